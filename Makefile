@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+# The one Makefile. Sources are found by folder: a new .c file, test (FOLDER/tests/NAME_test.c),
+# fuzz target (FOLDER/fuzz/NAME_fuzz.c) or tool (FOLDER/tools/NAME.c) needs no change here.
+#
+# Every folder becomes a static library, and its tests link only what the folder may include, so
+# that a broken boundary does not link. The same sources are built in variants:
+#   build/obj   what users run        build/asan  for tests, with ASan and UBSan
+#   build/fuzz  for libFuzzer, by clang
+
+ifneq ($(V),1)
+Q := @
+say = @printf '  %-8s %s\n' $(1) $(2)
+endif
+
+PREFIX ?= /usr/local
+CC := gcc
+CLANG ?= clang
+BPFTOOL ?= $(firstword $(wildcard /usr/sbin/bpftool) bpftool)
+PROTOC_C ?= protoc-c
+ARCH := $(shell uname -m)
+BPF_ARCH := $(if $(filter aarch64,$(ARCH)),arm64,x86)
+
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+
+WARNINGS := -Wall -Wextra -Werror -Wmissing-prototypes -Wvla
+CPPFLAGS_ALL := -D_GNU_SOURCE -I. -Ibuild
+CFLAGS ?= -O2 -g
+CFLAGS_ALL := -std=gnu11 $(WARNINGS) -fno-omit-frame-pointer -pthread
+
+FLAGS_obj := $(CFLAGS)
+FLAGS_asan := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all
+FLAGS_fuzz := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all \
+	-fprofile-instr-generate -fcoverage-mapping
+CC_obj := $(CC)
+CC_asan := $(CC)
+CC_fuzz := $(CLANG)
+VARIANTS := obj asan fuzz
+
+# Folder of each library, and what it may use (the include table of CONTRIBUTING.md), in link order.
+LIBRARIES := base host proto stackdeltas symbols reporter tracing processes agent
+dir_base := agent/base
+dir_host := agent/host
+dir_proto := build/proto
+dir_stackdeltas := stackdeltas
+dir_symbols := symbols
+dir_reporter := reporter
+dir_tracing := agent/tracing
+dir_processes := agent/processes
+dir_agent := agent
+uses_base := base
+uses_host := host base
+uses_proto := proto
+uses_stackdeltas := stackdeltas host base
+uses_symbols := symbols host base
+uses_reporter := reporter proto base
+uses_tracing := tracing base
+uses_processes := processes stackdeltas symbols reporter host proto base
+uses_agent := agent processes stackdeltas symbols reporter tracing host proto base
+
+LDLIBS_ALL := -lbpf -lelf -lcrypto -lxxhash -lprotobuf-c -lzstd -lz -lm
+
+.DEFAULT_GOAL := all
+.DELETE_ON_ERROR:
+.SECONDARY:
+
+all: build/agent tools
+
+# --- generated sources ---
+PROTOS := $(wildcard proto/*.proto)
+PROTO_SOURCES := $(PROTOS:proto/%.proto=build/proto/%.pb-c.c)
+PROTO_HEADERS := $(PROTO_SOURCES:.c=.h)
+
+build/proto/%.pb-c.c build/proto/%.pb-c.h: proto/%.proto
+	$(call say,PROTOC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(PROTOC_C) --proto_path=proto --c_out=build/proto $<
+
+BPF_SOURCES := $(wildcard ebpf/*.bpf.c ebpf/*.bpf.h ebpf/abi/*.h)
+BPF_CFLAGS := -g -O2 -target bpf -mcpu=v3 -std=gnu11 -Wall -Wextra -Werror -I. \
+	-I/usr/include/$(ARCH)-linux-gnu -D__TARGET_ARCH_$(BPF_ARCH)
+
+# All kernel programs are one object: ebpf/allframes.bpf.c includes the others.
+build/ebpf/allframes.bpf.o: ebpf/allframes.bpf.c $(BPF_SOURCES)
+	$(call say,BPF,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CLANG) $(BPF_CFLAGS) -c $< -o $@.tmp
+	$(Q)llvm-strip -g $@.tmp && mv $@.tmp $@
+
+build/ebpf/allframes.skel.h: build/ebpf/allframes.bpf.o
+	$(call say,SKEL,$@)
+	$(Q)$(BPFTOOL) gen skeleton $< name allframes > $@.tmp && mv $@.tmp $@
+
+build/version.h: FORCE
+	@mkdir -p build
+	@echo '#define AGENT_VERSION "$(VERSION)"' | cmp -s - $@ || \
+		echo '#define AGENT_VERSION "$(VERSION)"' > $@
+
+GENERATED := $(PROTO_HEADERS) build/version.h $(if $(wildcard ebpf/allframes.bpf.c),build/ebpf/allframes.skel.h)
+
+# --- libraries ---
+sources_of = $(filter-out agent/main.c,$(wildcard $(dir_$(1))/*.c)) $(if $(filter proto,$(1)),$(PROTO_SOURCES))
+
+define library_rules # variant, library
+$(2)_sources := $$(sort $$(call sources_of,$(2)))
+build/$(1)/lib$(2).a: $$($(2)_sources:%.c=build/$(1)/%.o)
+	$$(call say,AR,$$@)
+	@mkdir -p $$(@D)
+	$$(Q)rm -f $$@ && ar rcs $$@ $$^
+endef
+
+define variant_rules # variant
+build/$(1)/%.o: %.c | $$(GENERATED)
+	$$(call say,CC,$$@)
+	@mkdir -p $$(@D)
+	$$(Q)$$(CC_$(1)) $$(CPPFLAGS_ALL) $$(CFLAGS_ALL) $$(FLAGS_$(1)) -MMD -MP -c $$< -o $$@
+build/$(1)/build/proto/%.o: build/proto/%.c
+	$$(call say,CC,$$@)
+	@mkdir -p $$(@D)
+	$$(Q)$$(CC_$(1)) -Ibuild/proto -O2 -g $$(FLAGS_$(1)) -MMD -MP -c $$< -o $$@
+endef
+
+$(foreach v,$(VARIANTS),$(eval $(call variant_rules,$(v))))
+$(foreach v,$(VARIANTS),$(foreach l,$(LIBRARIES),$(eval $(call library_rules,$(v),$(l)))))
+
+archives = $(foreach l,$(uses_$(2)),build/$(1)/lib$(l).a)
+
+# --- programs ---
+build/agent: build/obj/agent/main.o $(call archives,obj,agent)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS_ALL) $(CFLAGS) -o $@ $^ $(LDLIBS_ALL)
+
+define folder_programs # library
+$(1)_tools := $$(patsubst $$(dir_$(1))/tools/%.c,build/%,$$(wildcard $$(dir_$(1))/tools/*.c))
+$$($(1)_tools): build/%: build/obj/$$(dir_$(1))/tools/%.o $$(call archives,obj,$(1))
+	$$(call say,LD,$$@)
+	$$(Q)$$(CC) $$(CFLAGS_ALL) $$(CFLAGS) -o $$@ $$^ $$(LDLIBS_ALL)
+TOOLS += $$($(1)_tools)
+
+$(1)_tests := $$(patsubst %.c,build/%,$$(wildcard $$(dir_$(1))/tests/*_test.c))
+$$($(1)_tests): build/%: build/asan/%.o $$(call archives,asan,$(1))
+	$$(call say,LD,$$@)
+	@mkdir -p $$(@D)
+	$$(Q)$$(CC) $$(CFLAGS_ALL) $$(FLAGS_asan) -o $$@ $$^ -lcmocka $$(LDLIBS_ALL)
+UNIT_TESTS += $$($(1)_tests)
+
+$(1)_fuzzers := $$(patsubst %.c,build/%,$$(wildcard $$(dir_$(1))/fuzz/*_fuzz.c))
+$$($(1)_fuzzers): build/%: build/fuzz/%.o $$(call archives,fuzz,$(1))
+	$$(call say,LD,$$@)
+	@mkdir -p $$(@D)
+	$$(Q)$$(CLANG) $$(FLAGS_fuzz) -fsanitize=fuzzer -o $$@ $$^ $$(LDLIBS_ALL)
+FUZZERS += $$($(1)_fuzzers)
+endef
+
+$(foreach l,$(filter-out proto,$(LIBRARIES)),$(eval $(call folder_programs,$(l))))
+
+tools: $(TOOLS)
+unit-tests: $(UNIT_TESTS)
+fuzzers: $(FUZZERS)
+
+clean:
+	rm -rf build
+
+FORCE:
+.PHONY: all tools unit-tests fuzzers clean FORCE
+
+-include $(shell find build -name '*.d' 2>/dev/null)

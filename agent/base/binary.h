@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * A binary: what the outputs need to know of an executable file, the kernel or a kernel module,
+ * for as long as a trace refers to it, even when the processes and the file are gone.
+ */
+#ifndef AGENT_BASE_BINARY_H
+#define AGENT_BASE_BINARY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/** The outward name of a file (DESIGN: file id); never a key inside the agent. */
+struct file_id {
+	uint8_t bytes[16];
+};
+
+enum { BUILD_ID_MAX_BYTES = 64 };
+
+/** Immutable after binary_create() and shared between threads by reference count (atomic). */
+struct binary {
+	uint64_t executable_id;
+	struct file_id file_id;
+	uint8_t build_id[BUILD_ID_MAX_BYTES];
+	uint32_t build_id_bytes;
+	bool is_kernel;
+	/**
+	 * The executable segment: ELF virtual addresses and the file offset of the first. For
+	 * pprof and OTLP mappings.
+	 */
+	uint64_t memory_start;
+	uint64_t memory_limit;
+	uint64_t file_offset;
+	/** Readable file descriptor (regular file or sealed copy), owned; -1 if there is none. */
+	int fd;
+	/** As the process saw it, without " (deleted)"; "[vdso]" and the like for special ones. */
+	char *path;
+	unsigned int references;
+};
+
+/**
+ * Copies *@values with one reference; takes over @values->fd and copies the path. NULL without
+ * memory: then the descriptor is still the caller's.
+ */
+struct binary *binary_create(const struct binary *values);
+struct binary *binary_ref(struct binary *binary);
+void binary_unref(struct binary *binary);
+
+/** The part of the path behind the last slash. */
+const char *binary_name(const struct binary *binary);
+
+#endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * What the kernel tells: agent/tracing reads it, processes/ acts on it, agent.c connects the two.
+ * All calls come from the ring thread and must not block; what is borrowed is so for the call.
+ */
+#ifndef AGENT_BASE_EVENTS_H
+#define AGENT_BASE_EVENTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ebpf/abi/process.h"
+#include "ebpf/abi/sample.h"
+
+enum side_band_type {
+	/** An executable mapping was made or changed. */
+	SIDE_BAND_MAPPING,
+	/** A process (pid != parent_pid) or a thread was made. */
+	SIDE_BAND_FORK,
+	/** The leader's comm changed. */
+	SIDE_BAND_COMM,
+	/** Records of unknown processes were lost: sync all. */
+	SIDE_BAND_LOST,
+};
+
+struct side_band_event {
+	enum side_band_type type;
+	uint32_t pid;
+	uint32_t tid;
+	uint32_t parent_pid;
+	/** SIDE_BAND_MAPPING: address range in the process. */
+	uint64_t start;
+	uint64_t length;
+	/** SIDE_BAND_COMM; borrowed. */
+	const char *comm;
+};
+
+struct event_handler {
+	void *context;
+	/** @bytes is the whole size of the record (abi/sample.h). */
+	void (*sample)(void *context, const struct trace_record *record, size_t bytes);
+	void (*notice)(void *context, const struct process_notice *notice);
+	void (*side_band)(void *context, const struct side_band_event *event);
+};
+
+#endif

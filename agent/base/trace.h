@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * A converted trace: what processes/ makes of a raw one and reporters store and send.
+ */
+#ifndef AGENT_BASE_TRACE_H
+#define AGENT_BASE_TRACE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "agent/base/binary.h"
+#include "agent/base/hash128.h"
+#include "ebpf/abi/sample.h"
+
+struct frame {
+	/** enum frame_kind, enum frame_flag; of an error frame, error is set. */
+	uint8_t kind;
+	uint8_t flags;
+	/** enum unwind_error of an error frame, else 0. */
+	uint8_t error;
+	uint32_t line;
+	/** ELF virtual address; kernel: address in memory. With FRAME_RETURN_ADDRESS, look up -1. */
+	uint64_t address;
+	/** NULL for anonymous code, errors, and kernel code outside of every known module. */
+	struct binary *binary;
+	/** Kernel and interpreted frames; NULL where there is no name. Owned by the trace. */
+	const char *function;
+	/** Source file, or a kernel frame's module ("vmlinux", "ext4", "bpf"); NULL if unknown. */
+	const char *file;
+};
+
+/** Immutable once made, shared by reference count (atomic). Frames stand leaf first. */
+struct trace {
+	struct hash128 hash;
+	unsigned int references;
+	/** Reached the thread's entry without a guess or an error, or a kernel thread. */
+	bool is_complete;
+	/** Of a kernel thread, whose stack has no user frames. */
+	bool is_kernel_thread;
+	uint32_t frame_count;
+	struct frame frames[];
+};
+
+/**
+ * Copies @frames with their strings, takes a reference on every binary, and hashes: kind, flags,
+ * error, file id, address; for interpreted frames the function, file and line as well. NULL
+ * without memory.
+ */
+struct trace *trace_create(const struct frame *frames, uint32_t frame_count, bool is_complete,
+			   bool is_kernel_thread);
+struct trace *trace_ref(struct trace *trace);
+void trace_unref(struct trace *trace);
+
+/** The address to look up for @frame: that of the call for a return address. */
+static inline uint64_t frame_lookup_address(const struct frame *frame)
+{
+	return frame->flags & FRAME_RETURN_ADDRESS ? frame->address - 1 : frame->address;
+}
+
+/** Short text for users, such as "stack unreadable"; "unknown error" for other values. */
+const char *unwind_error_text(enum unwind_error error);
+
+/** Who and where: what is told of one sample beside its trace. Strings are borrowed. */
+struct sample_context {
+	/** CLOCK_REALTIME, ns. */
+	uint64_t time_ns;
+	uint32_t pid;
+	uint32_t tid;
+	uint32_t cpu;
+	/** Of the process's leader and of the thread; may hold any byte but NUL. */
+	const char *process_comm;
+	const char *thread_comm;
+	/** The process's executable; "" if it is not known. */
+	const char *executable_path;
+	/** Known when the sample was taken (not a first sample). */
+	bool was_known;
+};
+
+#endif

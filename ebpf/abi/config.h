@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/**
+ * What user space tells the programs once, before they are loaded: the read-only variable `config`.
+ * The verifier drops the code of what is off.
+ */
+#ifndef EBPF_ABI_CONFIG_H
+#define EBPF_ABI_CONFIG_H
+
+#include <linux/types.h>
+
+#include "ebpf/abi/process.h"
+
+enum {
+	SELECTED_PIDS_MAX = 1024,
+};
+
+struct agent_config {
+	/** Level and inode number of the agent's pid namespace; level 0 is the initial one. */
+	__u32 pid_namespace_level;
+	__u32 pid_namespace_inode;
+	/** 1: only pids in the hash `selected_pids` (key __u32 pid, value __u8). */
+	__u8 select_pids;
+	/** 1: only processes whose leader's comm is `comm`. */
+	__u8 select_comm;
+	/** 1: only tasks below the cgroup (v2) in element 0 of `selected_cgroup`. */
+	__u8 select_cgroup;
+	/** 1: bpf_task_pt_regs() can be used; else the registers are found from the stack's end. */
+	__u8 have_task_pt_regs;
+	/** Size of a kernel stack, and what stays free above the registers at its end. */
+	__u32 kernel_stack_bytes;
+	__u32 kernel_stack_padding_bytes;
+	char comm[COMM_BYTES];
+};
+
+_Static_assert(sizeof(struct agent_config) == 36, "struct agent_config is ABI");
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/**
+ * Counters of the kernel side: elements of the per-CPU array `counters`, __u64 each, only ever
+ * added to. COUNTER_ERRORS + e counts the walks that ended with unwind error e.
+ *
+ * Every run of sample_entry counts in exactly one of idle, unselected, samples and lost: their sum
+ * and the runs that the kernel skipped make up all ticks of the perf events.
+ */
+#ifndef EBPF_ABI_COUNTERS_H
+#define EBPF_ABI_COUNTERS_H
+
+#include "ebpf/abi/frame.h"
+
+/* name, unit, meaning */
+#define COUNTERS(X)                                                                                \
+	X(RUNS, "runs", "times the sampling program was entered")                                  \
+	X(IDLE, "samples", "ticks on an idle CPU, dropped")                                        \
+	X(UNSELECTED, "samples", "busy ticks of processes that are not selected")                  \
+	X(SAMPLES, "samples", "samples put on the ring")                                           \
+	X(LOST_RING_FULL, "samples", "samples lost because the ring was full")                     \
+	X(KERNEL_THREAD, "samples", "samples of kernel threads")                                   \
+	X(REACHED_END, "samples", "user walks that reached the outermost frame")                   \
+	X(FIRST, "samples", "samples of processes that were not known yet")                        \
+	X(USER_FRAMES, "frames", "user frames walked")                                             \
+	X(KERNEL_FRAMES, "frames", "kernel frames walked")                                         \
+	X(NOTICES, "notices", "process notices put on their ring")                                 \
+	X(NOTICES_LOST, "notices", "process notices lost because their ring was full")             \
+	X(TORN_ENTRIES, "entries", "process entries that changed while they were read")            \
+	X(TAIL_CALL_FAILED, "calls", "tail calls that did not happen")
+
+enum counter {
+#define X(name, unit, meaning) COUNTER_##name,
+	COUNTERS(X)
+#undef X
+	COUNTER_ERRORS,
+	COUNTER_COUNT = COUNTER_ERRORS + UNWIND_ERROR_COUNT,
+};
+
+#endif

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/**
+ * The frame: what one step of a walk leaves behind, as 64-bit words.
+ *
+ * Word 0 always is
+ *
+ *	63      56 55      48 47                                      0
+ *	+---------+----------+----------------------------------------+
+ *	|  kind   |  flags   |  address                               |
+ *	+---------+----------+----------------------------------------+
+ *
+ * and the kind says how many words follow it (frame_word_count()):
+ *
+ *	kind              words  address              word 1          word 2
+ *	FRAME_KERNEL      1      kernel address       -               -
+ *	FRAME_NATIVE      2      ELF virtual address  executable id   -
+ *	FRAME_ERROR       1      pc of the failure    -               -
+ *	interpreted       3      of the runtime       runtime pointer fingerprint
+ *
+ * A kernel address is stored without its 16 leading one bits (frame_kernel_address() puts them
+ * back). In an error frame the flags byte holds an enum unwind_error. Frames stand leaf first,
+ * kernel frames before user frames.
+ *
+ * An executable id names one loaded file for the life of the agent and is never used again:
+ * bits 15..0 are its slot in the executables map, bits 63..16 a generation that starts at 1. Ids
+ * below EXECUTABLE_ID_FIRST name no file but a kind of memory (enum special_executable).
+ */
+#ifndef EBPF_ABI_FRAME_H
+#define EBPF_ABI_FRAME_H
+
+#include <linux/types.h>
+
+enum frame_kind {
+	FRAME_NONE = 0,
+	FRAME_KERNEL = 1,
+	FRAME_NATIVE = 2,
+	FRAME_ERROR = 3,
+	FRAME_FIRST_INTERPRETED = 16,
+};
+
+enum frame_flag {
+	/** The address is a return address: names and rows are those of address - 1. */
+	FRAME_RETURN_ADDRESS = 1 << 0,
+	/** Found without unwind information (frame pointers, a heuristic): may be wrong. */
+	FRAME_GUESS = 1 << 1,
+};
+
+enum special_executable {
+	/** Code outside every file: JIT code, trampolines; the address is the process's. */
+	EXECUTABLE_ID_ANONYMOUS = 1,
+	/** The kernel's page of uprobe trampolines, [uprobes]. */
+	EXECUTABLE_ID_UPROBES = 2,
+	/** Code outside every mapping: a call through a null pointer, the vsyscall page. */
+	EXECUTABLE_ID_UNMAPPED = 3,
+	EXECUTABLE_ID_FIRST = 1 << 16,
+};
+
+enum {
+	FRAME_ADDRESS_BITS = 48,
+	FRAME_FLAGS_SHIFT = 48,
+	FRAME_KIND_SHIFT = 56,
+	EXECUTABLE_SLOT_BITS = 16,
+	EXECUTABLE_SLOT_COUNT = 1 << EXECUTABLE_SLOT_BITS,
+};
+
+#define FRAME_ADDRESS_MASK ((1ULL << FRAME_ADDRESS_BITS) - 1)
+
+/**
+ * Why a walk ended before the thread's entry. Each value is counted (abi/counters.h) and shown to
+ * users; the texts are in the table of unwind errors in agent/base/trace.h.
+ */
+enum unwind_error {
+	UNWIND_OK = 0,
+	/** The address lies in no known mapping of the process. */
+	UNWIND_NO_MAPPING = 1,
+	/** The file is known, its unwind rows are not loaded (yet, or were evicted). */
+	UNWIND_NOT_LOADED = 2,
+	/** The file says nothing about this address. */
+	UNWIND_NO_INFO = 3,
+	/** The file has a rule here that stack deltas cannot express. */
+	UNWIND_UNSUPPORTED_RULE = 4,
+	/** The rule needs a register whose value is not known in this frame. */
+	UNWIND_REGISTER_UNKNOWN = 5,
+	/** The stack could not be read: not present, or not mapped. */
+	UNWIND_STACK_UNREADABLE = 6,
+	/** The caller's frame would lie below this one, or is this one again. */
+	UNWIND_NO_PROGRESS = 7,
+	/** Anonymous executable memory without an unwinder for it. */
+	UNWIND_ANONYMOUS = 8,
+	/** More frames than fit; those nearest to the leaf are kept. */
+	UNWIND_TRUNCATED = 9,
+	/** The process has no entry yet; no stack copy could be sent. */
+	UNWIND_UNKNOWN_PROCESS = 10,
+	/** A 32-bit task. */
+	UNWIND_32BIT = 11,
+	/** The task's user registers could not be read. */
+	UNWIND_NO_REGISTERS = 12,
+	/** A table in a BPF map contradicts itself: a bug, or it is being replaced. */
+	UNWIND_BAD_TABLE = 13,
+	UNWIND_ERROR_COUNT = 14,
+};
+
+static inline __u64 frame_word(__u8 kind, __u8 flags, __u64 address)
+{
+	return (__u64)kind << FRAME_KIND_SHIFT | (__u64)flags << FRAME_FLAGS_SHIFT |
+	       (address & FRAME_ADDRESS_MASK);
+}
+
+static inline __u8 frame_kind(__u64 word)
+{
+	return word >> FRAME_KIND_SHIFT;
+}
+
+static inline __u8 frame_flags(__u64 word)
+{
+	return word >> FRAME_FLAGS_SHIFT;
+}
+
+static inline __u64 frame_address(__u64 word)
+{
+	return word & FRAME_ADDRESS_MASK;
+}
+
+static inline __u64 frame_kernel_address(__u64 word)
+{
+	return word | ~FRAME_ADDRESS_MASK;
+}
+
+/** Words of a frame whose first word is @word; 0 for a kind that no version of this header knows. */
+static inline __u32 frame_word_count(__u64 word)
+{
+	__u8 kind = frame_kind(word);
+
+	if (kind == FRAME_NATIVE)
+		return 2;
+	if (kind == FRAME_KERNEL || kind == FRAME_ERROR)
+		return 1;
+	return kind >= FRAME_FIRST_INTERPRETED ? 3 : 0;
+}
+
+#endif

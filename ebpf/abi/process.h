@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/**
+ * What the kernel side knows of a process: an entry in the hash `processes`, keyed by pid, and a
+ * sorted table of its executable mappings in the slabs (abi/slab.h).
+ *
+ * A pid here is the thread group id in the agent's own pid namespace, so that it is the number
+ * that /proc shows; tasks outside that namespace are not selected.
+ *
+ * Identity. Every sample computes its leader's stamp and compares it with the entry's; a mismatch
+ * means "unknown process". That settles pid reuse, exec, and tables written late: user space
+ * stamps an entry with the values of the notice, which it took before it read the maps. A mapping
+ * table read too early or too late can therefore only be unused, never wrong.
+ *
+ * Publishing a process, or a new version of its mappings:
+ *	1. write the rows into free cells of the slabs
+ *	2. bpf_map_update_elem() of the entry; it replaces the old one at once
+ *	3. wait for a grace period (one for all pending), then free the old rows' cells
+ * Retiring: delete the entry, then 3.
+ *
+ * A hash value may be overwritten while a program reads it (deleted elements are reused at once).
+ * Readers copy the entry to their stack, then check its checksum, pid and stamp.
+ */
+#ifndef EBPF_ABI_PROCESS_H
+#define EBPF_ABI_PROCESS_H
+
+#include <linux/types.h>
+
+enum {
+	PROCESS_MAX_COUNT = 32768,
+	PROCESS_MAX_MAPPINGS = 16384,
+	COMM_BYTES = 16,
+};
+
+/** Which process, and which program in it. Two stamps are equal only for the same exec. */
+struct process_stamp {
+	/** task_struct.start_time of the leader, CLOCK_MONOTONIC, ns. */
+	__u64 start_time_ns;
+	/** task_struct.self_exec_id of the leader; zero-extended where the kernel has 32 bits. */
+	__u64 exec_id;
+};
+
+struct process_entry {
+	struct process_stamp stamp;
+	__u32 pid;
+	/** First cell of the mapping table, and its number of rows. */
+	__u32 mapping_cell;
+	__u32 mapping_count;
+	__u32 reserved;
+	/** Differs between any two published entries, so that no two mixed ones pass the checksum. */
+	__u64 nonce;
+	__u64 checksum;
+};
+
+_Static_assert(sizeof(struct process_entry) == 48, "struct process_entry is ABI");
+
+/** The checksum over all of @entry but the checksum itself. */
+static inline __u64 process_entry_checksum(const struct process_entry *entry)
+{
+	const __u64 multiplier = 0x9e3779b97f4a7c15ULL;
+	__u64 sum = entry->stamp.start_time_ns;
+
+	sum = sum * multiplier + entry->stamp.exec_id;
+	sum = sum * multiplier + ((__u64)entry->pid << 32 | entry->mapping_cell);
+	sum = sum * multiplier + ((__u64)entry->mapping_count << 32 | entry->reserved);
+	return sum * multiplier + entry->nonce;
+}
+
+/**
+ * One executable mapping. Rows are sorted by start and do not overlap; neighbours of one file with
+ * the same bias are one row. An address pc in [start, end) is ELF virtual address pc - bias of the
+ * executable; for the special executables (abi/frame.h) bias is 0.
+ */
+struct mapping_row {
+	__u64 start;
+	__u64 end;
+	__u64 bias;
+	__u64 executable_id;
+};
+
+_Static_assert(sizeof(struct mapping_row) == 32, "struct mapping_row is two cells");
+
+enum process_notice_type {
+	/** A sample hit a process without a valid entry. */
+	NOTICE_UNKNOWN_PROCESS = 1,
+	/** A sample hit an address outside the process's known mappings. */
+	NOTICE_UNKNOWN_ADDRESS = 2,
+	NOTICE_EXEC = 3,
+	/** The last thread of the process is gone. */
+	NOTICE_EXIT = 4,
+};
+
+/**
+ * On the ring `notices`, coalesced: after NOTICE_UNKNOWN_* the same pid, stamp and type is not sent
+ * again until user space has deleted the pid from the hash `notified`.
+ */
+struct process_notice {
+	__u32 type;
+	__u32 pid;
+	struct process_stamp stamp;
+	/** The pc for NOTICE_UNKNOWN_ADDRESS, else 0. */
+	__u64 address;
+	/** The real parent's pid. */
+	__u32 parent_pid;
+	__u32 reserved;
+	/** Of the leader. */
+	char comm[COMM_BYTES];
+};
+
+_Static_assert(sizeof(struct process_notice) == 56, "struct process_notice is ABI");
+
+/** Value of the hash `notified`: what was last sent for a pid. */
+struct notified {
+	struct process_stamp stamp;
+	__u32 type;
+	__u32 reserved;
+};
+
+/** What the program iter/task writes for each thread group leader, one after the other. */
+struct task_snapshot {
+	__u32 pid;
+	__u32 parent_pid;
+	struct process_stamp stamp;
+	/** 1 for kernel threads: they never get an entry. */
+	__u32 is_kernel_thread;
+	__u32 reserved;
+	char comm[COMM_BYTES];
+};
+
+_Static_assert(sizeof(struct task_snapshot) == 48, "struct task_snapshot is ABI");
+
+#endif

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/**
+ * The record: what the ring `samples` carries, one per sample.
+ *
+ * RECORD_TRACE: struct trace_record, then word_count words of frames (abi/frame.h), kernel frames
+ * first, leaf first, then label_bytes of labels (none yet).
+ *
+ * RECORD_FIRST: struct first_sample, cut behind stack_bytes of its stack. It is sent for samples of
+ * a process without a valid entry: its kernel frames, its registers and the top of its stack, which
+ * user space unwinds with the same unwinder source once it has read the process's maps.
+ *
+ * A record stands in the ring as it was in the per-CPU state: user space trusts its shape, since
+ * the kernel side wrote it, but nothing that came out of the process (stack, registers, comm).
+ */
+#ifndef EBPF_ABI_SAMPLE_H
+#define EBPF_ABI_SAMPLE_H
+
+#include "ebpf/abi/frame.h"
+#include "ebpf/abi/process.h"
+
+enum {
+	KERNEL_FRAMES_MAX = 128,
+	USER_FRAMES_MAX = 1024,
+	/** Words of the longest trace: kernel frames, native user frames, one error frame. */
+	TRACE_MAX_WORDS = KERNEL_FRAMES_MAX + 2 * USER_FRAMES_MAX + 1,
+	FIRST_STACK_MAX_BYTES = 16384,
+	REGISTER_COUNT_X86 = 17,
+	REGISTER_COUNT_MAX = 33,
+};
+
+enum record_type {
+	RECORD_TRACE = 1,
+	RECORD_FIRST = 2,
+};
+
+enum record_flag {
+	/** A kernel thread or io worker: it has no user frames. */
+	RECORD_KERNEL_THREAD = 1 << 0,
+	/** The user walk reached an outermost frame (CFA_END). */
+	RECORD_REACHED_END = 1 << 1,
+	/** The CPU was in kernel mode. */
+	RECORD_IN_KERNEL = 1 << 2,
+};
+
+/** Which family of programs took the sample. */
+enum sample_family {
+	FAMILY_CLOCK = 1,
+};
+
+struct trace_record {
+	/** CLOCK_MONOTONIC, ns. */
+	__u64 time_ns;
+	__u32 pid;
+	__u32 tid;
+	struct process_stamp stamp;
+	__u32 cpu;
+	__u16 word_count;
+	__u16 label_bytes;
+	/** enum record_type, enum sample_family, enum record_flag */
+	__u8 type;
+	__u8 family;
+	__u8 flags;
+	__u8 reserved;
+	/** Of word_count, how many are kernel frames. */
+	__u32 kernel_word_count;
+	/** Of the thread. */
+	char comm[COMM_BYTES];
+};
+
+_Static_assert(sizeof(struct trace_record) == 64, "the record header is 64 bytes");
+
+struct first_sample {
+	/** type RECORD_FIRST; the frames are in kernel_words. */
+	struct trace_record record;
+	/** By DWARF number: x86-64 0..15 and the pc at 16; arm64 0..30, sp at 31, pc at 32. */
+	__u64 registers[REGISTER_COUNT_MAX];
+	/** Bytes of stack, from sp upward. */
+	__u32 stack_bytes;
+	__u32 reserved;
+	__u64 kernel_words[KERNEL_FRAMES_MAX];
+	__u8 stack[FIRST_STACK_MAX_BYTES];
+};
+
+_Static_assert(sizeof(struct first_sample) == 64 + 33 * 8 + 8 + 128 * 8 + 16384,
+	       "struct first_sample is ABI");
+
+#endif

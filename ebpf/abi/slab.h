@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/**
+ * The slabs: one flat space of 16-byte cells for everything that is looked up per frame, and the
+ * tables that lie in it.
+ *
+ * `slabs` is an array of maps; each inner map is an mmapable array of SLAB_CELLS cells. Cell number
+ * c is element c & (SLAB_CELLS - 1) of slab c >> SLAB_SHIFT, so a table may run over the border of
+ * two neighbouring slabs. All inner maps have the same max_entries, which lets the verifier inline
+ * both lookups. User space writes through mmap and unmaps again (mapped pages count as its own
+ * memory). Cell 0 is never given out: a cell number of 0 means "none".
+ *
+ * Tables, each in consecutive cells:
+ *	mapping table    struct mapping_row, two cells a row (abi/process.h)
+ *	unwind header    struct unwind_header, two cells
+ *	page index       __u32, four to a cell: number of the first row at or after each page of
+ *	                 UNWIND_PAGE_BYTES of text; one entry more than there are pages
+ *	rows             __u32, four to a cell: (offset in page) | rule number << UNWIND_ROW_RULE_SHIFT
+ *	rules            struct unwind_rule, one cell each
+ *
+ * A row holds from its address up to the next row's. The row for an address is the last one at or
+ * below it: search the page's rows; if all lie above, it is the row just before the page's first.
+ * A page before which there is no row at all starts with a row of its own.
+ *
+ * Publishing an executable:
+ *	1. write rules, rows, page index and header into free cells
+ *	2. one aligned 8-byte release store of the descriptor word
+ * Retiring: store 0 to the word, wait for a grace period in which every running program ends (one
+ * for all pending), then free the cells. A reader loads the word once and reaches everything else
+ * through it, so the order needs no barrier on its side (address dependency), and a slot used again
+ * is told by the generation in the word.
+ */
+#ifndef EBPF_ABI_SLAB_H
+#define EBPF_ABI_SLAB_H
+
+#include <linux/types.h>
+
+enum {
+	CELL_BYTES = 16,
+	SLAB_SHIFT = 17,
+	SLAB_CELLS = 1 << SLAB_SHIFT,
+	SLAB_BYTES = SLAB_CELLS * CELL_BYTES,
+	/** Bound of -max-map-memory: 2 GiB of slabs. */
+	SLAB_MAX_COUNT = 1024,
+
+	UNWIND_PAGE_SHIFT = 8,
+	UNWIND_PAGE_BYTES = 1 << UNWIND_PAGE_SHIFT,
+	UNWIND_ROW_RULE_SHIFT = UNWIND_PAGE_SHIFT,
+	UNWIND_MAX_RULES = 1 << 16,
+	/** 1 GiB of text. */
+	UNWIND_MAX_PAGES = 1 << 22,
+};
+
+struct cell {
+	__u64 words[2];
+};
+
+_Static_assert(sizeof(struct cell) == CELL_BYTES, "struct cell is ABI");
+
+/**
+ * Element of the mmapable array `executables`, indexed by the slot in the executable id.
+ */
+struct executable_descriptor {
+	/** Header cell in bits 27..0, low 36 bits of the id's generation above; 0 when retired. */
+	__u64 word;
+	/** Set to 1 by programs that use the executable, cleared by user space: for eviction. */
+	__u64 used;
+};
+
+enum {
+	DESCRIPTOR_CELL_BITS = 28,
+};
+
+static inline __u64 descriptor_word(__u64 executable_id, __u32 header_cell)
+{
+	return executable_id >> 16 << DESCRIPTOR_CELL_BITS | header_cell;
+}
+
+struct unwind_header {
+	/** ELF virtual address of the first page, a multiple of UNWIND_PAGE_BYTES. */
+	__u64 text_start;
+	__u32 page_count;
+	__u32 page_index_cell;
+	__u32 row_cell;
+	__u32 row_count;
+	__u32 rule_cell;
+	__u32 rule_count;
+};
+
+_Static_assert(sizeof(struct unwind_header) == 32, "struct unwind_header is two cells");
+
+/** How the canonical frame address is computed. sp, fp and registers are this frame's. */
+enum cfa_kind {
+	/** Nothing is known about this address (UNWIND_NO_INFO). */
+	CFA_NONE = 0,
+	/** The outermost frame: the return address is undefined. */
+	CFA_END = 1,
+	/** sp + cfa_offset */
+	CFA_SP = 2,
+	/** fp + cfa_offset */
+	CFA_FP = 3,
+	/** registers[cfa_register] + cfa_offset; only where all registers are known */
+	CFA_REGISTER = 4,
+	/** *(sp + cfa_offset) + cfa_addend */
+	CFA_DEREF_SP = 5,
+	/** *(fp + cfa_offset) + cfa_addend */
+	CFA_DEREF_FP = 6,
+	/** *(registers[cfa_register] + cfa_offset) + cfa_addend */
+	CFA_DEREF_REGISTER = 7,
+	/** PLT of x86: sp + cfa_offset + ((pc & 15) >= cfa_addend ? 8 : 0) */
+	CFA_PLT = 8,
+	/** Signal trampoline: all registers from the rt_sigframe that sp points to */
+	CFA_SIGNAL = 9,
+	/** A rule that the fields below cannot express (UNWIND_UNSUPPORTED_RULE). */
+	CFA_UNSUPPORTED = 10,
+};
+
+/** Where the caller's value of a register is. */
+enum saved_kind {
+	/** Unchanged: still in the register (the link register, for a return address). */
+	SAVED_SAME = 0,
+	/** At CFA + offset. */
+	SAVED_AT_CFA = 1,
+	/** At fp + offset (realigned stacks). */
+	SAVED_AT_FP = 2,
+	/** Not recoverable. */
+	SAVED_UNDEFINED = 3,
+};
+
+/** One way to step to the caller; the caller's sp is the CFA. */
+struct unwind_rule {
+	__u8 cfa;
+	/** DWARF register number, for CFA_REGISTER and CFA_DEREF_REGISTER. */
+	__u8 cfa_register;
+	/** enum saved_kind of the return address and of the frame pointer. */
+	__u8 ra;
+	__u8 fp;
+	__s32 cfa_offset;
+	__s32 cfa_addend;
+	__s16 ra_offset;
+	__s16 fp_offset;
+};
+
+_Static_assert(sizeof(struct unwind_rule) == CELL_BYTES, "struct unwind_rule is one cell");
+
+#endif
