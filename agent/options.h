@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * The command line: one table of options drives parsing, the environment and the text of -help.
+ *
+ * Options take one dash or two, `-name=value` or `-name value`; the last use wins, but for -output,
+ * which adds up. What the command line does not set comes from ALLFRAMES_NAME (upper case, dashes
+ * as underscores) if that is set and not empty, else it is the default. Values are checked here as
+ * far as that needs no privilege and writes nothing; output paths are checked by the reporter.
+ */
+#ifndef AGENT_OPTIONS_H
+#define AGENT_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "agent/base/log.h"
+#include "ebpf/abi/process.h"
+
+enum options_action {
+	OPTIONS_RUN,
+	OPTIONS_SHOW_HELP,
+	OPTIONS_SHOW_VERSION,
+};
+
+struct option_tag {
+	char *key;
+	char *value;
+};
+
+/** Owned by main() and read-only once parsed; options_deinit() frees what it points to. */
+struct options {
+	enum options_action action;
+
+	/** Paths as given, "-" for standard output; all different. */
+	char **outputs;
+	uint32_t output_count;
+
+	/** Sorted, without duplicates, at most SELECTED_PIDS_MAX; all processes if there are none. */
+	uint32_t *pids;
+	uint32_t pid_count;
+	/** "" for every comm. */
+	char comm[COMM_BYTES];
+	/** A cgroup v2 directory; NULL for every cgroup. */
+	char *cgroup;
+	/** Sorted, without duplicates; all online CPUs if there are none. */
+	uint32_t *cpus;
+	uint32_t cpu_count;
+
+	uint32_t samples_per_second;
+	/** 0: until interrupted. */
+	uint64_t duration_ns;
+	/** 1..100; 100: always on. */
+	uint32_t probabilistic_threshold;
+	uint64_t probabilistic_interval_ns;
+	/** With has_probabilistic_seed: the draws are the same in every run. */
+	bool has_probabilistic_seed;
+	uint64_t probabilistic_seed;
+
+	struct option_tag *tags;
+	uint32_t tag_count;
+	/** A multiple of SLAB_BYTES. */
+	uint64_t max_map_memory_bytes;
+	/** NULL: no disk cache. */
+	char *cache_dir;
+	enum log_level log_level;
+};
+
+/**
+ * Fills *@options from the arguments after @arguments[0] and from the environment. Stops at -help
+ * and -version. -EINVAL with a text for users (error_text(): what is wrong and what to do), -ENOMEM;
+ * then *@options is untouched.
+ */
+int options_parse(struct options *options, int argument_count, char *const *arguments);
+void options_deinit(struct options *options);
+
+/** The text of -help: usage, then each option with its values, its default and its meaning. */
+void options_print_help(FILE *file);
+
+#endif
