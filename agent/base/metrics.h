@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * The one table of metrics: what the agent counts, with name, unit and meaning. The first
+ * COUNTER_COUNT are the kernel side's (ebpf/abi/counters.h, unwind errors included), which
+ * agent/tracing sets from the BPF map; the rest are counted here. It feeds the exit summary.
+ *
+ * All functions are thread-safe and lock-free. A new metric is one line in USER_METRICS.
+ */
+#ifndef AGENT_BASE_METRICS_H
+#define AGENT_BASE_METRICS_H
+
+#include <stdint.h>
+
+#include "ebpf/abi/counters.h"
+
+/* name, unit, meaning */
+#define USER_METRICS(X)                                                                            \
+	X(SAMPLES_SKIPPED, "samples", "ticks for which the kernel did not run the program")        \
+	X(SAMPLES_RECEIVED, "samples", "records read from the ring of samples")                    \
+	X(SAMPLES_DROPPED, "samples", "samples dropped because a queue was full")                  \
+	X(SAMPLES_UNSTORED, "samples", "samples dropped because the sample store was full")        \
+	X(SAMPLES_MALFORMED, "samples", "records whose shape made no sense")                       \
+	X(TRACE_CACHE_HITS, "samples", "samples whose trace was in the cache")                     \
+	X(TRACES_CONVERTED, "traces", "raw traces converted")                                      \
+	X(NOTICES_RECEIVED, "notices", "process notices read")                                     \
+	X(SIDE_BAND_EVENTS, "events", "mapping, fork and comm records read")                       \
+	X(SIDE_BAND_LOST, "events", "side-band records that the kernel reported lost")             \
+	X(PROCESSES, "processes", "processes known now")                                           \
+	X(PROCESS_SYNCS, "syncs", "times the mappings of a process were read")                     \
+	X(PROCESS_SYNCS_FAILED, "syncs", "times the mappings of a process could not be read")      \
+	X(EXECUTABLES, "files", "executables known now")                                           \
+	X(EXECUTABLES_LOADED, "files", "executables whose unwind rows were loaded")                \
+	X(EXECUTABLES_FAILED, "files", "executables whose unwind rows could not be made")          \
+	X(EXECUTABLES_EVICTED, "files", "executables unloaded for lack of map memory")
+
+enum metric {
+	METRIC_FIRST_USER = COUNTER_COUNT,
+	METRIC_BEFORE_USER = METRIC_FIRST_USER - 1,
+#define X(name, unit, meaning) METRIC_##name,
+	USER_METRICS(X)
+#undef X
+	METRIC_COUNT,
+};
+
+/** The metric of a kernel-side counter (COUNTER_RUNS, COUNTER_ERRORS + UNWIND_NO_INFO ...). */
+static inline enum metric metric_of_counter(uint32_t counter)
+{
+	return (enum metric)counter;
+}
+
+struct metric_description {
+	/** Lower case with underscores; the kernel side's begin with "bpf_". */
+	const char *name;
+	const char *unit;
+	const char *meaning;
+};
+
+/** Static; @metric is below METRIC_COUNT. */
+const struct metric_description *metric_describe(enum metric metric);
+
+void metrics_add(enum metric metric, uint64_t count);
+
+/** For what is a state, not a sum, and for counters kept elsewhere (the BPF map). */
+void metrics_set(enum metric metric, uint64_t value);
+
+uint64_t metrics_read(enum metric metric);
+
+struct metrics_snapshot {
+	uint64_t values[METRIC_COUNT];
+};
+
+/** Each value is whole, but they are read one after the other while others may count on. */
+void metrics_take_snapshot(struct metrics_snapshot *snapshot);
+
+/** Sets all to 0: for tests. */
+void metrics_reset(void);
+
+#endif
