@@ -21,8 +21,8 @@ int option_parse_size(const char *text, uint64_t *bytes);
 
 /**
  * Numbers and, if @allow_ranges, ranges such as `0-3`, with commas between; each in @minimum to
- * @maximum. *@numbers is sorted, without duplicates, and the caller's to free. -E2BIG if they are
- * more than @limit, -ENOMEM without memory.
+ * @maximum. *@numbers is sorted, without duplicates, and the caller's to free. -E2BIG for
+ * more than @limit numbers, -ENOMEM without memory.
  */
 int option_parse_list(const char *text, bool allow_ranges, uint32_t minimum, uint32_t maximum,
 		      uint32_t limit, uint32_t **numbers, uint32_t *count);
