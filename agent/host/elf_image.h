@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * agent/host reads what the host says about itself: ELF files, /proc, the memory of processes, the
+ * kernel's symbols. All of it is hostile: whoever owns a process under profile chooses the bytes.
+ *
+ * An ELF image: headers of one 64-bit little-endian file for x86-64 or aarch64, read from a file
+ * descriptor by pread (a mapping would kill the agent when somebody truncates the file) or from
+ * bytes in memory (the vDSO). Only the header tables are kept; contents are read when asked for, so
+ * a file of many gigabytes costs no more than a small one. The format: System V gABI, chapters
+ * "ELF Header", "Sections", "Program Header"; <elf.h>.
+ *
+ * libelf is not used: it reads or maps the whole file where this needs a few ranges, and its zstd
+ * support depends on how the distribution built it.
+ */
+#ifndef AGENT_HOST_ELF_IMAGE_H
+#define AGENT_HOST_ELF_IMAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/base/binary.h"
+
+enum {
+	ELF_MAX_SEGMENTS = 1024,
+	ELF_MAX_SECTIONS = 1 << 16,
+};
+
+/** A program header. offset + file_bytes and address + memory_bytes do not overflow. */
+struct elf_segment {
+	/** PT_..., PF_... of <elf.h> */
+	uint32_t type;
+	uint32_t flags;
+	uint64_t offset;
+	uint64_t address;
+	uint64_t file_bytes;
+	uint64_t memory_bytes;
+};
+
+/** A section header. Offset and size are as the file says, checked when contents are read. */
+struct elf_section {
+	/** Borrowed from the image, "" if the file's name is damaged. */
+	const char *name;
+	/** SHT_..., SHF_... of <elf.h> */
+	uint32_t type;
+	uint64_t flags;
+	uint64_t address;
+	uint64_t offset;
+	uint64_t size;
+	uint32_t link;
+	uint64_t entry_bytes;
+};
+
+/** Contents that were read: owned, freed by elf_bytes_deinit(). */
+struct elf_bytes {
+	uint8_t *data;
+	size_t size;
+};
+
+void elf_bytes_deinit(struct elf_bytes *bytes);
+
+/** Read-only after init, so threads may share it. */
+struct elf_image {
+	/** Borrowed: the caller keeps it open, or -1 and memory is set. */
+	int fd;
+	const uint8_t *memory;
+	/** Of the file when it was opened. */
+	uint64_t size;
+	/** ET_..., EM_... of <elf.h> */
+	uint16_t type;
+	uint16_t machine;
+	uint64_t entry;
+	uint32_t segment_count;
+	/** 0 as well if the section table is damaged: sections_error says so. */
+	uint32_t section_count;
+	struct elf_segment *segments;
+	struct elf_section *sections;
+	char *section_names;
+	/**
+	 * 0, or why the section table could not be used. That is no error of the image, since the
+	 * kernel and the dynamic linker never look at it.
+	 */
+	int sections_error;
+};
+
+/**
+ * Reads the header tables. -EOPNOTSUPP for what is no 64-bit little-endian ELF of x86-64 or
+ * aarch64, -EBADMSG for damaged headers, -E2BIG over ELF_MAX_SEGMENTS, or what pread says.
+ */
+int elf_image_init_fd(struct elf_image *image, int fd);
+
+/** As above, from @size bytes that are borrowed for the life of the image. */
+int elf_image_init_memory(struct elf_image *image, const void *bytes, size_t size);
+
+/** Frees the tables; leaves the descriptor alone. Takes an image of zeroes. */
+void elf_image_deinit(struct elf_image *image);
+
+/** Reads exactly @bytes bytes at file offset @offset; -EBADMSG if the file ends before. */
+int elf_image_read(const struct elf_image *image, uint64_t offset, void *buffer, size_t bytes);
+
+/** Reads exactly @bytes bytes at ELF virtual address @address; -EBADMSG if no PT_LOAD has them. */
+int elf_image_read_address(const struct elf_image *image, uint64_t address, void *buffer,
+			   size_t bytes);
+
+/** Bytes of file behind ELF virtual address @address up to the end of its PT_LOAD; 0 if none. */
+uint64_t elf_image_bytes_at_address(const struct elf_image *image, uint64_t address);
+
+/** Reads a range of the file into fresh memory; -E2BIG over @limit. */
+int elf_image_load_range(const struct elf_image *image, uint64_t offset, uint64_t size,
+			 uint64_t limit, struct elf_bytes *bytes);
+
+/** The first section of that name, NULL if there is none. Borrowed. */
+const struct elf_section *elf_image_find_section(const struct elf_image *image, const char *name);
+
+/**
+ * Reads a section's contents into fresh memory, decompressed (SHF_COMPRESSED, zlib or zstd).
+ * -E2BIG over @limit, compressed or not; -ENOENT for SHT_NOBITS; -EOPNOTSUPP for another
+ * compression; -EBADMSG.
+ */
+int elf_image_load_section(const struct elf_image *image, const struct elf_section *section,
+			   uint64_t limit, struct elf_bytes *bytes);
+
+/** The first segment of that type (PT_GNU_EH_FRAME, ...), NULL if there is none. Borrowed. */
+const struct elf_segment *elf_image_find_segment(const struct elf_image *image, uint32_t type);
+
+/**
+ * The ELF virtual address of the first byte of a mapping of @length bytes from file offset @offset,
+ * so that mapping start - *@address is the bias. Executable segments come before others, and the
+ * one that shares most bytes with the mapping before the rest. -ENOENT if none shares any.
+ */
+int elf_image_mapping_address(const struct elf_image *image, uint64_t offset, uint64_t length,
+			      uint64_t *address);
+
+/** The GNU build id from notes; -ENOENT without one, -EBADMSG if the notes are damaged. */
+int elf_image_build_id(const struct elf_image *image, uint8_t build_id[BUILD_ID_MAX_BYTES],
+		       uint32_t *build_id_bytes);
+
+/** The GNU build id in @size bytes of notes (alignment 4), as in /sys/kernel/notes; as above. */
+int elf_notes_build_id(const void *notes, size_t size, uint8_t build_id[BUILD_ID_MAX_BYTES],
+		       uint32_t *build_id_bytes);
+
+#endif

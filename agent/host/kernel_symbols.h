@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Names of kernel functions from /proc/kallsyms: the kernel itself, modules and BPF programs, with
+ * the modules' places from /proc/modules and the build ids from /sys. Followed as modules load by
+ * kernel_symbols_refresh().
+ *
+ * Owner: one thread (the one that converts traces). What lookups give is borrowed until the next
+ * refresh.
+ */
+#ifndef AGENT_HOST_KERNEL_SYMBOLS_H
+#define AGENT_HOST_KERNEL_SYMBOLS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/base/binary.h"
+
+enum {
+	KERNEL_SYMBOLS_MAX = 1 << 21,
+	KERNEL_MODULES_MAX = 1 << 15,
+	KERNEL_MODULE_NAME_BYTES = 64,
+};
+
+/** The kernel ("vmlinux"), a module, or a pretended one such as "bpf". */
+struct kernel_module {
+	char name[KERNEL_MODULE_NAME_BYTES];
+	/** Text; 0, 0 where it is not known ("bpf" and other pretended modules). */
+	uint64_t start;
+	uint64_t end;
+	uint8_t build_id[BUILD_ID_MAX_BYTES];
+	/** 0 without a build id; then the file id is made of the name. */
+	uint32_t build_id_bytes;
+	struct file_id file_id;
+};
+
+struct kernel_symbol {
+	/** NULL where only the module is known. */
+	const char *name;
+	const struct kernel_module *module;
+	uint64_t offset;
+};
+
+struct kernel_symbols;
+
+/**
+ * Reads everything below @proc_root and @sys_root ("/proc", "/sys"), which are copied. -EACCES with
+ * a text that says what to do if addresses are hidden (kptr_restrict), -EBADMSG, -ENOMEM.
+ */
+int kernel_symbols_create(struct kernel_symbols **symbols, const char *proc_root,
+			  const char *sys_root);
+void kernel_symbols_destroy(struct kernel_symbols *symbols);
+
+/** 0, or -ENOENT if the address lies in no module and no function. */
+int kernel_symbols_lookup(struct kernel_symbols *symbols, uint64_t address,
+			  struct kernel_symbol *symbol);
+
+/**
+ * Reads again if modules came or went, or lookups met addresses without a name or BPF programs,
+ * which come and go unseen. To be called often: it looks at the clock @now_ns first, at the modules
+ * once a second at most, and reads all symbols once in ten seconds at most. Keeps what it has on
+ * errors. Gives the number of the present version in *@generation, which changes with every change
+ * of names: converted kernel frames of older ones may be wrong.
+ */
+int kernel_symbols_refresh(struct kernel_symbols *symbols, uint64_t now_ns, uint64_t *generation);
+
+/** Parses text as in /proc/kallsyms and says how many functions it has: the fuzzer's door. */
+int kernel_symbols_parse(const char *text, size_t size, uint32_t *function_count);
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Opening the file behind a mapping of another process, whatever its mount namespace, deleted or
+ * not. Opens regular files only, read-only, without following a link out of the process's root and
+ * without waiting for FIFOs or devices. A file on a dead network or FUSE mount can still hang the
+ * calling thread: call it where that is bearable.
+ */
+#ifndef AGENT_HOST_MAPPED_FILE_H
+#define AGENT_HOST_MAPPED_FILE_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "agent/host/proc_maps.h"
+
+/** What tells one state of an open file from another; the internal key of files. */
+struct file_key {
+	uint64_t device;
+	uint64_t inode;
+	uint64_t size;
+	int64_t mtime_ns;
+	int64_t ctime_ns;
+};
+
+/**
+ * Opens the file of @mapping and gives its descriptor, which the caller owns, and its key.
+ * By map_files/START-END first, which is the mapping itself; else by path below the process's root,
+ * and then device and inode must be those of the mapping. -ESRCH if the process is gone, -ENOENT
+ * if neither way leads to the file, -EOPNOTSUPP if it is not a regular file.
+ */
+int mapped_file_open(const char *proc_root, pid_t pid, const struct proc_mapping *mapping, int *fd,
+		     struct file_key *key);
+
+/** The key of a regular file that is open; -EOPNOTSUPP for others. */
+int file_key_of_fd(int fd, struct file_key *key);
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * symbols/ names native code on the host. The symbol store answers a struct symbol_lookup
+ * (agent/base/symbol_lookup.h) from .symtab and .dynsym of the binary's open file, so that exited
+ * processes and deleted files have names too. Linkage names are given as they stand: demangling,
+ * debug files and inlined functions are not done here yet.
+ *
+ * Symbol tables are read when a binary is first asked for, and the least recently used ones are
+ * dropped above a limit of bytes; the names that were given out stay until the store is destroyed,
+ * each kept once. Thread-safe: outputs call it from their own threads.
+ */
+#ifndef SYMBOLS_SYMBOL_STORE_H
+#define SYMBOLS_SYMBOL_STORE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/base/symbol_lookup.h"
+
+enum {
+	/** Names given out, with their keys; beyond it functions have no name. */
+	SYMBOL_STORE_MAX_NAME_BYTES = 64 << 20,
+};
+
+struct symbol_store;
+
+/** @table_limit_bytes: of the symbol tables that are kept; one table may exceed it for itself. */
+int symbol_store_create(struct symbol_store **store, size_t table_limit_bytes);
+void symbol_store_destroy(struct symbol_store *store);
+
+/** The store as outputs see it. Borrowed: it lives as long as the store. */
+struct symbol_lookup *symbol_store_lookup(struct symbol_store *store);
+
+#endif
