@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * processes/ keeps the kernel side's picture of every process true and turns raw records into
+ * traces. This is its door; agent.c creates it, hands the events of agent/tracing to it and gives
+ * it a map_writer, a reporter and the kernel's symbols.
+ *
+ *	ring thread (agent/tracing)  event handler below: only puts records into bounded queues
+ *	sync                         reads maps, opens local files, owns the map_writer
+ *	load, load_remote            low priority: parse ELF; files on network or FUSE file systems
+ *	                             are opened and read by load_remote alone, which may hang there
+ *	work                         trace handler: converts samples and reports them
+ *
+ * Notices and side-band events that did not fit their queue end in a sync of everything; of samples
+ * the oldest go and are counted (METRIC_SAMPLES_DROPPED).
+ */
+#ifndef AGENT_PROCESSES_PROCESS_MANAGER_H
+#define AGENT_PROCESSES_PROCESS_MANAGER_H
+
+#include <stdint.h>
+
+#include "agent/base/events.h"
+#include "agent/base/map_writer.h"
+#include "agent/processes/first_unwinder.h"
+#include "reporter/reporter.h"
+
+struct delta_cache;
+struct kernel_symbols;
+struct process_manager;
+
+/** Everything is borrowed and must outlive the manager. */
+struct process_manager_config {
+	/** Used by the sync thread alone, from start to stop. */
+	struct map_writer *writer;
+	/** Used by the work thread alone, from start to stop. */
+	struct reporter *reporter;
+	/** "/proc"; a directory of their own in tests. */
+	const char *proc_root;
+	/** Used by the load threads; NULL: no disk cache. */
+	struct delta_cache *delta_cache;
+	/** Used by the work thread alone, which refreshes them too; NULL: no kernel names. */
+	struct kernel_symbols *kernel_symbols;
+	/** Used by the work thread alone; NULL: first samples have kernel frames only. */
+	struct first_unwinder *first_unwinder;
+};
+
+/** Starts no thread yet. -ENOMEM. */
+int process_manager_create(const struct process_manager_config *config,
+			   struct process_manager **manager);
+
+/** Stops first if need be. Takes NULL. */
+void process_manager_destroy(struct process_manager *manager);
+
+/**
+ * Fills *@handler, good from create to destroy. Its functions never block on I/O and may be called
+ * before start: what comes then is kept in the queues.
+ */
+void process_manager_handler(struct process_manager *manager, struct event_handler *handler);
+
+/**
+ * Starts the threads and syncs the processes in @tasks (copied; kernel threads are skipped). Take
+ * them after the programs have been attached, so that no process falls between.
+ */
+int process_manager_start(struct process_manager *manager, const struct task_snapshot *tasks,
+			  uint32_t task_count);
+
+/**
+ * Waits until every process of process_manager_start() has been published and all its executables
+ * are loaded or given up. 0 or -EAGAIN after @timeout_ns.
+ */
+int process_manager_wait_loaded(struct process_manager *manager, uint64_t timeout_ns);
+
+/**
+ * Waits until every sample that was handed in before the call has been reported. 0 or -EAGAIN after
+ * @timeout_ns.
+ */
+int process_manager_flush(struct process_manager *manager, uint64_t timeout_ns);
+
+/**
+ * Ends the threads; samples still in the queues are dropped (flush first). Takes 2 s at most: a
+ * load_remote that hangs in a file system is left behind, with the memory that it uses.
+ */
+void process_manager_stop(struct process_manager *manager);
+
+#endif
