@@ -2,6 +2,8 @@
 /**
  * What the kernel tells: agent/tracing reads it, processes/ acts on it, agent.c connects the two.
  * All calls come from the ring thread and must not block; what is borrowed is so for the call.
+ * What the kernel wrote on the side-band or as a notice before it took a sample arrives before that
+ * sample.
  */
 #ifndef AGENT_BASE_EVENTS_H
 #define AGENT_BASE_EVENTS_H
@@ -25,6 +27,8 @@ enum side_band_type {
 
 struct side_band_event {
 	enum side_band_type type;
+	/** CLOCK_MONOTONIC, ns, as in samples: of the change (of the loss, for SIDE_BAND_LOST). */
+	uint64_t time_ns;
 	uint32_t pid;
 	uint32_t tid;
 	uint32_t parent_pid;

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Drains what the kernel sends (the rings `notices` and `samples`, the side-band) and hands it to
+ * one struct event_handler. It never converts and never blocks on anything but its own epoll.
+ *
+ * Order: an event of the side-band or a notice that the kernel wrote before a sample is handed out
+ * before that sample, so that the handler can tell which samples a change of mappings may concern.
+ */
+#ifndef AGENT_TRACING_EVENT_READER_H
+#define AGENT_TRACING_EVENT_READER_H
+
+#include <stdint.h>
+
+#include "agent/base/events.h"
+#include "agent/tracing/bpf_loader.h"
+#include "agent/tracing/side_band.h"
+
+struct event_reader;
+
+/**
+ * @fds and @handler are copied, descriptors and context borrowed. @side_band is borrowed and from
+ * now on used by the ring thread alone; NULL for none.
+ */
+int event_reader_create(const struct bpf_fds *fds, struct side_band *side_band,
+			const struct event_handler *handler, struct event_reader **reader);
+void event_reader_destroy(struct event_reader *reader);
+
+/**
+ * The ring thread's life: drains until event_reader_stop(), then drains once more and returns 0.
+ * -errno if epoll fails.
+ */
+int event_reader_run(struct event_reader *reader);
+
+/** Ends event_reader_run() soon. For any thread, and for signal handlers. */
+void event_reader_stop(struct event_reader *reader);
+
+/** Drains once without waiting. Only while no event_reader_run() is on its way. */
+void event_reader_drain(struct event_reader *reader);
+
+/** Records that contradict their own size: a bug on the kernel side. For any thread. */
+uint64_t event_reader_malformed_count(const struct event_reader *reader);
+
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * News of mappings, forks and names from perf's side-band: one PERF_COUNT_SW_DUMMY event with its
+ * own mmapped ring per online CPU. It reports every new executable mapping, so that a library
+ * replaced at the same address is noticed; munmap and mremap are not reported by the kernel.
+ * Record formats: perf_event_open(2), include/uapi/linux/perf_event.h.
+ *
+ * Owned by the ring thread once an event reader has it.
+ */
+#ifndef AGENT_TRACING_SIDE_BAND_H
+#define AGENT_TRACING_SIDE_BAND_H
+
+#include <stdint.h>
+
+#include "agent/base/events.h"
+
+struct side_band;
+
+/** Opens a ring on every online CPU. -EPERM, -EOPNOTSUPP as for the sampler. */
+int side_band_create(struct side_band **side_band);
+void side_band_destroy(struct side_band *side_band);
+
+/** A descriptor that is readable (epoll) when there is something to drain. */
+int side_band_fd(const struct side_band *side_band);
+
+/**
+ * Hands everything that was there at the call to @handler->side_band; records of one CPU in their
+ * order, CPUs one after the other. Returns the number of events.
+ */
+uint32_t side_band_drain(struct side_band *side_band, const struct event_handler *handler);
+
+/**
+ * Follows CPUs that came or went; for those that came SIDE_BAND_LOST is sent, because what happened
+ * on them before is not known. To be called about once a second.
+ */
+void side_band_tick(struct side_band *side_band, const struct event_handler *handler);
+
+/** Records lost because a ring was full. */
+uint64_t side_band_lost_count(const struct side_band *side_band);
+
+#endif
