@@ -124,6 +124,11 @@ enum saved_kind {
 	SAVED_AT_FP = 2,
 	/** Not recoverable. */
 	SAVED_UNDEFINED = 3,
+	/**
+	 * In registers[offset], a DWARF number: glibc's vfork keeps its return address in rdi. Only
+	 * where all registers are known.
+	 */
+	SAVED_IN_REGISTER = 4,
 };
 
 /** One way to step to the caller; the caller's sp is the CFA. */
