@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * The disk cache of stack deltas: one file per key in a directory of our own, so that a restarted
+ * agent need not parse again what runs. The agent believes these files, so the directory must
+ * belong to its user alone; a file that is damaged, of another version or of another key is removed
+ * and counts as missing. Several agents may share a directory.
+ *
+ * A file is written beside its place and renamed. When all files together go over the limit, those
+ * unused for longest are removed.
+ *
+ * Thread-safe: calls may come from several load threads.
+ */
+#ifndef STACKDELTAS_DELTA_CACHE_H
+#define STACKDELTAS_DELTA_CACHE_H
+
+#include <stdint.h>
+
+#include "agent/base/hash128.h"
+#include "agent/base/stack_deltas.h"
+#include "stackdeltas/unwind_input.h"
+
+struct delta_cache;
+
+struct delta_cache_statistics {
+	uint64_t hits;
+	uint64_t misses;
+	uint64_t stores;
+	/** Files removed because they were damaged, and because of the limit. */
+	uint64_t damaged;
+	uint64_t evicted;
+};
+
+/**
+ * Opens @directory, made with mode 0700 if it is not there (its parent must be). -EPERM if it is a
+ * symbolic link, belongs to another user, or is open to group or others. @max_bytes bounds all
+ * files together. The caller destroys the cache.
+ */
+int delta_cache_create(const char *directory, uint64_t max_bytes, struct delta_cache **cache);
+void delta_cache_destroy(struct delta_cache *cache);
+
+/** -ENOENT if there is nothing of use under @key. The caller deinits @deltas. */
+int delta_cache_load(struct delta_cache *cache, struct hash128 key, struct stack_deltas *deltas);
+
+/** Keeps a copy of @deltas. Errors as the system calls said; nothing is left behind then. */
+int delta_cache_store(struct delta_cache *cache, struct hash128 key,
+		      const struct stack_deltas *deltas);
+
+/**
+ * Loads the deltas of @input, or extracts and stores them: the way for everybody who wants deltas.
+ * @cache may be NULL: then they are extracted. A failure to store is no error.
+ */
+int delta_cache_get(struct delta_cache *cache, const struct unwind_input *input,
+		    struct stack_deltas *deltas);
+
+void delta_cache_get_statistics(struct delta_cache *cache,
+				struct delta_cache_statistics *statistics);
+
+#endif
