@@ -24,6 +24,7 @@ enum options_action {
 };
 
 struct option_tag {
+	/** Owned; the value lies in the same block. */
 	char *key;
 	char *value;
 };
@@ -73,6 +74,9 @@ struct options {
  */
 int options_parse(struct options *options, int argument_count, char *const *arguments);
 void options_deinit(struct options *options);
+
+/** Back to no tags, for a -tags that replaces an earlier one. */
+void options_free_tags(struct options *options);
 
 /** The text of -help: usage, then each option with its values, its default and its meaning. */
 void options_print_help(FILE *file);

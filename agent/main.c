@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
+#include <stdio.h>
+
+#include "agent/agent.h"
+#include "agent/base/cleanup.h"
+#include "agent/base/error.h"
+#include "agent/base/log.h"
+#include "agent/options.h"
+#include "build/version.h"
+
+/* What -help and -version print must arrive, or scripts take half of it for the whole. */
+static int finish_output(void)
+{
+	if (fflush(stdout) || ferror(stdout)) {
+		log_error("standard output cannot be written; check where it leads");
+		return EXIT_STATUS_FAILED;
+	}
+	return EXIT_STATUS_DONE;
+}
+
+int main(int argument_count, char **arguments)
+{
+	_cleanup_(options_deinit) struct options options = { 0 };
+	int error = options_parse(&options, argument_count, arguments);
+
+	if (error) {
+		log_error("%s", error_text());
+		return error == -EINVAL ? EXIT_STATUS_USAGE : EXIT_STATUS_FAILED;
+	}
+	switch (options.action) {
+	case OPTIONS_SHOW_HELP:
+		options_print_help(stdout);
+		return finish_output();
+	case OPTIONS_SHOW_VERSION:
+		printf("agent %s\n", AGENT_VERSION);
+		return finish_output();
+	case OPTIONS_RUN:
+		break;
+	}
+	log_set_level(options.log_level);
+	return agent_run(&options);
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * The table of options: names, texts for -help, defaults, and the setters that check a value and
+ * put it into struct options. Who walks the table, and where values come from, is options.c's.
+ */
+#ifndef AGENT_OPTION_TABLE_H
+#define AGENT_OPTION_TABLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/options.h"
+
+enum {
+	OPTION_MAX_COUNT = 64,
+	/** Bytes of a wrong value that an error shows. */
+	SHOWN_VALUE_BYTES = 64,
+};
+
+struct option;
+
+/** One value on its way into struct options. */
+struct setting {
+	const struct option *option;
+	/** "-pid " or "ALLFRAMES_PID=": what stands before the value where the user wrote it. */
+	const char *source;
+	const char *text;
+};
+
+struct option {
+	const char *name;
+	/** What -help calls the value; NULL for a flag, whose value is true or false. */
+	const char *value_name;
+	/** Set, as if the user had given it, when nobody else does; NULL: nothing is set. */
+	const char *initial;
+	const char *meaning;
+	/** 0, or -EINVAL or -ENOMEM with a text for users; then @options can only be freed. */
+	int (*set)(struct options *options, const struct setting *setting);
+	/** For the setters that serve several options: where to, and what range. */
+	size_t offset;
+	uint64_t minimum;
+	uint64_t maximum;
+};
+
+extern const struct option option_table[];
+extern const size_t option_count;
+
+#endif
