@@ -47,7 +47,7 @@ struct lru_cache {
 };
 
 /**
- * @max_bytes 0: no limit but @max_entries, which is 1 to 2^31. @release may be NULL. Allocates
+ * @max_bytes 0: no limit but @max_entries, which is at least 1 and below 2^31. @release may be NULL. Allocates
  * nothing yet.
  */
 void lru_cache_init(struct lru_cache *cache, size_t key_bytes, size_t max_entries,

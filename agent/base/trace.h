@@ -43,8 +43,8 @@ struct trace {
 
 /**
  * Copies @frames with their strings, takes a reference on every binary, and hashes: kind, flags,
- * error, file id, address; for interpreted frames the function, file and line as well. NULL
- * without memory.
+ * error, file id, address; for interpreted frames, and kernel frames without a binary (BPF programs,
+ * whose memory is used again), the function, file and line as well. NULL without memory.
  */
 struct trace *trace_create(const struct frame *frames, uint32_t frame_count, bool is_complete,
 			   bool is_kernel_thread);
@@ -59,6 +59,9 @@ static inline uint64_t frame_lookup_address(const struct frame *frame)
 
 /** Short text for users, such as "stack unreadable"; "unknown error" for other values. */
 const char *unwind_error_text(enum unwind_error error);
+
+/** The same as one lower-case word with underscores, for metrics; "unknown" for other values. */
+const char *unwind_error_name(enum unwind_error error);
 
 /** Who and where: what is told of one sample beside its trace. Strings are borrowed. */
 struct sample_context {

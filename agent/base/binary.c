@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Binaries: one allocation for the fields, one for the path, one descriptor. */
+
+#include "agent/base/binary.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct binary *binary_create(const struct binary *values)
+{
+	struct binary *binary = malloc(sizeof(*binary));
+	char *path = strdup(values->path ? values->path : "");
+
+	if (!binary || !path) {
+		free(binary);
+		free(path);
+		return NULL;
+	}
+	*binary = *values;
+	binary->path = path;
+	binary->references = 1;
+	return binary;
+}
+
+struct binary *binary_ref(struct binary *binary)
+{
+	__atomic_add_fetch(&binary->references, 1, __ATOMIC_RELAXED);
+	return binary;
+}
+
+void binary_unref(struct binary *binary)
+{
+	/* Release and acquire: what other holders read comes before the free. */
+	if (!binary || __atomic_sub_fetch(&binary->references, 1, __ATOMIC_ACQ_REL))
+		return;
+	if (binary->fd >= 0)
+		close(binary->fd);
+	free(binary->path);
+	free(binary);
+}
+
+const char *binary_name(const struct binary *binary)
+{
+	const char *slash = strrchr(binary->path, '/');
+
+	return slash ? slash + 1 : binary->path;
+}

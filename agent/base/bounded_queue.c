@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A ring of bytes under one lock. Each record stands behind a 4-byte length; both may run over the
+ * end of the ring, which is why they are only ever copied.
+ */
+
+#include "agent/base/bounded_queue.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "agent/base/clock.h"
+
+enum { LENGTH_BYTES = sizeof(uint32_t) };
+
+static int init_locks(struct bounded_queue *queue)
+{
+	pthread_condattr_t attributes;
+	int err = pthread_condattr_init(&attributes);
+
+	if (err)
+		return -err;
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	err = pthread_cond_init(&queue->filled, &attributes);
+	pthread_condattr_destroy(&attributes);
+	if (err)
+		return -err;
+	err = pthread_mutex_init(&queue->lock, NULL);
+	if (err)
+		pthread_cond_destroy(&queue->filled);
+	return -err;
+}
+
+int bounded_queue_init(struct bounded_queue *queue, size_t ring_bytes, size_t max_record_bytes,
+		       queue_drop_fn drop, void *drop_context)
+{
+	int err;
+
+	if (max_record_bytes > UINT32_MAX || ring_bytes < LENGTH_BYTES ||
+	    ring_bytes - LENGTH_BYTES < max_record_bytes)
+		return -EINVAL;
+	memset(queue, 0, sizeof(*queue));
+	queue->ring = malloc(ring_bytes);
+	if (drop)
+		queue->drop_record = malloc(max_record_bytes + 1);
+	err = queue->ring && (!drop || queue->drop_record) ? init_locks(queue) : -ENOMEM;
+	if (err) {
+		free(queue->ring);
+		free(queue->drop_record);
+		memset(queue, 0, sizeof(*queue));
+		return err;
+	}
+	queue->ring_bytes = ring_bytes;
+	queue->max_record_bytes = max_record_bytes;
+	queue->drop = drop;
+	queue->drop_context = drop_context;
+	return 0;
+}
+
+int bounded_queue_init_fixed(struct bounded_queue *queue, size_t max_count, size_t record_bytes,
+			     queue_drop_fn drop, void *drop_context)
+{
+	size_t ring_bytes;
+
+	if (__builtin_mul_overflow(max_count, record_bytes + LENGTH_BYTES, &ring_bytes))
+		return -EINVAL;
+	return bounded_queue_init(queue, ring_bytes, record_bytes, drop, drop_context);
+}
+
+static void copy_in(struct bounded_queue *queue, const void *bytes, size_t count)
+{
+	size_t at = (queue->start + queue->used_bytes) % queue->ring_bytes;
+	size_t first = queue->ring_bytes - at < count ? queue->ring_bytes - at : count;
+
+	if (!count)
+		return;
+	memcpy(queue->ring + at, bytes, first);
+	memcpy(queue->ring, (const unsigned char *)bytes + first, count - first);
+	queue->used_bytes += count;
+}
+
+/* @bytes may be NULL, to throw away. */
+static void copy_out(struct bounded_queue *queue, void *bytes, size_t count)
+{
+	size_t at = queue->start;
+	size_t first = queue->ring_bytes - at < count ? queue->ring_bytes - at : count;
+
+	if (bytes && count) {
+		memcpy(bytes, queue->ring + at, first);
+		memcpy((unsigned char *)bytes + first, queue->ring, count - first);
+	}
+	queue->start = (at + count) % queue->ring_bytes;
+	queue->used_bytes -= count;
+}
+
+static size_t take_oldest(struct bounded_queue *queue, void *record)
+{
+	uint32_t bytes;
+
+	copy_out(queue, &bytes, sizeof(bytes));
+	copy_out(queue, record, bytes);
+	queue->count--;
+	return bytes;
+}
+
+static void drop_oldest(struct bounded_queue *queue)
+{
+	size_t bytes = take_oldest(queue, queue->drop_record);
+
+	if (queue->drop)
+		queue->drop(queue->drop_context, queue->drop_record, bytes);
+}
+
+void bounded_queue_deinit(struct bounded_queue *queue)
+{
+	if (!queue->ring)
+		return;
+	while (queue->count)
+		drop_oldest(queue);
+	pthread_cond_destroy(&queue->filled);
+	pthread_mutex_destroy(&queue->lock);
+	free(queue->ring);
+	free(queue->drop_record);
+	memset(queue, 0, sizeof(*queue));
+}
+
+int bounded_queue_push(struct bounded_queue *queue, const void *record, size_t bytes)
+{
+	uint32_t length = bytes;
+
+	if (bytes > queue->max_record_bytes)
+		return -E2BIG;
+	pthread_mutex_lock(&queue->lock);
+	if (queue->is_closed) {
+		pthread_mutex_unlock(&queue->lock);
+		return -EPIPE;
+	}
+	while (queue->ring_bytes - queue->used_bytes < bytes + LENGTH_BYTES) {
+		drop_oldest(queue);
+		queue->dropped_count++;
+	}
+	copy_in(queue, &length, sizeof(length));
+	copy_in(queue, record, bytes);
+	queue->count++;
+	pthread_cond_signal(&queue->filled);
+	pthread_mutex_unlock(&queue->lock);
+	return 0;
+}
+
+/* 0 when there is a record; called and left with the lock held. */
+static int wait_filled(struct bounded_queue *queue, int64_t timeout_ns)
+{
+	uint64_t deadline_ns = clock_monotonic_ns() + (uint64_t)timeout_ns;
+	struct timespec deadline = {
+		.tv_sec = deadline_ns / NS_PER_SECOND,
+		.tv_nsec = deadline_ns % NS_PER_SECOND,
+	};
+	int err = 0;
+
+	while (!queue->count && !queue->is_closed && !err) {
+		if (timeout_ns < 0)
+			err = pthread_cond_wait(&queue->filled, &queue->lock);
+		else
+			err = pthread_cond_timedwait(&queue->filled, &queue->lock, &deadline);
+	}
+	if (queue->count)
+		return 0;
+	return queue->is_closed ? -EPIPE : -EAGAIN;
+}
+
+int bounded_queue_pop(struct bounded_queue *queue, void *record, size_t *bytes,
+		      int64_t timeout_ns)
+{
+	size_t record_bytes;
+	int err = 0;
+
+	pthread_mutex_lock(&queue->lock);
+	if (!queue->count)
+		err = timeout_ns || queue->is_closed ? wait_filled(queue, timeout_ns) : -EAGAIN;
+	if (!err) {
+		record_bytes = take_oldest(queue, record);
+		if (bytes)
+			*bytes = record_bytes;
+	}
+	pthread_mutex_unlock(&queue->lock);
+	return err;
+}
+
+void bounded_queue_close(struct bounded_queue *queue)
+{
+	pthread_mutex_lock(&queue->lock);
+	queue->is_closed = true;
+	pthread_cond_broadcast(&queue->filled);
+	pthread_mutex_unlock(&queue->lock);
+}
+
+size_t bounded_queue_count(struct bounded_queue *queue)
+{
+	size_t count;
+
+	pthread_mutex_lock(&queue->lock);
+	count = queue->count;
+	pthread_mutex_unlock(&queue->lock);
+	return count;
+}
+
+uint64_t bounded_queue_dropped(struct bounded_queue *queue)
+{
+	uint64_t count;
+
+	pthread_mutex_lock(&queue->lock);
+	count = queue->dropped_count;
+	pthread_mutex_unlock(&queue->lock);
+	return count;
+}

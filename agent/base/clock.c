@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading of clocks. Neither clock_gettime() here can fail on Linux. */
+
+#include "agent/base/clock.h"
+
+#include <time.h>
+
+static uint64_t clock_read_ns(clockid_t id)
+{
+	struct timespec time;
+
+	clock_gettime(id, &time);
+	return (uint64_t)time.tv_sec * NS_PER_SECOND + (uint64_t)time.tv_nsec;
+}
+
+uint64_t clock_monotonic_ns(void)
+{
+	return clock_read_ns(CLOCK_MONOTONIC);
+}
+
+uint64_t clock_realtime_ns(void)
+{
+	return clock_read_ns(CLOCK_REALTIME);
+}
+
+uint64_t clock_to_realtime_ns(uint64_t monotonic_ns)
+{
+	/* Unsigned: the difference may be taken across zero, and the sum comes out right. */
+	return clock_realtime_ns() - clock_monotonic_ns() + monotonic_ns;
+}

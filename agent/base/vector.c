@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The growth that all typed vectors share. */
+
+#include "agent/base/vector.h"
+
+#include <stdint.h>
+
+enum { FIRST_CAPACITY = 8 };
+
+void *vector_grow(void *items, size_t *capacity, size_t wanted, size_t element_bytes)
+{
+	size_t grown = *capacity > SIZE_MAX / 2 ? SIZE_MAX : *capacity * 2;
+	void *moved;
+
+	if (grown < FIRST_CAPACITY)
+		grown = FIRST_CAPACITY;
+	if (grown < wanted)
+		grown = wanted;
+	/* Refuses products that overflow. */
+	moved = reallocarray(items, grown, element_bytes);
+	if (moved)
+		*capacity = grown;
+	return moved;
+}
