@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/tracing/bpf_metrics.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+
+#include "agent/base/cleanup.h"
+#include "agent/base/error.h"
+#include "agent/base/metrics.h"
+
+int bpf_metrics_update(const struct bpf_fds *fds)
+{
+	/* The kernel writes one value per possible CPU, online or not. */
+	int cpu_count = libbpf_num_possible_cpus();
+	_cleanup_(free_pointer) uint64_t *values = NULL;
+	uint64_t sums[COUNTER_COUNT] = {0};
+
+	if (cpu_count < 0)
+		return fail_errno(cpu_count, "number of possible CPUs");
+	values = calloc((size_t)cpu_count, sizeof(*values));
+	if (!values)
+		return -ENOMEM;
+	for (uint32_t counter = 0; counter < COUNTER_COUNT; counter++) {
+		if (bpf_map_lookup_elem(fds->counters, &counter, values))
+			return fail_errno(-errno, "counter %u of the kernel side", counter);
+		for (int cpu = 0; cpu < cpu_count; cpu++)
+			sums[counter] += values[cpu];
+	}
+	for (uint32_t counter = 0; counter < COUNTER_COUNT; counter++)
+		metrics_set(metric_of_counter(counter), sums[counter]);
+	return 0;
+}
