@@ -2,7 +2,8 @@
 /**
  * File ids, the outward names of files: the first 16 bytes of SHA-256 over the first 4096 bytes,
  * the last min(size, 4096) bytes and the size as big-endian 64 bits. The kernel and its modules
- * have no file that could be read; theirs is FNV-128a of the GNU build id.
+ * have no file that could be read; theirs is FNV-128a of the GNU build id in lower-case hex, which
+ * is how other agents name them.
  *
  * Two files can have the same id and different content: never a key inside the agent.
  */

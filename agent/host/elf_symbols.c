@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One pass over each symbol table in pieces, a sort, and a pass that settles which of several
+ * symbols at one place stays. Symbol tables are chosen by whoever made the file: counts are bounded
+ * by ELF_SYMBOLS_MAX, offsets are checked when a name is read.
+ */
+#include "agent/host/elf_symbols.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/base/cleanup.h"
+#include "agent/base/error.h"
+#include "agent/base/vector.h"
+
+enum {
+	SYMBOLS_PER_PIECE = 1024,
+	NAME_PIECE_BYTES = 128,
+	SIZE_MAX_BYTES = (1 << 29) - 1,
+	NAME_OFFSET_MAX = INT32_MAX,
+	/* Of nested functions the innermost counts; deeper nesting than this is not real. */
+	NESTING_MAX = 32,
+	RANK_LABEL = 4,
+};
+
+VECTOR_DEFINE(symbol_vector, struct elf_symbol)
+
+/* What the passes share: the image, and which table is being read. */
+struct collector {
+	const struct elf_image *image;
+	struct symbol_vector symbols;
+	struct elf_string_table names;
+	bool is_dynamic;
+	bool is_truncated;
+};
+
+static bool in_executable_segment(const struct elf_image *image, uint64_t address)
+{
+	for (uint32_t i = 0; i < image->segment_count; i++) {
+		const struct elf_segment *segment = &image->segments[i];
+
+		if (segment->type == PT_LOAD && segment->flags & PF_X &&
+		    address >= segment->address && address - segment->address < segment->memory_bytes)
+			return true;
+	}
+	return false;
+}
+
+/* The executable section that the symbol says it is in, and is. */
+static const struct elf_section *executable_section(const struct elf_image *image,
+						    const Elf64_Sym *raw)
+{
+	const struct elf_section *section;
+
+	if (raw->st_shndx >= image->section_count)
+		return NULL;
+	section = &image->sections[raw->st_shndx];
+	if (!(section->flags & SHF_EXECINSTR) || raw->st_value < section->address ||
+	    raw->st_value - section->address >= section->size)
+		return NULL;
+	return section;
+}
+
+/* arm64 marks where code and data begin with local symbols $x and $d, which name nothing. */
+static bool is_mapping_symbol(const struct collector *collector, const Elf64_Sym *raw)
+{
+	char first;
+
+	if (collector->image->machine != EM_AARCH64 || ELF64_ST_BIND(raw->st_info) != STB_LOCAL)
+		return false;
+	return raw->st_name >= collector->names.size ||
+	       elf_image_read(collector->image, collector->names.offset + raw->st_name, &first,
+			      1) ||
+	       first == '$';
+}
+
+static uint32_t binding_rank(uint8_t binding)
+{
+	switch (binding) {
+	case STB_GLOBAL:
+	case STB_GNU_UNIQUE:
+		return 0;
+	case STB_WEAK:
+		return 1;
+	default:
+		return 2;
+	}
+}
+
+static int collect_symbol(struct collector *collector, const Elf64_Sym *raw)
+{
+	uint8_t type = ELF64_ST_TYPE(raw->st_info);
+	bool is_function = type == STT_FUNC || type == STT_GNU_IFUNC;
+	struct elf_symbol symbol = {
+		.address = raw->st_value,
+		.size = raw->st_size < SIZE_MAX_BYTES ? raw->st_size : SIZE_MAX_BYTES,
+		.rank = binding_rank(ELF64_ST_BIND(raw->st_info)),
+		.name = raw->st_name,
+		.is_dynamic = collector->is_dynamic,
+	};
+
+	if (!is_function && type != STT_NOTYPE)
+		return 0;
+	if (raw->st_shndx == SHN_UNDEF || raw->st_shndx == SHN_ABS || !raw->st_name ||
+	    raw->st_name > NAME_OFFSET_MAX)
+		return 0;
+	if (is_function) {
+		if (!in_executable_segment(collector->image, raw->st_value))
+			return 0;
+	} else {
+		if (!executable_section(collector->image, raw) ||
+		    is_mapping_symbol(collector, raw))
+			return 0;
+		symbol.rank += RANK_LABEL;
+	}
+	if (collector->symbols.count == ELF_SYMBOLS_MAX) {
+		collector->is_truncated = true;
+		return 0;
+	}
+	if (symbol_vector_push(&collector->symbols, symbol))
+		return fail(-ENOMEM, "no memory for symbols");
+	return 0;
+}
+
+static int collect_table(struct collector *collector, const struct elf_section *section)
+{
+	const struct elf_image *image = collector->image;
+	Elf64_Sym raw[SYMBOLS_PER_PIECE];
+	uint64_t count = section->size / sizeof(Elf64_Sym);
+
+	if (section->entry_bytes != sizeof(Elf64_Sym) || section->link >= image->section_count ||
+	    image->sections[section->link].type != SHT_STRTAB)
+		return fail(-EBADMSG, "section %s is no symbol table", section->name);
+	if (section->offset > image->size || section->size > image->size - section->offset)
+		return fail(-EBADMSG, "section %s lies outside of the file", section->name);
+	collector->names = (struct elf_string_table){
+		.offset = image->sections[section->link].offset,
+		.size = image->sections[section->link].size,
+	};
+	for (uint64_t i = 0; i < count && !collector->is_truncated; i += SYMBOLS_PER_PIECE) {
+		uint64_t piece = count - i < SYMBOLS_PER_PIECE ? count - i : SYMBOLS_PER_PIECE;
+		int err;
+
+		err = elf_image_read(image, section->offset + i * sizeof(raw[0]), raw,
+				     piece * sizeof(raw[0]));
+		if (err)
+			return err;
+		for (uint64_t k = 0; k < piece; k++) {
+			err = collect_symbol(collector, &raw[k]);
+			if (err)
+				return err;
+		}
+	}
+	return 0;
+}
+
+/* By address, and at one address the best first. Equal ones keep .symtab before .dynsym. */
+static int compare_symbols(const void *left, const void *right)
+{
+	const struct elf_symbol *a = left, *b = right;
+
+	if (a->address != b->address)
+		return a->address < b->address ? -1 : 1;
+	if (a->rank != b->rank)
+		return a->rank < b->rank ? -1 : 1;
+	if (!a->size != !b->size)
+		return a->size ? -1 : 1;
+	if (a->is_dynamic != b->is_dynamic)
+		return a->is_dynamic ? 1 : -1;
+	return a->name < b->name ? -1 : a->name > b->name;
+}
+
+/* Where a symbol without a size must end at the latest. */
+static uint64_t end_of_surroundings(const struct elf_image *image, uint64_t address)
+{
+	for (uint32_t i = 0; i < image->section_count; i++) {
+		const struct elf_section *section = &image->sections[i];
+
+		if (section->flags & SHF_EXECINSTR && address >= section->address &&
+		    address - section->address < section->size &&
+		    section->address + section->size > section->address)
+			return section->address + section->size;
+	}
+	for (uint32_t i = 0; i < image->segment_count; i++) {
+		const struct elf_segment *segment = &image->segments[i];
+
+		if (segment->type == PT_LOAD && segment->flags & PF_X &&
+		    address >= segment->address && address - segment->address < segment->memory_bytes)
+			return segment->address + segment->memory_bytes;
+	}
+	return address;
+}
+
+/* Keeps one symbol per address, and no label inside a function. */
+static void remove_rivals(struct symbol_vector *symbols)
+{
+	uint64_t functions_end = 0;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < symbols->count; i++) {
+		struct elf_symbol symbol = symbols->items[i];
+		bool is_label = symbol.rank >= RANK_LABEL;
+
+		if (kept && symbols->items[kept - 1].address == symbol.address)
+			continue;
+		if (is_label && symbol.address < functions_end)
+			continue;
+		if (!is_label && symbol.address + symbol.size > functions_end)
+			functions_end = symbol.address + symbol.size;
+		symbols->items[kept++] = symbol;
+	}
+	symbols->count = kept;
+}
+
+static void set_missing_sizes(struct symbol_vector *symbols, const struct elf_image *image)
+{
+	uint64_t end = 0, end_holds_from = UINT64_MAX;
+
+	/* From the last to the first, so that one search serves all symbols of a section. */
+	for (size_t i = symbols->count; i-- > 0;) {
+		struct elf_symbol *symbol = &symbols->items[i];
+		uint64_t limit, size;
+
+		if (symbol->size)
+			continue;
+		if (symbol->address >= end || symbol->address < end_holds_from) {
+			end = end_of_surroundings(image, symbol->address);
+			end_holds_from = symbol->address;
+		}
+		limit = end;
+		if (i + 1 < symbols->count && symbols->items[i + 1].address < limit)
+			limit = symbols->items[i + 1].address;
+		size = limit - symbol->address;
+		symbol->size = size < SIZE_MAX_BYTES ? size : SIZE_MAX_BYTES;
+	}
+}
+
+static const struct elf_section *find_table(const struct elf_image *image, uint32_t type)
+{
+	for (uint32_t i = 0; i < image->section_count; i++)
+		if (image->sections[i].type == type)
+			return &image->sections[i];
+	return NULL;
+}
+
+int elf_symbols_init(struct elf_symbols *symbols, const struct elf_image *image)
+{
+	static const uint32_t types[] = {SHT_SYMTAB, SHT_DYNSYM};
+	struct elf_symbols result = {0};
+	struct collector collector = {.image = image};
+	int damaged = 0;
+
+	for (uint32_t i = 0; i < 2; i++) {
+		const struct elf_section *section = find_table(image, types[i]);
+		int err;
+
+		if (!section)
+			continue;
+		collector.is_dynamic = i;
+		err = collect_table(&collector, section);
+		result.names[i] = collector.names;
+		if (err == -ENOMEM) {
+			symbol_vector_deinit(&collector.symbols);
+			return err;
+		}
+		if (err)
+			damaged = err;
+	}
+	if (!collector.symbols.count) {
+		symbol_vector_deinit(&collector.symbols);
+		return damaged ? damaged : fail(-ENOENT, "no function symbols");
+	}
+	qsort(collector.symbols.items, collector.symbols.count, sizeof(struct elf_symbol),
+	      compare_symbols);
+	remove_rivals(&collector.symbols);
+	set_missing_sizes(&collector.symbols, image);
+	result.count = collector.symbols.count;
+	result.is_truncated = collector.is_truncated;
+	result.symbols = realloc(collector.symbols.items, result.count * sizeof(struct elf_symbol));
+	if (!result.symbols)
+		result.symbols = collector.symbols.items;
+	*symbols = result;
+	return 0;
+}
+
+void elf_symbols_deinit(struct elf_symbols *symbols)
+{
+	free(symbols->symbols);
+	*symbols = (struct elf_symbols){0};
+}
+
+const struct elf_symbol *elf_symbols_lookup(const struct elf_symbols *symbols, uint64_t address)
+{
+	uint32_t low = 0, high = symbols->count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (symbols->symbols[middle].address <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	/* low is the number of symbols that begin at or below the address. */
+	for (uint32_t i = 0; i < NESTING_MAX && i < low; i++) {
+		const struct elf_symbol *symbol = &symbols->symbols[low - 1 - i];
+
+		if (address - symbol->address < symbol->size)
+			return symbol;
+	}
+	return NULL;
+}
+
+int elf_symbols_name(const struct elf_symbols *symbols, const struct elf_image *image,
+		     const struct elf_symbol *symbol, char *name, size_t capacity)
+{
+	const struct elf_string_table *table = &symbols->names[symbol->is_dynamic];
+	char text[ELF_SYMBOL_NAME_MAX_BYTES];
+	size_t length = 0, limit = capacity < sizeof(text) ? capacity : sizeof(text);
+	const char *end = NULL;
+
+	if (symbol->name >= table->size)
+		return fail(-EBADMSG, "a symbol's name lies outside of the string table");
+	if (limit > table->size - symbol->name)
+		limit = table->size - symbol->name;
+	while (!end && length < limit) {
+		size_t piece = limit - length < NAME_PIECE_BYTES ? limit - length
+								 : NAME_PIECE_BYTES;
+		int err = elf_image_read(image, table->offset + symbol->name + length,
+					 text + length, piece);
+
+		if (err)
+			return err;
+		end = memchr(text + length, '\0', piece);
+		length += piece;
+	}
+	if (end)
+		length = end - text;
+	else if (length == table->size - symbol->name)
+		return fail(-EBADMSG, "a symbol's name does not end within the string table");
+	else if (length)
+		length--;
+	if (!length)
+		return fail(-ENOENT, "a symbol without a name");
+	memcpy(name, text, length);
+	name[length] = '\0';
+	return 0;
+}
