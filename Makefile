@@ -76,7 +76,7 @@ build/proto/%.pb-c.c build/proto/%.pb-c.h: proto/%.proto
 	$(Q)$(PROTOC_C) --proto_path=proto --c_out=build/proto $<
 
 BPF_SOURCES := $(wildcard ebpf/*.bpf.c ebpf/*.bpf.h ebpf/abi/*.h)
-BPF_CFLAGS := -g -O2 -target bpf -mcpu=v3 -std=gnu11 -Wall -Wextra -Werror -I. \
+BPF_CFLAGS := -g -O2 -target bpf -mcpu=v3 -std=gnu11 -Wall -Wextra -Wno-unused-parameter -Werror -I. \
 	-I/usr/include/$(ARCH)-linux-gnu -D__TARGET_ARCH_$(BPF_ARCH)
 
 # All kernel programs are one object: ebpf/allframes.bpf.c includes the others.

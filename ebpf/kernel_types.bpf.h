@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/**
+ * The kernel's types, with only the fields that the programs read: libbpf moves every access to
+ * where the running kernel has the field (CO-RE). Fields that differ between kernels are noted.
+ */
+#ifndef EBPF_KERNEL_TYPES_BPF_H
+#define EBPF_KERNEL_TYPES_BPF_H
+
+#include <linux/types.h>
+
+/* Bits of task_struct.flags: macros in the kernel, so not in its BTF. */
+enum task_flag {
+	TASK_IO_WORKER = 0x00000010,
+	TASK_FORKED_WITHOUT_EXEC = 0x00000040,
+	/* Since 6.4; another meaning before (is_user_worker() in task.bpf.h). */
+	TASK_USER_WORKER = 0x00004000,
+	TASK_KERNEL_THREAD = 0x00200000,
+};
+
+/* enum pid_type of the kernel: signal_struct.pids[1] is the thread group's. */
+enum {
+	PID_TYPE_THREAD_GROUP = 1,
+};
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+typedef struct {
+	int counter;
+} atomic_t;
+
+struct ns_common {
+	unsigned int inum;
+};
+
+struct pid_namespace {
+	struct ns_common ns;
+};
+
+struct upid {
+	int nr;
+	struct pid_namespace *ns;
+};
+
+struct pid {
+	unsigned int level;
+	struct upid numbers[1];
+};
+
+struct signal_struct {
+	atomic_t live;
+	struct pid *pids[4];
+};
+
+struct return_instance {
+	unsigned long stack;
+	unsigned long orig_ret_vaddr;
+	struct return_instance *next;
+};
+
+struct uprobe_task {
+	struct return_instance *return_instances;
+	unsigned long vaddr;
+	unsigned long xol_vaddr;
+};
+
+struct mm_struct;
+
+struct task_struct {
+	void *stack;
+	unsigned int flags;
+	unsigned int in_execve : 1;
+	struct mm_struct *mm;
+	int pid;
+	int tgid;
+	struct task_struct *real_parent;
+	struct task_struct *group_leader;
+	struct pid *thread_pid;
+	__u64 start_time;
+	__u64 self_exec_id;
+	char comm[16];
+	struct signal_struct *signal;
+	struct uprobe_task *utask;
+};
+
+/* user_worker is there since 6.4. */
+struct kernel_clone_args {
+	__u32 user_worker : 1;
+};
+
+struct seq_file;
+
+struct bpf_iter_meta {
+	struct seq_file *seq;
+};
+
+struct bpf_iter__task {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
+};
+
+#pragma clang attribute pop
+
+#endif

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/**
+ * The maps that programs share with user space, by the names that agent/tracing looks for. Sizes
+ * that depend on the host (slabs, the rings) are set by the loader.
+ *
+ *	map              written by                      read by
+ *	slabs            user space (abi/slab.h)         unwinders
+ *	executables      user space; `used` by both      unwinders
+ *	processes        user space (abi/process.h)      sample_entry
+ *	notified         programs; deleted by user space programs
+ *	samples          unwind_stop, sample_entry       user space
+ *	notices          all programs                    user space
+ *	counters         programs                        user space
+ *	unwinders        user space, once                all programs
+ *	selected_*       user space, once                sample_entry
+ */
+#ifndef EBPF_MAPS_BPF_H
+#define EBPF_MAPS_BPF_H
+
+#include "ebpf/abi/config.h"
+#include "ebpf/abi/counters.h"
+#include "ebpf/abi/process.h"
+#include "ebpf/abi/programs.h"
+#include "ebpf/abi/slab.h"
+#include "ebpf/helpers.bpf.h"
+
+enum {
+	NOTIFIED_MAX_COUNT = 16384,
+};
+
+extern const volatile struct agent_config config;
+
+/* The lookups of an inner map are inlined only if all have exactly these max_entries. */
+struct slab_map {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, SLAB_CELLS);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, CELL_BYTES);
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, SLAB_MAX_COUNT);
+	__uint(key_size, sizeof(__u32));
+	__array(values, struct slab_map);
+} slabs SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, EXECUTABLE_SLOT_COUNT);
+	__type(key, __u32);
+	__type(value, struct executable_descriptor);
+} executables SEC(".maps");
+
+/* Preallocated: without, programs of perf events may not use a hash before 6.1. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, PROCESS_MAX_COUNT);
+	__type(key, __u32);
+	__type(value, struct process_entry);
+} processes SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, NOTIFIED_MAX_COUNT);
+	__type(key, __u32);
+	__type(value, struct notified);
+} notified SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 22);
+} samples SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 18);
+} notices SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, COUNTER_COUNT);
+	__type(key, __u32);
+	__type(value, __u64);
+} counters SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
+	__uint(max_entries, UNWINDER_COUNT);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, sizeof(__u32));
+} unwinders SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, SELECTED_PIDS_MAX);
+	__type(key, __u32);
+	__type(value, __u8);
+} selected_pids SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_CGROUP_ARRAY);
+	__uint(max_entries, 1);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, sizeof(__u32));
+} selected_cgroup SEC(".maps");
+
+static __always_inline void count_more(__u32 counter, __u64 more)
+{
+	__u64 *value = bpf_map_lookup_elem(&counters, &counter);
+
+	if (value)
+		*value += more;
+}
+
+static __always_inline void count(__u32 counter)
+{
+	count_more(counter, 1);
+}
+
+#endif

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * process_exec, process_exit
+ * enter: raw tracepoints sched_process_exec (behind the exec: the stamp is the new program's) and
+ *        sched_process_exit
+ * leave: by return
+ * reads: the task only
+ * bound: no loops
+ */
+#include "ebpf/process_notices.bpf.h"
+
+static __always_inline int notice_current(__u32 type)
+{
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+	struct process_stamp stamp = leader_stamp(BPF_CORE_READ(task, group_leader));
+	__u32 pid = task_process_number(task);
+
+	if (pid)
+		send_notice(task, type, pid, &stamp, 0);
+	return 0;
+}
+
+SEC("raw_tp/sched_process_exec")
+int process_exec(void *ctx)
+{
+	return notice_current(NOTICE_EXEC);
+}
+
+SEC("raw_tp/sched_process_exit")
+int process_exit(void *ctx)
+{
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+
+	/*
+	 * The count of live threads was taken down before. Two last threads that exit at once both
+	 * see 0 and both tell: user space takes the second one for what it is.
+	 */
+	if (BPF_CORE_READ(task, signal, live.counter) > 0)
+		return 0;
+	return notice_current(NOTICE_EXIT);
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/**
+ * Who a task is: its pid in the agent's own namespace, its process's stamp, what kind it is. Tasks
+ * are read with bpf_probe_read_kernel(): any pointer here may be stale, and then gives zeroes.
+ */
+#ifndef EBPF_TASK_BPF_H
+#define EBPF_TASK_BPF_H
+
+#include "ebpf/kernel_types.bpf.h"
+#include "ebpf/maps.bpf.h"
+
+/* @pid's number in the agent's pid namespace; 0 if it has none there. */
+static __always_inline __u32 pid_number(struct pid *pid)
+{
+	__u32 level = config.pid_namespace_level;
+	struct upid upid = {};
+
+	if (!pid || BPF_CORE_READ(pid, level) < level)
+		return 0;
+	bpf_probe_read_kernel(&upid, sizeof(upid),
+			      (void *)pid + bpf_core_field_offset(struct pid, numbers) +
+				      level * sizeof(upid));
+	if (!upid.ns || BPF_CORE_READ(upid.ns, ns.inum) != config.pid_namespace_inode)
+		return 0;
+	return upid.nr;
+}
+
+static __always_inline __u32 task_process_number(struct task_struct *task)
+{
+	/* In the initial namespace, where agents mostly are, the numbers are in the task itself. */
+	if (config.pid_namespace_level == 0)
+		return BPF_CORE_READ(task, tgid);
+	return pid_number(BPF_CORE_READ(task, signal, pids[PID_TYPE_THREAD_GROUP]));
+}
+
+static __always_inline __u32 task_thread_number(struct task_struct *task)
+{
+	if (config.pid_namespace_level == 0)
+		return BPF_CORE_READ(task, pid);
+	return pid_number(BPF_CORE_READ(task, thread_pid));
+}
+
+static __always_inline struct process_stamp leader_stamp(struct task_struct *leader)
+{
+	struct process_stamp stamp = {
+		.start_time_ns = BPF_CORE_READ(leader, start_time),
+		.exec_id = BPF_CORE_READ(leader, self_exec_id),
+	};
+
+	return stamp;
+}
+
+static __always_inline bool stamp_equal(const struct process_stamp *a,
+					const struct process_stamp *b)
+{
+	return a->start_time_ns == b->start_time_ns && a->exec_id == b->exec_id;
+}
+
+/* True for threads that run only kernel code and so have no user registers. */
+static __always_inline bool is_kernel_thread(__u32 task_flags)
+{
+	if (task_flags & (TASK_KERNEL_THREAD | TASK_IO_WORKER))
+		return true;
+	return task_flags & TASK_USER_WORKER &&
+	       bpf_core_field_exists(struct kernel_clone_args, user_worker);
+}
+
+#endif
