@@ -1,0 +1,166 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Builds the targets, programs whose call chains are known, into build/integration/.
+
+`build_targets.py [NAME...]` builds all or some; what is newer than its source stays. A target
+whose compiler is not on this machine is left out: build() returns those that stand.
+"""
+import os
+import shutil
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+SOURCES = os.path.join(ROOT, "integration", "targets")
+OUTPUT = os.path.join(ROOT, "build", "integration")
+
+C = ["gcc", "-std=gnu11", "-O2", "-fomit-frame-pointer", "-fno-stack-protector", "-pthread"]
+CLANG = ["clang", "-std=gnu11", "-O2", "-fomit-frame-pointer", "-pthread"]
+CXX = ["g++", "-O2", "-fomit-frame-pointer"]
+RUST = ["rustc", "--edition", "2021", "-C", "opt-level=2"]
+
+HOPS = ["libhop%d.so" % i for i in range(5)]
+LINK_HERE = ["-L" + OUTPUT, "-Wl,-rpath,$ORIGIN"]
+
+
+class Target:
+    """One program or shared object: how it is made, and from which source its chains come."""
+
+    def __init__(self, name, source, command, flags=(), needs=(), strip=None):
+        assert len(name) <= 15, "the name must fit into a comm"
+        self.name = name
+        self.source = os.path.join(SOURCES, source)
+        self.command = list(command)
+        self.flags = list(flags)
+        self.needs = list(needs)
+        self.strip = strip
+
+    @property
+    def path(self):
+        return os.path.join(OUTPUT, self.name)
+
+    @property
+    def twin(self):
+        """The program with its symbols: the stripped one's twin, else the program itself."""
+        return self.path + ".twin" if self.strip else self.path
+
+
+def _c(name, source, *flags, **more):
+    return Target(name, source + ".c", C, flags, **more)
+
+
+def _clang(name, source, *flags, **more):
+    return Target(name, source + ".c", CLANG, flags, **more)
+
+
+# strip: "symbols" leaves what the loader needs, "sections" takes the section headers as well.
+TARGETS = {target.name: target for target in [
+    _c("calls", "calls"),
+    _c("calls_fp", "calls", "-fno-omit-frame-pointer", "-DFRAME_POINTER"),
+    _c("calls_O0", "calls", "-O0", "-DFRAME_POINTER"),
+    _c("calls_no_pie", "calls", "-no-pie"),
+    _c("calls_high", "calls", "-no-pie", "-Wl,-Ttext-segment=0x50000000"),
+    _c("calls_static", "calls", "-static"),
+    _c("calls_staticpie", "calls", "-static-pie"),
+    _c("calls_stripped", "calls", strip="symbols"),
+    _c("calls_nosection", "calls", strip="sections"),
+    _c("calls_st_nosect", "calls", "-static", strip="sections"),
+    _c("calls_no_hdr", "calls", "-Wl,--no-eh-frame-hdr"),
+    _c("calls_one_seg", "calls", "-Wl,-z,noseparate-code"),
+    _clang("calls_clang", "calls"),
+    _c("alloca", "alloca"),
+    _c("alloca_static", "alloca", "-static"),
+    _clang("alloca_clang", "alloca"),
+    _c("realign", "realign"),
+    _c("realign_drap", "realign", "-mforce-drap"),
+    _c("realign_strip", "realign", "-mforce-drap", strip="symbols"),
+    _clang("realign_clang", "realign"),
+    _c("recursion", "recursion"),
+    _c("recursion_strip", "recursion", strip="symbols"),
+    _c("recursion_stat", "recursion", "-static-pie"),
+    _c("noreturn", "noreturn"),
+    _c("noreturn_strip", "noreturn", strip="symbols"),
+    _c("noreturn_nosect", "noreturn", "-no-pie", strip="sections"),
+    _c("signals", "signals"),
+    _c("signals_below", "signals", "-DALTERNATE=1"),
+    _c("signals_above", "signals", "-DALTERNATE=2", "-no-pie"),
+    _c("signals_static", "signals", "-static"),
+    _c("signals_strip", "signals", strip="symbols"),
+    _c("libcallee.so", "plt_callee", "-shared", "-fPIC"),
+    _c("plt", "plt", "-Wl,-z,lazy,-z,norelro", *LINK_HERE, "-lcallee",
+       needs=["libcallee.so"]),
+    _c("plt_no_pie", "plt", "-no-pie", "-fno-pie", "-Wl,-z,lazy,-z,norelro", *LINK_HERE,
+       "-lcallee", needs=["libcallee.so"]),
+    _c("plt_ibt", "plt", "-fcf-protection", "-Wl,-z,ibtplt,-z,lazy,-z,norelro", *LINK_HERE,
+       "-lcallee", needs=["libcallee.so"]),
+    _c("vdso", "vdso"),
+    _c("vdso_static", "vdso", "-static"),
+    _c("vfork_child", "vfork_child"),
+    _c("syscalls", "syscalls"),
+    _c("syscalls_static", "syscalls", "-static"),
+    _c("page_faults", "page_faults"),
+    _c("threads", "threads"),
+    _c("threads_static", "threads", "-static"),
+] + [
+    _c(name, "hop", "-shared", "-fPIC", "-DHOP=hop_%d" % i) for i, name in enumerate(HOPS)
+] + [
+    _c("objects", "objects", *LINK_HERE, *["-lhop%d" % i for i in range(5)], needs=HOPS),
+    Target("exceptions", "exceptions.cpp", CXX),
+    Target("exceptions_st", "exceptions.cpp", CXX, ["-static"]),
+    Target("closures", "closures.rs", RUST),
+    Target("closures_static", "closures.rs", RUST, ["-C", "target-feature=+crt-static"]),
+]}
+
+
+def remove_section_headers(path):
+    """Takes the table of sections away, as packers do; what the loader needs stays."""
+    with open(path, "r+b") as file:
+        header = bytearray(file.read(64))
+        header[40:48] = bytes(8)
+        header[58:64] = bytes(6)
+        file.seek(0)
+        file.write(header)
+
+
+def _is_fresh(target, path):
+    if not os.path.exists(path):
+        return False
+    inputs = [target.source, os.path.join(SOURCES, "target.h"), os.path.abspath(__file__)]
+    return all(os.path.getmtime(path) > os.path.getmtime(name) for name in inputs)
+
+
+def _compile(target, output):
+    # Libraries stand behind the source that needs them.
+    command = target.command + ["-o", output, target.source] + target.flags
+    subprocess.run(command, check=True, cwd=SOURCES)
+
+
+def _build_one(target):
+    if _is_fresh(target, target.path) and _is_fresh(target, target.twin):
+        return
+    for name in target.needs:
+        _build_one(TARGETS[name])
+    temporary = target.path + ".new"
+    _compile(target, temporary)
+    if target.strip:
+        shutil.copy2(temporary, target.twin)
+        subprocess.run(["strip", "-s", temporary], check=True)
+        if target.strip == "sections":
+            remove_section_headers(temporary)
+    os.replace(temporary, target.path)
+
+
+def build(names=None):
+    """Builds @names, or all: returns the set of names that stand, the rest lacks a compiler."""
+    os.makedirs(OUTPUT, exist_ok=True)
+    built = set()
+    for name in names or TARGETS:
+        target = TARGETS[name]
+        if shutil.which(target.command[0]):
+            _build_one(target)
+            built.add(name)
+    return built
+
+
+if __name__ == "__main__":
+    print("\n".join(sorted(build(sys.argv[1:]))))

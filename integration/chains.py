@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the targets' sources allow: reads the chains they declare, and judges stacks by them.
+
+A declaration is a line `chain: START main > outer (leaf_one|leaf_two)` in a target's source: root
+first, one regular expression per frame, separated by spaces; `*`, `?` and `{m,n}` behind a frame
+repeat it; behind `>` the stack may end anywhere. Frames of the kernel may follow every chain.
+Names in capitals stand for the parts of the C library.
+
+`kernel: N` says that at least N per cent of the samples must find the CPU in the kernel;
+`forks: yes` that the target makes processes, whose first samples come before they are known.
+"""
+import re
+import subprocess
+
+# glibc without its symbol table, as most distributions have it.
+_LIBC = r"libc\.so\.6\+0x[0-9a-f]+"
+_LIBC_CALL = (r"(?:%s|_*(?:libc_)?(?:syscall|getppid|read|madvise|exit|_exit|Exit|vfork|wait4|"
+              r"waitpid|cancellation\w*|syscall_cancel\w*)(?:@.*)?)" % _LIBC)
+
+_START = r"_start;(?:(?:__libc_start_main(?:@.*|_impl)?|%s);)?(?:(?:__libc_start_call_main|%s);)?" % (
+    _LIBC, _LIBC)
+_THREAD = r"(?:(?:_*clone3?|%s);)(?:(?:start_thread|%s);)" % (_LIBC, _LIBC)
+
+MACROS = {
+    "START": _START,
+    "THREAD": _THREAD,
+    "BEGIN": "(?:%smain;|%s)begin;" % (_START, _THREAD),
+    "RESTORE": "(?:_*restore_rt|%s);" % _LIBC,
+    "LIBCALL": "(?:%s;){0,3}" % _LIBC_CALL,
+    "CLOCK_GETTIME": r"(?:_*clock_gettime\w*(?:@.*)?|%s);" % _LIBC,
+    "VDSO": r"(?:\[vdso\]\+0x[0-9a-f]+|\w*clock_gettime\w*);",
+}
+# One frame of whatever name; may be repeated.
+_FRAME_MACROS = {"ANY": "[^;]+", "PLT": "@plt"}
+
+_TOKEN = re.compile(r"^(?P<frame>.+?)(?P<repeat>[*?]|\{\d+(?:,\d+)?\})?$")
+_KERNEL_FRAMES = r"(?:[^;]+_\[k\];)*"
+
+
+def _token_expression(token):
+    if token in MACROS:
+        return MACROS[token]
+    match = _TOKEN.match(token)
+    frame = _FRAME_MACROS.get(match["frame"], match["frame"])
+    return "(?:(?:%s);)%s" % (frame, match["repeat"] or "")
+
+
+def chain_expression(declaration):
+    """The regular expression for stacks written as `frame;frame;...;`, kernel frames included."""
+    fixed, _, open_end = declaration.partition(">")
+    expression = "".join(_token_expression(token) for token in fixed.split())
+    tail = ""
+    for token in reversed(open_end.split()):
+        tail = "(?:%s%s)?" % (_token_expression(token), tail)
+    return expression + tail + _KERNEL_FRAMES
+
+
+class Chains:
+    """The stacks that one source allows."""
+
+    def __init__(self, source_path):
+        text = open(source_path, encoding="utf-8").read()
+        found = re.findall(r"^[\s*/!]*chain: (.*)$", text, re.M)
+        assert found, "no chain is declared in " + source_path
+        self._expression = re.compile("|".join(chain_expression(line) for line in found))
+        kernel = re.search(r"^[\s*/!]*kernel: (\d+)$", text, re.M)
+        self.kernel_percent = int(kernel[1]) if kernel else 0
+        self.forks = re.search(r"^[\s*/!]*forks: yes$", text, re.M) is not None
+
+    def allow(self, frames):
+        """True if the source can have the stack @frames, root first."""
+        return self._expression.fullmatch("".join(frame + ";" for frame in frames)) is not None
+
+
+class Symbols:
+    """The functions of a file by address, as nm and readelf see them."""
+
+    _LINE = re.compile(r"^([0-9a-f]+) (?:([0-9a-f]+) )?([tTwWiu]) (\S+)$")
+    _SECTION = re.compile(r"\s(\.plt\S*|\.iplt)\s+PROGBITS\s+([0-9a-f]+) [0-9a-f]+ ([0-9a-f]+)")
+
+    def __init__(self, path):
+        self._functions = []
+        for line in _output_of("nm", "-S", path).splitlines():
+            match = self._LINE.match(line)
+            if match and match[2]:
+                self._functions.append((int(match[1], 16), int(match[2], 16), match[4]))
+        for match in self._SECTION.finditer(_output_of("readelf", "-SW", path)):
+            self._functions.append((int(match[2], 16), int(match[3], 16), "@plt"))
+        # crt1.o gives _start no size in some versions of glibc.
+        entry = re.search(r"Entry point address:\s+0x([0-9a-f]+)", _output_of("readelf", "-hW", path))
+        if entry and int(entry[1], 16):
+            self._functions.append((int(entry[1], 16), 0x30, "_start"))
+
+    def name(self, address):
+        """The function at @address; None if there is none."""
+        for start, size, name in self._functions:
+            if start <= address < start + size:
+                return name
+        return None
+
+
+def _output_of(*command):
+    # nm has a non-zero status for files without symbols.
+    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                          check=False).stdout
+
+
+def name_frames(frames, file_name, symbols):
+    """Replaces `file_name+0xADDRESS` by the name in @symbols, where it has one."""
+    named = []
+    for frame in frames:
+        name, plus, address = frame.rpartition("+0x")
+        if plus and name == file_name and re.fullmatch("[0-9a-f]+", address):
+            frame = symbols.name(int(address, 16)) or frame
+        named.append(frame)
+    return named

@@ -1,0 +1,417 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the live tests share: starts the agent and the targets, reads the agent's files strictly,
+and prints TAP. Standard library only. The tests run as root, one at a time.
+"""
+import collections
+import json
+import os
+import re
+import select
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+AGENT = os.environ.get("ALLFRAMES_AGENT", os.path.join(ROOT, "build", "agent"))
+OUTPUT = os.path.join(ROOT, "build", "integration")
+IS_LONG = os.environ.get("ALLFRAMES_LONG") == "1"
+
+# An agent that is told to stop has 5 s; beyond that it hangs.
+STOP_SECONDS = 5
+
+sys.path.insert(0, os.path.join(ROOT, "integration"))
+
+
+class Tap:
+    """Test results as TAP, with the plan at the end; a script that dies prints no plan."""
+
+    def __init__(self):
+        self._count = 0
+        self._failed = 0
+
+    def ok(self, condition, name, *diagnostics):
+        """One result; @diagnostics are printed only if it is a failure."""
+        self._count += 1
+        name = name.replace("#", "number ")
+        print("%s %d - %s" % ("ok" if condition else "not ok", self._count, name))
+        if not condition:
+            self._failed += 1
+            for text in diagnostics:
+                self.note(text)
+        sys.stdout.flush()
+        return bool(condition)
+
+    def skip(self, name, why):
+        self._count += 1
+        print("ok %d - %s # SKIP %s" % (self._count, name, why))
+
+    def note(self, text):
+        for line in str(text).splitlines():
+            print("# " + line)
+        sys.stdout.flush()
+
+    def finish(self):
+        """Prints the plan and ends the script."""
+        print("1..%d" % self._count)
+        sys.exit(1 if self._failed else 0)
+
+
+def need_root(tap, name):
+    """Ends the script as skipped where the agent cannot run for want of privilege."""
+    if os.geteuid() != 0:
+        tap.skip(name, "needs root")
+        tap.finish()
+
+
+class Stack(collections.namedtuple("Stack", "comm frames")):
+    """One line of a folded file without its count: frames are strings, root first."""
+
+    __slots__ = ()
+
+    @property
+    def user_frames(self):
+        return [frame for frame in self.frames if not frame.endswith("_[k]")]
+
+    @property
+    def errors(self):
+        return [frame for frame in self.frames
+                if frame.startswith("[error: ") or frame == "[truncated]"]
+
+    @property
+    def has_guess(self):
+        return any(frame.endswith("_[?]") for frame in self.frames)
+
+    @property
+    def is_before_known(self):
+        """The sample's process was not known yet, and the walk from its copy was not done."""
+        return "[error: unknown process]" in self.frames
+
+    @property
+    def is_kernel_thread(self):
+        return (all(frame.endswith("_[k]") for frame in self.frames)
+                and self.frames[0].startswith("ret_from_fork"))
+
+    def __str__(self):
+        return ";".join((self.comm,) + tuple(self.frames))
+
+
+def parse_folded(text):
+    """Counter of Stack from a folded file. Raises ValueError at anything that is not its format."""
+    stacks = collections.Counter()
+    if text and not text.endswith("\n"):
+        raise ValueError("the last line is cut off")
+    # Not splitlines(): names may hold what Unicode calls a line end.
+    for number, line in enumerate(text.split("\n")[:-1], 1):
+        match = re.fullmatch(r"([^\n]*) ([1-9][0-9]*)", line)
+        if not match:
+            raise ValueError("line %d has no count: %r" % (number, line))
+        comm, *frames = match[1].split(";")
+        if not frames or "" in frames:
+            raise ValueError("line %d has an empty frame: %r" % (number, line))
+        in_user = [not frame.endswith("_[k]") for frame in frames]
+        if sorted(in_user, reverse=True) != in_user:
+            raise ValueError("line %d has user frames below kernel frames: %r" % (number, line))
+        for frame in frames[1:]:
+            if frame.startswith("[error: ") or frame == "[truncated]":
+                raise ValueError("line %d goes on above its error: %r" % (number, line))
+        stack = Stack(comm, tuple(frames))
+        if stack in stacks:
+            raise ValueError("line %d stands there twice: %r" % (number, line))
+        stacks[stack] = int(match[2])
+    return stacks
+
+
+class AgentResult:
+    """What a finished agent left: status, stderr, stdout, and its folded file if there is one."""
+
+    def __init__(self, status, output, log, folded_path, seconds):
+        self.status = status
+        self.output = output
+        self.log = log
+        self.seconds = seconds
+        self._folded_path = folded_path
+
+    @property
+    def stacks(self):
+        with open(self._folded_path, encoding="utf-8", errors="surrogateescape",
+                  newline="\n") as file:
+            return parse_folded(file.read())
+
+    @property
+    def last_line(self):
+        lines = self.log.splitlines()
+        return lines[-1] if lines else ""
+
+
+class Agent:
+    """A running agent. Used as a context: leaving it kills what still runs.
+
+    Unless @outputs says otherwise it writes a folded file, which AgentResult.stacks reads.
+    """
+
+    def __init__(self, *options, outputs=None, environment=None, prefix=(), agent=AGENT):
+        self._directory = tempfile.mkdtemp(prefix="allframes-test-")
+        self.folded_path = os.path.join(self._directory, "stacks.folded")
+        outputs = [self.folded_path] if outputs is None else outputs
+        self.command = [*prefix, agent, *map(str, options)]
+        for path in outputs:
+            self.command += ["-output", path]
+        self._log = open(os.path.join(self._directory, "log"), "w+b")
+        self._stdout = open(os.path.join(self._directory, "stdout"), "w+b")
+        environment = {name: value for name, value in {**os.environ, **(environment or {})}.items()
+                       if name not in ("ALLFRAMES_LONG", "ALLFRAMES_AGENT")}
+        self._start = time.monotonic()
+        self.process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL,
+                                        stdout=self._stdout, stderr=self._log, env=environment)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        self._log.close()
+        self._stdout.close()
+        shutil.rmtree(self._directory, ignore_errors=True)
+
+    @property
+    def pid(self):
+        return self.process.pid
+
+    def log_text(self):
+        self._log.flush()
+        with open(self._log.name, encoding="utf-8", errors="surrogateescape") as file:
+            return file.read()
+
+    def wait_started(self, seconds=20):
+        """Waits for the start line; False if the agent ended or nothing came in time."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            if START_LINE.search(self.log_text()):
+                return True
+            if self.process.poll() is not None:
+                return False
+            time.sleep(0.02)
+        return False
+
+    def wait(self, seconds=120):
+        """Waits for the end. Raises subprocess.TimeoutExpired if it does not come."""
+        status = self.process.wait(seconds)
+        taken = time.monotonic() - self._start
+        with open(self._stdout.name, encoding="utf-8", errors="surrogateescape") as file:
+            output = file.read()
+        return AgentResult(status, output, self.log_text(), self.folded_path, taken)
+
+    def stop(self, number=signal.SIGINT):
+        """Sends a signal and waits for the end."""
+        self.process.send_signal(number)
+        return self.wait(STOP_SECONDS + 1)
+
+
+# "sampling all processes at 99 Hz ..."; whatever comes after is not before the sampling is on.
+START_LINE = re.compile(r"^info: .*(?:\bHz\b|per second)", re.M)
+
+
+def run_agent(*options, seconds=120, **more):
+    """Runs the agent to its end. The files are read before they go: see AgentResult.stacks."""
+    with Agent(*options, **more) as agent:
+        result = agent.wait(seconds)
+        if os.path.exists(agent.folded_path):
+            stacks = result.stacks
+            result = FinishedResult(result, stacks)
+        return result
+
+
+class FinishedResult(AgentResult):
+    """An AgentResult whose folded file has been read and is gone."""
+
+    def __init__(self, result, stacks):
+        super().__init__(result.status, result.output, result.log, None, result.seconds)
+        self._stacks = stacks
+
+    @property
+    def stacks(self):
+        return self._stacks
+
+
+class Program:
+    """A program under profile, killed when the context is left.
+
+    With @ready the constructor returns once the program has printed "ready".
+    """
+
+    def __init__(self, *command, ready=True, seconds=20, **more):
+        self.process = subprocess.Popen(list(map(str, command)), stdin=subprocess.DEVNULL,
+                                        stdout=subprocess.PIPE, **more)
+        if ready and not self._wait_ready(seconds):
+            self.__exit__()
+            raise RuntimeError("%s did not get ready" % command[0])
+
+    def _wait_ready(self, seconds):
+        end = time.monotonic() + seconds
+        text = b""
+        while b"ready\n" not in text:
+            left = end - time.monotonic()
+            if left <= 0 or not select.select([self.process.stdout], [], [], left)[0]:
+                return False
+            part = os.read(self.process.stdout.fileno(), 4096)
+            if not part:
+                return False
+            text += part
+        return True
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+
+    @property
+    def pid(self):
+        return self.process.pid
+
+
+# --- where stacks may end ---
+
+_ENTRY_NAMES = re.compile(r"_start|_*clone3?(@.*)?|_dl_start_user|_dl_relocate_static_pie")
+
+
+class StackEnds:
+    """Judges whether a stack's outermost user frame is its thread's entry, by names and by files.
+
+    A frame without a name (`file+0xaddress`) is an entry if it lies at the file's ELF entry point,
+    or where the file's unwind table, as readelf shows it, says that there is no return address.
+    """
+
+    def __init__(self, directories=()):
+        self._directories = list(directories) + [
+            "/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib64", "/usr/lib64",
+            "/usr/bin", "/bin", "/usr/local/bin", "/usr/sbin", "/usr/lib/gcc/x86_64-linux-gnu/12",
+            OUTPUT]
+        self._ranges = {}
+
+    def is_complete(self, stack):
+        """True if @stack has its thread's entry outermost, and no error and no guess."""
+        if stack.is_kernel_thread:
+            return True
+        users = stack.user_frames
+        if not users or stack.errors or stack.has_guess:
+            return False
+        return self.is_entry(users[0])
+
+    def is_entry(self, frame):
+        if _ENTRY_NAMES.fullmatch(frame):
+            return True
+        match = re.fullmatch(r"(.+)\+0x([0-9a-f]+)", frame)
+        return bool(match) and any(start <= int(match[2], 16) < end
+                                   for start, end in self._entry_ranges(match[1]))
+
+    def add_directory(self, directory):
+        self._directories.append(directory)
+
+    def _entry_ranges(self, name):
+        if name not in self._ranges:
+            ranges = []
+            for path in {os.path.realpath(os.path.join(directory, name))
+                         for directory in self._directories}:
+                if os.path.isfile(path):
+                    ranges += _entry_ranges_of(path)
+            self._ranges[name] = ranges
+        return self._ranges[name]
+
+
+def _entry_ranges_of(path):
+    with open(path, "rb") as file:
+        header = file.read(64)
+    if header[:4] != b"\x7fELF":
+        return []
+    entry = struct.unpack_from("<Q", header, 24)[0]
+    ranges = [(entry, entry + 0x40)] if entry else []
+    # Threads start in the C library; for a program's megabytes the entry point is enough.
+    if re.match(r"(libc|ld-linux)[-.]", os.path.basename(path)):
+        ranges += undefined_return_ranges(path)
+    return ranges
+
+
+def undefined_return_ranges(path):
+    """Address ranges of @path in which its .eh_frame says that the return address is undefined."""
+    # readelf has a non-zero status where it looks for separate debug information in vain.
+    text = subprocess.run(["readelf", "--debug-dump=frames-interp", path], stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL, text=True, check=False).stdout
+    ranges = []
+    start, end, column, open_start = None, None, None, None
+
+    def close(address):
+        nonlocal open_start
+        if open_start is not None:
+            ranges.append((open_start, address))
+        open_start = None
+
+    for line in text.splitlines():
+        header = re.search(r" FDE .*pc=([0-9a-f]+)\.\.([0-9a-f]+)", line)
+        if header:
+            close(end)
+            start, end = int(header[1], 16), int(header[2], 16)
+        elif " CIE " in line:
+            close(end)
+            start = None
+        elif line.strip().startswith("LOC"):
+            words = line.split()
+            column = words.index("ra") if "ra" in words else None
+        elif start is not None and column is not None and re.match("[0-9a-f]{16} ", line):
+            words = line.split()
+            address = int(words[0], 16)
+            if words[column] == "u" and open_start is None:
+                open_start = address
+            elif words[column] != "u":
+                close(address)
+    close(end)
+    return ranges
+
+
+# --- the machine ---
+
+def online_cpus():
+    """Numbers of the online CPUs."""
+    with open("/sys/devices/system/cpu/online", encoding="ascii") as file:
+        text = file.read().strip()
+    cpus = []
+    for part in text.split(","):
+        first, _, last = part.partition("-")
+        cpus += range(int(first), int(last or first) + 1)
+    return cpus
+
+
+def cpu_seconds(pid):
+    """User and system time of a process, threads included; children not."""
+    with open("/proc/%d/stat" % pid, encoding="utf-8", errors="surrogateescape") as file:
+        fields = file.read().rpartition(")")[2].split()
+    ticks = int(fields[11]) + int(fields[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def bpf_objects():
+    """Ids of the BPF programs and maps that are loaded now."""
+    ids = set()
+    for kind in ("prog", "map"):
+        text = subprocess.run([bpftool(), "-j", kind, "list"], stdout=subprocess.PIPE,
+                              check=True).stdout
+        ids |= {(kind, one["id"]) for one in json.loads(text or b"[]")}
+    return ids
+
+
+def bpftool():
+    return shutil.which("bpftool") or "/usr/sbin/bpftool"
+
+
+def share(part, whole):
+    """Per cent, as text."""
+    return "%.3f %%" % (100.0 * part / whole) if whole else "none"

@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Every sample of every target lies in the set of chains that its source allows.
+
+At least 200 samples per target. A stripped program is judged by the symbols of its unstripped twin.
+"""
+import collections
+import os
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import build_targets
+import chains
+from harness import IS_LONG, Program, Tap, need_root, run_agent, share
+
+SAMPLES_PER_TARGET = 200
+RATE = 997
+AT_ONCE = 6
+SECONDS = 20 if IS_LONG else 4
+
+
+def judge(tap, target, allowed, stacks):
+    """One result: all of @stacks, those of one target, are allowed."""
+    symbols = chains.Symbols(target.twin)
+    wrong = collections.Counter()
+    total = before_known = in_kernel = 0
+    for stack, count in stacks.items():
+        if allowed.forks and stack.is_before_known:
+            before_known += count
+            continue
+        total += count
+        if stack.frames[-1].endswith("_[k]"):
+            in_kernel += count
+        frames = chains.name_frames(stack.frames, target.name, symbols)
+        if not allowed.allow(frames):
+            wrong[";".join(frames)] += count
+    notes = ["%d times %s" % (count, text) for text, count in wrong.most_common(8)]
+    notes.append("%d of %d samples are wrong, %d came before the process was known"
+                 % (sum(wrong.values()), total, before_known))
+    tap.ok(total >= SAMPLES_PER_TARGET and not wrong
+           and 100 * in_kernel >= allowed.kernel_percent * total,
+           "all samples of %s are in chains that the source allows" % target.name,
+           *notes, "in the kernel: " + share(in_kernel, total))
+    return before_known
+
+
+def profile(targets, *selection):
+    """Samples @targets, which run already, and returns their stacks by comm."""
+    result = run_agent("-samples-per-second", RATE, "-duration", "%ds" % SECONDS, *selection)
+    if result.status != 0:
+        raise RuntimeError("the agent failed: " + result.log)
+    by_comm = collections.defaultdict(collections.Counter)
+    for stack, count in result.stacks.items():
+        by_comm[stack.comm][stack] += count
+    unexpected = set(by_comm) - {target.name for target in targets}
+    if unexpected:
+        raise RuntimeError("not selected, but sampled: %s" % unexpected)
+    return by_comm
+
+
+def main():
+    tap = Tap()
+    need_root(tap, "known chains")
+    wanted = sys.argv[1:] or [name for name in build_targets.TARGETS if not name.endswith(".so")]
+    built = build_targets.build(wanted)
+    singles, groups, group = [], [], []
+    for name in wanted:
+        target = build_targets.TARGETS[name]
+        if name not in built:
+            tap.skip("all samples of %s are in chains that the source allows" % name,
+                     "no %s on this machine" % target.command[0])
+            continue
+        allowed = chains.Chains(target.source)
+        if allowed.forks:
+            singles.append((target, allowed))
+            continue
+        group.append((target, allowed))
+        if len(group) == AT_ONCE:
+            groups.append(group)
+            group = []
+    groups.append(group)
+    for group in filter(None, groups):
+        programs = [Program(target.path) for target, _ in group]
+        try:
+            pids = ",".join(str(program.pid) for program in programs)
+            by_comm = profile([target for target, _ in group], "-pid", pids)
+        finally:
+            for program in programs:
+                program.__exit__()
+        for target, allowed in group:
+            judge(tap, target, allowed, by_comm[target.name])
+    for target, allowed in singles:
+        with Program(target.path):
+            by_comm = profile([target], "-comm", target.name)
+        before_known = judge(tap, target, allowed, by_comm[target.name])
+        tap.note("%s: %d samples came before their process was known" % (target.name, before_known))
+    tap.finish()
+
+
+if __name__ == "__main__":
+    main()
