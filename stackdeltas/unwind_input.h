@@ -46,7 +46,7 @@ struct unwind_input {
  * without section headers. -ENOENT: the file has no .eh_frame; -E2BIG: over a limit above; others
  * as elf_image.h says. The caller deinits.
  */
-int unwind_input_read(struct elf_image *image, struct unwind_input *input);
+int unwind_input_read(const struct elf_image *image, struct unwind_input *input);
 void unwind_input_deinit(struct unwind_input *input);
 
 /** Covers the bytes, the addresses, the machine and EXTRACTOR_VERSION. */

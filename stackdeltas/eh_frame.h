@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * .eh_frame as a list of entries: CIEs, which say what their FDEs have in common, and FDEs, one per
+ * function (LSB Core 5.0, 10.6.1 "The .eh_frame section"; call frame information: DWARF 5, 6.4).
+ *
+ * It differs from .debug_frame: the CIE of an FDE is found by a distance backwards, and its field
+ * stays 4 bytes wide in entries with 64-bit lengths.
+ *
+ * Works on borrowed bytes and trusts nothing in them.
+ */
+#ifndef STACKDELTAS_EH_FRAME_H
+#define STACKDELTAS_EH_FRAME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct eh_frame {
+	const uint8_t *bytes;
+	size_t size;
+	/** ELF virtual address of the first byte. */
+	uint64_t address;
+};
+
+/** One CIE or FDE, not yet looked into. Offsets count from the start of the section. */
+struct eh_frame_entry {
+	size_t offset;
+	/** What follows the CIE pointer: [content, end). */
+	size_t content;
+	size_t end;
+	bool is_cie;
+	/** Of an FDE: where its CIE should stand. */
+	size_t cie_offset;
+};
+
+struct cie {
+	/** 1 as well where the file says 0, which no machine means. */
+	uint64_t code_alignment;
+	int64_t data_alignment;
+	uint64_t return_address_register;
+	/** enum eh_pointer_encoding of the addresses in FDEs. */
+	uint8_t pointer_encoding;
+	/** Letter z: FDEs carry augmentation data with a length. */
+	bool has_augmentation_data;
+	/** Letter S: the frames of these FDEs were pushed by the kernel for a signal handler. */
+	bool is_signal_frame;
+	/** The initial instructions: [instructions, instructions_end) of the section. */
+	size_t instructions;
+	size_t instructions_end;
+};
+
+struct fde {
+	/** ELF virtual addresses [start, start + length). */
+	uint64_t start;
+	uint64_t length;
+	size_t instructions;
+	size_t instructions_end;
+};
+
+/**
+ * Gives the entry at *@offset and moves *@offset behind it. Words of zero between entries (the
+ * terminators that crtend.o brings) are skipped. Returns 1, 0 at the end, or -EBADMSG when the
+ * chain of lengths breaks, so that nothing after it can be found.
+ */
+int eh_frame_next(const struct eh_frame *frame, size_t *offset, struct eh_frame_entry *entry);
+
+/** The entry that stands just at @offset; 1, 0 for a terminator or the end, or -EBADMSG. */
+int eh_frame_entry_at(const struct eh_frame *frame, size_t offset, struct eh_frame_entry *entry);
+
+/**
+ * Reads a CIE. -EBADMSG if it is damaged, -EOPNOTSUPP for a version, an augmentation letter or a
+ * pointer encoding that is not known. Known letters: z R P L S, and for arm64 B and G, which say
+ * how return addresses are signed and memory is tagged, and change no rule.
+ */
+int eh_frame_read_cie(const struct eh_frame *frame, const struct eh_frame_entry *entry,
+		      struct cie *cie);
+
+/** Reads an FDE of @cie. -EBADMSG if it is damaged or its addresses wrap around. */
+int eh_frame_read_fde(const struct eh_frame *frame, const struct eh_frame_entry *entry,
+		      const struct cie *cie, struct fde *fde);
+
+#endif
