@@ -5,7 +5,8 @@
  * replaced at the same address is noticed; munmap and mremap are not reported by the kernel.
  * Record formats: perf_event_open(2), include/uapi/linux/perf_event.h.
  *
- * Owned by the ring thread once an event reader has it.
+ * Owned by the ring thread once an event reader has it. Counts what it reads in
+ * METRIC_SIDE_BAND_EVENTS, what was lost in METRIC_SIDE_BAND_LOST.
  */
 #ifndef AGENT_TRACING_SIDE_BAND_H
 #define AGENT_TRACING_SIDE_BAND_H
@@ -30,12 +31,10 @@ int side_band_fd(const struct side_band *side_band);
 uint32_t side_band_drain(struct side_band *side_band, const struct event_handler *handler);
 
 /**
- * Follows CPUs that came or went; for those that came SIDE_BAND_LOST is sent, because what happened
- * on them before is not known. To be called about once a second.
+ * Follows CPUs that came or went; if one came, SIDE_BAND_LOST is sent, because what happened on it
+ * before is not known. To be called about once a second. Returns 0, or -errno if a CPU that came
+ * has no ring yet; it is tried again.
  */
-void side_band_tick(struct side_band *side_band, const struct event_handler *handler);
-
-/** Records lost because a ring was full. */
-uint64_t side_band_lost_count(const struct side_band *side_band);
+int side_band_tick(struct side_band *side_band, const struct event_handler *handler);
 
 #endif

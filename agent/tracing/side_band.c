@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/tracing/side_band.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/base/clock.h"
+#include "agent/base/error.h"
+#include "agent/base/metrics.h"
+#include "agent/tracing/cpu_events.h"
+#include "agent/tracing/perf_ring.h"
+#include "agent/tracing/side_band_record.h"
+
+/*
+ * A busy build maps a few thousand files per second and CPU, at some 130 bytes each: enough for a
+ * tenth of a second without a reader.
+ */
+enum { RING_BYTES = 128 * 1024 };
+
+struct side_band {
+	struct cpu_events events;
+	int epoll_fd;
+	/* A ring came since the last tick. */
+	bool has_new_cpu;
+	/* For records that wrap. */
+	struct perf_ring_record scratch;
+};
+
+static int event_opened(void *context, struct cpu_event *event)
+{
+	struct side_band *side_band = context;
+	/*
+	 * Edge-triggered, because the event of a CPU that went reports a hang-up for ever. Nothing
+	 * is missed: a wake-up makes us read all rings to their ends.
+	 */
+	struct epoll_event wanted = {.events = EPOLLIN | EPOLLET};
+	struct perf_ring *ring = calloc(1, sizeof(*ring));
+	int err;
+
+	if (!ring)
+		return -ENOMEM;
+	err = perf_ring_init(ring, event->fd, RING_BYTES);
+	if (!err && epoll_ctl(side_band->epoll_fd, EPOLL_CTL_ADD, event->fd, &wanted))
+		err = fail_errno(-errno, "epoll of the side-band");
+	if (err) {
+		perf_ring_deinit(ring);
+		free(ring);
+		return err;
+	}
+	event->data = ring;
+	side_band->has_new_cpu = true;
+	return 0;
+}
+
+static void event_closing(void *context, struct cpu_event *event)
+{
+	struct side_band *side_band = context;
+
+	epoll_ctl(side_band->epoll_fd, EPOLL_CTL_DEL, event->fd, NULL);
+	perf_ring_deinit(event->data);
+	free(event->data);
+}
+
+static const struct cpu_events_ops event_ops = {
+	.opened = event_opened,
+	.closing = event_closing,
+};
+
+int side_band_create(struct side_band **out)
+{
+	struct side_band *side_band = calloc(1, sizeof(*side_band));
+	int err = 0;
+
+	if (!side_band)
+		return -ENOMEM;
+	side_band->events.ops = &event_ops;
+	side_band->events.context = side_band;
+	side_band->events.is_running = true;
+	side_band->events.attributes = (struct perf_event_attr){
+		.size = sizeof(struct perf_event_attr),
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_DUMMY,
+		.sample_type = PERF_SAMPLE_TIME,
+		.sample_id_all = 1,
+		.use_clockid = 1,
+		.clockid = CLOCK_MONOTONIC,
+		/* Without mmap_data: executable mappings only. */
+		.mmap = 1,
+		.mmap2 = 1,
+		.task = 1,
+		.comm = 1,
+		.comm_exec = 1,
+		.wakeup_events = 1,
+	};
+	side_band->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (side_band->epoll_fd < 0)
+		err = fail_errno(-errno, "epoll");
+	if (!err)
+		err = cpu_events_follow(&side_band->events);
+	if (err) {
+		side_band_destroy(side_band);
+		return err;
+	}
+	side_band->has_new_cpu = false;
+	*out = side_band;
+	return 0;
+}
+
+void side_band_destroy(struct side_band *side_band)
+{
+	if (!side_band)
+		return;
+	cpu_events_deinit(&side_band->events);
+	if (side_band->epoll_fd >= 0)
+		close(side_band->epoll_fd);
+	free(side_band);
+}
+
+int side_band_fd(const struct side_band *side_band)
+{
+	return side_band->epoll_fd;
+}
+
+static uint32_t drain_ring(struct side_band *side_band, struct perf_ring *ring,
+			   const struct event_handler *handler)
+{
+	uint64_t end = perf_ring_end(ring);
+	const struct perf_event_header *record;
+	uint32_t count = 0;
+
+	while ((record = perf_ring_next(ring, end, &side_band->scratch))) {
+		struct side_band_event event;
+		uint64_t lost_count;
+
+		if (!side_band_record_parse(record, &event, &lost_count)) {
+			metrics_add(METRIC_SIDE_BAND_LOST, lost_count);
+			handler->side_band(handler->context, &event);
+			count++;
+		}
+		perf_ring_advance(ring, record);
+	}
+	return count;
+}
+
+uint32_t side_band_drain(struct side_band *side_band, const struct event_handler *handler)
+{
+	const struct cpu_event_vector *events = &side_band->events.events;
+	struct epoll_event ready[16];
+	uint32_t count = 0;
+
+	/* Only to take the edges out of the epoll: all rings are read, which costs a load each. */
+	while (epoll_wait(side_band->epoll_fd, ready, 16, 0) == 16)
+		;
+	for (size_t i = 0; i < events->count; i++)
+		count += drain_ring(side_band, events->items[i].data, handler);
+	metrics_add(METRIC_SIDE_BAND_EVENTS, count);
+	return count;
+}
+
+int side_band_tick(struct side_band *side_band, const struct event_handler *handler)
+{
+	int err;
+
+	/* Before rings of CPUs that went are unmapped. */
+	side_band_drain(side_band, handler);
+	err = cpu_events_follow(&side_band->events);
+	if (side_band->has_new_cpu) {
+		struct side_band_event lost = {
+			.type = SIDE_BAND_LOST,
+			.time_ns = clock_monotonic_ns(),
+		};
+
+		handler->side_band(handler->context, &lost);
+		side_band->has_new_cpu = false;
+	}
+	return err;
+}
