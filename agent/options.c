@@ -35,18 +35,18 @@ static int parse_argument(struct options *options, int argument_count, char *con
 			  int *index, bool *is_set)
 {
 	const char *argument = arguments[*index];
-	const char *name = argument;
+	const char *name = argument + strspn(argument, "-");
 	struct setting setting;
 	const char *equals;
 	size_t length;
 	char source[64];
 
-	name += name[0] == '-';
 	if (name == argument || !*name)
 		return fail(-EINVAL,
 			    "%.*s: not an option; options start with a dash, -help lists them",
 			    SHOWN_VALUE_BYTES, argument);
-	name += name[0] == '-';
+	if (name > argument + 2)
+		name = argument + 2;
 	equals = strchr(name, '=');
 	length = equals ? (size_t)(equals - name) : strlen(name);
 	setting.option = find_option(name, length);
@@ -189,7 +189,7 @@ void options_print_help(FILE *file)
 		fputc('\n', file);
 		print_wrapped(file, option->meaning);
 	}
-	fputs("\nExit status: 0 done, 1 failed while running, 2 wrong usage, 3 missing privilege or\n"
-	      "kernel feature.\n",
+	fputs("\nExit status: 0 done, 1 failed while running, 2 wrong usage, 3 missing privilege\n"
+	      "or kernel feature.\n",
 	      file);
 }

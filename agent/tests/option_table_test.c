@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/tests/parse_options.h"
+
+#include <stdio.h>
+#include <sys/statfs.h>
+#include <unistd.h>
+
+#include "agent/base/clock.h"
+#include "ebpf/abi/config.h"
+
+static void outputs_add_up(void **state)
+{
+	struct options options =
+		parse("-output", "a.folded", "-output", "b.pb.gz", "-output", "-", NULL);
+
+	(void)state;
+	assert_int_equal(options.output_count, 3);
+	assert_string_equal(options.outputs[0], "a.folded");
+	assert_string_equal(options.outputs[1], "b.pb.gz");
+	assert_string_equal(options.outputs[2], "-");
+	options_deinit(&options);
+}
+
+static void wrong_outputs_are_refused(void **state)
+{
+	(void)state;
+	assert_refused("give a path", "-output=", NULL);
+	assert_refused("given twice", "-output", "a.txt", "-output", "a.txt", NULL);
+	assert_refused("at most 16", "-output=1", "-output=2", "-output=3", "-output=4",
+		       "-output=5", "-output=6", "-output=7", "-output=8", "-output=9",
+		       "-output=10", "-output=11", "-output=12", "-output=13", "-output=14",
+		       "-output=15", "-output=16", "-output=17", NULL);
+}
+
+static void pids_are_those_of_running_processes(void **state)
+{
+	char text[64];
+	struct options options;
+
+	(void)state;
+	snprintf(text, sizeof(text), "%d,1,%d", (int)getpid(), (int)getpid());
+	options = parse("-pid", text, NULL);
+	assert_int_equal(options.pid_count, 2);
+	assert_int_equal(options.pids[0], 1);
+	assert_int_equal(options.pids[1], getpid());
+	options_deinit(&options);
+
+	assert_refused("there is no process 4194304", "-pid", "4194304", NULL);
+	assert_refused("give pids", "-pid", "0", NULL);
+	assert_refused("give pids", "-pid", "4194305", NULL);
+	assert_refused("give pids", "-pid", "1-3", NULL);
+	assert_refused("give pids", "-pid", "", NULL);
+	assert_refused("give pids", "-pid", "self", NULL);
+}
+
+static void too_many_pids_are_refused(void **state)
+{
+	char text[8 * (SELECTED_PIDS_MAX + 1)];
+	size_t length = 0;
+
+	(void)state;
+	for (int i = 0; i <= SELECTED_PIDS_MAX; i++)
+		length +=
+			snprintf(text + length, sizeof(text) - length, "%s%d", i ? "," : "", i + 1);
+	assert_refused("at most 1024 pids", "-pid", text, NULL);
+}
+
+static void a_comm_has_1_to_15_bytes(void **state)
+{
+	struct options options = parse("-comm", "exactly15bytes!", NULL);
+
+	(void)state;
+	assert_string_equal(options.comm, "exactly15bytes!");
+	options_deinit(&options);
+	assert_refused("give 1 to 15 bytes", "-comm", "exactly16bytes!!", NULL);
+	assert_refused("give 1 to 15 bytes", "-comm", "", NULL);
+}
+
+static void a_cgroup_is_a_directory_of_a_cgroup_file_system(void **state)
+{
+	(void)state;
+	assert_refused("No such file", "-cgroup", "/nonexistent", NULL);
+	assert_refused("not a cgroup", "-cgroup", "/tmp", NULL);
+	assert_refused("No such file", "-cgroup", "", NULL);
+}
+
+static void a_cgroup_v2_directory_is_taken(void **state)
+{
+	struct statfs file_system;
+	const char *root = "/sys/fs/cgroup";
+	char file[64];
+	struct options options;
+
+	(void)state;
+	if (statfs(root, &file_system) || file_system.f_type != 0x63677270) {
+		root = "/sys/fs/cgroup/unified";
+		if (statfs(root, &file_system) || file_system.f_type != 0x63677270) {
+			print_message("no cgroup v2 file system is mounted here\n");
+			skip();
+		}
+	}
+	options = parse("-cgroup", root, NULL);
+	assert_string_equal(options.cgroup, root);
+	options_deinit(&options);
+	snprintf(file, sizeof(file), "%s/cgroup.controllers", root);
+	assert_refused("not a cgroup", "-cgroup", file, NULL);
+}
+
+static void cpus_are_those_of_the_machine(void **state)
+{
+	struct options options = parse("-cpus", "0", NULL);
+	long count = sysconf(_SC_NPROCESSORS_CONF);
+	char text[32];
+
+	(void)state;
+	assert_int_equal(options.cpu_count, 1);
+	assert_int_equal(options.cpus[0], 0);
+	options_deinit(&options);
+
+	snprintf(text, sizeof(text), "0-%ld", count - 1);
+	options = parse("-cpus", text, NULL);
+	assert_int_equal(options.cpu_count, count);
+	assert_int_equal(options.cpus[count - 1], count - 1);
+	options_deinit(&options);
+
+	snprintf(text, sizeof(text), "%ld", count);
+	assert_refused("this machine has 0 to", "-cpus", text, NULL);
+	assert_refused("give CPUs", "-cpus", "all", NULL);
+	assert_refused("give CPUs", "-cpus", "", NULL);
+	assert_refused("give CPUs", "-cpus", "1-0", NULL);
+}
+
+static void samples_per_second_have_bounds(void **state)
+{
+	struct options options = parse("-samples-per-second=10000", NULL);
+
+	(void)state;
+	assert_int_equal(options.samples_per_second, 10000);
+	options_deinit(&options);
+	options = parse("-samples-per-second=1", NULL);
+	assert_int_equal(options.samples_per_second, 1);
+	options_deinit(&options);
+	assert_refused("-samples-per-second 0: give a number from 1 to 10000",
+		       "-samples-per-second", "0", NULL);
+	assert_refused("from 1 to 10000", "-samples-per-second", "10001", NULL);
+	assert_refused("from 1 to 10000", "-samples-per-second", "99.5", NULL);
+	assert_refused("from 1 to 10000", "-samples-per-second", "4294967297", NULL);
+}
+
+static void a_duration_has_a_unit_and_bounds(void **state)
+{
+	struct options options = parse("-duration=2m30s", NULL);
+
+	(void)state;
+	assert_true(options.duration_ns == 150 * NS_PER_SECOND);
+	options_deinit(&options);
+	assert_refused("-duration 10: give a duration such as", "-duration", "10", NULL);
+	assert_refused("from 1ms to 8784h", "-duration", "0s", NULL);
+	assert_refused("from 1ms to 8784h", "-duration", "8785h", NULL);
+}
+
+static void probabilistic_options_have_bounds(void **state)
+{
+	struct options options = parse("-probabilistic-threshold", "25", "-probabilistic-interval",
+				       "50ms", "-probabilistic-seed", "18446744073709551615", NULL);
+
+	(void)state;
+	assert_int_equal(options.probabilistic_threshold, 25);
+	assert_true(options.probabilistic_interval_ns == 50 * NS_PER_MS);
+	assert_true(options.has_probabilistic_seed);
+	assert_true(options.probabilistic_seed == UINT64_MAX);
+	options_deinit(&options);
+	assert_refused("from 1 to 100", "-probabilistic-threshold", "0", NULL);
+	assert_refused("from 1 to 100", "-probabilistic-threshold", "101", NULL);
+	assert_refused("from 10ms to 24h", "-probabilistic-interval", "9ms", NULL);
+	assert_refused("from 10ms to 24h", "-probabilistic-interval", "25h", NULL);
+	assert_refused("give a number", "-probabilistic-seed", "-1", NULL);
+	assert_refused("give a number", "-probabilistic-seed", "18446744073709551616", NULL);
+}
+
+static void tags_are_keys_and_values(void **state)
+{
+	struct options options = parse("-tags", "env:prod,host.name:a b:c,k8s/x:y=z", NULL);
+
+	(void)state;
+	assert_int_equal(options.tag_count, 3);
+	assert_string_equal(options.tags[0].key, "env");
+	assert_string_equal(options.tags[0].value, "prod");
+	assert_string_equal(options.tags[1].key, "host.name");
+	assert_string_equal(options.tags[1].value, "a b:c");
+	assert_string_equal(options.tags[2].key, "k8s/x");
+	assert_string_equal(options.tags[2].value, "y=z");
+	options_deinit(&options);
+}
+
+static void wrong_tags_are_refused(void **state)
+{
+	char text[1024] = "";
+
+	(void)state;
+	assert_refused("not of the form key:value", "-tags", "", NULL);
+	assert_refused("'env' is not of the form", "-tags", "env", NULL);
+	assert_refused("not of the form", "-tags", "a:1,,b:2", NULL);
+	assert_refused("give keys of", "-tags", ":value", NULL);
+	assert_refused("give keys of", "-tags", "a b:value", NULL);
+	assert_refused("give keys of", "-tags", ".a:value", NULL);
+	assert_refused("give keys of", "-tags", "\xc3\xa4:value", NULL);
+	assert_refused("give values of", "-tags", "a:", NULL);
+	assert_refused("give values of", "-tags", "a:b\nc", NULL);
+	assert_refused("key a given twice", "-tags", "a:1,b:2,a:3", NULL);
+
+	memset(text, 'k', 64);
+	strcpy(text + 64, ":v");
+	assert_refused("give keys of", "-tags", text, NULL);
+	strcpy(text, "k:");
+	memset(text + 2, 'v', 256);
+	text[258] = '\0';
+	assert_refused("give values of", "-tags", text, NULL);
+	text[0] = '\0';
+	for (int i = 0; i < 65; i++)
+		sprintf(text + strlen(text), "%sk%d:v", i ? "," : "", i);
+	assert_refused("at most 64 tags", "-tags", text, NULL);
+}
+
+static void tracers_are_native_or_all(void **state)
+{
+	static char *const known[] = { "-tracers=all", "-tracers=native" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		struct options options = parse(known[i], NULL);
+
+		options_deinit(&options);
+	}
+	assert_refused("give all or native", "-tracers", "python", NULL);
+	assert_refused("give all or native", "-tracers", "native,python", NULL);
+	assert_refused("give all or native", "-tracers", "", NULL);
+}
+
+static void map_memory_is_rounded_down_to_slabs(void **state)
+{
+	struct options options = parse("-max-map-memory=3M", NULL);
+
+	(void)state;
+	assert_int_equal(options.max_map_memory_bytes, 2 << 20);
+	options_deinit(&options);
+	options = parse("-max-map-memory=2G", NULL);
+	assert_true(options.max_map_memory_bytes == 2ULL << 30);
+	options_deinit(&options);
+	assert_refused("from 2M to 2048M", "-max-map-memory", "2047K", NULL);
+	assert_refused("from 2M to 2048M", "-max-map-memory", "2049M", NULL);
+	assert_refused("from 2M to 2048M", "-max-map-memory", "lots", NULL);
+}
+
+static void a_cache_directory_is_a_path(void **state)
+{
+	struct options options = parse("-cache-dir", "/var/cache/allframes", NULL);
+
+	(void)state;
+	assert_string_equal(options.cache_dir, "/var/cache/allframes");
+	options_deinit(&options);
+	assert_refused("give a path", "-cache-dir", "", NULL);
+}
+
+static void log_levels_have_names(void **state)
+{
+	static char *const arguments[] = { "-log-level=error", "-log-level=warn", "-log-level=info",
+					   "-log-level=debug" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(arguments) / sizeof(arguments[0]); i++) {
+		struct options options = parse(arguments[i], NULL);
+
+		assert_int_equal(options.log_level, LOG_ERROR + i);
+		options_deinit(&options);
+	}
+	assert_refused("give error, warn, info or debug", "-log-level", "trace", NULL);
+	assert_refused("give error, warn, info or debug", "-log-level", "2", NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		option_test(outputs_add_up),
+		option_test(wrong_outputs_are_refused),
+		option_test(pids_are_those_of_running_processes),
+		option_test(too_many_pids_are_refused),
+		option_test(a_comm_has_1_to_15_bytes),
+		option_test(a_cgroup_is_a_directory_of_a_cgroup_file_system),
+		option_test(a_cgroup_v2_directory_is_taken),
+		option_test(cpus_are_those_of_the_machine),
+		option_test(samples_per_second_have_bounds),
+		option_test(a_duration_has_a_unit_and_bounds),
+		option_test(probabilistic_options_have_bounds),
+		option_test(tags_are_keys_and_values),
+		option_test(wrong_tags_are_refused),
+		option_test(tracers_are_native_or_all),
+		option_test(map_memory_is_rounded_down_to_slabs),
+		option_test(a_cache_directory_is_a_path),
+		option_test(log_levels_have_names),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
