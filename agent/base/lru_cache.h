@@ -47,8 +47,8 @@ struct lru_cache {
 };
 
 /**
- * @max_bytes 0: no limit but @max_entries, which is at least 1 and below 2^31. @release may be NULL. Allocates
- * nothing yet.
+ * @max_bytes 0: no limit but @max_entries, which is at least 1 and below 2^31. @release may be NULL.
+ * Allocates nothing yet.
  */
 void lru_cache_init(struct lru_cache *cache, size_t key_bytes, size_t max_entries,
 		    size_t max_bytes, lru_release_fn release, void *context);

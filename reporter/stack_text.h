@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * How a frame reads in the outputs. The format is that of FlameGraph's folded stacks:
+ *
+ *	function		native code
+ *	file+0xaddress		without a name
+ *	function_[k]		kernel
+ *	function_[i]		inlined into the next outer frame
+ *	function_[j]		code made at run time
+ *	function_[?]		a guess, whatever else it is
+ *	[error: why]		the walk could not go on from here
+ *	[truncated]		the walk was cut
+ *
+ * Stacks read root first. A walk that did not reach the root ends in its error frame, which
+ * therefore stands where the root would.
+ */
+#ifndef REPORTER_STACK_TEXT_H
+#define REPORTER_STACK_TEXT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "agent/base/symbol_lookup.h"
+#include "agent/base/text_builder.h"
+#include "agent/base/trace.h"
+
+enum {
+	/** Inlined functions at one address, the physical function included. */
+	FRAME_MAX_NAMES = 64,
+};
+
+/** One of the functions that a frame stands for. Strings are borrowed from the trace or the lookup. */
+struct named_frame {
+	const struct frame *frame;
+	/** NULL where there is no name. */
+	const char *function;
+	/** Source file; NULL and 0 where it is not known. */
+	const char *file;
+	uint32_t line;
+	/** A function inlined into the next one. */
+	bool is_inlined;
+};
+
+/**
+ * Fills at least 1 and at most FRAME_MAX_NAMES functions for @frame, innermost first, and returns
+ * their number. Native frames are looked up by @lookup, which may be NULL.
+ */
+uint32_t name_frame(const struct frame *frame, struct symbol_lookup *lookup,
+		    struct named_frame *names);
+
+/** Appends the function's name or what stands for it, without a suffix. */
+void append_frame_name(struct text_builder *text, const struct named_frame *name);
+
+/** Appends the frame as above, with its suffix, every `;` in it as `:`. */
+void append_frame_text(struct text_builder *text, const struct named_frame *name);
+
+/** Appends a process's comm as folded stacks have it: `;` as `:`, "[unknown]" for none. */
+void append_comm_text(struct text_builder *text, const char *comm);
+
+/** Appends `comm;root;...;leaf`. */
+void append_stack_text(struct text_builder *text, const char *comm, const struct trace *trace,
+		       struct symbol_lookup *lookup);
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * The line at exit: how much was sampled, what is missing, and how far the stacks can be trusted.
+ */
+#ifndef REPORTER_SUMMARY_H
+#define REPORTER_SUMMARY_H
+
+#include <stdint.h>
+
+#include "agent/base/metrics.h"
+#include "agent/base/text_builder.h"
+#include "reporter/sample_store.h"
+
+/** Ticks of the sampling events: busy, idle, unselected and the lost ones make up all of them. */
+struct run_summary {
+	/** Counted busy samples; of them the complete ones and so on. */
+	struct sample_totals samples;
+	uint64_t idle;
+	uint64_t unselected;
+	/** Lost: ring full; the kernel skipped the program; our queues or the store were full. */
+	uint64_t lost_ring_full;
+	uint64_t lost_skipped;
+	uint64_t lost_dropped;
+};
+
+/** Puts the numbers together from the store's totals and the metrics. */
+void run_summary_collect(struct run_summary *summary, const struct sample_totals *totals,
+			 const struct metrics_snapshot *metrics);
+
+/** Appends the line, without a line end. */
+void run_summary_append(const struct run_summary *summary, struct text_builder *text);
+
+#endif
