@@ -22,7 +22,7 @@
 #include "agent/base/binary.h"
 
 enum {
-	ELF_MAX_SEGMENTS = 1024,
+	ELF_MAX_SEGMENTS = 256,
 	ELF_MAX_SECTIONS = 1 << 16,
 };
 

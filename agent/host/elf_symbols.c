@@ -23,44 +23,74 @@ enum {
 	/* Of nested functions the innermost counts; deeper nesting than this is not real. */
 	NESTING_MAX = 32,
 	RANK_LABEL = 4,
+	/* Executable sections and segments that are looked at: linked files have a handful. */
+	RANGES_MAX = 64,
 };
 
 VECTOR_DEFINE(symbol_vector, struct elf_symbol)
 
-/* What the passes share: the image, and which table is being read. */
+struct range {
+	uint64_t start;
+	uint64_t end;
+};
+
+struct range_list {
+	struct range ranges[RANGES_MAX];
+	uint32_t count;
+};
+
+/* What the passes share: the image, where its code is, and which table is being read. */
 struct collector {
 	const struct elf_image *image;
+	struct range_list segments;
+	struct range_list sections;
 	struct symbol_vector symbols;
 	struct elf_string_table names;
 	bool is_dynamic;
 	bool is_truncated;
 };
 
-static bool in_executable_segment(const struct elf_image *image, uint64_t address)
+static void add_range(struct range_list *list, uint64_t start, uint64_t bytes)
 {
-	for (uint32_t i = 0; i < image->segment_count; i++) {
-		const struct elf_segment *segment = &image->segments[i];
+	uint64_t end;
 
-		if (segment->type == PT_LOAD && segment->flags & PF_X &&
-		    address >= segment->address && address - segment->address < segment->memory_bytes)
-			return true;
-	}
-	return false;
+	if (list->count == RANGES_MAX || !bytes || __builtin_add_overflow(start, bytes, &end))
+		return;
+	list->ranges[list->count++] = (struct range){.start = start, .end = end};
 }
 
-/* The executable section that the symbol says it is in, and is. */
-static const struct elf_section *executable_section(const struct elf_image *image,
-						    const Elf64_Sym *raw)
+static const struct range *find_range(const struct range_list *list, uint64_t address)
+{
+	for (uint32_t i = 0; i < list->count; i++)
+		if (address >= list->ranges[i].start && address < list->ranges[i].end)
+			return &list->ranges[i];
+	return NULL;
+}
+
+static void find_code(struct collector *collector)
+{
+	const struct elf_image *image = collector->image;
+
+	for (uint32_t i = 0; i < image->segment_count; i++)
+		if (image->segments[i].type == PT_LOAD && image->segments[i].flags & PF_X)
+			add_range(&collector->segments, image->segments[i].address,
+				  image->segments[i].memory_bytes);
+	for (uint32_t i = 0; i < image->section_count; i++)
+		if (image->sections[i].flags & SHF_EXECINSTR)
+			add_range(&collector->sections, image->sections[i].address,
+				  image->sections[i].size);
+}
+
+/* A label must lie in the section that it says it is in: there are labels of data in text, too. */
+static bool in_own_executable_section(const struct elf_image *image, const Elf64_Sym *raw)
 {
 	const struct elf_section *section;
 
 	if (raw->st_shndx >= image->section_count)
-		return NULL;
+		return false;
 	section = &image->sections[raw->st_shndx];
-	if (!(section->flags & SHF_EXECINSTR) || raw->st_value < section->address ||
-	    raw->st_value - section->address >= section->size)
-		return NULL;
-	return section;
+	return section->flags & SHF_EXECINSTR && raw->st_value >= section->address &&
+	       raw->st_value - section->address < section->size;
 }
 
 /* arm64 marks where code and data begin with local symbols $x and $d, which name nothing. */
@@ -107,10 +137,10 @@ static int collect_symbol(struct collector *collector, const Elf64_Sym *raw)
 	    raw->st_name > NAME_OFFSET_MAX)
 		return 0;
 	if (is_function) {
-		if (!in_executable_segment(collector->image, raw->st_value))
+		if (!find_range(&collector->segments, raw->st_value))
 			return 0;
 	} else {
-		if (!executable_section(collector->image, raw) ||
+		if (!in_own_executable_section(collector->image, raw) ||
 		    is_mapping_symbol(collector, raw))
 			return 0;
 		symbol.rank += RANK_LABEL;
@@ -156,7 +186,10 @@ static int collect_table(struct collector *collector, const struct elf_section *
 	return 0;
 }
 
-/* By address, and at one address the best first. Equal ones keep .symtab before .dynsym. */
+/*
+ * By address, and at one address the best first. .dynsym goes before .symtab, where names may have
+ * a version behind them (memcpy@@GLIBC_2.14).
+ */
 static int compare_symbols(const void *left, const void *right)
 {
 	const struct elf_symbol *a = left, *b = right;
@@ -168,29 +201,8 @@ static int compare_symbols(const void *left, const void *right)
 	if (!a->size != !b->size)
 		return a->size ? -1 : 1;
 	if (a->is_dynamic != b->is_dynamic)
-		return a->is_dynamic ? 1 : -1;
+		return a->is_dynamic ? -1 : 1;
 	return a->name < b->name ? -1 : a->name > b->name;
-}
-
-/* Where a symbol without a size must end at the latest. */
-static uint64_t end_of_surroundings(const struct elf_image *image, uint64_t address)
-{
-	for (uint32_t i = 0; i < image->section_count; i++) {
-		const struct elf_section *section = &image->sections[i];
-
-		if (section->flags & SHF_EXECINSTR && address >= section->address &&
-		    address - section->address < section->size &&
-		    section->address + section->size > section->address)
-			return section->address + section->size;
-	}
-	for (uint32_t i = 0; i < image->segment_count; i++) {
-		const struct elf_segment *segment = &image->segments[i];
-
-		if (segment->type == PT_LOAD && segment->flags & PF_X &&
-		    address >= segment->address && address - segment->address < segment->memory_bytes)
-			return segment->address + segment->memory_bytes;
-	}
-	return address;
 }
 
 /* Keeps one symbol per address, and no label inside a function. */
@@ -214,25 +226,24 @@ static void remove_rivals(struct symbol_vector *symbols)
 	symbols->count = kept;
 }
 
-static void set_missing_sizes(struct symbol_vector *symbols, const struct elf_image *image)
+static void set_missing_sizes(struct collector *collector)
 {
-	uint64_t end = 0, end_holds_from = UINT64_MAX;
+	struct symbol_vector *symbols = &collector->symbols;
 
-	/* From the last to the first, so that one search serves all symbols of a section. */
-	for (size_t i = symbols->count; i-- > 0;) {
+	for (size_t i = 0; i < symbols->count; i++) {
 		struct elf_symbol *symbol = &symbols->items[i];
-		uint64_t limit, size;
+		const struct range *range;
+		uint64_t end, size;
 
 		if (symbol->size)
 			continue;
-		if (symbol->address >= end || symbol->address < end_holds_from) {
-			end = end_of_surroundings(image, symbol->address);
-			end_holds_from = symbol->address;
-		}
-		limit = end;
-		if (i + 1 < symbols->count && symbols->items[i + 1].address < limit)
-			limit = symbols->items[i + 1].address;
-		size = limit - symbol->address;
+		range = find_range(&collector->sections, symbol->address);
+		if (!range)
+			range = find_range(&collector->segments, symbol->address);
+		end = range ? range->end : symbol->address;
+		if (i + 1 < symbols->count && symbols->items[i + 1].address < end)
+			end = symbols->items[i + 1].address;
+		size = end - symbol->address;
 		symbol->size = size < SIZE_MAX_BYTES ? size : SIZE_MAX_BYTES;
 	}
 }
@@ -252,6 +263,7 @@ int elf_symbols_init(struct elf_symbols *symbols, const struct elf_image *image)
 	struct collector collector = {.image = image};
 	int damaged = 0;
 
+	find_code(&collector);
 	for (uint32_t i = 0; i < 2; i++) {
 		const struct elf_section *section = find_table(image, types[i]);
 		int err;
@@ -275,7 +287,7 @@ int elf_symbols_init(struct elf_symbols *symbols, const struct elf_image *image)
 	qsort(collector.symbols.items, collector.symbols.count, sizeof(struct elf_symbol),
 	      compare_symbols);
 	remove_rivals(&collector.symbols);
-	set_missing_sizes(&collector.symbols, image);
+	set_missing_sizes(&collector);
 	result.count = collector.symbols.count;
 	result.is_truncated = collector.is_truncated;
 	result.symbols = realloc(collector.symbols.items, result.count * sizeof(struct elf_symbol));

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Addresses come out of hostile memory: anything is fine to ask for, the kernel checks it.
+ */
+#include "agent/host/remote_memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/base/cleanup.h"
+#include "agent/base/error.h"
+#include "agent/host/proc_info.h"
+
+enum {
+	STRING_PIECE_BYTES = 256,
+	THREADS_TRIED = 16,
+};
+
+int remote_memory_read(struct remote_memory *memory, uint64_t address, void *buffer, size_t bytes)
+{
+	return memory->ops->read(memory, address, buffer, bytes);
+}
+
+int remote_memory_read_u32(struct remote_memory *memory, uint64_t address, uint32_t *value)
+{
+	uint32_t result;
+	int err = remote_memory_read(memory, address, &result, sizeof(result));
+
+	if (!err)
+		*value = result;
+	return err;
+}
+
+int remote_memory_read_u64(struct remote_memory *memory, uint64_t address, uint64_t *value)
+{
+	uint64_t result;
+	int err = remote_memory_read(memory, address, &result, sizeof(result));
+
+	if (!err)
+		*value = result;
+	return err;
+}
+
+int remote_memory_read_string(struct remote_memory *memory, uint64_t address, char *text,
+			      size_t capacity)
+{
+	size_t length = 0, piece_limit = STRING_PIECE_BYTES;
+
+	while (length < capacity - 1) {
+		/* Pieces end at their multiples, so that none runs into a page behind the string. */
+		size_t piece = piece_limit - (address + length) % piece_limit;
+		int err;
+
+		if (piece > capacity - 1 - length)
+			piece = capacity - 1 - length;
+		err = remote_memory_read(memory, address + length, text + length, piece);
+		if (err == -EFAULT && piece_limit > 1) {
+			/* What is readable may end within the piece, behind the string. */
+			piece_limit /= 2;
+			continue;
+		}
+		if (err) {
+			text[0] = '\0';
+			return err;
+		}
+		if (memchr(text + length, '\0', piece))
+			return 0;
+		length += piece;
+	}
+	text[length] = '\0';
+	return 0;
+}
+
+static int process_memory_read(struct remote_memory *memory, uint64_t address, void *buffer,
+			       size_t bytes)
+{
+	struct process_memory *process = (struct process_memory *)memory;
+	size_t done = 0;
+
+	/* Offsets of pread are signed; user addresses stay below. */
+	if (address > INT64_MAX || bytes > INT64_MAX - address)
+		return fail(-EFAULT, "address %#" PRIx64, address);
+	while (done < bytes) {
+		ssize_t count = pread(process->fd, (char *)buffer + done, bytes - done,
+				      address + done);
+
+		if (count < 0 && errno == EINTR)
+			continue;
+		if (count < 0 && errno != EIO)
+			return fail_errno(-errno, "read of process memory");
+		if (count < 0)
+			return fail(-EFAULT, "address %#" PRIx64 " is not mapped", address + done);
+		/* Only memory whose last user is gone reads as an empty file. */
+		if (!count)
+			return fail(-ESRCH, "the process is gone");
+		done += count;
+	}
+	return 0;
+}
+
+/* A descriptor of a task's memory that can be read; -ESRCH if the task has none any more. */
+static int open_task_memory(const char *path, int *fd)
+{
+	_cleanup_(close_fd) int opened = open(path, O_RDONLY | O_CLOEXEC);
+	char byte;
+
+	if (opened < 0)
+		return errno == ENOENT || errno == ESRCH ? -ESRCH : fail_errno(-errno, "%s", path);
+	/* Address 0 is never mapped: EIO where there is memory, end of file where there is none. */
+	if (pread(opened, &byte, 1, 0) == 0)
+		return -ESRCH;
+	*fd = take_fd(opened);
+	return 0;
+}
+
+static int open_process_memory(const char *proc_root, pid_t pid, int *fd)
+{
+	_cleanup_(pid_list_deinit) struct pid_list threads = {0};
+	char path[PATH_MAX];
+	int err;
+
+	snprintf(path, sizeof(path), "%s/%d/mem", proc_root, pid);
+	err = open_task_memory(path, fd);
+	if (err != -ESRCH || proc_list_threads(proc_root, pid, &threads))
+		return err;
+	for (uint32_t i = 0; err == -ESRCH && i < threads.count && i < THREADS_TRIED; i++) {
+		snprintf(path, sizeof(path), "%s/%d/task/%d/mem", proc_root, pid, threads.pids[i]);
+		err = open_task_memory(path, fd);
+	}
+	return err;
+}
+
+int process_memory_init(struct process_memory *process, const char *proc_root, pid_t pid)
+{
+	static const struct remote_memory_ops ops = {.read = process_memory_read};
+	int fd, err;
+
+	err = open_process_memory(proc_root, pid, &fd);
+	if (err)
+		return err == -ESRCH ? fail(-ESRCH, "process %d is gone", pid) : err;
+	*process = (struct process_memory){.memory = {.ops = &ops}, .fd = fd};
+	return 0;
+}
+
+void process_memory_deinit(struct process_memory *process)
+{
+	/* Without ops it was never set up, and its zero is no descriptor. */
+	if (process->memory.ops && process->fd >= 0)
+		close(process->fd);
+	*process = (struct process_memory){.fd = -1};
+}
+
+static int buffer_memory_read(struct remote_memory *memory, uint64_t address, void *buffer,
+			      size_t bytes)
+{
+	const struct buffer_memory *source = (const struct buffer_memory *)memory;
+	uint64_t offset = address - source->address;
+
+	if (address < source->address || offset > source->size || bytes > source->size - offset)
+		return fail(-EFAULT, "address %#" PRIx64 " is not in the copy", address);
+	if (bytes)
+		memcpy(buffer, (const char *)source->bytes + offset, bytes);
+	return 0;
+}
+
+void buffer_memory_init(struct buffer_memory *buffer, uint64_t address, const void *bytes,
+			size_t size)
+{
+	static const struct remote_memory_ops ops = {.read = buffer_memory_read};
+
+	*buffer = (struct buffer_memory){
+		.memory = {.ops = &ops},
+		.address = address,
+		.bytes = bytes,
+		.size = size,
+	};
+}
