@@ -46,8 +46,8 @@ int output_files_init(struct output_files *files, const char *const *paths, size
 void output_files_deinit(struct output_files *files);
 
 /**
- * Writes all of them. One that fails is logged as an error and leaves no file of its own; the others
- * are written all the same. Returns 0 or the first failure's -errno. @lookup may be NULL.
+ * Writes all of them. One that fails is logged as an error and leaves no file of its own; the
+ * others are written all the same. Returns 0 or the first failure's -errno. @lookup may be NULL.
  */
 int output_files_write(struct output_files *files, const struct sample_snapshot *snapshot,
 		       const struct profile_info *info, struct symbol_lookup *lookup);

@@ -60,7 +60,7 @@ struct reporter *sample_store_reporter(struct sample_store *store);
 
 void sample_store_read_totals(struct sample_store *store, struct sample_totals *totals);
 
-/** What was in a store at one moment. Holds references on traces; owner: the thread that took it. */
+/** What was in a store at one moment, with references on traces. Owner: the thread that took it. */
 struct sample_snapshot {
 	struct stored_sample *samples;
 	size_t count;

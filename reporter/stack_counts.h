@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Samples merged by the text of their stacks, over processes, threads and addresses: what the folded
- * file and the stack table print. Every text of a frame is kept once, a stack is a list of their
- * numbers, and native frames are looked up once per address.
+ * Samples merged by the text of their stacks, over processes, threads and addresses: what the
+ * folded file and the stack table print. Every text of a frame is kept once, a stack is a list of
+ * their numbers, and native frames are looked up once per address.
  */
 #ifndef REPORTER_STACK_COUNTS_H
 #define REPORTER_STACK_COUNTS_H

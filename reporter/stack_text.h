@@ -29,7 +29,7 @@ enum {
 	FRAME_MAX_NAMES = 64,
 };
 
-/** One of the functions that a frame stands for. Strings are borrowed from the trace or the lookup. */
+/** One of the functions that a frame stands for. Strings belong to the trace or the lookup. */
 struct named_frame {
 	const struct frame *frame;
 	/** NULL where there is no name. */
