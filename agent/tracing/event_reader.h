@@ -5,11 +5,11 @@
  *
  * Order: an event of the side-band or a notice that the kernel wrote before a sample is handed out
  * before that sample, so that the handler can tell which samples a change of mappings may concern.
+ *
+ * Counts in METRIC_SAMPLES_RECEIVED, METRIC_SAMPLES_MALFORMED and METRIC_NOTICES_RECEIVED.
  */
 #ifndef AGENT_TRACING_EVENT_READER_H
 #define AGENT_TRACING_EVENT_READER_H
-
-#include <stdint.h>
 
 #include "agent/base/events.h"
 #include "agent/tracing/bpf_loader.h"
@@ -18,8 +18,9 @@
 struct event_reader;
 
 /**
- * @fds and @handler are copied, descriptors and context borrowed. @side_band is borrowed and from
- * now on used by the ring thread alone; NULL for none.
+ * Reads @fds->samples and @fds->notices, which stay the loader's and must outlive the reader.
+ * @handler is copied. @side_band is borrowed and from now on used by the ring thread alone; NULL
+ * for none.
  */
 int event_reader_create(const struct bpf_fds *fds, struct side_band *side_band,
 			const struct event_handler *handler, struct event_reader **reader);
@@ -36,8 +37,5 @@ void event_reader_stop(struct event_reader *reader);
 
 /** Drains once without waiting. Only while no event_reader_run() is on its way. */
 void event_reader_drain(struct event_reader *reader);
-
-/** Records that contradict their own size: a bug on the kernel side. For any thread. */
-uint64_t event_reader_malformed_count(const struct event_reader *reader);
 
 #endif

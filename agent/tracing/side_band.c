@@ -148,12 +148,14 @@ static uint32_t drain_ring(struct side_band *side_band, struct perf_ring *ring,
 uint32_t side_band_drain(struct side_band *side_band, const struct event_handler *handler)
 {
 	const struct cpu_event_vector *events = &side_band->events.events;
-	struct epoll_event ready[16];
+	struct epoll_event ready[64];
 	uint32_t count = 0;
 
-	/* Only to take the edges out of the epoll: all rings are read, which costs a load each. */
-	while (epoll_wait(side_band->epoll_fd, ready, 16, 0) == 16)
-		;
+	/*
+	 * Only to take the edges out of the epoll: all rings are read, which costs a load each. If
+	 * there are more, the epoll stays readable and we come again.
+	 */
+	(void)epoll_wait(side_band->epoll_fd, ready, sizeof(ready) / sizeof(ready[0]), 0);
 	for (size_t i = 0; i < events->count; i++)
 		count += drain_ring(side_band, events->items[i].data, handler);
 	metrics_add(METRIC_SIDE_BAND_EVENTS, count);

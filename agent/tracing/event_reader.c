@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/tracing/event_reader.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/base/clock.h"
+#include "agent/base/error.h"
+#include "agent/base/log.h"
+#include "agent/base/metrics.h"
+#include "agent/tracing/ring_reader.h"
+
+enum {
+	/** Samples wake us only when their ring fills up: this is how long others may lie there. */
+	POLL_INTERVAL_MS = 100,
+	/** Pause behind each round, so that a flood of events costs at most 1,000 wake-ups/s. */
+	PAUSE_NS = 1000 * 1000,
+};
+
+#define TICK_NS NS_PER_SECOND
+
+struct event_reader {
+	struct ring_reader samples;
+	struct ring_reader notices;
+	struct side_band *side_band;
+	struct event_handler handler;
+	int epoll_fd;
+	/* Readable for good once stopping is asked for. */
+	int stop_fd;
+	uint64_t next_tick_ns;
+	struct log_limit tick_errors;
+};
+
+/* The kernel side writes records; this only keeps a bug there from reading beyond them. */
+static bool is_well_formed(const struct trace_record *record, size_t bytes)
+{
+	const struct first_sample *first = (const void *)record;
+
+	if (bytes < sizeof(*record))
+		return false;
+	switch (record->type) {
+	case RECORD_TRACE:
+		return bytes == sizeof(*record) + record->word_count * sizeof(uint64_t) +
+					record->label_bytes &&
+		       record->kernel_word_count <= record->word_count;
+	case RECORD_FIRST:
+		return bytes >= offsetof(struct first_sample, stack) &&
+		       first->stack_bytes <= FIRST_STACK_MAX_BYTES &&
+		       bytes == offsetof(struct first_sample, stack) + first->stack_bytes &&
+		       record->kernel_word_count <= KERNEL_FRAMES_MAX;
+	default:
+		return false;
+	}
+}
+
+static void on_sample(void *context, const void *bytes, size_t count)
+{
+	struct event_reader *reader = context;
+	const struct trace_record *record = bytes;
+
+	if (!is_well_formed(record, count)) {
+		metrics_add(METRIC_SAMPLES_MALFORMED, 1);
+		return;
+	}
+	metrics_add(METRIC_SAMPLES_RECEIVED, 1);
+	reader->handler.sample(reader->handler.context, record, count);
+}
+
+static void on_notice(void *context, const void *bytes, size_t count)
+{
+	struct event_reader *reader = context;
+
+	if (count != sizeof(struct process_notice))
+		return;
+	metrics_add(METRIC_NOTICES_RECEIVED, 1);
+	reader->handler.notice(reader->handler.context, bytes);
+}
+
+static int watch(const struct event_reader *reader, int fd)
+{
+	struct epoll_event wanted = {.events = EPOLLIN, .data.fd = fd};
+
+	if (epoll_ctl(reader->epoll_fd, EPOLL_CTL_ADD, fd, &wanted))
+		return fail_errno(-errno, "epoll");
+	return 0;
+}
+
+static int start(struct event_reader *reader, const struct bpf_fds *fds)
+{
+	int err = ring_reader_init(&reader->samples, fds->samples);
+
+	if (!err)
+		err = ring_reader_init(&reader->notices, fds->notices);
+	if (err)
+		return err;
+	reader->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	reader->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (reader->epoll_fd < 0 || reader->stop_fd < 0)
+		return fail_errno(-errno, "epoll");
+	err = watch(reader, reader->stop_fd);
+	if (!err)
+		err = watch(reader, fds->notices);
+	if (!err)
+		err = watch(reader, fds->samples);
+	if (!err && reader->side_band)
+		err = watch(reader, side_band_fd(reader->side_band));
+	return err;
+}
+
+int event_reader_create(const struct bpf_fds *fds, struct side_band *side_band,
+			const struct event_handler *handler, struct event_reader **out)
+{
+	struct event_reader *reader = calloc(1, sizeof(*reader));
+	int err;
+
+	if (!reader)
+		return -ENOMEM;
+	reader->side_band = side_band;
+	reader->handler = *handler;
+	reader->epoll_fd = -1;
+	reader->stop_fd = -1;
+	reader->tick_errors = (struct log_limit){.interval_ns = 60 * NS_PER_SECOND, .burst = 1};
+	err = start(reader, fds);
+	if (err) {
+		event_reader_destroy(reader);
+		return err;
+	}
+	*out = reader;
+	return 0;
+}
+
+void event_reader_destroy(struct event_reader *reader)
+{
+	if (!reader)
+		return;
+	if (reader->stop_fd >= 0)
+		close(reader->stop_fd);
+	if (reader->epoll_fd >= 0)
+		close(reader->epoll_fd);
+	ring_reader_deinit(&reader->notices);
+	ring_reader_deinit(&reader->samples);
+	free(reader);
+}
+
+void event_reader_drain(struct event_reader *reader)
+{
+	/*
+	 * Whatever was written before one of the samples up to here is in its ring by now: drained
+	 * first, it is handed out first. Later samples wait for the next round.
+	 */
+	uint64_t samples_end = ring_reader_end(&reader->samples);
+
+	if (reader->side_band)
+		side_band_drain(reader->side_band, &reader->handler);
+	ring_reader_consume(&reader->notices, ring_reader_end(&reader->notices), on_notice, reader);
+	ring_reader_consume(&reader->samples, samples_end, on_sample, reader);
+}
+
+static void tick(struct event_reader *reader)
+{
+	uint64_t now_ns = clock_monotonic_ns(), suppressed;
+
+	if (now_ns < reader->next_tick_ns)
+		return;
+	reader->next_tick_ns = now_ns + TICK_NS;
+	if (reader->side_band && side_band_tick(reader->side_band, &reader->handler) &&
+	    log_limit_allow(&reader->tick_errors, now_ns, &suppressed))
+		log_warn("%s; mappings made there are noticed late", error_text());
+}
+
+int event_reader_run(struct event_reader *reader)
+{
+	const struct timespec pause = {.tv_nsec = PAUSE_NS};
+	struct epoll_event ready[4];
+	bool is_stopped = false;
+
+	while (!is_stopped) {
+		int count = epoll_wait(reader->epoll_fd, ready, 4, POLL_INTERVAL_MS);
+
+		if (count < 0 && errno != EINTR)
+			return fail_errno(-errno, "epoll of the event reader");
+		for (int i = 0; i < count; i++)
+			is_stopped |= ready[i].data.fd == reader->stop_fd;
+		event_reader_drain(reader);
+		tick(reader);
+		if (count > 0 && !is_stopped)
+			nanosleep(&pause, NULL);
+	}
+	return 0;
+}
+
+void event_reader_stop(struct event_reader *reader)
+{
+	const uint64_t one = 1;
+	int saved_errno = errno;
+
+	/* Fails only if the counter is full, and then it is readable anyway. */
+	if (write(reader->stop_fd, &one, sizeof(one)) < 0)
+		errno = saved_errno;
+}
