@@ -4,8 +4,11 @@
 #
 # Every folder becomes a static library, and its tests link only what the folder may include, so
 # that a broken boundary does not link. The same sources are built in variants:
-#   build/obj   what users run        build/asan  for tests, with ASan and UBSan
-#   build/fuzz  for libFuzzer, by clang
+#   build/obj   what users run        build/asan   for tests, with ASan and UBSan
+#   build/fuzz  for libFuzzer, by clang        build/debug  for debuggers: -O0, ASan and UBSan
+#
+# What people call stands at the end. Objects are built again when a file they include changes, or
+# the flags or the version they are built with.
 
 ifneq ($(V),1)
 Q := @
@@ -31,10 +34,12 @@ FLAGS_obj := $(CFLAGS)
 FLAGS_asan := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all
 FLAGS_fuzz := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all \
 	-fprofile-instr-generate -fcoverage-mapping
+FLAGS_debug := -O0 -g3 -fsanitize=address,undefined
 CC_obj := $(CC)
 CC_asan := $(CC)
 CC_fuzz := $(CLANG)
-VARIANTS := obj asan fuzz
+CC_debug := $(CC)
+VARIANTS := obj asan fuzz debug
 
 # Folder of each library, and what it may use (the include table of CONTRIBUTING.md), in link order.
 LIBRARIES := base host proto stackdeltas symbols reporter tracing processes agent
@@ -65,6 +70,11 @@ LDLIBS_ALL := -lbpf -lelf -lcrypto -lxxhash -lprotobuf-c -lzstd -lz -lm
 
 all: build/agent tools
 
+# Recipe of a file that holds the text $(1): it is written, and so newer, only when that changes.
+define keep
+@mkdir -p $(@D); echo '$(1)' | cmp -s - $@ || echo '$(1)' > $@
+endef
+
 # --- generated sources ---
 PROTOS := $(wildcard proto/*.proto)
 PROTO_SOURCES := $(PROTOS:proto/%.proto=build/proto/%.pb-c.c)
@@ -91,29 +101,35 @@ build/ebpf/allframes.skel.h: build/ebpf/allframes.bpf.o
 	$(Q)$(BPFTOOL) gen skeleton $< name allframes > $@.tmp && mv $@.tmp $@
 
 build/version.h: FORCE
-	@mkdir -p build
-	@echo '#define AGENT_VERSION "$(VERSION)"' | cmp -s - $@ || \
-		echo '#define AGENT_VERSION "$(VERSION)"' > $@
+	$(call keep,#define AGENT_VERSION "$(VERSION)")
 
-GENERATED := $(PROTO_HEADERS) build/version.h $(if $(wildcard ebpf/allframes.bpf.c),build/ebpf/allframes.skel.h)
+# Order-only: the first build needs them before any object, later ones know by -MMD who includes them.
+GENERATED := $(PROTO_HEADERS) build/version.h
+SKELETON := $(if $(wildcard ebpf/allframes.bpf.c),build/ebpf/allframes.skel.h)
+USES_SKELETON := $(wildcard agent/tracing/*.c agent/tracing/*/*.c)
 
 # --- libraries ---
 sources_of = $(filter-out agent/main.c,$(wildcard $(dir_$(1))/*.c)) $(if $(filter proto,$(1)),$(PROTO_SOURCES))
 
 define library_rules # variant, library
 $(2)_sources := $$(sort $$(call sources_of,$(2)))
-build/$(1)/lib$(2).a: $$($(2)_sources:%.c=build/$(1)/%.o)
+build/$(1)/lib$(2).sources: FORCE
+	$$(call keep,$$($(2)_sources))
+build/$(1)/lib$(2).a: $$($(2)_sources:%.c=build/$(1)/%.o) build/$(1)/lib$(2).sources
 	$$(call say,AR,$$@)
 	@mkdir -p $$(@D)
-	$$(Q)rm -f $$@ && ar rcs $$@ $$^
+	$$(Q)rm -f $$@ && ar rcs $$@ $$(filter %.o,$$^)
 endef
 
 define variant_rules # variant
-build/$(1)/%.o: %.c | $$(GENERATED)
+build/$(1)/flags: FORCE
+	$$(call keep,$$(CC_$(1)) $$(CPPFLAGS_ALL) $$(CFLAGS_ALL) $$(FLAGS_$(1)))
+build/$(1)/%.o: %.c build/$(1)/flags | $$(GENERATED)
 	$$(call say,CC,$$@)
 	@mkdir -p $$(@D)
 	$$(Q)$$(CC_$(1)) $$(CPPFLAGS_ALL) $$(CFLAGS_ALL) $$(FLAGS_$(1)) -MMD -MP -c $$< -o $$@
-build/$(1)/build/proto/%.o: build/proto/%.c
+$$(USES_SKELETON:%.c=build/$(1)/%.o): | $$(SKELETON)
+build/$(1)/build/proto/%.o: build/proto/%.c build/$(1)/flags
 	$$(call say,CC,$$@)
 	@mkdir -p $$(@D)
 	$$(Q)$$(CC_$(1)) -Ibuild/proto -O2 -g $$(FLAGS_$(1)) -MMD -MP -c $$< -o $$@
@@ -128,6 +144,10 @@ archives = $(foreach l,$(uses_$(2)),build/$(1)/lib$(l).a)
 build/agent: build/obj/agent/main.o $(call archives,obj,agent)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS_ALL) $(CFLAGS) -o $@ $^ $(LDLIBS_ALL)
+
+build/debug/agent: build/debug/agent/main.o $(call archives,debug,agent)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS_ALL) $(FLAGS_debug) -o $@ $^ $(LDLIBS_ALL)
 
 define folder_programs # library
 $(1)_tools := $$(patsubst $$(dir_$(1))/tools/%.c,build/%,$$(wildcard $$(dir_$(1))/tools/*.c))
@@ -156,11 +176,65 @@ $(foreach l,$(filter-out proto,$(LIBRARIES)),$(eval $(call folder_programs,$(l))
 tools: $(TOOLS)
 unit-tests: $(UNIT_TESTS)
 fuzzers: $(FUZZERS)
+generated: $(GENERATED) $(SKELETON)
+
+# --- what people call ---
+# These set up first, and then build by a make of their own: side by side, and after the set-up.
+JOBS ?= $(shell nproc)
+build = +$(Q)$(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(JOBS))
+
+run:
+	$(Q)scripts/setup.sh build
+	$(build) build/agent
+	$(Q)scripts/run.sh
+
+test:
+	$(Q)scripts/setup.sh build test
+	$(build) all unit-tests
+	$(Q)scripts/run_tests.py $(UNIT_TESTS)
+
+test-long:
+	$(Q)scripts/setup.sh build test long
+	$(build) all unit-tests
+	$(Q)scripts/run_tests.py --long $(UNIT_TESTS)
+
+check:
+	$(Q)scripts/setup.sh build check
+	$(build) generated
+	$(Q)BPF_CFLAGS='$(BPF_CFLAGS)' CPPFLAGS='$(CPPFLAGS_ALL)' CLANG='$(CLANG)' scripts/check.sh
+
+format:
+	$(Q)git ls-files -z '*.c' '*.h' | xargs -0 clang-format -i
+
+bench:
+	$(Q)scripts/setup.sh build test
+	$(build) all
+	$(Q)bench/run.py
+
+FUZZ_SECONDS ?= 600
+fuzz:
+	$(Q)scripts/setup.sh build fuzz
+	$(build) fuzzers
+	$(Q)scripts/run_fuzzers.py --seconds $(FUZZ_SECONDS) $(FUZZERS)
+
+# An agent for a debugger, with sanitizers.
+debug:
+	$(Q)scripts/setup.sh build
+	$(build) build/debug/agent
+
+legal: build/agent
+	$(Q)scripts/legal.sh build/agent
+
+install: build/agent
+	install -D -m 755 build/agent $(DESTDIR)$(PREFIX)/bin/allframes-agent
+	install -D -m 644 LICENSE $(DESTDIR)$(PREFIX)/share/doc/allframes-agent/LICENSE
+	install -D -m 644 README.md $(DESTDIR)$(PREFIX)/share/doc/allframes-agent/README.md
 
 clean:
 	rm -rf build
 
 FORCE:
-.PHONY: all tools unit-tests fuzzers clean FORCE
+.PHONY: all tools unit-tests fuzzers generated run test test-long check format bench fuzz debug \
+	legal install clean FORCE
 
 -include $(shell find build -name '*.d' 2>/dev/null)

@@ -1,0 +1,107 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Installs the Debian packages that are missing, and says so; with nothing missing it does nothing.
+# On other distributions it checks for the commands and headers and names what is missing.
+#
+#	setup.sh build|test|check|fuzz|long...
+#
+# Each list below has one package a line, and behind a colon the command or header by which it is
+# recognised: where that is there already, by whatever way, the package is not asked for.
+set -eu
+
+build_packages='
+gcc:gcc
+libc6-dev:stdio.h
+clang:clang
+llvm:llvm-strip
+bpftool:bpftool
+libbpf-dev:bpf/libbpf.h
+libelf-dev:libelf.h
+libssl-dev:openssl/evp.h
+libxxhash-dev:xxhash.h
+zlib1g-dev:zlib.h
+libzstd-dev:zstd.h
+libprotobuf-c-dev:protobuf-c/protobuf-c.h
+protobuf-c-compiler:protoc-c'
+
+# golang-go is there for `go tool pprof`, which must read our profiles.
+test_packages='
+libcmocka-dev:cmocka.h
+python3:python3
+binutils:readelf
+g++:g++
+golang-go:go
+rustc:rustc
+openssl:openssl
+sqlite3:sqlite3'
+
+check_packages='
+python3:python3
+clang-format:clang-format
+clang-tidy:clang-tidy
+cppcheck:cppcheck
+libcmocka-dev:cmocka.h'
+
+fuzz_packages='
+python3:python3
+libclang-rt-dev:fuzzer/FuzzedDataProvider.h'
+
+long_packages='
+qemu-system-x86:qemu-system-x86_64
+busybox-static:busybox
+cpio:cpio
+musl-tools:musl-gcc'
+
+PATH="$PATH:/usr/sbin:/sbin"
+
+# True if command or header $1 is there.
+is_there() {
+	case $1 in
+	fuzzer/*) ls /usr/lib/llvm-*/lib/clang/*/include/"$1" /usr/lib*/clang/*/include/"$1" \
+		>/dev/null 2>&1 ;;
+	*.h) [ -e "/usr/include/$1" ] || ls /usr/include/*-linux-gnu/"$1" >/dev/null 2>&1 ;;
+	*) command -v "$1" >/dev/null 2>&1 ;;
+	esac
+}
+
+missing=
+missing_things=
+for list in "$@"; do
+	case $list in
+	build) packages=$build_packages ;;
+	test) packages=$test_packages ;;
+	check) packages=$check_packages ;;
+	fuzz) packages=$fuzz_packages ;;
+	long) packages=$long_packages ;;
+	*)
+		echo "setup.sh: $list: give build, test, check, fuzz or long" >&2
+		exit 2
+		;;
+	esac
+	for line in $packages; do
+		is_there "${line#*:}" && continue
+		missing="$missing ${line%%:*}"
+		missing_things="$missing_things ${line#*:}"
+	done
+done
+[ -n "$missing" ] || exit 0
+
+if ! command -v apt-get >/dev/null 2>&1; then
+	echo "setup: missing here:$missing_things" >&2
+	echo "setup: their Debian packages are:$missing" >&2
+	echo "setup: install your distribution's (README.md names some), then run this again" >&2
+	exit 1
+fi
+as_root=
+if [ "$(id -u)" != 0 ]; then
+	if ! command -v sudo >/dev/null 2>&1; then
+		echo "setup: as root, run: apt-get install -y$missing" >&2
+		exit 1
+	fi
+	as_root=sudo
+fi
+echo "setup: installing$missing"
+export DEBIAN_FRONTEND=noninteractive
+$as_root apt-get -qq update
+# shellcheck disable=SC2086 # a list of words
+$as_root apt-get -qq install -y --no-install-recommends -o Dpkg::Use-Pty=0 $missing >/dev/null
