@@ -14,11 +14,16 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 SOURCES = os.path.join(ROOT, "integration", "targets")
 OUTPUT = os.path.join(ROOT, "build", "integration")
 
-C = ["gcc", "-std=gnu11", "-O2", "-fomit-frame-pointer", "-fno-stack-protector", "-pthread"]
-CLANG = ["clang", "-std=gnu11", "-O2", "-fomit-frame-pointer", "-pthread"]
+C = ["gcc", "-std=gnu11", "-D_GNU_SOURCE", "-O2", "-fomit-frame-pointer",
+     "-fno-stack-protector", "-pthread"]
+CLANG = ["clang", "-std=gnu11", "-D_GNU_SOURCE", "-O2", "-fomit-frame-pointer", "-pthread"]
 CXX = ["g++", "-O2", "-fomit-frame-pointer"]
 RUST = ["rustc", "--edition", "2021", "-C", "opt-level=2"]
 
+COLOURS = ["red", "blue"]
+# Their files have one file id (the first and the last 4096 bytes and the size are equal).
+TWINS = ["one", "two"]
+FILLED = ["fill%02d" % i for i in range(24)]
 HOPS = ["libhop%d.so" % i for i in range(5)]
 LINK_HERE = ["-L" + OUTPUT, "-Wl,-rpath,$ORIGIN"]
 
@@ -26,7 +31,8 @@ LINK_HERE = ["-L" + OUTPUT, "-Wl,-rpath,$ORIGIN"]
 class Target:
     """One program or shared object: how it is made, and from which source its chains come."""
 
-    def __init__(self, name, source, command, flags=(), needs=(), strip=None):
+    def __init__(self, name, source, command, flags=(), needs=(), strip=None, pad_bytes=0,
+                 filler=0):
         assert len(name) <= 15, "the name must fit into a comm"
         self.name = name
         self.source = os.path.join(SOURCES, source)
@@ -34,6 +40,8 @@ class Target:
         self.flags = list(flags)
         self.needs = list(needs)
         self.strip = strip
+        self.pad_bytes = pad_bytes
+        self.filler = filler
 
     @property
     def path(self):
@@ -53,7 +61,14 @@ def _clang(name, source, *flags, **more):
     return Target(name, source + ".c", CLANG, flags, **more)
 
 
+def _colour(name, index):
+    """Frames, and so unwind rules, of another size for each index, and another order."""
+    flags = ["-DCOLOUR=" + name, "-DFRAME_BYTES=%d" % (24 + index % 3 * 32)]
+    return flags + (["-DREVERSED"] if index % 2 else [])
+
+
 # strip: "symbols" leaves what the loader needs, "sections" takes the section headers as well.
+# pad_bytes: zeros behind the end. filler: so many other functions with frames in front.
 TARGETS = {target.name: target for target in [
     _c("calls", "calls"),
     _c("calls_fp", "calls", "-fno-omit-frame-pointer", "-DFRAME_POINTER"),
@@ -109,6 +124,20 @@ TARGETS = {target.name: target for target in [
     Target("exceptions_st", "exceptions.cpp", CXX, ["-static"]),
     Target("closures", "closures.rs", RUST),
     Target("closures_static", "closures.rs", RUST, ["-C", "target-feature=+crt-static"]),
+] + [
+    _c(name, "colour", *_colour(name, i), "-no-pie") for i, name in enumerate(COLOURS)
+] + [
+    _c(name + ".so", "colour_library", *_colour(name, i), "-shared", "-fPIC")
+    for i, name in enumerate(COLOURS)
+] + [
+    _c(name, "colour", "-no-pie", "-DCOLOUR=" + name, "-DFRAME_BYTES=%d" % (24 + 32 * i),
+       "-Wl,--build-id=none", pad_bytes=8192) for i, name in enumerate(TWINS)
+] + [
+    _c(name + ".so", "colour_library", *_colour(name, i), "-shared", "-fPIC",
+       filler=6000 + 7 * i) for i, name in enumerate(FILLED)
+] + [
+    _c("reload", "reload"),
+    _c("pid_reuse", "pid_reuse"),
 ]}
 
 
@@ -129,10 +158,28 @@ def _is_fresh(target, path):
     return all(os.path.getmtime(path) > os.path.getmtime(name) for name in inputs)
 
 
+def _write_filler(target):
+    """An assembler file of functions whose unwind rules differ: rows to fill the agent's tables."""
+    path = target.path + ".filler.s"
+    with open(path, "w", encoding="ascii") as file:
+        file.write('.section .note.GNU-stack,"",@progbits\n.text\n')
+        for i in range(target.filler):
+            name, frame = "filler_%s_%d" % (target.name[:-3], i), 8 + i % 61 * 8
+            file.write(".type %s, @function\n%s: .cfi_startproc\npushq %%rbx\n"
+                       ".cfi_adjust_cfa_offset 8\nsubq $%d, %%rsp\n.cfi_adjust_cfa_offset %d\n"
+                       "addq $%d, %%rsp\n.cfi_adjust_cfa_offset -%d\npopq %%rbx\n"
+                       ".cfi_adjust_cfa_offset -8\nret\n.cfi_endproc\n.size %s, . - %s\n"
+                       % (name, name, frame, frame, frame, frame, name, name))
+    return path
+
+
 def _compile(target, output):
     # Libraries stand behind the source that needs them.
-    command = target.command + ["-o", output, target.source] + target.flags
+    filler = [_write_filler(target)] if target.filler else []
+    command = target.command + ["-o", output] + filler + [target.source] + target.flags
     subprocess.run(command, check=True, cwd=SOURCES)
+    with open(output, "ab") as file:
+        file.write(bytes(target.pad_bytes))
 
 
 def _build_one(target):

@@ -17,8 +17,8 @@ _LIBC = r"libc\.so\.6\+0x[0-9a-f]+"
 _LIBC_CALL = (r"(?:%s|_*(?:libc_)?(?:syscall|getppid|read|madvise|exit|_exit|Exit|vfork|wait4|"
               r"waitpid|cancellation\w*|syscall_cancel\w*)(?:@.*)?)" % _LIBC)
 
-_START = r"_start;(?:(?:__libc_start_main(?:@.*|_impl)?|%s);)?(?:(?:__libc_start_call_main|%s);)?" % (
-    _LIBC, _LIBC)
+_START = (r"_start;(?:(?:__libc_start_main(?:@.*|_impl)?|%s);)?"
+          r"(?:(?:__libc_start_call_main|%s);)?" % (_LIBC, _LIBC))
 _THREAD = r"(?:(?:_*clone3?|%s);)(?:(?:start_thread|%s);)" % (_LIBC, _LIBC)
 
 MACROS = {
@@ -87,7 +87,8 @@ class Symbols:
         for match in self._SECTION.finditer(_output_of("readelf", "-SW", path)):
             self._functions.append((int(match[2], 16), int(match[3], 16), "@plt"))
         # crt1.o gives _start no size in some versions of glibc.
-        entry = re.search(r"Entry point address:\s+0x([0-9a-f]+)", _output_of("readelf", "-hW", path))
+        entry = re.search(r"Entry point address:\s+0x([0-9a-f]+)",
+                          _output_of("readelf", "-hW", path))
         if entry and int(entry[1], 16):
             self._functions.append((int(entry[1], 16), 0x30, "_start"))
 
