@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Texts of the problems. */
+/* Problems: their texts, counting and telling. */
 #include "stackdeltas/delta_problem.h"
 
 const char *delta_problem_text(enum delta_problem problem)
@@ -11,4 +11,12 @@ const char *delta_problem_text(enum delta_problem problem)
 	};
 
 	return (unsigned int)problem < DELTA_PROBLEM_COUNT ? texts[problem] : "unknown problem";
+}
+
+void delta_report_problem(struct delta_report *report, uint64_t address,
+			  enum delta_problem problem)
+{
+	report->statistics.problems[problem]++;
+	if (report->observer)
+		report->observer->problem(report->observer->context, address, problem);
 }

@@ -8,36 +8,13 @@
 #ifndef STACKDELTAS_EXTRACT_DELTAS_H
 #define STACKDELTAS_EXTRACT_DELTAS_H
 
-#include <stdint.h>
-
 #include "agent/base/stack_deltas.h"
 #include "stackdeltas/delta_problem.h"
 #include "stackdeltas/unwind_input.h"
 
-enum {
-	EXTRACT_MAX_FDES = 1 << 22,
-	EXTRACT_MAX_ROWS = 1 << 24,
-};
-
-struct delta_statistics {
-	uint32_t cie_count;
-	/** FDEs that gave rows. */
-	uint32_t fde_count;
-	/** FDEs of length 0, as linkers leave them for functions that they dropped. */
-	uint32_t empty_fde_count;
-	/** Of each kind: CIEs, FDEs or rows that it befell. */
-	uint32_t problems[DELTA_PROBLEM_COUNT];
-};
-
-/** Told of every problem, in no special order; the address is that of the row or FDE, or 0. */
-struct delta_observer {
-	void *context;
-	void (*problem)(void *context, uint64_t address, enum delta_problem problem);
-};
-
 /**
  * Makes @deltas, which the caller deinits. @observer and @statistics may be NULL. -ENOENT: not one
- * usable FDE; -E2BIG: over a limit above or more text than UNWIND_MAX_PAGES; -ENOMEM.
+ * usable FDE; -E2BIG: more FDEs, rows (fde_table.h, delta_builder.h) or text than we take; -ENOMEM.
  */
 int extract_deltas(const struct unwind_input *input, const struct delta_observer *observer,
 		   struct stack_deltas *deltas, struct delta_statistics *statistics);

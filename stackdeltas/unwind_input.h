@@ -33,7 +33,7 @@ struct unwind_input {
 	/** EM_X86_64 or EM_AARCH64. */
 	uint16_t machine;
 	uint32_t segment_count;
-	/** Sorted by start, not overlapping. */
+	/** Sorted by start, not overlapping, below 2^48. */
 	struct unwind_segment segments[UNWIND_INPUT_MAX_SEGMENTS];
 	/** .eh_frame and its ELF virtual address. The bytes are owned. */
 	uint64_t eh_frame_address;

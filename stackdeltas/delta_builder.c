@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rows, rules and page index. Trusts its caller for the order of addresses. */
+#include "stackdeltas/delta_builder.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/base/error.h"
+
+enum {
+	FIRST_SLOT_COUNT = 1024,
+	/* A file can be made whose rules collide; then some stand there twice. */
+	MAX_PROBES = 32,
+};
+
+static uint32_t rule_hash(const struct unwind_rule *rule)
+{
+	uint64_t words[2];
+
+	memcpy(words, rule, sizeof(words));
+	words[0] = (words[0] ^ words[1] * 0x9e3779b97f4a7c15ULL) * 0xff51afd7ed558ccdULL;
+	return words[0] >> 32;
+}
+
+static bool rules_equal(const struct unwind_rule *a, const struct unwind_rule *b)
+{
+	return memcmp(a, b, sizeof(*a)) == 0;
+}
+
+/* Stores the number of a rule that is not there yet, where a search will find it. */
+static void insert_slot(struct delta_builder *builder, uint32_t number)
+{
+	uint32_t hash = rule_hash(&builder->rules.items[number]);
+
+	for (uint32_t probe = 0; probe < MAX_PROBES; probe++) {
+		uint32_t *slot = &builder->slots[(hash + probe) & builder->slot_mask];
+
+		if (!*slot) {
+			*slot = number + 1;
+			return;
+		}
+	}
+}
+
+static int grow_slots(struct delta_builder *builder)
+{
+	uint32_t count = builder->slots ? (builder->slot_mask + 1) * 2 : FIRST_SLOT_COUNT;
+	uint32_t *slots = calloc(count, sizeof(*slots));
+
+	if (!slots)
+		return fail(-ENOMEM, "no memory for %u rules", count);
+	free(builder->slots);
+	builder->slots = slots;
+	builder->slot_mask = count - 1;
+	for (size_t i = 0; i < builder->rules.count; i++)
+		insert_slot(builder, i);
+	return 0;
+}
+
+static int add_rule(struct delta_builder *builder, const struct unwind_rule *rule, uint32_t *number)
+{
+	int error;
+
+	if (builder->rules.count == UNWIND_MAX_RULES) {
+		*number = DELTA_RULE_UNSUPPORTED;
+		return 0;
+	}
+	if (!builder->slots || builder->rules.count * 2 > builder->slot_mask) {
+		error = grow_slots(builder);
+		if (error)
+			return error;
+	}
+	error = rule_vector_push(&builder->rules, *rule);
+	if (error)
+		return error;
+	*number = builder->rules.count - 1;
+	insert_slot(builder, *number);
+	return 0;
+}
+
+int delta_builder_intern(struct delta_builder *builder, const struct unwind_rule *rule,
+			 uint32_t *number)
+{
+	uint32_t hash = rule_hash(rule);
+
+	for (uint32_t probe = 0; probe < MAX_PROBES; probe++) {
+		uint32_t slot = builder->slots[(hash + probe) & builder->slot_mask];
+
+		if (!slot)
+			break;
+		if (rules_equal(&builder->rules.items[slot - 1], rule)) {
+			*number = slot - 1;
+			return 0;
+		}
+	}
+	return add_rule(builder, rule, number);
+}
+
+int delta_builder_init(struct delta_builder *builder, uint64_t start, uint64_t end,
+		       size_t expected_rows)
+{
+	const struct unwind_rule none = { .cfa = CFA_NONE };
+	const struct unwind_rule unsupported = { .cfa = CFA_UNSUPPORTED };
+	uint64_t page_count;
+	uint32_t number;
+	int error;
+
+	memset(builder, 0, sizeof(*builder));
+	builder->text_start = start & ~(uint64_t)(UNWIND_PAGE_BYTES - 1);
+	builder->text_end = end;
+	page_count = (end - builder->text_start - 1) / UNWIND_PAGE_BYTES + 1;
+	if (page_count > UNWIND_MAX_PAGES)
+		return fail(-E2BIG, "text of %llu bytes",
+			    (unsigned long long)(end - builder->text_start));
+	builder->page_count = page_count;
+	builder->page_index = malloc((page_count + 1) * sizeof(*builder->page_index));
+	if (!builder->page_index)
+		return fail(-ENOMEM, "no memory for the index of %u pages", builder->page_count);
+	error = add_rule(builder, &none, &number);
+	if (!error)
+		error = add_rule(builder, &unsupported, &number);
+	if (!error)
+		error = row_vector_reserve(&builder->rows, expected_rows + 1);
+	if (!error && start != builder->text_start)
+		error = delta_builder_add(builder, builder->text_start, DELTA_RULE_NONE);
+	return error;
+}
+
+void delta_builder_deinit(struct delta_builder *builder)
+{
+	free(builder->page_index);
+	free(builder->slots);
+	row_vector_deinit(&builder->rows);
+	rule_vector_deinit(&builder->rules);
+	memset(builder, 0, sizeof(*builder));
+}
+
+/* Fills the index up to and including page @last; no row lies there yet. */
+static void begin_pages(struct delta_builder *builder, uint32_t last)
+{
+	while (builder->pages_begun <= last)
+		builder->page_index[builder->pages_begun++] = builder->rows.count;
+}
+
+int delta_builder_add(struct delta_builder *builder, uint64_t address, uint32_t number)
+{
+	uint64_t distance = address - builder->text_start;
+
+	assert(address >= builder->text_start &&
+	       distance >> UNWIND_PAGE_SHIFT < builder->page_count);
+	if (builder->rows.count && number == builder->last_rule)
+		return 0;
+	if (builder->rows.count == DELTA_BUILDER_MAX_ROWS)
+		return fail(-E2BIG, "more than %d rows", DELTA_BUILDER_MAX_ROWS);
+	begin_pages(builder, distance >> UNWIND_PAGE_SHIFT);
+	builder->last_rule = number;
+	return row_vector_push(&builder->rows,
+			       (distance & (UNWIND_PAGE_BYTES - 1)) |
+				       number << UNWIND_ROW_RULE_SHIFT);
+}
+
+struct delta_builder_mark delta_builder_mark(const struct delta_builder *builder)
+{
+	return (struct delta_builder_mark){
+		.pages_begun = builder->pages_begun,
+		.last_rule = builder->last_rule,
+		.row_count = builder->rows.count,
+	};
+}
+
+void delta_builder_rollback(struct delta_builder *builder, const struct delta_builder_mark *mark)
+{
+	builder->pages_begun = mark->pages_begun;
+	builder->last_rule = mark->last_rule;
+	builder->rows.count = mark->row_count;
+}
+
+/* Gives back what growth reserved; a failure to shrink leaves the array as it is. */
+static void *shrink(void *items, size_t bytes)
+{
+	void *smaller = realloc(items, bytes);
+
+	return smaller ? smaller : items;
+}
+
+int delta_builder_finish(struct delta_builder *builder, struct stack_deltas *deltas)
+{
+	int error;
+
+	assert(builder->rows.count);
+	if (builder->text_end % UNWIND_PAGE_BYTES) {
+		error = delta_builder_add(builder, builder->text_end, DELTA_RULE_NONE);
+		if (error)
+			return error;
+	}
+	begin_pages(builder, builder->page_count);
+	*deltas = (struct stack_deltas){
+		.text_start = builder->text_start,
+		.page_count = builder->page_count,
+		.row_count = builder->rows.count,
+		.rule_count = builder->rules.count,
+		.page_index = builder->page_index,
+		.rows = shrink(builder->rows.items, builder->rows.count * sizeof(uint32_t)),
+		.rules = shrink(builder->rules.items,
+				builder->rules.count * sizeof(struct unwind_rule)),
+	};
+	builder->page_index = NULL;
+	memset(&builder->rows, 0, sizeof(builder->rows));
+	memset(&builder->rules, 0, sizeof(builder->rules));
+	return 0;
+}

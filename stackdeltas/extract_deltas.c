@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The extractor: FDEs in the order of their addresses, each run row by row into the builder. Where
+ * FDEs overlap, the one that starts later holds from its start on, as for an unwinder that searches
+ * for the last start at or below an address; between FDEs nothing is known.
+ */
+#include "stackdeltas/extract_deltas.h"
+
+#include <errno.h>
+
+#include "agent/base/error.h"
+#include "stackdeltas/cfa_program.h"
+#include "stackdeltas/cfa_rule.h"
+#include "stackdeltas/delta_builder.h"
+#include "stackdeltas/fde_table.h"
+
+enum {
+	/* Fewer than any compiler needs; the rest is growth. */
+	EXPECTED_BYTES_PER_ROW = 8,
+};
+
+struct extraction {
+	const struct unwind_input *input;
+	struct delta_report report;
+	struct fde_table table;
+	struct delta_builder builder;
+};
+
+static int add_row(struct extraction *extraction, const struct cfa_rule_context *context,
+		   struct cfa_program *program)
+{
+	struct unwind_rule rule;
+	enum delta_problem problem;
+	uint32_t number;
+	int error;
+
+	if (!program->state_changed)
+		return 0;
+	program->state_changed = false;
+	problem = cfa_rule_make(context, &program->state, &rule);
+	if (problem)
+		delta_report_problem(&extraction->report, program->row_start, problem);
+	error = delta_builder_intern(&extraction->builder, &rule, &number);
+	if (error)
+		return error;
+	if (number == DELTA_RULE_UNSUPPORTED && rule.cfa != CFA_UNSUPPORTED)
+		delta_report_problem(&extraction->report, program->row_start,
+				     DELTA_PROBLEM_TOO_MANY_RULES);
+	return delta_builder_add(&extraction->builder, program->row_start, number);
+}
+
+/* The rows of one FDE, as far as they lie before @end. */
+static int add_fde(struct extraction *extraction, const struct fde_record *record, uint64_t end)
+{
+	const struct shared_cie *shared = &extraction->table.cies.items[record->cie];
+	const struct cfa_rule_context context = {
+		.section = extraction->input->eh_frame,
+		.machine = extraction->input->machine,
+		.is_signal_frame = shared->cie.is_signal_frame,
+	};
+	uint64_t start = extraction->table.base + record->start;
+	struct delta_builder_mark mark = delta_builder_mark(&extraction->builder);
+	struct cfa_program program;
+	int found, error = 0;
+
+	cfa_program_init(&program, &shared->defaults, context.section, record->instructions,
+			 record->instructions_end, start, end);
+	while (!error && (found = cfa_program_next(&program)) > 0)
+		error = add_row(extraction, &context, &program);
+	if (error)
+		return error;
+	extraction->report.statistics.fde_count++;
+	if (!found)
+		return 0;
+	delta_report_problem(&extraction->report, start, DELTA_PROBLEM_BAD_FDE);
+	delta_builder_rollback(&extraction->builder, &mark);
+	return delta_builder_add(&extraction->builder, start, DELTA_RULE_UNSUPPORTED);
+}
+
+static int add_all(struct extraction *extraction)
+{
+	const struct fde_record *fdes = extraction->table.fdes.items;
+	size_t count = extraction->table.fdes.count;
+	uint64_t base = extraction->table.base;
+	uint64_t covered_end = base + fdes[0].start;
+	size_t next;
+
+	for (size_t i = 0; i < count; i = next) {
+		uint64_t start = base + fdes[i].start;
+		uint64_t end = start + fdes[i].length;
+		int error;
+
+		for (next = i + 1; next < count && fdes[next].start == fdes[i].start; next++)
+			delta_report_problem(&extraction->report, start, DELTA_PROBLEM_OVERLAP);
+		if (next < count && end > base + fdes[next].start)
+			end = base + fdes[next].start;
+		if (start > covered_end) {
+			error = delta_builder_add(&extraction->builder, covered_end,
+						  DELTA_RULE_NONE);
+			if (error)
+				return error;
+		}
+		error = add_fde(extraction, &fdes[i], end);
+		if (error)
+			return error;
+		covered_end = end;
+	}
+	return 0;
+}
+
+/* The last address that an FDE covers once overlaps are resolved. */
+static uint64_t find_text_end(const struct fde_table *table)
+{
+	size_t last = table->fdes.count - 1;
+
+	while (last && table->fdes.items[last - 1].start == table->fdes.items[last].start)
+		last--;
+	return table->base + table->fdes.items[last].start + table->fdes.items[last].length;
+}
+
+static int extract(struct extraction *extraction, struct stack_deltas *deltas)
+{
+	const struct fde_table *table = &extraction->table;
+	int error;
+
+	error = fde_table_init(&extraction->table, extraction->input, &extraction->report);
+	if (error)
+		return error;
+	if (!table->fdes.count)
+		return fail(-ENOENT, ".eh_frame describes no function");
+	error = delta_builder_init(&extraction->builder, table->base + table->fdes.items[0].start,
+				   find_text_end(table),
+				   extraction->input->eh_frame_bytes / EXPECTED_BYTES_PER_ROW);
+	if (!error)
+		error = add_all(extraction);
+	if (!error)
+		error = delta_builder_finish(&extraction->builder, deltas);
+	return error;
+}
+
+int extract_deltas(const struct unwind_input *input, const struct delta_observer *observer,
+		   struct stack_deltas *deltas, struct delta_statistics *statistics)
+{
+	struct extraction extraction = {
+		.input = input,
+		.report = { .observer = observer },
+	};
+	int error = extract(&extraction, deltas);
+
+	fde_table_deinit(&extraction.table);
+	delta_builder_deinit(&extraction.builder);
+	if (!error && statistics)
+		*statistics = extraction.report.statistics;
+	return error;
+}

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One pass over the section, then a radix sort if the FDEs need it. Each CIE is read and run once,
+ * however many FDEs name it, so that time stays linear for hostile files as well.
+ */
+#include "stackdeltas/fde_table.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <string.h>
+
+#include "agent/base/cleanup.h"
+#include "agent/base/error.h"
+#include "stackdeltas/dwarf_constants.h"
+
+enum {
+	NO_CIE = UINT32_MAX,
+	RADIX_BITS = 11,
+	RADIX_BUCKETS = 1 << RADIX_BITS,
+	RADIX_PASSES = 3,
+};
+
+/* What the pass remembers from one FDE to the next. */
+struct fde_scan {
+	struct fde_table *table;
+	const struct unwind_input *input;
+	struct eh_frame frame;
+	struct delta_report *report;
+	size_t last_cie_offset;
+	uint32_t last_cie;
+	uint32_t last_segment;
+	uint32_t entry_count;
+};
+
+static bool read_shared_cie(struct fde_scan *scan, size_t offset, struct shared_cie *shared)
+{
+	struct eh_frame_entry entry;
+	struct cie *cie = &shared->cie;
+	bool is_aarch64 = scan->input->machine == EM_AARCH64;
+
+	if (eh_frame_entry_at(&scan->frame, offset, &entry) <= 0 || !entry.is_cie ||
+	    eh_frame_read_cie(&scan->frame, &entry, cie))
+		return false;
+	shared->defaults = (struct cfa_defaults){
+		.registers = {
+			.return_address = cie->return_address_register,
+			.frame_pointer = is_aarch64 ? DWARF_ARM64_FP : DWARF_X86_RBP,
+			.stack_pointer = is_aarch64 ? DWARF_ARM64_SP : DWARF_X86_RSP,
+			.is_aarch64 = is_aarch64,
+		},
+		.code_alignment = cie->code_alignment,
+		.data_alignment = cie->data_alignment,
+		.pointer_encoding = cie->pointer_encoding,
+		.section_address = scan->frame.address,
+	};
+	return !cfa_program_run_initial(scan->frame.bytes, cie->instructions, cie->instructions_end,
+					&shared->defaults);
+}
+
+/* The index of the CIE at @offset, read now if it is new. */
+static int find_cie(struct fde_scan *scan, size_t offset, uint32_t *index)
+{
+	struct fde_table *table = scan->table;
+	struct shared_cie shared = { .is_usable = false };
+	uint64_t found;
+	int error;
+
+	if (offset == scan->last_cie_offset && scan->last_cie != NO_CIE) {
+		*index = scan->last_cie;
+		return 0;
+	}
+	if (!hash_map_find(&table->cie_by_offset, offset, &found)) {
+		if (table->cies.count == FDE_TABLE_MAX_CIES)
+			return fail(-E2BIG, ".eh_frame: more than %d CIEs", FDE_TABLE_MAX_CIES);
+		shared.is_usable = read_shared_cie(scan, offset, &shared);
+		if (!shared.is_usable)
+			delta_report_problem(scan->report, 0, DELTA_PROBLEM_BAD_CIE);
+		found = table->cies.count;
+		error = shared_cie_vector_push(&table->cies, shared);
+		if (!error)
+			error = hash_map_set(&table->cie_by_offset, offset, found);
+		if (error)
+			return error;
+	}
+	scan->last_cie_offset = offset;
+	scan->last_cie = found;
+	*index = found;
+	return 0;
+}
+
+/* The segment that @address lies in; NULL if there is none. */
+static const struct unwind_segment *find_segment(struct fde_scan *scan, uint64_t address)
+{
+	const struct unwind_segment *segments = scan->input->segments;
+
+	if (address >= segments[scan->last_segment].start &&
+	    address < segments[scan->last_segment].end)
+		return &segments[scan->last_segment];
+	for (uint32_t i = 0; i < scan->input->segment_count; i++) {
+		if (address >= segments[i].start && address < segments[i].end) {
+			scan->last_segment = i;
+			return &segments[i];
+		}
+	}
+	return NULL;
+}
+
+static int add_fde(struct fde_scan *scan, const struct eh_frame_entry *entry)
+{
+	const struct unwind_segment *segment;
+	struct fde_record record = { .cie = NO_CIE };
+	struct fde fde;
+	int error;
+
+	error = find_cie(scan, entry->cie_offset, &record.cie);
+	if (error)
+		return error;
+	if (!scan->table->cies.items[record.cie].is_usable ||
+	    eh_frame_read_fde(&scan->frame, entry, &scan->table->cies.items[record.cie].cie,
+			      &fde)) {
+		delta_report_problem(scan->report, 0, DELTA_PROBLEM_BAD_FDE);
+		return 0;
+	}
+	if (!fde.length) {
+		scan->report->statistics.empty_fde_count++;
+		return 0;
+	}
+	segment = find_segment(scan, fde.start);
+	if (!segment || fde.start - scan->table->base > UINT32_MAX) {
+		delta_report_problem(scan->report, fde.start, DELTA_PROBLEM_OUTSIDE);
+		return 0;
+	}
+	if (fde.length > segment->end - fde.start)
+		fde.length = segment->end - fde.start;
+	record.start = fde.start - scan->table->base;
+	record.length = fde.length > UINT32_MAX ? UINT32_MAX : fde.length;
+	record.instructions = fde.instructions;
+	record.instructions_end = fde.instructions_end;
+	return fde_record_vector_push(&scan->table->fdes, record);
+}
+
+static int read_entries(struct fde_scan *scan)
+{
+	struct eh_frame_entry entry;
+	size_t offset = 0;
+	int found, error;
+
+	while ((found = eh_frame_next(&scan->frame, &offset, &entry)) > 0) {
+		if (++scan->entry_count > FDE_TABLE_MAX_FDES)
+			return fail(-E2BIG, ".eh_frame: more than %d FDEs", FDE_TABLE_MAX_FDES);
+		error = entry.is_cie ? 0 : add_fde(scan, &entry);
+		if (error)
+			return error;
+	}
+	/* What stands behind a broken length is lost, what stands before it is good. */
+	if (found < 0)
+		delta_report_problem(scan->report, 0, DELTA_PROBLEM_BAD_FDE);
+	return 0;
+}
+
+static bool is_sorted(const struct fde_record_vector *fdes)
+{
+	for (size_t i = 1; i < fdes->count; i++)
+		if (fdes->items[i].start < fdes->items[i - 1].start)
+			return false;
+	return true;
+}
+
+static uint32_t radix_digit(uint32_t start, int pass)
+{
+	return start >> (pass * RADIX_BITS) & (RADIX_BUCKETS - 1);
+}
+
+static void radix_pass(const struct fde_record *from, struct fde_record *to, size_t count, int pass,
+		       uint32_t *bucket_ends)
+{
+	uint32_t position = 0;
+
+	for (uint32_t i = 0; i < RADIX_BUCKETS; i++) {
+		uint32_t bucket_count = bucket_ends[i];
+
+		bucket_ends[i] = position;
+		position += bucket_count;
+	}
+	for (size_t i = 0; i < count; i++)
+		to[bucket_ends[radix_digit(from[i].start, pass)]++] = from[i];
+}
+
+/* Stable, which keeps FDEs of one address in the order of the file. */
+static int sort_fdes(struct fde_record_vector *fdes)
+{
+	_cleanup_(free_pointer) uint32_t(*buckets)[RADIX_BUCKETS] = NULL;
+	struct fde_record *other;
+
+	if (is_sorted(fdes))
+		return 0;
+	buckets = calloc(RADIX_PASSES, sizeof(*buckets));
+	other = malloc(fdes->capacity * sizeof(*other));
+	if (!buckets || !other) {
+		free(other);
+		return fail(-ENOMEM, "no memory to sort %zu FDEs", fdes->count);
+	}
+	for (size_t i = 0; i < fdes->count; i++)
+		for (int pass = 0; pass < RADIX_PASSES; pass++)
+			buckets[pass][radix_digit(fdes->items[i].start, pass)]++;
+	for (int pass = 0; pass < RADIX_PASSES; pass++) {
+		struct fde_record *swap = fdes->items;
+
+		radix_pass(fdes->items, other, fdes->count, pass, buckets[pass]);
+		fdes->items = other;
+		other = swap;
+	}
+	free(other);
+	return 0;
+}
+
+int fde_table_init(struct fde_table *table, const struct unwind_input *input,
+		   struct delta_report *report)
+{
+	struct fde_scan scan = {
+		.table = table,
+		.input = input,
+		.frame = {
+			.bytes = input->eh_frame,
+			.size = input->eh_frame_bytes,
+			.address = input->eh_frame_address,
+		},
+		.report = report,
+		.last_cie = NO_CIE,
+	};
+	int error;
+
+	memset(table, 0, sizeof(*table));
+	if (!input->segment_count)
+		return fail(-ENOENT, "no executable segment");
+	table->base = input->segments[0].start;
+	error = read_entries(&scan);
+	if (!error)
+		error = sort_fdes(&table->fdes);
+	report->statistics.cie_count = table->cies.count;
+	return error;
+}
+
+void fde_table_deinit(struct fde_table *table)
+{
+	shared_cie_vector_deinit(&table->cies);
+	fde_record_vector_deinit(&table->fdes);
+	hash_map_deinit(&table->cie_by_offset);
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What unwinding needs of an ELF file, found by section or by segment. */
+#include "stackdeltas/unwind_input.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/base/cleanup.h"
+#include "agent/base/error.h"
+#include "agent/host/elf_image.h"
+#include "ebpf/abi/frame.h"
+#include "stackdeltas/eh_frame.h"
+#include "stackdeltas/eh_frame_hdr.h"
+
+static const uint64_t address_limit = 1ULL << FRAME_ADDRESS_BITS;
+
+static int compare_segments(const void *a, const void *b)
+{
+	const struct unwind_segment *first = a, *second = b;
+
+	return (first->start > second->start) - (first->start < second->start);
+}
+
+static int read_segments(const struct elf_image *image, struct unwind_input *input)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < image->segment_count; i++) {
+		const struct elf_segment *segment = &image->segments[i];
+		uint64_t end = segment->address + segment->file_bytes;
+
+		if (segment->type != PT_LOAD || !(segment->flags & PF_X) || !segment->file_bytes)
+			continue;
+		if (end > address_limit)
+			return fail(-EBADMSG, "a segment at %#llx",
+				    (unsigned long long)segment->address);
+		if (count == UNWIND_INPUT_MAX_SEGMENTS)
+			return fail(-E2BIG, "more than %d executable segments", count);
+		input->segments[count++] = (struct unwind_segment){ segment->address, end };
+	}
+	qsort(input->segments, count, sizeof(input->segments[0]), compare_segments);
+	for (uint32_t i = 1; i < count; i++)
+		if (input->segments[i].start < input->segments[i - 1].end)
+			return fail(-EBADMSG, "executable segments overlap");
+	input->segment_count = count;
+	return 0;
+}
+
+/*
+ * Cuts the bytes from the start of .eh_frame to the end of its segment down to .eh_frame: up to the
+ * last FDE of the search table, or without a table to the terminator.
+ */
+static size_t find_end(const struct elf_bytes *bytes, const struct eh_frame_hdr *header)
+{
+	const struct eh_frame frame = { bytes->data, bytes->size, header->eh_frame_address };
+	uint64_t last = header->last_fde_address - header->eh_frame_address;
+	struct eh_frame_entry entry;
+	size_t end = 0;
+
+	if (header->last_fde_address && eh_frame_entry_at(&frame, last, &entry) > 0)
+		return entry.end;
+	while (eh_frame_entry_at(&frame, end, &entry) > 0)
+		end = entry.end;
+	return end;
+}
+
+static int read_by_segment(const struct elf_image *image, struct unwind_input *input,
+			   struct elf_bytes *bytes)
+{
+	const struct elf_segment *segment = elf_image_find_segment(image, PT_GNU_EH_FRAME);
+	_cleanup_(elf_bytes_deinit) struct elf_bytes header_bytes = { 0 };
+	struct eh_frame_hdr header;
+	uint64_t size;
+	int error;
+
+	if (!segment)
+		return fail(-ENOENT, "neither .eh_frame nor PT_GNU_EH_FRAME");
+	error = elf_image_load_range(image, segment->offset, segment->file_bytes,
+				     UNWIND_INPUT_MAX_BYTES, &header_bytes);
+	if (!error)
+		error = eh_frame_hdr_read(header_bytes.data, header_bytes.size, segment->address,
+					  &header);
+	if (error)
+		return error;
+	size = elf_image_bytes_at_address(image, header.eh_frame_address);
+	if (size > UNWIND_INPUT_MAX_BYTES)
+		size = UNWIND_INPUT_MAX_BYTES;
+	if (!size)
+		return fail(-ENOENT, ".eh_frame_hdr points outside of the file");
+	bytes->data = malloc(size);
+	if (!bytes->data)
+		return fail(-ENOMEM, "no memory for %llu bytes", (unsigned long long)size);
+	bytes->size = size;
+	error = elf_image_read_address(image, header.eh_frame_address, bytes->data, size);
+	if (error)
+		return error;
+	input->eh_frame_address = header.eh_frame_address;
+	bytes->size = find_end(bytes, &header);
+	return 0;
+}
+
+static int read_eh_frame(const struct elf_image *image, struct unwind_input *input,
+			 struct elf_bytes *bytes)
+{
+	const struct elf_section *section = elf_image_find_section(image, ".eh_frame");
+
+	if (!section)
+		return read_by_segment(image, input, bytes);
+	input->eh_frame_address = section->address;
+	return elf_image_load_section(image, section, UNWIND_INPUT_MAX_BYTES, bytes);
+}
+
+int unwind_input_read(const struct elf_image *image, struct unwind_input *input)
+{
+	_cleanup_(elf_bytes_deinit) struct elf_bytes bytes = { 0 };
+	struct unwind_input result = { .machine = image->machine };
+	int error;
+
+	error = read_segments(image, &result);
+	if (!error)
+		error = read_eh_frame(image, &result, &bytes);
+	if (error)
+		return error;
+	if (!bytes.size || !result.segment_count)
+		return fail(-ENOENT, ".eh_frame is empty");
+	result.eh_frame = take_pointer(bytes.data);
+	result.eh_frame_bytes = bytes.size;
+	*input = result;
+	return 0;
+}
+
+void unwind_input_deinit(struct unwind_input *input)
+{
+	if (!input)
+		return;
+	free(input->eh_frame);
+	memset(input, 0, sizeof(*input));
+}
+
+struct hash128 unwind_input_key(const struct unwind_input *input)
+{
+	/* Zeroed as a whole, so that no padding is hashed. */
+	struct {
+		struct hash128 bytes;
+		uint64_t eh_frame_address;
+		uint64_t eh_frame_bytes;
+		uint32_t extractor_version;
+		uint32_t machine;
+		uint64_t segment_count;
+		struct unwind_segment segments[UNWIND_INPUT_MAX_SEGMENTS];
+	} key;
+
+	memset(&key, 0, sizeof(key));
+	key.bytes = hash128_bytes(input->eh_frame, input->eh_frame_bytes);
+	key.eh_frame_address = input->eh_frame_address;
+	key.eh_frame_bytes = input->eh_frame_bytes;
+	key.extractor_version = EXTRACTOR_VERSION;
+	key.machine = input->machine;
+	key.segment_count = input->segment_count;
+	memcpy(key.segments, input->segments, input->segment_count * sizeof(key.segments[0]));
+	return hash128_bytes(&key, sizeof(key));
+}
