@@ -17,8 +17,6 @@
 #include "agent/base/binary.h"
 
 enum {
-	KERNEL_SYMBOLS_MAX = 1 << 21,
-	KERNEL_MODULES_MAX = 1 << 15,
 	KERNEL_MODULE_NAME_BYTES = 64,
 };
 
@@ -56,15 +54,12 @@ int kernel_symbols_lookup(struct kernel_symbols *symbols, uint64_t address,
 			  struct kernel_symbol *symbol);
 
 /**
- * Reads again if modules came or went, or lookups met addresses without a name or BPF programs,
- * which come and go unseen. To be called often: it looks at the clock @now_ns first, at the modules
- * once a second at most, and reads all symbols once in ten seconds at most. Keeps what it has on
- * errors. Gives the number of the present version in *@generation, which changes with every change
- * of names: converted kernel frames of older ones may be wrong.
+ * Reads again if modules came or went, or if lookups met BPF programs or addresses without a name,
+ * since BPF programs come and go unseen. To be called often: it looks at the clock @now_ns first,
+ * at the list of modules once a second at most, and reads anew for BPF programs once in 30 s at
+ * most. On errors it keeps what it has and tries again later. *@generation, which is set in any
+ * case, changes whenever a name may have changed: frames converted under an older one are stale.
  */
 int kernel_symbols_refresh(struct kernel_symbols *symbols, uint64_t now_ns, uint64_t *generation);
-
-/** Parses text as in /proc/kallsyms and says how many functions it has: the fuzzer's door. */
-int kernel_symbols_parse(const char *text, size_t size, uint32_t *function_count);
 
 #endif

@@ -13,15 +13,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include "agent/base/cleanup.h"
 #include "agent/base/error.h"
 #include "agent/base/vector.h"
+#include "agent/host/line_reader.h"
 #include "agent/host/proc_info.h"
 
 enum {
-	READ_BYTES = 64 << 10,
 	/* Threads that are tried when the leader shows no mappings. */
 	THREADS_TRIED = 16,
 };
@@ -181,8 +180,9 @@ static int add_path(struct maps_builder *builder, const char *text, size_t lengt
 	return 0;
 }
 
-static int add_line(struct maps_builder *builder, const char *line, size_t length)
+static int add_line(void *context, const char *line, size_t length)
 {
+	struct maps_builder *builder = context;
 	const char *cursor = line, *end = line + length;
 	struct proc_mapping row = {0};
 	int err;
@@ -213,70 +213,16 @@ static int add_line(struct maps_builder *builder, const char *line, size_t lengt
 	return 0;
 }
 
-/* Takes all whole lines of @text; gives the bytes of the rest, which has no line end yet. */
-static int add_lines(struct maps_builder *builder, const char *text, size_t size, size_t *rest)
-{
-	const char *line = text, *end = text + size, *line_end;
-
-	while (line < end && (line_end = memchr(line, '\n', end - line))) {
-		int err = add_line(builder, line, line_end - line);
-
-		if (err)
-			return err;
-		line = line_end + 1;
-	}
-	*rest = end - line;
-	return 0;
-}
-
 int proc_maps_parse(struct proc_maps *maps, const char *text, size_t size,
 		    enum proc_maps_filter filter)
 {
 	_cleanup_(maps_builder_deinit) struct maps_builder builder = {.filter = filter};
-	size_t rest;
 	int err;
 
-	err = add_lines(&builder, text, size, &rest);
-	if (!err && rest)
-		err = add_line(&builder, text + size - rest, rest);
+	err = lines_of_text(text, size, add_line, &builder);
 	if (!err)
 		finish(&builder, maps);
 	return err;
-}
-
-static int read_lines(struct maps_builder *builder, int fd)
-{
-	_cleanup_(free_pointer) char *buffer = malloc(READ_BYTES);
-	size_t filled = 0, total = 0;
-	int err;
-
-	if (!buffer)
-		return fail(-ENOMEM, "no memory to read mappings");
-	for (;;) {
-		size_t rest;
-		ssize_t count = read(fd, buffer + filled, READ_BYTES - filled);
-
-		if (count < 0 && errno == EINTR)
-			continue;
-		if (count < 0)
-			return errno == ESRCH ? -ESRCH : fail_errno(-errno, "read of maps");
-		if (!count)
-			break;
-		filled += count;
-		total += count;
-		err = add_lines(builder, buffer, filled, &rest);
-		if (err)
-			return err;
-		if (rest == READ_BYTES)
-			return fail(-EBADMSG, "a line of maps without an end");
-		memmove(buffer, buffer + filled - rest, rest);
-		filled = rest;
-		if (total > PROC_MAPS_MAX_TEXT_BYTES) {
-			builder->is_truncated = true;
-			return 0;
-		}
-	}
-	return filled ? add_line(builder, buffer, filled) : 0;
 }
 
 /* *@is_empty: the file has no line, which means that this task has no memory. */
@@ -289,8 +235,10 @@ static int read_file(struct proc_maps *maps, const char *path, enum proc_maps_fi
 
 	if (fd < 0)
 		return errno == ENOENT || errno == ESRCH ? -ESRCH : fail_errno(-errno, "%s", path);
-	err = read_lines(&builder, fd);
-	if (err)
+	err = lines_of_fd(fd, PROC_MAPS_MAX_TEXT_BYTES, add_line, &builder);
+	if (err == -E2BIG)
+		builder.is_truncated = true;
+	else if (err)
 		return err;
 	*is_empty = !builder.last_end;
 	if (!*is_empty)
