@@ -1,0 +1,169 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Checks what CONTRIBUTING.md says of files: who may include whom, licences, names and sizes.
+
+Prints one line per fault; exit status 1 if there was one.
+"""
+
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+MAX_LINES = 600
+
+# What a folder may include beside itself, agent/base and ebpf/abi. The longest match of a path
+# counts; a path that ends in .h allows that header only.
+ALLOWED = {
+    "agent/base": [],
+    "agent/host": [],
+    "agent/tracing": ["build/ebpf"],
+    "agent/processes": ["agent/host", "stackdeltas", "interpreters", "symbols",
+                        "reporter/reporter.h"],
+    "agent": ["agent/host", "agent/tracing", "agent/processes", "stackdeltas", "interpreters",
+              "symbols", "reporter", "viewer", "build/version.h"],
+    "stackdeltas": ["agent/host"],
+    "symbols": ["agent/host"],
+    "interpreters": ["agent/host"],
+    "reporter": ["build/proto"],
+    "viewer": ["reporter"],
+    "ebpf": [],
+    "ebpf/abi": [],
+    "bench": [],
+}
+
+# One home per library: a header matched by the pattern may be included by these paths only.
+LIBRARY_HOMES = [
+    (r"bpf/(libbpf|bpf|btf|libbpf_legacy)\.h|linux/perf_event\.h", ["agent/tracing/"]),
+    (r"bpf/.*", ["agent/tracing/", "ebpf/", "bench/"]),
+    (r"libelf\.h|gelf\.h", ["agent/host/elf_"]),
+    (r"elfutils/.*|dwarf\.h", ["symbols/"]),
+    (r"grpc/.*", ["reporter/grpc_"]),
+    (r"protobuf-c/.*|build/proto/.*", ["reporter/otlp_", "reporter/pprof", "reporter/tests/"]),
+    (r"openssl/.*", ["agent/host/file_id"]),
+    (r"xxhash\.h", ["agent/base/hash128."]),
+    (r"microhttpd\.h", ["viewer/"]),
+    (r"zlib\.h|zstd.*\.h|lzma.*\.h", ["agent/host/decompress", "agent/host/tests/", "reporter/"]),
+]
+
+SOURCE_SUFFIXES = {".c", ".h", ".py", ".sh", ".proto", ".rs", ".cpp", ".go", ".S"}
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+
+
+def list_files():
+    output = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+                            cwd=ROOT, stdout=subprocess.PIPE, check=True).stdout
+    names = [name.decode() for name in output.split(b"\0") if name]
+    return [name for name in names if (ROOT / name).is_file()]
+
+
+def folder_of(name):
+    """The entry of ALLOWED that file @name belongs to; None if there is none."""
+    matches = [folder for folder in ALLOWED if name.startswith(folder + "/")]
+    return max(matches, key=len, default=None)
+
+
+def may_include(name, included):
+    folder = folder_of(name)
+    if folder is None:
+        return True
+    own = folder_of(included) or included
+    if own in (folder, "agent/base", "ebpf/abi"):
+        return folder != "ebpf" and folder != "ebpf/abi" or own.startswith("ebpf")
+    for allowed in ALLOWED[folder]:
+        if included == allowed or (not allowed.endswith(".h") and
+                                   included.startswith(allowed + "/")):
+            return True
+    return False
+
+
+def check_includes(name, lines, includes):
+    """Faults of the includes of one C file; adds what it includes to @includes."""
+    for number, line in enumerate(lines, 1):
+        match = INCLUDE.match(line)
+        if not match:
+            continue
+        quote, included = match.groups()
+        where = f"{name}:{number}"
+        for pattern, homes in LIBRARY_HOMES:
+            if re.fullmatch(pattern, included):
+                if not any(name.startswith(home) for home in homes):
+                    yield f"{where}: <{included}> belongs to {' and '.join(homes)}"
+                break
+        if quote == "<":
+            continue
+        if not included.startswith("build/") and not (ROOT / included).is_file():
+            yield f'{where}: "{included}" is no path from the repository root'
+            continue
+        includes.setdefault(name, []).append(included)
+        if not may_include(name, included):
+            yield f"{where}: {folder_of(name)} may not include {included}"
+
+
+def check_cycles(includes):
+    finished = set()
+    path = []
+
+    def visit(name):
+        if name in finished:
+            return
+        if name in path:
+            yield "cycle of includes: " + " > ".join(path[path.index(name):] + [name])
+            return
+        path.append(name)
+        for included in includes.get(name, []):
+            yield from visit(included)
+        path.pop()
+        finished.add(name)
+
+    for name in includes:
+        yield from visit(name)
+
+
+def expected_license(name):
+    if name.startswith("ebpf/abi/"):
+        return "GPL-2.0-only OR Apache-2.0"
+    return "GPL-2.0-only" if name.startswith("ebpf/") else "Apache-2.0"
+
+
+def check_license(name, lines):
+    first = lines[1] if lines and lines[0].startswith("#!") else lines[0] if lines else ""
+    license_text = expected_license(name)
+    if not re.search(rf"SPDX-License-Identifier: {re.escape(license_text)}(\s*\*/)?\s*$", first):
+        yield f"{name}:1: the first line does not say SPDX-License-Identifier: {license_text}"
+
+
+def check_names(name, names):
+    path = pathlib.PurePath(name)
+    if path.suffix != ".c" or folder_of(name) in (None, "bench") or name.endswith(".bpf.c"):
+        return
+    if path.name == "main.c" or {"tests", "fuzz", "tools"} & set(path.parts):
+        return
+    if str(path.with_suffix(".h")) not in names:
+        yield f"{name}: has no header of its name"
+
+
+def main():
+    names = list_files()
+    includes = {}
+    faults = []
+    for name in names:
+        path = pathlib.PurePath(name)
+        if path.suffix not in SOURCE_SUFFIXES and path.name != "Makefile":
+            continue
+        lines = (ROOT / name).read_text(encoding="utf-8").splitlines()
+        faults += check_license(name, lines)
+        # Targets stand for other people's programs: they see nothing of ours, from no root.
+        if path.suffix in (".c", ".h") and not name.startswith("integration/targets/"):
+            faults += check_includes(name, lines, includes)
+            faults += check_names(name, set(names))
+            if len(lines) > MAX_LINES:
+                faults.append(f"{name}: {len(lines)} lines; over {MAX_LINES} a file has two jobs")
+    faults += check_cycles(includes)
+    print("\n".join(faults), end="\n" if faults else "")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs libFuzzer programs and prints what each covered of the code it is for.
+
+    run_fuzzers.py --seconds N build/FOLDER/fuzz/NAME_fuzz...
+
+A fuzzer starts from the inputs that an earlier run found (build/FOLDER/fuzz/NAME_fuzz.corpus) and
+from the files in FOLDER/fuzz/NAME_seeds/, if there are any. The code it is for is FOLDER/NAME.c, or
+what a line `covers: FILE.c FILE.c` in the fuzzer's source says. As many run side by side as there
+are CPUs.
+
+Exit status 1 if an input crashed a fuzzer, ran out of memory or took too long (its file is named),
+or if a fuzzer covered less than MIN_COVERED_PERCENT of the lines of its code.
+"""
+
+import argparse
+import concurrent.futures
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+MIN_COVERED_PERCENT = 80
+MAX_INPUT_BYTES = 1 << 16
+INPUT_LIMIT_S = 10
+MEMORY_LIMIT_MB = 1024
+SHOWN_LINES = 60
+
+
+def covered_files(program):
+    """Source files, from the root, that fuzzer @program is for."""
+    folder = pathlib.PurePath(*program.parts[1:-2])
+    name = program.name.removesuffix("_fuzz")
+    source = ROOT / folder / "fuzz" / f"{program.name}.c"
+    files = []
+    for line in source.read_text(encoding="utf-8").splitlines():
+        match = re.search(r"\bcovers:\s*(.*?)\s*(\*/)?$", line)
+        if match:
+            files += [str(folder / file) for file in match.group(1).split()]
+    return files or [str(folder / f"{name}.c")]
+
+
+def fuzz(program, seconds):
+    """Runs fuzzer @program: (is clean, the end of its output)."""
+    source = ROOT / pathlib.PurePath(*program.parts[1:-1])
+    corpus = ROOT / f"{program}.corpus"
+    corpus.mkdir(exist_ok=True)
+    seeds = source / (program.name.removesuffix("_fuzz") + "_seeds")
+    command = [ROOT / program, f"-max_total_time={seconds}", f"-max_len={MAX_INPUT_BYTES}",
+               f"-timeout={INPUT_LIMIT_S}", f"-rss_limit_mb={MEMORY_LIMIT_MB}",
+               "-print_final_stats=1", f"-artifact_prefix={ROOT / program}.", corpus]
+    if seeds.is_dir():
+        command.append(seeds)
+    environment = dict(os.environ, LLVM_PROFILE_FILE=f"{ROOT / program}.profraw")
+    result = subprocess.run([str(word) for word in command], cwd=ROOT, env=environment,
+                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    return result.returncode == 0, result.stdout.decode(errors="replace")
+
+
+def coverage(program):
+    """Lines of the fuzzer's code, covered and all: {file: (covered, count)}."""
+    profile = f"{ROOT / program}.profdata"
+    subprocess.run(["llvm-profdata", "merge", "-o", profile, f"{ROOT / program}.profraw"],
+                   check=True)
+    output = subprocess.run(["llvm-cov", "export", "-summary-only", f"-instr-profile={profile}",
+                             ROOT / program], stdout=subprocess.PIPE, check=True).stdout
+    lines = {}
+    for file in json.loads(output)["data"][0]["files"]:
+        name = os.path.relpath(os.path.join(ROOT, file["filename"]), ROOT)
+        lines[name] = (file["summary"]["lines"]["covered"], file["summary"]["lines"]["count"])
+    return {name: lines.get(name, (0, 0)) for name in covered_files(program)}
+
+
+def last_executions(output):
+    match = re.search(r"stat::number_of_executed_units:\s*(\d+)", output)
+    return int(match.group(1)) if match else 0
+
+
+def report(program, is_clean, output):
+    """Prints how @program did; True if all was good."""
+    if not is_clean:
+        print(f"FAILED {program}")
+        for line in output.splitlines()[-SHOWN_LINES:]:
+            print(f"    {line}")
+        return False
+    lines = coverage(program)
+    covered = sum(pair[0] for pair in lines.values())
+    count = sum(pair[1] for pair in lines.values())
+    percent = 100 * covered / count if count else 0
+    is_good = percent >= MIN_COVERED_PERCENT
+    print(f"{'ok' if is_good else 'FAILED':6} {program}: {last_executions(output)} inputs, "
+          f"{percent:.1f} % of {count} lines covered"
+          f"{'' if is_good else f', less than {MIN_COVERED_PERCENT} %'}", flush=True)
+    for name, (file_covered, file_count) in sorted(lines.items()):
+        file_percent = 100 * file_covered / file_count if file_count else 0
+        print(f"       {file_percent:5.1f} % {name}", flush=True)
+    return is_good
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--seconds", type=int, required=True)
+    parser.add_argument("programs", nargs="+", type=pathlib.PurePath)
+    arguments = parser.parse_args()
+
+    all_good = True
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        runs = {pool.submit(fuzz, program, arguments.seconds): program
+                for program in arguments.programs}
+        for finished in concurrent.futures.as_completed(runs):
+            all_good &= report(runs[finished], *finished.result())
+    return 0 if all_good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
