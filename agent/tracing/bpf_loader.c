@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/tracing/bpf_loader.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/base/cleanup.h"
+#include "agent/base/error.h"
+#include "agent/base/log.h"
+#include "ebpf/abi/config.h"
+#include "ebpf/abi/programs.h"
+#include "ebpf/abi/slab.h"
+
+/* Generated; needs struct agent_config. */
+#include "build/ebpf/allframes.skel.h"
+
+enum {
+	/** Of ring per sample: more than most records, so that about a second's worth fits. */
+	RING_BYTES_PER_SAMPLE = 4096,
+	SAMPLES_MIN_BYTES = 4 << 20,
+	SAMPLES_MAX_BYTES = 64 << 20,
+	NOTICES_MIN_BYTES = 256 << 10,
+	NOTICES_BYTES_PER_CPU = 16 << 10,
+	NOTICES_MAX_BYTES = 8 << 20,
+	/** THREAD_SIZE of x86-64 and of arm64 with pages of 4 KiB, without KASAN. */
+	KERNEL_STACK_BYTES = 16 << 10,
+	/** MAX_PID_NS_LEVEL */
+	PID_NAMESPACE_MAX_LEVEL = 32,
+};
+
+/* PROC_PID_INIT_INO of include/linux/proc_ns.h, the same since 3.8. */
+#define INITIAL_PID_NAMESPACE_INODE 0xeffffffcU
+
+/* The agent's own. */
+struct pid_namespace {
+	uint32_t level;
+	uint32_t inode;
+};
+
+struct bpf_loader {
+	struct allframes *skeleton;
+	struct bpf_fds fds;
+};
+
+/* What the programs may use; kernels have all of it from 5.17 on. */
+struct feature_set {
+	bool has_loop;
+	bool has_task_pt_regs;
+};
+
+/* In the order in which they are tried. bpf_task_pt_regs came with 5.15, bpf_loop with 5.17. */
+static const struct feature_set feature_sets[] = {
+	{.has_loop = true, .has_task_pt_regs = true},
+	{.has_loop = false, .has_task_pt_regs = true},
+	{.has_loop = false, .has_task_pt_regs = false},
+};
+
+static int print_to_log(enum libbpf_print_level level, const char *format, va_list arguments)
+{
+	_cleanup_(free_pointer) char *text = NULL;
+	char *rest, *line;
+
+	if (level == LIBBPF_DEBUG || log_get_level() < LOG_DEBUG)
+		return 0;
+	if (vasprintf(&text, format, arguments) < 0) {
+		text = NULL;
+		return 0;
+	}
+	/* A verifier log has many lines. */
+	for (line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+		log_debug("%s", line);
+	return 0;
+}
+
+static uint32_t ring_bytes(uint64_t wanted, uint32_t least, uint32_t most)
+{
+	uint32_t bytes = least;
+
+	while (bytes < wanted && bytes < most)
+		bytes *= 2;
+	return bytes;
+}
+
+/* Tells apart what users can do something about, before libbpf's many ways to fail. */
+static int check_kernel(void)
+{
+	const char *btf = "/sys/kernel/btf/vmlinux";
+	_cleanup_(close_fd) int array = -1;
+	_cleanup_(close_fd) int ring = -1;
+
+	array = bpf_map_create(BPF_MAP_TYPE_ARRAY, "probe_array", sizeof(uint32_t),
+			       sizeof(uint64_t), 1, NULL);
+	if (array < 0 && errno == ENOSYS)
+		return fail(-EOPNOTSUPP, "this kernel does not have bpf(2): it must be built with "
+					 "CONFIG_BPF_SYSCALL");
+	if (array >= 0)
+		ring = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "probe_ring", 0, 0, 1 << 16, NULL);
+	if (array < 0 || ring < 0) {
+		if (errno == EPERM || errno == EACCES)
+			return fail(-EPERM, "bpf(2) is not allowed: run as root, or with CAP_BPF, "
+					    "CAP_PERFMON and CAP_SYS_ADMIN");
+		if (array >= 0 && errno == EINVAL)
+			return fail(-EOPNOTSUPP, "this kernel has no BPF ring buffers: Linux 5.10 "
+						 "or later is needed");
+		return fail_errno(-errno, "making a BPF map");
+	}
+	if (access(btf, R_OK))
+		return fail(-EOPNOTSUPP, "%s cannot be read: the kernel must be built with "
+					 "CONFIG_DEBUG_INFO_BTF, and /sys be mounted",
+			    btf);
+	return 0;
+}
+
+static int load_error(int err)
+{
+	switch (err) {
+	case -EPERM:
+		return fail(-EPERM, "the kernel does not allow the BPF programs: run as root, or "
+				    "with CAP_BPF, CAP_PERFMON and CAP_SYS_ADMIN, and without "
+				    "lockdown=confidentiality");
+	case -ENOMEM:
+	case -EMFILE:
+	case -ENFILE:
+	case -EAGAIN:
+		return fail_errno(err, "loading the BPF programs");
+	default:
+		return fail(-EOPNOTSUPP,
+			    "this kernel cannot run the BPF programs (%s): Linux 5.10 or later "
+			    "is needed; -log-level=debug shows more",
+			    strerror(-err));
+	}
+}
+
+static void use_only_task_snapshot(struct allframes *skeleton)
+{
+	struct bpf_program *program;
+	struct bpf_map *map;
+
+	bpf_object__for_each_program(program, skeleton->obj)
+		bpf_program__set_autoload(program, program == skeleton->progs.task_snapshot);
+	bpf_object__for_each_map(map, skeleton->obj)
+		bpf_map__set_autocreate(map, map == skeleton->maps.rodata);
+}
+
+static int open_task_iterator(struct allframes *skeleton)
+{
+	int fd;
+
+	if (!skeleton->links.task_snapshot)
+		skeleton->links.task_snapshot =
+			bpf_program__attach_iter(skeleton->progs.task_snapshot, NULL);
+	if (!skeleton->links.task_snapshot)
+		return fail_errno(-errno, "attaching the task iterator");
+	fd = bpf_iter_create(bpf_link__fd(skeleton->links.task_snapshot));
+	return fd < 0 ? fail_errno(-errno, "task iterator") : fd;
+}
+
+static void destroy_skeleton(struct allframes **skeleton)
+{
+	allframes__destroy(*skeleton);
+}
+
+/* 1 if the task iterator finds processes with @namespace's level, 0 if not, -errno. */
+static int try_level(const struct pid_namespace *namespace)
+{
+	_cleanup_(destroy_skeleton) struct allframes *skeleton = allframes__open();
+	_cleanup_(close_fd) int fd = -1;
+	struct task_snapshot task;
+	ssize_t bytes;
+	int err;
+
+	if (!skeleton)
+		return fail_errno(-errno, "opening the BPF programs");
+	use_only_task_snapshot(skeleton);
+	skeleton->rodata->config.pid_namespace_level = namespace->level;
+	skeleton->rodata->config.pid_namespace_inode = namespace->inode;
+	err = allframes__load(skeleton);
+	if (err)
+		return load_error(err);
+	fd = open_task_iterator(skeleton);
+	if (fd < 0)
+		return fd;
+	bytes = read(fd, &task, sizeof(task));
+	return bytes < 0 ? fail_errno(-errno, "task iterator") : bytes > 0;
+}
+
+/*
+ * The kernel does not say how deep a pid namespace lies below the initial one (/proc/PID/status
+ * counts from the reader's own). So below it the level is the one at which the task iterator, which
+ * looks for our namespace's inode there, finds at least ourselves.
+ */
+static int find_pid_namespace(struct pid_namespace *result)
+{
+	struct pid_namespace namespace = {0};
+	struct stat status;
+	int found;
+
+	if (stat("/proc/self/ns/pid", &status))
+		return fail_errno(-errno, "/proc/self/ns/pid");
+	namespace.inode = (uint32_t)status.st_ino;
+	found = namespace.inode == INITIAL_PID_NAMESPACE_INODE;
+	while (!found && namespace.level < PID_NAMESPACE_MAX_LEVEL) {
+		namespace.level++;
+		found = try_level(&namespace);
+	}
+	if (found < 0)
+		return found;
+	if (!found)
+		return fail(-ENOENT, "the level of the agent's pid namespace was not found");
+	*result = namespace;
+	return 0;
+}
+
+/* Everything that must be said before loading. */
+static int configure(struct allframes *skeleton, const struct bpf_loader_options *options,
+		     const struct pid_namespace *namespace, const struct feature_set *features)
+{
+	struct agent_config *config = &skeleton->rodata->config;
+	uint64_t samples_bytes = (uint64_t)options->samples_per_second * options->cpu_count *
+				 RING_BYTES_PER_SAMPLE;
+	uint64_t notices_bytes = (uint64_t)options->cpu_count * NOTICES_BYTES_PER_CPU;
+	uint64_t slab_count = options->map_memory_bytes / SLAB_BYTES;
+	int err;
+
+	if (slab_count < 1)
+		slab_count = 1;
+	if (slab_count > SLAB_MAX_COUNT)
+		slab_count = SLAB_MAX_COUNT;
+	*config = (struct agent_config){
+		.pid_namespace_level = namespace->level,
+		.pid_namespace_inode = namespace->inode,
+		.select_pids = options->pid_count > 0,
+		.select_comm = options->comm != NULL,
+		.select_cgroup = options->cgroup_fd >= 0,
+		.have_task_pt_regs = features->has_task_pt_regs,
+		.kernel_stack_bytes = KERNEL_STACK_BYTES,
+	};
+	if (options->comm)
+		strncpy(config->comm, options->comm, sizeof(config->comm) - 1);
+	err = bpf_map__set_max_entries(skeleton->maps.slabs, (uint32_t)slab_count);
+	if (!err)
+		err = bpf_map__set_max_entries(
+			skeleton->maps.samples,
+			ring_bytes(samples_bytes, SAMPLES_MIN_BYTES, SAMPLES_MAX_BYTES));
+	if (!err)
+		err = bpf_map__set_max_entries(
+			skeleton->maps.notices,
+			ring_bytes(notices_bytes, NOTICES_MIN_BYTES, NOTICES_MAX_BYTES));
+	if (!err)
+		err = bpf_program__set_autoload(skeleton->progs.native_unwind, features->has_loop);
+	if (!err)
+		err = bpf_program__set_autoload(skeleton->progs.native_unwind_chain,
+						!features->has_loop);
+	return err ? fail_errno(err, "configuring the BPF programs") : 0;
+}
+
+static int load(struct bpf_loader *loader, const struct bpf_loader_options *options)
+{
+	const size_t set_count = sizeof(feature_sets) / sizeof(feature_sets[0]);
+	struct pid_namespace namespace;
+	int err = find_pid_namespace(&namespace);
+
+	if (err)
+		return err;
+	for (size_t i = 0; i < set_count; i++) {
+		loader->skeleton = allframes__open();
+		if (!loader->skeleton)
+			return fail_errno(-errno, "opening the BPF programs");
+		err = configure(loader->skeleton, options, &namespace, &feature_sets[i]);
+		if (err)
+			return err;
+		err = allframes__load(loader->skeleton);
+		if (!err)
+			return 0;
+		allframes__destroy(loader->skeleton);
+		loader->skeleton = NULL;
+		if (err == -EPERM || err == -ENOMEM)
+			break;
+		log_debug("the BPF programs do not load %s bpf_loop, %s bpf_task_pt_regs: %s",
+			  feature_sets[i].has_loop ? "with" : "without",
+			  feature_sets[i].has_task_pt_regs ? "with" : "without", strerror(-err));
+	}
+	return load_error(err);
+}
+
+static int set_unwinder(const struct bpf_loader *loader, uint32_t unwinder,
+			const struct bpf_program *program)
+{
+	int map = bpf_map__fd(loader->skeleton->maps.unwinders);
+	int fd = bpf_program__fd(program);
+
+	if (bpf_map_update_elem(map, &unwinder, &fd, BPF_ANY))
+		return fail_errno(-errno, "entering %s into the unwinders",
+				  bpf_program__name(program));
+	return 0;
+}
+
+static int fill_unwinders(const struct bpf_loader *loader)
+{
+	const struct allframes *skeleton = loader->skeleton;
+	const struct bpf_program *native = skeleton->progs.native_unwind;
+	int err;
+
+	if (!bpf_program__autoload(native))
+		native = skeleton->progs.native_unwind_chain;
+	err = set_unwinder(loader, UNWINDER_NATIVE, native);
+	if (!err)
+		err = set_unwinder(loader, UNWINDER_STOP, skeleton->progs.unwind_stop);
+	return err;
+}
+
+static int fill_selection(const struct bpf_loader *loader,
+			  const struct bpf_loader_options *options)
+{
+	const struct allframes *skeleton = loader->skeleton;
+	const uint8_t selected = 1;
+	const uint32_t first = 0;
+
+	if (options->pid_count > SELECTED_PIDS_MAX)
+		return fail(-E2BIG, "more than %d pids", SELECTED_PIDS_MAX);
+	for (uint32_t i = 0; i < options->pid_count; i++) {
+		if (bpf_map_update_elem(bpf_map__fd(skeleton->maps.selected_pids),
+					&options->pids[i], &selected, BPF_ANY))
+			return fail_errno(-errno, "selecting pid %u", options->pids[i]);
+	}
+	if (options->cgroup_fd >= 0 &&
+	    bpf_map_update_elem(bpf_map__fd(skeleton->maps.selected_cgroup), &first,
+				&options->cgroup_fd, BPF_ANY))
+		return fail_errno(-errno, "the cgroup to profile (is it one of cgroup v2?)");
+	return 0;
+}
+
+static int attach(struct bpf_loader *loader)
+{
+	struct allframes *skeleton = loader->skeleton;
+
+	skeleton->links.process_exec = bpf_program__attach(skeleton->progs.process_exec);
+	if (skeleton->links.process_exec)
+		skeleton->links.process_exit = bpf_program__attach(skeleton->progs.process_exit);
+	if (!skeleton->links.process_exec || !skeleton->links.process_exit)
+		return fail_errno(-errno, "attaching to sched_process_exec and _exit");
+	return 0;
+}
+
+static void find_fds(struct bpf_loader *loader)
+{
+	const struct allframes *skeleton = loader->skeleton;
+
+	loader->fds = (struct bpf_fds){
+		.sample_entry = bpf_program__fd(skeleton->progs.sample_entry),
+		.slabs = bpf_map__fd(skeleton->maps.slabs),
+		.executables = bpf_map__fd(skeleton->maps.executables),
+		.processes = bpf_map__fd(skeleton->maps.processes),
+		.notified = bpf_map__fd(skeleton->maps.notified),
+		.samples = bpf_map__fd(skeleton->maps.samples),
+		.notices = bpf_map__fd(skeleton->maps.notices),
+		.counters = bpf_map__fd(skeleton->maps.counters),
+		.slab_count = bpf_map__max_entries(skeleton->maps.slabs),
+	};
+}
+
+int bpf_loader_create(const struct bpf_loader_options *options, struct bpf_loader **out)
+{
+	struct bpf_loader *loader;
+	int err;
+
+	libbpf_set_print(print_to_log);
+	err = check_kernel();
+	if (err)
+		return err;
+	loader = calloc(1, sizeof(*loader));
+	if (!loader)
+		return -ENOMEM;
+	err = load(loader, options);
+	if (!err)
+		err = fill_unwinders(loader);
+	if (!err)
+		err = fill_selection(loader, options);
+	if (!err)
+		err = attach(loader);
+	if (err) {
+		bpf_loader_destroy(loader);
+		return err;
+	}
+	find_fds(loader);
+	*out = loader;
+	return 0;
+}
+
+void bpf_loader_destroy(struct bpf_loader *loader)
+{
+	if (!loader)
+		return;
+	allframes__destroy(loader->skeleton);
+	free(loader);
+}
+
+const struct bpf_fds *bpf_loader_fds(const struct bpf_loader *loader)
+{
+	return &loader->fds;
+}
+
+int bpf_loader_open_task_iterator(struct bpf_loader *loader)
+{
+	return open_task_iterator(loader->skeleton);
+}
