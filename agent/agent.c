@@ -1,0 +1,471 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The wiring. struct agent holds every part in the order in which they are made; agent_deinit()
+ * takes them down in the opposite one. The threads are those of processes/, the ring thread that
+ * is started here, the one that waits for signals, and the caller's, which keeps the time.
+ */
+#include "agent/agent.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "agent/base/cleanup.h"
+#include "agent/base/clock.h"
+#include "agent/base/error.h"
+#include "agent/base/log.h"
+#include "agent/base/metrics.h"
+#include "agent/base/text_builder.h"
+#include "agent/host/kernel_symbols.h"
+#include "agent/options.h"
+#include "agent/probabilistic.h"
+#include "agent/processes/process_manager.h"
+#include "agent/stop_signal.h"
+#include "agent/tracing/bpf_loader.h"
+#include "agent/tracing/bpf_maps.h"
+#include "agent/tracing/bpf_metrics.h"
+#include "agent/tracing/event_reader.h"
+#include "agent/tracing/perf_sampler.h"
+#include "agent/tracing/side_band.h"
+#include "agent/tracing/task_list.h"
+#include "reporter/output_files.h"
+#include "reporter/sample_store.h"
+#include "reporter/summary.h"
+#include "stackdeltas/delta_cache.h"
+#include "symbols/symbol_store.h"
+
+enum {
+	DELTA_CACHE_MAX_BYTES = 512 << 20,
+	SYMBOL_TABLES_MAX_BYTES = 128 << 20,
+	OPEN_FILES_WANTED = 1 << 16,
+};
+
+#define TICK_NS NS_PER_SECOND
+/* How long the first sample waits for the processes that run already. */
+#define LOAD_TIMEOUT_NS (3 * NS_PER_SECOND)
+/* With process_manager_stop()'s 2 s and the outputs a normal stop stays under 5 s. */
+#define FLUSH_TIMEOUT_NS (1 * NS_PER_SECOND)
+
+/* Owner: the thread in agent_run(); what others use is said where they are handed it. */
+struct agent {
+	const struct options *options;
+	struct stop_signal stop;
+	bool has_stop;
+	struct output_files outputs;
+	struct kernel_symbols *kernel_symbols;
+	struct delta_cache *delta_cache;
+	struct symbol_store *symbols;
+	struct sample_store *samples;
+	int cgroup_fd;
+	struct bpf_loader *loader;
+	struct bpf_maps *maps;
+	struct side_band *side_band;
+	struct perf_sampler *sampler;
+	struct process_manager *processes;
+	struct event_reader *reader;
+	pthread_t ring_thread;
+	bool has_ring_thread;
+	struct probabilistic probabilistic;
+	/* Of sampling, the wait for the first tables left out. */
+	uint64_t start_ns;
+	uint64_t start_realtime_ns;
+	uint64_t end_ns;
+};
+
+static void *run_ring_thread(void *argument)
+{
+	struct event_reader *reader = argument;
+
+	pthread_setname_np(pthread_self(), "ring");
+	if (event_reader_run(reader))
+		log_error("%s; samples are lost from here on", error_text());
+	return NULL;
+}
+
+static void stop_ring_thread(struct agent *agent)
+{
+	if (!agent->has_ring_thread)
+		return;
+	event_reader_stop(agent->reader);
+	pthread_join(agent->ring_thread, NULL);
+	agent->has_ring_thread = false;
+}
+
+static void agent_deinit(struct agent *agent)
+{
+	stop_ring_thread(agent);
+	event_reader_destroy(agent->reader);
+	process_manager_destroy(agent->processes);
+	perf_sampler_destroy(agent->sampler);
+	side_band_destroy(agent->side_band);
+	bpf_maps_destroy(agent->maps);
+	bpf_loader_destroy(agent->loader);
+	close_fd(&agent->cgroup_fd);
+	sample_store_destroy(agent->samples);
+	symbol_store_destroy(agent->symbols);
+	delta_cache_destroy(agent->delta_cache);
+	kernel_symbols_destroy(agent->kernel_symbols);
+	output_files_deinit(&agent->outputs);
+	if (agent->has_stop)
+		stop_signal_deinit(&agent->stop);
+}
+
+/* Logs the thread's last error text and says with which status that ends the agent. */
+static int report_failure(int error)
+{
+	log_error("%s", error_text());
+	switch (error) {
+	case -EPERM:
+	case -EOPNOTSUPP:
+		return EXIT_STATUS_UNSUPPORTED;
+	case -EINVAL:
+		return EXIT_STATUS_USAGE;
+	default:
+		return EXIT_STATUS_FAILED;
+	}
+}
+
+/* Each executable keeps a descriptor, so that files deleted meanwhile still have names. */
+static void raise_open_files_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= OPEN_FILES_WANTED)
+		return;
+	limit.rlim_cur = limit.rlim_max < OPEN_FILES_WANTED ? limit.rlim_max : OPEN_FILES_WANTED;
+	if (setrlimit(RLIMIT_NOFILE, &limit))
+		log_debug("cannot raise the limit of open files; staying with the present one");
+}
+
+static int init_outputs(struct agent *agent)
+{
+	const struct options *options = agent->options;
+
+	return output_files_init(&agent->outputs, (const char *const *)options->outputs,
+				 options->output_count);
+}
+
+/* What user space needs; nothing here wants privileges. */
+static int init_user_side(struct agent *agent)
+{
+	const struct options *options = agent->options;
+	int error;
+
+	raise_open_files_limit();
+	error = kernel_symbols_create(&agent->kernel_symbols, "/proc", "/sys");
+	if (error)
+		log_warn("%s; kernel frames will have no names", error_text());
+	if (options->cache_dir) {
+		error = delta_cache_create(options->cache_dir, DELTA_CACHE_MAX_BYTES,
+					   &agent->delta_cache);
+		if (error)
+			return error;
+	}
+	error = symbol_store_create(&agent->symbols, SYMBOL_TABLES_MAX_BYTES);
+	if (error)
+		return error;
+	agent->samples = sample_store_create(SAMPLE_STORE_DEFAULT_MAX_BYTES);
+	return agent->samples ? 0 : fail(-ENOMEM, "no memory for the sample store");
+}
+
+static int open_cgroup(struct agent *agent)
+{
+	const char *path = agent->options->cgroup;
+
+	if (!path)
+		return 0;
+	agent->cgroup_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return agent->cgroup_fd < 0 ? fail_errno(-errno, "cannot open the cgroup %s", path) : 0;
+}
+
+static int init_kernel_side(struct agent *agent)
+{
+	const struct options *options = agent->options;
+	const struct bpf_loader_options loader_options = {
+		.samples_per_second = options->samples_per_second,
+		.cpu_count = sysconf(_SC_NPROCESSORS_CONF),
+		.map_memory_bytes = options->max_map_memory_bytes,
+		.pids = options->pids,
+		.pid_count = options->pid_count,
+		.comm = options->comm[0] ? options->comm : NULL,
+		.cgroup_fd = agent->cgroup_fd,
+	};
+	struct perf_sampler_options sampler_options = {
+		.samples_per_second = options->samples_per_second,
+		.cpus = options->cpus,
+		.cpu_count = options->cpu_count,
+	};
+	int error;
+
+	error = bpf_loader_create(&loader_options, &agent->loader);
+	if (error)
+		return error;
+	error = bpf_maps_create(bpf_loader_fds(agent->loader), &agent->maps);
+	if (error)
+		return error;
+	error = side_band_create(&agent->side_band);
+	if (error)
+		return error;
+	sampler_options.program_fd = bpf_loader_fds(agent->loader)->sample_entry;
+	return perf_sampler_create(&sampler_options, &agent->sampler);
+}
+
+/* Connects the kernel side to processes/ and has all running processes read. */
+static int start_processes(struct agent *agent)
+{
+	const struct process_manager_config config = {
+		.writer = bpf_maps_writer(agent->maps),
+		.reporter = sample_store_reporter(agent->samples),
+		.proc_root = "/proc",
+		.delta_cache = agent->delta_cache,
+		.kernel_symbols = agent->kernel_symbols,
+	};
+	_cleanup_(free_pointer) struct task_snapshot *tasks = NULL;
+	struct event_handler handler;
+	uint32_t task_count;
+	int error;
+
+	error = process_manager_create(&config, &agent->processes);
+	if (error)
+		return error;
+	process_manager_handler(agent->processes, &handler);
+	error = event_reader_create(bpf_loader_fds(agent->loader), agent->side_band, &handler,
+				    &agent->reader);
+	if (error)
+		return error;
+	error = pthread_create(&agent->ring_thread, NULL, run_ring_thread, agent->reader);
+	if (error)
+		return fail_errno(-error, "cannot start the ring thread");
+	agent->has_ring_thread = true;
+	error = task_list_read(agent->loader, &tasks, &task_count);
+	if (error)
+		return error;
+	return process_manager_start(agent->processes, tasks, task_count);
+}
+
+/* True as soon as a signal to stop has come; waits for one until @deadline_ns. */
+static bool wait_for_stop(struct agent *agent, uint64_t deadline_ns)
+{
+	struct pollfd poll_fd = { .fd = agent->stop.fd, .events = POLLIN };
+	uint64_t now_ns = clock_monotonic_ns();
+	uint64_t left_ns = deadline_ns > now_ns ? deadline_ns - now_ns : 0;
+	struct timespec timeout = {
+		.tv_sec = left_ns / NS_PER_SECOND,
+		.tv_nsec = left_ns % NS_PER_SECOND,
+	};
+
+	return ppoll(&poll_fd, 1, &timeout, NULL) > 0;
+}
+
+/* Waits for the tables of the processes that run already, but not for ever. */
+static bool wait_until_loaded(struct agent *agent)
+{
+	uint64_t begin_ns = clock_monotonic_ns();
+	uint64_t deadline_ns = begin_ns + LOAD_TIMEOUT_NS;
+	bool is_stopped = false;
+
+	while (!is_stopped && clock_monotonic_ns() < deadline_ns) {
+		if (!process_manager_wait_loaded(agent->processes, 50 * NS_PER_MS))
+			break;
+		is_stopped = wait_for_stop(agent, 0);
+	}
+	log_debug("%llu processes and %llu executables loaded in %llu ms",
+		  (unsigned long long)metrics_read(METRIC_PROCESSES),
+		  (unsigned long long)metrics_read(METRIC_EXECUTABLES_LOADED),
+		  (unsigned long long)((clock_monotonic_ns() - begin_ns) / NS_PER_MS));
+	return !is_stopped;
+}
+
+static void log_start(const struct agent *agent)
+{
+	const struct options *options = agent->options;
+	_cleanup_(text_builder_deinit) struct text_builder text = { 0 };
+	uint32_t cpu_count = perf_sampler_cpu_count(agent->sampler);
+
+	text_builder_format(&text, "sampling %s on %u CPU%s %u times a second",
+			    options->pid_count || options->comm[0] || options->cgroup ?
+				    "the selected processes" :
+				    "all processes",
+			    cpu_count, cpu_count == 1 ? "" : "s", options->samples_per_second);
+	if (options->duration_ns)
+		text_builder_format(&text, " for %g s",
+				    (double)options->duration_ns / NS_PER_SECOND);
+	text_builder_format(&text, " to ");
+	for (uint32_t i = 0; i < options->output_count; i++)
+		text_builder_format(&text, "%s%s", i ? ", " : "", options->outputs[i]);
+	if (!options->output_count)
+		text_builder_format(&text, "a stack table on standard output");
+	text_builder_format(&text, "; Ctrl-C or SIGTERM stops");
+	log_info("%s", text_builder_text(&text));
+}
+
+static int switch_sampling(struct agent *agent)
+{
+	bool is_on = agent->probabilistic.is_on;
+
+	if (agent->options->probabilistic_threshold < 100)
+		log_info("probabilistic profiling: sampling is %s for this interval",
+			 is_on ? "on" : "off");
+	return is_on ? perf_sampler_enable(agent->sampler) : perf_sampler_disable(agent->sampler);
+}
+
+/* Keeps the time until the duration is over or a signal comes. */
+static int sample(struct agent *agent)
+{
+	const struct options *options = agent->options;
+	uint64_t next_tick_ns, deadline_ns, now_ns;
+	int error;
+
+	probabilistic_init(&agent->probabilistic, options->probabilistic_threshold,
+			   options->probabilistic_interval_ns,
+			   options->has_probabilistic_seed ? &options->probabilistic_seed : NULL);
+	agent->start_realtime_ns = clock_realtime_ns();
+	agent->start_ns = now_ns = next_tick_ns = clock_monotonic_ns();
+	deadline_ns = options->duration_ns ? now_ns + options->duration_ns : UINT64_MAX;
+	while (now_ns < deadline_ns) {
+		uint64_t wake_ns;
+
+		if (probabilistic_tick(&agent->probabilistic, now_ns)) {
+			error = switch_sampling(agent);
+			if (error)
+				return error;
+		}
+		if (now_ns >= next_tick_ns) {
+			if (perf_sampler_tick(agent->sampler))
+				log_warn("%s; trying again", error_text());
+			next_tick_ns = now_ns + TICK_NS;
+		}
+		wake_ns = next_tick_ns < deadline_ns ? next_tick_ns : deadline_ns;
+		if (agent->probabilistic.next_draw_ns < wake_ns)
+			wake_ns = agent->probabilistic.next_draw_ns;
+		if (wait_for_stop(agent, wake_ns))
+			break;
+		now_ns = clock_monotonic_ns();
+	}
+	error = perf_sampler_disable(agent->sampler);
+	agent->end_ns = clock_monotonic_ns();
+	return error;
+}
+
+/* Brings everything that was sampled into the store, and the counters into the metrics. */
+static void finish_sampling(struct agent *agent)
+{
+	uint64_t ticks = perf_sampler_tick_count(agent->sampler);
+	uint64_t runs;
+
+	stop_ring_thread(agent);
+	if (process_manager_flush(agent->processes, FLUSH_TIMEOUT_NS))
+		log_warn("samples were still being converted after %g s; they are dropped",
+			 (double)FLUSH_TIMEOUT_NS / NS_PER_SECOND);
+	process_manager_stop(agent->processes);
+	if (bpf_metrics_update(bpf_loader_fds(agent->loader))) {
+		log_warn("%s; the summary lacks the kernel's counters", error_text());
+		return;
+	}
+	runs = metrics_read(metric_of_counter(COUNTER_RUNS));
+	if (ticks > runs)
+		metrics_set(METRIC_SAMPLES_SKIPPED, ticks - runs);
+}
+
+/* The -tags as comments of the profile: NULL-terminated, each text and the array to be freed. */
+static void free_comments(char ***comments)
+{
+	for (size_t i = 0; *comments && (*comments)[i]; i++)
+		free((*comments)[i]);
+	free(*comments);
+}
+
+static char **make_comments(const struct options *options)
+{
+	_cleanup_(free_comments) char **comments =
+		calloc(options->tag_count + 1, sizeof(*comments));
+
+	for (uint32_t i = 0; comments && i < options->tag_count; i++) {
+		const struct option_tag *tag = &options->tags[i];
+
+		if (asprintf(&comments[i], "%s:%s", tag->key, tag->value) < 0) {
+			comments[i] = NULL;
+			return NULL;
+		}
+	}
+	return take_pointer(comments);
+}
+
+static int write_outputs(struct agent *agent, const struct sample_snapshot *snapshot)
+{
+	_cleanup_(free_comments) char **comments = make_comments(agent->options);
+	const struct profile_info info = {
+		.start_time_ns = agent->start_realtime_ns,
+		.duration_ns = agent->end_ns - agent->start_ns,
+		.samples_per_second = agent->options->samples_per_second,
+		.tags = (const char *const *)comments,
+		.tag_count = agent->options->tag_count,
+	};
+
+	if (!comments)
+		return fail(-ENOMEM, "no memory for the tags");
+	return output_files_write(&agent->outputs, snapshot, &info,
+				  symbol_store_lookup(agent->symbols));
+}
+
+static void log_summary(const struct sample_totals *totals)
+{
+	_cleanup_(text_builder_deinit) struct text_builder text = { 0 };
+	struct metrics_snapshot metrics;
+	struct run_summary summary;
+
+	metrics_take_snapshot(&metrics);
+	for (enum metric metric = 0; metric < METRIC_COUNT; metric++)
+		if (metrics.values[metric])
+			log_debug("%s: %llu %s", metric_describe(metric)->name,
+				  (unsigned long long)metrics.values[metric],
+				  metric_describe(metric)->unit);
+	run_summary_collect(&summary, totals, &metrics);
+	run_summary_append(&summary, &text);
+	log_info("%s", text_builder_text(&text));
+}
+
+static int report(struct agent *agent)
+{
+	_cleanup_(sample_snapshot_deinit) struct sample_snapshot snapshot = { 0 };
+	int error = sample_store_take_snapshot(agent->samples, &snapshot);
+
+	if (error)
+		return error;
+	error = write_outputs(agent, &snapshot);
+	log_summary(&snapshot.totals);
+	return error;
+}
+
+int agent_run(const struct options *options)
+{
+	_cleanup_(agent_deinit) struct agent agent = { .options = options, .cgroup_fd = -1 };
+	static int (*const steps[])(struct agent *agent) = {
+		init_outputs, init_user_side, open_cgroup, init_kernel_side, start_processes,
+	};
+	int error = stop_signal_init(&agent.stop, EXIT_STATUS_FAILED);
+
+	if (error)
+		return report_failure(error);
+	agent.has_stop = true;
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+		error = steps[i](&agent);
+		if (error)
+			return report_failure(error);
+	}
+	if (!wait_until_loaded(&agent))
+		return EXIT_STATUS_DONE;
+	log_start(&agent);
+	error = sample(&agent);
+	if (error)
+		return report_failure(error);
+	finish_sampling(&agent);
+	error = report(&agent);
+	return error ? EXIT_STATUS_FAILED : EXIT_STATUS_DONE;
+}
