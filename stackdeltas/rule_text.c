@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Text of rules. */
+#include "stackdeltas/rule_text.h"
+
+#include <elf.h>
+#include <stdio.h>
+
+enum { PART_MAX_BYTES = 48 };
+
+static void cfa_text(const struct unwind_rule *rule, char text[PART_MAX_BYTES])
+{
+	char base[16];
+
+	snprintf(base, sizeof(base), "r%u", rule->cfa_register);
+	switch (rule->cfa) {
+	case CFA_SP:
+		snprintf(text, PART_MAX_BYTES, "sp%+d", rule->cfa_offset);
+		break;
+	case CFA_FP:
+		snprintf(text, PART_MAX_BYTES, "fp%+d", rule->cfa_offset);
+		break;
+	case CFA_REGISTER:
+		snprintf(text, PART_MAX_BYTES, "%s%+d", base, rule->cfa_offset);
+		break;
+	case CFA_DEREF_SP:
+		snprintf(text, PART_MAX_BYTES, "*(sp%+d)%+d", rule->cfa_offset, rule->cfa_addend);
+		break;
+	case CFA_DEREF_FP:
+		snprintf(text, PART_MAX_BYTES, "*(fp%+d)%+d", rule->cfa_offset, rule->cfa_addend);
+		break;
+	case CFA_DEREF_REGISTER:
+		snprintf(text, PART_MAX_BYTES, "*(%s%+d)%+d", base, rule->cfa_offset,
+			 rule->cfa_addend);
+		break;
+	default:
+		snprintf(text, PART_MAX_BYTES, "sp%+d+(pc%%16>=%d)*8", rule->cfa_offset,
+			 rule->cfa_addend);
+		break;
+	}
+}
+
+static void saved_text(uint8_t kind, int16_t offset, const char *same, char text[PART_MAX_BYTES])
+{
+	switch (kind) {
+	case SAVED_SAME:
+		snprintf(text, PART_MAX_BYTES, "%s", same);
+		break;
+	case SAVED_AT_CFA:
+		snprintf(text, PART_MAX_BYTES, "cfa%+d", offset);
+		break;
+	case SAVED_AT_FP:
+		snprintf(text, PART_MAX_BYTES, "*(fp%+d)", offset);
+		break;
+	case SAVED_IN_REGISTER:
+		snprintf(text, PART_MAX_BYTES, "r%d", offset);
+		break;
+	default:
+		snprintf(text, PART_MAX_BYTES, "undefined");
+		break;
+	}
+}
+
+void rule_text(const struct unwind_rule *rule, uint16_t machine, char text[RULE_TEXT_MAX_BYTES])
+{
+	char cfa[PART_MAX_BYTES], ra[PART_MAX_BYTES], fp[PART_MAX_BYTES];
+
+	switch (rule->cfa) {
+	case CFA_NONE:
+		snprintf(text, RULE_TEXT_MAX_BYTES, "none");
+		return;
+	case CFA_END:
+		snprintf(text, RULE_TEXT_MAX_BYTES, "end");
+		return;
+	case CFA_SIGNAL:
+		snprintf(text, RULE_TEXT_MAX_BYTES, "signal");
+		return;
+	case CFA_UNSUPPORTED:
+		snprintf(text, RULE_TEXT_MAX_BYTES, "unsupported");
+		return;
+	default:
+		break;
+	}
+	cfa_text(rule, cfa);
+	saved_text(rule->ra, rule->ra_offset, machine == EM_AARCH64 ? "lr" : "same", ra);
+	saved_text(rule->fp, rule->fp_offset, "same", fp);
+	snprintf(text, RULE_TEXT_MAX_BYTES, "cfa=%s ra=%s fp=%s", cfa, ra, fp);
+}
