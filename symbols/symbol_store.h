@@ -7,7 +7,7 @@
  *
  * Symbol tables are read when a binary is first asked for, and the least recently used ones are
  * dropped above a limit of bytes; the names that were given out stay until the store is destroyed,
- * each kept once. Thread-safe: outputs call it from their own threads.
+ * one per function. Thread-safe: outputs call it from their own threads.
  */
 #ifndef SYMBOLS_SYMBOL_STORE_H
 #define SYMBOLS_SYMBOL_STORE_H
@@ -18,7 +18,7 @@
 #include "agent/base/symbol_lookup.h"
 
 enum {
-	/** Names given out, with their keys; beyond it functions have no name. */
+	/** Names given out, with what it takes to find them; beyond it functions have no name. */
 	SYMBOL_STORE_MAX_NAME_BYTES = 64 << 20,
 };
 

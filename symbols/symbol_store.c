@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Two levels: symbol tables by executable id, dropped and read again as memory allows, and names by
+ * (executable id, function address), which are never dropped. Files are hostile; host/elf_symbols
+ * bounds what they cost. A file that cannot be read has an empty table, so it is tried once.
+ */
+#include "symbols/symbol_store.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/base/error.h"
+#include "agent/base/hash_map.h"
+#include "agent/base/log.h"
+#include "agent/base/lru_cache.h"
+#include "agent/host/elf_symbols.h"
+
+enum {
+	TABLES_MAX = 4096,
+	/* Of a name in the hash map: slot, copied key and the heads of two allocations. */
+	NAME_OVERHEAD_BYTES = 96,
+};
+
+struct symbol_table {
+	/* Its fd is that of whichever binary is asked for: binaries of one id share the file. */
+	struct elf_image image;
+	struct elf_symbols symbols;
+};
+
+struct name_key {
+	uint64_t executable_id;
+	uint64_t address;
+};
+
+struct symbol_store {
+	struct symbol_lookup lookup;
+	pthread_mutex_t lock;
+	size_t table_limit_bytes;
+	/* executable id -> struct symbol_table */
+	struct lru_cache tables;
+	/* struct name_key -> char * */
+	struct hash_map names;
+	size_t name_bytes;
+};
+
+static void symbol_table_destroy(struct symbol_table *table)
+{
+	if (!table)
+		return;
+	elf_symbols_deinit(&table->symbols);
+	elf_image_deinit(&table->image);
+	free(table);
+}
+
+static void release_table(void *context, const void *key, void *value, enum lru_reason reason)
+{
+	(void)context;
+	(void)key;
+	(void)reason;
+	symbol_table_destroy(value);
+}
+
+static size_t table_bytes(const struct symbol_table *table)
+{
+	return sizeof(*table) + table->symbols.count * sizeof(struct elf_symbol) +
+	       table->image.section_count * sizeof(struct elf_section) +
+	       table->image.segment_count * sizeof(struct elf_segment);
+}
+
+/* Never NULL but without memory: what cannot be read is an empty table. */
+static struct symbol_table *read_table(const struct binary *binary)
+{
+	struct symbol_table *table = calloc(1, sizeof(*table));
+	int err;
+
+	if (!table)
+		return NULL;
+	err = elf_image_init_fd(&table->image, binary->fd);
+	if (!err)
+		err = elf_symbols_init(&table->symbols, &table->image);
+	if (err)
+		log_debug("no symbols of %s: %s", binary->path, error_text());
+	return table;
+}
+
+static struct symbol_table *find_table(struct symbol_store *store, const struct binary *binary)
+{
+	struct symbol_table *table = lru_cache_get(&store->tables, &binary->executable_id);
+	size_t bytes;
+
+	if (table)
+		return table;
+	table = read_table(binary);
+	if (!table)
+		return NULL;
+	bytes = table_bytes(table);
+	/* A table over the limit counts as all of it, and so is kept by itself. */
+	if (bytes > store->table_limit_bytes)
+		bytes = store->table_limit_bytes;
+	if (lru_cache_put(&store->tables, &binary->executable_id, table, bytes)) {
+		symbol_table_destroy(table);
+		return NULL;
+	}
+	return table;
+}
+
+/* Keeps a copy of @name for good. NULL without memory or over the limit. */
+static const char *keep_name(struct symbol_store *store, const struct name_key *key,
+			     const char *name)
+{
+	size_t bytes = strlen(name) + 1 + NAME_OVERHEAD_BYTES;
+	char *copy;
+
+	if (bytes > SYMBOL_STORE_MAX_NAME_BYTES - store->name_bytes)
+		return NULL;
+	copy = strdup(name);
+	if (!copy)
+		return NULL;
+	if (hash_map_set_bytes(&store->names, key, sizeof(*key), (uintptr_t)copy)) {
+		free(copy);
+		return NULL;
+	}
+	store->name_bytes += bytes;
+	return copy;
+}
+
+static const char *find_name(struct symbol_store *store, const struct binary *binary,
+			     uint64_t address)
+{
+	struct symbol_table *table = find_table(store, binary);
+	char text[ELF_SYMBOL_NAME_MAX_BYTES];
+	const struct elf_symbol *symbol;
+	struct elf_image image;
+	struct name_key key;
+	uint64_t known;
+
+	if (!table)
+		return NULL;
+	symbol = elf_symbols_lookup(&table->symbols, address);
+	if (!symbol)
+		return NULL;
+	key = (struct name_key){
+		.executable_id = binary->executable_id,
+		.address = symbol->address,
+	};
+	if (hash_map_find_bytes(&store->names, &key, sizeof(key), &known))
+		return (const char *)(uintptr_t)known;
+	image = table->image;
+	image.fd = binary->fd;
+	if (elf_symbols_name(&table->symbols, &image, symbol, text, sizeof(text)))
+		return NULL;
+	return keep_name(store, &key, text);
+}
+
+static uint32_t resolve(struct symbol_lookup *lookup, struct binary *binary, uint64_t address,
+			struct symbol *symbols, uint32_t capacity)
+{
+	struct symbol_store *store = (struct symbol_store *)lookup;
+	const char *name;
+
+	/* The names of kernel functions come with their frames. */
+	if (!capacity || binary->is_kernel || binary->fd < 0)
+		return 0;
+	pthread_mutex_lock(&store->lock);
+	name = find_name(store, binary, address);
+	pthread_mutex_unlock(&store->lock);
+	if (!name)
+		return 0;
+	symbols[0] = (struct symbol){.function = name};
+	return 1;
+}
+
+int symbol_store_create(struct symbol_store **store, size_t table_limit_bytes)
+{
+	static const struct symbol_lookup_ops ops = {.resolve = resolve};
+	struct symbol_store *created = calloc(1, sizeof(*created));
+
+	if (!created)
+		return fail(-ENOMEM, "no memory for symbols");
+	created->lookup.ops = &ops;
+	created->table_limit_bytes = table_limit_bytes ? table_limit_bytes : 1;
+	pthread_mutex_init(&created->lock, NULL);
+	lru_cache_init(&created->tables, sizeof(uint64_t), TABLES_MAX, created->table_limit_bytes,
+		       release_table, NULL);
+	*store = created;
+	return 0;
+}
+
+void symbol_store_destroy(struct symbol_store *store)
+{
+	size_t cursor = 0;
+	uint64_t name;
+
+	if (!store)
+		return;
+	while (hash_map_next(&store->names, &cursor, NULL, &name))
+		free((char *)(uintptr_t)name);
+	hash_map_deinit(&store->names);
+	lru_cache_deinit(&store->tables);
+	pthread_mutex_destroy(&store->lock);
+	free(store);
+}
+
+struct symbol_lookup *symbol_store_lookup(struct symbol_store *store)
+{
+	return &store->lookup;
+}
