@@ -87,6 +87,9 @@ struct kernel_clone_args {
 	__u32 user_worker : 1;
 };
 
+/* Only its size is used: it depends on the architecture and, on arm64, on the kernel. */
+struct pt_regs {};
+
 struct seq_file;
 
 struct bpf_iter_meta {

@@ -1,23 +1,177 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "ebpf/maps.bpf.h"
+/*
+ * sample_entry
+ * enter: the perf event of a CPU, in an interrupt
+ * leave: tail call to UNWINDER_NATIVE if there are user frames to walk, else to UNWINDER_STOP;
+ *        by return if the tick is idle or the task not selected
+ * reads: processes, selected_pids, selected_cgroup, written by user space; the task
+ * bound: KERNEL_FRAMES_MAX kernel frames
+ */
+#include "ebpf/dispatch.bpf.h"
+#include "ebpf/first_sample.bpf.h"
+#include "ebpf/process_notices.bpf.h"
+#include "ebpf/task.bpf.h"
+#include "ebpf/user_registers.bpf.h"
+
+static __always_inline bool is_selected(struct task_struct *leader, __u32 pid)
+{
+	char comm[COMM_BYTES] = {};
+
+	if (!pid)
+		return false;
+	if (config.select_pids && !bpf_map_lookup_elem(&selected_pids, &pid))
+		return false;
+	if (config.select_cgroup && bpf_current_task_under_cgroup(&selected_cgroup, 0) != 1)
+		return false;
+	if (config.select_comm) {
+		BPF_CORE_READ_INTO(&comm, leader, comm);
+		for (int i = 0; i < COMM_BYTES; i++) {
+			if (comm[i] != config.comm[i])
+				return false;
+			if (!comm[i])
+				break;
+		}
+	}
+	return true;
+}
+
+/* Sets the header of the record; its type, flags and frames follow. */
+static __always_inline void begin_record(struct walk_state *state, struct task_struct *task,
+					 struct task_struct *leader, __u32 pid)
+{
+	struct trace_record *record = &state->record;
+
+	record->time_ns = bpf_ktime_get_ns();
+	record->pid = pid;
+	record->tid = task_thread_number(task);
+	record->stamp = leader_stamp(leader);
+	record->cpu = bpf_get_smp_processor_id();
+	record->word_count = 0;
+	record->label_bytes = 0;
+	record->type = RECORD_TRACE;
+	record->family = FAMILY_CLOCK;
+	record->flags = 0;
+	record->reserved = 0;
+	record->kernel_word_count = 0;
+	bpf_get_current_comm(record->comm, sizeof(record->comm));
+}
+
+/*
+ * The kernel's frames, as words from record_words[@first_word] on. The interrupted one is exact,
+ * the others are return addresses.
+ */
+static __always_inline void add_kernel_frames(void *ctx, struct walk_state *state, __u32 first_word)
+{
+	long bytes = bpf_get_stack(ctx, state->kernel_stack, sizeof(state->kernel_stack), 0);
+	__u32 frame_count = bytes > 0 ? bytes / sizeof(__u64) : 0;
+	__u8 flags = 0;
+
+	if (frame_count > KERNEL_FRAMES_MAX)
+		return;
+	for (__u32 i = 0; i < KERNEL_FRAMES_MAX && i < frame_count; i++) {
+		if (first_word + i >= RECORD_HEADER_WORDS + TRACE_MAX_WORDS)
+			return;
+		state->record_words[first_word + i] =
+			frame_word(FRAME_KERNEL, flags, state->kernel_stack[i]);
+		flags = FRAME_RETURN_ADDRESS;
+	}
+	state->record.word_count = frame_count;
+	state->record.kernel_word_count = frame_count;
+	count_more(COUNTER_KERNEL_FRAMES, frame_count);
+}
+
+/* True if the entry of the process is there and is of this very program. */
+static __always_inline bool find_process(struct walk_state *state)
+{
+	struct process_entry *shared, entry;
+	__u32 pid = state->record.pid;
+
+	shared = bpf_map_lookup_elem(&processes, &pid);
+	if (!shared)
+		return false;
+	/* User space may be replacing it: what counts is the copy. */
+	__builtin_memcpy(&entry, shared, sizeof(entry));
+	barrier();
+	if (entry.checksum != process_entry_checksum(&entry)) {
+		count(COUNTER_TORN_ENTRIES);
+		return false;
+	}
+	if (entry.pid != pid || !stamp_equal(&entry.stamp, &state->record.stamp))
+		return false;
+	state->mapping_cell = entry.mapping_cell;
+	state->mapping_count = entry.mapping_count;
+	return true;
+}
+
+/*
+ * True while the kernel sets up a new program: the old one's memory is gone, its registers are
+ * still there, and the stamp is the new program's. It has no user frames yet. A child that was
+ * forked by a program not known yet, and is still in front of its exec, is told by its flag.
+ */
+static __always_inline bool is_between_programs(struct task_struct *task, __u32 task_flags)
+{
+	if (task_flags & TASK_FORKED_WITHOUT_EXEC || !bpf_core_field_exists(task->in_execve))
+		return false;
+	return BPF_CORE_READ_BITFIELD_PROBED(task, in_execve);
+}
 
 SEC("perf_event")
 int sample_entry(void *ctx)
 {
-	__u32 key = 0;
+	struct task_struct *task, *leader;
+	struct walk_state *state;
+	bool in_kernel, known = false;
+	__u32 pid, task_flags;
 
 	count(COUNTER_RUNS);
 	if ((__u32)bpf_get_current_pid_tgid() == 0) {
 		count(COUNTER_IDLE);
 		return 0;
 	}
-	bpf_map_lookup_elem(&slabs, &key);
-	bpf_map_lookup_elem(&executables, &key);
-	bpf_map_lookup_elem(&processes, &key);
-	bpf_map_lookup_elem(&selected_pids, &key);
-	if (config.select_cgroup)
-		bpf_current_task_under_cgroup(&selected_cgroup, 0);
-	bpf_ringbuf_query(&samples, BPF_RB_RING_SIZE);
-	bpf_tail_call(ctx, &unwinders, UNWINDER_NATIVE);
+	task = (struct task_struct *)bpf_get_current_task();
+	leader = BPF_CORE_READ(task, group_leader);
+	pid = task_process_number(task);
+	if (!is_selected(leader, pid)) {
+		count(COUNTER_UNSELECTED);
+		return 0;
+	}
+	state = clock_state_get();
+	if (!state)
+		return 0;
+	state_begin(state);
+	begin_record(state, task, leader, pid);
+	task_flags = BPF_CORE_READ(task, flags);
+	in_kernel = !context_in_user_mode(ctx);
+	if (in_kernel)
+		state->record.flags |= RECORD_IN_KERNEL;
+
+	if (is_kernel_thread(task_flags) || !BPF_CORE_READ(task, mm)) {
+		state->record.flags |= RECORD_KERNEL_THREAD;
+		count(COUNTER_KERNEL_THREAD);
+	} else {
+		known = find_process(state);
+		if (!known && in_kernel && is_between_programs(task, task_flags))
+			state->record.flags |= RECORD_KERNEL_THREAD;
+		else
+			state->error = find_user_registers(ctx, task, state);
+	}
+	if (!(state->record.flags & RECORD_KERNEL_THREAD) && !known) {
+		send_notice_once(task, NOTICE_UNKNOWN_PROCESS, pid, &state->record.stamp, 0);
+		if (!state->error)
+			state->record.type = RECORD_FIRST;
+	}
+	if (in_kernel)
+		add_kernel_frames(ctx, state,
+				  state->record.type == RECORD_FIRST ? FIRST_HEADER_WORDS :
+								       RECORD_HEADER_WORDS);
+	if (state->record.type == RECORD_FIRST) {
+		begin_first_sample(state);
+	} else if (known && !state->error) {
+		state->uprobe_task = (__u64)BPF_CORE_READ(task, utask);
+		enter_unwinder(ctx, UNWINDER_NATIVE);
+	}
+	if (state->record.flags & RECORD_KERNEL_THREAD || state->record.type == RECORD_FIRST)
+		state->at_end = 1;
+	leave_walk(ctx, state);
 	return 0;
 }

@@ -13,16 +13,15 @@
 static __always_inline __u32 pid_number(struct pid *pid)
 {
 	__u32 level = config.pid_namespace_level;
-	struct upid upid = {};
+	struct upid *upid;
 
 	if (!pid || BPF_CORE_READ(pid, level) < level)
 		return 0;
-	bpf_probe_read_kernel(&upid, sizeof(upid),
-			      (void *)pid + bpf_core_field_offset(struct pid, numbers) +
-				      level * sizeof(upid));
-	if (!upid.ns || BPF_CORE_READ(upid.ns, ns.inum) != config.pid_namespace_inode)
+	upid = (void *)pid + bpf_core_field_offset(struct pid, numbers) +
+	       level * bpf_core_type_size(struct upid);
+	if (BPF_CORE_READ(upid, ns, ns.inum) != config.pid_namespace_inode)
 		return 0;
-	return upid.nr;
+	return BPF_CORE_READ(upid, nr);
 }
 
 static __always_inline __u32 task_process_number(struct task_struct *task)

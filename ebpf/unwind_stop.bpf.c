@@ -1,8 +1,35 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "ebpf/maps.bpf.h"
+/*
+ * unwind_stop
+ * enter: tail call to UNWINDER_STOP from every other program of a sample
+ * leave: by return: the sample is over
+ * reads: the state; the top of the stack, for a first sample
+ * bound: FIRST_STACK_MAX_BYTES
+ */
+#include "ebpf/dispatch.bpf.h"
+#include "ebpf/first_sample.bpf.h"
+#include "ebpf/process_notices.bpf.h"
+
+static __always_inline void tell_unknown_address(const struct walk_state *state)
+{
+	struct process_stamp stamp = state->record.stamp;
+
+	send_notice_once((struct task_struct *)bpf_get_current_task(), NOTICE_UNKNOWN_ADDRESS,
+			 state->record.pid, &stamp, state->unknown_address);
+}
 
 SEC("perf_event")
 int unwind_stop(void *ctx)
 {
+	struct walk_state *state = clock_state_get();
+
+	if (!state)
+		return 0;
+	if (state->record.type == RECORD_FIRST)
+		add_stack_copy(state);
+	finish_record(state);
+	send_record(state);
+	if (state->unknown_address)
+		tell_unknown_address(state);
 	return 0;
 }

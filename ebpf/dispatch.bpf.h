@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/**
+ * Between the programs: the state they hand on, and the tail calls by which they do. The kernel
+ * allows 32 tail calls for a sample (33 on some architectures); unwinders keep one back for
+ * UNWINDER_STOP. A call that does not happen is counted, and what there is of the sample is sent
+ * from where it stands.
+ */
+#ifndef EBPF_DISPATCH_BPF_H
+#define EBPF_DISPATCH_BPF_H
+
+#include "ebpf/maps.bpf.h"
+#include "ebpf/send.bpf.h"
+#include "ebpf/state.bpf.h"
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct walk_state);
+} clock_state SEC(".maps");
+
+static __always_inline struct walk_state *clock_state_get(void)
+{
+	__u32 key = 0;
+
+	return bpf_map_lookup_elem(&clock_state, &key);
+}
+
+/* Returns only if the call did not happen. */
+static __always_inline void enter_unwinder(void *ctx, __u32 unwinder)
+{
+	bpf_tail_call(ctx, &unwinders, unwinder);
+	count(COUNTER_TAIL_CALL_FAILED);
+}
+
+/** To unwind_stop; a walk that neither reached its end nor failed was cut. */
+static __always_inline void leave_walk(void *ctx, struct walk_state *state)
+{
+	if (!state->at_end && !state->error)
+		state->error = UNWIND_TRUNCATED;
+	enter_unwinder(ctx, UNWINDER_STOP);
+	finish_record(state);
+	send_record(state);
+}
+
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/**
+ * The first sample of a process that user space has not told of yet: it takes its registers and the
+ * top of its stack along, to be unwound in user space (abi/sample.h).
+ */
+#ifndef EBPF_FIRST_SAMPLE_BPF_H
+#define EBPF_FIRST_SAMPLE_BPF_H
+
+#include "ebpf/maps.bpf.h"
+#include "ebpf/state.bpf.h"
+
+enum {
+	STACK_CHUNK_BYTES = 256,
+	STACK_CHUNK_MIN_BYTES = 8,
+	/* Whole chunks, and what is tried on the way down to the smallest part of one. */
+	STACK_READS_MAX = FIRST_STACK_MAX_BYTES / STACK_CHUNK_BYTES + 10,
+};
+
+/** Adds the registers to the record, whose kernel frames are there already. */
+static __always_inline void begin_first_sample(struct walk_state *state)
+{
+	for (int i = 0; i < REGISTER_COUNT_MAX; i++)
+		state->first.registers[i] = i < REGISTER_COUNT ? state->registers[i] : 0;
+	state->first.stack_bytes = 0;
+	state->first.reserved = 0;
+	state->record_bytes = __builtin_offsetof(struct first_sample, stack);
+	count(COUNTER_FIRST);
+}
+
+/**
+ * Adds the stack from state->sp on, as far as it can be read. Reads go by the BPF stack (see
+ * safe_reads.bpf.h), in chunks that become smaller once one fails: the end of a stack is rarely
+ * that of a chunk. Both counts live in the state, where the verifier does not know their values:
+ * it would follow every combination.
+ */
+static __always_inline void add_stack_copy(struct walk_state *state)
+{
+	__u64 chunk[STACK_CHUNK_BYTES / 8];
+
+	state->chunk_bytes = STACK_CHUNK_BYTES;
+	for (int i = 0; i < STACK_READS_MAX; i++) {
+		__u32 copied = state->first.stack_bytes, chunk_bytes = state->chunk_bytes;
+		__u64 *destination = (__u64 *)state->first.stack + copied / 8;
+
+		if (copied > FIRST_STACK_MAX_BYTES - STACK_CHUNK_BYTES)
+			break;
+		if (chunk_bytes < STACK_CHUNK_MIN_BYTES || chunk_bytes > STACK_CHUNK_BYTES)
+			break;
+		if (bpf_probe_read_user(chunk, chunk_bytes, (const void *)(state->sp + copied))) {
+			state->chunk_bytes = chunk_bytes / 2;
+			continue;
+		}
+		/* What is not read is overwritten by the next chunk, or cut off. */
+		__builtin_memcpy(destination, chunk, sizeof(chunk));
+		state->first.stack_bytes = copied + chunk_bytes;
+	}
+	state->record_bytes =
+		__builtin_offsetof(struct first_sample, stack) + state->first.stack_bytes;
+}
+
+#endif

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/**
+ * native_step(): from one native frame to its caller, by stack deltas. Inlined into every unwinder
+ * program, so that native frames between interpreted ones cost no tail call; the same source runs
+ * in user space over emulated helpers (ebpf/host).
+ *
+ * It trusts the tables that user space wrote as far as memory safety needs no trust (the verifier
+ * sees to that), and nothing that it reads from the process: each step goes up the stack, or
+ * through a signal frame, or ends the walk.
+ */
+#ifndef EBPF_NATIVE_STEP_BPF_H
+#define EBPF_NATIVE_STEP_BPF_H
+
+#include "ebpf/architecture.bpf.h"
+#include "ebpf/process_mappings.bpf.h"
+#include "ebpf/safe_reads.bpf.h"
+#include "ebpf/state.bpf.h"
+#include "ebpf/uprobes.bpf.h"
+
+enum {
+	/** Steps of a search among the rows of one page, of which there are UNWIND_PAGE_BYTES. */
+	ROW_SEARCH_STEPS = UNWIND_PAGE_SHIFT + 1,
+};
+
+/*
+ * The row of the address @offset bytes into the text of @mapping: the last one of its page at or
+ * below it, else the last one before the page.
+ */
+static __always_inline enum unwind_error find_row(const struct cached_mapping *mapping,
+						  __u64 offset, __u32 *row)
+{
+	__u32 page = offset >> UNWIND_PAGE_SHIFT, in_page = offset & (UNWIND_PAGE_BYTES - 1);
+	__u32 low, high, value, index = mapping->page_index_cell + (page >> 2);
+	const struct cell *cell = cell_at(index);
+	bool found = false;
+
+	if (!cell)
+		return UNWIND_BAD_TABLE;
+	low = ((const __u32 *)cell)[page & 3];
+	page++;
+	if ((page & 3) == 0) {
+		cell = cell_at(index + 1);
+		if (!cell)
+			return UNWIND_BAD_TABLE;
+	}
+	high = ((const __u32 *)cell)[page & 3];
+	if (high > mapping->row_count || low > high)
+		return UNWIND_BAD_TABLE;
+	index = low;
+	for (int i = 0; i < ROW_SEARCH_STEPS && low < high; i++) {
+		__u32 middle = (low + high) / 2;
+
+		if (table_entry(mapping->row_cell, middle, &value))
+			return UNWIND_BAD_TABLE;
+		if ((value & (UNWIND_PAGE_BYTES - 1)) <= in_page) {
+			*row = value;
+			found = true;
+			low = middle + 1;
+		} else {
+			high = middle;
+		}
+	}
+	if (found)
+		return UNWIND_OK;
+	if (index == 0)
+		return UNWIND_NO_INFO;
+	return table_entry(mapping->row_cell, index - 1, row);
+}
+
+/* Makes state->rule the rule of @address, which lies in @mapping. */
+static __always_inline enum unwind_error find_rule(struct walk_state *state,
+						   const struct cached_mapping *mapping,
+						   __u64 address)
+{
+	__u64 offset = address - mapping->text_start;
+	const struct cell *cell;
+	enum unwind_error error;
+	__u32 row, rule;
+
+	if (offset >> UNWIND_PAGE_SHIFT >= mapping->page_count)
+		return mapping->error;
+	error = find_row(mapping, offset, &row);
+	if (error)
+		return error;
+	rule = row >> UNWIND_ROW_RULE_SHIFT;
+	if (rule >= mapping->rule_count)
+		return UNWIND_BAD_TABLE;
+	cell = cell_at(mapping->rule_cell + rule);
+	if (!cell)
+		return UNWIND_BAD_TABLE;
+	*(struct cell *)&state->rule = *cell;
+	state->rule_address = address;
+	return UNWIND_OK;
+}
+
+/* The value of DWARF register @number in this frame. */
+static __always_inline enum unwind_error known_register(struct walk_state *state, __u32 number,
+							__u64 *value)
+{
+	if (!state->registers_known || number >= REGISTER_COUNT_MAX)
+		return UNWIND_REGISTER_UNKNOWN;
+	*value = state->registers[number];
+	return UNWIND_OK;
+}
+
+/* The canonical frame address of this frame, which is the caller's sp. */
+static __always_inline enum unwind_error frame_cfa(struct walk_state *state,
+						   const struct unwind_rule *rule, __u64 *cfa)
+{
+	enum unwind_error error;
+	__u64 base;
+
+	switch (rule->cfa) {
+	case CFA_SP:
+	case CFA_DEREF_SP:
+	case CFA_PLT:
+		base = state->sp;
+		break;
+	case CFA_FP:
+	case CFA_DEREF_FP:
+		if (!state->fp_known)
+			return UNWIND_REGISTER_UNKNOWN;
+		base = state->fp;
+		break;
+	case CFA_REGISTER:
+	case CFA_DEREF_REGISTER:
+		error = known_register(state, rule->cfa_register, &base);
+		if (error)
+			return error;
+		break;
+	case CFA_NONE:
+		return UNWIND_NO_INFO;
+	default:
+		return UNWIND_UNSUPPORTED_RULE;
+	}
+	base += rule->cfa_offset;
+	if (rule->cfa == CFA_PLT && (state->pc & 15) >= (__u32)rule->cfa_addend)
+		base += 8;
+	if (rule->cfa >= CFA_DEREF_SP && rule->cfa <= CFA_DEREF_REGISTER) {
+		error = read_word(base, &base);
+		if (error)
+			return error;
+		base += rule->cfa_addend;
+	}
+	*cfa = base;
+	return UNWIND_OK;
+}
+
+/* To the caller, whose sp is @cfa. */
+static __always_inline enum unwind_error restore_caller(struct walk_state *state,
+							const struct unwind_rule *rule, __u64 cfa)
+{
+	enum unwind_error error;
+	__u64 return_address, fp = state->fp;
+	__u32 fp_known = state->fp_known;
+
+	if (rule->ra == SAVED_AT_CFA && rule->fp == SAVED_AT_CFA &&
+	    rule->ra_offset == rule->fp_offset + 8) {
+		error = read_word_pair(cfa + rule->fp_offset, &fp, &return_address);
+		if (error)
+			return error;
+		fp_known = 1;
+	} else {
+		switch (rule->ra) {
+		case SAVED_AT_CFA:
+			error = read_word(cfa + rule->ra_offset, &return_address);
+			break;
+		case SAVED_AT_FP:
+			error = state->fp_known ?
+					read_word(state->fp + rule->ra_offset, &return_address) :
+					UNWIND_REGISTER_UNKNOWN;
+			break;
+		case SAVED_SAME:
+			error = known_register(state, LINK_REGISTER, &return_address);
+			break;
+		default:
+			error = UNWIND_UNSUPPORTED_RULE;
+		}
+		if (error)
+			return error;
+		switch (rule->fp) {
+		case SAVED_SAME:
+			break;
+		case SAVED_AT_CFA:
+			error = read_word(cfa + rule->fp_offset, &fp);
+			fp_known = 1;
+			break;
+		case SAVED_AT_FP:
+			error = state->fp_known ? read_word(state->fp + rule->fp_offset, &fp) :
+						  UNWIND_REGISTER_UNKNOWN;
+			break;
+		default:
+			fp_known = 0;
+		}
+		if (error)
+			return error;
+	}
+	/* A leaf with its return address in the link register may have no frame at all. */
+	if (cfa < state->sp || (cfa == state->sp && rule->ra != SAVED_SAME))
+		return UNWIND_NO_PROGRESS;
+	state->pc = code_address(return_address);
+	state->sp = cfa;
+	state->fp = fp;
+	state->fp_known = fp_known;
+	state->is_return_address = 1;
+	state->registers_known = 0;
+	return UNWIND_OK;
+}
+
+/* Out of a signal trampoline: the kernel saved all registers on the stack. */
+static __always_inline enum unwind_error restore_interrupted(struct walk_state *state)
+{
+	enum unwind_error error = read_signal_frame(state->sp, state->registers);
+
+	if (error)
+		return error;
+	state->pc = state->registers[PC_REGISTER];
+	state->sp = state->registers[SP_REGISTER];
+	state->fp = state->registers[FP_REGISTER];
+	state->fp_known = 1;
+	state->registers_known = 1;
+	state->is_return_address = 0;
+	return UNWIND_OK;
+}
+
+/*
+ * A leaf where nothing is mapped for good: a call through a null pointer, or the vsyscall page, of
+ * which the kernel emulates the calls. Both have just been called and have no frame yet.
+ */
+static __always_inline bool is_unmapped_call(const struct walk_state *state)
+{
+	return !state->is_return_address && (state->pc == 0 || is_vsyscall(state->pc));
+}
+
+static __always_inline enum unwind_error step_unmapped_call(struct walk_state *state)
+{
+	enum unwind_error error;
+
+	error = push_frame(state, frame_word(FRAME_NATIVE, 0, state->pc), EXECUTABLE_ID_UNMAPPED);
+	if (error)
+		return error;
+	return restore_caller(state, &rule_at_call, state->sp + RETURN_ADDRESS_BYTES);
+}
+
+/**
+ * Appends the frame of state->pc, and goes to its caller: state then is the caller's, or
+ * state->at_end is set. On errors the walk has to end; the frame is there if its file is known.
+ */
+static __always_inline enum unwind_error native_step(struct walk_state *state)
+{
+	__u64 address = state->pc - state->is_return_address, cfa;
+	struct cached_mapping *mapping;
+	enum unwind_error error;
+
+	error = find_mapping(state, address);
+	mapping = &state->mappings[state->last_mapping % MAPPING_CACHE_COUNT];
+	if (error || mapping->executable_id == EXECUTABLE_ID_UPROBES) {
+		if (see_through_uprobe(state))
+			return UNWIND_OK;
+		if (error && is_unmapped_call(state))
+			return step_unmapped_call(state);
+		if (error == UNWIND_NO_MAPPING)
+			state->unknown_address = address;
+		if (error)
+			return error;
+	}
+	error = push_frame(state,
+			   frame_word(FRAME_NATIVE,
+				      state->is_return_address ? FRAME_RETURN_ADDRESS : 0,
+				      state->pc - mapping->bias),
+			   mapping->executable_id);
+	if (error)
+		return error;
+	if (address != state->rule_address) {
+		error = find_rule(state, mapping, address);
+		if (error == UNWIND_NO_INFO && is_signal_return(state->pc))
+			return restore_interrupted(state);
+		if (error)
+			return error;
+	}
+	if (state->rule.cfa == CFA_END) {
+		state->at_end = 1;
+		return UNWIND_OK;
+	}
+	if (state->rule.cfa == CFA_SIGNAL)
+		return restore_interrupted(state);
+	error = frame_cfa(state, &state->rule, &cfa);
+	if (error)
+		return error;
+	return restore_caller(state, &state->rule, cfa);
+}
+
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/** The end of a walk: the record is completed, counted and put on the ring `samples`. */
+#ifndef EBPF_SEND_BPF_H
+#define EBPF_SEND_BPF_H
+
+#include "ebpf/maps.bpf.h"
+#include "ebpf/state.bpf.h"
+
+enum {
+	/** The ring wakes user space when it is fuller than one part in this many. */
+	WAKE_UP_FRACTION = 4,
+};
+
+/** Adds the end of the walk to the record. */
+static __always_inline void finish_record(struct walk_state *state)
+{
+	struct trace_record *record = &state->record;
+	__u32 user_words = record->word_count - record->kernel_word_count;
+
+	if (record->type == RECORD_FIRST)
+		return;
+	count_more(COUNTER_USER_FRAMES, user_words / 2);
+	if (state->error) {
+		count(COUNTER_ERRORS + state->error);
+		push_error(state, state->error);
+	} else if (!(record->flags & RECORD_KERNEL_THREAD)) {
+		count(COUNTER_REACHED_END);
+		record->flags |= RECORD_REACHED_END;
+	}
+	state->record_bytes = sizeof(*record) + record->word_count * sizeof(__u64);
+}
+
+/*
+ * User space empties the ring at its own pace, several times a second; waking it for every sample
+ * would cost more than the sample. It is woken when the ring fills faster than that.
+ */
+static __always_inline __u64 ring_flags(void)
+{
+	__u64 size = bpf_ringbuf_query(&samples, BPF_RB_RING_SIZE);
+	__u64 used = bpf_ringbuf_query(&samples, BPF_RB_AVAIL_DATA);
+
+	return used > size / WAKE_UP_FRACTION ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP;
+}
+
+static __always_inline void send_record(struct walk_state *state)
+{
+	__u32 bytes = state->record_bytes;
+
+	if (bytes > sizeof(struct first_sample))
+		return;
+	if (bpf_ringbuf_output(&samples, &state->record, bytes, ring_flags()))
+		count(COUNTER_LOST_RING_FULL);
+	else
+		count(COUNTER_SAMPLES);
+}
+
+_Static_assert(sizeof(struct first_sample) >= (RECORD_HEADER_WORDS + TRACE_MAX_WORDS) * 8,
+	       "the longest record is a first sample");
+
+#endif

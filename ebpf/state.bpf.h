@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/**
+ * The state of one walk, from sample_entry through the unwinders to unwind_stop. Each program
+ * family has one per CPU, and a CPU runs one family's programs at most once at a time, so nothing
+ * here is shared. It begins with everything set for this sample (state_begin()): no walk sees what
+ * an earlier one left.
+ */
+#ifndef EBPF_STATE_BPF_H
+#define EBPF_STATE_BPF_H
+
+#include "ebpf/abi/sample.h"
+#include "ebpf/abi/slab.h"
+#include "ebpf/helpers.bpf.h"
+
+enum {
+	/** Mappings kept during a walk; a power of two. */
+	MAPPING_CACHE_COUNT = 8,
+	RECORD_HEADER_WORDS = sizeof(struct trace_record) / 8,
+	FIRST_HEADER_WORDS = __builtin_offsetof(struct first_sample, kernel_words) / 8,
+};
+
+/** A mapping of the process, with what steps need of its executable. */
+struct cached_mapping {
+	__u64 start;
+	/** 0 in an entry that is not used. */
+	__u64 size_bytes;
+	__u64 bias;
+	__u64 executable_id;
+	/** Where the first page of text is in the process. */
+	__u64 text_start;
+	/** 0 if the executable has no rows, or none that are loaded. */
+	__u32 page_count;
+	__u32 page_index_cell;
+	__u32 row_cell;
+	__u32 row_count;
+	__u32 rule_cell;
+	__u32 rule_count;
+	/** Of a step from outside the pages (enum unwind_error). */
+	__u32 error;
+	__u32 reserved;
+};
+
+struct walk_state {
+	/** Registers of the frame that the next step leaves. */
+	__u64 pc;
+	__u64 sp;
+	__u64 fp;
+	/** All of them by DWARF number; valid if registers_known. */
+	__u64 registers[REGISTER_COUNT_MAX];
+	/** 1 if pc is a return address, so that pc - 1 is looked up. */
+	__u32 is_return_address;
+	/** In the leaf and behind a signal frame. */
+	__u32 registers_known;
+	__u32 fp_known;
+
+	/** The thread's entry was reached. */
+	__u32 at_end;
+	/** Why the walk ended before (enum unwind_error). */
+	__u32 error;
+	/** Runs of a chain of tail calls, to bound it. */
+	__u32 run_count;
+
+	/** The process's mapping table (abi/process.h). */
+	__u32 mapping_cell;
+	__u32 mapping_count;
+	/** An address that it does not have, 0 if there was none: user space will be told. */
+	__u64 unknown_address;
+
+	/** Index of the mapping that was used last, and of the one to go next. */
+	__u32 last_mapping;
+	__u32 next_mapping;
+	struct cached_mapping mappings[MAPPING_CACHE_COUNT];
+	/** The rule that was used last, and the address for which it was found. */
+	__u64 rule_address;
+	struct unwind_rule rule;
+
+	/** Kernel addresses: the task's struct uprobe_task (0: no uprobes), and the innermost
+	 *  struct return_instance that the walk has not passed yet. */
+	__u64 uprobe_task;
+	__u64 return_instance;
+
+	/** What bpf_get_stack() wrote. */
+	__u64 kernel_stack[KERNEL_FRAMES_MAX];
+	/** Says how many bytes of the record are to be sent. */
+	__u32 record_bytes;
+	/** Of the next read of the stack for a first sample. */
+	__u32 chunk_bytes;
+	/** What goes on the ring. */
+	union {
+		struct trace_record record;
+		struct first_sample first;
+		__u64 record_words[RECORD_HEADER_WORDS + TRACE_MAX_WORDS];
+	};
+};
+
+_Static_assert(sizeof(struct walk_state) <= 32768, "a value of a per-CPU array has 32 KiB at most");
+
+/** Forgets the last sample. The registers and the record are the caller's to set. */
+static __always_inline void state_begin(struct walk_state *state)
+{
+	state->at_end = 0;
+	state->error = UNWIND_OK;
+	state->run_count = 0;
+	state->mapping_cell = 0;
+	state->mapping_count = 0;
+	state->unknown_address = 0;
+	state->last_mapping = 0;
+	state->next_mapping = 0;
+	for (int i = 0; i < MAPPING_CACHE_COUNT; i++)
+		state->mappings[i].size_bytes = 0;
+	/* No address of user space. */
+	state->rule_address = ~0ULL;
+	state->uprobe_task = 0;
+	state->return_instance = 0;
+}
+
+/**
+ * Appends a native frame. UNWIND_TRUNCATED without room; room for an error frame always stays.
+ */
+static __always_inline enum unwind_error push_frame(struct walk_state *state, __u64 word,
+						    __u64 executable_id)
+{
+	__u32 index = state->record.word_count;
+
+	if (index > TRACE_MAX_WORDS - 3)
+		return UNWIND_TRUNCATED;
+	state->record_words[RECORD_HEADER_WORDS + index] = word;
+	state->record_words[RECORD_HEADER_WORDS + index + 1] = executable_id;
+	state->record.word_count = index + 2;
+	return UNWIND_OK;
+}
+
+/** Ends the frames with an error frame. */
+static __always_inline void push_error(struct walk_state *state, enum unwind_error error)
+{
+	__u32 index = state->record.word_count;
+
+	if (index > TRACE_MAX_WORDS - 1)
+		return;
+	state->record_words[RECORD_HEADER_WORDS + index] =
+		frame_word(FRAME_ERROR, error, state->pc);
+	state->record.word_count = index + 1;
+}
+
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/**
+ * Lookups in the slabs and the executables (abi/slab.h). All are inlined by the verifier: no call
+ * is made. Numbers come from user space's tables; one that is out of range finds nothing.
+ */
+#ifndef EBPF_TABLES_BPF_H
+#define EBPF_TABLES_BPF_H
+
+#include "ebpf/maps.bpf.h"
+
+/** The cell, or NULL if its slab does not exist. */
+static __always_inline const struct cell *cell_at(__u32 number)
+{
+	__u32 slab_index = number >> SLAB_SHIFT;
+	__u32 cell_index = number & (SLAB_CELLS - 1);
+	void *slab = bpf_map_lookup_elem(&slabs, &slab_index);
+
+	if (!slab)
+		return NULL;
+	return bpf_map_lookup_elem(slab, &cell_index);
+}
+
+/** Entry @index of a table of 32-bit entries, four to a cell, that begins at cell @table. */
+static __always_inline enum unwind_error table_entry(__u32 table, __u32 index, __u32 *entry)
+{
+	const struct cell *cell = cell_at(table + (index >> 2));
+
+	if (!cell)
+		return UNWIND_BAD_TABLE;
+	*entry = ((const __u32 *)cell)[index & 3];
+	return UNWIND_OK;
+}
+
+/**
+ * The first cell of the header of @executable_id, and the mark that the executable is in use. 0 if
+ * it is not published.
+ */
+static __always_inline __u32 executable_header_cell(__u64 executable_id)
+{
+	__u32 slot = executable_id & (EXECUTABLE_SLOT_COUNT - 1);
+	struct executable_descriptor *descriptor = bpf_map_lookup_elem(&executables, &slot);
+	__u32 cell;
+	__u64 word;
+
+	if (!descriptor)
+		return 0;
+	/* Once: user space may replace it, and the generation belongs to the cell. */
+	word = *(const volatile __u64 *)&descriptor->word;
+	cell = word & ((1 << DESCRIPTOR_CELL_BITS) - 1);
+	if (!cell || word != descriptor_word(executable_id, cell))
+		return 0;
+	if (!descriptor->used)
+		descriptor->used = 1;
+	return cell;
+}
+
+#endif

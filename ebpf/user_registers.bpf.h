@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/**
+ * The user registers of the current task, wherever it was interrupted: in user mode they are the
+ * program's context; in kernel mode the kernel saved them at the end of the task's kernel stack.
+ */
+#ifndef EBPF_USER_REGISTERS_BPF_H
+#define EBPF_USER_REGISTERS_BPF_H
+
+#include "ebpf/architecture.bpf.h"
+#include "ebpf/kernel_types.bpf.h"
+#include "ebpf/maps.bpf.h"
+#include "ebpf/state.bpf.h"
+
+#ifdef __TARGET_ARCH_x86
+
+enum {
+	/* Words of struct pt_regs. */
+	SAVED_CODE_SEGMENT = 17,
+	SAVED_WORDS = 21,
+	/* Of 64-bit and 32-bit user code (asm/segment.h). */
+	PRIVILEGE_MASK = 3,
+	USER_CODE_32 = 0x23,
+};
+
+/* DWARF number of each register in the order of struct pt_regs; 15 is orig_rax. */
+#define SAVED_REGISTERS(X)                                                                         \
+	X(0, 15)                                                                                   \
+	X(1, 14)                                                                                   \
+	X(2, 13)                                                                                   \
+	X(3, 12)                                                                                   \
+	X(4, 6)                                                                                    \
+	X(5, 3)                                                                                    \
+	X(6, 11)                                                                                   \
+	X(7, 10)                                                                                   \
+	X(8, 9)                                                                                    \
+	X(9, 8)                                                                                    \
+	X(10, 0)                                                                                   \
+	X(11, 2)                                                                                   \
+	X(12, 1)                                                                                   \
+	X(13, 4)                                                                                   \
+	X(14, 5)                                                                                   \
+	X(16, 16)                                                                                  \
+	X(19, 7)
+
+static __always_inline bool is_user_mode(__u64 code_segment)
+{
+	return (code_segment & PRIVILEGE_MASK) == PRIVILEGE_MASK;
+}
+
+static __always_inline bool is_32bit_mode(__u64 code_segment)
+{
+	return (code_segment & 0xffff) == USER_CODE_32;
+}
+
+enum { MODE_WORD = SAVED_CODE_SEGMENT };
+
+#else /* __TARGET_ARCH_arm64 */
+
+enum {
+	/* Words of struct user_pt_regs: x0 to x30, sp, pc, pstate. */
+	MODE_WORD = 33,
+	SAVED_WORDS = 34,
+	/* Bits of pstate (asm/ptrace.h): exception level 0, 32-bit. */
+	EXCEPTION_LEVEL_MASK = 0xf,
+	MODE_32BIT = 0x10,
+};
+
+#define SAVED_REGISTERS(X)                                                                         \
+	X(0, 0) X(1, 1) X(2, 2) X(3, 3) X(4, 4) X(5, 5) X(6, 6) X(7, 7) X(8, 8) X(9, 9) X(10, 10)  \
+	X(11, 11) X(12, 12) X(13, 13) X(14, 14) X(15, 15) X(16, 16) X(17, 17) X(18, 18) X(19, 19)  \
+	X(20, 20) X(21, 21) X(22, 22) X(23, 23) X(24, 24) X(25, 25) X(26, 26) X(27, 27) X(28, 28)  \
+	X(29, 29) X(30, 30) X(31, 31) X(32, 32)
+
+static __always_inline bool is_user_mode(__u64 pstate)
+{
+	return (pstate & EXCEPTION_LEVEL_MASK) == 0;
+}
+
+static __always_inline bool is_32bit_mode(__u64 pstate)
+{
+	return pstate & MODE_32BIT;
+}
+
+#endif
+
+/*
+ * The context of a perf event program begins with the interrupted registers. Volatile: the verifier
+ * allows only whole words at fixed places, and the same instruction must never read both the
+ * context and other memory.
+ */
+static __always_inline __u64 context_word(void *ctx, __u32 word)
+{
+	return ((const volatile __u64 *)ctx)[word];
+}
+
+static __always_inline bool context_in_user_mode(void *ctx)
+{
+	return is_user_mode(context_word(ctx, MODE_WORD));
+}
+
+/* Where the kernel saved the user registers of @task when it entered the kernel. */
+static __always_inline const void *task_saved_registers(struct task_struct *task)
+{
+	__u64 stack_end;
+
+	if (config.have_task_pt_regs)
+		return (const void *)bpf_task_pt_regs(
+			(void *)bpf_get_current_task_btf());
+	stack_end = (__u64)BPF_CORE_READ(task, stack) + config.kernel_stack_bytes -
+		    config.kernel_stack_padding_bytes;
+	return (const void *)(stack_end - bpf_core_type_size(struct pt_regs));
+}
+
+static __always_inline void start_at_registers(struct walk_state *state)
+{
+	state->pc = state->registers[PC_REGISTER];
+	state->sp = state->registers[SP_REGISTER];
+	state->fp = state->registers[FP_REGISTER];
+	state->fp_known = 1;
+	state->registers_known = 1;
+	state->is_return_address = 0;
+}
+
+/** Sets the state to the innermost user frame of @task, the current one. */
+static __always_inline enum unwind_error find_user_registers(void *ctx, struct task_struct *task,
+							     struct walk_state *state)
+{
+	__u64 saved[SAVED_WORDS];
+	__u64 mode;
+
+	if (context_in_user_mode(ctx)) {
+		mode = context_word(ctx, MODE_WORD);
+#define X(word, number) state->registers[number] = context_word(ctx, word);
+		SAVED_REGISTERS(X)
+#undef X
+	} else {
+		if (bpf_probe_read_kernel(saved, sizeof(saved), task_saved_registers(task)))
+			return UNWIND_NO_REGISTERS;
+		mode = saved[MODE_WORD];
+		if (!is_user_mode(mode))
+			return UNWIND_NO_REGISTERS;
+#define X(word, number) state->registers[number] = saved[word];
+		SAVED_REGISTERS(X)
+#undef X
+	}
+	if (is_32bit_mode(mode))
+		return UNWIND_32BIT;
+	start_at_registers(state);
+	return UNWIND_OK;
+}
+
+#endif
