@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Executables by key and by slot. What the files say was checked by those who parse them; here only
+ * numbers are limited: slots and unused records.
+ */
+#include "agent/processes/executable_cache.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/base/clock.h"
+#include "agent/base/error.h"
+#include "agent/base/hash128.h"
+#include "agent/base/metrics.h"
+#include "agent/processes/executable_file.h"
+#include "agent/processes/executable_rows.h"
+#include "ebpf/abi/frame.h"
+
+/*
+ * A file that changed so recently may change again without a new ctime, which has the grain of a
+ * clock tick: it is not shared with who maps it later.
+ */
+#define SETTLED_NS (100 * NS_PER_MS)
+
+int executable_cache_create(const struct executable_cache_config *config,
+			    struct executable_cache **cache)
+{
+	struct executable_cache *new_cache = calloc(1, sizeof(*new_cache));
+
+	if (!new_cache)
+		return fail(-ENOMEM, "no memory for the executables");
+	new_cache->slots = calloc(EXECUTABLE_SLOT_COUNT, sizeof(*new_cache->slots));
+	if (!new_cache->slots) {
+		free(new_cache);
+		return fail(-ENOMEM, "no memory for the executables");
+	}
+	new_cache->config = *config;
+	pthread_mutex_init(&new_cache->lock, NULL);
+	executable_rows_init(new_cache);
+	*cache = new_cache;
+	return 0;
+}
+
+static void executable_free(struct executable *executable)
+{
+	binary_unref(executable->binary);
+	elf_image_deinit(&executable->segments);
+	free(executable);
+}
+
+void executable_cache_destroy(struct executable_cache *cache)
+{
+	if (!cache)
+		return;
+	assert(cache->unused_count == cache->count);
+	while (cache->oldest_unused) {
+		struct executable *executable = cache->oldest_unused;
+
+		cache->oldest_unused = executable->newer_unused;
+		executable_free(executable);
+	}
+	executable_rows_deinit(cache);
+	hash_map_deinit(&cache->by_key);
+	slot_vector_deinit(&cache->free_slots);
+	free(cache->slots);
+	pthread_mutex_destroy(&cache->lock);
+	free(cache);
+}
+
+struct executable *executable_cache_by_id(const struct executable_cache *cache,
+					  uint64_t executable_id)
+{
+	struct executable *executable;
+
+	if (executable_id < EXECUTABLE_ID_FIRST)
+		return NULL;
+	executable = cache->slots[executable_id & (EXECUTABLE_SLOT_COUNT - 1)];
+	return executable && executable->id == executable_id ? executable : NULL;
+}
+
+static void unlink_unused(struct executable_cache *cache, struct executable *executable)
+{
+	if (executable->older_unused)
+		executable->older_unused->newer_unused = executable->newer_unused;
+	else
+		cache->oldest_unused = executable->newer_unused;
+	if (executable->newer_unused)
+		executable->newer_unused->older_unused = executable->older_unused;
+	else
+		cache->newest_unused = executable->older_unused;
+	executable->older_unused = NULL;
+	executable->newer_unused = NULL;
+	cache->unused_count--;
+}
+
+static struct executable *ref_locked(struct executable_cache *cache, struct executable *executable)
+{
+	if (!executable->references++)
+		unlink_unused(cache, executable);
+	return executable;
+}
+
+struct executable *executable_ref(struct executable_cache *cache, struct executable *executable)
+{
+	pthread_mutex_lock(&cache->lock);
+	ref_locked(cache, executable);
+	pthread_mutex_unlock(&cache->lock);
+	return executable;
+}
+
+void executable_unref(struct executable_cache *cache, struct executable *executable)
+{
+	if (!executable)
+		return;
+	pthread_mutex_lock(&cache->lock);
+	if (--executable->references == 0) {
+		executable->older_unused = cache->newest_unused;
+		if (cache->newest_unused)
+			cache->newest_unused->newer_unused = executable;
+		else
+			cache->oldest_unused = executable;
+		cache->newest_unused = executable;
+		cache->unused_count++;
+	}
+	pthread_mutex_unlock(&cache->lock);
+}
+
+int executable_mapping_bias(const struct executable *executable, uint64_t start, uint64_t end,
+			    uint64_t offset, uint64_t *bias)
+{
+	uint64_t address;
+	int err;
+
+	/* A file whose headers are damaged has no addresses but its offsets. */
+	if (!executable->segments.segment_count) {
+		*bias = start - offset;
+		return 0;
+	}
+	err = elf_image_mapping_address(&executable->segments, offset, end - start, &address);
+	if (!err)
+		*bias = start - address;
+	return err;
+}
+
+static struct executable *find_locked(struct executable_cache *cache, const struct file_key *key)
+{
+	uint64_t value;
+
+	if (!hash_map_find_bytes(&cache->by_key, key, sizeof(*key), &value))
+		return NULL;
+	return ref_locked(cache, (void *)(uintptr_t)value);
+}
+
+struct executable *executable_cache_find(struct executable_cache *cache, const struct file_key *key)
+{
+	struct executable *executable;
+
+	pthread_mutex_lock(&cache->lock);
+	executable = find_locked(cache, key);
+	pthread_mutex_unlock(&cache->lock);
+	return executable;
+}
+
+/* Gives the slot and the id; -ENOSPC when all slots are in use. */
+static int take_slot(struct executable_cache *cache, struct executable *executable)
+{
+	uint32_t slot;
+
+	if (cache->free_slots.count)
+		slot = cache->free_slots.items[--cache->free_slots.count];
+	else if (cache->used_slots < EXECUTABLE_SLOT_COUNT)
+		slot = cache->used_slots++;
+	else
+		return fail(-ENOSPC, "more than %d executables", EXECUTABLE_SLOT_COUNT);
+	executable->id = ++cache->last_generation << EXECUTABLE_SLOT_BITS | slot;
+	cache->slots[slot] = executable;
+	return 0;
+}
+
+/*
+ * Puts @executable in place, or finds that another thread was faster: then that one is returned.
+ * NULL if there is no room.
+ */
+static struct executable *insert(struct executable_cache *cache, struct executable *executable,
+				 const struct binary *values)
+{
+	bool is_shared = executable->key.ctime_ns + (int64_t)SETTLED_NS <
+			 (int64_t)clock_realtime_ns();
+	struct executable *present;
+	struct binary with_id;
+
+	pthread_mutex_lock(&cache->lock);
+	present = is_shared ? find_locked(cache, &executable->key) : NULL;
+	if (present)
+		goto unlock;
+	if (is_shared &&
+	    hash_map_set_bytes(&cache->by_key, &executable->key, sizeof(executable->key),
+			       (uintptr_t)executable))
+		goto unlock;
+	executable->is_in_keys = is_shared;
+	if (values) {
+		if (take_slot(cache, executable))
+			goto remove_key;
+		with_id = *values;
+		with_id.executable_id = executable->id;
+		executable->binary = binary_create(&with_id);
+		if (!executable->binary)
+			goto free_slot;
+		executable->is_load_requested = true;
+		cache->loading_count++;
+	}
+	cache->count++;
+	metrics_set(METRIC_EXECUTABLES, cache->count);
+	present = executable;
+	goto unlock;
+
+free_slot:
+	/* The slot number stays lost if there is no memory for the list; it was taken from there. */
+	cache->slots[executable->id & (EXECUTABLE_SLOT_COUNT - 1)] = NULL;
+	slot_vector_push(&cache->free_slots, executable->id & (EXECUTABLE_SLOT_COUNT - 1));
+remove_key:
+	if (is_shared)
+		hash_map_remove_bytes(&cache->by_key, &executable->key, sizeof(executable->key),
+				      NULL);
+unlock:
+	pthread_mutex_unlock(&cache->lock);
+	return present;
+}
+
+int executable_cache_open(struct executable_cache *cache, int fd, const struct file_key *key,
+			  const char *path, bool is_remote, struct executable **executable)
+{
+	struct binary values = { .fd = -1 };
+	struct executable *created, *inserted;
+	int err;
+
+	created = executable_cache_find(cache, key);
+	if (created) {
+		close(fd);
+		*executable = created;
+		return 0;
+	}
+	created = calloc(1, sizeof(*created));
+	if (!created)
+		return fail(-ENOMEM, "no memory for an executable");
+	created->key = *key;
+	created->references = 1;
+	created->is_remote = is_remote;
+	err = executable_file_identify(fd, &values, &created->segments);
+	if (err == -EBADMSG || err == -E2BIG) {
+		executable_log_damaged(path, err);
+		values = (struct binary){ .fd = -1 };
+	} else if (err && err != -EOPNOTSUPP) {
+		free(created);
+		return err;
+	}
+	if (err == -EOPNOTSUPP) {
+		created->id = EXECUTABLE_ID_ANONYMOUS;
+		created->state = EXECUTABLE_UNLOADED;
+		created->retry_ns = UINT64_MAX;
+		inserted = insert(cache, created, NULL);
+	} else {
+		values.fd = fd;
+		values.path = (char *)path;
+		inserted = insert(cache, created, &values);
+	}
+	if (inserted != created)
+		executable_free(created);
+	if (!inserted)
+		return fail(-ENOSPC, "no room for another executable");
+	/* The descriptor is the binary's, if a binary was made of it. */
+	if (inserted != created || !created->binary)
+		close(fd);
+	else
+		cache->config.request_load(cache->config.context, created->id, is_remote);
+	*executable = inserted;
+	return 0;
+}
+
+int executable_cache_open_image(struct executable_cache *cache, const void *bytes, size_t size,
+				const char *path, struct executable **executable)
+{
+	struct hash128 hash = hash128_bytes(bytes, size);
+	/* No file has this device, so images and files never meet. */
+	const struct file_key key = {
+		.device = UINT64_MAX,
+		.inode = hash.high,
+		.size = size,
+		.mtime_ns = (int64_t)hash.low,
+	};
+	struct executable *found = executable_cache_find(cache, &key);
+	int fd, err;
+
+	if (found) {
+		*executable = found;
+		return 0;
+	}
+	err = executable_file_from_memory(path, bytes, size, &fd);
+	if (err)
+		return err;
+	err = executable_cache_open(cache, fd, &key, path, false, executable);
+	if (err)
+		close(fd);
+	return err;
+}
+
+struct binary *executable_cache_binary(struct executable_cache *cache, uint64_t executable_id)
+{
+	struct executable *executable;
+	struct binary *binary = NULL;
+
+	pthread_mutex_lock(&cache->lock);
+	executable = executable_cache_by_id(cache, executable_id);
+	if (executable)
+		binary = binary_ref(executable->binary);
+	pthread_mutex_unlock(&cache->lock);
+	return binary;
+}
+
+static void remove_record(struct executable_cache *cache, struct executable *executable)
+{
+	uint32_t slot = executable->id & (EXECUTABLE_SLOT_COUNT - 1);
+
+	unlink_unused(cache, executable);
+	if (executable->is_in_keys)
+		hash_map_remove_bytes(&cache->by_key, &executable->key, sizeof(executable->key),
+				      NULL);
+	if (executable->id >= EXECUTABLE_ID_FIRST) {
+		executable_rows_forget(cache, executable);
+		cache->slots[slot] = NULL;
+		/* Without memory the slot is not used again: one of 65,536. */
+		slot_vector_push(&cache->free_slots, slot);
+	}
+	cache->count--;
+	metrics_set(METRIC_EXECUTABLES, cache->count);
+	executable_free(executable);
+}
+
+void executable_cache_trim(struct executable_cache *cache, uint32_t max_unused)
+{
+	pthread_mutex_lock(&cache->lock);
+	while (cache->unused_count > max_unused)
+		remove_record(cache, cache->oldest_unused);
+	pthread_mutex_unlock(&cache->lock);
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * The executables: every file that some process has mapped to run, once per state of the file (its
+ * key: device, inode, size, mtime, ctime), with the id under which the kernel side knows it and the
+ * binary by which outputs name its frames. Their unwind rows are the business of executable_rows.h.
+ *
+ * A record lives as long as a process maps the file and a while longer (EXECUTABLE_MAX_UNUSED of
+ * those are kept). Ids are never used again, so a frame can never get the name of another file.
+ *
+ * The lock is held for look-ups and lists only, never over I/O, parsing or anything that waits.
+ * Functions say which thread may call them.
+ */
+#ifndef AGENT_PROCESSES_EXECUTABLE_CACHE_H
+#define AGENT_PROCESSES_EXECUTABLE_CACHE_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "agent/base/binary.h"
+#include "agent/base/hash_map.h"
+#include "agent/base/lru_cache.h"
+#include "agent/base/map_writer.h"
+#include "agent/base/stack_deltas.h"
+#include "agent/base/vector.h"
+#include "agent/host/elf_image.h"
+#include "agent/host/mapped_file.h"
+
+struct delta_cache;
+
+enum {
+	/** Records that no process maps any more, kept with their descriptors open. */
+	EXECUTABLE_MAX_UNUSED = 1024,
+};
+
+struct executable_cache_config {
+	/** Borrowed; called by the sync thread alone. */
+	struct map_writer *writer;
+	/** Borrowed; may be NULL. */
+	struct delta_cache *delta_cache;
+	/** Keep rows in memory after they were published (executable_rows_borrow()). */
+	bool keep_rows;
+	/** Asks for a call of executable_rows_load() by a load thread. Called without the lock. */
+	void (*request_load)(void *context, uint64_t executable_id, bool is_remote);
+	/** Says that executable_rows_publish() has something to do. Any thread. */
+	void (*loaded)(void *context);
+	void *context;
+};
+
+/** What a load thread made of a file: rows or an error. */
+struct loaded_rows {
+	uint64_t executable_id;
+	int err;
+	struct stack_deltas deltas;
+};
+
+VECTOR_DEFINE(loaded_vector, struct loaded_rows)
+VECTOR_DEFINE(slot_vector, uint32_t)
+
+enum executable_state {
+	/** Rows are on their way. */
+	EXECUTABLE_LOADING,
+	EXECUTABLE_PUBLISHED,
+	/** No rows in the maps: evicted, or no room, or an error that may pass. */
+	EXECUTABLE_UNLOADED,
+};
+
+/** One state of a file. Fields above the line never change, the others do under the lock. */
+struct executable {
+	/** EXECUTABLE_ID_ANONYMOUS for what is no ELF file; then there is no binary. */
+	uint64_t id;
+	struct file_key key;
+	struct binary *binary;
+	/** Program headers only; none if the file's headers are damaged. */
+	struct elf_image segments;
+	bool is_remote;
+	bool is_in_keys;
+
+	/* --- */
+	enum executable_state state;
+	bool is_load_requested;
+	uint32_t references;
+	/** Of the rows in the maps. */
+	uint64_t map_bytes;
+	uint64_t last_used_ns;
+	/** Not to be loaded again before. */
+	uint64_t retry_ns;
+	/** While references is 0: neighbours by the time at which that came about. */
+	struct executable *older_unused;
+	struct executable *newer_unused;
+};
+
+struct executable_cache {
+	struct executable_cache_config config;
+	pthread_mutex_t lock;
+	struct hash_map by_key;
+	/** EXECUTABLE_SLOT_COUNT pointers. */
+	struct executable **slots;
+	struct slot_vector free_slots;
+	uint32_t used_slots;
+	uint64_t last_generation;
+	uint32_t count;
+	struct executable *oldest_unused;
+	struct executable *newest_unused;
+	uint32_t unused_count;
+	/** executable_rows: rows on their way, rows to be published, rows kept in memory. */
+	uint32_t loading_count;
+	struct loaded_vector loaded;
+	struct lru_cache kept;
+};
+
+int executable_cache_create(const struct executable_cache_config *config,
+			    struct executable_cache **cache);
+/** All references must have been given back. Retires nothing: the maps go with their writer. */
+void executable_cache_destroy(struct executable_cache *cache);
+
+/** Any thread. The executable with this key, with a new reference; NULL if there is none. */
+struct executable *executable_cache_find(struct executable_cache *cache,
+					 const struct file_key *key);
+
+/**
+ * Any thread, but files on remote file systems by load_remote only: reads headers. The executable
+ * of the open file @fd, found or made, with a new reference; takes @fd over if it succeeds. What is
+ * no ELF file of ours gets EXECUTABLE_ID_ANONYMOUS; a damaged one gets an id and is logged.
+ * -ENOSPC: too many executables; -EIO and the like as the file system says; -ENOMEM.
+ */
+int executable_cache_open(struct executable_cache *cache, int fd, const struct file_key *key,
+			  const char *path, bool is_remote, struct executable **executable);
+
+/** Sync. As above, of an image in memory such as the vDSO, found by its bytes. */
+int executable_cache_open_image(struct executable_cache *cache, const void *bytes, size_t size,
+				const char *path, struct executable **executable);
+
+struct executable *executable_ref(struct executable_cache *cache, struct executable *executable);
+/** Takes NULL. */
+void executable_unref(struct executable_cache *cache, struct executable *executable);
+
+/** The bias of a mapping of the file; -ENOENT if no segment of it is there. */
+int executable_mapping_bias(const struct executable *executable, uint64_t start, uint64_t end,
+			    uint64_t offset, uint64_t *bias);
+
+/** Any thread. The binary with a new reference; NULL for ids that are forgotten. */
+struct binary *executable_cache_binary(struct executable_cache *cache, uint64_t executable_id);
+
+/** The record of an id, NULL if it is forgotten; with the lock held. */
+struct executable *executable_cache_by_id(const struct executable_cache *cache,
+					  uint64_t executable_id);
+
+/** Sync. Forgets records that no process maps until @max_unused are left. */
+void executable_cache_trim(struct executable_cache *cache, uint32_t max_unused);
+
+#endif

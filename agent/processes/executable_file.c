@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reading executable files. All parsing is in agent/host and stackdeltas, which bound what they
+ * read; this puts the pieces together.
+ */
+#include "agent/processes/executable_file.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "agent/base/cleanup.h"
+#include "agent/base/error.h"
+#include "agent/host/file_id.h"
+#include "stackdeltas/delta_cache.h"
+#include "stackdeltas/unwind_input.h"
+
+static int copy_segments(const struct elf_image *image, struct elf_image *segments)
+{
+	struct elf_image copy = { .fd = -1, .type = image->type, .machine = image->machine };
+
+	copy.size = image->size;
+	copy.segments = calloc(image->segment_count + 1, sizeof(*copy.segments));
+	if (!copy.segments)
+		return fail(-ENOMEM, "no memory for the segments of a file");
+	copy.segment_count = image->segment_count;
+	for (uint32_t i = 0; i < image->segment_count; i++)
+		copy.segments[i] = image->segments[i];
+	*segments = copy;
+	return 0;
+}
+
+/* The first executable segment: what profilers call the mapping of the file. */
+static void place_text(const struct elf_image *image, struct binary *binary)
+{
+	for (uint32_t i = 0; i < image->segment_count; i++) {
+		const struct elf_segment *segment = &image->segments[i];
+
+		if (segment->type != PT_LOAD || !(segment->flags & PF_X))
+			continue;
+		binary->memory_start = segment->address;
+		binary->memory_limit = segment->address + segment->memory_bytes;
+		binary->file_offset = segment->offset;
+		return;
+	}
+}
+
+int executable_file_identify(int fd, struct binary *binary, struct elf_image *segments)
+{
+	_cleanup_(elf_image_deinit) struct elf_image image = { .fd = -1 };
+	struct binary found = { .fd = -1 };
+	int err;
+
+	err = elf_image_init_fd(&image, fd);
+	if (err)
+		return err;
+	err = file_id_of_file(fd, &found.file_id);
+	if (err)
+		return err;
+	/* A missing or damaged build id is no reason to do without the file. */
+	if (elf_image_build_id(&image, found.build_id, &found.build_id_bytes))
+		found.build_id_bytes = 0;
+	place_text(&image, &found);
+	err = copy_segments(&image, segments);
+	if (err)
+		return err;
+	*binary = found;
+	return 0;
+}
+
+int executable_file_load(int fd, struct delta_cache *cache, struct stack_deltas *deltas)
+{
+	_cleanup_(elf_image_deinit) struct elf_image image = { .fd = -1 };
+	_cleanup_(unwind_input_deinit) struct unwind_input input = { 0 };
+	int err;
+
+	err = elf_image_init_fd(&image, fd);
+	if (err)
+		return err;
+	err = unwind_input_read(&image, &input);
+	if (err)
+		return err;
+	return delta_cache_get(cache, &input, deltas);
+}
+
+int executable_file_empty_deltas(struct stack_deltas *deltas)
+{
+	struct stack_deltas empty = { .page_count = 1, .row_count = 1, .rule_count = 1 };
+
+	/* One page with one row, whose rule is all zero: CFA_NONE. */
+	empty.page_index = calloc(empty.page_count + 1, sizeof(*empty.page_index));
+	empty.rows = calloc(empty.row_count, sizeof(*empty.rows));
+	empty.rules = calloc(empty.rule_count, sizeof(*empty.rules));
+	if (!empty.page_index || !empty.rows || !empty.rules) {
+		stack_deltas_deinit(&empty);
+		return fail(-ENOMEM, "no memory for an empty table");
+	}
+	empty.page_index[1] = 1;
+	*deltas = empty;
+	return 0;
+}
+
+static int write_all(int fd, const void *bytes, size_t size)
+{
+	const char *at = bytes;
+
+	while (size) {
+		ssize_t written = write(fd, at, size);
+
+		if (written < 0 && errno == EINTR)
+			continue;
+		if (written <= 0)
+			return fail_errno(written ? -errno : -EIO, "writing a copy of an image");
+		at += written;
+		size -= written;
+	}
+	return 0;
+}
+
+int executable_file_from_memory(const char *name, const void *bytes, size_t size, int *fd)
+{
+	_cleanup_(close_fd) int copy = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	int err;
+
+	if (copy < 0)
+		return fail_errno(-errno, "memfd_create for %s", name);
+	err = write_all(copy, bytes, size);
+	if (err)
+		return err;
+	if (fcntl(copy, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL))
+		return fail_errno(-errno, "sealing the copy of %s", name);
+	*fd = take_fd(copy);
+	return 0;
+}

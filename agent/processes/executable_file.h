@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * What the agent reads out of an executable file: who it is (binary), where its segments lie, and
+ * its stack deltas. Files belong to the processes under profile and may change while they are read.
+ */
+#ifndef AGENT_PROCESSES_EXECUTABLE_FILE_H
+#define AGENT_PROCESSES_EXECUTABLE_FILE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/base/binary.h"
+#include "agent/base/stack_deltas.h"
+#include "agent/host/elf_image.h"
+
+struct delta_cache;
+
+/**
+ * Reads the headers of @fd: fills *@binary but for executable_id, fd and path, and *@segments with
+ * the program headers alone (freed by elf_image_deinit()). -EOPNOTSUPP for what is no ELF file of
+ * this kind of machine, -EBADMSG for a damaged one, others as the file system says.
+ */
+int executable_file_identify(int fd, struct binary *binary, struct elf_image *segments);
+
+/**
+ * The deltas of @fd, out of @cache (may be NULL) if they are there. The caller deinits them.
+ * -ENOENT: the file has no unwind tables; -EBADMSG, -E2BIG, -ENOMEM, or as the file system says.
+ */
+int executable_file_load(int fd, struct delta_cache *cache, struct stack_deltas *deltas);
+
+/** Deltas that say nothing about any address, for files without usable tables. 0 or -ENOMEM. */
+int executable_file_empty_deltas(struct stack_deltas *deltas);
+
+/**
+ * A sealed copy of @bytes as a file in memory: the caller owns *@fd. For images that have no file,
+ * such as the vDSO.
+ */
+int executable_file_from_memory(const char *name, const void *bytes, size_t size, int *fd);
+
+#endif

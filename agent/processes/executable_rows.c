@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Loading, publishing, evicting and keeping unwind rows. What the files say was checked by those
+ * who parse them.
+ */
+#include "agent/processes/executable_rows.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/base/clock.h"
+#include "agent/base/error.h"
+#include "agent/base/log.h"
+#include "agent/base/metrics.h"
+#include "agent/processes/executable_file.h"
+#include "ebpf/abi/frame.h"
+
+enum {
+	/** Rows kept in memory for the walks of first samples, if that is wanted at all. */
+	KEPT_MAX_BYTES = 16 << 20,
+	KEPT_MAX_COUNT = 4096,
+};
+
+/** Rows that could not be made for want of memory or the like are tried again after this. */
+#define RETRY_NS (10 * NS_PER_SECOND)
+
+/* One reference is the cache's, the others those of walks; under the cache's lock. */
+struct kept_rows {
+	uint32_t references;
+	struct stack_deltas deltas;
+};
+
+static void unref_kept(struct kept_rows *kept)
+{
+	if (--kept->references)
+		return;
+	stack_deltas_deinit(&kept->deltas);
+	free(kept);
+}
+
+static void release_kept(void *context, const void *key, void *value, enum lru_reason reason)
+{
+	(void)context;
+	(void)key;
+	(void)reason;
+	unref_kept(value);
+}
+
+void executable_rows_init(struct executable_cache *cache)
+{
+	lru_cache_init(&cache->kept, sizeof(uint64_t), KEPT_MAX_COUNT, KEPT_MAX_BYTES, release_kept,
+		       NULL);
+}
+
+void executable_rows_deinit(struct executable_cache *cache)
+{
+	for (size_t i = 0; i < cache->loaded.count; i++)
+		stack_deltas_deinit(&cache->loaded.items[i].deltas);
+	loaded_vector_deinit(&cache->loaded);
+	lru_cache_deinit(&cache->kept);
+}
+
+void executable_log_damaged(const char *path, int err)
+{
+	static struct log_limit limit = { .interval_ns = NS_PER_SECOND, .burst = 20 };
+	uint64_t suppressed;
+
+	if (log_limit_allow(&limit, clock_monotonic_ns(), &suppressed))
+		log_warn("%s: %s (%s); its stacks will be cut (%llu such lines left out)", path,
+			 error_text(), strerror(-err), (unsigned long long)suppressed);
+}
+
+static void request_load(struct executable_cache *cache, uint64_t executable_id, bool keep_only)
+{
+	struct executable *executable;
+	bool is_wanted = false, is_remote = false;
+
+	pthread_mutex_lock(&cache->lock);
+	executable = executable_cache_by_id(cache, executable_id);
+	if (executable && !executable->is_load_requested &&
+	    (keep_only || executable->state == EXECUTABLE_UNLOADED) &&
+	    clock_monotonic_ns() >= executable->retry_ns) {
+		executable->is_load_requested = true;
+		if (executable->state == EXECUTABLE_UNLOADED) {
+			executable->state = EXECUTABLE_LOADING;
+			cache->loading_count++;
+		}
+		is_wanted = true;
+		is_remote = executable->is_remote;
+	}
+	pthread_mutex_unlock(&cache->lock);
+	if (is_wanted)
+		cache->config.request_load(cache->config.context, executable_id, is_remote);
+}
+
+void executable_rows_want(struct executable_cache *cache, uint64_t executable_id)
+{
+	request_load(cache, executable_id, false);
+}
+
+bool executable_rows_are_loading(struct executable_cache *cache, uint64_t executable_id)
+{
+	struct executable *executable;
+	bool is_loading;
+
+	pthread_mutex_lock(&cache->lock);
+	executable = executable_cache_by_id(cache, executable_id);
+	is_loading = executable && executable->is_load_requested;
+	pthread_mutex_unlock(&cache->lock);
+	return is_loading;
+}
+
+uint32_t executable_rows_loading_count(struct executable_cache *cache)
+{
+	uint32_t count;
+
+	pthread_mutex_lock(&cache->lock);
+	count = cache->loading_count;
+	pthread_mutex_unlock(&cache->lock);
+	return count;
+}
+
+const struct stack_deltas *executable_rows_borrow(struct executable_cache *cache,
+							  uint64_t executable_id,
+							  struct kept_rows **kept)
+{
+	struct kept_rows *found;
+
+	pthread_mutex_lock(&cache->lock);
+	found = lru_cache_get(&cache->kept, &executable_id);
+	if (found)
+		found->references++;
+	pthread_mutex_unlock(&cache->lock);
+	*kept = found;
+	if (found)
+		return &found->deltas;
+	request_load(cache, executable_id, true);
+	return NULL;
+}
+
+void executable_rows_return(struct executable_cache *cache, struct kept_rows *kept)
+{
+	pthread_mutex_lock(&cache->lock);
+	unref_kept(kept);
+	pthread_mutex_unlock(&cache->lock);
+}
+
+void executable_rows_load(struct executable_cache *cache, uint64_t executable_id)
+{
+	struct binary *binary = executable_cache_binary(cache, executable_id);
+	struct loaded_rows loaded = { .executable_id = executable_id };
+	int err;
+
+	if (!binary)
+		return;
+	loaded.err = executable_file_load(binary->fd, cache->config.delta_cache, &loaded.deltas);
+	if (loaded.err == -EBADMSG || loaded.err == -E2BIG)
+		executable_log_damaged(binary->path, loaded.err);
+	/* The file has said all that it will ever say. */
+	if (loaded.err == -EBADMSG || loaded.err == -E2BIG || loaded.err == -ENOENT ||
+	    loaded.err == -EOPNOTSUPP) {
+		if (loaded.err != -ENOENT)
+			metrics_add(METRIC_EXECUTABLES_FAILED, 1);
+		loaded.err = executable_file_empty_deltas(&loaded.deltas);
+	}
+	binary_unref(binary);
+	pthread_mutex_lock(&cache->lock);
+	err = loaded_vector_push(&cache->loaded, loaded);
+	pthread_mutex_unlock(&cache->lock);
+	if (err) {
+		stack_deltas_deinit(&loaded.deltas);
+		executable_rows_load_dropped(cache, executable_id);
+	}
+	cache->config.loaded(cache->config.context);
+}
+
+/* Leaves the state of a load that came to its end. */
+static void set_state_locked(struct executable_cache *cache, struct executable *executable,
+			     enum executable_state state)
+{
+	if (executable->state == EXECUTABLE_LOADING)
+		cache->loading_count--;
+	executable->state = state;
+	executable->is_load_requested = false;
+}
+
+void executable_rows_load_dropped(struct executable_cache *cache, uint64_t executable_id)
+{
+	struct executable *executable;
+
+	pthread_mutex_lock(&cache->lock);
+	executable = executable_cache_by_id(cache, executable_id);
+	if (executable) {
+		executable->retry_ns = clock_monotonic_ns() + RETRY_NS;
+		set_state_locked(cache, executable,
+				 executable->state == EXECUTABLE_PUBLISHED ? EXECUTABLE_PUBLISHED :
+									     EXECUTABLE_UNLOADED);
+	}
+	pthread_mutex_unlock(&cache->lock);
+}
+
+static uint64_t deltas_map_bytes(const struct stack_deltas *deltas)
+{
+	return (uint64_t)stack_deltas_cell_count(deltas) * CELL_BYTES;
+}
+
+/* Takes @deltas over. */
+static void keep_rows(struct executable_cache *cache, uint64_t executable_id,
+			struct stack_deltas *deltas)
+{
+	struct kept_rows *kept = NULL;
+
+	if (cache->config.keep_rows)
+		kept = malloc(sizeof(*kept));
+	if (kept) {
+		kept->references = 1;
+		kept->deltas = *deltas;
+		pthread_mutex_lock(&cache->lock);
+		if (lru_cache_put(&cache->kept, &executable_id, kept, deltas_map_bytes(deltas)))
+			unref_kept(kept);
+		pthread_mutex_unlock(&cache->lock);
+	} else {
+		stack_deltas_deinit(deltas);
+	}
+}
+
+static int publish(struct executable_cache *cache, const struct loaded_rows *loaded,
+		   uint64_t now_ns)
+{
+	struct map_writer *writer = cache->config.writer;
+	int err;
+
+	do {
+		err = writer->ops->publish_executable(writer, loaded->executable_id,
+						      &loaded->deltas);
+	} while (err == -ENOSPC &&
+		 executable_rows_make_room(cache, deltas_map_bytes(&loaded->deltas), now_ns));
+	return err;
+}
+
+static void finish_load(struct executable_cache *cache, struct loaded_rows *loaded,
+			uint64_t now_ns)
+{
+	static struct log_limit limit = { .interval_ns = NS_PER_SECOND, .burst = 5 };
+	struct executable *executable;
+	bool is_published;
+	uint64_t suppressed;
+	int err = loaded->err;
+
+	pthread_mutex_lock(&cache->lock);
+	executable = executable_cache_by_id(cache, loaded->executable_id);
+	is_published = executable && executable->state == EXECUTABLE_PUBLISHED;
+	pthread_mutex_unlock(&cache->lock);
+	/* Only this thread removes records, so this one stays where it is. */
+	if (!executable) {
+		stack_deltas_deinit(&loaded->deltas);
+		return;
+	}
+	if (!err && !is_published)
+		err = publish(cache, loaded, now_ns);
+	if (err && log_limit_allow(&limit, now_ns, &suppressed))
+		log_warn("%s: no unwind rows: %s; trying again later (%llu such lines left out)",
+			 executable->binary->path, strerror(-err), (unsigned long long)suppressed);
+	if (!err && !is_published)
+		metrics_add(METRIC_EXECUTABLES_LOADED, 1);
+	pthread_mutex_lock(&cache->lock);
+	if (!err) {
+		executable->map_bytes = deltas_map_bytes(&loaded->deltas);
+		executable->last_used_ns = now_ns;
+	} else {
+		executable->retry_ns = now_ns + RETRY_NS;
+	}
+	set_state_locked(cache, executable,
+			 !err || is_published ? EXECUTABLE_PUBLISHED : EXECUTABLE_UNLOADED);
+	pthread_mutex_unlock(&cache->lock);
+	keep_rows(cache, loaded->executable_id, &loaded->deltas);
+}
+
+void executable_rows_publish(struct executable_cache *cache, uint64_t now_ns)
+{
+	struct loaded_vector loaded;
+
+	pthread_mutex_lock(&cache->lock);
+	loaded = cache->loaded;
+	memset(&cache->loaded, 0, sizeof(cache->loaded));
+	pthread_mutex_unlock(&cache->lock);
+	for (size_t i = 0; i < loaded.count; i++)
+		finish_load(cache, &loaded.items[i], now_ns);
+	loaded_vector_deinit(&loaded);
+}
+
+/* Fresh marks of the kernel side become times, so that "least recently" has a meaning. */
+static void note_used(struct executable_cache *cache, uint64_t now_ns)
+{
+	struct map_writer *writer = cache->config.writer;
+
+	for (uint32_t i = 0; i < cache->used_slots; i++) {
+		struct executable *executable = cache->slots[i];
+
+		if (executable && executable->state == EXECUTABLE_PUBLISHED &&
+		    writer->ops->executable_was_used(writer, executable->id))
+			executable->last_used_ns = now_ns;
+	}
+}
+
+/* What to evict next: of those that are mapped by nobody first, then of all, the longest unused. */
+static struct executable *eviction_candidate(struct executable_cache *cache)
+{
+	struct executable *best = NULL;
+
+	for (uint32_t i = 0; i < cache->used_slots; i++) {
+		struct executable *executable = cache->slots[i];
+
+		if (!executable || executable->state != EXECUTABLE_PUBLISHED)
+			continue;
+		if (!best || !executable->references > !best->references ||
+		    (!executable->references == !best->references &&
+		     executable->last_used_ns < best->last_used_ns))
+			best = executable;
+	}
+	return best;
+}
+
+bool executable_rows_make_room(struct executable_cache *cache, uint64_t bytes, uint64_t now_ns)
+{
+	struct map_writer *writer = cache->config.writer;
+	uint64_t freed_bytes = 0;
+
+	pthread_mutex_lock(&cache->lock);
+	note_used(cache, now_ns);
+	while (freed_bytes < bytes) {
+		struct executable *executable = eviction_candidate(cache);
+
+		if (!executable)
+			break;
+		writer->ops->retire_executable(writer, executable->id);
+		executable->state = EXECUTABLE_UNLOADED;
+		freed_bytes += executable->map_bytes;
+		metrics_add(METRIC_EXECUTABLES_EVICTED, 1);
+	}
+	pthread_mutex_unlock(&cache->lock);
+	return freed_bytes && !writer->ops->wait_retired(writer);
+}
+
+void executable_rows_note_used(struct executable_cache *cache, uint64_t now_ns)
+{
+	pthread_mutex_lock(&cache->lock);
+	note_used(cache, now_ns);
+	pthread_mutex_unlock(&cache->lock);
+}
+
+void executable_rows_forget(struct executable_cache *cache, struct executable *executable)
+{
+	struct map_writer *writer = cache->config.writer;
+
+	if (executable->state == EXECUTABLE_PUBLISHED)
+		writer->ops->retire_executable(writer, executable->id);
+	set_state_locked(cache, executable, EXECUTABLE_UNLOADED);
+	lru_cache_remove(&cache->kept, &executable->id);
+}

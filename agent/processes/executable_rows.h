@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * The unwind rows of executables: load threads make them out of files, the sync thread publishes
+ * them through the map_writer. They stay in the maps until the memory is used up; then those go
+ * that were least recently sampled, and come back when a sample misses them.
+ *
+ * A part of executable_cache: its lock, its records.
+ */
+#ifndef AGENT_PROCESSES_EXECUTABLE_ROWS_H
+#define AGENT_PROCESSES_EXECUTABLE_ROWS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "agent/base/stack_deltas.h"
+#include "agent/processes/executable_cache.h"
+
+/** Rows in memory that somebody reads. */
+struct kept_rows;
+
+/** As for executable_cache_create(), which calls them. */
+void executable_rows_init(struct executable_cache *cache);
+void executable_rows_deinit(struct executable_cache *cache);
+
+/** Load threads. Parses the file; the rows wait for executable_rows_publish(). */
+void executable_rows_load(struct executable_cache *cache, uint64_t executable_id);
+
+/** Any thread. A request_load() was lost: it may be asked for again later. */
+void executable_rows_load_dropped(struct executable_cache *cache, uint64_t executable_id);
+
+/** Sync. Publishes what was loaded; evicts for it if need be. */
+void executable_rows_publish(struct executable_cache *cache, uint64_t now_ns);
+
+/** Sync. Evicts rows of at least @bytes and waits until their memory is free. False: none left. */
+bool executable_rows_make_room(struct executable_cache *cache, uint64_t bytes, uint64_t now_ns);
+
+/** Sync, every few seconds. Notes which rows were used by samples. */
+void executable_rows_note_used(struct executable_cache *cache, uint64_t now_ns);
+
+/** Work. A sample missed the rows of this executable: they are loaded again, if that may help. */
+void executable_rows_want(struct executable_cache *cache, uint64_t executable_id);
+
+/** Any thread. Whether the rows are on their way; how many executables wait for theirs. */
+bool executable_rows_are_loading(struct executable_cache *cache, uint64_t executable_id);
+uint32_t executable_rows_loading_count(struct executable_cache *cache);
+
+/**
+ * Work. The rows in memory, until they are given back; NULL if they are not there: then they are
+ * loaded again for the next time. Only with keep_rows.
+ */
+const struct stack_deltas *executable_rows_borrow(struct executable_cache *cache,
+						  uint64_t executable_id, struct kept_rows **kept);
+void executable_rows_return(struct executable_cache *cache, struct kept_rows *kept);
+
+/** Sync. The record goes: so do its rows. With the lock held. */
+void executable_rows_forget(struct executable_cache *cache, struct executable *executable);
+
+/** One line for a file whose bytes make no sense, at a bounded rate. */
+void executable_log_damaged(const char *path, int err);
+
+#endif

@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The table of processes. It believes what it is told by the kernel side (stamps, side-band); comms
+ * are bytes that a process chose and are only copied.
+ */
+#include "agent/processes/process.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "ebpf/abi/frame.h"
+
+enum {
+	FORKS_MAX = 1 << 15,
+};
+
+/** Samples of that age are not expected any more: they have been handled or dropped. */
+#define STALE_MEMORY_NS (10 * NS_PER_SECOND)
+
+struct mapping_table *mapping_table_create(const struct mapping_row *rows, uint32_t count)
+{
+	size_t bytes = count * sizeof(*rows);
+	struct mapping_table *table = malloc(sizeof(*table) + bytes);
+
+	if (!table)
+		return NULL;
+	table->references = 1;
+	table->count = count;
+	if (bytes)
+		memcpy(table->rows, rows, bytes);
+	return table;
+}
+
+struct mapping_table *mapping_table_ref(struct mapping_table *table)
+{
+	__atomic_add_fetch(&table->references, 1, __ATOMIC_RELAXED);
+	return table;
+}
+
+void mapping_table_unref(struct mapping_table *table)
+{
+	if (table && __atomic_sub_fetch(&table->references, 1, __ATOMIC_ACQ_REL) == 0)
+		free(table);
+}
+
+static bool stamp_equal(const struct process_stamp *a, const struct process_stamp *b)
+{
+	return a->start_time_ns == b->start_time_ns && a->exec_id == b->exec_id;
+}
+
+static bool stamp_is_older(const struct process_stamp *a, const struct process_stamp *b)
+{
+	if (a->start_time_ns != b->start_time_ns)
+		return a->start_time_ns < b->start_time_ns;
+	return a->exec_id < b->exec_id;
+}
+
+void process_table_init(struct process_table *table)
+{
+	memset(table, 0, sizeof(*table));
+	pthread_mutex_init(&table->lock, NULL);
+	lru_cache_init(&table->forks, sizeof(uint32_t), FORKS_MAX, 0, NULL, NULL);
+}
+
+void process_table_deinit(struct process_table *table)
+{
+	hash_map_deinit(&table->processes);
+	lru_cache_deinit(&table->forks);
+	pthread_mutex_destroy(&table->lock);
+}
+
+static void process_free(struct process *process)
+{
+	mapping_table_unref(process->table);
+	mapping_table_unref(process->next_table);
+	free(process->executable_path);
+	free(process);
+}
+
+static struct process *find_locked(struct process_table *table, uint32_t pid,
+				   const struct process_stamp *stamp)
+{
+	struct process *process = hash_map_get_pointer(&table->processes, pid);
+
+	while (process && !stamp_equal(&process->stamp, stamp))
+		process = process->older;
+	return process;
+}
+
+struct process *process_table_add(struct process_table *table, uint32_t pid,
+				  const struct process_stamp *stamp, const char *comm,
+				  uint64_t now_ns)
+{
+	struct process *newest, *process;
+
+	pthread_mutex_lock(&table->lock);
+	process = find_locked(table, pid, stamp);
+	newest = hash_map_get_pointer(&table->processes, pid);
+	if (process || (newest && stamp_is_older(stamp, &newest->stamp)))
+		goto unlock;
+	process = calloc(1, sizeof(*process));
+	if (!process)
+		goto unlock;
+	process->pid = pid;
+	process->stamp = *stamp;
+	process->known_ns = now_ns;
+	process->changed_ns = now_ns;
+	process->generation = ++table->last_generation;
+	process->references = 1;
+	memcpy(process->comm, comm, strnlen(comm, COMM_BYTES - 1));
+	process->older = newest;
+	if (hash_map_set_pointer(&table->processes, pid, process)) {
+		process_free(process);
+		process = NULL;
+		goto unlock;
+	}
+	if (newest && !newest->ended_ns)
+		newest->ended_ns = now_ns;
+unlock:
+	pthread_mutex_unlock(&table->lock);
+	return process;
+}
+
+struct process *process_table_find(struct process_table *table, uint32_t pid,
+				   const struct process_stamp *stamp)
+{
+	struct process *process;
+
+	pthread_mutex_lock(&table->lock);
+	process = find_locked(table, pid, stamp);
+	pthread_mutex_unlock(&table->lock);
+	return process;
+}
+
+struct process *process_table_current(struct process_table *table, uint32_t pid)
+{
+	struct process *process;
+
+	pthread_mutex_lock(&table->lock);
+	process = hash_map_get_pointer(&table->processes, pid);
+	pthread_mutex_unlock(&table->lock);
+	return process;
+}
+
+void process_table_end(struct process_table *table, struct process *process, uint64_t now_ns)
+{
+	pthread_mutex_lock(&table->lock);
+	if (!process->ended_ns)
+		process->ended_ns = now_ns;
+	pthread_mutex_unlock(&table->lock);
+}
+
+static void unref_locked(struct process *process)
+{
+	if (--process->references == 0)
+		process_free(process);
+}
+
+void process_table_remove(struct process_table *table, struct process *process)
+{
+	struct process *newest;
+
+	pthread_mutex_lock(&table->lock);
+	newest = hash_map_get_pointer(&table->processes, process->pid);
+	if (newest == process) {
+		/* Replacing a value needs no memory, so this cannot fail. */
+		if (process->older)
+			hash_map_set_pointer(&table->processes, process->pid, process->older);
+		else
+			hash_map_remove(&table->processes, process->pid, NULL);
+	} else {
+		while (newest->older != process)
+			newest = newest->older;
+		newest->older = process->older;
+	}
+	process->older = NULL;
+	unref_locked(process);
+	pthread_mutex_unlock(&table->lock);
+}
+
+/* Drops entries that no sample can ask for any more; they are never refreshed once closed. */
+static void forget_stale(struct process *process, uint64_t now_ns)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < process->stale_count; i++) {
+		const struct stale_executable *stale = &process->stale[i];
+
+		if (stale->until_ns == UINT64_MAX || stale->until_ns + STALE_MEMORY_NS > now_ns)
+			process->stale[kept++] = *stale;
+	}
+	process->stale_count = kept;
+}
+
+static void add_stale(struct process *process, uint64_t executable_id, uint64_t time_ns)
+{
+	uint32_t i;
+
+	for (i = 0; i < process->stale_count; i++)
+		if (process->stale[i].until_ns == UINT64_MAX &&
+		    (process->stale[i].executable_id == executable_id ||
+		     !process->stale[i].executable_id))
+			return;
+	if (i == PROCESS_MAX_STALE) {
+		forget_stale(process, time_ns);
+		i = process->stale_count;
+	}
+	if (i == PROCESS_MAX_STALE) {
+		/* Too many to tell apart: doubt everything since the first of them. */
+		for (i = 1; i < PROCESS_MAX_STALE; i++)
+			if (process->stale[i].from_ns < process->stale[0].from_ns)
+				process->stale[0].from_ns = process->stale[i].from_ns;
+		process->stale[0].executable_id = 0;
+		process->stale[0].until_ns = UINT64_MAX;
+		process->stale_count = 1;
+		return;
+	}
+	process->stale[i] = (struct stale_executable){
+		.executable_id = executable_id,
+		.from_ns = time_ns,
+		.until_ns = UINT64_MAX,
+	};
+	process->stale_count = i + 1;
+}
+
+/* First row that ends above @address. */
+static uint32_t first_row_above(const struct mapping_table *table, uint64_t address)
+{
+	uint32_t low = 0, high = table->count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (table->rows[middle].end <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static void mark_stale(struct process *process, const struct mapping_table *table,
+		       const struct mapped_range *range)
+{
+	for (uint32_t i = first_row_above(table, range->start);
+	     i < table->count && table->rows[i].start < range->end; i++)
+		if (table->rows[i].executable_id >= EXECUTABLE_ID_FIRST)
+			add_stale(process, table->rows[i].executable_id, range->time_ns);
+}
+
+void process_table_begin_sync(struct process_table *table, struct process *process, uint64_t now_ns)
+{
+	pthread_mutex_lock(&table->lock);
+	process->read_ns = now_ns;
+	process->recent_count = 0;
+	pthread_mutex_unlock(&table->lock);
+}
+
+void process_table_prepare_rows(struct process_table *table, struct process *process,
+				struct mapping_table *rows)
+{
+	uint32_t count;
+
+	pthread_mutex_lock(&table->lock);
+	mapping_table_unref(process->next_table);
+	process->next_table = rows;
+	count = process->recent_count;
+	if (count > PROCESS_MAX_RECENT) {
+		add_stale(process, 0, process->read_ns);
+		count = 0;
+	}
+	for (uint32_t i = 0; i < count; i++)
+		mark_stale(process, rows, &process->recent[i]);
+	pthread_mutex_unlock(&table->lock);
+}
+
+void process_table_finish_sync(struct process_table *table, struct process *process,
+			       enum process_state state, bool lost_rows, uint64_t now_ns)
+{
+	pthread_mutex_lock(&table->lock);
+	process->state = state;
+	if (process->next_table) {
+		mapping_table_unref(process->table);
+		process->table = process->next_table;
+		process->next_table = NULL;
+		process->changed_ns = now_ns;
+	}
+	if (lost_rows)
+		process->generation = ++table->last_generation;
+	for (uint32_t i = 0; i < process->stale_count; i++)
+		if (process->stale[i].until_ns == UINT64_MAX &&
+		    process->stale[i].from_ns < process->read_ns)
+			process->stale[i].until_ns = now_ns;
+	forget_stale(process, now_ns);
+	pthread_mutex_unlock(&table->lock);
+}
+
+void process_table_set_path(struct process_table *table, struct process *process, const char *path)
+{
+	if (process->executable_path)
+		return;
+	pthread_mutex_lock(&table->lock);
+	process->executable_path = strdup(path);
+	pthread_mutex_unlock(&table->lock);
+}
+
+struct process *process_table_fork_parent(struct process_table *table, const struct process *child)
+{
+	struct process *parent = NULL;
+	uint32_t pid = child->pid;
+	uint64_t fork;
+
+	pthread_mutex_lock(&table->lock);
+	fork = (uintptr_t)lru_cache_peek(&table->forks, &pid);
+	/* A fork long before or after the child's start was that of another child in this pid. */
+	if (fork && (uint32_t)((uint32_t)fork - child->stamp.start_time_ns / NS_PER_MS + 1000) < 2000)
+		parent = hash_map_get_pointer(&table->processes, fork >> 32);
+	/*
+	 * The number of execs is inherited: if it is the same, and this was the parent's program
+	 * and these its rows before the fork, then the child runs the same still.
+	 */
+	while (parent && !(parent->stamp.exec_id == child->stamp.exec_id &&
+			   parent->state == PROCESS_SYNCED &&
+			   parent->known_ns < child->stamp.start_time_ns &&
+			   parent->changed_ns < child->stamp.start_time_ns))
+		parent = parent->older;
+	pthread_mutex_unlock(&table->lock);
+	return parent;
+}
+
+bool process_table_note_mapping(struct process_table *table, uint32_t pid, uint64_t start,
+				uint64_t length, uint64_t time_ns)
+{
+	const struct mapped_range range = {
+		.start = start,
+		.end = start + length < start ? UINT64_MAX : start + length,
+		.time_ns = time_ns,
+	};
+	struct process *process;
+
+	pthread_mutex_lock(&table->lock);
+	process = hash_map_get_pointer(&table->processes, pid);
+	if (!process || !process->table)
+		/* Its own maps, which only it can tell: no parent's table will do for it. */
+		lru_cache_remove(&table->forks, &pid);
+	if (process) {
+		if (process->recent_count < PROCESS_MAX_RECENT)
+			process->recent[process->recent_count] = range;
+		if (process->recent_count <= PROCESS_MAX_RECENT)
+			process->recent_count++;
+		if (process->table)
+			mark_stale(process, process->table, &range);
+		if (process->next_table)
+			mark_stale(process, process->next_table, &range);
+	}
+	pthread_mutex_unlock(&table->lock);
+	return process;
+}
+
+void process_table_note_comm(struct process_table *table, uint32_t pid, const char *comm,
+			     uint64_t time_ns)
+{
+	struct process *process;
+
+	pthread_mutex_lock(&table->lock);
+	process = hash_map_get_pointer(&table->processes, pid);
+	if (process) {
+		memcpy(process->comm_before, process->comm, COMM_BYTES);
+		memset(process->comm, 0, COMM_BYTES);
+		memcpy(process->comm, comm, strnlen(comm, COMM_BYTES - 1));
+		process->comm_ns = time_ns;
+	}
+	pthread_mutex_unlock(&table->lock);
+}
+
+void process_table_note_fork(struct process_table *table, uint32_t pid, uint32_t parent_pid,
+			     uint64_t time_ns)
+{
+	uint64_t fork = (uint64_t)parent_pid << 32 | (uint32_t)(time_ns / NS_PER_MS);
+
+	pthread_mutex_lock(&table->lock);
+	/* Without memory the fork is forgotten, and the child inherits nothing. */
+	if (lru_cache_put(&table->forks, &pid, (void *)(uintptr_t)fork, 0))
+		lru_cache_remove(&table->forks, &pid);
+	pthread_mutex_unlock(&table->lock);
+}
+
+bool process_table_view(struct process_table *table, uint32_t pid,
+			const struct process_stamp *stamp, uint64_t time_ns,
+			struct process_view *view)
+{
+	struct process *process;
+
+	view->process = NULL;
+	view->state = PROCESS_NEW;
+	view->has_ended = false;
+	view->generation = 0;
+	view->comm[0] = '\0';
+	view->executable_path = "";
+	view->rows = NULL;
+	view->stale_count = 0;
+	pthread_mutex_lock(&table->lock);
+	process = find_locked(table, pid, stamp);
+	if (!process)
+		goto unlock;
+	process->references++;
+	if (process->last_sample_ns < time_ns)
+		process->last_sample_ns = time_ns;
+	view->process = process;
+	view->state = process->state;
+	view->has_ended = process->ended_ns;
+	view->generation = process->generation;
+	memcpy(view->comm, time_ns < process->comm_ns ? process->comm_before : process->comm,
+	       COMM_BYTES);
+	if (process->executable_path)
+		view->executable_path = process->executable_path;
+	if (process->table)
+		view->rows = mapping_table_ref(process->table);
+	for (uint32_t i = 0; i < process->stale_count; i++)
+		if (process->stale[i].from_ns <= time_ns && time_ns <= process->stale[i].until_ns)
+			view->stale[view->stale_count++] = process->stale[i];
+unlock:
+	pthread_mutex_unlock(&table->lock);
+	return view->process;
+}
+
+void process_view_release(struct process_table *table, struct process_view *view)
+{
+	mapping_table_unref(view->rows);
+	view->rows = NULL;
+	if (!view->process)
+		return;
+	pthread_mutex_lock(&table->lock);
+	unref_locked(view->process);
+	pthread_mutex_unlock(&table->lock);
+	view->process = NULL;
+}
+
+bool process_view_is_stale(const struct process_view *view, uint64_t executable_id)
+{
+	for (uint32_t i = 0; i < view->stale_count; i++)
+		if (!view->stale[i].executable_id || view->stale[i].executable_id == executable_id)
+			return true;
+	return false;
+}

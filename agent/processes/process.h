@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * What is known of processes: one struct process per program that ran in one (pid and stamp, that
+ * is: until the next exec), and the table that finds them. Processes stay for PROCESS_GRACE_NS
+ * after their end, since samples of them may still be in a queue.
+ *
+ * Three threads meet in the table, so it has a lock of its own, held for a look-up or a copy and
+ * never over I/O: sync adds, changes and removes, work describes samples, the ring thread notes
+ * what the side-band says, so that it is known before the samples that come after it.
+ */
+#ifndef AGENT_PROCESSES_PROCESS_H
+#define AGENT_PROCESSES_PROCESS_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "agent/base/clock.h"
+#include "agent/base/hash_map.h"
+#include "agent/base/lru_cache.h"
+#include "ebpf/abi/process.h"
+
+struct executable;
+
+#define PROCESS_GRACE_NS (5 * NS_PER_SECOND)
+
+enum {
+	PROCESS_MAX_STALE = 16,
+	PROCESS_MAX_RECENT = 8,
+};
+
+/** One executable line of /proc/PID/maps, as it was when its file was looked at. */
+struct process_mapping {
+	uint64_t start;
+	uint64_t end;
+	uint64_t offset;
+	uint64_t inode;
+	uint32_t device_major;
+	uint32_t device_minor;
+	/** 0: not identified (yet, or for good), and not in the table of the kernel side. */
+	uint64_t executable_id;
+	/** 0 for special executables. */
+	uint64_t bias;
+	/** One reference; NULL for special executables. */
+	struct executable *executable;
+	/** The file is on a network or FUSE file system, and load_remote has been asked for it. */
+	bool is_requested;
+};
+
+/** The rows of a process; immutable, shared by reference count (atomic). */
+struct mapping_table {
+	unsigned int references;
+	uint32_t count;
+	struct mapping_row rows[];
+};
+
+struct mapping_table *mapping_table_create(const struct mapping_row *rows, uint32_t count);
+struct mapping_table *mapping_table_ref(struct mapping_table *table);
+void mapping_table_unref(struct mapping_table *table);
+
+/**
+ * Frames of an executable in samples of this time may be another one's: something was mapped over
+ * it, and the kernel side still had the old table.
+ */
+struct stale_executable {
+	/** 0: every executable. */
+	uint64_t executable_id;
+	uint64_t from_ns;
+	uint64_t until_ns;
+};
+
+/** A range in which something executable was mapped. */
+struct mapped_range {
+	uint64_t start;
+	uint64_t end;
+	uint64_t time_ns;
+};
+
+enum process_state {
+	/** Its maps have not been read yet. */
+	PROCESS_NEW,
+	PROCESS_SYNCED,
+	/** Its maps cannot be read, nor a parent's be taken for them. */
+	PROCESS_UNREADABLE,
+};
+
+/**
+ * Fields above the line are the sync thread's alone, or never change; those below are changed by
+ * the functions here only, under the table's lock.
+ */
+struct process {
+	uint32_t pid;
+	struct process_stamp stamp;
+	/** When the agent learned of it, and when its rows last changed (under the lock). */
+	uint64_t known_ns;
+	uint64_t changed_ns;
+	struct process_mapping *mappings;
+	uint32_t mapping_count;
+	bool is_published;
+	uint64_t published_ns;
+	/** When the last reading of the maps began, and how long it took with all that followed. */
+	uint64_t read_ns;
+	uint64_t sync_duration_ns;
+	/** How long to wait before the kernel side may ask again about an unknown address. */
+	uint64_t rearm_delay_ns;
+	/** The program before in the same pid. */
+	struct process *older;
+
+	/* --- */
+	enum process_state state;
+	/** 0 while it runs; else the time from which it is gone, or another program in its place. */
+	uint64_t ended_ns;
+	/** Part of the key of cached traces: a new number whenever a mapping goes or changes. */
+	uint64_t generation;
+	uint64_t last_sample_ns;
+	uint32_t references;
+	uint32_t stale_count;
+	struct stale_executable stale[PROCESS_MAX_STALE];
+	/** What the kernel side has, NULL until synced; and what it is about to get, else NULL. */
+	struct mapping_table *table;
+	struct mapping_table *next_table;
+	/** What was mapped since the sync began; recent_count counts on when there are more. */
+	uint32_t recent_count;
+	struct mapped_range recent[PROCESS_MAX_RECENT];
+	/** NULL until read; never replaced. */
+	char *executable_path;
+	/** The comm since comm_ns, and the one before. */
+	uint64_t comm_ns;
+	char comm[COMM_BYTES];
+	char comm_before[COMM_BYTES];
+};
+
+struct process_table {
+	pthread_mutex_t lock;
+	/** pid -> the newest struct process. */
+	struct hash_map processes;
+	/** Child pid -> forking pid and time (note_fork). */
+	struct lru_cache forks;
+	uint64_t last_generation;
+};
+
+void process_table_init(struct process_table *table);
+
+/** Every process must have been released by process_table_remove(). */
+void process_table_deinit(struct process_table *table);
+
+/**
+ * Sync. The process @pid with @stamp: found, or made with the given comm, and then what ran in this
+ * pid before has ended. NULL without memory, and if @stamp is older than that of the present one.
+ */
+struct process *process_table_add(struct process_table *table, uint32_t pid,
+				  const struct process_stamp *stamp, const char *comm,
+				  uint64_t now_ns);
+
+/** Sync. The process of exactly that stamp, or the newest in that pid; NULL if there is none. */
+struct process *process_table_find(struct process_table *table, uint32_t pid,
+				   const struct process_stamp *stamp);
+struct process *process_table_current(struct process_table *table, uint32_t pid);
+
+/** Sync. Says that @process ended at @now_ns, if it had not before. */
+void process_table_end(struct process_table *table, struct process *process, uint64_t now_ns);
+
+/**
+ * Sync. Takes @process out. Its mappings and is_published have been dealt with by the caller; the
+ * memory goes when no sample refers to it any more.
+ */
+void process_table_remove(struct process_table *table, struct process *process);
+
+/**
+ * Sync, in this order: begin before the maps are read; prepare, only if the rows are others than
+ * before, before they are published (takes over a reference of @rows); finish when they are. What
+ * is mapped over rows of either table meanwhile is noted as stale. @lost_rows: a row went or became
+ * another, so that cached traces may be wrong.
+ */
+void process_table_begin_sync(struct process_table *table, struct process *process,
+			      uint64_t now_ns);
+void process_table_prepare_rows(struct process_table *table, struct process *process,
+				struct mapping_table *rows);
+void process_table_finish_sync(struct process_table *table, struct process *process,
+			       enum process_state state, bool lost_rows, uint64_t now_ns);
+
+/** Sync. Keeps a copy of @path, if there is none yet. */
+void process_table_set_path(struct process_table *table, struct process *process,
+			    const char *path);
+
+/**
+ * Sync. The process of which @child is a fork that has run no exec since, and whose mappings have
+ * not changed since either; NULL if that is not certain. Borrowed.
+ */
+struct process *process_table_fork_parent(struct process_table *table,
+					  const struct process *child);
+
+/** Ring. Something executable was mapped in @pid; false if the pid is not known. */
+bool process_table_note_mapping(struct process_table *table, uint32_t pid, uint64_t start,
+				uint64_t length, uint64_t time_ns);
+void process_table_note_comm(struct process_table *table, uint32_t pid, const char *comm,
+			     uint64_t time_ns);
+void process_table_note_fork(struct process_table *table, uint32_t pid, uint32_t parent_pid,
+			     uint64_t time_ns);
+
+/** What a sample needs to know of its process; a copy, but for what the reference keeps alive. */
+struct process_view {
+	/** One reference; NULL: not known, and then all but comm is 0. */
+	struct process *process;
+	enum process_state state;
+	bool has_ended;
+	uint64_t generation;
+	char comm[COMM_BYTES];
+	/** "" if not known. */
+	const char *executable_path;
+	/** One reference, NULL if there is none. */
+	struct mapping_table *rows;
+	uint32_t stale_count;
+	struct stale_executable stale[PROCESS_MAX_STALE];
+};
+
+/**
+ * Work. Fills *@view for a sample taken at @time_ns; false if the process is not known. Release it
+ * in either case.
+ */
+bool process_table_view(struct process_table *table, uint32_t pid,
+			const struct process_stamp *stamp, uint64_t time_ns,
+			struct process_view *view);
+void process_view_release(struct process_table *table, struct process_view *view);
+
+/** Whether frames of @executable_id can be trusted in the sample of the view. */
+bool process_view_is_stale(const struct process_view *view, uint64_t executable_id);
+
+#endif
