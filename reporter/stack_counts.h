@@ -13,23 +13,16 @@
 
 #include "agent/base/symbol_lookup.h"
 #include "reporter/sample_store.h"
+#include "reporter/sequence_counts.h"
 
-/** Texts comm, root, ..., leaf, as numbers of texts. */
-struct counted_stack {
-	uint64_t count;
-	size_t first_id;
-	uint32_t id_count;
-};
+VECTOR_DEFINE(text_vector, char *)
 
 struct stack_counts {
-	/** Most frequent first; among equals in the order of their texts. */
-	struct counted_stack *stacks;
-	size_t stack_count;
+	/** Texts of comm, root, ..., leaf by number; most frequent first, equals in text order. */
+	struct sequence_counts stacks;
+	struct text_vector texts;
 	/** Sum of the counts. */
 	uint64_t total;
-	uint32_t *ids;
-	char **texts;
-	size_t text_count;
 };
 
 /** Looks up all names and merges. @lookup may be NULL. -ENOMEM. */
@@ -37,7 +30,8 @@ int stack_counts_init(struct stack_counts *counts, const struct sample_snapshot 
 		      struct symbol_lookup *lookup);
 void stack_counts_deinit(struct stack_counts *counts);
 
-/** Writes the text of stack @index, without a line end; errors stay in @out (ferror()). */
-void stack_counts_write_stack(const struct stack_counts *counts, size_t index, FILE *out);
+/** Writes the text of @stack, without a line end; errors stay in @out (ferror()). */
+void stack_counts_write_stack(const struct stack_counts *counts,
+			      const struct counted_sequence *stack, FILE *out);
 
 #endif

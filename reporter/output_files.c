@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Writing of output files. The agent is root and the place may be anybody's directory: the file
+ * beside the place is always a new one (O_EXCL), and rename() replaces links instead of following
+ * them.
+ */
+
+#include "reporter/output_files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+
+#include "agent/base/cleanup.h"
+#include "agent/base/clock.h"
+#include "agent/base/error.h"
+#include "agent/base/log.h"
+#include "reporter/folded.h"
+#include "reporter/stack_counts.h"
+#include "reporter/stack_table.h"
+
+enum {
+	STREAM_BUFFER_BYTES = 1 << 16,
+	/* Attempts at a file name that nobody has. */
+	TEMPORARY_ATTEMPTS = 16,
+};
+
+static const struct {
+	const char *suffix;
+	enum output_format format;
+} suffixes[] = {
+	{ ".pb.gz", OUTPUT_PPROF },
+	{ ".folded", OUTPUT_FOLDED },
+	{ ".txt", OUTPUT_STACK_TABLE },
+};
+
+static bool ends_with(const char *string, const char *suffix)
+{
+	size_t length = strlen(string);
+	size_t suffix_length = strlen(suffix);
+
+	return length >= suffix_length && !strcmp(string + length - suffix_length, suffix);
+}
+
+int output_format_of_path(const char *path, enum output_format *format)
+{
+	if (!strcmp(path, "-")) {
+		*format = OUTPUT_FOLDED;
+		return 0;
+	}
+	for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
+		if (ends_with(path, suffixes[i].suffix)) {
+			*format = suffixes[i].format;
+			return 0;
+		}
+	}
+	return fail(-EINVAL, "-output %s: the name must end in .pb.gz, .folded or .txt, or be -",
+		    path);
+}
+
+/* --- a stream that remembers why it failed --- */
+
+/*
+ * stdio keeps that a write failed, but not why: by the time somebody asks, errno is another call's.
+ */
+struct output_stream {
+	int fd;
+	int err;
+};
+
+static ssize_t stream_write(void *cookie, const char *bytes, size_t count)
+{
+	struct output_stream *stream = cookie;
+	size_t written = 0;
+
+	while (written < count && !stream->err) {
+		ssize_t now = write(stream->fd, bytes + written, count - written);
+
+		if (now >= 0)
+			written += now;
+		else if (errno != EINTR)
+			stream->err = -errno;
+	}
+	return stream->err ? 0 : (ssize_t)count;
+}
+
+/* --- files --- */
+
+/* A new file in the directory of @path; the name goes to *@temporary, which the caller frees. */
+static int open_beside(const char *path, char **temporary)
+{
+	const char *slash = strrchr(path, '/');
+	int directory_bytes = slash ? (int)(slash - path) + 1 : 0;
+
+	for (int i = 0; i < TEMPORARY_ATTEMPTS; i++) {
+		uint64_t number = clock_monotonic_ns();
+		char *name;
+		int fd;
+
+		if (getrandom(&number, sizeof(number), GRND_NONBLOCK) < 0)
+			number += (uint64_t)getpid() << 40;
+		if (asprintf(&name, "%.*s.allframes-%016llx.tmp", directory_bytes, path,
+			     (unsigned long long)number) < 0)
+			return -ENOMEM;
+		fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+		if (fd >= 0) {
+			*temporary = name;
+			return fd;
+		}
+		free(name);
+		if (errno != EEXIST)
+			return -errno;
+	}
+	return -EEXIST;
+}
+
+static int check_writable(const char *path)
+{
+	_cleanup_(free_pointer) char *temporary = NULL;
+	struct stat status;
+	int fd;
+
+	if (!stat(path, &status) && S_ISDIR(status.st_mode))
+		return fail_errno(-EISDIR, "-output %s", path);
+	fd = open_beside(path, &temporary);
+	if (fd < 0)
+		return fail_errno(fd, "-output %s: no file can be made there", path);
+	/* The real one is made at the end: an agent that is killed shall leave nothing behind. */
+	close(fd);
+	unlink(temporary);
+	return 0;
+}
+
+static int init_file(struct output_file *file, const char *path)
+{
+	int err = output_format_of_path(path, &file->format);
+
+	if (err || !strcmp(path, "-"))
+		return err;
+	err = check_writable(path);
+	if (err)
+		return err;
+	file->path = strdup(path);
+	return file->path ? 0 : fail_errno(-ENOMEM, "-output %s", path);
+}
+
+int output_files_init(struct output_files *files, const char *const *paths, size_t path_count)
+{
+	struct output_files fresh = { .count = path_count ? path_count : 1 };
+	int err = 0;
+
+	fresh.files = calloc(fresh.count, sizeof(*fresh.files));
+	if (!fresh.files)
+		return fail_errno(-ENOMEM, "-output");
+	fresh.files[0].format = OUTPUT_STACK_TABLE;
+	for (size_t i = 0; i < path_count && !err; i++)
+		err = init_file(&fresh.files[i], paths[i]);
+	if (err) {
+		output_files_deinit(&fresh);
+		return err;
+	}
+	*files = fresh;
+	return 0;
+}
+
+void output_files_deinit(struct output_files *files)
+{
+	for (size_t i = 0; i < files->count; i++)
+		free(files->files[i].path);
+	free(files->files);
+	memset(files, 0, sizeof(*files));
+}
+
+/* --- writing --- */
+
+/* What the formats share: texts are merged once, when the first of them wants it. */
+struct output_job {
+	const struct sample_snapshot *snapshot;
+	const struct profile_info *info;
+	struct symbol_lookup *lookup;
+	bool has_counts;
+	struct stack_counts counts;
+};
+
+static int write_format(struct output_job *job, enum output_format format, FILE *out)
+{
+	int err;
+
+	if (format == OUTPUT_PPROF)
+		return pprof_write(out, job->snapshot, job->info, job->lookup);
+	if (!job->has_counts) {
+		err = stack_counts_init(&job->counts, job->snapshot, job->lookup);
+		if (err)
+			return err;
+		job->has_counts = true;
+	}
+	if (format == OUTPUT_FOLDED)
+		folded_write(out, &job->counts);
+	else
+		stack_table_write(out, &job->counts);
+	return 0;
+}
+
+/* Writes all of the format to @fd, which stays open. */
+static int write_descriptor(struct output_job *job, enum output_format format, int fd)
+{
+	const cookie_io_functions_t functions = { .write = stream_write };
+	struct output_stream stream = { .fd = fd };
+	FILE *out = fopencookie(&stream, "w", functions);
+	int err;
+
+	if (!out)
+		return -ENOMEM;
+	setvbuf(out, NULL, _IOFBF, STREAM_BUFFER_BYTES);
+	err = write_format(job, format, out);
+	/* Flushes; whether that failed is in the stream. */
+	fclose(out);
+	return err ? err : stream.err;
+}
+
+static int write_file(struct output_job *job, const struct output_file *file)
+{
+	_cleanup_(free_pointer) char *temporary = NULL;
+	int fd = open_beside(file->path, &temporary);
+	int err;
+
+	if (fd < 0)
+		return fd;
+	err = write_descriptor(job, file->format, fd);
+	if (!err && fsync(fd))
+		err = -errno;
+	if (close(fd) && !err)
+		err = -errno;
+	if (!err && rename(temporary, file->path))
+		err = -errno;
+	if (err)
+		unlink(temporary);
+	return err;
+}
+
+int output_files_write(struct output_files *files, const struct sample_snapshot *snapshot,
+		       const struct profile_info *info, struct symbol_lookup *lookup)
+{
+	struct output_job job = { .snapshot = snapshot, .info = info, .lookup = lookup };
+	int first_err = 0;
+
+	for (size_t i = 0; i < files->count; i++) {
+		const struct output_file *file = &files->files[i];
+		int err = file->path ? write_file(&job, file) :
+				       write_descriptor(&job, file->format, STDOUT_FILENO);
+
+		if (!err)
+			continue;
+		log_error("%s: %s; the output is not written",
+			  file->path ? file->path : "standard output", strerror(-err));
+		if (!first_err)
+			first_err = err;
+	}
+	stack_counts_deinit(&job.counts);
+	return first_err;
+}

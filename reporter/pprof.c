@@ -1,0 +1,472 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The profile is written message by message: a Profile with one element, again and again, is the
+ * same as one Profile with all of them (protocol buffers merge on concatenation), and needs no copy
+ * of the whole in memory. Strings, functions, mappings and locations go out when they are first
+ * met, samples at the end, when they are merged.
+ */
+
+#include "reporter/pprof.h"
+
+#include <errno.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "agent/base/clock.h"
+#include "agent/base/hash_map.h"
+#include "agent/base/vector.h"
+#include "proto/profile.pb-c.h"
+#include "reporter/sequence_counts.h"
+#include "reporter/stack_text.h"
+
+enum {
+	COMPRESSED_BYTES = 16384,
+	/* windowBits of zlib: the largest window, with a gzip header. */
+	GZIP_WINDOW_BITS = 15 + 16,
+	ZLIB_MEMORY_LEVEL = 8,
+};
+
+/* Numbers at the start of a sample's sequence, before its locations. */
+enum sample_number {
+	SAMPLE_COMM,
+	SAMPLE_PID,
+	SAMPLE_THREAD,
+	SAMPLE_TID,
+	SAMPLE_FIRST_LOCATION,
+};
+
+struct pprof_writer {
+	FILE *out;
+	struct symbol_lookup *lookup;
+	z_stream stream;
+	unsigned char compressed[COMPRESSED_BYTES];
+	/* The first failure; everything after it does nothing. */
+	int err;
+	/* One packed message. */
+	uint8_t *packed;
+	size_t packed_capacity;
+	/* Text -> index; keys below -> id. An id is the number of entries before it and 1. */
+	struct hash_map strings;
+	struct hash_map mappings;
+	struct hash_map functions;
+	struct hash_map locations;
+	struct sequence_counts samples;
+	struct number_vector sequence;
+	struct text_builder text;
+};
+
+/* What makes two mappings, functions and locations the same. No padding. */
+struct mapping_key {
+	uint64_t executable_id;
+	uint64_t filename;
+	uint64_t build_id;
+};
+
+struct function_key {
+	uint64_t name;
+	uint64_t filename;
+};
+
+struct location_key {
+	uint64_t mapping;
+	uint64_t address;
+	/* For frames that carry their name with them; 0 for those that are looked up. */
+	uint64_t function;
+	uint64_t filename;
+	uint32_t line;
+	uint8_t kind;
+	uint8_t is_guess;
+	uint8_t error;
+	uint8_t reserved;
+};
+
+_Static_assert(sizeof(struct location_key) == 40, "struct location_key has no padding");
+
+/* --- bytes --- */
+
+static void compress_bytes(struct pprof_writer *writer, const void *bytes, size_t count, int flush)
+{
+	z_stream *stream = &writer->stream;
+
+	if (writer->err)
+		return;
+	stream->next_in = (unsigned char *)bytes;
+	stream->avail_in = count;
+	do {
+		stream->next_out = writer->compressed;
+		stream->avail_out = COMPRESSED_BYTES;
+		deflate(stream, flush);
+		fwrite(writer->compressed, 1, COMPRESSED_BYTES - stream->avail_out, writer->out);
+	} while (stream->avail_out == 0);
+}
+
+static void write_profile(struct pprof_writer *writer, const Pprof__Profile *profile)
+{
+	size_t bytes = pprof__profile__get_packed_size(profile);
+	uint8_t *grown;
+
+	if (writer->err)
+		return;
+	if (bytes > writer->packed_capacity) {
+		grown = vector_grow(writer->packed, &writer->packed_capacity, bytes, 1);
+		if (!grown) {
+			writer->err = -ENOMEM;
+			return;
+		}
+		writer->packed = grown;
+	}
+	pprof__profile__pack(profile, writer->packed);
+	compress_bytes(writer, writer->packed, bytes, Z_NO_FLUSH);
+}
+
+/* --- the tables --- */
+
+/*
+ * True if @key is new in @table: then *@id is its number, the table's first being @first, and the
+ * caller writes the entry. False if it is there, or after a failure.
+ */
+static bool add_to_table(struct pprof_writer *writer, struct hash_map *table, const void *key,
+			 size_t key_bytes, uint64_t first, uint64_t *id)
+{
+	*id = 0;
+	if (writer->err || hash_map_find_bytes(table, key, key_bytes, id))
+		return false;
+	*id = table->count + first;
+	writer->err = hash_map_set_bytes(table, key, key_bytes, *id);
+	return !writer->err;
+}
+
+static int64_t add_string(struct pprof_writer *writer, const char *string, size_t length)
+{
+	Pprof__Profile profile = PPROF__PROFILE__INIT;
+	char *entry = (char *)string;
+	uint64_t index;
+
+	if (add_to_table(writer, &writer->strings, string, length, 0, &index)) {
+		profile.n_string_table = 1;
+		profile.string_table = &entry;
+		write_profile(writer, &profile);
+	}
+	return (int64_t)index;
+}
+
+/* For the texts of this file. */
+static int64_t add_literal(struct pprof_writer *writer, const char *string)
+{
+	return add_string(writer, string, strlen(string));
+}
+
+/* What stands in writer->text, which is then empty. */
+static int64_t add_text(struct pprof_writer *writer)
+{
+	int64_t index;
+
+	if (writer->text.failed && !writer->err)
+		writer->err = -ENOMEM;
+	index = add_string(writer, text_builder_text(&writer->text), writer->text.length);
+	text_builder_clear(&writer->text);
+	return index;
+}
+
+/* For names from outside: protocol buffers want UTF-8. */
+static int64_t add_name(struct pprof_writer *writer, const char *name)
+{
+	text_builder_append_name(&writer->text, name ? name : "");
+	return add_text(writer);
+}
+
+static int64_t add_mapping_name(struct pprof_writer *writer, const struct frame *frame)
+{
+	bool is_module = frame->file && strcmp(frame->file, "vmlinux");
+
+	if (frame->kind == FRAME_KERNEL && is_module) {
+		text_builder_append(&writer->text, "[kernel.");
+		text_builder_append_name(&writer->text, frame->file);
+		text_builder_append(&writer->text, "]");
+	} else if (frame->kind == FRAME_KERNEL) {
+		text_builder_append(&writer->text, "[kernel.kallsyms]");
+	} else {
+		text_builder_append_name(&writer->text,
+					 frame->binary ? frame->binary->path : "[anonymous]");
+	}
+	return add_text(writer);
+}
+
+static int64_t add_build_id(struct pprof_writer *writer, const struct binary *binary)
+{
+	for (uint32_t i = 0; binary && i < binary->build_id_bytes; i++)
+		text_builder_format(&writer->text, "%02x", binary->build_id[i]);
+	return add_text(writer);
+}
+
+/* 0, for none, for errors and interpreted frames. */
+static uint64_t add_mapping(struct pprof_writer *writer, const struct frame *frame)
+{
+	const struct binary *binary = frame->binary;
+	Pprof__Mapping mapping = PPROF__MAPPING__INIT;
+	Pprof__Mapping *entry = &mapping;
+	Pprof__Profile profile = PPROF__PROFILE__INIT;
+	struct mapping_key key;
+	uint64_t id;
+
+	if (frame->kind != FRAME_NATIVE && frame->kind != FRAME_KERNEL)
+		return 0;
+	key = (struct mapping_key){
+		.executable_id = binary ? binary->executable_id : 0,
+		.filename = add_mapping_name(writer, frame),
+		.build_id = add_build_id(writer, binary),
+	};
+	if (!add_to_table(writer, &writer->mappings, &key, sizeof(key), 1, &id))
+		return id;
+	mapping.id = id;
+	if (binary) {
+		mapping.memory_start = binary->memory_start;
+		mapping.memory_limit = binary->memory_limit;
+		mapping.file_offset = binary->file_offset;
+	}
+	mapping.filename = (int64_t)key.filename;
+	mapping.build_id = (int64_t)key.build_id;
+	/* All that is known is here: tools shall not look up names in whatever now has this path. */
+	mapping.has_functions = true;
+	mapping.has_filenames = true;
+	mapping.has_line_numbers = true;
+	mapping.has_inline_frames = true;
+	profile.n_mapping = 1;
+	profile.mapping = &entry;
+	write_profile(writer, &profile);
+	return id;
+}
+
+/*
+ * system_name stays empty: where it is the same as the name, pprof takes both for raw symbols and
+ * cuts the parameters off C++ names, so that functions fall into one that are not.
+ */
+static uint64_t add_function(struct pprof_writer *writer, const struct named_frame *name)
+{
+	Pprof__Function function = PPROF__FUNCTION__INIT;
+	Pprof__Function *entry = &function;
+	Pprof__Profile profile = PPROF__PROFILE__INIT;
+	struct function_key key;
+	uint64_t id;
+
+	append_frame_name(&writer->text, name);
+	if (name->frame->flags & FRAME_GUESS && name->frame->kind != FRAME_ERROR)
+		text_builder_append(&writer->text, "_[?]");
+	key.name = add_text(writer);
+	key.filename = add_name(writer, name->file);
+	if (!add_to_table(writer, &writer->functions, &key, sizeof(key), 1, &id))
+		return id;
+	function.id = id;
+	function.name = (int64_t)key.name;
+	function.filename = (int64_t)key.filename;
+	profile.n_function = 1;
+	profile.function = &entry;
+	write_profile(writer, &profile);
+	return id;
+}
+
+static void write_location(struct pprof_writer *writer, const struct frame *frame, uint64_t id,
+			   const struct location_key *key)
+{
+	struct named_frame names[FRAME_MAX_NAMES];
+	Pprof__Line lines[FRAME_MAX_NAMES];
+	Pprof__Line *line_entries[FRAME_MAX_NAMES];
+	Pprof__Location location = PPROF__LOCATION__INIT;
+	Pprof__Location *entry = &location;
+	Pprof__Profile profile = PPROF__PROFILE__INIT;
+	uint32_t count = name_frame(frame, writer->lookup, names);
+
+	for (uint32_t i = 0; i < count; i++) {
+		pprof__line__init(&lines[i]);
+		lines[i].function_id = add_function(writer, &names[i]);
+		lines[i].line = names[i].line;
+		line_entries[i] = &lines[i];
+	}
+	location.id = id;
+	location.mapping_id = key->mapping;
+	location.address = key->address;
+	location.n_line = count;
+	location.line = line_entries;
+	profile.n_location = 1;
+	profile.location = &entry;
+	write_profile(writer, &profile);
+}
+
+static uint64_t add_location(struct pprof_writer *writer, const struct frame *frame)
+{
+	struct location_key key = {
+		.mapping = add_mapping(writer, frame),
+		.kind = frame->kind,
+		.is_guess = frame->flags & FRAME_GUESS ? 1 : 0,
+	};
+	uint64_t id;
+
+	if (frame->kind == FRAME_ERROR) {
+		/* One location per reason: where it happened is in the frame before it. */
+		key.error = frame->error;
+	} else {
+		key.address = frame_lookup_address(frame);
+	}
+	if (frame->kind != FRAME_NATIVE) {
+		key.function = add_name(writer, frame->function);
+		key.filename = add_name(writer, frame->file);
+		key.line = frame->line;
+	}
+	if (add_to_table(writer, &writer->locations, &key, sizeof(key), 1, &id))
+		write_location(writer, frame, id, &key);
+	return id;
+}
+
+/* --- samples --- */
+
+static void push_number(struct pprof_writer *writer, uint64_t number)
+{
+	if (!writer->err)
+		writer->err = number_vector_push(&writer->sequence, number);
+}
+
+static void merge_sample(struct pprof_writer *writer, const struct stored_sample *sample)
+{
+	writer->sequence.count = 0;
+	push_number(writer, add_name(writer, sample->process_comm));
+	push_number(writer, sample->pid);
+	push_number(writer, add_name(writer, sample->thread_comm));
+	push_number(writer, sample->tid);
+	for (uint32_t i = 0; i < sample->trace->frame_count; i++)
+		push_number(writer, add_location(writer, &sample->trace->frames[i]));
+	if (!writer->err)
+		writer->err =
+			sequence_counts_add(&writer->samples, &writer->sequence, sample->count);
+}
+
+struct label_keys {
+	int64_t comm;
+	int64_t pid;
+	int64_t thread;
+	int64_t tid;
+};
+
+static void write_sample(struct pprof_writer *writer, const struct counted_sequence *counted,
+			 const struct label_keys *keys, uint64_t period_ns, uint64_t *location_ids)
+{
+	const uint32_t *numbers = writer->samples.numbers.items + counted->first;
+	Pprof__Label labels[4] = { PPROF__LABEL__INIT, PPROF__LABEL__INIT, PPROF__LABEL__INIT,
+				   PPROF__LABEL__INIT };
+	Pprof__Label *label_entries[4] = { &labels[0], &labels[1], &labels[2], &labels[3] };
+	int64_t values[2] = { (int64_t)counted->count, (int64_t)(counted->count * period_ns) };
+	Pprof__Sample sample = PPROF__SAMPLE__INIT;
+	Pprof__Sample *entry = &sample;
+	Pprof__Profile profile = PPROF__PROFILE__INIT;
+
+	labels[0].key = keys->comm;
+	labels[0].str = numbers[SAMPLE_COMM];
+	labels[1].key = keys->pid;
+	labels[1].num = numbers[SAMPLE_PID];
+	labels[2].key = keys->thread;
+	labels[2].str = numbers[SAMPLE_THREAD];
+	labels[3].key = keys->tid;
+	labels[3].num = numbers[SAMPLE_TID];
+	for (size_t i = SAMPLE_FIRST_LOCATION; i < counted->length; i++)
+		location_ids[i - SAMPLE_FIRST_LOCATION] = numbers[i];
+	sample.n_location_id = counted->length - SAMPLE_FIRST_LOCATION;
+	sample.location_id = location_ids;
+	sample.n_value = 2;
+	sample.value = values;
+	sample.n_label = 4;
+	sample.label = label_entries;
+	profile.n_sample = 1;
+	profile.sample = &entry;
+	write_profile(writer, &profile);
+}
+
+static void write_samples(struct pprof_writer *writer, uint64_t period_ns)
+{
+	struct label_keys keys = {
+		.comm = add_literal(writer, "comm"),
+		.pid = add_literal(writer, "pid"),
+		.thread = add_literal(writer, "thread"),
+		.tid = add_literal(writer, "tid"),
+	};
+	const struct sequence_vector *samples = &writer->samples.sequences;
+	uint64_t *location_ids;
+	size_t longest = 0;
+
+	for (size_t i = 0; i < samples->count; i++) {
+		if (samples->items[i].length > longest)
+			longest = samples->items[i].length;
+	}
+	location_ids = calloc(longest + 1, sizeof(*location_ids));
+	if (!location_ids) {
+		writer->err = -ENOMEM;
+		return;
+	}
+	for (size_t i = 0; i < samples->count && !writer->err; i++)
+		write_sample(writer, &samples->items[i], &keys, period_ns, location_ids);
+	free(location_ids);
+}
+
+/* --- the whole --- */
+
+static void write_header(struct pprof_writer *writer, const struct profile_info *info,
+			 uint64_t period_ns)
+{
+	Pprof__ValueType samples = PPROF__VALUE_TYPE__INIT;
+	Pprof__ValueType cpu = PPROF__VALUE_TYPE__INIT;
+	Pprof__ValueType *types[2] = { &samples, &cpu };
+	Pprof__Profile profile = PPROF__PROFILE__INIT;
+
+	/* The first string must be the empty one. */
+	add_literal(writer, "");
+	samples.type = add_literal(writer, "samples");
+	samples.unit = add_literal(writer, "count");
+	cpu.type = add_literal(writer, "cpu");
+	cpu.unit = add_literal(writer, "nanoseconds");
+	profile.n_sample_type = 2;
+	profile.sample_type = types;
+	profile.period_type = &cpu;
+	profile.period = (int64_t)period_ns;
+	profile.time_nanos = (int64_t)info->start_time_ns;
+	profile.duration_nanos = (int64_t)info->duration_ns;
+	write_profile(writer, &profile);
+	for (size_t i = 0; i < info->tag_count; i++) {
+		Pprof__Profile comment = PPROF__PROFILE__INIT;
+		int64_t tag = add_name(writer, info->tags[i]);
+
+		comment.n_comment = 1;
+		comment.comment = &tag;
+		write_profile(writer, &comment);
+	}
+}
+
+static void pprof_writer_deinit(struct pprof_writer *writer)
+{
+	deflateEnd(&writer->stream);
+	free(writer->packed);
+	hash_map_deinit(&writer->strings);
+	hash_map_deinit(&writer->mappings);
+	hash_map_deinit(&writer->functions);
+	hash_map_deinit(&writer->locations);
+	sequence_counts_deinit(&writer->samples);
+	number_vector_deinit(&writer->sequence);
+	text_builder_deinit(&writer->text);
+}
+
+int pprof_write(FILE *out, const struct sample_snapshot *snapshot,
+		const struct profile_info *info, struct symbol_lookup *lookup)
+{
+	struct pprof_writer writer = { .out = out, .lookup = lookup };
+	uint64_t period_ns =
+		NS_PER_SECOND / (info->samples_per_second ? info->samples_per_second : 1);
+
+	if (deflateInit2(&writer.stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP_WINDOW_BITS,
+			 ZLIB_MEMORY_LEVEL, Z_DEFAULT_STRATEGY) != Z_OK)
+		return -ENOMEM;
+	write_header(&writer, info, period_ns);
+	for (size_t i = 0; i < snapshot->count && !writer.err; i++)
+		merge_sample(&writer, &snapshot->samples[i]);
+	if (!writer.err)
+		write_samples(&writer, period_ns);
+	compress_bytes(&writer, NULL, 0, Z_FINISH);
+	pprof_writer_deinit(&writer);
+	return writer.err;
+}

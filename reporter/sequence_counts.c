@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A hash map from the bytes of a sequence to its place in the list. */
+
+#include "reporter/sequence_counts.h"
+
+#include <string.h>
+
+void sequence_counts_deinit(struct sequence_counts *counts)
+{
+	number_vector_deinit(&counts->numbers);
+	sequence_vector_deinit(&counts->sequences);
+	hash_map_deinit(&counts->indexes);
+}
+
+static int add_new(struct sequence_counts *counts, const struct number_vector *sequence,
+		   uint64_t count)
+{
+	struct counted_sequence counted = {
+		.count = count,
+		.first = counts->numbers.count,
+		.length = sequence->count,
+	};
+	size_t bytes = sequence->count * sizeof(*sequence->items);
+	int err;
+
+	err = number_vector_reserve(&counts->numbers, counts->numbers.count + sequence->count);
+	if (!err)
+		err = sequence_vector_reserve(&counts->sequences, counts->sequences.count + 1);
+	if (!err)
+		err = hash_map_set_bytes(&counts->indexes, sequence->items, bytes,
+					 counts->sequences.count);
+	if (err)
+		return err;
+	if (bytes)
+		memcpy(counts->numbers.items + counts->numbers.count, sequence->items, bytes);
+	counts->numbers.count += sequence->count;
+	return sequence_vector_push(&counts->sequences, counted);
+}
+
+int sequence_counts_add(struct sequence_counts *counts, const struct number_vector *sequence,
+			uint64_t count)
+{
+	size_t bytes = sequence->count * sizeof(*sequence->items);
+	uint64_t index;
+
+	if (!hash_map_find_bytes(&counts->indexes, sequence->items, bytes, &index))
+		return add_new(counts, sequence, count);
+	counts->sequences.items[index].count += count;
+	return 0;
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names and texts of frames. Every string here may come from a hostile program or file. */
+
+#include "reporter/stack_text.h"
+
+uint32_t name_frame(const struct frame *frame, struct symbol_lookup *lookup,
+		    struct named_frame *names)
+{
+	struct symbol symbols[FRAME_MAX_NAMES];
+	uint32_t count = 0;
+
+	if (frame->kind == FRAME_NATIVE && frame->binary && lookup)
+		count = lookup->ops->resolve(lookup, frame->binary, frame_lookup_address(frame),
+					     symbols, FRAME_MAX_NAMES);
+	for (uint32_t i = 0; i < count; i++)
+		names[i] = (struct named_frame){
+			.frame = frame,
+			.function = symbols[i].function,
+			.file = symbols[i].file,
+			.line = symbols[i].line,
+			.is_inlined = i + 1 < count,
+		};
+	if (count)
+		return count;
+	names[0] = (struct named_frame){ .frame = frame, .function = frame->function };
+	/* In a kernel frame the field holds the module. */
+	if (frame->kind >= FRAME_FIRST_INTERPRETED) {
+		names[0].file = frame->file;
+		names[0].line = frame->line;
+	}
+	return 1;
+}
+
+/* What comes before +0xaddress where a frame has no function. */
+static const char *name_place(const struct frame *frame)
+{
+	if (frame->kind == FRAME_KERNEL)
+		return frame->file ? frame->file : "[kernel]";
+	if (frame->binary)
+		return *binary_name(frame->binary) ? binary_name(frame->binary) : "[unknown]";
+	if (frame->kind == FRAME_NATIVE)
+		return "[anonymous]";
+	return frame->file ? frame->file : "[unknown]";
+}
+
+void append_frame_name(struct text_builder *text, const struct named_frame *name)
+{
+	const struct frame *frame = name->frame;
+
+	if (frame->kind == FRAME_ERROR && frame->error == UNWIND_TRUNCATED) {
+		text_builder_append(text, "[truncated]");
+	} else if (frame->kind == FRAME_ERROR) {
+		text_builder_format(text, "[error: %s]", unwind_error_text(frame->error));
+	} else if (name->function && *name->function) {
+		text_builder_append_name(text, name->function);
+	} else {
+		text_builder_append_name(text, name_place(frame));
+		text_builder_format(text, "+0x%llx",
+				    (unsigned long long)frame_lookup_address(frame));
+	}
+}
+
+static bool is_made_at_run_time(const struct frame *frame)
+{
+	return frame->kind == FRAME_NATIVE &&
+	       (!frame->binary || frame->binary->executable_id == EXECUTABLE_ID_ANONYMOUS);
+}
+
+static const char *suffix_of(const struct named_frame *name)
+{
+	const struct frame *frame = name->frame;
+
+	if (frame->kind == FRAME_ERROR)
+		return "";
+	if (frame->flags & FRAME_GUESS)
+		return "_[?]";
+	if (frame->kind == FRAME_KERNEL)
+		return "_[k]";
+	if (name->is_inlined)
+		return "_[i]";
+	return is_made_at_run_time(frame) ? "_[j]" : "";
+}
+
+/* `;` parts the frames of a line. */
+static void replace_semicolons(struct text_builder *text, size_t from)
+{
+	for (size_t i = from; i < text->length; i++) {
+		if (text->text[i] == ';')
+			text->text[i] = ':';
+	}
+}
+
+void append_frame_text(struct text_builder *text, const struct named_frame *name)
+{
+	size_t from = text->length;
+
+	append_frame_name(text, name);
+	replace_semicolons(text, from);
+	text_builder_append(text, suffix_of(name));
+}
+
+void append_comm_text(struct text_builder *text, const char *comm)
+{
+	size_t from = text->length;
+
+	text_builder_append_name(text, *comm ? comm : "[unknown]");
+	replace_semicolons(text, from);
+}
+
+void append_stack_text(struct text_builder *text, const char *comm, const struct trace *trace,
+		       struct symbol_lookup *lookup)
+{
+	struct named_frame names[FRAME_MAX_NAMES];
+
+	append_comm_text(text, comm);
+	for (uint32_t i = trace->frame_count; i-- > 0;) {
+		uint32_t count = name_frame(&trace->frames[i], lookup, names);
+
+		while (count-- > 0) {
+			text_builder_append(text, ";");
+			append_frame_text(text, &names[count]);
+		}
+	}
+}
