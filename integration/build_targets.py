@@ -111,6 +111,8 @@ TARGETS = {target.name: target for target in [
     _c("vdso", "vdso"),
     _c("vdso_static", "vdso", "-static"),
     _c("vfork_child", "vfork_child"),
+    _c("fork_child", "fork_child"),
+    _c("exited_leader", "exited_leader"),
     _c("syscalls", "syscalls"),
     _c("syscalls_static", "syscalls", "-static"),
     _c("page_faults", "page_faults"),

@@ -213,8 +213,8 @@ class Agent:
         return self.wait(STOP_SECONDS + 1)
 
 
-# "sampling all processes at 99 Hz ..."; whatever comes after is not before the sampling is on.
-START_LINE = re.compile(r"^info: .*(?:\bHz\b|per second)", re.M)
+# It comes right before the sampling is switched on.
+START_LINE = re.compile(r"^info: sampling .* times a second", re.M)
 
 
 def run_agent(*options, seconds=120, **more):

@@ -1,0 +1,363 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The command line: wrong usage, missing privilege and kernel features, destinations that fail,
+signals, two agents at once, selection, probabilistic profiling; each with its exit status and one
+line that says what is wrong, and with nothing left loaded.
+"""
+import math
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import build_targets
+from build_targets import TARGETS
+from harness import (AGENT, STOP_SECONDS, Agent, Program, Tap, bpf_objects, bpftool,
+                     need_root, online_cpus, parse_folded, run_agent)
+
+WRONG_USAGE = [
+    ["-no-such-option"],
+    ["-samples-per-second"],
+    ["-samples-per-second", "0"],
+    ["-samples-per-second", "10001"],
+    ["-samples-per-second", "many"],
+    ["-duration", "5 parsecs"],
+    ["-duration", "-1s"],
+    ["-pid", "one"],
+    ["-pid", "0"],
+    ["-comm", "longer-than-any-comm"],
+    ["-cgroup", "/nonexistent"],
+    ["-cgroup", "/tmp"],
+    ["-cpus", "3-1"],
+    ["-cpus", "100000"],
+    ["-probabilistic-threshold", "0"],
+    ["-probabilistic-threshold", "101"],
+    ["-probabilistic-interval", "soon"],
+    ["-probabilistic-seed", "-3"],
+    ["-output", "profile.docx"],
+    ["-tags", "no-value"],
+    ["-tracers", "python"],
+    ["-max-map-memory", "1"],
+    ["-log-level", "loud"],
+    ["-collection-agent", "localhost"],
+    ["-viewer", "127.0.0.1:7171"],
+    ["-disable-tls"],
+    ["-with-lines"],
+    ["-with-cpu"],
+    ["-resource-grouping", "process"],
+    ["-reporter-interval", "5s"],
+    ["-output", "profile.otlp"],
+    ["stray"],
+]
+
+NAMES = """output pid comm cgroup cpus samples-per-second duration probabilistic-threshold
+    probabilistic-interval probabilistic-seed tags tracers max-map-memory cache-dir log-level
+    version help""".split()
+
+
+def is_one_line(text):
+    return text.endswith("\n") and text.count("\n") == 1
+
+
+def expect_failure(tap, name, result, status):
+    tap.ok(result.status == status and is_one_line(result.log), name,
+           "status %s, wanted %d; log:" % (result.status, status), result.log)
+
+
+def check_usage(tap):
+    wrong = []
+    for arguments in WRONG_USAGE:
+        result = run_agent(*arguments, outputs=[], seconds=10)
+        if result.status != 2 or not is_one_line(result.log):
+            wrong.append("%s: status %s, %r" % (arguments, result.status, result.log))
+    tap.ok(not wrong, "each wrong option ends with status 2 and one line", *wrong)
+    result = run_agent(outputs=[], environment={"ALLFRAMES_SAMPLES_PER_SECOND": "0"}, seconds=10)
+    expect_failure(tap, "a wrong value in the environment is refused", result, 2)
+    result = run_agent("-help", outputs=[], seconds=10)
+    missing = [name for name in NAMES if "-" + name not in result.output]
+    tap.ok(result.status == 0 and not missing, "-help tells every option", *missing)
+    result = run_agent("--version", outputs=[], seconds=10)
+    tap.ok(result.status == 0 and is_one_line(result.output), "--version prints one line",
+           result.output)
+
+
+def check_privilege(tap):
+    with tempfile.TemporaryDirectory() as directory:
+        os.chmod(directory, 0o755)
+        agent = os.path.join(directory, "agent")
+        shutil.copy(AGENT, agent)
+        os.chmod(agent, 0o755)
+        name = "without privilege the status is 3"
+        if not shutil.which("setpriv"):
+            tap.skip(name, "no setpriv")
+            return
+        nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all",
+                  "--bounding-set=-all"]
+        result = run_agent("-duration", "1s", outputs=["-"], prefix=nobody, agent=agent)
+        expect_failure(tap, name, result, 3)
+
+
+def check_no_btf(tap):
+    name = "without BTF the status is 3"
+    hide = ["unshare", "--mount", "sh", "-c",
+            'mount -t tmpfs none /sys/kernel/btf && exec "$@"', "sh"]
+    if subprocess.run(hide + ["true"], stderr=subprocess.DEVNULL, check=False).returncode:
+        tap.skip(name, "cannot hide /sys/kernel/btf")
+        return
+    result = run_agent("-duration", "1s", outputs=["-"], prefix=hide)
+    expect_failure(tap, name, result, 3)
+
+
+def check_outputs(tap):
+    for path in "/nonexistent/stacks.folded", "/proc/stacks.folded", "/sys/profile.pb.gz":
+        result = run_agent("-duration", "1s", outputs=[path])
+        expect_failure(tap, "an output that cannot be written is told at once: " + path, result, 2)
+        tap.ok(result.seconds < 2, "before any sampling: " + path, result.seconds)
+    result = run_agent("-duration", "1s", outputs=["-"])
+    tap.ok(result.status == 0 and parse_folded(result.output), "`-` is folded stacks on stdout",
+           result.log)
+    result = run_agent("-duration", "1s", outputs=[])
+    lines = result.output.splitlines()
+    tap.ok(result.status == 0 and lines and all(re.match(r" *\d+\.\d+% \S", line)
+                                                for line in lines),
+           "without a destination there is a stack table on stdout", result.output[:1000],
+           result.log)
+
+
+def check_no_space(tap):
+    name = "no space left is one line and status 1"
+    directory = tempfile.mkdtemp(prefix="allframes-full-")
+    mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "none", directory]
+    if subprocess.run(mount, stderr=subprocess.DEVNULL, check=False).returncode:
+        os.rmdir(directory)
+        tap.skip(name, "cannot mount a tmpfs")
+        return
+    try:
+        paths = [os.path.join(directory, "stacks" + end) for end in (".folded", ".txt", ".pb.gz")]
+        with Agent("-duration", "3s", outputs=paths) as agent:
+            agent.wait_started()
+            with open(os.path.join(directory, "all-there-is"), "wb", buffering=0) as file:
+                try:
+                    while file.write(bytes(4096)):
+                        pass
+                except OSError:
+                    pass
+            result = agent.wait()
+        left = os.listdir(directory)
+        errors = re.findall("^error: .*", result.log, re.M)
+        tap.ok(result.status == 1 and left == ["all-there-is"]
+               and any("No space left" in line for line in errors) and len(errors) <= len(paths),
+               name, "status %d" % result.status, "left: %s" % left, result.log)
+    finally:
+        subprocess.run(["umount", directory], check=True)
+        os.rmdir(directory)
+
+
+def settle(before, seconds=5):
+    """What is loaded beyond @before, once the kernel has had time to free it."""
+    end = time.monotonic() + seconds
+    while True:
+        extra = bpf_objects() - before
+        if not extra or time.monotonic() > end:
+            return extra
+        time.sleep(0.1)
+
+
+def check_signals(tap, before):
+    for number in signal.SIGINT, signal.SIGTERM:
+        with Agent("-samples-per-second", 99) as agent:
+            started = agent.wait_started()
+            time.sleep(1)
+            begin = time.monotonic()
+            result = agent.stop(number)
+            seconds = time.monotonic() - begin
+            tap.ok(started and result.status == 0 and seconds <= STOP_SECONDS and result.stacks,
+                   "%s stops the agent, and the output is written" % number.name,
+                   "status %d after %.1f s" % (result.status, seconds), result.log)
+            left = [name for name in os.listdir(os.path.dirname(agent.folded_path))
+                    if name not in ("log", "stdout", "stacks.folded")]
+            tap.ok(not left, "no temporary file is left after %s" % number.name, left)
+    with Agent("-samples-per-second", 99) as agent:
+        agent.wait_started()
+        begin = time.monotonic()
+        agent.process.send_signal(signal.SIGINT)
+        # Two equal signals that come at once are one.
+        agent.process.send_signal(signal.SIGTERM)
+        agent.wait(STOP_SECONDS)
+        seconds = time.monotonic() - begin
+        tap.ok(seconds < 1, "a second signal stops at once", "%.2f s" % seconds)
+    with Agent("-samples-per-second", 99) as agent:
+        agent.wait_started()
+        agent.process.kill()
+        agent.wait()
+    tap.ok(not settle(before), "nothing is left loaded after kill -9", bpf_objects() - before)
+    result = run_agent("-duration", "1s")
+    tap.ok(result.status == 0 and result.stacks, "and the agent starts again", result.log)
+    tap.ok(not settle(before), "nothing is left loaded after a normal end",
+           bpf_objects() - before)
+
+
+def samples_of(stacks, comm):
+    return sum(count for stack, count in stacks.items() if stack.comm == comm)
+
+
+def check_two_agents(tap):
+    with Program(TARGETS["calls"].path):
+        with Agent("-duration", "4s", "-samples-per-second", 199) as one:
+            with Agent("-duration", "4s", "-samples-per-second", 199) as two:
+                results = [one.wait(), two.wait()]
+                counts = [samples_of(result.stacks, "calls") for result in results]
+    tap.ok([result.status for result in results] == [0, 0]
+           and all(4 * 199 * 0.8 < count < 4 * 199 * 1.2 for count in counts),
+           "two agents at once both work", counts, *[result.log for result in results])
+
+
+def make_cgroup():
+    """A fresh cgroup v2 directory; None where that cannot be."""
+    for root in "/sys/fs/cgroup", "/sys/fs/cgroup/unified":
+        if os.path.exists(os.path.join(root, "cgroup.procs")):
+            path = os.path.join(root, "allframes-test-%d" % os.getpid())
+            try:
+                os.mkdir(path)
+                return path
+            except OSError:
+                pass
+    return None
+
+
+def check_selection(tap):
+    options = ["-duration", "2s", "-samples-per-second", 199]
+    with Program(TARGETS["calls"].path) as chosen, Program(TARGETS["alloca"].path) as other:
+        result = run_agent("-pid", chosen.pid, *options)
+        comms = {stack.comm for stack in result.stacks}
+        tap.ok(comms == {"calls"}, "-pid profiles this process only", comms)
+        result = run_agent("-comm", "alloca", *options)
+        comms = {stack.comm for stack in result.stacks}
+        tap.ok(comms == {"alloca"}, "-comm profiles these processes only", comms)
+        result = run_agent(*options, environment={"ALLFRAMES_COMM": "calls"})
+        comms = {stack.comm for stack in result.stacks}
+        tap.ok(comms == {"calls"}, "the environment sets what the command line does not", comms)
+        cpus = online_cpus()
+        os.sched_setaffinity(chosen.pid, cpus[:1])
+        os.sched_setaffinity(other.pid, cpus[-1:])
+        result = run_agent("-cpus", cpus[0], *options)
+        comms = {stack.comm for stack in result.stacks}
+        tap.ok("calls" in comms and (len(cpus) == 1 or "alloca" not in comms),
+               "-cpus profiles these CPUs only", comms)
+        cgroup = make_cgroup()
+        if not cgroup:
+            tap.skip("-cgroup profiles the tasks below it only", "no cgroup v2 to write to")
+            return
+        with open(os.path.join(cgroup, "cgroup.procs"), "w", encoding="ascii") as file:
+            file.write(str(chosen.pid))
+        result = run_agent("-cgroup", cgroup, *options)
+        comms = {stack.comm for stack in result.stacks}
+        tap.ok(comms == {"calls"}, "-cgroup profiles the tasks below it only", comms, result.log)
+    os.rmdir(cgroup)
+
+
+def check_threads(tap):
+    with Program(TARGETS["threads"].path) as program:
+        result = run_agent("-pid", program.pid, "-duration", "2s", "-samples-per-second", 199)
+    count = sum(result.stacks.values())
+    wanted = 2 * 199 * min(3, len(online_cpus()))
+    tap.ok(0.7 * wanted < count, "-pid has the threads of the process in it",
+           "%d samples, wanted %d" % (count, wanted))
+
+
+INTERVALS = 200
+INTERVAL_MS = 50
+
+
+def check_probabilistic_share(tap):
+    """The share of the time in which a program that never sleeps is sampled."""
+    rate = 997
+    for threshold, seed in (30, 1), (70, 2):
+        with Program(TARGETS["calls"].path) as program:
+            result = run_agent("-pid", program.pid, "-samples-per-second", rate, "-duration",
+                               "%dms" % (INTERVALS * INTERVAL_MS), "-probabilistic-threshold",
+                               threshold, "-probabilistic-interval", "%dms" % INTERVAL_MS,
+                               "-probabilistic-seed", seed)
+        share = sum(result.stacks.values()) / (rate * INTERVALS * INTERVAL_MS / 1000)
+        sigma = math.sqrt(threshold / 100 * (1 - threshold / 100) / INTERVALS)
+        switches = len(re.findall("sampling is (?:on|off)", result.log))
+        # Other programs take a little of the CPU's time away.
+        tap.ok(threshold / 100 - 3 * sigma - 0.05 <= share <= threshold / 100 + 3 * sigma + 0.01
+               and switches > INTERVALS / 10,
+               "probabilistic threshold %d: on for that share of %d intervals" %
+               (threshold, INTERVALS),
+               "share %.3f, 3 sigma %.3f, %d switches" % (share, 3 * sigma, switches))
+
+
+def check_probabilistic_off(tap):
+    """While it is off, no program runs: the kernel's own count of runs stands still."""
+    for seed in range(200):
+        with Agent("-probabilistic-threshold", 1, "-probabilistic-interval", "1h",
+                   "-probabilistic-seed", seed, "-samples-per-second", 999) as agent:
+            if not agent.wait_started():
+                tap.ok(False, "off costs no BPF run", agent.log_text())
+                return
+            end = time.monotonic() + 2
+            while "sampling is" not in agent.log_text() and time.monotonic() < end:
+                time.sleep(0.02)
+            if "sampling is off" not in agent.log_text():
+                continue
+            runs = []
+            for _ in range(2):
+                runs.append(sampling_runs())
+                time.sleep(2)
+            tap.ok(runs[0] is not None and runs[0] == runs[1], "off costs no BPF run",
+                   "runs before and after: %s" % runs)
+            return
+    tap.ok(False, "off costs no BPF run", "no seed gave an interval that is off")
+
+
+def sampling_runs():
+    """How often the kernel has run sample_entry while statistics were on; None if it is not there.
+    """
+    path = "/proc/sys/kernel/bpf_stats_enabled"
+    with open(path, encoding="ascii") as file:
+        old = file.read()
+    try:
+        with open(path, "w", encoding="ascii") as file:
+            file.write("1")
+        time.sleep(0.5)
+        text = subprocess.run([bpftool(), "prog", "list"], stdout=subprocess.PIPE, text=True,
+                              check=True).stdout
+    finally:
+        with open(path, "w", encoding="ascii") as file:
+            file.write(old)
+    lines = [line for line in text.splitlines() if "name sample_entry " in line]
+    if not lines:
+        return None
+    return sum(int(match[1]) for match in (re.search(r"run_cnt (\d+)", line) for line in lines)
+               if match)
+
+
+def main():
+    tap = Tap()
+    need_root(tap, "options")
+    build_targets.build(["calls", "alloca", "threads"])
+    before = bpf_objects()
+    check_usage(tap)
+    check_privilege(tap)
+    check_no_btf(tap)
+    check_outputs(tap)
+    check_no_space(tap)
+    check_signals(tap, before)
+    check_two_agents(tap)
+    check_selection(tap)
+    check_threads(tap)
+    check_probabilistic_share(tap)
+    check_probabilistic_off(tap)
+    tap.ok(not settle(before), "after all this nothing is left loaded", bpf_objects() - before)
+    tap.finish()
+
+
+if __name__ == "__main__":
+    main()
