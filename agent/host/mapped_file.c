@@ -26,22 +26,46 @@ static int64_t timespec_ns(struct timespec time)
 	return (int64_t)((uint64_t)time.tv_sec * NS_PER_SECOND + time.tv_nsec);
 }
 
+static int file_key_of_status(const struct stat *status, struct file_key *key)
+{
+	if (!S_ISREG(status->st_mode))
+		return fail(-EOPNOTSUPP, "not a regular file");
+	*key = (struct file_key){
+		.device = status->st_dev,
+		.inode = status->st_ino,
+		.size = status->st_size,
+		.mtime_ns = timespec_ns(status->st_mtim),
+		.ctime_ns = timespec_ns(status->st_ctim),
+	};
+	return 0;
+}
+
 int file_key_of_fd(int fd, struct file_key *key)
 {
 	struct stat status;
 
 	if (fstat(fd, &status))
 		return fail_errno(-errno, "fstat");
-	if (!S_ISREG(status.st_mode))
-		return fail(-EOPNOTSUPP, "not a regular file");
-	*key = (struct file_key){
-		.device = status.st_dev,
-		.inode = status.st_ino,
-		.size = status.st_size,
-		.mtime_ns = timespec_ns(status.st_mtim),
-		.ctime_ns = timespec_ns(status.st_ctim),
-	};
-	return 0;
+	return file_key_of_status(&status, key);
+}
+
+static void map_file_path(char path[PATH_MAX], const char *proc_root, pid_t pid,
+			  const struct proc_mapping *mapping)
+{
+	snprintf(path, PATH_MAX, "%s/%d/map_files/%" PRIx64 "-%" PRIx64, proc_root, pid,
+		 mapping->start, mapping->end);
+}
+
+int mapped_file_key(const char *proc_root, pid_t pid, const struct proc_mapping *mapping,
+		    struct file_key *key)
+{
+	struct stat status;
+	char path[PATH_MAX];
+
+	map_file_path(path, proc_root, pid, mapping);
+	if (stat(path, &status))
+		return fail_errno(-errno, "stat of %s", path);
+	return file_key_of_status(&status, key);
 }
 
 /* Opens for reading what @path_fd, an O_PATH descriptor, stands for. */
@@ -72,8 +96,7 @@ static int open_map_file(const char *proc_root, pid_t pid, const struct proc_map
 	_cleanup_(close_fd) int path_fd = -1;
 	char path[PATH_MAX];
 
-	snprintf(path, sizeof(path), "%s/%d/map_files/%" PRIx64 "-%" PRIx64, proc_root, pid,
-		 mapping->start, mapping->end);
+	map_file_path(path, proc_root, pid, mapping);
 	path_fd = open(path, O_PATH | O_CLOEXEC);
 	if (path_fd < 0)
 		return -errno;

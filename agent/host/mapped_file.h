@@ -31,6 +31,13 @@ struct file_key {
 int mapped_file_open(const char *proc_root, pid_t pid, const struct proc_mapping *mapping, int *fd,
 		     struct file_key *key);
 
+/**
+ * The key alone, by map_files and without opening the file; -EOPNOTSUPP if it is not a regular one,
+ * -ENOENT if there is no such mapping (any more), others as stat(2) says.
+ */
+int mapped_file_key(const char *proc_root, pid_t pid, const struct proc_mapping *mapping,
+		    struct file_key *key);
+
 /** The key of a regular file that is open; -EOPNOTSUPP for others. */
 int file_key_of_fd(int fd, struct file_key *key);
 
