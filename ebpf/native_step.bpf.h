@@ -50,6 +50,7 @@ static __always_inline enum unwind_error find_row(const struct cached_mapping *m
 	for (int i = 0; i < ROW_SEARCH_STEPS && low < high; i++) {
 		__u32 middle = (low + high) / 2;
 
+		forget_range(middle, offset);
 		if (table_entry(mapping->row_cell, middle, &value))
 			return UNWIND_BAD_TABLE;
 		if ((value & (UNWIND_PAGE_BYTES - 1)) <= in_page) {

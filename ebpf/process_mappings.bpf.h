@@ -24,7 +24,10 @@ static __always_inline enum unwind_error search_mappings(struct walk_state *stat
 
 	for (int i = 0; i < MAPPING_SEARCH_STEPS && low < high; i++) {
 		__u32 middle = (low + high) / 2;
-		const struct cell *cell = cell_at(state->mapping_cell + 2 * middle);
+		const struct cell *cell;
+
+		forget_range(middle, address);
+		cell = cell_at(state->mapping_cell + 2 * middle);
 
 		if (!cell)
 			return UNWIND_BAD_TABLE;

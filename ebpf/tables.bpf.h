@@ -8,6 +8,18 @@
 
 #include "ebpf/maps.bpf.h"
 
+/**
+ * Makes the verifier forget what it knows of @value, a 32-bit variable: it follows each combination
+ * of ranges through a search else, and gives up. @unknown is any 64-bit number that it does not
+ * know.
+ */
+#ifdef __bpf__
+#define forget_range(value, unknown)                                                               \
+	asm volatile("%0 ^= %1\n\t%0 ^= %1" : "+r"(value) : "r"((__u32)(unknown)))
+#else
+#define forget_range(value, unknown) ((void)(unknown))
+#endif
+
 /** The cell, or NULL if its slab does not exist. */
 static __always_inline const struct cell *cell_at(__u32 number)
 {
