@@ -246,31 +246,34 @@ static bool is_tag_value(const char *value)
 /* Adds `key:value`, which is cut in two in place. */
 static int add_tag(struct options *options, const struct setting *setting, char *pair)
 {
-	char *colon = strchr(pair, ':');
 	struct option_tag *tag = &options->tags[options->tag_count];
+	char *value = strchr(pair, ':');
+	size_t key_bytes;
+	size_t value_bytes;
 
-	if (!colon)
+	if (!value)
 		return refuse(setting, "'%.32s' is not of the form key:value", pair);
-	*colon = '\0';
+	*value++ = '\0';
 	if (!is_tag_key(pair))
 		return refuse(setting,
 			      "give keys of letters, digits and ._-/ that start with a letter or "
 			      "digit, %d bytes at most",
 			      TAG_KEY_MAX_BYTES);
-	if (!is_tag_value(colon + 1))
+	if (!is_tag_value(value))
 		return refuse(setting, "give values of 1 to %d bytes without control characters",
 			      TAG_VALUE_MAX_BYTES);
 	for (uint32_t i = 0; i < options->tag_count; i++) {
 		if (strcmp(options->tags[i].key, pair) == 0)
 			return refuse(setting, "key %s given twice; give each key once", pair);
 	}
-	/* One allocation for both; the key's start frees it. */
-	tag->key = malloc(strlen(pair) + strlen(colon + 1) + 2);
+	key_bytes = strlen(pair) + 1;
+	value_bytes = strlen(value) + 1;
+	tag->key = malloc(key_bytes + value_bytes);
 	if (!tag->key)
 		return out_of_memory();
-	strcpy(tag->key, pair);
-	tag->value = tag->key + strlen(pair) + 1;
-	strcpy(tag->value, colon + 1);
+	memcpy(tag->key, pair, key_bytes);
+	tag->value = tag->key + key_bytes;
+	memcpy(tag->value, value, value_bytes);
 	options->tag_count++;
 	return 0;
 }

@@ -39,7 +39,6 @@ check_packages='
 python3:python3
 clang-format:clang-format
 clang-tidy:clang-tidy
-cppcheck:cppcheck
 libcmocka-dev:cmocka.h'
 
 fuzz_packages='

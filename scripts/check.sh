@@ -1,0 +1,81 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# The checks that need no run: format, boundaries, licences, static analysis, kernel programs for
+# the other machine. Called by `make check`, which sets CLANG, CPPFLAGS and BPF_CFLAGS.
+#
+# gcc's analyzer: -Wno-analyzer-malloc-leak, since version 12 is often wrong there, and the tests
+# run under LeakSanitizer.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+jobs=$(nproc)
+failed=
+
+# check NAME COMMAND...: runs the command; its output is shown if it fails.
+check() {
+	name=$1
+	shift
+	if "$@" >"$scratch/output" 2>&1; then
+		echo "  ok      $name"
+	else
+		failed="$failed, $name"
+		cat "$scratch/output"
+		echo "  FAILED  $name"
+	fi
+}
+
+# Our C files that match the given patterns, a NUL behind each.
+sources() {
+	git ls-files -z --cached --others --exclude-standard -- "$@"
+}
+
+check_format() {
+	sources '*.c' '*.h' | xargs -0 -P"$jobs" -n16 clang-format --dry-run -Werror
+}
+
+# User-space code that is ours to analyse: no tests, no kernel programs.
+analysed_sources() {
+	sources 'agent/*.c' 'stackdeltas/*.c' 'symbols/*.c' 'reporter/*.c' 'bench/*.c' |
+		grep -zv -e '/tests/' -e '/fuzz/'
+}
+
+# shellcheck disable=SC2086,SC2016 # flags are lists of words; $@ is the inner shell's
+check_clang_tidy() {
+	analysed_sources | grep -zv '^agent/base/error\.c$' | xargs -0 -P"$jobs" -n4 sh -c '
+		clang-tidy --quiet "$@" -- $CPPFLAGS -std=gnu11 \
+			-include scripts/analyzer_hints.h 2>/dev/null' sh
+}
+
+# shellcheck disable=SC2086
+check_gcc_analyzer() {
+	analysed_sources | xargs -0 -P"$jobs" -n1 gcc -std=gnu11 $CPPFLAGS -O2 -Wall -Wextra \
+		-Werror -fanalyzer -Wno-analyzer-malloc-leak -c -o /dev/null
+}
+
+# shellcheck disable=SC2086
+check_bpf_for() {
+	${CLANG:-clang} $BPF_CFLAGS -U__TARGET_ARCH_x86 -U__TARGET_ARCH_arm64 "-D__TARGET_ARCH_$1" \
+		-c ebpf/allframes.bpf.c -o "$scratch/$1.bpf.o"
+}
+
+check_scripts() {
+	sources '*.sh' | xargs -0 -n1 sh -n &&
+		sources '*.py' | xargs -0 python3 -c '
+import ast, sys
+for name in sys.argv[1:]:
+    ast.parse(open(name, encoding="utf-8").read(), name)'
+}
+
+check "boundaries, licences, names, sizes" scripts/check_boundaries.py
+check "format (make format mends it)" check_format
+check "scripts" check_scripts
+check "kernel programs for x86-64" check_bpf_for x86
+check "kernel programs for arm64" check_bpf_for arm64
+check "gcc -fanalyzer" check_gcc_analyzer
+check "clang-tidy" check_clang_tidy
+if [ -n "$failed" ]; then
+	echo "check: failed: ${failed#, }"
+	exit 1
+fi
+echo "check: all good"
