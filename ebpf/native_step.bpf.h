@@ -147,57 +147,59 @@ static __always_inline enum unwind_error frame_cfa(struct walk_state *state,
 	return UNWIND_OK;
 }
 
+/* The caller's value of a register that this frame saved as @kind and @offset say. */
+static __always_inline enum unwind_error saved_value(struct walk_state *state, __u32 kind,
+						     __s32 offset, __u64 cfa, __u64 *value)
+{
+	switch (kind) {
+	case SAVED_AT_CFA:
+		return read_word(cfa + offset, value);
+	case SAVED_AT_FP:
+		if (!state->fp_known)
+			return UNWIND_REGISTER_UNKNOWN;
+		return read_word(state->fp + offset, value);
+	case SAVED_IN_REGISTER:
+		return known_register(state, offset, value);
+	default:
+		return UNWIND_UNSUPPORTED_RULE;
+	}
+}
+
+static __always_inline bool is_saved_in_memory(__u32 kind)
+{
+	return kind == SAVED_AT_CFA || kind == SAVED_AT_FP;
+}
+
 /* To the caller, whose sp is @cfa. */
 static __always_inline enum unwind_error restore_caller(struct walk_state *state,
 							const struct unwind_rule *rule, __u64 cfa)
 {
-	enum unwind_error error;
 	__u64 return_address, fp = state->fp;
 	__u32 fp_known = state->fp_known;
+	enum unwind_error error;
 
 	if (rule->ra == SAVED_AT_CFA && rule->fp == SAVED_AT_CFA &&
 	    rule->ra_offset == rule->fp_offset + 8) {
 		error = read_word_pair(cfa + rule->fp_offset, &fp, &return_address);
-		if (error)
-			return error;
 		fp_known = 1;
 	} else {
-		switch (rule->ra) {
-		case SAVED_AT_CFA:
-			error = read_word(cfa + rule->ra_offset, &return_address);
-			break;
-		case SAVED_AT_FP:
-			error = state->fp_known ?
-					read_word(state->fp + rule->ra_offset, &return_address) :
-					UNWIND_REGISTER_UNKNOWN;
-			break;
-		case SAVED_SAME:
+		if (rule->ra == SAVED_SAME)
 			error = known_register(state, LINK_REGISTER, &return_address);
-			break;
-		default:
-			error = UNWIND_UNSUPPORTED_RULE;
-		}
+		else
+			error = saved_value(state, rule->ra, rule->ra_offset, cfa, &return_address);
 		if (error)
 			return error;
-		switch (rule->fp) {
-		case SAVED_SAME:
-			break;
-		case SAVED_AT_CFA:
-			error = read_word(cfa + rule->fp_offset, &fp);
-			fp_known = 1;
-			break;
-		case SAVED_AT_FP:
-			error = state->fp_known ? read_word(state->fp + rule->fp_offset, &fp) :
-						  UNWIND_REGISTER_UNKNOWN;
-			break;
-		default:
+		if (rule->fp == SAVED_UNDEFINED) {
 			fp_known = 0;
+		} else if (rule->fp != SAVED_SAME) {
+			error = saved_value(state, rule->fp, rule->fp_offset, cfa, &fp);
+			fp_known = 1;
 		}
-		if (error)
-			return error;
 	}
-	/* A leaf with its return address in the link register may have no frame at all. */
-	if (cfa < state->sp || (cfa == state->sp && rule->ra != SAVED_SAME))
+	if (error)
+		return error;
+	/* Without a word on the stack, the caller's sp may be this frame's: in a leaf, so once. */
+	if (cfa < state->sp || (cfa == state->sp && is_saved_in_memory(rule->ra)))
 		return UNWIND_NO_PROGRESS;
 	state->pc = code_address(return_address);
 	state->sp = cfa;
