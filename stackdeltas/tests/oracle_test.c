@@ -1,0 +1,589 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Stack deltas against libdw, which reads the same tables by code that shares nothing with ours.
+ *
+ * usage: oracle_test [FILE|DIRECTORY]...	(without: a slice of every kind of file)
+ *
+ * For every row of every FDE both sides are evaluated in made-up frames: registers and memory are
+ * random, so two rules agree only if they mean the same. Every address of the text is covered:
+ * where libdw knows nothing, there must be no rule, and the other way round. Rows that we declare
+ * to be beyond our rules fall in named classes, whose shares are printed; together they must stay
+ * under 0.1 % of all rows. Prints TAP.
+ */
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <gelf.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+
+#include "agent/base/cleanup.h"
+#include "agent/base/error.h"
+#include "agent/host/elf_image.h"
+#include "stackdeltas/extract_deltas.h"
+#include "stackdeltas/rule_text.h"
+
+enum {
+	REGISTERS = 33,
+	STACK_MAX = 16,
+	SHOWN_DIFFERENCES = 5,
+	X86_FP = 6,
+	X86_SP = 7,
+	X86_RA = 16,
+	PLT_PERIOD = 16,
+	UCONTEXT_RBP = 120,
+	UCONTEXT_RSP = 160,
+	UCONTEXT_RIP = 168,
+};
+
+/* What was declared, not got wrong. */
+enum class {
+	CLASS_EQUAL,
+	/* "unsupported": counted by the extractor under its reasons */
+	CLASS_UNSUPPORTED,
+	/* The frame pointer alone is beyond our rules and declared lost. */
+	CLASS_FRAME_POINTER,
+	/* libdw cannot make sense of the FDE, neither can we. */
+	CLASS_BOTH_REFUSE,
+	CLASS_DIFFERENT,
+	CLASS_COUNT,
+};
+
+static const char *const class_names[CLASS_COUNT] = {
+	"equal", "rule not expressible", "frame pointer not expressible", "refused by both",
+	"different",
+};
+
+struct totals {
+	uint64_t rows[CLASS_COUNT];
+	uint64_t files;
+	uint64_t without_tables;
+	int tests;
+	int failed;
+};
+
+static struct totals totals;
+
+/* A made-up frame. */
+struct frame {
+	uint64_t seed;
+	uint64_t pc;
+	uint64_t registers[REGISTERS];
+};
+
+static uint64_t mix(uint64_t value)
+{
+	value = (value ^ value >> 30) * 0xbf58476d1ce4e5b9ULL;
+	value = (value ^ value >> 27) * 0x94d049bb133111ebULL;
+	return value ^ value >> 31;
+}
+
+static uint64_t load(const struct frame *frame, uint64_t address)
+{
+	return mix(address ^ frame->seed);
+}
+
+static void make_frame(struct frame *frame, uint64_t seed, uint64_t pc)
+{
+	frame->seed = mix(seed);
+	frame->pc = pc;
+	for (int i = 0; i < REGISTERS; i++)
+		frame->registers[i] = mix(frame->seed + i) >> 16;
+	frame->registers[X86_RA] = pc;
+}
+
+/* A stack machine for what stands in call frame information. False: an operation is missing. */
+static bool evaluate(const struct frame *frame, const Dwarf_Op *operations, size_t count,
+		     uint64_t cfa, bool push_cfa, uint64_t *result, bool *is_value)
+{
+	uint64_t stack[STACK_MAX];
+	int depth = 0;
+
+	*is_value = false;
+	if (push_cfa)
+		stack[depth++] = cfa;
+	for (size_t i = 0; i < count; i++) {
+		const Dwarf_Op *op = &operations[i];
+
+		if (depth == STACK_MAX)
+			return false;
+		if (op->atom >= DW_OP_breg0 && op->atom <= DW_OP_breg31) {
+			stack[depth++] = frame->registers[op->atom - DW_OP_breg0] + op->number;
+			continue;
+		}
+		if (op->atom >= DW_OP_lit0 && op->atom <= DW_OP_lit31) {
+			stack[depth++] = op->atom - DW_OP_lit0;
+			continue;
+		}
+		if (op->atom >= DW_OP_reg0 && op->atom <= DW_OP_reg31) {
+			stack[depth++] = frame->registers[op->atom - DW_OP_reg0];
+			*is_value = true;
+			continue;
+		}
+		switch (op->atom) {
+		case DW_OP_call_frame_cfa:
+			stack[depth++] = cfa;
+			continue;
+		case DW_OP_bregx:
+		case DW_OP_regx:
+			if (op->number >= REGISTERS)
+				return false;
+			stack[depth++] = frame->registers[op->number] + op->number2;
+			*is_value = op->atom == DW_OP_regx;
+			continue;
+		case DW_OP_const1u: case DW_OP_const1s: case DW_OP_const2u: case DW_OP_const2s:
+		case DW_OP_const4u: case DW_OP_const4s: case DW_OP_const8u: case DW_OP_const8s:
+		case DW_OP_constu: case DW_OP_consts:
+			stack[depth++] = op->number;
+			continue;
+		case DW_OP_nop:
+			continue;
+		default:
+			break;
+		}
+		if (depth < 1)
+			return false;
+		switch (op->atom) {
+		case DW_OP_deref:
+			stack[depth - 1] = load(frame, stack[depth - 1]);
+			continue;
+		case DW_OP_plus_uconst:
+			stack[depth - 1] += op->number;
+			continue;
+		case DW_OP_stack_value:
+			*is_value = true;
+			continue;
+		default:
+			break;
+		}
+		if (depth < 2)
+			return false;
+		depth--;
+		switch (op->atom) {
+		case DW_OP_plus:
+			stack[depth - 1] += stack[depth];
+			continue;
+		case DW_OP_minus:
+			stack[depth - 1] -= stack[depth];
+			continue;
+		case DW_OP_mul:
+			stack[depth - 1] *= stack[depth];
+			continue;
+		case DW_OP_and:
+			stack[depth - 1] &= stack[depth];
+			continue;
+		case DW_OP_shl:
+			stack[depth - 1] <<= stack[depth];
+			continue;
+		case DW_OP_ge:
+			stack[depth - 1] = (int64_t)stack[depth - 1] >= (int64_t)stack[depth];
+			continue;
+		default:
+			return false;
+		}
+	}
+	if (depth < 1)
+		return false;
+	*result = stack[depth - 1];
+	return true;
+}
+
+enum outcome { OUTCOME_VALUE, OUTCOME_UNDEFINED, OUTCOME_UNKNOWN };
+
+/* The caller's value of a register, by libdw. */
+static enum outcome register_by_libdw(Dwarf_Frame *row, const struct frame *frame, int number,
+				      uint64_t cfa, uint64_t *value)
+{
+	Dwarf_Op memory[3];
+	Dwarf_Op *operations;
+	size_t count;
+	bool is_value;
+
+	if (dwarf_frame_register(row, number, memory, &operations, &count))
+		return OUTCOME_UNKNOWN;
+	if (!count && operations == memory)
+		return OUTCOME_UNDEFINED;
+	if (!count) {
+		*value = frame->registers[number];
+		return OUTCOME_VALUE;
+	}
+	/* libdw puts DW_OP_call_frame_cfa before the expressions of registers itself. */
+	if (!evaluate(frame, operations, count, cfa, false, value, &is_value))
+		return OUTCOME_UNKNOWN;
+	if (!is_value)
+		*value = load(frame, *value);
+	return OUTCOME_VALUE;
+}
+
+static bool cfa_by_rule(const struct unwind_rule *rule, const struct frame *frame, uint64_t *cfa)
+{
+	uint64_t sp = frame->registers[X86_SP], fp = frame->registers[X86_FP];
+	uint64_t other = frame->registers[rule->cfa_register];
+
+	switch (rule->cfa) {
+	case CFA_SP:
+		*cfa = sp + rule->cfa_offset;
+		return true;
+	case CFA_FP:
+		*cfa = fp + rule->cfa_offset;
+		return true;
+	case CFA_REGISTER:
+		*cfa = other + rule->cfa_offset;
+		return true;
+	case CFA_DEREF_SP:
+		*cfa = load(frame, sp + rule->cfa_offset) + rule->cfa_addend;
+		return true;
+	case CFA_DEREF_FP:
+		*cfa = load(frame, fp + rule->cfa_offset) + rule->cfa_addend;
+		return true;
+	case CFA_DEREF_REGISTER:
+		*cfa = load(frame, other + rule->cfa_offset) + rule->cfa_addend;
+		return true;
+	case CFA_PLT:
+		*cfa = sp + rule->cfa_offset +
+		       ((int64_t)(frame->pc & 15) >= rule->cfa_addend ? 8 : 0);
+		return true;
+	case CFA_SIGNAL:
+		*cfa = load(frame, sp + UCONTEXT_RSP);
+		return true;
+	default:
+		return false;
+	}
+}
+
+static enum outcome register_by_rule(const struct unwind_rule *rule, bool is_ra,
+				     const struct frame *frame, uint64_t cfa, uint64_t *value)
+{
+	uint8_t kind = is_ra ? rule->ra : rule->fp;
+	int16_t offset = is_ra ? rule->ra_offset : rule->fp_offset;
+
+	if (rule->cfa == CFA_SIGNAL) {
+		*value = load(frame, frame->registers[X86_SP] +
+					     (is_ra ? UCONTEXT_RIP : UCONTEXT_RBP));
+		return OUTCOME_VALUE;
+	}
+	switch (kind) {
+	case SAVED_SAME:
+		*value = frame->registers[is_ra ? X86_RA : X86_FP];
+		return OUTCOME_VALUE;
+	case SAVED_AT_CFA:
+		*value = load(frame, cfa + offset);
+		return OUTCOME_VALUE;
+	case SAVED_AT_FP:
+		*value = load(frame, frame->registers[X86_FP] + offset);
+		return OUTCOME_VALUE;
+	case SAVED_IN_REGISTER:
+		*value = frame->registers[offset];
+		return OUTCOME_VALUE;
+	default:
+		return OUTCOME_UNDEFINED;
+	}
+}
+
+static enum class compare_frame(const struct unwind_rule *rule, Dwarf_Frame *row,
+				const struct frame *frame)
+{
+	uint64_t cfa = 0, our_cfa = 0, value = 0, our_value = 0;
+	Dwarf_Op *operations;
+	size_t count;
+	enum outcome outcome, our_outcome;
+	bool is_value;
+
+	outcome = register_by_libdw(row, frame, X86_RA, 0, &value);
+	if (outcome == OUTCOME_UNDEFINED || rule->cfa == CFA_END)
+		return outcome == OUTCOME_UNDEFINED && rule->cfa == CFA_END ? CLASS_EQUAL :
+		       rule->cfa == CFA_UNSUPPORTED			      ? CLASS_UNSUPPORTED :
+										CLASS_DIFFERENT;
+	if (rule->cfa == CFA_UNSUPPORTED)
+		return CLASS_UNSUPPORTED;
+	if (dwarf_frame_cfa(row, &operations, &count) ||
+	    !evaluate(frame, operations, count, 0, false, &cfa, &is_value) ||
+	    !cfa_by_rule(rule, frame, &our_cfa) || cfa != our_cfa)
+		return CLASS_DIFFERENT;
+	outcome = register_by_libdw(row, frame, X86_RA, cfa, &value);
+	our_outcome = register_by_rule(rule, true, frame, cfa, &our_value);
+	if (outcome != OUTCOME_VALUE || our_outcome != OUTCOME_VALUE || value != our_value)
+		return CLASS_DIFFERENT;
+	outcome = register_by_libdw(row, frame, X86_FP, cfa, &value);
+	our_outcome = register_by_rule(rule, false, frame, cfa, &our_value);
+	if (our_outcome == OUTCOME_UNDEFINED)
+		return outcome == OUTCOME_UNDEFINED ? CLASS_EQUAL : CLASS_FRAME_POINTER;
+	return outcome == OUTCOME_VALUE && value == our_value ? CLASS_EQUAL : CLASS_DIFFERENT;
+}
+
+struct comparison {
+	const char *path;
+	const struct stack_deltas *deltas;
+	Dwarf_CFI *cfi;
+	uint64_t rows[CLASS_COUNT];
+};
+
+static void show_difference(struct comparison *comparison, uint64_t address,
+			    const struct unwind_rule *rule, const char *other)
+{
+	char text[RULE_TEXT_MAX_BYTES] = "no rule";
+
+	if (comparison->rows[CLASS_DIFFERENT] >= SHOWN_DIFFERENCES)
+		return;
+	if (rule)
+		rule_text(rule, EM_X86_64, text);
+	printf("# %s: %#" PRIx64 ": %s, but libdw %s\n", comparison->path, address, text, other);
+}
+
+/* One address in a row of libdw's, the worst class of several frames. */
+static enum class compare_address(struct comparison *comparison, Dwarf_Frame *row, uint64_t address)
+{
+	const struct unwind_rule *rule = stack_deltas_lookup(comparison->deltas, address);
+	enum class class = CLASS_DIFFERENT;
+	struct frame frame;
+
+	if (rule && rule->cfa != CFA_NONE) {
+		class = CLASS_EQUAL;
+		for (uint64_t seed = 1; seed <= 2 && class == CLASS_EQUAL; seed++) {
+			make_frame(&frame, seed, address);
+			class = compare_frame(rule, row, &frame);
+		}
+	}
+	if (class == CLASS_DIFFERENT)
+		show_difference(comparison, address, rule, "has another rule");
+	return class;
+}
+
+/*
+ * A row of libdw's at [start, end): both its ends and every place where our rules change must agree,
+ * and for the PLT, whose rule looks at the pc, every address of a period.
+ */
+static void compare_row(struct comparison *comparison, Dwarf_Frame *row, uint64_t start,
+			uint64_t end)
+{
+	const struct unwind_rule *last = NULL;
+	enum class worst = CLASS_EQUAL;
+
+	for (uint64_t address = start; address < end; address++) {
+		const struct unwind_rule *rule =
+			stack_deltas_lookup(comparison->deltas, address);
+		enum class class;
+
+		if (rule == last && address != end - 1 &&
+		    !(rule && rule->cfa == CFA_PLT && address - start < PLT_PERIOD))
+			continue;
+		last = rule;
+		class = compare_address(comparison, row, address);
+		if (class > worst)
+			worst = class;
+	}
+	comparison->rows[worst]++;
+}
+
+static bool is_no_match(void)
+{
+	return !strcmp(dwarf_errmsg(dwarf_errno()), "no matching address range");
+}
+
+/* An address that libdw gives no row for. */
+static void compare_nothing(struct comparison *comparison, uint64_t address)
+{
+	const struct unwind_rule *rule = stack_deltas_lookup(comparison->deltas, address);
+	bool no_match = is_no_match();
+
+	if (!rule || rule->cfa == CFA_NONE)
+		return;
+	if (!no_match && rule->cfa == CFA_UNSUPPORTED) {
+		comparison->rows[CLASS_BOTH_REFUSE]++;
+		return;
+	}
+	show_difference(comparison, address, rule, no_match ? "has none" : "fails");
+	comparison->rows[CLASS_DIFFERENT]++;
+}
+
+static void compare_segment(struct comparison *comparison, const struct unwind_segment *segment)
+{
+	for (uint64_t address = segment->start; address < segment->end;) {
+		Dwarf_Frame *row;
+		Dwarf_Addr start, end;
+		bool is_signal;
+
+		if (dwarf_cfi_addrframe(comparison->cfi, address, &row)) {
+			compare_nothing(comparison, address);
+			address++;
+			continue;
+		}
+		dwarf_frame_info(row, &start, &end, &is_signal);
+		if (end > segment->end)
+			end = segment->end;
+		if (end <= address)
+			end = address + 1;
+		compare_row(comparison, row, address, end);
+		free(row);
+		address = end;
+	}
+}
+
+static void result(bool is_good, const char *what, const char *path)
+{
+	totals.tests++;
+	totals.failed += !is_good;
+	printf("%s %d - %s %s\n", is_good ? "ok" : "not ok", totals.tests, what, path);
+	fflush(stdout);
+}
+
+static void compare(const char *path, const struct unwind_input *input,
+		    const struct stack_deltas *deltas, Elf *elf)
+{
+	struct comparison comparison = { .path = path, .deltas = deltas };
+
+	comparison.cfi = dwarf_getcfi_elf(elf);
+	if (!comparison.cfi) {
+		printf("# %s: %s\n", path, dwarf_errmsg(-1));
+		result(false, "libdw reads the tables of", path);
+		return;
+	}
+	for (uint32_t i = 0; i < input->segment_count; i++)
+		compare_segment(&comparison, &input->segments[i]);
+	totals.files++;
+	for (int class = 0; class < CLASS_COUNT; class++) {
+		totals.rows[class] += comparison.rows[class];
+		if (class != CLASS_EQUAL && comparison.rows[class])
+			printf("# %s: %" PRIu64 " rows %s\n", path, comparison.rows[class],
+			       class_names[class]);
+	}
+	dwarf_cfi_end(comparison.cfi);
+	result(!comparison.rows[CLASS_DIFFERENT], "every row equals libdw's for", path);
+}
+
+static void check_image(const char *path, const struct elf_image *image, Elf *elf)
+{
+	_cleanup_(unwind_input_deinit) struct unwind_input input = { 0 };
+	_cleanup_(stack_deltas_deinit) struct stack_deltas deltas = { 0 };
+	int error;
+
+	if (image->machine != EM_X86_64 || (image->type != ET_EXEC && image->type != ET_DYN))
+		return;
+	error = unwind_input_read(image, &input);
+	if (!error)
+		error = extract_deltas(&input, NULL, &deltas, NULL);
+	if (!error)
+		error = stack_deltas_check(&deltas);
+	if (error == -ENOENT) {
+		totals.without_tables++;
+		return;
+	}
+	if (error) {
+		printf("# %s: %s\n", path, error_text());
+		result(false, "deltas can be made of", path);
+		return;
+	}
+	compare(path, &input, &deltas, elf);
+}
+
+static void check_file(const char *path)
+{
+	_cleanup_(close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	_cleanup_(elf_image_deinit) struct elf_image image = { 0 };
+	Elf *elf;
+
+	if (fd < 0 || elf_image_init_fd(&image, fd))
+		return;
+	elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	check_image(path, &image, elf);
+	elf_end(elf);
+}
+
+static int visit(const char *path, const struct stat *status, int type, struct FTW *walk)
+{
+	(void)walk;
+	if (type == FTW_F && S_ISREG(status->st_mode) && status->st_size)
+		check_file(path);
+	return 0;
+}
+
+/* The file at @path as it would be without section headers. */
+static void check_stripped(const char *path)
+{
+	_cleanup_(close_file) FILE *file = fopen(path, "r");
+	_cleanup_(elf_image_deinit) struct elf_image image = { 0 };
+	_cleanup_(free_pointer) char *bytes = NULL;
+	struct stat status;
+	Elf64_Ehdr header;
+	Elf *elf;
+
+	if (!file || fstat(fileno(file), &status))
+		return;
+	bytes = malloc(status.st_size);
+	if (!bytes || fread(bytes, 1, status.st_size, file) != (size_t)status.st_size)
+		return;
+	memcpy(&header, bytes, sizeof(header));
+	header.e_shoff = 0;
+	header.e_shnum = header.e_shstrndx = 0;
+	memcpy(bytes, &header, sizeof(header));
+	if (elf_image_init_memory(&image, bytes, status.st_size))
+		return;
+	elf = elf_memory(bytes, status.st_size);
+	check_image("a copy without section headers", &image, elf);
+	elf_end(elf);
+}
+
+static void check_vdso(void)
+{
+	_cleanup_(elf_image_deinit) struct elf_image image = { 0 };
+	const Elf64_Ehdr *header = (const Elf64_Ehdr *)getauxval(AT_SYSINFO_EHDR);
+	size_t size;
+	Elf *elf;
+
+	if (!header)
+		return;
+	size = header->e_shoff + (size_t)header->e_shnum * header->e_shentsize;
+	if (elf_image_init_memory(&image, header, size)) {
+		printf("# %s\n", error_text());
+		result(false, "headers can be read of", "the vDSO");
+		return;
+	}
+	elf = elf_memory((char *)header, size);
+	check_image("the vDSO", &image, elf);
+	elf_end(elf);
+}
+
+static void check_slice(void)
+{
+	static const char *const files[] = {
+		"/bin/ls", "/bin/bash", "/bin/busybox", "/usr/bin/python3.11", "/sbin/ldconfig",
+		"/lib/x86_64-linux-gnu/libc.so.6", "/lib64/ld-linux-x86-64.so.2",
+		"/usr/lib/x86_64-linux-gnu/libcrypto.so.3",
+		"/usr/lib/x86_64-linux-gnu/libstdc++.so.6", "/proc/self/exe",
+	};
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+		check_file(files[i]);
+	check_stripped("/bin/bash");
+	check_vdso();
+}
+
+int main(int argc, char **argv)
+{
+	uint64_t all = 0, declared = 0;
+
+	elf_version(EV_CURRENT);
+	if (argc == 1)
+		check_slice();
+	for (int i = 1; i < argc; i++)
+		nftw(argv[i], visit, 32, FTW_PHYS);
+	for (int class = 0; class < CLASS_COUNT; class++)
+		all += totals.rows[class];
+	declared = all - totals.rows[CLASS_EQUAL] - totals.rows[CLASS_DIFFERENT];
+	printf("# %" PRIu64 " files, %" PRIu64 " more without tables, %" PRIu64 " rows\n",
+	       totals.files, totals.without_tables, all);
+	for (int class = 0; class < CLASS_COUNT; class++)
+		printf("# %12" PRIu64 " rows %8.4f %%  %s\n", totals.rows[class],
+		       all ? 100.0 * totals.rows[class] / all : 0, class_names[class]);
+	result(totals.files && declared * 1000 < all, "rows that are declared inexpressible:",
+	       "under 0.1 %");
+	printf("1..%d\n", totals.tests);
+	return totals.failed != 0;
+}
