@@ -88,7 +88,7 @@ class Stack(collections.namedtuple("Stack", "comm frames")):
     @property
     def is_before_known(self):
         """The sample's process was not known yet, and the walk from its copy was not done."""
-        return "[error: unknown process]" in self.frames
+        return "[error: process not known yet]" in self.frames
 
     @property
     def is_kernel_thread(self):
@@ -140,6 +140,12 @@ class AgentResult:
         with open(self._folded_path, encoding="utf-8", errors="surrogateescape",
                   newline="\n") as file:
             return parse_folded(file.read())
+
+    @property
+    def metrics(self):
+        """The agent's metrics by name; needs -log-level debug. What is not there was 0."""
+        found = re.findall(r"^debug: (\w+): (\d+) \w+$", self.log, re.M)
+        return collections.Counter({name: int(value) for name, value in found})
 
     @property
     def last_line(self):

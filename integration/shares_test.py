@@ -23,6 +23,7 @@ NICE = {"calls": 0, "alloca": 5, "recursion": 10, "syscalls": 3, "page_faults": 
 # Busy for a fifth of the time.
 SLEEPER = """
 import time
+open("/proc/self/comm", "w").write("sleeper")
 print("ready", flush=True)
 while True:
     end = time.monotonic() + 0.02
