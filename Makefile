@@ -173,6 +173,9 @@ endef
 
 $(foreach l,$(filter-out proto,$(LIBRARIES)),$(eval $(call folder_programs,$(l))))
 
+# The oracle compares with libdw, which nothing else of stackdeltas may use.
+build/stackdeltas/tests/oracle_test: LDLIBS_ALL += -ldw
+
 tools: $(TOOLS)
 unit-tests: $(UNIT_TESTS)
 fuzzers: $(FUZZERS)

@@ -75,7 +75,7 @@ static int read_by_segment(const struct elf_image *image, struct unwind_input *i
 	uint64_t size;
 	int error;
 
-	if (!segment)
+	if (!segment || !segment->file_bytes)
 		return fail(-ENOENT, "neither .eh_frame nor PT_GNU_EH_FRAME");
 	error = elf_image_load_range(image, segment->offset, segment->file_bytes,
 				     UNWIND_INPUT_MAX_BYTES, &header_bytes);
