@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * build/stackdeltas [-rows|-stats|-unsupported|-bench] FILE...
+ * build/stack_deltas [-rows|-stats|-unsupported|-bench] FILE...
  *
  * Prints what the agent makes of the unwind tables of ELF files:
  *	-rows		every row: ELF virtual address and rule (the default)
@@ -178,12 +178,12 @@ int main(int argc, char **argv)
 	}
 	if (!action || first >= argc) {
 		fprintf(stderr,
-			"usage: stackdeltas [-rows|-stats|-unsupported|-bench] FILE...\n");
+			"usage: stack_deltas [-rows|-stats|-unsupported|-bench] FILE...\n");
 		return 2;
 	}
 	for (int i = first; i < argc; i++) {
 		if (do_file(argv[i], action)) {
-			fprintf(stderr, "stackdeltas: %s: %s\n", argv[i], error_text());
+			fprintf(stderr, "stack_deltas: %s: %s\n", argv[i], error_text());
 			status = 1;
 		}
 	}
