@@ -15,6 +15,7 @@ Exit status 1 if a test failed, crashed, ran out of time or gave fewer results t
 
 import argparse
 import concurrent.futures
+import contextlib
 import dataclasses
 import os
 import pathlib
@@ -138,9 +139,11 @@ def run(test, environment, long_tier):
         try:
             status = process.wait(timeout=limit_s)
         except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
             status = None
+        # Also what the test left behind: its session is its process group.
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
         file.seek(0)
         output = file.read()
     passed, failed, skipped, trouble = judge(output, status, limit_s)

@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What the test runner counts and refuses, over outputs written by hand and programs that misbehave."""
+
+import pathlib
+import sys
+import tempfile
+import time
+import unittest
+
+SCRIPTS = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(SCRIPTS))
+import run_tests  # noqa: E402
+
+
+class Judge(unittest.TestCase):
+    def assert_judged(self, output, status, counts, trouble):
+        *found, found_trouble = run_tests.judge(output, status, 5)
+        self.assertEqual(tuple(found), counts)
+        self.assertIn(trouble, found_trouble)
+        self.assertEqual(bool(trouble), bool(found_trouble))
+
+    def test_good_results_are_counted(self):
+        self.assert_judged("1..2\nok 1 - a\nok 2 - b\n", 0, (2, 0, 0), "")
+
+    def test_skips_are_counted_as_skips_in_both_spellings(self):
+        self.assert_judged("1..2\nok 1 - a # SKIP no root\nnot ok 2 # SKIP b\n", 0, (0, 0, 2), "")
+
+    def test_a_plan_of_nothing_is_one_skip(self):
+        self.assert_judged("1..0 # skip no kernel here\n", 0, (0, 0, 1), "")
+
+    def test_failures_are_counted(self):
+        self.assert_judged("1..2\nnot ok 1 - a\nok 2 - b\n", 1, (1, 1, 0), "")
+
+    def test_fewer_results_than_planned_are_trouble(self):
+        self.assert_judged("1..3\nok 1 - a\n", 0, (1, 0, 0), "gave 1 of 3")
+
+    def test_two_groups_add_up_their_plans(self):
+        self.assert_judged("1..1\nok 1 - a\n1..2\nok 1 - b\n", 0, (2, 0, 0), "gave 2 of 3")
+
+    def test_silence_is_trouble(self):
+        self.assert_judged("hello\n", 0, (0, 0, 0), "gave no result")
+
+    def test_a_bad_exit_status_after_good_results_is_trouble(self):
+        self.assert_judged("1..1\nok 1 - a\n", 23, (1, 0, 0), "exit status is 23")
+
+    def test_a_signal_is_trouble(self):
+        self.assert_judged("1..2\nok 1 - a\nok 2 - b\n", -11, (2, 0, 0), "SIGSEGV")
+
+    def test_time_over_is_trouble(self):
+        self.assert_judged("1..1\nok 1 - a\n", None, (1, 0, 0), "still ran after 5 s")
+
+    def test_text_in_messages_is_no_result(self):
+        self.assert_judged("1..1\nokay then\n# ok 2\nok 1 - a\n", 0, (1, 0, 0), "")
+
+
+class Programs(unittest.TestCase):
+    def run_program(self, text, limit_s=20):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "made_test.sh"
+            path.write_text("#!/bin/sh\n" + text, encoding="utf-8")
+            path.chmod(0o755)
+            test = run_tests.make_test(path)
+            test.limit_s = limit_s
+            return run_tests.run(test, {"PATH": "/usr/bin:/bin"}, False)
+
+    def assert_gone(self, pid):
+        for _ in range(100):
+            try:
+                stat = pathlib.Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
+            except FileNotFoundError:
+                return
+            # A zombie, where nobody collects the orphans.
+            if stat.rsplit(")", 1)[1].split()[0] == "Z":
+                return
+            time.sleep(0.05)
+        self.fail(f"process {pid} still runs")
+
+    def test_a_crash_counts_as_one_failure(self):
+        outcome = self.run_program("echo ok 1 - a; kill -SEGV $$")
+        self.assertEqual((outcome.passed, outcome.failed), (1, 1))
+
+    def test_a_hanging_program_is_ended_with_its_children(self):
+        outcome = self.run_program("sleep 77 & echo $!; sleep 78", limit_s=1)
+        self.assertEqual(outcome.failed, 1)
+        child = int(outcome.output.split()[0])
+        self.assert_gone(child)
+
+    def test_what_is_left_behind_is_ended_and_not_waited_for(self):
+        outcome = self.run_program("sleep 30 & echo ok 1 - $!")
+        self.assertEqual((outcome.passed, outcome.failed), (1, 0))
+        self.assertLess(outcome.seconds, 20)
+        self.assert_gone(int(outcome.output.split()[-1]))
+
+    def test_the_head_of_a_script_sets_its_limit_and_tier(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "a_test.sh"
+            path.write_text("#!/bin/sh\n# long\n# time limit: 77 s\n", encoding="utf-8")
+            test = run_tests.make_test(path)
+        self.assertEqual((test.limit_s, test.is_long), (77, True))
+
+
+if __name__ == "__main__":
+    suite = unittest.defaultTestLoader.loadTestsFromModule(sys.modules[__name__])
+    print(f"1..{suite.countTestCases()}")
+    numbers = iter(range(1, suite.countTestCases() + 1))
+
+    class Tap(unittest.TestResult):
+        def say(self, word, test, text=""):
+            print(f"{word} {next(numbers)} - {test.id().rsplit('.', 1)[-1]}")
+            for line in text.splitlines():
+                print(f"# {line}")
+
+        def addSuccess(self, test):
+            super().addSuccess(test)
+            self.say("ok", test)
+
+        def addFailure(self, test, err):
+            super().addFailure(test, err)
+            self.say("not ok", test, self.failures[-1][1])
+
+        def addError(self, test, err):
+            super().addError(test, err)
+            self.say("not ok", test, self.errors[-1][1])
+
+    result = Tap()
+    suite.run(result)
+    sys.exit(0 if result.wasSuccessful() else 1)
