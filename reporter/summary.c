@@ -14,7 +14,8 @@ void run_summary_collect(struct run_summary *summary, const struct sample_totals
 		.unselected = metrics->values[metric_of_counter(COUNTER_UNSELECTED)],
 		.lost_ring_full = metrics->values[metric_of_counter(COUNTER_LOST_RING_FULL)],
 		.lost_skipped = metrics->values[METRIC_SAMPLES_SKIPPED],
-		.lost_dropped = metrics->values[METRIC_SAMPLES_DROPPED] + totals->dropped,
+		.lost_dropped = metrics->values[METRIC_SAMPLES_DROPPED] +
+				metrics->values[METRIC_SAMPLES_MALFORMED] + totals->dropped,
 	};
 }
 

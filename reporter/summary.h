@@ -17,7 +17,10 @@ struct run_summary {
 	struct sample_totals samples;
 	uint64_t idle;
 	uint64_t unselected;
-	/** Lost: ring full; the kernel skipped the program; our queues or the store were full. */
+	/**
+	 * Lost: ring full; the kernel skipped the program; our queues or the store were full, or the
+	 * record was malformed.
+	 */
 	uint64_t lost_ring_full;
 	uint64_t lost_skipped;
 	uint64_t lost_dropped;

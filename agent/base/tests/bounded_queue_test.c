@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/base/bounded_queue.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <string.h>
+
+#include "agent/base/clock.h"
+
+static void records_of_all_sizes_come_out_as_they_went_in(void **state)
+{
+	struct bounded_queue queue;
+	unsigned char record[64], popped[64];
+	size_t bytes;
+
+	(void)state;
+	/* Small and odd, so that records and lengths run over the end of the ring. */
+	assert_int_equal(bounded_queue_init(&queue, 151, sizeof(record), NULL, NULL), 0);
+	for (int i = 0; i < 1000; i++) {
+		for (int j = 0; j < 2; j++) {
+			memset(record, i + j, sizeof(record));
+			assert_int_equal(
+				bounded_queue_push(&queue, record, (i + j * 13) % 65), 0);
+		}
+		for (int j = 0; j < 2; j++) {
+			memset(record, i + j, sizeof(record));
+			assert_int_equal(bounded_queue_pop(&queue, popped, &bytes, 0), 0);
+			assert_int_equal(bytes, (i + j * 13) % 65);
+			assert_memory_equal(popped, record, bytes);
+		}
+	}
+	assert_int_equal(bounded_queue_dropped(&queue), 0);
+	assert_int_equal(bounded_queue_pop(&queue, popped, &bytes, 0), -EAGAIN);
+	assert_int_equal(bounded_queue_push(&queue, record, 65), -E2BIG);
+	bounded_queue_deinit(&queue);
+}
+
+static void note_drop(void *context, void *record, size_t bytes)
+{
+	int *sum = context;
+
+	assert_int_equal(bytes, sizeof(int));
+	*sum += *(int *)record;
+}
+
+static void the_oldest_are_dropped_and_counted(void **state)
+{
+	struct bounded_queue queue;
+	int dropped_sum = 0, value;
+
+	(void)state;
+	assert_int_equal(bounded_queue_init_fixed(&queue, 4, sizeof(int), note_drop, &dropped_sum),
+			 0);
+	for (int i = 1; i <= 7; i++)
+		assert_int_equal(bounded_queue_push(&queue, &i, sizeof(i)), 0);
+	assert_int_equal(bounded_queue_count(&queue), 4);
+	assert_int_equal(bounded_queue_dropped(&queue), 3);
+	assert_int_equal(dropped_sum, 1 + 2 + 3);
+	assert_int_equal(bounded_queue_pop(&queue, &value, NULL, 0), 0);
+	assert_int_equal(value, 4);
+	/* What is left at the end is handed to the owner as well, but was not lost. */
+	bounded_queue_deinit(&queue);
+	assert_int_equal(dropped_sum, 1 + 2 + 3 + 5 + 6 + 7);
+}
+
+static void a_queue_that_could_hold_no_record_is_refused(void **state)
+{
+	struct bounded_queue queue;
+
+	(void)state;
+	assert_int_equal(bounded_queue_init(&queue, 11, 8, NULL, NULL), -EINVAL);
+	assert_int_equal(bounded_queue_init_fixed(&queue, 0, 8, NULL, NULL), -EINVAL);
+	assert_int_equal(bounded_queue_init_fixed(&queue, SIZE_MAX / 2, 8, NULL, NULL), -EINVAL);
+}
+
+static void waiting_ends_when_the_time_is_over(void **state)
+{
+	struct bounded_queue queue;
+	uint64_t before;
+	int value;
+
+	(void)state;
+	assert_int_equal(bounded_queue_init_fixed(&queue, 4, sizeof(int), NULL, NULL), 0);
+	before = clock_monotonic_ns();
+	assert_int_equal(bounded_queue_pop(&queue, &value, NULL, 20 * NS_PER_MS), -EAGAIN);
+	assert_true(clock_monotonic_ns() - before >= 20 * NS_PER_MS);
+	bounded_queue_deinit(&queue);
+}
+
+static void a_closed_queue_gives_what_it_has_and_takes_nothing(void **state)
+{
+	struct bounded_queue queue;
+	int value = 5;
+
+	(void)state;
+	assert_int_equal(bounded_queue_init_fixed(&queue, 4, sizeof(int), NULL, NULL), 0);
+	bounded_queue_push(&queue, &value, sizeof(value));
+	bounded_queue_close(&queue);
+	assert_int_equal(bounded_queue_push(&queue, &value, sizeof(value)), -EPIPE);
+	value = 0;
+	assert_int_equal(bounded_queue_pop(&queue, &value, NULL, -1), 0);
+	assert_int_equal(value, 5);
+	assert_int_equal(bounded_queue_pop(&queue, &value, NULL, -1), -EPIPE);
+	assert_int_equal(bounded_queue_pop(&queue, &value, NULL, 0), -EPIPE);
+	bounded_queue_deinit(&queue);
+}
+
+enum { THREAD_RECORDS = 20000, THREAD_COUNT = 2 };
+
+static void *push_many(void *context)
+{
+	for (uint64_t i = 1; i <= THREAD_RECORDS; i++)
+		bounded_queue_push(context, &i, sizeof(i));
+	return NULL;
+}
+
+static void *pop_all(void *context)
+{
+	uint64_t value, sum = 0;
+
+	while (bounded_queue_pop(context, &value, NULL, -1) == 0)
+		sum += value;
+	return (void *)(uintptr_t)sum;
+}
+
+static void nothing_is_lost_or_doubled_between_threads(void **state)
+{
+	struct bounded_queue queue;
+	pthread_t writers[THREAD_COUNT], readers[THREAD_COUNT];
+	uint64_t sum = 0;
+	void *result;
+
+	(void)state;
+	assert_int_equal(bounded_queue_init_fixed(&queue, THREAD_COUNT * THREAD_RECORDS,
+						  sizeof(uint64_t), NULL, NULL),
+			 0);
+	for (int i = 0; i < THREAD_COUNT; i++) {
+		pthread_create(&readers[i], NULL, pop_all, &queue);
+		pthread_create(&writers[i], NULL, push_many, &queue);
+	}
+	for (int i = 0; i < THREAD_COUNT; i++)
+		pthread_join(writers[i], NULL);
+	bounded_queue_close(&queue);
+	for (int i = 0; i < THREAD_COUNT; i++) {
+		pthread_join(readers[i], &result);
+		sum += (uintptr_t)result;
+	}
+	assert_int_equal(sum, (uint64_t)THREAD_COUNT * THREAD_RECORDS * (THREAD_RECORDS + 1) / 2);
+	assert_int_equal(bounded_queue_dropped(&queue), 0);
+	bounded_queue_deinit(&queue);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(records_of_all_sizes_come_out_as_they_went_in),
+		cmocka_unit_test(the_oldest_are_dropped_and_counted),
+		cmocka_unit_test(a_queue_that_could_hold_no_record_is_refused),
+		cmocka_unit_test(waiting_ends_when_the_time_is_over),
+		cmocka_unit_test(a_closed_queue_gives_what_it_has_and_takes_nothing),
+		cmocka_unit_test(nothing_is_lost_or_doubled_between_threads),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

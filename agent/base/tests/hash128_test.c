@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/base/hash128.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+static void the_wide_hash_is_xxh3_and_the_same_everywhere(void **state)
+{
+	struct hash128 empty = hash128_bytes("", 0);
+
+	(void)state;
+	/* The published value of XXH3_128bits() for no input. */
+	assert_true(empty.high == 0x99aa06d3014798d8ULL);
+	assert_true(empty.low == 0x6001c324468d497fULL);
+}
+
+static void a_changed_bit_changes_both_hashes(void **state)
+{
+	unsigned char bytes[64] = { 0 };
+	struct hash128 wide = hash128_bytes(bytes, sizeof(bytes));
+	uint64_t narrow = hash64_bytes(bytes, sizeof(bytes));
+
+	(void)state;
+	assert_true(hash128_equal(wide, hash128_bytes(bytes, sizeof(bytes))));
+	assert_true(narrow == hash64_bytes(bytes, sizeof(bytes)));
+	bytes[63] = 1;
+	assert_false(hash128_equal(wide, hash128_bytes(bytes, sizeof(bytes))));
+	assert_false(narrow == hash64_bytes(bytes, sizeof(bytes)));
+}
+
+static void the_narrow_hash_is_seeded(void **state)
+{
+	(void)state;
+	/* The published value of XXH3_64bits() for no input: what seed 0 gives. */
+	assert_false(hash64_bytes("", 0) == 0x2d06800538d394c2ULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_wide_hash_is_xxh3_and_the_same_everywhere),
+		cmocka_unit_test(a_changed_bit_changes_both_hashes),
+		cmocka_unit_test(the_narrow_hash_is_seeded),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/base/trace.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <string.h>
+
+static struct binary *make_binary(uint8_t file_id_byte)
+{
+	struct binary values = { .fd = -1, .path = "/bin/x" };
+
+	values.file_id.bytes[0] = file_id_byte;
+	return binary_create(&values);
+}
+
+static struct hash128 hash_of(const struct frame *frames, uint32_t count)
+{
+	struct trace *trace = trace_create(frames, count, false, false);
+	struct hash128 hash = trace->hash;
+
+	trace_unref(trace);
+	return hash;
+}
+
+static void frames_and_strings_are_copied_and_binaries_held(void **state)
+{
+	char function[] = "schedule";
+	struct binary *binary = make_binary(1);
+	struct frame frames[] = {
+		{ .kind = FRAME_KERNEL, .address = 5, .function = function, .file = "vmlinux" },
+		{ .kind = FRAME_NATIVE, .address = 6, .binary = binary },
+	};
+	struct trace *trace = trace_create(frames, 2, true, false);
+
+	(void)state;
+	assert_non_null(trace);
+	memset(function, 'x', sizeof(function) - 1);
+	assert_int_equal(trace->frame_count, 2);
+	assert_string_equal(trace->frames[0].function, "schedule");
+	assert_string_equal(trace->frames[0].file, "vmlinux");
+	assert_null(trace->frames[1].function);
+	assert_ptr_equal(trace->frames[1].binary, binary);
+	assert_true(trace->is_complete);
+	assert_int_equal(binary->references, 2);
+	trace_unref(trace_ref(trace));
+	assert_int_equal(binary->references, 2);
+	trace_unref(trace);
+	assert_int_equal(binary->references, 1);
+	binary_unref(binary);
+	trace_unref(NULL);
+}
+
+static void everything_that_tells_native_frames_apart_is_hashed(void **state)
+{
+	struct binary *binary = make_binary(1), *other = make_binary(2);
+	struct frame frame = { .kind = FRAME_NATIVE, .address = 6, .binary = binary };
+	struct frame changed[] = { frame, frame, frame, frame };
+	struct hash128 hash = hash_of(&frame, 1);
+
+	(void)state;
+	changed[0].address = 7;
+	changed[1].binary = other;
+	changed[2].flags = FRAME_GUESS;
+	changed[3].kind = FRAME_KERNEL;
+	assert_true(hash128_equal(hash, hash_of(&frame, 1)));
+	for (int i = 0; i < 4; i++)
+		assert_false(hash128_equal(hash, hash_of(&changed[i], 1)));
+	assert_false(hash128_equal(hash, hash_of(changed, 2)));
+	binary_unref(binary);
+	binary_unref(other);
+}
+
+static void names_of_native_frames_are_not_hashed(void **state)
+{
+	struct binary *binary = make_binary(1);
+	struct frame frame = { .kind = FRAME_NATIVE, .address = 6, .binary = binary };
+	struct frame named = frame;
+
+	(void)state;
+	named.function = "main";
+	assert_true(hash128_equal(hash_of(&frame, 1), hash_of(&named, 1)));
+	binary_unref(binary);
+}
+
+static void interpreted_frames_differ_by_function_file_and_line(void **state)
+{
+	struct frame frame = {
+		.kind = FRAME_FIRST_INTERPRETED,
+		.function = "f",
+		.file = "ab",
+		.line = 3,
+	};
+	struct frame changed[] = { frame, frame, frame, frame };
+	struct hash128 hash = hash_of(&frame, 1);
+
+	(void)state;
+	changed[0].function = "g";
+	changed[1].line = 4;
+	/* The same bytes, parted elsewhere. */
+	changed[2].function = "fa";
+	changed[2].file = "b";
+	changed[3].file = NULL;
+	for (int i = 0; i < 4; i++)
+		assert_false(hash128_equal(hash, hash_of(&changed[i], 1)));
+}
+
+static void bpf_programs_at_one_address_differ_by_name(void **state)
+{
+	struct frame frame = {
+		.kind = FRAME_KERNEL, .address = 9, .function = "bpf_prog_a", .file = "bpf",
+	};
+	struct frame other = frame;
+
+	(void)state;
+	other.function = "bpf_prog_b";
+	assert_false(hash128_equal(hash_of(&frame, 1), hash_of(&other, 1)));
+}
+
+static void error_frames_differ_by_reason(void **state)
+{
+	struct frame frame = { .kind = FRAME_ERROR, .error = UNWIND_NO_INFO };
+	struct frame other = { .kind = FRAME_ERROR, .error = UNWIND_TRUNCATED };
+
+	(void)state;
+	assert_false(hash128_equal(hash_of(&frame, 1), hash_of(&other, 1)));
+}
+
+static void a_trace_without_frames_is_one(void **state)
+{
+	struct trace *trace = trace_create(NULL, 0, true, true);
+
+	(void)state;
+	assert_non_null(trace);
+	assert_true(trace->is_kernel_thread);
+	trace_unref(trace);
+}
+
+static void every_error_has_a_text_and_a_name(void **state)
+{
+	(void)state;
+	for (int error = 0; error < UNWIND_ERROR_COUNT; error++) {
+		assert_non_null(unwind_error_text(error));
+		assert_string_not_equal(unwind_error_text(error), "unknown error");
+		assert_non_null(unwind_error_name(error));
+		for (int other = 0; other < error; other++) {
+			assert_string_not_equal(unwind_error_name(error),
+						unwind_error_name(other));
+			assert_string_not_equal(unwind_error_text(error),
+						unwind_error_text(other));
+		}
+	}
+	assert_string_equal(unwind_error_text(200), "unknown error");
+	assert_string_equal(unwind_error_name(200), "unknown");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(frames_and_strings_are_copied_and_binaries_held),
+		cmocka_unit_test(everything_that_tells_native_frames_apart_is_hashed),
+		cmocka_unit_test(names_of_native_frames_are_not_hashed),
+		cmocka_unit_test(interpreted_frames_differ_by_function_file_and_line),
+		cmocka_unit_test(bpf_programs_at_one_address_differ_by_name),
+		cmocka_unit_test(error_frames_differ_by_reason),
+		cmocka_unit_test(a_trace_without_frames_is_one),
+		cmocka_unit_test(every_error_has_a_text_and_a_name),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
