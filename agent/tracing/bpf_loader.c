@@ -264,7 +264,7 @@ static int configure(struct allframes *skeleton, const struct bpf_loader_options
 static int load(struct bpf_loader *loader, const struct bpf_loader_options *options)
 {
 	const size_t set_count = sizeof(feature_sets) / sizeof(feature_sets[0]);
-	struct pid_namespace namespace;
+	struct pid_namespace namespace = { 0 };
 	int err = find_pid_namespace(&namespace);
 
 	if (err)
