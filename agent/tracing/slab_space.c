@@ -157,7 +157,7 @@ static int map_window(const struct slab_space *space, struct cell_run run, struc
 static int fill_run(struct slab_space *space, struct cell_run run, slab_space_fill fill,
 		    void *context)
 {
-	struct window window;
+	struct window window = { 0 };
 	int err = 0;
 
 	for (uint32_t number = first_slab(run); !err && number <= last_slab(run); number++)

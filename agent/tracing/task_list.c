@@ -61,7 +61,7 @@ int task_list_read(struct bpf_loader *loader, struct task_snapshot **tasks, uint
 {
 	_cleanup_(close_fd) int fd = bpf_loader_open_task_iterator(loader);
 	_cleanup_(free_pointer) uint8_t *bytes = NULL;
-	size_t size;
+	size_t size = 0;
 	int err;
 
 	if (fd < 0)
