@@ -28,6 +28,7 @@ protobuf-c-compiler:protoc-c'
 test_packages='
 libcmocka-dev:cmocka.h
 python3:python3
+libdw-dev:elfutils/libdw.h
 binutils:readelf
 g++:g++
 golang-go:go
