@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "reporter/stack_text.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "reporter/tests/fixture.h"
+
+static int setup(void **state)
+{
+	static struct fixture fixture;
+
+	fixture_init(&fixture);
+	*state = &fixture;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	fixture_deinit(*state);
+	return 0;
+}
+
+static void assert_stack(struct fixture *fixture, const char *comm, const struct frame *frames,
+			 uint32_t frame_count, const char *expected)
+{
+	struct trace *trace = trace_create(frames, frame_count, false, false);
+	struct text_builder text = { 0 };
+
+	append_stack_text(&text, comm, trace, &fixture->lookup);
+	assert_string_equal(text_builder_text(&text), expected);
+	text_builder_deinit(&text);
+	trace_unref(trace);
+}
+
+#define ASSERT_STACK(fixture, comm, expected, ...)                                                 \
+	do {                                                                                       \
+		const struct frame frames[] = { __VA_ARGS__ };                                     \
+		assert_stack(fixture, comm, frames, sizeof(frames) / sizeof(frames[0]), expected); \
+	} while (0)
+
+static void stacks_read_root_first_behind_the_comm(void **state)
+{
+	struct fixture *f = *state;
+
+	ASSERT_STACK(f, "prog", "prog;main;outer;middle_[i];tiny_[i];do_sys_[k]",
+		     kernel_frame(f, 1, "do_sys", "vmlinux"),
+		     native_frame(f->prog, 0x3000, 0),
+		     native_frame(f->prog, 0x1001, FRAME_RETURN_ADDRESS));
+}
+
+static void only_return_addresses_are_looked_up_one_before(void **state)
+{
+	struct fixture *f = *state;
+
+	ASSERT_STACK(f, "p", "p;prog+0x1001;main", native_frame(f->prog, 0x1000, 0),
+		     native_frame(f->prog, 0x1001, 0));
+	ASSERT_STACK(f, "p", "p;prog+0xfff", native_frame(f->prog, 0x1000, FRAME_RETURN_ADDRESS));
+}
+
+static void parting_characters_in_names_are_replaced(void **state)
+{
+	struct fixture *f = *state;
+
+	ASSERT_STACK(f, "a;b\nc", "a:b c;foo:bar baz", native_frame(f->prog, 0x2000, 0));
+	ASSERT_STACK(f, "p", "p;lib:x.so+0x5000", native_frame(f->stripped, 0x5000, 0));
+	ASSERT_STACK(f, "", "[unknown];main", native_frame(f->prog, 0x1000, 0));
+}
+
+static void frames_without_a_name_have_their_place_and_address(void **state)
+{
+	struct fixture *f = *state;
+
+	ASSERT_STACK(f, "p", "p;[anonymous]+0x7f00_[j]", native_frame(NULL, 0x7f00, 0));
+	ASSERT_STACK(f, "p", "p;ext4+0xffffffff81000040_[k]", kernel_frame(f, 0x40, NULL, "ext4"));
+	ASSERT_STACK(f, "p", "p;[kernel]+0xffff_[k]",
+		     ((struct frame){ .kind = FRAME_KERNEL, .address = 0xffff }));
+	ASSERT_STACK(f, "p", "p;x.py+0x8",
+		     ((struct frame){ .kind = 16, .address = 8, .file = "x.py" }));
+}
+
+static void a_guess_is_marked_whatever_else_it_is(void **state)
+{
+	struct fixture *f = *state;
+
+	ASSERT_STACK(f, "p", "p;main_[?]", native_frame(f->prog, 0x1000, FRAME_GUESS));
+	ASSERT_STACK(f, "p", "p;[anonymous]+0x1_[?]", native_frame(NULL, 1, FRAME_GUESS));
+	ASSERT_STACK(f, "p", "p;outer_[?];middle_[?];tiny_[?]",
+		     native_frame(f->prog, 0x3000, FRAME_GUESS));
+}
+
+static void an_unfinished_walk_ends_in_the_reason(void **state)
+{
+	struct fixture *f = *state;
+
+	ASSERT_STACK(f, "p", "p;[error: no unwind information];main",
+		     native_frame(f->prog, 0x1000, 0), error_frame(UNWIND_NO_INFO));
+	ASSERT_STACK(f, "p", "p;[truncated];main", native_frame(f->prog, 0x1000, 0),
+		     error_frame(UNWIND_TRUNCATED));
+	ASSERT_STACK(f, "p", "p;[error: unknown error]", error_frame(250));
+}
+
+static void interpreted_frames_carry_their_own_names(void **state)
+{
+	struct fixture *f = *state;
+	struct frame frame = {
+		.kind = FRAME_FIRST_INTERPRETED, .function = "handle", .file = "x.py", .line = 3,
+	};
+	struct named_frame names[FRAME_MAX_NAMES];
+
+	ASSERT_STACK(f, "python", "python;handle", frame);
+	assert_int_equal(name_frame(&frame, &f->lookup, names), 1);
+	assert_string_equal(names[0].file, "x.py");
+	assert_int_equal(names[0].line, 3);
+	assert_int_equal(f->lookups, 0);
+}
+
+static void without_a_lookup_natives_have_addresses(void **state)
+{
+	struct fixture *f = *state;
+	struct frame frame = native_frame(f->prog, 0x1000, 0);
+	struct named_frame names[FRAME_MAX_NAMES];
+	struct text_builder text = { 0 };
+
+	assert_int_equal(name_frame(&frame, NULL, names), 1);
+	append_frame_text(&text, &names[0]);
+	assert_string_equal(text_builder_text(&text), "prog+0x1000");
+	text_builder_deinit(&text);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(stacks_read_root_first_behind_the_comm),
+		TEST(only_return_addresses_are_looked_up_one_before),
+		TEST(parting_characters_in_names_are_replaced),
+		TEST(frames_without_a_name_have_their_place_and_address),
+		TEST(a_guess_is_marked_whatever_else_it_is),
+		TEST(an_unfinished_walk_ends_in_the_reason),
+		TEST(interpreted_frames_carry_their_own_names),
+		TEST(without_a_lookup_natives_have_addresses),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
