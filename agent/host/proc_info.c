@@ -26,7 +26,6 @@ enum {
 	STAT_BYTES = 1024,
 	STATUS_BYTES = 8192,
 	CGROUP_BYTES = 16384,
-	CPU_TEXT_BYTES = 8192,
 	CONTAINER_ID_DIGITS = CONTAINER_ID_BYTES - 1,
 	/* PF_KTHREAD of include/linux/sched.h: unchanged since 2.6. */
 	TASK_FLAG_KERNEL_THREAD = 0x00200000,
@@ -36,7 +35,6 @@ enum {
 #define INITIAL_PID_NAMESPACE_INODE 0xeffffffcU
 
 VECTOR_DEFINE(pid_vector, pid_t)
-VECTOR_DEFINE(cpu_vector, uint32_t)
 
 /* Reads a file into @buffer with a NUL behind, cut to fit; gives the number of bytes. */
 static int read_small_file(const char *path, char *buffer, size_t capacity, size_t *bytes)
@@ -338,82 +336,4 @@ int container_id_of_cgroup(const char *cgroup_path, char id[CONTAINER_ID_BYTES])
 	memcpy(id, found, CONTAINER_ID_DIGITS);
 	id[CONTAINER_ID_DIGITS] = '\0';
 	return 0;
-}
-
-static bool parse_cpu(const char **cursor, uint32_t *cpu)
-{
-	uint32_t value = 0;
-
-	if (!isdigit((unsigned char)**cursor))
-		return false;
-	for (; isdigit((unsigned char)**cursor); (*cursor)++) {
-		if (value <= CPU_LIST_MAX_CPUS)
-			value = value * 10 + (**cursor - '0');
-	}
-	*cpu = value;
-	return true;
-}
-
-static int collect_cpus(const char *text, uint8_t is_listed[CPU_LIST_MAX_CPUS])
-{
-	const char *cursor = text;
-
-	for (;;) {
-		uint32_t first, last;
-
-		if (!parse_cpu(&cursor, &first))
-			return fail(-EBADMSG, "CPU list \"%.100s\"", text);
-		last = first;
-		if (*cursor == '-') {
-			cursor++;
-			if (!parse_cpu(&cursor, &last) || last < first)
-				return fail(-EBADMSG, "CPU list \"%.100s\"", text);
-		}
-		if (last >= CPU_LIST_MAX_CPUS)
-			return fail(-E2BIG, "CPU %u in \"%.100s\"", last, text);
-		memset(is_listed + first, 1, last - first + 1);
-		if (*cursor != ',')
-			break;
-		cursor++;
-	}
-	if (*cursor == '\n')
-		cursor++;
-	return *cursor ? fail(-EBADMSG, "CPU list \"%.100s\"", text) : 0;
-}
-
-int cpu_list_parse(struct cpu_list *list, const char *text)
-{
-	uint8_t is_listed[CPU_LIST_MAX_CPUS] = {0};
-	struct cpu_vector cpus = {0};
-	int err;
-
-	err = collect_cpus(text, is_listed);
-	for (uint32_t cpu = 0; !err && cpu < CPU_LIST_MAX_CPUS; cpu++)
-		if (is_listed[cpu])
-			err = cpu_vector_push(&cpus, cpu);
-	if (err) {
-		cpu_vector_deinit(&cpus);
-		return err;
-	}
-	*list = (struct cpu_list){.cpus = cpus.items, .count = cpus.count};
-	return 0;
-}
-
-int cpu_list_read_online(struct cpu_list *list, const char *sys_root)
-{
-	char path[PATH_MAX], text[CPU_TEXT_BYTES];
-	size_t bytes;
-	int err;
-
-	snprintf(path, sizeof(path), "%s/devices/system/cpu/online", sys_root);
-	err = read_small_file(path, text, sizeof(text), &bytes);
-	if (err)
-		return fail_errno(err, "%s", path);
-	return cpu_list_parse(list, text);
-}
-
-void cpu_list_deinit(struct cpu_list *list)
-{
-	free(list->cpus);
-	*list = (struct cpu_list){0};
 }

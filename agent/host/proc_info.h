@@ -19,7 +19,6 @@ enum {
 	CONTAINER_ID_BYTES = 65,
 	/** Lists are cut behind so many. */
 	PROC_LIST_MAX = 1 << 22,
-	CPU_LIST_MAX_CPUS = 8192,
 };
 
 struct proc_stat {
@@ -68,17 +67,5 @@ int proc_cgroup_path(const char *proc_root, pid_t pid, char path[PROC_PATH_MAX_B
  * one of a kind that is not known.
  */
 int container_id_of_cgroup(const char *cgroup_path, char id[CONTAINER_ID_BYTES]);
-
-/** CPU numbers, ascending and distinct, owned. */
-struct cpu_list {
-	uint32_t *cpus;
-	uint32_t count;
-};
-
-/** Parses "0-3,5" (a line end may follow); -EBADMSG, -E2BIG from CPU_LIST_MAX_CPUS on. */
-int cpu_list_parse(struct cpu_list *list, const char *text);
-/** The CPUs that are online, of @sys_root/devices/system/cpu/online; @sys_root is "/sys". */
-int cpu_list_read_online(struct cpu_list *list, const char *sys_root);
-void cpu_list_deinit(struct cpu_list *list);
 
 #endif
