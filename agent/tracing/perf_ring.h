@@ -17,9 +17,9 @@ struct perf_ring {
 	size_t mapped_bytes;
 };
 
-/** The longest record: its size is 16 bits. */
+/** Room for the longest record (its size is 16 bits), aligned as in the ring. */
 struct perf_ring_record {
-	union {
+	_Alignas(8) union {
 		struct perf_event_header header;
 		uint8_t bytes[UINT16_MAX + 1];
 	};

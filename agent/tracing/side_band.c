@@ -93,7 +93,9 @@ int side_band_create(struct side_band **out)
 		.task = 1,
 		.comm = 1,
 		.comm_exec = 1,
-		.wakeup_events = 1,
+		/* In bytes, so: with every record. wakeup_events would count samples only. */
+		.watermark = 1,
+		.wakeup_watermark = 1,
 	};
 	side_band->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (side_band->epoll_fd < 0)

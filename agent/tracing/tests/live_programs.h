@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * The real kernel programs, loaded, for the live tests of this folder.
+ */
+#ifndef AGENT_TRACING_TESTS_LIVE_PROGRAMS_H
+#define AGENT_TRACING_TESTS_LIVE_PROGRAMS_H
+
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Before cmocka.h, which has a macro fail(). */
+#include "agent/base/error.h"
+#include "agent/tracing/bpf_loader.h"
+
+#include <cmocka.h>
+
+/** Skips the test where the kernel refuses; fails it where loading does. */
+static inline struct bpf_loader *live_loader(const struct bpf_loader_options *options)
+{
+	struct bpf_loader *loader = NULL;
+	int err = bpf_loader_create(options, &loader);
+
+	if (err)
+		print_message("%s\n", error_text());
+	if (err == -EPERM || (err && access("/sys/kernel/btf/vmlinux", R_OK)))
+		skip();
+	assert_int_equal(err, 0);
+	return loader;
+}
+
+static inline struct bpf_loader_options live_options(void)
+{
+	return (struct bpf_loader_options){
+		.samples_per_second = 997,
+		.cpu_count = 2,
+		.map_memory_bytes = 16 << 20,
+		.cgroup_fd = -1,
+	};
+}
+
+/** A child that computes until it is killed. */
+static inline pid_t live_busy_child(void)
+{
+	pid_t child = fork();
+
+	assert_true(child >= 0);
+	if (!child) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (volatile uint64_t count = 0;; count++)
+			;
+	}
+	return child;
+}
+
+static inline void live_kill(pid_t child)
+{
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+}
+
+#endif

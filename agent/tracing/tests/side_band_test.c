@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Live: what the kernel says of a child that forks, maps, renames itself and executes. */
+#include "agent/tracing/side_band.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "agent/base/clock.h"
+
+enum { LOG_EVENTS = 65536, MAPPED_BYTES = 3 * 4096 };
+
+static struct {
+	struct side_band_event event;
+	char comm[COMM_BYTES];
+} seen[LOG_EVENTS];
+static uint32_t seen_count;
+
+static void on_side_band(void *context, const struct side_band_event *event)
+{
+	(void)context;
+	if (seen_count == LOG_EVENTS)
+		return;
+	seen[seen_count].event = *event;
+	if (event->comm)
+		snprintf(seen[seen_count].comm, COMM_BYTES, "%s", event->comm);
+	seen_count++;
+}
+
+static const struct event_handler handler = {.side_band = on_side_band};
+
+static struct side_band *open_or_skip(void)
+{
+	struct side_band *side_band;
+	int err = side_band_create(&side_band);
+
+	if (err == -EPERM || err == -EOPNOTSUPP) {
+		print_message("perf events are refused here\n");
+		skip();
+	}
+	assert_int_equal(err, 0);
+	seen_count = 0;
+	return side_band;
+}
+
+/* Forks a child that does @work and waits for it. */
+static pid_t run_child(void (*work)(void *), void *argument)
+{
+	pid_t child = fork();
+	int status;
+
+	assert_true(child >= 0);
+	if (!child) {
+		work(argument);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	return child;
+}
+
+/* The first event of @type and @pid from @first on, -1 if there is none. */
+static int find(enum side_band_type type, uint32_t pid, int first)
+{
+	for (uint32_t i = (uint32_t)first; i < seen_count; i++) {
+		if (seen[i].event.type == type && seen[i].event.pid == pid)
+			return (int)i;
+	}
+	return -1;
+}
+
+static void map_executable(void *address)
+{
+	void *data = mmap(NULL, MAPPED_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			  -1, 0);
+	void *code = mmap(address, MAPPED_BYTES, PROT_READ | PROT_EXEC,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+
+	if (data == MAP_FAILED || code != address)
+		_exit(1);
+}
+
+static void forks_and_executable_mappings_are_told(void **state)
+{
+	struct side_band *side_band = open_or_skip();
+	void *address = (void *)0x123450000000;
+	uint64_t before_ns = clock_monotonic_ns();
+	uint32_t child = (uint32_t)run_child(map_executable, address), count;
+	int fork_index, mapping_index;
+
+	(void)state;
+	count = side_band_drain(side_band, &handler);
+	assert_int_equal(count, seen_count);
+	fork_index = find(SIDE_BAND_FORK, child, 0);
+	assert_true(fork_index >= 0);
+	assert_int_equal(seen[fork_index].event.parent_pid, getpid());
+	mapping_index = find(SIDE_BAND_MAPPING, child, 0);
+	assert_true(mapping_index >= 0);
+	assert_int_equal(seen[mapping_index].event.start, (uintptr_t)address);
+	assert_int_equal(seen[mapping_index].event.length, MAPPED_BYTES);
+	assert_true(seen[mapping_index].event.time_ns > before_ns);
+	assert_true(seen[mapping_index].event.time_ns < clock_monotonic_ns());
+	/* The data mapping is not told. */
+	assert_int_equal(find(SIDE_BAND_MAPPING, child, mapping_index + 1), -1);
+	side_band_destroy(side_band);
+}
+
+static void rename_and_execute(void *argument)
+{
+	(void)argument;
+	prctl(PR_SET_NAME, "renamed");
+	execl("/bin/true", "true", (char *)NULL);
+}
+
+static bool has_name(uint32_t pid, const char *name)
+{
+	int index = find(SIDE_BAND_COMM, pid, 0);
+
+	while (index >= 0 && strcmp(seen[index].comm, name))
+		index = find(SIDE_BAND_COMM, pid, index + 1);
+	return index >= 0;
+}
+
+static void names_are_told_as_they_change(void **state)
+{
+	struct side_band *side_band = open_or_skip();
+	uint32_t child = (uint32_t)run_child(rename_and_execute, NULL);
+
+	(void)state;
+	side_band_drain(side_band, &handler);
+	assert_true(has_name(child, "renamed"));
+	assert_true(has_name(child, "true"));
+	assert_true(find(SIDE_BAND_MAPPING, child, 0) >= 0);
+	side_band_destroy(side_band);
+}
+
+static void the_descriptor_wakes_when_there_is_news(void **state)
+{
+	struct side_band *side_band = open_or_skip();
+	struct pollfd pollfd = {.fd = side_band_fd(side_band), .events = POLLIN};
+
+	(void)state;
+	run_child(map_executable, (void *)0x123450000000);
+	assert_int_equal(poll(&pollfd, 1, 1000), 1);
+	assert_true(side_band_drain(side_band, &handler) > 0);
+	side_band_destroy(side_band);
+}
+
+static void map_many(void *argument)
+{
+	(void)argument;
+	/* Far more than the ring of one CPU holds, each 120 bytes or more. */
+	for (uint32_t i = 0; i < 8000; i++) {
+		void *code = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS,
+				  -1, 0);
+
+		if (code == MAP_FAILED)
+			_exit(1);
+		munmap(code, 4096);
+	}
+}
+
+static void a_full_ring_is_told_as_a_loss(void **state)
+{
+	struct side_band *side_band = open_or_skip();
+	uint32_t lost = 0;
+
+	(void)state;
+	run_child(map_many, NULL);
+	side_band_drain(side_band, &handler);
+	/* The kernel writes the loss with the next record that fits, on that CPU. */
+	for (int i = 0; i < 20 && !lost; i++) {
+		run_child(map_executable, (void *)0x123450000000);
+		side_band_drain(side_band, &handler);
+		for (uint32_t event = 0; event < seen_count; event++)
+			lost += seen[event].event.type == SIDE_BAND_LOST;
+	}
+	assert_true(lost > 0);
+	side_band_destroy(side_band);
+}
+
+static void a_tick_without_changes_tells_nothing(void **state)
+{
+	struct side_band *side_band = open_or_skip();
+
+	(void)state;
+	assert_int_equal(side_band_tick(side_band, &handler), 0);
+	/* Longer than an event may stand still. */
+	usleep(700 * 1000);
+	assert_int_equal(side_band_tick(side_band, &handler), 0);
+	for (uint32_t i = 0; i < seen_count; i++)
+		assert_int_not_equal(seen[i].event.type, SIDE_BAND_LOST);
+	side_band_destroy(side_band);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(forks_and_executable_mappings_are_told),
+		cmocka_unit_test(names_are_told_as_they_change),
+		cmocka_unit_test(the_descriptor_wakes_when_there_is_news),
+		cmocka_unit_test(a_full_ring_is_told_as_a_loss),
+		cmocka_unit_test(a_tick_without_changes_tells_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
