@@ -23,25 +23,31 @@ void BAITED_NAME(_outer)(void);
 void BAITED_NAME(_run)(unsigned long ms);
 
 /* A frame full of bait around what the function does. */
-#define BAITED_FUNCTION(suffix, body)                                                              \
-	__asm__(".text\n"                                                                          \
-		".balign 16\n"                                                                     \
-		".type " BAITED_SYMBOL(suffix) ", @function\n"                                     \
-		BAITED_SYMBOL(suffix) ":\n"                                                        \
-		"	.cfi_startproc\n"                                                          \
-		"	subq $" BAITED_TEXT(FRAME_BYTES) ", %rsp\n"                                \
-		"	.cfi_adjust_cfa_offset " BAITED_TEXT(FRAME_BYTES) "\n"                     \
-		"	leaq " BAITED_SYMBOL(_bait) "+8(%rip), %rax\n"                             \
-		"	movl $(" BAITED_TEXT(FRAME_BYTES) " / 8), %ecx\n"                          \
-		"1:	movq %rax, -8(%rsp,%rcx,8)\n"                                              \
-		"	decl %ecx\n"                                                               \
-		"	jnz 1b\n"                                                                  \
-		body                                                                               \
-		"	addq $" BAITED_TEXT(FRAME_BYTES) ", %rsp\n"                                \
-		"	.cfi_adjust_cfa_offset -(" BAITED_TEXT(FRAME_BYTES) ")\n"                  \
-		"	ret\n"                                                                     \
-		"	.cfi_endproc\n"                                                            \
-		".size " BAITED_SYMBOL(suffix) ", . - " BAITED_SYMBOL(suffix) "\n")
+#define BAITED_FUNCTION(suffix, body)                                                                                                                                                                          \
+	__asm__(".text\n"                                                                                                                                                                                      \
+		".balign 16\n"                                                                                                                                                                                 \
+		".type " BAITED_SYMBOL(suffix) ", @function\n" BAITED_SYMBOL(                                                                                                                                  \
+			suffix) ":\n"                                                                                                                                                                          \
+				"	.cfi_startproc\n"                                                                                                                                                            \
+				"	subq $" BAITED_TEXT(                                                                                                                                                   \
+					FRAME_BYTES) ", %rsp\n"                                                                                                                                                \
+						     "	.cfi_adjust_cfa_offset " BAITED_TEXT(                                                                                                             \
+							     FRAME_BYTES) "\n"                                                                                                                                 \
+									  "	leaq " BAITED_SYMBOL(                                                                                                        \
+										  _bait) "+8(%rip), %rax\n"                                                                                                    \
+											 "	movl $(" BAITED_TEXT(                                                                                         \
+												 FRAME_BYTES) " / 8), %ecx\n"                                                                                  \
+													      "1:	movq %rax, -8(%rsp,%rcx,8)\n"                                                                \
+													      "	decl %ecx\n"                                                                                   \
+													      "	jnz 1b\n" body                                                                           \
+													      "	addq $" BAITED_TEXT(                                                                     \
+														      FRAME_BYTES) ", %rsp\n"                                                                  \
+																   "	.cfi_adjust_cfa_offset -(" BAITED_TEXT(                             \
+																	   FRAME_BYTES) ")\n"                                                  \
+																			"	ret\n"                                               \
+																			"	.cfi_endproc\n"                                      \
+																			".size " BAITED_SYMBOL(suffix) ", . - " BAITED_SYMBOL( \
+																				suffix) "\n")
 
 #define BAITED_SPIN "	movl $2000, %ecx\n2:	decl %ecx\n	jnz 2b\n"
 

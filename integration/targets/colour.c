@@ -15,7 +15,7 @@ int main(int argc, char **argv)
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 	BAITED_NAME(_run)(strtoul(argv[1], NULL, 10));
 	if (argc == 3) {
-		char *arguments[] = {argv[2], argv[1], argv[0], NULL};
+		char *arguments[] = { argv[2], argv[1], argv[0], NULL };
 
 		execv(argv[2], arguments);
 		return 1;

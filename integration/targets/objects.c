@@ -28,7 +28,7 @@ int main(void)
 {
 	/* hop_N goes on to element depth + 1; 30 frames in all, then the leaf. */
 	void *hops[31];
-	hop *all[] = {hop_0, hop_1, hop_2, hop_3, hop_4};
+	hop *all[] = { hop_0, hop_1, hop_2, hop_3, hop_4 };
 	volatile unsigned long sink = 0;
 
 	for (unsigned int i = 0; i < 30; i++)

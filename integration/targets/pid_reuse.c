@@ -37,7 +37,7 @@ int main(int argc, char **argv)
 		pid_t child = fork_as(pid);
 
 		if (child == 0) {
-			char *arguments[] = {program, argv[1], NULL};
+			char *arguments[] = { program, argv[1], NULL };
 
 			prctl(PR_SET_PDEATHSIG, SIGKILL);
 			execv(program, arguments);

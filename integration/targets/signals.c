@@ -56,7 +56,7 @@ FRAME unsigned long interrupted(unsigned long n)
 
 static void use_alternate_stack(void *bottom)
 {
-	stack_t stack = {.ss_sp = bottom, .ss_size = STACK_BYTES};
+	stack_t stack = { .ss_sp = bottom, .ss_size = STACK_BYTES };
 
 	if (sigaltstack(&stack, NULL))
 		abort();
@@ -64,8 +64,9 @@ static void use_alternate_stack(void *bottom)
 
 static void start_timer(void)
 {
-	struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART | SA_ONSTACK};
-	struct itimerval every = {.it_interval = {.tv_usec = 2000}, .it_value = {.tv_usec = 2000}};
+	struct sigaction action = { .sa_handler = handler, .sa_flags = SA_RESTART | SA_ONSTACK };
+	struct itimerval every = { .it_interval = { .tv_usec = 2000 },
+				   .it_value = { .tv_usec = 2000 } };
 
 	if (sigaction(SIGALRM, &action, NULL) || setitimer(ITIMER_REAL, &every, NULL))
 		abort();

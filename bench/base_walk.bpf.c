@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What the agent's walk is measured against: the kernel's own walk of frame pointers, and a program
+ * that does nothing.
+ *
+ * enter: the perf event; leave: returns; reads: its buffer; bound: the kernel's 127 frames
+ */
+#include <linux/bpf.h>
+
+#include <bpf/bpf_helpers.h>
+
+enum { BUFFER_BYTES = 127 * 8 };
+
+struct stack_buffer {
+	__u64 words[BUFFER_BYTES / 8];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct stack_buffer);
+} buffers SEC(".maps");
+
+/* What the last walk found, so that the bench can check that it went as deep as it should. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u64);
+} depth SEC(".maps");
+
+static __always_inline int walk(void *ctx, __u64 flags)
+{
+	__u32 zero = 0;
+	struct stack_buffer *buffer = bpf_map_lookup_elem(&buffers, &zero);
+	__u64 *frames = bpf_map_lookup_elem(&depth, &zero);
+	long bytes;
+
+	if (!buffer || !frames)
+		return 0;
+	bytes = bpf_get_stack(ctx, buffer, sizeof(*buffer), flags);
+	if (bytes > 0)
+		*frames = bytes / 8;
+	return 0;
+}
+
+SEC("perf_event")
+int base_user(void *ctx)
+{
+	return walk(ctx, BPF_F_USER_STACK);
+}
+
+SEC("perf_event")
+int base_kernel(void *ctx)
+{
+	return walk(ctx, 0);
+}
+
+SEC("perf_event")
+int base_empty(void *ctx)
+{
+	(void)ctx;
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "GPL";

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * `base_walk OBJECT PROGRAM CPU RATE`: runs one program of base_walk.bpf.c at each clock event of
+ * a CPU until standard input ends, then prints how many frames its last walk had.
+ */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static int die(const char *what)
+{
+	perror(what);
+	exit(1);
+}
+
+static int open_event(int cpu, unsigned long long rate)
+{
+	struct perf_event_attr attributes = {
+		.size = sizeof(attributes),
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.sample_period = 1000000000ULL / rate,
+	};
+	int fd = syscall(SYS_perf_event_open, &attributes, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+
+	return fd < 0 ? die("perf_event_open") : fd;
+}
+
+static struct bpf_object *load(const char *path, const char *wanted)
+{
+	struct bpf_object *object = bpf_object__open_file(path, NULL);
+	struct bpf_program *program;
+
+	if (libbpf_get_error(object))
+		die(path);
+	bpf_object__for_each_program(program, object)
+		bpf_program__set_autoload(program, !strcmp(bpf_program__name(program), wanted));
+	if (bpf_object__load(object))
+		die("load");
+	return object;
+}
+
+int main(int argc, char **argv)
+{
+	struct bpf_object *object;
+	struct bpf_program *program;
+	unsigned long long frames = 0;
+	unsigned int zero = 0;
+	char byte;
+	int event;
+
+	if (argc != 5) {
+		fprintf(stderr, "usage: base_walk OBJECT PROGRAM CPU RATE\n");
+		return 2;
+	}
+	object = load(argv[1], argv[2]);
+	program = bpf_object__find_program_by_name(object, argv[2]);
+	if (!program)
+		die(argv[2]);
+	event = open_event(atoi(argv[3]), strtoull(argv[4], NULL, 10));
+	if (ioctl(event, PERF_EVENT_IOC_SET_BPF, bpf_program__fd(program)))
+		die("PERF_EVENT_IOC_SET_BPF");
+	printf("ready\n");
+	fflush(stdout);
+	while (read(0, &byte, 1) > 0)
+		;
+	bpf_map_lookup_elem(bpf_object__find_map_fd_by_name(object, "depth"), &zero, &frames);
+	printf("%llu\n", frames);
+	close(event);
+	bpf_object__close(object);
+	return 0;
+}

@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Prints how fast the agent is, as ratios from one run; absolute figures are this machine's.
+
+The base of the BPF rows is the same program built with frame pointers, walked by the kernel's
+bpf_get_stack at the same depth (base_walk.bpf.c); times are the kernel's own (bpf_stats_enabled).
+The time of tail-called programs is booked on the program that was entered. Needs root and an
+otherwise quiet machine: the program under profile has the last CPU to itself.
+"""
+import os
+import statistics
+import sys
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import kernel_side
+import user_side
+from tools import Table, build_all, quiet
+
+ROUNDS = 3
+
+
+def median_of(measure, *arguments):
+    """The median of some rounds."""
+    return statistics.median(measure(*arguments) for _ in range(ROUNDS))
+
+
+def bench_walks(table):
+    """ns per native frame, and what a sample costs without its frames."""
+    agent = {depth: median_of(kernel_side.agent_ns, ["depth", depth]) for depth in (20, 100)}
+    base = {depth: median_of(kernel_side.base_ns, "base_user", ["depth_fp", depth])
+            for depth in (20, 100)}
+    agent_slope = (agent[100] - agent[20]) / 80
+    base_slope = (base[100] - base[20]) / 80
+    table.ratio("BPF ns per native frame, one module", agent_slope, base_slope, 1.5, "ns")
+
+    agent_hops = [median_of(kernel_side.agent_ns, ["hops", count]) for count in (0, 30)]
+    base_hops = [median_of(kernel_side.base_ns, "base_user", ["hops_fp", count])
+                 for count in (0, 30)]
+    table.ratio("the same, 30 frames over 5 shared objects", (agent_hops[1] - agent_hops[0]) / 30,
+                (base_hops[1] - base_hops[0]) / 30, 2.0, "ns")
+
+    fixed = agent[20] - 20 * agent_slope
+    empty = median_of(kernel_side.base_ns, "base_empty", ["depth_fp", 20])
+    table.limit("BPF time per sample without frames (user part)", (fixed - empty) / 1000, 2, "us")
+    table.note("bpf_get_stack without frames", "%.2f us" % ((base[20] - 20 * base_slope) / 1000))
+
+    in_kernel = median_of(kernel_side.agent_ns, ["depth", 20, "read"])
+    base_kernel = median_of(kernel_side.base_ns, "base_kernel", ["depth_fp", 20, "read"])
+    table.ratio("kernel walk beside bare bpf_get_stack", in_kernel - agent[20],
+                base_kernel - empty, 1.1, "ns")
+
+
+def bench_tables(table):
+    """From .eh_frame to rows."""
+    for figure in user_side.eh_frame_figures():
+        speed, row_bytes, name = figure
+        table.at_least(".eh_frame to rows, %s" % name, speed, 300, "MB/s")
+        table.limit("bytes per row, %s" % name, row_bytes, 4, "B")
+
+
+def bench_samples(table):
+    hit = user_side.cpu_per_sample(["depth", 20])
+    table.limit("user CPU per sample on a cache hit", hit.user_us, 3, "us")
+    table.note("with system time", "%.2f us, hit rate %.2f %%" % (hit.total_us, hit.hit_percent))
+    new = user_side.cpu_per_sample(["paths"])
+    per_trace = (new.user_us - hit.user_us) / max(1 - new.hit_percent / 100, 0.01)
+    table.limit("user CPU per new trace", per_trace + hit.user_us, 30, "us")
+    table.note("of these samples new", "%.2f %%" % (100 - new.hit_percent))
+
+
+def bench_churn(table):
+    idle = user_side.cpu_share(None)
+    for name, command in (("exec", ["churn", "exec", user_side.CHURN_RATE]),
+                          ("mapping", ["churn", "map", user_side.CHURN_RATE, "/bin/true"])):
+        used = user_side.cpu_share(command)
+        table.note("CPU per %s, user and system" % name,
+                   "%.1f us" % ((used - idle) / user_side.CHURN_RATE * 1e6))
+
+
+def bench_mix(table):
+    mix = user_side.mix_figures()
+    table.note("busy mix: hash cache hit rate", "%.1f %%" % mix.hit_percent)
+    table.note("busy mix: conversions per sample", "%.3f" % mix.conversions_per_sample)
+    table.note("busy mix: samples from before their process was known",
+               "%.1f %%" % mix.before_known_percent)
+
+
+def bench_start(table):
+    cold, warm = user_side.start_figures()
+    table.limit("start until 300 processes are in the maps, cold", cold.seconds, 3, "s")
+    table.limit("the same, with the disk cache", warm.seconds, 1, "s")
+    table.note("these processes map", "%d files, %.1f MB of .eh_frame" %
+               (cold.files, cold.eh_frame_mb))
+    table.limit("RssAnon of the agent", cold.rss_anon_mb, 40, "MB")
+    table.limit("BPF map memory", cold.map_mb, 60, "MB")
+
+
+PARTS = {
+    "walks": bench_walks,
+    "tables": bench_tables,
+    "samples": bench_samples,
+    "churn": bench_churn,
+    "mix": bench_mix,
+    "start": bench_start,
+}
+
+
+def main():
+    if os.geteuid() != 0:
+        sys.exit("bench: needs root")
+    wanted = sys.argv[1:] or list(PARTS)
+    build_all()
+    begin = time.monotonic()
+    table = Table()
+    with quiet():
+        for name in wanted:
+            PARTS[name](table)
+    table.print()
+    print("%d s" % (time.monotonic() - begin))
+
+
+if __name__ == "__main__":
+    main()
