@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Live: samples, notices and the side-band of real programs, handed out by a ring thread. */
+#include "agent/tracing/event_reader.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "agent/base/clock.h"
+#include "agent/base/metrics.h"
+#include "agent/tracing/perf_sampler.h"
+#include "agent/tracing/tests/live_programs.h"
+
+enum { RATE = 997, LOG_MAX = 200000 };
+
+enum kind {
+	KIND_SAMPLE,
+	KIND_NOTICE,
+	KIND_MAPPING,
+};
+
+/* What was handed out, in that order. */
+struct entry {
+	enum kind kind;
+	uint32_t pid;
+	uint32_t type;
+	uint64_t time_ns;
+};
+
+struct session {
+	struct bpf_loader *loader;
+	struct side_band *side_band;
+	struct perf_sampler *sampler;
+	struct event_reader *reader;
+	pthread_t thread;
+	struct entry *log;
+	uint32_t count;
+};
+
+static void add(struct session *session, struct entry entry)
+{
+	if (session->count < LOG_MAX)
+		session->log[session->count++] = entry;
+}
+
+static void on_sample(void *context, const struct trace_record *record, size_t bytes)
+{
+	assert_true(bytes >= sizeof(*record));
+	add(context, (struct entry){KIND_SAMPLE, record->pid, record->type, record->time_ns});
+}
+
+static void on_notice(void *context, const struct process_notice *notice)
+{
+	add(context, (struct entry){KIND_NOTICE, notice->pid, notice->type, 0});
+}
+
+static void on_side_band(void *context, const struct side_band_event *event)
+{
+	if (event->type == SIDE_BAND_MAPPING)
+		add(context, (struct entry){KIND_MAPPING, event->pid, event->type, event->time_ns});
+}
+
+static void *run(void *context)
+{
+	struct session *session = context;
+
+	return (void *)(intptr_t)event_reader_run(session->reader);
+}
+
+static int set_up(void **state)
+{
+	struct session *session = calloc(1, sizeof(*session));
+
+	session->log = calloc(LOG_MAX, sizeof(*session->log));
+	*state = session;
+	return 0;
+}
+
+/* In the test itself and not in set_up(), since it may skip. */
+static struct session *start(void **state)
+{
+	struct session *session = *state;
+	struct bpf_loader_options options = live_options();
+	const struct event_handler handler = {session, on_sample, on_notice, on_side_band};
+	struct perf_sampler_options sampler_options = {.samples_per_second = RATE};
+
+	session->loader = live_loader(&options);
+	sampler_options.program_fd = bpf_loader_fds(session->loader)->sample_entry;
+	assert_int_equal(side_band_create(&session->side_band), 0);
+	assert_int_equal(perf_sampler_create(&sampler_options, &session->sampler), 0);
+	assert_int_equal(event_reader_create(bpf_loader_fds(session->loader), session->side_band,
+					     &handler, &session->reader),
+			 0);
+	assert_int_equal(pthread_create(&session->thread, NULL, run, session), 0);
+	assert_int_equal(perf_sampler_enable(session->sampler), 0);
+	return session;
+}
+
+static void stop(struct session *session)
+{
+	void *result;
+
+	assert_int_equal(perf_sampler_disable(session->sampler), 0);
+	event_reader_stop(session->reader);
+	assert_int_equal(pthread_join(session->thread, &result), 0);
+	assert_null(result);
+}
+
+static int tear_down(void **state)
+{
+	struct session *session = *state;
+
+	event_reader_destroy(session->reader);
+	perf_sampler_destroy(session->sampler);
+	side_band_destroy(session->side_band);
+	bpf_loader_destroy(session->loader);
+	free(session->log);
+	free(session);
+	return 0;
+}
+
+static int find(const struct session *session, enum kind kind, uint32_t pid, uint32_t type)
+{
+	for (uint32_t i = 0; i < session->count; i++) {
+		const struct entry *entry = &session->log[i];
+
+		if (entry->kind == kind && entry->pid == pid && (!type || entry->type == type))
+			return (int)i;
+	}
+	return -1;
+}
+
+static void a_busy_process_is_seen_by_samples_and_a_notice(void **state)
+{
+	struct session *session = start(state);
+	uint32_t child = (uint32_t)live_busy_child();
+
+	usleep(300 * 1000);
+	live_kill((pid_t)child);
+	stop(session);
+	assert_true(find(session, KIND_SAMPLE, child, 0) >= 0);
+	assert_true(find(session, KIND_NOTICE, child, NOTICE_UNKNOWN_PROCESS) >= 0);
+	assert_true(find(session, KIND_NOTICE, child, NOTICE_EXIT) >= 0);
+	assert_int_equal(metrics_read(METRIC_SAMPLES_MALFORMED), 0);
+}
+
+static void exec_and_exit_are_told_at_once(void **state)
+{
+	struct session *session = start(state);
+	pid_t child = fork();
+
+	if (!child) {
+		execl("/bin/true", "true", (char *)NULL);
+		_exit(1);
+	}
+	waitpid(child, NULL, 0);
+	stop(session);
+	assert_true(find(session, KIND_NOTICE, (uint32_t)child, NOTICE_EXEC) >= 0);
+	assert_true(find(session, KIND_NOTICE, (uint32_t)child, NOTICE_EXIT) >
+		    find(session, KIND_NOTICE, (uint32_t)child, NOTICE_EXEC));
+}
+
+/* Makes an executable mapping every few milliseconds, and computes in between. */
+static pid_t mapping_child(void)
+{
+	pid_t child = fork();
+
+	if (child)
+		return child;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (;;) {
+		uint64_t until_ns = clock_monotonic_ns() + 3 * NS_PER_MS;
+		void *code = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS,
+				  -1, 0);
+
+		while (clock_monotonic_ns() < until_ns)
+			;
+		munmap(code, 4096);
+	}
+}
+
+static void a_mapping_is_handed_out_before_the_samples_taken_after_it(void **state)
+{
+	struct session *session = start(state);
+	uint32_t child = (uint32_t)mapping_child(), mappings = 0, samples = 0;
+	uint64_t newest_sample_ns = 0;
+
+	usleep(1500 * 1000);
+	live_kill((pid_t)child);
+	stop(session);
+	for (uint32_t i = 0; i < session->count; i++) {
+		const struct entry *entry = &session->log[i];
+
+		if (entry->pid != child)
+			continue;
+		if (entry->kind == KIND_SAMPLE) {
+			samples++;
+			if (entry->time_ns > newest_sample_ns)
+				newest_sample_ns = entry->time_ns;
+		} else if (entry->kind == KIND_MAPPING) {
+			mappings++;
+			/* No sample that is newer came before. */
+			assert_true(entry->time_ns > newest_sample_ns);
+		}
+	}
+	assert_true(mappings > 20);
+	assert_true(samples > 20);
+}
+
+static void without_a_thread_a_drain_hands_out_all(void **state)
+{
+	struct session *session = start(state);
+	uint32_t child;
+
+	stop(session);
+	session->count = 0;
+	child = (uint32_t)live_busy_child();
+	assert_int_equal(perf_sampler_enable(session->sampler), 0);
+	usleep(200 * 1000);
+	live_kill((pid_t)child);
+	assert_int_equal(perf_sampler_disable(session->sampler), 0);
+	assert_int_equal(session->count, 0);
+	event_reader_drain(session->reader);
+	assert_true(find(session, KIND_SAMPLE, child, 0) >= 0);
+	session->count = 0;
+	event_reader_drain(session->reader);
+	assert_int_equal(find(session, KIND_SAMPLE, child, 0), -1);
+}
+
+#define LIVE_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		LIVE_TEST(a_busy_process_is_seen_by_samples_and_a_notice),
+		LIVE_TEST(exec_and_exit_are_told_at_once),
+		LIVE_TEST(a_mapping_is_handed_out_before_the_samples_taken_after_it),
+		LIVE_TEST(without_a_thread_a_drain_hands_out_all),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
