@@ -279,6 +279,7 @@ void process_table_finish_sync(struct process_table *table, struct process *proc
 {
 	pthread_mutex_lock(&table->lock);
 	process->state = state;
+	process->synced_ns = now_ns;
 	if (process->next_table) {
 		mapping_table_unref(process->table);
 		process->table = process->next_table;
@@ -393,7 +394,8 @@ bool process_table_view(struct process_table *table, uint32_t pid,
 
 	view->process = NULL;
 	view->state = PROCESS_NEW;
-	view->has_ended = false;
+	view->synced_ns = 0;
+	view->is_outdated = false;
 	view->generation = 0;
 	view->comm[0] = '\0';
 	view->executable_path = "";
@@ -408,7 +410,8 @@ bool process_table_view(struct process_table *table, uint32_t pid,
 		process->last_sample_ns = time_ns;
 	view->process = process;
 	view->state = process->state;
-	view->has_ended = process->ended_ns;
+	view->synced_ns = process->synced_ns;
+	view->is_outdated = process->recent_count;
 	view->generation = process->generation;
 	memcpy(view->comm, time_ns < process->comm_ns ? process->comm_before : process->comm,
 	       COMM_BYTES);

@@ -98,9 +98,14 @@ struct process {
 	uint32_t mapping_count;
 	bool is_published;
 	uint64_t published_ns;
-	/** When the last reading of the maps began, and how long it took with all that followed. */
+	/**
+	 * While a program starts, its libraries come one by one. Until then its samples are better
+	 * off as first samples than with half a table.
+	 */
+	uint64_t publish_after_ns;
+	/** When the last reading of the maps began, and the CPU time of it with all that followed. */
 	uint64_t read_ns;
-	uint64_t sync_duration_ns;
+	uint64_t sync_cost_ns;
 	/** How long to wait before the kernel side may ask again about an unknown address. */
 	uint64_t rearm_delay_ns;
 	/** The program before in the same pid. */
@@ -113,6 +118,7 @@ struct process {
 	/** Part of the key of cached traces: a new number whenever a mapping goes or changes. */
 	uint64_t generation;
 	uint64_t last_sample_ns;
+	uint64_t synced_ns;
 	uint32_t references;
 	uint32_t stale_count;
 	struct stale_executable stale[PROCESS_MAX_STALE];
@@ -203,7 +209,9 @@ struct process_view {
 	/** One reference; NULL: not known, and then all but comm is 0. */
 	struct process *process;
 	enum process_state state;
-	bool has_ended;
+	/** When its maps had been read last, and whether something was mapped since. */
+	uint64_t synced_ns;
+	bool is_outdated;
 	uint64_t generation;
 	char comm[COMM_BYTES];
 	/** "" if not known. */

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A ring of heap copies: first samples are rare next to others, and of very different sizes. */
+#include "agent/processes/first_samples.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+void first_samples_deinit(struct first_samples *samples)
+{
+	for (uint32_t i = 0; i < samples->count; i++)
+		free(samples->waiting[(samples->start + i) % FIRST_SAMPLES_MAX].sample);
+	samples->count = 0;
+}
+
+int first_samples_add(struct first_samples *samples, const struct first_sample *sample,
+		      size_t bytes, uint64_t deadline_ns)
+{
+	struct waiting_sample *place;
+	struct first_sample *copy;
+
+	if (samples->count == FIRST_SAMPLES_MAX)
+		return -ENOSPC;
+	copy = malloc(bytes);
+	if (!copy)
+		return -ENOMEM;
+	memcpy(copy, sample, bytes);
+	place = &samples->waiting[(samples->start + samples->count++) % FIRST_SAMPLES_MAX];
+	*place = (struct waiting_sample){ .sample = copy, .deadline_ns = deadline_ns };
+	return 0;
+}
+
+void first_samples_try(struct first_samples *samples, uint64_t now_ns,
+		       bool (*try_sample)(void *context, const struct first_sample *sample,
+					  bool is_last_try),
+		       void *context)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < samples->count; i++) {
+		uint32_t index = (samples->start + i) % FIRST_SAMPLES_MAX;
+		struct waiting_sample waiting = samples->waiting[index];
+
+		if (try_sample(context, waiting.sample, now_ns >= waiting.deadline_ns)) {
+			free(waiting.sample);
+			continue;
+		}
+		samples->waiting[(samples->start + kept++) % FIRST_SAMPLES_MAX] = waiting;
+	}
+	samples->count = kept;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * The waiting room of first samples: they arrive before the maps of their process have been read,
+ * and wait here for a bounded time, in order, until somebody says that they can be walked. Owned by
+ * the work thread.
+ */
+#ifndef AGENT_PROCESSES_FIRST_SAMPLES_H
+#define AGENT_PROCESSES_FIRST_SAMPLES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ebpf/abi/sample.h"
+
+enum {
+	/** About 4 MB, if every one has a whole stack copy. */
+	FIRST_SAMPLES_MAX = 256,
+};
+
+struct first_samples {
+	/** A ring of copies, the oldest at start. */
+	struct waiting_sample {
+		struct first_sample *sample;
+		uint64_t deadline_ns;
+	} waiting[FIRST_SAMPLES_MAX];
+	uint32_t start;
+	uint32_t count;
+};
+
+/** All bytes zero is an empty room. */
+void first_samples_deinit(struct first_samples *samples);
+
+/** Copies the @bytes bytes of @sample. -ENOSPC if the room is full, -ENOMEM. */
+int first_samples_add(struct first_samples *samples, const struct first_sample *sample,
+		      size_t bytes, uint64_t deadline_ns);
+
+/**
+ * Calls @try_sample for each one, the oldest first, with the word whether its time is over; those
+ * for which it returns true leave.
+ */
+void first_samples_try(struct first_samples *samples, uint64_t now_ns,
+		       bool (*try_sample)(void *context, const struct first_sample *sample,
+					  bool is_last_try),
+		       void *context);
+
+#endif

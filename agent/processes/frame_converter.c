@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Conversion of frames. The words were written by the kernel side, or by its unwinder in user
+ * space, and the trace handler has checked their shape; addresses in them can be anything.
+ */
+#include "agent/processes/frame_converter.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/base/error.h"
+#include "agent/base/hash_map.h"
+#include "agent/host/file_id.h"
+#include "agent/host/kernel_symbols.h"
+#include "agent/processes/executable_cache.h"
+
+enum {
+	/** A trace of TRACE_MAX_WORDS one-word frames. */
+	FRAMES_MAX = TRACE_MAX_WORDS,
+	/** Modules that were loaded again elsewhere add up; then all are forgotten. */
+	KERNEL_BINARIES_MAX = 8192,
+};
+
+/* What tells one loading of a module from another. */
+struct kernel_binary_key {
+	char name[KERNEL_MODULE_NAME_BYTES];
+	struct file_id file_id;
+	uint64_t start;
+};
+
+struct frame_converter {
+	struct executable_cache *executables;
+	struct kernel_symbols *symbols;
+	struct binary *uprobes;
+	/** struct kernel_binary_key -> struct binary, one reference each. */
+	struct hash_map kernel_binaries;
+	struct frame frames[FRAMES_MAX];
+};
+
+static struct binary *create_uprobes_binary(void)
+{
+	static const char name[] = "[uprobes]";
+	struct binary values = {
+		.executable_id = EXECUTABLE_ID_UPROBES,
+		.fd = -1,
+		.path = (char *)name,
+	};
+
+	/* No file: an id made of the name, equal on every host. */
+	if (file_id_of_memory(name, strlen(name), &values.file_id))
+		return NULL;
+	return binary_create(&values);
+}
+
+int frame_converter_create(struct executable_cache *executables, struct kernel_symbols *symbols,
+			   struct frame_converter **converter)
+{
+	struct frame_converter *created = calloc(1, sizeof(*created));
+
+	if (!created)
+		return fail(-ENOMEM, "no memory for the frame converter");
+	created->executables = executables;
+	created->symbols = symbols;
+	created->uprobes = create_uprobes_binary();
+	if (!created->uprobes) {
+		free(created);
+		return fail(-ENOMEM, "no memory for the frame converter");
+	}
+	*converter = created;
+	return 0;
+}
+
+static void forget_kernel_binaries(struct frame_converter *converter)
+{
+	size_t cursor = 0;
+	uint64_t value;
+
+	while (hash_map_next(&converter->kernel_binaries, &cursor, NULL, &value))
+		binary_unref((struct binary *)(uintptr_t)value);
+	hash_map_deinit(&converter->kernel_binaries);
+}
+
+void frame_converter_destroy(struct frame_converter *converter)
+{
+	if (!converter)
+		return;
+	forget_kernel_binaries(converter);
+	binary_unref(converter->uprobes);
+	free(converter);
+}
+
+/* Borrowed from the converter; NULL without memory. */
+static struct binary *kernel_binary(struct frame_converter *converter,
+				    const struct kernel_module *module)
+{
+	struct kernel_binary_key key = { .file_id = module->file_id, .start = module->start };
+	struct binary values = {
+		.file_id = module->file_id,
+		.build_id_bytes = module->build_id_bytes,
+		.is_kernel = true,
+		.memory_start = module->start,
+		.memory_limit = module->end,
+		.fd = -1,
+		.path = key.name,
+	};
+	struct binary *binary;
+	uint64_t value;
+
+	strncpy(key.name, module->name, sizeof(key.name) - 1);
+	if (hash_map_find_bytes(&converter->kernel_binaries, &key, sizeof(key), &value))
+		return (struct binary *)(uintptr_t)value;
+	memcpy(values.build_id, module->build_id, module->build_id_bytes);
+	binary = binary_create(&values);
+	if (!binary)
+		return NULL;
+	if (hash_map_set_bytes(&converter->kernel_binaries, &key, sizeof(key),
+			       (uintptr_t)binary)) {
+		binary_unref(binary);
+		return NULL;
+	}
+	return binary;
+}
+
+static void convert_kernel_frame(struct frame_converter *converter, uint64_t word,
+				 struct frame *frame)
+{
+	struct kernel_symbol symbol;
+
+	frame->address = frame_kernel_address(word);
+	if (!converter->symbols ||
+	    kernel_symbols_lookup(converter->symbols, frame_lookup_address(frame), &symbol))
+		return;
+	frame->function = symbol.name;
+	frame->file = symbol.module->name;
+	frame->binary = kernel_binary(converter, symbol.module);
+	if (frame->binary)
+		binary_ref(frame->binary);
+}
+
+static void convert_native_frame(struct frame_converter *converter, const uint64_t *words,
+				 const struct frame *previous, struct frame *frame)
+{
+	uint64_t executable_id = words[1];
+
+	frame->address = frame_address(words[0]);
+	if (executable_id == EXECUTABLE_ID_UPROBES)
+		frame->binary = binary_ref(converter->uprobes);
+	else if (previous && previous->kind == FRAME_NATIVE && previous->binary &&
+		 previous->binary->executable_id == executable_id)
+		frame->binary = binary_ref(previous->binary);
+	else
+		frame->binary = executable_cache_binary(converter->executables, executable_id);
+}
+
+/* Fills the converter's frames; returns their number. */
+static uint32_t convert_frames(struct frame_converter *converter, const struct raw_stack *stack,
+			       bool *is_whole)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < stack->word_count && count < FRAMES_MAX;
+	     i += frame_word_count(stack->words[i]), count++) {
+		const uint64_t *words = &stack->words[i];
+		struct frame *frame = &converter->frames[count];
+
+		*frame = (struct frame){
+			.kind = frame_kind(words[0]),
+			.flags = frame_flags(words[0]),
+		};
+		switch (frame->kind) {
+		case FRAME_KERNEL:
+			convert_kernel_frame(converter, words[0], frame);
+			break;
+		case FRAME_NATIVE:
+			convert_native_frame(converter, words, count ? frame - 1 : NULL, frame);
+			break;
+		case FRAME_ERROR:
+			frame->error = frame->flags;
+			frame->flags = 0;
+			frame->address = frame_address(words[0]);
+			*is_whole = false;
+			break;
+		default:
+			frame->address = frame_address(words[0]);
+			break;
+		}
+		if (frame->flags & FRAME_GUESS)
+			*is_whole = false;
+	}
+	return count;
+}
+
+struct trace *frame_converter_convert(struct frame_converter *converter,
+				      const struct raw_stack *stack)
+{
+	bool is_kernel_thread = stack->flags & RECORD_KERNEL_THREAD;
+	bool is_whole = is_kernel_thread || (stack->flags & RECORD_REACHED_END);
+	struct trace *trace;
+	uint32_t count;
+
+	if (converter->kernel_binaries.count > KERNEL_BINARIES_MAX)
+		forget_kernel_binaries(converter);
+	count = convert_frames(converter, stack, &is_whole);
+	trace = trace_create(converter->frames, count, is_whole, is_kernel_thread);
+	for (uint32_t i = 0; i < count; i++)
+		binary_unref(converter->frames[i].binary);
+	return trace;
+}

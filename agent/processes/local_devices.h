@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Which devices hold files that can be opened and read without the fear of hanging: those of file
+ * systems on this host's own disks and memory. All others (network, FUSE, and what is not known)
+ * are left to a thread that may hang. Learned from /proc/PID/mountinfo, remembered for a while.
+ *
+ * An overlay counts as local, although a layer beneath it may be on a network.
+ */
+#ifndef AGENT_PROCESSES_LOCAL_DEVICES_H
+#define AGENT_PROCESSES_LOCAL_DEVICES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "agent/base/hash_map.h"
+
+/** Owned by the sync thread. */
+struct local_devices {
+	/** Device -> device_kind. */
+	struct hash_map kinds;
+	uint64_t forget_ns;
+};
+
+/** Nothing is looked at before the first question. */
+void local_devices_init(struct local_devices *devices);
+void local_devices_deinit(struct local_devices *devices);
+
+/** Whether the device of a file that process @pid has mapped is a local one. */
+bool local_devices_contain(struct local_devices *devices, const char *proc_root, pid_t pid,
+			   uint32_t major, uint32_t minor, uint64_t now_ns);
+
+/** The device and the type in a line of mountinfo (proc(5)); false if it has none. */
+bool mountinfo_line_parse(const char *line, size_t length, uint64_t *device, bool *is_local);
+
+#endif

@@ -1,0 +1,495 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From the text of maps to rows. The process chose what is in its maps and files; numbers in them
+ * only ever decide about its own rows.
+ */
+#include "agent/processes/process_sync.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "agent/base/cleanup.h"
+#include "agent/base/clock.h"
+#include "agent/base/error.h"
+#include "agent/base/log.h"
+#include "agent/base/metrics.h"
+#include "agent/base/vector.h"
+#include "agent/host/mapped_file.h"
+#include "agent/host/proc_info.h"
+#include "agent/host/remote_memory.h"
+#include "agent/processes/executable_rows.h"
+#include "ebpf/abi/frame.h"
+
+enum {
+	VDSO_MAX_BYTES = 64 << 10,
+	PUBLISH_MAX_TRIES = 8,
+};
+
+VECTOR_DEFINE(mapping_vector, struct process_mapping)
+VECTOR_DEFINE(row_vector, struct mapping_row)
+
+void process_sync_init(struct process_sync *sync)
+{
+	local_devices_init(&sync->devices);
+}
+
+void process_sync_deinit(struct process_sync *sync)
+{
+	local_devices_deinit(&sync->devices);
+}
+
+/* --- who is mapped --- */
+
+static int identify_vdso(struct process_sync *sync, const struct process *process,
+			 struct process_mapping *mapping)
+{
+	size_t size = mapping->end - mapping->start;
+	_cleanup_(free_pointer) void *image = NULL;
+	struct process_memory memory;
+	int err;
+
+	if (size > VDSO_MAX_BYTES)
+		return fail(-E2BIG, "vDSO of %zu bytes", size);
+	image = malloc(size);
+	if (!image)
+		return fail(-ENOMEM, "no memory for the vDSO");
+	err = process_memory_init(&memory, sync->proc_root, process->pid);
+	if (err)
+		return err;
+	err = remote_memory_read(&memory.memory, mapping->start, image, size);
+	process_memory_deinit(&memory);
+	if (err)
+		return err;
+	/* Found by its bytes: a process that changed its own gets a record of its own. */
+	return executable_cache_open_image(sync->executables, image, size, "[vdso]",
+					   &mapping->executable);
+}
+
+static int open_file(struct process_sync *sync, const struct process *process,
+		     const struct proc_mapping *row, struct executable **executable)
+{
+	struct file_key key;
+	int fd, err;
+
+	if (!mapped_file_key(sync->proc_root, process->pid, row, &key)) {
+		*executable = executable_cache_find(sync->executables, &key);
+		if (*executable)
+			return 0;
+	}
+	err = mapped_file_open(sync->proc_root, process->pid, row, &fd, &key);
+	if (err == -EMFILE || err == -ENFILE) {
+		/* Descriptors of files that nobody maps any more are the first to go. */
+		executable_cache_trim(sync->executables, 0);
+		err = mapped_file_open(sync->proc_root, process->pid, row, &fd, &key);
+	}
+	if (err)
+		return err;
+	err = executable_cache_open(sync->executables, fd, &key, row->path, false, executable);
+	if (err)
+		close(fd);
+	return err;
+}
+
+static int identify_file(struct process_sync *sync, const struct process *process,
+			 const struct proc_mapping *row, struct process_mapping *mapping)
+{
+	int err;
+
+	if (!local_devices_contain(&sync->devices, sync->proc_root, process->pid, row->device_major,
+				   row->device_minor, process->read_ns)) {
+		mapping->is_requested = true;
+		sync->request_file(sync->context, process, row);
+		return 0;
+	}
+	err = open_file(sync, process, row, &mapping->executable);
+	/* A device: memory of a driver, without unwind tables. */
+	if (err == -EOPNOTSUPP) {
+		mapping->executable_id = EXECUTABLE_ID_ANONYMOUS;
+		return 0;
+	}
+	return err;
+}
+
+/* Fills id and bias from the executable. */
+static int place_executable(struct process_mapping *mapping)
+{
+	const struct executable *executable = mapping->executable;
+
+	if (executable->id >= EXECUTABLE_ID_FIRST &&
+	    executable_mapping_bias(executable, mapping->start, mapping->end, mapping->offset,
+				    &mapping->bias))
+		return -ENOENT;
+	mapping->executable_id = executable->id;
+	return 0;
+}
+
+/*
+ * Finds out what is mapped. Failures leave the mapping without an id, and so without a row: samples
+ * there say that nothing is known, and ask again.
+ */
+static void identify(struct process_sync *sync, const struct process *process,
+		     const struct proc_mapping *row, struct process_mapping *mapping)
+{
+	int err = 0;
+
+	if (row->inode)
+		err = identify_file(sync, process, row, mapping);
+	else if (!strcmp(row->path, "[vdso]"))
+		err = identify_vdso(sync, process, mapping);
+	else if (!strcmp(row->path, "[uprobes]"))
+		mapping->executable_id = EXECUTABLE_ID_UPROBES;
+	else if (strcmp(row->path, "[vsyscall]") != 0)
+		mapping->executable_id = EXECUTABLE_ID_ANONYMOUS;
+	if (!err && mapping->executable)
+		err = place_executable(mapping);
+	if (err)
+		log_debug("process %u: %s: %s", process->pid, row->path, error_text());
+}
+
+static void release_mappings(struct process_sync *sync, struct process_mapping *mappings,
+			     uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		executable_unref(sync->executables, mappings[i].executable);
+	free(mappings);
+}
+
+static bool is_same_line(const struct process_mapping *mapping, const struct proc_mapping *row)
+{
+	return mapping->start == row->start && mapping->end == row->end &&
+	       mapping->offset == row->offset && mapping->inode == row->inode &&
+	       mapping->device_major == row->device_major &&
+	       mapping->device_minor == row->device_minor;
+}
+
+/*
+ * The mappings of @maps: taken over from @known (sorted as well) where the line is the same and lies
+ * outside of @touched, else looked at.
+ */
+static int build_mappings(struct process_sync *sync, const struct process *process,
+			  const struct proc_maps *maps, const struct address_range *touched,
+			  const struct process_mapping *known, uint32_t known_count,
+			  struct mapping_vector *built)
+{
+	uint32_t k = 0;
+
+	if (mapping_vector_reserve(built, maps->count + 1))
+		return fail(-ENOMEM, "no memory for the mappings of process %u", process->pid);
+	for (uint32_t i = 0; i < maps->count; i++) {
+		const struct proc_mapping *row = &maps->rows[i];
+		struct process_mapping mapping = {
+			.start = row->start,
+			.end = row->end,
+			.offset = row->offset,
+			.inode = row->inode,
+			.device_major = row->device_major,
+			.device_minor = row->device_minor,
+		};
+
+		while (k < known_count && known[k].start < row->start)
+			k++;
+		if (k < known_count && is_same_line(&known[k], row) &&
+		    (known[k].executable_id ||
+		     (known[k].is_requested && known == process->mappings)) &&
+		    (row->end <= touched->start || row->start >= touched->end)) {
+			mapping = known[k];
+			if (mapping.executable)
+				executable_ref(sync->executables, mapping.executable);
+		} else {
+			identify(sync, process, row, &mapping);
+		}
+		mapping_vector_push(built, mapping);
+	}
+	return 0;
+}
+
+/* --- rows --- */
+
+static bool continues(const struct mapping_row *row, const struct process_mapping *mapping)
+{
+	return row->end == mapping->start && row->executable_id == mapping->executable_id &&
+	       row->bias == mapping->bias;
+}
+
+/*
+ * Neighbours of one file become one row. Over the limit anonymous memory is left out first, which
+ * cannot be unwound anyway, then what lies highest.
+ */
+static struct mapping_table *make_rows(const struct process_mapping *mappings, uint32_t count,
+				       bool without_anonymous)
+{
+	_cleanup_(row_vector_deinit) struct row_vector rows = { 0 };
+
+	if (row_vector_reserve(&rows, count + 1))
+		return NULL;
+	for (uint32_t i = 0; i < count; i++) {
+		const struct process_mapping *mapping = &mappings[i];
+
+		if (!mapping->executable_id ||
+		    (without_anonymous && mapping->executable_id == EXECUTABLE_ID_ANONYMOUS))
+			continue;
+		if (rows.count && continues(&rows.items[rows.count - 1], mapping)) {
+			rows.items[rows.count - 1].end = mapping->end;
+			continue;
+		}
+		row_vector_push(&rows, (struct mapping_row){
+					       .start = mapping->start,
+					       .end = mapping->end,
+					       .bias = mapping->bias,
+					       .executable_id = mapping->executable_id,
+				       });
+	}
+	if (rows.count > PROCESS_MAX_MAPPINGS && !without_anonymous)
+		return make_rows(mappings, count, true);
+	if (rows.count > PROCESS_MAX_MAPPINGS)
+		rows.count = PROCESS_MAX_MAPPINGS;
+	return mapping_table_create(rows.items, rows.count);
+}
+
+static bool tables_equal(const struct mapping_table *a, const struct mapping_table *b)
+{
+	return a && a->count == b->count && !memcmp(a->rows, b->rows, a->count * sizeof(*a->rows));
+}
+
+/* Whether an address that had a meaning in @before lost it or got another. */
+static bool loses_rows(const struct mapping_table *before, const struct mapping_table *after)
+{
+	uint32_t k = 0;
+
+	for (uint32_t i = 0; before && i < before->count; i++) {
+		const struct mapping_row *row = &before->rows[i];
+
+		while (k < after->count && after->rows[k].end < row->end)
+			k++;
+		if (k == after->count || after->rows[k].start > row->start ||
+		    after->rows[k].executable_id != row->executable_id ||
+		    after->rows[k].bias != row->bias)
+			return true;
+	}
+	return false;
+}
+
+/* --- publishing --- */
+
+static void log_unpublished(const struct process *process, int err)
+{
+	static struct log_limit limit = { .interval_ns = 10 * NS_PER_SECOND, .burst = 3 };
+	uint64_t suppressed;
+
+	if (log_limit_allow(&limit, clock_monotonic_ns(), &suppressed))
+		log_warn("process %u: mappings not published: %s; its stacks stay unknown "
+			 "(%llu such lines left out)",
+			 process->pid, strerror(-err), (unsigned long long)suppressed);
+}
+
+static bool needed_before(const struct process *a, const struct process *b)
+{
+	uint64_t a_ns = a->last_sample_ns > a->published_ns ? a->last_sample_ns : a->published_ns;
+	uint64_t b_ns = b->last_sample_ns > b->published_ns ? b->last_sample_ns : b->published_ns;
+
+	return a_ns < b_ns;
+}
+
+/* The kernel side is full: what was not sampled for longest goes, and comes back with a sample. */
+static bool retire_least_needed(struct process_sync *sync, const struct process *except)
+{
+	struct process *least = NULL;
+	size_t cursor = 0;
+	uint64_t value;
+
+	pthread_mutex_lock(&sync->table->lock);
+	while (hash_map_next(&sync->table->processes, &cursor, NULL, &value)) {
+		struct process *process = (void *)(uintptr_t)value;
+
+		if (process != except && process->is_published &&
+		    (!least || needed_before(process, least)))
+			least = process;
+	}
+	pthread_mutex_unlock(&sync->table->lock);
+	if (least)
+		process_sync_retire(sync, least);
+	return least;
+}
+
+static void publish(struct process_sync *sync, struct process *process,
+		    const struct mapping_table *rows)
+{
+	struct map_writer *writer = sync->writer;
+	uint64_t now_ns = clock_monotonic_ns();
+	int err, tries = 0;
+
+	/* A stamp of the past has no samples to come, and would push out its successor's entry. */
+	if (process != process_table_current(sync->table, process->pid) || process->ended_ns ||
+	    now_ns < process->publish_after_ns)
+		return;
+	do {
+		err = writer->ops->publish_process(writer, process->pid, &process->stamp,
+						   rows->rows, rows->count);
+	} while (tries++ < PUBLISH_MAX_TRIES &&
+		 ((err == -ENOSPC &&
+		   executable_rows_make_room(sync->executables, rows->count * sizeof(*rows->rows),
+					     now_ns)) ||
+		  (err == -E2BIG && retire_least_needed(sync, process))));
+	if (err) {
+		log_unpublished(process, err);
+		return;
+	}
+	process->is_published = true;
+	process->published_ns = now_ns;
+}
+
+/* Brings @rows (taken over) to the kernel side and the table, unless they are there already. */
+static void replace_rows(struct process_sync *sync, struct process *process,
+			 struct mapping_table *rows, enum process_state state)
+{
+	bool lost_rows = false;
+
+	if (tables_equal(process->table, rows)) {
+		mapping_table_unref(rows);
+		rows = NULL;
+	} else {
+		lost_rows = loses_rows(process->table, rows);
+		process_table_prepare_rows(sync->table, process, rows);
+	}
+	if (rows || !process->is_published)
+		publish(sync, process, rows ? rows : process->table);
+	process_table_finish_sync(sync->table, process, state, lost_rows, clock_monotonic_ns());
+}
+
+static void read_executable_path(struct process_sync *sync, struct process *process)
+{
+	char path[PROC_PATH_MAX_BYTES];
+
+	if (!process->executable_path &&
+	    !proc_executable_path(sync->proc_root, process->pid, path))
+		process_table_set_path(sync->table, process, path);
+}
+
+/* Its own maps cannot be read (any more): what a fork has from its parent, as far as that is sure. */
+static bool inherit_rows(struct process_sync *sync, struct process *process)
+{
+	const struct process *parent = process_table_fork_parent(sync->table, process);
+
+	if (!parent)
+		return false;
+	if (parent->executable_path)
+		process_table_set_path(sync->table, process, parent->executable_path);
+	process_table_prepare_rows(sync->table, process, mapping_table_ref(parent->table));
+	return true;
+}
+
+static int sync_gone(struct process_sync *sync, struct process *process, int err)
+{
+	enum process_state state = process->state;
+
+	metrics_add(METRIC_PROCESS_SYNCS_FAILED, 1);
+	if (state == PROCESS_NEW)
+		state = inherit_rows(sync, process) ? PROCESS_SYNCED : PROCESS_UNREADABLE;
+	process_table_finish_sync(sync->table, process, state, false, clock_monotonic_ns());
+	return err;
+}
+
+static uint64_t thread_cpu_ns(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+	return (uint64_t)time.tv_sec * NS_PER_SECOND + time.tv_nsec;
+}
+
+int process_sync_run(struct process_sync *sync, struct process *process,
+		     const struct address_range *touched, bool *has_changed)
+{
+	_cleanup_(proc_maps_deinit) struct proc_maps maps = { 0 };
+	const struct mapping_table *before = process->table;
+	const struct process *model = process;
+	struct mapping_vector built = { 0 };
+	uint64_t begin_cpu_ns = thread_cpu_ns();
+	struct mapping_table *rows;
+	int err;
+
+	metrics_add(METRIC_PROCESS_SYNCS, 1);
+	*has_changed = false;
+	process_table_begin_sync(sync->table, process, clock_monotonic_ns());
+	err = proc_maps_read(&maps, sync->proc_root, process->pid, PROC_MAPS_EXECUTABLE);
+	if (err)
+		return sync_gone(sync, process, err);
+	if (process->state == PROCESS_NEW) {
+		model = process_table_fork_parent(sync->table, process);
+		if (!model)
+			model = process;
+	}
+	err = build_mappings(sync, process, &maps, touched, model->mappings, model->mapping_count,
+			     &built);
+	rows = err ? NULL : make_rows(built.items, built.count, false);
+	if (!rows) {
+		release_mappings(sync, built.items, built.count);
+		return sync_gone(sync, process, -ENOMEM);
+	}
+	read_executable_path(sync, process);
+	release_mappings(sync, process->mappings, process->mapping_count);
+	process->mappings = built.items;
+	process->mapping_count = built.count;
+	replace_rows(sync, process, rows, PROCESS_SYNCED);
+	*has_changed = process->table != before;
+	process->sync_cost_ns = thread_cpu_ns() - begin_cpu_ns;
+	return 0;
+}
+
+void process_sync_identified(struct process_sync *sync, struct process *process, uint64_t start,
+			     uint64_t inode, struct executable *executable)
+{
+	struct process_mapping *mapping = NULL;
+	struct mapping_table *rows;
+
+	for (uint32_t i = 0; i < process->mapping_count && !mapping; i++)
+		if (process->mappings[i].start == start && process->mappings[i].inode == inode &&
+		    process->mappings[i].is_requested && !process->mappings[i].executable_id)
+			mapping = &process->mappings[i];
+	if (!mapping || !executable) {
+		executable_unref(sync->executables, executable);
+		return;
+	}
+	mapping->executable = executable;
+	if (place_executable(mapping))
+		return;
+	rows = make_rows(process->mappings, process->mapping_count, false);
+	if (rows)
+		replace_rows(sync, process, rows, PROCESS_SYNCED);
+}
+
+void process_sync_doubt(struct process_sync *sync, struct process *process)
+{
+	struct mapping_table *none;
+
+	if (process->state != PROCESS_SYNCED)
+		return;
+	if (inherit_rows(sync, process)) {
+		process_table_finish_sync(sync->table, process, PROCESS_SYNCED, true,
+					  clock_monotonic_ns());
+		return;
+	}
+	none = mapping_table_create(NULL, 0);
+	if (none)
+		process_table_prepare_rows(sync->table, process, none);
+	process_table_finish_sync(sync->table, process, PROCESS_UNREADABLE, true,
+				  clock_monotonic_ns());
+}
+
+void process_sync_retire(struct process_sync *sync, struct process *process)
+{
+	if (!process->is_published)
+		return;
+	sync->writer->ops->retire_process(sync->writer, process->pid);
+	process->is_published = false;
+}
+
+void process_sync_release(struct process_sync *sync, struct process *process)
+{
+	process_sync_retire(sync, process);
+	release_mappings(sync, process->mappings, process->mapping_count);
+	process->mappings = NULL;
+	process->mapping_count = 0;
+}

@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The decisions of the sync thread. Processes can cause any number of events: what one of them can
+ * make us do is limited per process (a share of the time that its own syncs take, growing pauses),
+ * and all together by the number of processes.
+ */
+#include "agent/processes/sync_loop.h"
+
+#include <stdlib.h>
+
+#include "agent/base/metrics.h"
+#include "agent/base/vector.h"
+#include "agent/host/proc_info.h"
+#include "agent/processes/executable_rows.h"
+
+enum {
+	/** Ended ones included. */
+	TABLE_MAX_PROCESSES = 2 * PROCESS_MAX_COUNT,
+	/** Programs of one pid that ended one after the other and are still remembered. */
+	OLDER_MAX_COUNT = 16,
+	/** A process may cost this share of a CPU: one in so many. */
+	SYNC_SHARE = 10,
+};
+
+#define TICK_NS NS_PER_SECOND
+#define WAIT_RETIRED_NS (10 * NS_PER_SECOND)
+/* Samples of the end of a process may still find its entry. */
+#define RETIRE_DELAY_NS (500 * NS_PER_MS)
+/* An exec is heard of after at most so long; maps read just before may be the new program's. */
+#define DOUBT_NS (100 * NS_PER_MS)
+#define REARM_MIN_NS (100 * NS_PER_MS)
+#define REARM_MAX_NS (10 * NS_PER_SECOND)
+#define RETRY_NS NS_PER_SECOND
+/* A notice that an entry is missing may have been on its way while the entry was made. */
+#define REPUBLISH_NS (50 * NS_PER_MS)
+#define SYNC_DELAY_MAX_NS NS_PER_SECOND
+
+VECTOR_DEFINE(process_vector, struct process *)
+
+void sync_loop_init(struct sync_loop *loop, const struct process_sync *sync)
+{
+	*loop = (struct sync_loop){ .sync = *sync };
+	process_sync_init(&loop->sync);
+}
+
+/* All processes, ended ones too; the caller deinits. What memory does not hold is left out. */
+static void list_processes(struct sync_loop *loop, struct process_vector *list)
+{
+	struct process_table *table = loop->sync.table;
+	size_t cursor = 0;
+	uint64_t value;
+
+	pthread_mutex_lock(&table->lock);
+	while (hash_map_next(&table->processes, &cursor, NULL, &value))
+		for (struct process *process = (void *)(uintptr_t)value; process;
+		     process = process->older)
+			process_vector_push(list, process);
+	pthread_mutex_unlock(&table->lock);
+}
+
+static void remove_process(struct sync_loop *loop, struct process *process)
+{
+	process_sync_release(&loop->sync, process);
+	process_table_remove(loop->sync.table, process);
+}
+
+void sync_loop_deinit(struct sync_loop *loop)
+{
+	struct process_vector all = { 0 };
+
+	list_processes(loop, &all);
+	for (size_t i = 0; i < all.count; i++)
+		remove_process(loop, all.items[i]);
+	process_vector_deinit(&all);
+	sync_schedule_deinit(&loop->schedule);
+	sync_schedule_deinit(&loop->rearm);
+	process_sync_deinit(&loop->sync);
+}
+
+static void schedule(struct sync_loop *loop, uint32_t pid, uint32_t reasons, uint64_t due_ns)
+{
+	const struct scheduled_sync request = {
+		.pid = pid,
+		.reasons = reasons,
+		.due_ns = due_ns,
+		.touched_start = UINT64_MAX,
+	};
+
+	/* Without memory the process stays as it is; its next event asks again. */
+	sync_schedule_add(reasons == SYNC_REARM ? &loop->rearm : &loop->schedule, &request);
+}
+
+/* Drops what ended, and if that does not help, whatever was needed longest ago. */
+static void make_room(struct sync_loop *loop)
+{
+	struct process_vector all = { 0 };
+	struct process *least = NULL;
+	size_t removed = 0;
+
+	list_processes(loop, &all);
+	for (size_t i = 0; i < all.count; i++) {
+		struct process *process = all.items[i];
+
+		if (process->ended_ns) {
+			remove_process(loop, process);
+			removed++;
+		} else if (!least || process->last_sample_ns < least->last_sample_ns) {
+			least = process;
+		}
+	}
+	if (!removed && least)
+		remove_process(loop, least);
+	process_vector_deinit(&all);
+}
+
+/* The program before @process in its pid has ended, just now or a little earlier. */
+static void end_older(struct sync_loop *loop, struct process *process, uint64_t now_ns)
+{
+	struct process *older = process->older;
+	uint32_t count = 0;
+
+	if (!older)
+		return;
+	process_sync_retire(&loop->sync, older);
+	if (older->read_ns && now_ns - older->read_ns < DOUBT_NS)
+		process_sync_doubt(&loop->sync, older);
+	while (older->older && count < OLDER_MAX_COUNT) {
+		older = older->older;
+		count++;
+	}
+	if (count == OLDER_MAX_COUNT)
+		remove_process(loop, older);
+}
+
+static struct process *add(struct sync_loop *loop, uint32_t pid, const struct process_stamp *stamp,
+			   const char *comm, uint64_t now_ns)
+{
+	struct process_table *table = loop->sync.table;
+	struct process *process = process_table_find(table, pid, stamp);
+
+	if (process)
+		return process;
+	if (table->processes.count >= TABLE_MAX_PROCESSES)
+		make_room(loop);
+	process = process_table_add(table, pid, stamp, comm, now_ns);
+	if (process)
+		end_older(loop, process, now_ns);
+	metrics_set(METRIC_PROCESSES, table->processes.count);
+	return process;
+}
+
+void sync_loop_add_task(struct sync_loop *loop, const struct task_snapshot *task, uint64_t now_ns)
+{
+	if (!task->is_kernel_thread &&
+	    add(loop, task->pid, &task->stamp, task->comm, now_ns))
+		schedule(loop, task->pid, SYNC_MAPPINGS, now_ns);
+}
+
+/* --- events --- */
+
+static void handle_notice(struct sync_loop *loop, const struct process_notice *notice,
+			  uint64_t now_ns)
+{
+	struct process *process;
+
+	if (notice->type == NOTICE_EXIT) {
+		process = process_table_find(loop->sync.table, notice->pid, &notice->stamp);
+		if (process)
+			process_table_end(loop->sync.table, process, now_ns);
+		return;
+	}
+	process = add(loop, notice->pid, &notice->stamp, notice->comm, now_ns);
+	if (!process)
+		return;
+	switch (notice->type) {
+	case NOTICE_EXEC:
+		process->publish_after_ns = now_ns + EXEC_DELAY_NS;
+		schedule(loop, notice->pid, SYNC_MAPPINGS, process->publish_after_ns);
+		break;
+	case NOTICE_UNKNOWN_ADDRESS:
+		schedule(loop, notice->pid, SYNC_UNKNOWN_ADDRESS, now_ns);
+		break;
+	default:
+		schedule(loop, notice->pid, SYNC_UNKNOWN_PROCESS, now_ns);
+		break;
+	}
+}
+
+static void handle_mapping(struct sync_loop *loop, uint32_t pid, uint64_t start, uint64_t end,
+			   uint64_t now_ns)
+{
+	struct process *process = process_table_current(loop->sync.table, pid);
+	struct scheduled_sync request = {
+		.pid = pid,
+		.reasons = SYNC_MAPPINGS,
+		.due_ns = now_ns + MAPPING_DELAY_NS,
+		.touched_start = start,
+		.touched_end = end,
+	};
+	uint64_t pause_ns;
+
+	if (!process || process->ended_ns)
+		return;
+	/* One that maps all day long, and has long maps, is not followed at every step. */
+	pause_ns = process->sync_cost_ns * SYNC_SHARE;
+	if (pause_ns > SYNC_DELAY_MAX_NS)
+		pause_ns = SYNC_DELAY_MAX_NS;
+	if (request.due_ns < process->read_ns + pause_ns)
+		request.due_ns = process->read_ns + pause_ns;
+	sync_schedule_add(&loop->schedule, &request);
+	if (!process->is_published && process->publish_after_ns &&
+	    now_ns < process->known_ns + EXEC_DELAY_MAX_NS) {
+		process->publish_after_ns = now_ns + MAPPING_DELAY_NS;
+		sync_schedule_postpone(&loop->schedule, pid, process->publish_after_ns);
+	}
+}
+
+static void sync_everything(struct sync_loop *loop, uint64_t now_ns)
+{
+	struct process_vector all = { 0 };
+	struct pid_list pids = { 0 };
+
+	list_processes(loop, &all);
+	for (size_t i = 0; i < all.count; i++)
+		if (!all.items[i]->ended_ns)
+			handle_mapping(loop, all.items[i]->pid, 0, UINT64_MAX, now_ns);
+	process_vector_deinit(&all);
+	/* Notices may be among what was lost, and are not sent again for whom they were sent. */
+	if (proc_list_processes(loop->sync.proc_root, &pids))
+		return;
+	for (uint32_t i = 0; i < pids.count; i++)
+		schedule(loop, pids.pids[i], SYNC_REARM, now_ns);
+	pid_list_deinit(&pids);
+}
+
+void sync_loop_handle(struct sync_loop *loop, const struct sync_event *event, uint64_t now_ns)
+{
+	struct process *process;
+
+	switch (event->type) {
+	case EVENT_NOTICE:
+		handle_notice(loop, &event->notice, now_ns);
+		break;
+	case EVENT_MAPPING:
+		handle_mapping(loop, event->mapping.pid, event->mapping.start, event->mapping.end,
+			       now_ns);
+		break;
+	case EVENT_LOST:
+		sync_everything(loop, now_ns);
+		break;
+	case EVENT_IDENTIFIED:
+		process = process_table_find(loop->sync.table, event->identified.pid,
+					     &event->identified.stamp);
+		if (process)
+			process_sync_identified(&loop->sync, process, event->identified.start,
+						event->identified.inode,
+						event->identified.executable);
+		else
+			executable_unref(loop->sync.executables, event->identified.executable);
+		break;
+	case EVENT_LOADED:
+		executable_rows_publish(loop->sync.executables, now_ns);
+		break;
+	}
+}
+
+/* --- syncs --- */
+
+/* When the kernel side may tell of @process again, after it did and a sync came of it. */
+static uint64_t rearm_delay(struct process *process, uint32_t reasons, int err, bool has_changed)
+{
+	if (err)
+		return RETRY_NS;
+	if (has_changed || !(reasons & SYNC_UNKNOWN_ADDRESS)) {
+		process->rearm_delay_ns = 0;
+		return 0;
+	}
+	process->rearm_delay_ns *= 2;
+	if (process->rearm_delay_ns < REARM_MIN_NS)
+		process->rearm_delay_ns = REARM_MIN_NS;
+	if (process->rearm_delay_ns > REARM_MAX_NS)
+		process->rearm_delay_ns = REARM_MAX_NS;
+	return process->rearm_delay_ns;
+}
+
+static void run_sync(struct sync_loop *loop, const struct scheduled_sync *entry, uint64_t now_ns)
+{
+	struct process *process = process_table_current(loop->sync.table, entry->pid);
+	const struct address_range touched = {
+		.start = entry->touched_start,
+		.end = entry->touched_end,
+	};
+	bool has_changed;
+	int err;
+
+	if (!process || (process->ended_ns && process->state != PROCESS_NEW))
+		return;
+	/* The kernel side did not find the entry: whatever we believe, it is to be written again. */
+	if (entry->reasons & SYNC_UNKNOWN_PROCESS && process->is_published &&
+	    now_ns > process->published_ns + REPUBLISH_NS)
+		process_sync_retire(&loop->sync, process);
+	err = process_sync_run(&loop->sync, process, &touched, &has_changed);
+	if (!err && !process->is_published && now_ns < process->publish_after_ns)
+		schedule(loop, entry->pid, SYNC_MAPPINGS, process->publish_after_ns);
+	if (entry->reasons & (SYNC_UNKNOWN_PROCESS | SYNC_UNKNOWN_ADDRESS))
+		schedule(loop, entry->pid, SYNC_REARM,
+			 now_ns + rearm_delay(process, entry->reasons, err, has_changed));
+}
+
+uint32_t sync_loop_run_due(struct sync_loop *loop, uint64_t now_ns, uint32_t max_count)
+{
+	struct map_writer *writer = loop->sync.writer;
+	struct scheduled_sync entry;
+	uint32_t count = 0;
+
+	while (count < max_count && sync_schedule_pop(&loop->schedule, now_ns, &entry)) {
+		run_sync(loop, &entry, now_ns);
+		count++;
+	}
+	while (sync_schedule_pop(&loop->rearm, now_ns, &entry))
+		writer->ops->rearm_notice(writer, entry.pid);
+	return count;
+}
+
+static void expire(struct sync_loop *loop, uint64_t now_ns)
+{
+	struct process_vector all = { 0 };
+
+	list_processes(loop, &all);
+	for (size_t i = 0; i < all.count; i++) {
+		struct process *process = all.items[i];
+
+		if (!process->ended_ns)
+			continue;
+		if (now_ns > process->ended_ns + PROCESS_GRACE_NS)
+			remove_process(loop, process);
+		else if (now_ns > process->ended_ns + RETIRE_DELAY_NS)
+			process_sync_retire(&loop->sync, process);
+	}
+	process_vector_deinit(&all);
+	metrics_set(METRIC_PROCESSES, loop->sync.table->processes.count);
+}
+
+void sync_loop_tick(struct sync_loop *loop, uint64_t now_ns)
+{
+	struct map_writer *writer = loop->sync.writer;
+
+	if (now_ns < loop->next_tick_ns)
+		return;
+	loop->next_tick_ns = now_ns + TICK_NS;
+	expire(loop, now_ns);
+	executable_cache_trim(loop->sync.executables, EXECUTABLE_MAX_UNUSED);
+	if (now_ns < loop->next_wait_ns)
+		return;
+	loop->next_wait_ns = now_ns + WAIT_RETIRED_NS;
+	executable_rows_note_used(loop->sync.executables, now_ns);
+	writer->ops->wait_retired(writer);
+}
+
+uint64_t sync_loop_next_due(const struct sync_loop *loop)
+{
+	uint64_t due_ns = sync_schedule_next_due(&loop->schedule);
+	uint64_t rearm_ns = sync_schedule_next_due(&loop->rearm);
+
+	if (rearm_ns < due_ns)
+		due_ns = rearm_ns;
+	return loop->next_tick_ns < due_ns ? loop->next_tick_ns : due_ns;
+}
+
+size_t sync_loop_pending_count(const struct sync_loop *loop)
+{
+	return sync_schedule_count(&loop->schedule);
+}

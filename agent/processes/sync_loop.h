@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * What the sync thread does with events: it decides which process is synced when, and when a
+ * process is over. No thread and no clock of its own: the process manager calls it, tests too.
+ *
+ *	unknown process		it is added and synced at once
+ *	exec			synced once the program has mapped its libraries
+ *	mapping			synced a moment later, so that the libraries of a start come together
+ *	unknown address		synced; while that finds nothing new, asked for ever more rarely
+ *	exit			stays for a while, for samples that are still on their way
+ *	events lost		every process is synced, every notice armed again
+ */
+#ifndef AGENT_PROCESSES_SYNC_LOOP_H
+#define AGENT_PROCESSES_SYNC_LOOP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "agent/base/clock.h"
+#include "agent/processes/process_sync.h"
+#include "agent/processes/sync_schedule.h"
+#include "ebpf/abi/process.h"
+
+/** From an exec to its sync, which waits on while libraries are mapped, but not for ever. */
+#define EXEC_DELAY_NS (2 * NS_PER_MS)
+#define EXEC_DELAY_MAX_NS (20 * NS_PER_MS)
+/** From the first of several mappings to the sync for all of them. */
+#define MAPPING_DELAY_NS (NS_PER_MS + NS_PER_MS / 2)
+
+enum sync_event_type {
+	EVENT_NOTICE,
+	/** An executable mapping in a known process. */
+	EVENT_MAPPING,
+	/** Events were lost: nothing is certain any more. */
+	EVENT_LOST,
+	/** load_remote opened a file, or could not. */
+	EVENT_IDENTIFIED,
+	/** Rows were loaded: something to publish. */
+	EVENT_LOADED,
+};
+
+struct sync_event {
+	enum sync_event_type type;
+	union {
+		struct process_notice notice;
+		struct {
+			uint32_t pid;
+			uint64_t start;
+			uint64_t end;
+		} mapping;
+		struct {
+			uint32_t pid;
+			struct process_stamp stamp;
+			uint64_t start;
+			uint64_t inode;
+			/** One reference; NULL if the file cannot be had. */
+			struct executable *executable;
+		} identified;
+	};
+};
+
+/** Owned by the sync thread. */
+struct sync_loop {
+	struct process_sync sync;
+	struct sync_schedule schedule;
+	/** Processes whose notices are to be armed again: SYNC_REARM only. */
+	struct sync_schedule rearm;
+	uint64_t next_tick_ns;
+	uint64_t next_wait_ns;
+};
+
+/** @sync has its borrowed fields set. */
+void sync_loop_init(struct sync_loop *loop, const struct process_sync *sync);
+/** Releases all processes of the table. */
+void sync_loop_deinit(struct sync_loop *loop);
+
+/** Adds a process that ran when the agent started. */
+void sync_loop_add_task(struct sync_loop *loop, const struct task_snapshot *task, uint64_t now_ns);
+
+/** Acts on @event, whose references it takes over. */
+void sync_loop_handle(struct sync_loop *loop, const struct sync_event *event, uint64_t now_ns);
+
+/** Syncs what is due, @max_count processes at most; returns their number. */
+uint32_t sync_loop_run_due(struct sync_loop *loop, uint64_t now_ns, uint32_t max_count);
+
+/** Housekeeping; returns at once unless it is time. */
+void sync_loop_tick(struct sync_loop *loop, uint64_t now_ns);
+
+/** When there is something to do without any event. */
+uint64_t sync_loop_next_due(const struct sync_loop *loop);
+
+/** Processes that wait for their sync. */
+size_t sync_loop_pending_count(const struct sync_loop *loop);
+
+#endif

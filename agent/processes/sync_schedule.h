@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Which processes are to be synced when: one entry per pid, due at the earliest time that anybody
+ * asked for, with everything that was asked since put together. Owned by the sync thread; bounded by
+ * the number of processes, and told the time by its callers.
+ */
+#ifndef AGENT_PROCESSES_SYNC_SCHEDULE_H
+#define AGENT_PROCESSES_SYNC_SCHEDULE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/base/hash_map.h"
+#include "agent/base/vector.h"
+
+/** Why a process is to be synced; bits. */
+enum sync_reason {
+	/** Its mappings may have changed. */
+	SYNC_MAPPINGS = 1 << 0,
+	/** The kernel side has no entry for it. */
+	SYNC_UNKNOWN_PROCESS = 1 << 1,
+	/** A sample hit an address outside of its rows. */
+	SYNC_UNKNOWN_ADDRESS = 1 << 2,
+	/** Not a sync: the kernel side may send its next notice about it. */
+	SYNC_REARM = 1 << 3,
+};
+
+struct scheduled_sync {
+	uint32_t pid;
+	/** enum sync_reason */
+	uint32_t reasons;
+	uint64_t due_ns;
+	/** Where something was mapped: start UINT64_MAX and end 0 if nothing was. */
+	uint64_t touched_start;
+	uint64_t touched_end;
+};
+
+/** A time in the heap; of several for one pid the first that matches its entry counts. */
+struct due_time {
+	uint64_t due_ns;
+	uint32_t pid;
+};
+
+VECTOR_DEFINE(due_vector, struct due_time)
+
+/** All bytes zero is an empty schedule. */
+struct sync_schedule {
+	/** pid -> struct scheduled_sync. */
+	struct hash_map by_pid;
+	/** A binary heap, the earliest first. */
+	struct due_vector due;
+};
+
+void sync_schedule_deinit(struct sync_schedule *schedule);
+
+/** Merges @request into the entry of its pid. 0 or -ENOMEM. */
+int sync_schedule_add(struct sync_schedule *schedule, const struct scheduled_sync *request);
+
+/** Makes the entry of @pid due at @due_ns, if there is one and it would be due earlier. */
+void sync_schedule_postpone(struct sync_schedule *schedule, uint32_t pid, uint64_t due_ns);
+
+/** When the earliest entry is due; UINT64_MAX if there is none. */
+uint64_t sync_schedule_next_due(const struct sync_schedule *schedule);
+
+/** Takes out an entry that is due at @now_ns, the earliest first; false if there is none. */
+bool sync_schedule_pop(struct sync_schedule *schedule, uint64_t now_ns,
+		       struct scheduled_sync *entry);
+
+size_t sync_schedule_count(const struct sync_schedule *schedule);
+
+#endif

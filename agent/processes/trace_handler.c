@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Records come from the kernel side and are believed to be what they say, but their shape is
+ * checked, so that a damaged one costs itself only. What a process put into them (stack copies,
+ * registers, comms) is passed on, never trusted.
+ */
+#include "agent/processes/trace_handler.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/base/clock.h"
+#include "agent/base/error.h"
+#include "agent/base/hash128.h"
+#include "agent/base/lru_cache.h"
+#include "agent/base/metrics.h"
+#include "agent/base/trace.h"
+#include "agent/host/kernel_symbols.h"
+#include "agent/processes/executable_rows.h"
+#include "agent/processes/first_samples.h"
+#include "agent/processes/frame_converter.h"
+
+enum {
+	/* Executables whose rows one walk may look at. */
+	LENT_ROWS_MAX = 256,
+};
+
+/* Hashed together with the hash of the words. No padding. */
+struct trace_identity {
+	uint64_t words_hash;
+	struct process_stamp stamp;
+	uint64_t generation;
+	uint64_t kernel_generation;
+	uint32_t pid;
+	uint32_t flags;
+};
+
+_Static_assert(sizeof(struct trace_identity) == 48, "struct trace_identity has no padding");
+
+/* What a pass over the words finds. */
+struct stack_shape {
+	/* Words before the first frame that cannot be trusted. */
+	uint32_t trusted_words;
+	/* The error that the walk ended in, and the executable of the frame before it. */
+	uint8_t error;
+	uint64_t last_executable_id;
+};
+
+struct trace_handler {
+	struct trace_handler_config config;
+	struct frame_converter *converter;
+	struct lru_cache traces;
+	uint64_t kernel_generation;
+	struct first_samples first;
+	uint64_t now_ns;
+	/* Of first samples and of traces that were cut. */
+	uint64_t words[TRACE_MAX_WORDS + 1];
+	/* Rows lent to the walk of a first sample. */
+	struct lent_rows {
+		uint64_t executable_id;
+		const struct stack_deltas *deltas;
+		struct kept_rows *kept;
+	} lent[LENT_ROWS_MAX];
+	uint32_t lent_count;
+};
+
+static void release_trace(void *context, const void *key, void *value, enum lru_reason reason)
+{
+	(void)context;
+	(void)key;
+	(void)reason;
+	trace_unref(value);
+}
+
+int trace_handler_create(const struct trace_handler_config *config, struct trace_handler **handler)
+{
+	struct trace_handler *created = calloc(1, sizeof(*created));
+	int err;
+
+	if (!created)
+		return fail(-ENOMEM, "no memory for the trace handler");
+	created->config = *config;
+	err = frame_converter_create(config->executables, config->kernel_symbols,
+				     &created->converter);
+	if (err) {
+		free(created);
+		return err;
+	}
+	lru_cache_init(&created->traces, sizeof(uint64_t), TRACE_CACHE_MAX_ENTRIES,
+		       TRACE_CACHE_MAX_BYTES, release_trace, NULL);
+	*handler = created;
+	return 0;
+}
+
+void trace_handler_destroy(struct trace_handler *handler)
+{
+	if (!handler)
+		return;
+	first_samples_deinit(&handler->first);
+	lru_cache_deinit(&handler->traces);
+	frame_converter_destroy(handler->converter);
+	free(handler);
+}
+
+uint32_t trace_handler_waiting_count(const struct trace_handler *handler)
+{
+	return handler->first.count;
+}
+
+/* -EBADMSG if the words are not whole frames of known kinds. */
+static int look_at(const uint64_t *words, uint32_t count, const struct process_view *view,
+		   struct stack_shape *shape)
+{
+	*shape = (struct stack_shape){ .trusted_words = count };
+	for (uint32_t i = 0; i < count;) {
+		uint32_t length = frame_word_count(words[i]);
+		uint8_t kind = frame_kind(words[i]);
+
+		if (!length || length > count - i)
+			return -EBADMSG;
+		if (kind == FRAME_NATIVE) {
+			shape->last_executable_id = words[i + 1];
+			if (view->stale_count && shape->trusted_words == count &&
+			    process_view_is_stale(view, words[i + 1]))
+				shape->trusted_words = i;
+		} else if (kind == FRAME_ERROR) {
+			shape->error = frame_flags(words[i]);
+		}
+		i += length;
+	}
+	return 0;
+}
+
+static size_t trace_bytes(const struct trace *trace)
+{
+	size_t bytes = sizeof(*trace) + trace->frame_count * sizeof(trace->frames[0]);
+
+	for (uint32_t i = 0; i < trace->frame_count; i++) {
+		const struct frame *frame = &trace->frames[i];
+
+		bytes += frame->function ? strlen(frame->function) + 1 : 0;
+		bytes += frame->file ? strlen(frame->file) + 1 : 0;
+	}
+	return bytes;
+}
+
+/* A reference for the caller; NULL without memory. */
+static struct trace *find_trace(struct trace_handler *handler, const struct trace_record *record,
+				const struct process_view *view, const struct raw_stack *stack,
+				bool is_lasting)
+{
+	bool has_kernel = stack->word_count && frame_kind(stack->words[0]) == FRAME_KERNEL;
+	const struct trace_identity identity = {
+		.words_hash = hash64_bytes(stack->words, stack->word_count * sizeof(uint64_t)),
+		.stamp = record->stamp,
+		.generation = view->generation,
+		.kernel_generation = has_kernel ? handler->kernel_generation : 0,
+		.pid = record->pid,
+		.flags = stack->flags & (RECORD_KERNEL_THREAD | RECORD_REACHED_END),
+	};
+	uint64_t hash = hash64_bytes(&identity, sizeof(identity));
+	struct trace *trace = lru_cache_get(&handler->traces, &hash);
+
+	if (trace) {
+		metrics_add(METRIC_TRACE_CACHE_HITS, 1);
+		return trace_ref(trace);
+	}
+	trace = frame_converter_convert(handler->converter, stack);
+	if (!trace)
+		return NULL;
+	metrics_add(METRIC_TRACES_CONVERTED, 1);
+	if (!is_lasting)
+		return trace;
+	trace_ref(trace);
+	if (lru_cache_put(&handler->traces, &hash, trace, trace_bytes(trace)))
+		trace_unref(trace);
+	return trace;
+}
+
+static void report(struct trace_handler *handler, const struct trace_record *record,
+		   const struct process_view *view, struct trace *trace, bool was_known)
+{
+	char thread_comm[COMM_BYTES];
+	struct sample_context context = {
+		.time_ns = clock_to_realtime_ns(record->time_ns),
+		.pid = record->pid,
+		.tid = record->tid,
+		.cpu = record->cpu,
+		.process_comm = view->comm,
+		.thread_comm = thread_comm,
+		.executable_path = view->executable_path,
+		.was_known = was_known,
+	};
+
+	memcpy(thread_comm, record->comm, COMM_BYTES);
+	thread_comm[COMM_BYTES - 1] = '\0';
+	/* Kernel threads have no entry, nor have processes of which nothing was heard yet. */
+	if (!view->process && (record->flags & RECORD_KERNEL_THREAD || record->pid == record->tid))
+		context.process_comm = thread_comm;
+	handler->config.reporter->ops->report(handler->config.reporter, trace, &context);
+}
+
+/*
+ * Converts and reports @count words. They may be cut, so they lie in the record or in
+ * handler->words.
+ */
+static void handle_stack(struct trace_handler *handler, const struct trace_record *record,
+			 const struct process_view *view, const uint64_t *words, uint32_t count,
+			 uint8_t flags)
+{
+	struct raw_stack stack = { .words = words, .word_count = count, .flags = flags };
+	struct stack_shape shape;
+	struct trace *trace;
+	bool was_known;
+
+	if (look_at(words, count, view, &shape)) {
+		metrics_add(METRIC_SAMPLES_MALFORMED, 1);
+		return;
+	}
+	was_known = record->type == RECORD_TRACE && shape.error != UNWIND_UNKNOWN_PROCESS;
+	if (shape.trusted_words < count) {
+		if (words != handler->words)
+			memcpy(handler->words, words, shape.trusted_words * sizeof(*words));
+		handler->words[shape.trusted_words] =
+			frame_word(FRAME_ERROR, UNWIND_BAD_TABLE, 0);
+		stack.words = handler->words;
+		stack.word_count = shape.trusted_words + 1;
+		stack.flags &= ~RECORD_REACHED_END;
+	} else if (shape.error == UNWIND_NOT_LOADED) {
+		executable_rows_want(handler->config.executables, shape.last_executable_id);
+	}
+	/* Stacks that end where rows are not loaded yet are soon longer: not worth keeping. */
+	trace = find_trace(handler, record, view, &stack, shape.error != UNWIND_NOT_LOADED);
+	if (!trace)
+		return;
+	report(handler, record, view, trace, was_known);
+	trace_unref(trace);
+}
+
+/* --- first samples --- */
+
+static const struct stack_deltas *lend_rows(void *context, uint64_t executable_id)
+{
+	struct trace_handler *handler = context;
+	struct lent_rows lent = { .executable_id = executable_id };
+
+	for (uint32_t i = 0; i < handler->lent_count; i++)
+		if (handler->lent[i].executable_id == executable_id)
+			return handler->lent[i].deltas;
+	if (handler->lent_count == LENT_ROWS_MAX)
+		return NULL;
+	lent.deltas = executable_rows_borrow(handler->config.executables, executable_id,
+					     &lent.kept);
+	if (lent.deltas)
+		handler->lent[handler->lent_count++] = lent;
+	return lent.deltas;
+}
+
+/* Appends the user frames to the @count kernel words in handler->words; returns all. */
+static uint32_t walk_first(struct trace_handler *handler, const struct first_sample *sample,
+			   const struct process_view *view, uint32_t count, uint8_t *flags)
+{
+	struct first_unwinder *unwinder = handler->config.first_unwinder;
+	bool reached_end = false;
+
+	if (sample->record.flags & RECORD_KERNEL_THREAD)
+		return count;
+	if (unwinder && view->rows && view->state == PROCESS_SYNCED) {
+		const struct first_tables tables = {
+			.rows = view->rows->rows,
+			.row_count = view->rows->count,
+			.find_deltas = lend_rows,
+			.context = handler,
+		};
+
+		count += unwinder->ops->unwind(unwinder, sample, &tables, handler->words + count,
+					       TRACE_MAX_WORDS - count, &reached_end);
+		while (handler->lent_count)
+			executable_rows_return(handler->config.executables,
+					       handler->lent[--handler->lent_count].kept);
+		if (reached_end)
+			*flags |= RECORD_REACHED_END;
+		return count;
+	}
+	handler->words[count] = frame_word(FRAME_ERROR, UNWIND_UNKNOWN_PROCESS, 0);
+	return count + 1;
+}
+
+static void handle_first(struct trace_handler *handler, const struct first_sample *sample,
+			 const struct process_view *view)
+{
+	uint32_t count = sample->record.kernel_word_count;
+	uint8_t flags = sample->record.flags;
+
+	memcpy(handler->words, sample->kernel_words, count * sizeof(uint64_t));
+	count = walk_first(handler, sample, view, count, &flags);
+	handle_stack(handler, &sample->record, view, handler->words, count, flags);
+}
+
+static bool rows_are_loading(struct trace_handler *handler, const struct mapping_table *rows)
+{
+	if (!executable_rows_loading_count(handler->config.executables))
+		return false;
+	for (uint32_t i = 0; rows && i < rows->count; i++)
+		if (executable_rows_are_loading(handler->config.executables,
+						rows->rows[i].executable_id))
+			return true;
+	return false;
+}
+
+/*
+ * Whether all that will be known of the process is known. An exec just before the maps were read is
+ * heard of a little later, and then the rows are withdrawn: so fresh ones are left to settle.
+ */
+static bool is_settled(struct trace_handler *handler, const struct process_view *view)
+{
+	if (!view->process || view->state == PROCESS_NEW)
+		return false;
+	if (!handler->config.first_unwinder || view->state == PROCESS_UNREADABLE)
+		return true;
+	return !view->is_outdated &&
+	       handler->now_ns >= view->synced_ns + FIRST_SAMPLE_SETTLE_NS &&
+	       !rows_are_loading(handler, view->rows);
+}
+
+static bool try_first(void *context, const struct first_sample *sample, bool is_last_try)
+{
+	struct trace_handler *handler = context;
+	const struct trace_record *record = &sample->record;
+	struct process_view view;
+	bool is_done;
+
+	process_table_view(handler->config.table, record->pid, &record->stamp, record->time_ns,
+			   &view);
+	is_done = is_last_try || is_settled(handler, &view);
+	if (is_done)
+		handle_first(handler, sample, &view);
+	process_view_release(handler->config.table, &view);
+	return is_done;
+}
+
+static bool first_is_malformed(const struct first_sample *sample, size_t bytes)
+{
+	const size_t head_bytes = offsetof(struct first_sample, stack);
+
+	return bytes < head_bytes || sample->stack_bytes > bytes - head_bytes ||
+	       sample->stack_bytes > FIRST_STACK_MAX_BYTES ||
+	       sample->record.kernel_word_count > KERNEL_FRAMES_MAX;
+}
+
+static void take_first(struct trace_handler *handler, const struct first_sample *sample,
+		       size_t bytes)
+{
+	if (first_is_malformed(sample, bytes)) {
+		metrics_add(METRIC_SAMPLES_MALFORMED, 1);
+		return;
+	}
+	if (first_samples_add(&handler->first, sample, bytes,
+			      handler->now_ns + FIRST_SAMPLE_WAIT_NS))
+		try_first(handler, sample, true);
+}
+
+static bool trace_is_malformed(const struct trace_record *record, size_t bytes)
+{
+	return record->word_count > TRACE_MAX_WORDS ||
+	       bytes < sizeof(*record) + record->word_count * sizeof(uint64_t);
+}
+
+static void take_trace(struct trace_handler *handler, const struct trace_record *record,
+		       size_t bytes)
+{
+	struct process_view view;
+
+	if (trace_is_malformed(record, bytes)) {
+		metrics_add(METRIC_SAMPLES_MALFORMED, 1);
+		return;
+	}
+	process_table_view(handler->config.table, record->pid, &record->stamp, record->time_ns,
+			   &view);
+	handle_stack(handler, record, &view, (const uint64_t *)(record + 1), record->word_count,
+		     record->flags);
+	process_view_release(handler->config.table, &view);
+}
+
+void trace_handler_handle(struct trace_handler *handler, const struct trace_record *record,
+			  size_t bytes, uint64_t now_ns)
+{
+	handler->now_ns = now_ns;
+	if (bytes < sizeof(*record))
+		metrics_add(METRIC_SAMPLES_MALFORMED, 1);
+	else if (record->type == RECORD_TRACE)
+		take_trace(handler, record, bytes);
+	else if (record->type == RECORD_FIRST)
+		take_first(handler, (const struct first_sample *)record, bytes);
+	else
+		metrics_add(METRIC_SAMPLES_MALFORMED, 1);
+}
+
+void trace_handler_tick(struct trace_handler *handler, uint64_t now_ns)
+{
+	struct kernel_symbols *symbols = handler->config.kernel_symbols;
+	uint64_t generation;
+
+	handler->now_ns = now_ns;
+	/* On errors it keeps what it has, and so do we. */
+	if (symbols && !kernel_symbols_refresh(symbols, now_ns, &generation))
+		handler->kernel_generation = generation;
+	first_samples_try(&handler->first, now_ns, try_first, handler);
+}

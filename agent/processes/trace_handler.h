@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * From raw records to reported traces. The record's identity (pid, stamp, generation of the process
+ * and of the kernel's symbols) and its frames are hashed; the trace that belongs to the hash is
+ * taken from a bounded cache, and only what is not there is converted. When a process runs another
+ * program, or a file of it is unmapped or replaced, its generation is another one, so that its old
+ * entries are never found again.
+ *
+ * Frames that the kernel side may have walked with a table that was out of date (something had been
+ * mapped over the file) are cut off and replaced by an error.
+ *
+ * Owned by the work thread.
+ */
+#ifndef AGENT_PROCESSES_TRACE_HANDLER_H
+#define AGENT_PROCESSES_TRACE_HANDLER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/processes/executable_cache.h"
+#include "agent/processes/first_unwinder.h"
+#include "agent/processes/process.h"
+#include "ebpf/abi/sample.h"
+#include "reporter/reporter.h"
+
+struct kernel_symbols;
+struct trace_handler;
+
+enum {
+	TRACE_CACHE_MAX_ENTRIES = 1 << 15,
+	TRACE_CACHE_MAX_BYTES = 16 << 20,
+};
+
+/** How long a first sample waits at most for its process, and at least after its maps were read. */
+#define FIRST_SAMPLE_WAIT_NS (300 * NS_PER_MS)
+#define FIRST_SAMPLE_SETTLE_NS (10 * NS_PER_MS)
+
+/** All borrowed. */
+struct trace_handler_config {
+	struct process_table *table;
+	struct executable_cache *executables;
+	struct reporter *reporter;
+	/** May be NULL, both of them. */
+	struct kernel_symbols *kernel_symbols;
+	struct first_unwinder *first_unwinder;
+};
+
+int trace_handler_create(const struct trace_handler_config *config,
+			 struct trace_handler **handler);
+void trace_handler_destroy(struct trace_handler *handler);
+
+/**
+ * Converts and reports one record of @bytes bytes; first samples may have to wait for
+ * trace_handler_tick(). What has no proper shape is counted and dropped.
+ */
+void trace_handler_handle(struct trace_handler *handler, const struct trace_record *record,
+			  size_t bytes, uint64_t now_ns);
+
+/** To be called every few milliseconds while first samples wait, and now and then otherwise. */
+void trace_handler_tick(struct trace_handler *handler, uint64_t now_ns);
+
+/** First samples that wait. */
+uint32_t trace_handler_waiting_count(const struct trace_handler *handler);
+
+#endif
