@@ -22,26 +22,33 @@ struct {
 	__type(value, struct stack_buffer);
 } buffers SEC(".maps");
 
-/* What the last walk found, so that the bench can check that it went as deep as it should. */
+struct walk_count {
+	__u64 walks;
+	__u64 frames;
+};
+
+/* So that the bench can check that the walks went as deep as they should. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
-	__type(value, __u64);
-} depth SEC(".maps");
+	__type(value, struct walk_count);
+} counts SEC(".maps");
 
 static __always_inline int walk(void *ctx, __u64 flags)
 {
 	__u32 zero = 0;
 	struct stack_buffer *buffer = bpf_map_lookup_elem(&buffers, &zero);
-	__u64 *frames = bpf_map_lookup_elem(&depth, &zero);
+	struct walk_count *count = bpf_map_lookup_elem(&counts, &zero);
 	long bytes;
 
-	if (!buffer || !frames)
+	if (!buffer || !count)
 		return 0;
 	bytes = bpf_get_stack(ctx, buffer, sizeof(*buffer), flags);
-	if (bytes > 0)
-		*frames = bytes / 8;
+	if (bytes > 0) {
+		count->walks++;
+		count->frames += bytes / 8;
+	}
 	return 0;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * `base_walk OBJECT PROGRAM CPU RATE`: runs one program of base_walk.bpf.c at each clock event of
- * a CPU until standard input ends, then prints how many frames its last walk had.
+ * a CPU until standard input ends, then prints how many frames its walks had in the mean.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -50,7 +50,9 @@ int main(int argc, char **argv)
 {
 	struct bpf_object *object;
 	struct bpf_program *program;
-	unsigned long long frames = 0;
+	struct {
+		unsigned long long walks, frames;
+	} count = { 1, 0 };
 	unsigned int zero = 0;
 	char byte;
 	int event;
@@ -70,8 +72,8 @@ int main(int argc, char **argv)
 	fflush(stdout);
 	while (read(0, &byte, 1) > 0)
 		;
-	bpf_map_lookup_elem(bpf_object__find_map_fd_by_name(object, "depth"), &zero, &frames);
-	printf("%llu\n", frames);
+	bpf_map_lookup_elem(bpf_object__find_map_fd_by_name(object, "counts"), &zero, &count);
+	printf("%.1f\n", (double)count.frames / (double)count.walks);
 	close(event);
 	bpf_object__close(object);
 	return 0;

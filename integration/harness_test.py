@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The live tests' own tools: what they must refuse, and what they must let pass."""
+import os
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import build_targets
+import chains
+import never_wrong_test
+from build_targets import TARGETS
+from harness import Stack, StackEnds, Tap, parse_folded
+
+LIBC = "libc.so.6+0x271ca"
+START = ["_start", "__libc_start_main", LIBC, "main"]
+
+GOOD_FOLDED = """a;_start;main 3
+a b;[error: stack unreadable];main;entry_[k];work_[k] 1
+kworker/0:1;ret_from_fork_asm_[k];kthread_[k] 20
+"""
+
+BAD_FOLDED = {
+    "no count": "a;main\n",
+    "a count of 0": "a;main 0\n",
+    "no frame": "a 1\n",
+    "an empty frame": "a;;main 1\n",
+    "a cut line": "a;main 1",
+    "a user frame below the kernel": "a;work_[k];main 1\n",
+    "a frame above the error": "a;main;[error: stack unreadable];leaf 1\n",
+    "the same stack twice": "a;main 1\na;main 2\n",
+}
+
+
+def refuses(text):
+    try:
+        parse_folded(text)
+    except ValueError:
+        return True
+    return False
+
+
+def check_folded(tap):
+    stacks = parse_folded(GOOD_FOLDED)
+    tap.ok(stacks[Stack("a b", ("[error: stack unreadable]", "main", "entry_[k]", "work_[k]"))]
+           == 1 and sum(stacks.values()) == 24, "a folded file is read")
+    for name, text in BAD_FOLDED.items():
+        tap.ok(refuses(text), "a folded file with %s is refused" % name)
+
+
+def check_chains(tap):
+    calls = chains.Chains(TARGETS["calls"].source)
+    allowed = [START, START + ["outer", "middle"], START + ["outer", "middle", "leaf_saved"],
+               START + ["outer", "asm_sysvec_apic_timer_interrupt_[k]", "irq_[k]"]]
+    refused = [["main"], START[1:], START + ["middle"], START + ["outer", "leaf_saved"],
+               START + ["outer", "middle", "leaf_plain", "leaf_frame"],
+               ["[error: stack unreadable]"] + START, START + ["outer_[?]"]]
+    tap.ok(all(calls.allow(frames) for frames in allowed), "chains of the source are allowed")
+    wrong = [frames for frames in refused if calls.allow(frames)]
+    tap.ok(not wrong, "chains that the source does not have are refused", *wrong)
+    objects = chains.Chains(TARGETS["objects"].source)
+    hops = ["hop_%d" % (i % 5) for i in range(30)]
+    outer = START + ["outer"]
+    tap.ok(all(objects.allow(outer + hops[:i]) for i in range(31))
+           and objects.allow(outer + hops + ["leaf"])
+           and not objects.allow(outer + hops[:29] + ["leaf"])
+           and not objects.allow(outer + hops[:3] + hops[4:] + ["leaf"])
+           and not objects.allow(outer + hops + hops[:1]),
+           "a chain through five objects has no hop more or less")
+    recursion = chains.Chains(TARGETS["recursion"].source)
+    tap.ok(recursion.allow(START + ["recurse"] * 500 + ["bottom"])
+           and not recursion.allow(START + ["recurse"] * 499 + ["bottom"]),
+           "500 calls are not 499")
+
+
+def check_names(tap):
+    build_targets.build(["calls_stripped", "plt"])
+    target = TARGETS["calls_stripped"]
+    symbols = chains.Symbols(target.twin)
+    address = next(start for start, _, name in symbols._functions if name == "leaf_frame")
+    frames = chains.name_frames(["calls_stripped+0x%x" % (address + 3), "calls_stripped+0x1",
+                                 "other+0x%x" % address], "calls_stripped", symbols)
+    tap.ok(frames == ["leaf_frame", "calls_stripped+0x1", "other+0x%x" % address],
+           "a stripped program's frames get the names of its twin", frames)
+
+
+def check_ends(tap):
+    ends = StackEnds()
+    tap.ok(ends.is_entry("_start") and ends.is_entry("__clone3") and not ends.is_entry("main"),
+           "entries are known by name")
+    with open(TARGETS["calls_stripped"].path, "rb") as file:
+        entry = int.from_bytes(file.read(32)[24:32], "little")
+    tap.ok(ends.is_entry("calls_stripped+0x%x" % (entry + 0x1f))
+           and not ends.is_entry("calls_stripped+0x%x" % (entry + 0x50)),
+           "the entry of a stripped program is known by its address")
+    good = Stack("a", ("_start", "main"))
+    tap.ok(ends.is_complete(good)
+           and not ends.is_complete(Stack("a", ("main",)))
+           and not ends.is_complete(Stack("a", ("[error: x]", "_start", "main")))
+           and not ends.is_complete(Stack("a", ("_start", "main_[?]")))
+           and not ends.is_complete(Stack("a", ("entry_SYSCALL_64_[k]",)))
+           and ends.is_complete(Stack("a", ("ret_from_fork_asm_[k]", "kthread_[k]"))),
+           "completeness is judged by the frames")
+
+
+def check_judge(tap):
+    build_targets.build(["red", "blue"])
+    judge = never_wrong_test.Judge(["red", "blue"], comm_is_colour=True)
+    right = [START + ["red_run", "red_outer", "red_middle", "red_leaf"], START + ["red_run"],
+             START, ["[error: no progress up the stack]", "red_middle", "red_leaf"]]
+    wrong = [START + ["red_run", "red_outer", "red_middle", "blue_leaf"],
+             START + ["blue_run", "blue_outer"],
+             START + ["red_run", "red_outer", "red_leaf"],
+             START + ["red_run", "red_outer", "red_bait"],
+             START + ["red_leaf"], START[2:] + ["red_run"],
+             ["[error: no progress up the stack]", "red_leaf", "red_middle"],
+             START + ["red+0x10"]]
+    missed = [frames for frames in wrong if not judge.reason(Stack("red", tuple(frames)))]
+    blamed = [frames for frames in right if judge.reason(Stack("red", tuple(frames)))]
+    tap.ok(not missed and not blamed, "stacks of two programs mixed are told from right ones",
+           "missed:", *missed, "blamed:", *blamed)
+
+
+def main():
+    tap = Tap()
+    check_folded(tap)
+    check_chains(tap)
+    check_names(tap)
+    check_ends(tap)
+    check_judge(tap)
+    tap.finish()
+
+
+if __name__ == "__main__":
+    main()
