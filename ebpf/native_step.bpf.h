@@ -256,6 +256,8 @@ static __always_inline enum unwind_error native_step(struct walk_state *state)
 	enum unwind_error error;
 
 	error = find_mapping(state, address);
+	/* The index has to come from memory: the verifier would follow each of its values apart. */
+	barrier();
 	mapping = &state->mappings[state->last_mapping % MAPPING_CACHE_COUNT];
 	if (error || mapping->executable_id == EXECUTABLE_ID_UPROBES) {
 		if (see_through_uprobe(state))

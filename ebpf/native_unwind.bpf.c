@@ -12,7 +12,7 @@
 #include "ebpf/native_step.bpf.h"
 
 enum {
-	CHAIN_FRAMES = 8,
+	CHAIN_FRAMES = 20,
 	/* The kernel allows 32 tail calls: one into the chain, one out of it. */
 	CHAIN_RUNS = 29,
 };
