@@ -7,6 +7,9 @@
 #   build/obj   what users run        build/asan   for tests, with ASan and UBSan
 #   build/fuzz  for libFuzzer, by clang        build/debug  for debuggers: -O0, ASan and UBSan
 #
+# Programs: build/agent, build/TOOL, build/asan/FOLDER/tests/NAME_test,
+# build/fuzz/FOLDER/fuzz/NAME_fuzz.
+#
 # What people call stands at the end. Objects are built again when a file they include changes, or
 # the flags or the version they are built with.
 
@@ -145,7 +148,7 @@ build/agent: build/obj/agent/main.o $(call archives,obj,agent)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS_ALL) $(CFLAGS) -o $@ $^ $(LDLIBS_ALL)
 
-build/debug/agent: build/debug/agent/main.o $(call archives,debug,agent)
+build/agent-debug: build/debug/agent/main.o $(call archives,debug,agent)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS_ALL) $(FLAGS_debug) -o $@ $^ $(LDLIBS_ALL)
 
@@ -156,15 +159,15 @@ $$($(1)_tools): build/%: build/obj/$$(dir_$(1))/tools/%.o $$(call archives,obj,$
 	$$(Q)$$(CC) $$(CFLAGS_ALL) $$(CFLAGS) -o $$@ $$^ $$(LDLIBS_ALL)
 TOOLS += $$($(1)_tools)
 
-$(1)_tests := $$(patsubst %.c,build/%,$$(wildcard $$(dir_$(1))/tests/*_test.c))
-$$($(1)_tests): build/%: build/asan/%.o $$(call archives,asan,$(1))
+$(1)_tests := $$(patsubst %.c,build/asan/%,$$(wildcard $$(dir_$(1))/tests/*_test.c))
+$$($(1)_tests): %: %.o $$(call archives,asan,$(1))
 	$$(call say,LD,$$@)
 	@mkdir -p $$(@D)
 	$$(Q)$$(CC) $$(CFLAGS_ALL) $$(FLAGS_asan) -o $$@ $$^ -lcmocka $$(LDLIBS_ALL)
 UNIT_TESTS += $$($(1)_tests)
 
-$(1)_fuzzers := $$(patsubst %.c,build/%,$$(wildcard $$(dir_$(1))/fuzz/*_fuzz.c))
-$$($(1)_fuzzers): build/%: build/fuzz/%.o $$(call archives,fuzz,$(1))
+$(1)_fuzzers := $$(patsubst %.c,build/fuzz/%,$$(wildcard $$(dir_$(1))/fuzz/*_fuzz.c))
+$$($(1)_fuzzers): %: %.o $$(call archives,fuzz,$(1))
 	$$(call say,LD,$$@)
 	@mkdir -p $$(@D)
 	$$(Q)$$(CLANG) $$(FLAGS_fuzz) -fsanitize=fuzzer -o $$@ $$^ $$(LDLIBS_ALL)
@@ -174,7 +177,12 @@ endef
 $(foreach l,$(filter-out proto,$(LIBRARIES)),$(eval $(call folder_programs,$(l))))
 
 # The oracle compares with libdw, which nothing else of stackdeltas may use.
-build/stackdeltas/tests/oracle_test: LDLIBS_ALL += -ldw
+build/asan/stackdeltas/tests/oracle_test: LDLIBS_ALL += -ldw
+
+build/%_test: build/asan/%_test
+	@echo 'tests are below build/asan now: $<'
+build/%_fuzz: build/fuzz/%_fuzz
+	@echo 'fuzzers are below build/fuzz now: $<'
 
 tools: $(TOOLS)
 unit-tests: $(UNIT_TESTS)
@@ -223,7 +231,7 @@ fuzz:
 # An agent for a debugger, with sanitizers.
 debug:
 	$(Q)scripts/setup.sh build
-	$(build) build/debug/agent
+	$(build) build/agent-debug
 
 legal: build/agent
 	$(Q)scripts/legal.sh build/agent

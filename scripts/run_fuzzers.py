@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs libFuzzer programs and prints what each covered of the code it is for.
 
-    run_fuzzers.py --seconds N build/FOLDER/fuzz/NAME_fuzz...
+    run_fuzzers.py --seconds N build/fuzz/FOLDER/fuzz/NAME_fuzz...
 
-A fuzzer starts from the inputs that an earlier run found (build/FOLDER/fuzz/NAME_fuzz.corpus) and
+A fuzzer starts from the inputs that an earlier run found (build/fuzz/FOLDER/fuzz/NAME_fuzz.corpus) and
 from the files in FOLDER/fuzz/NAME_seeds/, if there are any. The code it is for is FOLDER/NAME.c, or
 what a line `covers: FILE.c FILE.c` in the fuzzer's source says. As many run side by side as there
 are CPUs.
@@ -32,7 +32,7 @@ SHOWN_LINES = 60
 
 def covered_files(program):
     """Source files, from the root, that fuzzer @program is for."""
-    folder = pathlib.PurePath(*program.parts[1:-2])
+    folder = pathlib.PurePath(*program.parts[2:-2])
     name = program.name.removesuffix("_fuzz")
     source = ROOT / folder / "fuzz" / f"{program.name}.c"
     files = []
@@ -45,7 +45,7 @@ def covered_files(program):
 
 def fuzz(program, seconds):
     """Runs fuzzer @program: (is clean, the end of its output)."""
-    source = ROOT / pathlib.PurePath(*program.parts[1:-1])
+    source = ROOT / pathlib.PurePath(*program.parts[2:-1])
     corpus = ROOT / f"{program}.corpus"
     corpus.mkdir(exist_ok=True)
     seeds = source / (program.name.removesuffix("_fuzz") + "_seeds")
