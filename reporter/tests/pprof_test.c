@@ -1,0 +1,458 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "reporter/pprof.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <inttypes.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "agent/base/cleanup.h"
+#include "agent/base/hash_map.h"
+#include "proto/profile.pb-c.h"
+#include "reporter/folded.h"
+#include "reporter/tests/fixture.h"
+
+static const char *const tags[] = { "env:test", "zone:b" };
+
+static const struct profile_info info = {
+	.start_time_ns = 1700000000000000000,
+	.duration_ns = 10000000000,
+	.samples_per_second = 99,
+	.tags = tags,
+	.tag_count = 2,
+};
+
+static int setup(void **state)
+{
+	static struct fixture fixture;
+
+	fixture_init(&fixture);
+	*state = &fixture;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	fixture_deinit(*state);
+	return 0;
+}
+
+/* The file for all that is in the store; the caller frees it. */
+static char *write_file(struct fixture *f, size_t *bytes)
+{
+	struct sample_snapshot snapshot;
+	char *file = NULL;
+	FILE *out = open_memstream(&file, bytes);
+
+	assert_int_equal(sample_store_take_snapshot(f->store, &snapshot), 0);
+	assert_int_equal(pprof_write(out, &snapshot, &info, &f->lookup), 0);
+	fclose(out);
+	sample_snapshot_deinit(&snapshot);
+	return file;
+}
+
+static Pprof__Profile *decode_file(struct fixture *f)
+{
+	enum { UNPACKED_BYTES = 1 << 20 };
+	size_t bytes;
+	char *file = write_file(f, &bytes);
+	uint8_t *unpacked = malloc(UNPACKED_BYTES);
+	z_stream stream = {
+		.next_in = (uint8_t *)file,
+		.avail_in = bytes,
+		.next_out = unpacked,
+		.avail_out = UNPACKED_BYTES,
+	};
+	Pprof__Profile *profile;
+
+	assert_int_equal(inflateInit2(&stream, 15 + 16), Z_OK);
+	assert_int_equal(inflate(&stream, Z_FINISH), Z_STREAM_END);
+	assert_int_equal(stream.avail_in, 0);
+	profile = pprof__profile__unpack(NULL, stream.total_out, unpacked);
+	assert_non_null(profile);
+	inflateEnd(&stream);
+	free(unpacked);
+	free(file);
+	return profile;
+}
+
+static const char *string_of(const Pprof__Profile *profile, int64_t index)
+{
+	assert_in_range(index, 0, profile->n_string_table - 1);
+	return profile->string_table[index];
+}
+
+/* Ids are given in order, which makes the entry of an id the one at its place. */
+static const Pprof__Function *function_of(const Pprof__Profile *profile, uint64_t id)
+{
+	assert_in_range(id, 1, profile->n_function);
+	assert_int_equal(profile->function[id - 1]->id, id);
+	return profile->function[id - 1];
+}
+
+static const Pprof__Location *location_of(const Pprof__Profile *profile, uint64_t id)
+{
+	for (size_t i = 0; i < profile->n_location; i++) {
+		if (profile->location[i]->id == id)
+			return profile->location[i];
+	}
+	fail_msg("no location %" PRIu64, id);
+	return NULL;
+}
+
+static const Pprof__Mapping *mapping_of(const Pprof__Profile *profile, uint64_t id)
+{
+	assert_in_range(id, 1, profile->n_mapping);
+	assert_int_equal(profile->mapping[id - 1]->id, id);
+	return profile->mapping[id - 1];
+}
+
+static const Pprof__Label *label_of(const Pprof__Profile *profile, const Pprof__Sample *sample,
+				    const char *key)
+{
+	for (size_t i = 0; i < sample->n_label; i++) {
+		if (!strcmp(string_of(profile, sample->label[i]->key), key))
+			return sample->label[i];
+	}
+	fail_msg("no label %s", key);
+	return NULL;
+}
+
+/* Adds @count to the line @text; a negative one wraps. */
+static void add_line(struct hash_map *lines, const char *text, uint64_t count)
+{
+	uint64_t sum = 0;
+
+	hash_map_find_bytes(lines, text, strlen(text), &sum);
+	assert_int_equal(hash_map_set_bytes(lines, text, strlen(text), sum + count), 0);
+}
+
+/* A name as the folded file has it, but for the suffixes. */
+static void append_folded(struct text_builder *text, const char *name)
+{
+	size_t from = text->length;
+
+	text_builder_append_name(text, name);
+	for (size_t i = from; i < text->length; i++) {
+		if (text->text[i] == ';')
+			text->text[i] = ':';
+	}
+}
+
+static void take_profile_lines(const Pprof__Profile *profile, struct hash_map *lines)
+{
+	for (size_t i = 0; i < profile->n_sample; i++) {
+		const Pprof__Sample *sample = profile->sample[i];
+		const char *comm = string_of(profile, label_of(profile, sample, "comm")->str);
+		struct text_builder text = { 0 };
+
+		append_folded(&text, *comm ? comm : "[unknown]");
+		for (size_t j = sample->n_location_id; j-- > 0;) {
+			const Pprof__Location *location =
+				location_of(profile, sample->location_id[j]);
+
+			for (size_t k = location->n_line; k-- > 0;) {
+				const Pprof__Function *function =
+					function_of(profile, location->line[k]->function_id);
+
+				text_builder_append(&text, ";");
+				append_folded(&text, string_of(profile, function->name));
+			}
+		}
+		add_line(lines, text_builder_text(&text), -(uint64_t)sample->value[0]);
+		text_builder_deinit(&text);
+	}
+}
+
+static void remove_all(char *text, const char *part)
+{
+	char *at;
+
+	while ((at = strstr(text, part)))
+		memmove(at, at + strlen(part), strlen(at + strlen(part)) + 1);
+}
+
+static void add_folded_lines(struct fixture *f, struct hash_map *lines)
+{
+	struct sample_snapshot snapshot;
+	struct stack_counts counts;
+	char *text = NULL, *rest, *line;
+	size_t bytes;
+	FILE *out = open_memstream(&text, &bytes);
+
+	assert_int_equal(sample_store_take_snapshot(f->store, &snapshot), 0);
+	assert_int_equal(stack_counts_init(&counts, &snapshot, &f->lookup), 0);
+	folded_write(out, &counts);
+	fclose(out);
+	remove_all(text, "_[k]");
+	remove_all(text, "_[i]");
+	remove_all(text, "_[j]");
+	for (rest = text; (line = strsep(&rest, "\n")) && *line;) {
+		char *count = strrchr(line, ' ');
+
+		*count++ = '\0';
+		add_line(lines, line, strtoull(count, NULL, 10));
+	}
+	free(text);
+	stack_counts_deinit(&counts);
+	sample_snapshot_deinit(&snapshot);
+}
+
+static void stack_by_stack_it_says_what_the_folded_file_says(void **state)
+{
+	struct fixture *f = *state;
+	struct hash_map lines = { 0 };
+	uint64_t count, sum = 0;
+	Pprof__Profile *profile;
+	size_t cursor = 0;
+
+	fixture_report_all_kinds(f);
+	profile = decode_file(f);
+	add_folded_lines(f, &lines);
+	assert_int_equal(lines.count, 5);
+	while (hash_map_next(&lines, &cursor, NULL, &count))
+		sum += count;
+	assert_int_equal(sum, 17);
+	/* Taking away what the profile says leaves nothing, and adds no line. */
+	take_profile_lines(profile, &lines);
+	assert_int_equal(lines.count, 5);
+	cursor = 0;
+	while (hash_map_next(&lines, &cursor, NULL, &count))
+		assert_int_equal(count, 0);
+	hash_map_deinit(&lines);
+	pprof__profile__free_unpacked(profile, NULL);
+}
+
+static void the_header_says_what_was_measured(void **state)
+{
+	struct fixture *f = *state;
+	Pprof__Profile *profile;
+
+	fixture_report_all_kinds(f);
+	profile = decode_file(f);
+	assert_string_equal(profile->string_table[0], "");
+	assert_int_equal(profile->n_sample_type, 2);
+	assert_string_equal(string_of(profile, profile->sample_type[0]->type), "samples");
+	assert_string_equal(string_of(profile, profile->sample_type[0]->unit), "count");
+	assert_string_equal(string_of(profile, profile->sample_type[1]->type), "cpu");
+	assert_string_equal(string_of(profile, profile->sample_type[1]->unit), "nanoseconds");
+	assert_string_equal(string_of(profile, profile->period_type->type), "cpu");
+	assert_int_equal(profile->period, 1000000000 / 99);
+	assert_int_equal(profile->time_nanos, info.start_time_ns);
+	assert_int_equal(profile->duration_nanos, info.duration_ns);
+	assert_int_equal(profile->n_comment, 2);
+	assert_string_equal(string_of(profile, profile->comment[0]), "env:test");
+	assert_string_equal(string_of(profile, profile->comment[1]), "zone:b");
+	for (size_t i = 0; i < profile->n_sample; i++) {
+		const Pprof__Sample *sample = profile->sample[i];
+
+		assert_int_equal(sample->n_value, 2);
+		assert_int_equal(sample->value[1], sample->value[0] * profile->period);
+		assert_string_equal(string_of(profile, label_of(profile, sample, "thread")->str),
+				    "thread");
+		assert_int_equal(label_of(profile, sample, "tid")->num,
+				 label_of(profile, sample, "pid")->num + 1);
+	}
+	pprof__profile__free_unpacked(profile, NULL);
+}
+
+static void nothing_is_there_twice(void **state)
+{
+	struct fixture *f = *state;
+	Pprof__Profile *p;
+
+	fixture_report_all_kinds(f);
+	/* Differs from its like in nothing that the profile tells: must be merged. */
+	REPORT(f, "prog", 20, 1, native_frame(f->prog, 0x3000, 0),
+	       native_frame(f->prog, 0x1001, FRAME_RETURN_ADDRESS));
+	p = decode_file(f);
+	for (size_t i = 0; i < p->n_string_table; i++)
+		for (size_t j = 0; j < i; j++)
+			assert_string_not_equal(p->string_table[i], p->string_table[j]);
+	for (size_t i = 0; i < p->n_function; i++)
+		for (size_t j = 0; j < i; j++)
+			assert_false(p->function[i]->name == p->function[j]->name &&
+				     p->function[i]->filename == p->function[j]->filename);
+	for (size_t i = 0; i < p->n_mapping; i++)
+		for (size_t j = 0; j < i; j++)
+			assert_int_not_equal(p->mapping[i]->filename, p->mapping[j]->filename);
+	for (size_t i = 0; i < p->n_location; i++)
+		for (size_t j = 0; j < i; j++) {
+			const Pprof__Location *a = p->location[i], *b = p->location[j];
+
+			assert_int_not_equal(a->id, b->id);
+			assert_false(a->mapping_id == b->mapping_id &&
+				     a->address == b->address &&
+				     a->line[0]->function_id == b->line[0]->function_id);
+		}
+	assert_int_equal(p->n_sample, 6);
+	pprof__profile__free_unpacked(p, NULL);
+}
+
+static void mappings_have_their_file_build_id_and_range(void **state)
+{
+	struct fixture *f = *state;
+	Pprof__Profile *profile;
+	const char *names[] = { "/opt/prog",	"/lib/lib;x.so", "[anonymous]",
+				"[kernel.kallsyms]", "[kernel.ext4]", "[kernel.bpf]" };
+
+	fixture_report_all_kinds(f);
+	profile = decode_file(f);
+	assert_int_equal(profile->n_mapping, 6);
+	for (size_t i = 0; i < 6; i++) {
+		size_t at = 0;
+
+		while (at < 6 && strcmp(names[i], string_of(profile,
+							    profile->mapping[at]->filename)))
+			at++;
+		if (at == 6)
+			fail_msg("no mapping %s", names[i]);
+		if (i == 0) {
+			const Pprof__Mapping *mapping = profile->mapping[at];
+
+			assert_string_equal(string_of(profile, mapping->build_id), "ab0c");
+			assert_int_equal(mapping->memory_start, 0x1000);
+			assert_int_equal(mapping->memory_limit, 0x9000);
+			assert_int_equal(mapping->file_offset, 0x400);
+		}
+	}
+	pprof__profile__free_unpacked(profile, NULL);
+}
+
+static void inlined_functions_are_lines_of_one_location(void **state)
+{
+	struct fixture *f = *state;
+	Pprof__Profile *profile;
+	const Pprof__Location *location;
+
+	REPORT(f, "p", 1, 1, native_frame(f->prog, 0x3001, FRAME_RETURN_ADDRESS));
+	profile = decode_file(f);
+	assert_int_equal(profile->n_location, 1);
+	location = profile->location[0];
+	assert_int_equal(location->address, 0x3000);
+	assert_string_equal(
+		string_of(profile, mapping_of(profile, location->mapping_id)->filename),
+		"/opt/prog");
+	assert_int_equal(location->n_line, 3);
+	assert_string_equal(
+		string_of(profile, function_of(profile, location->line[0]->function_id)->name),
+		"tiny");
+	assert_string_equal(
+		string_of(profile, function_of(profile, location->line[0]->function_id)->filename),
+		"t.c");
+	assert_int_equal(location->line[0]->line, 7);
+	assert_string_equal(
+		string_of(profile, function_of(profile, location->line[2]->function_id)->name),
+		"outer");
+	pprof__profile__free_unpacked(profile, NULL);
+}
+
+static void hostile_names_become_valid_text(void **state)
+{
+	struct fixture *f = *state;
+	Pprof__Profile *profile;
+
+	REPORT(f, "\xff\x1b\n", 1, 1,
+	       ((struct frame){ .kind = FRAME_FIRST_INTERPRETED, .function = "\xc0;x" }));
+	profile = decode_file(f);
+	assert_string_equal(
+		string_of(profile, label_of(profile, profile->sample[0], "comm")->str), "?? ");
+	assert_string_equal(string_of(profile, profile->function[0]->name), "?;x");
+	pprof__profile__free_unpacked(profile, NULL);
+}
+
+static void a_profile_without_samples_is_one(void **state)
+{
+	Pprof__Profile *profile = decode_file(*state);
+
+	assert_int_equal(profile->n_sample, 0);
+	assert_int_equal(profile->n_sample_type, 2);
+	pprof__profile__free_unpacked(profile, NULL);
+}
+
+/* Runs `go tool pprof @options FILE` and returns what it prints; the caller frees it. */
+static char *run_pprof(const char *options, const char *file)
+{
+	_cleanup_(free_pointer) char *command = NULL;
+	char *text = NULL;
+	size_t bytes;
+	FILE *copy = open_memstream(&text, &bytes);
+	FILE *output;
+	int byte;
+
+	assert_true(asprintf(&command, "go tool pprof %s %s 2>/dev/null", options, file) > 0);
+	output = popen(command, "r");
+	assert_non_null(output);
+	while ((byte = getc(output)) != EOF)
+		putc(byte, copy);
+	fclose(copy);
+	assert_int_equal(pclose(output), 0);
+	return text;
+}
+
+static void assert_contains(const char *text, const char *part)
+{
+	if (!strstr(text, part))
+		fail_msg("no \"%s\" in:\n%s", part, text);
+}
+
+static void go_tool_pprof_reads_it(void **state)
+{
+	struct fixture *f = *state;
+	char path[] = "/tmp/pprof_test.XXXXXX.pb.gz";
+	int fd;
+	size_t bytes;
+	char *file, *text;
+
+	if (system("go version >/dev/null 2>&1")) {
+		print_message("# there is no go: its pprof was not asked\n");
+		skip();
+	}
+	fixture_report_all_kinds(f);
+	file = write_file(f, &bytes);
+	fd = mkstemps(path, 6);
+	assert_int_equal(write(fd, file, bytes), bytes);
+	close(fd);
+	free(file);
+	text = run_pprof("-raw", path);
+	assert_contains(text, "PeriodType: cpu nanoseconds\nPeriod: 10101010\n");
+	assert_contains(text, "env:test");
+	assert_contains(text, "/opt/prog ab0c");
+	free(text);
+	text = run_pprof("-top -sample_index=samples", path);
+	assert_contains(text, "of 17 total");
+	assert_contains(text, "bpf_prog_1");
+	assert_contains(text, "[error: no unwind information]");
+	free(text);
+	text = run_pprof("-traces -sample_index=samples", path);
+	assert_contains(text, "         5   tiny (inline)\n"
+			      "             middle (inline)\n"
+			      "             outer\n"
+			      "             main\n");
+	assert_contains(text, "         4   lib;x.so+0x5000\n"
+			      "             lib;x.so+0x6000_[?]\n"
+			      "             [error: no unwind information]\n");
+	free(text);
+	unlink(path);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(stack_by_stack_it_says_what_the_folded_file_says),
+		TEST(the_header_says_what_was_measured),
+		TEST(nothing_is_there_twice),
+		TEST(mappings_have_their_file_build_id_and_range),
+		TEST(inlined_functions_are_lines_of_one_location),
+		TEST(hostile_names_become_valid_text),
+		TEST(a_profile_without_samples_is_one),
+		TEST(go_tool_pprof_reads_it),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "reporter/summary.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+static void assert_line(const struct run_summary *summary, const char *expected)
+{
+	struct text_builder text = { 0 };
+
+	run_summary_append(summary, &text);
+	assert_string_equal(text_builder_text(&text), expected);
+	text_builder_deinit(&text);
+}
+
+static void the_line_tells_what_was_sampled_and_how_well(void **state)
+{
+	struct run_summary summary = {
+		.samples = {
+			.samples = 2000,
+			.complete = 1980,
+			.known_user = 1600,
+			.known_user_complete = 1592,
+			.guesses = 2,
+			.before_known = 50,
+		},
+		.idle = 7900,
+		.unselected = 90,
+		.lost_ring_full = 1,
+		.lost_skipped = 7,
+		.lost_dropped = 2,
+	};
+
+	(void)state;
+	summary.samples.errors[UNWIND_NO_INFO] = 15;
+	summary.samples.errors[UNWIND_TRUNCATED] = 3;
+	assert_line(&summary, "2000 busy samples, idle 79.0%, lost 10 (0.10%: ring full 1, skipped "
+			      "by the kernel 7, dropped 2), not selected 90, complete 99.00% (user "
+			      "stacks of known processes 99.50%), guesses 0.10%, errors 0.90% (no "
+			      "unwind information 15, truncated 3), from before the process was "
+			      "known 2.50%");
+}
+
+static void a_run_without_samples_divides_by_nothing(void **state)
+{
+	struct run_summary summary = { 0 };
+
+	(void)state;
+	assert_line(&summary, "0 busy samples, idle 0.0%, lost 0 (0.00%: ring full 0, skipped by "
+			      "the kernel 0, dropped 0), not selected 0, complete 0.00% (user "
+			      "stacks of known processes 0.00%), guesses 0.00%, errors 0.00%, from "
+			      "before the process was known 0.00%");
+}
+
+static void the_numbers_come_from_the_store_and_the_metrics(void **state)
+{
+	struct metrics_snapshot metrics = { 0 };
+	struct sample_totals totals = { .samples = 10, .dropped = 3 };
+	struct run_summary summary;
+
+	(void)state;
+	metrics.values[COUNTER_IDLE] = 1;
+	metrics.values[COUNTER_UNSELECTED] = 2;
+	metrics.values[COUNTER_LOST_RING_FULL] = 4;
+	metrics.values[METRIC_SAMPLES_SKIPPED] = 8;
+	metrics.values[METRIC_SAMPLES_DROPPED] = 16;
+	metrics.values[METRIC_SAMPLES_MALFORMED] = 32;
+	run_summary_collect(&summary, &totals, &metrics);
+	assert_int_equal(summary.samples.samples, 10);
+	assert_int_equal(summary.idle, 1);
+	assert_int_equal(summary.unselected, 2);
+	assert_int_equal(summary.lost_ring_full, 4);
+	assert_int_equal(summary.lost_skipped, 8);
+	assert_int_equal(summary.lost_dropped, 16 + 32 + 3);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_line_tells_what_was_sampled_and_how_well),
+		cmocka_unit_test(a_run_without_samples_divides_by_nothing),
+		cmocka_unit_test(the_numbers_come_from_the_store_and_the_metrics),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
