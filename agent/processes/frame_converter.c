@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "agent/base/error.h"
@@ -107,7 +108,7 @@ static struct binary *kernel_binary(struct frame_converter *converter,
 	struct binary *binary;
 	uint64_t value;
 
-	strncpy(key.name, module->name, sizeof(key.name) - 1);
+	snprintf(key.name, sizeof(key.name), "%s", module->name);
 	if (hash_map_find_bytes(&converter->kernel_binaries, &key, sizeof(key), &value))
 		return (struct binary *)(uintptr_t)value;
 	memcpy(values.build_id, module->build_id, module->build_id_bytes);
