@@ -57,9 +57,9 @@ struct feature_set {
 
 /* In the order in which they are tried. bpf_task_pt_regs came with 5.15, bpf_loop with 5.17. */
 static const struct feature_set feature_sets[] = {
-	{.has_loop = true, .has_task_pt_regs = true},
-	{.has_loop = false, .has_task_pt_regs = true},
-	{.has_loop = false, .has_task_pt_regs = false},
+	{ .has_loop = true, .has_task_pt_regs = true },
+	{ .has_loop = false, .has_task_pt_regs = true },
+	{ .has_loop = false, .has_task_pt_regs = false },
 };
 
 static int print_to_log(enum libbpf_print_level level, const char *format, va_list arguments)
@@ -112,8 +112,9 @@ static int check_kernel(void)
 		return fail_errno(-errno, "making a BPF map");
 	}
 	if (access(btf, R_OK))
-		return fail(-EOPNOTSUPP, "%s cannot be read: the kernel must be built with "
-					 "CONFIG_DEBUG_INFO_BTF, and /sys be mounted",
+		return fail(-EOPNOTSUPP,
+			    "%s cannot be read: the kernel must be built with "
+			    "CONFIG_DEBUG_INFO_BTF, and /sys be mounted",
 			    btf);
 	return 0;
 }
@@ -198,7 +199,7 @@ static int try_level(const struct pid_namespace *namespace)
  */
 static int find_pid_namespace(struct pid_namespace *result)
 {
-	struct pid_namespace namespace = {0};
+	struct pid_namespace namespace = { 0 };
 	struct stat status;
 	int found;
 
@@ -223,8 +224,8 @@ static int configure(struct allframes *skeleton, const struct bpf_loader_options
 		     const struct pid_namespace *namespace, const struct feature_set *features)
 {
 	struct agent_config *config = &skeleton->rodata->config;
-	uint64_t samples_bytes = (uint64_t)options->samples_per_second * options->cpu_count *
-				 RING_BYTES_PER_SAMPLE;
+	uint64_t samples_bytes =
+		(uint64_t)options->samples_per_second * options->cpu_count * RING_BYTES_PER_SAMPLE;
 	uint64_t notices_bytes = (uint64_t)options->cpu_count * NOTICES_BYTES_PER_CPU;
 	uint64_t slab_count = options->map_memory_bytes / SLAB_BYTES;
 	int err;
@@ -246,13 +247,13 @@ static int configure(struct allframes *skeleton, const struct bpf_loader_options
 		strncpy(config->comm, options->comm, sizeof(config->comm) - 1);
 	err = bpf_map__set_max_entries(skeleton->maps.slabs, (uint32_t)slab_count);
 	if (!err)
-		err = bpf_map__set_max_entries(
-			skeleton->maps.samples,
-			ring_bytes(samples_bytes, SAMPLES_MIN_BYTES, SAMPLES_MAX_BYTES));
+		err = bpf_map__set_max_entries(skeleton->maps.samples,
+					       ring_bytes(samples_bytes, SAMPLES_MIN_BYTES,
+							  SAMPLES_MAX_BYTES));
 	if (!err)
-		err = bpf_map__set_max_entries(
-			skeleton->maps.notices,
-			ring_bytes(notices_bytes, NOTICES_MIN_BYTES, NOTICES_MAX_BYTES));
+		err = bpf_map__set_max_entries(skeleton->maps.notices,
+					       ring_bytes(notices_bytes, NOTICES_MIN_BYTES,
+							  NOTICES_MAX_BYTES));
 	if (!err)
 		err = bpf_program__set_autoload(skeleton->progs.native_unwind, features->has_loop);
 	if (!err)
@@ -316,8 +317,7 @@ static int fill_unwinders(const struct bpf_loader *loader)
 	return err;
 }
 
-static int fill_selection(const struct bpf_loader *loader,
-			  const struct bpf_loader_options *options)
+static int fill_selection(const struct bpf_loader *loader, const struct bpf_loader_options *options)
 {
 	const struct allframes *skeleton = loader->skeleton;
 	const uint8_t selected = 1;

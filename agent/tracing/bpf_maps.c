@@ -43,7 +43,7 @@ static uint64_t pack_run(struct cell_run run)
 
 static struct cell_run unpack_run(uint64_t packed)
 {
-	return (struct cell_run){packed >> 32, (uint32_t)packed};
+	return (struct cell_run){ packed >> 32, (uint32_t)packed };
 }
 
 static struct bpf_maps *maps_of(struct map_writer *writer)
@@ -180,7 +180,7 @@ static int publish_process(struct map_writer *writer, uint32_t pid,
 			   uint32_t count)
 {
 	struct bpf_maps *maps = maps_of(writer);
-	struct cell_run run = {0, 0};
+	struct cell_run run = { 0, 0 };
 	uint64_t old_packed;
 	bool has_old = hash_map_find(&maps->processes, pid, &old_packed);
 	int err;

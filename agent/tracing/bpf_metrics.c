@@ -14,7 +14,7 @@ int bpf_metrics_update(const struct bpf_fds *fds)
 	/* The kernel writes one value per possible CPU, online or not. */
 	int cpu_count = libbpf_num_possible_cpus();
 	_cleanup_(free_pointer) uint64_t *values = NULL;
-	uint64_t sums[COUNTER_COUNT] = {0};
+	uint64_t sums[COUNTER_COUNT] = { 0 };
 
 	if (cpu_count < 0)
 		return fail_errno(cpu_count, "number of possible CPUs");

@@ -9,11 +9,11 @@
 
 int cell_allocator_init(struct cell_allocator *allocator, uint32_t cell_count)
 {
-	struct cell_allocator empty = {.cell_count = cell_count};
+	struct cell_allocator empty = { .cell_count = cell_count };
 	int err;
 
 	if (cell_count > 1) {
-		err = cell_run_vector_push(&empty.free, (struct cell_run){1, cell_count - 1});
+		err = cell_run_vector_push(&empty.free, (struct cell_run){ 1, cell_count - 1 });
 		if (err)
 			return err;
 	}
@@ -24,7 +24,7 @@ int cell_allocator_init(struct cell_allocator *allocator, uint32_t cell_count)
 void cell_allocator_deinit(struct cell_allocator *allocator)
 {
 	cell_run_vector_deinit(&allocator->free);
-	*allocator = (struct cell_allocator){0};
+	*allocator = (struct cell_allocator){ 0 };
 }
 
 int cell_allocator_take(struct cell_allocator *allocator, uint32_t count, struct cell_run *run)
@@ -48,7 +48,7 @@ int cell_allocator_take(struct cell_allocator *allocator, uint32_t count, struct
 	}
 	if (i == allocator->free.count)
 		return -ENOSPC;
-	*run = (struct cell_run){candidate->first, count};
+	*run = (struct cell_run){ candidate->first, count };
 	candidate->first += count;
 	candidate->count -= count;
 	if (!candidate->count)

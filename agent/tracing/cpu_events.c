@@ -49,7 +49,7 @@ static void close_event(struct cpu_events *events, size_t index)
 static int open_event(struct cpu_events *events, uint32_t cpu)
 {
 	struct perf_event_attr attributes = events->attributes;
-	struct cpu_event event = {.cpu = cpu, .progress_time_ns = clock_monotonic_ns()};
+	struct cpu_event event = { .cpu = cpu, .progress_time_ns = clock_monotonic_ns() };
 	_cleanup_(close_fd) int fd = -1;
 	int err = cpu_event_vector_reserve(&events->events, events->events.count + 1);
 
@@ -78,7 +78,7 @@ static bool is_open(const struct cpu_events *events, uint32_t cpu)
 
 int cpu_events_follow(struct cpu_events *events)
 {
-	_cleanup_(cpu_list_deinit) struct cpu_list online = {0};
+	_cleanup_(cpu_list_deinit) struct cpu_list online = { 0 };
 	uint64_t now_ns = clock_monotonic_ns();
 	int result = 0, err = cpu_list_read_online(&online);
 
@@ -87,7 +87,8 @@ int cpu_events_follow(struct cpu_events *events)
 	cpu_events_read(events);
 	for (size_t i = events->events.count; i-- > 0;) {
 		const struct cpu_event *event = &events->events.items[i];
-		bool is_dead = events->is_running && event->progress_time_ns + DEAD_EVENT_NS < now_ns;
+		bool is_dead = events->is_running &&
+			       event->progress_time_ns + DEAD_EVENT_NS < now_ns;
 
 		if (!is_dead && cpu_list_contains(&online, event->cpu))
 			continue;

@@ -96,7 +96,7 @@ int cpu_list_read_online(struct cpu_list *list)
 void cpu_list_deinit(struct cpu_list *list)
 {
 	free(list->cpus);
-	*list = (struct cpu_list){0};
+	*list = (struct cpu_list){ 0 };
 }
 
 bool cpu_list_contains(const struct cpu_list *list, uint32_t cpu)

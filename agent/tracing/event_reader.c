@@ -83,7 +83,7 @@ static void on_notice(void *context, const void *bytes, size_t count)
 
 static int watch(const struct event_reader *reader, int fd)
 {
-	struct epoll_event wanted = {.events = EPOLLIN, .data.fd = fd};
+	struct epoll_event wanted = { .events = EPOLLIN, .data.fd = fd };
 
 	if (epoll_ctl(reader->epoll_fd, EPOLL_CTL_ADD, fd, &wanted))
 		return fail_errno(-errno, "epoll");
@@ -124,7 +124,7 @@ int event_reader_create(const struct bpf_fds *fds, struct side_band *side_band,
 	reader->handler = *handler;
 	reader->epoll_fd = -1;
 	reader->stop_fd = -1;
-	reader->tick_errors = (struct log_limit){.interval_ns = 60 * NS_PER_SECOND, .burst = 1};
+	reader->tick_errors = (struct log_limit){ .interval_ns = 60 * NS_PER_SECOND, .burst = 1 };
 	err = start(reader, fds);
 	if (err) {
 		event_reader_destroy(reader);
@@ -175,7 +175,7 @@ static void tick(struct event_reader *reader)
 
 int event_reader_run(struct event_reader *reader)
 {
-	const struct timespec pause = {.tv_nsec = PAUSE_NS};
+	const struct timespec pause = { .tv_nsec = PAUSE_NS };
 	struct epoll_event ready[4];
 	bool is_stopped = false;
 

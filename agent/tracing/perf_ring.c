@@ -29,7 +29,7 @@ void perf_ring_deinit(struct perf_ring *ring)
 {
 	if (ring->page)
 		munmap(ring->page, ring->mapped_bytes);
-	*ring = (struct perf_ring){0};
+	*ring = (struct perf_ring){ 0 };
 }
 
 uint64_t perf_ring_end(const struct perf_ring *ring)

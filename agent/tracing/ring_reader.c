@@ -12,7 +12,7 @@
 int ring_reader_init(struct ring_reader *reader, int map_fd)
 {
 	size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
-	struct bpf_map_info info = {0};
+	struct bpf_map_info info = { 0 };
 	uint32_t info_bytes = sizeof(info);
 	void *consumer, *producer;
 	int err;
@@ -48,7 +48,7 @@ void ring_reader_deinit(struct ring_reader *reader)
 		return;
 	munmap((void *)reader->producer_position, reader->page_bytes + 2 * reader->data_bytes);
 	munmap(reader->consumer_position, reader->page_bytes);
-	*reader = (struct ring_reader){0};
+	*reader = (struct ring_reader){ 0 };
 }
 
 uint64_t ring_reader_end(const struct ring_reader *reader)

@@ -36,7 +36,7 @@ static int event_opened(void *context, struct cpu_event *event)
 	 * Edge-triggered, because the event of a CPU that went reports a hang-up for ever. Nothing
 	 * is missed: a wake-up makes us read all rings to their ends.
 	 */
-	struct epoll_event wanted = {.events = EPOLLIN | EPOLLET};
+	struct epoll_event wanted = { .events = EPOLLIN | EPOLLET };
 	struct perf_ring *ring = calloc(1, sizeof(*ring));
 	int err;
 

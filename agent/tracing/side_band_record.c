@@ -106,7 +106,7 @@ static size_t fixed_bytes(uint32_t type)
 int side_band_record_parse(const struct perf_event_header *record, struct side_band_event *out,
 			   uint64_t *lost_count)
 {
-	struct side_band_event event = {0};
+	struct side_band_event event = { 0 };
 	size_t fixed = fixed_bytes(record->type), behind;
 	uint64_t lost = 0;
 	int err = 0;

@@ -65,12 +65,12 @@ static void destroy_slab(struct slab_space *space, uint32_t number)
 		return;
 	}
 	close(slab->fd);
-	*slab = (struct slab){.fd = -1};
+	*slab = (struct slab){ .fd = -1 };
 }
 
 int slab_space_init(struct slab_space *space, int outer_fd, uint32_t slab_count)
 {
-	struct slab_space empty = {.outer_fd = outer_fd, .slab_count = slab_count};
+	struct slab_space empty = { .outer_fd = outer_fd, .slab_count = slab_count };
 	int err;
 
 	if (slab_count < 1 || slab_count > SLAB_MAX_COUNT)
@@ -101,7 +101,7 @@ void slab_space_deinit(struct slab_space *space)
 	}
 	free(space->slabs);
 	cell_allocator_deinit(&space->allocator);
-	*space = (struct slab_space){.outer_fd = -1};
+	*space = (struct slab_space){ .outer_fd = -1 };
 }
 
 static uint32_t first_slab(struct cell_run run)
@@ -129,7 +129,8 @@ static uint32_t cells_in_slab(struct cell_run run, uint32_t number)
 static int map_window(const struct slab_space *space, struct cell_run run, struct window *window)
 {
 	uint64_t page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
-	uint64_t start = (uint64_t)run.first * CELL_BYTES, end = start + (uint64_t)run.count * CELL_BYTES;
+	uint64_t start = (uint64_t)run.first * CELL_BYTES,
+		 end = start + (uint64_t)run.count * CELL_BYTES;
 	uint64_t first_page = start & -page_bytes, last_page = (end + page_bytes - 1) & -page_bytes;
 	size_t bytes = last_page - first_page;
 	uint8_t *pages = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -140,7 +141,8 @@ static int map_window(const struct slab_space *space, struct cell_run run, struc
 	for (uint32_t number = first_slab(run); number <= last_slab(run); number++) {
 		uint64_t slab_start = (uint64_t)number * SLAB_BYTES;
 		uint64_t from = slab_start > first_page ? slab_start : first_page;
-		uint64_t to = slab_start + SLAB_BYTES < last_page ? slab_start + SLAB_BYTES : last_page;
+		uint64_t to = slab_start + SLAB_BYTES < last_page ? slab_start + SLAB_BYTES
+								  : last_page;
 
 		if (mmap(pages + (from - first_page), to - from, PROT_READ | PROT_WRITE,
 			 MAP_SHARED | MAP_FIXED, space->slabs[number].fd,
@@ -150,7 +152,7 @@ static int map_window(const struct slab_space *space, struct cell_run run, struc
 			return err;
 		}
 	}
-	*window = (struct window){pages, bytes, (struct cell *)(pages + (start - first_page))};
+	*window = (struct window){ pages, bytes, (struct cell *)(pages + (start - first_page)) };
 	return 0;
 }
 

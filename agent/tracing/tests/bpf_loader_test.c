@@ -61,10 +61,10 @@ static void the_map_budget_is_rounded_to_slabs(void **state)
 		uint64_t bytes;
 		uint32_t slabs;
 	} cases[] = {
-		{0, 1},
-		{SLAB_BYTES - 1, 1},
-		{3ULL * SLAB_BYTES + 5, 3},
-		{1ULL << 40, SLAB_MAX_COUNT},
+		{ 0, 1 },
+		{ SLAB_BYTES - 1, 1 },
+		{ 3ULL * SLAB_BYTES + 5, 3 },
+		{ 1ULL << 40, SLAB_MAX_COUNT },
 	};
 
 	(void)state;
@@ -92,7 +92,7 @@ static void two_agents_load_side_by_side(void **state)
 
 static void a_selection_that_cannot_be_is_refused(void **state)
 {
-	static const uint32_t pids[SELECTED_PIDS_MAX + 1] = {1, 2, 3};
+	static const uint32_t pids[SELECTED_PIDS_MAX + 1] = { 1, 2, 3 };
 	struct bpf_loader_options options = live_options();
 	struct bpf_loader *loader = live_loader(&options);
 	int no_cgroup = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -165,8 +165,7 @@ static int count_tasks_below(int depth)
 		struct bpf_loader *loader;
 		uint32_t count;
 
-		if (bpf_loader_create(&options, &loader) ||
-		    task_list_read(loader, &tasks, &count))
+		if (bpf_loader_create(&options, &loader) || task_list_read(loader, &tasks, &count))
 			return 10;
 		/* The shared /proc does not matter: the first process of the namespace is we. */
 		return count == 1 && tasks[0].pid == 1 ? 0 : 11;

@@ -38,7 +38,7 @@ static uint64_t executable_id(uint64_t generation, uint32_t slot)
 
 static void close_maps(const struct bpf_fds *fds)
 {
-	const int all[] = {fds->slabs, fds->executables, fds->processes, fds->notified};
+	const int all[] = { fds->slabs, fds->executables, fds->processes, fds->notified };
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
 		if (all[i] >= 0)
@@ -165,9 +165,9 @@ static bool find_rule(const struct fixture *fixture, uint64_t id, uint64_t addre
 		else
 			high = middle;
 	}
-	cells[0] = read_cell(fixture, header.rule_cell + (read_word(fixture, header.row_cell,
-								    low - 1) >>
-							  UNWIND_ROW_RULE_SHIFT));
+	cells[0] = read_cell(fixture,
+			     header.rule_cell + (read_word(fixture, header.row_cell, low - 1) >>
+						 UNWIND_ROW_RULE_SHIFT));
 	memcpy(rule, &cells[0], sizeof(*rule));
 	return true;
 }
@@ -194,8 +194,8 @@ static struct stack_deltas make_deltas(uint32_t page_count, uint32_t mark)
 		for (uint32_t i = 0; i < (page ? page % 4 : 1); i++) {
 			uint32_t offset = page ? i * 80 + page % 7 : 0;
 
-			deltas.rows[deltas.row_count] =
-				offset | (deltas.row_count % RULES) << UNWIND_ROW_RULE_SHIFT;
+			deltas.rows[deltas.row_count] = offset | (deltas.row_count % RULES)
+									 << UNWIND_ROW_RULE_SHIFT;
 			deltas.row_count++;
 		}
 	}
@@ -288,9 +288,8 @@ static void over_the_budget_is_refused_until_something_was_retired(void **state)
 
 	assert_true(fit > 0);
 	for (uint32_t i = 0; i < fit; i++)
-		assert_int_equal(ops->publish_executable(fixture->writer, executable_id(1, i),
-							 &deltas),
-				 0);
+		assert_int_equal(
+			ops->publish_executable(fixture->writer, executable_id(1, i), &deltas), 0);
 	assert_int_equal(ops->publish_executable(fixture->writer, executable_id(1, fit), &deltas),
 			 -ENOSPC);
 	assert_int_equal(read_descriptor(fixture, executable_id(1, fit)).word, 0);
@@ -371,10 +370,10 @@ static void a_process_is_published_replaced_and_retired(void **state)
 {
 	struct fixture *fixture = live(state);
 	const struct map_writer_ops *ops = fixture->writer->ops;
-	const struct process_stamp stamp = {123456789, 2}, new_stamp = {123456789, 3};
-	struct mapping_row rows[3] = {{0x1000, 0x2000, 0, 1 << 16},
-				      {0x3000, 0x5000, 0x1000, 2 << 16},
-				      {0x7000, 0x9000, 0, EXECUTABLE_ID_ANONYMOUS}};
+	const struct process_stamp stamp = { 123456789, 2 }, new_stamp = { 123456789, 3 };
+	struct mapping_row rows[3] = { { 0x1000, 0x2000, 0, 1 << 16 },
+				       { 0x3000, 0x5000, 0x1000, 2 << 16 },
+				       { 0x7000, 0x9000, 0, EXECUTABLE_ID_ANONYMOUS } };
 	struct process_entry entry, old;
 	uint32_t pid = 4242;
 	uint64_t used, budget;
@@ -408,8 +407,8 @@ static void a_failed_publication_leaves_all_as_it_was(void **state)
 {
 	struct fixture *fixture = live(state);
 	const struct map_writer_ops *ops = fixture->writer->ops;
-	const struct process_stamp stamp = {1, 1};
-	const struct mapping_row row = {0x1000, 0x2000, 0, 1 << 16};
+	const struct process_stamp stamp = { 1, 1 };
+	const struct mapping_row row = { 0x1000, 0x2000, 0, 1 << 16 };
 	uint64_t used, budget;
 	uint32_t pid = 0;
 	int err = 0;
@@ -428,7 +427,7 @@ static void a_failed_publication_leaves_all_as_it_was(void **state)
 static void a_notice_is_rearmed(void **state)
 {
 	struct fixture *fixture = live(state);
-	const struct notified notified = {.type = NOTICE_UNKNOWN_PROCESS};
+	const struct notified notified = { .type = NOTICE_UNKNOWN_PROCESS };
 	struct notified found;
 	uint32_t pid = 99;
 

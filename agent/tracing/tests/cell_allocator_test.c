@@ -123,7 +123,7 @@ static void random_takes_and_releases_agree_with_a_byte_per_cell(void **state)
 		if (take && run_count < MODEL_RUNS) {
 			uint32_t count = 1 + next_random() % (next_random() % 8 ? 12 : 200);
 			uint32_t expected = model_first_fit(used, count);
-			struct cell_run run = {0, 0};
+			struct cell_run run = { 0, 0 };
 			int err = cell_allocator_take(&allocator, count, &run);
 
 			assert_int_equal(err, expected ? 0 : -ENOSPC);

@@ -27,11 +27,11 @@ static void check(const char *text, const uint32_t *cpus, uint32_t count)
 static void numbers_and_ranges_are_read(void **state)
 {
 	(void)state;
-	check("0\n", (uint32_t[]){0}, 1);
-	check("0-3,5\n", (uint32_t[]){0, 1, 2, 3, 5}, 5);
-	check("7,2-3", (uint32_t[]){2, 3, 7}, 3);
-	check("1-2,2-3,2", (uint32_t[]){1, 2, 3}, 3);
-	check("8191", (uint32_t[]){8191}, 1);
+	check("0\n", (uint32_t[]){ 0 }, 1);
+	check("0-3,5\n", (uint32_t[]){ 0, 1, 2, 3, 5 }, 5);
+	check("7,2-3", (uint32_t[]){ 2, 3, 7 }, 3);
+	check("1-2,2-3,2", (uint32_t[]){ 1, 2, 3 }, 3);
+	check("8191", (uint32_t[]){ 8191 }, 1);
 }
 
 static void no_cpu_at_all_is_an_empty_list(void **state)
@@ -43,8 +43,8 @@ static void no_cpu_at_all_is_an_empty_list(void **state)
 
 static void other_texts_are_refused(void **state)
 {
-	static const char *const texts[] = {"a", "-1", "1-", "3-1", "1,", "1,,2", "1 2", "0-3;5"};
-	struct cpu_list list = {NULL, 42};
+	static const char *const texts[] = { "a", "-1", "1-", "3-1", "1,", "1,,2", "1 2", "0-3;5" };
+	struct cpu_list list = { NULL, 42 };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)

@@ -36,6 +36,8 @@ struct session {
 	pthread_t thread;
 	struct entry *log;
 	uint32_t count;
+	/* A handler that takes its time: more is written while a round is under way. */
+	bool is_slow;
 };
 
 static void add(struct session *session, struct entry entry)
@@ -47,18 +49,23 @@ static void add(struct session *session, struct entry entry)
 static void on_sample(void *context, const struct trace_record *record, size_t bytes)
 {
 	assert_true(bytes >= sizeof(*record));
-	add(context, (struct entry){KIND_SAMPLE, record->pid, record->type, record->time_ns});
+	add(context, (struct entry){ KIND_SAMPLE, record->pid, record->type, record->time_ns });
 }
 
 static void on_notice(void *context, const struct process_notice *notice)
 {
-	add(context, (struct entry){KIND_NOTICE, notice->pid, notice->type, 0});
+	add(context, (struct entry){ KIND_NOTICE, notice->pid, notice->type, 0 });
 }
 
 static void on_side_band(void *context, const struct side_band_event *event)
 {
+	const struct session *session = context;
+
+	if (session->is_slow)
+		usleep(2000);
 	if (event->type == SIDE_BAND_MAPPING)
-		add(context, (struct entry){KIND_MAPPING, event->pid, event->type, event->time_ns});
+		add(context,
+		    (struct entry){ KIND_MAPPING, event->pid, event->type, event->time_ns });
 }
 
 static void *run(void *context)
@@ -82,8 +89,8 @@ static struct session *start(void **state)
 {
 	struct session *session = *state;
 	struct bpf_loader_options options = live_options();
-	const struct event_handler handler = {session, on_sample, on_notice, on_side_band};
-	struct perf_sampler_options sampler_options = {.samples_per_second = RATE};
+	const struct event_handler handler = { session, on_sample, on_notice, on_side_band };
+	struct perf_sampler_options sampler_options = { .samples_per_second = RATE };
 
 	session->loader = live_loader(&options);
 	sampler_options.program_fd = bpf_loader_fds(session->loader)->sample_entry;
@@ -171,8 +178,8 @@ static pid_t mapping_child(void)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	for (;;) {
 		uint64_t until_ns = clock_monotonic_ns() + 3 * NS_PER_MS;
-		void *code = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS,
-				  -1, 0);
+		void *code =
+			mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 		while (clock_monotonic_ns() < until_ns)
 			;
@@ -182,10 +189,13 @@ static pid_t mapping_child(void)
 
 static void a_mapping_is_handed_out_before_the_samples_taken_after_it(void **state)
 {
-	struct session *session = start(state);
-	uint32_t child = (uint32_t)mapping_child(), mappings = 0, samples = 0;
+	struct session *session = *state;
+	uint32_t child, mappings = 0, samples = 0;
 	uint64_t newest_sample_ns = 0;
 
+	session->is_slow = true;
+	start(state);
+	child = (uint32_t)mapping_child();
 	usleep(1500 * 1000);
 	live_kill((pid_t)child);
 	stop(session);

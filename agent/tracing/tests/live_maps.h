@@ -24,9 +24,9 @@ static inline int live_array(uint32_t value_bytes, uint32_t count, uint32_t flag
 static inline int live_slabs(uint32_t slab_count)
 {
 	int template = live_array(CELL_BYTES, SLAB_CELLS, BPF_F_MMAPABLE), slabs;
-	LIBBPF_OPTS(bpf_map_create_opts, options, .inner_map_fd = (uint32_t)template);
+	LIBBPF_OPTS(bpf_map_create_opts, options, .inner_map_fd = (uint32_t) template);
 
-	if (template < 0)
+	if (template <0)
 		return -1;
 	slabs = bpf_map_create(BPF_MAP_TYPE_ARRAY_OF_MAPS, "test_slabs", sizeof(uint32_t),
 			       sizeof(uint32_t), slab_count, &options);

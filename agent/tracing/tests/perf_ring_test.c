@@ -43,7 +43,7 @@ static int tear_down(void **state)
 /* A record of @size bytes whose bytes behind the header all are @fill. */
 static void write_record(struct fake *fake, uint16_t size, uint8_t fill)
 {
-	struct perf_event_header header = {.type = 77, .size = size};
+	struct perf_event_header header = { .type = 77, .size = size };
 
 	for (uint16_t i = 0; i < size; i++) {
 		uint8_t byte = i < sizeof(header) ? ((const uint8_t *)&header)[i] : fill;
@@ -108,7 +108,7 @@ static void records_behind_the_end_wait(void **state)
 
 static void a_size_that_makes_no_sense_skips_what_is_there(void **state)
 {
-	static const uint16_t sizes[] = {0, 7, 12, 4088, 65528};
+	static const uint16_t sizes[] = { 0, 7, 12, 4088, 65528 };
 	struct fake *fake = *state;
 
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
@@ -117,8 +117,8 @@ static void a_size_that_makes_no_sense_skips_what_is_there(void **state)
 
 		write_record(fake, 64, 1);
 		header->size = sizes[i];
-		assert_null(perf_ring_next(&fake->ring, perf_ring_end(&fake->ring),
-					   &fake->scratch));
+		assert_null(
+			perf_ring_next(&fake->ring, perf_ring_end(&fake->ring), &fake->scratch));
 		assert_int_equal(fake->page.data_tail, fake->written);
 		write_record(fake, 32, 9);
 		check_next(fake, 32, 9);

@@ -29,7 +29,7 @@ static struct bpf_loader *load(void)
 
 static void pause_ms(uint32_t ms)
 {
-	const struct timespec pause = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L};
+	const struct timespec pause = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L };
 
 	nanosleep(&pause, NULL);
 }
@@ -133,7 +133,7 @@ static void only_the_cpus_asked_for_are_sampled(void **state)
 
 static void two_agents_sample_at_once(void **state)
 {
-	struct bpf_loader *loaders[2] = {load(), load()};
+	struct bpf_loader *loaders[2] = { load(), load() };
 	struct perf_sampler *samplers[2];
 	pid_t child = live_busy_child();
 

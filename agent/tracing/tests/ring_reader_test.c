@@ -62,7 +62,7 @@ static void put_bytes(struct fake *fake, uint64_t position, const void *bytes, s
 static uint64_t write_record(struct fake *fake, uint32_t bytes, uint8_t fill, uint32_t flags)
 {
 	uint64_t position = fake->producer;
-	uint32_t header[2] = {bytes | flags, 0};
+	uint32_t header[2] = { bytes | flags, 0 };
 	uint8_t body[DATA_BYTES];
 
 	memset(body, fill, sizeof(body));

@@ -37,12 +37,12 @@ static void add_u64(struct builder *builder, uint64_t value)
 
 static struct builder begin(void)
 {
-	return (struct builder){.size = sizeof(struct perf_event_header)};
+	return (struct builder){ .size = sizeof(struct perf_event_header) };
 }
 
 static const struct perf_event_header *finish(struct builder *builder, uint32_t type)
 {
-	struct perf_event_header header = {.type = type};
+	struct perf_event_header header = { .type = type };
 
 	add_u64(builder, TIME);
 	header.size = builder->size;
@@ -53,7 +53,7 @@ static const struct perf_event_header *finish(struct builder *builder, uint32_t 
 static struct builder mmap2(uint32_t pid, uint32_t protection)
 {
 	struct builder builder = begin();
-	const uint8_t file[24] = {0};
+	const uint8_t file[24] = { 0 };
 
 	add_u32(&builder, pid);
 	add_u32(&builder, 11);
@@ -74,8 +74,8 @@ static void an_executable_mapping_is_read(void **state)
 	uint64_t lost = 1;
 
 	(void)state;
-	assert_int_equal(
-		side_band_record_parse(finish(&builder, PERF_RECORD_MMAP2), &event, &lost), 0);
+	assert_int_equal(side_band_record_parse(finish(&builder, PERF_RECORD_MMAP2), &event, &lost),
+			 0);
 	assert_int_equal(event.type, SIDE_BAND_MAPPING);
 	assert_int_equal(event.time_ns, TIME);
 	assert_int_equal(event.pid, 10);
@@ -175,18 +175,17 @@ static void a_loss_is_counted(void **state)
 
 static void a_record_cut_short_is_refused(void **state)
 {
-	static const uint32_t types[] = {PERF_RECORD_MMAP2, PERF_RECORD_FORK, PERF_RECORD_COMM,
-					 PERF_RECORD_LOST};
-	struct side_band_event event = {.pid = 7};
+	static const uint32_t types[] = { PERF_RECORD_MMAP2, PERF_RECORD_FORK, PERF_RECORD_COMM,
+					  PERF_RECORD_LOST };
+	struct side_band_event event = { .pid = 7 };
 	uint64_t lost;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
 		struct builder builder = begin();
 
-		assert_int_equal(
-			side_band_record_parse(finish(&builder, types[i]), &event, &lost),
-			-EBADMSG);
+		assert_int_equal(side_band_record_parse(finish(&builder, types[i]), &event, &lost),
+				 -EBADMSG);
 	}
 	assert_int_equal(event.pid, 7);
 }

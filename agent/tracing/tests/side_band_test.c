@@ -39,7 +39,7 @@ static void on_side_band(void *context, const struct side_band_event *event)
 	seen_count++;
 }
 
-static const struct event_handler handler = {.side_band = on_side_band};
+static const struct event_handler handler = { .side_band = on_side_band };
 
 static struct side_band *open_or_skip(void)
 {
@@ -148,7 +148,7 @@ static void names_are_told_as_they_change(void **state)
 static void the_descriptor_wakes_when_there_is_news(void **state)
 {
 	struct side_band *side_band = open_or_skip();
-	struct pollfd pollfd = {.fd = side_band_fd(side_band), .events = POLLIN};
+	struct pollfd pollfd = { .fd = side_band_fd(side_band), .events = POLLIN };
 
 	(void)state;
 	run_child(map_executable, (void *)0x123450000000);
@@ -162,8 +162,8 @@ static void map_many(void *argument)
 	(void)argument;
 	/* Far more than the ring of one CPU holds, each 120 bytes or more. */
 	for (uint32_t i = 0; i < 8000; i++) {
-		void *code = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS,
-				  -1, 0);
+		void *code =
+			mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 		if (code == MAP_FAILED)
 			_exit(1);

@@ -63,7 +63,7 @@ static struct fixture *live(void **state)
 static void fill_with_numbers(void *context, struct cell *cells, struct cell_run run)
 {
 	for (uint32_t i = 0; i < run.count; i++)
-		cells[i] = (struct cell){{run.first + i, *(uint64_t *)context}};
+		cells[i] = (struct cell){ { run.first + i, *(uint64_t *)context } };
 }
 
 static void check_run(const struct fixture *fixture, struct cell_run run, uint64_t owner)
@@ -90,7 +90,7 @@ static void runs_hold_what_was_written_and_leave_their_neighbours_alone(void **s
 {
 	struct fixture *fixture = live(state);
 	/* Small, a page and its neighbours, across one border, across two. */
-	const uint32_t counts[] = {1, 3, 255, 256, 257, SLAB_CELLS, SLAB_CELLS + 5};
+	const uint32_t counts[] = { 1, 3, 255, 256, 257, SLAB_CELLS, SLAB_CELLS + 5 };
 	struct cell_run runs[sizeof(counts) / sizeof(counts[0])];
 	const size_t count = sizeof(counts) / sizeof(counts[0]);
 
@@ -126,8 +126,8 @@ static void more_than_all_slabs_is_refused(void **state)
 	struct cell_run run;
 	uint64_t owner = 1;
 
-	assert_int_equal(slab_space_add(&fixture->space, SLAB_COUNT * SLAB_CELLS,
-					fill_with_numbers, &owner, &run),
+	assert_int_equal(slab_space_add(&fixture->space, SLAB_COUNT * SLAB_CELLS, fill_with_numbers,
+					&owner, &run),
 			 -ENOSPC);
 	assert_int_equal(slab_space_add(&fixture->space, SLAB_COUNT * SLAB_CELLS - 1,
 					fill_with_numbers, &owner, &run),
