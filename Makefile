@@ -45,10 +45,11 @@ CC_debug := $(CC)
 VARIANTS := obj asan fuzz debug
 
 # Folder of each library, and what it may use (the include table of CONTRIBUTING.md), in link order.
-LIBRARIES := base host proto stackdeltas symbols reporter tracing processes agent
+LIBRARIES := base host proto emulation stackdeltas symbols reporter tracing processes agent
 dir_base := agent/base
 dir_host := agent/host
 dir_proto := build/proto
+dir_emulation := ebpf/host
 dir_stackdeltas := stackdeltas
 dir_symbols := symbols
 dir_reporter := reporter
@@ -58,6 +59,7 @@ dir_agent := agent
 uses_base := base
 uses_host := host base
 uses_proto := proto
+uses_emulation := emulation base
 uses_stackdeltas := stackdeltas host base
 uses_symbols := symbols host base
 uses_reporter := reporter proto base

@@ -12,7 +12,7 @@
 enum task_flag {
 	TASK_IO_WORKER = 0x00000010,
 	TASK_FORKED_WITHOUT_EXEC = 0x00000040,
-	/* Since 6.4; another meaning before (is_user_worker() in task.bpf.h). */
+	/* Since 6.4; another meaning before (is_kernel_thread() in task.bpf.h). */
 	TASK_USER_WORKER = 0x00004000,
 	TASK_KERNEL_THREAD = 0x00200000,
 };
@@ -22,7 +22,9 @@ enum {
 	PID_TYPE_THREAD_GROUP = 1,
 };
 
+#ifdef __bpf__
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+#endif
 
 typedef struct {
 	int counter;
@@ -101,6 +103,8 @@ struct bpf_iter__task {
 	struct task_struct *task;
 };
 
+#ifdef __bpf__
 #pragma clang attribute pop
+#endif
 
 #endif

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /**
- * The maps that programs share with user space, by the names that agent/tracing looks for. Sizes
- * that depend on the host (slabs, the rings) are set by the loader.
+ * The maps that programs share with user space, by the names that agent/tracing looks for (those of
+ * the unwind tables are in tables.bpf.h). The sizes of the rings are set by the loader.
  *
  *	map              written by                      read by
- *	slabs            user space (abi/slab.h)         unwinders
- *	executables      user space; `used` by both      unwinders
  *	processes        user space (abi/process.h)      sample_entry
  *	notified         programs; deleted by user space programs
  *	samples          unwind_stop, sample_entry       user space
@@ -21,7 +19,6 @@
 #include "ebpf/abi/counters.h"
 #include "ebpf/abi/process.h"
 #include "ebpf/abi/programs.h"
-#include "ebpf/abi/slab.h"
 #include "ebpf/helpers.bpf.h"
 
 enum {
@@ -29,30 +26,6 @@ enum {
 };
 
 extern const volatile struct agent_config config;
-
-/* The lookups of an inner map are inlined only if all have exactly these max_entries. */
-struct slab_map {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, SLAB_CELLS);
-	__uint(key_size, sizeof(__u32));
-	__uint(value_size, CELL_BYTES);
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
-	__uint(max_entries, SLAB_MAX_COUNT);
-	__uint(key_size, sizeof(__u32));
-	__array(values, struct slab_map);
-} slabs SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, EXECUTABLE_SLOT_COUNT);
-	__type(key, __u32);
-	__type(value, struct executable_descriptor);
-} executables SEC(".maps");
 
 /* Preallocated: without, programs of perf events may not use a hash before 6.1. */
 struct {

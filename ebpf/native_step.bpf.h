@@ -89,7 +89,7 @@ static __always_inline enum unwind_error find_rule(struct walk_state *state,
 	cell = cell_at(mapping->rule_cell + rule);
 	if (!cell)
 		return UNWIND_BAD_TABLE;
-	*(struct cell *)&state->rule = *cell;
+	__builtin_memcpy(&state->rule, cell, sizeof(*cell));
 	state->rule_address = address;
 	return UNWIND_OK;
 }
@@ -217,12 +217,7 @@ static __always_inline enum unwind_error restore_interrupted(struct walk_state *
 
 	if (error)
 		return error;
-	state->pc = state->registers[PC_REGISTER];
-	state->sp = state->registers[SP_REGISTER];
-	state->fp = state->registers[FP_REGISTER];
-	state->fp_known = 1;
-	state->registers_known = 1;
-	state->is_return_address = 0;
+	state_start_at_registers(state);
 	return UNWIND_OK;
 }
 

@@ -10,6 +10,7 @@
 
 #include "ebpf/abi/sample.h"
 #include "ebpf/abi/slab.h"
+#include "ebpf/architecture.bpf.h"
 #include "ebpf/helpers.bpf.h"
 
 enum {
@@ -72,7 +73,7 @@ struct walk_state {
 	struct cached_mapping mappings[MAPPING_CACHE_COUNT];
 	/** The rule that was used last, and the address for which it was found. */
 	__u64 rule_address;
-	struct unwind_rule rule;
+	struct unwind_rule rule __attribute__((aligned(8)));
 
 	/** Kernel addresses: the task's struct uprobe_task (0: no uprobes), and the innermost
 	 *  struct return_instance that the walk has not passed yet. */
@@ -112,6 +113,17 @@ static __always_inline void state_begin(struct walk_state *state)
 	state->rule_address = ~0ULL;
 	state->uprobe_task = 0;
 	state->return_instance = 0;
+}
+
+/** Starts from state->registers, all of which are known: a leaf, or behind a signal frame. */
+static __always_inline void state_start_at_registers(struct walk_state *state)
+{
+	state->pc = state->registers[PC_REGISTER];
+	state->sp = state->registers[SP_REGISTER];
+	state->fp = state->registers[FP_REGISTER];
+	state->fp_known = 1;
+	state->registers_known = 1;
+	state->is_return_address = 0;
 }
 
 /**

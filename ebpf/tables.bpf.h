@@ -1,12 +1,40 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /**
- * Lookups in the slabs and the executables (abi/slab.h). All are inlined by the verifier: no call
- * is made. Numbers come from user space's tables; one that is out of range finds nothing.
+ * The slabs and the executables (abi/slab.h), which user space writes and unwinders read, and the
+ * lookups in them. All are inlined by the verifier: no call is made. Numbers come from user space's
+ * tables; one that is out of range finds nothing.
  */
 #ifndef EBPF_TABLES_BPF_H
 #define EBPF_TABLES_BPF_H
 
-#include "ebpf/maps.bpf.h"
+#include "ebpf/abi/frame.h"
+#include "ebpf/abi/slab.h"
+#include "ebpf/helpers.bpf.h"
+
+/* The lookups of an inner map are inlined only if all have exactly these max_entries. */
+struct slab_map {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, SLAB_CELLS);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, CELL_BYTES);
+};
+
+/* The loader sets max_entries to the memory that may be used. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, SLAB_MAX_COUNT);
+	__uint(key_size, sizeof(__u32));
+	__array(values, struct slab_map);
+} slabs SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, EXECUTABLE_SLOT_COUNT);
+	__type(key, __u32);
+	__type(value, struct executable_descriptor);
+} executables SEC(".maps");
 
 /**
  * Makes the verifier forget what it knows of @value, a 32-bit variable: it follows each combination

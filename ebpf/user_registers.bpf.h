@@ -111,16 +111,6 @@ static __always_inline const void *task_saved_registers(struct task_struct *task
 	return (const void *)(stack_end - bpf_core_type_size(struct pt_regs));
 }
 
-static __always_inline void start_at_registers(struct walk_state *state)
-{
-	state->pc = state->registers[PC_REGISTER];
-	state->sp = state->registers[SP_REGISTER];
-	state->fp = state->registers[FP_REGISTER];
-	state->fp_known = 1;
-	state->registers_known = 1;
-	state->is_return_address = 0;
-}
-
 /** Sets the state to the innermost user frame of @task, the current one. */
 static __always_inline enum unwind_error find_user_registers(void *ctx, struct task_struct *task,
 							     struct walk_state *state)
@@ -145,7 +135,7 @@ static __always_inline enum unwind_error find_user_registers(void *ctx, struct t
 	}
 	if (is_32bit_mode(mode))
 		return UNWIND_32BIT;
-	start_at_registers(state);
+	state_start_at_registers(state);
 	return UNWIND_OK;
 }
 

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/**
+ * What the unwinders use of libbpf's headers, for ordinary C: declarations that do nothing, and the
+ * few helpers that they call, over the tables of the walk that the calling thread is in
+ * (emulated_walk.h). To be included through ebpf/helpers.bpf.h only, and that by one source file:
+ * the maps become variables.
+ */
+#ifndef EBPF_HOST_EMULATED_HELPERS_H
+#define EBPF_HOST_EMULATED_HELPERS_H
+
+#include <linux/bpf.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+#undef __always_inline
+#define __always_inline inline __attribute__((always_inline))
+#define SEC(name)
+#define __uint(name, value) int(*name)[value]
+#define __type(name, value) __typeof__(value) *name
+#define __array(name, value) __typeof__(value) *name[]
+#define barrier() __asm__ volatile("" ::: "memory")
+
+/* Maps are told apart by their address alone; their names are the unwinders' own business. */
+#define slabs emulated_slabs
+#define executables emulated_executables
+
+void *bpf_map_lookup_elem(void *map, const void *key);
+long bpf_probe_read_user(void *bytes, __u32 size, const void *address);
+long bpf_probe_read_kernel(void *bytes, __u32 size, const void *address);
+
+#define BPF_CORE_READ(pointer, field)                                                              \
+	({                                                                                         \
+		__typeof__((pointer)->field) read_value_;                                          \
+		if (bpf_probe_read_kernel(&read_value_, sizeof(read_value_), &(pointer)->field))   \
+			memset(&read_value_, 0, sizeof(read_value_));                              \
+		read_value_;                                                                       \
+	})
+
+#endif

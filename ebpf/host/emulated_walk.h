@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/**
+ * The native unwinder of the kernel side, compiled for user space: the very source that walks in
+ * the kernel (ebpf/native_step.bpf.h), over emulated helpers. For tests, and for walks that the
+ * kernel could not make, such as those of first samples.
+ *
+ * It trusts nothing that it reads from the process and needs none of the tables to be right: the
+ * lookups are bounded here. Re-entrant: walks in several threads do not see each other.
+ */
+#ifndef EBPF_HOST_EMULATED_WALK_H
+#define EBPF_HOST_EMULATED_WALK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ebpf/abi/sample.h"
+#include "ebpf/abi/slab.h"
+
+/** Where the unwinder reads; what is returned is borrowed until the walk ends. */
+struct emulated_memory {
+	void *context;
+	/** The SLAB_CELLS cells of slab @index, NULL if there is none. */
+	struct cell *(*slab)(void *context, uint32_t index);
+	/** The descriptor at @slot, below EXECUTABLE_SLOT_COUNT; `used` is set by the walk. */
+	struct executable_descriptor *(*executable)(void *context, uint32_t slot);
+	/** Copies @size bytes at @address of the process; 0, or nonzero if not all can be had. */
+	int (*read_user)(void *context, uint64_t address, void *bytes, size_t size);
+	/** The same for the kernel's memory, which only uprobes need; may be NULL. */
+	int (*read_kernel)(void *context, uint64_t address, void *bytes, size_t size);
+};
+
+/** From where the walk starts. */
+struct emulated_start {
+	/** By DWARF number, as in struct first_sample. */
+	uint64_t registers[REGISTER_COUNT_MAX];
+	/** The process's mapping table. */
+	uint32_t mapping_cell;
+	uint32_t mapping_count;
+	/** Kernel address of the task's struct uprobe_task; 0: it has no uprobes. */
+	uint64_t uprobe_task;
+};
+
+struct emulated_trace {
+	/** UNWIND_OK if the thread's entry was reached; else the last frame says the same. */
+	enum unwind_error error;
+	/** An address outside the mapping table, 0 if there was none. */
+	uint64_t unknown_address;
+	uint32_t word_count;
+	uint64_t words[2 * USER_FRAMES_MAX + 1];
+};
+
+/** Walks as the kernel side does, with the same limits. Always fills @trace. */
+void emulated_walk(const struct emulated_memory *memory, const struct emulated_start *start,
+		   struct emulated_trace *trace);
+
+#endif
