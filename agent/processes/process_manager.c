@@ -1,5 +1,491 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Queues and threads. What is decided about processes is in process_sync_loop, what about samples
- * in trace_handler; this starts them, feeds them and takes them down.
+ * Queues and threads. What is decided about processes is in sync_loop, what about samples in
+ * trace_handler, and files are read in load_threads; this feeds them and takes them down.
  */
+#include "agent/processes/process_manager.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "agent/base/bounded_queue.h"
+#include "agent/base/clock.h"
+#include "agent/base/error.h"
+#include "agent/base/log.h"
+#include "agent/base/metrics.h"
+#include "agent/processes/executable_cache.h"
+#include "agent/processes/executable_rows.h"
+#include "agent/processes/load_threads.h"
+#include "agent/processes/process.h"
+#include "agent/processes/sync_loop.h"
+#include "agent/processes/trace_handler.h"
+
+enum {
+	EVENTS_MAX = 1 << 14,
+	/** Several seconds of samples at 99 Hz on a large host. */
+	SAMPLES_BYTES = 4 << 20,
+	EVENT_BATCH = 256,
+	SYNC_BATCH = 8,
+};
+
+/* How often the work thread looks at first samples that wait, and at the kernel's symbols. */
+#define WAITING_TICK_NS (5 * NS_PER_MS)
+#define IDLE_TICK_NS (200 * NS_PER_MS)
+#define POLL_NS (2 * NS_PER_MS)
+
+struct process_manager {
+	struct process_manager_config config;
+	struct process_table table;
+	struct executable_cache *executables;
+	struct load_threads loaders;
+	struct sync_loop loop;
+	struct trace_handler *handler;
+	/** struct sync_event: from the ring, load and work threads to sync. */
+	struct bounded_queue events;
+	/** Records, from the ring thread to work. */
+	struct bounded_queue samples;
+	pthread_t sync_thread;
+	pthread_t work_thread;
+	bool has_sync_thread;
+	bool has_work_thread;
+	/** A load_remote that hangs uses this memory still. */
+	bool is_abandoned;
+	/** Owned; of the sync thread once it runs. */
+	struct task_snapshot *tasks;
+	uint32_t task_count;
+
+	/* Atomic: */
+	bool is_stopping;
+	bool has_lost_events;
+	bool has_synced_tasks;
+	/** Records pushed, and records that left the queue and any waiting room, dropped or not. */
+	uint64_t samples_in;
+	uint64_t samples_out;
+};
+
+/* --- towards the sync thread --- */
+
+static void drop_event(void *context, void *record, size_t bytes)
+{
+	struct process_manager *manager = context;
+	struct sync_event *event = record;
+
+	(void)bytes;
+	if (event->type == EVENT_IDENTIFIED)
+		executable_unref(manager->executables, event->identified.executable);
+	__atomic_store_n(&manager->has_lost_events, true, __ATOMIC_RELEASE);
+}
+
+static void push_event(struct process_manager *manager, struct sync_event *event)
+{
+	/* After the end of the sync thread nobody wants it. */
+	if (bounded_queue_push(&manager->events, event, sizeof(*event)))
+		drop_event(manager, event, sizeof(*event));
+}
+
+static void rows_loaded(void *context)
+{
+	struct sync_event event = { .type = EVENT_LOADED };
+
+	push_event(context, &event);
+}
+
+static void file_identified(void *context, const struct file_request *request,
+			    struct executable *executable)
+{
+	struct sync_event event = {
+		.type = EVENT_IDENTIFIED,
+		.identified = {
+			.pid = request->pid,
+			.stamp = request->stamp,
+			.start = request->start,
+			.inode = request->inode,
+			.executable = executable,
+		},
+	};
+
+	push_event(context, &event);
+}
+
+static void request_load(void *context, uint64_t executable_id, bool is_remote)
+{
+	struct process_manager *manager = context;
+
+	load_threads_request(&manager->loaders, executable_id, is_remote);
+}
+
+static void request_file(void *context, const struct process *process,
+			 const struct proc_mapping *mapping)
+{
+	struct process_manager *manager = context;
+	const struct file_request request = {
+		.pid = process->pid,
+		.stamp = process->stamp,
+		.start = mapping->start,
+		.inode = mapping->inode,
+	};
+
+	load_threads_request_file(&manager->loaders, &request, mapping);
+}
+
+/* --- from the ring thread --- */
+
+static void take_notice(void *context, const struct process_notice *notice)
+{
+	struct sync_event event = { .type = EVENT_NOTICE, .notice = *notice };
+
+	event.notice.comm[COMM_BYTES - 1] = '\0';
+	push_event(context, &event);
+}
+
+static void take_side_band(void *context, const struct side_band_event *news)
+{
+	struct process_manager *manager = context;
+	struct sync_event event = { .type = EVENT_LOST };
+
+	switch (news->type) {
+	case SIDE_BAND_FORK:
+		if (news->pid != news->parent_pid)
+			process_table_note_fork(&manager->table, news->pid, news->parent_pid,
+						news->time_ns);
+		break;
+	case SIDE_BAND_COMM:
+		if (news->pid == news->tid)
+			process_table_note_comm(&manager->table, news->pid, news->comm,
+						news->time_ns);
+		break;
+	case SIDE_BAND_MAPPING:
+		/* Of processes that nobody asked about yet, all is read when somebody does. */
+		if (!process_table_note_mapping(&manager->table, news->pid, news->start,
+						news->length, news->time_ns))
+			break;
+		event.type = EVENT_MAPPING;
+		event.mapping.pid = news->pid;
+		event.mapping.start = news->start;
+		event.mapping.end = news->start + news->length;
+		push_event(manager, &event);
+		break;
+	case SIDE_BAND_LOST:
+		push_event(manager, &event);
+		break;
+	}
+}
+
+static void drop_sample(void *context, void *record, size_t bytes)
+{
+	struct process_manager *manager = context;
+
+	(void)record;
+	(void)bytes;
+	metrics_add(METRIC_SAMPLES_DROPPED, 1);
+	__atomic_add_fetch(&manager->samples_out, 1, __ATOMIC_RELEASE);
+}
+
+static void take_sample(void *context, const struct trace_record *record, size_t bytes)
+{
+	struct process_manager *manager = context;
+
+	__atomic_add_fetch(&manager->samples_in, 1, __ATOMIC_RELAXED);
+	if (bounded_queue_push(&manager->samples, record, bytes))
+		drop_sample(manager, NULL, 0);
+}
+
+void process_manager_handler(struct process_manager *manager, struct event_handler *handler)
+{
+	handler->context = manager;
+	handler->sample = take_sample;
+	handler->notice = take_notice;
+	handler->side_band = take_side_band;
+}
+
+/* --- create and destroy --- */
+
+static int init_parts(struct process_manager *manager)
+{
+	const struct process_manager_config *config = &manager->config;
+	const struct executable_cache_config cache_config = {
+		.writer = config->writer,
+		.delta_cache = config->delta_cache,
+		.keep_rows = config->first_unwinder,
+		.request_load = request_load,
+		.loaded = rows_loaded,
+		.context = manager,
+	};
+	struct trace_handler_config handler_config = {
+		.table = &manager->table,
+		.reporter = config->reporter,
+		.kernel_symbols = config->kernel_symbols,
+		.first_unwinder = config->first_unwinder,
+	};
+	struct process_sync sync = {
+		.writer = config->writer,
+		.table = &manager->table,
+		.proc_root = config->proc_root,
+		.request_file = request_file,
+		.context = manager,
+	};
+	int err;
+
+	err = bounded_queue_init_fixed(&manager->events, EVENTS_MAX, sizeof(struct sync_event),
+				       drop_event, manager);
+	if (!err)
+		err = bounded_queue_init(&manager->samples, SAMPLES_BYTES,
+					 sizeof(struct first_sample), drop_sample, manager);
+	if (err)
+		return fail(err, "no memory for the queues of events and samples");
+	err = executable_cache_create(&cache_config, &manager->executables);
+	if (err)
+		return err;
+	handler_config.executables = manager->executables;
+	sync.executables = manager->executables;
+	sync_loop_init(&manager->loop, &sync);
+	manager->loaders.executables = manager->executables;
+	manager->loaders.proc_root = config->proc_root;
+	manager->loaders.identified = file_identified;
+	manager->loaders.context = manager;
+	err = load_threads_init(&manager->loaders);
+	if (err)
+		return err;
+	return trace_handler_create(&handler_config, &manager->handler);
+}
+
+int process_manager_create(const struct process_manager_config *config,
+			   struct process_manager **manager)
+{
+	struct process_manager *created = calloc(1, sizeof(*created));
+	int err;
+
+	if (!created)
+		return fail(-ENOMEM, "no memory for the process manager");
+	created->config = *config;
+	process_table_init(&created->table);
+	err = init_parts(created);
+	if (err) {
+		process_manager_destroy(created);
+		return err;
+	}
+	*manager = created;
+	return 0;
+}
+
+void process_manager_destroy(struct process_manager *manager)
+{
+	if (!manager)
+		return;
+	process_manager_stop(manager);
+	if (manager->is_abandoned)
+		return;
+	trace_handler_destroy(manager->handler);
+	if (manager->loaders.remote_loads.ring)
+		load_threads_deinit(&manager->loaders);
+	if (manager->events.ring)
+		bounded_queue_deinit(&manager->events);
+	if (manager->samples.ring)
+		bounded_queue_deinit(&manager->samples);
+	if (manager->executables)
+		sync_loop_deinit(&manager->loop);
+	executable_cache_destroy(manager->executables);
+	process_table_deinit(&manager->table);
+	free(manager->tasks);
+	free(manager);
+}
+
+/* --- the threads --- */
+
+static void add_tasks(struct process_manager *manager)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+
+	for (uint32_t i = 0; i < manager->task_count; i++)
+		sync_loop_add_task(&manager->loop, &manager->tasks[i], now_ns);
+	free(manager->tasks);
+	manager->tasks = NULL;
+}
+
+/* Events that are there already, and the first that comes until @due_ns. -EPIPE at the end. */
+static int take_events(struct process_manager *manager, uint64_t due_ns)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+	int64_t timeout_ns = due_ns > now_ns ? (int64_t)(due_ns - now_ns) : 0;
+	struct sync_event event;
+	int err;
+
+	err = bounded_queue_pop(&manager->events, &event, NULL, timeout_ns);
+	for (uint32_t i = 0; !err && i < EVENT_BATCH; i++) {
+		sync_loop_handle(&manager->loop, &event, clock_monotonic_ns());
+		err = bounded_queue_pop(&manager->events, &event, NULL, 0);
+	}
+	return err == -EPIPE ? err : 0;
+}
+
+static void recover_lost_events(struct process_manager *manager)
+{
+	static struct log_limit limit = { .interval_ns = 10 * NS_PER_SECOND, .burst = 1 };
+	const struct sync_event lost = { .type = EVENT_LOST };
+	const struct sync_event loaded = { .type = EVENT_LOADED };
+	uint64_t now_ns = clock_monotonic_ns();
+	uint64_t suppressed;
+
+	if (!__atomic_exchange_n(&manager->has_lost_events, false, __ATOMIC_ACQ_REL))
+		return;
+	if (log_limit_allow(&limit, now_ns, &suppressed))
+		log_warn("more news of processes than could be queued: reading all maps again");
+	sync_loop_handle(&manager->loop, &lost, now_ns);
+	sync_loop_handle(&manager->loop, &loaded, now_ns);
+}
+
+static void *run_sync(void *context)
+{
+	struct process_manager *manager = context;
+
+	add_tasks(manager);
+	while (!__atomic_load_n(&manager->is_stopping, __ATOMIC_ACQUIRE)) {
+		if (take_events(manager, sync_loop_next_due(&manager->loop)))
+			break;
+		recover_lost_events(manager);
+		sync_loop_run_due(&manager->loop, clock_monotonic_ns(), SYNC_BATCH);
+		sync_loop_tick(&manager->loop, clock_monotonic_ns());
+		if (!sync_loop_pending_count(&manager->loop))
+			__atomic_store_n(&manager->has_synced_tasks, true, __ATOMIC_RELEASE);
+	}
+	return NULL;
+}
+
+static void *run_work(void *context)
+{
+	struct process_manager *manager = context;
+	struct trace_handler *handler = manager->handler;
+	/* Whole, since records are copied as far as they go. */
+	struct first_sample record;
+	uint64_t now_ns, tick_ns = 0;
+	uint32_t waiting = 0;
+	size_t bytes;
+	int err;
+
+	while (!__atomic_load_n(&manager->is_stopping, __ATOMIC_ACQUIRE)) {
+		uint64_t out = 0;
+
+		err = bounded_queue_pop(&manager->samples, &record, &bytes,
+					waiting ? WAITING_TICK_NS : IDLE_TICK_NS);
+		if (err == -EPIPE)
+			break;
+		now_ns = clock_monotonic_ns();
+		if (!err) {
+			trace_handler_handle(handler, &record.record, bytes, now_ns);
+			out++;
+		}
+		if (now_ns >= tick_ns) {
+			trace_handler_tick(handler, now_ns);
+			tick_ns = now_ns + WAITING_TICK_NS;
+		}
+		out += waiting;
+		waiting = trace_handler_waiting_count(handler);
+		__atomic_add_fetch(&manager->samples_out, out - waiting, __ATOMIC_RELEASE);
+	}
+	return NULL;
+}
+
+static int start_threads(struct process_manager *manager)
+{
+	int err = load_threads_start(&manager->loaders);
+
+	if (err)
+		return err;
+	err = pthread_create(&manager->sync_thread, NULL, run_sync, manager);
+	if (err)
+		return fail_errno(-err, "starting the thread sync");
+	manager->has_sync_thread = true;
+	pthread_setname_np(manager->sync_thread, "sync");
+	err = pthread_create(&manager->work_thread, NULL, run_work, manager);
+	if (err)
+		return fail_errno(-err, "starting the thread work");
+	manager->has_work_thread = true;
+	pthread_setname_np(manager->work_thread, "work");
+	return 0;
+}
+
+int process_manager_start(struct process_manager *manager, const struct task_snapshot *tasks,
+			  uint32_t task_count)
+{
+	sigset_t all, before;
+	int err;
+
+	manager->tasks = calloc(task_count + 1, sizeof(*tasks));
+	if (!manager->tasks)
+		return fail(-ENOMEM, "no memory for the list of processes");
+	if (task_count)
+		memcpy(manager->tasks, tasks, task_count * sizeof(*tasks));
+	manager->task_count = task_count;
+	/* Signals are the main thread's business. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	err = start_threads(manager);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (err)
+		process_manager_stop(manager);
+	return err;
+}
+
+static int poll_until(struct process_manager *manager, uint64_t timeout_ns,
+		      bool (*is_done)(struct process_manager *manager, uint64_t mark),
+		      uint64_t mark)
+{
+	const struct timespec pause = { .tv_nsec = POLL_NS };
+	uint64_t end_ns = clock_monotonic_ns() + timeout_ns;
+
+	while (!is_done(manager, mark)) {
+		if (clock_monotonic_ns() >= end_ns)
+			return fail(-EAGAIN, "not done after %g s",
+				    (double)timeout_ns / NS_PER_SECOND);
+		nanosleep(&pause, NULL);
+	}
+	return 0;
+}
+
+static bool is_loaded(struct process_manager *manager, uint64_t mark)
+{
+	(void)mark;
+	return __atomic_load_n(&manager->has_synced_tasks, __ATOMIC_ACQUIRE) &&
+	       !executable_rows_loading_count(manager->executables);
+}
+
+int process_manager_wait_loaded(struct process_manager *manager, uint64_t timeout_ns)
+{
+	return poll_until(manager, timeout_ns, is_loaded, 0);
+}
+
+static bool is_flushed(struct process_manager *manager, uint64_t mark)
+{
+	return __atomic_load_n(&manager->samples_out, __ATOMIC_ACQUIRE) >= mark;
+}
+
+int process_manager_flush(struct process_manager *manager, uint64_t timeout_ns)
+{
+	uint64_t mark = __atomic_load_n(&manager->samples_in, __ATOMIC_ACQUIRE);
+
+	return poll_until(manager, timeout_ns, is_flushed, mark);
+}
+
+void process_manager_stop(struct process_manager *manager)
+{
+	__atomic_store_n(&manager->is_stopping, true, __ATOMIC_RELEASE);
+	if (manager->events.ring)
+		bounded_queue_close(&manager->events);
+	if (manager->samples.ring)
+		bounded_queue_close(&manager->samples);
+	if (manager->has_sync_thread)
+		pthread_join(manager->sync_thread, NULL);
+	if (manager->has_work_thread)
+		pthread_join(manager->work_thread, NULL);
+	manager->has_sync_thread = false;
+	manager->has_work_thread = false;
+	if (manager->loaders.remote_loads.ring && !manager->is_abandoned &&
+	    load_threads_stop(&manager->loaders)) {
+		log_warn("%s; leaving it behind", error_text());
+		manager->is_abandoned = true;
+	}
+}

@@ -450,6 +450,9 @@ void process_sync_identified(struct process_sync *sync, struct process *process,
 			mapping = &process->mappings[i];
 	if (!mapping || !executable) {
 		executable_unref(sync->executables, executable);
+		/* The next sync may ask again. */
+		if (mapping)
+			mapping->is_requested = false;
 		return;
 	}
 	mapping->executable = executable;

@@ -211,7 +211,8 @@ static void handle_mapping(struct sync_loop *loop, uint32_t pid, uint64_t start,
 	if (!process->is_published && process->publish_after_ns &&
 	    now_ns < process->known_ns + EXEC_DELAY_MAX_NS) {
 		process->publish_after_ns = now_ns + MAPPING_DELAY_NS;
-		sync_schedule_postpone(&loop->schedule, pid, process->publish_after_ns);
+		sync_schedule_postpone(&loop->schedule, pid, SYNC_MAPPINGS,
+				       process->publish_after_ns);
 	}
 }
 

@@ -86,11 +86,12 @@ int sync_schedule_add(struct sync_schedule *schedule, const struct scheduled_syn
 	return 0;
 }
 
-void sync_schedule_postpone(struct sync_schedule *schedule, uint32_t pid, uint64_t due_ns)
+void sync_schedule_postpone(struct sync_schedule *schedule, uint32_t pid, uint32_t reasons,
+			    uint64_t due_ns)
 {
 	struct scheduled_sync *entry = hash_map_get_pointer(&schedule->by_pid, pid);
 
-	if (entry && entry->due_ns < due_ns)
+	if (entry && !(entry->reasons & ~reasons) && entry->due_ns < due_ns)
 		entry->due_ns = due_ns;
 }
 

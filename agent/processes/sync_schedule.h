@@ -57,8 +57,12 @@ void sync_schedule_deinit(struct sync_schedule *schedule);
 /** Merges @request into the entry of its pid. 0 or -ENOMEM. */
 int sync_schedule_add(struct sync_schedule *schedule, const struct scheduled_sync *request);
 
-/** Makes the entry of @pid due at @due_ns, if there is one and it would be due earlier. */
-void sync_schedule_postpone(struct sync_schedule *schedule, uint32_t pid, uint64_t due_ns);
+/**
+ * Makes the entry of @pid due at @due_ns, if there is one that would be due earlier and has no
+ * reason but @reasons.
+ */
+void sync_schedule_postpone(struct sync_schedule *schedule, uint32_t pid, uint32_t reasons,
+			    uint64_t due_ns);
 
 /** When the earliest entry is due; UINT64_MAX if there is none. */
 uint64_t sync_schedule_next_due(const struct sync_schedule *schedule);

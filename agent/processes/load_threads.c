@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Two queues, two threads. Requests that do not fit are told to whoever waits for the answer. */
+#include "agent/processes/load_threads.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/base/error.h"
+#include "agent/base/log.h"
+#include "agent/host/mapped_file.h"
+#include "agent/processes/executable_rows.h"
+
+enum {
+	LOADS_MAX = 1 << 14,
+	REMOTE_LOADS_BYTES = 256 << 10,
+	LOW_PRIORITY = 10,
+	STOP_TIMEOUT_SECONDS = 1,
+};
+
+/* In the queue remote_loads. */
+struct remote_request {
+	/** If not 0, its rows are wanted; else the rest, to find out who the file is. */
+	uint64_t executable_id;
+	struct file_request file;
+	struct proc_mapping mapping;
+	/** Of mapping.path; only the part up to its NUL is queued. */
+	char path[PATH_MAX];
+};
+
+static void drop_load(void *context, void *record, size_t bytes)
+{
+	struct load_threads *threads = context;
+
+	(void)bytes;
+	executable_rows_load_dropped(threads->executables, *(uint64_t *)record);
+}
+
+static void drop_remote(void *context, void *record, size_t bytes)
+{
+	struct load_threads *threads = context;
+	struct remote_request *request = record;
+
+	(void)bytes;
+	if (request->executable_id)
+		executable_rows_load_dropped(threads->executables, request->executable_id);
+	else
+		threads->identified(threads->context, &request->file, NULL);
+}
+
+int load_threads_init(struct load_threads *threads)
+{
+	int err;
+
+	err = bounded_queue_init_fixed(&threads->loads, LOADS_MAX, sizeof(uint64_t), drop_load,
+				       threads);
+	if (err)
+		return fail(err, "no memory for the queue of files");
+	err = bounded_queue_init(&threads->remote_loads, REMOTE_LOADS_BYTES,
+				 sizeof(struct remote_request), drop_remote, threads);
+	if (err) {
+		bounded_queue_deinit(&threads->loads);
+		return fail(err, "no memory for the queue of files");
+	}
+	return 0;
+}
+
+void load_threads_deinit(struct load_threads *threads)
+{
+	bounded_queue_deinit(&threads->loads);
+	bounded_queue_deinit(&threads->remote_loads);
+}
+
+static void *run_load(void *context)
+{
+	struct load_threads *threads = context;
+	uint64_t executable_id;
+
+	/* Of this thread alone: on Linux, nice is per thread. */
+	setpriority(PRIO_PROCESS, gettid(), LOW_PRIORITY);
+	while (!bounded_queue_pop(&threads->loads, &executable_id, NULL, -1))
+		executable_rows_load(threads->executables, executable_id);
+	return NULL;
+}
+
+static struct executable *identify(struct load_threads *threads, struct remote_request *request)
+{
+	struct executable *executable;
+	struct file_key key;
+	int fd, err;
+
+	request->mapping.path = request->path;
+	err = mapped_file_open(threads->proc_root, request->file.pid, &request->mapping, &fd, &key);
+	if (!err) {
+		err = executable_cache_open(threads->executables, fd, &key, request->path, true,
+					    &executable);
+		if (!err)
+			return executable;
+		close(fd);
+	}
+	log_debug("process %u: %s: %s", request->file.pid, request->path, error_text());
+	return NULL;
+}
+
+static void *run_remote(void *context)
+{
+	struct load_threads *threads = context;
+	struct remote_request request;
+
+	setpriority(PRIO_PROCESS, gettid(), LOW_PRIORITY);
+	while (!bounded_queue_pop(&threads->remote_loads, &request, NULL, -1)) {
+		if (request.executable_id)
+			executable_rows_load(threads->executables, request.executable_id);
+		else
+			threads->identified(threads->context, &request.file,
+					    identify(threads, &request));
+	}
+	return NULL;
+}
+
+int load_threads_start(struct load_threads *threads)
+{
+	int err = pthread_create(&threads->load_thread, NULL, run_load, threads);
+
+	if (err)
+		return fail_errno(-err, "starting the thread load");
+	threads->has_load_thread = true;
+	pthread_setname_np(threads->load_thread, "load");
+	err = pthread_create(&threads->remote_thread, NULL, run_remote, threads);
+	if (err)
+		return fail_errno(-err, "starting the thread load_remote");
+	threads->has_remote_thread = true;
+	pthread_setname_np(threads->remote_thread, "load_remote");
+	return 0;
+}
+
+void load_threads_request(struct load_threads *threads, uint64_t executable_id, bool is_remote)
+{
+	struct remote_request request;
+
+	if (!is_remote) {
+		if (bounded_queue_push(&threads->loads, &executable_id, sizeof(executable_id)))
+			executable_rows_load_dropped(threads->executables, executable_id);
+		return;
+	}
+	memset(&request, 0, offsetof(struct remote_request, path) + 1);
+	request.executable_id = executable_id;
+	if (bounded_queue_push(&threads->remote_loads, &request,
+			       offsetof(struct remote_request, path) + 1))
+		executable_rows_load_dropped(threads->executables, executable_id);
+}
+
+void load_threads_request_file(struct load_threads *threads, const struct file_request *request,
+			       const struct proc_mapping *mapping)
+{
+	size_t path_bytes = strlen(mapping->path) + 1;
+	struct remote_request remote;
+	int err = -E2BIG;
+
+	if (path_bytes <= sizeof(remote.path)) {
+		remote.executable_id = 0;
+		remote.file = *request;
+		remote.mapping = *mapping;
+		memcpy(remote.path, mapping->path, path_bytes);
+		err = bounded_queue_push(&threads->remote_loads, &remote,
+					 offsetof(struct remote_request, path) + path_bytes);
+	}
+	if (err)
+		threads->identified(threads->context, request, NULL);
+}
+
+/* Takes out what is queued, so that the thread ends after what it does at the moment. */
+static void close_queue(struct bounded_queue *queue, void *record,
+			void (*drop)(void *context, void *record, size_t bytes), void *context)
+{
+	size_t bytes;
+
+	bounded_queue_close(queue);
+	while (!bounded_queue_pop(queue, record, &bytes, 0))
+		drop(context, record, bytes);
+}
+
+int load_threads_stop(struct load_threads *threads)
+{
+	struct remote_request request;
+	struct timespec deadline;
+	uint64_t executable_id;
+
+	close_queue(&threads->loads, &executable_id, drop_load, threads);
+	close_queue(&threads->remote_loads, &request, drop_remote, threads);
+	if (threads->has_load_thread)
+		pthread_join(threads->load_thread, NULL);
+	threads->has_load_thread = false;
+	if (!threads->has_remote_thread)
+		return 0;
+	clock_gettime(CLOCK_MONOTONIC, &deadline);
+	deadline.tv_sec += STOP_TIMEOUT_SECONDS;
+	if (pthread_clockjoin_np(threads->remote_thread, NULL, CLOCK_MONOTONIC, &deadline))
+		return fail(-EAGAIN, "the thread load_remote hangs in a file system");
+	threads->has_remote_thread = false;
+	return 0;
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * The threads that read files: `load` makes unwind rows of files on this host's own file systems;
+ * `load_remote` does all work on network and FUSE file systems, where a read may never come back.
+ * Both run at low priority, so that a slow file costs the host and the other threads little.
+ */
+#ifndef AGENT_PROCESSES_LOAD_THREADS_H
+#define AGENT_PROCESSES_LOAD_THREADS_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "agent/base/bounded_queue.h"
+#include "agent/host/proc_maps.h"
+#include "agent/processes/executable_cache.h"
+#include "ebpf/abi/process.h"
+
+/** Where an answer belongs: the mapping of which the file was asked for. */
+struct file_request {
+	uint32_t pid;
+	struct process_stamp stamp;
+	uint64_t start;
+	uint64_t inode;
+};
+
+struct load_threads {
+	/** Set by the owner, borrowed. */
+	struct executable_cache *executables;
+	const char *proc_root;
+	/** The answer to a request: an executable with a reference, or NULL. Called by any thread. */
+	void (*identified)(void *context, const struct file_request *request,
+			   struct executable *executable);
+	void *context;
+
+	struct bounded_queue loads;
+	struct bounded_queue remote_loads;
+	pthread_t load_thread;
+	pthread_t remote_thread;
+	bool has_load_thread;
+	bool has_remote_thread;
+};
+
+/** The first four fields are the caller's. -ENOMEM. */
+int load_threads_init(struct load_threads *threads);
+/** Not after load_threads_stop() said -EAGAIN. */
+void load_threads_deinit(struct load_threads *threads);
+
+int load_threads_start(struct load_threads *threads);
+
+/** Any thread. Has the rows of an executable made (executable_rows_load()). */
+void load_threads_request(struct load_threads *threads, uint64_t executable_id, bool is_remote);
+
+/** Any thread. Has the file of a mapping on a remote file system opened and identified. */
+void load_threads_request_file(struct load_threads *threads, const struct file_request *request,
+			       const struct proc_mapping *mapping);
+
+/**
+ * Drops what is queued and ends the threads. -EAGAIN if load_remote does not come back from a file
+ * within a second: then it is left behind, and everything that it uses must stay.
+ */
+int load_threads_stop(struct load_threads *threads);
+
+#endif
