@@ -250,8 +250,8 @@ int output_files_write(struct output_files *files, const struct sample_snapshot 
 
 	for (size_t i = 0; i < files->count; i++) {
 		const struct output_file *file = &files->files[i];
-		int err = file->path ? write_file(&job, file) :
-				       write_descriptor(&job, file->format, STDOUT_FILENO);
+		int err = file->path ? write_file(&job, file)
+				     : write_descriptor(&job, file->format, STDOUT_FILENO);
 
 		if (!err)
 			continue;

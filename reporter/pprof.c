@@ -15,7 +15,7 @@
 #include "agent/base/clock.h"
 #include "agent/base/hash_map.h"
 #include "agent/base/vector.h"
-#include "proto/profile.pb-c.h"
+#include "build/proto/profile.pb-c.h"
 #include "reporter/sequence_counts.h"
 #include "reporter/stack_text.h"
 
@@ -451,8 +451,8 @@ static void pprof_writer_deinit(struct pprof_writer *writer)
 	text_builder_deinit(&writer->text);
 }
 
-int pprof_write(FILE *out, const struct sample_snapshot *snapshot,
-		const struct profile_info *info, struct symbol_lookup *lookup)
+int pprof_write(FILE *out, const struct sample_snapshot *snapshot, const struct profile_info *info,
+		struct symbol_lookup *lookup)
 {
 	struct pprof_writer writer = { .out = out, .lookup = lookup };
 	uint64_t period_ns =

@@ -33,7 +33,7 @@ struct profile_info {
 /**
  * Writes the profile. 0 or -ENOMEM; write errors stay in @out (ferror()). @lookup may be NULL.
  */
-int pprof_write(FILE *out, const struct sample_snapshot *snapshot,
-		const struct profile_info *info, struct symbol_lookup *lookup);
+int pprof_write(FILE *out, const struct sample_snapshot *snapshot, const struct profile_info *info,
+		struct symbol_lookup *lookup);
 
 #endif

@@ -274,8 +274,9 @@ static void report(struct reporter *reporter, struct trace *trace,
 		return;
 	metrics_add(METRIC_SAMPLES_UNSTORED, 1);
 	if (must_warn)
-		log_warn("the sample store is full (%s): new stacks are dropped and counted as lost",
-			 err == -ENOMEM ? "no memory" : "its limit is reached");
+		log_warn(
+			"the sample store is full (%s): new stacks are dropped and counted as lost",
+			err == -ENOMEM ? "no memory" : "its limit is reached");
 }
 
 _Static_assert(offsetof(struct sample_store, reporter) == 0, "report() casts");

@@ -103,8 +103,7 @@ static int push_native_frame(struct merge *merge, const struct frame *frame)
 		err = hash_map_set_bytes(&merge->native_frames, &key, sizeof(key), place);
 	}
 	for (uint64_t i = 0; i < (place & 0xff) && !err; i++)
-		err = number_vector_push(&merge->stack,
-					 merge->expansions.items[(place >> 8) + i]);
+		err = number_vector_push(&merge->stack, merge->expansions.items[(place >> 8) + i]);
 	return err;
 }
 

@@ -46,8 +46,7 @@ static void append_errors(const struct sample_totals *samples, struct text_build
 void run_summary_append(const struct run_summary *summary, struct text_builder *text)
 {
 	const struct sample_totals *samples = &summary->samples;
-	uint64_t lost =
-		summary->lost_ring_full + summary->lost_skipped + summary->lost_dropped;
+	uint64_t lost = summary->lost_ring_full + summary->lost_skipped + summary->lost_dropped;
 	uint64_t ticks = samples->samples + summary->idle + summary->unselected + lost;
 
 	text_builder_format(text, "%" PRIu64 " busy samples, idle %.1f%%", samples->samples,

@@ -170,8 +170,7 @@ static int wait_filled(struct bounded_queue *queue, int64_t timeout_ns)
 	return queue->is_closed ? -EPIPE : -EAGAIN;
 }
 
-int bounded_queue_pop(struct bounded_queue *queue, void *record, size_t *bytes,
-		      int64_t timeout_ns)
+int bounded_queue_pop(struct bounded_queue *queue, void *record, size_t *bytes, int64_t timeout_ns)
 {
 	size_t record_bytes;
 	int err = 0;

@@ -60,8 +60,7 @@ int bounded_queue_push(struct bounded_queue *queue, const void *record, size_t b
  * wanted). Waits at most @timeout_ns (0: not at all; negative: for ever). -EAGAIN when the time is
  * over, -EPIPE when the queue is closed and empty.
  */
-int bounded_queue_pop(struct bounded_queue *queue, void *record, size_t *bytes,
-		      int64_t timeout_ns);
+int bounded_queue_pop(struct bounded_queue *queue, void *record, size_t *bytes, int64_t timeout_ns);
 
 /** Wakes all readers: they still get what is in the queue, then -EPIPE. Pushes fail from now on. */
 void bounded_queue_close(struct bounded_queue *queue);

@@ -223,8 +223,7 @@ int hash_map_set_bytes(struct hash_map *map, const void *key, size_t key_bytes, 
 	return set(map, &wanted, value);
 }
 
-bool hash_map_remove_bytes(struct hash_map *map, const void *key, size_t key_bytes,
-			   uint64_t *value)
+bool hash_map_remove_bytes(struct hash_map *map, const void *key, size_t key_bytes, uint64_t *value)
 {
 	struct wanted_key wanted = want_bytes(key, key_bytes);
 

@@ -96,8 +96,8 @@ int log_limit_allow(struct log_limit *limit, uint64_t now_ns, uint64_t *suppress
 			return 0;
 		}
 	} while (!__atomic_compare_exchange_n(&limit->tokens_time_ns, &full_ns,
-					      from_ns + limit->interval_ns, false,
-					      __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+					      from_ns + limit->interval_ns, false, __ATOMIC_RELAXED,
+					      __ATOMIC_RELAXED));
 	held_back = __atomic_exchange_n(&limit->suppressed, 0, __ATOMIC_RELAXED);
 	if (suppressed)
 		*suppressed = held_back;

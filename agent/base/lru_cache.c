@@ -32,8 +32,8 @@ static struct lru_entry *entry_at(const struct lru_cache *cache, uint32_t index)
 	return (struct lru_entry *)(cache->entries + index * cache->entry_stride);
 }
 
-void lru_cache_init(struct lru_cache *cache, size_t key_bytes, size_t max_entries,
-		    size_t max_bytes, lru_release_fn release, void *context)
+void lru_cache_init(struct lru_cache *cache, size_t key_bytes, size_t max_entries, size_t max_bytes,
+		    lru_release_fn release, void *context)
 {
 	size_t entry_bytes = sizeof(struct lru_entry) + key_bytes;
 

@@ -22,8 +22,7 @@ enum lru_reason {
 };
 
 /** Called with the entry already out of the cache; it must not call into the same cache. */
-typedef void (*lru_release_fn)(void *context, const void *key, void *value,
-			       enum lru_reason reason);
+typedef void (*lru_release_fn)(void *context, const void *key, void *value, enum lru_reason reason);
 
 struct lru_cache {
 	size_t key_bytes;
@@ -50,8 +49,8 @@ struct lru_cache {
  * @max_bytes 0: no limit but @max_entries, which is at least 1 and below 2^31. @release may be NULL.
  * Allocates nothing yet.
  */
-void lru_cache_init(struct lru_cache *cache, size_t key_bytes, size_t max_entries,
-		    size_t max_bytes, lru_release_fn release, void *context);
+void lru_cache_init(struct lru_cache *cache, size_t key_bytes, size_t max_entries, size_t max_bytes,
+		    lru_release_fn release, void *context);
 void lru_cache_deinit(struct lru_cache *cache);
 
 /** The value of @key, which becomes the most recently used; NULL if it is not there. */

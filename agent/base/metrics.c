@@ -25,7 +25,7 @@ static struct metric_description descriptions[METRIC_COUNT] = {
 	COUNTERS(X)
 #undef X
 #define X(name, unit, meaning) [METRIC_##name] = { #name, unit, meaning },
-	USER_METRICS(X)
+		USER_METRICS(X)
 #undef X
 };
 

@@ -33,6 +33,7 @@
 	X(EXECUTABLES_FAILED, "files", "executables whose unwind rows could not be made")          \
 	X(EXECUTABLES_EVICTED, "files", "executables unloaded for lack of map memory")
 
+/* clang-format off: it takes the table for a call that goes on */
 enum metric {
 	METRIC_FIRST_USER = COUNTER_COUNT,
 	METRIC_BEFORE_USER = METRIC_FIRST_USER - 1,
@@ -41,6 +42,7 @@ enum metric {
 #undef X
 	METRIC_COUNT,
 };
+/* clang-format on */
 
 /** The metric of a kernel-side counter (COUNTER_RUNS, COUNTER_ERRORS + UNWIND_NO_INFO ...). */
 static inline enum metric metric_of_counter(uint32_t counter)

@@ -94,7 +94,10 @@ static inline void fixture_deinit(struct fixture *fixture)
 static inline struct frame native_frame(struct binary *binary, uint64_t address, uint8_t flags)
 {
 	return (struct frame){
-		.kind = FRAME_NATIVE, .flags = flags, .address = address, .binary = binary,
+		.kind = FRAME_NATIVE,
+		.flags = flags,
+		.address = address,
+		.binary = binary,
 	};
 }
 
@@ -156,15 +159,13 @@ static inline void fixture_report_all_kinds(struct fixture *fixture)
 	REPORT(fixture, "prog", 10, 3, kernel_frame(fixture, 0x10, "do_sys;call", "vmlinux"),
 	       kernel_frame(fixture, 0x20, "ext4_read", "ext4"),
 	       kernel_frame(fixture, 0x30, "bpf_prog_1", "bpf"),
-	       kernel_frame(fixture, 0x40, NULL, "ext4"),
-	       native_frame(fixture->prog, 0x2000, 0),
+	       kernel_frame(fixture, 0x40, NULL, "ext4"), native_frame(fixture->prog, 0x2000, 0),
 	       native_frame(fixture->prog, 0x1001, ret));
 	REPORT(fixture, "a;b", 30, 4, native_frame(fixture->stripped, 0x5000, 0),
 	       native_frame(fixture->stripped, 0x6001, ret | FRAME_GUESS),
 	       error_frame(UNWIND_NO_INFO));
 	REPORT(fixture, "", 0, 2, native_frame(NULL, 0x7f0000001000, 0),
-	       native_frame(fixture->prog, 0x1000, FRAME_GUESS),
-	       error_frame(UNWIND_TRUNCATED));
+	       native_frame(fixture->prog, 0x1000, FRAME_GUESS), error_frame(UNWIND_TRUNCATED));
 	REPORT(fixture, "kworker/0:1", 40, 1, kernel_frame(fixture, 0x50, "worker", "vmlinux"));
 }
 

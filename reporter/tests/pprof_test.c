@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/pprof.h"
 
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
+
 #include <cmocka.h>
 #include <inttypes.h>
 #include <unistd.h>
@@ -12,7 +13,7 @@
 
 #include "agent/base/cleanup.h"
 #include "agent/base/hash_map.h"
-#include "proto/profile.pb-c.h"
+#include "build/proto/profile.pb-c.h"
 #include "reporter/folded.h"
 #include "reporter/tests/fixture.h"
 
@@ -285,8 +286,7 @@ static void nothing_is_there_twice(void **state)
 			const Pprof__Location *a = p->location[i], *b = p->location[j];
 
 			assert_int_not_equal(a->id, b->id);
-			assert_false(a->mapping_id == b->mapping_id &&
-				     a->address == b->address &&
+			assert_false(a->mapping_id == b->mapping_id && a->address == b->address &&
 				     a->line[0]->function_id == b->line[0]->function_id);
 		}
 	assert_int_equal(p->n_sample, 6);
@@ -297,7 +297,7 @@ static void mappings_have_their_file_build_id_and_range(void **state)
 {
 	struct fixture *f = *state;
 	Pprof__Profile *profile;
-	const char *names[] = { "/opt/prog",	"/lib/lib;x.so", "[anonymous]",
+	const char *names[] = { "/opt/prog",	     "/lib/lib;x.so", "[anonymous]",
 				"[kernel.kallsyms]", "[kernel.ext4]", "[kernel.bpf]" };
 
 	fixture_report_all_kinds(f);
@@ -306,8 +306,8 @@ static void mappings_have_their_file_build_id_and_range(void **state)
 	for (size_t i = 0; i < 6; i++) {
 		size_t at = 0;
 
-		while (at < 6 && strcmp(names[i], string_of(profile,
-							    profile->mapping[at]->filename)))
+		while (at < 6 &&
+		       strcmp(names[i], string_of(profile, profile->mapping[at]->filename)))
 			at++;
 		if (at == 6)
 			fail_msg("no mapping %s", names[i]);
@@ -334,20 +334,19 @@ static void inlined_functions_are_lines_of_one_location(void **state)
 	assert_int_equal(profile->n_location, 1);
 	location = profile->location[0];
 	assert_int_equal(location->address, 0x3000);
-	assert_string_equal(
-		string_of(profile, mapping_of(profile, location->mapping_id)->filename),
-		"/opt/prog");
+	assert_string_equal(string_of(profile, mapping_of(profile, location->mapping_id)->filename),
+			    "/opt/prog");
 	assert_int_equal(location->n_line, 3);
-	assert_string_equal(
-		string_of(profile, function_of(profile, location->line[0]->function_id)->name),
-		"tiny");
+	assert_string_equal(string_of(profile,
+				      function_of(profile, location->line[0]->function_id)->name),
+			    "tiny");
 	assert_string_equal(
 		string_of(profile, function_of(profile, location->line[0]->function_id)->filename),
 		"t.c");
 	assert_int_equal(location->line[0]->line, 7);
-	assert_string_equal(
-		string_of(profile, function_of(profile, location->line[2]->function_id)->name),
-		"outer");
+	assert_string_equal(string_of(profile,
+				      function_of(profile, location->line[2]->function_id)->name),
+			    "outer");
 	pprof__profile__free_unpacked(profile, NULL);
 }
 
@@ -359,8 +358,8 @@ static void hostile_names_become_valid_text(void **state)
 	REPORT(f, "\xff\x1b\n", 1, 1,
 	       ((struct frame){ .kind = FRAME_FIRST_INTERPRETED, .function = "\xc0;x" }));
 	profile = decode_file(f);
-	assert_string_equal(
-		string_of(profile, label_of(profile, profile->sample[0], "comm")->str), "?? ");
+	assert_string_equal(string_of(profile, label_of(profile, profile->sample[0], "comm")->str),
+			    "?? ");
 	assert_string_equal(string_of(profile, profile->function[0]->name), "?;x");
 	pprof__profile__free_unpacked(profile, NULL);
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/sample_store.h"
 
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
+
 #include <cmocka.h>
 #include <pthread.h>
 
@@ -127,8 +128,7 @@ static void files_forged_to_one_file_id_stay_apart(void **state)
 static void totals_tell_what_the_samples_were(void **state)
 {
 	struct fixture *f = *state;
-	struct frame cut[] = { native_frame(f->prog, 1, FRAME_GUESS),
-			       error_frame(UNWIND_NO_INFO) };
+	struct frame cut[] = { native_frame(f->prog, 1, FRAME_GUESS), error_frame(UNWIND_NO_INFO) };
 	struct trace *incomplete = trace_create(cut, 2, false, false);
 	struct trace *complete = trace_create(cut, 1, true, false);
 	struct trace *kernel = trace_create(NULL, 0, true, true);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/stack_counts.h"
 
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
+
 #include <cmocka.h>
 
 #include "reporter/folded.h"
@@ -70,8 +71,7 @@ static void the_stack_table_has_shares_most_frequent_first(void **state)
 	REPORT(f, "b", 1, 1, native_frame(f->prog, 0x1000, 0));
 	REPORT(f, "a", 2, 1, native_frame(f->prog, 0x1000, 0));
 	REPORT(f, "c", 3, 5, native_frame(f->prog, 0x1000, 0));
-	REPORT(f, "a", 4, 1, native_frame(f->prog, 0x2000, 0),
-	       native_frame(f->prog, 0x1000, 0));
+	REPORT(f, "a", 4, 1, native_frame(f->prog, 0x2000, 0), native_frame(f->prog, 0x1000, 0));
 	text = output_of(f, stack_table_write);
 	assert_string_equal(text, "62.5% c;main\n"
 				  "12.5% a;main\n"

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/stack_text.h"
 
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
+
 #include <cmocka.h>
 
 #include "reporter/tests/fixture.h"
@@ -47,8 +48,7 @@ static void stacks_read_root_first_behind_the_comm(void **state)
 	struct fixture *f = *state;
 
 	ASSERT_STACK(f, "prog", "prog;main;outer;middle_[i];tiny_[i];do_sys_[k]",
-		     kernel_frame(f, 1, "do_sys", "vmlinux"),
-		     native_frame(f->prog, 0x3000, 0),
+		     kernel_frame(f, 1, "do_sys", "vmlinux"), native_frame(f->prog, 0x3000, 0),
 		     native_frame(f->prog, 0x1001, FRAME_RETURN_ADDRESS));
 }
 
@@ -107,7 +107,10 @@ static void interpreted_frames_carry_their_own_names(void **state)
 {
 	struct fixture *f = *state;
 	struct frame frame = {
-		.kind = FRAME_FIRST_INTERPRETED, .function = "handle", .file = "x.py", .line = 3,
+		.kind = FRAME_FIRST_INTERPRETED,
+		.function = "handle",
+		.file = "x.py",
+		.line = 3,
 	};
 	struct named_frame names[FRAME_MAX_NAMES];
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/base/bounded_queue.h"
 
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
+
 #include <cmocka.h>
 #include <errno.h>
 #include <string.h>
@@ -23,8 +24,7 @@ static void records_of_all_sizes_come_out_as_they_went_in(void **state)
 	for (int i = 0; i < 1000; i++) {
 		for (int j = 0; j < 2; j++) {
 			memset(record, i + j, sizeof(record));
-			assert_int_equal(
-				bounded_queue_push(&queue, record, (i + j * 13) % 65), 0);
+			assert_int_equal(bounded_queue_push(&queue, record, (i + j * 13) % 65), 0);
 		}
 		for (int j = 0; j < 2; j++) {
 			memset(record, i + j, sizeof(record));

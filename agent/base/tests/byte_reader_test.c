@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/base/byte_reader.h"
 
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
+
 #include <cmocka.h>
 static struct byte_reader reader_over(const void *bytes, size_t count)
 {
@@ -14,7 +15,7 @@ static struct byte_reader reader_over(const void *bytes, size_t count)
 	return reader;
 }
 
-#define READER(...) \
+#define READER(...)                                                                                \
 	reader_over((const uint8_t[]){ __VA_ARGS__ }, sizeof((const uint8_t[]){ __VA_ARGS__ }))
 
 static void numbers_are_little_endian_and_may_stand_unaligned(void **state)
@@ -86,7 +87,8 @@ static void signed_leb128_reads_as_dwarf_has_it(void **state)
 	/* DWARF 5, figure C.2 and the smallest number. */
 	struct byte_reader reader = READER(2, 0x7e, 0xff, 0, 0x81, 0x7f, 0x80, 1, 0x80, 0x7f, 0x80,
 					   0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x7f,
-					   0x40, 0x3f);
+					   0x40, 0x3f, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80,
+					   0x80, 0x40);
 
 	(void)state;
 	assert_int_equal(byte_reader_sleb128(&reader), 2);
@@ -98,6 +100,7 @@ static void signed_leb128_reads_as_dwarf_has_it(void **state)
 	assert_true(byte_reader_sleb128(&reader) == INT64_MIN);
 	assert_int_equal(byte_reader_sleb128(&reader), -64);
 	assert_int_equal(byte_reader_sleb128(&reader), 63);
+	assert_true(byte_reader_sleb128(&reader) == -(1LL << 62));
 	assert_false(byte_reader_failed(&reader));
 }
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/base/log.h"
 
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
+
 #include <cmocka.h>
 #include <fcntl.h>
 #include <string.h>
@@ -60,7 +61,8 @@ static void debug_arguments_are_not_evaluated_below_debug(void **state)
 static void hostile_names_cannot_forge_lines_or_move_the_cursor(void **state)
 {
 	(void)state;
-	capture(LOG_INFO, "a\nerror: b\x1b[2J\x7f\xc2\x9b" "0m \xc3\xa9");
+	capture(LOG_INFO, "a\nerror: b\x1b[2J\x7f\xc2\x9b"
+			  "0m \xc3\xa9");
 	assert_string_equal(captured, "info: a?error: b?[2J???0m \xc3\xa9\n");
 }
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/base/text_builder.h"
 
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
+
 #include <cmocka.h>
 #include <string.h>
 
@@ -58,7 +59,8 @@ static void plain_and_foreign_names_stay(void **state)
 {
 	(void)state;
 	assert_name("", "");
-	assert_name("std::vector<int; 3>::at(size_t) const", "std::vector<int; 3>::at(size_t) const");
+	assert_name("std::vector<int; 3>::at(size_t) const",
+		    "std::vector<int; 3>::at(size_t) const");
 	assert_name("\xc3\xa9\xe2\x82\xac\xf0\x9f\x90\xa7", "\xc3\xa9\xe2\x82\xac\xf0\x9f\x90\xa7");
 }
 
@@ -67,15 +69,23 @@ static void line_ends_become_spaces_and_controls_question_marks(void **state)
 	(void)state;
 	assert_name("a\nb\rc\r\nd", "a b c  d");
 	assert_name("\x1b[31m\x07\x7f", "?[31m??");
-	assert_name("a\xc2\x85" "b\xc2\x9b" "c", "a b?c");
-	assert_name("a\xe2\x80\xa8" "b\xe2\x80\xa9" "c", "a b c");
+	assert_name("a\xc2\x85"
+		    "b\xc2\x9b"
+		    "c",
+		    "a b?c");
+	assert_name("a\xe2\x80\xa8"
+		    "b\xe2\x80\xa9"
+		    "c",
+		    "a b c");
 }
 
 static void bytes_that_are_no_utf8_become_question_marks(void **state)
 {
 	(void)state;
 	/* Alone, cut short, overlong, a surrogate, above U+10FFFF. */
-	assert_name("\x80" "a\xff", "?a?");
+	assert_name("\x80"
+		    "a\xff",
+		    "?a?");
 	assert_name("a\xe2\x82", "a??");
 	assert_name("\xc0\xaf", "??");
 	assert_name("\xe0\x80\xaf", "???");

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/base/trace.h"
 
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
+
 #include <cmocka.h>
 #include <string.h>
 
@@ -107,10 +108,22 @@ static void interpreted_frames_differ_by_function_file_and_line(void **state)
 		assert_false(hash128_equal(hash, hash_of(&changed[i], 1)));
 }
 
+static void a_function_is_not_taken_for_a_file(void **state)
+{
+	struct frame frame = { .kind = FRAME_FIRST_INTERPRETED, .function = "f" };
+	struct frame other = { .kind = FRAME_FIRST_INTERPRETED, .file = "f" };
+
+	(void)state;
+	assert_false(hash128_equal(hash_of(&frame, 1), hash_of(&other, 1)));
+}
+
 static void bpf_programs_at_one_address_differ_by_name(void **state)
 {
 	struct frame frame = {
-		.kind = FRAME_KERNEL, .address = 9, .function = "bpf_prog_a", .file = "bpf",
+		.kind = FRAME_KERNEL,
+		.address = 9,
+		.function = "bpf_prog_a",
+		.file = "bpf",
 	};
 	struct frame other = frame;
 
@@ -146,10 +159,8 @@ static void every_error_has_a_text_and_a_name(void **state)
 		assert_string_not_equal(unwind_error_text(error), "unknown error");
 		assert_non_null(unwind_error_name(error));
 		for (int other = 0; other < error; other++) {
-			assert_string_not_equal(unwind_error_name(error),
-						unwind_error_name(other));
-			assert_string_not_equal(unwind_error_text(error),
-						unwind_error_text(other));
+			assert_string_not_equal(unwind_error_name(error), unwind_error_name(other));
+			assert_string_not_equal(unwind_error_text(error), unwind_error_text(other));
 		}
 	}
 	assert_string_equal(unwind_error_text(200), "unknown error");
@@ -163,6 +174,7 @@ int main(void)
 		cmocka_unit_test(everything_that_tells_native_frames_apart_is_hashed),
 		cmocka_unit_test(names_of_native_frames_are_not_hashed),
 		cmocka_unit_test(interpreted_frames_differ_by_function_file_and_line),
+		cmocka_unit_test(a_function_is_not_taken_for_a_file),
 		cmocka_unit_test(bpf_programs_at_one_address_differ_by_name),
 		cmocka_unit_test(error_frames_differ_by_reason),
 		cmocka_unit_test(a_trace_without_frames_is_one),
