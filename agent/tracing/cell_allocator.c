@@ -29,8 +29,6 @@ void cell_allocator_deinit(struct cell_allocator *allocator)
 
 int cell_allocator_take(struct cell_allocator *allocator, uint32_t count, struct cell_run *run)
 {
-	struct cell_run *candidate;
-	size_t i;
 	int err;
 
 	assert(count > 0);
@@ -41,24 +39,24 @@ int cell_allocator_take(struct cell_allocator *allocator, uint32_t count, struct
 	err = cell_run_vector_reserve(&allocator->free, (size_t)allocator->run_count + 2);
 	if (err)
 		return err;
-	for (i = 0; i < allocator->free.count; i++) {
-		candidate = &allocator->free.items[i];
-		if (candidate->count >= count)
-			break;
+	for (size_t i = 0; i < allocator->free.count; i++) {
+		struct cell_run *candidate = &allocator->free.items[i];
+
+		if (candidate->count < count)
+			continue;
+		*run = (struct cell_run){ candidate->first, count };
+		candidate->first += count;
+		candidate->count -= count;
+		if (!candidate->count)
+			cell_run_vector_remove(&allocator->free, i);
+		allocator->run_count++;
+		allocator->used_cells += count;
+		return 0;
 	}
-	if (i == allocator->free.count)
-		return -ENOSPC;
-	*run = (struct cell_run){ candidate->first, count };
-	candidate->first += count;
-	candidate->count -= count;
-	if (!candidate->count)
-		cell_run_vector_remove(&allocator->free, i);
-	allocator->run_count++;
-	allocator->used_cells += count;
-	return 0;
+	return -ENOSPC;
 }
 
-/** Index of the first free run behind @cell. */
+/* Index of the first free run behind @cell. */
 static size_t first_free_behind(const struct cell_allocator *allocator, uint32_t cell)
 {
 	size_t low = 0, high = allocator->free.count;

@@ -37,7 +37,7 @@ int cpu_list_parse(const char *text, struct cpu_list *list)
 	if (!present)
 		return -ENOMEM;
 	while (*text && *text != '\n') {
-		uint32_t first, last;
+		uint32_t first = 0, last;
 
 		err = parse_number(&text, &first);
 		if (err)

@@ -69,7 +69,7 @@ int task_list_read(struct bpf_loader *loader, struct task_snapshot **tasks, uint
 	err = read_all(fd, &bytes, &size);
 	if (err)
 		return err;
-	if (size % sizeof(struct task_snapshot))
+	if (!bytes || size % sizeof(struct task_snapshot))
 		return fail(-EBADMSG, "the task iterator gave %zu bytes", size);
 	*task_count = (uint32_t)(size / sizeof(struct task_snapshot));
 	qsort(bytes, *task_count, sizeof(struct task_snapshot), compare_pids);
