@@ -123,7 +123,7 @@ build/$(1)/lib$(2).sources: FORCE
 build/$(1)/lib$(2).a: $$($(2)_sources:%.c=build/$(1)/%.o) build/$(1)/lib$(2).sources
 	$$(call say,AR,$$@)
 	@mkdir -p $$(@D)
-	$$(Q)rm -f $$@ && ar rcs $$@ $$(filter %.o,$$^)
+	$$(Q)rm -f $$@.tmp && ar rcs $$@.tmp $$(filter %.o,$$^) && mv $$@.tmp $$@
 endef
 
 define variant_rules # variant
