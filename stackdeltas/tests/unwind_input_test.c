@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Finding .eh_frame in files with and without section headers; the key. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/base/cleanup.h"
+#include "agent/host/elf_image.h"
+#include "stackdeltas/unwind_input.h"
+
+/* The test itself, as bytes that can be changed. */
+struct fixture {
+	uint8_t *bytes;
+	size_t size;
+	Elf64_Ehdr *header;
+};
+
+static int set_up(void **state)
+{
+	struct fixture *fixture = calloc(1, sizeof(*fixture));
+	_cleanup_(close_fd) int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	struct stat status;
+
+	if (fstat(fd, &status))
+		return -1;
+	fixture->size = status.st_size;
+	fixture->bytes = malloc(fixture->size);
+	if (read(fd, fixture->bytes, fixture->size) != (ssize_t)fixture->size)
+		return -1;
+	fixture->header = (Elf64_Ehdr *)fixture->bytes;
+	*state = fixture;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *fixture = *state;
+
+	free(fixture->bytes);
+	free(fixture);
+	return 0;
+}
+
+static int read_input(const struct fixture *fixture, struct unwind_input *input)
+{
+	_cleanup_(elf_image_deinit) struct elf_image image = { 0 };
+	int error = elf_image_init_memory(&image, fixture->bytes, fixture->size);
+
+	return error ? error : unwind_input_read(&image, input);
+}
+
+static Elf64_Phdr *find_segment(struct fixture *fixture, uint32_t type, uint32_t flags)
+{
+	Elf64_Phdr *segments = (Elf64_Phdr *)(fixture->bytes + fixture->header->e_phoff);
+
+	for (int i = 0; i < fixture->header->e_phnum; i++)
+		if (segments[i].p_type == type && (segments[i].p_flags & flags) == flags)
+			return &segments[i];
+	fail();
+	return NULL;
+}
+
+static void strip_sections(struct fixture *fixture)
+{
+	fixture->header->e_shoff = 0;
+	fixture->header->e_shnum = 0;
+	fixture->header->e_shstrndx = 0;
+}
+
+static void segments_lead_to_the_same_bytes_as_sections(void **state)
+{
+	struct fixture *fixture = *state;
+	_cleanup_(unwind_input_deinit) struct unwind_input by_section = { 0 };
+	_cleanup_(unwind_input_deinit) struct unwind_input by_segment = { 0 };
+
+	assert_int_equal(read_input(fixture, &by_section), 0);
+	strip_sections(fixture);
+	assert_int_equal(read_input(fixture, &by_segment), 0);
+	assert_int_equal(by_section.machine, by_segment.machine);
+	assert_int_equal(by_section.segment_count, by_segment.segment_count);
+	assert_int_equal(by_section.eh_frame_address, by_segment.eh_frame_address);
+	/* The section may have a terminator behind the last FDE. */
+	assert_in_range(by_section.eh_frame_bytes - by_segment.eh_frame_bytes, 0, 4);
+	assert_memory_equal(by_section.eh_frame, by_segment.eh_frame, by_segment.eh_frame_bytes);
+}
+
+static void a_header_without_table_is_enough(void **state)
+{
+	struct fixture *fixture = *state;
+	_cleanup_(unwind_input_deinit) struct unwind_input with_table = { 0 };
+	_cleanup_(unwind_input_deinit) struct unwind_input without_table = { 0 };
+	uint8_t *header;
+
+	strip_sections(fixture);
+	assert_int_equal(read_input(fixture, &with_table), 0);
+	header = fixture->bytes + find_segment(fixture, PT_GNU_EH_FRAME, 0)->p_offset;
+	header[2] = header[3] = 0xff;
+	assert_int_equal(read_input(fixture, &without_table), 0);
+	assert_int_equal(with_table.eh_frame_bytes, without_table.eh_frame_bytes);
+}
+
+static void damaged_headers_are_told(void **state)
+{
+	struct fixture *fixture = *state;
+	struct unwind_input input;
+	Elf64_Phdr *segment = find_segment(fixture, PT_GNU_EH_FRAME, 0);
+	uint8_t *header = fixture->bytes + segment->p_offset;
+
+	strip_sections(fixture);
+	header[0] = 2;
+	assert_int_equal(read_input(fixture, &input), -EOPNOTSUPP);
+	header[0] = 1;
+	header[1] = 0x9b;
+	assert_int_equal(read_input(fixture, &input), -EOPNOTSUPP);
+	header[1] = 0x1b;
+	memset(header + 8, 0xff, 4);
+	assert_int_equal(read_input(fixture, &input), -EBADMSG);
+	segment->p_filesz = segment->p_memsz = 3;
+	assert_int_equal(read_input(fixture, &input), -EBADMSG);
+	segment->p_filesz = segment->p_memsz = 0;
+	assert_int_equal(read_input(fixture, &input), -ENOENT);
+	segment->p_type = PT_NULL;
+	assert_int_equal(read_input(fixture, &input), -ENOENT);
+}
+
+static void a_pointer_outside_of_the_file_is_enoent(void **state)
+{
+	struct fixture *fixture = *state;
+	struct unwind_input input;
+	Elf64_Phdr *segment = find_segment(fixture, PT_GNU_EH_FRAME, 0);
+
+	strip_sections(fixture);
+	memcpy(fixture->bytes + segment->p_offset + 4, (const uint8_t[]){ 0, 0, 0, 0x7f }, 4);
+	assert_int_equal(read_input(fixture, &input), -ENOENT);
+}
+
+static void segments_out_of_reach_are_malformed(void **state)
+{
+	struct fixture *fixture = *state;
+	struct unwind_input input;
+	Elf64_Phdr *segment = find_segment(fixture, PT_LOAD, PF_X);
+
+	segment->p_vaddr = segment->p_paddr = 1ULL << 48;
+	assert_int_equal(read_input(fixture, &input), -EBADMSG);
+}
+
+static void the_key_covers_all_that_decides_the_rows(void **state)
+{
+	uint8_t bytes[] = { 1, 2, 3, 4 };
+	struct unwind_input input = {
+		.machine = EM_X86_64,
+		.segment_count = 1,
+		.segments = { { 0x1000, 0x2000 }, { 0x3000, 0x4000 } },
+		.eh_frame_address = 0x5000,
+		.eh_frame_bytes = sizeof(bytes),
+		.eh_frame = bytes,
+	};
+	const struct hash128 key = unwind_input_key(&input);
+
+	(void)state;
+#define ASSERT_OTHER_KEY(change, undo)                                                             \
+	do {                                                                                       \
+		change;                                                                            \
+		assert_false(hash128_equal(key, unwind_input_key(&input)));                        \
+		undo;                                                                              \
+		assert_true(hash128_equal(key, unwind_input_key(&input)));                         \
+	} while (0)
+
+	ASSERT_OTHER_KEY(bytes[3]++, bytes[3]--);
+	ASSERT_OTHER_KEY(input.eh_frame_bytes--, input.eh_frame_bytes++);
+	ASSERT_OTHER_KEY(input.eh_frame_address++, input.eh_frame_address--);
+	ASSERT_OTHER_KEY(input.machine++, input.machine--);
+	ASSERT_OTHER_KEY(input.segments[0].start++, input.segments[0].start--);
+	ASSERT_OTHER_KEY(input.segments[0].end++, input.segments[0].end--);
+	ASSERT_OTHER_KEY(input.segment_count++, input.segment_count--);
+#undef ASSERT_OTHER_KEY
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		TEST(segments_lead_to_the_same_bytes_as_sections),
+		TEST(a_header_without_table_is_enough),
+		TEST(damaged_headers_are_told),
+		TEST(a_pointer_outside_of_the_file_is_enoent),
+		TEST(segments_out_of_reach_are_malformed),
+		cmocka_unit_test(the_key_covers_all_that_decides_the_rows),
+	};
+#undef TEST
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
