@@ -33,7 +33,8 @@
 	X(EXECUTABLES_FAILED, "files", "executables whose unwind rows could not be made")          \
 	X(EXECUTABLES_EVICTED, "files", "executables unloaded for lack of map memory")
 
-/* clang-format off: it takes the table for a call that goes on */
+/* clang-format takes the table for a call that goes on. */
+/* clang-format off */
 enum metric {
 	METRIC_FIRST_USER = COUNTER_COUNT,
 	METRIC_BEFORE_USER = METRIC_FIRST_USER - 1,
