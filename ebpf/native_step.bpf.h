@@ -129,8 +129,6 @@ static __always_inline enum unwind_error frame_cfa(struct walk_state *state,
 		if (error)
 			return error;
 		break;
-	case CFA_NONE:
-		return UNWIND_NO_INFO;
 	default:
 		return UNWIND_UNSUPPORTED_RULE;
 	}
@@ -271,13 +269,14 @@ static __always_inline enum unwind_error native_step(struct walk_state *state)
 			   mapping->executable_id);
 	if (error)
 		return error;
-	if (address != state->rule_address) {
+	if (address != state->rule_address)
 		error = find_rule(state, mapping, address);
-		if (error == UNWIND_NO_INFO && is_signal_return(state->pc))
-			return restore_interrupted(state);
-		if (error)
-			return error;
-	}
+	if (!error && state->rule.cfa == CFA_NONE)
+		error = UNWIND_NO_INFO;
+	if (error == UNWIND_NO_INFO && is_signal_return(state->pc))
+		return restore_interrupted(state);
+	if (error)
+		return error;
 	if (state->rule.cfa == CFA_END) {
 		state->at_end = 1;
 		return UNWIND_OK;
