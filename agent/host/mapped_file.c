@@ -20,6 +20,12 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
 #include "agent/base/error.h"
+#include "agent/host/proc_info.h"
+
+enum {
+	/* Threads that are tried when the leader has exited. */
+	THREADS_TRIED = 16,
+};
 
 static int64_t timespec_ns(struct timespec time)
 {
@@ -56,15 +62,41 @@ static void map_file_path(char path[PATH_MAX], const char *proc_root, pid_t pid,
 		 mapping->start, mapping->end);
 }
 
+/*
+ * The links of a leader that has exited lead nowhere (map_files says ESRCH), and task/TID has no
+ * map_files; but /proc/TID is there for every thread, though not listed. Gives a living thread of
+ * @pid, or @pid itself.
+ */
+static pid_t living_thread(const char *proc_root, pid_t pid)
+{
+	_cleanup_(pid_list_deinit) struct pid_list threads = {0};
+	char path[PATH_MAX];
+
+	if (proc_list_threads(proc_root, pid, &threads))
+		return pid;
+	for (uint32_t i = 0; i < threads.count && i < THREADS_TRIED; i++) {
+		snprintf(path, sizeof(path), "%s/%d/root", proc_root, threads.pids[i]);
+		if (!access(path, F_OK))
+			return threads.pids[i];
+	}
+	return pid;
+}
+
 int mapped_file_key(const char *proc_root, pid_t pid, const struct proc_mapping *mapping,
 		    struct file_key *key)
 {
 	struct stat status;
 	char path[PATH_MAX];
+	int err;
 
 	map_file_path(path, proc_root, pid, mapping);
-	if (stat(path, &status))
-		return fail_errno(-errno, "stat of %s", path);
+	err = stat(path, &status) ? -errno : 0;
+	if (err == -ESRCH) {
+		map_file_path(path, proc_root, living_thread(proc_root, pid), mapping);
+		err = stat(path, &status) ? -errno : 0;
+	}
+	if (err)
+		return fail_errno(err, "stat of %s", path);
 	return file_key_of_status(&status, key);
 }
 
@@ -150,12 +182,17 @@ int mapped_file_open(const char *proc_root, pid_t pid, const struct proc_mapping
 		     struct file_key *key)
 {
 	char path[PATH_MAX];
+	pid_t task = pid;
 	int err;
 
-	err = open_map_file(proc_root, pid, mapping, fd, key);
+	err = open_map_file(proc_root, task, mapping, fd, key);
+	if (err == -ESRCH) {
+		task = living_thread(proc_root, pid);
+		err = open_map_file(proc_root, task, mapping, fd, key);
+	}
 	if (!err || err == -EOPNOTSUPP)
 		return err;
-	err = open_by_path(proc_root, pid, mapping, fd, key);
+	err = open_by_path(proc_root, task, mapping, fd, key);
 	if (!err || err == -EOPNOTSUPP)
 		return err;
 	snprintf(path, sizeof(path), "%s/%d", proc_root, pid);
