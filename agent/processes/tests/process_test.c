@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "agent/processes/process.h"
+#include "ebpf/abi/frame.h"
+
+#define ID(n) ((uint64_t)(n) << EXECUTABLE_SLOT_BITS)
+
+static struct process_stamp stamp_of(uint64_t start_ns, uint64_t exec_id)
+{
+	return (struct process_stamp){ .start_time_ns = start_ns, .exec_id = exec_id };
+}
+
+static struct process *add(struct process_table *table, uint32_t pid, uint64_t start_ns,
+			   uint64_t exec_id, const char *comm, uint64_t now_ns)
+{
+	struct process_stamp stamp = stamp_of(start_ns, exec_id);
+
+	return process_table_add(table, pid, &stamp, comm, now_ns);
+}
+
+static struct mapping_table *one_row(uint64_t start, uint64_t end, uint64_t id)
+{
+	const struct mapping_row row = { .start = start, .end = end, .executable_id = id };
+
+	return mapping_table_create(&row, 1);
+}
+
+static void sync_rows(struct process_table *table, struct process *process, uint64_t read_ns,
+		      uint64_t done_ns, struct mapping_table *rows, bool lost_rows)
+{
+	process_table_begin_sync(table, process, read_ns);
+	if (rows)
+		process_table_prepare_rows(table, process, rows);
+	process_table_finish_sync(table, process, PROCESS_SYNCED, lost_rows, done_ns);
+}
+
+static void a_new_stamp_in_a_pid_is_another_process(void **state)
+{
+	struct process_stamp first_stamp = stamp_of(100, 1), second_stamp = stamp_of(100, 2);
+	struct process_table table;
+	struct process_view view;
+	struct process *first, *second;
+
+	(void)state;
+	process_table_init(&table);
+	first = add(&table, 7, 100, 1, "sh", 1000);
+	assert_ptr_equal(add(&table, 7, 100, 1, "sh", 1001), first);
+	second = add(&table, 7, 100, 2, "ls", 2000);
+	assert_ptr_not_equal(first, second);
+	assert_int_equal(first->ended_ns, 2000);
+	assert_ptr_equal(process_table_current(&table, 7), second);
+	assert_ptr_equal(process_table_find(&table, 7, &first_stamp), first);
+
+	assert_true(process_table_view(&table, 7, &first_stamp, 1500, &view));
+	assert_string_equal(view.comm, "sh");
+	process_view_release(&table, &view);
+	assert_true(process_table_view(&table, 7, &second_stamp, 1500, &view));
+	assert_string_equal(view.comm, "ls");
+	process_view_release(&table, &view);
+
+	process_table_remove(&table, first);
+	assert_null(process_table_find(&table, 7, &first_stamp));
+	process_table_remove(&table, second);
+	assert_null(process_table_current(&table, 7));
+	process_table_deinit(&table);
+}
+
+static void an_older_stamp_than_the_present_one_is_refused(void **state)
+{
+	struct process_table table;
+	struct process *process;
+
+	(void)state;
+	process_table_init(&table);
+	process = add(&table, 7, 200, 5, "new", 1000);
+	assert_null(add(&table, 7, 100, 9, "reused pid", 1001));
+	assert_null(add(&table, 7, 200, 4, "before exec", 1001));
+	process_table_remove(&table, process);
+	process_table_deinit(&table);
+}
+
+static void a_view_outlives_the_removal_of_its_process(void **state)
+{
+	struct process_stamp stamp = stamp_of(100, 1);
+	struct process_table table;
+	struct process_view view;
+	struct process *process;
+
+	(void)state;
+	process_table_init(&table);
+	process = add(&table, 7, 100, 1, "sh", 1000);
+	process_table_set_path(&table, process, "/bin/sh");
+	sync_rows(&table, process, 1000, 1001, one_row(0x1000, 0x2000, ID(1)), false);
+	assert_true(process_table_view(&table, 7, &stamp, 1500, &view));
+	process_table_remove(&table, process);
+	assert_string_equal(view.executable_path, "/bin/sh");
+	assert_int_equal(view.rows->count, 1);
+	process_view_release(&table, &view);
+	process_table_deinit(&table);
+}
+
+static void a_comm_holds_from_its_time_on(void **state)
+{
+	struct process_stamp stamp = stamp_of(100, 1);
+	struct process_table table;
+	struct process_view view;
+	struct process *process;
+
+	(void)state;
+	process_table_init(&table);
+	process = add(&table, 7, 100, 1, "before", 1000);
+	process_table_note_comm(&table, 7, "a name of more than 15 bytes", 2000);
+	process_table_view(&table, 7, &stamp, 1999, &view);
+	assert_string_equal(view.comm, "before");
+	process_view_release(&table, &view);
+	process_table_view(&table, 7, &stamp, 2000, &view);
+	assert_string_equal(view.comm, "a name of more ");
+	process_view_release(&table, &view);
+	process_table_remove(&table, process);
+	process_table_deinit(&table);
+}
+
+static bool is_stale_at(struct process_table *table, uint64_t time_ns, uint64_t id)
+{
+	struct process_stamp stamp = stamp_of(100, 1);
+	struct process_view view;
+	bool is_stale;
+
+	assert_true(process_table_view(table, 7, &stamp, time_ns, &view));
+	is_stale = process_view_is_stale(&view, id);
+	process_view_release(table, &view);
+	return is_stale;
+}
+
+static void what_is_mapped_over_is_stale_until_the_next_table(void **state)
+{
+	struct process_table table;
+	struct process *process;
+
+	(void)state;
+	process_table_init(&table);
+	process = add(&table, 7, 100, 1, "sh", 1000);
+	sync_rows(&table, process, 1000, 1001, one_row(0x1000, 0x2000, ID(1)), false);
+	assert_true(process_table_note_mapping(&table, 7, 0x1800, 0x1000, 2000));
+	assert_false(process_table_note_mapping(&table, 8, 0x1800, 0x1000, 2000));
+	assert_false(is_stale_at(&table, 1999, ID(1)));
+	assert_true(is_stale_at(&table, 2000, ID(1)));
+	assert_false(is_stale_at(&table, 2000, ID(2)));
+	sync_rows(&table, process, 2100, 2200, one_row(0x1000, 0x2000, ID(2)), true);
+	assert_true(is_stale_at(&table, 2200, ID(1)));
+	assert_false(is_stale_at(&table, 2201, ID(1)));
+	assert_false(is_stale_at(&table, 2150, ID(2)));
+	process_table_remove(&table, process);
+	process_table_deinit(&table);
+}
+
+static void what_is_mapped_elsewhere_makes_nothing_stale(void **state)
+{
+	struct process_table table;
+	struct process *process;
+
+	(void)state;
+	process_table_init(&table);
+	process = add(&table, 7, 100, 1, "sh", 1000);
+	sync_rows(&table, process, 1000, 1001, one_row(0x1000, 0x2000, ID(1)), false);
+	process_table_note_mapping(&table, 7, 0x2000, 0x1000, 2000);
+	process_table_note_mapping(&table, 7, 0, 0x1000, 2000);
+	assert_false(is_stale_at(&table, 2000, ID(1)));
+	process_table_remove(&table, process);
+	process_table_deinit(&table);
+}
+
+static void a_mapping_during_a_sync_makes_the_new_rows_stale(void **state)
+{
+	struct process_table table;
+	struct process *process;
+
+	(void)state;
+	process_table_init(&table);
+	process = add(&table, 7, 100, 1, "sh", 1000);
+	process_table_begin_sync(&table, process, 1000);
+	/* Between the reading of the maps and the rows being made known. */
+	process_table_note_mapping(&table, 7, 0x1000, 0x1000, 1005);
+	process_table_prepare_rows(&table, process, one_row(0x1000, 0x2000, ID(1)));
+	process_table_finish_sync(&table, process, PROCESS_SYNCED, false, 1010);
+	assert_true(is_stale_at(&table, 1020, ID(1)));
+	sync_rows(&table, process, 1030, 1040, NULL, false);
+	assert_true(is_stale_at(&table, 1040, ID(1)));
+	assert_false(is_stale_at(&table, 1041, ID(1)));
+	process_table_remove(&table, process);
+	process_table_deinit(&table);
+}
+
+static void too_many_stale_executables_make_everything_stale(void **state)
+{
+	struct mapping_row rows[PROCESS_MAX_STALE + 1];
+	struct process_table table;
+	struct process *process;
+
+	(void)state;
+	process_table_init(&table);
+	process = add(&table, 7, 100, 1, "sh", 1000);
+	for (uint32_t i = 0; i < PROCESS_MAX_STALE + 1; i++)
+		rows[i] = (struct mapping_row){ .start = i * 0x1000,
+						.end = (i + 1) * 0x1000,
+						.executable_id = ID(i + 1) };
+	sync_rows(&table, process, 1000, 1001, mapping_table_create(rows, PROCESS_MAX_STALE + 1),
+		  false);
+	process_table_note_mapping(&table, 7, 0, 0x1000 * (PROCESS_MAX_STALE + 1), 2000);
+	assert_true(is_stale_at(&table, 2000, ID(999)));
+	assert_false(is_stale_at(&table, 1999, ID(999)));
+	sync_rows(&table, process, 2100, 2200, NULL, false);
+	assert_false(is_stale_at(&table, 2201, ID(1)));
+	process_table_remove(&table, process);
+	process_table_deinit(&table);
+}
+
+static void the_generation_changes_only_when_rows_are_lost(void **state)
+{
+	struct process_table table;
+	struct process *process;
+	uint64_t generation;
+
+	(void)state;
+	process_table_init(&table);
+	process = add(&table, 7, 100, 1, "sh", 1000);
+	generation = process->generation;
+	sync_rows(&table, process, 1000, 1001, one_row(0x1000, 0x2000, ID(1)), false);
+	assert_int_equal(process->generation, generation);
+	sync_rows(&table, process, 2000, 2001, one_row(0x1000, 0x2000, ID(2)), true);
+	assert_true(process->generation > generation);
+	process_table_remove(&table, process);
+	process_table_deinit(&table);
+}
+
+static void a_fork_without_exec_has_its_parent_as_model(void **state)
+{
+	struct process_table table;
+	struct process *parent, *child;
+
+	(void)state;
+	process_table_init(&table);
+	parent = add(&table, 7, 100, 3, "sh", 1000);
+	sync_rows(&table, parent, 1000, 1001, one_row(0x1000, 0x2000, ID(1)), false);
+	process_table_note_fork(&table, 8, 7, 5000);
+	child = add(&table, 8, 4999, 3, "sh", 6000);
+	assert_ptr_equal(process_table_fork_parent(&table, child), parent);
+	process_table_remove(&table, child);
+	process_table_remove(&table, parent);
+	process_table_deinit(&table);
+}
+
+static void a_child_that_may_run_something_else_has_no_model(void **state)
+{
+	struct process_table table;
+	struct process *parent, *execed, *orphan, *late, *mapper;
+
+	(void)state;
+	process_table_init(&table);
+	parent = add(&table, 7, 100, 3, "sh", 1000);
+	sync_rows(&table, parent, 1000, 1001, one_row(0x1000, 0x2000, ID(1)), false);
+
+	process_table_note_fork(&table, 8, 7, 5000);
+	execed = add(&table, 8, 5000, 4, "ls", 6000);
+	assert_null(process_table_fork_parent(&table, execed));
+	/* The parent is known by hearsay only. */
+	orphan = add(&table, 9, 5000, 3, "sh", 6000);
+	assert_null(process_table_fork_parent(&table, orphan));
+	/* It mapped something after the fork. */
+	process_table_note_fork(&table, 10, 7, 5000);
+	process_table_note_mapping(&table, 10, 0x1000, 0x1000, 5500);
+	mapper = add(&table, 10, 5000, 3, "sh", 6000);
+	assert_null(process_table_fork_parent(&table, mapper));
+	/* The parent's maps changed after the fork. */
+	process_table_note_fork(&table, 11, 7, 6500);
+	sync_rows(&table, parent, 7000, 7001, one_row(0x1000, 0x2000, ID(2)), true);
+	late = add(&table, 11, 6500, 3, "sh", 7500);
+	assert_null(process_table_fork_parent(&table, late));
+
+	process_table_remove(&table, execed);
+	process_table_remove(&table, orphan);
+	process_table_remove(&table, mapper);
+	process_table_remove(&table, late);
+	process_table_remove(&table, parent);
+	process_table_deinit(&table);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_new_stamp_in_a_pid_is_another_process),
+		cmocka_unit_test(an_older_stamp_than_the_present_one_is_refused),
+		cmocka_unit_test(a_view_outlives_the_removal_of_its_process),
+		cmocka_unit_test(a_comm_holds_from_its_time_on),
+		cmocka_unit_test(what_is_mapped_over_is_stale_until_the_next_table),
+		cmocka_unit_test(what_is_mapped_elsewhere_makes_nothing_stale),
+		cmocka_unit_test(a_mapping_during_a_sync_makes_the_new_rows_stale),
+		cmocka_unit_test(too_many_stale_executables_make_everything_stale),
+		cmocka_unit_test(the_generation_changes_only_when_rows_are_lost),
+		cmocka_unit_test(a_fork_without_exec_has_its_parent_as_model),
+		cmocka_unit_test(a_child_that_may_run_something_else_has_no_model),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
