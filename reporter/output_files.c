@@ -90,7 +90,10 @@ static ssize_t stream_write(void *cookie, const char *bytes, size_t count)
 
 /* --- files --- */
 
-/* A new file in the directory of @path; the name goes to *@temporary, which the caller frees. */
+/*
+ * A new file in the directory of @path. Its name goes to *@temporary, which the caller frees; on
+ * failure that stays NULL and -errno is returned.
+ */
 static int open_beside(const char *path, char **temporary)
 {
 	const char *slash = strrchr(path, '/');
@@ -127,7 +130,7 @@ static int check_writable(const char *path)
 	if (!stat(path, &status) && S_ISDIR(status.st_mode))
 		return fail_errno(-EISDIR, "-output %s", path);
 	fd = open_beside(path, &temporary);
-	if (fd < 0)
+	if (!temporary)
 		return fail_errno(fd, "-output %s: no file can be made there", path);
 	/* The real one is made at the end: an agent that is killed shall leave nothing behind. */
 	close(fd);
@@ -228,7 +231,7 @@ static int write_file(struct output_job *job, const struct output_file *file)
 	int fd = open_beside(file->path, &temporary);
 	int err;
 
-	if (fd < 0)
+	if (!temporary)
 		return fd;
 	err = write_descriptor(job, file->format, fd);
 	if (!err && fsync(fd))
