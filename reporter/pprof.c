@@ -58,6 +58,8 @@ struct pprof_writer {
 /* What makes two mappings, functions and locations the same. No padding. */
 struct mapping_key {
 	uint64_t executable_id;
+	/* Tells a kernel module from the same one loaded again elsewhere. */
+	uint64_t memory_start;
 	uint64_t filename;
 	uint64_t build_id;
 };
@@ -213,6 +215,7 @@ static uint64_t add_mapping(struct pprof_writer *writer, const struct frame *fra
 		return 0;
 	key = (struct mapping_key){
 		.executable_id = binary ? binary->executable_id : 0,
+		.memory_start = binary ? binary->memory_start : 0,
 		.filename = add_mapping_name(writer, frame),
 		.build_id = add_build_id(writer, binary),
 	};

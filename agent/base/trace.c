@@ -58,8 +58,10 @@ _Static_assert(sizeof(struct hashed_frame) == 32, "struct hashed_frame has no pa
 
 static bool is_named_in_hash(const struct frame *frame)
 {
-	return frame->kind >= FRAME_FIRST_INTERPRETED ||
-	       (frame->kind == FRAME_KERNEL && !frame->binary);
+	if (frame->kind >= FRAME_FIRST_INTERPRETED)
+		return true;
+	/* A pretended module, such as that of all BPF programs, has no text of its own. */
+	return frame->kind == FRAME_KERNEL && (!frame->binary || !frame->binary->memory_limit);
 }
 
 static size_t string_bytes(const char *string)

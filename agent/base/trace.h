@@ -43,8 +43,9 @@ struct trace {
 
 /**
  * Copies @frames with their strings, takes a reference on every binary, and hashes: kind, flags,
- * error, file id, address; for interpreted frames, and kernel frames without a binary (BPF
- * programs, whose memory is used again), the function, file and line as well. NULL without memory.
+ * error, file id, address; for interpreted frames, and for kernel frames outside of every module's
+ * text (BPF programs, whose memory is used again), the function, file and line as well. NULL
+ * without memory.
  */
 struct trace *trace_create(const struct frame *frames, uint32_t frame_count, bool is_complete,
 			   bool is_kernel_thread);

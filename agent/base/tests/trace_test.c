@@ -119,17 +119,22 @@ static void a_function_is_not_taken_for_a_file(void **state)
 
 static void bpf_programs_at_one_address_differ_by_name(void **state)
 {
-	struct frame frame = {
-		.kind = FRAME_KERNEL,
-		.address = 9,
-		.function = "bpf_prog_a",
-		.file = "bpf",
-	};
-	struct frame other = frame;
+	struct binary *bpf = make_binary(3);
+	struct binary *module = binary_create(&(struct binary){ .fd = -1, .memory_limit = 100 });
+	struct binary *binaries[] = { NULL, bpf, module };
 
 	(void)state;
-	other.function = "bpf_prog_b";
-	assert_false(hash128_equal(hash_of(&frame, 1), hash_of(&other, 1)));
+	for (int i = 0; i < 3; i++) {
+		struct frame frame = { .kind = FRAME_KERNEL, .address = 9, .binary = binaries[i] };
+		struct frame other = frame;
+
+		frame.function = "bpf_prog_a";
+		other.function = "bpf_prog_b";
+		assert_int_equal(hash128_equal(hash_of(&frame, 1), hash_of(&other, 1)),
+				 binaries[i] == module);
+	}
+	binary_unref(bpf);
+	binary_unref(module);
 }
 
 static void error_frames_differ_by_reason(void **state)
