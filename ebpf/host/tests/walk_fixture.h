@@ -8,6 +8,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -48,21 +49,21 @@ struct world {
 	struct region kernel[REGION_COUNT];
 };
 
-static struct cell *world_slab(void *context, uint32_t index)
+static inline struct cell *world_slab(void *context, uint32_t index)
 {
 	struct world *world = context;
 
 	return index < SLAB_COUNT ? world->slabs[index] : NULL;
 }
 
-static struct executable_descriptor *world_executable(void *context, uint32_t slot)
+static inline struct executable_descriptor *world_executable(void *context, uint32_t slot)
 {
 	struct world *world = context;
 
 	return &world->descriptors[slot];
 }
 
-static int read_regions(const struct region *regions, uint64_t address, void *bytes, size_t size)
+static inline int read_regions(const struct region *regions, uint64_t address, void *bytes, size_t size)
 {
 	for (int i = 0; i < REGION_COUNT; i++) {
 		uint64_t offset = address - regions[i].start;
@@ -75,24 +76,24 @@ static int read_regions(const struct region *regions, uint64_t address, void *by
 	return -1;
 }
 
-static int world_read_user(void *context, uint64_t address, void *bytes, size_t size)
+static inline int world_read_user(void *context, uint64_t address, void *bytes, size_t size)
 {
 	return read_regions(((struct world *)context)->user, address, bytes, size);
 }
 
-static int world_read_kernel(void *context, uint64_t address, void *bytes, size_t size)
+static inline int world_read_kernel(void *context, uint64_t address, void *bytes, size_t size)
 {
 	return read_regions(((struct world *)context)->kernel, address, bytes, size);
 }
 
-static struct cell *world_cell(struct world *world, uint32_t number)
+static inline struct cell *world_cell(struct world *world, uint32_t number)
 {
 	assert_true(number >> SLAB_SHIFT < SLAB_COUNT);
 	return &world->slabs[number >> SLAB_SHIFT][number & (SLAB_CELLS - 1)];
 }
 
 /** Copies @size bytes into the cells from @number on, which may lie in two slabs. */
-static void world_put(struct world *world, uint32_t number, const void *bytes, size_t size)
+static inline void world_put(struct world *world, uint32_t number, const void *bytes, size_t size)
 {
 	for (size_t done = 0; done < size; done += CELL_BYTES) {
 		size_t part = size - done < CELL_BYTES ? size - done : CELL_BYTES;
@@ -119,7 +120,7 @@ struct tables {
 	uint32_t rule_cell;
 };
 
-static void tables_add(struct tables *tables, uint32_t offset, uint32_t rule)
+static inline void tables_add(struct tables *tables, uint32_t offset, uint32_t rule)
 {
 	assert_true(tables->row_count < 1024);
 	tables->rows[tables->row_count].offset = offset;
@@ -127,7 +128,7 @@ static void tables_add(struct tables *tables, uint32_t offset, uint32_t rule)
 }
 
 /** Publishes @tables as @executable_id, in the order of abi/slab.h. */
-static void world_publish(struct world *world, uint64_t executable_id, const struct tables *tables)
+static inline void world_publish(struct world *world, uint64_t executable_id, const struct tables *tables)
 {
 	struct unwind_header header = {
 		.text_start = TEXT_ADDRESS,
@@ -160,7 +161,7 @@ static void world_publish(struct world *world, uint64_t executable_id, const str
 }
 
 /** Rows for @rules in turn, each for 16 bytes of text: rule i holds from code_at(i) on. */
-static void world_publish_rules(struct world *world, const struct unwind_rule *rules,
+static inline void world_publish_rules(struct world *world, const struct unwind_rule *rules,
 				uint32_t rule_count)
 {
 	struct tables tables = {
@@ -179,12 +180,12 @@ static void world_publish_rules(struct world *world, const struct unwind_rule *r
 }
 
 /** An address in the process at which rule @rule holds, for a pc and for a return address. */
-static uint64_t code_at(uint32_t rule)
+static inline uint64_t code_at(uint32_t rule)
 {
 	return TEXT_START + rule * 16 + 8;
 }
 
-static void world_set_mappings(struct world *world, uint32_t cell, const struct mapping_row *rows,
+static inline void world_set_mappings(struct world *world, uint32_t cell, const struct mapping_row *rows,
 			       uint32_t count)
 {
 	world_put(world, cell, rows, count * sizeof(rows[0]));
@@ -192,26 +193,26 @@ static void world_set_mappings(struct world *world, uint32_t cell, const struct 
 	world->start.mapping_count = count;
 }
 
-static uint64_t stack_address(uint32_t word)
+static inline uint64_t stack_address(uint32_t word)
 {
 	return STACK_START + word * 8ULL;
 }
 
-static void world_set_registers(struct world *world, uint64_t pc, uint64_t sp, uint64_t fp)
+static inline void world_set_registers(struct world *world, uint64_t pc, uint64_t sp, uint64_t fp)
 {
 	world->start.registers[16] = pc;
 	world->start.registers[7] = sp;
 	world->start.registers[6] = fp;
 }
 
-static void world_walk(struct world *world)
+static inline void world_walk(struct world *world)
 {
 	memset(&world->trace, 0xee, sizeof(world->trace));
 	emulated_walk(&world->memory, &world->start, &world->trace);
 }
 
 /** A world with an empty stack, and one executable's text of 1 MiB mapped. */
-static int world_setup(void **state)
+static inline int world_setup(void **state)
 {
 	struct world *world = calloc(1, sizeof(*world));
 	struct mapping_row text = {
@@ -236,7 +237,7 @@ static int world_setup(void **state)
 	return 0;
 }
 
-static int world_teardown(void **state)
+static inline int world_teardown(void **state)
 {
 	struct world *world = *state;
 
@@ -247,7 +248,7 @@ static int world_teardown(void **state)
 }
 
 /** Frame @index of the trace must be native, at process address @pc in the test's executable. */
-static void assert_frame(const struct world *world, uint32_t index, uint64_t pc, uint8_t flags)
+static inline void assert_frame(const struct world *world, uint32_t index, uint64_t pc, uint8_t flags)
 {
 	assert_true(2 * index + 1 < world->trace.word_count);
 	assert_int_equal(world->trace.words[2 * index],
@@ -256,14 +257,14 @@ static void assert_frame(const struct world *world, uint32_t index, uint64_t pc,
 }
 
 /** The walk must have reached the thread's entry with @frame_count frames. */
-static void assert_end(const struct world *world, uint32_t frame_count)
+static inline void assert_end(const struct world *world, uint32_t frame_count)
 {
 	assert_int_equal(world->trace.error, UNWIND_OK);
 	assert_int_equal(world->trace.word_count, 2 * frame_count);
 }
 
 /** The walk must have ended with @error at @pc behind @frame_count frames. */
-static void assert_error(const struct world *world, uint32_t frame_count, enum unwind_error error,
+static inline void assert_error(const struct world *world, uint32_t frame_count, enum unwind_error error,
 			 uint64_t pc)
 {
 	assert_int_equal(world->trace.error, error);
