@@ -50,10 +50,23 @@ static struct cfa_value offset_value(const struct cfa_program *program, uint8_t 
 	return value;
 }
 
-/* An unsigned operand that is used as a signed number. */
-static int64_t read_unsigned_offset(struct cfa_program *program)
+/*
+ * As byte_reader_uleb128(), without giving away the reader's address, so that a reader in a local
+ * variable stays in registers.
+ */
+static inline uint64_t read_number(struct byte_reader *reader)
 {
-	uint64_t offset = byte_reader_uleb128(&program->reader);
+	struct byte_reader copy = *reader;
+	uint64_t number = byte_reader_uleb128(&copy);
+
+	*reader = copy;
+	return number;
+}
+
+/* An unsigned operand that is used as a signed number. */
+static inline int64_t read_unsigned_offset(struct byte_reader *reader)
+{
+	uint64_t offset = read_number(reader);
 
 	return offset > INT64_MAX ? INT64_MAX : (int64_t)offset;
 }
@@ -123,7 +136,7 @@ static int change_cfa(struct cfa_program *program, uint8_t opcode)
 		value.number = read_register(program);
 	} else if (opcode == DW_CFA_def_cfa_offset) {
 		value.kind = CFA_VALUE_REGISTER;
-		value.offset = read_unsigned_offset(program);
+		value.offset = read_unsigned_offset(&program->reader);
 	} else {
 		uint32_t number = value.number;
 
@@ -179,7 +192,7 @@ static int run_extended(struct cfa_program *program, uint8_t opcode)
 	case DW_CFA_def_cfa:
 		value = (struct cfa_value){ .kind = CFA_VALUE_REGISTER };
 		value.number = read_register(program);
-		value.offset = read_unsigned_offset(program);
+		value.offset = read_unsigned_offset(&program->reader);
 		set_cfa(program, value);
 		return 0;
 	case DW_CFA_def_cfa_sf:
@@ -219,16 +232,19 @@ static int run_extended(struct cfa_program *program, uint8_t opcode)
 	number = byte_reader_uleb128(reader);
 	switch (opcode) {
 	case DW_CFA_offset_extended:
-		value = offset_value(program, CFA_VALUE_AT_CFA, read_unsigned_offset(program));
+		value = offset_value(program, CFA_VALUE_AT_CFA,
+				     read_unsigned_offset(&program->reader));
 		break;
 	case DW_CFA_offset_extended_sf:
 		value = offset_value(program, CFA_VALUE_AT_CFA, byte_reader_sleb128(reader));
 		break;
 	case DW_CFA_GNU_negative_offset_extended:
-		value = offset_value(program, CFA_VALUE_AT_CFA, -read_unsigned_offset(program));
+		value = offset_value(program, CFA_VALUE_AT_CFA,
+				     -read_unsigned_offset(&program->reader));
 		break;
 	case DW_CFA_val_offset:
-		value = offset_value(program, CFA_VALUE_IS_CFA, read_unsigned_offset(program));
+		value = offset_value(program, CFA_VALUE_IS_CFA,
+				     read_unsigned_offset(&program->reader));
 		break;
 	case DW_CFA_val_offset_sf:
 		value = offset_value(program, CFA_VALUE_IS_CFA, byte_reader_sleb128(reader));
@@ -256,27 +272,37 @@ static int run_extended(struct cfa_program *program, uint8_t opcode)
 	return 0;
 }
 
-static inline int run_instruction(struct cfa_program *program)
+/*
+ * The instructions that make up nearly all programs, in the order of their frequency (the indirect
+ * jump of a switch is mispredicted too often); false for any other.
+ */
+static inline bool run_frequent(struct cfa_program *program, struct byte_reader *reader,
+				uint8_t byte)
 {
-	uint8_t byte = byte_reader_u8(&program->reader);
 	uint8_t operand = byte & OPERAND_MASK;
-	uint64_t offset;
+	int64_t offset;
 
-	switch (byte & ~OPERAND_MASK) {
-	case DW_CFA_advance_loc:
-		return advance(program, operand);
-	case DW_CFA_offset:
-		offset = read_unsigned_offset(program);
+	if ((byte & ~OPERAND_MASK) == DW_CFA_advance_loc) {
+		advance(program, operand);
+		return true;
+	}
+	if (byte == DW_CFA_def_cfa_offset && program->state.cfa.kind == CFA_VALUE_REGISTER) {
+		program->state.cfa.offset = read_unsigned_offset(reader);
+		program->state_changed = true;
+		return true;
+	}
+	if ((byte & ~OPERAND_MASK) == DW_CFA_offset) {
+		offset = read_unsigned_offset(reader);
 		if (followed_value(program, operand))
 			set_value(program, operand,
 				  offset_value(program, CFA_VALUE_AT_CFA, offset));
-		return 0;
-	case DW_CFA_restore:
-		restore_register(program, operand);
-		return 0;
-	default:
-		return run_extended(program, byte);
+		return true;
 	}
+	if ((byte & ~OPERAND_MASK) == DW_CFA_restore) {
+		restore_register(program, operand);
+		return true;
+	}
+	return false;
 }
 
 void cfa_program_init(struct cfa_program *program, const struct cfa_defaults *defaults,
@@ -296,23 +322,34 @@ void cfa_program_init(struct cfa_program *program, const struct cfa_defaults *de
 
 int cfa_program_next(struct cfa_program *program)
 {
+	/* In registers for as long as instructions are frequent ones: this is the hottest loop. */
+	struct byte_reader reader = program->reader;
+
 	if (program->is_finished)
 		return 0;
 	program->row_start = program->location;
 	while (program->location == program->row_start) {
+		uint8_t byte;
 		int error;
 
-		if (!byte_reader_left(&program->reader)) {
+		if (!byte_reader_left(&reader)) {
 			program->is_finished = true;
-			return 1;
+			break;
 		}
-		error = run_instruction(program);
-		if (error)
-			return error;
-		if (byte_reader_failed(&program->reader))
+		byte = byte_reader_u8(&reader);
+		if (!run_frequent(program, &reader, byte)) {
+			program->reader = reader;
+			error = run_extended(program, byte);
+			if (error)
+				return error;
+			reader = program->reader;
+		}
+		if (byte_reader_failed(&reader))
 			return fail(-EBADMSG, "CFA program cut");
 	}
-	program->is_finished = program->location >= program->end;
+	program->reader = reader;
+	if (program->location >= program->end)
+		program->is_finished = true;
 	return 1;
 }
 

@@ -106,8 +106,7 @@ static bool set_saved_expression(const struct cfa_rule_context *context,
 {
 	struct cfa_expression expression;
 
-	if (!recognise(context, value, true, &expression) ||
-	    expression.kind != CFA_EXPRESSION_SUM)
+	if (!recognise(context, value, true, &expression) || expression.kind != CFA_EXPRESSION_SUM)
 		return false;
 	*offset = expression.offset;
 	if (expression.is_from_cfa) {

@@ -157,9 +157,8 @@ int delta_builder_add(struct delta_builder *builder, uint64_t address, uint32_t 
 		return fail(-E2BIG, "more than %d rows", DELTA_BUILDER_MAX_ROWS);
 	begin_pages(builder, distance >> UNWIND_PAGE_SHIFT);
 	builder->last_rule = number;
-	return row_vector_push(&builder->rows,
-			       (distance & (UNWIND_PAGE_BYTES - 1)) |
-				       number << UNWIND_ROW_RULE_SHIFT);
+	return row_vector_push(&builder->rows, (distance & (UNWIND_PAGE_BYTES - 1)) |
+						       number << UNWIND_ROW_RULE_SHIFT);
 }
 
 struct delta_builder_mark delta_builder_mark(const struct delta_builder *builder)

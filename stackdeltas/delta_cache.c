@@ -178,9 +178,9 @@ static int open_directory(const char *path)
 		return fail_errno(-errno, "cannot make the directory %s", path);
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
-		return errno == ELOOP || errno == ENOTDIR ?
-			       fail(-EPERM, "%s is no directory", path) :
-			       fail_errno(-errno, "cannot open the directory %s", path);
+		return errno == ELOOP || errno == ENOTDIR
+			       ? fail(-EPERM, "%s is no directory", path)
+			       : fail_errno(-errno, "cannot open the directory %s", path);
 	if (fstat(fd, &status))
 		return fail_errno(-errno, "cannot stat the directory %s", path);
 	if (status.st_uid != geteuid() || status.st_mode & (S_IRWXG | S_IRWXO))
@@ -245,8 +245,7 @@ static int check_header(const struct file_header *header, struct hash128 key, ui
 		return fail(-EBADMSG, "delta cache: bad header");
 	/* Counts below 2^32 of at most 16 bytes each: no overflow. */
 	if (header->page_count > UNWIND_MAX_PAGES || header->rule_count > UNWIND_MAX_RULES ||
-	    file_bytes != sizeof(*header) +
-				  ((uint64_t)header->page_count + 1) * sizeof(uint32_t) +
+	    file_bytes != sizeof(*header) + ((uint64_t)header->page_count + 1) * sizeof(uint32_t) +
 				  (uint64_t)header->row_count * sizeof(uint32_t) +
 				  (uint64_t)header->rule_count * sizeof(struct unwind_rule))
 		return fail(-EBADMSG, "delta cache: a file of %" PRIu64 " bytes", file_bytes);
@@ -351,8 +350,8 @@ int delta_cache_load(struct delta_cache *cache, struct hash128 key, struct stack
 static int write_exactly(int fd, const struct iovec *vector)
 {
 	for (size_t done = 0; done < vector->iov_len;) {
-		ssize_t count = write(fd, (const char *)vector->iov_base + done,
-				      vector->iov_len - done);
+		ssize_t count =
+			write(fd, (const char *)vector->iov_base + done, vector->iov_len - done);
 
 		if (count < 0 && errno == EINTR)
 			continue;

@@ -13,8 +13,7 @@ const char *delta_problem_text(enum delta_problem problem)
 	return (unsigned int)problem < DELTA_PROBLEM_COUNT ? texts[problem] : "unknown problem";
 }
 
-void delta_report_problem(struct delta_report *report, uint64_t address,
-			  enum delta_problem problem)
+void delta_report_problem(struct delta_report *report, uint64_t address, enum delta_problem problem)
 {
 	report->statistics.problems[problem]++;
 	if (report->observer)

@@ -24,7 +24,7 @@ enum delta_problem {
 #define X(name, text) DELTA_PROBLEM_##name,
 	DELTA_PROBLEMS(X)
 #undef X
-	DELTA_PROBLEM_COUNT,
+		DELTA_PROBLEM_COUNT,
 };
 
 struct delta_statistics {

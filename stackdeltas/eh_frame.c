@@ -103,7 +103,8 @@ static int read_augmentation(struct byte_reader *reader, const struct eh_frame *
 		case 'G':
 			break;
 		default:
-			return fail(-EOPNOTSUPP, "augmentation letter %#x", (unsigned char)*letters);
+			return fail(-EOPNOTSUPP, "augmentation letter %#x",
+				    (unsigned char)*letters);
 		}
 	}
 	return byte_reader_failed(reader) ? fail(-EBADMSG, "augmentation data cut") : 0;
@@ -132,8 +133,8 @@ int eh_frame_read_cie(const struct eh_frame *frame, const struct eh_frame_entry 
 	}
 	result.code_alignment = byte_reader_uleb128(&reader);
 	result.data_alignment = byte_reader_sleb128(&reader);
-	result.return_address_register =
-		version == 1 ? byte_reader_u8(&reader) : byte_reader_uleb128(&reader);
+	result.return_address_register = version == 1 ? byte_reader_u8(&reader)
+						      : byte_reader_uleb128(&reader);
 	if (!result.code_alignment)
 		result.code_alignment = 1;
 	if (*letters == 'z') {

@@ -43,7 +43,7 @@ bool eh_pointer_is_known(uint8_t encoding);
 uint64_t eh_pointer_read_slow(struct byte_reader *reader, uint8_t encoding, uint64_t reader_address,
 			      uint64_t data_address);
 
-/** As above; the encoding of nearly every file without a call. */
+/** As above; the encodings of nearly every file without a call. */
 static inline uint64_t eh_pointer_read(struct byte_reader *reader, uint8_t encoding,
 				       uint64_t reader_address, uint64_t data_address)
 {
@@ -51,6 +51,8 @@ static inline uint64_t eh_pointer_read(struct byte_reader *reader, uint8_t encod
 
 	if (encoding == (EH_POINTER_PC_RELATIVE | EH_POINTER_SDATA4))
 		return position + (uint64_t)(int64_t)(int32_t)byte_reader_u32(reader);
+	if (encoding == EH_POINTER_SDATA4)
+		return (uint64_t)(int64_t)(int32_t)byte_reader_u32(reader);
 	return eh_pointer_read_slow(reader, encoding, reader_address, data_address);
 }
 

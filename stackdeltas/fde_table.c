@@ -166,12 +166,13 @@ static bool is_sorted(const struct fde_record_vector *fdes)
 	return true;
 }
 
-static uint32_t radix_digit(uint32_t start, int pass)
+/* What is sorted in the place of a record: its start in the high half, its index in the low one. */
+static uint32_t radix_digit(uint64_t key, int pass)
 {
-	return start >> (pass * RADIX_BITS) & (RADIX_BUCKETS - 1);
+	return key >> (32 + pass * RADIX_BITS) & (RADIX_BUCKETS - 1);
 }
 
-static void radix_pass(const struct fde_record *from, struct fde_record *to, size_t count, int pass,
+static void radix_pass(const uint64_t *from, uint64_t *to, size_t count, int pass,
 		       uint32_t *bucket_ends)
 {
 	uint32_t position = 0;
@@ -183,34 +184,44 @@ static void radix_pass(const struct fde_record *from, struct fde_record *to, siz
 		position += bucket_count;
 	}
 	for (size_t i = 0; i < count; i++)
-		to[bucket_ends[radix_digit(from[i].start, pass)]++] = from[i];
+		to[bucket_ends[radix_digit(from[i], pass)]++] = from[i];
 }
 
 /* Stable, which keeps FDEs of one address in the order of the file. */
 static int sort_fdes(struct fde_record_vector *fdes)
 {
 	_cleanup_(free_pointer) uint32_t(*buckets)[RADIX_BUCKETS] = NULL;
-	struct fde_record *other;
+	_cleanup_(free_pointer) uint64_t *keys = NULL;
+	struct fde_record *sorted;
+	uint64_t *from, *to;
 
 	if (is_sorted(fdes))
 		return 0;
 	buckets = calloc(RADIX_PASSES, sizeof(*buckets));
-	other = malloc(fdes->capacity * sizeof(*other));
-	if (!buckets || !other) {
-		free(other);
+	keys = malloc(2 * fdes->count * sizeof(*keys));
+	sorted = malloc(fdes->capacity * sizeof(*sorted));
+	if (!buckets || !keys || !sorted) {
+		free(sorted);
 		return fail(-ENOMEM, "no memory to sort %zu FDEs", fdes->count);
 	}
-	for (size_t i = 0; i < fdes->count; i++)
+	from = keys;
+	to = keys + fdes->count;
+	for (size_t i = 0; i < fdes->count; i++) {
+		from[i] = (uint64_t)fdes->items[i].start << 32 | i;
 		for (int pass = 0; pass < RADIX_PASSES; pass++)
-			buckets[pass][radix_digit(fdes->items[i].start, pass)]++;
-	for (int pass = 0; pass < RADIX_PASSES; pass++) {
-		struct fde_record *swap = fdes->items;
-
-		radix_pass(fdes->items, other, fdes->count, pass, buckets[pass]);
-		fdes->items = other;
-		other = swap;
+			buckets[pass][radix_digit(from[i], pass)]++;
 	}
-	free(other);
+	for (int pass = 0; pass < RADIX_PASSES; pass++) {
+		uint64_t *swap = from;
+
+		radix_pass(from, to, fdes->count, pass, buckets[pass]);
+		from = to;
+		to = swap;
+	}
+	for (size_t i = 0; i < fdes->count; i++)
+		sorted[i] = fdes->items[(uint32_t)from[i]];
+	free(fdes->items);
+	fdes->items = sorted;
 	return 0;
 }
 

@@ -22,7 +22,13 @@
 
 enum { LOOKUPS = 64, TEXT_LIMIT = 1 << 24 };
 
-enum input_kind { INPUT_FIELDS_X86, INPUT_FIELDS_ARM64, INPUT_ELF, INPUT_EH_FRAME_HDR, INPUT_KINDS };
+enum input_kind {
+	INPUT_FIELDS_X86,
+	INPUT_FIELDS_ARM64,
+	INPUT_ELF,
+	INPUT_EH_FRAME_HDR,
+	INPUT_KINDS
+};
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rows, rules and page index. */
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
 
 #include <cmocka.h>
@@ -14,8 +14,9 @@ enum { START = 0x10010, END = 0x10480 };
 
 static struct unwind_rule rule_of(int32_t offset)
 {
-	return (struct unwind_rule){ .cfa = CFA_SP, .ra = SAVED_AT_CFA, .ra_offset = -8,
-				     .cfa_offset = offset };
+	return (struct unwind_rule){
+		.cfa = CFA_SP, .ra = SAVED_AT_CFA, .ra_offset = -8, .cfa_offset = offset
+	};
 }
 
 static uint32_t intern(struct delta_builder *builder, int32_t offset)

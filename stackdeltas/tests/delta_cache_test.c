@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The disk cache in a directory of its own, damaged in every way. */
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
 
 #include <cmocka.h>
 #include <dirent.h>
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <elf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -170,8 +170,8 @@ static void every_damaged_byte_is_noticed_and_the_file_removed(void **state)
 		_cleanup_(close_fd) int fd = -1;
 		uint8_t byte;
 
-		assert_int_equal(
-			delta_cache_store(fixture->cache, fixture->key, &fixture->deltas), 0);
+		assert_int_equal(delta_cache_store(fixture->cache, fixture->key, &fixture->deltas),
+				 0);
 		assert_int_equal(count_files(fixture, path), 1);
 		fd = open(path, O_RDWR);
 		assert_int_equal(fstat(fd, &status), 0);
@@ -237,8 +237,7 @@ static void a_directory_of_others_is_refused(void **state)
 	assert_int_equal(delta_cache_create(link, MAX_BYTES, &cache), -EPERM);
 	if (!geteuid()) {
 		assert_int_equal(chown(fixture->directory, 1, 1), 0);
-		assert_int_equal(delta_cache_create(fixture->directory, MAX_BYTES, &cache),
-				 -EPERM);
+		assert_int_equal(delta_cache_create(fixture->directory, MAX_BYTES, &cache), -EPERM);
 	}
 	assert_int_equal(delta_cache_create("/nonexistent/cache", MAX_BYTES, &cache), -ENOENT);
 	assert_null(cache);
@@ -259,8 +258,8 @@ static void the_limit_removes_what_was_unused_for_longest(void **state)
 	file_bytes = status.st_size;
 	delta_cache_destroy(fixture->cache);
 	fixture->cache = NULL;
-	assert_int_equal(
-		delta_cache_create(fixture->directory, 16 * file_bytes, &fixture->cache), 0);
+	assert_int_equal(delta_cache_create(fixture->directory, 16 * file_bytes, &fixture->cache),
+			 0);
 	for (key.low = 1; key.low < 16; key.low++) {
 		usleep(2000);
 		assert_int_equal(delta_cache_store(fixture->cache, key, &fixture->deltas), 0);
@@ -268,8 +267,7 @@ static void the_limit_removes_what_was_unused_for_longest(void **state)
 	assert_int_equal(count_files(fixture, path), 16);
 	/* The first one is used again, so the second and third go. */
 	usleep(2000);
-	assert_int_equal(
-		delta_cache_load(fixture->cache, (struct hash128){ 0 }, &loaded), 0);
+	assert_int_equal(delta_cache_load(fixture->cache, (struct hash128){ 0 }, &loaded), 0);
 	usleep(2000);
 	assert_int_equal(delta_cache_store(fixture->cache, key, &fixture->deltas), 0);
 	assert_int_equal(statistics_of(fixture).evicted, 3);
@@ -277,8 +275,7 @@ static void the_limit_removes_what_was_unused_for_longest(void **state)
 	stack_deltas_deinit(&loaded);
 	assert_int_equal(delta_cache_load(fixture->cache, (struct hash128){ 0, 1 }, &loaded),
 			 -ENOENT);
-	assert_int_equal(
-		delta_cache_load(fixture->cache, (struct hash128){ 0 }, &loaded), 0);
+	assert_int_equal(delta_cache_load(fixture->cache, (struct hash128){ 0 }, &loaded), 0);
 }
 
 static void files_of_others_and_fresh_ones_are_left_alone(void **state)

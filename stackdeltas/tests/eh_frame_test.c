@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Entries, CIEs and FDEs written by hand. */
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
 
 #include <cmocka.h>
@@ -152,10 +152,10 @@ static void unknown_letters_versions_and_encodings_are_refused(void **state)
 		uint8_t encoding;
 		int error;
 	} cases[] = {
-		{ "zR", 1, 0x1b, 0 },		      { "zR", 3, 0x1b, 0 },
-		{ "zR", 2, 0x1b, -EOPNOTSUPP },	      { "zR", 5, 0x1b, -EOPNOTSUPP },
-		{ "zX", 1, 0x1b, -EOPNOTSUPP },	      { "eh", 1, 0x1b, -EOPNOTSUPP },
-		{ "zR", 1, 0x9b, -EOPNOTSUPP },	      { "zR", 1, 0x50, -EOPNOTSUPP },
+		{ "zR", 1, 0x1b, 0 },		{ "zR", 3, 0x1b, 0 },
+		{ "zR", 2, 0x1b, -EOPNOTSUPP }, { "zR", 5, 0x1b, -EOPNOTSUPP },
+		{ "zX", 1, 0x1b, -EOPNOTSUPP }, { "eh", 1, 0x1b, -EOPNOTSUPP },
+		{ "zR", 1, 0x9b, -EOPNOTSUPP }, { "zR", 1, 0x50, -EOPNOTSUPP },
 		{ "zR", 1, 0x0f, -EOPNOTSUPP },
 	};
 

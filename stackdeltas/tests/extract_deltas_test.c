@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From hand-written .eh_frame to rules, the whole way. */
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
 
 #include <cmocka.h>
@@ -317,8 +317,8 @@ static void more_rules_than_fit_are_unsupported(void **state)
 	memcpy(section, bytes->bytes, bytes->size);
 	size = bytes->size;
 	for (size_t i = 0; i < rule_count; i++) {
-		const uint8_t row[] = { DW_CFA_def_cfa, 3, 0x80 | (i & 0x7f), 0x80 | (i >> 7 & 0x7f),
-					i >> 14, DW_CFA_advance_loc | 1 };
+		const uint8_t row[] = { DW_CFA_def_cfa,		3,	 0x80 | (i & 0x7f),
+					0x80 | (i >> 7 & 0x7f), i >> 14, DW_CFA_advance_loc | 1 };
 
 		memcpy(section + size, row, sizeof(row));
 		size += sizeof(row);
@@ -327,9 +327,8 @@ static void more_rules_than_fit_are_unsupported(void **state)
 	memcpy(section + bytes->entry, &length, sizeof(length));
 	fixture->input.eh_frame = section;
 	fixture->input.eh_frame_bytes = size;
-	assert_int_equal(extract_deltas(&fixture->input, NULL, &fixture->deltas,
-					&fixture->statistics),
-			 0);
+	assert_int_equal(
+		extract_deltas(&fixture->input, NULL, &fixture->deltas, &fixture->statistics), 0);
 	free(section);
 	assert_int_equal(stack_deltas_check(&fixture->deltas), 0);
 	assert_int_equal(fixture->deltas.rule_count, UNWIND_MAX_RULES);

@@ -57,7 +57,7 @@ enum class {
 };
 
 static const char *const class_names[CLASS_COUNT] = {
-	"equal", "rule not expressible", "frame pointer not expressible", "refused by both",
+	"equal",     "rule not expressible", "frame pointer not expressible", "refused by both",
 	"different",
 };
 
@@ -138,9 +138,16 @@ static bool evaluate(const struct frame *frame, const Dwarf_Op *operations, size
 			stack[depth++] = frame->registers[op->number] + op->number2;
 			*is_value = op->atom == DW_OP_regx;
 			continue;
-		case DW_OP_const1u: case DW_OP_const1s: case DW_OP_const2u: case DW_OP_const2s:
-		case DW_OP_const4u: case DW_OP_const4s: case DW_OP_const8u: case DW_OP_const8s:
-		case DW_OP_constu: case DW_OP_consts:
+		case DW_OP_const1u:
+		case DW_OP_const1s:
+		case DW_OP_const2u:
+		case DW_OP_const2s:
+		case DW_OP_const4u:
+		case DW_OP_const4s:
+		case DW_OP_const8u:
+		case DW_OP_const8s:
+		case DW_OP_constu:
+		case DW_OP_consts:
 			stack[depth++] = op->number;
 			continue;
 		case DW_OP_nop:
@@ -265,8 +272,8 @@ static enum outcome register_by_rule(const struct unwind_rule *rule, bool is_ra,
 	int16_t offset = is_ra ? rule->ra_offset : rule->fp_offset;
 
 	if (rule->cfa == CFA_SIGNAL) {
-		*value = load(frame, frame->registers[X86_SP] +
-					     (is_ra ? UCONTEXT_RIP : UCONTEXT_RBP));
+		*value = load(frame,
+			      frame->registers[X86_SP] + (is_ra ? UCONTEXT_RIP : UCONTEXT_RBP));
 		return OUTCOME_VALUE;
 	}
 	switch (kind) {
@@ -288,33 +295,32 @@ static enum outcome register_by_rule(const struct unwind_rule *rule, bool is_ra,
 }
 
 static enum class compare_frame(const struct unwind_rule *rule, Dwarf_Frame *row,
-				const struct frame *frame)
-{
-	uint64_t cfa = 0, our_cfa = 0, value = 0, our_value = 0;
-	Dwarf_Op *operations;
+				const struct frame *frame) {
+	uint64_t cfa = 0, our_cfa = 0, value = 0, our_value = 0; Dwarf_Op * operations;
 	size_t count;
 	enum outcome outcome, our_outcome;
 	bool is_value;
 
 	outcome = register_by_libdw(row, frame, X86_RA, 0, &value);
-	if (outcome == OUTCOME_UNDEFINED || rule->cfa == CFA_END)
-		return outcome == OUTCOME_UNDEFINED && rule->cfa == CFA_END ? CLASS_EQUAL :
-		       rule->cfa == CFA_UNSUPPORTED			      ? CLASS_UNSUPPORTED :
-										CLASS_DIFFERENT;
-	if (rule->cfa == CFA_UNSUPPORTED)
-		return CLASS_UNSUPPORTED;
+	if (outcome == OUTCOME_UNDEFINED || rule->cfa == CFA_END) return outcome ==
+				OUTCOME_UNDEFINED &&
+			rule->cfa == CFA_END
+		? CLASS_EQUAL
+	: rule->cfa == CFA_UNSUPPORTED ? CLASS_UNSUPPORTED
+				       : CLASS_DIFFERENT;
+	if (rule->cfa == CFA_UNSUPPORTED) return CLASS_UNSUPPORTED;
 	if (dwarf_frame_cfa(row, &operations, &count) ||
 	    !evaluate(frame, operations, count, 0, false, &cfa, &is_value) ||
-	    !cfa_by_rule(rule, frame, &our_cfa) || cfa != our_cfa)
-		return CLASS_DIFFERENT;
+	    !cfa_by_rule(rule, frame, &our_cfa) || cfa != our_cfa) return CLASS_DIFFERENT;
 	outcome = register_by_libdw(row, frame, X86_RA, cfa, &value);
 	our_outcome = register_by_rule(rule, true, frame, cfa, &our_value);
-	if (outcome != OUTCOME_VALUE || our_outcome != OUTCOME_VALUE || value != our_value)
-		return CLASS_DIFFERENT;
+	if (outcome != OUTCOME_VALUE || our_outcome != OUTCOME_VALUE ||
+	    value != our_value) return CLASS_DIFFERENT;
 	outcome = register_by_libdw(row, frame, X86_FP, cfa, &value);
 	our_outcome = register_by_rule(rule, false, frame, cfa, &our_value);
-	if (our_outcome == OUTCOME_UNDEFINED)
-		return outcome == OUTCOME_UNDEFINED ? CLASS_EQUAL : CLASS_FRAME_POINTER;
+	if (our_outcome == OUTCOME_UNDEFINED) return outcome == OUTCOME_UNDEFINED
+		? CLASS_EQUAL
+		: CLASS_FRAME_POINTER;
 	return outcome == OUTCOME_VALUE && value == our_value ? CLASS_EQUAL : CLASS_DIFFERENT;
 }
 
@@ -338,22 +344,19 @@ static void show_difference(struct comparison *comparison, uint64_t address,
 }
 
 /* One address in a row of libdw's, the worst class of several frames. */
-static enum class compare_address(struct comparison *comparison, Dwarf_Frame *row, uint64_t address)
-{
+static enum class compare_address(struct comparison *comparison, Dwarf_Frame *row,
+				  uint64_t address) {
 	const struct unwind_rule *rule = stack_deltas_lookup(comparison->deltas, address);
-	enum class class = CLASS_DIFFERENT;
-	struct frame frame;
+	enum class class = CLASS_DIFFERENT; struct frame frame;
 
-	if (rule && rule->cfa != CFA_NONE) {
-		class = CLASS_EQUAL;
-		for (uint64_t seed = 1; seed <= 2 && class == CLASS_EQUAL; seed++) {
-			make_frame(&frame, seed, address);
-			class = compare_frame(rule, row, &frame);
-		}
-	}
-	if (class == CLASS_DIFFERENT)
-		show_difference(comparison, address, rule, "has another rule");
-	return class;
+	if (rule && rule->cfa != CFA_NONE){
+		class = CLASS_EQUAL; for (uint64_t seed = 1; seed <= 2 && class == CLASS_EQUAL;
+					  seed++){ make_frame(&frame, seed, address);
+						   class = compare_frame(rule, row, &frame); }
+}
+if (class == CLASS_DIFFERENT)
+	show_difference(comparison, address, rule, "has another rule");
+return class;
 }
 
 /*
@@ -367,8 +370,7 @@ static void compare_row(struct comparison *comparison, Dwarf_Frame *row, uint64_
 	enum class worst = CLASS_EQUAL;
 
 	for (uint64_t address = start; address < end; address++) {
-		const struct unwind_rule *rule =
-			stack_deltas_lookup(comparison->deltas, address);
+		const struct unwind_rule *rule = stack_deltas_lookup(comparison->deltas, address);
 		enum class class;
 
 		if (rule == last && address != end - 1 &&
@@ -448,7 +450,7 @@ static void compare(const char *path, const struct unwind_input *input,
 	for (uint32_t i = 0; i < input->segment_count; i++)
 		compare_segment(&comparison, &input->segments[i]);
 	totals.files++;
-	for (int class = 0; class < CLASS_COUNT; class++) {
+	for (int class = 0; class < CLASS_COUNT; class ++) {
 		totals.rows[class] += comparison.rows[class];
 		if (class != CLASS_EQUAL && comparison.rows[class])
 			printf("# %s: %" PRIu64 " rows %s\n", path, comparison.rows[class],
@@ -553,10 +555,16 @@ static void check_vdso(void)
 static void check_slice(void)
 {
 	static const char *const files[] = {
-		"/bin/ls", "/bin/bash", "/bin/busybox", "/usr/bin/python3.11", "/sbin/ldconfig",
-		"/lib/x86_64-linux-gnu/libc.so.6", "/lib64/ld-linux-x86-64.so.2",
+		"/bin/ls",
+		"/bin/bash",
+		"/bin/busybox",
+		"/usr/bin/python3.11",
+		"/sbin/ldconfig",
+		"/lib/x86_64-linux-gnu/libc.so.6",
+		"/lib64/ld-linux-x86-64.so.2",
 		"/usr/lib/x86_64-linux-gnu/libcrypto.so.3",
-		"/usr/lib/x86_64-linux-gnu/libstdc++.so.6", "/proc/self/exe",
+		"/usr/lib/x86_64-linux-gnu/libstdc++.so.6",
+		"/proc/self/exe",
 	};
 
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
@@ -574,16 +582,16 @@ int main(int argc, char **argv)
 		check_slice();
 	for (int i = 1; i < argc; i++)
 		nftw(argv[i], visit, 32, FTW_PHYS);
-	for (int class = 0; class < CLASS_COUNT; class++)
+	for (int class = 0; class < CLASS_COUNT; class ++)
 		all += totals.rows[class];
 	declared = all - totals.rows[CLASS_EQUAL] - totals.rows[CLASS_DIFFERENT];
 	printf("# %" PRIu64 " files, %" PRIu64 " more without tables, %" PRIu64 " rows\n",
 	       totals.files, totals.without_tables, all);
-	for (int class = 0; class < CLASS_COUNT; class++)
+	for (int class = 0; class < CLASS_COUNT; class ++)
 		printf("# %12" PRIu64 " rows %8.4f %%  %s\n", totals.rows[class],
 		       all ? 100.0 * totals.rows[class] / all : 0, class_names[class]);
-	result(totals.files && declared * 1000 < all, "rows that are declared inexpressible:",
-	       "under 0.1 %");
+	result(totals.files && declared * 1000 < all,
+	       "rows that are declared inexpressible:", "under 0.1 %");
 	printf("1..%d\n", totals.tests);
 	return totals.failed != 0;
 }

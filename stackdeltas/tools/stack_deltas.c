@@ -52,8 +52,8 @@ static int print_rows(struct file *file)
 	if (error)
 		return error;
 	for (uint32_t row = 0; row < deltas.row_count; row++) {
-		uint64_t address = row_page(&deltas, &page, row) +
-				   deltas.rows[row] % UNWIND_PAGE_BYTES;
+		uint64_t address =
+			row_page(&deltas, &page, row) + deltas.rows[row] % UNWIND_PAGE_BYTES;
 		char text[RULE_TEXT_MAX_BYTES];
 
 		rule_text(&deltas.rules[deltas.rows[row] >> UNWIND_ROW_RULE_SHIFT],
@@ -177,8 +177,7 @@ int main(int argc, char **argv)
 		first = 2;
 	}
 	if (!action || first >= argc) {
-		fprintf(stderr,
-			"usage: stack_deltas [-rows|-stats|-unsupported|-bench] FILE...\n");
+		fprintf(stderr, "usage: stack_deltas [-rows|-stats|-unsupported|-bench] FILE...\n");
 		return 2;
 	}
 	for (int i = first; i < argc; i++) {
