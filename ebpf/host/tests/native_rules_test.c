@@ -226,6 +226,33 @@ static void a_signal_frame_gives_all_registers(void **state)
 	assert_frame(world, 3, code_at(4), FRAME_RETURN_ADDRESS);
 }
 
+static void each_register_of_a_signal_frame_is_in_its_place(void **state)
+{
+	struct world *world = *state;
+	struct unwind_rule rules[RULE_COUNT] = {
+		[RULE_END] = { .cfa = CFA_END },
+		[RULE_OWN] = { .cfa = CFA_SIGNAL },
+		[3] = { .cfa = CFA_REGISTER, .ra = SAVED_AT_CFA, .ra_offset = -8 },
+	};
+
+	for (int number = 0; number < 16; number++) {
+		rules[3].cfa_register = number;
+		world_publish_rules(world, rules, RULE_COUNT);
+		world_set_registers(world, code_at(RULE_OWN), stack_address(1001), 0);
+		for (int i = 0; i < 17; i++)
+			world->stack[1001 + 5 + signal_words[i]] = 0;
+		world->stack[1001 + 5 + signal_words[16]] = code_at(3);
+		world->stack[1001 + 5 + signal_words[number]] = stack_address(30);
+		world->stack[29] = code_at(RULE_END);
+		world_walk(world);
+		/* sp itself is the one register that must be below the CFA. */
+		if (number == 7)
+			assert_error(world, 2, UNWIND_NO_PROGRESS, code_at(3));
+		else
+			assert_end(world, 3);
+	}
+}
+
 static void the_interrupted_address_is_looked_up_itself(void **state)
 {
 	struct world *world = *state;
@@ -489,6 +516,7 @@ int main(void)
 		world_test(a_register_number_out_of_range_is_unknown),
 		world_test(a_plt_entry_has_pushed_a_word_in_its_second_half),
 		world_test(a_signal_frame_gives_all_registers),
+		world_test(each_register_of_a_signal_frame_is_in_its_place),
 		world_test(the_interrupted_address_is_looked_up_itself),
 		world_test(a_return_address_is_looked_up_one_byte_before),
 		world_test(a_trampoline_without_rows_is_known_by_its_code),
