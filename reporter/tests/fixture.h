@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * What the tests of the outputs share: two binaries, a lookup that knows some addresses of the
+ * What the tests of the outputs share (to be included behind cmocka.h): two binaries, a lookup that knows some addresses of the
  * first, and a store to put samples in.
  *
  *	0x1000 main   0x2000 foo;bar   0x3000 outer with middle and tiny inlined   else nothing
@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "reporter/sample_store.h"
+#include "reporter/stack_counts.h"
 #include "reporter/stack_text.h"
 
 struct fixture {
@@ -167,6 +168,25 @@ static inline void fixture_report_all_kinds(struct fixture *fixture)
 	REPORT(fixture, "", 0, 2, native_frame(NULL, 0x7f0000001000, 0),
 	       native_frame(fixture->prog, 0x1000, FRAME_GUESS), error_frame(UNWIND_TRUNCATED));
 	REPORT(fixture, "kworker/0:1", 40, 1, kernel_frame(fixture, 0x50, "worker", "vmlinux"));
+}
+
+/* The output of @write over all that is in the store; the caller frees it. */
+static inline char *fixture_output(struct fixture *fixture,
+				   void (*write)(FILE *, const struct stack_counts *))
+{
+	struct sample_snapshot snapshot;
+	struct stack_counts counts;
+	char *text = NULL;
+	size_t bytes;
+	FILE *out = open_memstream(&text, &bytes);
+
+	assert_int_equal(sample_store_take_snapshot(fixture->store, &snapshot), 0);
+	assert_int_equal(stack_counts_init(&counts, &snapshot, &fixture->lookup), 0);
+	write(out, &counts);
+	fclose(out);
+	stack_counts_deinit(&counts);
+	sample_snapshot_deinit(&snapshot);
+	return text;
 }
 
 #endif
