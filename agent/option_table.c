@@ -285,6 +285,7 @@ static int set_tags(struct options *options, const struct setting *setting)
 	char *pair;
 
 	options_free_tags(options);
+	options->tag_count = 0;
 	options->tags = calloc(TAG_MAX_COUNT, sizeof(*options->tags));
 	if (!text || !options->tags)
 		return out_of_memory();

@@ -127,8 +127,6 @@ void options_free_tags(struct options *options)
 	for (uint32_t i = 0; i < options->tag_count; i++)
 		free(options->tags[i].key);
 	free(options->tags);
-	options->tags = NULL;
-	options->tag_count = 0;
 }
 
 void options_deinit(struct options *options)

@@ -75,7 +75,7 @@ struct options {
 int options_parse(struct options *options, int argument_count, char *const *arguments);
 void options_deinit(struct options *options);
 
-/** Back to no tags, for a -tags that replaces an earlier one. */
+/** Frees the tags only, for a -tags that replaces an earlier one. */
 void options_free_tags(struct options *options);
 
 /** The text of -help: usage, then each option with its values, its default and its meaning. */

@@ -3,7 +3,7 @@
 # Profiles this machine for 10 seconds at 99 Hz and shows the most frequent stacks: the end of
 # `make run`.
 set -eu
-shown=40
+shown=25
 as_root=
 [ "$(id -u)" = 0 ] || as_root=sudo
 
