@@ -128,10 +128,11 @@ static int check_writable(const char *path)
 	int fd;
 
 	if (!stat(path, &status) && S_ISDIR(status.st_mode))
-		return fail_errno(-EISDIR, "-output %s", path);
+		return fail(-EINVAL, "-output %s: is a directory", path);
 	fd = open_beside(path, &temporary);
 	if (!temporary)
-		return fail_errno(fd, "-output %s: no file can be made there", path);
+		return fail(-EINVAL, "-output %s: no file can be made there: %s", path,
+			    strerror(-fd));
 	/* The real one is made at the end: an agent that is killed shall leave nothing behind. */
 	close(fd);
 	unlink(temporary);
@@ -253,8 +254,8 @@ int output_files_write(struct output_files *files, const struct sample_snapshot 
 
 	for (size_t i = 0; i < files->count; i++) {
 		const struct output_file *file = &files->files[i];
-		int err = file->path ? write_file(&job, file)
-				     : write_descriptor(&job, file->format, STDOUT_FILENO);
+		int err = file->path ? write_file(&job, file) :
+				       write_descriptor(&job, file->format, STDOUT_FILENO);
 
 		if (!err)
 			continue;

@@ -458,8 +458,8 @@ int pprof_write(FILE *out, const struct sample_snapshot *snapshot, const struct 
 		struct symbol_lookup *lookup)
 {
 	struct pprof_writer writer = { .out = out, .lookup = lookup };
-	uint64_t period_ns =
-		NS_PER_SECOND / (info->samples_per_second ? info->samples_per_second : 1);
+	uint64_t rate = info->samples_per_second ? info->samples_per_second : 1;
+	uint64_t period_ns = (NS_PER_SECOND + rate / 2) / rate;
 
 	if (deflateInit2(&writer.stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP_WINDOW_BITS,
 			 ZLIB_MEMORY_LEVEL, Z_DEFAULT_STRATEGY) != Z_OK)
