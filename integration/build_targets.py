@@ -15,8 +15,9 @@ SOURCES = os.path.join(ROOT, "integration", "targets")
 OUTPUT = os.path.join(ROOT, "build", "integration")
 
 C = ["gcc", "-std=gnu11", "-D_GNU_SOURCE", "-O2", "-fomit-frame-pointer",
-     "-fno-stack-protector", "-pthread"]
-CLANG = ["clang", "-std=gnu11", "-D_GNU_SOURCE", "-O2", "-fomit-frame-pointer", "-pthread"]
+     "-fno-optimize-sibling-calls", "-fno-stack-protector", "-pthread"]
+CLANG = ["clang", "-std=gnu11", "-D_GNU_SOURCE", "-O2", "-fomit-frame-pointer",
+         "-fno-optimize-sibling-calls", "-pthread"]
 CXX = ["g++", "-O2", "-fomit-frame-pointer"]
 RUST = ["rustc", "--edition", "2021", "-C", "opt-level=2"]
 
@@ -79,7 +80,7 @@ TARGETS = {target.name: target for target in [
     _c("calls_staticpie", "calls", "-static-pie"),
     _c("calls_stripped", "calls", strip="symbols"),
     _c("calls_nosection", "calls", strip="sections"),
-    _c("calls_st_nosect", "calls", "-static", strip="sections"),
+    _c("calls_st_nosect", "calls", "-static", "-Wl,--eh-frame-hdr", strip="sections"),
     _c("calls_no_hdr", "calls", "-Wl,--no-eh-frame-hdr"),
     _c("calls_one_seg", "calls", "-Wl,-z,noseparate-code"),
     _clang("calls_clang", "calls"),
@@ -110,8 +111,9 @@ TARGETS = {target.name: target for target in [
        "-lcallee", needs=["libcallee.so"]),
     _c("vdso", "vdso"),
     _c("vdso_static", "vdso", "-static"),
-    _c("vfork_child", "vfork_child"),
-    _c("fork_child", "fork_child"),
+    # Bound at the start: each child would bind anew, in code whose CFA is in rbx.
+    _c("vfork_child", "vfork_child", "-Wl,-z,now"),
+    _c("fork_child", "fork_child", "-Wl,-z,now"),
     _c("exited_leader", "exited_leader"),
     _c("syscalls", "syscalls"),
     _c("syscalls_static", "syscalls", "-static"),

@@ -3,7 +3,8 @@
 
 A declaration is a line `chain: START main > outer (leaf_one|leaf_two)` in a target's source: root
 first, one regular expression per frame, separated by spaces; `*`, `?` and `{m,n}` behind a frame
-repeat it; behind `>` the stack may end anywhere. Frames of the kernel may follow every chain.
+repeat it (a frame that ends in one of these goes into parentheses); behind `>` the stack may end
+anywhere. Frames of the kernel may follow every chain.
 Names in capitals stand for the parts of the C library.
 
 `kernel: N` says that at least N per cent of the samples must find the CPU in the kernel;
@@ -26,12 +27,12 @@ MACROS = {
     "THREAD": _THREAD,
     "BEGIN": "(?:%smain;|%s)begin;" % (_START, _THREAD),
     "RESTORE": "(?:_*restore_rt|%s);" % _LIBC,
-    "LIBCALL": "(?:%s;){0,3}" % _LIBC_CALL,
-    "CLOCK_GETTIME": r"(?:_*clock_gettime\w*(?:@.*)?|%s);" % _LIBC,
+    "LIBCALL": "(?:@plt;|(?:%s;){0,3})" % _LIBC_CALL,
+    "CLOCK_GETTIME": r"(?:@plt|_*clock_gettime\w*(?:@.*)?|%s);" % _LIBC,
     "VDSO": r"(?:\[vdso\]\+0x[0-9a-f]+|\w*clock_gettime\w*);",
 }
 # One frame of whatever name; may be repeated.
-_FRAME_MACROS = {"ANY": "[^;]+", "PLT": "@plt"}
+_FRAME_MACROS = {"ANY": "[^;]+"}
 
 _TOKEN = re.compile(r"^(?P<frame>.+?)(?P<repeat>[*?]|\{\d+(?:,\d+)?\})?$")
 _KERNEL_FRAMES = r"(?:[^;]+_\[k\];)*"
@@ -55,17 +56,30 @@ def chain_expression(declaration):
     return expression + tail + _KERNEL_FRAMES
 
 
+def _declared(text, name, value):
+    return re.findall(r"^[\s*/!]*%s: (%s)$" % (name, value), text, re.M)
+
+
+def _read(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def are_declared(source_path):
+    """True if the source says which chains it allows."""
+    return bool(_declared(_read(source_path), "chain", ".*"))
+
+
 class Chains:
     """The stacks that one source allows."""
 
     def __init__(self, source_path):
-        text = open(source_path, encoding="utf-8").read()
-        found = re.findall(r"^[\s*/!]*chain: (.*)$", text, re.M)
+        text = _read(source_path)
+        found = _declared(text, "chain", ".*")
         assert found, "no chain is declared in " + source_path
         self._expression = re.compile("|".join(chain_expression(line) for line in found))
-        kernel = re.search(r"^[\s*/!]*kernel: (\d+)$", text, re.M)
-        self.kernel_percent = int(kernel[1]) if kernel else 0
-        self.forks = re.search(r"^[\s*/!]*forks: yes$", text, re.M) is not None
+        self.kernel_percent = int((_declared(text, "kernel", r"\d+") or [0])[0])
+        self.forks = bool(_declared(text, "forks", "yes"))
 
     def allow(self, frames):
         """True if the source can have the stack @frames, root first."""

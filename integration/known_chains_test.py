@@ -61,7 +61,8 @@ def profile(targets, *selection):
 def main():
     tap = Tap()
     need_root(tap, "known chains")
-    wanted = sys.argv[1:] or [name for name in build_targets.TARGETS if not name.endswith(".so")]
+    wanted = sys.argv[1:] or [name for name, target in build_targets.TARGETS.items()
+                              if chains.are_declared(target.source)]
     built = build_targets.build(wanted)
     singles, groups, group = [], [], []
     for name in wanted:

@@ -31,18 +31,18 @@ void BAITED_NAME(_run)(unsigned long ms);
 				"	.cfi_startproc\n"                                                                                                                                                            \
 				"	subq $" BAITED_TEXT(                                                                                                                                                   \
 					FRAME_BYTES) ", %rsp\n"                                                                                                                                                \
-						     "	.cfi_adjust_cfa_offset " BAITED_TEXT(                                                                                                             \
+						     "	.cfi_adjust_cfa_offset " BAITED_TEXT(                                                                                                                  \
 							     FRAME_BYTES) "\n"                                                                                                                                 \
-									  "	leaq " BAITED_SYMBOL(                                                                                                        \
+									  "	leaq " BAITED_SYMBOL(                                                                                                          \
 										  _bait) "+8(%rip), %rax\n"                                                                                                    \
-											 "	movl $(" BAITED_TEXT(                                                                                         \
+											 "	movl $(" BAITED_TEXT(                                                                                          \
 												 FRAME_BYTES) " / 8), %ecx\n"                                                                                  \
 													      "1:	movq %rax, -8(%rsp,%rcx,8)\n"                                                                \
 													      "	decl %ecx\n"                                                                                   \
-													      "	jnz 1b\n" body                                                                           \
-													      "	addq $" BAITED_TEXT(                                                                     \
+													      "	jnz 1b\n" body                                                                                 \
+													      "	addq $" BAITED_TEXT(                                                                           \
 														      FRAME_BYTES) ", %rsp\n"                                                                  \
-																   "	.cfi_adjust_cfa_offset -(" BAITED_TEXT(                             \
+																   "	.cfi_adjust_cfa_offset -(" BAITED_TEXT(                                \
 																	   FRAME_BYTES) ")\n"                                                  \
 																			"	ret\n"                                               \
 																			"	.cfi_endproc\n"                                      \

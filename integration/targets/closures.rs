@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Rust: closures, iterators, and a panic that is caught.
 //!
-//! chain: START main ANY{1,12} .*outer.* ANY*
+//! chain: START main ANY{1,6} (.*closures.*main.*) > (.*outer.*) ANY*
 use std::hint::black_box;
 use std::io::Write;
 use std::panic;

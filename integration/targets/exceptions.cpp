@@ -3,7 +3,11 @@
  * C++: exceptions through three frames, and lambdas in std::function and std::sort. Below the
  * functions named here the C++ run time and the C library do what they do.
  *
- * chain: START main > .*outer.* ANY*
+ * Before it jumps to a handler, libgcc writes the handler's registers over those that its own frame
+ * has saved, the return address too, so that for a moment nobody can tell who its callers are.
+ *
+ * chain: START main > (.*outer.*) ANY*
+ * chain: (\[error:.*\]) (.*(catcher|passer|thrower).*){1,3} __cxa_throw? _Unwind_(Resume|RaiseException) ANY{0,2}
  */
 #include <algorithm>
 #include <functional>

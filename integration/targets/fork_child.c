@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Children that go on in the parent's program, without exec, one after the other.
+ * Children that go on in the parent's program, without exec, one after the other. When a child has
+ * given back its memory, on its way out, its stack cannot be walked any more.
  *
  * forks: yes
  * chain: START main > spawn child_busy leaf
  * chain: START main spawn ANY{0,6}
+ * chain: (\[error:.*\]) (entry_SYSCALL.*_\[k\]) ANY* do_exit_\[k\] ANY*
  */
 #include <sys/wait.h>
 

@@ -5,7 +5,7 @@
  * dynamic linker's resolver is replaced by one that goes straight on to the function, so that most
  * samples lie in the stub and behind its pushes.
  *
- * chain: START main > outer (PLT|resolver|plt_callee)
+ * chain: START main > outer (@plt|resolver|plt_callee)
  */
 #include <dlfcn.h>
 #include <link.h>
