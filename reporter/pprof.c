@@ -48,6 +48,8 @@ struct pprof_writer {
 	/* Text -> index; keys below -> id. An id is the number of entries before it and 1. */
 	struct hash_map strings;
 	struct hash_map mappings;
+	/* Address of a struct binary -> id of its mapping, so that frames need not name it again. */
+	struct hash_map binary_mappings;
 	struct hash_map functions;
 	struct hash_map locations;
 	struct sequence_counts samples;
@@ -201,8 +203,7 @@ static int64_t add_build_id(struct pprof_writer *writer, const struct binary *bi
 	return add_text(writer);
 }
 
-/* 0, for none, for errors and interpreted frames. */
-static uint64_t add_mapping(struct pprof_writer *writer, const struct frame *frame)
+static uint64_t add_new_mapping(struct pprof_writer *writer, const struct frame *frame)
 {
 	const struct binary *binary = frame->binary;
 	Pprof__Mapping mapping = PPROF__MAPPING__INIT;
@@ -211,8 +212,6 @@ static uint64_t add_mapping(struct pprof_writer *writer, const struct frame *fra
 	struct mapping_key key;
 	uint64_t id;
 
-	if (frame->kind != FRAME_NATIVE && frame->kind != FRAME_KERNEL)
-		return 0;
 	key = (struct mapping_key){
 		.executable_id = binary ? binary->executable_id : 0,
 		.memory_start = binary ? binary->memory_start : 0,
@@ -237,6 +236,24 @@ static uint64_t add_mapping(struct pprof_writer *writer, const struct frame *fra
 	profile.n_mapping = 1;
 	profile.mapping = &entry;
 	write_profile(writer, &profile);
+	return id;
+}
+
+/* 0, for none, for errors and interpreted frames. */
+static uint64_t add_mapping(struct pprof_writer *writer, const struct frame *frame)
+{
+	uint64_t binary = (uintptr_t)frame->binary;
+	uint64_t id;
+
+	if (frame->kind != FRAME_NATIVE && frame->kind != FRAME_KERNEL)
+		return 0;
+	if (!binary)
+		return add_new_mapping(writer, frame);
+	if (!hash_map_find(&writer->binary_mappings, binary, &id)) {
+		id = add_new_mapping(writer, frame);
+		if (!writer->err)
+			writer->err = hash_map_set(&writer->binary_mappings, binary, id);
+	}
 	return id;
 }
 
@@ -447,6 +464,7 @@ static void pprof_writer_deinit(struct pprof_writer *writer)
 	free(writer->packed);
 	hash_map_deinit(&writer->strings);
 	hash_map_deinit(&writer->mappings);
+	hash_map_deinit(&writer->binary_mappings);
 	hash_map_deinit(&writer->functions);
 	hash_map_deinit(&writer->locations);
 	sequence_counts_deinit(&writer->samples);

@@ -22,6 +22,7 @@ struct fixture {
 	struct binary *prog;
 	struct binary *stripped;
 	struct binary *kernel;
+	struct binary *ext4;
 	struct sample_store *store;
 };
 
@@ -75,9 +76,13 @@ static inline void fixture_init(struct fixture *fixture)
 			.memory_limit = 0x8000,
 		}),
 		.kernel = binary_create(&(struct binary){
-			.executable_id = 5,
 			.fd = -1,
-			.path = "[kernel.kallsyms]",
+			.path = "vmlinux",
+			.is_kernel = true,
+		}),
+		.ext4 = binary_create(&(struct binary){
+			.fd = -1,
+			.path = "ext4",
 			.is_kernel = true,
 		}),
 		.store = sample_store_create(0),
@@ -90,6 +95,7 @@ static inline void fixture_deinit(struct fixture *fixture)
 	binary_unref(fixture->prog);
 	binary_unref(fixture->stripped);
 	binary_unref(fixture->kernel);
+	binary_unref(fixture->ext4);
 }
 
 static inline struct frame native_frame(struct binary *binary, uint64_t address, uint8_t flags)
@@ -102,16 +108,22 @@ static inline struct frame native_frame(struct binary *binary, uint64_t address,
 	};
 }
 
+/* BPF programs ("bpf") have no binary. */
 static inline struct frame kernel_frame(const struct fixture *fixture, uint64_t address,
 					const char *function, const char *module)
 {
-	return (struct frame){
+	struct frame frame = {
 		.kind = FRAME_KERNEL,
 		.address = 0xffffffff81000000 + address,
-		.binary = strcmp(module, "bpf") ? fixture->kernel : NULL,
 		.function = function,
 		.file = module,
 	};
+
+	if (!strcmp(module, "vmlinux"))
+		frame.binary = fixture->kernel;
+	else if (!strcmp(module, "ext4"))
+		frame.binary = fixture->ext4;
+	return frame;
 }
 
 static inline struct frame error_frame(uint8_t error)
