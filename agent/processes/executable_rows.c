@@ -67,8 +67,7 @@ void executable_log_damaged(const char *path, int err)
 	uint64_t suppressed;
 
 	if (log_limit_allow(&limit, clock_monotonic_ns(), &suppressed))
-		log_warn("%s: %s (%s); its stacks will be cut (%llu such lines left out)", path,
-			 error_text(), strerror(-err), (unsigned long long)suppressed);
+		log_warn("%s: %s (%s); its stacks will be cut", path, error_text(), strerror(-err));
 }
 
 static void request_load(struct executable_cache *cache, uint64_t executable_id, bool keep_only)
@@ -146,15 +145,36 @@ void executable_rows_return(struct executable_cache *cache, struct kept_rows *ke
 	pthread_mutex_unlock(&cache->lock);
 }
 
+/* The file of @executable_id, one reference; NULL if it is forgotten. */
+static struct binary *file_to_load(struct executable_cache *cache, uint64_t executable_id,
+				   bool *is_damaged)
+{
+	struct executable *executable;
+	struct binary *binary = NULL;
+
+	pthread_mutex_lock(&cache->lock);
+	executable = executable_cache_by_id(cache, executable_id);
+	if (executable) {
+		binary = binary_ref(executable->binary);
+		*is_damaged = !executable->segments.segment_count;
+	}
+	pthread_mutex_unlock(&cache->lock);
+	return binary;
+}
+
 void executable_rows_load(struct executable_cache *cache, uint64_t executable_id)
 {
-	struct binary *binary = executable_cache_binary(cache, executable_id);
-	struct loaded_rows loaded = { .executable_id = executable_id };
+	struct loaded_rows loaded = { .executable_id = executable_id, .err = -ENOENT };
+	bool is_damaged = false;
+	struct binary *binary = file_to_load(cache, executable_id, &is_damaged);
 	int err;
 
 	if (!binary)
 		return;
-	loaded.err = executable_file_load(binary->fd, cache->config.delta_cache, &loaded.deltas);
+	/* Of a file with damaged headers enough has been said already. */
+	if (!is_damaged)
+		loaded.err = executable_file_load(binary->fd, cache->config.delta_cache,
+						  &loaded.deltas);
 	if (loaded.err == -EBADMSG || loaded.err == -E2BIG)
 		executable_log_damaged(binary->path, loaded.err);
 	/* The file has said all that it will ever say. */
@@ -260,8 +280,8 @@ static void finish_load(struct executable_cache *cache, struct loaded_rows *load
 	if (!err && !is_published)
 		err = publish(cache, loaded, now_ns);
 	if (err && log_limit_allow(&limit, now_ns, &suppressed))
-		log_warn("%s: no unwind rows: %s; trying again later (%llu such lines left out)",
-			 executable->binary->path, strerror(-err), (unsigned long long)suppressed);
+		log_warn("%s: no unwind rows: %s; trying again later", executable->binary->path,
+			 strerror(-err));
 	if (!err && !is_published)
 		metrics_add(METRIC_EXECUTABLES_LOADED, 1);
 	pthread_mutex_lock(&cache->lock);

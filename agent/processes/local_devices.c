@@ -99,27 +99,40 @@ static void learn_memory_device(struct hash_map *kinds)
 		hash_map_set(kinds, status.st_dev, DEVICE_LOCAL);
 }
 
+/* What could be read counts, and what could not is taken for remote. */
+static bool learn_mounts(struct hash_map *kinds, const char *proc_root, const char *process)
+{
+	_cleanup_(close_fd) int fd = -1;
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/%s/mountinfo", proc_root, process);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	(void)lines_of_fd(fd, MOUNTINFO_MAX_BYTES, take_line, kinds);
+	return true;
+}
+
 bool local_devices_contain(struct local_devices *devices, const char *proc_root, pid_t pid,
 			   uint32_t major_number, uint32_t minor_number, uint64_t now_ns)
 {
 	uint64_t device = makedev(major_number, minor_number);
-	_cleanup_(close_fd) int fd = -1;
 	uint64_t kind = DEVICE_REMOTE;
-	char path[PATH_MAX];
+	char process[16];
+	bool is_read;
 
 	if (now_ns >= devices->forget_ns || devices->kinds.count >= DEVICES_MAX) {
 		hash_map_deinit(&devices->kinds);
 		learn_memory_device(&devices->kinds);
+		learn_mounts(&devices->kinds, proc_root, "self");
 		devices->forget_ns = now_ns + REMEMBER_NS;
 	}
 	if (hash_map_find(&devices->kinds, device, &kind))
 		return kind == DEVICE_LOCAL;
-	snprintf(path, sizeof(path), "%s/%d/mountinfo", proc_root, pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0)
-		/* What could be read counts, and what could not is taken for remote. */
-		(void)lines_of_fd(fd, MOUNTINFO_MAX_BYTES, take_line, &devices->kinds);
-	if (!hash_map_find(&devices->kinds, device, &kind) && fd >= 0)
+	/* Mounts of a container; not to be had once the leader has exited. */
+	snprintf(process, sizeof(process), "%d", pid);
+	is_read = learn_mounts(&devices->kinds, proc_root, process);
+	if (!hash_map_find(&devices->kinds, device, &kind) && is_read)
 		hash_map_set(&devices->kinds, device, DEVICE_REMOTE);
 	return kind == DEVICE_LOCAL;
 }

@@ -6,6 +6,7 @@
 #ifndef AGENT_PROCESSES_TESTS_FAKES_H
 #define AGENT_PROCESSES_TESTS_FAKES_H
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdbool.h>

@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/processes/tests/fakes.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#include "agent/base/clock.h"
+#include "agent/processes/executable_cache.h"
+#include "agent/processes/executable_rows.h"
+#include "ebpf/abi/frame.h"
+
+struct fixture {
+	struct fake_writer writer;
+	struct executable_cache *cache;
+	uint64_t requested[64];
+	uint32_t requested_count;
+};
+
+static void request_load(void *context, uint64_t executable_id, bool is_remote)
+{
+	struct fixture *fixture = context;
+
+	(void)is_remote;
+	assert_true(fixture->requested_count < 64);
+	fixture->requested[fixture->requested_count++] = executable_id;
+}
+
+static void loaded(void *context)
+{
+	(void)context;
+}
+
+static int set_up(void **state)
+{
+	struct fixture *fixture = calloc(1, sizeof(*fixture));
+	struct executable_cache_config config = {
+		.keep_rows = true,
+		.request_load = request_load,
+		.loaded = loaded,
+		.context = fixture,
+	};
+
+	fake_writer_init(&fixture->writer);
+	config.writer = &fixture->writer.writer;
+	assert_int_equal(executable_cache_create(&config, &fixture->cache), 0);
+	*state = fixture;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *fixture = *state;
+
+	executable_cache_destroy(fixture->cache);
+	free(fixture);
+	return 0;
+}
+
+/* What the load threads would do. */
+static void load_all(struct fixture *fixture)
+{
+	for (uint32_t i = 0; i < fixture->requested_count; i++)
+		executable_rows_load(fixture->cache, fixture->requested[i]);
+	fixture->requested_count = 0;
+	executable_rows_publish(fixture->cache, clock_monotonic_ns());
+}
+
+static struct executable *open_path(struct fixture *fixture, const char *path)
+{
+	struct executable *executable;
+	struct file_key key;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	assert_true(fd >= 0);
+	assert_int_equal(file_key_of_fd(fd, &key), 0);
+	assert_int_equal(
+		executable_cache_open(fixture->cache, fd, &key, path, false, &executable), 0);
+	return executable;
+}
+
+static void copy_file(const char *from, const char *to)
+{
+	char command[256];
+
+	snprintf(command, sizeof(command), "cp %s %s", from, to);
+	assert_int_equal(system(command), 0);
+}
+
+/* Makes the file look as if it had been there for long. */
+static void settle(void)
+{
+	const struct timespec pause = { .tv_nsec = 150000000 };
+
+	nanosleep(&pause, NULL);
+}
+
+static void one_state_of_a_file_is_one_executable(void **state)
+{
+	struct fixture *fixture = *state;
+	struct executable *first = open_path(fixture, "/bin/ls");
+	struct executable *again = open_path(fixture, "/usr/bin/ls");
+	struct executable *other = open_path(fixture, "/bin/cat");
+
+	assert_ptr_equal(first, again);
+	assert_ptr_not_equal(first, other);
+	assert_true(first->id >= EXECUTABLE_ID_FIRST);
+	assert_int_equal(fixture->requested_count, 2);
+	assert_string_equal(binary_name(first->binary), "ls");
+	assert_true(first->binary->memory_limit > first->binary->memory_start);
+	assert_true(first->binary->build_id_bytes > 0);
+	executable_unref(fixture->cache, first);
+	executable_unref(fixture->cache, again);
+	executable_unref(fixture->cache, other);
+}
+
+static void a_replaced_file_is_another_executable(void **state)
+{
+	struct fixture *fixture = *state;
+	struct executable *before, *after;
+	struct binary *binary;
+	uint64_t before_id;
+
+	copy_file("/bin/ls", "/tmp/replaced.bin");
+	settle();
+	before = open_path(fixture, "/tmp/replaced.bin");
+	before_id = before->id;
+	copy_file("/bin/cat", "/tmp/replaced.bin");
+	settle();
+	after = open_path(fixture, "/tmp/replaced.bin");
+	assert_true(before_id != after->id);
+	unlink("/tmp/replaced.bin");
+	/* Both are there still, by their ids. */
+	binary = executable_cache_binary(fixture->cache, before_id);
+	assert_non_null(binary);
+	binary_unref(binary);
+	executable_unref(fixture->cache, before);
+	executable_unref(fixture->cache, after);
+}
+
+static void a_file_that_changed_just_now_is_not_shared(void **state)
+{
+	struct fixture *fixture = *state;
+	struct executable *first, *second, *third, *fourth;
+
+	copy_file("/bin/ls", "/tmp/fresh.bin");
+	first = open_path(fixture, "/tmp/fresh.bin");
+	second = open_path(fixture, "/tmp/fresh.bin");
+	assert_true(first->id != second->id);
+	settle();
+	third = open_path(fixture, "/tmp/fresh.bin");
+	fourth = open_path(fixture, "/tmp/fresh.bin");
+	assert_int_equal(third->id, fourth->id);
+	unlink("/tmp/fresh.bin");
+	executable_unref(fixture->cache, first);
+	executable_unref(fixture->cache, second);
+	executable_unref(fixture->cache, third);
+	executable_unref(fixture->cache, fourth);
+}
+
+static void what_is_no_elf_file_is_anonymous(void **state)
+{
+	struct fixture *fixture = *state;
+	struct executable *executable = open_path(fixture, "/etc/passwd");
+
+	assert_int_equal(executable->id, EXECUTABLE_ID_ANONYMOUS);
+	assert_null(executable->binary);
+	assert_int_equal(fixture->requested_count, 0);
+	executable_unref(fixture->cache, executable);
+}
+
+static void a_damaged_file_has_an_id_and_empty_rows(void **state)
+{
+	struct fixture *fixture = *state;
+	struct executable *executable;
+	uint64_t bias;
+
+	copy_file("/bin/ls", "/tmp/damaged.bin");
+	assert_int_equal(truncate("/tmp/damaged.bin", 200), 0);
+	executable = open_path(fixture, "/tmp/damaged.bin");
+	unlink("/tmp/damaged.bin");
+	assert_true(executable->id >= EXECUTABLE_ID_FIRST);
+	assert_int_equal(executable_mapping_bias(executable, 0x5000, 0x6000, 0x1000, &bias), 0);
+	assert_int_equal(bias, 0x4000);
+	load_all(fixture);
+	assert_true(fake_has_executable(&fixture->writer, executable->id));
+	executable_unref(fixture->cache, executable);
+}
+
+static void the_bias_comes_from_the_segment_that_is_mapped(void **state)
+{
+	struct fixture *fixture = *state;
+	struct executable *executable = open_path(fixture, "/bin/ls");
+	uint64_t address = executable->binary->memory_start & ~0xfffULL;
+	uint64_t offset = executable->binary->file_offset & ~0xfffULL;
+	uint64_t bias;
+
+	assert_int_equal(executable_mapping_bias(executable, 0x7000000, 0x7001000, offset, &bias),
+			 0);
+	assert_int_equal(bias, 0x7000000 - address);
+	assert_int_equal(executable_mapping_bias(executable, 0x7000000, 0x7001000, 1ULL << 40,
+						 &bias),
+			 -ENOENT);
+	executable_unref(fixture->cache, executable);
+}
+
+static void rows_are_published_once_loaded(void **state)
+{
+	struct fixture *fixture = *state;
+	struct executable *executable = open_path(fixture, "/bin/ls");
+	struct kept_rows *kept;
+
+	assert_true(executable_rows_are_loading(fixture->cache, executable->id));
+	assert_int_equal(executable_rows_loading_count(fixture->cache), 1);
+	load_all(fixture);
+	assert_false(executable_rows_are_loading(fixture->cache, executable->id));
+	assert_int_equal(executable_rows_loading_count(fixture->cache), 0);
+	assert_true(fake_has_executable(&fixture->writer, executable->id));
+	assert_non_null(executable_rows_borrow(fixture->cache, executable->id, &kept));
+	executable_rows_return(fixture->cache, kept);
+	/* Nothing is missing, so nothing is loaded. */
+	executable_rows_want(fixture->cache, executable->id);
+	assert_int_equal(fixture->requested_count, 0);
+	executable_unref(fixture->cache, executable);
+}
+
+static void an_image_is_found_by_its_bytes(void **state)
+{
+	struct fixture *fixture = *state;
+	struct executable *first, *second, *third;
+	char image[4096];
+	int fd = open("/bin/ls", O_RDONLY | O_CLOEXEC);
+
+	assert_int_equal(read(fd, image, sizeof(image)), sizeof(image));
+	close(fd);
+	assert_int_equal(executable_cache_open_image(fixture->cache, image, sizeof(image),
+						     "[vdso]", &first),
+			 0);
+	assert_int_equal(executable_cache_open_image(fixture->cache, image, sizeof(image),
+						     "[vdso]", &second),
+			 0);
+	image[4000]++;
+	assert_int_equal(executable_cache_open_image(fixture->cache, image, sizeof(image),
+						     "[vdso]", &third),
+			 0);
+	assert_ptr_equal(first, second);
+	assert_ptr_not_equal(first, third);
+	executable_unref(fixture->cache, first);
+	executable_unref(fixture->cache, second);
+	executable_unref(fixture->cache, third);
+}
+
+static void without_room_the_least_recently_used_rows_go(void **state)
+{
+	struct fixture *fixture = *state;
+	struct executable *a = open_path(fixture, "/bin/ls");
+	struct executable *b = open_path(fixture, "/bin/cat");
+	struct executable *c;
+
+	load_all(fixture);
+	/* Just too little for a third. */
+	fixture->writer.budget_bytes = fixture->writer.used_bytes + 1000;
+	for (uint32_t i = 0; i < fixture->writer.executable_count; i++)
+		fixture->writer.executables[i].was_used = fixture->writer.executables[i].id == a->id;
+	c = open_path(fixture, "/bin/echo");
+	load_all(fixture);
+	assert_true(fake_has_executable(&fixture->writer, a->id));
+	assert_false(fake_has_executable(&fixture->writer, b->id));
+	assert_true(fake_has_executable(&fixture->writer, c->id));
+	/* A sample that misses them brings them back, in place of others. */
+	executable_rows_want(fixture->cache, b->id);
+	assert_int_equal(fixture->requested_count, 1);
+	load_all(fixture);
+	assert_true(fake_has_executable(&fixture->writer, b->id));
+	executable_unref(fixture->cache, a);
+	executable_unref(fixture->cache, b);
+	executable_unref(fixture->cache, c);
+}
+
+static void what_nobody_maps_goes_first(void **state)
+{
+	struct fixture *fixture = *state;
+	struct executable *a = open_path(fixture, "/bin/ls");
+	struct executable *b = open_path(fixture, "/bin/cat");
+	struct executable *c;
+	uint64_t a_id = a->id;
+
+	load_all(fixture);
+	executable_unref(fixture->cache, a);
+	fixture->writer.budget_bytes = fixture->writer.used_bytes + 1000;
+	for (uint32_t i = 0; i < fixture->writer.executable_count; i++)
+		fixture->writer.executables[i].was_used = fixture->writer.executables[i].id == a_id;
+	c = open_path(fixture, "/bin/echo");
+	load_all(fixture);
+	assert_false(fake_has_executable(&fixture->writer, a_id));
+	assert_true(fake_has_executable(&fixture->writer, b->id));
+	executable_unref(fixture->cache, b);
+	executable_unref(fixture->cache, c);
+}
+
+static void rows_that_never_fit_leave_the_rest_alone_and_are_not_tried_at_once(void **state)
+{
+	struct fixture *fixture = *state;
+	struct executable *a;
+
+	fixture->writer.budget_bytes = 100;
+	a = open_path(fixture, "/bin/ls");
+	load_all(fixture);
+	assert_false(fake_has_executable(&fixture->writer, a->id));
+	executable_rows_want(fixture->cache, a->id);
+	assert_int_equal(fixture->requested_count, 0);
+	executable_unref(fixture->cache, a);
+}
+
+static void unused_records_are_forgotten_the_oldest_first_and_ids_never_come_back(void **state)
+{
+	struct fixture *fixture = *state;
+	struct executable *a = open_path(fixture, "/bin/ls");
+	struct executable *b = open_path(fixture, "/bin/cat");
+	uint64_t a_id = a->id, b_id = b->id;
+	struct binary *binary;
+
+	load_all(fixture);
+	executable_unref(fixture->cache, b);
+	executable_unref(fixture->cache, a);
+	executable_cache_trim(fixture->cache, 1);
+	assert_null(executable_cache_binary(fixture->cache, b_id));
+	assert_false(fake_has_executable(&fixture->writer, b_id));
+	binary = executable_cache_binary(fixture->cache, a_id);
+	assert_non_null(binary);
+	/* A binary that a trace holds stays whole. */
+	executable_cache_trim(fixture->cache, 0);
+	assert_string_equal(binary_name(binary), "ls");
+	assert_true(fcntl(binary->fd, F_GETFD) >= 0);
+	binary_unref(binary);
+	b = open_path(fixture, "/bin/cat");
+	assert_true(b->id != b_id && b->id != a_id);
+	/* The slot is used again: it is the generation that tells. */
+	assert_true((b->id & (EXECUTABLE_SLOT_COUNT - 1)) < 2);
+	assert_null(executable_cache_binary(fixture->cache, b_id));
+	executable_unref(fixture->cache, b);
+}
+
+static void rows_of_a_forgotten_executable_are_dropped(void **state)
+{
+	struct fixture *fixture = *state;
+	struct executable *a = open_path(fixture, "/bin/ls");
+	uint64_t id = a->id;
+
+	executable_rows_load(fixture->cache, id);
+	executable_unref(fixture->cache, a);
+	executable_cache_trim(fixture->cache, 0);
+	executable_rows_publish(fixture->cache, clock_monotonic_ns());
+	assert_false(fake_has_executable(&fixture->writer, id));
+	assert_int_equal(executable_rows_loading_count(fixture->cache), 0);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(one_state_of_a_file_is_one_executable),
+		TEST(a_replaced_file_is_another_executable),
+		TEST(a_file_that_changed_just_now_is_not_shared),
+		TEST(what_is_no_elf_file_is_anonymous),
+		TEST(a_damaged_file_has_an_id_and_empty_rows),
+		TEST(the_bias_comes_from_the_segment_that_is_mapped),
+		TEST(rows_are_published_once_loaded),
+		TEST(an_image_is_found_by_its_bytes),
+		TEST(without_room_the_least_recently_used_rows_go),
+		TEST(what_nobody_maps_goes_first),
+		TEST(rows_that_never_fit_leave_the_rest_alone_and_are_not_tried_at_once),
+		TEST(unused_records_are_forgotten_the_oldest_first_and_ids_never_come_back),
+		TEST(rows_of_a_forgotten_executable_are_dropped),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

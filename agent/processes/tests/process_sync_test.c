@@ -1,0 +1,569 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/processes/tests/fakes.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
+
+#include "agent/base/clock.h"
+#include "agent/processes/process_sync.h"
+#include "ebpf/abi/frame.h"
+
+struct fixture {
+	struct fake_writer writer;
+	struct fake_proc proc;
+	struct process_table table;
+	struct process_sync sync;
+	uint32_t asked_count;
+	uint64_t asked_start;
+};
+
+static const struct address_range nothing_touched = { .start = UINT64_MAX };
+
+static void request_load(void *context, uint64_t executable_id, bool is_remote)
+{
+	(void)context;
+	(void)executable_id;
+	(void)is_remote;
+}
+
+static void loaded(void *context)
+{
+	(void)context;
+}
+
+static void request_file(void *context, const struct process *process,
+			 const struct proc_mapping *mapping)
+{
+	struct fixture *fixture = context;
+
+	(void)process;
+	fixture->asked_count++;
+	fixture->asked_start = mapping->start;
+}
+
+static int set_up(void **state)
+{
+	struct fixture *fixture = calloc(1, sizeof(*fixture));
+	struct executable_cache_config config = {
+		.request_load = request_load,
+		.loaded = loaded,
+	};
+
+	fake_writer_init(&fixture->writer);
+	fake_proc_init(&fixture->proc);
+	process_table_init(&fixture->table);
+	config.writer = &fixture->writer.writer;
+	fixture->sync = (struct process_sync){
+		.writer = &fixture->writer.writer,
+		.table = &fixture->table,
+		.proc_root = fixture->proc.root,
+		.request_file = request_file,
+		.context = fixture,
+	};
+	assert_int_equal(executable_cache_create(&config, &fixture->sync.executables), 0);
+	process_sync_init(&fixture->sync);
+	*state = fixture;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *fixture = *state;
+
+	process_sync_deinit(&fixture->sync);
+	executable_cache_destroy(fixture->sync.executables);
+	process_table_deinit(&fixture->table);
+	fake_proc_deinit(&fixture->proc);
+	free(fixture);
+	return 0;
+}
+
+static struct process *add(struct fixture *fixture, uint32_t pid, uint64_t start_ns,
+			   uint64_t exec_id)
+{
+	const struct process_stamp stamp = { .start_time_ns = start_ns, .exec_id = exec_id };
+
+	return process_table_add(&fixture->table, pid, &stamp, "test", clock_monotonic_ns());
+}
+
+static void drop(struct fixture *fixture, struct process *process)
+{
+	process_sync_release(&fixture->sync, process);
+	process_table_remove(&fixture->table, process);
+}
+
+static bool sync_process(struct fixture *fixture, struct process *process)
+{
+	bool has_changed = false;
+
+	assert_int_equal(process_sync_run(&fixture->sync, process, &nothing_touched, &has_changed),
+			 0);
+	return has_changed;
+}
+
+/* A line of maps for an executable mapping of @path, whose file map_files leads to. */
+static void map_line(struct fixture *fixture, uint32_t pid, char *text, uint64_t start,
+		     uint64_t end, uint64_t offset, const char *path)
+{
+	struct stat status;
+	char link[64];
+
+	assert_int_equal(stat(path, &status), 0);
+	sprintf(text + strlen(text), "%lx-%lx r-xp %08lx %02x:%02x %lu     %s\n", start, end, offset,
+		major(status.st_dev), minor(status.st_dev), (unsigned long)status.st_ino, path);
+	snprintf(link, sizeof(link), "map_files/%lx-%lx", start, end);
+	fake_proc_link(&fixture->proc, pid, link, path);
+}
+
+/* A made-up process of one file mapped at 0x400000, on a local file system. */
+static void make_process(struct fixture *fixture, uint32_t pid, const char *path)
+{
+	struct stat status;
+	char text[4096] = "";
+	char mounts[256];
+
+	assert_int_equal(stat(path, &status), 0);
+	snprintf(mounts, sizeof(mounts), "1 1 %u:%u / / rw - ext4 /dev/root rw\n",
+		 major(status.st_dev), minor(status.st_dev));
+	fake_proc_write(&fixture->proc, pid, "mountinfo", mounts);
+	map_line(fixture, pid, text, 0x400000, 0x401000, 0, path);
+	fake_proc_write(&fixture->proc, pid, "maps", text);
+}
+
+static void neighbours_of_one_file_are_one_row(void **state)
+{
+	struct fixture *fixture = *state;
+	struct process *process = add(fixture, 7, 100, 1);
+	struct fake_entry entry;
+	char text[4096] = "";
+
+	make_process(fixture, 7, "/bin/ls");
+	/* The offsets are those of one segment, mapped in three pieces; then a gap. */
+	map_line(fixture, 7, text, 0x400000, 0x401000, 0x4000, "/bin/ls");
+	map_line(fixture, 7, text, 0x401000, 0x402000, 0x5000, "/bin/ls");
+	map_line(fixture, 7, text, 0x402000, 0x403000, 0x6000, "/bin/ls");
+	map_line(fixture, 7, text, 0x404000, 0x405000, 0x8000, "/bin/ls");
+	map_line(fixture, 7, text, 0x405000, 0x406000, 0x4000, "/bin/cat");
+	fake_proc_write(&fixture->proc, 7, "maps", text);
+	assert_true(sync_process(fixture, process));
+	assert_true(fake_published(&fixture->writer, 7, &entry));
+	assert_int_equal(entry.count, 3);
+	assert_int_equal(entry.rows[0].start, 0x400000);
+	assert_int_equal(entry.rows[0].end, 0x403000);
+	assert_int_equal(entry.rows[1].start, 0x404000);
+	assert_int_equal(entry.rows[1].executable_id, entry.rows[0].executable_id);
+	assert_int_equal(entry.rows[1].bias, entry.rows[0].bias);
+	assert_true(entry.rows[2].executable_id != entry.rows[0].executable_id);
+	assert_int_equal(entry.stamp.start_time_ns, 100);
+	drop(fixture, process);
+}
+
+static void special_mappings_have_special_ids(void **state)
+{
+	struct fixture *fixture = *state;
+	struct process *process = add(fixture, 7, 100, 1);
+	struct fake_entry entry;
+
+	fake_proc_write(&fixture->proc, 7, "maps",
+			"10000-20000 rwxp 00000000 00:00 0\n"
+			"20000-30000 rwxp 00000000 00:00 0 [heap]\n"
+			"7fff000-8000000 r-xp 00000000 00:00 0 [uprobes]\n"
+			"9000000-9001000 rw-p 00000000 00:00 0\n"
+			"ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0 [vsyscall]\n");
+	sync_process(fixture, process);
+	assert_true(fake_published(&fixture->writer, 7, &entry));
+	assert_int_equal(entry.count, 2);
+	assert_int_equal(entry.rows[0].executable_id, EXECUTABLE_ID_ANONYMOUS);
+	assert_int_equal(entry.rows[0].end, 0x30000);
+	assert_int_equal(entry.rows[0].bias, 0);
+	assert_int_equal(entry.rows[1].executable_id, EXECUTABLE_ID_UPROBES);
+	drop(fixture, process);
+}
+
+static void nothing_is_published_again_when_nothing_changed(void **state)
+{
+	struct fixture *fixture = *state;
+	struct process *process = add(fixture, 7, 100, 1);
+
+	make_process(fixture, 7, "/bin/ls");
+	assert_true(sync_process(fixture, process));
+	assert_false(sync_process(fixture, process));
+	assert_int_equal(fixture->writer.publish_count, 1);
+	assert_int_equal(fixture->writer.retire_count, 0);
+	drop(fixture, process);
+	assert_false(fake_published(&fixture->writer, 7, NULL));
+}
+
+static void a_new_mapping_is_published_and_keeps_the_generation(void **state)
+{
+	struct fixture *fixture = *state;
+	struct process *process = add(fixture, 7, 100, 1);
+	uint64_t generation;
+	struct fake_entry entry;
+	char text[4096] = "";
+
+	make_process(fixture, 7, "/bin/ls");
+	sync_process(fixture, process);
+	generation = process->generation;
+	map_line(fixture, 7, text, 0x400000, 0x401000, 0, "/bin/ls");
+	map_line(fixture, 7, text, 0x500000, 0x501000, 0, "/bin/cat");
+	fake_proc_write(&fixture->proc, 7, "maps", text);
+	assert_true(sync_process(fixture, process));
+	assert_true(fake_published(&fixture->writer, 7, &entry));
+	assert_int_equal(entry.count, 2);
+	assert_int_equal(process->generation, generation);
+	drop(fixture, process);
+}
+
+static void another_library_at_the_same_address_is_another_executable(void **state)
+{
+	struct fixture *fixture = *state;
+	struct process *process = add(fixture, 7, 100, 1);
+	struct fake_entry before, after;
+	uint64_t generation;
+
+	make_process(fixture, 7, "/bin/ls");
+	sync_process(fixture, process);
+	generation = process->generation;
+	assert_true(fake_published(&fixture->writer, 7, &before));
+	make_process(fixture, 7, "/bin/cat");
+	assert_true(sync_process(fixture, process));
+	assert_true(fake_published(&fixture->writer, 7, &after));
+	assert_true(before.rows[0].executable_id != after.rows[0].executable_id);
+	assert_true(process->generation > generation);
+	drop(fixture, process);
+}
+
+static void a_file_that_was_overwritten_is_seen_where_something_was_mapped(void **state)
+{
+	const struct address_range touched = { .start = 0x400000, .end = 0x401000 };
+	struct fixture *fixture = *state;
+	struct process *process = add(fixture, 7, 100, 1);
+	struct fake_entry before, after;
+	bool has_changed;
+
+	assert_int_equal(system("cp /bin/ls /tmp/overwritten.bin"), 0);
+	make_process(fixture, 7, "/tmp/overwritten.bin");
+	sync_process(fixture, process);
+	assert_true(fake_published(&fixture->writer, 7, &before));
+	/* The same inode: the line in maps stays what it was. */
+	assert_int_equal(system("cat /bin/cat > /tmp/overwritten.bin"), 0);
+	assert_false(sync_process(fixture, process));
+	assert_int_equal(process_sync_run(&fixture->sync, process, &touched, &has_changed), 0);
+	assert_true(has_changed);
+	assert_true(fake_published(&fixture->writer, 7, &after));
+	assert_true(before.rows[0].executable_id != after.rows[0].executable_id);
+	unlink("/tmp/overwritten.bin");
+	drop(fixture, process);
+}
+
+static void a_process_that_is_gone_keeps_what_it_had(void **state)
+{
+	struct fixture *fixture = *state;
+	struct process *process = add(fixture, 7, 100, 1);
+	struct process *unread = add(fixture, 8, 100, 1);
+	bool has_changed;
+
+	make_process(fixture, 7, "/bin/ls");
+	sync_process(fixture, process);
+	fake_proc_deinit(&fixture->proc);
+	mkdir(fixture->proc.root, 0755);
+	assert_int_equal(process_sync_run(&fixture->sync, process, &nothing_touched, &has_changed),
+			 -ESRCH);
+	assert_int_equal(process->state, PROCESS_SYNCED);
+	assert_int_equal(process->table->count, 1);
+	assert_int_equal(process_sync_run(&fixture->sync, unread, &nothing_touched, &has_changed),
+			 -ESRCH);
+	assert_int_equal(unread->state, PROCESS_UNREADABLE);
+	drop(fixture, process);
+	drop(fixture, unread);
+}
+
+static void a_fork_that_is_gone_has_the_rows_of_its_parent(void **state)
+{
+	struct fixture *fixture = *state;
+	struct process *parent = add(fixture, 7, 100, 1);
+	uint64_t fork_ns;
+	struct process *child;
+	bool has_changed;
+
+	make_process(fixture, 7, "/bin/ls");
+	sync_process(fixture, parent);
+	process_table_set_path(&fixture->table, parent, "/bin/ls");
+	fork_ns = clock_monotonic_ns();
+	process_table_note_fork(&fixture->table, 8, 7, fork_ns);
+	child = add(fixture, 8, fork_ns, 1);
+	assert_int_equal(process_sync_run(&fixture->sync, child, &nothing_touched, &has_changed),
+			 -ESRCH);
+	assert_int_equal(child->state, PROCESS_SYNCED);
+	assert_ptr_equal(child->table, parent->table);
+	assert_string_equal(child->executable_path, "/bin/ls");
+	drop(fixture, child);
+	drop(fixture, parent);
+}
+
+static void rows_read_too_late_are_withdrawn(void **state)
+{
+	struct fixture *fixture = *state;
+	struct process *process = add(fixture, 7, 100, 1);
+
+	make_process(fixture, 7, "/bin/ls");
+	sync_process(fixture, process);
+	process_sync_doubt(&fixture->sync, process);
+	assert_int_equal(process->table->count, 0);
+	assert_int_equal(process->state, PROCESS_UNREADABLE);
+	drop(fixture, process);
+}
+
+static void a_file_on_a_foreign_file_system_is_left_to_another_thread(void **state)
+{
+	struct fixture *fixture = *state;
+	struct process *process = add(fixture, 7, 100, 1);
+	struct executable *executable;
+	struct fake_entry entry;
+	struct file_key key;
+	struct stat status;
+	char mounts[256];
+	int fd;
+
+	make_process(fixture, 7, "/bin/ls");
+	assert_int_equal(stat("/bin/ls", &status), 0);
+	snprintf(mounts, sizeof(mounts), "1 1 %u:%u / / rw - fuse.sshfs host:/ rw\n",
+		 major(status.st_dev), minor(status.st_dev));
+	fake_proc_write(&fixture->proc, 7, "mountinfo", mounts);
+	sync_process(fixture, process);
+	assert_int_equal(fixture->asked_count, 1);
+	assert_true(fake_published(&fixture->writer, 7, &entry));
+	assert_int_equal(entry.count, 0);
+	/* It is asked for once, however often the process is synced. */
+	sync_process(fixture, process);
+	assert_int_equal(fixture->asked_count, 1);
+
+	fd = open("/bin/ls", O_RDONLY | O_CLOEXEC);
+	assert_int_equal(file_key_of_fd(fd, &key), 0);
+	assert_int_equal(executable_cache_open(fixture->sync.executables, fd, &key, "/bin/ls", true,
+					       &executable),
+			 0);
+	process_sync_identified(&fixture->sync, process, fixture->asked_start, status.st_ino,
+				executable);
+	assert_true(fake_published(&fixture->writer, 7, &entry));
+	assert_int_equal(entry.count, 1);
+	assert_int_equal(entry.rows[0].executable_id, executable->id);
+	drop(fixture, process);
+}
+
+static void a_late_answer_about_a_file_does_no_harm(void **state)
+{
+	struct fixture *fixture = *state;
+	struct process *process = add(fixture, 7, 100, 1);
+	struct executable *executable;
+	struct file_key key;
+	int fd = open("/bin/ls", O_RDONLY | O_CLOEXEC);
+
+	make_process(fixture, 7, "/bin/cat");
+	sync_process(fixture, process);
+	assert_int_equal(file_key_of_fd(fd, &key), 0);
+	assert_int_equal(executable_cache_open(fixture->sync.executables, fd, &key, "/bin/ls", true,
+					       &executable),
+			 0);
+	process_sync_identified(&fixture->sync, process, 0x400000, key.inode, executable);
+	process_sync_identified(&fixture->sync, process, 0x900000, key.inode, NULL);
+	assert_int_equal(fixture->writer.publish_count, 1);
+	drop(fixture, process);
+}
+
+static void with_too_many_processes_the_least_needed_one_goes(void **state)
+{
+	struct fixture *fixture = *state;
+	struct process *processes[3];
+
+	fixture->writer.max_processes = 2;
+	for (uint32_t i = 0; i < 3; i++) {
+		processes[i] = add(fixture, 7 + i, 100, 1);
+		make_process(fixture, 7 + i, "/bin/ls");
+		sync_process(fixture, processes[i]);
+		/* The first is sampled all the time. */
+		processes[0]->last_sample_ns = clock_monotonic_ns();
+	}
+	assert_true(fake_published(&fixture->writer, 7, NULL));
+	assert_false(fake_published(&fixture->writer, 8, NULL));
+	assert_true(fake_published(&fixture->writer, 9, NULL));
+	for (uint32_t i = 0; i < 3; i++)
+		drop(fixture, processes[i]);
+}
+
+static void an_ended_process_is_not_published_over_its_successor(void **state)
+{
+	struct fixture *fixture = *state;
+	struct process *first = add(fixture, 7, 100, 1);
+	struct process *second = add(fixture, 7, 100, 2);
+	struct fake_entry entry;
+
+	make_process(fixture, 7, "/bin/ls");
+	sync_process(fixture, second);
+	sync_process(fixture, first);
+	assert_true(fake_published(&fixture->writer, 7, &entry));
+	assert_int_equal(entry.stamp.exec_id, 2);
+	drop(fixture, first);
+	assert_true(fake_published(&fixture->writer, 7, NULL));
+	drop(fixture, second);
+}
+
+/* --- real processes --- */
+
+static uint64_t row_of(const struct fake_entry *entry, uint64_t address, uint64_t *elf_address)
+{
+	for (uint32_t i = 0; i < entry->count; i++) {
+		if (entry->rows[i].start > address || entry->rows[i].end <= address)
+			continue;
+		if (elf_address)
+			*elf_address = address - entry->rows[i].bias;
+		return entry->rows[i].executable_id;
+	}
+	return 0;
+}
+
+static void this_very_process_is_published_with_its_vdso_and_a_memfd(void **state)
+{
+	struct fixture *fixture = *state;
+	struct process *process = add(fixture, getpid(), 100, 1);
+	int memory = memfd_create("code", MFD_CLOEXEC);
+	struct fake_entry entry;
+	char image[8192] = "not ELF";
+	struct binary *binary;
+	uint64_t id;
+	void *code;
+
+	fixture->sync.proc_root = "/proc";
+	assert_int_equal(write(memory, image, sizeof(image)), sizeof(image));
+	code = mmap(NULL, sizeof(image), PROT_READ | PROT_EXEC, MAP_SHARED, memory, 0);
+	assert_ptr_not_equal(code, MAP_FAILED);
+	sync_process(fixture, process);
+	assert_true(fake_published(&fixture->writer, getpid(), &entry));
+	assert_int_equal(row_of(&entry, (uintptr_t)code, NULL), EXECUTABLE_ID_ANONYMOUS);
+
+	id = row_of(&entry, (uintptr_t)&row_of, NULL);
+	assert_true(id >= EXECUTABLE_ID_FIRST);
+	binary = executable_cache_binary(fixture->sync.executables, id);
+	assert_string_equal(binary_name(binary), "process_sync_test");
+	binary_unref(binary);
+	binary = NULL;
+	for (uint32_t i = 0; i < entry.count && !binary; i++) {
+		binary = executable_cache_binary(fixture->sync.executables,
+						 entry.rows[i].executable_id);
+		if (binary && strcmp(binary->path, "[vdso]") != 0) {
+			binary_unref(binary);
+			binary = NULL;
+		}
+	}
+	assert_non_null(binary);
+	assert_true(binary->fd >= 0);
+	binary_unref(binary);
+	assert_int_equal(fixture->asked_count, 0);
+	munmap(code, sizeof(image));
+	close(memory);
+	drop(fixture, process);
+}
+
+static void a_deleted_program_can_still_be_read(void **state)
+{
+	static char program[] = "/tmp/deleted.bin";
+	static char argument[] = "60";
+	char *const arguments[] = { program, argument, NULL };
+	const struct timespec pause = { .tv_nsec = 50000000 };
+	struct fixture *fixture = *state;
+	struct process *process;
+	struct fake_entry entry;
+	struct binary *binary = NULL;
+	pid_t pid;
+
+	assert_int_equal(system("cp /bin/sleep /tmp/deleted.bin"), 0);
+	pid = fork();
+	if (!pid) {
+		execv(program, arguments);
+		_exit(1);
+	}
+	nanosleep(&pause, NULL);
+	unlink(program);
+	fixture->sync.proc_root = "/proc";
+	process = add(fixture, pid, 100, 1);
+	sync_process(fixture, process);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	assert_true(fake_published(&fixture->writer, pid, &entry));
+	for (uint32_t i = 0; i < entry.count && !binary; i++) {
+		binary = executable_cache_binary(fixture->sync.executables,
+						 entry.rows[i].executable_id);
+		if (binary && strcmp(binary->path, program) != 0) {
+			binary_unref(binary);
+			binary = NULL;
+		}
+	}
+	assert_non_null(binary);
+	assert_true(binary->fd >= 0);
+	assert_string_equal(process->executable_path, program);
+	binary_unref(binary);
+	drop(fixture, process);
+}
+
+static void *exit_as_leader_thread(void *context)
+{
+	(void)context;
+	for (;;)
+		pause();
+	return NULL;
+}
+
+static void a_process_whose_leader_has_exited_is_read_through_its_threads(void **state)
+{
+	const struct timespec pause = { .tv_nsec = 100000000 };
+	struct fixture *fixture = *state;
+	struct process *process;
+	struct fake_entry entry;
+	pid_t pid = fork();
+
+	if (!pid) {
+		pthread_t thread;
+
+		pthread_create(&thread, NULL, exit_as_leader_thread, NULL);
+		pthread_exit(NULL);
+	}
+	nanosleep(&pause, NULL);
+	fixture->sync.proc_root = "/proc";
+	process = add(fixture, pid, 100, 1);
+	sync_process(fixture, process);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	assert_true(fake_published(&fixture->writer, pid, &entry));
+	assert_true(row_of(&entry, (uintptr_t)&row_of, NULL) >= EXECUTABLE_ID_FIRST);
+	drop(fixture, process);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(neighbours_of_one_file_are_one_row),
+		TEST(special_mappings_have_special_ids),
+		TEST(nothing_is_published_again_when_nothing_changed),
+		TEST(a_new_mapping_is_published_and_keeps_the_generation),
+		TEST(another_library_at_the_same_address_is_another_executable),
+		TEST(a_file_that_was_overwritten_is_seen_where_something_was_mapped),
+		TEST(a_process_that_is_gone_keeps_what_it_had),
+		TEST(a_fork_that_is_gone_has_the_rows_of_its_parent),
+		TEST(rows_read_too_late_are_withdrawn),
+		TEST(a_file_on_a_foreign_file_system_is_left_to_another_thread),
+		TEST(a_late_answer_about_a_file_does_no_harm),
+		TEST(with_too_many_processes_the_least_needed_one_goes),
+		TEST(an_ended_process_is_not_published_over_its_successor),
+		TEST(this_very_process_is_published_with_its_vdso_and_a_memfd),
+		TEST(a_deleted_program_can_still_be_read),
+		TEST(a_process_whose_leader_has_exited_is_read_through_its_threads),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
