@@ -168,13 +168,13 @@ static uint32_t resolve(struct symbol_lookup *lookup, struct binary *binary, uin
 	pthread_mutex_unlock(&store->lock);
 	if (!name)
 		return 0;
-	symbols[0] = (struct symbol){.function = name};
+	symbols[0] = (struct symbol){ .function = name };
 	return 1;
 }
 
 int symbol_store_create(struct symbol_store **store, size_t table_limit_bytes)
 {
-	static const struct symbol_lookup_ops ops = {.resolve = resolve};
+	static const struct symbol_lookup_ops ops = { .resolve = resolve };
 	struct symbol_store *created = calloc(1, sizeof(*created));
 
 	if (!created)

@@ -33,7 +33,7 @@ enum {
 void elf_bytes_deinit(struct elf_bytes *bytes)
 {
 	free(bytes->data);
-	*bytes = (struct elf_bytes){0};
+	*bytes = (struct elf_bytes){ 0 };
 }
 
 int elf_image_read(const struct elf_image *image, uint64_t offset, void *buffer, size_t bytes)
@@ -89,7 +89,7 @@ int elf_image_load_range(const struct elf_image *image, uint64_t offset, uint64_
 
 static int read_segments(struct elf_image *image, const Elf64_Ehdr *header, uint32_t count)
 {
-	_cleanup_(elf_bytes_deinit) struct elf_bytes bytes = {0};
+	_cleanup_(elf_bytes_deinit) struct elf_bytes bytes = { 0 };
 	int err;
 
 	if (!count)
@@ -132,7 +132,7 @@ static int read_segments(struct elf_image *image, const Elf64_Ehdr *header, uint
 static void set_section_names(struct elf_image *image, const Elf64_Shdr *raw, uint32_t count,
 			      uint32_t names_index)
 {
-	_cleanup_(elf_bytes_deinit) struct elf_bytes names = {0};
+	_cleanup_(elf_bytes_deinit) struct elf_bytes names = { 0 };
 
 	if (names_index < count && raw[names_index].sh_type == SHT_STRTAB)
 		elf_image_load_range(image, raw[names_index].sh_offset, raw[names_index].sh_size,
@@ -141,9 +141,8 @@ static void set_section_names(struct elf_image *image, const Elf64_Shdr *raw, ui
 	if (names.size)
 		names.data[names.size - 1] = '\0';
 	for (uint32_t i = 0; i < count; i++)
-		image->sections[i].name = raw[i].sh_name < names.size
-						  ? (char *)names.data + raw[i].sh_name
-						  : "";
+		image->sections[i].name =
+			raw[i].sh_name < names.size ? (char *)names.data + raw[i].sh_name : "";
 	image->section_names = (char *)take_pointer(names.data);
 }
 
@@ -160,7 +159,7 @@ static int read_first_section(const struct elf_image *image, const Elf64_Ehdr *h
 
 static int read_sections(struct elf_image *image, const Elf64_Ehdr *header)
 {
-	_cleanup_(elf_bytes_deinit) struct elf_bytes bytes = {0};
+	_cleanup_(elf_bytes_deinit) struct elf_bytes bytes = { 0 };
 	uint64_t count = header->e_shnum;
 	uint32_t names_index = header->e_shstrndx;
 	const Elf64_Shdr *raw;
@@ -251,7 +250,7 @@ static int read_tables(struct elf_image *image)
 
 int elf_image_init_fd(struct elf_image *image, int fd)
 {
-	struct elf_image new_image = {.fd = fd};
+	struct elf_image new_image = { .fd = fd };
 	struct stat status;
 	int err;
 
@@ -270,7 +269,7 @@ int elf_image_init_fd(struct elf_image *image, int fd)
 
 int elf_image_init_memory(struct elf_image *image, const void *bytes, size_t size)
 {
-	struct elf_image new_image = {.fd = -1, .memory = bytes, .size = bytes ? size : 0};
+	struct elf_image new_image = { .fd = -1, .memory = bytes, .size = bytes ? size : 0 };
 	int err;
 
 	err = read_tables(&new_image);
@@ -286,7 +285,7 @@ void elf_image_deinit(struct elf_image *image)
 	free(image->segments);
 	free(image->sections);
 	free(image->section_names);
-	*image = (struct elf_image){.fd = -1};
+	*image = (struct elf_image){ .fd = -1 };
 }
 
 /* The PT_LOAD whose bytes in the file hold @address. */
@@ -366,7 +365,7 @@ static int load_compressed(const struct elf_section *section, const struct elf_b
 int elf_image_load_section(const struct elf_image *image, const struct elf_section *section,
 			   uint64_t limit, struct elf_bytes *bytes)
 {
-	_cleanup_(elf_bytes_deinit) struct elf_bytes raw = {0};
+	_cleanup_(elf_bytes_deinit) struct elf_bytes raw = { 0 };
 	int err;
 
 	if (section->type == SHT_NOBITS)
@@ -377,7 +376,7 @@ int elf_image_load_section(const struct elf_image *image, const struct elf_secti
 	if (section->flags & SHF_COMPRESSED)
 		return load_compressed(section, &raw, limit, bytes);
 	*bytes = raw;
-	raw = (struct elf_bytes){0};
+	raw = (struct elf_bytes){ 0 };
 	return 0;
 }
 
@@ -467,7 +466,7 @@ static int range_build_id(const struct elf_image *image, uint64_t offset, uint64
 			  uint32_t alignment, uint8_t build_id[BUILD_ID_MAX_BYTES],
 			  uint32_t *build_id_bytes)
 {
-	_cleanup_(elf_bytes_deinit) struct elf_bytes notes = {0};
+	_cleanup_(elf_bytes_deinit) struct elf_bytes notes = { 0 };
 	int err;
 
 	err = elf_image_load_range(image, offset, size, NOTES_MAX_BYTES, &notes);

@@ -56,7 +56,7 @@ static void add_range(struct range_list *list, uint64_t start, uint64_t bytes)
 
 	if (list->count == RANGES_MAX || !bytes || __builtin_add_overflow(start, bytes, &end))
 		return;
-	list->ranges[list->count++] = (struct range){.start = start, .end = end};
+	list->ranges[list->count++] = (struct range){ .start = start, .end = end };
 }
 
 static const struct range *find_range(const struct range_list *list, uint64_t address)
@@ -258,9 +258,9 @@ static const struct elf_section *find_table(const struct elf_image *image, uint3
 
 int elf_symbols_init(struct elf_symbols *symbols, const struct elf_image *image)
 {
-	static const uint32_t types[] = {SHT_SYMTAB, SHT_DYNSYM};
-	struct elf_symbols result = {0};
-	struct collector collector = {.image = image};
+	static const uint32_t types[] = { SHT_SYMTAB, SHT_DYNSYM };
+	struct elf_symbols result = { 0 };
+	struct collector collector = { .image = image };
 	int damaged = 0;
 
 	find_code(&collector);
@@ -300,7 +300,7 @@ int elf_symbols_init(struct elf_symbols *symbols, const struct elf_image *image)
 void elf_symbols_deinit(struct elf_symbols *symbols)
 {
 	free(symbols->symbols);
-	*symbols = (struct elf_symbols){0};
+	*symbols = (struct elf_symbols){ 0 };
 }
 
 const struct elf_symbol *elf_symbols_lookup(const struct elf_symbols *symbols, uint64_t address)
@@ -338,8 +338,8 @@ int elf_symbols_name(const struct elf_symbols *symbols, const struct elf_image *
 	if (limit > table->size - symbol->name)
 		limit = table->size - symbol->name;
 	while (!end && length < limit) {
-		size_t piece = limit - length < NAME_PIECE_BYTES ? limit - length
-								 : NAME_PIECE_BYTES;
+		size_t piece = limit - length < NAME_PIECE_BYTES ? limit - length :
+								   NAME_PIECE_BYTES;
 		int err = elf_image_read(image, table->offset + symbol->name + length,
 					 text + length, piece);
 

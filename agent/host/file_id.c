@@ -94,8 +94,7 @@ void file_id_of_build_id(const uint8_t *build_id, size_t build_id_bytes, struct 
 {
 	static const char digits[] = "0123456789abcdef";
 	const unsigned __int128 prime = (unsigned __int128)1 << 88 | 0x13b;
-	unsigned __int128 hash =
-		(unsigned __int128)0x6c62272e07bb0142 << 64 | 0x62b821756295c58d;
+	unsigned __int128 hash = (unsigned __int128)0x6c62272e07bb0142 << 64 | 0x62b821756295c58d;
 
 	for (size_t i = 0; i < 2 * build_id_bytes; i++) {
 		hash ^= (uint8_t)digits[build_id[i / 2] >> (i % 2 ? 0 : 4) & 15];

@@ -137,7 +137,7 @@ static int add_module(struct kallsyms_builder *builder, const char *name, size_t
 		      uint16_t *number)
 {
 	const struct module_name *last = &builder->modules.items[builder->last_module];
-	struct module_name module = {0};
+	struct module_name module = { 0 };
 	uint64_t found;
 
 	if (bytes >= sizeof(module.text))
@@ -182,7 +182,7 @@ static int add_name(struct kallsyms_builder *builder, const char *name, size_t b
 static int add_line(void *context, const char *line, size_t length)
 {
 	struct kallsyms_builder *builder = context;
-	struct kallsyms_symbol symbol = {0};
+	struct kallsyms_symbol symbol = { 0 };
 	struct kallsyms_line parts;
 	int err;
 
@@ -241,7 +241,7 @@ static void sort_symbols(struct kallsyms_vector *symbols)
 
 static int begin(struct kallsyms_builder *builder)
 {
-	struct module_name kernel = {"vmlinux"};
+	struct module_name kernel = { "vmlinux" };
 
 	if (module_vector_push(&builder->modules, kernel))
 		return fail(-ENOMEM, "no memory for kernel modules");
@@ -259,11 +259,11 @@ static void *shrink(void *items, size_t bytes)
 static int finish(struct kallsyms_builder *builder, struct kallsyms *kallsyms)
 {
 	if (!builder->symbols.count)
-		return builder->saw_hidden
-			       ? fail(-EACCES, "the kernel hides its addresses: run as root with "
-					       "CAP_SYSLOG, and set the sysctl "
-					       "kernel.kptr_restrict to 0 or 1")
-			       : fail(-EBADMSG, "kallsyms has no functions");
+		return builder->saw_hidden ?
+			       fail(-EACCES, "the kernel hides its addresses: run as root with "
+					     "CAP_SYSLOG, and set the sysctl "
+					     "kernel.kptr_restrict to 0 or 1") :
+			       fail(-EBADMSG, "kallsyms has no functions");
 	sort_symbols(&builder->symbols);
 	*kallsyms = (struct kallsyms){
 		.symbols = shrink(builder->symbols.items,
@@ -276,15 +276,15 @@ static int finish(struct kallsyms_builder *builder, struct kallsyms *kallsyms)
 		.text_start = builder->text_start,
 		.text_end = builder->text_end,
 	};
-	builder->symbols = (struct kallsyms_vector){0};
-	builder->names = (struct name_vector){0};
-	builder->modules = (struct module_vector){0};
+	builder->symbols = (struct kallsyms_vector){ 0 };
+	builder->names = (struct name_vector){ 0 };
+	builder->modules = (struct module_vector){ 0 };
 	return 0;
 }
 
 int kallsyms_parse(struct kallsyms *kallsyms, const char *text, size_t size)
 {
-	_cleanup_(kallsyms_builder_deinit) struct kallsyms_builder builder = {0};
+	_cleanup_(kallsyms_builder_deinit) struct kallsyms_builder builder = { 0 };
 	int err;
 
 	err = begin(&builder);
@@ -295,7 +295,7 @@ int kallsyms_parse(struct kallsyms *kallsyms, const char *text, size_t size)
 
 int kallsyms_read(struct kallsyms *kallsyms, const char *path)
 {
-	_cleanup_(kallsyms_builder_deinit) struct kallsyms_builder builder = {0};
+	_cleanup_(kallsyms_builder_deinit) struct kallsyms_builder builder = { 0 };
 	_cleanup_(close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC);
 	int err;
 
@@ -312,7 +312,7 @@ void kallsyms_deinit(struct kallsyms *kallsyms)
 	free(kallsyms->symbols);
 	free(kallsyms->names);
 	free(kallsyms->modules);
-	*kallsyms = (struct kallsyms){0};
+	*kallsyms = (struct kallsyms){ 0 };
 }
 
 const struct kallsyms_symbol *kallsyms_find(const struct kallsyms *kallsyms, uint64_t address)

@@ -108,7 +108,7 @@ static int lines_of_modules(const struct kernel_symbols *symbols, line_fn take_l
 static int hash_module_line(void *context, const char *line, size_t length)
 {
 	uint64_t *hash = context;
-	struct module_line parts = {0};
+	struct module_line parts = { 0 };
 	int err;
 
 	err = parse_module_line(line, length, &parts);
@@ -132,7 +132,7 @@ static int place_module(void *context, const char *line, size_t length)
 {
 	struct module_collector *collector = context;
 	struct kernel_module_vector *modules = collector->modules;
-	struct module_line parts = {0};
+	struct module_line parts = { 0 };
 	struct kernel_module *module;
 	uint64_t number;
 	int err;
@@ -141,7 +141,7 @@ static int place_module(void *context, const char *line, size_t length)
 	if (err)
 		return err;
 	if (!hash_map_find_bytes(&collector->numbers, parts.name, strlen(parts.name), &number)) {
-		struct kernel_module new_module = {0};
+		struct kernel_module new_module = { 0 };
 
 		if (modules->count >= KALLSYMS_MAX_MODULES)
 			return fail(-E2BIG, "more than %u kernel modules", KALLSYMS_MAX_MODULES);
@@ -196,7 +196,7 @@ static int collect_modules(const struct kernel_symbols *symbols, struct kernel_n
 	if (kernel_module_vector_reserve(&names->modules, kallsyms->module_count))
 		return fail(-ENOMEM, "no memory for kernel modules");
 	for (uint32_t i = 0; i < kallsyms->module_count; i++) {
-		struct kernel_module module = {0};
+		struct kernel_module module = { 0 };
 
 		memcpy(module.name, kallsyms->modules[i], sizeof(module.name));
 		if (i == 0) {
@@ -231,7 +231,7 @@ static uint64_t hash_names(const struct kernel_names *names)
 /* Reads all sources anew, and takes the result if that worked. */
 static int read_names(struct kernel_symbols *symbols)
 {
-	_cleanup_(kernel_names_deinit) struct kernel_names names = {0};
+	_cleanup_(kernel_names_deinit) struct kernel_names names = { 0 };
 	struct kernel_names old;
 	char path[PATH_MAX];
 	uint64_t hash;
@@ -314,8 +314,8 @@ int kernel_symbols_lookup(struct kernel_symbols *symbols, uint64_t address,
 		module = &names->modules.items[found->module];
 		if (!module->end)
 			symbols->met_unseen |= found->module != 0;
-		if (module_holds(module, address) ||
-		    (!module_holds(module, found->address) && address - found->address < FAR_BYTES)) {
+		if (module_holds(module, address) || (!module_holds(module, found->address) &&
+						      address - found->address < FAR_BYTES)) {
 			*symbol = (struct kernel_symbol){
 				.name = names->kallsyms.names + found->name,
 				.module = module,

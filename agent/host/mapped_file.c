@@ -69,7 +69,7 @@ static void map_file_path(char path[PATH_MAX], const char *proc_root, pid_t pid,
  */
 static pid_t living_thread(const char *proc_root, pid_t pid)
 {
-	_cleanup_(pid_list_deinit) struct pid_list threads = {0};
+	_cleanup_(pid_list_deinit) struct pid_list threads = { 0 };
 	char path[PATH_MAX];
 
 	if (proc_list_threads(proc_root, pid, &threads))

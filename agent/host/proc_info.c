@@ -154,7 +154,7 @@ static int read_executable_link(const char *link, char path[PROC_PATH_MAX_BYTES]
 
 int proc_executable_path(const char *proc_root, pid_t pid, char path[PROC_PATH_MAX_BYTES])
 {
-	_cleanup_(pid_list_deinit) struct pid_list threads = {0};
+	_cleanup_(pid_list_deinit) struct pid_list threads = { 0 };
 	char link[PATH_MAX], result[PROC_PATH_MAX_BYTES];
 	int err;
 
@@ -188,14 +188,14 @@ static int compare_pids(const void *left, const void *right)
 /* The numbers among a folder's entries. */
 static int list_numbers(const char *path, struct pid_list *list)
 {
-	struct pid_vector pids = {0};
+	struct pid_vector pids = { 0 };
 	DIR *folder = opendir(path);
 	struct dirent *entry;
 	int err = 0;
 
 	if (!folder)
-		return errno == ENOENT || errno == ESRCH ? fail(-ESRCH, "no %s", path)
-							 : fail_errno(-errno, "%s", path);
+		return errno == ENOENT || errno == ESRCH ? fail(-ESRCH, "no %s", path) :
+							   fail_errno(-errno, "%s", path);
 	while (!err && pids.count < PROC_LIST_MAX && (entry = readdir(folder))) {
 		char *end;
 		long number = strtol(entry->d_name, &end, 10);
@@ -211,7 +211,7 @@ static int list_numbers(const char *path, struct pid_list *list)
 	}
 	if (pids.count)
 		qsort(pids.items, pids.count, sizeof(pid_t), compare_pids);
-	*list = (struct pid_list){.pids = pids.items, .count = pids.count};
+	*list = (struct pid_list){ .pids = pids.items, .count = pids.count };
 	return 0;
 }
 
@@ -231,7 +231,7 @@ int proc_list_threads(const char *proc_root, pid_t pid, struct pid_list *list)
 void pid_list_deinit(struct pid_list *list)
 {
 	free(list->pids);
-	*list = (struct pid_list){0};
+	*list = (struct pid_list){ 0 };
 }
 
 /* The pids of the caller in the namespaces from that of @proc_root on down to its own. */
@@ -324,8 +324,9 @@ int container_id_of_cgroup(const char *cgroup_path, char id[CONTAINER_ID_BYTES])
 
 	while (*cursor) {
 		size_t digits = strspn(cursor, "0123456789abcdef");
-		bool stands_alone = (cursor == cgroup_path || !isalnum((unsigned char)cursor[-1])) &&
-				    !isalnum((unsigned char)cursor[digits]);
+		bool stands_alone =
+			(cursor == cgroup_path || !isalnum((unsigned char)cursor[-1])) &&
+			!isalnum((unsigned char)cursor[digits]);
 
 		if (digits == CONTAINER_ID_DIGITS && stands_alone)
 			found = cursor;

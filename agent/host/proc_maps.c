@@ -56,8 +56,8 @@ static void finish(struct maps_builder *builder, struct proc_maps *maps)
 		.is_truncated = builder->is_truncated,
 		.paths = builder->paths.items,
 	};
-	builder->rows = (struct mapping_vector){0};
-	builder->paths = (struct char_vector){0};
+	builder->rows = (struct mapping_vector){ 0 };
+	builder->paths = (struct char_vector){ 0 };
 }
 
 /* A number in hex or decimal digits at *@cursor, which moves behind it. */
@@ -184,7 +184,7 @@ static int add_line(void *context, const char *line, size_t length)
 {
 	struct maps_builder *builder = context;
 	const char *cursor = line, *end = line + length;
-	struct proc_mapping row = {0};
+	struct proc_mapping row = { 0 };
 	int err;
 
 	if (!read_numbers(&cursor, end, &row) || row.start >= row.end)
@@ -216,7 +216,7 @@ static int add_line(void *context, const char *line, size_t length)
 int proc_maps_parse(struct proc_maps *maps, const char *text, size_t size,
 		    enum proc_maps_filter filter)
 {
-	_cleanup_(maps_builder_deinit) struct maps_builder builder = {.filter = filter};
+	_cleanup_(maps_builder_deinit) struct maps_builder builder = { .filter = filter };
 	int err;
 
 	err = lines_of_text(text, size, add_line, &builder);
@@ -229,7 +229,7 @@ int proc_maps_parse(struct proc_maps *maps, const char *text, size_t size,
 static int read_file(struct proc_maps *maps, const char *path, enum proc_maps_filter filter,
 		     bool *is_empty)
 {
-	_cleanup_(maps_builder_deinit) struct maps_builder builder = {.filter = filter};
+	_cleanup_(maps_builder_deinit) struct maps_builder builder = { .filter = filter };
 	_cleanup_(close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	int err;
 
@@ -249,7 +249,7 @@ static int read_file(struct proc_maps *maps, const char *path, enum proc_maps_fi
 int proc_maps_read(struct proc_maps *maps, const char *proc_root, pid_t pid,
 		   enum proc_maps_filter filter)
 {
-	_cleanup_(pid_list_deinit) struct pid_list threads = {0};
+	_cleanup_(pid_list_deinit) struct pid_list threads = { 0 };
 	char path[PATH_MAX];
 	bool is_empty;
 	int err;
@@ -281,7 +281,7 @@ void proc_maps_deinit(struct proc_maps *maps)
 {
 	free(maps->rows);
 	free(maps->paths);
-	*maps = (struct proc_maps){0};
+	*maps = (struct proc_maps){ 0 };
 }
 
 const struct proc_mapping *proc_maps_find(const struct proc_maps *maps, uint64_t address)

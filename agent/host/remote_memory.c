@@ -87,8 +87,8 @@ static int process_memory_read(struct remote_memory *memory, uint64_t address, v
 	if (address > INT64_MAX || bytes > INT64_MAX - address)
 		return fail(-EFAULT, "address %#" PRIx64, address);
 	while (done < bytes) {
-		ssize_t count = pread(process->fd, (char *)buffer + done, bytes - done,
-				      address + done);
+		ssize_t count =
+			pread(process->fd, (char *)buffer + done, bytes - done, address + done);
 
 		if (count < 0 && errno == EINTR)
 			continue;
@@ -121,7 +121,7 @@ static int open_task_memory(const char *path, int *fd)
 
 static int open_process_memory(const char *proc_root, pid_t pid, int *fd)
 {
-	_cleanup_(pid_list_deinit) struct pid_list threads = {0};
+	_cleanup_(pid_list_deinit) struct pid_list threads = { 0 };
 	char path[PATH_MAX];
 	int err;
 
@@ -138,13 +138,13 @@ static int open_process_memory(const char *proc_root, pid_t pid, int *fd)
 
 int process_memory_init(struct process_memory *process, const char *proc_root, pid_t pid)
 {
-	static const struct remote_memory_ops ops = {.read = process_memory_read};
+	static const struct remote_memory_ops ops = { .read = process_memory_read };
 	int fd, err;
 
 	err = open_process_memory(proc_root, pid, &fd);
 	if (err)
 		return err == -ESRCH ? fail(-ESRCH, "process %d is gone", pid) : err;
-	*process = (struct process_memory){.memory = {.ops = &ops}, .fd = fd};
+	*process = (struct process_memory){ .memory = { .ops = &ops }, .fd = fd };
 	return 0;
 }
 
@@ -153,7 +153,7 @@ void process_memory_deinit(struct process_memory *process)
 	/* Without ops it was never set up, and its zero is no descriptor. */
 	if (process->memory.ops && process->fd >= 0)
 		close(process->fd);
-	*process = (struct process_memory){.fd = -1};
+	*process = (struct process_memory){ .fd = -1 };
 }
 
 static int buffer_memory_read(struct remote_memory *memory, uint64_t address, void *buffer,
@@ -172,10 +172,10 @@ static int buffer_memory_read(struct remote_memory *memory, uint64_t address, vo
 void buffer_memory_init(struct buffer_memory *buffer, uint64_t address, const void *bytes,
 			size_t size)
 {
-	static const struct remote_memory_ops ops = {.read = buffer_memory_read};
+	static const struct remote_memory_ops ops = { .read = buffer_memory_read };
 
 	*buffer = (struct buffer_memory){
-		.memory = {.ops = &ops},
+		.memory = { .ops = &ops },
 		.address = address,
 		.bytes = bytes,
 		.size = size,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <cmocka.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
-#include <cmocka.h>
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -107,7 +107,7 @@ static void functions_of_shared_objects_have_names(void **state)
 
 static void the_vdso_has_names_by_its_image(void **state)
 {
-	struct binary binary = {.executable_id = 3 << 16, .path = "[vdso]"};
+	struct binary binary = { .executable_id = 3 << 16, .path = "[vdso]" };
 	const uint64_t vdso = getauxval(AT_SYSINFO_EHDR);
 	const struct proc_mapping *row;
 	struct symbol_store *store;
@@ -135,10 +135,10 @@ static void the_vdso_has_names_by_its_image(void **state)
 
 static void what_cannot_be_read_has_no_names(void **state)
 {
-	struct binary kernel = {.executable_id = 4 << 16, .fd = -1, .is_kernel = true};
+	struct binary kernel = { .executable_id = 4 << 16, .fd = -1, .is_kernel = true };
 	struct binary text = binary_of("/etc/passwd", 5 << 16);
 	struct binary folder = binary_of("/", 6 << 16);
-	struct binary closed = {.executable_id = 7 << 16, .fd = -1, .path = "gone"};
+	struct binary closed = { .executable_id = 7 << 16, .fd = -1, .path = "gone" };
 	struct symbol_store *store;
 
 	(void)state;

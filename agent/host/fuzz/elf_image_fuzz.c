@@ -25,9 +25,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void read_contents(const struct elf_image *image)
 {
-	static const char *const names[] = {".text", ".symtab", ".eh_frame", ""};
+	static const char *const names[] = { ".text", ".symtab", ".eh_frame", "" };
 	uint8_t build_id[BUILD_ID_MAX_BYTES];
-	struct elf_bytes bytes = {0};
+	struct elf_bytes bytes = { 0 };
 	uint32_t build_id_bytes;
 	uint64_t address;
 	char buffer[64];

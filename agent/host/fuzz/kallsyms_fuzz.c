@@ -23,7 +23,8 @@ static void check_symbols(const struct kallsyms *kallsyms)
 
 		if (i && symbol[-1].address >= symbol->address)
 			abort();
-		if (symbol->name >= kallsyms->name_bytes || symbol->module >= kallsyms->module_count)
+		if (symbol->name >= kallsyms->name_bytes ||
+		    symbol->module >= kallsyms->module_count)
 			abort();
 		if (strlen(kallsyms->names + symbol->name) > KALLSYMS_NAME_MAX_BYTES ||
 		    strlen(kallsyms->modules[symbol->module]) >= KALLSYMS_MODULE_NAME_BYTES)

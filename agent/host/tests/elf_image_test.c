@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <cmocka.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
-#include <cmocka.h>
 
 /* The macro of cmocka is in the way of agent/base/error.h. */
 #undef fail
@@ -26,7 +26,10 @@
 static struct elf_builder builder;
 
 static const char *const system_files[] = {
-	"/bin/ls", "/bin/bash", "/lib/x86_64-linux-gnu/libc.so.6", "/proc/self/exe",
+	"/bin/ls",
+	"/bin/bash",
+	"/lib/x86_64-linux-gnu/libc.so.6",
+	"/proc/self/exe",
 };
 
 /* Compares with readelf: an independent reader. */
@@ -64,8 +67,8 @@ static void sections_are_those_of_readelf(void **state)
 			if (sscanf(line, " [%d]", &number) != 1 || !number)
 				continue;
 			assert_int_equal(sscanf(bracket + 1,
-						" %255s %63s %" SCNx64 " %" SCNx64 " %" SCNx64, name,
-						type, &address, &offset, &size),
+						" %255s %63s %" SCNx64 " %" SCNx64 " %" SCNx64,
+						name, type, &address, &offset, &size),
 					 5);
 			section = &image.sections[number];
 			assert_string_equal(section->name, name);
@@ -119,7 +122,7 @@ static void the_vdso_is_read_from_memory(void **state)
 {
 	const void *vdso = (const void *)getauxval(AT_SYSINFO_EHDR);
 	uint8_t build_id[BUILD_ID_MAX_BYTES];
-	struct elf_bytes bytes = {0};
+	struct elf_bytes bytes = { 0 };
 	struct elf_image image;
 	uint64_t address;
 	uint32_t count;
@@ -196,7 +199,7 @@ static void impossible_program_headers_are_bad(void **state)
 
 static void a_damaged_section_table_leaves_the_segments(void **state)
 {
-	static const uint64_t offsets[] = {1, BUILT_BYTES, 1ULL << 63, UINT64_MAX};
+	static const uint64_t offsets[] = { 1, BUILT_BYTES, 1ULL << 63, UINT64_MAX };
 	struct elf_image image;
 
 	(void)state;
@@ -259,7 +262,7 @@ static void counts_beyond_16_bits_come_from_section_0(void **state)
 
 static void sections_are_bounded_and_checked_when_read(void **state)
 {
-	struct elf_bytes bytes = {0};
+	struct elf_bytes bytes = { 0 };
 	struct elf_image image;
 	struct elf_section section;
 	uint32_t text;
@@ -295,20 +298,21 @@ static void compressed_sections_come_out_plain(void **state)
 	for (size_t i = 0; i < sizeof(plain); i++)
 		plain[i] = i % 97;
 	for (uint32_t type = 1; type <= 3; type++) {
-		Elf64_Chdr header = {.ch_type = type, .ch_size = sizeof(plain)};
+		Elf64_Chdr header = { .ch_type = type, .ch_size = sizeof(plain) };
 		uLongf size = sizeof(packed) - sizeof(header);
-		struct elf_bytes bytes = {0};
+		struct elf_bytes bytes = { 0 };
 		struct elf_image image;
 		int section;
 
 		if (type == 2)
-			size = ZSTD_compress(packed + sizeof(header), size, plain, sizeof(plain), 1);
+			size = ZSTD_compress(packed + sizeof(header), size, plain, sizeof(plain),
+					     1);
 		else
 			compress(packed + sizeof(header), &size, (Bytef *)plain, sizeof(plain));
 		memcpy(packed, &header, sizeof(header));
 		elf_builder_init(&builder, 1);
-		section = elf_builder_add(&builder, ".debug_x", SHT_PROGBITS, SHF_COMPRESSED, packed,
-					  size + sizeof(header));
+		section = elf_builder_add(&builder, ".debug_x", SHT_PROGBITS, SHF_COMPRESSED,
+					  packed, size + sizeof(header));
 		elf_builder_finish(&builder);
 		assert_int_equal(elf_image_init_memory(&image, builder.bytes, BUILT_BYTES), 0);
 		if (type == 3) {
@@ -341,7 +345,8 @@ static void addresses_are_read_through_the_segments(void **state)
 	text = elf_builder_add(&builder, ".text", SHT_PROGBITS, SHF_EXECINSTR, "abcd", 4);
 	elf_builder_finish(&builder);
 	assert_int_equal(elf_image_init_memory(&image, builder.bytes, BUILT_BYTES), 0);
-	assert_int_equal(elf_image_read_address(&image, image.sections[text].address, buffer, 4), 0);
+	assert_int_equal(elf_image_read_address(&image, image.sections[text].address, buffer, 4),
+			 0);
 	assert_memory_equal(buffer, "abcd", 4);
 	assert_int_equal(elf_image_bytes_at_address(&image, BUILT_ADDRESS + 100),
 			 BUILT_BYTES - 100);
@@ -361,15 +366,27 @@ static void a_mapping_finds_its_segment(void **state)
 	elf_builder_init(&builder, 3);
 	/* As lld lays out: the page at 0x1000 is in the read-only and the executable segment. */
 	*built_segment(&builder, 0) = (Elf64_Phdr){
-		.p_type = PT_LOAD, .p_flags = PF_R, .p_vaddr = 0, .p_filesz = 0x1a00, .p_memsz = 0x1a00,
+		.p_type = PT_LOAD,
+		.p_flags = PF_R,
+		.p_vaddr = 0,
+		.p_filesz = 0x1a00,
+		.p_memsz = 0x1a00,
 	};
 	*built_segment(&builder, 1) = (Elf64_Phdr){
-		.p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_offset = 0x1a00, .p_vaddr = 0x2a00,
-		.p_filesz = 0x800, .p_memsz = 0x800,
+		.p_type = PT_LOAD,
+		.p_flags = PF_R | PF_X,
+		.p_offset = 0x1a00,
+		.p_vaddr = 0x2a00,
+		.p_filesz = 0x800,
+		.p_memsz = 0x800,
 	};
 	*built_segment(&builder, 2) = (Elf64_Phdr){
-		.p_type = PT_LOAD, .p_flags = PF_R | PF_W, .p_offset = 0x2200, .p_vaddr = 0x4200,
-		.p_filesz = 0x100, .p_memsz = 0x9000,
+		.p_type = PT_LOAD,
+		.p_flags = PF_R | PF_W,
+		.p_offset = 0x2200,
+		.p_vaddr = 0x4200,
+		.p_filesz = 0x100,
+		.p_memsz = 0x9000,
 	};
 	assert_int_equal(elf_image_init_memory(&image, builder.bytes, BUILT_BYTES), 0);
 	assert_int_equal(elf_image_mapping_address(&image, 0x1000, 0x2000, &address), 0);
@@ -413,8 +430,8 @@ static void damaged_notes_are_bad_and_others_are_passed_over(void **state)
 		char name[4];
 		uint8_t content[20];
 	} notes[2] = {
-		{{4, 20, 5}, "GNU", {1}},
-		{{4, 20, NT_GNU_BUILD_ID}, "GNU", {0xab, 0xcd}},
+		{ { 4, 20, 5 }, "GNU", { 1 } },
+		{ { 4, 20, NT_GNU_BUILD_ID }, "GNU", { 0xab, 0xcd } },
 	};
 	uint8_t build_id[BUILD_ID_MAX_BYTES];
 	uint32_t bytes = 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <cmocka.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
-#include <cmocka.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -91,11 +91,15 @@ static void compare_file(const char *path, struct comparison *comparison)
 static void functions_are_those_of_readelf(void **state)
 {
 	static const char *const patterns[] = {
-		"/proc/self/exe", "/bin/bash", "/bin/ls", "/usr/bin/g*",
-		"/lib/x86_64-linux-gnu/lib[cmz]*.so.*", "/lib/x86_64-linux-gnu/libstdc++.so.6",
+		"/proc/self/exe",
+		"/bin/bash",
+		"/bin/ls",
+		"/usr/bin/g*",
+		"/lib/x86_64-linux-gnu/lib[cmz]*.so.*",
+		"/lib/x86_64-linux-gnu/libstdc++.so.6",
 		"/lib/aarch64-linux-gnu/lib[cmz]*.so.*",
 	};
-	struct comparison comparison = {0};
+	struct comparison comparison = { 0 };
 	char self[256] = "";
 
 	(void)state;
@@ -137,7 +141,7 @@ enum {
 static void build(struct elf_image *image, const struct row *rows, size_t count, uint32_t type,
 		  uint16_t machine, uint64_t *code)
 {
-	uint8_t bytes[CODE_BYTES] = {0};
+	uint8_t bytes[CODE_BYTES] = { 0 };
 	char names[512] = "";
 	Elf64_Sym symbols[16];
 	size_t used = 1;
@@ -183,14 +187,14 @@ static const char *name_at(const struct elf_symbols *symbols, const struct elf_i
 static void the_innermost_function_is_found(void **state)
 {
 	static const struct row rows[] = {
-		{"outer", STB_GLOBAL, STT_FUNC, 0x10, 0x100, 0},
-		{"inner", STB_LOCAL, STT_FUNC, 0x40, 0x10, 0},
-		{"label", STB_LOCAL, STT_NOTYPE, 0x60, 0, 0},
-		{"object", STB_GLOBAL, STT_OBJECT, 0x70, 8, 0},
-		{"behind", STB_LOCAL, STT_NOTYPE, 0x200, 0, 0},
-		{"elsewhere", STB_LOCAL, STT_NOTYPE, 0x240, 0, ANOTHER_SECTION},
-		{"undefined", STB_GLOBAL, STT_FUNC, 0x280, 16, SHN_ABS},
-		{"open", STB_GLOBAL, STT_FUNC, 0x300, 0, 0},
+		{ "outer", STB_GLOBAL, STT_FUNC, 0x10, 0x100, 0 },
+		{ "inner", STB_LOCAL, STT_FUNC, 0x40, 0x10, 0 },
+		{ "label", STB_LOCAL, STT_NOTYPE, 0x60, 0, 0 },
+		{ "object", STB_GLOBAL, STT_OBJECT, 0x70, 8, 0 },
+		{ "behind", STB_LOCAL, STT_NOTYPE, 0x200, 0, 0 },
+		{ "elsewhere", STB_LOCAL, STT_NOTYPE, 0x240, 0, ANOTHER_SECTION },
+		{ "undefined", STB_GLOBAL, STT_FUNC, 0x280, 16, SHN_ABS },
+		{ "open", STB_GLOBAL, STT_FUNC, 0x300, 0, 0 },
 	};
 	struct elf_symbols symbols;
 	struct elf_image image;
@@ -222,11 +226,11 @@ static void the_innermost_function_is_found(void **state)
 static void of_several_at_one_address_the_global_function_stays(void **state)
 {
 	static const struct row rows[] = {
-		{"local", STB_LOCAL, STT_FUNC, 0, 16, 0},
-		{"label", STB_GLOBAL, STT_NOTYPE, 0, 16, 0},
-		{"weak", STB_WEAK, STT_FUNC, 0, 16, 0},
-		{"global", STB_GLOBAL, STT_FUNC, 0, 16, 0},
-		{"second", STB_GLOBAL, STT_FUNC, 0, 16, 0},
+		{ "local", STB_LOCAL, STT_FUNC, 0, 16, 0 },
+		{ "label", STB_GLOBAL, STT_NOTYPE, 0, 16, 0 },
+		{ "weak", STB_WEAK, STT_FUNC, 0, 16, 0 },
+		{ "global", STB_GLOBAL, STT_FUNC, 0, 16, 0 },
+		{ "second", STB_GLOBAL, STT_FUNC, 0, 16, 0 },
 	};
 	struct elf_symbols symbols;
 	struct elf_image image;
@@ -244,9 +248,9 @@ static void of_several_at_one_address_the_global_function_stays(void **state)
 static void mapping_symbols_of_arm64_name_nothing(void **state)
 {
 	static const struct row rows[] = {
-		{"$x", STB_LOCAL, STT_NOTYPE, 0, 0, 0},
-		{"entry", STB_LOCAL, STT_NOTYPE, 0x10, 0, 0},
-		{"$d.1", STB_LOCAL, STT_NOTYPE, 0x20, 0, 0},
+		{ "$x", STB_LOCAL, STT_NOTYPE, 0, 0, 0 },
+		{ "entry", STB_LOCAL, STT_NOTYPE, 0x10, 0, 0 },
+		{ "$d.1", STB_LOCAL, STT_NOTYPE, 0x20, 0, 0 },
 	};
 	struct elf_symbols symbols;
 	struct elf_image image;
@@ -263,7 +267,7 @@ static void mapping_symbols_of_arm64_name_nothing(void **state)
 
 static void damaged_tables_are_bad(void **state)
 {
-	static const struct row rows[] = {{"f", STB_GLOBAL, STT_FUNC, 0, 16, 0}};
+	static const struct row rows[] = { { "f", STB_GLOBAL, STT_FUNC, 0, 16, 0 } };
 	struct elf_symbols symbols;
 	struct elf_image image;
 	char name[16];
@@ -291,7 +295,7 @@ static void damaged_tables_are_bad(void **state)
 	symbols.names[0].size = 1;
 	assert_int_equal(elf_symbols_name(&symbols, &image, symbols.symbols, name, sizeof(name)),
 			 -EBADMSG);
-	symbols.names[0] = (struct elf_string_table){.offset = UINT64_MAX - 1, .size = 100};
+	symbols.names[0] = (struct elf_string_table){ .offset = UINT64_MAX - 1, .size = 100 };
 	assert_int_equal(elf_symbols_name(&symbols, &image, symbols.symbols, name, sizeof(name)),
 			 -EBADMSG);
 	elf_symbols_deinit(&symbols);
@@ -300,7 +304,7 @@ static void damaged_tables_are_bad(void **state)
 
 static void long_names_are_cut_to_fit(void **state)
 {
-	struct row row = {"", STB_GLOBAL, STT_FUNC, 0, 16, 0};
+	struct row row = { "", STB_GLOBAL, STT_FUNC, 0, 16, 0 };
 	struct elf_symbols symbols;
 	struct elf_image image;
 	char long_name[301], name[300];

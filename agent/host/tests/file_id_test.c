@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <cmocka.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
-#include <cmocka.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,10 +19,10 @@ static const struct {
 	size_t size;
 	const char *id;
 } vectors[] = {
-	{0, "af5570f5a1810b7af78caf4bc70a660f"},
-	{4096, "7a2050c7d90d2cf08bfbfeb3886ffa1e"},
-	{5000, "35cfe5afede7a362b4d9237093292e7f"},
-	{20000, "be3555c2be506bb0141f950d788e37c5"},
+	{ 0, "af5570f5a1810b7af78caf4bc70a660f" },
+	{ 4096, "7a2050c7d90d2cf08bfbfeb3886ffa1e" },
+	{ 5000, "35cfe5afede7a362b4d9237093292e7f" },
+	{ 20000, "be3555c2be506bb0141f950d788e37c5" },
 };
 
 static const char *hex(const struct file_id *file_id)
@@ -74,7 +74,7 @@ static void kernels_have_the_hash_of_their_build_id_in_hex(void **state)
 		0x13, 0x5a, 0xfc, 0x8c, 0x6d, 0x1b, 0x9e, 0x02, 0x35, 0x6c,
 		0xce, 0x21, 0x8b, 0xf0, 0x10, 0x9c, 0x36, 0x87, 0xad, 0x9f,
 	};
-	static const uint8_t abcd[] = {0xab, 0xcd};
+	static const uint8_t abcd[] = { 0xab, 0xcd };
 	struct file_id file_id;
 
 	(void)state;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <cmocka.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
-#include <cmocka.h>
 
 /* The macro of cmocka is in the way of agent/base/error.h. */
 #undef fail
@@ -39,16 +39,17 @@ static void functions_of_kernel_modules_and_programs_are_taken(void **state)
 	struct kallsyms kallsyms;
 
 	(void)state;
-	assert_int_equal(parse(&kallsyms, "0000000000000000 A fixed_percpu_data\n"
-					  "ffffffff81000000 T _stext\n"
-					  "ffffffff81001000 T do_work\n"
-					  "ffffffff81001100 t helper\n"
-					  "ffffffff81800000 T _etext\n"
-					  "ffffffff82000000 D data\n"
-					  "ffffffffc0b00000 t late\t[zz_module]\n"
-					  "ffffffffc0a00000 t early\t[ext4]\n"
-					  "ffffffffc0a00100 t second\t[ext4]\n"
-					  "ffffffffc0c00000 t bpf_prog_6deef7357e7b4530_x\t[bpf]\n"),
+	assert_int_equal(parse(&kallsyms,
+			       "0000000000000000 A fixed_percpu_data\n"
+			       "ffffffff81000000 T _stext\n"
+			       "ffffffff81001000 T do_work\n"
+			       "ffffffff81001100 t helper\n"
+			       "ffffffff81800000 T _etext\n"
+			       "ffffffff82000000 D data\n"
+			       "ffffffffc0b00000 t late\t[zz_module]\n"
+			       "ffffffffc0a00000 t early\t[ext4]\n"
+			       "ffffffffc0a00100 t second\t[ext4]\n"
+			       "ffffffffc0c00000 t bpf_prog_6deef7357e7b4530_x\t[bpf]\n"),
 			 0);
 	assert_int_equal(kallsyms.count, 8);
 	assert_int_equal(kallsyms.module_count, 4);

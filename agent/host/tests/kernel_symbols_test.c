@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <cmocka.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
-#include <cmocka.h>
 
 #include <elf.h>
 #include <errno.h>
@@ -23,7 +23,7 @@
 	"ffffffffc0a00100 t ext4_read\t[ext4]\n"                                                   \
 	"ffffffffc0a00200 t ext4_write\t[ext4]\n"
 #define EXT4_MODULE "ext4 65536 1 - Live 0xffffffffc0a00000\n"
-#define SECONDS(n) (1000 * NS_PER_SECOND + (n) * NS_PER_SECOND)
+#define SECONDS(n) (1000 * NS_PER_SECOND + (n)*NS_PER_SECOND)
 
 static char folder[64];
 
@@ -81,8 +81,8 @@ static void addresses_have_name_module_and_offset(void **state)
 
 static void addresses_outside_of_all_code_have_no_name(void **state)
 {
-	struct kernel_symbols *symbols =
-		create(KERNEL_LINES EXT4_LINES, EXT4_MODULE "quiet 4096 0 - Live 0xffffffffc0b00000\n");
+	struct kernel_symbols *symbols = create(KERNEL_LINES EXT4_LINES, EXT4_MODULE
+						"quiet 4096 0 - Live 0xffffffffc0b00000\n");
 
 	(void)state;
 	assert_string_equal(lookup(symbols, 0), "-");
@@ -104,7 +104,7 @@ static void build_ids_come_from_the_notes(void **state)
 		Elf64_Nhdr header;
 		char name[4];
 		uint8_t id[4];
-	} note = {{4, 4, NT_GNU_BUILD_ID}, "GNU", {0xde, 0xad, 0xbe, 0xef}};
+	} note = { { 4, 4, NT_GNU_BUILD_ID }, "GNU", { 0xde, 0xad, 0xbe, 0xef } };
 	struct kernel_symbols *symbols;
 	struct kernel_symbol symbol;
 	struct file_id expected;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <cmocka.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
-#include <cmocka.h>
 
 #include <errno.h>
 #include <stdio.h>
@@ -44,7 +44,7 @@ static int file_of(const char *text, size_t size)
 static void text_and_files_give_the_same_lines(void **state)
 {
 	static const char text[] = "one\n\ntwo three\nlast";
-	struct taken of_text = {0}, of_file = {0};
+	struct taken of_text = { 0 }, of_file = { 0 };
 	int fd = file_of(text, sizeof(text) - 1);
 
 	(void)state;
@@ -59,7 +59,7 @@ static void lines_may_cross_the_pieces_that_are_read(void **state)
 {
 	const size_t count = 3 * LINE_MAX_BYTES;
 	char *text = malloc(count);
-	struct taken taken = {0};
+	struct taken taken = { 0 };
 	int fd;
 
 	(void)state;
@@ -76,7 +76,7 @@ static void lines_may_cross_the_pieces_that_are_read(void **state)
 
 static void reading_stops_where_it_is_told(void **state)
 {
-	struct taken taken = {.answer = -EDOM};
+	struct taken taken = { .answer = -EDOM };
 	int fd = file_of("a\nb\n", 4);
 
 	(void)state;
@@ -89,7 +89,7 @@ static void what_is_too_long_is_refused(void **state)
 {
 	const size_t count = LINE_MAX_BYTES + 1;
 	char *text = malloc(count);
-	struct taken taken = {0};
+	struct taken taken = { 0 };
 	int fd;
 
 	(void)state;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <cmocka.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
-#include <cmocka.h>
 
 #include <errno.h>
 #include <stdbool.h>
@@ -211,7 +211,7 @@ static void only_regular_files_are_opened_and_nobody_is_waited_for(void **state)
 
 static void a_process_that_is_gone_is_told_from_a_file_that_is(void **state)
 {
-	struct proc_mapping mapping = {.start = 0x1000, .end = 0x2000, .inode = 1, .path = "/no"};
+	struct proc_mapping mapping = { .start = 0x1000, .end = 0x2000, .inode = 1, .path = "/no" };
 	struct fixture *fixture = *state;
 	struct file_key key;
 	int fd;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <cmocka.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
-#include <cmocka.h>
 
 #include <errno.h>
 #include <stdbool.h>
@@ -35,8 +35,9 @@ static void stat_is_parsed_whatever_the_comm(void **state)
 	struct proc_stat stat;
 
 	(void)state;
-	write_fake_file(folder, "5/stat",
-			"5 (a) R 1 (b)) S 77 5 5 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 12 0 9876543 100 1\n");
+	write_fake_file(
+		folder, "5/stat",
+		"5 (a) R 1 (b)) S 77 5 5 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 12 0 9876543 100 1\n");
 	assert_int_equal(proc_stat_read(folder, 5, &stat), 0);
 	assert_string_equal(stat.comm, "a) R 1 (b)");
 	assert_int_equal(stat.state, 'S');
@@ -44,14 +45,15 @@ static void stat_is_parsed_whatever_the_comm(void **state)
 	assert_int_equal(stat.thread_count, 12);
 	assert_int_equal(stat.start_time_ticks, 9876543);
 	assert_false(stat.is_kernel_thread);
-	write_fake_file(folder, "5/stat", "5 (kthreadd) S 0 0 0 0 -1 2129984 0 0 0 0 0 0 0 0 20 0 1 0 8 0");
+	write_fake_file(folder, "5/stat",
+			"5 (kthreadd) S 0 0 0 0 -1 2129984 0 0 0 0 0 0 0 0 20 0 1 0 8 0");
 	assert_int_equal(proc_stat_read(folder, 5, &stat), 0);
 	assert_true(stat.is_kernel_thread);
 }
 
 static void malformed_stat_is_bad(void **state)
 {
-	static const char *const texts[] = {"", "5", "5 (", ") (", "5 (a) S", "5 (a) S x y z"};
+	static const char *const texts[] = { "", "5", "5 (", ") (", "5 (a) S", "5 (a) S x y z" };
 	struct proc_stat stat;
 
 	(void)state;
@@ -206,7 +208,8 @@ static void container_ids_stand_by_themselves(void **state)
 		"/kubepods/besteffort/podffffffff-1111/" ID,
 		"/kubepods.slice/cri-containerd-" ID ".scope/init",
 	};
-	static const char *const without[] = {"", "/", "/user.slice", "/docker/x" ID, "/docker/" ID "0"};
+	static const char *const without[] = { "", "/", "/user.slice", "/docker/x" ID,
+					       "/docker/" ID "0" };
 	char id[CONTAINER_ID_BYTES] = "";
 
 	(void)state;

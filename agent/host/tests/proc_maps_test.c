@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <cmocka.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
-#include <cmocka.h>
 
 #include <errno.h>
 #include <sys/mman.h>
@@ -20,8 +20,7 @@ static int parse(struct proc_maps *maps, const char *text)
 
 static void every_field_is_taken(void **state)
 {
-	static const char text[] =
-		LINE_OF_LS
+	static const char text[] = LINE_OF_LS
 		"7f0000000000-7f0000001000 rw-s 00000000 00:01 42                         /dev/zero (deleted)\n"
 		"7ffd00000000-7ffd00021000 rw-p 00000000 00:00 0                          [stack]\n"
 		"7ffd00022000-7ffd00023000 --xp 00000000 00:00 0 \n"
@@ -65,15 +64,15 @@ static void paths_may_hold_anything(void **state)
 		const char *expected;
 		bool is_deleted;
 	} cases[] = {
-		{"/tmp/a b", "/tmp/a b", false},
-		{"/tmp/a\\012b", "/tmp/a\nb", false},
-		{"/tmp/a\\012", "/tmp/a\n", false},
-		{"/tmp/a\\01", "/tmp/a\\01", false},
-		{"/tmp/\\012 (deleted)", "/tmp/\n", true},
-		{"/tmp/x (deleted) (deleted)", "/tmp/x (deleted)", true},
-		{"[anon: (deleted)", "[anon: (deleted)", false},
-		{"/ 7f00-7f01 r-xp 0 0:0 0", "/ 7f00-7f01 r-xp 0 0:0 0", false},
-		{"/memfd:\xff\x01 (deleted)", "/memfd:\xff\x01", true},
+		{ "/tmp/a b", "/tmp/a b", false },
+		{ "/tmp/a\\012b", "/tmp/a\nb", false },
+		{ "/tmp/a\\012", "/tmp/a\n", false },
+		{ "/tmp/a\\01", "/tmp/a\\01", false },
+		{ "/tmp/\\012 (deleted)", "/tmp/\n", true },
+		{ "/tmp/x (deleted) (deleted)", "/tmp/x (deleted)", true },
+		{ "[anon: (deleted)", "[anon: (deleted)", false },
+		{ "/ 7f00-7f01 r-xp 0 0:0 0", "/ 7f00-7f01 r-xp 0 0:0 0", false },
+		{ "/memfd:\xff\x01 (deleted)", "/memfd:\xff\x01", true },
 	};
 
 	(void)state;

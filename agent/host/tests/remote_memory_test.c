@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <cmocka.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
-#include <cmocka.h>
 
 #include <errno.h>
 #include <sys/mman.h>
@@ -38,7 +38,8 @@ static void another_process_is_read(void **state)
 	assert_int_equal(remote_memory_read_u64(&process.memory, INT64_MAX - 3, &value), -EFAULT);
 	assert_memory_equal(&value, marker, 8);
 	end_process(pid);
-	assert_int_equal(remote_memory_read_u64(&process.memory, (uintptr_t)marker, &value), -ESRCH);
+	assert_int_equal(remote_memory_read_u64(&process.memory, (uintptr_t)marker, &value),
+			 -ESRCH);
 	process_memory_deinit(&process);
 	process_memory_deinit(&process);
 	assert_int_equal(process_memory_init(&process, "/proc", pid), -ESRCH);
