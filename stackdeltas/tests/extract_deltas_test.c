@@ -202,6 +202,26 @@ static void a_return_address_in_a_register_is_followed(void **state)
 			DW_CFA_register, DWARF_X86_RIP, 5);
 }
 
+static void rows_that_differ_in_one_number_have_their_own_rules(void **state)
+{
+	struct fixture *fixture = *state;
+
+	PUT_FDE(&fixture->bytes, TEXT_ADDRESS, 16, DW_CFA_advance_loc | 1, DW_CFA_offset | 6, 2,
+		DW_CFA_advance_loc | 1, DW_CFA_offset | 6, 3, DW_CFA_advance_loc | 1,
+		DW_CFA_offset | 16, 4, DW_CFA_advance_loc | 1, DW_CFA_def_cfa_register, 6,
+		DW_CFA_advance_loc | 1, DW_CFA_def_cfa_offset, 24, DW_CFA_advance_loc | 1,
+		DW_CFA_offset | 6, 0, DW_CFA_advance_loc | 1, DW_CFA_restore | 6);
+	assert_extracts(fixture);
+	assert_rule(fixture, 0, "cfa=sp+8 ra=cfa-8 fp=same");
+	assert_rule(fixture, 1, "cfa=sp+8 ra=cfa-8 fp=cfa-16");
+	assert_rule(fixture, 2, "cfa=sp+8 ra=cfa-8 fp=cfa-24");
+	assert_rule(fixture, 3, "cfa=sp+8 ra=cfa-32 fp=cfa-24");
+	assert_rule(fixture, 4, "cfa=fp+8 ra=cfa-32 fp=cfa-24");
+	assert_rule(fixture, 5, "cfa=fp+24 ra=cfa-32 fp=cfa-24");
+	assert_rule(fixture, 6, "cfa=fp+24 ra=cfa-32 fp=cfa+0");
+	assert_rule(fixture, 7, "cfa=fp+24 ra=cfa-32 fp=same");
+}
+
 static void what_cannot_be_expressed_is_counted(void **state)
 {
 	struct fixture *fixture = *state;
@@ -376,6 +396,7 @@ int main(void)
 		TEST(expressions_become_rules),
 		TEST(outermost_and_signal_frames_are_told),
 		TEST(a_return_address_in_a_register_is_followed),
+		TEST(rows_that_differ_in_one_number_have_their_own_rules),
 		TEST(what_cannot_be_expressed_is_counted),
 		TEST(a_bad_fde_costs_that_fde),
 		TEST(a_bad_cie_costs_its_fdes),
