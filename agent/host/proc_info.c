@@ -15,7 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "agent/base/cleanup.h"
@@ -24,15 +23,11 @@
 
 enum {
 	STAT_BYTES = 1024,
-	STATUS_BYTES = 8192,
 	CGROUP_BYTES = 16384,
 	CONTAINER_ID_DIGITS = CONTAINER_ID_BYTES - 1,
 	/* PF_KTHREAD of include/linux/sched.h: unchanged since 2.6. */
 	TASK_FLAG_KERNEL_THREAD = 0x00200000,
 };
-
-/* PROC_PID_INIT_INO of include/linux/proc_ns.h */
-#define INITIAL_PID_NAMESPACE_INODE 0xeffffffcU
 
 VECTOR_DEFINE(pid_vector, pid_t)
 
@@ -232,59 +227,6 @@ void pid_list_deinit(struct pid_list *list)
 {
 	free(list->pids);
 	*list = (struct pid_list){ 0 };
-}
-
-/* The pids of the caller in the namespaces from that of @proc_root on down to its own. */
-static int count_own_pids(const char *proc_root, uint32_t *count)
-{
-	char path[PATH_MAX], text[STATUS_BYTES];
-	uint32_t result = 0;
-	const char *line;
-	size_t bytes;
-	int err;
-
-	snprintf(path, sizeof(path), "%s/self/status", proc_root);
-	err = read_small_file(path, text, sizeof(text), &bytes);
-	if (err)
-		return fail_errno(err, "%s", path);
-	line = strstr(text, "\nNSpid:");
-	if (!line)
-		return fail(-EOPNOTSUPP, "%s has no NSpid", path);
-	for (line += strlen("\nNSpid:"); *line && *line != '\n'; line++)
-		if (isdigit((unsigned char)*line) && !isdigit((unsigned char)line[-1]))
-			result++;
-	if (!result)
-		return fail(-EBADMSG, "NSpid in %s", path);
-	*count = result;
-	return 0;
-}
-
-int proc_own_pid_namespace(const char *proc_root, uint32_t *inode, uint32_t *level)
-{
-	struct stat own, first;
-	char path[PATH_MAX];
-	uint32_t pid_count = 0;
-	int err;
-
-	snprintf(path, sizeof(path), "%s/self/ns/pid", proc_root);
-	if (stat(path, &own))
-		return fail_errno(-errno, "%s", path);
-	if (own.st_ino == INITIAL_PID_NAMESPACE_INODE) {
-		*inode = own.st_ino;
-		*level = 0;
-		return 0;
-	}
-	/* Levels are counted from the namespace whose /proc this is: it must be the initial one. */
-	snprintf(path, sizeof(path), "%s/1/ns/pid", proc_root);
-	if (stat(path, &first) || first.st_ino != INITIAL_PID_NAMESPACE_INODE)
-		return fail(-EOPNOTSUPP, "the level of the pid namespace cannot be seen in %s",
-			    proc_root);
-	err = count_own_pids(proc_root, &pid_count);
-	if (err)
-		return err;
-	*inode = own.st_ino;
-	*level = pid_count - 1;
-	return 0;
 }
 
 /* Lines are hierarchy:controllers:path; version 2 has 0 and no controllers. */

@@ -52,12 +52,6 @@ int proc_list_processes(const char *proc_root, struct pid_list *list);
 int proc_list_threads(const char *proc_root, pid_t pid, struct pid_list *list);
 void pid_list_deinit(struct pid_list *list);
 
-/**
- * The pid namespace of the agent itself: its inode number, and its level (0 is the initial one).
- * -EOPNOTSUPP if @proc_root does not show the level: a nested namespace's own /proc.
- */
-int proc_own_pid_namespace(const char *proc_root, uint32_t *inode, uint32_t *level);
-
 /** Path of the process's cgroup (v2, else the first v1 line); -ENOENT without any. */
 int proc_cgroup_path(const char *proc_root, pid_t pid, char path[PROC_PATH_MAX_BYTES]);
 

@@ -162,27 +162,6 @@ static void lists_hold_numbers_only(void **state)
 	assert_int_equal(proc_list_threads(folder, 30, &list), -ESRCH);
 }
 
-static void the_own_pid_namespace_is_known(void **state)
-{
-	uint32_t inode = 0, level = 99;
-	struct stat status;
-	int err;
-
-	(void)state;
-	err = proc_own_pid_namespace("/proc", &inode, &level);
-	assert_int_equal(stat("/proc/self/ns/pid", &status), 0);
-	if (err) {
-		assert_int_equal(err, -EOPNOTSUPP);
-	} else {
-		assert_int_equal(inode, status.st_ino);
-		assert_true(level < 33);
-	}
-	/* Neither namespace of the fake root is the initial one. */
-	write_fake_file(folder, "self/ns/pid", "");
-	write_fake_file(folder, "1/ns/pid", "");
-	assert_int_equal(proc_own_pid_namespace(folder, &inode, &level), -EOPNOTSUPP);
-}
-
 static void the_cgroup_of_version_2_goes_first(void **state)
 {
 	char path[PROC_PATH_MAX_BYTES];
@@ -233,7 +212,6 @@ int main(void)
 		TEST(an_executable_is_known_when_the_leader_has_exited),
 		TEST(a_deleted_executable_loses_the_mark),
 		TEST(lists_hold_numbers_only),
-		TEST(the_own_pid_namespace_is_known),
 		TEST(the_cgroup_of_version_2_goes_first),
 		TEST(container_ids_stand_by_themselves),
 	};
