@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/processes/tests/fakes.h"
+
+#include <sys/sysmacros.h>
+
+#include "agent/base/clock.h"
+#include "agent/processes/sync_loop.h"
+#include "ebpf/abi/frame.h"
+
+struct fixture {
+	struct fake_writer writer;
+	struct fake_proc proc;
+	struct process_table table;
+	struct executable_cache *executables;
+	struct sync_loop loop;
+	/* Syncs read the real clock, so tests count from the present. */
+	uint64_t start_ns;
+};
+
+static void request_load(void *context, uint64_t executable_id, bool is_remote)
+{
+	(void)context;
+	(void)executable_id;
+	(void)is_remote;
+}
+
+static void loaded(void *context)
+{
+	(void)context;
+}
+
+static void request_file(void *context, const struct process *process,
+			 const struct proc_mapping *mapping)
+{
+	(void)context;
+	(void)process;
+	(void)mapping;
+}
+
+static int set_up(void **state)
+{
+	struct fixture *fixture = calloc(1, sizeof(*fixture));
+	struct executable_cache_config config = {
+		.request_load = request_load,
+		.loaded = loaded,
+	};
+	struct process_sync sync = { .request_file = request_file };
+
+	fake_writer_init(&fixture->writer);
+	fake_proc_init(&fixture->proc);
+	process_table_init(&fixture->table);
+	config.writer = &fixture->writer.writer;
+	assert_int_equal(executable_cache_create(&config, &fixture->executables), 0);
+	sync.writer = &fixture->writer.writer;
+	sync.table = &fixture->table;
+	sync.executables = fixture->executables;
+	sync.proc_root = fixture->proc.root;
+	sync_loop_init(&fixture->loop, &sync);
+	fixture->start_ns = clock_monotonic_ns();
+	*state = fixture;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *fixture = *state;
+
+	sync_loop_deinit(&fixture->loop);
+	executable_cache_destroy(fixture->executables);
+	process_table_deinit(&fixture->table);
+	fake_proc_deinit(&fixture->proc);
+	free(fixture);
+	return 0;
+}
+
+static void give_maps(struct fixture *fixture, uint32_t pid, uint64_t start)
+{
+	char text[128];
+
+	snprintf(text, sizeof(text), "%lx-%lx rwxp 00000000 00:00 0\n", start, start + 0x1000);
+	fake_proc_write(&fixture->proc, pid, "maps", text);
+}
+
+static void notice(struct fixture *fixture, enum process_notice_type type, uint32_t pid,
+		   uint64_t exec_id, uint64_t now_ns)
+{
+	const struct sync_event event = {
+		.type = EVENT_NOTICE,
+		.notice = {
+			.type = type,
+			.pid = pid,
+			.stamp = { .start_time_ns = 100, .exec_id = exec_id },
+			.comm = "test",
+		},
+	};
+
+	sync_loop_handle(&fixture->loop, &event, now_ns);
+}
+
+static void mapping(struct fixture *fixture, uint32_t pid, uint64_t now_ns)
+{
+	const struct sync_event event = {
+		.type = EVENT_MAPPING,
+		.mapping = { .pid = pid, .start = 0x1000, .end = 0x2000 },
+	};
+
+	sync_loop_handle(&fixture->loop, &event, now_ns);
+}
+
+static uint32_t run(struct fixture *fixture, uint64_t now_ns)
+{
+	return sync_loop_run_due(&fixture->loop, now_ns, 100);
+}
+
+static void a_task_of_the_snapshot_is_published_at_once(void **state)
+{
+	struct fixture *fixture = *state;
+	struct task_snapshot task = { .pid = 7, .stamp = { 100, 1 }, .comm = "x" };
+	struct task_snapshot kernel_thread = { .pid = 8, .is_kernel_thread = 1 };
+
+	give_maps(fixture, 7, 0x1000);
+	sync_loop_add_task(&fixture->loop, &task, fixture->start_ns);
+	sync_loop_add_task(&fixture->loop, &kernel_thread, fixture->start_ns);
+	assert_int_equal(sync_loop_pending_count(&fixture->loop), 1);
+	assert_int_equal(run(fixture, fixture->start_ns), 1);
+	assert_true(fake_published(&fixture->writer, 7, NULL));
+	assert_int_equal(sync_loop_pending_count(&fixture->loop), 0);
+}
+
+static void an_unknown_process_is_synced_at_once_and_armed_again(void **state)
+{
+	struct fixture *fixture = *state;
+
+	give_maps(fixture, 7, 0x1000);
+	notice(fixture, NOTICE_UNKNOWN_PROCESS, 7, 1, fixture->start_ns);
+	assert_int_equal(run(fixture, fixture->start_ns), 1);
+	assert_true(fake_published(&fixture->writer, 7, NULL));
+	assert_int_equal(fixture->writer.rearm_count, 1);
+	assert_int_equal(fixture->writer.last_rearmed, 7);
+}
+
+static void an_exec_waits_for_the_libraries_of_the_program(void **state)
+{
+	struct fixture *fixture = *state;
+	uint64_t now_ns = fixture->start_ns;
+
+	give_maps(fixture, 7, 0x1000);
+	notice(fixture, NOTICE_EXEC, 7, 1, now_ns);
+	assert_int_equal(run(fixture, now_ns), 0);
+	now_ns += NS_PER_MS;
+	mapping(fixture, 7, now_ns);
+	/* Put off, but by little. */
+	assert_int_equal(run(fixture, fixture->start_ns + EXEC_DELAY_NS), 0);
+	while (clock_monotonic_ns() < now_ns + MAPPING_DELAY_NS)
+		;
+	assert_int_equal(run(fixture, now_ns + MAPPING_DELAY_NS), 1);
+	assert_true(fake_published(&fixture->writer, 7, NULL));
+}
+
+static void endless_mapping_does_not_put_the_first_sync_off_for_ever(void **state)
+{
+	struct fixture *fixture = *state;
+	uint64_t now_ns = fixture->start_ns;
+	uint32_t count = 0;
+
+	give_maps(fixture, 7, 0x1000);
+	notice(fixture, NOTICE_EXEC, 7, 1, now_ns);
+	for (; now_ns < fixture->start_ns + 50 * NS_PER_MS && !count; now_ns += NS_PER_MS / 2) {
+		mapping(fixture, 7, now_ns);
+		count = run(fixture, now_ns);
+	}
+	assert_int_equal(count, 1);
+	assert_true(now_ns < fixture->start_ns + EXEC_DELAY_MAX_NS + 5 * NS_PER_MS);
+}
+
+static void several_mappings_make_one_sync(void **state)
+{
+	struct fixture *fixture = *state;
+	uint64_t now_ns = fixture->start_ns;
+
+	give_maps(fixture, 7, 0x1000);
+	notice(fixture, NOTICE_UNKNOWN_PROCESS, 7, 1, now_ns);
+	run(fixture, now_ns);
+	now_ns += NS_PER_SECOND;
+	for (uint32_t i = 0; i < 10; i++)
+		mapping(fixture, 7, now_ns + i);
+	assert_int_equal(run(fixture, now_ns + 100), 0);
+	assert_int_equal(run(fixture, now_ns + MAPPING_DELAY_NS), 1);
+	assert_int_equal(run(fixture, now_ns + NS_PER_SECOND), 0);
+	/* The maps were the same. */
+	assert_int_equal(fixture->writer.publish_count, 1);
+}
+
+static void an_address_that_stays_unknown_is_asked_for_ever_more_rarely(void **state)
+{
+	struct fixture *fixture = *state;
+	uint64_t now_ns = fixture->start_ns;
+	uint64_t pause_ns, last_pause_ns = 0;
+
+	give_maps(fixture, 7, 0x1000);
+	notice(fixture, NOTICE_UNKNOWN_PROCESS, 7, 1, now_ns);
+	run(fixture, now_ns);
+	for (uint32_t i = 0; i < 10; i++) {
+		uint32_t rearm_count = fixture->writer.rearm_count;
+
+		notice(fixture, NOTICE_UNKNOWN_ADDRESS, 7, 1, now_ns);
+		assert_int_equal(run(fixture, now_ns), 1);
+		for (pause_ns = 0; fixture->writer.rearm_count == rearm_count;
+		     pause_ns += 10 * NS_PER_MS)
+			run(fixture, now_ns + pause_ns);
+		assert_true(pause_ns >= last_pause_ns);
+		last_pause_ns = pause_ns;
+		now_ns += pause_ns;
+	}
+	assert_true(last_pause_ns >= NS_PER_SECOND);
+	assert_true(last_pause_ns <= 11 * NS_PER_SECOND);
+	/* Something new resets it. */
+	give_maps(fixture, 7, 0x5000);
+	notice(fixture, NOTICE_UNKNOWN_ADDRESS, 7, 1, now_ns);
+	last_pause_ns = fixture->writer.rearm_count;
+	run(fixture, now_ns);
+	assert_int_equal(fixture->writer.rearm_count, last_pause_ns + 1);
+}
+
+static void an_exec_takes_the_old_entry_away(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct process_stamp before = { 100, 1 };
+	struct process *old;
+
+	give_maps(fixture, 7, 0x1000);
+	notice(fixture, NOTICE_UNKNOWN_PROCESS, 7, 1, fixture->start_ns);
+	run(fixture, fixture->start_ns);
+	old = process_table_find(&fixture->table, 7, &before);
+	assert_int_equal(old->table->count, 1);
+	notice(fixture, NOTICE_EXEC, 7, 2, clock_monotonic_ns());
+	assert_false(fake_published(&fixture->writer, 7, NULL));
+	assert_true(old->ended_ns > 0);
+	/* Its maps were read so shortly before that they may be the new program's. */
+	assert_int_equal(old->table->count, 0);
+	fake_proc_write(&fixture->proc, 7, "maps", "");
+	run(fixture, fixture->start_ns + NS_PER_SECOND);
+}
+
+static void an_ended_process_stays_for_late_samples_and_then_goes(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct process_stamp stamp = { 100, 1 };
+	uint64_t now_ns = fixture->start_ns;
+
+	give_maps(fixture, 7, 0x1000);
+	notice(fixture, NOTICE_UNKNOWN_PROCESS, 7, 1, now_ns);
+	run(fixture, now_ns);
+	notice(fixture, NOTICE_EXIT, 7, 1, now_ns);
+	sync_loop_tick(&fixture->loop, now_ns);
+	assert_true(fake_published(&fixture->writer, 7, NULL));
+	sync_loop_tick(&fixture->loop, now_ns + NS_PER_SECOND);
+	assert_false(fake_published(&fixture->writer, 7, NULL));
+	assert_non_null(process_table_find(&fixture->table, 7, &stamp));
+	sync_loop_tick(&fixture->loop, now_ns + 10 * NS_PER_SECOND);
+	assert_null(process_table_find(&fixture->table, 7, &stamp));
+}
+
+static void a_reused_pid_is_another_process(void **state)
+{
+	struct fixture *fixture = *state;
+	struct sync_event event = {
+		.type = EVENT_NOTICE,
+		.notice = { .type = NOTICE_UNKNOWN_PROCESS,
+			    .pid = 7,
+			    .stamp = { .start_time_ns = 500, .exec_id = 0 } },
+	};
+	struct fake_entry entry;
+
+	give_maps(fixture, 7, 0x1000);
+	notice(fixture, NOTICE_UNKNOWN_PROCESS, 7, 3, fixture->start_ns);
+	run(fixture, fixture->start_ns);
+	give_maps(fixture, 7, 0x9000);
+	sync_loop_handle(&fixture->loop, &event, fixture->start_ns + 1);
+	run(fixture, fixture->start_ns + 1);
+	assert_true(fake_published(&fixture->writer, 7, &entry));
+	assert_int_equal(entry.stamp.start_time_ns, 500);
+	assert_int_equal(entry.rows[0].start, 0x9000);
+	/* A late notice of the one before changes nothing. */
+	notice(fixture, NOTICE_EXIT, 7, 3, fixture->start_ns + 2);
+	notice(fixture, NOTICE_UNKNOWN_PROCESS, 7, 2, fixture->start_ns + 2);
+	run(fixture, fixture->start_ns + 2);
+	sync_loop_tick(&fixture->loop, fixture->start_ns + 20 * NS_PER_SECOND);
+	assert_true(fake_published(&fixture->writer, 7, &entry));
+	assert_int_equal(entry.stamp.start_time_ns, 500);
+}
+
+static void a_missing_entry_is_written_again_but_not_while_it_is_fresh(void **state)
+{
+	struct fixture *fixture = *state;
+	uint64_t now_ns = fixture->start_ns;
+
+	give_maps(fixture, 7, 0x1000);
+	notice(fixture, NOTICE_UNKNOWN_PROCESS, 7, 1, now_ns);
+	run(fixture, now_ns);
+	notice(fixture, NOTICE_UNKNOWN_PROCESS, 7, 1, now_ns + NS_PER_MS);
+	run(fixture, now_ns + NS_PER_MS);
+	assert_int_equal(fixture->writer.publish_count, 1);
+	notice(fixture, NOTICE_UNKNOWN_PROCESS, 7, 1, now_ns + NS_PER_SECOND);
+	run(fixture, now_ns + NS_PER_SECOND);
+	assert_int_equal(fixture->writer.publish_count, 2);
+}
+
+static void lost_events_sync_everything_and_arm_every_notice(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct sync_event lost = { .type = EVENT_LOST };
+	uint64_t now_ns = fixture->start_ns;
+	struct fake_entry entry;
+
+	for (uint32_t pid = 7; pid < 10; pid++) {
+		give_maps(fixture, pid, 0x1000);
+		notice(fixture, NOTICE_UNKNOWN_PROCESS, pid, 1, now_ns);
+	}
+	run(fixture, now_ns);
+	for (uint32_t pid = 7; pid < 10; pid++)
+		give_maps(fixture, pid, 0x8000);
+	now_ns += NS_PER_SECOND;
+	fixture->writer.rearm_count = 0;
+	sync_loop_handle(&fixture->loop, &lost, now_ns);
+	assert_int_equal(run(fixture, now_ns + 10 * NS_PER_MS), 3);
+	assert_int_equal(fixture->writer.rearm_count, 3);
+	for (uint32_t pid = 7; pid < 10; pid++) {
+		assert_true(fake_published(&fixture->writer, pid, &entry));
+		assert_int_equal(entry.rows[0].start, 0x8000);
+	}
+}
+
+static void a_program_that_execs_on_and_on_is_not_remembered_on_and_on(void **state)
+{
+	struct fixture *fixture = *state;
+	uint32_t count = 0;
+
+	for (uint32_t exec_id = 1; exec_id <= 100; exec_id++)
+		notice(fixture, NOTICE_EXEC, 7, exec_id, fixture->start_ns);
+	for (struct process *process = process_table_current(&fixture->table, 7); process;
+	     process = process->older)
+		count++;
+	assert_true(count <= 20);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_task_of_the_snapshot_is_published_at_once),
+		TEST(an_unknown_process_is_synced_at_once_and_armed_again),
+		TEST(an_exec_waits_for_the_libraries_of_the_program),
+		TEST(endless_mapping_does_not_put_the_first_sync_off_for_ever),
+		TEST(several_mappings_make_one_sync),
+		TEST(an_address_that_stays_unknown_is_asked_for_ever_more_rarely),
+		TEST(an_exec_takes_the_old_entry_away),
+		TEST(an_ended_process_stays_for_late_samples_and_then_goes),
+		TEST(a_reused_pid_is_another_process),
+		TEST(a_missing_entry_is_written_again_but_not_while_it_is_fresh),
+		TEST(lost_events_sync_everything_and_arm_every_notice),
+		TEST(a_program_that_execs_on_and_on_is_not_remembered_on_and_on),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
