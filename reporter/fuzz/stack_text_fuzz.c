@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Stacks of frames of all kinds whose names are any bytes: the line must part into just the comm
+ * and the frames again, and hold neither control characters nor anything that is not UTF-8.
+ */
+#include "reporter/stack_text.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/base/byte_reader.h"
+
+enum { FRAMES_MAX = 32 };
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count);
+
+struct fuzz_lookup {
+	struct symbol_lookup lookup;
+	const char *name;
+	uint32_t count;
+};
+
+static uint32_t resolve(struct symbol_lookup *lookup, struct binary *binary, uint64_t address,
+			struct symbol *symbols, uint32_t capacity)
+{
+	struct fuzz_lookup *fuzz = (struct fuzz_lookup *)lookup;
+
+	(void)binary;
+	(void)address;
+	for (uint32_t i = 0; i < fuzz->count && i < capacity; i++)
+		symbols[i] = (struct symbol){ .function = fuzz->name };
+	return fuzz->count < capacity ? fuzz->count : capacity;
+}
+
+static const struct symbol_lookup_ops lookup_ops = {
+	.resolve = resolve,
+};
+
+static struct frame read_frame(struct byte_reader *reader, struct binary *binary)
+{
+	static const uint8_t kinds[] = { FRAME_KERNEL, FRAME_NATIVE, FRAME_ERROR,
+					 FRAME_FIRST_INTERPRETED };
+	uint8_t choice = byte_reader_u8(reader);
+	struct frame frame = {
+		.kind = kinds[choice & 3],
+		.flags = choice >> 2 & 3,
+		.address = byte_reader_u64(reader),
+		.binary = choice & 16 ? binary : NULL,
+	};
+
+	if (frame.kind == FRAME_ERROR)
+		frame.error = byte_reader_u8(reader);
+	if (choice & 32)
+		frame.function = byte_reader_string(reader);
+	if (choice & 64)
+		frame.file = byte_reader_string(reader);
+	return frame;
+}
+
+static size_t count_semicolons(const char *text)
+{
+	size_t count = 0;
+
+	while ((text = strchr(text, ';'))) {
+		text++;
+		count++;
+	}
+	return count;
+}
+
+static void check_text(const char *text, size_t frame_count)
+{
+	struct text_builder again = { 0 };
+
+	assert(count_semicolons(text) == frame_count);
+	for (const char *at = text; *at; at++)
+		assert((unsigned char)*at >= 0x20 && *at != 0x7f);
+	/* What is clean stays as it is. */
+	text_builder_append_name(&again, text);
+	assert(!strcmp(text_builder_text(&again), text));
+	text_builder_deinit(&again);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
+{
+	struct fuzz_lookup fuzz = { .lookup.ops = &lookup_ops };
+	struct frame frames[FRAMES_MAX];
+	struct text_builder text = { 0 };
+	struct byte_reader reader;
+	size_t expected = 0;
+	uint32_t frame_count = 0;
+	struct binary *binary;
+	struct trace *trace;
+	const char *comm, *path;
+
+	byte_reader_init(&reader, bytes, count);
+	fuzz.count = byte_reader_u8(&reader) % (FRAME_MAX_NAMES + 1);
+	comm = byte_reader_string(&reader);
+	fuzz.name = byte_reader_string(&reader);
+	path = byte_reader_string(&reader);
+	if (byte_reader_failed(&reader))
+		return 0;
+	binary = binary_create(&(struct binary){ .fd = -1, .path = (char *)path });
+	while (byte_reader_left(&reader) && frame_count < FRAMES_MAX) {
+		frames[frame_count] = read_frame(&reader, binary);
+		expected += frames[frame_count].kind == FRAME_NATIVE &&
+					    frames[frame_count].binary && fuzz.count ?
+				    fuzz.count :
+				    1;
+		frame_count++;
+	}
+	trace = trace_create(frames, frame_count, false, false);
+	append_stack_text(&text, comm, trace, &fuzz.lookup);
+	check_text(text_builder_text(&text), expected);
+	text_builder_deinit(&text);
+	trace_unref(trace);
+	binary_unref(binary);
+	return 0;
+}
