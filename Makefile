@@ -65,7 +65,7 @@ uses_symbols := symbols host base
 uses_reporter := reporter proto base
 uses_tracing := tracing base
 uses_processes := processes stackdeltas symbols reporter host proto base
-uses_agent := agent processes stackdeltas symbols reporter tracing host proto base
+uses_agent := agent processes stackdeltas symbols reporter tracing emulation host proto base
 
 LDLIBS_ALL := -lbpf -lelf -lcrypto -lxxhash -lprotobuf-c -lzstd -lz -lm
 
@@ -202,13 +202,13 @@ run:
 	$(Q)scripts/run.sh
 
 test:
-	$(Q)scripts/setup.sh build test
-	$(build) all unit-tests
+	$(Q)scripts/setup.sh build test fuzz
+	$(build) all unit-tests fuzzers
 	$(Q)scripts/run_tests.py $(UNIT_TESTS)
 
 test-long:
-	$(Q)scripts/setup.sh build test long
-	$(build) all unit-tests
+	$(Q)scripts/setup.sh build test fuzz long
+	$(build) all unit-tests fuzzers
 	$(Q)scripts/run_tests.py --long $(UNIT_TESTS)
 
 check:

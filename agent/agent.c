@@ -22,6 +22,7 @@
 #include "agent/base/log.h"
 #include "agent/base/metrics.h"
 #include "agent/base/text_builder.h"
+#include "agent/first_walk.h"
 #include "agent/host/kernel_symbols.h"
 #include "agent/options.h"
 #include "agent/probabilistic.h"
@@ -67,6 +68,7 @@ struct agent {
 	struct bpf_maps *maps;
 	struct side_band *side_band;
 	struct perf_sampler *sampler;
+	struct first_walk *first_walk;
 	struct process_manager *processes;
 	struct event_reader *reader;
 	pthread_t ring_thread;
@@ -102,6 +104,7 @@ static void agent_deinit(struct agent *agent)
 	stop_ring_thread(agent);
 	event_reader_destroy(agent->reader);
 	process_manager_destroy(agent->processes);
+	first_walk_destroy(agent->first_walk);
 	perf_sampler_destroy(agent->sampler);
 	side_band_destroy(agent->side_band);
 	bpf_maps_destroy(agent->maps);
@@ -219,7 +222,7 @@ static int init_kernel_side(struct agent *agent)
 /* Connects the kernel side to processes/ and has all running processes read. */
 static int start_processes(struct agent *agent)
 {
-	const struct process_manager_config config = {
+	struct process_manager_config config = {
 		.writer = bpf_maps_writer(agent->maps),
 		.reporter = sample_store_reporter(agent->samples),
 		.proc_root = "/proc",
@@ -231,6 +234,10 @@ static int start_processes(struct agent *agent)
 	uint32_t task_count;
 	int error;
 
+	error = first_walk_create(&agent->first_walk);
+	if (error)
+		return error;
+	config.first_unwinder = first_walk_unwinder(agent->first_walk);
 	error = process_manager_create(&config, &agent->processes);
 	if (error)
 		return error;

@@ -53,6 +53,11 @@ static void set_start(struct walk_state *state, const struct emulated_start *sta
 	state_start_at_registers(state);
 }
 
+uint64_t emulated_stack_pointer(const struct emulated_start *start)
+{
+	return start->registers[SP_REGISTER];
+}
+
 void emulated_walk(const struct emulated_memory *memory, const struct emulated_start *start,
 		   struct emulated_trace *trace)
 {

@@ -49,6 +49,9 @@ struct emulated_trace {
 	uint64_t words[2 * USER_FRAMES_MAX + 1];
 };
 
+/** The stack pointer where the walk starts. */
+uint64_t emulated_stack_pointer(const struct emulated_start *start);
+
 /** Walks as the kernel side does, with the same limits. Always fills @trace. */
 void emulated_walk(const struct emulated_memory *memory, const struct emulated_start *start,
 		   struct emulated_trace *trace);
