@@ -21,7 +21,7 @@ ALLOWED = {
     "agent/tracing": ["build/ebpf"],
     "agent/processes": ["agent/host", "stackdeltas", "interpreters", "symbols",
                         "reporter/reporter.h"],
-    "agent": ["agent/host", "agent/tracing", "agent/processes", "stackdeltas", "interpreters",
+    "agent": ["ebpf/host", "agent/host", "agent/tracing", "agent/processes", "stackdeltas", "interpreters",
               "symbols", "reporter", "viewer", "build/version.h"],
     "stackdeltas": ["agent/host"],
     "symbols": ["agent/host"],

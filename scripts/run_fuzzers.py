@@ -2,7 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs libFuzzer programs and prints what each covered of the code it is for.
 
-    run_fuzzers.py --seconds N build/fuzz/FOLDER/fuzz/NAME_fuzz...
+    run_fuzzers.py --seconds N [build/fuzz/FOLDER/fuzz/NAME_fuzz...]
+
+Without a program it runs those of all FOLDER/fuzz/NAME_fuzz.c, which must have been built. The
+output is TAP, with what was covered as comments.
 
 A fuzzer starts from the inputs that an earlier run found (build/fuzz/FOLDER/fuzz/NAME_fuzz.corpus) and
 from the files in FOLDER/fuzz/NAME_seeds/, if there are any. The code it is for is FOLDER/NAME.c, or
@@ -79,39 +82,46 @@ def last_executions(output):
     return int(match.group(1)) if match else 0
 
 
-def report(program, is_clean, output):
-    """Prints how @program did; True if all was good."""
+def report(number, program, is_clean, output):
+    """Prints how @program did, as result @number; True if all was good."""
     if not is_clean:
-        print(f"FAILED {program}")
+        print(f"not ok {number} - {program}: an input makes it fail")
         for line in output.splitlines()[-SHOWN_LINES:]:
-            print(f"    {line}")
+            print(f"# {line}", flush=True)
         return False
     lines = coverage(program)
     covered = sum(pair[0] for pair in lines.values())
     count = sum(pair[1] for pair in lines.values())
     percent = 100 * covered / count if count else 0
     is_good = percent >= MIN_COVERED_PERCENT
-    print(f"{'ok' if is_good else 'FAILED':6} {program}: {last_executions(output)} inputs, "
+    print(f"{'ok' if is_good else 'not ok'} {number} - {program}: {last_executions(output)} inputs, "
           f"{percent:.1f} % of {count} lines covered"
-          f"{'' if is_good else f', less than {MIN_COVERED_PERCENT} %'}", flush=True)
+          f"{'' if is_good else f', less than {MIN_COVERED_PERCENT} %'}")
     for name, (file_covered, file_count) in sorted(lines.items()):
         file_percent = 100 * file_covered / file_count if file_count else 0
-        print(f"       {file_percent:5.1f} % {name}", flush=True)
+        print(f"#   {file_percent:5.1f} % {name}", flush=True)
     return is_good
+
+
+def find_programs():
+    sources = [path for pattern in ("*/fuzz", "*/*/fuzz") for path in ROOT.glob(f"{pattern}/*_fuzz.c")]
+    return sorted(pathlib.PurePath("build/fuzz") / path.relative_to(ROOT).with_suffix("")
+                  for path in sources)
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--seconds", type=int, required=True)
-    parser.add_argument("programs", nargs="+", type=pathlib.PurePath)
+    parser.add_argument("programs", nargs="*", type=pathlib.PurePath)
     arguments = parser.parse_args()
+    programs = arguments.programs or find_programs()
 
+    print(f"1..{len(programs)}", flush=True)
     all_good = True
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        runs = {pool.submit(fuzz, program, arguments.seconds): program
-                for program in arguments.programs}
-        for finished in concurrent.futures.as_completed(runs):
-            all_good &= report(runs[finished], *finished.result())
+        runs = {pool.submit(fuzz, program, arguments.seconds): program for program in programs}
+        for number, finished in enumerate(concurrent.futures.as_completed(runs), 1):
+            all_good &= report(number, runs[finished], *finished.result())
     return 0 if all_good else 1
 
 
