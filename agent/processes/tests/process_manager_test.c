@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/processes/tests/fakes.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "agent/base/clock.h"
+#include "agent/base/metrics.h"
+#include "agent/processes/process_manager.h"
+
+struct fixture {
+	struct fake_writer writer;
+	struct fake_reporter reporter;
+	struct process_manager *manager;
+	struct event_handler handler;
+};
+
+static int set_up(void **state)
+{
+	struct fixture *fixture = calloc(1, sizeof(*fixture));
+	struct process_manager_config config = { .proc_root = "/proc" };
+
+	metrics_reset();
+	fake_writer_init(&fixture->writer);
+	fake_reporter_init(&fixture->reporter);
+	config.writer = &fixture->writer.writer;
+	config.reporter = &fixture->reporter.reporter;
+	assert_int_equal(process_manager_create(&config, &fixture->manager), 0);
+	process_manager_handler(fixture->manager, &fixture->handler);
+	*state = fixture;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *fixture = *state;
+
+	process_manager_destroy(fixture->manager);
+	fake_reporter_deinit(&fixture->reporter);
+	free(fixture);
+	return 0;
+}
+
+static bool wait_for(struct fixture *fixture, bool (*is_so)(struct fixture *fixture, uint32_t pid),
+		     uint32_t pid)
+{
+	const struct timespec pause = { .tv_nsec = 2000000 };
+
+	/* Generous: nothing here is about speed. */
+	for (uint32_t i = 0; i < 5000; i++) {
+		if (is_so(fixture, pid))
+			return true;
+		nanosleep(&pause, NULL);
+	}
+	return false;
+}
+
+static bool is_published(struct fixture *fixture, uint32_t pid)
+{
+	return fake_published(&fixture->writer, pid, NULL);
+}
+
+static bool is_not_published(struct fixture *fixture, uint32_t pid)
+{
+	return !fake_published(&fixture->writer, pid, NULL);
+}
+
+static pid_t start_sleep(void)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		execlp("sleep", "sleep", "60", NULL);
+		_exit(1);
+	}
+	return pid;
+}
+
+static void end_process(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+static void notice(struct fixture *fixture, enum process_notice_type type, uint32_t pid,
+		   uint64_t exec_id)
+{
+	const struct process_notice notice = {
+		.type = type,
+		.pid = pid,
+		.stamp = { 100, exec_id },
+		.comm = "sleep",
+	};
+
+	fixture->handler.notice(fixture->handler.context, &notice);
+}
+
+static void sample(struct fixture *fixture, uint32_t pid, uint64_t address, uint64_t id)
+{
+	struct {
+		struct trace_record head;
+		uint64_t words[2];
+	} record = {
+		.head = {
+			.time_ns = clock_monotonic_ns(),
+			.pid = pid,
+			.tid = pid,
+			.stamp = { 100, 1 },
+			.word_count = 2,
+			.type = RECORD_TRACE,
+			.flags = RECORD_REACHED_END,
+			.comm = "thread",
+		},
+		.words = { frame_word(FRAME_NATIVE, 0, address), id },
+	};
+
+	fixture->handler.sample(fixture->handler.context, &record.head, sizeof(record));
+}
+
+static void the_processes_of_the_start_are_published_and_loaded(void **state)
+{
+	struct fixture *fixture = *state;
+	struct task_snapshot tasks[2] = {
+		{ .pid = getpid(), .stamp = { 100, 1 }, .comm = "test" },
+		{ .pid = 2, .stamp = { 1, 0 }, .is_kernel_thread = 1, .comm = "kthreadd" },
+	};
+	struct fake_entry entry;
+
+	assert_int_equal(process_manager_start(fixture->manager, tasks, 2), 0);
+	assert_int_equal(process_manager_wait_loaded(fixture->manager, 20 * NS_PER_SECOND), 0);
+	assert_true(fake_published(&fixture->writer, getpid(), &entry));
+	assert_false(fake_published(&fixture->writer, 2, NULL));
+	assert_int_equal(entry.stamp.exec_id, 1);
+	for (uint32_t i = 0; i < entry.count; i++)
+		if (entry.rows[i].executable_id >= EXECUTABLE_ID_FIRST)
+			assert_true(fake_has_executable(&fixture->writer,
+							entry.rows[i].executable_id));
+}
+
+static void a_process_is_followed_from_its_exec_to_its_end(void **state)
+{
+	struct fixture *fixture = *state;
+	struct fake_entry entry;
+	pid_t pid = start_sleep();
+
+	assert_int_equal(process_manager_start(fixture->manager, NULL, 0), 0);
+	notice(fixture, NOTICE_EXEC, pid, 1);
+	assert_true(wait_for(fixture, is_published, pid));
+	assert_int_equal(process_manager_wait_loaded(fixture->manager, 20 * NS_PER_SECOND), 0);
+	assert_true(fake_published(&fixture->writer, pid, &entry));
+	sample(fixture, pid, 0x1234, entry.rows[0].executable_id);
+	assert_int_equal(process_manager_flush(fixture->manager, 5 * NS_PER_SECOND), 0);
+	assert_int_equal(fixture->reporter.count, 1);
+	assert_string_equal(fixture->reporter.process_comm, "sleep");
+	assert_non_null(strstr(fixture->reporter.path, "sleep"));
+	end_process(pid);
+	notice(fixture, NOTICE_EXIT, pid, 1);
+	assert_true(wait_for(fixture, is_not_published, pid));
+	/* A sample that was on its way still has its names. */
+	sample(fixture, pid, 0x5678, entry.rows[0].executable_id);
+	assert_int_equal(process_manager_flush(fixture->manager, 5 * NS_PER_SECOND), 0);
+	assert_int_equal(fixture->reporter.count, 2);
+	assert_string_equal(fixture->reporter.process_comm, "sleep");
+	assert_non_null(fixture->reporter.last->frames[0].binary);
+}
+
+static void a_mapping_of_a_known_process_is_followed(void **state)
+{
+	struct fixture *fixture = *state;
+	struct side_band_event event = {
+		.type = SIDE_BAND_MAPPING,
+		.start = 0x1000,
+		.length = 0x1000,
+	};
+	const struct timespec pause = { .tv_nsec = 2000000 };
+	pid_t pid = start_sleep();
+	uint64_t syncs;
+
+	assert_int_equal(process_manager_start(fixture->manager, NULL, 0), 0);
+	notice(fixture, NOTICE_UNKNOWN_PROCESS, pid, 1);
+	assert_true(wait_for(fixture, is_published, pid));
+	syncs = metrics_read(METRIC_PROCESS_SYNCS);
+	event.pid = pid;
+	event.time_ns = clock_monotonic_ns();
+	fixture->handler.side_band(fixture->handler.context, &event);
+	for (uint32_t i = 0; i < 5000 && metrics_read(METRIC_PROCESS_SYNCS) == syncs; i++)
+		nanosleep(&pause, NULL);
+	assert_true(metrics_read(METRIC_PROCESS_SYNCS) > syncs);
+	end_process(pid);
+}
+
+static void a_fork_that_died_at_once_is_no_error(void **state)
+{
+	struct fixture *fixture = *state;
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(0);
+	waitpid(pid, NULL, 0);
+	assert_int_equal(process_manager_start(fixture->manager, NULL, 0), 0);
+	notice(fixture, NOTICE_UNKNOWN_PROCESS, pid, 1);
+	sample(fixture, pid, 0x1234, EXECUTABLE_ID_ANONYMOUS);
+	assert_int_equal(process_manager_flush(fixture->manager, 5 * NS_PER_SECOND), 0);
+	assert_int_equal(fixture->reporter.count, 1);
+	assert_false(is_published(fixture, pid));
+}
+
+static void when_the_queue_is_full_the_oldest_samples_go_and_are_counted(void **state)
+{
+	struct fixture *fixture = *state;
+	uint32_t count = 100000;
+
+	/* Before the start nobody takes them out. */
+	for (uint32_t i = 0; i < count; i++)
+		sample(fixture, 1, i, EXECUTABLE_ID_ANONYMOUS);
+	assert_true(metrics_read(METRIC_SAMPLES_DROPPED) > 0);
+	assert_int_equal(process_manager_start(fixture->manager, NULL, 0), 0);
+	assert_int_equal(process_manager_flush(fixture->manager, 60 * NS_PER_SECOND), 0);
+	assert_int_equal(fixture->reporter.count + metrics_read(METRIC_SAMPLES_DROPPED), count);
+	assert_int_equal(fixture->reporter.last->frames[0].address, count - 1);
+}
+
+static void notices_that_do_not_fit_end_in_a_sync_of_everything(void **state)
+{
+	struct fixture *fixture = *state;
+	uint32_t own = getpid();
+
+	for (uint32_t i = 0; i < 40000; i++)
+		notice(fixture, NOTICE_EXIT, 100000 + i, 1);
+	assert_int_equal(process_manager_start(fixture->manager, NULL, 0), 0);
+	notice(fixture, NOTICE_UNKNOWN_PROCESS, own, 1);
+	assert_true(wait_for(fixture, is_published, own));
+	/* More than the one notice above. */
+	assert_int_equal(process_manager_flush(fixture->manager, NS_PER_SECOND), 0);
+	assert_true(fixture->writer.rearm_count > 1);
+}
+
+static void it_can_be_destroyed_without_ever_having_started(void **state)
+{
+	struct fixture *fixture = *state;
+
+	notice(fixture, NOTICE_EXEC, getpid(), 1);
+	sample(fixture, 1, 1, EXECUTABLE_ID_ANONYMOUS);
+}
+
+static void after_the_stop_events_are_dropped(void **state)
+{
+	struct fixture *fixture = *state;
+
+	assert_int_equal(process_manager_start(fixture->manager, NULL, 0), 0);
+	process_manager_stop(fixture->manager);
+	notice(fixture, NOTICE_EXEC, getpid(), 1);
+	sample(fixture, 1, 1, EXECUTABLE_ID_ANONYMOUS);
+	assert_int_equal(metrics_read(METRIC_SAMPLES_DROPPED), 1);
+	assert_int_equal(process_manager_flush(fixture->manager, NS_PER_SECOND), 0);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(the_processes_of_the_start_are_published_and_loaded),
+		TEST(a_process_is_followed_from_its_exec_to_its_end),
+		TEST(a_mapping_of_a_known_process_is_followed),
+		TEST(a_fork_that_died_at_once_is_no_error),
+		TEST(when_the_queue_is_full_the_oldest_samples_go_and_are_counted),
+		TEST(notices_that_do_not_fit_end_in_a_sync_of_everything),
+		TEST(it_can_be_destroyed_without_ever_having_started),
+		TEST(after_the_stop_events_are_dropped),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
