@@ -33,8 +33,8 @@ static const struct {
 
 const char *unwind_error_text(enum unwind_error error)
 {
-	return (unsigned int)error < UNWIND_ERROR_COUNT ? unwind_errors[error].text
-							: "unknown error";
+	return (unsigned int)error < UNWIND_ERROR_COUNT ? unwind_errors[error].text :
+							  "unknown error";
 }
 
 const char *unwind_error_name(enum unwind_error error)
