@@ -208,11 +208,16 @@ static __always_inline enum unwind_error restore_caller(struct walk_state *state
 	return UNWIND_OK;
 }
 
-/* Out of a signal trampoline: the kernel saved all registers on the stack. */
+/*
+ * Out of a signal trampoline: the kernel saved all registers on the stack. The trampoline's own
+ * frame, which was added last, has no return address: the handler was never called from there.
+ */
 static __always_inline enum unwind_error restore_interrupted(struct walk_state *state)
 {
-	enum unwind_error error = read_signal_frame(state->sp, state->registers);
+	enum unwind_error error;
 
+	unflag_last_frame(state);
+	error = read_signal_frame(state->sp, state->registers);
 	if (error)
 		return error;
 	state_start_at_registers(state);

@@ -142,6 +142,17 @@ static __always_inline enum unwind_error push_frame(struct walk_state *state, __
 	return UNWIND_OK;
 }
 
+/** The native frame that was added last turns out to be at its exact address. */
+static __always_inline void unflag_last_frame(struct walk_state *state)
+{
+	__u32 index = state->record.word_count;
+
+	if (index < 2 || index > TRACE_MAX_WORDS)
+		return;
+	state->record_words[RECORD_HEADER_WORDS + index - 2] &=
+		~((__u64)FRAME_RETURN_ADDRESS << FRAME_FLAGS_SHIFT);
+}
+
 /** Ends the frames with an error frame. */
 static __always_inline void push_error(struct walk_state *state, enum unwind_error error)
 {

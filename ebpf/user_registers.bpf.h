@@ -15,6 +15,9 @@
 
 enum {
 	/* Words of struct pt_regs. */
+	SAVED_CX = 11,
+	SAVED_SYSTEM_CALL = 15,
+	SAVED_PC = 16,
 	SAVED_CODE_SEGMENT = 17,
 	SAVED_WORDS = 21,
 	/* Of 64-bit and 32-bit user code (asm/segment.h). */
@@ -54,6 +57,15 @@ static __always_inline bool is_32bit_mode(__u64 code_segment)
 
 enum { MODE_WORD = SAVED_CODE_SEGMENT };
 
+/*
+ * True in a system call that has not changed pc: the instruction leaves pc in rcx. An exception
+ * and a signal that is being delivered have set the number to -1, or pc to something else.
+ */
+static __always_inline bool is_system_call(const __u64 *saved)
+{
+	return (__s64)saved[SAVED_SYSTEM_CALL] >= 0 && saved[SAVED_CX] == saved[SAVED_PC];
+}
+
 #else /* __TARGET_ARCH_arm64 */
 
 enum {
@@ -79,6 +91,12 @@ static __always_inline bool is_user_mode(__u64 pstate)
 static __always_inline bool is_32bit_mode(__u64 pstate)
 {
 	return pstate & MODE_32BIT;
+}
+
+/* The number of the system call is not among the words that are the same in all kernels. */
+static __always_inline bool is_system_call(const __u64 *saved)
+{
+	return false;
 }
 
 #endif
@@ -129,6 +147,8 @@ static __always_inline enum unwind_error find_user_registers(void *ctx, struct t
 		mode = saved[MODE_WORD];
 		if (!is_user_mode(mode))
 			return UNWIND_NO_REGISTERS;
+		if (is_system_call(saved))
+			state->record.flags |= RECORD_IN_SYSTEM_CALL;
 #define X(word, number) state->registers[number] = saved[word];
 		SAVED_REGISTERS(X)
 #undef X
@@ -136,6 +156,8 @@ static __always_inline enum unwind_error find_user_registers(void *ctx, struct t
 	if (is_32bit_mode(mode))
 		return UNWIND_32BIT;
 	state_start_at_registers(state);
+	if (state->record.flags & RECORD_IN_SYSTEM_CALL)
+		state->is_return_address = 1;
 	return UNWIND_OK;
 }
 

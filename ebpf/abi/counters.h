@@ -18,7 +18,7 @@
 	X(UNSELECTED, "samples", "busy ticks of processes that are not selected")                  \
 	X(SAMPLES, "samples", "samples put on the ring")                                           \
 	X(LOST_RING_FULL, "samples", "samples lost because the ring was full")                     \
-	X(KERNEL_THREAD, "samples", "samples of kernel threads")                                   \
+	X(KERNEL_THREAD, "samples", "samples of kernel threads and of tasks that have no user memory")                                   \
 	X(REACHED_END, "samples", "user walks that reached the outermost frame")                   \
 	X(FIRST, "samples", "samples of processes that were not known yet")                        \
 	X(USER_FRAMES, "frames", "user frames walked")                                             \

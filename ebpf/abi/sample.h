@@ -34,12 +34,20 @@ enum record_type {
 };
 
 enum record_flag {
-	/** A kernel thread or io worker: it has no user frames. */
+	/**
+	 * Without user frames: a kernel thread, an io worker, or a task whose user memory is gone
+	 * because it exits or is between two programs in execve.
+	 */
 	RECORD_KERNEL_THREAD = 1 << 0,
 	/** The user walk reached an outermost frame (CFA_END). */
 	RECORD_REACHED_END = 1 << 1,
 	/** The CPU was in kernel mode. */
 	RECORD_IN_KERNEL = 1 << 2,
+	/**
+	 * In a system call: the leaf's pc stands behind the instruction that made it, where another
+	 * function may begin (exit, rt_sigreturn), so it is taken as a return address.
+	 */
+	RECORD_IN_SYSTEM_CALL = 1 << 3,
 };
 
 /** Which family of programs took the sample. */

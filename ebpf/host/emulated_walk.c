@@ -51,6 +51,7 @@ static void set_start(struct walk_state *state, const struct emulated_start *sta
 	state->mapping_count = start->mapping_count;
 	state->uprobe_task = start->uprobe_task;
 	state_start_at_registers(state);
+	state->is_return_address = start->is_system_call;
 }
 
 uint64_t emulated_stack_pointer(const struct emulated_start *start)

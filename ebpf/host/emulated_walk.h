@@ -10,6 +10,7 @@
 #ifndef EBPF_HOST_EMULATED_WALK_H
 #define EBPF_HOST_EMULATED_WALK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -33,6 +34,8 @@ struct emulated_memory {
 struct emulated_start {
 	/** By DWARF number, as in struct first_sample. */
 	uint64_t registers[REGISTER_COUNT_MAX];
+	/** RECORD_IN_SYSTEM_CALL: pc is behind a system call instruction. */
+	bool is_system_call;
 	/** The process's mapping table. */
 	uint32_t mapping_cell;
 	uint32_t mapping_count;

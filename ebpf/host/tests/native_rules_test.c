@@ -220,7 +220,8 @@ static void a_signal_frame_gives_all_registers(void **state)
 	world->stack[40] = code_at(RULE_END);
 	world_walk(world);
 	assert_end(world, 5);
-	assert_frame(world, 1, code_at(RULE_OWN), FRAME_RETURN_ADDRESS);
+	/* The trampoline was not called, either. */
+	assert_frame(world, 1, code_at(RULE_OWN), 0);
 	/* What the signal interrupted is no return address. */
 	assert_frame(world, 2, code_at(3), 0);
 	assert_frame(world, 3, code_at(4), FRAME_RETURN_ADDRESS);
@@ -279,6 +280,27 @@ static void a_return_address_is_looked_up_one_byte_before(void **state)
 	world_walk(world);
 	assert_end(world, 2);
 	assert_frame(world, 1, TEXT_START + (RULE_OWN + 1) * 16, FRAME_RETURN_ADDRESS);
+}
+
+static void a_system_call_is_looked_up_one_byte_before(void **state)
+{
+	struct world *world = *state;
+
+	/* As in exit(): what follows the instruction is another function. All registers are known. */
+	publish(world, (struct unwind_rule){ .cfa = CFA_REGISTER,
+					     .cfa_register = 13,
+					     .ra = SAVED_AT_CFA,
+					     .ra_offset = -8 });
+	world_set_registers(world, TEXT_START + (RULE_OWN + 1) * 16, stack_address(10), 0);
+	world->start.registers[13] = stack_address(20);
+	world->stack[19] = code_at(RULE_END);
+	world->start.is_system_call = true;
+	world_walk(world);
+	assert_end(world, 2);
+	assert_frame(world, 0, TEXT_START + (RULE_OWN + 1) * 16, FRAME_RETURN_ADDRESS);
+	world->start.is_system_call = false;
+	world_walk(world);
+	assert_error(world, 1, UNWIND_NO_INFO, TEXT_START + (RULE_OWN + 1) * 16);
 }
 
 static void a_trampoline_without_rows_is_known_by_its_code(void **state)
@@ -519,6 +541,7 @@ int main(void)
 		world_test(each_register_of_a_signal_frame_is_in_its_place),
 		world_test(the_interrupted_address_is_looked_up_itself),
 		world_test(a_return_address_is_looked_up_one_byte_before),
+		world_test(a_system_call_is_looked_up_one_byte_before),
 		world_test(a_trampoline_without_rows_is_known_by_its_code),
 		world_test(an_unreadable_signal_frame_ends_the_walk),
 		world_test(a_return_address_in_a_register_needs_no_stack),
