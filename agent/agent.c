@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -453,10 +454,14 @@ static int report(struct agent *agent)
 int agent_run(const struct options *options)
 {
 	_cleanup_(agent_deinit) struct agent agent = { .options = options, .cgroup_fd = -1 };
-	static int (*const steps[])(struct agent *agent) = {
+	static int (*const steps[])(struct agent * agent) = {
 		init_outputs, init_user_side, open_cgroup, init_kernel_side, start_processes,
 	};
-	int error = stop_signal_init(&agent.stop, EXIT_STATUS_FAILED);
+	int error;
+
+	/* A reader of -output - that went away is an error of that output, not our end. */
+	signal(SIGPIPE, SIG_IGN);
+	error = stop_signal_init(&agent.stop, EXIT_STATUS_FAILED);
 
 	if (error)
 		return report_failure(error);

@@ -45,7 +45,7 @@ bool probabilistic_tick(struct probabilistic *probabilistic, uint64_t now_ns)
 	probabilistic->next_draw_ns +=
 		((now_ns - probabilistic->next_draw_ns) / probabilistic->interval_ns + 1) *
 		probabilistic->interval_ns;
-	probabilistic->is_on =
-		probabilistic->threshold > next_random(&probabilistic->random_state) % 100;
+	probabilistic->is_on = probabilistic->threshold >
+			       next_random(&probabilistic->random_state) % 100;
 	return was_first || probabilistic->is_on != was_on;
 }
