@@ -27,7 +27,7 @@ struct first_walk {
 	const struct first_sample *sample;
 	uint64_t stack_start;
 	const struct first_tables *tables;
-	const struct cell *slabs[SLAB_MAX_COUNT];
+	struct cell *slabs[SLAB_MAX_COUNT];
 	uint32_t slab_count;
 	struct unwind_header headers[1 + EXECUTABLES_MAX];
 	struct executable_descriptor descriptors[EXECUTABLES_MAX];
@@ -46,7 +46,7 @@ static bool add_table(struct first_walk *walk, const void *table, size_t bytes, 
 	*cell = walk->slab_count << SLAB_SHIFT;
 	for (size_t i = 0; i < count; i++)
 		walk->slabs[walk->slab_count++] =
-			(const struct cell *)((const uint8_t *)table + i * SLAB_BYTES);
+			(struct cell *)((uint8_t *)table + i * SLAB_BYTES);
 	return true;
 }
 
@@ -80,12 +80,11 @@ static uint64_t executable_in_slot(const struct first_tables *tables, uint32_t s
 	return 0;
 }
 
-static const struct cell *find_cell(void *context, uint32_t number)
+static struct cell *find_slab(void *context, uint32_t index)
 {
-	const struct first_walk *walk = context;
-	uint32_t slab = number >> SLAB_SHIFT;
+	struct first_walk *walk = context;
 
-	return slab < walk->slab_count ? walk->slabs[slab] + (number & (SLAB_CELLS - 1)) : NULL;
+	return index < walk->slab_count ? walk->slabs[index] : NULL;
 }
 
 static struct executable_descriptor *find_executable(void *context, uint32_t slot)
@@ -128,7 +127,7 @@ static uint32_t unwind(struct first_unwinder *unwinder, const struct first_sampl
 	struct first_walk *walk = (struct first_walk *)unwinder;
 	const struct emulated_memory memory = {
 		.context = walk,
-		.cell = find_cell,
+		.slab = find_slab,
 		.executable = find_executable,
 		.read_user = read_stack_copy,
 	};
@@ -140,7 +139,7 @@ static uint32_t unwind(struct first_unwinder *unwinder, const struct first_sampl
 	walk->sample = sample;
 	walk->tables = tables;
 	walk->executable_count = 0;
-	walk->slabs[HEADER_SLAB] = (const struct cell *)walk->headers;
+	walk->slabs[HEADER_SLAB] = (struct cell *)walk->headers;
 	walk->slab_count = FIRST_FREE_SLAB;
 	memcpy(start.registers, sample->registers, sizeof(start.registers));
 	walk->stack_start = emulated_stack_pointer(&start);
