@@ -364,7 +364,7 @@ static void a_mapping_finds_its_segment(void **state)
 	uint64_t address = 1;
 
 	(void)state;
-	elf_builder_init(&builder, 3);
+	elf_builder_init(&builder, 4);
 	/* As lld lays out: the page at 0x1000 is in the read-only and the executable segment. */
 	*built_segment(&builder, 0) = (Elf64_Phdr){
 		.p_type = PT_LOAD,
@@ -401,6 +401,10 @@ static void a_mapping_finds_its_segment(void **state)
 	assert_int_equal(elf_image_mapping_address(&image, UINT64_MAX - 5, 0x1000, &address),
 			 -ENOENT);
 	assert_int_equal(address, 0);
+	/* Nor does their order matter: the executable one goes first even with fewer bytes. */
+	image.segments[3] = image.segments[0];
+	assert_int_equal(elf_image_mapping_address(&image, 0x1000, 0x2000, &address), 0);
+	assert_int_equal(address, 0x2000);
 	elf_image_deinit(&image);
 }
 
