@@ -21,9 +21,17 @@
 #define __array(name, value) __typeof__(value) *name[]
 #define barrier() __asm__ volatile("" ::: "memory")
 
-/* Maps are told apart by their address alone; their names are the unwinders' own business. */
+/* Other names for the linker: libbpf has functions of these names, and anybody may have slabs. */
+#define bpf_map_lookup_elem emulated_map_lookup_elem
+#define bpf_probe_read_user emulated_probe_read_user
+#define bpf_probe_read_kernel emulated_probe_read_kernel
 #define slabs emulated_slabs
 #define executables emulated_executables
+
+/* libbpf has functions of these names, and is linked into the agent as well. */
+#define bpf_map_lookup_elem emulated_map_lookup_elem
+#define bpf_probe_read_user emulated_probe_read_user
+#define bpf_probe_read_kernel emulated_probe_read_kernel
 
 void *bpf_map_lookup_elem(void *map, const void *key);
 long bpf_probe_read_user(void *bytes, __u32 size, const void *address);
