@@ -95,6 +95,15 @@ class Stack(collections.namedtuple("Stack", "comm frames")):
         return (all(frame.endswith("_[k]") for frame in self.frames)
                 and self.frames[0].startswith("ret_from_fork"))
 
+    @property
+    def is_without_memory(self):
+        """The sample is of a task that has no program any more, or not yet: on its way out, or in
+        exec between the old program and the new one.
+        """
+        return (all(frame.endswith("_[k]") for frame in self.frames)
+                and any(re.match("do_exit|.*execve|begin_new_exec", frame)
+                        for frame in self.frames))
+
     def __str__(self):
         return ";".join((self.comm,) + tuple(self.frames))
 
@@ -306,7 +315,7 @@ class StackEnds:
 
     def is_complete(self, stack):
         """True if @stack has its thread's entry outermost, and no error and no guess."""
-        if stack.is_kernel_thread:
+        if stack.is_kernel_thread or stack.is_without_memory:
             return True
         users = stack.user_frames
         if not users or stack.errors or stack.has_guess:
@@ -405,13 +414,38 @@ def cpu_seconds(pid):
 
 
 def bpf_objects():
-    """Ids of the BPF programs and maps that are loaded now."""
+    """The BPF programs and maps that are loaded now, as (kind, id)."""
     ids = set()
     for kind in ("prog", "map"):
         text = subprocess.run([bpftool(), "-j", kind, "list"], stdout=subprocess.PIPE,
                               check=True).stdout
         ids |= {(kind, one["id"]) for one in json.loads(text or b"[]")}
     return ids
+
+
+def bpf_objects_of(pid):
+    """The BPF programs and maps of which process @pid has descriptors, as (kind, id)."""
+    ids = set()
+    directory = "/proc/%s/fdinfo" % pid
+    try:
+        for name in os.listdir(directory):
+            with open(os.path.join(directory, name), encoding="ascii") as file:
+                ids |= {(kind, int(number))
+                        for kind, number in re.findall(r"^(prog|map)_id:\s*(\d+)$", file.read(),
+                                                       re.M)}
+    except OSError:
+        pass
+    return ids
+
+
+def bpf_objects_without_owner(before):
+    """What is loaded beyond @before and no running process holds; another agent may be at work."""
+    extra = bpf_objects() - before
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        if not extra:
+            break
+        extra -= bpf_objects_of(pid)
+    return extra
 
 
 def bpftool():

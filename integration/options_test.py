@@ -4,6 +4,7 @@
 signals, two agents at once, selection, probabilistic profiling; each with its exit status and one
 line that says what is wrong, and with nothing left loaded.
 """
+import json
 import math
 import os
 import re
@@ -17,8 +18,9 @@ import time
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import build_targets
 from build_targets import TARGETS
-from harness import (AGENT, STOP_SECONDS, Agent, Program, Tap, bpf_objects, bpftool,
-                     need_root, online_cpus, parse_folded, run_agent)
+from harness import (AGENT, STOP_SECONDS, Agent, Program, Tap, bpf_objects, bpf_objects_of,
+                     bpf_objects_without_owner, bpftool, cpu_seconds, need_root, online_cpus,
+                     parse_folded, run_agent)
 
 WRONG_USAGE = [
     ["-no-such-option"],
@@ -159,10 +161,10 @@ def check_no_space(tap):
 
 
 def settle(before, seconds=5):
-    """What is loaded beyond @before, once the kernel has had time to free it."""
+    """What is left loaded beyond @before, once the kernel has had time to free it."""
     end = time.monotonic() + seconds
     while True:
-        extra = bpf_objects() - before
+        extra = bpf_objects_without_owner(before)
         if not extra or time.monotonic() > end:
             return extra
         time.sleep(0.1)
@@ -195,26 +197,41 @@ def check_signals(tap, before):
         agent.wait_started()
         agent.process.kill()
         agent.wait()
-    tap.ok(not settle(before), "nothing is left loaded after kill -9", bpf_objects() - before)
+    tap.ok(not settle(before), "nothing is left loaded after kill -9", settle(before))
     result = run_agent("-duration", "1s")
     tap.ok(result.status == 0 and result.stacks, "and the agent starts again", result.log)
-    tap.ok(not settle(before), "nothing is left loaded after a normal end",
-           bpf_objects() - before)
+    tap.ok(not settle(before), "nothing is left loaded after a normal end", settle(before))
 
 
 def samples_of(stacks, comm):
     return sum(count for stack, count in stacks.items() if stack.comm == comm)
 
 
+class CpuTime:
+    """How many samples a program should have got, by the CPU time it used from start to stop."""
+
+    def __init__(self, program, rate):
+        self._pid = program.pid
+        self._rate = rate
+        self._start = cpu_seconds(self._pid)
+
+    def samples(self):
+        return (cpu_seconds(self._pid) - self._start) * self._rate
+
+
 def check_two_agents(tap):
-    with Program(TARGETS["calls"].path):
-        with Agent("-duration", "4s", "-samples-per-second", 199) as one:
-            with Agent("-duration", "4s", "-samples-per-second", 199) as two:
-                results = [one.wait(), two.wait()]
-                counts = [samples_of(result.stacks, "calls") for result in results]
+    options = ["-duration", "4s", "-samples-per-second", 199]
+    with Program(TARGETS["calls"].path) as program:
+        with Agent(*options) as one, Agent(*options) as two:
+            one.wait_started()
+            two.wait_started()
+            expected = CpuTime(program, 199)
+            results = [one.wait(), two.wait()]
+            wanted = expected.samples()
+            counts = [samples_of(result.stacks, "calls") for result in results]
     tap.ok([result.status for result in results] == [0, 0]
-           and all(4 * 199 * 0.8 < count < 4 * 199 * 1.2 for count in counts),
-           "two agents at once both work", counts, *[result.log for result in results])
+           and all(0.7 * wanted < count < 1.3 * wanted for count in counts),
+           "two agents at once both work", counts, wanted, *[result.log for result in results])
 
 
 def make_cgroup():
@@ -263,10 +280,12 @@ def check_selection(tap):
 
 def check_threads(tap):
     with Program(TARGETS["threads"].path) as program:
-        result = run_agent("-pid", program.pid, "-duration", "2s", "-samples-per-second", 199)
-    count = sum(result.stacks.values())
-    wanted = 2 * 199 * min(3, len(online_cpus()))
-    tap.ok(0.7 * wanted < count, "-pid has the threads of the process in it",
+        with Agent("-pid", program.pid, "-duration", "2s", "-samples-per-second", 199) as agent:
+            agent.wait_started()
+            expected = CpuTime(program, 199)
+            result = agent.wait()
+            wanted, count = expected.samples(), sum(result.stacks.values())
+    tap.ok(0.8 * wanted < count, "-pid has the threads of the process in it",
            "%d samples, wanted %d" % (count, wanted))
 
 
@@ -275,19 +294,22 @@ INTERVAL_MS = 50
 
 
 def check_probabilistic_share(tap):
-    """The share of the time in which a program that never sleeps is sampled."""
+    """The share of its CPU time for which a program that never sleeps is sampled."""
     rate = 997
     for threshold, seed in (30, 1), (70, 2):
         with Program(TARGETS["calls"].path) as program:
-            result = run_agent("-pid", program.pid, "-samples-per-second", rate, "-duration",
-                               "%dms" % (INTERVALS * INTERVAL_MS), "-probabilistic-threshold",
-                               threshold, "-probabilistic-interval", "%dms" % INTERVAL_MS,
-                               "-probabilistic-seed", seed)
-        share = sum(result.stacks.values()) / (rate * INTERVALS * INTERVAL_MS / 1000)
+            with Agent("-pid", program.pid, "-samples-per-second", rate, "-duration",
+                       "%dms" % (INTERVALS * INTERVAL_MS), "-probabilistic-threshold", threshold,
+                       "-probabilistic-interval", "%dms" % INTERVAL_MS, "-probabilistic-seed",
+                       seed) as agent:
+                agent.wait_started()
+                expected = CpuTime(program, rate)
+                result = agent.wait()
+                share = sum(result.stacks.values()) / expected.samples()
         sigma = math.sqrt(threshold / 100 * (1 - threshold / 100) / INTERVALS)
         switches = len(re.findall("sampling is (?:on|off)", result.log))
-        # Other programs take a little of the CPU's time away.
-        tap.ok(threshold / 100 - 3 * sigma - 0.05 <= share <= threshold / 100 + 3 * sigma + 0.01
+        # The end of the agent's run is within the CPU time, but not sampled.
+        tap.ok(threshold / 100 - 3 * sigma - 0.05 <= share <= threshold / 100 + 3 * sigma + 0.02
                and switches > INTERVALS / 10,
                "probabilistic threshold %d: on for that share of %d intervals" %
                (threshold, INTERVALS),
@@ -307,36 +329,44 @@ def check_probabilistic_off(tap):
                 time.sleep(0.02)
             if "sampling is off" not in agent.log_text():
                 continue
-            runs = []
-            for _ in range(2):
-                runs.append(sampling_runs())
-                time.sleep(2)
-            tap.ok(runs[0] is not None and runs[0] == runs[1], "off costs no BPF run",
-                   "runs before and after: %s" % runs)
+            runs = count_runs(agent.pid, 2)
+            tap.ok(runs == 0, "off costs no BPF run", "%s runs" % runs)
             return
     tap.ok(False, "off costs no BPF run", "no seed gave an interval that is off")
 
 
-def sampling_runs():
-    """How often the kernel has run sample_entry while statistics were on; None if it is not there.
-    """
+def check_probabilistic_on(tap):
+    """The count by which the check above judges does count."""
+    with Agent("-samples-per-second", 999) as agent:
+        agent.wait_started()
+        runs = count_runs(agent.pid, 1)
+    tap.ok(runs and runs >= 500 * len(online_cpus()), "on, the program runs at each tick", runs)
+
+
+def count_runs(pid, seconds):
+    """How often the kernel runs the sampling program of an agent; None if it has none."""
     path = "/proc/sys/kernel/bpf_stats_enabled"
+    mine = {number for kind, number in bpf_objects_of(pid) if kind == "prog"}
     with open(path, encoding="ascii") as file:
         old = file.read()
     try:
         with open(path, "w", encoding="ascii") as file:
             file.write("1")
-        time.sleep(0.5)
-        text = subprocess.run([bpftool(), "prog", "list"], stdout=subprocess.PIPE, text=True,
-                              check=True).stdout
+        first = sampling_runs(mine)
+        time.sleep(seconds)
+        last = sampling_runs(mine)
     finally:
         with open(path, "w", encoding="ascii") as file:
             file.write(old)
-    lines = [line for line in text.splitlines() if "name sample_entry " in line]
-    if not lines:
-        return None
-    return sum(int(match[1]) for match in (re.search(r"run_cnt (\d+)", line) for line in lines)
-               if match)
+    return None if first is None else last - first
+
+
+def sampling_runs(numbers):
+    text = subprocess.run([bpftool(), "-j", "prog", "list"], stdout=subprocess.PIPE,
+                          check=True).stdout
+    found = [one.get("run_cnt", 0) for one in json.loads(text)
+             if one["id"] in numbers and one.get("name") == "sample_entry"]
+    return sum(found) if found else None
 
 
 def main():
@@ -355,7 +385,8 @@ def main():
     check_threads(tap)
     check_probabilistic_share(tap)
     check_probabilistic_off(tap)
-    tap.ok(not settle(before), "after all this nothing is left loaded", bpf_objects() - before)
+    check_probabilistic_on(tap)
+    tap.ok(not settle(before), "after all this nothing is left loaded", settle(before))
     tap.finish()
 
 
