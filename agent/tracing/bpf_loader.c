@@ -29,7 +29,7 @@ enum {
 	NOTICES_MIN_BYTES = 256 << 10,
 	NOTICES_BYTES_PER_CPU = 16 << 10,
 	NOTICES_MAX_BYTES = 8 << 20,
-	/** THREAD_SIZE of x86-64 and of arm64 with pages of 4 KiB, without KASAN. */
+	/** THREAD_SIZE without KASAN, of x86-64 and of arm64 with pages of up to 16 KiB. */
 	KERNEL_STACK_BYTES = 16 << 10,
 	/** MAX_PID_NS_LEVEL */
 	PID_NAMESPACE_MAX_LEVEL = 32,
@@ -88,6 +88,14 @@ static uint32_t ring_bytes(uint64_t wanted, uint32_t least, uint32_t most)
 	return bytes;
 }
 
+/* Where the kernel maps stacks by whole pages, none is smaller than a page (arm64 with 64 KiB). */
+static uint32_t kernel_stack_bytes(void)
+{
+	long page_bytes = sysconf(_SC_PAGESIZE);
+
+	return page_bytes > KERNEL_STACK_BYTES ? (uint32_t)page_bytes : KERNEL_STACK_BYTES;
+}
+
 /* Tells apart what users can do something about, before libbpf's many ways to fail. */
 static int check_kernel(void)
 {
@@ -133,8 +141,8 @@ static int load_error(int err)
 		return fail_errno(err, "loading the BPF programs");
 	default:
 		return fail(-EOPNOTSUPP,
-			    "this kernel cannot run the BPF programs (%s): Linux 5.10 or later "
-			    "is needed; -log-level=debug shows more",
+			    "the kernel refuses the BPF programs (%s): Linux 5.10 or later is "
+			    "needed; -log-level=debug shows why",
 			    strerror(-err));
 	}
 }
@@ -241,7 +249,7 @@ static int configure(struct allframes *skeleton, const struct bpf_loader_options
 		.select_comm = options->comm != NULL,
 		.select_cgroup = options->cgroup_fd >= 0,
 		.have_task_pt_regs = features->has_task_pt_regs,
-		.kernel_stack_bytes = KERNEL_STACK_BYTES,
+		.kernel_stack_bytes = kernel_stack_bytes(),
 	};
 	if (options->comm)
 		strncpy(config->comm, options->comm, sizeof(config->comm) - 1);
