@@ -14,7 +14,7 @@ enum {
 	TEXT_START = 0x1000,
 	STACK_POINTER_NUMBER = 7,
 	PC_NUMBER = 16,
-	/* The second executable is larger than a slab. */
+	/* The page index of the second executable is larger than a slab. */
 	LARGE_PAGE_COUNT = SLAB_BYTES / sizeof(uint32_t) + 4,
 };
 
