@@ -455,7 +455,7 @@ int agent_run(const struct options *options)
 {
 	_cleanup_(agent_deinit) struct agent agent = { .options = options, .cgroup_fd = -1 };
 	static int (*const steps[])(struct agent * agent) = {
-		init_outputs, init_user_side, open_cgroup, init_kernel_side, start_processes,
+		init_outputs, open_cgroup, init_kernel_side, init_user_side, start_processes,
 	};
 	int error;
 

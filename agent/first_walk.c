@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Tables in user space as cells: a cell's number is that of its table and its place in it. Tables
- * were checked when they were made, and the unwinder keeps to their counts, so that the last cell
- * of one, of which there may be only a part, is never read past its end.
+ * Tables in user space as slabs. The tables were checked when they were made, and the unwinder
+ * keeps to their counts, so a slab that is shorter than others is never read past its end.
  */
 #include "agent/first_walk.h"
 
@@ -17,10 +16,9 @@ enum {
 	/* Executables in one walk; further ones are not loaded, as far as it can see. */
 	EXECUTABLES_MAX = 256,
 	HEADER_CELLS = sizeof(struct unwind_header) / CELL_BYTES,
-	/* The headers are table 0, whose first cell is never used; then the mappings. */
-	TABLES_MAX = 2 + 3 * EXECUTABLES_MAX,
-	/* 64 MiB a table. */
-	TABLE_SHIFT = 22,
+	/* The headers lie in slab 0, whose first cell is never used. */
+	HEADER_SLAB = 0,
+	FIRST_FREE_SLAB = 1,
 };
 
 struct first_walk {
@@ -29,11 +27,8 @@ struct first_walk {
 	const struct first_sample *sample;
 	uint64_t stack_start;
 	const struct first_tables *tables;
-	struct shown_table {
-		const struct cell *cells;
-		uint32_t cell_count;
-	} shown[TABLES_MAX];
-	uint32_t table_count;
+	struct cell *slabs[SLAB_MAX_COUNT];
+	uint32_t slab_count;
 	struct unwind_header headers[1 + EXECUTABLES_MAX];
 	struct executable_descriptor descriptors[EXECUTABLES_MAX];
 	uint32_t slots[EXECUTABLES_MAX];
@@ -41,20 +36,22 @@ struct first_walk {
 	struct emulated_trace trace;
 };
 
-/* Shows @table; *@cell gets the number of its first cell. False without room. */
-static bool show_table(struct first_walk *walk, const void *table, size_t bytes, uint32_t *cell)
+/* Gives @table slabs of its own; *@cell gets its first cell. False without room. */
+static bool add_table(struct first_walk *walk, const void *table, size_t bytes, uint32_t *cell)
 {
-	size_t cell_count = (bytes + CELL_BYTES - 1) / CELL_BYTES;
+	size_t count = (bytes + SLAB_BYTES - 1) / SLAB_BYTES;
 
-	if (walk->table_count == TABLES_MAX || cell_count > 1 << TABLE_SHIFT)
+	if (count > SLAB_MAX_COUNT - walk->slab_count)
 		return false;
-	*cell = walk->table_count << TABLE_SHIFT;
-	walk->shown[walk->table_count++] = (struct shown_table){ table, cell_count };
+	*cell = walk->slab_count << SLAB_SHIFT;
+	for (size_t i = 0; i < count; i++)
+		walk->slabs[walk->slab_count++] =
+			(struct cell *)((uint8_t *)table + i * SLAB_BYTES);
 	return true;
 }
 
-static bool show_deltas(struct first_walk *walk, const struct stack_deltas *deltas,
-			struct unwind_header *header)
+static bool add_deltas(struct first_walk *walk, const struct stack_deltas *deltas,
+		       struct unwind_header *header)
 {
 	*header = (struct unwind_header){
 		.text_start = deltas->text_start,
@@ -62,13 +59,13 @@ static bool show_deltas(struct first_walk *walk, const struct stack_deltas *delt
 		.row_count = deltas->row_count,
 		.rule_count = deltas->rule_count,
 	};
-	return show_table(walk, deltas->page_index,
-			  (deltas->page_count + 1ULL) * sizeof(*deltas->page_index),
-			  &header->page_index_cell) &&
-	       show_table(walk, deltas->rows, (size_t)deltas->row_count * sizeof(*deltas->rows),
-			  &header->row_cell) &&
-	       show_table(walk, deltas->rules, (size_t)deltas->rule_count * sizeof(*deltas->rules),
-			  &header->rule_cell);
+	return add_table(walk, deltas->page_index,
+			 (deltas->page_count + 1ULL) * sizeof(*deltas->page_index),
+			 &header->page_index_cell) &&
+	       add_table(walk, deltas->rows, (size_t)deltas->row_count * sizeof(*deltas->rows),
+			 &header->row_cell) &&
+	       add_table(walk, deltas->rules, (size_t)deltas->rule_count * sizeof(*deltas->rules),
+			 &header->rule_cell);
 }
 
 /* The id of the executable in @slot: of all that the process has mapped, at most one is there. */
@@ -83,14 +80,11 @@ static uint64_t executable_in_slot(const struct first_tables *tables, uint32_t s
 	return 0;
 }
 
-static const struct cell *find_cell(void *context, uint32_t number)
+static struct cell *find_slab(void *context, uint32_t index)
 {
-	const struct first_walk *walk = context;
-	uint32_t table = number >> TABLE_SHIFT, index = number & ((1 << TABLE_SHIFT) - 1);
+	struct first_walk *walk = context;
 
-	if (table >= walk->table_count || index >= walk->shown[table].cell_count)
-		return NULL;
-	return walk->shown[table].cells + index;
+	return index < walk->slab_count ? walk->slabs[index] : NULL;
 }
 
 static struct executable_descriptor *find_executable(void *context, uint32_t slot)
@@ -107,7 +101,7 @@ static struct executable_descriptor *find_executable(void *context, uint32_t slo
 	if (!id || index == EXECUTABLES_MAX)
 		return NULL;
 	deltas = walk->tables->find_deltas(walk->tables->context, id);
-	if (!deltas || !show_deltas(walk, deltas, &walk->headers[1 + index]))
+	if (!deltas || !add_deltas(walk, deltas, &walk->headers[1 + index]))
 		return NULL;
 	walk->slots[index] = slot;
 	walk->descriptors[index].word = descriptor_word(id, HEADER_CELLS * (1 + index));
@@ -133,7 +127,7 @@ static uint32_t unwind(struct first_unwinder *unwinder, const struct first_sampl
 	struct first_walk *walk = (struct first_walk *)unwinder;
 	const struct emulated_memory memory = {
 		.context = walk,
-		.cell = find_cell,
+		.slab = find_slab,
 		.executable = find_executable,
 		.read_user = read_stack_copy,
 	};
@@ -141,17 +135,16 @@ static uint32_t unwind(struct first_unwinder *unwinder, const struct first_sampl
 		.is_system_call = sample->record.flags & RECORD_IN_SYSTEM_CALL,
 		.mapping_count = tables->row_count,
 	};
-	uint32_t header_cell;
 
 	walk->sample = sample;
 	walk->tables = tables;
 	walk->executable_count = 0;
-	walk->table_count = 0;
+	walk->slabs[HEADER_SLAB] = (struct cell *)walk->headers;
+	walk->slab_count = FIRST_FREE_SLAB;
 	memcpy(start.registers, sample->registers, sizeof(start.registers));
 	walk->stack_start = emulated_stack_pointer(&start);
-	show_table(walk, walk->headers, sizeof(walk->headers), &header_cell);
-	if (!show_table(walk, tables->rows, tables->row_count * sizeof(*tables->rows),
-			&start.mapping_cell))
+	if (!add_table(walk, tables->rows, tables->row_count * sizeof(*tables->rows),
+		       &start.mapping_cell))
 		return 0;
 	emulated_walk(&memory, &start, &walk->trace);
 	if (walk->trace.word_count > capacity)
