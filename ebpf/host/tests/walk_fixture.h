@@ -49,11 +49,13 @@ struct world {
 	struct region kernel[REGION_COUNT];
 };
 
-static inline struct cell *world_slab(void *context, uint32_t index)
+static inline const struct cell *world_find_cell(void *context, uint32_t number)
 {
 	struct world *world = context;
 
-	return index < SLAB_COUNT ? world->slabs[index] : NULL;
+	if (number >> SLAB_SHIFT >= SLAB_COUNT)
+		return NULL;
+	return &world->slabs[number >> SLAB_SHIFT][number & (SLAB_CELLS - 1)];
 }
 
 static inline struct executable_descriptor *world_executable(void *context, uint32_t slot)
@@ -224,7 +226,7 @@ static inline int world_setup(void **state)
 
 	world->memory = (struct emulated_memory){
 		.context = world,
-		.slab = world_slab,
+		.cell = world_find_cell,
 		.executable = world_executable,
 		.read_user = world_read_user,
 		.read_kernel = world_read_kernel,
