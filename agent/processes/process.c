@@ -5,6 +5,7 @@
  */
 #include "agent/processes/process.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -73,6 +74,7 @@ static void process_free(struct process *process)
 {
 	mapping_table_unref(process->table);
 	mapping_table_unref(process->next_table);
+	mapping_table_unref(process->previous_table);
 	free(process->executable_path);
 	free(process);
 }
@@ -169,8 +171,10 @@ void process_table_remove(struct process_table *table, struct process *process)
 		else
 			hash_map_remove(&table->processes, process->pid, NULL);
 	} else {
-		while (newest->older != process)
+		/* It is in the table: nobody else takes processes out. */
+		while (newest && newest->older != process)
 			newest = newest->older;
+		assert(newest);
 		newest->older = process->older;
 	}
 	process->older = NULL;
@@ -192,34 +196,32 @@ static void forget_stale(struct process *process, uint64_t now_ns)
 	process->stale_count = kept;
 }
 
-static void add_stale(struct process *process, uint64_t executable_id, uint64_t time_ns)
+static void add_stale(struct process *process, const struct stale_executable *added)
 {
 	uint32_t i;
 
-	for (i = 0; i < process->stale_count; i++)
-		if (process->stale[i].until_ns == UINT64_MAX &&
-		    (process->stale[i].executable_id == executable_id ||
-		     !process->stale[i].executable_id))
+	for (i = 0; i < process->stale_count; i++) {
+		const struct stale_executable *stale = &process->stale[i];
+
+		if ((!stale->executable_id || stale->executable_id == added->executable_id) &&
+		    stale->from_ns <= added->from_ns && stale->until_ns >= added->until_ns)
 			return;
+	}
 	if (i == PROCESS_MAX_STALE) {
-		forget_stale(process, time_ns);
+		forget_stale(process, added->from_ns);
 		i = process->stale_count;
 	}
 	if (i == PROCESS_MAX_STALE) {
 		/* Too many to tell apart: doubt everything since the first of them. */
+		process->stale[0].executable_id = 0;
+		process->stale[0].until_ns = UINT64_MAX;
 		for (i = 1; i < PROCESS_MAX_STALE; i++)
 			if (process->stale[i].from_ns < process->stale[0].from_ns)
 				process->stale[0].from_ns = process->stale[i].from_ns;
-		process->stale[0].executable_id = 0;
-		process->stale[0].until_ns = UINT64_MAX;
 		process->stale_count = 1;
 		return;
 	}
-	process->stale[i] = (struct stale_executable){
-		.executable_id = executable_id,
-		.from_ns = time_ns,
-		.until_ns = UINT64_MAX,
-	};
+	process->stale[i] = *added;
 	process->stale_count = i + 1;
 }
 
@@ -239,13 +241,20 @@ static uint32_t first_row_above(const struct mapping_table *table, uint64_t addr
 	return low;
 }
 
-static void mark_stale(struct process *process, const struct mapping_table *table,
-		       const struct mapped_range *range)
+/* Rows of @table in @range are stale from then on; returns whether there are any. */
+static bool mark_stale(struct process *process, const struct mapping_table *table,
+		       const struct mapped_range *range, uint64_t until_ns)
 {
-	for (uint32_t i = first_row_above(table, range->start);
-	     i < table->count && table->rows[i].start < range->end; i++)
-		if (table->rows[i].executable_id >= EXECUTABLE_ID_FIRST)
-			add_stale(process, table->rows[i].executable_id, range->time_ns);
+	struct stale_executable stale = { .from_ns = range->time_ns, .until_ns = until_ns };
+	uint32_t first = first_row_above(table, range->start);
+	uint32_t i;
+
+	for (i = first; i < table->count && table->rows[i].start < range->end; i++) {
+		stale.executable_id = table->rows[i].executable_id;
+		if (stale.executable_id >= EXECUTABLE_ID_FIRST && range->time_ns < until_ns)
+			add_stale(process, &stale);
+	}
+	return i > first;
 }
 
 void process_table_begin_sync(struct process_table *table, struct process *process, uint64_t now_ns)
@@ -259,6 +268,10 @@ void process_table_begin_sync(struct process_table *table, struct process *proce
 void process_table_prepare_rows(struct process_table *table, struct process *process,
 				struct mapping_table *rows)
 {
+	const struct stale_executable everything = {
+		.from_ns = process->read_ns,
+		.until_ns = UINT64_MAX,
+	};
 	uint32_t count;
 
 	pthread_mutex_lock(&table->lock);
@@ -266,11 +279,11 @@ void process_table_prepare_rows(struct process_table *table, struct process *pro
 	process->next_table = rows;
 	count = process->recent_count;
 	if (count > PROCESS_MAX_RECENT) {
-		add_stale(process, 0, process->read_ns);
+		add_stale(process, &everything);
 		count = 0;
 	}
 	for (uint32_t i = 0; i < count; i++)
-		mark_stale(process, rows, &process->recent[i]);
+		mark_stale(process, rows, &process->recent[i], UINT64_MAX);
 	pthread_mutex_unlock(&table->lock);
 }
 
@@ -280,8 +293,11 @@ void process_table_finish_sync(struct process_table *table, struct process *proc
 	pthread_mutex_lock(&table->lock);
 	process->state = state;
 	process->synced_ns = now_ns;
+	process->table_read_ns = process->read_ns;
 	if (process->next_table) {
-		mapping_table_unref(process->table);
+		mapping_table_unref(process->previous_table);
+		process->previous_table = process->table;
+		process->previous_until_ns = now_ns;
 		process->table = process->next_table;
 		process->next_table = NULL;
 		process->changed_ns = now_ns;
@@ -293,6 +309,20 @@ void process_table_finish_sync(struct process_table *table, struct process *proc
 		    process->stale[i].from_ns < process->read_ns)
 			process->stale[i].until_ns = now_ns;
 	forget_stale(process, now_ns);
+	pthread_mutex_unlock(&table->lock);
+}
+
+void process_table_fail_sync(struct process_table *table, struct process *process,
+			     enum process_state state, uint64_t now_ns)
+{
+	pthread_mutex_lock(&table->lock);
+	process->state = state;
+	process->synced_ns = now_ns;
+	if (process->next_table) {
+		mapping_table_unref(process->table);
+		process->table = process->next_table;
+		process->next_table = NULL;
+	}
 	pthread_mutex_unlock(&table->lock);
 }
 
@@ -329,6 +359,31 @@ struct process *process_table_fork_parent(struct process_table *table, const str
 	return parent;
 }
 
+/*
+ * The side-band may tell of a mapping when the maps that show it have been read already. Then it is
+ * the table before, if there was one, that was wrong, and only until it was replaced.
+ */
+static bool note_mapping(struct process *process, const struct mapped_range *range)
+{
+	bool was_mapped = false;
+
+	if (range->time_ns < process->table_read_ns)
+		return process->previous_table &&
+		       mark_stale(process, process->previous_table, range,
+				  process->previous_until_ns);
+	if (process->table)
+		was_mapped = mark_stale(process, process->table, range, UINT64_MAX);
+	if (range->time_ns < process->read_ns)
+		return was_mapped;
+	if (process->recent_count < PROCESS_MAX_RECENT)
+		process->recent[process->recent_count] = *range;
+	if (process->recent_count <= PROCESS_MAX_RECENT)
+		process->recent_count++;
+	if (process->next_table)
+		mark_stale(process, process->next_table, range, UINT64_MAX);
+	return true;
+}
+
 bool process_table_note_mapping(struct process_table *table, uint32_t pid, uint64_t start,
 				uint64_t length, uint64_t time_ns)
 {
@@ -338,24 +393,16 @@ bool process_table_note_mapping(struct process_table *table, uint32_t pid, uint6
 		.time_ns = time_ns,
 	};
 	struct process *process;
+	bool wants_sync;
 
 	pthread_mutex_lock(&table->lock);
 	process = hash_map_get_pointer(&table->processes, pid);
 	if (!process || !process->table)
 		/* Its own maps, which only it can tell: no parent's table will do for it. */
 		lru_cache_remove(&table->forks, &pid);
-	if (process) {
-		if (process->recent_count < PROCESS_MAX_RECENT)
-			process->recent[process->recent_count] = range;
-		if (process->recent_count <= PROCESS_MAX_RECENT)
-			process->recent_count++;
-		if (process->table)
-			mark_stale(process, process->table, &range);
-		if (process->next_table)
-			mark_stale(process, process->next_table, &range);
-	}
+	wants_sync = process && note_mapping(process, &range);
 	pthread_mutex_unlock(&table->lock);
-	return process;
+	return wants_sync;
 }
 
 void process_table_note_comm(struct process_table *table, uint32_t pid, const char *comm,

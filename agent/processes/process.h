@@ -122,10 +122,15 @@ struct process {
 	uint32_t references;
 	uint32_t stale_count;
 	struct stale_executable stale[PROCESS_MAX_STALE];
-	/** What the kernel side has, NULL until synced; and what it is about to get, else NULL. */
+	/** What the kernel side has, NULL until synced, and the time at which it was read. */
 	struct mapping_table *table;
+	uint64_t table_read_ns;
+	/** What it is about to get, else NULL. */
 	struct mapping_table *next_table;
-	/** What was mapped since the sync began; recent_count counts on when there are more. */
+	/** What it had until that time; NULL at first. */
+	struct mapping_table *previous_table;
+	uint64_t previous_until_ns;
+	/** What was mapped after the last reading; recent_count counts on when there are more. */
 	uint32_t recent_count;
 	struct mapped_range recent[PROCESS_MAX_RECENT];
 	/** NULL until read; never replaced. */
@@ -176,7 +181,8 @@ void process_table_remove(struct process_table *table, struct process *process);
  * Sync, in this order: begin before the maps are read; prepare, only if the rows are others than
  * before, before they are published (takes over a reference of @rows); finish when they are. What
  * is mapped over rows of either table meanwhile is noted as stale. @lost_rows: a row went or became
- * another, so that cached traces may be wrong.
+ * another, so that cached traces may be wrong. If the maps could not be read, fail takes the place
+ * of finish.
  */
 void process_table_begin_sync(struct process_table *table, struct process *process,
 			      uint64_t now_ns);
@@ -184,6 +190,8 @@ void process_table_prepare_rows(struct process_table *table, struct process *pro
 				struct mapping_table *rows);
 void process_table_finish_sync(struct process_table *table, struct process *process,
 			       enum process_state state, bool lost_rows, uint64_t now_ns);
+void process_table_fail_sync(struct process_table *table, struct process *process,
+			     enum process_state state, uint64_t now_ns);
 
 /** Sync. Keeps a copy of @path, if there is none yet. */
 void process_table_set_path(struct process_table *table, struct process *process,
@@ -196,7 +204,10 @@ void process_table_set_path(struct process_table *table, struct process *process
 struct process *process_table_fork_parent(struct process_table *table,
 					  const struct process *child);
 
-/** Ring. Something executable was mapped in @pid; false if the pid is not known. */
+/**
+ * Ring. Something executable was mapped in @pid. False if no sync need come of it: the pid is not
+ * known, or its maps were read since and what is there was free before.
+ */
 bool process_table_note_mapping(struct process_table *table, uint32_t pid, uint64_t start,
 				uint64_t length, uint64_t time_ns);
 void process_table_note_comm(struct process_table *table, uint32_t pid, const char *comm,

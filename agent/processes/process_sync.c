@@ -386,7 +386,7 @@ static int sync_gone(struct process_sync *sync, struct process *process, int err
 	metrics_add(METRIC_PROCESS_SYNCS_FAILED, 1);
 	if (state == PROCESS_NEW)
 		state = inherit_rows(sync, process) ? PROCESS_SYNCED : PROCESS_UNREADABLE;
-	process_table_finish_sync(sync->table, process, state, false, clock_monotonic_ns());
+	process_table_fail_sync(sync->table, process, state, clock_monotonic_ns());
 	return err;
 }
 
@@ -464,20 +464,18 @@ void process_sync_identified(struct process_sync *sync, struct process *process,
 
 void process_sync_doubt(struct process_sync *sync, struct process *process)
 {
+	enum process_state state = PROCESS_SYNCED;
 	struct mapping_table *none;
 
 	if (process->state != PROCESS_SYNCED)
 		return;
-	if (inherit_rows(sync, process)) {
-		process_table_finish_sync(sync->table, process, PROCESS_SYNCED, true,
-					  clock_monotonic_ns());
-		return;
+	if (!inherit_rows(sync, process)) {
+		state = PROCESS_UNREADABLE;
+		none = mapping_table_create(NULL, 0);
+		if (none)
+			process_table_prepare_rows(sync->table, process, none);
 	}
-	none = mapping_table_create(NULL, 0);
-	if (none)
-		process_table_prepare_rows(sync->table, process, none);
-	process_table_finish_sync(sync->table, process, PROCESS_UNREADABLE, true,
-				  clock_monotonic_ns());
+	process_table_fail_sync(sync->table, process, state, clock_monotonic_ns());
 }
 
 void process_sync_retire(struct process_sync *sync, struct process *process)

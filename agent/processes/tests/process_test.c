@@ -198,6 +198,28 @@ static void a_mapping_during_a_sync_makes_the_new_rows_stale(void **state)
 	process_table_deinit(&table);
 }
 
+static void news_of_a_mapping_that_was_read_already_needs_no_sync(void **state)
+{
+	struct process_table table;
+	struct process *process;
+
+	(void)state;
+	process_table_init(&table);
+	process = add(&table, 7, 100, 1, "sh", 1000);
+	sync_rows(&table, process, 1000, 1010, one_row(0x1000, 0x2000, ID(1)), false);
+	assert_false(process_table_note_mapping(&table, 7, 0x1000, 0x1000, 990));
+	assert_false(is_stale_at(&table, 1020, ID(1)));
+	/* What was mapped over was another file: its frames are stale, those of the new one not. */
+	sync_rows(&table, process, 2000, 2010, one_row(0x1000, 0x2000, ID(2)), true);
+	assert_true(process_table_note_mapping(&table, 7, 0x1000, 0x1000, 1990));
+	assert_true(is_stale_at(&table, 1995, ID(1)));
+	assert_true(is_stale_at(&table, 2009, ID(1)));
+	assert_false(is_stale_at(&table, 2011, ID(1)));
+	assert_false(is_stale_at(&table, 1995, ID(2)));
+	process_table_remove(&table, process);
+	process_table_deinit(&table);
+}
+
 static void too_many_stale_executables_make_everything_stale(void **state)
 {
 	struct mapping_row rows[PROCESS_MAX_STALE + 1];
@@ -302,6 +324,7 @@ int main(void)
 		cmocka_unit_test(what_is_mapped_over_is_stale_until_the_next_table),
 		cmocka_unit_test(what_is_mapped_elsewhere_makes_nothing_stale),
 		cmocka_unit_test(a_mapping_during_a_sync_makes_the_new_rows_stale),
+		cmocka_unit_test(news_of_a_mapping_that_was_read_already_needs_no_sync),
 		cmocka_unit_test(too_many_stale_executables_make_everything_stale),
 		cmocka_unit_test(the_generation_changes_only_when_rows_are_lost),
 		cmocka_unit_test(a_fork_without_exec_has_its_parent_as_model),
