@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The emulated helpers, and the loop around native_step() that is the program native_unwind in the
- * kernel. A map is known by the address of its variable.
+ * kernel. A map is known by the address of its variable; an inner map is its cells.
  */
 #include "ebpf/host/emulated_walk.h"
 
@@ -15,21 +15,18 @@ _Static_assert(sizeof(((struct emulated_trace *)0)->words) / 8 >= 2 * USER_FRAME
 /* Of the walk that this thread is in. */
 static __thread const struct emulated_memory *current_memory;
 
-/* Stand for the inner maps: nothing is stored there, the place of each tells its number. */
-static const char slab_places[SLAB_MAX_COUNT];
-
 void *bpf_map_lookup_elem(void *map, const void *key)
 {
-	uint32_t index = *(const uint32_t *)key, slab;
+	uint32_t index = *(const uint32_t *)key;
 
 	if (map == &slabs)
-		return index < SLAB_MAX_COUNT ? (void *)&slab_places[index] : NULL;
+		return index < SLAB_MAX_COUNT ? current_memory->slab(current_memory->context, index) :
+						NULL;
 	if (map == &executables)
 		return index < EXECUTABLE_SLOT_COUNT ?
 			       current_memory->executable(current_memory->context, index) :
 			       NULL;
-	slab = (const char *)map - slab_places;
-	return (void *)current_memory->cell(current_memory->context, slab << SLAB_SHIFT | index);
+	return index < SLAB_CELLS ? (struct cell *)map + index : NULL;
 }
 
 long bpf_probe_read_user(void *bytes, __u32 size, const void *address)

@@ -20,8 +20,8 @@
 /** Where the unwinder reads; what is returned is borrowed until the walk ends. */
 struct emulated_memory {
 	void *context;
-	/** Cell @number of the slabs, NULL if there is none. */
-	const struct cell *(*cell)(void *context, uint32_t number);
+	/** The SLAB_CELLS cells of slab @index, NULL if there is none. */
+	struct cell *(*slab)(void *context, uint32_t index);
 	/** The descriptor at @slot, below EXECUTABLE_SLOT_COUNT; `used` is set by the walk. */
 	struct executable_descriptor *(*executable)(void *context, uint32_t slot);
 	/** Copies @size bytes at @address of the process; 0, or nonzero if not all can be had. */

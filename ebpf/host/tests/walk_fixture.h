@@ -49,13 +49,11 @@ struct world {
 	struct region kernel[REGION_COUNT];
 };
 
-static inline const struct cell *world_find_cell(void *context, uint32_t number)
+static inline struct cell *world_slab(void *context, uint32_t index)
 {
 	struct world *world = context;
 
-	if (number >> SLAB_SHIFT >= SLAB_COUNT)
-		return NULL;
-	return &world->slabs[number >> SLAB_SHIFT][number & (SLAB_CELLS - 1)];
+	return index < SLAB_COUNT ? world->slabs[index] : NULL;
 }
 
 static inline struct executable_descriptor *world_executable(void *context, uint32_t slot)
@@ -226,7 +224,7 @@ static inline int world_setup(void **state)
 
 	world->memory = (struct emulated_memory){
 		.context = world,
-		.cell = world_find_cell,
+		.slab = world_slab,
 		.executable = world_executable,
 		.read_user = world_read_user,
 		.read_kernel = world_read_kernel,
