@@ -16,10 +16,10 @@ struct fixture {
 	struct event_handler handler;
 };
 
-static int set_up(void **state)
+static int set_up_with(void **state, const char *proc_root)
 {
 	struct fixture *fixture = calloc(1, sizeof(*fixture));
-	struct process_manager_config config = { .proc_root = "/proc" };
+	struct process_manager_config config = { .proc_root = proc_root };
 
 	metrics_reset();
 	fake_writer_init(&fixture->writer);
@@ -30,6 +30,11 @@ static int set_up(void **state)
 	process_manager_handler(fixture->manager, &fixture->handler);
 	*state = fixture;
 	return 0;
+}
+
+static int set_up(void **state)
+{
+	return set_up_with(state, "/proc");
 }
 
 static int tear_down(void **state)
@@ -236,6 +241,36 @@ static void notices_that_do_not_fit_end_in_a_sync_of_everything(void **state)
 	assert_true(fixture->writer.rearm_count > 1);
 }
 
+static bool has_one_row(struct fixture *fixture, uint32_t pid)
+{
+	struct fake_entry entry;
+
+	return fake_published(&fixture->writer, pid, &entry) && entry.count == 1;
+}
+
+static void a_file_of_which_nobody_knows_the_file_system_is_opened_all_the_same(void **state)
+{
+	struct fixture *fixture;
+	struct fake_proc proc;
+	struct stat status;
+	char maps[128];
+
+	fake_proc_init(&proc);
+	/* No mountinfo at all. */
+	assert_int_equal(stat("/bin/ls", &status), 0);
+	snprintf(maps, sizeof(maps), "400000-401000 r-xp 00000000 ff:ff %lu /bin/ls\n",
+		 (unsigned long)status.st_ino);
+	fake_proc_write(&proc, 7, "maps", maps);
+	fake_proc_link(&proc, 7, "map_files/400000-401000", "/bin/ls");
+	set_up_with(state, proc.root);
+	fixture = *state;
+	assert_int_equal(process_manager_start(fixture->manager, NULL, 0), 0);
+	notice(fixture, NOTICE_UNKNOWN_PROCESS, 7, 1);
+	assert_true(wait_for(fixture, has_one_row, 7));
+	tear_down(state);
+	fake_proc_deinit(&proc);
+}
+
 static void it_can_be_destroyed_without_ever_having_started(void **state)
 {
 	struct fixture *fixture = *state;
@@ -267,6 +302,8 @@ int main(void)
 		TEST(a_fork_that_died_at_once_is_no_error),
 		TEST(when_the_queue_is_full_the_oldest_samples_go_and_are_counted),
 		TEST(notices_that_do_not_fit_end_in_a_sync_of_everything),
+		cmocka_unit_test(
+			a_file_of_which_nobody_knows_the_file_system_is_opened_all_the_same),
 		TEST(it_can_be_destroyed_without_ever_having_started),
 		TEST(after_the_stop_events_are_dropped),
 	};
