@@ -80,6 +80,7 @@ for list in "$@"; do
 	esac
 	for line in $packages; do
 		is_there "${line#*:}" && continue
+		case " $missing " in *" ${line%%:*} "*) continue ;; esac
 		missing="$missing ${line%%:*}"
 		missing_things="$missing_things ${line#*:}"
 	done

@@ -2,9 +2,14 @@
 //! Rust: closures, iterators, and a panic that is caught.
 //!
 //! chain: START main ANY{1,6} (.*closures.*main.*) > (.*outer.*) ANY*
-use std::hint::black_box;
 use std::io::Write;
 use std::panic;
+
+/// std::hint::black_box() came with Rust 1.66, and Debian 12 has 1.63.
+#[inline(always)]
+fn black_box(n: u64) -> u64 {
+    unsafe { std::ptr::read_volatile(&n) }
+}
 
 #[inline(never)]
 fn leaf(n: u64) -> u64 {
