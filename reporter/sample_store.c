@@ -21,8 +21,6 @@ enum {
 	STRING_OVERHEAD_BYTES = 160,
 	TRACE_OVERHEAD_BYTES = 192,
 	SAMPLE_COST_BYTES = 320,
-	/* Traces with one hash whose binaries differ: files forged to have the same file id. */
-	TRACE_MAX_TWINS = 8,
 };
 
 struct kept_trace {
@@ -54,8 +52,7 @@ struct sample_store {
 
 struct trace_key {
 	struct hash128 hash;
-	/* Which of the traces with this hash. */
-	uint64_t twin;
+	uint64_t executables_hash;
 };
 
 struct sample_key {
@@ -104,28 +101,6 @@ static int keep_string(struct sample_store *store, const char *string, uint32_t 
 	return string_vector_push(&store->strings, copy);
 }
 
-/*
- * Whether two traces with the same hash are the same. File ids can be forged, and the hash knows
- * binaries by nothing else.
- */
-static bool is_same_trace(const struct trace *a, const struct trace *b)
-{
-	if (a == b)
-		return true;
-	if (a->frame_count != b->frame_count)
-		return false;
-	for (uint32_t i = 0; i < a->frame_count; i++) {
-		const struct binary *in_a = a->frames[i].binary;
-		const struct binary *in_b = b->frames[i].binary;
-
-		if (in_a == in_b)
-			continue;
-		if (!in_a || !in_b || in_a->executable_id != in_b->executable_id)
-			return false;
-	}
-	return true;
-}
-
 static size_t trace_cost_bytes(const struct trace *trace)
 {
 	size_t bytes = TRACE_OVERHEAD_BYTES + sizeof(*trace);
@@ -157,17 +132,13 @@ static struct kept_trace judge_trace(struct trace *trace)
 
 static int keep_trace(struct sample_store *store, struct trace *trace, uint32_t *number)
 {
-	struct trace_key key = { .hash = trace->hash };
+	struct trace_key key = { trace->hash, trace->executables_hash };
 	uint64_t found;
 	int err;
 
-	while (hash_map_find_bytes(&store->trace_numbers, &key, sizeof(key), &found)) {
-		if (is_same_trace(store->traces.items[found].trace, trace)) {
-			*number = found;
-			return 0;
-		}
-		if (++key.twin == TRACE_MAX_TWINS)
-			return -E2BIG;
+	if (hash_map_find_bytes(&store->trace_numbers, &key, sizeof(key), &found)) {
+		*number = found;
+		return 0;
 	}
 	err = charge(store, trace_cost_bytes(trace));
 	if (err)

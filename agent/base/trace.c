@@ -105,6 +105,20 @@ static struct hash128 hash_frames(const struct frame *frames, uint32_t frame_cou
 	return hash128_bytes(buffer, end - buffer);
 }
 
+/* @buffer has room for an id per frame. */
+static uint64_t hash_executables(const struct frame *frames, uint32_t frame_count,
+				 unsigned char *buffer)
+{
+	unsigned char *end = buffer;
+
+	for (uint32_t i = 0; i < frame_count; i++) {
+		uint64_t id = frames[i].binary ? frames[i].binary->executable_id : 0;
+
+		end = append(end, &id, sizeof(id));
+	}
+	return hash64_bytes(buffer, end - buffer);
+}
+
 /* Copies @string to *@to and moves that behind it; NULL stays NULL. */
 static const char *copy_string(unsigned char **to, const char *string)
 {
@@ -133,6 +147,7 @@ struct trace *trace_create(const struct frame *frames, uint32_t frame_count, boo
 	}
 	*trace = (struct trace){
 		.hash = hash_frames(frames, frame_count, buffer),
+		.executables_hash = hash_executables(frames, frame_count, buffer),
 		.references = 1,
 		.is_complete = is_complete,
 		.is_kernel_thread = is_kernel_thread,

@@ -32,6 +32,11 @@ struct frame {
 /** Immutable once made, shared by reference count (atomic). Frames stand leaf first. */
 struct trace {
 	struct hash128 hash;
+	/**
+	 * hash64 of the frames' executable ids. File ids can be forged, and copies of a file share
+	 * theirs: only traces that are equal here too ran in the very same files.
+	 */
+	uint64_t executables_hash;
 	unsigned int references;
 	/** Reached the thread's entry without a guess or an error, or a kernel thread. */
 	bool is_complete;

@@ -109,20 +109,32 @@ static void every_part_of_the_identity_makes_another_sample(void **state)
 	trace_unref(other);
 }
 
-static void files_forged_to_one_file_id_stay_apart(void **state)
+static void many_files_of_one_file_id_stay_apart(void **state)
 {
-	struct fixture *f = *state;
-	struct frame frames[] = { native_frame(f->prog, 0x1000, 0),
-				  native_frame(f->stripped, 0x1000, 0) };
-	struct trace *traces[] = { trace_create(&frames[0], 1, true, false),
-				   trace_create(&frames[1], 1, true, false) };
+	enum { COPIES = 40 };
 
-	assert_true(hash128_equal(traces[0]->hash, traces[1]->hash));
-	for (int i = 0; i < 4; i++)
-		report_one(f->store, traces[i & 1], &plain_context);
-	assert_int_equal(distinct_count(f->store), 2);
-	trace_unref(traces[0]);
-	trace_unref(traces[1]);
+	struct fixture *f = *state;
+	struct hash128 hash = { 0 };
+
+	for (uint32_t i = 0; i < 2 * COPIES; i++) {
+		struct binary values = *f->prog;
+		struct binary *copy;
+		struct trace *trace;
+		struct frame frame;
+
+		values.executable_id += i % COPIES;
+		values.fd = -1;
+		copy = binary_create(&values);
+		frame = native_frame(copy, 0x1000, 0);
+		trace = trace_create(&frame, 1, true, false);
+		if (i)
+			assert_true(hash128_equal(trace->hash, hash));
+		hash = trace->hash;
+		report_one(f->store, trace, &plain_context);
+		trace_unref(trace);
+		binary_unref(copy);
+	}
+	assert_int_equal(distinct_count(f->store), COPIES);
 }
 
 static void totals_tell_what_the_samples_were(void **state)
@@ -230,7 +242,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(equal_samples_are_counted_and_kept_once),
 		TEST(every_part_of_the_identity_makes_another_sample),
-		TEST(files_forged_to_one_file_id_stay_apart),
+		TEST(many_files_of_one_file_id_stay_apart),
 		TEST(totals_tell_what_the_samples_were),
 		TEST(over_the_limit_new_samples_are_dropped_and_known_ones_counted),
 		TEST(threads_report_while_others_look),
