@@ -17,7 +17,8 @@
 enum {
 	LOADS_MAX = 1 << 14,
 	REMOTE_LOADS_BYTES = 256 << 10,
-	LOW_PRIORITY = 10,
+	/** A nice value: enough to get on even on a busy host, where most news comes from. */
+	LOW_PRIORITY = 5,
 	STOP_TIMEOUT_SECONDS = 1,
 };
 
