@@ -196,9 +196,8 @@ static struct executable *insert(struct executable_cache *cache, struct executab
 	present = is_shared ? find_locked(cache, &executable->key) : NULL;
 	if (present)
 		goto unlock;
-	if (is_shared &&
-	    hash_map_set_bytes(&cache->by_key, &executable->key, sizeof(executable->key),
-			       (uintptr_t)executable))
+	if (is_shared && hash_map_set_bytes(&cache->by_key, &executable->key,
+					    sizeof(executable->key), (uintptr_t)executable))
 		goto unlock;
 	executable->is_in_keys = is_shared;
 	if (values) {

@@ -121,8 +121,7 @@ uint32_t executable_rows_loading_count(struct executable_cache *cache)
 }
 
 const struct stack_deltas *executable_rows_borrow(struct executable_cache *cache,
-							  uint64_t executable_id,
-							  struct kept_rows **kept)
+						  uint64_t executable_id, struct kept_rows **kept)
 {
 	struct kept_rows *found;
 
@@ -173,8 +172,8 @@ void executable_rows_load(struct executable_cache *cache, uint64_t executable_id
 		return;
 	/* Of a file with damaged headers enough has been said already. */
 	if (!is_damaged)
-		loaded.err = executable_file_load(binary->fd, cache->config.delta_cache,
-						  &loaded.deltas);
+		loaded.err =
+			executable_file_load(binary->fd, cache->config.delta_cache, &loaded.deltas);
 	if (loaded.err == -EBADMSG || loaded.err == -E2BIG)
 		executable_log_damaged(binary->path, loaded.err);
 	/* The file has said all that it will ever say. */
@@ -227,7 +226,7 @@ static uint64_t deltas_map_bytes(const struct stack_deltas *deltas)
 
 /* Takes @deltas over. */
 static void keep_rows(struct executable_cache *cache, uint64_t executable_id,
-			struct stack_deltas *deltas)
+		      struct stack_deltas *deltas)
 {
 	struct kept_rows *kept = NULL;
 
@@ -259,8 +258,7 @@ static int publish(struct executable_cache *cache, const struct loaded_rows *loa
 	return err;
 }
 
-static void finish_load(struct executable_cache *cache, struct loaded_rows *loaded,
-			uint64_t now_ns)
+static void finish_load(struct executable_cache *cache, struct loaded_rows *loaded, uint64_t now_ns)
 {
 	static struct log_limit limit = { .interval_ns = NS_PER_SECOND, .burst = 5 };
 	struct executable *executable;

@@ -6,8 +6,8 @@
 #include "agent/processes/frame_converter.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "agent/base/error.h"
@@ -115,8 +115,7 @@ static struct binary *kernel_binary(struct frame_converter *converter,
 	binary = binary_create(&values);
 	if (!binary)
 		return NULL;
-	if (hash_map_set_bytes(&converter->kernel_binaries, &key, sizeof(key),
-			       (uintptr_t)binary)) {
+	if (hash_map_set_bytes(&converter->kernel_binaries, &key, sizeof(key), (uintptr_t)binary)) {
 		binary_unref(binary);
 		return NULL;
 	}

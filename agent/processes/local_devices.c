@@ -32,9 +32,9 @@ enum device_kind {
 };
 
 static const char *const local_types[] = {
-	"ext2",	    "ext3", "ext4",  "xfs",   "btrfs",	  "tmpfs",  "ramfs", "rootfs",
-	"devtmpfs", "zfs",  "f2fs",  "jfs",   "reiserfs", "bcachefs", "overlay", "squashfs",
-	"erofs",    "vfat", "exfat", "ntfs3", "iso9660",  "hugetlbfs", "udf", "nilfs2",
+	"ext2",	    "ext3", "ext4",  "xfs",   "btrfs",	  "tmpfs",     "ramfs",	  "rootfs",
+	"devtmpfs", "zfs",  "f2fs",  "jfs",   "reiserfs", "bcachefs",  "overlay", "squashfs",
+	"erofs",    "vfat", "exfat", "ntfs3", "iso9660",  "hugetlbfs", "udf",	  "nilfs2",
 };
 
 void local_devices_init(struct local_devices *devices)

@@ -344,16 +344,17 @@ struct process *process_table_fork_parent(struct process_table *table, const str
 	pthread_mutex_lock(&table->lock);
 	fork = (uintptr_t)lru_cache_peek(&table->forks, &pid);
 	/* A fork long before or after the child's start was that of another child in this pid. */
-	if (fork && (uint32_t)((uint32_t)fork - child->stamp.start_time_ns / NS_PER_MS + 1000) < 2000)
+	if (fork &&
+	    (uint32_t)((uint32_t)fork - child->stamp.start_time_ns / NS_PER_MS + 1000) < 2000)
 		parent = hash_map_get_pointer(&table->processes, fork >> 32);
 	/*
 	 * The number of execs is inherited: if it is the same, and this was the parent's program
 	 * and these its rows before the fork, then the child runs the same still.
 	 */
-	while (parent && !(parent->stamp.exec_id == child->stamp.exec_id &&
-			   parent->state == PROCESS_SYNCED &&
-			   parent->known_ns < child->stamp.start_time_ns &&
-			   parent->changed_ns < child->stamp.start_time_ns))
+	while (parent &&
+	       !(parent->stamp.exec_id == child->stamp.exec_id && parent->state == PROCESS_SYNCED &&
+		 parent->known_ns < child->stamp.start_time_ns &&
+		 parent->changed_ns < child->stamp.start_time_ns))
 		parent = parent->older;
 	pthread_mutex_unlock(&table->lock);
 	return parent;
@@ -368,9 +369,8 @@ static bool note_mapping(struct process *process, const struct mapped_range *ran
 	bool was_mapped = false;
 
 	if (range->time_ns < process->table_read_ns)
-		return process->previous_table &&
-		       mark_stale(process, process->previous_table, range,
-				  process->previous_until_ns);
+		return process->previous_table && mark_stale(process, process->previous_table,
+							     range, process->previous_until_ns);
 	if (process->table)
 		was_mapped = mark_stale(process, process->table, range, UINT64_MAX);
 	if (range->time_ns < process->read_ns)

@@ -194,15 +194,13 @@ void process_table_fail_sync(struct process_table *table, struct process *proces
 			     enum process_state state, uint64_t now_ns);
 
 /** Sync. Keeps a copy of @path, if there is none yet. */
-void process_table_set_path(struct process_table *table, struct process *process,
-			    const char *path);
+void process_table_set_path(struct process_table *table, struct process *process, const char *path);
 
 /**
  * Sync. The process of which @child is a fork that has run no exec since, and whose mappings have
  * not changed since either; NULL if that is not certain. Borrowed.
  */
-struct process *process_table_fork_parent(struct process_table *table,
-					  const struct process *child);
+struct process *process_table_fork_parent(struct process_table *table, const struct process *child);
 
 /**
  * Ring. Something executable was mapped in @pid. False if no sync need come of it: the pid is not

@@ -361,8 +361,7 @@ static void read_executable_path(struct process_sync *sync, struct process *proc
 {
 	char path[PROC_PATH_MAX_BYTES];
 
-	if (!process->executable_path &&
-	    !proc_executable_path(sync->proc_root, process->pid, path))
+	if (!process->executable_path && !proc_executable_path(sync->proc_root, process->pid, path))
 		process_table_set_path(sync->table, process, path);
 }
 

@@ -151,8 +151,7 @@ static struct process *add(struct sync_loop *loop, uint32_t pid, const struct pr
 
 void sync_loop_add_task(struct sync_loop *loop, const struct task_snapshot *task, uint64_t now_ns)
 {
-	if (!task->is_kernel_thread &&
-	    add(loop, task->pid, &task->stamp, task->comm, now_ns))
+	if (!task->is_kernel_thread && add(loop, task->pid, &task->stamp, task->comm, now_ns))
 		schedule(loop, task->pid, SYNC_MAPPINGS, now_ns);
 }
 

@@ -110,8 +110,7 @@ bool sync_schedule_pop(struct sync_schedule *schedule, uint64_t now_ns,
 		if (!found)
 			continue;
 		/* Back to its new time; without memory it is early rather than lost. */
-		if (found->due_ns > now_ns &&
-		    !heap_push(&schedule->due, found->due_ns, due.pid))
+		if (found->due_ns > now_ns && !heap_push(&schedule->due, found->due_ns, due.pid))
 			continue;
 		*entry = *found;
 		hash_map_remove(&schedule->by_pid, due.pid, NULL);

@@ -222,8 +222,7 @@ static void handle_stack(struct trace_handler *handler, const struct trace_recor
 	if (shape.trusted_words < count) {
 		if (words != handler->words)
 			memcpy(handler->words, words, shape.trusted_words * sizeof(*words));
-		handler->words[shape.trusted_words] =
-			frame_word(FRAME_ERROR, UNWIND_BAD_TABLE, 0);
+		handler->words[shape.trusted_words] = frame_word(FRAME_ERROR, UNWIND_BAD_TABLE, 0);
 		stack.words = handler->words;
 		stack.word_count = shape.trusted_words + 1;
 		stack.flags &= ~RECORD_REACHED_END;
@@ -250,8 +249,8 @@ static const struct stack_deltas *lend_rows(void *context, uint64_t executable_i
 			return handler->lent[i].deltas;
 	if (handler->lent_count == LENT_ROWS_MAX)
 		return NULL;
-	lent.deltas = executable_rows_borrow(handler->config.executables, executable_id,
-					     &lent.kept);
+	lent.deltas =
+		executable_rows_borrow(handler->config.executables, executable_id, &lent.kept);
 	if (lent.deltas)
 		handler->lent[handler->lent_count++] = lent;
 	return lent.deltas;
@@ -319,8 +318,7 @@ static bool is_settled(struct trace_handler *handler, const struct process_view 
 		return false;
 	if (!handler->config.first_unwinder || view->state == PROCESS_UNREADABLE)
 		return true;
-	return !view->is_outdated &&
-	       handler->now_ns >= view->synced_ns + FIRST_SAMPLE_SETTLE_NS &&
+	return !view->is_outdated && handler->now_ns >= view->synced_ns + FIRST_SAMPLE_SETTLE_NS &&
 	       !rows_are_loading(handler, view->rows);
 }
 

@@ -45,8 +45,7 @@ struct trace_handler_config {
 	struct first_unwinder *first_unwinder;
 };
 
-int trace_handler_create(const struct trace_handler_config *config,
-			 struct trace_handler **handler);
+int trace_handler_create(const struct trace_handler_config *config, struct trace_handler **handler);
 void trace_handler_destroy(struct trace_handler *handler);
 
 /**

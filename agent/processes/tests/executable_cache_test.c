@@ -74,8 +74,8 @@ static struct executable *open_path(struct fixture *fixture, const char *path)
 
 	assert_true(fd >= 0);
 	assert_int_equal(file_key_of_fd(fd, &key), 0);
-	assert_int_equal(
-		executable_cache_open(fixture->cache, fd, &key, path, false, &executable), 0);
+	assert_int_equal(executable_cache_open(fixture->cache, fd, &key, path, false, &executable),
+			 0);
 	return executable;
 }
 
@@ -233,15 +233,15 @@ static void an_image_is_found_by_its_bytes(void **state)
 
 	assert_int_equal(read(fd, image, sizeof(image)), sizeof(image));
 	close(fd);
-	assert_int_equal(executable_cache_open_image(fixture->cache, image, sizeof(image),
-						     "[vdso]", &first),
+	assert_int_equal(executable_cache_open_image(fixture->cache, image, sizeof(image), "[vdso]",
+						     &first),
 			 0);
-	assert_int_equal(executable_cache_open_image(fixture->cache, image, sizeof(image),
-						     "[vdso]", &second),
+	assert_int_equal(executable_cache_open_image(fixture->cache, image, sizeof(image), "[vdso]",
+						     &second),
 			 0);
 	image[4000]++;
-	assert_int_equal(executable_cache_open_image(fixture->cache, image, sizeof(image),
-						     "[vdso]", &third),
+	assert_int_equal(executable_cache_open_image(fixture->cache, image, sizeof(image), "[vdso]",
+						     &third),
 			 0);
 	assert_ptr_equal(first, second);
 	assert_ptr_not_equal(first, third);
@@ -261,7 +261,8 @@ static void without_room_the_least_recently_used_rows_go(void **state)
 	/* Just too little for a third. */
 	fixture->writer.budget_bytes = fixture->writer.used_bytes + 1000;
 	for (uint32_t i = 0; i < fixture->writer.executable_count; i++)
-		fixture->writer.executables[i].was_used = fixture->writer.executables[i].id == a->id;
+		fixture->writer.executables[i].was_used = fixture->writer.executables[i].id ==
+							  a->id;
 	c = open_path(fixture, "/bin/echo");
 	load_all(fixture);
 	assert_true(fake_has_executable(&fixture->writer, a->id));

@@ -139,8 +139,8 @@ static void the_processes_of_the_start_are_published_and_loaded(void **state)
 	assert_int_equal(entry.stamp.exec_id, 1);
 	for (uint32_t i = 0; i < entry.count; i++)
 		if (entry.rows[i].executable_id >= EXECUTABLE_ID_FIRST)
-			assert_true(fake_has_executable(&fixture->writer,
-							entry.rows[i].executable_id));
+			assert_true(
+				fake_has_executable(&fixture->writer, entry.rows[i].executable_id));
 }
 
 static void a_process_is_followed_from_its_exec_to_its_end(void **state)

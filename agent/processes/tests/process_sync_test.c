@@ -112,8 +112,9 @@ static void map_line(struct fixture *fixture, uint32_t pid, char *text, uint64_t
 	char link[64];
 
 	assert_int_equal(stat(path, &status), 0);
-	sprintf(text + strlen(text), "%lx-%lx r-xp %08lx %02x:%02x %lu     %s\n", start, end, offset,
-		major(status.st_dev), minor(status.st_dev), (unsigned long)status.st_ino, path);
+	sprintf(text + strlen(text), "%lx-%lx r-xp %08lx %02x:%02x %lu     %s\n", start, end,
+		offset, major(status.st_dev), minor(status.st_dev), (unsigned long)status.st_ino,
+		path);
 	snprintf(link, sizeof(link), "map_files/%lx-%lx", start, end);
 	fake_proc_link(&fixture->proc, pid, link, path);
 }

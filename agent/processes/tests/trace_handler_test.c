@@ -47,9 +47,8 @@ static uint32_t walk(struct first_unwinder *unwinder, const struct first_sample 
 	assert_true(capacity > 2);
 	fixture->walk_count++;
 	fixture->rows_seen = tables->row_count;
-	fixture->had_deltas =
-		tables->row_count &&
-		tables->find_deltas(tables->context, tables->rows[0].executable_id);
+	fixture->had_deltas = tables->row_count &&
+			      tables->find_deltas(tables->context, tables->rows[0].executable_id);
 	words[0] = frame_word(FRAME_NATIVE, 0, sample->registers[16]);
 	words[1] = tables->rows[0].executable_id;
 	*reached_end = true;
@@ -330,8 +329,7 @@ static void a_kernel_thread_is_complete_and_named_by_its_own_comm(void **state)
 	struct record record = make_record(0, 2000);
 
 	record.head.flags = RECORD_KERNEL_THREAD | RECORD_IN_KERNEL;
-	record.words[record.head.word_count++] =
-		frame_word(FRAME_KERNEL, 0, 0xffffffff81000000ULL);
+	record.words[record.head.word_count++] = frame_word(FRAME_KERNEL, 0, 0xffffffff81000000ULL);
 	handle(fixture, &record);
 	assert_true(fixture->reporter.last->is_complete);
 	assert_true(fixture->reporter.last->is_kernel_thread);
