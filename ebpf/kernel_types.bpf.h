@@ -90,7 +90,8 @@ struct kernel_clone_args {
 };
 
 /* Only its size is used: it depends on the architecture and, on arm64, on the kernel. */
-struct pt_regs {};
+struct pt_regs {
+};
 
 struct seq_file;
 

@@ -69,9 +69,8 @@ static __always_inline enum unwind_error find_row(const struct cached_mapping *m
 }
 
 /* Makes state->rule the rule of @address, which lies in @mapping. */
-static __always_inline enum unwind_error find_rule(struct walk_state *state,
-						   const struct cached_mapping *mapping,
-						   __u64 address)
+static __always_inline enum unwind_error
+find_rule(struct walk_state *state, const struct cached_mapping *mapping, __u64 address)
 {
 	__u64 offset = address - mapping->text_start;
 	const struct cell *cell;

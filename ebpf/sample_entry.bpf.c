@@ -115,13 +115,37 @@ static __always_inline bool is_between_programs(struct task_struct *task, __u32 
 	return BPF_CORE_READ_BITFIELD_PROBED(task, in_execve);
 }
 
+/*
+ * Sets the state to the innermost user frame, and the type of the record: with what is known of the
+ * process it can be walked here, else its first sample has to be walked in user space.
+ */
+static __always_inline enum unwind_error find_user_frame(void *ctx, struct walk_state *state,
+							 struct task_struct *task, __u32 task_flags)
+{
+	struct process_stamp stamp = state->record.stamp;
+	enum unwind_error error;
+	bool known;
+
+	if (!BPF_CORE_READ(task, mm))
+		return UNWIND_NO_MEMORY;
+	known = find_process(state);
+	if (!known && is_between_programs(task, task_flags))
+		return UNWIND_NO_MEMORY;
+	if (!known)
+		send_notice_once(task, NOTICE_UNKNOWN_PROCESS, state->record.pid, &stamp, 0);
+	error = find_user_registers(ctx, task, state);
+	if (!known && !error)
+		state->record.type = RECORD_FIRST;
+	return error;
+}
+
 SEC("perf_event")
 int sample_entry(void *ctx)
 {
 	struct task_struct *task, *leader;
 	struct walk_state *state;
-	bool in_kernel, known = false;
-	__u32 pid, task_flags;
+	__u32 pid, task_flags, first_word = RECORD_HEADER_WORDS;
+	bool in_kernel, is_kernel;
 
 	count(COUNTER_RUNS);
 	if ((__u32)bpf_get_current_pid_tgid() == 0) {
@@ -140,38 +164,29 @@ int sample_entry(void *ctx)
 		return 0;
 	state_begin(state);
 	begin_record(state, task, leader, pid);
-	task_flags = BPF_CORE_READ(task, flags);
 	in_kernel = !context_in_user_mode(ctx);
 	if (in_kernel)
 		state->record.flags |= RECORD_IN_KERNEL;
-
-	if (is_kernel_thread(task_flags) || !BPF_CORE_READ(task, mm)) {
+	task_flags = BPF_CORE_READ(task, flags);
+	is_kernel = is_kernel_thread(task_flags);
+	if (is_kernel) {
 		state->record.flags |= RECORD_KERNEL_THREAD;
+		state->at_end = 1;
 		count(COUNTER_KERNEL_THREAD);
 	} else {
-		known = find_process(state);
-		if (!known && in_kernel && is_between_programs(task, task_flags))
-			state->record.flags |= RECORD_KERNEL_THREAD;
-		else
-			state->error = find_user_registers(ctx, task, state);
+		state->error = find_user_frame(ctx, state, task, task_flags);
 	}
-	if (!(state->record.flags & RECORD_KERNEL_THREAD) && !known) {
-		send_notice_once(task, NOTICE_UNKNOWN_PROCESS, pid, &state->record.stamp, 0);
-		if (!state->error)
-			state->record.type = RECORD_FIRST;
-	}
+	if (state->record.type == RECORD_FIRST)
+		first_word = FIRST_HEADER_WORDS;
 	if (in_kernel)
-		add_kernel_frames(ctx, state,
-				  state->record.type == RECORD_FIRST ? FIRST_HEADER_WORDS :
-								       RECORD_HEADER_WORDS);
+		add_kernel_frames(ctx, state, first_word);
 	if (state->record.type == RECORD_FIRST) {
 		begin_first_sample(state);
-	} else if (known && !state->error) {
+		state->at_end = 1;
+	} else if (!is_kernel && !state->error) {
 		state->uprobe_task = (__u64)BPF_CORE_READ(task, utask);
 		enter_unwinder(ctx, UNWINDER_NATIVE);
 	}
-	if (state->record.flags & RECORD_KERNEL_THREAD || state->record.type == RECORD_FIRST)
-		state->at_end = 1;
 	leave_walk(ctx, state);
 	return 0;
 }

@@ -99,6 +99,7 @@ _Static_assert(sizeof(struct walk_state) <= 32768, "a value of a per-CPU array h
 /** Forgets the last sample. The registers and the record are the caller's to set. */
 static __always_inline void state_begin(struct walk_state *state)
 {
+	state->pc = 0;
 	state->at_end = 0;
 	state->error = UNWIND_OK;
 	state->run_count = 0;

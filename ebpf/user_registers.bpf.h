@@ -78,10 +78,12 @@ enum {
 };
 
 #define SAVED_REGISTERS(X)                                                                         \
-	X(0, 0) X(1, 1) X(2, 2) X(3, 3) X(4, 4) X(5, 5) X(6, 6) X(7, 7) X(8, 8) X(9, 9) X(10, 10)  \
-	X(11, 11) X(12, 12) X(13, 13) X(14, 14) X(15, 15) X(16, 16) X(17, 17) X(18, 18) X(19, 19)  \
-	X(20, 20) X(21, 21) X(22, 22) X(23, 23) X(24, 24) X(25, 25) X(26, 26) X(27, 27) X(28, 28)  \
-	X(29, 29) X(30, 30) X(31, 31) X(32, 32)
+	X(0, 0)                                                                                    \
+	X(1, 1) X(2, 2) X(3, 3) X(4, 4) X(5, 5) X(6, 6) X(7, 7) X(8, 8) X(9, 9) X(10, 10)          \
+		X(11, 11) X(12, 12) X(13, 13) X(14, 14) X(15, 15) X(16, 16) X(17, 17) X(18, 18)    \
+			X(19, 19) X(20, 20) X(21, 21) X(22, 22) X(23, 23) X(24, 24) X(25, 25)      \
+				X(26, 26) X(27, 27) X(28, 28) X(29, 29) X(30, 30) X(31, 31)        \
+					X(32, 32)
 
 static __always_inline bool is_user_mode(__u64 pstate)
 {
@@ -122,8 +124,7 @@ static __always_inline const void *task_saved_registers(struct task_struct *task
 	__u64 stack_end;
 
 	if (config.have_task_pt_regs)
-		return (const void *)bpf_task_pt_regs(
-			(void *)bpf_get_current_task_btf());
+		return (const void *)bpf_task_pt_regs((void *)bpf_get_current_task_btf());
 	stack_end = (__u64)BPF_CORE_READ(task, stack) + config.kernel_stack_bytes -
 		    config.kernel_stack_padding_bytes;
 	return (const void *)(stack_end - bpf_core_type_size(struct pt_regs));

@@ -29,6 +29,7 @@ static const struct {
 	[UNWIND_32BIT] = { "32bit", "32-bit task" },
 	[UNWIND_NO_REGISTERS] = { "no_registers", "no user registers" },
 	[UNWIND_BAD_TABLE] = { "bad_table", "unwind table contradicts itself" },
+	[UNWIND_NO_MEMORY] = { "no_memory", "process is exiting" },
 };
 
 const char *unwind_error_text(enum unwind_error error)

@@ -18,7 +18,7 @@
 	X(UNSELECTED, "samples", "busy ticks of processes that are not selected")                  \
 	X(SAMPLES, "samples", "samples put on the ring")                                           \
 	X(LOST_RING_FULL, "samples", "samples lost because the ring was full")                     \
-	X(KERNEL_THREAD, "samples", "samples of kernel threads and of tasks that have no user memory")                                   \
+	X(KERNEL_THREAD, "samples", "samples of kernel threads")                                   \
 	X(REACHED_END, "samples", "user walks that reached the outermost frame")                   \
 	X(FIRST, "samples", "samples of processes that were not known yet")                        \
 	X(USER_FRAMES, "frames", "user frames walked")                                             \
@@ -28,6 +28,7 @@
 	X(TORN_ENTRIES, "entries", "process entries that changed while they were read")            \
 	X(TAIL_CALL_FAILED, "calls", "tail calls that did not happen")
 
+/* clang-format off */
 enum counter {
 #define X(name, unit, meaning) COUNTER_##name,
 	COUNTERS(X)
@@ -35,5 +36,6 @@ enum counter {
 	COUNTER_ERRORS,
 	COUNTER_COUNT = COUNTER_ERRORS + UNWIND_ERROR_COUNT,
 };
+/* clang-format on */
 
 #endif

@@ -97,7 +97,9 @@ enum unwind_error {
 	UNWIND_NO_REGISTERS = 12,
 	/** A table in a BPF map contradicts itself: a bug, or it is being replaced. */
 	UNWIND_BAD_TABLE = 13,
-	UNWIND_ERROR_COUNT = 14,
+	/** The task has given up its memory: it exits, or is between two programs in execve. */
+	UNWIND_NO_MEMORY = 14,
+	UNWIND_ERROR_COUNT = 15,
 };
 
 static inline __u64 frame_word(__u8 kind, __u8 flags, __u64 address)

@@ -34,10 +34,7 @@ enum record_type {
 };
 
 enum record_flag {
-	/**
-	 * Without user frames: a kernel thread, an io worker, or a task whose user memory is gone
-	 * because it exits or is between two programs in execve.
-	 */
+	/** A kernel thread or io worker: it has no user frames. */
 	RECORD_KERNEL_THREAD = 1 << 0,
 	/** The user walk reached an outermost frame (CFA_END). */
 	RECORD_REACHED_END = 1 << 1,

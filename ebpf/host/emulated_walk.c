@@ -20,8 +20,9 @@ void *bpf_map_lookup_elem(void *map, const void *key)
 	uint32_t index = *(const uint32_t *)key;
 
 	if (map == &slabs)
-		return index < SLAB_MAX_COUNT ? current_memory->slab(current_memory->context, index) :
-						NULL;
+		return index < SLAB_MAX_COUNT ?
+			       current_memory->slab(current_memory->context, index) :
+			       NULL;
 	if (map == &executables)
 		return index < EXECUTABLE_SLOT_COUNT ?
 			       current_memory->executable(current_memory->context, index) :

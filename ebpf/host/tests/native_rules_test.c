@@ -15,7 +15,10 @@ static void publish(struct world *world, struct unwind_rule own)
 {
 	struct unwind_rule rules[RULE_COUNT] = {
 		[RULE_END] = { .cfa = CFA_END },
-		[RULE_CALL] = { .cfa = CFA_SP, .cfa_offset = 8, .ra = SAVED_AT_CFA, .ra_offset = -8 },
+		[RULE_CALL] = { .cfa = CFA_SP,
+				.cfa_offset = 8,
+				.ra = SAVED_AT_CFA,
+				.ra_offset = -8 },
 		[RULE_OWN] = own,
 	};
 
@@ -26,8 +29,9 @@ static void the_cfa_is_sp_plus_offset(void **state)
 {
 	struct world *world = *state;
 
-	publish(world, (struct unwind_rule){
-			       .cfa = CFA_SP, .cfa_offset = 32, .ra = SAVED_AT_CFA, .ra_offset = -8 });
+	publish(world,
+		(struct unwind_rule){
+			.cfa = CFA_SP, .cfa_offset = 32, .ra = SAVED_AT_CFA, .ra_offset = -8 });
 	world_set_registers(world, code_at(RULE_OWN), stack_address(10), 0);
 	world->stack[13] = code_at(RULE_CALL);
 	world->stack[14] = code_at(RULE_END);
@@ -200,9 +204,15 @@ static void a_signal_frame_gives_all_registers(void **state)
 	struct world *world = *state;
 	struct unwind_rule rules[RULE_COUNT] = {
 		[RULE_END] = { .cfa = CFA_END },
-		[RULE_CALL] = { .cfa = CFA_SP, .cfa_offset = 8, .ra = SAVED_AT_CFA, .ra_offset = -8 },
+		[RULE_CALL] = { .cfa = CFA_SP,
+				.cfa_offset = 8,
+				.ra = SAVED_AT_CFA,
+				.ra_offset = -8 },
 		[RULE_OWN] = { .cfa = CFA_SIGNAL },
-		[3] = { .cfa = CFA_REGISTER, .cfa_register = 12, .ra = SAVED_AT_CFA, .ra_offset = -8 },
+		[3] = { .cfa = CFA_REGISTER,
+			.cfa_register = 12,
+			.ra = SAVED_AT_CFA,
+			.ra_offset = -8 },
 		[4] = { .cfa = CFA_FP, .cfa_offset = 8, .ra = SAVED_AT_CFA, .ra_offset = -8 },
 	};
 
@@ -337,7 +347,8 @@ static void a_return_address_in_a_register_needs_no_stack(void **state)
 	struct world *world = *state;
 
 	/* As in glibc's vfork: popped into rdi, so the CFA is sp. */
-	publish(world, (struct unwind_rule){ .cfa = CFA_SP, .ra = SAVED_IN_REGISTER, .ra_offset = 5 });
+	publish(world,
+		(struct unwind_rule){ .cfa = CFA_SP, .ra = SAVED_IN_REGISTER, .ra_offset = 5 });
 	world_set_registers(world, code_at(RULE_OWN), stack_address(10), 0);
 	world->start.registers[5] = code_at(RULE_CALL);
 	world->stack[10] = code_at(RULE_END);
@@ -372,7 +383,11 @@ static void a_lost_frame_pointer_is_not_used(void **state)
 		{ .cfa = CFA_FP, .cfa_offset = 8, .ra = SAVED_AT_CFA, .ra_offset = -8 },
 		{ .cfa = CFA_DEREF_FP, .ra = SAVED_AT_CFA },
 		{ .cfa = CFA_SP, .cfa_offset = 8, .ra = SAVED_AT_FP },
-		{ .cfa = CFA_SP, .cfa_offset = 8, .ra = SAVED_AT_CFA, .ra_offset = -8, .fp = SAVED_AT_FP },
+		{ .cfa = CFA_SP,
+		  .cfa_offset = 8,
+		  .ra = SAVED_AT_CFA,
+		  .ra_offset = -8,
+		  .fp = SAVED_AT_FP },
 	};
 
 	world_publish_rules(world, rules, RULE_COUNT);
@@ -393,7 +408,8 @@ static void rules_that_say_nothing_end_the_walk(void **state)
 		{ { .cfa = CFA_NONE }, UNWIND_NO_INFO },
 		{ { .cfa = CFA_UNSUPPORTED }, UNWIND_UNSUPPORTED_RULE },
 		{ { .cfa = 200 }, UNWIND_UNSUPPORTED_RULE },
-		{ { .cfa = CFA_SP, .cfa_offset = 8, .ra = SAVED_UNDEFINED }, UNWIND_UNSUPPORTED_RULE },
+		{ { .cfa = CFA_SP, .cfa_offset = 8, .ra = SAVED_UNDEFINED },
+		  UNWIND_UNSUPPORTED_RULE },
 		{ { .cfa = CFA_SP, .cfa_offset = 8, .ra = 77 }, UNWIND_UNSUPPORTED_RULE },
 		{ { .cfa = CFA_SP, .cfa_offset = 8, .ra = SAVED_AT_CFA, .ra_offset = -8, .fp = 77 },
 		  UNWIND_UNSUPPORTED_RULE },
@@ -455,8 +471,9 @@ static void a_walk_without_end_is_cut(void **state)
 {
 	struct world *world = *state;
 
-	publish(world, (struct unwind_rule){
-			       .cfa = CFA_SP, .cfa_offset = 16, .ra = SAVED_AT_CFA, .ra_offset = -8 });
+	publish(world,
+		(struct unwind_rule){
+			.cfa = CFA_SP, .cfa_offset = 16, .ra = SAVED_AT_CFA, .ra_offset = -8 });
 	world_set_registers(world, code_at(RULE_OWN), stack_address(0), 0);
 	for (int i = 0; i < STACK_WORDS; i++)
 		world->stack[i] = code_at(RULE_OWN) + i % 2;
@@ -515,8 +532,9 @@ static void recursion_uses_the_rule_again(void **state)
 {
 	struct world *world = *state;
 
-	publish(world, (struct unwind_rule){
-			       .cfa = CFA_SP, .cfa_offset = 24, .ra = SAVED_AT_CFA, .ra_offset = -8 });
+	publish(world,
+		(struct unwind_rule){
+			.cfa = CFA_SP, .cfa_offset = 24, .ra = SAVED_AT_CFA, .ra_offset = -8 });
 	world_set_registers(world, code_at(RULE_OWN), stack_address(0), 0);
 	for (int i = 0; i < 10; i++)
 		world->stack[3 * i + 2] = code_at(RULE_OWN);

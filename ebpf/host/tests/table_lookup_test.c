@@ -45,8 +45,9 @@ static void assert_all_rows(struct world *world, const struct tables *tables)
 		while (next < tables->row_count && tables->rows[next].offset <= offset)
 			next++;
 		if (next > 0)
-			expected = tables->rows[next - 1].rule == RULE_END ? UNWIND_OK :
-									    UNWIND_UNSUPPORTED_RULE;
+			expected = tables->rows[next - 1].rule == RULE_END ?
+					   UNWIND_OK :
+					   UNWIND_UNSUPPORTED_RULE;
 		assert_int_equal(lookup(world, offset), expected);
 	}
 	assert_int_equal(lookup(world, tables->page_count * UNWIND_PAGE_BYTES), UNWIND_NO_INFO);

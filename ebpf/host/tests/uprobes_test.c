@@ -27,8 +27,8 @@ struct probes {
 };
 
 /* @count return probes, innermost first, whose return addresses are at the words @words. */
-static void set_probes(struct world *world, struct probes *probes, int count,
-		       const uint32_t *words, const uint64_t *return_addresses)
+static void set_probes(struct world *world, struct probes *probes, int count, const uint32_t *words,
+		       const uint64_t *return_addresses)
 {
 	memset(probes, 0, sizeof(*probes));
 	for (int i = 0; i < count; i++) {
@@ -41,8 +41,8 @@ static void set_probes(struct world *world, struct probes *probes, int count,
 	if (count)
 		probes->task.return_instances = (void *)KERNEL_INSTANCES;
 	world->kernel[0] = (struct region){ KERNEL_TASK, sizeof(probes->task), &probes->task };
-	world->kernel[1] = (struct region){ KERNEL_INSTANCES, sizeof(probes->instances),
-					    probes->instances };
+	world->kernel[1] =
+		(struct region){ KERNEL_INSTANCES, sizeof(probes->instances), probes->instances };
 	world->start.uprobe_task = KERNEL_TASK;
 	world_publish_rules(world, rules, RULE_COUNT);
 }

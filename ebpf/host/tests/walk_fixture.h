@@ -63,7 +63,8 @@ static inline struct executable_descriptor *world_executable(void *context, uint
 	return &world->descriptors[slot];
 }
 
-static inline int read_regions(const struct region *regions, uint64_t address, void *bytes, size_t size)
+static inline int read_regions(const struct region *regions, uint64_t address, void *bytes,
+			       size_t size)
 {
 	for (int i = 0; i < REGION_COUNT; i++) {
 		uint64_t offset = address - regions[i].start;
@@ -128,7 +129,8 @@ static inline void tables_add(struct tables *tables, uint32_t offset, uint32_t r
 }
 
 /** Publishes @tables as @executable_id, in the order of abi/slab.h. */
-static inline void world_publish(struct world *world, uint64_t executable_id, const struct tables *tables)
+static inline void world_publish(struct world *world, uint64_t executable_id,
+				 const struct tables *tables)
 {
 	struct unwind_header header = {
 		.text_start = TEXT_ADDRESS,
@@ -154,7 +156,8 @@ static inline void world_publish(struct world *world, uint64_t executable_id, co
 	world_put(world, tables->rule_cell, tables->rules,
 		  tables->rule_count * sizeof(tables->rules[0]));
 	world_put(world, tables->row_cell, rows, tables->row_count * sizeof(rows[0]));
-	world_put(world, tables->page_index_cell, index, (tables->page_count + 1) * sizeof(index[0]));
+	world_put(world, tables->page_index_cell, index,
+		  (tables->page_count + 1) * sizeof(index[0]));
 	world_put(world, tables->header_cell, &header, sizeof(header));
 	world->descriptors[executable_id & (EXECUTABLE_SLOT_COUNT - 1)].word =
 		descriptor_word(executable_id, tables->header_cell);
@@ -162,7 +165,7 @@ static inline void world_publish(struct world *world, uint64_t executable_id, co
 
 /** Rows for @rules in turn, each for 16 bytes of text: rule i holds from code_at(i) on. */
 static inline void world_publish_rules(struct world *world, const struct unwind_rule *rules,
-				uint32_t rule_count)
+				       uint32_t rule_count)
 {
 	struct tables tables = {
 		.rules = rules,
@@ -185,8 +188,8 @@ static inline uint64_t code_at(uint32_t rule)
 	return TEXT_START + rule * 16 + 8;
 }
 
-static inline void world_set_mappings(struct world *world, uint32_t cell, const struct mapping_row *rows,
-			       uint32_t count)
+static inline void world_set_mappings(struct world *world, uint32_t cell,
+				      const struct mapping_row *rows, uint32_t count)
 {
 	world_put(world, cell, rows, count * sizeof(rows[0]));
 	world->start.mapping_cell = cell;
@@ -248,7 +251,8 @@ static inline int world_teardown(void **state)
 }
 
 /** Frame @index of the trace must be native, at process address @pc in the test's executable. */
-static inline void assert_frame(const struct world *world, uint32_t index, uint64_t pc, uint8_t flags)
+static inline void assert_frame(const struct world *world, uint32_t index, uint64_t pc,
+				uint8_t flags)
 {
 	assert_true(2 * index + 1 < world->trace.word_count);
 	assert_int_equal(world->trace.words[2 * index],
@@ -264,8 +268,8 @@ static inline void assert_end(const struct world *world, uint32_t frame_count)
 }
 
 /** The walk must have ended with @error at @pc behind @frame_count frames. */
-static inline void assert_error(const struct world *world, uint32_t frame_count, enum unwind_error error,
-			 uint64_t pc)
+static inline void assert_error(const struct world *world, uint32_t frame_count,
+				enum unwind_error error, uint64_t pc)
 {
 	assert_int_equal(world->trace.error, error);
 	assert_int_equal(world->trace.word_count, 2 * frame_count + 1);
