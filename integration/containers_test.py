@@ -9,12 +9,13 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import build_targets
 import chains
 from build_targets import TARGETS
-from harness import Program, Tap, need_root, run_agent
+from harness import Agent, Program, Tap, need_root, run_agent
 
 RATE = 997
 SECONDS = 2
@@ -112,7 +113,8 @@ def check_overlay(tap, directory):
         with Program(os.path.join(mounted, "program")):
             check(tap, name, "calls", profile("-comm", "program"), "program")
     finally:
-        subprocess.run(["umount", mounted], check=True)
+        # Another agent may hold the program open; then the mount goes when that ends.
+        subprocess.run(["umount", "--lazy", mounted], check=True)
 
 
 def check_deleted(tap, directory):
@@ -176,13 +178,14 @@ def check_exited_process(tap, directory):
     """Names are put on at the end, when the process and its file are gone."""
     path = os.path.join(directory, "gone")
     shutil.copy(TARGETS["calls"].path, path)
-    program = Program(path)
-    try:
-        command = ["sh", "-c", 'sleep 1.5; kill -9 "$1"; rm "$2"', "sh", str(program.pid), path]
-        with subprocess.Popen(command):
-            stacks = profile("-pid", program.pid)
-    finally:
-        program.__exit__()
+    with Program(path) as program:
+        with Agent("-pid", program.pid, "-samples-per-second", RATE) as agent:
+            agent.wait_started()
+            time.sleep(SECONDS)
+            program.process.kill()
+            os.unlink(path)
+            time.sleep(0.5)
+            stacks = agent.stop().stacks
     check(tap, "a process and a file that are gone before the output is written", "calls", stacks,
           "gone")
 

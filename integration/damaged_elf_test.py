@@ -255,12 +255,11 @@ def main():
         programs = []
         try:
             for path in paths.values():
-                programs.append(Program(path, stderr=2))
+                programs.append(Program("nice", "-n", "10", path, ready=False))
+            ready = [program for program in programs if program.wait_ready()]
             whole = Program("nice", "-n", "-10", TARGETS["alloca"].path)
             programs.append(whole)
-            running = [program for program in programs if program.process.poll() is None]
-            tap.ok(len(running) == len(programs), "all damaged programs run",
-                   len(running), len(programs))
+            tap.ok(len(ready) == len(paths), "all damaged programs run", len(ready), len(paths))
             with Agent("-samples-per-second", RATE, "-duration", "%ds" % SECONDS) as agent:
                 shaker = Shaker(directory)
                 try:
@@ -275,7 +274,7 @@ def main():
                 program.__exit__()
     tap.ok(result.status == 0, "the agent lives", "status %d" % result.status, result.log[-3000:])
     tap.ok(rss < RSS_MAX_MB, "the agent's memory stays small", "%.0f MB at most" % rss)
-    tap.ok(shaker.count >= SECONDS / 2, "files changed their length while they were mapped",
+    tap.ok(shaker.count >= SECONDS / 4, "files changed their length while they were mapped",
            shaker.count)
     check_log(tap, paths, result.log, shaker.count)
     check_stacks(tap, paths, stacks)

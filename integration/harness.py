@@ -263,11 +263,12 @@ class Program:
     def __init__(self, *command, ready=True, seconds=20, **more):
         self.process = subprocess.Popen(list(map(str, command)), stdin=subprocess.DEVNULL,
                                         stdout=subprocess.PIPE, **more)
-        if ready and not self._wait_ready(seconds):
+        if ready and not self.wait_ready(seconds):
             self.__exit__()
             raise RuntimeError("%s did not get ready" % command[0])
 
-    def _wait_ready(self, seconds):
+    def wait_ready(self, seconds=20):
+        """Waits for "ready"; False if the program ended or nothing came in time."""
         end = time.monotonic() + seconds
         text = b""
         while b"ready\n" not in text:

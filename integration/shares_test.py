@@ -14,7 +14,7 @@ import time
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import build_targets
 from build_targets import TARGETS
-from harness import Agent, Program, Tap, cpu_seconds, need_root, online_cpus
+from harness import Agent, Program, Tap, cpu_seconds, need_root
 
 SECONDS = 20
 RATE = 99
@@ -41,8 +41,10 @@ def main():
                 for name, nice in NICE.items()}
     programs["python"] = Program(sys.executable, "-c", SLEEPER)
     try:
-        options = ["-samples-per-second", RATE, "-duration", "%ds" % SECONDS]
-        with Agent(*options) as agent:
+        # By pid: other programs of these names may be running.
+        pids = ",".join(str(program.pid) for program in programs.values())
+        with Agent("-pid", pids, "-samples-per-second", RATE, "-duration",
+                   "%ds" % SECONDS) as agent:
             agent.wait_started()
             before = {name: cpu_seconds(program.pid) for name, program in programs.items()}
             time.sleep(SECONDS)
@@ -69,10 +71,6 @@ def main():
                "%.4f of %d samples, %.4f of %.2f s" % (share, all_samples, wanted, all_used))
         tap.note("%s: %.2f %% of the samples, %.2f %% of the CPU time" %
                  (name, 100 * share, 100 * wanted))
-    total = sum(stacks.values())
-    ticks = len(online_cpus()) * SECONDS * RATE
-    tap.ok(0.9 * ticks < total < 1.02 * ticks, "busy CPUs give samples at the full rate",
-           "%d samples of %d ticks" % (total, ticks))
     tap.finish()
 
 
