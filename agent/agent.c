@@ -46,6 +46,7 @@ enum {
 	DELTA_CACHE_MAX_BYTES = 512 << 20,
 	SYMBOL_TABLES_MAX_BYTES = 128 << 20,
 	OPEN_FILES_WANTED = 1 << 16,
+	RING_THREAD_NICE = -10,
 };
 
 #define TICK_NS NS_PER_SECOND
@@ -86,6 +87,9 @@ static void *run_ring_thread(void *argument)
 	struct event_reader *reader = argument;
 
 	pthread_setname_np(pthread_self(), "ring");
+	/* Notices must overtake the short-lived processes that they are about. */
+	if (setpriority(PRIO_PROCESS, gettid(), RING_THREAD_NICE))
+		log_debug("the ring thread keeps the common priority");
 	if (event_reader_run(reader))
 		log_error("%s; samples are lost from here on", error_text());
 	return NULL;
