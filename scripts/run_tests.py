@@ -16,6 +16,7 @@ Exit status 1 if a test failed, crashed, ran out of time or gave fewer results t
 import argparse
 import concurrent.futures
 import contextlib
+import ctypes
 import dataclasses
 import os
 import pathlib
@@ -24,6 +25,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -58,6 +60,59 @@ class Outcome:
     trouble: str
     seconds: float
     output: str
+
+
+class Family:
+    """The programs that run now, and what they leave behind: that is ended with them.
+
+    Orphans come to the runner (PR_SET_CHILD_SUBREAPER), also those with a session of their own.
+    """
+
+    PR_SET_CHILD_SUBREAPER = 36
+
+    def __init__(self):
+        self.lock = threading.Lock()
+        self.running = set()
+
+    def adopt_orphans(self):
+        ctypes.CDLL(None).prctl(self.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+    def start(self, command, environment, output):
+        with self.lock:
+            process = subprocess.Popen(
+                command, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, stdout=output,
+                stderr=subprocess.STDOUT, start_new_session=True)
+            self.running.add(process.pid)
+        return process
+
+    def end(self, process):
+        """Ends @process, if it still runs, its process group, and orphans."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        with self.lock:
+            self.running.discard(process.pid)
+            while orphans := self.children() - self.running:
+                for pid in orphans:
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(pid, signal.SIGKILL)
+                    with contextlib.suppress(ChildProcessError):
+                        os.waitpid(pid, 0)
+
+    @staticmethod
+    def children():
+        own = os.getpid()
+        found = set()
+        for path in pathlib.Path("/proc").glob("[0-9]*/stat"):
+            with contextlib.suppress(OSError):
+                # The name in parentheses may hold anything.
+                parent = path.read_bytes().rsplit(b")", 1)[1].split()[1]
+                if int(parent) == own:
+                    found.add(int(path.parent.name))
+        return found
+
+
+FAMILY = Family()
 
 
 def name_of(path):
@@ -133,17 +188,12 @@ def run(test, environment, long_tier):
     start = time.monotonic()
     # A file and not a pipe: a process that a test left behind must not keep the runner waiting.
     with tempfile.TemporaryFile(mode="w+", encoding="utf-8", errors="replace") as file:
-        process = subprocess.Popen(
-            [str(test.path)], cwd=ROOT, env=environment, stdin=subprocess.DEVNULL,
-            stdout=file, stderr=subprocess.STDOUT, start_new_session=True)
+        process = FAMILY.start([str(test.path)], environment, file)
         try:
             status = process.wait(timeout=limit_s)
         except subprocess.TimeoutExpired:
             status = None
-        # Also what the test left behind: its session is its process group.
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+        FAMILY.end(process)
         file.seek(0)
         output = file.read()
     passed, failed, skipped, trouble = judge(output, status, limit_s)
@@ -190,6 +240,7 @@ def main():
     if arguments.long:
         environment["ALLFRAMES_LONG"] = "1"
 
+    FAMILY.adopt_orphans()
     outcomes = []
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         runs = [pool.submit(run, test, environment, arguments.long)

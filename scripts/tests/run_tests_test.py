@@ -92,6 +92,13 @@ class Programs(unittest.TestCase):
         self.assertLess(outcome.seconds, 20)
         self.assert_gone(int(outcome.output.split()[-1]))
 
+    def test_orphans_in_sessions_of_their_own_are_ended_too(self):
+        run_tests.FAMILY.adopt_orphans()
+        outcome = self.run_program("setsid sh -c 'sleep 30 & echo $!; sleep 31' & sleep 0.5; "
+                                   "echo ok 1 - a")
+        self.assertEqual((outcome.passed, outcome.failed), (1, 0))
+        self.assert_gone(int(outcome.output.split()[0]))
+
     def test_the_head_of_a_script_sets_its_limit_and_tier(self):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "a_test.sh"
