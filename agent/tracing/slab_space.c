@@ -141,8 +141,8 @@ static int map_window(const struct slab_space *space, struct cell_run run, struc
 	for (uint32_t number = first_slab(run); number <= last_slab(run); number++) {
 		uint64_t slab_start = (uint64_t)number * SLAB_BYTES;
 		uint64_t from = slab_start > first_page ? slab_start : first_page;
-		uint64_t to = slab_start + SLAB_BYTES < last_page ? slab_start + SLAB_BYTES
-								  : last_page;
+		uint64_t to = slab_start + SLAB_BYTES < last_page ? slab_start + SLAB_BYTES :
+								    last_page;
 
 		if (mmap(pages + (from - first_page), to - from, PROT_READ | PROT_WRITE,
 			 MAP_SHARED | MAP_FIXED, space->slabs[number].fd,
