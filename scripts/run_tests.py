@@ -85,6 +85,18 @@ class Family:
             self.running.add(process.pid)
         return process
 
+    def wait(self, process, limit_s):
+        """The exit status of @process, None if it still runs after @limit_s. Buries orphans."""
+        deadline = time.monotonic() + limit_s
+        while time.monotonic() < deadline:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                return process.wait(timeout=0.5)
+            with self.lock:
+                for pid in self.children() - self.running:
+                    with contextlib.suppress(ChildProcessError):
+                        os.waitpid(pid, os.WNOHANG)
+        return None
+
     def end(self, process):
         """Ends @process, if it still runs, its process group, and orphans."""
         with contextlib.suppress(ProcessLookupError):
@@ -189,10 +201,7 @@ def run(test, environment, long_tier):
     # A file and not a pipe: a process that a test left behind must not keep the runner waiting.
     with tempfile.TemporaryFile(mode="w+", encoding="utf-8", errors="replace") as file:
         process = FAMILY.start([str(test.path)], environment, file)
-        try:
-            status = process.wait(timeout=limit_s)
-        except subprocess.TimeoutExpired:
-            status = None
+        status = FAMILY.wait(process, limit_s)
         FAMILY.end(process)
         file.seek(0)
         output = file.read()
