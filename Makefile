@@ -207,7 +207,7 @@ test:
 	$(Q)scripts/run_tests.py $(UNIT_TESTS)
 
 test-long:
-	$(Q)scripts/setup.sh build test fuzz long
+	$(Q)scripts/setup.sh build test fuzz
 	$(build) all unit-tests fuzzers
 	$(Q)scripts/run_tests.py --long $(UNIT_TESTS)
 

@@ -3,7 +3,7 @@
 # Installs the Debian packages that are missing, and says so; with nothing missing it does nothing.
 # On other distributions it checks for the commands and headers and names what is missing.
 #
-#	setup.sh build|test|check|fuzz|long...
+#	setup.sh build|test|check|fuzz...
 #
 # Each list below has one package a line, and behind a colon the command or header by which it is
 # recognised: where that is there already, by whatever way, the package is not asked for.
@@ -24,7 +24,8 @@ libzstd-dev:zstd.h
 libprotobuf-c-dev:protobuf-c/protobuf-c.h
 protobuf-c-compiler:protoc-c'
 
-# golang-go is there for `go tool pprof`, which must read our profiles.
+# golang-go is there for `go tool pprof`, which must read our profiles; qemu and busybox for older
+# kernels.
 test_packages='
 libcmocka-dev:cmocka.h
 python3:python3
@@ -34,7 +35,9 @@ g++:g++
 golang-go:go
 rustc:rustc
 openssl:openssl
-sqlite3:sqlite3'
+sqlite3:sqlite3
+qemu-system-x86:qemu-system-x86_64
+busybox-static:busybox'
 
 check_packages='
 python3:python3
@@ -45,12 +48,6 @@ libcmocka-dev:cmocka.h'
 fuzz_packages='
 python3:python3
 libclang-rt-dev:fuzzer/FuzzedDataProvider.h'
-
-long_packages='
-qemu-system-x86:qemu-system-x86_64
-busybox-static:busybox
-cpio:cpio
-musl-tools:musl-gcc'
 
 PATH="$PATH:/usr/sbin:/sbin"
 
@@ -72,9 +69,8 @@ for list in "$@"; do
 	test) packages=$test_packages ;;
 	check) packages=$check_packages ;;
 	fuzz) packages=$fuzz_packages ;;
-	long) packages=$long_packages ;;
 	*)
-		echo "setup.sh: $list: give build, test, check, fuzz or long" >&2
+		echo "setup.sh: $list: give build, test, check or fuzz" >&2
 		exit 2
 		;;
 	esac
