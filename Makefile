@@ -67,7 +67,7 @@ uses_tracing := tracing base
 uses_processes := processes stackdeltas symbols reporter host proto base
 uses_agent := agent processes stackdeltas symbols reporter tracing emulation host proto base
 
-LDLIBS_ALL := -lbpf -lelf -lcrypto -lxxhash -lprotobuf-c -lzstd -lz -lm
+LDLIBS_ALL := -lbpf -lcrypto -lxxhash -lprotobuf-c -lzstd -lz -lm
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
@@ -178,8 +178,8 @@ endef
 
 $(foreach l,$(filter-out proto,$(LIBRARIES)),$(eval $(call folder_programs,$(l))))
 
-# The oracle compares with libdw, which nothing else of stackdeltas may use.
-build/asan/stackdeltas/tests/oracle_test: LDLIBS_ALL += -ldw
+# The oracle compares with libdw, which nothing else uses.
+build/asan/stackdeltas/tests/oracle_test: LDLIBS_ALL += -ldw -lelf
 
 build/%_test: build/asan/%_test
 	@echo 'tests are below build/asan now: $<'

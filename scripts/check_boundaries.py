@@ -38,7 +38,7 @@ LIBRARY_HOMES = [
     (r"bpf/(libbpf|bpf|btf|libbpf_legacy)\.h|linux/perf_event\.h",
      ["agent/tracing/", "bench/"]),
     (r"bpf/.*", ["agent/tracing/", "ebpf/", "bench/"]),
-    (r"libelf\.h|gelf\.h", ["agent/host/elf_", "stackdeltas/tests/"]),
+    (r"libelf\.h|gelf\.h", ["stackdeltas/tests/"]),
     (r"elfutils/.*|dwarf\.h", ["symbols/", "stackdeltas/tests/"]),
     (r"grpc/.*", ["reporter/grpc_"]),
     (r"protobuf-c/.*|build/proto/.*", ["reporter/otlp_", "reporter/pprof", "reporter/tests/"]),

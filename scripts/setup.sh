@@ -16,7 +16,6 @@ clang:clang
 llvm:llvm-strip
 bpftool:bpftool
 libbpf-dev:bpf/libbpf.h
-libelf-dev:libelf.h
 libssl-dev:openssl/evp.h
 libxxhash-dev:xxhash.h
 zlib1g-dev:zlib.h
@@ -29,6 +28,7 @@ protobuf-c-compiler:protoc-c'
 test_packages='
 libcmocka-dev:cmocka.h
 python3:python3
+libelf-dev:libelf.h
 libdw-dev:elfutils/libdw.h
 binutils:readelf
 g++:g++
