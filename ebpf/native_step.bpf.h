@@ -30,7 +30,7 @@ static __always_inline enum unwind_error find_row(const struct cached_mapping *m
 						  __u64 offset, __u32 *row)
 {
 	__u32 page = offset >> UNWIND_PAGE_SHIFT, in_page = offset & (UNWIND_PAGE_BYTES - 1);
-	__u32 low, high, value, index = mapping->page_index_cell + (page >> 2);
+	__u32 low, high, value = 0, index = mapping->page_index_cell + (page >> 2);
 	const struct cell *cell = cell_at(index);
 	bool found = false;
 
@@ -75,7 +75,7 @@ find_rule(struct walk_state *state, const struct cached_mapping *mapping, __u64 
 	__u64 offset = address - mapping->text_start;
 	const struct cell *cell;
 	enum unwind_error error;
-	__u32 row, rule;
+	__u32 row = 0, rule;
 
 	if (offset >> UNWIND_PAGE_SHIFT >= mapping->page_count)
 		return mapping->error;
@@ -108,7 +108,7 @@ static __always_inline enum unwind_error frame_cfa(struct walk_state *state,
 						   const struct unwind_rule *rule, __u64 *cfa)
 {
 	enum unwind_error error;
-	__u64 base;
+	__u64 base = 0;
 
 	switch (rule->cfa) {
 	case CFA_SP:
@@ -171,7 +171,7 @@ static __always_inline bool is_saved_in_memory(__u32 kind)
 static __always_inline enum unwind_error restore_caller(struct walk_state *state,
 							const struct unwind_rule *rule, __u64 cfa)
 {
-	__u64 return_address, fp = state->fp;
+	__u64 return_address = 0, fp = state->fp;
 	__u32 fp_known = state->fp_known;
 	enum unwind_error error;
 
@@ -248,7 +248,7 @@ static __always_inline enum unwind_error step_unmapped_call(struct walk_state *s
  */
 static __always_inline enum unwind_error native_step(struct walk_state *state)
 {
-	__u64 address = state->pc - state->is_return_address, cfa;
+	__u64 address = state->pc - state->is_return_address, cfa = 0;
 	struct cached_mapping *mapping;
 	enum unwind_error error;
 

@@ -79,7 +79,7 @@ static __always_inline enum unwind_error load_mapping(struct walk_state *state, 
 	const struct cell *cell;
 	enum unwind_error error;
 	__u64 start, end;
-	__u32 row;
+	__u32 row = 0;
 
 	error = search_mappings(state, address, &row);
 	if (error)
