@@ -42,6 +42,8 @@ struct executable_cache_config {
 	bool keep_rows;
 	/** Asks for a call of executable_rows_load() by a load thread. Called without the lock. */
 	void (*request_load)(void *context, uint64_t executable_id, bool is_remote);
+	/** Says that a sample waits for rows that were asked for. Called without the lock. */
+	void (*hurry)(void *context);
 	/** Says that executable_rows_publish() has something to do. Any thread. */
 	void (*loaded)(void *context);
 	void *context;

@@ -73,7 +73,7 @@ void executable_log_damaged(const char *path, int err)
 static void request_load(struct executable_cache *cache, uint64_t executable_id, bool keep_only)
 {
 	struct executable *executable;
-	bool is_wanted = false, is_remote = false;
+	bool is_wanted = false, is_remote = false, is_waiting = false;
 
 	pthread_mutex_lock(&cache->lock);
 	executable = executable_cache_by_id(cache, executable_id);
@@ -88,9 +88,12 @@ static void request_load(struct executable_cache *cache, uint64_t executable_id,
 		is_wanted = true;
 		is_remote = executable->is_remote;
 	}
+	is_waiting = executable && executable->is_load_requested && !executable->is_remote;
 	pthread_mutex_unlock(&cache->lock);
 	if (is_wanted)
 		cache->config.request_load(cache->config.context, executable_id, is_remote);
+	if (is_waiting)
+		cache->config.hurry(cache->config.context);
 }
 
 void executable_rows_want(struct executable_cache *cache, uint64_t executable_id)

@@ -37,7 +37,10 @@ bool executable_rows_make_room(struct executable_cache *cache, uint64_t bytes, u
 /** Sync, every few seconds. Notes which rows were used by samples. */
 void executable_rows_note_used(struct executable_cache *cache, uint64_t now_ns);
 
-/** Work. A sample missed the rows of this executable: they are loaded again, if that may help. */
+/**
+ * Work. A sample missed the rows of this executable, or waits for them: they are loaded (again), if
+ * that may help, and soon.
+ */
 void executable_rows_want(struct executable_cache *cache, uint64_t executable_id);
 
 /** Any thread. Whether the rows are on their way; how many executables wait for theirs. */

@@ -34,21 +34,23 @@ struct frame_converter {
 	struct executable_cache *executables;
 	struct kernel_symbols *symbols;
 	struct binary *uprobes;
+	struct binary *unmapped;
+	/* What executables have become that nobody remembers. */
+	struct binary *unknown;
 	/** struct kernel_binary_key -> struct binary, one reference each. */
 	struct hash_map kernel_binaries;
 	struct frame frames[FRAMES_MAX];
 };
 
-static struct binary *create_uprobes_binary(void)
+/* No file: an id made of the name, equal on every host. NULL without memory. */
+static struct binary *create_special_binary(uint64_t executable_id, const char *name)
 {
-	static const char name[] = "[uprobes]";
 	struct binary values = {
-		.executable_id = EXECUTABLE_ID_UPROBES,
+		.executable_id = executable_id,
 		.fd = -1,
 		.path = (char *)name,
 	};
 
-	/* No file: an id made of the name, equal on every host. */
 	if (file_id_of_memory(name, strlen(name), &values.file_id))
 		return NULL;
 	return binary_create(&values);
@@ -63,9 +65,11 @@ int frame_converter_create(struct executable_cache *executables, struct kernel_s
 		return fail(-ENOMEM, "no memory for the frame converter");
 	created->executables = executables;
 	created->symbols = symbols;
-	created->uprobes = create_uprobes_binary();
-	if (!created->uprobes) {
-		free(created);
+	created->uprobes = create_special_binary(EXECUTABLE_ID_UPROBES, "[uprobes]");
+	created->unmapped = create_special_binary(EXECUTABLE_ID_UNMAPPED, "[unmapped]");
+	created->unknown = create_special_binary(0, "[unknown]");
+	if (!created->uprobes || !created->unmapped || !created->unknown) {
+		frame_converter_destroy(created);
 		return fail(-ENOMEM, "no memory for the frame converter");
 	}
 	*converter = created;
@@ -88,6 +92,8 @@ void frame_converter_destroy(struct frame_converter *converter)
 		return;
 	forget_kernel_binaries(converter);
 	binary_unref(converter->uprobes);
+	binary_unref(converter->unmapped);
+	binary_unref(converter->unknown);
 	free(converter);
 }
 
@@ -138,19 +144,34 @@ static void convert_kernel_frame(struct frame_converter *converter, uint64_t wor
 		binary_ref(frame->binary);
 }
 
+static struct binary *native_binary(struct frame_converter *converter, uint64_t executable_id)
+{
+	struct binary *binary;
+
+	switch (executable_id) {
+	case EXECUTABLE_ID_ANONYMOUS:
+		return NULL;
+	case EXECUTABLE_ID_UPROBES:
+		return binary_ref(converter->uprobes);
+	case EXECUTABLE_ID_UNMAPPED:
+		return binary_ref(converter->unmapped);
+	default:
+		binary = executable_cache_binary(converter->executables, executable_id);
+		return binary ? binary : binary_ref(converter->unknown);
+	}
+}
+
 static void convert_native_frame(struct frame_converter *converter, const uint64_t *words,
 				 const struct frame *previous, struct frame *frame)
 {
 	uint64_t executable_id = words[1];
 
 	frame->address = frame_address(words[0]);
-	if (executable_id == EXECUTABLE_ID_UPROBES)
-		frame->binary = binary_ref(converter->uprobes);
-	else if (previous && previous->kind == FRAME_NATIVE && previous->binary &&
-		 previous->binary->executable_id == executable_id)
+	if (previous && previous->kind == FRAME_NATIVE && previous->binary &&
+	    previous->binary->executable_id == executable_id)
 		frame->binary = binary_ref(previous->binary);
 	else
-		frame->binary = executable_cache_binary(converter->executables, executable_id);
+		frame->binary = native_binary(converter, executable_id);
 }
 
 /* Fills the converter's frames; returns their number. */

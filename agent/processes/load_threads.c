@@ -17,8 +17,9 @@
 enum {
 	LOADS_MAX = 1 << 14,
 	REMOTE_LOADS_BYTES = 256 << 10,
-	/** A nice value: enough to get on even on a busy host, where most news comes from. */
-	LOW_PRIORITY = 5,
+	/** Nice values. */
+	LOW_PRIORITY = 10,
+	NORMAL_PRIORITY = 0,
 	STOP_TIMEOUT_SECONDS = 1,
 };
 
@@ -82,9 +83,22 @@ static void *run_load(void *context)
 
 	/* Of this thread alone: on Linux, nice is per thread. */
 	setpriority(PRIO_PROCESS, gettid(), LOW_PRIORITY);
-	while (!bounded_queue_pop(&threads->loads, &executable_id, NULL, -1))
+	__atomic_store_n(&threads->load_tid, gettid(), __ATOMIC_RELEASE);
+	while (!bounded_queue_pop(&threads->loads, &executable_id, NULL, -1)) {
 		executable_rows_load(threads->executables, executable_id);
+		if (!bounded_queue_count(&threads->loads) &&
+		    __atomic_exchange_n(&threads->is_urgent, false, __ATOMIC_ACQ_REL))
+			setpriority(PRIO_PROCESS, gettid(), LOW_PRIORITY);
+	}
 	return NULL;
+}
+
+void load_threads_hurry(struct load_threads *threads)
+{
+	pid_t tid = __atomic_load_n(&threads->load_tid, __ATOMIC_ACQUIRE);
+
+	if (tid && !__atomic_exchange_n(&threads->is_urgent, true, __ATOMIC_ACQ_REL))
+		setpriority(PRIO_PROCESS, tid, NORMAL_PRIORITY);
 }
 
 static struct executable *identify(struct load_threads *threads, struct remote_request *request)
@@ -192,6 +206,7 @@ int load_threads_stop(struct load_threads *threads)
 
 	close_queue(&threads->loads, &executable_id, drop_load, threads);
 	close_queue(&threads->remote_loads, &request, drop_remote, threads);
+	__atomic_store_n(&threads->load_tid, 0, __ATOMIC_RELEASE);
 	if (threads->has_load_thread)
 		pthread_join(threads->load_thread, NULL);
 	threads->has_load_thread = false;

@@ -2,7 +2,8 @@
 /**
  * The threads that read files: `load` makes unwind rows of files on this host's own file systems;
  * `load_remote` does all work on network and FUSE file systems, where a read may never come back.
- * Both run at low priority, so that a slow file costs the host and the other threads little.
+ * Both run at low priority, so that a slow file costs the host and the other threads little; but
+ * not while samples wait for rows.
  */
 #ifndef AGENT_PROCESSES_LOAD_THREADS_H
 #define AGENT_PROCESSES_LOAD_THREADS_H
@@ -10,6 +11,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "agent/base/bounded_queue.h"
 #include "agent/host/proc_maps.h"
@@ -33,6 +35,10 @@ struct load_threads {
 			   struct executable *executable);
 	void *context;
 
+	/** Atomic: samples wait for what is in the queue `loads`. */
+	bool is_urgent;
+	/** Atomic: of the thread load, 0 before it runs. */
+	pid_t load_tid;
 	struct bounded_queue loads;
 	struct bounded_queue remote_loads;
 	pthread_t load_thread;
@@ -50,6 +56,9 @@ int load_threads_start(struct load_threads *threads);
 
 /** Any thread. Has the rows of an executable made (executable_rows_load()). */
 void load_threads_request(struct load_threads *threads, uint64_t executable_id, bool is_remote);
+
+/** Any thread. Samples wait for rows: `load` runs at normal priority until its queue is empty. */
+void load_threads_hurry(struct load_threads *threads);
 
 /** Any thread. Has the file of a mapping on a remote file system opened and identified. */
 void load_threads_request_file(struct load_threads *threads, const struct file_request *request,

@@ -125,6 +125,8 @@ bool local_devices_contain(struct local_devices *devices, const char *proc_root,
 		hash_map_deinit(&devices->kinds);
 		learn_memory_device(&devices->kinds);
 		learn_mounts(&devices->kinds, proc_root, "self");
+		/* In a chroot the mount that it lies on is shown to others only. */
+		learn_mounts(&devices->kinds, proc_root, "1");
 		devices->forget_ns = now_ns + REMEMBER_NS;
 	}
 	if (hash_map_find(&devices->kinds, device, &kind))

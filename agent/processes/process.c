@@ -241,20 +241,23 @@ static uint32_t first_row_above(const struct mapping_table *table, uint64_t addr
 	return low;
 }
 
-/* Rows of @table in @range are stale from then on; returns whether there are any. */
+/* Files of @table in @range are stale from then on; returns whether there are any. */
 static bool mark_stale(struct process *process, const struct mapping_table *table,
 		       const struct mapped_range *range, uint64_t until_ns)
 {
 	struct stale_executable stale = { .from_ns = range->time_ns, .until_ns = until_ns };
-	uint32_t first = first_row_above(table, range->start);
-	uint32_t i;
+	bool has_any = false;
 
-	for (i = first; i < table->count && table->rows[i].start < range->end; i++) {
+	for (uint32_t i = first_row_above(table, range->start);
+	     i < table->count && table->rows[i].start < range->end; i++) {
 		stale.executable_id = table->rows[i].executable_id;
-		if (stale.executable_id >= EXECUTABLE_ID_FIRST && range->time_ns < until_ns)
+		if (stale.executable_id < EXECUTABLE_ID_FIRST)
+			continue;
+		has_any = true;
+		if (range->time_ns < until_ns)
 			add_stale(process, &stale);
 	}
-	return i > first;
+	return has_any;
 }
 
 void process_table_begin_sync(struct process_table *table, struct process *process, uint64_t now_ns)
@@ -301,6 +304,7 @@ void process_table_finish_sync(struct process_table *table, struct process *proc
 		process->table = process->next_table;
 		process->next_table = NULL;
 		process->changed_ns = now_ns;
+		process->is_settled = false;
 	}
 	if (lost_rows)
 		process->generation = ++table->last_generation;
@@ -322,6 +326,8 @@ void process_table_fail_sync(struct process_table *table, struct process *proces
 		mapping_table_unref(process->table);
 		process->table = process->next_table;
 		process->next_table = NULL;
+		/* Not read from a process that may have changed: a parent's rows, or none. */
+		process->is_settled = true;
 	}
 	pthread_mutex_unlock(&table->lock);
 }
@@ -364,45 +370,61 @@ struct process *process_table_fork_parent(struct process_table *table, const str
  * The side-band may tell of a mapping when the maps that show it have been read already. Then it is
  * the table before, if there was one, that was wrong, and only until it was replaced.
  */
-static bool note_mapping(struct process *process, const struct mapped_range *range)
+static enum mapping_news note_mapping(struct process *process, const struct mapped_range *range)
 {
-	bool was_mapped = false;
+	bool replaces = false;
 
-	if (range->time_ns < process->table_read_ns)
-		return process->previous_table && mark_stale(process, process->previous_table,
-							     range, process->previous_until_ns);
+	if (range->time_ns < process->table_read_ns) {
+		if (process->previous_table)
+			replaces = mark_stale(process, process->previous_table, range,
+					      process->previous_until_ns);
+		return replaces ? MAPPING_REPLACED : MAPPING_KNOWN;
+	}
 	if (process->table)
-		was_mapped = mark_stale(process, process->table, range, UINT64_MAX);
+		replaces = mark_stale(process, process->table, range, UINT64_MAX);
 	if (range->time_ns < process->read_ns)
-		return was_mapped;
+		return replaces ? MAPPING_REPLACED : MAPPING_KNOWN;
 	if (process->recent_count < PROCESS_MAX_RECENT)
 		process->recent[process->recent_count] = *range;
 	if (process->recent_count <= PROCESS_MAX_RECENT)
 		process->recent_count++;
 	if (process->next_table)
 		mark_stale(process, process->next_table, range, UINT64_MAX);
-	return true;
+	return replaces ? MAPPING_REPLACED : MAPPING_ADDED;
 }
 
-bool process_table_note_mapping(struct process_table *table, uint32_t pid, uint64_t start,
-				uint64_t length, uint64_t time_ns)
+enum mapping_news process_table_note_mapping(struct process_table *table, uint32_t pid,
+					     uint64_t start, uint64_t length, uint64_t time_ns)
 {
 	const struct mapped_range range = {
 		.start = start,
 		.end = start + length < start ? UINT64_MAX : start + length,
 		.time_ns = time_ns,
 	};
+	enum mapping_news news = MAPPING_KNOWN;
 	struct process *process;
-	bool wants_sync;
 
 	pthread_mutex_lock(&table->lock);
 	process = hash_map_get_pointer(&table->processes, pid);
 	if (!process || !process->table)
 		/* Its own maps, which only it can tell: no parent's table will do for it. */
 		lru_cache_remove(&table->forks, &pid);
-	wants_sync = process && note_mapping(process, &range);
+	if (process)
+		news = note_mapping(process, &range);
 	pthread_mutex_unlock(&table->lock);
-	return wants_sync;
+	return news;
+}
+
+void process_table_note_program(struct process_table *table, uint32_t pid,
+				const struct process_stamp *stamp)
+{
+	struct process *process;
+
+	pthread_mutex_lock(&table->lock);
+	process = hash_map_get_pointer(&table->processes, pid);
+	if (process && stamp_is_older(&process->stamp, stamp))
+		process->is_superseded = true;
+	pthread_mutex_unlock(&table->lock);
 }
 
 void process_table_note_comm(struct process_table *table, uint32_t pid, const char *comm,
@@ -443,6 +465,8 @@ bool process_table_view(struct process_table *table, uint32_t pid,
 	view->state = PROCESS_NEW;
 	view->synced_ns = 0;
 	view->is_outdated = false;
+	view->is_settled = false;
+	view->is_superseded = false;
 	view->generation = 0;
 	view->comm[0] = '\0';
 	view->executable_path = "";
@@ -459,6 +483,8 @@ bool process_table_view(struct process_table *table, uint32_t pid,
 	view->state = process->state;
 	view->synced_ns = process->synced_ns;
 	view->is_outdated = process->recent_count;
+	view->is_settled = process->is_settled;
+	view->is_superseded = process->is_superseded;
 	view->generation = process->generation;
 	memcpy(view->comm, time_ns < process->comm_ns ? process->comm_before : process->comm,
 	       COMM_BYTES);
@@ -484,6 +510,16 @@ void process_view_release(struct process_table *table, struct process_view *view
 	unref_locked(view->process);
 	pthread_mutex_unlock(&table->lock);
 	view->process = NULL;
+}
+
+void process_table_settle(struct process_table *table, const struct process_view *view)
+{
+	struct process *process = view->process;
+
+	pthread_mutex_lock(&table->lock);
+	if (!process->is_superseded && process->synced_ns == view->synced_ns)
+		process->is_settled = true;
+	pthread_mutex_unlock(&table->lock);
 }
 
 bool process_view_is_stale(const struct process_view *view, uint64_t executable_id)

@@ -125,6 +125,10 @@ struct process {
 	/** What the kernel side has, NULL until synced, and the time at which it was read. */
 	struct mapping_table *table;
 	uint64_t table_read_ns;
+	/** The rows are certain to be those of this very program, not of one after it. */
+	bool is_settled;
+	/** Another program was heard of in its pid. */
+	bool is_superseded;
 	/** What it is about to get, else NULL. */
 	struct mapping_table *next_table;
 	/** What it had until that time; NULL at first. */
@@ -202,12 +206,22 @@ void process_table_set_path(struct process_table *table, struct process *process
  */
 struct process *process_table_fork_parent(struct process_table *table, const struct process *child);
 
-/**
- * Ring. Something executable was mapped in @pid. False if no sync need come of it: the pid is not
- * known, or its maps were read since and what is there was free before.
- */
-bool process_table_note_mapping(struct process_table *table, uint32_t pid, uint64_t start,
-				uint64_t length, uint64_t time_ns);
+enum mapping_news {
+	/** No sync need come of it: the pid is not known, or its maps were read since. */
+	MAPPING_KNOWN,
+	/** Where nothing was. */
+	MAPPING_ADDED,
+	/** In place of another file. */
+	MAPPING_REPLACED,
+};
+
+/** Ring. Something executable was mapped in @pid. */
+enum mapping_news process_table_note_mapping(struct process_table *table, uint32_t pid,
+					     uint64_t start, uint64_t length, uint64_t time_ns);
+
+/** Ring. The program with @stamp is in @pid now: what ran there before is superseded. */
+void process_table_note_program(struct process_table *table, uint32_t pid,
+				const struct process_stamp *stamp);
 void process_table_note_comm(struct process_table *table, uint32_t pid, const char *comm,
 			     uint64_t time_ns);
 void process_table_note_fork(struct process_table *table, uint32_t pid, uint32_t parent_pid,
@@ -221,6 +235,8 @@ struct process_view {
 	/** When its maps had been read last, and whether something was mapped since. */
 	uint64_t synced_ns;
 	bool is_outdated;
+	bool is_settled;
+	bool is_superseded;
 	uint64_t generation;
 	char comm[COMM_BYTES];
 	/** "" if not known. */
@@ -239,6 +255,12 @@ bool process_table_view(struct process_table *table, uint32_t pid,
 			const struct process_stamp *stamp, uint64_t time_ns,
 			struct process_view *view);
 void process_view_release(struct process_table *table, struct process_view *view);
+
+/**
+ * Work. Everything that happened up to @view->synced_ns has been heard of: if no other program was,
+ * the rows of the view are settled.
+ */
+void process_table_settle(struct process_table *table, const struct process_view *view);
 
 /** Whether frames of @executable_id can be trusted in the sample of the view. */
 bool process_view_is_stale(const struct process_view *view, uint64_t executable_id);

@@ -122,6 +122,13 @@ static void request_load(void *context, uint64_t executable_id, bool is_remote)
 	load_threads_request(&manager->loaders, executable_id, is_remote);
 }
 
+static void hurry(void *context)
+{
+	struct process_manager *manager = context;
+
+	load_threads_hurry(&manager->loaders);
+}
+
 static void request_file(void *context, const struct process *process,
 			 const struct proc_mapping *mapping)
 {
@@ -140,16 +147,19 @@ static void request_file(void *context, const struct process *process,
 
 static void take_notice(void *context, const struct process_notice *notice)
 {
+	struct process_manager *manager = context;
 	struct sync_event event = { .type = EVENT_NOTICE, .notice = *notice };
 
 	event.notice.comm[COMM_BYTES - 1] = '\0';
-	push_event(context, &event);
+	process_table_note_program(&manager->table, notice->pid, &notice->stamp);
+	push_event(manager, &event);
 }
 
 static void take_side_band(void *context, const struct side_band_event *news)
 {
 	struct process_manager *manager = context;
 	struct sync_event event = { .type = EVENT_LOST };
+	enum mapping_news mapping_news;
 
 	switch (news->type) {
 	case SIDE_BAND_FORK:
@@ -164,10 +174,12 @@ static void take_side_band(void *context, const struct side_band_event *news)
 		break;
 	case SIDE_BAND_MAPPING:
 		/* Of processes that nobody asked about yet, all is read when somebody does. */
-		if (!process_table_note_mapping(&manager->table, news->pid, news->start,
-						news->length, news->time_ns))
+		mapping_news = process_table_note_mapping(&manager->table, news->pid, news->start,
+							  news->length, news->time_ns);
+		if (mapping_news == MAPPING_KNOWN)
 			break;
 		event.type = EVENT_MAPPING;
+		event.mapping.is_replaced = mapping_news == MAPPING_REPLACED;
 		event.mapping.pid = news->pid;
 		event.mapping.start = news->start;
 		event.mapping.end = news->start + news->length;
@@ -216,6 +228,7 @@ static int init_parts(struct process_manager *manager)
 		.delta_cache = config->delta_cache,
 		.keep_rows = config->first_unwinder,
 		.request_load = request_load,
+		.hurry = hurry,
 		.loaded = rows_loaded,
 		.context = manager,
 	};

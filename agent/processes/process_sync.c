@@ -333,6 +333,8 @@ static void publish(struct process_sync *sync, struct process *process,
 		  (err == -E2BIG && retire_least_needed(sync, process))));
 	if (err) {
 		log_unpublished(process, err);
+		/* Better none than the old one. */
+		process_sync_retire(sync, process);
 		return;
 	}
 	process->is_published = true;

@@ -27,7 +27,7 @@ enum {
 /* Samples of the end of a process may still find its entry. */
 #define RETIRE_DELAY_NS (500 * NS_PER_MS)
 /* An exec is heard of after at most so long; maps read just before may be the new program's. */
-#define DOUBT_NS (100 * NS_PER_MS)
+#define DOUBT_NS (500 * NS_PER_MS)
 #define REARM_MIN_NS (100 * NS_PER_MS)
 #define REARM_MAX_NS (10 * NS_PER_SECOND)
 #define RETRY_NS NS_PER_SECOND
@@ -122,7 +122,7 @@ static void end_older(struct sync_loop *loop, struct process *process, uint64_t 
 	if (!older)
 		return;
 	process_sync_retire(&loop->sync, older);
-	if (older->read_ns && now_ns - older->read_ns < DOUBT_NS)
+	if (older->read_ns && !older->is_settled && now_ns - older->read_ns < DOUBT_NS)
 		process_sync_doubt(&loop->sync, older);
 	while (older->older && count < OLDER_MAX_COUNT) {
 		older = older->older;
@@ -186,13 +186,14 @@ static void handle_notice(struct sync_loop *loop, const struct process_notice *n
 }
 
 static void handle_mapping(struct sync_loop *loop, uint32_t pid, uint64_t start, uint64_t end,
-			   uint64_t now_ns)
+			   bool is_replaced, uint64_t now_ns)
 {
 	struct process *process = process_table_current(loop->sync.table, pid);
 	struct scheduled_sync request = {
 		.pid = pid,
 		.reasons = SYNC_MAPPINGS,
-		.due_ns = now_ns + MAPPING_DELAY_NS,
+		/* What is walked with the rows of a replaced file is lost: hurry. */
+		.due_ns = is_replaced ? now_ns : now_ns + MAPPING_DELAY_NS,
 		.touched_start = start,
 		.touched_end = end,
 	};
@@ -223,7 +224,7 @@ static void sync_everything(struct sync_loop *loop, uint64_t now_ns)
 	list_processes(loop, &all);
 	for (size_t i = 0; i < all.count; i++)
 		if (!all.items[i]->ended_ns)
-			handle_mapping(loop, all.items[i]->pid, 0, UINT64_MAX, now_ns);
+			handle_mapping(loop, all.items[i]->pid, 0, UINT64_MAX, false, now_ns);
 	process_vector_deinit(&all);
 	/* Notices may be among what was lost, and are not sent again for whom they were sent. */
 	if (proc_list_processes(loop->sync.proc_root, &pids))
@@ -243,7 +244,7 @@ void sync_loop_handle(struct sync_loop *loop, const struct sync_event *event, ui
 		break;
 	case EVENT_MAPPING:
 		handle_mapping(loop, event->mapping.pid, event->mapping.start, event->mapping.end,
-			       now_ns);
+			       event->mapping.is_replaced, now_ns);
 		break;
 	case EVENT_LOST:
 		sync_everything(loop, now_ns);

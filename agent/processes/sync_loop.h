@@ -45,6 +45,8 @@ struct sync_event {
 		struct process_notice notice;
 		struct {
 			uint32_t pid;
+			/** A file was there before. */
+			bool is_replaced;
 			uint64_t start;
 			uint64_t end;
 		} mapping;

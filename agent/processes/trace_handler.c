@@ -54,6 +54,8 @@ struct trace_handler {
 	uint64_t kernel_generation;
 	struct first_samples first;
 	uint64_t now_ns;
+	/* The latest sample: whatever happened before it has been heard of (events.h). */
+	uint64_t newest_sample_ns;
 	/* Of first samples and of traces that were cut. */
 	uint64_t words[TRACE_MAX_WORDS + 1];
 	/* Rows lent to the walk of a first sample. */
@@ -265,7 +267,8 @@ static uint32_t walk_first(struct trace_handler *handler, const struct first_sam
 
 	if (sample->record.flags & RECORD_KERNEL_THREAD)
 		return count;
-	if (unwinder && view->rows && view->state == PROCESS_SYNCED) {
+	if (unwinder && view->rows && view->state == PROCESS_SYNCED &&
+	    (view->is_settled || !view->is_superseded)) {
 		const struct first_tables tables = {
 			.rows = view->rows->rows,
 			.row_count = view->rows->count,
@@ -299,27 +302,37 @@ static void handle_first(struct trace_handler *handler, const struct first_sampl
 
 static bool rows_are_loading(struct trace_handler *handler, const struct mapping_table *rows)
 {
-	if (!executable_rows_loading_count(handler->config.executables))
+	struct executable_cache *executables = handler->config.executables;
+
+	if (!executable_rows_loading_count(executables))
 		return false;
-	for (uint32_t i = 0; rows && i < rows->count; i++)
-		if (executable_rows_are_loading(handler->config.executables,
-						rows->rows[i].executable_id))
-			return true;
+	for (uint32_t i = 0; rows && i < rows->count; i++) {
+		if (!executable_rows_are_loading(executables, rows->rows[i].executable_id))
+			continue;
+		executable_rows_want(executables, rows->rows[i].executable_id);
+		return true;
+	}
 	return false;
 }
 
 /*
- * Whether all that will be known of the process is known. An exec just before the maps were read is
- * heard of a little later, and then the rows are withdrawn: so fresh ones are left to settle.
+ * Whether all that will be known of the process is known. Its maps may have been read after an exec
+ * that was not heard of yet; then they are withdrawn when it is.
  */
-static bool is_settled(struct trace_handler *handler, const struct process_view *view)
+static bool is_settled(struct trace_handler *handler, struct process_view *view)
 {
 	if (!view->process || view->state == PROCESS_NEW)
 		return false;
 	if (!handler->config.first_unwinder || view->state == PROCESS_UNREADABLE)
 		return true;
-	return !view->is_outdated && handler->now_ns >= view->synced_ns + FIRST_SAMPLE_SETTLE_NS &&
-	       !rows_are_loading(handler, view->rows);
+	if (view->is_outdated || rows_are_loading(handler, view->rows))
+		return false;
+	if (!view->is_settled && !view->is_superseded &&
+	    handler->newest_sample_ns > view->synced_ns) {
+		process_table_settle(handler->config.table, view);
+		view->is_settled = true;
+	}
+	return view->is_settled;
 }
 
 static bool try_first(void *context, const struct first_sample *sample, bool is_last_try)
@@ -385,6 +398,8 @@ void trace_handler_handle(struct trace_handler *handler, const struct trace_reco
 			  size_t bytes, uint64_t now_ns)
 {
 	handler->now_ns = now_ns;
+	if (bytes >= sizeof(*record) && record->time_ns > handler->newest_sample_ns)
+		handler->newest_sample_ns = record->time_ns;
 	if (bytes < sizeof(*record))
 		metrics_add(METRIC_SAMPLES_MALFORMED, 1);
 	else if (record->type == RECORD_TRACE)

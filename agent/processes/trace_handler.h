@@ -31,9 +31,8 @@ enum {
 	TRACE_CACHE_MAX_BYTES = 16 << 20,
 };
 
-/** How long a first sample waits at most for its process, and at least after its maps were read. */
+/** How long a first sample waits at most for its process. */
 #define FIRST_SAMPLE_WAIT_NS (300 * NS_PER_MS)
-#define FIRST_SAMPLE_SETTLE_NS (10 * NS_PER_MS)
 
 /** All borrowed. */
 struct trace_handler_config {

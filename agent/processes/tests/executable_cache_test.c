@@ -38,6 +38,7 @@ static int set_up(void **state)
 		.keep_rows = true,
 		.request_load = request_load,
 		.loaded = loaded,
+		.hurry = loaded,
 		.context = fixture,
 	};
 

@@ -148,8 +148,12 @@ static void what_is_mapped_over_is_stale_until_the_next_table(void **state)
 	process_table_init(&table);
 	process = add(&table, 7, 100, 1, "sh", 1000);
 	sync_rows(&table, process, 1000, 1001, one_row(0x1000, 0x2000, ID(1)), false);
-	assert_true(process_table_note_mapping(&table, 7, 0x1800, 0x1000, 2000));
-	assert_false(process_table_note_mapping(&table, 8, 0x1800, 0x1000, 2000));
+	assert_int_equal(process_table_note_mapping(&table, 7, 0x1800, 0x1000, 2000),
+			 MAPPING_REPLACED);
+	assert_int_equal(process_table_note_mapping(&table, 7, 0x8000, 0x1000, 2000),
+			 MAPPING_ADDED);
+	assert_int_equal(process_table_note_mapping(&table, 8, 0x1800, 0x1000, 2000),
+			 MAPPING_KNOWN);
 	assert_false(is_stale_at(&table, 1999, ID(1)));
 	assert_true(is_stale_at(&table, 2000, ID(1)));
 	assert_false(is_stale_at(&table, 2000, ID(2)));
@@ -207,11 +211,12 @@ static void news_of_a_mapping_that_was_read_already_needs_no_sync(void **state)
 	process_table_init(&table);
 	process = add(&table, 7, 100, 1, "sh", 1000);
 	sync_rows(&table, process, 1000, 1010, one_row(0x1000, 0x2000, ID(1)), false);
-	assert_false(process_table_note_mapping(&table, 7, 0x1000, 0x1000, 990));
+	assert_int_equal(process_table_note_mapping(&table, 7, 0x1000, 0x1000, 990), MAPPING_KNOWN);
 	assert_false(is_stale_at(&table, 1020, ID(1)));
 	/* What was mapped over was another file: its frames are stale, those of the new one not. */
 	sync_rows(&table, process, 2000, 2010, one_row(0x1000, 0x2000, ID(2)), true);
-	assert_true(process_table_note_mapping(&table, 7, 0x1000, 0x1000, 1990));
+	assert_int_equal(process_table_note_mapping(&table, 7, 0x1000, 0x1000, 1990),
+			 MAPPING_REPLACED);
 	assert_true(is_stale_at(&table, 1995, ID(1)));
 	assert_true(is_stale_at(&table, 2009, ID(1)));
 	assert_false(is_stale_at(&table, 2011, ID(1)));
@@ -314,6 +319,38 @@ static void a_child_that_may_run_something_else_has_no_model(void **state)
 	process_table_deinit(&table);
 }
 
+static void rows_are_settled_unless_another_program_was_heard_of(void **state)
+{
+	struct process_stamp stamp = stamp_of(100, 1), next = stamp_of(100, 2);
+	struct process_table table;
+	struct process_view view;
+	struct process *process;
+
+	(void)state;
+	process_table_init(&table);
+	process = add(&table, 7, 100, 1, "sh", 1000);
+	sync_rows(&table, process, 1000, 1010, one_row(0x1000, 0x2000, ID(1)), false);
+	process_table_view(&table, 7, &stamp, 1020, &view);
+	assert_false(view.is_settled);
+	process_table_settle(&table, &view);
+	assert_true(process->is_settled);
+	/* Once they are, what comes later does not change that. */
+	process_table_note_program(&table, 7, &stamp);
+	assert_false(process->is_superseded);
+	process_table_note_program(&table, 7, &next);
+	assert_true(process->is_superseded && process->is_settled);
+	/* But rows that were read again may be the other program's. */
+	sync_rows(&table, process, 2000, 2010, one_row(0x1000, 0x2000, ID(2)), false);
+	assert_false(process->is_settled);
+	process_view_release(&table, &view);
+	process_table_view(&table, 7, &stamp, 1020, &view);
+	process_table_settle(&table, &view);
+	assert_false(process->is_settled);
+	process_view_release(&table, &view);
+	process_table_remove(&table, process);
+	process_table_deinit(&table);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -327,6 +364,7 @@ int main(void)
 		cmocka_unit_test(news_of_a_mapping_that_was_read_already_needs_no_sync),
 		cmocka_unit_test(too_many_stale_executables_make_everything_stale),
 		cmocka_unit_test(the_generation_changes_only_when_rows_are_lost),
+		cmocka_unit_test(rows_are_settled_unless_another_program_was_heard_of),
 		cmocka_unit_test(a_fork_without_exec_has_its_parent_as_model),
 		cmocka_unit_test(a_child_that_may_run_something_else_has_no_model),
 	};

@@ -77,6 +77,7 @@ static int set_up(void **state)
 		.keep_rows = true,
 		.request_load = request_load,
 		.loaded = loaded,
+		.hurry = loaded,
 		.context = fixture,
 	};
 	struct file_key key;
@@ -404,6 +405,17 @@ static void take_first(struct fixture *fixture, const struct first_sample *sampl
 			     sample->record.time_ns);
 }
 
+/* A sample of somebody else: what happened before it has been heard of. */
+static void time_passes(struct fixture *fixture, uint64_t time_ns)
+{
+	struct record record = make_record(1, time_ns);
+
+	record.head.pid = 99;
+	push_native(&record, 0x4000, EXECUTABLE_ID_ANONYMOUS);
+	handle(fixture, &record);
+	fixture->reporter.count--;
+}
+
 static void a_first_sample_waits_for_its_process_and_is_walked(void **state)
 {
 	struct fixture *fixture = *state;
@@ -421,7 +433,8 @@ static void a_first_sample_waits_for_its_process_and_is_walked(void **state)
 	trace_handler_tick(fixture->handler, 6000);
 	/* Fresh rows may still be withdrawn. */
 	assert_int_equal(fixture->walk_count, 0);
-	trace_handler_tick(fixture->handler, 6000 + FIRST_SAMPLE_SETTLE_NS);
+	time_passes(fixture, 5001);
+	trace_handler_tick(fixture->handler, 6001);
 	assert_int_equal(fixture->walk_count, 1);
 	assert_int_equal(fixture->rows_seen, 1);
 	assert_true(fixture->had_deltas);
@@ -440,9 +453,10 @@ static void a_first_sample_waits_for_rows_and_for_mappings_on_their_way(void **s
 	struct fixture *fixture = *state;
 	struct first_sample sample = make_first(1, 2000);
 	struct process *process = add_process(fixture, 1);
-	uint64_t now_ns = 5000 + FIRST_SAMPLE_SETTLE_NS;
+	uint64_t now_ns = 6000;
 
 	make_handler(fixture, &fixture->unwinder);
+	time_passes(fixture, 5000);
 	sync_rows(fixture, process, 0x1000, false, 2500);
 	take_first(fixture, &sample);
 	trace_handler_tick(fixture->handler, now_ns);
@@ -474,6 +488,46 @@ static void a_first_sample_does_not_wait_for_ever(void **state)
 	assert_false(fixture->reporter.context.was_known);
 }
 
+static void rows_of_a_superseded_program_that_never_settled_are_not_used(void **state)
+{
+	const struct process_stamp next = { 100, 2 };
+	struct fixture *fixture = *state;
+	struct first_sample sample = make_first(1, 2000);
+	struct process *process = add_process(fixture, 1);
+
+	make_handler(fixture, &fixture->unwinder);
+	load_rows(fixture);
+	take_first(fixture, &sample);
+	sync_rows(fixture, process, 0x1000, false, 2500);
+	process_table_note_program(&fixture->table, 7, &next);
+	time_passes(fixture, 5000);
+	trace_handler_tick(fixture->handler, 6000);
+	assert_int_equal(fixture->reporter.count, 0);
+	trace_handler_tick(fixture->handler, 2000 + FIRST_SAMPLE_WAIT_NS);
+	assert_int_equal(fixture->reporter.count, 1);
+	assert_int_equal(fixture->walk_count, 0);
+	assert_int_equal(fixture->reporter.last->frames[1].error, UNWIND_UNKNOWN_PROCESS);
+	process_table_remove(&fixture->table, process);
+}
+
+static void frames_without_a_file_say_what_they_are(void **state)
+{
+	struct fixture *fixture = *state;
+	struct record record = make_record(1, 2000);
+	const struct trace *trace;
+
+	push_native(&record, 0x10, EXECUTABLE_ID_UNMAPPED);
+	push_native(&record, 0x20, EXECUTABLE_ID_UPROBES);
+	push_native(&record, 0x30, EXECUTABLE_ID_ANONYMOUS);
+	push_native(&record, 0x40, 77ULL << EXECUTABLE_SLOT_BITS);
+	handle(fixture, &record);
+	trace = fixture->reporter.last;
+	assert_string_equal(binary_name(trace->frames[0].binary), "[unmapped]");
+	assert_string_equal(binary_name(trace->frames[1].binary), "[uprobes]");
+	assert_null(trace->frames[2].binary);
+	assert_string_equal(binary_name(trace->frames[3].binary), "[unknown]");
+}
+
 static void when_too_many_wait_the_rest_goes_on_at_once(void **state)
 {
 	struct fixture *fixture = *state;
@@ -503,6 +557,8 @@ int main(void)
 		TEST(a_first_sample_waits_for_its_process_and_is_walked),
 		TEST(a_first_sample_waits_for_rows_and_for_mappings_on_their_way),
 		TEST(a_first_sample_does_not_wait_for_ever),
+		TEST(rows_of_a_superseded_program_that_never_settled_are_not_used),
+		TEST(frames_without_a_file_say_what_they_are),
 		TEST(when_too_many_wait_the_rest_goes_on_at_once),
 	};
 
