@@ -79,7 +79,7 @@ def eh_frame_figures():
              + sorted(glob.glob("/lib/x86_64-linux-gnu/libc.so.6"))
              + sorted(glob.glob("/usr/lib/gcc/x86_64-linux-gnu/*/cc1"))[:1])
     for name in files:
-        text = subprocess.run([os.path.join(ROOT, "build", "stackdeltas"), "-bench", name],
+        text = subprocess.run([os.path.join(ROOT, "build", "stack_deltas"), "-bench", name],
                               stdout=subprocess.PIPE, text=True, check=True).stdout
         speed = re.search(r"([\d.]+) MB/s", text)
         row_bytes = re.search(r"([\d.]+) bytes per row", text)

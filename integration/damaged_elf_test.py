@@ -300,11 +300,18 @@ def check_log(tap, paths, log, shaken):
 
 def check_stacks(tap, paths, stacks):
     allowed = chains.Chains(TARGETS["alloca"].source)
-    wrong = [str(stack) for stack in stacks
-             if stack.comm == "alloca" and not allowed.allow(stack.frames)]
-    total = sum(count for stack, count in stacks.items() if stack.comm == "alloca")
+    whole = {stack: count for stack, count in stacks.items() if stack.comm == "alloca"}
+    # On a machine as busy as this one, loading takes its time, and walks end early until then.
+    early = sum(count for stack, count in whole.items()
+                if "[error: unwind rows not loaded]" in stack.frames)
+    wrong = [str(stack) for stack in whole
+             if "[error: unwind rows not loaded]" not in stack.frames
+             and not allowed.allow(stack.frames)]
+    total = sum(whole.values()) - early
     tap.ok(total >= 200 and not wrong, "stacks of a whole program stay right beside them",
-           "%d samples" % total, *wrong[:5])
+           "%d samples, %d from before its rows were loaded" % (total, early), *wrong[:5])
+    tap.note("%d samples of the whole program, %d from before its rows were loaded" %
+             (total, early))
     seen = {stack.comm for stack in stacks}
     missing = [name for name in paths if name not in seen]
     tap.ok(len(missing) <= len(paths) / 10, "damaged programs are sampled like others", missing)

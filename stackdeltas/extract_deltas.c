@@ -2,7 +2,9 @@
 /*
  * The extractor: FDEs in the order of their addresses, each run row by row into the builder. Where
  * FDEs overlap, the one that starts later holds from its start on, as for an unwinder that searches
- * for the last start at or below an address; between FDEs nothing is known.
+ * for the last start at or below an address; between FDEs nothing is known, but that the entry
+ * point is the outermost frame: glibc's dynamic linker has no FDE for its own, under which every
+ * program starts up.
  */
 #include "stackdeltas/extract_deltas.h"
 
@@ -18,6 +20,8 @@ enum {
 	/* Fewer than any compiler needs; the rest is growth. */
 	EXPECTED_BYTES_PER_ROW = 8,
 	KNOWN_RULE_COUNT = 2048,
+	/* Of code at an entry point without FDE; glibc's _start and _dl_start_user have 61. */
+	ENTRY_MAX_BYTES = 64,
 };
 
 struct extraction {
@@ -125,6 +129,28 @@ static int add_fde(struct extraction *extraction, const struct fde_record *recor
 	return delta_builder_add(&extraction->builder, start, DELTA_RULE_UNSUPPORTED);
 }
 
+/* The rows from @start to the next FDE at @end. */
+static int add_gap(struct extraction *extraction, uint64_t start, uint64_t end)
+{
+	static const struct unwind_rule entry_rule = { .cfa = CFA_END };
+	uint64_t entry = extraction->input->entry;
+	uint32_t number;
+	int error = 0;
+
+	if (entry < start || entry >= end)
+		return delta_builder_add(&extraction->builder, start, DELTA_RULE_NONE);
+	if (start < entry)
+		error = delta_builder_add(&extraction->builder, start, DELTA_RULE_NONE);
+	if (!error)
+		error = delta_builder_intern(&extraction->builder, &entry_rule, &number);
+	if (!error)
+		error = delta_builder_add(&extraction->builder, entry, number);
+	if (!error && end - entry > ENTRY_MAX_BYTES)
+		error = delta_builder_add(&extraction->builder, entry + ENTRY_MAX_BYTES,
+					  DELTA_RULE_NONE);
+	return error;
+}
+
 static int add_all(struct extraction *extraction)
 {
 	const struct fde_record *fdes = extraction->table.fdes.items;
@@ -143,8 +169,7 @@ static int add_all(struct extraction *extraction)
 		if (next < count && end > base + fdes[next].start)
 			end = base + fdes[next].start;
 		if (start > covered_end) {
-			error = delta_builder_add(&extraction->builder, covered_end,
-						  DELTA_RULE_NONE);
+			error = add_gap(extraction, covered_end, start);
 			if (error)
 				return error;
 		}

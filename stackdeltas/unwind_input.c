@@ -115,7 +115,7 @@ static int read_eh_frame(const struct elf_image *image, struct unwind_input *inp
 int unwind_input_read(const struct elf_image *image, struct unwind_input *input)
 {
 	_cleanup_(elf_bytes_deinit) struct elf_bytes bytes = { 0 };
-	struct unwind_input result = { .machine = image->machine };
+	struct unwind_input result = { .machine = image->machine, .entry = image->entry };
 	int error;
 
 	error = read_segments(image, &result);
@@ -146,6 +146,7 @@ struct hash128 unwind_input_key(const struct unwind_input *input)
 		struct hash128 bytes;
 		uint64_t eh_frame_address;
 		uint64_t eh_frame_bytes;
+		uint64_t entry;
 		uint32_t extractor_version;
 		uint32_t machine;
 		uint64_t segment_count;
@@ -156,6 +157,7 @@ struct hash128 unwind_input_key(const struct unwind_input *input)
 	key.bytes = hash128_bytes(input->eh_frame, input->eh_frame_bytes);
 	key.eh_frame_address = input->eh_frame_address;
 	key.eh_frame_bytes = input->eh_frame_bytes;
+	key.entry = input->entry;
 	key.extractor_version = EXTRACTOR_VERSION;
 	key.machine = input->machine;
 	key.segment_count = input->segment_count;

@@ -18,7 +18,7 @@ struct elf_image;
 
 enum {
 	/** Part of every key: raise it whenever the same bytes would give other rows. */
-	EXTRACTOR_VERSION = 1,
+	EXTRACTOR_VERSION = 2,
 	UNWIND_INPUT_MAX_SEGMENTS = 16,
 	UNWIND_INPUT_MAX_BYTES = 256 << 20,
 };
@@ -32,6 +32,8 @@ struct unwind_segment {
 struct unwind_input {
 	/** EM_X86_64 or EM_AARCH64. */
 	uint16_t machine;
+	/** ELF virtual address of the entry point; 0 if there is none. */
+	uint64_t entry;
 	uint32_t segment_count;
 	/** Sorted by start, not overlapping, below 2^48. */
 	struct unwind_segment segments[UNWIND_INPUT_MAX_SEGMENTS];

@@ -2,7 +2,7 @@
 /*
  * A chain that leads through five shared objects, six times (hop.c; bench/ uses it too).
  *
- * chain: START main outer?
+ * chain: START main > outer @plt
  * chain: START main outer (hop_0;hop_1;hop_2;hop_3;hop_4){0,5} > hop_0 hop_1 hop_2 hop_3 hop_4
  * chain: START main outer (hop_0;hop_1;hop_2;hop_3;hop_4){6} leaf
  */

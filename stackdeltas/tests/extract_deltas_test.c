@@ -119,6 +119,33 @@ static void gaps_hold_nothing_and_neighbours_are_joined(void **state)
 	assert_int_equal(fixture->deltas.row_count, 4);
 }
 
+static void an_entry_point_without_fde_is_the_outermost_frame(void **state)
+{
+	struct fixture *fixture = *state;
+
+	PUT_FDE(&fixture->bytes, TEXT_ADDRESS, 16, DW_CFA_nop);
+	PUT_FDE(&fixture->bytes, TEXT_ADDRESS + 128, 16, DW_CFA_nop);
+	fixture->input.entry = TEXT_ADDRESS + 20;
+	assert_extracts(fixture);
+	assert_rule(fixture, 19, "none");
+	assert_rule(fixture, 20, "end");
+	assert_rule(fixture, 20 + 63, "end");
+	assert_rule(fixture, 20 + 64, "none");
+	fixture->input.entry = TEXT_ADDRESS + 16;
+	assert_extracts(fixture);
+	assert_rule(fixture, 15, "cfa=sp+8 ra=cfa-8 fp=same");
+	assert_rule(fixture, 16, "end");
+	/* Never beyond the next FDE, and not where an FDE has the entry point. */
+	fixture->input.entry = TEXT_ADDRESS + 120;
+	assert_extracts(fixture);
+	assert_rule(fixture, 127, "end");
+	assert_rule(fixture, 128, "cfa=sp+8 ra=cfa-8 fp=same");
+	fixture->input.entry = TEXT_ADDRESS + 8;
+	assert_extracts(fixture);
+	assert_rule(fixture, 8, "cfa=sp+8 ra=cfa-8 fp=same");
+	assert_rule(fixture, 16, "none");
+}
+
 static void functions_out_of_order_are_sorted(void **state)
 {
 	enum { COUNT = 1000, STRIDE = 64 };
@@ -391,6 +418,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_prologue_gives_a_row_per_step),
 		TEST(gaps_hold_nothing_and_neighbours_are_joined),
+		TEST(an_entry_point_without_fde_is_the_outermost_frame),
 		TEST(functions_out_of_order_are_sorted),
 		TEST(of_overlapping_functions_the_later_start_holds),
 		TEST(expressions_become_rules),

@@ -41,6 +41,7 @@ enum {
 	UCONTEXT_RBP = 120,
 	UCONTEXT_RSP = 160,
 	UCONTEXT_RIP = 168,
+	ENTRY_MAX_BYTES = 64,
 };
 
 /* What was declared, not got wrong. */
@@ -52,13 +53,15 @@ enum class {
 	CLASS_FRAME_POINTER,
 	/* libdw cannot make sense of the FDE, neither can we. */
 	CLASS_BOTH_REFUSE,
+	/* No FDE holds the ELF entry point, which is the outermost frame all the same. */
+	CLASS_ENTRY_POINT,
 	CLASS_DIFFERENT,
 	CLASS_COUNT,
 };
 
 static const char *const class_names[CLASS_COUNT] = {
-	"equal",     "rule not expressible", "frame pointer not expressible", "refused by both",
-	"different",
+	"equal",	   "rule not expressible",    "frame pointer not expressible",
+	"refused by both", "entry point without FDE", "different",
 };
 
 struct totals {
@@ -304,10 +307,10 @@ static enum class compare_frame(const struct unwind_rule *rule, Dwarf_Frame *row
 	outcome = register_by_libdw(row, frame, X86_RA, 0, &value);
 	if (outcome == OUTCOME_UNDEFINED || rule->cfa == CFA_END) return outcome ==
 				OUTCOME_UNDEFINED &&
-			rule->cfa == CFA_END
-		? CLASS_EQUAL
-	: rule->cfa == CFA_UNSUPPORTED ? CLASS_UNSUPPORTED
-				       : CLASS_DIFFERENT;
+			rule->cfa == CFA_END ?
+		CLASS_EQUAL :
+	rule->cfa == CFA_UNSUPPORTED ? CLASS_UNSUPPORTED :
+				       CLASS_DIFFERENT;
 	if (rule->cfa == CFA_UNSUPPORTED) return CLASS_UNSUPPORTED;
 	if (dwarf_frame_cfa(row, &operations, &count) ||
 	    !evaluate(frame, operations, count, 0, false, &cfa, &is_value) ||
@@ -318,15 +321,16 @@ static enum class compare_frame(const struct unwind_rule *rule, Dwarf_Frame *row
 	    value != our_value) return CLASS_DIFFERENT;
 	outcome = register_by_libdw(row, frame, X86_FP, cfa, &value);
 	our_outcome = register_by_rule(rule, false, frame, cfa, &our_value);
-	if (our_outcome == OUTCOME_UNDEFINED) return outcome == OUTCOME_UNDEFINED
-		? CLASS_EQUAL
-		: CLASS_FRAME_POINTER;
+	if (our_outcome == OUTCOME_UNDEFINED) return outcome == OUTCOME_UNDEFINED ?
+		CLASS_EQUAL :
+		CLASS_FRAME_POINTER;
 	return outcome == OUTCOME_VALUE && value == our_value ? CLASS_EQUAL : CLASS_DIFFERENT;
 }
 
 struct comparison {
 	const char *path;
 	const struct stack_deltas *deltas;
+	uint64_t entry;
 	Dwarf_CFI *cfi;
 	uint64_t rows[CLASS_COUNT];
 };
@@ -397,6 +401,11 @@ static void compare_nothing(struct comparison *comparison, uint64_t address)
 
 	if (!rule || rule->cfa == CFA_NONE)
 		return;
+	if (no_match && rule->cfa == CFA_END && address >= comparison->entry &&
+	    address - comparison->entry < ENTRY_MAX_BYTES) {
+		comparison->rows[CLASS_ENTRY_POINT] += address == comparison->entry;
+		return;
+	}
 	if (!no_match && rule->cfa == CFA_UNSUPPORTED) {
 		comparison->rows[CLASS_BOTH_REFUSE]++;
 		return;
@@ -439,7 +448,7 @@ static void result(bool is_good, const char *what, const char *path)
 static void compare(const char *path, const struct unwind_input *input,
 		    const struct stack_deltas *deltas, Elf *elf)
 {
-	struct comparison comparison = { .path = path, .deltas = deltas };
+	struct comparison comparison = { .path = path, .deltas = deltas, .entry = input->entry };
 
 	comparison.cfi = dwarf_getcfi_elf(elf);
 	if (!comparison.cfi) {
