@@ -139,10 +139,13 @@ MIX_COMMS = re.compile(r"cc1|as|ld|collect2|gcc|x86_64-linux-gn|openssl|gzip|tar
 def check_complete(tap, stacks):
     ends = StackEnds([os.path.dirname(os.path.realpath(sys.executable)),
                       os.path.join(sys.base_prefix, "lib")])
-    total = before_known = complete = others = others_complete = 0
+    total = before_known = without_memory = complete = others = others_complete = 0
     incomplete = collections.Counter()
     for stack, count in stacks.items():
         if stack.is_kernel_thread:
+            continue
+        if stack.is_without_memory:
+            without_memory += count
             continue
         is_complete = ends.is_complete(stack)
         if not MIX_COMMS.fullmatch(stack.comm):
@@ -162,6 +165,7 @@ def check_complete(tap, stacks):
            "%d of %d" % (complete, total))
     tap.note("complete: %s of %d user stacks of known processes; before known: %s" %
              (share(complete, total), total, share(before_known, total + before_known)))
+    tap.note("%d samples of tasks in exec or exit, which have no memory" % without_memory)
     tap.note("of other programs on this machine: %s of %d" %
              (share(others_complete, others), others))
     for text, count in incomplete.most_common(12):

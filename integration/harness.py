@@ -100,9 +100,9 @@ class Stack(collections.namedtuple("Stack", "comm frames")):
         """The sample is of a task that has no program any more, or not yet: on its way out, or in
         exec between the old program and the new one.
         """
-        return (all(frame.endswith("_[k]") for frame in self.frames)
-                and any(re.match("do_exit|.*execve|begin_new_exec", frame)
-                        for frame in self.frames))
+        frames = [frame for frame in self.frames if frame != "[error: process is exiting]"]
+        return (all(frame.endswith("_[k]") for frame in frames)
+                and any(re.match("do_exit|.*execve|begin_new_exec", frame) for frame in frames))
 
     def __str__(self):
         return ";".join((self.comm,) + tuple(self.frames))
@@ -315,8 +315,10 @@ class StackEnds:
         self._ranges = {}
 
     def is_complete(self, stack):
-        """True if @stack has its thread's entry outermost, and no error and no guess."""
-        if stack.is_kernel_thread or stack.is_without_memory:
+        """True if @stack has its thread's entry outermost, and no error and no guess. A task without
+        memory (Stack.is_without_memory) has no user stack that could be complete.
+        """
+        if stack.is_kernel_thread:
             return True
         users = stack.user_frames
         if not users or stack.errors or stack.has_guess:

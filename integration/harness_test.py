@@ -98,6 +98,8 @@ def check_ends(tap):
            and not ends.is_complete(Stack("a", ("[error: x]", "_start", "main")))
            and not ends.is_complete(Stack("a", ("_start", "main_[?]")))
            and not ends.is_complete(Stack("a", ("entry_SYSCALL_64_[k]",)))
+           and Stack("a", ("entry_[k]", "do_exit_[k]")).is_without_memory
+           and not Stack("a", ("main", "entry_[k]", "do_exit_[k]")).is_without_memory
            and ends.is_complete(Stack("a", ("ret_from_fork_asm_[k]", "kthread_[k]"))),
            "completeness is judged by the frames")
 
