@@ -54,11 +54,10 @@ static void symbol_table_destroy(struct symbol_table *table)
 	free(table);
 }
 
-static void release_table(void *context, const void *key, void *value, enum lru_reason reason)
+static void release_table(void *context, const void *key, void *value)
 {
 	(void)context;
 	(void)key;
-	(void)reason;
 	symbol_table_destroy(value);
 }
 

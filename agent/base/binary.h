@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/** The outward name of a file (DESIGN: file id); never a key inside the agent. */
+/** The outward name of a file (agent/host/file_id.h); never a key inside the agent. */
 struct file_id {
 	uint8_t bytes[16];
 };

@@ -137,10 +137,8 @@ int bounded_queue_push(struct bounded_queue *queue, const void *record, size_t b
 		pthread_mutex_unlock(&queue->lock);
 		return -EPIPE;
 	}
-	while (queue->ring_bytes - queue->used_bytes < bytes + LENGTH_BYTES) {
+	while (queue->ring_bytes - queue->used_bytes < bytes + LENGTH_BYTES)
 		drop_oldest(queue);
-		queue->dropped_count++;
-	}
 	copy_in(queue, &length, sizeof(length));
 	copy_in(queue, record, bytes);
 	queue->count++;
@@ -201,16 +199,6 @@ size_t bounded_queue_count(struct bounded_queue *queue)
 
 	pthread_mutex_lock(&queue->lock);
 	count = queue->count;
-	pthread_mutex_unlock(&queue->lock);
-	return count;
-}
-
-uint64_t bounded_queue_dropped(struct bounded_queue *queue)
-{
-	uint64_t count;
-
-	pthread_mutex_lock(&queue->lock);
-	count = queue->dropped_count;
 	pthread_mutex_unlock(&queue->lock);
 	return count;
 }

@@ -2,7 +2,7 @@
 /**
  * A thread-safe queue of records, of one size or of many, in a ring of bytes of a fixed size. Any
  * number of threads push and pop. Records are copied in and out. When the ring is full, the oldest
- * records go and are counted, so that a push never waits for a reader.
+ * records go, so that a push never waits for a reader; the drop function may count them.
  */
 #ifndef AGENT_BASE_BOUNDED_QUEUE_H
 #define AGENT_BASE_BOUNDED_QUEUE_H
@@ -28,7 +28,6 @@ struct bounded_queue {
 	size_t start;
 	size_t used_bytes;
 	size_t count;
-	uint64_t dropped_count;
 	bool is_closed;
 	queue_drop_fn drop;
 	void *drop_context;
@@ -46,7 +45,7 @@ int bounded_queue_init(struct bounded_queue *queue, size_t ring_bytes, size_t ma
 int bounded_queue_init_fixed(struct bounded_queue *queue, size_t max_count, size_t record_bytes,
 			     queue_drop_fn drop, void *drop_context);
 
-/** Drops what is left (not counted). No thread may use the queue any more. */
+/** Drops what is left. No thread may use the queue any more. */
 void bounded_queue_deinit(struct bounded_queue *queue);
 
 /**
@@ -65,8 +64,7 @@ int bounded_queue_pop(struct bounded_queue *queue, void *record, size_t *bytes, 
 /** Wakes all readers: they still get what is in the queue, then -EPIPE. Pushes fail from now on. */
 void bounded_queue_close(struct bounded_queue *queue);
 
-/** Records in the queue, and records dropped since the start. */
+/** Records in the queue. */
 size_t bounded_queue_count(struct bounded_queue *queue);
-uint64_t bounded_queue_dropped(struct bounded_queue *queue);
 
 #endif

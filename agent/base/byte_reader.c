@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The reads that are not worth inlining: LEB128 of more than one byte, strings, sub-readers. */
+/* The reads that are not worth inlining: LEB128 of more than one byte, and strings. */
 
 #include "agent/base/byte_reader.h"
 
@@ -58,14 +58,4 @@ const char *byte_reader_string(struct byte_reader *reader)
 		return NULL;
 	}
 	return byte_reader_bytes(reader, end - reader->position + 1);
-}
-
-struct byte_reader byte_reader_sub(struct byte_reader *reader, size_t count)
-{
-	struct byte_reader sub;
-	const void *bytes = byte_reader_bytes(reader, count);
-
-	byte_reader_init(&sub, bytes, bytes ? count : 0);
-	sub.failed = byte_reader_failed(reader);
-	return sub;
 }

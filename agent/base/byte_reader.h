@@ -2,7 +2,7 @@
 /**
  * A cursor over borrowed bytes from outside, which never reads past their end. Numbers are little
  * endian and may stand unaligned. The first read that does not fit fails the reader for good: it
- * gives 0 (NULL, an empty reader), and so does every read after it. So a parser may read a whole
+ * gives 0 (or NULL), and so does every read after it. So a parser may read a whole
  * record and ask byte_reader_failed() once.
  */
 #ifndef AGENT_BASE_BYTE_READER_H
@@ -143,11 +143,5 @@ static inline int64_t byte_reader_sleb128(struct byte_reader *reader)
 
 /** A string up to its NUL, borrowed, and moves behind the NUL; NULL if there is none. */
 const char *byte_reader_string(struct byte_reader *reader);
-
-/**
- * A reader of its own over the next @count bytes, and moves behind them. If they are not all there,
- * both readers have failed. Offsets of the new one start at 0.
- */
-struct byte_reader byte_reader_sub(struct byte_reader *reader, size_t count);
 
 #endif

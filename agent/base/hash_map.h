@@ -60,12 +60,4 @@ static inline int hash_map_set_pointer(struct hash_map *map, uint64_t key, const
 	return hash_map_set(map, key, (uintptr_t)value);
 }
 
-/** Returns the value that was removed, NULL if @key was not there. */
-static inline void *hash_map_remove_pointer(struct hash_map *map, uint64_t key)
-{
-	uint64_t value;
-
-	return hash_map_remove(map, key, &value) ? (void *)(uintptr_t)value : NULL;
-}
-
 #endif

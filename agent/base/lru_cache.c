@@ -102,16 +102,13 @@ static uint32_t find_entry(const struct lru_cache *cache, const void *key, uint6
 	return NO_ENTRY;
 }
 
-static void release_value(struct lru_cache *cache, const void *key, void *value,
-			  enum lru_reason reason)
+static void release_value(struct lru_cache *cache, const void *key, void *value)
 {
-	if (reason == LRU_EVICTED)
-		cache->evicted_count++;
 	if (cache->release)
-		cache->release(cache->context, key, value, reason);
+		cache->release(cache->context, key, value);
 }
 
-static void drop_entry(struct lru_cache *cache, uint32_t index, enum lru_reason reason)
+static void drop_entry(struct lru_cache *cache, uint32_t index)
 {
 	struct lru_entry *entry = entry_at(cache, index);
 	uint32_t *link = &cache->buckets[entry->hash & (cache->bucket_count - 1)];
@@ -124,13 +121,13 @@ static void drop_entry(struct lru_cache *cache, uint32_t index, enum lru_reason 
 	cache->free_entry = index;
 	cache->count--;
 	cache->bytes -= entry->bytes;
-	release_value(cache, entry->key, entry->value, reason);
+	release_value(cache, entry->key, entry->value);
 }
 
 void lru_cache_deinit(struct lru_cache *cache)
 {
 	while (cache->count)
-		drop_entry(cache, cache->oldest, LRU_REMOVED);
+		drop_entry(cache, cache->oldest);
 	free(cache->entries);
 	free(cache->buckets);
 	memset(cache, 0, sizeof(*cache));
@@ -215,14 +212,6 @@ static uint32_t take_entry(struct lru_cache *cache)
 	return index;
 }
 
-bool lru_cache_evict_oldest(struct lru_cache *cache)
-{
-	if (!cache->count)
-		return false;
-	drop_entry(cache, cache->oldest, LRU_EVICTED);
-	return true;
-}
-
 static void replace_value(struct lru_cache *cache, uint32_t index, void *value, size_t bytes)
 {
 	struct lru_entry *entry = entry_at(cache, index);
@@ -232,10 +221,10 @@ static void replace_value(struct lru_cache *cache, uint32_t index, void *value, 
 	cache->bytes += bytes - entry->bytes;
 	entry->bytes = bytes;
 	make_newest(cache, index);
-	release_value(cache, entry->key, old_value, LRU_REMOVED);
+	release_value(cache, entry->key, old_value);
 	/* The newest is this one, and within the limit alone. */
 	while (cache->bytes > cache->max_bytes)
-		lru_cache_evict_oldest(cache);
+		drop_entry(cache, cache->oldest);
 }
 
 int lru_cache_put(struct lru_cache *cache, const void *key, void *value, size_t bytes)
@@ -258,7 +247,7 @@ int lru_cache_put(struct lru_cache *cache, const void *key, void *value, size_t 
 			return err;
 	}
 	while (cache->count >= cache->max_entries || cache->bytes > cache->max_bytes - bytes)
-		lru_cache_evict_oldest(cache);
+		drop_entry(cache, cache->oldest);
 	index = take_entry(cache);
 	entry = entry_at(cache, index);
 	entry->hash = hash;
@@ -278,26 +267,6 @@ bool lru_cache_remove(struct lru_cache *cache, const void *key)
 
 	if (index == NO_ENTRY)
 		return false;
-	drop_entry(cache, index, LRU_REMOVED);
+	drop_entry(cache, index);
 	return true;
-}
-
-size_t lru_cache_remove_if(struct lru_cache *cache,
-			   bool (*matches)(void *context, const void *key, void *value),
-			   void *context)
-{
-	size_t removed = 0;
-	uint32_t index = cache->oldest;
-
-	while (cache->count && index != NO_ENTRY) {
-		const struct lru_entry *entry = entry_at(cache, index);
-		uint32_t newer = entry->newer;
-
-		if (matches(context, entry->key, entry->value)) {
-			drop_entry(cache, index, LRU_REMOVED);
-			removed++;
-		}
-		index = newer;
-	}
-	return removed;
 }

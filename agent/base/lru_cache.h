@@ -14,15 +14,8 @@
 
 struct lru_entry;
 
-enum lru_reason {
-	/** Pushed out by a newer entry: counts as an eviction. */
-	LRU_EVICTED,
-	/** Replaced by a put of the same key, removed by the user, or the cache was deinited. */
-	LRU_REMOVED,
-};
-
 /** Called with the entry already out of the cache; it must not call into the same cache. */
-typedef void (*lru_release_fn)(void *context, const void *key, void *value, enum lru_reason reason);
+typedef void (*lru_release_fn)(void *context, const void *key, void *value);
 
 struct lru_cache {
 	size_t key_bytes;
@@ -32,7 +25,6 @@ struct lru_cache {
 	void *context;
 	size_t count;
 	size_t bytes;
-	uint64_t evicted_count;
 	/* The entries, found by hash chains and linked by age; see lru_cache.c. */
 	unsigned char *entries;
 	size_t entry_stride;
@@ -68,13 +60,5 @@ int lru_cache_put(struct lru_cache *cache, const void *key, void *value, size_t 
 
 /** Releases the entry of @key; false if there was none. */
 bool lru_cache_remove(struct lru_cache *cache, const void *key);
-
-/** Releases every entry for which @matches says true; returns their number. */
-size_t lru_cache_remove_if(struct lru_cache *cache,
-			   bool (*matches)(void *context, const void *key, void *value),
-			   void *context);
-
-/** Releases the least recently used entry; false if the cache is empty. Counts as an eviction. */
-bool lru_cache_evict_oldest(struct lru_cache *cache);
 
 #endif

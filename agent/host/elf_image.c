@@ -231,7 +231,6 @@ static int read_tables(struct elf_image *image)
 	err = read_header(image, &header);
 	if (err)
 		return err;
-	image->type = header.e_type;
 	image->machine = header.e_machine;
 	image->entry = header.e_entry;
 	segment_count = header.e_phnum;
@@ -244,8 +243,8 @@ static int read_tables(struct elf_image *image)
 	err = read_segments(image, &header, segment_count);
 	if (err)
 		return err;
-	image->sections_error = read_sections(image, &header);
-	return image->sections_error == -ENOMEM ? -ENOMEM : 0;
+	/* The kernel and the dynamic linker never look at sections, so they may be damaged. */
+	return read_sections(image, &header) == -ENOMEM ? -ENOMEM : 0;
 }
 
 int elf_image_init_fd(struct elf_image *image, int fd)

@@ -4,8 +4,8 @@
  * kernel's symbols. All of it is hostile: whoever owns a process under profile chooses the bytes.
  *
  * An ELF image: headers of one 64-bit little-endian file for x86-64 or aarch64, read from a file
- * descriptor by pread (a mapping would kill the agent when somebody truncates the file) or from
- * bytes in memory (the vDSO). Only the header tables are kept; contents are read when asked for, so
+ * descriptor by pread (a mapping would kill the agent when somebody truncates the file) or, for
+ * tests and fuzzers, from bytes in memory. Only the header tables are kept; contents are read when asked for, so
  * a file of many gigabytes costs no more than a small one. The format: System V gABI, chapters
  * "ELF Header", "Sections", "Program Header"; <elf.h>.
  *
@@ -66,21 +66,15 @@ struct elf_image {
 	const uint8_t *memory;
 	/** Of the file when it was opened. */
 	uint64_t size;
-	/** ET_..., EM_... of <elf.h> */
-	uint16_t type;
+	/** EM_... of <elf.h> */
 	uint16_t machine;
 	uint64_t entry;
 	uint32_t segment_count;
-	/** 0 as well if the section table is damaged: sections_error says so. */
+	/** 0 as well if the section table is damaged, which is no error of the image. */
 	uint32_t section_count;
 	struct elf_segment *segments;
 	struct elf_section *sections;
 	char *section_names;
-	/**
-	 * 0, or why the section table could not be used. That is no error of the image, since the
-	 * kernel and the dynamic linker never look at it.
-	 */
-	int sections_error;
 };
 
 /**

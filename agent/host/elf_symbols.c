@@ -289,7 +289,6 @@ int elf_symbols_init(struct elf_symbols *symbols, const struct elf_image *image)
 	remove_rivals(&collector.symbols);
 	set_missing_sizes(&collector);
 	result.count = collector.symbols.count;
-	result.is_truncated = collector.is_truncated;
 	result.symbols = realloc(collector.symbols.items, result.count * sizeof(struct elf_symbol));
 	if (!result.symbols)
 		result.symbols = collector.symbols.items;

@@ -40,8 +40,6 @@ struct elf_symbols {
 	/** Sorted by address, no two equal. Owned. */
 	struct elf_symbol *symbols;
 	uint32_t count;
-	/** More symbols than ELF_SYMBOLS_MAX: some are missing. */
-	bool is_truncated;
 	/** Of .symtab and .dynsym. */
 	struct elf_string_table names[2];
 };

@@ -102,7 +102,6 @@ static bool read_protection(const char **cursor, const char *end, struct proc_ma
 		return false;
 	row->protection = (text[0] == 'r' ? PROT_READ : 0) | (text[1] == 'w' ? PROT_WRITE : 0) |
 			  (text[2] == 'x' ? PROT_EXEC : 0);
-	row->is_shared = text[3] == 's';
 	*cursor += 4;
 	return true;
 }

@@ -38,7 +38,6 @@ struct proc_mapping {
 	uint32_t device_minor;
 	/** PROT_READ | PROT_WRITE | PROT_EXEC of <sys/mman.h> */
 	uint8_t protection;
-	bool is_shared;
 	/** " (deleted)" stood behind the path, and was cut off. */
 	bool is_deleted;
 	/** Borrowed from the maps; "" for anonymous memory, "[vdso]" and the like. */

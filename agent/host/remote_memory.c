@@ -18,63 +18,13 @@
 #include "agent/host/proc_info.h"
 
 enum {
-	STRING_PIECE_BYTES = 256,
+	/* Threads that are tried when the leader has exited. */
 	THREADS_TRIED = 16,
 };
 
 int remote_memory_read(struct remote_memory *memory, uint64_t address, void *buffer, size_t bytes)
 {
 	return memory->ops->read(memory, address, buffer, bytes);
-}
-
-int remote_memory_read_u32(struct remote_memory *memory, uint64_t address, uint32_t *value)
-{
-	uint32_t result;
-	int err = remote_memory_read(memory, address, &result, sizeof(result));
-
-	if (!err)
-		*value = result;
-	return err;
-}
-
-int remote_memory_read_u64(struct remote_memory *memory, uint64_t address, uint64_t *value)
-{
-	uint64_t result;
-	int err = remote_memory_read(memory, address, &result, sizeof(result));
-
-	if (!err)
-		*value = result;
-	return err;
-}
-
-int remote_memory_read_string(struct remote_memory *memory, uint64_t address, char *text,
-			      size_t capacity)
-{
-	size_t length = 0, piece_limit = STRING_PIECE_BYTES;
-
-	while (length < capacity - 1) {
-		/* Pieces end at their multiples, so that none runs into a page behind the string. */
-		size_t piece = piece_limit - (address + length) % piece_limit;
-		int err;
-
-		if (piece > capacity - 1 - length)
-			piece = capacity - 1 - length;
-		err = remote_memory_read(memory, address + length, text + length, piece);
-		if (err == -EFAULT && piece_limit > 1) {
-			/* What is readable may end within the piece, behind the string. */
-			piece_limit /= 2;
-			continue;
-		}
-		if (err) {
-			text[0] = '\0';
-			return err;
-		}
-		if (memchr(text + length, '\0', piece))
-			return 0;
-		length += piece;
-	}
-	text[length] = '\0';
-	return 0;
 }
 
 static int process_memory_read(struct remote_memory *memory, uint64_t address, void *buffer,
@@ -154,30 +104,4 @@ void process_memory_deinit(struct process_memory *process)
 	if (process->memory.ops && process->fd >= 0)
 		close(process->fd);
 	*process = (struct process_memory){ .fd = -1 };
-}
-
-static int buffer_memory_read(struct remote_memory *memory, uint64_t address, void *buffer,
-			      size_t bytes)
-{
-	const struct buffer_memory *source = (const struct buffer_memory *)memory;
-	uint64_t offset = address - source->address;
-
-	if (address < source->address || offset > source->size || bytes > source->size - offset)
-		return fail(-EFAULT, "address %#" PRIx64 " is not in the copy", address);
-	if (bytes)
-		memcpy(buffer, (const char *)source->bytes + offset, bytes);
-	return 0;
-}
-
-void buffer_memory_init(struct buffer_memory *buffer, uint64_t address, const void *bytes,
-			size_t size)
-{
-	static const struct remote_memory_ops ops = { .read = buffer_memory_read };
-
-	*buffer = (struct buffer_memory){
-		.memory = { .ops = &ops },
-		.address = address,
-		.bytes = bytes,
-		.size = size,
-	};
 }

@@ -21,7 +21,7 @@
 
 static int copy_segments(const struct elf_image *image, struct elf_image *segments)
 {
-	struct elf_image copy = { .fd = -1, .type = image->type, .machine = image->machine };
+	struct elf_image copy = { .fd = -1, .machine = image->machine };
 
 	copy.size = image->size;
 	copy.segments = calloc(image->segment_count + 1, sizeof(*copy.segments));

@@ -39,11 +39,10 @@ static void unref_kept(struct kept_rows *kept)
 	free(kept);
 }
 
-static void release_kept(void *context, const void *key, void *value, enum lru_reason reason)
+static void release_kept(void *context, const void *key, void *value)
 {
 	(void)context;
 	(void)key;
-	(void)reason;
 	unref_kept(value);
 }
 

@@ -67,11 +67,10 @@ struct trace_handler {
 	uint32_t lent_count;
 };
 
-static void release_trace(void *context, const void *key, void *value, enum lru_reason reason)
+static void release_trace(void *context, const void *key, void *value)
 {
 	(void)context;
 	(void)key;
-	(void)reason;
 	trace_unref(value);
 }
 

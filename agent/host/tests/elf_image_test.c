@@ -209,7 +209,6 @@ static void a_damaged_section_table_leaves_the_segments(void **state)
 		built_header(&builder)->e_shoff = offsets[i];
 		built_header(&builder)->e_shnum = 500;
 		assert_int_equal(elf_image_init_memory(&image, builder.bytes, BUILT_BYTES), 0);
-		assert_int_equal(image.sections_error, -EBADMSG);
 		assert_int_equal(image.section_count, 0);
 		assert_int_equal(image.segment_count, 1);
 		assert_null(elf_image_find_section(&image, ".text"));
@@ -257,7 +256,8 @@ static void counts_beyond_16_bits_come_from_section_0(void **state)
 	elf_image_deinit(&image);
 	built_section(&builder, 0)->sh_size = UINT64_MAX;
 	assert_int_equal(elf_image_init_memory(&image, builder.bytes, BUILT_BYTES), 0);
-	assert_int_equal(image.sections_error, -E2BIG);
+	assert_int_equal(image.section_count, 0);
+	assert_int_equal(image.segment_count, 2);
 	elf_image_deinit(&image);
 }
 

@@ -38,10 +38,8 @@ static void every_field_is_taken(void **state)
 	assert_int_equal(maps.rows[0].device_minor, 1);
 	assert_int_equal(maps.rows[0].inode, 1311234);
 	assert_int_equal(maps.rows[0].protection, PROT_READ | PROT_EXEC);
-	assert_false(maps.rows[0].is_shared);
 	assert_false(maps.rows[0].is_deleted);
 	assert_string_equal(maps.rows[0].path, "/usr/bin/ls");
-	assert_true(maps.rows[1].is_shared);
 	assert_true(maps.rows[1].is_deleted);
 	assert_string_equal(maps.rows[1].path, "/dev/zero");
 	assert_string_equal(maps.rows[2].path, "[stack]");
