@@ -1,0 +1,265 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# time limit: 600 s
+"""The agent on older kernels: in virtual machines, it loads all programs and walks known chains.
+
+    qemu_test.py [SUITE...]
+
+Boots Debian's kernel of each suite (bullseye: 5.10, the oldest that the agent supports; with
+ALLFRAMES_LONG=1 bookworm, 6.1, too) under qemu without a disk: the initramfs has busybox, the agent
+with its libraries and qemu_target.c. Kernels are taken from the mirror of this machine's own apt,
+by an apt of our own below ~/.cache/allframes, and kept there. Prints TAP.
+"""
+import gzip
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "allframes"
+IS_LONG = os.environ.get("ALLFRAMES_LONG") == "1"
+SUITES = ["bullseye", "bookworm"] if IS_LONG else ["bullseye"]
+TOOLS = ["qemu-system-x86_64", "busybox", "apt-get", "dpkg-deb", "gcc", "ldd"]
+BOOT_SECONDS = 240
+
+# Root first, as in folded output, from main on: the functions above it are the C library's. A sample
+# of main itself, or of a function on the way down, is right as well.
+CALLS = ["main", "outer", "inner", "leaf"]
+DEEP = ["main"] + ["deep"] * 401 + ["leaf"]
+SYSTEM_CALLS = ["main", "enter_kernel", "syscall"]
+MODES = {"calls": CALLS, "deep": DEEP, "system_calls": SYSTEM_CALLS}
+# Functions of the C library that the target calls, and which end its chains.
+LEAVES = {"inner": re.compile(r"(__)?memset(_\w+)?|\S+\+0x[0-9a-f]+")}
+
+INIT = """#!/bin/busybox sh
+/bin/busybox --install -s /bin
+mount -t proc none /proc
+mount -t sysfs none /sys
+mount -t devtmpfs none /dev 2>/dev/null
+mount -t tmpfs none /tmp
+ip link set lo up
+echo "GUEST kernel $(uname -r)"
+for mode in calls deep system_calls; do
+	/target $mode &
+	pid=$!
+	sleep 1
+	/agent -pid $pid -duration 4s -samples-per-second 97 -log-level debug \\
+		-output /tmp/$mode.folded >/tmp/log 2>&1
+	echo "GUEST status $mode $?"
+	sed "s/^/GUEST log $mode /" /tmp/log
+	sed "s/^/GUEST stack $mode /" /tmp/$mode.folded
+	kill $pid
+done
+echo "GUEST done"
+poweroff -f
+"""
+
+
+class Tap:
+    def __init__(self):
+        self.count = 0
+        self.failed = False
+
+    def result(self, is_good, name, notes=()):
+        self.count += 1
+        self.failed |= not is_good
+        print(f"{'ok' if is_good else 'not ok'} {self.count} - {name}")
+        for note in notes if not is_good else ():
+            print(f"# {note}")
+        sys.stdout.flush()
+
+    def skip(self, name, why):
+        self.count += 1
+        print(f"ok {self.count} - {name} # SKIP {why}")
+
+    def end(self):
+        print(f"1..{self.count}")
+        sys.exit(1 if self.failed else 0)
+
+
+def run(arguments, **options):
+    return subprocess.run(arguments, check=True, capture_output=True, text=True, **options).stdout
+
+
+def mirror():
+    """The first mirror of Debian that this machine's apt knows."""
+    sources = [pathlib.Path("/etc/apt/sources.list")]
+    sources += sorted(pathlib.Path("/etc/apt/sources.list.d").glob("*"))
+    for path in sources:
+        if not path.is_file():
+            continue
+        for line in path.read_text(errors="replace").splitlines():
+            match = re.match(r"(?:URIs:\s*|deb\s+(?:\[[^]]*\]\s*)?)(\S+)", line)
+            if match and "security" not in match.group(1):
+                return match.group(1)
+    raise RuntimeError("this machine's apt has no source of packages")
+
+
+def fetch_kernel(suite):
+    """The kernel image of @suite, from the cache or else from the mirror."""
+    place = CACHE / "kernels" / suite
+    found = sorted(place.glob("vmlinuz-*"))
+    if found:
+        return found[-1]
+    for folder in ("lists/partial", "archives/partial", "state"):
+        (place / folder).mkdir(parents=True, exist_ok=True)
+    (place / "sources.list").write_text(f"deb {mirror()} {suite} main\n")
+    options = []
+    for option in (f"Dir::State={place}/state", f"Dir::State::lists={place}/lists",
+                   f"Dir::Cache={place}", "Dir::State::status=/dev/null",
+                   f"Dir::Etc::sourcelist={place}/sources.list", "Dir::Etc::sourceparts=/dev/null",
+                   "APT::Architecture=amd64", "APT::Sandbox::User=root",
+                   "Acquire::Check-Valid-Until=false", "Acquire::Languages=none"):
+        options += ["-o", option]
+    run(["apt-get", "-q", *options, "update"])
+    depends = run(["apt-cache", *options, "depends", "linux-image-amd64"])
+    package = re.search(r"Depends: (linux-image-\S+)", depends).group(1)
+    with tempfile.TemporaryDirectory(dir=place) as scratch:
+        run(["apt-get", "-q", *options, "download", package], cwd=scratch)
+        archive = next(pathlib.Path(scratch).glob("*.deb"))
+        run(["dpkg-deb", "-x", archive.name, "unpacked"], cwd=scratch)
+        image = next(pathlib.Path(scratch).glob("unpacked/boot/vmlinuz-*"))
+        kept = place / image.name
+        image.rename(kept)
+    shutil.rmtree(place / "lists", ignore_errors=True)
+    return kept
+
+
+def libraries_of(program):
+    """Absolute paths of the shared libraries and the loader of @program."""
+    return re.findall(r"(/\S+) \(0x", run(["ldd", program]))
+
+
+def pack(root):
+    """The tree below @root as a cpio archive of the kind the kernel unpacks (newc)."""
+    archive = bytearray()
+
+    def add(name, mode, content):
+        encoded = name.encode() + b"\0"
+        fields = [0, mode, 0, 0, 1, 0, len(content), 0, 0, 0, 0, len(encoded), 0]
+        archive.extend(b"070701" + b"".join(b"%08x" % field for field in fields) + encoded)
+        archive.extend(bytes(-len(archive) % 4))
+        archive.extend(content)
+        archive.extend(bytes(-len(archive) % 4))
+
+    for path in sorted(root.rglob("*")):
+        add(str(path.relative_to(root)), path.stat().st_mode,
+            path.read_bytes() if path.is_file() else b"")
+    add("TRAILER!!!", 0, b"")
+    return bytes(archive)
+
+
+def make_initramfs(scratch):
+    root = scratch / "root"
+    for folder in ("bin", "dev", "proc", "sys", "tmp"):
+        (root / folder).mkdir(parents=True)
+    shutil.copy(shutil.which("busybox"), root / "bin/busybox")
+    agent = ROOT / "build/agent"
+    shutil.copy(agent, root / "agent")
+    for library in libraries_of(agent):
+        target = root / library.lstrip("/")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(library, target)
+    run(["gcc", "-O2", "-fomit-frame-pointer", "-static", "-o", root / "target",
+         ROOT / "scripts/tests/qemu_target.c"])
+    init = root / "init"
+    init.write_text(INIT)
+    init.chmod(0o755)
+    image = scratch / "initramfs.gz"
+    image.write_bytes(gzip.compress(pack(root), 1))
+    return image
+
+
+def boot(kernel, initramfs):
+    """What the guest wrote to its serial line, and whether it ended by itself."""
+    command = ["qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "2",
+               "-m", "768", "-kernel", kernel, "-initrd", initramfs, "-nographic", "-no-reboot",
+               "-nic", "none", "-append", "console=ttyS0 quiet panic=-1 mitigations=off"]
+    try:
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, timeout=BOOT_SECONDS, check=False)
+        return done.stdout.decode(errors="replace"), True
+    except subprocess.TimeoutExpired as late:
+        return (late.stdout or b"").decode(errors="replace"), False
+
+
+def is_allowed(frames, chain):
+    """True if @frames begin at the entry and, from main on, are @chain as far as they go, or leave
+    it by a leaf."""
+    if frames[:1] != ["_start"] or "main" not in frames:
+        return False
+    frames = frames[frames.index("main"):]
+    user = [frame for frame in frames if not frame.endswith("_[k]")]
+    kernel = frames[len(user):]
+    if any(not frame.endswith("_[k]") for frame in kernel):
+        return False
+    if user == chain[:len(user)]:
+        return True
+    leaf = LEAVES.get(user[-2]) if len(user) > 1 else None
+    return user[:-1] == chain[:len(user) - 1] and bool(leaf and leaf.fullmatch(user[-1]))
+
+
+def judge_mode(tap, suite, mode, lines):
+    chain = MODES[mode]
+    logs = [line for line in lines if line.startswith(f"log {mode} ")]
+    status = [line.split()[2] for line in lines if line.startswith(f"status {mode} ")]
+    tap.result(status == ["0"], f"{suite}: the agent runs ({mode})", logs[-30:])
+    total = whole = with_kernel = 0
+    wrong = []
+    for line in lines:
+        if not line.startswith(f"stack {mode} "):
+            continue
+        stack, count = line[len(f"stack {mode} "):].rsplit(" ", 1)
+        frames = stack.split(";")[1:]
+        total += int(count)
+        if not is_allowed(frames, chain):
+            wrong.append(f"{count} times {stack}")
+        if chain[-1] in frames:
+            whole += int(count)
+        if frames and frames[-1].endswith("_[k]"):
+            with_kernel += int(count)
+    tap.result(total >= 200 and not wrong, f"{suite}: every sample is in a chain that the source "
+               f"allows ({mode})", [f"{total} samples"] + wrong[:10] + logs[-5:])
+    tap.result(whole > total / 2, f"{suite}: most samples are in the innermost function ({mode})",
+               [f"{whole} of {total}"])
+    if mode == "system_calls":
+        tap.result(with_kernel > total / 20, f"{suite}: kernel and user frames stand together",
+                   [f"{with_kernel} of {total}"])
+
+
+def main():
+    suites = sys.argv[1:] or SUITES
+    tap = Tap()
+    missing = [tool for tool in TOOLS if not shutil.which(tool)]
+    if missing:
+        tap.result(False, "tools are there", missing) if IS_LONG else tap.skip(
+            "older kernels under qemu", " ".join(missing) + " missing")
+        tap.end()
+    with tempfile.TemporaryDirectory(prefix="allframes-qemu-") as scratch:
+        initramfs = make_initramfs(pathlib.Path(scratch))
+        for suite in suites:
+            try:
+                kernel = fetch_kernel(suite)
+            except (subprocess.CalledProcessError, RuntimeError, OSError) as error:
+                reason = getattr(error, "stderr", None) or str(error)
+                if IS_LONG:
+                    tap.result(False, f"{suite}: the kernel can be had", reason.splitlines()[-5:])
+                else:
+                    tap.skip(f"{suite}: older kernels under qemu", "no kernel from the mirror")
+                continue
+            output, ended = boot(kernel, initramfs)
+            lines = [line.strip()[len("GUEST "):] for line in output.splitlines()
+                     if line.startswith("GUEST ")]
+            print(f"# {suite}: {next((line for line in lines), 'no kernel')}")
+            tap.result(ended and "done" in lines, f"{suite}: the machine boots and ends",
+                       output.splitlines()[-30:])
+            for mode in MODES:
+                judge_mode(tap, suite, mode, lines)
+    tap.end()
+
+
+main()
