@@ -9,7 +9,14 @@
 #include "agent/base/byte_reader.h"
 #include "stackdeltas/dwarf_constants.h"
 
-enum { PLT_RIP = DW_OP_breg0 + DWARF_X86_RIP };
+enum {
+	PLT_RIP = DW_OP_breg0 + DWARF_X86_RIP,
+	/*
+	 * The forms take less. Each row of a hostile program may name the same expression again,
+	 * which must not cost the time of a long one every time.
+	 */
+	EXPRESSION_MAX_BYTES = 64,
+};
 
 /* A value on the expression's stack, as far as its form is known. */
 static bool read_base(struct byte_reader *reader, bool starts_with_cfa,
@@ -133,6 +140,8 @@ bool cfa_expression_recognise(const uint8_t *bytes, size_t size, bool starts_wit
 	struct byte_reader reader;
 	uint8_t next;
 
+	if (size > EXPRESSION_MAX_BYTES)
+		return false;
 	byte_reader_init(&reader, bytes, size);
 	if (!read_base(&reader, starts_with_cfa, &result))
 		return false;

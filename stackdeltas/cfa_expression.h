@@ -34,7 +34,8 @@ struct cfa_expression {
 
 /**
  * Recognises @size bytes. @starts_with_cfa: the CFA lies on the stack at the start, as for the
- * registers. False if it is none of the forms above, which includes damaged ones.
+ * registers. False if it is none of the forms above, which includes damaged ones and
+ * those of more than 64 bytes.
  */
 bool cfa_expression_recognise(const uint8_t *bytes, size_t size, bool starts_with_cfa,
 			      struct cfa_expression *expression);

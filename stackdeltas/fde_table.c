@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One pass over the section, then a radix sort if the FDEs need it. Each CIE is read and run once,
- * however many FDEs name it, so that time stays linear for hostile files as well.
+ * however many FDEs name it, and its length has a bound, so that time stays linear for hostile
+ * files as well.
  */
 #include "stackdeltas/fde_table.h"
 
@@ -15,6 +16,11 @@
 
 enum {
 	NO_CIE = UINT32_MAX,
+	/*
+	 * Compilers need less than 100. FDEs may name CIEs that overlap, and so the same bytes could
+	 * be run as part of every one of them.
+	 */
+	CIE_MAX_BYTES = 1024,
 	RADIX_BITS = 11,
 	RADIX_BUCKETS = 1 << RADIX_BITS,
 	RADIX_PASSES = 3,
@@ -39,6 +45,7 @@ static bool read_shared_cie(struct fde_scan *scan, size_t offset, struct shared_
 	bool is_aarch64 = scan->input->machine == EM_AARCH64;
 
 	if (eh_frame_entry_at(&scan->frame, offset, &entry) <= 0 || !entry.is_cie ||
+	    entry.end - entry.content > CIE_MAX_BYTES ||
 	    eh_frame_read_cie(&scan->frame, &entry, cie))
 		return false;
 	shared->defaults = (struct cfa_defaults){

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <string.h>
 
 #include "stackdeltas/cfa_expression.h"
 #include "stackdeltas/dwarf_constants.h"
@@ -45,6 +46,18 @@ static void what_only_looks_like_a_plt_is_not(void **state)
 			       DW_OP_ge, LIT(4), DW_OP_shl, DW_OP_plus));
 	assert_false(RECOGNISE(false, &expression, RSP, 8, RIP, 0, LIT(15), DW_OP_and, LIT(11),
 			       DW_OP_ge, LIT(3), DW_OP_shl, DW_OP_plus, DW_OP_deref));
+}
+
+static void long_expressions_are_not_read(void **state)
+{
+	struct cfa_expression expression;
+	uint8_t bytes[65] = { RBP, 16 };
+
+	(void)state;
+	memset(bytes + 2, DW_OP_nop, sizeof(bytes) - 2);
+	assert_true(cfa_expression_recognise(bytes, 64, false, &expression));
+	assert_int_equal(expression.offset, 16);
+	assert_false(cfa_expression_recognise(bytes, 65, false, &expression));
 }
 
 static void sums_are_added_up(void **state)
@@ -117,6 +130,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_plt_of_gnu_ld_and_lld_is_recognised),
 		cmocka_unit_test(what_only_looks_like_a_plt_is_not),
+		cmocka_unit_test(long_expressions_are_not_read),
 		cmocka_unit_test(sums_are_added_up),
 		cmocka_unit_test(a_load_may_have_sums_on_both_sides),
 		cmocka_unit_test(only_registers_start_from_the_cfa),
