@@ -77,17 +77,48 @@ struct module_line {
 	uint64_t bytes;
 };
 
+/* The next field of a line, cut off from it; empty at the end. */
+static const char *next_field(const char **cursor, const char *end, size_t *bytes)
+{
+	const char *field = *cursor;
+	const char *blank = memchr(field, ' ', end - field);
+
+	*bytes = (blank ? blank : end) - field;
+	*cursor = blank ? blank + 1 : end;
+	return field;
+}
+
+static bool next_number(const char **cursor, const char *end, int base, uint64_t *number)
+{
+	char text[24], *text_end;
+	size_t bytes;
+	const char *field = next_field(cursor, end, &bytes);
+
+	if (!bytes || bytes >= sizeof(text))
+		return false;
+	memcpy(text, field, bytes);
+	text[bytes] = '\0';
+	*number = strtoull(text, &text_end, base);
+	return text_end == text + bytes;
+}
+
+/* The fourth field lists all modules that use this one, and may be long. */
 static int parse_module_line(const char *line, size_t length, struct module_line *parts)
 {
-	char text[512];
+	const char *cursor = line, *end = line + length, *name;
+	size_t name_bytes, skipped;
+	bool is_good;
 
-	if (length >= sizeof(text))
-		length = sizeof(text) - 1;
-	memcpy(text, line, length);
-	text[length] = '\0';
-	if (sscanf(text, "%63s %" SCNu64 " %*s %*s %*s 0x%" SCNx64, parts->name, &parts->bytes,
-		   &parts->start) != 3)
-		return fail(-EBADMSG, "line of modules: %.100s", text);
+	name = next_field(&cursor, end, &name_bytes);
+	is_good = name_bytes && next_number(&cursor, end, 10, &parts->bytes);
+	for (int i = 0; i < 3; i++)
+		next_field(&cursor, end, &skipped);
+	if (!is_good || !next_number(&cursor, end, 16, &parts->start))
+		return fail(-EBADMSG, "line of modules: %.*s", length < 100 ? (int)length : 100,
+			    line);
+	if (name_bytes >= sizeof(parts->name))
+		name_bytes = sizeof(parts->name) - 1;
+	memcpy(parts->name, name, name_bytes);
 	return 0;
 }
 

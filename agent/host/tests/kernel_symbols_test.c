@@ -99,6 +99,21 @@ static void addresses_outside_of_all_code_have_no_name(void **state)
 	kernel_symbols_destroy(symbols);
 }
 
+static void a_module_may_have_many_users(void **state)
+{
+	char modules[4096] = "ext4 65536 300 ";
+	struct kernel_symbols *symbols;
+
+	(void)state;
+	for (int i = 0; i < 300; i++)
+		strcat(modules, "snd_user,");
+	strcat(modules, " Live 0xffffffffc0a00000 (OE)\n");
+	symbols = create(KERNEL_LINES EXT4_LINES, modules);
+	assert_string_equal(lookup(symbols, 0xffffffffc0a00204), "ext4_write ext4 0x4");
+	assert_string_equal(lookup(symbols, 0xffffffffc0a10000), "-");
+	kernel_symbols_destroy(symbols);
+}
+
 static void build_ids_come_from_the_notes(void **state)
 {
 	const struct {
@@ -253,6 +268,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(addresses_have_name_module_and_offset),
 		TEST(addresses_outside_of_all_code_have_no_name),
+		TEST(a_module_may_have_many_users),
 		TEST(build_ids_come_from_the_notes),
 		TEST(modules_are_followed),
 		TEST(bpf_programs_are_followed_slowly_and_only_when_met),
