@@ -20,7 +20,12 @@ enum {
 	/** Rows kept in memory for the walks of first samples, if that is wanted at all. */
 	KEPT_MAX_BYTES = 16 << 20,
 	KEPT_MAX_COUNT = 4096,
+	/** At least one part in so many of the budget comes free in one go. */
+	EVICT_SHARE = 16,
 };
+
+/** Rows that were evicted stay away so long: where the memory is too small, they would take turns. */
+#define COME_BACK_NS NS_PER_SECOND
 
 /** Rows that could not be made for want of memory or the like are tried again after this. */
 #define RETRY_NS (10 * NS_PER_SECOND)
@@ -345,8 +350,12 @@ static struct executable *eviction_candidate(struct executable_cache *cache)
 bool executable_rows_make_room(struct executable_cache *cache, uint64_t bytes, uint64_t now_ns)
 {
 	struct map_writer *writer = cache->config.writer;
-	uint64_t freed_bytes = 0;
+	uint64_t freed_bytes = 0, used_bytes, budget_bytes;
 
+	/* Waiting is dear, so there is to be room for some more. */
+	writer->ops->memory(writer, &used_bytes, &budget_bytes);
+	if (bytes < budget_bytes / EVICT_SHARE)
+		bytes = budget_bytes / EVICT_SHARE;
 	pthread_mutex_lock(&cache->lock);
 	note_used(cache, now_ns);
 	while (freed_bytes < bytes) {
@@ -356,6 +365,7 @@ bool executable_rows_make_room(struct executable_cache *cache, uint64_t bytes, u
 			break;
 		writer->ops->retire_executable(writer, executable->id);
 		executable->state = EXECUTABLE_UNLOADED;
+		executable->retry_ns = now_ns + COME_BACK_NS;
 		freed_bytes += executable->map_bytes;
 		metrics_add(METRIC_EXECUTABLES_EVICTED, 1);
 	}

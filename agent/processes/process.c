@@ -434,7 +434,8 @@ void process_table_note_comm(struct process_table *table, uint32_t pid, const ch
 
 	pthread_mutex_lock(&table->lock);
 	process = hash_map_get_pointer(&table->processes, pid);
-	if (process) {
+	/* Late news of what this program is, or of what ran before it: the notice knew better. */
+	if (process && (time_ns >= process->known_ns || !process->older)) {
 		memcpy(process->comm_before, process->comm, COMM_BYTES);
 		memset(process->comm, 0, COMM_BYTES);
 		memcpy(process->comm, comm, strnlen(comm, COMM_BYTES - 1));

@@ -27,6 +27,9 @@ enum {
 	PUBLISH_MAX_TRIES = 8,
 };
 
+/* How long a new program may wait for the rows of its files; its samples are first samples then. */
+#define LOAD_WAIT_NS (200 * NS_PER_MS)
+
 VECTOR_DEFINE(mapping_vector, struct process_mapping)
 VECTOR_DEFINE(row_vector, struct mapping_row)
 
@@ -312,6 +315,21 @@ static bool retire_least_needed(struct process_sync *sync, const struct process 
 	return least;
 }
 
+/* Whether a program that has just started would be walked with rows that are not there yet. */
+static bool is_better_unpublished(struct process_sync *sync, const struct process *process,
+				  const struct mapping_table *rows, uint64_t now_ns)
+{
+	if (now_ns < process->publish_after_ns)
+		return true;
+	if (!process->publish_after_ns || process->is_published ||
+	    now_ns > process->known_ns + LOAD_WAIT_NS)
+		return false;
+	for (uint32_t i = 0; i < rows->count; i++)
+		if (executable_rows_are_loading(sync->executables, rows->rows[i].executable_id))
+			return true;
+	return false;
+}
+
 static void publish(struct process_sync *sync, struct process *process,
 		    const struct mapping_table *rows)
 {
@@ -321,7 +339,7 @@ static void publish(struct process_sync *sync, struct process *process,
 
 	/* A stamp of the past has no samples to come, and would push out its successor's entry. */
 	if (process != process_table_current(sync->table, process->pid) || process->ended_ns ||
-	    now_ns < process->publish_after_ns)
+	    is_better_unpublished(sync, process, rows, now_ns))
 		return;
 	do {
 		err = writer->ops->publish_process(writer, process->pid, &process->stamp,

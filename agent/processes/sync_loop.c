@@ -18,8 +18,9 @@ enum {
 	TABLE_MAX_PROCESSES = 2 * PROCESS_MAX_COUNT,
 	/** Programs of one pid that ended one after the other and are still remembered. */
 	OLDER_MAX_COUNT = 16,
-	/** A process may cost this share of a CPU: one in so many. */
+	/** A process may cost this share of a CPU, one in so many; and if it replaces files. */
 	SYNC_SHARE = 10,
+	REPLACED_SHARE = 2,
 };
 
 #define TICK_NS NS_PER_SECOND
@@ -33,6 +34,8 @@ enum {
 #define RETRY_NS NS_PER_SECOND
 /* A notice that an entry is missing may have been on its way while the entry was made. */
 #define REPUBLISH_NS (50 * NS_PER_MS)
+#define PUBLISH_RETRY_NS (20 * NS_PER_MS)
+#define PUBLISH_GIVE_UP_NS NS_PER_SECOND
 #define SYNC_DELAY_MAX_NS NS_PER_SECOND
 
 VECTOR_DEFINE(process_vector, struct process *)
@@ -202,7 +205,7 @@ static void handle_mapping(struct sync_loop *loop, uint32_t pid, uint64_t start,
 	if (!process || process->ended_ns)
 		return;
 	/* One that maps all day long, and has long maps, is not followed at every step. */
-	pause_ns = process->sync_cost_ns * SYNC_SHARE;
+	pause_ns = process->sync_cost_ns * (is_replaced ? REPLACED_SHARE : SYNC_SHARE);
 	if (pause_ns > SYNC_DELAY_MAX_NS)
 		pause_ns = SYNC_DELAY_MAX_NS;
 	if (request.due_ns < process->read_ns + pause_ns)
@@ -284,6 +287,14 @@ static uint64_t rearm_delay(struct process *process, uint32_t reasons, int err, 
 	return process->rearm_delay_ns;
 }
 
+/* When a program that has just started is to be tried again. */
+static uint64_t publish_time(const struct process *process, uint64_t now_ns)
+{
+	if (now_ns < process->publish_after_ns)
+		return process->publish_after_ns;
+	return now_ns + PUBLISH_RETRY_NS;
+}
+
 static void run_sync(struct sync_loop *loop, const struct scheduled_sync *entry, uint64_t now_ns)
 {
 	struct process *process = process_table_current(loop->sync.table, entry->pid);
@@ -301,8 +312,9 @@ static void run_sync(struct sync_loop *loop, const struct scheduled_sync *entry,
 	    now_ns > process->published_ns + REPUBLISH_NS)
 		process_sync_retire(&loop->sync, process);
 	err = process_sync_run(&loop->sync, process, &touched, &has_changed);
-	if (!err && !process->is_published && now_ns < process->publish_after_ns)
-		schedule(loop, entry->pid, SYNC_MAPPINGS, process->publish_after_ns);
+	if (!err && !process->is_published && process->publish_after_ns &&
+	    now_ns < process->known_ns + PUBLISH_GIVE_UP_NS)
+		schedule(loop, entry->pid, SYNC_MAPPINGS, publish_time(process, now_ns));
 	if (entry->reasons & (SYNC_UNKNOWN_PROCESS | SYNC_UNKNOWN_ADDRESS))
 		schedule(loop, entry->pid, SYNC_REARM,
 			 now_ns + rearm_delay(process, entry->reasons, err, has_changed));

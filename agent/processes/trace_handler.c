@@ -196,8 +196,8 @@ static void report(struct trace_handler *handler, const struct trace_record *rec
 
 	memcpy(thread_comm, record->comm, COMM_BYTES);
 	thread_comm[COMM_BYTES - 1] = '\0';
-	/* Kernel threads have no entry, nor have processes of which nothing was heard yet. */
-	if (!view->process && (record->flags & RECORD_KERNEL_THREAD || record->pid == record->tid))
+	/* The leader's own samples say what its comm was at that moment. */
+	if (record->pid == record->tid || record->flags & RECORD_KERNEL_THREAD)
 		context.process_comm = thread_comm;
 	handler->config.reporter->ops->report(handler->config.reporter, trace, &context);
 }
@@ -288,17 +288,6 @@ static uint32_t walk_first(struct trace_handler *handler, const struct first_sam
 	return count + 1;
 }
 
-static void handle_first(struct trace_handler *handler, const struct first_sample *sample,
-			 const struct process_view *view)
-{
-	uint32_t count = sample->record.kernel_word_count;
-	uint8_t flags = sample->record.flags;
-
-	memcpy(handler->words, sample->kernel_words, count * sizeof(uint64_t));
-	count = walk_first(handler, sample, view, count, &flags);
-	handle_stack(handler, &sample->record, view, handler->words, count, flags);
-}
-
 static bool rows_are_loading(struct trace_handler *handler, const struct mapping_table *rows)
 {
 	struct executable_cache *executables = handler->config.executables;
@@ -334,6 +323,31 @@ static bool is_settled(struct trace_handler *handler, struct process_view *view)
 	return view->is_settled;
 }
 
+/* Whether the walk ended at rows that will be there soon. */
+static bool ends_at_loading_rows(struct trace_handler *handler, const struct process_view *view,
+				 uint32_t count)
+{
+	struct stack_shape shape;
+
+	return !look_at(handler->words, count, view, &shape) && shape.error == UNWIND_NOT_LOADED &&
+	       executable_rows_are_loading(handler->config.executables, shape.last_executable_id);
+}
+
+/* Returns false if a later try may be better. */
+static bool handle_first(struct trace_handler *handler, const struct first_sample *sample,
+			 const struct process_view *view, bool is_last_try)
+{
+	uint32_t count = sample->record.kernel_word_count;
+	uint8_t flags = sample->record.flags;
+
+	memcpy(handler->words, sample->kernel_words, count * sizeof(uint64_t));
+	count = walk_first(handler, sample, view, count, &flags);
+	if (!is_last_try && ends_at_loading_rows(handler, view, count))
+		return false;
+	handle_stack(handler, &sample->record, view, handler->words, count, flags);
+	return true;
+}
+
 static bool try_first(void *context, const struct first_sample *sample, bool is_last_try)
 {
 	struct trace_handler *handler = context;
@@ -343,9 +357,8 @@ static bool try_first(void *context, const struct first_sample *sample, bool is_
 
 	process_table_view(handler->config.table, record->pid, &record->stamp, record->time_ns,
 			   &view);
-	is_done = is_last_try || is_settled(handler, &view);
-	if (is_done)
-		handle_first(handler, sample, &view);
+	is_done = (is_last_try || is_settled(handler, &view)) &&
+		  handle_first(handler, sample, &view, is_last_try);
 	process_view_release(handler->config.table, &view);
 	return is_done;
 }

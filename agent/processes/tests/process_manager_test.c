@@ -110,7 +110,7 @@ static void sample(struct fixture *fixture, uint32_t pid, uint64_t address, uint
 		.head = {
 			.time_ns = clock_monotonic_ns(),
 			.pid = pid,
-			.tid = pid,
+			.tid = pid + 1,
 			.stamp = { 100, 1 },
 			.word_count = 2,
 			.type = RECORD_TRACE,

@@ -127,6 +127,24 @@ static void a_comm_holds_from_its_time_on(void **state)
 	process_table_deinit(&table);
 }
 
+static void late_news_of_the_comm_before_does_not_stick(void **state)
+{
+	struct process_table table;
+	struct process *first, *second;
+
+	(void)state;
+	process_table_init(&table);
+	first = add(&table, 7, 100, 1, "one", 1000);
+	second = add(&table, 7, 100, 2, "two", 2000);
+	process_table_note_comm(&table, 7, "one", 1500);
+	assert_string_equal(second->comm, "two");
+	process_table_note_comm(&table, 7, "three", 2500);
+	assert_string_equal(second->comm, "three");
+	process_table_remove(&table, first);
+	process_table_remove(&table, second);
+	process_table_deinit(&table);
+}
+
 static bool is_stale_at(struct process_table *table, uint64_t time_ns, uint64_t id)
 {
 	struct process_stamp stamp = stamp_of(100, 1);
@@ -358,6 +376,7 @@ int main(void)
 		cmocka_unit_test(an_older_stamp_than_the_present_one_is_refused),
 		cmocka_unit_test(a_view_outlives_the_removal_of_its_process),
 		cmocka_unit_test(a_comm_holds_from_its_time_on),
+		cmocka_unit_test(late_news_of_the_comm_before_does_not_stick),
 		cmocka_unit_test(what_is_mapped_over_is_stale_until_the_next_table),
 		cmocka_unit_test(what_is_mapped_elsewhere_makes_nothing_stale),
 		cmocka_unit_test(a_mapping_during_a_sync_makes_the_new_rows_stale),
