@@ -270,6 +270,20 @@ static int configure(struct allframes *skeleton, const struct bpf_loader_options
 	return err ? fail_errno(err, "configuring the BPF programs") : 0;
 }
 
+/*
+ * False if a helper is missing: the kernel would say so only after it has verified other programs,
+ * which takes long on old ones. Whether all goes together, only loading tells.
+ */
+static bool is_worth_trying(const struct feature_set *features)
+{
+	const enum bpf_prog_type type = BPF_PROG_TYPE_PERF_EVENT;
+
+	if (features->has_loop && libbpf_probe_bpf_helper(type, BPF_FUNC_loop, NULL) == 0)
+		return false;
+	return !features->has_task_pt_regs ||
+	       libbpf_probe_bpf_helper(type, BPF_FUNC_task_pt_regs, NULL) != 0;
+}
+
 static int load(struct bpf_loader *loader, const struct bpf_loader_options *options)
 {
 	const size_t set_count = sizeof(feature_sets) / sizeof(feature_sets[0]);
@@ -279,6 +293,8 @@ static int load(struct bpf_loader *loader, const struct bpf_loader_options *opti
 	if (err)
 		return err;
 	for (size_t i = 0; i < set_count; i++) {
+		if (!is_worth_trying(&feature_sets[i]))
+			continue;
 		loader->skeleton = allframes__open();
 		if (!loader->skeleton)
 			return fail_errno(-errno, "opening the BPF programs");

@@ -61,7 +61,7 @@ static void ticks_add_up_with_time_and_runs(void **state)
 	ticks = perf_sampler_tick_count(sampler);
 	runs = counter(loader, COUNTER_RUNS);
 	expected = on_ns * RATE / NS_PER_SECOND * perf_sampler_cpu_count(sampler);
-	assert_in_range(ticks, expected * 9 / 10, expected + 2 * perf_sampler_cpu_count(sampler));
+	assert_in_range(ticks, expected * 3 / 4, expected + 2 * perf_sampler_cpu_count(sampler));
 	/* Some may be skipped, when maps are written on the machine; none can be too many. */
 	assert_in_range(runs, ticks / 2, ticks + perf_sampler_cpu_count(sampler));
 	assert_int_equal(runs, counter(loader, COUNTER_IDLE) + counter(loader, COUNTER_SAMPLES) +
