@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/base/cleanup.h"
 #include "agent/base/error.h"
 #include "agent/base/hash_map.h"
 #include "agent/base/log.h"
@@ -24,8 +25,8 @@ enum {
 };
 
 struct symbol_table {
-	/* Its fd is that of whichever binary is asked for: binaries of one id share the file. */
-	struct elf_image image;
+	/* Of the file, which names are read from when they are asked for. */
+	uint64_t file_bytes;
 	struct elf_symbols symbols;
 };
 
@@ -50,7 +51,6 @@ static void symbol_table_destroy(struct symbol_table *table)
 	if (!table)
 		return;
 	elf_symbols_deinit(&table->symbols);
-	elf_image_deinit(&table->image);
 	free(table);
 }
 
@@ -63,22 +63,22 @@ static void release_table(void *context, const void *key, void *value)
 
 static size_t table_bytes(const struct symbol_table *table)
 {
-	return sizeof(*table) + table->symbols.count * sizeof(struct elf_symbol) +
-	       table->image.section_count * sizeof(struct elf_section) +
-	       table->image.segment_count * sizeof(struct elf_segment);
+	return sizeof(*table) + table->symbols.count * sizeof(struct elf_symbol);
 }
 
 /* Never NULL but without memory: what cannot be read is an empty table. */
 static struct symbol_table *read_table(const struct binary *binary)
 {
+	_cleanup_(elf_image_deinit) struct elf_image image = { .fd = -1 };
 	struct symbol_table *table = calloc(1, sizeof(*table));
 	int err;
 
 	if (!table)
 		return NULL;
-	err = elf_image_init_fd(&table->image, binary->fd);
+	err = elf_image_init_fd(&image, binary->fd);
 	if (!err)
-		err = elf_symbols_init(&table->symbols, &table->image);
+		err = elf_symbols_init(&table->symbols, &image);
+	table->file_bytes = image.size;
 	if (err)
 		log_debug("no symbols of %s: %s", binary->path, error_text());
 	return table;
@@ -131,7 +131,7 @@ static const char *find_name(struct symbol_store *store, const struct binary *bi
 	struct symbol_table *table = find_table(store, binary);
 	char text[ELF_SYMBOL_NAME_MAX_BYTES];
 	const struct elf_symbol *symbol;
-	struct elf_image image;
+	struct elf_image file;
 	struct name_key key;
 	uint64_t known;
 
@@ -146,9 +146,9 @@ static const char *find_name(struct symbol_store *store, const struct binary *bi
 	};
 	if (hash_map_find_bytes(&store->names, &key, sizeof(key), &known))
 		return (const char *)(uintptr_t)known;
-	image = table->image;
-	image.fd = binary->fd;
-	if (elf_symbols_name(&table->symbols, &image, symbol, text, sizeof(text)))
+	/* Binaries of one id share the file. */
+	file = (struct elf_image){ .fd = binary->fd, .size = table->file_bytes };
+	if (elf_symbols_name(&table->symbols, &file, symbol, text, sizeof(text)))
 		return NULL;
 	return keep_name(store, &key, text);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One pass over each symbol table in pieces, a sort, and a pass that settles which of several
- * symbols at one place stays. Symbol tables are chosen by whoever made the file: counts are bounded
- * by ELF_SYMBOLS_MAX, offsets are checked when a name is read.
+ * symbols at one place stays. Symbol tables are chosen by whoever made the file, and in a sparse
+ * file cost nothing: the symbols that are kept and those that are looked at are bounded, offsets are
+ * checked when a name is read.
  */
 #include "agent/host/elf_symbols.h"
 
@@ -17,6 +18,8 @@
 
 enum {
 	SYMBOLS_PER_PIECE = 1024,
+	/* Of a table: half of it may be of other kinds than functions. */
+	SYMBOLS_READ_MAX = 2 * ELF_SYMBOLS_MAX,
 	NAME_PIECE_BYTES = 128,
 	SIZE_MAX_BYTES = (1 << 29) - 1,
 	NAME_OFFSET_MAX = INT32_MAX,
@@ -47,7 +50,7 @@ struct collector {
 	struct symbol_vector symbols;
 	struct elf_string_table names;
 	bool is_dynamic;
-	bool is_truncated;
+	bool is_full;
 };
 
 static void add_range(struct range_list *list, uint64_t start, uint64_t bytes)
@@ -146,7 +149,7 @@ static int collect_symbol(struct collector *collector, const Elf64_Sym *raw)
 		symbol.rank += RANK_LABEL;
 	}
 	if (collector->symbols.count == ELF_SYMBOLS_MAX) {
-		collector->is_truncated = true;
+		collector->is_full = true;
 		return 0;
 	}
 	if (symbol_vector_push(&collector->symbols, symbol))
@@ -169,7 +172,9 @@ static int collect_table(struct collector *collector, const struct elf_section *
 		.offset = image->sections[section->link].offset,
 		.size = image->sections[section->link].size,
 	};
-	for (uint64_t i = 0; i < count && !collector->is_truncated; i += SYMBOLS_PER_PIECE) {
+	if (count > SYMBOLS_READ_MAX)
+		count = SYMBOLS_READ_MAX;
+	for (uint64_t i = 0; i < count && !collector->is_full; i += SYMBOLS_PER_PIECE) {
 		uint64_t piece = count - i < SYMBOLS_PER_PIECE ? count - i : SYMBOLS_PER_PIECE;
 		int err;
 

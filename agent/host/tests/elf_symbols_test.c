@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "agent/host/elf_symbols.h"
@@ -303,6 +304,31 @@ static void damaged_tables_are_bad(void **state)
 	elf_image_deinit(&image);
 }
 
+/* A sparse file costs its maker nothing. */
+static void a_table_of_a_terabyte_is_not_read_to_its_end(void **state)
+{
+	static const struct row rows[] = { { "f", STB_GLOBAL, STT_FUNC, 0, 16, 0 } };
+	struct elf_symbols symbols;
+	struct elf_image image;
+	int fd = memfd_create("sparse", MFD_CLOEXEC);
+	uint64_t code;
+
+	(void)state;
+	build(&image, rows, 1, SHT_SYMTAB, EM_X86_64, &code);
+	elf_image_deinit(&image);
+	assert_int_equal(write(fd, builder.bytes, BUILT_BYTES), BUILT_BYTES);
+	assert_int_equal(ftruncate(fd, 1LL << 40), 0);
+	assert_int_equal(elf_image_init_fd(&image, fd), 0);
+	image.sections[3].size = (1ULL << 40) - image.sections[3].offset;
+	alarm(60);
+	assert_int_equal(elf_symbols_init(&symbols, &image), 0);
+	alarm(0);
+	assert_int_equal(symbols.count, 1);
+	elf_symbols_deinit(&symbols);
+	elf_image_deinit(&image);
+	close(fd);
+}
+
 static void long_names_are_cut_to_fit(void **state)
 {
 	struct row row = { "", STB_GLOBAL, STT_FUNC, 0, 16, 0 };
@@ -333,6 +359,7 @@ int main(void)
 		cmocka_unit_test(of_several_at_one_address_the_global_function_stays),
 		cmocka_unit_test(mapping_symbols_of_arm64_name_nothing),
 		cmocka_unit_test(damaged_tables_are_bad),
+		cmocka_unit_test(a_table_of_a_terabyte_is_not_read_to_its_end),
 		cmocka_unit_test(long_names_are_cut_to_fit),
 	};
 
