@@ -2,9 +2,9 @@
 /*
  * The extractor: FDEs in the order of their addresses, each run row by row into the builder. Where
  * FDEs overlap, the one that starts later holds from its start on, as for an unwinder that searches
- * for the last start at or below an address; between FDEs nothing is known, but that the entry
- * point is the outermost frame: glibc's dynamic linker has no FDE for its own, under which every
- * program starts up.
+ * for the last start at or below an address. Between FDEs nothing is known, with two exceptions:
+ * the entry point is the outermost frame (glibc's dynamic linker has no FDE for its own, under which
+ * every program starts up), and a PLT stub has pushed nothing but, in its last instruction, a number.
  */
 #include "stackdeltas/extract_deltas.h"
 
@@ -22,10 +22,24 @@ enum {
 	KNOWN_RULE_COUNT = 2048,
 	/* Of code at an entry point without FDE; glibc's _start and _dl_start_user have 61. */
 	ENTRY_MAX_BYTES = 64,
+	/* Offset in a PLT stub of 16 bytes from which on a number has been pushed. */
+	PLT_PUSHED_FROM = 11,
+};
+
+/* What is known of addresses without FDE. */
+struct gap_rule {
+	uint64_t start;
+	uint64_t end;
+	/* Only where no FDE stands between an address and the start. */
+	bool ends_at_fde;
+	struct unwind_rule rule;
 };
 
 struct extraction {
 	const struct unwind_input *input;
+	/* Sorted by start. */
+	struct gap_rule gap_rules[1 + UNWIND_INPUT_MAX_STUBS];
+	uint32_t gap_rule_count;
 	struct delta_report report;
 	struct fde_table table;
 	struct delta_builder builder;
@@ -129,25 +143,75 @@ static int add_fde(struct extraction *extraction, const struct fde_record *recor
 	return delta_builder_add(&extraction->builder, start, DELTA_RULE_UNSUPPORTED);
 }
 
+/* Keeps the order by start. */
+static void add_gap_rule(struct extraction *extraction, const struct gap_rule *rule)
+{
+	uint32_t i = extraction->gap_rule_count++;
+
+	for (; i && extraction->gap_rules[i - 1].start > rule->start; i--)
+		extraction->gap_rules[i] = extraction->gap_rules[i - 1];
+	extraction->gap_rules[i] = *rule;
+}
+
+static void find_gap_rules(struct extraction *extraction)
+{
+	const struct unwind_input *input = extraction->input;
+
+	for (uint32_t i = 0; i < input->segment_count; i++) {
+		const struct unwind_segment *segment = &input->segments[i];
+		struct gap_rule rule = {
+			.start = input->entry,
+			.end = input->entry + ENTRY_MAX_BYTES,
+			.ends_at_fde = true,
+			.rule = { .cfa = CFA_END },
+		};
+
+		if (!input->entry || input->entry < segment->start || input->entry >= segment->end)
+			continue;
+		if (rule.end > segment->end)
+			rule.end = segment->end;
+		add_gap_rule(extraction, &rule);
+	}
+	for (uint32_t i = 0; i < input->stub_count; i++) {
+		/* As in the expression that linkers write for .plt where they write one. */
+		const struct gap_rule rule = {
+			.start = input->stubs[i].start,
+			.end = input->stubs[i].end,
+			.rule = { .cfa = CFA_PLT,
+				  .cfa_offset = 8,
+				  .cfa_addend = PLT_PUSHED_FROM,
+				  .ra = SAVED_AT_CFA,
+				  .ra_offset = -8 },
+		};
+
+		add_gap_rule(extraction, &rule);
+	}
+}
+
 /* The rows from @start to the next FDE at @end. */
 static int add_gap(struct extraction *extraction, uint64_t start, uint64_t end)
 {
-	static const struct unwind_rule entry_rule = { .cfa = CFA_END };
-	uint64_t entry = extraction->input->entry;
+	uint64_t gap_start = start;
 	uint32_t number;
 	int error = 0;
 
-	if (entry < start || entry >= end)
-		return delta_builder_add(&extraction->builder, start, DELTA_RULE_NONE);
-	if (start < entry)
+	for (uint32_t i = 0; !error && i < extraction->gap_rule_count; i++) {
+		const struct gap_rule *known = &extraction->gap_rules[i];
+		uint64_t from = known->start > start ? known->start : start;
+		uint64_t to = known->end < end ? known->end : end;
+
+		if (from >= to || (known->ends_at_fde && known->start < gap_start))
+			continue;
+		if (start < from)
+			error = delta_builder_add(&extraction->builder, start, DELTA_RULE_NONE);
+		if (!error)
+			error = delta_builder_intern(&extraction->builder, &known->rule, &number);
+		if (!error)
+			error = delta_builder_add(&extraction->builder, from, number);
+		start = to;
+	}
+	if (!error && start < end)
 		error = delta_builder_add(&extraction->builder, start, DELTA_RULE_NONE);
-	if (!error)
-		error = delta_builder_intern(&extraction->builder, &entry_rule, &number);
-	if (!error)
-		error = delta_builder_add(&extraction->builder, entry, number);
-	if (!error && end - entry > ENTRY_MAX_BYTES)
-		error = delta_builder_add(&extraction->builder, entry + ENTRY_MAX_BYTES,
-					  DELTA_RULE_NONE);
 	return error;
 }
 
@@ -156,7 +220,7 @@ static int add_all(struct extraction *extraction)
 	const struct fde_record *fdes = extraction->table.fdes.items;
 	size_t count = extraction->table.fdes.count;
 	uint64_t base = extraction->table.base;
-	uint64_t covered_end = base + fdes[0].start;
+	uint64_t covered_end = extraction->builder.text_start;
 	size_t next;
 
 	for (size_t i = 0; i < count; i = next) {
@@ -178,11 +242,13 @@ static int add_all(struct extraction *extraction)
 			return error;
 		covered_end = end;
 	}
+	if (covered_end < extraction->builder.text_end)
+		return add_gap(extraction, covered_end, extraction->builder.text_end);
 	return 0;
 }
 
-/* The last address that an FDE covers once overlaps are resolved. */
-static uint64_t find_text_end(const struct fde_table *table)
+/* Of FDEs that start at one address, the first counts (see add_all()). */
+static uint64_t find_fde_end(const struct fde_table *table)
 {
 	size_t last = table->fdes.count - 1;
 
@@ -191,9 +257,28 @@ static uint64_t find_text_end(const struct fde_table *table)
 	return table->base + table->fdes.items[last].start + table->fdes.items[last].length;
 }
 
+/* The addresses of which anything is known. */
+static struct unwind_segment find_text(const struct extraction *extraction)
+{
+	const struct fde_table *table = &extraction->table;
+	struct unwind_segment text = { table->base + table->fdes.items[0].start,
+				       find_fde_end(table) };
+
+	for (uint32_t i = 0; i < extraction->gap_rule_count; i++) {
+		const struct gap_rule *rule = &extraction->gap_rules[i];
+
+		if (rule->start < text.start)
+			text.start = rule->start;
+		if (rule->end > text.end)
+			text.end = rule->end;
+	}
+	return text;
+}
+
 static int extract(struct extraction *extraction, struct stack_deltas *deltas)
 {
 	const struct fde_table *table = &extraction->table;
+	struct unwind_segment text;
 	int error;
 
 	error = fde_table_init(&extraction->table, extraction->input, &extraction->report);
@@ -201,8 +286,9 @@ static int extract(struct extraction *extraction, struct stack_deltas *deltas)
 		return error;
 	if (!table->fdes.count)
 		return fail(-ENOENT, ".eh_frame describes no function");
-	error = delta_builder_init(&extraction->builder, table->base + table->fdes.items[0].start,
-				   find_text_end(table),
+	find_gap_rules(extraction);
+	text = find_text(extraction);
+	error = delta_builder_init(&extraction->builder, text.start, text.end,
 				   extraction->input->eh_frame_bytes / EXPECTED_BYTES_PER_ROW);
 	if (!error)
 		error = add_all(extraction);

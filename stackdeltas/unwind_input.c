@@ -14,6 +14,13 @@
 #include "stackdeltas/eh_frame.h"
 #include "stackdeltas/eh_frame_hdr.h"
 
+enum {
+	/* A landing pad and one instruction. */
+	ENTRY_CODE_BYTES = 8,
+};
+
+#define ARRAY_LENGTH(array) (sizeof(array) / sizeof((array)[0]))
+
 static const uint64_t address_limit = 1ULL << FRAME_ADDRESS_BITS;
 
 static int compare_segments(const void *a, const void *b)
@@ -46,6 +53,77 @@ static int read_segments(const struct elf_image *image, struct unwind_input *inp
 			return fail(-EBADMSG, "executable segments overlap");
 	input->segment_count = count;
 	return 0;
+}
+
+static bool is_in_segment(const struct unwind_input *input, uint64_t start, uint64_t end)
+{
+	for (uint32_t i = 0; i < input->segment_count; i++)
+		if (start >= input->segments[i].start && end <= input->segments[i].end)
+			return start < end;
+	return false;
+}
+
+/*
+ * Linkers give shared libraries an entry point too, that of their first code. A real one begins by
+ * handing on the stack pointer or clearing the frame pointer, for nobody has called it.
+ */
+static bool is_entry_code(uint16_t machine, const uint8_t code[ENTRY_CODE_BYTES])
+{
+	static const struct {
+		uint16_t machine;
+		uint8_t size;
+		uint8_t bytes[4];
+	} landing_pads[] = {
+		{ EM_X86_64, 4, { 0xf3, 0x0f, 0x1e, 0xfa } }, /* endbr64 */
+		{ EM_AARCH64, 4, { 0x5f, 0x24, 0x03, 0xd5 } }, /* bti c */
+	}, beginnings[] = {
+		{ EM_X86_64, 3, { 0x48, 0x89, 0xe7 } }, /* mov %rsp,%rdi */
+		{ EM_X86_64, 2, { 0x31, 0xed } }, /* xor %ebp,%ebp */
+		{ EM_X86_64, 3, { 0x48, 0x31, 0xed } }, /* xor %rbp,%rbp */
+		{ EM_AARCH64, 4, { 0xe0, 0x03, 0x00, 0x91 } }, /* mov x0,sp */
+		{ EM_AARCH64, 4, { 0x1d, 0x00, 0x80, 0xd2 } }, /* mov x29,#0 */
+	};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(landing_pads); i++) {
+		if (machine == landing_pads[i].machine &&
+		    !memcmp(code, landing_pads[i].bytes, landing_pads[i].size)) {
+			code += landing_pads[i].size;
+			break;
+		}
+	}
+	for (size_t i = 0; i < ARRAY_LENGTH(beginnings); i++)
+		if (machine == beginnings[i].machine &&
+		    !memcmp(code, beginnings[i].bytes, beginnings[i].size))
+			return true;
+	return false;
+}
+
+static void find_entry(const struct elf_image *image, struct unwind_input *input)
+{
+	uint8_t code[ENTRY_CODE_BYTES];
+
+	if (image->entry && !elf_image_read_address(image, image->entry, code, sizeof(code)) &&
+	    is_entry_code(image->machine, code))
+		input->entry = image->entry;
+}
+
+static void find_stubs(const struct elf_image *image, struct unwind_input *input)
+{
+	static const char *const names[UNWIND_INPUT_MAX_STUBS] = { ".plt", ".plt.got", ".plt.sec",
+								   ".iplt" };
+
+	if (image->machine != EM_X86_64)
+		return;
+	for (uint32_t i = 0; i < UNWIND_INPUT_MAX_STUBS; i++) {
+		const struct elf_section *section = elf_image_find_section(image, names[i]);
+
+		if (section &&
+		    is_in_segment(input, section->address, section->address + section->size))
+			input->stubs[input->stub_count++] =
+				(struct unwind_segment){ section->address,
+							 section->address + section->size };
+	}
+	qsort(input->stubs, input->stub_count, sizeof(input->stubs[0]), compare_segments);
 }
 
 /*
@@ -115,7 +193,7 @@ static int read_eh_frame(const struct elf_image *image, struct unwind_input *inp
 int unwind_input_read(const struct elf_image *image, struct unwind_input *input)
 {
 	_cleanup_(elf_bytes_deinit) struct elf_bytes bytes = { 0 };
-	struct unwind_input result = { .machine = image->machine, .entry = image->entry };
+	struct unwind_input result = { .machine = image->machine };
 	int error;
 
 	error = read_segments(image, &result);
@@ -123,6 +201,8 @@ int unwind_input_read(const struct elf_image *image, struct unwind_input *input)
 		error = read_eh_frame(image, &result, &bytes);
 	if (error)
 		return error;
+	find_entry(image, &result);
+	find_stubs(image, &result);
 	if (!bytes.size || !result.segment_count)
 		return fail(-ENOENT, ".eh_frame is empty");
 	result.eh_frame = take_pointer(bytes.data);
@@ -149,8 +229,10 @@ struct hash128 unwind_input_key(const struct unwind_input *input)
 		uint64_t entry;
 		uint32_t extractor_version;
 		uint32_t machine;
-		uint64_t segment_count;
+		uint32_t segment_count;
+		uint32_t stub_count;
 		struct unwind_segment segments[UNWIND_INPUT_MAX_SEGMENTS];
+		struct unwind_segment stubs[UNWIND_INPUT_MAX_STUBS];
 	} key;
 
 	memset(&key, 0, sizeof(key));
@@ -161,6 +243,8 @@ struct hash128 unwind_input_key(const struct unwind_input *input)
 	key.extractor_version = EXTRACTOR_VERSION;
 	key.machine = input->machine;
 	key.segment_count = input->segment_count;
+	key.stub_count = input->stub_count;
 	memcpy(key.segments, input->segments, input->segment_count * sizeof(key.segments[0]));
+	memcpy(key.stubs, input->stubs, input->stub_count * sizeof(key.stubs[0]));
 	return hash128_bytes(&key, sizeof(key));
 }

@@ -20,6 +20,7 @@ enum {
 	/** Part of every key: raise it whenever the same bytes would give other rows. */
 	EXTRACTOR_VERSION = 2,
 	UNWIND_INPUT_MAX_SEGMENTS = 16,
+	UNWIND_INPUT_MAX_STUBS = 4,
 	UNWIND_INPUT_MAX_BYTES = 256 << 20,
 };
 
@@ -37,6 +38,12 @@ struct unwind_input {
 	uint32_t segment_count;
 	/** Sorted by start, not overlapping, below 2^48. */
 	struct unwind_segment segments[UNWIND_INPUT_MAX_SEGMENTS];
+	/**
+	 * Sections of PLT stubs, sorted by start, each within a segment: linkers leave
+	 * some of them (.iplt of static programs) without FDE. Only of x86-64 files.
+	 */
+	uint32_t stub_count;
+	struct unwind_segment stubs[UNWIND_INPUT_MAX_STUBS];
 	/** .eh_frame and its ELF virtual address. The bytes are owned. */
 	uint64_t eh_frame_address;
 	size_t eh_frame_bytes;

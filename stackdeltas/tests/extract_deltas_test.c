@@ -146,6 +146,29 @@ static void an_entry_point_without_fde_is_the_outermost_frame(void **state)
 	assert_rule(fixture, 16, "none");
 }
 
+static void plt_stubs_without_fde_have_the_rule_of_stubs(void **state)
+{
+	const char *stub = "cfa=sp+8+(pc%16>=11)*8 ra=cfa-8 fp=same";
+	struct fixture *fixture = *state;
+
+	PUT_FDE(&fixture->bytes, TEXT_ADDRESS + 64, 16, DW_CFA_nop);
+	PUT_FDE(&fixture->bytes, TEXT_ADDRESS + 128, 16, DW_CFA_nop);
+	fixture->input.stub_count = 3;
+	fixture->input.stubs[0] = (struct unwind_segment){ TEXT_ADDRESS + 16, TEXT_ADDRESS + 32 };
+	fixture->input.stubs[1] = (struct unwind_segment){ TEXT_ADDRESS + 72, TEXT_ADDRESS + 96 };
+	fixture->input.stubs[2] = (struct unwind_segment){ TEXT_ADDRESS + 160, TEXT_ADDRESS + 176 };
+	assert_extracts(fixture);
+	assert_rule(fixture, 16, stub);
+	assert_rule(fixture, 31, stub);
+	assert_rule(fixture, 32, "none");
+	/* Where an FDE is, it counts. */
+	assert_rule(fixture, 79, "cfa=sp+8 ra=cfa-8 fp=same");
+	assert_rule(fixture, 80, stub);
+	assert_rule(fixture, 96, "none");
+	assert_rule(fixture, 159, "none");
+	assert_rule(fixture, 160, stub);
+}
+
 static void functions_out_of_order_are_sorted(void **state)
 {
 	enum { COUNT = 1000, STRIDE = 64 };
@@ -419,6 +442,7 @@ int main(void)
 		TEST(a_prologue_gives_a_row_per_step),
 		TEST(gaps_hold_nothing_and_neighbours_are_joined),
 		TEST(an_entry_point_without_fde_is_the_outermost_frame),
+		TEST(plt_stubs_without_fde_have_the_rule_of_stubs),
 		TEST(functions_out_of_order_are_sorted),
 		TEST(of_overlapping_functions_the_later_start_holds),
 		TEST(expressions_become_rules),

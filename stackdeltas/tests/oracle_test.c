@@ -45,7 +45,7 @@ enum {
 };
 
 /* What was declared, not got wrong. */
-enum class {
+enum verdict {
 	CLASS_EQUAL,
 	/* "unsupported": counted by the extractor under its reasons */
 	CLASS_UNSUPPORTED,
@@ -55,13 +55,16 @@ enum class {
 	CLASS_BOTH_REFUSE,
 	/* No FDE holds the ELF entry point, which is the outermost frame all the same. */
 	CLASS_ENTRY_POINT,
+	/* PLT stubs that the linker left without FDE. */
+	CLASS_STUB,
 	CLASS_DIFFERENT,
 	CLASS_COUNT,
 };
 
 static const char *const class_names[CLASS_COUNT] = {
 	"equal",	   "rule not expressible",    "frame pointer not expressible",
-	"refused by both", "entry point without FDE", "different",
+	"refused by both", "entry point without FDE", "PLT stubs without FDE",
+	"different",
 };
 
 struct totals {
@@ -297,40 +300,41 @@ static enum outcome register_by_rule(const struct unwind_rule *rule, bool is_ra,
 	}
 }
 
-static enum class compare_frame(const struct unwind_rule *rule, Dwarf_Frame *row,
-				const struct frame *frame) {
-	uint64_t cfa = 0, our_cfa = 0, value = 0, our_value = 0; Dwarf_Op * operations;
+static enum verdict compare_frame(const struct unwind_rule *rule, Dwarf_Frame *row,
+				  const struct frame *frame)
+{
+	uint64_t cfa = 0, our_cfa = 0, value = 0, our_value = 0;
+	Dwarf_Op *operations;
 	size_t count;
 	enum outcome outcome, our_outcome;
 	bool is_value;
 
 	outcome = register_by_libdw(row, frame, X86_RA, 0, &value);
-	if (outcome == OUTCOME_UNDEFINED || rule->cfa == CFA_END) return outcome ==
-				OUTCOME_UNDEFINED &&
-			rule->cfa == CFA_END ?
-		CLASS_EQUAL :
-	rule->cfa == CFA_UNSUPPORTED ? CLASS_UNSUPPORTED :
-				       CLASS_DIFFERENT;
-	if (rule->cfa == CFA_UNSUPPORTED) return CLASS_UNSUPPORTED;
+	if (outcome == OUTCOME_UNDEFINED || rule->cfa == CFA_END)
+		return outcome == OUTCOME_UNDEFINED && rule->cfa == CFA_END ? CLASS_EQUAL :
+		       rule->cfa == CFA_UNSUPPORTED			    ? CLASS_UNSUPPORTED :
+									      CLASS_DIFFERENT;
+	if (rule->cfa == CFA_UNSUPPORTED)
+		return CLASS_UNSUPPORTED;
 	if (dwarf_frame_cfa(row, &operations, &count) ||
 	    !evaluate(frame, operations, count, 0, false, &cfa, &is_value) ||
-	    !cfa_by_rule(rule, frame, &our_cfa) || cfa != our_cfa) return CLASS_DIFFERENT;
+	    !cfa_by_rule(rule, frame, &our_cfa) || cfa != our_cfa)
+		return CLASS_DIFFERENT;
 	outcome = register_by_libdw(row, frame, X86_RA, cfa, &value);
 	our_outcome = register_by_rule(rule, true, frame, cfa, &our_value);
-	if (outcome != OUTCOME_VALUE || our_outcome != OUTCOME_VALUE ||
-	    value != our_value) return CLASS_DIFFERENT;
+	if (outcome != OUTCOME_VALUE || our_outcome != OUTCOME_VALUE || value != our_value)
+		return CLASS_DIFFERENT;
 	outcome = register_by_libdw(row, frame, X86_FP, cfa, &value);
 	our_outcome = register_by_rule(rule, false, frame, cfa, &our_value);
-	if (our_outcome == OUTCOME_UNDEFINED) return outcome == OUTCOME_UNDEFINED ?
-		CLASS_EQUAL :
-		CLASS_FRAME_POINTER;
+	if (our_outcome == OUTCOME_UNDEFINED)
+		return outcome == OUTCOME_UNDEFINED ? CLASS_EQUAL : CLASS_FRAME_POINTER;
 	return outcome == OUTCOME_VALUE && value == our_value ? CLASS_EQUAL : CLASS_DIFFERENT;
 }
 
 struct comparison {
 	const char *path;
 	const struct stack_deltas *deltas;
-	uint64_t entry;
+	const struct unwind_input *input;
 	Dwarf_CFI *cfi;
 	uint64_t rows[CLASS_COUNT];
 };
@@ -348,19 +352,23 @@ static void show_difference(struct comparison *comparison, uint64_t address,
 }
 
 /* One address in a row of libdw's, the worst class of several frames. */
-static enum class compare_address(struct comparison *comparison, Dwarf_Frame *row,
-				  uint64_t address) {
+static enum verdict compare_address(struct comparison *comparison, Dwarf_Frame *row,
+				    uint64_t address)
+{
 	const struct unwind_rule *rule = stack_deltas_lookup(comparison->deltas, address);
-	enum class class = CLASS_DIFFERENT; struct frame frame;
+	enum verdict class = CLASS_DIFFERENT;
+	struct frame frame;
 
-	if (rule && rule->cfa != CFA_NONE){
-		class = CLASS_EQUAL; for (uint64_t seed = 1; seed <= 2 && class == CLASS_EQUAL;
-					  seed++){ make_frame(&frame, seed, address);
-						   class = compare_frame(rule, row, &frame); }
-}
-if (class == CLASS_DIFFERENT)
-	show_difference(comparison, address, rule, "has another rule");
-return class;
+	if (rule && rule->cfa != CFA_NONE) {
+		class = CLASS_EQUAL;
+		for (uint64_t seed = 1; seed <= 2 && class == CLASS_EQUAL; seed++) {
+			make_frame(&frame, seed, address);
+			class = compare_frame(rule, row, &frame);
+		}
+	}
+	if (class == CLASS_DIFFERENT)
+		show_difference(comparison, address, rule, "has another rule");
+	return class;
 }
 
 /*
@@ -371,11 +379,11 @@ static void compare_row(struct comparison *comparison, Dwarf_Frame *row, uint64_
 			uint64_t end)
 {
 	const struct unwind_rule *last = NULL;
-	enum class worst = CLASS_EQUAL;
+	enum verdict worst = CLASS_EQUAL;
 
 	for (uint64_t address = start; address < end; address++) {
 		const struct unwind_rule *rule = stack_deltas_lookup(comparison->deltas, address);
-		enum class class;
+		enum verdict class;
 
 		if (rule == last && address != end - 1 &&
 		    !(rule && rule->cfa == CFA_PLT && address - start < PLT_PERIOD))
@@ -401,9 +409,17 @@ static void compare_nothing(struct comparison *comparison, uint64_t address)
 
 	if (!rule || rule->cfa == CFA_NONE)
 		return;
-	if (no_match && rule->cfa == CFA_END && address >= comparison->entry &&
-	    address - comparison->entry < ENTRY_MAX_BYTES) {
-		comparison->rows[CLASS_ENTRY_POINT] += address == comparison->entry;
+	if (no_match && rule->cfa == CFA_END && address >= comparison->input->entry &&
+	    address - comparison->input->entry < ENTRY_MAX_BYTES) {
+		comparison->rows[CLASS_ENTRY_POINT] += address == comparison->input->entry;
+		return;
+	}
+	for (uint32_t i = 0; no_match && i < comparison->input->stub_count; i++) {
+		const struct unwind_segment *stubs = &comparison->input->stubs[i];
+
+		if (rule->cfa != CFA_PLT || address < stubs->start || address >= stubs->end)
+			continue;
+		comparison->rows[CLASS_STUB] += address == stubs->start;
 		return;
 	}
 	if (!no_match && rule->cfa == CFA_UNSUPPORTED) {
@@ -448,7 +464,7 @@ static void result(bool is_good, const char *what, const char *path)
 static void compare(const char *path, const struct unwind_input *input,
 		    const struct stack_deltas *deltas, Elf *elf)
 {
-	struct comparison comparison = { .path = path, .deltas = deltas, .entry = input->entry };
+	struct comparison comparison = { .path = path, .deltas = deltas, .input = input };
 
 	comparison.cfi = dwarf_getcfi_elf(elf);
 	if (!comparison.cfi) {
@@ -473,9 +489,11 @@ static void check_image(const char *path, const struct elf_image *image, Elf *el
 {
 	_cleanup_(unwind_input_deinit) struct unwind_input input = { 0 };
 	_cleanup_(stack_deltas_deinit) struct stack_deltas deltas = { 0 };
+	const Elf64_Ehdr *header = elf64_getehdr(elf);
 	int error;
 
-	if (image->machine != EM_X86_64 || (image->type != ET_EXEC && image->type != ET_DYN))
+	if (image->machine != EM_X86_64 || !header ||
+	    (header->e_type != ET_EXEC && header->e_type != ET_DYN))
 		return;
 	error = unwind_input_read(image, &input);
 	if (!error)

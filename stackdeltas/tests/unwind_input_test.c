@@ -187,10 +187,31 @@ static void the_key_covers_all_that_decides_the_rows(void **state)
 #undef ASSERT_OTHER_KEY
 }
 
+static void only_code_that_nobody_called_is_an_entry_point(void **state)
+{
+	static const uint8_t clears_fp[] = { 0xf3, 0x0f, 0x1e, 0xfa, 0x31, 0xed, 0x90, 0x90 };
+	static const uint8_t a_function[] = { 0x55, 0x48, 0x89, 0xe5, 0x90, 0x90, 0x90, 0x90 };
+	struct fixture *fixture = *state;
+	struct unwind_input input;
+	uint64_t entry = fixture->header->e_entry;
+	const Elf64_Phdr *segment = (const Elf64_Phdr *)(fixture->bytes + fixture->header->e_phoff);
+
+	while (segment->p_type != PT_LOAD || !(segment->p_flags & PF_X))
+		segment++;
+	for (int i = 0; i < 2; i++) {
+		memcpy(fixture->bytes + segment->p_offset + (entry - segment->p_vaddr),
+		       i ? a_function : clears_fp, sizeof(clears_fp));
+		assert_int_equal(read_input(fixture, &input), 0);
+		assert_int_equal(input.entry, i ? 0 : entry);
+		unwind_input_deinit(&input);
+	}
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
+		TEST(only_code_that_nobody_called_is_an_entry_point),
 		TEST(segments_lead_to_the_same_bytes_as_sections),
 		TEST(a_header_without_table_is_enough),
 		TEST(damaged_headers_are_told),
