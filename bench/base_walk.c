@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * `base_walk OBJECT PROGRAM CPU RATE`: runs one program of base_walk.bpf.c at each clock event of
- * a CPU until standard input ends, then prints how many frames its walks had in the mean.
+ * `base_walk OBJECT PROGRAM PID RATE`: runs one program of base_walk.bpf.c at each clock event of
+ * a process until standard input ends, then prints how many frames its walks had in the mean.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -19,7 +19,7 @@ static int die(const char *what)
 	exit(1);
 }
 
-static int open_event(int cpu, unsigned long long rate)
+static int open_event(pid_t pid, unsigned long long rate)
 {
 	struct perf_event_attr attributes = {
 		.size = sizeof(attributes),
@@ -27,7 +27,7 @@ static int open_event(int cpu, unsigned long long rate)
 		.config = PERF_COUNT_SW_CPU_CLOCK,
 		.sample_period = 1000000000ULL / rate,
 	};
-	int fd = syscall(SYS_perf_event_open, &attributes, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	int fd = syscall(SYS_perf_event_open, &attributes, pid, -1, -1, PERF_FLAG_FD_CLOEXEC);
 
 	return fd < 0 ? die("perf_event_open") : fd;
 }
@@ -58,7 +58,7 @@ int main(int argc, char **argv)
 	int event;
 
 	if (argc != 5) {
-		fprintf(stderr, "usage: base_walk OBJECT PROGRAM CPU RATE\n");
+		fprintf(stderr, "usage: base_walk OBJECT PROGRAM PID RATE\n");
 		return 2;
 	}
 	object = load(argv[1], argv[2]);

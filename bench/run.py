@@ -27,25 +27,28 @@ def median_of(measure, *arguments):
 
 def bench_walks(table):
     """ns per native frame, and what a sample costs without its frames."""
-    agent = {depth: median_of(kernel_side.agent_ns, ["depth", depth]) for depth in (20, 100)}
-    base = {depth: median_of(kernel_side.base_ns, "base_user", ["depth_fp", depth])
-            for depth in (20, 100)}
+    empty = median_of(kernel_side.base_ns, "base_empty", ["depth_fp", 20])
+
+    def agent_ns(*command):
+        return median_of(kernel_side.agent_ns, command, empty)
+
+    def base_ns(*command):
+        return median_of(kernel_side.base_ns, "base_user", command)
+
+    agent = {depth: agent_ns("depth", depth) for depth in (20, 100)}
+    base = {depth: base_ns("depth_fp", depth) for depth in (20, 100)}
     agent_slope = (agent[100] - agent[20]) / 80
     base_slope = (base[100] - base[20]) / 80
     table.ratio("BPF ns per native frame, one module", agent_slope, base_slope, 1.5, "ns")
-
-    agent_hops = [median_of(kernel_side.agent_ns, ["hops", count]) for count in (0, 30)]
-    base_hops = [median_of(kernel_side.base_ns, "base_user", ["hops_fp", count])
-                 for count in (0, 30)]
-    table.ratio("the same, 30 frames over 5 shared objects", (agent_hops[1] - agent_hops[0]) / 30,
-                (base_hops[1] - base_hops[0]) / 30, 2.0, "ns")
+    table.ratio("the same, 30 frames over 5 shared objects",
+                (agent_ns("hops", 30) - agent_ns("hops", 0)) / 30,
+                (base_ns("hops_fp", 30) - base_ns("hops_fp", 0)) / 30, 2.0, "ns")
 
     fixed = agent[20] - 20 * agent_slope
-    empty = median_of(kernel_side.base_ns, "base_empty", ["depth_fp", 20])
     table.limit("BPF time per sample without frames (user part)", (fixed - empty) / 1000, 2, "us")
     table.note("bpf_get_stack without frames", "%.2f us" % ((base[20] - 20 * base_slope) / 1000))
 
-    in_kernel = median_of(kernel_side.agent_ns, ["depth", 20, "read"])
+    in_kernel = agent_ns("depth", 20, "read")
     base_kernel = median_of(kernel_side.base_ns, "base_kernel", ["depth_fp", 20, "read"])
     table.ratio("kernel walk beside bare bpf_get_stack", in_kernel - agent[20],
                 base_kernel - empty, 1.1, "ns")

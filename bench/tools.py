@@ -53,10 +53,11 @@ def bench_cpu():
 
 
 def start_alone(command):
-    """A program of the bench on its own CPU: command is its name and its arguments."""
-    program = harness.Program(path(command[0]), *command[1:],
-                              preexec_fn=lambda: os.sched_setaffinity(0, [bench_cpu()]))
-    return program
+    """A program of the bench on its own CPU: command is its name and its arguments. Not at a
+    raised priority: that would keep the kernel's own threads, and so the agent's start, waiting.
+    """
+    return harness.Program(path(command[0]), *command[1:],
+                           preexec_fn=lambda: os.sched_setaffinity(0, [bench_cpu()]))
 
 
 @contextlib.contextmanager
