@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /**
  * What differs between x86-64 and arm64: DWARF register numbers, the kernel's signal frame, how a
  * call leaves its return address, pages with rules of their own.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /** The helpers: libbpf's in the kernel, emulated ones (ebpf/host) in user space and in tests. */
 #ifndef EBPF_HELPERS_BPF_H
 #define EBPF_HELPERS_BPF_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /**
  * The kernel's types, with only the fields that the programs read: libbpf moves every access to
  * where the running kernel has the field (CO-RE). Fields that differ between kernels are noted.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /**
  * From an address to the mapping it is in and that mapping's executable: first among the mappings
  * that this walk has used, then by a search of the process's table.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /**
  * Reads of the process's memory. They go to the BPF stack, never straight into a map value: faults
  * of copy_from_user_nofault() into vmalloc memory hang kernels 5.19 to 6.3. What is not resident is

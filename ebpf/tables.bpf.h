@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /**
  * The slabs and the executables (abi/slab.h), which user space writes and unwinders read, and the
  * lookups in them. All are inlined by the verifier: no call is made. Numbers come from user space's

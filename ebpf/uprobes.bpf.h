@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /**
  * Seeing through uprobes. A function with a return probe has its return address replaced by that of
  * a trampoline in the page [uprobes]; the kernel keeps the real ones in a list of the task,

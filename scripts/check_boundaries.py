@@ -126,8 +126,13 @@ def check_cycles(includes):
         yield from visit(name)
 
 
+# The unwinder's sources, which are part of the kernel programs and, by ebpf/host, of the agent.
+ON_BOTH_SIDES = re.compile(r"ebpf/(abi|host)/|ebpf/(architecture|helpers|kernel_types|native_step|"
+                           r"process_mappings|safe_reads|state|tables|uprobes)\.bpf\.h$")
+
+
 def expected_license(name):
-    if name.startswith("ebpf/abi/"):
+    if ON_BOTH_SIDES.match(name):
         return "GPL-2.0-only OR Apache-2.0"
     is_kernel_side = name.startswith("ebpf/") or name.endswith((".bpf.c", ".bpf.h"))
     return "GPL-2.0-only" if is_kernel_side else "Apache-2.0"

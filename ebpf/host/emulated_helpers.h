@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /**
  * What the unwinders use of libbpf's headers, for ordinary C: declarations that do nothing, and the
  * few helpers that they call, over the tables of the walk that the calling thread is in

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /**
  * The native unwinder of the kernel side, compiled for user space: the very source that walks in
  * the kernel (ebpf/native_step.bpf.h), over emulated helpers. For tests, and for walks that the

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0
 /* Each kind of rule, and each way in which a step can fail, over hand-made stacks. */
 #include "ebpf/host/tests/walk_fixture.h"
 

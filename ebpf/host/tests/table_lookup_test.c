@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0
 /* The searches: mappings, executables, pages, rows and rules, at their borders and when torn. */
 #include "ebpf/host/tests/walk_fixture.h"
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0
 /* Uprobes on the stack: return probes' trampoline and copied instructions do not show. */
 #include "ebpf/host/tests/walk_fixture.h"
 

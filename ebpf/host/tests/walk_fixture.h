@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /**
  * A small world to walk in: slabs, descriptors, a process with mappings and a stack, and a task with
  * uprobes. Tests lay tables into it by hand, at whatever cells they like.
