@@ -30,6 +30,7 @@ static const struct {
 	[UNWIND_NO_REGISTERS] = { "no_registers", "no user registers" },
 	[UNWIND_BAD_TABLE] = { "bad_table", "unwind table contradicts itself" },
 	[UNWIND_NO_MEMORY] = { "no_memory", "process is exiting" },
+	[UNWIND_REPLACED] = { "replaced", "file replaced meanwhile" },
 };
 
 const char *unwind_error_text(enum unwind_error error)

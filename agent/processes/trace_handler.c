@@ -223,7 +223,7 @@ static void handle_stack(struct trace_handler *handler, const struct trace_recor
 	if (shape.trusted_words < count) {
 		if (words != handler->words)
 			memcpy(handler->words, words, shape.trusted_words * sizeof(*words));
-		handler->words[shape.trusted_words] = frame_word(FRAME_ERROR, UNWIND_BAD_TABLE, 0);
+		handler->words[shape.trusted_words] = frame_word(FRAME_ERROR, UNWIND_REPLACED, 0);
 		stack.words = handler->words;
 		stack.word_count = shape.trusted_words + 1;
 		stack.flags &= ~RECORD_REACHED_END;

@@ -99,7 +99,12 @@ enum unwind_error {
 	UNWIND_BAD_TABLE = 13,
 	/** The task has given up its memory: it exits, or is between two programs in execve. */
 	UNWIND_NO_MEMORY = 14,
-	UNWIND_ERROR_COUNT = 15,
+	/**
+	 * A file of the process was replaced by another just before the sample; what follows may
+	 * have been walked with the tables of the old one. Set by user space.
+	 */
+	UNWIND_REPLACED = 15,
+	UNWIND_ERROR_COUNT = 16,
 };
 
 static inline __u64 frame_word(__u8 kind, __u8 flags, __u64 address)

@@ -284,7 +284,7 @@ static void frames_of_a_replaced_library_are_cut_off(void **state)
 	trace = fixture->reporter.last;
 	assert_int_equal(trace->frame_count, 2);
 	assert_int_equal(trace->frames[1].kind, FRAME_ERROR);
-	assert_int_equal(trace->frames[1].error, UNWIND_BAD_TABLE);
+	assert_int_equal(trace->frames[1].error, UNWIND_REPLACED);
 	assert_false(trace->is_complete);
 	/* Before the change all was well, and after the next table it is again. */
 	record.head.time_ns = 1800;
