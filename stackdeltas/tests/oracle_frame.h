@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Random frames for the oracle, and what a rule and a row of libdw's make of one: registers and
+ * memory are functions of a seed, so that two recipes which agree in a few frames are the same.
+ */
+#ifndef STACKDELTAS_TESTS_ORACLE_FRAME_H
+#define STACKDELTAS_TESTS_ORACLE_FRAME_H
+
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ebpf/abi/slab.h"
+
+enum {
+	REGISTERS = 33,
+	STACK_MAX = 16,
+	X86_FP = 6,
+	X86_SP = 7,
+	X86_RA = 16,
+	PLT_PERIOD = 16,
+	UCONTEXT_RBP = 120,
+	UCONTEXT_RSP = 160,
+	UCONTEXT_RIP = 168,
+};
+
+/* A made-up frame. */
+struct frame {
+	uint64_t seed;
+	uint64_t pc;
+	uint64_t registers[REGISTERS];
+};
+
+static uint64_t mix(uint64_t value)
+{
+	value = (value ^ value >> 30) * 0xbf58476d1ce4e5b9ULL;
+	value = (value ^ value >> 27) * 0x94d049bb133111ebULL;
+	return value ^ value >> 31;
+}
+
+static uint64_t load(const struct frame *frame, uint64_t address)
+{
+	return mix(address ^ frame->seed);
+}
+
+static void make_frame(struct frame *frame, uint64_t seed, uint64_t pc)
+{
+	frame->seed = mix(seed);
+	frame->pc = pc;
+	for (int i = 0; i < REGISTERS; i++)
+		frame->registers[i] = mix(frame->seed + i) >> 16;
+	frame->registers[X86_RA] = pc;
+}
+
+/* A stack machine for what stands in call frame information. False: an operation is missing. */
+static bool evaluate(const struct frame *frame, const Dwarf_Op *operations, size_t count,
+		     uint64_t cfa, bool push_cfa, uint64_t *result, bool *is_value)
+{
+	uint64_t stack[STACK_MAX];
+	int depth = 0;
+
+	*is_value = false;
+	if (push_cfa)
+		stack[depth++] = cfa;
+	for (size_t i = 0; i < count; i++) {
+		const Dwarf_Op *op = &operations[i];
+
+		if (depth == STACK_MAX)
+			return false;
+		if (op->atom >= DW_OP_breg0 && op->atom <= DW_OP_breg31) {
+			stack[depth++] = frame->registers[op->atom - DW_OP_breg0] + op->number;
+			continue;
+		}
+		if (op->atom >= DW_OP_lit0 && op->atom <= DW_OP_lit31) {
+			stack[depth++] = op->atom - DW_OP_lit0;
+			continue;
+		}
+		if (op->atom >= DW_OP_reg0 && op->atom <= DW_OP_reg31) {
+			stack[depth++] = frame->registers[op->atom - DW_OP_reg0];
+			*is_value = true;
+			continue;
+		}
+		switch (op->atom) {
+		case DW_OP_call_frame_cfa:
+			stack[depth++] = cfa;
+			continue;
+		case DW_OP_bregx:
+		case DW_OP_regx:
+			if (op->number >= REGISTERS)
+				return false;
+			stack[depth++] = frame->registers[op->number] + op->number2;
+			*is_value = op->atom == DW_OP_regx;
+			continue;
+		case DW_OP_const1u:
+		case DW_OP_const1s:
+		case DW_OP_const2u:
+		case DW_OP_const2s:
+		case DW_OP_const4u:
+		case DW_OP_const4s:
+		case DW_OP_const8u:
+		case DW_OP_const8s:
+		case DW_OP_constu:
+		case DW_OP_consts:
+			stack[depth++] = op->number;
+			continue;
+		case DW_OP_nop:
+			continue;
+		default:
+			break;
+		}
+		if (depth < 1)
+			return false;
+		switch (op->atom) {
+		case DW_OP_deref:
+			stack[depth - 1] = load(frame, stack[depth - 1]);
+			continue;
+		case DW_OP_plus_uconst:
+			stack[depth - 1] += op->number;
+			continue;
+		case DW_OP_stack_value:
+			*is_value = true;
+			continue;
+		default:
+			break;
+		}
+		if (depth < 2)
+			return false;
+		depth--;
+		switch (op->atom) {
+		case DW_OP_plus:
+			stack[depth - 1] += stack[depth];
+			continue;
+		case DW_OP_minus:
+			stack[depth - 1] -= stack[depth];
+			continue;
+		case DW_OP_mul:
+			stack[depth - 1] *= stack[depth];
+			continue;
+		case DW_OP_and:
+			stack[depth - 1] &= stack[depth];
+			continue;
+		case DW_OP_shl:
+			stack[depth - 1] <<= stack[depth];
+			continue;
+		case DW_OP_ge:
+			stack[depth - 1] = (int64_t)stack[depth - 1] >= (int64_t)stack[depth];
+			continue;
+		default:
+			return false;
+		}
+	}
+	if (depth < 1)
+		return false;
+	*result = stack[depth - 1];
+	return true;
+}
+
+enum outcome { OUTCOME_VALUE, OUTCOME_UNDEFINED, OUTCOME_UNKNOWN };
+
+/* The caller's value of a register, by libdw. */
+static enum outcome register_by_libdw(Dwarf_Frame *row, const struct frame *frame, int number,
+				      uint64_t cfa, uint64_t *value)
+{
+	Dwarf_Op memory[3];
+	Dwarf_Op *operations;
+	size_t count;
+	bool is_value;
+
+	if (dwarf_frame_register(row, number, memory, &operations, &count))
+		return OUTCOME_UNKNOWN;
+	if (!count && operations == memory)
+		return OUTCOME_UNDEFINED;
+	if (!count) {
+		*value = frame->registers[number];
+		return OUTCOME_VALUE;
+	}
+	/* libdw puts DW_OP_call_frame_cfa before the expressions of registers itself. */
+	if (!evaluate(frame, operations, count, cfa, false, value, &is_value))
+		return OUTCOME_UNKNOWN;
+	if (!is_value)
+		*value = load(frame, *value);
+	return OUTCOME_VALUE;
+}
+
+static bool cfa_by_rule(const struct unwind_rule *rule, const struct frame *frame, uint64_t *cfa)
+{
+	uint64_t sp = frame->registers[X86_SP], fp = frame->registers[X86_FP];
+	uint64_t other = frame->registers[rule->cfa_register];
+
+	switch (rule->cfa) {
+	case CFA_SP:
+		*cfa = sp + rule->cfa_offset;
+		return true;
+	case CFA_FP:
+		*cfa = fp + rule->cfa_offset;
+		return true;
+	case CFA_REGISTER:
+		*cfa = other + rule->cfa_offset;
+		return true;
+	case CFA_DEREF_SP:
+		*cfa = load(frame, sp + rule->cfa_offset) + rule->cfa_addend;
+		return true;
+	case CFA_DEREF_FP:
+		*cfa = load(frame, fp + rule->cfa_offset) + rule->cfa_addend;
+		return true;
+	case CFA_DEREF_REGISTER:
+		*cfa = load(frame, other + rule->cfa_offset) + rule->cfa_addend;
+		return true;
+	case CFA_PLT:
+		*cfa = sp + rule->cfa_offset +
+		       ((int64_t)(frame->pc & 15) >= rule->cfa_addend ? 8 : 0);
+		return true;
+	case CFA_SIGNAL:
+		*cfa = load(frame, sp + UCONTEXT_RSP);
+		return true;
+	default:
+		return false;
+	}
+}
+
+static enum outcome register_by_rule(const struct unwind_rule *rule, bool is_ra,
+				     const struct frame *frame, uint64_t cfa, uint64_t *value)
+{
+	uint8_t kind = is_ra ? rule->ra : rule->fp;
+	int16_t offset = is_ra ? rule->ra_offset : rule->fp_offset;
+
+	if (rule->cfa == CFA_SIGNAL) {
+		*value = load(frame,
+			      frame->registers[X86_SP] + (is_ra ? UCONTEXT_RIP : UCONTEXT_RBP));
+		return OUTCOME_VALUE;
+	}
+	switch (kind) {
+	case SAVED_SAME:
+		*value = frame->registers[is_ra ? X86_RA : X86_FP];
+		return OUTCOME_VALUE;
+	case SAVED_AT_CFA:
+		*value = load(frame, cfa + offset);
+		return OUTCOME_VALUE;
+	case SAVED_AT_FP:
+		*value = load(frame, frame->registers[X86_FP] + offset);
+		return OUTCOME_VALUE;
+	case SAVED_IN_REGISTER:
+		*value = frame->registers[offset];
+		return OUTCOME_VALUE;
+	default:
+		return OUTCOME_UNDEFINED;
+	}
+}
+
+#endif
