@@ -178,9 +178,9 @@ static int open_directory(const char *path)
 		return fail_errno(-errno, "cannot make the directory %s", path);
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
-		return errno == ELOOP || errno == ENOTDIR
-			       ? fail(-EPERM, "%s is no directory", path)
-			       : fail_errno(-errno, "cannot open the directory %s", path);
+		return errno == ELOOP || errno == ENOTDIR ?
+			       fail(-EPERM, "%s is no directory", path) :
+			       fail_errno(-errno, "cannot open the directory %s", path);
 	if (fstat(fd, &status))
 		return fail_errno(-errno, "cannot stat the directory %s", path);
 	if (status.st_uid != geteuid() || status.st_mode & (S_IRWXG | S_IRWXO))

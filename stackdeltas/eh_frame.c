@@ -133,8 +133,8 @@ int eh_frame_read_cie(const struct eh_frame *frame, const struct eh_frame_entry 
 	}
 	result.code_alignment = byte_reader_uleb128(&reader);
 	result.data_alignment = byte_reader_sleb128(&reader);
-	result.return_address_register = version == 1 ? byte_reader_u8(&reader)
-						      : byte_reader_uleb128(&reader);
+	result.return_address_register = version == 1 ? byte_reader_u8(&reader) :
+							byte_reader_uleb128(&reader);
 	if (!result.code_alignment)
 		result.code_alignment = 1;
 	if (*letters == 'z') {
