@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /**
  * native_step(): from one native frame to its caller, by stack deltas. Inlined into every unwinder
  * program, so that native frames between interpreted ones cost no tail call; the same source runs
@@ -68,28 +68,55 @@ static __always_inline enum unwind_error find_row(const struct cached_mapping *m
 	return table_entry(mapping->row_cell, index - 1, row);
 }
 
-/* Makes state->rule the rule of @address, which lies in @mapping. */
-static __always_inline enum unwind_error
-find_rule(struct walk_state *state, const struct cached_mapping *mapping, __u64 address)
+/* The rule of the address @offset bytes into the text of @mapping, from its tables. */
+static __always_inline enum unwind_error search_rule(const struct cached_mapping *mapping,
+						     __u64 offset, struct unwind_rule *rule)
 {
-	__u64 offset = address - mapping->text_start;
 	const struct cell *cell;
 	enum unwind_error error;
-	__u32 row = 0, rule;
+	__u32 row = 0, number;
 
-	if (offset >> UNWIND_PAGE_SHIFT >= mapping->page_count)
-		return mapping->error;
 	error = find_row(mapping, offset, &row);
 	if (error)
 		return error;
-	rule = row >> UNWIND_ROW_RULE_SHIFT;
-	if (rule >= mapping->rule_count)
+	number = row >> UNWIND_ROW_RULE_SHIFT;
+	if (number >= mapping->rule_count)
 		return UNWIND_BAD_TABLE;
-	cell = cell_at(mapping->rule_cell + rule);
+	cell = cell_at(mapping->rule_cell + number);
 	if (!cell)
 		return UNWIND_BAD_TABLE;
-	__builtin_memcpy(&state->rule, cell, sizeof(*cell));
-	state->rule_address = address;
+	__builtin_memcpy(rule, cell, sizeof(*cell));
+	return UNWIND_OK;
+}
+
+/* Where the rule of @address is kept; neighbouring addresses are not neighbours there. */
+static __always_inline __u32 rule_index(__u64 executable_id, __u64 address)
+{
+	return (__u32)((address + executable_id) * 0x9e3779b97f4a7c15ULL >> 32) >>
+	       (32 - RULE_CACHE_SHIFT);
+}
+
+/* Finds the rule of @address, which lies in @mapping, and keeps it. */
+static __always_inline enum unwind_error find_rule(struct walk_state *state,
+						   const struct cached_mapping *mapping,
+						   __u64 address, const struct unwind_rule **rule)
+{
+	__u64 offset = address - mapping->text_start, executable_id = mapping->executable_id;
+	struct cached_rule *kept;
+	enum unwind_error error;
+
+	address -= mapping->bias;
+	kept = &state->rules[rule_index(executable_id, address) % RULE_CACHE_COUNT];
+	*rule = &kept->rule;
+	if (offset >> UNWIND_PAGE_SHIFT >= mapping->page_count)
+		return mapping->error;
+	if (kept->executable_id == executable_id && kept->address == address)
+		return UNWIND_OK;
+	error = search_rule(mapping, offset, &kept->rule);
+	if (error)
+		return error;
+	kept->executable_id = executable_id;
+	kept->address = address;
 	return UNWIND_OK;
 }
 
@@ -249,6 +276,7 @@ static __always_inline enum unwind_error step_unmapped_call(struct walk_state *s
 static __always_inline enum unwind_error native_step(struct walk_state *state)
 {
 	__u64 address = state->pc - state->is_return_address, cfa = 0;
+	const struct unwind_rule *rule;
 	struct cached_mapping *mapping;
 	enum unwind_error error;
 
@@ -273,24 +301,23 @@ static __always_inline enum unwind_error native_step(struct walk_state *state)
 			   mapping->executable_id);
 	if (error)
 		return error;
-	if (address != state->rule_address)
-		error = find_rule(state, mapping, address);
-	if (!error && state->rule.cfa == CFA_NONE)
+	error = find_rule(state, mapping, address, &rule);
+	if (!error && rule->cfa == CFA_NONE)
 		error = UNWIND_NO_INFO;
 	if (error == UNWIND_NO_INFO && is_signal_return(state->pc))
 		return restore_interrupted(state);
 	if (error)
 		return error;
-	if (state->rule.cfa == CFA_END) {
+	if (rule->cfa == CFA_END) {
 		state->at_end = 1;
 		return UNWIND_OK;
 	}
-	if (state->rule.cfa == CFA_SIGNAL)
+	if (rule->cfa == CFA_SIGNAL)
 		return restore_interrupted(state);
-	error = frame_cfa(state, &state->rule, &cfa);
+	error = frame_cfa(state, rule, &cfa);
 	if (error)
 		return error;
-	return restore_caller(state, &state->rule, cfa);
+	return restore_caller(state, rule, cfa);
 }
 
 #endif

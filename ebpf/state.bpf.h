@@ -1,9 +1,9 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /**
  * The state of one walk, from sample_entry through the unwinders to unwind_stop. Each program
  * family has one per CPU, and a CPU runs one family's programs at most once at a time, so nothing
- * here is shared. It begins with everything set for this sample (state_begin()): no walk sees what
- * an earlier one left.
+ * here is shared. Everything but the rules is set anew for each sample (state_begin()): no walk sees
+ * what an earlier one left.
  */
 #ifndef EBPF_STATE_BPF_H
 #define EBPF_STATE_BPF_H
@@ -14,8 +14,10 @@
 #include "ebpf/helpers.bpf.h"
 
 enum {
-	/** Mappings kept during a walk; a power of two. */
+	/** Mappings kept during a walk, and rules kept between walks; powers of two. */
 	MAPPING_CACHE_COUNT = 8,
+	RULE_CACHE_SHIFT = 8,
+	RULE_CACHE_COUNT = 1 << RULE_CACHE_SHIFT,
 	RECORD_HEADER_WORDS = sizeof(struct trace_record) / 8,
 	FIRST_HEADER_WORDS = __builtin_offsetof(struct first_sample, kernel_words) / 8,
 };
@@ -40,6 +42,20 @@ struct cached_mapping {
 	__u32 error;
 	__u32 reserved;
 };
+
+/**
+ * The rule that was found for an address of an executable. It stays right from walk to walk: ids are
+ * never used again, and the rows of an executable never change. Whether they are published is asked
+ * in each walk all the same.
+ */
+struct cached_rule {
+	/** 0 in an entry that is not used. */
+	__u64 executable_id;
+	__u64 address;
+	struct unwind_rule rule __attribute__((aligned(8)));
+};
+
+_Static_assert(sizeof(struct cached_rule) == 32, "two entries to a cache line");
 
 struct walk_state {
 	/** Registers of the frame that the next step leaves. */
@@ -71,9 +87,7 @@ struct walk_state {
 	__u32 last_mapping;
 	__u32 next_mapping;
 	struct cached_mapping mappings[MAPPING_CACHE_COUNT];
-	/** The rule that was used last, and the address for which it was found. */
-	__u64 rule_address;
-	struct unwind_rule rule __attribute__((aligned(8)));
+	struct cached_rule rules[RULE_CACHE_COUNT];
 
 	/** Kernel addresses: the task's struct uprobe_task (0: no uprobes), and the innermost
 	 *  struct return_instance that the walk has not passed yet. */
@@ -110,8 +124,6 @@ static __always_inline void state_begin(struct walk_state *state)
 	state->next_mapping = 0;
 	for (int i = 0; i < MAPPING_CACHE_COUNT; i++)
 		state->mappings[i].size_bytes = 0;
-	/* No address of user space. */
-	state->rule_address = ~0ULL;
 	state->uprobe_task = 0;
 	state->return_instance = 0;
 }

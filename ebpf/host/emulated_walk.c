@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0
 /*
  * The emulated helpers, and the loop around native_step() that is the program native_unwind in the
  * kernel. A map is known by the address of its variable; an inner map is its cells.
@@ -46,6 +46,8 @@ long bpf_probe_read_kernel(void *bytes, __u32 size, const void *address)
 static void set_start(struct walk_state *state, const struct emulated_start *start)
 {
 	state_begin(state);
+	/* The ids of an earlier walk may have been those of other tables. */
+	memset(state->rules, 0, sizeof(state->rules));
 	state->record.word_count = 0;
 	memcpy(state->registers, start->registers, sizeof(state->registers));
 	state->mapping_cell = start->mapping_cell;

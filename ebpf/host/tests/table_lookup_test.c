@@ -368,6 +368,75 @@ static void a_walk_goes_through_more_mappings_than_are_kept(void **state)
 	}
 }
 
+enum {
+	FILE_COUNT = 20,
+	/* Places to leave by one of two rules; behind them is an entry. */
+	PLACE_COUNT = 40,
+	STEP_COUNT = 1000,
+};
+
+/* Files with the same places, where every other one has other rules; their ids are new each time. */
+static void publish_files(struct world *world, struct mapping_row rows[FILE_COUNT])
+{
+	static const struct unwind_rule leave[] = {
+		{ .cfa = CFA_SP, .cfa_offset = 8, .ra = SAVED_AT_CFA, .ra_offset = -8 },
+		{ .cfa = CFA_SP, .cfa_offset = 16, .ra = SAVED_AT_CFA, .ra_offset = -8 },
+		{ .cfa = CFA_END },
+	};
+
+	for (uint32_t file = 0; file < FILE_COUNT; file++) {
+		struct tables tables = empty_tables();
+
+		tables.rules = leave;
+		tables.rule_count = 3;
+		tables.page_count = 4;
+		for (uint32_t i = 0; i < PLACE_COUNT; i++)
+			tables_add(&tables, i * 16, (i + file) % 2);
+		tables_add(&tables, PLACE_COUNT * 16, 2);
+		tables.header_cell = 2000 + 2 * file;
+		tables.row_cell = 5000 + 100 * file;
+		rows[file] = (struct mapping_row){
+			.start = TEXT_START + file * 0x10000,
+			.end = TEXT_START + file * 0x10000 + 0x1000,
+			.bias = TEXT_START + file * 0x10000 - TEXT_ADDRESS,
+			.executable_id = (uint64_t)(rand() % 100000 + 1) << 16 | file,
+		};
+		world_publish(world, rows[file].executable_id, &tables);
+	}
+	world_set_mappings(world, 4000, rows, FILE_COUNT);
+}
+
+static void a_walk_goes_through_more_rules_than_are_kept(void **state)
+{
+	struct world *world = *state;
+	struct mapping_row rows[FILE_COUNT];
+	uint64_t expected[STEP_COUNT];
+
+	srand(4);
+	for (int round = 0; round < 50; round++) {
+		uint32_t word = 0, last_rule = 0;
+
+		publish_files(world, rows);
+		world_set_registers(world, rows[0].start + 8, stack_address(0), 0);
+		/* The rule of each place decides where the next return address has to be. */
+		for (int i = 0; i < STEP_COUNT; i++) {
+			uint32_t file = rand() % FILE_COUNT, place = rand() % PLACE_COUNT;
+			uint32_t offset = (i == STEP_COUNT - 1 ? PLACE_COUNT : place) * 16 + 8;
+
+			if (last_rule)
+				world->stack[word++] = 0x1234;
+			world->stack[word++] = rows[file].start + offset;
+			expected[i] = frame_word(FRAME_NATIVE, FRAME_RETURN_ADDRESS,
+						 TEXT_ADDRESS + offset);
+			last_rule = (place + file) % 2;
+		}
+		world_walk(world);
+		assert_end(world, STEP_COUNT + 1);
+		for (int i = 0; i < STEP_COUNT; i++)
+			assert_int_equal(world->trace.words[2 * i + 2], expected[i]);
+	}
+}
+
 static void no_two_entries_can_be_mixed_unseen(void **state)
 {
 	struct process_entry old = {
@@ -425,6 +494,7 @@ int main(void)
 		world_test(a_mapping_table_without_a_slab_ends_the_walk),
 		world_test(every_mapping_of_the_largest_table_is_found),
 		world_test(a_walk_goes_through_more_mappings_than_are_kept),
+		world_test(a_walk_goes_through_more_rules_than_are_kept),
 		cmocka_unit_test(no_two_entries_can_be_mixed_unseen),
 	};
 
