@@ -352,8 +352,11 @@ static void merge_sample(struct pprof_writer *writer, const struct stored_sample
 	push_number(writer, sample->pid);
 	push_number(writer, add_name(writer, sample->thread_comm));
 	push_number(writer, sample->tid);
-	for (uint32_t i = 0; i < sample->trace->frame_count; i++)
-		push_number(writer, add_location(writer, &sample->trace->frames[i]));
+	for (uint32_t i = 0; i < sample->trace->frame_count; i++) {
+		struct frame frame = trace_frame(sample->trace, i);
+
+		push_number(writer, add_location(writer, &frame));
+	}
 	if (!writer->err)
 		writer->err =
 			sequence_counts_add(&writer->samples, &writer->sequence, sample->count);

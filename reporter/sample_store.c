@@ -30,6 +30,8 @@ struct kept_trace {
 	uint32_t error_mask;
 };
 
+_Static_assert(UNWIND_ERROR_COUNT <= 32, "error_mask has a bit for each");
+
 VECTOR_DEFINE(trace_vector, struct kept_trace)
 VECTOR_DEFINE(string_vector, char *)
 VECTOR_DEFINE(sample_vector, struct stored_sample)
@@ -101,31 +103,17 @@ static int keep_string(struct sample_store *store, const char *string, uint32_t 
 	return string_vector_push(&store->strings, copy);
 }
 
-static size_t trace_cost_bytes(const struct trace *trace)
-{
-	size_t bytes = TRACE_OVERHEAD_BYTES + sizeof(*trace);
-
-	for (uint32_t i = 0; i < trace->frame_count; i++) {
-		const struct frame *frame = &trace->frames[i];
-
-		bytes += sizeof(*frame);
-		bytes += frame->function ? strlen(frame->function) + 1 : 0;
-		bytes += frame->file ? strlen(frame->file) + 1 : 0;
-	}
-	return bytes;
-}
-
 static struct kept_trace judge_trace(struct trace *trace)
 {
 	struct kept_trace kept = { .trace = trace };
 
 	for (uint32_t i = 0; i < trace->frame_count; i++) {
-		const struct frame *frame = &trace->frames[i];
+		struct frame frame = trace_frame(trace, i);
 
-		if (frame->flags & FRAME_GUESS)
+		if (frame.flags & FRAME_GUESS)
 			kept.has_guess = true;
-		if (frame->kind == FRAME_ERROR && frame->error < UNWIND_ERROR_COUNT)
-			kept.error_mask |= 1U << frame->error;
+		if (frame.kind == FRAME_ERROR && frame.error < UNWIND_ERROR_COUNT)
+			kept.error_mask |= 1U << frame.error;
 	}
 	return kept;
 }
@@ -140,7 +128,7 @@ static int keep_trace(struct sample_store *store, struct trace *trace, uint32_t 
 		*number = found;
 		return 0;
 	}
-	err = charge(store, trace_cost_bytes(trace));
+	err = charge(store, trace->bytes + TRACE_OVERHEAD_BYTES);
 	if (err)
 		return err;
 	err = trace_vector_reserve(&store->traces, store->traces.count + 1);

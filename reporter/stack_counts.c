@@ -126,12 +126,12 @@ static int merge_sample(struct merge *merge, const struct stored_sample *sample)
 	merge->stack.count = 0;
 	err = push_comm(merge, sample->process_comm);
 	for (uint32_t i = trace->frame_count; i-- > 0 && !err;) {
-		const struct frame *frame = &trace->frames[i];
+		struct frame frame = trace_frame(trace, i);
 
-		if (frame->kind == FRAME_NATIVE && frame->binary)
-			err = push_native_frame(merge, frame);
+		if (frame.kind == FRAME_NATIVE && frame.binary)
+			err = push_native_frame(merge, &frame);
 		else
-			err = expand_frame(merge, frame, &merge->stack);
+			err = expand_frame(merge, &frame, &merge->stack);
 	}
 	if (err)
 		return err;

@@ -106,19 +106,3 @@ void append_comm_text(struct text_builder *text, const char *comm)
 	text_builder_append_name(text, *comm ? comm : "[unknown]");
 	replace_semicolons(text, from);
 }
-
-void append_stack_text(struct text_builder *text, const char *comm, const struct trace *trace,
-		       struct symbol_lookup *lookup)
-{
-	struct named_frame names[FRAME_MAX_NAMES];
-
-	append_comm_text(text, comm);
-	for (uint32_t i = trace->frame_count; i-- > 0;) {
-		uint32_t count = name_frame(&trace->frames[i], lookup, names);
-
-		while (count-- > 0) {
-			text_builder_append(text, ";");
-			append_frame_text(text, &names[count]);
-		}
-	}
-}

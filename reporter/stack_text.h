@@ -57,8 +57,4 @@ void append_frame_text(struct text_builder *text, const struct named_frame *name
 /** Appends a process's comm as folded stacks have it: `;` as `:`, "[unknown]" for none. */
 void append_comm_text(struct text_builder *text, const char *comm);
 
-/** Appends `comm;root;...;leaf`. */
-void append_stack_text(struct text_builder *text, const char *comm, const struct trace *trace,
-		       struct symbol_lookup *lookup);
-
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Converted traces. A trace is one allocation: the frames, and behind them their strings.
+ * Converted traces. Their frames were taken from the kernel side's records and are as many as those
+ * can hold; strings and addresses are only copied and hashed.
  */
 
 #include "agent/base/trace.h"
@@ -10,6 +11,11 @@
 #include <string.h>
 
 #include "agent/base/cleanup.h"
+
+enum {
+	/* Of the binaries that stand in a trace already, for the next frame. */
+	BINARIES_SEARCHED = 16,
+};
 
 static const struct {
 	const char *name;
@@ -121,50 +127,180 @@ static uint64_t hash_executables(const struct frame *frames, uint32_t frame_coun
 	return hash64_bytes(buffer, end - buffer);
 }
 
-/* Copies @string to *@to and moves that behind it; NULL stays NULL. */
-static const char *copy_string(unsigned char **to, const char *string)
+/*
+ * Behind a struct trace stand its packed frames, pointers to the binaries that they name, the names
+ * of frames that have any, and the strings. Places in the trace are given in bytes from its start;
+ * 0 is none.
+ */
+struct packed_frame {
+	uint64_t address;
+	/* Of an error frame the enum unwind_error, else the place of its packed_names. */
+	uint32_t detail;
+	/* Number of the binary, the first being 1; 0 for none. */
+	uint16_t binary;
+	uint8_t kind;
+	uint8_t flags;
+};
+
+_Static_assert(sizeof(struct packed_frame) == 16, "most of a trace are frames");
+_Static_assert(sizeof(struct trace) % _Alignof(struct packed_frame) == 0, "frames are aligned");
+
+struct packed_names {
+	uint32_t line;
+	/* Places of strings. */
+	uint32_t function;
+	uint32_t file;
+};
+
+/* Frames that one trace is made of, and what they take behind it. */
+struct trace_parts {
+	const struct frame *frames;
+	uint32_t frame_count;
+	uint32_t binary_count;
+	uint32_t names_count;
+	size_t string_bytes;
+};
+
+static bool has_names(const struct frame *frame)
 {
-	const char *copy = string ? (const char *)*to : NULL;
+	return frame->kind != FRAME_ERROR && (frame->function || frame->file || frame->line);
+}
+
+/*
+ * The number of @binary among the *@count @binaries, where it is put if it is new. Neighbours share
+ * theirs: the search is short, and one from long ago may stand there twice.
+ */
+static uint16_t number_binary(struct binary **binaries, uint32_t *count, struct binary *binary)
+{
+	if (!binary)
+		return 0;
+	for (uint32_t i = *count; i > 0 && *count - i < BINARIES_SEARCHED; i--) {
+		if (binaries[i - 1] == binary)
+			return i;
+	}
+	binaries[(*count)++] = binary;
+	return *count;
+}
+
+/* Most kernel frames have the same file as the one before. */
+static bool shares_file(const struct frame *frame, const struct frame *named)
+{
+	return named && named->file && frame->file && !strcmp(named->file, frame->file);
+}
+
+/* @binaries has room for one per frame, and is scratch. */
+static struct trace_parts measure_parts(const struct frame *frames, uint32_t frame_count,
+					struct binary **binaries)
+{
+	struct trace_parts parts = { .frames = frames, .frame_count = frame_count };
+	const struct frame *named = NULL;
+
+	for (uint32_t i = 0; i < frame_count; i++) {
+		const struct frame *frame = &frames[i];
+
+		number_binary(binaries, &parts.binary_count, frame->binary);
+		if (!has_names(frame))
+			continue;
+		parts.names_count++;
+		parts.string_bytes += string_bytes(frame->function);
+		if (!shares_file(frame, named))
+			parts.string_bytes += string_bytes(frame->file);
+		named = frame;
+	}
+	return parts;
+}
+
+static size_t parts_bytes(const struct trace_parts *parts)
+{
+	return sizeof(struct trace) + parts->frame_count * sizeof(struct packed_frame) +
+	       parts->binary_count * sizeof(struct binary *) +
+	       parts->names_count * sizeof(struct packed_names) + parts->string_bytes;
+}
+
+static const struct packed_frame *packed_frames(const struct trace *trace)
+{
+	return (const struct packed_frame *)(trace + 1);
+}
+
+static struct binary **trace_binaries(const struct trace *trace)
+{
+	return (struct binary **)(packed_frames(trace) + trace->frame_count);
+}
+
+/* Copies @string to *@to and moves that behind it; gives its place. */
+static uint32_t copy_string(const struct trace *trace, unsigned char **to, const char *string)
+{
+	uint32_t place = string ? *to - (const unsigned char *)trace : 0;
 
 	*to = append(*to, string, string_bytes(string));
-	return copy;
+	return place;
+}
+
+static void fill_trace(struct trace *trace, const struct trace_parts *parts)
+{
+	struct packed_frame *packed = (struct packed_frame *)(trace + 1);
+	struct binary **binaries = (struct binary **)(packed + parts->frame_count);
+	struct packed_names *names = (struct packed_names *)(binaries + parts->binary_count);
+	unsigned char *strings = (unsigned char *)(names + parts->names_count);
+	const struct frame *named = NULL;
+	uint32_t binary_count = 0;
+
+	for (uint32_t i = 0; i < parts->frame_count; i++) {
+		const struct frame *frame = &parts->frames[i];
+
+		packed[i] = (struct packed_frame){
+			.address = frame->address,
+			.detail = frame->kind == FRAME_ERROR ? frame->error : 0,
+			.binary = number_binary(binaries, &binary_count, frame->binary),
+			.kind = frame->kind,
+			.flags = frame->flags,
+		};
+		if (!has_names(frame))
+			continue;
+		packed[i].detail = (unsigned char *)names - (unsigned char *)trace;
+		names->line = frame->line;
+		names->function = copy_string(trace, &strings, frame->function);
+		names->file = shares_file(frame, named) ? names[-1].file :
+							  copy_string(trace, &strings, frame->file);
+		named = frame;
+		names++;
+	}
+	for (uint32_t i = 0; i < binary_count; i++)
+		binary_ref(binaries[i]);
 }
 
 struct trace *trace_create(const struct frame *frames, uint32_t frame_count, bool is_complete,
 			   bool is_kernel_thread)
 {
-	_cleanup_(free_pointer) unsigned char *buffer = NULL;
-	size_t frame_bytes = frame_count * sizeof(*frames);
-	size_t strings = 0;
+	_cleanup_(free_pointer) void *scratch = NULL;
+	struct trace_parts parts;
 	struct trace *trace;
-	unsigned char *to;
+	size_t strings = 0;
 
+	if (frame_count > UINT16_MAX)
+		return NULL;
 	for (uint32_t i = 0; i < frame_count; i++)
 		strings += string_bytes(frames[i].function) + string_bytes(frames[i].file);
-	buffer = calloc(1, frame_count * sizeof(struct hashed_frame) + strings + 1);
-	trace = malloc(sizeof(*trace) + frame_bytes + strings);
-	if (!buffer || !trace) {
-		free(trace);
+	scratch = calloc(1, frame_count * sizeof(struct hashed_frame) + strings + 1);
+	if (!scratch)
 		return NULL;
-	}
+	parts = measure_parts(frames, frame_count, scratch);
+	if (parts_bytes(&parts) > UINT32_MAX)
+		return NULL;
+	trace = malloc(parts_bytes(&parts));
+	if (!trace)
+		return NULL;
 	*trace = (struct trace){
-		.hash = hash_frames(frames, frame_count, buffer),
-		.executables_hash = hash_executables(frames, frame_count, buffer),
+		.hash = hash_frames(frames, frame_count, scratch),
+		.executables_hash = hash_executables(frames, frame_count, scratch),
 		.references = 1,
 		.is_complete = is_complete,
 		.is_kernel_thread = is_kernel_thread,
+		.binary_count = parts.binary_count,
 		.frame_count = frame_count,
+		.bytes = parts_bytes(&parts),
 	};
-	to = (unsigned char *)trace->frames + frame_bytes;
-	for (uint32_t i = 0; i < frame_count; i++) {
-		struct frame *frame = &trace->frames[i];
-
-		*frame = frames[i];
-		frame->function = copy_string(&to, frames[i].function);
-		frame->file = copy_string(&to, frames[i].file);
-		if (frame->binary)
-			binary_ref(frame->binary);
-	}
+	fill_trace(trace, &parts);
 	return trace;
 }
 
@@ -179,7 +315,35 @@ void trace_unref(struct trace *trace)
 	/* Release and acquire: what other holders read comes before the free. */
 	if (!trace || __atomic_sub_fetch(&trace->references, 1, __ATOMIC_ACQ_REL))
 		return;
-	for (uint32_t i = 0; i < trace->frame_count; i++)
-		binary_unref(trace->frames[i].binary);
+	for (uint32_t i = 0; i < trace->binary_count; i++)
+		binary_unref(trace_binaries(trace)[i]);
 	free(trace);
+}
+
+static const char *string_at(const struct trace *trace, uint32_t place)
+{
+	return place ? (const char *)trace + place : NULL;
+}
+
+struct frame trace_frame(const struct trace *trace, uint32_t index)
+{
+	const struct packed_frame *packed = &packed_frames(trace)[index];
+	struct frame frame = {
+		.kind = packed->kind,
+		.flags = packed->flags,
+		.address = packed->address,
+	};
+
+	if (packed->binary)
+		frame.binary = trace_binaries(trace)[packed->binary - 1];
+	if (packed->kind == FRAME_ERROR) {
+		frame.error = packed->detail;
+	} else if (packed->detail) {
+		const struct packed_names *names = (const void *)string_at(trace, packed->detail);
+
+		frame.line = names->line;
+		frame.function = string_at(trace, names->function);
+		frame.file = string_at(trace, names->file);
+	}
+	return frame;
 }

@@ -12,6 +12,7 @@
 #include "agent/base/hash128.h"
 #include "ebpf/abi/sample.h"
 
+/** A frame as converters make it and trace_frame() gives it. */
 struct frame {
 	/** enum frame_kind, enum frame_flag; of an error frame, error is set. */
 	uint8_t kind;
@@ -23,13 +24,16 @@ struct frame {
 	uint64_t address;
 	/** NULL for anonymous code, errors, and kernel code outside of every known module. */
 	struct binary *binary;
-	/** Kernel and interpreted frames; NULL where there is no name. Owned by the trace. */
+	/** Kernel and interpreted frames; NULL where there is no name. */
 	const char *function;
 	/** Source file, or a kernel frame's module ("vmlinux", "ext4", "bpf"); NULL if unknown. */
 	const char *file;
 };
 
-/** Immutable once made, shared by reference count (atomic). Frames stand leaf first. */
+/**
+ * Immutable once made, shared by reference count (atomic). One allocation: outputs keep many
+ * thousands of traces, so frames are packed, and read by trace_frame().
+ */
 struct trace {
 	struct hash128 hash;
 	/**
@@ -42,20 +46,28 @@ struct trace {
 	bool is_complete;
 	/** Of a kernel thread, whose stack has no user frames. */
 	bool is_kernel_thread;
+	uint16_t binary_count;
 	uint32_t frame_count;
-	struct frame frames[];
+	/** Size of the allocation: what it costs to keep the trace. */
+	uint32_t bytes;
 };
 
 /**
  * Copies @frames with their strings, takes a reference on every binary, and hashes: kind, flags,
  * error, file id, address; for interpreted frames, and for kernel frames outside of every module's
  * text (BPF programs, whose memory is used again), the function, file and line as well. NULL
- * without memory.
+ * without memory, and for more than UINT16_MAX frames.
  */
 struct trace *trace_create(const struct frame *frames, uint32_t frame_count, bool is_complete,
 			   bool is_kernel_thread);
 struct trace *trace_ref(struct trace *trace);
 void trace_unref(struct trace *trace);
+
+/**
+ * Frame @index, the leaf being 0; it is below frame_count. What the frame points to is borrowed
+ * from the trace.
+ */
+struct frame trace_frame(const struct trace *trace, uint32_t index);
 
 /** The address to look up for @frame: that of the call for a return address. */
 static inline uint64_t frame_lookup_address(const struct frame *frame)

@@ -133,19 +133,6 @@ static int look_at(const uint64_t *words, uint32_t count, const struct process_v
 	return 0;
 }
 
-static size_t trace_bytes(const struct trace *trace)
-{
-	size_t bytes = sizeof(*trace) + trace->frame_count * sizeof(trace->frames[0]);
-
-	for (uint32_t i = 0; i < trace->frame_count; i++) {
-		const struct frame *frame = &trace->frames[i];
-
-		bytes += frame->function ? strlen(frame->function) + 1 : 0;
-		bytes += frame->file ? strlen(frame->file) + 1 : 0;
-	}
-	return bytes;
-}
-
 /* A reference for the caller; NULL without memory. */
 static struct trace *find_trace(struct trace_handler *handler, const struct trace_record *record,
 				const struct process_view *view, const struct raw_stack *stack,
@@ -174,7 +161,7 @@ static struct trace *find_trace(struct trace_handler *handler, const struct trac
 	if (!is_lasting)
 		return trace;
 	trace_ref(trace);
-	if (lru_cache_put(&handler->traces, &hash, trace, trace_bytes(trace)))
+	if (lru_cache_put(&handler->traces, &hash, trace, trace->bytes))
 		trace_unref(trace);
 	return trace;
 }

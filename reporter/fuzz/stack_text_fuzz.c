@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "agent/base/byte_reader.h"
+#include "reporter/tests/whole_stack.h"
 
 enum { FRAMES_MAX = 32 };
 

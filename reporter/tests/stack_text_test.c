@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "reporter/tests/fixture.h"
+#include "reporter/tests/whole_stack.h"
 
 static int setup(void **state)
 {

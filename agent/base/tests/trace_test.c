@@ -40,10 +40,10 @@ static void frames_and_strings_are_copied_and_binaries_held(void **state)
 	assert_non_null(trace);
 	memset(function, 'x', sizeof(function) - 1);
 	assert_int_equal(trace->frame_count, 2);
-	assert_string_equal(trace->frames[0].function, "schedule");
-	assert_string_equal(trace->frames[0].file, "vmlinux");
-	assert_null(trace->frames[1].function);
-	assert_ptr_equal(trace->frames[1].binary, binary);
+	assert_string_equal(trace_frame(trace, 0).function, "schedule");
+	assert_string_equal(trace_frame(trace, 0).file, "vmlinux");
+	assert_null(trace_frame(trace, 1).function);
+	assert_ptr_equal(trace_frame(trace, 1).binary, binary);
 	assert_true(trace->is_complete);
 	assert_int_equal(binary->references, 2);
 	trace_unref(trace_ref(trace));
@@ -52,6 +52,76 @@ static void frames_and_strings_are_copied_and_binaries_held(void **state)
 	assert_int_equal(binary->references, 1);
 	binary_unref(binary);
 	trace_unref(NULL);
+}
+
+static void assert_same_string(const char *a, const char *b)
+{
+	assert_int_equal(!a, !b);
+	if (a)
+		assert_string_equal(a, b);
+}
+
+static void frames_come_out_as_they_went_in(void **state)
+{
+	enum { COUNT = 300, BINARIES = 40 };
+	static const char *const strings[] = { NULL, "", "f", "vmlinux", "vmlinux", "ext4" };
+	struct binary *binaries[BINARIES];
+	struct frame frames[COUNT];
+	struct trace *trace;
+	uint32_t random = 5;
+
+	(void)state;
+	for (int i = 0; i < BINARIES; i++)
+		binaries[i] = make_binary(i);
+	for (int i = 0; i < COUNT; i++) {
+		random = random * 1664525 + 1013904223;
+		frames[i] = (struct frame){
+			.kind = random >> 28,
+			.flags = random >> 20,
+			.address = (uint64_t)random << 33 | random,
+			.binary = random >> 8 & 1 ? binaries[(random >> 10) % BINARIES] : NULL,
+		};
+		if (frames[i].kind == FRAME_ERROR) {
+			frames[i].error = random >> 12;
+			continue;
+		}
+		frames[i].line = random >> 17 & 1 ? random : 0;
+		frames[i].function = strings[(random >> 9) % 6];
+		frames[i].file = strings[(random >> 13) % 6];
+	}
+	trace = trace_create(frames, COUNT, false, false);
+	for (int i = 0; i < COUNT; i++) {
+		struct frame frame = trace_frame(trace, i);
+
+		assert_int_equal(frame.kind, frames[i].kind);
+		assert_int_equal(frame.flags, frames[i].flags);
+		assert_int_equal(frame.error, frames[i].error);
+		assert_int_equal(frame.line, frames[i].line);
+		assert_true(frame.address == frames[i].address);
+		assert_ptr_equal(frame.binary, frames[i].binary);
+		assert_same_string(frame.function, frames[i].function);
+		assert_same_string(frame.file, frames[i].file);
+	}
+	trace_unref(trace);
+	for (int i = 0; i < BINARIES; i++) {
+		assert_int_equal(binaries[i]->references, 1);
+		binary_unref(binaries[i]);
+	}
+}
+
+static void a_native_frame_takes_16_bytes(void **state)
+{
+	struct binary *binary = make_binary(1);
+	struct frame frames[100];
+	struct trace *trace;
+
+	(void)state;
+	for (int i = 0; i < 100; i++)
+		frames[i] = (struct frame){ .kind = FRAME_NATIVE, .address = i, .binary = binary };
+	trace = trace_create(frames, 100, false, false);
+	assert_int_equal(trace->bytes, sizeof(*trace) + 100 * 16 + sizeof(binary));
+	trace_unref(trace);
+	binary_unref(binary);
 }
 
 static void everything_that_tells_native_frames_apart_is_hashed(void **state)
@@ -176,6 +246,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(frames_and_strings_are_copied_and_binaries_held),
+		cmocka_unit_test(frames_come_out_as_they_went_in),
+		cmocka_unit_test(a_native_frame_takes_16_bytes),
 		cmocka_unit_test(everything_that_tells_native_frames_apart_is_hashed),
 		cmocka_unit_test(names_of_native_frames_are_not_hashed),
 		cmocka_unit_test(interpreted_frames_differ_by_function_file_and_line),

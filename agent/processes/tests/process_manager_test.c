@@ -167,7 +167,7 @@ static void a_process_is_followed_from_its_exec_to_its_end(void **state)
 	assert_int_equal(process_manager_flush(fixture->manager, 5 * NS_PER_SECOND), 0);
 	assert_int_equal(fixture->reporter.count, 2);
 	assert_string_equal(fixture->reporter.process_comm, "sleep");
-	assert_non_null(fixture->reporter.last->frames[0].binary);
+	assert_non_null(trace_frame(fixture->reporter.last, 0).binary);
 }
 
 static void a_mapping_of_a_known_process_is_followed(void **state)
@@ -223,7 +223,7 @@ static void when_the_queue_is_full_the_oldest_samples_go_and_are_counted(void **
 	assert_int_equal(process_manager_start(fixture->manager, NULL, 0), 0);
 	assert_int_equal(process_manager_flush(fixture->manager, 60 * NS_PER_SECOND), 0);
 	assert_int_equal(fixture->reporter.count + metrics_read(METRIC_SAMPLES_DROPPED), count);
-	assert_int_equal(fixture->reporter.last->frames[0].address, count - 1);
+	assert_int_equal(trace_frame(fixture->reporter.last, 0).address, count - 1);
 }
 
 static void notices_that_do_not_fit_end_in_a_sync_of_everything(void **state)

@@ -192,8 +192,8 @@ static void a_sample_is_reported_with_its_binary_and_its_names(void **state)
 	assert_int_equal(fixture->reporter.count, 1);
 	assert_true(fixture->reporter.last->is_complete);
 	assert_int_equal(fixture->reporter.last->frame_count, 2);
-	assert_ptr_equal(fixture->reporter.last->frames[0].binary, fixture->ls->binary);
-	assert_int_equal(fixture->reporter.last->frames[1].address, 0x5000);
+	assert_ptr_equal(trace_frame(fixture->reporter.last, 0).binary, fixture->ls->binary);
+	assert_int_equal(trace_frame(fixture->reporter.last, 1).address, 0x5000);
 	assert_string_equal(fixture->reporter.process_comm, "leader");
 	assert_string_equal(fixture->reporter.thread_comm, "thread");
 	assert_string_equal(fixture->reporter.path, "/bin/ls");
@@ -283,8 +283,8 @@ static void frames_of_a_replaced_library_are_cut_off(void **state)
 	handle(fixture, &record);
 	trace = fixture->reporter.last;
 	assert_int_equal(trace->frame_count, 2);
-	assert_int_equal(trace->frames[1].kind, FRAME_ERROR);
-	assert_int_equal(trace->frames[1].error, UNWIND_REPLACED);
+	assert_int_equal(trace_frame(trace, 1).kind, FRAME_ERROR);
+	assert_int_equal(trace_frame(trace, 1).error, UNWIND_REPLACED);
 	assert_false(trace->is_complete);
 	/* Before the change all was well, and after the next table it is again. */
 	record.head.time_ns = 1800;
@@ -307,8 +307,8 @@ static void an_error_makes_a_stack_incomplete(void **state)
 	record.head.flags |= RECORD_REACHED_END;
 	handle(fixture, &record);
 	assert_false(fixture->reporter.last->is_complete);
-	assert_int_equal(fixture->reporter.last->frames[1].error, UNWIND_STACK_UNREADABLE);
-	assert_int_equal(fixture->reporter.last->frames[1].flags, 0);
+	assert_int_equal(trace_frame(fixture->reporter.last, 1).error, UNWIND_STACK_UNREADABLE);
+	assert_int_equal(trace_frame(fixture->reporter.last, 1).flags, 0);
 }
 
 static void a_guess_makes_a_stack_incomplete(void **state)
@@ -320,7 +320,7 @@ static void a_guess_makes_a_stack_incomplete(void **state)
 	record.words[0] = frame_word(FRAME_NATIVE, FRAME_GUESS | FRAME_RETURN_ADDRESS, 0x4000);
 	handle(fixture, &record);
 	assert_false(fixture->reporter.last->is_complete);
-	assert_int_equal(fixture->reporter.last->frames[0].flags,
+	assert_int_equal(trace_frame(fixture->reporter.last, 0).flags,
 			 FRAME_GUESS | FRAME_RETURN_ADDRESS);
 }
 
@@ -334,7 +334,7 @@ static void a_kernel_thread_is_complete_and_named_by_its_own_comm(void **state)
 	handle(fixture, &record);
 	assert_true(fixture->reporter.last->is_complete);
 	assert_true(fixture->reporter.last->is_kernel_thread);
-	assert_true(fixture->reporter.last->frames[0].address == 0xffffffff81000000ULL);
+	assert_true(trace_frame(fixture->reporter.last, 0).address == 0xffffffff81000000ULL);
 	assert_string_equal(fixture->reporter.process_comm, "thread");
 }
 
@@ -442,7 +442,7 @@ static void a_first_sample_waits_for_its_process_and_is_walked(void **state)
 	assert_int_equal(fixture->reporter.count, 1);
 	assert_true(fixture->reporter.last->is_complete);
 	assert_int_equal(fixture->reporter.last->frame_count, 2);
-	assert_int_equal(fixture->reporter.last->frames[1].address, 0x4242);
+	assert_int_equal(trace_frame(fixture->reporter.last, 1).address, 0x4242);
 	assert_false(fixture->reporter.context.was_known);
 	assert_string_equal(fixture->reporter.process_comm, "leader");
 	process_table_remove(&fixture->table, process);
@@ -484,7 +484,7 @@ static void a_first_sample_does_not_wait_for_ever(void **state)
 	assert_int_equal(fixture->reporter.count, 1);
 	assert_int_equal(fixture->walk_count, 0);
 	assert_int_equal(fixture->reporter.last->frame_count, 2);
-	assert_int_equal(fixture->reporter.last->frames[1].error, UNWIND_UNKNOWN_PROCESS);
+	assert_int_equal(trace_frame(fixture->reporter.last, 1).error, UNWIND_UNKNOWN_PROCESS);
 	assert_false(fixture->reporter.context.was_known);
 }
 
@@ -506,7 +506,7 @@ static void rows_of_a_superseded_program_that_never_settled_are_not_used(void **
 	trace_handler_tick(fixture->handler, 2000 + FIRST_SAMPLE_WAIT_NS);
 	assert_int_equal(fixture->reporter.count, 1);
 	assert_int_equal(fixture->walk_count, 0);
-	assert_int_equal(fixture->reporter.last->frames[1].error, UNWIND_UNKNOWN_PROCESS);
+	assert_int_equal(trace_frame(fixture->reporter.last, 1).error, UNWIND_UNKNOWN_PROCESS);
 	process_table_remove(&fixture->table, process);
 }
 
@@ -522,10 +522,10 @@ static void frames_without_a_file_say_what_they_are(void **state)
 	push_native(&record, 0x40, 77ULL << EXECUTABLE_SLOT_BITS);
 	handle(fixture, &record);
 	trace = fixture->reporter.last;
-	assert_string_equal(binary_name(trace->frames[0].binary), "[unmapped]");
-	assert_string_equal(binary_name(trace->frames[1].binary), "[uprobes]");
-	assert_null(trace->frames[2].binary);
-	assert_string_equal(binary_name(trace->frames[3].binary), "[unknown]");
+	assert_string_equal(binary_name(trace_frame(trace, 0).binary), "[unmapped]");
+	assert_string_equal(binary_name(trace_frame(trace, 1).binary), "[uprobes]");
+	assert_null(trace_frame(trace, 2).binary);
+	assert_string_equal(binary_name(trace_frame(trace, 3).binary), "[unknown]");
 }
 
 static void when_too_many_wait_the_rest_goes_on_at_once(void **state)
