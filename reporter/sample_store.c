@@ -175,7 +175,6 @@ static void add_to_totals(struct sample_totals *totals, const struct kept_trace 
 
 	totals->samples++;
 	totals->complete += trace->is_complete;
-	totals->kernel_thread += trace->is_kernel_thread;
 	totals->guesses += kept->has_guess;
 	for (int error = 0; error < UNWIND_ERROR_COUNT; error++)
 		totals->errors[error] += kept->error_mask >> error & 1;
@@ -185,10 +184,6 @@ static void add_to_totals(struct sample_totals *totals, const struct kept_trace 
 		totals->known_user++;
 		totals->known_user_complete += trace->is_complete;
 	}
-	if (!totals->first_time_ns || context->time_ns < totals->first_time_ns)
-		totals->first_time_ns = context->time_ns;
-	if (context->time_ns > totals->last_time_ns)
-		totals->last_time_ns = context->time_ns;
 }
 
 static int count_sample(struct sample_store *store, struct trace *trace,
@@ -280,13 +275,6 @@ void sample_store_destroy(struct sample_store *store)
 struct reporter *sample_store_reporter(struct sample_store *store)
 {
 	return &store->reporter;
-}
-
-void sample_store_read_totals(struct sample_store *store, struct sample_totals *totals)
-{
-	pthread_mutex_lock(&store->lock);
-	*totals = store->totals;
-	pthread_mutex_unlock(&store->lock);
 }
 
 int sample_store_take_snapshot(struct sample_store *store, struct sample_snapshot *snapshot)

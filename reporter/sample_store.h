@@ -34,7 +34,6 @@ struct sample_totals {
 	/** Not stored, for lack of memory or over the limit: lost. */
 	uint64_t dropped;
 	uint64_t complete;
-	uint64_t kernel_thread;
 	/** With at least one frame that is a guess. */
 	uint64_t guesses;
 	/** Whose walk ended in an error frame, by reason. */
@@ -44,9 +43,6 @@ struct sample_totals {
 	/** Of known processes, kernel threads apart; and how many of these are complete. */
 	uint64_t known_user;
 	uint64_t known_user_complete;
-	/** CLOCK_REALTIME of the first and the last, ns; 0 without samples. */
-	uint64_t first_time_ns;
-	uint64_t last_time_ns;
 };
 
 struct sample_store;
@@ -57,8 +53,6 @@ void sample_store_destroy(struct sample_store *store);
 
 /** The reporter to hand samples to; borrowed from @store. */
 struct reporter *sample_store_reporter(struct sample_store *store);
-
-void sample_store_read_totals(struct sample_store *store, struct sample_totals *totals);
 
 /** What was in a store at one moment, with references on traces. Owner: the thread that took it. */
 struct sample_snapshot {

@@ -1,9 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A hash map from the bytes of a sequence to its place in the list. */
+/*
+ * A hash map from a hash of the sequence to its place in the list. A key of the numbers themselves
+ * would double the memory: instead it is so long that no two sequences share theirs, and half
+ * seeded, so that nobody can make two that do.
+ */
 
 #include "reporter/sequence_counts.h"
 
 #include <string.h>
+
+#include "agent/base/hash128.h"
+
+struct sequence_key {
+	struct hash128 hash;
+	uint64_t seeded_hash;
+};
+
+static struct sequence_key key_of(const struct number_vector *sequence)
+{
+	size_t bytes = sequence->count * sizeof(*sequence->items);
+
+	return (struct sequence_key){
+		.hash = hash128_bytes(sequence->items, bytes),
+		.seeded_hash = hash64_bytes(sequence->items, bytes),
+	};
+}
 
 void sequence_counts_deinit(struct sequence_counts *counts)
 {
@@ -13,7 +34,7 @@ void sequence_counts_deinit(struct sequence_counts *counts)
 }
 
 static int add_new(struct sequence_counts *counts, const struct number_vector *sequence,
-		   uint64_t count)
+		   const struct sequence_key *key, uint64_t count)
 {
 	struct counted_sequence counted = {
 		.count = count,
@@ -27,7 +48,7 @@ static int add_new(struct sequence_counts *counts, const struct number_vector *s
 	if (!err)
 		err = sequence_vector_reserve(&counts->sequences, counts->sequences.count + 1);
 	if (!err)
-		err = hash_map_set_bytes(&counts->indexes, sequence->items, bytes,
+		err = hash_map_set_bytes(&counts->indexes, key, sizeof(*key),
 					 counts->sequences.count);
 	if (err)
 		return err;
@@ -40,11 +61,11 @@ static int add_new(struct sequence_counts *counts, const struct number_vector *s
 int sequence_counts_add(struct sequence_counts *counts, const struct number_vector *sequence,
 			uint64_t count)
 {
-	size_t bytes = sequence->count * sizeof(*sequence->items);
+	struct sequence_key key = key_of(sequence);
 	uint64_t index;
 
-	if (!hash_map_find_bytes(&counts->indexes, sequence->items, bytes, &index))
-		return add_new(counts, sequence, count);
+	if (!hash_map_find_bytes(&counts->indexes, &key, sizeof(key), &index))
+		return add_new(counts, sequence, &key, count);
 	counts->sequences.items[index].count += count;
 	return 0;
 }
