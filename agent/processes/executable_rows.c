@@ -18,7 +18,7 @@
 
 enum {
 	/** Rows kept in memory for the walks of first samples, if that is wanted at all. */
-	KEPT_MAX_BYTES = 16 << 20,
+	KEPT_MAX_BYTES = 8 << 20,
 	KEPT_MAX_COUNT = 4096,
 	/** At least one part in so many of the budget comes free in one go. */
 	EVICT_SHARE = 16,

@@ -27,6 +27,9 @@ enum {
 	PUBLISH_MAX_TRIES = 8,
 };
 
+/* How long one sync may be busy with files; others are waiting. */
+#define IDENTIFY_MAX_NS (50 * NS_PER_MS)
+
 /* How long a new program may wait for the rows of its files; its samples are first samples then. */
 #define LOAD_WAIT_NS (200 * NS_PER_MS)
 
@@ -171,13 +174,15 @@ static bool is_same_line(const struct process_mapping *mapping, const struct pro
  * The mappings of @maps: taken over from @known (sorted as well) where the line is the same and lies
  * outside of @touched, else looked at.
  */
-static int build_mappings(struct process_sync *sync, const struct process *process,
+static int build_mappings(struct process_sync *sync, struct process *process,
 			  const struct proc_maps *maps, const struct address_range *touched,
 			  const struct process_mapping *known, uint32_t known_count,
 			  struct mapping_vector *built)
 {
+	uint64_t end_ns = clock_monotonic_ns() + IDENTIFY_MAX_NS;
 	uint32_t k = 0;
 
+	process->is_partial = false;
 	if (mapping_vector_reserve(built, maps->count + 1))
 		return fail(-ENOMEM, "no memory for the mappings of process %u", process->pid);
 	for (uint32_t i = 0; i < maps->count; i++) {
@@ -200,8 +205,10 @@ static int build_mappings(struct process_sync *sync, const struct process *proce
 			mapping = known[k];
 			if (mapping.executable)
 				executable_ref(sync->executables, mapping.executable);
-		} else {
+		} else if (clock_monotonic_ns() < end_ns) {
 			identify(sync, process, row, &mapping);
+		} else {
+			process->is_partial = true;
 		}
 		mapping_vector_push(built, mapping);
 	}

@@ -36,7 +36,7 @@ enum {
 #define REPUBLISH_NS (50 * NS_PER_MS)
 #define PUBLISH_RETRY_NS (20 * NS_PER_MS)
 #define PUBLISH_GIVE_UP_NS NS_PER_SECOND
-#define SYNC_DELAY_MAX_NS NS_PER_SECOND
+#define SYNC_DELAY_MAX_NS (10 * NS_PER_SECOND)
 
 VECTOR_DEFINE(process_vector, struct process *)
 
@@ -158,12 +158,21 @@ void sync_loop_add_task(struct sync_loop *loop, const struct task_snapshot *task
 		schedule(loop, task->pid, SYNC_MAPPINGS, now_ns);
 }
 
+/* One that changes all day long, or has long maps, is not followed at every step. */
+static uint64_t sync_pause_end(const struct process *process, uint32_t share)
+{
+	uint64_t pause_ns = process->sync_cost_ns * share;
+
+	return process->read_ns + (pause_ns < SYNC_DELAY_MAX_NS ? pause_ns : SYNC_DELAY_MAX_NS);
+}
+
 /* --- events --- */
 
 static void handle_notice(struct sync_loop *loop, const struct process_notice *notice,
 			  uint64_t now_ns)
 {
 	struct process *process;
+	uint64_t due_ns;
 
 	if (notice->type == NOTICE_EXIT) {
 		process = process_table_find(loop->sync.table, notice->pid, &notice->stamp);
@@ -180,7 +189,9 @@ static void handle_notice(struct sync_loop *loop, const struct process_notice *n
 		schedule(loop, notice->pid, SYNC_MAPPINGS, process->publish_after_ns);
 		break;
 	case NOTICE_UNKNOWN_ADDRESS:
-		schedule(loop, notice->pid, SYNC_UNKNOWN_ADDRESS, now_ns);
+		due_ns = sync_pause_end(process, SYNC_SHARE);
+		schedule(loop, notice->pid, SYNC_UNKNOWN_ADDRESS,
+			 due_ns > now_ns ? due_ns : now_ns);
 		break;
 	default:
 		schedule(loop, notice->pid, SYNC_UNKNOWN_PROCESS, now_ns);
@@ -200,16 +211,13 @@ static void handle_mapping(struct sync_loop *loop, uint32_t pid, uint64_t start,
 		.touched_start = start,
 		.touched_end = end,
 	};
-	uint64_t pause_ns;
+	uint64_t pause_end_ns;
 
 	if (!process || process->ended_ns)
 		return;
-	/* One that maps all day long, and has long maps, is not followed at every step. */
-	pause_ns = process->sync_cost_ns * (is_replaced ? REPLACED_SHARE : SYNC_SHARE);
-	if (pause_ns > SYNC_DELAY_MAX_NS)
-		pause_ns = SYNC_DELAY_MAX_NS;
-	if (request.due_ns < process->read_ns + pause_ns)
-		request.due_ns = process->read_ns + pause_ns;
+	pause_end_ns = sync_pause_end(process, is_replaced ? REPLACED_SHARE : SYNC_SHARE);
+	if (request.due_ns < pause_end_ns)
+		request.due_ns = pause_end_ns;
 	sync_schedule_add(&loop->schedule, &request);
 	if (!process->is_published && process->publish_after_ns &&
 	    now_ns < process->known_ns + EXEC_DELAY_MAX_NS) {
@@ -312,6 +320,8 @@ static void run_sync(struct sync_loop *loop, const struct scheduled_sync *entry,
 	    now_ns > process->published_ns + REPUBLISH_NS)
 		process_sync_retire(&loop->sync, process);
 	err = process_sync_run(&loop->sync, process, &touched, &has_changed);
+	if (!err && process->is_partial)
+		schedule(loop, entry->pid, SYNC_MAPPINGS, sync_pause_end(process, SYNC_SHARE));
 	if (!err && !process->is_published && process->publish_after_ns &&
 	    now_ns < process->known_ns + PUBLISH_GIVE_UP_NS)
 		schedule(loop, entry->pid, SYNC_MAPPINGS, publish_time(process, now_ns));
