@@ -70,8 +70,8 @@ int process_manager_start(struct process_manager *manager, const struct task_sna
 int process_manager_wait_loaded(struct process_manager *manager, uint64_t timeout_ns);
 
 /**
- * Waits until every sample that was handed in before the call has been reported. 0 or -EAGAIN after
- * @timeout_ns.
+ * Waits until every sample that was handed in has been reported, first samples too; no more may come
+ * meanwhile. 0 or -EAGAIN after @timeout_ns.
  */
 int process_manager_flush(struct process_manager *manager, uint64_t timeout_ns);
 
