@@ -20,13 +20,17 @@ enum {
 	TRAMPOLINE_STACK_BYTES = 24,
 };
 
-/* True if state->pc runs a copied instruction: then it is set to where the original is. */
+/*
+ * True if state->pc runs a copied instruction: then it is set to where it would be in the original,
+ * at the instruction or, once that is done, behind it.
+ */
 static __always_inline bool leave_copied_code(struct walk_state *state, struct uprobe_task *utask)
 {
-	if (state->is_return_address ||
-	    state->pc - BPF_CORE_READ(utask, xol_vaddr) >= COPIED_CODE_BYTES)
+	__u64 offset = state->pc - BPF_CORE_READ(utask, xol_vaddr);
+
+	if (state->is_return_address || offset >= COPIED_CODE_BYTES)
 		return false;
-	state->pc = BPF_CORE_READ(utask, vaddr);
+	state->pc = BPF_CORE_READ(utask, vaddr) + offset;
 	return true;
 }
 
