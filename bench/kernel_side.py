@@ -73,5 +73,5 @@ def base_ns(program_name, command):
             base.kill()
             base.wait()
     if program_name == "base_user":
-        assert float(frames) > 0.9 * int(command[1]), "bpf_get_stack found %s frames" % frames.strip()
+        assert float(frames) > 0.9 * int(command[1]), "bpf_get_stack found " + frames
     return time_ns / runs

@@ -47,13 +47,15 @@ def cpu_per_sample(command):
                            "-log-level", "debug") as agent:
             agent.wait_started()
             time.sleep(1)
-            before = _user_and_system(agent.pid)
+            before, ran_before = _user_and_system(agent.pid), _user_and_system(program.pid)[1]
             time.sleep(SECONDS)
-            after = _user_and_system(agent.pid)
+            after, ran_after = _user_and_system(agent.pid), _user_and_system(program.pid)[1]
             metrics = agent.stop().metrics
-    samples = RATE * SECONDS
+    # The program has its CPU to itself only on a quiet machine.
+    samples = RATE * (ran_after - ran_before)
     hits = metrics["trace_cache_hits"]
-    return SampleCost((after[0] - before[0]) / samples * 1e6, (after[1] - before[1]) / samples * 1e6,
+    return SampleCost((after[0] - before[0]) / samples * 1e6,
+                      (after[1] - before[1]) / samples * 1e6,
                       100 * hits / max(1, hits + metrics["traces_converted"]))
 
 

@@ -63,7 +63,9 @@ def make_root(directory, target):
 
 def check_namespaces(tap, directory):
     name = "another mount and pid namespace, another root, a path that the host has as well"
-    command = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "chroot"]
+    # In a chroot "/" is no mount point, so its propagation cannot be changed; nothing is mounted.
+    command = ["unshare", "--mount", "--propagation", "unchanged", "--pid", "--fork",
+               "--kill-child", "chroot"]
     if not shutil.which("unshare"):
         tap.skip(name, "no unshare")
         return
@@ -85,11 +87,20 @@ def check_namespaces(tap, directory):
 def check_private_mount(tap, directory):
     """The file lies on a file system that only its own mount namespace has."""
     name = "a file on a mount that the agent does not see"
-    place = os.path.join(directory, "private")
-    os.mkdir(place)
-    script = ('mount -t tmpfs none "$1" && cp "$2" "$1/program" && exec "$1/program"')
-    with Program("unshare", "--mount", "sh", "-c", script, "sh", place, TARGETS["calls"].path):
-        check(tap, name, "calls", profile("-comm", "program"), "program")
+    # What is mounted below a private mount stays in its namespace; "/" need not be a mount point.
+    private = os.path.join(directory, "private")
+    place = os.path.join(private, "mount")
+    os.mkdir(private)
+    subprocess.run(["mount", "-t", "tmpfs", "none", private], check=True)
+    try:
+        subprocess.run(["mount", "--make-private", private], check=True)
+        os.mkdir(place)
+        script = 'mount -t tmpfs none "$1" && cp "$2" "$1/program" && exec "$1/program"'
+        with Program("unshare", "--mount", "--propagation", "unchanged", "sh", "-c", script, "sh",
+                     place, TARGETS["calls"].path):
+            check(tap, name, "calls", profile("-comm", "program"), "program")
+    finally:
+        subprocess.run(["umount", private], check=True)
 
 
 def check_overlay(tap, directory):

@@ -315,8 +315,8 @@ class StackEnds:
         self._ranges = {}
 
     def is_complete(self, stack):
-        """True if @stack has its thread's entry outermost, and no error and no guess. A task without
-        memory (Stack.is_without_memory) has no user stack that could be complete.
+        """True if @stack has its thread's entry outermost, and no error and no guess. A task
+        without memory (Stack.is_without_memory) has no user stack that could be complete.
         """
         if stack.is_kernel_thread:
             return True
@@ -444,11 +444,11 @@ def bpf_objects_of(pid):
 def bpf_objects_without_owner(before):
     """What is loaded beyond @before and no running process holds; another agent may be at work."""
     extra = bpf_objects() - before
-    for pid in filter(str.isdigit, os.listdir("/proc")):
-        if not extra:
-            break
-        extra -= bpf_objects_of(pid)
-    return extra
+    held = set()
+    for pid in filter(str.isdigit, os.listdir("/proc") if extra else []):
+        held |= extra & bpf_objects_of(pid)
+    # Maps within maps are held by nobody's descriptor, so they may be the other's.
+    return {one for one in extra - held if not held or one[0] == "prog"}
 
 
 def bpftool():
