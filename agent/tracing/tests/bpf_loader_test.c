@@ -138,7 +138,8 @@ static void drop_privileges(void)
 
 static void hide_btf(void)
 {
-	if (unshare(CLONE_NEWNS) || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+	/* Not "/": in a chroot that is no mount point. */
+	if (unshare(CLONE_NEWNS) || mount("none", "/sys", NULL, MS_REC | MS_PRIVATE, NULL) ||
 	    mount("none", "/sys/kernel/btf", "tmpfs", 0, NULL))
 		_exit(2);
 }
