@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <linux/magic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -138,6 +139,23 @@ static int set_output(struct options *options, const struct setting *setting)
 	return 0;
 }
 
+/* The process that @pid is or is a thread of; 0 if there is none. */
+static uint32_t process_of(uint32_t pid)
+{
+	_cleanup_(close_file) FILE *file = NULL;
+	char path[32];
+	char line[256];
+	uint32_t process;
+
+	snprintf(path, sizeof(path), "/proc/%u/status", pid);
+	file = fopen(path, "re");
+	while (file && fgets(line, sizeof(line), file)) {
+		if (sscanf(line, "Tgid: %u", &process) == 1)
+			return process;
+	}
+	return 0;
+}
+
 static int set_pids(struct options *options, const struct setting *setting)
 {
 	_cleanup_(free_pointer) uint32_t *pids = NULL;
@@ -153,12 +171,14 @@ static int set_pids(struct options *options, const struct setting *setting)
 	if (error)
 		return refuse(setting, "give pids with commas between, such as 12,345");
 	for (uint32_t i = 0; i < count; i++) {
-		char path[32];
+		uint32_t process = process_of(pids[i]);
 
-		snprintf(path, sizeof(path), "/proc/%u", pids[i]);
-		if (access(path, F_OK))
+		if (!process)
 			return refuse(setting, "there is no process %u; give pids of running ones",
 				      pids[i]);
+		if (process != pids[i])
+			return refuse(setting, "%u is a thread of process %u; give that pid",
+				      pids[i], process);
 	}
 	free(options->pids);
 	options->pids = take_pointer(pids);

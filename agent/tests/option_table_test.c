@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/tests/parse_options.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <sys/statfs.h>
 #include <unistd.h>
@@ -51,6 +52,43 @@ static void pids_are_those_of_running_processes(void **state)
 	assert_refused("give pids", "-pid", "1-3", NULL);
 	assert_refused("give pids", "-pid", "", NULL);
 	assert_refused("give pids", "-pid", "self", NULL);
+}
+
+static void *say_thread_id(void *argument)
+{
+	int *ends = argument;
+	pid_t tid = gettid();
+	char byte;
+
+	/* Stays until the test has closed its end of the second pipe. */
+	assert_int_equal(write(ends[0], &tid, sizeof(tid)), sizeof(tid));
+	assert_int_equal(read(ends[1], &byte, 1), 0);
+	return NULL;
+}
+
+static void a_thread_is_refused_by_its_process(void **state)
+{
+	int answer[2], end[2], ends[2];
+	pthread_t thread;
+	char text[16];
+	char why[64];
+	pid_t tid;
+
+	(void)state;
+	assert_int_equal(pipe(answer), 0);
+	assert_int_equal(pipe(end), 0);
+	ends[0] = answer[1];
+	ends[1] = end[0];
+	assert_int_equal(pthread_create(&thread, NULL, say_thread_id, ends), 0);
+	assert_int_equal(read(answer[0], &tid, sizeof(tid)), sizeof(tid));
+	snprintf(text, sizeof(text), "%d", tid);
+	snprintf(why, sizeof(why), "%d is a thread of process %d; give that pid", tid, getpid());
+	assert_refused(why, "-pid", text, NULL);
+	close(end[1]);
+	pthread_join(thread, NULL);
+	close(end[0]);
+	close(answer[0]);
+	close(answer[1]);
 }
 
 static void too_many_pids_are_refused(void **state)
@@ -284,6 +322,7 @@ int main(void)
 		option_test(outputs_add_up),
 		option_test(wrong_outputs_are_refused),
 		option_test(pids_are_those_of_running_processes),
+		option_test(a_thread_is_refused_by_its_process),
 		option_test(too_many_pids_are_refused),
 		option_test(a_comm_has_1_to_15_bytes),
 		option_test(a_cgroup_is_a_directory_of_a_cgroup_file_system),
