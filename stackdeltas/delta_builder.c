@@ -177,14 +177,6 @@ void delta_builder_rollback(struct delta_builder *builder, const struct delta_bu
 	builder->rows.count = mark->row_count;
 }
 
-/* Gives back what growth reserved; a failure to shrink leaves the array as it is. */
-static void *shrink(void *items, size_t bytes)
-{
-	void *smaller = realloc(items, bytes);
-
-	return smaller ? smaller : items;
-}
-
 int delta_builder_finish(struct delta_builder *builder, struct stack_deltas *deltas)
 {
 	int error;
@@ -202,9 +194,9 @@ int delta_builder_finish(struct delta_builder *builder, struct stack_deltas *del
 		.row_count = builder->rows.count,
 		.rule_count = builder->rules.count,
 		.page_index = builder->page_index,
-		.rows = shrink(builder->rows.items, builder->rows.count * sizeof(uint32_t)),
-		.rules = shrink(builder->rules.items,
-				builder->rules.count * sizeof(struct unwind_rule)),
+		.rows = vector_shrink(builder->rows.items, builder->rows.count * sizeof(uint32_t)),
+		.rules = vector_shrink(builder->rules.items,
+				       builder->rules.count * sizeof(struct unwind_rule)),
 	};
 	builder->page_index = NULL;
 	memset(&builder->rows, 0, sizeof(builder->rows));

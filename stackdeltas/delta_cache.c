@@ -24,6 +24,7 @@
 
 #include "agent/base/cleanup.h"
 #include "agent/base/error.h"
+#include "agent/base/read_exactly.h"
 #include "agent/base/vector.h"
 #include "stackdeltas/extract_deltas.h"
 
@@ -252,21 +253,6 @@ static int check_header(const struct file_header *header, struct hash128 key, ui
 	return 0;
 }
 
-static int read_exactly(int fd, const struct iovec *vector, uint64_t offset)
-{
-	for (size_t done = 0; done < vector->iov_len;) {
-		ssize_t count = pread(fd, (char *)vector->iov_base + done, vector->iov_len - done,
-				      offset + done);
-
-		if (count < 0 && errno == EINTR)
-			continue;
-		if (count <= 0)
-			return fail(-EBADMSG, "delta cache: file cut or unreadable");
-		done += count;
-	}
-	return 0;
-}
-
 static int read_arrays(int fd, const struct file_header *header, struct stack_deltas *deltas)
 {
 	uint64_t offset = sizeof(*header);
@@ -285,7 +271,7 @@ static int read_arrays(int fd, const struct file_header *header, struct stack_de
 		return fail(-ENOMEM, "no memory for %u rows", deltas->row_count);
 	array_vector(deltas, vector);
 	for (int i = 0; i < 3; i++) {
-		error = read_exactly(fd, &vector[i], offset);
+		error = read_exactly(fd, offset, vector[i].iov_base, vector[i].iov_len);
 		if (error)
 			return error;
 		if (!hash128_equal(hash128_bytes(vector[i].iov_base, vector[i].iov_len),
@@ -300,7 +286,6 @@ static int read_file(int fd, struct hash128 key, struct stack_deltas *deltas)
 {
 	_cleanup_(stack_deltas_deinit) struct stack_deltas result = { 0 };
 	struct file_header header;
-	const struct iovec vector = { &header, sizeof(header) };
 	struct stat status;
 	int error;
 
@@ -308,7 +293,7 @@ static int read_file(int fd, struct hash128 key, struct stack_deltas *deltas)
 		return fail_errno(-errno, "delta cache");
 	if (!S_ISREG(status.st_mode))
 		return fail(-EBADMSG, "delta cache: no regular file");
-	error = read_exactly(fd, &vector, 0);
+	error = read_exactly(fd, 0, &header, sizeof(header));
 	if (!error)
 		error = check_header(&header, key, status.st_size);
 	if (!error)

@@ -24,3 +24,10 @@ void *vector_grow(void *items, size_t *capacity, size_t wanted, size_t element_b
 		*capacity = grown;
 	return moved;
 }
+
+void *vector_shrink(void *items, size_t bytes)
+{
+	void *smaller = realloc(items, bytes);
+
+	return smaller ? smaller : items;
+}

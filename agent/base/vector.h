@@ -23,6 +23,9 @@
  */
 void *vector_grow(void *items, size_t *capacity, size_t wanted, size_t element_bytes);
 
+/** Gives back what growth reserved beyond @bytes, where that works; the array, moved or not. */
+void *vector_shrink(void *items, size_t bytes);
+
 #define VECTOR_DEFINE(name, type)                                                                  \
 	struct name {                                                                              \
 		type *items;                                                                       \

@@ -12,11 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "agent/base/byte_reader.h"
 #include "agent/base/cleanup.h"
 #include "agent/base/error.h"
+#include "agent/base/read_exactly.h"
 #include "agent/host/decompress.h"
 
 enum {
@@ -27,7 +27,6 @@ enum {
 	/* ch_type of <elf.h>; older ones lack zstd. */
 	COMPRESSION_TYPE_ZLIB = 1,
 	COMPRESSION_TYPE_ZSTD = 2,
-	READ_PIECE_BYTES = 16 << 20,
 };
 
 void elf_bytes_deinit(struct elf_bytes *bytes)
@@ -38,8 +37,6 @@ void elf_bytes_deinit(struct elf_bytes *bytes)
 
 int elf_image_read(const struct elf_image *image, uint64_t offset, void *buffer, size_t bytes)
 {
-	size_t done = 0;
-
 	if (offset > image->size || bytes > image->size - offset)
 		return fail(-EBADMSG, "%zu bytes at %#" PRIx64 " lie outside of the file", bytes,
 			    offset);
@@ -49,20 +46,7 @@ int elf_image_read(const struct elf_image *image, uint64_t offset, void *buffer,
 		memcpy(buffer, image->memory + offset, bytes);
 		return 0;
 	}
-	while (done < bytes) {
-		size_t piece = bytes - done < READ_PIECE_BYTES ? bytes - done : READ_PIECE_BYTES;
-		ssize_t count = pread(image->fd, (char *)buffer + done, piece, offset + done);
-
-		if (count < 0 && errno == EINTR)
-			continue;
-		if (count < 0)
-			return fail_errno(-errno, "read at %#" PRIx64, offset + done);
-		if (!count)
-			return fail(-EBADMSG, "the file was cut to less than %#" PRIx64 " bytes",
-				    offset + bytes);
-		done += count;
-	}
-	return 0;
+	return read_exactly(image->fd, offset, buffer, bytes);
 }
 
 int elf_image_load_range(const struct elf_image *image, uint64_t offset, uint64_t size,

@@ -294,9 +294,8 @@ int elf_symbols_init(struct elf_symbols *symbols, const struct elf_image *image)
 	remove_rivals(&collector.symbols);
 	set_missing_sizes(&collector);
 	result.count = collector.symbols.count;
-	result.symbols = realloc(collector.symbols.items, result.count * sizeof(struct elf_symbol));
-	if (!result.symbols)
-		result.symbols = collector.symbols.items;
+	result.symbols =
+		vector_shrink(collector.symbols.items, result.count * sizeof(struct elf_symbol));
 	*symbols = result;
 	return 0;
 }

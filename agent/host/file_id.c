@@ -11,9 +11,9 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "agent/base/error.h"
+#include "agent/base/read_exactly.h"
 
 enum {
 	HASHED_BYTES = 4096,
@@ -44,24 +44,6 @@ static int hash_parts(const void *head, const void *tail, uint64_t size, struct 
 	return 0;
 }
 
-static int read_all(int fd, void *buffer, size_t bytes, uint64_t offset)
-{
-	size_t done = 0;
-
-	while (done < bytes) {
-		ssize_t count = pread(fd, (char *)buffer + done, bytes - done, offset + done);
-
-		if (count < 0 && errno == EINTR)
-			continue;
-		if (count < 0)
-			return fail_errno(-errno, "read for the file id");
-		if (!count)
-			return fail(-EBADMSG, "the file shrank while it was read");
-		done += count;
-	}
-	return 0;
-}
-
 int file_id_of_file(int fd, struct file_id *file_id)
 {
 	uint8_t head[HASHED_BYTES], tail[HASHED_BYTES];
@@ -74,10 +56,10 @@ int file_id_of_file(int fd, struct file_id *file_id)
 	if (!S_ISREG(status.st_mode))
 		return fail(-EOPNOTSUPP, "not a regular file");
 	part_bytes = status.st_size < HASHED_BYTES ? status.st_size : HASHED_BYTES;
-	err = read_all(fd, head, part_bytes, 0);
+	err = read_exactly(fd, 0, head, part_bytes);
 	if (err)
 		return err;
-	err = read_all(fd, tail, part_bytes, status.st_size - part_bytes);
+	err = read_exactly(fd, status.st_size - part_bytes, tail, part_bytes);
 	if (err)
 		return err;
 	return hash_parts(head, tail, status.st_size, file_id);

@@ -248,14 +248,6 @@ static int begin(struct kallsyms_builder *builder)
 	return 0;
 }
 
-/* Cuts an array to what is used: the names and symbols stay for the life of the agent. */
-static void *shrink(void *items, size_t bytes)
-{
-	void *smaller = realloc(items, bytes);
-
-	return smaller ? smaller : items;
-}
-
 static int finish(struct kallsyms_builder *builder, struct kallsyms *kallsyms)
 {
 	if (!builder->symbols.count)
@@ -265,12 +257,13 @@ static int finish(struct kallsyms_builder *builder, struct kallsyms *kallsyms)
 					     "kernel.kptr_restrict to 0 or 1") :
 			       fail(-EBADMSG, "kallsyms has no functions");
 	sort_symbols(&builder->symbols);
+	/* The names and symbols stay for the life of the agent: no more than they need. */
 	*kallsyms = (struct kallsyms){
-		.symbols = shrink(builder->symbols.items,
-				  builder->symbols.count * sizeof(struct kallsyms_symbol)),
+		.symbols = vector_shrink(builder->symbols.items,
+					 builder->symbols.count * sizeof(struct kallsyms_symbol)),
 		.count = builder->symbols.count,
 		.module_count = builder->modules.count,
-		.names = shrink(builder->names.items, builder->names.count),
+		.names = vector_shrink(builder->names.items, builder->names.count),
 		.name_bytes = builder->names.count,
 		.modules = (char(*)[KALLSYMS_MODULE_NAME_BYTES])builder->modules.items,
 		.text_start = builder->text_start,

@@ -22,11 +22,6 @@
 #include "agent/base/error.h"
 #include "agent/host/proc_info.h"
 
-enum {
-	/* Threads that are tried when the leader has exited. */
-	THREADS_TRIED = 16,
-};
-
 static int64_t timespec_ns(struct timespec time)
 {
 	return (int64_t)((uint64_t)time.tv_sec * NS_PER_SECOND + time.tv_nsec);
@@ -74,7 +69,7 @@ static pid_t living_thread(const char *proc_root, pid_t pid)
 
 	if (proc_list_threads(proc_root, pid, &threads))
 		return pid;
-	for (uint32_t i = 0; i < threads.count && i < THREADS_TRIED; i++) {
+	for (uint32_t i = 0; i < threads.count && i < PROC_THREADS_TRIED; i++) {
 		snprintf(path, sizeof(path), "%s/%d/root", proc_root, threads.pids[i]);
 		if (!access(path, F_OK))
 			return threads.pids[i];

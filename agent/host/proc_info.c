@@ -17,11 +17,6 @@
 #include "agent/base/error.h"
 #include "agent/base/vector.h"
 
-enum {
-	/* Threads that are tried when the leader has exited. */
-	THREADS_TRIED = 16,
-};
-
 VECTOR_DEFINE(pid_vector, pid_t)
 
 /* The target of a link, cut off if it is longer; -errno of readlink, without a text. */
@@ -48,7 +43,7 @@ int proc_executable_path(const char *proc_root, pid_t pid, char path[PROC_PATH_M
 	err = read_executable_link(link, result);
 	/* The links of a leader that has exited lead nowhere. */
 	if (err == -ENOENT && !proc_list_threads(proc_root, pid, &threads)) {
-		for (uint32_t i = 0; err && i < threads.count && i < THREADS_TRIED; i++) {
+		for (uint32_t i = 0; err && i < threads.count && i < PROC_THREADS_TRIED; i++) {
 			snprintf(link, sizeof(link), "%s/%d/task/%d/exe", proc_root, pid,
 				 threads.pids[i]);
 			err = read_executable_link(link, result);

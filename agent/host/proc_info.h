@@ -13,6 +13,8 @@
 
 enum {
 	PROC_PATH_MAX_BYTES = 4096,
+	/** Threads that are asked in place of a leader that has exited. */
+	PROC_THREADS_TRIED = 16,
 	/** Lists are cut behind so many. */
 	PROC_LIST_MAX = 1 << 22,
 };

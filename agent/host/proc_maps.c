@@ -20,11 +20,6 @@
 #include "agent/host/line_reader.h"
 #include "agent/host/proc_info.h"
 
-enum {
-	/* Threads that are tried when the leader shows no mappings. */
-	THREADS_TRIED = 16,
-};
-
 VECTOR_DEFINE(mapping_vector, struct proc_mapping)
 VECTOR_DEFINE(char_vector, char)
 
@@ -262,7 +257,7 @@ int proc_maps_read(struct proc_maps *maps, const char *proc_root, pid_t pid,
 	/* The leader has no memory any more; another thread may have kept it. */
 	if (proc_list_threads(proc_root, pid, &threads))
 		return fail(-ESRCH, "process %d is gone", pid);
-	for (uint32_t i = 0, tried = 0; i < threads.count && tried < THREADS_TRIED; i++) {
+	for (uint32_t i = 0, tried = 0; i < threads.count && tried < PROC_THREADS_TRIED; i++) {
 		if (threads.pids[i] == pid)
 			continue;
 		tried++;

@@ -98,6 +98,22 @@ static inline void fixture_deinit(struct fixture *fixture)
 	binary_unref(fixture->ext4);
 }
 
+/** For tests whose state is a fixture. */
+static inline int fixture_setup(void **state)
+{
+	static struct fixture fixture;
+
+	fixture_init(&fixture);
+	*state = &fixture;
+	return 0;
+}
+
+static inline int fixture_teardown(void **state)
+{
+	fixture_deinit(*state);
+	return 0;
+}
+
 static inline struct frame native_frame(struct binary *binary, uint64_t address, uint8_t flags)
 {
 	return (struct frame){

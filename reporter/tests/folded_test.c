@@ -10,21 +10,6 @@
 
 #include "reporter/tests/fixture.h"
 
-static int setup(void **state)
-{
-	static struct fixture fixture;
-
-	fixture_init(&fixture);
-	*state = &fixture;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	fixture_deinit(*state);
-	return 0;
-}
-
 static void folded_stacks_are_merged_over_processes_and_addresses(void **state)
 {
 	struct fixture *f = *state;
@@ -45,7 +30,7 @@ static void folded_stacks_are_merged_over_processes_and_addresses(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(folded_stacks_are_merged_over_processes_and_addresses),
 	};

@@ -27,21 +27,6 @@ static const struct profile_info info = {
 	.tag_count = 2,
 };
 
-static int setup(void **state)
-{
-	static struct fixture fixture;
-
-	fixture_init(&fixture);
-	*state = &fixture;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	fixture_deinit(*state);
-	return 0;
-}
-
 /* The file for all that is in the store; the caller frees it. */
 static char *write_file(struct fixture *f, size_t *bytes)
 {
@@ -441,7 +426,7 @@ static void go_tool_pprof_reads_it(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(stack_by_stack_it_says_what_the_folded_file_says),
 		TEST(the_header_says_what_was_measured),

@@ -13,21 +13,6 @@
 #include "agent/base/metrics.h"
 #include "reporter/tests/fixture.h"
 
-static int setup(void **state)
-{
-	static struct fixture fixture;
-
-	fixture_init(&fixture);
-	*state = &fixture;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	fixture_deinit(*state);
-	return 0;
-}
-
 static const struct sample_context plain_context = {
 	.time_ns = 500,
 	.pid = 1,
@@ -241,7 +226,7 @@ static void threads_report_while_others_look(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(equal_samples_are_counted_and_kept_once),
 		TEST(every_part_of_the_identity_makes_another_sample),

@@ -10,21 +10,6 @@
 
 #include "reporter/tests/fixture.h"
 
-static int setup(void **state)
-{
-	static struct fixture fixture;
-
-	fixture_init(&fixture);
-	*state = &fixture;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	fixture_deinit(*state);
-	return 0;
-}
-
 /* Each stack on a line, without its count. */
 static void write_stacks(FILE *out, const struct stack_counts *counts)
 {
@@ -79,7 +64,7 @@ static void stacks_stand_in_the_order_of_counts_and_then_of_texts(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(an_address_is_looked_up_once),
 		TEST(stacks_that_read_the_same_are_one),

@@ -10,21 +10,6 @@
 
 #include "reporter/tests/fixture.h"
 
-static int setup(void **state)
-{
-	static struct fixture fixture;
-
-	fixture_init(&fixture);
-	*state = &fixture;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	fixture_deinit(*state);
-	return 0;
-}
-
 static void the_stack_table_has_shares_most_frequent_first(void **state)
 {
 	struct fixture *f = *state;
@@ -52,7 +37,7 @@ static void no_samples_make_an_empty_table(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(the_stack_table_has_shares_most_frequent_first),
 		TEST(no_samples_make_an_empty_table),

@@ -11,21 +11,6 @@
 #include "reporter/tests/fixture.h"
 #include "reporter/tests/whole_stack.h"
 
-static int setup(void **state)
-{
-	static struct fixture fixture;
-
-	fixture_init(&fixture);
-	*state = &fixture;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	fixture_deinit(*state);
-	return 0;
-}
-
 static void assert_stack(struct fixture *fixture, const char *comm, const struct frame *frames,
 			 uint32_t frame_count, const char *expected)
 {
@@ -137,7 +122,7 @@ static void without_a_lookup_natives_have_addresses(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(stacks_read_root_first_behind_the_comm),
 		TEST(only_return_addresses_are_looked_up_one_before),

@@ -56,6 +56,18 @@ static void reserved_room_does_not_move(void **state)
 	number_vector_deinit(&vector);
 }
 
+static void shrunk_arrays_keep_their_items(void **state)
+{
+	struct number_vector vector = { 0 };
+
+	(void)state;
+	assert_int_equal(number_vector_reserve(&vector, 10000), 0);
+	number_vector_push(&vector, 7);
+	vector.items = vector_shrink(vector.items, vector.count * sizeof(vector.items[0]));
+	assert_int_equal(vector.items[0], 7);
+	number_vector_deinit(&vector);
+}
+
 static void a_size_that_overflows_is_refused_and_nothing_is_lost(void **state)
 {
 	struct number_vector vector = { 0 };
@@ -73,6 +85,7 @@ int main(void)
 		cmocka_unit_test(pushed_items_stay_in_order_through_growth),
 		cmocka_unit_test(items_are_inserted_and_removed_anywhere),
 		cmocka_unit_test(reserved_room_does_not_move),
+		cmocka_unit_test(shrunk_arrays_keep_their_items),
 		cmocka_unit_test(a_size_that_overflows_is_refused_and_nothing_is_lost),
 	};
 
