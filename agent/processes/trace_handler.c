@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/clock.h"
 #include "agent/base/error.h"
 #include "agent/base/hash128.h"
 #include "agent/base/lru_cache.h"
@@ -171,10 +170,8 @@ static void report(struct trace_handler *handler, const struct trace_record *rec
 {
 	char thread_comm[COMM_BYTES];
 	struct sample_context context = {
-		.time_ns = clock_to_realtime_ns(record->time_ns),
 		.pid = record->pid,
 		.tid = record->tid,
-		.cpu = record->cpu,
 		.process_comm = view->comm,
 		.thread_comm = thread_comm,
 		.executable_path = view->executable_path,
