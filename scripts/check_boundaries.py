@@ -36,7 +36,7 @@ ALLOWED = {
 # One home per library: a header matched by the pattern may be included by these paths only.
 LIBRARY_HOMES = [
     (r"bpf/(libbpf|bpf|btf|libbpf_legacy)\.h|linux/perf_event\.h",
-     ["agent/tracing/", "bench/"]),
+     ["agent/tracing/", "ebpf/tests/", "bench/"]),
     (r"bpf/.*", ["agent/tracing/", "ebpf/", "bench/"]),
     (r"libelf\.h|gelf\.h", ["stackdeltas/tests/"]),
     (r"elfutils/.*|dwarf\.h", ["symbols/", "stackdeltas/tests/"]),
