@@ -22,9 +22,3 @@ uint64_t clock_realtime_ns(void)
 {
 	return clock_read_ns(CLOCK_REALTIME);
 }
-
-uint64_t clock_to_realtime_ns(uint64_t monotonic_ns)
-{
-	/* Unsigned: the difference may be taken across zero, and the sum comes out right. */
-	return clock_realtime_ns() - clock_monotonic_ns() + monotonic_ns;
-}

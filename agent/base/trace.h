@@ -83,11 +83,8 @@ const char *unwind_error_name(enum unwind_error error);
 
 /** Who and where: what is told of one sample beside its trace. Strings are borrowed. */
 struct sample_context {
-	/** CLOCK_REALTIME, ns. */
-	uint64_t time_ns;
 	uint32_t pid;
 	uint32_t tid;
-	uint32_t cpu;
 	/** Of the process's leader and of the thread; may hold any byte but NUL. */
 	const char *process_comm;
 	const char *thread_comm;

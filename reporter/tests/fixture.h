@@ -153,7 +153,6 @@ static inline void fixture_report(struct fixture *fixture, const char *comm, uin
 {
 	struct reporter *reporter = sample_store_reporter(fixture->store);
 	struct sample_context context = {
-		.time_ns = 1000,
 		.pid = pid,
 		.tid = pid + 1,
 		.process_comm = comm,

@@ -14,7 +14,6 @@
 #include "reporter/tests/fixture.h"
 
 static const struct sample_context plain_context = {
-	.time_ns = 500,
 	.pid = 1,
 	.tid = 2,
 	.process_comm = "p",
