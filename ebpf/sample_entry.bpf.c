@@ -56,25 +56,15 @@ static __always_inline void begin_record(struct walk_state *state, struct task_s
 	bpf_get_current_comm(record->comm, sizeof(record->comm));
 }
 
-/*
- * The kernel's frames, as words from record_words[@first_word] on. The interrupted one is exact,
- * the others are return addresses.
- */
-static __always_inline void add_kernel_frames(void *ctx, struct walk_state *state, __u32 first_word)
+/* The kernel's frames, as they come: their addresses are words of frames (abi/frame.h). */
+static __always_inline void add_kernel_frames(void *ctx, struct walk_state *state)
 {
-	long bytes = bpf_get_stack(ctx, state->kernel_stack, sizeof(state->kernel_stack), 0);
-	__u32 frame_count = bytes > 0 ? bytes / sizeof(__u64) : 0;
-	__u8 flags = 0;
+	__u64 *words = state->record.type == RECORD_FIRST ?
+			       state->first.kernel_words :
+			       &state->record_words[RECORD_HEADER_WORDS];
+	long bytes = bpf_get_stack(ctx, words, KERNEL_FRAMES_MAX * sizeof(*words), 0);
+	__u32 frame_count = bytes > 0 ? bytes / sizeof(*words) : 0;
 
-	if (frame_count > KERNEL_FRAMES_MAX)
-		return;
-	for (__u32 i = 0; i < KERNEL_FRAMES_MAX && i < frame_count; i++) {
-		if (first_word + i >= RECORD_HEADER_WORDS + TRACE_MAX_WORDS)
-			return;
-		state->record_words[first_word + i] =
-			frame_word(FRAME_KERNEL, flags, state->kernel_stack[i]);
-		flags = FRAME_RETURN_ADDRESS;
-	}
 	state->record.word_count = frame_count;
 	state->record.kernel_word_count = frame_count;
 	count_more(COUNTER_KERNEL_FRAMES, frame_count);
@@ -144,7 +134,7 @@ int sample_entry(void *ctx)
 {
 	struct task_struct *task, *leader;
 	struct walk_state *state;
-	__u32 pid, task_flags, first_word = RECORD_HEADER_WORDS;
+	__u32 pid, task_flags;
 	bool in_kernel, is_kernel;
 
 	count(COUNTER_RUNS);
@@ -176,10 +166,8 @@ int sample_entry(void *ctx)
 	} else {
 		state->error = find_user_frame(ctx, state, task, task_flags);
 	}
-	if (state->record.type == RECORD_FIRST)
-		first_word = FIRST_HEADER_WORDS;
 	if (in_kernel)
-		add_kernel_frames(ctx, state, first_word);
+		add_kernel_frames(ctx, state);
 	if (state->record.type == RECORD_FIRST) {
 		begin_first_sample(state);
 		state->at_end = 1;

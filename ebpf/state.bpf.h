@@ -19,7 +19,6 @@ enum {
 	RULE_CACHE_SHIFT = 8,
 	RULE_CACHE_COUNT = 1 << RULE_CACHE_SHIFT,
 	RECORD_HEADER_WORDS = sizeof(struct trace_record) / 8,
-	FIRST_HEADER_WORDS = __builtin_offsetof(struct first_sample, kernel_words) / 8,
 };
 
 /** A mapping of the process, with what steps need of its executable. */
@@ -94,8 +93,6 @@ struct walk_state {
 	__u64 uprobe_task;
 	__u64 return_instance;
 
-	/** What bpf_get_stack() wrote. */
-	__u64 kernel_stack[KERNEL_FRAMES_MAX];
 	/** Says how many bytes of the record are to be sent. */
 	__u32 record_bytes;
 	/** Of the next read of the stack for a first sample. */

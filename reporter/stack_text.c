@@ -24,7 +24,7 @@ uint32_t name_frame(const struct frame *frame, struct symbol_lookup *lookup,
 		return count;
 	names[0] = (struct named_frame){ .frame = frame, .function = frame->function };
 	/* In a kernel frame the field holds the module. */
-	if (frame->kind >= FRAME_FIRST_INTERPRETED) {
+	if (frame_kind_is_interpreted(frame->kind)) {
 		names[0].file = frame->file;
 		names[0].line = frame->line;
 	}

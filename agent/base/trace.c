@@ -66,7 +66,7 @@ _Static_assert(sizeof(struct hashed_frame) == 32, "struct hashed_frame has no pa
 
 static bool is_named_in_hash(const struct frame *frame)
 {
-	if (frame->kind >= FRAME_FIRST_INTERPRETED)
+	if (frame_kind_is_interpreted(frame->kind))
 		return true;
 	/* A pretended module, such as that of all BPF programs, has no text of its own. */
 	return frame->kind == FRAME_KERNEL && (!frame->binary || !frame->binary->memory_limit);

@@ -128,12 +128,13 @@ static struct binary *kernel_binary(struct frame_converter *converter,
 	return binary;
 }
 
-static void convert_kernel_frame(struct frame_converter *converter, uint64_t word,
+static void convert_kernel_frame(struct frame_converter *converter, uint64_t word, bool is_first,
 				 struct frame *frame)
 {
 	struct kernel_symbol symbol;
 
-	frame->address = frame_kernel_address(word);
+	frame->address = word;
+	frame->flags = is_first ? 0 : FRAME_RETURN_ADDRESS;
 	if (!converter->symbols ||
 	    kernel_symbols_lookup(converter->symbols, frame_lookup_address(frame), &symbol))
 		return;
@@ -191,7 +192,7 @@ static uint32_t convert_frames(struct frame_converter *converter, const struct r
 		};
 		switch (frame->kind) {
 		case FRAME_KERNEL:
-			convert_kernel_frame(converter, words[0], frame);
+			convert_kernel_frame(converter, words[0], i == 0, frame);
 			break;
 		case FRAME_NATIVE:
 			convert_native_frame(converter, words, count ? frame - 1 : NULL, frame);

@@ -12,13 +12,14 @@
  * and the kind says how many words follow it (frame_word_count()):
  *
  *	kind              words  address              word 1          word 2
- *	FRAME_KERNEL      1      kernel address       -               -
+ *	FRAME_KERNEL      1      see below            -               -
  *	FRAME_NATIVE      2      ELF virtual address  executable id   -
  *	FRAME_ERROR       1      pc of the failure    -               -
  *	interpreted       3      of the runtime       runtime pointer fingerprint
  *
- * A kernel address is stored without its 16 leading one bits (frame_kernel_address() puts them
- * back). In an error frame the flags byte holds an enum unwind_error. Frames stand leaf first,
+ * A kernel frame is the kernel address as the kernel gave it: kind and flags are its leading one
+ * bits. The first word of a trace is then the interrupted instruction, the kernel frames behind it
+ * are return addresses. In an error frame the flags byte holds an enum unwind_error. Frames stand leaf first,
  * kernel frames before user frames.
  *
  * An executable id names one loaded file for the life of the agent and is never used again:
@@ -32,10 +33,11 @@
 
 enum frame_kind {
 	FRAME_NONE = 0,
-	FRAME_KERNEL = 1,
-	FRAME_NATIVE = 2,
-	FRAME_ERROR = 3,
+	FRAME_NATIVE = 1,
+	FRAME_ERROR = 2,
+	/** Interpreted kinds, from here to FRAME_KERNEL - 1. */
 	FRAME_FIRST_INTERPRETED = 16,
+	FRAME_KERNEL = 255,
 };
 
 enum frame_flag {
@@ -128,9 +130,9 @@ static inline __u64 frame_address(__u64 word)
 	return word & FRAME_ADDRESS_MASK;
 }
 
-static inline __u64 frame_kernel_address(__u64 word)
+static inline int frame_kind_is_interpreted(__u8 kind)
 {
-	return word | ~FRAME_ADDRESS_MASK;
+	return kind >= FRAME_FIRST_INTERPRETED && kind != FRAME_KERNEL;
 }
 
 /** Words of a frame whose first word is @word; 0 for a kind that no version of this header knows. */
@@ -142,7 +144,7 @@ static inline __u32 frame_word_count(__u64 word)
 		return 2;
 	if (kind == FRAME_KERNEL || kind == FRAME_ERROR)
 		return 1;
-	return kind >= FRAME_FIRST_INTERPRETED ? 3 : 0;
+	return frame_kind_is_interpreted(kind) ? 3 : 0;
 }
 
 #endif

@@ -82,8 +82,8 @@ static struct trace *convert(struct fixture *fixture, const uint64_t *words, uin
 static void kernel_frames_have_names_and_modules(void **state)
 {
 	const uint64_t words[] = {
-		frame_word(FRAME_KERNEL, 0, 0xffffffffc0001010),
-		frame_word(FRAME_KERNEL, 0, 0xffffffff81001020),
+		0xffffffffc0001010,
+		0xffffffff81001020,
 	};
 	struct trace *trace = convert(*state, words, 2, RECORD_KERNEL_THREAD);
 
@@ -101,19 +101,19 @@ static void a_return_address_belongs_to_the_function_of_the_call(void **state)
 {
 	/* A call that does not return stands at the function's end. */
 	const uint64_t words[] = {
-		frame_word(FRAME_KERNEL, FRAME_RETURN_ADDRESS, 0xffffffff81002000),
-		frame_word(FRAME_KERNEL, 0, 0xffffffff81002000),
+		0xffffffff81002000,
+		0xffffffff81002000,
 	};
 	struct trace *trace = convert(*state, words, 2, RECORD_KERNEL_THREAD);
 
-	assert_string_equal(trace_frame(trace, 0).function, "first_function");
-	assert_string_equal(trace_frame(trace, 1).function, "second_function");
+	assert_string_equal(trace_frame(trace, 0).function, "second_function");
+	assert_string_equal(trace_frame(trace, 1).function, "first_function");
 	trace_unref(trace);
 }
 
 static void a_kernel_address_of_nobody_keeps_its_address(void **state)
 {
-	const uint64_t words[] = { frame_word(FRAME_KERNEL, 0, 0xffff888000001234) };
+	const uint64_t words[] = { 0xffff888000001234 };
 	struct trace *trace = convert(*state, words, 1, 0);
 
 	assert_null(trace_frame(trace, 0).function);
@@ -141,7 +141,7 @@ static void the_longest_stack_is_converted_whole(void **state)
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < KERNEL_FRAMES_MAX; i++)
-		words[count++] = frame_word(FRAME_KERNEL, 0, 0xffffffff81001000 + i);
+		words[count++] = 0xffffffff81001000 + i;
 	for (uint32_t i = 0; i < USER_FRAMES_MAX; i++) {
 		words[count++] = frame_word(FRAME_NATIVE, 0, 0x1000 + i);
 		words[count++] = EXECUTABLE_ID_ANONYMOUS;

@@ -330,7 +330,7 @@ static void a_kernel_thread_is_complete_and_named_by_its_own_comm(void **state)
 	struct record record = make_record(0, 2000);
 
 	record.head.flags = RECORD_KERNEL_THREAD | RECORD_IN_KERNEL;
-	record.words[record.head.word_count++] = frame_word(FRAME_KERNEL, 0, 0xffffffff81000000ULL);
+	record.words[record.head.word_count++] = 0xffffffff81000000ULL;
 	handle(fixture, &record);
 	assert_true(fixture->reporter.last->is_complete);
 	assert_true(fixture->reporter.last->is_kernel_thread);
@@ -392,7 +392,7 @@ static struct first_sample make_first(uint64_t exec_id, uint64_t time_ns)
 	sample.record.type = RECORD_FIRST;
 	sample.record.flags = RECORD_IN_KERNEL;
 	sample.record.kernel_word_count = 1;
-	sample.kernel_words[0] = frame_word(FRAME_KERNEL, 0, 0xffffffff81000000ULL);
+	sample.kernel_words[0] = 0xffffffff81000000ULL;
 	sample.registers[16] = 0x4242;
 	sample.stack_bytes = 16;
 	return sample;
