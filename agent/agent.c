@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -47,6 +48,7 @@ enum {
 	SYMBOL_TABLES_MAX_BYTES = 128 << 20,
 	OPEN_FILES_WANTED = 1 << 16,
 	RING_THREAD_NICE = -10,
+	HEAP_BLOCK_BYTES = 64 << 10,
 };
 
 #define TICK_NS NS_PER_SECOND
@@ -137,6 +139,17 @@ static int report_failure(int error)
 	default:
 		return EXIT_STATUS_FAILED;
 	}
+}
+
+/*
+ * Large blocks, such as the bytes of a file that is parsed, go back to the system when they are
+ * freed, and threads share one heap: half the memory, and no thread allocates much.
+ */
+static void limit_heap(void)
+{
+	mallopt(M_ARENA_MAX, 1);
+	mallopt(M_MMAP_THRESHOLD, HEAP_BLOCK_BYTES);
+	mallopt(M_TRIM_THRESHOLD, 2 * HEAP_BLOCK_BYTES);
 }
 
 /* Each executable keeps a descriptor, so that files deleted meanwhile still have names. */
@@ -463,6 +476,7 @@ int agent_run(const struct options *options)
 	};
 	int error;
 
+	limit_heap();
 	/* A reader of -output - that went away is an error of that output, not our end. */
 	signal(SIGPIPE, SIG_IGN);
 	error = stop_signal_init(&agent.stop, EXIT_STATUS_FAILED);
