@@ -36,7 +36,7 @@ static inline void set_value(struct cfa_program *program, uint64_t number, struc
 
 	if (followed) {
 		*followed = value;
-		program->state_changed = true;
+		program->change = CFA_CHANGE_ANY;
 	}
 }
 
@@ -93,7 +93,7 @@ static uint32_t read_register(struct cfa_program *program)
 static void set_cfa(struct cfa_program *program, struct cfa_value value)
 {
 	program->state.cfa = value;
-	program->state_changed = true;
+	program->change = CFA_CHANGE_ANY;
 }
 
 static void restore_register(struct cfa_program *program, uint64_t number)
@@ -105,7 +105,7 @@ static void restore_register(struct cfa_program *program, uint64_t number)
 	/* The same place in the initial state. */
 	*followed = *(const struct cfa_value *)((const char *)&program->defaults->initial +
 						((char *)followed - (char *)&program->state));
-	program->state_changed = true;
+	program->change = CFA_CHANGE_ANY;
 }
 
 static int remember_state(struct cfa_program *program)
@@ -121,7 +121,7 @@ static int restore_state(struct cfa_program *program)
 	if (!program->remembered_count)
 		return fail(-EBADMSG, "no state remembered");
 	program->state = program->remembered[--program->remembered_count];
-	program->state_changed = true;
+	program->change = CFA_CHANGE_ANY;
 	return 0;
 }
 
@@ -288,7 +288,7 @@ static inline bool run_frequent(struct cfa_program *program, struct byte_reader 
 	}
 	if (byte == DW_CFA_def_cfa_offset && program->state.cfa.kind == CFA_VALUE_REGISTER) {
 		program->state.cfa.offset = read_unsigned_offset(reader);
-		program->state_changed = true;
+		program->change |= CFA_CHANGE_OFFSET;
 		return true;
 	}
 	if ((byte & ~OPERAND_MASK) == DW_CFA_offset) {
@@ -313,7 +313,7 @@ void cfa_program_init(struct cfa_program *program, const struct cfa_defaults *de
 	byte_reader_init(&program->reader, section, end);
 	byte_reader_seek(&program->reader, start);
 	program->state = defaults->initial;
-	program->state_changed = true;
+	program->change = CFA_CHANGE_ANY;
 	program->location = address;
 	program->end = address_end;
 	program->is_finished = address >= address_end;

@@ -83,6 +83,13 @@ struct cfa_defaults {
 	struct cfa_state initial;
 };
 
+enum cfa_change {
+	CFA_CHANGE_NONE = 0,
+	/** The offset of a CFA that is CFA_VALUE_REGISTER, and nothing else. */
+	CFA_CHANGE_OFFSET = 1,
+	CFA_CHANGE_ANY = 3,
+};
+
 /** A running program. Lives on the stack of its user; owns nothing. */
 struct cfa_program {
 	const struct cfa_defaults *defaults;
@@ -90,8 +97,8 @@ struct cfa_program {
 	/** The present row: its state and the first address at which it holds. */
 	struct cfa_state state;
 	uint64_t row_start;
-	/** The state may differ from what it was when the user of the rows last set this to false. */
-	bool state_changed;
+	/** How the state may differ from when the user of the rows last set this to CFA_CHANGE_NONE. */
+	uint8_t change;
 	/** Where the next row starts, and the end of the function. */
 	uint64_t location;
 	uint64_t end;

@@ -145,20 +145,14 @@ static void begin_pages(struct delta_builder *builder, uint32_t last)
 		builder->page_index[builder->pages_begun++] = builder->rows.count;
 }
 
-int delta_builder_add(struct delta_builder *builder, uint64_t address, uint32_t number)
+int delta_builder_add_slow(struct delta_builder *builder, uint64_t distance, uint32_t number)
 {
-	uint64_t distance = address - builder->text_start;
-
-	assert(address >= builder->text_start &&
-	       distance >> UNWIND_PAGE_SHIFT < builder->page_count);
-	if (builder->rows.count && number == builder->last_rule)
-		return 0;
+	assert(distance >> UNWIND_PAGE_SHIFT < builder->page_count);
 	if (builder->rows.count == DELTA_BUILDER_MAX_ROWS)
 		return fail(-E2BIG, "more than %d rows", DELTA_BUILDER_MAX_ROWS);
 	begin_pages(builder, distance >> UNWIND_PAGE_SHIFT);
 	builder->last_rule = number;
-	return row_vector_push(&builder->rows, (distance & (UNWIND_PAGE_BYTES - 1)) |
-						       number << UNWIND_ROW_RULE_SHIFT);
+	return row_vector_push(&builder->rows, delta_builder_row(distance, number));
 }
 
 struct delta_builder_mark delta_builder_mark(const struct delta_builder *builder)

@@ -59,11 +59,33 @@ void delta_builder_deinit(struct delta_builder *builder);
 int delta_builder_intern(struct delta_builder *builder, const struct unwind_rule *rule,
 			 uint32_t *number);
 
+static inline uint32_t delta_builder_row(uint64_t distance, uint32_t number)
+{
+	return (distance & (UNWIND_PAGE_BYTES - 1)) | number << UNWIND_ROW_RULE_SHIFT;
+}
+
+/** For delta_builder_add(): the first row of a page, and when there is no room. */
+int delta_builder_add_slow(struct delta_builder *builder, uint64_t distance, uint32_t number);
+
 /**
  * From @address on, rule @number holds. @address must be above that of the row before, joined ones
  * included. -E2BIG over DELTA_BUILDER_MAX_ROWS; -ENOMEM.
  */
-int delta_builder_add(struct delta_builder *builder, uint64_t address, uint32_t number);
+static inline int delta_builder_add(struct delta_builder *builder, uint64_t address,
+				    uint32_t number)
+{
+	uint64_t distance = address - builder->text_start;
+	struct row_vector *rows = &builder->rows;
+
+	if (rows->count && number == builder->last_rule)
+		return 0;
+	if (distance >> UNWIND_PAGE_SHIFT >= builder->pages_begun ||
+	    rows->count == rows->capacity || rows->count == DELTA_BUILDER_MAX_ROWS)
+		return delta_builder_add_slow(builder, distance, number);
+	builder->last_rule = number;
+	rows->items[rows->count++] = delta_builder_row(distance, number);
+	return 0;
+}
 
 /** Takes back all rows since the mark was made; rules stay. */
 struct delta_builder_mark delta_builder_mark(const struct delta_builder *builder);

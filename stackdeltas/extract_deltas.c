@@ -20,6 +20,8 @@ enum {
 	/* Fewer than any compiler needs; the rest is growth. */
 	EXPECTED_BYTES_PER_ROW = 8,
 	KNOWN_RULE_COUNT = 2048,
+	/* Of the CFA, in a packed state. */
+	PACKED_OFFSET_MAX = (1 << 23) - 1,
 	/* Of code at an entry point without FDE; glibc's _start and _dl_start_user have 61. */
 	ENTRY_MAX_BYTES = 64,
 	/* Offset in a PLT stub of 16 bytes from which on a number has been pushed. */
@@ -49,6 +51,8 @@ struct extraction {
 	 */
 	uint64_t known_keys[KNOWN_RULE_COUNT];
 	uint16_t known_numbers[KNOWN_RULE_COUNT];
+	/* The packed state of the row before; 0 if that was not plain. */
+	uint64_t last_key;
 };
 
 /*
@@ -62,8 +66,8 @@ static inline uint64_t plain_state_key(const struct cfa_state *state)
 	int64_t fp_offset = fp->kind == CFA_VALUE_AT_CFA ? fp->offset : 0;
 
 	if (cfa->kind != CFA_VALUE_REGISTER || cfa->number > UINT8_MAX ||
-	    (uint64_t)cfa->offset >= 1 << 23 || state->return_address.kind != CFA_VALUE_AT_CFA ||
-	    ra_offset != (int16_t)ra_offset ||
+	    (uint64_t)cfa->offset > PACKED_OFFSET_MAX ||
+	    state->return_address.kind != CFA_VALUE_AT_CFA || ra_offset != (int16_t)ra_offset ||
 	    (fp->kind != CFA_VALUE_UNSPECIFIED && fp->kind != CFA_VALUE_AT_CFA) ||
 	    fp_offset != (int16_t)fp_offset || state->stack_pointer.kind != CFA_VALUE_UNSPECIFIED)
 		return 0;
@@ -72,16 +76,27 @@ static inline uint64_t plain_state_key(const struct cfa_state *state)
 	       (fp->kind == CFA_VALUE_AT_CFA);
 }
 
+/* The same, from the key of the row before where only the CFA's offset changed since. */
+static inline uint64_t next_state_key(const struct cfa_program *program, uint64_t last_key)
+{
+	uint64_t offset = program->state.cfa.offset;
+
+	if (!last_key || program->change != CFA_CHANGE_OFFSET || offset > PACKED_OFFSET_MAX)
+		return plain_state_key(&program->state);
+	return (last_key & ~((uint64_t)PACKED_OFFSET_MAX << 1)) | offset << 1;
+}
+
 /* The number of the rule for the present row. */
 static int find_rule(struct extraction *extraction, const struct cfa_rule_context *context,
 		     const struct cfa_program *program, uint32_t *number)
 {
-	uint64_t key = context->is_signal_frame ? 0 : plain_state_key(&program->state);
+	uint64_t key = context->is_signal_frame ? 0 : next_state_key(program, extraction->last_key);
 	uint32_t slot = key * 0x9e3779b97f4a7c15ULL >> 32 & (KNOWN_RULE_COUNT - 1);
 	struct unwind_rule rule;
 	enum delta_problem problem;
 	int error;
 
+	extraction->last_key = key;
 	if (key && extraction->known_keys[slot] == key) {
 		*number = extraction->known_numbers[slot];
 		return 0;
@@ -108,10 +123,10 @@ static int add_row(struct extraction *extraction, const struct cfa_rule_context 
 	uint32_t number;
 	int error;
 
-	if (!program->state_changed)
+	if (program->change == CFA_CHANGE_NONE)
 		return 0;
-	program->state_changed = false;
 	error = find_rule(extraction, context, program, &number);
+	program->change = CFA_CHANGE_NONE;
 	return error ? error : delta_builder_add(&extraction->builder, program->row_start, number);
 }
 
