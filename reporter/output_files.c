@@ -80,10 +80,10 @@ static ssize_t stream_write(void *cookie, const char *bytes, size_t count)
 	while (written < count && !stream->err) {
 		ssize_t now = write(stream->fd, bytes + written, count - written);
 
-		if (now >= 0)
+		if (now > 0)
 			written += now;
-		else if (errno != EINTR)
-			stream->err = -errno;
+		else if (!now || errno != EINTR)
+			stream->err = now ? -errno : -EIO;
 	}
 	return stream->err ? 0 : (ssize_t)count;
 }

@@ -21,7 +21,8 @@ enum {
 	EXTRACTOR_VERSION = 2,
 	UNWIND_INPUT_MAX_SEGMENTS = 16,
 	UNWIND_INPUT_MAX_STUBS = 4,
-	UNWIND_INPUT_MAX_BYTES = 256 << 20,
+	/** Some 16 million rows, more than are taken; the largest programs have a tenth. */
+	UNWIND_INPUT_MAX_BYTES = 96 << 20,
 };
 
 /** The bytes of an executable segment that are in the file: ELF virtual addresses. */
