@@ -108,21 +108,21 @@ static void offsets_of_all_sizes_change_alone(void **state)
 {
 	struct fixture *fixture = *state;
 
-	PUT_FDE(&fixture->bytes, TEXT_ADDRESS, 40, DW_CFA_def_cfa_offset, 16,
+	PUT_FDE(&fixture->bytes, TEXT_ADDRESS, 40, DW_CFA_def_cfa_offset, 0,
 		DW_CFA_advance_loc | 1, DW_CFA_def_cfa_offset, 0xff, 0xff, 0xff, 3,
 		DW_CFA_advance_loc | 1, DW_CFA_def_cfa_offset, 0x80, 0x80, 0x80, 4,
 		DW_CFA_advance_loc | 1, DW_CFA_def_cfa_offset, 24, DW_CFA_advance_loc | 1,
 		DW_CFA_offset | DWARF_X86_RBP, 2, DW_CFA_def_cfa_offset, 32, DW_CFA_advance_loc | 1,
-		DW_CFA_def_cfa_offset, 0);
+		DW_CFA_def_cfa_offset, 16);
 	/* The next function starts as its CIE says, whatever the one before it did. */
 	PUT_FDE(&fixture->bytes, TEXT_ADDRESS + 40, 8, DW_CFA_def_cfa_offset, 48);
 	assert_extracts(fixture);
-	assert_rule(fixture, 0, "cfa=sp+16 ra=cfa-8 fp=same");
+	assert_rule(fixture, 0, "cfa=sp+0 ra=cfa-8 fp=same");
 	assert_rule(fixture, 1, "cfa=sp+8388607 ra=cfa-8 fp=same");
 	assert_rule(fixture, 2, "cfa=sp+8388608 ra=cfa-8 fp=same");
 	assert_rule(fixture, 3, "cfa=sp+24 ra=cfa-8 fp=same");
 	assert_rule(fixture, 4, "cfa=sp+32 ra=cfa-8 fp=cfa-16");
-	assert_rule(fixture, 5, "cfa=sp+0 ra=cfa-8 fp=cfa-16");
+	assert_rule(fixture, 5, "cfa=sp+16 ra=cfa-8 fp=cfa-16");
 	assert_rule(fixture, 40, "cfa=sp+48 ra=cfa-8 fp=same");
 }
 
