@@ -108,12 +108,11 @@ static void offsets_of_all_sizes_change_alone(void **state)
 {
 	struct fixture *fixture = *state;
 
-	PUT_FDE(&fixture->bytes, TEXT_ADDRESS, 40, DW_CFA_def_cfa_offset, 0,
-		DW_CFA_advance_loc | 1, DW_CFA_def_cfa_offset, 0xff, 0xff, 0xff, 3,
-		DW_CFA_advance_loc | 1, DW_CFA_def_cfa_offset, 0x80, 0x80, 0x80, 4,
-		DW_CFA_advance_loc | 1, DW_CFA_def_cfa_offset, 24, DW_CFA_advance_loc | 1,
-		DW_CFA_offset | DWARF_X86_RBP, 2, DW_CFA_def_cfa_offset, 32, DW_CFA_advance_loc | 1,
-		DW_CFA_def_cfa_offset, 16);
+	PUT_FDE(&fixture->bytes, TEXT_ADDRESS, 40, DW_CFA_def_cfa_offset, 0, DW_CFA_advance_loc | 1,
+		DW_CFA_def_cfa_offset, 0xff, 0xff, 0xff, 3, DW_CFA_advance_loc | 1,
+		DW_CFA_def_cfa_offset, 0x80, 0x80, 0x80, 4, DW_CFA_advance_loc | 1,
+		DW_CFA_def_cfa_offset, 24, DW_CFA_advance_loc | 1, DW_CFA_offset | DWARF_X86_RBP, 2,
+		DW_CFA_def_cfa_offset, 32, DW_CFA_advance_loc | 1, DW_CFA_def_cfa_offset, 16);
 	/* The next function starts as its CIE says, whatever the one before it did. */
 	PUT_FDE(&fixture->bytes, TEXT_ADDRESS + 40, 8, DW_CFA_def_cfa_offset, 48);
 	assert_extracts(fixture);
