@@ -42,7 +42,7 @@ def covered_files(program):
     for line in source.read_text(encoding="utf-8").splitlines():
         match = re.search(r"\bcovers:\s*(.*?)\s*(\*/)?$", line)
         if match:
-            files += [str(folder / file) for file in match.group(1).split()]
+            files += [os.path.normpath(folder / file) for file in match.group(1).split()]
     return files or [str(folder / f"{name}.c")]
 
 

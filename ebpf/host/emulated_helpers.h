@@ -11,6 +11,7 @@
 #include <linux/bpf.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 
 #undef __always_inline
@@ -37,10 +38,15 @@ void *bpf_map_lookup_elem(void *map, const void *key);
 long bpf_probe_read_user(void *bytes, __u32 size, const void *address);
 long bpf_probe_read_kernel(void *bytes, __u32 size, const void *address);
 
+/* Of one field; the pointer need not be one that user space could follow. */
 #define BPF_CORE_READ(pointer, field)                                                              \
 	({                                                                                         \
 		__typeof__((pointer)->field) read_value_;                                          \
-		if (bpf_probe_read_kernel(&read_value_, sizeof(read_value_), &(pointer)->field))   \
+		uintptr_t read_place_ =                                                            \
+			(uintptr_t)(pointer) + offsetof(__typeof__(*(pointer)), field);            \
+                                                                                                   \
+		if (bpf_probe_read_kernel(&read_value_, sizeof(read_value_),                       \
+					  (const void *)read_place_))                              \
 			memset(&read_value_, 0, sizeof(read_value_));                              \
 		read_value_;                                                                       \
 	})

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Walks over tables, stacks and uprobes that the input makes up. Words of the input become
+ * addresses of the little world below, or stay what they are, so that walks get somewhere. The seeds
+ * are inputs that libFuzzer came to from nothing.
+ *
+ * covers: emulated_walk.c ../native_step.bpf.h ../process_mappings.bpf.h ../uprobes.bpf.h ../tables.bpf.h ../state.bpf.h ../architecture.bpf.h
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ebpf/abi/process.h"
+#include "ebpf/host/emulated_walk.h"
+
+#define TEXT_START 0x555500000000ULL
+#define STACK_START 0x7ffd00000000ULL
+#define TASK_START 0xffff888000001000ULL
+#define EXECUTABLE_ID (5ULL << 16 | 3)
+
+enum {
+	CELLS = 512,
+	MAPPING_CELL = 2,
+	HEADER_CELL = 40,
+	INDEX_CELL = 64,
+	ROW_CELL = 128,
+	RULE_CELL = 256,
+	RULES = 24,
+	MAPPINGS = 4,
+	STACK_WORDS = 1024,
+	KERNEL_WORDS = 64,
+	PAGES = 16,
+	TEXT_BYTES = PAGES * UNWIND_PAGE_BYTES,
+};
+
+struct world {
+	/* A whole slab, of which only the first CELLS hold anything. */
+	struct cell cells[SLAB_CELLS];
+	struct executable_descriptor descriptor;
+	uint64_t stack[STACK_WORDS];
+	uint64_t kernel[KERNEL_WORDS];
+	uint8_t code[TEXT_BYTES];
+};
+
+struct input {
+	const uint8_t *bytes;
+	size_t left;
+};
+
+static void take(struct input *input, void *bytes, size_t size)
+{
+	size_t part = size < input->left ? size : input->left;
+
+	memset(bytes, 0, size);
+	if (!part)
+		return;
+	memcpy(bytes, input->bytes, part);
+	input->bytes += part;
+	input->left -= part;
+}
+
+static uint64_t take_word(struct input *input)
+{
+	uint64_t word = 0;
+
+	take(input, &word, sizeof(word));
+	switch (word & 7) {
+	case 0:
+	case 1:
+		return TEXT_START + (word >> 3 & (TEXT_BYTES - 1));
+	case 2:
+	case 3:
+		return STACK_START + (word >> 3 & (STACK_WORDS * 8 - 1));
+	case 4:
+		return TASK_START + (word >> 3 & (KERNEL_WORDS * 8 - 1));
+	case 5:
+		return 0;
+	default:
+		return word;
+	}
+}
+
+static struct cell *find_slab(void *context, uint32_t index)
+{
+	struct world *world = context;
+
+	return index == 0 ? world->cells : NULL;
+}
+
+static struct executable_descriptor *find_executable(void *context, uint32_t slot)
+{
+	struct world *world = context;
+
+	return slot == (EXECUTABLE_ID & (EXECUTABLE_SLOT_COUNT - 1)) ? &world->descriptor : NULL;
+}
+
+static int read_region(uint64_t start, const void *region, size_t region_size, uint64_t address,
+		       void *bytes, size_t size)
+{
+	uint64_t offset = address - start;
+
+	if (offset >= region_size || size > region_size - offset)
+		return -1;
+	memcpy(bytes, (const uint8_t *)region + offset, size);
+	return 0;
+}
+
+static int read_user(void *context, uint64_t address, void *bytes, size_t size)
+{
+	struct world *world = context;
+
+	if (!read_region(TEXT_START, world->code, sizeof(world->code), address, bytes, size))
+		return 0;
+	return read_region(STACK_START, world->stack, sizeof(world->stack), address, bytes, size);
+}
+
+static int read_kernel(void *context, uint64_t address, void *bytes, size_t size)
+{
+	struct world *world = context;
+
+	return read_region(TASK_START, world->kernel, sizeof(world->kernel), address, bytes, size);
+}
+
+static struct unwind_rule take_rule(struct input *input)
+{
+	uint8_t bytes[8];
+
+	take(input, bytes, sizeof(bytes));
+	return (struct unwind_rule){
+		.cfa = bytes[0] % 12,
+		.cfa_register = bytes[1] % 40,
+		.ra = bytes[2] % 6,
+		.fp = bytes[3] % 6,
+		.cfa_offset = (int8_t)bytes[4] * 8,
+		.cfa_addend = (int8_t)bytes[5],
+		.ra_offset = (int8_t)bytes[6] * (bytes[2] == SAVED_IN_REGISTER ? 1 : 8),
+		.fp_offset = (int8_t)bytes[7] * 8,
+	};
+}
+
+/* Rules and rows, and a page index that fits; then, maybe, one number that contradicts the rest. */
+static void take_tables(struct input *input, struct world *world)
+{
+	struct unwind_header header = {
+		.text_start = 0x1000,
+		.page_count = PAGES,
+		.page_index_cell = INDEX_CELL,
+		.row_cell = ROW_CELL,
+		.rule_cell = RULE_CELL,
+		.rule_count = RULES,
+	};
+	struct mapping_row mappings[MAPPINGS] = {
+		{ 0x10000, 0x20000, 0, EXECUTABLE_ID_ANONYMOUS },
+		{ TEXT_START, TEXT_START + TEXT_BYTES / 2, TEXT_START - 0x1000, EXECUTABLE_ID },
+		{ TEXT_START + TEXT_BYTES / 2, TEXT_START + TEXT_BYTES, TEXT_START - 0x1000,
+		  EXECUTABLE_ID },
+		{ 0x7ffffffff000, 0x800000000000, 0, EXECUTABLE_ID_UPROBES },
+	};
+	uint32_t index[PAGES + 1], rows[PAGES * 4];
+	struct unwind_rule rules[RULES];
+	uint8_t numbers[4];
+
+	for (int i = 0; i < RULES; i++)
+		rules[i] = take_rule(input);
+	for (int page = 0; page < PAGES; page++) {
+		take(input, numbers, sizeof(numbers));
+		index[page] = header.row_count;
+		for (int i = 0; i < numbers[0] % 4; i++)
+			rows[header.row_count++] = (i * 64U + numbers[1] % 64) |
+						   (uint32_t)((numbers[2] + i) % (RULES + 1))
+							   << UNWIND_ROW_RULE_SHIFT;
+	}
+	index[PAGES] = header.row_count;
+	world->descriptor.word = descriptor_word(EXECUTABLE_ID, HEADER_CELL);
+	take(input, numbers, sizeof(numbers));
+	if (numbers[0] < 32)
+		((uint32_t *)&header)[numbers[1] % 8] += (uint32_t)numbers[2] << numbers[3] % 32;
+	else if (numbers[0] < 64)
+		index[numbers[1] % (PAGES + 1)] = numbers[2];
+	else if (numbers[0] < 96)
+		((uint64_t *)mappings)[numbers[1] % (4 * MAPPINGS)] += (uint64_t)numbers[2]
+								       << numbers[3] % 64;
+	else if (numbers[0] < 104)
+		world->descriptor.word += (uint64_t)numbers[2] << numbers[3] % 64;
+	memcpy(&world->cells[MAPPING_CELL], mappings, sizeof(mappings));
+	memcpy(&world->cells[HEADER_CELL], &header, sizeof(header));
+	memcpy(&world->cells[INDEX_CELL], index, sizeof(index));
+	memcpy(&world->cells[ROW_CELL], rows, header.row_count % 64 * sizeof(rows[0]));
+	memcpy(&world->cells[RULE_CELL], rules, sizeof(rules));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+	static struct world world;
+	static struct emulated_trace trace;
+	struct input input = { bytes, size };
+	struct emulated_memory memory = {
+		.context = &world,
+		.slab = find_slab,
+		.executable = find_executable,
+		.read_user = read_user,
+		.read_kernel = read_kernel,
+	};
+	struct emulated_start start = { .mapping_cell = MAPPING_CELL, .mapping_count = MAPPINGS };
+	uint8_t choices[2];
+	uint32_t index = 0;
+
+	memset(world.cells, 0, CELLS * CELL_BYTES);
+	memset(world.code, 0, sizeof(world.code));
+	take(&input, choices, sizeof(choices));
+	start.is_system_call = choices[0] & 1;
+	start.uprobe_task = choices[0] & 2 ? TASK_START : 0;
+	if (choices[0] & 4)
+		start.mapping_count = choices[1];
+	if (choices[0] & 8)
+		start.mapping_cell = choices[1] * 1024;
+	if (choices[0] & 16)
+		memory.read_kernel = NULL;
+	for (int i = 0; i < REGISTER_COUNT_X86; i++)
+		start.registers[i] = take_word(&input);
+	take_tables(&input, &world);
+	for (int i = 0; i < KERNEL_WORDS; i++)
+		world.kernel[i] = take_word(&input);
+	take(&input, world.code, 64);
+	for (int i = 0; i < STACK_WORDS; i++)
+		world.stack[i] = take_word(&input);
+
+	emulated_walk(&memory, &start, &trace);
+
+	/* Whatever the input: frames that say how many words they are, an error at most at the end. */
+	while (index < trace.word_count) {
+		uint64_t word = trace.words[index];
+
+		index += frame_word_count(word);
+		if (frame_kind(word) == FRAME_ERROR &&
+		    (index != trace.word_count || frame_flags(word) != trace.error))
+			abort();
+		if (frame_kind(word) != FRAME_ERROR && frame_kind(word) != FRAME_NATIVE)
+			abort();
+	}
+	if (index != trace.word_count || index > 2 * USER_FRAMES_MAX + 1 ||
+	    trace.error >= UNWIND_ERROR_COUNT)
+		abort();
+	return 0;
+}
