@@ -69,7 +69,7 @@ static pid_t living_thread(const char *proc_root, pid_t pid)
 
 	if (proc_list_threads(proc_root, pid, &threads))
 		return pid;
-	for (uint32_t i = 0; i < threads.count && i < PROC_THREADS_TRIED; i++) {
+	for (uint32_t i = 0; i < threads.count; i++) {
 		snprintf(path, sizeof(path), "%s/%d/root", proc_root, threads.pids[i]);
 		if (!access(path, F_OK))
 			return threads.pids[i];

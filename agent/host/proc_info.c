@@ -43,7 +43,7 @@ int proc_executable_path(const char *proc_root, pid_t pid, char path[PROC_PATH_M
 	err = read_executable_link(link, result);
 	/* The links of a leader that has exited lead nowhere. */
 	if (err == -ENOENT && !proc_list_threads(proc_root, pid, &threads)) {
-		for (uint32_t i = 0; err && i < threads.count && i < PROC_THREADS_TRIED; i++) {
+		for (uint32_t i = 0; err && i < threads.count; i++) {
 			snprintf(link, sizeof(link), "%s/%d/task/%d/exe", proc_root, pid,
 				 threads.pids[i]);
 			err = read_executable_link(link, result);
@@ -66,8 +66,8 @@ static int compare_pids(const void *left, const void *right)
 	return a < b ? -1 : a > b;
 }
 
-/* The numbers among a folder's entries. */
-static int list_numbers(const char *path, struct pid_list *list)
+/* The numbers among a folder's entries, at most @limit of them. */
+static int list_numbers(const char *path, uint32_t limit, struct pid_list *list)
 {
 	struct pid_vector pids = { 0 };
 	DIR *folder = opendir(path);
@@ -77,7 +77,7 @@ static int list_numbers(const char *path, struct pid_list *list)
 	if (!folder)
 		return errno == ENOENT || errno == ESRCH ? fail(-ESRCH, "no %s", path) :
 							   fail_errno(-errno, "%s", path);
-	while (!err && pids.count < PROC_LIST_MAX && (entry = readdir(folder))) {
+	while (!err && pids.count < limit && (entry = readdir(folder))) {
 		char *end;
 		long number = strtol(entry->d_name, &end, 10);
 
@@ -98,7 +98,7 @@ static int list_numbers(const char *path, struct pid_list *list)
 
 int proc_list_processes(const char *proc_root, struct pid_list *list)
 {
-	return list_numbers(proc_root, list);
+	return list_numbers(proc_root, PROC_LIST_MAX, list);
 }
 
 int proc_list_threads(const char *proc_root, pid_t pid, struct pid_list *list)
@@ -106,7 +106,7 @@ int proc_list_threads(const char *proc_root, pid_t pid, struct pid_list *list)
 	char path[PATH_MAX];
 
 	snprintf(path, sizeof(path), "%s/%d/task", proc_root, pid);
-	return list_numbers(path, list);
+	return list_numbers(path, PROC_THREADS_TRIED, list);
 }
 
 void pid_list_deinit(struct pid_list *list)

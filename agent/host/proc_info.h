@@ -15,7 +15,7 @@ enum {
 	PROC_PATH_MAX_BYTES = 4096,
 	/** Threads that are asked in place of a leader that has exited. */
 	PROC_THREADS_TRIED = 16,
-	/** Lists are cut behind so many. */
+	/** The list of processes is cut behind so many. */
 	PROC_LIST_MAX = 1 << 22,
 };
 
@@ -29,6 +29,11 @@ struct pid_list {
 };
 
 int proc_list_processes(const char *proc_root, struct pid_list *list);
+
+/**
+ * The first threads of @pid, PROC_THREADS_TRIED at most: enough to find one that lives, and not the
+ * time that a list of a million takes.
+ */
 int proc_list_threads(const char *proc_root, pid_t pid, struct pid_list *list);
 void pid_list_deinit(struct pid_list *list);
 

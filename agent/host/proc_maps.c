@@ -257,10 +257,9 @@ int proc_maps_read(struct proc_maps *maps, const char *proc_root, pid_t pid,
 	/* The leader has no memory any more; another thread may have kept it. */
 	if (proc_list_threads(proc_root, pid, &threads))
 		return fail(-ESRCH, "process %d is gone", pid);
-	for (uint32_t i = 0, tried = 0; i < threads.count && tried < PROC_THREADS_TRIED; i++) {
+	for (uint32_t i = 0; i < threads.count; i++) {
 		if (threads.pids[i] == pid)
 			continue;
-		tried++;
 		snprintf(path, sizeof(path), "%s/%d/task/%d/maps", proc_root, pid, threads.pids[i]);
 		err = read_file(maps, path, filter, &is_empty);
 		if (!err && !is_empty)

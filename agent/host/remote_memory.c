@@ -74,7 +74,7 @@ static int open_process_memory(const char *proc_root, pid_t pid, int *fd)
 	err = open_task_memory(path, fd);
 	if (err != -ESRCH || proc_list_threads(proc_root, pid, &threads))
 		return err;
-	for (uint32_t i = 0; err == -ESRCH && i < threads.count && i < PROC_THREADS_TRIED; i++) {
+	for (uint32_t i = 0; err == -ESRCH && i < threads.count; i++) {
 		snprintf(path, sizeof(path), "%s/%d/task/%d/mem", proc_root, pid, threads.pids[i]);
 		err = open_task_memory(path, fd);
 	}

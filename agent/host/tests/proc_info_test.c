@@ -97,6 +97,15 @@ static void lists_hold_numbers_only(void **state)
 	assert_int_equal(list.pids[1], 30);
 	pid_list_deinit(&list);
 	assert_int_equal(proc_list_threads(folder, 30, &list), -ESRCH);
+	for (int tid = 30; tid < 60; tid++) {
+		char name[64];
+
+		snprintf(name, sizeof(name), "30/task/%d/comm", tid);
+		write_fake_file(folder, name, "x");
+	}
+	assert_int_equal(proc_list_threads(folder, 30, &list), 0);
+	assert_int_equal(list.count, PROC_THREADS_TRIED);
+	pid_list_deinit(&list);
 }
 
 int main(void)
