@@ -276,18 +276,3 @@ void proc_maps_deinit(struct proc_maps *maps)
 	free(maps->paths);
 	*maps = (struct proc_maps){ 0 };
 }
-
-const struct proc_mapping *proc_maps_find(const struct proc_maps *maps, uint64_t address)
-{
-	uint32_t low = 0, high = maps->count;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (maps->rows[middle].end <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < maps->count && maps->rows[low].start <= address ? &maps->rows[low] : NULL;
-}

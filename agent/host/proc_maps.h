@@ -68,7 +68,4 @@ int proc_maps_read(struct proc_maps *maps, const char *proc_root, pid_t pid,
 
 void proc_maps_deinit(struct proc_maps *maps);
 
-/** The row that holds @address, NULL if none does. Borrowed. */
-const struct proc_mapping *proc_maps_find(const struct proc_maps *maps, uint64_t address);
-
 #endif

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "agent/host/proc_maps.h"
+#include "agent/host/tests/find_mapping.h"
 #include "symbols/symbol_store.h"
 
 enum { TABLE_LIMIT = 1 << 20 };
@@ -120,7 +121,7 @@ static void the_vdso_has_names_by_its_image(void **state)
 	if (!vdso)
 		skip();
 	assert_int_equal(proc_maps_read(&maps, "/proc", getpid(), PROC_MAPS_ALL), 0);
-	row = proc_maps_find(&maps, vdso);
+	row = find_mapping(&maps, vdso);
 	assert_non_null(row);
 	size = row->end - row->start;
 	binary.fd = memfd_create("vdso", MFD_CLOEXEC);

@@ -12,6 +12,7 @@
 #include <sys/sysmacros.h>
 
 #include "agent/host/mapped_file.h"
+#include "agent/host/tests/find_mapping.h"
 #include "agent/host/tests/proc_fixture.h"
 
 struct fixture {
@@ -49,7 +50,7 @@ static void check_own_mapping(int fd, const char *content)
 
 	assert_ptr_not_equal(mapped, MAP_FAILED);
 	assert_int_equal(proc_maps_read(&maps, "/proc", getpid(), PROC_MAPS_ALL), 0);
-	row = proc_maps_find(&maps, (uintptr_t)mapped);
+	row = find_mapping(&maps, (uintptr_t)mapped);
 	assert_non_null(row);
 	assert_int_equal(mapped_file_open("/proc", getpid(), row, &opened, &key), 0);
 	assert_int_equal(pread(opened, buffer, strlen(content), 0), strlen(content));
