@@ -181,11 +181,6 @@ $(foreach l,$(filter-out proto,$(LIBRARIES)),$(eval $(call folder_programs,$(l))
 # The oracle compares with libdw, which nothing else uses.
 build/asan/stackdeltas/tests/oracle_test: LDLIBS_ALL += -ldw -lelf
 
-build/%_test: build/asan/%_test
-	@echo 'tests are below build/asan now: $<'
-build/%_fuzz: build/fuzz/%_fuzz
-	@echo 'fuzzers are below build/fuzz now: $<'
-
 tools: $(TOOLS)
 unit-tests: $(UNIT_TESTS)
 fuzzers: $(FUZZERS)
