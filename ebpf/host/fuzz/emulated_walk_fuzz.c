@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0
 /*
  * Walks over tables, stacks and uprobes that the input makes up. Words of the input become
  * addresses of the little world below, or stay what they are, so that walks get somewhere. The seeds
