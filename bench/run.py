@@ -30,7 +30,7 @@ def bench_walks(table):
     empty = median_of(kernel_side.base_ns, "base_empty", ["depth_fp", 20])
 
     def agent_ns(*command):
-        return median_of(kernel_side.agent_ns, command, empty)
+        return median_of(kernel_side.agent_ns, command)
 
     def base_ns(*command):
         return median_of(kernel_side.base_ns, "base_user", command)
