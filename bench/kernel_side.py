@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Times of BPF programs, from the kernel's statistics."""
-import contextlib
 import json
-import os
 import subprocess
 import time
 
-from tools import bench_cpu, path, start_alone
+from tools import bench_cpu, path, start_alone, undisturbed
 import harness
 
 RATE = 4999
@@ -17,18 +15,6 @@ def _programs():
     text = subprocess.run([harness.bpftool(), "-j", "prog", "list"], stdout=subprocess.PIPE,
                           check=True).stdout
     return {one["id"]: one for one in json.loads(text)}
-
-
-@contextlib.contextmanager
-def _undisturbed(program):
-    """Nothing else runs on the program's CPU. For the time of a measurement only: loading and
-    stopping the agent wait for the kernel's own threads on that CPU.
-    """
-    os.sched_setscheduler(program.pid, os.SCHED_FIFO, os.sched_param(1))
-    try:
-        yield
-    finally:
-        os.sched_setscheduler(program.pid, os.SCHED_OTHER, os.sched_param(0))
 
 
 def _measure(name, pid):
@@ -54,7 +40,7 @@ def agent_ns(command):
                 raise RuntimeError(agent.log_text())
             # The first samples find tables that are not loaded yet.
             time.sleep(0.5)
-            with _undisturbed(program):
+            with undisturbed(program):
                 time_ns, runs = _measure("sample_entry", agent.pid)
             _check(agent.stop(), command)
             return time_ns / runs
@@ -78,7 +64,7 @@ def base_ns(program_name, command):
                                 stdout=subprocess.PIPE, text=True)
         try:
             assert base.stdout.readline() == "ready\n"
-            with _undisturbed(program):
+            with undisturbed(program):
                 time_ns, runs = _measure(program_name, base.pid)
             frames, _ = base.communicate("", timeout=10)
         finally:

@@ -73,12 +73,10 @@ def bench_samples(table):
 
 
 def bench_churn(table):
-    idle = user_side.cpu_share(None)
     for name, command in (("exec", ["churn", "exec", user_side.CHURN_RATE]),
                           ("mapping", ["churn", "map", user_side.CHURN_RATE, "/bin/true"])):
-        used = user_side.cpu_share(command)
         table.note("CPU per %s, user and system" % name,
-                   "%.1f us" % ((used - idle) / user_side.CHURN_RATE * 1e6))
+                   "%.1f us" % (user_side.cpu_per_event(command) * 1e6))
 
 
 def bench_mix(table):

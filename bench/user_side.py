@@ -5,12 +5,13 @@ import glob
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
 import time
 
-from tools import ROOT, bench_cpu, path, start_alone
+from tools import ROOT, bench_cpu, path, start_alone, undisturbed
 import harness
 
 RATE = 9973
@@ -40,38 +41,48 @@ def _user_and_system(pid):
     return total / 1e9 * share, total / 1e9
 
 
+class _Cost(collections.namedtuple("_Cost", "user total ran")):
+    """CPU seconds of the agent, and of the program that causes them."""
+
+
+def _cost_of(agent, program, seconds):
+    """What @program costs the agent in that time: the same time with the program stopped is taken
+    off, since the agent looks after all other programs as well.
+    """
+    costs = []
+    for number in (signal.SIGSTOP, signal.SIGCONT):
+        program.process.send_signal(number)
+        time.sleep(0.2)
+        before, ran_before = _user_and_system(agent.pid), _user_and_system(program.pid)[1]
+        time.sleep(seconds)
+        after, ran_after = _user_and_system(agent.pid), _user_and_system(program.pid)[1]
+        costs.append(_Cost(after[0] - before[0], after[1] - before[1], ran_after - ran_before))
+    without, with_program = costs
+    return _Cost(with_program.user - without.user, with_program.total - without.total,
+                 with_program.ran)
+
+
 def cpu_per_sample(command):
     """CPU time of the agent per sample of @command, at a high rate on one CPU."""
     with start_alone(command) as program:
         with harness.Agent("-pid", program.pid, "-cpus", bench_cpu(), "-samples-per-second", RATE,
                            "-log-level", "debug") as agent:
             agent.wait_started()
-            time.sleep(1)
-            before, ran_before = _user_and_system(agent.pid), _user_and_system(program.pid)[1]
-            time.sleep(SECONDS)
-            after, ran_after = _user_and_system(agent.pid), _user_and_system(program.pid)[1]
+            with undisturbed(program):
+                cost = _cost_of(agent, program, SECONDS)
             metrics = agent.stop().metrics
-    # The program has its CPU to itself only on a quiet machine.
-    samples = RATE * (ran_after - ran_before)
+    samples = RATE * cost.ran
     hits = metrics["trace_cache_hits"]
-    return SampleCost((after[0] - before[0]) / samples * 1e6,
-                      (after[1] - before[1]) / samples * 1e6,
+    return SampleCost(cost.user / samples * 1e6, cost.total / samples * 1e6,
                       100 * hits / max(1, hits + metrics["traces_converted"]))
 
 
-def cpu_share(command):
-    """CPU seconds of the agent per second while @command runs (None: nothing), at 19 Hz."""
-    program = start_alone(command) if command else None
-    try:
+def cpu_per_event(command):
+    """CPU seconds of the agent per exec or mapping of churn, while it samples at 19 Hz."""
+    with start_alone(command) as program:
         with harness.Agent() as agent:
             agent.wait_started()
-            time.sleep(1)
-            before = _user_and_system(agent.pid)[1]
-            time.sleep(SECONDS)
-            return (_user_and_system(agent.pid)[1] - before) / SECONDS
-    finally:
-        if program:
-            program.__exit__()
+            return _cost_of(agent, program, SECONDS).total / (SECONDS * CHURN_RATE)
 
 
 def eh_frame_figures():
