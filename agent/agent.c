@@ -185,8 +185,9 @@ static int init_user_side(struct agent *agent)
 	if (options->cache_dir) {
 		error = delta_cache_create(options->cache_dir, DELTA_CACHE_MAX_BYTES,
 					   &agent->delta_cache);
+		/* A directory that others could write to is a wrong one, no lack of privilege. */
 		if (error)
-			return error;
+			return error == -EPERM ? -EINVAL : error;
 	}
 	error = symbol_store_create(&agent->symbols, SYMBOL_TABLES_MAX_BYTES);
 	if (error)

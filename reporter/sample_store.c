@@ -180,7 +180,7 @@ static void add_to_totals(struct sample_totals *totals, const struct kept_trace 
 		totals->errors[error] += kept->error_mask >> error & 1;
 	if (!context->was_known) {
 		totals->before_known++;
-	} else if (!trace->is_kernel_thread) {
+	} else if (!trace->is_kernel_thread && !(kept->error_mask & 1U << UNWIND_NO_MEMORY)) {
 		totals->known_user++;
 		totals->known_user_complete += trace->is_complete;
 	}

@@ -40,7 +40,10 @@ struct sample_totals {
 	uint64_t errors[UNWIND_ERROR_COUNT];
 	/** Taken before the agent knew the process. */
 	uint64_t before_known;
-	/** Of known processes, kernel threads apart; and how many of these are complete. */
+	/**
+	 * Of known processes that have a user stack: neither kernel threads nor tasks that gave up
+	 * their memory to exit; and how many of these are complete.
+	 */
 	uint64_t known_user;
 	uint64_t known_user_complete;
 };

@@ -137,6 +137,8 @@ static void totals_tell_what_the_samples_were(void **state)
 	struct trace *incomplete = trace_create(cut, 2, false, false);
 	struct trace *complete = trace_create(cut, 1, true, false);
 	struct trace *kernel = trace_create(NULL, 0, true, true);
+	struct frame exiting_frame = error_frame(UNWIND_NO_MEMORY);
+	struct trace *exiting = trace_create(&exiting_frame, 1, false, false);
 	struct sample_context unknown = plain_context;
 	struct sample_totals totals;
 
@@ -145,8 +147,9 @@ static void totals_tell_what_the_samples_were(void **state)
 	report_one(f->store, incomplete, &unknown);
 	report_one(f->store, complete, &plain_context);
 	report_one(f->store, kernel, &plain_context);
+	report_one(f->store, exiting, &plain_context);
 	read_totals(f->store, &totals);
-	assert_int_equal(totals.samples, 4);
+	assert_int_equal(totals.samples, 5);
 	assert_int_equal(totals.complete, 2);
 	assert_int_equal(totals.guesses, 3);
 	assert_int_equal(totals.errors[UNWIND_NO_INFO], 2);
@@ -157,6 +160,7 @@ static void totals_tell_what_the_samples_were(void **state)
 	trace_unref(incomplete);
 	trace_unref(complete);
 	trace_unref(kernel);
+	trace_unref(exiting);
 }
 
 static void over_the_limit_new_samples_are_dropped_and_known_ones_counted(void **state)
