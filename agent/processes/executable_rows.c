@@ -105,16 +105,34 @@ void executable_rows_want(struct executable_cache *cache, uint64_t executable_id
 	request_load(cache, executable_id, false);
 }
 
+static bool is_loading_locked(const struct executable_cache *cache, uint64_t executable_id)
+{
+	const struct executable *executable = executable_cache_by_id(cache, executable_id);
+
+	return executable && executable->is_load_requested;
+}
+
 bool executable_rows_are_loading(struct executable_cache *cache, uint64_t executable_id)
 {
-	struct executable *executable;
 	bool is_loading;
 
 	pthread_mutex_lock(&cache->lock);
-	executable = executable_cache_by_id(cache, executable_id);
-	is_loading = executable && executable->is_load_requested;
+	is_loading = is_loading_locked(cache, executable_id);
 	pthread_mutex_unlock(&cache->lock);
 	return is_loading;
+}
+
+uint64_t executable_rows_first_loading(struct executable_cache *cache,
+				       const struct mapping_row *rows, uint32_t count)
+{
+	uint64_t executable_id = 0;
+
+	pthread_mutex_lock(&cache->lock);
+	for (uint32_t i = 0; cache->loading_count && !executable_id && i < count; i++)
+		if (is_loading_locked(cache, rows[i].executable_id))
+			executable_id = rows[i].executable_id;
+	pthread_mutex_unlock(&cache->lock);
+	return executable_id;
 }
 
 uint32_t executable_rows_loading_count(struct executable_cache *cache)
@@ -255,8 +273,13 @@ static int publish(struct executable_cache *cache, const struct loaded_rows *loa
 		   uint64_t now_ns)
 {
 	struct map_writer *writer = cache->config.writer;
+	uint64_t used_bytes, budget_bytes;
 	int err;
 
+	/* No room can be made for what is larger than all of it. */
+	writer->ops->memory(writer, &used_bytes, &budget_bytes);
+	if (deltas_map_bytes(&loaded->deltas) > budget_bytes)
+		return -ENOSPC;
 	do {
 		err = writer->ops->publish_executable(writer, loaded->executable_id,
 						      &loaded->deltas);
@@ -299,7 +322,9 @@ static void finish_load(struct executable_cache *cache, struct loaded_rows *load
 	set_state_locked(cache, executable,
 			 !err || is_published ? EXECUTABLE_PUBLISHED : EXECUTABLE_UNLOADED);
 	pthread_mutex_unlock(&cache->lock);
-	keep_rows(cache, loaded->executable_id, &loaded->deltas);
+	/* Those for which there is no room in the maps, too; but not what could not be made. */
+	if (!loaded->err)
+		keep_rows(cache, loaded->executable_id, &loaded->deltas);
 }
 
 void executable_rows_publish(struct executable_cache *cache, uint64_t now_ns)

@@ -47,6 +47,10 @@ void executable_rows_want(struct executable_cache *cache, uint64_t executable_id
 bool executable_rows_are_loading(struct executable_cache *cache, uint64_t executable_id);
 uint32_t executable_rows_loading_count(struct executable_cache *cache);
 
+/** Any thread. The first executable in @rows that waits for its unwind rows; 0 if none does. */
+uint64_t executable_rows_first_loading(struct executable_cache *cache,
+				       const struct mapping_row *rows, uint32_t count);
+
 /**
  * Work. The rows in memory, until they are given back; NULL if they are not there: then they are
  * loaded again for the next time. Only with keep_rows.

@@ -331,10 +331,7 @@ static bool is_better_unpublished(struct process_sync *sync, const struct proces
 	if (!process->publish_after_ns || process->is_published ||
 	    now_ns > process->known_ns + LOAD_WAIT_NS)
 		return false;
-	for (uint32_t i = 0; i < rows->count; i++)
-		if (executable_rows_are_loading(sync->executables, rows->rows[i].executable_id))
-			return true;
-	return false;
+	return executable_rows_first_loading(sync->executables, rows->rows, rows->count);
 }
 
 static void publish(struct process_sync *sync, struct process *process,

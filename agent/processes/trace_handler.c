@@ -275,16 +275,13 @@ static uint32_t walk_first(struct trace_handler *handler, const struct first_sam
 static bool rows_are_loading(struct trace_handler *handler, const struct mapping_table *rows)
 {
 	struct executable_cache *executables = handler->config.executables;
+	uint64_t executable_id = 0;
 
-	if (!executable_rows_loading_count(executables))
-		return false;
-	for (uint32_t i = 0; rows && i < rows->count; i++) {
-		if (!executable_rows_are_loading(executables, rows->rows[i].executable_id))
-			continue;
-		executable_rows_want(executables, rows->rows[i].executable_id);
-		return true;
-	}
-	return false;
+	if (rows)
+		executable_id = executable_rows_first_loading(executables, rows->rows, rows->count);
+	if (executable_id)
+		executable_rows_want(executables, executable_id);
+	return executable_id;
 }
 
 /*

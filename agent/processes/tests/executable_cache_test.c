@@ -306,15 +306,42 @@ static void what_nobody_maps_goes_first(void **state)
 static void rows_that_never_fit_leave_the_rest_alone_and_are_not_tried_at_once(void **state)
 {
 	struct fixture *fixture = *state;
-	struct executable *a;
+	struct executable *small = open_path(fixture, "/bin/echo"), *large;
+	const struct stack_deltas *deltas;
+	struct kept_rows *kept;
 
-	fixture->writer.budget_bytes = 100;
-	a = open_path(fixture, "/bin/ls");
 	load_all(fixture);
-	assert_false(fake_has_executable(&fixture->writer, a->id));
-	executable_rows_want(fixture->cache, a->id);
+	fixture->writer.budget_bytes = fixture->writer.used_bytes;
+	large = open_path(fixture, "/bin/bash");
+	load_all(fixture);
+	assert_false(fake_has_executable(&fixture->writer, large->id));
+	assert_true(fake_has_executable(&fixture->writer, small->id));
+	executable_rows_want(fixture->cache, large->id);
 	assert_int_equal(fixture->requested_count, 0);
-	executable_unref(fixture->cache, a);
+	/* First samples can be walked with them. */
+	deltas = executable_rows_borrow(fixture->cache, large->id, &kept);
+	assert_non_null(deltas);
+	assert_true(deltas->row_count > 1000);
+	executable_rows_return(fixture->cache, kept);
+	executable_unref(fixture->cache, small);
+	executable_unref(fixture->cache, large);
+}
+
+static void rows_that_could_not_be_read_are_not_kept(void **state)
+{
+	struct fixture *fixture = *state;
+	struct executable *executable = open_path(fixture, "/bin/echo");
+	struct kept_rows *kept;
+
+	int fd = open("/bin/echo", O_PATH | O_CLOEXEC);
+
+	/* A descriptor that cannot be read. */
+	assert_true(dup2(fd, executable->binary->fd) >= 0);
+	close(fd);
+	load_all(fixture);
+	assert_false(fake_has_executable(&fixture->writer, executable->id));
+	assert_null(executable_rows_borrow(fixture->cache, executable->id, &kept));
+	executable_unref(fixture->cache, executable);
 }
 
 static void unused_records_are_forgotten_the_oldest_first_and_ids_never_come_back(void **state)
@@ -376,6 +403,7 @@ int main(void)
 		TEST(without_room_the_least_recently_used_rows_go),
 		TEST(what_nobody_maps_goes_first),
 		TEST(rows_that_never_fit_leave_the_rest_alone_and_are_not_tried_at_once),
+		TEST(rows_that_could_not_be_read_are_not_kept),
 		TEST(unused_records_are_forgotten_the_oldest_first_and_ids_never_come_back),
 		TEST(rows_of_a_forgotten_executable_are_dropped),
 	};

@@ -202,7 +202,7 @@ static inline void fake_memory(struct map_writer *writer, uint64_t *used_bytes,
 	struct fake_writer *fake = fake_of(writer);
 
 	*used_bytes = fake->used_bytes;
-	*budget_bytes = fake->budget_bytes;
+	*budget_bytes = fake->budget_bytes ? fake->budget_bytes : UINT64_MAX;
 }
 
 static inline void fake_writer_init(struct fake_writer *fake)
