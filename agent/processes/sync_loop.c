@@ -2,7 +2,7 @@
 /*
  * The decisions of the sync thread. Processes can cause any number of events: what one of them can
  * make us do is limited per process (a share of the time that its own syncs take, growing pauses),
- * and all together by the number of processes.
+ * and so is what all of them can together.
  */
 #include "agent/processes/sync_loop.h"
 
@@ -21,6 +21,8 @@ enum {
 	/** A process may cost this share of a CPU, one in so many; and if it replaces files. */
 	SYNC_SHARE = 10,
 	REPLACED_SHARE = 2,
+	/** How much longer pauses become at most when all together cost too much. */
+	PAUSE_MAX_PERCENT = 100 * 100,
 };
 
 #define TICK_NS NS_PER_SECOND
@@ -37,12 +39,14 @@ enum {
 #define PUBLISH_RETRY_NS (20 * NS_PER_MS)
 #define PUBLISH_GIVE_UP_NS NS_PER_SECOND
 #define SYNC_DELAY_MAX_NS (10 * NS_PER_SECOND)
+/* Losing events over and over must not have us read all maps over and over. */
+#define EVERYTHING_PAUSE_NS (100 * NS_PER_MS)
 
 VECTOR_DEFINE(process_vector, struct process *)
 
 void sync_loop_init(struct sync_loop *loop, const struct process_sync *sync)
 {
-	*loop = (struct sync_loop){ .sync = *sync };
+	*loop = (struct sync_loop){ .sync = *sync, .pause_percent = 100 };
 	process_sync_init(&loop->sync);
 }
 
@@ -159,9 +163,10 @@ void sync_loop_add_task(struct sync_loop *loop, const struct task_snapshot *task
 }
 
 /* One that changes all day long, or has long maps, is not followed at every step. */
-static uint64_t sync_pause_end(const struct process *process, uint32_t share)
+static uint64_t sync_pause_end(const struct sync_loop *loop, const struct process *process,
+			       uint32_t share)
 {
-	uint64_t pause_ns = process->sync_cost_ns * share;
+	uint64_t pause_ns = process->sync_cost_ns * share * loop->pause_percent / 100;
 
 	return process->read_ns + (pause_ns < SYNC_DELAY_MAX_NS ? pause_ns : SYNC_DELAY_MAX_NS);
 }
@@ -189,7 +194,7 @@ static void handle_notice(struct sync_loop *loop, const struct process_notice *n
 		schedule(loop, notice->pid, SYNC_MAPPINGS, process->publish_after_ns);
 		break;
 	case NOTICE_UNKNOWN_ADDRESS:
-		due_ns = sync_pause_end(process, SYNC_SHARE);
+		due_ns = sync_pause_end(loop, process, SYNC_SHARE);
 		schedule(loop, notice->pid, SYNC_UNKNOWN_ADDRESS,
 			 due_ns > now_ns ? due_ns : now_ns);
 		break;
@@ -215,7 +220,7 @@ static void handle_mapping(struct sync_loop *loop, uint32_t pid, uint64_t start,
 
 	if (!process || process->ended_ns)
 		return;
-	pause_end_ns = sync_pause_end(process, is_replaced ? REPLACED_SHARE : SYNC_SHARE);
+	pause_end_ns = sync_pause_end(loop, process, is_replaced ? REPLACED_SHARE : SYNC_SHARE);
 	if (request.due_ns < pause_end_ns)
 		request.due_ns = pause_end_ns;
 	sync_schedule_add(&loop->schedule, &request);
@@ -232,6 +237,10 @@ static void sync_everything(struct sync_loop *loop, uint64_t now_ns)
 	struct process_vector all = { 0 };
 	struct pid_list pids = { 0 };
 
+	loop->has_lost = now_ns < loop->next_everything_ns;
+	if (loop->has_lost)
+		return;
+	loop->next_everything_ns = now_ns + EVERYTHING_PAUSE_NS;
 	list_processes(loop, &all);
 	for (size_t i = 0; i < all.count; i++)
 		if (!all.items[i]->ended_ns)
@@ -310,18 +319,31 @@ static void run_sync(struct sync_loop *loop, const struct scheduled_sync *entry,
 		.start = entry->touched_start,
 		.end = entry->touched_end,
 	};
-	bool has_changed;
+	bool is_first, has_changed;
 	int err;
 
-	if (!process || (process->ended_ns && process->state != PROCESS_NEW))
+	if (!process)
 		return;
+	is_first = process->state == PROCESS_NEW;
+	if (process->ended_ns && !is_first) {
+		/* If it is not over after all, its next notice comes when it is forgotten. */
+		if (entry->reasons & (SYNC_UNKNOWN_PROCESS | SYNC_UNKNOWN_ADDRESS))
+			schedule(loop, entry->pid, SYNC_REARM, now_ns + PROCESS_GRACE_NS);
+		return;
+	}
 	/* The kernel side did not find the entry: whatever we believe, it is to be written again. */
 	if (entry->reasons & SYNC_UNKNOWN_PROCESS && process->is_published &&
 	    now_ns > process->published_ns + REPUBLISH_NS)
 		process_sync_retire(&loop->sync, process);
 	err = process_sync_run(&loop->sync, process, &touched, &has_changed);
+	if (!is_first)
+		loop->resync_cost_ns += process->sync_cost_ns;
+	/* Its notice came before this one, or was lost. */
+	if (err == -ESRCH)
+		process_table_end(loop->sync.table, process, now_ns);
 	if (!err && process->is_partial)
-		schedule(loop, entry->pid, SYNC_MAPPINGS, sync_pause_end(process, SYNC_SHARE));
+		schedule(loop, entry->pid, SYNC_MAPPINGS,
+			 sync_pause_end(loop, process, SYNC_SHARE));
 	if (!err && !process->is_published && process->publish_after_ns &&
 	    now_ns < process->known_ns + PUBLISH_GIVE_UP_NS)
 		schedule(loop, entry->pid, SYNC_MAPPINGS, publish_time(process, now_ns));
@@ -364,13 +386,34 @@ static void expire(struct sync_loop *loop, uint64_t now_ns)
 	metrics_set(METRIC_PROCESSES, loop->sync.table->processes.count);
 }
 
+/* The cost goes down as the pauses grow, so this finds the pauses at which it is what it may be. */
+static void adjust_pauses(struct sync_loop *loop, uint64_t now_ns)
+{
+	uint64_t allowed_ns = (now_ns - loop->last_tick_ns) / 100 * RESYNC_PERCENT;
+	uint64_t percent = loop->pause_percent;
+
+	if (loop->last_tick_ns && allowed_ns)
+		percent = loop->resync_cost_ns * percent / allowed_ns;
+	/* Not down at once, so that a moment of rest is no way to start anew. */
+	if (percent < loop->pause_percent / 2)
+		percent = loop->pause_percent / 2;
+	if (percent < 100)
+		percent = 100;
+	loop->pause_percent = percent < PAUSE_MAX_PERCENT ? percent : PAUSE_MAX_PERCENT;
+	loop->resync_cost_ns = 0;
+	loop->last_tick_ns = now_ns;
+}
+
 void sync_loop_tick(struct sync_loop *loop, uint64_t now_ns)
 {
 	struct map_writer *writer = loop->sync.writer;
 
+	if (loop->has_lost && now_ns >= loop->next_everything_ns)
+		sync_everything(loop, now_ns);
 	if (now_ns < loop->next_tick_ns)
 		return;
 	loop->next_tick_ns = now_ns + TICK_NS;
+	adjust_pauses(loop, now_ns);
 	expire(loop, now_ns);
 	executable_cache_trim(loop->sync.executables, EXECUTABLE_MAX_UNUSED);
 	if (now_ns < loop->next_wait_ns)
@@ -387,6 +430,8 @@ uint64_t sync_loop_next_due(const struct sync_loop *loop)
 
 	if (rearm_ns < due_ns)
 		due_ns = rearm_ns;
+	if (loop->has_lost && loop->next_everything_ns < due_ns)
+		due_ns = loop->next_everything_ns;
 	return loop->next_tick_ns < due_ns ? loop->next_tick_ns : due_ns;
 }
 

@@ -9,6 +9,9 @@
  *	unknown address		synced; while that finds nothing new, asked for ever more rarely
  *	exit			stays for a while, for samples that are still on their way
  *	events lost		every process is synced, every notice armed again
+ *
+ * Syncs of processes that were synced before are spaced out when all together they take more than
+ * RESYNC_PERCENT of a CPU.
  */
 #ifndef AGENT_PROCESSES_SYNC_LOOP_H
 #define AGENT_PROCESSES_SYNC_LOOP_H
@@ -26,6 +29,10 @@
 #define EXEC_DELAY_MAX_NS (20 * NS_PER_MS)
 /** From the first of several mappings to the sync for all of them. */
 #define MAPPING_DELAY_NS (NS_PER_MS + NS_PER_MS / 2)
+
+enum {
+	RESYNC_PERCENT = 8,
+};
 
 enum sync_event_type {
 	EVENT_NOTICE,
@@ -69,6 +76,13 @@ struct sync_loop {
 	struct sync_schedule rearm;
 	uint64_t next_tick_ns;
 	uint64_t next_wait_ns;
+	/** CPU time of repeated syncs since the last tick, and by what it makes pauses longer. */
+	uint64_t resync_cost_ns;
+	uint64_t last_tick_ns;
+	uint64_t pause_percent;
+	/** Events were lost again before everything may be synced again. */
+	bool has_lost;
+	uint64_t next_everything_ns;
 };
 
 /** @sync has its borrowed fields set. */

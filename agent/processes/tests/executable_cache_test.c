@@ -332,7 +332,6 @@ static void rows_that_could_not_be_read_are_not_kept(void **state)
 	struct fixture *fixture = *state;
 	struct executable *executable = open_path(fixture, "/bin/echo");
 	struct kept_rows *kept;
-
 	int fd = open("/bin/echo", O_PATH | O_CLOEXEC);
 
 	/* A descriptor that cannot be read. */

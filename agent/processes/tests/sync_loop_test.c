@@ -334,6 +334,82 @@ static void lost_events_sync_everything_and_arm_every_notice(void **state)
 	}
 }
 
+static void losing_events_on_and_on_does_not_sync_everything_on_and_on(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct sync_event lost = { .type = EVENT_LOST };
+	uint64_t now_ns = fixture->start_ns;
+
+	give_maps(fixture, 7, 0x1000);
+	notice(fixture, NOTICE_UNKNOWN_PROCESS, 7, 1, now_ns);
+	run(fixture, now_ns);
+	sync_loop_tick(&fixture->loop, now_ns);
+	now_ns += NS_PER_SECOND / 2;
+	sync_loop_handle(&fixture->loop, &lost, now_ns);
+	assert_int_equal(run(fixture, now_ns + 10 * NS_PER_MS), 1);
+	now_ns += 20 * NS_PER_MS;
+	sync_loop_handle(&fixture->loop, &lost, now_ns);
+	assert_int_equal(sync_loop_pending_count(&fixture->loop), 0);
+	assert_true(sync_loop_next_due(&fixture->loop) <= now_ns + 100 * NS_PER_MS);
+	/* What was lost is made up for all the same. */
+	now_ns += 100 * NS_PER_MS;
+	sync_loop_tick(&fixture->loop, now_ns);
+	assert_int_equal(run(fixture, now_ns + 10 * NS_PER_MS), 1);
+}
+
+static void a_process_without_maps_has_ended(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct process_stamp stamp = { 100, 1 };
+	uint64_t now_ns = fixture->start_ns;
+
+	/* Its exit was told before, or not at all. */
+	notice(fixture, NOTICE_UNKNOWN_PROCESS, 7, 1, now_ns);
+	run(fixture, now_ns);
+	assert_non_null(process_table_find(&fixture->table, 7, &stamp));
+	now_ns += 6 * NS_PER_SECOND;
+	sync_loop_tick(&fixture->loop, now_ns);
+	assert_null(process_table_find(&fixture->table, 7, &stamp));
+	/* Should it have been a mistake, it is found again. */
+	give_maps(fixture, 7, 0x1000);
+	notice(fixture, NOTICE_UNKNOWN_PROCESS, 7, 1, now_ns);
+	run(fixture, now_ns);
+	assert_true(fake_published(&fixture->writer, 7, NULL));
+}
+
+static void repeated_syncs_that_cost_too_much_are_spaced_out(void **state)
+{
+	struct fixture *fixture = *state;
+	uint64_t now_ns = fixture->start_ns;
+	struct process *process;
+
+	give_maps(fixture, 7, 0x1000);
+	notice(fixture, NOTICE_UNKNOWN_PROCESS, 7, 1, now_ns);
+	run(fixture, now_ns);
+	process = process_table_current(&fixture->table, 7);
+	process->sync_cost_ns = NS_PER_MS;
+	sync_loop_tick(&fixture->loop, now_ns);
+	now_ns += NS_PER_SECOND;
+	/* Five times as much as they may cost. */
+	fixture->loop.resync_cost_ns = 5 * RESYNC_PERCENT * NS_PER_SECOND / 100;
+	sync_loop_tick(&fixture->loop, now_ns);
+	process->read_ns = now_ns;
+	mapping(fixture, 7, now_ns);
+	assert_int_equal(run(fixture, now_ns + 49 * NS_PER_MS), 0);
+	assert_int_equal(run(fixture, now_ns + 50 * NS_PER_MS), 1);
+	/* With rest the pauses become what they were. */
+	for (uint32_t i = 1; i < 5; i++) {
+		fixture->loop.resync_cost_ns = 0;
+		sync_loop_tick(&fixture->loop, now_ns + i * NS_PER_SECOND);
+	}
+	now_ns += 5 * NS_PER_SECOND;
+	process->sync_cost_ns = NS_PER_MS;
+	process->read_ns = now_ns;
+	mapping(fixture, 7, now_ns);
+	assert_int_equal(run(fixture, now_ns + 9 * NS_PER_MS), 0);
+	assert_int_equal(run(fixture, now_ns + 10 * NS_PER_MS), 1);
+}
+
 static void a_program_that_execs_on_and_on_is_not_remembered_on_and_on(void **state)
 {
 	struct fixture *fixture = *state;
@@ -363,6 +439,9 @@ int main(void)
 		TEST(a_reused_pid_is_another_process),
 		TEST(a_missing_entry_is_written_again_but_not_while_it_is_fresh),
 		TEST(lost_events_sync_everything_and_arm_every_notice),
+		TEST(losing_events_on_and_on_does_not_sync_everything_on_and_on),
+		TEST(a_process_without_maps_has_ended),
+		TEST(repeated_syncs_that_cost_too_much_are_spaced_out),
 		TEST(a_program_that_execs_on_and_on_is_not_remembered_on_and_on),
 	};
 
