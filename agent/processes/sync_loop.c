@@ -6,7 +6,11 @@
  */
 #include "agent/processes/sync_loop.h"
 
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "agent/base/metrics.h"
 #include "agent/base/vector.h"
@@ -23,6 +27,8 @@ enum {
 	REPLACED_SHARE = 2,
 	/** How much longer pauses become at most when all together cost too much. */
 	PAUSE_MAX_PERCENT = 100 * 100,
+	/** Every process is looked for in /proc once in so many ticks. */
+	SEARCH_TICKS = 16,
 };
 
 #define TICK_NS NS_PER_SECOND
@@ -367,6 +373,15 @@ uint32_t sync_loop_run_due(struct sync_loop *loop, uint64_t now_ns, uint32_t max
 	return count;
 }
 
+/* Notices of exits can be lost, and nobody asks for who has ended. */
+static bool is_gone(const struct sync_loop *loop, const struct process *process)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/%u", loop->sync.proc_root, process->pid);
+	return access(path, F_OK) && errno == ENOENT;
+}
+
 static void expire(struct sync_loop *loop, uint64_t now_ns)
 {
 	struct process_vector all = { 0 };
@@ -375,6 +390,9 @@ static void expire(struct sync_loop *loop, uint64_t now_ns)
 	for (size_t i = 0; i < all.count; i++) {
 		struct process *process = all.items[i];
 
+		if (!process->ended_ns && process->pid % SEARCH_TICKS == loop->tick_count &&
+		    is_gone(loop, process))
+			process_table_end(loop->sync.table, process, now_ns);
 		if (!process->ended_ns)
 			continue;
 		if (now_ns > process->ended_ns + PROCESS_GRACE_NS)
@@ -383,6 +401,7 @@ static void expire(struct sync_loop *loop, uint64_t now_ns)
 			process_sync_retire(&loop->sync, process);
 	}
 	process_vector_deinit(&all);
+	loop->tick_count = (loop->tick_count + 1) % SEARCH_TICKS;
 	metrics_set(METRIC_PROCESSES, loop->sync.table->processes.count);
 }
 

@@ -76,6 +76,7 @@ struct sync_loop {
 	struct sync_schedule rearm;
 	uint64_t next_tick_ns;
 	uint64_t next_wait_ns;
+	uint32_t tick_count;
 	/** CPU time of repeated syncs since the last tick, and by what it makes pauses longer. */
 	uint64_t resync_cost_ns;
 	uint64_t last_tick_ns;

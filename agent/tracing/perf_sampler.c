@@ -2,6 +2,7 @@
 #include "agent/tracing/perf_sampler.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -131,11 +132,6 @@ int perf_sampler_enable(struct perf_sampler *sampler)
 int perf_sampler_disable(struct perf_sampler *sampler)
 {
 	return switch_all(sampler, false);
-}
-
-bool perf_sampler_is_enabled(const struct perf_sampler *sampler)
-{
-	return sampler->events.is_running;
 }
 
 int perf_sampler_tick(struct perf_sampler *sampler)

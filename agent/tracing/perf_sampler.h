@@ -10,7 +10,6 @@
 #ifndef AGENT_TRACING_PERF_SAMPLER_H
 #define AGENT_TRACING_PERF_SAMPLER_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 struct perf_sampler;
@@ -35,7 +34,6 @@ void perf_sampler_destroy(struct perf_sampler *sampler);
 /** Turns all events on or off, CPUs that come later included. */
 int perf_sampler_enable(struct perf_sampler *sampler);
 int perf_sampler_disable(struct perf_sampler *sampler);
-bool perf_sampler_is_enabled(const struct perf_sampler *sampler);
 
 /**
  * Follows CPUs that came or went, and keeps the counts of those that go. To be called about once a

@@ -377,6 +377,28 @@ static void a_process_without_maps_has_ended(void **state)
 	assert_true(fake_published(&fixture->writer, 7, NULL));
 }
 
+static void a_process_whose_exit_was_not_told_goes(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct process_stamp stamp = { 100, 1 };
+	uint64_t now_ns = fixture->start_ns;
+	char command[128];
+
+	give_maps(fixture, 7, 0x1000);
+	give_maps(fixture, 8, 0x1000);
+	notice(fixture, NOTICE_UNKNOWN_PROCESS, 7, 1, now_ns);
+	notice(fixture, NOTICE_UNKNOWN_PROCESS, 8, 1, now_ns);
+	run(fixture, now_ns);
+	snprintf(command, sizeof(command), "rm -r %s/7", fixture->proc.root);
+	assert_int_equal(system(command), 0);
+	for (uint32_t i = 0; i < 30; i++)
+		sync_loop_tick(&fixture->loop, now_ns + i * NS_PER_SECOND);
+	assert_null(process_table_find(&fixture->table, 7, &stamp));
+	assert_non_null(process_table_find(&fixture->table, 8, &stamp));
+	assert_false(fake_published(&fixture->writer, 7, NULL));
+	assert_true(fake_published(&fixture->writer, 8, NULL));
+}
+
 static void repeated_syncs_that_cost_too_much_are_spaced_out(void **state)
 {
 	struct fixture *fixture = *state;
@@ -441,6 +463,7 @@ int main(void)
 		TEST(lost_events_sync_everything_and_arm_every_notice),
 		TEST(losing_events_on_and_on_does_not_sync_everything_on_and_on),
 		TEST(a_process_without_maps_has_ended),
+		TEST(a_process_whose_exit_was_not_told_goes),
 		TEST(repeated_syncs_that_cost_too_much_are_spaced_out),
 		TEST(a_program_that_execs_on_and_on_is_not_remembered_on_and_on),
 	};
