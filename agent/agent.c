@@ -53,7 +53,7 @@ enum {
 
 #define TICK_NS NS_PER_SECOND
 /* How long the first sample waits for the processes that run already. */
-#define LOAD_TIMEOUT_NS (3 * NS_PER_SECOND)
+#define LOAD_TIMEOUT_NS (10 * NS_PER_SECOND)
 /* With process_manager_stop()'s 2 s and the outputs a normal stop stays under 5 s. */
 #define FLUSH_TIMEOUT_NS (1 * NS_PER_SECOND)
 

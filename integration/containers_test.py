@@ -30,7 +30,7 @@ def check(tap, name, source, stacks, comm):
     for stack, count in stacks.items():
         if stack.comm != comm:
             continue
-        if allowed.forks and stack.is_before_known:
+        if allowed.forks and (stack.is_before_known or stack.is_without_memory):
             before_known += count
             continue
         total += count

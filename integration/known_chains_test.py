@@ -17,6 +17,8 @@ SAMPLES_PER_TARGET = 200
 RATE = 997
 AT_ONCE = 6
 SECONDS = 20 if IS_LONG else 4
+# On a machine that is busy with other things the targets get little of it.
+ROUNDS_MAX = 6
 
 
 def judge(tap, target, allowed, stacks):
@@ -25,7 +27,7 @@ def judge(tap, target, allowed, stacks):
     wrong = collections.Counter()
     total = before_known = in_kernel = 0
     for stack, count in stacks.items():
-        if allowed.forks and stack.is_before_known:
+        if allowed.forks and (stack.is_before_known or stack.is_without_memory):
             before_known += count
             continue
         total += count
@@ -35,7 +37,7 @@ def judge(tap, target, allowed, stacks):
         if not allowed.allow(frames):
             wrong[";".join(frames)] += count
     notes = ["%d times %s" % (count, text) for text, count in wrong.most_common(8)]
-    notes.append("%d of %d samples are wrong, %d came before the process was known"
+    notes.append("%d of %d samples are wrong, %d were of tasks not known yet or in their exit"
                  % (sum(wrong.values()), total, before_known))
     tap.ok(total >= SAMPLES_PER_TARGET and not wrong
            and 100 * in_kernel >= allowed.kernel_percent * total,
@@ -55,6 +57,17 @@ def profile(targets, *selection):
     unexpected = set(by_comm) - {target.name for target in targets}
     if unexpected:
         raise RuntimeError("not selected, but sampled: %s" % unexpected)
+    return by_comm
+
+
+def profile_enough(targets, *selection):
+    """As profile(), again and again until there are enough samples of each of @targets."""
+    by_comm = collections.defaultdict(collections.Counter)
+    for _ in range(ROUNDS_MAX):
+        for comm, stacks in profile(targets, *selection).items():
+            by_comm[comm].update(stacks)
+        if all(by_comm[target.name].total() >= 1.1 * SAMPLES_PER_TARGET for target in targets):
+            break
     return by_comm
 
 
@@ -84,7 +97,7 @@ def main():
         programs = [Program(target.path) for target, _ in group]
         try:
             pids = ",".join(str(program.pid) for program in programs)
-            by_comm = profile([target for target, _ in group], "-pid", pids)
+            by_comm = profile_enough([target for target, _ in group], "-pid", pids)
         finally:
             for program in programs:
                 program.__exit__()
@@ -92,7 +105,7 @@ def main():
             judge(tap, target, allowed, by_comm[target.name])
     for target, allowed in singles:
         with Program(target.path):
-            by_comm = profile([target], "-comm", target.name)
+            by_comm = profile_enough([target], "-comm", target.name)
         before_known = judge(tap, target, allowed, by_comm[target.name])
         tap.note("%s: %d samples came before their process was known" % (target.name, before_known))
     tap.finish()
