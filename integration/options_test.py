@@ -262,7 +262,8 @@ def check_selection(tap):
         cpus = online_cpus()
         os.sched_setaffinity(chosen.pid, cpus[:1])
         os.sched_setaffinity(other.pid, cpus[-1:])
-        result = run_agent("-cpus", cpus[0], *options)
+        # By pid: other programs of these names may be running.
+        result = run_agent("-cpus", cpus[0], "-pid", "%d,%d" % (chosen.pid, other.pid), *options)
         comms = {stack.comm for stack in result.stacks}
         tap.ok("calls" in comms and (len(cpus) == 1 or "alloca" not in comms),
                "-cpus profiles these CPUs only", comms)
