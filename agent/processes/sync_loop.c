@@ -196,8 +196,9 @@ static void handle_notice(struct sync_loop *loop, const struct process_notice *n
 		return;
 	switch (notice->type) {
 	case NOTICE_EXEC:
+		/* At once, since it may end soon; it is published by a second sync. */
 		process->publish_after_ns = now_ns + EXEC_DELAY_NS;
-		schedule(loop, notice->pid, SYNC_MAPPINGS, process->publish_after_ns);
+		schedule(loop, notice->pid, SYNC_MAPPINGS, now_ns);
 		break;
 	case NOTICE_UNKNOWN_ADDRESS:
 		due_ns = sync_pause_end(loop, process, SYNC_SHARE);

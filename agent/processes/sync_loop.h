@@ -4,7 +4,7 @@
  * process is over. No thread and no clock of its own: the process manager calls it, tests too.
  *
  *	unknown process		it is added and synced at once
- *	exec			synced once the program has mapped its libraries
+ *	exec			synced at once, and published once the program has mapped its libraries
  *	mapping			synced a moment later, so that the libraries of a start come together
  *	unknown address		synced; while that finds nothing new, asked for ever more rarely
  *	exit			stays for a while, for samples that are still on their way
@@ -24,7 +24,7 @@
 #include "agent/processes/sync_schedule.h"
 #include "ebpf/abi/process.h"
 
-/** From an exec to its sync, which waits on while libraries are mapped, but not for ever. */
+/** From an exec to publishing, which waits on while libraries are mapped, but not for ever. */
 #define EXEC_DELAY_NS (2 * NS_PER_MS)
 #define EXEC_DELAY_MAX_NS (20 * NS_PER_MS)
 /** From the first of several mappings to the sync for all of them. */
