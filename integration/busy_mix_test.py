@@ -19,7 +19,7 @@ import tempfile
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import build_targets
 from build_targets import TARGETS
-from harness import Agent, StackEnds, Tap, need_root, online_cpus, share
+from harness import Agent, StackEnds, Tap, die_with_parent, need_root, online_cpus, share
 
 SECONDS = 30
 RATE = 99
@@ -120,7 +120,7 @@ class Mix:
         # A group of its own, so that shells and what they have started end together.
         self._processes.append(subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL, start_new_session=True))
+            stderr=subprocess.DEVNULL, start_new_session=True, preexec_fn=die_with_parent))
 
     def __enter__(self):
         return self

@@ -3,6 +3,7 @@
 and prints TAP. Standard library only. The tests run as root, one at a time.
 """
 import collections
+import ctypes
 import json
 import os
 import re
@@ -181,7 +182,8 @@ class Agent:
                        if name not in ("ALLFRAMES_LONG", "ALLFRAMES_AGENT")}
         self._start = time.monotonic()
         self.process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL,
-                                        stdout=self._stdout, stderr=self._log, env=environment)
+                                        stdout=self._stdout, stderr=self._log, env=environment,
+                                        preexec_fn=die_with_parent)
 
     def __enter__(self):
         return self
@@ -254,15 +256,24 @@ class FinishedResult(AgentResult):
         return self._stacks
 
 
+PR_SET_PDEATHSIG = 1
+_libc = ctypes.CDLL(None)
+
+
+def die_with_parent():
+    """For preexec_fn: a test that is killed leaves nothing running."""
+    _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
 class Program:
     """A program under profile, killed when the context is left.
 
     With @ready the constructor returns once the program has printed "ready".
     """
 
-    def __init__(self, *command, ready=True, seconds=20, **more):
+    def __init__(self, *command, ready=True, seconds=20, preexec_fn=die_with_parent, **more):
         self.process = subprocess.Popen(list(map(str, command)), stdin=subprocess.DEVNULL,
-                                        stdout=subprocess.PIPE, **more)
+                                        stdout=subprocess.PIPE, preexec_fn=preexec_fn, **more)
         if ready and not self.wait_ready(seconds):
             self.__exit__()
             raise RuntimeError("%s did not get ready" % command[0])
