@@ -71,6 +71,15 @@ static bool is_not_published(struct fixture *fixture, uint32_t pid)
 	return !fake_published(&fixture->writer, pid, NULL);
 }
 
+static bool runs_sleep(pid_t pid)
+{
+	char command[128];
+
+	snprintf(command, sizeof(command), "grep -q 'r-xp .*/sleep' /proc/%d/maps", pid);
+	return !system(command);
+}
+
+/* Exec notices come when the new program is in place. */
 static pid_t start_sleep(void)
 {
 	pid_t pid = fork();
@@ -79,6 +88,8 @@ static pid_t start_sleep(void)
 		execlp("sleep", "sleep", "60", NULL);
 		_exit(1);
 	}
+	for (uint32_t i = 0; i < 1000 && !runs_sleep(pid); i++)
+		;
 	return pid;
 }
 
