@@ -196,9 +196,13 @@ static void handle_notice(struct sync_loop *loop, const struct process_notice *n
 		return;
 	switch (notice->type) {
 	case NOTICE_EXEC:
-		/* At once, since it may end soon; it is published by a second sync. */
+		/*
+		 * At once, since it may end soon; it is published by a second sync. Only by that
+		 * one when syncs cost too much already.
+		 */
 		process->publish_after_ns = now_ns + EXEC_DELAY_NS;
-		schedule(loop, notice->pid, SYNC_MAPPINGS, now_ns);
+		schedule(loop, notice->pid, SYNC_MAPPINGS,
+			 loop->pause_percent > 100 ? process->publish_after_ns : now_ns);
 		break;
 	case NOTICE_UNKNOWN_ADDRESS:
 		due_ns = sync_pause_end(loop, process, SYNC_SHARE);
