@@ -53,7 +53,7 @@ def is_between(frames):
     user = [frame for frame in frames if not frame.endswith("_[k]")]
     return user[0].startswith("[error: ") and (
         user[-1].startswith("[uprobes]") or
-        any(re.match("uprobe_|arch_uretprobe", frame) for frame in frames))
+        any(re.match("uprobe_|arch_uretprobe|__\\w+_sys_uretprobe", frame) for frame in frames))
 
 
 def check_probes(tap, scratch):

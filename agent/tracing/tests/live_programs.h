@@ -54,6 +54,12 @@ static inline pid_t live_busy_child(void)
 	assert_true(child >= 0);
 	if (!child) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (long cpu = 1; cpu < sysconf(_SC_NPROCESSORS_ONLN); cpu++) {
+			if (!fork()) {
+				prctl(PR_SET_PDEATHSIG, SIGKILL);
+				break;
+			}
+		}
 		for (volatile uint64_t count = 0;; count++)
 			;
 	}
