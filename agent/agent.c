@@ -26,6 +26,7 @@
 #include "agent/base/text_builder.h"
 #include "agent/first_walk.h"
 #include "agent/host/kernel_symbols.h"
+#include "agent/missed_ticks.h"
 #include "agent/options.h"
 #include "agent/probabilistic.h"
 #include "agent/processes/process_manager.h"
@@ -78,6 +79,7 @@ struct agent {
 	pthread_t ring_thread;
 	bool has_ring_thread;
 	struct probabilistic probabilistic;
+	struct idle_clock idle_clock;
 	/* Of sampling, the wait for the first tables left out. */
 	uint64_t start_ns;
 	uint64_t start_realtime_ns;
@@ -108,6 +110,7 @@ static void stop_ring_thread(struct agent *agent)
 
 static void agent_deinit(struct agent *agent)
 {
+	idle_clock_deinit(&agent->idle_clock);
 	stop_ring_thread(agent);
 	event_reader_destroy(agent->reader);
 	process_manager_destroy(agent->processes);
@@ -223,7 +226,7 @@ static int init_kernel_side(struct agent *agent)
 		.cpus = options->cpus,
 		.cpu_count = options->cpu_count,
 	};
-	int error;
+	int error, cpu_count;
 
 	error = bpf_loader_create(&loader_options, &agent->loader);
 	if (error)
@@ -235,7 +238,12 @@ static int init_kernel_side(struct agent *agent)
 	if (error)
 		return error;
 	sampler_options.program_fd = bpf_loader_fds(agent->loader)->sample_entry;
-	return perf_sampler_create(&sampler_options, &agent->sampler);
+	error = perf_sampler_create(&sampler_options, &agent->sampler);
+	if (error)
+		return error;
+	cpu_count = bpf_metrics_cpu_count();
+	return cpu_count < 0 ? cpu_count :
+			       idle_clock_init(&agent->idle_clock, "/proc", (uint32_t)cpu_count);
 }
 
 /* Connects the kernel side to processes/ and has all running processes read. */
@@ -331,14 +339,29 @@ static void log_start(const struct agent *agent)
 	log_info("%s", text_builder_text(&text));
 }
 
+static int stop_sampling(struct agent *agent)
+{
+	int error = perf_sampler_disable(agent->sampler);
+
+	if (idle_clock_stop(&agent->idle_clock))
+		log_debug("%s; ticks that idle CPUs keep back count as skipped", error_text());
+	return error;
+}
+
 static int switch_sampling(struct agent *agent)
 {
 	bool is_on = agent->probabilistic.is_on;
+	int error;
 
 	if (agent->options->probabilistic_threshold < 100)
 		log_info("probabilistic profiling: sampling is %s for this interval",
 			 is_on ? "on" : "off");
-	return is_on ? perf_sampler_enable(agent->sampler) : perf_sampler_disable(agent->sampler);
+	if (!is_on)
+		return stop_sampling(agent);
+	error = idle_clock_start(&agent->idle_clock);
+	if (error)
+		log_debug("%s; ticks that idle CPUs keep back count as skipped", error_text());
+	return perf_sampler_enable(agent->sampler);
 }
 
 /* Keeps the time until the duration is over or a signal comes. */
@@ -374,29 +397,50 @@ static int sample(struct agent *agent)
 			break;
 		now_ns = clock_monotonic_ns();
 	}
-	error = perf_sampler_disable(agent->sampler);
+	error = stop_sampling(agent);
 	agent->end_ns = clock_monotonic_ns();
 	return error;
+}
+
+static int count_missed_ticks(struct agent *agent)
+{
+	const struct bpf_fds *fds = bpf_loader_fds(agent->loader);
+	uint32_t cpu_count = agent->idle_clock.cpu_count;
+	_cleanup_(free_pointer) uint64_t *ticks = calloc(cpu_count, sizeof(*ticks));
+	_cleanup_(free_pointer) uint64_t *runs = calloc(cpu_count, sizeof(*runs));
+	_cleanup_(free_pointer) uint64_t *idle_runs = calloc(cpu_count, sizeof(*idle_runs));
+	struct missed_ticks missed = { 0 };
+	int error;
+
+	if (!ticks || !runs || !idle_runs)
+		return fail(-ENOMEM, "no memory for the ticks of %u CPUs", cpu_count);
+	error = bpf_metrics_read_cpus(fds, COUNTER_RUNS, runs);
+	if (!error)
+		error = bpf_metrics_read_cpus(fds, COUNTER_IDLE, idle_runs);
+	if (error)
+		return error;
+	perf_sampler_read_ticks(agent->sampler, ticks, cpu_count);
+	for (uint32_t cpu = 0; cpu < cpu_count; cpu++) {
+		const struct cpu_ticks cpu_ticks = { ticks[cpu], runs[cpu], idle_runs[cpu] };
+
+		missed_ticks_add(&missed, &cpu_ticks, agent->idle_clock.idle_ns[cpu],
+				 agent->options->samples_per_second);
+	}
+	metrics_set(METRIC_IDLE_UNSEEN, missed.idle);
+	metrics_set(METRIC_SAMPLES_SKIPPED, missed.skipped);
+	return 0;
 }
 
 /* Brings everything that was sampled into the store, and the counters into the metrics. */
 static void finish_sampling(struct agent *agent)
 {
-	uint64_t ticks = perf_sampler_tick_count(agent->sampler);
-	uint64_t runs;
-
 	stop_ring_thread(agent);
 	if (process_manager_flush(agent->processes, FLUSH_TIMEOUT_NS))
 		log_warn("samples were still being converted after %g s; they are dropped",
 			 (double)FLUSH_TIMEOUT_NS / NS_PER_SECOND);
 	process_manager_stop(agent->processes);
-	if (bpf_metrics_update(bpf_loader_fds(agent->loader))) {
+	if (bpf_metrics_update(bpf_loader_fds(agent->loader)) || count_missed_ticks(agent))
 		log_warn("%s; the summary lacks the kernel's counters", error_text());
-		return;
-	}
-	runs = metrics_read(metric_of_counter(COUNTER_RUNS));
-	if (ticks > runs)
-		metrics_set(METRIC_SAMPLES_SKIPPED, ticks - runs);
 }
 
 /* The -tags as comments of the profile: NULL-terminated, each text and the array to be freed. */

@@ -174,7 +174,7 @@ def check_complete(tap, stacks):
 
 def check_counts(tap, result, stacks):
     metrics = result.metrics
-    busy, idle = metrics["bpf_samples"], metrics["bpf_idle"]
+    busy, idle = metrics["bpf_samples"], metrics["bpf_idle"] + metrics["idle_unseen"]
     ring_full, skipped = metrics["bpf_lost_ring_full"], metrics["samples_skipped"]
     total = busy + idle + metrics["bpf_unselected"] + ring_full + skipped
     wanted = len(online_cpus()) * SECONDS * RATE

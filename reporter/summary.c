@@ -10,7 +10,8 @@ void run_summary_collect(struct run_summary *summary, const struct sample_totals
 {
 	*summary = (struct run_summary){
 		.samples = *totals,
-		.idle = metrics->values[metric_of_counter(COUNTER_IDLE)],
+		.idle = metrics->values[metric_of_counter(COUNTER_IDLE)] +
+			metrics->values[METRIC_IDLE_UNSEEN],
 		.unselected = metrics->values[metric_of_counter(COUNTER_UNSELECTED)],
 		.lost_ring_full = metrics->values[metric_of_counter(COUNTER_LOST_RING_FULL)],
 		.lost_skipped = metrics->values[METRIC_SAMPLES_SKIPPED],

@@ -15,8 +15,8 @@ struct perf_sampler {
 	struct cpu_events events;
 	int program_fd;
 	uint64_t period_ns;
-	/* Of events that are closed. */
-	uint64_t closed_ticks;
+	/* Of events that are closed, by CPU. */
+	uint64_t closed_ticks[CPU_LIST_MAX_CPUS];
 };
 
 static int set_enabled(const struct cpu_event *event, bool enabled)
@@ -45,7 +45,7 @@ static void event_closing(void *context, struct cpu_event *event)
 {
 	struct perf_sampler *sampler = context;
 
-	sampler->closed_ticks += event_ticks(sampler, event);
+	sampler->closed_ticks[event->cpu] += event_ticks(sampler, event);
 }
 
 static const struct cpu_events_ops event_ops = {
@@ -144,13 +144,15 @@ uint32_t perf_sampler_cpu_count(const struct perf_sampler *sampler)
 	return (uint32_t)sampler->events.events.count;
 }
 
-uint64_t perf_sampler_tick_count(struct perf_sampler *sampler)
+void perf_sampler_read_ticks(struct perf_sampler *sampler, uint64_t *ticks, uint32_t cpu_count)
 {
 	const struct cpu_event_vector *events = &sampler->events.events;
-	uint64_t ticks = sampler->closed_ticks;
 
 	cpu_events_read(&sampler->events);
-	for (size_t i = 0; i < events->count; i++)
-		ticks += event_ticks(sampler, &events->items[i]);
-	return ticks;
+	for (uint32_t cpu = 0; cpu < cpu_count; cpu++)
+		ticks[cpu] = cpu < CPU_LIST_MAX_CPUS ? sampler->closed_ticks[cpu] : 0;
+	for (size_t i = 0; i < events->count; i++) {
+		if (events->items[i].cpu < cpu_count)
+			ticks[events->items[i].cpu] += event_ticks(sampler, &events->items[i]);
+	}
 }

@@ -45,9 +45,9 @@ int perf_sampler_tick(struct perf_sampler *sampler);
 uint32_t perf_sampler_cpu_count(const struct perf_sampler *sampler);
 
 /**
- * Ticks since the start, over all events there ever were: how often the program should have run.
- * What its counter RUNS has less was skipped by the kernel.
+ * Sets @ticks[0 .. @cpu_count - 1] to the ticks of each CPU since the start, over all events it ever
+ * had: how often the program should have run there. What the counter RUNS has less was missed.
  */
-uint64_t perf_sampler_tick_count(struct perf_sampler *sampler);
+void perf_sampler_read_ticks(struct perf_sampler *sampler, uint64_t *ticks, uint32_t cpu_count);
 
 #endif
