@@ -157,8 +157,7 @@ static void two_agents_sample_at_once(void **state)
 	pause_ms(300);
 	for (int i = 0; i < 2; i++) {
 		assert_int_equal(perf_sampler_disable(samplers[i]), 0);
-		assert_true(counter(loaders[i], COUNTER_RUNS) >
-			    tick_count(samplers[i]) / 2);
+		assert_true(counter(loaders[i], COUNTER_RUNS) > tick_count(samplers[i]) / 2);
 		assert_true(counter(loaders[i], COUNTER_SAMPLES) > 0);
 	}
 	live_kill(child);
