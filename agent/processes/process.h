@@ -100,6 +100,8 @@ struct process {
 	bool is_partial;
 	bool is_published;
 	uint64_t published_ns;
+	/** Of its rows on the kernel side. */
+	uint64_t published_bytes;
 	/**
 	 * While a program starts, its libraries come one by one. Until then its samples are better
 	 * off as first samples than with half a table.

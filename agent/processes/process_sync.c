@@ -25,6 +25,9 @@
 enum {
 	VDSO_MAX_BYTES = 64 << 10,
 	PUBLISH_MAX_TRIES = 8,
+	/* The tables of processes get at most this part of the map memory: programs with many thousand
+	 * mappings must not push out the unwind rows that all others are walked with. */
+	TABLES_SHARE = 2,
 };
 
 /* How long one sync may be busy with files; others are waiting. */
@@ -322,6 +325,30 @@ static bool retire_least_needed(struct process_sync *sync, const struct process 
 	return least;
 }
 
+/* Makes room for @bytes among the tables of processes; false if there is no more to be made. */
+static bool make_table_room(struct process_sync *sync, const struct process *process,
+			    uint64_t bytes)
+{
+	uint64_t before_bytes = sync->published_bytes;
+
+	while (before_bytes - sync->published_bytes < bytes && retire_least_needed(sync, process))
+		;
+	return before_bytes > sync->published_bytes &&
+	       !sync->writer->ops->wait_retired(sync->writer);
+}
+
+/* Keeps the tables of all processes within their share of the map memory. */
+static void limit_tables(struct process_sync *sync, const struct process *process, uint64_t bytes)
+{
+	uint64_t used_bytes, budget_bytes, wanted_bytes, limit_bytes;
+
+	sync->writer->ops->memory(sync->writer, &used_bytes, &budget_bytes);
+	limit_bytes = budget_bytes / TABLES_SHARE;
+	wanted_bytes = sync->published_bytes - process->published_bytes + bytes;
+	if (wanted_bytes > limit_bytes)
+		make_table_room(sync, process, wanted_bytes - limit_bytes);
+}
+
 /* Whether a program that has just started would be walked with rows that are not there yet. */
 static bool is_better_unpublished(struct process_sync *sync, const struct process *process,
 				  const struct mapping_table *rows, uint64_t now_ns)
@@ -338,6 +365,7 @@ static void publish(struct process_sync *sync, struct process *process,
 		    const struct mapping_table *rows)
 {
 	struct map_writer *writer = sync->writer;
+	uint64_t bytes = rows->count * sizeof(*rows->rows);
 	uint64_t now_ns = clock_monotonic_ns();
 	int err, tries = 0;
 
@@ -345,13 +373,13 @@ static void publish(struct process_sync *sync, struct process *process,
 	if (process != process_table_current(sync->table, process->pid) || process->ended_ns ||
 	    is_better_unpublished(sync, process, rows, now_ns))
 		return;
+	limit_tables(sync, process, bytes);
 	do {
 		err = writer->ops->publish_process(writer, process->pid, &process->stamp,
 						   rows->rows, rows->count);
 	} while (tries++ < PUBLISH_MAX_TRIES &&
-		 ((err == -ENOSPC &&
-		   executable_rows_make_room(sync->executables, rows->count * sizeof(*rows->rows),
-					     now_ns)) ||
+		 ((err == -ENOSPC && (executable_rows_make_room(sync->executables, bytes, now_ns) ||
+				      make_table_room(sync, process, bytes))) ||
 		  (err == -E2BIG && retire_least_needed(sync, process))));
 	if (err) {
 		log_unpublished(process, err);
@@ -361,6 +389,8 @@ static void publish(struct process_sync *sync, struct process *process,
 	}
 	process->is_published = true;
 	process->published_ns = now_ns;
+	sync->published_bytes += bytes - process->published_bytes;
+	process->published_bytes = bytes;
 }
 
 /* Brings @rows (taken over) to the kernel side and the table, unless they are there already. */
@@ -507,6 +537,8 @@ void process_sync_retire(struct process_sync *sync, struct process *process)
 		return;
 	sync->writer->ops->retire_process(sync->writer, process->pid);
 	process->is_published = false;
+	sync->published_bytes -= process->published_bytes;
+	process->published_bytes = 0;
 }
 
 void process_sync_release(struct process_sync *sync, struct process *process)

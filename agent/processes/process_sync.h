@@ -30,6 +30,8 @@ struct process_sync {
 			     const struct proc_mapping *mapping);
 	void *context;
 	struct local_devices devices;
+	/** Rows of all processes on the kernel side. */
+	uint64_t published_bytes;
 };
 
 /** Sets up devices; the other fields are the caller's. */

@@ -396,6 +396,37 @@ static void with_too_many_processes_the_least_needed_one_goes(void **state)
 		drop(fixture, processes[i]);
 }
 
+static void tables_of_processes_get_no_more_than_half_of_the_memory(void **state)
+{
+	struct fixture *fixture = *state;
+	struct process *processes[3];
+
+	/* Half of it is room for two tables of two rows. */
+	fixture->writer.budget_bytes = 2 * 2 * 2 * sizeof(struct mapping_row);
+	for (uint32_t i = 0; i < 3; i++) {
+		processes[i] = add(fixture, 7 + i, 100, 1);
+		fake_proc_write(&fixture->proc, 7 + i, "maps",
+				"10000-20000 rwxp 00000000 00:00 0\n"
+				"30000-40000 rwxp 00000000 00:00 0\n");
+		sync_process(fixture, processes[i]);
+		processes[0]->last_sample_ns = clock_monotonic_ns();
+	}
+	assert_true(fake_published(&fixture->writer, 7, NULL));
+	assert_false(fake_published(&fixture->writer, 8, NULL));
+	assert_true(fake_published(&fixture->writer, 9, NULL));
+	assert_int_equal(fixture->writer.wait_count, 1);
+	/* One row less is room for one row, not for two. */
+	fake_proc_write(&fixture->proc, 7, "maps", "10000-20000 rwxp 00000000 00:00 0\n");
+	sync_process(fixture, processes[0]);
+	fake_proc_write(&fixture->proc, 8, "maps", "10000-20000 rwxp 00000000 00:00 0\n");
+	sync_process(fixture, processes[1]);
+	for (uint32_t i = 0; i < 3; i++)
+		assert_true(fake_published(&fixture->writer, 7 + i, NULL));
+	for (uint32_t i = 0; i < 3; i++)
+		drop(fixture, processes[i]);
+	assert_int_equal(fixture->sync.published_bytes, 0);
+}
+
 static void an_ended_process_is_not_published_over_its_successor(void **state)
 {
 	struct fixture *fixture = *state;
@@ -560,6 +591,7 @@ int main(void)
 		TEST(a_file_on_a_foreign_file_system_is_left_to_another_thread),
 		TEST(a_late_answer_about_a_file_does_no_harm),
 		TEST(with_too_many_processes_the_least_needed_one_goes),
+		TEST(tables_of_processes_get_no_more_than_half_of_the_memory),
 		TEST(an_ended_process_is_not_published_over_its_successor),
 		TEST(this_very_process_is_published_with_its_vdso_and_a_memfd),
 		TEST(a_deleted_program_can_still_be_read),
