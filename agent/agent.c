@@ -110,14 +110,17 @@ static void stop_ring_thread(struct agent *agent)
 
 static void agent_deinit(struct agent *agent)
 {
+	bool uses_delta_cache;
+
 	idle_clock_deinit(&agent->idle_clock);
 	stop_ring_thread(agent);
 	event_reader_destroy(agent->reader);
-	process_manager_destroy(agent->processes);
+	uses_delta_cache = !process_manager_destroy(agent->processes);
 	first_walk_destroy(agent->first_walk);
 	sample_store_destroy(agent->samples);
 	symbol_store_destroy(agent->symbols);
-	delta_cache_destroy(agent->delta_cache);
+	if (!uses_delta_cache)
+		delta_cache_destroy(agent->delta_cache);
 	kernel_symbols_destroy(agent->kernel_symbols);
 	perf_sampler_destroy(agent->sampler);
 	side_band_destroy(agent->side_band);

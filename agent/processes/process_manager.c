@@ -289,13 +289,13 @@ int process_manager_create(const struct process_manager_config *config,
 	return 0;
 }
 
-void process_manager_destroy(struct process_manager *manager)
+bool process_manager_destroy(struct process_manager *manager)
 {
 	if (!manager)
-		return;
+		return true;
 	process_manager_stop(manager);
 	if (manager->is_abandoned)
-		return;
+		return false;
 	trace_handler_destroy(manager->handler);
 	if (manager->loaders.remote_loads.ring)
 		load_threads_deinit(&manager->loaders);
@@ -309,6 +309,7 @@ void process_manager_destroy(struct process_manager *manager)
 	process_table_deinit(&manager->table);
 	free(manager->tasks);
 	free(manager);
+	return true;
 }
 
 /* --- the threads --- */

@@ -16,6 +16,7 @@
 #ifndef AGENT_PROCESSES_PROCESS_MANAGER_H
 #define AGENT_PROCESSES_PROCESS_MANAGER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "agent/base/events.h"
@@ -47,8 +48,11 @@ struct process_manager_config {
 int process_manager_create(const struct process_manager_config *config,
 			   struct process_manager **manager);
 
-/** Stops first if need be. Takes NULL. */
-void process_manager_destroy(struct process_manager *manager);
+/**
+ * Stops first if need be. Takes NULL. False if load_remote hangs in a file system and was left
+ * behind: what it uses (its part of the manager, the delta cache) then has to stay.
+ */
+bool process_manager_destroy(struct process_manager *manager);
 
 /**
  * Fills *@handler, good from create to destroy. Its functions never block on I/O and may be called
