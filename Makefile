@@ -134,7 +134,7 @@ build/$(1)/%.o: %.c build/$(1)/flags | $$(GENERATED)
 	@mkdir -p $$(@D)
 	$$(Q)$$(CC_$(1)) $$(CPPFLAGS_ALL) $$(CFLAGS_ALL) $$(FLAGS_$(1)) -MMD -MP -c $$< -o $$@
 $$(USES_SKELETON:%.c=build/$(1)/%.o): | $$(SKELETON)
-build/$(1)/build/proto/%.o: build/proto/%.c build/$(1)/flags
+build/$(1)/build/proto/%.o: build/proto/%.c build/$(1)/flags | $$(PROTO_HEADERS)
 	$$(call say,CC,$$@)
 	@mkdir -p $$(@D)
 	$$(Q)$$(CC_$(1)) -Ibuild/proto -O2 -g $$(FLAGS_$(1)) -MMD -MP -c $$< -o $$@
