@@ -269,6 +269,19 @@ static void fill_trace(struct trace *trace, const struct trace_parts *parts)
 		binary_ref(binaries[i]);
 }
 
+_Static_assert(UNWIND_ERROR_COUNT <= 32, "error_mask has a bit for each");
+
+/* What is asked of every sample, and would else take a walk over the frames. */
+static void judge_frames(struct trace *trace, const struct frame *frames)
+{
+	for (uint32_t i = 0; i < trace->frame_count; i++) {
+		if (frames[i].flags & FRAME_GUESS)
+			trace->has_guess = true;
+		if (frames[i].kind == FRAME_ERROR && frames[i].error < UNWIND_ERROR_COUNT)
+			trace->error_mask |= 1U << frames[i].error;
+	}
+}
+
 struct trace *trace_create(const struct frame *frames, uint32_t frame_count, bool is_complete,
 			   bool is_kernel_thread)
 {
@@ -300,6 +313,7 @@ struct trace *trace_create(const struct frame *frames, uint32_t frame_count, boo
 		.frame_count = frame_count,
 		.bytes = parts_bytes(&parts),
 	};
+	judge_frames(trace, frames);
 	fill_trace(trace, &parts);
 	return trace;
 }

@@ -216,6 +216,29 @@ static void error_frames_differ_by_reason(void **state)
 	assert_false(hash128_equal(hash_of(&frame, 1), hash_of(&other, 1)));
 }
 
+static void a_trace_says_which_errors_it_holds_and_whether_it_guesses(void **state)
+{
+	struct frame frames[] = {
+		{ .kind = FRAME_NATIVE, .address = 1 },
+		{ .kind = FRAME_ERROR, .error = UNWIND_TRUNCATED },
+		{ .kind = FRAME_ERROR, .error = UNWIND_NO_INFO },
+		{ .kind = FRAME_NATIVE, .address = 2, .flags = FRAME_RETURN_ADDRESS | FRAME_GUESS },
+	};
+	struct trace *plain = trace_create(frames, 1, false, false);
+	struct trace *cut = trace_create(frames, 3, false, false);
+	struct trace *all = trace_create(frames, 4, false, false);
+
+	(void)state;
+	assert_int_equal(plain->error_mask, 0);
+	assert_int_equal(cut->error_mask, 1U << UNWIND_TRUNCATED | 1U << UNWIND_NO_INFO);
+	assert_false(cut->has_guess);
+	assert_int_equal(all->error_mask, cut->error_mask);
+	assert_true(all->has_guess);
+	trace_unref(plain);
+	trace_unref(cut);
+	trace_unref(all);
+}
+
 static void a_trace_without_frames_is_one(void **state)
 {
 	struct trace *trace = trace_create(NULL, 0, true, true);
@@ -254,6 +277,7 @@ int main(void)
 		cmocka_unit_test(a_function_is_not_taken_for_a_file),
 		cmocka_unit_test(bpf_programs_at_one_address_differ_by_name),
 		cmocka_unit_test(error_frames_differ_by_reason),
+		cmocka_unit_test(a_trace_says_which_errors_it_holds_and_whether_it_guesses),
 		cmocka_unit_test(a_trace_without_frames_is_one),
 		cmocka_unit_test(every_error_has_a_text_and_a_name),
 	};
