@@ -67,7 +67,8 @@ uses_tracing := tracing base
 uses_processes := processes stackdeltas symbols reporter host proto base
 uses_agent := agent processes stackdeltas symbols reporter tracing emulation host proto base
 
-LDLIBS_ALL := -lbpf -lcrypto -lxxhash -lprotobuf-c -lzstd -lz -lm
+# Each program is linked with those of them that it uses: gRPC's come with the collector's transport.
+LDLIBS_ALL := -Wl,--as-needed -lbpf -lcrypto -lxxhash -lprotobuf-c -lgrpc -lgpr -lzstd -lz -lm
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:

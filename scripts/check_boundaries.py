@@ -40,7 +40,7 @@ LIBRARY_HOMES = [
     (r"bpf/.*", ["agent/tracing/", "ebpf/", "bench/"]),
     (r"libelf\.h|gelf\.h", ["stackdeltas/tests/"]),
     (r"elfutils/.*|dwarf\.h", ["symbols/", "stackdeltas/tests/"]),
-    (r"grpc/.*", ["reporter/grpc_"]),
+    (r"grpc/.*", ["reporter/grpc_", "reporter/tests/grpc_", "integration/collector/"]),
     (r"protobuf-c/.*|build/proto/.*", ["reporter/otlp_", "reporter/pprof", "reporter/tests/"]),
     (r"openssl/.*", ["agent/host/file_id"]),
     (r"xxhash\.h", ["agent/base/hash128."]),
