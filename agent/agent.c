@@ -40,6 +40,7 @@
 #include "agent/tracing/task_list.h"
 #include "reporter/output_files.h"
 #include "reporter/sample_store.h"
+#include "reporter/sample_totals.h"
 #include "reporter/summary.h"
 #include "stackdeltas/delta_cache.h"
 #include "symbols/symbol_store.h"
@@ -73,6 +74,7 @@ struct agent {
 	struct delta_cache *delta_cache;
 	struct symbol_store *symbols;
 	struct sample_store *samples;
+	struct sample_counter counter;
 	struct first_walk *first_walk;
 	struct process_manager *processes;
 	struct event_reader *reader;
@@ -195,8 +197,12 @@ static int init_user_side(struct agent *agent)
 	error = symbol_store_create(&agent->symbols, SYMBOL_TABLES_MAX_BYTES);
 	if (error)
 		return error;
-	agent->samples = sample_store_create(SAMPLE_STORE_DEFAULT_MAX_BYTES);
-	return agent->samples ? 0 : fail(-ENOMEM, "no memory for the sample store");
+	agent->samples = sample_store_create(&(struct sample_store_options){ 0 });
+	if (!agent->samples)
+		return fail(-ENOMEM, "no memory for the sample store");
+	sample_counter_init(&agent->counter);
+	sample_counter_add(&agent->counter, sample_store_reporter(agent->samples));
+	return 0;
 }
 
 static int open_cgroup(struct agent *agent)
@@ -251,7 +257,7 @@ static int start_processes(struct agent *agent)
 {
 	struct process_manager_config config = {
 		.writer = bpf_maps_writer(agent->maps),
-		.reporter = sample_store_reporter(agent->samples),
+		.reporter = &agent->counter.reporter,
 		.proc_root = "/proc",
 		.delta_cache = agent->delta_cache,
 		.kernel_symbols = agent->kernel_symbols,
@@ -504,12 +510,12 @@ static void log_summary(const struct sample_totals *totals)
 static int report(struct agent *agent)
 {
 	_cleanup_(sample_snapshot_deinit) struct sample_snapshot snapshot = { 0 };
-	int error = sample_store_take_snapshot(agent->samples, &snapshot);
+	int error = sample_store_take(agent->samples, &snapshot);
 
 	if (error)
 		return error;
 	error = write_outputs(agent, &snapshot);
-	log_summary(&snapshot.totals);
+	log_summary(&agent->counter.totals);
 	return error;
 }
 

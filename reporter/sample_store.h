@@ -23,7 +23,7 @@ enum {
 #define SAMPLE_NO_CPU UINT32_MAX
 
 struct sample_store_options {
-	/** 0 takes the default. */
+	/** Of what is in the store; what was taken is not. 0 takes the default. */
 	size_t max_bytes;
 	/** Keeps the time of every sample. */
 	bool keeps_times;
@@ -31,7 +31,11 @@ struct sample_store_options {
 	bool keeps_cpus;
 };
 
-/** One distinct sample. What it points to lives as long as the snapshot that it is in. */
+/**
+ * One distinct sample. What it points to lives as long as the snapshot that it is in, where equal
+ * traces, equal processes and equal names are the same pointers. Two struct process_info are equal
+ * if their pids and all their texts are.
+ */
 struct stored_sample {
 	struct trace *trace;
 	/** NULL if there is none (struct sample_context). */
@@ -59,6 +63,7 @@ struct reporter *sample_store_reporter(struct sample_store *store);
 
 /** What was in a store at one moment. Owner: the thread that took it. */
 struct sample_snapshot {
+	/** Most frequent first; those of one count in the order in which they first came. */
 	const struct stored_sample *samples;
 	size_t count;
 	/** Owns all of it. */
@@ -67,7 +72,7 @@ struct sample_snapshot {
 
 /**
  * Takes everything out of the store, which is empty then and goes on. What is taken is sorted, times
- * and all, by the caller's thread. -ENOMEM: nothing is taken.
+ * and all, by the caller's thread without the lock. -ENOMEM: nothing is taken.
  */
 int sample_store_take(struct sample_store *store, struct sample_snapshot *snapshot);
 

@@ -381,12 +381,36 @@ static void replace_rows(struct process_sync *sync, struct process *process,
 	process_table_finish_sync(sync->table, process, state, lost_rows, clock_monotonic_ns());
 }
 
-static void read_executable_path(struct process_sync *sync, struct process *process)
+/* Without memory the next sync tries again. */
+static void set_info(struct process_sync *sync, struct process *process,
+		     const struct process_info *values)
+{
+	struct process_info *info = process_info_create(values);
+
+	if (info)
+		process_table_set_info(sync->table, process, info);
+}
+
+/* What a fork has from its parent, whose program it runs still, is only told of another pid. */
+static void inherit_info(struct process_sync *sync, struct process *process,
+			 const struct process *parent)
+{
+	struct process_info values;
+
+	if (process->info || !parent->info)
+		return;
+	values = *parent->info;
+	values.pid = process->pid;
+	set_info(sync, process, &values);
+}
+
+static void read_info(struct process_sync *sync, struct process *process)
 {
 	char path[PROC_PATH_MAX_BYTES];
+	const struct process_info values = { .pid = process->pid, .executable_path = path };
 
-	if (!process->executable_path && !proc_executable_path(sync->proc_root, process->pid, path))
-		process_table_set_path(sync->table, process, path);
+	if (!process->info && !proc_executable_path(sync->proc_root, process->pid, path))
+		set_info(sync, process, &values);
 }
 
 /* Its own maps cannot be read (any more): what a fork has from its parent, as far as that is sure. */
@@ -396,8 +420,7 @@ static bool inherit_rows(struct process_sync *sync, struct process *process)
 
 	if (!parent)
 		return false;
-	if (parent->executable_path)
-		process_table_set_path(sync->table, process, parent->executable_path);
+	inherit_info(sync, process, parent);
 	process_table_prepare_rows(sync->table, process, mapping_table_ref(parent->table));
 	return true;
 }
@@ -450,7 +473,9 @@ int process_sync_run(struct process_sync *sync, struct process *process,
 		release_mappings(sync, built.items, built.count);
 		return sync_gone(sync, process, -ENOMEM);
 	}
-	read_executable_path(sync, process);
+	if (model != process)
+		inherit_info(sync, process, model);
+	read_info(sync, process);
 	release_mappings(sync, process->mappings, process->mapping_count);
 	process->mappings = built.items;
 	process->mapping_count = built.count;

@@ -66,13 +66,7 @@ static int teardown(void **state)
 
 static int write_all(struct output_files *files)
 {
-	struct sample_snapshot snapshot;
-	int err;
-
-	assert_int_equal(sample_store_take_snapshot(fixture.store, &snapshot), 0);
-	err = output_files_write(files, &snapshot, &info, &fixture.lookup);
-	sample_snapshot_deinit(&snapshot);
-	return err;
+	return output_files_write(files, fixture_snapshot(&fixture), &info, &fixture.lookup);
 }
 
 static int init_one(struct output_files *files, const char *path)
