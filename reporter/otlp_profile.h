@@ -33,12 +33,17 @@ struct otlp_attribute {
 struct otlp_options {
 	enum resource_grouping grouping;
 	uint32_t samples_per_second;
+	/** Version of the agent, for the scope; NULL is "". */
+	const char *agent_version;
 	/** host.name, host.id, host.arch, os.type, -tags: on every resource; a later one wins. */
 	const struct otlp_attribute *attributes;
 	size_t attribute_count;
 	/** Names of native frames; NULL: file id and address only, for the backend to name. */
 	struct symbol_lookup *lookup;
-	/** Bound on the uncompressed bytes of one request; SIZE_MAX: all in one. */
+	/**
+	 * Bound on the uncompressed bytes of one request; SIZE_MAX: all in one. Only a stack that
+	 * is larger by itself goes over it, alone in its request.
+	 */
 	size_t max_request_bytes;
 };
 
@@ -63,7 +68,7 @@ typedef int (*otlp_request_fn)(void *context, struct otlp_request *request);
 
 /**
  * Builds the requests for all of @snapshot, whose samples have times, and hands each to @take; none
- * if there are no samples. 0, -ENOMEM, or what @take returned.
+ * if there are no samples. 0, -ENOMEM, -EINVAL where times are missing, or what @take returned.
  */
 int otlp_build_requests(const struct sample_snapshot *snapshot, const struct otlp_window *window,
 			const struct otlp_options *options, otlp_request_fn take, void *context);
