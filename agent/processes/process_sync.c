@@ -16,8 +16,10 @@
 #include "agent/base/log.h"
 #include "agent/base/metrics.h"
 #include "agent/base/vector.h"
+#include "agent/host/container_id.h"
 #include "agent/host/mapped_file.h"
 #include "agent/host/proc_info.h"
+#include "agent/host/process_environment.h"
 #include "agent/host/remote_memory.h"
 #include "agent/processes/executable_rows.h"
 #include "ebpf/abi/frame.h"
@@ -407,10 +409,21 @@ static void inherit_info(struct process_sync *sync, struct process *process,
 static void read_info(struct process_sync *sync, struct process *process)
 {
 	char path[PROC_PATH_MAX_BYTES];
-	const struct process_info values = { .pid = process->pid, .executable_path = path };
+	char container_id[CONTAINER_ID_MAX_BYTES];
+	char service_name[SERVICE_NAME_MAX_BYTES];
+	const struct process_info values = {
+		.pid = process->pid,
+		.executable_path = path,
+		.container_id = container_id,
+		.service_name = service_name,
+	};
 
-	if (!process->info && !proc_executable_path(sync->proc_root, process->pid, path))
-		set_info(sync, process, &values);
+	/* Kernel threads have no executable, and nothing else that would be told of them. */
+	if (process->info || proc_executable_path(sync->proc_root, process->pid, path))
+		return;
+	container_id_read(sync->proc_root, process->pid, container_id);
+	service_name_read(sync->proc_root, process->pid, service_name);
+	set_info(sync, process, &values);
 }
 
 /* Its own maps cannot be read (any more): what a fork has from its parent, as far as that is sure. */
