@@ -50,6 +50,7 @@ struct trace {
 	/** Holds a frame that is a guess. */
 	bool has_guess;
 	uint16_t binary_count;
+	uint16_t shape_count;
 	/** Bit e: holds an error frame of enum unwind_error e. */
 	uint32_t error_mask;
 	uint32_t frame_count;

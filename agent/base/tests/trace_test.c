@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <stdlib.h>
 #include <string.h>
 
 static struct binary *make_binary(uint8_t file_id_byte)
@@ -109,19 +110,62 @@ static void frames_come_out_as_they_went_in(void **state)
 	}
 }
 
-static void a_native_frame_takes_16_bytes(void **state)
+static void frames_that_differ_by_address_only_take_8_bytes(void **state)
 {
 	struct binary *binary = make_binary(1);
 	struct frame frames[100];
-	struct trace *trace;
+	struct trace *native, *recursion;
+	size_t shape_bytes = 20;
 
 	(void)state;
 	for (int i = 0; i < 100; i++)
 		frames[i] = (struct frame){ .kind = FRAME_NATIVE, .address = i, .binary = binary };
-	trace = trace_create(frames, 100, false, false);
-	assert_int_equal(trace->bytes, sizeof(*trace) + 100 * 16 + sizeof(binary));
-	trace_unref(trace);
+	native = trace_create(frames, 100, false, false);
+	assert_int_equal(native->bytes, sizeof(*native) + 100 * 8 + sizeof(binary) + shape_bytes);
+	for (int i = 0; i < 100; i++) {
+		/* Not the same pointers, but the same texts. */
+		static char names[2][2] = { "f", "f" };
+
+		frames[i] = (struct frame){
+			.kind = FRAME_KERNEL,
+			.address = i,
+			.function = names[i % 2],
+			.file = "vmlinux",
+			.line = 7,
+		};
+	}
+	recursion = trace_create(frames, 100, false, false);
+	assert_int_equal(recursion->bytes, sizeof(*recursion) + 100 * 8 + shape_bytes +
+						   sizeof("f") + sizeof("vmlinux"));
+	for (uint32_t i = 0; i < 100; i++) {
+		assert_int_equal(trace_frame(recursion, i).address, i);
+		assert_string_equal(trace_frame(recursion, i).function, "f");
+		assert_string_equal(trace_frame(recursion, i).file, "vmlinux");
+		assert_int_equal(trace_frame(recursion, i).line, 7);
+	}
+	trace_unref(native);
+	trace_unref(recursion);
 	binary_unref(binary);
+}
+
+static void a_trace_of_frames_that_have_nothing_in_common_is_whole(void **state)
+{
+	enum { COUNT = UINT16_MAX };
+
+	struct frame *frames = calloc(COUNT + 1, sizeof(*frames));
+	struct trace *trace;
+
+	(void)state;
+	for (uint32_t i = 0; i < COUNT; i++)
+		frames[i] = (struct frame){ .address = (uint64_t)i << 48 | i, .line = i };
+	trace = trace_create(frames, COUNT, false, false);
+	for (uint32_t i = 0; i < COUNT; i++) {
+		assert_true(trace_frame(trace, i).address == frames[i].address);
+		assert_int_equal(trace_frame(trace, i).line, i);
+	}
+	assert_null(trace_create(frames, COUNT + 1, false, false));
+	trace_unref(trace);
+	free(frames);
 }
 
 static void everything_that_tells_native_frames_apart_is_hashed(void **state)
@@ -270,7 +314,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(frames_and_strings_are_copied_and_binaries_held),
 		cmocka_unit_test(frames_come_out_as_they_went_in),
-		cmocka_unit_test(a_native_frame_takes_16_bytes),
+		cmocka_unit_test(frames_that_differ_by_address_only_take_8_bytes),
+		cmocka_unit_test(a_trace_of_frames_that_have_nothing_in_common_is_whole),
 		cmocka_unit_test(everything_that_tells_native_frames_apart_is_hashed),
 		cmocka_unit_test(names_of_native_frames_are_not_hashed),
 		cmocka_unit_test(interpreted_frames_differ_by_function_file_and_line),
