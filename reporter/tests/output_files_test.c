@@ -119,11 +119,12 @@ static void the_suffix_chooses_the_format(void **state)
 	assert_int_equal(format, OUTPUT_STACK_TABLE);
 	assert_int_equal(output_format_of_path("-", &format), 0);
 	assert_int_equal(format, OUTPUT_FOLDED);
+	assert_int_equal(output_format_of_path("x.otlp", &format), 0);
+	assert_int_equal(format, OUTPUT_OTLP);
 	assert_int_equal(output_format_of_path("y.pb", &format), -EINVAL);
 	assert_non_null(strstr(error_text(), "y.pb"));
 	assert_non_null(strstr(error_text(), ".folded"));
 	assert_int_equal(output_format_of_path("", &format), -EINVAL);
-	assert_int_equal(output_format_of_path("x.otlp", &format), -EINVAL);
 }
 
 static void several_outputs_are_written_and_nothing_else_is_left(void **state)
