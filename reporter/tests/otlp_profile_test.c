@@ -264,14 +264,14 @@ static void remove_all(char *text, const char *part)
 		memmove(at, at + strlen(part), strlen(at + strlen(part)) + 1);
 }
 
-static void add_folded_lines(struct fixture *f, struct symbol_lookup *lookup,
+static void add_folded_lines(const struct sample_snapshot *snapshot, struct symbol_lookup *lookup,
 			     struct hash_map *lines)
 {
 	struct stack_counts counts;
 	char *text = NULL, *line;
 	size_t bytes;
 
-	assert_int_equal(stack_counts_init(&counts, fixture_snapshot(f), lookup), 0);
+	assert_int_equal(stack_counts_init(&counts, snapshot, lookup), 0);
 	for (size_t i = 0; i < counts.stacks.sequences.count; i++) {
 		FILE *out = open_memstream(&text, &bytes);
 
@@ -287,19 +287,22 @@ static void add_folded_lines(struct fixture *f, struct symbol_lookup *lookup,
 	stack_counts_deinit(&counts);
 }
 
-static void check_against_folded(struct samples *s, struct symbol_lookup *lookup, size_t line_count)
+/* Taking away what the requests say leaves nothing of the folded lines, and adds none. */
+static void check_against_folded(struct samples *s, const struct sample_snapshot *snapshot,
+				 struct symbol_lookup *lookup)
 {
 	struct hash_map lines = { 0 };
 	struct requests *requests;
-	size_t cursor = 0;
+	size_t cursor = 0, line_count;
 	uint64_t rest;
 
 	s->options.lookup = lookup;
-	requests = build_checked(fixture_snapshot(&s->fixture), &window, &s->options);
-	add_folded_lines(&s->fixture, lookup, &lines);
-	assert_int_equal(lines.count, line_count);
-	/* Taking away what the message says leaves nothing, and adds no line. */
-	take_message_lines(only(requests), &lines);
+	requests = build_checked(snapshot, &window, &s->options);
+	add_folded_lines(snapshot, lookup, &lines);
+	line_count = lines.count;
+	assert_true(line_count > 0);
+	for (size_t i = 0; i < requests->count; i++)
+		take_message_lines(requests->data[i], &lines);
 	assert_int_equal(lines.count, line_count);
 	while (hash_map_next(&lines, &cursor, NULL, &rest))
 		assert_int_equal(rest, 0);
@@ -312,8 +315,20 @@ static void stack_by_stack_it_says_what_the_folded_file_says(void **state)
 	struct samples *s = *state;
 
 	fixture_report_all_kinds(&s->fixture);
-	check_against_folded(s, &s->fixture.lookup, 5);
-	check_against_folded(s, NULL, 5);
+	check_against_folded(s, fixture_snapshot(&s->fixture), &s->fixture.lookup);
+	check_against_folded(s, fixture_snapshot(&s->fixture), NULL);
+}
+
+static void many_stacks_over_many_requests_are_those_of_the_folded_file(void **state)
+{
+	struct samples *s = *state;
+	struct sample_snapshot snapshot;
+
+	add_random(s, 1000, 11);
+	snapshot = (struct sample_snapshot){ .samples = s->vector.items, .count = s->vector.count };
+	check_against_folded(s, &snapshot, &s->fixture.lookup);
+	s->options.max_request_bytes = 16384;
+	check_against_folded(s, &snapshot, NULL);
 }
 
 /* --- frames --- */
@@ -851,6 +866,7 @@ int main(void)
 		TEST(every_rule_holds_for_many_samples),
 		TEST(no_samples_make_no_request),
 		TEST(stack_by_stack_it_says_what_the_folded_file_says),
+		TEST(many_stacks_over_many_requests_are_those_of_the_folded_file),
 		TEST(native_frames_are_file_and_address_for_the_backend_to_name),
 		TEST(file_ids_are_32_hexadecimal_digits),
 		TEST(copies_of_a_file_are_one_mapping),
