@@ -16,12 +16,11 @@
 #include "agent/base/log.h"
 #include "agent/base/metrics.h"
 #include "agent/base/vector.h"
-#include "agent/host/container_id.h"
 #include "agent/host/mapped_file.h"
 #include "agent/host/proc_info.h"
-#include "agent/host/process_environment.h"
 #include "agent/host/remote_memory.h"
 #include "agent/processes/executable_rows.h"
+#include "agent/processes/process_attributes.h"
 #include "ebpf/abi/frame.h"
 
 enum {
@@ -383,49 +382,6 @@ static void replace_rows(struct process_sync *sync, struct process *process,
 	process_table_finish_sync(sync->table, process, state, lost_rows, clock_monotonic_ns());
 }
 
-/* Without memory the next sync tries again. */
-static void set_info(struct process_sync *sync, struct process *process,
-		     const struct process_info *values)
-{
-	struct process_info *info = process_info_create(values);
-
-	if (info)
-		process_table_set_info(sync->table, process, info);
-}
-
-/* What a fork has from its parent, whose program it runs still, is only told of another pid. */
-static void inherit_info(struct process_sync *sync, struct process *process,
-			 const struct process *parent)
-{
-	struct process_info values;
-
-	if (process->info || !parent->info)
-		return;
-	values = *parent->info;
-	values.pid = process->pid;
-	set_info(sync, process, &values);
-}
-
-static void read_info(struct process_sync *sync, struct process *process)
-{
-	char path[PROC_PATH_MAX_BYTES];
-	char container_id[CONTAINER_ID_MAX_BYTES];
-	char service_name[SERVICE_NAME_MAX_BYTES];
-	const struct process_info values = {
-		.pid = process->pid,
-		.executable_path = path,
-		.container_id = container_id,
-		.service_name = service_name,
-	};
-
-	/* Kernel threads have no executable, and nothing else that would be told of them. */
-	if (process->info || proc_executable_path(sync->proc_root, process->pid, path))
-		return;
-	container_id_read(sync->proc_root, process->pid, container_id);
-	service_name_read(sync->proc_root, process->pid, service_name);
-	set_info(sync, process, &values);
-}
-
 /* Its own maps cannot be read (any more): what a fork has from its parent, as far as that is sure. */
 static bool inherit_rows(struct process_sync *sync, struct process *process)
 {
@@ -433,7 +389,7 @@ static bool inherit_rows(struct process_sync *sync, struct process *process)
 
 	if (!parent)
 		return false;
-	inherit_info(sync, process, parent);
+	process_attributes_inherit(sync->table, process, parent);
 	process_table_prepare_rows(sync->table, process, mapping_table_ref(parent->table));
 	return true;
 }
@@ -487,8 +443,8 @@ int process_sync_run(struct process_sync *sync, struct process *process,
 		return sync_gone(sync, process, -ENOMEM);
 	}
 	if (model != process)
-		inherit_info(sync, process, model);
-	read_info(sync, process);
+		process_attributes_inherit(sync->table, process, model);
+	process_attributes_read(sync->table, process, sync->proc_root);
 	release_mappings(sync, process->mappings, process->mapping_count);
 	process->mappings = built.items;
 	process->mapping_count = built.count;

@@ -134,82 +134,6 @@ static void make_process(struct fixture *fixture, uint32_t pid, const char *path
 	fake_proc_write(&fixture->proc, pid, "maps", text);
 }
 
-/* What is told of the made-up process @pid; the environment's last NUL is put behind it. */
-static void tell_of_process(struct fixture *fixture, uint32_t pid, const char *path,
-			    const char *cgroup, const char *environment)
-{
-	char environ_path[128];
-	FILE *file;
-
-	fake_proc_link(&fixture->proc, pid, "exe", path);
-	fake_proc_write(&fixture->proc, pid, "cgroup", cgroup);
-	snprintf(environ_path, sizeof(environ_path), "%s/%u/environ", fixture->proc.root, pid);
-	file = fopen(environ_path, "w");
-	assert_non_null(file);
-	fwrite(environment, 1, strlen(environment) + 1, file);
-	assert_int_equal(fclose(file), 0);
-}
-
-static void the_first_sync_of_a_program_reads_what_is_told_of_it(void **state)
-{
-	struct fixture *fixture = *state;
-	struct process *process = add(fixture, 7, 100, 1);
-	struct process *next;
-	struct process_info *info;
-
-	make_process(fixture, 7, "/bin/ls");
-	/* Not yet: as of a task that is about to exit. */
-	sync_process(fixture, process);
-	assert_null(process->info);
-	tell_of_process(fixture, 7, "/opt/shop/server", "0::/lxc.payload.web/init.scope\n",
-			"OTEL_SERVICE_NAME=shop");
-	sync_process(fixture, process);
-	info = process->info;
-	assert_non_null(info);
-	assert_int_equal(info->pid, 7);
-	assert_string_equal(info->executable_path, "/opt/shop/server");
-	assert_string_equal(info->container_id, "web");
-	assert_string_equal(info->service_name, "shop");
-	tell_of_process(fixture, 7, "/opt/shop/other", "0::/\n", "A=b");
-	sync_process(fixture, process);
-	assert_ptr_equal(process->info, info);
-	/* After an exec. */
-	next = add(fixture, 7, 100, 2);
-	sync_process(fixture, next);
-	assert_string_equal(next->info->executable_path, "/opt/shop/other");
-	assert_string_equal(next->info->container_id, "");
-	assert_string_equal(next->info->service_name, "");
-	drop(fixture, next);
-	drop(fixture, process);
-}
-
-static void a_fork_is_told_of_as_its_parent_is(void **state)
-{
-	struct fixture *fixture = *state;
-	struct process *parent = add(fixture, 7, 100, 1);
-	struct process *child;
-	uint64_t fork_ns;
-
-	make_process(fixture, 7, "/bin/ls");
-	tell_of_process(fixture, 7, "/opt/shop/server", "0::/lxc.payload.web\n",
-			"OTEL_SERVICE_NAME=shop");
-	sync_process(fixture, parent);
-	fork_ns = clock_monotonic_ns();
-	process_table_note_fork(&fixture->table, 8, 7, fork_ns);
-	child = add(fixture, 8, fork_ns, 1);
-	/* Its own files are not asked. */
-	make_process(fixture, 8, "/bin/ls");
-	tell_of_process(fixture, 8, "/opt/shop/other", "0::/\n", "A=b");
-	sync_process(fixture, child);
-	assert_int_equal(child->info->pid, 8);
-	assert_string_equal(child->info->executable_path, "/opt/shop/server");
-	assert_string_equal(child->info->container_id, "web");
-	assert_string_equal(child->info->service_name, "shop");
-	assert_int_equal(parent->info->pid, 7);
-	drop(fixture, child);
-	drop(fixture, parent);
-}
-
 static void neighbours_of_one_file_are_one_row(void **state)
 {
 	struct fixture *fixture = *state;
@@ -387,6 +311,24 @@ static void a_fork_that_is_gone_has_the_rows_of_its_parent(void **state)
 	assert_string_equal(child->info->executable_path, "/bin/ls");
 	assert_string_equal(child->info->container_id, "c0ffee");
 	assert_string_equal(child->info->service_name, "shop");
+	drop(fixture, child);
+	drop(fixture, parent);
+}
+
+static void a_fork_that_lives_is_told_of_as_its_parent_is(void **state)
+{
+	struct fixture *fixture = *state;
+	struct process *parent = add(fixture, 7, 100, 1);
+	uint64_t fork_ns = clock_monotonic_ns() + NS_PER_MS;
+	struct process *child = add(fixture, 8, fork_ns, 1);
+
+	make_process(fixture, 7, "/bin/ls");
+	fake_proc_link(&fixture->proc, 7, "exe", "/bin/ls");
+	make_process(fixture, 8, "/bin/ls");
+	sync_process(fixture, parent);
+	process_table_note_fork(&fixture->table, 8, 7, fork_ns);
+	sync_process(fixture, child);
+	assert_string_equal(child->info->executable_path, "/bin/ls");
 	drop(fixture, child);
 	drop(fixture, parent);
 }
@@ -641,13 +583,12 @@ int main(void)
 		TEST(a_file_that_was_overwritten_is_seen_where_something_was_mapped),
 		TEST(a_process_that_is_gone_keeps_what_it_had),
 		TEST(a_fork_that_is_gone_has_the_rows_of_its_parent),
+		TEST(a_fork_that_lives_is_told_of_as_its_parent_is),
 		TEST(rows_read_too_late_are_withdrawn),
 		TEST(a_file_on_a_foreign_file_system_is_left_to_another_thread),
 		TEST(a_late_answer_about_a_file_does_no_harm),
 		TEST(with_too_many_processes_the_least_needed_one_goes),
 		TEST(an_ended_process_is_not_published_over_its_successor),
-		TEST(the_first_sync_of_a_program_reads_what_is_told_of_it),
-		TEST(a_fork_is_told_of_as_its_parent_is),
 		TEST(this_very_process_is_published_with_its_vdso_and_a_memfd),
 		TEST(a_deleted_program_can_still_be_read),
 		TEST(a_process_whose_leader_has_exited_is_read_through_its_threads),
