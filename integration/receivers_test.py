@@ -1,0 +1,436 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# long
+# time limit: 3600 s
+"""The real OpenTelemetry Collector takes what the agent sends, and keeps all of it.
+
+The Collector (receivers/otelcol.py builds it) decodes the requests by its own data model and hands
+them on as JSON, which is read here: so no code of the agent's reads what the agent wrote. The
+agent's -output x.otlp goes through the same Collector, over HTTP. Both must hold the samples and
+stacks of the folded file of the same run, and the attributes that are known from the outside.
+"""
+import collections
+import contextlib
+import http.server
+import json
+import os
+import platform
+import re
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.error
+import urllib.request
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.join(HERE, "receivers")]
+import build_targets
+import otelcol
+from build_targets import TARGETS
+from harness import ROOT, Agent, Program, Tap, die_with_parent, need_root
+
+GATE = "--feature-gates=service.profilesSupport"
+RATE = 199
+SECONDS = 7
+PROGRAMS = ["calls", "calls_stripped", "syscalls", "threads", "recursion", "exceptions"]
+FRAME_TYPES = {"native", "kernel", "abort-marker"}
+
+CONFIGURATION = """
+receivers:
+  otlp:
+    protocols:
+      grpc: {endpoint: "127.0.0.1:%(grpc)d"}
+      http: {endpoint: "127.0.0.1:%(http)d"}
+exporters:
+  # Without a queue, so that its failures are failures of the agent's calls.
+  otlp_http:
+    profiles_endpoint: http://127.0.0.1:%(sink)d/
+    encoding: json
+    compression: none
+    sending_queue: {enabled: false}
+    retry_on_failure: {enabled: false}
+  debug: {verbosity: detailed}
+service:
+  telemetry: {metrics: {level: none}}
+  pipelines:
+    profiles: {receivers: [otlp], exporters: [otlp_http, debug]}
+"""
+
+
+def free_port():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+class Sink:
+    """Takes the Collector's JSON."""
+
+    def __init__(self):
+        self.requests = []
+        sink = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_POST(self):  # pylint: disable=invalid-name
+                length = int(self.headers["Content-Length"])
+                sink.requests.append(json.loads(self.rfile.read(length)))
+                self.send_response(200)
+                self.send_header("Content-Type", "application/json")
+                self.end_headers()
+                self.wfile.write(b"{}")
+
+            def log_message(self, *_):
+                pass
+
+        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.port = self._server.server_address[1]
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+
+    def take(self):
+        requests, self.requests = self.requests, []
+        return requests
+
+
+class Collector:
+    """A running Collector, in front of a sink."""
+
+    def __init__(self, program, directory, sink):
+        self.grpc_port, self._http_port = free_port(), free_port()
+        path = os.path.join(directory, "collector.yaml")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(CONFIGURATION % {"grpc": self.grpc_port, "http": self._http_port,
+                                        "sink": sink.port})
+        self._log = open(os.path.join(directory, "collector.log"), "w+b")
+        self.process = subprocess.Popen([program, "--config", path, GATE], stdout=self._log,
+                                        stderr=self._log, preexec_fn=die_with_parent)
+        end = time.monotonic() + 60
+        while b"Everything is ready" not in self.log():
+            if time.monotonic() > end or self.process.poll() is not None:
+                raise RuntimeError("the Collector does not start: %r" % self.log()[-2000:])
+            time.sleep(0.1)
+
+    def log(self):
+        with open(self._log.name, "rb") as file:
+            return file.read()
+
+    def post(self, data):
+        """Sends a message over HTTP, and returns the answer's status."""
+        request = urllib.request.Request(
+            "http://127.0.0.1:%d/v1development/profiles" % self._http_port, data,
+            {"Content-Type": "application/x-protobuf"})
+        try:
+            with urllib.request.urlopen(request, timeout=60) as answer:
+                return answer.status
+        except urllib.error.HTTPError as error:
+            return error.code
+
+    def close(self):
+        self.process.kill()
+        self.process.wait()
+        self._log.close()
+
+
+class Message:
+    """One request as JSON. Members that are 0, empty or false may be missing."""
+
+    def __init__(self, request):
+        self.request = request
+        dictionary = request["dictionary"]
+        self.strings = dictionary["stringTable"]
+        self.tables = {name: dictionary.get(name + "Table", []) for name in
+                       ("mapping", "location", "function", "stack", "attribute")}
+
+    def text(self, index):
+        return self.strings[index or 0]
+
+    def value(self, value):
+        """An AnyValue; the Collector puts texts of resources into the dictionary as well."""
+        (kind, inner), = value.items() if value else [("stringValue", "")]
+        if kind == "stringValueStrindex":
+            return self.text(inner)
+        return int(inner) if kind == "intValue" else inner
+
+    def attributes(self, owner):
+        found = {}
+        for index in owner.get("attributeIndices", []):
+            entry = self.tables["attribute"][index]
+            found[self.text(entry.get("keyStrindex"))] = self.value(entry["value"])
+        return found
+
+    def mapping(self, location):
+        return self.tables["mapping"][location.get("mappingIndex", 0)]
+
+    def place(self, location):
+        """What tells native code apart: file and address."""
+        mapping = self.mapping(location)
+        attributes = self.attributes(mapping)
+        return (self.text(mapping.get("filenameStrindex")),
+                attributes.get("process.executable.build_id.htlhash"),
+                int(location.get("address", 0)))
+
+    def lines(self, location):
+        """Names of functions, innermost first."""
+        return [self.text(self.tables["function"][line["functionIndex"]].get("nameStrindex"))
+                for line in location.get("lines", [])]
+
+    def frames(self, stack_index, names):
+        """The stack as in a folded file, root first."""
+        frames = []
+        for index in self.tables["stack"][stack_index or 0].get("locationIndices", []):
+            location = self.tables["location"][index]
+            attributes = self.attributes(location)
+            kind = attributes["profile.frame.type"]
+            lines = self.lines(location)
+            if not lines and kind == "native":
+                lines = names.get(self.place(location), [])
+            is_guess = attributes.get("allframes.frame.guess") or lines and lines[0].endswith("_[?]")
+            if not lines:
+                name, _, address = self.place(location)
+                lines = ["%s+%#x" % (name.rsplit("/", 1)[-1], address)]
+                lines = [line + "_[?]" if is_guess else line for line in lines]
+            suffix = "_[k]" if kind == "kernel" and not is_guess else ""
+            last = len(lines) - 1
+            frames += [line.replace(";", ":").replace("\n", " ")
+                       + (suffix if at == last or is_guess else "_[i]")
+                       for at, line in enumerate(lines)]
+        return tuple(reversed(frames))
+
+    def samples(self):
+        """Yields (resource attributes, profile, sample)."""
+        for resource in self.request["resourceProfiles"]:
+            attributes = {one.get("key") or self.text(one["keyStrindex"]): self.value(one["value"])
+                          for one in resource["resource"].get("attributes", [])}
+            for scope in resource["scopeProfiles"]:
+                for profile in scope["profiles"]:
+                    for sample in profile["samples"]:
+                        yield attributes, profile, sample
+
+
+def names_of(messages):
+    """Place of native code -> names, of those locations that have them."""
+    return {message.place(location): message.lines(location)
+            for message in messages for location in message.tables["location"]
+            if location.get("lines")
+            and message.attributes(location).get("profile.frame.type") == "native"}
+
+
+def fold(messages, names):
+    folded = collections.Counter()
+    for message in messages:
+        for _, _, sample in message.samples():
+            folded[message.frames(sample.get("stackIndex"), names)] += \
+                len(sample["timestampsUnixNano"])
+    return folded
+
+
+def differences(one, other):
+    return ["%s: %d and %d" % (";".join(stack), one[stack], other[stack])
+            for stack in (one | other) if one[stack] != other[stack]][:8]
+
+
+def check_attributes(tap, messages, programs, grouping):
+    """What is said of processes and threads is true, and stands where the grouping puts it."""
+    counts = collections.Counter()
+    wrong, places = [], collections.Counter()
+    for message in messages:
+        for resource, _, sample in message.samples():
+            own = message.attributes(sample)
+            if set(own) & set(resource):
+                wrong.append("both on resource and sample: %s" % (set(own) & set(resource)))
+            both = {**resource, **own}
+            program = programs.get(both.get("process.pid"))
+            if not program:
+                continue
+            counts[program.pid] += len(sample["timestampsUnixNano"])
+            places["resource" if "process.pid" in resource else "sample"] += 1
+            name = os.path.basename(program.path)
+            expected = {
+                "process.executable.name": name,
+                "process.executable.path": program.path,
+                "thread.name": name,
+                "host.name": platform.node(),
+                "os.type": "linux",
+                "host.arch": {"x86_64": "amd64", "aarch64": "arm64"}[platform.machine()],
+                "service.name": program.service or "unknown_service:" + name,
+                "env": "test",
+            }
+            wrong += ["%s is %r, not %r" % (key, both.get(key), value)
+                      for key, value in expected.items() if both.get(key) != value]
+            if not os.path.exists("/proc/%d/task/%d" % (program.pid, both.get("thread.id", 0))):
+                wrong.append("no thread %r" % both.get("thread.id"))
+            if both.get("cpu.logical_number") not in range(os.cpu_count()):
+                wrong.append("cpu %r" % both.get("cpu.logical_number"))
+    tap.ok(len(counts) == len(programs) and not wrong,
+           "attributes of processes, threads and host are right (%s)" % grouping,
+           counts, *sorted(set(wrong))[:8])
+    tap.ok(list(places) == ["resource" if grouping == "process" else "sample"],
+           "the pid stands where -resource-grouping=%s puts it" % grouping, places)
+    return counts
+
+
+def check_frames(tap, messages, grouping):
+    kinds = {message.attributes(location).get("profile.frame.type")
+             for message in messages for location in message.tables["location"][1:]}
+    tap.ok({"native", "kernel"} <= kinds <= FRAME_TYPES,
+           "every location has a frame type (%s)" % grouping, kinds)
+    build_ids = {os.path.basename(message.text(mapping.get("filenameStrindex"))):
+                 message.attributes(mapping).get("process.executable.build_id.gnu")
+                 for message in messages for mapping in message.tables["mapping"]}
+    libc = next((name for name in build_ids if re.match(r"libc[.-]", name)), None)
+    path = next(line.split()[2] for line in subprocess.run(
+        ["ldd", TARGETS["calls"].path], stdout=subprocess.PIPE, text=True,
+        check=True).stdout.splitlines() if " => " in line and "libc" in line)
+    note = subprocess.run(["readelf", "-n", path], stdout=subprocess.PIPE, text=True,
+                          stderr=subprocess.DEVNULL, check=False).stdout
+    tap.ok(libc and build_ids[libc] in note, "the C library's build ID is right (%s)" % grouping,
+           libc, build_ids.get(libc), note)
+
+
+def symbol_ranges(path):
+    """Function -> (first address, first behind it), by nm."""
+    text = subprocess.run(["nm", "-S", path], stdout=subprocess.PIPE, text=True, check=True).stdout
+    return {name: (int(start, 16), int(start, 16) + int(size, 16)) for start, size, name
+            in re.findall(r"^([0-9a-f]+) ([0-9a-f]+) [tT] (\S+)$", text, re.M)}
+
+
+def check_addresses(tap, names, grouping):
+    """Addresses are the file's own: those of a function lie where the linker has put it."""
+    wrong, count = [], 0
+    ranges = {TARGETS[name].path: symbol_ranges(TARGETS[name].path)
+              for name in PROGRAMS if not name.endswith("_stripped")}
+    for (path, _, address), lines in names.items():
+        start, end = ranges.get(path, {}).get(lines[-1], (0, 0))
+        if not end:
+            continue
+        count += 1
+        if not start <= address < end:
+            wrong.append("%s at %#x, which is at %#x to %#x" % (lines[-1], address, start, end))
+    tap.ok(count >= 20 and not wrong, "addresses lie in their functions (%s)" % grouping, count,
+           *wrong[:8])
+
+
+def check_times(tap, messages, begin_ns, end_ns, grouping):
+    wrong = []
+    for message in messages:
+        for _, profile, sample in message.samples():
+            start = int(profile["timeUnixNano"])
+            end = start + int(profile["durationNano"])
+            times = [int(one) for one in sample["timestampsUnixNano"]]
+            if not begin_ns <= start <= min(times) <= max(times) <= end <= end_ns:
+                wrong.append("%d..%d: %d..%d" % (start, end, min(times), max(times)))
+            if int(profile["period"]) != round(1e9 / RATE):
+                wrong.append("period %s" % profile["period"])
+    tap.ok(not wrong, "samples lie in their profile's time, and that in the run (%s)" % grouping,
+           *wrong[:5])
+
+
+class Target:
+    def __init__(self, process, path, service):
+        self.pid, self.path, self.service = process.pid, path, service
+
+
+def start_programs(stack):
+    programs = {}
+    for name in PROGRAMS:
+        # One says what service it is, the others leave that to the agent.
+        service = "the-threads" if name == "threads" else None
+        environment = {key: value for key, value in os.environ.items()
+                       if not key.startswith("OTEL_")}
+        environment.update({"OTEL_SERVICE_NAME": service} if service else {})
+        process = stack.enter_context(Program(TARGETS[name].path, env=environment))
+        programs[process.pid] = Target(process, TARGETS[name].path, service)
+    return programs
+
+
+def check_run(tap, collector, sink, directory, grouping):
+    otlp, begin_ns = os.path.join(directory, "x.otlp"), time.time_ns()
+    with contextlib.ExitStack() as stack:
+        programs = start_programs(stack)
+        folded_path = os.path.join(directory, "x.folded")
+        agent = stack.enter_context(Agent(
+            "-collection-agent", "127.0.0.1:%d" % collector.grpc_port, "-disable-tls",
+            "-samples-per-second", RATE, "-duration", "%ds" % SECONDS, "-reporter-interval", "2s",
+            "-resource-grouping", grouping, "-with-cpu", "-tags", "env:test",
+            outputs=[otlp, folded_path]))
+        agent.folded_path = folded_path
+        result = agent.wait()
+        end_ns = time.time_ns()
+        stacks = result.stacks
+        sent = [Message(request) for request in sink.take()]
+        counts = check_attributes(tap, sent, programs, grouping)
+    tap.ok(result.status == 0 and not re.search("^(warn|error)", result.log, re.M)
+           and "dropped 0 samples" in result.last_line,
+           "the Collector takes every request (%s)" % grouping, result.log)
+    with open(otlp, "rb") as file:
+        status = collector.post(file.read())
+    written = [Message(request) for request in sink.take()]
+    tap.ok(status == 200 and len(written) == 1, "it takes -output x.otlp over HTTP (%s)" % grouping,
+           status)
+    wanted = collections.Counter()
+    for one, number in stacks.items():
+        wanted[tuple(one.frames)] += number
+    names = names_of(written)
+    folded = fold(sent, names)
+    tap.ok(len(sent) >= 3 and folded.total() == wanted.total() > 500,
+           "all samples arrive (%s)" % grouping, len(sent), folded.total(), wanted.total())
+    tap.ok(folded == wanted, "the stacks are those of the folded file, once they have names (%s)"
+           % grouping, *differences(folded, wanted))
+    in_file = fold(written, {})
+    tap.ok(in_file == wanted, "the stacks in x.otlp are those of the folded file (%s)" % grouping,
+           *differences(in_file, wanted))
+    by_comm = collections.Counter()
+    for one, number in stacks.items():
+        by_comm[one.comm] += number
+    wrong = ["%s: %d and %d" % (program.path, counts[pid], by_comm[os.path.basename(program.path)])
+             for pid, program in programs.items()
+             if counts[pid] > by_comm[os.path.basename(program.path)[:15]]]
+    tap.ok(not wrong and sum(counts.values()) > 200,
+           "no process has more samples than its name in the folded file (%s)" % grouping, *wrong)
+    check_frames(tap, sent, grouping)
+    check_addresses(tap, names, grouping)
+    check_times(tap, sent, begin_ns, end_ns, grouping)
+    return len(sent) + len(written), sum(len(list(one.samples())) for one in sent + written)
+
+
+def check_log(tap, collector, requests, samples):
+    """The debug exporter printed everything, and nothing was wrong."""
+    log = collector.log().decode(errors="replace")
+    bad = [line for line in log.splitlines() if re.match(r"\S+\t(warn|error)\t", line)]
+    tap.ok(not bad, "the Collector logs no warning", *bad[:5])
+    printed = log.count("Link table:")
+    lines = len(re.findall(r"^    Sample #\d+$", log, re.M))
+    tap.ok((printed, lines) == (requests, samples), "its debug exporter prints every sample",
+           (printed, lines), (requests, samples))
+
+
+def main():
+    tap = Tap()
+    name = "the OpenTelemetry Collector"
+    need_root(tap, name)
+    try:
+        program = otelcol.program()
+    except otelcol.Unavailable as error:
+        tap.skip(name, str(error))
+        tap.finish()
+    build_targets.build(PROGRAMS)
+    shipped = os.path.join(ROOT, "docker", "collector.yaml")
+    done = subprocess.run([program, "validate", "--config", shipped, GATE], check=False,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    tap.ok(done.returncode == 0, "the Collector finds docker/collector.yaml right", done.stdout)
+    with tempfile.TemporaryDirectory(prefix="allframes-receivers-") as directory:
+        sink = Sink()
+        collector = Collector(program, directory, sink)
+        try:
+            totals = [check_run(tap, collector, sink, directory, grouping)
+                      for grouping in ("container", "process", "service")]
+            check_log(tap, collector, *map(sum, zip(*totals)))
+        finally:
+            collector.close()
+    tap.finish()
+
+
+if __name__ == "__main__":
+    main()
