@@ -262,6 +262,8 @@ int grpc_transport_create(const struct grpc_transport_options *options,
 	if (!transport)
 		return fail(-ENOMEM, "no memory for the transport");
 	gpr_set_log_function(log_line);
+	/* The system's own way to find hosts; c-ares knows less of them, and leaks in each look-up. */
+	setenv("GRPC_DNS_RESOLVER", "native", 0);
 	grpc_init();
 	transport->base.ops = &ops;
 	transport->options = options;
