@@ -54,8 +54,9 @@ def start_programs(directory):
     """
     private = os.path.join(directory, "private")
     os.mkdir(private)
-    paths = {"plain": os.path.join(directory, "plain"), "deleted": os.path.join(directory, "deleted"),
-             "private": os.path.join(private, "private")}
+    paths = {"plain": os.path.join(directory, "plain"),
+             "private": os.path.join(private, "private"),
+             "deleted": os.path.join(directory, "deleted")}
     for path in paths.values():
         shutil.copy(TARGETS["calls"].path, path)
     os.chmod(directory, 0o755)
@@ -109,7 +110,7 @@ def main():
         try:
             time.sleep(0.2)
             result, found = profile(names)
-            tap.ok(found == everything, "with all of the manifest's capabilities nothing is missing",
+            tap.ok(found == everything, "with all of the manifest's nothing is missing",
                    everything - found, result.log)
             for name, lost in LOST.items():
                 result, found = profile([one for one in names if one != name])

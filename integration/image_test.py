@@ -3,8 +3,8 @@
 # long
 # time limit: 3600 s
 """The image of docker/Dockerfile without a container engine: each stage is a directory that starts
-as a fresh Debian, RUN steps run in a chroot to it, and COPY copies. Then what the last stage has for
-an entrypoint must find its libraries and profile this machine, with the capabilities of
+as a fresh Debian, RUN steps run in a chroot to it, and COPY copies. Then what the last stage has
+for an entrypoint must find its libraries and profile this machine, with the capabilities of
 docker/kubernetes/daemonset.yaml alone and on a root that cannot be written.
 
     image_test.py [TREE]
@@ -56,7 +56,8 @@ class StepFailed(Exception):
 
 def run(command, what, **more):
     done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, text=True, errors="replace", check=False, **more)
+                          stderr=subprocess.STDOUT, text=True, errors="replace", check=False,
+                          **more)
     if done.returncode:
         raise StepFailed("%s: status %d\n%s" % (
             what, done.returncode, "\n".join(done.stdout.splitlines()[-SHOWN_LINES:])))

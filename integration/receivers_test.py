@@ -186,7 +186,8 @@ class Message:
             lines = self.lines(location)
             if not lines and kind == "native":
                 lines = names.get(self.place(location), [])
-            is_guess = attributes.get("allframes.frame.guess") or lines and lines[0].endswith("_[?]")
+            is_guess = (attributes.get("allframes.frame.guess")
+                        or lines and lines[0].endswith("_[?]"))
             if not lines:
                 name, _, address = self.place(location)
                 lines = ["%s+%#x" % (name.rsplit("/", 1)[-1], address)]
