@@ -144,7 +144,8 @@ static void a_process_that_was_learnt_of_again_is_the_same(void **state)
 	struct sample_snapshot snapshot;
 
 	for (int i = 0; i < 4; i++) {
-		context.process = infos[i % 2];
+		/* Each of two threads is first seen with another one of the two. */
+		context.process = infos[(i + i / 2) % 2];
 		context.tid = i / 2;
 		report_one(f->store, trace, &context);
 	}
@@ -444,6 +445,27 @@ static void times_have_the_limit_too(void **state)
 	trace_unref(trace);
 }
 
+static void a_store_too_small_for_one_sample_stays_empty(void **state)
+{
+	const struct sample_store_options options = { .max_bytes = 40, .keeps_times = true };
+	struct sample_store *store = sample_store_create(&options);
+	struct trace *trace = trace_create(NULL, 0, true, false);
+	struct sample_snapshot snapshot;
+
+	(void)state;
+	metrics_reset();
+	log_set_level(LOG_ERROR);
+	report_one(store, trace, &plain_context);
+	log_set_level(LOG_INFO);
+	assert_int_equal(metrics_read(METRIC_SAMPLES_UNSTORED), 1);
+	snapshot = take(store);
+	assert_int_equal(snapshot.count, 0);
+	sample_snapshot_deinit(&snapshot);
+	sample_store_destroy(store);
+	assert_int_equal(trace->references, 1);
+	trace_unref(trace);
+}
+
 enum { REPORTS_PER_THREAD = 5000 };
 
 static void *report_many(void *context)
@@ -498,6 +520,7 @@ int main(void)
 		TEST(what_was_taken_is_out_of_the_store_which_goes_on),
 		TEST(over_the_limit_new_samples_are_dropped_and_known_ones_counted),
 		TEST(times_have_the_limit_too),
+		TEST(a_store_too_small_for_one_sample_stays_empty),
 		TEST(threads_report_while_another_takes),
 	};
 

@@ -62,6 +62,68 @@ static void assert_same_string(const char *a, const char *b)
 		assert_string_equal(a, b);
 }
 
+static void assert_frames(const struct trace *trace, const struct frame *frames, uint32_t count)
+{
+	assert_int_equal(trace->frame_count, count);
+	for (uint32_t i = 0; i < count; i++) {
+		struct frame frame = trace_frame(trace, i);
+
+		assert_int_equal(frame.kind, frames[i].kind);
+		assert_int_equal(frame.flags, frames[i].flags);
+		assert_int_equal(frame.error, frames[i].error);
+		assert_int_equal(frame.line, frames[i].line);
+		assert_true(frame.address == frames[i].address);
+		assert_ptr_equal(frame.binary, frames[i].binary);
+		assert_same_string(frame.function, frames[i].function);
+		assert_same_string(frame.file, frames[i].file);
+	}
+}
+
+static void neighbours_that_differ_in_one_thing_stay_what_they_are(void **state)
+{
+	struct binary *binary = make_binary(1), *other = make_binary(1);
+	const struct frame frame = {
+		.kind = FRAME_KERNEL,
+		.address = 5,
+		.line = 1,
+		.binary = binary,
+		.function = "f",
+		.file = "vmlinux",
+	};
+	struct frame frames[] = {
+		frame,
+		frame,
+		frame,
+		frame,
+		frame,
+		frame,
+		frame,
+		frame,
+		frame,
+		frame,
+		{ .kind = FRAME_ERROR, .error = UNWIND_NO_INFO },
+		{ .kind = FRAME_ERROR, .error = UNWIND_TRUNCATED },
+	};
+	const uint32_t count = sizeof(frames) / sizeof(frames[0]);
+	struct trace *trace;
+
+	(void)state;
+	frames[1].kind = FRAME_NATIVE;
+	frames[2].flags = FRAME_GUESS;
+	frames[3].address |= 1ULL << 48;
+	frames[4].address |= 1ULL << 47;
+	frames[5].line = 2;
+	frames[6].binary = other;
+	frames[7].function = "g";
+	frames[8].file = "ext4";
+	frames[9].function = NULL;
+	trace = trace_create(frames, count, false, false);
+	assert_frames(trace, frames, count);
+	trace_unref(trace);
+	binary_unref(binary);
+	binary_unref(other);
+}
+
 static void frames_come_out_as_they_went_in(void **state)
 {
 	enum { COUNT = 300, BINARIES = 40 };
@@ -91,18 +153,7 @@ static void frames_come_out_as_they_went_in(void **state)
 		frames[i].file = strings[(random >> 13) % 6];
 	}
 	trace = trace_create(frames, COUNT, false, false);
-	for (int i = 0; i < COUNT; i++) {
-		struct frame frame = trace_frame(trace, i);
-
-		assert_int_equal(frame.kind, frames[i].kind);
-		assert_int_equal(frame.flags, frames[i].flags);
-		assert_int_equal(frame.error, frames[i].error);
-		assert_int_equal(frame.line, frames[i].line);
-		assert_true(frame.address == frames[i].address);
-		assert_ptr_equal(frame.binary, frames[i].binary);
-		assert_same_string(frame.function, frames[i].function);
-		assert_same_string(frame.file, frames[i].file);
-	}
+	assert_frames(trace, frames, COUNT);
 	trace_unref(trace);
 	for (int i = 0; i < BINARIES; i++) {
 		assert_int_equal(binaries[i]->references, 1);
@@ -313,6 +364,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(frames_and_strings_are_copied_and_binaries_held),
+		cmocka_unit_test(neighbours_that_differ_in_one_thing_stay_what_they_are),
 		cmocka_unit_test(frames_come_out_as_they_went_in),
 		cmocka_unit_test(frames_that_differ_by_address_only_take_8_bytes),
 		cmocka_unit_test(a_trace_of_frames_that_have_nothing_in_common_is_whole),
