@@ -309,6 +309,8 @@ int server_create(const struct server_options *options, const struct server_hand
 		{ .type = GRPC_ARG_INTEGER,
 		  .key = GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH,
 		  .value.integer = MESSAGE_MAX_BYTES },
+		/* Else a second server on the port would take a part of the calls. */
+		{ .type = GRPC_ARG_INTEGER, .key = GRPC_ARG_ALLOW_REUSEPORT, .value.integer = 0 },
 	};
 	grpc_channel_args channel = { sizeof(arguments) / sizeof(arguments[0]), arguments };
 	struct server *created = calloc(1, sizeof(*created));
