@@ -75,7 +75,7 @@ def start_programs(directory):
 
 def profile(names):
     """(status, what the profile has): programs by name, and whether kernel functions have names."""
-    prefix = ["setpriv", "--inh-caps=-all",
+    prefix = ["setpriv", "--no-new-privs", "--inh-caps=-all",
               "--bounding-set=-all" + "".join(",+" + name.lower() for name in names)]
     result = run_agent("-samples-per-second", RATE, "-duration", "%ds" % SECONDS, prefix=prefix)
     if result.status != 0:

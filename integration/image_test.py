@@ -143,7 +143,7 @@ def capabilities():
     path = os.path.join(ROOT, "docker", "kubernetes", "daemonset.yaml")
     with open(path, encoding="utf-8") as file:
         names = re.findall(r"^ {16}- ([A-Z_]+)$", file.read(), re.M)
-    return ["--bounding-set=-all" + "".join(",+" + name.lower() for name in names),
+    return ["--no-new-privs", "--bounding-set=-all" + "".join(",+" + name.lower() for name in names),
             "--inh-caps=-all"]
 
 
