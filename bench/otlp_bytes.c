@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What requests weigh: for the files with the bytes of an ExportProfilesServiceRequest each, one
- * JSON object with their samples, their bytes, the bytes after gzip as gRPC does it, and for each
- * attribute key the bytes after gzip without it (samples that differ in nothing else are then one).
+ * JSON object with their samples, their bytes, the bytes after gzip as gRPC does it, and with
+ * -attributes for each attribute key the bytes after gzip without it (samples that differ in
+ * nothing else are then one).
  *
- *	otlp_bytes FILE...
+ *	otlp_bytes [-attributes] FILE...
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -14,6 +15,9 @@
 #include <zlib.h>
 
 #include "build/proto/otlp_profiles.pb-c.h"
+
+#define packed_size opentelemetry__proto__profiles__v1development__profiles_data__get_packed_size
+#define pack opentelemetry__proto__profiles__v1development__profiles_data__pack
 
 typedef Opentelemetry__Proto__Profiles__V1development__ProfilesData Data;
 typedef Opentelemetry__Proto__Profiles__V1development__ProfilesDictionary Dictionary;
@@ -278,11 +282,10 @@ static Data *unpack(const struct file *file)
 
 static void add_weight(struct weight *weight, const Data *data)
 {
-	size_t count = opentelemetry__proto__profiles__v1development__profiles_data__get_packed_size(
-		data);
+	size_t count = packed_size(data);
 	uint8_t *bytes = allocate(count, 1);
 
-	opentelemetry__proto__profiles__v1development__profiles_data__pack(data, bytes);
+	pack(data, bytes);
 	weight->bytes += count;
 	weight->gzip_bytes += gzip_size(bytes, count);
 	free(bytes);
@@ -349,19 +352,22 @@ int main(int argument_count, char **arguments)
 {
 	static struct file files[MAX_FILES];
 	char *keys[MAX_KEYS];
-	size_t file_count = argument_count - 1, key_count;
+	bool has_attributes = argument_count > 1 && !strcmp(arguments[1], "-attributes");
+	int first = has_attributes ? 2 : 1;
+	size_t file_count = argument_count - first, key_count = 0;
 	struct weight weight;
 
-	if (!file_count || file_count > MAX_FILES)
-		die("usage:", "otlp_bytes FILE...");
+	if (argument_count <= first || file_count > MAX_FILES)
+		die("usage:", "otlp_bytes [-attributes] FILE...");
 	for (size_t i = 0; i < file_count; i++)
-		files[i] = read_file(arguments[i + 1]);
+		files[i] = read_file(arguments[first + i]);
 	weight = weigh(files, file_count, NULL);
 	printf("{\"requests\": %zu, \"samples\": %llu, \"distinct\": %llu, \"bytes\": %llu, "
 	       "\"gzip_bytes\": %llu, \"gzip_bytes_without\": {",
 	       file_count, (unsigned long long)weight.samples, (unsigned long long)weight.distinct,
 	       (unsigned long long)weight.bytes, (unsigned long long)weight.gzip_bytes);
-	key_count = find_keys(files, file_count, keys);
+	if (has_attributes)
+		key_count = find_keys(files, file_count, keys);
 	for (size_t i = 0; i < key_count; i++) {
 		weight = weigh(files, file_count, keys[i]);
 		printf("%s\"%s\": %llu", i ? ", " : "", keys[i],

@@ -38,9 +38,10 @@ def _collector(directory):
         process.communicate()
 
 
-def _weigh(directory):
+def _weigh(directory, *options):
     files = sorted(glob.glob(os.path.join(directory, "*")))
-    text = subprocess.run([path("otlp_bytes"), *files], stdout=subprocess.PIPE, check=True).stdout
+    text = subprocess.run([path("otlp_bytes"), *options, *files], stdout=subprocess.PIPE,
+                          check=True).stdout
     found = json.loads(text)
     samples = found["samples"]
     attributes = {key: (found["gzip_bytes"] - without) / samples
@@ -50,7 +51,7 @@ def _weigh(directory):
 
 
 def weights():
-    """Weight by Configuration."""
+    """Weight by Configuration; the first has the attributes as well."""
     import busy_mix_test
     configurations = [Configuration(rate, interval_s, grouping) for rate in RATES
                       for interval_s in INTERVALS_S for grouping in GROUPINGS]
@@ -75,4 +76,5 @@ def weights():
         for _, _, agent in agents:
             if agent.wait().status:
                 raise RuntimeError(agent.log_text())
-        return {one: _weigh(saved) for one, saved, _ in agents}
+        return {one: _weigh(saved, *(["-attributes"] if one == configurations[0] else []))
+                for one, saved, _ in agents}
