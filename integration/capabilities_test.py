@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # long
-# time limit: 300 s
+# time limit: 600 s
 """The capabilities in docker/kubernetes/daemonset.yaml are enough, and each of them is needed: the
 agent runs with all of them and no other, then without each, and what fails then is what the
 manifest says.
@@ -23,8 +23,10 @@ MANIFEST = os.path.join(ROOT, "docker", "kubernetes", "daemonset.yaml")
 RATE = 199
 SECONDS = 2
 NOBODY = 65534
+LEAST_SAMPLES = 10
+TRIES = 5
 
-# What is left of them without a capability. Programs: see start_programs().
+# What is missing without a capability. Programs: see start_programs().
 NO_START = "no start"
 LOST = {
     "BPF": NO_START,
@@ -73,23 +75,36 @@ def start_programs(directory):
     return programs
 
 
+def find_lost(stacks):
+    """What is missing in @stacks, or None if it can't be told: too few samples, as on a machine
+    that does a lot beside.
+    """
+    lost = set()
+    for program in "plain", "private", "deleted":
+        known = {stack: count for stack, count in stacks.items()
+                 if stack.comm == program and not stack.is_before_known}
+        if sum(known.values()) < LEAST_SAMPLES:
+            return None
+        named = sum(count for stack, count in known.items() if "main" in stack.frames)
+        lost |= set() if named > sum(known.values()) / 2 else {program}
+    kernel = [frame for stack in stacks for frame in stack.frames if frame.endswith("_[k]")]
+    if not kernel:
+        return None
+    has_names = any(re.fullmatch(r"[a-z_]\w*_\[k\]", frame) for frame in kernel)
+    return lost if has_names else lost | {"kernel names"}
+
+
 def profile(names):
-    """(status, what the profile has): programs by name, and whether kernel functions have names."""
+    """The agent's result with the capabilities @names alone, and what is missing."""
     prefix = ["setpriv", "--no-new-privs", "--inh-caps=-all",
               "--bounding-set=-all" + "".join(",+" + name.lower() for name in names)]
-    result = run_agent("-samples-per-second", RATE, "-duration", "%ds" % SECONDS, prefix=prefix)
-    if result.status != 0:
-        return result, set()
-    found = set()
-    for program in "plain", "private", "deleted":
-        stacks = {stack: count for stack, count in result.stacks.items() if stack.comm == program}
-        named = sum(count for stack, count in stacks.items() if "main" in stack.frames)
-        if stacks and named > sum(stacks.values()) / 2:
-            found.add(program)
-    if any(re.fullmatch(r"[a-z_]\w*_\[k\]", frame) for stack in result.stacks
-           for frame in stack.frames):
-        found.add("kernel names")
-    return result, found
+    for _ in range(TRIES):
+        result = run_agent("-samples-per-second", RATE, "-duration", "%ds" % SECONDS,
+                           prefix=prefix)
+        lost = find_lost(result.stacks) if result.status == 0 else None
+        if lost is not None or result.status != 0:
+            break
+    return result, lost
 
 
 def main():
@@ -104,23 +119,22 @@ def main():
         # Such a kernel shows its addresses to everybody.
         LOST["SYSLOG"] = set()
     tap.ok(set(names) == set(LOST), "the manifest has the capabilities that are tested here", names)
-    everything = {"plain", "private", "deleted", "kernel names"}
     with tempfile.TemporaryDirectory(prefix="allframes-capabilities-") as directory:
         programs = start_programs(directory)
         try:
             time.sleep(0.2)
-            result, found = profile(names)
-            tap.ok(found == everything, "with all of the manifest's nothing is missing",
-                   everything - found, result.log)
+            result, missing = profile(names)
+            tap.ok(missing == set(), "with all of the manifest's nothing is missing", missing,
+                   result.log)
             for name, lost in LOST.items():
-                result, found = profile([one for one in names if one != name])
+                result, missing = profile([one for one in names if one != name])
                 if lost == NO_START:
                     tap.ok(result.status == 3 and len(result.log.splitlines()) == 1,
                            "without %s the agent does not start, and says so" % name, result.log)
                 else:
-                    tap.ok(result.status == 0 and everything - found == lost,
+                    tap.ok(missing == lost,
                            "without %s this is missing: %s" % (name, sorted(lost) or "nothing"),
-                           result.status, everything - found, result.log)
+                           result.status, missing, result.log)
         finally:
             for program in programs:
                 program.__exit__()

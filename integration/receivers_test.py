@@ -313,10 +313,15 @@ def check_addresses(tap, names, grouping):
            *wrong[:8])
 
 
-def check_times(tap, messages, begin_ns, end_ns, grouping):
-    wrong = []
+def check_profiles(tap, messages, begin_ns, end_ns, grouping):
+    """What is said of each profile as a whole. Pyroscope knows CPU time by these types."""
+    wrong, ids = [], collections.Counter()
     for message in messages:
         for _, profile, sample in message.samples():
+            types = [message.text(profile[kind].get(part)) for kind in ("sampleType", "periodType")
+                     for part in ("typeStrindex", "unitStrindex")]
+            if types != ["samples", "count", "cpu", "nanoseconds"]:
+                wrong.append("types %s" % types)
             start = int(profile["timeUnixNano"])
             end = start + int(profile["durationNano"])
             times = [int(one) for one in sample["timestampsUnixNano"]]
@@ -324,8 +329,11 @@ def check_times(tap, messages, begin_ns, end_ns, grouping):
                 wrong.append("%d..%d: %d..%d" % (start, end, min(times), max(times)))
             if int(profile["period"]) != round(1e9 / RATE):
                 wrong.append("period %s" % profile["period"])
-    tap.ok(not wrong, "samples lie in their profile's time, and that in the run (%s)" % grouping,
-           *wrong[:5])
+        ids.update(profile["profileId"] for resource in message.request["resourceProfiles"]
+                   for scope in resource["scopeProfiles"] for profile in scope["profiles"])
+    tap.ok(not wrong, "types, period and times of profiles are right (%s)" % grouping, *wrong[:5])
+    tap.ok(set(ids.values()) == {1} and all(re.fullmatch("[0-9a-f]{32}", one) for one in ids),
+           "each profile has an id of its own (%s)" % grouping, ids.most_common(3))
 
 
 class Target:
@@ -392,7 +400,7 @@ def check_run(tap, collector, sink, directory, grouping):
            "no process has more samples than its name in the folded file (%s)" % grouping, *wrong)
     check_frames(tap, sent, grouping)
     check_addresses(tap, names, grouping)
-    check_times(tap, sent, begin_ns, end_ns, grouping)
+    check_profiles(tap, sent, begin_ns, end_ns, grouping)
     return len(sent) + len(written), sum(len(list(one.samples())) for one in sent + written)
 
 
