@@ -30,7 +30,8 @@ sys.path[:0] = [HERE, os.path.join(HERE, "receivers")]
 import build_targets
 import otelcol
 from build_targets import TARGETS
-from harness import ROOT, Agent, Program, Tap, die_with_parent, need_root
+from harness import ROOT, Agent, Program, Tap, die_with_parent, need_root, run_agent
+from otlp_collector import Certificates
 
 GATE = "--feature-gates=service.profilesSupport"
 RATE = 199
@@ -42,7 +43,7 @@ CONFIGURATION = """
 receivers:
   otlp:
     protocols:
-      grpc: {endpoint: "127.0.0.1:%(grpc)d"}
+      grpc: {endpoint: "127.0.0.1:%(grpc)d"%(tls)s}
       http: {endpoint: "127.0.0.1:%(http)d"}
 exporters:
   # Without a queue, so that its failures are failures of the agent's calls.
@@ -97,13 +98,14 @@ class Sink:
 class Collector:
     """A running Collector, in front of a sink."""
 
-    def __init__(self, program, directory, sink):
+    def __init__(self, program, directory, sink, tls=None):
         self.grpc_port, self._http_port = free_port(), free_port()
-        path = os.path.join(directory, "collector.yaml")
+        path = os.path.join(directory, "%d.yaml" % self.grpc_port)
         with open(path, "w", encoding="utf-8") as file:
             file.write(CONFIGURATION % {"grpc": self.grpc_port, "http": self._http_port,
-                                        "sink": sink.port})
-        self._log = open(os.path.join(directory, "collector.log"), "w+b")
+                                        "sink": sink.port,
+                                        "tls": ", tls: " + json.dumps(tls) if tls else ""})
+        self._log = tempfile.NamedTemporaryFile(dir=directory, suffix=".log")
         self.process = subprocess.Popen([program, "--config", path, GATE], stdout=self._log,
                                         stderr=self._log, preexec_fn=die_with_parent)
         end = time.monotonic() + 60
@@ -127,7 +129,10 @@ class Collector:
         except urllib.error.HTTPError as error:
             return error.code
 
-    def close(self):
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
         self.process.kill()
         self.process.wait()
         self._log.close()
@@ -401,6 +406,7 @@ def check_run(tap, collector, sink, directory, grouping):
     check_frames(tap, sent, grouping)
     check_addresses(tap, names, grouping)
     check_profiles(tap, sent, begin_ns, end_ns, grouping)
+    check_profiles(tap, written, begin_ns, end_ns, "x.otlp, " + grouping)
     return len(sent) + len(written), sum(len(list(one.samples())) for one in sent + written)
 
 
@@ -413,6 +419,29 @@ def check_log(tap, collector, requests, samples):
     lines = len(re.findall(r"^    Sample #\d+$", log, re.M))
     tap.ok((printed, lines) == (requests, samples), "its debug exporter prints every sample",
            (printed, lines), (requests, samples))
+
+
+def check_tls(tap, program, directory, sink):
+    """TLS between two implementations of it, both ends with certificates."""
+    with Certificates() as certificates:
+        certificate, key = certificates.make("server")
+        tls = {"cert_file": certificate, "key_file": key, "client_ca_file": certificates.ca}
+        certificate, key = certificates.make("client")
+        own = ["-tls-cert", certificate, "-tls-key", key]
+        with Collector(program, directory, sink, tls) as collector, \
+                Program(TARGETS["calls"].path):
+            options = ["-collection-agent", "127.0.0.1:%d" % collector.grpc_port, "-tls-ca",
+                       certificates.ca, "-duration", "3s", "-reporter-interval", "1s"]
+            result = run_agent(*options, *own)
+            sent = [Message(request) for request in sink.take()]
+            tap.ok(result.status == 0 and not re.search("^(warn|error)", result.log, re.M)
+                   and fold(sent, {}).total() == result.stacks.total() > 0,
+                   "all samples arrive over TLS, with certificates on both sides", result.log)
+            result = run_agent(*options)
+            tap.ok(result.status == 0 and not sink.take()
+                   and len(re.findall("^(?:warn|error).*", result.log, re.M)) >= 1,
+                   "nothing does without the client's, and the agent says so", result.log)
+            tap.note("it said: " + " | ".join(re.findall("^(?:warn|error).*", result.log, re.M)))
 
 
 def main():
@@ -431,13 +460,11 @@ def main():
     tap.ok(done.returncode == 0, "the Collector finds docker/collector.yaml right", done.stdout)
     with tempfile.TemporaryDirectory(prefix="allframes-receivers-") as directory:
         sink = Sink()
-        collector = Collector(program, directory, sink)
-        try:
+        with Collector(program, directory, sink) as collector:
             totals = [check_run(tap, collector, sink, directory, grouping)
                       for grouping in ("container", "process", "service")]
             check_log(tap, collector, *map(sum, zip(*totals)))
-        finally:
-            collector.close()
+        check_tls(tap, program, directory, sink)
     tap.finish()
 
 
