@@ -186,10 +186,10 @@ class Certificates:
     def other_ca(self):
         return self._make_ca("other")
 
-    def make(self, name, ca="ca", is_expired=False):
-        """Paths of certificate and key for 127.0.0.1, signed by @ca."""
+    def make(self, name, ca="ca", is_expired=False, address="127.0.0.1"):
+        """Paths of certificate and key for @address, signed by @ca."""
         with open(self.path(name + ".ext"), "w", encoding="ascii") as file:
-            file.write("subjectAltName=IP:127.0.0.1,DNS:localhost\n")
+            file.write("subjectAltName=IP:%s\n" % address)
         self._openssl("req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
                       "-nodes", "-subj", "/CN=" + name, "-keyout", name + ".key", "-out",
                       name + ".csr")

@@ -239,8 +239,9 @@ void answer_describe(const struct answer *answer, char *text, size_t size)
 
 bool answer_is_taken(const struct answer *answer)
 {
+	/* Status 0 is what says it, whatever the response reads. */
 	return answer->kind == ANSWER_OK || answer->kind == ANSWER_LATE ||
-	       answer->kind == ANSWER_PARTIAL;
+	       answer->kind == ANSWER_PARTIAL || answer->kind == ANSWER_GARBAGE;
 }
 
 /* --- messages, innermost first --- */

@@ -9,7 +9,7 @@
  *	partial=N[:TEXT]	taken but for N profiles; 0 is a warning only
  *	hang			never
  *	reset			the connection is shut down
- *	garbage			status 0 with bytes that are no response
+ *	garbage			taken, with bytes that are no response
  *	random:SEED:PERCENT	one of the above in PERCENT of the requests, else ok
  *
  * A schedule is a list of them, parted by commas; `*N` behind one repeats it, `*` for ever. After
