@@ -11,6 +11,7 @@
 
 #include "agent/base/cleanup.h"
 #include "agent/base/error.h"
+#include "agent/base/hash128.h"
 #include "reporter/otlp_answer.h"
 
 enum {
@@ -21,6 +22,8 @@ enum {
 	 */
 	KEEPALIVE_MS = 5 * 60 * 1000,
 	KEEPALIVE_TIMEOUT_MS = 20 * 1000,
+	/* A connection that failed is tried again by the channel, and at each call of ours. */
+	RECONNECT_MAX_MS = 30 * 1000,
 };
 
 /* Where distributions keep the CAs: Debian, Fedora, SUSE, older Red Hat, Alpine, gRPC's own. */
@@ -73,6 +76,30 @@ static const char *find_system_cas(void)
 			return system_ca_paths[i];
 	}
 	return NULL;
+}
+
+uint64_t grpc_channel_files_state(const struct grpc_transport_options *options)
+{
+	const char *paths[] = {
+		options->tls_ca ? options->tls_ca : find_system_cas(),
+		options->tls_cert,
+		options->tls_key,
+	};
+	struct stat files[3];
+
+	memset(files, 0, sizeof(files));
+	for (size_t i = 0; i < 3 && !options->is_plain; i++) {
+		struct stat file;
+
+		if (!paths[i] || stat(paths[i], &file))
+			continue;
+		files[i].st_dev = file.st_dev;
+		files[i].st_ino = file.st_ino;
+		files[i].st_size = file.st_size;
+		files[i].st_mtim = file.st_mtim;
+		files[i].st_ctim = file.st_ctim;
+	}
+	return hash64_bytes(files, sizeof(files));
 }
 
 static int make_tls_credentials(const struct grpc_transport_options *options,
@@ -129,6 +156,7 @@ int grpc_open_channel(const struct grpc_transport_options *options, const char *
 		number_argument(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0),
 		number_argument(GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, OTLP_ANSWER_MAX_BYTES),
 		number_argument(GRPC_ARG_HTTP2_BDP_PROBE, 0),
+		number_argument(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, RECONNECT_MAX_MS),
 		number_argument(GRPC_ARG_KEEPALIVE_TIME_MS, KEEPALIVE_MS),
 		number_argument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, KEEPALIVE_TIMEOUT_MS),
 		/* Trying again is the sender's, and the collector's DNS has no say in it. */

@@ -35,6 +35,8 @@ struct grpc_transport {
 	grpc_completion_queue *queue;
 	/* NULL: to be opened by the next call. */
 	grpc_channel *channel;
+	/* grpc_channel_files_state() when it was opened. */
+	uint64_t files_state;
 	pthread_mutex_t lock;
 	/* The one under way. */
 	grpc_call *call;
@@ -154,13 +156,27 @@ static bool run_call(struct grpc_transport *transport, struct call_state *state)
 	return true;
 }
 
-/* After a failure for which there was no connection, the next call makes a new one. */
-static void drop_broken_channel(struct grpc_transport *transport)
+static void close_channel(struct grpc_transport *transport)
 {
-	if (grpc_channel_check_connectivity_state(transport->channel, 0) == GRPC_CHANNEL_READY)
-		return;
-	grpc_channel_destroy(transport->channel);
+	if (transport->channel)
+		grpc_channel_destroy(transport->channel);
 	transport->channel = NULL;
+}
+
+static bool is_connected(const struct grpc_transport *transport)
+{
+	return grpc_channel_check_connectivity_state(transport->channel, 0) == GRPC_CHANNEL_READY;
+}
+
+/*
+ * A channel connects again by itself, with the certificates that it was opened with. New ones want a
+ * new channel; it is not made anew for every failure, since what OpenSSL keeps of the CAs is large.
+ */
+static void close_outdated_channel(struct grpc_transport *transport)
+{
+	if (transport->channel && !is_connected(transport) &&
+	    grpc_channel_files_state(transport->options) != transport->files_state)
+		close_channel(transport);
 }
 
 static int open_channel(struct grpc_transport *transport)
@@ -171,6 +187,7 @@ static int open_channel(struct grpc_transport *transport)
 		target = NULL;
 		return fail(-ENOMEM, "no memory for a connection");
 	}
+	transport->files_state = grpc_channel_files_state(transport->options);
 	return grpc_open_channel(transport->options, target, &transport->channel);
 }
 
@@ -188,6 +205,7 @@ static void grpc_transport_send(struct transport *base, const void *bytes, size_
 	grpc_slice slice;
 
 	*answer = (struct transport_answer){ .retry_delay_ns = UINT64_MAX };
+	close_outdated_channel(transport);
 	if ((!transport->channel && open_channel(transport)) ||
 	    read_headers(&state, transport->options->headers))
 		return fail_locally(answer, RPC_UNAVAILABLE, error_text());
@@ -203,8 +221,9 @@ static void grpc_transport_send(struct transport *base, const void *bytes, size_
 	retract_call(transport);
 	grpc_read_answer(answer, state.status, state.details, &state.trailing_metadata,
 			 state.response, transport->options->is_plain);
-	if (answer->status != RPC_OK)
-		drop_broken_channel(transport);
+	/* By the next call it is known if there is a connection then. */
+	if (answer->status != RPC_OK && !is_connected(transport))
+		grpc_channel_reset_connect_backoff(transport->channel);
 }
 
 static void grpc_transport_cancel(struct transport *base)
@@ -233,12 +252,14 @@ static int check_certificates(struct grpc_transport *transport)
 	if (options->is_plain)
 		return 0;
 	nowhere.headers = &no_headers;
+	transport->files_state = grpc_channel_files_state(options);
 	error = grpc_open_channel(options, "unix:/proc/self/nobody", &transport->channel);
 	if (error)
 		return error;
 	transport->options = &nowhere;
 	grpc_transport_send(&transport->base, "", 0, NS_PER_SECOND, &answer);
 	transport->options = options;
+	close_channel(transport);
 	if (!strcmp(answer.message, grpc_unusable_certificates))
 		return fail(-EINVAL, "%s", answer.message);
 	return 0;
@@ -282,8 +303,7 @@ void grpc_transport_destroy(struct grpc_transport *transport)
 {
 	if (!transport)
 		return;
-	if (transport->channel)
-		grpc_channel_destroy(transport->channel);
+	close_channel(transport);
 	grpc_completion_queue_shutdown(transport->queue);
 	while (grpc_completion_queue_next(transport->queue, gpr_inf_future(GPR_CLOCK_REALTIME),
 					  NULL)

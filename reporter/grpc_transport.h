@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * The transport over gRPC's C core: unary calls of ProfilesService/Export, gzip, one at a time. It
- * connects at the first call and, after a call for which there was no connection, anew at the next,
- * reading certificates again: so what is renewed on disk or in the DNS is noticed. What a collector
- * answers is bounded to OTLP_ANSWER_MAX_BYTES, unpacked, and trusted in nothing.
+ * connects at the first call; a connection that fails is tried again by each call and in between, so
+ * that a call fails at once where there is none. Certificates that are renewed on disk are read
+ * again after a failure. What a collector answers is bounded to OTLP_ANSWER_MAX_BYTES, unpacked, and
+ * trusted in nothing.
  *
  * The C core has threads of its own; signals that they must not take are to be blocked before.
  * What it would write on standard error goes to the log as debug lines.
