@@ -70,7 +70,6 @@ class Collector:
     def __init__(self, *options, listen="127.0.0.1:0"):
         self.directory = tempfile.mkdtemp(prefix="allframes-collector-")
         self.saved = os.path.join(self.directory, "saved")
-        os.mkdir(self.saved)
         self._log = open(os.path.join(self.directory, "log"), "w+b")
         self._report = os.path.join(self.directory, "report.json")
         self.process = subprocess.Popen(

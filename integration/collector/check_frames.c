@@ -4,7 +4,6 @@
 #include "integration/collector/check_frames.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 enum {
 	HTLHASH_DIGITS = 32,
@@ -137,7 +136,9 @@ static void check_lines(const struct otlp_message *message, struct findings *fin
 static bool is_lower_hex(struct span text)
 {
 	for (size_t i = 0; i < text.count; i++) {
-		if (!memchr("0123456789abcdef", text.bytes[i], 16))
+		uint8_t digit = text.bytes[i];
+
+		if (!(digit >= '0' && digit <= '9') && !(digit >= 'a' && digit <= 'f'))
 			return false;
 	}
 	return true;

@@ -43,7 +43,7 @@ static const char help[] =
 	"  -folded FILE           folded stacks, root first; samples of a repeated profile count\n"
 	"                         once. Written at the end and on SIGUSR1\n"
 	"  -report FILE           counts, broken rules and attributes as JSON; likewise\n"
-	"  -save DIRECTORY        keep every request there, decompressed\n"
+	"  -save DIRECTORY        keep every request there, decompressed; made if it is missing\n"
 	"  -names FILE            name native frames as in this request\n"
 	"  -answers SCHEDULE      how to answer, default ok: a list, parted by commas, of\n"
 	"                         ok, late=2s, status=N[:TEXT], retry-info=D[:N],\n"
@@ -166,7 +166,7 @@ static int save_request(struct collector *collector, struct span bytes)
 	file = fopen(path, "we");
 	if (!file)
 		return fail_errno(-errno, "%s", path);
-	written = bytes.count ? fwrite(bytes.bytes, 1, bytes.count, file) : 0;
+	written = bytes.bytes ? fwrite(bytes.bytes, 1, bytes.count, file) : 0;
 	if (fclose(file) || written != bytes.count)
 		return fail(-EIO, "cannot write %s", path);
 	return 0;
@@ -298,7 +298,7 @@ static int read_requests(struct collector *collector, char *const *paths)
 {
 	for (; *paths && !collector->err; paths++) {
 		_cleanup_(free_pointer) char *content = NULL;
-		size_t size;
+		size_t size = 0;
 		int err = read_file(*paths, &content, &size);
 		struct incoming incoming = {
 			.is_gzip = true,
@@ -321,7 +321,7 @@ static int read_names(struct collector *collector)
 	_cleanup_(free_pointer) char *content = NULL;
 	struct otlp_message message = { 0 };
 	struct findings findings = { 0 };
-	size_t size;
+	size_t size = 0;
 	int err = read_file(collector->options.names_path, &content, &size);
 
 	if (err)
@@ -447,6 +447,9 @@ int main(int count, char **words)
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	if (collector.options.names_path)
 		err = read_names(&collector);
+	if (!err && collector.options.save_path && mkdir(collector.options.save_path, 0755) &&
+	    errno != EEXIST)
+		err = fail_errno(-errno, "%s", collector.options.save_path);
 	if (!err)
 		err = optind < count ? read_requests(&collector, words + optind) :
 				       serve(&collector);
