@@ -134,42 +134,24 @@ static int hand_over(void *context, struct otlp_request *request)
 }
 
 /*
- * The window from the last one's end until now, and as much wider as samples need that were taken
- * before and took their time through the queues.
+ * Empties the store into requests for the sender. Samples that took their time through the queues can
+ * be from before the interval; their profiles begin earlier then.
  */
-static struct otlp_window make_window(const struct otlp_reporter *reporter,
-				      const struct sample_snapshot *snapshot, uint64_t end_ns)
+static void collect(struct otlp_reporter *reporter, uint64_t end_ns)
 {
+	_cleanup_(sample_snapshot_deinit) struct sample_snapshot snapshot = { 0 };
+	struct handed_over handed = { .reporter = reporter };
 	struct otlp_window window = {
 		.start_ns = reporter->window_start_ns,
 		.end_ns = end_ns,
 		.realtime_offset_ns = (int64_t)(clock_realtime_ns() - clock_monotonic_ns()),
 	};
-
-	for (size_t i = 0; i < snapshot->count; i++) {
-		const struct stored_sample *sample = &snapshot->samples[i];
-
-		if (sample->times_ns[0] < window.start_ns)
-			window.start_ns = sample->times_ns[0];
-		if (sample->times_ns[sample->count - 1] > window.end_ns)
-			window.end_ns = sample->times_ns[sample->count - 1];
-	}
-	return window;
-}
-
-/* Empties the store into requests for the sender. */
-static void collect(struct otlp_reporter *reporter, uint64_t end_ns)
-{
-	_cleanup_(sample_snapshot_deinit) struct sample_snapshot snapshot = { 0 };
-	struct handed_over handed = { .reporter = reporter };
-	struct otlp_window window;
 	uint64_t sample_count = 0;
 
 	if (sample_store_take(reporter->store, &snapshot)) {
 		log_warn("no memory to send the samples of this interval; they go with the next");
 		return;
 	}
-	window = make_window(reporter, &snapshot, end_ns);
 	reporter->window_start_ns = end_ns;
 	if (!snapshot.count)
 		return;

@@ -110,6 +110,26 @@ static void the_one_that_is_out_keeps_its_place_and_can_always_come_back(void **
 	request_queue_deinit(&queue);
 }
 
+static void the_one_that_is_out_counts_among_the_requests(void **state)
+{
+	struct request_queue queue;
+	struct otlp_request request;
+
+	(void)state;
+	assert_int_equal(request_queue_init(&queue, 3, 100), 0);
+	push(&queue, 1, 1);
+	assert_true(request_queue_take(&queue, &request));
+	for (uint8_t number = 2; number <= 5; number++)
+		push(&queue, number, 1);
+	assert_int_equal(queue.count, 2);
+	request_queue_put_back(&queue, &request);
+	assert_int_equal(queue.count, 3);
+	assert_oldest(&queue, 1);
+	assert_oldest(&queue, 4);
+	assert_oldest(&queue, 5);
+	request_queue_deinit(&queue);
+}
+
 static void what_is_left_at_the_end_is_dropped_and_counted(void **state)
 {
 	struct request_queue queue;
@@ -131,6 +151,7 @@ int main(void)
 		cmocka_unit_test(without_room_the_oldest_go_and_are_counted),
 		cmocka_unit_test(a_request_larger_than_the_queue_is_dropped),
 		cmocka_unit_test(the_one_that_is_out_keeps_its_place_and_can_always_come_back),
+		cmocka_unit_test(the_one_that_is_out_counts_among_the_requests),
 		cmocka_unit_test(what_is_left_at_the_end_is_dropped_and_counted),
 	};
 
