@@ -170,7 +170,7 @@ int grpc_open_channel(const struct grpc_transport_options *options, const char *
 		.num_args = sizeof(arguments) / sizeof(arguments[0]),
 		.args = arguments,
 	};
-	grpc_channel_credentials *credentials;
+	grpc_channel_credentials *credentials = NULL;
 	int error = 0;
 
 	if (options->is_plain)
