@@ -170,8 +170,7 @@ static void log_loss(struct otlp_sender *sender, const struct transport_answer *
 		  answer->message);
 	sender->is_lost = true;
 	memcpy(sender->loss, answer->message, sizeof(sender->loss));
-	if (!is_news || sender->is_draining ||
-	    !log_limit_allow(&sender->loss_limit, now_ns(sender), NULL))
+	if (!is_news || !log_limit_allow(&sender->loss_limit, now_ns(sender), NULL))
 		return;
 	sender->is_loss_logged = true;
 	log_warn("collector %s: %s; trying again, up to %zu MiB of profiles wait",

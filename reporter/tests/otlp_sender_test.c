@@ -401,6 +401,7 @@ static void draining_gives_up_at_its_deadline_and_counts(void **state)
 {
 	struct sender_fixture *f = *state;
 	uint64_t deadline_ns = fake_time_ns + 5 * NS_PER_SECOND;
+	char *log;
 
 	fake_answer(&f->transport, RPC_UNAVAILABLE, "no");
 	push(f, "one");
@@ -415,6 +416,9 @@ static void draining_gives_up_at_its_deadline_and_counts(void **state)
 	}
 	assert_in_range(f->transport.call_count, 4, 12);
 	assert_counts(0, 2);
+	log = take_log(f);
+	assert_int_equal(count_lines(log), 1);
+	free(log);
 }
 
 static void what_waits_at_the_end_is_counted(void **state)
