@@ -38,6 +38,14 @@ static void links_have_whole_ids(void **state)
 	spec->links[1][1] = 7;
 	profile_of(spec)->samples[0].link = 1;
 	assert_breaks_only(spec, RULE_LINK_IDS);
+	spec->links[1][0] = 15;
+	spec->links[1][1] = 8;
+	assert_breaks_only(spec, RULE_LINK_IDS);
+	/* Behind the good request: a link whose span id is zero. */
+	assert_bytes_break(RULE_LINK_IDS,
+			   "\x12\x1e\x22\x1c\x0a\x10"
+			   "0123456789abcdef\x12\x08\0\0\0\0\0\0\0\0",
+			   32);
 }
 
 static void elements_are_not_doubled(void **state)
@@ -78,6 +86,19 @@ static void indices_lie_in_their_tables(void **state)
 	spec = good_request();
 	spec->locations[LOCATION_MAIN].functions.items[0] = 1000;
 	assert_breaks(spec, RULE_RANGE);
+	spec = good_request();
+	spec->locations[LOCATION_APP].mapping = spec->mapping_count;
+	assert_breaks(spec, RULE_RANGE);
+	for (int key = -1; key <= STRING_END; key += STRING_END + 1) {
+		spec = good_request();
+		spec->attributes[ATTRIBUTE_THREAD_A].key = key;
+		assert_breaks(spec, RULE_RANGE);
+	}
+	for (int index = -1; index <= ATTRIBUTE_END; index += ATTRIBUTE_END + 1) {
+		spec = good_request();
+		profile_of(spec)->samples[0].attributes.items[0] = index;
+		assert_breaks(spec, RULE_RANGE);
+	}
 }
 
 static void no_key_stands_twice(void **state)

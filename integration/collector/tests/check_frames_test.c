@@ -13,6 +13,9 @@ static void samples_have_stacks_of_locations(void **state)
 	spec = good_request();
 	spec->stacks[2].items[0] = 0;
 	assert_breaks_only(spec, RULE_STACKS);
+	spec = good_request();
+	spec->stacks[2].count = 0;
+	assert_breaks(spec, RULE_STACKS);
 }
 
 static void locations_have_a_frame_type(void **state)
@@ -55,6 +58,8 @@ static void kernel_locations_are_named(void **state)
 	(void)state;
 	spec->locations[LOCATION_KERNEL].functions.count = 0;
 	assert_breaks(spec, RULE_NAMED);
+	spec->locations[LOCATION_KERNEL].functions = (struct spec_numbers)NUMBERS(0);
+	assert_breaks(spec, RULE_NAMED);
 	spec = good_request();
 	spec->attributes[ATTRIBUTE_NATIVE].text = "cpython";
 	assert_breaks_only(spec, RULE_NAMED);
@@ -85,6 +90,8 @@ static void mappings_carry_their_build_ids(void **state)
 	spec = good_request();
 	spec->attributes[ATTRIBUTE_APP_GNU].text = "0ff";
 	assert_breaks_only(spec, RULE_GNU_BUILD_ID);
+	spec->attributes[ATTRIBUTE_APP_GNU].text = "";
+	assert_breaks_only(spec, RULE_GNU_BUILD_ID);
 }
 
 static void mappings_hold_their_locations(void **state)
@@ -93,6 +100,11 @@ static void mappings_hold_their_locations(void **state)
 
 	(void)state;
 	spec->locations[LOCATION_APP].address = 0x3000;
+	assert_breaks_only(spec, RULE_MAPPING_RANGE);
+	spec->locations[LOCATION_APP].address = 0xfff;
+	assert_breaks_only(spec, RULE_MAPPING_RANGE);
+	spec->locations[LOCATION_APP].address = 0x1000;
+	spec->mappings[2].limit = 0;
 	assert_breaks_only(spec, RULE_MAPPING_RANGE);
 	spec = good_request();
 	spec->mappings[1].limit = 0x1000;

@@ -25,6 +25,9 @@ static void resource_and_scope_are_present(void **state)
 	spec->resources[0].has_scope = false;
 	assert_breaks_only(spec, RULE_PRESENT);
 	spec = good_request();
+	spec->resources[0].scope_name = "";
+	assert_breaks_only(spec, RULE_PRESENT);
+	spec = good_request();
 	spec->resources[0].has_resource = false;
 	assert_breaks(spec, RULE_PRESENT);
 }
@@ -124,6 +127,12 @@ static void on_cpu_profiles_have_their_shape(void **state)
 	spec = good_request();
 	spec->strings[STRING_COUNT] = "counts";
 	assert_breaks_only(spec, RULE_ON_CPU);
+	spec = good_request();
+	spec->strings[STRING_CPU] = "wall";
+	assert_breaks_only(spec, RULE_ON_CPU);
+	spec = good_request();
+	spec->strings[STRING_SAMPLES] = "sample";
+	assert_breaks_only(spec, RULE_ON_CPU);
 }
 
 /* The good request, made into one of the time that threads wait. */
@@ -174,6 +183,11 @@ static void other_events_have_a_period(void **state)
 	build_request(&message, spec);
 	check_bytes(&findings);
 	assert_int_equal(findings.rules[RULE_OTHER_EVENTS].count, 0);
+	assert_int_equal(findings.rules[RULE_VALUES].count, 0);
+	/* Counts without times are allowed here. */
+	profile_of(spec)->samples[1].times.count = 0;
+	build_request(&message, spec);
+	check_bytes(&findings);
 	assert_int_equal(findings.rules[RULE_VALUES].count, 0);
 	profile_of(spec)->period = 0;
 	assert_breaks(spec, RULE_OTHER_EVENTS);
@@ -228,6 +242,15 @@ static void samples_are_not_doubled(void **state)
 
 	(void)state;
 	profile_of(spec)->samples[3] = profile_of(spec)->samples[0];
+	profile_of(spec)->sample_count = 4;
+	assert_breaks(spec, RULE_SAMPLES_ONCE);
+	/* Attributes are a set. */
+	spec = good_request();
+	profile_of(spec)->samples[3] = profile_of(spec)->samples[0];
+	profile_of(spec)->samples[0].attributes =
+		(struct spec_numbers)NUMBERS(ATTRIBUTE_THREAD_A, ATTRIBUTE_APP_GNU);
+	profile_of(spec)->samples[3].attributes =
+		(struct spec_numbers)NUMBERS(ATTRIBUTE_APP_GNU, ATTRIBUTE_THREAD_A);
 	profile_of(spec)->sample_count = 4;
 	assert_breaks(spec, RULE_SAMPLES_ONCE);
 }
