@@ -45,7 +45,7 @@ CC_debug := $(CC)
 VARIANTS := obj asan fuzz debug
 
 # Folder of each library, and what it may use (the include table of CONTRIBUTING.md), in link order.
-LIBRARIES := base host proto emulation stackdeltas symbols reporter tracing processes agent
+LIBRARIES := base host proto emulation stackdeltas symbols reporter tracing processes agent collector
 dir_base := agent/base
 dir_host := agent/host
 dir_proto := build/proto
@@ -56,6 +56,7 @@ dir_reporter := reporter
 dir_tracing := agent/tracing
 dir_processes := agent/processes
 dir_agent := agent
+dir_collector := integration/collector
 uses_base := base
 uses_host := host base
 uses_proto := proto
@@ -66,14 +67,16 @@ uses_reporter := reporter proto base
 uses_tracing := tracing base
 uses_processes := processes stackdeltas symbols reporter host proto base
 uses_agent := agent processes stackdeltas symbols reporter tracing emulation host proto base
+uses_collector := collector base
 
-LDLIBS_ALL := -lbpf -lcrypto -lxxhash -lprotobuf-c -lzstd -lz -lm
+# Each program is linked with those of them that it uses: gRPC's come with the collector's transport.
+LDLIBS_ALL := -Wl,--as-needed -lbpf -lcrypto -lxxhash -lprotobuf-c -lgrpc -lgpr -lzstd -lz -lm
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
 
-all: build/agent tools
+all: build/agent build/collector tools
 
 # Recipe of a file that holds the text $(1): it is written, and so newer, only when that changes.
 define keep
@@ -114,7 +117,7 @@ SKELETON := $(if $(wildcard ebpf/allframes.bpf.c),build/ebpf/allframes.skel.h)
 USES_SKELETON := $(wildcard agent/tracing/*.c agent/tracing/*/*.c)
 
 # --- libraries ---
-sources_of = $(filter-out agent/main.c,$(wildcard $(dir_$(1))/*.c)) $(if $(filter proto,$(1)),$(PROTO_SOURCES))
+sources_of = $(filter-out %/main.c,$(wildcard $(dir_$(1))/*.c)) $(if $(filter proto,$(1)),$(PROTO_SOURCES))
 
 define library_rules # variant, library
 $(2)_sources := $$(sort $$(call sources_of,$(2)))
@@ -134,7 +137,7 @@ build/$(1)/%.o: %.c build/$(1)/flags | $$(GENERATED)
 	@mkdir -p $$(@D)
 	$$(Q)$$(CC_$(1)) $$(CPPFLAGS_ALL) $$(CFLAGS_ALL) $$(FLAGS_$(1)) -MMD -MP -c $$< -o $$@
 $$(USES_SKELETON:%.c=build/$(1)/%.o): | $$(SKELETON)
-build/$(1)/build/proto/%.o: build/proto/%.c build/$(1)/flags
+build/$(1)/build/proto/%.o: build/proto/%.c build/$(1)/flags | $$(PROTO_HEADERS)
 	$$(call say,CC,$$@)
 	@mkdir -p $$(@D)
 	$$(Q)$$(CC_$(1)) -Ibuild/proto -O2 -g $$(FLAGS_$(1)) -MMD -MP -c $$< -o $$@
@@ -153,6 +156,11 @@ build/agent: build/obj/agent/main.o $(call archives,obj,agent)
 build/agent-debug: build/debug/agent/main.o $(call archives,debug,agent)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS_ALL) $(FLAGS_debug) -o $@ $^ $(LDLIBS_ALL)
+
+# Checks what an agent sends, by code of its own.
+build/collector: build/obj/integration/collector/main.o $(call archives,obj,collector)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS_ALL) $(CFLAGS) -o $@ $^ -lgrpc -lgpr -lxxhash -lz
 
 define folder_programs # library
 $(1)_tools := $$(patsubst $$(dir_$(1))/tools/%.c,build/%,$$(wildcard $$(dir_$(1))/tools/*.c))

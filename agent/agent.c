@@ -24,6 +24,7 @@
 #include "agent/base/log.h"
 #include "agent/base/metrics.h"
 #include "agent/base/text_builder.h"
+#include "agent/destinations.h"
 #include "agent/first_walk.h"
 #include "agent/host/kernel_symbols.h"
 #include "agent/missed_ticks.h"
@@ -38,8 +39,6 @@
 #include "agent/tracing/perf_sampler.h"
 #include "agent/tracing/side_band.h"
 #include "agent/tracing/task_list.h"
-#include "reporter/output_files.h"
-#include "reporter/sample_store.h"
 #include "reporter/summary.h"
 #include "stackdeltas/delta_cache.h"
 #include "symbols/symbol_store.h"
@@ -57,13 +56,15 @@ enum {
 #define LOAD_TIMEOUT_NS (10 * NS_PER_SECOND)
 /* With process_manager_stop()'s 2 s and the outputs a normal stop stays under 5 s. */
 #define FLUSH_TIMEOUT_NS (1 * NS_PER_SECOND)
+/* From the stop on, for all that is still to be sent; the outputs are written meanwhile. */
+#define SEND_TIMEOUT_NS (4500 * NS_PER_MS)
 
 /* Owner: the thread in agent_run(); what others use is said where they are handed it. */
 struct agent {
 	const struct options *options;
 	struct stop_signal stop;
 	bool has_stop;
-	struct output_files outputs;
+	struct destinations destinations;
 	int cgroup_fd;
 	struct bpf_loader *loader;
 	struct bpf_maps *maps;
@@ -72,7 +73,6 @@ struct agent {
 	struct kernel_symbols *kernel_symbols;
 	struct delta_cache *delta_cache;
 	struct symbol_store *symbols;
-	struct sample_store *samples;
 	struct first_walk *first_walk;
 	struct process_manager *processes;
 	struct event_reader *reader;
@@ -117,7 +117,6 @@ static void agent_deinit(struct agent *agent)
 	event_reader_destroy(agent->reader);
 	uses_delta_cache = !process_manager_destroy(agent->processes);
 	first_walk_destroy(agent->first_walk);
-	sample_store_destroy(agent->samples);
 	symbol_store_destroy(agent->symbols);
 	if (!uses_delta_cache)
 		delta_cache_destroy(agent->delta_cache);
@@ -127,7 +126,7 @@ static void agent_deinit(struct agent *agent)
 	bpf_maps_destroy(agent->maps);
 	bpf_loader_destroy(agent->loader);
 	close_fd(&agent->cgroup_fd);
-	output_files_deinit(&agent->outputs);
+	destinations_deinit(&agent->destinations);
 	if (agent->has_stop)
 		stop_signal_deinit(&agent->stop);
 }
@@ -170,12 +169,9 @@ static void raise_open_files_limit(void)
 		log_debug("cannot raise the limit of open files; staying with the present one");
 }
 
-static int init_outputs(struct agent *agent)
+static int init_destinations(struct agent *agent)
 {
-	const struct options *options = agent->options;
-
-	return output_files_init(&agent->outputs, (const char *const *)options->outputs,
-				 options->output_count);
+	return destinations_init(&agent->destinations, agent->options);
 }
 
 /* What user space needs; nothing here wants privileges. */
@@ -195,11 +191,7 @@ static int init_user_side(struct agent *agent)
 		if (error)
 			return error == -EPERM ? -EINVAL : error;
 	}
-	error = symbol_store_create(&agent->symbols, SYMBOL_TABLES_MAX_BYTES);
-	if (error)
-		return error;
-	agent->samples = sample_store_create(SAMPLE_STORE_DEFAULT_MAX_BYTES);
-	return agent->samples ? 0 : fail(-ENOMEM, "no memory for the sample store");
+	return symbol_store_create(&agent->symbols, SYMBOL_TABLES_MAX_BYTES);
 }
 
 static int open_cgroup(struct agent *agent)
@@ -254,7 +246,7 @@ static int start_processes(struct agent *agent)
 {
 	struct process_manager_config config = {
 		.writer = bpf_maps_writer(agent->maps),
-		.reporter = sample_store_reporter(agent->samples),
+		.reporter = destinations_reporter(&agent->destinations),
 		.proc_root = "/proc",
 		.delta_cache = agent->delta_cache,
 		.kernel_symbols = agent->kernel_symbols,
@@ -334,10 +326,7 @@ static void log_start(const struct agent *agent)
 		text_builder_format(&text, " for %g s",
 				    (double)options->duration_ns / NS_PER_SECOND);
 	text_builder_format(&text, " to ");
-	for (uint32_t i = 0; i < options->output_count; i++)
-		text_builder_format(&text, "%s%s", i ? ", " : "", options->outputs[i]);
-	if (!options->output_count)
-		text_builder_format(&text, "a stack table on standard output");
+	destinations_describe(&agent->destinations, &text);
 	text_builder_format(&text, "; Ctrl-C or SIGTERM stops");
 	log_info("%s", text_builder_text(&text));
 }
@@ -377,6 +366,9 @@ static int sample(struct agent *agent)
 	probabilistic_init(&agent->probabilistic, options->probabilistic_threshold,
 			   options->probabilistic_interval_ns,
 			   options->has_probabilistic_seed ? &options->probabilistic_seed : NULL);
+	error = destinations_start(&agent->destinations);
+	if (error)
+		return error;
 	agent->start_realtime_ns = clock_realtime_ns();
 	agent->start_ns = now_ns = next_tick_ns = clock_monotonic_ns();
 	deadline_ns = options->duration_ns ? now_ns + options->duration_ns : UINT64_MAX;
@@ -446,48 +438,7 @@ static void finish_sampling(struct agent *agent)
 		log_warn("%s; the summary lacks the kernel's counters", error_text());
 }
 
-/* The -tags as comments of the profile: NULL-terminated, each text and the array to be freed. */
-static void free_comments(char ***comments)
-{
-	for (size_t i = 0; *comments && (*comments)[i]; i++)
-		free((*comments)[i]);
-	free(*comments);
-}
-
-static char **make_comments(const struct options *options)
-{
-	_cleanup_(free_comments) char **comments =
-		calloc(options->tag_count + 1, sizeof(*comments));
-
-	for (uint32_t i = 0; comments && i < options->tag_count; i++) {
-		const struct option_tag *tag = &options->tags[i];
-
-		if (asprintf(&comments[i], "%s:%s", tag->key, tag->value) < 0) {
-			comments[i] = NULL;
-			return NULL;
-		}
-	}
-	return take_pointer(comments);
-}
-
-static int write_outputs(struct agent *agent, const struct sample_snapshot *snapshot)
-{
-	_cleanup_(free_comments) char **comments = make_comments(agent->options);
-	const struct profile_info info = {
-		.start_time_ns = agent->start_realtime_ns,
-		.duration_ns = agent->end_ns - agent->start_ns,
-		.samples_per_second = agent->options->samples_per_second,
-		.tags = (const char *const *)comments,
-		.tag_count = agent->options->tag_count,
-	};
-
-	if (!comments)
-		return fail(-ENOMEM, "no memory for the tags");
-	return output_files_write(&agent->outputs, snapshot, &info,
-				  symbol_store_lookup(agent->symbols));
-}
-
-static void log_summary(const struct sample_totals *totals)
+static void log_summary(const struct agent *agent)
 {
 	_cleanup_(text_builder_deinit) struct text_builder text = { 0 };
 	struct metrics_snapshot metrics;
@@ -499,20 +450,24 @@ static void log_summary(const struct sample_totals *totals)
 			log_debug("%s: %llu %s", metric_describe(metric)->name,
 				  (unsigned long long)metrics.values[metric],
 				  metric_describe(metric)->unit);
-	run_summary_collect(&summary, totals, &metrics);
+	run_summary_collect(&summary, &agent->destinations.counter.totals, &metrics);
 	run_summary_append(&summary, &text);
+	destinations_append_summary(&agent->destinations, &text);
 	log_info("%s", text_builder_text(&text));
 }
 
 static int report(struct agent *agent)
 {
-	_cleanup_(sample_snapshot_deinit) struct sample_snapshot snapshot = { 0 };
-	int error = sample_store_take_snapshot(agent->samples, &snapshot);
+	const struct sampling_period period = {
+		.start_realtime_ns = agent->start_realtime_ns,
+		.duration_ns = agent->end_ns - agent->start_ns,
+	};
+	int error;
 
-	if (error)
-		return error;
-	error = write_outputs(agent, &snapshot);
-	log_summary(&snapshot.totals);
+	destinations_begin_stop(&agent->destinations, agent->end_ns + SEND_TIMEOUT_NS);
+	error = destinations_finish(&agent->destinations, &period,
+				    symbol_store_lookup(agent->symbols));
+	log_summary(agent);
 	return error;
 }
 
@@ -520,7 +475,7 @@ int agent_run(const struct options *options)
 {
 	_cleanup_(agent_deinit) struct agent agent = { .options = options, .cgroup_fd = -1 };
 	static int (*const steps[])(struct agent * agent) = {
-		init_outputs, open_cgroup, init_kernel_side, init_user_side, start_processes,
+		init_destinations, open_cgroup, init_kernel_side, init_user_side, start_processes,
 	};
 	int error;
 

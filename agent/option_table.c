@@ -14,6 +14,8 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
 #include "agent/base/error.h"
+#include "agent/option_collector.h"
+#include "agent/option_setters.h"
 #include "agent/option_values.h"
 #include "ebpf/abi/config.h"
 #include "ebpf/abi/slab.h"
@@ -27,94 +29,6 @@ enum {
 	PID_MAX = 1 << 22,
 };
 
-#define NS_PER_HOUR (3600 * NS_PER_SECOND)
-
-/* Fails with "SOURCE VALUE: what to do". */
-#define refuse(setting, format, ...)                                                               \
-	fail(-EINVAL, "%s%.*s: " format, (setting)->source, SHOWN_VALUE_BYTES,                     \
-	     (setting)->text __VA_OPT__(, ) __VA_ARGS__)
-
-static int out_of_memory(void)
-{
-	return fail(-ENOMEM, "out of memory while the options are read");
-}
-
-static void *field_of(struct options *options, const struct setting *setting)
-{
-	return (char *)options + setting->option->offset;
-}
-
-static int set_number(struct options *options, const struct setting *setting)
-{
-	const struct option *option = setting->option;
-	uint64_t number;
-
-	if (option_parse_number(setting->text, &number) || number < option->minimum ||
-	    number > option->maximum)
-		return refuse(setting, "give a number from %llu to %llu",
-			      (unsigned long long)option->minimum,
-			      (unsigned long long)option->maximum);
-	*(uint32_t *)field_of(options, setting) = number;
-	return 0;
-}
-
-static int set_duration(struct options *options, const struct setting *setting)
-{
-	const struct option *option = setting->option;
-	uint64_t duration_ns;
-
-	if (option_parse_duration(setting->text, &duration_ns))
-		return refuse(setting, "give a duration such as 100ms, 5s, 2m30s or 1h");
-	if (duration_ns < option->minimum || duration_ns > option->maximum)
-		return refuse(setting, "give a duration from %llums to %lluh",
-			      (unsigned long long)(option->minimum / NS_PER_MS),
-			      (unsigned long long)(option->maximum / NS_PER_HOUR));
-	*(uint64_t *)field_of(options, setting) = duration_ns;
-	return 0;
-}
-
-static int set_size(struct options *options, const struct setting *setting)
-{
-	const struct option *option = setting->option;
-	uint64_t bytes;
-
-	if (option_parse_size(setting->text, &bytes) || bytes < option->minimum ||
-	    bytes > option->maximum)
-		return refuse(setting, "give a size from %lluM to %lluM, such as 256M",
-			      (unsigned long long)(option->minimum >> 20),
-			      (unsigned long long)(option->maximum >> 20));
-	*(uint64_t *)field_of(options, setting) = bytes - bytes % SLAB_BYTES;
-	return 0;
-}
-
-static int set_flag(const struct setting *setting, bool *flag)
-{
-	const char *text = setting->text;
-
-	if (strcmp(text, "true") == 0 || strcmp(text, "1") == 0)
-		*flag = true;
-	else if (strcmp(text, "false") == 0 || strcmp(text, "0") == 0)
-		*flag = false;
-	else
-		return refuse(setting, "give true or false, or the option without a value");
-	return 0;
-}
-
-static int set_path(struct options *options, const struct setting *setting)
-{
-	char **field = field_of(options, setting);
-	char *path;
-
-	if (!*setting->text)
-		return refuse(setting, "give a path");
-	path = strdup(setting->text);
-	if (!path)
-		return out_of_memory();
-	free(*field);
-	*field = path;
-	return 0;
-}
-
 static int set_output(struct options *options, const struct setting *setting)
 {
 	char *path = NULL;
@@ -122,19 +36,20 @@ static int set_output(struct options *options, const struct setting *setting)
 
 	for (uint32_t i = 0; i < options->output_count; i++) {
 		if (strcmp(options->outputs[i], setting->text) == 0)
-			return refuse(setting, "given twice; give each path once");
+			return option_refuse(setting, "given twice; give each path once");
 	}
 	if (options->output_count == OUTPUT_MAX_COUNT)
-		return refuse(setting, "give at most %d outputs", OUTPUT_MAX_COUNT);
+		return option_refuse(setting, "give at most %d outputs", OUTPUT_MAX_COUNT);
 	outputs = realloc(options->outputs, (options->output_count + 1) * sizeof(*outputs));
 	if (!outputs)
-		return out_of_memory();
+		return option_out_of_memory();
 	options->outputs = outputs;
 	if (!*setting->text)
-		return refuse(setting, "give a path ending in .pb.gz, .folded or .txt, or -");
+		return option_refuse(setting,
+				     "give a path ending in .pb.gz, .folded, .txt or .otlp, or -");
 	path = strdup(setting->text);
 	if (!path)
-		return out_of_memory();
+		return option_out_of_memory();
 	outputs[options->output_count++] = path;
 	return 0;
 }
@@ -165,20 +80,21 @@ static int set_pids(struct options *options, const struct setting *setting)
 	error = option_parse_list(setting->text, false, 1, PID_MAX, SELECTED_PIDS_MAX, &pids,
 				  &count);
 	if (error == -ENOMEM)
-		return out_of_memory();
+		return option_out_of_memory();
 	if (error == -E2BIG)
-		return refuse(setting, "give at most %d pids", SELECTED_PIDS_MAX);
+		return option_refuse(setting, "give at most %d pids", SELECTED_PIDS_MAX);
 	if (error)
-		return refuse(setting, "give pids with commas between, such as 12,345");
+		return option_refuse(setting, "give pids with commas between, such as 12,345");
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t process = process_of(pids[i]);
 
 		if (!process)
-			return refuse(setting, "there is no process %u; give pids of running ones",
-				      pids[i]);
+			return option_refuse(setting,
+					     "there is no process %u; give pids of running ones",
+					     pids[i]);
 		if (process != pids[i])
-			return refuse(setting, "%u is a thread of process %u; give that pid",
-				      pids[i], process);
+			return option_refuse(setting, "%u is a thread of process %u; give that pid",
+					     pids[i], process);
 	}
 	free(options->pids);
 	options->pids = take_pointer(pids);
@@ -191,8 +107,8 @@ static int set_comm(struct options *options, const struct setting *setting)
 	size_t length = strlen(setting->text);
 
 	if (length == 0 || length >= sizeof(options->comm))
-		return refuse(setting, "give 1 to %zu bytes, as /proc/PID/comm shows them",
-			      sizeof(options->comm) - 1);
+		return option_refuse(setting, "give 1 to %zu bytes, as /proc/PID/comm shows them",
+				     sizeof(options->comm) - 1);
 	memcpy(options->comm, setting->text, length + 1);
 	return 0;
 }
@@ -203,11 +119,13 @@ static int set_cgroup(struct options *options, const struct setting *setting)
 	struct stat file;
 
 	if (stat(setting->text, &file) || statfs(setting->text, &file_system))
-		return refuse(setting, "%s; give a directory such as /sys/fs/cgroup/system.slice",
-			      strerror(errno));
+		return option_refuse(setting,
+				     "%s; give a directory such as /sys/fs/cgroup/system.slice",
+				     strerror(errno));
 	if (!S_ISDIR(file.st_mode) || file_system.f_type != CGROUP2_SUPER_MAGIC)
-		return refuse(setting, "not a cgroup; give a directory of a cgroup v2 file system");
-	return set_path(options, setting);
+		return option_refuse(setting,
+				     "not a cgroup; give a directory of a cgroup v2 file system");
+	return option_set_path(options, setting);
 }
 
 static int set_cpus(struct options *options, const struct setting *setting)
@@ -220,10 +138,10 @@ static int set_cpus(struct options *options, const struct setting *setting)
 
 	error = option_parse_list(setting->text, true, 0, highest, highest + 1, &cpus, &count);
 	if (error == -ENOMEM)
-		return out_of_memory();
+		return option_out_of_memory();
 	if (error)
-		return refuse(setting, "give CPUs such as 0-3,5; this machine has 0 to %u",
-			      highest);
+		return option_refuse(setting, "give CPUs such as 0-3,5; this machine has 0 to %u",
+				     highest);
 	free(options->cpus);
 	options->cpus = cpus;
 	options->cpu_count = count;
@@ -233,8 +151,8 @@ static int set_cpus(struct options *options, const struct setting *setting)
 static int set_seed(struct options *options, const struct setting *setting)
 {
 	if (option_parse_number(setting->text, &options->probabilistic_seed))
-		return refuse(setting, "give a number from 0 to %llu",
-			      (unsigned long long)UINT64_MAX);
+		return option_refuse(setting, "give a number from 0 to %llu",
+				     (unsigned long long)UINT64_MAX);
 	options->has_probabilistic_seed = true;
 	return 0;
 }
@@ -272,25 +190,28 @@ static int add_tag(struct options *options, const struct setting *setting, char 
 	size_t value_bytes;
 
 	if (!value)
-		return refuse(setting, "'%.32s' is not of the form key:value", pair);
+		return option_refuse(setting, "'%.32s' is not of the form key:value", pair);
 	*value++ = '\0';
 	if (!is_tag_key(pair))
-		return refuse(setting,
-			      "give keys of letters, digits and ._-/ that start with a letter or "
-			      "digit, %d bytes at most",
-			      TAG_KEY_MAX_BYTES);
+		return option_refuse(
+			setting,
+			"give keys of letters, digits and ._-/ that start with a letter or "
+			"digit, %d bytes at most",
+			TAG_KEY_MAX_BYTES);
 	if (!is_tag_value(value))
-		return refuse(setting, "give values of 1 to %d bytes without control characters",
-			      TAG_VALUE_MAX_BYTES);
+		return option_refuse(setting,
+				     "give values of 1 to %d bytes without control characters",
+				     TAG_VALUE_MAX_BYTES);
 	for (uint32_t i = 0; i < options->tag_count; i++) {
 		if (strcmp(options->tags[i].key, pair) == 0)
-			return refuse(setting, "key %s given twice; give each key once", pair);
+			return option_refuse(setting, "key %s given twice; give each key once",
+					     pair);
 	}
 	key_bytes = strlen(pair) + 1;
 	value_bytes = strlen(value) + 1;
 	tag->key = malloc(key_bytes + value_bytes);
 	if (!tag->key)
-		return out_of_memory();
+		return option_out_of_memory();
 	memcpy(tag->key, pair, key_bytes);
 	tag->value = tag->key + key_bytes;
 	memcpy(tag->value, value, value_bytes);
@@ -308,12 +229,12 @@ static int set_tags(struct options *options, const struct setting *setting)
 	options->tag_count = 0;
 	options->tags = calloc(TAG_MAX_COUNT, sizeof(*options->tags));
 	if (!text || !options->tags)
-		return out_of_memory();
+		return option_out_of_memory();
 	while ((pair = strsep(&rest, ","))) {
 		int error;
 
 		if (options->tag_count == TAG_MAX_COUNT)
-			return refuse(setting, "give at most %d tags", TAG_MAX_COUNT);
+			return option_refuse(setting, "give at most %d tags", TAG_MAX_COUNT);
 		error = add_tag(options, setting, pair);
 		if (error)
 			return error;
@@ -326,7 +247,7 @@ static int set_tracers(struct options *options, const struct setting *setting)
 	/* There is one tracer, so that every list which is right means the same. */
 	(void)options;
 	if (strcmp(setting->text, "all") && strcmp(setting->text, "native"))
-		return refuse(setting, "give all or native");
+		return option_refuse(setting, "give all or native");
 	return 0;
 }
 
@@ -345,14 +266,14 @@ static int set_log_level(struct options *options, const struct setting *setting)
 			return 0;
 		}
 	}
-	return refuse(setting, "give error, warn, info or debug");
+	return option_refuse(setting, "give error, warn, info or debug");
 }
 
 static int set_action(struct options *options, const struct setting *setting,
 		      enum options_action action)
 {
 	bool flag;
-	int error = set_flag(setting, &flag);
+	int error = option_read_flag(setting, &flag);
 
 	if (!error && flag)
 		options->action = action;
@@ -371,11 +292,85 @@ static int set_help(struct options *options, const struct setting *setting)
 
 const struct option option_table[] = {
 	{
+		.name = "collection-agent",
+		.value_name = "HOST[:PORT]",
+		.meaning = "Send profiles to this collector, by OTLP over gRPC; [::1]:4317 for "
+			   "IPv6. Port 4317 if none is given.",
+		.set = option_set_collector,
+	},
+	{
+		.name = "disable-tls",
+		.meaning = "Talk to the collector in plain text.",
+		.set = option_set_disable_tls,
+	},
+	{
+		.name = "tls-ca",
+		.value_name = "FILE",
+		.meaning = "Trust the CA certificates in this PEM file. Default: the system's.",
+		.set = option_set_path,
+		.offset = offsetof(struct options, collector.tls_ca),
+	},
+	{
+		.name = "tls-cert",
+		.value_name = "FILE",
+		.meaning = "Client certificate, and what it is signed by, as PEM.",
+		.set = option_set_path,
+		.offset = offsetof(struct options, collector.tls_cert),
+	},
+	{
+		.name = "tls-key",
+		.value_name = "FILE",
+		.meaning = "Key of the client certificate, as PEM.",
+		.set = option_set_path,
+		.offset = offsetof(struct options, collector.tls_key),
+	},
+	{
+		.name = "header",
+		.value_name = "KEY=VALUE",
+		.meaning = "Send this header with every call; may be repeated. The value @FILE is "
+			   "read from a file, for each call.",
+		.set = option_set_header,
+	},
+	{
+		.name = "reporter-interval",
+		.value_name = "D",
+		.initial = "5s",
+		.meaning = "Send this often.",
+		.set = option_set_duration,
+		.offset = offsetof(struct options, collector.interval_ns),
+		.minimum = 100 * NS_PER_MS,
+		.maximum = 24 * NS_PER_HOUR,
+	},
+	{
+		.name = "reporter-jitter",
+		.value_name = "J",
+		.initial = "0.2",
+		.meaning = "Make each such interval longer or shorter by up to this part of it, 0 "
+			   "to 1.",
+		.set = option_set_fraction,
+		.offset = offsetof(struct options, collector.jitter),
+	},
+	{
+		.name = "resource-grouping",
+		.value_name = "BY",
+		.initial = "container",
+		.meaning = "What one OTLP resource stands for: process, container or service.",
+		.set = option_set_grouping,
+	},
+	{
+		.name = "with-cpu",
+		.meaning = "Send the CPU of each sample too.",
+		.set = option_set_switch,
+		.offset = offsetof(struct options, collector.with_cpu),
+	},
+	{
 		.name = "output",
 		.value_name = "PATH",
-		.meaning = "Write the profile there at the end; may be repeated. By suffix: .pb.gz "
-			   "pprof, .folded folded stacks, .txt stack table; - is folded stacks on "
-			   "standard output. Without it: the stack table on standard output.",
+		.meaning =
+			"Write the profile there at the end; may be repeated. By suffix: .pb.gz "
+			"pprof, .folded folded stacks, .txt stack table, .otlp one OTLP message; - "
+			"is folded stacks on standard output. With neither it nor a collector: the "
+			"stack table on standard output.",
 		.set = set_output,
 	},
 	{
@@ -408,7 +403,7 @@ const struct option option_table[] = {
 		.value_name = "N",
 		.initial = "19",
 		.meaning = "Samples taken per second on each CPU, 1 to 10000.",
-		.set = set_number,
+		.set = option_set_number,
 		.offset = offsetof(struct options, samples_per_second),
 		.minimum = 1,
 		.maximum = 10000,
@@ -417,7 +412,7 @@ const struct option option_table[] = {
 		.name = "duration",
 		.value_name = "D",
 		.meaning = "Stop after this time, such as 2m30s. Default: until interrupted.",
-		.set = set_duration,
+		.set = option_set_duration,
 		.offset = offsetof(struct options, duration_ns),
 		.minimum = NS_PER_MS,
 		.maximum = 8784 * NS_PER_HOUR,
@@ -429,7 +424,7 @@ const struct option option_table[] = {
 		.meaning =
 			"Sample only in some intervals: in those for which a number drawn from 0 "
 			"to 99 is below N. 1 to 100; 100 is always.",
-		.set = set_number,
+		.set = option_set_number,
 		.offset = offsetof(struct options, probabilistic_threshold),
 		.minimum = 1,
 		.maximum = 100,
@@ -439,7 +434,7 @@ const struct option option_table[] = {
 		.value_name = "D",
 		.initial = "1m",
 		.meaning = "Length of these intervals, 10ms to 24h.",
-		.set = set_duration,
+		.set = option_set_duration,
 		.offset = offsetof(struct options, probabilistic_interval_ns),
 		.minimum = 10 * NS_PER_MS,
 		.maximum = 24 * NS_PER_HOUR,
@@ -453,7 +448,7 @@ const struct option option_table[] = {
 	{
 		.name = "tags",
 		.value_name = "K:V,K:V",
-		.meaning = "Put these keys and values into the profile.",
+		.meaning = "Put these keys and values into the profiles.",
 		.set = set_tags,
 	},
 	{
@@ -469,7 +464,7 @@ const struct option option_table[] = {
 		.initial = "256M",
 		.meaning = "Bound on the kernel memory for unwind tables, 2M to 2048M; beyond it "
 			   "those that were not used for longest go.",
-		.set = set_size,
+		.set = option_set_size,
 		.offset = offsetof(struct options, max_map_memory_bytes),
 		.minimum = SLAB_BYTES,
 		.maximum = (uint64_t)SLAB_MAX_COUNT * SLAB_BYTES,
@@ -479,7 +474,7 @@ const struct option option_table[] = {
 		.value_name = "DIR",
 		.meaning = "Keep unwind tables there for a quicker next start. Made if it is "
 			   "missing; must be root's with mode 0700. Default: none are kept.",
-		.set = set_path,
+		.set = option_set_path,
 		.offset = offsetof(struct options, cache_dir),
 	},
 	{

@@ -76,6 +76,30 @@ int option_parse_duration(const char *text, uint64_t *duration_ns)
 	return 0;
 }
 
+int option_parse_fraction(const char *text, double *fraction)
+{
+	uint64_t whole;
+	double value;
+	double unit = 1;
+
+	if (take_digits(&text, &whole) || whole > 1)
+		return -EINVAL;
+	value = (double)whole;
+	if (*text == '.') {
+		text++;
+		if (!*text)
+			return -EINVAL;
+		for (; *text >= '0' && *text <= '9'; text++) {
+			unit /= 10;
+			value += unit * (*text - '0');
+		}
+	}
+	if (*text || value > 1)
+		return -EINVAL;
+	*fraction = value;
+	return 0;
+}
+
 int option_parse_size(const char *text, uint64_t *bytes)
 {
 	static const char suffixes[] = "KMG";

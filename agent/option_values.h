@@ -16,6 +16,9 @@ int option_parse_number(const char *text, uint64_t *number);
 /** `100ms`, `5s`, `2m30s`, `1h`: numbers with the units h, m, s, ms, each once, in this order. */
 int option_parse_duration(const char *text, uint64_t *duration_ns);
 
+/** 0 to 1, such as `0.2`: digits, and a point among them if there are others behind it. */
+int option_parse_fraction(const char *text, double *fraction);
+
 /** Bytes, or with K, M or G behind it multiples of 1024. */
 int option_parse_size(const char *text, uint64_t *bytes);
 

@@ -8,7 +8,9 @@
 
 #include "agent/base/cleanup.h"
 #include "agent/base/error.h"
+#include "agent/option_collector.h"
 #include "agent/option_table.h"
+#include "agent/otel_environment.h"
 
 enum {
 	HELP_INDENT = 8,
@@ -117,6 +119,14 @@ int options_parse(struct options *options, int argument_count, char *const *argu
 		if (error)
 			return error;
 	}
+	if (parsed.action == OPTIONS_RUN) {
+		int error = otel_environment_apply(&parsed.collector);
+
+		if (!error)
+			error = collector_options_check(&parsed.collector);
+		if (error)
+			return error;
+	}
 	*options = parsed;
 	parsed = (struct options){ 0 };
 	return 0;
@@ -136,6 +146,7 @@ void options_deinit(struct options *options)
 	for (uint32_t i = 0; i < options->output_count; i++)
 		free(options->outputs[i]);
 	free(options->outputs);
+	collector_options_deinit(&options->collector);
 	free(options->pids);
 	free(options->cgroup);
 	free(options->cpus);
@@ -174,7 +185,8 @@ void options_print_help(FILE *file)
 	      "\n"
 	      "Options take one dash or two, `-name=value` or `-name value`. Each can also come\n"
 	      "from the environment as ALLFRAMES_NAME (upper case, _ for -); the command line\n"
-	      "wins. Durations: 100ms, 5s, 2m30s, 1h. Sizes: K, M, G.\n"
+	      "wins. Where to send, OTEL_EXPORTER_OTLP_ENDPOINT and its like say too.\n"
+	      "Durations: 100ms, 5s, 2m30s, 1h. Sizes: K, M, G.\n"
 	      "\n",
 	      file);
 	for (size_t i = 0; i < option_count; i++) {

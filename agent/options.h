@@ -3,9 +3,11 @@
  * The command line: one table of options drives parsing, the environment and the text of -help.
  *
  * Options take one dash or two, `-name=value` or `-name value`; the last use wins, but for -output,
- * which adds up. What the command line does not set comes from ALLFRAMES_NAME (upper case, dashes
- * as underscores) if that is set and not empty, else it is the default. Values are checked here as
- * far as that needs no privilege and writes nothing; output paths are checked by the reporter.
+ * and -header, which add up. What the command line does not set comes from ALLFRAMES_NAME (upper case, dashes
+ * as underscores) if that is set and not empty; what concerns the collector, then from
+ * OTEL_EXPORTER_OTLP_NAME (agent/otel_environment.h); else it is the default. Values are checked
+ * here as far as that needs no privilege and writes nothing; output paths are checked by the
+ * reporter.
  */
 #ifndef AGENT_OPTIONS_H
 #define AGENT_OPTIONS_H
@@ -16,6 +18,8 @@
 
 #include "agent/base/log.h"
 #include "ebpf/abi/process.h"
+#include "reporter/otlp_profile.h"
+#include "reporter/transport_header.h"
 
 enum options_action {
 	OPTIONS_RUN,
@@ -29,9 +33,33 @@ struct option_tag {
 	char *value;
 };
 
+/** Where and how profiles are sent; the paths and texts are owned. */
+struct collector_options {
+	/** `host:port` or `[address]:port`; NULL: nothing is sent. */
+	char *address;
+	/** Plain text. */
+	bool disable_tls;
+	/** -disable-tls was given, whatever its value. */
+	bool has_disable_tls;
+	/** PEM files; NULL: the system's CAs, no client certificate. */
+	char *tls_ca;
+	char *tls_cert;
+	char *tls_key;
+	struct transport_headers headers;
+	uint64_t interval_ns;
+	double jitter;
+	enum resource_grouping grouping;
+	bool with_cpu;
+	/** Of one call. */
+	uint64_t timeout_ns;
+	bool no_compression;
+};
+
 /** Owned by main() and read-only once parsed; options_deinit() frees what it points to. */
 struct options {
 	enum options_action action;
+
+	struct collector_options collector;
 
 	/** Paths as given, "-" for standard output; all different. */
 	char **outputs;

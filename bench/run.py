@@ -14,6 +14,7 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import kernel_side
+import otlp_side
 import user_side
 from tools import Table, build_all, quiet
 
@@ -97,6 +98,16 @@ def bench_start(table):
     table.limit("BPF map memory", cold.map_mb, 60, "MB")
 
 
+def bench_otlp(table):
+    weights = otlp_side.weights()
+    for one, weight in weights.items():
+        table.note("OTLP bytes per sample, %d Hz, %d s, by %s" % one, "%.1f (before gzip %.1f)" %
+                   (weight.bytes_per_sample, weight.raw_bytes_per_sample))
+    first = next(iter(weights))
+    for key, cost in sorted(weights[first].attributes.items(), key=lambda item: -item[1]):
+        table.note("of these %s, %d Hz, %d s, by %s" % (key, *first), "%.2f" % cost)
+
+
 PARTS = {
     "walks": bench_walks,
     "tables": bench_tables,
@@ -104,6 +115,7 @@ PARTS = {
     "churn": bench_churn,
     "mix": bench_mix,
     "start": bench_start,
+    "otlp": bench_otlp,
 }
 
 

@@ -40,6 +40,10 @@ def build_all():
              "-Wl,-rpath,$ORIGIN", *["-lhop%d%s" % (i, suffix) for i in range(OBJECTS)])
     for name in "paths", "churn", "map_files":
         _run(*C, *WITHOUT, "-o", path(name), name + ".c")
+    messages = ["otlp_profiles", "otlp_common", "otlp_resource"]
+    _run("gcc", "-std=gnu11", "-D_GNU_SOURCE", "-O2", "-I..", "-I../build", "-I../build/proto", "-o",
+         path("otlp_bytes"), "otlp_bytes.c", *["../build/proto/%s.pb-c.c" % name for name in messages],
+         "-lprotobuf-c", "-lz")
     _run("gcc", "-std=gnu11", "-D_GNU_SOURCE", "-O2", "-o", path("base_walk"), "base_walk.c",
          "-lbpf", "-lelf", "-lz")
     _run("clang", "-g", "-O2", "-target", "bpf", "-mcpu=v3",

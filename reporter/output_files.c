@@ -20,6 +20,7 @@
 #include "agent/base/error.h"
 #include "agent/base/log.h"
 #include "reporter/folded.h"
+#include "reporter/otlp_file.h"
 #include "reporter/stack_counts.h"
 #include "reporter/stack_table.h"
 
@@ -36,6 +37,7 @@ static const struct {
 	{ ".pb.gz", OUTPUT_PPROF },
 	{ ".folded", OUTPUT_FOLDED },
 	{ ".txt", OUTPUT_STACK_TABLE },
+	{ ".otlp", OUTPUT_OTLP },
 };
 
 static bool ends_with(const char *string, const char *suffix)
@@ -58,7 +60,8 @@ int output_format_of_path(const char *path, enum output_format *format)
 			return 0;
 		}
 	}
-	return fail(-EINVAL, "-output %s: the name must end in .pb.gz, .folded or .txt, or be -",
+	return fail(-EINVAL,
+		    "-output %s: the name must end in .pb.gz, .folded, .txt or .otlp, or be -",
 		    path);
 }
 
@@ -179,10 +182,20 @@ void output_files_deinit(struct output_files *files)
 	memset(files, 0, sizeof(*files));
 }
 
+bool output_files_need_times(const struct output_files *files)
+{
+	for (size_t i = 0; i < files->count; i++) {
+		if (files->files[i].format == OUTPUT_OTLP)
+			return true;
+	}
+	return false;
+}
+
 /* --- writing --- */
 
 /* What the formats share: texts are merged once, when the first of them wants it. */
 struct output_job {
+	const struct output_files *files;
 	const struct sample_snapshot *snapshot;
 	const struct profile_info *info;
 	struct symbol_lookup *lookup;
@@ -190,12 +203,30 @@ struct output_job {
 	struct stack_counts counts;
 };
 
+static int write_otlp(struct output_job *job, FILE *out)
+{
+	const struct profile_info *info = job->info;
+	struct otlp_options options = job->files->otlp ? *job->files->otlp :
+							 (struct otlp_options){ 0 };
+	const struct otlp_window window = {
+		.start_ns = info->start_monotonic_ns,
+		.end_ns = info->start_monotonic_ns + info->duration_ns,
+		.realtime_offset_ns = (int64_t)(info->start_time_ns - info->start_monotonic_ns),
+	};
+
+	options.samples_per_second = info->samples_per_second;
+	options.lookup = job->lookup;
+	return otlp_file_write(out, job->snapshot, &window, &options);
+}
+
 static int write_format(struct output_job *job, enum output_format format, FILE *out)
 {
 	int err;
 
 	if (format == OUTPUT_PPROF)
 		return pprof_write(out, job->snapshot, job->info, job->lookup);
+	if (format == OUTPUT_OTLP)
+		return write_otlp(job, out);
 	if (!job->has_counts) {
 		err = stack_counts_init(&job->counts, job->snapshot, job->lookup);
 		if (err)
@@ -249,7 +280,12 @@ static int write_file(struct output_job *job, const struct output_file *file)
 int output_files_write(struct output_files *files, const struct sample_snapshot *snapshot,
 		       const struct profile_info *info, struct symbol_lookup *lookup)
 {
-	struct output_job job = { .snapshot = snapshot, .info = info, .lookup = lookup };
+	struct output_job job = {
+		.files = files,
+		.snapshot = snapshot,
+		.info = info,
+		.lookup = lookup,
+	};
 	int first_err = 0;
 
 	for (size_t i = 0; i < files->count; i++) {

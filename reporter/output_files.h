@@ -7,9 +7,11 @@
 #ifndef REPORTER_OUTPUT_FILES_H
 #define REPORTER_OUTPUT_FILES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "agent/base/symbol_lookup.h"
+#include "reporter/otlp_profile.h"
 #include "reporter/pprof.h"
 #include "reporter/sample_store.h"
 
@@ -17,6 +19,7 @@ enum output_format {
 	OUTPUT_PPROF,
 	OUTPUT_FOLDED,
 	OUTPUT_STACK_TABLE,
+	OUTPUT_OTLP,
 };
 
 struct output_file {
@@ -29,11 +32,16 @@ struct output_file {
 struct output_files {
 	struct output_file *files;
 	size_t count;
+	/**
+	 * How .otlp has attributes and groups resources; borrowed, set by who made the files. Rate
+	 * and lookup are those of the others; NULL takes all zero.
+	 */
+	const struct otlp_options *otlp;
 };
 
 /**
- * The format that @path asks for by its end: .pb.gz, .folded, .txt; `-` is folded on standard
- * output. -EINVAL, with a text that names the known ones.
+ * The format that @path asks for by its end: .pb.gz, .folded, .txt, .otlp; `-` is folded on
+ * standard output. -EINVAL, with a text that names the known ones.
  */
 int output_format_of_path(const char *path, enum output_format *format);
 
@@ -44,6 +52,9 @@ int output_format_of_path(const char *path, enum output_format *format);
  */
 int output_files_init(struct output_files *files, const char *const *paths, size_t path_count);
 void output_files_deinit(struct output_files *files);
+
+/** True if one of them wants the time of every sample: the store shall keep them then. */
+bool output_files_need_times(const struct output_files *files);
 
 /**
  * Writes all of them. One that fails is logged as an error and leaves no file of its own; the

@@ -21,8 +21,9 @@
 
 /** What is told of a profile as a whole. Strings are borrowed. */
 struct profile_info {
-	/** CLOCK_REALTIME of the start, ns. */
+	/** CLOCK_REALTIME and CLOCK_MONOTONIC of the start, ns. */
 	uint64_t start_time_ns;
+	uint64_t start_monotonic_ns;
 	uint64_t duration_ns;
 	uint32_t samples_per_second;
 	/** The -tags, each `key:value`: comments of the profile. */

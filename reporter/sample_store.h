@@ -1,73 +1,82 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * The sample store: every distinct sample (trace, process, thread and their names) once, with its
- * count. It is the struct reporter of the local outputs, and the only state in reporter/ that
- * several threads share: one lock, held for a few hash lookups. Memory has a limit; samples that
- * would need more are dropped and counted, and a warning comes once.
+ * The sample store: every distinct sample (trace, and all that tells samples apart) once, with its
+ * count and, if wanted, the time of each. It is a struct reporter: the work thread fills it, and the
+ * thread that writes or sends takes all that is in it, again and again or once at the end. One lock,
+ * held for a few hash lookups or for the exchange of a pointer. Memory has a limit; samples that
+ * would need more are dropped and counted (METRIC_SAMPLES_UNSTORED), and a warning comes once.
  */
 #ifndef REPORTER_SAMPLE_STORE_H
 #define REPORTER_SAMPLE_STORE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "agent/base/process_info.h"
 #include "reporter/reporter.h"
 
 enum {
 	SAMPLE_STORE_DEFAULT_MAX_BYTES = 256 << 20,
 };
 
-/** One distinct sample. Its strings live as long as the store. */
-struct stored_sample {
-	struct trace *trace;
-	const char *process_comm;
-	const char *thread_comm;
-	const char *executable_path;
-	uint32_t pid;
-	uint32_t tid;
-	uint64_t count;
+#define SAMPLE_NO_CPU UINT32_MAX
+
+struct sample_store_options {
+	/** Of what is in the store; what was taken is not. 0 takes the default. */
+	size_t max_bytes;
+	/** Keeps the time of every sample. */
+	bool keeps_times;
+	/** Samples of different CPUs are different ones. */
+	bool keeps_cpus;
 };
 
-/** Sums over all samples that are in the store; dropped ones are only in dropped. */
-struct sample_totals {
-	uint64_t samples;
-	/** Not stored, for lack of memory or over the limit: lost. */
-	uint64_t dropped;
-	uint64_t complete;
-	/** With at least one frame that is a guess. */
-	uint64_t guesses;
-	/** Whose walk ended in an error frame, by reason. */
-	uint64_t errors[UNWIND_ERROR_COUNT];
-	/** Taken before the agent knew the process. */
-	uint64_t before_known;
-	/**
-	 * Of known processes that have a user stack: neither kernel threads nor tasks that gave up
-	 * their memory to exit; and how many of these are complete.
-	 */
-	uint64_t known_user;
-	uint64_t known_user_complete;
+/**
+ * One distinct sample. What it points to lives as long as the snapshot that it is in, where equal
+ * traces, equal processes and equal names are the same pointers. Two struct process_info are equal
+ * if their pids and all their texts are.
+ */
+struct stored_sample {
+	struct trace *trace;
+	/** NULL if there is none (struct sample_context). */
+	struct process_info *process;
+	const char *process_comm;
+	const char *thread_comm;
+	uint32_t pid;
+	uint32_t tid;
+	/** SAMPLE_NO_CPU unless the store keeps CPUs. */
+	uint32_t cpu;
+	uint64_t count;
+	/** CLOCK_MONOTONIC of each of the count samples, ascending; NULL unless the store keeps times. */
+	const uint64_t *times_ns;
 };
 
 struct sample_store;
+struct sample_contents;
 
-/** 0 for @max_bytes takes the default. NULL without memory. */
-struct sample_store *sample_store_create(size_t max_bytes);
+/** NULL without memory. */
+struct sample_store *sample_store_create(const struct sample_store_options *options);
 void sample_store_destroy(struct sample_store *store);
 
 /** The reporter to hand samples to; borrowed from @store. */
 struct reporter *sample_store_reporter(struct sample_store *store);
 
-/** What was in a store at one moment, with references on traces. Owner: the thread that took it. */
+/** What was in a store at one moment. Owner: the thread that took it. */
 struct sample_snapshot {
-	struct stored_sample *samples;
+	/** Most frequent first; those of one count in the order in which they first came. */
+	const struct stored_sample *samples;
 	size_t count;
-	struct sample_totals totals;
+	/** Owns all of it. */
+	struct sample_contents *contents;
 };
 
-/** Copies the list of samples, so that outputs can take their time. -ENOMEM. */
-int sample_store_take_snapshot(struct sample_store *store, struct sample_snapshot *snapshot);
+/**
+ * Takes everything out of the store, which is empty then and goes on. What is taken is sorted, times
+ * and all, by the caller's thread without the lock. -ENOMEM: nothing is taken.
+ */
+int sample_store_take(struct sample_store *store, struct sample_snapshot *snapshot);
 
-/** To be called before the store is destroyed; takes a zeroed one. */
+/** Takes a zeroed one. */
 void sample_snapshot_deinit(struct sample_snapshot *snapshot);
 
 #endif

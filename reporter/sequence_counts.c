@@ -34,10 +34,9 @@ void sequence_counts_deinit(struct sequence_counts *counts)
 }
 
 static int add_new(struct sequence_counts *counts, const struct number_vector *sequence,
-		   const struct sequence_key *key, uint64_t count)
+		   const struct sequence_key *key)
 {
 	struct counted_sequence counted = {
-		.count = count,
 		.first = counts->numbers.count,
 		.length = sequence->count,
 	};
@@ -58,14 +57,30 @@ static int add_new(struct sequence_counts *counts, const struct number_vector *s
 	return sequence_vector_push(&counts->sequences, counted);
 }
 
+int sequence_counts_place(struct sequence_counts *counts, const struct number_vector *sequence,
+			  size_t *place)
+{
+	struct sequence_key key = key_of(sequence);
+	uint64_t found;
+	int err;
+
+	if (!hash_map_find_bytes(&counts->indexes, &key, sizeof(key), &found)) {
+		found = counts->sequences.count;
+		err = add_new(counts, sequence, &key);
+		if (err)
+			return err;
+	}
+	*place = found;
+	return 0;
+}
+
 int sequence_counts_add(struct sequence_counts *counts, const struct number_vector *sequence,
 			uint64_t count)
 {
-	struct sequence_key key = key_of(sequence);
-	uint64_t index;
+	size_t place;
+	int err = sequence_counts_place(counts, sequence, &place);
 
-	if (!hash_map_find_bytes(&counts->indexes, &key, sizeof(key), &index))
-		return add_new(counts, sequence, &key, count);
-	counts->sequences.items[index].count += count;
-	return 0;
+	if (!err)
+		counts->sequences.items[place].count += count;
+	return err;
 }

@@ -34,4 +34,8 @@ void sequence_counts_deinit(struct sequence_counts *counts);
 int sequence_counts_add(struct sequence_counts *counts, const struct number_vector *sequence,
 			uint64_t count);
 
+/** The item of sequences that @sequence has; a new one, with a count of 0, if need be. -ENOMEM. */
+int sequence_counts_place(struct sequence_counts *counts, const struct number_vector *sequence,
+			  size_t *place);
+
 #endif

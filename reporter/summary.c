@@ -16,7 +16,9 @@ void run_summary_collect(struct run_summary *summary, const struct sample_totals
 		.lost_ring_full = metrics->values[metric_of_counter(COUNTER_LOST_RING_FULL)],
 		.lost_skipped = metrics->values[METRIC_SAMPLES_SKIPPED],
 		.lost_dropped = metrics->values[METRIC_SAMPLES_DROPPED] +
-				metrics->values[METRIC_SAMPLES_MALFORMED] + totals->dropped,
+				metrics->values[METRIC_SAMPLES_MALFORMED] +
+				metrics->values[METRIC_SAMPLES_UNSTORED],
+		.counted_and_lost = metrics->values[METRIC_SAMPLES_UNSTORED],
 	};
 }
 
@@ -48,7 +50,8 @@ void run_summary_append(const struct run_summary *summary, struct text_builder *
 {
 	const struct sample_totals *samples = &summary->samples;
 	uint64_t lost = summary->lost_ring_full + summary->lost_skipped + summary->lost_dropped;
-	uint64_t ticks = samples->samples + summary->idle + summary->unselected + lost;
+	uint64_t ticks = samples->samples + summary->idle + summary->unselected + lost -
+			 summary->counted_and_lost;
 
 	text_builder_format(text, "%" PRIu64 " busy samples, idle %.1f%%", samples->samples,
 			    percent(summary->idle, ticks));

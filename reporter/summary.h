@@ -9,7 +9,7 @@
 
 #include "agent/base/metrics.h"
 #include "agent/base/text_builder.h"
-#include "reporter/sample_store.h"
+#include "reporter/sample_totals.h"
 
 /** Ticks of the sampling events: busy, idle, unselected and the lost ones make up all of them. */
 struct run_summary {
@@ -18,15 +18,17 @@ struct run_summary {
 	uint64_t idle;
 	uint64_t unselected;
 	/**
-	 * Lost: ring full; the kernel skipped the program; our queues or the store were full, or the
+	 * Lost: ring full; the kernel skipped the program; our queues or a store were full, or the
 	 * record was malformed.
 	 */
 	uint64_t lost_ring_full;
 	uint64_t lost_skipped;
 	uint64_t lost_dropped;
+	/** Of lost_dropped, those that a store had no room for: they are among the samples too. */
+	uint64_t counted_and_lost;
 };
 
-/** Puts the numbers together from the store's totals and the metrics. */
+/** Puts the numbers together from the totals of all samples and the metrics. */
 void run_summary_collect(struct run_summary *summary, const struct sample_totals *totals,
 			 const struct metrics_snapshot *metrics);
 

@@ -31,6 +31,7 @@ ALLOWED = {
     "ebpf": [],
     "ebpf/abi": [],
     "bench": [],
+    "integration/collector": [],
 }
 
 # One home per library: a header matched by the pattern may be included by these paths only.
@@ -40,12 +41,13 @@ LIBRARY_HOMES = [
     (r"bpf/.*", ["agent/tracing/", "ebpf/", "bench/"]),
     (r"libelf\.h|gelf\.h", ["stackdeltas/tests/"]),
     (r"elfutils/.*|dwarf\.h", ["symbols/", "stackdeltas/tests/"]),
-    (r"grpc/.*", ["reporter/grpc_"]),
+    (r"grpc/.*", ["reporter/grpc_", "reporter/tests/grpc_", "integration/collector/"]),
     (r"protobuf-c/.*|build/proto/.*", ["reporter/otlp_", "reporter/pprof", "reporter/tests/"]),
     (r"openssl/.*", ["agent/host/file_id"]),
     (r"xxhash\.h", ["agent/base/hash128."]),
     (r"microhttpd\.h", ["viewer/"]),
-    (r"zlib\.h|zstd.*\.h|lzma.*\.h", ["agent/host/decompress", "agent/host/tests/", "reporter/"]),
+    (r"zlib\.h|zstd.*\.h|lzma.*\.h", ["agent/host/decompress", "agent/host/tests/", "reporter/",
+                                         "integration/collector/"]),
 ]
 
 SOURCE_SUFFIXES = {".c", ".h", ".py", ".sh", ".proto", ".rs", ".cpp", ".go", ".S"}

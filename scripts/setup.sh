@@ -21,6 +21,7 @@ libxxhash-dev:xxhash.h
 zlib1g-dev:zlib.h
 libzstd-dev:zstd.h
 libprotobuf-c-dev:protobuf-c/protobuf-c.h
+libgrpc-dev:grpc/grpc.h
 protobuf-c-compiler:protoc-c'
 
 # golang-go is there for `go tool pprof`, which must read our profiles; qemu and busybox for older

@@ -32,7 +32,13 @@
 	X(EXECUTABLES, "files", "executables known now")                                           \
 	X(EXECUTABLES_LOADED, "files", "executables whose unwind rows were loaded")                \
 	X(EXECUTABLES_FAILED, "files", "executables whose unwind rows could not be made")          \
-	X(EXECUTABLES_EVICTED, "files", "executables unloaded for lack of map memory")
+	X(EXECUTABLES_EVICTED, "files", "executables unloaded for lack of map memory")             \
+	X(OTLP_REQUESTS_SENT, "requests", "requests that the collector took")                      \
+	X(OTLP_SAMPLES_SENT, "samples", "samples in the requests that the collector took")         \
+	X(OTLP_REQUESTS_DROPPED, "requests", "requests that waited too long or were refused")      \
+	X(OTLP_SAMPLES_DROPPED, "samples", "samples dropped on their way to the collector")        \
+	X(OTLP_RETRIES, "calls", "calls to the collector made because one had failed")             \
+	X(OTLP_PROFILES_REJECTED, "profiles", "profiles that the collector rejected")
 
 /* clang-format takes the table for a call that goes on. */
 /* clang-format off */

@@ -13,9 +13,12 @@
 #include "agent/base/cleanup.h"
 
 enum {
-	/* Of the binaries that stand in a trace already, for the next frame. */
-	BINARIES_SEARCHED = 16,
+	/* Of the binaries and shapes that stand in a trace already, for the next frame. */
+	NEIGHBOURS_SEARCHED = 16,
+	ADDRESS_BITS = 48,
 };
+
+#define SHAPE_NONE UINT32_MAX
 
 static const struct {
 	const char *name;
@@ -128,43 +131,45 @@ static uint64_t hash_executables(const struct frame *frames, uint32_t frame_coun
 }
 
 /*
- * Behind a struct trace stand its packed frames, pointers to the binaries that they name, the names
- * of frames that have any, and the strings. Places in the trace are given in bytes from its start;
- * 0 is none.
+ * Behind a struct trace stand its packed frames, pointers to the binaries that they name, their
+ * shapes, and the strings. A packed frame is a word: the lower 48 bits of its address, and in its
+ * lower 16 the number of its shape, which holds all else and which most native frames share with a neighbour. Places of strings
+ * are given in bytes from the start of the trace; 0 is none.
  */
-struct packed_frame {
-	uint64_t address;
-	/* Of an error frame the enum unwind_error, else the place of its packed_names. */
-	uint32_t detail;
-	/* Number of the binary, the first being 1; 0 for none. */
-	uint16_t binary;
-	uint8_t kind;
-	uint8_t flags;
-};
-
-_Static_assert(sizeof(struct packed_frame) == 16, "most of a trace are frames");
-_Static_assert(sizeof(struct trace) % _Alignof(struct packed_frame) == 0, "frames are aligned");
-
-struct packed_names {
-	uint32_t line;
-	/* Places of strings. */
+struct frame_shape {
 	uint32_t function;
 	uint32_t file;
+	/* Of an error frame the enum unwind_error. */
+	uint32_t line;
+	/* Number of the binary, the first being 1; 0 for none. */
+	uint16_t binary;
+	/* The upper bits of the address. */
+	uint16_t address_top;
+	uint8_t kind;
+	uint8_t flags;
+	uint16_t reserved;
 };
 
-/* Frames that one trace is made of, and what they take behind it. */
+_Static_assert(sizeof(struct frame_shape) == 20, "kernel frames have one each");
+_Static_assert(sizeof(struct trace) % _Alignof(uint64_t) == 0, "frames are aligned");
+
+/* How the frames of one trace are packed; what it points to is scratch. */
 struct trace_parts {
 	const struct frame *frames;
 	uint32_t frame_count;
 	uint32_t binary_count;
-	uint32_t names_count;
+	uint32_t shape_count;
 	size_t string_bytes;
+	struct binary **binaries;
+	/* The shape of each frame, and the first frame of each shape. */
+	uint16_t *shapes;
+	uint16_t *shape_frames;
 };
 
-static bool has_names(const struct frame *frame)
-{
-	return frame->kind != FRAME_ERROR && (frame->function || frame->file || frame->line);
-}
+enum { PARTS_BYTES_PER_FRAME = sizeof(struct binary *) + 2 * sizeof(uint16_t) };
+
+_Static_assert((int)PARTS_BYTES_PER_FRAME <= (int)sizeof(struct hashed_frame),
+	       "the scratch of the hashes is enough");
 
 /*
  * The number of @binary among the *@count @binaries, where it is put if it is new. Neighbours share
@@ -174,7 +179,7 @@ static uint16_t number_binary(struct binary **binaries, uint32_t *count, struct 
 {
 	if (!binary)
 		return 0;
-	for (uint32_t i = *count; i > 0 && *count - i < BINARIES_SEARCHED; i--) {
+	for (uint32_t i = *count; i > 0 && *count - i < NEIGHBOURS_SEARCHED; i--) {
 		if (binaries[i - 1] == binary)
 			return i;
 	}
@@ -182,49 +187,87 @@ static uint16_t number_binary(struct binary **binaries, uint32_t *count, struct 
 	return *count;
 }
 
-/* Most kernel frames have the same file as the one before. */
-static bool shares_file(const struct frame *frame, const struct frame *named)
+static bool strings_equal(const char *a, const char *b)
 {
-	return named && named->file && frame->file && !strcmp(named->file, frame->file);
+	return a == b || (a && b && !strcmp(a, b));
 }
 
-/* @binaries has room for one per frame, and is scratch. */
-static struct trace_parts measure_parts(const struct frame *frames, uint32_t frame_count,
-					struct binary **binaries)
+static bool shapes_equal(const struct frame *a, const struct frame *b)
 {
-	struct trace_parts parts = { .frames = frames, .frame_count = frame_count };
-	const struct frame *named = NULL;
+	return a->kind == b->kind && a->flags == b->flags && a->binary == b->binary &&
+	       a->error == b->error && a->line == b->line &&
+	       a->address >> ADDRESS_BITS == b->address >> ADDRESS_BITS &&
+	       strings_equal(a->function, b->function) && strings_equal(a->file, b->file);
+}
 
+/* The number of the shape of @frame, SHAPE_NONE if it is not among the last ones. */
+static uint32_t find_shape(const struct trace_parts *parts, const struct frame *frame)
+{
+	for (uint32_t i = parts->shape_count; i > 0 && parts->shape_count - i < NEIGHBOURS_SEARCHED;
+	     i--)
+		if (shapes_equal(&parts->frames[parts->shape_frames[i - 1]], frame))
+			return i - 1;
+	return SHAPE_NONE;
+}
+
+/* Most kernel frames have the same file as the one before, which is then kept once. */
+static bool shares_file(const struct trace_parts *parts, uint32_t shape)
+{
+	const struct frame *frame = &parts->frames[parts->shape_frames[shape]];
+
+	return shape && frame->file &&
+	       strings_equal(parts->frames[parts->shape_frames[shape - 1]].file, frame->file);
+}
+
+/* @scratch has room for PARTS_BYTES_PER_FRAME per frame. */
+static struct trace_parts make_parts(const struct frame *frames, uint32_t frame_count,
+				     void *scratch)
+{
+	struct trace_parts parts = {
+		.frames = frames,
+		.frame_count = frame_count,
+		.binaries = scratch,
+	};
+
+	parts.shapes = (uint16_t *)(parts.binaries + frame_count);
+	parts.shape_frames = parts.shapes + frame_count;
 	for (uint32_t i = 0; i < frame_count; i++) {
 		const struct frame *frame = &frames[i];
+		uint32_t shape = find_shape(&parts, frame);
 
-		number_binary(binaries, &parts.binary_count, frame->binary);
-		if (!has_names(frame))
-			continue;
-		parts.names_count++;
-		parts.string_bytes += string_bytes(frame->function);
-		if (!shares_file(frame, named))
-			parts.string_bytes += string_bytes(frame->file);
-		named = frame;
+		if (shape == SHAPE_NONE) {
+			shape = parts.shape_count++;
+			parts.shape_frames[shape] = i;
+			number_binary(parts.binaries, &parts.binary_count, frame->binary);
+			parts.string_bytes += string_bytes(frame->function);
+			if (!shares_file(&parts, shape))
+				parts.string_bytes += string_bytes(frame->file);
+		}
+		parts.shapes[i] = shape;
 	}
 	return parts;
 }
 
 static size_t parts_bytes(const struct trace_parts *parts)
 {
-	return sizeof(struct trace) + parts->frame_count * sizeof(struct packed_frame) +
+	return sizeof(struct trace) + parts->frame_count * sizeof(uint64_t) +
 	       parts->binary_count * sizeof(struct binary *) +
-	       parts->names_count * sizeof(struct packed_names) + parts->string_bytes;
+	       parts->shape_count * sizeof(struct frame_shape) + parts->string_bytes;
 }
 
-static const struct packed_frame *packed_frames(const struct trace *trace)
+static const uint64_t *packed_frames(const struct trace *trace)
 {
-	return (const struct packed_frame *)(trace + 1);
+	return (const uint64_t *)(trace + 1);
 }
 
 static struct binary **trace_binaries(const struct trace *trace)
 {
 	return (struct binary **)(packed_frames(trace) + trace->frame_count);
+}
+
+static struct frame_shape *trace_shapes(const struct trace *trace)
+{
+	return (struct frame_shape *)(trace_binaries(trace) + trace->binary_count);
 }
 
 /* Copies @string to *@to and moves that behind it; gives its place. */
@@ -236,44 +279,55 @@ static uint32_t copy_string(const struct trace *trace, unsigned char **to, const
 	return place;
 }
 
+/* Fills what stands behind the struct, which is filled already. */
 static void fill_trace(struct trace *trace, const struct trace_parts *parts)
 {
-	struct packed_frame *packed = (struct packed_frame *)(trace + 1);
-	struct binary **binaries = (struct binary **)(packed + parts->frame_count);
-	struct packed_names *names = (struct packed_names *)(binaries + parts->binary_count);
-	unsigned char *strings = (unsigned char *)(names + parts->names_count);
-	const struct frame *named = NULL;
+	uint64_t *packed = (uint64_t *)(trace + 1);
+	struct frame_shape *shapes = trace_shapes(trace);
+	unsigned char *strings = (unsigned char *)(shapes + parts->shape_count);
 	uint32_t binary_count = 0;
 
-	for (uint32_t i = 0; i < parts->frame_count; i++) {
-		const struct frame *frame = &parts->frames[i];
+	for (uint32_t i = 0; i < parts->frame_count; i++)
+		packed[i] = parts->frames[i].address << (64 - ADDRESS_BITS) | parts->shapes[i];
+	for (uint32_t i = 0; i < parts->shape_count; i++) {
+		const struct frame *frame = &parts->frames[parts->shape_frames[i]];
 
-		packed[i] = (struct packed_frame){
-			.address = frame->address,
-			.detail = frame->kind == FRAME_ERROR ? frame->error : 0,
-			.binary = number_binary(binaries, &binary_count, frame->binary),
+		shapes[i] = (struct frame_shape){
+			.line = frame->kind == FRAME_ERROR ? frame->error : frame->line,
+			.binary =
+				number_binary(trace_binaries(trace), &binary_count, frame->binary),
+			.address_top = frame->address >> ADDRESS_BITS,
 			.kind = frame->kind,
 			.flags = frame->flags,
 		};
-		if (!has_names(frame))
-			continue;
-		packed[i].detail = (unsigned char *)names - (unsigned char *)trace;
-		names->line = frame->line;
-		names->function = copy_string(trace, &strings, frame->function);
-		names->file = shares_file(frame, named) ? names[-1].file :
-							  copy_string(trace, &strings, frame->file);
-		named = frame;
-		names++;
+		shapes[i].function = copy_string(trace, &strings, frame->function);
+		shapes[i].file = shares_file(parts, i) ? shapes[i - 1].file :
+							 copy_string(trace, &strings, frame->file);
 	}
 	for (uint32_t i = 0; i < binary_count; i++)
-		binary_ref(binaries[i]);
+		binary_ref(trace_binaries(trace)[i]);
+}
+
+_Static_assert(UNWIND_ERROR_COUNT <= 32, "error_mask has a bit for each");
+
+/* What is asked of every sample, and would else take a walk over the frames. */
+static void judge_frames(struct trace *trace, const struct frame *frames)
+{
+	for (uint32_t i = 0; i < trace->frame_count; i++) {
+		if (frames[i].flags & FRAME_GUESS)
+			trace->has_guess = true;
+		if (frames[i].kind == FRAME_ERROR && frames[i].error < UNWIND_ERROR_COUNT)
+			trace->error_mask |= 1U << frames[i].error;
+	}
 }
 
 struct trace *trace_create(const struct frame *frames, uint32_t frame_count, bool is_complete,
 			   bool is_kernel_thread)
 {
 	_cleanup_(free_pointer) void *scratch = NULL;
+	uint64_t executables_hash;
 	struct trace_parts parts;
+	struct hash128 hash;
 	struct trace *trace;
 	size_t strings = 0;
 
@@ -284,22 +338,26 @@ struct trace *trace_create(const struct frame *frames, uint32_t frame_count, boo
 	scratch = calloc(1, frame_count * sizeof(struct hashed_frame) + strings + 1);
 	if (!scratch)
 		return NULL;
-	parts = measure_parts(frames, frame_count, scratch);
+	hash = hash_frames(frames, frame_count, scratch);
+	executables_hash = hash_executables(frames, frame_count, scratch);
+	parts = make_parts(frames, frame_count, scratch);
 	if (parts_bytes(&parts) > UINT32_MAX)
 		return NULL;
 	trace = malloc(parts_bytes(&parts));
 	if (!trace)
 		return NULL;
 	*trace = (struct trace){
-		.hash = hash_frames(frames, frame_count, scratch),
-		.executables_hash = hash_executables(frames, frame_count, scratch),
+		.hash = hash,
+		.executables_hash = executables_hash,
 		.references = 1,
 		.is_complete = is_complete,
 		.is_kernel_thread = is_kernel_thread,
 		.binary_count = parts.binary_count,
+		.shape_count = parts.shape_count,
 		.frame_count = frame_count,
 		.bytes = parts_bytes(&parts),
 	};
+	judge_frames(trace, frames);
 	fill_trace(trace, &parts);
 	return trace;
 }
@@ -327,23 +385,22 @@ static const char *string_at(const struct trace *trace, uint32_t place)
 
 struct frame trace_frame(const struct trace *trace, uint32_t index)
 {
-	const struct packed_frame *packed = &packed_frames(trace)[index];
+	uint64_t packed = packed_frames(trace)[index];
+	const struct frame_shape *shape = &trace_shapes(trace)[(uint16_t)packed];
 	struct frame frame = {
-		.kind = packed->kind,
-		.flags = packed->flags,
-		.address = packed->address,
+		.kind = shape->kind,
+		.flags = shape->flags,
+		.address = packed >> (64 - ADDRESS_BITS) | (uint64_t)shape->address_top
+								   << ADDRESS_BITS,
+		.function = string_at(trace, shape->function),
+		.file = string_at(trace, shape->file),
 	};
 
-	if (packed->binary)
-		frame.binary = trace_binaries(trace)[packed->binary - 1];
-	if (packed->kind == FRAME_ERROR) {
-		frame.error = packed->detail;
-	} else if (packed->detail) {
-		const struct packed_names *names = (const void *)string_at(trace, packed->detail);
-
-		frame.line = names->line;
-		frame.function = string_at(trace, names->function);
-		frame.file = string_at(trace, names->file);
-	}
+	if (shape->binary)
+		frame.binary = trace_binaries(trace)[shape->binary - 1];
+	if (shape->kind == FRAME_ERROR)
+		frame.error = shape->line;
+	else
+		frame.line = shape->line;
 	return frame;
 }

@@ -10,6 +10,7 @@
 
 #include "agent/base/binary.h"
 #include "agent/base/hash128.h"
+#include "agent/base/process_info.h"
 #include "ebpf/abi/sample.h"
 
 /** A frame as converters make it and trace_frame() gives it. */
@@ -46,7 +47,12 @@ struct trace {
 	bool is_complete;
 	/** Of a kernel thread, whose stack has no user frames. */
 	bool is_kernel_thread;
+	/** Holds a frame that is a guess. */
+	bool has_guess;
 	uint16_t binary_count;
+	uint16_t shape_count;
+	/** Bit e: holds an error frame of enum unwind_error e. */
+	uint32_t error_mask;
 	uint32_t frame_count;
 	/** Size of the allocation: what it costs to keep the trace. */
 	uint32_t bytes;
@@ -81,15 +87,18 @@ const char *unwind_error_text(enum unwind_error error);
 /** The same as one lower-case word with underscores, for metrics; "unknown" for other values. */
 const char *unwind_error_name(enum unwind_error error);
 
-/** Who and where: what is told of one sample beside its trace. Strings are borrowed. */
+/** Who, where and when: what is told of one sample beside its trace. Borrowed for the call. */
 struct sample_context {
+	/** CLOCK_MONOTONIC. */
+	uint64_t time_ns;
 	uint32_t pid;
 	uint32_t tid;
+	uint32_t cpu;
 	/** Of the process's leader and of the thread; may hold any byte but NUL. */
 	const char *process_comm;
 	const char *thread_comm;
-	/** The process's executable; "" if it is not known. */
-	const char *executable_path;
+	/** NULL for kernel threads, and for processes that are not known. */
+	struct process_info *process;
 	/** Known when the sample was taken (not a first sample). */
 	bool was_known;
 };

@@ -75,7 +75,7 @@ static void process_free(struct process *process)
 	mapping_table_unref(process->table);
 	mapping_table_unref(process->next_table);
 	mapping_table_unref(process->previous_table);
-	free(process->executable_path);
+	process_info_unref(process->info);
 	free(process);
 }
 
@@ -332,12 +332,12 @@ void process_table_fail_sync(struct process_table *table, struct process *proces
 	pthread_mutex_unlock(&table->lock);
 }
 
-void process_table_set_path(struct process_table *table, struct process *process, const char *path)
+void process_table_set_info(struct process_table *table, struct process *process,
+			    struct process_info *info)
 {
-	if (process->executable_path)
-		return;
+	assert(!process->info);
 	pthread_mutex_lock(&table->lock);
-	process->executable_path = strdup(path);
+	process->info = info;
 	pthread_mutex_unlock(&table->lock);
 }
 
@@ -470,7 +470,7 @@ bool process_table_view(struct process_table *table, uint32_t pid,
 	view->is_superseded = false;
 	view->generation = 0;
 	view->comm[0] = '\0';
-	view->executable_path = "";
+	view->info = NULL;
 	view->rows = NULL;
 	view->stale_count = 0;
 	pthread_mutex_lock(&table->lock);
@@ -489,8 +489,7 @@ bool process_table_view(struct process_table *table, uint32_t pid,
 	view->generation = process->generation;
 	memcpy(view->comm, time_ns < process->comm_ns ? process->comm_before : process->comm,
 	       COMM_BYTES);
-	if (process->executable_path)
-		view->executable_path = process->executable_path;
+	view->info = process->info;
 	if (process->table)
 		view->rows = mapping_table_ref(process->table);
 	for (uint32_t i = 0; i < process->stale_count; i++)

@@ -18,6 +18,7 @@
 #include "agent/base/clock.h"
 #include "agent/base/hash_map.h"
 #include "agent/base/lru_cache.h"
+#include "agent/base/process_info.h"
 #include "ebpf/abi/process.h"
 
 struct executable;
@@ -142,7 +143,7 @@ struct process {
 	uint32_t recent_count;
 	struct mapped_range recent[PROCESS_MAX_RECENT];
 	/** NULL until read; never replaced. */
-	char *executable_path;
+	struct process_info *info;
 	/** The comm since comm_ns, and the one before. */
 	uint64_t comm_ns;
 	char comm[COMM_BYTES];
@@ -201,8 +202,9 @@ void process_table_finish_sync(struct process_table *table, struct process *proc
 void process_table_fail_sync(struct process_table *table, struct process *process,
 			     enum process_state state, uint64_t now_ns);
 
-/** Sync. Keeps a copy of @path, if there is none yet. */
-void process_table_set_path(struct process_table *table, struct process *process, const char *path);
+/** Sync. Takes over a reference of @info, which has not been read before. */
+void process_table_set_info(struct process_table *table, struct process *process,
+			    struct process_info *info);
 
 /**
  * Sync. The process of which @child is a fork that has run no exec since, and whose mappings have
@@ -243,8 +245,8 @@ struct process_view {
 	bool is_superseded;
 	uint64_t generation;
 	char comm[COMM_BYTES];
-	/** "" if not known. */
-	const char *executable_path;
+	/** Kept alive by the process; NULL if it is not known. */
+	struct process_info *info;
 	/** One reference, NULL if there is none. */
 	struct mapping_table *rows;
 	uint32_t stale_count;

@@ -20,6 +20,7 @@
 #include "agent/host/proc_info.h"
 #include "agent/host/remote_memory.h"
 #include "agent/processes/executable_rows.h"
+#include "agent/processes/process_attributes.h"
 #include "ebpf/abi/frame.h"
 
 enum {
@@ -411,14 +412,6 @@ static void replace_rows(struct process_sync *sync, struct process *process,
 	process_table_finish_sync(sync->table, process, state, lost_rows, clock_monotonic_ns());
 }
 
-static void read_executable_path(struct process_sync *sync, struct process *process)
-{
-	char path[PROC_PATH_MAX_BYTES];
-
-	if (!process->executable_path && !proc_executable_path(sync->proc_root, process->pid, path))
-		process_table_set_path(sync->table, process, path);
-}
-
 /* Its own maps cannot be read (any more): what a fork has from its parent, as far as that is sure. */
 static bool inherit_rows(struct process_sync *sync, struct process *process)
 {
@@ -426,8 +419,7 @@ static bool inherit_rows(struct process_sync *sync, struct process *process)
 
 	if (!parent)
 		return false;
-	if (parent->executable_path)
-		process_table_set_path(sync->table, process, parent->executable_path);
+	process_attributes_inherit(sync->table, process, parent);
 	process_table_prepare_rows(sync->table, process, mapping_table_ref(parent->table));
 	return true;
 }
@@ -480,7 +472,9 @@ int process_sync_run(struct process_sync *sync, struct process *process,
 		release_mappings(sync, built.items, built.count);
 		return sync_gone(sync, process, -ENOMEM);
 	}
-	read_executable_path(sync, process);
+	if (model != process)
+		process_attributes_inherit(sync->table, process, model);
+	process_attributes_read(sync->table, process, sync->proc_root);
 	release_mappings(sync, process->mappings, process->mapping_count);
 	process->mappings = built.items;
 	process->mapping_count = built.count;

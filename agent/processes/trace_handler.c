@@ -170,11 +170,13 @@ static void report(struct trace_handler *handler, const struct trace_record *rec
 {
 	char thread_comm[COMM_BYTES];
 	struct sample_context context = {
+		.time_ns = record->time_ns,
 		.pid = record->pid,
 		.tid = record->tid,
+		.cpu = record->cpu,
 		.process_comm = view->comm,
 		.thread_comm = thread_comm,
-		.executable_path = view->executable_path,
+		.process = view->info,
 		.was_known = was_known,
 	};
 

@@ -96,6 +96,25 @@ static void other_durations_are_refused(void **state)
 	assert_true(ns == 1);
 }
 
+static void fractions_lie_between_0_and_1(void **state)
+{
+	static const char *const wrong[] = { "",  ".5",	  "1.",	  "-0.1", "1.01",
+					     "2", "0.5x", "1e-1", "0,5",  "nan" };
+	double fraction = 7;
+
+	(void)state;
+	assert_int_equal(option_parse_fraction("0", &fraction), 0);
+	assert_true(fraction == 0);
+	assert_int_equal(option_parse_fraction("1.000", &fraction), 0);
+	assert_true(fraction == 1);
+	assert_int_equal(option_parse_fraction("0.25", &fraction), 0);
+	assert_true(fraction > 0.2499999 && fraction < 0.2500001);
+	fraction = 7;
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+		assert_int_equal(option_parse_fraction(wrong[i], &fraction), -EINVAL);
+	assert_true(fraction == 7);
+}
+
 static void sizes_take_a_suffix(void **state)
 {
 	uint64_t bytes = 1;
@@ -189,6 +208,7 @@ int main(void)
 		cmocka_unit_test(other_numbers_are_refused),
 		cmocka_unit_test(durations_add_up_their_units),
 		cmocka_unit_test(other_durations_are_refused),
+		cmocka_unit_test(fractions_lie_between_0_and_1),
 		cmocka_unit_test(sizes_take_a_suffix),
 		cmocka_unit_test(other_sizes_are_refused),
 		cmocka_unit_test(lists_are_sorted_and_free_of_duplicates),

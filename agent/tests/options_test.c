@@ -86,13 +86,7 @@ static void what_is_no_option_is_refused(void **state)
 static void options_of_later_issues_are_refused(void **state)
 {
 	static char *const later[] = {
-		"-collection-agent=localhost",
 		"-viewer=127.0.0.1:7171",
-		"-with-cpu",
-		"-resource-grouping=process",
-		"-disable-tls",
-		"-reporter-interval=5s",
-		"-reporter-jitter=0.2",
 		"-with-lines",
 	};
 
@@ -242,6 +236,16 @@ static void help_names_every_option_within_80_columns(void **state)
 		"-log-level LEVEL  (info)",
 		"-version",
 		"-help",
+		"-collection-agent",
+		"-disable-tls",
+		"-tls-ca",
+		"-tls-cert",
+		"-tls-key",
+		"-header",
+		"-reporter-interval",
+		"-reporter-jitter",
+		"-resource-grouping",
+		"-with-cpu",
 		"Exit status",
 	};
 	char *text = NULL;

@@ -68,7 +68,7 @@ static inline void assert_refused(const char *text, ...)
 	assert_memory_equal(&options, &untouched, sizeof(options));
 }
 
-/* Only the agent's variables: others tell cmocka and the sanitizers how to report. */
+/* Only what the agent reads: others tell cmocka and the sanitizers how to report. */
 static inline int clear_environment(void **state)
 {
 	char **variable = environ;
@@ -77,7 +77,8 @@ static inline int clear_environment(void **state)
 	while (*variable) {
 		char name[64];
 
-		if (strncmp(*variable, "ALLFRAMES_", strlen("ALLFRAMES_")) == 0 &&
+		if ((strncmp(*variable, "ALLFRAMES_", strlen("ALLFRAMES_")) == 0 ||
+		     strncmp(*variable, "OTEL_", strlen("OTEL_")) == 0) &&
 		    sscanf(*variable, "%63[^=]", name) == 1) {
 			unsetenv(name);
 			variable = environ;

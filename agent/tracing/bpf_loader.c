@@ -21,6 +21,11 @@
 /* Generated; needs struct agent_config. */
 #include "build/ebpf/allframes.skel.h"
 
+/* The first two to start at all, the others for user frames and for kernel names. */
+#define CAPABILITIES                                                                               \
+	"CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH, CAP_CHECKPOINT_RESTORE and "   \
+	"CAP_SYSLOG"
+
 enum {
 	/** Of ring per sample: more than most records, so that about a second's worth fits. */
 	RING_BYTES_PER_SAMPLE = 4096,
@@ -112,8 +117,8 @@ static int check_kernel(void)
 		ring = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "probe_ring", 0, 0, 1 << 16, NULL);
 	if (array < 0 || ring < 0) {
 		if (errno == EPERM || errno == EACCES)
-			return fail(-EPERM, "bpf(2) is not allowed: run as root, or with CAP_BPF, "
-					    "CAP_PERFMON and CAP_SYS_ADMIN");
+			return fail(-EPERM,
+				    "bpf(2) is not allowed: run as root, or with " CAPABILITIES);
 		if (array >= 0 && errno == EINVAL)
 			return fail(-EOPNOTSUPP, "this kernel has no BPF ring buffers: Linux 5.10 "
 						 "or later is needed");
@@ -132,8 +137,7 @@ static int load_error(int err)
 	switch (err) {
 	case -EPERM:
 		return fail(-EPERM, "the kernel does not allow the BPF programs: run as root, or "
-				    "with CAP_BPF, CAP_PERFMON and CAP_SYS_ADMIN, and without "
-				    "lockdown=confidentiality");
+				    "with " CAPABILITIES ", and without lockdown=confidentiality");
 	case -ENOMEM:
 	case -EMFILE:
 	case -ENFILE:

@@ -24,6 +24,8 @@ struct fixture {
 	struct binary *kernel;
 	struct binary *ext4;
 	struct sample_store *store;
+	/** What fixture_snapshot() took. */
+	struct sample_snapshot snapshot;
 };
 
 static inline uint32_t fixture_resolve(struct symbol_lookup *lookup, struct binary *binary,
@@ -85,12 +87,13 @@ static inline void fixture_init(struct fixture *fixture)
 			.path = "ext4",
 			.is_kernel = true,
 		}),
-		.store = sample_store_create(0),
+		.store = sample_store_create(&(struct sample_store_options){ 0 }),
 	};
 }
 
 static inline void fixture_deinit(struct fixture *fixture)
 {
+	sample_snapshot_deinit(&fixture->snapshot);
 	sample_store_destroy(fixture->store);
 	binary_unref(fixture->prog);
 	binary_unref(fixture->stripped);
@@ -152,12 +155,14 @@ static inline void fixture_report(struct fixture *fixture, const char *comm, uin
 				  uint64_t count, const struct frame *frames, uint32_t frame_count)
 {
 	struct reporter *reporter = sample_store_reporter(fixture->store);
+	struct process_info *process = process_info_create(
+		&(struct process_info){ .pid = pid, .executable_path = "/opt/prog" });
 	struct sample_context context = {
 		.pid = pid,
 		.tid = pid + 1,
 		.process_comm = comm,
 		.thread_comm = "thread",
-		.executable_path = "/opt/prog",
+		.process = process,
 		.was_known = true,
 	};
 	struct trace *trace = trace_create(frames, frame_count, true, false);
@@ -165,6 +170,7 @@ static inline void fixture_report(struct fixture *fixture, const char *comm, uin
 	while (count-- > 0)
 		reporter->ops->report(reporter, trace, &context);
 	trace_unref(trace);
+	process_info_unref(process);
 }
 
 #define REPORT(fixture, comm, pid, count, ...)                                                     \
@@ -197,22 +203,28 @@ static inline void fixture_report_all_kinds(struct fixture *fixture)
 	REPORT(fixture, "kworker/0:1", 40, 1, kernel_frame(fixture, 0x50, "worker", "vmlinux"));
 }
 
-/* The output of @write over all that is in the store; the caller frees it. */
+/* All that was reported; borrowed from the fixture, and the same at every call. */
+static inline const struct sample_snapshot *fixture_snapshot(struct fixture *fixture)
+{
+	if (!fixture->snapshot.contents)
+		assert_int_equal(sample_store_take(fixture->store, &fixture->snapshot), 0);
+	return &fixture->snapshot;
+}
+
+/* The output of @write over all that was reported; the caller frees it. */
 static inline char *fixture_output(struct fixture *fixture,
 				   void (*write)(FILE *, const struct stack_counts *))
 {
-	struct sample_snapshot snapshot;
 	struct stack_counts counts;
 	char *text = NULL;
 	size_t bytes;
 	FILE *out = open_memstream(&text, &bytes);
 
-	assert_int_equal(sample_store_take_snapshot(fixture->store, &snapshot), 0);
-	assert_int_equal(stack_counts_init(&counts, &snapshot, &fixture->lookup), 0);
+	assert_int_equal(stack_counts_init(&counts, fixture_snapshot(fixture), &fixture->lookup),
+			 0);
 	write(out, &counts);
 	fclose(out);
 	stack_counts_deinit(&counts);
-	sample_snapshot_deinit(&snapshot);
 	return text;
 }
 

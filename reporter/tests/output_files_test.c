@@ -21,6 +21,7 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/error.h"
 #include "agent/base/log.h"
+#include "build/proto/otlp_profiles.pb-c.h"
 #include "reporter/tests/fixture.h"
 
 static const struct profile_info info = { .samples_per_second = 99 };
@@ -66,13 +67,7 @@ static int teardown(void **state)
 
 static int write_all(struct output_files *files)
 {
-	struct sample_snapshot snapshot;
-	int err;
-
-	assert_int_equal(sample_store_take_snapshot(fixture.store, &snapshot), 0);
-	err = output_files_write(files, &snapshot, &info, &fixture.lookup);
-	sample_snapshot_deinit(&snapshot);
-	return err;
+	return output_files_write(files, fixture_snapshot(&fixture), &info, &fixture.lookup);
 }
 
 static int init_one(struct output_files *files, const char *path)
@@ -125,11 +120,12 @@ static void the_suffix_chooses_the_format(void **state)
 	assert_int_equal(format, OUTPUT_STACK_TABLE);
 	assert_int_equal(output_format_of_path("-", &format), 0);
 	assert_int_equal(format, OUTPUT_FOLDED);
+	assert_int_equal(output_format_of_path("x.otlp", &format), 0);
+	assert_int_equal(format, OUTPUT_OTLP);
 	assert_int_equal(output_format_of_path("y.pb", &format), -EINVAL);
 	assert_non_null(strstr(error_text(), "y.pb"));
 	assert_non_null(strstr(error_text(), ".folded"));
 	assert_int_equal(output_format_of_path("", &format), -EINVAL);
-	assert_int_equal(output_format_of_path("x.otlp", &format), -EINVAL);
 }
 
 static void several_outputs_are_written_and_nothing_else_is_left(void **state)
@@ -155,6 +151,56 @@ static void several_outputs_are_written_and_nothing_else_is_left(void **state)
 	assert_true(S_ISREG(status.st_mode));
 	output_files_deinit(&files);
 	output_files_deinit(&files);
+}
+
+static void only_otlp_needs_the_times_of_samples(void **state)
+{
+	const char *paths[] = { "a.pb.gz", "b.folded", "c.txt", "d.otlp" };
+	struct output_files files;
+
+	(void)state;
+	assert_int_equal(output_files_init(&files, paths, 3), 0);
+	assert_false(output_files_need_times(&files));
+	output_files_deinit(&files);
+	assert_int_equal(output_files_init(&files, paths, 4), 0);
+	assert_true(output_files_need_times(&files));
+	output_files_deinit(&files);
+}
+
+static void otlp_has_the_attributes_and_the_clock_of_the_run(void **state)
+{
+	const struct otlp_attribute attribute = { "zone", "north" };
+	const struct otlp_options options = { .attributes = &attribute, .attribute_count = 1 };
+	const struct profile_info run = {
+		.samples_per_second = 20,
+		.start_time_ns = 1700000000000000000,
+		.start_monotonic_ns = 1000000,
+		.duration_ns = 5000000000,
+	};
+	Opentelemetry__Proto__Profiles__V1development__ProfilesData *data;
+	Opentelemetry__Proto__Profiles__V1development__Profile *profile;
+	struct output_files files;
+	struct stat status;
+
+	(void)state;
+	sample_store_destroy(fixture.store);
+	fixture.store = sample_store_create(&(struct sample_store_options){ .keeps_times = true });
+	fixture_report_all_kinds(&fixture);
+	assert_int_equal(init_one(&files, "a.otlp"), 0);
+	files.otlp = &options;
+	assert_int_equal(output_files_write(&files, fixture_snapshot(&fixture), &run, NULL), 0);
+	output_files_deinit(&files);
+	assert_int_equal(stat("a.otlp", &status), 0);
+	data = opentelemetry__proto__profiles__v1development__profiles_data__unpack(
+		NULL, status.st_size, (uint8_t *)read_text("a.otlp"));
+	assert_non_null(data);
+	profile = data->resource_profiles[0]->scope_profiles[0]->profiles[0];
+	assert_int_equal(profile->period, 50000000);
+	/* The fixture's samples are of the clock's zero, 1 ms before the start. */
+	assert_int_equal(profile->time_unix_nano, 1699999999999000000);
+	assert_int_equal(profile->duration_nano, 5001000000);
+	assert_string_equal(data->resource_profiles[0]->resource->attributes[1]->key, "zone");
+	opentelemetry__proto__profiles__v1development__profiles_data__free_unpacked(data, NULL);
 }
 
 static void a_file_that_is_there_is_replaced_and_a_link_not_followed(void **state)
@@ -311,6 +357,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(the_suffix_chooses_the_format),
 		TEST(several_outputs_are_written_and_nothing_else_is_left),
+		TEST(only_otlp_needs_the_times_of_samples),
+		TEST(otlp_has_the_attributes_and_the_clock_of_the_run),
 		TEST(a_file_that_is_there_is_replaced_and_a_link_not_followed),
 		TEST(standard_output_gets_folded_for_a_dash_and_the_table_without_a_path),
 		TEST(paths_that_cannot_be_written_are_refused_at_the_start),

@@ -27,17 +27,14 @@ static const struct profile_info info = {
 	.tag_count = 2,
 };
 
-/* The file for all that is in the store; the caller frees it. */
+/* The file for all that was reported; the caller frees it. */
 static char *write_file(struct fixture *f, size_t *bytes)
 {
-	struct sample_snapshot snapshot;
 	char *file = NULL;
 	FILE *out = open_memstream(&file, bytes);
 
-	assert_int_equal(sample_store_take_snapshot(f->store, &snapshot), 0);
-	assert_int_equal(pprof_write(out, &snapshot, &info, &f->lookup), 0);
+	assert_int_equal(pprof_write(out, fixture_snapshot(f), &info, &f->lookup), 0);
 	fclose(out);
-	sample_snapshot_deinit(&snapshot);
 	return file;
 }
 
@@ -164,14 +161,12 @@ static void remove_all(char *text, const char *part)
 
 static void add_folded_lines(struct fixture *f, struct hash_map *lines)
 {
-	struct sample_snapshot snapshot;
 	struct stack_counts counts;
 	char *text = NULL, *rest, *line;
 	size_t bytes;
 	FILE *out = open_memstream(&text, &bytes);
 
-	assert_int_equal(sample_store_take_snapshot(f->store, &snapshot), 0);
-	assert_int_equal(stack_counts_init(&counts, &snapshot, &f->lookup), 0);
+	assert_int_equal(stack_counts_init(&counts, fixture_snapshot(f), &f->lookup), 0);
 	folded_write(out, &counts);
 	fclose(out);
 	remove_all(text, "_[k]");
@@ -185,7 +180,6 @@ static void add_folded_lines(struct fixture *f, struct hash_map *lines)
 	}
 	free(text);
 	stack_counts_deinit(&counts);
-	sample_snapshot_deinit(&snapshot);
 }
 
 static void stack_by_stack_it_says_what_the_folded_file_says(void **state)

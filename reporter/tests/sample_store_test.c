@@ -18,9 +18,10 @@ static const struct sample_context plain_context = {
 	.tid = 2,
 	.process_comm = "p",
 	.thread_comm = "t",
-	.executable_path = "/p",
 	.was_known = true,
 };
+
+static const struct sample_store_options with_times = { .keeps_times = true };
 
 static void report_one(struct sample_store *store, struct trace *trace,
 		       const struct sample_context *context)
@@ -30,24 +31,21 @@ static void report_one(struct sample_store *store, struct trace *trace,
 	reporter->ops->report(reporter, trace, context);
 }
 
-static size_t distinct_count(struct sample_store *store)
+static struct sample_snapshot take(struct sample_store *store)
 {
 	struct sample_snapshot snapshot;
-	size_t count;
 
-	assert_int_equal(sample_store_take_snapshot(store, &snapshot), 0);
-	count = snapshot.count;
-	sample_snapshot_deinit(&snapshot);
-	return count;
+	assert_int_equal(sample_store_take(store, &snapshot), 0);
+	return snapshot;
 }
 
-static void read_totals(struct sample_store *store, struct sample_totals *totals)
+static uint64_t sum_of(const struct sample_snapshot *snapshot)
 {
-	struct sample_snapshot snapshot;
+	uint64_t sum = 0;
 
-	assert_int_equal(sample_store_take_snapshot(store, &snapshot), 0);
-	*totals = snapshot.totals;
-	sample_snapshot_deinit(&snapshot);
+	for (size_t i = 0; i < snapshot->count; i++)
+		sum += snapshot->samples[i].count;
+	return sum;
 }
 
 static void equal_samples_are_counted_and_kept_once(void **state)
@@ -62,15 +60,19 @@ static void equal_samples_are_counted_and_kept_once(void **state)
 	report_one(f->store, trace, &plain_context);
 	report_one(f->store, trace, &plain_context);
 	report_one(f->store, again, &plain_context);
-	assert_int_equal(sample_store_take_snapshot(f->store, &snapshot), 0);
+	snapshot = take(f->store);
 	assert_int_equal(snapshot.count, 1);
 	assert_int_equal(snapshot.samples[0].count, 3);
 	assert_ptr_equal(snapshot.samples[0].trace, trace);
 	assert_string_equal(snapshot.samples[0].process_comm, "p");
 	assert_string_equal(snapshot.samples[0].thread_comm, "t");
-	assert_string_equal(snapshot.samples[0].executable_path, "/p");
-	assert_int_equal(snapshot.totals.samples, 3);
+	assert_null(snapshot.samples[0].process);
+	assert_int_equal(snapshot.samples[0].pid, 1);
+	assert_int_equal(snapshot.samples[0].tid, 2);
+	assert_int_equal(snapshot.samples[0].cpu, SAMPLE_NO_CPU);
+	assert_null(snapshot.samples[0].times_ns);
 	sample_snapshot_deinit(&snapshot);
+	assert_int_equal(trace->references, 1);
 	assert_int_equal(again->references, 1);
 	trace_unref(trace);
 	trace_unref(again);
@@ -78,28 +80,105 @@ static void equal_samples_are_counted_and_kept_once(void **state)
 
 static void every_part_of_the_identity_makes_another_sample(void **state)
 {
+	enum { KINDS = 9 };
+
 	struct fixture *f = *state;
 	struct frame frame = native_frame(f->prog, 0x1000, 0);
 	struct frame other_frame = native_frame(f->prog, 0x1001, 0);
 	struct trace *trace = trace_create(&frame, 1, true, false);
 	struct trace *other = trace_create(&other_frame, 1, true, false);
-	struct sample_context contexts[6];
+	struct process_info *infos[] = {
+		process_info_create(&(struct process_info){ .pid = 1 }),
+		process_info_create(&(struct process_info){ .pid = 1, .executable_path = "x" }),
+		process_info_create(&(struct process_info){ .pid = 1, .container_id = "x" }),
+		process_info_create(&(struct process_info){ .pid = 1, .service_name = "x" }),
+	};
+	struct sample_context contexts[KINDS];
+	struct sample_snapshot snapshot;
 
-	for (int i = 0; i < 6; i++)
+	for (int i = 0; i < KINDS; i++)
 		contexts[i] = plain_context;
 	contexts[1].pid = 9;
 	contexts[2].tid = 9;
 	contexts[3].process_comm = "x";
 	contexts[4].thread_comm = "x";
-	contexts[5].executable_path = "/x";
-	for (int i = 0; i < 6; i++) {
-		report_one(f->store, trace, &contexts[i]);
-		assert_int_equal(distinct_count(f->store), i + 1);
+	for (int i = 0; i < 4; i++)
+		contexts[5 + i].process = infos[i];
+	for (int round = 0; round < 2; round++) {
+		for (int i = 0; i < KINDS; i++)
+			report_one(f->store, trace, &contexts[i]);
+		report_one(f->store, other, &plain_context);
 	}
-	report_one(f->store, other, &plain_context);
-	assert_int_equal(distinct_count(f->store), 7);
+	snapshot = take(f->store);
+	assert_int_equal(snapshot.count, KINDS + 1);
+	/* Of one count, they stand as they came. */
+	for (int i = 0; i < KINDS; i++) {
+		const struct stored_sample *sample = &snapshot.samples[i];
+
+		assert_int_equal(sample->count, 2);
+		assert_ptr_equal(sample->trace, trace);
+		assert_ptr_equal(sample->process, contexts[i].process);
+		assert_int_equal(sample->pid, contexts[i].pid);
+		assert_int_equal(sample->tid, contexts[i].tid);
+		assert_string_equal(sample->process_comm, contexts[i].process_comm);
+		assert_string_equal(sample->thread_comm, contexts[i].thread_comm);
+	}
+	assert_ptr_equal(snapshot.samples[KINDS].trace, other);
+	/* The store alone keeps them alive now. */
+	for (int i = 0; i < 4; i++)
+		process_info_unref(infos[i]);
+	assert_string_equal(snapshot.samples[8].process->service_name, "x");
+	sample_snapshot_deinit(&snapshot);
 	trace_unref(trace);
 	trace_unref(other);
+}
+
+static void a_process_that_was_learnt_of_again_is_the_same(void **state)
+{
+	struct fixture *f = *state;
+	const struct process_info values = { .pid = 1, .executable_path = "/p" };
+	struct process_info *infos[] = { process_info_create(&values),
+					 process_info_create(&values) };
+	struct trace *trace = trace_create(NULL, 0, true, false);
+	struct sample_context context = plain_context;
+	struct sample_snapshot snapshot;
+
+	for (int i = 0; i < 4; i++) {
+		/* Each of two threads is first seen with another one of the two. */
+		context.process = infos[(i + i / 2) % 2];
+		context.tid = i / 2;
+		report_one(f->store, trace, &context);
+	}
+	process_info_unref(infos[0]);
+	process_info_unref(infos[1]);
+	snapshot = take(f->store);
+	assert_int_equal(snapshot.count, 2);
+	assert_int_equal(snapshot.samples[0].count, 2);
+	assert_ptr_equal(snapshot.samples[0].process, snapshot.samples[1].process);
+	assert_ptr_equal(snapshot.samples[0].thread_comm, snapshot.samples[1].thread_comm);
+	sample_snapshot_deinit(&snapshot);
+	trace_unref(trace);
+}
+
+static void equal_stacks_of_many_threads_are_one_trace(void **state)
+{
+	struct fixture *f = *state;
+	struct frame frame = native_frame(f->prog, 0x1000, 0);
+	struct sample_context context = plain_context;
+	struct sample_snapshot snapshot;
+
+	for (context.tid = 0; context.tid < 100; context.tid++) {
+		struct trace *trace = trace_create(&frame, 1, true, false);
+
+		report_one(f->store, trace, &context);
+		trace_unref(trace);
+	}
+	snapshot = take(f->store);
+	assert_int_equal(snapshot.count, 100);
+	for (size_t i = 0; i < 100; i++)
+		assert_ptr_equal(snapshot.samples[i].trace, snapshot.samples[0].trace);
+	assert_int_equal(snapshot.samples[0].trace->references, 100);
+	sample_snapshot_deinit(&snapshot);
 }
 
 static void many_files_of_one_file_id_stay_apart(void **state)
@@ -107,6 +186,7 @@ static void many_files_of_one_file_id_stay_apart(void **state)
 	enum { COPIES = 40 };
 
 	struct fixture *f = *state;
+	struct sample_snapshot snapshot;
 	struct hash128 hash = { 0 };
 
 	for (uint32_t i = 0; i < 2 * COPIES; i++) {
@@ -127,104 +207,301 @@ static void many_files_of_one_file_id_stay_apart(void **state)
 		trace_unref(trace);
 		binary_unref(copy);
 	}
-	assert_int_equal(distinct_count(f->store), COPIES);
+	snapshot = take(f->store);
+	assert_int_equal(snapshot.count, COPIES);
+	sample_snapshot_deinit(&snapshot);
 }
 
-static void totals_tell_what_the_samples_were(void **state)
+static void the_most_frequent_come_first(void **state)
 {
 	struct fixture *f = *state;
-	struct frame cut[] = { native_frame(f->prog, 1, FRAME_GUESS), error_frame(UNWIND_NO_INFO) };
-	struct trace *incomplete = trace_create(cut, 2, false, false);
-	struct trace *complete = trace_create(cut, 1, true, false);
-	struct trace *kernel = trace_create(NULL, 0, true, true);
-	struct frame exiting_frame = error_frame(UNWIND_NO_MEMORY);
-	struct trace *exiting = trace_create(&exiting_frame, 1, false, false);
-	struct sample_context unknown = plain_context;
-	struct sample_totals totals;
+	struct trace *trace = trace_create(NULL, 0, true, false);
+	static const uint32_t counts[] = { 2, 1, 3, 2 };
+	static const uint32_t expected[] = { 2, 0, 3, 1 };
+	struct sample_context context = plain_context;
+	struct sample_snapshot snapshot;
 
-	unknown.was_known = false;
-	report_one(f->store, incomplete, &plain_context);
-	report_one(f->store, incomplete, &unknown);
-	report_one(f->store, complete, &plain_context);
-	report_one(f->store, kernel, &plain_context);
-	report_one(f->store, exiting, &plain_context);
-	read_totals(f->store, &totals);
-	assert_int_equal(totals.samples, 5);
-	assert_int_equal(totals.complete, 2);
-	assert_int_equal(totals.guesses, 3);
-	assert_int_equal(totals.errors[UNWIND_NO_INFO], 2);
-	assert_int_equal(totals.errors[UNWIND_TRUNCATED], 0);
-	assert_int_equal(totals.before_known, 1);
-	assert_int_equal(totals.known_user, 2);
-	assert_int_equal(totals.known_user_complete, 1);
-	trace_unref(incomplete);
-	trace_unref(complete);
-	trace_unref(kernel);
-	trace_unref(exiting);
+	for (context.tid = 0; context.tid < 4; context.tid++)
+		for (uint32_t i = 0; i < counts[context.tid]; i++)
+			report_one(f->store, trace, &context);
+	snapshot = take(f->store);
+	for (int i = 0; i < 4; i++) {
+		assert_int_equal(snapshot.samples[i].tid, expected[i]);
+		assert_int_equal(snapshot.samples[i].count, counts[expected[i]]);
+	}
+	sample_snapshot_deinit(&snapshot);
+	trace_unref(trace);
+}
+
+static void cpus_tell_samples_apart_only_if_that_is_wanted(void **state)
+{
+	const struct sample_store_options options = { .keeps_cpus = true };
+	struct sample_store *store = sample_store_create(&options);
+	struct trace *trace = trace_create(NULL, 0, true, false);
+	struct sample_context context = plain_context;
+	struct fixture *f = *state;
+	struct sample_snapshot with, without;
+
+	for (int i = 0; i < 6; i++) {
+		context.cpu = i % 3;
+		report_one(store, trace, &context);
+		report_one(f->store, trace, &context);
+	}
+	with = take(store);
+	without = take(f->store);
+	assert_int_equal(with.count, 3);
+	for (uint32_t i = 0; i < 3; i++) {
+		assert_int_equal(with.samples[i].cpu, i);
+		assert_int_equal(with.samples[i].count, 2);
+	}
+	assert_int_equal(without.count, 1);
+	assert_int_equal(without.samples[0].count, 6);
+	sample_snapshot_deinit(&with);
+	sample_snapshot_deinit(&without);
+	sample_store_destroy(store);
+	trace_unref(trace);
+}
+
+/* Pseudo-random, the same in every run (Numerical Recipes' constants). */
+static uint64_t next_random(uint64_t *random)
+{
+	*random = *random * 6364136223846793005ULL + 1442695040888963407ULL;
+	return *random >> 33;
+}
+
+/* What sample @i of the test below is. */
+static struct sample_context random_context(uint64_t *random, uint64_t start_ns)
+{
+	struct sample_context context = plain_context;
+
+	context.tid = next_random(random) % 300;
+	/* Nearly in order, now and then far off, as first samples are. */
+	context.time_ns = start_ns + next_random(random) % 1000000;
+	if (next_random(random) % 50 == 0)
+		context.time_ns -= 2000000000;
+	return context;
+}
+
+static int compare_times(const void *a, const void *b)
+{
+	uint64_t time_a = *(const uint64_t *)a, time_b = *(const uint64_t *)b;
+
+	return time_a < time_b ? -1 : time_a > time_b;
+}
+
+static void every_time_comes_back_in_order_and_at_its_sample(void **state)
+{
+	enum { SAMPLES = 60000, THREADS = 300 };
+
+	struct sample_store *store = sample_store_create(&with_times);
+	struct trace *trace = trace_create(NULL, 0, true, false);
+	uint64_t *expected[THREADS];
+	size_t counts[THREADS] = { 0 };
+	struct sample_snapshot snapshot;
+	uint64_t random = 1;
+
+	(void)state;
+	for (int i = 0; i < THREADS; i++)
+		expected[i] = calloc(SAMPLES, sizeof(uint64_t));
+	for (uint64_t i = 0; i < SAMPLES; i++) {
+		struct sample_context context = random_context(&random, 5000000000000 + i * 500000);
+
+		report_one(store, trace, &context);
+		expected[context.tid][counts[context.tid]++] = context.time_ns;
+	}
+	snapshot = take(store);
+	assert_int_equal(snapshot.count, THREADS);
+	assert_int_equal(sum_of(&snapshot), SAMPLES);
+	for (size_t i = 0; i < snapshot.count; i++) {
+		const struct stored_sample *sample = &snapshot.samples[i];
+		uint64_t *times = expected[sample->tid];
+
+		assert_int_equal(sample->count, counts[sample->tid]);
+		qsort(times, sample->count, sizeof(*times), compare_times);
+		assert_memory_equal(sample->times_ns, times, sample->count * sizeof(*times));
+		free(times);
+	}
+	sample_snapshot_deinit(&snapshot);
+	sample_store_destroy(store);
+	trace_unref(trace);
+}
+
+static void any_time_is_kept_as_it_is(void **state)
+{
+	static const uint64_t times[] = { UINT64_MAX, 0, 1, UINT64_MAX / 2, 127, 128, 1ULL << 63 };
+	enum { COUNT = sizeof(times) / sizeof(times[0]) };
+
+	struct sample_store *store = sample_store_create(&with_times);
+	struct trace *trace = trace_create(NULL, 0, true, false);
+	struct sample_context context = plain_context;
+	struct sample_snapshot snapshot;
+
+	(void)state;
+	for (context.tid = 0; context.tid < COUNT; context.tid++) {
+		context.time_ns = times[context.tid];
+		report_one(store, trace, &context);
+	}
+	snapshot = take(store);
+	for (int i = 0; i < COUNT; i++)
+		assert_int_equal(snapshot.samples[i].times_ns[0], times[i]);
+	sample_snapshot_deinit(&snapshot);
+	sample_store_destroy(store);
+	trace_unref(trace);
+}
+
+static void what_was_taken_is_out_of_the_store_which_goes_on(void **state)
+{
+	struct sample_store *store = sample_store_create(&with_times);
+	struct trace *trace = trace_create(NULL, 0, true, false);
+	struct sample_context context = plain_context;
+	struct sample_snapshot first, second, third;
+
+	(void)state;
+	context.time_ns = 7;
+	report_one(store, trace, &context);
+	first = take(store);
+	context.time_ns = 8;
+	report_one(store, trace, &context);
+	second = take(store);
+	third = take(store);
+	sample_store_destroy(store);
+	assert_int_equal(first.count, 1);
+	assert_int_equal(first.samples[0].count, 1);
+	assert_int_equal(first.samples[0].times_ns[0], 7);
+	assert_int_equal(second.count, 1);
+	assert_int_equal(second.samples[0].times_ns[0], 8);
+	assert_int_equal(third.count, 0);
+	assert_int_equal(trace->references, 3);
+	sample_snapshot_deinit(&first);
+	sample_snapshot_deinit(&second);
+	sample_snapshot_deinit(&third);
+	sample_snapshot_deinit(&third);
+	assert_int_equal(trace->references, 1);
+	trace_unref(trace);
 }
 
 static void over_the_limit_new_samples_are_dropped_and_known_ones_counted(void **state)
 {
-	struct sample_store *store = sample_store_create(20000);
+	const struct sample_store_options options = { .max_bytes = 20000 };
+	struct sample_store *store = sample_store_create(&options);
 	struct trace *trace = trace_create(NULL, 0, true, false);
 	struct sample_context context = plain_context;
-	struct sample_totals totals;
-	uint64_t stored;
+	struct sample_snapshot snapshot;
+	uint64_t dropped;
 
 	(void)state;
 	metrics_reset();
 	/* The warning itself would only disturb the test's output. */
 	log_set_level(LOG_ERROR);
-	for (uint32_t tid = 0; tid < 1000; tid++) {
-		context.tid = tid;
+	for (context.tid = 0; context.tid < 1000; context.tid++)
 		report_one(store, trace, &context);
-	}
-	read_totals(store, &totals);
-	stored = totals.samples;
-	assert_in_range(stored, 10, 100);
-	assert_int_equal(totals.dropped, 1000 - stored);
-	assert_int_equal(metrics_read(METRIC_SAMPLES_UNSTORED), 1000 - stored);
-	assert_int_equal(distinct_count(store), stored);
+	dropped = metrics_read(METRIC_SAMPLES_UNSTORED);
+	assert_in_range(dropped, 500, 900);
 	context.tid = 0;
 	report_one(store, trace, &context);
-	read_totals(store, &totals);
-	assert_int_equal(totals.samples, stored + 1);
+	assert_int_equal(metrics_read(METRIC_SAMPLES_UNSTORED), dropped);
 	/* A name too long for what is left is no way around the limit. */
 	context.process_comm = "another";
 	report_one(store, trace, &context);
-	read_totals(store, &totals);
-	assert_int_equal(totals.dropped, 1000 - stored + 1);
+	assert_int_equal(metrics_read(METRIC_SAMPLES_UNSTORED), dropped + 1);
+	snapshot = take(store);
+	assert_int_equal(snapshot.count, 1000 - dropped);
+	assert_int_equal(sum_of(&snapshot), 1000 - dropped + 1);
+	sample_snapshot_deinit(&snapshot);
+	/* Empty again, it has room again. */
+	report_one(store, trace, &context);
+	assert_int_equal(metrics_read(METRIC_SAMPLES_UNSTORED), dropped + 1);
 	log_set_level(LOG_INFO);
 	sample_store_destroy(store);
 	trace_unref(trace);
 }
+
+static void times_have_the_limit_too(void **state)
+{
+	const struct sample_store_options options = { .max_bytes = 20000, .keeps_times = true };
+	struct sample_store *store = sample_store_create(&options);
+	struct trace *trace = trace_create(NULL, 0, true, false);
+	struct sample_context context = plain_context;
+	struct sample_snapshot snapshot;
+	uint64_t dropped;
+
+	(void)state;
+	metrics_reset();
+	log_set_level(LOG_ERROR);
+	for (int i = 0; i < 20000; i++) {
+		context.time_ns += 1000000;
+		report_one(store, trace, &context);
+	}
+	log_set_level(LOG_INFO);
+	dropped = metrics_read(METRIC_SAMPLES_UNSTORED);
+	assert_in_range(dropped, 10000, 17000);
+	snapshot = take(store);
+	assert_int_equal(snapshot.count, 1);
+	assert_int_equal(snapshot.samples[0].count, 20000 - dropped);
+	for (uint64_t i = 0; i < snapshot.samples[0].count; i++)
+		assert_int_equal(snapshot.samples[0].times_ns[i], (i + 1) * 1000000);
+	sample_snapshot_deinit(&snapshot);
+	sample_store_destroy(store);
+	trace_unref(trace);
+}
+
+static void a_store_too_small_for_one_sample_stays_empty(void **state)
+{
+	const struct sample_store_options options = { .max_bytes = 40, .keeps_times = true };
+	struct sample_store *store = sample_store_create(&options);
+	struct trace *trace = trace_create(NULL, 0, true, false);
+	struct sample_snapshot snapshot;
+
+	(void)state;
+	metrics_reset();
+	log_set_level(LOG_ERROR);
+	report_one(store, trace, &plain_context);
+	log_set_level(LOG_INFO);
+	assert_int_equal(metrics_read(METRIC_SAMPLES_UNSTORED), 1);
+	snapshot = take(store);
+	assert_int_equal(snapshot.count, 0);
+	sample_snapshot_deinit(&snapshot);
+	sample_store_destroy(store);
+	assert_int_equal(trace->references, 1);
+	trace_unref(trace);
+}
+
+enum { REPORTS_PER_THREAD = 5000 };
 
 static void *report_many(void *context)
 {
 	struct sample_store *store = context;
 	struct trace *trace = trace_create(NULL, 0, true, false);
 
-	for (int i = 0; i < 5000; i++)
+	for (int i = 0; i < REPORTS_PER_THREAD; i++)
 		report_one(store, trace, &plain_context);
 	trace_unref(trace);
 	return NULL;
 }
 
-static void threads_report_while_others_look(void **state)
+static void threads_report_while_another_takes(void **state)
 {
-	struct fixture *f = *state;
-	struct sample_totals totals;
+	struct sample_store *store = sample_store_create(&with_times);
+	struct sample_snapshot snapshot;
 	pthread_t threads[2];
+	uint64_t sum = 0;
 
+	(void)state;
 	for (int i = 0; i < 2; i++)
-		assert_int_equal(pthread_create(&threads[i], NULL, report_many, f->store), 0);
-	for (int i = 0; i < 100; i++)
-		assert_true(distinct_count(f->store) <= 1);
+		assert_int_equal(pthread_create(&threads[i], NULL, report_many, store), 0);
+	for (int i = 0; i < 100; i++) {
+		snapshot = take(store);
+		assert_true(snapshot.count <= 1);
+		sum += sum_of(&snapshot);
+		sample_snapshot_deinit(&snapshot);
+	}
 	for (int i = 0; i < 2; i++)
 		pthread_join(threads[i], NULL);
-	read_totals(f->store, &totals);
-	assert_int_equal(totals.samples, 10000);
-	assert_int_equal(distinct_count(f->store), 1);
+	snapshot = take(store);
+	sum += sum_of(&snapshot);
+	sample_snapshot_deinit(&snapshot);
+	assert_int_equal(sum, 2 * REPORTS_PER_THREAD);
+	sample_store_destroy(store);
 }
 
 int main(void)
@@ -233,10 +510,18 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(equal_samples_are_counted_and_kept_once),
 		TEST(every_part_of_the_identity_makes_another_sample),
+		TEST(a_process_that_was_learnt_of_again_is_the_same),
+		TEST(equal_stacks_of_many_threads_are_one_trace),
 		TEST(many_files_of_one_file_id_stay_apart),
-		TEST(totals_tell_what_the_samples_were),
+		TEST(the_most_frequent_come_first),
+		TEST(cpus_tell_samples_apart_only_if_that_is_wanted),
+		TEST(every_time_comes_back_in_order_and_at_its_sample),
+		TEST(any_time_is_kept_as_it_is),
+		TEST(what_was_taken_is_out_of_the_store_which_goes_on),
 		TEST(over_the_limit_new_samples_are_dropped_and_known_ones_counted),
-		TEST(threads_report_while_others_look),
+		TEST(times_have_the_limit_too),
+		TEST(a_store_too_small_for_one_sample_stays_empty),
+		TEST(threads_report_while_another_takes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -33,19 +33,16 @@ static void an_address_is_looked_up_once(void **state)
 static void stacks_that_read_the_same_are_one(void **state)
 {
 	struct fixture *f = *state;
-	struct sample_snapshot snapshot;
 	struct stack_counts counts;
 
 	fixture_report_all_kinds(f);
-	assert_int_equal(sample_store_take_snapshot(f->store, &snapshot), 0);
-	assert_int_equal(snapshot.count, 6);
-	assert_int_equal(stack_counts_init(&counts, &snapshot, &f->lookup), 0);
+	assert_int_equal(fixture_snapshot(f)->count, 6);
+	assert_int_equal(stack_counts_init(&counts, fixture_snapshot(f), &f->lookup), 0);
 	assert_int_equal(counts.total, 17);
 	assert_int_equal(counts.stacks.sequences.count, 5);
 	assert_int_equal(counts.stacks.sequences.items[0].count, 5 + 2);
 	stack_counts_deinit(&counts);
 	stack_counts_deinit(&counts);
-	sample_snapshot_deinit(&snapshot);
 }
 
 static void stacks_stand_in_the_order_of_counts_and_then_of_texts(void **state)

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <string.h>
 
 static void assert_line(const struct run_summary *summary, const char *expected)
 {
@@ -56,10 +57,10 @@ static void a_run_without_samples_divides_by_nothing(void **state)
 			      "before the process was known 0.00%");
 }
 
-static void the_numbers_come_from_the_store_and_the_metrics(void **state)
+static void the_numbers_come_from_the_totals_and_the_metrics(void **state)
 {
 	struct metrics_snapshot metrics = { 0 };
-	struct sample_totals totals = { .samples = 10, .dropped = 3 };
+	struct sample_totals totals = { .samples = 10 };
 	struct run_summary summary;
 
 	(void)state;
@@ -69,6 +70,7 @@ static void the_numbers_come_from_the_store_and_the_metrics(void **state)
 	metrics.values[METRIC_SAMPLES_SKIPPED] = 8;
 	metrics.values[METRIC_SAMPLES_DROPPED] = 16;
 	metrics.values[METRIC_SAMPLES_MALFORMED] = 32;
+	metrics.values[METRIC_SAMPLES_UNSTORED] = 3;
 	run_summary_collect(&summary, &totals, &metrics);
 	assert_int_equal(summary.samples.samples, 10);
 	assert_int_equal(summary.idle, 1);
@@ -76,6 +78,24 @@ static void the_numbers_come_from_the_store_and_the_metrics(void **state)
 	assert_int_equal(summary.lost_ring_full, 4);
 	assert_int_equal(summary.lost_skipped, 8);
 	assert_int_equal(summary.lost_dropped, 16 + 32 + 3);
+	assert_int_equal(summary.counted_and_lost, 3);
+}
+
+static void samples_that_no_store_had_room_for_are_not_two_ticks(void **state)
+{
+	struct run_summary summary = {
+		.samples.samples = 500,
+		.idle = 490,
+		.lost_dropped = 110,
+		.counted_and_lost = 100,
+	};
+	struct text_builder text = { 0 };
+
+	(void)state;
+	run_summary_append(&summary, &text);
+	assert_non_null(strstr(text_builder_text(&text),
+			       "500 busy samples, idle 49.0%, lost 110 (11.00%: "));
+	text_builder_deinit(&text);
 }
 
 int main(void)
@@ -83,7 +103,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_line_tells_what_was_sampled_and_how_well),
 		cmocka_unit_test(a_run_without_samples_divides_by_nothing),
-		cmocka_unit_test(the_numbers_come_from_the_store_and_the_metrics),
+		cmocka_unit_test(the_numbers_come_from_the_totals_and_the_metrics),
+		cmocka_unit_test(samples_that_no_store_had_room_for_are_not_two_ticks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

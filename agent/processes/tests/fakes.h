@@ -274,7 +274,8 @@ static inline void fake_report(struct reporter *reporter, struct trace *trace,
 	fake->context = *context;
 	snprintf(fake->process_comm, sizeof(fake->process_comm), "%s", context->process_comm);
 	snprintf(fake->thread_comm, sizeof(fake->thread_comm), "%s", context->thread_comm);
-	snprintf(fake->path, sizeof(fake->path), "%s", context->executable_path);
+	snprintf(fake->path, sizeof(fake->path), "%s",
+		 context->process ? context->process->executable_path : "");
 	pthread_mutex_unlock(&fake->lock);
 }
 

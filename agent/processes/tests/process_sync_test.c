@@ -293,7 +293,13 @@ static void a_fork_that_is_gone_has_the_rows_of_its_parent(void **state)
 
 	make_process(fixture, 7, "/bin/ls");
 	sync_process(fixture, parent);
-	process_table_set_path(&fixture->table, parent, "/bin/ls");
+	process_table_set_info(&fixture->table, parent,
+			       process_info_create(&(struct process_info){
+				       .pid = 7,
+				       .executable_path = "/bin/ls",
+				       .container_id = "c0ffee",
+				       .service_name = "shop",
+			       }));
 	fork_ns = clock_monotonic_ns();
 	process_table_note_fork(&fixture->table, 8, 7, fork_ns);
 	child = add(fixture, 8, fork_ns, 1);
@@ -301,7 +307,28 @@ static void a_fork_that_is_gone_has_the_rows_of_its_parent(void **state)
 			 -ESRCH);
 	assert_int_equal(child->state, PROCESS_SYNCED);
 	assert_ptr_equal(child->table, parent->table);
-	assert_string_equal(child->executable_path, "/bin/ls");
+	assert_int_equal(child->info->pid, 8);
+	assert_string_equal(child->info->executable_path, "/bin/ls");
+	assert_string_equal(child->info->container_id, "c0ffee");
+	assert_string_equal(child->info->service_name, "shop");
+	drop(fixture, child);
+	drop(fixture, parent);
+}
+
+static void a_fork_that_lives_is_told_of_as_its_parent_is(void **state)
+{
+	struct fixture *fixture = *state;
+	struct process *parent = add(fixture, 7, 100, 1);
+	uint64_t fork_ns = clock_monotonic_ns() + NS_PER_MS;
+	struct process *child = add(fixture, 8, fork_ns, 1);
+
+	make_process(fixture, 7, "/bin/ls");
+	fake_proc_link(&fixture->proc, 7, "exe", "/bin/ls");
+	make_process(fixture, 8, "/bin/ls");
+	sync_process(fixture, parent);
+	process_table_note_fork(&fixture->table, 8, 7, fork_ns);
+	sync_process(fixture, child);
+	assert_string_equal(child->info->executable_path, "/bin/ls");
 	drop(fixture, child);
 	drop(fixture, parent);
 }
@@ -536,7 +563,7 @@ static void a_deleted_program_can_still_be_read(void **state)
 	}
 	assert_non_null(binary);
 	assert_true(binary->fd >= 0);
-	assert_string_equal(process->executable_path, program);
+	assert_string_equal(process->info->executable_path, program);
 	binary_unref(binary);
 	drop(fixture, process);
 }
@@ -587,6 +614,7 @@ int main(void)
 		TEST(a_file_that_was_overwritten_is_seen_where_something_was_mapped),
 		TEST(a_process_that_is_gone_keeps_what_it_had),
 		TEST(a_fork_that_is_gone_has_the_rows_of_its_parent),
+		TEST(a_fork_that_lives_is_told_of_as_its_parent_is),
 		TEST(rows_read_too_late_are_withdrawn),
 		TEST(a_file_on_a_foreign_file_system_is_left_to_another_thread),
 		TEST(a_late_answer_about_a_file_does_no_harm),

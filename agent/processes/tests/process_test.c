@@ -96,11 +96,13 @@ static void a_view_outlives_the_removal_of_its_process(void **state)
 	(void)state;
 	process_table_init(&table);
 	process = add(&table, 7, 100, 1, "sh", 1000);
-	process_table_set_path(&table, process, "/bin/sh");
+	process_table_set_info(
+		&table, process,
+		process_info_create(&(struct process_info){ .executable_path = "/bin/sh" }));
 	sync_rows(&table, process, 1000, 1001, one_row(0x1000, 0x2000, ID(1)), false);
 	assert_true(process_table_view(&table, 7, &stamp, 1500, &view));
 	process_table_remove(&table, process);
-	assert_string_equal(view.executable_path, "/bin/sh");
+	assert_string_equal(view.info->executable_path, "/bin/sh");
 	assert_int_equal(view.rows->count, 1);
 	process_view_release(&table, &view);
 	process_table_deinit(&table);

@@ -152,6 +152,7 @@ static struct record make_record(uint64_t exec_id, uint64_t time_ns)
 			.pid = 7,
 			.tid = 8,
 			.stamp = { 100, exec_id },
+			.cpu = 3,
 			.type = RECORD_TRACE,
 			.family = FAMILY_CLOCK,
 			.flags = RECORD_REACHED_END,
@@ -185,7 +186,9 @@ static void a_sample_is_reported_with_its_binary_and_its_names(void **state)
 	struct process *process = add_process(fixture, 1);
 	struct record record = make_record(1, 2000);
 
-	process_table_set_path(&fixture->table, process, "/bin/ls");
+	process_table_set_info(
+		&fixture->table, process,
+		process_info_create(&(struct process_info){ .executable_path = "/bin/ls" }));
 	push_native(&record, 0x4000, fixture->ls->id);
 	push_native(&record, 0x5000, fixture->ls->id);
 	handle(fixture, &record);
@@ -200,6 +203,9 @@ static void a_sample_is_reported_with_its_binary_and_its_names(void **state)
 	assert_true(fixture->reporter.context.was_known);
 	assert_int_equal(fixture->reporter.context.pid, 7);
 	assert_int_equal(fixture->reporter.context.tid, 8);
+	assert_int_equal(fixture->reporter.context.cpu, 3);
+	assert_int_equal(fixture->reporter.context.time_ns, 2000);
+	assert_ptr_equal(fixture->reporter.context.process, process->info);
 	process_table_remove(&fixture->table, process);
 }
 
@@ -336,6 +342,7 @@ static void a_kernel_thread_is_complete_and_named_by_its_own_comm(void **state)
 	assert_true(fixture->reporter.last->is_kernel_thread);
 	assert_true(trace_frame(fixture->reporter.last, 0).address == 0xffffffff81000000ULL);
 	assert_string_equal(fixture->reporter.process_comm, "thread");
+	assert_null(fixture->reporter.context.process);
 }
 
 static void rows_that_a_sample_missed_are_asked_for(void **state)
@@ -444,6 +451,8 @@ static void a_first_sample_waits_for_its_process_and_is_walked(void **state)
 	assert_int_equal(fixture->reporter.last->frame_count, 2);
 	assert_int_equal(trace_frame(fixture->reporter.last, 1).address, 0x4242);
 	assert_false(fixture->reporter.context.was_known);
+	/* When it was taken, not when it could be walked. */
+	assert_int_equal(fixture->reporter.context.time_ns, 2000);
 	assert_string_equal(fixture->reporter.process_comm, "leader");
 	process_table_remove(&fixture->table, process);
 }

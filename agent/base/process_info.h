@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * What is told of a process beside its samples: the attributes that outputs and backends group and
+ * filter by. Read once, when the agent learns of the process.
+ */
+#ifndef AGENT_BASE_PROCESS_INFO_H
+#define AGENT_BASE_PROCESS_INFO_H
+
+#include <stdint.h>
+
+/**
+ * Immutable after process_info_create(), one allocation, shared between threads by reference count
+ * (atomic). Texts come from the process and may hold any byte but NUL; "" where nothing is known.
+ */
+struct process_info {
+	uint32_t pid;
+	unsigned int references;
+	/** As the process sees it, without " (deleted)". */
+	const char *executable_path;
+	/** 64 hexadecimal digits or what else names the container in the process's cgroup. */
+	const char *container_id;
+	/** As the process's environment has it (OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES). */
+	const char *service_name;
+};
+
+/** Copies @values with one reference; its texts may be NULL. NULL without memory. */
+struct process_info *process_info_create(const struct process_info *values);
+struct process_info *process_info_ref(struct process_info *info);
+/** Takes NULL. */
+void process_info_unref(struct process_info *info);
+
+/** The part of the executable's path behind the last slash; "" if the path is not known. */
+const char *process_info_executable_name(const struct process_info *info);
+
+#endif

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/base/process_info.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+static void texts_are_copied_and_live_with_the_last_reference(void **state)
+{
+	char path[] = "/usr/bin/cat", container[] = "c0ffee", service[] = "shop";
+	struct process_info *info = process_info_create(&(struct process_info){
+		.pid = 7,
+		.executable_path = path,
+		.container_id = container,
+		.service_name = service,
+	});
+
+	(void)state;
+	memset(path, 'x', sizeof(path) - 1);
+	memset(container, 'x', sizeof(container) - 1);
+	memset(service, 'x', sizeof(service) - 1);
+	assert_ptr_equal(process_info_ref(info), info);
+	process_info_unref(info);
+	assert_int_equal(info->pid, 7);
+	assert_string_equal(info->executable_path, "/usr/bin/cat");
+	assert_string_equal(info->container_id, "c0ffee");
+	assert_string_equal(info->service_name, "shop");
+	assert_string_equal(process_info_executable_name(info), "cat");
+	process_info_unref(info);
+	process_info_unref(NULL);
+}
+
+static void what_is_not_known_is_empty(void **state)
+{
+	struct process_info *info = process_info_create(&(struct process_info){ .pid = 7 });
+
+	(void)state;
+	assert_string_equal(info->executable_path, "");
+	assert_string_equal(info->container_id, "");
+	assert_string_equal(info->service_name, "");
+	assert_string_equal(process_info_executable_name(info), "");
+	process_info_unref(info);
+}
+
+static void a_path_without_a_slash_is_a_name(void **state)
+{
+	struct process_info *info =
+		process_info_create(&(struct process_info){ .executable_path = "memfd:x" });
+
+	(void)state;
+	assert_string_equal(process_info_executable_name(info), "memfd:x");
+	process_info_unref(info);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(texts_are_copied_and_live_with_the_last_reference),
+		cmocka_unit_test(what_is_not_known_is_empty),
+		cmocka_unit_test(a_path_without_a_slash_is_a_name),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

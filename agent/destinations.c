@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/destinations.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "agent/base/cleanup.h"
+#include "agent/base/error.h"
+#include "agent/base/log.h"
+#include "agent/base/metrics.h"
+#include "build/version.h"
+
+enum { HOST_ATTRIBUTE_COUNT = 4 };
+
+static bool has_local_outputs(const struct options *options)
+{
+	return options->output_count || !options->collector.address;
+}
+
+/* What is told of every sample; a tag of the same key counts more. */
+static int make_attributes(struct destinations *destinations)
+{
+	const struct options *options = destinations->options;
+	const struct host_identity *host = &destinations->host;
+	const struct otlp_attribute of_host[HOST_ATTRIBUTE_COUNT] = {
+		{ "host.name", host->name },
+		{ "host.id", host->id },
+		{ "host.arch", host->arch },
+		{ "os.type", "linux" },
+	};
+	struct otlp_attribute *attributes =
+		calloc(HOST_ATTRIBUTE_COUNT + options->tag_count, sizeof(*attributes));
+	size_t count = 0;
+
+	if (!attributes)
+		return fail(-ENOMEM, "no memory for the host's attributes");
+	for (size_t i = 0; i < HOST_ATTRIBUTE_COUNT; i++) {
+		if (of_host[i].value[0])
+			attributes[count++] = of_host[i];
+	}
+	for (uint32_t i = 0; i < options->tag_count; i++)
+		attributes[count++] =
+			(struct otlp_attribute){ options->tags[i].key, options->tags[i].value };
+	destinations->attributes = attributes;
+	destinations->otlp_options = (struct otlp_options){
+		.grouping = options->collector.grouping,
+		.samples_per_second = options->samples_per_second,
+		.agent_version = AGENT_VERSION,
+		.attributes = attributes,
+		.attribute_count = count,
+		.max_request_bytes = OTLP_MAX_REQUEST_BYTES,
+	};
+	return 0;
+}
+
+static int init_collector(struct destinations *destinations)
+{
+	const struct collector_options *collector = &destinations->options->collector;
+	struct otlp_reporter_config config = {
+		.sender = {
+			.collector = collector->address,
+			.call_timeout_ns = collector->timeout_ns,
+		},
+		.otlp = &destinations->otlp_options,
+		.interval_ns = collector->interval_ns,
+		.jitter = collector->jitter,
+		.keeps_cpus = collector->with_cpu,
+	};
+	int error;
+
+	destinations->transport_options = (struct grpc_transport_options){
+		.address = collector->address,
+		.is_plain = collector->disable_tls,
+		.tls_ca = collector->tls_ca,
+		.tls_cert = collector->tls_cert,
+		.tls_key = collector->tls_key,
+		.headers = &collector->headers,
+		.user_agent = "allframes-agent/" AGENT_VERSION,
+		.no_compression = collector->no_compression,
+	};
+	error = grpc_transport_create(&destinations->transport_options, &destinations->transport);
+	if (error)
+		return error;
+	config.sender.transport = grpc_transport_base(destinations->transport);
+	error = otlp_reporter_create(&config, &destinations->otlp);
+	if (error)
+		return error;
+	sample_counter_add(&destinations->counter, otlp_reporter_door(destinations->otlp));
+	return 0;
+}
+
+static int init_outputs(struct destinations *destinations)
+{
+	struct sample_store_options store_options = { 0 };
+	const struct options *options = destinations->options;
+	int error = output_files_init(&destinations->outputs, (const char *const *)options->outputs,
+				      options->output_count);
+
+	if (error)
+		return error;
+	destinations->outputs.otlp = &destinations->otlp_options;
+	store_options.keeps_times = output_files_need_times(&destinations->outputs);
+	store_options.keeps_cpus = store_options.keeps_times && options->collector.with_cpu;
+	destinations->samples = sample_store_create(&store_options);
+	if (!destinations->samples)
+		return fail(-ENOMEM, "no memory for the sample store");
+	sample_counter_add(&destinations->counter, sample_store_reporter(destinations->samples));
+	return 0;
+}
+
+int destinations_init(struct destinations *destinations, const struct options *options)
+{
+	int error;
+
+	destinations->options = options;
+	sample_counter_init(&destinations->counter);
+	host_identity_read(&destinations->host, "/");
+	error = make_attributes(destinations);
+	if (!error && has_local_outputs(options))
+		error = init_outputs(destinations);
+	if (!error && options->collector.address)
+		error = init_collector(destinations);
+	return error;
+}
+
+void destinations_deinit(struct destinations *destinations)
+{
+	otlp_reporter_destroy(destinations->otlp);
+	grpc_transport_destroy(destinations->transport);
+	free(destinations->attributes);
+	sample_store_destroy(destinations->samples);
+	output_files_deinit(&destinations->outputs);
+}
+
+struct reporter *destinations_reporter(struct destinations *destinations)
+{
+	return &destinations->counter.reporter;
+}
+
+void destinations_describe(const struct destinations *destinations, struct text_builder *text)
+{
+	const struct options *options = destinations->options;
+	const struct collector_options *collector = &options->collector;
+
+	for (uint32_t i = 0; i < options->output_count; i++)
+		text_builder_format(text, "%s%s", i ? ", " : "", options->outputs[i]);
+	if (collector->address)
+		text_builder_format(text, "%scollector %s (%s)", options->output_count ? ", " : "",
+				    collector->address,
+				    collector->disable_tls ? "plain text" : "TLS");
+	else if (!options->output_count)
+		text_builder_append(text, "a stack table on standard output");
+}
+
+int destinations_start(struct destinations *destinations)
+{
+	return destinations->otlp ? otlp_reporter_start(destinations->otlp) : 0;
+}
+
+void destinations_begin_stop(struct destinations *destinations, uint64_t deadline_ns)
+{
+	if (destinations->otlp)
+		otlp_reporter_begin_stop(destinations->otlp, deadline_ns);
+}
+
+/* The -tags as comments of the profile: NULL-terminated, each text and the array to be freed. */
+static void free_comments(char ***comments)
+{
+	for (size_t i = 0; *comments && (*comments)[i]; i++)
+		free((*comments)[i]);
+	free(*comments);
+}
+
+static char **make_comments(const struct options *options)
+{
+	_cleanup_(free_comments) char **comments =
+		calloc(options->tag_count + 1, sizeof(*comments));
+
+	for (uint32_t i = 0; comments && i < options->tag_count; i++) {
+		const struct option_tag *tag = &options->tags[i];
+
+		if (asprintf(&comments[i], "%s:%s", tag->key, tag->value) < 0) {
+			comments[i] = NULL;
+			return NULL;
+		}
+	}
+	return take_pointer(comments);
+}
+
+static int write_outputs(struct destinations *destinations, const struct sampling_period *period,
+			 struct symbol_lookup *lookup)
+{
+	_cleanup_(sample_snapshot_deinit) struct sample_snapshot snapshot = { 0 };
+	_cleanup_(free_comments) char **comments = make_comments(destinations->options);
+	const struct profile_info info = {
+		.start_time_ns = period->start_realtime_ns,
+		.duration_ns = period->duration_ns,
+		.samples_per_second = destinations->options->samples_per_second,
+		.tags = (const char *const *)comments,
+		.tag_count = destinations->options->tag_count,
+	};
+	int error;
+
+	if (!comments)
+		return fail(-ENOMEM, "no memory for the tags");
+	error = sample_store_take(destinations->samples, &snapshot);
+	if (error)
+		return error;
+	return output_files_write(&destinations->outputs, &snapshot, &info, lookup);
+}
+
+int destinations_finish(struct destinations *destinations, const struct sampling_period *period,
+			struct symbol_lookup *lookup)
+{
+	int error = destinations->samples ? write_outputs(destinations, period, lookup) : 0;
+
+	if (destinations->otlp)
+		otlp_reporter_finish(destinations->otlp);
+	return error;
+}
+
+void destinations_append_summary(const struct destinations *destinations, struct text_builder *text)
+{
+	if (!destinations->otlp)
+		return;
+	text_builder_format(text,
+			    "; sent %llu samples in %llu requests, dropped %llu samples on the way",
+			    (unsigned long long)metrics_read(METRIC_OTLP_SAMPLES_SENT),
+			    (unsigned long long)metrics_read(METRIC_OTLP_REQUESTS_SENT),
+			    (unsigned long long)metrics_read(METRIC_OTLP_SAMPLES_DROPPED));
+}

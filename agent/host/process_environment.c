@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The kernel reads /proc/PID/environ out of the process's memory, anonymous pages only, so that
+ * neither a file system of the process's own nor its page fault handler can hold us up.
+ */
+#include "agent/host/process_environment.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/base/cleanup.h"
+#include "agent/host/proc_info.h"
+
+enum {
+	/* Most environments are smaller, and need no memory of their own. */
+	COMMON_BYTES = 8 << 10,
+};
+
+static const char service_variable[] = "OTEL_SERVICE_NAME=";
+static const char attributes_variable[] = "OTEL_RESOURCE_ATTRIBUTES=";
+static const char service_key[] = "service.name";
+
+/* The value if @variable, which ends in a NUL, is that of @name (with its '='), else NULL. */
+static const char *value_of(const char *variable, const char *name)
+{
+	size_t length = strlen(name);
+
+	return strncmp(variable, name, length) ? NULL : variable + length;
+}
+
+/* Copies as much as there is room for, not cut within a character of UTF-8. */
+static void copy_name(const char *text, size_t length, char name[SERVICE_NAME_MAX_BYTES])
+{
+	if (length > SERVICE_NAME_MAX_BYTES - 1) {
+		length = SERVICE_NAME_MAX_BYTES - 1;
+		while (length && ((unsigned char)text[length] & 0xc0) == 0x80)
+			length--;
+	}
+	memcpy(name, text, length);
+	name[length] = '\0';
+}
+
+static int hex_value(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t';
+}
+
+static void trim(const char **start, const char **end)
+{
+	while (*start < *end && is_blank(**start))
+		(*start)++;
+	while (*start < *end && is_blank((*end)[-1]))
+		(*end)--;
+}
+
+/*
+ * Decodes to @name; false, and @name untouched, for what is not encoded as it should be. Three
+ * times the room is read at most.
+ */
+static bool decode(const char *from, const char *end, char name[SERVICE_NAME_MAX_BYTES])
+{
+	/* One character of UTF-8 more than there is room for shows whether one was cut. */
+	char decoded[SERVICE_NAME_MAX_BYTES + 4];
+	size_t length = 0;
+
+	while (from < end && length < sizeof(decoded)) {
+		char c = *from++;
+
+		if (c == '%') {
+			int high = from < end ? hex_value(from[0]) : -1;
+			int low = high >= 0 && from + 1 < end ? hex_value(from[1]) : -1;
+
+			if (low < 0 || !(high | low))
+				return false;
+			c = (char)(high << 4 | low);
+			from += 2;
+		}
+		decoded[length++] = c;
+	}
+	copy_name(decoded, length, name);
+	return true;
+}
+
+/* The last service.name in the list counts. */
+static void take_attributes(const char *list, char name[SERVICE_NAME_MAX_BYTES])
+{
+	while (*list) {
+		const char *end = strchrnul(list, ',');
+		const char *equals = memchr(list, '=', end - list);
+
+		if (equals) {
+			const char *key = list, *key_end = equals;
+			const char *value = equals + 1, *value_end = end;
+
+			trim(&key, &key_end);
+			trim(&value, &value_end);
+			if (key_end - key == sizeof(service_key) - 1 &&
+			    !memcmp(key, service_key, sizeof(service_key) - 1))
+				decode(value, value_end, name);
+		}
+		list = *end ? end + 1 : end;
+	}
+}
+
+void service_name_parse(const char *text, size_t size, char name[SERVICE_NAME_MAX_BYTES])
+{
+	const char *end = text + size, *attributes = NULL, *next;
+
+	name[0] = '\0';
+	for (; text < end && (next = memchr(text, '\0', end - text)); text = next + 1) {
+		const char *service = value_of(text, service_variable);
+
+		/* An empty value is as good as none. */
+		if (service && *service) {
+			copy_name(service, strlen(service), name);
+			return;
+		}
+		if (!attributes)
+			attributes = value_of(text, attributes_variable);
+	}
+	if (attributes)
+		take_attributes(attributes, name);
+}
+
+/* Reads at most @capacity bytes; their number, 0 if there are none. */
+static size_t read_all(int fd, char *text, size_t capacity)
+{
+	size_t size = 0;
+
+	while (size < capacity) {
+		ssize_t count = read(fd, text + size, capacity - size);
+
+		if (count < 0 && errno == EINTR)
+			continue;
+		if (count <= 0)
+			break;
+		size += count;
+		/* Less than was asked for is all there is. */
+		if (size < capacity)
+			break;
+	}
+	return size;
+}
+
+static bool read_file(const char *path, char name[SERVICE_NAME_MAX_BYTES])
+{
+	_cleanup_(close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	_cleanup_(free_pointer) char *large = NULL;
+	char common[COMMON_BYTES], *text = common;
+	size_t size;
+
+	if (fd < 0)
+		return false;
+	size = read_all(fd, common, sizeof(common));
+	if (size == sizeof(common) && (large = malloc(ENVIRONMENT_MAX_BYTES))) {
+		memcpy(large, common, size);
+		size += read_all(fd, large + size, ENVIRONMENT_MAX_BYTES - size);
+		text = large;
+	}
+	service_name_parse(text, size, name);
+	return size;
+}
+
+void service_name_read(const char *proc_root, pid_t pid, char name[SERVICE_NAME_MAX_BYTES])
+{
+	_cleanup_(pid_list_deinit) struct pid_list threads = { 0 };
+	bool is_read;
+	char path[PATH_MAX];
+
+	name[0] = '\0';
+	snprintf(path, sizeof(path), "%s/%d/environ", proc_root, pid);
+	is_read = read_file(path, name);
+	/* That of a leader that has exited is empty. */
+	if (is_read || proc_list_threads(proc_root, pid, &threads))
+		return;
+	for (uint32_t i = 0; i < threads.count && !is_read; i++) {
+		if (threads.pids[i] == pid)
+			continue;
+		snprintf(path, sizeof(path), "%s/%d/task/%d/environ", proc_root, pid,
+			 threads.pids[i]);
+		is_read = read_file(path, name);
+	}
+}

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A busy machine: a compiler over 200 files, openssl, gzip, a data base, tar, C++ with exceptions and
+lambdas, Rust, static programs.
+"""
+import os
+import shutil
+import subprocess
+import sys
+
+import build_targets
+from build_targets import TARGETS
+from harness import die_with_parent
+
+FILES = 200
+PROGRAMS = ["exceptions", "exceptions_st", "closures", "closures_static", "calls_static",
+            "threads"]
+
+SOURCE = """
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+struct item_%(n)d { int key; double weight; char name[16]; };
+static int compare_%(n)d(const void *a, const void *b)
+{ return ((const struct item_%(n)d *)a)->key - ((const struct item_%(n)d *)b)->key; }
+%(functions)s
+int entry_%(n)d(int argc, char **argv)
+{
+	struct item_%(n)d items[64];
+	for (int i = 0; i < 64; i++) { items[i].key = (i * 7919 + argc) %% 61; items[i].weight = i; }
+	qsort(items, 64, sizeof(items[0]), compare_%(n)d);
+	printf("%%s %%d\\n", argv[0], items[argc %% 64].key);
+	return (int)items[3].weight;
+}
+"""
+
+FUNCTION = """
+double function_%(n)d_%(i)d(const double *values, int count)
+{
+	double sum = %(i)d, last = 0;
+	for (int i = 0; i < count; i++) {
+		switch ((i + %(i)d) %% 5) {
+		case 0: sum += values[i] * last; break;
+		case 1: sum -= values[i] / (last + 1); break;
+		case 2: last = sum > 10 ? values[i] : -values[i]; break;
+		default: sum = sum * 1.0001 + last;
+		}
+	}
+	return sum + %(n)d;
+}
+"""
+
+DATA_BASE = """
+import sqlite3
+base = sqlite3.connect(":memory:")
+base.execute("create table words (id integer primary key, text, number)")
+while True:
+    base.executemany("insert into words (text, number) values (?, ?)",
+                     (("word %d" % (i * 7919 % 1009), i) for i in range(20000)))
+    base.execute("create index if not exists by_text on words (text)")
+    for i in range(20):
+        base.execute("select text, sum(number), count(*) from words where text like ?"
+                     " group by text order by 2", ("%%%d%%" % i,)).fetchall()
+    base.execute("delete from words")
+"""
+
+FOREVER = 'while :; do %s; done'
+
+
+def write_sources(directory):
+    for n in range(FILES):
+        functions = "".join(FUNCTION % {"n": n, "i": i} for i in range(25))
+        with open(os.path.join(directory, "file_%d.c" % n), "w", encoding="ascii") as file:
+            file.write(SOURCE % {"n": n, "functions": functions})
+
+
+def mix_commands(directory):
+    """Name, needed program, command."""
+    data = os.path.join(directory, "data")
+    with open(data, "wb") as file:
+        file.write((os.urandom(64) + b"some text that can be made shorter ") * 40000)
+    compile_all = ('for file in "%s"/file_*.c; do gcc -O2 -c "$file" -o "%s/out.o"; done'
+                   % (directory, directory))
+    return [
+        ("gcc", ["sh", "-c", FOREVER % compile_all]),
+        ("openssl", ["sh", "-c", FOREVER % "openssl speed -seconds 1 rsa2048 sha256 aes-128-gcm"]),
+        ("gzip", ["sh", "-c", FOREVER % ('gzip -9 -c "%s"' % data)]),
+        ("tar", ["sh", "-c", FOREVER % "tar -cf - /usr/include | cat"]),
+    ]
+
+
+class Mix:
+    """All programs of the mix; they end with the context."""
+
+    def __init__(self, directory):
+        write_sources(directory)
+        self.names = []
+        self._processes = []
+        for name, command in mix_commands(directory):
+            if shutil.which(name):
+                self._start(name, command)
+        self._start("sqlite", [sys.executable, "-c", DATA_BASE])
+        for name in build_targets.build(PROGRAMS):
+            self._start(name, [TARGETS[name].path])
+
+    def _start(self, name, command):
+        self.names.append(name)
+        # A group of its own, so that shells and what they have started end together.
+        self._processes.append(subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL, start_new_session=True, preexec_fn=die_with_parent))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for process in self._processes:
+            os.killpg(process.pid, 9)
+            process.wait()

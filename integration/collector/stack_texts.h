@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Stacks as folded text, in the format of the agent's own -output x.folded, but without a process's
+ * name in front: frames from the root to the leaf, parted by `;`.
+ *
+ *	name			a line's function; native, kernel and interpreted ones alike
+ *	file+0xaddress		a location without lines: last part of its mapping's file name
+ *	..._[k] _[i] _[j]	kernel; inlined into the one before; code made at run time
+ *	..._[?]			a guess: by its name or by attribute allframes.frame.guess
+ *	[error: why]		an abort-marker, by its name
+ */
+#ifndef INTEGRATION_COLLECTOR_STACK_TEXTS_H
+#define INTEGRATION_COLLECTOR_STACK_TEXTS_H
+
+#include <stdio.h>
+
+#include "agent/base/hash_map.h"
+#include "agent/base/text_builder.h"
+#include "integration/collector/otlp_message.h"
+
+/**
+ * Names of native locations that come without, from a message that has them: the agent's
+ * -output x.otlp. All bytes zero: none.
+ */
+struct location_names {
+	/** Mapping and address -> place in texts. */
+	struct hash_map places;
+	/** Texts, a NUL behind each. */
+	struct text_builder texts;
+};
+
+/** Takes all names of native locations in @message. 0 or -ENOMEM. */
+int location_names_add(struct location_names *names, const struct otlp_message *message);
+void location_names_deinit(struct location_names *names);
+
+/** Appends the location's frames as above. @names may be NULL. */
+void append_location_text(struct text_builder *text, const struct otlp_message *message,
+			  const struct otlp_location *location, const struct location_names *names);
+
+/** Appends stack @index of @message; nothing if there is none. */
+void append_stack_text(struct text_builder *text, const struct otlp_message *message, int32_t index,
+		       const struct location_names *names);
+
+struct folded_stack {
+	char *text;
+	uint64_t count;
+};
+
+VECTOR_DEFINE(folded_stack_vector, struct folded_stack)
+
+/** Counts per text. All bytes zero: none. */
+struct folded_stacks {
+	struct hash_map places;
+	struct folded_stack_vector stacks;
+	uint64_t total;
+};
+
+/** 0 or -ENOMEM. */
+int folded_stacks_add(struct folded_stacks *folded, const char *text, uint64_t count);
+void folded_stacks_deinit(struct folded_stacks *folded);
+
+/** Lines `text count`, most frequent first, equals in text order; errors stay in @out. */
+void folded_stacks_write(struct folded_stacks *folded, FILE *out);
+
+#endif

@@ -1,0 +1,173 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What the agent sends over OTLP, seen by a collector that trusts nothing: no rule is broken; stacks
+and samples are those of -output x.folded and -output x.otlp of the same run; attributes stand where
+the grouping wants them; headers, tags and CPUs come along.
+"""
+import os
+import re
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import build_targets
+from build_targets import TARGETS
+from harness import Agent, Program, Tap, need_root
+from otlp_collector import Collector, read_requests, without_comm
+
+PROGRAMS = ["calls", "threads", "syscalls", "exceptions"]
+RATE = 97
+
+
+class Run:
+    """One run of the agent against a collector that answers well."""
+
+    def __init__(self, *options, seconds=2, environment=None):
+        with Collector() as collector, tempfile.TemporaryDirectory() as directory:
+            otlp = os.path.join(directory, "all.otlp")
+            folded = os.path.join(directory, "all.folded")
+            with Agent("-collection-agent", collector.address, "-disable-tls",
+                       "-samples-per-second", RATE, "-reporter-interval", "1s", "-duration",
+                       "%ds" % seconds, "-log-level", "debug", *options,
+                       outputs=[folded, otlp], environment=environment) as agent:
+                agent.folded_path = folded
+                self.result = agent.wait(seconds + 30)
+                self.pid = agent.pid
+                self.stacks = self.result.stacks if os.path.exists(folded) else None
+            self.received = collector.stop()
+            self.is_whole = self.stacks is not None and os.path.exists(otlp)
+            if self.is_whole:
+                self.local = read_requests([otlp])
+                self.named = read_requests(collector.saved_files(), "-names", otlp)
+
+
+def differences(left, right):
+    """Text for people: some stacks that two Counters do not have equally often."""
+    return "\n".join("%d, not %d: %s" % (left[stack], right[stack], stack)
+                     for stack in sorted(set(left) | set(right))
+                     if left[stack] != right[stack])[:3000]
+
+
+def check_run(tap, run, name):
+    """What holds for every run."""
+    if not tap.ok(run.result.status == 0 and run.is_whole, "the agent runs and ends well: " + name,
+                  run.result.log[-3000:]):
+        return False
+    tap.ok(not run.received.broken_rules and run.received.status == 0,
+           "no rule is broken: " + name, run.received.broken(), run.received.log)
+    tap.ok(not run.local.broken_rules, "nor by -output x.otlp: " + name, run.local.broken())
+    folded = without_comm(run.stacks)
+    tap.ok(run.named.stacks == folded, "stacks and samples are those of the folded file: " + name,
+           differences(run.named.stacks, folded))
+    tap.ok(run.local.stacks == folded, "and so are those of -output x.otlp: " + name,
+           differences(run.local.stacks, folded))
+    total = sum(folded.values())
+    metrics = run.result.metrics
+    tap.ok(total > 0 and run.received.samples_taken == run.received.samples_all == total
+           == metrics["otlp_samples_sent"] and not metrics["otlp_samples_dropped"],
+           "every sample comes once: " + name, total, run.received.samples_all, dict(metrics))
+    return True
+
+
+def check_stacks(tap):
+    run = Run(seconds=4)
+    if not check_run(tap, run, "by container, as it is by default"):
+        return
+    tap.ok(3 <= run.received.requests <= 7, "a request for each interval", run.received.requests)
+    tap.ok(run.received.samples_all > 200, "of a busy machine", run.received.samples_all)
+    unnamed = [stack for stack in run.received.stacks if "+0x" in stack]
+    tap.ok(len(unnamed) > 0.5 * len(run.received.stacks),
+           "native frames go without names, for the backend to find",
+           "%d of %d stacks" % (len(unnamed), len(run.received.stacks)))
+    saved = sum(entry["wire_bytes"] for entry in run.received.request_log)
+    tap.note("%d samples, %d stacks, %d bytes by gzip, %d raw" %
+             (run.received.samples_all, len(run.received.stacks), saved, run.received.raw_bytes))
+    last = run.result.last_line
+    tap.ok(re.search(r"sent %d samples in %d requests, dropped 0 samples" %
+                     (run.received.samples_all, run.received.requests), last),
+           "the summary says what was sent", last)
+
+
+def check_places(tap, run, pid, places):
+    """@places: key -> where it must stand, and nowhere else."""
+    for key, place in places.items():
+        found = {one for one in ("resource", "sample", "scope", "profile")
+                 if run.received.values(one, key)}
+        tap.ok(found == ({place} if place else set()),
+               "%s stands %s" % (key, "on the " + place if place else "nowhere"), found)
+    place = places["process.pid"]
+    tap.ok(str(pid) in run.received.values(place, "process.pid"), "the program's pid is told",
+           run.received.values(place, "process.pid"))
+
+
+COMMON = {"service.name": "resource", "host.name": "resource", "host.id": "resource",
+          "host.arch": "resource", "os.type": "resource", "thread.name": "sample",
+          "thread.id": "sample"}
+
+
+def check_groupings(tap):
+    by_sample = {"process.pid": "sample", "process.executable.name": "sample",
+                 "process.executable.path": "sample", "cpu.logical_number": None}
+    by_resource = {"process.pid": "resource", "process.executable.name": "resource",
+                   "process.executable.path": "resource", "cpu.logical_number": "sample"}
+    with tempfile.NamedTemporaryFile("w", suffix=".header") as file:
+        file.write("from a file\n")
+        file.flush()
+        with Program(TARGETS["threads"].path) as program:
+            run = Run("-resource-grouping", "process", "-with-cpu", "-tags",
+                      "rack:b12,host.name:another", "-header", "x-scope=team one", "-header",
+                      "authorization=@" + file.name)
+            if check_run(tap, run, "by process, with CPUs"):
+                check_places(tap, run, program.pid, {**COMMON, **by_resource, "rack": "resource"})
+            tap.ok(run.received.values("resource", "host.name") == {"another"},
+                   "a tag replaces what the agent would say",
+                   run.received.values("resource", "host.name"))
+            tap.ok(run.received.values("header", "x-scope") == {"team one"}
+                   and run.received.values("header", "authorization") == {"from a file"},
+                   "headers come along, from the command line and from a file")
+            cpus = {int(cpu) for cpu in run.received.values("sample", "cpu.logical_number")}
+            tap.ok(cpus and cpus <= set(range(os.cpu_count())), "the CPUs are those there are",
+                   cpus)
+            run = Run("-resource-grouping", "service",
+                      environment={"OTEL_EXPORTER_OTLP_HEADERS": "x-from=environment"})
+            if check_run(tap, run, "by service"):
+                check_places(tap, run, program.pid, {**COMMON, **by_sample})
+            tap.ok(run.received.values("header", "x-from") == {"environment"},
+                   "headers come from OTEL_EXPORTER_OTLP_HEADERS")
+            tap.ok("unknown_service:threads" in run.received.values("resource", "service.name"),
+                   "a service without a name is called by its program",
+                   run.received.values("resource", "service.name"))
+
+
+def check_service_name(tap):
+    environment = {**os.environ, "OTEL_SERVICE_NAME": "the shop \u20ac"}
+    with Program(TARGETS["calls"].path, env=environment) as program:
+        run = Run("-pid", program.pid, seconds=2)
+        if not check_run(tap, run, "one process alone"):
+            return
+        tap.ok(run.received.values("resource", "service.name") == {"the shop \u20ac"},
+               "the service's name is the process's own",
+               run.received.values("resource", "service.name"))
+        tap.ok(run.received.values("sample", "process.pid") == {str(program.pid)},
+               "and nobody else is in it")
+
+
+def main():
+    tap = Tap()
+    need_root(tap, "OTLP")
+    if set(build_targets.build(PROGRAMS)) != set(PROGRAMS):
+        tap.skip("OTLP", "a compiler is missing")
+        tap.finish()
+    programs = [Program(TARGETS[name].path) for name in PROGRAMS if name != "threads"]
+    try:
+        check_stacks(tap)
+        check_groupings(tap)
+        check_service_name(tap)
+    finally:
+        for program in programs:
+            program.__exit__()
+    tap.finish()
+
+
+if __name__ == "__main__":
+    main()

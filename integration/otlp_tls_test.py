@@ -1,0 +1,141 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""TLS between agent and collector: authorities, client certificates, certificates that change, and
+one clear line for each thing that does not fit: wrong authority, expired certificate, another name,
+plain text to a TLS port and the reverse.
+"""
+import concurrent.futures
+import os
+import signal
+import sys
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import build_targets
+from build_targets import TARGETS
+from harness import Agent, Program, Tap, need_root
+from otlp_collector import Certificates, Collector
+
+RATE = 97
+
+
+def options(address, *more):
+    return ["-collection-agent", address, "-samples-per-second", RATE, "-reporter-interval",
+            "500ms", "-reporter-jitter", "0", "-log-level", "debug", *more]
+
+
+def warnings(log):
+    return [line for line in log.splitlines() if line.startswith(("warn: ", "error: "))]
+
+
+def check_good(tap, name, collector_options, agent_options):
+    """The agent sends with these options, and everything comes."""
+    with Collector(*collector_options) as collector:
+        with Agent(*options(collector.address, *agent_options), "-duration", "2s") as agent:
+            result = agent.wait(40)
+            total = sum(result.stacks.values())
+        received = collector.stop()
+    tap.ok(result.status == 0 and received.samples_once == total > 0 and not warnings(result.log)
+           and not received.broken_rules, name, result.log[-2000:], received.broken(),
+           received.log[-1000:])
+
+
+def run_bad(case):
+    """(the agent's result, whether it went on, what the collector got) of one of bad_cases()."""
+    _, _, collector_options, agent_options = case
+    with Collector(*collector_options) as collector:
+        with Agent(*options(collector.address, *agent_options)) as agent:
+            agent.wait_started()
+            end = time.monotonic() + 20
+            while not warnings(agent.log_text()) and time.monotonic() < end:
+                time.sleep(0.1)
+            time.sleep(1.5)
+            lives = agent.process.poll() is None
+            result = agent.stop(signal.SIGTERM)
+        return result, lives, collector.stop()
+
+
+def check_bad(tap, cases):
+    """Nothing can be sent; one line says why, and the agent lives on."""
+    # Side by side, since each waits for its end in vain.
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        outcomes = list(pool.map(run_bad, cases))
+    for (name, words, _, _), (result, lives, received) in zip(cases, outcomes):
+        lines = warnings(result.log)
+        tap.ok(lives and result.status == 0 and received.samples_all == 0,
+               "the agent goes on: " + name, result.log[-2000:])
+        tap.ok(len(lines) == 1 and words in lines[0], "one line says why: " + name,
+               *(lines or ["no line"]), result.log[-1500:])
+        for line in lines:
+            tap.note(line)
+
+
+def check_change(tap, certificates):
+    """The collector comes back with another certificate: of a stranger, then of the authority."""
+    first = certificates.make("first")
+    stranger = certificates.make("stranger", ca="other")
+    second = certificates.make("second")
+    with Collector("-tls-cert", first[0], "-tls-key", first[1]) as collector:
+        address = collector.address
+        with Agent(*options(address, "-tls-ca", certificates.ca)) as agent:
+            before = collector.wait_for(lambda received: received.samples_taken > 0)
+            collector.stop()
+            with Collector("-tls-cert", stranger[0], "-tls-key", stranger[1],
+                           listen=address) as another:
+                time.sleep(3)
+                between = another.stop()
+            with Collector("-tls-cert", second[0], "-tls-key", second[1],
+                           listen=address) as last:
+                after = last.wait_for(lambda received: received.samples_taken > 0)
+                result = agent.stop(signal.SIGTERM)
+                total = sum(result.stacks.values())
+                after = last.stop()
+    tap.ok(before.samples_taken > 0 and between.requests == 0 and after.samples_taken > 0,
+           "a certificate that changes: a stranger gets nothing, the right one all",
+           result.log[-3000:])
+    tap.ok(result.status == 0
+           and before.samples_once + after.samples_once
+           + result.metrics["otlp_samples_dropped"] >= total > 0,
+           "no sample is lost without a word", before.samples_once, after.samples_once, total,
+           result.last_line)
+    tap.ok(len(warnings(result.log)) <= 3, "and the log stays short", *warnings(result.log))
+
+
+def main():
+    tap = Tap()
+    need_root(tap, "OTLP over TLS")
+    if not build_targets.build(["calls"]):
+        tap.skip("OTLP over TLS", "a compiler is missing")
+        tap.finish()
+    with Certificates() as certificates, Program(TARGETS["calls"].path):
+        other = certificates.other_ca()
+        server = certificates.make("server")
+        client = certificates.make("client")
+        expired = certificates.make("expired", is_expired=True)
+        guest = certificates.make("guest", ca="other")
+        elsewhere = certificates.make("elsewhere", address="127.0.0.2")
+        tls = ["-tls-cert", server[0], "-tls-key", server[1]]
+        mutual = [*tls, "-client-ca", certificates.ca]
+        trust = ["-tls-ca", certificates.ca]
+        check_good(tap, "TLS with an authority of our own", tls, trust)
+        check_good(tap, "a client certificate", mutual,
+                   [*trust, "-tls-cert", client[0], "-tls-key", client[1]])
+        check_bad(tap, [
+            ("another authority", "signed by no CA that is trusted", tls, ["-tls-ca", other]),
+            ("the system's authorities", "signed by no CA that is trusted", tls, []),
+            ("an expired certificate", "has expired",
+             ["-tls-cert", expired[0], "-tls-key", expired[1]], trust),
+            ("a certificate of another host", "for another name",
+             ["-tls-cert", elsewhere[0], "-tls-key", elsewhere[1]], trust),
+            ("no client certificate", "may want a client certificate", mutual, trust),
+            ("a client certificate of a stranger", "may want a client certificate", mutual,
+             [*trust, "-tls-cert", guest[0], "-tls-key", guest[1]]),
+            ("TLS to a plain port", "speaks no TLS", [], trust),
+            ("plain text to a TLS port", "may want TLS", tls, ["-disable-tls"]),
+        ])
+        check_change(tap, certificates)
+    tap.finish()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/grpc_answer.h"
+
+#include <grpc/byte_buffer.h>
+#include <grpc/byte_buffer_reader.h>
+#include <grpc/slice.h>
+#include <grpc/support/alloc.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "agent/base/cleanup.h"
+#include "reporter/otlp_answer.h"
+
+enum {
+	/* zlib's: any window, and a gzip or a zlib header as there is. */
+	ANY_HEADER_WINDOW_BITS = 32 + 15,
+};
+
+static void read_retry_delay(struct transport_answer *answer, const grpc_metadata_array *trailers)
+{
+	for (size_t i = 0; i < trailers->count; i++) {
+		const grpc_metadata *trailer = &trailers->metadata[i];
+
+		if (grpc_slice_str_cmp(trailer->key, "grpc-status-details-bin"))
+			continue;
+		answer->retry_delay_ns = otlp_answer_read_retry_delay(
+			GRPC_SLICE_START_PTR(trailer->value), GRPC_SLICE_LENGTH(trailer->value));
+		return;
+	}
+}
+
+/* Unpacks to OTLP_ANSWER_MAX_BYTES at most, whatever was packed. */
+static int unpack(const void *packed, size_t packed_bytes, void *bytes, size_t *count)
+{
+	z_stream stream = { .next_in = (void *)packed, .avail_in = packed_bytes };
+	int result;
+
+	if (inflateInit2(&stream, ANY_HEADER_WINDOW_BITS) != Z_OK)
+		return -1;
+	stream.next_out = bytes;
+	stream.avail_out = OTLP_ANSWER_MAX_BYTES;
+	result = inflate(&stream, Z_FINISH);
+	*count = stream.total_out;
+	inflateEnd(&stream);
+	return result == Z_STREAM_END ? 0 : -1;
+}
+
+static void read_response(struct transport_answer *answer, grpc_byte_buffer *response)
+{
+	_cleanup_(free_pointer) void *unpacked = NULL;
+	grpc_byte_buffer_reader reader;
+	grpc_slice slice;
+	const void *bytes;
+	size_t count;
+	int error = 0;
+
+	if (!response || !grpc_byte_buffer_reader_init(&reader, response))
+		return otlp_answer_set_message(answer,
+					       "there is no answer in the collector's reply");
+	slice = grpc_byte_buffer_reader_readall(&reader);
+	grpc_byte_buffer_reader_destroy(&reader);
+	bytes = GRPC_SLICE_START_PTR(slice);
+	count = GRPC_SLICE_LENGTH(slice);
+	if (response->type == GRPC_BB_RAW && response->data.raw.compression != GRPC_COMPRESS_NONE) {
+		unpacked = malloc(OTLP_ANSWER_MAX_BYTES);
+		error = unpacked ? unpack(bytes, count, unpacked, &count) : -1;
+		bytes = unpacked;
+	}
+	if (error || otlp_answer_read_response(answer, bytes, count))
+		otlp_answer_set_message(answer, "the collector's answer cannot be understood");
+	grpc_slice_unref(slice);
+}
+
+const char grpc_unusable_certificates[] =
+	"the CA file, or the client certificate and its key, cannot be used";
+
+/* What the C core says then: it has no address for which it could make a connection. */
+static const char no_connector[] = "empty address list";
+
+/* Each is the beginning of a sentence about the collector. */
+static const struct cause {
+	/** In what the C core says of a connection that could not be made. */
+	const char *part;
+	enum { ANY, PLAIN, TLS } when;
+	const char *text;
+} causes[] = {
+	{ "DNS resolution failed", ANY, "its name cannot be resolved" },
+	{ "Connection refused", ANY, "it refuses the connection: is it running, on this port?" },
+	{ "o route to host", ANY, "there is no route to it" },
+	{ "etwork is unreachable", ANY, "its network cannot be reached" },
+	{ "certificate verify failed", TLS,
+	  "its certificate is signed by no CA that is trusted here, or has expired; "
+	  "-tls-ca FILE names the CA to trust" },
+	{ "is not in peer certificate", TLS, "its certificate is for another name" },
+	{ "alert", TLS, "it does not accept the client certificate (-tls-cert, -tls-key)" },
+	{ "SSL_ERROR_SSL", TLS, "it speaks no TLS; for plain text give -disable-tls" },
+	{ no_connector, TLS, grpc_unusable_certificates },
+	{ "", PLAIN, "it ends the connection; it may want TLS (then leave out -disable-tls)" },
+	{ "", TLS,
+	  "it ends the connection during the TLS handshake; it may want a client certificate "
+	  "(-tls-cert, -tls-key)" },
+};
+
+static bool starts_with(const char *text, const char *prefix)
+{
+	return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+/* Why there was no connection; NULL if @details is about something else. */
+static const char *connection_cause(const char *details, bool is_plain)
+{
+	if (!starts_with(details, "failed to connect") &&
+	    !starts_with(details, "DNS resolution failed") && !starts_with(details, no_connector))
+		return NULL;
+	for (size_t i = 0; i < sizeof(causes) / sizeof(causes[0]); i++) {
+		if (causes[i].when == (is_plain ? TLS : PLAIN))
+			continue;
+		if (strstr(details, causes[i].part))
+			return causes[i].text;
+	}
+	return NULL;
+}
+
+/* What a status means here, to be followed by the collector's own text. */
+static const char *const status_texts[] = {
+	[RPC_CANCELLED] = "it or the agent cancelled the call",
+	[RPC_UNKNOWN] = "it failed for an unknown reason",
+	[RPC_INVALID_ARGUMENT] = "it finds the request wrong",
+	[RPC_DEADLINE_EXCEEDED] = "it does not answer in time",
+	[RPC_NOT_FOUND] = "it does not find what it needs",
+	[RPC_ALREADY_EXISTS] = "it has the request already",
+	[RPC_PERMISSION_DENIED] = "it denies access",
+	[RPC_RESOURCE_EXHAUSTED] = "it has no room or the quota is used up",
+	[RPC_FAILED_PRECONDITION] = "it is not in a state to take profiles",
+	[RPC_ABORTED] = "it aborted the call",
+	[RPC_OUT_OF_RANGE] = "it finds something out of range",
+	[RPC_UNIMPLEMENTED] = "it takes no profiles (Collector: gate service.profilesSupport)",
+	[RPC_INTERNAL] = "it failed inside",
+	[RPC_UNAVAILABLE] = "it is not available",
+	[RPC_DATA_LOSS] = "it lost data",
+	[RPC_UNAUTHENTICATED] = "it does not accept who we are (-header, -tls-cert)",
+};
+
+static void explain(struct transport_answer *answer, const char *details, bool is_plain)
+{
+	const char *cause =
+		answer->status == RPC_UNAVAILABLE ? connection_cause(details, is_plain) : NULL;
+	char text[2 * TRANSPORT_MESSAGE_BYTES];
+
+	snprintf(text, sizeof(text), "%s%s%s", cause ? cause : status_texts[answer->status],
+		 cause || !*details ? "" : ": ", cause ? "" : details);
+	otlp_answer_set_message(answer, text);
+}
+
+void grpc_read_answer(struct transport_answer *answer, grpc_status_code status, grpc_slice details,
+		      const grpc_metadata_array *trailers, grpc_byte_buffer *response,
+		      bool is_plain)
+{
+	_cleanup_(free_pointer) char *text =
+		strndup((const char *)GRPC_SLICE_START_PTR(details), GRPC_SLICE_LENGTH(details));
+
+	/* A collector may send any number. */
+	answer->status = (int)status < 0 || status > GRPC_STATUS_UNAUTHENTICATED ?
+				 RPC_UNKNOWN :
+				 (enum rpc_status)status;
+	if (answer->status == RPC_OK)
+		return read_response(answer, response);
+	read_retry_delay(answer, trailers);
+	explain(answer, text ? text : "", is_plain);
+}

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * One call at a time on a completion queue of its own. The sending thread waits on the queue; only
+ * the call itself is shared, with whoever cancels it.
+ */
+#include "reporter/grpc_transport.h"
+
+#include <errno.h>
+#include <grpc/byte_buffer.h>
+#include <grpc/byte_buffer_reader.h>
+#include <grpc/grpc.h>
+#include <grpc/slice.h>
+#include <grpc/support/alloc.h>
+#include <grpc/support/log.h>
+#include <grpc/support/time.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/base/cleanup.h"
+#include "agent/base/clock.h"
+#include "agent/base/error.h"
+#include "agent/base/log.h"
+#include "reporter/grpc_answer.h"
+#include "reporter/grpc_channel.h"
+#include "reporter/otlp_answer.h"
+
+#define EXPORT_METHOD "/opentelemetry.proto.collector.profiles.v1development.ProfilesService/Export"
+
+/* Owner: the thread that sends; the lock is for what cancel() touches. */
+struct grpc_transport {
+	struct transport base;
+	const struct grpc_transport_options *options;
+	grpc_completion_queue *queue;
+	/* NULL: to be opened by the next call. */
+	grpc_channel *channel;
+	/* grpc_channel_files_state() when it was opened. */
+	uint64_t files_state;
+	pthread_mutex_t lock;
+	/* The one under way. */
+	grpc_call *call;
+	bool is_cancelled;
+};
+
+/* What one call works on; all of it is taken down again by call_deinit(). */
+struct call_state {
+	grpc_call *call;
+	grpc_metadata headers[TRANSPORT_HEADER_MAX_COUNT];
+	size_t header_count;
+	grpc_byte_buffer *request;
+	grpc_byte_buffer *response;
+	grpc_metadata_array initial_metadata;
+	grpc_metadata_array trailing_metadata;
+	grpc_status_code status;
+	grpc_slice details;
+};
+
+static void call_deinit(struct call_state *state)
+{
+	for (size_t i = 0; i < state->header_count; i++) {
+		grpc_slice_unref(state->headers[i].key);
+		grpc_slice_unref(state->headers[i].value);
+	}
+	grpc_byte_buffer_destroy(state->request);
+	grpc_byte_buffer_destroy(state->response);
+	grpc_metadata_array_destroy(&state->initial_metadata);
+	grpc_metadata_array_destroy(&state->trailing_metadata);
+	grpc_slice_unref(state->details);
+	if (state->call)
+		grpc_call_unref(state->call);
+}
+
+static int read_headers(struct call_state *state, const struct transport_headers *headers)
+{
+	char value[TRANSPORT_HEADER_MAX_BYTES + 1];
+
+	for (size_t i = 0; i < headers->count; i++) {
+		int error = transport_header_read(&headers->items[i], value);
+
+		if (error)
+			return error;
+		state->headers[state->header_count++] = (grpc_metadata){
+			.key = grpc_slice_from_copied_string(headers->items[i].key),
+			.value = grpc_slice_from_copied_string(value),
+		};
+	}
+	return 0;
+}
+
+/* Makes the call that cancel() can reach; false if all sending is cancelled. */
+static bool publish_call(struct grpc_transport *transport, struct call_state *state,
+			 uint64_t timeout_ns)
+{
+	gpr_timespec timeout = gpr_time_from_nanos(
+		timeout_ns > INT64_MAX ? INT64_MAX : (int64_t)timeout_ns, GPR_TIMESPAN);
+	gpr_timespec deadline = gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), timeout);
+	bool is_cancelled;
+
+	pthread_mutex_lock(&transport->lock);
+	is_cancelled = transport->is_cancelled;
+	if (!is_cancelled) {
+		state->call = grpc_channel_create_call(transport->channel, NULL,
+						       GRPC_PROPAGATE_DEFAULTS, transport->queue,
+						       grpc_slice_from_static_string(EXPORT_METHOD),
+						       NULL, deadline, NULL);
+		transport->call = state->call;
+	}
+	pthread_mutex_unlock(&transport->lock);
+	return !is_cancelled;
+}
+
+static void retract_call(struct grpc_transport *transport)
+{
+	pthread_mutex_lock(&transport->lock);
+	transport->call = NULL;
+	pthread_mutex_unlock(&transport->lock);
+}
+
+/* Runs the call to its end, which its deadline or a cancel() brings if the collector does not. */
+static bool run_call(struct grpc_transport *transport, struct call_state *state)
+{
+	grpc_op operations[] = {
+		{
+			.op = GRPC_OP_SEND_INITIAL_METADATA,
+			.data.send_initial_metadata = { .count = state->header_count,
+							.metadata = state->headers },
+		},
+		{
+			.op = GRPC_OP_SEND_MESSAGE,
+			.data.send_message.send_message = state->request,
+		},
+		{ .op = GRPC_OP_SEND_CLOSE_FROM_CLIENT },
+		{
+			.op = GRPC_OP_RECV_INITIAL_METADATA,
+			.data.recv_initial_metadata.recv_initial_metadata =
+				&state->initial_metadata,
+		},
+		{
+			.op = GRPC_OP_RECV_MESSAGE,
+			.data.recv_message.recv_message = &state->response,
+		},
+		{
+			.op = GRPC_OP_RECV_STATUS_ON_CLIENT,
+			.data.recv_status_on_client = { .trailing_metadata =
+								&state->trailing_metadata,
+							.status = &state->status,
+							.status_details = &state->details },
+		},
+	};
+	size_t count = sizeof(operations) / sizeof(operations[0]);
+
+	if (grpc_call_start_batch(state->call, operations, count, state, NULL) != GRPC_CALL_OK)
+		return false;
+	grpc_completion_queue_next(transport->queue, gpr_inf_future(GPR_CLOCK_REALTIME), NULL);
+	return true;
+}
+
+static void close_channel(struct grpc_transport *transport)
+{
+	if (transport->channel)
+		grpc_channel_destroy(transport->channel);
+	transport->channel = NULL;
+}
+
+static bool is_connected(const struct grpc_transport *transport)
+{
+	return grpc_channel_check_connectivity_state(transport->channel, 0) == GRPC_CHANNEL_READY;
+}
+
+/*
+ * A channel connects again by itself, with the certificates that it was opened with. New ones want a
+ * new channel; it is not made anew for every failure, since what OpenSSL keeps of the CAs is large.
+ */
+static void close_outdated_channel(struct grpc_transport *transport)
+{
+	if (transport->channel && !is_connected(transport) &&
+	    grpc_channel_files_state(transport->options) != transport->files_state)
+		close_channel(transport);
+}
+
+static int open_channel(struct grpc_transport *transport)
+{
+	_cleanup_(free_pointer) char *target = NULL;
+
+	if (asprintf(&target, "dns:///%s", transport->options->address) < 0) {
+		target = NULL;
+		return fail(-ENOMEM, "no memory for a connection");
+	}
+	transport->files_state = grpc_channel_files_state(transport->options);
+	return grpc_open_channel(transport->options, target, &transport->channel);
+}
+
+static void fail_locally(struct transport_answer *answer, enum rpc_status status, const char *text)
+{
+	answer->status = status;
+	otlp_answer_set_message(answer, text);
+}
+
+static void grpc_transport_send(struct transport *base, const void *bytes, size_t byte_count,
+				uint64_t timeout_ns, struct transport_answer *answer)
+{
+	struct grpc_transport *transport = (struct grpc_transport *)base;
+	_cleanup_(call_deinit) struct call_state state = { .details = grpc_empty_slice() };
+	grpc_slice slice;
+
+	*answer = (struct transport_answer){ .retry_delay_ns = UINT64_MAX };
+	close_outdated_channel(transport);
+	if ((!transport->channel && open_channel(transport)) ||
+	    read_headers(&state, transport->options->headers))
+		return fail_locally(answer, RPC_UNAVAILABLE, error_text());
+	if (!publish_call(transport, &state, timeout_ns))
+		return fail_locally(answer, RPC_CANCELLED, "cancelled");
+	slice = grpc_slice_from_copied_buffer(bytes, byte_count);
+	state.request = grpc_raw_byte_buffer_create(&slice, 1);
+	grpc_slice_unref(slice);
+	if (!run_call(transport, &state)) {
+		retract_call(transport);
+		return fail_locally(answer, RPC_INTERNAL, "gRPC refuses the call");
+	}
+	retract_call(transport);
+	grpc_read_answer(answer, state.status, state.details, &state.trailing_metadata,
+			 state.response, transport->options->is_plain);
+	/* By the next call it is known if there is a connection then. */
+	if (answer->status != RPC_OK && !is_connected(transport))
+		grpc_channel_reset_connect_backoff(transport->channel);
+}
+
+static void grpc_transport_cancel(struct transport *base)
+{
+	struct grpc_transport *transport = (struct grpc_transport *)base;
+
+	pthread_mutex_lock(&transport->lock);
+	transport->is_cancelled = true;
+	if (transport->call)
+		grpc_call_cancel(transport->call, NULL);
+	pthread_mutex_unlock(&transport->lock);
+}
+
+/*
+ * OpenSSL sees the certificates only when a connection is to be made. So there is a call to where
+ * nobody can be, which goes to no network and fails, in the one way or the other.
+ */
+static int check_certificates(struct grpc_transport *transport)
+{
+	const struct grpc_transport_options *options = transport->options;
+	const struct transport_headers no_headers = { 0 };
+	struct grpc_transport_options nowhere = *options;
+	struct transport_answer answer;
+	int error;
+
+	if (options->is_plain)
+		return 0;
+	nowhere.headers = &no_headers;
+	transport->files_state = grpc_channel_files_state(options);
+	error = grpc_open_channel(options, "unix:/proc/self/nobody", &transport->channel);
+	if (error)
+		return error;
+	transport->options = &nowhere;
+	grpc_transport_send(&transport->base, "", 0, NS_PER_SECOND, &answer);
+	transport->options = options;
+	close_channel(transport);
+	if (!strcmp(answer.message, grpc_unusable_certificates))
+		return fail(-EINVAL, "%s", answer.message);
+	return 0;
+}
+
+static void log_line(gpr_log_func_args *line)
+{
+	log_debug("grpc: %s", line->message);
+}
+
+int grpc_transport_create(const struct grpc_transport_options *options,
+			  struct grpc_transport **created)
+{
+	static const struct transport_ops ops = {
+		.send = grpc_transport_send,
+		.cancel = grpc_transport_cancel,
+	};
+	struct grpc_transport *transport = calloc(1, sizeof(*transport));
+	int error;
+
+	if (!transport)
+		return fail(-ENOMEM, "no memory for the transport");
+	gpr_set_log_function(log_line);
+	/* The system's own way to find hosts; c-ares knows less of them, and leaks in each look-up. */
+	setenv("GRPC_DNS_RESOLVER", "native", 0);
+	grpc_init();
+	transport->base.ops = &ops;
+	transport->options = options;
+	pthread_mutex_init(&transport->lock, NULL);
+	transport->queue = grpc_completion_queue_create_for_next(NULL);
+	error = check_certificates(transport);
+	if (error) {
+		grpc_transport_destroy(transport);
+		return error;
+	}
+	*created = transport;
+	return 0;
+}
+
+void grpc_transport_destroy(struct grpc_transport *transport)
+{
+	if (!transport)
+		return;
+	close_channel(transport);
+	grpc_completion_queue_shutdown(transport->queue);
+	while (grpc_completion_queue_next(transport->queue, gpr_inf_future(GPR_CLOCK_REALTIME),
+					  NULL)
+		       .type != GRPC_QUEUE_SHUTDOWN)
+		;
+	grpc_completion_queue_destroy(transport->queue);
+	pthread_mutex_destroy(&transport->lock);
+	free(transport);
+	grpc_shutdown();
+}
+
+struct transport *grpc_transport_base(struct grpc_transport *transport)
+{
+	return &transport->base;
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Linear probing over a power of two of slots, at most three quarters full. A slot keeps half of the
+ * hash, which finds its place when the table grows, and spares most comparisons.
+ */
+
+#include "reporter/number_index.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FIRST_CAPACITY = 16 };
+
+/* 0 is an empty slot; else the half hash, and the number and 1. */
+static uint64_t make_slot(uint32_t half, uint32_t number)
+{
+	return (uint64_t)half << 32 | (number + 1);
+}
+
+static uint32_t slot_half(uint64_t slot)
+{
+	return slot >> 32;
+}
+
+static uint32_t slot_number(uint64_t slot)
+{
+	return (uint32_t)slot - 1;
+}
+
+static void place(uint64_t *slots, size_t capacity, uint64_t slot)
+{
+	size_t i = slot_half(slot) & (capacity - 1);
+
+	while (slots[i])
+		i = (i + 1) & (capacity - 1);
+	slots[i] = slot;
+}
+
+void number_index_deinit(struct number_index *index)
+{
+	free(index->slots);
+	memset(index, 0, sizeof(*index));
+}
+
+int number_index_reserve(struct number_index *index)
+{
+	size_t capacity = index->capacity ? index->capacity * 2 : FIRST_CAPACITY;
+	uint64_t *slots;
+
+	if (index->count < index->capacity / 4 * 3)
+		return 0;
+	slots = calloc(capacity, sizeof(*slots));
+	if (!slots)
+		return -ENOMEM;
+	for (size_t i = 0; i < index->capacity; i++)
+		if (index->slots[i])
+			place(slots, capacity, index->slots[i]);
+	free(index->slots);
+	index->slots = slots;
+	index->capacity = capacity;
+	return 0;
+}
+
+void number_index_add(struct number_index *index, uint64_t hash, uint32_t number)
+{
+	place(index->slots, index->capacity, make_slot(hash >> 32, number));
+	index->count++;
+}
+
+bool number_index_find(const struct number_index *index, uint64_t hash, number_equals_fn equals,
+		       const void *context, const void *key, uint32_t *number)
+{
+	size_t mask = index->capacity - 1;
+	uint32_t half = hash >> 32;
+
+	if (!index->count)
+		return false;
+	for (size_t i = half & mask; index->slots[i]; i = (i + 1) & mask) {
+		uint64_t slot = index->slots[i];
+
+		if (slot_half(slot) == half && equals(context, slot_number(slot), key)) {
+			*number = slot_number(slot);
+			return true;
+		}
+	}
+	return false;
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/otlp_answer.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "agent/base/cleanup.h"
+#include "agent/base/clock.h"
+#include "agent/base/error.h"
+#include "agent/base/text_builder.h"
+#include "build/proto/otlp_collector.pb-c.h"
+#include "build/proto/rpc_status.pb-c.h"
+
+/* protobuf-c makes names of the whole package. */
+#define COLLECTOR_(name) opentelemetry__proto__collector__profiles__v1development__##name
+
+typedef Opentelemetry__Proto__Collector__Profiles__V1development__ExportProfilesServiceResponse
+	export_response;
+typedef Opentelemetry__Proto__Collector__Profiles__V1development__ExportProfilesPartialSuccess
+	partial_success;
+
+static const char retry_info_type[] = "google.rpc.RetryInfo";
+
+/* The length of @text without the part of a UTF-8 character that was cut at its end. */
+static size_t whole_length(const char *text, size_t length)
+{
+	size_t start = length;
+
+	while (start && (text[start - 1] & 0xc0) == 0x80)
+		start--;
+	if (start && (text[start - 1] & 0xc0) == 0xc0)
+		return start - 1;
+	return length;
+}
+
+void otlp_answer_set_message(struct transport_answer *answer, const char *text)
+{
+	_cleanup_(text_builder_deinit) struct text_builder clean = { 0 };
+	/* Cleaning makes no text longer, so that this much of it fills the message. */
+	_cleanup_(free_pointer) char *head = strndup(text, sizeof(answer->message));
+	size_t length;
+
+	answer->message[0] = '\0';
+	if (!head)
+		return;
+	text_builder_append_name(&clean, head);
+	length = clean.length;
+	if (length >= sizeof(answer->message))
+		length = whole_length(clean.text, sizeof(answer->message) - 1);
+	memcpy(answer->message, text_builder_text(&clean), length);
+	answer->message[length] = '\0';
+}
+
+int otlp_answer_read_response(struct transport_answer *answer, const void *bytes, size_t count)
+{
+	const partial_success *partial;
+	export_response *response;
+
+	if (count > OTLP_ANSWER_MAX_BYTES)
+		return fail(-EBADMSG, "answer of %zu bytes", count);
+	response = COLLECTOR_(export_profiles_service_response__unpack)(NULL, count, bytes);
+	if (!response)
+		return fail(-EBADMSG, "answer is no ExportProfilesServiceResponse");
+	partial = response->partial_success;
+	if (partial) {
+		answer->rejected_profiles =
+			partial->rejected_profiles > 0 ? partial->rejected_profiles : 0;
+		otlp_answer_set_message(answer, partial->error_message);
+	}
+	COLLECTOR_(export_profiles_service_response__free_unpacked)(response, NULL);
+	return 0;
+}
+
+static uint64_t duration_ns(const Google__Rpc__Duration *duration)
+{
+	uint64_t ns;
+
+	if (duration->seconds < 0 || duration->nanos < 0)
+		return 0;
+	if (__builtin_mul_overflow((uint64_t)duration->seconds, NS_PER_SECOND, &ns) ||
+	    __builtin_add_overflow(ns, (uint64_t)duration->nanos, &ns) || ns == UINT64_MAX)
+		return UINT64_MAX - 1;
+	return ns;
+}
+
+/* The type stands behind the last slash of the URL. */
+static int is_retry_info(const char *type_url)
+{
+	const char *slash = strrchr(type_url, '/');
+
+	return slash && !strcmp(slash + 1, retry_info_type);
+}
+
+static uint64_t read_retry_info(const ProtobufCBinaryData *value)
+{
+	Google__Rpc__RetryInfo *info =
+		google__rpc__retry_info__unpack(NULL, value->len, value->data);
+	uint64_t delay_ns = UINT64_MAX;
+
+	if (info)
+		delay_ns = info->retry_delay ? duration_ns(info->retry_delay) : 0;
+	google__rpc__retry_info__free_unpacked(info, NULL);
+	return delay_ns;
+}
+
+uint64_t otlp_answer_read_retry_delay(const void *bytes, size_t count)
+{
+	uint64_t delay_ns = UINT64_MAX;
+	Google__Rpc__Status *status;
+
+	if (count > OTLP_ANSWER_MAX_BYTES)
+		return UINT64_MAX;
+	status = google__rpc__status__unpack(NULL, count, bytes);
+	for (size_t i = 0; status && i < status->n_details && delay_ns == UINT64_MAX; i++) {
+		if (is_retry_info(status->details[i]->type_url))
+			delay_ns = read_retry_info(&status->details[i]->value);
+	}
+	google__rpc__status__free_unpacked(status, NULL);
+	return delay_ns;
+}

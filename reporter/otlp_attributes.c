@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a process says is put together once; of a sample there remain the thread and the CPU. Texts
+ * of processes and threads may hold anything, and are cleaned by the dictionary.
+ */
+
+#include "reporter/otlp_attributes.h"
+
+#include <string.h>
+
+static const char *const key_names[OTLP_KEY_COUNT] = {
+	[OTLP_SERVICE_NAME] = "service.name",
+	[OTLP_CONTAINER_ID] = "container.id",
+	[OTLP_PROCESS_PID] = "process.pid",
+	[OTLP_EXECUTABLE_NAME] = "process.executable.name",
+	[OTLP_EXECUTABLE_PATH] = "process.executable.path",
+	[OTLP_THREAD_NAME] = "thread.name",
+	[OTLP_THREAD_ID] = "thread.id",
+	[OTLP_CPU] = "cpu.logical_number",
+};
+
+/* What a process's part depends on. No padding. */
+struct process_key {
+	uint64_t process;
+	uint32_t pid;
+	/* Id of the text. */
+	uint32_t comm;
+	uint64_t is_kernel_thread;
+};
+
+_Static_assert(sizeof(struct process_key) == 24, "struct process_key has no padding");
+
+/* --- attributes that the options have --- */
+
+static void append_id(struct otlp_attributes *attributes, struct number_vector *ids, uint32_t id)
+{
+	if (!attributes->dictionary->err)
+		attributes->dictionary->err = number_vector_push(ids, id);
+}
+
+static bool is_replaced(const struct otlp_options *options, const uint32_t *keys, size_t index)
+{
+	for (size_t i = index + 1; i < options->attribute_count; i++) {
+		if (keys[i] == keys[index])
+			return true;
+	}
+	return false;
+}
+
+static void add_common(struct otlp_attributes *attributes, const struct otlp_options *options)
+{
+	struct otlp_dictionary *dictionary = attributes->dictionary;
+	struct number_vector keys = { 0 };
+
+	for (size_t i = 0; i < options->attribute_count && !dictionary->err; i++)
+		dictionary->err = number_vector_push(
+			&keys, otlp_add_text(dictionary, options->attributes[i].key));
+	for (size_t i = 0; i < options->attribute_count && !dictionary->err; i++) {
+		const struct otlp_attribute *attribute = &options->attributes[i];
+		uint32_t id;
+
+		for (int j = 0; j < OTLP_KEY_COUNT; j++) {
+			if (attributes->keys[j] == keys.items[i])
+				attributes->keys[j] = 0;
+		}
+		if (is_replaced(options, keys.items, i) || !keys.items[i])
+			continue;
+		id = otlp_add_text_attribute(dictionary, attribute->key, attribute->value);
+		append_id(attributes, &attributes->common, id);
+	}
+	number_vector_deinit(&keys);
+}
+
+void otlp_attributes_init(struct otlp_attributes *attributes, struct otlp_dictionary *dictionary,
+			  const struct otlp_options *options)
+{
+	*attributes = (struct otlp_attributes){
+		.dictionary = dictionary,
+		.grouping = options->grouping,
+	};
+	for (int i = 0; i < OTLP_KEY_COUNT; i++)
+		attributes->keys[i] = otlp_add_text(dictionary, key_names[i]);
+	add_common(attributes, options);
+}
+
+void otlp_attributes_deinit(struct otlp_attributes *attributes)
+{
+	number_vector_deinit(&attributes->common);
+	sequence_counts_deinit(&attributes->resources);
+	otlp_process_vector_deinit(&attributes->processes);
+	hash_map_deinit(&attributes->process_places);
+	number_vector_deinit(&attributes->process_attributes);
+	number_vector_deinit(&attributes->sequence);
+}
+
+/* --- processes --- */
+
+static bool is_on_resource(enum resource_grouping grouping, enum otlp_key key)
+{
+	switch (key) {
+	case OTLP_SERVICE_NAME:
+		return true;
+	case OTLP_CONTAINER_ID:
+		return grouping != GROUP_BY_SERVICE;
+	case OTLP_PROCESS_PID:
+	case OTLP_EXECUTABLE_NAME:
+	case OTLP_EXECUTABLE_PATH:
+		return grouping == GROUP_BY_PROCESS;
+	default:
+		return false;
+	}
+}
+
+/* Nothing for an empty text, and for a key that is not ours any more. */
+static void append(struct otlp_attributes *attributes, enum otlp_key key, enum otlp_value_kind kind,
+		   int64_t value, struct number_vector *ids)
+{
+	struct otlp_attribute_entry attribute = {
+		.key = attributes->keys[key],
+		.kind = kind,
+		.value = value,
+	};
+
+	if (attribute.key && (kind != OTLP_VALUE_TEXT || value))
+		append_id(attributes, ids, otlp_add_attribute(attributes->dictionary, &attribute));
+}
+
+/* To the process's resource, which is in attributes->sequence, or to its samples' attributes. */
+static void place(struct otlp_attributes *attributes, enum otlp_key key, enum otlp_value_kind kind,
+		  int64_t value)
+{
+	append(attributes, key, kind, value,
+	       is_on_resource(attributes->grouping, key) ? &attributes->sequence :
+							   &attributes->process_attributes);
+}
+
+static void place_text(struct otlp_attributes *attributes, enum otlp_key key, const char *text)
+{
+	place(attributes, key, OTLP_VALUE_TEXT, otlp_add_text(attributes->dictionary, text));
+}
+
+static void place_service_name(struct otlp_attributes *attributes,
+			       const struct stored_sample *sample)
+{
+	struct text_builder *text = &attributes->dictionary->text;
+	const struct process_info *info = sample->process;
+	const char *executable = info ? process_info_executable_name(info) : "";
+
+	if (sample->trace->is_kernel_thread)
+		executable = "kernel";
+	else if (!*executable)
+		executable = sample->process_comm;
+	if (info && *info->service_name) {
+		text_builder_append_name(text, info->service_name);
+	} else {
+		text_builder_append(text, "unknown_service:");
+		text_builder_append_name(text, executable);
+	}
+	place(attributes, OTLP_SERVICE_NAME, OTLP_VALUE_TEXT,
+	      otlp_add_built_text(attributes->dictionary));
+}
+
+static void make_process(struct otlp_attributes *attributes, const struct stored_sample *sample,
+			 struct otlp_process *process)
+{
+	const struct process_info *info = sample->process;
+	struct otlp_dictionary *dictionary = attributes->dictionary;
+	size_t resource = 0;
+
+	attributes->sequence.count = 0;
+	process->first_attribute = attributes->process_attributes.count;
+	place_service_name(attributes, sample);
+	if (info)
+		place_text(attributes, OTLP_CONTAINER_ID, info->container_id);
+	place(attributes, OTLP_PROCESS_PID, OTLP_VALUE_NUMBER, sample->pid);
+	if (info) {
+		place_text(attributes, OTLP_EXECUTABLE_NAME, process_info_executable_name(info));
+		place_text(attributes, OTLP_EXECUTABLE_PATH, info->executable_path);
+	}
+	for (size_t i = 0; i < attributes->common.count; i++)
+		append_id(attributes, &attributes->sequence, attributes->common.items[i]);
+	if (!dictionary->err)
+		dictionary->err = sequence_counts_place(&attributes->resources,
+							&attributes->sequence, &resource);
+	process->resource = resource;
+	process->attribute_count = attributes->process_attributes.count - process->first_attribute;
+}
+
+/* The place in attributes->processes of what @sample's process says. */
+static uint64_t find_process(struct otlp_attributes *attributes, const struct stored_sample *sample)
+{
+	struct otlp_dictionary *dictionary = attributes->dictionary;
+	struct process_key key = {
+		.process = (uintptr_t)sample->process,
+		.pid = sample->pid,
+		.comm = otlp_add_text(dictionary, sample->process_comm),
+		.is_kernel_thread = sample->trace->is_kernel_thread,
+	};
+	struct otlp_process process = { 0 };
+	uint64_t found = 0;
+
+	if (hash_map_find_bytes(&attributes->process_places, &key, sizeof(key), &found))
+		return found;
+	make_process(attributes, sample, &process);
+	found = attributes->processes.count;
+	if (!dictionary->err)
+		dictionary->err = otlp_process_vector_push(&attributes->processes, process);
+	if (!dictionary->err)
+		dictionary->err =
+			hash_map_set_bytes(&attributes->process_places, &key, sizeof(key), found);
+	return found;
+}
+
+/* --- samples --- */
+
+uint32_t otlp_attributes_append(struct otlp_attributes *attributes,
+				const struct stored_sample *sample, struct number_vector *ids)
+{
+	struct otlp_dictionary *dictionary = attributes->dictionary;
+	uint64_t found = find_process(attributes, sample);
+	const struct otlp_process *process;
+
+	if (dictionary->err)
+		return 0;
+	process = &attributes->processes.items[found];
+	for (uint32_t i = 0; i < process->attribute_count; i++)
+		append_id(attributes, ids,
+			  attributes->process_attributes.items[process->first_attribute + i]);
+	append(attributes, OTLP_THREAD_NAME, OTLP_VALUE_TEXT,
+	       otlp_add_text(dictionary, sample->thread_comm), ids);
+	append(attributes, OTLP_THREAD_ID, OTLP_VALUE_NUMBER, sample->tid, ids);
+	if (sample->cpu != SAMPLE_NO_CPU)
+		append(attributes, OTLP_CPU, OTLP_VALUE_NUMBER, sample->cpu, ids);
+	return process->resource;
+}
+
+uint32_t otlp_resource_attributes(const struct otlp_attributes *attributes, uint32_t resource,
+				  const uint32_t **ids)
+{
+	const struct counted_sequence *sequence = &attributes->resources.sequences.items[resource];
+
+	*ids = attributes->resources.numbers.items + sequence->first;
+	return sequence->length;
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Which attributes of a sample stand on its resource and which on the sample itself:
+ *
+ *	attribute			container	process		service
+ *	service.name			resource	resource	resource
+ *	container.id			resource	resource	sample
+ *	process.pid			sample		resource	sample
+ *	process.executable.name, .path	sample		resource	sample
+ *	thread.name, thread.id		sample		sample		sample
+ *	cpu.logical_number		sample		sample		sample
+ *	those of the options		resource	resource	resource
+ *
+ * What is not known is left out, but for service.name, which is then unknown_service:EXECUTABLE (of
+ * kernel threads: kernel). A key of the options replaces ours wherever that would stand. Samples
+ * whose resources read the same share one.
+ */
+#ifndef REPORTER_OTLP_ATTRIBUTES_H
+#define REPORTER_OTLP_ATTRIBUTES_H
+
+#include "reporter/otlp_dictionary.h"
+#include "reporter/otlp_profile.h"
+
+/** Ours. */
+enum otlp_key {
+	OTLP_SERVICE_NAME,
+	OTLP_CONTAINER_ID,
+	OTLP_PROCESS_PID,
+	OTLP_EXECUTABLE_NAME,
+	OTLP_EXECUTABLE_PATH,
+	OTLP_THREAD_NAME,
+	OTLP_THREAD_ID,
+	OTLP_CPU,
+	OTLP_KEY_COUNT,
+};
+
+/** A process's part: its resource, and its attributes that stand on the samples. */
+struct otlp_process {
+	uint32_t resource;
+	/** In process_attributes. */
+	uint32_t attribute_count;
+	size_t first_attribute;
+};
+
+VECTOR_DEFINE(otlp_process_vector, struct otlp_process)
+
+/** Owner: the thread that builds. Remembers processes by address: they must live on. */
+struct otlp_attributes {
+	/** Borrowed. */
+	struct otlp_dictionary *dictionary;
+	enum resource_grouping grouping;
+	/** Ids of the texts; 0 for a key that the options have, whose value replaces ours. */
+	uint32_t keys[OTLP_KEY_COUNT];
+	/** The options' attributes, no key twice. */
+	struct number_vector common;
+	/** Each the ids of its attributes, by number from 0. */
+	struct sequence_counts resources;
+	struct otlp_process_vector processes;
+	struct number_vector process_attributes;
+	struct hash_map process_places;
+	struct number_vector sequence;
+};
+
+void otlp_attributes_init(struct otlp_attributes *attributes, struct otlp_dictionary *dictionary,
+			  const struct otlp_options *options);
+void otlp_attributes_deinit(struct otlp_attributes *attributes);
+
+/**
+ * Returns the number of @sample's resource and appends the ids of its own attributes to @ids.
+ * Failure is in the dictionary.
+ */
+uint32_t otlp_attributes_append(struct otlp_attributes *attributes,
+				const struct stored_sample *sample, struct number_vector *ids);
+
+/** The attributes of a resource; returns their number. */
+uint32_t otlp_resource_attributes(const struct otlp_attributes *attributes, uint32_t resource,
+				  const uint32_t **ids);
+
+#endif

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Two frames can differ for us and read the same for others: copies of a file in two containers. So
+ * what tells frames apart is only a short cut to an entry, and the dictionary has the last word on
+ * which entries are equal.
+ */
+
+#include "reporter/otlp_frames.h"
+
+#include <string.h>
+
+#include "reporter/stack_text.h"
+
+/* What tells frames apart. No padding. */
+struct frame_key {
+	uint64_t binary;
+	uint64_t address;
+	/* Of frames that carry their names with them: ids of texts. */
+	uint32_t function;
+	uint32_t file;
+	uint32_t line;
+	uint8_t kind;
+	uint8_t is_guess;
+	uint8_t error;
+	uint8_t reserved;
+};
+
+_Static_assert(sizeof(struct frame_key) == 32, "struct frame_key has no padding");
+
+static const char *frame_type(uint8_t kind)
+{
+	switch (kind) {
+	case FRAME_NATIVE:
+		return "native";
+	case FRAME_KERNEL:
+		return "kernel";
+	case FRAME_ERROR:
+		return "abort-marker";
+	default:
+		return "unknown";
+	}
+}
+
+static uint32_t add_type_attribute(struct otlp_frames *frames, uint8_t kind)
+{
+	struct otlp_attribute_entry attribute = {
+		.key = frames->type_key,
+		.kind = OTLP_VALUE_TEXT,
+		.value = otlp_add_text(frames->dictionary, frame_type(kind)),
+	};
+
+	return otlp_add_attribute(frames->dictionary, &attribute);
+}
+
+void otlp_frames_init(struct otlp_frames *frames, struct otlp_dictionary *dictionary,
+		      struct symbol_lookup *lookup)
+{
+	struct otlp_attribute_entry guess = { .kind = OTLP_VALUE_TRUE };
+
+	*frames = (struct otlp_frames){
+		.dictionary = dictionary,
+		.lookup = lookup,
+		.type_key = otlp_add_text(dictionary, "profile.frame.type"),
+		.build_id_key = otlp_add_text(dictionary, "process.executable.build_id.gnu"),
+		.file_id_key = otlp_add_text(dictionary, "process.executable.build_id.htlhash"),
+	};
+	guess.key = otlp_add_text(dictionary, "allframes.frame.guess");
+	frames->native_type = add_type_attribute(frames, FRAME_NATIVE);
+	frames->kernel_type = add_type_attribute(frames, FRAME_KERNEL);
+	frames->guess_attribute = otlp_add_attribute(dictionary, &guess);
+}
+
+void otlp_frames_deinit(struct otlp_frames *frames)
+{
+	hash_map_deinit(&frames->stacks);
+	hash_map_deinit(&frames->binaries);
+	hash_map_deinit(&frames->locations);
+	number_vector_deinit(&frames->stack);
+	number_vector_deinit(&frames->lines);
+}
+
+static void remember(struct otlp_frames *frames, struct hash_map *map, uint64_t key, uint64_t value)
+{
+	if (!frames->dictionary->err)
+		frames->dictionary->err = hash_map_set(map, key, value);
+}
+
+static uint32_t add_hex_attribute(struct otlp_frames *frames, uint32_t key, const uint8_t *bytes,
+				  size_t count)
+{
+	struct otlp_attribute_entry attribute = { .key = key, .kind = OTLP_VALUE_TEXT };
+
+	for (size_t i = 0; i < count; i++)
+		text_builder_format(&frames->dictionary->text, "%02x", bytes[i]);
+	attribute.value = otlp_add_built_text(frames->dictionary);
+	return otlp_add_attribute(frames->dictionary, &attribute);
+}
+
+static uint32_t add_binary_mapping(struct otlp_frames *frames, const struct binary *binary)
+{
+	static const struct file_id no_file_id;
+	uint32_t attributes[2];
+	struct otlp_mapping_entry mapping = {
+		.memory_start = binary->memory_start,
+		.memory_limit = binary->memory_limit,
+		.file_offset = binary->file_offset,
+		.filename = otlp_add_text(frames->dictionary, binary->path),
+		.attributes = attributes,
+	};
+
+	if (binary->build_id_bytes)
+		attributes[mapping.attribute_count++] = add_hex_attribute(
+			frames, frames->build_id_key, binary->build_id, binary->build_id_bytes);
+	if (memcmp(&binary->file_id, &no_file_id, sizeof(no_file_id)))
+		attributes[mapping.attribute_count++] =
+			add_hex_attribute(frames, frames->file_id_key, binary->file_id.bytes,
+					  sizeof(binary->file_id.bytes));
+	return otlp_add_mapping(frames->dictionary, &mapping);
+}
+
+/* The entry of frames->binaries. */
+static uint64_t find_binary(struct otlp_frames *frames, const struct binary *binary)
+{
+	uint64_t entry;
+
+	if (binary == frames->last_binary)
+		return frames->last_binary_entry;
+	if (!hash_map_find(&frames->binaries, (uintptr_t)binary, &entry)) {
+		entry = (uint64_t)frames->binaries.count << 32 | add_binary_mapping(frames, binary);
+		remember(frames, &frames->binaries, (uintptr_t)binary, entry);
+	}
+	frames->last_binary = binary;
+	frames->last_binary_entry = entry;
+	return entry;
+}
+
+static uint32_t add_mapping(struct otlp_frames *frames, const struct frame *frame)
+{
+	struct otlp_mapping_entry nameless = { 0 };
+
+	if (frame->kind != FRAME_NATIVE && frame->kind != FRAME_KERNEL)
+		return 0;
+	if (frame->binary)
+		return find_binary(frames, frame->binary);
+	/* Code made at run time: of a process, or a BPF program. */
+	nameless.filename = otlp_add_text(frames->dictionary, frame->kind == FRAME_NATIVE ?
+								      "[anonymous]" :
+							      frame->file ? frame->file :
+									    "[kernel]");
+	return otlp_add_mapping(frames->dictionary, &nameless);
+}
+
+static uint32_t find_type_attribute(struct otlp_frames *frames, uint8_t kind)
+{
+	if (kind == FRAME_NATIVE)
+		return frames->native_type;
+	return kind == FRAME_KERNEL ? frames->kernel_type : add_type_attribute(frames, kind);
+}
+
+/* The function's system name stays empty: the name is not a mangled one. */
+static uint32_t add_function(struct otlp_frames *frames, const struct named_frame *name)
+{
+	struct otlp_dictionary *dictionary = frames->dictionary;
+	struct otlp_function_entry function;
+
+	append_frame_name(&dictionary->text, name);
+	if (name->frame->flags & FRAME_GUESS && name->frame->kind != FRAME_ERROR)
+		text_builder_append(&dictionary->text, "_[?]");
+	function.name = otlp_add_built_text(dictionary);
+	function.filename = name->file ? otlp_add_text(dictionary, name->file) : 0;
+	return otlp_add_function(dictionary, &function);
+}
+
+static void push_number(struct otlp_frames *frames, struct number_vector *numbers, uint32_t number)
+{
+	if (!frames->dictionary->err)
+		frames->dictionary->err = number_vector_push(numbers, number);
+}
+
+/* Functions and line numbers of the frame, in frames->lines. */
+static void add_lines(struct otlp_frames *frames, const struct frame *frame)
+{
+	struct named_frame names[FRAME_MAX_NAMES];
+	uint32_t count = name_frame(frame, frames->lookup, names);
+
+	frames->lines.count = 0;
+	for (uint32_t i = 0; i < count; i++) {
+		bool is_named = names[i].function && *names[i].function;
+
+		/* What stands for a name elsewhere, the file and the address, is there anyway. */
+		if (!is_named && frame->kind != FRAME_ERROR &&
+		    !frame_kind_is_interpreted(frame->kind))
+			continue;
+		push_number(frames, &frames->lines, add_function(frames, &names[i]));
+		push_number(frames, &frames->lines, names[i].line);
+	}
+}
+
+static uint32_t add_new_location(struct otlp_frames *frames, const struct frame *frame)
+{
+	uint32_t attributes[2] = { find_type_attribute(frames, frame->kind) };
+	struct otlp_location_entry location = {
+		.mapping = add_mapping(frames, frame),
+		.address = frame->kind == FRAME_ERROR ? 0 : frame_lookup_address(frame),
+		.attributes = attributes,
+		.attribute_count = 1,
+	};
+
+	add_lines(frames, frame);
+	location.lines = frames->lines.items;
+	location.line_count = frames->lines.count / 2;
+	if (frame->flags & FRAME_GUESS && frame->kind != FRAME_ERROR && !location.line_count)
+		attributes[location.attribute_count++] = frames->guess_attribute;
+	return otlp_add_location(frames->dictionary, &location);
+}
+
+static uint32_t add_location_by_key(struct otlp_frames *frames, const struct frame *frame)
+{
+	struct frame_key key = {
+		.binary = (uintptr_t)frame->binary,
+		.kind = frame->kind,
+		.is_guess = frame->flags & FRAME_GUESS ? 1 : 0,
+	};
+	uint64_t id;
+
+	if (frame->kind == FRAME_ERROR) {
+		/* One location per reason: where it happened is in the frame before it. */
+		key.error = frame->error;
+	} else {
+		key.address = frame_lookup_address(frame);
+	}
+	if (frame->kind != FRAME_NATIVE) {
+		key.function =
+			frame->function ? otlp_add_text(frames->dictionary, frame->function) : 0;
+		key.file = frame->file ? otlp_add_text(frames->dictionary, frame->file) : 0;
+		key.line = frame->line;
+	}
+	if (hash_map_find_bytes(&frames->locations, &key, sizeof(key), &id))
+		return id;
+	id = add_new_location(frames, frame);
+	if (!frames->dictionary->err)
+		frames->dictionary->err =
+			hash_map_set_bytes(&frames->locations, &key, sizeof(key), id);
+	return id;
+}
+
+/*
+ * Most frames lie in a file, the kernel or a module, where an address has one name: the number of
+ * the binary and the address, which has FRAME_ADDRESS_BITS that tell, are one number then. True if
+ * they are, and it goes to *@key.
+ */
+static bool short_key(struct otlp_frames *frames, const struct frame *frame, uint64_t *key)
+{
+	uint64_t number;
+
+	if (!frame->binary || (frame->kind != FRAME_NATIVE && frame->kind != FRAME_KERNEL))
+		return false;
+	number = find_binary(frames, frame->binary) >> 32;
+	if (number >> (63 - FRAME_ADDRESS_BITS))
+		return false;
+	*key = (frame_lookup_address(frame) & FRAME_ADDRESS_MASK) |
+	       (number << 1 | (frame->flags & FRAME_GUESS ? 1 : 0)) << FRAME_ADDRESS_BITS;
+	return true;
+}
+
+static uint32_t add_location(struct otlp_frames *frames, const struct frame *frame)
+{
+	uint64_t key, id;
+
+	if (!short_key(frames, frame, &key))
+		return add_location_by_key(frames, frame);
+	if (!hash_map_find(&frames->locations, key, &id)) {
+		id = add_new_location(frames, frame);
+		remember(frames, &frames->locations, key, id);
+	}
+	return id;
+}
+
+uint32_t otlp_frames_stack(struct otlp_frames *frames, const struct trace *trace)
+{
+	uint64_t id;
+
+	if (hash_map_find(&frames->stacks, (uintptr_t)trace, &id))
+		return id;
+	frames->stack.count = 0;
+	for (uint32_t i = 0; i < trace->frame_count; i++) {
+		struct frame frame = trace_frame(trace, i);
+
+		push_number(frames, &frames->stack, add_location(frames, &frame));
+	}
+	id = otlp_add_stack(frames->dictionary, &frames->stack);
+	remember(frames, &frames->stacks, (uintptr_t)trace, id);
+	return id;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Traces as entries of an OTLP dictionary: stacks, locations, mappings and functions.
+ *
+ *	frame		profile.frame.type	mapping			lines
+ *	native		native			the file, [anonymous]	by lookup, else none
+ *	kernel		kernel			vmlinux, the module	the function, if it has a name
+ *	interpreted	the language		none			function, file and line
+ *	error		abort-marker		none			[error: why], [truncated]
+ *
+ * An address is an ELF virtual address (of the kernel: in memory), that of the call for a caller.
+ * A frame that is a guess has `_[?]` behind its function's name; one without a name has the
+ * attribute allframes.frame.guess = true. Files are told by process.executable.build_id.gnu and
+ * .htlhash of their mapping, both in hexadecimal.
+ */
+#ifndef REPORTER_OTLP_FRAMES_H
+#define REPORTER_OTLP_FRAMES_H
+
+#include "agent/base/hash_map.h"
+#include "agent/base/symbol_lookup.h"
+#include "agent/base/trace.h"
+#include "reporter/otlp_dictionary.h"
+
+/** Owner: the thread that builds. Remembers traces and binaries by address: they must live on. */
+struct otlp_frames {
+	/** Borrowed, as is lookup, which may be NULL. */
+	struct otlp_dictionary *dictionary;
+	struct symbol_lookup *lookup;
+	/** Address of a trace -> id of its stack. */
+	struct hash_map stacks;
+	/** Address of a binary -> its number here, from 0, << 32 | id of its mapping. */
+	struct hash_map binaries;
+	/** What tells frames apart, as a number if that is enough -> id of the location. */
+	struct hash_map locations;
+	/** The last one that was asked for, and its entry. */
+	const struct binary *last_binary;
+	uint64_t last_binary_entry;
+	struct number_vector stack;
+	struct number_vector lines;
+	/** Ids of texts and attributes that come again and again. */
+	uint32_t type_key;
+	uint32_t native_type;
+	uint32_t kernel_type;
+	uint32_t build_id_key;
+	uint32_t file_id_key;
+	uint32_t guess_attribute;
+};
+
+void otlp_frames_init(struct otlp_frames *frames, struct otlp_dictionary *dictionary,
+		      struct symbol_lookup *lookup);
+void otlp_frames_deinit(struct otlp_frames *frames);
+
+/** The id of the stack of @trace; failure is in the dictionary. */
+uint32_t otlp_frames_stack(struct otlp_frames *frames, const struct trace *trace);
+
+#endif

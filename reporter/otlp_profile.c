@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * First all samples are given their identity (resource, stack, attributes) in numbers, and put in
+ * the order of these: equal ones are neighbours then and are merged, and a resource is in one piece.
+ * Then they go, one after the other, into requests.
+ */
+
+#include "reporter/otlp_profile.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "reporter/otlp_frames.h"
+#include "reporter/otlp_request.h"
+
+/* Numbers at the start of an identity, before the ids of the attributes. */
+enum identity_number {
+	IDENTITY_RESOURCE,
+	IDENTITY_STACK,
+	IDENTITY_FIRST_ATTRIBUTE,
+};
+
+/* A stored sample and its identity. */
+struct piece {
+	uint32_t resource;
+	uint32_t stack;
+	uint32_t identity;
+	uint32_t sample;
+};
+
+VECTOR_DEFINE(piece_vector, struct piece)
+
+struct build {
+	const struct sample_snapshot *snapshot;
+	const struct otlp_window *window;
+	otlp_request_fn take;
+	void *context;
+	/* Keeps the first failure until the end. */
+	struct otlp_dictionary dictionary;
+	struct otlp_attributes attributes;
+	struct sequence_counts identities;
+	struct piece_vector pieces;
+	struct otlp_draft draft;
+	/* Of the samples that are one. */
+	struct otlp_time_vector times;
+};
+
+/* --- identities --- */
+
+static void identify(struct build *build, struct otlp_frames *frames, size_t index,
+		     struct number_vector *identity)
+{
+	const struct stored_sample *sample = &build->snapshot->samples[index];
+	struct piece piece = { .sample = index };
+	size_t place = 0;
+
+	if (!sample->count)
+		return;
+	if (!sample->times_ns) {
+		build->dictionary.err = -EINVAL;
+		return;
+	}
+	identity->count = IDENTITY_FIRST_ATTRIBUTE;
+	piece.resource = otlp_attributes_append(&build->attributes, sample, identity);
+	piece.stack = otlp_frames_stack(frames, sample->trace);
+	identity->items[IDENTITY_RESOURCE] = piece.resource;
+	identity->items[IDENTITY_STACK] = piece.stack;
+	if (!build->dictionary.err)
+		build->dictionary.err = sequence_counts_place(&build->identities, identity, &place);
+	piece.identity = place;
+	if (!build->dictionary.err)
+		build->dictionary.err = piece_vector_push(&build->pieces, piece);
+}
+
+static int compare_pieces(const void *a, const void *b)
+{
+	const struct piece *piece_a = a, *piece_b = b;
+
+	if (piece_a->resource != piece_b->resource)
+		return piece_a->resource < piece_b->resource ? -1 : 1;
+	if (piece_a->stack != piece_b->stack)
+		return piece_a->stack < piece_b->stack ? -1 : 1;
+	if (piece_a->identity != piece_b->identity)
+		return piece_a->identity < piece_b->identity ? -1 : 1;
+	return (piece_a->sample > piece_b->sample) - (piece_a->sample < piece_b->sample);
+}
+
+static void identify_all(struct build *build, struct symbol_lookup *lookup)
+{
+	struct number_vector identity = { 0 };
+	struct otlp_frames frames;
+
+	otlp_frames_init(&frames, &build->dictionary, lookup);
+	if (!build->dictionary.err)
+		build->dictionary.err = number_vector_reserve(&identity, IDENTITY_FIRST_ATTRIBUTE);
+	for (size_t i = 0; i < build->snapshot->count && !build->dictionary.err; i++)
+		identify(build, &frames, i, &identity);
+	otlp_frames_deinit(&frames);
+	number_vector_deinit(&identity);
+	/* By stacks that were met one after the other: their numbers, and so the bytes, are alike. */
+	if (build->pieces.count)
+		qsort(build->pieces.items, build->pieces.count, sizeof(*build->pieces.items),
+		      compare_pieces);
+}
+
+/* --- requests --- */
+
+static void finish_request(struct build *build)
+{
+	struct otlp_request request;
+	int err = otlp_draft_finish(&build->draft, &request);
+
+	if (!err)
+		err = build->take(build->context, &request);
+	if (!build->dictionary.err)
+		build->dictionary.err = err;
+}
+
+static void add_sample(struct build *build, uint32_t resource, struct otlp_draft_sample *sample)
+{
+	while (sample->time_count && !build->dictionary.err) {
+		size_t taken = otlp_draft_add(&build->draft, resource, sample);
+
+		sample->times += taken;
+		sample->time_count -= taken;
+		if (sample->time_count && !build->dictionary.err)
+			finish_request(build);
+	}
+}
+
+static int compare_times(const void *a, const void *b)
+{
+	uint64_t time_a = *(const uint64_t *)a, time_b = *(const uint64_t *)b;
+
+	return (time_a > time_b) - (time_a < time_b);
+}
+
+static void append_times(struct build *build, const struct stored_sample *sample)
+{
+	for (uint64_t i = 0; i < sample->count && !build->dictionary.err; i++)
+		build->dictionary.err = otlp_time_vector_push(
+			&build->times, otlp_realtime(build->window, sample->times_ns[i]));
+}
+
+/* Adds the sample that @count pieces are. */
+static void add_pieces(struct build *build, const struct piece *pieces, size_t count)
+{
+	const struct counted_sequence *identity =
+		&build->identities.sequences.items[pieces[0].identity];
+	const uint32_t *numbers = build->identities.numbers.items + identity->first;
+	struct otlp_draft_sample sample = {
+		.stack = pieces[0].stack,
+		.attributes = numbers + IDENTITY_FIRST_ATTRIBUTE,
+		.attribute_count = identity->length - IDENTITY_FIRST_ATTRIBUTE,
+	};
+
+	build->times.count = 0;
+	for (size_t i = 0; i < count; i++)
+		append_times(build, &build->snapshot->samples[pieces[i].sample]);
+	if (build->dictionary.err)
+		return;
+	if (count > 1)
+		qsort(build->times.items, build->times.count, sizeof(uint64_t), compare_times);
+	sample.times = build->times.items;
+	sample.time_count = build->times.count;
+	add_sample(build, pieces[0].resource, &sample);
+}
+
+static void add_all(struct build *build)
+{
+	const struct piece_vector *pieces = &build->pieces;
+	size_t next;
+
+	for (size_t first = 0; first < pieces->count && !build->dictionary.err; first = next) {
+		next = first + 1;
+		while (next < pieces->count &&
+		       pieces->items[next].identity == pieces->items[first].identity)
+			next++;
+		add_pieces(build, &pieces->items[first], next - first);
+	}
+	if (build->draft.samples.count && !build->dictionary.err)
+		finish_request(build);
+}
+
+int otlp_build_requests(const struct sample_snapshot *snapshot, const struct otlp_window *window,
+			const struct otlp_options *options, otlp_request_fn take, void *context)
+{
+	struct build build = {
+		.snapshot = snapshot,
+		.window = window,
+		.take = take,
+		.context = context,
+	};
+	int err;
+
+	otlp_dictionary_init(&build.dictionary);
+	otlp_attributes_init(&build.attributes, &build.dictionary, options);
+	otlp_draft_init(&build.draft, &build.dictionary, &build.attributes, window, options);
+	identify_all(&build, options->lookup);
+	if (!build.dictionary.err)
+		add_all(&build);
+	err = build.dictionary.err;
+	otlp_draft_deinit(&build.draft);
+	otlp_time_vector_deinit(&build.times);
+	piece_vector_deinit(&build.pieces);
+	sequence_counts_deinit(&build.identities);
+	otlp_attributes_deinit(&build.attributes);
+	otlp_dictionary_deinit(&build.dictionary);
+	return err;
+}

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/otlp_reporter.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+
+#include "agent/base/cleanup.h"
+#include "agent/base/clock.h"
+#include "agent/base/error.h"
+#include "agent/base/log.h"
+#include "agent/base/metrics.h"
+#include "reporter/sample_store.h"
+
+/* Owner of the interval's fields: the report thread; of the others, what is said. */
+struct otlp_reporter {
+	struct otlp_reporter_config config;
+	struct sample_store *store;
+	struct otlp_sender sender;
+	uint64_t window_start_ns;
+	uint64_t next_tick_ns;
+	unsigned short random_state[3];
+
+	/* Of what follows. */
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	/* Goes up with everything that a waiting thread must look at. */
+	uint64_t change_count;
+	bool is_stopping;
+	uint64_t deadline_ns;
+	bool is_sending_done;
+
+	/* The agent's. */
+	pthread_t report_thread;
+	pthread_t send_thread;
+	bool has_report_thread;
+	bool has_send_thread;
+};
+
+static uint64_t now_ns(const struct otlp_reporter *reporter)
+{
+	const struct otlp_sender_config *config = &reporter->config.sender;
+
+	return config->now_ns ? config->now_ns() : clock_monotonic_ns();
+}
+
+/* The length of the next interval. */
+static uint64_t draw_interval_ns(struct otlp_reporter *reporter)
+{
+	double part = 2 * erand48(reporter->random_state) - 1;
+	double interval_ns = (double)reporter->config.interval_ns;
+
+	return (uint64_t)(interval_ns + interval_ns * reporter->config.jitter * part);
+}
+
+static void begin_interval(struct otlp_reporter *reporter)
+{
+	reporter->window_start_ns = now_ns(reporter);
+	reporter->next_tick_ns = reporter->window_start_ns + draw_interval_ns(reporter);
+}
+
+static void init_locks(struct otlp_reporter *reporter)
+{
+	pthread_condattr_t attributes;
+
+	pthread_mutex_init(&reporter->lock, NULL);
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(&reporter->changed, &attributes);
+	pthread_condattr_destroy(&attributes);
+}
+
+int otlp_reporter_create(const struct otlp_reporter_config *config, struct otlp_reporter **created)
+{
+	const struct sample_store_options store_options = {
+		.max_bytes = OTLP_STORE_MAX_BYTES,
+		.keeps_times = true,
+		.keeps_cpus = config->keeps_cpus,
+	};
+	struct otlp_reporter *reporter = calloc(1, sizeof(*reporter));
+	int error;
+
+	if (!reporter)
+		return fail(-ENOMEM, "no memory for the reporter");
+	reporter->config = *config;
+	error = otlp_sender_init(&reporter->sender, &config->sender);
+	if (error) {
+		free(reporter);
+		return error;
+	}
+	init_locks(reporter);
+	if (getrandom(reporter->random_state, sizeof(reporter->random_state), 0) < 0)
+		log_debug("no random numbers; intervals differ the same way in every run");
+	begin_interval(reporter);
+	reporter->store = sample_store_create(&store_options);
+	if (!reporter->store) {
+		otlp_reporter_destroy(reporter);
+		return fail(-ENOMEM, "no memory for the samples to send");
+	}
+	*created = reporter;
+	return 0;
+}
+
+struct reporter *otlp_reporter_door(struct otlp_reporter *reporter)
+{
+	return sample_store_reporter(reporter->store);
+}
+
+static void wake_threads(struct otlp_reporter *reporter)
+{
+	pthread_mutex_lock(&reporter->lock);
+	reporter->change_count++;
+	pthread_cond_broadcast(&reporter->changed);
+	pthread_mutex_unlock(&reporter->lock);
+}
+
+/* What building an interval's requests has handed over so far. */
+struct handed_over {
+	struct otlp_reporter *reporter;
+	uint64_t sample_count;
+};
+
+static int hand_over(void *context, struct otlp_request *request)
+{
+	struct handed_over *handed = context;
+
+	handed->sample_count += request->sample_count;
+	otlp_sender_push(&handed->reporter->sender, request);
+	wake_threads(handed->reporter);
+	return 0;
+}
+
+/*
+ * Empties the store into requests for the sender. Samples that took their time through the queues can
+ * be from before the interval; their profiles begin earlier then.
+ */
+static void collect(struct otlp_reporter *reporter, uint64_t end_ns)
+{
+	_cleanup_(sample_snapshot_deinit) struct sample_snapshot snapshot = { 0 };
+	struct handed_over handed = { .reporter = reporter };
+	struct otlp_window window = {
+		.start_ns = reporter->window_start_ns,
+		.end_ns = end_ns,
+		.realtime_offset_ns = (int64_t)(clock_realtime_ns() - clock_monotonic_ns()),
+	};
+	uint64_t sample_count = 0;
+
+	if (sample_store_take(reporter->store, &snapshot)) {
+		log_warn("no memory to send the samples of this interval; they go with the next");
+		return;
+	}
+	reporter->window_start_ns = end_ns;
+	if (!snapshot.count)
+		return;
+	for (size_t i = 0; i < snapshot.count; i++)
+		sample_count += snapshot.samples[i].count;
+	if (otlp_build_requests(&snapshot, &window, reporter->config.otlp, hand_over, &handed)) {
+		metrics_add(METRIC_OTLP_SAMPLES_DROPPED, sample_count - handed.sample_count);
+		log_warn("no memory to build a request; %llu samples are dropped",
+			 (unsigned long long)(sample_count - handed.sample_count));
+	}
+}
+
+uint64_t otlp_reporter_tick(struct otlp_reporter *reporter)
+{
+	uint64_t time_ns = now_ns(reporter);
+
+	if (time_ns >= reporter->next_tick_ns) {
+		collect(reporter, time_ns);
+		reporter->next_tick_ns = time_ns + draw_interval_ns(reporter);
+	}
+	return reporter->next_tick_ns;
+}
+
+uint64_t otlp_reporter_send(struct otlp_reporter *reporter)
+{
+	return otlp_sender_step(&reporter->sender);
+}
+
+/* With the lock; false when @until_ns is over. */
+static bool wait_for_change(struct otlp_reporter *reporter, uint64_t until_ns)
+{
+	struct timespec until = {
+		.tv_sec = (time_t)(until_ns / NS_PER_SECOND),
+		.tv_nsec = (long)(until_ns % NS_PER_SECOND),
+	};
+
+	return pthread_cond_timedwait(&reporter->changed, &reporter->lock, &until) != ETIMEDOUT;
+}
+
+static void *run_report_thread(void *argument)
+{
+	struct otlp_reporter *reporter = argument;
+	uint64_t deadline_ns;
+
+	pthread_setname_np(pthread_self(), "report");
+	pthread_mutex_lock(&reporter->lock);
+	while (!reporter->is_stopping) {
+		uint64_t next_ns;
+
+		pthread_mutex_unlock(&reporter->lock);
+		next_ns = otlp_reporter_tick(reporter);
+		pthread_mutex_lock(&reporter->lock);
+		while (!reporter->is_stopping && wait_for_change(reporter, next_ns))
+			;
+	}
+	deadline_ns = reporter->deadline_ns;
+	pthread_mutex_unlock(&reporter->lock);
+	collect(reporter, now_ns(reporter));
+	otlp_sender_drain(&reporter->sender, deadline_ns);
+	wake_threads(reporter);
+	return NULL;
+}
+
+static void *run_send_thread(void *argument)
+{
+	struct otlp_reporter *reporter = argument;
+
+	pthread_setname_np(pthread_self(), "send");
+	while (!otlp_sender_is_done(&reporter->sender)) {
+		uint64_t seen, next_ns;
+
+		pthread_mutex_lock(&reporter->lock);
+		seen = reporter->change_count;
+		pthread_mutex_unlock(&reporter->lock);
+		next_ns = otlp_reporter_send(reporter);
+		if (!next_ns || otlp_sender_is_done(&reporter->sender))
+			continue;
+		pthread_mutex_lock(&reporter->lock);
+		while (reporter->change_count == seen && wait_for_change(reporter, next_ns))
+			;
+		pthread_mutex_unlock(&reporter->lock);
+	}
+	pthread_mutex_lock(&reporter->lock);
+	reporter->is_sending_done = true;
+	pthread_cond_broadcast(&reporter->changed);
+	pthread_mutex_unlock(&reporter->lock);
+	return NULL;
+}
+
+int otlp_reporter_start(struct otlp_reporter *reporter)
+{
+	int error;
+
+	begin_interval(reporter);
+	error = pthread_create(&reporter->send_thread, NULL, run_send_thread, reporter);
+	if (error)
+		return fail_errno(-error, "cannot start the send thread");
+	reporter->has_send_thread = true;
+	error = pthread_create(&reporter->report_thread, NULL, run_report_thread, reporter);
+	if (error)
+		return fail_errno(-error, "cannot start the report thread");
+	reporter->has_report_thread = true;
+	return 0;
+}
+
+void otlp_reporter_begin_stop(struct otlp_reporter *reporter, uint64_t deadline_ns)
+{
+	pthread_mutex_lock(&reporter->lock);
+	reporter->is_stopping = true;
+	reporter->deadline_ns = deadline_ns;
+	reporter->change_count++;
+	pthread_cond_broadcast(&reporter->changed);
+	pthread_mutex_unlock(&reporter->lock);
+}
+
+/* A call that began before the stop has a timeout of its own: at the deadline it is cancelled. */
+static void cancel_at_deadline(struct otlp_reporter *reporter)
+{
+	struct transport *transport = reporter->config.sender.transport;
+
+	pthread_mutex_lock(&reporter->lock);
+	while (!reporter->is_sending_done && wait_for_change(reporter, reporter->deadline_ns))
+		;
+	if (!reporter->is_sending_done)
+		transport->ops->cancel(transport);
+	pthread_mutex_unlock(&reporter->lock);
+}
+
+void otlp_reporter_finish(struct otlp_reporter *reporter)
+{
+	if (reporter->has_report_thread)
+		pthread_join(reporter->report_thread, NULL);
+	else
+		otlp_sender_drain(&reporter->sender, reporter->deadline_ns);
+	reporter->has_report_thread = false;
+	if (!reporter->has_send_thread)
+		return;
+	cancel_at_deadline(reporter);
+	pthread_join(reporter->send_thread, NULL);
+	reporter->has_send_thread = false;
+}
+
+void otlp_reporter_destroy(struct otlp_reporter *reporter)
+{
+	if (!reporter)
+		return;
+	if (reporter->has_report_thread || reporter->has_send_thread) {
+		otlp_reporter_begin_stop(reporter, 0);
+		otlp_reporter_finish(reporter);
+	}
+	otlp_sender_deinit(&reporter->sender);
+	sample_store_destroy(reporter->store);
+	pthread_cond_destroy(&reporter->changed);
+	pthread_mutex_destroy(&reporter->lock);
+	free(reporter);
+}

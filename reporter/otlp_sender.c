@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/otlp_sender.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "agent/base/clock.h"
+#include "agent/base/metrics.h"
+
+enum {
+	/* The back-off doubles this often. */
+	BACK_OFF_MAX_SHIFT = 5,
+	LOSS_LOG_BURST = 4,
+	NAME_MAX_BYTES = 128,
+};
+
+#define FIRST_BACK_OFF_NS (1 * NS_PER_SECOND)
+#define FIRST_DRAIN_BACK_OFF_NS (250 * NS_PER_MS)
+/* However long the collector asks for. */
+#define RETRY_DELAY_MAX_NS (300 * NS_PER_SECOND)
+#define LOSS_LOG_INTERVAL_NS (600 * NS_PER_SECOND)
+#define REFUSAL_LOG_INTERVAL_NS (3600 * NS_PER_SECOND)
+
+static uint64_t now_ns(const struct otlp_sender *sender)
+{
+	return sender->config.now_ns ? sender->config.now_ns() : clock_monotonic_ns();
+}
+
+int otlp_sender_init(struct otlp_sender *sender, const struct otlp_sender_config *config)
+{
+	struct otlp_sender made = {
+		.config = *config,
+		.loss_limit = { .interval_ns = LOSS_LOG_INTERVAL_NS, .burst = LOSS_LOG_BURST },
+		.partial_limit = { .interval_ns = REFUSAL_LOG_INTERVAL_NS, .burst = 1 },
+	};
+	int error;
+
+	error = request_queue_init(
+		&made.queue,
+		config->max_requests ? config->max_requests : OTLP_SENDER_DEFAULT_MAX_REQUESTS,
+		config->max_bytes ? config->max_bytes : OTLP_SENDER_DEFAULT_MAX_BYTES);
+	if (error)
+		return error;
+	for (int status = 0; status < RPC_STATUS_COUNT; status++)
+		made.refusal_limits[status] = (struct log_limit){
+			.interval_ns = REFUSAL_LOG_INTERVAL_NS,
+			.burst = 1,
+		};
+	/* The agents of a fleet must not knock in step. */
+	if (getrandom(made.random_state, sizeof(made.random_state), 0) !=
+	    sizeof(made.random_state)) {
+		uint64_t time_ns = clock_realtime_ns();
+
+		memcpy(made.random_state, &time_ns, sizeof(made.random_state));
+	}
+	*sender = made;
+	pthread_mutex_init(&sender->lock, NULL);
+	return 0;
+}
+
+/* Brings what the queue has dropped into the metrics. */
+static void count_drops(struct otlp_sender *sender)
+{
+	struct request_queue *queue = &sender->queue;
+
+	metrics_add(METRIC_OTLP_REQUESTS_DROPPED,
+		    queue->dropped_requests - sender->counted_requests);
+	metrics_add(METRIC_OTLP_SAMPLES_DROPPED, queue->dropped_samples - sender->counted_samples);
+	sender->counted_requests = queue->dropped_requests;
+	sender->counted_samples = queue->dropped_samples;
+}
+
+void otlp_sender_deinit(struct otlp_sender *sender)
+{
+	request_queue_clear(&sender->queue);
+	count_drops(sender);
+	request_queue_deinit(&sender->queue);
+	pthread_mutex_destroy(&sender->lock);
+}
+
+void otlp_sender_push(struct otlp_sender *sender, struct otlp_request *request)
+{
+	pthread_mutex_lock(&sender->lock);
+	request_queue_push(&sender->queue, request);
+	count_drops(sender);
+	pthread_mutex_unlock(&sender->lock);
+}
+
+void otlp_sender_drain(struct otlp_sender *sender, uint64_t deadline_ns)
+{
+	pthread_mutex_lock(&sender->lock);
+	sender->is_draining = true;
+	sender->drain_deadline_ns = deadline_ns;
+	sender->failure_count = 0;
+	sender->retry_at_ns = 0;
+	pthread_mutex_unlock(&sender->lock);
+}
+
+bool otlp_sender_is_done(struct otlp_sender *sender)
+{
+	bool is_done;
+
+	pthread_mutex_lock(&sender->lock);
+	is_done = sender->is_draining && !sender->queue.count && !sender->queue.is_taken;
+	pthread_mutex_unlock(&sender->lock);
+	return is_done;
+}
+
+static bool is_retryable(const struct transport_answer *answer)
+{
+	switch (answer->status) {
+	case RPC_CANCELLED:
+	case RPC_DEADLINE_EXCEEDED:
+	case RPC_ABORTED:
+	case RPC_OUT_OF_RANGE:
+	case RPC_UNAVAILABLE:
+	case RPC_DATA_LOSS:
+		return true;
+	case RPC_RESOURCE_EXHAUSTED:
+		return answer->retry_delay_ns != UINT64_MAX;
+	default:
+		return false;
+	}
+}
+
+/* Half to all of @ns. */
+static uint64_t spread_down(struct otlp_sender *sender, uint64_t ns)
+{
+	return ns / 2 + (uint64_t)((double)(ns / 2) * erand48(sender->random_state));
+}
+
+/*
+ * How long to wait after failure_count failures. A collector that asks for no time at all gets our
+ * shortest, so that it cannot have us turn in circles.
+ */
+static uint64_t next_delay_ns(struct otlp_sender *sender, uint64_t wanted_ns)
+{
+	uint64_t first_ns = sender->is_draining ? FIRST_DRAIN_BACK_OFF_NS : FIRST_BACK_OFF_NS;
+	uint32_t shift = sender->failure_count - 1;
+
+	if (wanted_ns == UINT64_MAX)
+		return spread_down(sender,
+				   first_ns << (shift < BACK_OFF_MAX_SHIFT ? shift :
+									     BACK_OFF_MAX_SHIFT));
+	if (wanted_ns > RETRY_DELAY_MAX_NS)
+		wanted_ns = RETRY_DELAY_MAX_NS;
+	if (wanted_ns < first_ns / 2)
+		wanted_ns = first_ns / 2;
+	return wanted_ns + (uint64_t)((double)wanted_ns / 10 * erand48(sender->random_state));
+}
+
+/* " (and N such before)", for lines that were held back. */
+static const char *held_back_text(uint64_t held_back, char *text, size_t bytes)
+{
+	text[0] = '\0';
+	if (held_back)
+		snprintf(text, bytes, " (and %" PRIu64 " times before)", held_back);
+	return text;
+}
+
+/* Once when the collector is lost, and once when the reason becomes another. */
+static void log_loss(struct otlp_sender *sender, const struct transport_answer *answer)
+{
+	bool is_news = !sender->is_lost || strcmp(sender->loss, answer->message);
+
+	log_debug("collector %s: status %d, %s", sender->config.collector, answer->status,
+		  answer->message);
+	sender->is_lost = true;
+	memcpy(sender->loss, answer->message, sizeof(sender->loss));
+	if (!is_news || !log_limit_allow(&sender->loss_limit, now_ns(sender), NULL))
+		return;
+	sender->is_loss_logged = true;
+	log_warn("collector %s: %s; trying again, up to %zu MiB of profiles wait",
+		 sender->config.collector, answer->message, sender->queue.max_bytes >> 20);
+}
+
+static void log_return(struct otlp_sender *sender)
+{
+	if (sender->is_loss_logged)
+		log_info("collector %s takes profiles again; %" PRIu32 " more requests wait",
+			 sender->config.collector, sender->queue.count);
+	sender->is_lost = false;
+	sender->is_loss_logged = false;
+}
+
+static void log_partial_success(struct otlp_sender *sender, const struct transport_answer *answer)
+{
+	char before[64];
+	uint64_t held_back;
+
+	if (!answer->rejected_profiles && !answer->message[0])
+		return;
+	if (!log_limit_allow(&sender->partial_limit, now_ns(sender), &held_back))
+		return;
+	held_back_text(held_back, before, sizeof(before));
+	if (answer->rejected_profiles)
+		log_warn("collector %s rejects %" PRId64 " profiles of a request: %s%s",
+			 sender->config.collector, answer->rejected_profiles, answer->message,
+			 before);
+	else
+		log_warn("collector %s warns: %s%s", sender->config.collector, answer->message,
+			 before);
+}
+
+static void log_refusal(struct otlp_sender *sender, const struct transport_answer *answer,
+			const struct otlp_request *request)
+{
+	char before[64];
+	uint64_t held_back;
+
+	if (!log_limit_allow(&sender->refusal_limits[answer->status], now_ns(sender), &held_back))
+		return;
+	log_warn("collector %s: %s; %" PRIu64 " samples are dropped%s", sender->config.collector,
+		 answer->message, request->sample_count,
+		 held_back_text(held_back, before, sizeof(before)));
+}
+
+static void handle_answer(struct otlp_sender *sender, struct otlp_request *request,
+			  const struct transport_answer *answer)
+{
+	if (is_retryable(answer)) {
+		sender->failure_count++;
+		sender->retry_at_ns =
+			now_ns(sender) + next_delay_ns(sender, answer->retry_delay_ns);
+		log_loss(sender, answer);
+		request_queue_put_back(&sender->queue, request);
+		return;
+	}
+	sender->failure_count = 0;
+	sender->retry_at_ns = 0;
+	if (answer->status == RPC_OK) {
+		metrics_add(METRIC_OTLP_REQUESTS_SENT, 1);
+		metrics_add(METRIC_OTLP_SAMPLES_SENT, request->sample_count);
+		metrics_add(METRIC_OTLP_PROFILES_REJECTED, answer->rejected_profiles);
+		log_partial_success(sender, answer);
+		log_return(sender);
+	} else {
+		metrics_add(METRIC_OTLP_REQUESTS_DROPPED, 1);
+		metrics_add(METRIC_OTLP_SAMPLES_DROPPED, request->sample_count);
+		log_refusal(sender, answer, request);
+	}
+	request_queue_release(&sender->queue, request);
+}
+
+/* Sends @request, which was taken, without the lock. */
+static void send_request(struct otlp_sender *sender, struct otlp_request *request,
+			 uint64_t timeout_ns)
+{
+	struct transport *transport = sender->config.transport;
+	struct transport_answer answer;
+
+	if (sender->failure_count)
+		metrics_add(METRIC_OTLP_RETRIES, 1);
+	pthread_mutex_unlock(&sender->lock);
+	transport->ops->send(transport, request->bytes, request->byte_count, timeout_ns, &answer);
+	pthread_mutex_lock(&sender->lock);
+	handle_answer(sender, request, &answer);
+}
+
+static uint64_t step(struct otlp_sender *sender)
+{
+	uint64_t time_ns = now_ns(sender);
+	uint64_t left_ns = sender->drain_deadline_ns - time_ns;
+	uint64_t timeout_ns = sender->config.call_timeout_ns;
+	struct otlp_request request;
+
+	if (sender->is_draining && time_ns >= sender->drain_deadline_ns) {
+		request_queue_clear(&sender->queue);
+		count_drops(sender);
+		return UINT64_MAX;
+	}
+	if (!sender->queue.count)
+		return UINT64_MAX;
+	if (time_ns < sender->retry_at_ns)
+		return sender->is_draining && sender->drain_deadline_ns < sender->retry_at_ns ?
+			       sender->drain_deadline_ns :
+			       sender->retry_at_ns;
+	request_queue_take(&sender->queue, &request);
+	if (sender->is_draining && left_ns < timeout_ns)
+		timeout_ns = left_ns;
+	send_request(sender, &request, timeout_ns);
+	return 0;
+}
+
+uint64_t otlp_sender_step(struct otlp_sender *sender)
+{
+	uint64_t next_ns;
+
+	pthread_mutex_lock(&sender->lock);
+	next_ns = step(sender);
+	pthread_mutex_unlock(&sender->lock);
+	return next_ns;
+}

@@ -1,0 +1,580 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A distinct sample is a record of fixed size; its number is its place. Traces, processes and names
+ * that are equal are kept once, and found by indexes that hold nothing but numbers of records. Times
+ * are written one behind the other as they come, a few bytes each, and sorted by sample at the end.
+ * A sample that is there already costs one look-up and no allocation.
+ *
+ * Two processes are the same if their pid and their texts are: the agent may have learnt of a
+ * process twice, and what is told of it is what counts.
+ */
+
+#include "reporter/sample_contents.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/base/hash128.h"
+#include "agent/base/vector.h"
+#include "reporter/number_index.h"
+
+enum {
+	CHUNK_BYTES = 64 << 10,
+	/* A number of 32 bits and a difference of 64, both in groups of 7 bits, and an end mark. */
+	TIME_ENTRY_MAX_BYTES = 5 + 10 + 1,
+	/* What malloc adds to a block. */
+	BLOCK_OVERHEAD_BYTES = 16,
+};
+
+struct sample_record {
+	struct trace *trace;
+	struct process_info *process;
+	/* While the snapshot is made: the place of its next time. */
+	uint64_t count;
+	/* Numbers of texts. */
+	uint32_t process_comm;
+	uint32_t thread_comm;
+	uint32_t pid;
+	uint32_t tid;
+	uint32_t cpu;
+};
+
+_Static_assert(sizeof(struct sample_record) == 48, "there may be a million");
+
+enum { CHUNK_RECORDS = CHUNK_BYTES / sizeof(struct sample_record) };
+
+VECTOR_DEFINE(chunk_vector, void *)
+VECTOR_DEFINE(text_pointer_vector, const char *)
+
+struct sample_contents {
+	struct sample_store_options options;
+	size_t used_bytes;
+	/* Records by number, of every distinct sample. */
+	struct chunk_vector records;
+	uint32_t record_count;
+	struct number_index sample_index;
+	/* The number of a record that has the trace or the process. */
+	struct number_index trace_index;
+	struct number_index process_index;
+	/* Names by number; they lie in chunks. */
+	struct text_pointer_vector texts;
+	struct number_index text_index;
+	struct chunk_vector text_chunks;
+	char *text_end;
+	size_t text_room;
+	/* Entries of record and time; a chunk's last one is followed by a 0. */
+	struct chunk_vector time_chunks;
+	uint8_t *time_end;
+	size_t time_room;
+	uint64_t last_time_ns;
+	uint64_t time_count;
+	/* Once they are prepared: room for the samples, their times and an order of numbers. */
+	void *block;
+	/* Once they are finished. */
+	struct stored_sample *samples;
+	size_t sample_count;
+};
+
+static struct sample_record *record_at(const struct sample_contents *contents, uint32_t number)
+{
+	struct sample_record *chunk = contents->records.items[number / CHUNK_RECORDS];
+
+	return &chunk[number % CHUNK_RECORDS];
+}
+
+static void free_chunks(struct chunk_vector *chunks)
+{
+	for (size_t i = 0; i < chunks->count; i++)
+		free(chunks->items[i]);
+	chunk_vector_deinit(chunks);
+}
+
+/* NULL without memory. */
+static void *add_chunk(struct chunk_vector *chunks, size_t bytes)
+{
+	void *chunk;
+
+	if (chunk_vector_reserve(chunks, chunks->count + 1))
+		return NULL;
+	chunk = malloc(bytes);
+	if (chunk)
+		chunk_vector_push(chunks, chunk);
+	return chunk;
+}
+
+struct sample_contents *sample_contents_create(const struct sample_store_options *options)
+{
+	struct sample_contents *contents = calloc(1, sizeof(*contents));
+
+	if (contents)
+		contents->options = *options;
+	return contents;
+}
+
+/* All that is of no use once the samples stand in the block. */
+static void free_packed(struct sample_contents *contents)
+{
+	number_index_deinit(&contents->sample_index);
+	number_index_deinit(&contents->trace_index);
+	number_index_deinit(&contents->process_index);
+	number_index_deinit(&contents->text_index);
+	text_pointer_vector_deinit(&contents->texts);
+	free_chunks(&contents->records);
+	free_chunks(&contents->time_chunks);
+	contents->record_count = 0;
+}
+
+void sample_contents_destroy(struct sample_contents *contents)
+{
+	if (!contents)
+		return;
+	for (uint32_t i = 0; i < contents->record_count; i++) {
+		trace_unref(record_at(contents, i)->trace);
+		process_info_unref(record_at(contents, i)->process);
+	}
+	for (size_t i = 0; i < contents->sample_count; i++) {
+		trace_unref(contents->samples[i].trace);
+		process_info_unref(contents->samples[i].process);
+	}
+	free_packed(contents);
+	free_chunks(&contents->text_chunks);
+	free(contents->block);
+	free(contents);
+}
+
+static int charge(struct sample_contents *contents, size_t bytes)
+{
+	if (bytes > contents->options.max_bytes - contents->used_bytes)
+		return -E2BIG;
+	contents->used_bytes += bytes;
+	return 0;
+}
+
+/* --- what is wanted, and its hashes --- */
+
+/* No padding. */
+struct sample_identity {
+	struct hash128 trace_hash;
+	uint64_t executables_hash;
+	uint64_t process_hash;
+	uint64_t process_comm_hash;
+	uint64_t thread_comm_hash;
+	uint32_t pid;
+	uint32_t tid;
+	uint32_t cpu;
+	uint32_t reserved;
+};
+
+_Static_assert(sizeof(struct sample_identity) == 64, "struct sample_identity has no padding");
+
+struct wanted_sample {
+	struct trace *trace;
+	const struct sample_context *context;
+	struct sample_identity identity;
+};
+
+static uint64_t hash_text(const char *text)
+{
+	return hash64_bytes(text, strlen(text));
+}
+
+static uint64_t hash_process(const struct process_info *process)
+{
+	uint64_t parts[4];
+
+	if (!process)
+		return 0;
+	parts[0] = process->pid;
+	parts[1] = hash_text(process->executable_path);
+	parts[2] = hash_text(process->container_id);
+	parts[3] = hash_text(process->service_name);
+	return hash64_bytes(parts, sizeof(parts));
+}
+
+static void describe_wanted(const struct sample_contents *contents, struct trace *trace,
+			    const struct sample_context *context, struct wanted_sample *wanted)
+{
+	*wanted = (struct wanted_sample){
+		.trace = trace,
+		.context = context,
+		.identity = {
+			.trace_hash = trace->hash,
+			.executables_hash = trace->executables_hash,
+			.process_hash = hash_process(context->process),
+			.process_comm_hash = hash_text(context->process_comm),
+			.thread_comm_hash = hash_text(context->thread_comm),
+			.pid = context->pid,
+			.tid = context->tid,
+			.cpu = contents->options.keeps_cpus ? context->cpu : SAMPLE_NO_CPU,
+		},
+	};
+}
+
+static bool traces_equal(const struct trace *a, const struct trace *b)
+{
+	return a == b ||
+	       (hash128_equal(a->hash, b->hash) && a->executables_hash == b->executables_hash);
+}
+
+static bool processes_equal(const struct process_info *a, const struct process_info *b)
+{
+	if (a == b)
+		return true;
+	return a && b && a->pid == b->pid && !strcmp(a->executable_path, b->executable_path) &&
+	       !strcmp(a->container_id, b->container_id) &&
+	       !strcmp(a->service_name, b->service_name);
+}
+
+static bool record_is_wanted(const void *context, uint32_t number, const void *key)
+{
+	const struct sample_contents *contents = context;
+	const struct sample_record *record = record_at(contents, number);
+	const struct wanted_sample *wanted = key;
+
+	return record->tid == wanted->identity.tid && record->pid == wanted->identity.pid &&
+	       record->cpu == wanted->identity.cpu && traces_equal(record->trace, wanted->trace) &&
+	       processes_equal(record->process, wanted->context->process) &&
+	       !strcmp(contents->texts.items[record->process_comm],
+		       wanted->context->process_comm) &&
+	       !strcmp(contents->texts.items[record->thread_comm], wanted->context->thread_comm);
+}
+
+static bool record_has_trace(const void *context, uint32_t number, const void *key)
+{
+	return traces_equal(record_at(context, number)->trace, key);
+}
+
+static bool record_has_process(const void *context, uint32_t number, const void *key)
+{
+	return processes_equal(record_at(context, number)->process, key);
+}
+
+static bool text_is_wanted(const void *context, uint32_t number, const void *key)
+{
+	const struct sample_contents *contents = context;
+
+	return !strcmp(contents->texts.items[number], key);
+}
+
+/* --- keeping --- */
+
+static int keep_text(struct sample_contents *contents, const char *text, uint64_t hash,
+		     uint32_t *number)
+{
+	size_t bytes = strlen(text) + 1;
+	int err;
+
+	if (number_index_find(&contents->text_index, hash, text_is_wanted, contents, text, number))
+		return 0;
+	err = number_index_reserve(&contents->text_index);
+	if (!err)
+		err = text_pointer_vector_reserve(&contents->texts, contents->texts.count + 1);
+	if (err)
+		return err;
+	if (bytes > contents->text_room) {
+		size_t chunk_bytes = bytes > CHUNK_BYTES ? bytes : CHUNK_BYTES;
+		char *chunk = add_chunk(&contents->text_chunks, chunk_bytes);
+
+		if (!chunk)
+			return -ENOMEM;
+		contents->text_end = chunk;
+		contents->text_room = chunk_bytes;
+	}
+	err = charge(contents, bytes + sizeof(text) + NUMBER_INDEX_ENTRY_BYTES);
+	if (err)
+		return err;
+	*number = contents->texts.count;
+	number_index_add(&contents->text_index, hash, *number);
+	text_pointer_vector_push(&contents->texts, memcpy(contents->text_end, text, bytes));
+	contents->text_end += bytes;
+	contents->text_room -= bytes;
+	return 0;
+}
+
+static size_t process_bytes(const struct process_info *process)
+{
+	return sizeof(*process) + strlen(process->executable_path) + strlen(process->container_id) +
+	       strlen(process->service_name) + 3 + BLOCK_OVERHEAD_BYTES + NUMBER_INDEX_ENTRY_BYTES;
+}
+
+/* Room for one more record and its entries in the indexes. */
+static int reserve_record(struct sample_contents *contents)
+{
+	int err = number_index_reserve(&contents->sample_index);
+
+	if (!err)
+		err = number_index_reserve(&contents->trace_index);
+	if (!err)
+		err = number_index_reserve(&contents->process_index);
+	if (err)
+		return err;
+	if (contents->record_count == UINT32_MAX - 1)
+		return -E2BIG;
+	if (contents->record_count < contents->records.count * CHUNK_RECORDS)
+		return 0;
+	return add_chunk(&contents->records, CHUNK_BYTES) ? 0 : -ENOMEM;
+}
+
+/* The trace and the process of @wanted, or their equals that are kept already. */
+static int keep_parts(struct sample_contents *contents, const struct wanted_sample *wanted,
+		      struct trace **trace, struct process_info **process)
+{
+	const struct sample_identity *identity = &wanted->identity;
+	/* The two hashes of the trace, seeded. */
+	uint64_t trace_hash =
+		hash64_bytes(identity, offsetof(struct sample_identity, process_hash));
+	bool is_new_trace = false, is_new_process = false;
+	size_t bytes = sizeof(struct sample_record) + NUMBER_INDEX_ENTRY_BYTES;
+	uint32_t number;
+	int err;
+
+	*trace = wanted->trace;
+	*process = wanted->context->process;
+	if (number_index_find(&contents->trace_index, trace_hash, record_has_trace, contents,
+			      *trace, &number)) {
+		*trace = record_at(contents, number)->trace;
+	} else {
+		is_new_trace = true;
+		bytes += (*trace)->bytes + BLOCK_OVERHEAD_BYTES + NUMBER_INDEX_ENTRY_BYTES;
+	}
+	if (*process && number_index_find(&contents->process_index, identity->process_hash,
+					  record_has_process, contents, *process, &number)) {
+		*process = record_at(contents, number)->process;
+	} else if (*process) {
+		is_new_process = true;
+		bytes += process_bytes(*process);
+	}
+	err = charge(contents, bytes);
+	if (err)
+		return err;
+	/* The record that comes next has them. */
+	if (is_new_trace)
+		number_index_add(&contents->trace_index, trace_hash, contents->record_count);
+	if (is_new_process)
+		number_index_add(&contents->process_index, identity->process_hash,
+				 contents->record_count);
+	return 0;
+}
+
+static int keep_record(struct sample_contents *contents, const struct wanted_sample *wanted,
+		       uint64_t hash, uint32_t *number)
+{
+	const struct sample_identity *identity = &wanted->identity;
+	struct sample_record record = {
+		.pid = identity->pid,
+		.tid = identity->tid,
+		.cpu = identity->cpu,
+	};
+	int err;
+
+	if (number_index_find(&contents->sample_index, hash, record_is_wanted, contents, wanted,
+			      number))
+		return 0;
+	err = reserve_record(contents);
+	if (!err)
+		err = keep_text(contents, wanted->context->process_comm,
+				identity->process_comm_hash, &record.process_comm);
+	if (!err)
+		err = keep_text(contents, wanted->context->thread_comm, identity->thread_comm_hash,
+				&record.thread_comm);
+	if (!err)
+		err = keep_parts(contents, wanted, &record.trace, &record.process);
+	if (err)
+		return err;
+	trace_ref(record.trace);
+	if (record.process)
+		process_info_ref(record.process);
+	*number = contents->record_count++;
+	*record_at(contents, *number) = record;
+	number_index_add(&contents->sample_index, hash, *number);
+	return 0;
+}
+
+/* --- times --- */
+
+static uint8_t *put_number(uint8_t *to, uint64_t number)
+{
+	for (; number > 0x7f; number >>= 7)
+		*to++ = number | 0x80;
+	*to++ = number;
+	return to;
+}
+
+static uint64_t get_number(const uint8_t **from)
+{
+	uint64_t number = 0;
+	unsigned int shift = 0;
+	uint8_t byte;
+
+	do {
+		byte = *(*from)++;
+		number |= (uint64_t)(byte & 0x7f) << shift;
+		shift += 7;
+	} while (byte & 0x80);
+	return number;
+}
+
+/* Room for one more entry and the mark behind it, as far as the limit goes too. */
+static int reserve_time(struct sample_contents *contents)
+{
+	int err = charge(contents, TIME_ENTRY_MAX_BYTES);
+
+	if (err)
+		return err;
+	contents->used_bytes -= TIME_ENTRY_MAX_BYTES;
+	if (contents->time_room >= TIME_ENTRY_MAX_BYTES)
+		return 0;
+	contents->time_end = add_chunk(&contents->time_chunks, CHUNK_BYTES);
+	contents->time_room = 0;
+	if (!contents->time_end)
+		return -ENOMEM;
+	contents->time_room = CHUNK_BYTES;
+	*contents->time_end = 0;
+	return 0;
+}
+
+/*
+ * Samples come nearly in the order of their times, so that the difference to the one before is
+ * small; its sign goes to the lowest bit.
+ */
+static void add_time(struct sample_contents *contents, uint32_t number, uint64_t time_ns)
+{
+	uint64_t difference = time_ns - contents->last_time_ns;
+	uint8_t *end = put_number(contents->time_end, (uint64_t)number + 1);
+
+	end = put_number(end, difference << 1 ^ (difference >> 63 ? UINT64_MAX : 0));
+	*end = 0;
+	contents->used_bytes += end - contents->time_end;
+	contents->time_room -= end - contents->time_end;
+	contents->time_end = end;
+	contents->last_time_ns = time_ns;
+	contents->time_count++;
+}
+
+int sample_contents_add(struct sample_contents *contents, struct trace *trace,
+			const struct sample_context *context)
+{
+	struct wanted_sample wanted;
+	uint32_t number;
+	uint64_t hash;
+	int err;
+
+	describe_wanted(contents, trace, context, &wanted);
+	hash = hash64_bytes(&wanted.identity, sizeof(wanted.identity));
+	/* First, so that no record comes to be without a sample. */
+	err = contents->options.keeps_times ? reserve_time(contents) : 0;
+	if (!err)
+		err = keep_record(contents, &wanted, hash, &number);
+	if (err)
+		return err;
+	record_at(contents, number)->count++;
+	if (contents->options.keeps_times)
+		add_time(contents, number, context->time_ns);
+	return 0;
+}
+
+/* --- the snapshot --- */
+
+int sample_contents_prepare(struct sample_contents *contents)
+{
+	size_t bytes = contents->record_count * (sizeof(struct stored_sample) + sizeof(uint32_t)) +
+		       contents->time_count * sizeof(uint64_t);
+
+	free(contents->block);
+	contents->block = malloc(bytes + 1);
+	return contents->block ? 0 : -ENOMEM;
+}
+
+static int compare_counts(const void *a, const void *b, void *context)
+{
+	uint32_t number_a = *(const uint32_t *)a, number_b = *(const uint32_t *)b;
+	uint64_t count_a = record_at(context, number_a)->count;
+	uint64_t count_b = record_at(context, number_b)->count;
+
+	if (count_a != count_b)
+		return count_a < count_b ? 1 : -1;
+	return number_a < number_b ? -1 : number_a > number_b;
+}
+
+static int compare_times(const void *a, const void *b)
+{
+	uint64_t time_a = *(const uint64_t *)a, time_b = *(const uint64_t *)b;
+
+	return time_a < time_b ? -1 : time_a > time_b;
+}
+
+/* The numbers of all records, most frequent first, and the records' ranks in that order. */
+static void rank_records(struct sample_contents *contents, uint32_t *order)
+{
+	for (uint32_t i = 0; i < contents->record_count; i++)
+		order[i] = i;
+	if (contents->record_count)
+		qsort_r(order, contents->record_count, sizeof(*order), compare_counts, contents);
+}
+
+/* Each record's times, the first of which goes to the place that stands in its count now. */
+static void unpack_times(struct sample_contents *contents, uint64_t *times)
+{
+	uint64_t time_ns = 0;
+
+	for (size_t i = 0; i < contents->time_chunks.count; i++) {
+		const uint8_t *from = contents->time_chunks.items[i];
+		uint64_t number;
+
+		while ((number = get_number(&from))) {
+			uint64_t difference = get_number(&from);
+
+			time_ns += difference >> 1 ^ (difference & 1 ? UINT64_MAX : 0);
+			times[record_at(contents, number - 1)->count++] = time_ns;
+		}
+	}
+}
+
+static void sort_times(uint64_t *times, size_t count)
+{
+	for (size_t i = 1; i < count; i++) {
+		if (times[i] < times[i - 1]) {
+			qsort(times, count, sizeof(*times), compare_times);
+			return;
+		}
+	}
+}
+
+void sample_contents_finish(struct sample_contents *contents, struct sample_snapshot *snapshot)
+{
+	struct stored_sample *samples = contents->block;
+	uint64_t *times = (uint64_t *)(samples + contents->record_count);
+	uint32_t *order = (uint32_t *)(times + contents->time_count);
+	uint64_t first_time = 0;
+
+	rank_records(contents, order);
+	for (uint32_t i = 0; i < contents->record_count; i++) {
+		struct sample_record *record = record_at(contents, order[i]);
+
+		samples[i] = (struct stored_sample){
+			.trace = record->trace,
+			.process = record->process,
+			.process_comm = contents->texts.items[record->process_comm],
+			.thread_comm = contents->texts.items[record->thread_comm],
+			.pid = record->pid,
+			.tid = record->tid,
+			.cpu = record->cpu,
+			.count = record->count,
+			.times_ns = contents->options.keeps_times ? times + first_time : NULL,
+		};
+		record->count = first_time;
+		first_time += samples[i].count;
+	}
+	unpack_times(contents, times);
+	for (uint32_t i = 0; contents->options.keeps_times && i < contents->record_count; i++)
+		sort_times(times + (samples[i].times_ns - times), samples[i].count);
+	contents->samples = samples;
+	contents->sample_count = contents->record_count;
+	free_packed(contents);
+	*snapshot = (struct sample_snapshot){
+		.samples = samples,
+		.count = contents->sample_count,
+		.contents = contents,
+	};
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Nothing is kept of a sample but the sums, so nothing can be full. */
+
+#include "reporter/sample_totals.h"
+
+#include <assert.h>
+#include <stddef.h>
+#include <string.h>
+
+static void add_to_totals(struct sample_totals *totals, const struct trace *trace,
+			  const struct sample_context *context)
+{
+	totals->samples++;
+	totals->complete += trace->is_complete;
+	totals->guesses += trace->has_guess;
+	for (int error = 0; error < UNWIND_ERROR_COUNT; error++)
+		totals->errors[error] += trace->error_mask >> error & 1;
+	if (!context->was_known) {
+		totals->before_known++;
+	} else if (!trace->is_kernel_thread && !(trace->error_mask & 1U << UNWIND_NO_MEMORY)) {
+		totals->known_user++;
+		totals->known_user_complete += trace->is_complete;
+	}
+}
+
+static void report(struct reporter *reporter, struct trace *trace,
+		   const struct sample_context *context)
+{
+	struct sample_counter *counter = (struct sample_counter *)reporter;
+
+	add_to_totals(&counter->totals, trace, context);
+	for (uint32_t i = 0; i < counter->next_count; i++)
+		counter->next[i]->ops->report(counter->next[i], trace, context);
+}
+
+_Static_assert(offsetof(struct sample_counter, reporter) == 0, "report() casts");
+
+void sample_counter_init(struct sample_counter *counter)
+{
+	static const struct reporter_ops ops = { .report = report };
+
+	memset(counter, 0, sizeof(*counter));
+	counter->reporter.ops = &ops;
+}
+
+void sample_counter_add(struct sample_counter *counter, struct reporter *next)
+{
+	assert(counter->next_count < SAMPLE_COUNTER_MAX_NEXT);
+	counter->next[counter->next_count++] = next;
+}

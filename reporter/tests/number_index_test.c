@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "reporter/number_index.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+/* The things are the numbers of an array. */
+static bool is_equal(const void *context, uint32_t number, const void *key)
+{
+	const uint64_t *things = context;
+
+	return things[number] == *(const uint64_t *)key;
+}
+
+static void add(struct number_index *index, uint64_t hash, uint32_t number)
+{
+	assert_int_equal(number_index_reserve(index), 0);
+	number_index_add(index, hash, number);
+}
+
+static void nothing_is_found_in_an_empty_index(void **state)
+{
+	struct number_index index = { 0 };
+	uint64_t key = 1;
+	uint32_t number = 7;
+
+	(void)state;
+	assert_false(number_index_find(&index, 1, is_equal, &key, &key, &number));
+	assert_int_equal(number_index_reserve(&index), 0);
+	assert_false(number_index_find(&index, 1, is_equal, &key, &key, &number));
+	assert_int_equal(number, 7);
+	number_index_deinit(&index);
+	number_index_deinit(&index);
+}
+
+static void all_are_found_again_while_it_grows(void **state)
+{
+	enum { COUNT = 5000 };
+
+	static uint64_t things[COUNT];
+	struct number_index index = { 0 };
+	uint64_t absent = 1;
+	uint32_t number;
+
+	(void)state;
+	for (uint32_t i = 0; i < COUNT; i++) {
+		/* Many share their halves, and all the lower half of the hash. */
+		things[i] = (uint64_t)(i % 1000) << 32 | (uint64_t)i << 1;
+		add(&index, things[i] & 0xffffffff00000000, i);
+	}
+	assert_int_equal(index.count, COUNT);
+	for (uint32_t i = 0; i < COUNT; i++) {
+		assert_true(number_index_find(&index, things[i] & 0xffffffff00000000, is_equal,
+					      things, &things[i], &number));
+		assert_int_equal(number, i);
+		/* The same hash and another thing. */
+		assert_false(number_index_find(&index, things[i] & 0xffffffff00000000, is_equal,
+					       things, &absent, &number));
+	}
+	number_index_deinit(&index);
+}
+
+static void an_entry_takes_what_it_says(void **state)
+{
+	struct number_index index = { 0 };
+
+	(void)state;
+	for (uint32_t i = 0; i < 100000; i++) {
+		add(&index, (uint64_t)i << 32, i);
+		if (i > 100)
+			assert_true(index.capacity * sizeof(*index.slots) <=
+				    (uint64_t)index.count * NUMBER_INDEX_ENTRY_BYTES);
+	}
+	number_index_deinit(&index);
+}
+
+static void the_largest_number_is_kept(void **state)
+{
+	struct number_index index = { 0 };
+	/* is_equal() must not be asked for what lies nowhere. */
+	uint32_t number = 0;
+	uint64_t key = 0;
+
+	(void)state;
+	add(&index, UINT64_MAX, UINT32_MAX - 1);
+	assert_false(number_index_find(&index, 0, is_equal, NULL, &key, &number));
+	assert_int_equal((uint32_t)index.slots[15], UINT32_MAX);
+	number_index_deinit(&index);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(nothing_is_found_in_an_empty_index),
+		cmocka_unit_test(all_are_found_again_while_it_grows),
+		cmocka_unit_test(an_entry_takes_what_it_says),
+		cmocka_unit_test(the_largest_number_is_kept),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "reporter/otlp_file.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <inttypes.h>
+#include <unistd.h>
+
+#include "reporter/tests/fixture.h"
+#include "reporter/tests/otlp_rules.h"
+
+static const struct otlp_window window = { .end_ns = 5000000000 };
+
+static int setup(void **state)
+{
+	fixture_setup(state);
+	sample_store_destroy(((struct fixture *)*state)->store);
+	((struct fixture *)*state)->store =
+		sample_store_create(&(struct sample_store_options){ .keeps_times = true });
+	return 0;
+}
+
+/* The file's bytes; the caller frees them. */
+static uint8_t *write_file(struct fixture *f, size_t *bytes)
+{
+	const struct otlp_options options = {
+		.samples_per_second = 19,
+		.lookup = &f->lookup,
+		/* Is no bound here. */
+		.max_request_bytes = 1,
+	};
+	char *file = NULL;
+	FILE *out = open_memstream(&file, bytes);
+
+	assert_int_equal(otlp_file_write(out, fixture_snapshot(f), &window, &options), 0);
+	fclose(out);
+	return (uint8_t *)file;
+}
+
+static void the_file_is_one_message_that_has_names(void **state)
+{
+	struct fixture *f = *state;
+	struct hash_map profile_ids = { 0 };
+	bool has_name = false;
+	uint8_t *file;
+	size_t bytes;
+	Data *data;
+
+	fixture_report_all_kinds(f);
+	file = write_file(f, &bytes);
+	data = opentelemetry__proto__profiles__v1development__profiles_data__unpack(NULL, bytes,
+										    file);
+	assert_non_null(data);
+	check_message(data, 19, &profile_ids);
+	assert_int_equal(count_times(data), 17);
+	for (size_t i = 0; i < data->dictionary->n_string_table; i++)
+		has_name |= !strcmp(data->dictionary->string_table[i], "middle");
+	assert_true(has_name);
+	hash_map_deinit(&profile_ids);
+	opentelemetry__proto__profiles__v1development__profiles_data__free_unpacked(data, NULL);
+	free(file);
+}
+
+static void without_samples_it_is_empty(void **state)
+{
+	size_t bytes = 1;
+
+	free(write_file(*state, &bytes));
+	assert_int_equal(bytes, 0);
+}
+
+/* The other implementation of protocol buffers, by the same files. */
+static void protoc_decodes_it(void **state)
+{
+	static const char command[] =
+		"protoc --proto_path=proto "
+		"--decode=opentelemetry.proto.profiles.v1development.ProfilesData "
+		"otlp_profiles.proto <%s 2>&1";
+	char path[] = "/tmp/otlp_file_test.XXXXXX", line[1024], shell[256];
+	struct fixture *f = *state;
+	int times = 0, unknown = 0;
+	uint8_t *file;
+	FILE *decoder;
+	size_t bytes;
+	int fd;
+
+	if (access("proto/otlp_profiles.proto", R_OK) ||
+	    system("protoc --version >/dev/null 2>&1")) {
+		print_message("# no protoc, or not started in the tree\n");
+		skip();
+	}
+	fixture_report_all_kinds(f);
+	file = write_file(f, &bytes);
+	fd = mkstemp(path);
+	assert_int_equal(write(fd, file, bytes), bytes);
+	close(fd);
+	snprintf(shell, sizeof(shell), command, path);
+	decoder = popen(shell, "r");
+	while (fgets(line, sizeof(line), decoder)) {
+		times += strstr(line, "timestamps_unix_nano: ") != NULL;
+		/* A field that the files do not know has a number for a name. */
+		unknown += strspn(line + strspn(line, " "), "0123456789") > 0;
+	}
+	assert_int_equal(pclose(decoder), 0);
+	assert_int_equal(times, 17);
+	assert_int_equal(unknown, 0);
+	unlink(path);
+	free(file);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, fixture_teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(the_file_is_one_message_that_has_names),
+		TEST(without_samples_it_is_empty),
+		TEST(protoc_decodes_it),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

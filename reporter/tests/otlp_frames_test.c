@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "reporter/otlp_frames.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "reporter/tests/otlp_samples.h"
+
+static void native_frames_are_file_and_address_for_the_backend_to_name(void **state)
+{
+	struct samples *s = *state;
+	struct fixture *f = &s->fixture;
+	const Dictionary *tables;
+	struct requests *requests;
+	const Location *location;
+	const Mapping *mapping;
+	const Sample *sample;
+
+	add(s, TRACE(native_frame(f->prog, 0x3000, 0), native_frame(f->prog, 0x1001, 1)), 1, 1, 1);
+	requests = build(s);
+	sample = only_sample(only(requests));
+	tables = only(requests)->dictionary;
+	location = location_at(tables, sample, 1);
+	assert_int_equal(location->address, 0x1000);
+	assert_int_equal(location->n_lines, 0);
+	assert_string_equal(frame_type_of(tables, location), "native");
+	assert_int_equal(location_at(tables, sample, 0)->address, 0x3000);
+	mapping = tables->mapping_table[location->mapping_index];
+	assert_int_equal(mapping->memory_start, 0x1000);
+	assert_int_equal(mapping->memory_limit, 0x9000);
+	assert_int_equal(mapping->file_offset, 0x400);
+	assert_string_equal(string_at(tables, mapping->filename_strindex), "/opt/prog");
+	assert_string_equal(value_text(value_of(tables, mapping->attribute_indices,
+						mapping->n_attribute_indices,
+						"process.executable.build_id.gnu")),
+			    "ab0c");
+	requests_free(requests);
+}
+
+static void file_ids_are_32_hexadecimal_digits(void **state)
+{
+	struct samples *s = *state;
+	struct binary *binary = binary_create(&(struct binary){
+		.executable_id = 0x10009,
+		.fd = -1,
+		.path = "/lib/x.so",
+		.file_id.bytes = { 0x01, 0xff, 0x20 },
+		.memory_limit = 0x9000,
+	});
+	const Dictionary *tables;
+	struct requests *requests;
+	const Mapping *mapping;
+
+	add(s, TRACE(native_frame(binary, 0x3000, 0)), 1, 1, 1);
+	binary_unref(binary);
+	requests = build(s);
+	tables = only(requests)->dictionary;
+	assert_int_equal(tables->n_mapping_table, 2);
+	mapping = tables->mapping_table[1];
+	assert_int_equal(mapping->n_attribute_indices, 1);
+	assert_string_equal(value_text(value_of(tables, mapping->attribute_indices, 1,
+						"process.executable.build_id.htlhash")),
+			    "01ff2000000000000000000000000000");
+	requests_free(requests);
+}
+
+static void copies_of_a_file_are_one_mapping(void **state)
+{
+	struct samples *s = *state;
+	struct binary values = { .fd = -1, .path = "/lib/x.so", .memory_limit = 0x9000 };
+	const Dictionary *tables;
+	struct requests *requests;
+
+	for (uint64_t i = 0; i < 3; i++) {
+		struct binary *binary;
+
+		values.executable_id = 0x10000 + i;
+		binary = binary_create(&values);
+		add(s, TRACE(native_frame(binary, 0x3000, 0)), 1, 1, 2);
+		binary_unref(binary);
+	}
+	requests = build(s);
+	tables = only(requests)->dictionary;
+	assert_int_equal(tables->n_mapping_table, 2);
+	assert_int_equal(tables->n_location_table, 2);
+	assert_int_equal(only_sample(only(requests))->n_timestamps_unix_nano, 6);
+	requests_free(requests);
+}
+
+static void kernel_frames_have_names_and_the_module_as_mapping(void **state)
+{
+	struct samples *s = *state;
+	struct fixture *f = &s->fixture;
+	const Dictionary *tables;
+	struct requests *requests;
+	const Location *location;
+	const char *const names[] = { "do_call", "ext4_read", "bpf_prog_1" };
+	const char *const files[] = { "vmlinux", "ext4", "bpf" };
+
+	add(s,
+	    TRACE(kernel_frame(f, 0x10, "do_call", "vmlinux"),
+		  kernel_frame(f, 0x20, "ext4_read", "ext4"),
+		  kernel_frame(f, 0x30, "bpf_prog_1", "bpf"), kernel_frame(f, 0x40, NULL, "ext4")),
+	    1, 1, 1);
+	requests = build(s);
+	tables = only(requests)->dictionary;
+	for (size_t i = 0; i < 3; i++) {
+		location = location_at(tables, only_sample(only(requests)), i);
+		assert_string_equal(frame_type_of(tables, location), "kernel");
+		assert_int_equal(location->address, 0xffffffff81000010 + i * 16);
+		assert_int_equal(location->n_lines, 1);
+		assert_string_equal(
+			string_at(tables, tables->function_table[location->lines[0]->function_index]
+						  ->name_strindex),
+			names[i]);
+		assert_string_equal(string_at(tables, tables->mapping_table[location->mapping_index]
+							      ->filename_strindex),
+				    files[i]);
+	}
+	location = location_at(tables, only_sample(only(requests)), 3);
+	assert_int_equal(location->n_lines, 0);
+	requests_free(requests);
+}
+
+static void guesses_are_seen_with_and_without_a_name(void **state)
+{
+	struct samples *s = *state;
+	struct fixture *f = &s->fixture;
+	const Dictionary *tables;
+	struct requests *requests;
+	const Location *location;
+
+	add(s,
+	    TRACE(native_frame(f->prog, 0x1000, FRAME_GUESS), native_frame(f->prog, 0x1000, 0),
+		  native_frame(f->stripped, 0x5000, FRAME_GUESS)),
+	    1, 1, 1);
+	s->options.lookup = &f->lookup;
+	requests = build(s);
+	tables = only(requests)->dictionary;
+	location = location_at(tables, only_sample(only(requests)), 0);
+	assert_string_equal(
+		string_at(tables,
+			  tables->function_table[location->lines[0]->function_index]->name_strindex),
+		"main_[?]");
+	location = location_at(tables, only_sample(only(requests)), 1);
+	assert_string_equal(
+		string_at(tables,
+			  tables->function_table[location->lines[0]->function_index]->name_strindex),
+		"main");
+	location = location_at(tables, only_sample(only(requests)), 2);
+	assert_int_equal(location->n_lines, 0);
+	assert_int_equal(value_of(tables, location->attribute_indices,
+				  location->n_attribute_indices, "allframes.frame.guess")
+				 ->bool_value,
+			 true);
+	requests_free(requests);
+}
+
+static void long_names_are_cut_between_characters(void **state)
+{
+	struct samples *s = *state;
+	char *name = malloc(40001);
+	struct requests *requests;
+	struct frame frame;
+
+	/* Characters of two bytes behind one of one: no even cut. */
+	for (int i = 0; i < 40000; i += 2)
+		memcpy(name + i, "\xc3\xa9", 2);
+	name[39998] = '\0';
+	name[0] = name[1] = 'x';
+	frame = kernel_frame(&s->fixture, 0x10, name + 1, "vmlinux");
+	add(s, trace_of(&frame, 1), 1, 1, 1);
+	requests = build(s);
+	assert_in_range(strlen(only(requests)->dictionary->string_table[1]), 4, 16384);
+	for (size_t i = 1; i < only(requests)->dictionary->n_string_table; i++)
+		assert_true(strlen(only(requests)->dictionary->string_table[i]) <= 16384);
+	requests_free(requests);
+	free(name);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, samples_setup, samples_teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(native_frames_are_file_and_address_for_the_backend_to_name),
+		TEST(file_ids_are_32_hexadecimal_digits),
+		TEST(copies_of_a_file_are_one_mapping),
+		TEST(kernel_frames_have_names_and_the_module_as_mapping),
+		TEST(guesses_are_seen_with_and_without_a_name),
+		TEST(long_names_are_cut_between_characters),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
