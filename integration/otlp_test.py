@@ -4,10 +4,12 @@
 and samples are those of -output x.folded and -output x.otlp of the same run; attributes stand where
 the grouping wants them; headers, tags and CPUs come along.
 """
+import contextlib
 import os
 import re
 import sys
 import tempfile
+import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import build_targets
@@ -152,6 +154,66 @@ def check_service_name(tap):
                "and nobody else is in it")
 
 
+def make_container(container):
+    """A control group as Docker names that of a container; None where that cannot be."""
+    for root in "/sys/fs/cgroup", "/sys/fs/cgroup/unified", "/sys/fs/cgroup/freezer":
+        path = os.path.join(root, "docker", container)
+        if os.path.exists(os.path.join(root, "cgroup.procs")):
+            try:
+                os.makedirs(path)
+                return path
+            except OSError:
+                continue
+    return None
+
+
+def remove_container(path):
+    # The kernel lets a group go a moment after its last process.
+    for _ in range(100):
+        try:
+            os.rmdir(path)
+            break
+        except OSError:
+            time.sleep(0.02)
+    with contextlib.suppress(OSError):
+        os.rmdir(os.path.dirname(path))
+
+
+def check_containers(tap):
+    container = "0123456789abcdef" * 4
+    path = make_container(container)
+    if not path:
+        tap.skip("containers", "no cgroup to write to")
+        return
+    try:
+        with Program(TARGETS["calls"].path) as program:
+            with open(os.path.join(path, "cgroup.procs"), "w", encoding="ascii") as file:
+                file.write(str(program.pid))
+            for grouping, place in ("container", "resource"), ("service", "sample"):
+                run = Run("-resource-grouping", grouping, seconds=1)
+                tap.ok(not run.received.broken_rules
+                       and container in run.received.values(place, "container.id")
+                       and not run.received.values("sample" if place == "resource" else "resource",
+                                                   "container.id"),
+                       "by %s: container.id stands on the %s" % (grouping, place),
+                       run.received.values(place, "container.id"), run.received.broken())
+    finally:
+        remove_container(path)
+
+
+def check_compression(tap):
+    """And that the rule which asks for it can be broken by an agent."""
+    with Collector() as collector:
+        with Agent("-collection-agent", collector.address, "-disable-tls", "-duration", "1s",
+                   environment={"OTEL_EXPORTER_OTLP_COMPRESSION": "none"}) as agent:
+            result = agent.wait(40)
+        received = collector.stop()
+    tap.ok(result.status == 0 and set(received.broken_rules) == {"2"}
+           and received.wire_bytes == received.raw_bytes,
+           "with OTEL_EXPORTER_OTLP_COMPRESSION=none all but the compression is right",
+           received.broken(), result.log[-1000:])
+
+
 def main():
     tap = Tap()
     need_root(tap, "OTLP")
@@ -163,6 +225,8 @@ def main():
         check_stacks(tap)
         check_groupings(tap)
         check_service_name(tap)
+        check_containers(tap)
+        check_compression(tap)
     finally:
         for program in programs:
             program.__exit__()

@@ -29,8 +29,8 @@ static void fields_stand_there_once(void **state)
 {
 	(void)state;
 	assert_bytes_break(RULE_ONCE, "\x12\x00", 2);
-	/* Both values of a oneof. */
-	assert_bytes_break(RULE_ONCE, "\x12\x08\x32\x06\x12\x04\x10\x01\x18\x01", 10);
+	/* Both values of a oneof, in an attribute of a resource. */
+	assert_bytes_break(RULE_ONCE, "\x0a\x0a\x0a\x08\x0a\x06\x12\x04\x10\x01\x18\x01", 12);
 }
 
 static void defaults_are_not_written(void **state)
@@ -67,6 +67,40 @@ static void strings_are_utf8(void **state)
 	assert_int_equal(findings_count(&findings), 0);
 }
 
+/* The good request and a resource with one attribute, arrays in arrays. */
+static void put_nested(unsigned int depth)
+{
+	static struct message_bytes inner, outer;
+
+	inner.count = 0;
+	put_number(&inner, 2, 1);
+	for (unsigned int i = 0; i < depth; i++) {
+		put_message(&outer, 1, &inner);
+		put_message(&inner, 5, &outer);
+	}
+	put_message(&outer, 2, &inner);
+	put_message(&inner, 1, &outer);
+	put_message(&outer, 1, &inner);
+	build_request(&message, good_request());
+	put_message(&message, 1, &outer);
+}
+
+static void values_nest_only_so_deep(void **state)
+{
+	struct findings findings;
+
+	(void)state;
+	put_nested(8);
+	check_bytes(&findings);
+	assert_int_equal(findings.rules[RULE_WIRE].count, 0);
+	put_nested(9);
+	check_bytes(&findings);
+	assert_int_equal(findings.rules[RULE_WIRE].count, 1);
+	put_nested(5000);
+	check_bytes(&findings);
+	assert_int_equal(findings.rules[RULE_WIRE].count, 1);
+}
+
 static void every_rule_has_a_number_and_a_text(void **state)
 {
 	(void)state;
@@ -85,6 +119,7 @@ int main(void)
 		cmocka_unit_test(defaults_are_not_written),
 		cmocka_unit_test(numbers_are_minimal_and_fit),
 		cmocka_unit_test(strings_are_utf8),
+		cmocka_unit_test(values_nest_only_so_deep),
 		cmocka_unit_test(every_rule_has_a_number_and_a_text),
 	};
 

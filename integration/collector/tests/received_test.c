@@ -175,6 +175,12 @@ static void requests_that_are_not_compressed_break_a_rule(void **state)
 	findings = receive_incoming(*state, incoming);
 	assert_int_equal(findings.rules[RULE_GZIP].count, 1);
 	assert_int_equal(findings_count(&findings), 1);
+	/* It says gzip, and is none. */
+	incoming.is_gzip = true;
+	incoming.is_readable = false;
+	incoming.raw_bytes = 0;
+	findings = receive_incoming(*state, incoming);
+	assert_int_equal(findings.rules[RULE_GZIP].count, 1);
 }
 
 static void requests_that_are_too_large_break_rules(void **state)
