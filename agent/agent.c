@@ -460,6 +460,7 @@ static int report(struct agent *agent)
 {
 	const struct sampling_period period = {
 		.start_realtime_ns = agent->start_realtime_ns,
+		.start_monotonic_ns = agent->start_ns,
 		.duration_ns = agent->end_ns - agent->start_ns,
 	};
 	int error;

@@ -195,6 +195,7 @@ static int write_outputs(struct destinations *destinations, const struct samplin
 	_cleanup_(free_comments) char **comments = make_comments(destinations->options);
 	const struct profile_info info = {
 		.start_time_ns = period->start_realtime_ns,
+		.start_monotonic_ns = period->start_monotonic_ns,
 		.duration_ns = period->duration_ns,
 		.samples_per_second = destinations->options->samples_per_second,
 		.tags = (const char *const *)comments,

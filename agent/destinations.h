@@ -56,7 +56,9 @@ void destinations_begin_stop(struct destinations *destinations, uint64_t deadlin
 
 /** When and how the samples of the local outputs were taken. */
 struct sampling_period {
+	/** The same moment by both clocks. */
 	uint64_t start_realtime_ns;
+	uint64_t start_monotonic_ns;
 	uint64_t duration_ns;
 };
 

@@ -30,7 +30,7 @@ ALLOWED = {
     "viewer": ["reporter"],
     "ebpf": [],
     "ebpf/abi": [],
-    "bench": [],
+    "bench": ["build/proto"],
     "integration/collector": [],
 }
 
@@ -42,12 +42,12 @@ LIBRARY_HOMES = [
     (r"libelf\.h|gelf\.h", ["stackdeltas/tests/"]),
     (r"elfutils/.*|dwarf\.h", ["symbols/", "stackdeltas/tests/"]),
     (r"grpc/.*", ["reporter/grpc_", "reporter/tests/grpc_", "integration/collector/"]),
-    (r"protobuf-c/.*|build/proto/.*", ["reporter/otlp_", "reporter/pprof", "reporter/tests/"]),
+    (r"protobuf-c/.*|build/proto/.*", ["reporter/otlp_", "reporter/pprof", "reporter/tests/", "bench/otlp_"]),
     (r"openssl/.*", ["agent/host/file_id"]),
     (r"xxhash\.h", ["agent/base/hash128."]),
     (r"microhttpd\.h", ["viewer/"]),
     (r"zlib\.h|zstd.*\.h|lzma.*\.h", ["agent/host/decompress", "agent/host/tests/", "reporter/",
-                                         "integration/collector/"]),
+                                         "integration/collector/", "bench/otlp_"]),
 ]
 
 SOURCE_SUFFIXES = {".c", ".h", ".py", ".sh", ".proto", ".rs", ".cpp", ".go", ".S"}

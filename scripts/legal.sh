@@ -11,7 +11,12 @@ license_of() {
 	case $1 in
 	libbpf.so.*) echo "BSD-2-Clause OR LGPL-2.1-only" ;;
 	libc.so.* | libm.so.* | ld-linux*.so.*) echo "LGPL-2.1-or-later" ;;
-	libcrypto.so.*) echo "Apache-2.0" ;;
+	libcrypto.so.* | libssl.so.*) echo "Apache-2.0" ;;
+	libgrpc.so.* | libgpr.so.* | libabsl_*.so.*) echo "Apache-2.0" ;;
+	libaddress_sorting.so.*) echo "Apache-2.0 AND BSD-3-Clause" ;;
+	libupb.so.* | libre2.so.*) echo "BSD-3-Clause" ;;
+	libcares.so.*) echo "MIT" ;;
+	libstdc++.so.* | libgcc_s.so.*) echo "GPL-3.0-or-later WITH GCC-exception-3.1" ;;
 	libelf.so.*) echo "LGPL-3.0-or-later OR GPL-2.0-or-later" ;;
 	libprotobuf-c.so.*) echo "BSD-2-Clause" ;;
 	libxxhash.so.*) echo "BSD-2-Clause" ;;

@@ -1,138 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/processes/tests/fakes.h"
+#include "agent/processes/tests/process_sync_fixture.h"
 
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
-#include <sys/sysmacros.h>
 #include <sys/wait.h>
 
 #include "agent/base/clock.h"
-#include "agent/processes/process_sync.h"
 #include "ebpf/abi/frame.h"
-
-struct fixture {
-	struct fake_writer writer;
-	struct fake_proc proc;
-	struct process_table table;
-	struct process_sync sync;
-	uint32_t asked_count;
-	uint64_t asked_start;
-};
-
-static const struct address_range nothing_touched = { .start = UINT64_MAX };
-
-static void request_load(void *context, uint64_t executable_id, bool is_remote)
-{
-	(void)context;
-	(void)executable_id;
-	(void)is_remote;
-}
-
-static void loaded(void *context)
-{
-	(void)context;
-}
-
-static void request_file(void *context, const struct process *process,
-			 const struct proc_mapping *mapping)
-{
-	struct fixture *fixture = context;
-
-	(void)process;
-	fixture->asked_count++;
-	fixture->asked_start = mapping->start;
-}
-
-static int set_up(void **state)
-{
-	struct fixture *fixture = calloc(1, sizeof(*fixture));
-	struct executable_cache_config config = {
-		.request_load = request_load,
-		.loaded = loaded,
-	};
-
-	fake_writer_init(&fixture->writer);
-	fake_proc_init(&fixture->proc);
-	process_table_init(&fixture->table);
-	config.writer = &fixture->writer.writer;
-	fixture->sync = (struct process_sync){
-		.writer = &fixture->writer.writer,
-		.table = &fixture->table,
-		.proc_root = fixture->proc.root,
-		.request_file = request_file,
-		.context = fixture,
-	};
-	assert_int_equal(executable_cache_create(&config, &fixture->sync.executables), 0);
-	process_sync_init(&fixture->sync);
-	*state = fixture;
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	struct fixture *fixture = *state;
-
-	process_sync_deinit(&fixture->sync);
-	executable_cache_destroy(fixture->sync.executables);
-	process_table_deinit(&fixture->table);
-	fake_proc_deinit(&fixture->proc);
-	free(fixture);
-	return 0;
-}
-
-static struct process *add(struct fixture *fixture, uint32_t pid, uint64_t start_ns,
-			   uint64_t exec_id)
-{
-	const struct process_stamp stamp = { .start_time_ns = start_ns, .exec_id = exec_id };
-
-	return process_table_add(&fixture->table, pid, &stamp, "test", clock_monotonic_ns());
-}
-
-static void drop(struct fixture *fixture, struct process *process)
-{
-	process_sync_release(&fixture->sync, process);
-	process_table_remove(&fixture->table, process);
-}
-
-static bool sync_process(struct fixture *fixture, struct process *process)
-{
-	bool has_changed = false;
-
-	assert_int_equal(process_sync_run(&fixture->sync, process, &nothing_touched, &has_changed),
-			 0);
-	return has_changed;
-}
-
-/* A line of maps for an executable mapping of @path, whose file map_files leads to. */
-static void map_line(struct fixture *fixture, uint32_t pid, char *text, uint64_t start,
-		     uint64_t end, uint64_t offset, const char *path)
-{
-	struct stat status;
-	char link[64];
-
-	assert_int_equal(stat(path, &status), 0);
-	sprintf(text + strlen(text), "%lx-%lx r-xp %08lx %02x:%02x %lu     %s\n", start, end,
-		offset, major(status.st_dev), minor(status.st_dev), (unsigned long)status.st_ino,
-		path);
-	snprintf(link, sizeof(link), "map_files/%lx-%lx", start, end);
-	fake_proc_link(&fixture->proc, pid, link, path);
-}
-
-/* A made-up process of one file mapped at 0x400000, on a local file system. */
-static void make_process(struct fixture *fixture, uint32_t pid, const char *path)
-{
-	struct stat status;
-	char text[4096] = "";
-	char mounts[256];
-
-	assert_int_equal(stat(path, &status), 0);
-	snprintf(mounts, sizeof(mounts), "1 1 %u:%u / / rw - ext4 /dev/root rw\n",
-		 major(status.st_dev), minor(status.st_dev));
-	fake_proc_write(&fixture->proc, pid, "mountinfo", mounts);
-	map_line(fixture, pid, text, 0x400000, 0x401000, 0, path);
-	fake_proc_write(&fixture->proc, pid, "maps", text);
-}
 
 static void neighbours_of_one_file_are_one_row(void **state)
 {
@@ -403,57 +278,6 @@ static void a_late_answer_about_a_file_does_no_harm(void **state)
 	drop(fixture, process);
 }
 
-static void with_too_many_processes_the_least_needed_one_goes(void **state)
-{
-	struct fixture *fixture = *state;
-	struct process *processes[3];
-
-	fixture->writer.max_processes = 2;
-	for (uint32_t i = 0; i < 3; i++) {
-		processes[i] = add(fixture, 7 + i, 100, 1);
-		make_process(fixture, 7 + i, "/bin/ls");
-		sync_process(fixture, processes[i]);
-		/* The first is sampled all the time. */
-		processes[0]->last_sample_ns = clock_monotonic_ns();
-	}
-	assert_true(fake_published(&fixture->writer, 7, NULL));
-	assert_false(fake_published(&fixture->writer, 8, NULL));
-	assert_true(fake_published(&fixture->writer, 9, NULL));
-	for (uint32_t i = 0; i < 3; i++)
-		drop(fixture, processes[i]);
-}
-
-static void tables_of_processes_get_no_more_than_half_of_the_memory(void **state)
-{
-	struct fixture *fixture = *state;
-	struct process *processes[3];
-
-	/* Half of it is room for two tables of two rows. */
-	fixture->writer.budget_bytes = 2 * 2 * 2 * sizeof(struct mapping_row);
-	for (uint32_t i = 0; i < 3; i++) {
-		processes[i] = add(fixture, 7 + i, 100, 1);
-		fake_proc_write(&fixture->proc, 7 + i, "maps",
-				"10000-20000 rwxp 00000000 00:00 0\n"
-				"30000-40000 rwxp 00000000 00:00 0\n");
-		sync_process(fixture, processes[i]);
-		processes[0]->last_sample_ns = clock_monotonic_ns();
-	}
-	assert_true(fake_published(&fixture->writer, 7, NULL));
-	assert_false(fake_published(&fixture->writer, 8, NULL));
-	assert_true(fake_published(&fixture->writer, 9, NULL));
-	assert_int_equal(fixture->writer.wait_count, 1);
-	/* One row less is room for one row, not for two. */
-	fake_proc_write(&fixture->proc, 7, "maps", "10000-20000 rwxp 00000000 00:00 0\n");
-	sync_process(fixture, processes[0]);
-	fake_proc_write(&fixture->proc, 8, "maps", "10000-20000 rwxp 00000000 00:00 0\n");
-	sync_process(fixture, processes[1]);
-	for (uint32_t i = 0; i < 3; i++)
-		assert_true(fake_published(&fixture->writer, 7 + i, NULL));
-	for (uint32_t i = 0; i < 3; i++)
-		drop(fixture, processes[i]);
-	assert_int_equal(fixture->sync.published_bytes, 0);
-}
-
 static void an_ended_process_is_not_published_over_its_successor(void **state)
 {
 	struct fixture *fixture = *state;
@@ -618,8 +442,6 @@ int main(void)
 		TEST(rows_read_too_late_are_withdrawn),
 		TEST(a_file_on_a_foreign_file_system_is_left_to_another_thread),
 		TEST(a_late_answer_about_a_file_does_no_harm),
-		TEST(with_too_many_processes_the_least_needed_one_goes),
-		TEST(tables_of_processes_get_no_more_than_half_of_the_memory),
 		TEST(an_ended_process_is_not_published_over_its_successor),
 		TEST(this_very_process_is_published_with_its_vdso_and_a_memfd),
 		TEST(a_deleted_program_can_still_be_read),
