@@ -113,8 +113,9 @@ def count_wrong(tap, name, judge, result, least_percent=LEAST_COMPLETE_PERCENT):
 
 def profile_comms(comms, *options):
     """One run over all processes, cut down to those with one of @comms."""
+    # At the end the names of thousands of files are read, which a loaded machine takes its time for.
     result = run_agent("-samples-per-second", RATE, "-duration", "%ds" % SECONDS, *options,
-                       seconds=SECONDS + 60)
+                       seconds=2 * SECONDS + 60)
     for stack in list(result.stacks):
         if stack.comm not in comms:
             del result.stacks[stack]

@@ -129,7 +129,9 @@ static bool is_retryable(const struct transport_answer *answer)
 /* Half to all of @ns. */
 static uint64_t spread_down(struct otlp_sender *sender, uint64_t ns)
 {
-	return ns / 2 + (uint64_t)((double)(ns / 2) * erand48(sender->random_state));
+	uint64_t half_ns = ns / 2;
+
+	return half_ns + (uint64_t)((double)half_ns * erand48(sender->random_state));
 }
 
 /*
