@@ -117,7 +117,7 @@ class Collector:
             time.sleep(0.02)
         return Received(self.directory)
 
-    def wait_for(self, condition, seconds=20):
+    def wait_for(self, condition, seconds=90):
         """Looks until @condition of what it has got is true; what it has got then, or at the end."""
         end = time.monotonic() + seconds
         while True:
