@@ -1,0 +1,47 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The reporter's memory over a simulated day (build/otlp_day), through all moods of a collector: in
+the last twelve hours it is no larger than in the twelve before.
+"""
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+HOUR = re.compile(r"hour (\d+): collector (.*), (\d+) kB, (\d+) samples sent, (\d+) dropped")
+GROWTH_MAX_KB = 1024
+
+
+def result(number, is_good, name, *lines):
+    print("%s %d - %s" % ("ok" if is_good else "not ok", number, name))
+    for line in lines if not is_good else ():
+        print("# " + str(line))
+    return is_good
+
+
+def main():
+    print("1..3")
+    run = subprocess.run([ROOT / "build" / "otlp_day"], stdout=subprocess.PIPE, text=True,
+                         check=False)
+    hours = [match.groups() for match in map(HOUR.fullmatch, run.stdout.splitlines()) if match]
+    good = result(1, run.returncode == 0 and len(hours) == 24, "a day is simulated", run.stdout)
+    if not good:
+        return 1
+    memory = [int(kb) for _, _, kb, _, _ in hours]
+    growth = max(memory[12:]) - max(memory[:12])
+    good &= result(2, growth <= GROWTH_MAX_KB, "the memory of the reporter is flat over the day",
+                   run.stdout)
+    sent = [int(sent) for _, _, _, sent, _ in hours]
+    dropped = [int(dropped) for _, _, _, _, dropped in hours]
+    good &= result(3, sent[0] and not dropped[0] and dropped[-1] and
+                   all(sent[i] > sent[i - 1] for i in range(1, 24)
+                       if hours[i][1] in ("takes all", "flickers")),
+                   "what the collector takes is sent, and what does not fit the queue dropped",
+                   run.stdout)
+    print("# anonymous memory: %d to %d kB" % (min(memory), max(memory)))
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
