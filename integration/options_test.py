@@ -47,20 +47,26 @@ WRONG_USAGE = [
     ["-tracers", "python"],
     ["-max-map-memory", "1"],
     ["-log-level", "loud"],
-    ["-collection-agent", "localhost"],
+    ["-collection-agent", "host:70000"],
+    ["-collection-agent", "[::1:4317"],
+    ["-collection-agent", "http://host:4317/path"],
+    ["-collection-agent", "host", "-tls-ca", "/nonexistent"],
+    ["-collection-agent", "host", "-tls-cert", "/etc/passwd"],
+    ["-collection-agent", "host", "-header", "no value"],
+    ["-collection-agent", "host", "-header", "key=@/nonexistent"],
+    ["-reporter-interval", "0s"],
+    ["-reporter-jitter", "2"],
+    ["-resource-grouping", "host"],
+    ["-with-cpu=perhaps"],
     ["-viewer", "127.0.0.1:7171"],
-    ["-disable-tls"],
     ["-with-lines"],
-    ["-with-cpu"],
-    ["-resource-grouping", "process"],
-    ["-reporter-interval", "5s"],
-    ["-output", "profile.otlp"],
     ["stray"],
 ]
 
-NAMES = """output pid comm cgroup cpus samples-per-second duration probabilistic-threshold
-    probabilistic-interval probabilistic-seed tags tracers max-map-memory cache-dir log-level
-    version help""".split()
+NAMES = """collection-agent disable-tls tls-ca tls-cert tls-key header reporter-interval
+    reporter-jitter resource-grouping with-cpu output pid comm cgroup cpus samples-per-second
+    duration probabilistic-threshold probabilistic-interval probabilistic-seed tags tracers
+    max-map-memory cache-dir log-level version help""".split()
 
 
 def is_one_line(text):
