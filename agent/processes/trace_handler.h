@@ -28,7 +28,7 @@ struct trace_handler;
 
 enum {
 	TRACE_CACHE_MAX_ENTRIES = 1 << 15,
-	TRACE_CACHE_MAX_BYTES = 16 << 20,
+	TRACE_CACHE_MAX_BYTES = 10 << 20,
 };
 
 /** How long a first sample waits at most for its process. */
