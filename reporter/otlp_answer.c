@@ -7,6 +7,7 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
 #include "agent/base/error.h"
+#include "agent/base/text.h"
 #include "agent/base/text_builder.h"
 #include "build/proto/otlp_collector.pb-c.h"
 #include "build/proto/rpc_status.pb-c.h"
@@ -21,32 +22,18 @@ typedef Opentelemetry__Proto__Collector__Profiles__V1development__ExportProfiles
 
 static const char retry_info_type[] = "google.rpc.RetryInfo";
 
-/* The length of @text without the part of a UTF-8 character that was cut at its end. */
-static size_t whole_length(const char *text, size_t length)
-{
-	size_t start = length;
-
-	while (start && (text[start - 1] & 0xc0) == 0x80)
-		start--;
-	if (start && (text[start - 1] & 0xc0) == 0xc0)
-		return start - 1;
-	return length;
-}
-
 void otlp_answer_set_message(struct transport_answer *answer, const char *text)
 {
 	_cleanup_(text_builder_deinit) struct text_builder clean = { 0 };
-	/* Cleaning makes no text longer, so that this much of it fills the message. */
-	_cleanup_(free_pointer) char *head = strndup(text, sizeof(answer->message));
+	/* Cleaning makes no text longer: this fills the message, up to a whole last character. */
+	_cleanup_(free_pointer) char *head = strndup(text, sizeof(answer->message) + 3);
 	size_t length;
 
 	answer->message[0] = '\0';
 	if (!head)
 		return;
 	text_builder_append_name(&clean, head);
-	length = clean.length;
-	if (length >= sizeof(answer->message))
-		length = whole_length(clean.text, sizeof(answer->message) - 1);
+	length = text_cut_length(clean.text, clean.length, sizeof(answer->message) - 1);
 	memcpy(answer->message, text_builder_text(&clean), length);
 	answer->message[length] = '\0';
 }

@@ -11,6 +11,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "agent/base/text.h"
+
 enum {
 	ATTRIBUTE_WORDS = 4,
 	MAPPING_WORDS = 7,
@@ -58,19 +60,6 @@ void otlp_dictionary_deinit(struct otlp_dictionary *dictionary)
 
 /* --- texts --- */
 
-static size_t cut_length(const struct text_builder *text)
-{
-	size_t length = text->length;
-
-	if (length <= OTLP_TEXT_MAX_BYTES)
-		return length;
-	length = OTLP_TEXT_MAX_BYTES;
-	/* The text is valid UTF-8: back to the first byte of a character. */
-	while (length && ((unsigned char)text->text[length] & 0xc0) == 0x80)
-		length--;
-	return length;
-}
-
 static int add_new_text(struct otlp_dictionary *dictionary, const char *bytes, size_t length)
 {
 	struct otlp_text text = { .length = length };
@@ -97,7 +86,7 @@ static int add_new_text(struct otlp_dictionary *dictionary, const char *bytes, s
 uint32_t otlp_add_built_text(struct otlp_dictionary *dictionary)
 {
 	struct text_builder *text = &dictionary->text;
-	size_t length = cut_length(text);
+	size_t length = text_cut_length(text->text, text->length, OTLP_TEXT_MAX_BYTES);
 	uint64_t id = 0;
 
 	if (text->failed && !dictionary->err)
@@ -208,18 +197,6 @@ uint32_t otlp_add_text_attribute(struct otlp_dictionary *dictionary, const char 
 		.key = otlp_add_text(dictionary, key),
 		.kind = OTLP_VALUE_TEXT,
 		.value = otlp_add_text(dictionary, value),
-	};
-
-	return otlp_add_attribute(dictionary, &attribute);
-}
-
-uint32_t otlp_add_number_attribute(struct otlp_dictionary *dictionary, const char *key,
-				   int64_t value)
-{
-	struct otlp_attribute_entry attribute = {
-		.key = otlp_add_text(dictionary, key),
-		.kind = OTLP_VALUE_NUMBER,
-		.value = value,
 	};
 
 	return otlp_add_attribute(dictionary, &attribute);

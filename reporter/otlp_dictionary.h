@@ -140,8 +140,6 @@ uint32_t otlp_add_attribute(struct otlp_dictionary *dictionary,
 			    const struct otlp_attribute_entry *attribute);
 uint32_t otlp_add_text_attribute(struct otlp_dictionary *dictionary, const char *key,
 				 const char *value);
-uint32_t otlp_add_number_attribute(struct otlp_dictionary *dictionary, const char *key,
-				   int64_t value);
 uint32_t otlp_add_mapping(struct otlp_dictionary *dictionary,
 			  const struct otlp_mapping_entry *mapping);
 uint32_t otlp_add_function(struct otlp_dictionary *dictionary,

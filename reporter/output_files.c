@@ -19,6 +19,7 @@
 #include "agent/base/clock.h"
 #include "agent/base/error.h"
 #include "agent/base/log.h"
+#include "agent/base/text.h"
 #include "reporter/folded.h"
 #include "reporter/otlp_file.h"
 #include "reporter/stack_counts.h"
@@ -40,14 +41,6 @@ static const struct {
 	{ ".otlp", OUTPUT_OTLP },
 };
 
-static bool ends_with(const char *string, const char *suffix)
-{
-	size_t length = strlen(string);
-	size_t suffix_length = strlen(suffix);
-
-	return length >= suffix_length && !strcmp(string + length - suffix_length, suffix);
-}
-
 int output_format_of_path(const char *path, enum output_format *format)
 {
 	if (!strcmp(path, "-")) {
@@ -55,7 +48,7 @@ int output_format_of_path(const char *path, enum output_format *format)
 		return 0;
 	}
 	for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
-		if (ends_with(path, suffixes[i].suffix)) {
+		if (text_ends_with(path, suffixes[i].suffix)) {
 			*format = suffixes[i].format;
 			return 0;
 		}

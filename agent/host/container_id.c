@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "agent/base/cleanup.h"
+#include "agent/base/text.h"
 
 enum {
 	/* Of the file: a dozen hierarchies of cgroups version 1 with long paths. */
@@ -152,11 +153,6 @@ static bool find_name(struct part group, struct part parent, struct part *id)
 
 /* --- groups and lines --- */
 
-static int hex_value(char c)
-{
-	return is_digit(c) ? c - '0' : c - 'a' + 10;
-}
-
 /* Copies @name and takes systemd's escapes (\x2d) back; false if it cannot be an id. */
 static bool copy_name(struct part name, char id[CONTAINER_ID_MAX_BYTES])
 {
@@ -169,7 +165,7 @@ static bool copy_name(struct part name, char id[CONTAINER_ID_MAX_BYTES])
 
 		if (cut_prefix(&rest, "\\x") && rest.length >= 2 && is_hex_digit(rest.text[0]) &&
 		    is_hex_digit(rest.text[1])) {
-			c = hex_value(rest.text[0]) << 4 | hex_value(rest.text[1]);
+			c = text_hex_value(rest.text[0]) << 4 | text_hex_value(rest.text[1]);
 			i += 3;
 		}
 		if (c <= ' ' || c > '~' || count == CONTAINER_ID_MAX_BYTES - 1)

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "agent/base/cleanup.h"
+#include "agent/base/text.h"
 #include "agent/host/proc_info.h"
 
 enum {
@@ -36,35 +37,9 @@ static const char *value_of(const char *variable, const char *name)
 /* Copies as much as there is room for, not cut within a character of UTF-8. */
 static void copy_name(const char *text, size_t length, char name[SERVICE_NAME_MAX_BYTES])
 {
-	if (length > SERVICE_NAME_MAX_BYTES - 1) {
-		length = SERVICE_NAME_MAX_BYTES - 1;
-		while (length && ((unsigned char)text[length] & 0xc0) == 0x80)
-			length--;
-	}
+	length = text_cut_length(text, length, SERVICE_NAME_MAX_BYTES - 1);
 	memcpy(name, text, length);
 	name[length] = '\0';
-}
-
-static int hex_value(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
-static bool is_blank(char c)
-{
-	return c == ' ' || c == '\t';
-}
-
-static void trim(const char **start, const char **end)
-{
-	while (*start < *end && is_blank(**start))
-		(*start)++;
-	while (*start < *end && is_blank((*end)[-1]))
-		(*end)--;
 }
 
 /*
@@ -75,22 +50,10 @@ static bool decode(const char *from, const char *end, char name[SERVICE_NAME_MAX
 {
 	/* One character of UTF-8 more than there is room for shows whether one was cut. */
 	char decoded[SERVICE_NAME_MAX_BYTES + 4];
-	size_t length = 0;
+	size_t length;
 
-	while (from < end && length < sizeof(decoded)) {
-		char c = *from++;
-
-		if (c == '%') {
-			int high = from < end ? hex_value(from[0]) : -1;
-			int low = high >= 0 && from + 1 < end ? hex_value(from[1]) : -1;
-
-			if (low < 0 || !(high | low))
-				return false;
-			c = (char)(high << 4 | low);
-			from += 2;
-		}
-		decoded[length++] = c;
-	}
+	if (!text_decode_percents(from, end, decoded, sizeof(decoded), &length))
+		return false;
 	copy_name(decoded, length, name);
 	return true;
 }
@@ -106,8 +69,8 @@ static void take_attributes(const char *list, char name[SERVICE_NAME_MAX_BYTES])
 			const char *key = list, *key_end = equals;
 			const char *value = equals + 1, *value_end = end;
 
-			trim(&key, &key_end);
-			trim(&value, &value_end);
+			text_trim(&key, &key_end);
+			text_trim(&value, &value_end);
 			if (key_end - key == sizeof(service_key) - 1 &&
 			    !memcmp(key, service_key, sizeof(service_key) - 1))
 				decode(value, value_end, name);

@@ -74,6 +74,18 @@ static void a_message_is_cleaned_and_cut_between_characters(void **state)
 	memcpy(text + TRANSPORT_MESSAGE_BYTES - 3, "\xe2\x82\xac", 3);
 	otlp_answer_set_message(&answer, text);
 	assert_int_equal(strlen(answer.message), TRANSPORT_MESSAGE_BYTES - 3);
+	/* One of three that fits to the last byte. */
+	memset(text, 'x', TRANSPORT_MESSAGE_BYTES);
+	memcpy(text + TRANSPORT_MESSAGE_BYTES - 4, "\xe2\x82\xac", 3);
+	otlp_answer_set_message(&answer, text);
+	assert_int_equal(strlen(answer.message), TRANSPORT_MESSAGE_BYTES - 1);
+	assert_string_equal(answer.message + TRANSPORT_MESSAGE_BYTES - 4, "\xe2\x82\xac");
+	/* Of one that does not fit, no part is left either. */
+	memset(text, 'x', TRANSPORT_MESSAGE_BYTES);
+	memcpy(text + TRANSPORT_MESSAGE_BYTES - 2, "\xf0\x9f\x98\x80", 4);
+	otlp_answer_set_message(&answer, text);
+	assert_int_equal(strlen(answer.message), TRANSPORT_MESSAGE_BYTES - 2);
+	assert_null(strchr(answer.message, '?'));
 	otlp_answer_set_message(&answer, "");
 	assert_string_equal(answer.message, "");
 }

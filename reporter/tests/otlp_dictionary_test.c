@@ -51,6 +51,17 @@ static uint32_t add_stack(struct otlp_dictionary *d, uint32_t first, uint32_t se
 	return otlp_add_stack(d, &locations);
 }
 
+static uint32_t add_number(struct otlp_dictionary *d, int64_t number)
+{
+	struct otlp_attribute_entry attribute = {
+		.key = otlp_add_text(d, "n"),
+		.kind = OTLP_VALUE_NUMBER,
+		.value = number,
+	};
+
+	return otlp_add_attribute(d, &attribute);
+}
+
 static void equal_entries_have_one_id_and_empty_ones_have_0(void **state)
 {
 	struct otlp_dictionary *d = *state;
@@ -63,17 +74,15 @@ static void equal_entries_have_one_id_and_empty_ones_have_0(void **state)
 	assert_int_equal(add_location(d, 1), add_location(d, 1));
 	assert_int_not_equal(add_location(d, 1), add_location(d, 1ULL << 32 | 1));
 	assert_int_equal(otlp_add_location(d, &(struct otlp_location_entry){ 0 }), 0);
-	assert_int_equal(otlp_add_number_attribute(d, "n", 7),
-			 otlp_add_number_attribute(d, "n", 7));
-	assert_int_not_equal(otlp_add_number_attribute(d, "n", text),
-			     otlp_add_text_attribute(d, "n", "text"));
+	assert_int_equal(add_number(d, 7), add_number(d, 7));
+	assert_int_not_equal(add_number(d, text), otlp_add_text_attribute(d, "n", "text"));
 	assert_int_equal(d->err, 0);
 }
 
 static void entries_come_back_as_they_went_in(void **state)
 {
 	struct otlp_dictionary *d = *state;
-	uint32_t attributes[] = { otlp_add_number_attribute(d, "n", -7) };
+	uint32_t attributes[] = { add_number(d, -7) };
 	uint32_t lines[] = { otlp_add_function(
 				     d, &(struct otlp_function_entry){ otlp_add_text(d, "f"),
 								       otlp_add_text(d, "f.c") }),

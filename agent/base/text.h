@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** Small questions about text, and small changes to it. Nothing is allocated. */
+#ifndef AGENT_BASE_TEXT_H
+#define AGENT_BASE_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+bool text_starts_with(const char *text, const char *prefix);
+bool text_ends_with(const char *text, const char *suffix);
+
+/** 0 to 15 for a hexadecimal digit of either case, else -1. */
+int text_hex_value(char c);
+
+/** Moves both ends of the text from *@start to *@end inwards, past spaces and tabs. */
+void text_trim(const char **start, const char **end);
+
+/**
+ * Takes percent-encoding (%41 is A, RFC 3986) back, from the text from @from to @end to at most
+ * @capacity bytes at @to, without a NUL; what is behind these is not looked at. @to may be @from or
+ * before it. False, with anything at @to, if a % is not followed by two hexadecimal digits or stands
+ * for a NUL.
+ */
+bool text_decode_percents(const char *from, const char *end, char *to, size_t capacity,
+			  size_t *length);
+
+/** The length of @text, cut to at most @max_bytes, but not within a character of UTF-8. */
+size_t text_cut_length(const char *text, size_t length, size_t max_bytes);
+
+#endif
