@@ -247,13 +247,16 @@ static uint32_t add_location_by_key(struct otlp_frames *frames, const struct fra
 /*
  * Most frames lie in a file, the kernel or a module, where an address has one name: the number of
  * the binary and the address, which has FRAME_ADDRESS_BITS that tell, are one number then. True if
- * they are, and it goes to *@key.
+ * they are, and it goes to *@key. Not so in a pretended module, such as that of all BPF programs,
+ * whose memory is used again.
  */
 static bool short_key(struct otlp_frames *frames, const struct frame *frame, uint64_t *key)
 {
 	uint64_t number;
 
 	if (!frame->binary || (frame->kind != FRAME_NATIVE && frame->kind != FRAME_KERNEL))
+		return false;
+	if (frame->kind == FRAME_KERNEL && !frame->binary->memory_limit)
 		return false;
 	number = find_binary(frames, frame->binary) >> 32;
 	if (number >> (63 - FRAME_ADDRESS_BITS))

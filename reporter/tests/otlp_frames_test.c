@@ -126,6 +126,36 @@ static void kernel_frames_have_names_and_the_module_as_mapping(void **state)
 	requests_free(requests);
 }
 
+/* The place of one BPF program that goes is the next one's. */
+static void names_in_a_pretended_module_are_not_those_of_the_address(void **state)
+{
+	static const char *const names[] = { "bpf_prog_1", "bpf_prog_2" };
+	struct samples *s = *state;
+	struct binary *bpf =
+		binary_create(&(struct binary){ .fd = -1, .path = "bpf", .is_kernel = true });
+	struct frame frames[] = {
+		kernel_frame(&s->fixture, 0x30, names[0], "bpf"),
+		kernel_frame(&s->fixture, 0x30, names[1], "bpf"),
+	};
+	const Dictionary *tables;
+	struct requests *requests;
+
+	frames[0].binary = frames[1].binary = bpf;
+	add(s, trace_of(frames, 2), 1, 1, 1);
+	binary_unref(bpf);
+	requests = build(s);
+	tables = only(requests)->dictionary;
+	for (size_t i = 0; i < 2; i++) {
+		const Location *location = location_at(tables, only_sample(only(requests)), i);
+
+		assert_string_equal(
+			string_at(tables, tables->function_table[location->lines[0]->function_index]
+						  ->name_strindex),
+			names[i]);
+	}
+	requests_free(requests);
+}
+
 static void guesses_are_seen_with_and_without_a_name(void **state)
 {
 	struct samples *s = *state;
@@ -190,6 +220,7 @@ int main(void)
 		TEST(file_ids_are_32_hexadecimal_digits),
 		TEST(copies_of_a_file_are_one_mapping),
 		TEST(kernel_frames_have_names_and_the_module_as_mapping),
+		TEST(names_in_a_pretended_module_are_not_those_of_the_address),
 		TEST(guesses_are_seen_with_and_without_a_name),
 		TEST(long_names_are_cut_between_characters),
 	};
