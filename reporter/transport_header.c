@@ -11,20 +11,9 @@
 
 #include "agent/base/cleanup.h"
 #include "agent/base/error.h"
+#include "agent/base/text.h"
 
 enum { SHOWN_BYTES = 64 };
-
-static bool starts_with(const char *text, const char *prefix)
-{
-	return strncmp(text, prefix, strlen(prefix)) == 0;
-}
-
-static bool ends_with(const char *text, const char *suffix)
-{
-	size_t length = strlen(text);
-
-	return length >= strlen(suffix) && !strcmp(text + length - strlen(suffix), suffix);
-}
 
 static int check_key(const char *key)
 {
@@ -38,10 +27,10 @@ static int check_key(const char *key)
 		    !strchr("-_.", *at))
 			return fail(-EINVAL, "header keys have letters, digits and -_. only");
 	}
-	if (ends_with(key, "-bin"))
+	if (text_ends_with(key, "-bin"))
 		return fail(-EINVAL, "headers ending in -bin hold bytes, which cannot be given");
 	for (size_t i = 0; i < sizeof(reserved) / sizeof(reserved[0]); i++) {
-		if (!strcmp(key, reserved[i]) || starts_with(key, "grpc-"))
+		if (!strcmp(key, reserved[i]) || text_starts_with(key, "grpc-"))
 			return fail(-EINVAL, "header %.*s is gRPC's own", SHOWN_BYTES, key);
 	}
 	return 0;
@@ -81,6 +70,10 @@ int transport_header_read(const struct transport_header *header, char *text)
 				  SHOWN_BYTES, header->key);
 	while (count && (bytes[count - 1] == '\n' || bytes[count - 1] == '\r'))
 		count--;
+	/* Somebody is about to write it anew: the call is made again. */
+	if (!count)
+		return fail(-EINVAL, "%s is empty; header %.*s needs a value", header->path,
+			    SHOWN_BYTES, header->key);
 	bytes[count] = '\0';
 	if (strlen(bytes) != (size_t)count)
 		return fail(-EINVAL, "%s holds a NUL", header->path);

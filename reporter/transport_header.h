@@ -37,7 +37,7 @@ void transport_headers_deinit(struct transport_headers *headers);
 
 /**
  * The value to send, in @text of TRANSPORT_HEADER_MAX_BYTES + 1. -errno or -EINVAL with a text if
- * the file cannot be used.
+ * the file cannot be used, or is empty, as one that is just being written.
  */
 int transport_header_read(const struct transport_header *header, char *text);
 

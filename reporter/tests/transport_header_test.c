@@ -103,6 +103,13 @@ static void a_value_in_a_file_is_read_for_each_call(void **state)
 	assert_value(&headers.items[0], "renewed");
 	write_file(path + 1, "nul\0nul", 7);
 	assert_int_equal(transport_header_read(&headers.items[0], value), -EINVAL);
+	/* A token that is being written anew. */
+	write_file(path + 1, "", 0);
+	assert_int_equal(transport_header_read(&headers.items[0], value), -EINVAL);
+	assert_non_null(strstr(error_text(), "is empty"));
+	write_file(path + 1, "\r\n", 2);
+	assert_int_equal(transport_header_read(&headers.items[0], value), -EINVAL);
+	assert_refused("b", path, "is empty");
 	unlink(path + 1);
 	assert_int_equal(transport_header_read(&headers.items[0], value), -ENOENT);
 	transport_headers_deinit(&headers);
