@@ -4,14 +4,13 @@
 #include <grpc/byte_buffer.h>
 #include <grpc/byte_buffer_reader.h>
 #include <grpc/slice.h>
-#include <grpc/support/alloc.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
 
 #include "agent/base/cleanup.h"
+#include "agent/base/text.h"
 #include "reporter/otlp_answer.h"
 
 enum {
@@ -95,7 +94,6 @@ static const struct cause {
 	  "its certificate is signed by no CA that is trusted here, or has expired; "
 	  "-tls-ca FILE names the CA to trust" },
 	{ "is not in peer certificate", TLS, "its certificate is for another name" },
-	{ "alert", TLS, "it does not accept the client certificate (-tls-cert, -tls-key)" },
 	{ "SSL_ERROR_SSL", TLS, "it speaks no TLS; for plain text give -disable-tls" },
 	{ no_connector, TLS, grpc_unusable_certificates },
 	{ "", PLAIN, "it ends the connection; it may want TLS (then leave out -disable-tls)" },
@@ -104,17 +102,47 @@ static const struct cause {
 	  "(-tls-cert, -tls-key)" },
 };
 
-static bool starts_with(const char *text, const char *prefix)
+/*
+ * What a TLS peer ends a handshake with (RFC 8446, section 6.2), as OpenSSL words it: "tlsv13 alert
+ * certificate required". Alerts about certificates can only be about ours.
+ */
+static const char *alert_cause(const char *details, char *text, size_t text_bytes)
 {
-	return strncmp(text, prefix, strlen(prefix)) == 0;
+	static const char *const certificate_alerts[] = {
+		"bad certificate",     "unsupported certificate",
+		"certificate revoked", "certificate expired",
+		"certificate unknown", "certificate required",
+		"no certificate",      "unknown ca",
+	};
+	const char *alert = strstr(details, " alert ");
+
+	if (!alert)
+		return NULL;
+	alert += strlen(" alert ");
+	for (size_t i = 0; i < sizeof(certificate_alerts) / sizeof(certificate_alerts[0]); i++) {
+		if (text_starts_with(alert, certificate_alerts[i]))
+			return "it does not accept the client certificate (-tls-cert, -tls-key)";
+	}
+	snprintf(text, text_bytes, "it refuses the TLS handshake: %s", alert);
+	return text;
 }
 
-/* Why there was no connection; NULL if @details is about something else. */
-static const char *connection_cause(const char *details, bool is_plain)
+/*
+ * Why there was no connection, in @text if it is not one of the causes above; NULL if @details is
+ * about something else.
+ */
+static const char *connection_cause(const char *details, bool is_plain, char *text,
+				    size_t text_bytes)
 {
-	if (!starts_with(details, "failed to connect") &&
-	    !starts_with(details, "DNS resolution failed") && !starts_with(details, no_connector))
+	const char *alert;
+
+	if (!text_starts_with(details, "failed to connect") &&
+	    !text_starts_with(details, "DNS resolution failed") &&
+	    !text_starts_with(details, no_connector))
 		return NULL;
+	alert = is_plain ? NULL : alert_cause(details, text, text_bytes);
+	if (alert)
+		return alert;
 	for (size_t i = 0; i < sizeof(causes) / sizeof(causes[0]); i++) {
 		if (causes[i].when == (is_plain ? TLS : PLAIN))
 			continue;
@@ -146,10 +174,11 @@ static const char *const status_texts[] = {
 
 static void explain(struct transport_answer *answer, const char *details, bool is_plain)
 {
-	const char *cause =
-		answer->status == RPC_UNAVAILABLE ? connection_cause(details, is_plain) : NULL;
-	char text[2 * TRANSPORT_MESSAGE_BYTES];
+	char text[2 * TRANSPORT_MESSAGE_BYTES], cause_text[TRANSPORT_MESSAGE_BYTES];
+	const char *cause = NULL;
 
+	if (answer->status == RPC_UNAVAILABLE)
+		cause = connection_cause(details, is_plain, cause_text, sizeof(cause_text));
 	snprintf(text, sizeof(text), "%s%s%s", cause ? cause : status_texts[answer->status],
 		 cause || !*details ? "" : ": ", cause ? "" : details);
 	otlp_answer_set_message(answer, text);
