@@ -6,7 +6,8 @@
 #	setup.sh build|test|check|fuzz...
 #
 # Each list below has one package a line, and behind a colon the command or header by which it is
-# recognised: where that is there already, by whatever way, the package is not asked for.
+# recognised (python:MODULE is a module of Python's): where that is there already, by whatever way,
+# the package is not asked for.
 set -eu
 
 build_packages='
@@ -29,6 +30,8 @@ protobuf-c-compiler:protoc-c'
 test_packages='
 libcmocka-dev:cmocka.h
 python3:python3
+python3-yaml:python:yaml
+protobuf-compiler:protoc
 libelf-dev:libelf.h
 libdw-dev:elfutils/libdw.h
 binutils:readelf
@@ -57,6 +60,8 @@ is_there() {
 	case $1 in
 	fuzzer/*) ls /usr/lib/llvm-*/lib/clang/*/include/"$1" /usr/lib*/clang/*/include/"$1" \
 		>/dev/null 2>&1 ;;
+	python:*) python3 -c "import ${1#python:}" >/dev/null 2>&1 ||
+		[ -e "/usr/lib/python3/dist-packages/${1#python:}" ] ;;
 	*.h) [ -e "/usr/include/$1" ] || ls /usr/include/*-linux-gnu/"$1" >/dev/null 2>&1 ;;
 	*) command -v "$1" >/dev/null 2>&1 ;;
 	esac
