@@ -39,5 +39,9 @@ int main(int argument_count, char **arguments)
 		break;
 	}
 	log_set_level(options.log_level);
+	if (options.collector.has_unused_endpoint)
+		log_info("OTEL_EXPORTER_OTLP_ENDPOINT is not used, its protocol is not grpc; give "
+			 "-collection-agent, or OTEL_EXPORTER_OTLP_PROFILES_PROTOCOL=grpc and an "
+			 "endpoint for it");
 	return agent_run(&options);
 }

@@ -135,10 +135,13 @@ int collector_options_check(const struct collector_options *collector)
 {
 	if (!collector->tls_cert != !collector->tls_key)
 		return fail(-EINVAL, "-tls-cert and -tls-key: give both, or none");
-	if (collector->has_disable_tls && collector->disable_tls &&
-	    (collector->tls_ca || collector->tls_cert))
+	if (collector->disable_tls && (collector->tls_ca || collector->tls_cert))
 		return fail(-EINVAL, "-disable-tls: leave it (or http://) out, or -tls-ca, "
 				     "-tls-cert and -tls-key");
+	if (!collector->address && (collector->disable_tls || collector->tls_ca ||
+				    collector->tls_cert || collector->headers.count))
+		return fail(-EINVAL, "-header, -disable-tls, -tls-ca, -tls-cert and -tls-key are "
+				     "for a collector; give -collection-agent");
 	return 0;
 }
 

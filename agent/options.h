@@ -2,9 +2,9 @@
 /**
  * The command line: one table of options drives parsing, the environment and the text of -help.
  *
- * Options take one dash or two, `-name=value` or `-name value`; the last use wins, but for -output,
- * and -header, which add up. What the command line does not set comes from ALLFRAMES_NAME (upper case, dashes
- * as underscores) if that is set and not empty; what concerns the collector, then from
+ * Options take one dash or two, `-name=value` or `-name value`; the last use wins, but for -output
+ * and -header, which add up. What the command line does not set comes from ALLFRAMES_NAME (upper
+ * case, dashes as underscores) if that is set and not empty; what concerns the collector, then from
  * OTEL_EXPORTER_OTLP_NAME (agent/otel_environment.h); else it is the default. Values are checked
  * here as far as that needs no privilege and writes nothing; output paths are checked by the
  * reporter.
@@ -39,8 +39,10 @@ struct collector_options {
 	char *address;
 	/** Plain text. */
 	bool disable_tls;
-	/** -disable-tls was given, whatever its value. */
+	/** -disable-tls was given, whatever its value, or the variable for the address has a scheme. */
 	bool has_disable_tls;
+	/** The variable for the address is there, but means another protocol: it is not used. */
+	bool has_unused_endpoint;
 	/** PEM files; NULL: the system's CAs, no client certificate. */
 	char *tls_ca;
 	char *tls_cert;

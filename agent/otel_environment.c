@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/otel_environment.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +10,7 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
 #include "agent/base/error.h"
+#include "agent/base/text.h"
 #include "agent/option_collector.h"
 #include "agent/option_values.h"
 
@@ -52,6 +52,13 @@ static int out_of_memory(void)
 	return fail(-ENOMEM, "out of memory while the environment is read");
 }
 
+static bool is_for_another_protocol(void)
+{
+	struct variable variable;
+
+	return find("PROTOCOL", &variable) && strcmp(variable.value, "grpc") != 0;
+}
+
 /* http://host:port says plain text, https://host:port TLS; host:port alone leaves it to INSECURE. */
 static int read_endpoint(struct collector_options *collector)
 {
@@ -64,7 +71,7 @@ static int read_endpoint(struct collector_options *collector)
 	char *end;
 	int error;
 
-	if (collector->address || !find("ENDPOINT", &variable))
+	if (!find("ENDPOINT", &variable))
 		return 0;
 	address = strdup(variable.value);
 	if (!address)
@@ -88,18 +95,16 @@ static int read_endpoint(struct collector_options *collector)
 		return out_of_memory();
 	if (error)
 		return refuse(&variable, "give http://HOST:PORT (plain text) or https://HOST:PORT");
-	if (find("PROTOCOL", &variable) && strcmp(variable.value, "grpc") != 0)
-		return refuse(&variable, "only grpc is spoken here; give "
-					 "OTEL_EXPORTER_OTLP_PROFILES_PROTOCOL=grpc and an "
-					 "endpoint for it, or -collection-agent");
 	return 0;
 }
 
+/* Who gives certificates wants TLS. */
 static int read_insecure(struct collector_options *collector)
 {
 	struct variable variable;
 
-	if (collector->has_disable_tls || !find("INSECURE", &variable))
+	if (collector->has_disable_tls || collector->tls_ca || collector->tls_cert ||
+	    !find("INSECURE", &variable))
 		return 0;
 	if (strcasecmp(variable.value, "true") && strcasecmp(variable.value, "false"))
 		return refuse(&variable, "give true or false");
@@ -117,49 +122,31 @@ static int read_path(const char *name, char **path)
 	return *path ? 0 : out_of_memory();
 }
 
-/* %41 is A, in place. False if a % is followed by anything else than two hexadecimal digits. */
-static bool decode_percents(char *text)
-{
-	char *to = text;
-
-	for (const char *from = text; *from; from++) {
-		unsigned int byte;
-
-		if (*from != '%') {
-			*to++ = *from;
-			continue;
-		}
-		if (!isxdigit((unsigned char)from[1]) || !isxdigit((unsigned char)from[2]) ||
-		    sscanf(from + 1, "%2x", &byte) != 1 || !byte)
-			return false;
-		*to++ = (char)byte;
-		from += 2;
-	}
-	*to = '\0';
-	return true;
-}
-
+/* Trims @text in place. */
 static char *trim(char *text)
 {
-	char *end;
+	const char *start = text, *end = text + strlen(text);
 
-	text += strspn(text, " \t");
-	for (end = text + strlen(text); end > text && strchr(" \t", end[-1]); end--)
-		;
-	*end = '\0';
-	return text;
+	text_trim(&start, &end);
+	text[end - text] = '\0';
+	return text + (start - text);
 }
 
 static int add_header(struct transport_headers *headers, char *pair)
 {
 	char *value = strchr(pair, '=');
+	const char *start, *end;
+	size_t length;
 
 	if (!value)
 		return fail(-EINVAL, "give KEY=VALUE,KEY=VALUE");
 	*value++ = '\0';
-	value = trim(value);
-	if (!decode_percents(value))
+	start = value;
+	end = value + strlen(value);
+	text_trim(&start, &end);
+	if (!text_decode_percents(start, end, value, end - start, &length))
 		return fail(-EINVAL, "a %% is not followed by two hexadecimal digits");
+	value[length] = '\0';
 	/* Files are what only -header knows. */
 	if (*value == '@')
 		return fail(-EINVAL, "a value begins with @");
@@ -219,7 +206,8 @@ static int read_compression(struct collector_options *collector)
 	return 0;
 }
 
-int otel_environment_apply(struct collector_options *collector)
+/* How to talk to the collector that the environment names, and what to tell nobody else. */
+static int read_collector(struct collector_options *collector)
 {
 	int error = read_endpoint(collector);
 
@@ -228,14 +216,27 @@ int otel_environment_apply(struct collector_options *collector)
 	error = read_insecure(collector);
 	if (!error)
 		error = read_headers(collector);
-	if (!error)
-		error = read_timeout(collector);
-	if (!error)
-		error = read_compression(collector);
 	if (error || collector->disable_tls)
 		return error;
 	error = read_path("CERTIFICATE", &collector->tls_ca);
 	if (!error)
 		error = read_path("CLIENT_CERTIFICATE", &collector->tls_cert);
 	return error ? error : read_path("CLIENT_KEY", &collector->tls_key);
+}
+
+int otel_environment_apply(struct collector_options *collector)
+{
+	struct variable variable;
+	int error;
+
+	/* Pods often have variables for what the programs in them send by HTTP. */
+	if (!collector->address && find("ENDPOINT", &variable) && is_for_another_protocol()) {
+		collector->has_unused_endpoint = true;
+		return 0;
+	}
+	error = collector->address ? 0 : read_collector(collector);
+	if (error || !collector->address)
+		return error;
+	error = read_timeout(collector);
+	return error ? error : read_compression(collector);
 }

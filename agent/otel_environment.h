@@ -11,7 +11,9 @@
 #include "agent/options.h"
 
 /**
- * Sets what is not set in @collector yet; nothing but defaults if there is no collector after that.
+ * Sets what is not set in @collector yet. ENDPOINT counts if there is no address yet and PROTOCOL is
+ * grpc or missing; with it HEADERS, INSECURE and the certificates, which are for that collector and
+ * no other. TIMEOUT and COMPRESSION are for any; nothing is set if there is none after that.
  * -EINVAL with a text for users that names the variable, -ENOMEM.
  */
 int otel_environment_apply(struct collector_options *collector);

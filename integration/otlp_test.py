@@ -22,14 +22,20 @@ RATE = 97
 
 
 class Run:
-    """One run of the agent against a collector that answers well."""
+    """One run of the agent against a collector that answers well. With an environment, that names
+    the collector too.
+    """
 
     def __init__(self, *options, seconds=2, environment=None):
         with Collector() as collector, tempfile.TemporaryDirectory() as directory:
             otlp = os.path.join(directory, "all.otlp")
             folded = os.path.join(directory, "all.folded")
-            with Agent("-collection-agent", collector.address, "-disable-tls",
-                       "-samples-per-second", RATE, "-reporter-interval", "1s", "-duration",
+            where = ["-collection-agent", collector.address, "-disable-tls"]
+            if environment:
+                where = []
+                environment = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://" + collector.address,
+                               **environment}
+            with Agent(*where, "-samples-per-second", RATE, "-reporter-interval", "1s", "-duration",
                        "%ds" % seconds, "-log-level", "debug", *options,
                        outputs=[folded, otlp], environment=environment) as agent:
                 agent.folded_path = folded

@@ -73,14 +73,28 @@ static void tls_options_that_contradict_each_other_are_refused(void **state)
 	assert_refused("give both", "-collection-agent=h", "-tls-cert=c", NULL);
 	assert_refused("give both", "-collection-agent=h", "-tls-key=c", NULL);
 	assert_refused("leave it", "-collection-agent=h", "-disable-tls", "-tls-ca=c", NULL);
+	assert_refused("leave it", "-collection-agent=h", "-disable-tls", "-tls-cert=c",
+		       "-tls-key=k", NULL);
 	assert_refused("give a path", "-tls-ca=", NULL);
 	assert_refused("true or false", "-disable-tls=maybe", NULL);
 }
 
+static void without_a_collector_its_options_are_refused(void **state)
+{
+	(void)state;
+	assert_refused("give -collection-agent", "-header=a=b", NULL);
+	assert_refused("give -collection-agent", "-disable-tls", NULL);
+	assert_refused("give -collection-agent", "-tls-ca=c", "-output=a.folded", NULL);
+	assert_refused("give -collection-agent", "-tls-cert=c", "-tls-key=k", NULL);
+	setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://host", 1);
+	setenv("OTEL_EXPORTER_OTLP_PROTOCOL", "http/protobuf", 1);
+	assert_refused("give -collection-agent", "-header=a=b", NULL);
+}
+
 static void headers_add_up(void **state)
 {
-	struct options options =
-		parse("-header", "Authorization=Bearer a=b", "-header=x-scope=1", NULL);
+	struct options options = parse("-collection-agent=h", "-header", "Authorization=Bearer a=b",
+				       "-header=x-scope=1", NULL);
 
 	(void)state;
 	assert_int_equal(options.collector.headers.count, 2);
@@ -152,6 +166,7 @@ int main(void)
 		option_test(what_is_no_collector_is_refused),
 		option_test(tls_options_are_taken_together),
 		option_test(tls_options_that_contradict_each_other_are_refused),
+		option_test(without_a_collector_its_options_are_refused),
 		option_test(headers_add_up),
 		option_test(wrong_headers_are_refused_without_their_values),
 		option_test(intervals_and_jitter_have_bounds),

@@ -71,6 +71,7 @@ static void options_of_our_own_go_before_all_of_them(void **state)
 	assert_string_equal(options.collector.address, "ours:4317");
 	assert_false(options.collector.disable_tls);
 	assert_string_equal(options.collector.tls_ca, "/our/ca");
+	assert_false(options.collector.has_unused_endpoint);
 	assert_int_equal(options.collector.headers.count, 1);
 	assert_string_equal(options.collector.headers.items[0].key, "c");
 	options_deinit(&options);
@@ -78,6 +79,69 @@ static void options_of_our_own_go_before_all_of_them(void **state)
 	options = parse("-disable-tls=false", "-tls-ca=/our/ca", NULL);
 	assert_string_equal(options.collector.address, "all:4317");
 	assert_false(options.collector.disable_tls);
+	options_deinit(&options);
+}
+
+static void certificates_of_ours_are_never_for_plain_text(void **state)
+{
+	struct options options;
+
+	(void)state;
+	set("ENDPOINT", "host:1");
+	set("INSECURE", "true");
+	options = parse("-tls-ca=/our/ca", "-header=a=secret", NULL);
+	assert_false(options.collector.disable_tls);
+	options_deinit(&options);
+	options = parse("-tls-cert=/our/cert", "-tls-key=/our/key", NULL);
+	assert_false(options.collector.disable_tls);
+	options_deinit(&options);
+	set("ENDPOINT", "http://host:1");
+	assert_refused("leave it (or http://) out", "-tls-ca=/our/ca", NULL);
+}
+
+static void what_is_for_their_collector_is_not_told_to_ours(void **state)
+{
+	struct options options;
+
+	(void)state;
+	set("ENDPOINT", "http://theirs");
+	set("INSECURE", "true");
+	set("HEADERS", "authorization=secret");
+	set("CERTIFICATE", "/their/ca");
+	set("CLIENT_CERTIFICATE", "/their/cert");
+	set("CLIENT_KEY", "/their/key");
+	set("TIMEOUT", "2500");
+	options = parse("-collection-agent", "ours", NULL);
+	assert_string_equal(options.collector.address, "ours:4317");
+	assert_false(options.collector.disable_tls);
+	assert_int_equal(options.collector.headers.count, 0);
+	assert_null(options.collector.tls_ca);
+	assert_null(options.collector.tls_cert);
+	assert_null(options.collector.tls_key);
+	assert_true(options.collector.timeout_ns == 2500 * NS_PER_MS);
+	options_deinit(&options);
+}
+
+static void an_endpoint_for_another_protocol_is_left_alone(void **state)
+{
+	struct options options;
+
+	(void)state;
+	set("ENDPOINT", "http://localhost:4318/v1");
+	set("PROTOCOL", "http/protobuf");
+	set("HEADERS", "nonsense");
+	options = parse("-output", "a.folded", NULL);
+	assert_null(options.collector.address);
+	assert_false(options.collector.disable_tls);
+	assert_int_equal(options.collector.headers.count, 0);
+	assert_true(options.collector.has_unused_endpoint);
+	options_deinit(&options);
+	set("HEADERS", "");
+	set("ENDPOINT", "http://localhost:4317");
+	set("PROFILES_PROTOCOL", "grpc");
+	options = parse(NULL);
+	assert_string_equal(options.collector.address, "localhost:4317");
+	assert_false(options.collector.has_unused_endpoint);
 	options_deinit(&options);
 }
 
@@ -149,9 +213,6 @@ static void wrong_values_are_refused_by_the_name_of_the_variable(void **state)
 	assert_value_refused("ENDPOINT", "ftp://host", "OTEL_EXPORTER_OTLP_ENDPOINT=ftp://host:");
 	assert_value_refused("ENDPOINT", "http://host/v1/profiles", "give http://HOST:PORT");
 	set("ENDPOINT", "http://host");
-	assert_value_refused("PROTOCOL", "http/protobuf", "only grpc is spoken here");
-	assert_value_refused("PROFILES_PROTOCOL", "http/json",
-			     "OTEL_EXPORTER_OTLP_PROFILES_PROTOCOL=http/json");
 	assert_value_refused("TIMEOUT", "0", "give milliseconds");
 	assert_value_refused("TIMEOUT", "10s", "give milliseconds");
 	assert_value_refused("COMPRESSION", "zstd", "give gzip or none");
@@ -182,6 +243,9 @@ int main(void)
 		option_test(the_scheme_of_the_endpoint_says_if_there_is_tls),
 		option_test(what_is_for_profiles_goes_first),
 		option_test(options_of_our_own_go_before_all_of_them),
+		option_test(certificates_of_ours_are_never_for_plain_text),
+		option_test(what_is_for_their_collector_is_not_told_to_ours),
+		option_test(an_endpoint_for_another_protocol_is_left_alone),
 		option_test(certificates_are_taken_for_tls_only),
 		option_test(headers_are_a_list_with_percent_signs),
 		option_test(timeout_and_compression_are_taken),
