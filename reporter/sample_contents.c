@@ -442,11 +442,14 @@ static void add_time(struct sample_contents *contents, uint32_t number, uint64_t
 {
 	uint64_t difference = time_ns - contents->last_time_ns;
 	uint8_t *end = put_number(contents->time_end, (uint64_t)number + 1);
+	size_t bytes;
 
 	end = put_number(end, difference << 1 ^ (difference >> 63 ? UINT64_MAX : 0));
 	*end = 0;
-	contents->used_bytes += end - contents->time_end;
-	contents->time_room -= end - contents->time_end;
+	bytes = end - contents->time_end;
+	/* In the snapshot it takes 8. */
+	contents->used_bytes += bytes > sizeof(time_ns) ? bytes : sizeof(time_ns);
+	contents->time_room -= bytes;
 	contents->time_end = end;
 	contents->last_time_ns = time_ns;
 	contents->time_count++;
@@ -472,6 +475,15 @@ int sample_contents_add(struct sample_contents *contents, struct trace *trace,
 	if (contents->options.keeps_times)
 		add_time(contents, number, context->time_ns);
 	return 0;
+}
+
+uint64_t sample_contents_count(const struct sample_contents *contents)
+{
+	uint64_t count = 0;
+
+	for (uint32_t i = 0; i < contents->record_count; i++)
+		count += record_at(contents, i)->count;
+	return count;
 }
 
 /* --- the snapshot --- */

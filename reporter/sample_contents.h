@@ -16,6 +16,9 @@ void sample_contents_destroy(struct sample_contents *contents);
 int sample_contents_add(struct sample_contents *contents, struct trace *trace,
 			const struct sample_context *context);
 
+/** How many were counted; not once they are finished. */
+uint64_t sample_contents_count(const struct sample_contents *contents);
+
 /**
  * Allocates all that sample_contents_finish() needs, so that it cannot fail. It takes no time, since
  * nothing is written. To be called again if something was added. 0 or -ENOMEM.

@@ -37,11 +37,10 @@ static void report(struct reporter *reporter, struct trace *trace,
 	pthread_mutex_unlock(&store->lock);
 	if (!err)
 		return;
-	metrics_add(METRIC_SAMPLES_UNSTORED, 1);
+	metrics_add(store->options.unstored_metric, 1);
 	if (must_warn)
-		log_warn(
-			"the sample store is full (%s): new stacks are dropped and counted as lost",
-			err == -ENOMEM ? "no memory" : "its limit is reached");
+		log_warn("the sample store is full (%s): samples are dropped and counted",
+			 err == -ENOMEM ? "no memory" : "its limit is reached");
 }
 
 _Static_assert(offsetof(struct sample_store, reporter) == 0, "report() casts");
@@ -60,6 +59,8 @@ struct sample_store *sample_store_create(const struct sample_store_options *opti
 	store->options = *options;
 	if (!store->options.max_bytes)
 		store->options.max_bytes = SAMPLE_STORE_DEFAULT_MAX_BYTES;
+	if (!store->options.unstored_metric)
+		store->options.unstored_metric = METRIC_SAMPLES_UNSTORED;
 	store->contents = sample_contents_create(&store->options);
 	if (!store->contents || pthread_mutex_init(&store->lock, NULL)) {
 		sample_contents_destroy(store->contents);
@@ -83,6 +84,16 @@ struct reporter *sample_store_reporter(struct sample_store *store)
 	return &store->reporter;
 }
 
+uint64_t sample_store_count(struct sample_store *store)
+{
+	uint64_t count;
+
+	pthread_mutex_lock(&store->lock);
+	count = sample_contents_count(store->contents);
+	pthread_mutex_unlock(&store->lock);
+	return count;
+}
+
 int sample_store_take(struct sample_store *store, struct sample_snapshot *snapshot)
 {
 	struct sample_contents *fresh = sample_contents_create(&store->options);
@@ -94,8 +105,10 @@ int sample_store_take(struct sample_store *store, struct sample_snapshot *snapsh
 	pthread_mutex_lock(&store->lock);
 	taken = store->contents;
 	err = sample_contents_prepare(taken);
-	if (!err)
+	if (!err) {
 		store->contents = fresh;
+		store->has_warned = false;
+	}
 	pthread_mutex_unlock(&store->lock);
 	if (err) {
 		sample_contents_destroy(fresh);

@@ -4,7 +4,7 @@
  * count and, if wanted, the time of each. It is a struct reporter: the work thread fills it, and the
  * thread that writes or sends takes all that is in it, again and again or once at the end. One lock,
  * held for a few hash lookups or for the exchange of a pointer. Memory has a limit; samples that
- * would need more are dropped and counted (METRIC_SAMPLES_UNSTORED), and a warning comes once.
+ * would need more are dropped and counted, and a warning comes once until the store is emptied.
  */
 #ifndef REPORTER_SAMPLE_STORE_H
 #define REPORTER_SAMPLE_STORE_H
@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "agent/base/metrics.h"
 #include "agent/base/process_info.h"
 #include "reporter/reporter.h"
 
@@ -29,6 +30,8 @@ struct sample_store_options {
 	bool keeps_times;
 	/** Samples of different CPUs are different ones. */
 	bool keeps_cpus;
+	/** Counts the samples that there was no room for; 0: METRIC_SAMPLES_UNSTORED. */
+	enum metric unstored_metric;
 };
 
 /**
@@ -60,6 +63,9 @@ void sample_store_destroy(struct sample_store *store);
 
 /** The reporter to hand samples to; borrowed from @store. */
 struct reporter *sample_store_reporter(struct sample_store *store);
+
+/** How many samples are in it. */
+uint64_t sample_store_count(struct sample_store *store);
 
 /** What was in a store at one moment. Owner: the thread that took it. */
 struct sample_snapshot {

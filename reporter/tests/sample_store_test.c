@@ -434,7 +434,8 @@ static void times_have_the_limit_too(void **state)
 	}
 	log_set_level(LOG_INFO);
 	dropped = metrics_read(METRIC_SAMPLES_UNSTORED);
-	assert_in_range(dropped, 10000, 17000);
+	/* 8 bytes each, as in the snapshot. */
+	assert_in_range(dropped, 20000 - options.max_bytes / 8, 18500);
 	snapshot = take(store);
 	assert_int_equal(snapshot.count, 1);
 	assert_int_equal(snapshot.samples[0].count, 20000 - dropped);
@@ -463,6 +464,27 @@ static void a_store_too_small_for_one_sample_stays_empty(void **state)
 	sample_snapshot_deinit(&snapshot);
 	sample_store_destroy(store);
 	assert_int_equal(trace->references, 1);
+	trace_unref(trace);
+}
+
+static void what_is_over_the_limit_goes_to_the_stores_own_metric(void **state)
+{
+	const struct sample_store_options options = {
+		.max_bytes = 40,
+		.unstored_metric = METRIC_OTLP_SAMPLES_DROPPED,
+	};
+	struct sample_store *store = sample_store_create(&options);
+	struct trace *trace = trace_create(NULL, 0, true, false);
+
+	(void)state;
+	metrics_reset();
+	log_set_level(LOG_ERROR);
+	report_one(store, trace, &plain_context);
+	log_set_level(LOG_INFO);
+	assert_int_equal(metrics_read(METRIC_SAMPLES_UNSTORED), 0);
+	assert_int_equal(metrics_read(METRIC_OTLP_SAMPLES_DROPPED), 1);
+	assert_int_equal(sample_store_count(store), 0);
+	sample_store_destroy(store);
 	trace_unref(trace);
 }
 
@@ -521,6 +543,7 @@ int main(void)
 		TEST(over_the_limit_new_samples_are_dropped_and_known_ones_counted),
 		TEST(times_have_the_limit_too),
 		TEST(a_store_too_small_for_one_sample_stays_empty),
+		TEST(what_is_over_the_limit_goes_to_the_stores_own_metric),
 		TEST(threads_report_while_another_takes),
 	};
 
