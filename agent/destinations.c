@@ -230,4 +230,8 @@ void destinations_append_summary(const struct destinations *destinations, struct
 			    (unsigned long long)metrics_read(METRIC_OTLP_SAMPLES_SENT),
 			    (unsigned long long)metrics_read(METRIC_OTLP_REQUESTS_SENT),
 			    (unsigned long long)metrics_read(METRIC_OTLP_SAMPLES_DROPPED));
+	if (metrics_read(METRIC_OTLP_PROFILES_REJECTED))
+		text_builder_format(
+			text, ", %llu profiles rejected",
+			(unsigned long long)metrics_read(METRIC_OTLP_PROFILES_REJECTED));
 }

@@ -61,6 +61,8 @@ struct otlp_request {
 	uint8_t *bytes;
 	size_t byte_count;
 	uint64_t sample_count;
+	/** How often it was sent so far. */
+	uint32_t try_count;
 };
 
 /** Takes over @request->bytes, whatever it returns; anything but 0 ends the building. */

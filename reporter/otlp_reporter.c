@@ -5,7 +5,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <time.h>
 
 #include "agent/base/cleanup.h"
@@ -13,6 +12,7 @@
 #include "agent/base/error.h"
 #include "agent/base/log.h"
 #include "agent/base/metrics.h"
+#include "agent/base/random_state.h"
 #include "reporter/sample_store.h"
 
 /* Owner of the interval's fields: the report thread; of the others, what is said. */
@@ -38,6 +38,7 @@ struct otlp_reporter {
 	pthread_t send_thread;
 	bool has_report_thread;
 	bool has_send_thread;
+	bool is_rest_counted;
 };
 
 static uint64_t now_ns(const struct otlp_reporter *reporter)
@@ -79,6 +80,7 @@ int otlp_reporter_create(const struct otlp_reporter_config *config, struct otlp_
 		.max_bytes = OTLP_STORE_MAX_BYTES,
 		.keeps_times = true,
 		.keeps_cpus = config->keeps_cpus,
+		.unstored_metric = METRIC_OTLP_SAMPLES_DROPPED,
 	};
 	struct otlp_reporter *reporter = calloc(1, sizeof(*reporter));
 	int error;
@@ -92,8 +94,7 @@ int otlp_reporter_create(const struct otlp_reporter_config *config, struct otlp_
 		return error;
 	}
 	init_locks(reporter);
-	if (getrandom(reporter->random_state, sizeof(reporter->random_state), 0) < 0)
-		log_debug("no random numbers; intervals differ the same way in every run");
+	random_state_init(reporter->random_state);
 	begin_interval(reporter);
 	reporter->store = sample_store_create(&store_options);
 	if (!reporter->store) {
@@ -123,63 +124,6 @@ struct handed_over {
 	uint64_t sample_count;
 };
 
-static int hand_over(void *context, struct otlp_request *request)
-{
-	struct handed_over *handed = context;
-
-	handed->sample_count += request->sample_count;
-	otlp_sender_push(&handed->reporter->sender, request);
-	wake_threads(handed->reporter);
-	return 0;
-}
-
-/*
- * Empties the store into requests for the sender. Samples that took their time through the queues can
- * be from before the interval; their profiles begin earlier then.
- */
-static void collect(struct otlp_reporter *reporter, uint64_t end_ns)
-{
-	_cleanup_(sample_snapshot_deinit) struct sample_snapshot snapshot = { 0 };
-	struct handed_over handed = { .reporter = reporter };
-	struct otlp_window window = {
-		.start_ns = reporter->window_start_ns,
-		.end_ns = end_ns,
-		.realtime_offset_ns = (int64_t)(clock_realtime_ns() - clock_monotonic_ns()),
-	};
-	uint64_t sample_count = 0;
-
-	if (sample_store_take(reporter->store, &snapshot)) {
-		log_warn("no memory to send the samples of this interval; they go with the next");
-		return;
-	}
-	reporter->window_start_ns = end_ns;
-	if (!snapshot.count)
-		return;
-	for (size_t i = 0; i < snapshot.count; i++)
-		sample_count += snapshot.samples[i].count;
-	if (otlp_build_requests(&snapshot, &window, reporter->config.otlp, hand_over, &handed)) {
-		metrics_add(METRIC_OTLP_SAMPLES_DROPPED, sample_count - handed.sample_count);
-		log_warn("no memory to build a request; %llu samples are dropped",
-			 (unsigned long long)(sample_count - handed.sample_count));
-	}
-}
-
-uint64_t otlp_reporter_tick(struct otlp_reporter *reporter)
-{
-	uint64_t time_ns = now_ns(reporter);
-
-	if (time_ns >= reporter->next_tick_ns) {
-		collect(reporter, time_ns);
-		reporter->next_tick_ns = time_ns + draw_interval_ns(reporter);
-	}
-	return reporter->next_tick_ns;
-}
-
-uint64_t otlp_reporter_send(struct otlp_reporter *reporter)
-{
-	return otlp_sender_step(&reporter->sender);
-}
-
 /* With the lock; false when @until_ns is over. */
 static bool wait_for_change(struct otlp_reporter *reporter, uint64_t until_ns)
 {
@@ -189,6 +133,108 @@ static bool wait_for_change(struct otlp_reporter *reporter, uint64_t until_ns)
 	};
 
 	return pthread_cond_timedwait(&reporter->changed, &reporter->lock, &until) != ETIMEDOUT;
+}
+
+/*
+ * Requests are built far faster than sent: those of one interval must not push each other out while
+ * the collector takes them. -ETIMEDOUT: the stop's deadline is over.
+ */
+static int wait_for_room(struct otlp_reporter *reporter, const struct otlp_request *request)
+{
+	uint64_t until_ns = now_ns(reporter) + reporter->config.sender.call_timeout_ns;
+	bool is_over;
+
+	pthread_mutex_lock(&reporter->lock);
+	while (reporter->has_send_thread && otlp_sender_must_wait(&reporter->sender, request)) {
+		if (reporter->is_stopping && reporter->deadline_ns < until_ns)
+			until_ns = reporter->deadline_ns;
+		if (!wait_for_change(reporter, until_ns))
+			break;
+	}
+	is_over = reporter->is_stopping && now_ns(reporter) >= reporter->deadline_ns;
+	pthread_mutex_unlock(&reporter->lock);
+	return is_over ? -ETIMEDOUT : 0;
+}
+
+static int hand_over(void *context, struct otlp_request *request)
+{
+	struct handed_over *handed = context;
+	int error = wait_for_room(handed->reporter, request);
+
+	if (error) {
+		free(request->bytes);
+		return error;
+	}
+	handed->sample_count += request->sample_count;
+	otlp_sender_push(&handed->reporter->sender, request);
+	wake_threads(handed->reporter);
+	return 0;
+}
+
+/*
+ * Empties the store into requests for the sender. Samples that took their time through the queues can
+ * be from before the interval; their profiles begin earlier then. -ENOMEM: they are in the store
+ * still.
+ */
+static int collect(struct otlp_reporter *reporter, uint64_t end_ns)
+{
+	_cleanup_(sample_snapshot_deinit) struct sample_snapshot snapshot = { 0 };
+	struct handed_over handed = { .reporter = reporter };
+	struct otlp_window window = {
+		.start_ns = reporter->window_start_ns,
+		.end_ns = end_ns,
+		.realtime_offset_ns = (int64_t)(clock_realtime_ns() - clock_monotonic_ns()),
+	};
+	uint64_t sample_count = 0;
+	int error = sample_store_take(reporter->store, &snapshot);
+
+	if (error)
+		return error;
+	reporter->window_start_ns = end_ns;
+	if (!snapshot.count)
+		return 0;
+	for (size_t i = 0; i < snapshot.count; i++)
+		sample_count += snapshot.samples[i].count;
+	error = otlp_build_requests(&snapshot, &window, reporter->config.otlp, hand_over, &handed);
+	if (error) {
+		metrics_add(METRIC_OTLP_SAMPLES_DROPPED, sample_count - handed.sample_count);
+		log_warn("%s; %llu samples are dropped",
+			 error == -ETIMEDOUT ? "no time to send all until the stop" :
+					       "no memory to build a request",
+			 (unsigned long long)(sample_count - handed.sample_count));
+	}
+	return 0;
+}
+
+/* What is in the store at the end will never be sent. */
+static void count_rest(struct otlp_reporter *reporter)
+{
+	uint64_t count = reporter->is_rest_counted ? 0 : sample_store_count(reporter->store);
+
+	reporter->is_rest_counted = true;
+	if (!count)
+		return;
+	metrics_add(METRIC_OTLP_SAMPLES_DROPPED, count);
+	log_warn("%llu samples could not be taken out of the store; they are dropped",
+		 (unsigned long long)count);
+}
+
+uint64_t otlp_reporter_tick(struct otlp_reporter *reporter)
+{
+	uint64_t time_ns = now_ns(reporter);
+
+	if (time_ns >= reporter->next_tick_ns) {
+		if (collect(reporter, time_ns))
+			log_warn("no memory to send the samples of this interval; they go with the "
+				 "next");
+		reporter->next_tick_ns = time_ns + draw_interval_ns(reporter);
+	}
+	return reporter->next_tick_ns;
+}
+
+uint64_t otlp_reporter_send(struct otlp_reporter *reporter)
+{
+	return otlp_sender_step(&reporter->sender);
 }
 
 static void *run_report_thread(void *argument)
@@ -227,6 +273,10 @@ static void *run_send_thread(void *argument)
 		seen = reporter->change_count;
 		pthread_mutex_unlock(&reporter->lock);
 		next_ns = otlp_reporter_send(reporter);
+		/* There may be room now. Not counted: this thread itself has nothing to look at. */
+		pthread_mutex_lock(&reporter->lock);
+		pthread_cond_broadcast(&reporter->changed);
+		pthread_mutex_unlock(&reporter->lock);
 		if (!next_ns || otlp_sender_is_done(&reporter->sender))
 			continue;
 		pthread_mutex_lock(&reporter->lock);
@@ -286,7 +336,9 @@ void otlp_reporter_finish(struct otlp_reporter *reporter)
 		pthread_join(reporter->report_thread, NULL);
 	else
 		otlp_sender_drain(&reporter->sender, reporter->deadline_ns);
+	wake_threads(reporter);
 	reporter->has_report_thread = false;
+	count_rest(reporter);
 	if (!reporter->has_send_thread)
 		return;
 	cancel_at_deadline(reporter);
@@ -302,6 +354,8 @@ void otlp_reporter_destroy(struct otlp_reporter *reporter)
 		otlp_reporter_begin_stop(reporter, 0);
 		otlp_reporter_finish(reporter);
 	}
+	if (reporter->store)
+		count_rest(reporter);
 	otlp_sender_deinit(&reporter->sender);
 	sample_store_destroy(reporter->store);
 	pthread_cond_destroy(&reporter->changed);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * Samples to a collector: a sample store of its own, which every interval is emptied into requests,
- * and a sender for those. Two threads, so that a collector which does not answer never stops the
- * intervals: `report` empties the store and builds, `send` waits for the network. Memory is bounded
- * by the store's limit, the sender's queue, and what one interval takes to build.
+ * and a sender for those. Two threads, so that a collector which does not answer holds up an interval
+ * for the timeout of a call at most: `report` empties the store, builds, and waits for room in the
+ * queue as long as no call fails; `send` waits for the network. Memory is bounded by the store's
+ * limit, the sender's queue, and what one interval takes to build.
  */
 #ifndef REPORTER_OTLP_REPORTER_H
 #define REPORTER_OTLP_REPORTER_H

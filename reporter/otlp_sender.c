@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "agent/base/clock.h"
 #include "agent/base/metrics.h"
+#include "agent/base/random_state.h"
 
 enum {
 	/* The back-off doubles this often. */
@@ -34,6 +34,7 @@ int otlp_sender_init(struct otlp_sender *sender, const struct otlp_sender_config
 	struct otlp_sender made = {
 		.config = *config,
 		.loss_limit = { .interval_ns = LOSS_LOG_INTERVAL_NS, .burst = LOSS_LOG_BURST },
+		.full_limit = { .interval_ns = LOSS_LOG_INTERVAL_NS, .burst = 1 },
 		.partial_limit = { .interval_ns = REFUSAL_LOG_INTERVAL_NS, .burst = 1 },
 	};
 	int error;
@@ -50,12 +51,7 @@ int otlp_sender_init(struct otlp_sender *sender, const struct otlp_sender_config
 			.burst = 1,
 		};
 	/* The agents of a fleet must not knock in step. */
-	if (getrandom(made.random_state, sizeof(made.random_state), 0) !=
-	    sizeof(made.random_state)) {
-		uint64_t time_ns = clock_realtime_ns();
-
-		memcpy(made.random_state, &time_ns, sizeof(made.random_state));
-	}
+	random_state_init(made.random_state);
 	*sender = made;
 	pthread_mutex_init(&sender->lock, NULL);
 	return 0;
@@ -83,10 +79,32 @@ void otlp_sender_deinit(struct otlp_sender *sender)
 
 void otlp_sender_push(struct otlp_sender *sender, struct otlp_request *request)
 {
+	uint64_t dropped_before;
+
 	pthread_mutex_lock(&sender->lock);
+	dropped_before = sender->queue.dropped_requests;
 	request_queue_push(&sender->queue, request);
 	count_drops(sender);
+	if (sender->queue.dropped_requests != dropped_before &&
+	    log_limit_allow(&sender->full_limit, now_ns(sender), NULL))
+		log_warn(
+			"collector %s: more than %zu MiB of profiles wait; the oldest are dropped, "
+			"%" PRIu64 " samples so far",
+			sender->config.collector, sender->queue.max_bytes >> 20,
+			sender->queue.dropped_samples);
 	pthread_mutex_unlock(&sender->lock);
+}
+
+bool otlp_sender_must_wait(struct otlp_sender *sender, const struct otlp_request *request)
+{
+	const struct request_queue *queue = &sender->queue;
+	bool must_wait;
+
+	pthread_mutex_lock(&sender->lock);
+	must_wait = !sender->failure_count && (queue->count || queue->is_taken) &&
+		    !request_queue_has_room(queue, request->byte_count);
+	pthread_mutex_unlock(&sender->lock);
+	return must_wait;
 }
 
 void otlp_sender_drain(struct otlp_sender *sender, uint64_t deadline_ns)
@@ -166,17 +184,20 @@ static const char *held_back_text(uint64_t held_back, char *text, size_t bytes)
 /* Once when the collector is lost, and once when the reason becomes another. */
 static void log_loss(struct otlp_sender *sender, const struct transport_answer *answer)
 {
-	bool is_news = !sender->is_lost || strcmp(sender->loss, answer->message);
+	bool is_news = !sender->is_loss_logged || strcmp(sender->logged_loss, answer->message);
 
 	log_debug("collector %s: status %d, %s", sender->config.collector, answer->status,
 		  answer->message);
-	sender->is_lost = true;
-	memcpy(sender->loss, answer->message, sizeof(sender->loss));
 	if (!is_news || !log_limit_allow(&sender->loss_limit, now_ns(sender), NULL))
 		return;
 	sender->is_loss_logged = true;
-	log_warn("collector %s: %s; trying again, up to %zu MiB of profiles wait",
-		 sender->config.collector, answer->message, sender->queue.max_bytes >> 20);
+	memcpy(sender->logged_loss, answer->message, sizeof(sender->logged_loss));
+	if (sender->is_draining)
+		log_warn("collector %s: %s; trying again until the stop", sender->config.collector,
+			 answer->message);
+	else
+		log_warn("collector %s: %s; trying again, up to %zu MiB of profiles wait",
+			 sender->config.collector, answer->message, sender->queue.max_bytes >> 20);
 }
 
 static void log_return(struct otlp_sender *sender)
@@ -184,7 +205,6 @@ static void log_return(struct otlp_sender *sender)
 	if (sender->is_loss_logged)
 		log_info("collector %s takes profiles again; %" PRIu32 " more requests wait",
 			 sender->config.collector, sender->queue.count);
-	sender->is_lost = false;
 	sender->is_loss_logged = false;
 }
 
@@ -220,17 +240,35 @@ static void log_refusal(struct otlp_sender *sender, const struct transport_answe
 		 held_back_text(held_back, before, sizeof(before)));
 }
 
+static bool is_past_stop(const struct otlp_sender *sender)
+{
+	return sender->is_draining && now_ns(sender) >= sender->drain_deadline_ns;
+}
+
+/* @request is to be sent again, if there is time for it. */
+static void handle_failure(struct otlp_sender *sender, struct otlp_request *request,
+			   const struct transport_answer *answer)
+{
+	bool is_cut_short = is_past_stop(sender) && (answer->status == RPC_CANCELLED ||
+						     answer->status == RPC_DEADLINE_EXCEEDED);
+
+	sender->failure_count++;
+	sender->retry_at_ns = now_ns(sender) + next_delay_ns(sender, answer->retry_delay_ns);
+	if (!is_cut_short)
+		memcpy(sender->loss, answer->message, sizeof(sender->loss));
+	if (!is_past_stop(sender))
+		log_loss(sender, answer);
+	request_queue_put_back(&sender->queue, request);
+}
+
 static void handle_answer(struct otlp_sender *sender, struct otlp_request *request,
 			  const struct transport_answer *answer)
 {
 	if (is_retryable(answer)) {
-		sender->failure_count++;
-		sender->retry_at_ns =
-			now_ns(sender) + next_delay_ns(sender, answer->retry_delay_ns);
-		log_loss(sender, answer);
-		request_queue_put_back(&sender->queue, request);
+		handle_failure(sender, request, answer);
 		return;
 	}
+	sender->loss[0] = '\0';
 	sender->failure_count = 0;
 	sender->retry_at_ns = 0;
 	if (answer->status == RPC_OK) {
@@ -254,12 +292,26 @@ static void send_request(struct otlp_sender *sender, struct otlp_request *reques
 	struct transport *transport = sender->config.transport;
 	struct transport_answer answer;
 
-	if (sender->failure_count)
+	if (request->try_count++)
 		metrics_add(METRIC_OTLP_RETRIES, 1);
 	pthread_mutex_unlock(&sender->lock);
 	transport->ops->send(transport, request->bytes, request->byte_count, timeout_ns, &answer);
 	pthread_mutex_lock(&sender->lock);
 	handle_answer(sender, request, &answer);
+}
+
+/* The stop's deadline is over. */
+static void give_up(struct otlp_sender *sender)
+{
+	uint64_t dropped_before = sender->queue.dropped_samples;
+
+	if (!sender->queue.count)
+		return;
+	request_queue_clear(&sender->queue);
+	count_drops(sender);
+	log_warn("collector %s: %s; %" PRIu64 " samples are dropped", sender->config.collector,
+		 sender->loss[0] ? sender->loss : "no answer until the stop",
+		 sender->queue.dropped_samples - dropped_before);
 }
 
 static uint64_t step(struct otlp_sender *sender)
@@ -270,8 +322,7 @@ static uint64_t step(struct otlp_sender *sender)
 	struct otlp_request request;
 
 	if (sender->is_draining && time_ns >= sender->drain_deadline_ns) {
-		request_queue_clear(&sender->queue);
-		count_drops(sender);
+		give_up(sender);
 		return UINT64_MAX;
 	}
 	if (!sender->queue.count)

@@ -53,10 +53,12 @@ struct otlp_sender {
 	uint64_t drain_deadline_ns;
 	unsigned short random_state[3];
 	/** The rest is for the log. */
-	bool is_lost;
 	bool is_loss_logged;
+	char logged_loss[TRANSPORT_MESSAGE_BYTES];
+	/** Why the last try is to be repeated; "" if it is not, or when the stop cut it short. */
 	char loss[TRANSPORT_MESSAGE_BYTES];
 	struct log_limit loss_limit;
+	struct log_limit full_limit;
 	struct log_limit partial_limit;
 	struct log_limit refusal_limits[RPC_STATUS_COUNT];
 };
@@ -68,6 +70,12 @@ void otlp_sender_deinit(struct otlp_sender *sender);
 
 /** Any thread, at any time, without waiting for the network: takes over @request. */
 void otlp_sender_push(struct otlp_sender *sender, struct otlp_request *request);
+
+/**
+ * Any thread: whether a push of @request would drop others, and these are on their way: the last
+ * call, if there was one, did not fail. Who waits then is woken by every end of a step.
+ */
+bool otlp_sender_must_wait(struct otlp_sender *sender, const struct otlp_request *request);
 
 /**
  * The sending thread: sends the oldest request if its time has come, and waits for the answer.

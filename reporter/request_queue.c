@@ -54,14 +54,18 @@ static void drop_oldest(struct request_queue *queue)
 	drop(queue, request);
 }
 
-void request_queue_push(struct request_queue *queue, struct otlp_request *request)
+bool request_queue_has_room(const struct request_queue *queue, size_t request_bytes)
 {
 	/* A place in the ring and its bytes are kept for the one that is out. */
-	uint32_t max_count = queue->max_count - queue->is_taken;
+	return queue->count < queue->max_count - queue->is_taken &&
+	       request_bytes <= queue->max_bytes - queue->bytes;
+}
 
+void request_queue_push(struct request_queue *queue, struct otlp_request *request)
+{
 	if (request->byte_count > queue->max_bytes - queue->taken_bytes)
 		return drop(queue, request);
-	while (queue->count == max_count || request->byte_count > queue->max_bytes - queue->bytes)
+	while (!request_queue_has_room(queue, request->byte_count))
 		drop_oldest(queue);
 	queue->requests[(queue->first + queue->count) % queue->max_count] = *request;
 	queue->count++;

@@ -33,6 +33,9 @@ struct request_queue {
 int request_queue_init(struct request_queue *queue, uint32_t max_count, size_t max_bytes);
 void request_queue_deinit(struct request_queue *queue);
 
+/** Whether @request_bytes more fit without that anything goes. */
+bool request_queue_has_room(const struct request_queue *queue, size_t request_bytes);
+
 /** Takes over @request, which is dropped itself if it can never fit. */
 void request_queue_push(struct request_queue *queue, struct otlp_request *request);
 

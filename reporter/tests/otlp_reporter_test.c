@@ -319,6 +319,76 @@ static void a_call_that_hangs_is_cancelled_at_the_deadline_and_the_rest_counted(
 	assert_int_equal(f->transport.cancel_count, 1);
 }
 
+/* As a network that is slower than requests are built. */
+static void take_slowly(struct fake_transport *transport, uint64_t timeout_ns)
+{
+	(void)transport;
+	(void)timeout_ns;
+	usleep(1000);
+}
+
+static void report_threads(struct reporter_fixture *f, int count)
+{
+	struct reporter *door = otlp_reporter_door(f->reporter);
+	struct sample_context context = {
+		.time_ns = clock_monotonic_ns(),
+		.pid = 7,
+		.process_comm = "prog",
+		.thread_comm = "thread",
+		.was_known = true,
+	};
+
+	for (int i = 0; i < count; i++) {
+		context.tid = i + 1;
+		door->ops->report(door, f->trace, &context);
+	}
+}
+
+static void an_interval_larger_than_the_queue_is_sent_whole(void **state)
+{
+	struct reporter_fixture *f = *state;
+
+	f->options.max_request_bytes = 2000;
+	make_reporter(f, NULL, 0, 5000);
+	f->transport.on_send = take_slowly;
+	assert_int_equal(otlp_reporter_start(f->reporter), 0);
+	report_threads(f, 2000);
+	otlp_reporter_begin_stop(f->reporter, clock_monotonic_ns() + 60 * NS_PER_SECOND);
+	otlp_reporter_finish(f->reporter);
+	assert_int_equal(dropped(), 0);
+	assert_int_equal(sent(), 2000);
+}
+
+static void building_ends_at_the_deadline_and_the_rest_is_counted(void **state)
+{
+	struct reporter_fixture *f = *state;
+	char *log;
+
+	f->options.max_request_bytes = 2000;
+	make_reporter(f, NULL, 0, 5000);
+	assert_int_equal(otlp_reporter_start(f->reporter), 0);
+	report_threads(f, 2000);
+	otlp_reporter_begin_stop(f->reporter, clock_monotonic_ns());
+	otlp_reporter_finish(f->reporter);
+	assert_int_equal(dropped(), 2000);
+	log = captured_log(&f->capture);
+	capture_log(&f->capture);
+	assert_string_equal(log, "warn: no time to send all until the stop; 2000 samples are "
+				 "dropped\n");
+	free(log);
+}
+
+static void samples_that_nobody_collects_are_counted(void **state)
+{
+	struct reporter_fixture *f = *state;
+
+	report_threads(f, 3);
+	otlp_reporter_destroy(f->reporter);
+	f->reporter = NULL;
+	assert_int_equal(sent(), 0);
+	assert_int_equal(dropped(), 3);
+}
+
 static void an_agent_that_fails_takes_it_down_without_waiting(void **state)
 {
 	struct reporter_fixture *f = *state;
@@ -343,6 +413,9 @@ int main(void)
 		reporter_test(a_day_of_a_hanging_collector_stops_nothing_and_loses_no_count),
 		reporter_test(at_the_stop_everything_is_sent),
 		reporter_test(a_call_that_hangs_is_cancelled_at_the_deadline_and_the_rest_counted),
+		reporter_test(an_interval_larger_than_the_queue_is_sent_whole),
+		reporter_test(building_ends_at_the_deadline_and_the_rest_is_counted),
+		reporter_test(samples_that_nobody_collects_are_counted),
 		reporter_test(an_agent_that_fails_takes_it_down_without_waiting),
 	};
 

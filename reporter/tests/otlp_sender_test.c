@@ -416,9 +416,106 @@ static void draining_gives_up_at_its_deadline_and_counts(void **state)
 	}
 	assert_in_range(f->transport.call_count, 4, 12);
 	assert_counts(0, 2);
+	assert_int_equal(metrics_read(METRIC_OTLP_RETRIES), f->transport.call_count - 1);
+	log = take_log(f);
+	assert_string_equal(log, "warn: collector host:4317: no; trying again until the stop\n"
+				 "warn: collector host:4317: no; 14 samples are dropped\n");
+	free(log);
+}
+
+static void the_first_try_in_the_drain_is_a_repeat_too(void **state)
+{
+	struct sender_fixture *f = *state;
+
+	fake_answer(&f->transport, RPC_UNAVAILABLE, "no");
+	push(f, "one");
+	otlp_sender_step(&f->sender);
+	fake_answer(&f->transport, RPC_OK, "");
+	otlp_sender_drain(&f->sender, fake_time_ns + NS_PER_SECOND);
+	otlp_sender_step(&f->sender);
+	assert_counts(1, 0);
+	assert_int_equal(metrics_read(METRIC_OTLP_RETRIES), 1);
+}
+
+static void hang_until_the_stop(struct fake_transport *transport, uint64_t timeout_ns)
+{
+	fake_time_ns += timeout_ns;
+	fake_answer(transport, RPC_CANCELLED, "the agent cancelled the call");
+}
+
+static void a_call_that_the_stop_cuts_short_is_one_line(void **state)
+{
+	struct sender_fixture *f = *state;
+	char *log;
+
+	f->transport.on_send = hang_until_the_stop;
+	push(f, "one");
+	otlp_sender_drain(&f->sender, fake_time_ns + NS_PER_SECOND);
+	while (!otlp_sender_is_done(&f->sender))
+		otlp_sender_step(&f->sender);
+	log = take_log(f);
+	assert_string_equal(log, "warn: collector host:4317: no answer until the stop; 7 samples "
+				 "are dropped\n");
+	free(log);
+}
+
+static void an_outage_after_much_flickering_is_logged_in_the_end(void **state)
+{
+	struct sender_fixture *f = *state;
+	char *log;
+
+	for (int i = 0; i < 20; i++) {
+		fake_answer(&f->transport, i % 2 ? RPC_OK : RPC_UNAVAILABLE, i % 2 ? "" : "gone");
+		push(f, "request");
+		otlp_sender_step(&f->sender);
+		fake_time_ns += NS_PER_SECOND;
+		while (i % 2 && otlp_sender_step(&f->sender) != UINT64_MAX)
+			;
+	}
+	free(take_log(f));
+	fake_answer(&f->transport, RPC_UNAVAILABLE, "gone");
+	push(f, "request");
+	for (int i = 0; i < 60; i++) {
+		otlp_sender_step(&f->sender);
+		fake_time_ns += 40 * NS_PER_SECOND;
+	}
 	log = take_log(f);
 	assert_int_equal(count_lines(log), 1);
+	assert_non_null(strstr(log, "gone; trying again"));
 	free(log);
+}
+
+static void a_full_queue_is_logged_once_in_a_while(void **state)
+{
+	struct sender_fixture *f = *state;
+	char *log;
+
+	for (int i = 0; i < 3 * MAX_REQUESTS; i++)
+		push(f, "request");
+	assert_counts(0, 2 * MAX_REQUESTS);
+	log = take_log(f);
+	assert_string_equal(log, "warn: collector host:4317: more than 0 MiB of profiles wait; the "
+				 "oldest are dropped, 7 samples so far\n");
+	free(log);
+}
+
+static void who_pushes_waits_for_room_unless_calls_fail(void **state)
+{
+	const struct otlp_request one = { .byte_count = 7 }, huge = { .byte_count = 2 * MAX_BYTES };
+	struct sender_fixture *f = *state;
+
+	assert_false(otlp_sender_must_wait(&f->sender, &huge));
+	for (int i = 0; i < MAX_REQUESTS; i++) {
+		assert_false(otlp_sender_must_wait(&f->sender, &one));
+		push(f, "request");
+	}
+	assert_true(otlp_sender_must_wait(&f->sender, &one));
+	otlp_sender_step(&f->sender);
+	assert_false(otlp_sender_must_wait(&f->sender, &one));
+	push(f, "request");
+	fake_answer(&f->transport, RPC_UNAVAILABLE, "no");
+	otlp_sender_step(&f->sender);
+	assert_false(otlp_sender_must_wait(&f->sender, &one));
 }
 
 static void what_waits_at_the_end_is_counted(void **state)
@@ -451,6 +548,11 @@ int main(void)
 		sender_test(with_random_faults_every_sample_is_taken_or_counted_as_dropped),
 		sender_test(draining_sends_what_waits_and_is_done),
 		sender_test(draining_gives_up_at_its_deadline_and_counts),
+		sender_test(the_first_try_in_the_drain_is_a_repeat_too),
+		sender_test(a_call_that_the_stop_cuts_short_is_one_line),
+		sender_test(an_outage_after_much_flickering_is_logged_in_the_end),
+		sender_test(a_full_queue_is_logged_once_in_a_while),
+		sender_test(who_pushes_waits_for_room_unless_calls_fail),
 		sender_test(what_waits_at_the_end_is_counted),
 	};
 

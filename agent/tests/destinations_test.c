@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "agent/base/metrics.h"
+#include "agent/destinations.h"
+
+#include <cmocka.h>
+
+static void assert_summary(const struct destinations *destinations, const char *expected)
+{
+	struct text_builder text = { 0 };
+
+	destinations_append_summary(destinations, &text);
+	assert_string_equal(text_builder_text(&text), expected);
+	text_builder_deinit(&text);
+}
+
+static void rejected_profiles_are_told_if_there_are_any(void **state)
+{
+	int none;
+	const struct destinations destinations = { .otlp = (struct otlp_reporter *)&none };
+
+	(void)state;
+	metrics_reset();
+	metrics_add(METRIC_OTLP_SAMPLES_SENT, 5);
+	metrics_add(METRIC_OTLP_REQUESTS_SENT, 2);
+	assert_summary(&destinations,
+		       "; sent 5 samples in 2 requests, dropped 0 samples on the way");
+	metrics_add(METRIC_OTLP_PROFILES_REJECTED, 3);
+	assert_summary(&destinations, "; sent 5 samples in 2 requests, dropped 0 samples on the "
+				      "way, 3 profiles rejected");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(rejected_profiles_are_told_if_there_are_any),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
