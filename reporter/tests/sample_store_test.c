@@ -11,6 +11,7 @@
 
 #include "agent/base/log.h"
 #include "agent/base/metrics.h"
+#include "reporter/tests/fake_transport.h"
 #include "reporter/tests/fixture.h"
 
 static const struct sample_context plain_context = {
@@ -488,6 +489,32 @@ static void what_is_over_the_limit_goes_to_the_stores_own_metric(void **state)
 	trace_unref(trace);
 }
 
+static void a_full_store_warns_once_until_it_is_emptied(void **state)
+{
+	const struct sample_store_options options = { .max_bytes = 40 };
+	struct sample_store *store = sample_store_create(&options);
+	struct trace *trace = trace_create(NULL, 0, true, false);
+	static const char line[] = "warn: the sample store is full (its limit is reached): samples "
+				   "are dropped and counted\n";
+	struct sample_snapshot snapshot;
+	struct capture capture;
+	char *log;
+
+	(void)state;
+	for (int round = 0; round < 2; round++) {
+		capture_log(&capture);
+		report_one(store, trace, &plain_context);
+		report_one(store, trace, &plain_context);
+		log = captured_log(&capture);
+		assert_string_equal(log, line);
+		free(log);
+		snapshot = take(store);
+		sample_snapshot_deinit(&snapshot);
+	}
+	sample_store_destroy(store);
+	trace_unref(trace);
+}
+
 enum { REPORTS_PER_THREAD = 5000 };
 
 static void *report_many(void *context)
@@ -544,6 +571,7 @@ int main(void)
 		TEST(times_have_the_limit_too),
 		TEST(a_store_too_small_for_one_sample_stays_empty),
 		TEST(what_is_over_the_limit_goes_to_the_stores_own_metric),
+		TEST(a_full_store_warns_once_until_it_is_emptied),
 		TEST(threads_report_while_another_takes),
 	};
 
