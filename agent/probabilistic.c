@@ -23,7 +23,8 @@ void probabilistic_init(struct probabilistic *probabilistic, uint32_t threshold,
 
 	if (seed)
 		random_state = *seed;
-	else if (getrandom(&random_state, sizeof(random_state), 0) != sizeof(random_state))
+	else if (getrandom(&random_state, sizeof(random_state), GRND_NONBLOCK) !=
+		 sizeof(random_state))
 		random_state = clock_realtime_ns();
 	*probabilistic = (struct probabilistic){
 		.threshold = threshold,

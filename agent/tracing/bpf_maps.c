@@ -293,7 +293,7 @@ int bpf_maps_create(const struct bpf_fds *fds, struct bpf_maps **out)
 		return -ENOMEM;
 	maps->writer.ops = &writer_ops;
 	maps->fds = *fds;
-	if (getrandom(&maps->nonce, sizeof(maps->nonce), 0) != sizeof(maps->nonce))
+	if (getrandom(&maps->nonce, sizeof(maps->nonce), GRND_NONBLOCK) != sizeof(maps->nonce))
 		maps->nonce = 0;
 	err = slab_space_init(&maps->space, fds->slabs, fds->slab_count);
 	if (!err)
