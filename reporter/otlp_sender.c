@@ -300,7 +300,7 @@ static void send_request(struct otlp_sender *sender, struct otlp_request *reques
 	handle_answer(sender, request, &answer);
 }
 
-/* The stop's deadline is over. */
+/* The stop's deadline is over. Of a loss the log has told already; the summary has the samples. */
 static void give_up(struct otlp_sender *sender)
 {
 	uint64_t dropped_before = sender->queue.dropped_samples;
@@ -309,6 +309,8 @@ static void give_up(struct otlp_sender *sender)
 		return;
 	request_queue_clear(&sender->queue);
 	count_drops(sender);
+	if (sender->is_loss_logged)
+		return;
 	log_warn("collector %s: %s; %" PRIu64 " samples are dropped", sender->config.collector,
 		 sender->loss[0] ? sender->loss : "no answer until the stop",
 		 sender->queue.dropped_samples - dropped_before);
