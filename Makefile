@@ -6,6 +6,7 @@
 # that a broken boundary does not link. The same sources are built in variants:
 #   build/obj   what users run        build/asan   for tests, with ASan and UBSan
 #   build/fuzz  for libFuzzer, by clang        build/debug  for debuggers: -O0, ASan and UBSan
+#   build/arm64 for arm64 by a cross compiler: tools that run under qemu-user
 #
 # Programs: build/agent, build/TOOL, build/asan/FOLDER/tests/NAME_test,
 # build/fuzz/FOLDER/fuzz/NAME_fuzz.
@@ -38,14 +39,22 @@ FLAGS_asan := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all
 FLAGS_fuzz := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all \
 	-fprofile-instr-generate -fcoverage-mapping
 FLAGS_debug := -O0 -g3 -fsanitize=address,undefined
+# Packages of arm64, unpacked; of their own architecture the cross compiler has only the C library.
+ARM64_LIBRARIES := $(HOME)/.cache/allframes/arm64-libraries
+ARM64_PACKAGES := libssl-dev libxxhash-dev liblzma-dev libzstd-dev zlib1g-dev
+FLAGS_arm64 := $(CFLAGS) $(foreach p,$(ARM64_PACKAGES),-isystem $(ARM64_LIBRARIES)/$(p)/usr/include \
+	-isystem $(ARM64_LIBRARIES)/$(p)/usr/include/aarch64-linux-gnu)
+# libcrypto.a warns of what it could load; nothing of that is used.
+LDFLAGS_arm64 := -static -Wl,--no-warnings $(ARM64_PACKAGES:%=-L$(ARM64_LIBRARIES)/%/usr/lib/aarch64-linux-gnu)
 CC_obj := $(CC)
 CC_asan := $(CC)
 CC_fuzz := $(CLANG)
 CC_debug := $(CC)
-VARIANTS := obj asan fuzz debug
+CC_arm64 := aarch64-linux-gnu-gcc
+VARIANTS := obj asan fuzz debug arm64
 
 # Folder of each library, and what it may use (the include table of CONTRIBUTING.md), in link order.
-LIBRARIES := base host proto emulation stackdeltas symbols reporter tracing processes agent collector
+LIBRARIES := base host proto emulation stackdeltas symbols reporter tracing processes walks agent collector
 dir_base := agent/base
 dir_host := agent/host
 dir_proto := build/proto
@@ -55,6 +64,7 @@ dir_symbols := symbols
 dir_reporter := reporter
 dir_tracing := agent/tracing
 dir_processes := agent/processes
+dir_walks := agent/walks
 dir_agent := agent
 dir_collector := integration/collector
 uses_base := base
@@ -66,11 +76,12 @@ uses_symbols := symbols host base
 uses_reporter := reporter proto base
 uses_tracing := tracing base
 uses_processes := processes stackdeltas symbols reporter host proto base
-uses_agent := agent processes stackdeltas symbols reporter tracing emulation host proto base
+uses_walks := walks processes stackdeltas symbols emulation host base
+uses_agent := agent walks processes stackdeltas symbols reporter tracing emulation host proto base
 uses_collector := collector base
 
 # Each program is linked with those of them that it uses: gRPC's come with the collector's transport.
-LDLIBS_ALL := -Wl,--as-needed -lbpf -lcrypto -lxxhash -lprotobuf-c -lgrpc -lgpr -lzstd -lz -lm
+LDLIBS_ALL := -Wl,--as-needed -lbpf -lcrypto -lxxhash -lprotobuf-c -lgrpc -lgpr -llzma -lzstd -lz -lm
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
@@ -186,8 +197,36 @@ endef
 
 $(foreach l,$(filter-out proto,$(LIBRARIES)),$(eval $(call folder_programs,$(l))))
 
+# walk_core with the unwinder of arm64: to run on this machine, and on arm64.
+build/obj/arm64/emulated_walk.o: ebpf/host/emulated_walk.c build/obj/flags
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) $(CFLAGS) -D__TARGET_ARCH_arm64 -MMD -MP -c $< -o $@
+
+build/walk_core_arm64: build/obj/arm64/emulated_walk.o build/obj/agent/walks/tools/walk_core.o \
+		$(call archives,obj,walks)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS_ALL) $(CFLAGS) -o $@ $^ $(LDLIBS_ALL)
+TOOLS += build/walk_core_arm64
+
+$(ARM64_LIBRARIES)/.fetched:
+	$(call say,FETCH,$(@D))
+	$(Q)scripts/fetch_packages.py $(@D) arm64 bookworm $(ARM64_PACKAGES) >/dev/null
+	$(Q)touch $@
+
+build/arm64/flags: | $(ARM64_LIBRARIES)/.fetched
+
+build/arm64/walk_core: build/arm64/agent/walks/tools/walk_core.o $(call archives,arm64,walks)
+	$(call say,LD,$@)
+	$(Q)$(CC_arm64) $(CFLAGS_ALL) $(LDFLAGS_arm64) -o $@ $^ -lcrypto -lxxhash -llzma -lzstd -lz
+
+# What tests run under qemu-user: where there is no apt-get, its libraries cannot be fetched.
+ARM64_PROGRAMS := $(if $(shell command -v apt-get),build/arm64/walk_core)
+
 # The oracle compares with libdw, which nothing else uses.
 build/asan/stackdeltas/tests/oracle_test: LDLIBS_ALL += -ldw -lelf
+build/asan/stackdeltas/tests/code_oracle_test: LDLIBS_ALL += -ldw -lelf
+build/asan/stackdeltas/tests/code_steps_test: LDLIBS_ALL += -ldw -lelf
 
 tools: $(TOOLS)
 unit-tests: $(UNIT_TESTS)
@@ -206,12 +245,12 @@ run:
 
 test:
 	$(Q)scripts/setup.sh build test fuzz
-	$(build) all unit-tests fuzzers
+	$(build) all unit-tests fuzzers $(ARM64_PROGRAMS)
 	$(Q)scripts/run_tests.py $(UNIT_TESTS)
 
 test-long:
 	$(Q)scripts/setup.sh build test fuzz
-	$(build) all unit-tests fuzzers
+	$(build) all unit-tests fuzzers $(ARM64_PROGRAMS)
 	$(Q)scripts/run_tests.py --long $(UNIT_TESTS)
 
 check:

@@ -47,11 +47,11 @@ enum {
 	DELTA_CACHE_MAX_BYTES = 512 << 20,
 	SYMBOL_TABLES_MAX_BYTES = 128 << 20,
 	OPEN_FILES_WANTED = 1 << 16,
-	RING_THREAD_NICE = -10,
 	HEAP_BLOCK_BYTES = 64 << 10,
 };
 
 #define TICK_NS NS_PER_SECOND
+#define TRIM_NS (30 * NS_PER_SECOND)
 /* How long the first sample waits for the processes that run already. */
 #define LOAD_TIMEOUT_NS (10 * NS_PER_SECOND)
 /* With process_manager_stop()'s 2 s and the outputs a normal stop stays under 5 s. */
@@ -91,9 +91,6 @@ static void *run_ring_thread(void *argument)
 	struct event_reader *reader = argument;
 
 	pthread_setname_np(pthread_self(), "ring");
-	/* Notices must overtake the short-lived processes that they are about. */
-	if (setpriority(PRIO_PROCESS, gettid(), RING_THREAD_NICE))
-		log_debug("the ring thread keeps the common priority");
 	if (event_reader_run(reader))
 		log_error("%s; samples are lost from here on", error_text());
 	return NULL;
@@ -331,36 +328,51 @@ static void log_start(const struct agent *agent)
 	log_info("%s", text_builder_text(&text));
 }
 
+/* @error of starting or stopping the idle clock. */
+static void log_idle_clock(int error)
+{
+	if (error)
+		log_debug("%s; ticks that idle CPUs keep back count as skipped", error_text());
+}
+
 static int stop_sampling(struct agent *agent)
 {
 	int error = perf_sampler_disable(agent->sampler);
 
-	if (idle_clock_stop(&agent->idle_clock))
-		log_debug("%s; ticks that idle CPUs keep back count as skipped", error_text());
+	log_idle_clock(idle_clock_stop(&agent->idle_clock));
 	return error;
 }
 
 static int switch_sampling(struct agent *agent)
 {
 	bool is_on = agent->probabilistic.is_on;
-	int error;
 
 	if (agent->options->probabilistic_threshold < 100)
 		log_info("probabilistic profiling: sampling is %s for this interval",
 			 is_on ? "on" : "off");
 	if (!is_on)
 		return stop_sampling(agent);
-	error = idle_clock_start(&agent->idle_clock);
-	if (error)
-		log_debug("%s; ticks that idle CPUs keep back count as skipped", error_text());
+	log_idle_clock(idle_clock_start(&agent->idle_clock));
 	return perf_sampler_enable(agent->sampler);
+}
+
+/*
+ * What comes and goes with processes is small and lies between what stays, so that the heap gives
+ * nothing back by itself: pages that are free as a whole do go.
+ */
+static void trim_heap(uint64_t now_ns, uint64_t *next_trim_ns)
+{
+	if (now_ns < *next_trim_ns)
+		return;
+	malloc_trim(0);
+	*next_trim_ns = now_ns + TRIM_NS;
 }
 
 /* Keeps the time until the duration is over or a signal comes. */
 static int sample(struct agent *agent)
 {
 	const struct options *options = agent->options;
-	uint64_t next_tick_ns, deadline_ns, now_ns;
+	uint64_t next_tick_ns, next_trim_ns, deadline_ns, now_ns;
 	int error;
 
 	probabilistic_init(&agent->probabilistic, options->probabilistic_threshold,
@@ -370,7 +382,7 @@ static int sample(struct agent *agent)
 	if (error)
 		return error;
 	agent->start_realtime_ns = clock_realtime_ns();
-	agent->start_ns = now_ns = next_tick_ns = clock_monotonic_ns();
+	agent->start_ns = now_ns = next_tick_ns = next_trim_ns = clock_monotonic_ns();
 	deadline_ns = options->duration_ns ? now_ns + options->duration_ns : UINT64_MAX;
 	while (now_ns < deadline_ns) {
 		uint64_t wake_ns;
@@ -385,6 +397,7 @@ static int sample(struct agent *agent)
 				log_warn("%s; trying again", error_text());
 			next_tick_ns = now_ns + TICK_NS;
 		}
+		trim_heap(now_ns, &next_trim_ns);
 		wake_ns = next_tick_ns < deadline_ns ? next_tick_ns : deadline_ns;
 		if (agent->probabilistic.next_draw_ns < wake_ns)
 			wake_ns = agent->probabilistic.next_draw_ns;

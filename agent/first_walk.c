@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * Tables in user space as slabs. The tables were checked when they were made, and the unwinder
- * keeps to their counts, so a slab that is shorter than others is never read past its end.
- */
+/* Walks of first samples, over the copy of the stack that each carries. */
 #include "agent/first_walk.h"
 
 #include <errno.h>
@@ -10,104 +7,16 @@
 #include <string.h>
 
 #include "agent/base/error.h"
-#include "ebpf/host/emulated_walk.h"
-
-enum {
-	/* Executables in one walk; further ones are not loaded, as far as it can see. */
-	EXECUTABLES_MAX = 256,
-	HEADER_CELLS = sizeof(struct unwind_header) / CELL_BYTES,
-	/* The headers lie in slab 0, whose first cell is never used. */
-	HEADER_SLAB = 0,
-	FIRST_FREE_SLAB = 1,
-};
+#include "agent/walks/user_walk.h"
 
 struct first_walk {
 	struct first_unwinder unwinder;
+	struct user_walk *walk;
+	struct emulated_trace trace;
 	/* Of the present walk. */
 	const struct first_sample *sample;
 	uint64_t stack_start;
-	const struct first_tables *tables;
-	struct cell *slabs[SLAB_MAX_COUNT];
-	uint32_t slab_count;
-	struct unwind_header headers[1 + EXECUTABLES_MAX];
-	struct executable_descriptor descriptors[EXECUTABLES_MAX];
-	uint32_t slots[EXECUTABLES_MAX];
-	uint32_t executable_count;
-	struct emulated_trace trace;
 };
-
-/* Gives @table slabs of its own; *@cell gets its first cell. False without room. */
-static bool add_table(struct first_walk *walk, const void *table, size_t bytes, uint32_t *cell)
-{
-	size_t count = (bytes + SLAB_BYTES - 1) / SLAB_BYTES;
-
-	if (count > SLAB_MAX_COUNT - walk->slab_count)
-		return false;
-	*cell = walk->slab_count << SLAB_SHIFT;
-	for (size_t i = 0; i < count; i++)
-		walk->slabs[walk->slab_count++] =
-			(struct cell *)((uint8_t *)table + i * SLAB_BYTES);
-	return true;
-}
-
-static bool add_deltas(struct first_walk *walk, const struct stack_deltas *deltas,
-		       struct unwind_header *header)
-{
-	*header = (struct unwind_header){
-		.text_start = deltas->text_start,
-		.page_count = deltas->page_count,
-		.row_count = deltas->row_count,
-		.rule_count = deltas->rule_count,
-	};
-	return add_table(walk, deltas->page_index,
-			 (deltas->page_count + 1ULL) * sizeof(*deltas->page_index),
-			 &header->page_index_cell) &&
-	       add_table(walk, deltas->rows, (size_t)deltas->row_count * sizeof(*deltas->rows),
-			 &header->row_cell) &&
-	       add_table(walk, deltas->rules, (size_t)deltas->rule_count * sizeof(*deltas->rules),
-			 &header->rule_cell);
-}
-
-/* The id of the executable in @slot: of all that the process has mapped, at most one is there. */
-static uint64_t executable_in_slot(const struct first_tables *tables, uint32_t slot)
-{
-	for (uint32_t i = 0; i < tables->row_count; i++) {
-		uint64_t id = tables->rows[i].executable_id;
-
-		if (id >= EXECUTABLE_ID_FIRST && (id & (EXECUTABLE_SLOT_COUNT - 1)) == slot)
-			return id;
-	}
-	return 0;
-}
-
-static struct cell *find_slab(void *context, uint32_t index)
-{
-	struct first_walk *walk = context;
-
-	return index < walk->slab_count ? walk->slabs[index] : NULL;
-}
-
-static struct executable_descriptor *find_executable(void *context, uint32_t slot)
-{
-	struct first_walk *walk = context;
-	uint32_t index = walk->executable_count;
-	const struct stack_deltas *deltas;
-	uint64_t id;
-
-	for (uint32_t i = 0; i < index; i++)
-		if (walk->slots[i] == slot)
-			return &walk->descriptors[i];
-	id = executable_in_slot(walk->tables, slot);
-	if (!id || index == EXECUTABLES_MAX)
-		return NULL;
-	deltas = walk->tables->find_deltas(walk->tables->context, id);
-	if (!deltas || !add_deltas(walk, deltas, &walk->headers[1 + index]))
-		return NULL;
-	walk->slots[index] = slot;
-	walk->descriptors[index].word = descriptor_word(id, HEADER_CELLS * (1 + index));
-	walk->executable_count++;
-	return &walk->descriptors[index];
-}
 
 static int read_stack_copy(void *context, uint64_t address, void *bytes, size_t size)
 {
@@ -125,29 +34,15 @@ static uint32_t unwind(struct first_unwinder *unwinder, const struct first_sampl
 		       bool *reached_end)
 {
 	struct first_walk *walk = (struct first_walk *)unwinder;
-	const struct emulated_memory memory = {
-		.context = walk,
-		.slab = find_slab,
-		.executable = find_executable,
-		.read_user = read_stack_copy,
-	};
 	struct emulated_start start = {
 		.is_system_call = sample->record.flags & RECORD_IN_SYSTEM_CALL,
-		.mapping_count = tables->row_count,
 	};
 
-	walk->sample = sample;
-	walk->tables = tables;
-	walk->executable_count = 0;
-	walk->slabs[HEADER_SLAB] = (struct cell *)walk->headers;
-	walk->slab_count = FIRST_FREE_SLAB;
 	memcpy(start.registers, sample->registers, sizeof(start.registers));
+	walk->sample = sample;
 	walk->stack_start = emulated_stack_pointer(&start);
-	if (!add_table(walk, tables->rows, tables->row_count * sizeof(*tables->rows),
-		       &start.mapping_cell))
-		return 0;
-	emulated_walk(&memory, &start, &walk->trace);
-	if (walk->trace.word_count > capacity)
+	if (user_walk_run(walk->walk, tables, read_stack_copy, walk, &start, &walk->trace) ||
+	    walk->trace.word_count > capacity)
 		return 0;
 	memcpy(words, walk->trace.words, walk->trace.word_count * sizeof(*words));
 	*reached_end = !walk->trace.error;
@@ -159,9 +54,15 @@ static const struct first_unwinder_ops ops = { .unwind = unwind };
 int first_walk_create(struct first_walk **walk)
 {
 	struct first_walk *created = calloc(1, sizeof(*created));
+	int err;
 
 	if (!created)
 		return fail(-ENOMEM, "no memory for the walks of first samples");
+	err = user_walk_create(&created->walk);
+	if (err) {
+		first_walk_destroy(created);
+		return err;
+	}
 	created->unwinder.ops = &ops;
 	*walk = created;
 	return 0;
@@ -169,6 +70,9 @@ int first_walk_create(struct first_walk **walk)
 
 void first_walk_destroy(struct first_walk *walk)
 {
+	if (!walk)
+		return;
+	user_walk_destroy(walk->walk);
 	free(walk);
 }
 

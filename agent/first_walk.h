@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * The first_unwinder of the agent: walks the stack copy of a first sample with the kernel side's own
- * unwinder (ebpf/host), which it shows the tables in user space as if they lay in slabs. Nothing is
- * copied: each table is a slab, or several neighbouring ones, of its own.
+ * unwinder (agent/walks/user_walk.h).
  */
 #ifndef AGENT_FIRST_WALK_H
 #define AGENT_FIRST_WALK_H

@@ -102,12 +102,9 @@ int option_set_header(struct options *options, const struct setting *setting)
 			    setting->source);
 	*value++ = '\0';
 	error = transport_headers_add(&options->collector.headers, key, value);
-	if (error == -EINVAL) {
-		_cleanup_(free_pointer) char *reason = strdup(error_text());
-
+	if (error == -EINVAL)
 		return fail(-EINVAL, "%s%.*s: %s", setting->source, SHOWN_VALUE_BYTES, key,
-			    reason ? reason : "wrong");
-	}
+			    error_text());
 	return error;
 }
 

@@ -168,11 +168,8 @@ static int read_headers(struct collector_options *collector)
 		int error = *trim(pair) ? add_header(&collector->headers, pair) : 0;
 
 		/* The values stay out of the error: they may be secrets. */
-		if (error == -EINVAL) {
-			_cleanup_(free_pointer) char *reason = strdup(error_text());
-
-			return fail(-EINVAL, "%s: %s", variable.name, reason ? reason : "wrong");
-		}
+		if (error == -EINVAL)
+			return fail(-EINVAL, "%s: %s", variable.name, error_text());
 		if (error)
 			return error;
 	}
@@ -219,8 +216,10 @@ static int read_collector(struct collector_options *collector)
 	if (error || collector->disable_tls)
 		return error;
 	error = read_path("CERTIFICATE", &collector->tls_ca);
-	if (!error)
-		error = read_path("CLIENT_CERTIFICATE", &collector->tls_cert);
+	/* A key is for its own certificate. */
+	if (error || collector->tls_cert || collector->tls_key)
+		return error;
+	error = read_path("CLIENT_CERTIFICATE", &collector->tls_cert);
 	return error ? error : read_path("CLIENT_KEY", &collector->tls_key);
 }
 

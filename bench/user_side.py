@@ -23,6 +23,8 @@ LIBRARIES = 400
 SampleCost = collections.namedtuple("SampleCost", "user_us total_us hit_percent")
 StartFigures = collections.namedtuple("StartFigures",
                                       "seconds files eh_frame_mb rss_anon_mb map_mb")
+CacheGain = collections.namedtuple("CacheGain",
+                                   "files read_seconds made_seconds kept_seconds")
 MixFigures = collections.namedtuple(
     "MixFigures", "hit_percent conversions_per_sample before_known_percent")
 
@@ -98,6 +100,16 @@ def eh_frame_figures():
         row_bytes = re.search(r"([\d.]+) bytes per row", text)
         figures.append((float(speed[1]), float(row_bytes[1]), os.path.basename(name)))
     return figures
+
+
+def cache_gain():
+    """What the disk cache saves over all ELF files below /usr."""
+    text = subprocess.run([os.path.join(ROOT, "build", "stack_deltas"), "-cache", "/usr"],
+                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                          check=False).stdout
+    counts = re.search(r"total: (\d+) files, \d+ rows, ([\d.]+) s .* tables, ([\d.]+) s .* rows, "
+                       r"([\d.]+) s ", text)
+    return CacheGain(int(counts[1]), *map(float, counts.groups()[1:]))
 
 
 def mix_figures():

@@ -10,7 +10,27 @@
 #include "ebpf/abi/slab.h"
 #include "ebpf/safe_reads.bpf.h"
 
-#if defined(__TARGET_ARCH_x86) || (!defined(__bpf__) && defined(__x86_64__))
+/** Where a leaf is in its function, as far as single instructions tell. */
+enum leaf_place {
+	LEAF_ELSEWHERE,
+	/** Its code cannot be read. */
+	LEAF_NOT_IN_MEMORY,
+	/** Nothing has been pushed, or all is popped again: the return address is where calls put it. */
+	LEAF_AT_CALL,
+	/** The caller's frame pointer and the return address are the two words at sp. */
+	LEAF_FRAME_AT_SP,
+};
+
+/* In user space it is the machine's own, unless another one is asked for. */
+#if !defined(__bpf__) && !defined(__TARGET_ARCH_x86) && !defined(__TARGET_ARCH_arm64)
+#if defined(__x86_64__)
+#define __TARGET_ARCH_x86
+#elif defined(__aarch64__)
+#define __TARGET_ARCH_arm64
+#endif
+#endif
+
+#if defined(__TARGET_ARCH_x86)
 
 enum {
 	FP_REGISTER = 6,
@@ -19,8 +39,16 @@ enum {
 	REGISTER_COUNT = REGISTER_COUNT_X86,
 	/** There is none. */
 	LINK_REGISTER = REGISTER_COUNT_MAX,
+	/** DWARF number of rbx. */
+	RBX_REGISTER = 3,
 	/** What a call pushes. */
 	RETURN_ADDRESS_BYTES = 8,
+	/** Behind a function that keeps a frame pointer: sp is the end of its two words. */
+	FRAME_POINTER_TELLS_SP = 1,
+	/** Of the instruction that makes a system call. */
+	SYSTEM_CALL_BYTES = 2,
+	/** DWARF number of the register with its result. */
+	RESULT_REGISTER = 0,
 };
 
 /** On the first instruction behind a call. */
@@ -40,6 +68,83 @@ static __always_inline __u64 code_address(__u64 return_address)
 static __always_inline bool is_vsyscall(__u64 pc)
 {
 	return pc >> 12 == 0xffffffffff600ULL;
+}
+
+/* The byte @count bytes before the end of @code, eight bytes of code. */
+#define BYTE_BEFORE_END(code, count) ((code) >> (64 - 8 * (count)) & 0xff)
+
+/* Length of an indirect call (ff /2) by its ModRM and SIB bytes, the opcode counted in. */
+static __always_inline __u32 indirect_call_bytes(__u32 modrm, __u32 sib)
+{
+	__u32 mode = modrm >> 6, operand = modrm & 7;
+	__u32 bytes = 2;
+
+	if (mode != 3 && operand == 4)
+		bytes++;
+	if (mode == 1)
+		return bytes + 1;
+	if (mode == 2 || (mode == 0 && (operand == 5 || (operand == 4 && (sib & 7) == 5))))
+		return bytes + 4;
+	return bytes;
+}
+
+/* Sets @answer if @code ends with an indirect call of @bytes bytes. */
+static __always_inline void check_indirect_call(__u64 code, __u32 bytes, __u32 *answer)
+{
+	__u32 modrm = BYTE_BEFORE_END(code, bytes - 1);
+	__u32 sib = bytes > 2 ? BYTE_BEFORE_END(code, bytes - 2) : 0;
+
+	if (BYTE_BEFORE_END(code, bytes) == 0xff && (modrm >> 3 & 7) == 2 &&
+	    indirect_call_bytes(modrm, sib) == bytes)
+		*answer = 1;
+}
+
+/**
+ * Sets @answer, which is in a map so that the verifier does not follow it, to 1 if @code, the bytes
+ * in front of an address, ends with a call: e8 rel32, or ff /2.
+ */
+static __always_inline void check_call(__u64 code, __u32 *answer)
+{
+	*answer = BYTE_BEFORE_END(code, 5) == 0xe8;
+	check_indirect_call(code, 2, answer);
+	check_indirect_call(code, 3, answer);
+	check_indirect_call(code, 4, answer);
+	check_indirect_call(code, 6, answer);
+	check_indirect_call(code, 7, answer);
+}
+
+/** Where a leaf stands whose code at pc begins with @code. */
+static __always_inline enum leaf_place leaf_place(__u64 code)
+{
+	__u32 start = (__u32)code;
+
+	/* push %rbp; ret; endbr64; in trampolines movabs to r10 or r11, and jumps to these */
+	if ((start & 0xff) == 0x55 || (start & 0xff) == 0xc3 || start == 0xfa1e0ff3 ||
+	    (start & 0xfeff) == 0xba49 || (start & 0xfefff7) == 0xe2ff41)
+		return LEAF_AT_CALL;
+	/* mov %rsp,%rbp in its two forms, behind push %rbp */
+	if ((start & 0xffffff) == 0xe58948 || (start & 0xffffff) == 0xec8b48)
+		return LEAF_FRAME_AT_SP;
+	return LEAF_ELSEWHERE;
+}
+
+/**
+ * True if @code begins glibc's __start_context, to which the function of a makecontext() returns: on
+ * this stack nothing has called it, and its unwind information does not say so. `mov %rbx,%rsp; mov
+ * (%rsp),%rdi`, with shadow stacks behind a test of %fs:72.
+ */
+static __always_inline bool is_context_start(__u64 code)
+{
+	return (code & 0xffffffffffffff) == 0x243c8b48dc8948 || code == 0x000000482504f764;
+}
+
+/**
+ * True if @code, from SYSTEM_CALL_BYTES before a leaf's pc on, is `syscall; test %rax,%rax`: glibc's
+ * clone and clone3, which have no unwind information from there on, since the child has another stack.
+ */
+static __always_inline bool is_clone_return(__u64 code)
+{
+	return (code & 0xffffffffff) == 0xc08548050f;
 }
 
 /* DWARF number of each register in the order of struct sigcontext_64, from r8 to rip. */
@@ -63,9 +168,9 @@ static __always_inline bool is_vsyscall(__u64 pc)
 	X(16, 16)
 
 /*
- * Reads the registers that the kernel saved when it delivered a signal (struct rt_sigframe in
- * arch/x86/include/asm/sigframe.h). The handler's return has popped the frame's first word, so sp
- * points to its struct ucontext, whose machine context begins at 40.
+ * Reads the registers of a struct ucontext, which is what the kernel saves when it delivers a signal
+ * (struct rt_sigframe in arch/x86/include/asm/sigframe.h) and what getcontext() fills. Its machine
+ * context begins at 40. The handler's return has popped the frame's first word, so sp points to it.
  */
 static __always_inline enum unwind_error read_signal_frame(__u64 sp, __u64 *registers)
 {
@@ -94,7 +199,7 @@ static __always_inline bool is_signal_return(__u64 pc)
 	return !bpf_probe_read_user(&last, sizeof(last), (const void *)(pc + 8)) && last == 0x05;
 }
 
-#elif defined(__TARGET_ARCH_arm64) || (!defined(__bpf__) && defined(__aarch64__))
+#elif defined(__TARGET_ARCH_arm64)
 
 enum {
 	FP_REGISTER = 29,
@@ -102,7 +207,12 @@ enum {
 	SP_REGISTER = 31,
 	PC_REGISTER = 32,
 	REGISTER_COUNT = REGISTER_COUNT_MAX,
+	RBX_REGISTER = REGISTER_COUNT_MAX,
 	RETURN_ADDRESS_BYTES = 0,
+	/** The two words stand at the frame's lower end, mostly, and its size is not known. */
+	FRAME_POINTER_TELLS_SP = 0,
+	SYSTEM_CALL_BYTES = 4,
+	RESULT_REGISTER = 0,
 };
 
 static const struct unwind_rule rule_at_call = {
@@ -119,6 +229,7 @@ static __always_inline __u64 code_address(__u64 return_address)
 
 static __always_inline bool is_vsyscall(__u64 pc)
 {
+	(void)pc;
 	return false;
 }
 
@@ -136,6 +247,44 @@ static __always_inline enum unwind_error read_signal_frame(__u64 sp, __u64 *regi
 	for (int i = 0; i < REGISTER_COUNT; i++)
 		registers[i] = saved[i];
 	return UNWIND_OK;
+}
+
+/** Sets @answer, which is in a map, to 1 if @code, the bytes in front of an address, ends with a call. */
+static __always_inline void check_call(__u64 code, __u32 *answer)
+{
+	__u32 instruction = code >> 32;
+
+	*answer = 0;
+	/* bl; blr and its forms that check a signature */
+	if ((instruction & 0xfc000000) == 0x94000000 || (instruction & 0xfefff000) == 0xd63f0000)
+		*answer = 1;
+}
+
+/** Where a leaf stands whose code at pc begins with @code. */
+static __always_inline enum leaf_place leaf_place(__u64 code)
+{
+	__u32 instruction = code;
+
+	/* stp x29, x30, [sp, #-n]!; ret; paciasp; bti c */
+	if ((instruction & 0xffc07fff) == 0xa9807bfd || instruction == 0xd65f03c0 ||
+	    instruction == 0xd503233f || instruction == 0xd503245f)
+		return LEAF_AT_CALL;
+	/* mov x29, sp */
+	if (instruction == 0x910003fd)
+		return LEAF_FRAME_AT_SP;
+	return LEAF_ELSEWHERE;
+}
+
+/** The same on arm64: `svc #0; cmp x0, #0`. */
+static __always_inline bool is_clone_return(__u64 code)
+{
+	return code == 0xf100001fd4000001ULL;
+}
+
+/** True if @code begins glibc's __startcontext: `mov x0, x19; cbnz x0, ...`. */
+static __always_inline bool is_context_start(__u64 code)
+{
+	return (__u32)code == 0xaa1303e0 && (code >> 32 & 0xff00001f) == 0xb5000000;
 }
 
 /** True if the code at @pc is `mov x8, #139; svc #0`, as in every signal trampoline. */

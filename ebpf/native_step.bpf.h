@@ -12,122 +12,32 @@
 #define EBPF_NATIVE_STEP_BPF_H
 
 #include "ebpf/architecture.bpf.h"
+#include "ebpf/guess_caller.bpf.h"
 #include "ebpf/process_mappings.bpf.h"
+#include "ebpf/rule_lookup.bpf.h"
 #include "ebpf/safe_reads.bpf.h"
 #include "ebpf/state.bpf.h"
 #include "ebpf/uprobes.bpf.h"
 
 enum {
-	/** Steps of a search among the rows of one page, of which there are UNWIND_PAGE_BYTES. */
-	ROW_SEARCH_STEPS = UNWIND_PAGE_SHIFT + 1,
+	/** Split stacks have a part for each few calls. */
+	STACK_SWITCHES_MAX = 256,
 };
-
-/*
- * The row of the address @offset bytes into the text of @mapping: the last one of its page at or
- * below it, else the last one before the page.
- */
-static __always_inline enum unwind_error find_row(const struct cached_mapping *mapping,
-						  __u64 offset, __u32 *row)
-{
-	__u32 page = offset >> UNWIND_PAGE_SHIFT, in_page = offset & (UNWIND_PAGE_BYTES - 1);
-	__u32 low, high, value = 0, index = mapping->page_index_cell + (page >> 2);
-	const struct cell *cell = cell_at(index);
-	bool found = false;
-
-	if (!cell)
-		return UNWIND_BAD_TABLE;
-	low = ((const __u32 *)cell)[page & 3];
-	page++;
-	if ((page & 3) == 0) {
-		cell = cell_at(index + 1);
-		if (!cell)
-			return UNWIND_BAD_TABLE;
-	}
-	high = ((const __u32 *)cell)[page & 3];
-	if (high > mapping->row_count || low > high)
-		return UNWIND_BAD_TABLE;
-	index = low;
-	for (int i = 0; i < ROW_SEARCH_STEPS && low < high; i++) {
-		__u32 middle = (low + high) / 2;
-
-		forget_range(middle, offset);
-		if (table_entry(mapping->row_cell, middle, &value))
-			return UNWIND_BAD_TABLE;
-		if ((value & (UNWIND_PAGE_BYTES - 1)) <= in_page) {
-			*row = value;
-			found = true;
-			low = middle + 1;
-		} else {
-			high = middle;
-		}
-	}
-	if (found)
-		return UNWIND_OK;
-	if (index == 0)
-		return UNWIND_NO_INFO;
-	return table_entry(mapping->row_cell, index - 1, row);
-}
-
-/* The rule of the address @offset bytes into the text of @mapping, from its tables. */
-static __always_inline enum unwind_error search_rule(const struct cached_mapping *mapping,
-						     __u64 offset, struct unwind_rule *rule)
-{
-	const struct cell *cell;
-	enum unwind_error error;
-	__u32 row = 0, number;
-
-	error = find_row(mapping, offset, &row);
-	if (error)
-		return error;
-	number = row >> UNWIND_ROW_RULE_SHIFT;
-	if (number >= mapping->rule_count)
-		return UNWIND_BAD_TABLE;
-	cell = cell_at(mapping->rule_cell + number);
-	if (!cell)
-		return UNWIND_BAD_TABLE;
-	__builtin_memcpy(rule, cell, sizeof(*cell));
-	return UNWIND_OK;
-}
-
-/* Where the rule of @address is kept; neighbouring addresses are not neighbours there. */
-static __always_inline __u32 rule_index(__u64 executable_id, __u64 address)
-{
-	return (__u32)((address + executable_id) * 0x9e3779b97f4a7c15ULL >> 32) >>
-	       (32 - RULE_CACHE_SHIFT);
-}
-
-/* Finds the rule of @address, which lies in @mapping, and keeps it. */
-static __always_inline enum unwind_error find_rule(struct walk_state *state,
-						   const struct cached_mapping *mapping,
-						   __u64 address, const struct unwind_rule **rule)
-{
-	__u64 offset = address - mapping->text_start, executable_id = mapping->executable_id;
-	struct cached_rule *kept;
-	enum unwind_error error;
-
-	address -= mapping->bias;
-	kept = &state->rules[rule_index(executable_id, address) % RULE_CACHE_COUNT];
-	*rule = &kept->rule;
-	if (offset >> UNWIND_PAGE_SHIFT >= mapping->page_count)
-		return mapping->error;
-	if (kept->executable_id == executable_id && kept->address == address)
-		return UNWIND_OK;
-	error = search_rule(mapping, offset, &kept->rule);
-	if (error)
-		return error;
-	kept->executable_id = executable_id;
-	kept->address = address;
-	return UNWIND_OK;
-}
 
 /* The value of DWARF register @number in this frame. */
 static __always_inline enum unwind_error known_register(struct walk_state *state, __u32 number,
 							__u64 *value)
 {
-	if (!state->registers_known || number >= REGISTER_COUNT_MAX)
+	if (number >= REGISTER_COUNT_MAX)
 		return UNWIND_REGISTER_UNKNOWN;
-	*value = state->registers[number];
-	return UNWIND_OK;
+	if (state->registers_known ||
+	    (number == RBX_REGISTER && state->rbx_place == RBX_IN_REGISTER)) {
+		*value = state->registers[number];
+		return UNWIND_OK;
+	}
+	if (number != RBX_REGISTER || state->rbx_place == RBX_NOWHERE)
+		return UNWIND_REGISTER_UNKNOWN;
+	return read_word(state->rbx_place, value);
 }
 
 /* The canonical frame address of this frame, which is the caller's sp. */
@@ -142,6 +52,12 @@ static __always_inline enum unwind_error frame_cfa(struct walk_state *state,
 	case CFA_DEREF_SP:
 	case CFA_PLT:
 		base = state->sp;
+		break;
+	case CFA_DEREF_SP_INDEXED:
+		error = known_register(state, rule->cfa_register, &base);
+		if (error)
+			return error;
+		base = state->sp + 8 * base;
 		break;
 	case CFA_FP:
 	case CFA_DEREF_FP:
@@ -161,7 +77,8 @@ static __always_inline enum unwind_error frame_cfa(struct walk_state *state,
 	base += rule->cfa_offset;
 	if (rule->cfa == CFA_PLT && (state->pc & 15) >= (__u32)rule->cfa_addend)
 		base += 8;
-	if (rule->cfa >= CFA_DEREF_SP && rule->cfa <= CFA_DEREF_REGISTER) {
+	if ((rule->cfa >= CFA_DEREF_SP && rule->cfa <= CFA_DEREF_REGISTER) ||
+	    rule->cfa == CFA_DEREF_SP_INDEXED) {
 		error = read_word(base, &base);
 		if (error)
 			return error;
@@ -182,6 +99,8 @@ static __always_inline enum unwind_error saved_value(struct walk_state *state, _
 		if (!state->fp_known)
 			return UNWIND_REGISTER_UNKNOWN;
 		return read_word(state->fp + offset, value);
+	case SAVED_AT_SP:
+		return read_word(state->sp + offset, value);
 	case SAVED_IN_REGISTER:
 		return known_register(state, offset, value);
 	default:
@@ -191,7 +110,19 @@ static __always_inline enum unwind_error saved_value(struct walk_state *state, _
 
 static __always_inline bool is_saved_in_memory(__u32 kind)
 {
-	return kind == SAVED_AT_CFA || kind == SAVED_AT_FP;
+	return kind == SAVED_AT_CFA || kind == SAVED_AT_FP || kind == SAVED_AT_SP;
+}
+
+/* True if the caller's stack may begin at @cfa: above this frame, or where a rule says so. */
+static __always_inline bool is_progress(struct walk_state *state, const struct unwind_rule *rule,
+					__u64 cfa)
+{
+	if (cfa > state->sp)
+		return true;
+	if (rule->flags & RULE_SWITCHES_STACK)
+		return state->stack_switch_count++ < STACK_SWITCHES_MAX;
+	/* Without a word on the stack, the caller's sp may be this frame's: in a leaf, so once. */
+	return cfa == state->sp && !is_saved_in_memory(rule->ra);
 }
 
 /* To the caller, whose sp is @cfa. */
@@ -222,14 +153,17 @@ static __always_inline enum unwind_error restore_caller(struct walk_state *state
 	}
 	if (error)
 		return error;
-	/* Without a word on the stack, the caller's sp may be this frame's: in a leaf, so once. */
-	if (cfa < state->sp || (cfa == state->sp && is_saved_in_memory(rule->ra)))
+	if (!is_progress(state, rule, cfa))
 		return UNWIND_NO_PROGRESS;
+	if (rule->rbx_slot)
+		state->rbx_place = rule->rbx_slot == RBX_LOST ? RBX_NOWHERE :
+								cfa - 8 * rule->rbx_slot;
 	state->pc = code_address(return_address);
 	state->sp = cfa;
 	state->fp = fp;
 	state->fp_known = fp_known;
-	state->is_return_address = 1;
+	state->sp_known = 1;
+	state->frame_flags = FRAME_RETURN_ADDRESS | (rule->flags & RULE_GUESS ? FRAME_GUESS : 0);
 	state->registers_known = 0;
 	return UNWIND_OK;
 }
@@ -250,13 +184,32 @@ static __always_inline enum unwind_error restore_interrupted(struct walk_state *
 	return UNWIND_OK;
 }
 
+/* Out of setcontext(), whose caller to be called getcontext(), or another one, as a function. */
+static __always_inline enum unwind_error restore_context(struct walk_state *state,
+							 const struct unwind_rule *rule)
+{
+	enum unwind_error error;
+	__u64 context = 0;
+
+	error = known_register(state, rule->cfa_register, &context);
+	if (error)
+		return error;
+	error = read_signal_frame(context, state->registers);
+	if (error)
+		return error;
+	state_start_at_registers(state);
+	state->frame_flags = FRAME_RETURN_ADDRESS;
+	return UNWIND_OK;
+}
+
 /*
  * A leaf where nothing is mapped for good: a call through a null pointer, or the vsyscall page, of
  * which the kernel emulates the calls. Both have just been called and have no frame yet.
  */
 static __always_inline bool is_unmapped_call(const struct walk_state *state)
 {
-	return !state->is_return_address && (state->pc == 0 || is_vsyscall(state->pc));
+	return !(state->frame_flags & FRAME_RETURN_ADDRESS) &&
+	       (state->pc == 0 || is_vsyscall(state->pc));
 }
 
 static __always_inline enum unwind_error step_unmapped_call(struct walk_state *state)
@@ -269,13 +222,47 @@ static __always_inline enum unwind_error step_unmapped_call(struct walk_state *s
 	return restore_caller(state, &rule_at_call, state->sp + RETURN_ADDRESS_BYTES);
 }
 
+/* True if the rule cannot be followed where sp is not known. */
+static __always_inline bool needs_sp(const struct unwind_rule *rule)
+{
+	return rule->cfa == CFA_SP || rule->cfa == CFA_DEREF_SP || rule->cfa == CFA_PLT ||
+	       rule->cfa == CFA_SIGNAL || rule->ra == SAVED_AT_SP || rule->fp == SAVED_AT_SP;
+}
+
+/* True in the child of a clone(), on its new stack. Only a leaf can be there. */
+static __always_inline bool is_child(const struct walk_state *state, const struct unwind_rule *rule)
+{
+	return (rule->flags & RULE_ENDS_IN_CHILD) && state->registers_known &&
+	       !state->registers[RESULT_REGISTER];
+}
+
+/*
+ * True if there is no caller: stacks that programs make for themselves begin with a return address
+ * of 0 and, as the ABIs ask for, a frame pointer of 0. A 0 alone is also found where a frame is being
+ * changed (libgcc's when it throws).
+ */
+static __always_inline bool is_stack_start(const struct walk_state *state,
+					   const struct unwind_rule *rule)
+{
+	return !state->pc && !state->fp && state->fp_known && !(rule->flags & RULE_GUESS);
+}
+
+/* The caller remains to be guessed: another function, since the verifier follows this one often. */
+static __always_inline enum unwind_error ask_for_guess(struct walk_state *state,
+						       enum unwind_error error)
+{
+	state->guess_for = error;
+	return UNWIND_OK;
+}
+
 /**
  * Appends the frame of state->pc, and goes to its caller: state then is the caller's, or
- * state->at_end is set. On errors the walk has to end; the frame is there if its file is known.
+ * state->at_end is set, or state->guess_for, and guess_caller() has to be called. On errors the walk
+ * has to end; the frame is there if its file is known.
  */
 static __always_inline enum unwind_error native_step(struct walk_state *state)
 {
-	__u64 address = state->pc - state->is_return_address, cfa = 0;
+	__u64 address = state->pc - (state->frame_flags & FRAME_RETURN_ADDRESS), cfa = 0;
 	const struct unwind_rule *rule;
 	struct cached_mapping *mapping;
 	enum unwind_error error;
@@ -295,9 +282,7 @@ static __always_inline enum unwind_error native_step(struct walk_state *state)
 			return error;
 	}
 	error = push_frame(state,
-			   frame_word(FRAME_NATIVE,
-				      state->is_return_address ? FRAME_RETURN_ADDRESS : 0,
-				      state->pc - mapping->bias),
+			   frame_word(FRAME_NATIVE, state->frame_flags, state->pc - mapping->bias),
 			   mapping->executable_id);
 	if (error)
 		return error;
@@ -306,18 +291,37 @@ static __always_inline enum unwind_error native_step(struct walk_state *state)
 		error = UNWIND_NO_INFO;
 	if (error == UNWIND_NO_INFO && is_signal_return(state->pc))
 		return restore_interrupted(state);
+	if (error == UNWIND_NO_INFO || error == UNWIND_ANONYMOUS)
+		return ask_for_guess(state, error);
 	if (error)
 		return error;
-	if (rule->cfa == CFA_END) {
+	if (!FRAME_POINTER_TELLS_SP && !state->sp_known && needs_sp(rule))
+		return ask_for_guess(state, UNWIND_NO_INFO);
+	if (rule->cfa == CFA_END || is_child(state, rule)) {
 		state->at_end = 1;
 		return UNWIND_OK;
 	}
 	if (rule->cfa == CFA_SIGNAL)
 		return restore_interrupted(state);
+	if (rule->cfa == CFA_CONTEXT)
+		return restore_context(state, rule);
 	error = frame_cfa(state, rule, &cfa);
 	if (error)
 		return error;
-	return restore_caller(state, rule, cfa);
+	error = restore_caller(state, rule, cfa);
+	if (!error && is_stack_start(state, rule))
+		state->at_end = 1;
+	return error;
+}
+
+/** A whole step: as native_step(), and guesses where it asks for that. */
+static __always_inline enum unwind_error native_step_or_guess(struct walk_state *state)
+{
+	enum unwind_error error = native_step(state);
+
+	if (state->guess_for)
+		return guess_caller(state, true);
+	return error;
 }
 
 #endif

@@ -6,24 +6,18 @@
  * leave: tail call to UNWINDER_STOP
  * reads: slabs and executables, written by user space; the process's stack
  * bound: native_unwind USER_FRAMES_MAX frames; native_unwind_chain CHAIN_FRAMES a run in CHAIN_RUNS
- *        runs, 540 in all, which leaves room for one more tail call
+ *        runs, 600 in all, which leaves room for one more tail call; a guess is a
+ *        run and ends the one before
  */
 #include "ebpf/dispatch.bpf.h"
 #include "ebpf/native_step.bpf.h"
 
 enum {
-	/* The verifier follows each frame of a run apart; it gives up at about 25. */
-	CHAIN_FRAMES = 18,
+	/* The verifier follows each frame of a run apart; it gives up at about 30. */
+	CHAIN_FRAMES = 20,
 	/* The kernel allows 32 tail calls: one into the chain, one out of it, one to spare. */
 	CHAIN_RUNS = 30,
 };
-
-/* Nonzero when the walk is over. */
-static __always_inline long walk_frame(struct walk_state *state)
-{
-	state->error = native_step(state);
-	return state->error || state->at_end;
-}
 
 struct walk_context {
 	struct walk_state *state;
@@ -31,7 +25,10 @@ struct walk_context {
 
 static long walk_frame_callback(__u32 index, void *context)
 {
-	return walk_frame(((struct walk_context *)context)->state);
+	struct walk_state *state = ((struct walk_context *)context)->state;
+
+	state->error = native_step_or_guess(state);
+	return state->error || state->at_end;
 }
 
 SEC("perf_event")
@@ -46,6 +43,15 @@ int native_unwind(void *ctx)
 	return 0;
 }
 
+static __always_inline void walk_frames(struct walk_state *state)
+{
+	for (int i = 0; i < CHAIN_FRAMES; i++) {
+		if (state->error || state->at_end || state->guess_for)
+			break;
+		state->error = native_step(state);
+	}
+}
+
 SEC("perf_event")
 int native_unwind_chain(void *ctx)
 {
@@ -53,11 +59,14 @@ int native_unwind_chain(void *ctx)
 
 	if (!state)
 		return 0;
-	for (int i = 0; i < CHAIN_FRAMES; i++) {
-		if (walk_frame(state)) {
-			leave_walk(ctx, state);
-			return 0;
-		}
+	/* A run of its own, since the verifier would follow the frames behind each way through it. */
+	if (state->guess_for)
+		state->error = guess_caller(state, false);
+	else
+		walk_frames(state);
+	if (state->error || state->at_end) {
+		leave_walk(ctx, state);
+		return 0;
 	}
 	if (++state->run_count < CHAIN_RUNS)
 		enter_unwinder(ctx, UNWINDER_NATIVE);

@@ -43,8 +43,9 @@ static __always_inline void begin_record(struct walk_state *state, struct task_s
 
 	record->time_ns = bpf_ktime_get_ns();
 	record->pid = pid;
-	record->tid = task_thread_number(task);
-	record->stamp = leader_stamp(leader);
+	record->tid = current_thread_number(task);
+	record->stamp.start_time_ns = TASK_READ(leader, start_time);
+	record->stamp.exec_id = TASK_READ(leader, self_exec_id);
 	record->cpu = bpf_get_smp_processor_id();
 	record->word_count = 0;
 	record->label_bytes = 0;
@@ -116,7 +117,7 @@ static __always_inline enum unwind_error find_user_frame(void *ctx, struct walk_
 	enum unwind_error error;
 	bool known;
 
-	if (!BPF_CORE_READ(task, mm))
+	if (!TASK_READ(task, mm))
 		return UNWIND_NO_MEMORY;
 	known = find_process(state);
 	if (!known && is_between_programs(task, task_flags))
@@ -142,9 +143,9 @@ int sample_entry(void *ctx)
 		count(COUNTER_IDLE);
 		return 0;
 	}
-	task = (struct task_struct *)bpf_get_current_task();
-	leader = BPF_CORE_READ(task, group_leader);
-	pid = task_process_number(task);
+	task = current_task();
+	leader = TASK_READ(task, group_leader);
+	pid = current_process_number(task);
 	if (!is_selected(leader, pid)) {
 		count(COUNTER_UNSELECTED);
 		return 0;
@@ -157,7 +158,7 @@ int sample_entry(void *ctx)
 	in_kernel = !context_in_user_mode(ctx);
 	if (in_kernel)
 		state->record.flags |= RECORD_IN_KERNEL;
-	task_flags = BPF_CORE_READ(task, flags);
+	task_flags = TASK_READ(task, flags);
 	is_kernel = is_kernel_thread(task_flags);
 	if (is_kernel) {
 		state->record.flags |= RECORD_KERNEL_THREAD;
@@ -172,7 +173,7 @@ int sample_entry(void *ctx)
 		begin_first_sample(state);
 		state->at_end = 1;
 	} else if (!is_kernel && !state->error) {
-		state->uprobe_task = (__u64)BPF_CORE_READ(task, utask);
+		state->uprobe_task = (__u64)TASK_READ(task, utask);
 		enter_unwinder(ctx, UNWINDER_NATIVE);
 	}
 	leave_walk(ctx, state);

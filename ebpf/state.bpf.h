@@ -21,6 +21,13 @@ enum {
 	RECORD_HEADER_WORDS = sizeof(struct trace_record) / 8,
 };
 
+/** Values of walk_state.rbx_place that are no addresses. */
+enum rbx_place {
+	RBX_NOWHERE = 0,
+	/** Still in the register: in walk_state.registers. */
+	RBX_IN_REGISTER = 1,
+};
+
 /** A mapping of the process, with what steps need of its executable. */
 struct cached_mapping {
 	__u64 start;
@@ -63,11 +70,21 @@ struct walk_state {
 	__u64 fp;
 	/** All of them by DWARF number; valid if registers_known. */
 	__u64 registers[REGISTER_COUNT_MAX];
-	/** 1 if pc is a return address, so that pc - 1 is looked up. */
-	__u32 is_return_address;
+	/** enum frame_flag of the frame. If pc is a return address, pc - 1 is looked up. */
+	__u32 frame_flags;
 	/** In the leaf and behind a signal frame. */
 	__u32 registers_known;
 	__u32 fp_known;
+	/** 0 where sp is only known to be at or below the frame's (a guess on arm64). */
+	__u32 sp_known;
+	/** x86-64: the address where this frame's rbx was saved, or one of enum rbx_place. */
+	__u64 rbx_place;
+	/** Why the caller of the frame that was added last has to be guessed (enum unwind_error), or 0. */
+	__u32 guess_for;
+	/** Steps to other stacks (RULE_SWITCHES_STACK), to bound them. */
+	__u32 stack_switch_count;
+	/** An answer of a check: not in a local variable, whose values the verifier would follow. */
+	__u32 check;
 
 	/** The thread's entry was reached. */
 	__u32 at_end;
@@ -114,6 +131,8 @@ static __always_inline void state_begin(struct walk_state *state)
 	state->at_end = 0;
 	state->error = UNWIND_OK;
 	state->run_count = 0;
+	state->stack_switch_count = 0;
+	state->guess_for = UNWIND_OK;
 	state->mapping_cell = 0;
 	state->mapping_count = 0;
 	state->unknown_address = 0;
@@ -132,8 +151,10 @@ static __always_inline void state_start_at_registers(struct walk_state *state)
 	state->sp = state->registers[SP_REGISTER];
 	state->fp = state->registers[FP_REGISTER];
 	state->fp_known = 1;
+	state->sp_known = 1;
 	state->registers_known = 1;
-	state->is_return_address = 0;
+	state->rbx_place = RBX_IN_REGISTER;
+	state->frame_flags = 0;
 }
 
 /**

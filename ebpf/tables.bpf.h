@@ -60,17 +60,6 @@ static __always_inline const struct cell *cell_at(__u32 number)
 	return bpf_map_lookup_elem(slab, &cell_index);
 }
 
-/** Entry @index of a table of 32-bit entries, four to a cell, that begins at cell @table. */
-static __always_inline enum unwind_error table_entry(__u32 table, __u32 index, __u32 *entry)
-{
-	const struct cell *cell = cell_at(table + (index >> 2));
-
-	if (!cell)
-		return UNWIND_BAD_TABLE;
-	*entry = ((const __u32 *)cell)[index & 3];
-	return UNWIND_OK;
-}
-
 /**
  * The first cell of the header of @executable_id, and the mark that the executable is in use. 0 if
  * it is not published.

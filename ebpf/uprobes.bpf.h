@@ -28,7 +28,7 @@ static __always_inline bool leave_copied_code(struct walk_state *state, struct u
 {
 	__u64 offset = state->pc - BPF_CORE_READ(utask, xol_vaddr);
 
-	if (state->is_return_address || offset >= COPIED_CODE_BYTES)
+	if (state->frame_flags & FRAME_RETURN_ADDRESS || offset >= COPIED_CODE_BYTES)
 		return false;
 	state->pc = BPF_CORE_READ(utask, vaddr) + offset;
 	return true;
@@ -42,7 +42,7 @@ static __always_inline bool see_through_uprobe(struct walk_state *state)
 {
 	struct uprobe_task *utask = (struct uprobe_task *)state->uprobe_task;
 	struct return_instance *instance;
-	__u64 slack = state->is_return_address ? 0 : TRAMPOLINE_STACK_BYTES;
+	__u64 slack = state->frame_flags & FRAME_RETURN_ADDRESS ? 0 : TRAMPOLINE_STACK_BYTES;
 
 	if (!utask)
 		return false;
@@ -61,7 +61,7 @@ static __always_inline bool see_through_uprobe(struct walk_state *state)
 		if (sp >= state->sp) {
 			state->pc = code_address(BPF_CORE_READ(instance, orig_ret_vaddr));
 			state->sp = sp;
-			state->is_return_address = 1;
+			state->frame_flags |= FRAME_RETURN_ADDRESS;
 			return true;
 		}
 		instance = (struct return_instance *)state->return_instance;

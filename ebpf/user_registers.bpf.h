@@ -185,7 +185,7 @@ static __always_inline enum unwind_error find_user_registers(void *ctx, struct t
 		return UNWIND_32BIT;
 	state_start_at_registers(state);
 	if (state->record.flags & RECORD_IN_SYSTEM_CALL)
-		state->is_return_address = 1;
+		state->frame_flags = FRAME_RETURN_ADDRESS;
 	return UNWIND_OK;
 }
 

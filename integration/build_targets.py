@@ -111,21 +111,35 @@ TARGETS = {target.name: target for target in [
        "-lcallee", needs=["libcallee.so"]),
     _c("vdso", "vdso"),
     _c("vdso_static", "vdso", "-static"),
-    # Bound at the start: each child would bind anew, in code whose CFA is in rbx.
+    # Bound at the start: each child would bind anew, with frames of the dynamic linker.
     _c("vfork_child", "vfork_child", "-Wl,-z,now"),
     _c("fork_child", "fork_child", "-Wl,-z,now"),
+    _c("clone_child", "clone_child", "-Wl,-z,now"),
     _c("exited_leader", "exited_leader"),
     _c("syscalls", "syscalls"),
     _c("syscalls_static", "syscalls", "-static"),
     _c("page_faults", "page_faults"),
+    _c("contexts", "contexts"),
+    _c("contexts_static", "contexts", "-static"),
+    _c("split_stack", "split_stack", "-fsplit-stack"),
+    _c("split_stack_st", "split_stack", "-fsplit-stack", "-static"),
+    _c("nested_signals", "nested_signals"),
+    _c("lazy", "lazy", "-no-pie", "-fno-pie", "-Wl,-z,lazy,-z,norelro", *LINK_HERE, "-lcallee",
+       needs=["libcallee.so"]),
+    _c("deep", "deep"),
+    _c("jit", "jit"),
     _c("threads", "threads"),
     _c("threads_static", "threads", "-static"),
+    _c("thread_loop", "thread_loop"),
+    _c("thread_loop_st", "thread_loop", "-static"),
 ] + [
     _c(name, "hop", "-shared", "-fPIC", "-DHOP=hop_%d" % i) for i, name in enumerate(HOPS)
 ] + [
     _c("objects", "objects", *LINK_HERE, *["-lhop%d" % i for i in range(5)], needs=HOPS),
     Target("exceptions", "exceptions.cpp", CXX),
     Target("exceptions_st", "exceptions.cpp", CXX, ["-static"]),
+    Target("coroutines", "coroutines.cpp", [*CXX, "-std=c++20"]),
+    Target("async", "async.rs", RUST),
     Target("closures", "closures.rs", RUST),
     Target("closures_static", "closures.rs", RUST, ["-C", "target-feature=+crt-static"]),
 ] + [

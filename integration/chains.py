@@ -20,19 +20,39 @@ _LIBC_CALL = (r"(?:%s|_*(?:libc_)?(?:syscall|getppid|read|madvise|exit|_exit|Exi
 
 _START = (r"_start;(?:(?:__libc_start_main(?:@.*|_impl)?|%s);)?"
           r"(?:(?:__libc_start_call_main|%s);)?" % (_LIBC, _LIBC))
+# musl's libc has no symbols of these either, when it is shared.
+_MUSL = r"(?:libc|ld-musl-\w+)\.so(?:\.1)?\+0x[0-9a-f]+"
+_MUSL_START = (r"_start;(?:_start_c;)?(?:(?:_*libc_start_main|%s);)?"
+               r"(?:(?:libc_start_main_stage2|%s);)?" % (_MUSL, _MUSL))
 _THREAD = r"(?:(?:_*clone3?|%s);)(?:(?:start_thread|%s);)" % (_LIBC, _LIBC)
 
 MACROS = {
     "START": _START,
     "THREAD": _THREAD,
+    "MUSL_START": _MUSL_START,
+    "MUSL_THREAD": r"(?:__clone|%s);(?:start|%s);" % (_MUSL, _MUSL),
+    "MUSL_BEGIN": "%smain;begin;" % _MUSL_START,
+    "MUSL_STATIC_RESTORE": "__restore(?:_rt)?;",
+    # The shared library has no symbol for it but __setjmp's, in front of it and without a size.
+    "MUSL_RESTORE": r"(?:__restore(?:_rt)?|__setjmp|%s);" % _MUSL,
     "BEGIN": "(?:%smain;|%s)begin;" % (_START, _THREAD),
     "RESTORE": "(?:_*restore_rt|%s);" % _LIBC,
     "LIBCALL": "(?:@plt;|(?:%s;){0,3})" % _LIBC_CALL,
+    # What the return address of its first function names is the padding in front of it.
+    "CONTEXT_START": r"(?:__start_context|[^;]+\+0x[0-9a-f]+);",
+    "SWITCH": r"(?:(?:@plt|_*swapcontext(?:@.*)?|%s);)?" % _LIBC,
+    "CLONE": r"(?:_*clone3?(?:@.*)?|%s);" % _LIBC,
     "CLOCK_GETTIME": r"(?:@plt|_*clock_gettime\w*(?:@.*)?|%s);" % _LIBC,
     "VDSO": r"(?:\[vdso\]\+0x[0-9a-f]+|\w*clock_gettime\w*);",
 }
-# One frame of whatever name; may be repeated.
-_FRAME_MACROS = {"ANY": "[^;]+"}
+# One frame; may be repeated.
+_FRAME_MACROS = {
+    "ANY": "[^;]+",
+    "ANON": r"\[anonymous\]\+0x[0-9a-f]+_\[j\]",
+    "ANON_GUESS": r"\[anonymous\]\+0x[0-9a-f]+_\[\?\]",
+    "LIBRARY": _LIBC,
+    "LOADER": r"(?:ld-linux-[^;]+|_dl_\w+|do_lookup_x|check_match|strcmp)",
+}
 
 _TOKEN = re.compile(r"^(?P<frame>.+?)(?P<repeat>[*?]|\{\d+(?:,\d+)?\})?$")
 _KERNEL_FRAMES = r"(?:[^;]+_\[k\];)*"
@@ -57,7 +77,7 @@ def chain_expression(declaration):
 
 
 def _declared(text, name, value):
-    return re.findall(r"^[\s*/!]*%s: (%s)$" % (name, value), text, re.M)
+    return re.findall(r"^[\s*/!#]*%s: (%s)$" % (name, value), text, re.M)
 
 
 def _read(path):
@@ -71,11 +91,12 @@ def are_declared(source_path):
 
 
 class Chains:
-    """The stacks that one source allows."""
+    """The stacks that one source allows. @macros: what stands for a word of its declarations."""
 
-    def __init__(self, source_path):
+    def __init__(self, source_path, macros=None):
         text = _read(source_path)
-        found = _declared(text, "chain", ".*")
+        found = [" ".join((macros or {}).get(word, word) for word in line.split())
+                 for line in _declared(text, "chain", ".*")]
         assert found, "no chain is declared in " + source_path
         self._expression = re.compile("|".join(chain_expression(line) for line in found))
         self.kernel_percent = int((_declared(text, "kernel", r"\d+") or [0])[0])

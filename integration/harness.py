@@ -265,6 +265,28 @@ def die_with_parent():
     _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
+class ProcessGroups:
+    """Programs that run until the context ends. Each has a process group of its own, so that shells
+    and what they have started end together.
+    """
+
+    def __init__(self):
+        self._processes = []
+
+    def start(self, command):
+        self._processes.append(subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL, start_new_session=True, preexec_fn=die_with_parent))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for process in self._processes:
+            os.killpg(process.pid, 9)
+            process.wait()
+
+
 class Program:
     """A program under profile, killed when the context is left.
 

@@ -16,7 +16,7 @@ from harness import IS_LONG, Program, Tap, need_root, run_agent, share
 SAMPLES_PER_TARGET = 200
 RATE = 997
 AT_ONCE = 6
-SECONDS = 20 if IS_LONG else 4
+SECONDS = 20 if IS_LONG else 3
 # On a machine that is busy with other things the targets get little of it.
 ROUNDS_MAX = 6
 

@@ -311,8 +311,10 @@ def check_threads(tap):
         with Agent("-pid", program.pid, "-duration", "2s", "-samples-per-second", 199) as agent:
             agent.wait_started()
             expected = CpuTime(program, 199)
-            result = agent.wait()
-            wanted, count = expected.samples(), sum(result.stacks.values())
+            # And no longer: the agent's own end takes its time on a busy machine.
+            time.sleep(2)
+            wanted = expected.samples()
+            count = sum(agent.wait().stacks.values())
     tap.ok(0.8 * wanted < count, "-pid has the threads of the process in it",
            "%d samples, wanted %d" % (count, wanted))
 

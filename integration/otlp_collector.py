@@ -12,7 +12,7 @@ import subprocess
 import tempfile
 import time
 
-from harness import ROOT, die_with_parent
+from harness import ROOT, Program
 
 COLLECTOR = os.path.join(ROOT, "build", "collector")
 BROKEN_RULES_STATUS = 3
@@ -64,7 +64,7 @@ class Received:
         return set()
 
 
-class Collector:
+class Collector(Program):
     """A running build/collector. Used as a context: leaving it kills what still runs."""
 
     def __init__(self, *options, listen="127.0.0.1:0"):
@@ -72,11 +72,9 @@ class Collector:
         self.saved = os.path.join(self.directory, "saved")
         self._log = open(os.path.join(self.directory, "log"), "w+b")
         self._report = os.path.join(self.directory, "report.json")
-        self.process = subprocess.Popen(
-            [COLLECTOR, "-listen", listen, "-save", self.saved, "-report", self._report,
-             "-folded", os.path.join(self.directory, "stacks.folded"), *map(str, options)],
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self._log,
-            preexec_fn=die_with_parent)
+        super().__init__(COLLECTOR, "-listen", listen, "-save", self.saved, "-report",
+                         self._report, "-folded", os.path.join(self.directory, "stacks.folded"),
+                         *options, ready=False, stderr=self._log)
         self.address = self._read_address()
 
     def _read_address(self, seconds=20):
@@ -90,14 +88,8 @@ class Collector:
             raise RuntimeError("the collector does not start: " + log)
         return line
 
-    def __enter__(self):
-        return self
-
     def __exit__(self, *_):
-        if self.process.poll() is None:
-            self.process.kill()
-        self.process.wait()
-        self.process.stdout.close()
+        super().__exit__()
         self._log.close()
         shutil.rmtree(self.directory, ignore_errors=True)
 

@@ -152,7 +152,7 @@ def check_absent(tap):
         with Collector(listen=address) as collector:
             first = collector.wait_for(lambda received: received.samples_taken > 0)
             tap.ok(first.samples_taken > 0, "it is found when it comes", agent.log_text()[-2000:])
-            collector.stop()
+            first = collector.stop()
         time.sleep(1.5)
         with Collector("-answers", "status=14:starting", listen=address) as collector:
             second = collector.wait_for(lambda received: received.samples_taken > 0)

@@ -9,23 +9,8 @@
 
 #include <string.h>
 
+#include "reporter/frame_key.h"
 #include "reporter/stack_text.h"
-
-/* What tells frames apart. No padding. */
-struct frame_key {
-	uint64_t binary;
-	uint64_t address;
-	/* Of frames that carry their names with them: ids of texts. */
-	uint32_t function;
-	uint32_t file;
-	uint32_t line;
-	uint8_t kind;
-	uint8_t is_guess;
-	uint8_t error;
-	uint8_t reserved;
-};
-
-_Static_assert(sizeof(struct frame_key) == 32, "struct frame_key has no padding");
 
 static const char *frame_type(uint8_t kind)
 {
@@ -216,24 +201,13 @@ static uint32_t add_new_location(struct otlp_frames *frames, const struct frame 
 
 static uint32_t add_location_by_key(struct otlp_frames *frames, const struct frame *frame)
 {
-	struct frame_key key = {
-		.binary = (uintptr_t)frame->binary,
-		.kind = frame->kind,
-		.is_guess = frame->flags & FRAME_GUESS ? 1 : 0,
-	};
+	struct frame_key key = frame_key_make(frame, (uintptr_t)frame->binary);
 	uint64_t id;
 
-	if (frame->kind == FRAME_ERROR) {
-		/* One location per reason: where it happened is in the frame before it. */
-		key.error = frame->error;
-	} else {
-		key.address = frame_lookup_address(frame);
-	}
-	if (frame->kind != FRAME_NATIVE) {
+	if (frame_carries_name(frame)) {
 		key.function =
 			frame->function ? otlp_add_text(frames->dictionary, frame->function) : 0;
 		key.file = frame->file ? otlp_add_text(frames->dictionary, frame->file) : 0;
-		key.line = frame->line;
 	}
 	if (hash_map_find_bytes(&frames->locations, &key, sizeof(key), &id))
 		return id;

@@ -3,7 +3,8 @@
  * Traces as entries of an OTLP dictionary: stacks, locations, mappings and functions.
  *
  *	frame		profile.frame.type	mapping			lines
- *	native		native			the file, [anonymous]	by lookup, else none
+ *	native		native			the file		by lookup, else none
+ *	made at run	native			[anonymous]		the function, if it has a name
  *	kernel		kernel			vmlinux, the module	the function, if it has a name
  *	interpreted	the language		none			function, file and line
  *	error		abort-marker		none			[error: why], [truncated]

@@ -12,6 +12,7 @@
 
 #include "reporter/otlp_frames.h"
 #include "reporter/otlp_request.h"
+#include "reporter/sort_times.h"
 
 /* Numbers at the start of an identity, before the ids of the attributes. */
 enum identity_number {
@@ -128,13 +129,6 @@ static void add_sample(struct build *build, uint32_t resource, struct otlp_draft
 	}
 }
 
-static int compare_times(const void *a, const void *b)
-{
-	uint64_t time_a = *(const uint64_t *)a, time_b = *(const uint64_t *)b;
-
-	return (time_a > time_b) - (time_a < time_b);
-}
-
 static void append_times(struct build *build, const struct stored_sample *sample)
 {
 	for (uint64_t i = 0; i < sample->count && !build->dictionary.err; i++)
@@ -160,7 +154,7 @@ static void add_pieces(struct build *build, const struct piece *pieces, size_t c
 	if (build->dictionary.err)
 		return;
 	if (count > 1)
-		qsort(build->times.items, build->times.count, sizeof(uint64_t), compare_times);
+		sort_times(build->times.items, build->times.count);
 	sample.times = build->times.items;
 	sample.time_count = build->times.count;
 	add_sample(build, pieces[0].resource, &sample);

@@ -30,6 +30,8 @@ struct otlp_reporter {
 	/* Goes up with everything that a waiting thread must look at. */
 	uint64_t change_count;
 	bool is_stopping;
+	/* The store: an interval that fills it ends early. */
+	bool is_half_full;
 	uint64_t deadline_ns;
 	bool is_sending_done;
 
@@ -40,13 +42,6 @@ struct otlp_reporter {
 	bool has_send_thread;
 	bool is_rest_counted;
 };
-
-static uint64_t now_ns(const struct otlp_reporter *reporter)
-{
-	const struct otlp_sender_config *config = &reporter->config.sender;
-
-	return config->now_ns ? config->now_ns() : clock_monotonic_ns();
-}
 
 /* The length of the next interval. */
 static uint64_t draw_interval_ns(struct otlp_reporter *reporter)
@@ -59,7 +54,7 @@ static uint64_t draw_interval_ns(struct otlp_reporter *reporter)
 
 static void begin_interval(struct otlp_reporter *reporter)
 {
-	reporter->window_start_ns = now_ns(reporter);
+	reporter->window_start_ns = otlp_sender_now_ns(&reporter->sender);
 	reporter->next_tick_ns = reporter->window_start_ns + draw_interval_ns(reporter);
 }
 
@@ -74,15 +69,28 @@ static void init_locks(struct otlp_reporter *reporter)
 	pthread_condattr_destroy(&attributes);
 }
 
+static void note_half_full(void *context)
+{
+	struct otlp_reporter *reporter = context;
+
+	pthread_mutex_lock(&reporter->lock);
+	reporter->is_half_full = true;
+	pthread_cond_broadcast(&reporter->changed);
+	pthread_mutex_unlock(&reporter->lock);
+}
+
 int otlp_reporter_create(const struct otlp_reporter_config *config, struct otlp_reporter **created)
 {
+	struct otlp_reporter *reporter = calloc(1, sizeof(*reporter));
 	const struct sample_store_options store_options = {
-		.max_bytes = OTLP_STORE_MAX_BYTES,
+		.max_bytes = config->store_max_bytes ? config->store_max_bytes :
+						       OTLP_STORE_MAX_BYTES,
 		.keeps_times = true,
 		.keeps_cpus = config->keeps_cpus,
 		.unstored_metric = METRIC_OTLP_SAMPLES_DROPPED,
+		.half_full = note_half_full,
+		.context = reporter,
 	};
-	struct otlp_reporter *reporter = calloc(1, sizeof(*reporter));
 	int error;
 
 	if (!reporter)
@@ -141,7 +149,8 @@ static bool wait_for_change(struct otlp_reporter *reporter, uint64_t until_ns)
  */
 static int wait_for_room(struct otlp_reporter *reporter, const struct otlp_request *request)
 {
-	uint64_t until_ns = now_ns(reporter) + reporter->config.sender.call_timeout_ns;
+	uint64_t until_ns =
+		otlp_sender_now_ns(&reporter->sender) + reporter->config.sender.call_timeout_ns;
 	bool is_over;
 
 	pthread_mutex_lock(&reporter->lock);
@@ -151,7 +160,8 @@ static int wait_for_room(struct otlp_reporter *reporter, const struct otlp_reque
 		if (!wait_for_change(reporter, until_ns))
 			break;
 	}
-	is_over = reporter->is_stopping && now_ns(reporter) >= reporter->deadline_ns;
+	is_over = reporter->is_stopping &&
+		  otlp_sender_now_ns(&reporter->sender) >= reporter->deadline_ns;
 	pthread_mutex_unlock(&reporter->lock);
 	return is_over ? -ETIMEDOUT : 0;
 }
@@ -193,10 +203,10 @@ static int collect(struct otlp_reporter *reporter, uint64_t end_ns)
 	reporter->window_start_ns = end_ns;
 	if (!snapshot.count)
 		return 0;
-	for (size_t i = 0; i < snapshot.count; i++)
-		sample_count += snapshot.samples[i].count;
 	error = otlp_build_requests(&snapshot, &window, reporter->config.otlp, hand_over, &handed);
 	if (error) {
+		for (size_t i = 0; i < snapshot.count; i++)
+			sample_count += snapshot.samples[i].count;
 		metrics_add(METRIC_OTLP_SAMPLES_DROPPED, sample_count - handed.sample_count);
 		log_warn("%s; %llu samples are dropped",
 			 error == -ETIMEDOUT ? "no time to send all until the stop" :
@@ -219,11 +229,22 @@ static void count_rest(struct otlp_reporter *reporter)
 		 (unsigned long long)count);
 }
 
+static bool take_half_full(struct otlp_reporter *reporter)
+{
+	bool is_half_full;
+
+	pthread_mutex_lock(&reporter->lock);
+	is_half_full = reporter->is_half_full;
+	reporter->is_half_full = false;
+	pthread_mutex_unlock(&reporter->lock);
+	return is_half_full;
+}
+
 uint64_t otlp_reporter_tick(struct otlp_reporter *reporter)
 {
-	uint64_t time_ns = now_ns(reporter);
+	uint64_t time_ns = otlp_sender_now_ns(&reporter->sender);
 
-	if (time_ns >= reporter->next_tick_ns) {
+	if (take_half_full(reporter) || time_ns >= reporter->next_tick_ns) {
 		if (collect(reporter, time_ns))
 			log_warn("no memory to send the samples of this interval; they go with the "
 				 "next");
@@ -250,12 +271,13 @@ static void *run_report_thread(void *argument)
 		pthread_mutex_unlock(&reporter->lock);
 		next_ns = otlp_reporter_tick(reporter);
 		pthread_mutex_lock(&reporter->lock);
-		while (!reporter->is_stopping && wait_for_change(reporter, next_ns))
+		while (!reporter->is_stopping && !reporter->is_half_full &&
+		       wait_for_change(reporter, next_ns))
 			;
 	}
 	deadline_ns = reporter->deadline_ns;
 	pthread_mutex_unlock(&reporter->lock);
-	collect(reporter, now_ns(reporter));
+	collect(reporter, otlp_sender_now_ns(&reporter->sender));
 	otlp_sender_drain(&reporter->sender, deadline_ns);
 	wake_threads(reporter);
 	return NULL;

@@ -32,6 +32,8 @@ struct otlp_reporter_config {
 	double jitter;
 	/** Samples of different CPUs are different ones. */
 	bool keeps_cpus;
+	/** Of the samples of one interval, which ends when half of it is used; 0: OTLP_STORE_MAX_BYTES. */
+	size_t store_max_bytes;
 };
 
 struct otlp_reporter;

@@ -24,7 +24,7 @@ enum {
 #define LOSS_LOG_INTERVAL_NS (600 * NS_PER_SECOND)
 #define REFUSAL_LOG_INTERVAL_NS (3600 * NS_PER_SECOND)
 
-static uint64_t now_ns(const struct otlp_sender *sender)
+uint64_t otlp_sender_now_ns(const struct otlp_sender *sender)
 {
 	return sender->config.now_ns ? sender->config.now_ns() : clock_monotonic_ns();
 }
@@ -86,7 +86,7 @@ void otlp_sender_push(struct otlp_sender *sender, struct otlp_request *request)
 	request_queue_push(&sender->queue, request);
 	count_drops(sender);
 	if (sender->queue.dropped_requests != dropped_before &&
-	    log_limit_allow(&sender->full_limit, now_ns(sender), NULL))
+	    log_limit_allow(&sender->full_limit, otlp_sender_now_ns(sender), NULL))
 		log_warn(
 			"collector %s: more than %zu MiB of profiles wait; the oldest are dropped, "
 			"%" PRIu64 " samples so far",
@@ -188,7 +188,7 @@ static void log_loss(struct otlp_sender *sender, const struct transport_answer *
 
 	log_debug("collector %s: status %d, %s", sender->config.collector, answer->status,
 		  answer->message);
-	if (!is_news || !log_limit_allow(&sender->loss_limit, now_ns(sender), NULL))
+	if (!is_news || !log_limit_allow(&sender->loss_limit, otlp_sender_now_ns(sender), NULL))
 		return;
 	sender->is_loss_logged = true;
 	memcpy(sender->logged_loss, answer->message, sizeof(sender->logged_loss));
@@ -215,7 +215,7 @@ static void log_partial_success(struct otlp_sender *sender, const struct transpo
 
 	if (!answer->rejected_profiles && !answer->message[0])
 		return;
-	if (!log_limit_allow(&sender->partial_limit, now_ns(sender), &held_back))
+	if (!log_limit_allow(&sender->partial_limit, otlp_sender_now_ns(sender), &held_back))
 		return;
 	held_back_text(held_back, before, sizeof(before));
 	if (answer->rejected_profiles)
@@ -233,7 +233,8 @@ static void log_refusal(struct otlp_sender *sender, const struct transport_answe
 	char before[64];
 	uint64_t held_back;
 
-	if (!log_limit_allow(&sender->refusal_limits[answer->status], now_ns(sender), &held_back))
+	if (!log_limit_allow(&sender->refusal_limits[answer->status], otlp_sender_now_ns(sender),
+			     &held_back))
 		return;
 	log_warn("collector %s: %s; %" PRIu64 " samples are dropped%s", sender->config.collector,
 		 answer->message, request->sample_count,
@@ -242,7 +243,7 @@ static void log_refusal(struct otlp_sender *sender, const struct transport_answe
 
 static bool is_past_stop(const struct otlp_sender *sender)
 {
-	return sender->is_draining && now_ns(sender) >= sender->drain_deadline_ns;
+	return sender->is_draining && otlp_sender_now_ns(sender) >= sender->drain_deadline_ns;
 }
 
 /* @request is to be sent again, if there is time for it. */
@@ -253,7 +254,8 @@ static void handle_failure(struct otlp_sender *sender, struct otlp_request *requ
 						     answer->status == RPC_DEADLINE_EXCEEDED);
 
 	sender->failure_count++;
-	sender->retry_at_ns = now_ns(sender) + next_delay_ns(sender, answer->retry_delay_ns);
+	sender->retry_at_ns =
+		otlp_sender_now_ns(sender) + next_delay_ns(sender, answer->retry_delay_ns);
 	if (!is_cut_short)
 		memcpy(sender->loss, answer->message, sizeof(sender->loss));
 	if (!is_past_stop(sender))
@@ -318,7 +320,7 @@ static void give_up(struct otlp_sender *sender)
 
 static uint64_t step(struct otlp_sender *sender)
 {
-	uint64_t time_ns = now_ns(sender);
+	uint64_t time_ns = otlp_sender_now_ns(sender);
 	uint64_t left_ns = sender->drain_deadline_ns - time_ns;
 	uint64_t timeout_ns = sender->config.call_timeout_ns;
 	struct otlp_request request;

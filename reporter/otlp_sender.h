@@ -68,6 +68,9 @@ int otlp_sender_init(struct otlp_sender *sender, const struct otlp_sender_config
 /** What still waits is dropped and counted. */
 void otlp_sender_deinit(struct otlp_sender *sender);
 
+/** The time by the clock of the config. */
+uint64_t otlp_sender_now_ns(const struct otlp_sender *sender);
+
 /** Any thread, at any time, without waiting for the network: takes over @request. */
 void otlp_sender_push(struct otlp_sender *sender, struct otlp_request *request);
 

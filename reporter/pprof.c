@@ -16,6 +16,7 @@
 #include "agent/base/hash_map.h"
 #include "agent/base/vector.h"
 #include "build/proto/profile.pb-c.h"
+#include "reporter/frame_key.h"
 #include "reporter/sequence_counts.h"
 #include "reporter/stack_text.h"
 
@@ -57,7 +58,7 @@ struct pprof_writer {
 	struct text_builder text;
 };
 
-/* What makes two mappings, functions and locations the same. No padding. */
+/* What makes two mappings and functions the same; for locations, struct frame_key. No padding. */
 struct mapping_key {
 	uint64_t executable_id;
 	/* Tells a kernel module from the same one loaded again elsewhere. */
@@ -70,21 +71,6 @@ struct function_key {
 	uint64_t name;
 	uint64_t filename;
 };
-
-struct location_key {
-	uint64_t mapping;
-	uint64_t address;
-	/* For frames that carry their name with them; 0 for those that are looked up. */
-	uint64_t function;
-	uint64_t filename;
-	uint32_t line;
-	uint8_t kind;
-	uint8_t is_guess;
-	uint8_t error;
-	uint8_t reserved;
-};
-
-_Static_assert(sizeof(struct location_key) == 40, "struct location_key has no padding");
 
 /* --- bytes --- */
 
@@ -286,7 +272,7 @@ static uint64_t add_function(struct pprof_writer *writer, const struct named_fra
 }
 
 static void write_location(struct pprof_writer *writer, const struct frame *frame, uint64_t id,
-			   const struct location_key *key)
+			   const struct frame_key *key)
 {
 	struct named_frame names[FRAME_MAX_NAMES];
 	Pprof__Line lines[FRAME_MAX_NAMES];
@@ -303,7 +289,7 @@ static void write_location(struct pprof_writer *writer, const struct frame *fram
 		line_entries[i] = &lines[i];
 	}
 	location.id = id;
-	location.mapping_id = key->mapping;
+	location.mapping_id = key->place;
 	location.address = key->address;
 	location.n_line = count;
 	location.line = line_entries;
@@ -314,23 +300,12 @@ static void write_location(struct pprof_writer *writer, const struct frame *fram
 
 static uint64_t add_location(struct pprof_writer *writer, const struct frame *frame)
 {
-	struct location_key key = {
-		.mapping = add_mapping(writer, frame),
-		.kind = frame->kind,
-		.is_guess = frame->flags & FRAME_GUESS ? 1 : 0,
-	};
+	struct frame_key key = frame_key_make(frame, add_mapping(writer, frame));
 	uint64_t id;
 
-	if (frame->kind == FRAME_ERROR) {
-		/* One location per reason: where it happened is in the frame before it. */
-		key.error = frame->error;
-	} else {
-		key.address = frame_lookup_address(frame);
-	}
-	if (frame->kind != FRAME_NATIVE) {
+	if (frame_carries_name(frame)) {
 		key.function = add_name(writer, frame->function);
-		key.filename = add_name(writer, frame->file);
-		key.line = frame->line;
+		key.file = add_name(writer, frame->file);
 	}
 	if (add_to_table(writer, &writer->locations, &key, sizeof(key), 1, &id))
 		write_location(writer, frame, id, &key);

@@ -18,6 +18,7 @@
 #include "agent/base/hash128.h"
 #include "agent/base/vector.h"
 #include "reporter/number_index.h"
+#include "reporter/sort_times.h"
 
 enum {
 	CHUNK_BYTES = 64 << 10,
@@ -477,6 +478,11 @@ int sample_contents_add(struct sample_contents *contents, struct trace *trace,
 	return 0;
 }
 
+bool sample_contents_are_half_full(const struct sample_contents *contents)
+{
+	return contents->used_bytes >= contents->options.max_bytes / 2;
+}
+
 uint64_t sample_contents_count(const struct sample_contents *contents)
 {
 	uint64_t count = 0;
@@ -509,13 +515,6 @@ static int compare_counts(const void *a, const void *b, void *context)
 	return number_a < number_b ? -1 : number_a > number_b;
 }
 
-static int compare_times(const void *a, const void *b)
-{
-	uint64_t time_a = *(const uint64_t *)a, time_b = *(const uint64_t *)b;
-
-	return time_a < time_b ? -1 : time_a > time_b;
-}
-
 /* The numbers of all records, most frequent first, and the records' ranks in that order. */
 static void rank_records(struct sample_contents *contents, uint32_t *order)
 {
@@ -539,16 +538,6 @@ static void unpack_times(struct sample_contents *contents, uint64_t *times)
 
 			time_ns += difference >> 1 ^ (difference & 1 ? UINT64_MAX : 0);
 			times[record_at(contents, number - 1)->count++] = time_ns;
-		}
-	}
-}
-
-static void sort_times(uint64_t *times, size_t count)
-{
-	for (size_t i = 1; i < count; i++) {
-		if (times[i] < times[i - 1]) {
-			qsort(times, count, sizeof(*times), compare_times);
-			return;
 		}
 	}
 }
@@ -579,8 +568,10 @@ void sample_contents_finish(struct sample_contents *contents, struct sample_snap
 		first_time += samples[i].count;
 	}
 	unpack_times(contents, times);
-	for (uint32_t i = 0; contents->options.keeps_times && i < contents->record_count; i++)
-		sort_times(times + (samples[i].times_ns - times), samples[i].count);
+	for (uint32_t i = 0; contents->options.keeps_times && i < contents->record_count; i++) {
+		sort_times(times, samples[i].count);
+		times += samples[i].count;
+	}
 	contents->samples = samples;
 	contents->sample_count = contents->record_count;
 	free_packed(contents);

@@ -16,6 +16,9 @@ void sample_contents_destroy(struct sample_contents *contents);
 int sample_contents_add(struct sample_contents *contents, struct trace *trace,
 			const struct sample_context *context);
 
+/** Whether half of the memory that they may take is used. */
+bool sample_contents_are_half_full(const struct sample_contents *contents);
+
 /** How many were counted; not once they are finished. */
 uint64_t sample_contents_count(const struct sample_contents *contents);
 

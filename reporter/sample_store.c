@@ -19,22 +19,28 @@ struct sample_store {
 	/* Below here: under the lock. */
 	struct sample_contents *contents;
 	bool has_warned;
+	bool has_told_half_full;
 };
 
 static void report(struct reporter *reporter, struct trace *trace,
 		   const struct sample_context *context)
 {
 	struct sample_store *store = (struct sample_store *)reporter;
-	bool must_warn = false;
+	bool must_warn = false, must_tell;
 	int err;
 
 	pthread_mutex_lock(&store->lock);
 	err = sample_contents_add(store->contents, trace, context);
+	must_tell = store->options.half_full && !store->has_told_half_full &&
+		    sample_contents_are_half_full(store->contents);
+	store->has_told_half_full |= must_tell;
 	if (err) {
 		must_warn = !store->has_warned;
 		store->has_warned = true;
 	}
 	pthread_mutex_unlock(&store->lock);
+	if (must_tell)
+		store->options.half_full(store->options.context);
 	if (!err)
 		return;
 	metrics_add(store->options.unstored_metric, 1);
@@ -108,6 +114,7 @@ int sample_store_take(struct sample_store *store, struct sample_snapshot *snapsh
 	if (!err) {
 		store->contents = fresh;
 		store->has_warned = false;
+		store->has_told_half_full = false;
 	}
 	pthread_mutex_unlock(&store->lock);
 	if (err) {

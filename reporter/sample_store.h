@@ -32,6 +32,12 @@ struct sample_store_options {
 	bool keeps_cpus;
 	/** Counts the samples that there was no room for; 0: METRIC_SAMPLES_UNSTORED. */
 	enum metric unstored_metric;
+	/**
+	 * Called by who reports, without the lock, when half of max_bytes is used: once until all
+	 * is taken. May be NULL.
+	 */
+	void (*half_full)(void *context);
+	void *context;
 };
 
 /**

@@ -19,6 +19,7 @@ static int check_key(const char *key)
 {
 	static const char *const reserved[] = { "te", "content-type", "user-agent", "host" };
 	size_t length = strlen(key);
+	bool is_reserved;
 
 	if (!length || length > TRANSPORT_HEADER_MAX_BYTES)
 		return fail(-EINVAL, "give a header as key=value");
@@ -29,11 +30,10 @@ static int check_key(const char *key)
 	}
 	if (text_ends_with(key, "-bin"))
 		return fail(-EINVAL, "headers ending in -bin hold bytes, which cannot be given");
-	for (size_t i = 0; i < sizeof(reserved) / sizeof(reserved[0]); i++) {
-		if (!strcmp(key, reserved[i]) || text_starts_with(key, "grpc-"))
-			return fail(-EINVAL, "header %.*s is gRPC's own", SHOWN_BYTES, key);
-	}
-	return 0;
+	is_reserved = text_starts_with(key, "grpc-");
+	for (size_t i = 0; i < sizeof(reserved) / sizeof(reserved[0]); i++)
+		is_reserved |= !strcmp(key, reserved[i]);
+	return is_reserved ? fail(-EINVAL, "header %.*s is gRPC's own", SHOWN_BYTES, key) : 0;
 }
 
 static int check_value(const char *key, const char *value)

@@ -21,8 +21,9 @@ ALLOWED = {
     "agent/tracing": ["build/ebpf"],
     "agent/processes": ["agent/host", "stackdeltas", "interpreters", "symbols",
                         "reporter/reporter.h"],
-    "agent": ["ebpf/host", "agent/host", "agent/tracing", "agent/processes", "stackdeltas", "interpreters",
-              "symbols", "reporter", "viewer", "build/version.h"],
+    "agent/walks": ["ebpf/host", "agent/host", "agent/processes", "stackdeltas", "symbols"],
+    "agent": ["agent/walks", "agent/host", "agent/tracing", "agent/processes", "stackdeltas",
+              "interpreters", "symbols", "reporter", "viewer", "build/version.h"],
     "stackdeltas": ["agent/host"],
     "symbols": ["agent/host"],
     "interpreters": ["agent/host"],
@@ -46,8 +47,10 @@ LIBRARY_HOMES = [
     (r"openssl/.*", ["agent/host/file_id"]),
     (r"xxhash\.h", ["agent/base/hash128."]),
     (r"microhttpd\.h", ["viewer/"]),
-    (r"zlib\.h|zstd.*\.h|lzma.*\.h", ["agent/host/decompress", "agent/host/tests/", "reporter/",
-                                         "integration/collector/", "bench/otlp_"]),
+    (r"zlib\.h", ["agent/host/decompress", "agent/host/debug_file", "agent/host/tests/",
+                  "reporter/", "integration/collector/", "bench/otlp_"]),
+    (r"zstd.*\.h|lzma.*\.h", ["agent/host/decompress", "agent/host/tests/", "reporter/",
+                              "integration/collector/", "bench/otlp_"]),
 ]
 
 SOURCE_SUFFIXES = {".c", ".h", ".py", ".sh", ".proto", ".rs", ".cpp", ".go", ".S"}
@@ -129,8 +132,9 @@ def check_cycles(includes):
 
 
 # The unwinder's sources, which are part of the kernel programs and, by ebpf/host, of the agent.
-ON_BOTH_SIDES = re.compile(r"ebpf/(abi|host)/|ebpf/(architecture|helpers|kernel_types|native_step|"
-                           r"process_mappings|safe_reads|state|tables|uprobes)\.bpf\.h$")
+ON_BOTH_SIDES = re.compile(r"ebpf/(abi|host)/|ebpf/(architecture|guess_caller|helpers|kernel_types|"
+                           r"native_step|process_mappings|rule_lookup|safe_reads|state|tables|"
+                           r"uprobes)\.bpf\.h$")
 
 
 def expected_license(name):

@@ -19,6 +19,7 @@ license_of() {
 	libstdc++.so.* | libgcc_s.so.*) echo "GPL-3.0-or-later WITH GCC-exception-3.1" ;;
 	libelf.so.*) echo "LGPL-3.0-or-later OR GPL-2.0-or-later" ;;
 	libprotobuf-c.so.*) echo "BSD-2-Clause" ;;
+	liblzma.so.*) echo "public domain; 0BSD from 5.6 on" ;;
 	libxxhash.so.*) echo "BSD-2-Clause" ;;
 	libz.so.*) echo "Zlib" ;;
 	libzstd.so.*) echo "BSD-3-Clause OR GPL-2.0-only" ;;

@@ -21,12 +21,14 @@ libssl-dev:openssl/evp.h
 libxxhash-dev:xxhash.h
 zlib1g-dev:zlib.h
 libzstd-dev:zstd.h
+liblzma-dev:lzma.h
 libprotobuf-c-dev:protobuf-c/protobuf-c.h
 libgrpc-dev:grpc/grpc.h
 protobuf-c-compiler:protoc-c'
 
-# golang-go is there for `go tool pprof`, which must read our profiles; qemu and busybox for older
-# kernels.
+# elfutils, gdb and perf are other readers of the same stacks; the compilers and emulator of arm64
+# are for its unwinder; nodejs makes code while it runs. golang-go is there for `go tool pprof`, which
+# must read our profiles; qemu and busybox for older kernels.
 test_packages='
 libcmocka-dev:cmocka.h
 python3:python3
@@ -35,9 +37,19 @@ protobuf-compiler:protoc
 libelf-dev:libelf.h
 libdw-dev:elfutils/libdw.h
 binutils:readelf
+elfutils:eu-stack
+gdb:gdb
+gcc-aarch64-linux-gnu:aarch64-linux-gnu-gcc
+g++-aarch64-linux-gnu:aarch64-linux-gnu-g++
+qemu-user-static:qemu-aarch64-static
+xz-utils:xz
 g++:g++
 golang-go:go
 rustc:rustc
+musl-tools:musl-gcc
+lld:ld.lld
+linux-perf:perf
+nodejs:node
 openssl:openssl
 sqlite3:sqlite3
 qemu-system-x86:qemu-system-x86_64

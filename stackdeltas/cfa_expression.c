@@ -133,11 +133,27 @@ static bool recognise_plt(struct byte_reader reader, struct cfa_expression *expr
 	return true;
 }
 
+/* bregN 0; lit8; mul; plus; what follows is left to the caller */
+static bool recognise_index(struct byte_reader *reader, struct cfa_expression *expression)
+{
+	static const uint8_t after[] = { 0, DW_OP_lit0 + 8, DW_OP_mul, DW_OP_plus };
+	struct byte_reader copy = *reader;
+	const uint8_t *bytes = byte_reader_bytes(&copy, 1 + sizeof(after));
+
+	if (!bytes || expression->is_from_cfa || bytes[0] < DW_OP_breg0 ||
+	    bytes[0] > DW_OP_breg31 || memcmp(bytes + 1, after, sizeof(after)) != 0)
+		return false;
+	expression->index_number = bytes[0] - DW_OP_breg0;
+	*reader = copy;
+	return true;
+}
+
 bool cfa_expression_recognise(const uint8_t *bytes, size_t size, bool starts_with_cfa,
 			      struct cfa_expression *expression)
 {
 	struct cfa_expression result = { .kind = CFA_EXPRESSION_SUM };
 	struct byte_reader reader;
+	bool is_indexed;
 	uint8_t next;
 
 	if (size > EXPRESSION_MAX_BYTES)
@@ -146,10 +162,14 @@ bool cfa_expression_recognise(const uint8_t *bytes, size_t size, bool starts_wit
 	if (!read_base(&reader, starts_with_cfa, &result))
 		return false;
 	if (!recognise_plt(reader, &result)) {
+		is_indexed = recognise_index(&reader, &result);
 		if (!read_sum(&reader, &result.offset, &next))
 			return false;
+		if (is_indexed && next != DW_OP_deref)
+			return false;
 		if (next == DW_OP_deref) {
-			result.kind = CFA_EXPRESSION_DEREF;
+			result.kind = is_indexed ? CFA_EXPRESSION_DEREF_INDEXED :
+						   CFA_EXPRESSION_DEREF;
 			if (!read_sum(&reader, &result.addend, &next))
 				return false;
 		}

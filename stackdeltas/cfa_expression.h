@@ -15,6 +15,8 @@ enum cfa_expression_kind {
 	CFA_EXPRESSION_SUM,
 	/** *(base + offset) + addend */
 	CFA_EXPRESSION_DEREF,
+	/** *(base + offset + 8 * index) + addend: OpenSSL, behind arrays of a size in a register */
+	CFA_EXPRESSION_DEREF_INDEXED,
 	/**
 	 * The PLT of x86-64, as GNU ld and lld describe it: base + offset + ((pc & 15) >= addend) * 8,
 	 * where base is rsp
@@ -28,6 +30,8 @@ struct cfa_expression {
 	bool is_from_cfa;
 	/** DWARF number of the base register. */
 	uint64_t number;
+	/** The same of the index. */
+	uint32_t index_number;
 	int64_t offset;
 	int64_t addend;
 };

@@ -27,6 +27,8 @@ static inline struct cfa_value *followed_value(struct cfa_program *program, uint
 		return &program->state.frame_pointer;
 	if (number == registers->stack_pointer)
 		return &program->state.stack_pointer;
+	if (number == registers->rbx)
+		return &program->state.rbx;
 	return NULL;
 }
 
@@ -34,10 +36,8 @@ static inline void set_value(struct cfa_program *program, uint64_t number, struc
 {
 	struct cfa_value *followed = followed_value(program, number);
 
-	if (followed) {
+	if (followed)
 		*followed = value;
-		program->change = CFA_CHANGE_ANY;
-	}
 }
 
 static struct cfa_value offset_value(const struct cfa_program *program, uint8_t kind,
@@ -50,23 +50,10 @@ static struct cfa_value offset_value(const struct cfa_program *program, uint8_t 
 	return value;
 }
 
-/*
- * As byte_reader_uleb128(), without giving away the reader's address, so that a reader in a local
- * variable stays in registers.
- */
-static inline uint64_t read_number(struct byte_reader *reader)
-{
-	struct byte_reader copy = *reader;
-	uint64_t number = byte_reader_uleb128(&copy);
-
-	*reader = copy;
-	return number;
-}
-
 /* An unsigned operand that is used as a signed number. */
 static inline int64_t read_unsigned_offset(struct byte_reader *reader)
 {
-	uint64_t offset = read_number(reader);
+	uint64_t offset = byte_reader_uleb128(reader);
 
 	return offset > INT64_MAX ? INT64_MAX : (int64_t)offset;
 }
@@ -90,12 +77,6 @@ static uint32_t read_register(struct cfa_program *program)
 	return number > UINT32_MAX ? UINT32_MAX : number;
 }
 
-static void set_cfa(struct cfa_program *program, struct cfa_value value)
-{
-	program->state.cfa = value;
-	program->change = CFA_CHANGE_ANY;
-}
-
 static void restore_register(struct cfa_program *program, uint64_t number)
 {
 	struct cfa_value *followed = followed_value(program, number);
@@ -105,31 +86,41 @@ static void restore_register(struct cfa_program *program, uint64_t number)
 	/* The same place in the initial state. */
 	*followed = *(const struct cfa_value *)((const char *)&program->defaults->initial +
 						((char *)followed - (char *)&program->state));
-	program->change = CFA_CHANGE_ANY;
 }
 
 static int remember_state(struct cfa_program *program)
 {
 	if (program->remembered_count == CFA_PROGRAM_MAX_REMEMBERED)
 		return fail(-EBADMSG, "more than %d states remembered", CFA_PROGRAM_MAX_REMEMBERED);
-	program->remembered[program->remembered_count++] = program->state;
+	if (program->remembered_count >= CFA_PROGRAM_NEAR_REMEMBERED &&
+	    cfa_state_vector_push(&program->far_remembered, program->state))
+		return fail(-ENOMEM, "no memory for %u states", program->remembered_count);
+	if (program->remembered_count < CFA_PROGRAM_NEAR_REMEMBERED)
+		program->near_remembered[program->remembered_count] = program->state;
+	program->remembered_count++;
 	return 0;
 }
 
 static int restore_state(struct cfa_program *program)
 {
+	struct cfa_state_vector *far = &program->far_remembered;
+
 	if (!program->remembered_count)
 		return fail(-EBADMSG, "no state remembered");
-	program->state = program->remembered[--program->remembered_count];
-	program->change = CFA_CHANGE_ANY;
+	program->remembered_count--;
+	program->state = far->count ? far->items[--far->count] :
+				      program->near_remembered[program->remembered_count];
 	return 0;
 }
 
-/* Offsets and registers of the CFA. Changing one of them is meaningless after an expression. */
+/* Offsets and registers of the CFA. After an expression only a new register makes sense. */
 static int change_cfa(struct cfa_program *program, uint8_t opcode)
 {
 	struct cfa_value value = program->state.cfa;
 
+	if (value.kind == CFA_VALUE_EXPRESSION && opcode == DW_CFA_def_cfa_register)
+		value = (struct cfa_value){ .kind = CFA_VALUE_REGISTER,
+					    .offset = program->state.last_offset };
 	if (value.kind != CFA_VALUE_REGISTER && value.kind != CFA_VALUE_OUT_OF_RANGE)
 		return fail(-EBADMSG, "a change to a CFA that is not register and offset");
 	if (opcode == DW_CFA_def_cfa_register) {
@@ -144,7 +135,7 @@ static int change_cfa(struct cfa_program *program, uint8_t opcode)
 				     byte_reader_sleb128(&program->reader));
 		value.number = number;
 	}
-	set_cfa(program, value);
+	program->state.cfa = value;
 	return 0;
 }
 
@@ -193,20 +184,22 @@ static int run_extended(struct cfa_program *program, uint8_t opcode)
 		value = (struct cfa_value){ .kind = CFA_VALUE_REGISTER };
 		value.number = read_register(program);
 		value.offset = read_unsigned_offset(&program->reader);
-		set_cfa(program, value);
+		program->state.cfa = value;
 		return 0;
 	case DW_CFA_def_cfa_sf:
 		number = read_register(program);
 		value = offset_value(program, CFA_VALUE_REGISTER, byte_reader_sleb128(reader));
 		value.number = number;
-		set_cfa(program, value);
+		program->state.cfa = value;
 		return 0;
 	case DW_CFA_def_cfa_register:
 	case DW_CFA_def_cfa_offset:
 	case DW_CFA_def_cfa_offset_sf:
 		return change_cfa(program, opcode);
 	case DW_CFA_def_cfa_expression:
-		set_cfa(program, read_expression(program, CFA_VALUE_EXPRESSION));
+		if (program->state.cfa.kind == CFA_VALUE_REGISTER)
+			program->state.last_offset = program->state.cfa.offset;
+		program->state.cfa = read_expression(program, CFA_VALUE_EXPRESSION);
 		return 0;
 	case DW_CFA_remember_state:
 		return remember_state(program);
@@ -272,37 +265,25 @@ static int run_extended(struct cfa_program *program, uint8_t opcode)
 	return 0;
 }
 
-/*
- * The instructions that make up nearly all programs, in the order of their frequency (the indirect
- * jump of a switch is mispredicted too often); false for any other.
- */
-static inline bool run_frequent(struct cfa_program *program, struct byte_reader *reader,
-				uint8_t byte)
+static int run_instruction(struct cfa_program *program)
 {
+	uint8_t byte = byte_reader_u8(&program->reader);
 	uint8_t operand = byte & OPERAND_MASK;
 	int64_t offset;
 
-	if ((byte & ~OPERAND_MASK) == DW_CFA_advance_loc) {
-		advance(program, operand);
-		return true;
-	}
-	if (byte == DW_CFA_def_cfa_offset && program->state.cfa.kind == CFA_VALUE_REGISTER) {
-		program->state.cfa.offset = read_unsigned_offset(reader);
-		program->change |= CFA_CHANGE_OFFSET;
-		return true;
-	}
-	if ((byte & ~OPERAND_MASK) == DW_CFA_offset) {
-		offset = read_unsigned_offset(reader);
-		if (followed_value(program, operand))
-			set_value(program, operand,
-				  offset_value(program, CFA_VALUE_AT_CFA, offset));
-		return true;
-	}
-	if ((byte & ~OPERAND_MASK) == DW_CFA_restore) {
+	switch (byte & ~OPERAND_MASK) {
+	case DW_CFA_advance_loc:
+		return advance(program, operand);
+	case DW_CFA_offset:
+		offset = read_unsigned_offset(&program->reader);
+		set_value(program, operand, offset_value(program, CFA_VALUE_AT_CFA, offset));
+		return 0;
+	case DW_CFA_restore:
 		restore_register(program, operand);
-		return true;
+		return 0;
+	default:
+		return run_extended(program, byte);
 	}
-	return false;
 }
 
 void cfa_program_init(struct cfa_program *program, const struct cfa_defaults *defaults,
@@ -313,41 +294,31 @@ void cfa_program_init(struct cfa_program *program, const struct cfa_defaults *de
 	byte_reader_init(&program->reader, section, end);
 	byte_reader_seek(&program->reader, start);
 	program->state = defaults->initial;
-	program->change = CFA_CHANGE_ANY;
 	program->location = address;
 	program->end = address_end;
 	program->is_finished = address >= address_end;
 	program->remembered_count = 0;
+	memset(&program->far_remembered, 0, sizeof(program->far_remembered));
 }
 
 int cfa_program_next(struct cfa_program *program)
 {
-	/* In registers for as long as instructions are frequent ones: this is the hottest loop. */
-	struct byte_reader reader = program->reader;
-
 	if (program->is_finished)
 		return 0;
 	program->row_start = program->location;
 	while (program->location == program->row_start) {
-		uint8_t byte;
 		int error;
 
-		if (!byte_reader_left(&reader)) {
+		if (!byte_reader_left(&program->reader)) {
 			program->is_finished = true;
 			break;
 		}
-		byte = byte_reader_u8(&reader);
-		if (!run_frequent(program, &reader, byte)) {
-			program->reader = reader;
-			error = run_extended(program, byte);
-			if (error)
-				return error;
-			reader = program->reader;
-		}
-		if (byte_reader_failed(&reader))
+		error = run_instruction(program);
+		if (error)
+			return error;
+		if (byte_reader_failed(&program->reader))
 			return fail(-EBADMSG, "CFA program cut");
 	}
-	program->reader = reader;
 	if (program->location >= program->end)
 		program->is_finished = true;
 	return 1;
@@ -362,6 +333,7 @@ int cfa_program_run_initial(const uint8_t *section, size_t start, size_t end,
 	memset(&defaults->initial, 0, sizeof(defaults->initial));
 	cfa_program_init(&program, defaults, section, start, end, 0, UINT64_MAX);
 	found = cfa_program_next(&program);
+	cfa_program_deinit(&program);
 	if (found < 0)
 		return found;
 	if (!program.is_finished)

@@ -4,8 +4,8 @@
  * 10.5, "DWARF for the Arm 64-bit Architecture" 4.5). It runs the initial instructions of a CIE
  * once, and then the program of each FDE row by row.
  *
- * Only four things of a row are kept: the CFA and where the return address, the frame pointer and
- * the stack pointer of the caller are. What other registers do is read and dropped.
+ * Only these things of a row are kept: the CFA and where the return address, the frame pointer, the
+ * stack pointer and, on x86-64, rbx of the caller are. What other registers do is read and dropped.
  */
 #ifndef STACKDELTAS_CFA_PROGRAM_H
 #define STACKDELTAS_CFA_PROGRAM_H
@@ -15,10 +15,15 @@
 #include <stdint.h>
 
 #include "agent/base/byte_reader.h"
+#include "agent/base/vector.h"
 
 enum {
-	/** Compilers nest once; the bound is for hostile programs. */
-	CFA_PROGRAM_MAX_REMEMBERED = 64,
+	/** Compilers nest once: these need no memory of their own. */
+	CFA_PROGRAM_NEAR_REMEMBERED = 8,
+	/** Some 9 MiB while one program runs; for hostile ones. */
+	CFA_PROGRAM_MAX_REMEMBERED = 1 << 16,
+	/** A number that no register has; one that is too large becomes UINT32_MAX. */
+	CFA_NO_REGISTER = INT32_MAX,
 };
 
 /** How a value is found, for the CFA (only the first four kinds) or a register of the caller. */
@@ -60,13 +65,23 @@ struct cfa_state {
 	struct cfa_value return_address;
 	struct cfa_value frame_pointer;
 	struct cfa_value stack_pointer;
+	struct cfa_value rbx;
+	/**
+	 * The CFA's offset when it last was register + offset: what a new register is taken with
+	 * after an expression, as by the unwinder of GCC, for which assembly is written.
+	 */
+	int64_t last_offset;
 };
+
+VECTOR_DEFINE(cfa_state_vector, struct cfa_state)
 
 /** DWARF numbers of the registers that are followed. */
 struct cfa_registers {
 	uint64_t return_address;
 	uint32_t frame_pointer;
 	uint32_t stack_pointer;
+	/** CFA_NO_REGISTER where there is none. */
+	uint32_t rbx;
 	/** AArch64, where 0x2d is no window save but a change of the return address's signature. */
 	bool is_aarch64;
 };
@@ -83,28 +98,21 @@ struct cfa_defaults {
 	struct cfa_state initial;
 };
 
-enum cfa_change {
-	CFA_CHANGE_NONE = 0,
-	/** The offset of a CFA that is CFA_VALUE_REGISTER, and nothing else. */
-	CFA_CHANGE_OFFSET = 1,
-	CFA_CHANGE_ANY = 3,
-};
-
-/** A running program. Lives on the stack of its user; owns nothing. */
+/** A running program. Lives on the stack of its user, who deinits it. */
 struct cfa_program {
 	const struct cfa_defaults *defaults;
 	struct byte_reader reader;
 	/** The present row: its state and the first address at which it holds. */
 	struct cfa_state state;
 	uint64_t row_start;
-	/** How the state may differ from when the user of the rows last set this to CFA_CHANGE_NONE. */
-	uint8_t change;
 	/** Where the next row starts, and the end of the function. */
 	uint64_t location;
 	uint64_t end;
 	bool is_finished;
 	uint32_t remembered_count;
-	struct cfa_state remembered[CFA_PROGRAM_MAX_REMEMBERED];
+	struct cfa_state near_remembered[CFA_PROGRAM_NEAR_REMEMBERED];
+	/** Those beyond; owned. */
+	struct cfa_state_vector far_remembered;
 };
 
 /**
@@ -119,10 +127,16 @@ void cfa_program_init(struct cfa_program *program, const struct cfa_defaults *de
 		      const uint8_t *section, size_t start, size_t end, uint64_t address,
 		      uint64_t address_end);
 
+/** Frees what was remembered. Not while cfa_program_next() may be called again. */
+static inline void cfa_program_deinit(struct cfa_program *program)
+{
+	cfa_state_vector_deinit(&program->far_remembered);
+}
+
 /**
  * Makes the next row the present one. Rows come in ascending order and lie in the function; a row
  * of no length is left out. 1, or 0 behind the last; -EBADMSG for an unknown or cut instruction,
- * for going back, for restoring what was never remembered, and over the bound of nesting.
+ * for going back, for restoring what was never remembered, and over the bound of nesting; -ENOMEM.
  */
 int cfa_program_next(struct cfa_program *program);
 

@@ -19,6 +19,13 @@ enum {
 	X86_UCONTEXT_RBP = 120,
 	X86_UCONTEXT_RSP = 160,
 	X86_UCONTEXT_RIP = 168,
+	X86_UCONTEXT_RBX = 128,
+	/*
+	 * What libgcc's __morestack says of itself: its CFA is rbp + 24, where rbp was saved below two
+	 * return addresses, its own and that of its caller's caller, which it stands for. Its callee
+	 * runs on another stack.
+	 */
+	X86_MORESTACK_CFA = 24,
 };
 
 static bool is_sp(const struct cfa_rule_context *context, uint64_t number)
@@ -68,6 +75,7 @@ static enum delta_problem set_cfa(const struct cfa_rule_context *context,
 {
 	static const uint8_t sums[] = { CFA_SP, CFA_FP, CFA_REGISTER };
 	static const uint8_t derefs[] = { CFA_DEREF_SP, CFA_DEREF_FP, CFA_DEREF_REGISTER };
+	static const uint8_t indexed[] = { CFA_DEREF_SP_INDEXED, CFA_UNSUPPORTED, CFA_UNSUPPORTED };
 	static const uint8_t plts[] = { CFA_PLT, CFA_UNSUPPORTED, CFA_UNSUPPORTED };
 	struct cfa_expression expression;
 
@@ -83,7 +91,7 @@ static enum delta_problem set_cfa(const struct cfa_rule_context *context,
 	}
 	if (!recognise(context, value, false, &expression))
 		return DELTA_PROBLEM_CFA_EXPRESSION;
-	if (expression.addend != (int32_t)expression.addend)
+	if (expression.addend != (int16_t)expression.addend)
 		return DELTA_PROBLEM_CFA_RANGE;
 	rule->cfa_addend = expression.addend;
 	switch (expression.kind) {
@@ -91,6 +99,12 @@ static enum delta_problem set_cfa(const struct cfa_rule_context *context,
 		return set_base(context, expression.number, expression.offset, sums, rule);
 	case CFA_EXPRESSION_DEREF:
 		return set_base(context, expression.number, expression.offset, derefs, rule);
+	case CFA_EXPRESSION_DEREF_INDEXED:
+		if (!is_sp(context, expression.number) ||
+		    !is_general_register(context, expression.index_number))
+			return DELTA_PROBLEM_CFA_EXPRESSION;
+		rule->cfa_register = expression.index_number;
+		return set_base(context, expression.number, expression.offset, indexed, rule);
 	case CFA_EXPRESSION_PLT:
 		if (context->machine != EM_X86_64)
 			return DELTA_PROBLEM_CFA_EXPRESSION;
@@ -120,6 +134,19 @@ static bool set_saved_expression(const struct cfa_rule_context *context,
 	}
 	*kind = SAVED_AT_FP;
 	return is_fp(context, expression.number);
+}
+
+/* A place too far from the CFA for the field can be near the register that the CFA comes from. */
+static bool reach_from_register(const struct cfa_rule_context *context,
+				const struct cfa_state *state, const struct unwind_rule *rule,
+				uint8_t *kind, int64_t *offset)
+{
+	if (*kind != SAVED_AT_CFA || state->cfa.kind != CFA_VALUE_REGISTER ||
+	    __builtin_add_overflow(*offset, (int64_t)rule->cfa_offset, offset) ||
+	    *offset != (int16_t)*offset)
+		return false;
+	*kind = is_sp(context, state->cfa.number) ? SAVED_AT_SP : SAVED_AT_FP;
+	return is_sp(context, state->cfa.number) || is_fp(context, state->cfa.number);
 }
 
 /* Where the caller's value of register @number is; false if that is not expressible. */
@@ -156,7 +183,8 @@ static bool set_saved(const struct cfa_rule_context *context, const struct cfa_s
 	default:
 		return false;
 	}
-	if (offset != (int16_t)offset)
+	if (offset != (int16_t)offset &&
+	    !reach_from_register(context, state, rule, &saved, &offset))
 		return false;
 	*kind = saved;
 	*field = offset;
@@ -194,6 +222,62 @@ static bool is_stack_pointer_cfa(const struct cfa_value *value)
 	       (value->kind == CFA_VALUE_IS_CFA && !value->offset);
 }
 
+/*
+ * Where the caller's rbx is. A place that the field can't say is one that few functions have, and
+ * none that calls the few whose CFA rbx is.
+ */
+static uint8_t rbx_slot(const struct cfa_rule_context *context, const struct cfa_state *state,
+			const struct unwind_rule *rule)
+{
+	uint8_t kind;
+	int16_t offset;
+
+	if (!set_saved(context, state, &state->rbx, rule, DWARF_X86_RBX, &kind, &offset))
+		return RBX_LOST;
+	if (kind == SAVED_SAME)
+		return 0;
+	if (kind != SAVED_AT_CFA || offset % 8 || offset >= 0 || offset <= -8 * RBX_LOST)
+		return RBX_LOST;
+	return offset / -8;
+}
+
+static bool is_at_cfa(const struct cfa_value *value, int64_t offset)
+{
+	return value->kind == CFA_VALUE_AT_CFA && value->offset == offset;
+}
+
+/* setcontext() once it uses the new stack: the CFA is the struct ucontext. */
+static bool is_context(const struct cfa_rule_context *context, const struct cfa_state *state,
+		       const struct unwind_rule *rule)
+{
+	return context->machine == EM_X86_64 && rule->cfa == CFA_REGISTER && !rule->cfa_offset &&
+	       is_at_cfa(&state->stack_pointer, X86_UCONTEXT_RSP) &&
+	       is_at_cfa(&state->return_address, X86_UCONTEXT_RIP) &&
+	       is_at_cfa(&state->frame_pointer, X86_UCONTEXT_RBP) &&
+	       is_at_cfa(&state->rbx, X86_UCONTEXT_RBX);
+}
+
+/*
+ * longjmp() behind the reading of its buffer, which the CFA is: the registers that count are in
+ * other registers. Nothing but rbx is at the CFA then, and that is given up.
+ */
+static bool is_stack_pointer_in_register(const struct cfa_rule_context *context,
+					 const struct cfa_state *state)
+{
+	return state->stack_pointer.kind == CFA_VALUE_REGISTER &&
+	       is_general_register(context, state->stack_pointer.number) &&
+	       state->return_address.kind == CFA_VALUE_REGISTER &&
+	       state->frame_pointer.kind != CFA_VALUE_AT_CFA &&
+	       state->frame_pointer.kind != CFA_VALUE_EXPRESSION;
+}
+
+static bool is_morestack(const struct unwind_rule *rule)
+{
+	return rule->cfa == CFA_FP && rule->cfa_offset == X86_MORESTACK_CFA &&
+	       rule->ra == SAVED_AT_CFA && rule->ra_offset == -8 && rule->fp == SAVED_AT_CFA &&
+	       rule->fp_offset == -X86_MORESTACK_CFA;
+}
+
 /* @rule is of use if the problem is none or the frame pointer's. */
 static enum delta_problem make_rule(const struct cfa_rule_context *context,
 				    const struct cfa_state *state, struct unwind_rule *rule)
@@ -207,19 +291,34 @@ static enum delta_problem make_rule(const struct cfa_rule_context *context,
 		*rule = (struct unwind_rule){ .cfa = CFA_SIGNAL };
 		return DELTA_PROBLEM_NONE;
 	}
-	if (!is_stack_pointer_cfa(&state->stack_pointer))
+	if (is_context(context, state, rule)) {
+		*rule = (struct unwind_rule){ .cfa = CFA_CONTEXT,
+					      .cfa_register = rule->cfa_register };
+		return DELTA_PROBLEM_NONE;
+	}
+	if (is_stack_pointer_in_register(context, state)) {
+		*rule = (struct unwind_rule){ .cfa = CFA_REGISTER,
+					      .cfa_register = state->stack_pointer.number,
+					      .flags = RULE_SWITCHES_STACK,
+					      .rbx_slot = is_x86 ? RBX_LOST : 0 };
+	} else if (!is_stack_pointer_cfa(&state->stack_pointer)) {
 		return DELTA_PROBLEM_STACK_POINTER;
+	}
 	if (!set_saved(context, state, &state->return_address, rule,
 		       is_x86 ? DWARF_X86_RIP : DWARF_ARM64_LR, &rule->ra, &rule->ra_offset))
 		return DELTA_PROBLEM_RETURN_ADDRESS;
 	/* x86 has no link register in which a return address could still be. */
 	if (is_x86 && rule->ra == SAVED_SAME)
 		return DELTA_PROBLEM_RETURN_ADDRESS;
+	if (is_x86 && !rule->rbx_slot)
+		rule->rbx_slot = rbx_slot(context, state, rule);
 	if (!set_saved(context, state, &state->frame_pointer, rule,
 		       is_x86 ? DWARF_X86_RBP : DWARF_ARM64_FP, &rule->fp, &rule->fp_offset)) {
 		rule->fp = SAVED_UNDEFINED;
 		return DELTA_PROBLEM_FRAME_POINTER;
 	}
+	if (is_x86 && is_morestack(rule))
+		rule->flags |= RULE_SWITCHES_STACK;
 	return DELTA_PROBLEM_NONE;
 }
 

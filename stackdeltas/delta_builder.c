@@ -99,6 +99,30 @@ int delta_builder_intern(struct delta_builder *builder, const struct unwind_rule
 	return add_rule(builder, rule, number);
 }
 
+/* To a capacity that is a multiple of CELL_BYTES: whole cells of each array. */
+static int reserve_rows(struct delta_builder *builder, size_t capacity)
+{
+	uint8_t *offsets;
+	uint16_t *numbers;
+
+	if (capacity > DELTA_BUILDER_MAX_ROWS)
+		capacity = DELTA_BUILDER_MAX_ROWS;
+	capacity = (capacity + CELL_BYTES - 1) / CELL_BYTES * CELL_BYTES;
+	offsets = malloc(stack_deltas_row_bytes(capacity));
+	if (!offsets)
+		return fail(-ENOMEM, "no memory for %zu rows", capacity);
+	numbers = (uint16_t *)(offsets + capacity);
+	if (builder->row_count) {
+		memcpy(offsets, builder->offsets, builder->row_count);
+		memcpy(numbers, builder->numbers, builder->row_count * sizeof(*numbers));
+	}
+	free(builder->offsets);
+	builder->offsets = offsets;
+	builder->numbers = numbers;
+	builder->row_capacity = capacity;
+	return 0;
+}
+
 int delta_builder_init(struct delta_builder *builder, uint64_t start, uint64_t end,
 		       size_t expected_rows)
 {
@@ -123,7 +147,7 @@ int delta_builder_init(struct delta_builder *builder, uint64_t start, uint64_t e
 	if (!error)
 		error = add_rule(builder, &unsupported, &number);
 	if (!error)
-		error = row_vector_reserve(&builder->rows, expected_rows + 1);
+		error = reserve_rows(builder, expected_rows + 1);
 	if (!error && start != builder->text_start)
 		error = delta_builder_add(builder, builder->text_start, DELTA_RULE_NONE);
 	return error;
@@ -133,7 +157,7 @@ void delta_builder_deinit(struct delta_builder *builder)
 {
 	free(builder->page_index);
 	free(builder->slots);
-	row_vector_deinit(&builder->rows);
+	free(builder->offsets);
 	rule_vector_deinit(&builder->rules);
 	memset(builder, 0, sizeof(*builder));
 }
@@ -142,17 +166,26 @@ void delta_builder_deinit(struct delta_builder *builder)
 static void begin_pages(struct delta_builder *builder, uint32_t last)
 {
 	while (builder->pages_begun <= last)
-		builder->page_index[builder->pages_begun++] = builder->rows.count;
+		builder->page_index[builder->pages_begun++] = builder->row_count;
 }
 
 int delta_builder_add_slow(struct delta_builder *builder, uint64_t distance, uint32_t number)
 {
+	int error;
+
 	assert(distance >> UNWIND_PAGE_SHIFT < builder->page_count);
-	if (builder->rows.count == DELTA_BUILDER_MAX_ROWS)
+	if (builder->row_count == DELTA_BUILDER_MAX_ROWS)
 		return fail(-E2BIG, "more than %d rows", DELTA_BUILDER_MAX_ROWS);
+	if (builder->row_count == builder->row_capacity) {
+		error = reserve_rows(builder, 2 * (size_t)builder->row_capacity);
+		if (error)
+			return error;
+	}
 	begin_pages(builder, distance >> UNWIND_PAGE_SHIFT);
 	builder->last_rule = number;
-	return row_vector_push(&builder->rows, delta_builder_row(distance, number));
+	builder->offsets[builder->row_count] = distance & (UNWIND_PAGE_BYTES - 1);
+	builder->numbers[builder->row_count++] = number;
+	return 0;
 }
 
 struct delta_builder_mark delta_builder_mark(const struct delta_builder *builder)
@@ -160,7 +193,7 @@ struct delta_builder_mark delta_builder_mark(const struct delta_builder *builder
 	return (struct delta_builder_mark){
 		.pages_begun = builder->pages_begun,
 		.last_rule = builder->last_rule,
-		.row_count = builder->rows.count,
+		.row_count = builder->row_count,
 	};
 }
 
@@ -168,14 +201,29 @@ void delta_builder_rollback(struct delta_builder *builder, const struct delta_bu
 {
 	builder->pages_begun = mark->pages_begun;
 	builder->last_rule = mark->last_rule;
-	builder->rows.count = mark->row_count;
+	builder->row_count = mark->row_count;
+}
+
+/* Closes the gap between offsets and numbers, and fills up their last cells. */
+static void *finish_rows(struct delta_builder *builder)
+{
+	size_t bytes = stack_deltas_row_bytes(builder->row_count);
+	size_t offset_bytes = (size_t)unwind_offset_cells(builder->row_count) * CELL_BYTES;
+	size_t number_bytes = builder->row_count * sizeof(*builder->numbers);
+	uint8_t *rows = builder->offsets;
+
+	memmove(rows + offset_bytes, builder->numbers, number_bytes);
+	memset(rows + builder->row_count, 0, offset_bytes - builder->row_count);
+	memset(rows + offset_bytes + number_bytes, 0, bytes - offset_bytes - number_bytes);
+	builder->offsets = NULL;
+	return vector_shrink(rows, bytes);
 }
 
 int delta_builder_finish(struct delta_builder *builder, struct stack_deltas *deltas)
 {
 	int error;
 
-	assert(builder->rows.count);
+	assert(builder->row_count);
 	if (builder->text_end % UNWIND_PAGE_BYTES) {
 		error = delta_builder_add(builder, builder->text_end, DELTA_RULE_NONE);
 		if (error)
@@ -185,15 +233,14 @@ int delta_builder_finish(struct delta_builder *builder, struct stack_deltas *del
 	*deltas = (struct stack_deltas){
 		.text_start = builder->text_start,
 		.page_count = builder->page_count,
-		.row_count = builder->rows.count,
+		.row_count = builder->row_count,
 		.rule_count = builder->rules.count,
 		.page_index = builder->page_index,
-		.rows = vector_shrink(builder->rows.items, builder->rows.count * sizeof(uint32_t)),
+		.rows = finish_rows(builder),
 		.rules = vector_shrink(builder->rules.items,
 				       builder->rules.count * sizeof(struct unwind_rule)),
 	};
 	builder->page_index = NULL;
-	memset(&builder->rows, 0, sizeof(builder->rows));
 	memset(&builder->rules, 0, sizeof(builder->rules));
 	return 0;
 }

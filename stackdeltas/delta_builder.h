@@ -19,10 +19,9 @@ enum {
 	DELTA_BUILDER_MAX_ROWS = 1 << 24,
 };
 
-VECTOR_DEFINE(row_vector, uint32_t)
 VECTOR_DEFINE(rule_vector, struct unwind_rule)
 
-/** Owned by one thread. The arrays become those of the deltas at the end. */
+/** Owned by one thread. Some arrays become those of the deltas at the end. */
 struct delta_builder {
 	uint64_t text_start;
 	uint64_t text_end;
@@ -32,7 +31,11 @@ struct delta_builder {
 	/** Number of the last row's rule. */
 	uint32_t last_rule;
 	uint32_t *page_index;
-	struct row_vector rows;
+	/** Room for row_capacity rows, one array for both: offsets, and behind them rule numbers. */
+	uint8_t *offsets;
+	uint16_t *numbers;
+	uint32_t row_count;
+	uint32_t row_capacity;
 	struct rule_vector rules;
 	/** Hash table of rule numbers + 1, 0 is free; slot_mask + 1 slots. */
 	uint32_t *slots;
@@ -43,7 +46,7 @@ struct delta_builder {
 struct delta_builder_mark {
 	uint32_t pages_begun;
 	uint32_t last_rule;
-	size_t row_count;
+	uint32_t row_count;
 };
 
 /**
@@ -59,32 +62,34 @@ void delta_builder_deinit(struct delta_builder *builder);
 int delta_builder_intern(struct delta_builder *builder, const struct unwind_rule *rule,
 			 uint32_t *number);
 
-static inline uint32_t delta_builder_row(uint64_t distance, uint32_t number)
-{
-	return (distance & (UNWIND_PAGE_BYTES - 1)) | number << UNWIND_ROW_RULE_SHIFT;
-}
-
-/** For delta_builder_add(): the first row of a page, and when there is no room. */
+/** For delta_builder_add_at(): the first row of a page, and when there is no room. */
 int delta_builder_add_slow(struct delta_builder *builder, uint64_t distance, uint32_t number);
 
 /**
- * From @address on, rule @number holds. @address must be above that of the row before, joined ones
- * included. -E2BIG over DELTA_BUILDER_MAX_ROWS; -ENOMEM.
+ * From @distance behind text_start on, rule @number holds. @distance must be above that of the row
+ * before, joined ones included. -E2BIG over DELTA_BUILDER_MAX_ROWS; -ENOMEM.
  */
+static inline int delta_builder_add_at(struct delta_builder *builder, uint64_t distance,
+				       uint32_t number)
+{
+	uint32_t row = builder->row_count;
+
+	if (row && number == builder->last_rule)
+		return 0;
+	if (distance >> UNWIND_PAGE_SHIFT >= builder->pages_begun || row == builder->row_capacity)
+		return delta_builder_add_slow(builder, distance, number);
+	builder->last_rule = number;
+	builder->numbers[row] = number;
+	builder->row_count = row + 1;
+	builder->offsets[row] = distance & (UNWIND_PAGE_BYTES - 1);
+	return 0;
+}
+
+/** The same from ELF virtual address @address on. */
 static inline int delta_builder_add(struct delta_builder *builder, uint64_t address,
 				    uint32_t number)
 {
-	uint64_t distance = address - builder->text_start;
-	struct row_vector *rows = &builder->rows;
-
-	if (rows->count && number == builder->last_rule)
-		return 0;
-	if (distance >> UNWIND_PAGE_SHIFT >= builder->pages_begun ||
-	    rows->count == rows->capacity || rows->count == DELTA_BUILDER_MAX_ROWS)
-		return delta_builder_add_slow(builder, distance, number);
-	builder->last_rule = number;
-	rows->items[rows->count++] = delta_builder_row(distance, number);
-	return 0;
+	return delta_builder_add_at(builder, address - builder->text_start, number);
 }
 
 /** Takes back all rows since the mark was made; rules stay. */

@@ -29,7 +29,7 @@
 #include "stackdeltas/extract_deltas.h"
 
 enum {
-	FORMAT_VERSION = 1,
+	FORMAT_VERSION = 2,
 	NAME_BYTES = 64,
 	KEY_DIGITS = 32,
 	/* A file beside its place this old was left by an agent that died. */
@@ -233,7 +233,7 @@ static void array_vector(const struct stack_deltas *deltas, struct iovec vector[
 {
 	vector[0] = (struct iovec){ deltas->page_index,
 				    (deltas->page_count + 1) * sizeof(deltas->page_index[0]) };
-	vector[1] = (struct iovec){ deltas->rows, deltas->row_count * sizeof(deltas->rows[0]) };
+	vector[1] = (struct iovec){ deltas->rows, stack_deltas_row_bytes(deltas->row_count) };
 	vector[2] = (struct iovec){ deltas->rules, deltas->rule_count * sizeof(deltas->rules[0]) };
 }
 
@@ -247,7 +247,7 @@ static int check_header(const struct file_header *header, struct hash128 key, ui
 	/* Counts below 2^32 of at most 16 bytes each: no overflow. */
 	if (header->page_count > UNWIND_MAX_PAGES || header->rule_count > UNWIND_MAX_RULES ||
 	    file_bytes != sizeof(*header) + ((uint64_t)header->page_count + 1) * sizeof(uint32_t) +
-				  (uint64_t)header->row_count * sizeof(uint32_t) +
+				  stack_deltas_row_bytes(header->row_count) +
 				  (uint64_t)header->rule_count * sizeof(struct unwind_rule))
 		return fail(-EBADMSG, "delta cache: a file of %" PRIu64 " bytes", file_bytes);
 	return 0;

@@ -5,12 +5,15 @@
 
 #include <stdint.h>
 
+#include "stackdeltas/code_analysis.h"
+
 /* name, text. Up to OVERLAP they are of CIEs and FDEs, the others of single rows. */
 #define DELTA_PROBLEMS(X)                                                                          \
 	X(NONE, "none")                                                                            \
 	X(BAD_CIE, "CIE malformed or of an unknown kind")                                          \
 	X(BAD_FDE, "FDE malformed")                                                                \
 	X(OUTSIDE, "FDE outside of every executable segment")                                      \
+	X(BAD_SOURCE, "source beside .eh_frame damaged")                                           \
 	X(OVERLAP, "FDE starts where another one does")                                            \
 	X(NO_CFA, "no rule for the CFA")                                                           \
 	X(CFA_EXPRESSION, "CFA expression not understood")                                         \
@@ -33,6 +36,8 @@ struct delta_statistics {
 	uint32_t fde_count;
 	/** FDEs of length 0, as linkers leave them for functions that they dropped. */
 	uint32_t empty_fde_count;
+	/** What was made of code without tables. */
+	struct code_analysis_statistics code;
 	/** Of each kind: CIEs, FDEs or rows that it befell. */
 	uint32_t problems[DELTA_PROBLEM_COUNT];
 };

@@ -56,6 +56,7 @@ enum dwarf_operation {
 	DW_OP_consts = 0x11,
 	DW_OP_and = 0x1a,
 	DW_OP_minus = 0x1c,
+	DW_OP_mul = 0x1e,
 	DW_OP_plus = 0x22,
 	DW_OP_plus_uconst = 0x23,
 	DW_OP_shl = 0x24,
@@ -70,6 +71,8 @@ enum dwarf_operation {
 
 /** Register numbers of the psABIs. */
 enum dwarf_register {
+	DWARF_X86_RDX = 1,
+	DWARF_X86_RBX = 3,
 	DWARF_X86_RBP = 6,
 	DWARF_X86_RSP = 7,
 	DWARF_X86_RIP = 16,

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Entries of .eh_frame. Every length comes from the file, so each is checked against what is left
+ * Entries of .eh_frame and .debug_frame. Every length comes from the file, so each is checked against what is left
  * of its entry or of the section before it is used.
  */
 #include "stackdeltas/eh_frame.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "agent/base/byte_reader.h"
 #include "agent/base/error.h"
@@ -14,9 +15,10 @@
 enum {
 	LENGTH_IS_64_BIT = 0xffffffff,
 	LENGTH_RESERVED = 0xfffffff0,
-	CIE_POINTER_BYTES = 4,
 	POINTER_BYTES = 8,
 };
+
+static const char letters_without_data[] = "SBG";
 
 static struct byte_reader reader_at(const struct eh_frame *frame, size_t start, size_t end)
 {
@@ -31,28 +33,38 @@ int eh_frame_entry_at(const struct eh_frame *frame, size_t offset, struct eh_fra
 {
 	struct byte_reader reader = reader_at(frame, offset, frame->size);
 	uint64_t length = byte_reader_u32(&reader);
-	size_t content, cie_pointer;
+	bool has_wide_pointer = false;
+	size_t content, pointer_bytes;
+	uint64_t cie_pointer;
 
 	if (byte_reader_failed(&reader))
-		return offset >= frame->size ? 0 : fail(-EBADMSG, ".eh_frame+%#zx: cut", offset);
+		return offset >= frame->size ? 0 : fail(-EBADMSG, "frame table+%#zx: cut", offset);
 	if (!length)
 		return 0;
-	if (length == LENGTH_IS_64_BIT)
+	if (length == LENGTH_IS_64_BIT) {
 		length = byte_reader_u64(&reader);
-	else if (length >= LENGTH_RESERVED)
-		return fail(-EBADMSG, ".eh_frame+%#zx: reserved length", offset);
+		has_wide_pointer = frame->is_debug_frame;
+	} else if (length >= LENGTH_RESERVED) {
+		return fail(-EBADMSG, "frame table+%#zx: reserved length", offset);
+	}
 	content = byte_reader_offset(&reader);
+	pointer_bytes = has_wide_pointer ? sizeof(uint64_t) : sizeof(uint32_t);
 	if (byte_reader_failed(&reader) || length > byte_reader_left(&reader) ||
-	    length < CIE_POINTER_BYTES)
-		return fail(-EBADMSG, ".eh_frame+%#zx: an entry of %#llx bytes", offset,
+	    length < pointer_bytes)
+		return fail(-EBADMSG, "frame table+%#zx: an entry of %#llx bytes", offset,
 			    (unsigned long long)length);
-	cie_pointer = byte_reader_u32(&reader);
+	cie_pointer = has_wide_pointer ? byte_reader_u64(&reader) : byte_reader_u32(&reader);
 	entry->offset = offset;
-	entry->content = content + CIE_POINTER_BYTES;
+	entry->content = content + pointer_bytes;
 	entry->end = content + length;
-	entry->is_cie = !cie_pointer;
-	/* A pointer to before the section becomes an offset beyond it, where no CIE is found. */
-	entry->cie_offset = content - cie_pointer;
+	if (frame->is_debug_frame) {
+		entry->is_cie = cie_pointer == (has_wide_pointer ? UINT64_MAX : UINT32_MAX);
+		entry->cie_offset = cie_pointer;
+	} else {
+		entry->is_cie = !cie_pointer;
+		/* One to before the section becomes an offset beyond it, where no CIE is found. */
+		entry->cie_offset = content - cie_pointer;
+	}
 	return 1;
 }
 
@@ -71,7 +83,7 @@ int eh_frame_next(const struct eh_frame *frame, size_t *offset, struct eh_frame_
 	return found;
 }
 
-/* The letters behind z, whose data the reader stands at. */
+/* The letters behind z, or without it, whose data the reader stands at. */
 static int read_augmentation(struct byte_reader *reader, const struct eh_frame *frame,
 			     const char *letters, struct cie *cie)
 {
@@ -81,7 +93,8 @@ static int read_augmentation(struct byte_reader *reader, const struct eh_frame *
 		switch (*letters) {
 		case 'R':
 			encoding = byte_reader_u8(reader);
-			if (!eh_pointer_is_known(encoding))
+			if (!eh_pointer_is_known(encoding) ||
+			    (frame->is_debug_frame && encoding != EH_POINTER_ABSOLUTE))
 				return fail(-EOPNOTSUPP, "pointer encoding %#x", encoding);
 			cie->pointer_encoding = encoding;
 			break;
@@ -152,8 +165,12 @@ int eh_frame_read_cie(const struct eh_frame *frame, const struct eh_frame_entry 
 			return fail(-EBADMSG, "CIE at %#zx: augmentation data too long",
 				    entry->offset);
 		byte_reader_seek(&reader, start + length);
-	} else if (*letters) {
+	} else if (letters[strspn(letters, letters_without_data)]) {
 		return fail(-EOPNOTSUPP, "CIE at %#zx: augmentation without z", entry->offset);
+	} else if (*letters) {
+		error = read_augmentation(&reader, frame, letters, &result);
+		if (error)
+			return error;
 	}
 	if (byte_reader_failed(&reader))
 		return fail(-EBADMSG, "CIE at %#zx: cut", entry->offset);

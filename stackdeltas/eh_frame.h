@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * .eh_frame as a list of entries: CIEs, which say what their FDEs have in common, and FDEs, one per
- * function (LSB Core 5.0, 10.6.1 "The .eh_frame section"; call frame information: DWARF 5, 6.4).
+ * .eh_frame and .debug_frame as lists of entries: CIEs, which say what their FDEs have in common,
+ * and FDEs, one per function (LSB Core 5.0, 10.6.1 "The .eh_frame section"; call frame information:
+ * DWARF 5, 6.4).
  *
- * It differs from .debug_frame: the CIE of an FDE is found by a distance backwards, and its field
- * stays 4 bytes wide in entries with 64-bit lengths.
+ * They differ: in .eh_frame the CIE of an FDE is found by a distance backwards, whose field stays 4
+ * bytes wide in entries with 64-bit lengths; in .debug_frame by its offset, all bits set in a CIE
+ * itself, and addresses are absolute.
  *
  * Works on borrowed bytes and trusts nothing in them.
  */
@@ -18,8 +20,9 @@
 struct eh_frame {
 	const uint8_t *bytes;
 	size_t size;
-	/** ELF virtual address of the first byte. */
+	/** ELF virtual address of the first byte; of no meaning for .debug_frame. */
 	uint64_t address;
+	bool is_debug_frame;
 };
 
 /** One CIE or FDE, not yet looked into. Offsets count from the start of the section. */
@@ -70,7 +73,8 @@ int eh_frame_entry_at(const struct eh_frame *frame, size_t offset, struct eh_fra
 /**
  * Reads a CIE. -EBADMSG if it is damaged, -EOPNOTSUPP for a version, an augmentation letter or a
  * pointer encoding that is not known. Known letters: z R P L S, and for arm64 B and G, which say
- * how return addresses are signed and memory is tagged, and change no rule.
+ * how return addresses are signed and memory is tagged, and change no rule. Those that have no data
+ * may stand without z, as assemblers write them in .debug_frame.
  */
 int eh_frame_read_cie(const struct eh_frame *frame, const struct eh_frame_entry *entry,
 		      struct cie *cie);

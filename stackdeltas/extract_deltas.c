@@ -2,26 +2,28 @@
 /*
  * The extractor: FDEs in the order of their addresses, each run row by row into the builder. Where
  * FDEs overlap, the one that starts later holds from its start on, as for an unwinder that searches
- * for the last start at or below an address. Between FDEs nothing is known, with two exceptions:
- * the entry point is the outermost frame (glibc's dynamic linker has no FDE for its own, under which
- * every program starts up), and a PLT stub has pushed nothing but, in its last instruction, a number.
+ * for the last start at or below an address. Between FDEs rows come from the instructions, with two
+ * exceptions: where their bytes are not at hand, the entry point is the outermost frame all the
+ * same, and a PLT stub has pushed nothing but, on x86-64 in its last instruction, a number. Known
+ * places go before all.
  */
 #include "stackdeltas/extract_deltas.h"
 
+#include <elf.h>
 #include <errno.h>
 
 #include "agent/base/error.h"
+#include "stackdeltas/bare_code.h"
 #include "stackdeltas/cfa_program.h"
 #include "stackdeltas/cfa_rule.h"
+#include "stackdeltas/code_rows.h"
 #include "stackdeltas/delta_builder.h"
 #include "stackdeltas/fde_table.h"
+#include "stackdeltas/plain_program.h"
 
 enum {
-	/* Fewer than any compiler needs; the rest is growth. */
-	EXPECTED_BYTES_PER_ROW = 8,
-	KNOWN_RULE_COUNT = 2048,
-	/* Of the CFA, in a packed state. */
-	PACKED_OFFSET_MAX = (1 << 23) - 1,
+	/* What compilers need for the densest rows; memory that is not needed is never touched. */
+	EXPECTED_BYTES_PER_ROW = 5,
 	/* Of code at an entry point without FDE; glibc's _start and _dl_start_user have 61. */
 	ENTRY_MAX_BYTES = 64,
 	/* Offset in a PLT stub of 16 bytes from which on a number has been pushed. */
@@ -39,123 +41,120 @@ struct gap_rule {
 
 struct extraction {
 	const struct unwind_input *input;
+	/* Their bytes are borrowed by the table. */
+	struct unwind_source_content contents[UNWIND_INPUT_MAX_SOURCES];
+	/* Code that no table describes, and its rows in the order of addresses. */
+	struct code_range_vector code;
+	struct address_vector starts;
+	struct code_rows code_rows;
 	/* Sorted by start. */
-	struct gap_rule gap_rules[1 + UNWIND_INPUT_MAX_STUBS];
+	struct gap_rule gap_rules[1 + UNWIND_INPUT_MAX_STUBS + KNOWN_PLACES_MAX];
 	uint32_t gap_rule_count;
 	struct delta_report report;
 	struct fde_table table;
 	struct delta_builder builder;
-	/*
-	 * Plain states, packed, and the numbers of their rules; a key of 0 is free. Nearly all rows
-	 * are found here, which makes the extractor much faster.
-	 */
-	uint64_t known_keys[KNOWN_RULE_COUNT];
-	uint16_t known_numbers[KNOWN_RULE_COUNT];
-	/* The packed state of the row before; 0 if that was not plain. */
-	uint64_t last_key;
+	struct plain_programs plain;
 };
-
-/*
- * Packs a state that says no more than: CFA = register + offset, return address at CFA + offset,
- * frame pointer unchanged or at CFA + offset. Returns 0 for any other.
- */
-static inline uint64_t plain_state_key(const struct cfa_state *state)
-{
-	const struct cfa_value *cfa = &state->cfa, *fp = &state->frame_pointer;
-	int64_t ra_offset = state->return_address.offset;
-	int64_t fp_offset = fp->kind == CFA_VALUE_AT_CFA ? fp->offset : 0;
-
-	if (cfa->kind != CFA_VALUE_REGISTER || cfa->number > UINT8_MAX ||
-	    (uint64_t)cfa->offset > PACKED_OFFSET_MAX ||
-	    state->return_address.kind != CFA_VALUE_AT_CFA || ra_offset != (int16_t)ra_offset ||
-	    (fp->kind != CFA_VALUE_UNSPECIFIED && fp->kind != CFA_VALUE_AT_CFA) ||
-	    fp_offset != (int16_t)fp_offset || state->stack_pointer.kind != CFA_VALUE_UNSPECIFIED)
-		return 0;
-	return (uint64_t)(uint16_t)ra_offset << 48 | (uint64_t)(uint16_t)fp_offset << 32 |
-	       (uint64_t)cfa->number << 24 | (uint64_t)cfa->offset << 1 |
-	       (fp->kind == CFA_VALUE_AT_CFA);
-}
-
-/* The same, from the key of the row before where only the CFA's offset changed since. */
-static inline uint64_t next_state_key(const struct cfa_program *program, uint64_t last_key)
-{
-	uint64_t offset = program->state.cfa.offset;
-
-	if (!last_key || program->change != CFA_CHANGE_OFFSET || offset > PACKED_OFFSET_MAX)
-		return plain_state_key(&program->state);
-	return (last_key & ~((uint64_t)PACKED_OFFSET_MAX << 1)) | offset << 1;
-}
 
 /* The number of the rule for the present row. */
 static int find_rule(struct extraction *extraction, const struct cfa_rule_context *context,
 		     const struct cfa_program *program, uint32_t *number)
 {
-	uint64_t key = context->is_signal_frame ? 0 : next_state_key(program, extraction->last_key);
-	uint32_t slot = key * 0x9e3779b97f4a7c15ULL >> 32 & (KNOWN_RULE_COUNT - 1);
 	struct unwind_rule rule;
-	enum delta_problem problem;
+	enum delta_problem problem = cfa_rule_make(context, &program->state, &rule);
 	int error;
 
-	extraction->last_key = key;
-	if (key && extraction->known_keys[slot] == key) {
-		*number = extraction->known_numbers[slot];
-		return 0;
-	}
-	problem = cfa_rule_make(context, &program->state, &rule);
 	if (problem)
 		delta_report_problem(&extraction->report, program->row_start, problem);
 	error = delta_builder_intern(&extraction->builder, &rule, number);
-	if (error)
-		return error;
-	if (*number == DELTA_RULE_UNSUPPORTED && rule.cfa != CFA_UNSUPPORTED) {
+	if (!error && *number == DELTA_RULE_UNSUPPORTED && rule.cfa != CFA_UNSUPPORTED)
 		delta_report_problem(&extraction->report, program->row_start,
 				     DELTA_PROBLEM_TOO_MANY_RULES);
-	} else if (key && !problem) {
-		extraction->known_keys[slot] = key;
-		extraction->known_numbers[slot] = *number;
-	}
-	return 0;
+	return error;
 }
 
-static int add_row(struct extraction *extraction, const struct cfa_rule_context *context,
-		   struct cfa_program *program)
+/* The rows of one FDE, as far as they lie before @end. -EBADMSG: no good, and half of them added. */
+static int add_program(struct extraction *extraction, const struct fde_record *record,
+		       const struct cfa_rule_context *context, uint64_t start, uint64_t end)
 {
+	const struct shared_cie *shared = &extraction->table.cies.items[record->cie];
+	struct cfa_program program;
 	uint32_t number;
-	int error;
+	int found, error = 0;
 
-	if (program->change == CFA_CHANGE_NONE)
-		return 0;
-	error = find_rule(extraction, context, program, &number);
-	program->change = CFA_CHANGE_NONE;
-	return error ? error : delta_builder_add(&extraction->builder, program->row_start, number);
+	cfa_program_init(&program, &shared->defaults, context->section, record->instructions,
+			 record->instructions_end, start, end);
+	while (!error && (found = cfa_program_next(&program)) > 0) {
+		error = find_rule(extraction, context, &program, &number);
+		if (!error)
+			error = delta_builder_add(&extraction->builder, program.row_start, number);
+	}
+	cfa_program_deinit(&program);
+	return error ? error : found;
 }
 
-/* The rows of one FDE, as far as they lie before @end. */
 static int add_fde(struct extraction *extraction, const struct fde_record *record, uint64_t end)
 {
 	const struct shared_cie *shared = &extraction->table.cies.items[record->cie];
+	const struct eh_frame *section = &extraction->table.sections[shared->section];
 	const struct cfa_rule_context context = {
-		.section = extraction->input->eh_frame,
+		.section = section->bytes,
 		.machine = extraction->input->machine,
 		.is_signal_frame = shared->cie.is_signal_frame,
 	};
 	uint64_t start = extraction->table.base + record->start;
+	uint64_t base = extraction->builder.text_start;
 	struct delta_builder_mark mark = delta_builder_mark(&extraction->builder);
-	struct cfa_program program;
-	int found, error = 0;
+	int error;
 
-	cfa_program_init(&program, &shared->defaults, context.section, record->instructions,
-			 record->instructions_end, start, end);
-	while (!error && (found = cfa_program_next(&program)) > 0)
-		error = add_row(extraction, &context, &program);
-	if (error)
-		return error;
 	extraction->report.statistics.fde_count++;
-	if (!found)
-		return 0;
+	if (!context.is_signal_frame) {
+		int done = plain_programs_run(&extraction->plain, &shared->defaults, section,
+					      record->instructions, record->instructions_end,
+					      start - base, end - base);
+
+		if (done)
+			return done < 0 ? done : 0;
+		delta_builder_rollback(&extraction->builder, &mark);
+	}
+	error = add_program(extraction, record, &context, start, end);
+	if (error != -EBADMSG)
+		return error;
 	delta_report_problem(&extraction->report, start, DELTA_PROBLEM_BAD_FDE);
 	delta_builder_rollback(&extraction->builder, &mark);
 	return delta_builder_add(&extraction->builder, start, DELTA_RULE_UNSUPPORTED);
+}
+
+/* The same, but in known places the table is wrong. */
+static int add_fde_with_places(struct extraction *extraction, const struct fde_record *record,
+			       uint64_t end)
+{
+	const struct unwind_input *input = extraction->input;
+	struct delta_builder *builder = &extraction->builder;
+	uint64_t start = extraction->table.base + record->start;
+	uint32_t number, row_number = DELTA_RULE_NONE;
+	int error = 0;
+	bool is_begun = false;
+
+	for (uint32_t i = 0; !error && i < input->place_count; i++) {
+		const struct known_place *place = &input->places[i];
+
+		if (place->start <= start || place->end > end ||
+		    !known_places_has_one_row(&extraction->table, record))
+			continue;
+		if (!is_begun) {
+			error = add_fde(extraction, record, place->start);
+			row_number = builder->last_rule;
+			is_begun = true;
+		}
+		if (!error)
+			error = delta_builder_intern(builder, &place->rule, &number);
+		if (!error)
+			error = delta_builder_add(builder, place->start, number);
+		if (!error && place->end < end)
+			error = delta_builder_add(builder, place->end, row_number);
+	}
+	return error || is_begun ? error : add_fde(extraction, record, end);
 }
 
 /* Keeps the order by start. */
@@ -167,6 +166,18 @@ static void add_gap_rule(struct extraction *extraction, const struct gap_rule *r
 		extraction->gap_rules[i] = extraction->gap_rules[i - 1];
 	extraction->gap_rules[i] = *rule;
 }
+
+/* As in the expression that linkers write for .plt where they write one. */
+static const struct unwind_rule stub_x86 = {
+	.cfa = CFA_PLT,
+	.cfa_offset = 8,
+	.cfa_addend = PLT_PUSHED_FROM,
+	.ra = SAVED_AT_CFA,
+	.ra_offset = -8,
+};
+
+/* As at the first instruction of a function. */
+static const struct unwind_rule stub_arm64 = { .cfa = CFA_SP };
 
 static void find_gap_rules(struct extraction *extraction)
 {
@@ -181,22 +192,27 @@ static void find_gap_rules(struct extraction *extraction)
 			.rule = { .cfa = CFA_END },
 		};
 
-		if (!input->entry || input->entry < segment->start || input->entry >= segment->end)
+		if (!input->entry || input->entry < segment->start ||
+		    input->entry >= segment->end || bare_code_contains(&input->code, input->entry))
 			continue;
 		if (rule.end > segment->end)
 			rule.end = segment->end;
 		add_gap_rule(extraction, &rule);
 	}
 	for (uint32_t i = 0; i < input->stub_count; i++) {
-		/* As in the expression that linkers write for .plt where they write one. */
 		const struct gap_rule rule = {
 			.start = input->stubs[i].start,
 			.end = input->stubs[i].end,
-			.rule = { .cfa = CFA_PLT,
-				  .cfa_offset = 8,
-				  .cfa_addend = PLT_PUSHED_FROM,
-				  .ra = SAVED_AT_CFA,
-				  .ra_offset = -8 },
+			.rule = input->machine == EM_AARCH64 ? stub_arm64 : stub_x86,
+		};
+
+		add_gap_rule(extraction, &rule);
+	}
+	for (uint32_t i = 0; i < input->place_count; i++) {
+		const struct gap_rule rule = {
+			.start = input->places[i].start,
+			.end = input->places[i].end,
+			.rule = input->places[i].rule,
 		};
 
 		add_gap_rule(extraction, &rule);
@@ -217,17 +233,15 @@ static int add_gap(struct extraction *extraction, uint64_t start, uint64_t end)
 
 		if (from >= to || (known->ends_at_fde && known->start < gap_start))
 			continue;
-		if (start < from)
-			error = delta_builder_add(&extraction->builder, start, DELTA_RULE_NONE);
+		error = code_rows_add(&extraction->code_rows, start, from, &extraction->builder);
 		if (!error)
 			error = delta_builder_intern(&extraction->builder, &known->rule, &number);
 		if (!error)
 			error = delta_builder_add(&extraction->builder, from, number);
 		start = to;
 	}
-	if (!error && start < end)
-		error = delta_builder_add(&extraction->builder, start, DELTA_RULE_NONE);
-	return error;
+	return error ? error :
+		       code_rows_add(&extraction->code_rows, start, end, &extraction->builder);
 }
 
 static int add_all(struct extraction *extraction)
@@ -243,16 +257,23 @@ static int add_all(struct extraction *extraction)
 		uint64_t end = start + fdes[i].length;
 		int error;
 
+		if (start >= extraction->builder.text_end) {
+			delta_report_problem(&extraction->report, start, DELTA_PROBLEM_OUTSIDE);
+			next = i + 1;
+			continue;
+		}
 		for (next = i + 1; next < count && fdes[next].start == fdes[i].start; next++)
 			delta_report_problem(&extraction->report, start, DELTA_PROBLEM_OVERLAP);
 		if (next < count && end > base + fdes[next].start)
 			end = base + fdes[next].start;
+		if (end > extraction->builder.text_end)
+			end = extraction->builder.text_end;
 		if (start > covered_end) {
 			error = add_gap(extraction, covered_end, start);
 			if (error)
 				return error;
 		}
-		error = add_fde(extraction, &fdes[i], end);
+		error = add_fde_with_places(extraction, &fdes[i], end);
 		if (error)
 			return error;
 		covered_end = end;
@@ -272,39 +293,92 @@ static uint64_t find_fde_end(const struct fde_table *table)
 	return table->base + table->fdes.items[last].start + table->fdes.items[last].length;
 }
 
-/* The addresses of which anything is known. */
+static void include(struct unwind_segment *text, uint64_t start, uint64_t end)
+{
+	if (start < text->start)
+		text->start = start;
+	if (end > text->end)
+		text->end = end;
+}
+
+/* The addresses of which anything may be known, as far as the page index reaches. */
 static struct unwind_segment find_text(const struct extraction *extraction)
 {
 	const struct fde_table *table = &extraction->table;
-	struct unwind_segment text = { table->base + table->fdes.items[0].start,
-				       find_fde_end(table) };
+	struct unwind_segment text = { UINT64_MAX, 0 };
+	uint64_t limit;
 
-	for (uint32_t i = 0; i < extraction->gap_rule_count; i++) {
-		const struct gap_rule *rule = &extraction->gap_rules[i];
-
-		if (rule->start < text.start)
-			text.start = rule->start;
-		if (rule->end > text.end)
-			text.end = rule->end;
-	}
+	if (table->fdes.count)
+		include(&text, table->base + table->fdes.items[0].start, find_fde_end(table));
+	for (uint32_t i = 0; i < extraction->gap_rule_count; i++)
+		include(&text, extraction->gap_rules[i].start, extraction->gap_rules[i].end);
+	for (size_t i = 0; i < extraction->code.count; i++)
+		include(&text, extraction->code.items[i].address,
+			extraction->code.items[i].address + extraction->code.items[i].size);
+	limit = (text.start & ~(uint64_t)(UNWIND_PAGE_BYTES - 1)) +
+		(uint64_t)UNWIND_MAX_PAGES * UNWIND_PAGE_BYTES;
+	if (text.end > limit)
+		text.end = limit;
 	return text;
+}
+
+/* Where functions start, by the file's own symbols and by those in its sources. */
+static int find_starts(struct extraction *extraction)
+{
+	const struct bare_code *code = &extraction->input->code;
+	int error = address_vector_reserve(&extraction->starts, code->starts.count);
+
+	for (size_t i = 0; !error && i < code->starts.count; i++)
+		error = address_vector_push(&extraction->starts, code->starts.items[i]);
+	for (uint32_t i = 0; !error && i < extraction->input->source_count; i++)
+		error = bare_code_select_starts(code, &extraction->contents[i].starts,
+						&extraction->starts);
+	return error;
+}
+
+/* All FDEs: of .eh_frame, then of the sources beside it, in the order of trust. */
+static int read_tables(struct extraction *extraction)
+{
+	const struct unwind_input *input = extraction->input;
+	struct fde_table *table = &extraction->table;
+	int error = fde_table_init(table, input, &extraction->report);
+
+	for (uint32_t i = 0; !error && i < input->source_count; i++) {
+		struct unwind_source_content *content = &extraction->contents[i];
+
+		error = unwind_source_unpack(&input->sources[i], input->machine, content);
+		if (error && error != -ENOMEM) {
+			delta_report_problem(&extraction->report, 0, DELTA_PROBLEM_BAD_SOURCE);
+			error = 0;
+		}
+		for (uint32_t j = 0; !error && j < content->section_count; j++)
+			error = fde_table_add(table, input, &content->sections[j],
+					      &extraction->report);
+	}
+	if (!error)
+		error = bare_code_rest(&input->code, table, &extraction->code);
+	return error ? error : find_starts(extraction);
 }
 
 static int extract(struct extraction *extraction, struct stack_deltas *deltas)
 {
-	const struct fde_table *table = &extraction->table;
 	struct unwind_segment text;
-	int error;
+	int error = read_tables(extraction);
 
-	error = fde_table_init(&extraction->table, extraction->input, &extraction->report);
 	if (error)
 		return error;
-	if (!table->fdes.count)
-		return fail(-ENOENT, ".eh_frame describes no function");
+	if (!extraction->table.fdes.count && !extraction->code.count)
+		return fail(-ENOENT, "no unwind table describes a function, and there is no code");
 	find_gap_rules(extraction);
 	text = find_text(extraction);
 	error = delta_builder_init(&extraction->builder, text.start, text.end,
 				   extraction->input->eh_frame_bytes / EXPECTED_BYTES_PER_ROW);
+	plain_programs_init(&extraction->plain, &extraction->builder, extraction->input->machine);
+	if (!error)
+		error = code_rows_init(&extraction->code_rows, extraction->input->machine,
+				       extraction->input->entry, &extraction->code,
+				       &extraction->starts, &extraction->builder,
+				       &extraction->report.statistics.code);
 	if (!error)
 		error = add_all(extraction);
 	if (!error)
@@ -321,6 +395,11 @@ int extract_deltas(const struct unwind_input *input, const struct delta_observer
 	};
 	int error = extract(&extraction, deltas);
 
+	for (uint32_t i = 0; i < input->source_count; i++)
+		unwind_source_content_deinit(&extraction.contents[i]);
+	code_range_vector_deinit(&extraction.code);
+	address_vector_deinit(&extraction.starts);
+	code_rows_deinit(&extraction.code_rows);
 	fde_table_deinit(&extraction.table);
 	delta_builder_deinit(&extraction.builder);
 	if (!error && statistics)

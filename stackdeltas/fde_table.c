@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One pass over the section, then a radix sort if the FDEs need it. Each CIE is read and run once,
+ * One pass over each section, then a radix sort if its FDEs need it. Each CIE is read and run once,
  * however many FDEs name it, and its length has a bound, so that time stays linear for hostile
  * files as well.
  */
@@ -16,6 +16,10 @@
 
 enum {
 	NO_CIE = UINT32_MAX,
+	/* Of the smallest that are usual. More memory than is needed is never touched. */
+	EXPECTED_BYTES_PER_FDE = 32,
+	/* Above every offset in a section. */
+	SECTION_KEY_SHIFT = 56,
 	/*
 	 * Compilers need less than 100. FDEs may name CIEs that overlap, and so the same bytes could
 	 * be run as part of every one of them.
@@ -31,11 +35,14 @@ struct fde_scan {
 	struct fde_table *table;
 	const struct unwind_input *input;
 	struct eh_frame frame;
+	/* Index of the section in the table. */
+	uint32_t section;
+	/* The FDEs of this section. */
+	struct fde_record_vector fdes;
 	struct delta_report *report;
 	size_t last_cie_offset;
 	uint32_t last_cie;
 	uint32_t last_segment;
-	uint32_t entry_count;
 };
 
 static bool read_shared_cie(struct fde_scan *scan, size_t offset, struct shared_cie *shared)
@@ -53,6 +60,7 @@ static bool read_shared_cie(struct fde_scan *scan, size_t offset, struct shared_
 			.return_address = cie->return_address_register,
 			.frame_pointer = is_aarch64 ? DWARF_ARM64_FP : DWARF_X86_RBP,
 			.stack_pointer = is_aarch64 ? DWARF_ARM64_SP : DWARF_X86_RSP,
+			.rbx = is_aarch64 ? CFA_NO_REGISTER : DWARF_X86_RBX,
 			.is_aarch64 = is_aarch64,
 		},
 		.code_alignment = cie->code_alignment,
@@ -68,7 +76,8 @@ static bool read_shared_cie(struct fde_scan *scan, size_t offset, struct shared_
 static int find_cie(struct fde_scan *scan, size_t offset, uint32_t *index)
 {
 	struct fde_table *table = scan->table;
-	struct shared_cie shared = { .is_usable = false };
+	struct shared_cie shared = { .is_usable = false, .section = scan->section };
+	uint64_t key = (uint64_t)scan->section << SECTION_KEY_SHIFT | offset;
 	uint64_t found;
 	int error;
 
@@ -76,16 +85,16 @@ static int find_cie(struct fde_scan *scan, size_t offset, uint32_t *index)
 		*index = scan->last_cie;
 		return 0;
 	}
-	if (!hash_map_find(&table->cie_by_offset, offset, &found)) {
+	if (!hash_map_find(&table->cie_by_offset, key, &found)) {
 		if (table->cies.count == FDE_TABLE_MAX_CIES)
-			return fail(-E2BIG, ".eh_frame: more than %d CIEs", FDE_TABLE_MAX_CIES);
+			return fail(-E2BIG, "more than %d CIEs", FDE_TABLE_MAX_CIES);
 		shared.is_usable = read_shared_cie(scan, offset, &shared);
 		if (!shared.is_usable)
 			delta_report_problem(scan->report, 0, DELTA_PROBLEM_BAD_CIE);
 		found = table->cies.count;
 		error = shared_cie_vector_push(&table->cies, shared);
 		if (!error)
-			error = hash_map_set(&table->cie_by_offset, offset, found);
+			error = hash_map_set(&table->cie_by_offset, key, found);
 		if (error)
 			return error;
 	}
@@ -119,16 +128,20 @@ static int add_fde(struct fde_scan *scan, const struct eh_frame_entry *entry)
 	struct fde fde;
 	int error;
 
-	error = find_cie(scan, entry->cie_offset, &record.cie);
+	/* Of another place than any section can be, and it would be taken for that of another one. */
+	error = entry->cie_offset < scan->frame.size ?
+			find_cie(scan, entry->cie_offset, &record.cie) :
+			0;
 	if (error)
 		return error;
-	if (!scan->table->cies.items[record.cie].is_usable ||
+	if (record.cie == NO_CIE || !scan->table->cies.items[record.cie].is_usable ||
 	    eh_frame_read_fde(&scan->frame, entry, &scan->table->cies.items[record.cie].cie,
 			      &fde)) {
 		delta_report_problem(scan->report, 0, DELTA_PROBLEM_BAD_FDE);
 		return 0;
 	}
-	if (!fde.length) {
+	/* Linkers leave those of dropped functions behind, in .debug_frame with the address 0. */
+	if (!fde.length || (scan->frame.is_debug_frame && !fde.start)) {
 		scan->report->statistics.empty_fde_count++;
 		return 0;
 	}
@@ -143,7 +156,7 @@ static int add_fde(struct fde_scan *scan, const struct eh_frame_entry *entry)
 	record.length = fde.length > UINT32_MAX ? UINT32_MAX : fde.length;
 	record.instructions = fde.instructions;
 	record.instructions_end = fde.instructions_end;
-	return fde_record_vector_push(&scan->table->fdes, record);
+	return fde_record_vector_push(&scan->fdes, record);
 }
 
 static int read_entries(struct fde_scan *scan)
@@ -153,8 +166,8 @@ static int read_entries(struct fde_scan *scan)
 	int found, error;
 
 	while ((found = eh_frame_next(&scan->frame, &offset, &entry)) > 0) {
-		if (++scan->entry_count > FDE_TABLE_MAX_FDES)
-			return fail(-E2BIG, ".eh_frame: more than %d FDEs", FDE_TABLE_MAX_FDES);
+		if (++scan->table->entry_count > FDE_TABLE_MAX_FDES)
+			return fail(-E2BIG, "more than %d FDEs", FDE_TABLE_MAX_FDES);
 		error = entry.is_cie ? 0 : add_fde(scan, &entry);
 		if (error)
 			return error;
@@ -232,31 +245,87 @@ static int sort_fdes(struct fde_record_vector *fdes)
 	return 0;
 }
 
-int fde_table_init(struct fde_table *table, const struct unwind_input *input,
-		   struct delta_report *report)
+/* What @added has for addresses that @fdes, the better source, leaves; both are sorted. */
+static int merge_fdes(struct fde_record_vector *fdes, const struct fde_record_vector *added)
+{
+	struct fde_record_vector merged = { 0 };
+	uint64_t covered_end = 0, last_start = UINT64_MAX;
+	size_t next = 0;
+
+	if (fde_record_vector_reserve(&merged, fdes->count + added->count))
+		return fail(-ENOMEM, "no memory for %zu FDEs", fdes->count + added->count);
+	for (size_t i = 0; i < added->count; i++) {
+		struct fde_record record = added->items[i];
+
+		for (; next < fdes->count && fdes->items[next].start <= record.start; next++) {
+			const struct fde_record *better = &fdes->items[next];
+
+			/* Of those that start at one address, the first counts. */
+			if (better->start != last_start)
+				covered_end = (uint64_t)better->start + better->length;
+			last_start = better->start;
+			merged.items[merged.count++] = *better;
+		}
+		if (record.start < covered_end)
+			continue;
+		if (next < fdes->count && record.length > fdes->items[next].start - record.start)
+			record.length = fdes->items[next].start - record.start;
+		merged.items[merged.count++] = record;
+	}
+	while (next < fdes->count)
+		merged.items[merged.count++] = fdes->items[next++];
+	fde_record_vector_deinit(fdes);
+	*fdes = merged;
+	return 0;
+}
+
+int fde_table_add(struct fde_table *table, const struct unwind_input *input,
+		  const struct eh_frame *section, struct delta_report *report)
 {
 	struct fde_scan scan = {
 		.table = table,
 		.input = input,
-		.frame = {
-			.bytes = input->eh_frame,
-			.size = input->eh_frame_bytes,
-			.address = input->eh_frame_address,
-		},
+		.frame = *section,
+		.section = table->section_count,
 		.report = report,
 		.last_cie = NO_CIE,
 	};
 	int error;
 
+	if (table->section_count == FDE_TABLE_MAX_SECTIONS)
+		return fail(-E2BIG, "more than %d sections of FDEs", FDE_TABLE_MAX_SECTIONS);
+	table->sections[table->section_count++] = *section;
+	error = fde_record_vector_reserve(&scan.fdes, section->size / EXPECTED_BYTES_PER_FDE);
+	if (!error)
+		error = read_entries(&scan);
+	if (!error)
+		error = sort_fdes(&scan.fdes);
+	if (!error && table->fdes.count) {
+		error = merge_fdes(&table->fdes, &scan.fdes);
+	} else if (!error) {
+		fde_record_vector_deinit(&table->fdes);
+		table->fdes = scan.fdes;
+		memset(&scan.fdes, 0, sizeof(scan.fdes));
+	}
+	fde_record_vector_deinit(&scan.fdes);
+	report->statistics.cie_count = table->cies.count;
+	return error;
+}
+
+int fde_table_init(struct fde_table *table, const struct unwind_input *input,
+		   struct delta_report *report)
+{
+	const struct eh_frame eh_frame = {
+		.bytes = input->eh_frame,
+		.size = input->eh_frame_bytes,
+		.address = input->eh_frame_address,
+	};
+
 	memset(table, 0, sizeof(*table));
 	if (!input->segment_count)
 		return fail(-ENOENT, "no executable segment");
 	table->base = input->segments[0].start;
-	error = read_entries(&scan);
-	if (!error)
-		error = sort_fdes(&table->fdes);
-	report->statistics.cie_count = table->cies.count;
-	return error;
+	return eh_frame.size ? fde_table_add(table, input, &eh_frame, report) : 0;
 }
 
 void fde_table_deinit(struct fde_table *table)

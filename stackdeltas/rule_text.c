@@ -32,6 +32,10 @@ static void cfa_text(const struct unwind_rule *rule, char text[PART_MAX_BYTES])
 		snprintf(text, PART_MAX_BYTES, "*(%s%+d)%+d", base, rule->cfa_offset,
 			 rule->cfa_addend);
 		break;
+	case CFA_DEREF_SP_INDEXED:
+		snprintf(text, PART_MAX_BYTES, "*(sp%+d+8*%s)%+d", rule->cfa_offset, base,
+			 rule->cfa_addend);
+		break;
 	default:
 		snprintf(text, PART_MAX_BYTES, "sp%+d+(pc%%16>=%d)*8", rule->cfa_offset,
 			 rule->cfa_addend);
@@ -51,6 +55,9 @@ static void saved_text(uint8_t kind, int16_t offset, const char *same, char text
 	case SAVED_AT_FP:
 		snprintf(text, PART_MAX_BYTES, "*(fp%+d)", offset);
 		break;
+	case SAVED_AT_SP:
+		snprintf(text, PART_MAX_BYTES, "*(sp%+d)", offset);
+		break;
 	case SAVED_IN_REGISTER:
 		snprintf(text, PART_MAX_BYTES, "r%d", offset);
 		break;
@@ -62,7 +69,7 @@ static void saved_text(uint8_t kind, int16_t offset, const char *same, char text
 
 void rule_text(const struct unwind_rule *rule, uint16_t machine, char text[RULE_TEXT_MAX_BYTES])
 {
-	char cfa[PART_MAX_BYTES], ra[PART_MAX_BYTES], fp[PART_MAX_BYTES];
+	char cfa[PART_MAX_BYTES], ra[PART_MAX_BYTES], fp[PART_MAX_BYTES], rbx[PART_MAX_BYTES] = "";
 
 	switch (rule->cfa) {
 	case CFA_NONE:
@@ -74,6 +81,9 @@ void rule_text(const struct unwind_rule *rule, uint16_t machine, char text[RULE_
 	case CFA_SIGNAL:
 		snprintf(text, RULE_TEXT_MAX_BYTES, "signal");
 		return;
+	case CFA_CONTEXT:
+		snprintf(text, RULE_TEXT_MAX_BYTES, "context(r%u)", rule->cfa_register);
+		return;
 	case CFA_UNSUPPORTED:
 		snprintf(text, RULE_TEXT_MAX_BYTES, "unsupported");
 		return;
@@ -83,5 +93,12 @@ void rule_text(const struct unwind_rule *rule, uint16_t machine, char text[RULE_
 	cfa_text(rule, cfa);
 	saved_text(rule->ra, rule->ra_offset, machine == EM_AARCH64 ? "lr" : "same", ra);
 	saved_text(rule->fp, rule->fp_offset, "same", fp);
-	snprintf(text, RULE_TEXT_MAX_BYTES, "cfa=%s ra=%s fp=%s", cfa, ra, fp);
+	if (rule->rbx_slot == RBX_LOST)
+		snprintf(rbx, sizeof(rbx), " rbx=undefined");
+	else if (rule->rbx_slot)
+		snprintf(rbx, sizeof(rbx), " rbx=cfa%+d", -8 * rule->rbx_slot);
+	snprintf(text, RULE_TEXT_MAX_BYTES, "cfa=%s ra=%s fp=%s%s%s%s%s", cfa, ra, fp, rbx,
+		 rule->flags & RULE_SWITCHES_STACK ? " other stack" : "",
+		 rule->flags & RULE_GUESS ? " guess" : "",
+		 rule->flags & RULE_ENDS_IN_CHILD ? " end in child" : "");
 }

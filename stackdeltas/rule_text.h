@@ -7,7 +7,7 @@
 
 #include "ebpf/abi/slab.h"
 
-enum { RULE_TEXT_MAX_BYTES = 160 };
+enum { RULE_TEXT_MAX_BYTES = 240 };
 
 /**
  * Writes @rule as in "cfa=sp+16 ra=cfa-8 fp=cfa-16"; registers by DWARF number except sp and fp,

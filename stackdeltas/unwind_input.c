@@ -9,14 +9,17 @@
 
 #include "agent/base/cleanup.h"
 #include "agent/base/error.h"
+#include "agent/host/debug_file.h"
 #include "agent/host/elf_image.h"
 #include "ebpf/abi/frame.h"
 #include "stackdeltas/eh_frame.h"
 #include "stackdeltas/eh_frame_hdr.h"
+#include "stackdeltas/fde_table.h"
 
 enum {
 	/* A landing pad and one instruction. */
 	ENTRY_CODE_BYTES = 8,
+	ARM64_RESOLVER_BYTES = 32,
 };
 
 #define ARRAY_LENGTH(array) (sizeof(array) / sizeof((array)[0]))
@@ -107,21 +110,43 @@ static void find_entry(const struct elf_image *image, struct unwind_input *input
 		input->entry = image->entry;
 }
 
+/*
+ * The bytes at the start of arm64's .plt that resolve a symbol, if they are there: they push two
+ * registers (stp x16,x30,[sp,#-16]!), where stubs leave the stack alone.
+ */
+static uint64_t arm64_resolver_bytes(const struct elf_image *image,
+				     const struct elf_section *section)
+{
+	static const uint8_t push[] = { 0xf0, 0x7b, 0xbf, 0xa9 };
+	uint8_t code[2 * sizeof(push)];
+
+	if (section->size < ARM64_RESOLVER_BYTES ||
+	    elf_image_read_address(image, section->address, code, sizeof(code)))
+		return 0;
+	/* It may stand behind a landing pad. */
+	return !memcmp(code, push, sizeof(push)) ||
+			       !memcmp(code + sizeof(push), push, sizeof(push)) ?
+		       ARM64_RESOLVER_BYTES :
+		       0;
+}
+
 static void find_stubs(const struct elf_image *image, struct unwind_input *input)
 {
 	static const char *const names[UNWIND_INPUT_MAX_STUBS] = { ".plt", ".plt.got", ".plt.sec",
 								   ".iplt" };
 
-	if (image->machine != EM_X86_64)
-		return;
 	for (uint32_t i = 0; i < UNWIND_INPUT_MAX_STUBS; i++) {
 		const struct elf_section *section = elf_image_find_section(image, names[i]);
+		uint64_t start, end;
 
-		if (section &&
-		    is_in_segment(input, section->address, section->address + section->size))
-			input->stubs[input->stub_count++] =
-				(struct unwind_segment){ section->address,
-							 section->address + section->size };
+		if (!section)
+			continue;
+		start = section->address;
+		end = start + section->size;
+		if (image->machine == EM_AARCH64)
+			start += arm64_resolver_bytes(image, section);
+		if (is_in_segment(input, start, end))
+			input->stubs[input->stub_count++] = (struct unwind_segment){ start, end };
 	}
 	qsort(input->stubs, input->stub_count, sizeof(input->stubs[0]), compare_segments);
 }
@@ -132,7 +157,11 @@ static void find_stubs(const struct elf_image *image, struct unwind_input *input
  */
 static size_t find_end(const struct elf_bytes *bytes, const struct eh_frame_hdr *header)
 {
-	const struct eh_frame frame = { bytes->data, bytes->size, header->eh_frame_address };
+	const struct eh_frame frame = {
+		.bytes = bytes->data,
+		.size = bytes->size,
+		.address = header->eh_frame_address,
+	};
 	uint64_t last = header->last_fde_address - header->eh_frame_address;
 	struct eh_frame_entry entry;
 	size_t end = 0;
@@ -190,25 +219,99 @@ static int read_eh_frame(const struct elf_image *image, struct unwind_input *inp
 	return elf_image_load_section(image, section, UNWIND_INPUT_MAX_BYTES, bytes);
 }
 
-int unwind_input_read(const struct elf_image *image, struct unwind_input *input)
+/* Go's linker describes its code in tables of its own, and keeps them when it strips. */
+static bool is_go(const struct elf_image *image)
 {
-	_cleanup_(elf_bytes_deinit) struct elf_bytes bytes = { 0 };
-	struct unwind_input result = { .machine = image->machine };
-	int error;
+	return elf_image_find_section(image, ".gopclntab") ||
+	       elf_image_find_section(image, ".go.buildinfo");
+}
 
-	error = read_segments(image, &result);
+/* A source that is missing or damaged is one less. */
+static void add_source(struct unwind_input *input, const struct elf_image *image,
+		       int (*read)(const struct elf_image *, struct unwind_source *))
+{
+	struct unwind_source *source = &input->sources[input->source_count];
+
+	if (!read(image, source))
+		input->source_count++;
+}
+
+/* Finds what .eh_frame leaves out, and what the file has beside it if that is much. */
+static int read_bare_code(const struct elf_image *image, struct unwind_input *input)
+{
+	struct delta_report report = { 0 };
+	struct fde_table table;
+	uint64_t bare_bytes = 0;
+	int error = fde_table_init(&table, input, &report);
+
 	if (!error)
-		error = read_eh_frame(image, &result, &bytes);
+		error = bare_code_read(image, input, &table, is_go(image) ? NULL : &input->code,
+				       &bare_bytes);
+	if (!error)
+		input->place_count = known_places_find(image, &table, input->places);
+	fde_table_deinit(&table);
 	if (error)
 		return error;
-	find_entry(image, &result);
-	find_stubs(image, &result);
-	if (!bytes.size || !result.segment_count)
-		return fail(-ENOENT, ".eh_frame is empty");
-	result.eh_frame = take_pointer(bytes.data);
-	result.eh_frame_bytes = bytes.size;
-	*input = result;
+	input->is_bare = bare_bytes > UNWIND_INPUT_BARE_BYTES;
+	/* Where it stands in a file that has .eh_frame, it is for what that leaves out. */
+	if (bare_bytes)
+		add_source(input, image, unwind_source_read_debug_frame);
+	if (!input->is_bare)
+		return 0;
+	add_source(input, image, unwind_source_read_mini_debug);
+	return bare_code_add_symbols(&input->code, image);
+}
+
+static int read_input(const struct elf_image *image, struct unwind_input *input)
+{
+	_cleanup_(elf_bytes_deinit) struct elf_bytes bytes = { 0 };
+	int error = read_segments(image, input);
+
+	if (error)
+		return error;
+	if (!input->segment_count)
+		return fail(-ENOENT, "no executable segment");
+	error = read_eh_frame(image, input, &bytes);
+	/* What is damaged here may be said elsewhere. */
+	if (error == -ENOMEM || error == -E2BIG)
+		return error;
+	input->eh_frame_error = error;
+	if (!error) {
+		input->eh_frame_bytes = bytes.size;
+		input->eh_frame = take_pointer(bytes.data);
+	}
+	find_entry(image, input);
+	find_stubs(image, input);
+	error = read_bare_code(image, input);
+	if (error)
+		return error;
+	if (!input->eh_frame_bytes && !input->source_count && !input->code.range_count)
+		return fail(-ENOENT, "neither unwind tables nor code");
 	return 0;
+}
+
+int unwind_input_read(const struct elf_image *image, struct unwind_input *input)
+{
+	struct unwind_input result = { .machine = image->machine };
+	int error = read_input(image, &result);
+
+	if (error)
+		unwind_input_deinit(&result);
+	else
+		*input = result;
+	return error;
+}
+
+void unwind_input_add_debug_file(struct unwind_input *input, const struct elf_image *image,
+				 const struct debug_file_search *search)
+{
+	_cleanup_(elf_image_deinit) struct elf_image debug = { .fd = -1 };
+	_cleanup_(close_fd) int fd = -1;
+
+	if (!input->is_bare || input->source_count == UNWIND_INPUT_MAX_SOURCES ||
+	    debug_file_open(search, image, &fd) || elf_image_init_fd(&debug, fd))
+		return;
+	add_source(input, &debug, unwind_source_read_debug_frame);
 }
 
 void unwind_input_deinit(struct unwind_input *input)
@@ -216,7 +319,24 @@ void unwind_input_deinit(struct unwind_input *input)
 	if (!input)
 		return;
 	free(input->eh_frame);
+	for (uint32_t i = 0; i < input->source_count; i++)
+		unwind_source_deinit(&input->sources[i]);
+	bare_code_deinit(&input->code);
 	memset(input, 0, sizeof(*input));
+}
+
+/* The key that covers what @key does and a number and bytes more. */
+static struct hash128 extend_key(struct hash128 key, uint64_t number, const void *bytes,
+				 size_t count)
+{
+	const struct {
+		struct hash128 key;
+		struct hash128 bytes;
+		uint64_t count;
+		uint64_t number;
+	} extended = { key, hash128_bytes(bytes, count), count, number };
+
+	return hash128_bytes(&extended, sizeof(extended));
 }
 
 struct hash128 unwind_input_key(const struct unwind_input *input)
@@ -234,6 +354,7 @@ struct hash128 unwind_input_key(const struct unwind_input *input)
 		struct unwind_segment segments[UNWIND_INPUT_MAX_SEGMENTS];
 		struct unwind_segment stubs[UNWIND_INPUT_MAX_STUBS];
 	} key;
+	struct hash128 result;
 
 	memset(&key, 0, sizeof(key));
 	key.bytes = hash128_bytes(input->eh_frame, input->eh_frame_bytes);
@@ -246,5 +367,16 @@ struct hash128 unwind_input_key(const struct unwind_input *input)
 	key.stub_count = input->stub_count;
 	memcpy(key.segments, input->segments, input->segment_count * sizeof(key.segments[0]));
 	memcpy(key.stubs, input->stubs, input->stub_count * sizeof(key.stubs[0]));
-	return hash128_bytes(&key, sizeof(key));
+	result = hash128_bytes(&key, sizeof(key));
+	for (uint32_t i = 0; i < input->source_count; i++)
+		result = extend_key(
+			result, (uint64_t)input->sources[i].kind << 8 | input->sources[i].encoding,
+			input->sources[i].raw.data, input->sources[i].raw.size);
+	result = extend_key(result, input->place_count, input->places,
+			    input->place_count * sizeof(input->places[0]));
+	for (uint32_t i = 0; i < input->code.range_count; i++)
+		result = extend_key(result, input->code.ranges[i].address,
+				    input->code.ranges[i].bytes, input->code.ranges[i].size);
+	return extend_key(result, input->code.range_count, input->code.starts.items,
+			  input->code.starts.count * sizeof(uint64_t));
 }

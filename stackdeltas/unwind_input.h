@@ -9,20 +9,32 @@
 #ifndef STACKDELTAS_UNWIND_INPUT_H
 #define STACKDELTAS_UNWIND_INPUT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "agent/base/hash128.h"
+#include "stackdeltas/bare_code.h"
+#include "stackdeltas/known_places.h"
+#include "stackdeltas/unwind_source.h"
 
+struct debug_file_search;
 struct elf_image;
 
 enum {
 	/** Part of every key: raise it whenever the same bytes would give other rows. */
-	EXTRACTOR_VERSION = 2,
+	EXTRACTOR_VERSION = 5,
 	UNWIND_INPUT_MAX_SEGMENTS = 16,
 	UNWIND_INPUT_MAX_STUBS = 4,
 	/** Some 16 million rows, more than are taken; the largest programs have a tenth. */
 	UNWIND_INPUT_MAX_BYTES = 96 << 20,
+	/** .debug_frame, .gnu_debugdata, .debug_frame of a separate debug file. */
+	UNWIND_INPUT_MAX_SOURCES = 3,
+	/**
+	 * More code than this without .eh_frame is worth a look into other sources. Start files and
+	 * assembly of the C library have less.
+	 */
+	UNWIND_INPUT_BARE_BYTES = 1024,
 };
 
 /** The bytes of an executable segment that are in the file: ELF virtual addresses. */
@@ -41,23 +53,43 @@ struct unwind_input {
 	struct unwind_segment segments[UNWIND_INPUT_MAX_SEGMENTS];
 	/**
 	 * Sections of PLT stubs, sorted by start, each within a segment: linkers leave
-	 * some of them (.iplt of static programs) without FDE. Only of x86-64 files.
+	 * some of them (.iplt of static programs; all on arm64) without FDE.
 	 */
 	uint32_t stub_count;
 	struct unwind_segment stubs[UNWIND_INPUT_MAX_STUBS];
-	/** .eh_frame and its ELF virtual address. The bytes are owned. */
+	/** Why there is no .eh_frame: -ENOENT, -EBADMSG, -EOPNOTSUPP. Not part of the key. */
+	int eh_frame_error;
+	/** .eh_frame and its ELF virtual address; no bytes: there is none. Owned. */
 	uint64_t eh_frame_address;
 	size_t eh_frame_bytes;
 	uint8_t *eh_frame;
+	/** Sources for what .eh_frame leaves out, in the order of trust. Owned. */
+	uint32_t source_count;
+	struct unwind_source sources[UNWIND_INPUT_MAX_SOURCES];
+	/** What .eh_frame leaves out. None of Go, whose own tables say more. Owned. */
+	struct bare_code code;
+	/** Sorted, not touching: their rules hold whatever tables say. */
+	uint32_t place_count;
+	struct known_place places[KNOWN_PLACES_MAX];
+	/** .eh_frame leaves out so much that other sources are of use. Not part of the key. */
+	bool is_bare;
 };
 
 /**
  * Reads the input from @image: the section .eh_frame, or what PT_GNU_EH_FRAME leads to in a file
- * without section headers. -ENOENT: the file has no .eh_frame; -E2BIG: over a limit above; others
- * as elf_image.h says. The caller deinits.
+ * without section headers; and for code that it leaves out, the other sources and that code itself.
+ * A damaged source counts as missing. -ENOENT: the file has neither tables nor code; -E2BIG: over a
+ * limit above; others as elf_image.h says. The caller deinits.
  */
 int unwind_input_read(const struct elf_image *image, struct unwind_input *input);
 void unwind_input_deinit(struct unwind_input *input);
+
+/**
+ * If the input is bare: adds the .debug_frame of the separate debug file of @image, which the input
+ * was read from, if there is one. Opens files, so call it where that may take long.
+ */
+void unwind_input_add_debug_file(struct unwind_input *input, const struct elf_image *image,
+				 const struct debug_file_search *search);
 
 /** Covers the bytes, the addresses, the machine and EXTRACTOR_VERSION. */
 struct hash128 unwind_input_key(const struct unwind_input *input);

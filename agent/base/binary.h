@@ -32,6 +32,8 @@ struct binary {
 	uint64_t file_offset;
 	/** Readable file descriptor (regular file or sealed copy), owned; -1 if there is none. */
 	int fd;
+	/** The file system of it may never answer: not to be closed by who has to go on. */
+	bool may_hang;
 	/** As the process saw it, without " (deleted)"; "[vdso]" and the like for special ones. */
 	char *path;
 	unsigned int references;

@@ -9,11 +9,18 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "agent/base/clock.h"
+#include "agent/base/urgent_thread.h"
 
-enum { LENGTH_BYTES = sizeof(uint32_t) };
+enum {
+	LENGTH_BYTES = sizeof(uint32_t),
+	/* Of an empty ring; what a burst took beyond it goes back to the system. */
+	KEPT_BYTES = 256 << 10,
+};
 
 static int init_locks(struct bounded_queue *queue)
 {
@@ -27,10 +34,10 @@ static int init_locks(struct bounded_queue *queue)
 	pthread_condattr_destroy(&attributes);
 	if (err)
 		return -err;
-	err = pthread_mutex_init(&queue->lock, NULL);
+	err = urgent_lock_init(&queue->lock);
 	if (err)
 		pthread_cond_destroy(&queue->filled);
-	return -err;
+	return err;
 }
 
 int bounded_queue_init(struct bounded_queue *queue, size_t ring_bytes, size_t max_record_bytes,
@@ -95,6 +102,24 @@ static void copy_out(struct bounded_queue *queue, void *bytes, size_t count)
 	queue->used_bytes -= count;
 }
 
+/*
+ * An empty ring starts anew, so that one that holds little at a time touches little memory, and not
+ * all of it by and by.
+ */
+static void start_anew(struct bounded_queue *queue)
+{
+	size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+	uintptr_t from = (uintptr_t)queue->ring + KEPT_BYTES + page_bytes - 1;
+	uintptr_t end = (uintptr_t)queue->ring + queue->ring_bytes;
+
+	from -= from % page_bytes;
+	end -= end % page_bytes;
+	queue->start = 0;
+	if (queue->peak_bytes > KEPT_BYTES && from < end)
+		madvise((void *)from, end - from, MADV_DONTNEED);
+	queue->peak_bytes = 0;
+}
+
 static size_t take_oldest(struct bounded_queue *queue, void *record)
 {
 	uint32_t bytes;
@@ -102,6 +127,8 @@ static size_t take_oldest(struct bounded_queue *queue, void *record)
 	copy_out(queue, &bytes, sizeof(bytes));
 	copy_out(queue, record, bytes);
 	queue->count--;
+	if (!queue->count)
+		start_anew(queue);
 	return bytes;
 }
 
@@ -141,6 +168,8 @@ int bounded_queue_push(struct bounded_queue *queue, const void *record, size_t b
 		drop_oldest(queue);
 	copy_in(queue, &length, sizeof(length));
 	copy_in(queue, record, bytes);
+	if (queue->peak_bytes < queue->start + queue->used_bytes)
+		queue->peak_bytes = queue->start + queue->used_bytes;
 	queue->count++;
 	pthread_cond_signal(&queue->filled);
 	pthread_mutex_unlock(&queue->lock);

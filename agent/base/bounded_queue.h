@@ -27,6 +27,8 @@ struct bounded_queue {
 	/* Offset of the oldest record, and bytes in use, length words included. */
 	size_t start;
 	size_t used_bytes;
+	/** How far into the ring records stood since it was empty. */
+	size_t peak_bytes;
 	size_t count;
 	bool is_closed;
 	queue_drop_fn drop;

@@ -16,7 +16,7 @@
 
 /**
  * Keeps the text (at most 255 bytes) for error_text() and returns @code, a negative errno:
- * `return fail(-EBADMSG, "CIE at %#zx: no augmentation", offset);`
+ * `return fail(-EBADMSG, "CIE at %#zx: no augmentation", offset);` An argument may be error_text().
  */
 int fail(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

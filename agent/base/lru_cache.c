@@ -47,12 +47,17 @@ void lru_cache_init(struct lru_cache *cache, size_t key_bytes, size_t max_entrie
 		.entry_stride = (entry_bytes + 7) & ~(size_t)7,
 		.newest = NO_ENTRY,
 		.oldest = NO_ENTRY,
+		.mark = NO_ENTRY,
 		.free_entry = NO_ENTRY,
 	};
 }
 
-static void unlink_age(struct lru_cache *cache, const struct lru_entry *entry)
+static void unlink_age(struct lru_cache *cache, uint32_t index)
 {
+	const struct lru_entry *entry = entry_at(cache, index);
+
+	if (cache->mark == index)
+		cache->mark = entry->older;
 	if (entry->newer == NO_ENTRY)
 		cache->newest = entry->older;
 	else
@@ -116,7 +121,7 @@ static void drop_entry(struct lru_cache *cache, uint32_t index)
 	while (*link != index)
 		link = &entry_at(cache, *link)->next;
 	*link = entry->next;
-	unlink_age(cache, entry);
+	unlink_age(cache, index);
 	entry->next = cache->free_entry;
 	cache->free_entry = index;
 	cache->count--;
@@ -135,9 +140,7 @@ void lru_cache_deinit(struct lru_cache *cache)
 
 static void make_newest(struct lru_cache *cache, uint32_t index)
 {
-	if (cache->newest == index)
-		return;
-	unlink_age(cache, entry_at(cache, index));
+	unlink_age(cache, index);
 	link_newest(cache, index);
 }
 
@@ -269,4 +272,12 @@ bool lru_cache_remove(struct lru_cache *cache, const void *key)
 		return false;
 	drop_entry(cache, index);
 	return true;
+}
+
+void lru_cache_age(struct lru_cache *cache)
+{
+	/* The mark is the newest of those that were there at the last call and not used since. */
+	while (cache->count && cache->mark != NO_ENTRY)
+		drop_entry(cache, cache->oldest);
+	cache->mark = cache->newest;
 }

@@ -33,6 +33,7 @@ struct lru_cache {
 	size_t bucket_count;
 	uint32_t newest;
 	uint32_t oldest;
+	uint32_t mark;
 	uint32_t free_entry;
 	uint32_t used_entries;
 };
@@ -60,5 +61,8 @@ int lru_cache_put(struct lru_cache *cache, const void *key, void *value, size_t 
 
 /** Releases the entry of @key; false if there was none. */
 bool lru_cache_remove(struct lru_cache *cache, const void *key);
+
+/** Releases every entry that was neither put nor got since the call before this one. */
+void lru_cache_age(struct lru_cache *cache);
 
 #endif

@@ -32,6 +32,7 @@
 	X(EXECUTABLES, "files", "executables known now")                                           \
 	X(EXECUTABLES_LOADED, "files", "executables whose unwind rows were loaded")                \
 	X(EXECUTABLES_FAILED, "files", "executables whose unwind rows could not be made")          \
+	X(MAP_BYTES, "bytes", "of slabs in use by tables of processes and executables")            \
 	X(EXECUTABLES_EVICTED, "files", "executables unloaded for lack of map memory")             \
 	X(OTLP_REQUESTS_SENT, "requests", "requests that the collector took")                      \
 	X(OTLP_SAMPLES_SENT, "samples", "samples in the requests that the collector took")         \

@@ -28,6 +28,7 @@ const struct unwind_rule *stack_deltas_lookup(const struct stack_deltas *deltas,
 	uint64_t distance = address - deltas->text_start;
 	uint64_t page = distance >> UNWIND_PAGE_SHIFT;
 	uint32_t offset = distance & (UNWIND_PAGE_BYTES - 1);
+	const uint8_t *offsets = stack_deltas_offsets(deltas);
 	uint32_t low, high;
 
 	if (address < deltas->text_start || page >= deltas->page_count)
@@ -38,12 +39,12 @@ const struct unwind_rule *stack_deltas_lookup(const struct stack_deltas *deltas,
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
 
-		if ((deltas->rows[middle] & (UNWIND_PAGE_BYTES - 1)) <= offset)
+		if (offsets[middle] <= offset)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return &deltas->rules[deltas->rows[low - 1] >> UNWIND_ROW_RULE_SHIFT];
+	return &deltas->rules[stack_deltas_numbers(deltas)[low - 1]];
 }
 
 static uint32_t word_cells(uint32_t word_count)
@@ -54,22 +55,23 @@ static uint32_t word_cells(uint32_t word_count)
 uint32_t stack_deltas_cell_count(const struct stack_deltas *deltas)
 {
 	return sizeof(struct unwind_header) / CELL_BYTES + word_cells(deltas->page_count + 1) +
-	       word_cells(deltas->row_count) + deltas->rule_count;
+	       unwind_offset_cells(deltas->row_count) + unwind_number_cells(deltas->row_count) +
+	       deltas->rule_count;
 }
 
 static int check_page(const struct stack_deltas *deltas, uint32_t page)
 {
 	uint32_t first = deltas->page_index[page];
 	uint32_t end = deltas->page_index[page + 1];
+	const uint16_t *numbers = stack_deltas_numbers(deltas);
+	const uint8_t *offsets = stack_deltas_offsets(deltas);
 
 	if (first > end || end > deltas->row_count)
 		return fail(-EBADMSG, "stack deltas: page %u ends at row %u", page, end);
 	for (uint32_t i = first; i < end; i++) {
-		uint32_t offset = deltas->rows[i] & (UNWIND_PAGE_BYTES - 1);
-
-		if (deltas->rows[i] >> UNWIND_ROW_RULE_SHIFT >= deltas->rule_count)
+		if (numbers[i] >= deltas->rule_count)
 			return fail(-EBADMSG, "stack deltas: row %u has no rule", i);
-		if (i > first && offset <= (deltas->rows[i - 1] & (UNWIND_PAGE_BYTES - 1)))
+		if (i > first && offsets[i] <= offsets[i - 1])
 			return fail(-EBADMSG, "stack deltas: row %u is out of order", i);
 	}
 	return 0;
@@ -88,7 +90,7 @@ int stack_deltas_check(const struct stack_deltas *deltas)
 			    (unsigned long long)deltas->text_start);
 	/* The row at the very start is what lookups before the first row of a page rely on. */
 	if (deltas->page_index[0] != 0 || deltas->page_index[1] == 0 ||
-	    (deltas->rows[0] & (UNWIND_PAGE_BYTES - 1)) != 0)
+	    stack_deltas_offsets(deltas)[0] != 0)
 		return fail(-EBADMSG, "stack deltas: no row at the start of the text");
 	for (uint32_t page = 0; page < deltas->page_count; page++) {
 		int error = check_page(deltas, page);
@@ -102,8 +104,8 @@ int stack_deltas_check(const struct stack_deltas *deltas)
 	for (uint32_t i = 0; i < deltas->rule_count; i++) {
 		const struct unwind_rule *rule = &deltas->rules[i];
 
-		if (rule->cfa > CFA_UNSUPPORTED || rule->ra > SAVED_IN_REGISTER ||
-		    rule->fp > SAVED_IN_REGISTER)
+		if (rule->cfa >= CFA_KIND_COUNT || rule->ra >= SAVED_KIND_COUNT ||
+		    rule->fp >= SAVED_KIND_COUNT)
 			return fail(-EBADMSG, "stack deltas: rule %u is of no known kind", i);
 	}
 	return 0;

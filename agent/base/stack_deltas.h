@@ -6,6 +6,7 @@
 #ifndef AGENT_BASE_STACK_DELTAS_H
 #define AGENT_BASE_STACK_DELTAS_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "ebpf/abi/slab.h"
@@ -19,10 +20,30 @@ struct stack_deltas {
 	uint32_t rule_count;
 	/** page_count + 1 entries, ascending, the last is row_count. */
 	uint32_t *page_index;
-	/** row_count entries, (offset in page) | rule number << UNWIND_ROW_RULE_SHIFT. */
-	uint32_t *rows;
+	/** As in the slabs: whole cells of offsets, then whole cells of rule numbers. */
+	void *rows;
 	struct unwind_rule *rules;
 };
+
+/** The offset in its page of each row. */
+static inline uint8_t *stack_deltas_offsets(const struct stack_deltas *deltas)
+{
+	return deltas->rows;
+}
+
+/** The rule number of each row. */
+static inline uint16_t *stack_deltas_numbers(const struct stack_deltas *deltas)
+{
+	return (uint16_t *)((uint8_t *)deltas->rows +
+			    (size_t)unwind_offset_cells(deltas->row_count) * CELL_BYTES);
+}
+
+/** Bytes of an array for @row_count rows, a multiple of CELL_BYTES. */
+static inline size_t stack_deltas_row_bytes(uint32_t row_count)
+{
+	return ((size_t)unwind_offset_cells(row_count) + unwind_number_cells(row_count)) *
+	       CELL_BYTES;
+}
 
 /** Frees the arrays and zeroes @deltas; takes one that is zero already. */
 void stack_deltas_deinit(struct stack_deltas *deltas);

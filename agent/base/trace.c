@@ -71,6 +71,9 @@ static bool is_named_in_hash(const struct frame *frame)
 {
 	if (frame_kind_is_interpreted(frame->kind))
 		return true;
+	/* Anonymous code: the process's memory is used again. */
+	if (frame->kind == FRAME_NATIVE && !frame->binary)
+		return true;
 	/* A pretended module, such as that of all BPF programs, has no text of its own. */
 	return frame->kind == FRAME_KERNEL && (!frame->binary || !frame->binary->memory_limit);
 }

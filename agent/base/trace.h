@@ -25,7 +25,7 @@ struct frame {
 	uint64_t address;
 	/** NULL for anonymous code, errors, and kernel code outside of every known module. */
 	struct binary *binary;
-	/** Kernel and interpreted frames; NULL where there is no name. */
+	/** Kernel and interpreted frames, and anonymous code; NULL where there is no name. */
 	const char *function;
 	/** Source file, or a kernel frame's module ("vmlinux", "ext4", "bpf"); NULL if unknown. */
 	const char *file;
@@ -60,9 +60,9 @@ struct trace {
 
 /**
  * Copies @frames with their strings, takes a reference on every binary, and hashes: kind, flags,
- * error, file id, address; for interpreted frames, and for kernel frames outside of every module's
- * text (BPF programs, whose memory is used again), the function, file and line as well. NULL
- * without memory, and for more than UINT16_MAX frames.
+ * error, file id, address; for interpreted frames, for kernel frames outside of every module's text
+ * (BPF programs) and for anonymous code, whose memory is used again, the function, file and line as
+ * well. NULL without memory, and for more than UINT16_MAX frames.
  */
 struct trace *trace_create(const struct frame *frames, uint32_t frame_count, bool is_complete,
 			   bool is_kernel_thread);

@@ -1,17 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * zlib and zstd, one shot. The caller bounds the output; neither library gets to allocate by what
- * the input says: zlib's window is 32 KiB at most, and zstd writes straight to the output.
+ * zlib and zstd in one shot, xz piece by piece. The caller bounds the output; no library gets to
+ * allocate by what the input says: zlib's window is 32 KiB at most, zstd writes straight to the
+ * output, and liblzma has a limit, and touches no more of its dictionary than the output fills.
  */
 #include "agent/host/decompress.h"
 
 #include <errno.h>
 #include <limits.h>
+#include <lzma.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <zlib.h>
 #include <zstd.h>
 
+#include "agent/base/cleanup.h"
 #include "agent/base/error.h"
+
+enum {
+	/* What xz -9 needs, and some. */
+	XZ_MEMORY_MAX_BYTES = 72 << 20,
+	XZ_FIRST_OUTPUT_BYTES = 256 << 10,
+};
 
 static int inflate_all(z_stream *stream, size_t input_bytes, size_t output_bytes)
 {
@@ -75,4 +85,69 @@ int decompress(enum compression compression, const void *input, size_t input_byt
 		return decompress_zstd(input, input_bytes, output, output_bytes);
 	}
 	return fail(-EOPNOTSUPP, "compression %d is not known", compression);
+}
+
+/* Doubles the room for the output. */
+static int grow_output(lzma_stream *stream, void **buffer, size_t *capacity, size_t max)
+{
+	size_t written = stream->total_out;
+	size_t wanted = *capacity ? *capacity * 2 : XZ_FIRST_OUTPUT_BYTES;
+	void *grown;
+
+	if (written == max)
+		return fail(-E2BIG, "xz data of more than %zu bytes", max);
+	if (wanted > max)
+		wanted = max;
+	grown = realloc(*buffer, wanted);
+	if (!grown)
+		return fail(-ENOMEM, "no memory for %zu bytes of xz data", wanted);
+	*buffer = grown;
+	*capacity = wanted;
+	stream->next_out = (uint8_t *)grown + written;
+	stream->avail_out = wanted - written;
+	return 0;
+}
+
+static int decode_xz(lzma_stream *stream, size_t output_max, void **output)
+{
+	_cleanup_(free_pointer) void *buffer = NULL;
+	size_t capacity = 0;
+	lzma_ret status = LZMA_OK;
+
+	while (status == LZMA_OK) {
+		int err = stream->avail_out ? 0 :
+					      grow_output(stream, &buffer, &capacity, output_max);
+
+		if (err)
+			return err;
+		status = lzma_code(stream, LZMA_FINISH);
+	}
+	switch (status) {
+	case LZMA_STREAM_END:
+		*output = take_pointer(buffer);
+		return 0;
+	case LZMA_MEM_ERROR:
+		return fail(-ENOMEM, "no memory to decompress");
+	case LZMA_MEMLIMIT_ERROR:
+		return fail(-E2BIG, "xz data want a dictionary over the limit");
+	default:
+		return fail(-EBADMSG, "xz data are damaged (%d)", status);
+	}
+}
+
+int decompress_xz(const void *input, size_t input_bytes, size_t output_max, void **output,
+		  size_t *output_bytes)
+{
+	lzma_stream stream = LZMA_STREAM_INIT;
+	int err;
+
+	if (lzma_stream_decoder(&stream, XZ_MEMORY_MAX_BYTES, LZMA_CONCATENATED) != LZMA_OK)
+		return fail(-ENOMEM, "no memory to decompress");
+	stream.next_in = input;
+	stream.avail_in = input_bytes;
+	err = decode_xz(&stream, output_max, output);
+	if (!err)
+		*output_bytes = stream.total_out;
+	lzma_end(&stream);
+	return err;
 }

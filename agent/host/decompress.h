@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Decompression of whole buffers whose size is known beforehand, as ELF's compressed sections have
- * it. The input is hostile; the output never grows beyond what the caller made room for.
+ * Decompression of whole buffers: of a size that is known beforehand, as ELF's compressed sections
+ * have it, or of any size below a limit. The input is hostile; the output never grows beyond what
+ * the caller allows, and so neither does the time.
  */
 #ifndef AGENT_HOST_DECOMPRESS_H
 #define AGENT_HOST_DECOMPRESS_H
@@ -19,5 +20,13 @@ enum compression {
  */
 int decompress(enum compression compression, const void *input, size_t input_bytes, void *output,
 	       size_t output_bytes);
+
+/**
+ * Decompresses one or more .xz streams into fresh memory, which the caller frees. -E2BIG over
+ * @output_max or when the streams want a dictionary larger than any preset of xz has, -EBADMSG if
+ * they are damaged, -ENOMEM.
+ */
+int decompress_xz(const void *input, size_t input_bytes, size_t output_max, void **output,
+		  size_t *output_bytes);
 
 #endif

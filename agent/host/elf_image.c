@@ -23,11 +23,13 @@ enum {
 	NOTES_MAX_BYTES = 1 << 20,
 	NOTE_SEGMENTS_MAX = 16,
 	SECTION_NAMES_MAX_BYTES = 4 << 20,
-	COMPRESSION_HEADER_BYTES = 24,
 	/* ch_type of <elf.h>; older ones lack zstd. */
 	COMPRESSION_TYPE_ZLIB = 1,
 	COMPRESSION_TYPE_ZSTD = 2,
 };
+
+static const char zdebug_prefix[] = ".zdebug_";
+static const char zdebug_magic[4] = { 'Z', 'L', 'I', 'B' };
 
 void elf_bytes_deinit(struct elf_bytes *bytes)
 {
@@ -310,34 +312,70 @@ const struct elf_section *elf_image_find_section(const struct elf_image *image, 
 	return NULL;
 }
 
-static int load_compressed(const struct elf_section *section, const struct elf_bytes *raw,
-			   uint64_t limit, struct elf_bytes *bytes)
+enum elf_encoding elf_section_encoding(const struct elf_section *section)
+{
+	if (section->flags & SHF_COMPRESSED)
+		return ELF_ENCODING_COMPRESSED;
+	return strncmp(section->name, zdebug_prefix, strlen(zdebug_prefix)) ? ELF_ENCODING_PLAIN :
+									      ELF_ENCODING_ZDEBUG;
+}
+
+int elf_image_load_raw_section(const struct elf_image *image, const struct elf_section *section,
+			       uint64_t limit, struct elf_bytes *raw)
+{
+	if (section->type == SHT_NOBITS)
+		return fail(-ENOENT, "section %s has no bytes in the file", section->name);
+	return elf_image_load_range(image, section->offset, section->size, limit, raw);
+}
+
+/* Reads the header before compressed contents and moves behind it. */
+static int read_compression_header(enum elf_encoding encoding, struct byte_reader *reader,
+				   enum compression *compression, uint64_t *size)
+{
+	uint32_t type = COMPRESSION_TYPE_ZLIB;
+
+	if (encoding == ELF_ENCODING_ZDEBUG) {
+		const void *magic = byte_reader_bytes(reader, sizeof(zdebug_magic));
+
+		if (magic && memcmp(magic, zdebug_magic, sizeof(zdebug_magic)) != 0)
+			return fail(-EBADMSG, "a compressed section without header");
+		*size = __builtin_bswap64(byte_reader_u64(reader));
+	} else {
+		type = byte_reader_u32(reader);
+		byte_reader_skip(reader, sizeof(uint32_t));
+		*size = byte_reader_u64(reader);
+		/* The alignment of the contents. */
+		byte_reader_skip(reader, sizeof(uint64_t));
+	}
+	if (byte_reader_failed(reader))
+		return fail(-EBADMSG, "a compressed section has no room for its header");
+	if (type != COMPRESSION_TYPE_ZLIB && type != COMPRESSION_TYPE_ZSTD)
+		return fail(-EOPNOTSUPP, "compression %u of a section", type);
+	*compression = type == COMPRESSION_TYPE_ZLIB ? COMPRESSION_ZLIB : COMPRESSION_ZSTD;
+	return 0;
+}
+
+int elf_decode(enum elf_encoding encoding, const struct elf_bytes *raw, uint64_t limit,
+	       struct elf_bytes *bytes)
 {
 	_cleanup_(free_pointer) uint8_t *data = NULL;
-	enum compression compression;
-	uint32_t type;
-	uint64_t size;
+	enum compression compression = COMPRESSION_ZLIB;
+	struct byte_reader reader;
+	uint64_t size = 0;
 	int err;
 
-	if (raw->size < COMPRESSION_HEADER_BYTES)
-		return fail(-EBADMSG, "section %s has no room for a compression header",
-			    section->name);
-	memcpy(&type, raw->data, sizeof(type));
-	memcpy(&size, raw->data + 8, sizeof(size));
-	if (type == COMPRESSION_TYPE_ZLIB)
-		compression = COMPRESSION_ZLIB;
-	else if (type == COMPRESSION_TYPE_ZSTD)
-		compression = COMPRESSION_ZSTD;
-	else
-		return fail(-EOPNOTSUPP, "section %s: compression %u", section->name, type);
+	byte_reader_init(&reader, raw->data, raw->size);
+	err = read_compression_header(encoding, &reader, &compression, &size);
+	if (err)
+		return err;
 	if (size > limit)
-		return fail(-E2BIG, "section %s: %" PRIu64 " bytes, over the limit of %" PRIu64,
-			    section->name, size, limit);
+		return fail(-E2BIG, "a section of %" PRIu64 " bytes, over the limit of %" PRIu64,
+			    size, limit);
 	data = malloc(size ? size : 1);
 	if (!data)
-		return fail(-ENOMEM, "no memory for section %s", section->name);
-	err = decompress(compression, raw->data + COMPRESSION_HEADER_BYTES,
-			 raw->size - COMPRESSION_HEADER_BYTES, data, size);
+		return fail(-ENOMEM, "no memory for a section of %" PRIu64 " bytes", size);
+	err = decompress(compression, raw->data + byte_reader_offset(&reader),
+			 byte_reader_left(&reader), data, size);
 	if (err)
 		return err;
 	bytes->size = size;
@@ -349,15 +387,13 @@ int elf_image_load_section(const struct elf_image *image, const struct elf_secti
 			   uint64_t limit, struct elf_bytes *bytes)
 {
 	_cleanup_(elf_bytes_deinit) struct elf_bytes raw = { 0 };
-	int err;
+	enum elf_encoding encoding = elf_section_encoding(section);
+	int err = elf_image_load_raw_section(image, section, limit, &raw);
 
-	if (section->type == SHT_NOBITS)
-		return fail(-ENOENT, "section %s has no bytes in the file", section->name);
-	err = elf_image_load_range(image, section->offset, section->size, limit, &raw);
 	if (err)
 		return err;
-	if (section->flags & SHF_COMPRESSED)
-		return load_compressed(section, &raw, limit, bytes);
+	if (encoding != ELF_ENCODING_PLAIN)
+		return elf_decode(encoding, &raw, limit, bytes);
 	*bytes = raw;
 	raw = (struct elf_bytes){ 0 };
 	return 0;

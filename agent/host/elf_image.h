@@ -51,6 +51,15 @@ struct elf_section {
 	uint64_t entry_bytes;
 };
 
+/** How the contents of a section stand in the file. */
+enum elf_encoding {
+	ELF_ENCODING_PLAIN,
+	/** SHF_COMPRESSED: a header, then zlib or zstd (gABI, "Section Compression"). */
+	ELF_ENCODING_COMPRESSED,
+	/** Sections named .zdebug_...: "ZLIB", the size in 8 big-endian bytes, then zlib. */
+	ELF_ENCODING_ZDEBUG,
+};
+
 /** Contents that were read: owned, freed by elf_bytes_deinit(). */
 struct elf_bytes {
 	uint8_t *data;
@@ -106,10 +115,22 @@ int elf_image_load_range(const struct elf_image *image, uint64_t offset, uint64_
 /** The first section of that name, NULL if there is none. Borrowed. */
 const struct elf_section *elf_image_find_section(const struct elf_image *image, const char *name);
 
+enum elf_encoding elf_section_encoding(const struct elf_section *section);
+
+/** Reads a section as it stands in the file; -ENOENT for SHT_NOBITS, -E2BIG over @limit, -EBADMSG. */
+int elf_image_load_raw_section(const struct elf_image *image, const struct elf_section *section,
+			       uint64_t limit, struct elf_bytes *raw);
+
 /**
- * Reads a section's contents into fresh memory, decompressed (SHF_COMPRESSED, zlib or zstd).
- * -E2BIG over @limit, compressed or not; -ENOENT for SHT_NOBITS; -EOPNOTSUPP for another
- * compression; -EBADMSG.
+ * Decompresses @raw into fresh memory. Not for ELF_ENCODING_PLAIN. -E2BIG over @limit, -EOPNOTSUPP
+ * for another compression than zlib and zstd, -EBADMSG.
+ */
+int elf_decode(enum elf_encoding encoding, const struct elf_bytes *raw, uint64_t limit,
+	       struct elf_bytes *bytes);
+
+/**
+ * Both in one: a section's contents, decompressed if need be, in fresh memory. @limit holds for
+ * both, and errors are theirs.
  */
 int elf_image_load_section(const struct elf_image *image, const struct elf_section *section,
 			   uint64_t limit, struct elf_bytes *bytes);

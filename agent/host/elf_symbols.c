@@ -363,3 +363,13 @@ int elf_symbols_name(const struct elf_symbols *symbols, const struct elf_image *
 	name[length] = '\0';
 	return 0;
 }
+
+bool elf_symbols_is_entry(const struct elf_symbols *symbols, const struct elf_image *image,
+			  const struct elf_symbol *symbol)
+{
+	char name[ELF_SYMBOL_NAME_MAX_BYTES];
+
+	return symbol->rank < RANK_LABEL &&
+	       (elf_symbols_name(symbols, image, symbol, name, sizeof(name)) ||
+		!strstr(name, ".cold"));
+}

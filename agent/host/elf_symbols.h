@@ -10,6 +10,8 @@
 #ifndef AGENT_HOST_ELF_SYMBOLS_H
 #define AGENT_HOST_ELF_SYMBOLS_H
 
+#include <stdbool.h>
+
 #include "agent/host/elf_image.h"
 
 enum {
@@ -50,6 +52,13 @@ struct elf_symbols {
  */
 int elf_symbols_init(struct elf_symbols *symbols, const struct elf_image *image);
 void elf_symbols_deinit(struct elf_symbols *symbols);
+
+/**
+ * Whether a function is entered at @symbol of @image: not at an assembler's label, and not at a cold
+ * part, which compilers put elsewhere and name so (foo.cold), and to which its function jumps.
+ */
+bool elf_symbols_is_entry(const struct elf_symbols *symbols, const struct elf_image *image,
+			  const struct elf_symbol *symbol);
 
 /** The innermost symbol whose range holds ELF virtual address @address; NULL if there is none. */
 const struct elf_symbol *elf_symbols_lookup(const struct elf_symbols *symbols, uint64_t address);

@@ -57,6 +57,14 @@ static void map_file_path(char path[PATH_MAX], const char *proc_root, pid_t pid,
 		 mapping->start, mapping->end);
 }
 
+static int note_living(void *context, pid_t tid, const char *path)
+{
+	if (access(path, F_OK))
+		return -ESRCH;
+	*(pid_t *)context = tid;
+	return 0;
+}
+
 /*
  * The links of a leader that has exited lead nowhere (map_files says ESRCH), and task/TID has no
  * map_files; but /proc/TID is there for every thread, though not listed. Gives a living thread of
@@ -64,17 +72,10 @@ static void map_file_path(char path[PATH_MAX], const char *proc_root, pid_t pid,
  */
 static pid_t living_thread(const char *proc_root, pid_t pid)
 {
-	_cleanup_(pid_list_deinit) struct pid_list threads = { 0 };
-	char path[PATH_MAX];
+	pid_t living = pid;
 
-	if (proc_list_threads(proc_root, pid, &threads))
-		return pid;
-	for (uint32_t i = 0; i < threads.count; i++) {
-		snprintf(path, sizeof(path), "%s/%d/root", proc_root, threads.pids[i]);
-		if (!access(path, F_OK))
-			return threads.pids[i];
-	}
-	return pid;
+	proc_try_threads(proc_root, pid, "root", note_living, &living);
+	return living;
 }
 
 int mapped_file_key(const char *proc_root, pid_t pid, const struct proc_mapping *mapping,
@@ -95,8 +96,7 @@ int mapped_file_key(const char *proc_root, pid_t pid, const struct proc_mapping 
 	return file_key_of_status(&status, key);
 }
 
-/* Opens for reading what @path_fd, an O_PATH descriptor, stands for. */
-static int reopen(int path_fd, int *fd, struct file_key *key)
+int regular_file_reopen(int path_fd, int *fd, struct file_key *key)
 {
 	_cleanup_(close_fd) int opened = -1;
 	char link[64];
@@ -127,10 +127,13 @@ static int open_map_file(const char *proc_root, pid_t pid, const struct proc_map
 	path_fd = open(path, O_PATH | O_CLOEXEC);
 	if (path_fd < 0)
 		return -errno;
-	return reopen(path_fd, fd, key);
+	return regular_file_reopen(path_fd, fd, key);
 }
 
-/* The file at @path below the root of the process, if it is the one that is mapped. */
+/*
+ * The file at @path below the root of the process, if it is the one that is mapped; @mapping is NULL
+ * if that does not matter.
+ */
 static int open_below_root(int root_fd, const char *path, const struct proc_mapping *mapping,
 			   int *fd, struct file_key *key)
 {
@@ -145,10 +148,29 @@ static int open_below_root(int root_fd, const char *path, const struct proc_mapp
 		return -errno;
 	if (fstat(path_fd, &status))
 		return -errno;
-	if (status.st_ino != mapping->inode || major(status.st_dev) != mapping->device_major ||
-	    minor(status.st_dev) != mapping->device_minor)
+	if (mapping &&
+	    (status.st_ino != mapping->inode || major(status.st_dev) != mapping->device_major ||
+	     minor(status.st_dev) != mapping->device_minor))
 		return -ENOENT;
-	return reopen(path_fd, fd, key);
+	return regular_file_reopen(path_fd, fd, key);
+}
+
+static int open_root(const char *proc_root, pid_t pid, int *fd)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/%d/root", proc_root, pid);
+	*fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return *fd < 0 ? -errno : 0;
+}
+
+int mapped_file_open_in_root(const char *proc_root, pid_t pid, const char *path, int *fd,
+			     struct file_key *key)
+{
+	_cleanup_(close_fd) int root_fd = -1;
+	int err = open_root(proc_root, pid, &root_fd);
+
+	return err ? err : open_below_root(root_fd, path, NULL, fd, key);
 }
 
 static int open_by_path(const char *proc_root, pid_t pid, const struct proc_mapping *mapping,
@@ -160,10 +182,9 @@ static int open_by_path(const char *proc_root, pid_t pid, const struct proc_mapp
 
 	if (mapping->path[0] != '/')
 		return -ENOENT;
-	snprintf(path, sizeof(path), "%s/%d/root", proc_root, pid);
-	root_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (root_fd < 0)
-		return -errno;
+	err = open_root(proc_root, pid, &root_fd);
+	if (err)
+		return err;
 	err = open_below_root(root_fd, mapping->path, mapping, fd, key);
 	if (!err || !mapping->is_deleted)
 		return err;

@@ -38,6 +38,20 @@ int mapped_file_open(const char *proc_root, pid_t pid, const struct proc_mapping
 int mapped_file_key(const char *proc_root, pid_t pid, const struct proc_mapping *mapping,
 		    struct file_key *key);
 
+/**
+ * Opens for reading what @path_fd, an O_PATH descriptor, stands for, if it is a regular file
+ * (-EOPNOTSUPP), without waiting for leases. The caller owns *@fd; @path_fd stays.
+ */
+int regular_file_reopen(int path_fd, int *fd, struct file_key *key);
+
+/**
+ * Opens the regular file at @path below the root of process @pid, whether it is mapped or not; @path
+ * itself is no link, and no link in it leads out. -ENOENT, -ESRCH, -ELOOP and the like as the kernel
+ * says, -EOPNOTSUPP if it is no regular file.
+ */
+int mapped_file_open_in_root(const char *proc_root, pid_t pid, const char *path, int *fd,
+			     struct file_key *key);
+
 /** The key of a regular file that is open; -EOPNOTSUPP for others. */
 int file_key_of_fd(int fd, struct file_key *key);
 

@@ -33,32 +33,6 @@ static int read_executable_link(const char *link, char path[PROC_PATH_MAX_BYTES]
 	return 0;
 }
 
-int proc_executable_path(const char *proc_root, pid_t pid, char path[PROC_PATH_MAX_BYTES])
-{
-	_cleanup_(pid_list_deinit) struct pid_list threads = { 0 };
-	char link[PATH_MAX], result[PROC_PATH_MAX_BYTES];
-	int err;
-
-	snprintf(link, sizeof(link), "%s/%d/exe", proc_root, pid);
-	err = read_executable_link(link, result);
-	/* The links of a leader that has exited lead nowhere. */
-	if (err == -ENOENT && !proc_list_threads(proc_root, pid, &threads)) {
-		for (uint32_t i = 0; err && i < threads.count; i++) {
-			snprintf(link, sizeof(link), "%s/%d/task/%d/exe", proc_root, pid,
-				 threads.pids[i]);
-			err = read_executable_link(link, result);
-		}
-	}
-	if (!err) {
-		memcpy(path, result, sizeof(result));
-		return 0;
-	}
-	snprintf(link, sizeof(link), "%s/%d", proc_root, pid);
-	if (err == -ESRCH || access(link, F_OK))
-		return fail(-ESRCH, "process %d is gone", pid);
-	return fail_errno(err, "executable of process %d", pid);
-}
-
 static int compare_pids(const void *left, const void *right)
 {
 	pid_t a = *(const pid_t *)left, b = *(const pid_t *)right;
@@ -101,12 +75,59 @@ int proc_list_processes(const char *proc_root, struct pid_list *list)
 	return list_numbers(proc_root, PROC_LIST_MAX, list);
 }
 
-int proc_list_threads(const char *proc_root, pid_t pid, struct pid_list *list)
+static int list_threads(const char *proc_root, pid_t pid, uint32_t limit, struct pid_list *list)
 {
 	char path[PATH_MAX];
 
 	snprintf(path, sizeof(path), "%s/%d/task", proc_root, pid);
-	return list_numbers(path, PROC_THREADS_TRIED, list);
+	return list_numbers(path, limit, list);
+}
+
+int proc_list_threads(const char *proc_root, pid_t pid, struct pid_list *list)
+{
+	return list_threads(proc_root, pid, PROC_LIST_MAX, list);
+}
+
+int proc_try_threads(const char *proc_root, pid_t pid, const char *name,
+		     int (*try)(void *context, pid_t tid, const char *path), void *context)
+{
+	_cleanup_(pid_list_deinit) struct pid_list threads = { 0 };
+	char path[PATH_MAX];
+	int err;
+
+	snprintf(path, sizeof(path), "%s/%d/%s", proc_root, pid, name);
+	err = try(context, pid, path);
+	if (err != -ESRCH || list_threads(proc_root, pid, PROC_THREADS_TRIED, &threads))
+		return err;
+	for (uint32_t i = 0; err == -ESRCH && i < threads.count; i++) {
+		snprintf(path, sizeof(path), "%s/%d/task/%d/%s", proc_root, pid, threads.pids[i],
+			 name);
+		err = try(context, threads.pids[i], path);
+	}
+	return err;
+}
+
+static int try_executable(void *context, pid_t tid, const char *path)
+{
+	int err = read_executable_link(path, context);
+
+	(void)tid;
+	return err == -ENOENT ? -ESRCH : err;
+}
+
+int proc_executable_path(const char *proc_root, pid_t pid, char path[PROC_PATH_MAX_BYTES])
+{
+	char folder[PATH_MAX], result[PROC_PATH_MAX_BYTES];
+	int err = proc_try_threads(proc_root, pid, "exe", try_executable, result);
+
+	if (!err) {
+		memcpy(path, result, sizeof(result));
+		return 0;
+	}
+	snprintf(folder, sizeof(folder), "%s/%d", proc_root, pid);
+	if (access(folder, F_OK))
+		return fail(-ESRCH, "process %d is gone", pid);
+	return fail_errno(err == -ESRCH ? -ENOENT : err, "executable of process %d", pid);
 }
 
 void pid_list_deinit(struct pid_list *list)

@@ -31,9 +31,14 @@ struct pid_list {
 int proc_list_processes(const char *proc_root, struct pid_list *list);
 
 /**
- * The first threads of @pid, PROC_THREADS_TRIED at most: enough to find one that lives, and not the
- * time that a list of a million takes.
+ * A leader that has exited has neither memory nor links any more; its threads have. Calls @try with
+ * the path of PID/@name and, as long as that says -ESRCH, with that of its first
+ * threads, PROC_THREADS_TRIED at most: enough to find one that lives. Returns what the last call did; the text of an -ESRCH is the caller's to say.
  */
+int proc_try_threads(const char *proc_root, pid_t pid, const char *name,
+		     int (*try)(void *context, pid_t tid, const char *path), void *context);
+
+/** All threads of @pid. */
 int proc_list_threads(const char *proc_root, pid_t pid, struct pid_list *list);
 void pid_list_deinit(struct pid_list *list);
 

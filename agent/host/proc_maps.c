@@ -8,8 +8,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -219,14 +217,20 @@ int proc_maps_parse(struct proc_maps *maps, const char *text, size_t size,
 	return err;
 }
 
-/* *@is_empty: the file has no line, which means that this task has no memory. */
-static int read_file(struct proc_maps *maps, const char *path, enum proc_maps_filter filter,
-		     bool *is_empty)
+struct maps_reading {
+	struct proc_maps *maps;
+	enum proc_maps_filter filter;
+};
+
+/* -ESRCH: the file has no line, which means that this task has no memory. */
+static int read_file(void *context, pid_t tid, const char *path)
 {
-	_cleanup_(maps_builder_deinit) struct maps_builder builder = { .filter = filter };
+	const struct maps_reading *reading = context;
+	_cleanup_(maps_builder_deinit) struct maps_builder builder = { .filter = reading->filter };
 	_cleanup_(close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	int err;
 
+	(void)tid;
 	if (fd < 0)
 		return errno == ENOENT || errno == ESRCH ? -ESRCH : fail_errno(-errno, "%s", path);
 	err = lines_of_fd(fd, PROC_MAPS_MAX_TEXT_BYTES, add_line, &builder);
@@ -234,40 +238,19 @@ static int read_file(struct proc_maps *maps, const char *path, enum proc_maps_fi
 		builder.is_truncated = true;
 	else if (err)
 		return err;
-	*is_empty = !builder.last_end;
-	if (!*is_empty)
-		finish(&builder, maps);
+	if (!builder.last_end)
+		return -ESRCH;
+	finish(&builder, reading->maps);
 	return 0;
 }
 
 int proc_maps_read(struct proc_maps *maps, const char *proc_root, pid_t pid,
 		   enum proc_maps_filter filter)
 {
-	_cleanup_(pid_list_deinit) struct pid_list threads = { 0 };
-	char path[PATH_MAX];
-	bool is_empty;
-	int err;
+	struct maps_reading reading = { .maps = maps, .filter = filter };
+	int err = proc_try_threads(proc_root, pid, "maps", read_file, &reading);
 
-	snprintf(path, sizeof(path), "%s/%d/maps", proc_root, pid);
-	err = read_file(maps, path, filter, &is_empty);
-	if (err == -ESRCH)
-		return fail(-ESRCH, "process %d is gone", pid);
-	if (err || !is_empty)
-		return err;
-	/* The leader has no memory any more; another thread may have kept it. */
-	if (proc_list_threads(proc_root, pid, &threads))
-		return fail(-ESRCH, "process %d is gone", pid);
-	for (uint32_t i = 0; i < threads.count; i++) {
-		if (threads.pids[i] == pid)
-			continue;
-		snprintf(path, sizeof(path), "%s/%d/task/%d/maps", proc_root, pid, threads.pids[i]);
-		err = read_file(maps, path, filter, &is_empty);
-		if (!err && !is_empty)
-			return 0;
-		if (err && err != -ESRCH)
-			return err;
-	}
-	return fail(-ESRCH, "process %d has no memory", pid);
+	return err == -ESRCH ? fail(-ESRCH, "process %d is gone, or has no memory", pid) : err;
 }
 
 void proc_maps_deinit(struct proc_maps *maps)

@@ -7,9 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -119,15 +117,17 @@ static size_t read_all(int fd, char *text, size_t capacity)
 	return size;
 }
 
-static bool read_file(const char *path, char name[SERVICE_NAME_MAX_BYTES])
+/* -ESRCH: it is empty, as that of a leader that has exited. */
+static int read_file(void *name, pid_t tid, const char *path)
 {
 	_cleanup_(close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC);
 	_cleanup_(free_pointer) char *large = NULL;
 	char common[COMMON_BYTES], *text = common;
 	size_t size;
 
+	(void)tid;
 	if (fd < 0)
-		return false;
+		return -ESRCH;
 	size = read_all(fd, common, sizeof(common));
 	if (size == sizeof(common) && (large = malloc(ENVIRONMENT_MAX_BYTES))) {
 		memcpy(large, common, size);
@@ -135,26 +135,11 @@ static bool read_file(const char *path, char name[SERVICE_NAME_MAX_BYTES])
 		text = large;
 	}
 	service_name_parse(text, size, name);
-	return size;
+	return size ? 0 : -ESRCH;
 }
 
 void service_name_read(const char *proc_root, pid_t pid, char name[SERVICE_NAME_MAX_BYTES])
 {
-	_cleanup_(pid_list_deinit) struct pid_list threads = { 0 };
-	bool is_read;
-	char path[PATH_MAX];
-
 	name[0] = '\0';
-	snprintf(path, sizeof(path), "%s/%d/environ", proc_root, pid);
-	is_read = read_file(path, name);
-	/* That of a leader that has exited is empty. */
-	if (is_read || proc_list_threads(proc_root, pid, &threads))
-		return;
-	for (uint32_t i = 0; i < threads.count && !is_read; i++) {
-		if (threads.pids[i] == pid)
-			continue;
-		snprintf(path, sizeof(path), "%s/%d/task/%d/environ", proc_root, pid,
-			 threads.pids[i]);
-		is_read = read_file(path, name);
-	}
+	proc_try_threads(proc_root, pid, "environ", read_file, name);
 }

@@ -7,9 +7,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <limits.h>
-#include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -50,35 +47,19 @@ static int process_memory_read(struct remote_memory *memory, uint64_t address, v
 }
 
 /* A descriptor of a task's memory that can be read; -ESRCH if the task has none any more. */
-static int open_task_memory(const char *path, int *fd)
+static int open_task_memory(void *fd, pid_t tid, const char *path)
 {
 	_cleanup_(close_fd) int opened = open(path, O_RDONLY | O_CLOEXEC);
 	char byte;
 
+	(void)tid;
 	if (opened < 0)
 		return errno == ENOENT || errno == ESRCH ? -ESRCH : fail_errno(-errno, "%s", path);
 	/* Address 0 is never mapped: EIO where there is memory, end of file where there is none. */
 	if (pread(opened, &byte, 1, 0) == 0)
 		return -ESRCH;
-	*fd = take_fd(opened);
+	*(int *)fd = take_fd(opened);
 	return 0;
-}
-
-static int open_process_memory(const char *proc_root, pid_t pid, int *fd)
-{
-	_cleanup_(pid_list_deinit) struct pid_list threads = { 0 };
-	char path[PATH_MAX];
-	int err;
-
-	snprintf(path, sizeof(path), "%s/%d/mem", proc_root, pid);
-	err = open_task_memory(path, fd);
-	if (err != -ESRCH || proc_list_threads(proc_root, pid, &threads))
-		return err;
-	for (uint32_t i = 0; err == -ESRCH && i < threads.count; i++) {
-		snprintf(path, sizeof(path), "%s/%d/task/%d/mem", proc_root, pid, threads.pids[i]);
-		err = open_task_memory(path, fd);
-	}
-	return err;
 }
 
 int process_memory_init(struct process_memory *process, const char *proc_root, pid_t pid)
@@ -86,7 +67,7 @@ int process_memory_init(struct process_memory *process, const char *proc_root, p
 	static const struct remote_memory_ops ops = { .read = process_memory_read };
 	int fd, err;
 
-	err = open_process_memory(proc_root, pid, &fd);
+	err = proc_try_threads(proc_root, pid, "mem", open_task_memory, &fd);
 	if (err)
 		return err == -ESRCH ? fail(-ESRCH, "process %d is gone", pid) : err;
 	*process = (struct process_memory){ .memory = { .ops = &ops }, .fd = fd };

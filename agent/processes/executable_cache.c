@@ -11,19 +11,27 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
 #include "agent/base/error.h"
 #include "agent/base/hash128.h"
 #include "agent/base/metrics.h"
+#include "agent/base/urgent_thread.h"
+#include "agent/host/remote_memory.h"
 #include "agent/processes/executable_file.h"
 #include "agent/processes/executable_rows.h"
 #include "ebpf/abi/frame.h"
+
+enum { VDSO_MAX_BYTES = 64 << 10 };
 
 /*
  * A file that changed so recently may change again without a new ctime, which has the grain of a
  * clock tick: it is not shared with who maps it later.
  */
 #define SETTLED_NS (100 * NS_PER_MS)
+
+/* Rows in memory that no walk has looked at for so long are dropped. */
+#define KEPT_AGE_NS (60 * NS_PER_SECOND)
 
 int executable_cache_create(const struct executable_cache_config *config,
 			    struct executable_cache **cache)
@@ -38,7 +46,7 @@ int executable_cache_create(const struct executable_cache_config *config,
 		return fail(-ENOMEM, "no memory for the executables");
 	}
 	new_cache->config = *config;
-	pthread_mutex_init(&new_cache->lock, NULL);
+	urgent_lock_init(&new_cache->lock);
 	executable_rows_init(new_cache);
 	*cache = new_cache;
 	return 0;
@@ -117,6 +125,7 @@ void executable_unref(struct executable_cache *cache, struct executable *executa
 		return;
 	pthread_mutex_lock(&cache->lock);
 	if (--executable->references == 0) {
+		executable->unused_since_ns = clock_monotonic_ns();
 		executable->older_unused = cache->newest_unused;
 		if (cache->newest_unused)
 			cache->newest_unused->newer_unused = executable;
@@ -157,10 +166,16 @@ static struct executable *find_locked(struct executable_cache *cache, const stru
 struct executable *executable_cache_find(struct executable_cache *cache, const struct file_key *key)
 {
 	struct executable *executable;
+	bool was_resting;
 
 	pthread_mutex_lock(&cache->lock);
 	executable = find_locked(cache, key);
+	was_resting = executable && executable->is_resting;
+	if (was_resting)
+		executable->is_resting = false;
 	pthread_mutex_unlock(&cache->lock);
+	if (was_resting)
+		executable_rows_want(cache, executable->id);
 	return executable;
 }
 
@@ -230,7 +245,8 @@ unlock:
 }
 
 int executable_cache_open(struct executable_cache *cache, int fd, const struct file_key *key,
-			  const char *path, bool is_remote, struct executable **executable)
+			  pid_t pid, const char *path, bool is_remote,
+			  struct executable **executable)
 {
 	struct binary values = { .fd = -1 };
 	struct executable *created, *inserted;
@@ -247,6 +263,7 @@ int executable_cache_open(struct executable_cache *cache, int fd, const struct f
 		return fail(-ENOMEM, "no memory for an executable");
 	created->key = *key;
 	created->references = 1;
+	created->pid = pid;
 	created->is_remote = is_remote;
 	err = executable_file_identify(fd, &values, &created->segments);
 	if (err == -EBADMSG || err == -E2BIG) {
@@ -264,6 +281,7 @@ int executable_cache_open(struct executable_cache *cache, int fd, const struct f
 	} else {
 		values.fd = fd;
 		values.path = (char *)path;
+		values.may_hang = is_remote;
 		inserted = insert(cache, created, &values);
 	}
 	if (inserted != created)
@@ -300,10 +318,28 @@ int executable_cache_open_image(struct executable_cache *cache, const void *byte
 	err = executable_file_from_memory(path, bytes, size, &fd);
 	if (err)
 		return err;
-	err = executable_cache_open(cache, fd, &key, path, false, executable);
+	err = executable_cache_open(cache, fd, &key, 0, path, false, executable);
 	if (err)
 		close(fd);
 	return err;
+}
+
+int executable_cache_open_vdso(struct executable_cache *cache, struct remote_memory *memory,
+			       uint64_t start, uint64_t end, const char *path,
+			       struct executable **executable)
+{
+	size_t size = end - start;
+	_cleanup_(free_pointer) void *image = NULL;
+	int err;
+
+	if (size > VDSO_MAX_BYTES)
+		return fail(-E2BIG, "vDSO of %zu bytes", size);
+	image = malloc(size);
+	if (!image)
+		return fail(-ENOMEM, "no memory for the vDSO");
+	err = remote_memory_read(memory, start, image, size);
+	/* Found by its bytes: a process that changed its own gets a record of its own. */
+	return err ? err : executable_cache_open_image(cache, image, size, path, executable);
 }
 
 struct binary *executable_cache_binary(struct executable_cache *cache, uint64_t executable_id)
@@ -344,4 +380,36 @@ void executable_cache_trim(struct executable_cache *cache, uint32_t max_unused)
 	while (cache->unused_count > max_unused)
 		remove_record(cache, cache->oldest_unused);
 	pthread_mutex_unlock(&cache->lock);
+}
+
+/*
+ * Whether somebody beside the record holds the binary (nobody new can, with the lock held), and the
+ * record can be found again.
+ */
+static bool is_in_traces(const struct executable *executable)
+{
+	return executable->binary && executable->is_in_keys &&
+	       __atomic_load_n(&executable->binary->references, __ATOMIC_ACQUIRE) > 1;
+}
+
+void executable_cache_expire(struct executable_cache *cache, uint64_t now_ns)
+{
+	struct executable *next;
+
+	pthread_mutex_lock(&cache->lock);
+	if (now_ns >= cache->next_age_ns) {
+		lru_cache_age(&cache->kept);
+		cache->next_age_ns = now_ns + KEPT_AGE_NS;
+	}
+	for (struct executable *executable = cache->oldest_unused;
+	     executable && now_ns > executable->unused_since_ns + EXECUTABLE_KEEP_NS;
+	     executable = next) {
+		next = executable->newer_unused;
+		if (!is_in_traces(executable))
+			remove_record(cache, executable);
+		else
+			executable_rows_rest(cache, executable);
+	}
+	pthread_mutex_unlock(&cache->lock);
+	executable_cache_trim(cache, EXECUTABLE_MAX_UNUSED);
 }

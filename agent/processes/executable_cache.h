@@ -4,8 +4,10 @@
  * key: device, inode, size, mtime, ctime), with the id under which the kernel side knows it and the
  * binary by which outputs name its frames. Their unwind rows are the business of executable_rows.h.
  *
- * A record lives as long as a process maps the file and a while longer (EXECUTABLE_MAX_UNUSED of
- * those are kept). Ids are never used again, so a frame can never get the name of another file.
+ * A record lives as long as a process maps the file, EXECUTABLE_KEEP_NS longer, and without rows as
+ * long as a trace refers to its binary, so that a program that is started again and again stays one
+ * binary; EXECUTABLE_MAX_UNUSED that no process maps are kept at most. Ids are never used again, so
+ * a frame can never get the name of another file.
  *
  * The lock is held for look-ups and lists only, never over I/O, parsing or anything that waits.
  * Functions say which thread may call them.
@@ -18,6 +20,7 @@
 #include <stdint.h>
 
 #include "agent/base/binary.h"
+#include "agent/base/clock.h"
 #include "agent/base/hash_map.h"
 #include "agent/base/lru_cache.h"
 #include "agent/base/map_writer.h"
@@ -27,13 +30,19 @@
 #include "agent/host/mapped_file.h"
 
 struct delta_cache;
+struct remote_memory;
 
 enum {
 	/** Records that no process maps any more, kept with their descriptors open. */
 	EXECUTABLE_MAX_UNUSED = 1024,
 };
 
+/** How long rows stay in the maps when no process has the file mapped any more. */
+#define EXECUTABLE_KEEP_NS (20 * NS_PER_SECOND)
+
 struct executable_cache_config {
+	/** "/proc", or a test's; borrowed. NULL: no separate debug files. */
+	const char *proc_root;
 	/** Borrowed; called by the sync thread alone. */
 	struct map_writer *writer;
 	/** Borrowed; may be NULL. */
@@ -75,6 +84,8 @@ struct executable {
 	struct binary *binary;
 	/** Program headers only; none if the file's headers are damaged. */
 	struct elf_image segments;
+	/** A process that had mapped the file when it was found; 0: none. It may be gone. */
+	pid_t pid;
 	bool is_remote;
 	bool is_in_keys;
 
@@ -87,7 +98,10 @@ struct executable {
 	uint64_t last_used_ns;
 	/** Not to be loaded again before. */
 	uint64_t retry_ns;
-	/** While references is 0: neighbours by the time at which that came about. */
+	/** Its rows went because no process mapped it; they come back with the next one. */
+	bool is_resting;
+	/** While references is 0: since when, and neighbours by that time. */
+	uint64_t unused_since_ns;
 	struct executable *older_unused;
 	struct executable *newer_unused;
 };
@@ -109,6 +123,7 @@ struct executable_cache {
 	uint32_t loading_count;
 	struct loaded_vector loaded;
 	struct lru_cache kept;
+	uint64_t next_age_ns;
 };
 
 int executable_cache_create(const struct executable_cache_config *config,
@@ -122,16 +137,26 @@ struct executable *executable_cache_find(struct executable_cache *cache,
 
 /**
  * Any thread, but files on remote file systems by load_remote only: reads headers. The executable
- * of the open file @fd, found or made, with a new reference; takes @fd over if it succeeds. What is
+ * of the open file @fd, which process @pid (or 0) has mapped from @path in its own root, found or
+ * made, with a new reference; takes @fd over if it succeeds. What is
  * no ELF file of ours gets EXECUTABLE_ID_ANONYMOUS; a damaged one gets an id and is logged.
  * -ENOSPC: too many executables; -EIO and the like as the file system says; -ENOMEM.
  */
 int executable_cache_open(struct executable_cache *cache, int fd, const struct file_key *key,
-			  const char *path, bool is_remote, struct executable **executable);
+			  pid_t pid, const char *path, bool is_remote,
+			  struct executable **executable);
 
 /** Sync. As above, of an image in memory such as the vDSO, found by its bytes. */
 int executable_cache_open_image(struct executable_cache *cache, const void *bytes, size_t size,
 				const char *path, struct executable **executable);
+
+/**
+ * As above, of the vDSO at [@start, @end) of a process whose memory @memory reads; @path names it.
+ * -E2BIG for one larger than any kernel's.
+ */
+int executable_cache_open_vdso(struct executable_cache *cache, struct remote_memory *memory,
+			       uint64_t start, uint64_t end, const char *path,
+			       struct executable **executable);
 
 struct executable *executable_ref(struct executable_cache *cache, struct executable *executable);
 /** Takes NULL. */
@@ -150,5 +175,11 @@ struct executable *executable_cache_by_id(const struct executable_cache *cache,
 
 /** Sync. Forgets records that no process maps until @max_unused are left. */
 void executable_cache_trim(struct executable_cache *cache, uint32_t max_unused);
+
+/**
+ * Sync, about every second. Unloads and forgets what has not been mapped for long enough, and rows
+ * in memory that no walk has looked at.
+ */
+void executable_cache_expire(struct executable_cache *cache, uint64_t now_ns);
 
 #endif

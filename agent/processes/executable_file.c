@@ -14,8 +14,11 @@
 #include <unistd.h>
 
 #include "agent/base/cleanup.h"
+#include "agent/base/clock.h"
 #include "agent/base/error.h"
+#include "agent/host/debug_file.h"
 #include "agent/host/file_id.h"
+#include "agent/processes/local_devices.h"
 #include "stackdeltas/delta_cache.h"
 #include "stackdeltas/unwind_input.h"
 
@@ -72,7 +75,38 @@ int executable_file_identify(int fd, struct binary *binary, struct elf_image *se
 	return 0;
 }
 
-int executable_file_load(int fd, struct delta_cache *cache, struct stack_deltas *deltas)
+struct device_judge {
+	struct local_devices devices;
+	const char *proc_root;
+};
+
+static bool is_local(void *context, pid_t pid, uint32_t major, uint32_t minor)
+{
+	struct device_judge *judge = context;
+
+	return local_devices_contain(&judge->devices, judge->proc_root, pid, major, minor,
+				     clock_monotonic_ns());
+}
+
+static void add_debug_file(const struct elf_image *image, const struct executable_origin *origin,
+			   struct unwind_input *input)
+{
+	struct device_judge judge = { .proc_root = origin->proc_root };
+	const struct debug_file_search search = {
+		.proc_root = origin->proc_root,
+		.pid = origin->pid,
+		.path = origin->path,
+		.may_read = origin->may_hang ? NULL : is_local,
+		.context = &judge,
+	};
+
+	local_devices_init(&judge.devices);
+	unwind_input_add_debug_file(input, image, &search);
+	local_devices_deinit(&judge.devices);
+}
+
+int executable_file_load(int fd, const struct executable_origin *origin, struct delta_cache *cache,
+			 struct stack_deltas *deltas)
 {
 	_cleanup_(elf_image_deinit) struct elf_image image = { .fd = -1 };
 	_cleanup_(unwind_input_deinit) struct unwind_input input = { 0 };
@@ -84,6 +118,8 @@ int executable_file_load(int fd, struct delta_cache *cache, struct stack_deltas 
 	err = unwind_input_read(&image, &input);
 	if (err)
 		return err;
+	if (input.is_bare && origin && origin->proc_root)
+		add_debug_file(&image, origin, &input);
 	return delta_cache_get(cache, &input, deltas);
 }
 
@@ -93,7 +129,7 @@ int executable_file_empty_deltas(struct stack_deltas *deltas)
 
 	/* One page with one row, whose rule is all zero: CFA_NONE. */
 	empty.page_index = calloc(empty.page_count + 1, sizeof(*empty.page_index));
-	empty.rows = calloc(empty.row_count, sizeof(*empty.rows));
+	empty.rows = calloc(1, stack_deltas_row_bytes(empty.row_count));
 	empty.rules = calloc(empty.rule_count, sizeof(*empty.rules));
 	if (!empty.page_index || !empty.rows || !empty.rules) {
 		stack_deltas_deinit(&empty);

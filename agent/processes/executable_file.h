@@ -6,8 +6,10 @@
 #ifndef AGENT_PROCESSES_EXECUTABLE_FILE_H
 #define AGENT_PROCESSES_EXECUTABLE_FILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "agent/base/binary.h"
 #include "agent/base/stack_deltas.h"
@@ -22,11 +24,26 @@ struct delta_cache;
  */
 int executable_file_identify(int fd, struct binary *binary, struct elf_image *segments);
 
+/** Where a file comes from, and so where its separate debug file may be. Strings are borrowed. */
+struct executable_origin {
+	/** "/proc", or a test's; NULL: debug files are not looked for. */
+	const char *proc_root;
+	/** A process that has mapped the file, or had; 0: none. */
+	pid_t pid;
+	/** In that process's own root. */
+	const char *path;
+	/** The caller bears files that hang, such as those of a network file system. */
+	bool may_hang;
+};
+
 /**
- * The deltas of @fd, out of @cache (may be NULL) if they are there. The caller deinits them.
- * -ENOENT: the file has no unwind tables; -EBADMSG, -E2BIG, -ENOMEM, or as the file system says.
+ * The deltas of @fd, out of @cache (may be NULL) if they are there; of a file with much code that
+ * its own tables do not describe, with those of its debug file. @origin may be NULL. The caller
+ * deinits the deltas. -ENOENT: the file has neither unwind tables nor code; -EBADMSG, -E2BIG,
+ * -ENOMEM, or as the file system says.
  */
-int executable_file_load(int fd, struct delta_cache *cache, struct stack_deltas *deltas);
+int executable_file_load(int fd, const struct executable_origin *origin, struct delta_cache *cache,
+			 struct stack_deltas *deltas);
 
 /** Deltas that say nothing about any address, for files without usable tables. 0 or -ENOMEM. */
 int executable_file_empty_deltas(struct stack_deltas *deltas);

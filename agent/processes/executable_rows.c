@@ -171,7 +171,7 @@ void executable_rows_return(struct executable_cache *cache, struct kept_rows *ke
 
 /* The file of @executable_id, one reference; NULL if it is forgotten. */
 static struct binary *file_to_load(struct executable_cache *cache, uint64_t executable_id,
-				   bool *is_damaged)
+				   bool *is_damaged, struct executable_origin *origin)
 {
 	struct executable *executable;
 	struct binary *binary = NULL;
@@ -181,6 +181,11 @@ static struct binary *file_to_load(struct executable_cache *cache, uint64_t exec
 	if (executable) {
 		binary = binary_ref(executable->binary);
 		*is_damaged = !executable->segments.segment_count;
+		*origin = (struct executable_origin){
+			.proc_root = cache->config.proc_root,
+			.pid = executable->pid,
+			.may_hang = executable->is_remote,
+		};
 	}
 	pthread_mutex_unlock(&cache->lock);
 	return binary;
@@ -190,15 +195,17 @@ void executable_rows_load(struct executable_cache *cache, uint64_t executable_id
 {
 	struct loaded_rows loaded = { .executable_id = executable_id, .err = -ENOENT };
 	bool is_damaged = false;
-	struct binary *binary = file_to_load(cache, executable_id, &is_damaged);
+	struct executable_origin origin;
+	struct binary *binary = file_to_load(cache, executable_id, &is_damaged, &origin);
 	int err;
 
 	if (!binary)
 		return;
 	/* Of a file with damaged headers enough has been said already. */
+	origin.path = binary->path;
 	if (!is_damaged)
-		loaded.err =
-			executable_file_load(binary->fd, cache->config.delta_cache, &loaded.deltas);
+		loaded.err = executable_file_load(binary->fd, &origin, cache->config.delta_cache,
+						  &loaded.deltas);
 	if (loaded.err == -EBADMSG || loaded.err == -E2BIG)
 		executable_log_damaged(binary->path, loaded.err);
 	/* The file has said all that it will ever say. */
@@ -413,4 +420,15 @@ void executable_rows_forget(struct executable_cache *cache, struct executable *e
 		writer->ops->retire_executable(writer, executable->id);
 	set_state_locked(cache, executable, EXECUTABLE_UNLOADED);
 	lru_cache_remove(&cache->kept, &executable->id);
+}
+
+void executable_rows_rest(struct executable_cache *cache, struct executable *executable)
+{
+	/* What is on its way comes to its end first; late samples can have asked for it. */
+	if (executable->is_load_requested ||
+	    (executable->is_resting && executable->state != EXECUTABLE_PUBLISHED))
+		return;
+	executable_rows_forget(cache, executable);
+	executable->map_bytes = 0;
+	executable->is_resting = true;
 }

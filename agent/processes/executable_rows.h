@@ -62,6 +62,9 @@ void executable_rows_return(struct executable_cache *cache, struct kept_rows *ke
 /** Sync. The record goes: so do its rows. With the lock held. */
 void executable_rows_forget(struct executable_cache *cache, struct executable *executable);
 
+/** Sync. No process maps the file: its rows go until one does. With the lock held. */
+void executable_rows_rest(struct executable_cache *cache, struct executable *executable);
+
 /** One line for a file whose bytes make no sense, at a bounded rate. */
 void executable_log_damaged(const char *path, int err);
 

@@ -14,6 +14,7 @@
 #include "agent/base/hash_map.h"
 #include "agent/host/file_id.h"
 #include "agent/host/kernel_symbols.h"
+#include "agent/host/perf_map.h"
 #include "agent/processes/executable_cache.h"
 
 enum {
@@ -163,11 +164,14 @@ static struct binary *native_binary(struct frame_converter *converter, uint64_t 
 }
 
 static void convert_native_frame(struct frame_converter *converter, const uint64_t *words,
-				 const struct frame *previous, struct frame *frame)
+				 const struct perf_map *names, const struct frame *previous,
+				 struct frame *frame)
 {
 	uint64_t executable_id = words[1];
 
 	frame->address = frame_address(words[0]);
+	if (executable_id == EXECUTABLE_ID_ANONYMOUS && names)
+		frame->function = perf_map_find(names, frame_lookup_address(frame));
 	if (previous && previous->kind == FRAME_NATIVE && previous->binary &&
 	    previous->binary->executable_id == executable_id)
 		frame->binary = binary_ref(previous->binary);
@@ -195,7 +199,8 @@ static uint32_t convert_frames(struct frame_converter *converter, const struct r
 			convert_kernel_frame(converter, words[0], i == 0, frame);
 			break;
 		case FRAME_NATIVE:
-			convert_native_frame(converter, words, count ? frame - 1 : NULL, frame);
+			convert_native_frame(converter, words, stack->names,
+					     count ? frame - 1 : NULL, frame);
 			break;
 		case FRAME_ERROR:
 			frame->error = frame->flags;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * From raw frames (abi/frame.h) to a trace: native frames get their binary, kernel frames their
- * names. Done once per distinct trace; the trace handler caches the result. Owned by the work
+ * From raw frames (abi/frame.h) to a trace: native frames get their binary, kernel frames and those
+ * in anonymous code their names. Done once per distinct trace; the trace handler caches the result. Owned by the work
  * thread.
  */
 #ifndef AGENT_PROCESSES_FRAME_CONVERTER_H
@@ -15,6 +15,7 @@
 struct executable_cache;
 struct frame_converter;
 struct kernel_symbols;
+struct perf_map;
 
 /** What the record says of its stack beside the frames. */
 struct raw_stack {
@@ -23,6 +24,8 @@ struct raw_stack {
 	uint32_t word_count;
 	/** enum record_flag */
 	uint8_t flags;
+	/** Of the process's anonymous code, borrowed for the call; NULL if there are none. */
+	const struct perf_map *names;
 };
 
 /** @symbols may be NULL: then kernel frames have addresses only. Both are borrowed. */

@@ -4,13 +4,16 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "agent/base/clock.h"
 #include "agent/base/error.h"
 #include "agent/base/log.h"
+#include "agent/base/slow_close.h"
 #include "agent/host/mapped_file.h"
 #include "agent/processes/executable_rows.h"
 
@@ -25,13 +28,17 @@ enum {
 
 /* In the queue remote_loads. */
 struct remote_request {
-	/** If not 0, its rows are wanted; else the rest, to find out who the file is. */
+	enum { REMOTE_ROWS, REMOTE_FILE, REMOTE_NAMES } type;
+	/** REMOTE_ROWS. */
 	uint64_t executable_id;
+	/** REMOTE_FILE, with all that follows; of REMOTE_NAMES only pid and stamp. */
 	struct file_request file;
 	struct proc_mapping mapping;
 	/** Of mapping.path; only the part up to its NUL is queued. */
 	char path[PATH_MAX];
 };
+
+enum { PATHLESS_BYTES = offsetof(struct remote_request, path) + 1 };
 
 static void drop_load(void *context, void *record, size_t bytes)
 {
@@ -47,10 +54,17 @@ static void drop_remote(void *context, void *record, size_t bytes)
 	struct remote_request *request = record;
 
 	(void)bytes;
-	if (request->executable_id)
+	switch (request->type) {
+	case REMOTE_ROWS:
 		executable_rows_load_dropped(threads->executables, request->executable_id);
-	else
+		break;
+	case REMOTE_FILE:
 		threads->identified(threads->context, &request->file, NULL);
+		break;
+	case REMOTE_NAMES:
+		perf_maps_request_dropped(threads->perf_maps, request->file.pid);
+		break;
+	}
 }
 
 int load_threads_init(struct load_threads *threads)
@@ -107,11 +121,16 @@ static struct executable *identify(struct load_threads *threads, struct remote_r
 	struct file_key key;
 	int fd, err;
 
+	if (slow_close_is_stuck()) {
+		log_debug("process %u: %s: too many files on such file systems hang",
+			  request->file.pid, request->path);
+		return NULL;
+	}
 	request->mapping.path = request->path;
 	err = mapped_file_open(threads->proc_root, request->file.pid, &request->mapping, &fd, &key);
 	if (!err) {
-		err = executable_cache_open(threads->executables, fd, &key, request->path, true,
-					    &executable);
+		err = executable_cache_open(threads->executables, fd, &key, request->file.pid,
+					    request->path, true, &executable);
 		if (!err)
 			return executable;
 		close(fd);
@@ -127,11 +146,19 @@ static void *run_remote(void *context)
 
 	setpriority(PRIO_PROCESS, gettid(), LOW_PRIORITY);
 	while (!bounded_queue_pop(&threads->remote_loads, &request, NULL, -1)) {
-		if (request.executable_id)
+		switch (request.type) {
+		case REMOTE_ROWS:
 			executable_rows_load(threads->executables, request.executable_id);
-		else
+			break;
+		case REMOTE_FILE:
 			threads->identified(threads->context, &request.file,
 					    identify(threads, &request));
+			break;
+		case REMOTE_NAMES:
+			perf_maps_read(threads->perf_maps, request.file.pid, &request.file.stamp,
+				       clock_monotonic_ns());
+			break;
+		}
 	}
 	return NULL;
 }
@@ -161,11 +188,24 @@ void load_threads_request(struct load_threads *threads, uint64_t executable_id, 
 			executable_rows_load_dropped(threads->executables, executable_id);
 		return;
 	}
-	memset(&request, 0, offsetof(struct remote_request, path) + 1);
+	memset(&request, 0, PATHLESS_BYTES);
+	request.type = REMOTE_ROWS;
 	request.executable_id = executable_id;
-	if (bounded_queue_push(&threads->remote_loads, &request,
-			       offsetof(struct remote_request, path) + 1))
-		executable_rows_load_dropped(threads->executables, executable_id);
+	if (bounded_queue_push(&threads->remote_loads, &request, PATHLESS_BYTES))
+		drop_remote(threads, &request, PATHLESS_BYTES);
+}
+
+void load_threads_request_names(struct load_threads *threads, uint32_t pid,
+				const struct process_stamp *stamp)
+{
+	struct remote_request request;
+
+	memset(&request, 0, PATHLESS_BYTES);
+	request.type = REMOTE_NAMES;
+	request.file.pid = pid;
+	request.file.stamp = *stamp;
+	if (bounded_queue_push(&threads->remote_loads, &request, PATHLESS_BYTES))
+		drop_remote(threads, &request, PATHLESS_BYTES);
 }
 
 void load_threads_request_file(struct load_threads *threads, const struct file_request *request,
@@ -176,6 +216,7 @@ void load_threads_request_file(struct load_threads *threads, const struct file_r
 	int err = -E2BIG;
 
 	if (path_bytes <= sizeof(remote.path)) {
+		remote.type = REMOTE_FILE;
 		remote.executable_id = 0;
 		remote.file = *request;
 		remote.mapping = *mapping;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * The threads that read files: `load` makes unwind rows of files on this host's own file systems;
- * `load_remote` does all work on network and FUSE file systems, where a read may never come back.
+ * `load_remote` does all work on network and FUSE file systems, where a read may never come back,
+ * and reads perf maps, which lie where the process wants them.
  * Both run at low priority, so that a slow file costs the host and the other threads little; but
  * not while samples wait for rows.
  */
@@ -16,6 +17,7 @@
 #include "agent/base/bounded_queue.h"
 #include "agent/host/proc_maps.h"
 #include "agent/processes/executable_cache.h"
+#include "agent/processes/perf_maps.h"
 #include "ebpf/abi/process.h"
 
 /** Where an answer belongs: the mapping of which the file was asked for. */
@@ -29,6 +31,7 @@ struct file_request {
 struct load_threads {
 	/** Set by the owner, borrowed. */
 	struct executable_cache *executables;
+	struct perf_maps *perf_maps;
 	const char *proc_root;
 	/** The answer to a request: an executable with a reference, or NULL. Called by any thread. */
 	void (*identified)(void *context, const struct file_request *request,
@@ -47,7 +50,7 @@ struct load_threads {
 	bool has_remote_thread;
 };
 
-/** The first four fields are the caller's. -ENOMEM. */
+/** The first five fields are the caller's. -ENOMEM. */
 int load_threads_init(struct load_threads *threads);
 /** Not after load_threads_stop() said -EAGAIN. */
 void load_threads_deinit(struct load_threads *threads);
@@ -63,6 +66,10 @@ void load_threads_hurry(struct load_threads *threads);
 /** Any thread. Has the file of a mapping on a remote file system opened and identified. */
 void load_threads_request_file(struct load_threads *threads, const struct file_request *request,
 			       const struct proc_mapping *mapping);
+
+/** Any thread. Has the perf map of a process looked at (perf_maps_read()). */
+void load_threads_request_names(struct load_threads *threads, uint32_t pid,
+				const struct process_stamp *stamp);
 
 /**
  * Drops what is queued and ends the threads. -EAGAIN if load_remote does not come back from a file

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/base/urgent_thread.h"
 #include "ebpf/abi/frame.h"
 
 enum {
@@ -59,7 +60,7 @@ static bool stamp_is_older(const struct process_stamp *a, const struct process_s
 void process_table_init(struct process_table *table)
 {
 	memset(table, 0, sizeof(*table));
-	pthread_mutex_init(&table->lock, NULL);
+	urgent_lock_init(&table->lock);
 	lru_cache_init(&table->forks, sizeof(uint32_t), FORKS_MAX, 0, NULL, NULL);
 }
 
@@ -453,6 +454,13 @@ void process_table_note_fork(struct process_table *table, uint32_t pid, uint32_t
 	/* Without memory the fork is forgotten, and the child inherits nothing. */
 	if (lru_cache_put(&table->forks, &pid, (void *)(uintptr_t)fork, 0))
 		lru_cache_remove(&table->forks, &pid);
+	pthread_mutex_unlock(&table->lock);
+}
+
+void process_table_forget_forks(struct process_table *table)
+{
+	pthread_mutex_lock(&table->lock);
+	lru_cache_age(&table->forks);
 	pthread_mutex_unlock(&table->lock);
 }
 

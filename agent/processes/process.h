@@ -42,8 +42,13 @@ struct process_mapping {
 	uint64_t executable_id;
 	/** 0 for special executables. */
 	uint64_t bias;
-	/** One reference; NULL for special executables. */
+	/**
+	 * One reference; NULL for special executables. In anonymous memory (inode 0) it is the file
+	 * of which the process has copied its text to there (copied_text.h); with
+	 * EXECUTABLE_ID_ANONYMOUS its bytes are not the file's, or not yet, after so many looks.
+	 */
 	struct executable *executable;
+	uint8_t look_count;
 	/** The file is on a network or FUSE file system, and load_remote has been asked for it. */
 	bool is_requested;
 };
@@ -232,6 +237,9 @@ void process_table_note_comm(struct process_table *table, uint32_t pid, const ch
 			     uint64_t time_ns);
 void process_table_note_fork(struct process_table *table, uint32_t pid, uint32_t parent_pid,
 			     uint64_t time_ns);
+
+/** Sync, every few seconds. Forgets the forks that were noted before the call before this one. */
+void process_table_forget_forks(struct process_table *table);
 
 /** What a sample needs to know of its process; a copy, but for what the reference keeps alive. */
 struct process_view {

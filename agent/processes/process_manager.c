@@ -10,7 +10,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -19,9 +18,11 @@
 #include "agent/base/error.h"
 #include "agent/base/log.h"
 #include "agent/base/metrics.h"
+#include "agent/base/urgent_thread.h"
 #include "agent/processes/executable_cache.h"
 #include "agent/processes/executable_rows.h"
 #include "agent/processes/load_threads.h"
+#include "agent/processes/perf_maps.h"
 #include "agent/processes/process.h"
 #include "agent/processes/sync_loop.h"
 #include "agent/processes/trace_handler.h"
@@ -45,6 +46,7 @@ struct process_manager {
 	struct process_manager_config config;
 	struct process_table table;
 	struct executable_cache *executables;
+	struct perf_maps *perf_maps;
 	struct load_threads loaders;
 	struct sync_loop loop;
 	struct trace_handler *handler;
@@ -127,6 +129,13 @@ static void hurry(void *context)
 	struct process_manager *manager = context;
 
 	load_threads_hurry(&manager->loaders);
+}
+
+static void request_names(void *context, uint32_t pid, const struct process_stamp *stamp)
+{
+	struct process_manager *manager = context;
+
+	load_threads_request_names(&manager->loaders, pid, stamp);
 }
 
 static void request_file(void *context, const struct process *process,
@@ -224,12 +233,18 @@ static int init_parts(struct process_manager *manager)
 {
 	const struct process_manager_config *config = &manager->config;
 	const struct executable_cache_config cache_config = {
+		.proc_root = config->proc_root,
 		.writer = config->writer,
 		.delta_cache = config->delta_cache,
 		.keep_rows = config->first_unwinder,
 		.request_load = request_load,
 		.hurry = hurry,
 		.loaded = rows_loaded,
+		.context = manager,
+	};
+	const struct perf_maps_config names_config = {
+		.proc_root = config->proc_root,
+		.request = request_names,
 		.context = manager,
 	};
 	struct trace_handler_config handler_config = {
@@ -255,8 +270,12 @@ static int init_parts(struct process_manager *manager)
 	if (err)
 		return fail(err, "no memory for the queues of events and samples");
 	err = executable_cache_create(&cache_config, &manager->executables);
+	if (!err)
+		err = perf_maps_create(&names_config, &manager->perf_maps);
 	if (err)
 		return err;
+	handler_config.perf_maps = manager->perf_maps;
+	manager->loaders.perf_maps = manager->perf_maps;
 	handler_config.executables = manager->executables;
 	sync.executables = manager->executables;
 	sync_loop_init(&manager->loop, &sync);
@@ -306,6 +325,7 @@ bool process_manager_destroy(struct process_manager *manager)
 	if (manager->executables)
 		sync_loop_deinit(&manager->loop);
 	executable_cache_destroy(manager->executables);
+	perf_maps_destroy(manager->perf_maps);
 	process_table_deinit(&manager->table);
 	free(manager->tasks);
 	free(manager);
@@ -359,15 +379,20 @@ static void recover_lost_events(struct process_manager *manager)
 static void *run_sync(void *context)
 {
 	struct process_manager *manager = context;
+	struct urgent_thread urgency;
 
-	/* Of this thread alone, on Linux. Without the privilege it is late more often. */
-	setpriority(PRIO_PROCESS, gettid(), SYNC_PRIORITY);
+	urgent_thread_init(&urgency, SYNC_PRIORITY);
 	add_tasks(manager);
 	while (!__atomic_load_n(&manager->is_stopping, __ATOMIC_ACQUIRE)) {
 		if (take_events(manager, sync_loop_next_due(&manager->loop)))
 			break;
 		recover_lost_events(manager);
-		sync_loop_run_due(&manager->loop, clock_monotonic_ns(), SYNC_BATCH);
+		for (uint32_t i = 0; i < SYNC_BATCH; i++) {
+			/* One sync may read many files. */
+			urgent_thread_tick(&urgency);
+			if (!sync_loop_run_due(&manager->loop, clock_monotonic_ns(), 1))
+				break;
+		}
 		sync_loop_tick(&manager->loop, clock_monotonic_ns());
 		if (!sync_loop_pending_count(&manager->loop))
 			__atomic_store_n(&manager->has_synced_tasks, true, __ATOMIC_RELEASE);

@@ -19,13 +19,15 @@
 #include "agent/host/mapped_file.h"
 #include "agent/host/proc_info.h"
 #include "agent/host/remote_memory.h"
+#include "agent/processes/copied_text.h"
 #include "agent/processes/executable_rows.h"
 #include "agent/processes/process_attributes.h"
 #include "ebpf/abi/frame.h"
 
 enum {
-	VDSO_MAX_BYTES = 64 << 10,
 	PUBLISH_MAX_TRIES = 8,
+	/* At anonymous memory in the place of a file's text. */
+	COPY_MAX_LOOKS = 4,
 	/* The tables of processes get at most this part of the map memory: programs with many thousand
 	 * mappings must not push out the unwind rows that all others are walked with. */
 	TABLES_SHARE = 2,
@@ -55,26 +57,15 @@ void process_sync_deinit(struct process_sync *sync)
 static int identify_vdso(struct process_sync *sync, const struct process *process,
 			 struct process_mapping *mapping)
 {
-	size_t size = mapping->end - mapping->start;
-	_cleanup_(free_pointer) void *image = NULL;
 	struct process_memory memory;
-	int err;
+	int err = process_memory_init(&memory, sync->proc_root, process->pid);
 
-	if (size > VDSO_MAX_BYTES)
-		return fail(-E2BIG, "vDSO of %zu bytes", size);
-	image = malloc(size);
-	if (!image)
-		return fail(-ENOMEM, "no memory for the vDSO");
-	err = process_memory_init(&memory, sync->proc_root, process->pid);
 	if (err)
 		return err;
-	err = remote_memory_read(&memory.memory, mapping->start, image, size);
+	err = executable_cache_open_vdso(sync->executables, &memory.memory, mapping->start,
+					 mapping->end, "[vdso]", &mapping->executable);
 	process_memory_deinit(&memory);
-	if (err)
-		return err;
-	/* Found by its bytes: a process that changed its own gets a record of its own. */
-	return executable_cache_open_image(sync->executables, image, size, "[vdso]",
-					   &mapping->executable);
+	return err;
 }
 
 static int open_file(struct process_sync *sync, const struct process *process,
@@ -96,7 +87,8 @@ static int open_file(struct process_sync *sync, const struct process *process,
 	}
 	if (err)
 		return err;
-	err = executable_cache_open(sync->executables, fd, &key, row->path, false, executable);
+	err = executable_cache_open(sync->executables, fd, &key, process->pid, row->path, false,
+				    executable);
 	if (err)
 		close(fd);
 	return err;
@@ -122,6 +114,34 @@ static int identify_file(struct process_sync *sync, const struct process *proces
 	return err;
 }
 
+/*
+ * Anonymous memory is a file's text if it was before and has its bytes still. A copy that is made in
+ * place has them some time after it is mapped, so it is looked at again a few times.
+ */
+static void identify_anonymous(struct process_sync *sync, const struct process *process,
+			       const struct process_mapping *known, uint32_t known_count,
+			       struct process_mapping *mapping)
+{
+	struct copied_text text;
+	uint32_t look_count = 0;
+
+	mapping->executable_id = EXECUTABLE_ID_ANONYMOUS;
+	if (!copied_text_find(known, known_count, mapping->start, mapping->end, &text))
+		return;
+	for (uint32_t i = 0; i < known_count; i++)
+		if (known[i].executable == text.executable && known[i].look_count > look_count &&
+		    known[i].start < mapping->end && known[i].end > mapping->start)
+			look_count = known[i].look_count;
+	if (copied_text_is_equal(&text, sync->proc_root, process->pid))
+		mapping->executable_id = text.executable->id;
+	else if (look_count >= COPY_MAX_LOOKS)
+		return;
+	else
+		mapping->look_count = look_count + 1;
+	mapping->executable = executable_ref(sync->executables, text.executable);
+	mapping->bias = text.bias;
+}
+
 /* Fills id and bias from the executable. */
 static int place_executable(struct process_mapping *mapping)
 {
@@ -140,7 +160,8 @@ static int place_executable(struct process_mapping *mapping)
  * there say that nothing is known, and ask again.
  */
 static void identify(struct process_sync *sync, const struct process *process,
-		     const struct proc_mapping *row, struct process_mapping *mapping)
+		     const struct proc_mapping *row, const struct process_mapping *known,
+		     uint32_t known_count, struct process_mapping *mapping)
 {
 	int err = 0;
 
@@ -151,8 +172,8 @@ static void identify(struct process_sync *sync, const struct process *process,
 	else if (!strcmp(row->path, "[uprobes]"))
 		mapping->executable_id = EXECUTABLE_ID_UPROBES;
 	else if (strcmp(row->path, "[vsyscall]") != 0)
-		mapping->executable_id = EXECUTABLE_ID_ANONYMOUS;
-	if (!err && mapping->executable)
+		identify_anonymous(sync, process, known, known_count, mapping);
+	if (!err && mapping->executable && !mapping->executable_id)
 		err = place_executable(mapping);
 	if (err)
 		log_debug("process %u: %s: %s", process->pid, row->path, error_text());
@@ -202,7 +223,7 @@ static int build_mappings(struct process_sync *sync, struct process *process,
 
 		while (k < known_count && known[k].start < row->start)
 			k++;
-		if (k < known_count && is_same_line(&known[k], row) &&
+		if (k < known_count && is_same_line(&known[k], row) && !known[k].look_count &&
 		    (known[k].executable_id ||
 		     (known[k].is_requested && known == process->mappings)) &&
 		    (row->end <= touched->start || row->start >= touched->end)) {
@@ -210,7 +231,7 @@ static int build_mappings(struct process_sync *sync, struct process *process,
 			if (mapping.executable)
 				executable_ref(sync->executables, mapping.executable);
 		} else if (clock_monotonic_ns() < end_ns) {
-			identify(sync, process, row, &mapping);
+			identify(sync, process, row, known, known_count, &mapping);
 		} else {
 			process->is_partial = true;
 		}
@@ -221,10 +242,16 @@ static int build_mappings(struct process_sync *sync, struct process *process,
 
 /* --- rows --- */
 
+/* That of text which is no copy any more is kept, but not for the kernel side. */
+static uint64_t row_bias(const struct process_mapping *mapping)
+{
+	return mapping->executable_id < EXECUTABLE_ID_FIRST ? 0 : mapping->bias;
+}
+
 static bool continues(const struct mapping_row *row, const struct process_mapping *mapping)
 {
 	return row->end == mapping->start && row->executable_id == mapping->executable_id &&
-	       row->bias == mapping->bias;
+	       row->bias == row_bias(mapping);
 }
 
 /*
@@ -251,7 +278,7 @@ static struct mapping_table *make_rows(const struct process_mapping *mappings, u
 		row_vector_push(&rows, (struct mapping_row){
 					       .start = mapping->start,
 					       .end = mapping->end,
-					       .bias = mapping->bias,
+					       .bias = row_bias(mapping),
 					       .executable_id = mapping->executable_id,
 				       });
 	}

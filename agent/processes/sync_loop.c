@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "agent/base/log.h"
 #include "agent/base/metrics.h"
 #include "agent/base/vector.h"
 #include "agent/host/proc_info.h"
@@ -428,6 +429,19 @@ static void adjust_pauses(struct sync_loop *loop, uint64_t now_ns)
 	loop->last_tick_ns = now_ns;
 }
 
+static void note_memory(struct sync_loop *loop)
+{
+	struct map_writer *writer = loop->sync.writer;
+	uint64_t used_bytes, budget_bytes;
+
+	writer->ops->memory(writer, &used_bytes, &budget_bytes);
+	metrics_set(METRIC_MAP_BYTES, used_bytes);
+	log_debug("tables of %llu processes and %llu executables in %llu bytes of maps",
+		  (unsigned long long)metrics_read(METRIC_PROCESSES),
+		  (unsigned long long)metrics_read(METRIC_EXECUTABLES),
+		  (unsigned long long)used_bytes);
+}
+
 void sync_loop_tick(struct sync_loop *loop, uint64_t now_ns)
 {
 	struct map_writer *writer = loop->sync.writer;
@@ -439,12 +453,14 @@ void sync_loop_tick(struct sync_loop *loop, uint64_t now_ns)
 	loop->next_tick_ns = now_ns + TICK_NS;
 	adjust_pauses(loop, now_ns);
 	expire(loop, now_ns);
-	executable_cache_trim(loop->sync.executables, EXECUTABLE_MAX_UNUSED);
+	executable_cache_expire(loop->sync.executables, now_ns);
 	if (now_ns < loop->next_wait_ns)
 		return;
 	loop->next_wait_ns = now_ns + WAIT_RETIRED_NS;
+	process_table_forget_forks(loop->sync.table);
 	executable_rows_note_used(loop->sync.executables, now_ns);
 	writer->ops->wait_retired(writer);
+	note_memory(loop);
 }
 
 uint64_t sync_loop_next_due(const struct sync_loop *loop)

@@ -19,11 +19,15 @@
 #include "agent/processes/executable_rows.h"
 #include "agent/processes/first_samples.h"
 #include "agent/processes/frame_converter.h"
+#include "agent/processes/perf_maps.h"
 
 enum {
 	/* Executables whose rows one walk may look at. */
 	LENT_ROWS_MAX = 256,
 };
+
+/* Traces that no sample had for so long leave the cache, and with them binaries and descriptors. */
+#define TRACE_AGE_NS (30 * NS_PER_SECOND)
 
 /* Hashed together with the hash of the words. No padding. */
 struct trace_identity {
@@ -31,11 +35,12 @@ struct trace_identity {
 	struct process_stamp stamp;
 	uint64_t generation;
 	uint64_t kernel_generation;
+	uint64_t names_state;
 	uint32_t pid;
 	uint32_t flags;
 };
 
-_Static_assert(sizeof(struct trace_identity) == 48, "struct trace_identity has no padding");
+_Static_assert(sizeof(struct trace_identity) == 56, "struct trace_identity has no padding");
 
 /* What a pass over the words finds. */
 struct stack_shape {
@@ -44,6 +49,8 @@ struct stack_shape {
 	/* The error that the walk ended in, and the executable of the frame before it. */
 	uint8_t error;
 	uint64_t last_executable_id;
+	/* Some of it is anonymous code. */
+	bool has_anonymous;
 };
 
 struct trace_handler {
@@ -53,6 +60,7 @@ struct trace_handler {
 	uint64_t kernel_generation;
 	struct first_samples first;
 	uint64_t now_ns;
+	uint64_t next_age_ns;
 	/* The latest sample: whatever happened before it has been heard of (events.h). */
 	uint64_t newest_sample_ns;
 	/* Of first samples and of traces that were cut. */
@@ -121,6 +129,8 @@ static int look_at(const uint64_t *words, uint32_t count, const struct process_v
 			return -EBADMSG;
 		if (kind == FRAME_NATIVE) {
 			shape->last_executable_id = words[i + 1];
+			if (words[i + 1] == EXECUTABLE_ID_ANONYMOUS)
+				shape->has_anonymous = true;
 			if (view->stale_count && shape->trusted_words == count &&
 			    process_view_is_stale(view, words[i + 1]))
 				shape->trusted_words = i;
@@ -132,10 +142,25 @@ static int look_at(const uint64_t *words, uint32_t count, const struct process_v
 	return 0;
 }
 
+static struct trace *convert(struct trace_handler *handler, const struct trace_record *record,
+			     const struct raw_stack *stack, bool has_names)
+{
+	struct perf_maps *perf_maps = handler->config.perf_maps;
+	struct raw_stack named = *stack;
+	struct trace *trace;
+
+	if (!has_names)
+		return frame_converter_convert(handler->converter, stack);
+	named.names = perf_maps_lock(perf_maps, record->pid, &record->stamp);
+	trace = frame_converter_convert(handler->converter, &named);
+	perf_maps_unlock(perf_maps);
+	return trace;
+}
+
 /* A reference for the caller; NULL without memory. */
 static struct trace *find_trace(struct trace_handler *handler, const struct trace_record *record,
 				const struct process_view *view, const struct raw_stack *stack,
-				bool is_lasting)
+				uint64_t names_state, bool is_lasting)
 {
 	bool has_kernel = stack->word_count && frame_kind(stack->words[0]) == FRAME_KERNEL;
 	const struct trace_identity identity = {
@@ -143,6 +168,7 @@ static struct trace *find_trace(struct trace_handler *handler, const struct trac
 		.stamp = record->stamp,
 		.generation = view->generation,
 		.kernel_generation = has_kernel ? handler->kernel_generation : 0,
+		.names_state = names_state,
 		.pid = record->pid,
 		.flags = stack->flags & (RECORD_KERNEL_THREAD | RECORD_REACHED_END),
 	};
@@ -153,7 +179,7 @@ static struct trace *find_trace(struct trace_handler *handler, const struct trac
 		metrics_add(METRIC_TRACE_CACHE_HITS, 1);
 		return trace_ref(trace);
 	}
-	trace = frame_converter_convert(handler->converter, stack);
+	trace = convert(handler, record, stack, names_state);
 	if (!trace)
 		return NULL;
 	metrics_add(METRIC_TRACES_CONVERTED, 1);
@@ -198,6 +224,7 @@ static void handle_stack(struct trace_handler *handler, const struct trace_recor
 {
 	struct raw_stack stack = { .words = words, .word_count = count, .flags = flags };
 	struct stack_shape shape;
+	uint64_t names_state = 0;
 	struct trace *trace;
 	bool was_known;
 
@@ -216,8 +243,12 @@ static void handle_stack(struct trace_handler *handler, const struct trace_recor
 	} else if (shape.error == UNWIND_NOT_LOADED) {
 		executable_rows_want(handler->config.executables, shape.last_executable_id);
 	}
+	if (shape.has_anonymous && handler->config.perf_maps)
+		names_state = perf_maps_ask(handler->config.perf_maps, record->pid, &record->stamp,
+					    handler->now_ns);
 	/* Stacks that end where rows are not loaded yet are soon longer: not worth keeping. */
-	trace = find_trace(handler, record, view, &stack, shape.error != UNWIND_NOT_LOADED);
+	trace = find_trace(handler, record, view, &stack, names_state,
+			   shape.error != UNWIND_NOT_LOADED);
 	if (!trace)
 		return;
 	report(handler, record, view, trace, was_known);
@@ -415,4 +446,10 @@ void trace_handler_tick(struct trace_handler *handler, uint64_t now_ns)
 	if (symbols && !kernel_symbols_refresh(symbols, now_ns, &generation))
 		handler->kernel_generation = generation;
 	first_samples_try(&handler->first, now_ns, try_first, handler);
+	if (now_ns < handler->next_age_ns)
+		return;
+	handler->next_age_ns = now_ns + TRACE_AGE_NS;
+	lru_cache_age(&handler->traces);
+	if (handler->config.perf_maps)
+		perf_maps_expire(handler->config.perf_maps, now_ns);
 }

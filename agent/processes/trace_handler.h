@@ -24,6 +24,7 @@
 #include "reporter/reporter.h"
 
 struct kernel_symbols;
+struct perf_maps;
 struct trace_handler;
 
 enum {
@@ -39,9 +40,10 @@ struct trace_handler_config {
 	struct process_table *table;
 	struct executable_cache *executables;
 	struct reporter *reporter;
-	/** May be NULL, both of them. */
+	/** May be NULL, all of them. */
 	struct kernel_symbols *kernel_symbols;
 	struct first_unwinder *first_unwinder;
+	struct perf_maps *perf_maps;
 };
 
 int trace_handler_create(const struct trace_handler_config *config, struct trace_handler **handler);

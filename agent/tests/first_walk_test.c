@@ -35,12 +35,14 @@ struct fixture {
 
 /* One page: a function with its return address at sp, and from 0x80 on the thread's entry. */
 static uint32_t first_index[] = { 0, 2 };
-static uint32_t first_rows[] = { 0, 0x80 | 1 << UNWIND_ROW_RULE_SHIFT };
+static struct {
+	uint8_t offsets[CELL_BYTES];
+	uint16_t numbers[CELL_BYTES / 2];
+} first_rows = { { 0, 0x80 }, { 0, 1 } }, large_rows;
 static struct unwind_rule first_rules[] = {
 	{ .cfa = CFA_SP, .cfa_offset = 8, .ra = SAVED_AT_CFA, .ra_offset = -8 },
 	{ .cfa = CFA_END },
 };
-static uint32_t large_rows[] = { 0 };
 
 static const struct stack_deltas *find_deltas(void *context, uint64_t executable_id)
 {
@@ -57,9 +59,9 @@ static int set_up(void **state)
 
 	fixture->sample = calloc(1, sizeof(*fixture->sample));
 	fixture->first =
-		(struct stack_deltas){ TEXT_START, 1, 2, 2, first_index, first_rows, first_rules };
+		(struct stack_deltas){ TEXT_START, 1, 2, 2, first_index, &first_rows, first_rules };
 	fixture->large = (struct stack_deltas){ TEXT_START, LARGE_PAGE_COUNT, 1,	  1,
-						NULL,	    large_rows,	      first_rules };
+						NULL,	    &large_rows,      first_rules };
 	fixture->large.page_index = malloc((LARGE_PAGE_COUNT + 1) * sizeof(uint32_t));
 	for (uint32_t i = 0; i <= LARGE_PAGE_COUNT; i++)
 		fixture->large.page_index[i] = i > 0;

@@ -159,6 +159,14 @@ static void certificates_are_taken_for_tls_only(void **state)
 	assert_string_equal(options.collector.tls_cert, "/cert");
 	assert_string_equal(options.collector.tls_key, "/key");
 	options_deinit(&options);
+	/* A pair is never of one certificate and the key of another. */
+	assert_refused("give both", "-tls-cert=/our/cert", NULL);
+	assert_refused("give both", "-tls-key=/our/key", NULL);
+	options = parse("-tls-cert=/our/cert", "-tls-key=/our/key", NULL);
+	assert_string_equal(options.collector.tls_ca, "/ca");
+	assert_string_equal(options.collector.tls_cert, "/our/cert");
+	assert_string_equal(options.collector.tls_key, "/our/key");
+	options_deinit(&options);
 	set("ENDPOINT", "http://host");
 	options = parse(NULL);
 	assert_null(options.collector.tls_ca);

@@ -18,7 +18,6 @@ enum {
 	DESCRIPTORS_BYTES = EXECUTABLE_SLOT_COUNT * sizeof(struct executable_descriptor),
 	HEADER_CELLS = sizeof(struct unwind_header) / CELL_BYTES,
 	ROW_CELLS = sizeof(struct mapping_row) / CELL_BYTES,
-	WORDS_PER_CELL = CELL_BYTES / sizeof(uint32_t),
 };
 
 struct bpf_maps {
@@ -73,18 +72,14 @@ static struct executable_descriptor *descriptor_of(struct bpf_maps *maps, uint64
 	return &maps->descriptors[executable_id & (EXECUTABLE_SLOT_COUNT - 1)];
 }
 
-static uint32_t word_cells(uint32_t word_count)
-{
-	return (word_count + WORDS_PER_CELL - 1) / WORDS_PER_CELL;
-}
-
 /* Header, rules, rows, page index. */
 static void fill_executable(void *context, struct cell *cells, struct cell_run run)
 {
 	const struct stack_deltas *deltas = context;
 	uint32_t rule_cell = HEADER_CELLS;
 	uint32_t row_cell = rule_cell + deltas->rule_count;
-	uint32_t index_cell = row_cell + word_cells(deltas->row_count);
+	size_t row_bytes = stack_deltas_row_bytes(deltas->row_count);
+	uint32_t index_cell = row_cell + row_bytes / CELL_BYTES;
 	const struct unwind_header header = {
 		.text_start = deltas->text_start,
 		.page_count = deltas->page_count,
@@ -97,7 +92,7 @@ static void fill_executable(void *context, struct cell *cells, struct cell_run r
 
 	memcpy(cells, &header, sizeof(header));
 	memcpy(cells + rule_cell, deltas->rules, deltas->rule_count * sizeof(*deltas->rules));
-	memcpy(cells + row_cell, deltas->rows, deltas->row_count * sizeof(*deltas->rows));
+	memcpy(cells + row_cell, deltas->rows, row_bytes);
 	memcpy(cells + index_cell, deltas->page_index,
 	       ((size_t)deltas->page_count + 1) * sizeof(*deltas->page_index));
 }

@@ -13,6 +13,7 @@
 #include "agent/base/error.h"
 #include "agent/base/log.h"
 #include "agent/base/metrics.h"
+#include "agent/base/urgent_thread.h"
 #include "agent/tracing/ring_reader.h"
 
 enum {
@@ -20,6 +21,7 @@ enum {
 	POLL_INTERVAL_MS = 100,
 	/** Pause behind each round, so that a flood of events costs at most 1,000 wake-ups/s. */
 	PAUSE_NS = 1000 * 1000,
+	THREAD_NICE = -10,
 };
 
 #define TICK_NS NS_PER_SECOND
@@ -177,7 +179,11 @@ int event_reader_run(struct event_reader *reader)
 {
 	const struct timespec pause = { .tv_nsec = PAUSE_NS };
 	struct epoll_event ready[4];
+	struct urgent_thread urgency;
 	bool is_stopped = false;
+
+	/* Notices must overtake the short-lived processes that they are about. */
+	urgent_thread_init(&urgency, THREAD_NICE);
 
 	while (!is_stopped) {
 		int count = epoll_wait(reader->epoll_fd, ready, 4, POLL_INTERVAL_MS);
@@ -188,6 +194,7 @@ int event_reader_run(struct event_reader *reader)
 			is_stopped |= ready[i].data.fd == reader->stop_fd;
 		event_reader_drain(reader);
 		tick(reader);
+		urgent_thread_tick(&urgency);
 		if (count > 0 && !is_stopped)
 			nanosleep(&pause, NULL);
 	}

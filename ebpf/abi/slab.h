@@ -14,7 +14,8 @@
  *	unwind header    struct unwind_header, two cells
  *	page index       __u32, four to a cell: number of the first row at or after each page of
  *	                 UNWIND_PAGE_BYTES of text; one entry more than there are pages
- *	rows             __u32, four to a cell: (offset in page) | rule number << UNWIND_ROW_RULE_SHIFT
+ *	rows             offsets in the page, __u8, sixteen to a cell; in the cells right behind them
+ *	                 rule numbers, __u16, eight to a cell: 3 bytes a row
  *	rules            struct unwind_rule, one cell each
  *
  * A row holds from its address up to the next row's. The row for an address is the last one at or
@@ -44,7 +45,6 @@ enum {
 
 	UNWIND_PAGE_SHIFT = 8,
 	UNWIND_PAGE_BYTES = 1 << UNWIND_PAGE_SHIFT,
-	UNWIND_ROW_RULE_SHIFT = UNWIND_PAGE_SHIFT,
 	UNWIND_MAX_RULES = 1 << 16,
 	/** 1 GiB of text. */
 	UNWIND_MAX_PAGES = 1 << 22,
@@ -73,6 +73,18 @@ enum {
 static inline __u64 descriptor_word(__u64 executable_id, __u32 header_cell)
 {
 	return executable_id >> 16 << DESCRIPTOR_CELL_BITS | header_cell;
+}
+
+/** Cells of the offsets of @row_count rows, behind which their rule numbers begin. */
+static inline __u32 unwind_offset_cells(__u32 row_count)
+{
+	return row_count / CELL_BYTES + (row_count % CELL_BYTES != 0);
+}
+
+/** Cells of the rule numbers of @row_count rows. */
+static inline __u32 unwind_number_cells(__u32 row_count)
+{
+	return row_count / (CELL_BYTES / 2) + (row_count % (CELL_BYTES / 2) != 0);
 }
 
 struct unwind_header {
@@ -112,6 +124,17 @@ enum cfa_kind {
 	CFA_SIGNAL = 9,
 	/** A rule that the fields below cannot express (UNWIND_UNSUPPORTED_RULE). */
 	CFA_UNSUPPORTED = 10,
+	/**
+	 * x86-64: the registers of the struct ucontext that registers[cfa_register] points to; pc is a
+	 * return address. setcontext() on its last instructions.
+	 */
+	CFA_CONTEXT = 11,
+	/**
+	 * *(sp + cfa_offset + 8 * registers[cfa_register]) + cfa_addend: OpenSSL's Montgomery
+	 * multiplication, which keeps its caller's sp above an array.
+	 */
+	CFA_DEREF_SP_INDEXED = 12,
+	CFA_KIND_COUNT = 13,
 };
 
 /** Where the caller's value of a register is. */
@@ -129,6 +152,26 @@ enum saved_kind {
 	 * where all registers are known.
 	 */
 	SAVED_IN_REGISTER = 4,
+	/** At sp + offset: frames so large that their CFA is out of the offset's reach. */
+	SAVED_AT_SP = 5,
+	SAVED_KIND_COUNT = 6,
+};
+
+enum rule_flag {
+	/** Not proven: the caller's frame is flagged FRAME_GUESS. */
+	RULE_GUESS = 1 << 0,
+	/** The caller's stack is another one and may lie below this one (split stacks). */
+	RULE_SWITCHES_STACK = 1 << 1,
+	/**
+	 * Behind a clone(): holds for the parent. In the child, which has 0 in the result register and
+	 * another stack, the frame is the outermost one.
+	 */
+	RULE_ENDS_IN_CHILD = 1 << 2,
+};
+
+enum {
+	/** Of unwind_rule.rbx_slot: the caller's value is not recoverable. */
+	RBX_LOST = 255,
 };
 
 /** One way to step to the caller; the caller's sp is the CFA. */
@@ -140,7 +183,14 @@ struct unwind_rule {
 	__u8 ra;
 	__u8 fp;
 	__s32 cfa_offset;
-	__s32 cfa_addend;
+	__s16 cfa_addend;
+	/** enum rule_flag */
+	__u8 flags;
+	/**
+	 * x86-64: where the caller's rbx is, which some functions keep the CFA in while they call
+	 * others (_dl_runtime_resolve). 0: unchanged; n: at CFA - 8n; RBX_LOST.
+	 */
+	__u8 rbx_slot;
 	__s16 ra_offset;
 	__s16 fp_offset;
 };

@@ -29,11 +29,6 @@
 #define slabs emulated_slabs
 #define executables emulated_executables
 
-/* libbpf has functions of these names, and is linked into the agent as well. */
-#define bpf_map_lookup_elem emulated_map_lookup_elem
-#define bpf_probe_read_user emulated_probe_read_user
-#define bpf_probe_read_kernel emulated_probe_read_kernel
-
 void *bpf_map_lookup_elem(void *map, const void *key);
 long bpf_probe_read_user(void *bytes, __u32 size, const void *address);
 long bpf_probe_read_kernel(void *bytes, __u32 size, const void *address);

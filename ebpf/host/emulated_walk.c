@@ -5,6 +5,7 @@
  */
 #include "ebpf/host/emulated_walk.h"
 
+#include <elf.h>
 #include <string.h>
 
 #include "ebpf/native_step.bpf.h"
@@ -54,7 +55,13 @@ static void set_start(struct walk_state *state, const struct emulated_start *sta
 	state->mapping_count = start->mapping_count;
 	state->uprobe_task = start->uprobe_task;
 	state_start_at_registers(state);
-	state->is_return_address = start->is_system_call;
+	if (start->is_system_call)
+		state->frame_flags = FRAME_RETURN_ADDRESS;
+}
+
+uint16_t emulated_machine(void)
+{
+	return LINK_REGISTER < REGISTER_COUNT ? EM_AARCH64 : EM_X86_64;
 }
 
 uint64_t emulated_stack_pointer(const struct emulated_start *start)
@@ -69,8 +76,11 @@ void emulated_walk(const struct emulated_memory *memory, const struct emulated_s
 
 	current_memory = memory;
 	set_start(&state, start);
-	for (int i = 0; i < USER_FRAMES_MAX && !state.error && !state.at_end; i++)
-		state.error = native_step(&state);
+	for (int i = 0; i < USER_FRAMES_MAX && !state.error && !state.at_end; i++) {
+		/* Where a step adds no frame, the next one writes the same place. */
+		trace->pcs[state.record.word_count / 2] = state.pc;
+		state.error = native_step_or_guess(&state);
+	}
 	if (!state.at_end && !state.error)
 		state.error = UNWIND_TRUNCATED;
 	if (state.error)

@@ -50,7 +50,12 @@ struct emulated_trace {
 	uint64_t unknown_address;
 	uint32_t word_count;
 	uint64_t words[2 * USER_FRAMES_MAX + 1];
+	/** Of each frame but the error: its address in the process. */
+	uint64_t pcs[USER_FRAMES_MAX];
 };
+
+/** The machine that is emulated, which the walk's registers must be of: EM_... of <elf.h>. */
+uint16_t emulated_machine(void);
 
 /** The stack pointer where the walk starts. */
 uint64_t emulated_stack_pointer(const struct emulated_start *start);

@@ -378,6 +378,62 @@ static void building_ends_at_the_deadline_and_the_rest_is_counted(void **state)
 	free(log);
 }
 
+/* Half of a store for a few hundred. */
+static void make_small_reporter(struct reporter_fixture *f, uint64_t (*now_ns)(void))
+{
+	const struct otlp_reporter_config config = {
+		.sender = {
+			.transport = &f->transport.base,
+			.collector = "host:4317",
+			.call_timeout_ns = TIMEOUT_NS,
+			.now_ns = now_ns,
+		},
+		.otlp = &f->options,
+		.interval_ns = 3600 * NS_PER_SECOND,
+		.store_max_bytes = 64 << 10,
+	};
+
+	otlp_reporter_destroy(f->reporter);
+	f->reporter = NULL;
+	assert_int_equal(otlp_reporter_create(&config, &f->reporter), 0);
+}
+
+static void an_interval_that_fills_half_of_the_store_ends_early(void **state)
+{
+	struct reporter_fixture *f = *state;
+	uint64_t next_ns;
+
+	make_small_reporter(f, fake_now_ns);
+	next_ns = otlp_reporter_tick(f->reporter);
+	for (int i = 0; i < 20; i++) {
+		report_threads(f, 600);
+		fake_time_ns += NS_PER_SECOND;
+		assert_true(otlp_reporter_tick(f->reporter) == next_ns + (i + 1) * NS_PER_SECOND);
+		assert_int_equal(otlp_reporter_send(f->reporter), 0);
+	}
+	assert_int_equal(sent(), 12000);
+	/* Not by what is less than half. */
+	report_threads(f, 100);
+	otlp_reporter_tick(f->reporter);
+	assert_true(otlp_reporter_send(f->reporter) == UINT64_MAX);
+}
+
+static void the_report_thread_is_woken_when_the_store_is_half_full(void **state)
+{
+	struct reporter_fixture *f = *state;
+
+	make_small_reporter(f, NULL);
+	assert_int_equal(otlp_reporter_start(f->reporter), 0);
+	report_threads(f, 600);
+	/* Long before the end of the interval; what came after the store was emptied is there still. */
+	while (!sent())
+		usleep(1000);
+	otlp_reporter_begin_stop(f->reporter, clock_monotonic_ns() + 60 * NS_PER_SECOND);
+	otlp_reporter_finish(f->reporter);
+	assert_int_equal(sent(), 600);
+	assert_int_equal(dropped(), 0);
+}
+
 static void samples_that_nobody_collects_are_counted(void **state)
 {
 	struct reporter_fixture *f = *state;
@@ -415,6 +471,8 @@ int main(void)
 		reporter_test(a_call_that_hangs_is_cancelled_at_the_deadline_and_the_rest_counted),
 		reporter_test(an_interval_larger_than_the_queue_is_sent_whole),
 		reporter_test(building_ends_at_the_deadline_and_the_rest_is_counted),
+		reporter_test(an_interval_that_fills_half_of_the_store_ends_early),
+		reporter_test(the_report_thread_is_woken_when_the_store_is_half_full),
 		reporter_test(samples_that_nobody_collects_are_counted),
 		reporter_test(an_agent_that_fails_takes_it_down_without_waiting),
 	};

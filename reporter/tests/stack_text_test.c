@@ -61,6 +61,8 @@ static void frames_without_a_name_have_their_place_and_address(void **state)
 	struct fixture *f = *state;
 
 	ASSERT_STACK(f, "p", "p;[anonymous]+0x7f00_[j]", native_frame(NULL, 0x7f00, 0));
+	ASSERT_STACK(f, "p", "p;made: at run time_[j]",
+		     ((struct frame){ .kind = FRAME_NATIVE, .function = "made; at run time" }));
 	ASSERT_STACK(f, "p", "p;ext4+0xffffffff81000040_[k]", kernel_frame(f, 0x40, NULL, "ext4"));
 	ASSERT_STACK(f, "p", "p;[kernel]+0xffff_[k]",
 		     ((struct frame){ .kind = FRAME_KERNEL, .address = 0xffff }));

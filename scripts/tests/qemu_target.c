@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 enum {
-	DEPTH = 400,
+	DEPTH = 550,
 };
 
 static volatile unsigned long sink;

@@ -29,7 +29,7 @@ BOOT_SECONDS = 240
 # Root first, as in folded output, from main on: the functions above it are the C library's. A sample
 # of main itself, or of a function on the way down, is right as well.
 CALLS = ["main", "outer", "inner", "leaf"]
-DEEP = ["main"] + ["deep"] * 401 + ["leaf"]
+DEEP = ["main"] + ["deep"] * 551 + ["leaf"]
 SYSTEM_CALLS = ["main", "enter_kernel", "syscall"]
 MODES = {"calls": CALLS, "deep": DEEP, "system_calls": SYSTEM_CALLS}
 # Functions of the C library that the target calls, and which end its chains.

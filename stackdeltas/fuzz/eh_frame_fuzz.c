@@ -40,10 +40,10 @@ static const struct unwind_rule *walk(const struct stack_deltas *deltas, uint64_
 	for (uint32_t page = 0; page < deltas->page_count; page++) {
 		for (uint32_t i = deltas->page_index[page]; i < deltas->page_index[page + 1]; i++) {
 			if (deltas->text_start + (uint64_t)page * UNWIND_PAGE_BYTES +
-				    deltas->rows[i] % UNWIND_PAGE_BYTES >
+				    stack_deltas_offsets(deltas)[i] >
 			    address)
 				return rule;
-			rule = &deltas->rules[deltas->rows[i] >> UNWIND_ROW_RULE_SHIFT];
+			rule = &deltas->rules[stack_deltas_numbers(deltas)[i]];
 		}
 	}
 	return rule;

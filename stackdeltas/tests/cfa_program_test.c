@@ -23,6 +23,7 @@ static struct cfa_defaults defaults_of(bool is_aarch64)
 			.return_address = is_aarch64 ? DWARF_ARM64_LR : DWARF_X86_RIP,
 			.frame_pointer = is_aarch64 ? DWARF_ARM64_FP : DWARF_X86_RBP,
 			.stack_pointer = is_aarch64 ? DWARF_ARM64_SP : DWARF_X86_RSP,
+			.rbx = is_aarch64 ? CFA_NO_REGISTER : DWARF_X86_RBX,
 			.is_aarch64 = is_aarch64,
 		},
 		.code_alignment = 1,
@@ -197,7 +198,7 @@ static void states_are_remembered_up_to_the_bound(void **state)
 {
 	const struct cfa_defaults defaults = defaults_of(false);
 	struct cfa_program program;
-	uint8_t bytes[2 * CFA_PROGRAM_MAX_REMEMBERED + 2];
+	static uint8_t bytes[2 * CFA_PROGRAM_MAX_REMEMBERED + 2];
 	size_t count = CFA_PROGRAM_MAX_REMEMBERED;
 
 	(void)state;
@@ -213,11 +214,56 @@ static void states_are_remembered_up_to_the_bound(void **state)
 	memset(bytes + count, DW_CFA_restore_state, count + 1);
 	cfa_program_init(&program, &defaults, bytes, 0, 2 * count, START, END);
 	assert_int_equal(run(&program), 0);
+	cfa_program_deinit(&program);
 	cfa_program_init(&program, &defaults, bytes, 0, 2 * count + 1, START, END);
 	assert_int_equal(run(&program), -EBADMSG);
+	cfa_program_deinit(&program);
 	memset(bytes, DW_CFA_remember_state, count + 1);
 	cfa_program_init(&program, &defaults, bytes, 0, count + 1, START, END);
 	assert_int_equal(run(&program), -EBADMSG);
+	cfa_program_deinit(&program);
+}
+
+/* Each of 100 levels has an offset of its own, which comes back in the other order. */
+static void deep_states_come_back_in_order(void **state)
+{
+	const struct cfa_defaults defaults = defaults_of(false);
+	enum { DEPTH = 100 };
+	uint8_t bytes[DEPTH * 5];
+	struct cfa_program program;
+	size_t size = 0;
+
+	(void)state;
+	for (int i = 0; i < DEPTH; i++) {
+		const uint8_t step[] = { DW_CFA_def_cfa_offset, i, DW_CFA_remember_state };
+
+		memcpy(bytes + size, step, sizeof(step));
+		size += sizeof(step);
+	}
+	for (int i = 0; i < DEPTH; i++) {
+		bytes[size++] = DW_CFA_restore_state;
+		bytes[size++] = DW_CFA_advance_loc | 1;
+	}
+	cfa_program_init(&program, &defaults, bytes, 0, size, START, END);
+	for (int i = 0; i < DEPTH; i++)
+		assert_row(&program, START + i, DEPTH - 1 - i);
+	cfa_program_deinit(&program);
+}
+
+static void a_register_after_an_expression_takes_the_last_offset(void **state)
+{
+	const struct cfa_defaults defaults = defaults_of(false);
+	struct cfa_program program;
+
+	(void)state;
+	INIT(&program, &defaults, DW_CFA_def_cfa, 0, 56, DW_CFA_advance_loc | 1,
+	     DW_CFA_def_cfa_expression, 1, 0x30, DW_CFA_advance_loc | 1, DW_CFA_def_cfa_register,
+	     DWARF_X86_RSP);
+	assert_row(&program, START, 56);
+	assert_int_equal(cfa_program_next(&program), 1);
+	assert_int_equal(program.state.cfa.kind, CFA_VALUE_EXPRESSION);
+	assert_row(&program, START + 2, 56);
+	assert_int_equal(program.state.cfa.number, DWARF_X86_RSP);
 }
 
 static void what_makes_no_sense_is_malformed(void **state)
@@ -289,6 +335,8 @@ int main(void)
 		cmocka_unit_test(every_way_to_define_the_cfa_is_read),
 		cmocka_unit_test(restore_goes_back_to_the_cie),
 		cmocka_unit_test(states_are_remembered_up_to_the_bound),
+		cmocka_unit_test(deep_states_come_back_in_order),
+		cmocka_unit_test(a_register_after_an_expression_takes_the_last_offset),
 		cmocka_unit_test(what_makes_no_sense_is_malformed),
 		cmocka_unit_test(offsets_that_overflow_are_out_of_range),
 		cmocka_unit_test(arm64_signs_return_addresses_without_a_new_rule),

@@ -90,6 +90,30 @@ static inline void begin_fde(struct eh_frame_bytes *out, uint64_t start, uint32_
 	put_u8(out, 0);
 }
 
+/** For .debug_frame: a CIE at offset 0 as compilers write it, CFA = rsp + 8, rip at CFA - 8. */
+static inline void put_debug_cie(struct eh_frame_bytes *out)
+{
+	out->entry = out->cie = out->size;
+	put_u32(out, 0);
+	put_u32(out, 0xffffffff);
+	PUT(out, 1, 0, 1, 0x78, DWARF_X86_RIP, DW_CFA_def_cfa, DWARF_X86_RSP, 8,
+	    DW_CFA_offset | DWARF_X86_RIP, 1);
+	end_entry(out);
+}
+
+/** An FDE of that CIE with the CFA at rsp + @cfa_offset, at most 127, all along. */
+static inline void put_debug_fde(struct eh_frame_bytes *out, uint64_t start, uint64_t length,
+				 uint8_t cfa_offset)
+{
+	out->entry = out->size;
+	put_u32(out, 0);
+	put_u32(out, out->cie);
+	put(out, &start, sizeof(start));
+	put(out, &length, sizeof(length));
+	PUT(out, DW_CFA_def_cfa_offset, cfa_offset);
+	end_entry(out);
+}
+
 /** A whole FDE; the instructions are the arguments. */
 #define PUT_FDE(out, start, length, ...)                                                           \
 	do {                                                                                       \

@@ -13,7 +13,11 @@
 
 static struct eh_frame frame_of(const struct eh_frame_bytes *bytes)
 {
-	return (struct eh_frame){ bytes->bytes, bytes->size, SECTION_ADDRESS };
+	return (struct eh_frame){
+		.bytes = bytes->bytes,
+		.size = bytes->size,
+		.address = SECTION_ADDRESS,
+	};
 }
 
 static int read_first_cie(const struct eh_frame_bytes *bytes, struct cie *cie)
@@ -215,6 +219,98 @@ static void functions_that_wrap_around_are_malformed(void **state)
 	assert_int_equal(eh_frame_read_fde(&frame, &entry, &cie, &fde), -EBADMSG);
 }
 
+/* An entry of .debug_frame with @id, whose length and id are 8 bytes wide if @is_wide. */
+static void begin_debug_entry(struct eh_frame_bytes *out, bool is_wide, uint64_t id)
+{
+	out->entry = out->size;
+	if (is_wide)
+		put_u32(out, 0xffffffff);
+	put(out, &(uint64_t){ 0 }, is_wide ? 8 : 4);
+	put(out, &id, is_wide ? 8 : 4);
+}
+
+static void end_debug_entry(struct eh_frame_bytes *out, bool is_wide)
+{
+	size_t head = is_wide ? 12 : 4;
+	uint64_t length = out->size - out->entry - head;
+
+	memcpy(out->bytes + out->entry + head - (is_wide ? 8 : 4), &length, is_wide ? 8 : 4);
+}
+
+static void debug_frame_finds_cies_by_offset_in_both_widths(void **state)
+{
+	const uint64_t place[] = { 0x401000, 0x20 };
+
+	(void)state;
+	for (int is_wide = 0; is_wide <= 1; is_wide++) {
+		struct eh_frame_bytes bytes = { .size = 0 };
+		struct eh_frame frame;
+		struct eh_frame_entry entry;
+		size_t offset = 0, cie_offset;
+		struct cie cie;
+		struct fde fde;
+
+		/* An FDE of length 0 before it moves the CIE away from offset 0. */
+		put_u32(&bytes, 0);
+		cie_offset = bytes.size;
+		begin_debug_entry(&bytes, is_wide, UINT64_MAX);
+		PUT(&bytes, 4, 0, 8, 0, 1, 0x78, 16, DW_CFA_def_cfa, 7, 8);
+		end_debug_entry(&bytes, is_wide);
+		begin_debug_entry(&bytes, is_wide, cie_offset);
+		put(&bytes, place, sizeof(place));
+		PUT(&bytes, DW_CFA_nop, DW_CFA_nop);
+		end_debug_entry(&bytes, is_wide);
+		frame = frame_of(&bytes);
+		frame.is_debug_frame = true;
+		assert_int_equal(eh_frame_next(&frame, &offset, &entry), 1);
+		assert_true(entry.is_cie);
+		assert_int_equal(entry.offset, cie_offset);
+		assert_int_equal(eh_frame_read_cie(&frame, &entry, &cie), 0);
+		assert_int_equal(cie.return_address_register, 16);
+		assert_int_equal(cie.data_alignment, -8);
+		assert_int_equal(cie.instructions_end - cie.instructions, 3);
+		assert_int_equal(eh_frame_next(&frame, &offset, &entry), 1);
+		assert_false(entry.is_cie);
+		assert_int_equal(entry.cie_offset, cie_offset);
+		assert_int_equal(eh_frame_read_fde(&frame, &entry, &cie, &fde), 0);
+		assert_int_equal(fde.start, place[0]);
+		assert_int_equal(fde.length, place[1]);
+		assert_int_equal(fde.instructions_end - fde.instructions, 2);
+		assert_int_equal(eh_frame_next(&frame, &offset, &entry), 0);
+	}
+}
+
+static void letters_without_data_need_no_z(void **state)
+{
+	static const struct {
+		const char *letters;
+		int error;
+	} cases[] = {
+		{ "S", 0 }, { "B", 0 }, { "SG", 0 }, { "eh", -EOPNOTSUPP }, { "R", -EOPNOTSUPP }
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct eh_frame_bytes bytes = { .size = 0 };
+		struct eh_frame frame;
+		struct eh_frame_entry entry;
+		size_t offset = 0;
+		struct cie cie;
+
+		begin_debug_entry(&bytes, false, UINT64_MAX);
+		put_u8(&bytes, 1);
+		put(&bytes, cases[i].letters, strlen(cases[i].letters) + 1);
+		PUT(&bytes, 1, 0x78, 16, DW_CFA_nop);
+		end_debug_entry(&bytes, false);
+		frame = frame_of(&bytes);
+		frame.is_debug_frame = true;
+		assert_int_equal(eh_frame_next(&frame, &offset, &entry), 1);
+		assert_int_equal(eh_frame_read_cie(&frame, &entry, &cie), cases[i].error);
+		if (!cases[i].error)
+			assert_int_equal(cie.is_signal_frame, cases[i].letters[0] == 'S');
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -226,6 +322,8 @@ int main(void)
 		cmocka_unit_test(unknown_letters_versions_and_encodings_are_refused),
 		cmocka_unit_test(augmentation_data_beyond_its_length_is_malformed),
 		cmocka_unit_test(functions_that_wrap_around_are_malformed),
+		cmocka_unit_test(debug_frame_finds_cies_by_offset_in_both_widths),
+		cmocka_unit_test(letters_without_data_need_no_z),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,67 +10,10 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "stackdeltas/extract_deltas.h"
-#include "stackdeltas/rule_text.h"
-#include "stackdeltas/tests/eh_frame_bytes.h"
+#include "stackdeltas/tests/extraction.h"
 
 #define RSP (DW_OP_breg0 + DWARF_X86_RSP)
 #define RBP (DW_OP_breg0 + DWARF_X86_RBP)
-
-struct fixture {
-	struct eh_frame_bytes bytes;
-	struct unwind_input input;
-	struct stack_deltas deltas;
-	struct delta_statistics statistics;
-};
-
-static int set_up(void **state)
-{
-	struct fixture *fixture = calloc(1, sizeof(*fixture));
-
-	fixture->input.machine = EM_X86_64;
-	fixture->input.eh_frame_address = SECTION_ADDRESS;
-	fixture->input.segment_count = 1;
-	fixture->input.segments[0] =
-		(struct unwind_segment){ TEXT_ADDRESS, TEXT_ADDRESS + TEXT_BYTES };
-	put_x86_cie(&fixture->bytes);
-	*state = fixture;
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	struct fixture *fixture = *state;
-
-	stack_deltas_deinit(&fixture->deltas);
-	free(fixture);
-	return 0;
-}
-
-static int extract(struct fixture *fixture)
-{
-	fixture->input.eh_frame = fixture->bytes.bytes;
-	fixture->input.eh_frame_bytes = fixture->bytes.size;
-	stack_deltas_deinit(&fixture->deltas);
-	return extract_deltas(&fixture->input, NULL, &fixture->deltas, &fixture->statistics);
-}
-
-static void assert_extracts(struct fixture *fixture)
-{
-	assert_int_equal(extract(fixture), 0);
-	assert_int_equal(stack_deltas_check(&fixture->deltas), 0);
-}
-
-static void assert_rule(struct fixture *fixture, uint64_t offset, const char *expected)
-{
-	const struct unwind_rule *rule =
-		stack_deltas_lookup(&fixture->deltas, TEXT_ADDRESS + offset);
-	char text[RULE_TEXT_MAX_BYTES];
-
-	assert_non_null(rule);
-	rule_text(rule, fixture->input.machine, text);
-	assert_string_equal(text, expected);
-}
 
 /* A one-row function with the arguments as instructions gives one rule. */
 #define ASSERT_ONE_RULE(fixture, expected, ...)                                                    \
@@ -109,16 +52,16 @@ static void offsets_of_all_sizes_change_alone(void **state)
 	struct fixture *fixture = *state;
 
 	PUT_FDE(&fixture->bytes, TEXT_ADDRESS, 40, DW_CFA_def_cfa_offset, 0, DW_CFA_advance_loc | 1,
-		DW_CFA_def_cfa_offset, 0xff, 0xff, 0xff, 3, DW_CFA_advance_loc | 1,
-		DW_CFA_def_cfa_offset, 0x80, 0x80, 0x80, 4, DW_CFA_advance_loc | 1,
+		DW_CFA_def_cfa_offset, 0xff, 0xff, 0xff, 7, DW_CFA_advance_loc | 1,
+		DW_CFA_def_cfa_offset, 0x80, 0x80, 0x80, 8, DW_CFA_advance_loc | 1,
 		DW_CFA_def_cfa_offset, 24, DW_CFA_advance_loc | 1, DW_CFA_offset | DWARF_X86_RBP, 2,
 		DW_CFA_def_cfa_offset, 32, DW_CFA_advance_loc | 1, DW_CFA_def_cfa_offset, 16);
 	/* The next function starts as its CIE says, whatever the one before it did. */
 	PUT_FDE(&fixture->bytes, TEXT_ADDRESS + 40, 8, DW_CFA_def_cfa_offset, 48);
 	assert_extracts(fixture);
 	assert_rule(fixture, 0, "cfa=sp+0 ra=cfa-8 fp=same");
-	assert_rule(fixture, 1, "cfa=sp+8388607 ra=cfa-8 fp=same");
-	assert_rule(fixture, 2, "cfa=sp+8388608 ra=cfa-8 fp=same");
+	assert_rule(fixture, 1, "cfa=sp+16777215 ra=cfa-8 fp=same");
+	assert_rule(fixture, 2, "cfa=sp+16777216 ra=cfa-8 fp=same");
 	assert_rule(fixture, 3, "cfa=sp+24 ra=cfa-8 fp=same");
 	assert_rule(fixture, 4, "cfa=sp+32 ra=cfa-8 fp=cfa-16");
 	assert_rule(fixture, 5, "cfa=sp+16 ra=cfa-8 fp=cfa-16");
@@ -188,6 +131,9 @@ static void plt_stubs_without_fde_have_the_rule_of_stubs(void **state)
 	assert_rule(fixture, 96, "none");
 	assert_rule(fixture, 159, "none");
 	assert_rule(fixture, 160, stub);
+	fixture->input.machine = EM_AARCH64;
+	assert_extracts(fixture);
+	assert_rule(fixture, 160, "cfa=sp+0 ra=lr fp=same");
 }
 
 static void functions_out_of_order_are_sorted(void **state)
@@ -249,6 +195,32 @@ static void expressions_become_rules(void **state)
 			DW_OP_plus_uconst, 24);
 }
 
+static void rbx_is_followed_to_slots_below_the_cfa(void **state)
+{
+	struct fixture *fixture = *state;
+
+	ASSERT_ONE_RULE(fixture, "cfa=sp+8 ra=cfa-8 fp=same rbx=cfa-24",
+			DW_CFA_offset | DWARF_X86_RBX, 3);
+	ASSERT_ONE_RULE(fixture, "cfa=sp+8 ra=cfa-8 fp=cfa-16 rbx=cfa-24",
+			DW_CFA_offset | DWARF_X86_RBX, 3, DW_CFA_offset | DWARF_X86_RBP, 2);
+	ASSERT_ONE_RULE(fixture, "cfa=sp+8 ra=cfa-8 fp=same rbx=cfa-2032",
+			DW_CFA_offset | DWARF_X86_RBX, 0xfe, 1);
+	/* What the rule has no field for: too far, above, elsewhere, computed. */
+	ASSERT_ONE_RULE(fixture, "cfa=sp+8 ra=cfa-8 fp=same rbx=undefined",
+			DW_CFA_offset | DWARF_X86_RBX, 0xff, 1);
+	ASSERT_ONE_RULE(fixture, "cfa=sp+8 ra=cfa-8 fp=same rbx=undefined",
+			DW_CFA_offset_extended_sf, DWARF_X86_RBX, 0x7e);
+	ASSERT_ONE_RULE(fixture, "cfa=sp+8 ra=cfa-8 fp=same rbx=undefined", DW_CFA_register,
+			DWARF_X86_RBX, 12);
+	ASSERT_ONE_RULE(fixture, "cfa=sp+8 ra=cfa-8 fp=same rbx=undefined", DW_CFA_val_offset,
+			DWARF_X86_RBX, 0);
+	ASSERT_ONE_RULE(fixture, "cfa=sp+8 ra=cfa-8 fp=same rbx=undefined", DW_CFA_undefined,
+			DWARF_X86_RBX);
+	ASSERT_ONE_RULE(fixture, "cfa=sp+8 ra=cfa-8 fp=same", DW_CFA_undefined, DWARF_X86_RBX,
+			DW_CFA_restore | DWARF_X86_RBX);
+	assert_int_equal(fixture->statistics.problems[DELTA_PROBLEM_FRAME_POINTER], 0);
+}
+
 static void outermost_and_signal_frames_are_told(void **state)
 {
 	struct fixture *fixture = *state;
@@ -271,6 +243,43 @@ static void a_return_address_in_a_register_is_followed(void **state)
 	/* glibc's vfork */
 	ASSERT_ONE_RULE(fixture, "cfa=sp+0 ra=r5 fp=same", DW_CFA_def_cfa_offset, 0,
 			DW_CFA_register, DWARF_X86_RIP, 5);
+}
+
+static void code_that_switches_stacks_has_rules(void **state)
+{
+	struct fixture *fixture = *state;
+
+	/* glibc's longjmp: the CFA is the buffer, what counts is in registers. */
+	ASSERT_ONE_RULE(fixture, "cfa=r8+0 ra=r1 fp=r9 rbx=undefined other stack", DW_CFA_def_cfa,
+			5, 0, DW_CFA_register, DWARF_X86_RSP, 8, DW_CFA_register, DWARF_X86_RBP, 9,
+			DW_CFA_register, DWARF_X86_RIP, 1, DW_CFA_offset_extended_sf, DWARF_X86_RBX,
+			0);
+	/* glibc's setcontext: all of it is in the struct ucontext that the CFA is. */
+	ASSERT_ONE_RULE(fixture, "context(r1)", DW_CFA_def_cfa, 1, 0, DW_CFA_offset_extended_sf,
+			DWARF_X86_RBX, 0x70, DW_CFA_offset_extended_sf, DWARF_X86_RBP, 0x71,
+			DW_CFA_offset_extended_sf, DWARF_X86_RSP, 0x6c, DW_CFA_offset_extended_sf,
+			DWARF_X86_RIP, 0x6b);
+	/* One place differs: not that. */
+	ASSERT_ONE_RULE(fixture, "unsupported", DW_CFA_def_cfa, 1, 0, DW_CFA_offset_extended_sf,
+			DWARF_X86_RBX, 0x70, DW_CFA_offset_extended_sf, DWARF_X86_RBP, 0x71,
+			DW_CFA_offset_extended_sf, DWARF_X86_RSP, 0x6c, DW_CFA_offset_extended_sf,
+			DWARF_X86_RIP, 0x6a);
+	/* libgcc's __morestack */
+	ASSERT_ONE_RULE(fixture, "cfa=fp+24 ra=cfa-8 fp=cfa-24 other stack", DW_CFA_def_cfa,
+			DWARF_X86_RBP, 24, DW_CFA_offset | DWARF_X86_RBP, 3);
+}
+
+static void a_cfa_behind_an_array_has_a_rule(void **state)
+{
+	struct fixture *fixture = *state;
+
+	ASSERT_ONE_RULE(fixture, "cfa=*(sp+8+8*r9)+8 ra=cfa-8 fp=same", DW_CFA_def_cfa_expression,
+			10, RSP, 8, DW_OP_breg0 + 9, 0, DW_OP_lit0 + 8, DW_OP_mul, DW_OP_plus,
+			DW_OP_deref, DW_OP_plus_uconst, 8);
+	ASSERT_ONE_RULE(fixture, "unsupported", DW_CFA_def_cfa_expression, 7, RSP, 8,
+			DW_OP_breg0 + 9, 0, DW_OP_lit0 + 8, DW_OP_mul, DW_OP_plus);
+	ASSERT_ONE_RULE(fixture, "unsupported", DW_CFA_def_cfa_expression, 8, RBP, 8,
+			DW_OP_breg0 + 9, 0, DW_OP_lit0 + 8, DW_OP_mul, DW_OP_plus, DW_OP_deref);
 }
 
 static void rows_that_differ_in_one_number_have_their_own_rules(void **state)
@@ -303,7 +312,7 @@ static void what_cannot_be_expressed_is_counted(void **state)
 	assert_int_equal(problems[DELTA_PROBLEM_CFA_EXPRESSION], 1);
 	ASSERT_ONE_RULE(fixture, "unsupported", DW_CFA_def_cfa_offset, 0x80, 0x80, 0x80, 0x80, 8);
 	assert_int_equal(problems[DELTA_PROBLEM_CFA_RANGE], 1);
-	ASSERT_ONE_RULE(fixture, "unsupported", DW_CFA_offset_extended, DWARF_X86_RIP, 0x81, 0x20);
+	ASSERT_ONE_RULE(fixture, "unsupported", DW_CFA_offset_extended, DWARF_X86_RIP, 0x82, 0x20);
 	assert_int_equal(problems[DELTA_PROBLEM_RETURN_ADDRESS], 1);
 	ASSERT_ONE_RULE(fixture, "cfa=sp+8 ra=cfa-32768 fp=same", DW_CFA_offset_extended,
 			DWARF_X86_RIP, 0x80, 0x20);
@@ -381,7 +390,7 @@ static void only_executable_segments_count(void **state)
 	assert_null(stack_deltas_lookup(&fixture->deltas, TEXT_ADDRESS + 0x2000));
 }
 
-static void no_function_is_enoent_and_too_much_text_e2big(void **state)
+static void no_function_is_enoent_and_text_beyond_a_gib_is_left_out(void **state)
 {
 	struct fixture *fixture = *state;
 
@@ -391,7 +400,15 @@ static void no_function_is_enoent_and_too_much_text_e2big(void **state)
 	fixture->input.segments[0].end = TEXT_ADDRESS + (2ULL << 30);
 	PUT_FDE(&fixture->bytes, TEXT_ADDRESS, 16, DW_CFA_nop);
 	PUT_FDE(&fixture->bytes, TEXT_ADDRESS + 0x40000000, 0x1000, DW_CFA_nop);
-	assert_int_equal(extract(fixture), -E2BIG);
+	assert_extracts(fixture);
+	assert_rule(fixture, 0, "cfa=sp+8 ra=cfa-8 fp=same");
+	assert_rule(fixture, 0x3fffffff, "none");
+	assert_null(stack_deltas_lookup(&fixture->deltas, TEXT_ADDRESS + 0x40000000));
+	assert_int_equal(fixture->statistics.problems[DELTA_PROBLEM_OUTSIDE], 2);
+	PUT_FDE(&fixture->bytes, TEXT_ADDRESS + 0x3ffffff0, 0x100, DW_CFA_nop);
+	assert_extracts(fixture);
+	assert_rule(fixture, 0x3fffffff, "cfa=sp+8 ra=cfa-8 fp=same");
+	assert_null(stack_deltas_lookup(&fixture->deltas, TEXT_ADDRESS + 0x40000000));
 }
 
 static void more_rules_than_fit_are_unsupported(void **state)
@@ -448,12 +465,20 @@ static void arm64_has_its_own_registers(void **state)
 	PUT(bytes, 1, 0x1b, DW_CFA_def_cfa, DWARF_ARM64_FP, 0);
 	end_entry(bytes);
 	PUT_FDE(bytes, TEXT_ADDRESS + 80, 16, DW_CFA_offset | DWARF_ARM64_LR, 1);
+	/* Places that are out of reach of the CFA's offsets. */
+	begin_cie(bytes, "zR", DWARF_ARM64_LR);
+	PUT(bytes, 1, 0x1b, DW_CFA_def_cfa, DWARF_ARM64_SP, 0);
+	end_entry(bytes);
+	PUT_FDE(bytes, TEXT_ADDRESS + 96, 16, DW_CFA_def_cfa_offset, 0xc0, 0xb8, 2,
+		DW_CFA_offset | DWARF_ARM64_FP, 0x88, 0x27, DW_CFA_offset | DWARF_ARM64_LR, 0x87,
+		0x27);
 	assert_extracts(fixture);
 	assert_rule(fixture, 0, "cfa=sp+0 ra=lr fp=same");
 	assert_rule(fixture, 4, "cfa=sp+32 ra=cfa-24 fp=cfa-32");
 	assert_rule(fixture, 8, "cfa=fp+32 ra=cfa-24 fp=cfa-32");
 	assert_rule(fixture, 64, "end");
 	assert_rule(fixture, 80, "signal");
+	assert_rule(fixture, 96, "cfa=sp+40000 ra=*(sp+8) fp=*(sp+0)");
 }
 
 int main(void)
@@ -468,14 +493,17 @@ int main(void)
 		TEST(functions_out_of_order_are_sorted),
 		TEST(of_overlapping_functions_the_later_start_holds),
 		TEST(expressions_become_rules),
+		TEST(rbx_is_followed_to_slots_below_the_cfa),
 		TEST(outermost_and_signal_frames_are_told),
 		TEST(a_return_address_in_a_register_is_followed),
+		TEST(code_that_switches_stacks_has_rules),
+		TEST(a_cfa_behind_an_array_has_a_rule),
 		TEST(rows_that_differ_in_one_number_have_their_own_rules),
 		TEST(what_cannot_be_expressed_is_counted),
 		TEST(a_bad_fde_costs_that_fde),
 		TEST(a_bad_cie_costs_its_fdes),
 		TEST(only_executable_segments_count),
-		TEST(no_function_is_enoent_and_too_much_text_e2big),
+		TEST(no_function_is_enoent_and_text_beyond_a_gib_is_left_out),
 		TEST(more_rules_than_fit_are_unsupported),
 		TEST(arm64_has_its_own_registers),
 	};

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 #include <elf.h>
+#include <errno.h>
 
 #include "stackdeltas/tests/eh_frame_bytes.h"
 
@@ -100,12 +101,87 @@ static void a_cie_of_absurd_length_is_bad(void **state)
 	assert_int_equal(fixture->report.statistics.problems[DELTA_PROBLEM_BAD_CIE], 1);
 }
 
+/* Text offsets of start and end. */
+static void assert_fde(const struct fixture *fixture, size_t i, uint32_t start, uint32_t end)
+{
+	const struct fde_record *fde = &fixture->table.fdes.items[i];
+
+	assert_in_range(i, 0, fixture->table.fdes.count - 1);
+	assert_int_equal(fde->start, start);
+	assert_int_equal(fde->start + fde->length, end);
+}
+
+static void a_second_section_gives_what_the_first_leaves_out(void **state)
+{
+	struct fixture *fixture = *state;
+	struct eh_frame_bytes *debug = calloc(1, sizeof(*debug));
+	struct eh_frame section;
+
+	put_x86_cie(&fixture->bytes);
+	PUT_FDE(&fixture->bytes, TEXT_ADDRESS + 0x100, 0x100, DW_CFA_nop);
+	PUT_FDE(&fixture->bytes, TEXT_ADDRESS + 0x300, 0x10, DW_CFA_nop);
+	read_table(fixture);
+	put_debug_cie(debug);
+	/* Of a dropped function; the same again; within; behind; before, and into the next. */
+	put_debug_fde(debug, 0, 0x10, 16);
+	put_debug_fde(debug, TEXT_ADDRESS + 0x100, 0x100, 16);
+	put_debug_fde(debug, TEXT_ADDRESS + 0x1ff, 0x20, 16);
+	put_debug_fde(debug, TEXT_ADDRESS + 0x200, 0x10, 16);
+	put_debug_fde(debug, TEXT_ADDRESS + 0x20, 0x10, 16);
+	put_debug_fde(debug, TEXT_ADDRESS + 0x2f0, 0x100, 16);
+	put_debug_fde(debug, TEXT_ADDRESS + 0x400, 0x10, 16);
+	section = (struct eh_frame){ .bytes = debug->bytes,
+				     .size = debug->size,
+				     .is_debug_frame = true };
+	assert_int_equal(
+		fde_table_add(&fixture->table, &fixture->input, &section, &fixture->report), 0);
+	assert_int_equal(fixture->table.fdes.count, 6);
+	assert_fde(fixture, 0, 0x20, 0x30);
+	assert_fde(fixture, 1, 0x100, 0x200);
+	assert_fde(fixture, 2, 0x200, 0x210);
+	assert_fde(fixture, 3, 0x2f0, 0x300);
+	assert_fde(fixture, 4, 0x300, 0x310);
+	assert_fde(fixture, 5, 0x400, 0x410);
+	for (int i = 0; i < 6; i++)
+		assert_int_equal(
+			fixture->table.cies.items[fixture->table.fdes.items[i].cie].section,
+			i != 1 && i != 4);
+	assert_int_equal(fixture->report.statistics.empty_fde_count, 1);
+	free(debug);
+}
+
+static void a_table_can_do_without_eh_frame(void **state)
+{
+	struct fixture *fixture = *state;
+	struct eh_frame section;
+
+	read_table(fixture);
+	assert_int_equal(fixture->table.fdes.count, 0);
+	put_debug_cie(&fixture->bytes);
+	put_debug_fde(&fixture->bytes, TEXT_ADDRESS + 0x40, 0x10, 16);
+	put_debug_fde(&fixture->bytes, TEXT_ADDRESS + 0x20, 0x10, 16);
+	section = (struct eh_frame){ .bytes = fixture->bytes.bytes,
+				     .size = fixture->bytes.size,
+				     .is_debug_frame = true };
+	for (int i = 0; i < FDE_TABLE_MAX_SECTIONS; i++)
+		assert_int_equal(fde_table_add(&fixture->table, &fixture->input, &section,
+					       &fixture->report),
+				 0);
+	assert_int_equal(fixture->table.fdes.count, 2);
+	assert_fde(fixture, 0, 0x20, 0x30);
+	assert_int_equal(fde_table_add(&fixture->table, &fixture->input, &section,
+				       &fixture->report),
+			 -E2BIG);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(fdes_come_by_address_and_equal_ones_in_the_order_of_the_file),
 		TEST(fdes_of_no_length_or_outside_of_the_text_are_left_out),
+		TEST(a_second_section_gives_what_the_first_leaves_out),
+		TEST(a_table_can_do_without_eh_frame),
 		TEST(a_cie_of_absurd_length_is_bad),
 	};
 

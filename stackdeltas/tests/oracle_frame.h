@@ -1,34 +1,49 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * Random frames for the oracle, and what a rule and a row of libdw's make of one: registers and
- * memory are functions of a seed, so that two recipes which agree in a few frames are the same.
+ * memory are functions of a seed, so that two recipes which agree in a few frames are the same. The
+ * same for frames of a stopped process.
  */
 #ifndef STACKDELTAS_TESTS_ORACLE_FRAME_H
 #define STACKDELTAS_TESTS_ORACLE_FRAME_H
 
 #include <dwarf.h>
+#include <elf.h>
 #include <elfutils/libdw.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <unistd.h>
 
 #include "ebpf/abi/slab.h"
 
 enum {
 	REGISTERS = 33,
 	STACK_MAX = 16,
-	X86_FP = 6,
-	X86_SP = 7,
-	X86_RA = 16,
+	X86_RBX = 3,
 	PLT_PERIOD = 16,
 	UCONTEXT_RBP = 120,
 	UCONTEXT_RSP = 160,
 	UCONTEXT_RIP = 168,
 };
 
-/* A made-up frame. */
+/* DWARF numbers of the registers that every frame has. */
+struct frame_registers {
+	uint16_t machine;
+	int fp;
+	int sp;
+	int ra;
+};
+
+static const struct frame_registers x86_registers = { EM_X86_64, 6, 7, 16 };
+static const struct frame_registers arm64_registers = { EM_AARCH64, 29, 31, 30 };
+
+/* A made-up frame, or one of a process. */
 struct frame {
+	const struct frame_registers *numbers;
 	uint64_t seed;
+	/* /proc/PID/mem; 0 where memory is made up. */
+	int memory_fd;
 	uint64_t pc;
 	uint64_t registers[REGISTERS];
 };
@@ -42,16 +57,28 @@ static uint64_t mix(uint64_t value)
 
 static uint64_t load(const struct frame *frame, uint64_t address)
 {
-	return mix(address ^ frame->seed);
+	uint64_t value = 0;
+
+	if (!frame->memory_fd)
+		return mix(address ^ frame->seed);
+	/* What can't be read is 0 for both sides. */
+	if (pread(frame->memory_fd, &value, sizeof(value), address) != sizeof(value))
+		return 0;
+	return value;
 }
 
-static void make_frame(struct frame *frame, uint64_t seed, uint64_t pc)
+static inline void make_frame(struct frame *frame, const struct frame_registers *numbers,
+			      uint64_t seed, uint64_t pc)
 {
+	frame->numbers = numbers;
 	frame->seed = mix(seed);
+	frame->memory_fd = 0;
 	frame->pc = pc;
 	for (int i = 0; i < REGISTERS; i++)
 		frame->registers[i] = mix(frame->seed + i) >> 16;
-	frame->registers[X86_RA] = pc;
+	/* On x86 its number is also the pc's; on arm64 it is the link register's. */
+	if (numbers->machine == EM_X86_64)
+		frame->registers[numbers->ra] = pc;
 }
 
 /* A stack machine for what stands in call frame information. False: an operation is missing. */
@@ -184,9 +211,11 @@ static enum outcome register_by_libdw(Dwarf_Frame *row, const struct frame *fram
 	return OUTCOME_VALUE;
 }
 
-static bool cfa_by_rule(const struct unwind_rule *rule, const struct frame *frame, uint64_t *cfa)
+/* The caller's sp: the CFA, but in code that switches stacks. */
+static bool sp_by_rule(const struct unwind_rule *rule, const struct frame *frame, uint64_t *cfa)
 {
-	uint64_t sp = frame->registers[X86_SP], fp = frame->registers[X86_FP];
+	uint64_t sp = frame->registers[frame->numbers->sp];
+	uint64_t fp = frame->registers[frame->numbers->fp];
 	uint64_t other = frame->registers[rule->cfa_register];
 
 	switch (rule->cfa) {
@@ -212,8 +241,14 @@ static bool cfa_by_rule(const struct unwind_rule *rule, const struct frame *fram
 		*cfa = sp + rule->cfa_offset +
 		       ((int64_t)(frame->pc & 15) >= rule->cfa_addend ? 8 : 0);
 		return true;
+	case CFA_DEREF_SP_INDEXED:
+		*cfa = load(frame, sp + rule->cfa_offset + 8 * other) + rule->cfa_addend;
+		return true;
 	case CFA_SIGNAL:
 		*cfa = load(frame, sp + UCONTEXT_RSP);
+		return true;
+	case CFA_CONTEXT:
+		*cfa = load(frame, other + UCONTEXT_RSP);
 		return true;
 	default:
 		return false;
@@ -227,19 +262,27 @@ static enum outcome register_by_rule(const struct unwind_rule *rule, bool is_ra,
 	int16_t offset = is_ra ? rule->ra_offset : rule->fp_offset;
 
 	if (rule->cfa == CFA_SIGNAL) {
-		*value = load(frame,
-			      frame->registers[X86_SP] + (is_ra ? UCONTEXT_RIP : UCONTEXT_RBP));
+		*value = load(frame, frame->registers[frame->numbers->sp] +
+					     (is_ra ? UCONTEXT_RIP : UCONTEXT_RBP));
+		return OUTCOME_VALUE;
+	}
+	if (rule->cfa == CFA_CONTEXT) {
+		*value = load(frame, frame->registers[rule->cfa_register] +
+					     (is_ra ? UCONTEXT_RIP : UCONTEXT_RBP));
 		return OUTCOME_VALUE;
 	}
 	switch (kind) {
 	case SAVED_SAME:
-		*value = frame->registers[is_ra ? X86_RA : X86_FP];
+		*value = frame->registers[is_ra ? frame->numbers->ra : frame->numbers->fp];
 		return OUTCOME_VALUE;
 	case SAVED_AT_CFA:
 		*value = load(frame, cfa + offset);
 		return OUTCOME_VALUE;
 	case SAVED_AT_FP:
-		*value = load(frame, frame->registers[X86_FP] + offset);
+		*value = load(frame, frame->registers[frame->numbers->fp] + offset);
+		return OUTCOME_VALUE;
+	case SAVED_AT_SP:
+		*value = load(frame, frame->registers[frame->numbers->sp] + offset);
 		return OUTCOME_VALUE;
 	case SAVED_IN_REGISTER:
 		*value = frame->registers[offset];

@@ -110,38 +110,60 @@ static void a_header_without_table_is_enough(void **state)
 	assert_int_equal(with_table.eh_frame_bytes, without_table.eh_frame_bytes);
 }
 
+/* The code is still there. */
+static void assert_only_code(const struct fixture *fixture, int eh_frame_error)
+{
+	_cleanup_(unwind_input_deinit) struct unwind_input input = { 0 };
+
+	assert_int_equal(read_input(fixture, &input), 0);
+	assert_int_equal(input.eh_frame_error, eh_frame_error);
+	assert_int_equal(input.eh_frame_bytes, 0);
+	assert_true(input.is_bare);
+	assert_int_equal(input.code.range_count, 1);
+	assert_int_equal(input.code.ranges[0].address, input.segments[0].start);
+	assert_int_equal(input.code.ranges[0].size,
+			 input.segments[0].end - input.segments[0].start);
+}
+
 static void damaged_headers_are_told(void **state)
 {
 	struct fixture *fixture = *state;
-	struct unwind_input input;
 	Elf64_Phdr *segment = find_segment(fixture, PT_GNU_EH_FRAME, 0);
 	uint8_t *header = fixture->bytes + segment->p_offset;
 
 	strip_sections(fixture);
 	header[0] = 2;
-	assert_int_equal(read_input(fixture, &input), -EOPNOTSUPP);
+	assert_only_code(fixture, -EOPNOTSUPP);
 	header[0] = 1;
 	header[1] = 0x9b;
-	assert_int_equal(read_input(fixture, &input), -EOPNOTSUPP);
+	assert_only_code(fixture, -EOPNOTSUPP);
 	header[1] = 0x1b;
 	memset(header + 8, 0xff, 4);
-	assert_int_equal(read_input(fixture, &input), -EBADMSG);
+	assert_only_code(fixture, -EBADMSG);
 	segment->p_filesz = segment->p_memsz = 3;
-	assert_int_equal(read_input(fixture, &input), -EBADMSG);
+	assert_only_code(fixture, -EBADMSG);
 	segment->p_filesz = segment->p_memsz = 0;
-	assert_int_equal(read_input(fixture, &input), -ENOENT);
+	assert_only_code(fixture, -ENOENT);
 	segment->p_type = PT_NULL;
-	assert_int_equal(read_input(fixture, &input), -ENOENT);
+	assert_only_code(fixture, -ENOENT);
 }
 
 static void a_pointer_outside_of_the_file_is_enoent(void **state)
 {
 	struct fixture *fixture = *state;
-	struct unwind_input input;
 	Elf64_Phdr *segment = find_segment(fixture, PT_GNU_EH_FRAME, 0);
 
 	strip_sections(fixture);
 	memcpy(fixture->bytes + segment->p_offset + 4, (const uint8_t[]){ 0, 0, 0, 0x7f }, 4);
+	assert_only_code(fixture, -ENOENT);
+}
+
+static void a_file_without_executable_segment_is_enoent(void **state)
+{
+	struct fixture *fixture = *state;
+	struct unwind_input input;
+
+	find_segment(fixture, PT_LOAD, PF_X)->p_flags = PF_R;
 	assert_int_equal(read_input(fixture, &input), -ENOENT);
 }
 
@@ -166,9 +188,19 @@ static void the_key_covers_all_that_decides_the_rows(void **state)
 		.eh_frame_bytes = sizeof(bytes),
 		.eh_frame = bytes,
 	};
-	const struct hash128 key = unwind_input_key(&input);
+	uint8_t code[] = { 5, 6, 7 }, raw[] = { 8, 9 };
+	struct code_range range = { 0x1100, code, sizeof(code) };
+	uint64_t starts[] = { 0x1101, 0x1102 };
+	struct hash128 key;
 
 	(void)state;
+	input.code.ranges = &range;
+	input.code.range_count = 1;
+	input.code.starts.items = starts;
+	input.code.starts.count = 1;
+	input.source_count = 1;
+	input.sources[0].raw = (struct elf_bytes){ raw, 1 };
+	key = unwind_input_key(&input);
 #define ASSERT_OTHER_KEY(change, undo)                                                             \
 	do {                                                                                       \
 		change;                                                                            \
@@ -184,6 +216,16 @@ static void the_key_covers_all_that_decides_the_rows(void **state)
 	ASSERT_OTHER_KEY(input.segments[0].start++, input.segments[0].start--);
 	ASSERT_OTHER_KEY(input.segments[0].end++, input.segments[0].end--);
 	ASSERT_OTHER_KEY(input.segment_count++, input.segment_count--);
+	ASSERT_OTHER_KEY(code[1]++, code[1]--);
+	ASSERT_OTHER_KEY(range.address++, range.address--);
+	ASSERT_OTHER_KEY(range.size--, range.size++);
+	ASSERT_OTHER_KEY(starts[0]++, starts[0]--);
+	ASSERT_OTHER_KEY(input.code.starts.count++, input.code.starts.count--);
+	ASSERT_OTHER_KEY(raw[0]++, raw[0]--);
+	ASSERT_OTHER_KEY(input.sources[0].raw.size++, input.sources[0].raw.size--);
+	ASSERT_OTHER_KEY(input.sources[0].kind++, input.sources[0].kind--);
+	ASSERT_OTHER_KEY(input.sources[0].encoding++, input.sources[0].encoding--);
+	ASSERT_OTHER_KEY(input.source_count--, input.source_count++);
 #undef ASSERT_OTHER_KEY
 }
 
@@ -216,6 +258,7 @@ int main(void)
 		TEST(a_header_without_table_is_enough),
 		TEST(damaged_headers_are_told),
 		TEST(a_pointer_outside_of_the_file_is_enoent),
+		TEST(a_file_without_executable_segment_is_enoent),
 		TEST(segments_out_of_reach_are_malformed),
 		cmocka_unit_test(the_key_covers_all_that_decides_the_rows),
 	};

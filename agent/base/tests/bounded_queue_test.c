@@ -7,8 +7,12 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "agent/base/clock.h"
 
@@ -151,6 +155,54 @@ static void nothing_is_lost_or_doubled_between_threads(void **state)
 	bounded_queue_deinit(&queue);
 }
 
+/* How many pages of the ring lie in memory. */
+static size_t resident_pages(const struct bounded_queue *queue)
+{
+	size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+	uintptr_t from = ((uintptr_t)queue->ring + page_bytes - 1) & ~(page_bytes - 1);
+	size_t pages = (queue->ring_bytes - page_bytes) / page_bytes, count = 0;
+	unsigned char *is_resident = calloc(pages, 1);
+
+	assert_non_null(is_resident);
+	assert_int_equal(mincore((void *)from, pages * page_bytes, is_resident), 0);
+	for (size_t i = 0; i < pages; i++)
+		count += is_resident[i] & 1;
+	free(is_resident);
+	return count;
+}
+
+static void memory_of_a_burst_goes_back_when_the_queue_is_empty(void **state)
+{
+	enum { RING_BYTES = 4 << 20, RECORD_BYTES = 1000 };
+	struct bounded_queue queue;
+	char record[RECORD_BYTES], back[RECORD_BYTES];
+	size_t before, full;
+
+	(void)state;
+	memset(record, 'x', sizeof(record));
+	assert_int_equal(bounded_queue_init(&queue, RING_BYTES, RECORD_BYTES, NULL, NULL), 0);
+	before = resident_pages(&queue);
+	/* One at a time, more than fits into the ring. */
+	for (int i = 0; i < 10000; i++) {
+		assert_int_equal(bounded_queue_push(&queue, record, sizeof(record)), 0);
+		assert_int_equal(bounded_queue_pop(&queue, back, NULL, 0), 0);
+	}
+	assert_true(resident_pages(&queue) < before + 4);
+	for (int round = 0; round < 2; round++) {
+		for (int i = 0; i < 4000; i++)
+			assert_int_equal(bounded_queue_push(&queue, record, sizeof(record)), 0);
+		full = resident_pages(&queue);
+		for (int i = 0; i < 4000; i++) {
+			memset(back, 0, sizeof(back));
+			assert_int_equal(bounded_queue_pop(&queue, back, NULL, 0), 0);
+			assert_memory_equal(back, record, sizeof(record));
+		}
+		assert_true(full > before + 900);
+		assert_true(resident_pages(&queue) < before + 70);
+	}
+	bounded_queue_deinit(&queue);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -160,6 +212,7 @@ int main(void)
 		cmocka_unit_test(waiting_ends_when_the_time_is_over),
 		cmocka_unit_test(a_closed_queue_gives_what_it_has_and_takes_nothing),
 		cmocka_unit_test(nothing_is_lost_or_doubled_between_threads),
+		cmocka_unit_test(memory_of_a_burst_goes_back_when_the_queue_is_empty),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -105,6 +105,42 @@ static void entries_are_removed_by_key(void **state)
 	assert_int_equal(released.times[20], 1);
 }
 
+static void what_was_not_used_between_two_calls_ages_out(void **state)
+{
+	static struct released released;
+	struct lru_cache cache;
+	uint64_t key = 6;
+
+	(void)state;
+	lru_cache_init(&cache, sizeof(uint64_t), 100, 0, note_release, &released);
+	lru_cache_age(&cache);
+	for (int i = 1; i <= 6; i++)
+		put(&cache, i, i, 1);
+	lru_cache_age(&cache);
+	assert_int_equal(cache.count, 6);
+	/* One from the middle, the newest, one that is new, and the newest of the old ones goes. */
+	assert_int_equal(get(&cache, 2), 2);
+	assert_int_equal(get(&cache, 5), 5);
+	put(&cache, 7, 7, 1);
+	assert_true(lru_cache_remove(&cache, &key));
+	lru_cache_age(&cache);
+	assert_int_equal(cache.count, 3);
+	for (int i = 1; i <= 6; i++)
+		assert_int_equal(released.times[i], i != 2 && i != 5);
+	assert_int_equal(get(&cache, 2), 2);
+	assert_int_equal(get(&cache, 5), 5);
+	assert_int_equal(get(&cache, 7), 7);
+	/* All were used since, the newest last. */
+	lru_cache_age(&cache);
+	assert_int_equal(cache.count, 3);
+	lru_cache_age(&cache);
+	assert_int_equal(cache.count, 0);
+	lru_cache_age(&cache);
+	put(&cache, 8, 8, 1);
+	assert_int_equal(get(&cache, 8), 8);
+	lru_cache_deinit(&cache);
+}
+
 static void an_empty_cache_has_nothing_to_give(void **state)
 {
 	struct lru_cache cache;
@@ -165,6 +201,7 @@ int main(void)
 		cmocka_unit_test(the_least_recently_used_entry_goes),
 		cmocka_unit_test(bytes_are_a_bound_as_well),
 		cmocka_unit_test(entries_are_removed_by_key),
+		cmocka_unit_test(what_was_not_used_between_two_calls_ages_out),
 		cmocka_unit_test(an_empty_cache_has_nothing_to_give),
 		cmocka_unit_test(it_agrees_with_a_list_over_many_random_uses),
 	};

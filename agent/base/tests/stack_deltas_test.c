@@ -14,12 +14,11 @@
 
 enum { TEXT = 0x10000, PAGES = 4, ROWS = 6, RULES = 4 };
 
-#define ROW(offset, rule) ((offset) | (rule) << UNWIND_ROW_RULE_SHIFT)
-
 /* Rows at 0:00, 0:10, 0:ff, 1:00, 1:80 and 3:40; the third page has none. */
-static const uint32_t good_rows[ROWS] = {
-	ROW(0, 0), ROW(0x10, 1), ROW(0xff, 2), ROW(0, 3), ROW(0x80, 1), ROW(0x40, 2),
-};
+static const struct {
+	uint8_t offsets[CELL_BYTES];
+	uint16_t numbers[CELL_BYTES / 2];
+} good_rows = { { 0, 0x10, 0xff, 0, 0x80, 0x40 }, { 0, 1, 2, 3, 1, 2 } };
 static const uint32_t good_index[PAGES + 1] = { 0, 3, 5, 5, 6 };
 
 static int set_up(void **state)
@@ -36,7 +35,7 @@ static int set_up(void **state)
 		.rules = calloc(RULES, sizeof(struct unwind_rule)),
 	};
 	memcpy(deltas->page_index, good_index, sizeof(good_index));
-	memcpy(deltas->rows, good_rows, sizeof(good_rows));
+	memcpy(deltas->rows, &good_rows, sizeof(good_rows));
 	*state = deltas;
 	return 0;
 }
@@ -77,8 +76,8 @@ static void outside_the_pages_there_is_no_rule(void **state)
 
 static void cells_count_every_array_rounded_up(void **state)
 {
-	/* header 2, index 5/4, rows 6/4, rules 4 */
-	assert_int_equal(stack_deltas_cell_count(*state), 2 + 2 + 2 + 4);
+	/* header 2, index 5/4, offsets 6/16, numbers 6/8, rules 4 */
+	assert_int_equal(stack_deltas_cell_count(*state), 2 + 2 + 1 + 1 + 4);
 }
 
 static void sound_tables_pass_the_check(void **state)
@@ -97,7 +96,7 @@ static void every_contradiction_is_found(void **state)
 		assert_int_equal(stack_deltas_check(deltas), -EBADMSG);                            \
 		*deltas = good;                                                                    \
 		memcpy(deltas->page_index, good_index, sizeof(good_index));                        \
-		memcpy(deltas->rows, good_rows, sizeof(good_rows));                                \
+		memcpy(deltas->rows, &good_rows, sizeof(good_rows));                               \
 		memset(deltas->rules, 0, RULES * sizeof(struct unwind_rule));                      \
 		assert_int_equal(stack_deltas_check(deltas), 0);                                   \
 	} while (0)
@@ -116,12 +115,12 @@ static void every_contradiction_is_found(void **state)
 	ASSERT_BAD(deltas->page_index[2] = 2);
 	ASSERT_BAD(deltas->page_index[PAGES] = ROWS + 1);
 	ASSERT_BAD(deltas->page_index[PAGES] = ROWS - 1);
-	ASSERT_BAD(deltas->rows[0] = ROW(1, 0));
-	ASSERT_BAD(deltas->rows[1] = ROW(0, 1));
-	ASSERT_BAD(deltas->rows[4] = ROW(0x80, RULES));
-	ASSERT_BAD(deltas->rules[2].cfa = CFA_UNSUPPORTED + 1);
-	ASSERT_BAD(deltas->rules[2].ra = SAVED_IN_REGISTER + 1);
-	ASSERT_BAD(deltas->rules[2].fp = SAVED_IN_REGISTER + 1);
+	ASSERT_BAD(stack_deltas_offsets(deltas)[0] = 1);
+	ASSERT_BAD(stack_deltas_offsets(deltas)[1] = 0);
+	ASSERT_BAD(stack_deltas_numbers(deltas)[4] = RULES);
+	ASSERT_BAD(deltas->rules[2].cfa = CFA_KIND_COUNT);
+	ASSERT_BAD(deltas->rules[2].ra = SAVED_KIND_COUNT);
+	ASSERT_BAD(deltas->rules[2].fp = SAVED_KIND_COUNT);
 #undef ASSERT_BAD
 }
 

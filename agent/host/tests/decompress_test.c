@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <lzma.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
@@ -80,6 +81,75 @@ static void rubbish_is_refused(void **state)
 	assert_int_equal(decompress(7, packed, 5000, output, 100), -EOPNOTSUPP);
 }
 
+/* A .xz stream of the plain bytes, with the given preset of xz. */
+static size_t pack_xz(uint32_t preset)
+{
+	size_t size = 0;
+
+	for (size_t i = 0; i < sizeof(plain); i++)
+		plain[i] = i * i >> 7;
+	assert_int_equal(lzma_easy_buffer_encode(preset, LZMA_CHECK_CRC64, NULL, plain,
+						 sizeof(plain), packed, &size, sizeof(packed)),
+			 LZMA_OK);
+	return size;
+}
+
+static void xz_streams_of_every_preset_come_out_as_they_went_in(void **state)
+{
+	(void)state;
+	for (uint32_t preset = 0; preset <= 9; preset += 3) {
+		size_t size = pack_xz(preset), bytes;
+		void *result;
+
+		assert_int_equal(decompress_xz(packed, size, sizeof(plain), &result, &bytes), 0);
+		assert_int_equal(bytes, sizeof(plain));
+		assert_memory_equal(result, plain, bytes);
+		free(result);
+	}
+}
+
+static void xz_data_that_are_large_damaged_or_cut_are_refused(void **state)
+{
+	size_t size = pack_xz(6), bytes;
+	void *result;
+
+	(void)state;
+	assert_int_equal(decompress_xz(packed, size, sizeof(plain) - 1, &result, &bytes), -E2BIG);
+	assert_int_equal(decompress_xz(packed, size - 1, 1 << 20, &result, &bytes), -EBADMSG);
+	assert_int_equal(decompress_xz(packed, 0, 1 << 20, &result, &bytes), -EBADMSG);
+	packed[size / 2] ^= 1;
+	assert_int_equal(decompress_xz(packed, size, 1 << 20, &result, &bytes), -EBADMSG);
+	assert_int_equal(decompress_xz("no xz at all", 12, 1 << 20, &result, &bytes), -EBADMSG);
+}
+
+/* A few KiB that unfold to megabytes, and a dictionary larger than any preset has. */
+static void xz_bombs_cost_no_more_than_the_limit(void **state)
+{
+	static uint8_t zeroes[1 << 20];
+	lzma_options_lzma options;
+	lzma_filter filters[] = { { LZMA_FILTER_LZMA2, &options }, { LZMA_VLI_UNKNOWN, NULL } };
+	size_t size = 0, bytes;
+	void *result;
+
+	(void)state;
+	assert_int_equal(lzma_easy_buffer_encode(6, LZMA_CHECK_CRC32, NULL, zeroes, sizeof(zeroes),
+						 packed, &size, sizeof(packed)),
+			 LZMA_OK);
+	/* The streams are taken together. */
+	for (int i = 0; i < 4; i++)
+		memcpy(packed + (i + 1) * size, packed, size);
+	assert_int_equal(decompress_xz(packed, 5 * size, 4 << 20, &result, &bytes), -E2BIG);
+	assert_int_equal(decompress_xz(packed, 4 * size, 4 << 20, &result, &bytes), 0);
+	free(result);
+	assert_false(lzma_lzma_preset(&options, 6));
+	options.dict_size = 80 << 20;
+	size = 0;
+	assert_int_equal(lzma_stream_buffer_encode(filters, LZMA_CHECK_CRC32, NULL, zeroes, 4096,
+						   packed, &size, sizeof(packed)),
+			 LZMA_OK);
+	assert_int_equal(decompress_xz(packed, size, 4 << 20, &result, &bytes), -E2BIG);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -87,6 +157,9 @@ int main(void)
 		cmocka_unit_test(another_size_than_stated_is_refused),
 		cmocka_unit_test(longer_output_than_there_is_is_refused),
 		cmocka_unit_test(rubbish_is_refused),
+		cmocka_unit_test(xz_streams_of_every_preset_come_out_as_they_went_in),
+		cmocka_unit_test(xz_data_that_are_large_damaged_or_cut_are_refused),
+		cmocka_unit_test(xz_bombs_cost_no_more_than_the_limit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

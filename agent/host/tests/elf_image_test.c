@@ -335,6 +335,37 @@ static void compressed_sections_come_out_plain(void **state)
 	}
 }
 
+static void sections_compressed_in_the_old_way_come_out_plain(void **state)
+{
+	static char plain[5000];
+	uint8_t packed[6000] = { 'Z', 'L', 'I', 'B', 0, 0, 0, 0, 0, 0, 5000 >> 8, 5000 & 0xff };
+	enum { HEADER_BYTES = 12 };
+	uLongf size = sizeof(packed) - HEADER_BYTES;
+	struct elf_bytes bytes = { 0 };
+	struct elf_image image;
+	int section, other;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(plain); i++)
+		plain[i] = i % 97;
+	compress(packed + HEADER_BYTES, &size, (Bytef *)plain, sizeof(plain));
+	elf_builder_init(&builder, 1);
+	section = elf_builder_add(&builder, ".zdebug_frame", SHT_PROGBITS, 0, packed,
+				  size + HEADER_BYTES);
+	other = elf_builder_add(&builder, ".zdebug_line", SHT_PROGBITS, 0, packed + 1, 30);
+	elf_builder_finish(&builder);
+	assert_int_equal(elf_image_init_memory(&image, builder.bytes, BUILT_BYTES), 0);
+	assert_int_equal(elf_image_load_section(&image, &image.sections[section], 5000, &bytes), 0);
+	assert_int_equal(bytes.size, sizeof(plain));
+	assert_memory_equal(bytes.data, plain, sizeof(plain));
+	elf_bytes_deinit(&bytes);
+	assert_int_equal(elf_image_load_section(&image, &image.sections[section], 4999, &bytes),
+			 -E2BIG);
+	assert_int_equal(elf_image_load_section(&image, &image.sections[other], 5000, &bytes),
+			 -EBADMSG);
+	elf_image_deinit(&image);
+}
+
 static void addresses_are_read_through_the_segments(void **state)
 {
 	struct elf_image image;
@@ -469,6 +500,7 @@ int main(void)
 		cmocka_unit_test(counts_beyond_16_bits_come_from_section_0),
 		cmocka_unit_test(sections_are_bounded_and_checked_when_read),
 		cmocka_unit_test(compressed_sections_come_out_plain),
+		cmocka_unit_test(sections_compressed_in_the_old_way_come_out_plain),
 		cmocka_unit_test(addresses_are_read_through_the_segments),
 		cmocka_unit_test(a_mapping_finds_its_segment),
 		cmocka_unit_test(a_file_that_shrinks_while_open_is_bad),

@@ -186,6 +186,30 @@ static const char *name_at(const struct elf_symbols *symbols, const struct elf_i
 	return name;
 }
 
+static void functions_are_entered_but_not_at_labels_and_cold_parts(void **state)
+{
+	static const struct row rows[] = {
+		{ "hot", STB_GLOBAL, STT_FUNC, 0x10, 0x10, 0 },
+		{ "hot.cold", STB_LOCAL, STT_FUNC, 0x40, 0x10, 0 },
+		{ "hot.part.0", STB_LOCAL, STT_FUNC, 0x60, 0x10, 0 },
+		{ "label", STB_LOCAL, STT_NOTYPE, 0x80, 0, 0 },
+	};
+	static const bool are_entries[] = { true, false, true, false };
+	struct elf_symbols symbols;
+	struct elf_image image;
+	uint64_t code;
+
+	(void)state;
+	build(&image, rows, 4, SHT_SYMTAB, EM_X86_64, &code);
+	assert_int_equal(elf_symbols_init(&symbols, &image), 0);
+	assert_int_equal(symbols.count, 4);
+	for (uint32_t i = 0; i < symbols.count; i++)
+		assert_int_equal(elf_symbols_is_entry(&symbols, &image, &symbols.symbols[i]),
+				 are_entries[i]);
+	elf_symbols_deinit(&symbols);
+	elf_image_deinit(&image);
+}
+
 static void the_innermost_function_is_found(void **state)
 {
 	static const struct row rows[] = {
@@ -355,6 +379,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(functions_are_those_of_readelf),
+		cmocka_unit_test(functions_are_entered_but_not_at_labels_and_cold_parts),
 		cmocka_unit_test(the_innermost_function_is_found),
 		cmocka_unit_test(of_several_at_one_address_the_global_function_stays),
 		cmocka_unit_test(mapping_symbols_of_arm64_name_nothing),

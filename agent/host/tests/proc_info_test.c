@@ -104,8 +104,54 @@ static void lists_hold_numbers_only(void **state)
 		write_fake_file(folder, name, "x");
 	}
 	assert_int_equal(proc_list_threads(folder, 30, &list), 0);
-	assert_int_equal(list.count, PROC_THREADS_TRIED);
+	assert_int_equal(list.count, 30);
 	pid_list_deinit(&list);
+}
+
+struct tries {
+	uint32_t count;
+	pid_t good;
+};
+
+static int count_try(void *context, pid_t tid, const char *path)
+{
+	struct tries *tries = context;
+	char expected[128];
+
+	if (tries->count)
+		snprintf(expected, sizeof(expected), "%s/40/task/%d/mem", folder, tid);
+	else
+		snprintf(expected, sizeof(expected), "%s/40/mem", folder);
+	assert_string_equal(path, expected);
+	tries->count++;
+	return tries->count > 1 && tid == tries->good ? 0 : -ESRCH;
+}
+
+static void make_threads(int first, int end)
+{
+	for (int tid = first; tid < end; tid++) {
+		char name[64];
+
+		snprintf(name, sizeof(name), "40/task/%d/comm", tid);
+		write_fake_file(folder, name, "x");
+	}
+}
+
+static void threads_are_tried_for_a_leader_that_has_exited_but_not_all_of_a_million(void **state)
+{
+	struct tries tries = { .good = 45 };
+
+	(void)state;
+	assert_int_equal(proc_try_threads(folder, 40, "mem", count_try, &tries), -ESRCH);
+	assert_int_equal(tries.count, 1);
+	make_threads(40, 50);
+	tries.count = 0;
+	assert_int_equal(proc_try_threads(folder, 40, "mem", count_try, &tries), 0);
+	assert_in_range(tries.count, 2, 11);
+	make_threads(50, 80);
+	tries = (struct tries){ .good = 0 };
+	assert_int_equal(proc_try_threads(folder, 40, "mem", count_try, &tries), -ESRCH);
+	assert_int_equal(tries.count, 1 + PROC_THREADS_TRIED);
 }
 
 int main(void)
@@ -116,6 +162,7 @@ int main(void)
 		TEST(an_executable_is_known_when_the_leader_has_exited),
 		TEST(a_deleted_executable_loses_the_mark),
 		TEST(lists_hold_numbers_only),
+		TEST(threads_are_tried_for_a_leader_that_has_exited_but_not_all_of_a_million),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -75,8 +75,8 @@ static struct executable *open_path(struct fixture *fixture, const char *path)
 
 	assert_true(fd >= 0);
 	assert_int_equal(file_key_of_fd(fd, &key), 0);
-	assert_int_equal(executable_cache_open(fixture->cache, fd, &key, path, false, &executable),
-			 0);
+	assert_int_equal(
+		executable_cache_open(fixture->cache, fd, &key, 0, path, false, &executable), 0);
 	return executable;
 }
 
@@ -372,6 +372,61 @@ static void unused_records_are_forgotten_the_oldest_first_and_ids_never_come_bac
 	executable_unref(fixture->cache, b);
 }
 
+static void what_nobody_maps_is_unloaded_and_forgotten_after_a_while(void **state)
+{
+	struct fixture *fixture = *state;
+	struct executable *a = open_path(fixture, "/bin/ls");
+	struct executable *b = open_path(fixture, "/bin/cat");
+	uint64_t a_id = a->id, b_id = b->id;
+	uint64_t now_ns;
+
+	load_all(fixture);
+	executable_unref(fixture->cache, b);
+	now_ns = clock_monotonic_ns();
+	executable_cache_expire(fixture->cache, now_ns);
+	assert_true(fake_has_executable(&fixture->writer, b_id));
+	executable_cache_expire(fixture->cache, now_ns + EXECUTABLE_KEEP_NS + 1);
+	assert_false(fake_has_executable(&fixture->writer, b_id));
+	assert_null(executable_cache_binary(fixture->cache, b_id));
+	assert_true(fake_has_executable(&fixture->writer, a_id));
+	assert_int_equal(fixture->cache->count, 1);
+	executable_unref(fixture->cache, a);
+}
+
+static void a_binary_in_traces_keeps_its_id_but_not_its_rows(void **state)
+{
+	struct fixture *fixture = *state;
+	struct executable *a = open_path(fixture, "/bin/ls");
+	uint64_t id = a->id;
+	struct binary *binary = executable_cache_binary(fixture->cache, id);
+	uint64_t late_ns;
+
+	load_all(fixture);
+	executable_unref(fixture->cache, a);
+	late_ns = clock_monotonic_ns() + EXECUTABLE_KEEP_NS + 1;
+	executable_cache_expire(fixture->cache, late_ns);
+	assert_false(fake_has_executable(&fixture->writer, id));
+	assert_int_equal(fixture->writer.used_bytes, 0);
+	/* A sample from before can still ask for them. */
+	executable_rows_want(fixture->cache, id);
+	load_all(fixture);
+	assert_true(fake_has_executable(&fixture->writer, id));
+	executable_cache_expire(fixture->cache, late_ns);
+	assert_false(fake_has_executable(&fixture->writer, id));
+	/* It is started again: the same file, the same id, and its rows are asked for. */
+	a = open_path(fixture, "/bin/ls");
+	assert_int_equal(a->id, id);
+	load_all(fixture);
+	assert_true(fake_has_executable(&fixture->writer, id));
+	executable_unref(fixture->cache, a);
+	executable_cache_expire(fixture->cache, late_ns);
+	/* Not before it has been unused for as long again. */
+	assert_true(fake_has_executable(&fixture->writer, id));
+	binary_unref(binary);
+	executable_cache_expire(fixture->cache, late_ns + EXECUTABLE_KEEP_NS);
+	assert_int_equal(fixture->cache->count, 0);
+}
+
 static void rows_of_a_forgotten_executable_are_dropped(void **state)
 {
 	struct fixture *fixture = *state;
@@ -404,6 +459,8 @@ int main(void)
 		TEST(rows_that_never_fit_leave_the_rest_alone_and_are_not_tried_at_once),
 		TEST(rows_that_could_not_be_read_are_not_kept),
 		TEST(unused_records_are_forgotten_the_oldest_first_and_ids_never_come_back),
+		TEST(what_nobody_maps_is_unloaded_and_forgotten_after_a_while),
+		TEST(a_binary_in_traces_keeps_its_id_but_not_its_rows),
 		TEST(rows_of_a_forgotten_executable_are_dropped),
 	};
 

@@ -194,15 +194,18 @@ static void a_fork_that_lives_is_told_of_as_its_parent_is(void **state)
 {
 	struct fixture *fixture = *state;
 	struct process *parent = add(fixture, 7, 100, 1);
-	uint64_t fork_ns = clock_monotonic_ns() + NS_PER_MS;
-	struct process *child = add(fixture, 8, fork_ns, 1);
+	struct process *child;
+	uint64_t fork_ns;
 
 	make_process(fixture, 7, "/bin/ls");
 	fake_proc_link(&fixture->proc, 7, "exe", "/bin/ls");
 	make_process(fixture, 8, "/bin/ls");
 	sync_process(fixture, parent);
+	fork_ns = clock_monotonic_ns();
 	process_table_note_fork(&fixture->table, 8, 7, fork_ns);
+	child = add(fixture, 8, fork_ns, 1);
 	sync_process(fixture, child);
+	assert_non_null(child->info);
 	assert_string_equal(child->info->executable_path, "/bin/ls");
 	drop(fixture, child);
 	drop(fixture, parent);
@@ -247,8 +250,8 @@ static void a_file_on_a_foreign_file_system_is_left_to_another_thread(void **sta
 
 	fd = open("/bin/ls", O_RDONLY | O_CLOEXEC);
 	assert_int_equal(file_key_of_fd(fd, &key), 0);
-	assert_int_equal(executable_cache_open(fixture->sync.executables, fd, &key, "/bin/ls", true,
-					       &executable),
+	assert_int_equal(executable_cache_open(fixture->sync.executables, fd, &key, 0, "/bin/ls",
+					       true, &executable),
 			 0);
 	process_sync_identified(&fixture->sync, process, fixture->asked_start, status.st_ino,
 				executable);
@@ -269,8 +272,8 @@ static void a_late_answer_about_a_file_does_no_harm(void **state)
 	make_process(fixture, 7, "/bin/cat");
 	sync_process(fixture, process);
 	assert_int_equal(file_key_of_fd(fd, &key), 0);
-	assert_int_equal(executable_cache_open(fixture->sync.executables, fd, &key, "/bin/ls", true,
-					       &executable),
+	assert_int_equal(executable_cache_open(fixture->sync.executables, fd, &key, 0, "/bin/ls",
+					       true, &executable),
 			 0);
 	process_sync_identified(&fixture->sync, process, 0x400000, key.inode, executable);
 	process_sync_identified(&fixture->sync, process, 0x900000, key.inode, NULL);

@@ -91,7 +91,7 @@ static int set_up(void **state)
 	fixture->unwinder.ops = &walk_ops;
 	assert_int_equal(executable_cache_create(&config, &fixture->executables), 0);
 	assert_int_equal(file_key_of_fd(fd, &key), 0);
-	assert_int_equal(executable_cache_open(fixture->executables, fd, &key, "/bin/ls", false,
+	assert_int_equal(executable_cache_open(fixture->executables, fd, &key, 0, "/bin/ls", false,
 					       &fixture->ls),
 			 0);
 	make_handler(fixture, NULL);

@@ -147,6 +147,7 @@ static bool find_rule(struct fixture *fixture, uint64_t id, uint64_t address,
 	struct unwind_header header;
 	struct cell cells[2];
 	uint32_t page, offset, low, high;
+	uint16_t numbers[8];
 
 	if (!word || word != descriptor_word(id, header_cell))
 		return false;
@@ -162,16 +163,18 @@ static bool find_rule(struct fixture *fixture, uint64_t id, uint64_t address,
 	high = read_word(fixture, header.page_index_cell, page + 1);
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
-		uint32_t row = read_word(fixture, header.row_cell, middle);
+		struct cell row = read_cell(fixture, header.row_cell + middle / CELL_BYTES);
 
-		if ((row & (UNWIND_PAGE_BYTES - 1)) <= offset)
+		if (((const uint8_t *)&row)[middle % CELL_BYTES] <= offset)
 			low = middle + 1;
 		else
 			high = middle;
 	}
+	low--;
 	cells[0] = read_cell(fixture,
-			     header.rule_cell + (read_word(fixture, header.row_cell, low - 1) >>
-						 UNWIND_ROW_RULE_SHIFT));
+			     header.row_cell + unwind_offset_cells(header.row_count) + low / 8);
+	memcpy(numbers, &cells[0], sizeof(numbers));
+	cells[0] = read_cell(fixture, header.rule_cell + numbers[low % 8]);
 	memcpy(rule, &cells[0], sizeof(*rule));
 	return true;
 }
@@ -184,23 +187,25 @@ static struct stack_deltas make_deltas(uint32_t page_count, uint32_t mark)
 		.page_count = page_count,
 		.rule_count = RULES,
 		.page_index = calloc((size_t)page_count + 1, sizeof(uint32_t)),
-		.rows = calloc((size_t)page_count * 3 + 1, sizeof(uint32_t)),
 		.rules = calloc(RULES, sizeof(struct unwind_rule)),
 	};
+	uint32_t row = 0;
 
 	for (uint32_t i = 0; i < RULES; i++) {
 		deltas.rules[i].cfa = CFA_SP;
 		deltas.rules[i].cfa_offset = (int32_t)i * 8;
-		deltas.rules[i].cfa_addend = (int32_t)mark;
+		deltas.rules[i].ra_offset = (int16_t)mark;
+		deltas.rules[i].fp_offset = (int16_t)(mark >> 16);
 	}
+	for (uint32_t page = 0; page < page_count; page++)
+		deltas.row_count += page ? page % 4 : 1;
+	deltas.rows = calloc(1, stack_deltas_row_bytes(deltas.row_count));
 	for (uint32_t page = 0; page < page_count; page++) {
-		deltas.page_index[page] = deltas.row_count;
+		deltas.page_index[page] = row;
 		for (uint32_t i = 0; i < (page ? page % 4 : 1); i++) {
-			uint32_t offset = page ? i * 80 + page % 7 : 0;
-
-			deltas.rows[deltas.row_count] = offset | (deltas.row_count % RULES)
-									 << UNWIND_ROW_RULE_SHIFT;
-			deltas.row_count++;
+			stack_deltas_offsets(&deltas)[row] = page ? i * 80 + page % 7 : 0;
+			stack_deltas_numbers(&deltas)[row] = row % RULES;
+			row++;
 		}
 	}
 	deltas.page_index[page_count] = deltas.row_count;

@@ -133,7 +133,8 @@ static struct process_stamp stamp_of(struct bpf_loader *loader, uint32_t pid)
 static void publish_version(struct map_writer *writer, const struct session *session,
 			    const struct process_stamp *stamp, uint64_t version)
 {
-	static uint32_t page_index[PAGE_COUNT + 1], rows[PAGE_COUNT];
+	static struct cell rows[PAGE_COUNT * 3 / CELL_BYTES + 2];
+	static uint32_t page_index[PAGE_COUNT + 1];
 	/* Not that of the version before the last, whose cells this one is likely to get. */
 	const uint32_t used_rule = version / 2 % 2;
 	struct unwind_rule rules[2] = { 0 };
@@ -162,7 +163,7 @@ static void publish_version(struct map_writer *writer, const struct session *ses
 	for (uint32_t i = 0; i <= PAGE_COUNT; i++)
 		page_index[i] = i;
 	for (uint32_t i = 0; i < PAGE_COUNT; i++)
-		rows[i] = used_rule << UNWIND_ROW_RULE_SHIFT;
+		stack_deltas_numbers(&deltas)[i] = used_rule;
 	for (uint32_t i = 0; i < before; i++)
 		mappings[i] = (struct mapping_row){
 			.start = 0x1000 * (i + 1),

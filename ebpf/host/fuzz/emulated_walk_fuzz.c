@@ -4,7 +4,7 @@
  * addresses of the little world below, or stay what they are, so that walks get somewhere. The seeds
  * are inputs that libFuzzer came to from nothing.
  *
- * covers: emulated_walk.c ../native_step.bpf.h ../process_mappings.bpf.h ../uprobes.bpf.h ../tables.bpf.h ../state.bpf.h ../architecture.bpf.h
+ * covers: emulated_walk.c ../native_step.bpf.h ../guess_caller.bpf.h ../rule_lookup.bpf.h ../process_mappings.bpf.h ../uprobes.bpf.h ../tables.bpf.h ../state.bpf.h ../architecture.bpf.h
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -127,10 +127,12 @@ static struct unwind_rule take_rule(struct input *input)
 
 	take(input, bytes, sizeof(bytes));
 	return (struct unwind_rule){
-		.cfa = bytes[0] % 12,
-		.cfa_register = bytes[1] % 40,
-		.ra = bytes[2] % 6,
-		.fp = bytes[3] % 6,
+		.cfa = bytes[0] % (CFA_KIND_COUNT + 1),
+		.cfa_register = (bytes[1] & 63) % 40,
+		.flags = bytes[1] >> 6,
+		.ra = bytes[2] % (SAVED_KIND_COUNT + 1),
+		.fp = bytes[3] % (SAVED_KIND_COUNT + 1),
+		.rbx_slot = bytes[3] >> 7 ? RBX_LOST : bytes[2] >> 5,
 		.cfa_offset = (int8_t)bytes[4] * 8,
 		.cfa_addend = (int8_t)bytes[5],
 		.ra_offset = (int8_t)bytes[6] * (bytes[2] == SAVED_IN_REGISTER ? 1 : 8),
@@ -156,7 +158,9 @@ static void take_tables(struct input *input, struct world *world)
 		  EXECUTABLE_ID },
 		{ 0x7ffffffff000, 0x800000000000, 0, EXECUTABLE_ID_UPROBES },
 	};
-	uint32_t index[PAGES + 1], rows[PAGES * 4];
+	uint16_t row_numbers[PAGES * 4] = { 0 };
+	uint8_t row_offsets[PAGES * 4] = { 0 };
+	uint32_t index[PAGES + 1];
 	struct unwind_rule rules[RULES];
 	uint8_t numbers[4];
 
@@ -165,12 +169,15 @@ static void take_tables(struct input *input, struct world *world)
 	for (int page = 0; page < PAGES; page++) {
 		take(input, numbers, sizeof(numbers));
 		index[page] = header.row_count;
-		for (int i = 0; i < numbers[0] % 4; i++)
-			rows[header.row_count++] = (i * 64U + numbers[1] % 64) |
-						   (uint32_t)((numbers[2] + i) % (RULES + 1))
-							   << UNWIND_ROW_RULE_SHIFT;
+		for (int i = 0; i < numbers[0] % 4; i++) {
+			row_offsets[header.row_count] = i * 64 + numbers[1] % 64;
+			row_numbers[header.row_count++] = (numbers[2] + i) % (RULES + 1);
+		}
 	}
 	index[PAGES] = header.row_count;
+	memcpy(&world->cells[ROW_CELL], row_offsets, sizeof(row_offsets));
+	memcpy(&world->cells[ROW_CELL + unwind_offset_cells(header.row_count)], row_numbers,
+	       sizeof(row_numbers));
 	world->descriptor.word = descriptor_word(EXECUTABLE_ID, HEADER_CELL);
 	take(input, numbers, sizeof(numbers));
 	if (numbers[0] < 32)
@@ -185,7 +192,6 @@ static void take_tables(struct input *input, struct world *world)
 	memcpy(&world->cells[MAPPING_CELL], mappings, sizeof(mappings));
 	memcpy(&world->cells[HEADER_CELL], &header, sizeof(header));
 	memcpy(&world->cells[INDEX_CELL], index, sizeof(index));
-	memcpy(&world->cells[ROW_CELL], rows, header.row_count % 64 * sizeof(rows[0]));
 	memcpy(&world->cells[RULE_CELL], rules, sizeof(rules));
 }
 

@@ -141,12 +141,15 @@ static inline void world_publish(struct world *world, uint64_t executable_id,
 		.rule_cell = tables->rule_cell,
 		.rule_count = tables->rule_count,
 	};
-	uint32_t rows[1024] = { 0 }, index[1024] = { 0 }, row = 0;
+	uint32_t index[1024] = { 0 }, row = 0;
+	uint16_t numbers[1024] = { 0 };
+	uint8_t offsets[1024] = { 0 };
 
 	assert_true(tables->page_count < 1023);
-	for (uint32_t i = 0; i < tables->row_count; i++)
-		rows[i] = (tables->rows[i].offset & (UNWIND_PAGE_BYTES - 1)) |
-			  tables->rows[i].rule << UNWIND_ROW_RULE_SHIFT;
+	for (uint32_t i = 0; i < tables->row_count; i++) {
+		offsets[i] = tables->rows[i].offset % UNWIND_PAGE_BYTES;
+		numbers[i] = tables->rows[i].rule;
+	}
 	for (uint32_t page = 0; page <= tables->page_count; page++) {
 		while (row < tables->row_count &&
 		       tables->rows[row].offset >> UNWIND_PAGE_SHIFT < page)
@@ -155,7 +158,9 @@ static inline void world_publish(struct world *world, uint64_t executable_id,
 	}
 	world_put(world, tables->rule_cell, tables->rules,
 		  tables->rule_count * sizeof(tables->rules[0]));
-	world_put(world, tables->row_cell, rows, tables->row_count * sizeof(rows[0]));
+	world_put(world, tables->row_cell, offsets, tables->row_count);
+	world_put(world, tables->row_cell + unwind_offset_cells(tables->row_count), numbers,
+		  tables->row_count * sizeof(numbers[0]));
 	world_put(world, tables->page_index_cell, index,
 		  (tables->page_count + 1) * sizeof(index[0]));
 	world_put(world, tables->header_cell, &header, sizeof(header));

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The search: at most four paths in each of two roots. The root of a process may be a FUSE file
+ * system whose server never answers, so its device is asked of the kernel's own memory and judged
+ * by the caller before anything is looked up in it.
+ */
+#include "agent/host/debug_file.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "agent/base/cleanup.h"
+#include "agent/base/error.h"
+#include "agent/base/read_exactly.h"
+#include "agent/host/mapped_file.h"
+
+enum {
+	LINK_MAX_BYTES = NAME_MAX + 16,
+	CRC_BYTES = 4,
+	CRC_PIECE_BYTES = 64 << 10,
+};
+
+static const char debug_folder[] = "usr/lib/debug";
+
+/* What is known of the file whose debug file is looked for. */
+struct debug_target {
+	const struct elf_image *image;
+	uint8_t build_id[BUILD_ID_MAX_BYTES];
+	/* 0: none */
+	uint32_t build_id_bytes;
+	/* "" if there is no link. */
+	char link[NAME_MAX + 1];
+	uint32_t crc;
+};
+
+int debug_link_parse(const void *bytes, size_t size, const char **name, uint32_t *crc)
+{
+	const char *end = size ? memchr(bytes, '\0', size) : NULL;
+	size_t length, crc_offset;
+
+	if (!end)
+		return fail(-EBADMSG, ".gnu_debuglink without a name");
+	length = end - (const char *)bytes;
+	crc_offset = (length + CRC_BYTES) & ~(size_t)(CRC_BYTES - 1);
+	if (!length || length > NAME_MAX || memchr(bytes, '/', length) ||
+	    crc_offset + CRC_BYTES > size)
+		return fail(-EBADMSG, ".gnu_debuglink of %zu bytes", size);
+	memcpy(crc, (const char *)bytes + crc_offset, CRC_BYTES);
+	*name = bytes;
+	return 0;
+}
+
+static void read_link(const struct elf_image *image, struct debug_target *target)
+{
+	const struct elf_section *section = elf_image_find_section(image, ".gnu_debuglink");
+	_cleanup_(elf_bytes_deinit) struct elf_bytes bytes = { 0 };
+	const char *name;
+
+	if (section && !elf_image_load_section(image, section, LINK_MAX_BYTES, &bytes) &&
+	    !debug_link_parse(bytes.data, bytes.size, &name, &target->crc))
+		strcpy(target->link, name);
+}
+
+static const struct elf_segment *text_segment(const struct elf_image *image)
+{
+	for (uint32_t i = 0; i < image->segment_count; i++)
+		if (image->segments[i].type == PT_LOAD && image->segments[i].flags & PF_X)
+			return &image->segments[i];
+	return NULL;
+}
+
+/* Code at the same addresses: the debug file of another build would say nonsense of it. */
+static bool has_same_text(const struct elf_image *image, const struct elf_image *debug)
+{
+	const struct elf_section *text = elf_image_find_section(image, ".text");
+	const struct elf_section *debug_text = elf_image_find_section(debug, ".text");
+	const struct elf_segment *segment = text_segment(image);
+	const struct elf_segment *debug_segment = text_segment(debug);
+
+	if (image->machine != debug->machine)
+		return false;
+	if (text && debug_text)
+		return text->address == debug_text->address && text->size == debug_text->size;
+	return segment && debug_segment && segment->address == debug_segment->address &&
+	       segment->memory_bytes == debug_segment->memory_bytes;
+}
+
+static bool has_crc(int fd, uint64_t size, uint32_t wanted)
+{
+	uint8_t piece[CRC_PIECE_BYTES];
+	uLong crc = crc32(0, NULL, 0);
+
+	if (size > DEBUG_FILE_CRC_MAX_BYTES)
+		return false;
+	for (uint64_t offset = 0; offset < size;) {
+		size_t bytes = size - offset < sizeof(piece) ? size - offset : sizeof(piece);
+
+		if (read_exactly(fd, offset, piece, bytes))
+			return false;
+		crc = crc32(crc, piece, bytes);
+		offset += bytes;
+	}
+	return crc == wanted;
+}
+
+static bool belongs(const struct debug_target *target, int fd, bool is_by_link)
+{
+	_cleanup_(elf_image_deinit) struct elf_image debug = { .fd = -1 };
+	uint8_t build_id[BUILD_ID_MAX_BYTES];
+	uint32_t build_id_bytes;
+
+	if (elf_image_init_fd(&debug, fd) || !has_same_text(target->image, &debug))
+		return false;
+	if (target->build_id_bytes && !elf_image_build_id(&debug, build_id, &build_id_bytes))
+		return build_id_bytes == target->build_id_bytes &&
+		       !memcmp(build_id, target->build_id, build_id_bytes);
+	return is_by_link && has_crc(fd, debug.size, target->crc);
+}
+
+/* The file at @path below a root, if it belongs. */
+static int try_path(int root_fd, const char *path, const struct debug_target *target,
+		    bool is_by_link, int *fd)
+{
+	struct open_how how = {
+		.flags = O_PATH | O_CLOEXEC,
+		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV,
+	};
+	_cleanup_(close_fd) int path_fd = syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
+	_cleanup_(close_fd) int opened = -1;
+	struct file_key key;
+
+	if (path_fd < 0)
+		return -ENOENT;
+	if (regular_file_reopen(path_fd, &opened, &key) || !belongs(target, opened, is_by_link))
+		return -ENOENT;
+	*fd = take_fd(opened);
+	return 0;
+}
+
+static int try_build_id(int root_fd, const struct debug_target *target, int *fd)
+{
+	char path[sizeof(debug_folder) + 32 + 2 * BUILD_ID_MAX_BYTES];
+	int length;
+
+	if (target->build_id_bytes < 2)
+		return -ENOENT;
+	length = snprintf(path, sizeof(path), "%s/.build-id/%02x/", debug_folder,
+			  target->build_id[0]);
+	for (uint32_t i = 1; i < target->build_id_bytes; i++)
+		length +=
+			snprintf(path + length, sizeof(path) - length, "%02x", target->build_id[i]);
+	snprintf(path + length, sizeof(path) - length, ".debug");
+	return try_path(root_fd, path, target, false, fd);
+}
+
+static int try_links(int root_fd, const char *file_path, const struct debug_target *target, int *fd)
+{
+	/* What goes before the folder of the file, and what behind it. */
+	static const struct {
+		const char *before;
+		const char *behind;
+	} places[] = { { "", "" }, { "", "/.debug" }, { debug_folder, "" } };
+	const char *slash = file_path ? strrchr(file_path, '/') : NULL;
+	char path[PATH_MAX];
+	int err = -ENOENT;
+
+	if (!target->link[0] || !slash || file_path[0] != '/')
+		return -ENOENT;
+	for (size_t i = 0; err && i < sizeof(places) / sizeof(places[0]); i++)
+		if (snprintf(path, sizeof(path), "%s%.*s%s/%s", places[i].before,
+			     (int)(slash - file_path), file_path, places[i].behind,
+			     target->link) < (int)sizeof(path))
+			err = try_path(root_fd, path, target, true, fd);
+	return err;
+}
+
+static int try_root(const struct debug_file_search *search, pid_t pid,
+		    const struct debug_target *target, int *fd)
+{
+	_cleanup_(close_fd) int root_fd = -1;
+	struct statx status;
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/%d/root", search->proc_root, pid);
+	root_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	/* DONT_SYNC: the server of a FUSE file system is not asked. */
+	if (root_fd < 0 || statx(root_fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, 0, &status))
+		return -ENOENT;
+	if (search->may_read &&
+	    !search->may_read(search->context, pid, status.stx_dev_major, status.stx_dev_minor))
+		return -ENOENT;
+	if (!try_build_id(root_fd, target, fd))
+		return 0;
+	return try_links(root_fd, search->path, target, fd);
+}
+
+int debug_file_open(const struct debug_file_search *search, const struct elf_image *image, int *fd)
+{
+	struct debug_target target = { .image = image };
+
+	if (elf_image_build_id(image, target.build_id, &target.build_id_bytes))
+		target.build_id_bytes = 0;
+	read_link(image, &target);
+	if (!target.build_id_bytes && !target.link[0])
+		return fail(-ENOENT, "neither a build id nor a debug link");
+	if (search->pid && !try_root(search, search->pid, &target, fd))
+		return 0;
+	if (search->pid != DEBUG_FILE_HOST_PID &&
+	    !try_root(search, DEBUG_FILE_HOST_PID, &target, fd))
+		return 0;
+	return fail(-ENOENT, "no debug file that belongs");
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Separate debug files: where distributions put what they strip from a file. They are looked for by
+ * build id below /usr/lib/debug/.build-id, and by the name in .gnu_debuglink beside the file, in
+ * .debug/ beside it and in its folder below /usr/lib/debug (GDB manual, "Debugging Information in
+ * Separate Files"); first in the root of a process that has mapped the file, then in the host's.
+ *
+ * A file is taken only if it is proven to belong: by an equal build id or, where one of the two has
+ * none, by the CRC-32 in the link; and its code must lie where the file's does.
+ *
+ * Paths and files are hostile: they are resolved below the root without leaving it or its mount,
+ * and only regular files are opened.
+ */
+#ifndef AGENT_HOST_DEBUG_FILE_H
+#define AGENT_HOST_DEBUG_FILE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "agent/host/elf_image.h"
+
+enum {
+	/**
+	 * Of a file whose CRC has to be taken: a tenth of a second, in which other files wait. Larger
+	 * ones have build ids.
+	 */
+	DEBUG_FILE_CRC_MAX_BYTES = 64 << 20,
+	/** Of the processes that may be asked for their root. */
+	DEBUG_FILE_HOST_PID = 1,
+};
+
+/** Where to look. Strings are borrowed. */
+struct debug_file_search {
+	/** "/proc", or a test's. */
+	const char *proc_root;
+	/** A process that has mapped the file; 0 if there is none any more. */
+	pid_t pid;
+	/** The file's path in that process's root, for links; NULL: unknown. */
+	const char *path;
+	/**
+	 * Whether files on this device, which process @pid sees, can be read without the fear of
+	 * hanging. NULL: on all.
+	 */
+	bool (*may_read)(void *context, pid_t pid, uint32_t major, uint32_t minor);
+	void *context;
+};
+
+/**
+ * Opens the debug file of @image; the caller owns *@fd. -ENOENT if there is none that is proven to
+ * belong.
+ */
+int debug_file_open(const struct debug_file_search *search, const struct elf_image *image, int *fd);
+
+/** Takes a .gnu_debuglink apart: a name without folders, padding, a CRC. -EBADMSG. */
+int debug_link_parse(const void *bytes, size_t size, const char **name, uint32_t *crc);
+
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Text of perf maps, in pieces as a growing file gives it: functions come out in order and apart,
+ * each with a name that ends. The first two bytes say where the text is cut.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/host/perf_map.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check(const struct perf_map *map)
+{
+	uint64_t end = 0;
+
+	for (size_t i = 0; i < map->functions.count; i++) {
+		const struct perf_map_function *function = &map->functions.items[i];
+		const char *name = perf_map_find(map, function->start + function->size - 1);
+
+		if (function->start < end || !function->size ||
+		    name != map->names.items + function->name || !*name ||
+		    strlen(name) >= PERF_MAP_NAME_BYTES)
+			abort();
+		end = function->start + function->size;
+	}
+	if (map->dead_name_bytes > map->names.count || perf_map_find(map, end))
+		abort();
+}
+
+/* Adds @size bytes as far as whole lines go; the end of these. */
+static size_t add(struct perf_map *map, const char *text, size_t size)
+{
+	size_t used = 0;
+
+	if (perf_map_add(map, text, size, &used) || used > size)
+		abort();
+	check(map);
+	return used;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct perf_map whole = { 0 }, parts = { 0 };
+	const char *text = (const char *)data + 2;
+	size_t cut, used;
+
+	if (size < 2)
+		return 0;
+	size -= 2;
+	cut = (data[0] | data[1] << 8) % (size + 1);
+	add(&whole, text, size);
+	used = add(&parts, text, cut);
+	used += add(&parts, text + used, size - used);
+	if (used && text[used - 1] != '\n')
+		abort();
+	perf_map_deinit(&whole);
+	perf_map_deinit(&parts);
+	return 0;
+}

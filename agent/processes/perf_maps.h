@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * The perf maps (agent/host/perf_map.h) of the processes that were sampled in anonymous code. Names
+ * are put on when a sample is converted, since the memory of such code is used again; files are
+ * read by load_remote, because a process can put its /tmp on a file system that hangs. So a sample
+ * gets the names that were there at the last reading, and asks for the next one: files are looked
+ * at every PERF_MAP_MIN_NS while they grow, and ever more rarely while they do not.
+ *
+ * Memory is bounded by PERF_MAPS_MAX_BYTES; beyond it the names go that were asked for longest ago.
+ * A process that has more functions than perf_map.h keeps has names for some of them.
+ */
+#ifndef AGENT_PROCESSES_PERF_MAPS_H
+#define AGENT_PROCESSES_PERF_MAPS_H
+
+#include <stdint.h>
+
+#include "agent/base/clock.h"
+#include "agent/host/perf_map.h"
+#include "ebpf/abi/process.h"
+
+enum {
+	PERF_MAPS_MAX_BYTES = 16 << 20,
+	PERF_MAPS_MAX_PROCESSES = 1024,
+	/** Of all files together; what is beyond is read later. */
+	PERF_MAPS_BYTES_PER_SECOND = 4 << 20,
+};
+
+/** Between two looks at a file that grows, that does not, and that is not there. */
+#define PERF_MAP_MIN_NS (100 * NS_PER_MS)
+#define PERF_MAP_MAX_NS NS_PER_SECOND
+#define PERF_MAP_ABSENT_MAX_NS (16 * NS_PER_SECOND)
+/** Names that no sample asked for so long are forgotten. */
+#define PERF_MAP_KEEP_NS (60 * NS_PER_SECOND)
+
+struct perf_maps;
+
+struct perf_maps_config {
+	/** Borrowed. */
+	const char *proc_root;
+	/** Asks for a call of perf_maps_read() by another thread. Called without the lock. */
+	void (*request)(void *context, uint32_t pid, const struct process_stamp *stamp);
+	void *context;
+};
+
+int perf_maps_create(const struct perf_maps_config *config, struct perf_maps **maps);
+void perf_maps_destroy(struct perf_maps *maps);
+
+/**
+ * Work. There is a sample in anonymous code of this process: has its file looked at, if it is time.
+ * Returns the number of its names' state, which is another one whenever they change; 0: no names.
+ */
+uint64_t perf_maps_ask(struct perf_maps *maps, uint32_t pid, const struct process_stamp *stamp,
+		       uint64_t now_ns);
+
+/**
+ * Work. The names of the process, NULL if there are none; in both cases nothing changes until
+ * perf_maps_unlock().
+ */
+const struct perf_map *perf_maps_lock(struct perf_maps *maps, uint32_t pid,
+				      const struct process_stamp *stamp);
+void perf_maps_unlock(struct perf_maps *maps);
+
+/** Work, now and then. Forgets what was not asked for. */
+void perf_maps_expire(struct perf_maps *maps, uint64_t now_ns);
+
+/** Load_remote. Reads what the file has that was not read yet; may hang in its file system. */
+void perf_maps_read(struct perf_maps *maps, uint32_t pid, const struct process_stamp *stamp,
+		    uint64_t now_ns);
+
+/** Any thread. A request was lost: it may be asked for again. */
+void perf_maps_request_dropped(struct perf_maps *maps, uint32_t pid);
+
+#endif

@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* When files are looked at, and what is kept, over a made-up process and made-up times. */
+#include "agent/processes/tests/fakes.h"
+
+#include "agent/base/clock.h"
+#include "agent/processes/perf_maps.h"
+#include "agent/processes/trace_handler.h"
+#include "ebpf/abi/frame.h"
+
+struct fixture {
+	struct fake_proc proc;
+	struct perf_maps *maps;
+	struct process_stamp stamp;
+	uint32_t request_count;
+};
+
+static void request(void *context, uint32_t pid, const struct process_stamp *stamp)
+{
+	struct fixture *fixture = context;
+
+	(void)pid;
+	(void)stamp;
+	fixture->request_count++;
+}
+
+static void write_names(struct fixture *fixture, uint32_t pid, const char *mode, const char *text)
+{
+	char path[256];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/%u/root/tmp/perf-%u.map", fixture->proc.root, pid, pid);
+	file = fopen(path, mode);
+	assert_non_null(file);
+	fputs(text, file);
+	fclose(file);
+}
+
+static void make_process(struct fixture *fixture, uint32_t pid)
+{
+	char text[128];
+
+	snprintf(text, sizeof(text), "Uid:\t%u\t%u\t%u\t%u\nNSpid:\t%u\n", getuid(), getuid(),
+		 getuid(), getuid(), pid);
+	fake_proc_write(&fixture->proc, pid, "status", text);
+	snprintf(text, sizeof(text), "%s/%u/root", fixture->proc.root, pid);
+	mkdir(text, 0700);
+	strcat(text, "/tmp");
+	mkdir(text, 0700);
+}
+
+static int set_up(void **state)
+{
+	struct fixture *fixture = calloc(1, sizeof(*fixture));
+	struct perf_maps_config config = { .request = request, .context = fixture };
+
+	fake_proc_init(&fixture->proc);
+	config.proc_root = fixture->proc.root;
+	assert_int_equal(perf_maps_create(&config, &fixture->maps), 0);
+	fixture->stamp = (struct process_stamp){ .start_time_ns = clock_monotonic_ns() };
+	make_process(fixture, 7);
+	*state = fixture;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *fixture = *state;
+
+	perf_maps_destroy(fixture->maps);
+	fake_proc_deinit(&fixture->proc);
+	free(fixture);
+	return 0;
+}
+
+/* Asks, and does what is requested; true if something was. */
+static bool ask(struct fixture *fixture, uint32_t pid, uint64_t now_ns, uint64_t *names_state)
+{
+	uint32_t before = fixture->request_count;
+	uint64_t asked = perf_maps_ask(fixture->maps, pid, &fixture->stamp, now_ns);
+
+	if (names_state)
+		*names_state = asked;
+	if (fixture->request_count == before)
+		return false;
+	/* Nobody asks twice for what is on its way. */
+	perf_maps_ask(fixture->maps, pid, &fixture->stamp, now_ns);
+	assert_int_equal(fixture->request_count, before + 1);
+	perf_maps_read(fixture->maps, pid, &fixture->stamp, now_ns);
+	return true;
+}
+
+static void check_name(struct fixture *fixture, uint32_t pid, uint64_t address,
+		       const char *expected)
+{
+	const struct perf_map *map = perf_maps_lock(fixture->maps, pid, &fixture->stamp);
+	const char *name = map ? perf_map_find(map, address) : NULL;
+
+	if (expected)
+		assert_string_equal(name, expected);
+	else
+		assert_null(name);
+	perf_maps_unlock(fixture->maps);
+}
+
+static void names_are_read_as_the_file_grows(void **state)
+{
+	struct fixture *fixture = *state;
+	uint64_t now_ns = NS_PER_SECOND, first, second;
+
+	write_names(fixture, 7, "w", "1000 10 one\n2000 10 cut o");
+	assert_true(ask(fixture, 7, now_ns, &first));
+	assert_int_equal(first, 0);
+	check_name(fixture, 7, 0x1000, "one");
+	check_name(fixture, 7, 0x2000, NULL);
+	assert_false(ask(fixture, 7, now_ns + PERF_MAP_MIN_NS - 1, &first));
+	assert_true(first > 0);
+	write_names(fixture, 7, "a", "ff\n1000 10 again\n");
+	now_ns += PERF_MAP_MIN_NS;
+	assert_true(ask(fixture, 7, now_ns, NULL));
+	assert_false(ask(fixture, 7, now_ns, &second));
+	assert_true(second != first);
+	check_name(fixture, 7, 0x1000, "again");
+	check_name(fixture, 7, 0x2000, "cut off");
+}
+
+static void a_file_that_does_not_change_is_looked_at_ever_more_rarely(void **state)
+{
+	struct fixture *fixture = *state;
+	uint64_t before, after;
+	uint32_t count = 0;
+
+	write_names(fixture, 7, "w", "1000 10 one\n");
+	assert_true(ask(fixture, 7, NS_PER_SECOND, NULL));
+	ask(fixture, 7, NS_PER_SECOND, &before);
+	for (uint64_t time_ns = 0; time_ns < 20 * NS_PER_SECOND; time_ns += 10 * NS_PER_MS)
+		count += ask(fixture, 7, NS_PER_SECOND + time_ns, NULL);
+	assert_in_range(count, 15, 25);
+	ask(fixture, 7, 21 * NS_PER_SECOND, &after);
+	assert_int_equal(before, after);
+	/* One that is not there costs less still. */
+	count = 0;
+	make_process(fixture, 8);
+	for (uint64_t time_ns = 0; time_ns < 64 * NS_PER_SECOND; time_ns += 10 * NS_PER_MS)
+		count += ask(fixture, 8, NS_PER_SECOND + time_ns, NULL);
+	assert_in_range(count, 6, 14);
+}
+
+static void a_file_that_is_another_or_was_cut_is_read_anew(void **state)
+{
+	struct fixture *fixture = *state;
+	char path[256], old_path[256];
+
+	write_names(fixture, 7, "w", "1000 10 one\n2000 10 two\n");
+	assert_true(ask(fixture, 7, NS_PER_SECOND, NULL));
+	write_names(fixture, 7, "w", "3000 10 three\n");
+	assert_true(ask(fixture, 7, 2 * NS_PER_SECOND, NULL));
+	check_name(fixture, 7, 0x1000, NULL);
+	check_name(fixture, 7, 0x3000, "three");
+	snprintf(path, sizeof(path), "%s/7/root/tmp/perf-7.map", fixture->proc.root);
+	snprintf(old_path, sizeof(old_path), "%s/7/root/tmp/old", fixture->proc.root);
+	assert_int_equal(rename(path, old_path), 0);
+	write_names(fixture, 7, "w", "4000 10 a longer name than the one before\n");
+	assert_true(ask(fixture, 7, 4 * NS_PER_SECOND, NULL));
+	check_name(fixture, 7, 0x3000, NULL);
+	check_name(fixture, 7, 0x4000, "a longer name than the one before");
+}
+
+static void another_program_in_the_pid_has_none_of_its_names(void **state)
+{
+	struct fixture *fixture = *state;
+
+	write_names(fixture, 7, "w", "1000 10 one\n");
+	assert_true(ask(fixture, 7, NS_PER_SECOND, NULL));
+	check_name(fixture, 7, 0x1000, "one");
+	fixture->stamp.exec_id++;
+	check_name(fixture, 7, 0x1000, NULL);
+	assert_true(ask(fixture, 7, NS_PER_SECOND, NULL));
+	/* A file from long before its start is none of its own. */
+	fixture->stamp.start_time_ns += 10 * NS_PER_SECOND;
+	assert_true(ask(fixture, 7, NS_PER_SECOND, NULL));
+	check_name(fixture, 7, 0x1000, NULL);
+}
+
+static void names_that_nobody_asks_for_are_forgotten(void **state)
+{
+	struct fixture *fixture = *state;
+
+	write_names(fixture, 7, "w", "1000 10 one\n");
+	assert_true(ask(fixture, 7, NS_PER_SECOND, NULL));
+	perf_maps_expire(fixture->maps, NS_PER_SECOND + PERF_MAP_KEEP_NS);
+	check_name(fixture, 7, 0x1000, "one");
+	perf_maps_expire(fixture->maps, NS_PER_SECOND + PERF_MAP_KEEP_NS + 1);
+	check_name(fixture, 7, 0x1000, NULL);
+	/* A request that was lost is made again. */
+	perf_maps_ask(fixture->maps, 7, &fixture->stamp, NS_PER_SECOND);
+	perf_maps_request_dropped(fixture->maps, 7);
+	assert_true(ask(fixture, 7, NS_PER_SECOND, NULL));
+	check_name(fixture, 7, 0x1000, "one");
+}
+
+static void a_long_file_is_read_bit_by_bit(void **state)
+{
+	struct fixture *fixture = *state;
+	size_t bytes = PERF_MAPS_BYTES_PER_SECOND + (2 << 20);
+	char *text = malloc(bytes + 1);
+	uint64_t now_ns = NS_PER_SECOND;
+
+	assert_non_null(text);
+	memset(text, '-', bytes);
+	for (size_t i = 999; i < bytes; i += 1000)
+		text[i] = '\n';
+	text[bytes - 1] = '\n';
+	text[bytes] = '\0';
+	write_names(fixture, 7, "w", text);
+	write_names(fixture, 7, "a", "1000 10 last\n");
+	free(text);
+	for (int i = 0; i < 9; i++) {
+		ask(fixture, 7, now_ns, NULL);
+		check_name(fixture, 7, 0x1000, NULL);
+		now_ns += PERF_MAP_MIN_NS;
+	}
+	/* That was as much as may be read in a second. */
+	for (int i = 0; i < 9; i++)
+		ask(fixture, 7, 2 * NS_PER_SECOND + i * PERF_MAP_MIN_NS, NULL);
+	check_name(fixture, 7, 0x1000, "last");
+}
+
+static void write_many(struct fixture *fixture, uint32_t pid, uint32_t count)
+{
+	char *text = malloc((size_t)count * 80 + 1), *at = text;
+
+	assert_non_null(text);
+	for (uint32_t i = 0; i < count; i++)
+		at += sprintf(at, "%x 10 %060u\n", 0x1000 + i * 16, i);
+	write_names(fixture, pid, "w", text);
+	free(text);
+}
+
+static void over_the_limit_of_all_the_names_asked_for_longest_ago_go(void **state)
+{
+	struct fixture *fixture = *state;
+	uint32_t with_names = 0;
+
+	for (uint32_t pid = 10; pid < 16; pid++) {
+		make_process(fixture, pid);
+		write_many(fixture, pid, 40000);
+		for (int i = 0; i < 10; i++)
+			ask(fixture, pid, pid * 2 * NS_PER_SECOND + i * PERF_MAP_MIN_NS, NULL);
+	}
+	for (uint32_t pid = 10; pid < 16; pid++) {
+		with_names += !!perf_maps_lock(fixture->maps, pid, &fixture->stamp);
+		perf_maps_unlock(fixture->maps);
+	}
+	assert_in_range(with_names, 1, 4);
+	check_name(fixture, 15, 0x1000,
+		   "000000000000000000000000000000000000000000000000000000000000");
+	check_name(fixture, 10, 0x1000, NULL);
+}
+
+static void a_process_with_too_many_names_keeps_what_there_is_room_for(void **state)
+{
+	struct fixture *fixture = *state;
+	char name[64];
+
+	write_many(fixture, 7, PERF_MAP_MAX_FUNCTIONS + 10000);
+	for (uint64_t i = 0; i < 20; i++)
+		ask(fixture, 7, i * NS_PER_SECOND, NULL);
+	check_name(fixture, 7, 0x1000,
+		   "000000000000000000000000000000000000000000000000000000000000");
+	check_name(fixture, 7, 0x1000 + 16 * (PERF_MAP_MAX_FUNCTIONS + 9999), NULL);
+	/* What becomes of the memory is followed still. */
+	write_names(fixture, 7, "a", "1000 100000 large\n200000 10 new\n");
+	ask(fixture, 7, 100 * NS_PER_SECOND, NULL);
+	check_name(fixture, 7, 0x1000, "large");
+	check_name(fixture, 7, 0x200000, "new");
+	snprintf(name, sizeof(name), "%060u", (0x180000 - 0x1000) / 16);
+	check_name(fixture, 7, 0x180000, name);
+}
+
+/* --- through the trace handler --- */
+
+static void ignore_load(void *context, uint64_t executable_id, bool is_remote)
+{
+	(void)context;
+	(void)executable_id;
+	(void)is_remote;
+}
+
+static void ignore(void *context)
+{
+	(void)context;
+}
+
+static void frames_have_the_name_that_their_memory_has_now(void **state)
+{
+	const struct executable_cache_config cache_config = {
+		.request_load = ignore_load,
+		.hurry = ignore,
+		.loaded = ignore,
+	};
+	struct fixture *fixture = *state;
+	struct process_table table;
+	struct fake_reporter reporter;
+	struct trace_handler_config config = {
+		.table = &table,
+		.reporter = &reporter.reporter,
+		.perf_maps = fixture->maps,
+	};
+	struct {
+		struct trace_record head;
+		uint64_t words[2];
+	} record = {
+		.head = {
+			.time_ns = NS_PER_SECOND,
+			.pid = 7,
+			.stamp = fixture->stamp,
+			.type = RECORD_TRACE,
+			.word_count = 2,
+		},
+		.words = { frame_word(FRAME_NATIVE, 0, 0x1008), EXECUTABLE_ID_ANONYMOUS },
+	};
+	struct trace_handler *handler;
+	struct hash128 hash;
+
+	process_table_init(&table);
+	fake_reporter_init(&reporter);
+	assert_int_equal(executable_cache_create(&cache_config, &config.executables), 0);
+	assert_int_equal(trace_handler_create(&config, &handler), 0);
+	trace_handler_handle(handler, &record.head, sizeof(record), NS_PER_SECOND);
+	assert_int_equal(fixture->request_count, 1);
+	assert_null(trace_frame(reporter.last, 0).function);
+	write_names(fixture, 7, "w", "1000 10 one\n");
+	perf_maps_read(fixture->maps, 7, &fixture->stamp, NS_PER_SECOND);
+	trace_handler_handle(handler, &record.head, sizeof(record), NS_PER_SECOND);
+	assert_string_equal(trace_frame(reporter.last, 0).function, "one");
+	hash = reporter.last->hash;
+	/* The memory is used again; the raw stack is the same. */
+	write_names(fixture, 7, "a", "1004 10 other\n");
+	perf_maps_read(fixture->maps, 7, &fixture->stamp, 2 * NS_PER_SECOND);
+	trace_handler_handle(handler, &record.head, sizeof(record), 2 * NS_PER_SECOND);
+	assert_string_equal(trace_frame(reporter.last, 0).function, "other");
+	assert_memory_not_equal(&reporter.last->hash, &hash, sizeof(hash));
+	trace_handler_destroy(handler);
+	executable_cache_destroy(config.executables);
+	fake_reporter_deinit(&reporter);
+	process_table_deinit(&table);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(names_are_read_as_the_file_grows),
+		TEST(a_file_that_does_not_change_is_looked_at_ever_more_rarely),
+		TEST(a_file_that_is_another_or_was_cut_is_read_anew),
+		TEST(another_program_in_the_pid_has_none_of_its_names),
+		TEST(names_that_nobody_asks_for_are_forgotten),
+		TEST(a_long_file_is_read_bit_by_bit),
+		TEST(over_the_limit_of_all_the_names_asked_for_longest_ago_go),
+		TEST(a_process_with_too_many_names_keeps_what_there_is_room_for),
+		TEST(frames_have_the_name_that_their_memory_has_now),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The files are those of the process or of whoever took the core: all reading and parsing is in
+ * agent/processes and below, which bound it.
+ */
+#include "agent/walks/address_space.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "agent/base/error.h"
+#include "agent/base/log.h"
+#include "agent/processes/executable_file.h"
+
+/* Rows are made when they are looked for, so nobody has to be asked for them. */
+static void ignore_request(void *context, uint64_t executable_id, bool is_remote)
+{
+	(void)context;
+	(void)executable_id;
+	(void)is_remote;
+}
+
+static void ignore(void *context)
+{
+	(void)context;
+}
+
+int address_space_init(struct address_space *space)
+{
+	const struct executable_cache_config config = {
+		.request_load = ignore_request,
+		.hurry = ignore,
+		.loaded = ignore,
+	};
+	struct address_space created = { 0 };
+	int err = executable_cache_create(&config, &created.executables);
+
+	if (!err)
+		*space = created;
+	return err;
+}
+
+void address_space_deinit(struct address_space *space)
+{
+	uint64_t deltas;
+	size_t cursor = 0;
+
+	if (!space->executables)
+		return;
+	for (size_t i = 0; i < space->referenced.count; i++)
+		executable_unref(space->executables, space->referenced.items[i]);
+	space_executables_deinit(&space->referenced);
+	space_rows_deinit(&space->rows);
+	while (hash_map_next(&space->deltas, &cursor, NULL, &deltas)) {
+		stack_deltas_deinit((void *)(uintptr_t)deltas);
+		free((void *)(uintptr_t)deltas);
+	}
+	hash_map_deinit(&space->deltas);
+	executable_cache_destroy(space->executables);
+	space->executables = NULL;
+}
+
+static int add_row(struct address_space *space, const struct space_mapping *mapping, uint64_t bias,
+		   uint64_t executable_id)
+{
+	const struct space_rows *rows = &space->rows;
+	struct mapping_row row = {
+		.start = mapping->start,
+		.end = mapping->end,
+		.bias = bias,
+		.executable_id = executable_id,
+	};
+
+	if (row.end <= row.start || (rows->count && row.start < rows->items[rows->count - 1].end))
+		return fail(-EBADMSG, "a mapping at %#" PRIx64 " out of order", mapping->start);
+	if (rows->count == PROCESS_MAX_MAPPINGS)
+		return fail(-E2BIG, "more than %d mappings", PROCESS_MAX_MAPPINGS);
+	if (space_rows_push(&space->rows, row))
+		return fail(-ENOMEM, "no memory for mappings");
+	return 0;
+}
+
+/* Takes the reference over. */
+static int add_executable(struct address_space *space, const struct space_mapping *mapping,
+			  struct executable *executable)
+{
+	uint64_t bias = 0;
+	int err = 0;
+
+	if (space_executables_push(&space->referenced, executable)) {
+		executable_unref(space->executables, executable);
+		return fail(-ENOMEM, "no memory for mappings");
+	}
+	if (executable->id >= EXECUTABLE_ID_FIRST)
+		err = executable_mapping_bias(executable, mapping->start, mapping->end,
+					      mapping->offset, &bias);
+	if (err)
+		return fail(err, "%s: no segment at offset %#" PRIx64, mapping->path,
+			    mapping->offset);
+	return add_row(space, mapping, bias, executable->id);
+}
+
+int address_space_add_file(struct address_space *space, const struct space_mapping *mapping, int fd)
+{
+	struct executable *executable;
+	struct file_key key;
+	int err;
+
+	err = file_key_of_fd(fd, &key);
+	if (!err)
+		err = executable_cache_open(space->executables, fd, &key, 0, mapping->path, false,
+					    &executable);
+	if (err) {
+		close(fd);
+		return err;
+	}
+	return add_executable(space, mapping, executable);
+}
+
+int address_space_add_vdso(struct address_space *space, const struct space_mapping *mapping,
+			   struct remote_memory *memory)
+{
+	struct executable *executable;
+	int err = executable_cache_open_vdso(space->executables, memory, mapping->start,
+					     mapping->end, mapping->path, &executable);
+
+	return err ? err : add_executable(space, mapping, executable);
+}
+
+int address_space_add_special(struct address_space *space, const struct space_mapping *mapping,
+			      uint64_t executable_id)
+{
+	return add_row(space, mapping, 0, executable_id);
+}
+
+struct binary *address_space_binary(const struct address_space *space, uint64_t executable_id)
+{
+	const struct executable *executable =
+		executable_cache_by_id(space->executables, executable_id);
+
+	return executable ? executable->binary : NULL;
+}
+
+int address_space_read_file(const struct address_space *space, uint64_t address, void *bytes,
+			    size_t size)
+{
+	for (size_t i = 0; i < space->rows.count; i++) {
+		const struct mapping_row *row = &space->rows.items[i];
+		const struct executable *executable;
+		struct elf_image image;
+
+		if (address < row->start || address >= row->end || size > row->end - address)
+			continue;
+		executable = executable_cache_by_id(space->executables, row->executable_id);
+		if (!executable)
+			break;
+		image = executable->segments;
+		image.fd = executable->binary->fd;
+		return elf_image_read_address(&image, address - row->bias, bytes, size);
+	}
+	return fail(-EFAULT, "no file at %#" PRIx64, address);
+}
+
+/* What a file without usable rows has: nothing is known about any of its addresses. */
+static int load_deltas(const struct binary *binary, struct stack_deltas *deltas)
+{
+	int err = executable_file_load(binary->fd, NULL, NULL, deltas);
+
+	if (err && err != -ENOENT)
+		log_warn("%s: %s", binary->path, error_text());
+	if (err == -EBADMSG || err == -E2BIG || err == -ENOENT || err == -EOPNOTSUPP)
+		err = executable_file_empty_deltas(deltas);
+	return err;
+}
+
+static const struct stack_deltas *find_deltas(void *context, uint64_t executable_id)
+{
+	struct address_space *space = context;
+	struct stack_deltas *deltas = hash_map_get_pointer(&space->deltas, executable_id);
+	const struct binary *binary = address_space_binary(space, executable_id);
+
+	if (deltas || !binary)
+		return deltas;
+	deltas = calloc(1, sizeof(*deltas));
+	if (!deltas)
+		return NULL;
+	if (load_deltas(binary, deltas) ||
+	    hash_map_set_pointer(&space->deltas, executable_id, deltas)) {
+		stack_deltas_deinit(deltas);
+		free(deltas);
+		return NULL;
+	}
+	return deltas;
+}
+
+struct first_tables address_space_tables(struct address_space *space)
+{
+	return (struct first_tables){
+		.rows = space->rows.items,
+		.row_count = space->rows.count,
+		.find_deltas = find_deltas,
+		.context = space,
+	};
+}

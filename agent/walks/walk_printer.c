@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Stacks as text. Names and paths are hostile: control characters are not printed. */
+#include "agent/walks/walk_printer.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "agent/base/symbol_lookup.h"
+#include "agent/base/trace.h"
+#include "symbols/symbol_store.h"
+
+enum {
+	SYMBOL_TABLES_MAX_BYTES = 256 << 20,
+};
+
+static void print_field(FILE *file, const char *text)
+{
+	fputc('\t', file);
+	if (!*text)
+		fputc('-', file);
+	for (; *text; text++)
+		fputc((uint8_t)*text < ' ' || *text == 0x7f ? '?' : *text, file);
+}
+
+static const char *special_name(uint64_t executable_id)
+{
+	switch (executable_id) {
+	case EXECUTABLE_ID_ANONYMOUS:
+		return "[anonymous]";
+	case EXECUTABLE_ID_UPROBES:
+		return "[uprobes]";
+	case EXECUTABLE_ID_UNMAPPED:
+		return "[unmapped]";
+	default:
+		return "-";
+	}
+}
+
+static void print_function(const struct walk_printer *printer, struct binary *binary,
+			   uint64_t address)
+{
+	struct symbol_lookup *lookup;
+	struct symbol symbol;
+
+	if (printer->symbols && binary) {
+		lookup = symbol_store_lookup(printer->symbols);
+		if (lookup->ops->resolve(lookup, binary, address, &symbol, 1)) {
+			print_field(printer->file, symbol.function);
+			return;
+		}
+	}
+	print_field(printer->file, "-");
+}
+
+static void print_frame(const struct walk_printer *printer, uint32_t number, uint64_t pc,
+			const uint64_t *words, const struct address_space *space)
+{
+	bool is_return = frame_flags(words[0]) & FRAME_RETURN_ADDRESS;
+	bool is_guess = frame_flags(words[0]) & FRAME_GUESS;
+	struct binary *binary = address_space_binary(space, words[1]);
+	uint64_t address = frame_address(words[0]);
+
+	fprintf(printer->file, "#%" PRIu32 "\t%016" PRIx64 "\t%016" PRIx64, number, pc, address);
+	print_field(printer->file, binary ? binary->path : special_name(words[1]));
+	print_function(printer, binary, address - is_return);
+	fprintf(printer->file, "\t%s%s%s\n", is_return ? "return" : "",
+		is_return && is_guess ? "," : "",
+		is_guess  ? "guess" :
+		is_return ? "" :
+			    "-");
+}
+
+static void print_trace(const struct walk_printer *printer, const struct address_space *space)
+{
+	const struct emulated_trace *trace = &printer->trace;
+	uint32_t number = 0, count;
+
+	for (uint32_t i = 0; i < trace->word_count; i += count) {
+		const uint64_t *words = (const uint64_t *)&trace->words[i];
+
+		count = frame_word_count(words[0]);
+		if (frame_kind(words[0]) == FRAME_ERROR) {
+			fprintf(printer->file, "error\t%016" PRIx64 "\t%s\n",
+				(uint64_t)frame_address(words[0]),
+				unwind_error_text(frame_flags(words[0])));
+			return;
+		}
+		print_frame(printer, number, trace->pcs[number], words, space);
+		number++;
+	}
+	fputs("end\n", printer->file);
+}
+
+int walk_printer_init(struct walk_printer *printer, FILE *file, bool with_names)
+{
+	int err;
+
+	memset(printer, 0, sizeof(*printer));
+	printer->file = file;
+	err = user_walk_create(&printer->walk);
+	if (!err && with_names)
+		err = symbol_store_create(&printer->symbols, SYMBOL_TABLES_MAX_BYTES);
+	if (err)
+		walk_printer_deinit(printer);
+	return err;
+}
+
+void walk_printer_deinit(struct walk_printer *printer)
+{
+	user_walk_destroy(printer->walk);
+	symbol_store_destroy(printer->symbols);
+	printer->walk = NULL;
+	printer->symbols = NULL;
+}
+
+int walk_printer_print(struct walk_printer *printer, uint32_t tid, const struct register_set *set,
+		       struct address_space *space, user_walk_read_function *read,
+		       void *read_context)
+{
+	const struct first_tables tables = address_space_tables(space);
+	struct emulated_start start = { .is_system_call = set->is_system_call };
+	int err;
+
+	memcpy(start.registers, set->registers, sizeof(start.registers));
+	err = user_walk_run(printer->walk, &tables, read, read_context, &start, &printer->trace);
+	if (err)
+		return err;
+	fprintf(printer->file, "thread\t%" PRIu32 "\n", tid);
+	print_trace(printer, space);
+	return 0;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Prints stacks as text, for build/walk_core and build/walk_process. Per thread, fields parted by
+ * tabs:
+ *
+ *	thread	TID
+ *	#0	PC	ADDRESS	FILE	FUNCTION	FLAGS
+ *	...
+ *	end	  or  error	PC	WHY
+ *
+ * PC is the address in the process, ADDRESS the file's ELF virtual address; both are 16 hexadecimal
+ * digits. What is not known is `-`. FLAGS are of `return` (PC is a return address) and `guess`,
+ * parted by a comma.
+ */
+#ifndef AGENT_WALKS_WALK_PRINTER_H
+#define AGENT_WALKS_WALK_PRINTER_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "agent/host/register_set.h"
+#include "agent/walks/address_space.h"
+#include "agent/walks/user_walk.h"
+
+struct symbol_store;
+
+struct walk_printer {
+	/** Borrowed. */
+	FILE *file;
+	struct user_walk *walk;
+	/** NULL where names are not wanted. */
+	struct symbol_store *symbols;
+	struct emulated_trace trace;
+};
+
+/** -ENOMEM. */
+int walk_printer_init(struct walk_printer *printer, FILE *file, bool with_names);
+void walk_printer_deinit(struct walk_printer *printer);
+
+/** Walks and prints the thread @tid from its registers; -E2BIG: too much is mapped. */
+int walk_printer_print(struct walk_printer *printer, uint32_t tid, const struct register_set *set,
+		       struct address_space *space, user_walk_read_function *read,
+		       void *read_context);
+
+#endif

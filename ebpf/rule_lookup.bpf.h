@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/**
+ * From an address in a mapping to its rule: first among those that are kept from walk to walk, then
+ * by the executable's page index and rows (abi/slab.h).
+ */
+#ifndef EBPF_RULE_LOOKUP_BPF_H
+#define EBPF_RULE_LOOKUP_BPF_H
+
+#include "ebpf/state.bpf.h"
+#include "ebpf/tables.bpf.h"
+
+enum {
+	/** Rows whose offsets are compared at once, in a word. */
+	ROWS_PER_WORD = sizeof(__u64),
+	/** Halvings until one is left of the words that the rows of a page, 256 at most, lie in. */
+	ROW_SEARCH_STEPS = UNWIND_PAGE_SHIFT - 2,
+};
+
+/*
+ * For each byte of @word that is not above @limit, the highest bit of that byte: without a branch,
+ * which would be mispredicted half of the time.
+ */
+static __always_inline __u64 bytes_at_most(__u64 word, __u8 limit)
+{
+	const __u64 top = 0x8080808080808080ULL, limits = limit * 0x0101010101010101ULL;
+	/* Top bits: whether the lower seven are not above the limit's. None borrows of another. */
+	__u64 lower = (limits | top) - (word & ~top);
+
+	return ((limits & ~word) | (~(limits ^ word) & lower)) & top;
+}
+
+/*
+ * The row of the address @offset bytes into the text of @mapping: the last one of its page at or
+ * below it, else the last one before the page.
+ */
+static __always_inline enum unwind_error find_row(const struct cached_mapping *mapping,
+						  __u64 offset, __u32 *row)
+{
+	__u32 page = offset >> UNWIND_PAGE_SHIFT, in_page = offset & (UNWIND_PAGE_BYTES - 1);
+	__u32 low, high, index = mapping->page_index_cell + (page >> 2);
+	const struct cell *cell = cell_at(index);
+	__u64 found;
+
+	if (!cell)
+		return UNWIND_BAD_TABLE;
+	low = ((const __u32 *)cell)[page & 3];
+	page++;
+	if ((page & 3) == 0) {
+		cell = cell_at(index + 1);
+		if (!cell)
+			return UNWIND_BAD_TABLE;
+	}
+	high = ((const __u32 *)cell)[page & 3];
+	if (high > mapping->row_count || low > high)
+		return UNWIND_BAD_TABLE;
+	if (low < high) {
+		for (int i = 0; i < ROW_SEARCH_STEPS; i++) {
+			__u32 first = low / ROWS_PER_WORD, last = (high - 1) / ROWS_PER_WORD;
+			__u32 middle = (first + last + 1) / 2;
+
+			if (first == last)
+				break;
+			forget_range(middle, offset);
+			cell = cell_at(mapping->row_cell + (middle >> 1));
+			if (!cell)
+				return UNWIND_BAD_TABLE;
+			if ((__u8)cell->words[middle & 1] <= in_page)
+				low = middle * ROWS_PER_WORD;
+			else
+				high = middle * ROWS_PER_WORD;
+		}
+		cell = cell_at(mapping->row_cell + low / CELL_BYTES);
+		if (!cell)
+			return UNWIND_BAD_TABLE;
+		found = bytes_at_most(cell->words[low / ROWS_PER_WORD & 1], in_page);
+		/* Without the rows before and behind: of other pages, or known to be above. */
+		found &= ~0ULL << (low % ROWS_PER_WORD * 8);
+		found <<= -high % ROWS_PER_WORD * 8;
+		low += (found >> 7) * 0x0101010101010101ULL >> 56;
+	}
+	if (low == 0)
+		return UNWIND_NO_INFO;
+	*row = low - 1;
+	return UNWIND_OK;
+}
+
+/* The rule of the address @offset bytes into the text of @mapping, from its tables. */
+static __always_inline enum unwind_error search_rule(const struct cached_mapping *mapping,
+						     __u64 offset, struct unwind_rule *rule)
+{
+	const struct cell *cell;
+	enum unwind_error error;
+	__u32 row = 0, number;
+
+	error = find_row(mapping, offset, &row);
+	if (error)
+		return error;
+	cell = cell_at(mapping->row_cell + unwind_offset_cells(mapping->row_count) + (row >> 3));
+	if (!cell)
+		return UNWIND_BAD_TABLE;
+	number = ((const __u16 *)cell)[row & 7];
+	if (number >= mapping->rule_count)
+		return UNWIND_BAD_TABLE;
+	cell = cell_at(mapping->rule_cell + number);
+	if (!cell)
+		return UNWIND_BAD_TABLE;
+	__builtin_memcpy(rule, cell, sizeof(*cell));
+	return UNWIND_OK;
+}
+
+/* Where the rule of @address is kept; neighbouring addresses are not neighbours there. */
+static __always_inline __u32 rule_index(__u64 executable_id, __u64 address)
+{
+	return (__u32)((address + executable_id) * 0x9e3779b97f4a7c15ULL >> 32) >>
+	       (32 - RULE_CACHE_SHIFT);
+}
+
+/** Finds the rule of @address, which lies in @mapping, and keeps it. */
+static __always_inline enum unwind_error find_rule(struct walk_state *state,
+						   const struct cached_mapping *mapping,
+						   __u64 address, const struct unwind_rule **rule)
+{
+	__u64 offset = address - mapping->text_start, executable_id = mapping->executable_id;
+	struct cached_rule *kept;
+	enum unwind_error error;
+
+	address -= mapping->bias;
+	kept = &state->rules[rule_index(executable_id, address) % RULE_CACHE_COUNT];
+	*rule = &kept->rule;
+	if (offset >> UNWIND_PAGE_SHIFT >= mapping->page_count)
+		return mapping->error;
+	if (kept->executable_id == executable_id && kept->address == address)
+		return UNWIND_OK;
+	error = search_rule(mapping, offset, &kept->rule);
+	if (error)
+		return error;
+	kept->executable_id = executable_id;
+	kept->address = address;
+	return UNWIND_OK;
+}
+
+#endif

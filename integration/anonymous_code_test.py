@@ -1,0 +1,217 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# time limit: 300 s
+"""Code in anonymous memory: text that a program has copied there out of its file, and code that a
+program makes while it runs, whose names are in a perf map.
+"""
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import build_targets
+from harness import OUTPUT, Agent, Program, Tap, need_root, run_agent
+from pprof_reader import Profile
+
+RATE = 499
+LEAST_SAMPLES = 100
+NODE_SCRIPT = """
+function hotInner(x) { let s = 0; for (let i = 0; i < 2000; i++) s += Math.sqrt(i * x) % 7; return s; }
+function hotOuter(n) { let t = 0; for (let i = 0; i < n; i++) t += hotInner(i); return t; }
+let q = 0;
+for (let i = 0; i < 300; i++) q += hotOuter(100);
+console.log("ready");
+for (;;) q += hotOuter(1000);
+"""
+
+
+def build(name):
+    os.makedirs(OUTPUT, exist_ok=True)
+    path = os.path.join(OUTPUT, name)
+    source = os.path.join(build_targets.SOURCES, name + ".c")
+    subprocess.run([*build_targets.C, "-o", path, source], check=True)
+    return path
+
+
+def profile(pid, seconds=2):
+    result = run_agent("-samples-per-second", RATE, "-duration", "%ds" % seconds, "-pid", pid)
+    if result.status != 0:
+        raise RuntimeError("the agent failed: " + result.log)
+    return result.stacks
+
+
+def leaves(stacks):
+    """Samples by the innermost user frame."""
+    found = {}
+    for stack, count in stacks.items():
+        if stack.user_frames:
+            name = stack.user_frames[-1]
+            found[name] = found.get(name, 0) + count
+    return found
+
+
+def anonymous_code(pid):
+    """The first executable mapping without a file: its start."""
+    with open("/proc/%d/maps" % pid, encoding="utf-8", errors="replace") as file:
+        return int(re.search(r"^([0-9a-f]+)-\S+ rwxp \S+ 00:00 0\s*$", file.read(), re.M)[1], 16)
+
+
+def check_copied_text(tap):
+    with Program(build("copied_text")) as program, \
+            Agent("-samples-per-second", RATE, "-pid", program.pid) as agent:
+        if not agent.wait_started():
+            raise RuntimeError(agent.log_text())
+        time.sleep(1)
+        program.process.send_signal(signal.SIGUSR1)
+        answer = program.process.stdout.readline()
+        with open("/proc/%d/maps" % program.pid, encoding="utf-8") as file:
+            is_copied = not re.search(r" r-xp .*copied_text", file.read())
+        time.sleep(2)
+        agent.process.send_signal(signal.SIGINT)
+        result = agent.wait()
+        stacks = result.stacks
+    wrong = {str(stack): count for stack, count in stacks.items()
+             if stack.errors or not re.search(r";main(;outer(;inner)?)?$",
+                                              ";".join(("", *stack.user_frames)))}
+    total = sum(stacks.values())
+    tap.ok(answer == b"copied\n" and is_copied and total >= 3 * LEAST_SAMPLES
+           and sum(wrong.values()) <= total // 100,
+           "text that was copied to anonymous memory is walked and named as the file's",
+           answer, "%d samples" % total, wrong)
+
+
+def check_perf_map(tap, path):
+    with Program(path) as program:
+        first = leaves(profile(program.pid))
+        program.process.send_signal(signal.SIGUSR1)
+        time.sleep(0.2)
+        second = leaves(profile(program.pid))
+    os.unlink("/tmp/perf-%d.map" % program.pid)
+    tap.ok(first.get("first_name with spaces_[j]", 0) >= LEAST_SAMPLES
+           and not any("second_name" in name for name in first),
+           "code made at run time has its name from the perf map", first)
+    tap.ok(second.get("second_name_[j]", 0) >= LEAST_SAMPLES
+           and not any("first_name" in name for name in second),
+           "memory that is used again has its new name", second)
+
+
+def check_renamed_while_sampled(tap, path):
+    with Program(path) as program, \
+            Agent("-samples-per-second", RATE, "-pid", program.pid) as agent:
+        if not agent.wait_started():
+            raise RuntimeError(agent.log_text())
+        time.sleep(2)
+        program.process.send_signal(signal.SIGUSR1)
+        time.sleep(3)
+        agent.process.send_signal(signal.SIGINT)
+        found = leaves(agent.wait().stacks)
+    os.unlink("/tmp/perf-%d.map" % program.pid)
+    tap.ok(found.get("first_name with spaces_[j]", 0) >= LEAST_SAMPLES
+           and found.get("second_name_[j]", 0) >= LEAST_SAMPLES,
+           "a file that grows while the agent runs is read on", found)
+
+
+def check_namespaces(tap, path):
+    name = "the map is found in the process's mount namespace, under its inner pid"
+    if not shutil.which("unshare"):
+        tap.skip(name, "no unshare")
+        return
+    script = "mount -t tmpfs none /tmp && exec %s" % path
+    with subprocess.Popen(["unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c",
+                           script], stdout=subprocess.PIPE) as outer:
+        try:
+            if outer.stdout.readline() != b"ready\n":
+                tap.skip(name, "no namespaces here")
+                return
+            children = "/proc/%d/task/%d/children" % (outer.pid, outer.pid)
+            with open(children, encoding="ascii") as file:
+                pid = int(file.read().split()[0])
+            found = leaves(profile(pid))
+        finally:
+            outer.kill()
+    tap.ok(found.get("first_name with spaces_[j]", 0) >= LEAST_SAMPLES, name, found)
+
+
+def check_hostile(tap, path):
+    """Files that are none, somebody else's, or garbage: no names, no wait, and no harm."""
+    with tempfile.TemporaryDirectory() as directory:
+        line = "%x 1000 stolen_name\n"
+        for name in ("a FIFO", "a link", "another user's file", "a file from before the process",
+                     "a line that is cut off", "a gigabyte without sense"):
+            with Program(path, "quiet") as program:
+                place = "/tmp/perf-%d.map" % program.pid
+                text = line % anonymous_code(program.pid)
+                other = os.path.join(directory, "other")
+                with open(other if name == "a link" else place, "w", encoding="ascii") as file:
+                    if name == "a gigabyte without sense":
+                        file.write("\n" * 100000)
+                        file.truncate(1 << 30)
+                    elif name == "a line that is cut off":
+                        file.write(text[:-1])
+                    else:
+                        file.write(text)
+                if name == "a FIFO":
+                    os.unlink(place)
+                    os.mkfifo(place)
+                elif name == "a link":
+                    os.symlink(other, place)
+                elif name == "another user's file":
+                    os.chown(place, 12345, 12345)
+                elif name == "a file from before the process":
+                    os.utime(place, (1e9, 1e9))
+                begin = time.monotonic()
+                found = leaves(profile(program.pid))
+                seconds = time.monotonic() - begin
+                os.unlink(place)
+            tap.ok(sum(found.values()) >= LEAST_SAMPLES and seconds < 10
+                   and not any("stolen" in leaf for leaf in found),
+                   "no names are taken from %s" % name, "%.1f s" % seconds, found)
+
+
+def check_node(tap):
+    name = "functions of node with --perf-basic-prof have their names, in every output"
+    if not shutil.which("node"):
+        tap.skip(name, "no node on this machine")
+        return
+    with tempfile.TemporaryDirectory() as directory:
+        script = os.path.join(directory, "hot.js")
+        with open(script, "w", encoding="ascii") as file:
+            file.write(NODE_SCRIPT)
+        outputs = [os.path.join(directory, "out." + kind) for kind in ("pb.gz", "folded", "otlp")]
+        with Program("node", "--perf-basic-prof", script, cwd=directory) as program:
+            result = run_agent("-samples-per-second", RATE, "-duration", "2s", "-pid",
+                               program.pid, outputs=outputs)
+        os.unlink("/tmp/perf-%d.map" % program.pid)
+        with open(outputs[1], encoding="utf-8") as file:
+            folded = file.read()
+        names = str([sample.frames for sample in Profile(outputs[0]).samples])
+        with open(outputs[2], "rb") as file:
+            otlp = file.read()
+    in_script = [line for line in folded.splitlines() if re.search(r"hot\w+ .*hot\.js", line)]
+    count = sum(int(line.rsplit(" ", 1)[1]) for line in in_script)
+    tap.ok(result.status == 0 and count >= LEAST_SAMPLES
+           and all("_[j]" in line or "_[?]" in line for line in in_script)
+           and "hot.js" in names and b"hot.js" in otlp, name, folded[:2000], names[:500],
+           "in OTLP: %s" % (b"hot.js" in otlp))
+
+
+def main():
+    tap = Tap()
+    need_root(tap, "code in anonymous memory")
+    check_copied_text(tap)
+    path = build("run_time_code")
+    check_perf_map(tap, path)
+    check_renamed_while_sampled(tap, path)
+    check_namespaces(tap, path)
+    check_hostile(tap, path)
+    check_node(tap)
+    tap.finish()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# time limit: 600 s
+"""Programs of every kind of file (file_kinds.py) have the stacks that their sources allow.
+
+Every sample of a kind with unwind information has an allowed chain, without guess or error. Where
+there is none, frames may be flagged as guesses, and a walk that is cut or leaves a frame out is not
+wrong if it says so; 90 % have to be right all the same. usage: file_kinds_test.py [KIND...]
+"""
+import collections
+import os
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import chains
+from file_kinds import KINDS
+from harness import IS_LONG, OUTPUT, Tap, need_root, run_agent, share
+
+RATE = 997
+SECONDS = 20 if IS_LONG else 2
+ROUNDS_MAX = 6
+# So many programs share the machine in a run.
+AT_ONCE = 6
+SAMPLES_PER_KIND = 200
+RIGHT_PERCENT_OF_GUESSES = 90
+GUESS = "_[?]"
+# Of the first moments of a run, while the machine is busy.
+NOT_LOADED = "[error: unwind rows not loaded]"
+SHOWN = 6
+
+
+def plain_frames(kind, stack, symbols):
+    """The names of the frames, without what flags them."""
+    frames = [frame.removesuffix(GUESS) for frame in stack.frames]
+    return chains.name_frames(frames, kind.file_name, symbols)
+
+
+def judge(tap, kind, stacks):
+    allowed = chains.Chains(kind.source, kind.macros)
+    symbols = chains.Symbols(kind.twin)
+    wrong, flagged = collections.Counter(), collections.Counter()
+    total = right = guessed = early = 0
+    for stack, count in stacks.items():
+        if NOT_LOADED in stack.errors:
+            early += count
+            continue
+        total += count
+        frames = plain_frames(kind, stack, symbols)
+        is_right = allowed.allow(frames)
+        is_flagged = bool(stack.has_guess or stack.errors)
+        guessed += count * stack.has_guess
+        if is_right and (kind.may_guess or not stack.has_guess):
+            right += count
+        elif kind.may_guess and is_flagged:
+            flagged[";".join(stack.frames)] += count
+        else:
+            wrong[";".join(stack.frames)] += count
+    least = RIGHT_PERCENT_OF_GUESSES if kind.may_guess else 100
+    shown = wrong if wrong else flagged
+    tap.ok(total >= SAMPLES_PER_KIND and not wrong and 100 * right >= least * total
+           and early < total,
+           "stacks of %s" % kind.name,
+           *["%d times %s" % (count, text) for text, count in shown.most_common(SHOWN)],
+           "%d samples, %d wrong, %d right, %d before the rows were loaded"
+           % (total, wrong.total(), right, early))
+    if kind.may_guess:
+        tap.note("%s: %s right, guesses in %s of %d" % (kind.name, share(right, total),
+                                                       share(guessed, total), total))
+
+
+def profile(started):
+    """Stacks of each of @started, pairs of kind and program."""
+    by_kind = collections.defaultdict(collections.Counter)
+    pids = ",".join(str(program.pid) for _, program in started)
+    for _ in range(ROUNDS_MAX):
+        result = run_agent("-samples-per-second", RATE, "-duration", "%ds" % SECONDS, "-pid", pids)
+        if result.status != 0:
+            raise RuntimeError("the agent failed: " + result.log)
+        for stack, count in result.stacks.items():
+            owners = [kind for kind, _ in started if kind.comm == stack.comm]
+            if len(owners) != 1:
+                raise RuntimeError("whose is %s?" % stack.comm)
+            by_kind[owners[0].name][stack] += count
+        if all(by_kind[kind.name].total() >= SAMPLES_PER_KIND for kind, _ in started):
+            break
+    return by_kind
+
+
+def start(tap, kind, directory):
+    """The running program, or None if it cannot be made, which is a result."""
+    own = os.path.join(directory, kind.name + ".d")
+    os.mkdir(own)
+    try:
+        kind.build(own)
+        program = kind.start(own)
+    except (RuntimeError, subprocess.CalledProcessError) as problem:
+        tap.ok(False, "stacks of %s" % kind.name, problem)
+        return None
+    with open("/proc/%d/comm" % program.pid, encoding="utf-8") as file:
+        kind.comm = file.read().rstrip("\n")
+    return program
+
+
+def check_group(tap, group, directory):
+    started = []
+    try:
+        for kind in group:
+            program = start(tap, kind, directory)
+            if program:
+                started.append((kind, program))
+        if started:
+            by_kind = profile(started)
+            for kind, _ in started:
+                judge(tap, kind, by_kind[kind.name])
+    finally:
+        for _, program in started:
+            program.__exit__()
+
+
+def main():
+    tap = Tap()
+    need_root(tap, "kinds of files")
+    wanted = [kind for kind in KINDS if not sys.argv[1:] or kind.name in sys.argv[1:]]
+    possible = [kind for kind in wanted if kind.is_possible()]
+    for kind in wanted:
+        if kind not in possible:
+            tap.skip("stacks of %s" % kind.name, "no %s on this machine" % kind.command[0])
+    os.makedirs(OUTPUT, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="kinds-", dir=OUTPUT) as directory:
+        for first in range(0, len(possible), AT_ONCE):
+            check_group(tap, possible[first:first + AT_ONCE], directory)
+    tap.finish()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Code in anonymous memory that keeps frame pointers, as JIT compilers make it: jit_outer calls
+ * jit_inner, which calls leaf(). The leaf knows its caller; that one's is guessed, and so on. At the
+ * first and last instructions of a function its own frame is not there yet, or gone.
+ *
+ * chain: START main_\[\?\] ANON_GUESS ANON > leaf
+ * chain: START main_\[\?\] ANON
+ * chain: START main
+ */
+#include <string.h>
+#include <sys/mman.h>
+
+#include "target.h"
+
+FRAME unsigned long leaf(unsigned long n)
+{
+	return n + work(50);
+}
+
+/* push %rbp; mov %rsp,%rbp; sub $32,%rsp; movabs $CALLEE,%rax; call *%rax; leave; ret */
+static unsigned char *put_function(unsigned char *place, const void *callee)
+{
+	static const unsigned char code[] = { 0x55, 0x48, 0x89, 0xe5, 0x48, 0x83, 0xec, 0x20,
+					      0x48, 0xb8, 0,	0,    0,    0,	  0,	0,
+					      0,    0,	  0xff, 0xd0, 0xc9, 0xc3 };
+
+	memcpy(place, code, sizeof(code));
+	memcpy(place + 10, &callee, sizeof(callee));
+	return place + 64;
+}
+
+int main(void)
+{
+	volatile unsigned long sink = 0;
+	unsigned char *inner, *outer;
+
+	inner = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS,
+		     -1, 0);
+	if (inner == MAP_FAILED)
+		abort();
+	outer = put_function(inner, (const void *)leaf);
+	put_function(outer, inner);
+	target_ready();
+	for (;;)
+		sink += ((unsigned long (*)(unsigned long))outer)(sink);
+}

@@ -1,0 +1,75 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Unpacks Debian packages of any architecture and suite, with all that they depend on.
+
+usage: fetch_packages.py DIRECTORY ARCHITECTURE SUITE PACKAGE...
+
+Below DIRECTORY there will be one folder for each package, named after it. Nothing is installed: the
+packages come by an apt with lists and a state of its own, from the first mirror that the machine's
+apt knows, and none of their scripts runs. What is unpacked already stays.
+"""
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+
+def mirror():
+    """The first mirror of Debian that this machine's apt knows."""
+    sources = [pathlib.Path("/etc/apt/sources.list")]
+    sources += sorted(pathlib.Path("/etc/apt/sources.list.d").glob("*"))
+    for path in filter(pathlib.Path.is_file, sources):
+        for line in path.read_text(errors="replace").splitlines():
+            match = re.match(r"(?:URIs:\s*|deb\s+(?:\[[^]]*\]\s*)?)(\S+)", line)
+            if match and "security" not in match.group(1):
+                return match.group(1)
+    raise RuntimeError("this machine's apt has no source of packages")
+
+
+def _run(*command):
+    subprocess.run(list(map(str, command)), check=True, stdin=subprocess.DEVNULL,
+                   stdout=subprocess.DEVNULL)
+
+
+def fetch(directory, architecture, suite, packages):
+    """Returns the folders of @packages and of what they depend on."""
+    directory = pathlib.Path(directory).absolute()
+    apt = directory / ".apt"
+    for folder in ("lists/partial", "archives/partial", "state"):
+        (apt / folder).mkdir(parents=True, exist_ok=True)
+    (apt / "sources.list").write_text("deb %s %s main\n" % (mirror(), suite))
+    options = []
+    for option in ("Dir::State=%s/state" % apt, "Dir::State::lists=%s/lists" % apt,
+                   "Dir::Cache=%s" % apt, "Dir::State::status=/dev/null",
+                   "Dir::Etc::sourcelist=%s/sources.list" % apt, "Dir::Etc::sourceparts=/dev/null",
+                   "APT::Architecture=" + architecture, "APT::Architectures=" + architecture,
+                   "APT::Sandbox::User=root", "APT::Keep-Downloaded-Packages=true",
+                   "Acquire::Check-Valid-Until=false", "Acquire::Languages=none"):
+        options += ["-o", option]
+    _run("apt-get", "-q", *options, "update")
+    _run("apt-get", "-q", *options, "install", "--download-only", "--yes",
+         "--no-install-recommends", *packages)
+    for archive in sorted((apt / "archives").glob("*.deb")):
+        folder = directory / archive.name.partition("_")[0]
+        new = directory / (folder.name + ".new")
+        shutil.rmtree(new, ignore_errors=True)
+        _run("dpkg-deb", "-x", archive, new)
+        shutil.rmtree(folder, ignore_errors=True)
+        new.rename(folder)
+    # What is needed again are the files, not the archives nor the index.
+    shutil.rmtree(apt)
+    return unpacked(directory)
+
+
+def unpacked(directory):
+    """The folders of the packages that are there already."""
+    directory = pathlib.Path(directory)
+    return [path for path in sorted(directory.glob("*"))
+            if path.is_dir() and path.suffix != ".new"]
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 5:
+        sys.exit(__doc__)
+    print("\n".join(map(str, fetch(*sys.argv[1:4], sys.argv[4:]))))

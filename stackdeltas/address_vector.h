@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** Growing arrays of ELF virtual addresses. */
+#ifndef STACKDELTAS_ADDRESS_VECTOR_H
+#define STACKDELTAS_ADDRESS_VECTOR_H
+
+#include <stdint.h>
+
+#include "agent/base/vector.h"
+
+VECTOR_DEFINE(address_vector, uint64_t)
+
+#endif

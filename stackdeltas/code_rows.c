@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rows of code, in the order in which the analysis gives them. */
+#include "stackdeltas/code_rows.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "agent/base/error.h"
+
+/* What the analysis tells its rows to. */
+struct collector {
+	struct code_rows *rows;
+	struct delta_builder *builder;
+	const struct code_range_vector *ranges;
+	/* The range that the last row lay in. */
+	size_t range;
+};
+
+static int push_row(struct collector *collector, uint64_t address, uint32_t number)
+{
+	struct code_row_vector *rows = &collector->rows->rows;
+	struct code_row row = { address - collector->builder->text_start, number };
+
+	if (rows->count == DELTA_BUILDER_MAX_ROWS)
+		return fail(-E2BIG, "more than %d rows of code", DELTA_BUILDER_MAX_ROWS);
+	/* The end of a range and the start of the next one can be the same. */
+	if (rows->count && rows->items[rows->count - 1].distance == row.distance) {
+		rows->items[rows->count - 1] = row;
+		return 0;
+	}
+	return code_row_vector_push(rows, row);
+}
+
+/* Ends the range of the last row if @address lies beyond it. */
+static int end_ranges(struct collector *collector, uint64_t address)
+{
+	const struct code_range_vector *ranges = collector->ranges;
+
+	while (collector->range < ranges->count) {
+		const struct code_range *range = &ranges->items[collector->range];
+		int error;
+
+		if (address - range->address < range->size)
+			break;
+		error = push_row(collector, range->address + range->size, DELTA_RULE_NONE);
+		if (error)
+			return error;
+		collector->range++;
+	}
+	return 0;
+}
+
+static int take_row(void *context, uint64_t address, const struct unwind_rule *rule)
+{
+	struct collector *collector = context;
+	uint32_t number;
+	int error;
+
+	if (address >= collector->builder->text_end)
+		return 0;
+	error = end_ranges(collector, address);
+	if (!error)
+		error = delta_builder_intern(collector->builder, rule, &number);
+	return error ? error : push_row(collector, address, number);
+}
+
+int code_rows_init(struct code_rows *rows, uint16_t machine, uint64_t entry,
+		   const struct code_range_vector *ranges, const struct address_vector *starts,
+		   struct delta_builder *builder, struct code_analysis_statistics *statistics)
+{
+	struct collector collector = { .rows = rows, .builder = builder, .ranges = ranges };
+	const struct code_row_handler handler = { &collector, take_row };
+	const struct code_analysis_input input = {
+		.machine = machine,
+		.entry = entry,
+		.ranges = ranges->items,
+		.range_count = ranges->count,
+		.starts = starts->items,
+		.start_count = starts->count,
+	};
+	int error;
+
+	memset(rows, 0, sizeof(*rows));
+	if (!ranges->count)
+		return 0;
+	error = code_analysis_run(&input, &handler, statistics);
+	return error ? error : end_ranges(&collector, UINT64_MAX);
+}
+
+void code_rows_deinit(struct code_rows *rows)
+{
+	code_row_vector_deinit(&rows->rows);
+}
+
+/* The number of rows at or below @distance. */
+static size_t count_rows(const struct code_row_vector *rows, uint64_t distance)
+{
+	size_t low = 0, high = rows->count;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (rows->items[middle].distance <= distance)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+int code_rows_add(const struct code_rows *rows, uint64_t start, uint64_t end,
+		  struct delta_builder *builder)
+{
+	const struct code_row *items = rows->rows.items;
+	uint64_t base = builder->text_start;
+	size_t next;
+	int error;
+
+	if (start >= end)
+		return 0;
+	next = count_rows(&rows->rows, start - base);
+	error = delta_builder_add(builder, start, next ? items[next - 1].number : DELTA_RULE_NONE);
+	for (; !error && next < rows->rows.count && items[next].distance < end - base; next++)
+		error = delta_builder_add(builder, base + items[next].distance, items[next].number);
+	return error;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * The rows of code that no table describes, kept until the extractor comes by their addresses: eight
+ * bytes a row, since their rules go to the builder at once.
+ */
+#ifndef STACKDELTAS_CODE_ROWS_H
+#define STACKDELTAS_CODE_ROWS_H
+
+#include <stdint.h>
+
+#include "agent/base/vector.h"
+#include "stackdeltas/bare_code.h"
+#include "stackdeltas/delta_builder.h"
+
+struct code_row {
+	/** From the builder's text_start. */
+	uint32_t distance;
+	/** The builder's number of the rule. */
+	uint32_t number;
+};
+
+VECTOR_DEFINE(code_row_vector, struct code_row)
+
+/** Ascending by distance; what lies between two ranges has a row of its own, without rule. */
+struct code_rows {
+	struct code_row_vector rows;
+};
+
+/**
+ * Analyses @ranges, which lie in the text of @builder; functions start at @starts, sorted, and the
+ * program at @entry or, if that is 0, elsewhere. @statistics is filled. -E2BIG: too many rows,
+ * -EOPNOTSUPP: another machine, -ENOMEM. The caller deinits in any case.
+ */
+int code_rows_init(struct code_rows *rows, uint16_t machine, uint64_t entry,
+		   const struct code_range_vector *ranges, const struct address_vector *starts,
+		   struct delta_builder *builder, struct code_analysis_statistics *statistics);
+void code_rows_deinit(struct code_rows *rows);
+
+/** Adds the rows of [start, end) to @builder, or one that says nothing. As delta_builder_add(). */
+int code_rows_add(const struct code_rows *rows, uint64_t start, uint64_t end,
+		  struct delta_builder *builder);
+
+#endif

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Places in the C library where its unwind information is wrong or missing, found by their bytes,
+ * and the rules that hold there:
+ *
+ * - clone and clone3 (sysdeps/unix/sysv/linux/{x86_64,aarch64}/{clone,clone3}.S of glibc 2.36)
+ *   behind the system call, until a branch parts the child, which has another stack, from its
+ *   parent. On x86-64 no table describes them, on arm64 it describes the parent alone.
+ * - swapcontext on x86-64 (sysdeps/unix/sysv/linux/x86_64/swapcontext.S), which says nothing of the
+ *   instructions between its switch to the new stack and the push of the address where that goes
+ *   on.
+ *
+ * Text is not searched for them: only functions whose unwind information looks like theirs are
+ * read.
+ */
+#ifndef STACKDELTAS_KNOWN_PLACES_H
+#define STACKDELTAS_KNOWN_PLACES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ebpf/abi/slab.h"
+
+struct elf_image;
+struct fde_record;
+struct fde_table;
+
+enum {
+	/** clone, clone3, and two ways through swapcontext, with and without shadow stacks. */
+	KNOWN_PLACES_MAX = 8,
+};
+
+struct known_place {
+	/** ELF virtual addresses; in a gap between FDEs, or in one with a single row. */
+	uint64_t start;
+	uint64_t end;
+	struct unwind_rule rule;
+};
+
+/**
+ * Finds the places of @image, whose FDEs are in @table. Gives their number; they come out sorted
+ * and do not touch. What cannot be read has none.
+ */
+uint32_t known_places_find(const struct elf_image *image, const struct fde_table *table,
+			   struct known_place places[KNOWN_PLACES_MAX]);
+
+/** True if one row holds for all of @fde. */
+bool known_places_has_one_row(const struct fde_table *table, const struct fde_record *fde);
+
+/**
+ * Finds in @size bytes of @bytes, from offset @from on, the end of a clone for EM_X86_64 or
+ * EM_AARCH64: from the system call up to the branches behind it.
+ */
+bool known_places_next_clone(uint16_t machine, const uint8_t *bytes, size_t size, size_t from,
+			     size_t *start, size_t *end);
+
+/** The same for swapcontext on x86-64: where it has the new stack, and has not yet pushed. */
+bool known_places_next_switch(const uint8_t *bytes, size_t size, size_t from, size_t *start,
+			      size_t *end);
+
+#endif

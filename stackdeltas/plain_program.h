@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * The quick way through the programs of nearly all FDEs, in which every row is plain: the CFA is a
+ * register and an offset, and return address, frame pointer and rbx are unchanged or in slots below
+ * the CFA. Such a row fits into one word, and the number of its rule is found by that word.
+ *
+ * It says the same as cfa_program.h with cfa_rule.h, or nothing: what it meets first that is not
+ * plain, bad or strange makes it give up, and the whole program goes the other way.
+ */
+#ifndef STACKDELTAS_PLAIN_PROGRAM_H
+#define STACKDELTAS_PLAIN_PROGRAM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "stackdeltas/cfa_program.h"
+#include "stackdeltas/cfa_rule.h"
+#include "stackdeltas/delta_builder.h"
+#include "stackdeltas/eh_frame.h"
+
+enum {
+	PLAIN_RULE_SHIFT = 11,
+	PLAIN_RULE_COUNT = 1 << PLAIN_RULE_SHIFT,
+	/** Registers that an opcode can name. */
+	PLAIN_REGISTER_COUNT = 64,
+};
+
+/** For the programs of one file. Owned by one thread, owns nothing. */
+struct plain_programs {
+	struct delta_builder *builder;
+	uint16_t machine;
+	/** The bits of each register's slot in a packed row, and their place; 0: not followed. */
+	uint64_t slot_masks[PLAIN_REGISTER_COUNT];
+	uint8_t slot_shifts[PLAIN_REGISTER_COUNT];
+	/** The CIE of the program before, and its row packed; 0: it is not plain. */
+	const struct cfa_defaults *defaults;
+	uint64_t initial_row;
+	/** Rows that were met, and the numbers of their rules; a row of 0 is free. */
+	uint64_t rows[PLAIN_RULE_COUNT];
+	uint16_t numbers[PLAIN_RULE_COUNT];
+};
+
+/** @builder is borrowed; @machine is EM_X86_64 or EM_AARCH64. */
+void plain_programs_init(struct plain_programs *programs, struct delta_builder *builder,
+			 uint16_t machine);
+
+/**
+ * Adds the rows of the program [start, end) of @section for the function that begins @distance
+ * behind the text's start and ends at @distance_end. @defaults stays where it is, and the same, as
+ * long as @programs is used. 1; 0 if it is not plain: the caller takes back rows that were added;
+ * errors of the builder.
+ */
+int plain_programs_run(struct plain_programs *programs, const struct cfa_defaults *defaults,
+		       const struct eh_frame *section, size_t start, size_t end, uint64_t distance,
+		       uint64_t distance_end);
+
+#endif

@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The analysis of code against the call frame information of files that have it, in programs that
+ * run: at every step, the caller's stack pointer, pc, frame pointer and rbx by our rule are compared
+ * with what the tables give, with the registers and the memory that there really are. So rules that
+ * say the same by another register or another place are told from those that are wrong.
+ *
+ * usage: code_steps_test [STEPS PROGRAM [ARGUMENT]...]	(without: some programs, not far)
+ *
+ * Functions' starts are not known to the analysis. Steps of one instruction are compared a few
+ * times only. Rules that are guesses are counted apart. Prints TAP.
+ */
+#include <elfutils/libdw.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "agent/base/cleanup.h"
+#include "agent/base/hash_map.h"
+#include "agent/base/vector.h"
+#include "stackdeltas/code_analysis.h"
+#include "stackdeltas/rule_text.h"
+#include "stackdeltas/tests/oracle_frame.h"
+
+enum {
+	MAX_RANGES = 8,
+	MAX_MODULES = 64,
+	VISITS = 4,
+	STEPS = 40000,
+	SHOWN_DIFFERENCES = 5,
+};
+
+struct row {
+	uint64_t address;
+	struct unwind_rule rule;
+};
+
+VECTOR_DEFINE(row_list, struct row)
+
+/* A file that is mapped with its code at [start, end). */
+struct module {
+	char *path;
+	int fd;
+	Elf *elf;
+	uint64_t start;
+	uint64_t end;
+	/* From ELF addresses to those of the process. */
+	uint64_t bias;
+	/* NULL: without tables. */
+	Dwarf_CFI *cfi;
+	struct code_range ranges[MAX_RANGES];
+	uint32_t range_count;
+	struct row_list rows;
+};
+
+/* What is known of an instruction. */
+struct place {
+	const struct module *module;
+	const struct unwind_rule *rule;
+	Dwarf_Frame *row;
+	uint32_t visits;
+};
+
+struct figures {
+	uint64_t steps;
+	uint64_t places;
+	/* By what is compared; [1]: of guesses. */
+	uint64_t equal[2];
+	uint64_t different[2];
+	uint64_t no_rule;
+};
+
+struct tracee {
+	pid_t pid;
+	int memory_fd;
+	struct module modules[MAX_MODULES];
+	size_t module_count;
+	struct hash_map places;
+	struct figures figures;
+};
+
+static int keep_row(void *context, uint64_t address, const struct unwind_rule *rule)
+{
+	return row_list_push(context, (struct row){ address, *rule });
+}
+
+static void read_module(struct module *module, uint64_t offset)
+{
+	int fd = module->fd = open(module->path, O_RDONLY | O_CLOEXEC);
+	Elf *elf = module->elf = fd < 0 ? NULL : elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	const Elf64_Ehdr *header = elf ? elf64_getehdr(elf) : NULL;
+	const Elf64_Phdr *segments = header ? elf64_getphdr(elf) : NULL;
+	const struct code_row_handler handler = { &module->rows, keep_row };
+	struct code_analysis_input input = { .machine = EM_X86_64, .ranges = module->ranges };
+	Elf_Scn *section = NULL;
+
+	if (!segments)
+		return;
+	for (int i = 0; i < header->e_phnum; i++)
+		if (segments[i].p_type == PT_LOAD && offset >= segments[i].p_offset &&
+		    offset - segments[i].p_offset < segments[i].p_filesz)
+			module->bias = module->start -
+				       (segments[i].p_vaddr + (offset - segments[i].p_offset));
+	while ((section = elf_nextscn(elf, section)) && input.range_count < MAX_RANGES) {
+		const Elf64_Shdr *found = elf64_getshdr(section);
+		const Elf_Data *data = elf_rawdata(section, NULL);
+
+		if (found->sh_type == SHT_PROGBITS && found->sh_flags & SHF_EXECINSTR && data)
+			module->ranges[input.range_count++] =
+				(struct code_range){ found->sh_addr, data->d_buf, data->d_size };
+	}
+	input.entry = header->e_type == ET_EXEC || header->e_entry ? header->e_entry : 0;
+	if (!code_analysis_run(&input, &handler, NULL))
+		module->cfi = dwarf_getcfi_elf(elf);
+}
+
+static const struct module *find_module(struct tracee *tracee, uint64_t pc)
+{
+	_cleanup_(close_file) FILE *maps = NULL;
+	struct module *module = &tracee->modules[tracee->module_count];
+	char line[4096], path[4096];
+	uint64_t offset = 0;
+
+	for (size_t i = 0; i < tracee->module_count; i++)
+		if (pc >= tracee->modules[i].start && pc < tracee->modules[i].end)
+			return &tracee->modules[i];
+	if (tracee->module_count == MAX_MODULES)
+		return NULL;
+	snprintf(path, sizeof(path), "/proc/%d/maps", tracee->pid);
+	maps = fopen(path, "re");
+	while (maps && fgets(line, sizeof(line), maps)) {
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %" SCNx64 " %*s %*s %4095s",
+			   &module->start, &module->end, &offset, path) != 4 ||
+		    pc < module->start || pc >= module->end)
+			continue;
+		module->path = strdup(path);
+		read_module(module, offset);
+		tracee->module_count++;
+		return module;
+	}
+	return NULL;
+}
+
+static void end_tracee(struct tracee *tracee)
+{
+	uint64_t key, value;
+	size_t cursor = 0;
+
+	while (hash_map_next(&tracee->places, &cursor, &key, &value)) {
+		struct place *place = hash_map_get_pointer(&tracee->places, key);
+
+		free(place->row);
+		free(place);
+	}
+	hash_map_deinit(&tracee->places);
+	for (size_t i = 0; i < tracee->module_count; i++) {
+		struct module *module = &tracee->modules[i];
+
+		if (module->cfi)
+			dwarf_cfi_end(module->cfi);
+		elf_end(module->elf);
+		if (module->fd >= 0)
+			close(module->fd);
+		row_list_deinit(&module->rows);
+		free(module->path);
+	}
+}
+
+static const struct unwind_rule *find_rule(const struct module *module, uint64_t address)
+{
+	size_t low = 0, high = module->rows.count;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (module->rows.items[middle].address <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low ? &module->rows.items[low - 1].rule : NULL;
+}
+
+static struct place *find_place(struct tracee *tracee, uint64_t pc)
+{
+	struct place *place = hash_map_get_pointer(&tracee->places, pc);
+	const struct module *module;
+
+	if (place)
+		return place;
+	place = calloc(1, sizeof(*place));
+	module = find_module(tracee, pc);
+	if (!place || hash_map_set_pointer(&tracee->places, pc, place))
+		return NULL;
+	place->module = module;
+	if (!module || !module->cfi ||
+	    dwarf_cfi_addrframe(module->cfi, pc - module->bias, &place->row))
+		place->row = NULL;
+	place->rule = place->row ? find_rule(module, pc - module->bias) : NULL;
+	return place;
+}
+
+/* The caller's rbx; the table leaves out what is unchanged. */
+static bool same_rbx(const struct unwind_rule *rule, Dwarf_Frame *row, const struct frame *frame,
+		     uint64_t cfa)
+{
+	uint64_t ours = frame->registers[X86_RBX], theirs;
+
+	if (rule->rbx_slot == RBX_LOST)
+		return true;
+	if (rule->rbx_slot)
+		ours = load(frame, cfa - 8 * rule->rbx_slot);
+	if (register_by_libdw(row, frame, X86_RBX, cfa, &theirs) != OUTCOME_VALUE)
+		theirs = frame->registers[X86_RBX];
+	return ours == theirs;
+}
+
+/* False: they differ. */
+static bool compare(const struct place *place, const struct frame *frame)
+{
+	const struct unwind_rule *rule = place->rule;
+	uint64_t cfa, our_cfa, ours = 0, theirs = 0;
+	Dwarf_Op *operations;
+	size_t count;
+	bool is_value;
+
+	if (register_by_libdw(place->row, frame, frame->numbers->ra, 0, &theirs) ==
+	    OUTCOME_UNDEFINED)
+		return rule->cfa == CFA_END;
+	if (dwarf_frame_cfa(place->row, &operations, &count) ||
+	    !evaluate(frame, operations, count, 0, false, &cfa, &is_value) ||
+	    !sp_by_rule(rule, frame, &our_cfa) || cfa != our_cfa)
+		return false;
+	register_by_libdw(place->row, frame, frame->numbers->ra, cfa, &theirs);
+	if (register_by_rule(rule, true, frame, cfa, &ours) != OUTCOME_VALUE || ours != theirs)
+		return false;
+	if (register_by_rule(rule, false, frame, cfa, &ours) == OUTCOME_VALUE &&
+	    register_by_libdw(place->row, frame, frame->numbers->fp, cfa, &theirs) ==
+		    OUTCOME_VALUE &&
+	    ours != theirs)
+		return false;
+	return same_rbx(rule, place->row, frame, cfa);
+}
+
+static void check_step(struct tracee *tracee, const struct user_regs_struct *words)
+{
+	struct place *place = find_place(tracee, words->rip);
+	struct figures *figures = &tracee->figures;
+	struct frame frame = {
+		.numbers = &x86_registers,
+		.memory_fd = tracee->memory_fd,
+		.pc = words->rip,
+		.registers = { words->rax, words->rdx, words->rcx, words->rbx, words->rsi,
+			       words->rdi, words->rbp, words->rsp, words->r8, words->r9, words->r10,
+			       words->r11, words->r12, words->r13, words->r14, words->r15,
+			       words->rip },
+	};
+	char text[RULE_TEXT_MAX_BYTES];
+	bool is_guess, is_equal;
+
+	if (!place || !place->rule || place->visits++ >= VISITS)
+		return;
+	figures->places += place->visits == 1;
+	if (place->rule->cfa == CFA_NONE) {
+		figures->no_rule++;
+		return;
+	}
+	is_guess = place->rule->flags & RULE_GUESS;
+	is_equal = compare(place, &frame);
+	if (is_equal)
+		figures->equal[is_guess]++;
+	else
+		figures->different[is_guess]++;
+	if (is_equal || is_guess || figures->different[0] > SHOWN_DIFFERENCES)
+		return;
+	rule_text(place->rule, EM_X86_64, text);
+	printf("# %s: %#" PRIx64 ": %s\n", place->module->path,
+	       (uint64_t)words->rip - place->module->bias, text);
+}
+
+static void run_steps(struct tracee *tracee, uint64_t count)
+{
+	struct user_regs_struct words;
+	long signal = 0;
+	int status;
+
+	while (tracee->figures.steps++ < count) {
+		if (ptrace(PTRACE_GETREGS, tracee->pid, NULL, &words))
+			return;
+		check_step(tracee, &words);
+		if (ptrace(PTRACE_SINGLESTEP, tracee->pid, NULL, signal) ||
+		    waitpid(tracee->pid, &status, 0) < 0 || !WIFSTOPPED(status))
+			return;
+		signal = WSTOPSIG(status) == SIGTRAP ? 0 : WSTOPSIG(status);
+	}
+	kill(tracee->pid, SIGKILL);
+	waitpid(tracee->pid, &status, 0);
+}
+
+static pid_t start(char *const *arguments)
+{
+	pid_t pid = fork();
+	int status, null_fd;
+
+	if (pid) {
+		if (pid > 0)
+			waitpid(pid, &status, 0);
+		return pid;
+	}
+	null_fd = open("/dev/null", O_RDWR);
+	dup2(null_fd, STDIN_FILENO);
+	dup2(null_fd, STDOUT_FILENO);
+	dup2(null_fd, STDERR_FILENO);
+	ptrace(PTRACE_TRACEME, 0, NULL, NULL);
+	execvp(arguments[0], arguments);
+	_exit(127);
+}
+
+static void check_program(uint64_t steps, char *const *arguments, struct figures *totals)
+{
+	struct tracee tracee = { .pid = start(arguments) };
+	struct figures *figures = &tracee.figures;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/mem", tracee.pid);
+	tracee.memory_fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (tracee.pid < 0 || tracee.memory_fd < 0)
+		return;
+	run_steps(&tracee, steps);
+	close(tracee.memory_fd);
+	printf("# %s: %" PRIu64 " steps, %" PRIu64 " instructions; believed: %" PRIu64
+	       " equal, %" PRIu64 " different; guesses: %" PRIu64 " equal, %" PRIu64
+	       " different; %" PRIu64 " without rule\n",
+	       arguments[0], figures->steps, figures->places, figures->equal[0],
+	       figures->different[0], figures->equal[1], figures->different[1], figures->no_rule);
+	totals->steps += figures->steps;
+	totals->equal[0] += figures->equal[0];
+	totals->different[0] += figures->different[0];
+	end_tracee(&tracee);
+}
+
+int main(int argc, char **argv)
+{
+	char *const programs[][4] = {
+		{ "ls", "-l", "/usr", NULL },
+		{ "bash", "-c", "for i in 1 2 3; do echo $((i * i)); done", NULL },
+		{ "python3", "-c", "print(sorted(str(i) for i in range(99)))", NULL },
+		{ "perl", "-e", "print join(',', map { $_ * 2 } 1 .. 99)", NULL },
+	};
+	struct figures totals = { 0 };
+	bool is_good;
+
+	elf_version(EV_CURRENT);
+	if (argc > 2)
+		check_program(strtoull(argv[1], NULL, 10), argv + 2, &totals);
+	for (size_t i = 0; argc <= 2 && i < sizeof(programs) / sizeof(programs[0]); i++)
+		check_program(STEPS, programs[i], &totals);
+	is_good = totals.equal[0] > 0 && totals.different[0] * 1000 < totals.equal[0];
+	printf("# %" PRIu64 " steps, %" PRIu64 " comparisons of what is believed, %" PRIu64
+	       " differ\n",
+	       totals.steps, totals.equal[0] + totals.different[0], totals.different[0]);
+	printf("%s 1 - of what is believed less than 0.1 %% differs in programs that run\n",
+	       is_good ? "ok" : "not ok");
+	printf("1..1\n");
+	return !is_good;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Unwind tables beside .eh_frame, as they stand in files, compressed or not: .debug_frame, and
+ * .gnu_debugdata, an ELF file compressed by xz with the symbols and perhaps the tables that were
+ * stripped ("MiniDebugInfo", GDB manual). They are read when a file's .eh_frame leaves code out, and
+ * unpacked only when rows have to be made.
+ */
+#ifndef STACKDELTAS_UNWIND_SOURCE_H
+#define STACKDELTAS_UNWIND_SOURCE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/host/elf_image.h"
+#include "stackdeltas/address_vector.h"
+#include "stackdeltas/eh_frame.h"
+
+enum {
+	/** Of a source as it stands in the file, and of what it unfolds to. */
+	UNWIND_SOURCE_MAX_BYTES = 48 << 20,
+	/** .debug_frame and .eh_frame of a file in .gnu_debugdata. */
+	UNWIND_SOURCE_MAX_SECTIONS = 2,
+};
+
+enum unwind_source_kind {
+	UNWIND_SOURCE_DEBUG_FRAME,
+	UNWIND_SOURCE_MINI_DEBUG,
+};
+
+struct unwind_source {
+	uint8_t kind;
+	/** enum elf_encoding */
+	uint8_t encoding;
+	struct elf_bytes raw;
+};
+
+/** What a source says. The bytes of sections are owned, or the source's. */
+struct unwind_source_content {
+	uint32_t section_count;
+	struct eh_frame sections[UNWIND_SOURCE_MAX_SECTIONS];
+	/** Functions of a symbol table in it, not sorted. */
+	struct address_vector starts;
+	/** Owners of the sections' bytes. */
+	struct elf_bytes owned[UNWIND_SOURCE_MAX_SECTIONS];
+};
+
+/** Reads the .debug_frame of @image, be it called .zdebug_frame; -ENOENT, or as elf_image.h says. */
+int unwind_source_read_debug_frame(const struct elf_image *image, struct unwind_source *source);
+
+/** Reads .gnu_debugdata; -ENOENT, or as elf_image.h says. The caller deinits both kinds. */
+int unwind_source_read_mini_debug(const struct elf_image *image, struct unwind_source *source);
+void unwind_source_deinit(struct unwind_source *source);
+
+/**
+ * Unpacks @source, which stays as it is and in place. @machine: EM_..., which a file in the source
+ * must be for. The caller deinits in any case. -E2BIG over a limit above, -EBADMSG, -EOPNOTSUPP,
+ * -ENOMEM.
+ */
+int unwind_source_unpack(const struct unwind_source *source, uint16_t machine,
+			 struct unwind_source_content *content);
+void unwind_source_content_deinit(struct unwind_source_content *content);
+
+#endif
