@@ -170,13 +170,15 @@ static __always_inline enum unwind_error restore_caller(struct walk_state *state
 
 /*
  * Out of a signal trampoline: the kernel saved all registers on the stack. The trampoline's own
- * frame, which was added last, has no return address: the handler was never called from there.
+ * frame, which was added last, has no return address: the handler was never called from there. As
+ * a leaf it keeps its flag, for then it is in its system call, and musl has another function behind.
  */
 static __always_inline enum unwind_error restore_interrupted(struct walk_state *state)
 {
 	enum unwind_error error;
 
-	unflag_last_frame(state);
+	if (!state->registers_known)
+		unflag_last_frame(state);
 	error = read_signal_frame(state->sp, state->registers);
 	if (error)
 		return error;

@@ -237,6 +237,27 @@ static void a_signal_frame_gives_all_registers(void **state)
 	assert_frame(world, 3, code_at(4), FRAME_RETURN_ADDRESS);
 }
 
+/* musl's __restore_rt ends with its system call: what pc points to then is another function. */
+static void a_trampoline_in_its_system_call_is_the_function_in_front_of_pc(void **state)
+{
+	struct world *world = *state;
+	struct unwind_rule rules[RULE_COUNT] = {
+		[RULE_END] = { .cfa = CFA_END },
+		[RULE_OWN] = { .cfa = CFA_SIGNAL },
+		[RULE_OWN + 1] = { .cfa = CFA_NONE },
+	};
+	uint64_t end = TEXT_START + (RULE_OWN + 1) * 16;
+
+	world_publish_rules(world, rules, RULE_COUNT);
+	world_set_registers(world, end, stack_address(1001), 0);
+	world->start.is_system_call = true;
+	world->stack[1001 + 5 + signal_words[16]] = code_at(RULE_END);
+	world->stack[1001 + 5 + signal_words[7]] = stack_address(20);
+	world_walk(world);
+	assert_end(world, 2);
+	assert_frame(world, 0, end, FRAME_RETURN_ADDRESS);
+}
+
 static void each_register_of_a_signal_frame_is_in_its_place(void **state)
 {
 	struct world *world = *state;
@@ -556,6 +577,7 @@ int main(void)
 		world_test(a_register_number_out_of_range_is_unknown),
 		world_test(a_plt_entry_has_pushed_a_word_in_its_second_half),
 		world_test(a_signal_frame_gives_all_registers),
+		world_test(a_trampoline_in_its_system_call_is_the_function_in_front_of_pc),
 		world_test(each_register_of_a_signal_frame_is_in_its_place),
 		world_test(the_interrupted_address_is_looked_up_itself),
 		world_test(a_return_address_is_looked_up_one_byte_before),
