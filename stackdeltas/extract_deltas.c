@@ -51,7 +51,9 @@ struct extraction {
 	struct gap_rule gap_rules[1 + UNWIND_INPUT_MAX_STUBS + KNOWN_PLACES_MAX];
 	uint32_t gap_rule_count;
 	struct delta_report report;
-	struct fde_table table;
+	/* The input's, or own_table. */
+	const struct fde_table *table;
+	struct fde_table own_table;
 	struct delta_builder builder;
 	struct plain_programs plain;
 };
@@ -77,7 +79,7 @@ static int find_rule(struct extraction *extraction, const struct cfa_rule_contex
 static int add_program(struct extraction *extraction, const struct fde_record *record,
 		       const struct cfa_rule_context *context, uint64_t start, uint64_t end)
 {
-	const struct shared_cie *shared = &extraction->table.cies.items[record->cie];
+	const struct shared_cie *shared = &extraction->table->cies.items[record->cie];
 	struct cfa_program program;
 	uint32_t number;
 	int found, error = 0;
@@ -95,14 +97,14 @@ static int add_program(struct extraction *extraction, const struct fde_record *r
 
 static int add_fde(struct extraction *extraction, const struct fde_record *record, uint64_t end)
 {
-	const struct shared_cie *shared = &extraction->table.cies.items[record->cie];
-	const struct eh_frame *section = &extraction->table.sections[shared->section];
+	const struct shared_cie *shared = &extraction->table->cies.items[record->cie];
+	const struct eh_frame *section = &extraction->table->sections[shared->section];
 	const struct cfa_rule_context context = {
 		.section = section->bytes,
 		.machine = extraction->input->machine,
 		.is_signal_frame = shared->cie.is_signal_frame,
 	};
-	uint64_t start = extraction->table.base + record->start;
+	uint64_t start = extraction->table->base + record->start;
 	uint64_t base = extraction->builder.text_start;
 	struct delta_builder_mark mark = delta_builder_mark(&extraction->builder);
 	int error;
@@ -131,7 +133,7 @@ static int add_fde_with_places(struct extraction *extraction, const struct fde_r
 {
 	const struct unwind_input *input = extraction->input;
 	struct delta_builder *builder = &extraction->builder;
-	uint64_t start = extraction->table.base + record->start;
+	uint64_t start = extraction->table->base + record->start;
 	uint32_t number, row_number = DELTA_RULE_NONE;
 	int error = 0;
 	bool is_begun = false;
@@ -140,7 +142,7 @@ static int add_fde_with_places(struct extraction *extraction, const struct fde_r
 		const struct known_place *place = &input->places[i];
 
 		if (place->start <= start || place->end > end ||
-		    !known_places_has_one_row(&extraction->table, record))
+		    !known_places_has_one_row(extraction->table, record))
 			continue;
 		if (!is_begun) {
 			error = add_fde(extraction, record, place->start);
@@ -246,9 +248,9 @@ static int add_gap(struct extraction *extraction, uint64_t start, uint64_t end)
 
 static int add_all(struct extraction *extraction)
 {
-	const struct fde_record *fdes = extraction->table.fdes.items;
-	size_t count = extraction->table.fdes.count;
-	uint64_t base = extraction->table.base;
+	const struct fde_record *fdes = extraction->table->fdes.items;
+	size_t count = extraction->table->fdes.count;
+	uint64_t base = extraction->table->base;
 	uint64_t covered_end = extraction->builder.text_start;
 	size_t next;
 
@@ -304,7 +306,7 @@ static void include(struct unwind_segment *text, uint64_t start, uint64_t end)
 /* The addresses of which anything may be known, as far as the page index reaches. */
 static struct unwind_segment find_text(const struct extraction *extraction)
 {
-	const struct fde_table *table = &extraction->table;
+	const struct fde_table *table = extraction->table;
 	struct unwind_segment text = { UINT64_MAX, 0 };
 	uint64_t limit;
 
@@ -337,10 +339,10 @@ static int find_starts(struct extraction *extraction)
 }
 
 /* All FDEs: of .eh_frame, then of the sources beside it, in the order of trust. */
-static int read_tables(struct extraction *extraction)
+static int read_own_table(struct extraction *extraction)
 {
 	const struct unwind_input *input = extraction->input;
-	struct fde_table *table = &extraction->table;
+	struct fde_table *table = &extraction->own_table;
 	int error = fde_table_init(table, input, &extraction->report);
 
 	for (uint32_t i = 0; !error && i < input->source_count; i++) {
@@ -355,8 +357,24 @@ static int read_tables(struct extraction *extraction)
 			error = fde_table_add(table, input, &content->sections[j],
 					      &extraction->report);
 	}
+	extraction->table = table;
+	return error;
+}
+
+static int read_tables(struct extraction *extraction)
+{
+	const struct unwind_input *input = extraction->input;
+	int error = 0;
+
+	/* Sources are merged in, and an observer is told what the input has only counted. */
+	if (!input->fdes || input->source_count || extraction->report.observer) {
+		error = read_own_table(extraction);
+	} else {
+		extraction->table = input->fdes;
+		extraction->report.statistics = input->fde_statistics;
+	}
 	if (!error)
-		error = bare_code_rest(&input->code, table, &extraction->code);
+		error = bare_code_rest(&input->code, extraction->table, &extraction->code);
 	return error ? error : find_starts(extraction);
 }
 
@@ -367,7 +385,7 @@ static int extract(struct extraction *extraction, struct stack_deltas *deltas)
 
 	if (error)
 		return error;
-	if (!extraction->table.fdes.count && !extraction->code.count)
+	if (!extraction->table->fdes.count && !extraction->code.count)
 		return fail(-ENOENT, "no unwind table describes a function, and there is no code");
 	find_gap_rules(extraction);
 	text = find_text(extraction);
@@ -400,7 +418,7 @@ int extract_deltas(const struct unwind_input *input, const struct delta_observer
 	code_range_vector_deinit(&extraction.code);
 	address_vector_deinit(&extraction.starts);
 	code_rows_deinit(&extraction.code_rows);
-	fde_table_deinit(&extraction.table);
+	fde_table_deinit(&extraction.own_table);
 	delta_builder_deinit(&extraction.builder);
 	if (!error && statistics)
 		*statistics = extraction.report.statistics;

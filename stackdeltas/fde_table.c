@@ -330,6 +330,8 @@ int fde_table_init(struct fde_table *table, const struct unwind_input *input,
 
 void fde_table_deinit(struct fde_table *table)
 {
+	if (!table)
+		return;
 	shared_cie_vector_deinit(&table->cies);
 	fde_record_vector_deinit(&table->fdes);
 	hash_map_deinit(&table->cie_by_offset);

@@ -236,22 +236,31 @@ static void add_source(struct unwind_input *input, const struct elf_image *image
 		input->source_count++;
 }
 
+static int read_fdes(struct unwind_input *input)
+{
+	struct delta_report report = { 0 };
+	int error;
+
+	input->fdes = malloc(sizeof(*input->fdes));
+	if (!input->fdes)
+		return fail(-ENOMEM, "no memory for the table of FDEs");
+	error = fde_table_init(input->fdes, input, &report);
+	input->fde_statistics = report.statistics;
+	return error;
+}
+
 /* Finds what .eh_frame leaves out, and what the file has beside it if that is much. */
 static int read_bare_code(const struct elf_image *image, struct unwind_input *input)
 {
-	struct delta_report report = { 0 };
-	struct fde_table table;
 	uint64_t bare_bytes = 0;
-	int error = fde_table_init(&table, input, &report);
+	int error = read_fdes(input);
 
 	if (!error)
-		error = bare_code_read(image, input, &table, is_go(image) ? NULL : &input->code,
-				       &bare_bytes);
-	if (!error)
-		input->place_count = known_places_find(image, &table, input->places);
-	fde_table_deinit(&table);
+		error = bare_code_read(image, input, input->fdes,
+				       is_go(image) ? NULL : &input->code, &bare_bytes);
 	if (error)
 		return error;
+	input->place_count = known_places_find(image, input->fdes, input->places);
 	input->is_bare = bare_bytes > UNWIND_INPUT_BARE_BYTES;
 	/* Where it stands in a file that has .eh_frame, it is for what that leaves out. */
 	if (bare_bytes)
@@ -318,6 +327,8 @@ void unwind_input_deinit(struct unwind_input *input)
 {
 	if (!input)
 		return;
+	fde_table_deinit(input->fdes);
+	free(input->fdes);
 	free(input->eh_frame);
 	for (uint32_t i = 0; i < input->source_count; i++)
 		unwind_source_deinit(&input->sources[i]);

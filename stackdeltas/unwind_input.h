@@ -15,11 +15,13 @@
 
 #include "agent/base/hash128.h"
 #include "stackdeltas/bare_code.h"
+#include "stackdeltas/delta_problem.h"
 #include "stackdeltas/known_places.h"
 #include "stackdeltas/unwind_source.h"
 
 struct debug_file_search;
 struct elf_image;
+struct fde_table;
 
 enum {
 	/** Part of every key: raise it whenever the same bytes would give other rows. */
@@ -71,6 +73,13 @@ struct unwind_input {
 	/** Sorted, not touching: their rules hold whatever tables say. */
 	uint32_t place_count;
 	struct known_place places[KNOWN_PLACES_MAX];
+	/**
+	 * The FDEs of .eh_frame and what was counted in them: they follow from what stands above,
+	 * and are kept since extract_deltas() needs them again. NULL: they have not been read yet.
+	 * Owned. Not part of the key.
+	 */
+	struct fde_table *fdes;
+	struct delta_statistics fde_statistics;
 	/** .eh_frame leaves out so much that other sources are of use. Not part of the key. */
 	bool is_bare;
 };

@@ -95,6 +95,26 @@ static void check_input(const struct unwind_input *input)
 	stack_deltas_deinit(&deltas);
 }
 
+/* Without observer the table of FDEs that @input has is taken, if it has one. */
+static void check_table(const struct unwind_input *input)
+{
+	struct unwind_input without = *input;
+	struct delta_statistics kept_statistics, made_statistics;
+	struct stack_deltas kept = { 0 }, made = { 0 };
+	int error = extract_deltas(input, NULL, &kept, &kept_statistics);
+
+	without.fdes = NULL;
+	if (extract_deltas(&without, NULL, &made, &made_statistics) != error)
+		abort();
+	if (!error &&
+	    (memcmp(&kept_statistics, &made_statistics, sizeof(kept_statistics)) != 0 ||
+	     kept.row_count != made.row_count ||
+	     memcmp(kept.rows, made.rows, stack_deltas_row_bytes(made.row_count)) != 0))
+		abort();
+	stack_deltas_deinit(&kept);
+	stack_deltas_deinit(&made);
+}
+
 static void check_fields(uint16_t machine, struct byte_reader *reader)
 {
 	struct unwind_input input = { .machine = machine, .segment_count = 1 };
@@ -126,6 +146,7 @@ static void check_elf(const uint8_t *data, size_t size)
 	if (!unwind_input_read(&image, &input)) {
 		unwind_input_key(&input);
 		check_input(&input);
+		check_table(&input);
 	}
 	unwind_input_deinit(&input);
 	elf_image_deinit(&image);

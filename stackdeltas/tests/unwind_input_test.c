@@ -17,6 +17,8 @@
 
 #include "agent/base/cleanup.h"
 #include "agent/host/elf_image.h"
+#include "stackdeltas/extract_deltas.h"
+#include "stackdeltas/fde_table.h"
 #include "stackdeltas/unwind_input.h"
 
 /* The test itself, as bytes that can be changed. */
@@ -123,6 +125,29 @@ static void assert_only_code(const struct fixture *fixture, int eh_frame_error)
 	assert_int_equal(input.code.ranges[0].address, input.segments[0].start);
 	assert_int_equal(input.code.ranges[0].size,
 			 input.segments[0].end - input.segments[0].start);
+}
+
+static void fdes_are_handed_on_with_what_was_counted_in_them(void **state)
+{
+	_cleanup_(unwind_input_deinit) struct unwind_input input = { 0 };
+	_cleanup_(stack_deltas_deinit) struct stack_deltas kept = { 0 }, made = { 0 }, fewer = { 0 };
+	struct delta_statistics kept_statistics, made_statistics, fewer_statistics;
+	struct unwind_input without;
+
+	assert_int_equal(read_input(*state, &input), 0);
+	assert_int_equal(input.source_count, 0);
+	without = input;
+	without.fdes = NULL;
+	assert_int_equal(extract_deltas(&input, NULL, &kept, &kept_statistics), 0);
+	assert_int_equal(extract_deltas(&without, NULL, &made, &made_statistics), 0);
+	assert_true(made_statistics.cie_count > 0);
+	assert_memory_equal(&kept_statistics, &made_statistics, sizeof(kept_statistics));
+	assert_int_equal(kept.row_count, made.row_count);
+	assert_memory_equal(kept.rows, made.rows, stack_deltas_row_bytes(made.row_count));
+	/* It is that table that is read. */
+	input.fdes->fdes.count--;
+	assert_int_equal(extract_deltas(&input, NULL, &fewer, &fewer_statistics), 0);
+	assert_int_equal(fewer_statistics.fde_count, made_statistics.fde_count - 1);
 }
 
 static void damaged_headers_are_told(void **state)
@@ -256,6 +281,7 @@ int main(void)
 		TEST(only_code_that_nobody_called_is_an_entry_point),
 		TEST(segments_lead_to_the_same_bytes_as_sections),
 		TEST(a_header_without_table_is_enough),
+		TEST(fdes_are_handed_on_with_what_was_counted_in_them),
 		TEST(damaged_headers_are_told),
 		TEST(a_pointer_outside_of_the_file_is_enoent),
 		TEST(a_file_without_executable_segment_is_enoent),
