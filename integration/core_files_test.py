@@ -9,7 +9,6 @@ walked with the kernel side's unwinder (build/walk_core) and with eu-stack: both
 """
 import glob
 import os
-import random
 import resource
 import shutil
 import signal
@@ -58,12 +57,10 @@ def copy(process, directory):
 def compare(tap, name, inputs, way, cores):
     program = busy_programs.BusyProgram(name, inputs)
     what = "%d core files by %s" % (cores, way.__name__)
-    why_not = program.prepare()
-    if why_not:
-        tap.skip("%s: %s is walked as eu-stack walks it" % (what, name), why_not)
+    begun = unwinders.begin(tap, program, what)
+    if not begun:
         return
-    comparison = unwinders.Comparison(name)
-    generator = random.Random(name)
+    comparison, generator = begun
     for _ in range(cores * 4):
         if comparison.stops == cores:
             break

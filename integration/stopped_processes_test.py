@@ -9,7 +9,6 @@
 The short tier takes some programs and a few stops, the long one all and 100 each.
 """
 import os
-import random
 import shutil
 import signal
 import sys
@@ -53,12 +52,10 @@ def stop(pid, seconds=10):
 def compare_process(tap, name, inputs, directory, stops):
     program = busy_programs.BusyProgram(name, inputs)
     what = "%d random stops" % stops
-    why_not = program.prepare()
-    if why_not:
-        tap.skip("%s: %s is walked as eu-stack walks it" % (what, name), why_not)
+    begun = unwinders.begin(tap, program, what)
+    if not begun:
         return
-    comparison = unwinders.Comparison(name)
-    generator = random.Random(name)
+    comparison, generator = begun
     process = None
     try:
         for _ in range(stops * 4):

@@ -6,6 +6,7 @@ class below, for which readelf and gdb are asked.
 import bisect
 import collections
 import os
+import random
 import re
 import struct
 import subprocess
@@ -237,3 +238,14 @@ class Comparison:
         tap.note("%s: %d stops, %d stacks, %d frames, %d complete; differences: %s; unexplained: %d"
                  % (self.name, self.stops, self.threads, self.frames, self.complete,
                     classes or "none", len(self.unexplained)))
+
+
+def begin(tap, program, what):
+    """For @what of @program, a BusyProgram: a Comparison, and random numbers for its moments that are
+    the same in each run. None, and a skipped result, if the program cannot run here.
+    """
+    why_not = program.prepare()
+    if why_not:
+        tap.skip("%s: %s is walked as eu-stack walks it" % (what, program.name), why_not)
+        return None
+    return Comparison(program.name), random.Random(program.name)

@@ -14,7 +14,6 @@
 #include <elfutils/libdw.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <gelf.h>
 #include <inttypes.h>
 #include <stdbool.h>
@@ -30,6 +29,7 @@
 #include "stackdeltas/arm64_step.h"
 #include "stackdeltas/code_analysis.h"
 #include "stackdeltas/rule_text.h"
+#include "stackdeltas/tests/oracle_files.h"
 #include "stackdeltas/tests/oracle_frame.h"
 #include "stackdeltas/tests/oracle_sections.h"
 #include "stackdeltas/x86_step.h"
@@ -503,14 +503,6 @@ static void check_file(const char *path)
 	elf_end(elf);
 }
 
-static int visit(const char *path, const struct stat *status, int type, struct FTW *walk)
-{
-	(void)walk;
-	if (type == FTW_F && S_ISREG(status->st_mode) && status->st_size)
-		check_file(path);
-	return 0;
-}
-
 static void check_slice(void)
 {
 	static const char *const files[] = {
@@ -580,8 +572,7 @@ int main(int argc, char **argv)
 	elf_version(EV_CURRENT);
 	if (argc == 1)
 		check_slice();
-	for (int i = 1; i < argc; i++)
-		nftw(argv[i], visit, 32, FTW_PHYS);
+	oracle_visit_files(argv + 1, argc - 1, check_file);
 	failed = print_figures(0) + print_figures(1);
 	printf("1..4\n");
 	return failed != 0;

@@ -14,7 +14,6 @@
 #include <elfutils/libdw.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <gelf.h>
 #include <inttypes.h>
 #include <stdbool.h>
@@ -31,6 +30,7 @@
 #include "agent/host/elf_image.h"
 #include "stackdeltas/extract_deltas.h"
 #include "stackdeltas/rule_text.h"
+#include "stackdeltas/tests/oracle_files.h"
 #include "stackdeltas/tests/oracle_frame.h"
 #include "stackdeltas/tests/oracle_tables.h"
 
@@ -404,14 +404,6 @@ static void check_file(const char *path)
 	elf_end(elf);
 }
 
-static int visit(const char *path, const struct stat *status, int type, struct FTW *walk)
-{
-	(void)walk;
-	if (type == FTW_F && S_ISREG(status->st_mode) && status->st_size)
-		check_file(path);
-	return 0;
-}
-
 /* The file at @path as it would be without section headers. */
 static void check_stripped(const char *path)
 {
@@ -492,8 +484,7 @@ int main(int argc, char **argv)
 	elf_version(EV_CURRENT);
 	if (argc == 1)
 		check_slice();
-	for (int i = 1; i < argc; i++)
-		nftw(argv[i], visit, 32, FTW_PHYS);
+	oracle_visit_files(argv + 1, argc - 1, check_file);
 	for (int class = 0; class < CLASS_COUNT; class ++)
 		all += is_compared(class) ? totals.rows[class] : 0;
 	declared = all - totals.rows[CLASS_EQUAL] - totals.rows[CLASS_DIFFERENT];

@@ -95,18 +95,25 @@ static struct mapping_row only_row(struct fixture *fixture, uint32_t pid)
 	return entry.rows[0];
 }
 
+/* The process runs its program from the file, and then has the bytes of its text in memory too. */
+static struct text run_program(struct fixture *fixture, struct process *process)
+{
+	struct text text = find_text();
+
+	map_text(fixture, process->pid, &text, false);
+	sync_process(fixture, process);
+	copy_into_memory(fixture, process->pid, &text);
+	return text;
+}
+
 static void copied_text_keeps_its_executable_and_bias(void **state)
 {
 	struct fixture *fixture = *state;
 	struct process *process = add(fixture, 7, 100, 1);
-	struct text text = find_text();
-	struct mapping_row before, after;
+	struct text text = run_program(fixture, process);
+	struct mapping_row before = only_row(fixture, 7), after;
 
-	map_text(fixture, 7, &text, false);
-	sync_process(fixture, process);
-	before = only_row(fixture, 7);
 	assert_int_equal(before.bias, text.bias);
-	copy_into_memory(fixture, 7, &text);
 	map_text(fixture, 7, &text, true);
 	sync_process(fixture, process);
 	after = only_row(fixture, 7);
@@ -130,11 +137,8 @@ static void other_bytes_are_anonymous(void **state)
 {
 	struct fixture *fixture = *state;
 	struct process *process = add(fixture, 7, 100, 1);
-	struct text text = find_text();
+	struct text text = run_program(fixture, process);
 
-	map_text(fixture, 7, &text, false);
-	sync_process(fixture, process);
-	copy_into_memory(fixture, 7, &text);
 	change_byte(fixture, 7, text.start + 5);
 	map_text(fixture, 7, &text, true);
 	sync_process(fixture, process);
@@ -152,11 +156,8 @@ static void after_some_looks_it_is_somebody_elses_memory(void **state)
 {
 	struct fixture *fixture = *state;
 	struct process *process = add(fixture, 7, 100, 1);
-	struct text text = find_text();
+	struct text text = run_program(fixture, process);
 
-	map_text(fixture, 7, &text, false);
-	sync_process(fixture, process);
-	copy_into_memory(fixture, 7, &text);
 	change_byte(fixture, 7, text.start);
 	map_text(fixture, 7, &text, true);
 	for (int i = 0; i < 10; i++)

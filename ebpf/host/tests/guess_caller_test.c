@@ -35,16 +35,8 @@ static void set_up(struct world *world, struct jit *jit)
 	static const struct unwind_rule rules[RULE_COUNT] = {
 		[RULE_NONE] = { .cfa = CFA_NONE },
 		[RULE_END] = { .cfa = CFA_END },
-		[RULE_LOST_FP] = { .cfa = CFA_SP,
-				   .cfa_offset = 8,
-				   .ra = SAVED_AT_CFA,
-				   .ra_offset = -8,
-				   .fp = SAVED_UNDEFINED },
-		[RULE_GUESSING] = { .cfa = CFA_SP,
-				    .cfa_offset = 8,
-				    .ra = SAVED_AT_CFA,
-				    .ra_offset = -8,
-				    .flags = RULE_GUESS },
+		[RULE_LOST_FP] = CALL_RULE(8, .fp = SAVED_UNDEFINED),
+		[RULE_GUESSING] = CALL_RULE(8, .flags = RULE_GUESS),
 	};
 	const struct mapping_row mappings[] = {
 		{ TEXT_START, TEXT_START + (1 << 20), TEXT_START - TEXT_ADDRESS, EXECUTABLE_ID },
@@ -317,13 +309,10 @@ static void a_function_that_never_ran_has_called_nobody(void **state)
 	world->stack[10] = 0;
 	world->stack[11] = TEXT_START + RULE_LOST_FP * 16;
 	world->user[2].size = 0;
-	world_publish_rules(
-		world,
-		(const struct unwind_rule[]){
-			{ .cfa = CFA_NONE },
-			{ .cfa = CFA_NONE },
-			{ .cfa = CFA_SP, .cfa_offset = 8, .ra = SAVED_AT_CFA, .ra_offset = -8 } },
-		3);
+	world_publish_rules(world,
+			    (const struct unwind_rule[]){
+				    { .cfa = CFA_NONE }, { .cfa = CFA_NONE }, CALL_RULE(8) },
+			    3);
 	world_walk(world);
 	assert_end(world, 2);
 	/* Where no function begins it is an error. */

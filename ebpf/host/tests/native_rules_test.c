@@ -15,10 +15,7 @@ static void publish(struct world *world, struct unwind_rule own)
 {
 	struct unwind_rule rules[RULE_COUNT] = {
 		[RULE_END] = { .cfa = CFA_END },
-		[RULE_CALL] = { .cfa = CFA_SP,
-				.cfa_offset = 8,
-				.ra = SAVED_AT_CFA,
-				.ra_offset = -8 },
+		[RULE_CALL] = CALL_RULE(8),
 		[RULE_OWN] = own,
 	};
 
@@ -29,9 +26,7 @@ static void the_cfa_is_sp_plus_offset(void **state)
 {
 	struct world *world = *state;
 
-	publish(world,
-		(struct unwind_rule){
-			.cfa = CFA_SP, .cfa_offset = 32, .ra = SAVED_AT_CFA, .ra_offset = -8 });
+	publish(world, (struct unwind_rule)CALL_RULE(32));
 	world_set_registers(world, code_at(RULE_OWN), stack_address(10), 0);
 	world->stack[13] = code_at(RULE_CALL);
 	world->stack[14] = code_at(RULE_END);
@@ -204,10 +199,7 @@ static void a_signal_frame_gives_all_registers(void **state)
 	struct world *world = *state;
 	struct unwind_rule rules[RULE_COUNT] = {
 		[RULE_END] = { .cfa = CFA_END },
-		[RULE_CALL] = { .cfa = CFA_SP,
-				.cfa_offset = 8,
-				.ra = SAVED_AT_CFA,
-				.ra_offset = -8 },
+		[RULE_CALL] = CALL_RULE(8),
 		[RULE_OWN] = { .cfa = CFA_SIGNAL },
 		[3] = { .cfa = CFA_REGISTER,
 			.cfa_register = 12,
@@ -448,7 +440,7 @@ static void rules_that_say_nothing_end_the_walk(void **state)
 static void what_cannot_be_read_ends_the_walk(void **state)
 {
 	static const struct unwind_rule cases[] = {
-		{ .cfa = CFA_SP, .cfa_offset = 8, .ra = SAVED_AT_CFA, .ra_offset = -8 },
+		CALL_RULE(8),
 		{ .cfa = CFA_DEREF_SP, .ra = SAVED_AT_CFA },
 		{ .cfa = CFA_SP,
 		  .cfa_offset = 16,
@@ -492,9 +484,7 @@ static void a_walk_without_end_is_cut(void **state)
 {
 	struct world *world = *state;
 
-	publish(world,
-		(struct unwind_rule){
-			.cfa = CFA_SP, .cfa_offset = 16, .ra = SAVED_AT_CFA, .ra_offset = -8 });
+	publish(world, (struct unwind_rule)CALL_RULE(16));
 	world_set_registers(world, code_at(RULE_OWN), stack_address(0), 0);
 	for (int i = 0; i < STACK_WORDS; i++)
 		world->stack[i] = code_at(RULE_OWN) + i % 2;
@@ -553,9 +543,7 @@ static void recursion_uses_the_rule_again(void **state)
 {
 	struct world *world = *state;
 
-	publish(world,
-		(struct unwind_rule){
-			.cfa = CFA_SP, .cfa_offset = 24, .ra = SAVED_AT_CFA, .ra_offset = -8 });
+	publish(world, (struct unwind_rule)CALL_RULE(24));
 	world_set_registers(world, code_at(RULE_OWN), stack_address(0), 0);
 	for (int i = 0; i < 10; i++)
 		world->stack[3 * i + 2] = code_at(RULE_OWN);

@@ -15,18 +15,13 @@ enum {
 	RULE_COUNT,
 };
 
-#define CALL(more...)                                                                              \
-	{                                                                                          \
-		.cfa = CFA_SP, .cfa_offset = 32, .ra = SAVED_AT_CFA, .ra_offset = -8, more         \
-	}
-
 static void publish(struct world *world, struct unwind_rule own)
 {
 	const struct unwind_rule rules[RULE_COUNT] = {
 		[RULE_END] = { .cfa = CFA_END },
-		[RULE_CALL] = CALL(),
-		[RULE_SAVES] = CALL(.rbx_slot = 3),
-		[RULE_LOSES] = CALL(.rbx_slot = RBX_LOST),
+		[RULE_CALL] = CALL_RULE(32),
+		[RULE_SAVES] = CALL_RULE(32, .rbx_slot = 3),
+		[RULE_LOSES] = CALL_RULE(32, .rbx_slot = RBX_LOST),
 		[RULE_RBX] = { .cfa = CFA_REGISTER,
 			       .cfa_register = RBX,
 			       .cfa_offset = 16,
@@ -97,7 +92,7 @@ static void an_rbx_that_cannot_be_read_ends_the_walk(void **state)
 {
 	struct world *world = *state;
 
-	publish(world, (struct unwind_rule)CALL(.rbx_slot = 200));
+	publish(world, (struct unwind_rule)CALL_RULE(32, .rbx_slot = 200));
 	world_set_registers(world, code_at(RULE_OWN), stack_address(10), 0);
 	world->stack[13] = code_at(RULE_RBX);
 	world_walk(world);
@@ -175,7 +170,7 @@ static void a_clone_ends_in_the_child_and_goes_on_in_the_parent(void **state)
 {
 	struct world *world = *state;
 
-	publish(world, (struct unwind_rule)CALL(.flags = RULE_ENDS_IN_CHILD));
+	publish(world, (struct unwind_rule)CALL_RULE(32, .flags = RULE_ENDS_IN_CHILD));
 	world_set_registers(world, code_at(RULE_OWN), stack_address(10), 0);
 	world->start.registers[0] = -38;
 	world->stack[13] = code_at(RULE_END);
@@ -196,7 +191,7 @@ static void a_return_address_of_zero_is_the_end_of_the_stack(void **state)
 {
 	struct world *world = *state;
 
-	publish(world, (struct unwind_rule)CALL(.flags = RULE_GUESS));
+	publish(world, (struct unwind_rule)CALL_RULE(32, .flags = RULE_GUESS));
 	world_set_registers(world, code_at(RULE_CALL), stack_address(10), 0);
 	world->stack[13] = code_at(RULE_CALL);
 	world->stack[17] = 0;

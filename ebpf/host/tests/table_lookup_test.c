@@ -322,7 +322,7 @@ static void every_mapping_of_the_largest_table_is_found(void **state)
 static void a_walk_goes_through_more_mappings_than_are_kept(void **state)
 {
 	static const struct unwind_rule call[] = {
-		{ .cfa = CFA_SP, .cfa_offset = 8, .ra = SAVED_AT_CFA, .ra_offset = -8 },
+		CALL_RULE(8),
 		{ .cfa = CFA_END },
 	};
 	struct world *world = *state;
@@ -379,8 +379,8 @@ enum {
 static void publish_files(struct world *world, struct mapping_row rows[FILE_COUNT])
 {
 	static const struct unwind_rule leave[] = {
-		{ .cfa = CFA_SP, .cfa_offset = 8, .ra = SAVED_AT_CFA, .ra_offset = -8 },
-		{ .cfa = CFA_SP, .cfa_offset = 16, .ra = SAVED_AT_CFA, .ra_offset = -8 },
+		CALL_RULE(8),
+		CALL_RULE(16),
 		{ .cfa = CFA_END },
 	};
 

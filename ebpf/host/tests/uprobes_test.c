@@ -17,8 +17,8 @@ enum {
 
 static const struct unwind_rule rules[RULE_COUNT] = {
 	[RULE_END] = { .cfa = CFA_END },
-	[RULE_CALL] = { .cfa = CFA_SP, .cfa_offset = 16, .ra = SAVED_AT_CFA, .ra_offset = -8 },
-	[RULE_OUTER_CALL] = { .cfa = CFA_SP, .cfa_offset = 16, .ra = SAVED_AT_CFA, .ra_offset = -8 },
+	[RULE_CALL] = CALL_RULE(16),
+	[RULE_OUTER_CALL] = CALL_RULE(16),
 };
 
 struct probes {

@@ -168,6 +168,12 @@ static inline void world_publish(struct world *world, uint64_t executable_id,
 		descriptor_word(executable_id, tables->header_cell);
 }
 
+/** The rule of a function whose frame has @size bytes, its return address on top; and more fields. */
+#define CALL_RULE(size, more...)                                                                   \
+	{                                                                                          \
+		.cfa = CFA_SP, .cfa_offset = (size), .ra = SAVED_AT_CFA, .ra_offset = -8, more     \
+	}
+
 /** Rows for @rules in turn, each for 16 bytes of text: rule i holds from code_at(i) on. */
 static inline void world_publish_rules(struct world *world, const struct unwind_rule *rules,
 				       uint32_t rule_count)
