@@ -106,10 +106,9 @@ static void check_table(const struct unwind_input *input)
 	without.fdes = NULL;
 	if (extract_deltas(&without, NULL, &made, &made_statistics) != error)
 		abort();
-	if (!error &&
-	    (memcmp(&kept_statistics, &made_statistics, sizeof(kept_statistics)) != 0 ||
-	     kept.row_count != made.row_count ||
-	     memcmp(kept.rows, made.rows, stack_deltas_row_bytes(made.row_count)) != 0))
+	if (!error && (memcmp(&kept_statistics, &made_statistics, sizeof(kept_statistics)) != 0 ||
+		       kept.row_count != made.row_count ||
+		       memcmp(kept.rows, made.rows, stack_deltas_row_bytes(made.row_count)) != 0))
 		abort();
 	stack_deltas_deinit(&kept);
 	stack_deltas_deinit(&made);

@@ -130,7 +130,8 @@ static void assert_only_code(const struct fixture *fixture, int eh_frame_error)
 static void fdes_are_handed_on_with_what_was_counted_in_them(void **state)
 {
 	_cleanup_(unwind_input_deinit) struct unwind_input input = { 0 };
-	_cleanup_(stack_deltas_deinit) struct stack_deltas kept = { 0 }, made = { 0 }, fewer = { 0 };
+	_cleanup_(stack_deltas_deinit) struct stack_deltas kept = { 0 }, made = { 0 },
+							   fewer = { 0 };
 	struct delta_statistics kept_statistics, made_statistics, fewer_statistics;
 	struct unwind_input without;
 
