@@ -89,7 +89,10 @@ struct kernel_clone_args {
 	__u32 user_worker : 1;
 };
 
-/* Only its size is used: it depends on the architecture and, on arm64, on the kernel. */
+/*
+ * Only its size and its id are used: it depends on the architecture and on the kernel. Its first words
+ * are the registers, at the same places in all kernels.
+ */
 struct pt_regs {
 };
 

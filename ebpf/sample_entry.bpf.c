@@ -54,7 +54,7 @@ static __always_inline void begin_record(struct walk_state *state, struct task_s
 	record->flags = 0;
 	record->reserved = 0;
 	record->kernel_word_count = 0;
-	bpf_get_current_comm(record->comm, sizeof(record->comm));
+	read_current_comm(task, record->comm);
 }
 
 /* The kernel's frames, as they come: their addresses are words of frames (abi/frame.h). */

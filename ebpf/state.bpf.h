@@ -2,8 +2,8 @@
 /**
  * The state of one walk, from sample_entry through the unwinders to unwind_stop. Each program
  * family has one per CPU, and a CPU runs one family's programs at most once at a time, so nothing
- * here is shared. Everything but the rules is set anew for each sample (state_begin()): no walk sees
- * what an earlier one left.
+ * here is shared. Everything but the rules and one place is set anew for each sample (state_begin()):
+ * no walk sees what an earlier one left.
  */
 #ifndef EBPF_STATE_BPF_H
 #define EBPF_STATE_BPF_H
@@ -109,6 +109,9 @@ struct walk_state {
 	 *  struct return_instance that the walk has not passed yet. */
 	__u64 uprobe_task;
 	__u64 return_instance;
+
+	/** Where in a kernel stack the user registers lie, the same for all tasks; 0 before it is asked. */
+	__u64 saved_registers_offset;
 
 	/** Says how many bytes of the record are to be sent. */
 	__u32 record_bytes;

@@ -61,6 +61,20 @@ static __always_inline __u32 current_thread_number(struct task_struct *task)
 	return pid_number(BPF_CORE_READ(task, thread_pid));
 }
 
+/* @comm is a text: what stands behind its end may be of an earlier name. 8-byte aligned. */
+static __always_inline void read_current_comm(struct task_struct *task, char comm[COMM_BYTES])
+{
+	const __u64 *from = (const void *)task->comm;
+	__u64 *to = (void *)comm;
+
+	if (!config.have_task_pt_regs) {
+		bpf_get_current_comm(comm, COMM_BYTES);
+		return;
+	}
+	for (int i = 0; i < COMM_BYTES / 8; i++)
+		to[i] = from[i];
+}
+
 static __always_inline struct process_stamp leader_stamp(struct task_struct *leader)
 {
 	struct process_stamp stamp = {

@@ -61,7 +61,7 @@ enum { MODE_WORD = SAVED_CODE_SEGMENT };
  * True in a system call that has not changed pc: the instruction leaves pc in rcx. An exception
  * and a signal that is being delivered have set the number to -1, or pc to something else.
  */
-static __always_inline bool is_system_call(const __u64 *saved)
+static __always_inline bool is_system_call(const volatile __u64 *saved)
 {
 	return (__s64)saved[SAVED_SYSTEM_CALL] >= 0 && saved[SAVED_CX] == saved[SAVED_PC];
 }
@@ -123,7 +123,7 @@ static __always_inline bool is_32bit_mode(__u64 pstate)
 }
 
 /* The number of the system call is not among the words that are the same in all kernels. */
-static __always_inline bool is_system_call(const __u64 *saved)
+static __always_inline bool is_system_call(const volatile __u64 *saved)
 {
 	return false;
 }
@@ -133,7 +133,7 @@ static __always_inline bool is_system_call(const __u64 *saved)
 /*
  * The context of a perf event program begins with the interrupted registers. Volatile: the verifier
  * allows only whole words at fixed places, and the same instruction must never read both the
- * context and other memory.
+ * context and other memory (so a barrier() follows what could be merged with other reads).
  */
 static __always_inline __u64 context_word(void *ctx, __u32 word)
 {
@@ -157,11 +157,48 @@ static __always_inline const void *task_saved_registers(struct task_struct *task
 	return (const void *)(stack_end - bpf_core_type_size(struct pt_regs));
 }
 
+/* Since 6.2; the verifier makes a move of the call. */
+extern void *bpf_rdonly_cast(const void *object, __u32 type_id) __ksym __weak;
+
+/*
+ * The same, to be read by loads. A call of a helper takes 10 to 20 ns, so the place in the stack is
+ * asked once for each CPU, by way of the state, which makes a number of the pointer.
+ */
+static __always_inline const volatile __u64 *task_registers_to_load(struct task_struct *task,
+								    struct walk_state *state)
+{
+	volatile __u64 *offset = &state->saved_registers_offset;
+	__u64 stack = (__u64)task->stack;
+
+	if (!*offset) {
+		*offset = (__u64)bpf_task_pt_regs(task);
+		*offset -= stack;
+	}
+	return bpf_rdonly_cast((const void *)(stack + *offset),
+			       bpf_core_type_id_kernel(struct pt_regs));
+}
+
+/* Takes the user registers that the kernel @saved, SAVED_WORDS of them, in @mode. */
+static __always_inline enum unwind_error
+take_saved_registers(const volatile __u64 *saved, __u64 mode, struct walk_state *state)
+{
+	if (!is_user_mode(mode))
+		return UNWIND_NO_REGISTERS;
+	if (is_system_call(saved))
+		state->record.flags |= RECORD_IN_SYSTEM_CALL;
+#define X(word, number) state->registers[number] = saved[word];
+	SAVED_REGISTERS(X)
+#undef X
+	barrier();
+	return UNWIND_OK;
+}
+
 /** Sets the state to the innermost user frame of @task, the current one. */
 static __always_inline enum unwind_error find_user_registers(void *ctx, struct task_struct *task,
 							     struct walk_state *state)
 {
 	__u64 saved[SAVED_WORDS];
+	enum unwind_error error = UNWIND_OK;
 	__u64 mode;
 
 	if (context_in_user_mode(ctx)) {
@@ -169,18 +206,21 @@ static __always_inline enum unwind_error find_user_registers(void *ctx, struct t
 #define X(word, number) state->registers[number] = context_word(ctx, word);
 		SAVED_REGISTERS(X)
 #undef X
+		barrier();
+	} else if (config.have_casts) {
+		const volatile __u64 *words = task_registers_to_load(task, state);
+
+		/* Since 6.9 the segment is a field of 16 bits, and a load may not go beyond a field. */
+		mode = *(const volatile __u16 *)(words + MODE_WORD);
+		error = take_saved_registers(words, mode, state);
 	} else {
 		if (bpf_probe_read_kernel(saved, sizeof(saved), task_saved_registers(task)))
 			return UNWIND_NO_REGISTERS;
 		mode = saved[MODE_WORD];
-		if (!is_user_mode(mode))
-			return UNWIND_NO_REGISTERS;
-		if (is_system_call(saved))
-			state->record.flags |= RECORD_IN_SYSTEM_CALL;
-#define X(word, number) state->registers[number] = saved[word];
-		SAVED_REGISTERS(X)
-#undef X
+		error = take_saved_registers(saved, mode, state);
 	}
+	if (error)
+		return error;
 	if (is_32bit_mode(mode))
 		return UNWIND_32BIT;
 	state_start_at_registers(state);

@@ -2,6 +2,7 @@
 #include "agent/tracing/bpf_loader.h"
 
 #include <bpf/bpf.h>
+#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdbool.h>
@@ -54,14 +55,19 @@ struct bpf_loader {
 	struct bpf_fds fds;
 };
 
-/* What the programs may use; kernels have all of it from 5.17 on. */
+/* What the programs may use; kernels have all of it from 6.2 on. */
 struct feature_set {
 	bool has_loop;
 	bool has_task_pt_regs;
+	bool has_casts;
 };
 
-/* In the order in which they are tried. bpf_task_pt_regs came with 5.15, bpf_loop with 5.17. */
+/*
+ * In the order in which they are tried. bpf_task_pt_regs came with 5.15, bpf_loop with 5.17,
+ * bpf_rdonly_cast with 6.2.
+ */
 static const struct feature_set feature_sets[] = {
+	{ .has_loop = true, .has_task_pt_regs = true, .has_casts = true },
 	{ .has_loop = true, .has_task_pt_regs = true },
 	{ .has_loop = false, .has_task_pt_regs = true },
 	{ .has_loop = false, .has_task_pt_regs = false },
@@ -253,6 +259,7 @@ static int configure(struct allframes *skeleton, const struct bpf_loader_options
 		.select_comm = options->comm != NULL,
 		.select_cgroup = options->cgroup_fd >= 0,
 		.have_task_pt_regs = features->has_task_pt_regs,
+		.have_casts = features->has_casts,
 		.kernel_stack_bytes = kernel_stack_bytes(),
 	};
 	if (options->comm)
@@ -274,6 +281,16 @@ static int configure(struct allframes *skeleton, const struct bpf_loader_options
 	return err ? fail_errno(err, "configuring the BPF programs") : 0;
 }
 
+/* True if programs may call @name, as far as the kernel's types tell. */
+static bool has_kernel_function(const char *name)
+{
+	struct btf *types = btf__load_vmlinux_btf();
+	bool is_there = types && btf__find_by_name_kind(types, name, BTF_KIND_FUNC) > 0;
+
+	btf__free(types);
+	return is_there;
+}
+
 /*
  * False if a helper is missing: the kernel would say so only after it has verified other programs,
  * which takes long on old ones. Whether all goes together, only loading tells.
@@ -284,8 +301,10 @@ static bool is_worth_trying(const struct feature_set *features)
 
 	if (features->has_loop && libbpf_probe_bpf_helper(type, BPF_FUNC_loop, NULL) == 0)
 		return false;
-	return !features->has_task_pt_regs ||
-	       libbpf_probe_bpf_helper(type, BPF_FUNC_task_pt_regs, NULL) != 0;
+	if (features->has_task_pt_regs &&
+	    libbpf_probe_bpf_helper(type, BPF_FUNC_task_pt_regs, NULL) == 0)
+		return false;
+	return !features->has_casts || has_kernel_function("bpf_rdonly_cast");
 }
 
 static int load(struct bpf_loader *loader, const struct bpf_loader_options *options)
@@ -312,9 +331,11 @@ static int load(struct bpf_loader *loader, const struct bpf_loader_options *opti
 		loader->skeleton = NULL;
 		if (err == -EPERM || err == -ENOMEM)
 			break;
-		log_debug("the BPF programs do not load %s bpf_loop, %s bpf_task_pt_regs: %s",
+		log_debug("the BPF programs do not load %s bpf_loop, %s bpf_task_pt_regs, %s "
+			  "bpf_rdonly_cast: %s",
 			  feature_sets[i].has_loop ? "with" : "without",
-			  feature_sets[i].has_task_pt_regs ? "with" : "without", strerror(-err));
+			  feature_sets[i].has_task_pt_regs ? "with" : "without",
+			  feature_sets[i].has_casts ? "with" : "without", strerror(-err));
 	}
 	return load_error(err);
 }

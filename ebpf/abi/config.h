@@ -26,12 +26,15 @@ struct agent_config {
 	__u8 select_cgroup;
 	/** 1: bpf_task_pt_regs() can be used; else the registers are found from the stack's end. */
 	__u8 have_task_pt_regs;
+	/** 1: bpf_rdonly_cast() can be used, and have_task_pt_regs is 1. */
+	__u8 have_casts;
+	__u8 reserved[3];
 	/** Size of a kernel stack, and what stays free above the registers at its end. */
 	__u32 kernel_stack_bytes;
 	__u32 kernel_stack_padding_bytes;
 	char comm[COMM_BYTES];
 };
 
-_Static_assert(sizeof(struct agent_config) == 36, "struct agent_config is ABI");
+_Static_assert(sizeof(struct agent_config) == 40, "struct agent_config is ABI");
 
 #endif

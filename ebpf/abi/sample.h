@@ -68,7 +68,7 @@ struct trace_record {
 	__u8 reserved;
 	/** Of word_count, how many are kernel frames. */
 	__u32 kernel_word_count;
-	/** Of the thread. */
+	/** Of the thread: a text, bytes behind its end mean nothing. */
 	char comm[COMM_BYTES];
 };
 
