@@ -49,10 +49,10 @@ def bench_walks(table):
     table.limit("BPF time per sample without frames (user part)", (fixed - empty) / 1000, 2, "us")
     table.note("bpf_get_stack without frames", "%.2f us" % ((base[20] - 20 * base_slope) / 1000))
 
-    in_kernel = agent_ns("depth", 20, "read")
-    base_kernel = median_of(kernel_side.base_ns, "base_kernel", ["depth_fp", 20, "read"])
-    table.ratio("kernel walk beside bare bpf_get_stack", in_kernel - agent[20],
-                base_kernel - empty, 1.1, "ns")
+    walk = kernel_side.kernel_walk()
+    table.ratio("kernel walk beside bare bpf_get_stack", walk.ratio * walk.base_ns, walk.base_ns,
+                1.1, "ns")
+    table.note("a whole sample in the kernel, one call deep", "%.2f us" % (walk.whole_ns / 1000))
 
 
 def bench_tables(table):
