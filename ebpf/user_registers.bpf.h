@@ -179,8 +179,8 @@ static __always_inline const volatile __u64 *task_registers_to_load(struct task_
 }
 
 /* Takes the user registers that the kernel @saved, SAVED_WORDS of them, in @mode. */
-static __always_inline enum unwind_error
-take_saved_registers(const volatile __u64 *saved, __u64 mode, struct walk_state *state)
+static __always_inline enum unwind_error take_saved_registers(const volatile __u64 *saved,
+							      __u64 mode, struct walk_state *state)
 {
 	if (!is_user_mode(mode))
 		return UNWIND_NO_REGISTERS;
