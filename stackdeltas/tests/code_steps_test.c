@@ -151,7 +151,8 @@ static const struct module *find_module(struct tracee *tracee, uint64_t pc)
 	return NULL;
 }
 
-static void end_tracee(struct tracee *tracee)
+/* What is known of the program that runs no longer, or has ended. */
+static void forget_program(struct tracee *tracee)
 {
 	uint64_t key, value;
 	size_t cursor = 0;
@@ -174,6 +175,22 @@ static void end_tracee(struct tracee *tracee)
 		row_list_deinit(&module->rows);
 		free(module->path);
 	}
+	memset(tracee->modules, 0, sizeof(tracee->modules));
+	tracee->module_count = 0;
+	if (tracee->memory_fd >= 0)
+		close(tracee->memory_fd);
+	tracee->memory_fd = -1;
+}
+
+/* After an exec: an open /proc/PID/mem stays that of the program before, whose memory is gone. */
+static bool begin_program(struct tracee *tracee)
+{
+	char path[64];
+
+	forget_program(tracee);
+	snprintf(path, sizeof(path), "/proc/%d/mem", tracee->pid);
+	tracee->memory_fd = open(path, O_RDONLY | O_CLOEXEC);
+	return tracee->memory_fd >= 0;
 }
 
 static const struct unwind_rule *find_rule(const struct module *module, uint64_t address)
@@ -242,6 +259,9 @@ static bool compare(const struct place *place, const struct frame *frame)
 	    !sp_by_rule(rule, frame, &our_cfa) || cfa != our_cfa)
 		return false;
 	register_by_libdw(place->row, frame, frame->numbers->ra, cfa, &theirs);
+	/* Memory that can't be read is 0 for both: nothing would be compared. */
+	if (!theirs)
+		return false;
 	if (register_by_rule(rule, true, frame, cfa, &ours) != OUTCOME_VALUE || ours != theirs)
 		return false;
 	if (register_by_rule(rule, false, frame, cfa, &ours) == OUTCOME_VALUE &&
@@ -301,6 +321,8 @@ static void run_steps(struct tracee *tracee, uint64_t count)
 		if (ptrace(PTRACE_SINGLESTEP, tracee->pid, NULL, signal) ||
 		    waitpid(tracee->pid, &status, 0) < 0 || !WIFSTOPPED(status))
 			return;
+		if (status >> 8 == (SIGTRAP | PTRACE_EVENT_EXEC << 8) && !begin_program(tracee))
+			return;
 		signal = WSTOPSIG(status) == SIGTRAP ? 0 : WSTOPSIG(status);
 	}
 	kill(tracee->pid, SIGKILL);
@@ -328,16 +350,13 @@ static pid_t start(char *const *arguments)
 
 static void check_program(uint64_t steps, char *const *arguments, struct figures *totals)
 {
-	struct tracee tracee = { .pid = start(arguments) };
+	struct tracee tracee = { .pid = start(arguments), .memory_fd = -1 };
 	struct figures *figures = &tracee.figures;
-	char path[64];
 
-	snprintf(path, sizeof(path), "/proc/%d/mem", tracee.pid);
-	tracee.memory_fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (tracee.pid < 0 || tracee.memory_fd < 0)
+	if (tracee.pid < 0 || !begin_program(&tracee))
 		return;
+	ptrace(PTRACE_SETOPTIONS, tracee.pid, NULL, PTRACE_O_TRACEEXEC | PTRACE_O_EXITKILL);
 	run_steps(&tracee, steps);
-	close(tracee.memory_fd);
 	printf("# %s: %" PRIu64 " steps, %" PRIu64 " instructions; believed: %" PRIu64
 	       " equal, %" PRIu64 " different; guesses: %" PRIu64 " equal, %" PRIu64
 	       " different; %" PRIu64 " without rule\n",
@@ -346,7 +365,7 @@ static void check_program(uint64_t steps, char *const *arguments, struct figures
 	totals->steps += figures->steps;
 	totals->equal[0] += figures->equal[0];
 	totals->different[0] += figures->different[0];
-	end_tracee(&tracee);
+	forget_program(&tracee);
 }
 
 int main(int argc, char **argv)
@@ -365,11 +384,11 @@ int main(int argc, char **argv)
 		check_program(strtoull(argv[1], NULL, 10), argv + 2, &totals);
 	for (size_t i = 0; argc <= 2 && i < sizeof(programs) / sizeof(programs[0]); i++)
 		check_program(STEPS, programs[i], &totals);
-	is_good = totals.equal[0] > 0 && totals.different[0] * 1000 < totals.equal[0];
+	is_good = totals.equal[0] > 0 && !totals.different[0];
 	printf("# %" PRIu64 " steps, %" PRIu64 " comparisons of what is believed, %" PRIu64
 	       " differ\n",
 	       totals.steps, totals.equal[0] + totals.different[0], totals.different[0]);
-	printf("%s 1 - of what is believed less than 0.1 %% differs in programs that run\n",
+	printf("%s 1 - nothing of what is believed differs in programs that run\n",
 	       is_good ? "ok" : "not ok");
 	printf("1..1\n");
 	return !is_good;
