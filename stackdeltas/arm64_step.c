@@ -278,10 +278,28 @@ static void registers(struct code_state *state, uint32_t word)
 		set(state, bits(word, 0, 5), unknown);
 }
 
+/* SVE (C4.1.66 to 82): those that write a general register. */
+static void scalable_vectors(struct code_state *state, uint32_t word)
+{
+	uint8_t target = bits(word, 0, 5);
+
+	/* addvl, addpl: how far they move the stack pointer depends on the machine */
+	if ((word & 0xffa0f000) == 0x04205000)
+		set_or_sp(state, target, unknown);
+	/* rdvl; cntb, incb, sqdecd, ...; lasta, lastb; clasta, clastb; cntp; incp, sqdecp, ... */
+	else if ((word & 0xffa0f000) == 0x04a05000 || (word & 0xff20e000) == 0x0420e000 ||
+		 (word & 0xff2ee000) == 0x0520a000 || (word & 0xff3fc000) == 0x25208000 ||
+		 (word & 0xff38f800) == 0x25288800)
+		set(state, target, unknown);
+}
+
 /* Everything that is no branch. */
 static void apply(struct code_state *state, uint32_t word)
 {
 	switch (bits(word, 25, 4)) {
+	case 2:
+		scalable_vectors(state, word);
+		break;
 	case 8:
 	case 9:
 		immediates(state, word);

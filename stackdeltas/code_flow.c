@@ -279,6 +279,9 @@ static void call(struct code_flow *flow, struct walk *walk, const struct code_st
 	int64_t target = walk->offset + step->target;
 	uint32_t next = walk->offset + step->length;
 
+	/* glibc's _start for arm64 ends with a call of abort(), behind that of what calls main(). */
+	if (walk->state.is_outermost && walk->is_after_call && flow->piece->machine == EM_AARCH64)
+		return;
 	walk->callee = CODE_NO_CALLEE;
 	if (step->flow == CODE_FLOW_CALL) {
 		if (step->target == step->length) {

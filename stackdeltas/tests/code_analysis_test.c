@@ -343,6 +343,52 @@ static void test_large_frames_of_arm64(void **state)
 	expect(EM_AARCH64, &rows, 20, "cfa=sp+0 ra=lr fp=same");
 }
 
+static void test_scalable_vectors_make_frames_of_unknown_size(void **state)
+{
+	struct rows rows;
+
+	(void)state;
+	/* stp x29,x30,[sp,#-16]!; addvl sp,sp,#-3; addvl sp,sp,#3; ldp x29,x30,[sp],#16; ret */
+	ANALYSE_ARM64(&rows, 0xa9bf7bfd, 0x043f57bf, 0x043f507f, 0xa8c17bfd, 0xd65f03c0);
+	assert_int_equal(rows.statistics.believed_count, 0);
+	assert_int_equal(rule_at(&rows, 8)->cfa, CFA_NONE);
+	/* The same with mov x29,sp before, and mov sp,x29 behind. */
+	ANALYSE_ARM64(&rows, 0xa9bf7bfd, 0x910003fd, 0x043f57bf, 0x910003bf, 0xa8c17bfd,
+		      0xd65f03c0);
+	expect(EM_AARCH64, &rows, 12, "cfa=fp+16 ra=cfa-8 fp=cfa-16");
+	expect(EM_AARCH64, &rows, 20, "cfa=sp+0 ra=lr fp=same");
+	assert_int_equal(rows.statistics.believed_count, 1);
+}
+
+static void test_scalable_vectors_write_general_registers(void **state)
+{
+	struct rows rows;
+
+	(void)state;
+	/* cntb x30; ret */
+	ANALYSE_ARM64(&rows, 0x0420e3fe, 0xd65f03c0);
+	assert_int_equal(rows.statistics.believed_count, 0);
+	/* cntp x29,p0,p1.d; ret */
+	ANALYSE_ARM64(&rows, 0x25e0803d, 0xd65f03c0);
+	assert_int_equal(rows.statistics.believed_count, 0);
+	/* incd z29.d; add z30.d,z1.d,z2.d; cmple p13.d,p0/z,z13.d,#3; ret */
+	ANALYSE_ARM64(&rows, 0x04f0c3fd, 0x04e2003e, 0x25c321bd, 0xd65f03c0);
+	assert_int_equal(rows.statistics.believed_count, 1);
+	expect(EM_AARCH64, &rows, 12, "cfa=sp+0 ra=lr fp=same");
+}
+
+static void test_what_stands_behind_the_entry_point_of_arm64_has_a_caller(void **state)
+{
+	/* bl far away; bl further away (abort); mov w0,#0; ret */
+	static const uint32_t code[] = { 0x95000000, 0x95100000, 0x52800000, 0xd65f03c0 };
+	struct rows rows;
+
+	(void)state;
+	analyse(EM_AARCH64, code, sizeof(code), 0, &rows);
+	assert_int_equal(rule_at(&rows, 4)->cfa, CFA_END);
+	assert_int_not_equal(rule_at(&rows, 8)->cfa, CFA_END);
+}
+
 static void test_a_return_without_the_link_register_is_not_believed(void **state)
 {
 	struct rows rows;
@@ -425,6 +471,9 @@ int main(void)
 		cmocka_unit_test(test_signal_trampolines_are_found_from_the_byte_before),
 		cmocka_unit_test(test_frames_of_arm64),
 		cmocka_unit_test(test_large_frames_of_arm64),
+		cmocka_unit_test(test_scalable_vectors_make_frames_of_unknown_size),
+		cmocka_unit_test(test_scalable_vectors_write_general_registers),
+		cmocka_unit_test(test_what_stands_behind_the_entry_point_of_arm64_has_a_caller),
 		cmocka_unit_test(test_a_return_without_the_link_register_is_not_believed),
 		cmocka_unit_test(test_what_has_more_branches_than_code_is_left_out),
 		cmocka_unit_test(test_other_machines_are_refused),
