@@ -29,6 +29,7 @@
 #include "stackdeltas/arm64_step.h"
 #include "stackdeltas/code_analysis.h"
 #include "stackdeltas/rule_text.h"
+#include "stackdeltas/tests/code_proof.h"
 #include "stackdeltas/tests/oracle_files.h"
 #include "stackdeltas/tests/oracle_frame.h"
 #include "stackdeltas/tests/oracle_sections.h"
@@ -38,7 +39,8 @@ enum {
 	SHOWN_DIFFERENCES = 3,
 	MAX_RANGES = 8,
 	ENTRY_MAX_BYTES = 256,
-	SLOT_SEARCH_BYTES = 1 << 16,
+	/* Frames of some programs have several hundred KiB. */
+	SLOT_SEARCH_BYTES = 1 << 20,
 	SECOND_NS = 1000000000,
 };
 
@@ -61,6 +63,12 @@ enum verdict {
 	CLASS_TABLE_SWAPS,
 	/* We say that the caller's fp or rbx is lost, the table says where it is. */
 	CLASS_DECLARED_LOST,
+	/* What the instructions from here to the return do, executed in a made-up frame, is what we
+	 * say (code_proof.h). LLVM writes no call frame information for epilogues. */
+	CLASS_NO_EPILOGUE,
+	/* The same for those from the function's entry to here: LLVM 14 writes the information for
+	 * a prologue behind it. */
+	CLASS_NO_PROLOGUE,
 	CLASS_CFA,
 	CLASS_RETURN_ADDRESS,
 	CLASS_FRAME_POINTER,
@@ -82,6 +90,8 @@ static const char *const class_names[CLASS_COUNT] = {
 	[CLASS_ENTRY_POINT] = "entry point",
 	[CLASS_TABLE_SWAPS] = "rbx in the slot of rbp by the table",
 	[CLASS_DECLARED_LOST] = "fp or rbx declared lost",
+	[CLASS_NO_EPILOGUE] = "table leaves out an epilogue, which gives what we say",
+	[CLASS_NO_PROLOGUE] = "table leaves out a prologue, which gives what we say",
 	[CLASS_CFA] = "CFA differs",
 	[CLASS_RETURN_ADDRESS] = "return address differs",
 	[CLASS_FRAME_POINTER] = "frame pointer differs",
@@ -116,10 +126,10 @@ static const char *const mode_names[2] = { "starts known", "no starts known" };
 struct file {
 	const char *path;
 	const struct frame_registers *numbers;
-	Dwarf_CFI *cfi;
+	/* Its code is that of ranges. */
+	struct proof_input input;
 	uint64_t entry;
 	struct code_range ranges[MAX_RANGES];
-	uint32_t range_count;
 	struct row_list rows;
 	int shown;
 };
@@ -216,17 +226,6 @@ static enum verdict compare_saved(const struct unwind_rule *rule, Dwarf_Frame *r
 	return worst;
 }
 
-/* Is @operation register @number plus something? */
-static bool is_sum(const Dwarf_Op *operation, int number, int64_t *offset)
-{
-	if (operation->atom == DW_OP_bregx && operation->number == (Dwarf_Word)number) {
-		*offset = operation->number2;
-		return true;
-	}
-	*offset = operation->number;
-	return operation->atom == DW_OP_breg0 + number;
-}
-
 static enum verdict compare_frame(const struct file *file, const struct unwind_rule *rule,
 				  Dwarf_Frame *row, uint64_t address, uint64_t seed)
 {
@@ -277,21 +276,30 @@ static enum verdict compare_frame(const struct file *file, const struct unwind_r
 
 static bool is_no_op(const struct file *file, uint64_t address)
 {
-	struct code_step step;
+	struct code_step step = { .flow = CODE_FLOW_BAD };
+	size_t left;
+	const uint8_t *code = proof_code(&file->input, address, &left);
 
-	for (uint32_t i = 0; i < file->range_count; i++) {
-		const struct code_range *range = &file->ranges[i];
-		uint64_t offset = address - range->address;
+	if (code && file->numbers->machine == EM_X86_64)
+		x86_step(code, left, NULL, &step);
+	else if (code)
+		arm64_step(code, left, NULL, &step);
+	return step.flow == CODE_FLOW_NOP;
+}
 
-		if (offset >= range->size)
-			continue;
-		if (file->numbers->machine == EM_X86_64)
-			x86_step(range->bytes + offset, range->size - offset, NULL, &step);
-		else
-			arm64_step(range->bytes + offset, range->size - offset, NULL, &step);
-		return step.flow == CODE_FLOW_NOP;
-	}
-	return false;
+/* The class of a difference at @address, if its cause can be shown. */
+static enum verdict explain(const struct file *file, const struct unwind_rule *rule,
+			    uint64_t address, enum verdict verdict)
+{
+	if (verdict < CLASS_CFA || verdict > CLASS_OUTERMOST)
+		return verdict;
+	if (is_no_op(file, address))
+		return CLASS_PADDING;
+	if (file->numbers->machine != EM_AARCH64 || verdict == CLASS_OUTERMOST)
+		return verdict;
+	if (proof_by_exit(&file->input, rule, address))
+		return CLASS_NO_EPILOGUE;
+	return proof_by_entry(&file->input, rule, address) ? CLASS_NO_PROLOGUE : verdict;
 }
 
 static void show(struct file *file, uint64_t address, const struct unwind_rule *rule,
@@ -324,8 +332,7 @@ static void compare_row(struct file *file, Dwarf_Frame *row, uint64_t start, uin
 			next = end;
 		for (uint64_t seed = 1; seed <= 2 && verdict == CLASS_EQUAL; seed++)
 			verdict = compare_frame(file, &ours->rule, row, start, seed);
-		if (verdict >= CLASS_CFA && verdict <= CLASS_OUTERMOST && is_no_op(file, start))
-			verdict = CLASS_PADDING;
+		verdict = explain(file, &ours->rule, start, verdict);
 		show(file, start, &ours->rule, verdict);
 		figures->classes[ours->rule.flags & RULE_GUESS ? 1 : 0][verdict] += next - start;
 		start = next;
@@ -343,7 +350,7 @@ static void compare_range(struct file *file, const struct code_range *range,
 		Dwarf_Addr row_start, row_end;
 		bool is_signal;
 
-		if (dwarf_cfi_addrframe(file->cfi, address, &row)) {
+		if (dwarf_cfi_addrframe(file->input.cfi, address, &row)) {
 			address++;
 			continue;
 		}
@@ -359,26 +366,6 @@ static void compare_range(struct file *file, const struct code_range *range,
 	}
 }
 
-/* True for the state of an entry: parts of functions, as cold ones, have others. */
-static bool is_entry(const struct file *file, uint64_t address)
-{
-	const int64_t entry_offset = file->numbers->machine == EM_X86_64 ? 8 : 0;
-	int64_t offset;
-	Dwarf_Frame *row;
-	Dwarf_Addr row_start, row_end;
-	Dwarf_Op *operations;
-	size_t count;
-	bool is_signal, is_good;
-
-	if (dwarf_cfi_addrframe(file->cfi, address, &row))
-		return false;
-	dwarf_frame_info(row, &row_start, &row_end, &is_signal);
-	is_good = !is_signal && !dwarf_frame_cfa(row, &operations, &count) && count == 1 &&
-		  is_sum(operations, file->numbers->sp, &offset) && offset == entry_offset;
-	free(row);
-	return is_good;
-}
-
 /* Starts of functions, out of the search table that linkers make of the FDEs. */
 static bool find_starts(const struct file *file, Elf *elf, struct address_list *starts)
 {
@@ -391,10 +378,10 @@ static bool find_starts(const struct file *file, Elf *elf, struct address_list *
 		return false;
 	words = data->d_buf;
 	for (int32_t i = 0; i < words[2] && 20 + 8 * (size_t)i <= data->d_size; i++) {
-		uint64_t address = header.sh_addr + words[3 + 2 * i];
+		uint64_t address = header.sh_addr + words[3 + 2 * i], row_start;
 
 		/* FDEs of cold parts may begin with the padding before them. */
-		if (!is_no_op(file, address) && is_entry(file, address) &&
+		if (!is_no_op(file, address) && is_entry(&file->input, address, &row_start) &&
 		    address_list_push(starts, address))
 			return false;
 	}
@@ -423,7 +410,7 @@ static void analyse(struct file *file, const struct address_list *starts, struct
 		.machine = file->numbers->machine,
 		.entry = file->entry,
 		.ranges = file->ranges,
-		.range_count = file->range_count,
+		.range_count = file->input.range_count,
 		.starts = starts ? starts->items : NULL,
 		.start_count = starts ? starts->count : 0,
 	};
@@ -438,7 +425,7 @@ static void analyse(struct file *file, const struct address_list *starts, struct
 	figures->files++;
 	figures->functions += statistics.function_count;
 	figures->believed += statistics.believed_count;
-	for (uint32_t i = 0; i < file->range_count; i++) {
+	for (uint32_t i = 0; i < file->input.range_count; i++) {
 		figures->bytes += file->ranges[i].size;
 		compare_range(file, &file->ranges[i], figures);
 	}
@@ -448,7 +435,7 @@ static void read_ranges(struct file *file, Elf *elf)
 {
 	Elf_Scn *section = NULL;
 
-	while ((section = elf_nextscn(elf, section)) && file->range_count < MAX_RANGES) {
+	while ((section = elf_nextscn(elf, section)) && file->input.range_count < MAX_RANGES) {
 		const Elf64_Shdr *header = elf64_getshdr(section);
 		const char *name = section_name(elf, header);
 		const Elf_Data *data;
@@ -459,7 +446,7 @@ static void read_ranges(struct file *file, Elf *elf)
 		data = elf_rawdata(section, NULL);
 		if (!name || !strncmp(name, ".plt", 4) || !data || !data->d_size)
 			continue;
-		file->ranges[file->range_count++] = (struct code_range){
+		file->ranges[file->input.range_count++] = (struct code_range){
 			header->sh_addr,
 			data->d_buf,
 			data->d_size,
@@ -477,15 +464,17 @@ static void check_elf(const char *path, Elf *elf)
 	    (header->e_machine != EM_X86_64 && header->e_machine != EM_AARCH64))
 		return;
 	file.numbers = header->e_machine == EM_X86_64 ? &x86_registers : &arm64_registers;
+	file.input.numbers = file.numbers;
+	file.input.ranges = file.ranges;
 	file.entry = header->e_type == ET_EXEC || header->e_entry ? header->e_entry : 0;
-	file.cfi = dwarf_getcfi_elf(elf);
+	file.input.cfi = dwarf_getcfi_elf(elf);
 	read_ranges(&file, elf);
-	if (file.cfi && file.range_count && find_starts(&file, elf, &starts)) {
+	if (file.input.cfi && file.input.range_count && find_starts(&file, elf, &starts)) {
 		analyse(&file, &starts, &totals[0]);
 		analyse(&file, NULL, &totals[1]);
 	}
-	if (file.cfi)
-		dwarf_cfi_end(file.cfi);
+	if (file.input.cfi)
+		dwarf_cfi_end(file.input.cfi);
 	row_list_deinit(&file.rows);
 }
 
@@ -530,7 +519,8 @@ static int print_figures(int mode)
 {
 	static const char *const trust_names[2] = { "believed", "guessed" };
 	const struct figures *figures = &totals[mode];
-	uint64_t believed = 0, different = 0, all = 0;
+	uint64_t believed = 0, different = 0, left_out = 0, all = 0;
+	bool is_right;
 
 	for (int trust = 0; trust < 2; trust++)
 		for (int verdict = 0; verdict < CLASS_COUNT; verdict++)
@@ -552,17 +542,21 @@ static int print_figures(int mode)
 				believed += count;
 			if (trust == 0 && verdict >= CLASS_CFA && verdict <= CLASS_OUTERMOST)
 				different += count;
+			if (trust == 0 &&
+			    (verdict == CLASS_NO_EPILOGUE || verdict == CLASS_NO_PROLOGUE))
+				left_out += count;
 		}
-	printf("# %s: of the believed addresses %.4f %% differ\n", mode_names[mode],
-	       percent(different, believed));
-	printf("%s %d - of what is believed with %s less than 0.1 %% differs\n",
-	       believed && different * 1000 < believed ? "ok" : "not ok", 2 * mode + 1,
-	       mode_names[mode]);
+	is_right = believed && different * 10000 < believed;
+	printf("# %s: of the believed addresses %.4f %% differ, with what tables leave out %.4f "
+	       "%%\n",
+	       mode_names[mode], percent(different, believed),
+	       percent(different + left_out, believed));
+	printf("%s %d - of what is believed with %s less than 0.01 %% differs\n",
+	       is_right ? "ok" : "not ok", 2 * mode + 1, mode_names[mode]);
 	printf("%s %d - with %s over 85 %% of the functions are believed\n",
 	       figures->believed * 100 > figures->functions * 85 ? "ok" : "not ok", 2 * mode + 2,
 	       mode_names[mode]);
-	return !(believed && different * 1000 < believed) +
-	       !(figures->believed * 100 > figures->functions * 85);
+	return !is_right + !(figures->believed * 100 > figures->functions * 85);
 }
 
 int main(int argc, char **argv)

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # long
 # time limit: 7200 s
-"""The oracle over the ELF files of 200 arm64 packages of Debian, and of all that they come with.
+"""The oracles over the ELF files of 200 arm64 packages of Debian, and of all that they come with:
+oracle_test, and code_oracle_test for the analysis of code.
 
 The packages are unpacked into ~/.cache/allframes/packages/arm64 by scripts/fetch_packages.py, once;
 the same file under several names counts once. Prints files, rows and differences by class.
@@ -20,6 +21,7 @@ sys.path.insert(0, str(ROOT / "scripts"))
 from fetch_packages import fetch, unpacked
 
 ORACLE = ROOT / "build/asan/stackdeltas/tests/oracle_test"
+CODE_ORACLE = ROOT / "build/asan/stackdeltas/tests/code_oracle_test"
 CACHE = pathlib.Path.home() / ".cache/allframes/packages/arm64"
 SUITE = "bookworm"
 # With all that they depend on, some 500: compilers, libraries of every kind, runtimes of languages,
@@ -97,7 +99,7 @@ def main():
                 notes.append(line)
     ok(not classes["different"] and not any(line.startswith("not ok") for line in notes),
        "every row equals libdw's", *notes[:40])
-    # Code without tables is judged by code_oracle_test.
+    # Code without tables is judged by code_oracle_test, below.
     declared = sum(classes.values()) - sum(classes[name] for name in (
         "equal", "different", "from code, no table"))
     ok(totals["rows"] and 1000 * declared < totals["rows"],
@@ -105,6 +107,10 @@ def main():
        ", ".join("%d %s" % (number, what) for what, number in totals.items()),
        *["%12d %8.4f %%  %s" % (number, 100.0 * number / max(1, totals["rows"]), what)
          for what, number in classes.items()])
+    code = subprocess.run([CODE_ORACLE, *folders], stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, check=False)
+    ok(code.returncode == 0, "the analysis of code says what tables or instructions show",
+       *(line.lstrip("# ") for line in code.stdout.splitlines()))
     print("1..%d" % count)
     sys.exit(failed != 0)
 
