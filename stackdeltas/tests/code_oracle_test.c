@@ -38,7 +38,7 @@
 enum {
 	SHOWN_DIFFERENCES = 3,
 	MAX_RANGES = 8,
-	ENTRY_MAX_BYTES = 256,
+	ENTRY_MAX_BYTES = 1024,
 	/* Frames of some programs have several hundred KiB. */
 	SLOT_SEARCH_BYTES = 1 << 20,
 	SECOND_NS = 1000000000,
@@ -454,6 +454,20 @@ static void read_ranges(struct file *file, Elf *elf)
 	}
 }
 
+/* Linkers give libraries an entry point too, that of their first code. */
+static bool has_interpreter(Elf *elf)
+{
+	const Elf64_Phdr *segments = elf64_getphdr(elf);
+	size_t count = 0;
+
+	if (!segments || elf_getphdrnum(elf, &count))
+		return false;
+	for (size_t i = 0; i < count; i++)
+		if (segments[i].p_type == PT_INTERP)
+			return true;
+	return false;
+}
+
 static void check_elf(const char *path, Elf *elf)
 {
 	const Elf64_Ehdr *header = elf64_getehdr(elf);
@@ -466,7 +480,7 @@ static void check_elf(const char *path, Elf *elf)
 	file.numbers = header->e_machine == EM_X86_64 ? &x86_registers : &arm64_registers;
 	file.input.numbers = file.numbers;
 	file.input.ranges = file.ranges;
-	file.entry = header->e_type == ET_EXEC || header->e_entry ? header->e_entry : 0;
+	file.entry = has_interpreter(elf) || header->e_type == ET_EXEC ? header->e_entry : 0;
 	file.input.cfi = dwarf_getcfi_elf(elf);
 	read_ranges(&file, elf);
 	if (file.input.cfi && file.input.range_count && find_starts(&file, elf, &starts)) {
