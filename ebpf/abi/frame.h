@@ -11,11 +11,13 @@
  *
  * and the kind says how many words follow it (frame_word_count()):
  *
- *	kind              words  address              word 1          word 2
- *	FRAME_KERNEL      1      see below            -               -
- *	FRAME_NATIVE      2      ELF virtual address  executable id   -
- *	FRAME_ERROR       1      pc of the failure    -               -
- *	interpreted       3      of the runtime       runtime pointer fingerprint
+ *	kind              words  address              word 1
+ *	FRAME_KERNEL      1      see below            -
+ *	FRAME_NATIVE      2      ELF virtual address  executable id
+ *	FRAME_ERROR       1      pc of the failure    -
+ *	interpreted       2      of the function's    position in the function (bits 63..32),
+ *	                         object in the        fingerprint of the object, by which one that
+ *	                         runtime              was freed and its place used again is told
  *
  * A kernel frame is the kernel address as the kernel gave it: kind and flags are its leading one
  * bits. The first word of a trace is then the interrupted instruction, the kernel frames behind it
@@ -37,6 +39,7 @@ enum frame_kind {
 	FRAME_ERROR = 2,
 	/** Interpreted kinds, from here to FRAME_KERNEL - 1. */
 	FRAME_FIRST_INTERPRETED = 16,
+	FRAME_PYTHON = 16,
 	FRAME_KERNEL = 255,
 };
 
@@ -140,11 +143,9 @@ static inline __u32 frame_word_count(__u64 word)
 {
 	__u8 kind = frame_kind(word);
 
-	if (kind == FRAME_NATIVE)
-		return 2;
 	if (kind == FRAME_KERNEL || kind == FRAME_ERROR)
 		return 1;
-	return frame_kind_is_interpreted(kind) ? 3 : 0;
+	return kind == FRAME_NATIVE || frame_kind_is_interpreted(kind) ? 2 : 0;
 }
 
 #endif

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * interpreters/ knows language runtimes: how the kernel side finds the frames of their functions,
+ * and what those are called. One folder a language; this is the contract that all of them keep.
+ *
+ *	probe		once per executable: is it the runtime? which version, where is its loop?
+ *	attach		once per process that maps it: what the kernel side needs there
+ *	symbolize	a frame that the kernel side sent -> function, file, line
+ *	detach		the process is gone
+ *
+ * Files and memory belong to the processes under profile: every byte read is hostile, every length
+ * and pointer bounded. A version that is not known is refused (-EOPNOTSUPP), never guessed; its
+ * processes keep their native frames.
+ */
+#ifndef INTERPRETERS_INTERPRETER_H
+#define INTERPRETERS_INTERPRETER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/host/elf_image.h"
+#include "agent/host/remote_memory.h"
+#include "ebpf/abi/frame.h"
+#include "ebpf/abi/interpreter.h"
+
+enum {
+	INTERPRETER_MAX_RANGES = 8,
+	/** Longer names and file names are cut. */
+	INTERPRETER_NAME_MAX_BYTES = 4096,
+	/** Of a language's data for the kernel side. */
+	INTERPRETER_DATA_MAX_BYTES = 512,
+};
+
+/** ELF virtual addresses [start, end). */
+struct code_range {
+	uint64_t start;
+	uint64_t end;
+};
+
+/**
+ * What probe found in an executable. Immutable, so threads may share it. The languages put it
+ * first into a struct of their own; freed by interpreter_ops.release.
+ */
+struct interpreter_file {
+	const struct interpreter *interpreter;
+	/** Such as "CPython 3.13 (free-threaded)", for the log. */
+	char version[64];
+	/** Code whose rows get RULE_INTERPRETER: the loop with its cold parts. Sorted. */
+	struct code_range ranges[INTERPRETER_MAX_RANGES];
+	uint32_t range_count;
+};
+
+/** A file that the process has mapped. Borrowed. */
+struct interpreter_module {
+	const char *path;
+	/** Open for pread. */
+	int fd;
+	/** Address in the process minus ELF virtual address. */
+	uint64_t bias;
+};
+
+/** The process to attach to. All borrowed for the call. */
+struct interpreter_target {
+	uint32_t pid;
+	struct remote_memory *memory;
+	/** Of the executable that was probed. */
+	uint64_t bias;
+	/** All files with executable mappings, the probed one among them. */
+	const struct interpreter_module *modules;
+	uint32_t module_count;
+};
+
+/**
+ * A runtime in a process. The languages put it first into a struct of their own; freed by
+ * interpreter_ops.detach. Owned by one thread at a time, but data never changes.
+ */
+struct interpreter_process {
+	const struct interpreter *interpreter;
+	/** For the kernel side (ebpf/abi), a multiple of CELL_BYTES. */
+	uint32_t data_bytes;
+	uint64_t data[INTERPRETER_DATA_MAX_BYTES / 8];
+};
+
+/** What a frame is called. Strings are borrowed from the interpreter_process until its next call. */
+struct interpreted_frame {
+	/** UTF-8; never NULL. */
+	const char *function;
+	/** NULL if unknown. */
+	const char *file;
+	/** 0 if unknown. */
+	uint32_t line;
+};
+
+struct interpreter_ops {
+	/**
+	 * -ENOENT: not this runtime, the normal case, which must be cheap; -EOPNOTSUPP: it is, but of a
+	 * version that is not known; -EBADMSG, -ENOMEM.
+	 */
+	int (*probe)(const struct elf_image *image, const char *path,
+		     struct interpreter_file **file);
+	void (*release)(struct interpreter_file *file);
+	/**
+	 * -EAGAIN: the runtime has not set itself up yet, try again later; -EOPNOTSUPP: what is in
+	 * memory is not what the file said, or a C library that is not known; -ESRCH, -EFAULT, -ENOMEM.
+	 */
+	int (*attach)(const struct interpreter_file *file, const struct interpreter_target *target,
+		      struct interpreter_process **process);
+	/**
+	 * Names the frame of the two words @words, reading from @memory, that of the process or of a
+	 * fork of it, what is not in the cache yet. -ESTALE: the function's object is not there any
+	 * more (the fingerprint is another one); -ESRCH, -EFAULT, -EBADMSG, -ENOMEM.
+	 */
+	int (*symbolize)(struct interpreter_process *process, struct remote_memory *memory,
+			 const uint64_t words[2], struct interpreted_frame *frame);
+	void (*detach)(struct interpreter_process *process);
+};
+
+/** A language. */
+struct interpreter {
+	/** As -tracers has it: "python". */
+	const char *name;
+	/** Of its frames. */
+	enum frame_kind kind;
+	const struct interpreter_ops *ops;
+};
+
+#endif

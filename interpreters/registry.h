@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** The languages there are. */
+#ifndef INTERPRETERS_REGISTRY_H
+#define INTERPRETERS_REGISTRY_H
+
+#include "interpreters/interpreter.h"
+
+/** A set of languages: bit i is the i-th of interpreter_at(). */
+#define INTERPRETERS_ALL UINT32_MAX
+
+/** The language of that index or name; NULL if there is none. */
+const struct interpreter *interpreter_at(uint32_t index);
+const struct interpreter *interpreter_by_name(const char *name);
+
+/**
+ * The runtime that @image is, of those in @selected (bits by index); -ENOENT if it is none, and else
+ * as interpreter_ops.probe.
+ */
+int interpreters_probe(uint32_t selected, const struct elf_image *image, const char *path,
+		       struct interpreter_file **file);
+
+#endif
