@@ -10,6 +10,7 @@ const volatile struct agent_config config = {};
 
 #include "ebpf/native_unwind.bpf.c"
 #include "ebpf/process_notices.bpf.c"
+#include "ebpf/python_unwind.bpf.c"
 #include "ebpf/sample_entry.bpf.c"
 #include "ebpf/task_snapshot.bpf.c"
 #include "ebpf/unwind_stop.bpf.c"

@@ -8,6 +8,7 @@
 #ifndef EBPF_DISPATCH_BPF_H
 #define EBPF_DISPATCH_BPF_H
 
+#include "ebpf/interpreters.bpf.h"
 #include "ebpf/maps.bpf.h"
 #include "ebpf/send.bpf.h"
 #include "ebpf/state.bpf.h"
@@ -36,11 +37,25 @@ static __always_inline void enter_unwinder(void *ctx, __u32 unwinder)
 /** To unwind_stop; a walk that neither reached its end nor failed was cut. */
 static __always_inline void leave_walk(void *ctx, struct walk_state *state)
 {
+	/* Its interpreted frames do not come any more. */
+	if (state->language) {
+		state->error = UNWIND_TRUNCATED;
+		release_frame(state);
+	}
 	if (!state->at_end && !state->error)
 		state->error = UNWIND_TRUNCATED;
 	enter_unwinder(ctx, UNWINDER_STOP);
 	finish_record(state);
 	send_record(state);
+}
+
+/** From the unwinder of @language to that of the frames that come next, or out of the walk. */
+static __always_inline void enter_language_or_leave(void *ctx, struct walk_state *state,
+						    __u32 language)
+{
+	if (!state->error && is_other_language(state, language))
+		enter_unwinder(ctx, unwinder_of(state->language));
+	leave_walk(ctx, state);
 }
 
 #endif

@@ -67,6 +67,21 @@ struct uprobe_task {
 
 struct mm_struct;
 
+/* The program's thread pointer, as it was when the task last was switched to or set it. */
+#ifdef __TARGET_ARCH_arm64
+struct thread_registers {
+	unsigned long tp_value;
+};
+
+struct thread_struct {
+	struct thread_registers uw;
+};
+#else
+struct thread_struct {
+	unsigned long fsbase;
+};
+#endif
+
 struct task_struct {
 	void *stack;
 	unsigned int flags;
@@ -82,6 +97,7 @@ struct task_struct {
 	char comm[16];
 	struct signal_struct *signal;
 	struct uprobe_task *utask;
+	struct thread_struct thread;
 };
 
 /* user_worker is there since 6.4. */

@@ -13,6 +13,7 @@
 
 #include "ebpf/architecture.bpf.h"
 #include "ebpf/guess_caller.bpf.h"
+#include "ebpf/interpreters.bpf.h"
 #include "ebpf/process_mappings.bpf.h"
 #include "ebpf/rule_lookup.bpf.h"
 #include "ebpf/safe_reads.bpf.h"
@@ -259,12 +260,14 @@ static __always_inline enum unwind_error ask_for_guess(struct walk_state *state,
 
 /**
  * Appends the frame of state->pc, and goes to its caller: state then is the caller's, or
- * state->at_end is set, or state->guess_for, and guess_caller() has to be called. On errors the walk
- * has to end; the frame is there if its file is known.
+ * state->at_end is set, or state->guess_for, and guess_caller() has to be called. If state->language is
+ * set, the frame waits for those that it runs (interpreters.bpf.h). On errors the walk has to end; the
+ * frame is there if its file is known.
  */
 static __always_inline enum unwind_error native_step(struct walk_state *state)
 {
-	__u64 address = state->pc - (state->frame_flags & FRAME_RETURN_ADDRESS), cfa = 0;
+	__u64 address = state->pc - (state->frame_flags & FRAME_RETURN_ADDRESS), sp = state->sp;
+	__u64 cfa = 0;
 	const struct unwind_rule *rule;
 	struct cached_mapping *mapping;
 	enum unwind_error error;
@@ -313,6 +316,8 @@ static __always_inline enum unwind_error native_step(struct walk_state *state)
 	error = restore_caller(state, rule, cfa);
 	if (!error && is_stack_start(state, rule))
 		state->at_end = 1;
+	if (!error && rule->flags & RULE_INTERPRETER && state->interpreter_cell)
+		hold_frame(state, mapping->executable_id, sp);
 	return error;
 }
 

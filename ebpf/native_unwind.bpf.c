@@ -3,7 +3,8 @@
  * native_unwind, native_unwind_chain
  * enter: tail call to UNWINDER_NATIVE, the state set to a frame of native code; the loader puts one
  *        of the two there: native_unwind where the kernel has bpf_loop(), else the chain
- * leave: tail call to UNWINDER_STOP
+ * leave: tail call to UNWINDER_STOP; to a language's unwinder at the first frame that runs one of its
+ *        functions
  * reads: slabs and executables, written by user space; the process's stack
  * bound: native_unwind USER_FRAMES_MAX frames; native_unwind_chain CHAIN_FRAMES a run in CHAIN_RUNS
  *        runs, 600 in all, which leaves room for one more tail call; a guess is a
@@ -19,6 +20,7 @@ enum {
 	CHAIN_RUNS = 30,
 };
 
+/* Of the callbacks of all unwinders. */
 struct walk_context {
 	struct walk_state *state;
 };
@@ -28,7 +30,7 @@ static long walk_frame_callback(__u32 index, void *context)
 	struct walk_state *state = ((struct walk_context *)context)->state;
 
 	state->error = native_step_or_guess(state);
-	return state->error || state->at_end;
+	return is_walk_over(state) || state->language;
 }
 
 SEC("perf_event")
@@ -39,14 +41,14 @@ int native_unwind(void *ctx)
 	if (!context.state)
 		return 0;
 	bpf_loop(USER_FRAMES_MAX, walk_frame_callback, &context, 0);
-	leave_walk(ctx, context.state);
+	enter_language_or_leave(ctx, context.state, FRAME_NONE);
 	return 0;
 }
 
 static __always_inline void walk_frames(struct walk_state *state)
 {
 	for (int i = 0; i < CHAIN_FRAMES; i++) {
-		if (state->error || state->at_end || state->guess_for)
+		if (is_walk_over(state) || state->guess_for || state->language)
 			break;
 		state->error = native_step(state);
 	}
@@ -64,12 +66,8 @@ int native_unwind_chain(void *ctx)
 		state->error = guess_caller(state, false);
 	else
 		walk_frames(state);
-	if (state->error || state->at_end) {
-		leave_walk(ctx, state);
-		return 0;
-	}
-	if (++state->run_count < CHAIN_RUNS)
+	if (!is_walk_over(state) && !state->language && ++state->run_count < CHAIN_RUNS)
 		enter_unwinder(ctx, UNWINDER_NATIVE);
-	leave_walk(ctx, state);
+	enter_language_or_leave(ctx, state, FRAME_NONE);
 	return 0;
 }

@@ -91,6 +91,7 @@ static __always_inline bool find_process(struct walk_state *state)
 		return false;
 	state->mapping_cell = entry.mapping_cell;
 	state->mapping_count = entry.mapping_count;
+	state->interpreter_cell = entry.interpreter_cell;
 	return true;
 }
 

@@ -20,6 +20,8 @@ static __always_inline void finish_record(struct walk_state *state)
 	if (record->type == RECORD_FIRST)
 		return;
 	count_more(COUNTER_USER_FRAMES, user_words / 2);
+	if (state->interpreter_error)
+		count(COUNTER_ERRORS + state->interpreter_error);
 	if (state->error) {
 		count(COUNTER_ERRORS + state->error);
 		push_error(state, state->error);

@@ -8,6 +8,7 @@
 #ifndef EBPF_STATE_BPF_H
 #define EBPF_STATE_BPF_H
 
+#include "ebpf/abi/python.h"
 #include "ebpf/abi/sample.h"
 #include "ebpf/abi/slab.h"
 #include "ebpf/architecture.bpf.h"
@@ -63,6 +64,28 @@ struct cached_rule {
 
 _Static_assert(sizeof(struct cached_rule) == 32, "two entries to a cache line");
 
+/** Where a walk stands in the frames of CPython's functions (python_step.bpf.h). */
+struct python_walk {
+	/** First cell of the struct python_process that `process` is a copy of; 0: none yet. */
+	__u32 cell;
+	/** The chain is not followed any more in this walk. */
+	__u32 is_lost;
+	/** The frames of the held native frame are being added. */
+	__u32 in_frames;
+	/** record.word_count when that began, to go back to with first_frame. */
+	__u32 first_word_count;
+	__u64 first_frame;
+	/** The next frame and cframe, addresses in the process. */
+	__u64 frame;
+	__u64 cframe;
+	/** The first frame that is not of the cframe at hand, and the cframe behind that. */
+	__u64 stop_frame;
+	__u64 next_cframe;
+	struct python_process process;
+	/** What was read last, of a frame or code object. */
+	__u64 read[PYTHON_READ_MAX_BYTES / 8];
+};
+
 struct walk_state {
 	/** Registers of the frame that the next step leaves. */
 	__u64 pc;
@@ -105,6 +128,23 @@ struct walk_state {
 	struct cached_mapping mappings[MAPPING_CACHE_COUNT];
 	struct cached_rule rules[RULE_CACHE_COUNT];
 
+	/** The process's interpreter table (abi/interpreter.h), 0: it has none. */
+	__u32 interpreter_cell;
+	/**
+	 * enum frame_kind of the frames to come, which the held native frame runs, and the first cell of
+	 * that language's data. 0: native frames come.
+	 */
+	__u32 language;
+	__u32 language_cell;
+	/** Why interpreted frames are missing (enum unwind_error), or 0. */
+	__u32 interpreter_error;
+	/** The held frame, which has been stepped out of: its stack is [held_sp, sp). */
+	__u64 held_words[2];
+	__u64 held_sp;
+	/** The program's thread pointer; set before the first interpreted frame. */
+	__u64 thread_pointer;
+	struct python_walk python;
+
 	/** Kernel addresses: the task's struct uprobe_task (0: no uprobes), and the innermost
 	 *  struct return_instance that the walk has not passed yet. */
 	__u64 uprobe_task;
@@ -145,6 +185,10 @@ static __always_inline void state_begin(struct walk_state *state)
 		state->mappings[i].size_bytes = 0;
 	state->uprobe_task = 0;
 	state->return_instance = 0;
+	state->interpreter_cell = 0;
+	state->language = FRAME_NONE;
+	state->interpreter_error = UNWIND_OK;
+	state->python.cell = 0;
 }
 
 /** Starts from state->registers, all of which are known: a leaf, or behind a signal frame. */
@@ -161,17 +205,17 @@ static __always_inline void state_start_at_registers(struct walk_state *state)
 }
 
 /**
- * Appends a native frame. UNWIND_TRUNCATED without room; room for an error frame always stays.
+ * Appends a frame of two words. UNWIND_TRUNCATED without room; room for an error frame always stays.
  */
-static __always_inline enum unwind_error push_frame(struct walk_state *state, __u64 word,
-						    __u64 executable_id)
+static __always_inline enum unwind_error push_frame(struct walk_state *state, __u64 first,
+						    __u64 second)
 {
 	__u32 index = state->record.word_count;
 
 	if (index > TRACE_MAX_WORDS - 3)
 		return UNWIND_TRUNCATED;
-	state->record_words[RECORD_HEADER_WORDS + index] = word;
-	state->record_words[RECORD_HEADER_WORDS + index + 1] = executable_id;
+	state->record_words[RECORD_HEADER_WORDS + index] = first;
+	state->record_words[RECORD_HEADER_WORDS + index + 1] = second;
 	state->record.word_count = index + 2;
 	return UNWIND_OK;
 }

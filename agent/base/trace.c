@@ -40,6 +40,8 @@ static const struct {
 	[UNWIND_BAD_TABLE] = { "bad_table", "unwind table contradicts itself" },
 	[UNWIND_NO_MEMORY] = { "no_memory", "process is exiting" },
 	[UNWIND_REPLACED] = { "replaced", "file replaced meanwhile" },
+	[UNWIND_INTERPRETER_THREAD] = { "interpreter_thread", "interpreter's thread not found" },
+	[UNWIND_INTERPRETER_FRAMES] = { "interpreter_frames", "interpreted frames unreadable" },
 };
 
 const char *unwind_error_text(enum unwind_error error)

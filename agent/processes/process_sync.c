@@ -404,7 +404,7 @@ static void publish(struct process_sync *sync, struct process *process,
 	limit_tables(sync, process, bytes);
 	do {
 		err = writer->ops->publish_process(writer, process->pid, &process->stamp,
-						   rows->rows, rows->count);
+						   rows->rows, rows->count, NULL, 0);
 	} while (tries++ < PUBLISH_MAX_TRIES &&
 		 ((err == -ENOSPC && (executable_rows_make_room(sync->executables, bytes, now_ns) ||
 				      make_table_room(sync, process, bytes))) ||

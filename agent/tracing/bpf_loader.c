@@ -73,6 +73,31 @@ static const struct feature_set feature_sets[] = {
 	{ .has_loop = false, .has_task_pt_regs = false },
 };
 
+/*
+ * An unwinder, and its two programs: with bpf_loop, and as a chain of tail calls. Offsets of the
+ * fields of the skeleton's struct that hold them.
+ */
+struct unwinder_pair {
+	uint32_t unwinder;
+	size_t loop;
+	size_t chain;
+};
+
+static const struct unwinder_pair unwinder_pairs[] = {
+	{ UNWINDER_NATIVE, offsetof(struct allframes, progs.native_unwind),
+	  offsetof(struct allframes, progs.native_unwind_chain) },
+	{ UNWINDER_PYTHON, offsetof(struct allframes, progs.python_unwind),
+	  offsetof(struct allframes, progs.python_unwind_chain) },
+};
+
+static struct bpf_program *pair_program(const struct allframes *skeleton,
+					const struct unwinder_pair *pair, bool has_loop)
+{
+	size_t offset = has_loop ? pair->loop : pair->chain;
+
+	return *(struct bpf_program *const *)((const char *)skeleton + offset);
+}
+
 static int print_to_log(enum libbpf_print_level level, const char *format, va_list arguments)
 {
 	_cleanup_(free_pointer) char *text = NULL;
@@ -273,11 +298,15 @@ static int configure(struct allframes *skeleton, const struct bpf_loader_options
 		err = bpf_map__set_max_entries(skeleton->maps.notices,
 					       ring_bytes(notices_bytes, NOTICES_MIN_BYTES,
 							  NOTICES_MAX_BYTES));
-	if (!err)
-		err = bpf_program__set_autoload(skeleton->progs.native_unwind, features->has_loop);
-	if (!err)
-		err = bpf_program__set_autoload(skeleton->progs.native_unwind_chain,
-						!features->has_loop);
+	for (size_t i = 0; i < sizeof(unwinder_pairs) / sizeof(unwinder_pairs[0]) && !err; i++) {
+		const struct unwinder_pair *pair = &unwinder_pairs[i];
+
+		err = bpf_program__set_autoload(pair_program(skeleton, pair, true),
+						features->has_loop);
+		if (!err)
+			err = bpf_program__set_autoload(pair_program(skeleton, pair, false),
+							!features->has_loop);
+	}
 	return err ? fail_errno(err, "configuring the BPF programs") : 0;
 }
 
@@ -355,14 +384,16 @@ static int set_unwinder(const struct bpf_loader *loader, uint32_t unwinder,
 static int fill_unwinders(const struct bpf_loader *loader)
 {
 	const struct allframes *skeleton = loader->skeleton;
-	const struct bpf_program *native = skeleton->progs.native_unwind;
-	int err;
+	int err = set_unwinder(loader, UNWINDER_STOP, skeleton->progs.unwind_stop);
 
-	if (!bpf_program__autoload(native))
-		native = skeleton->progs.native_unwind_chain;
-	err = set_unwinder(loader, UNWINDER_NATIVE, native);
-	if (!err)
-		err = set_unwinder(loader, UNWINDER_STOP, skeleton->progs.unwind_stop);
+	for (size_t i = 0; i < sizeof(unwinder_pairs) / sizeof(unwinder_pairs[0]) && !err; i++) {
+		const struct unwinder_pair *pair = &unwinder_pairs[i];
+		const struct bpf_program *program = pair_program(skeleton, pair, true);
+
+		if (!bpf_program__autoload(program))
+			program = pair_program(skeleton, pair, false);
+		err = set_unwinder(loader, pair->unwinder, program);
+	}
 	return err;
 }
 

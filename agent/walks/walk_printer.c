@@ -83,9 +83,12 @@ static void print_trace(const struct walk_printer *printer, const struct address
 			fprintf(printer->file, "error\t%016" PRIx64 "\t%s\n",
 				(uint64_t)frame_address(words[0]),
 				unwind_error_text(frame_flags(words[0])));
-			return;
+			/* Others stand where interpreted frames are missing. */
+			if (i + 1 == trace->word_count)
+				return;
+			continue;
 		}
-		print_frame(printer, number, trace->pcs[number], words, space);
+		print_frame(printer, number, trace->pcs[i], words, space);
 		number++;
 	}
 	fputs("end\n", printer->file);

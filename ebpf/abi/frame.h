@@ -21,8 +21,9 @@
  *
  * A kernel frame is the kernel address as the kernel gave it: kind and flags are its leading one
  * bits. The first word of a trace is then the interrupted instruction, the kernel frames behind it
- * are return addresses. In an error frame the flags byte holds an enum unwind_error. Frames stand leaf first,
- * kernel frames before user frames.
+ * are return addresses. In an error frame the flags byte holds an enum unwind_error. Frames stand
+ * leaf first, kernel frames before user frames. Errors end a trace, but those of interpreters
+ * (UNWIND_INTERPRETER_...), which stand where frames are missing.
  *
  * An executable id names one loaded file for the life of the agent and is never used again:
  * bits 15..0 are its slot in the executables map, bits 63..16 a generation that starts at 1. Ids
@@ -71,7 +72,7 @@ enum {
 #define FRAME_ADDRESS_MASK ((1ULL << FRAME_ADDRESS_BITS) - 1)
 
 /**
- * Why a walk ended before the thread's entry. Each value is counted (abi/counters.h) and shown to
+ * Why a walk ended before the thread's entry, or what it lacks. Each value is counted (abi/counters.h) and shown to
  * users; the texts are in the table of unwind errors in agent/base/trace.h.
  */
 enum unwind_error {
@@ -109,7 +110,14 @@ enum unwind_error {
 	 * have been walked with the tables of the old one. Set by user space.
 	 */
 	UNWIND_REPLACED = 15,
-	UNWIND_ERROR_COUNT = 16,
+	/**
+	 * The interpreter's state of this thread was not found: its frames are left out of the walk,
+	 * which goes on.
+	 */
+	UNWIND_INTERPRETER_THREAD = 16,
+	/** Interpreted frames are missing here: their chain could not be followed. The walk goes on. */
+	UNWIND_INTERPRETER_FRAMES = 17,
+	UNWIND_ERROR_COUNT = 18,
 };
 
 static inline __u64 frame_word(__u8 kind, __u8 flags, __u64 address)

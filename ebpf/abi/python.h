@@ -67,8 +67,9 @@ struct python_code_range {
 };
 
 /**
- * Offsets without a note are of 8-byte words, in bytes from the beginning of their struct; those of
- * frame_... and code_... fields have to lie, as a whole, in what is read of the struct.
+ * Offsets without a note are of 8-byte words, in bytes from the beginning of their struct. Fields that
+ * are told by frame_... and code_... have to lie, as a whole, in what is read of the struct, and at a
+ * multiple of their size there.
  */
 struct python_process {
 	/**
@@ -88,7 +89,7 @@ struct python_process {
 	/** What is read of a frame: from frame_start on frame_bytes, at most PYTHON_READ_MAX_BYTES. */
 	__u8 frame_start;
 	__u8 frame_bytes;
-	/** In what is read, so from frame_start on: f_code or f_executable; f_back or previous. */
+	/** In what is read, that is from frame_start on: f_code or f_executable; f_back or previous. */
 	__u8 frame_code;
 	__u8 frame_previous;
 	/** f_lasti, a __u32, of frame objects; else prev_instr or instr_ptr. */

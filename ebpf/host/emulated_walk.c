@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0
 /*
- * The emulated helpers, and the loop around native_step() that is the program native_unwind in the
- * kernel. A map is known by the address of its variable; an inner map is its cells.
+ * The emulated helpers, and the loop around the steps that in the kernel is the program native_unwind
+ * and, from the first frame of an interpreter on, that language's. A map is known by the address of its variable; an inner map is its cells.
  */
 #include "ebpf/host/emulated_walk.h"
 
@@ -9,9 +9,7 @@
 #include <string.h>
 
 #include "ebpf/native_step.bpf.h"
-
-_Static_assert(sizeof(((struct emulated_trace *)0)->words) / 8 >= 2 * USER_FRAMES_MAX + 1,
-	       "the longest walk fits");
+#include "ebpf/python_step.bpf.h"
 
 /* Of the walk that this thread is in. */
 static __thread const struct emulated_memory *current_memory;
@@ -54,6 +52,8 @@ static void set_start(struct walk_state *state, const struct emulated_start *sta
 	state->mapping_cell = start->mapping_cell;
 	state->mapping_count = start->mapping_count;
 	state->uprobe_task = start->uprobe_task;
+	state->interpreter_cell = start->interpreter_cell;
+	state->thread_pointer = start->thread_pointer;
 	state_start_at_registers(state);
 	if (start->is_system_call)
 		state->frame_flags = FRAME_RETURN_ADDRESS;
@@ -69,17 +69,42 @@ uint64_t emulated_stack_pointer(const struct emulated_start *start)
 	return start->registers[SP_REGISTER];
 }
 
+/* Takes one step; native frames that wait for interpreted ones are not in the record yet. */
+static void take_step(struct walk_state *state)
+{
+	if (state->language == FRAME_PYTHON)
+		state->error = python_step(state);
+	else
+		state->error = native_step_or_guess(state);
+}
+
 void emulated_walk(const struct emulated_memory *memory, const struct emulated_start *start,
 		   struct emulated_trace *trace)
 {
 	struct walk_state state;
+	uint64_t pc = 0;
+	int steps_max = USER_FRAMES_MAX;
+	bool in_native = true;
 
 	current_memory = memory;
 	set_start(&state, start);
-	for (int i = 0; i < USER_FRAMES_MAX && !state.error && !state.at_end; i++) {
-		/* Where a step adds no frame, the next one writes the same place. */
-		trace->pcs[state.record.word_count / 2] = state.pc;
-		state.error = native_step_or_guess(&state);
+	for (int i = 0; i < steps_max && !is_walk_over(&state) && !is_other_language(&state, FRAME_PYTHON); i++) {
+		uint32_t word_count = state.record.word_count;
+
+		/* To its unwinder, which goes on with native frames as well. */
+		if (state.language && in_native) {
+			in_native = false;
+			steps_max = i + PYTHON_STEPS_MAX;
+		}
+		if (!state.language)
+			pc = state.pc;
+		take_step(&state);
+		for (; word_count < state.record.word_count; word_count++)
+			trace->pcs[word_count] = pc;
+	}
+	if (state.language) {
+		state.error = UNWIND_TRUNCATED;
+		release_frame(&state);
 	}
 	if (!state.at_end && !state.error)
 		state.error = UNWIND_TRUNCATED;
@@ -88,6 +113,7 @@ void emulated_walk(const struct emulated_memory *memory, const struct emulated_s
 	current_memory = NULL;
 
 	trace->error = state.error;
+	trace->interpreter_error = state.interpreter_error;
 	trace->unknown_address = state.unknown_address;
 	trace->word_count = state.record.word_count;
 	memcpy(trace->words, &state.record_words[RECORD_HEADER_WORDS],

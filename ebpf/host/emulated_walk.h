@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /**
- * The native unwinder of the kernel side, compiled for user space: the very source that walks in
- * the kernel (ebpf/native_step.bpf.h), over emulated helpers. For tests, and for walks that the
+ * The unwinders of the kernel side, compiled for user space: the very source that walks in the
+ * kernel (ebpf/native_step.bpf.h, python_step.bpf.h), over emulated helpers. For tests, and for walks that the
  * kernel could not make, such as those of first samples.
  *
  * It trusts nothing that it reads from the process and needs none of the tables to be right: the
@@ -41,17 +41,23 @@ struct emulated_start {
 	uint32_t mapping_count;
 	/** Kernel address of the task's struct uprobe_task; 0: it has no uprobes. */
 	uint64_t uprobe_task;
+	/** The process's interpreter table; 0: it has none. */
+	uint32_t interpreter_cell;
+	/** Of the thread, for interpreters: fs base, tpidr_el0. */
+	uint64_t thread_pointer;
 };
 
 struct emulated_trace {
 	/** UNWIND_OK if the thread's entry was reached; else the last frame says the same. */
 	enum unwind_error error;
+	/** Why interpreted frames are missing, where an error frame stands among the others; or 0. */
+	enum unwind_error interpreter_error;
 	/** An address outside the mapping table, 0 if there was none. */
 	uint64_t unknown_address;
 	uint32_t word_count;
-	uint64_t words[2 * USER_FRAMES_MAX + 1];
-	/** Of each frame but the error: its address in the process. */
-	uint64_t pcs[USER_FRAMES_MAX];
+	uint64_t words[TRACE_MAX_WORDS];
+	/** Of each word: where its frame is in the process; of interpreted ones, the native frame. */
+	uint64_t pcs[TRACE_MAX_WORDS];
 };
 
 /** The machine that is emulated, which the walk's registers must be of: EM_... of <elf.h>. */

@@ -132,7 +132,9 @@ static inline struct fake_entry *fake_find_locked(struct fake_writer *fake, uint
 
 static inline int fake_publish_process(struct map_writer *writer, uint32_t pid,
 				       const struct process_stamp *stamp,
-				       const struct mapping_row *rows, uint32_t count)
+				       const struct mapping_row *rows, uint32_t count,
+				       const struct process_interpreter *interpreters,
+				       uint32_t interpreter_count)
 {
 	struct fake_writer *fake = fake_of(writer);
 	struct fake_entry *entry;
@@ -144,6 +146,8 @@ static inline int fake_publish_process(struct map_writer *writer, uint32_t pid,
 		assert_true(!i || rows[i - 1].end <= rows[i].start);
 		assert_true(rows[i].executable_id);
 	}
+	for (uint32_t i = 0; i < interpreter_count; i++)
+		assert_true(interpreters[i].executable_id && interpreters[i].data);
 	entry = fake_find_locked(fake, pid);
 	if (!entry && fake->max_processes && fake->process_count >= fake->max_processes) {
 		err = -E2BIG;

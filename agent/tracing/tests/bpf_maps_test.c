@@ -387,11 +387,11 @@ static void a_process_is_published_replaced_and_retired(void **state)
 	uint32_t pid = 4242;
 	uint64_t used, budget;
 
-	assert_int_equal(ops->publish_process(fixture->writer, pid, &stamp, rows, 3), 0);
+	assert_int_equal(ops->publish_process(fixture->writer, pid, &stamp, rows, 3, NULL, 0), 0);
 	check_process(fixture, pid, &stamp, rows, 3);
 	assert_int_equal(bpf_map_lookup_elem(fixture->fds.processes, &pid, &old), 0);
 	rows[0].end = 0x3000;
-	assert_int_equal(ops->publish_process(fixture->writer, pid, &new_stamp, rows, 2), 0);
+	assert_int_equal(ops->publish_process(fixture->writer, pid, &new_stamp, rows, 2, NULL, 0), 0);
 	check_process(fixture, pid, &new_stamp, rows, 2);
 	assert_int_equal(bpf_map_lookup_elem(fixture->fds.processes, &pid, &entry), 0);
 	/* The old table's cells must not be used again yet. */
@@ -404,11 +404,11 @@ static void a_process_is_published_replaced_and_retired(void **state)
 	ops->memory(fixture->writer, &used, &budget);
 	assert_int_equal(used, 0);
 	/* A process without executable mappings takes no cells. */
-	assert_int_equal(ops->publish_process(fixture->writer, pid, &stamp, NULL, 0), 0);
+	assert_int_equal(ops->publish_process(fixture->writer, pid, &stamp, NULL, 0, NULL, 0), 0);
 	check_process(fixture, pid, &stamp, NULL, 0);
 	ops->retire_process(fixture->writer, pid);
 	assert_int_equal(ops->publish_process(fixture->writer, pid, &stamp, rows,
-					      PROCESS_MAX_MAPPINGS + 1),
+					      PROCESS_MAX_MAPPINGS + 1, NULL, 0),
 			 -E2BIG);
 }
 
@@ -424,13 +424,13 @@ static void a_failed_publication_leaves_all_as_it_was(void **state)
 
 	/* The test's hash has 1024 elements. */
 	while (!err && pid < 1100)
-		err = ops->publish_process(fixture->writer, ++pid, &stamp, &row, 1);
+		err = ops->publish_process(fixture->writer, ++pid, &stamp, &row, 1, NULL, 0);
 	assert_int_equal(err, -E2BIG);
 	assert_int_equal(pid, 1025);
 	ops->memory(fixture->writer, &used, &budget);
 	assert_int_equal(used, 1024 * sizeof(row));
 	ops->retire_process(fixture->writer, 7);
-	assert_int_equal(ops->publish_process(fixture->writer, pid, &stamp, &row, 1), 0);
+	assert_int_equal(ops->publish_process(fixture->writer, pid, &stamp, &row, 1, NULL, 0), 0);
 }
 
 static void a_notice_is_rearmed(void **state)

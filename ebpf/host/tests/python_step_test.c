@@ -1,0 +1,762 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0
+/*
+ * Python frames between native ones, for each way in which CPython's frames hang together. Traces
+ * are compared as text, leaf first: digits are Python frames by their code object, C native
+ * functions, L the loop, E the thread's entry, ! missing frames, X an error that ends the walk.
+ */
+#include "ebpf/abi/python.h"
+#include "ebpf/host/tests/walk_fixture.h"
+
+enum {
+	RULE_END = 0,
+	/* A C function, the loop, and the loop before its first instruction. */
+	RULE_C,
+	RULE_LOOP,
+	RULE_LOOP_ENTRY,
+	RULE_COUNT,
+	C_WORDS = 4,
+	LOOP_WORDS = 16,
+
+	INTERPRETER_CELL = 2000,
+	DATA_CELL = 2010,
+	HEAP_WORDS = 1 << 16,
+	THREAD_WORDS = 64,
+	/* Of struct _PyInterpreterFrame, PyFrameObject and PyCodeObject, as in some versions. */
+	FRAME_CODE = 0,
+	FRAME_PREVIOUS = 8,
+	FRAME_INSTRUCTION = 56,
+	FRAME_TLBC_INDEX = 64,
+	FRAME_OWNER = 70,
+	FRAME_BYTES = 72,
+	OBJECT_BACK = 24,
+	OBJECT_CODE = 32,
+	OBJECT_LASTI = 100,
+	CODE_CONSTS = 24,
+	CODE_NAME = 120,
+	CODE_TLBC = 160,
+	CODE_BYTECODE = 184,
+	NAME_HASH = 24,
+	THREAD_FRAME = 72,
+	THREAD_CFRAME = 56,
+	/* Where the entry frame or the cframe is in a native frame of the loop. */
+	ENTRY_WORD = 3,
+	OWNER_LOOP = 3,
+};
+
+#define HEAP_START 0x7f0000000000ULL
+#define THREAD_POINTER 0x7f1000000000ULL
+#define THREAD_STATE (HEAP_START + 0x100)
+
+struct python {
+	struct world *world;
+	struct python_process process;
+	uint8_t heap[HEAP_WORDS * 8];
+	uint64_t thread[THREAD_WORDS];
+	/* First word of the next native frame, and whether it is the first. */
+	uint32_t next_word;
+	bool has_leaf;
+	char text[2 * TRACE_MAX_WORDS];
+};
+
+static void put(struct python *python, uint64_t address, uint64_t value)
+{
+	if (address - STACK_START < STACK_WORDS * 8)
+		memcpy((char *)python->world->stack + (address - STACK_START), &value,
+		       sizeof(value));
+	else
+		memcpy(python->heap + (address - HEAP_START), &value, sizeof(value));
+}
+
+static uint64_t frame_at(uint32_t index)
+{
+	return HEAP_START + 0x10000 + index * 0x80ULL;
+}
+
+static uint64_t python_code_at(uint32_t index)
+{
+	return HEAP_START + 0x1000 + index * 0x200ULL;
+}
+
+static void publish(struct python *python)
+{
+	const struct interpreter_row row = { EXECUTABLE_ID, FRAME_PYTHON, DATA_CELL };
+
+	world_put(python->world, INTERPRETER_CELL, &row, sizeof(row));
+	world_put(python->world, DATA_CELL, &python->process, sizeof(python->process));
+	python->world->start.interpreter_cell = INTERPRETER_CELL;
+}
+
+/* Frames are struct _PyInterpreterFrame. */
+static void use_chain(struct python *python, enum python_chain chain)
+{
+	bool has_objects = chain == PYTHON_FRAME_OBJECTS || chain == PYTHON_FRAME_OBJECTS_CFRAME;
+
+	python->process = (struct python_process){
+		.thread_state[0] = { .offsets = { 16 }, .depth = 1 },
+		.chain = chain,
+		.thread_frame = THREAD_FRAME,
+		.thread_cframe = THREAD_CFRAME,
+		.cframe_current = 8,
+		.cframe_previous = 16,
+		.frame_bytes = FRAME_BYTES,
+		.frame_code = FRAME_CODE,
+		.frame_previous = FRAME_PREVIOUS,
+		.frame_instruction = FRAME_INSTRUCTION,
+		.frame_owner = FRAME_OWNER,
+		.code_start = CODE_CONSTS,
+		.code_bytes = 128,
+		.frame_tlbc_index = PYTHON_NO_OFFSET,
+		.code_words = { 0, 40, 64, CODE_NAME - CODE_CONSTS },
+		.code_name = PYTHON_NO_OFFSET,
+		.code_bytecode = CODE_BYTECODE,
+		.code_tlbc = CODE_TLBC,
+	};
+	if (has_objects) {
+		python->process.frame_start = OBJECT_BACK;
+		python->process.frame_bytes = OBJECT_LASTI + 4 - OBJECT_BACK;
+		python->process.frame_code = OBJECT_CODE - OBJECT_BACK;
+		python->process.frame_previous = 0;
+		python->process.frame_instruction = OBJECT_LASTI - OBJECT_BACK;
+		python->process.frame_owner = PYTHON_NO_OFFSET;
+		python->process.cframe_previous = 8;
+	}
+	publish(python);
+}
+
+/* Frame @index runs code object @index, at unit @index of it; its caller's frame is at @previous. */
+static uint64_t add_frame(struct python *python, uint32_t index, uint64_t previous)
+{
+	uint64_t frame = frame_at(index), code = python_code_at(index);
+
+	if (python->process.frame_start) {
+		put(python, frame + OBJECT_BACK, previous);
+		put(python, frame + OBJECT_CODE, code);
+		put(python, frame + OBJECT_LASTI, 2 * index);
+	} else {
+		put(python, frame + FRAME_CODE, code);
+		put(python, frame + FRAME_PREVIOUS, previous);
+		put(python, frame + FRAME_INSTRUCTION, code + CODE_BYTECODE + 2 * index);
+	}
+	for (int word = 0; word < 16; word++)
+		put(python, code + CODE_CONSTS + 8 * word, index * 1000 + word);
+	return frame;
+}
+
+/* Frames @first to @last, the last one being called from the frame at @previous. */
+static uint64_t add_frames(struct python *python, uint32_t first, uint32_t last, uint64_t previous)
+{
+	for (uint32_t index = last + 1; index-- > first;)
+		previous = add_frame(python, index, previous);
+	return previous;
+}
+
+/* The loop's own frame in the native frame that begins at @word. */
+static uint64_t loop_frame_at(uint32_t word)
+{
+	return stack_address(word + ENTRY_WORD);
+}
+
+static uint64_t add_loop_frame(struct python *python, uint32_t word, uint64_t previous)
+{
+	uint64_t frame = loop_frame_at(word);
+
+	put(python, frame + FRAME_CODE, HEAP_START + 8);
+	put(python, frame + FRAME_PREVIOUS, previous);
+	put(python, frame + FRAME_OWNER - 6, (uint64_t)OWNER_LOOP << 48);
+	return frame;
+}
+
+static uint64_t add_cframe(struct python *python, uint64_t cframe, uint64_t current, uint64_t next)
+{
+	put(python, cframe + python->process.cframe_previous, next);
+	if (python->process.chain == PYTHON_CFRAME)
+		put(python, cframe + python->process.cframe_current, current);
+	return cframe;
+}
+
+static void set_current(struct python *python, uint64_t frame)
+{
+	put(python, THREAD_STATE + THREAD_FRAME, frame);
+}
+
+static void set_cframe(struct python *python, uint64_t cframe)
+{
+	put(python, THREAD_STATE + THREAD_CFRAME, cframe);
+}
+
+/* The next caller on the native stack; the number of its first word. */
+static uint32_t add_native(struct python *python, uint32_t rule)
+{
+	uint32_t word = python->next_word;
+
+	if (python->has_leaf)
+		python->world->stack[word - 1] = code_at(rule);
+	else
+		world_set_registers(python->world, code_at(rule), stack_address(word), 0);
+	python->has_leaf = true;
+	python->next_word += rule == RULE_LOOP	     ? LOOP_WORDS :
+			     rule == RULE_LOOP_ENTRY ? 1 :
+						       C_WORDS;
+	return word;
+}
+
+static char letter_of(const uint64_t *words)
+{
+	uint64_t address = frame_address(words[0]);
+
+	switch (frame_kind(words[0])) {
+	case FRAME_PYTHON:
+		return (char)('0' + (address - python_code_at(0)) / 0x200);
+	case FRAME_NATIVE:
+		return "ECLL"[(address - TEXT_ADDRESS) / 16];
+	default:
+		return frame_flags(words[0]) >= UNWIND_INTERPRETER_THREAD ? '!' : 'X';
+	}
+}
+
+static const char *walk_text(struct python *python)
+{
+	const struct emulated_trace *trace = &python->world->trace;
+	uint32_t length = 0;
+
+	world_walk(python->world);
+	for (uint32_t i = 0; i < trace->word_count; i += frame_word_count(trace->words[i]))
+		python->text[length++] = letter_of(&trace->words[i]);
+	python->text[length] = 0;
+	return python->text;
+}
+
+static int setup(void **state)
+{
+	struct python *python = calloc(1, sizeof(*python));
+	struct unwind_rule rules[RULE_COUNT] = {
+		[RULE_END] = { .cfa = CFA_END },
+		[RULE_C] = { .cfa = CFA_SP, .cfa_offset = 8 * C_WORDS },
+		[RULE_LOOP] = { .cfa = CFA_SP, .cfa_offset = 8 * LOOP_WORDS },
+		[RULE_LOOP_ENTRY] = { .cfa = CFA_SP, .cfa_offset = 8 },
+	};
+	int err = world_setup((void **)&python->world);
+
+	for (int i = RULE_C; i < RULE_COUNT; i++) {
+		rules[i].ra = SAVED_AT_CFA;
+		rules[i].ra_offset = -8;
+		rules[i].flags = i == RULE_C ? 0 : RULE_INTERPRETER;
+	}
+	world_publish_rules(python->world, rules, RULE_COUNT);
+	python->world->user[1] = (struct region){ HEAP_START, sizeof(python->heap), python->heap };
+	python->world->user[2] =
+		(struct region){ THREAD_POINTER, sizeof(python->thread), python->thread };
+	python->world->start.thread_pointer = THREAD_POINTER;
+	python->thread[2] = THREAD_STATE;
+	python->next_word = 100;
+	*state = python;
+	return err;
+}
+
+static int teardown(void **state)
+{
+	struct python *python = *state;
+
+	world_teardown((void **)&python->world);
+	free(python);
+	return 0;
+}
+
+/* C called from 0, which 1 called; that loop was called by C, and that from 2 in another loop. */
+static uint32_t add_two_loops(struct python *python, uint32_t *outer)
+{
+	uint32_t inner;
+
+	add_native(python, RULE_C);
+	inner = add_native(python, RULE_LOOP);
+	add_native(python, RULE_C);
+	*outer = add_native(python, RULE_LOOP);
+	add_native(python, RULE_C);
+	add_native(python, RULE_END);
+	return inner;
+}
+
+static void lay_two_loops(struct python *python)
+{
+	uint32_t outer, inner = add_two_loops(python, &outer);
+	uint64_t frame;
+
+	frame = add_frame(python, 2, add_loop_frame(python, outer, 0));
+	frame = add_loop_frame(python, inner, frame);
+	set_current(python, add_frames(python, 0, 1, frame));
+}
+
+static void a_current_frame_leads_through_the_loops(void **state)
+{
+	struct python *python = *state;
+	const uint64_t *words = python->world->trace.words;
+	__u64 fingerprint_words[PYTHON_CODE_WORDS] = { 1000, 1005, 1008, 1012 };
+
+	use_chain(python, PYTHON_CURRENT_FRAME);
+	lay_two_loops(python);
+	assert_string_equal(walk_text(python), "C01LC2LCE");
+	assert_int_equal(python->world->trace.error, UNWIND_OK);
+	assert_int_equal(python->world->trace.interpreter_error, UNWIND_OK);
+	assert_int_equal(words[4], frame_word(FRAME_PYTHON, 0, python_code_at(1)));
+	assert_int_equal(words[5] >> 32, 2);
+	assert_int_equal((uint32_t)words[5], python_code_fingerprint(fingerprint_words, 0));
+	assert_int_not_equal((uint32_t)words[5], (uint32_t)words[3]);
+	/* The address of the native frame holds for those that it runs. */
+	assert_int_equal(python->world->trace.pcs[2], code_at(RULE_LOOP));
+	assert_int_equal(python->world->trace.pcs[6], code_at(RULE_LOOP));
+	assert_int_equal(python->world->trace.pcs[0], code_at(RULE_C));
+}
+
+static void without_the_process_s_table_loops_are_native(void **state)
+{
+	struct python *python = *state;
+	const struct interpreter_row other = { EXECUTABLE_ID + 1, FRAME_PYTHON, DATA_CELL };
+
+	use_chain(python, PYTHON_CURRENT_FRAME);
+	lay_two_loops(python);
+	world_put(python->world, INTERPRETER_CELL, &other, sizeof(other));
+	assert_string_equal(walk_text(python), "CLCLCE");
+	python->world->start.interpreter_cell = 0;
+	assert_string_equal(walk_text(python), "CLCLCE");
+	/* The last of the rows that there can be. */
+	publish(python);
+	for (int i = 0; i < INTERPRETER_MAX_COUNT - 1; i++)
+		world_put(python->world, INTERPRETER_CELL + i, &other, sizeof(other));
+	world_put(python->world, INTERPRETER_CELL + INTERPRETER_MAX_COUNT - 1,
+		  &(struct interpreter_row){ EXECUTABLE_ID, FRAME_PYTHON, DATA_CELL },
+		  sizeof(other));
+	assert_string_equal(walk_text(python), "C01LC2LCE");
+}
+
+static void a_loop_that_has_pushed_nothing_yet_runs_nothing(void **state)
+{
+	struct python *python = *state;
+	uint32_t outer;
+	uint64_t frame;
+
+	use_chain(python, PYTHON_CURRENT_FRAME);
+	add_native(python, RULE_LOOP_ENTRY);
+	add_native(python, RULE_C);
+	outer = add_native(python, RULE_LOOP);
+	add_native(python, RULE_END);
+	frame = add_loop_frame(python, outer, 0);
+	set_current(python, add_frames(python, 0, 4, frame));
+	assert_string_equal(walk_text(python), "LC01234LE");
+	/* Leaving, with the loop's own frame as the current one. */
+	set_current(python, frame);
+	assert_string_equal(walk_text(python), "LCLE");
+}
+
+static void the_first_loop_of_a_thread_may_have_no_frames_at_all(void **state)
+{
+	struct python *python = *state;
+
+	use_chain(python, PYTHON_CURRENT_FRAME);
+	add_native(python, RULE_LOOP_ENTRY);
+	add_native(python, RULE_C);
+	add_native(python, RULE_END);
+	set_current(python, 0);
+	assert_string_equal(walk_text(python), "LCE");
+	assert_int_equal(python->world->trace.interpreter_error, UNWIND_OK);
+	/* From 3.14 on a frame of the thread state, of no function. */
+	set_current(python, frame_at(5));
+	put(python, frame_at(5) + FRAME_OWNER - 6, (uint64_t)(OWNER_LOOP + 1) << 48);
+	assert_string_equal(walk_text(python), "LCE");
+	assert_int_equal(python->world->trace.interpreter_error, UNWIND_OK);
+}
+
+static void the_outermost_frame_may_run_python(void **state)
+{
+	struct python *python = *state;
+	uint32_t loop;
+
+	use_chain(python, PYTHON_CURRENT_FRAME);
+	loop = add_native(python, RULE_LOOP);
+	/* A stack that a program has made: the return address is 0. */
+	python->world->stack[loop + LOOP_WORDS - 1] = 0;
+	set_current(python, add_frame(python, 3, add_loop_frame(python, loop, 0)));
+	assert_string_equal(walk_text(python), "3L");
+	assert_int_equal(python->world->trace.error, UNWIND_OK);
+}
+
+static void frames_of_a_native_frame_that_the_walk_missed_are_not_lost(void **state)
+{
+	struct python *python = *state;
+	uint32_t loop, missed;
+	uint64_t frame;
+
+	use_chain(python, PYTHON_CURRENT_FRAME);
+	missed = python->next_word;
+	python->next_word += LOOP_WORDS;
+	loop = add_native(python, RULE_LOOP);
+	add_native(python, RULE_END);
+	frame = add_frame(python, 2, add_loop_frame(python, loop, 0));
+	frame = add_loop_frame(python, missed, frame);
+	set_current(python, add_frames(python, 0, 1, frame));
+	assert_string_equal(walk_text(python), "012LE");
+}
+
+static void tags_hidden_code_and_bytecode_of_a_thread(void **state)
+{
+	struct python *python = *state;
+	const uint64_t *words = python->world->trace.words;
+	uint64_t bytecode = HEAP_START + 0x40000, array = HEAP_START + 0x50000;
+
+	use_chain(python, PYTHON_CURRENT_FRAME);
+	python->process.code_tag_mask = 3;
+	python->process.hidden_code = python_code_at(1);
+	python->process.frame_tlbc_index = FRAME_TLBC_INDEX;
+	publish(python);
+	lay_two_loops(python);
+	put(python, frame_at(0) + FRAME_CODE, python_code_at(0) | 1);
+	put(python, frame_at(1) + FRAME_CODE, python_code_at(1) | 3);
+	assert_string_equal(walk_text(python), "C0LC2LCE");
+	assert_int_equal(words[2], frame_word(FRAME_PYTHON, 0, python_code_at(0)));
+	assert_int_equal(words[3] >> 32, 0);
+	/* Index 2, of another thread. */
+	put(python, python_code_at(0) + CODE_TLBC, array);
+	put(python, array + 8 + 2 * 8, bytecode);
+	put(python, frame_at(0) + FRAME_TLBC_INDEX, 2);
+	put(python, frame_at(0) + FRAME_INSTRUCTION, bytecode + 46);
+	assert_string_equal(walk_text(python), "C0LC2LCE");
+	assert_int_equal(words[3] >> 32, 46);
+	/* Nothing there: the position is one that no code has. */
+	put(python, python_code_at(0) + CODE_TLBC, 8);
+	assert_string_equal(walk_text(python), "C0LC2LCE");
+	assert_int_not_equal(words[3] >> 32, 46);
+}
+
+static void cframes_part_the_frames(void **state)
+{
+	struct python *python = *state;
+	uint64_t root = HEAP_START + 0x800, frame, inner_cframe, outer_cframe;
+	uint32_t outer, inner;
+
+	use_chain(python, PYTHON_CFRAME);
+	python->process.frame_owner = PYTHON_NO_OFFSET;
+	publish(python);
+	inner = add_two_loops(python, &outer);
+	frame = add_frame(python, 2, 0);
+	outer_cframe = add_cframe(python, loop_frame_at(outer), frame,
+				  add_cframe(python, root, 0, 0));
+	frame = add_frames(python, 0, 1, frame);
+	inner_cframe = add_cframe(python, loop_frame_at(inner), frame, outer_cframe);
+	set_cframe(python, inner_cframe);
+	assert_string_equal(walk_text(python), "C01LC2LCE");
+	/* The inner one has not pushed its cframe yet: the frames are of the outer one. */
+	add_cframe(python, outer_cframe, frame, root);
+	set_cframe(python, outer_cframe);
+	assert_string_equal(walk_text(python), "CLC012LCE");
+	/* None has. */
+	set_cframe(python, root);
+	assert_string_equal(walk_text(python), "CLCLCE");
+	assert_int_equal(python->world->trace.interpreter_error, UNWIND_OK);
+}
+
+/* 3.12 has both: the loop's own frames are no functions. */
+static void cframes_part_the_frames_with_owners(void **state)
+{
+	struct python *python = *state;
+	uint64_t root = HEAP_START + 0x800, frame, cframe;
+	uint32_t outer, inner;
+
+	use_chain(python, PYTHON_CFRAME);
+	inner = add_two_loops(python, &outer);
+	/* Behind the cframe, of three words. */
+	frame = add_frame(python, 2, add_loop_frame(python, outer + 3, 0));
+	cframe = add_cframe(python, stack_address(outer), frame, add_cframe(python, root, 0, 0));
+	frame = add_loop_frame(python, inner + 3, frame);
+	frame = add_frames(python, 0, 1, frame);
+	set_cframe(python, add_cframe(python, stack_address(inner), frame, cframe));
+	assert_string_equal(walk_text(python), "C01LC2LCE");
+}
+
+/* gen_throw() puts a generator on top, which ran last in a loop that has long returned. */
+static void a_cframe_of_a_missed_loop_and_one_without_frames(void **state)
+{
+	struct python *python = *state;
+	uint64_t root = HEAP_START + 0x800, frame, cframe;
+	uint32_t missed, loop;
+
+	use_chain(python, PYTHON_CFRAME);
+	python->process.frame_owner = PYTHON_NO_OFFSET;
+	python->process.unpushed[0] = (struct python_code_range){ TEXT_ADDRESS + RULE_C * 16,
+								  TEXT_ADDRESS + RULE_C * 16 + 16 };
+	publish(python);
+	missed = python->next_word;
+	python->next_word += LOOP_WORDS;
+	loop = add_native(python, RULE_LOOP);
+	add_native(python, RULE_END);
+	frame = add_frame(python, 2, 0);
+	cframe = add_cframe(python, loop_frame_at(loop), frame, add_cframe(python, root, 0, 0));
+	frame = add_frames(python, 0, 1, frame);
+	set_cframe(python, add_cframe(python, loop_frame_at(missed), frame, cframe));
+	assert_string_equal(walk_text(python), "012LE");
+	/* In front of the store to its cframe a loop has whatever was there before. */
+	python->process.unpushed[0] = (struct python_code_range){
+		TEXT_ADDRESS + RULE_LOOP * 16, TEXT_ADDRESS + RULE_LOOP * 16 + 16
+	};
+	publish(python);
+	set_cframe(python, add_cframe(python, cframe, 0x1234, root));
+	assert_string_equal(walk_text(python), "LE");
+	assert_int_equal(python->world->trace.interpreter_error, UNWIND_OK);
+}
+
+static void each_loop_runs_one_frame_object(void **state)
+{
+	struct python *python = *state;
+	uint32_t outer;
+
+	use_chain(python, PYTHON_FRAME_OBJECTS);
+	add_two_loops(python, &outer);
+	set_current(python, add_frames(python, 0, 1, 0));
+	assert_string_equal(walk_text(python), "C0LC1LCE");
+	assert_int_equal(python->world->trace.words[7] >> 32, 0);
+	assert_int_equal(python->world->trace.words[9] >> 32, 2);
+	/* One too many, of a thread state that was put there by hand. */
+	set_current(python, add_frames(python, 0, 2, 0));
+	assert_string_equal(walk_text(python), "C0LC1LCE");
+	/* One too few. */
+	set_current(python, add_frame(python, 0, 0));
+	assert_string_equal(walk_text(python), "C0LC!LCE");
+}
+
+static void code_that_has_not_pushed_its_frame_object_is_known(void **state)
+{
+	struct python *python = *state;
+	uint64_t loop_start = TEXT_ADDRESS + RULE_LOOP * 16;
+
+	use_chain(python, PYTHON_FRAME_OBJECTS);
+	add_native(python, RULE_LOOP);
+	add_native(python, RULE_C);
+	add_native(python, RULE_LOOP);
+	add_native(python, RULE_END);
+	set_current(python, add_frame(python, 0, 0));
+	assert_string_equal(walk_text(python), "0LC!LE");
+	/* The leaf's pc is at 8, the return address of the other is looked up at 7. */
+	python->process.unpushed[0] = (struct python_code_range){ 0x100000, 0x100010 };
+	python->process.unpushed[1] = (struct python_code_range){ loop_start + 8, loop_start + 9 };
+	publish(python);
+	assert_string_equal(walk_text(python), "LC0LE");
+	python->process.unpushed[1] = (struct python_code_range){ loop_start + 7, loop_start + 8 };
+	publish(python);
+	assert_string_equal(walk_text(python), "0LCLE");
+}
+
+static void cframes_tell_which_loop_has_a_frame_object(void **state)
+{
+	struct python *python = *state;
+	uint64_t root = HEAP_START + 0x800, cframe;
+	uint32_t inner, outer;
+
+	use_chain(python, PYTHON_FRAME_OBJECTS_CFRAME);
+	inner = add_two_loops(python, &outer);
+	cframe = add_cframe(python, loop_frame_at(outer), 0, add_cframe(python, root, 0, 0));
+	set_cframe(python, cframe);
+	set_current(python, add_frame(python, 0, 0));
+	assert_string_equal(walk_text(python), "CLC0LCE");
+	set_cframe(python, add_cframe(python, loop_frame_at(inner), 0, cframe));
+	set_current(python, add_frames(python, 0, 1, 0));
+	assert_string_equal(walk_text(python), "C0LC1LCE");
+	/* The code says more than the cframe, which comes first and goes first. */
+	python->process.unpushed[0] = (struct python_code_range){ 1, 2 };
+	publish(python);
+	set_cframe(python, cframe);
+	assert_string_equal(walk_text(python), "C0LC1LCE");
+}
+
+static void the_thread_s_path_may_be_long_or_the_second(void **state)
+{
+	struct python *python = *state;
+
+	use_chain(python, PYTHON_CURRENT_FRAME);
+	lay_two_loops(python);
+	python->thread[2] = 0;
+	assert_string_equal(walk_text(python), "C!LCLCE");
+	assert_int_equal(python->world->trace.error, UNWIND_OK);
+	assert_int_equal(python->world->trace.interpreter_error, UNWIND_INTERPRETER_THREAD);
+	python->process.thread_state[1] =
+		(struct thread_local_path){ .offsets = { 24, -16, 8 }, .depth = 3 };
+	publish(python);
+	python->thread[3] = HEAP_START + 0x900;
+	put(python, HEAP_START + 0x900 - 16, HEAP_START + 0xa00);
+	put(python, HEAP_START + 0xa00 + 8, THREAD_STATE);
+	assert_string_equal(walk_text(python), "C01LC2LCE");
+	/* In the place of a pointer that leads nowhere. */
+	python->process.thread_state[0].depth = 2;
+	python->process.thread_state[0].offsets[1] = 0;
+	publish(python);
+	python->thread[2] = 0xdead0000;
+	assert_string_equal(walk_text(python), "C01LC2LCE");
+	python->world->start.thread_pointer = 0;
+	assert_string_equal(walk_text(python), "C!LCLCE");
+}
+
+static void a_broken_chain_leaves_the_native_frames(void **state)
+{
+	struct python *python = *state;
+
+	use_chain(python, PYTHON_CURRENT_FRAME);
+	lay_two_loops(python);
+	put(python, frame_at(0) + FRAME_PREVIOUS, 0xdead0000);
+	assert_string_equal(walk_text(python), "C0!LCLCE");
+	assert_int_equal(python->world->trace.interpreter_error, UNWIND_INTERPRETER_FRAMES);
+	put(python, frame_at(0) + FRAME_PREVIOUS, 0);
+	assert_string_equal(walk_text(python), "C0!LCLCE");
+	put(python, frame_at(0) + FRAME_PREVIOUS, ~0ULL);
+	assert_string_equal(walk_text(python), "C0!LCLCE");
+	set_current(python, HEAP_START + sizeof(python->heap) - 16);
+	assert_string_equal(walk_text(python), "C!LCLCE");
+}
+
+static void a_ring_of_frames_ends_when_the_record_is_full(void **state)
+{
+	struct python *python = *state;
+	uint32_t length;
+
+	use_chain(python, PYTHON_CURRENT_FRAME);
+	lay_two_loops(python);
+	add_frame(python, 1, frame_at(0));
+	length = strlen(walk_text(python));
+	assert_int_equal(python->world->trace.error, UNWIND_TRUNCATED);
+	assert_true(length > USER_FRAMES_MAX);
+	assert_int_equal(python->text[length - 1], 'X');
+	/* A ring of frames that are none, and one of cframes. */
+	add_loop_frame(python, 0, loop_frame_at(0));
+	set_current(python, loop_frame_at(0));
+	assert_string_equal(walk_text(python), "CLX");
+	assert_int_equal(python->world->trace.error, UNWIND_TRUNCATED);
+	use_chain(python, PYTHON_CFRAME);
+	set_cframe(python, add_cframe(python, stack_address(0), 0, stack_address(0)));
+	assert_string_equal(walk_text(python), "CLX");
+	assert_int_equal(python->world->trace.error, UNWIND_TRUNCATED);
+}
+
+static void code_that_cannot_be_read_has_no_fingerprint(void **state)
+{
+	struct python *python = *state;
+	const uint64_t *words = python->world->trace.words;
+
+	use_chain(python, PYTHON_CURRENT_FRAME);
+	lay_two_loops(python);
+	put(python, frame_at(0) + FRAME_CODE, 0xdead0000);
+	walk_text(python);
+	assert_int_equal(words[2], frame_word(FRAME_PYTHON, 0, 0xdead0000));
+	assert_int_equal((uint32_t)words[3], 0);
+	assert_int_not_equal((uint32_t)words[5], 0);
+}
+
+static void the_name_s_hash_is_part_of_the_fingerprint(void **state)
+{
+	struct python *python = *state;
+	const uint64_t *words = python->world->trace.words;
+	uint64_t name = HEAP_START + 0x60000;
+	uint32_t fingerprint;
+
+	use_chain(python, PYTHON_CURRENT_FRAME);
+	python->process.code_name = CODE_NAME - CODE_CONSTS;
+	python->process.name_hash = NAME_HASH;
+	publish(python);
+	lay_two_loops(python);
+	put(python, python_code_at(0) + CODE_NAME, name);
+	put(python, name + NAME_HASH, 0x1234567812345678);
+	walk_text(python);
+	fingerprint = words[3];
+	assert_int_not_equal(fingerprint, 0);
+	put(python, name + NAME_HASH, 0x1234567812345679);
+	walk_text(python);
+	assert_int_not_equal(fingerprint, (uint32_t)words[3]);
+	assert_int_not_equal((uint32_t)words[3], 0);
+	put(python, python_code_at(0) + CODE_NAME, 0xdead0000);
+	walk_text(python);
+	assert_int_equal((uint32_t)words[3], 0);
+}
+
+static void data_that_is_nonsense_ends_the_python_frames(void **state)
+{
+	struct python *python = *state;
+
+	use_chain(python, PYTHON_CURRENT_FRAME);
+	lay_two_loops(python);
+	python->process.frame_bytes = PYTHON_READ_MAX_BYTES + 1;
+	publish(python);
+	assert_string_equal(walk_text(python), "C!LCLCE");
+	python->process.frame_bytes = 0;
+	publish(python);
+	assert_string_equal(walk_text(python), "C!LCLCE");
+	python->process.frame_bytes = FRAME_BYTES;
+	python->process.chain = 9;
+	publish(python);
+	assert_string_equal(walk_text(python), "C!LCLCE");
+	/* Data behind the last slab. */
+	world_put(python->world, INTERPRETER_CELL,
+		  &(struct interpreter_row){ EXECUTABLE_ID, FRAME_PYTHON, UINT32_MAX },
+		  sizeof(struct interpreter_row));
+	assert_string_equal(walk_text(python), "C!LCLCE");
+	/* A language that has no unwinder. */
+	world_put(python->world, INTERPRETER_CELL,
+		  &(struct interpreter_row){ EXECUTABLE_ID, FRAME_PYTHON + 1, DATA_CELL },
+		  sizeof(struct interpreter_row));
+	assert_string_equal(walk_text(python), "CLX");
+}
+
+static void many_frames_come_whole(void **state)
+{
+	struct python *python = *state;
+	uint64_t frame = 0;
+	uint32_t words[100];
+
+	use_chain(python, PYTHON_CURRENT_FRAME);
+	/* 200 native frames, in turn C and the loop, that run 3 frames each. */
+	for (int i = 0; i < 100; i++) {
+		add_native(python, RULE_C);
+		words[i] = add_native(python, RULE_LOOP);
+	}
+	add_native(python, RULE_END);
+	for (int i = 99; i >= 0; i--) {
+		frame = add_loop_frame(python, words[i], frame);
+		for (int j = 2; j >= 0; j--) {
+			uint64_t caller = frame;
+
+			frame = frame_at(3 * i + j);
+			put(python, frame + FRAME_PREVIOUS, caller);
+			put(python, frame + FRAME_CODE, python_code_at(j));
+		}
+	}
+	set_current(python, frame);
+	walk_text(python);
+	assert_int_equal(strlen(python->text), 501);
+	for (int i = 0; i < 100; i++)
+		assert_memory_equal(python->text + 5 * i, "C012L", 5);
+	assert_int_equal(python->world->trace.error, UNWIND_OK);
+}
+
+#define python_test(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		python_test(a_current_frame_leads_through_the_loops),
+		python_test(without_the_process_s_table_loops_are_native),
+		python_test(a_loop_that_has_pushed_nothing_yet_runs_nothing),
+		python_test(the_first_loop_of_a_thread_may_have_no_frames_at_all),
+		python_test(the_outermost_frame_may_run_python),
+		python_test(frames_of_a_native_frame_that_the_walk_missed_are_not_lost),
+		python_test(tags_hidden_code_and_bytecode_of_a_thread),
+		python_test(cframes_part_the_frames),
+		python_test(cframes_part_the_frames_with_owners),
+		python_test(a_cframe_of_a_missed_loop_and_one_without_frames),
+		python_test(each_loop_runs_one_frame_object),
+		python_test(code_that_has_not_pushed_its_frame_object_is_known),
+		python_test(cframes_tell_which_loop_has_a_frame_object),
+		python_test(the_thread_s_path_may_be_long_or_the_second),
+		python_test(a_broken_chain_leaves_the_native_frames),
+		python_test(a_ring_of_frames_ends_when_the_record_is_full),
+		python_test(code_that_cannot_be_read_has_no_fingerprint),
+		python_test(the_name_s_hash_is_part_of_the_fingerprint),
+		python_test(data_that_is_nonsense_ends_the_python_frames),
+		python_test(many_frames_come_whole),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

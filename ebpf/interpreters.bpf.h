@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/**
+ * Where native frames and those of interpreted functions meet (abi/interpreter.h). A native frame of
+ * an interpreter's loop is held back once it has been stepped out of; the language's steps add the
+ * frames that it runs, which come before it, and then let it go.
+ */
+#ifndef EBPF_INTERPRETERS_BPF_H
+#define EBPF_INTERPRETERS_BPF_H
+
+#include "ebpf/state.bpf.h"
+#include "ebpf/tables.bpf.h"
+
+/**
+ * If @executable_id is an interpreter's of this process: takes back the native frame that was added
+ * last, whose stack begins at @sp, and makes its language the next one.
+ */
+static __always_inline void hold_frame(struct walk_state *state, __u64 executable_id, __u64 sp)
+{
+	__u32 index = state->record.word_count;
+
+	if (index < 2 || index > TRACE_MAX_WORDS)
+		return;
+	for (int i = 0; i < INTERPRETER_MAX_COUNT; i++) {
+		const struct cell *cell = cell_at(state->interpreter_cell + i);
+
+		if (!cell || !cell->words[0])
+			return;
+		if (cell->words[0] != executable_id)
+			continue;
+		state->language = cell->words[1];
+		state->language_cell = cell->words[1] >> 32;
+		state->held_words[0] = state->record_words[RECORD_HEADER_WORDS + index - 2];
+		state->held_words[1] = state->record_words[RECORD_HEADER_WORDS + index - 1];
+		state->held_sp = sp;
+		state->record.word_count = index - 2;
+		return;
+	}
+}
+
+/** Adds the held frame: native frames come again. */
+static __always_inline enum unwind_error release_frame(struct walk_state *state)
+{
+	state->language = FRAME_NONE;
+	return push_frame(state, state->held_words[0], state->held_words[1]);
+}
+
+/** Says with an error frame that interpreted frames are missing here. */
+static __always_inline enum unwind_error push_interpreter_error(struct walk_state *state,
+								enum unwind_error error)
+{
+	__u32 index = state->record.word_count;
+
+	if (index > TRACE_MAX_WORDS - 2)
+		return UNWIND_TRUNCATED;
+	state->record_words[RECORD_HEADER_WORDS + index] =
+		frame_word(FRAME_ERROR, error, frame_address(state->held_words[0]));
+	state->record.word_count = index + 1;
+	state->interpreter_error = error;
+	return UNWIND_OK;
+}
+
+/** True if frames of another language than @language are next, or of any for FRAME_NONE. */
+static __always_inline bool is_other_language(const struct walk_state *state, __u32 language)
+{
+	return state->language && state->language != language;
+}
+
+/** True if the walk is over; an interpreter's frames may still be to come behind the last native step. */
+static __always_inline bool is_walk_over(const struct walk_state *state)
+{
+	return state->error || (state->at_end && !state->language);
+}
+
+#endif

@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/**
+ * python_step(): the frames of CPython's functions that the held native frame runs
+ * (interpreters.bpf.h), one in each call, and at last that native frame. How frames hang together
+ * in each version, and how it is told which native frame runs them, is in abi/python.h.
+ *
+ * Which frames belong to a native frame is decided by the address on the stack of something that the
+ * loop keeps there, so a frame that has just been entered or is about to be left gets none, and a
+ * native frame that the walk missed takes nothing from the next one. Only frame objects (up to 3.9)
+ * leave no such trace: there each native frame has one, but in code that is known to stand before or
+ * behind that (unpushed).
+ *
+ * No pointer of the process is trusted: what cannot be read ends the chain with an error frame, and
+ * a ring of frames ends with the room in the record. All reads go to the BPF stack first, then to
+ * the state, where offsets need not be constants.
+ */
+#ifndef EBPF_PYTHON_STEP_BPF_H
+#define EBPF_PYTHON_STEP_BPF_H
+
+#include "ebpf/abi/python.h"
+#include "ebpf/interpreters.bpf.h"
+#include "ebpf/safe_reads.bpf.h"
+#include "ebpf/state.bpf.h"
+#include "ebpf/tables.bpf.h"
+
+enum {
+	/* Native ones among them; more than frames fit, since those of a frame may be walked twice. */
+	PYTHON_STEPS_MAX = 3 * USER_FRAMES_MAX,
+	PYTHON_PROCESS_CELLS = sizeof(struct python_process) / CELL_BYTES,
+	/* More threads have had no bytecode of their own. */
+	PYTHON_MAX_BYTECODES = 1 << 16,
+};
+
+/* Copies @bytes at @address of the process to walk->read. */
+static __always_inline bool python_read(struct python_walk *walk, __u64 address, __u32 bytes)
+{
+	__u64 words[PYTHON_READ_MAX_BYTES / 8];
+
+	if (bytes < 1 || bytes > PYTHON_READ_MAX_BYTES)
+		return false;
+	if (bpf_probe_read_user(words, bytes, (const void *)address))
+		return false;
+	__builtin_memcpy(walk->read, words, sizeof(words));
+	return true;
+}
+
+/* Of what was read last. Offsets come from user space: any is within, and its place aligned. */
+static __always_inline __u64 python_word(const struct python_walk *walk, __u32 offset)
+{
+	return walk->read[offset / 8 % (PYTHON_READ_MAX_BYTES / 8)];
+}
+
+static __always_inline __u32 python_half_word(const struct python_walk *walk, __u32 offset)
+{
+	return ((const __u32 *)walk->read)[offset / 4 % (PYTHON_READ_MAX_BYTES / 4)];
+}
+
+static __always_inline __u8 python_byte(const struct python_walk *walk, __u32 offset)
+{
+	return ((const __u8 *)walk->read)[offset % PYTHON_READ_MAX_BYTES];
+}
+
+/* The thread's own pointer, 0 if there is none. */
+static __always_inline __u64 follow_thread_path(__u64 thread_pointer,
+						const struct thread_local_path *path)
+{
+	__u64 address = thread_pointer;
+
+	if (!path->depth)
+		return 0;
+	for (__u32 i = 0; i < THREAD_LOCAL_MAX_DEPTH && i < path->depth; i++)
+		if (read_word(address + path->offsets[i], &address) || !address)
+			return 0;
+	return address;
+}
+
+/* Loads what is known of the process, and where this thread's chains begin. */
+static __always_inline enum unwind_error python_begin(struct walk_state *state)
+{
+	struct python_walk *walk = &state->python;
+	struct python_process *process = &walk->process;
+	__u64 thread;
+
+	walk->cell = state->language_cell;
+	walk->is_lost = 1;
+	walk->frame = 0;
+	walk->cframe = 0;
+	for (int i = 0; i < PYTHON_PROCESS_CELLS; i++) {
+		const struct cell *cell = cell_at(state->language_cell + i);
+
+		if (!cell)
+			return UNWIND_INTERPRETER_THREAD;
+		__builtin_memcpy((struct cell *)process + i, cell, sizeof(*cell));
+	}
+	thread = follow_thread_path(state->thread_pointer, &process->thread_state[0]);
+	if (!thread)
+		thread = follow_thread_path(state->thread_pointer, &process->thread_state[1]);
+	if (!thread)
+		return UNWIND_INTERPRETER_THREAD;
+	if (process->chain != PYTHON_CFRAME && read_word(thread + process->thread_frame, &walk->frame))
+		return UNWIND_INTERPRETER_THREAD;
+	if ((process->chain == PYTHON_CFRAME || process->chain == PYTHON_FRAME_OBJECTS_CFRAME) &&
+	    read_word(thread + process->thread_cframe, &walk->cframe))
+		return UNWIND_INTERPRETER_THREAD;
+	walk->is_lost = 0;
+	return UNWIND_OK;
+}
+
+/* The held frame has no more frames. */
+static __always_inline enum unwind_error python_leave(struct walk_state *state)
+{
+	state->python.in_frames = 0;
+	return release_frame(state);
+}
+
+static __always_inline enum unwind_error python_lose(struct walk_state *state,
+						     enum unwind_error missing)
+{
+	enum unwind_error error = push_interpreter_error(state, missing);
+
+	state->python.is_lost = 1;
+	return error ? error : python_leave(state);
+}
+
+/* True if the held frame stands where its function's frame is not in the chain. */
+static __always_inline bool python_is_unpushed(const struct walk_state *state)
+{
+	const struct python_process *process = &state->python.process;
+	__u64 word = state->held_words[0];
+	__u64 address = frame_address(word) - (frame_flags(word) & FRAME_RETURN_ADDRESS);
+
+	for (int i = 0; i < PYTHON_MAX_RANGES; i++) {
+		__u32 start = process->unpushed[i].start, end = process->unpushed[i].end;
+
+		if (!end)
+			return false;
+		if (address - start < (__u64)end - start)
+			return true;
+	}
+	return false;
+}
+
+/* True if @address lies in the held frame's part of the stack. */
+static __always_inline bool python_is_in_held(const struct walk_state *state, __u64 address)
+{
+	return address - state->held_sp < state->sp - state->held_sp;
+}
+
+/* The cframe at hand has been dealt with. */
+static __always_inline void python_next_cframe(struct python_walk *walk)
+{
+	walk->cframe = walk->next_cframe;
+}
+
+/* Reads the cframe at hand: its frames, and where they end. */
+static __always_inline enum unwind_error python_enter_cframe(struct walk_state *state,
+							     bool is_unpushed)
+{
+	struct python_walk *walk = &state->python;
+	const struct python_process *process = &walk->process;
+	__u64 cframe = walk->cframe;
+
+	/* Of a caller, or none yet. */
+	if (cframe >= state->sp)
+		return python_leave(state);
+	if (read_word(cframe + process->cframe_current, &walk->frame) ||
+	    read_word(cframe + process->cframe_previous, &walk->next_cframe))
+		return python_lose(state, UNWIND_INTERPRETER_FRAMES);
+	/* The last one is in the thread state, and runs nothing. */
+	if (!walk->next_cframe)
+		return python_leave(state);
+	if (read_word(walk->next_cframe + process->cframe_current, &walk->stop_frame))
+		return python_lose(state, UNWIND_INTERPRETER_FRAMES);
+	if (is_unpushed && python_is_in_held(state, cframe)) {
+		python_next_cframe(walk);
+		return python_leave(state);
+	}
+	walk->in_frames = 1;
+	return UNWIND_OK;
+}
+
+/* The same where cframes only tell whose turn it is (3.10). */
+static __always_inline enum unwind_error python_enter_object(struct walk_state *state,
+							     bool is_unpushed)
+{
+	struct python_walk *walk = &state->python;
+	const struct python_process *process = &walk->process;
+	bool has_cframe = false;
+
+	if (process->chain == PYTHON_FRAME_OBJECTS_CFRAME) {
+		has_cframe = python_is_in_held(state, walk->cframe);
+		if (has_cframe && read_word(walk->cframe + process->cframe_previous, &walk->cframe))
+			return python_lose(state, UNWIND_INTERPRETER_FRAMES);
+		if (!process->unpushed[0].end)
+			is_unpushed = !has_cframe;
+	}
+	if (is_unpushed)
+		return python_leave(state);
+	walk->in_frames = 1;
+	return UNWIND_OK;
+}
+
+/* Begins with the frames of the held frame. */
+static __always_inline enum unwind_error python_enter(struct walk_state *state)
+{
+	struct python_walk *walk = &state->python;
+	enum unwind_error error;
+	bool is_unpushed;
+
+	if (walk->cell != state->language_cell) {
+		error = python_begin(state);
+		if (error)
+			return python_lose(state, error);
+	}
+	if (walk->is_lost)
+		return python_leave(state);
+	is_unpushed = python_is_unpushed(state);
+	walk->first_frame = walk->frame;
+	walk->first_word_count = state->record.word_count;
+	switch (walk->process.chain) {
+	case PYTHON_CFRAME:
+		return python_enter_cframe(state, is_unpushed);
+	case PYTHON_FRAME_OBJECTS:
+	case PYTHON_FRAME_OBJECTS_CFRAME:
+		return python_enter_object(state, is_unpushed);
+	case PYTHON_CURRENT_FRAME:
+		walk->in_frames = 1;
+		return UNWIND_OK;
+	default:
+		return python_lose(state, UNWIND_INTERPRETER_FRAMES);
+	}
+}
+
+/* Where the instructions begin that the frame in walk->read runs. */
+static __always_inline __u64 python_bytecode(const struct python_walk *walk, __u64 code)
+{
+	const struct python_process *process = &walk->process;
+	__u64 array, bytecode = code + process->code_bytecode;
+	__u32 index;
+
+	if (process->frame_tlbc_index == PYTHON_NO_OFFSET)
+		return bytecode;
+	index = python_half_word(walk, process->frame_tlbc_index);
+	/* Index 0 is the code object's own. */
+	if (index && index < PYTHON_MAX_BYTECODES &&
+	    !read_word(code + process->code_tlbc, &array) && array)
+		read_word(array + 8 + 8 * (__u64)index, &bytecode);
+	return bytecode;
+}
+
+/* Of @code, into whose place walk->read comes; 0 if it cannot be read. */
+static __always_inline __u32 python_fingerprint(struct python_walk *walk, __u64 code)
+{
+	const struct python_process *process = &walk->process;
+	__u64 words[PYTHON_CODE_WORDS], name_hash = 0;
+
+	if (!python_read(walk, code + process->code_start, process->code_bytes))
+		return 0;
+	for (int i = 0; i < PYTHON_CODE_WORDS; i++)
+		words[i] = python_word(walk, process->code_words[i]);
+	if (process->code_name != PYTHON_NO_OFFSET &&
+	    read_word(python_word(walk, process->code_name) + process->name_hash, &name_hash))
+		return 0;
+	return python_code_fingerprint(words, name_hash);
+}
+
+/* Adds the frame in walk->read, and overwrites that. */
+static __always_inline enum unwind_error python_push(struct walk_state *state)
+{
+	struct python_walk *walk = &state->python;
+	const struct python_process *process = &walk->process;
+	__u64 code = python_word(walk, process->frame_code) & ~(__u64)process->code_tag_mask;
+	__u64 position;
+
+	if (code == process->hidden_code)
+		return UNWIND_OK;
+	if (process->chain == PYTHON_CFRAME || process->chain == PYTHON_CURRENT_FRAME)
+		position = python_word(walk, process->frame_instruction) -
+			   python_bytecode(walk, code);
+	else
+		position = python_half_word(walk, process->frame_instruction);
+	return push_frame(state, frame_word(FRAME_PYTHON, 0, code),
+			  position << 32 | python_fingerprint(walk, code));
+}
+
+/*
+ * The loop's own frame at @frame, of no function, was met: all frames up to here are the held
+ * frame's if it lies there.
+ */
+static __always_inline enum unwind_error python_meet_loop(struct walk_state *state, __u64 frame)
+{
+	struct python_walk *walk = &state->python;
+
+	/* Of a caller: the held frame has pushed nothing yet, or has popped it. */
+	if (frame >= state->sp) {
+		state->record.word_count = walk->first_word_count;
+		walk->frame = walk->first_frame;
+		return python_leave(state);
+	}
+	if (frame >= state->held_sp)
+		return python_leave(state);
+	/* Of a native frame that the walk has missed. */
+	walk->first_frame = walk->frame;
+	walk->first_word_count = state->record.word_count;
+	return UNWIND_OK;
+}
+
+/* The frames of the cframe at hand have all been added. */
+static __always_inline enum unwind_error python_leave_cframe(struct walk_state *state)
+{
+	struct python_walk *walk = &state->python;
+	bool is_done = walk->cframe >= state->held_sp;
+
+	python_next_cframe(walk);
+	if (is_done)
+		return python_leave(state);
+	/* It was of a native frame that the walk has missed. */
+	walk->in_frames = 0;
+	return UNWIND_OK;
+}
+
+/* Adds the next frame. */
+static __always_inline enum unwind_error python_frame(struct walk_state *state)
+{
+	struct python_walk *walk = &state->python;
+	const struct python_process *process = &walk->process;
+	__u64 frame = walk->frame;
+	enum unwind_error error;
+	__u8 owner = 0;
+
+	if (process->chain == PYTHON_CFRAME && frame == walk->stop_frame)
+		return python_leave_cframe(state);
+	/* The outermost one of the thread has nothing in the chain yet, or not any more. */
+	if (process->chain == PYTHON_CURRENT_FRAME && !frame && frame == walk->first_frame)
+		return python_leave(state);
+	if (!python_read(walk, frame + process->frame_start, process->frame_bytes))
+		return python_lose(state, UNWIND_INTERPRETER_FRAMES);
+	walk->frame = python_word(walk, process->frame_previous);
+	if (process->frame_owner != PYTHON_NO_OFFSET)
+		owner = python_byte(walk, process->frame_owner);
+	if (owner >= PYTHON_OWNER_LOOP)
+		return process->chain == PYTHON_CURRENT_FRAME ? python_meet_loop(state, frame) :
+								UNWIND_OK;
+	error = python_push(state);
+	if (error)
+		return error;
+	if (process->chain == PYTHON_FRAME_OBJECTS || process->chain == PYTHON_FRAME_OBJECTS_CFRAME)
+		return python_leave(state);
+	return UNWIND_OK;
+}
+
+/** Takes one step while state->language is FRAME_PYTHON. */
+static __always_inline enum unwind_error python_step(struct walk_state *state)
+{
+	if (state->python.in_frames && state->python.cell == state->language_cell)
+		return python_frame(state);
+	return python_enter(state);
+}
+
+#endif
