@@ -319,6 +319,26 @@ static __always_inline enum unwind_error python_leave_cframe(struct walk_state *
 	return UNWIND_OK;
 }
 
+/*
+ * The next frame cannot be read. An interrupted loop has had its cframe in place for some
+ * instructions before that points to its frame, and to whatever was there until then.
+ */
+static __always_inline enum unwind_error python_break(struct walk_state *state)
+{
+	struct python_walk *walk = &state->python;
+	enum unwind_error error;
+
+	if (walk->process.chain != PYTHON_CFRAME)
+		return python_lose(state, UNWIND_INTERPRETER_FRAMES);
+	python_next_cframe(walk);
+	if (!(frame_flags(state->held_words[0]) & FRAME_RETURN_ADDRESS)) {
+		state->record.word_count = walk->first_word_count;
+		return python_leave(state);
+	}
+	error = push_interpreter_error(state, UNWIND_INTERPRETER_FRAMES);
+	return error ? error : python_leave(state);
+}
+
 /* Adds the next frame. */
 static __always_inline enum unwind_error python_frame(struct walk_state *state)
 {
@@ -334,7 +354,7 @@ static __always_inline enum unwind_error python_frame(struct walk_state *state)
 	if (process->chain == PYTHON_CURRENT_FRAME && !frame && frame == walk->first_frame)
 		return python_leave(state);
 	if (!python_read(walk, frame + process->frame_start, process->frame_bytes))
-		return python_lose(state, UNWIND_INTERPRETER_FRAMES);
+		return python_break(state);
 	walk->frame = python_word(walk, process->frame_previous);
 	if (process->frame_owner != PYTHON_NO_OFFSET)
 		owner = python_byte(walk, process->frame_owner);

@@ -4,13 +4,14 @@
  * addresses of the little world below, or stay what they are, so that walks get somewhere. The seeds
  * are inputs that libFuzzer came to from nothing.
  *
- * covers: emulated_walk.c ../native_step.bpf.h ../guess_caller.bpf.h ../rule_lookup.bpf.h ../process_mappings.bpf.h ../uprobes.bpf.h ../tables.bpf.h ../state.bpf.h ../architecture.bpf.h
+ * covers: emulated_walk.c ../native_step.bpf.h ../python_step.bpf.h ../interpreters.bpf.h ../guess_caller.bpf.h ../rule_lookup.bpf.h ../process_mappings.bpf.h ../uprobes.bpf.h ../tables.bpf.h ../state.bpf.h ../architecture.bpf.h
  */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "ebpf/abi/process.h"
+#include "ebpf/abi/python.h"
 #include "ebpf/host/emulated_walk.h"
 
 #define TEXT_START 0x555500000000ULL
@@ -25,6 +26,8 @@ enum {
 	INDEX_CELL = 64,
 	ROW_CELL = 128,
 	RULE_CELL = 256,
+	INTERPRETER_CELL = 320,
+	PYTHON_CELL = 330,
 	RULES = 24,
 	MAPPINGS = 4,
 	STACK_WORDS = 1024,
@@ -129,7 +132,7 @@ static struct unwind_rule take_rule(struct input *input)
 	return (struct unwind_rule){
 		.cfa = bytes[0] % (CFA_KIND_COUNT + 1),
 		.cfa_register = (bytes[1] & 63) % 40,
-		.flags = bytes[1] >> 6,
+		.flags = bytes[1] >> 6 | (bytes[3] & 64 ? RULE_INTERPRETER : 0),
 		.ra = bytes[2] % (SAVED_KIND_COUNT + 1),
 		.fp = bytes[3] % (SAVED_KIND_COUNT + 1),
 		.rbx_slot = bytes[3] >> 7 ? RBX_LOST : bytes[2] >> 5,
@@ -195,6 +198,37 @@ static void take_tables(struct input *input, struct world *world)
 	memcpy(&world->cells[RULE_CELL], rules, sizeof(rules));
 }
 
+/* A process's Python: offsets and kinds as the input has them, or such as lead on. */
+static void take_python(struct input *input, struct world *world)
+{
+	struct interpreter_row rows[2] = { { EXECUTABLE_ID + 1, FRAME_PYTHON, PYTHON_CELL },
+					   { EXECUTABLE_ID, FRAME_PYTHON, PYTHON_CELL } };
+	struct python_process process;
+	uint8_t choices[4];
+
+	take(input, &process, sizeof(process));
+	take(input, choices, sizeof(choices));
+	if (choices[0] & 1) {
+		process.chain = choices[0] >> 1 & 7;
+		process.thread_state[0].depth = choices[1] & 3;
+		process.thread_state[0].offsets[0] &= 0xf8;
+		process.thread_state[0].offsets[1] &= 0xf8;
+		process.thread_frame &= 0xf8;
+		process.thread_cframe &= 0xf8;
+		process.cframe_current &= 0x38;
+		process.cframe_previous &= 0x38;
+		process.frame_start &= 0x18;
+		process.frame_bytes = 72;
+		process.code_bytes = 64;
+	}
+	if (choices[2] < 16)
+		rows[choices[2] & 1].language += choices[2] >> 1;
+	if (choices[3] < 16)
+		rows[1].cell += (uint32_t)choices[3] << 24;
+	memcpy(&world->cells[INTERPRETER_CELL], rows, sizeof(rows));
+	memcpy(&world->cells[PYTHON_CELL], &process, sizeof(process));
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
@@ -224,29 +258,39 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 		start.mapping_cell = choices[1] * 1024;
 	if (choices[0] & 16)
 		memory.read_kernel = NULL;
+	if (choices[0] & 32)
+		start.interpreter_cell = INTERPRETER_CELL;
 	for (int i = 0; i < REGISTER_COUNT_X86; i++)
 		start.registers[i] = take_word(&input);
 	take_tables(&input, &world);
 	for (int i = 0; i < KERNEL_WORDS; i++)
 		world.kernel[i] = take_word(&input);
 	take(&input, world.code, 64);
+	if (start.interpreter_cell) {
+		start.thread_pointer = STACK_START + choices[1] * 8;
+		take_python(&input, &world);
+	}
 	for (int i = 0; i < STACK_WORDS; i++)
 		world.stack[i] = take_word(&input);
 
 	emulated_walk(&memory, &start, &trace);
 
-	/* Whatever the input: frames that say how many words they are, an error at most at the end. */
+	/* Whatever the input: frames that say how many words they are, errors where they may stand. */
 	while (index < trace.word_count) {
 		uint64_t word = trace.words[index];
 
 		index += frame_word_count(word);
 		if (frame_kind(word) == FRAME_ERROR &&
-		    (index != trace.word_count || frame_flags(word) != trace.error))
+		    (index != trace.word_count || frame_flags(word) != trace.error) &&
+		    (!start.interpreter_cell || frame_flags(word) != trace.interpreter_error))
 			abort();
-		if (frame_kind(word) != FRAME_ERROR && frame_kind(word) != FRAME_NATIVE)
+		if (frame_kind(word) == FRAME_PYTHON && !start.interpreter_cell)
+			abort();
+		if (frame_kind(word) != FRAME_ERROR && frame_kind(word) != FRAME_NATIVE &&
+		    frame_kind(word) != FRAME_PYTHON)
 			abort();
 	}
-	if (index != trace.word_count || index > 2 * USER_FRAMES_MAX + 1 ||
+	if (index != trace.word_count || index > TRACE_MAX_WORDS ||
 	    trace.error >= UNWIND_ERROR_COUNT)
 		abort();
 	return 0;

@@ -471,7 +471,6 @@ static void cframes_part_the_frames_with_owners(void **state)
 	assert_string_equal(walk_text(python), "C01LC2LCE");
 }
 
-/* gen_throw() puts a generator on top, which ran last in a loop that has long returned. */
 static void a_cframe_of_a_missed_loop_and_one_without_frames(void **state)
 {
 	struct python *python = *state;
@@ -499,6 +498,26 @@ static void a_cframe_of_a_missed_loop_and_one_without_frames(void **state)
 	publish(python);
 	set_cframe(python, add_cframe(python, cframe, 0x1234, root));
 	assert_string_equal(walk_text(python), "LE");
+	assert_int_equal(python->world->trace.interpreter_error, UNWIND_OK);
+}
+
+static void a_broken_chain_of_a_cframe_costs_its_frames_only(void **state)
+{
+	struct python *python = *state;
+	uint64_t root = HEAP_START + 0x800, frame, cframe;
+	uint32_t outer, inner;
+
+	use_chain(python, PYTHON_CFRAME);
+	inner = add_two_loops(python, &outer);
+	frame = add_frame(python, 2, 0);
+	cframe = add_cframe(python, stack_address(outer), frame, add_cframe(python, root, 0, 0));
+	frame = add_frames(python, 0, 1, 0xdead0000);
+	set_cframe(python, add_cframe(python, stack_address(inner), frame, cframe));
+	assert_string_equal(walk_text(python), "C01!LC2LCE");
+	assert_int_equal(python->world->trace.interpreter_error, UNWIND_INTERPRETER_FRAMES);
+	/* A loop that is interrupted has not set it yet. */
+	world_set_registers(python->world, code_at(RULE_LOOP), stack_address(inner), 0);
+	assert_string_equal(walk_text(python), "LC2LCE");
 	assert_int_equal(python->world->trace.interpreter_error, UNWIND_OK);
 }
 
@@ -746,6 +765,7 @@ int main(void)
 		python_test(cframes_part_the_frames),
 		python_test(cframes_part_the_frames_with_owners),
 		python_test(a_cframe_of_a_missed_loop_and_one_without_frames),
+		python_test(a_broken_chain_of_a_cframe_costs_its_frames_only),
 		python_test(each_loop_runs_one_frame_object),
 		python_test(code_that_has_not_pushed_its_frame_object_is_known),
 		python_test(cframes_tell_which_loop_has_a_frame_object),
