@@ -65,7 +65,7 @@ static __always_inline bool is_other_language(const struct walk_state *state, __
 	return state->language && state->language != language;
 }
 
-/** True if the walk is over; an interpreter's frames may still be to come behind the last native step. */
+/** True if the walk is over: behind the last native step an interpreter's frames may be to come. */
 static __always_inline bool is_walk_over(const struct walk_state *state)
 {
 	return state->error || (state->at_end && !state->language);

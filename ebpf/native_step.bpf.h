@@ -261,8 +261,8 @@ static __always_inline enum unwind_error ask_for_guess(struct walk_state *state,
 /**
  * Appends the frame of state->pc, and goes to its caller: state then is the caller's, or
  * state->at_end is set, or state->guess_for, and guess_caller() has to be called. If state->language is
- * set, the frame waits for those that it runs (interpreters.bpf.h). On errors the walk has to end; the
- * frame is there if its file is known.
+ * set, the frame waits for those that it runs (interpreters.bpf.h). On errors the walk has to end;
+ * the frame is there if its file is known.
  */
 static __always_inline enum unwind_error native_step(struct walk_state *state)
 {

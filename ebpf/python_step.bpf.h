@@ -97,7 +97,8 @@ static __always_inline enum unwind_error python_begin(struct walk_state *state)
 		thread = follow_thread_path(state->thread_pointer, &process->thread_state[1]);
 	if (!thread)
 		return UNWIND_INTERPRETER_THREAD;
-	if (process->chain != PYTHON_CFRAME && read_word(thread + process->thread_frame, &walk->frame))
+	if (process->chain != PYTHON_CFRAME &&
+	    read_word(thread + process->thread_frame, &walk->frame))
 		return UNWIND_INTERPRETER_THREAD;
 	if ((process->chain == PYTHON_CFRAME || process->chain == PYTHON_FRAME_OBJECTS_CFRAME) &&
 	    read_word(thread + process->thread_cframe, &walk->cframe))
@@ -275,8 +276,8 @@ static __always_inline enum unwind_error python_push(struct walk_state *state)
 	if (code == process->hidden_code)
 		return UNWIND_OK;
 	if (process->chain == PYTHON_CFRAME || process->chain == PYTHON_CURRENT_FRAME)
-		position = python_word(walk, process->frame_instruction) -
-			   python_bytecode(walk, code);
+		position =
+			python_word(walk, process->frame_instruction) - python_bytecode(walk, code);
 	else
 		position = python_half_word(walk, process->frame_instruction);
 	return push_frame(state, frame_word(FRAME_PYTHON, 0, code),

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * The map_writer (agent/base/map_writer.h) over the real BPF maps: lays unwind tables, mapping
- * tables and what is known of interpreters into the slabs, publishes and retires them in the orders of ebpf/abi/slab.h and process.h.
- * Slabs come into being when cells in them are first taken, and go when they are empty.
+ * tables and what is known of interpreters into the slabs, publishes and retires them in the orders
+ * of ebpf/abi/slab.h and process.h. Slabs come into being when cells in them are first taken, and
+ * go when they are empty.
  *
  * Trusts its callers: tables are copied as they are, since stackdeltas/ and processes/ check them.
  * Owned by one thread at a time; callers serialise.

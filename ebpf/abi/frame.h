@@ -72,8 +72,9 @@ enum {
 #define FRAME_ADDRESS_MASK ((1ULL << FRAME_ADDRESS_BITS) - 1)
 
 /**
- * Why a walk ended before the thread's entry, or what it lacks. Each value is counted (abi/counters.h) and shown to
- * users; the texts are in the table of unwind errors in agent/base/trace.h.
+ * Why a walk ended before the thread's entry, or what it lacks. Each value is counted
+ * (abi/counters.h) and shown to users; the texts are in the table of unwind errors in
+ * agent/base/trace.h.
  */
 enum unwind_error {
 	UNWIND_OK = 0,

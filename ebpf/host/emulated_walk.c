@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0
 /*
  * The emulated helpers, and the loop around the steps that in the kernel is the program native_unwind
- * and, from the first frame of an interpreter on, that language's. A map is known by the address of its variable; an inner map is its cells.
+ * and, from the first frame of an interpreter on, that language's. A map is known by the address of
+ * its variable; an inner map is its cells.
  */
 #include "ebpf/host/emulated_walk.h"
 
@@ -88,9 +89,11 @@ void emulated_walk(const struct emulated_memory *memory, const struct emulated_s
 
 	current_memory = memory;
 	set_start(&state, start);
-	for (int i = 0; i < steps_max && !is_walk_over(&state) && !is_other_language(&state, FRAME_PYTHON); i++) {
+	for (int i = 0; i < steps_max && !is_walk_over(&state); i++) {
 		uint32_t word_count = state.record.word_count;
 
+		if (is_other_language(&state, FRAME_PYTHON))
+			break;
 		/* To its unwinder, which goes on with native frames as well. */
 		if (state.language && in_native) {
 			in_native = false;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /**
  * The unwinders of the kernel side, compiled for user space: the very source that walks in the
- * kernel (ebpf/native_step.bpf.h, python_step.bpf.h), over emulated helpers. For tests, and for walks that the
- * kernel could not make, such as those of first samples.
+ * kernel (ebpf/native_step.bpf.h, python_step.bpf.h), over emulated helpers. For tests, and for
+ * walks that the kernel could not make, such as those of first samples.
  *
  * It trusts nothing that it reads from the process and needs none of the tables to be right: the
  * lookups are bounded here. Re-entrant: walks in several threads do not see each other.

@@ -392,7 +392,8 @@ static void a_process_is_published_replaced_and_retired(void **state)
 	check_process(fixture, pid, &stamp, rows, 3);
 	assert_int_equal(bpf_map_lookup_elem(fixture->fds.processes, &pid, &old), 0);
 	rows[0].end = 0x3000;
-	assert_int_equal(ops->publish_process(fixture->writer, pid, &new_stamp, rows, 2, NULL, 0), 0);
+	assert_int_equal(ops->publish_process(fixture->writer, pid, &new_stamp, rows, 2, NULL, 0),
+			 0);
 	check_process(fixture, pid, &new_stamp, rows, 2);
 	assert_int_equal(bpf_map_lookup_elem(fixture->fds.processes, &pid, &entry), 0);
 	/* The old table's cells must not be used again yet. */
@@ -467,7 +468,8 @@ static void interpreters_are_published_with_their_process(void **state)
 					      INTERPRETER_MAX_COUNT + 1),
 			 -E2BIG);
 	interpreters[0].data_bytes = CELL_BYTES + 8;
-	assert_int_equal(ops->publish_process(fixture->writer, pid, &stamp, NULL, 0, interpreters, 1),
+	assert_int_equal(ops->publish_process(fixture->writer, pid, &stamp, NULL, 0, interpreters,
+					      1),
 			 -EINVAL);
 	ops->retire_process(fixture->writer, pid);
 	assert_int_equal(ops->wait_retired(fixture->writer), 0);

@@ -177,10 +177,9 @@ static void publish_version(struct map_writer *writer, const struct session *ses
 		.executable_id = version_id(version),
 	};
 	assert_int_equal(writer->ops->publish_executable(writer, version_id(version), &deltas), 0);
-	assert_int_equal(
-		writer->ops->publish_process(writer, session->pid, stamp, mappings, before + 1,
-					     NULL, 0),
-		0);
+	assert_int_equal(writer->ops->publish_process(writer, session->pid, stamp, mappings,
+						      before + 1, NULL, 0),
+			 0);
 }
 
 /* The walk and the writer only meet if they run on different CPUs. */
