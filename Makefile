@@ -54,12 +54,13 @@ CC_arm64 := aarch64-linux-gnu-gcc
 VARIANTS := obj asan fuzz debug arm64
 
 # Folder of each library, and what it may use (the include table of CONTRIBUTING.md), in link order.
-LIBRARIES := base host proto emulation stackdeltas symbols reporter tracing processes walks agent collector
+LIBRARIES := base host proto emulation stackdeltas interpreters symbols reporter tracing processes walks agent collector
 dir_base := agent/base
 dir_host := agent/host
 dir_proto := build/proto
 dir_emulation := ebpf/host
 dir_stackdeltas := stackdeltas
+dir_interpreters := interpreters
 dir_symbols := symbols
 dir_reporter := reporter
 dir_tracing := agent/tracing
@@ -72,12 +73,13 @@ uses_host := host base
 uses_proto := proto
 uses_emulation := emulation base
 uses_stackdeltas := stackdeltas host base
+uses_interpreters := interpreters host base
 uses_symbols := symbols host base
 uses_reporter := reporter proto base
 uses_tracing := tracing base
-uses_processes := processes stackdeltas symbols reporter host proto base
-uses_walks := walks processes stackdeltas symbols emulation host base
-uses_agent := agent walks processes stackdeltas symbols reporter tracing emulation host proto base
+uses_processes := processes stackdeltas interpreters symbols reporter host proto base
+uses_walks := walks processes stackdeltas interpreters symbols emulation host base
+uses_agent := agent walks processes stackdeltas interpreters symbols reporter tracing emulation host proto base
 uses_collector := collector base
 
 # Each program is linked with those of them that it uses: gRPC's come with the collector's transport.
@@ -128,7 +130,11 @@ SKELETON := $(if $(wildcard ebpf/allframes.bpf.c),build/ebpf/allframes.skel.h)
 USES_SKELETON := $(wildcard agent/tracing/*.c agent/tracing/*/*.c)
 
 # --- libraries ---
-sources_of = $(filter-out %/main.c,$(wildcard $(dir_$(1))/*.c)) $(if $(filter proto,$(1)),$(PROTO_SOURCES))
+# The languages have a folder each, and are one library.
+languages := $(filter-out tests fuzz tools,$(patsubst interpreters/%/,%,$(wildcard interpreters/*/)))
+folders_of = $(dir_$(1)) $(if $(filter interpreters,$(1)),$(languages:%=interpreters/%))
+sources_of = $(filter-out %/main.c,$(foreach d,$(folders_of),$(wildcard $(d)/*.c))) \
+	$(if $(filter proto,$(1)),$(PROTO_SOURCES))
 
 define library_rules # variant, library
 $(2)_sources := $$(sort $$(call sources_of,$(2)))
@@ -180,14 +186,14 @@ $$($(1)_tools): build/%: build/obj/$$(dir_$(1))/tools/%.o $$(call archives,obj,$
 	$$(Q)$$(CC) $$(CFLAGS_ALL) $$(CFLAGS) -o $$@ $$^ $$(LDLIBS_ALL)
 TOOLS += $$($(1)_tools)
 
-$(1)_tests := $$(patsubst %.c,build/asan/%,$$(wildcard $$(dir_$(1))/tests/*_test.c))
+$(1)_tests := $$(patsubst %.c,build/asan/%,$$(foreach d,$$(call folders_of,$(1)),$$(wildcard $$(d)/tests/*_test.c)))
 $$($(1)_tests): %: %.o $$(call archives,asan,$(1))
 	$$(call say,LD,$$@)
 	@mkdir -p $$(@D)
 	$$(Q)$$(CC) $$(CFLAGS_ALL) $$(FLAGS_asan) -o $$@ $$^ -lcmocka $$(LDLIBS_ALL)
 UNIT_TESTS += $$($(1)_tests)
 
-$(1)_fuzzers := $$(patsubst %.c,build/fuzz/%,$$(wildcard $$(dir_$(1))/fuzz/*_fuzz.c))
+$(1)_fuzzers := $$(patsubst %.c,build/fuzz/%,$$(foreach d,$$(call folders_of,$(1)),$$(wildcard $$(d)/fuzz/*_fuzz.c)))
 $$($(1)_fuzzers): %: %.o $$(call archives,fuzz,$(1))
 	$$(call say,LD,$$@)
 	@mkdir -p $$(@D)

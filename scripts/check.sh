@@ -41,7 +41,7 @@ check_format() {
 
 # User-space code that is ours to analyse: no tests, no kernel programs.
 analysed_sources() {
-	sources 'agent/*.c' 'ebpf/host/*.c' 'stackdeltas/*.c' 'symbols/*.c' 'reporter/*.c' \
+	sources 'agent/*.c' 'ebpf/host/*.c' 'stackdeltas/*.c' 'interpreters/*.c' 'symbols/*.c' 'reporter/*.c' \
 		'integration/collector/*.c' |
 		grep -zv -e '/tests/' -e '/fuzz/'
 }

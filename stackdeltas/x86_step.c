@@ -4,7 +4,7 @@
 
 #include <elf.h>
 
-#include "stackdeltas/x86_decode.h"
+#include "agent/host/x86_decode.h"
 
 enum {
 	WORD_BYTES = 8,

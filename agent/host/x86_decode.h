@@ -5,8 +5,8 @@
  *
  * Register numbers are the hardware's: rax rcx rdx rbx rsp rbp rsi rdi r8 ... r15.
  */
-#ifndef STACKDELTAS_X86_DECODE_H
-#define STACKDELTAS_X86_DECODE_H
+#ifndef AGENT_HOST_X86_DECODE_H
+#define AGENT_HOST_X86_DECODE_H
 
 #include <stdbool.h>
 #include <stddef.h>

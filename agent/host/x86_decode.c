@@ -4,12 +4,12 @@
  * instructions that matter by themselves. Near the end of the bytes it works on a copy with room
  * behind it, so that not every read has to look where the end is.
  */
-#include "stackdeltas/x86_decode.h"
+#include "agent/host/x86_decode.h"
 
 #include <endian.h>
 #include <string.h>
 
-#include "stackdeltas/x86_opcode.h"
+#include "agent/host/x86_opcode.h"
 
 enum {
 	MODE_REGISTER = 3,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The opcode maps as tables, and what prefixes change in them. */
-#include "stackdeltas/x86_opcode.h"
+#include "agent/host/x86_opcode.h"
 
 #define ALU(opcode)                                                                                \
 	[(opcode)] = MODRM | W_RM | BYTE, [(opcode) + 1] = MODRM | W_RM,                           \

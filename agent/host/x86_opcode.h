@@ -3,8 +3,8 @@
  * What follows the opcodes of x86-64, and which general registers they write (Intel SDM volume 2,
  * appendix A). Groups, whose ModRM byte decides, are x86_decode's to tell apart.
  */
-#ifndef STACKDELTAS_X86_OPCODE_H
-#define STACKDELTAS_X86_OPCODE_H
+#ifndef AGENT_HOST_X86_OPCODE_H
+#define AGENT_HOST_X86_OPCODE_H
 
 #include <stdbool.h>
 #include <stdint.h>
