@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The process runs while it is read: what is read between two equal fingerprints is of one object,
+ * and everything else is thrown away. All pointers are hostile; they are only ever read by.
+ */
+#include "interpreters/python/python_code.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/base/cleanup.h"
+#include "agent/base/error.h"
+
+/** A code object as it is kept: one block of memory. */
+struct python_code {
+	int32_t first_line;
+	uint32_t filename;
+	uint32_t line_table;
+	uint32_t line_table_bytes;
+	/** Where a table that is too large to be kept lies; else 0. */
+	uint64_t large_line_table;
+	/** The function's name, and from the offsets above on the file's and the table. */
+	char bytes[];
+};
+
+struct code_key {
+	uint64_t address;
+	uint64_t fingerprint;
+};
+
+enum { ENTRY_BYTES = 48 };
+
+static void release_code(void *context, const void *key, void *value)
+{
+	(void)context;
+	(void)key;
+	free(value);
+}
+
+void python_code_cache_init(struct python_code_cache *cache, const struct python_layout *layout,
+			    const struct python_process *process)
+{
+	cache->layout = *layout;
+	cache->process = *process;
+	cache->uncached = NULL;
+	lru_cache_init(&cache->codes, sizeof(struct code_key), PYTHON_CODE_CACHE_MAX_ENTRIES,
+		       PYTHON_CODE_CACHE_MAX_BYTES, release_code, NULL);
+}
+
+void python_code_cache_deinit(struct python_code_cache *cache)
+{
+	if (cache->codes.max_entries)
+		lru_cache_deinit(&cache->codes);
+	free(cache->uncached);
+	cache->uncached = NULL;
+}
+
+/* The 8-byte word that a field of 4 bytes lies in. */
+static uint16_t word_of(uint16_t offset)
+{
+	return offset & ~7U;
+}
+
+int python_code_describe(const struct python_layout *layout, struct python_process *process)
+{
+	const struct python_code_layout *code = &layout->code;
+	bool has_version = layout->version >= PYTHON_VERSION(3, 12);
+	/* The version stands 24 bytes behind the first line, behind co_nfreevars. */
+	uint16_t words[PYTHON_CODE_WORDS + 1] = {
+		word_of(code->first_line),
+		code->line_table,
+		code->qualified_name ? code->qualified_name : code->instructions,
+		has_version	     ? word_of(code->first_line + 24) :
+		code->qualified_name ? code->filename :
+				       code->instructions + 8,
+		code->name,
+	};
+	uint16_t start = UINT16_MAX, end = 0;
+
+	for (size_t i = 0; i < PYTHON_CODE_WORDS + 1; i++) {
+		start = words[i] < start ? words[i] : start;
+		end = words[i] + 8 > end ? words[i] + 8 : end;
+	}
+	if (end - start > PYTHON_READ_MAX_BYTES)
+		return fail(-EOPNOTSUPP, "code objects of %u bytes", end);
+	process->code_start = start;
+	process->code_bytes = (uint8_t)(end - start);
+	for (size_t i = 0; i < PYTHON_CODE_WORDS; i++)
+		process->code_words[i] = (uint8_t)(words[i] - start);
+	process->code_name = PYTHON_NO_OFFSET;
+	if (!has_version) {
+		/* The hash of names is known before the code object is made, which interns them. */
+		process->code_name = (uint8_t)(code->name - start);
+		process->name_hash = (uint8_t)(layout->string.is_bytes ? layout->bytes.size :
+									 layout->string.length) +
+				     8;
+	}
+	return 0;
+}
+
+int python_code_read_fingerprint(const struct python_code_cache *cache,
+				 struct remote_memory *memory, uint64_t address,
+				 uint32_t *fingerprint)
+{
+	const struct python_process *process = &cache->process;
+	uint64_t words[PYTHON_CODE_WORDS], name = 0, hash = 0;
+	uint8_t bytes[PYTHON_READ_MAX_BYTES];
+	int err;
+
+	err = remote_memory_read(memory, address + process->code_start, bytes, process->code_bytes);
+	if (err)
+		return err;
+	for (size_t i = 0; i < PYTHON_CODE_WORDS; i++)
+		memcpy(&words[i], bytes + process->code_words[i], sizeof(words[i]));
+	if (process->code_name != PYTHON_NO_OFFSET) {
+		memcpy(&name, bytes + process->code_name, sizeof(name));
+		err = remote_memory_read(memory, name + process->name_hash, &hash, sizeof(hash));
+		if (err)
+			return err;
+	}
+	*fingerprint = python_code_fingerprint((const __u64 *)words, hash);
+	return 0;
+}
+
+static int check_fingerprint(const struct python_code_cache *cache, struct remote_memory *memory,
+			     uint64_t address, uint32_t expected)
+{
+	uint32_t fingerprint;
+	int err = python_code_read_fingerprint(cache, memory, address, &fingerprint);
+
+	/* Where the object was, memory may have been given back. */
+	if (err == -EFAULT || (!err && fingerprint != expected))
+		return fail(-ESTALE, "no such code object at %#" PRIx64 " any more", address);
+	return err;
+}
+
+static uint64_t code_pointer(const uint8_t *bytes, uint16_t offset)
+{
+	uint64_t pointer;
+
+	memcpy(&pointer, bytes + offset, sizeof(pointer));
+	return pointer;
+}
+
+/* Reads the code object at @address; *@code is the caller's. */
+static int read_code(struct python_code_cache *cache, struct remote_memory *memory,
+		     uint64_t address, struct python_code **code, size_t *code_bytes)
+{
+	const struct python_code_layout *layout = &cache->layout.code;
+	_cleanup_(elf_bytes_deinit) struct elf_bytes table = { 0 };
+	_cleanup_(free_pointer) char *name = NULL;
+	size_t name_length, file_length, size;
+	uint8_t bytes[PYTHON_CODE_MAX_BYTES];
+	uint64_t line_table;
+	struct python_code *made;
+	int err;
+
+	err = remote_memory_read(memory, address, bytes, layout->bytes);
+	if (!err)
+		err = python_string_read(memory, &cache->layout,
+					 code_pointer(bytes, layout->qualified_name ?
+								     layout->qualified_name :
+								     layout->name),
+					 cache->text, &name_length);
+	if (err)
+		return err;
+	name = strdup(cache->text);
+	if (!name)
+		return -ENOMEM;
+	line_table = code_pointer(bytes, layout->line_table);
+	err = python_string_read(memory, &cache->layout, code_pointer(bytes, layout->filename),
+				 cache->text, &file_length);
+	if (!err)
+		err = python_bytes_read(memory, &cache->layout, line_table,
+					PYTHON_LINE_TABLE_CACHED_BYTES, &table);
+	if (err && err != -E2BIG)
+		return err;
+	size = sizeof(*made) + name_length + 1 + file_length + 1 + table.size;
+	made = malloc(size);
+	if (!made)
+		return -ENOMEM;
+	*made = (struct python_code){
+		.filename = (uint32_t)name_length + 1,
+		.line_table = (uint32_t)(name_length + 1 + file_length + 1),
+		.line_table_bytes = (uint32_t)table.size,
+		.large_line_table = err ? line_table : 0,
+	};
+	memcpy(&made->first_line, bytes + layout->first_line, sizeof(made->first_line));
+	memcpy(made->bytes, name, name_length + 1);
+	memcpy(made->bytes + made->filename, cache->text, file_length + 1);
+	if (table.size)
+		memcpy(made->bytes + made->line_table, table.data, table.size);
+	*code = made;
+	*code_bytes = size;
+	return 0;
+}
+
+/* The code object of @key, from the cache or read; borrowed until the next call. */
+static int get_code(struct python_code_cache *cache, struct remote_memory *memory,
+		    const struct code_key *key, const struct python_code **code)
+{
+	struct python_code *made = lru_cache_get(&cache->codes, key);
+	size_t bytes = 0;
+	int err;
+
+	if (made) {
+		*code = made;
+		return 0;
+	}
+	err = check_fingerprint(cache, memory, key->address, (uint32_t)key->fingerprint);
+	if (err)
+		return err;
+	err = read_code(cache, memory, key->address, &made, &bytes);
+	if (err != -ESRCH && err != -ENOMEM) {
+		/* Whatever was read, it is nothing if the object went meanwhile. */
+		int changed =
+			check_fingerprint(cache, memory, key->address, (uint32_t)key->fingerprint);
+
+		if (changed) {
+			if (!err)
+				free(made);
+			return changed;
+		}
+	}
+	if (err)
+		return err;
+	if (lru_cache_put(&cache->codes, key, made, bytes + ENTRY_BYTES)) {
+		free(cache->uncached);
+		cache->uncached = made;
+	}
+	*code = made;
+	return 0;
+}
+
+static int line_of(struct python_code_cache *cache, struct remote_memory *memory,
+		   const struct code_key *key, const struct python_code *code, int64_t offset,
+		   uint32_t *line)
+{
+	_cleanup_(elf_bytes_deinit) struct elf_bytes table = { 0 };
+	int err;
+
+	if (!code->large_line_table) {
+		*line = python_line(cache->layout.lines,
+				    (const uint8_t *)code->bytes + code->line_table,
+				    code->line_table_bytes, code->first_line, offset);
+		return 0;
+	}
+	err = python_bytes_read(memory, &cache->layout, code->large_line_table,
+				PYTHON_LINE_TABLE_MAX_BYTES, &table);
+	if (err == -E2BIG) {
+		*line = 0;
+		return 0;
+	}
+	if (!err)
+		err = check_fingerprint(cache, memory, key->address, (uint32_t)key->fingerprint);
+	if (!err)
+		*line = python_line(cache->layout.lines, table.data, table.size, code->first_line,
+				    offset);
+	return err;
+}
+
+int python_code_symbolize(struct python_code_cache *cache, struct remote_memory *memory,
+			  const uint64_t words[2], struct interpreted_frame *frame)
+{
+	struct code_key key = { .address = frame_address(words[0]),
+				.fingerprint = (uint32_t)words[1] };
+	/* Positions below 0 stand before the first instruction. */
+	int64_t offset = (int64_t)(int32_t)(words[1] >> 32) * cache->layout.position_bytes;
+	const struct python_code *code;
+	uint32_t line;
+	int err;
+
+	if (!key.fingerprint)
+		return fail(-ESTALE, "a code object that could not be read");
+	err = get_code(cache, memory, &key, &code);
+	if (!err)
+		err = line_of(cache, memory, &key, code, offset, &line);
+	if (err)
+		return err;
+	frame->function = code->bytes;
+	frame->file = code->bytes[code->filename] ? code->bytes + code->filename : NULL;
+	frame->line = line;
+	return 0;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Strings of CPython in the memory of another process: str as PEP 393 lays it out, compact or not,
+ * with 1, 2 or 4 bytes a character (Include/cpython/unicodeobject.h), the str of 2.7, and bytes.
+ */
+#ifndef INTERPRETERS_PYTHON_PYTHON_STRINGS_H
+#define INTERPRETERS_PYTHON_PYTHON_STRINGS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/host/elf_image.h"
+#include "agent/host/remote_memory.h"
+#include "interpreters/interpreter.h"
+#include "interpreters/python/python_layouts.h"
+
+/** What a string takes, its NUL counted in. */
+typedef char python_text[INTERPRETER_NAME_MAX_BYTES + 1];
+
+/**
+ * Reads the str at @address as UTF-8 with a NUL behind it, cut at a character. What is no character
+ * (half a surrogate pair, a NUL, a number over U+10FFFF, in 2.7 bytes that are no UTF-8) becomes
+ * U+FFFD. -EBADMSG if there is no string, -EFAULT, -ESRCH.
+ */
+int python_string_read(struct remote_memory *memory, const struct python_layout *layout,
+		       uint64_t address, python_text text, size_t *length);
+
+/** Reads the contents of the bytes object at @address into fresh memory; -E2BIG over @limit. */
+int python_bytes_read(struct remote_memory *memory, const struct python_layout *layout,
+		      uint64_t address, size_t limit, struct elf_bytes *bytes);
+
+#endif
