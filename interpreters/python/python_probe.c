@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "interpreters/python/python_probe.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/base/cleanup.h"
+#include "agent/base/error.h"
+#include "agent/host/elf_dynamic.h"
+#include "interpreters/python/python_layouts.h"
+#include "interpreters/python/python_loop.h"
+
+/** From Py_Version: PY_VERSION_HEX of patchlevel.h. */
+enum { HEX_MAJOR_MINOR_SHIFT = 16 };
+
+struct prober {
+	const struct elf_image *image;
+	struct elf_dynamic dynamic;
+};
+
+static uint64_t find_address(const struct prober *prober, const char *name)
+{
+	struct elf_dynamic_symbol symbol;
+
+	return elf_dynamic_find(&prober->dynamic, prober->image, name, &symbol) ? 0 :
+										  symbol.address;
+}
+
+/* "3.10.13" and the like, as a version; 0 if the text is none. */
+static uint16_t parse_version(const char *text)
+{
+	unsigned int major, minor, patch;
+	int length = 0;
+
+	if (sscanf(text, "%1u.%2u.%2u%n", &major, &minor, &patch, &length) != 3 ||
+	    strspn(text + length, "abcrf0123456789+") != strlen(text + length))
+		return 0;
+	return (uint16_t)PYTHON_VERSION(major, minor);
+}
+
+/* Whether the text at @address is a version. */
+static bool try_version_text(const struct prober *prober, uint64_t address,
+			     struct python_file *file)
+{
+	char text[PYTHON_VERSION_TEXT_BYTES];
+	uint16_t version;
+	size_t length;
+
+	if (elf_image_read_address(prober->image, address, text, sizeof(text)))
+		return false;
+	length = strnlen(text, sizeof(text));
+	if (length == sizeof(text))
+		return false;
+	version = parse_version(text);
+	if (!version)
+		return false;
+	file->version = version;
+	file->version_address = address;
+	file->version_bytes = (uint32_t)length + 1;
+	memcpy(file->version_text, text, sizeof(text));
+	return true;
+}
+
+/*
+ * Up to 3.10 the version stands only in the text of it, to which Py_GetVersion() has a pointer: any
+ * number in its code that leads to such a text is it.
+ */
+static bool find_version_text_x86(const struct prober *prober, const uint8_t *code, size_t size,
+				  uint64_t address, struct python_file *file)
+{
+	for (size_t i = 0; i + 4 <= size; i++) {
+		int32_t number;
+
+		memcpy(&number, code + i, sizeof(number));
+		/* Relative to the next instruction, and absolute in a program at a fixed address. */
+		if (try_version_text(prober, address + i + 4 + (uint64_t)(int64_t)number, file) ||
+		    try_version_text(prober, (uint32_t)number, file))
+			return true;
+	}
+	return false;
+}
+
+/* adrp and the add that follows somewhere for the same register. */
+static bool find_version_text_arm64(const struct prober *prober, const uint8_t *code, size_t size,
+				    uint64_t address, struct python_file *file)
+{
+	uint64_t pages[32] = { 0 };
+
+	for (size_t i = 0; i + 4 <= size; i += 4) {
+		uint32_t word;
+
+		memcpy(&word, code + i, sizeof(word));
+		if ((word & 0x9f000000) == 0x90000000) {
+			int64_t pages_away = (int64_t)((uint64_t)(word >> 5 & 0x7ffff) << 45) >> 43;
+
+			pages[word & 31] = ((address + i) & ~4095ULL) +
+					   (uint64_t)((pages_away | (word >> 29 & 3)) * 4096);
+		} else if ((word & 0xffc00000) == 0x91000000 && pages[word >> 5 & 31] &&
+			   try_version_text(prober, pages[word >> 5 & 31] + (word >> 10 & 0xfff),
+					    file)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static int find_version(const struct prober *prober, struct python_file *file)
+{
+	uint8_t code[PYTHON_GET_VERSION_MAX_BYTES];
+	struct elf_dynamic_symbol symbol;
+	uint64_t address = find_address(prober, "Py_Version");
+	uint32_t hex;
+	size_t size;
+	bool is_found;
+
+	if (address) {
+		int err = elf_image_read_address(prober->image, address, &hex, sizeof(hex));
+
+		if (err)
+			return err;
+		file->version = (uint16_t)(hex >> HEX_MAJOR_MINOR_SHIFT);
+		file->version_address = address;
+		file->version_bytes = sizeof(hex);
+		memcpy(file->version_text, &hex, sizeof(hex));
+		return 0;
+	}
+	if (elf_dynamic_find(&prober->dynamic, prober->image, "Py_GetVersion", &symbol))
+		return fail(-EOPNOTSUPP, "CPython without Py_GetVersion");
+	size = symbol.size && symbol.size < sizeof(code) ? symbol.size : sizeof(code);
+	if (elf_image_read_address(prober->image, symbol.address, code, size))
+		return fail(-EBADMSG, "Py_GetVersion has no code");
+	is_found = prober->image->machine == EM_X86_64 ?
+			   find_version_text_x86(prober, code, size, symbol.address, file) :
+			   find_version_text_arm64(prober, code, size, symbol.address, file);
+	return is_found ? 0 : fail(-EOPNOTSUPP, "CPython of a version that it does not tell");
+}
+
+/* The loop's own symbol; in 2.7 by its old name. */
+static int find_loop(const struct prober *prober, struct elf_dynamic_symbol *loop)
+{
+	int err =
+		elf_dynamic_find(&prober->dynamic, prober->image, "_PyEval_EvalFrameDefault", loop);
+
+	if (err == -ENOENT)
+		err = elf_dynamic_find(&prober->dynamic, prober->image, "PyEval_EvalFrameEx", loop);
+	return err;
+}
+
+static int find_code(const struct prober *prober, const struct elf_dynamic_symbol *loop,
+		     struct python_file *file)
+{
+	struct interpreter_file *ranges = &file->file;
+	struct python_layout layout;
+	int err;
+
+	err = python_loop_find_ranges(prober->image, loop->address, loop->address + loop->size,
+				      ranges->ranges, &ranges->range_count);
+	if (err || file->version >= PYTHON_FIRST_WITH_OFFSETS)
+		return err;
+	err = python_layout_init(&layout, file->version, file->has_object_list);
+	if (!err)
+		err = python_loop_find_unpushed(prober->image, &layout, loop->address,
+						ranges->ranges, ranges->range_count,
+						file->unpushed);
+	return err;
+}
+
+static int fill(const struct prober *prober, struct python_file *file)
+{
+	struct elf_dynamic_symbol loop;
+	int err;
+
+	err = find_loop(prober, &loop);
+	if (!err)
+		err = find_version(prober, file);
+	if (err)
+		return err;
+	file->machine = prober->image->machine;
+	file->has_object_list = file->version < PYTHON_FIRST_WITH_OFFSETS &&
+				find_address(prober, "_Py_AddToAllObjects");
+	snprintf(file->file.version, sizeof(file->file.version), "CPython %u.%u%s",
+		 file->version >> 8, file->version & 0xff,
+		 file->has_object_list ? " (all objects in a list)" : "");
+	if (!python_version_is_known(file->version))
+		return fail(-EOPNOTSUPP, "%s", file->file.version);
+	file->runtime = find_address(prober, "_PyRuntime");
+	file->thread_state_function = find_address(prober, "PyGILState_GetThisThreadState");
+	file->hidden_code = find_address(prober, "_Py_InitCleanup");
+	if (file->version >= PYTHON_VERSION(3, 12))
+		file->current_thread_state_function =
+			find_address(prober, "_PyThreadState_GetCurrent");
+	if (!file->thread_state_function ||
+	    (!file->runtime && file->version >= PYTHON_FIRST_WITH_OFFSETS))
+		return fail(-EOPNOTSUPP, "%s that exports too little", file->file.version);
+	return find_code(prober, &loop, file);
+}
+
+int python_probe(const struct interpreter *interpreter, const struct elf_image *image,
+		 struct python_file **file)
+{
+	_cleanup_(free_pointer) struct python_file *made = NULL;
+	struct prober prober = { .image = image };
+	struct elf_dynamic_symbol loop;
+	int err;
+
+	/* A file whose tables are damaged is none of ours to report. */
+	if (elf_dynamic_init(&prober.dynamic, image) || find_loop(&prober, &loop))
+		return -ENOENT;
+	made = calloc(1, sizeof(*made));
+	if (!made)
+		return -ENOMEM;
+	made->file.interpreter = interpreter;
+	err = fill(&prober, made);
+	if (err)
+		return err;
+	*file = take_pointer(made);
+	return 0;
+}
+
+void python_file_release(struct python_file *file)
+{
+	free(file);
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Is a file CPython, and what attach has to know of it: libpython, a python linked statically, or a
+ * program that has one built in. It is one if it exports the loop, as all of them do for their
+ * extension modules; for others a few small reads say no. Debug information and .symtab are not
+ * looked at.
+ */
+#ifndef INTERPRETERS_PYTHON_PYTHON_PROBE_H
+#define INTERPRETERS_PYTHON_PYTHON_PROBE_H
+
+#include "ebpf/abi/python.h"
+#include "interpreters/interpreter.h"
+
+enum {
+	/** Text of a version, such as "3.10.13+", with its NUL. */
+	PYTHON_VERSION_TEXT_BYTES = 16,
+	/** Py_GetVersion() is a small function. */
+	PYTHON_GET_VERSION_MAX_BYTES = 256,
+};
+
+/** Addresses are ELF virtual addresses; 0: there is none. */
+struct python_file {
+	struct interpreter_file file;
+	uint16_t machine;
+	/** As PYTHON_VERSION(). */
+	uint16_t version;
+	/** What stands at version_address in the file, and has to in the process. */
+	uint64_t version_address;
+	char version_text[PYTHON_VERSION_TEXT_BYTES];
+	uint32_t version_bytes;
+	/** Py_TRACE_REFS. */
+	bool has_object_list;
+	uint64_t runtime;
+	/** PyGILState_GetThisThreadState(), _PyThreadState_GetCurrent(). */
+	uint64_t thread_state_function;
+	uint64_t current_thread_state_function;
+	/** _Py_InitCleanup. */
+	uint64_t hidden_code;
+	/** Of versions without _Py_DebugOffsets. */
+	struct python_code_range unpushed[PYTHON_MAX_RANGES];
+};
+
+/** As interpreter_ops.probe and release, for @interpreter. */
+int python_probe(const struct interpreter *interpreter, const struct elf_image *image,
+		 struct python_file **file);
+void python_file_release(struct python_file *file);
+
+#endif
