@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "agent/base/error.h"
+#include "interpreters/unbound_call.h"
 
 struct value value_number(uint64_t number, bool is_immediate)
 {
@@ -215,6 +216,20 @@ int evaluator_call(struct evaluator *evaluator, struct value target, uint64_t re
 		return fail(-EOPNOTSUPP, "calls of calls at %#" PRIx64, evaluator->pc);
 	evaluator->return_addresses[evaluator->call_count++] = return_address;
 	return evaluator_jump(evaluator, target);
+}
+
+int evaluator_bind(const struct evaluator *evaluator, struct value slot, struct value *target)
+{
+	uint64_t function;
+	int err;
+
+	if (!evaluator->target || slot.kind != VALUE_NUMBER)
+		return fail(-EOPNOTSUPP, "a call at %#" PRIx64 " that is not bound", evaluator->pc);
+	err = unbound_call_find(evaluator->target, slot.number, &function);
+	if (err)
+		return err == -ENOENT ? -EOPNOTSUPP : err;
+	*target = value_number(function, false);
+	return 0;
 }
 
 void evaluator_return(struct evaluator *evaluator)

@@ -11,8 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/host/remote_memory.h"
-#include "ebpf/abi/interpreter.h"
+#include "interpreters/interpreter.h"
 
 enum {
 	EVALUATOR_MAX_STEPS = 512,
@@ -52,6 +51,8 @@ struct comparison {
 
 struct evaluator {
 	struct remote_memory *memory;
+	/** Whose modules tell where unbound calls lead; NULL: none. */
+	const struct interpreter_target *target;
 	uint64_t pc;
 	struct value registers[EVALUATOR_REGISTERS];
 	struct comparison flags;
@@ -102,6 +103,10 @@ int evaluator_decide(const struct evaluator *evaluator, enum condition condition
 /** To @target, to come back to @return_address; -EOPNOTSUPP beyond EVALUATOR_MAX_CALLS. */
 int evaluator_call(struct evaluator *evaluator, struct value target, uint64_t return_address);
 int evaluator_jump(struct evaluator *evaluator, struct value target);
+
+/** Where the function that @slot stands for is, in place of the binding of it. */
+int evaluator_bind(const struct evaluator *evaluator, struct value slot, struct value *target);
+
 void evaluator_return(struct evaluator *evaluator);
 
 /** One instruction at pc. */

@@ -358,6 +358,29 @@ static int call(struct evaluator *evaluator, struct value target, uint64_t next)
 	return evaluator_call(evaluator, target, next);
 }
 
+/*
+ * A slot that is not bound leads to the next instructions of the PLT: endbr64 perhaps, a push of the
+ * relocation's number and a jump.
+ */
+static int bind_target(struct evaluator *evaluator, const struct instruction *instruction,
+		       struct value *target)
+{
+	static const uint8_t endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa };
+	uint8_t code[12];
+	size_t at;
+	int err;
+
+	if (!instruction->is_memory || target->kind != VALUE_NUMBER)
+		return 0;
+	err = remote_memory_read(evaluator->memory, target->number, code, sizeof(code));
+	if (err)
+		return err;
+	at = memcmp(code, endbr64, sizeof(endbr64)) ? 0 : sizeof(endbr64);
+	if (code[at] != 0x68 || (code[at + 5] != 0xe9 && code[at + 5] != 0xf2))
+		return 0;
+	return evaluator_bind(evaluator, instruction->address, target);
+}
+
 static int step_group5(struct evaluator *evaluator, struct instruction *instruction)
 {
 	struct value target;
@@ -369,9 +392,11 @@ static int step_group5(struct evaluator *evaluator, struct instruction *instruct
 		return err;
 	switch (instruction->reg & 7) {
 	case 2:
-		return call(evaluator, target, instruction->next);
+		err = bind_target(evaluator, instruction, &target);
+		return err ? err : call(evaluator, target, instruction->next);
 	case 4:
-		return evaluator_jump(evaluator, target);
+		err = bind_target(evaluator, instruction, &target);
+		return err ? err : evaluator_jump(evaluator, target);
 	case 6:
 		push(evaluator, target);
 		return 0;

@@ -26,11 +26,11 @@ static int result_to_path(const struct value *value, uint64_t function,
 	return 0;
 }
 
-int thread_local_path_of_call(struct remote_memory *memory, uint16_t machine, uint64_t function,
-			      uint64_t argument, struct thread_local_path *path)
+int thread_local_path_of_call(const struct interpreter_target *target, uint16_t machine,
+			      uint64_t function, uint64_t argument, struct thread_local_path *path)
 {
 	bool is_x86 = machine == EM_X86_64;
-	struct evaluator evaluator = { .memory = memory, .pc = function };
+	struct evaluator evaluator = { .memory = target->memory, .target = target, .pc = function };
 	uint32_t steps = 0;
 	int err = 0;
 

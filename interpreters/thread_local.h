@@ -16,16 +16,15 @@
 
 #include <stdint.h>
 
-#include "agent/host/remote_memory.h"
-#include "ebpf/abi/interpreter.h"
+#include "interpreters/interpreter.h"
 
 /**
- * The path to what the function at @function of a process of @machine (EM_X86_64, EM_AARCH64)
+ * The path to what the function at @function of @target's process, of @machine (EM_X86_64, EM_AARCH64)
  * returns when it is called with @argument. -EOPNOTSUPP if it does something that is not followed,
  * or returns what is no word of the thread; -EAGAIN if it returns 0 whatever the thread has (a key
  * that was not made yet); -EFAULT, -ESRCH.
  */
-int thread_local_path_of_call(struct remote_memory *memory, uint16_t machine, uint64_t function,
-			      uint64_t argument, struct thread_local_path *path);
+int thread_local_path_of_call(const struct interpreter_target *target, uint16_t machine,
+			      uint64_t function, uint64_t argument, struct thread_local_path *path);
 
 #endif

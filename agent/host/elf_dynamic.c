@@ -39,6 +39,10 @@ int elf_dynamic_init(struct elf_dynamic *dynamic, const struct elf_image *image)
 			found.gnu_hash = entry.d_un.d_ptr;
 		else if (entry.d_tag == DT_HASH)
 			found.hash = entry.d_un.d_ptr;
+		else if (entry.d_tag == DT_JMPREL)
+			found.slots = entry.d_un.d_ptr;
+		else if (entry.d_tag == DT_PLTRELSZ)
+			found.slots_bytes = entry.d_un.d_val;
 	}
 	if (!found.symbols || !found.strings || (!found.gnu_hash && !found.hash))
 		return -ENOENT;

@@ -23,6 +23,9 @@ struct elf_dynamic {
 	uint64_t strings_bytes;
 	uint64_t gnu_hash;
 	uint64_t hash;
+	/** DT_JMPREL: Elf64_Rela for slots that functions are called through. */
+	uint64_t slots;
+	uint64_t slots_bytes;
 };
 
 struct elf_dynamic_symbol {

@@ -76,15 +76,14 @@ static int find_thread_state(const struct python_file *file,
 			     const struct interpreter_target *target,
 			     struct thread_local_path paths[2])
 {
-	int err = thread_local_path_of_call(target->memory, file->machine,
-					    target->bias + file->thread_state_function, 0,
-					    &paths[0]);
+	int err = thread_local_path_of_call(
+		target, file->machine, target->bias + file->thread_state_function, 0, &paths[0]);
 
 	if (err)
 		return err;
 	/* What a thread attached that has no other: a help, and not needed. */
 	if (file->current_thread_state_function &&
-	    thread_local_path_of_call(target->memory, file->machine,
+	    thread_local_path_of_call(target, file->machine,
 				      target->bias + file->current_thread_state_function, 0,
 				      &paths[1]))
 		memset(&paths[1], 0, sizeof(paths[1]));
