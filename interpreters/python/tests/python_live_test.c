@@ -14,6 +14,7 @@
 
 #include <errno.h>
 
+#include "agent/base/text.h"
 #include "interpreters/python/tests/live_python.h"
 
 static const char script[] = "interpreters/python/tests/python_target.py";
@@ -25,11 +26,10 @@ static uint64_t frame_word_of(uint64_t code)
 	return frame_word(FRAME_PYTHON, 0, code);
 }
 
-static int name_of(struct live_python *python, uint64_t code, uint32_t position,
-		   struct interpreted_frame *frame)
+static int name_of(struct live_python *python, uint64_t code, uint32_t fingerprint,
+		   uint32_t position, struct interpreted_frame *frame)
 {
-	uint64_t words[2] = { frame_word_of(code),
-			      (uint64_t)position << 32 | fingerprint_of(python, code) };
+	uint64_t words[2] = { frame_word_of(code), (uint64_t)position << 32 | fingerprint };
 
 	return python->process->interpreter->ops->symbolize(python->process, &python->memory.memory,
 							    words, frame);
@@ -59,7 +59,8 @@ static uint32_t position_bytes(const struct live_python *python)
 }
 
 /* The line of every instruction; how many there were. */
-static size_t check_lines(struct live_python *python, uint64_t code, const char *runs)
+static size_t check_lines(struct live_python *python, uint64_t code, uint32_t fingerprint,
+			  const char *runs)
 {
 	uint32_t unit = position_bytes(python), line, count, offset = 0;
 	struct interpreted_frame frame;
@@ -67,13 +68,14 @@ static size_t check_lines(struct live_python *python, uint64_t code, const char 
 	int length;
 
 	for (; sscanf(runs, " %u*%u%n", &line, &count, &length) == 2; runs += length) {
-		/* A table too large for the cache is read for each: its beginnings will do. */
-		uint32_t step = count > 64 ? 16 : 1;
+		/* Instructions of 3.6 and later are of two bytes. */
+		uint32_t step = count > 64 ? 64 : 2;
 
 		for (uint32_t i = 0; i < count; i += step) {
 			if ((offset + i) % unit)
 				continue;
-			assert_int_equal(name_of(python, code, (offset + i) / unit, &frame), 0);
+			assert_int_equal(
+				name_of(python, code, fingerprint, (offset + i) / unit, &frame), 0);
 			if (frame.line != line)
 				print_message("%s: code %#lx, offset %u\n", python->file->version,
 					      (long)code, offset + i);
@@ -91,18 +93,20 @@ static size_t check_code(struct live_python *python, const char *line)
 	static char name[HEX_MAX_BYTES * 8], file[HEX_MAX_BYTES * 8];
 	struct interpreted_frame frame;
 	unsigned long code;
+	uint32_t fingerprint;
 	int length = 0;
 
 	assert_int_equal(sscanf(line, "code %lu %65535s %65535s%n", &code, name, file, &length), 3);
-	assert_int_equal(name_of(python, code, UINT32_MAX, &frame), 0);
+	fingerprint = fingerprint_of(python, code);
+	assert_int_equal(name_of(python, code, fingerprint, UINT32_MAX, &frame), 0);
 	check_text(frame.function, name);
 	if (!strcmp(file, "-"))
 		assert_null(frame.file);
 	else
 		check_text(frame.file, file);
-	if (strlen(line) > 200000)
+	if (strlen(line) > 20000)
 		return 0;
-	return check_lines(python, code, line + length);
+	return check_lines(python, code, fingerprint, line + length);
 }
 
 static uint64_t first_frame(struct live_python *python, uint64_t thread)
@@ -161,7 +165,8 @@ static void check_frame(struct live_python *python, const uint64_t words[2], con
 				 python->process, &python->memory.memory, words, &frame),
 			 0);
 	assert_string_equal(frame.function, name);
-	assert_string_equal(frame.file, script);
+	/* The whole path from 3.9 on. */
+	assert_true(text_ends_with(frame.file, script));
 	assert_int_equal(frame.line, line);
 }
 
