@@ -19,6 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "agent/base/flag_ranges.h"
 #include "agent/host/elf_image.h"
 #include "agent/host/remote_memory.h"
 #include "ebpf/abi/frame.h"
@@ -30,12 +31,6 @@ enum {
 	INTERPRETER_NAME_MAX_BYTES = 4096,
 	/** Of a language's data for the kernel side. */
 	INTERPRETER_DATA_MAX_BYTES = 512,
-};
-
-/** ELF virtual addresses [start, end). */
-struct code_range {
-	uint64_t start;
-	uint64_t end;
 };
 
 /**
