@@ -34,6 +34,11 @@
 	X(EXECUTABLES_FAILED, "files", "executables whose unwind rows could not be made")          \
 	X(MAP_BYTES, "bytes", "of slabs in use by tables of processes and executables")            \
 	X(EXECUTABLES_EVICTED, "files", "executables unloaded for lack of map memory")             \
+	X(INTERPRETERS_REFUSED, "files", "runtimes of a version or make that is not known")        \
+	X(INTERPRETERS_ATTACHED, "runtimes", "runtimes in processes attached to now")              \
+	X(INTERPRETERS_DETACHED, "runtimes", "runtimes let go since there were too many")          \
+	X(FRAMES_NAMED, "frames", "interpreted frames named, once per converted trace")            \
+	X(FRAMES_UNNAMED, "frames", "interpreted frames whose function was gone or unreadable")    \
 	X(OTLP_REQUESTS_SENT, "requests", "requests that the collector took")                      \
 	X(OTLP_SAMPLES_SENT, "samples", "samples in the requests that the collector took")         \
 	X(OTLP_REQUESTS_DROPPED, "requests", "requests that waited too long or were refused")      \

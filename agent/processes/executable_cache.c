@@ -19,6 +19,7 @@
 #include "agent/base/urgent_thread.h"
 #include "agent/host/remote_memory.h"
 #include "agent/processes/executable_file.h"
+#include "agent/processes/executable_interpreter.h"
 #include "agent/processes/executable_rows.h"
 #include "ebpf/abi/frame.h"
 
@@ -54,6 +55,7 @@ int executable_cache_create(const struct executable_cache_config *config,
 
 static void executable_free(struct executable *executable)
 {
+	executable_interpreter_release(executable->interpreter);
 	binary_unref(executable->binary);
 	elf_image_deinit(&executable->segments);
 	free(executable);

@@ -30,6 +30,7 @@
 #include "agent/host/mapped_file.h"
 
 struct delta_cache;
+struct interpreter_file;
 struct remote_memory;
 
 enum {
@@ -49,6 +50,10 @@ struct executable_cache_config {
 	struct delta_cache *delta_cache;
 	/** Keep rows in memory after they were published (executable_rows_borrow()). */
 	bool keep_rows;
+	/** Finds the runtime that a file is (interpreters/registry.h); NULL: no languages. */
+	int (*probe)(uint32_t languages, const struct elf_image *image, const char *path,
+		     struct interpreter_file **file);
+	uint32_t languages;
 	/** Asks for a call of executable_rows_load() by a load thread. Called without the lock. */
 	void (*request_load)(void *context, uint64_t executable_id, bool is_remote);
 	/** Says that a sample waits for rows that were asked for. Called without the lock. */
@@ -100,6 +105,11 @@ struct executable {
 	uint64_t retry_ns;
 	/** Its rows went because no process mapped it; they come back with the next one. */
 	bool is_resting;
+	/** Of executable_interpreter. The file is set once, and may be read without the lock. */
+	bool is_probed;
+	/** Sync: it was said that the runtime cannot be attached to. */
+	bool is_refusal_logged;
+	const struct interpreter_file *interpreter;
 	/** While references is 0: since when, and neighbours by that time. */
 	uint64_t unused_since_ns;
 	struct executable *older_unused;
@@ -124,6 +134,9 @@ struct executable_cache {
 	struct loaded_vector loaded;
 	struct lru_cache kept;
 	uint64_t next_age_ns;
+	/** Atomic: files that turned out to be runtimes, and how many sync has acted on. */
+	uint32_t interpreter_count;
+	uint32_t interpreters_seen;
 };
 
 int executable_cache_create(const struct executable_cache_config *config,

@@ -14,6 +14,7 @@
 #include "agent/base/log.h"
 #include "agent/base/metrics.h"
 #include "agent/processes/executable_file.h"
+#include "agent/processes/executable_interpreter.h"
 #include "ebpf/abi/frame.h"
 
 enum {
@@ -214,6 +215,8 @@ void executable_rows_load(struct executable_cache *cache, uint64_t executable_id
 		if (loaded.err != -ENOENT)
 			metrics_add(METRIC_EXECUTABLES_FAILED, 1);
 		loaded.err = executable_file_empty_deltas(&loaded.deltas);
+	} else if (!loaded.err) {
+		executable_interpreter_flag(cache, binary, &loaded.deltas);
 	}
 	binary_unref(binary);
 	pthread_mutex_lock(&cache->lock);

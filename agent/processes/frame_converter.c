@@ -16,6 +16,7 @@
 #include "agent/host/kernel_symbols.h"
 #include "agent/host/perf_map.h"
 #include "agent/processes/executable_cache.h"
+#include "agent/processes/interpreted_names.h"
 
 enum {
 	/** A trace of TRACE_MAX_WORDS one-word frames. */
@@ -32,14 +33,14 @@ struct kernel_binary_key {
 };
 
 struct frame_converter {
-	struct executable_cache *executables;
-	struct kernel_symbols *symbols;
+	struct frame_converter_config config;
 	struct binary *uprobes;
 	struct binary *unmapped;
 	/* What executables have become that nobody remembers. */
 	struct binary *unknown;
 	/** struct kernel_binary_key -> struct binary, one reference each. */
 	struct hash_map kernel_binaries;
+	struct interpreted_names names;
 	struct frame frames[FRAMES_MAX];
 };
 
@@ -57,15 +58,14 @@ static struct binary *create_special_binary(uint64_t executable_id, const char *
 	return binary_create(&values);
 }
 
-int frame_converter_create(struct executable_cache *executables, struct kernel_symbols *symbols,
+int frame_converter_create(const struct frame_converter_config *config,
 			   struct frame_converter **converter)
 {
 	struct frame_converter *created = calloc(1, sizeof(*created));
 
 	if (!created)
 		return fail(-ENOMEM, "no memory for the frame converter");
-	created->executables = executables;
-	created->symbols = symbols;
+	created->config = *config;
 	created->uprobes = create_special_binary(EXECUTABLE_ID_UPROBES, "[uprobes]");
 	created->unmapped = create_special_binary(EXECUTABLE_ID_UNMAPPED, "[unmapped]");
 	created->unknown = create_special_binary(0, "[unknown]");
@@ -91,6 +91,7 @@ void frame_converter_destroy(struct frame_converter *converter)
 {
 	if (!converter)
 		return;
+	interpreted_names_deinit(&converter->names);
 	forget_kernel_binaries(converter);
 	binary_unref(converter->uprobes);
 	binary_unref(converter->unmapped);
@@ -136,8 +137,9 @@ static void convert_kernel_frame(struct frame_converter *converter, uint64_t wor
 
 	frame->address = word;
 	frame->flags = is_first ? 0 : FRAME_RETURN_ADDRESS;
-	if (!converter->symbols ||
-	    kernel_symbols_lookup(converter->symbols, frame_lookup_address(frame), &symbol))
+	if (!converter->config.kernel_symbols ||
+	    kernel_symbols_lookup(converter->config.kernel_symbols, frame_lookup_address(frame),
+				  &symbol))
 		return;
 	frame->function = symbol.name;
 	frame->file = symbol.module->name;
@@ -158,7 +160,7 @@ static struct binary *native_binary(struct frame_converter *converter, uint64_t 
 	case EXECUTABLE_ID_UNMAPPED:
 		return binary_ref(converter->unmapped);
 	default:
-		binary = executable_cache_binary(converter->executables, executable_id);
+		binary = executable_cache_binary(converter->config.executables, executable_id);
 		return binary ? binary : binary_ref(converter->unknown);
 	}
 }
@@ -179,9 +181,40 @@ static void convert_native_frame(struct frame_converter *converter, const uint64
 		frame->binary = native_binary(converter, executable_id);
 }
 
+static bool is_of_runtime(const struct frame *frame, const struct runtime_set *runtimes)
+{
+	if (frame->kind != FRAME_NATIVE || frame->flags & FRAME_GUESS || !frame->binary)
+		return false;
+	for (uint32_t i = 0; i < runtimes->count; i++)
+		if (runtimes->runtimes[i]->executable_id == frame->binary->executable_id)
+			return true;
+	return false;
+}
+
+/* Leaves out frames of the runtimes between interpreted ones; returns how many are left. */
+static uint32_t fold_runtimes(struct frame_converter *converter, uint32_t count,
+			      const struct runtime_set *runtimes)
+{
+	struct frame *frames = converter->frames;
+	uint32_t first = 0, end = count, kept;
+
+	while (first < count && !frame_kind_is_interpreted(frames[first].kind))
+		first++;
+	while (end > first && !frame_kind_is_interpreted(frames[end - 1].kind))
+		end--;
+	kept = first;
+	for (uint32_t i = first; i < count; i++) {
+		if (i < end && is_of_runtime(&frames[i], runtimes))
+			binary_unref(frames[i].binary);
+		else
+			frames[kept++] = frames[i];
+	}
+	return kept;
+}
+
 /* Fills the converter's frames; returns their number. */
 static uint32_t convert_frames(struct frame_converter *converter, const struct raw_stack *stack,
-			       bool *is_whole)
+			       bool *is_whole, bool *is_lasting)
 {
 	uint32_t count = 0;
 
@@ -209,7 +242,8 @@ static uint32_t convert_frames(struct frame_converter *converter, const struct r
 			*is_whole = false;
 			break;
 		default:
-			frame->address = frame_address(words[0]);
+			if (!interpreted_names_put(&converter->names, words, frame))
+				*is_lasting = false;
 			break;
 		}
 		if (frame->flags & FRAME_GUESS)
@@ -219,18 +253,23 @@ static uint32_t convert_frames(struct frame_converter *converter, const struct r
 }
 
 struct trace *frame_converter_convert(struct frame_converter *converter,
-				      const struct raw_stack *stack)
+				      const struct raw_stack *stack, bool *is_lasting)
 {
 	bool is_kernel_thread = stack->flags & RECORD_KERNEL_THREAD;
 	bool is_whole = is_kernel_thread || (stack->flags & RECORD_REACHED_END);
 	struct trace *trace;
+	bool is_named = true;
 	uint32_t count;
 
 	if (converter->kernel_binaries.count > KERNEL_BINARIES_MAX)
 		forget_kernel_binaries(converter);
-	count = convert_frames(converter, stack, &is_whole);
+	interpreted_names_begin(&converter->names, stack->runtimes);
+	count = convert_frames(converter, stack, &is_whole, &is_named);
+	if (converter->config.fold_runtime_frames && stack->runtimes)
+		count = fold_runtimes(converter, count, stack->runtimes);
 	trace = trace_create(converter->frames, count, is_whole, is_kernel_thread);
 	for (uint32_t i = 0; i < count; i++)
 		binary_unref(converter->frames[i].binary);
+	*is_lasting = is_named;
 	return trace;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * From raw frames (abi/frame.h) to a trace: native frames get their binary, kernel frames and those
- * in anonymous code their names. Done once per distinct trace; the trace handler caches the result. Owned by the work
- * thread.
+ * in anonymous code and of interpreted functions their names. Done once per distinct trace; the trace
+ * handler caches the result. Owned by the work thread.
  */
 #ifndef AGENT_PROCESSES_FRAME_CONVERTER_H
 #define AGENT_PROCESSES_FRAME_CONVERTER_H
@@ -16,6 +16,7 @@ struct executable_cache;
 struct frame_converter;
 struct kernel_symbols;
 struct perf_map;
+struct runtime_set;
 
 /** What the record says of its stack beside the frames. */
 struct raw_stack {
@@ -26,15 +27,32 @@ struct raw_stack {
 	uint8_t flags;
 	/** Of the process's anonymous code, borrowed for the call; NULL if there are none. */
 	const struct perf_map *names;
+	/** Of the process, borrowed for the call; NULL if it has none. */
+	const struct runtime_set *runtimes;
 };
 
-/** @symbols may be NULL: then kernel frames have addresses only. Both are borrowed. */
-int frame_converter_create(struct executable_cache *executables, struct kernel_symbols *symbols,
+struct frame_converter_config {
+	/** Borrowed. */
+	struct executable_cache *executables;
+	/** Borrowed; NULL: kernel frames have addresses only. */
+	struct kernel_symbols *kernel_symbols;
+	/**
+	 * Leaves out native frames of a runtime's own executable (the file with the loop) that stand
+	 * between interpreted frames; guesses stay. What is below the innermost and above the outermost
+	 * interpreted frame stays as well, and so does the code of other files.
+	 */
+	bool fold_runtime_frames;
+};
+
+int frame_converter_create(const struct frame_converter_config *config,
 			   struct frame_converter **converter);
 void frame_converter_destroy(struct frame_converter *converter);
 
-/** The trace with one reference, which is the caller's; NULL without memory. */
+/**
+ * The trace with one reference, which is the caller's; NULL without memory. *@is_lasting is false if
+ * an interpreted frame has no name, and may have one when the same words come again.
+ */
 struct trace *frame_converter_convert(struct frame_converter *converter,
-				      const struct raw_stack *stack);
+				      const struct raw_stack *stack, bool *is_lasting);
 
 #endif

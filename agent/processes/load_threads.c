@@ -26,9 +26,18 @@ enum {
 	STOP_TIMEOUT_SECONDS = 1,
 };
 
+/* In the queue loads. */
+struct load_request {
+	/* Not NULL: attaches to a runtime, and else the rows of executable_id are made. */
+	struct attach_request *attach;
+	uint64_t executable_id;
+};
+
 /* In the queue remote_loads. */
 struct remote_request {
-	enum { REMOTE_ROWS, REMOTE_FILE, REMOTE_NAMES } type;
+	enum { REMOTE_ROWS, REMOTE_FILE, REMOTE_NAMES, REMOTE_ATTACH } type;
+	/** REMOTE_ATTACH. */
+	struct attach_request *attach;
 	/** REMOTE_ROWS. */
 	uint64_t executable_id;
 	/** REMOTE_FILE, with all that follows; of REMOTE_NAMES only pid and stamp. */
@@ -40,12 +49,42 @@ struct remote_request {
 
 enum { PATHLESS_BYTES = offsetof(struct remote_request, path) + 1 };
 
+/* Tells what became of @request, and lets it go. */
+static void answer_attach(struct load_threads *threads, struct attach_request *request, int err,
+			  struct process_runtime *runtime)
+{
+	const struct attach_answer answer = {
+		.pid = request->pid,
+		.stamp = request->stamp,
+		.executable_id = request->executable->id,
+		.err = err,
+		.runtime = runtime,
+	};
+
+	attach_request_destroy(request, threads->executables);
+	threads->attached(threads->context, &answer);
+}
+
+static void attach(struct load_threads *threads, struct attach_request *request)
+{
+	struct process_runtime *runtime = NULL;
+	int err = attach_request_run(request, threads->proc_root, &runtime);
+
+	if (err && err != -ESRCH)
+		log_debug("process %u: %s", request->pid, error_text());
+	answer_attach(threads, request, err, runtime);
+}
+
 static void drop_load(void *context, void *record, size_t bytes)
 {
 	struct load_threads *threads = context;
+	struct load_request *request = record;
 
 	(void)bytes;
-	executable_rows_load_dropped(threads->executables, *(uint64_t *)record);
+	if (request->attach)
+		answer_attach(threads, request->attach, -EAGAIN, NULL);
+	else
+		executable_rows_load_dropped(threads->executables, request->executable_id);
 }
 
 static void drop_remote(void *context, void *record, size_t bytes)
@@ -64,6 +103,9 @@ static void drop_remote(void *context, void *record, size_t bytes)
 	case REMOTE_NAMES:
 		perf_maps_request_dropped(threads->perf_maps, request->file.pid);
 		break;
+	case REMOTE_ATTACH:
+		answer_attach(threads, request->attach, -EAGAIN, NULL);
+		break;
 	}
 }
 
@@ -71,8 +113,8 @@ int load_threads_init(struct load_threads *threads)
 {
 	int err;
 
-	err = bounded_queue_init_fixed(&threads->loads, LOADS_MAX, sizeof(uint64_t), drop_load,
-				       threads);
+	err = bounded_queue_init_fixed(&threads->loads, LOADS_MAX, sizeof(struct load_request),
+				       drop_load, threads);
 	if (err)
 		return fail(err, "no memory for the queue of files");
 	err = bounded_queue_init(&threads->remote_loads, REMOTE_LOADS_BYTES,
@@ -93,13 +135,16 @@ void load_threads_deinit(struct load_threads *threads)
 static void *run_load(void *context)
 {
 	struct load_threads *threads = context;
-	uint64_t executable_id;
+	struct load_request request;
 
 	/* Of this thread alone: on Linux, nice is per thread. */
 	setpriority(PRIO_PROCESS, gettid(), LOW_PRIORITY);
 	__atomic_store_n(&threads->load_tid, gettid(), __ATOMIC_RELEASE);
-	while (!bounded_queue_pop(&threads->loads, &executable_id, NULL, -1)) {
-		executable_rows_load(threads->executables, executable_id);
+	while (!bounded_queue_pop(&threads->loads, &request, NULL, -1)) {
+		if (request.attach)
+			attach(threads, request.attach);
+		else
+			executable_rows_load(threads->executables, request.executable_id);
 		if (!bounded_queue_count(&threads->loads) &&
 		    __atomic_exchange_n(&threads->is_urgent, false, __ATOMIC_ACQ_REL))
 			setpriority(PRIO_PROCESS, gettid(), LOW_PRIORITY);
@@ -158,6 +203,9 @@ static void *run_remote(void *context)
 			perf_maps_read(threads->perf_maps, request.file.pid, &request.file.stamp,
 				       clock_monotonic_ns());
 			break;
+		case REMOTE_ATTACH:
+			attach(threads, request.attach);
+			break;
 		}
 	}
 	return NULL;
@@ -181,16 +229,36 @@ int load_threads_start(struct load_threads *threads)
 
 void load_threads_request(struct load_threads *threads, uint64_t executable_id, bool is_remote)
 {
+	struct load_request local = { .executable_id = executable_id };
 	struct remote_request request;
 
 	if (!is_remote) {
-		if (bounded_queue_push(&threads->loads, &executable_id, sizeof(executable_id)))
-			executable_rows_load_dropped(threads->executables, executable_id);
+		if (bounded_queue_push(&threads->loads, &local, sizeof(local)))
+			drop_load(threads, &local, sizeof(local));
 		return;
 	}
 	memset(&request, 0, PATHLESS_BYTES);
 	request.type = REMOTE_ROWS;
 	request.executable_id = executable_id;
+	if (bounded_queue_push(&threads->remote_loads, &request, PATHLESS_BYTES))
+		drop_remote(threads, &request, PATHLESS_BYTES);
+}
+
+void load_threads_request_attach(struct load_threads *threads, struct attach_request *attach)
+{
+	struct load_request local = { .attach = attach };
+	struct remote_request request;
+
+	if (!attach->is_remote) {
+		if (bounded_queue_push(&threads->loads, &local, sizeof(local)))
+			drop_load(threads, &local, sizeof(local));
+		/* Until it is done, samples lack the frames that a profile is taken for. */
+		load_threads_hurry(threads);
+		return;
+	}
+	memset(&request, 0, PATHLESS_BYTES);
+	request.type = REMOTE_ATTACH;
+	request.attach = attach;
 	if (bounded_queue_push(&threads->remote_loads, &request, PATHLESS_BYTES))
 		drop_remote(threads, &request, PATHLESS_BYTES);
 }
@@ -243,9 +311,9 @@ int load_threads_stop(struct load_threads *threads)
 {
 	struct remote_request request;
 	struct timespec deadline;
-	uint64_t executable_id;
+	struct load_request load;
 
-	close_queue(&threads->loads, &executable_id, drop_load, threads);
+	close_queue(&threads->loads, &load, drop_load, threads);
 	close_queue(&threads->remote_loads, &request, drop_remote, threads);
 	__atomic_store_n(&threads->load_tid, 0, __ATOMIC_RELEASE);
 	if (threads->has_load_thread)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * The threads that read files: `load` makes unwind rows of files on this host's own file systems;
+ * The threads that read files: `load` makes unwind rows of files on this host's own file systems,
+ * and attaches to runtimes in processes;
  * `load_remote` does all work on network and FUSE file systems, where a read may never come back,
  * and reads perf maps, which lie where the process wants them.
  * Both run at low priority, so that a slow file costs the host and the other threads little; but
@@ -16,6 +17,7 @@
 
 #include "agent/base/bounded_queue.h"
 #include "agent/host/proc_maps.h"
+#include "agent/processes/attachments.h"
 #include "agent/processes/executable_cache.h"
 #include "agent/processes/perf_maps.h"
 #include "ebpf/abi/process.h"
@@ -36,6 +38,8 @@ struct load_threads {
 	/** The answer to a request: an executable with a reference, or NULL. Called by any thread. */
 	void (*identified)(void *context, const struct file_request *request,
 			   struct executable *executable);
+	/** The answer to a request to attach. Called by any thread. */
+	void (*attached)(void *context, const struct attach_answer *answer);
 	void *context;
 
 	/** Atomic: samples wait for what is in the queue `loads`. */
@@ -50,7 +54,7 @@ struct load_threads {
 	bool has_remote_thread;
 };
 
-/** The first five fields are the caller's. -ENOMEM. */
+/** The first six fields are the caller's. -ENOMEM. */
 int load_threads_init(struct load_threads *threads);
 /** Not after load_threads_stop() said -EAGAIN. */
 void load_threads_deinit(struct load_threads *threads);
@@ -66,6 +70,9 @@ void load_threads_hurry(struct load_threads *threads);
 /** Any thread. Has the file of a mapping on a remote file system opened and identified. */
 void load_threads_request_file(struct load_threads *threads, const struct file_request *request,
 			       const struct proc_mapping *mapping);
+
+/** Any thread. Has a runtime attached to; takes @request over. */
+void load_threads_request_attach(struct load_threads *threads, struct attach_request *request);
 
 /** Any thread. Has the perf map of a process looked at (perf_maps_read()). */
 void load_threads_request_names(struct load_threads *threads, uint32_t pid,

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "agent/base/urgent_thread.h"
+#include "agent/processes/process_runtime.h"
 #include "ebpf/abi/frame.h"
 
 enum {
@@ -76,6 +77,7 @@ static void process_free(struct process *process)
 	mapping_table_unref(process->table);
 	mapping_table_unref(process->next_table);
 	mapping_table_unref(process->previous_table);
+	runtime_set_unref(process->runtimes);
 	process_info_unref(process->info);
 	free(process);
 }
@@ -342,6 +344,17 @@ void process_table_set_info(struct process_table *table, struct process *process
 	pthread_mutex_unlock(&table->lock);
 }
 
+void process_table_set_runtimes(struct process_table *table, struct process *process,
+				struct runtime_set *set)
+{
+	struct runtime_set *before = process->runtimes;
+
+	pthread_mutex_lock(&table->lock);
+	process->runtimes = set;
+	pthread_mutex_unlock(&table->lock);
+	runtime_set_unref(before);
+}
+
 struct process *process_table_fork_parent(struct process_table *table, const struct process *child)
 {
 	struct process *parent = NULL;
@@ -480,6 +493,7 @@ bool process_table_view(struct process_table *table, uint32_t pid,
 	view->comm[0] = '\0';
 	view->info = NULL;
 	view->rows = NULL;
+	view->runtimes = NULL;
 	view->stale_count = 0;
 	pthread_mutex_lock(&table->lock);
 	process = find_locked(table, pid, stamp);
@@ -495,6 +509,7 @@ bool process_table_view(struct process_table *table, uint32_t pid,
 	view->is_settled = process->is_settled;
 	view->is_superseded = process->is_superseded;
 	view->generation = process->generation;
+	view->runtimes = runtime_set_ref(process->runtimes);
 	memcpy(view->comm, time_ns < process->comm_ns ? process->comm_before : process->comm,
 	       COMM_BYTES);
 	view->info = process->info;
@@ -512,6 +527,8 @@ void process_view_release(struct process_table *table, struct process_view *view
 {
 	mapping_table_unref(view->rows);
 	view->rows = NULL;
+	runtime_set_unref(view->runtimes);
+	view->runtimes = NULL;
 	if (!view->process)
 		return;
 	pthread_mutex_lock(&table->lock);

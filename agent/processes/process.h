@@ -22,6 +22,8 @@
 #include "ebpf/abi/process.h"
 
 struct executable;
+struct process_attachments;
+struct runtime_set;
 
 #define PROCESS_GRACE_NS (5 * NS_PER_SECOND)
 
@@ -118,6 +120,8 @@ struct process {
 	uint64_t sync_cost_ns;
 	/** How long to wait before the kernel side may ask again about an unknown address. */
 	uint64_t rearm_delay_ns;
+	/** Of runtimes that it has mapped (attachments.h); NULL: none. */
+	struct process_attachments *attachments;
 	/** The program before in the same pid. */
 	struct process *older;
 
@@ -147,6 +151,8 @@ struct process {
 	/** What was mapped after the last reading; recent_count counts on when there are more. */
 	uint32_t recent_count;
 	struct mapped_range recent[PROCESS_MAX_RECENT];
+	/** What its interpreted frames are named by; NULL: nothing. */
+	struct runtime_set *runtimes;
 	/** NULL until read; never replaced. */
 	struct process_info *info;
 	/** The comm since comm_ns, and the one before. */
@@ -211,6 +217,10 @@ void process_table_fail_sync(struct process_table *table, struct process *proces
 void process_table_set_info(struct process_table *table, struct process *process,
 			    struct process_info *info);
 
+/** Sync. Takes over a reference of @set, which may be NULL, in place of the set before. */
+void process_table_set_runtimes(struct process_table *table, struct process *process,
+				struct runtime_set *set);
+
 /**
  * Sync. The process of which @child is a fork that has run no exec since, and whose mappings have
  * not changed since either; NULL if that is not certain. Borrowed.
@@ -255,8 +265,9 @@ struct process_view {
 	char comm[COMM_BYTES];
 	/** Kept alive by the process; NULL if it is not known. */
 	struct process_info *info;
-	/** One reference, NULL if there is none. */
+	/** One reference, NULL if there is none, both. */
 	struct mapping_table *rows;
+	struct runtime_set *runtimes;
 	uint32_t stale_count;
 	struct stale_executable stale[PROCESS_MAX_STALE];
 };

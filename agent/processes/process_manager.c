@@ -20,6 +20,7 @@
 #include "agent/base/metrics.h"
 #include "agent/base/urgent_thread.h"
 #include "agent/processes/executable_cache.h"
+#include "agent/processes/executable_interpreter.h"
 #include "agent/processes/executable_rows.h"
 #include "agent/processes/load_threads.h"
 #include "agent/processes/perf_maps.h"
@@ -83,6 +84,8 @@ static void drop_event(void *context, void *record, size_t bytes)
 	(void)bytes;
 	if (event->type == EVENT_IDENTIFIED)
 		executable_unref(manager->executables, event->identified.executable);
+	if (event->type == EVENT_ATTACHED)
+		process_runtime_unref(event->attached.runtime);
 	__atomic_store_n(&manager->has_lost_events, true, __ATOMIC_RELEASE);
 }
 
@@ -115,6 +118,20 @@ static void file_identified(void *context, const struct file_request *request,
 	};
 
 	push_event(context, &event);
+}
+
+static void runtime_attached(void *context, const struct attach_answer *answer)
+{
+	struct sync_event event = { .type = EVENT_ATTACHED, .attached = *answer };
+
+	push_event(context, &event);
+}
+
+static void request_attach(void *context, struct attach_request *request)
+{
+	struct process_manager *manager = context;
+
+	load_threads_request_attach(&manager->loaders, request);
 }
 
 static void request_load(void *context, uint64_t executable_id, bool is_remote)
@@ -237,6 +254,8 @@ static int init_parts(struct process_manager *manager)
 		.writer = config->writer,
 		.delta_cache = config->delta_cache,
 		.keep_rows = config->first_unwinder,
+		.probe = config->probe,
+		.languages = config->languages,
 		.request_load = request_load,
 		.hurry = hurry,
 		.loaded = rows_loaded,
@@ -252,12 +271,14 @@ static int init_parts(struct process_manager *manager)
 		.reporter = config->reporter,
 		.kernel_symbols = config->kernel_symbols,
 		.first_unwinder = config->first_unwinder,
+		.fold_runtime_frames = config->fold_runtime_frames,
 	};
 	struct process_sync sync = {
 		.writer = config->writer,
 		.table = &manager->table,
 		.proc_root = config->proc_root,
 		.request_file = request_file,
+		.request_attach = request_attach,
 		.context = manager,
 	};
 	int err;
@@ -282,6 +303,7 @@ static int init_parts(struct process_manager *manager)
 	manager->loaders.executables = manager->executables;
 	manager->loaders.proc_root = config->proc_root;
 	manager->loaders.identified = file_identified;
+	manager->loaders.attached = runtime_attached;
 	manager->loaders.context = manager;
 	err = load_threads_init(&manager->loaders);
 	if (err)
@@ -494,8 +516,11 @@ static int poll_until(struct process_manager *manager, uint64_t timeout_ns,
 static bool is_loaded(struct process_manager *manager, uint64_t mark)
 {
 	(void)mark;
+	/* In this order: what one of them leads to is there before it is over itself. */
 	return __atomic_load_n(&manager->has_synced_tasks, __ATOMIC_ACQUIRE) &&
-	       !executable_rows_loading_count(manager->executables);
+	       !executable_rows_loading_count(manager->executables) &&
+	       !executable_interpreter_has_news(manager->executables) &&
+	       !attachments_are_pending(&manager->loop.sync.attachments);
 }
 
 int process_manager_wait_loaded(struct process_manager *manager, uint64_t timeout_ns)

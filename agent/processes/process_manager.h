@@ -6,7 +6,7 @@
  *
  *	ring thread (agent/tracing)  event handler below: only puts records into bounded queues
  *	sync                         reads maps, opens local files, owns the map_writer
- *	load, load_remote            low priority: parse ELF; files on network or FUSE file systems
+ *	load, load_remote            low priority: parse ELF, attach to runtimes; files on network or FUSE file systems
  *	                             are opened and read by load_remote alone, which may hang there
  *	work                         trace handler: converts samples and reports them
  *
@@ -25,6 +25,8 @@
 #include "reporter/reporter.h"
 
 struct delta_cache;
+struct elf_image;
+struct interpreter_file;
 struct kernel_symbols;
 struct process_manager;
 
@@ -42,6 +44,15 @@ struct process_manager_config {
 	struct kernel_symbols *kernel_symbols;
 	/** Used by the work thread alone; NULL: first samples have kernel frames only. */
 	struct first_unwinder *first_unwinder;
+	/**
+	 * Finds the runtime that a file is, of @languages (interpreters_probe()); NULL: no languages.
+	 * Called by the load threads.
+	 */
+	int (*probe)(uint32_t languages, const struct elf_image *image, const char *path,
+		     struct interpreter_file **file);
+	uint32_t languages;
+	/** Leaves out frames of a runtime's own code (frame_converter.h). */
+	bool fold_runtime_frames;
 };
 
 /** Starts no thread yet. -ENOMEM. */

@@ -45,10 +45,18 @@ VECTOR_DEFINE(row_vector, struct mapping_row)
 void process_sync_init(struct process_sync *sync)
 {
 	local_devices_init(&sync->devices);
+	sync->attachments = (struct attachments){
+		.table = sync->table,
+		.executables = sync->executables,
+		.proc_root = sync->proc_root,
+		.request = sync->request_attach,
+		.context = sync->context,
+	};
 }
 
 void process_sync_deinit(struct process_sync *sync)
 {
+	attachments_deinit(&sync->attachments);
 	local_devices_deinit(&sync->devices);
 }
 
@@ -393,7 +401,10 @@ static void publish(struct process_sync *sync, struct process *process,
 		    const struct mapping_table *rows)
 {
 	struct map_writer *writer = sync->writer;
-	uint64_t bytes = rows->count * sizeof(*rows->rows);
+	struct process_interpreter interpreters[INTERPRETER_MAX_COUNT];
+	uint32_t interpreter_count = attachments_list(process, interpreters);
+	uint64_t bytes = rows->count * sizeof(*rows->rows) +
+			 attachments_map_bytes(interpreters, interpreter_count);
 	uint64_t now_ns = clock_monotonic_ns();
 	int err, tries = 0;
 
@@ -404,7 +415,8 @@ static void publish(struct process_sync *sync, struct process *process,
 	limit_tables(sync, process, bytes);
 	do {
 		err = writer->ops->publish_process(writer, process->pid, &process->stamp,
-						   rows->rows, rows->count, NULL, 0);
+						   rows->rows, rows->count, interpreters,
+						   interpreter_count);
 	} while (tries++ < PUBLISH_MAX_TRIES &&
 		 ((err == -ENOSPC && (executable_rows_make_room(sync->executables, bytes, now_ns) ||
 				      make_table_room(sync, process, bytes))) ||
@@ -505,6 +517,9 @@ int process_sync_run(struct process_sync *sync, struct process *process,
 	release_mappings(sync, process->mappings, process->mapping_count);
 	process->mappings = built.items;
 	process->mapping_count = built.count;
+	if (model != process)
+		attachments_inherit(&sync->attachments, process, model);
+	attachments_update(&sync->attachments, process, clock_monotonic_ns());
 	replace_rows(sync, process, rows, PROCESS_SYNCED);
 	*has_changed = process->table != before;
 	process->sync_cost_ns = thread_cpu_ns() - begin_cpu_ns;
@@ -531,6 +546,7 @@ void process_sync_identified(struct process_sync *sync, struct process *process,
 	mapping->executable = executable;
 	if (place_executable(mapping))
 		return;
+	attachments_update(&sync->attachments, process, clock_monotonic_ns());
 	rows = make_rows(process->mappings, process->mapping_count, false);
 	if (rows)
 		replace_rows(sync, process, rows, PROCESS_SYNCED);
@@ -552,6 +568,12 @@ void process_sync_doubt(struct process_sync *sync, struct process *process)
 	process_table_fail_sync(sync->table, process, state, clock_monotonic_ns());
 }
 
+void process_sync_republish(struct process_sync *sync, struct process *process)
+{
+	if (process->is_published)
+		publish(sync, process, process->table);
+}
+
 void process_sync_retire(struct process_sync *sync, struct process *process)
 {
 	if (!process->is_published)
@@ -565,6 +587,7 @@ void process_sync_retire(struct process_sync *sync, struct process *process)
 void process_sync_release(struct process_sync *sync, struct process *process)
 {
 	process_sync_retire(sync, process);
+	attachments_release(&sync->attachments, process);
 	release_mappings(sync, process->mappings, process->mapping_count);
 	process->mappings = NULL;
 	process->mapping_count = 0;

@@ -15,6 +15,7 @@
 
 #include "agent/base/map_writer.h"
 #include "agent/host/proc_maps.h"
+#include "agent/processes/attachments.h"
 #include "agent/processes/executable_cache.h"
 #include "agent/processes/local_devices.h"
 #include "agent/processes/process.h"
@@ -28,13 +29,16 @@ struct process_sync {
 	/** Has load_remote open the file of a mapping; its answer goes to process_sync_identified(). */
 	void (*request_file)(void *context, const struct process *process,
 			     const struct proc_mapping *mapping);
+	/** As struct attachments has it. */
+	void (*request_attach)(void *context, struct attach_request *request);
 	void *context;
 	struct local_devices devices;
+	struct attachments attachments;
 	/** Rows of all processes on the kernel side. */
 	uint64_t published_bytes;
 };
 
-/** Sets up devices; the other fields are the caller's. */
+/** Sets up devices and attachments; the other fields are the caller's. */
 void process_sync_init(struct process_sync *sync);
 void process_sync_deinit(struct process_sync *sync);
 
@@ -64,6 +68,9 @@ void process_sync_identified(struct process_sync *sync, struct process *process,
  * same pid: gives it the rows of the parent that it is a fork of, or none.
  */
 void process_sync_doubt(struct process_sync *sync, struct process *process);
+
+/** Runtimes of @process changed: publishes it again, if it is published. */
+void process_sync_republish(struct process_sync *sync, struct process *process);
 
 /** Takes the process out of the kernel side's maps. */
 void process_sync_retire(struct process_sync *sync, struct process *process);

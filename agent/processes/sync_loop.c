@@ -16,6 +16,7 @@
 #include "agent/base/metrics.h"
 #include "agent/base/vector.h"
 #include "agent/host/proc_info.h"
+#include "agent/processes/executable_interpreter.h"
 #include "agent/processes/executable_rows.h"
 
 enum {
@@ -266,6 +267,27 @@ static void sync_everything(struct sync_loop *loop, uint64_t now_ns)
 	pid_list_deinit(&pids);
 }
 
+static void look_for_runtimes(struct sync_loop *loop, uint64_t now_ns)
+{
+	struct executable_cache *executables = loop->sync.executables;
+	uint32_t count = executable_interpreter_count(executables);
+
+	if (!executable_interpreter_has_news(executables))
+		return;
+	attachments_update_all(&loop->sync.attachments, now_ns);
+	executable_interpreter_note_seen(executables, count);
+}
+
+static void handle_attached(struct sync_loop *loop, const struct attach_answer *answer,
+			    uint64_t now_ns)
+{
+	struct process *changed[ATTACH_MAX_CHANGED];
+	uint32_t count = attachments_answer(&loop->sync.attachments, answer, now_ns, changed);
+
+	for (uint32_t i = 0; i < count; i++)
+		process_sync_republish(&loop->sync, changed[i]);
+}
+
 void sync_loop_handle(struct sync_loop *loop, const struct sync_event *event, uint64_t now_ns)
 {
 	struct process *process;
@@ -293,6 +315,10 @@ void sync_loop_handle(struct sync_loop *loop, const struct sync_event *event, ui
 		break;
 	case EVENT_LOADED:
 		executable_rows_publish(loop->sync.executables, now_ns);
+		look_for_runtimes(loop, now_ns);
+		break;
+	case EVENT_ATTACHED:
+		handle_attached(loop, &event->attached, now_ns);
 		break;
 	}
 }
@@ -376,6 +402,7 @@ uint32_t sync_loop_run_due(struct sync_loop *loop, uint64_t now_ns, uint32_t max
 	}
 	while (sync_schedule_pop(&loop->rearm, now_ns, &entry))
 		writer->ops->rearm_notice(writer, entry.pid);
+	attachments_run_due(&loop->sync.attachments, now_ns);
 	return count;
 }
 
@@ -467,7 +494,10 @@ uint64_t sync_loop_next_due(const struct sync_loop *loop)
 {
 	uint64_t due_ns = sync_schedule_next_due(&loop->schedule);
 	uint64_t rearm_ns = sync_schedule_next_due(&loop->rearm);
+	uint64_t attach_ns = attachments_next_due(&loop->sync.attachments);
 
+	if (attach_ns < due_ns)
+		due_ns = attach_ns;
 	if (rearm_ns < due_ns)
 		due_ns = rearm_ns;
 	if (loop->has_lost && loop->next_everything_ns < due_ns)

@@ -44,6 +44,8 @@ enum sync_event_type {
 	EVENT_IDENTIFIED,
 	/** Rows were loaded: something to publish. */
 	EVENT_LOADED,
+	/** A load thread attached to a runtime, or could not. */
+	EVENT_ATTACHED,
 };
 
 struct sync_event {
@@ -65,6 +67,7 @@ struct sync_event {
 			/** One reference; NULL if the file cannot be had. */
 			struct executable *executable;
 		} identified;
+		struct attach_answer attached;
 	};
 };
 

@@ -24,6 +24,8 @@ enum sync_reason {
 	SYNC_UNKNOWN_ADDRESS = 1 << 2,
 	/** Not a sync: the kernel side may send its next notice about it. */
 	SYNC_REARM = 1 << 3,
+	/** Not a sync: a runtime may be attached to (attachments.h). */
+	SYNC_ATTACH = 1 << 4,
 };
 
 struct scheduled_sync {

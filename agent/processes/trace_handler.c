@@ -83,14 +83,18 @@ static void release_trace(void *context, const void *key, void *value)
 
 int trace_handler_create(const struct trace_handler_config *config, struct trace_handler **handler)
 {
+	const struct frame_converter_config converter_config = {
+		.executables = config->executables,
+		.kernel_symbols = config->kernel_symbols,
+		.fold_runtime_frames = config->fold_runtime_frames,
+	};
 	struct trace_handler *created = calloc(1, sizeof(*created));
 	int err;
 
 	if (!created)
 		return fail(-ENOMEM, "no memory for the trace handler");
 	created->config = *config;
-	err = frame_converter_create(config->executables, config->kernel_symbols,
-				     &created->converter);
+	err = frame_converter_create(&converter_config, &created->converter);
 	if (err) {
 		free(created);
 		return err;
@@ -143,16 +147,16 @@ static int look_at(const uint64_t *words, uint32_t count, const struct process_v
 }
 
 static struct trace *convert(struct trace_handler *handler, const struct trace_record *record,
-			     const struct raw_stack *stack, bool has_names)
+			     const struct raw_stack *stack, bool has_names, bool *is_lasting)
 {
 	struct perf_maps *perf_maps = handler->config.perf_maps;
 	struct raw_stack named = *stack;
 	struct trace *trace;
 
 	if (!has_names)
-		return frame_converter_convert(handler->converter, stack);
+		return frame_converter_convert(handler->converter, stack, is_lasting);
 	named.names = perf_maps_lock(perf_maps, record->pid, &record->stamp);
-	trace = frame_converter_convert(handler->converter, &named);
+	trace = frame_converter_convert(handler->converter, &named, is_lasting);
 	perf_maps_unlock(perf_maps);
 	return trace;
 }
@@ -173,17 +177,18 @@ static struct trace *find_trace(struct trace_handler *handler, const struct trac
 		.flags = stack->flags & (RECORD_KERNEL_THREAD | RECORD_REACHED_END),
 	};
 	uint64_t hash = hash64_bytes(&identity, sizeof(identity));
+	bool is_named;
 	struct trace *trace = lru_cache_get(&handler->traces, &hash);
 
 	if (trace) {
 		metrics_add(METRIC_TRACE_CACHE_HITS, 1);
 		return trace_ref(trace);
 	}
-	trace = convert(handler, record, stack, names_state);
+	trace = convert(handler, record, stack, names_state, &is_named);
 	if (!trace)
 		return NULL;
 	metrics_add(METRIC_TRACES_CONVERTED, 1);
-	if (!is_lasting)
+	if (!is_lasting || !is_named)
 		return trace;
 	trace_ref(trace);
 	if (lru_cache_put(&handler->traces, &hash, trace, trace->bytes))
@@ -222,7 +227,12 @@ static void handle_stack(struct trace_handler *handler, const struct trace_recor
 			 const struct process_view *view, const uint64_t *words, uint32_t count,
 			 uint8_t flags)
 {
-	struct raw_stack stack = { .words = words, .word_count = count, .flags = flags };
+	struct raw_stack stack = {
+		.words = words,
+		.word_count = count,
+		.flags = flags,
+		.runtimes = view->runtimes,
+	};
 	struct stack_shape shape;
 	uint64_t names_state = 0;
 	struct trace *trace;

@@ -44,6 +44,7 @@ struct trace_handler_config {
 	struct kernel_symbols *kernel_symbols;
 	struct first_unwinder *first_unwinder;
 	struct perf_maps *perf_maps;
+	bool fold_runtime_frames;
 };
 
 int trace_handler_create(const struct trace_handler_config *config, struct trace_handler **handler);

@@ -23,6 +23,7 @@
 #include <cmocka.h>
 
 #include "agent/base/map_writer.h"
+#include "ebpf/abi/interpreter.h"
 #include "reporter/reporter.h"
 
 enum {
@@ -38,6 +39,10 @@ struct fake_writer {
 		struct process_stamp stamp;
 		uint32_t count;
 		struct mapping_row rows[64];
+		uint32_t interpreter_count;
+		/** Without data, which is a copy of its first word. */
+		struct process_interpreter interpreters[INTERPRETER_MAX_COUNT];
+		uint64_t first_words[INTERPRETER_MAX_COUNT];
 	} processes[64];
 	uint32_t process_count;
 	struct {
@@ -160,6 +165,14 @@ static inline int fake_publish_process(struct map_writer *writer, uint32_t pid,
 		entry->stamp = *stamp;
 		entry->count = count < 64 ? count : 64;
 		memcpy(entry->rows, rows, entry->count * sizeof(*rows));
+		assert_true(interpreter_count <= INTERPRETER_MAX_COUNT);
+		entry->interpreter_count = interpreter_count;
+		for (uint32_t i = 0; i < interpreter_count; i++) {
+			assert_true(interpreters[i].data_bytes % CELL_BYTES == 0);
+			entry->interpreters[i] = interpreters[i];
+			entry->interpreters[i].data = NULL;
+			memcpy(&entry->first_words[i], interpreters[i].data, sizeof(uint64_t));
+		}
 		fake->publish_count++;
 	}
 	pthread_mutex_unlock(&fake->lock);

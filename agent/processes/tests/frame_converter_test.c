@@ -33,6 +33,7 @@ static int set_up(void **state)
 		.hurry = ignore,
 		.loaded = ignore,
 	};
+	struct frame_converter_config converter_config = { 0 };
 	char path[128];
 
 	fake_writer_init(&fixture->writer);
@@ -50,9 +51,9 @@ static int set_up(void **state)
 	assert_int_equal(kernel_symbols_create(&fixture->symbols, fixture->root.root,
 					       fixture->root.root),
 			 0);
-	assert_int_equal(frame_converter_create(fixture->executables, fixture->symbols,
-						&fixture->converter),
-			 0);
+	converter_config.executables = fixture->executables;
+	converter_config.kernel_symbols = fixture->symbols;
+	assert_int_equal(frame_converter_create(&converter_config, &fixture->converter), 0);
 	*state = fixture;
 	return 0;
 }
@@ -73,9 +74,11 @@ static struct trace *convert(struct fixture *fixture, const uint64_t *words, uin
 			     uint8_t flags)
 {
 	const struct raw_stack stack = { .words = words, .word_count = count, .flags = flags };
-	struct trace *trace = frame_converter_convert(fixture->converter, &stack);
+	bool is_lasting = false;
+	struct trace *trace = frame_converter_convert(fixture->converter, &stack, &is_lasting);
 
 	assert_non_null(trace);
+	assert_true(is_lasting);
 	return trace;
 }
 

@@ -1,0 +1,574 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A process decides what it maps and when its runtime is ready: numbers are limited here, and tries
+ * come ever more rarely. What is in its memory is the languages' to judge.
+ */
+#include "agent/processes/attachments.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/base/clock.h"
+#include "agent/base/error.h"
+#include "agent/base/log.h"
+#include "agent/base/metrics.h"
+#include "agent/processes/executable_interpreter.h"
+#include "ebpf/abi/frame.h"
+
+/* An answer may never come: load_remote can hang. */
+#define ASK_AGAIN_NS (60 * NS_PER_SECOND)
+/* Mappings that change again and again must not cause a try each time. */
+#define TRY_MIN_NS (50 * NS_PER_MS)
+/* After a change of the mappings: the runtime loads modules while it sets itself up. */
+#define CHANGED_PAUSE_NS (5 * NS_PER_MS)
+/* What was let go for want of room. */
+#define LET_GO_NS (60 * NS_PER_SECOND)
+
+/* From the n-th try to the next; the last one again and again. */
+static const uint64_t pauses_ns[] = {
+	5 * NS_PER_MS, 20 * NS_PER_MS,	  80 * NS_PER_MS,     320 * NS_PER_MS,
+	NS_PER_SECOND, 5 * NS_PER_SECOND, 20 * NS_PER_SECOND, 60 * NS_PER_SECOND,
+};
+
+enum { PAUSE_COUNT = sizeof(pauses_ns) / sizeof(pauses_ns[0]) };
+
+/* --- requests --- */
+
+static void add_module(struct attach_request *request, const struct process_mapping *mapping)
+{
+	struct binary *binary = mapping->executable ? mapping->executable->binary : NULL;
+	uint32_t count = request->module_count;
+
+	if (!binary || binary->fd < 0 || count == ATTACH_MAX_MODULES ||
+	    mapping->executable_id != mapping->executable->id)
+		return;
+	if (count && request->binaries[count - 1] == binary &&
+	    request->modules[count - 1].bias == mapping->bias)
+		return;
+	request->binaries[count] = binary_ref(binary);
+	request->modules[count] = (struct interpreter_module){
+		.path = binary->path,
+		.fd = binary->fd,
+		.bias = mapping->bias,
+	};
+	if (mapping->executable->is_remote)
+		request->is_remote = true;
+	request->module_count++;
+}
+
+/* NULL without memory. */
+static struct attach_request *make_request(struct attachments *attachments,
+					   const struct process *process,
+					   const struct attachment *attachment)
+{
+	struct attach_request *request = calloc(1, sizeof(*request));
+	uint32_t room = process->mapping_count + 1;
+
+	if (!request)
+		return NULL;
+	request->binaries = calloc(room, sizeof(struct binary *));
+	request->modules = calloc(room, sizeof(*request->modules));
+	if (!request->binaries || !request->modules) {
+		attach_request_destroy(request, attachments->executables);
+		return NULL;
+	}
+	request->pid = process->pid;
+	request->stamp = process->stamp;
+	request->executable = executable_ref(attachments->executables, attachment->executable);
+	request->bias = attachment->bias;
+	for (uint32_t i = 0; i < process->mapping_count; i++)
+		add_module(request, &process->mappings[i]);
+	return request;
+}
+
+void attach_request_destroy(struct attach_request *request, struct executable_cache *executables)
+{
+	for (uint32_t i = 0; i < request->module_count; i++)
+		binary_unref(request->binaries[i]);
+	executable_unref(executables, request->executable);
+	free(request->binaries);
+	free(request->modules);
+	free(request);
+}
+
+int attach_request_run(const struct attach_request *request, const char *proc_root,
+		       struct process_runtime **runtime)
+{
+	const struct interpreter_file *file = executable_interpreter(request->executable);
+	struct interpreter_target target = {
+		.pid = request->pid,
+		.bias = request->bias,
+		.modules = request->modules,
+		.module_count = request->module_count,
+	};
+	struct interpreter_process *process;
+	struct process_memory memory;
+	int err;
+
+	err = process_memory_init(&memory, proc_root, (pid_t)request->pid);
+	if (err)
+		return err;
+	target.memory = &memory.memory;
+	err = file->interpreter->ops->attach(file, &target, &process);
+	if (err) {
+		process_memory_deinit(&memory);
+		return err;
+	}
+	*runtime = process_runtime_create(request->executable->id, process, &memory);
+	return *runtime ? 0 : fail(-ENOMEM, "no memory for a runtime");
+}
+
+/* --- the state of a process --- */
+
+static void note_due(struct attachments *attachments, const struct process *process,
+		     uint64_t due_ns)
+{
+	const struct scheduled_sync entry = {
+		.pid = process->pid,
+		.reasons = SYNC_ATTACH,
+		.due_ns = due_ns,
+		.touched_start = UINT64_MAX,
+	};
+
+	/* Without memory the next change of the mappings comes to the same. */
+	sync_schedule_add(&attachments->due, &entry);
+}
+
+static void set_state(struct attachments *attachments, struct attachment *attachment,
+		      enum attachment_state state)
+{
+	uint32_t asked = attachments->asked_count;
+
+	if (attachment->state == ATTACHMENT_ASKED)
+		asked--;
+	if (state == ATTACHMENT_ASKED)
+		asked++;
+	attachment->state = state;
+	__atomic_store_n(&attachments->asked_count, asked, __ATOMIC_RELEASE);
+}
+
+static void count_attached(struct attachments *attachments, int change)
+{
+	attachments->attached_count += change;
+	metrics_set(METRIC_INTERPRETERS_ATTACHED, attachments->attached_count);
+}
+
+static void set_runtime(struct attachments *attachments, struct attachment *attachment,
+			struct process_runtime *runtime)
+{
+	attachment->runtime = runtime;
+	set_state(attachments, attachment, ATTACHMENT_ATTACHED);
+	count_attached(attachments, 1);
+}
+
+/* Leaves the state of a runtime that is attached to. */
+static void drop_runtime(struct attachments *attachments, struct attachment *attachment)
+{
+	if (!attachment->runtime)
+		return;
+	process_runtime_unref(attachment->runtime);
+	attachment->runtime = NULL;
+	count_attached(attachments, -1);
+}
+
+static void wait_until(struct attachments *attachments, struct process *process,
+		       struct attachment *attachment, uint64_t due_ns)
+{
+	set_state(attachments, attachment, ATTACHMENT_WAITING);
+	attachment->due_ns = due_ns;
+	note_due(attachments, process, due_ns);
+}
+
+static void ask(struct attachments *attachments, struct process *process,
+		struct attachment *attachment, uint64_t now_ns)
+{
+	struct attach_request *request = make_request(attachments, process, attachment);
+
+	attachment->tried_ns = now_ns;
+	if (!request) {
+		wait_until(attachments, process, attachment, now_ns + NS_PER_SECOND);
+		return;
+	}
+	set_state(attachments, attachment, ATTACHMENT_ASKED);
+	attachment->due_ns = now_ns + ASK_AGAIN_NS;
+	note_due(attachments, process, attachment->due_ns);
+	attachments->request(attachments->context, request);
+}
+
+/* What the work thread names frames by becomes what is attached to now. */
+static void share_runtimes(struct attachments *attachments, struct process *process)
+{
+	struct process_runtime *runtimes[INTERPRETER_MAX_COUNT];
+	struct runtime_set *set = NULL;
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; process->attachments && i < process->attachments->count; i++)
+		if (process->attachments->items[i].runtime)
+			runtimes[count++] = process->attachments->items[i].runtime;
+	if (count)
+		set = runtime_set_create(runtimes, count);
+	process_table_set_runtimes(attachments->table, process, set);
+}
+
+static void remove_attachment(struct attachments *attachments, struct process_attachments *list,
+			      uint32_t index)
+{
+	struct attachment *attachment = &list->items[index];
+
+	drop_runtime(attachments, attachment);
+	set_state(attachments, attachment, ATTACHMENT_REFUSED);
+	executable_unref(attachments->executables, attachment->executable);
+	list->count--;
+	memmove(attachment, attachment + 1, (list->count - index) * sizeof(*attachment));
+}
+
+static bool is_runtime(const struct process_mapping *mapping)
+{
+	return mapping->executable && mapping->executable_id >= EXECUTABLE_ID_FIRST &&
+	       mapping->executable_id == mapping->executable->id &&
+	       executable_interpreter(mapping->executable);
+}
+
+static bool is_mapped(const struct process *process, const struct attachment *attachment)
+{
+	for (uint32_t i = 0; i < process->mapping_count; i++) {
+		const struct process_mapping *mapping = &process->mappings[i];
+
+		if (mapping->executable == attachment->executable &&
+		    mapping->bias == attachment->bias && is_runtime(mapping))
+			return true;
+	}
+	return false;
+}
+
+/* NULL if there is no room for it, or it is there already. */
+static struct attachment *add_attachment(struct attachments *attachments, struct process *process,
+					 struct executable *executable, uint64_t bias)
+{
+	struct process_attachments *list = process->attachments;
+	struct attachment *attachment;
+
+	if (!list)
+		list = process->attachments = calloc(1, sizeof(*list));
+	for (uint32_t i = 0; list && i < list->count; i++)
+		if (list->items[i].executable == executable)
+			return NULL;
+	if (!list || list->count == INTERPRETER_MAX_COUNT)
+		return NULL;
+	attachment = &list->items[list->count++];
+	*attachment = (struct attachment){
+		.executable = executable_ref(attachments->executables, executable),
+		.bias = bias,
+	};
+	return attachment;
+}
+
+static void free_if_empty(struct process *process)
+{
+	if (!process->attachments || process->attachments->count)
+		return;
+	free(process->attachments);
+	process->attachments = NULL;
+}
+
+static bool drop_unmapped(struct attachments *attachments, struct process *process)
+{
+	struct process_attachments *list = process->attachments;
+	bool has_dropped = false;
+
+	for (uint32_t i = list ? list->count : 0; i-- > 0;) {
+		if (is_mapped(process, &list->items[i]))
+			continue;
+		has_dropped = has_dropped || list->items[i].runtime;
+		remove_attachment(attachments, list, i);
+	}
+	return has_dropped;
+}
+
+/* Those that wait for their runtime may find it ready. */
+static void hasten(struct attachments *attachments, struct process *process, uint64_t now_ns)
+{
+	struct process_attachments *list = process->attachments;
+
+	for (uint32_t i = 0; list && i < list->count; i++) {
+		struct attachment *attachment = &list->items[i];
+		uint64_t due_ns = now_ns + CHANGED_PAUSE_NS;
+
+		if (due_ns < attachment->tried_ns + TRY_MIN_NS)
+			due_ns = attachment->tried_ns + TRY_MIN_NS;
+		if (attachment->state == ATTACHMENT_WAITING && due_ns < attachment->due_ns)
+			wait_until(attachments, process, attachment, due_ns);
+	}
+}
+
+void attachments_update(struct attachments *attachments, struct process *process, uint64_t now_ns)
+{
+	if (!attachments->request)
+		return;
+	if (drop_unmapped(attachments, process))
+		share_runtimes(attachments, process);
+	hasten(attachments, process, now_ns);
+	for (uint32_t i = 0; i < process->mapping_count; i++) {
+		const struct process_mapping *mapping = &process->mappings[i];
+		struct attachment *added;
+
+		if (!is_runtime(mapping))
+			continue;
+		added = add_attachment(attachments, process, mapping->executable, mapping->bias);
+		if (added)
+			ask(attachments, process, added, now_ns);
+	}
+	free_if_empty(process);
+}
+
+void attachments_inherit(struct attachments *attachments, struct process *process,
+			 const struct process *parent)
+{
+	const struct process_attachments *list = parent->attachments;
+
+	for (uint32_t i = 0; list && i < list->count; i++) {
+		const struct attachment *model = &list->items[i];
+		struct process_runtime *runtime;
+		struct attachment *added;
+
+		if (!model->runtime || attachments->attached_count >= ATTACHMENTS_MAX ||
+		    !is_mapped(process, model) ||
+		    process_runtime_fork(model->runtime, attachments->proc_root, process->pid,
+					 &runtime))
+			continue;
+		added = add_attachment(attachments, process, model->executable, model->bias);
+		if (added)
+			set_runtime(attachments, added, runtime);
+		else
+			process_runtime_unref(runtime);
+	}
+	if (process->attachments)
+		share_runtimes(attachments, process);
+	free_if_empty(process);
+}
+
+void attachments_update_all(struct attachments *attachments, uint64_t now_ns)
+{
+	struct process_table *table = attachments->table;
+	size_t cursor = 0;
+	uint64_t value;
+
+	if (!attachments->request)
+		return;
+	/* Only this thread adds and removes, so a step at a time needs the lock. */
+	for (;;) {
+		struct process *process;
+		bool is_there;
+
+		pthread_mutex_lock(&table->lock);
+		is_there = hash_map_next(&table->processes, &cursor, NULL, &value);
+		pthread_mutex_unlock(&table->lock);
+		if (!is_there)
+			return;
+		process = (void *)(uintptr_t)value;
+		if (!process->ended_ns)
+			attachments_update(attachments, process, now_ns);
+	}
+}
+
+/* --- answers --- */
+
+static struct attachment *find_attachment(const struct process *process, uint64_t executable_id)
+{
+	struct process_attachments *list = process ? process->attachments : NULL;
+
+	for (uint32_t i = 0; list && i < list->count; i++)
+		if (list->items[i].executable->id == executable_id)
+			return &list->items[i];
+	return NULL;
+}
+
+/* One line per file, whichever of its processes is the first. */
+static void log_refused(struct executable *executable, uint32_t pid, int err)
+{
+	static struct log_limit limit = { .interval_ns = NS_PER_SECOND, .burst = 20 };
+	uint64_t suppressed;
+
+	if (executable->is_refusal_logged)
+		return;
+	executable->is_refusal_logged = true;
+	metrics_add(METRIC_INTERPRETERS_REFUSED, 1);
+	if (log_limit_allow(&limit, clock_monotonic_ns(), &suppressed))
+		log_warn(
+			"%s: %s cannot be attached to in process %u: %s; it shows native frames only",
+			executable->binary->path, executable_interpreter(executable)->version, pid,
+			strerror(-err));
+}
+
+static uint64_t last_needed_ns(const struct process *process)
+{
+	return process->last_sample_ns > process->published_ns ? process->last_sample_ns :
+								 process->published_ns;
+}
+
+/* Lets go the runtimes of the process that was not needed for longest; NULL: there is none. */
+static struct process *let_go(struct attachments *attachments, const struct process *except,
+			      uint64_t now_ns)
+{
+	struct process_table *table = attachments->table;
+	struct process *least = NULL;
+	size_t cursor = 0;
+	uint64_t value;
+
+	pthread_mutex_lock(&table->lock);
+	while (hash_map_next(&table->processes, &cursor, NULL, &value)) {
+		struct process *process = (void *)(uintptr_t)value;
+
+		if (process != except && process->runtimes &&
+		    (!least || last_needed_ns(process) < last_needed_ns(least)))
+			least = process;
+	}
+	pthread_mutex_unlock(&table->lock);
+	for (uint32_t i = 0; least && i < least->attachments->count; i++) {
+		struct attachment *attachment = &least->attachments->items[i];
+
+		if (!attachment->runtime)
+			continue;
+		drop_runtime(attachments, attachment);
+		wait_until(attachments, least, attachment, now_ns + LET_GO_NS);
+		metrics_add(METRIC_INTERPRETERS_DETACHED, 1);
+	}
+	if (least)
+		share_runtimes(attachments, least);
+	return least;
+}
+
+/* The next try, or the end of them. */
+static void answer_error(struct attachments *attachments, struct process *process,
+			 struct attachment *attachment, int err, uint64_t now_ns)
+{
+	uint32_t pause = attachment->try_count < PAUSE_COUNT ? attachment->try_count :
+							       PAUSE_COUNT - 1;
+
+	switch (err) {
+	case -EOPNOTSUPP:
+	case -EBADMSG:
+		log_refused(attachment->executable, process->pid, err);
+		set_state(attachments, attachment, ATTACHMENT_REFUSED);
+		break;
+	case -ESRCH:
+		/* Its end is heard of soon, or it has another program now. */
+		set_state(attachments, attachment, ATTACHMENT_REFUSED);
+		break;
+	default:
+		/* Not ready, or read while it was changing. */
+		attachment->try_count++;
+		wait_until(attachments, process, attachment, now_ns + pauses_ns[pause]);
+		break;
+	}
+}
+
+uint32_t attachments_answer(struct attachments *attachments, const struct attach_answer *answer,
+			    uint64_t now_ns, struct process *changed[ATTACH_MAX_CHANGED])
+{
+	struct process *process =
+		process_table_find(attachments->table, answer->pid, &answer->stamp);
+	struct attachment *attachment = find_attachment(process, answer->executable_id);
+	uint32_t count = 0;
+
+	/* It ended, let go of the file, or another answer was faster. */
+	if (!attachment || attachment->state != ATTACHMENT_ASKED || process->ended_ns) {
+		process_runtime_unref(answer->runtime);
+		return 0;
+	}
+	if (answer->err) {
+		answer_error(attachments, process, attachment, answer->err, now_ns);
+		return 0;
+	}
+	if (attachments->attached_count >= ATTACHMENTS_MAX) {
+		changed[count] = let_go(attachments, process, now_ns);
+		if (changed[count])
+			count++;
+	}
+	set_runtime(attachments, attachment, answer->runtime);
+	share_runtimes(attachments, process);
+	changed[count++] = process;
+	return count;
+}
+
+void attachments_run_due(struct attachments *attachments, uint64_t now_ns)
+{
+	struct scheduled_sync entry;
+
+	while (sync_schedule_pop(&attachments->due, now_ns, &entry)) {
+		struct process *process = process_table_current(attachments->table, entry.pid);
+		struct process_attachments *list = process ? process->attachments : NULL;
+
+		if (!list || process->ended_ns)
+			continue;
+		for (uint32_t i = 0; i < list->count; i++) {
+			struct attachment *attachment = &list->items[i];
+
+			if (attachment->state != ATTACHMENT_WAITING &&
+			    attachment->state != ATTACHMENT_ASKED)
+				continue;
+			if (attachment->due_ns <= now_ns)
+				ask(attachments, process, attachment, now_ns);
+			else
+				note_due(attachments, process, attachment->due_ns);
+		}
+	}
+}
+
+uint64_t attachments_next_due(const struct attachments *attachments)
+{
+	return sync_schedule_next_due(&attachments->due);
+}
+
+uint32_t attachments_list(const struct process *process,
+			  struct process_interpreter list[INTERPRETER_MAX_COUNT])
+{
+	const struct process_attachments *attached = process->attachments;
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; attached && i < attached->count; i++) {
+		const struct interpreter_process *data;
+
+		if (!attached->items[i].runtime)
+			continue;
+		data = process_runtime_data(attached->items[i].runtime);
+		list[count++] = (struct process_interpreter){
+			.executable_id = attached->items[i].executable->id,
+			.language = data->interpreter->kind,
+			.data_bytes = data->data_bytes,
+			.data = data->data,
+		};
+	}
+	return count;
+}
+
+uint64_t attachments_map_bytes(const struct process_interpreter *list, uint32_t count)
+{
+	uint64_t bytes = count ? INTERPRETER_MAX_COUNT * sizeof(struct interpreter_row) : 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		bytes += list[i].data_bytes;
+	return bytes;
+}
+
+bool attachments_are_pending(const struct attachments *attachments)
+{
+	return __atomic_load_n(&attachments->asked_count, __ATOMIC_ACQUIRE);
+}
+
+void attachments_release(struct attachments *attachments, struct process *process)
+{
+	struct process_attachments *list = process->attachments;
+
+	while (list && list->count)
+		remove_attachment(attachments, list, list->count - 1);
+	free_if_empty(process);
+	if (process->runtimes)
+		process_table_set_runtimes(attachments->table, process, NULL);
+}
+
+void attachments_deinit(struct attachments *attachments)
+{
+	sync_schedule_deinit(&attachments->due);
+}

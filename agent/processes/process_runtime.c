@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reference counts around what the languages make, which looks at hostile memory by itself. */
+#include "agent/processes/process_runtime.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "agent/base/error.h"
+
+/* Of a process and its forks. */
+struct shared_runtime {
+	unsigned int references;
+	struct interpreter_process *process;
+};
+
+static void detach(struct interpreter_process *process)
+{
+	process->interpreter->ops->detach(process);
+}
+
+static void shared_unref(struct shared_runtime *shared)
+{
+	if (__atomic_sub_fetch(&shared->references, 1, __ATOMIC_ACQ_REL))
+		return;
+	detach(shared->process);
+	free(shared);
+}
+
+struct process_runtime *process_runtime_create(uint64_t executable_id,
+					       struct interpreter_process *process,
+					       struct process_memory *memory)
+{
+	struct process_runtime *runtime = malloc(sizeof(*runtime));
+	struct shared_runtime *shared = malloc(sizeof(*shared));
+
+	if (!runtime || !shared) {
+		free(runtime);
+		free(shared);
+		detach(process);
+		process_memory_deinit(memory);
+		return NULL;
+	}
+	*shared = (struct shared_runtime){ .references = 1, .process = process };
+	*runtime = (struct process_runtime){
+		.references = 1,
+		.executable_id = executable_id,
+		.shared = shared,
+		.memory = *memory,
+	};
+	return runtime;
+}
+
+int process_runtime_fork(const struct process_runtime *runtime, const char *proc_root, uint32_t pid,
+			 struct process_runtime **fork)
+{
+	struct process_runtime *created = malloc(sizeof(*created));
+	int err;
+
+	if (!created)
+		return fail(-ENOMEM, "no memory for a runtime");
+	*created = (struct process_runtime){
+		.references = 1,
+		.executable_id = runtime->executable_id,
+		.shared = runtime->shared,
+	};
+	err = process_memory_init(&created->memory, proc_root, (pid_t)pid);
+	if (err) {
+		free(created);
+		return err;
+	}
+	__atomic_add_fetch(&created->shared->references, 1, __ATOMIC_RELAXED);
+	*fork = created;
+	return 0;
+}
+
+struct process_runtime *process_runtime_ref(struct process_runtime *runtime)
+{
+	__atomic_add_fetch(&runtime->references, 1, __ATOMIC_RELAXED);
+	return runtime;
+}
+
+void process_runtime_unref(struct process_runtime *runtime)
+{
+	if (!runtime || __atomic_sub_fetch(&runtime->references, 1, __ATOMIC_ACQ_REL))
+		return;
+	shared_unref(runtime->shared);
+	process_memory_deinit(&runtime->memory);
+	free(runtime);
+}
+
+const struct interpreter_process *process_runtime_data(const struct process_runtime *runtime)
+{
+	return runtime->shared->process;
+}
+
+int process_runtime_symbolize(struct process_runtime *runtime, const uint64_t words[2],
+			      struct interpreted_frame *frame)
+{
+	struct interpreter_process *process = runtime->shared->process;
+
+	return process->interpreter->ops->symbolize(process, &runtime->memory.memory, words, frame);
+}
+
+struct runtime_set *runtime_set_create(struct process_runtime *const *runtimes, uint32_t count)
+{
+	struct runtime_set *set = calloc(1, sizeof(*set));
+
+	if (!set)
+		return NULL;
+	set->references = 1;
+	set->count = count;
+	for (uint32_t i = 0; i < count; i++)
+		set->runtimes[i] = process_runtime_ref(runtimes[i]);
+	return set;
+}
+
+struct runtime_set *runtime_set_ref(struct runtime_set *set)
+{
+	if (set)
+		__atomic_add_fetch(&set->references, 1, __ATOMIC_RELAXED);
+	return set;
+}
+
+void runtime_set_unref(struct runtime_set *set)
+{
+	if (!set || __atomic_sub_fetch(&set->references, 1, __ATOMIC_ACQ_REL))
+		return;
+	for (uint32_t i = 0; i < set->count; i++)
+		process_runtime_unref(set->runtimes[i]);
+	free(set);
+}
