@@ -192,7 +192,7 @@ static int read_ranges(const struct elf_image *image, const struct area_vector *
 		return fail(-ENOMEM, "no memory for %zu bytes of code", bytes);
 	for (size_t i = 0; i < gaps->count; i++) {
 		const struct unwind_segment *gap = &gaps->items[i];
-		struct code_range range = { gap->start, code->bytes + at, gap->end - gap->start };
+		struct code_bytes range = { gap->start, code->bytes + at, gap->end - gap->start };
 		int error =
 			elf_image_read_address(image, range.address, code->bytes + at, range.size);
 
@@ -317,7 +317,7 @@ int bare_code_add_symbols(struct bare_code *code, const struct elf_image *image)
 }
 
 int bare_code_rest(const struct bare_code *code, const struct fde_table *table,
-		   struct code_range_vector *rest)
+		   struct code_bytes_vector *rest)
 {
 	_cleanup_(area_vector_deinit) struct area_vector areas = { 0 };
 	_cleanup_(area_vector_deinit) struct area_vector gaps = { 0 };
@@ -333,12 +333,12 @@ int bare_code_rest(const struct bare_code *code, const struct fde_table *table,
 		error = find_gaps(table, &areas, &gaps);
 	for (size_t i = 0; !error && i < gaps.count; i++) {
 		const struct unwind_segment *gap = &gaps.items[i];
-		struct code_range range = { .address = gap->start, .size = gap->end - gap->start };
+		struct code_bytes range = { .address = gap->start, .size = gap->end - gap->start };
 
 		while (gap->start - code->ranges[at].address >= code->ranges[at].size)
 			at++;
 		range.bytes = code->ranges[at].bytes + (gap->start - code->ranges[at].address);
-		error = code_range_vector_push(rest, range);
+		error = code_bytes_vector_push(rest, range);
 	}
 	return error;
 }

@@ -27,11 +27,11 @@ enum {
 	BARE_CODE_MAX_STARTS = 1 << 20,
 };
 
-VECTOR_DEFINE(code_range_vector, struct code_range)
+VECTOR_DEFINE(code_bytes_vector, struct code_bytes)
 
 struct bare_code {
 	/** Sorted by address, not overlapping; their bytes lie one after the other in @bytes. Owned. */
-	struct code_range *ranges;
+	struct code_bytes *ranges;
 	uint32_t range_count;
 	uint8_t *bytes;
 	/** Sorted, each within a range. */
@@ -66,6 +66,6 @@ bool bare_code_contains(const struct bare_code *code, uint64_t address);
  * out. Bytes are borrowed from @code. -ENOMEM.
  */
 int bare_code_rest(const struct bare_code *code, const struct fde_table *table,
-		   struct code_range_vector *rest);
+		   struct code_bytes_vector *rest);
 
 #endif

@@ -144,7 +144,7 @@ static uint64_t find_piece_end(const struct analysis *analysis, uint64_t address
 	return last > address + PIECE_BYTES / 2 ? last : piece_end;
 }
 
-static int analyse_range(struct analysis *analysis, const struct code_range *range)
+static int analyse_range(struct analysis *analysis, const struct code_bytes *range)
 {
 	const struct code_analysis_input *input = analysis->input;
 	uint64_t address = range->address, end = range->address + range->size;

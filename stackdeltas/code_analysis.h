@@ -20,7 +20,7 @@
 #include "ebpf/abi/slab.h"
 
 /** Code without a table: all of the bytes between two FDEs, padding included. Borrowed. */
-struct code_range {
+struct code_bytes {
 	/** ELF virtual address of the first byte. */
 	uint64_t address;
 	const uint8_t *bytes;
@@ -33,7 +33,7 @@ struct code_analysis_input {
 	/** Where the program starts: the outermost frame; 0 if there is none. */
 	uint64_t entry;
 	/** Sorted by address, not overlapping. Those of size 0 are passed over. */
-	const struct code_range *ranges;
+	const struct code_bytes *ranges;
 	size_t range_count;
 	/**
 	 * Sorted: functions known to start here (symbols, DT_INIT, DT_FINI, ...), in a range or not.

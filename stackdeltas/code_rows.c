@@ -11,7 +11,7 @@
 struct collector {
 	struct code_rows *rows;
 	struct delta_builder *builder;
-	const struct code_range_vector *ranges;
+	const struct code_bytes_vector *ranges;
 	/* The range that the last row lay in. */
 	size_t range;
 };
@@ -34,10 +34,10 @@ static int push_row(struct collector *collector, uint64_t address, uint32_t numb
 /* Ends the range of the last row if @address lies beyond it. */
 static int end_ranges(struct collector *collector, uint64_t address)
 {
-	const struct code_range_vector *ranges = collector->ranges;
+	const struct code_bytes_vector *ranges = collector->ranges;
 
 	while (collector->range < ranges->count) {
-		const struct code_range *range = &ranges->items[collector->range];
+		const struct code_bytes *range = &ranges->items[collector->range];
 		int error;
 
 		if (address - range->address < range->size)
@@ -65,7 +65,7 @@ static int take_row(void *context, uint64_t address, const struct unwind_rule *r
 }
 
 int code_rows_init(struct code_rows *rows, uint16_t machine, uint64_t entry,
-		   const struct code_range_vector *ranges, const struct address_vector *starts,
+		   const struct code_bytes_vector *ranges, const struct address_vector *starts,
 		   struct delta_builder *builder, struct code_analysis_statistics *statistics)
 {
 	struct collector collector = { .rows = rows, .builder = builder, .ranges = ranges };

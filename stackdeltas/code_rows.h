@@ -32,7 +32,7 @@ struct code_rows {
  * -EOPNOTSUPP: another machine, -ENOMEM. The caller deinits in any case.
  */
 int code_rows_init(struct code_rows *rows, uint16_t machine, uint64_t entry,
-		   const struct code_range_vector *ranges, const struct address_vector *starts,
+		   const struct code_bytes_vector *ranges, const struct address_vector *starts,
 		   struct delta_builder *builder, struct code_analysis_statistics *statistics);
 void code_rows_deinit(struct code_rows *rows);
 

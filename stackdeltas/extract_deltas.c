@@ -44,7 +44,7 @@ struct extraction {
 	/* Their bytes are borrowed by the table. */
 	struct unwind_source_content contents[UNWIND_INPUT_MAX_SOURCES];
 	/* Code that no table describes, and its rows in the order of addresses. */
-	struct code_range_vector code;
+	struct code_bytes_vector code;
 	struct address_vector starts;
 	struct code_rows code_rows;
 	/* Sorted by start. */
@@ -415,7 +415,7 @@ int extract_deltas(const struct unwind_input *input, const struct delta_observer
 
 	for (uint32_t i = 0; i < input->source_count; i++)
 		unwind_source_content_deinit(&extraction.contents[i]);
-	code_range_vector_deinit(&extraction.code);
+	code_bytes_vector_deinit(&extraction.code);
 	address_vector_deinit(&extraction.starts);
 	code_rows_deinit(&extraction.code_rows);
 	fde_table_deinit(&extraction.own_table);

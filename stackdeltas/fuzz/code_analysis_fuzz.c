@@ -46,7 +46,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct code_analysis_statistics statistics;
 	struct code_analysis_input input = { .range_count = 1 };
 	uint64_t starts[MAX_STARTS];
-	struct code_range range = { .address = BASE };
+	struct code_bytes range = { .address = BASE };
 	struct byte_reader reader;
 	struct expectation expectation = { .next = BASE };
 	const struct code_row_handler handler = { &expectation, check_row };

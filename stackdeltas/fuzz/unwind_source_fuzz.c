@@ -212,7 +212,7 @@ static bool extract(const struct unwind_input *input, struct stack_deltas *delta
 static void check_fields(struct byte_reader *reader)
 {
 	static struct section sections[2];
-	struct code_range ranges[2];
+	struct code_bytes ranges[2];
 	uint64_t starts[2] = { TEXT + 0x40, TEXT + 0x80 };
 	struct unwind_input input = {
 		.machine = EM_X86_64,
@@ -227,8 +227,8 @@ static void check_fields(struct byte_reader *reader)
 
 	if (!code)
 		return;
-	ranges[0] = (struct code_range){ TEXT + 0x20, code, code_bytes / 2 };
-	ranges[1] = (struct code_range){ TEXT + 0x20 + CODE_MAX_BYTES, code + code_bytes / 2,
+	ranges[0] = (struct code_bytes){ TEXT + 0x20, code, code_bytes / 2 };
+	ranges[1] = (struct code_bytes){ TEXT + 0x20 + CODE_MAX_BYTES, code + code_bytes / 2,
 					 code_bytes - code_bytes / 2 };
 	for (int i = 0; i < 2; i++) {
 		sections[i].size = 0;

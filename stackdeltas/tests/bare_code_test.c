@@ -85,7 +85,7 @@ static void read_code(struct fixture *fixture, uint64_t expected_bytes)
 /* Range @i is [start, end) of .text, and has its bytes. */
 static void assert_range(const struct fixture *fixture, uint32_t i, uint64_t start, uint64_t end)
 {
-	const struct code_range *range = &fixture->code.ranges[i];
+	const struct code_bytes *range = &fixture->code.ranges[i];
 
 	assert_in_range(i, 0, fixture->code.range_count - 1);
 	assert_int_equal(range->address, fixture->text + start);
@@ -187,7 +187,7 @@ static void starts_are_sorted_single_and_within_ranges(void **state)
 static void more_tables_leave_less(void **state)
 {
 	struct fixture *fixture = *state;
-	struct code_range_vector rest = { 0 };
+	struct code_bytes_vector rest = { 0 };
 
 	cover(fixture, 0x200, 0x300);
 	read_code(fixture, CODE_BYTES - 0x100);
@@ -201,7 +201,7 @@ static void more_tables_leave_less(void **state)
 	assert_int_equal(rest.items[1].size, 0x100);
 	assert_int_equal(rest.items[2].address, fixture->text + 0x500);
 	assert_int_equal(rest.items[2].bytes[0], (uint8_t)(0x500 * 7));
-	code_range_vector_deinit(&rest);
+	code_bytes_vector_deinit(&rest);
 }
 
 int main(void)

@@ -36,7 +36,7 @@ static int keep_row(void *context, uint64_t address, const struct unwind_rule *r
 /* Analyses @bytes at BASE with a known function at the start. @entry: an offset, or -1. */
 static void analyse(uint16_t machine, const void *bytes, size_t size, int entry, struct rows *rows)
 {
-	const struct code_range range = { BASE, bytes, size };
+	const struct code_bytes range = { BASE, bytes, size };
 	const uint64_t start = BASE;
 	const struct code_analysis_input input = {
 		.machine = machine,
@@ -436,7 +436,7 @@ static int refuse_row(void *context, uint64_t address, const struct unwind_rule 
 static void test_the_handler_can_end_the_analysis(void **state)
 {
 	static const uint8_t code[] = { 0xc3 };
-	const struct code_range range = { BASE, code, sizeof(code) };
+	const struct code_bytes range = { BASE, code, sizeof(code) };
 	const struct code_analysis_input input = {
 		.machine = EM_X86_64,
 		.ranges = &range,

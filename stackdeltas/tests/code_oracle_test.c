@@ -129,7 +129,7 @@ struct file {
 	/* Its code is that of ranges. */
 	struct proof_input input;
 	uint64_t entry;
-	struct code_range ranges[MAX_RANGES];
+	struct code_bytes ranges[MAX_RANGES];
 	struct row_list rows;
 	int shown;
 };
@@ -339,7 +339,7 @@ static void compare_row(struct file *file, Dwarf_Frame *row, uint64_t start, uin
 	}
 }
 
-static void compare_range(struct file *file, const struct code_range *range,
+static void compare_range(struct file *file, const struct code_bytes *range,
 			  struct figures *figures)
 {
 	uint64_t end = range->address + range->size;
@@ -446,7 +446,7 @@ static void read_ranges(struct file *file, Elf *elf)
 		data = elf_rawdata(section, NULL);
 		if (!name || !strncmp(name, ".plt", 4) || !data || !data->d_size)
 			continue;
-		file->ranges[file->input.range_count++] = (struct code_range){
+		file->ranges[file->input.range_count++] = (struct code_bytes){
 			header->sh_addr,
 			data->d_buf,
 			data->d_size,

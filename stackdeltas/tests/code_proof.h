@@ -32,7 +32,7 @@ enum {
 struct proof_input {
 	const struct frame_registers *numbers;
 	Dwarf_CFI *cfi;
-	const struct code_range *ranges;
+	const struct code_bytes *ranges;
 	uint32_t range_count;
 };
 
@@ -51,7 +51,7 @@ struct emulation {
 static const uint8_t *proof_code(const struct proof_input *input, uint64_t address, size_t *left)
 {
 	for (uint32_t i = 0; i < input->range_count; i++) {
-		const struct code_range *range = &input->ranges[i];
+		const struct code_bytes *range = &input->ranges[i];
 
 		if (address - range->address < range->size) {
 			*left = range->size - (address - range->address);

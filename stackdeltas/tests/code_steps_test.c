@@ -58,7 +58,7 @@ struct module {
 	uint64_t bias;
 	/* NULL: without tables. */
 	Dwarf_CFI *cfi;
-	struct code_range ranges[MAX_RANGES];
+	struct code_bytes ranges[MAX_RANGES];
 	uint32_t range_count;
 	struct row_list rows;
 };
@@ -117,7 +117,7 @@ static void read_module(struct module *module, uint64_t offset)
 
 		if (found->sh_type == SHT_PROGBITS && found->sh_flags & SHF_EXECINSTR && data)
 			module->ranges[input.range_count++] =
-				(struct code_range){ found->sh_addr, data->d_buf, data->d_size };
+				(struct code_bytes){ found->sh_addr, data->d_buf, data->d_size };
 	}
 	input.entry = header->e_type == ET_EXEC || header->e_entry ? header->e_entry : 0;
 	if (!code_analysis_run(&input, &handler, NULL))

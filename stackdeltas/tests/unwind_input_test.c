@@ -215,7 +215,7 @@ static void the_key_covers_all_that_decides_the_rows(void **state)
 		.eh_frame = bytes,
 	};
 	uint8_t code[] = { 5, 6, 7 }, raw[] = { 8, 9 };
-	struct code_range range = { 0x1100, code, sizeof(code) };
+	struct code_bytes range = { 0x1100, code, sizeof(code) };
 	uint64_t starts[] = { 0x1101, 0x1102 };
 	struct hash128 key;
 

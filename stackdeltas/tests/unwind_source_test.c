@@ -21,7 +21,7 @@ static void other_sources_and_code_fill_what_eh_frame_leaves_out(void **state)
 	static uint64_t start = TEXT_ADDRESS + 0x80;
 	struct fixture *fixture = *state;
 	struct eh_frame_bytes *debug = calloc(1, sizeof(*debug));
-	struct code_range ranges[] = { { TEXT_ADDRESS + 0x80, code, sizeof(code) } };
+	struct code_bytes ranges[] = { { TEXT_ADDRESS + 0x80, code, sizeof(code) } };
 
 	PUT_FDE(&fixture->bytes, TEXT_ADDRESS, 0x10, DW_CFA_nop);
 	put_debug_cie(debug);
