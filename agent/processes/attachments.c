@@ -92,6 +92,21 @@ void attach_request_destroy(struct attach_request *request, struct executable_ca
 	free(request);
 }
 
+/* One line per file, whichever of its processes is the first. */
+static void log_refused(struct executable *executable, uint32_t pid)
+{
+	static struct log_limit limit = { .interval_ns = NS_PER_SECOND, .burst = 20 };
+	uint64_t suppressed;
+
+	if (__atomic_exchange_n(&executable->is_refusal_logged, true, __ATOMIC_RELAXED))
+		return;
+	metrics_add(METRIC_INTERPRETERS_REFUSED, 1);
+	if (log_limit_allow(&limit, clock_monotonic_ns(), &suppressed))
+		log_warn("%s (%s), process %u: %s; its programs show native frames only",
+			 executable->binary->path, executable_interpreter(executable)->version, pid,
+			 error_text());
+}
+
 int attach_request_run(const struct attach_request *request, const char *proc_root,
 		       struct process_runtime **runtime)
 {
@@ -112,6 +127,8 @@ int attach_request_run(const struct attach_request *request, const char *proc_ro
 	target.memory = &memory.memory;
 	err = file->interpreter->ops->attach(file, &target, &process);
 	if (err) {
+		if (err == -EOPNOTSUPP || err == -EBADMSG)
+			log_refused(request->executable, request->pid);
 		process_memory_deinit(&memory);
 		return err;
 	}
@@ -384,23 +401,6 @@ static struct attachment *find_attachment(const struct process *process, uint64_
 	return NULL;
 }
 
-/* One line per file, whichever of its processes is the first. */
-static void log_refused(struct executable *executable, uint32_t pid, int err)
-{
-	static struct log_limit limit = { .interval_ns = NS_PER_SECOND, .burst = 20 };
-	uint64_t suppressed;
-
-	if (executable->is_refusal_logged)
-		return;
-	executable->is_refusal_logged = true;
-	metrics_add(METRIC_INTERPRETERS_REFUSED, 1);
-	if (log_limit_allow(&limit, clock_monotonic_ns(), &suppressed))
-		log_warn(
-			"%s: %s cannot be attached to in process %u: %s; it shows native frames only",
-			executable->binary->path, executable_interpreter(executable)->version, pid,
-			strerror(-err));
-}
-
 static uint64_t last_needed_ns(const struct process *process)
 {
 	return process->last_sample_ns > process->published_ns ? process->last_sample_ns :
@@ -449,11 +449,8 @@ static void answer_error(struct attachments *attachments, struct process *proces
 	switch (err) {
 	case -EOPNOTSUPP:
 	case -EBADMSG:
-		log_refused(attachment->executable, process->pid, err);
-		set_state(attachments, attachment, ATTACHMENT_REFUSED);
-		break;
 	case -ESRCH:
-		/* Its end is heard of soon, or it has another program now. */
+		/* It will not work, or the end of the process is heard of soon. */
 		set_state(attachments, attachment, ATTACHMENT_REFUSED);
 		break;
 	default:

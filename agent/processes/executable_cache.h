@@ -107,7 +107,7 @@ struct executable {
 	bool is_resting;
 	/** Of executable_interpreter. The file is set once, and may be read without the lock. */
 	bool is_probed;
-	/** Sync: it was said that the runtime cannot be attached to. */
+	/** Atomic: it was said that the runtime cannot be attached to. */
 	bool is_refusal_logged;
 	const struct interpreter_file *interpreter;
 	/** While references is 0: since when, and neighbours by that time. */

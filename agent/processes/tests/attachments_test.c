@@ -1,0 +1,527 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/processes/tests/fakes.h"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+
+#include "agent/base/clock.h"
+#include "agent/base/metrics.h"
+#include "agent/processes/attachments.h"
+#include "agent/processes/executable_rows.h"
+#include "agent/processes/tests/fake_language.h"
+
+struct fixture {
+	struct fake_writer writer;
+	struct fake_proc proc;
+	struct process_table table;
+	struct executable_cache *executables;
+	struct attachments attachments;
+	struct executable *runtime;
+	struct executable *other;
+	struct attach_request *requests[8];
+	uint32_t request_count;
+	/* Of the latest answer. */
+	struct process *changed[ATTACH_MAX_CHANGED];
+	uint32_t changed_count;
+};
+
+static void request_load(void *context, uint64_t executable_id, bool is_remote)
+{
+	(void)context;
+	(void)executable_id;
+	(void)is_remote;
+}
+
+static void ignore(void *context)
+{
+	(void)context;
+}
+
+static void take_request(void *context, struct attach_request *request)
+{
+	struct fixture *fixture = context;
+
+	assert_true(fixture->request_count < 8);
+	fixture->requests[fixture->request_count++] = request;
+}
+
+static struct executable *open_path(struct fixture *fixture, const char *path)
+{
+	struct executable *executable;
+	struct file_key key;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	assert_int_equal(file_key_of_fd(fd, &key), 0);
+	assert_int_equal(executable_cache_open(fixture->executables, fd, &key, 0, path, false,
+					       &executable),
+			 0);
+	executable_rows_load(fixture->executables, executable->id);
+	executable_rows_publish(fixture->executables, clock_monotonic_ns());
+	return executable;
+}
+
+static int set_up(void **state)
+{
+	struct fixture *fixture = calloc(1, sizeof(*fixture));
+	struct executable_cache_config config = {
+		.probe = fake_probe,
+		.request_load = request_load,
+		.hurry = ignore,
+		.loaded = ignore,
+	};
+
+	metrics_reset();
+	fake_language_init("/ls");
+	fake_writer_init(&fixture->writer);
+	fake_proc_init(&fixture->proc);
+	process_table_init(&fixture->table);
+	config.writer = &fixture->writer.writer;
+	assert_int_equal(executable_cache_create(&config, &fixture->executables), 0);
+	fixture->runtime = open_path(fixture, "/bin/ls");
+	fixture->other = open_path(fixture, "/bin/cat");
+	fixture->attachments = (struct attachments){
+		.table = &fixture->table,
+		.executables = fixture->executables,
+		.proc_root = fixture->proc.root,
+		.request = take_request,
+		.context = fixture,
+	};
+	*state = fixture;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *fixture = *state;
+
+	for (uint32_t i = 0; i < fixture->request_count; i++)
+		attach_request_destroy(fixture->requests[i], fixture->executables);
+	assert_int_equal(fixture->attachments.attached_count, 0);
+	assert_false(attachments_are_pending(&fixture->attachments));
+	attachments_deinit(&fixture->attachments);
+	executable_unref(fixture->executables, fixture->runtime);
+	executable_unref(fixture->executables, fixture->other);
+	executable_cache_destroy(fixture->executables);
+	process_table_deinit(&fixture->table);
+	fake_proc_deinit(&fixture->proc);
+	free(fixture);
+	assert_int_equal(fake_language.probe_count, fake_language.release_count);
+	return 0;
+}
+
+static struct process *add(struct fixture *fixture, uint32_t pid)
+{
+	const struct process_stamp stamp = { 100, 1 };
+
+	fake_proc_write(&fixture->proc, pid, "mem", "memory");
+	return process_table_add(&fixture->table, pid, &stamp, "test", 1000);
+}
+
+static void unmap(struct fixture *fixture, struct process *process)
+{
+	for (uint32_t i = 0; i < process->mapping_count; i++)
+		executable_unref(fixture->executables, process->mappings[i].executable);
+	free(process->mappings);
+	process->mappings = NULL;
+	process->mapping_count = 0;
+}
+
+static void map(struct fixture *fixture, struct process *process, struct executable *executable,
+		uint64_t bias)
+{
+	process->mappings = realloc(process->mappings,
+				    (process->mapping_count + 1) * sizeof(*process->mappings));
+	process->mappings[process->mapping_count++] = (struct process_mapping){
+		.start = bias,
+		.end = bias + 0x1000,
+		.bias = bias,
+		.executable_id = executable->id,
+		.executable = executable_ref(fixture->executables, executable),
+	};
+}
+
+static void drop(struct fixture *fixture, struct process *process)
+{
+	attachments_release(&fixture->attachments, process);
+	unmap(fixture, process);
+	process_table_remove(&fixture->table, process);
+}
+
+/* What a load thread does with the oldest request, and its answer. */
+static int answer(struct fixture *fixture, uint64_t now_ns)
+{
+	struct attach_request *request = fixture->requests[0];
+	struct attach_answer answer = {
+		.pid = request->pid,
+		.stamp = request->stamp,
+		.executable_id = request->executable->id,
+	};
+
+	assert_true(fixture->request_count);
+	fixture->request_count--;
+	memmove(fixture->requests, fixture->requests + 1,
+		fixture->request_count * sizeof(fixture->requests[0]));
+	answer.err = attach_request_run(request, fixture->proc.root, &answer.runtime);
+	attach_request_destroy(request, fixture->executables);
+	fixture->changed_count =
+		attachments_answer(&fixture->attachments, &answer, now_ns, fixture->changed);
+	return answer.err;
+}
+
+static struct process *add_attached(struct fixture *fixture, uint32_t pid, uint64_t now_ns)
+{
+	struct process *process = add(fixture, pid);
+
+	map(fixture, process, fixture->runtime, 0x10000);
+	attachments_update(&fixture->attachments, process, now_ns);
+	assert_int_equal(answer(fixture, now_ns), 0);
+	return process;
+}
+
+static void a_process_that_maps_a_runtime_is_attached_to(void **state)
+{
+	struct fixture *fixture = *state;
+	struct process_interpreter list[INTERPRETER_MAX_COUNT];
+	struct process *process = add(fixture, 7);
+	struct process_view view;
+
+	map(fixture, process, fixture->other, 0x10000);
+	attachments_update(&fixture->attachments, process, 1000);
+	assert_int_equal(fixture->request_count, 0);
+	map(fixture, process, fixture->runtime, 0x20000);
+	attachments_update(&fixture->attachments, process, 1000);
+	assert_int_equal(fixture->request_count, 1);
+	assert_true(attachments_are_pending(&fixture->attachments));
+	assert_int_equal(attachments_list(process, list), 0);
+	/* Nothing new: nothing more is asked. */
+	attachments_update(&fixture->attachments, process, 2000);
+	assert_int_equal(fixture->request_count, 1);
+
+	assert_int_equal(answer(fixture, 3000), 0);
+	assert_int_equal(fixture->changed_count, 1);
+	assert_ptr_equal(fixture->changed[0], process);
+	assert_int_equal(fake_language.pid, 7);
+	assert_int_equal(fake_language.module_count, 2);
+	assert_int_equal(fake_language.bias, 0x20000);
+	assert_int_equal(attachments_list(process, list), 1);
+	assert_int_equal(list[0].executable_id, fixture->runtime->id);
+	assert_int_equal(list[0].language, FAKE_KIND);
+	assert_int_equal(list[0].data_bytes, 32);
+	assert_int_equal(*(const uint64_t *)list[0].data, 7);
+	assert_int_equal(metrics_read(METRIC_INTERPRETERS_ATTACHED), 1);
+	process_table_view(&fixture->table, 7, &process->stamp, 4000, &view);
+	assert_int_equal(view.runtimes->count, 1);
+	process_view_release(&fixture->table, &view);
+	drop(fixture, process);
+	assert_int_equal(fake_language.detach_count, 1);
+	assert_int_equal(metrics_read(METRIC_INTERPRETERS_ATTACHED), 0);
+}
+
+static void who_looks_at_a_runtime_keeps_it(void **state)
+{
+	struct fixture *fixture = *state;
+	struct process *process = add_attached(fixture, 7, 1000);
+	struct process_view view;
+
+	process_table_view(&fixture->table, 7, &process->stamp, 4000, &view);
+	drop(fixture, process);
+	assert_int_equal(fake_language.detach_count, 0);
+	process_view_release(&fixture->table, &view);
+	assert_int_equal(fake_language.detach_count, 1);
+}
+
+static void a_runtime_that_is_not_ready_is_tried_again_ever_more_rarely(void **state)
+{
+	static const uint64_t pauses_ms[] = {
+		5, 20, 80, 320, 1000, 5000, 20000, 60000, 60000, 60000
+	};
+	struct fixture *fixture = *state;
+	struct process *process = add(fixture, 7);
+	uint64_t now_ns = NS_PER_SECOND;
+
+	fake_language.attach_err = -EAGAIN;
+	map(fixture, process, fixture->runtime, 0x20000);
+	attachments_update(&fixture->attachments, process, now_ns);
+	for (uint32_t i = 0; i < sizeof(pauses_ms) / sizeof(pauses_ms[0]); i++) {
+		assert_int_equal(answer(fixture, now_ns), -EAGAIN);
+		assert_int_equal(fixture->changed_count, 0);
+		now_ns += pauses_ms[i] * NS_PER_MS;
+		assert_true(attachments_next_due(&fixture->attachments) <= now_ns);
+		attachments_run_due(&fixture->attachments, now_ns - 1);
+		assert_int_equal(fixture->request_count, 0);
+		attachments_run_due(&fixture->attachments, now_ns);
+		assert_int_equal(fixture->request_count, 1);
+	}
+	fake_language.attach_err = 0;
+	assert_int_equal(answer(fixture, now_ns), 0);
+	assert_int_equal(fixture->changed_count, 1);
+	drop(fixture, process);
+}
+
+static void a_change_of_the_mappings_hastens_the_next_try(void **state)
+{
+	struct fixture *fixture = *state;
+	struct process *process = add(fixture, 7);
+	uint64_t now_ns = NS_PER_SECOND;
+
+	fake_language.attach_err = -EAGAIN;
+	map(fixture, process, fixture->runtime, 0x20000);
+	attachments_update(&fixture->attachments, process, now_ns);
+	for (uint32_t i = 0; i < 6; i++) {
+		answer(fixture, now_ns);
+		now_ns = attachments_next_due(&fixture->attachments);
+		attachments_run_due(&fixture->attachments, now_ns);
+	}
+	answer(fixture, now_ns);
+	now_ns += 10 * NS_PER_SECOND;
+	attachments_run_due(&fixture->attachments, now_ns);
+	assert_int_equal(fixture->request_count, 0);
+	attachments_update(&fixture->attachments, process, now_ns);
+	now_ns += 5 * NS_PER_MS;
+	assert_int_equal(attachments_next_due(&fixture->attachments), now_ns);
+	attachments_run_due(&fixture->attachments, now_ns);
+	answer(fixture, now_ns);
+	/* But not at once, when it was tried just before. */
+	attachments_update(&fixture->attachments, process, now_ns + NS_PER_MS);
+	assert_int_equal(attachments_next_due(&fixture->attachments), now_ns + 50 * NS_PER_MS);
+	attachments_run_due(&fixture->attachments, now_ns + 50 * NS_PER_MS);
+	assert_int_equal(fixture->request_count, 1);
+	answer(fixture, now_ns + 50 * NS_PER_MS);
+	drop(fixture, process);
+}
+
+static void a_runtime_that_is_refused_is_asked_no_more(void **state)
+{
+	struct fixture *fixture = *state;
+	struct process *process = add(fixture, 7);
+	struct process *another = add(fixture, 8);
+
+	fake_language.attach_err = -EOPNOTSUPP;
+	map(fixture, process, fixture->runtime, 0x20000);
+	map(fixture, another, fixture->runtime, 0x20000);
+	attachments_update(&fixture->attachments, process, 1000);
+	attachments_update(&fixture->attachments, another, 1000);
+	answer(fixture, 1000);
+	answer(fixture, 1000);
+	attachments_update(&fixture->attachments, process, NS_PER_SECOND);
+	attachments_run_due(&fixture->attachments, 1000 * NS_PER_SECOND);
+	assert_int_equal(fixture->request_count, 0);
+	/* One file, one line. */
+	assert_int_equal(metrics_read(METRIC_INTERPRETERS_REFUSED), 1);
+	drop(fixture, process);
+	drop(fixture, another);
+}
+
+static void a_process_that_is_gone_is_silent(void **state)
+{
+	struct fixture *fixture = *state;
+	struct process *process = add(fixture, 7);
+	char path[128];
+
+	map(fixture, process, fixture->runtime, 0x20000);
+	attachments_update(&fixture->attachments, process, 1000);
+	snprintf(path, sizeof(path), "%s/7/mem", fixture->proc.root);
+	unlink(path);
+	assert_int_equal(answer(fixture, 1000), -ESRCH);
+	assert_int_equal(fixture->changed_count, 0);
+	assert_int_equal(fake_language.attach_count, 0);
+	assert_int_equal(metrics_read(METRIC_INTERPRETERS_REFUSED), 0);
+	attachments_run_due(&fixture->attachments, 1000 * NS_PER_SECOND);
+	assert_int_equal(fixture->request_count, 0);
+	drop(fixture, process);
+}
+
+static void an_answer_that_comes_too_late_is_let_go(void **state)
+{
+	struct fixture *fixture = *state;
+	struct process *process = add(fixture, 7);
+
+	map(fixture, process, fixture->runtime, 0x20000);
+	attachments_update(&fixture->attachments, process, 1000);
+	process_table_end(&fixture->table, process, 2000);
+	assert_int_equal(answer(fixture, 3000), 0);
+	assert_int_equal(fixture->changed_count, 0);
+	assert_int_equal(fake_language.detach_count, 1);
+	drop(fixture, process);
+
+	/* Nor is it taken for another program in the same pid. */
+	process = add(fixture, 8);
+	map(fixture, process, fixture->runtime, 0x20000);
+	attachments_update(&fixture->attachments, process, 1000);
+	drop(fixture, process);
+	assert_int_equal(answer(fixture, 3000), 0);
+	assert_int_equal(fixture->changed_count, 0);
+	assert_int_equal(fake_language.detach_count, 2);
+}
+
+static void an_answer_that_never_comes_is_asked_for_again(void **state)
+{
+	struct fixture *fixture = *state;
+	struct process *process = add(fixture, 7);
+
+	map(fixture, process, fixture->runtime, 0x20000);
+	attachments_update(&fixture->attachments, process, 1000);
+	attachments_run_due(&fixture->attachments, attachments_next_due(&fixture->attachments));
+	assert_int_equal(fixture->request_count, 2);
+	assert_int_equal(answer(fixture, 1000), 0);
+	assert_int_equal(fixture->changed_count, 1);
+	/* The second changes nothing. */
+	assert_int_equal(answer(fixture, 1000), 0);
+	assert_int_equal(fixture->changed_count, 0);
+	assert_int_equal(fake_language.detach_count, 1);
+	drop(fixture, process);
+	assert_int_equal(fake_language.detach_count, 2);
+}
+
+static void a_fork_is_attached_to_as_its_parent_is(void **state)
+{
+	struct fixture *fixture = *state;
+	struct process_interpreter list[INTERPRETER_MAX_COUNT];
+	struct process *parent = add_attached(fixture, 7, 1000);
+	struct process *child = add(fixture, 8);
+	const uint64_t words[2] = { frame_word(FAKE_KIND, 0, 0x50), 77 };
+	struct interpreted_frame frame;
+	struct process_view view;
+
+	fake_proc_write(&fixture->proc, 8, "mem", "mEmory");
+	map(fixture, child, fixture->runtime, 0x10000);
+	attachments_inherit(&fixture->attachments, child, parent);
+	attachments_update(&fixture->attachments, child, 2000);
+	assert_int_equal(fixture->request_count, 0);
+	assert_int_equal(fake_language.attach_count, 1);
+	assert_int_equal(attachments_list(child, list), 1);
+	assert_int_equal(*(const uint64_t *)list[0].data, 7);
+	/* It outlives the parent, and reads its own memory. */
+	drop(fixture, parent);
+	assert_int_equal(fake_language.detach_count, 0);
+	process_table_view(&fixture->table, 8, &child->stamp, 4000, &view);
+	assert_int_equal(process_runtime_symbolize(view.runtimes->runtimes[0], words, &frame), 0);
+	assert_int_equal(fake_language.byte, 'E');
+	process_view_release(&fixture->table, &view);
+	drop(fixture, child);
+	assert_int_equal(fake_language.detach_count, 1);
+}
+
+static void a_fork_with_the_file_elsewhere_is_attached_to_anew(void **state)
+{
+	struct fixture *fixture = *state;
+	struct process *parent = add_attached(fixture, 7, 1000);
+	struct process *child = add(fixture, 8);
+
+	map(fixture, child, fixture->runtime, 0x90000);
+	attachments_inherit(&fixture->attachments, child, parent);
+	attachments_update(&fixture->attachments, child, 2000);
+	assert_int_equal(fixture->request_count, 1);
+	assert_int_equal(answer(fixture, 2000), 0);
+	assert_int_equal(fake_language.bias, 0x90000);
+	drop(fixture, parent);
+	drop(fixture, child);
+}
+
+static void what_is_not_mapped_any_more_is_let_go(void **state)
+{
+	struct fixture *fixture = *state;
+	struct process_interpreter list[INTERPRETER_MAX_COUNT];
+	struct process *process = add_attached(fixture, 7, 1000);
+
+	unmap(fixture, process);
+	attachments_update(&fixture->attachments, process, 2000);
+	assert_int_equal(attachments_list(process, list), 0);
+	assert_int_equal(fake_language.detach_count, 1);
+	map(fixture, process, fixture->runtime, 0x70000);
+	attachments_update(&fixture->attachments, process, 3000);
+	assert_int_equal(answer(fixture, 3000), 0);
+	assert_int_equal(attachments_list(process, list), 1);
+	/* Moved: the old attachment says nothing about the new place. */
+	unmap(fixture, process);
+	map(fixture, process, fixture->runtime, 0x80000);
+	attachments_update(&fixture->attachments, process, 4000);
+	assert_int_equal(attachments_list(process, list), 0);
+	assert_int_equal(answer(fixture, 4000), 0);
+	assert_int_equal(fake_language.bias, 0x80000);
+	drop(fixture, process);
+}
+
+static void a_runtime_found_later_is_attached_to_in_who_maps_it_already(void **state)
+{
+	struct fixture *fixture = *state;
+	struct process *process = add(fixture, 7);
+	struct process *ended = add(fixture, 8);
+	const struct interpreter_file *file = fixture->runtime->interpreter;
+
+	fixture->runtime->interpreter = NULL;
+	map(fixture, process, fixture->runtime, 0x10000);
+	map(fixture, ended, fixture->runtime, 0x10000);
+	attachments_update(&fixture->attachments, process, 1000);
+	attachments_update(&fixture->attachments, ended, 1000);
+	process_table_end(&fixture->table, ended, 1000);
+	assert_int_equal(fixture->request_count, 0);
+	fixture->runtime->interpreter = file;
+	attachments_update_all(&fixture->attachments, 2000);
+	assert_int_equal(fixture->request_count, 1);
+	assert_int_equal(answer(fixture, 3000), 0);
+	assert_ptr_equal(fixture->changed[0], process);
+	drop(fixture, process);
+	drop(fixture, ended);
+}
+
+static void above_the_limit_who_was_not_sampled_for_longest_is_let_go(void **state)
+{
+	struct rlimit limit;
+	struct fixture *fixture = *state;
+	struct process **processes = calloc(ATTACHMENTS_MAX + 1, sizeof(*processes));
+	struct process_interpreter list[INTERPRETER_MAX_COUNT];
+	struct process_view view;
+
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	limit.rlim_cur = limit.rlim_max;
+	if (limit.rlim_max < 2 * ATTACHMENTS_MAX || setrlimit(RLIMIT_NOFILE, &limit)) {
+		free(processes);
+		print_message("too few open files are allowed here\n");
+		skip();
+	}
+	for (uint32_t i = 0; i < ATTACHMENTS_MAX; i++) {
+		processes[i] = add_attached(fixture, i + 1, 1000);
+		if (i != 500) {
+			process_table_view(&fixture->table, i + 1, &processes[i]->stamp, 5000,
+					   &view);
+			process_view_release(&fixture->table, &view);
+		}
+	}
+	processes[ATTACHMENTS_MAX] = add_attached(fixture, ATTACHMENTS_MAX + 1, 1000);
+	assert_int_equal(fixture->changed_count, 2);
+	assert_ptr_equal(fixture->changed[0], processes[500]);
+	assert_ptr_equal(fixture->changed[1], processes[ATTACHMENTS_MAX]);
+	assert_int_equal(attachments_list(processes[500], list), 0);
+	assert_int_equal(fixture->attachments.attached_count, ATTACHMENTS_MAX);
+	assert_int_equal(metrics_read(METRIC_INTERPRETERS_DETACHED), 1);
+	/* Its turn comes again. */
+	attachments_run_due(&fixture->attachments, 1000 + 60 * NS_PER_SECOND);
+	for (uint32_t i = 0; i <= ATTACHMENTS_MAX; i++)
+		drop(fixture, processes[i]);
+	free(processes);
+	assert_int_equal(fixture->request_count, 1);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_process_that_maps_a_runtime_is_attached_to),
+		TEST(who_looks_at_a_runtime_keeps_it),
+		TEST(a_runtime_that_is_not_ready_is_tried_again_ever_more_rarely),
+		TEST(a_change_of_the_mappings_hastens_the_next_try),
+		TEST(a_runtime_that_is_refused_is_asked_no_more),
+		TEST(a_process_that_is_gone_is_silent),
+		TEST(an_answer_that_comes_too_late_is_let_go),
+		TEST(an_answer_that_never_comes_is_asked_for_again),
+		TEST(a_fork_is_attached_to_as_its_parent_is),
+		TEST(a_fork_with_the_file_elsewhere_is_attached_to_anew),
+		TEST(what_is_not_mapped_any_more_is_let_go),
+		TEST(a_runtime_found_later_is_attached_to_in_who_maps_it_already),
+		TEST(above_the_limit_who_was_not_sampled_for_longest_is_let_go),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * A language whose runtime is any file of one name, such as "ls". What it answers is set by the
+ * test; it counts what it is asked. Locked where threads run: the counters are atomic.
+ */
+#ifndef AGENT_PROCESSES_TESTS_FAKE_LANGUAGE_H
+#define AGENT_PROCESSES_TESTS_FAKE_LANGUAGE_H
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/base/text.h"
+#include "interpreters/interpreter.h"
+
+enum { FAKE_KIND = FRAME_FIRST_INTERPRETED + 7 };
+
+struct fake_process {
+	struct interpreter_process process;
+	char name[INTERPRETER_NAME_MAX_BYTES];
+};
+
+static struct {
+	const char *file_name;
+	struct code_range range;
+	int probe_err;
+	int attach_err;
+	int symbolize_err;
+	/** Of the objects that are there; frames with others are stale. */
+	uint32_t fingerprint;
+	uint32_t name_bytes;
+	uint32_t probe_count;
+	uint32_t release_count;
+	uint32_t attach_count;
+	uint32_t detach_count;
+	uint32_t symbolize_count;
+	/** Of the last attach. */
+	uint32_t pid;
+	uint32_t module_count;
+	uint64_t bias;
+	/** What the memory held at address 1. */
+	char byte;
+} fake_language;
+
+static inline void fake_release(struct interpreter_file *file)
+{
+	__atomic_add_fetch(&fake_language.release_count, 1, __ATOMIC_RELAXED);
+	free(file);
+}
+
+static inline int fake_attach(const struct interpreter_file *file,
+			      const struct interpreter_target *target,
+			      struct interpreter_process **process)
+{
+	struct fake_process *created;
+
+	__atomic_add_fetch(&fake_language.attach_count, 1, __ATOMIC_RELAXED);
+	fake_language.pid = target->pid;
+	fake_language.module_count = target->module_count;
+	fake_language.bias = target->bias;
+	if (fake_language.attach_err)
+		return fake_language.attach_err;
+	created = calloc(1, sizeof(*created));
+	created->process.interpreter = file->interpreter;
+	created->process.data_bytes = 32;
+	created->process.data[0] = target->pid;
+	*process = &created->process;
+	return 0;
+}
+
+/* The name says which object it is, and where in it. */
+static inline int fake_symbolize(struct interpreter_process *process, struct remote_memory *memory,
+				 const uint64_t words[2], struct interpreted_frame *frame)
+{
+	struct fake_process *fake = (struct fake_process *)process;
+
+	__atomic_add_fetch(&fake_language.symbolize_count, 1, __ATOMIC_RELAXED);
+	if (fake_language.symbolize_err)
+		return fake_language.symbolize_err;
+	if ((uint32_t)words[1] != fake_language.fingerprint)
+		return -ESTALE;
+	remote_memory_read(memory, 1, &fake_language.byte, 1);
+	snprintf(fake->name, sizeof(fake->name), "f%llx",
+		 (unsigned long long)frame_address(words[0]));
+	while (strlen(fake->name) < fake_language.name_bytes)
+		strcat(fake->name, "x");
+	*frame = (struct interpreted_frame){
+		.function = fake->name,
+		.file = "fake.src",
+		.line = (uint32_t)(words[1] >> 32),
+	};
+	return 0;
+}
+
+static inline void fake_detach(struct interpreter_process *process)
+{
+	__atomic_add_fetch(&fake_language.detach_count, 1, __ATOMIC_RELAXED);
+	free(process);
+}
+
+static const struct interpreter_ops fake_language_ops = {
+	.release = fake_release,
+	.attach = fake_attach,
+	.symbolize = fake_symbolize,
+	.detach = fake_detach,
+};
+
+static const struct interpreter fake_interpreter = {
+	.name = "fake",
+	.kind = (enum frame_kind)FAKE_KIND,
+	.ops = &fake_language_ops,
+};
+
+/** As interpreters_probe(). */
+static inline int fake_probe(uint32_t languages, const struct elf_image *image, const char *path,
+			     struct interpreter_file **file)
+{
+	struct interpreter_file *found;
+
+	(void)languages;
+	(void)image;
+	if (!fake_language.file_name || !text_ends_with(path, fake_language.file_name))
+		return -ENOENT;
+	__atomic_add_fetch(&fake_language.probe_count, 1, __ATOMIC_RELAXED);
+	if (fake_language.probe_err)
+		return fake_language.probe_err;
+	found = calloc(1, sizeof(*found));
+	found->interpreter = &fake_interpreter;
+	strcpy(found->version, "fake 1");
+	found->ranges[0] = fake_language.range;
+	found->range_count = 1;
+	*file = found;
+	return 0;
+}
+
+static inline void fake_language_init(const char *file_name)
+{
+	memset(&fake_language, 0, sizeof(fake_language));
+	fake_language.file_name = file_name;
+	fake_language.fingerprint = 77;
+}
+
+/** Two words of a frame in the object at @object. */
+static inline void fake_frame(uint64_t *words, uint64_t object, uint32_t line, uint32_t fingerprint)
+{
+	words[0] = frame_word(FAKE_KIND, 0, object);
+	words[1] = (uint64_t)line << 32 | fingerprint;
+}
+
+#endif

@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Interpreted frames on their way through trace handler and frame converter. */
+#include "agent/processes/tests/fakes.h"
+
+#include <fcntl.h>
+
+#include "agent/base/clock.h"
+#include "agent/base/metrics.h"
+#include "agent/processes/frame_converter.h"
+#include "agent/processes/interpreted_names.h"
+#include "agent/processes/tests/fake_language.h"
+#include "agent/processes/trace_handler.h"
+
+enum { RUNTIME = 0, OTHER = 1, FRAMES_MAX = 512 };
+
+struct fixture {
+	struct fake_writer writer;
+	struct fake_reporter reporter;
+	struct fake_proc proc;
+	struct process_table table;
+	struct executable_cache *executables;
+	/* The file of the runtime, and another one. */
+	struct executable *files[2];
+	struct trace_handler *handler;
+	struct process *process;
+	struct {
+		struct trace_record head;
+		uint64_t words[2 * FRAMES_MAX];
+	} record;
+};
+
+static void request_load(void *context, uint64_t executable_id, bool is_remote)
+{
+	(void)context;
+	(void)executable_id;
+	(void)is_remote;
+}
+
+static void ignore(void *context)
+{
+	(void)context;
+}
+
+static struct executable *open_path(struct fixture *fixture, const char *path)
+{
+	struct executable *executable;
+	struct file_key key;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	assert_int_equal(file_key_of_fd(fd, &key), 0);
+	assert_int_equal(executable_cache_open(fixture->executables, fd, &key, 0, path, false,
+					       &executable),
+			 0);
+	return executable;
+}
+
+static struct process *add_process(struct fixture *fixture, uint32_t pid)
+{
+	const struct process_stamp stamp = { 100, 1 };
+
+	fake_proc_write(&fixture->proc, pid, "mem", "memory");
+	return process_table_add(&fixture->table, pid, &stamp, "leader", 1000);
+}
+
+static void make_handler(struct fixture *fixture, bool fold_runtime_frames)
+{
+	const struct trace_handler_config config = {
+		.table = &fixture->table,
+		.executables = fixture->executables,
+		.reporter = &fixture->reporter.reporter,
+		.fold_runtime_frames = fold_runtime_frames,
+	};
+
+	trace_handler_destroy(fixture->handler);
+	assert_int_equal(trace_handler_create(&config, &fixture->handler), 0);
+}
+
+static int set_up(void **state)
+{
+	struct fixture *fixture = calloc(1, sizeof(*fixture));
+	struct executable_cache_config config = {
+		.request_load = request_load,
+		.loaded = ignore,
+		.hurry = ignore,
+	};
+
+	metrics_reset();
+	fake_language_init("/ls");
+	fake_writer_init(&fixture->writer);
+	fake_reporter_init(&fixture->reporter);
+	fake_proc_init(&fixture->proc);
+	process_table_init(&fixture->table);
+	config.writer = &fixture->writer.writer;
+	assert_int_equal(executable_cache_create(&config, &fixture->executables), 0);
+	fixture->files[RUNTIME] = open_path(fixture, "/bin/ls");
+	fixture->files[OTHER] = open_path(fixture, "/bin/cat");
+	make_handler(fixture, false);
+	fixture->process = add_process(fixture, 7);
+	*state = fixture;
+	return 0;
+}
+
+static void give_runtimes(struct fixture *fixture, struct process *process, uint32_t count)
+{
+	struct process_runtime *runtimes[INTERPRETER_MAX_COUNT];
+
+	for (uint32_t i = 0; i < count; i++) {
+		struct fake_process *fake = calloc(1, sizeof(*fake));
+		struct process_memory memory;
+
+		fake->process.interpreter = &fake_interpreter;
+		assert_int_equal(
+			process_memory_init(&memory, fixture->proc.root, (pid_t)process->pid), 0);
+		runtimes[i] = process_runtime_create(fixture->files[RUNTIME]->id, &fake->process,
+						     &memory);
+	}
+	process_table_set_runtimes(&fixture->table, process,
+				   count ? runtime_set_create(runtimes, count) : NULL);
+	for (uint32_t i = 0; i < count; i++)
+		process_runtime_unref(runtimes[i]);
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *fixture = *state;
+
+	trace_handler_destroy(fixture->handler);
+	process_table_remove(&fixture->table, fixture->process);
+	executable_unref(fixture->executables, fixture->files[RUNTIME]);
+	executable_unref(fixture->executables, fixture->files[OTHER]);
+	fake_reporter_deinit(&fixture->reporter);
+	executable_cache_destroy(fixture->executables);
+	process_table_deinit(&fixture->table);
+	fake_proc_deinit(&fixture->proc);
+	free(fixture);
+	return 0;
+}
+
+static void begin(struct fixture *fixture)
+{
+	memset(&fixture->record, 0, sizeof(fixture->record));
+	fixture->record.head = (struct trace_record){
+		.time_ns = 2000,
+		.pid = 7,
+		.tid = 7,
+		.stamp = { 100, 1 },
+		.type = RECORD_TRACE,
+		.flags = RECORD_REACHED_END,
+	};
+}
+
+static void put(struct fixture *fixture, uint64_t object, uint32_t line, uint32_t fingerprint)
+{
+	fake_frame(fixture->record.words + fixture->record.head.word_count, object, line,
+		   fingerprint);
+	fixture->record.head.word_count += 2;
+}
+
+static void put_native(struct fixture *fixture, int file, uint8_t flags, uint64_t address)
+{
+	uint64_t *words = fixture->record.words + fixture->record.head.word_count;
+
+	words[0] = frame_word(FRAME_NATIVE, flags, address);
+	words[1] = fixture->files[file]->id;
+	fixture->record.head.word_count += 2;
+}
+
+static const struct trace *handle(struct fixture *fixture)
+{
+	trace_handler_handle(fixture->handler, &fixture->record.head, sizeof(fixture->record),
+			     5000);
+	assert_non_null(fixture->reporter.last);
+	return fixture->reporter.last;
+}
+
+static const struct trace *handle_one(struct fixture *fixture, uint64_t object, uint32_t line,
+				      uint32_t fingerprint)
+{
+	begin(fixture);
+	put(fixture, object, line, fingerprint);
+	return handle(fixture);
+}
+
+static void an_interpreted_frame_gets_function_file_and_line(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct trace *trace;
+	struct frame frame;
+
+	give_runtimes(fixture, fixture->process, 1);
+	begin(fixture);
+	put(fixture, 0x5550, 12, 77);
+	put_native(fixture, RUNTIME, FRAME_RETURN_ADDRESS, 0x100);
+	trace = handle(fixture);
+	assert_int_equal(trace->frame_count, 2);
+	assert_true(trace->is_complete);
+	frame = trace_frame(trace, 0);
+	assert_int_equal(frame.kind, FAKE_KIND);
+	assert_string_equal(frame.function, "f5550");
+	assert_string_equal(frame.file, "fake.src");
+	assert_int_equal(frame.line, 12);
+	assert_int_equal(fake_language.byte, 'e');
+	assert_int_equal(metrics_read(METRIC_FRAMES_NAMED), 1);
+	/* From the cache, without being named again. */
+	handle(fixture);
+	assert_int_equal(fake_language.symbolize_count, 1);
+}
+
+static void a_function_whose_place_is_used_again_never_shows_the_old_name(void **state)
+{
+	struct fixture *fixture = *state;
+
+	give_runtimes(fixture, fixture->process, 1);
+	assert_string_equal(trace_frame(handle_one(fixture, 0x5550, 1, 77), 0).function, "f5550");
+	/* Another object is there now: its frames are named by it, and those of the old one not. */
+	fake_language.fingerprint = 78;
+	fake_language.name_bytes = 8;
+	assert_string_equal(trace_frame(handle_one(fixture, 0x5550, 1, 78), 0).function,
+			    "f5550xxx");
+	assert_string_equal(trace_frame(handle_one(fixture, 0x5550, 2, 77), 0).function,
+			    "[fake: no name]");
+	assert_int_equal(metrics_read(METRIC_FRAMES_UNNAMED), 1);
+}
+
+static void a_frame_without_a_name_says_so_and_is_not_kept(void **state)
+{
+	struct fixture *fixture = *state;
+	struct frame frame;
+
+	give_runtimes(fixture, fixture->process, 1);
+	fake_language.symbolize_err = -EFAULT;
+	frame = trace_frame(handle_one(fixture, 0x5550, 3, 77), 0);
+	assert_string_equal(frame.function, "[fake: no name]");
+	assert_null(frame.file);
+	assert_int_equal(frame.line, 0);
+	assert_int_equal(frame.kind, FAKE_KIND);
+	assert_true(fixture->reporter.last->is_complete);
+	fake_language.symbolize_err = 0;
+	assert_string_equal(trace_frame(handle_one(fixture, 0x5550, 3, 77), 0).function, "f5550");
+}
+
+static void without_a_runtime_there_is_no_name(void **state)
+{
+	struct fixture *fixture = *state;
+
+	assert_string_equal(trace_frame(handle_one(fixture, 0x5550, 3, 77), 0).function,
+			    "[interpreted: no name]");
+	give_runtimes(fixture, fixture->process, 1);
+	assert_string_equal(trace_frame(handle_one(fixture, 0x5550, 3, 77), 0).function, "f5550");
+}
+
+static void of_several_runtimes_the_one_that_knows_the_frame_names_it(void **state)
+{
+	struct fixture *fixture = *state;
+
+	give_runtimes(fixture, fixture->process, 3);
+	fake_language.fingerprint = 1;
+	handle_one(fixture, 0x5550, 3, 77);
+	assert_int_equal(fake_language.symbolize_count, 3);
+	handle_one(fixture, 0x5550, 3, 1);
+	assert_int_equal(fake_language.symbolize_count, 4);
+}
+
+static void one_function_is_the_same_frame_in_every_process(void **state)
+{
+	struct fixture *fixture = *state;
+	struct process *other = add_process(fixture, 8);
+	struct hash128 first, second, another_line;
+
+	give_runtimes(fixture, fixture->process, 1);
+	give_runtimes(fixture, other, 1);
+	first = handle_one(fixture, 0x5550, 3, 77)->hash;
+	begin(fixture);
+	fixture->record.head.pid = 8;
+	put(fixture, 0x5550, 3, 77);
+	/* As a caller. */
+	fixture->record.words[0] |= (uint64_t)FRAME_RETURN_ADDRESS << FRAME_FLAGS_SHIFT;
+	second = handle(fixture)->hash;
+	another_line = handle_one(fixture, 0x5550, 4, 77)->hash;
+	assert_memory_equal(&first, &second, sizeof(first));
+	assert_memory_not_equal(&first, &another_line, sizeof(first));
+	process_table_remove(&fixture->table, other);
+}
+
+static void recursion_is_named_once(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct trace *trace;
+
+	give_runtimes(fixture, fixture->process, 1);
+	begin(fixture);
+	for (uint32_t i = 0; i < 300; i++)
+		put(fixture, 0x100 + i % 3, 1, 77);
+	trace = handle(fixture);
+	assert_int_equal(fake_language.symbolize_count, 3);
+	for (uint32_t i = 0; i < 300; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "f%x", 0x100 + i % 3);
+		assert_string_equal(trace_frame(trace, i).function, name);
+	}
+}
+
+static void names_of_a_stack_take_so_much_and_no_more(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct trace *trace;
+
+	give_runtimes(fixture, fixture->process, 1);
+	fake_language.name_bytes = INTERPRETER_NAME_MAX_BYTES - 1;
+	begin(fixture);
+	for (uint32_t i = 0; i < 500; i++)
+		put(fixture, 0x100 + i, 1, 77);
+	trace = handle(fixture);
+	assert_true(trace->bytes < 2 * INTERPRETED_NAMES_MAX_BYTES);
+	assert_int_equal(strlen(trace_frame(trace, 200).function), INTERPRETER_NAME_MAX_BYTES - 1);
+	assert_string_equal(trace_frame(trace, 499).function, "[fake: no name]");
+	/* The next stack has the room again. */
+	trace = handle_one(fixture, 0x999, 1, 77);
+	assert_int_equal(strlen(trace_frame(trace, 0).function), INTERPRETER_NAME_MAX_BYTES - 1);
+}
+
+/* [other, runtime] f1 [runtime, guess, other, runtime] f2 [runtime] f3 [runtime, other] */
+static void put_mixed(struct fixture *fixture)
+{
+	begin(fixture);
+	put_native(fixture, OTHER, 0, 0x10);
+	put_native(fixture, RUNTIME, FRAME_RETURN_ADDRESS, 0x20);
+	put(fixture, 0x1, 1, 77);
+	put_native(fixture, RUNTIME, FRAME_RETURN_ADDRESS, 0x30);
+	put_native(fixture, RUNTIME, FRAME_RETURN_ADDRESS | FRAME_GUESS, 0x40);
+	put_native(fixture, OTHER, FRAME_RETURN_ADDRESS, 0x50);
+	put_native(fixture, RUNTIME, FRAME_RETURN_ADDRESS, 0x60);
+	put(fixture, 0x2, 2, 77);
+	put_native(fixture, RUNTIME, FRAME_RETURN_ADDRESS, 0x70);
+	put(fixture, 0x3, 3, 77);
+	put_native(fixture, RUNTIME, FRAME_RETURN_ADDRESS, 0x80);
+	put_native(fixture, OTHER, FRAME_RETURN_ADDRESS, 0x90);
+}
+
+static void folding_leaves_out_the_runtime_between_interpreted_frames(void **state)
+{
+	static const uint64_t left[] = { 0x10, 0x20, 0, 0x40, 0x50, 0, 0, 0x80, 0x90 };
+	struct fixture *fixture = *state;
+	const struct trace *trace;
+
+	give_runtimes(fixture, fixture->process, 1);
+	put_mixed(fixture);
+	assert_int_equal(handle(fixture)->frame_count, 12);
+	make_handler(fixture, true);
+	trace = handle(fixture);
+	assert_int_equal(trace->frame_count, sizeof(left) / sizeof(left[0]));
+	for (uint32_t i = 0; i < trace->frame_count; i++)
+		assert_int_equal(trace_frame(trace, i).address, left[i]);
+	assert_string_equal(trace_frame(trace, 2).function, "f1");
+	assert_string_equal(trace_frame(trace, 6).function, "f3");
+	/* A stack without interpreted frames stays as it is. */
+	begin(fixture);
+	put_native(fixture, RUNTIME, 0, 0x10);
+	put_native(fixture, RUNTIME, FRAME_RETURN_ADDRESS, 0x20);
+	assert_int_equal(handle(fixture)->frame_count, 2);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(an_interpreted_frame_gets_function_file_and_line),
+		TEST(a_function_whose_place_is_used_again_never_shows_the_old_name),
+		TEST(a_frame_without_a_name_says_so_and_is_not_kept),
+		TEST(without_a_runtime_there_is_no_name),
+		TEST(of_several_runtimes_the_one_that_knows_the_frame_names_it),
+		TEST(one_function_is_the_same_frame_in_every_process),
+		TEST(recursion_is_named_once),
+		TEST(names_of_a_stack_take_so_much_and_no_more),
+		TEST(folding_leaves_out_the_runtime_between_interpreted_frames),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
