@@ -39,6 +39,7 @@
 #include "agent/tracing/perf_sampler.h"
 #include "agent/tracing/side_band.h"
 #include "agent/tracing/task_list.h"
+#include "interpreters/registry.h"
 #include "reporter/summary.h"
 #include "stackdeltas/delta_cache.h"
 #include "symbols/symbol_store.h"
@@ -247,6 +248,9 @@ static int start_processes(struct agent *agent)
 		.proc_root = "/proc",
 		.delta_cache = agent->delta_cache,
 		.kernel_symbols = agent->kernel_symbols,
+		.probe = agent->options->tracers ? interpreters_probe : NULL,
+		.languages = agent->options->tracers,
+		.fold_runtime_frames = agent->options->fold_runtime_frames,
 	};
 	_cleanup_(free_pointer) struct task_snapshot *tasks = NULL;
 	struct event_handler handler;

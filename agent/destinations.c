@@ -100,6 +100,7 @@ static int init_outputs(struct destinations *destinations)
 	if (error)
 		return error;
 	destinations->outputs.otlp = &destinations->otlp_options;
+	destinations->outputs.with_lines = options->with_lines;
 	store_options.keeps_times = output_files_need_times(&destinations->outputs);
 	store_options.keeps_cpus = store_options.keeps_times && options->collector.with_cpu;
 	destinations->samples = sample_store_create(&store_options);

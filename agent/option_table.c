@@ -14,11 +14,13 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
 #include "agent/base/error.h"
+#include "agent/base/text_builder.h"
 #include "agent/option_collector.h"
 #include "agent/option_setters.h"
 #include "agent/option_values.h"
 #include "ebpf/abi/config.h"
 #include "ebpf/abi/slab.h"
+#include "interpreters/registry.h"
 
 enum {
 	OUTPUT_MAX_COUNT = 16,
@@ -242,12 +244,51 @@ static int set_tags(struct options *options, const struct setting *setting)
 	return 0;
 }
 
+/* `native`, which is always there, adds nothing. -ENOENT for names that are not known. */
+static int add_tracer(const char *name, uint32_t *tracers)
+{
+	const struct interpreter *interpreter;
+
+	if (!strcmp(name, "native"))
+		return 0;
+	if (!strcmp(name, "all")) {
+		*tracers = INTERPRETERS_ALL;
+		return 0;
+	}
+	for (uint32_t i = 0; (interpreter = interpreter_at(i)); i++) {
+		if (!strcmp(interpreter->name, name)) {
+			*tracers |= 1U << i;
+			return 0;
+		}
+	}
+	return -ENOENT;
+}
+
+static int refuse_tracers(const struct setting *setting)
+{
+	_cleanup_(text_builder_deinit) struct text_builder names = { 0 };
+	const struct interpreter *interpreter;
+
+	for (uint32_t i = 0; (interpreter = interpreter_at(i)); i++)
+		text_builder_format(&names, ", %s", interpreter->name);
+	return option_refuse(setting, "give all, or a list of: native%s",
+			     text_builder_text(&names));
+}
+
 static int set_tracers(struct options *options, const struct setting *setting)
 {
-	/* There is one tracer, so that every list which is right means the same. */
-	(void)options;
-	if (strcmp(setting->text, "all") && strcmp(setting->text, "native"))
-		return option_refuse(setting, "give all or native");
+	_cleanup_(free_pointer) char *text = strdup(setting->text);
+	char *rest = text;
+	uint32_t tracers = 0;
+	char *name;
+
+	if (!text)
+		return option_out_of_memory();
+	while ((name = strsep(&rest, ","))) {
+		if (add_tracer(name, &tracers))
+			return refuse_tracers(setting);
+	}
+	options->tracers = tracers;
 	return 0;
 }
 
@@ -455,8 +496,23 @@ const struct option option_table[] = {
 		.name = "tracers",
 		.value_name = "LIST",
 		.initial = "all",
-		.meaning = "Languages to unwind beside the kernel: native, or all.",
+		.meaning = "Languages to unwind beside the kernel and native code, with commas "
+			   "between: python; native for none of them, or all.",
 		.set = set_tracers,
+	},
+	{
+		.name = "fold-runtime-frames",
+		.meaning = "Leave out native frames of a language's own runtime that stand between "
+			   "frames of its functions.",
+		.set = option_set_switch,
+		.offset = offsetof(struct options, fold_runtime_frames),
+	},
+	{
+		.name = "with-lines",
+		.meaning = "Put source file and line, where they are known, into folded stacks and "
+			   "the stack table.",
+		.set = option_set_switch,
+		.offset = offsetof(struct options, with_lines),
 	},
 	{
 		.name = "max-map-memory",

@@ -90,6 +90,11 @@ struct options {
 
 	struct option_tag *tags;
 	uint32_t tag_count;
+	/** Languages to look for (interpreters/registry.h). */
+	uint32_t tracers;
+	bool fold_runtime_frames;
+	/** In folded stacks and the stack table. */
+	bool with_lines;
 	/** A multiple of SLAB_BYTES. */
 	uint64_t max_map_memory_bytes;
 	/** NULL: no disk cache. */

@@ -62,14 +62,15 @@ WRONG_USAGE = [
     ["-resource-grouping", "host"],
     ["-with-cpu=perhaps"],
     ["-viewer", "127.0.0.1:7171"],
-    ["-with-lines"],
+    ["-tracers", "cobol"],
+    ["-with-lines=perhaps"],
     ["stray"],
 ]
 
 NAMES = """collection-agent disable-tls tls-ca tls-cert tls-key header reporter-interval
     reporter-jitter resource-grouping with-cpu output pid comm cgroup cpus samples-per-second
     duration probabilistic-threshold probabilistic-interval probabilistic-seed tags tracers
-    max-map-memory cache-dir log-level version help""".split()
+    fold-runtime-frames with-lines max-map-memory cache-dir log-level version help""".split()
 
 
 def is_one_line(text):

@@ -21,6 +21,8 @@ static const char *frame_type(uint8_t kind)
 		return "kernel";
 	case FRAME_ERROR:
 		return "abort-marker";
+	case FRAME_PYTHON:
+		return "cpython";
 	default:
 		return "unknown";
 	}

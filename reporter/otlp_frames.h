@@ -6,7 +6,7 @@
  *	native		native			the file		by lookup, else none
  *	made at run	native			[anonymous]		the function, if it has a name
  *	kernel		kernel			vmlinux, the module	the function, if it has a name
- *	interpreted	the language		none			function, file and line
+ *	interpreted	cpython			none			function, file and line
  *	error		abort-marker		none			[error: why], [truncated]
  *
  * An address is an ELF virtual address (of the kernel: in memory), that of the call for a caller.

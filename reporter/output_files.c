@@ -221,7 +221,8 @@ static int write_format(struct output_job *job, enum output_format format, FILE 
 	if (format == OUTPUT_OTLP)
 		return write_otlp(job, out);
 	if (!job->has_counts) {
-		err = stack_counts_init(&job->counts, job->snapshot, job->lookup);
+		err = stack_counts_init(&job->counts, job->snapshot, job->lookup,
+					job->files->with_lines);
 		if (err)
 			return err;
 		job->has_counts = true;

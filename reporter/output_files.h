@@ -37,6 +37,8 @@ struct output_files {
 	 * and lookup are those of the others; NULL takes all zero.
 	 */
 	const struct otlp_options *otlp;
+	/** Folded stacks and stack table have source lines; set by who made the files. */
+	bool with_lines;
 };
 
 /**

@@ -15,6 +15,7 @@
 struct merge {
 	struct stack_counts *counts;
 	struct symbol_lookup *lookup;
+	bool with_lines;
 	/* Text -> number. */
 	struct hash_map text_numbers;
 	/* struct native_key -> first << 8 | count of its texts in expansions. */
@@ -74,7 +75,7 @@ static int expand_frame(struct merge *merge, const struct frame *frame,
 		int err;
 
 		text_builder_clear(&merge->text);
-		append_frame_text(&merge->text, &names[count]);
+		append_frame_text(&merge->text, &names[count], merge->with_lines);
 		err = number_text(merge, &number);
 		if (!err)
 			err = number_vector_push(numbers, number);
@@ -158,10 +159,10 @@ static int compare_stacks(const void *a, const void *b, void *context)
 }
 
 int stack_counts_init(struct stack_counts *counts, const struct sample_snapshot *snapshot,
-		      struct symbol_lookup *lookup)
+		      struct symbol_lookup *lookup, bool with_lines)
 {
 	struct stack_counts fresh = { 0 };
-	struct merge merge = { .counts = &fresh, .lookup = lookup };
+	struct merge merge = { .counts = &fresh, .lookup = lookup, .with_lines = with_lines };
 	int err = 0;
 
 	for (size_t i = 0; i < snapshot->count && !err; i++)

@@ -7,6 +7,7 @@
 #ifndef REPORTER_STACK_COUNTS_H
 #define REPORTER_STACK_COUNTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -25,9 +26,12 @@ struct stack_counts {
 	uint64_t total;
 };
 
-/** Looks up all names and merges. @lookup may be NULL. -ENOMEM. */
+/**
+ * Looks up all names and merges; stacks that differ in lines only are different ones @with_lines.
+ * @lookup may be NULL. -ENOMEM.
+ */
 int stack_counts_init(struct stack_counts *counts, const struct sample_snapshot *snapshot,
-		      struct symbol_lookup *lookup);
+		      struct symbol_lookup *lookup, bool with_lines);
 void stack_counts_deinit(struct stack_counts *counts);
 
 /** Writes the text of @stack, without a line end; errors stay in @out (ferror()). */

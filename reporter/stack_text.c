@@ -90,11 +90,24 @@ static void replace_semicolons(struct text_builder *text, size_t from)
 	}
 }
 
-void append_frame_text(struct text_builder *text, const struct named_frame *name)
+static void append_line(struct text_builder *text, const struct named_frame *name)
+{
+	if (!name->file || !*name->file)
+		return;
+	text_builder_append(text, " (");
+	text_builder_append_name(text, name->file);
+	if (name->line)
+		text_builder_format(text, ":%u", name->line);
+	text_builder_append(text, ")");
+}
+
+void append_frame_text(struct text_builder *text, const struct named_frame *name, bool with_lines)
 {
 	size_t from = text->length;
 
 	append_frame_name(text, name);
+	if (with_lines)
+		append_line(text, name);
 	replace_semicolons(text, from);
 	text_builder_append(text, suffix_of(name));
 }

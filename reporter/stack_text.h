@@ -2,7 +2,7 @@
 /**
  * How a frame reads in the outputs. The format is that of FlameGraph's folded stacks:
  *
- *	function		native code
+ *	function		native code, and interpreted functions
  *	file+0xaddress		without a name
  *	function_[k]		kernel
  *	function_[i]		inlined into the next outer frame
@@ -51,8 +51,11 @@ uint32_t name_frame(const struct frame *frame, struct symbol_lookup *lookup,
 /** Appends the function's name or what stands for it, without a suffix. */
 void append_frame_name(struct text_builder *text, const struct named_frame *name);
 
-/** Appends the frame as above, with its suffix, every `;` in it as `:`. */
-void append_frame_text(struct text_builder *text, const struct named_frame *name);
+/**
+ * Appends the frame as above, with its suffix, every `;` in it as `:`. With @with_lines, ` (file:line)`
+ * stands before the suffix where the source file is known, ` (file)` where its line is not.
+ */
+void append_frame_text(struct text_builder *text, const struct named_frame *name, bool with_lines);
 
 /** Appends a process's comm as folded stacks have it: `;` as `:`, "[unknown]" for none. */
 void append_comm_text(struct text_builder *text, const char *comm);

@@ -8,6 +8,7 @@
 
 #include "agent/base/clock.h"
 #include "ebpf/abi/config.h"
+#include "interpreters/registry.h"
 
 static void outputs_add_up(void **state)
 {
@@ -260,19 +261,51 @@ static void wrong_tags_are_refused(void **state)
 	assert_refused("at most 64 tags", "-tags", text, NULL);
 }
 
-static void tracers_are_native_or_all(void **state)
+static uint32_t parse_tracers(char *text)
 {
-	static char *const known[] = { "-tracers=all", "-tracers=native" };
+	struct options options = parse("-tracers", text, NULL);
+	uint32_t tracers = options.tracers;
+
+	options_deinit(&options);
+	return tracers;
+}
+
+static void tracers_are_native_all_or_languages(void **state)
+{
+	const struct interpreter *interpreter;
+	struct options options;
+	char text[64];
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
-		struct options options = parse(known[i], NULL);
-
-		options_deinit(&options);
+	options = parse(NULL);
+	assert_int_equal(options.tracers, INTERPRETERS_ALL);
+	options_deinit(&options);
+	assert_int_equal(parse_tracers("all"), INTERPRETERS_ALL);
+	assert_int_equal(parse_tracers("native"), 0);
+	for (uint32_t i = 0; (interpreter = interpreter_at(i)); i++) {
+		snprintf(text, sizeof(text), "%s", interpreter->name);
+		assert_int_equal(parse_tracers(text), 1U << i);
+		snprintf(text, sizeof(text), "native,%s", interpreter->name);
+		assert_int_equal(parse_tracers(text), 1U << i);
 	}
-	assert_refused("give all or native", "-tracers", "python", NULL);
-	assert_refused("give all or native", "-tracers", "native,python", NULL);
-	assert_refused("give all or native", "-tracers", "", NULL);
+	assert_refused("give all, or a list of: native", "-tracers", "cobol", NULL);
+	assert_refused("give all, or a list of: native", "-tracers", "native,cobol", NULL);
+	assert_refused("give all, or a list of: native", "-tracers", "native,", NULL);
+	assert_refused("give all, or a list of: native", "-tracers", "", NULL);
+}
+
+static void the_switches_of_interpreted_frames_are_off_by_default(void **state)
+{
+	struct options options = parse(NULL);
+
+	(void)state;
+	assert_false(options.fold_runtime_frames);
+	assert_false(options.with_lines);
+	options_deinit(&options);
+	options = parse("-fold-runtime-frames", "-with-lines", NULL);
+	assert_true(options.fold_runtime_frames);
+	assert_true(options.with_lines);
+	options_deinit(&options);
 }
 
 static void map_memory_is_rounded_down_to_slabs(void **state)
@@ -333,7 +366,8 @@ int main(void)
 		option_test(probabilistic_options_have_bounds),
 		option_test(tags_are_keys_and_values),
 		option_test(wrong_tags_are_refused),
-		option_test(tracers_are_native_or_all),
+		option_test(tracers_are_native_all_or_languages),
+		option_test(the_switches_of_interpreted_frames_are_off_by_default),
 		option_test(map_memory_is_rounded_down_to_slabs),
 		option_test(a_cache_directory_is_a_path),
 		option_test(log_levels_have_names),

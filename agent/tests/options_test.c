@@ -87,7 +87,6 @@ static void options_of_later_issues_are_refused(void **state)
 {
 	static char *const later[] = {
 		"-viewer=127.0.0.1:7171",
-		"-with-lines",
 	};
 
 	(void)state;

@@ -220,8 +220,8 @@ static inline char *fixture_output(struct fixture *fixture,
 	size_t bytes;
 	FILE *out = open_memstream(&text, &bytes);
 
-	assert_int_equal(stack_counts_init(&counts, fixture_snapshot(fixture), &fixture->lookup),
-			 0);
+	assert_int_equal(
+		stack_counts_init(&counts, fixture_snapshot(fixture), &fixture->lookup, false), 0);
 	write(out, &counts);
 	fclose(out);
 	stack_counts_deinit(&counts);

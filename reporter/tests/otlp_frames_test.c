@@ -126,6 +126,39 @@ static void kernel_frames_have_names_and_the_module_as_mapping(void **state)
 	requests_free(requests);
 }
 
+static void interpreted_frames_have_their_language_function_file_and_line(void **state)
+{
+	struct samples *s = *state;
+	const struct frame frame = {
+		.kind = FRAME_PYTHON,
+		.function = "Server.handle",
+		.file = "/srv/x.py",
+		.line = 42,
+	};
+	struct frame elsewhere = frame;
+	const Dictionary *tables;
+	struct requests *requests;
+	const Location *location;
+	const Opentelemetry__Proto__Profiles__V1development__Function *function;
+
+	elsewhere.line = 43;
+	add(s, TRACE(frame, elsewhere), 1, 1, 1);
+	requests = build(s);
+	tables = only(requests)->dictionary;
+	for (size_t i = 0; i < 2; i++) {
+		location = location_at(tables, only_sample(only(requests)), i);
+		assert_string_equal(frame_type_of(tables, location), "cpython");
+		assert_int_equal(location->address, 0);
+		assert_int_equal(location->mapping_index, 0);
+		assert_int_equal(location->n_lines, 1);
+		assert_int_equal(location->lines[0]->line, 42 + i);
+		function = tables->function_table[location->lines[0]->function_index];
+		assert_string_equal(string_at(tables, function->name_strindex), "Server.handle");
+		assert_string_equal(string_at(tables, function->filename_strindex), "/srv/x.py");
+	}
+	requests_free(requests);
+}
+
 /* The place of one BPF program that goes is the next one's. */
 static void names_in_a_pretended_module_are_not_those_of_the_address(void **state)
 {
@@ -220,6 +253,7 @@ int main(void)
 		TEST(file_ids_are_32_hexadecimal_digits),
 		TEST(copies_of_a_file_are_one_mapping),
 		TEST(kernel_frames_have_names_and_the_module_as_mapping),
+		TEST(interpreted_frames_have_their_language_function_file_and_line),
 		TEST(names_in_a_pretended_module_are_not_those_of_the_address),
 		TEST(guesses_are_seen_with_and_without_a_name),
 		TEST(long_names_are_cut_between_characters),

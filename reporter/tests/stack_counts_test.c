@@ -37,11 +37,27 @@ static void stacks_that_read_the_same_are_one(void **state)
 
 	fixture_report_all_kinds(f);
 	assert_int_equal(fixture_snapshot(f)->count, 6);
-	assert_int_equal(stack_counts_init(&counts, fixture_snapshot(f), &f->lookup), 0);
+	assert_int_equal(stack_counts_init(&counts, fixture_snapshot(f), &f->lookup, false), 0);
 	assert_int_equal(counts.total, 17);
 	assert_int_equal(counts.stacks.sequences.count, 5);
 	assert_int_equal(counts.stacks.sequences.items[0].count, 5 + 2);
 	stack_counts_deinit(&counts);
+	stack_counts_deinit(&counts);
+}
+
+static void lines_part_stacks_if_they_are_wanted(void **state)
+{
+	struct fixture *f = *state;
+	struct frame frame = { .kind = 16, .function = "f", .file = "x.py" };
+	struct stack_counts counts;
+
+	for (frame.line = 1; frame.line <= 3; frame.line++)
+		REPORT(f, "p", 1, 1, frame);
+	assert_int_equal(stack_counts_init(&counts, fixture_snapshot(f), NULL, false), 0);
+	assert_int_equal(counts.stacks.sequences.count, 1);
+	stack_counts_deinit(&counts);
+	assert_int_equal(stack_counts_init(&counts, fixture_snapshot(f), NULL, true), 0);
+	assert_int_equal(counts.stacks.sequences.count, 3);
 	stack_counts_deinit(&counts);
 }
 
@@ -65,6 +81,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(an_address_is_looked_up_once),
 		TEST(stacks_that_read_the_same_are_one),
+		TEST(lines_part_stacks_if_they_are_wanted),
 		TEST(stacks_stand_in_the_order_of_counts_and_then_of_texts),
 	};
 

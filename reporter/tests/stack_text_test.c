@@ -109,6 +109,43 @@ static void interpreted_frames_carry_their_own_names(void **state)
 	assert_int_equal(f->lookups, 0);
 }
 
+static void with_lines_the_source_stands_before_the_suffix(void **state)
+{
+	static const struct {
+		struct frame frame;
+		bool is_inlined;
+		const char *text;
+	} cases[] = {
+		{ { .kind = 16, .function = "f", .file = "/a b/x;y.py", .line = 3 },
+		  false,
+		  "f (/a b/x:y.py:3)" },
+		{ { .kind = 16, .function = "f", .file = "x.py" }, false, "f (x.py)" },
+		{ { .kind = 16, .function = "[python: no name]" }, false, "[python: no name]" },
+		{ { .kind = 16, .flags = FRAME_GUESS, .function = "f", .file = "x.py", .line = 3 },
+		  false,
+		  "f (x.py:3)_[?]" },
+		{ { .kind = FRAME_NATIVE, .function = "f", .file = "x.c", .line = 4 },
+		  true,
+		  "f (x.c:4)_[i]" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct named_frame name = {
+			.frame = &cases[i].frame,
+			.function = cases[i].frame.function,
+			.file = cases[i].frame.file,
+			.line = cases[i].frame.line,
+			.is_inlined = cases[i].is_inlined,
+		};
+		struct text_builder text = { 0 };
+
+		append_frame_text(&text, &name, true);
+		assert_string_equal(text_builder_text(&text), cases[i].text);
+		text_builder_deinit(&text);
+	}
+}
+
 static void without_a_lookup_natives_have_addresses(void **state)
 {
 	struct fixture *f = *state;
@@ -117,7 +154,7 @@ static void without_a_lookup_natives_have_addresses(void **state)
 	struct text_builder text = { 0 };
 
 	assert_int_equal(name_frame(&frame, NULL, names), 1);
-	append_frame_text(&text, &names[0]);
+	append_frame_text(&text, &names[0], false);
 	assert_string_equal(text_builder_text(&text), "prog+0x1000");
 	text_builder_deinit(&text);
 }
@@ -133,6 +170,7 @@ int main(void)
 		TEST(a_guess_is_marked_whatever_else_it_is),
 		TEST(an_unfinished_walk_ends_in_the_reason),
 		TEST(interpreted_frames_carry_their_own_names),
+		TEST(with_lines_the_source_stands_before_the_suffix),
 		TEST(without_a_lookup_natives_have_addresses),
 	};
 

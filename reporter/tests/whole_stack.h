@@ -18,7 +18,7 @@ static inline void append_stack_text(struct text_builder *text, const char *comm
 
 		while (count-- > 0) {
 			text_builder_append(text, ";");
-			append_frame_text(text, &names[count]);
+			append_frame_text(text, &names[count], false);
 		}
 	}
 }

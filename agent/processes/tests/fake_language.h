@@ -53,14 +53,15 @@ static inline int fake_attach(const struct interpreter_file *file,
 			      const struct interpreter_target *target,
 			      struct interpreter_process **process)
 {
+	int err = __atomic_load_n(&fake_language.attach_err, __ATOMIC_RELAXED);
 	struct fake_process *created;
 
 	__atomic_add_fetch(&fake_language.attach_count, 1, __ATOMIC_RELAXED);
 	fake_language.pid = target->pid;
 	fake_language.module_count = target->module_count;
 	fake_language.bias = target->bias;
-	if (fake_language.attach_err)
-		return fake_language.attach_err;
+	if (err)
+		return err;
 	created = calloc(1, sizeof(*created));
 	created->process.interpreter = file->interpreter;
 	created->process.data_bytes = 32;

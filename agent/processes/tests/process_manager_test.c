@@ -8,6 +8,7 @@
 #include "agent/base/clock.h"
 #include "agent/base/metrics.h"
 #include "agent/processes/process_manager.h"
+#include "agent/processes/tests/fake_language.h"
 
 struct fixture {
 	struct fake_writer writer;
@@ -16,12 +17,20 @@ struct fixture {
 	struct event_handler handler;
 };
 
+/* Of the frames that sample() puts in. */
+static uint8_t sample_kind;
+
 static int set_up_with(void **state, const char *proc_root)
 {
 	struct fixture *fixture = calloc(1, sizeof(*fixture));
-	struct process_manager_config config = { .proc_root = proc_root };
+	struct process_manager_config config = {
+		.proc_root = proc_root,
+		.probe = fake_probe,
+	};
 
 	metrics_reset();
+	fake_language_init("/sleep");
+	sample_kind = FRAME_NATIVE;
 	fake_writer_init(&fixture->writer);
 	fake_reporter_init(&fixture->reporter);
 	config.writer = &fixture->writer.writer;
@@ -64,6 +73,13 @@ static bool wait_for(struct fixture *fixture, bool (*is_so)(struct fixture *fixt
 static bool is_published(struct fixture *fixture, uint32_t pid)
 {
 	return fake_published(&fixture->writer, pid, NULL);
+}
+
+static bool has_interpreter(struct fixture *fixture, uint32_t pid)
+{
+	struct fake_entry entry;
+
+	return fake_published(&fixture->writer, pid, &entry) && entry.interpreter_count == 1;
 }
 
 static bool is_not_published(struct fixture *fixture, uint32_t pid)
@@ -128,10 +144,60 @@ static void sample(struct fixture *fixture, uint32_t pid, uint64_t address, uint
 			.flags = RECORD_REACHED_END,
 			.comm = "thread",
 		},
-		.words = { frame_word(FRAME_NATIVE, 0, address), id },
+		.words = { frame_word(sample_kind, 0, address), id },
 	};
 
 	fixture->handler.sample(fixture->handler.context, &record.head, sizeof(record));
+}
+
+static const char *sample_interpreted(struct fixture *fixture, uint32_t pid, uint32_t fingerprint)
+{
+	const uint64_t word = (uint64_t)3 << 32 | fingerprint;
+
+	sample(fixture, pid, 0x40, word);
+	assert_int_equal(process_manager_flush(fixture->manager, 20 * NS_PER_SECOND), 0);
+	return trace_frame(fixture->reporter.last, 0).function;
+}
+
+static void a_runtime_is_attached_to_and_its_frames_named(void **state)
+{
+	struct fixture *fixture = *state;
+	pid_t pid = start_sleep();
+	struct task_snapshot task = { .pid = pid, .stamp = { 100, 1 }, .comm = "sleep" };
+	struct fake_entry entry;
+
+	sample_kind = FAKE_KIND;
+	assert_int_equal(process_manager_start(fixture->manager, &task, 1), 0);
+	/* All that is there at the start is attached to before the wait is over. */
+	assert_int_equal(process_manager_wait_loaded(fixture->manager, 20 * NS_PER_SECOND), 0);
+	assert_true(wait_for(fixture, has_interpreter, pid));
+	assert_true(fake_published(&fixture->writer, pid, &entry));
+	assert_int_equal(entry.interpreters[0].language, FAKE_KIND);
+	assert_int_equal(entry.first_words[0], pid);
+	assert_string_equal(sample_interpreted(fixture, pid, 77), "f40");
+	assert_string_equal(sample_interpreted(fixture, pid, 78), "[fake: no name]");
+	end_process(pid);
+	process_manager_destroy(fixture->manager);
+	fixture->manager = NULL;
+	assert_int_equal(fake_language.attach_count, 1);
+	assert_int_equal(fake_language.detach_count, 1);
+	assert_int_equal(fake_language.release_count, 1);
+}
+
+static void a_runtime_that_is_not_ready_is_attached_to_when_it_is(void **state)
+{
+	struct fixture *fixture = *state;
+	pid_t pid = start_sleep();
+	struct task_snapshot task = { .pid = pid, .stamp = { 100, 1 }, .comm = "sleep" };
+
+	fake_language.attach_err = -EAGAIN;
+	assert_int_equal(process_manager_start(fixture->manager, &task, 1), 0);
+	while (__atomic_load_n(&fake_language.attach_count, __ATOMIC_RELAXED) < 3)
+		usleep(1000);
+	assert_false(has_interpreter(fixture, pid));
+	__atomic_store_n(&fake_language.attach_err, 0, __ATOMIC_RELAXED);
+	assert_true(wait_for(fixture, has_interpreter, pid));
+	end_process(pid);
 }
 
 static void the_processes_of_the_start_are_published_and_loaded(void **state)
@@ -308,6 +374,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(the_processes_of_the_start_are_published_and_loaded),
+		TEST(a_runtime_is_attached_to_and_its_frames_named),
+		TEST(a_runtime_that_is_not_ready_is_attached_to_when_it_is),
 		TEST(a_process_is_followed_from_its_exec_to_its_end),
 		TEST(a_mapping_of_a_known_process_is_followed),
 		TEST(a_fork_that_died_at_once_is_no_error),
