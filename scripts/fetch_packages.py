@@ -27,38 +27,63 @@ def mirror():
     raise RuntimeError("this machine's apt has no source of packages")
 
 
-def _run(*command):
+def _run(*command, **more):
     subprocess.run(list(map(str, command)), check=True, stdin=subprocess.DEVNULL,
-                   stdout=subprocess.DEVNULL)
+                   stdout=subprocess.DEVNULL, **more)
+
+
+class Apt:
+    """An apt with lists and a state of its own, below @directory, which goes with the context."""
+
+    def __init__(self, directory, architecture, suite):
+        self._directory = pathlib.Path(directory).absolute()
+        apt = self._directory
+        for folder in ("lists/partial", "archives/partial", "state"):
+            (apt / folder).mkdir(parents=True, exist_ok=True)
+        line = "%s " + "%s %s main\n" % (mirror(), suite)
+        (apt / "sources.list").write_text(line % "deb" + line % "deb-src")
+        self._options = []
+        for option in ("Dir::State=%s/state" % apt, "Dir::State::lists=%s/lists" % apt,
+                       "Dir::Cache=%s" % apt, "Dir::State::status=/dev/null",
+                       "Dir::Etc::sourcelist=%s/sources.list" % apt,
+                       "Dir::Etc::sourceparts=/dev/null", "APT::Architecture=" + architecture,
+                       "APT::Architectures=" + architecture, "APT::Sandbox::User=root",
+                       "APT::Keep-Downloaded-Packages=true", "Acquire::Check-Valid-Until=false",
+                       "Acquire::Languages=none"):
+            self._options += ["-o", option]
+        _run("apt-get", "-q", *self._options, "update")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        # What is needed again are the files, not the archives nor the index.
+        shutil.rmtree(self._directory)
+
+    def download(self, packages):
+        """The archives of @packages and of what they depend on."""
+        _run("apt-get", "-q", *self._options, "install", "--download-only", "--yes",
+             "--no-install-recommends", *packages)
+        return sorted((self._directory / "archives").glob("*.deb"))
+
+    def download_source(self, package):
+        """The archive of a package's upstream source."""
+        _run("apt-get", "-q", *self._options, "source", "--download-only", package,
+             cwd=self._directory)
+        return next(self._directory.glob("*.orig.tar.[gx]z"))
 
 
 def fetch(directory, architecture, suite, packages):
     """Returns the folders of @packages and of what they depend on."""
     directory = pathlib.Path(directory).absolute()
-    apt = directory / ".apt"
-    for folder in ("lists/partial", "archives/partial", "state"):
-        (apt / folder).mkdir(parents=True, exist_ok=True)
-    (apt / "sources.list").write_text("deb %s %s main\n" % (mirror(), suite))
-    options = []
-    for option in ("Dir::State=%s/state" % apt, "Dir::State::lists=%s/lists" % apt,
-                   "Dir::Cache=%s" % apt, "Dir::State::status=/dev/null",
-                   "Dir::Etc::sourcelist=%s/sources.list" % apt, "Dir::Etc::sourceparts=/dev/null",
-                   "APT::Architecture=" + architecture, "APT::Architectures=" + architecture,
-                   "APT::Sandbox::User=root", "APT::Keep-Downloaded-Packages=true",
-                   "Acquire::Check-Valid-Until=false", "Acquire::Languages=none"):
-        options += ["-o", option]
-    _run("apt-get", "-q", *options, "update")
-    _run("apt-get", "-q", *options, "install", "--download-only", "--yes",
-         "--no-install-recommends", *packages)
-    for archive in sorted((apt / "archives").glob("*.deb")):
-        folder = directory / archive.name.partition("_")[0]
-        new = directory / (folder.name + ".new")
-        shutil.rmtree(new, ignore_errors=True)
-        _run("dpkg-deb", "-x", archive, new)
-        shutil.rmtree(folder, ignore_errors=True)
-        new.rename(folder)
-    # What is needed again are the files, not the archives nor the index.
-    shutil.rmtree(apt)
+    with Apt(directory / ".apt", architecture, suite) as apt:
+        for archive in apt.download(packages):
+            folder = directory / archive.name.partition("_")[0]
+            new = directory / (folder.name + ".new")
+            shutil.rmtree(new, ignore_errors=True)
+            _run("dpkg-deb", "-x", archive, new)
+            shutil.rmtree(folder, ignore_errors=True)
+            new.rename(folder)
     return unpacked(directory)
 
 

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The Pythons at hand, each with the command that runs it: this machine's own, those of pyenv, and
+what scripts/fetch_pythons.py brought.
+"""
+import glob
+import os
+import re
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(ROOT, "scripts"))
+import fetch_pythons
+
+TARGETS = os.path.join(ROOT, "integration", "targets", "python")
+PYENV = os.path.expanduser("~/.pyenv/versions")
+
+_DESCRIBE = """
+import sys, sysconfig
+get = sysconfig.get_config_var
+print("%d.%d.%d %d %d" % (*sys.version_info[:3], bool(get("Py_DEBUG")), bool(get("Py_GIL_DISABLED"))))
+"""
+
+# What of the root is needed in a changed root, from outside.
+_ENTER = ('for d in proc dev tmp; do mount --rbind /$d "$0/$d" || exit; done;'
+          'mkdir -p "$0%(targets)s" && mount --bind "%(targets)s" "$0%(targets)s" &&'
+          'exec chroot "$0" "$@"')
+
+
+class Python:
+    """One interpreter. @root: the file system that it lives in; "/" is the machine's own."""
+
+    def __init__(self, name, path, root="/"):
+        self.name = name
+        self.path = path
+        self.root = root
+        text = subprocess.run(self.command("-c", _DESCRIBE), stdout=subprocess.PIPE, check=True,
+                              text=True).stdout.split()
+        self.full_version = text[0]
+        self.version = tuple(map(int, text[0].split(".")))[:2]
+        self.is_debug, self.is_free_threaded = text[1] == "1", text[2] == "1"
+
+    def __str__(self):
+        return self.name
+
+    def command(self, *arguments):
+        """The command to run it with @arguments."""
+        return in_root(self.root, self.path, *arguments)
+
+    def target(self, name):
+        """The command that runs a target. Nothing is written beside the sources."""
+        return self.command("-B", os.path.join(TARGETS, name + ".py"))
+
+    @property
+    def directories(self):
+        """Where its files lie, for those that look at them by name."""
+        return directories_of(self.root, self.path)
+
+
+def in_root(root, *command):
+    """@command in a root file system, with this machine's /proc and the targets in their place."""
+    if root == "/":
+        return list(map(str, command))
+    return ["unshare", "--mount", "sh", "-c", _ENTER % {"targets": TARGETS}, root,
+            *map(str, command)]
+
+
+def directories_of(root, path):
+    """The folders of a program and of the libraries beside it, below @root."""
+    found = [os.path.dirname(path), os.path.join(os.path.dirname(os.path.dirname(path)), "lib"),
+             "/usr/lib/x86_64-linux-gnu", "/lib/x86_64-linux-gnu"]
+    return [root.rstrip("/") + directory for directory in found]
+
+
+def _version_key(path):
+    return [int(number) for number in re.findall(r"\d+", os.path.basename(path))]
+
+
+def of_machine():
+    """pyenv's versions from 3.6 on, and the machine's own."""
+    found = {}
+    for directory in sorted(glob.glob(PYENV + "/3.*"), key=_version_key):
+        path = os.path.join(directory, "bin", "python3")
+        if os.access(path, os.X_OK):
+            found["pyenv-" + os.path.basename(directory)] = Python(
+                "pyenv-" + os.path.basename(directory), path)
+    for path in sorted(glob.glob("/usr/bin/python3.*"), key=_version_key):
+        if re.fullmatch(r"python3\.\d+d?", os.path.basename(path)):
+            name = "machine-" + os.path.basename(path)
+            found[name] = Python(name, path)
+    return found
+
+
+def fetched():
+    """What fetch_pythons.py brought: of other suites, and built here."""
+    found = {}
+    for suite in fetch_pythons.ROOTS:
+        root = str(fetch_pythons.PYTHONS / suite)
+        for path in sorted(glob.glob(root + "/usr/bin/python3.*"), key=_version_key):
+            program = os.path.basename(path)
+            if re.fullmatch(r"python3\.\d+d?", program):
+                name = "%s-%s" % (suite, program)
+                found[name] = Python(name, "/usr/bin/" + program, root)
+    for build in fetch_pythons.BUILDS:
+        path = str(fetch_pythons.PYTHONS / build / "usr/bin/python3")
+        if os.path.exists(path):
+            found["built-" + build] = Python("built-" + build, path)
+    return found
+
+
+def at_hand(is_long):
+    """All of them by name; the short tier takes those of this machine."""
+    return {**of_machine(), **(fetched() if is_long else {})}
+
+
+if __name__ == "__main__":
+    for one in at_hand(True).values():
+        print(one, one.full_version, "debug" * one.is_debug, "free-threaded" * one.is_free_threaded)

@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Brings the Pythons that the long tests profile, beside those of the machine.
+
+usage: fetch_pythons.py [NAME...]
+
+Below ~/.cache/allframes/pythons there will be one folder for each NAME (all without one):
+
+	bullseye bookworm trixie sid	root file systems with what the suite has: its Pythons, their
+					debug builds, programs that embed one. Made by unpacking the
+					packages, without running any of their scripts.
+	3.13t 3.14t 3.13-musl		built here from Debian's sources: without the GIL, and over musl.
+
+What is there already stays. A build takes some ten minutes.
+"""
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import fetch_packages
+
+PYTHONS = pathlib.Path.home() / ".cache/allframes/pythons"
+
+ROOTS = {
+    "bullseye": ["python3.9", "python3.9-dbg"],
+    "bookworm": ["python3.11", "python3.11-dbg", "gdb", "vim-nox", "uwsgi-core",
+                 "uwsgi-plugin-python3"],
+    "trixie": ["python3.13", "python3.13-dbg"],
+    "sid": ["python3.14", "python3.14-dbg", "python3.15", "python3.15-dbg"],
+}
+# Suite and source package, then arguments of configure.
+BUILDS = {
+    "3.13t": ("trixie", "python3.13", "--disable-gil", "--enable-shared"),
+    "3.14t": ("sid", "python3.14", "--disable-gil"),
+    "3.13-musl": ("trixie", "python3.13", "CC=musl-gcc", "--enable-shared"),
+}
+# What a package has where older suites have folders and newer ones links to folders.
+_LINKS = ["bin", "sbin", "lib", "lib64"]
+
+
+def _run(*command, **more):
+    subprocess.run(list(map(str, command)), check=True, stdin=subprocess.DEVNULL,
+                   stdout=subprocess.DEVNULL, **more)
+
+
+def _unpack(archive, root):
+    """Unpacks a package over others; a link to a folder stays one."""
+    with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", str(archive)],
+                          stdout=subprocess.PIPE) as reader:
+        subprocess.run(["tar", "-x", "--keep-directory-symlink", "-C", str(root)],
+                       stdin=reader.stdout, check=True)
+
+
+def make_root(suite, packages, root):
+    """A folder to chroot to, with @packages of a suite of Debian and what they depend on."""
+    for name in _LINKS:
+        (root / "usr" / name).mkdir(parents=True)
+        (root / name).symlink_to("usr/" + name)
+    for name in ("proc", "dev", "tmp"):
+        (root / name).mkdir()
+    with fetch_packages.Apt(root / ".apt", "amd64", suite) as apt:
+        for archive in apt.download(packages):
+            _unpack(archive, root)
+
+
+def _source_directory(suite, package, root):
+    with fetch_packages.Apt(root / ".apt", "amd64", suite) as apt:
+        archive = apt.download_source(package)
+        source = root / "source"
+        source.mkdir()
+        _run("tar", "-xf", archive, "--strip-components=1", "-C", source)
+    return source
+
+
+def build(suite, package, arguments, root):
+    """Builds Python from the suite's source package; installs it below @root/usr."""
+    source = _source_directory(suite, package, root)
+    prefix = PYTHONS / root.name.partition(".new")[0] / "usr"
+    log = open(root / "build.log", "wb")
+    library = "LDFLAGS=-Wl,-rpath,%s/lib" % prefix
+    for command in (["./configure", "--prefix=%s" % prefix, "--without-ensurepip", library,
+                     *arguments],
+                    ["nice", "-n", "19", "make", "-j2"],
+                    ["make", "install", "DESTDIR=%s" % (root / "image")]):
+        subprocess.run(command, cwd=source, check=True, stdin=subprocess.DEVNULL, stdout=log,
+                       stderr=log)
+    os.rename(str(root / "image") + str(prefix), root / "usr")
+    shutil.rmtree(root / "image")
+    shutil.rmtree(source)
+
+
+def fetch(name):
+    """The folder of @name, made if it is not there."""
+    root = PYTHONS / name
+    if root.exists():
+        return root
+    new = PYTHONS / (name + ".new")
+    shutil.rmtree(new, ignore_errors=True)
+    new.mkdir(parents=True)
+    if name in ROOTS:
+        make_root(name, ROOTS[name], new)
+    else:
+        suite, package, *arguments = BUILDS[name]
+        build(suite, package, arguments, new)
+    new.rename(root)
+    return root
+
+
+if __name__ == "__main__":
+    for wanted in sys.argv[1:] or [*ROOTS, *BUILDS]:
+        print(fetch(wanted))
