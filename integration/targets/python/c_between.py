@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """C functions between Python functions: each stands in its place.
 
-chain: <module>@run main@turn
+chain: <module>@run > main@turn
 chain: <module>@run main@sorted > [sort] key@key > spin@spin
 chain: <module>@run main@method > [list_sort] key@key > spin@spin
 chain: <module>@run main@lambda > [sort] main.<locals>.<lambda>@lambda > spin@spin
@@ -12,6 +12,7 @@ chain: <module>@run main@filter > [filter_next] key@key > spin@spin
 chain: <module>@run main@sub > ANY@re.py,re/,sre_compile.py,sre_parse.py,enum.py* [pattern_sub] replaced@replaced > spin@spin
 chain: <module>@run main@partial > [partial] key@key > spin@spin
 chain: <module>@run main@cached > [lru_cache] cached@cached > spin@spin
+chain: <module>@run main@iterator > (Numbers.__init__@init|Numbers.__iter__@iter)
 chain: <module>@run main@iterator > [slot_tp_iternext] Numbers.__next__@next > spin@spin
 chain: <module>@run main@hashed > [slot_tp_hash] Hashed.__hash__@hash > spin@spin
 chain: <module>@run main@equal > [richcompare] Hashed.__eq__@equal_method > spin@spin
@@ -52,10 +53,10 @@ def cached(number):
 
 class Numbers:
     def __init__(self):
-        self.left = 10
+        self.left = 10  #: init
 
     def __iter__(self):
-        return self
+        return self  #: iter
 
     def __next__(self):
         spin(200)  #: next
@@ -83,13 +84,6 @@ class Sink:
 
 
 def main():
-    numbers = list(range(10))  #: turn
-    text = "a-" * 10  #: turn
-    pattern = re.compile("a")  #: turn
-    partial = functools.partial(key, 3)  #: turn
-    sink = Sink()  #: turn
-    one, other = Hashed(), Hashed()  #: turn
-    Numbers()  #: turn
     while True:  #: turn
         sorted(numbers, key=key)  #: sorted
         numbers.sort(key=key)  #: method
@@ -106,13 +100,14 @@ def main():
         one == other  #: equal
         print("text", file=sink)  #: written
         str(one)  #: text
-        made = NUMBERS_OF(10)  #: turn
-        list(made)  #: iterator
+        list(Numbers())  #: iterator
 
 
-class NUMBERS_OF(Numbers):
-    __init__ = lambda self, count: setattr(self, "left", count)  #: init
-
-
+numbers = list(range(10))
+text = "a-" * 10
+pattern = re.compile("a")
+partial = functools.partial(key, 3)
+sink = Sink()
+one, other = Hashed(), Hashed()
 target.ready()
 main()  #: run

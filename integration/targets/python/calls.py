@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Functions, methods of all kinds, closures, lambdas, decorators, operators.
 
-chain: <module>@run main@turn
+chain: <module>@run > main@turn
+chain: <module>@run main@made_shape > Shape.__init__@init
 chain: <module>@run main@plain > outer@outer middle@middle spin@spin
 chain: <module>@run main@method > Shape.method@method spin@spin
 chain: <module>@run main@class_method > Shape.made@made > (Shape.__init__@init|Shape.method@method) spin@spin
@@ -17,7 +18,7 @@ chain: <module>@run main@inner_lambda > main.<locals>.<lambda>@inner_lambda spin
 chain: <module>@run main@decorated > decorate.<locals>.wrapper@wrapper decorated@decorated spin@spin
 chain: <module>@run main@keywords > keywords@keywords spin@spin
 chain: <module>@run main@stars > keywords@keywords spin@spin
-chain: <module>@run main@long_line > long_line@call_first,call_second,long_end spin@spin
+chain: <module>@run main@long_line > long_line@call_first,long_test,call_second,long_end spin@spin
 """
 import target
 
@@ -93,7 +94,7 @@ def keywords(first, *rest, count=1, **others):
 # The tables of lines have steps of limited size: a function with more lines than one step.
 def long_line(count):
     spin(count)  #: call_first
-    if count < 0:
+    if count < 0:  #: long_test
         return [
 
 
@@ -230,7 +231,7 @@ def long_line(count):
 
 
 def main():
-    shape = Shape(2000)  #: turn
+    shape = Shape(2000)  #: made_shape
     while True:  #: turn
         outer(2000)  #: plain
         shape.method()  #: method

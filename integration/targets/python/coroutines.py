@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Coroutines and what they wait for: what runs is on the stack, what is suspended is not.
 
-chain: <module>@run main@turn
+chain: <module>@run > main@turn
 chain: <module>@run main@drive > drive@sending > root@wait_middle > middle@wait_leaf > leaf@work,pause > spin@spin
 chain: <module>@run main@drive > drive@sending > root@wait_middle > middle@wait_leaf > leaf@work,pause > Pause.__await__@give
 chain: <module>@run main@drive > drive@sending > root@wait_middle > middle@wait_leaf > leaf@work,pause > Pause.__init__@init

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Exceptions: raised deep, caught above, with clean-up in between.
 
-chain: <module>@run main@turn
+chain: <module>@run > main@turn
 chain: <module>@run main@try > caught@try,except > (fail@fail|spin@spin){0,6}
 chain: <module>@run main@try > caught@after spin@spin
 chain: <module>@run main@finally > cleaned@body fail@fail{0,6}

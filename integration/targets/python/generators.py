@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Generators, generator expressions, comprehensions (frames of their own up to 3.11).
 
-chain: <module>@run main@turn
+chain: <module>@run > main@turn
 chain: <module>@run main@loop > consume@each > generate@give > spin@spin
 chain: <module>@run main@from > consume_from@each_from > delegate@from > generate@give > spin@spin
 chain: <module>@run main@send > driver@sending > receiver@receive > spin@spin
+chain: <module>@run main@send > receiver@receive
+chain: <module>@run main@throw > catcher@caught
 chain: <module>@run main@throw > thrower@throwing > catcher@caught > spin@spin
 chain: <module>@run main@expression > expression@sum > [builtin_sum] expression.<locals>.<genexpr>@sum > spin@spin
 chain (-3.11): <module>@run main@list > in_list@list_body > in_list.<locals>.<listcomp>@list_body > spin@spin

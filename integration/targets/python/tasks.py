@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tasks of asyncio, whose event loop is the standard library's own code.
 
-chain: <module>@run > ANY@asyncio/* ANY@selectors.py* ANY@contextvars.py*
+chain: <module>@run > ANY@asyncio/* ANY@selectors.py,contextvars.py,_weakrefset.py*
 chain: <module>@run ANY@asyncio/{3,9} [task] worker@work > inner@inner > spin@spin
-chain: <module>@run ANY@asyncio/{3,9} [task] worker@pause > ANY@asyncio/* ANY@selectors.py*
-chain: <module>@run ANY@asyncio/{3,9} [task] main@gather > ANY@asyncio/*
+chain: <module>@run ANY@asyncio/{3,9} [task] worker@pause > ANY@asyncio/,selectors.py*
+chain: <module>@run ANY@asyncio/{3,9} [task] main@gather > (ANY@asyncio/,_weakrefset.py|main.<locals>.<listcomp>@gather)*
 chain: <module>@run ANY@asyncio/{3,9} callback@callback > spin@spin
 """
 import asyncio
@@ -38,7 +38,7 @@ async def main():
     await asyncio.gather(*[worker() for i in range(4)])  #: gather
 
 
-target.ready()
 loop = asyncio.new_event_loop()
 asyncio.set_event_loop(loop)
+target.ready()
 loop.run_until_complete(main())  #: run

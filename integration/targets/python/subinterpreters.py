@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+r"""Subinterpreters: stacks of one interpreter within another's.
+
+chain: <module>@run > main@turn
+chain: <module>@run > main@enter > ~<module>@<string>:\d+; > ~inner@<string>:[23]; > ~spin@<string>:(?:[4-9]|10);
+chain: <module>@run > main@enter > ~(?:[^;]*(?:importlib|frozen|site|codecs|encodings|os\.py|_sitebuiltins|sysconfig|posixpath|genericpath|stat\.py|abc\.py|_collections_abc|io\.py|zipimport)[^;]*;){1,60}
+native: yes
+needs: _testcapi
+observe: no
+"""
+import _testcapi
+
+import target
+
+TEXT = """
+def inner():
+    spin(300000)
+def spin(count):
+    total = 0
+    for i in range(count):
+        total += i * i & 0xff
+    return total
+for i in range(20):
+    inner()
+"""
+
+
+def main():
+    while True:  #: turn
+        _testcapi.run_in_subinterp(TEXT)  #: enter
+
+
+target.ready()
+main()  #: run
