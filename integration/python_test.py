@@ -1,0 +1,214 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# time limit: 1800 s
+"""Every sample of every target in Python lies in the set of stacks that its source allows, with the
+line of each frame, in every Python at hand.
+
+The targets are stopped while the agent starts and attaches to them, so that no sample comes before.
+usage: python_test.py [PYTHON|TARGET...]
+"""
+import collections
+import glob
+import os
+import signal
+import sys
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import pythons
+from harness import IS_LONG, Agent, Program, StackEnds, Tap, need_root, share
+from python_chains import PythonFrame, Target, split
+from python_targets_test import has_needs
+
+SAMPLES_PER_TARGET = 200
+RATE = 997
+SECONDS = 12 if IS_LONG else 4
+# On a machine that is busy with other things the targets get little of it.
+ROUNDS_MAX = 5
+ATTACH_SECONDS = 2
+# Of two functions that take the same time.
+EVEN_SHARE = 0.35
+# Of the samples of a target whose children are known only after a while.
+KNOWN_SHARE = 0.5
+
+
+class Verdict:
+    """What there is to say about the stacks of one target."""
+
+    def __init__(self, target, ends):
+        self._target = target
+        self._ends = ends
+        self.total = self.unknown = self.unnamed = self.native = 0
+        self.names = collections.Counter()
+        self.groups_max = 0
+        self.wrong = collections.Counter()
+
+    def add(self, stack, count):
+        """Judges one stack."""
+        target = self._target
+        if target.forks and (stack.is_before_known or stack.is_without_memory):
+            self.unknown += count
+            return
+        why = self._judge(stack, count)
+        if why:
+            self.wrong[(why, tuple(stack.user_frames + stack.errors))] += count
+
+    def _judge(self, stack, count):
+        target, users = self._target, stack.user_frames
+        if not users and target.forks:
+            self.unknown += count
+            return None
+        self.total += count
+        if not users or stack.errors or stack.has_guess or not self._ends.is_entry(users[0]):
+            return "not complete"
+        if any(is_unnamed(frame) for frame in users):
+            self.unnamed += count
+            return None
+        items, is_native, why = split(users, target.version)
+        if why:
+            return why
+        if not items:
+            if target.forks:
+                self.total -= count
+                self.unknown += count
+                return None
+            self.native += count
+            return None if target.is_native else "no Python frame"
+        python = [item for item in items if isinstance(item, PythonFrame)]
+        self.names[python[-1].name] += count
+        self.groups_max = max(self.groups_max, sum(1 for item in items[:-1]
+                                                   if not isinstance(item, PythonFrame)) + 1)
+        return None if target.allows(items) else "not allowed: " + target.text(items)
+
+    @property
+    def failures(self):
+        """Texts of what is not as it should be."""
+        target = self._target
+        found = ["%d times %s\n    %s" % (count, why, ";".join(frames)[-1500:])
+                 for (why, frames), count in self.wrong.most_common(6)]
+        if self.wrong:
+            found.append("%d of %d samples are wrong" % (sum(self.wrong.values()), self.total))
+        if self.total < SAMPLES_PER_TARGET:
+            found.append("only %d samples" % self.total)
+        if 100 * self.unnamed > target.unnamed_percent * self.total:
+            found.append("without names: " + share(self.unnamed, self.total))
+        if self.native > 0.1 * self.total:
+            found.append("without Python frames: " + share(self.native, self.total))
+        if self.unknown > (1 - KNOWN_SHARE) * (self.total + self.unknown):
+            found.append("before known: " + share(self.unknown, self.total + self.unknown))
+        counts = [self.names[name] for name in target.even]
+        if counts and min(counts) < EVEN_SHARE * sum(counts):
+            found.append("not even: %s" % dict(zip(target.even, counts)))
+        if self.groups_max < target.alternates:
+            found.append("at most %d groups of Python frames" % self.groups_max)
+        return [text.encode("ascii", "backslashreplace").decode() for text in found]
+
+
+def is_unnamed(frame):
+    """True for an interpreted frame whose function could not be read any more."""
+    return frame.startswith("[python")
+
+
+class Run:
+    """One target in one Python, stopped until its samples are wanted."""
+
+    def __init__(self, python, target):
+        self.python = python
+        self.target = target
+        other = {**os.environ, "ALLFRAMES_OTHER_PYTHON": _other(python)}
+        self.program = Program(*python.target(target.name), env=other)
+        self.signal(signal.SIGSTOP)
+
+    def signal(self, number):
+        os.kill(self.program.pid, number)
+
+
+def _other(python):
+    """The path of another Python in the same root, its own if there is none."""
+    others = [one for one in pythons.at_hand(python.root != "/").values()
+              if one.root == python.root and one.version != python.version]
+    return (others or [python])[-1].path
+
+
+def profile(runs, seconds, *selection):
+    """Stacks by comm of @runs, which start to run when the agent knows them."""
+    by_comm = collections.defaultdict(collections.Counter)
+    with Agent("-samples-per-second", RATE, "-with-lines", *selection) as agent:
+        if not agent.wait_started():
+            raise RuntimeError("the agent failed: " + agent.log_text())
+        time.sleep(ATTACH_SECONDS)
+        for run in runs:
+            run.signal(signal.SIGCONT)
+        time.sleep(seconds)
+        for run in runs:
+            run.signal(signal.SIGSTOP)
+        # What is in the rings is named while the programs are there.
+        result = agent.stop()
+        if result.status != 0:
+            raise RuntimeError("the agent failed: " + result.log)
+        for stack, count in result.stacks.items():
+            by_comm[stack.comm][stack] += count
+    return by_comm
+
+
+def test_group(tap, runs, *selection):
+    """Samples @runs together until there is enough of each, and judges each."""
+    by_comm = collections.defaultdict(collections.Counter)
+    try:
+        for _ in range(ROUNDS_MAX):
+            for comm, stacks in profile(runs, SECONDS, *selection).items():
+                by_comm[comm].update(stacks)
+            if all(by_comm[run.target.comm].total() > 1.2 * SAMPLES_PER_TARGET for run in runs):
+                break
+    finally:
+        for run in runs:
+            run.program.__exit__()
+    for run in runs:
+        verdict = Verdict(run.target, StackEnds(run.python.directories))
+        for stack, count in by_comm[run.target.comm].items():
+            verdict.add(stack, count)
+        failures = verdict.failures
+        tap.ok(not failures, "all samples of %s in %s are allowed" % (run.target.name, run.python),
+               *failures)
+        tap.note("%s in %s: %d samples, %d without names, %d without Python frames, %d not known"
+                 % (run.target.name, run.python, verdict.total, verdict.unnamed, verdict.native,
+                    verdict.unknown))
+
+
+def targets_of(python, names):
+    """The targets that @python can run, all or those in @names."""
+    for path in sorted(glob.glob(pythons.TARGETS + "/*.py")):
+        name = os.path.basename(path)[:-len(".py")]
+        if name != "target" and (not names or name in names):
+            yield Target(path, python.version)
+
+
+def test_python(tap, python, names):
+    """All targets (@names, if any) in one Python."""
+    group = []
+    for target in targets_of(python, names):
+        if not has_needs(python, target):
+            tap.skip("all samples of %s in %s are allowed" % (target.name, python),
+                     "no " + " ".join(target.needs))
+        elif target.forks:
+            test_group(tap, [Run(python, target)], "-comm", target.comm)
+        else:
+            group.append(Run(python, target))
+    if group:
+        pids = ",".join(str(run.program.pid) for run in group)
+        test_group(tap, group, "-pid", pids)
+
+
+def main():
+    tap = Tap()
+    need_root(tap, "stacks of Python")
+    every = pythons.at_hand(IS_LONG or any("-" in word for word in sys.argv[1:]))
+    names = [word for word in sys.argv[1:] if word not in every]
+    for name, python in every.items():
+        if name in sys.argv[1:] or not set(sys.argv[1:]) & set(every):
+            test_python(tap, python, names)
+    tap.finish()
+
+
+if __name__ == "__main__":
+    main()
