@@ -15,6 +15,7 @@ import time
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import kernel_side
 import otlp_side
+import python_side
 import user_side
 from tools import Table, build_all, quiet
 
@@ -53,6 +54,14 @@ def bench_walks(table):
     table.ratio("kernel walk beside bare bpf_get_stack", walk.ratio * walk.base_ns, walk.base_ns,
                 1.1, "ns")
     table.note("a whole sample in the kernel, one call deep", "%.2f us" % (walk.whole_ns / 1000))
+
+
+def bench_python(table):
+    """ns per Python frame, where calls from Python to Python add no native frames."""
+    native = python_side.slope(median_of, "depth")
+    for version, time_ns in python_side.slopes(median_of):
+        table.ratio("BPF ns per frame of Python %s beside a native one" % version, time_ns, native,
+                    3.0, "ns")
 
 
 def bench_tables(table):
@@ -118,6 +127,7 @@ def bench_otlp(table):
 
 PARTS = {
     "walks": bench_walks,
+    "python": bench_python,
     "tables": bench_tables,
     "cache": bench_cache,
     "samples": bench_samples,

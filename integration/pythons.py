@@ -13,6 +13,7 @@ sys.path.insert(0, os.path.join(ROOT, "scripts"))
 import fetch_pythons
 
 TARGETS = os.path.join(ROOT, "integration", "targets", "python")
+LOADS = os.path.join(ROOT, "integration", "targets", "python_loads")
 PYENV = os.path.expanduser("~/.pyenv/versions")
 
 _DESCRIBE = """
@@ -23,17 +24,18 @@ print("%d.%d.%d %d %d" % (*sys.version_info[:3], bool(get("Py_DEBUG")), bool(get
 
 # What of the root is needed in a changed root, from outside.
 _ENTER = ('for d in proc dev tmp; do mount --rbind /$d "$0/$d" || exit; done;'
-          'mkdir -p "$0%(targets)s" && mount --bind "%(targets)s" "$0%(targets)s" &&'
+          'for d in %(shared)s; do mkdir -p "$0$d" && mount --bind $d "$0$d" || exit; done;'
           'exec chroot "$0" "$@"')
 
 
 class Python:
     """One interpreter. @root: the file system that it lives in; "/" is the machine's own."""
 
-    def __init__(self, name, path, root="/"):
+    def __init__(self, name, path, root="/", environment=None):
         self.name = name
         self.path = path
         self.root = root
+        self._settings = ["%s=%s" % pair for pair in (environment or {}).items()]
         text = subprocess.run(self.command("-c", _DESCRIBE), stdout=subprocess.PIPE, check=True,
                               text=True).stdout.split()
         self.full_version = text[0]
@@ -45,11 +47,16 @@ class Python:
 
     def command(self, *arguments):
         """The command to run it with @arguments."""
-        return in_root(self.root, self.path, *arguments)
+        prefix = ["env", *self._settings] if self._settings else []
+        return in_root(self.root, *prefix, self.path, *arguments)
 
     def target(self, name):
         """The command that runs a target. Nothing is written beside the sources."""
         return self.command("-B", os.path.join(TARGETS, name + ".py"))
+
+    def load(self, name):
+        """The command that runs a load."""
+        return self.command("-B", os.path.join(LOADS, name + ".py"))
 
     @property
     def directories(self):
@@ -61,7 +68,7 @@ def in_root(root, *command):
     """@command in a root file system, with this machine's /proc and the targets in their place."""
     if root == "/":
         return list(map(str, command))
-    return ["unshare", "--mount", "sh", "-c", _ENTER % {"targets": TARGETS}, root,
+    return ["unshare", "--mount", "sh", "-c", _ENTER % {"shared": TARGETS + " " + LOADS}, root,
             *map(str, command)]
 
 

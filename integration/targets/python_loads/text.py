@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""JSON, regular expressions, packing, sorting; numpy where there is one."""
+import collections
+import hashlib
+import json
+import os
+import random
+import re
+import sys
+import zlib
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "python"))
+import target
+
+try:
+    import numpy
+except ImportError:
+    numpy = None
+
+
+def work(generator):
+    numbers = [generator.random() for i in range(5000)]
+    text = json.dumps({"numbers": sorted(numbers, key=lambda number: -number), "nested": [{}] * 20})
+    found = re.findall(r"(\d)\1+", text)
+    words = re.sub(r"\d+", lambda match: match.group()[::-1], text)
+    json.loads(text)
+    collections.Counter(found).most_common(3)
+    hashlib.sha256(zlib.compress(words.encode())).hexdigest()
+    if numpy:
+        matrix = numpy.array(numbers[:2500]).reshape(50, 50)
+        numpy.linalg.inv(matrix)
+        numpy.sort(matrix, axis=0)
+
+
+generator = random.Random(1)
+target.ready()
+while True:
+    work(generator)
