@@ -24,6 +24,7 @@ enum {
 	/** Instructions between what belongs together at the loop's end. */
 	END_MAX_INSTRUCTIONS = 48,
 	BEGIN_MAX_INSTRUCTIONS = 256,
+	RETURN_MAX_INSTRUCTIONS = 16,
 };
 
 /** Code of one range, decoded one by one. */
@@ -301,7 +302,8 @@ static void add_unpushed(struct unpushed *unpushed, uint64_t start, uint64_t end
 						    .end = (uint32_t)end };
 }
 
-static bool is_on_stack(const struct x86_instruction *instruction)
+/* The frame pointer may be any other pointer as well. */
+static bool may_be_on_stack(const struct x86_instruction *instruction)
 {
 	return instruction->base == X86_RSP || instruction->base == X86_RBP;
 }
@@ -317,7 +319,7 @@ static void find_push(struct code_cursor *cursor, const struct python_layout *la
 		const struct x86_instruction *x86 = &cursor->x86;
 
 		if (x86->kind == X86_STORE && x86->reg < 16 && frames & 1U << x86->reg &&
-		    !is_on_stack(x86) && x86->displacement == layout->frame.thread_frame) {
+		    x86->base != X86_RSP && x86->displacement == layout->frame.thread_frame) {
 			add_unpushed(unpushed, cursor->start, cursor->address + cursor->length);
 			return;
 		}
@@ -328,6 +330,24 @@ static void find_push(struct code_cursor *cursor, const struct python_layout *la
 		else
 			frames &= ~(uint32_t)x86->writes;
 	}
+}
+
+/* The end of the return that code at @address of the same function goes straight to; 0: it does not. */
+static uint64_t return_after(const struct code_cursor *cursor, uint64_t address)
+{
+	struct code_cursor copy = *cursor;
+
+	copy.offset = address - copy.start;
+	copy.length = 0;
+	for (uint32_t i = 0; i < RETURN_MAX_INSTRUCTIONS && cursor_next(&copy); i++) {
+		if (copy.x86.kind == X86_RETURN)
+			return copy.address + copy.length;
+		if (copy.x86.kind != X86_POP && copy.x86.kind != X86_ADD &&
+		    copy.x86.kind != X86_MOVE && copy.x86.kind != X86_LOAD &&
+		    copy.x86.kind != X86_LEAVE)
+			return 0;
+	}
+	return 0;
 }
 
 /*
@@ -349,9 +369,16 @@ static void find_pops(struct code_cursor *cursor, const struct python_layout *la
 			add_unpushed(unpushed, popped, cursor->address + cursor->length);
 			popped = 0;
 		} else if (popped && x86->kind == X86_JUMP) {
+			uint64_t end = 0;
+
 			cursor_target(cursor, &target);
-			if (target < cursor->start || target >= cursor->start + cursor->code.size)
+			if (target >= cursor->start && target < cursor->start + cursor->code.size)
+				end = return_after(cursor, target);
+			if (end || target < cursor->start ||
+			    target >= cursor->start + cursor->code.size)
 				add_unpushed(unpushed, popped, cursor->address + cursor->length);
+			if (end)
+				add_unpushed(unpushed, target, end);
 			popped = 0;
 		} else if (popped && (++since > END_MAX_INSTRUCTIONS ||
 				      (x86->kind != X86_POP && x86->kind != X86_ADD &&
@@ -362,11 +389,11 @@ static void find_pops(struct code_cursor *cursor, const struct python_layout *la
 				       x86->kind != X86_COMPARE))) {
 			popped = 0;
 		}
-		if (x86->kind == X86_LOAD && !is_on_stack(x86) && x86->base != X86_NO_REGISTER &&
+		if (x86->kind == X86_LOAD && x86->base != X86_RSP && x86->base != X86_NO_REGISTER &&
 		    x86->displacement == layout->frame.previous) {
 			loaded = x86->reg;
 			loaded_since = 0;
-		} else if (x86->kind == X86_STORE && x86->reg == loaded && !is_on_stack(x86) &&
+		} else if (x86->kind == X86_STORE && x86->reg == loaded && x86->base != X86_RSP &&
 			   x86->displacement == layout->frame.thread_frame) {
 			popped = cursor->address + cursor->length;
 			since = 0;
@@ -430,7 +457,7 @@ static void find_cframe(struct code_cursor *cursor, const struct python_layout *
 			return;
 		}
 		if (!installed && x86->kind == X86_STORE && x86->reg < 16 &&
-		    bases[x86->reg] != X86_NO_REGISTER && !is_on_stack(x86) &&
+		    bases[x86->reg] != X86_NO_REGISTER && x86->base != X86_RSP &&
 		    x86->displacement == layout->frame.thread_cframe) {
 			installed = cursor->address + cursor->length;
 			base = bases[x86->reg];
@@ -441,7 +468,7 @@ static void find_cframe(struct code_cursor *cursor, const struct python_layout *
 			if (x86->writes & 1U << reg)
 				bases[reg] = X86_NO_REGISTER;
 		}
-		if (x86->kind == X86_ADD && x86->reg < 16 && is_on_stack(x86) &&
+		if (x86->kind == X86_ADD && x86->reg < 16 && may_be_on_stack(x86) &&
 		    x86->reg != x86->base) {
 			bases[x86->reg] = x86->base;
 			places[x86->reg] = x86->displacement;
