@@ -109,8 +109,4 @@ int evaluator_bind(const struct evaluator *evaluator, struct value slot, struct 
 
 void evaluator_return(struct evaluator *evaluator);
 
-/** One instruction at pc. */
-int evaluator_step_x86(struct evaluator *evaluator);
-int evaluator_step_arm64(struct evaluator *evaluator);
-
 #endif

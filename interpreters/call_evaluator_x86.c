@@ -4,7 +4,7 @@
  * shifts, comparisons and jumps of general registers. Of all others only the length and the
  * registers that they write are known, by agent/host/x86_decode.h.
  */
-#include "interpreters/call_evaluator.h"
+#include "interpreters/call_evaluator_x86.h"
 
 #include <errno.h>
 #include <inttypes.h>

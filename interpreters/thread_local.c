@@ -7,7 +7,8 @@
 #include <string.h>
 
 #include "agent/base/error.h"
-#include "interpreters/call_evaluator.h"
+#include "interpreters/call_evaluator_arm64.h"
+#include "interpreters/call_evaluator_x86.h"
 
 enum { X86_ARGUMENT = 7, X86_STACK_POINTER = 4, X86_RESULT = 0, ARM64_STACK_POINTER = 31 };
 
