@@ -91,7 +91,8 @@ static struct value bitfield(struct value value, uint32_t word, uint8_t bytes)
 {
 	uint32_t rotate = bits(word, 16, 6), last = bits(word, 10, 6), width = bytes * 8;
 
-	if (value.kind != VALUE_NUMBER || bits(word, 29, 2) != 2 || last >= width)
+	if (value.kind != VALUE_NUMBER || bits(word, 29, 2) != 2 || last >= width ||
+	    rotate >= width)
 		return (struct value){ 0 };
 	if (last >= rotate) {
 		value.number >>= rotate;

@@ -207,6 +207,14 @@ static void check_python(const char *path)
 	while (!is_complete && getline(&line, &capacity, python.output) > 0) {
 		if (!python.process) {
 			err = live_python_attach(&python);
+			/* Its keys are in a list of its own, which is not followed. */
+			if (err == -EOPNOTSUPP && python.file &&
+			    strstr(python.file->version, " 2.7")) {
+				print_message("%s: refused\n", path);
+				free(line);
+				live_python_stop(&python);
+				return;
+			}
 			if (err)
 				print_message("%s: %s (%d)\n", path, error_text(), err);
 			assert_int_equal(err, 0);

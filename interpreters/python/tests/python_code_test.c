@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A code object of 3.9 laid by hand: what happens when it is freed, or its memory is hostile. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/base/error.h"
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <string.h>
+
+#include "interpreters/python/python_code.h"
+
+enum { CODE = 0x1000, NAME = 0x1400, FILENAME = 0x1800, TABLE = 0x1c00, END = 0x8000 };
+
+struct fake_memory {
+	struct remote_memory memory;
+	uint8_t bytes[END];
+	/** At this read the object changes; 0: never. */
+	int changes_at;
+	int reads;
+};
+
+static int read_fake(struct remote_memory *memory, uint64_t address, void *buffer, size_t bytes)
+{
+	struct fake_memory *fake = (struct fake_memory *)memory;
+
+	if (++fake->reads == fake->changes_at)
+		fake->bytes[CODE + 40]++;
+	if (address >= END || bytes > END - address)
+		return -EFAULT;
+	memcpy(buffer, fake->bytes + address, bytes);
+	return 0;
+}
+
+static void put(struct fake_memory *fake, uint64_t address, uint64_t word)
+{
+	memcpy(fake->bytes + address, &word, sizeof(word));
+}
+
+static void put_string(struct fake_memory *fake, uint64_t address, const void *characters,
+		       uint64_t count, uint32_t kind, bool is_ascii)
+{
+	put(fake, address + 16, count);
+	put(fake, address + 24, address * 77);
+	put(fake, address + 32, kind << 2 | 1 << 5 | is_ascii << 6 | 1 << 7);
+	memcpy(fake->bytes + address + (is_ascii ? 48 : 72), characters, count * kind);
+}
+
+static void put_code(struct fake_memory *fake)
+{
+	static const struct remote_memory_ops ops = { .read = read_fake };
+
+	memset(fake, 0, sizeof(*fake));
+	fake->memory.ops = &ops;
+	put(fake, CODE + 40, 10);
+	put(fake, CODE + 48, 0x3000);
+	put(fake, CODE + 104, FILENAME);
+	put(fake, CODE + 112, NAME);
+	put(fake, CODE + 120, TABLE);
+	put_string(fake, NAME, "name", 4, 1, true);
+	put_string(fake, FILENAME, "a\xe9", 2, 1, false);
+	put(fake, TABLE + 16, 4);
+	memcpy(fake->bytes + TABLE + 32, "\0\1\6\3", 4);
+}
+
+static void cache_of_3_9(struct python_code_cache *cache)
+{
+	struct python_process process = { 0 };
+	struct python_layout layout;
+
+	assert_int_equal(python_layout_init(&layout, PYTHON_VERSION(3, 9), false), 0);
+	assert_int_equal(python_code_describe(&layout, &process), 0);
+	python_code_cache_init(cache, &layout, &process);
+}
+
+static int symbolize(struct python_code_cache *cache, struct fake_memory *fake,
+		     uint32_t fingerprint, uint32_t position, struct interpreted_frame *frame)
+{
+	uint64_t words[2] = { frame_word(FRAME_PYTHON, 0, CODE),
+			      (uint64_t)position << 32 | fingerprint };
+
+	return python_code_symbolize(cache, &fake->memory, words, frame);
+}
+
+static void a_code_object_is_named(void **state)
+{
+	static struct python_code_cache cache;
+	static struct fake_memory fake;
+	struct interpreted_frame frame;
+	uint32_t fingerprint;
+
+	(void)state;
+	put_code(&fake);
+	cache_of_3_9(&cache);
+	assert_int_equal(python_code_read_fingerprint(&cache, &fake.memory, CODE, &fingerprint), 0);
+	assert_int_equal(symbolize(&cache, &fake, fingerprint, 0, &frame), 0);
+	assert_string_equal(frame.function, "name");
+	assert_string_equal(frame.file, "a\xc3\xa9");
+	assert_int_equal(frame.line, 11);
+	assert_int_equal(symbolize(&cache, &fake, fingerprint, 6, &frame), 0);
+	assert_int_equal(frame.line, 14);
+	/* What is kept needs no memory, nor the object. */
+	memset(fake.bytes, 0, sizeof(fake.bytes));
+	fake.reads = 0;
+	assert_int_equal(symbolize(&cache, &fake, fingerprint, 0, &frame), 0);
+	assert_string_equal(frame.function, "name");
+	assert_int_equal(fake.reads, 0);
+	python_code_cache_deinit(&cache);
+}
+
+static void another_object_at_the_same_place_is_told(void **state)
+{
+	static struct python_code_cache cache;
+	static struct fake_memory fake;
+	struct interpreted_frame frame = { 0 };
+	uint32_t fingerprint, other;
+
+	(void)state;
+	put_code(&fake);
+	cache_of_3_9(&cache);
+	assert_int_equal(python_code_read_fingerprint(&cache, &fake.memory, CODE, &fingerprint), 0);
+	/* The same pointers, and another name. */
+	put(&fake, NAME + 24, 5);
+	assert_int_equal(symbolize(&cache, &fake, fingerprint, 0, &frame), -ESTALE);
+	assert_null(frame.function);
+	assert_int_equal(python_code_read_fingerprint(&cache, &fake.memory, CODE, &other), 0);
+	assert_int_not_equal(other, fingerprint);
+	assert_int_equal(symbolize(&cache, &fake, other, 0, &frame), 0);
+	/* Its memory was given back; or it could not be read by the kernel side. */
+	put(&fake, CODE + 112, UINT64_MAX - 4);
+	assert_int_equal(symbolize(&cache, &fake, fingerprint, 0, &frame), -ESTALE);
+	assert_int_equal(symbolize(&cache, &fake, 0, 0, &frame), -ESTALE);
+	python_code_cache_deinit(&cache);
+}
+
+static void an_object_that_changes_while_it_is_read_has_no_name(void **state)
+{
+	static struct python_code_cache cache;
+	static struct fake_memory fake;
+	struct interpreted_frame frame;
+	uint32_t fingerprint;
+	int reads;
+
+	(void)state;
+	put_code(&fake);
+	cache_of_3_9(&cache);
+	assert_int_equal(python_code_read_fingerprint(&cache, &fake.memory, CODE, &fingerprint), 0);
+	fake.reads = 0;
+	assert_int_equal(symbolize(&cache, &fake, fingerprint, 0, &frame), 0);
+	reads = fake.reads;
+	assert_true(reads > 4);
+	python_code_cache_deinit(&cache);
+	/* The last but one read is the code object's for the second time; then comes its name. */
+	for (int i = 1; i < reads; i++) {
+		put_code(&fake);
+		cache_of_3_9(&cache);
+		fake.changes_at = i;
+		assert_int_equal(symbolize(&cache, &fake, fingerprint, 0, &frame), -ESTALE);
+		python_code_cache_deinit(&cache);
+	}
+}
+
+static void hostile_strings_and_tables_are_refused(void **state)
+{
+	static struct python_code_cache cache;
+	static struct fake_memory fake;
+	struct interpreted_frame frame;
+	uint32_t fingerprint;
+
+	(void)state;
+	put_code(&fake);
+	cache_of_3_9(&cache);
+	assert_int_equal(python_code_read_fingerprint(&cache, &fake.memory, CODE, &fingerprint), 0);
+	put(&fake, NAME + 32, 3 << 2 | 1 << 5);
+	assert_int_equal(symbolize(&cache, &fake, fingerprint, 0, &frame), -EBADMSG);
+	put(&fake, NAME + 32, 1 << 2 | 1 << 5 | 1 << 6);
+	put(&fake, NAME + 16, UINT64_MAX);
+	assert_int_equal(symbolize(&cache, &fake, fingerprint, 0, &frame), -EBADMSG);
+	put(&fake, NAME + 16, 1 << 20);
+	/* Cut, and what is behind is not read: the name's first 4096 characters are there. */
+	assert_int_equal(symbolize(&cache, &fake, fingerprint, 0, &frame), 0);
+	assert_true(strlen(frame.function) == INTERPRETER_NAME_MAX_BYTES ||
+		    strlen(frame.function) > 4);
+	python_code_cache_deinit(&cache);
+	cache_of_3_9(&cache);
+	put(&fake, TABLE + 16, UINT64_MAX);
+	assert_int_equal(symbolize(&cache, &fake, fingerprint, 0, &frame), 0);
+	assert_int_equal(frame.line, 0);
+	python_code_cache_deinit(&cache);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_code_object_is_named),
+		cmocka_unit_test(another_object_at_the_same_place_is_told),
+		cmocka_unit_test(an_object_that_changes_while_it_is_read_has_no_name),
+		cmocka_unit_test(hostile_strings_and_tables_are_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

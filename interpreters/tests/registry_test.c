@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "interpreters/registry.h"
+
+static void languages_are_found_by_name_and_index(void **state)
+{
+	(void)state;
+	assert_non_null(interpreter_by_name("python"));
+	assert_int_equal(interpreter_by_name("python")->kind, FRAME_PYTHON);
+	assert_null(interpreter_by_name("pyth"));
+	assert_null(interpreter_by_name(""));
+	for (uint32_t i = 0; interpreter_at(i); i++)
+		assert_ptr_equal(interpreter_by_name(interpreter_at(i)->name), interpreter_at(i));
+	assert_null(interpreter_at(UINT32_MAX));
+}
+
+static void a_program_that_is_no_runtime_is_none(void **state)
+{
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	struct interpreter_file *file = NULL;
+	struct elf_image image;
+
+	(void)state;
+	assert_int_equal(elf_image_init_fd(&image, fd), 0);
+	assert_int_equal(interpreters_probe(INTERPRETERS_ALL, &image, "test", &file), -ENOENT);
+	assert_null(file);
+	elf_image_deinit(&image);
+	close(fd);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(languages_are_found_by_name_and_index),
+		cmocka_unit_test(a_program_that_is_no_runtime_is_none),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
