@@ -136,8 +136,7 @@ static const struct python_layout layouts[] = {
 			   .previous = 48,
 			   .code = 32,
 			   .instruction = 56,
-			   .owner = 69,
-			   .is_entry = 68 },
+			   .owner = 69 },
 	},
 	{
 		.version = PYTHON_VERSION(3, 12),

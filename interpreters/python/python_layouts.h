@@ -79,8 +79,6 @@ struct python_frame_layout {
 	uint16_t instruction;
 	/** 3.11 on. */
 	uint16_t owner;
-	/** 3.11 only. */
-	uint16_t is_entry;
 	/** Free-threaded from 3.14 on: the index of the copy of the instructions; else 0. */
 	uint16_t copy_index;
 	/** Free-threaded from 3.14 on, in the code object: the array of copies; else 0. */
