@@ -87,7 +87,7 @@ static void parse_operands(const struct evaluator *evaluator, struct instruction
 	const uint8_t *bytes = instruction->bytes;
 	uint8_t modrm = bytes[instruction->at++];
 	uint8_t mode = modrm >> 6;
-	struct value address = { 0 };
+	struct value address;
 	int64_t displacement = 0;
 	bool has_base = true;
 

@@ -363,7 +363,7 @@ static void find_pops(struct code_cursor *cursor, const struct python_layout *la
 
 	while (cursor_next(cursor)) {
 		const struct x86_instruction *x86 = &cursor->x86;
-		uint64_t target;
+		uint64_t target = 0;
 
 		if (popped && x86->kind == X86_RETURN) {
 			add_unpushed(unpushed, popped, cursor->address + cursor->length);
