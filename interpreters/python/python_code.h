@@ -12,7 +12,7 @@
 #include "interpreters/python/python_strings.h"
 
 enum {
-	PYTHON_CODE_CACHE_MAX_ENTRIES = 1024,
+	PYTHON_CODE_CACHE_MAX_ENTRIES = 512,
 	/** With the entries' own 48 bytes. */
 	PYTHON_CODE_CACHE_MAX_BYTES = 128 << 10,
 	/** Larger line tables are read again for each frame. */
