@@ -173,8 +173,9 @@ def test_unknown_version(tap, python):
 # Name, path in bookworm's root or on the machine, arguments; {} is a target.
 EMBEDDING = [
     ("gdb", "/usr/bin/gdb", ["-nx", "-batch", "-x", "{}"]),
-    ("vim", "/usr/bin/vim", ["-u", "NONE", "-i", "NONE", "-n", "-es", "-c", "py3file {}"]),
-    ("uwsgi", "/usr/bin/uwsgi", ["--plugin", "python3", "--pyrun", "{}"]),
+    ("vim", "/usr/bin/vim.nox", ["-u", "NONE", "-i", "NONE", "-n", "-es", "-c", "py3file {}"]),
+    ("uwsgi", "/usr/bin/uwsgi-core", ["--plugin", "python311", "--need-plugin", "python311",
+                                       "--pyrun", "{}"]),
 ]
 
 
