@@ -126,7 +126,8 @@ def parse_folded(text):
         if sorted(in_user, reverse=True) != in_user:
             raise ValueError("line %d has user frames below kernel frames: %r" % (number, line))
         for frame in frames[1:]:
-            if frame.startswith("[error: ") or frame == "[truncated]":
+            if (frame.startswith("[error: ") and not frame.startswith("[error: interpreted")
+                    or frame == "[truncated]"):
                 raise ValueError("line %d goes on above its error: %r" % (number, line))
         stack = Stack(comm, tuple(frames))
         if stack in stacks:

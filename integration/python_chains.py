@@ -57,6 +57,7 @@ class Target:
     native: yes	    stacks without the interpreter's loop happen: threads at their start and end
     forks: yes	    it makes processes, whose first samples come before they are known
     unnamed: N	    per cent of the samples may have Python frames whose code object is gone
+    versions: several   the interpreter of a sample may be of another version
     even: A B	    A and B are in equally many samples
     alternates: N   stacks with N groups of Python frames, C between them, are most of all
     needs: MODULE   versions without this module cannot run it
@@ -85,6 +86,8 @@ class Target:
             if _version(first, (0,)) <= version <= _version(last, (9,))]
         assert self._expressions, "no chain is declared in " + path
         self.is_native = directives.get("native") == "yes"
+        # From 3.11 on a loop may have any number of Python frames.
+        self.loop_version = max(version, (3, 11)) if "versions" in directives else version
         self.forks = directives.get("forks") == "yes"
         self.unnamed_percent = int(directives.get("unnamed", 0))
         self.even = directives.get("even", "").split()

@@ -10,6 +10,7 @@ usage: python_test.py [PYTHON|TARGET...]
 import collections
 import glob
 import os
+import re
 import signal
 import sys
 import time
@@ -46,7 +47,9 @@ class Verdict:
     def add(self, stack, count):
         """Judges one stack."""
         target = self._target
-        if target.forks and (stack.is_before_known or stack.is_without_memory):
+        if ((target.forks and stack.is_before_known)
+                or (target.forks and stack.errors and is_in_exec(stack))
+                or ((target.forks or target.is_native) and stack.is_without_memory)):
             self.unknown += count
             return
         why = self._judge(stack, count)
@@ -64,17 +67,22 @@ class Verdict:
         if any(is_unnamed(frame) for frame in users):
             self.unnamed += count
             return None
-        items, is_native, why = split(users, target.version)
+        items, _, why = split(users, target.loop_version)
+        if not items and target.forks:
+            # The agent is on its way to attach.
+            self.total -= count
+            self.unknown += count
+            return None
         if why:
             return why
         if not items:
-            if target.forks:
-                self.total -= count
-                self.unknown += count
-                return None
             self.native += count
             return None if target.is_native else "no Python frame"
         python = [item for item in items if isinstance(item, PythonFrame)]
+        if python[-1].name == "ready" and python[-1].file.endswith("/target.py"):
+            # It was stopped while it told that it is ready.
+            self.total -= count
+            return None
         self.names[python[-1].name] += count
         self.groups_max = max(self.groups_max, sum(1 for item in items[:-1]
                                                    if not isinstance(item, PythonFrame)) + 1)
@@ -107,6 +115,12 @@ class Verdict:
 def is_unnamed(frame):
     """True for an interpreted frame whose function could not be read any more."""
     return frame.startswith("[python")
+
+
+def is_in_exec(stack):
+    """True if the sample came between two programs of one process: its stack is gone."""
+    return any(re.match(r"\w*execve\w*_\[k\]|begin_new_exec_\[k\]", frame)
+               for frame in stack.frames)
 
 
 class Run:

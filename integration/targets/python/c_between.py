@@ -17,7 +17,7 @@ chain: <module>@run main@iterator > [slot_tp_iternext] Numbers.__next__@next > s
 chain: <module>@run main@hashed > [slot_tp_hash] Hashed.__hash__@hash > spin@spin
 chain: <module>@run main@equal > [richcompare] Hashed.__eq__@equal_method > spin@spin
 chain: <module>@run main@equal > [slot_tp_hash] Hashed.__hash__@hash > spin@spin
-chain: <module>@run main@written > [write] Sink.write@write > spin@spin
+chain: <module>@run main@written > [PyFile_Write] Sink.write@write > spin@spin
 chain: <module>@run main@text > [str] Hashed.__str__@str > spin@spin
 """
 import functools

@@ -10,7 +10,7 @@ chain: <module>@run main@static > Shape.still@still spin@spin
 chain: <module>@run main@property > Shape.area@area spin@spin
 chain: <module>@run main@call > Shape.__call__@call_method spin@spin
 chain: <module>@run main@operator > [slot_nb_add] Shape.__add__@add spin@spin
-chain: <module>@run main@index > [slot_mp_subscript|_] Shape.__getitem__@getitem spin@spin
+chain: <module>@run main@index > Shape.__getitem__@getitem spin@spin
 chain: <module>@run main@closure > close.<locals>.inner@inner spin@spin
 chain: <module>@run main@make_closure > close@close
 chain: <module>@run main@lambda > <lambda>@lambda_body spin@spin

@@ -6,9 +6,9 @@ chain: <module>@run main@class > make@make > [build_class] make.<locals>.Made@bo
 chain: <module>@run main@class > make@make > [type_call|tp_call|build_class] Meta.__new__@new > spin@spin
 chain: <module>@run main@class > make@make > [type_new|build_class] Meta.__new__@new [set_name|type_new] Named.__set_name__@named > spin@spin
 chain: <module>@run main@class > make@make make.<locals>.Made@body Named.__init__@init
-chain: <module>@run main@eval > [eval] ~<module>@<string>:[01]; > spin@spin
-chain: <module>@run main@exec > [exec] ~<module>@made.py:[04]; > spin@spin
-chain: <module>@run main@exec > [exec] ~<module>@made.py:[014]; > ~inner@made.py:[12]; > spin@spin
+chain: <module>@run main@eval > [Eval] ~<module>@<string>:[01]; > spin@spin
+chain: <module>@run main@exec > [Eval] ~<module>@made.py:[04]; > spin@spin
+chain: <module>@run main@exec > [Eval] ~<module>@made.py:[014]; > ~inner@made.py:[12]; > spin@spin
 chain: <module>@run main@descriptor > [slot_tp_descr_get|_] Named.__get__@get > spin@spin
 chain: <module>@run main@getattr > [slot_tp_getattr|getattr] Lazy.__getattr__@getattr > spin@spin
 """

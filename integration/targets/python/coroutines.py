@@ -5,6 +5,10 @@ chain: <module>@run > main@turn
 chain: <module>@run main@drive > drive@sending > root@wait_middle > middle@wait_leaf > leaf@work,pause > spin@spin
 chain: <module>@run main@drive > drive@sending > root@wait_middle > middle@wait_leaf > leaf@work,pause > Pause.__await__@give
 chain: <module>@run main@drive > drive@sending > root@wait_middle > middle@wait_leaf > leaf@work,pause > Pause.__init__@init
+chain: <module>@run main@drive > root@wait_middle
+chain: <module>@run main@aiter > iterate@each
+chain: <module>@run main@manager > managed@enter
+chain: <module>@run main@comprehension > comprehended@elements
 chain: <module>@run main@aiter > drive@sending > iterate@each > count_up@step > spin@spin
 chain: <module>@run main@manager > drive@sending > managed@enter > (Manager.__aenter__@entering|Manager.__aexit__@leaving) > spin@spin
 chain: <module>@run main@comprehension > drive@sending > comprehended@elements > count_up@step > spin@spin

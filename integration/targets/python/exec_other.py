@@ -5,6 +5,7 @@ chain: <module>@run > main@turn > work@work > spin@spin
 chain: <module>@run > main@exec
 chain: <module>@ready > ready@target.py
 forks: yes
+versions: several
 observe: no
 """
 import os

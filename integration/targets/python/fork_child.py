@@ -2,7 +2,7 @@
 """Children by fork without exec go on in the same functions.
 
 chain: <module>@run > main@turn,fork,wait
-chain: <module>@run > main@fork,wait,leave > ANY@threading.py,random.py*
+chain: <module>@run > main@fork,wait,leave > ANY@threading.py,random.py,_weakrefset.py*
 chain: <module>@run > main@child > child@deeper > grandchild@spin_here > spin@spin
 forks: yes
 observe: no

@@ -2,6 +2,7 @@
 """Threads that begin and end all the time, while others run.
 
 chain: <module>@round > ANY@threading.py,_weakrefset.py*
+chain: <module>@round > start_later@made > ANY@threading.py,_weakrefset.py*
 chain: > Thread._bootstrap@threading.py ANY@threading.py,_weakrefset.py{0,9}
 chain: Thread._bootstrap@threading.py Thread._bootstrap_inner@threading.py Thread.run@threading.py > short@short spin@spin
 native: yes
@@ -23,9 +24,13 @@ def short():
     spin(20000)  #: short
 
 
+def start_later(function):
+    return threading.Thread(target=function)  #: made
+
+
 target.ready()
 while True:  #: round
-    threads = [threading.Thread(target=short) for i in range(3)]  #: round
+    threads = list(map(start_later, [short] * 3))  #: round
     for one in threads:  #: round
         one.start()  #: round
     for one in threads:  #: round

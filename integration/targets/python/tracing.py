@@ -2,7 +2,7 @@
 """A trace function and a profile function in Python, called for every line and every call.
 
 chain: <module>@run main@turn,call > spin@spin
-chain: <module>@run > (main@turn,call|spin@spin){0,2} > [call_trampoline] (trace@trace|profile@profile)
+chain: <module>@run > (main@turn,call|spin@spin){0,2} > [trampoline] (trace@trace|profile@profile)
 interrupts: yes
 observe: no
 """
