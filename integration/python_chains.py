@@ -77,6 +77,7 @@ class Target:
             match = re.search(r"#: ([\w ]+)$", line)
             for mark in match[1].split() if match else ():
                 self._marks[mark].add(number)
+        self.ready_line = 1 + text[:text.find("\ntarget.ready()")].count("\n") + 1
         self._first_lines = _first_lines(text)
         head = text.split('"""')[1]
         directives = dict(re.findall(r"^(\w+): (.*)$", head, re.M))

@@ -62,6 +62,10 @@ class Verdict:
             self.unknown += count
             return None
         self.total += count
+        if target.is_native and len(users) == 1 and users[0].startswith("libc.so.6+0x"):
+            # A thread's first instructions in clone() lie between two entries of .eh_frame.
+            self.native += count
+            return None
         if not users or stack.errors or stack.has_guess or not self._ends.is_entry(users[0]):
             return "not complete"
         if any(is_unnamed(frame) for frame in users):
@@ -79,7 +83,8 @@ class Verdict:
             self.native += count
             return None if target.is_native else "no Python frame"
         python = [item for item in items if isinstance(item, PythonFrame)]
-        if python[-1].name == "ready" and python[-1].file.endswith("/target.py"):
+        if (python[-1].name == "ready" and python[-1].file.endswith("/target.py")
+                or [frame.line for frame in python] == [target.ready_line]):
             # It was stopped while it told that it is ready.
             self.total -= count
             return None

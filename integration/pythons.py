@@ -2,6 +2,7 @@
 """The Pythons at hand, each with the command that runs it: this machine's own, those of pyenv, and
 what scripts/fetch_pythons.py brought.
 """
+import functools
 import glob
 import os
 import re
@@ -83,6 +84,7 @@ def _version_key(path):
     return [int(number) for number in re.findall(r"\d+", os.path.basename(path))]
 
 
+@functools.lru_cache(maxsize=None)
 def of_machine():
     """pyenv's versions from 3.6 on, and the machine's own."""
     found = {}
@@ -98,6 +100,7 @@ def of_machine():
     return found
 
 
+@functools.lru_cache(maxsize=None)
 def fetched():
     """What fetch_pythons.py brought: of other suites, and built here."""
     found = {}
