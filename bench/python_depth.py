@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""python_depth.py N: N calls deep in Python, by calls that later versions run in one loop; then busy
-for ever.
+"""python_depth.py N: N calls deep in Python, by calls that later versions run in one loop; then
+busy for ever.
 """
 import sys
 

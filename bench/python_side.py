@@ -15,7 +15,7 @@ ONE_LOOP = (3, 11)
 
 
 def _program(python):
-    """The path of a script that runs the bench's calls in @python, with the depth as its argument."""
+    """The path of a script that runs the bench's calls in @python, whose argument is the depth."""
     script = path("python_depth_%d.%d" % python.version)
     with open(script, "w", encoding="ascii") as file:
         file.write('#!/bin/sh\nexec %s -B %s/python_depth.py "$1"\n' % (python.path, SOURCES))
@@ -30,7 +30,7 @@ def slope(median_of, *command):
 
 
 def slopes(median_of):
-    """(version, ns per Python frame) for each version of this machine that has one loop for many."""
+    """(version, ns per Python frame) for each version that has one loop for many."""
     for python in pythons.of_machine().values():
         if python.version >= ONE_LOOP and not python.is_debug and "pyenv" in python.name:
             yield python.full_version, slope(median_of, _program(python))

@@ -4,7 +4,8 @@
 """Real loads in Python: 99.5 % of the stacks are complete, judged from their frames, and so are the
 Python frames in them: each frame of the interpreter's loop has its own.
 
-And programs that embed Python, a Python without symbols, and a version that the agent does not know.
+And programs that embed Python, a Python without symbols, and a version that the agent does not
+know.
 usage: python_loads_test.py [PYTHON...]
 """
 import collections

@@ -20,7 +20,8 @@ PYENV = os.path.expanduser("~/.pyenv/versions")
 _DESCRIBE = """
 import sys, sysconfig
 get = sysconfig.get_config_var
-print("%d.%d.%d %d %d" % (*sys.version_info[:3], bool(get("Py_DEBUG")), bool(get("Py_GIL_DISABLED"))))
+print("%d.%d.%d" % sys.version_info[:3], int(bool(get("Py_DEBUG"))),
+      int(bool(get("Py_GIL_DISABLED"))))
 """
 
 # What of the root is needed in a changed root, from outside.
