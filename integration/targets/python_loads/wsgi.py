@@ -48,10 +48,11 @@ def ask(port):
 
 server = wsgiref.simple_server.make_server("127.0.0.1", 0, application(), handler_class=Quiet)
 if os.fork() == 0:
+    # Else its own end of the socket would answer when the server is gone.
+    server.socket.close()
     try:
         ask(server.server_port)
     except Exception:
-        # The server is gone.
         os._exit(0)
 target.ready()
 server.serve_forever()
