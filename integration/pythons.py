@@ -17,6 +17,9 @@ TARGETS = os.path.join(ROOT, "integration", "targets", "python")
 LOADS = os.path.join(ROOT, "integration", "targets", "python_loads")
 PYENV = os.path.expanduser("~/.pyenv/versions")
 
+# The last versions of each way in which frames hang together (enum python_chain), but of the last.
+LAST_OF_CHAINS = [(3, 9), (3, 10), (3, 12)]
+
 _DESCRIBE = """
 import sys, sysconfig
 get = sysconfig.get_config_var
@@ -119,9 +122,21 @@ def fetched():
     return found
 
 
+def _newest_of_chains(found):
+    """The newest of @found (ascending) for each way in which frames hang together."""
+    return {name: python for name, python in
+            {sum(python.version > last for last in LAST_OF_CHAINS): (name, python)
+             for name, python in found.items()}.values()}
+
+
 def at_hand(is_long):
-    """All of them by name; the short tier takes those of this machine."""
-    return {**of_machine(), **(fetched() if is_long else {})}
+    """All of them by name; the short tier takes some of this machine's, and its own."""
+    if is_long:
+        return {**of_machine(), **fetched()}
+    found = of_machine()
+    return {**_newest_of_chains({name: python for name, python in found.items()
+                                 if name.startswith("pyenv-")}),
+            **{name: python for name, python in found.items() if name.startswith("machine-")}}
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 
 chain: <module>@run > main@turn
 chain: <module>@run main@sorted > [sort] key@key > spin@spin
-chain: <module>@run main@method > [list_sort] key@key > spin@spin
+chain: <module>@run main@method > [sort] key@key > spin@spin
 chain: <module>@run main@lambda > [sort] main.<locals>.<lambda>@lambda > spin@spin
 chain: <module>@run main@max > [max] key@key > spin@spin
 chain: <module>@run main@reduce > [reduce] add@add > spin@spin
