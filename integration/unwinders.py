@@ -18,7 +18,8 @@ WALK_CORE = os.path.join(ROOT, "build", "walk_core")
 # No unwinder of ours goes further.
 DEEPEST = 1024
 
-# Differences that are not ours, by class, all of them in code without unwind information.
+# Differences that are not ours, by class, all but the first in code without unwind information.
+CHILD = "ours ends in the child of a clone, where gdb finds no caller either"
 ENTRY = "ours ends at a file's entry point, where eu-stack gives up"
 NO_INFO = "ours ends or guesses where eu-stack goes on by frame pointers"
 AS_GDB = "ours goes on as gdb does"
@@ -169,6 +170,8 @@ def classify(ours, theirs, gdb, without_information):
         return ""
     if len(ours.pcs) == DEEPEST == same:
         return TOO_DEEP
+    if same == len(ours.pcs) and not ours.error and gdb() == ours.pcs + [0]:
+        return CHILD
     if not without_information.has(ours.places[same - 1]):
         return ""
     if same == len(ours.pcs) and not ours.error:
