@@ -103,8 +103,9 @@ struct interpreter_ops {
 		      struct interpreter_process **process);
 	/**
 	 * Names the frame of the two words @words, reading from @memory, that of the process or of a
-	 * fork of it, what is not in the cache yet. -ESTALE: the function's object is not there any
-	 * more (the fingerprint is another one); -ESRCH, -EFAULT, -EBADMSG, -ENOMEM.
+	 * fork of it, what is not in the cache yet. -ENOENT: the frame is the runtime's own, of no
+	 * function of the program, and is to be left out; -ESTALE: the function's object is not there
+	 * any more (the fingerprint is another one); -ESRCH, -EFAULT, -EBADMSG, -ENOMEM.
 	 */
 	int (*symbolize)(struct interpreter_process *process, struct remote_memory *memory,
 			 const uint64_t words[2], struct interpreted_frame *frame);

@@ -219,9 +219,10 @@ static uint32_t convert_frames(struct frame_converter *converter, const struct r
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < stack->word_count && count < FRAMES_MAX;
-	     i += frame_word_count(stack->words[i]), count++) {
+	     i += frame_word_count(stack->words[i])) {
 		const uint64_t *words = &stack->words[i];
 		struct frame *frame = &converter->frames[count];
+		int err = 0;
 
 		*frame = (struct frame){
 			.kind = frame_kind(words[0]),
@@ -242,10 +243,14 @@ static uint32_t convert_frames(struct frame_converter *converter, const struct r
 			*is_whole = false;
 			break;
 		default:
-			if (!interpreted_names_put(&converter->names, words, frame))
+			err = interpreted_names_put(&converter->names, words, frame);
+			if (err && err != -ENOENT)
 				*is_lasting = false;
 			break;
 		}
+		if (err == -ENOENT)
+			continue;
+		count++;
 		if (frame->flags & FRAME_GUESS)
 			*is_whole = false;
 	}

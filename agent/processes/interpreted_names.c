@@ -93,7 +93,7 @@ static int find_name(struct interpreted_names *names, const uint64_t words[2], s
 	int err = -ESRCH;
 
 	/* There is one of a language, but for odd programs: then the fingerprint tells. */
-	for (uint32_t i = 0; set && i < set->count && err; i++)
+	for (uint32_t i = 0; set && i < set->count && err && err != -ENOENT; i++)
 		if (process_runtime_data(set->runtimes[i])->interpreter->kind == frame->kind)
 			err = process_runtime_symbolize(set->runtimes[i], words, &found);
 	if (!err)
@@ -143,30 +143,34 @@ static const struct frame *find_recent(const struct interpreted_names *names,
 	return NULL;
 }
 
-bool interpreted_names_put(struct interpreted_names *names, const uint64_t words[2],
-			   struct frame *frame)
+int interpreted_names_put(struct interpreted_names *names, const uint64_t words[2],
+			  struct frame *frame)
 {
 	const struct frame *recent = find_recent(names, words);
 	uint32_t slot;
+	int err;
 
 	if (recent) {
 		metrics_add(METRIC_FRAMES_NAMED, 1);
 		*frame = *recent;
-		return true;
+		return 0;
 	}
 	*frame = (struct frame){
 		.kind = frame_kind(words[0]),
 		.flags = frame_flags(words[0]) & FRAME_GUESS,
 	};
-	if (find_name(names, words, frame)) {
+	err = find_name(names, words, frame);
+	if (err == -ENOENT)
+		return err;
+	if (err) {
 		metrics_add(METRIC_FRAMES_UNNAMED, 1);
 		put_nameless(names, frame);
-		return false;
+		return err;
 	}
 	metrics_add(METRIC_FRAMES_NAMED, 1);
 	slot = names->recent_count++ % INTERPRETED_NAMES_RECENT;
 	names->recent[slot].words[0] = words[0];
 	names->recent[slot].words[1] = words[1];
 	names->recent[slot].frame = *frame;
-	return true;
+	return 0;
 }

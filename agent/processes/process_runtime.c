@@ -5,12 +5,19 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "agent/base/cleanup.h"
 #include "agent/base/error.h"
 
 /* Of a process and its forks. */
 struct shared_runtime {
 	unsigned int references;
 	struct interpreter_process *process;
+};
+
+/* Of a process, and of its forks when it is read for them. */
+struct shared_memory {
+	unsigned int references;
+	struct process_memory memory;
 };
 
 static void detach(struct interpreter_process *process)
@@ -26,26 +33,44 @@ static void shared_unref(struct shared_runtime *shared)
 	free(shared);
 }
 
+static struct shared_memory *memory_ref(struct shared_memory *memory)
+{
+	__atomic_add_fetch(&memory->references, 1, __ATOMIC_RELAXED);
+	return memory;
+}
+
+static void memory_unref(struct shared_memory *memory)
+{
+	if (__atomic_sub_fetch(&memory->references, 1, __ATOMIC_ACQ_REL))
+		return;
+	process_memory_deinit(&memory->memory);
+	free(memory);
+}
+
 struct process_runtime *process_runtime_create(uint64_t executable_id,
 					       struct interpreter_process *process,
 					       struct process_memory *memory)
 {
 	struct process_runtime *runtime = malloc(sizeof(*runtime));
 	struct shared_runtime *shared = malloc(sizeof(*shared));
+	struct shared_memory *own = malloc(sizeof(*own));
 
-	if (!runtime || !shared) {
+	if (!runtime || !shared || !own) {
 		free(runtime);
 		free(shared);
+		free(own);
 		detach(process);
 		process_memory_deinit(memory);
 		return NULL;
 	}
 	*shared = (struct shared_runtime){ .references = 1, .process = process };
+	*own = (struct shared_memory){ .references = 1, .memory = *memory };
 	*runtime = (struct process_runtime){
 		.references = 1,
 		.executable_id = executable_id,
 		.shared = shared,
-		.memory = *memory,
+		.memory_count = 1,
+		.memories = { own },
 	};
 	return runtime;
 }
@@ -53,23 +78,30 @@ struct process_runtime *process_runtime_create(uint64_t executable_id,
 int process_runtime_fork(const struct process_runtime *runtime, const char *proc_root, uint32_t pid,
 			 struct process_runtime **fork)
 {
-	struct process_runtime *created = malloc(sizeof(*created));
+	_cleanup_(free_pointer) struct process_runtime *created = malloc(sizeof(*created));
+	_cleanup_(free_pointer) struct shared_memory *own = malloc(sizeof(*own));
 	int err;
 
-	if (!created)
+	if (!created || !own)
 		return fail(-ENOMEM, "no memory for a runtime");
+	*own = (struct shared_memory){ .references = 1 };
 	*created = (struct process_runtime){
 		.references = 1,
 		.executable_id = runtime->executable_id,
 		.shared = runtime->shared,
+		.memory_count = 1,
+		.memories = { own },
 	};
-	err = process_memory_init(&created->memory, proc_root, (pid_t)pid);
-	if (err) {
-		free(created);
+	err = process_memory_init(&own->memory, proc_root, (pid_t)pid);
+	if (err)
 		return err;
-	}
+	created->memories[created->memory_count++] = memory_ref(runtime->memories[0]);
+	if (runtime->memory_count > 1)
+		created->memories[created->memory_count++] =
+			memory_ref(runtime->memories[runtime->memory_count - 1]);
 	__atomic_add_fetch(&created->shared->references, 1, __ATOMIC_RELAXED);
-	*fork = created;
+	take_pointer(own);
+	*fork = take_pointer(created);
 	return 0;
 }
 
@@ -84,7 +116,8 @@ void process_runtime_unref(struct process_runtime *runtime)
 	if (!runtime || __atomic_sub_fetch(&runtime->references, 1, __ATOMIC_ACQ_REL))
 		return;
 	shared_unref(runtime->shared);
-	process_memory_deinit(&runtime->memory);
+	for (uint32_t i = 0; i < runtime->memory_count; i++)
+		memory_unref(runtime->memories[i]);
 	free(runtime);
 }
 
@@ -98,7 +131,12 @@ int process_runtime_symbolize(struct process_runtime *runtime, const uint64_t wo
 {
 	struct interpreter_process *process = runtime->shared->process;
 
-	return process->interpreter->ops->symbolize(process, &runtime->memory.memory, words, frame);
+	int err = -ESRCH;
+
+	for (uint32_t i = 0; i < runtime->memory_count && err == -ESRCH; i++)
+		err = process->interpreter->ops->symbolize(
+			process, &runtime->memories[i]->memory.memory, words, frame);
+	return err;
 }
 
 struct runtime_set *runtime_set_create(struct process_runtime *const *runtimes, uint32_t count)

@@ -3,7 +3,8 @@
  * Runtimes of languages that were attached to, as the threads share them: a load thread attaches,
  * sync publishes and lets go, work names frames. What the language made of a process serves its
  * forks too, whose memory is laid out alike until an exec; each process has a descriptor of its own
- * memory, which stays open as long as the process is remembered.
+ * memory, which stays open as long as the process is remembered. A fork that has ended is named by
+ * the memory of those it came from, as far as that holds the same objects (fingerprints tell).
  */
 #ifndef AGENT_PROCESSES_PROCESS_RUNTIME_H
 #define AGENT_PROCESSES_PROCESS_RUNTIME_H
@@ -14,6 +15,10 @@
 #include "interpreters/interpreter.h"
 
 struct shared_runtime;
+struct shared_memory;
+
+/** Its own, its parent's and that of the first one of all. */
+enum { RUNTIME_MEMORIES_MAX = 3 };
 
 /** A runtime in one process; immutable, shared by reference count (atomic). */
 struct process_runtime {
@@ -21,7 +26,8 @@ struct process_runtime {
 	/** Whose loop it is. */
 	uint64_t executable_id;
 	struct shared_runtime *shared;
-	struct process_memory memory;
+	uint32_t memory_count;
+	struct shared_memory *memories[RUNTIME_MEMORIES_MAX];
 };
 
 /** Takes @memory and @process over, also if it fails: NULL without memory. One reference. */

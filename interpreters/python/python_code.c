@@ -21,6 +21,8 @@ struct python_code {
 	uint32_t line_table_bytes;
 	/** Where a table that is too large to be kept lies; else 0. */
 	uint64_t large_line_table;
+	/** Of no function (_Py_InitCleanup). */
+	bool is_of_runtime;
 	/** The function's name, and from the offsets above on the file's and the table. */
 	char bytes[];
 };
@@ -144,6 +146,18 @@ static uint64_t code_pointer(const uint8_t *bytes, uint16_t offset)
 	return pointer;
 }
 
+/*
+ * From 3.13 on a class that is called has a frame of the runtime's own between its caller and
+ * __init__. Its code object has one string for name, qualified name and file; no compiler makes such.
+ */
+static bool is_of_runtime(const struct python_code_layout *layout, const uint8_t *bytes)
+{
+	uint64_t name = code_pointer(bytes, layout->name);
+
+	return layout->qualified_name && code_pointer(bytes, layout->qualified_name) == name &&
+	       code_pointer(bytes, layout->filename) == name;
+}
+
 /* Reads the code object at @address; *@code is the caller's. */
 static int read_code(struct python_code_cache *cache, struct remote_memory *memory,
 		     uint64_t address, struct python_code **code, size_t *code_bytes)
@@ -186,6 +200,7 @@ static int read_code(struct python_code_cache *cache, struct remote_memory *memo
 		.line_table = (uint32_t)(name_length + 1 + file_length + 1),
 		.line_table_bytes = (uint32_t)table.size,
 		.large_line_table = err ? line_table : 0,
+		.is_of_runtime = is_of_runtime(layout, bytes),
 	};
 	memcpy(&made->first_line, bytes + layout->first_line, sizeof(made->first_line));
 	memcpy(made->bytes, name, name_length + 1);
@@ -275,6 +290,8 @@ int python_code_symbolize(struct python_code_cache *cache, struct remote_memory 
 	if (!key.fingerprint)
 		return fail(-ESTALE, "a code object that could not be read");
 	err = get_code(cache, memory, &key, &code);
+	if (!err && code->is_of_runtime)
+		return fail(-ENOENT, "a frame of CPython's own");
 	if (!err)
 		err = line_of(cache, memory, &key, code, offset, &line);
 	if (err)

@@ -402,6 +402,52 @@ static void a_fork_is_attached_to_as_its_parent_is(void **state)
 	assert_int_equal(fake_language.detach_count, 1);
 }
 
+/* Process @pid has exited: its memory reads as an empty file. */
+static void lose_memory(struct fixture *fixture, uint32_t pid)
+{
+	fake_proc_write(&fixture->proc, pid, "mem", "");
+}
+
+static int symbolize_in(struct process *process)
+{
+	const uint64_t words[2] = { frame_word(FAKE_KIND, 0, 0x50), 77 };
+	struct interpreted_frame frame;
+
+	fake_language.byte = 0;
+	return process_runtime_symbolize(process->runtimes->runtimes[0], words, &frame);
+}
+
+static void a_fork_that_is_gone_is_named_by_those_it_came_from(void **state)
+{
+	struct fixture *fixture = *state;
+	struct process *line[5] = { add_attached(fixture, 7, 1000) };
+
+	fake_proc_write(&fixture->proc, 7, "mem", "first");
+	for (uint32_t i = 1; i < 5; i++) {
+		char text[] = "0-";
+
+		text[1] = (char)('0' + i);
+		line[i] = add(fixture, 7 + i);
+		fake_proc_write(&fixture->proc, 7 + i, "mem", text);
+		map(fixture, line[i], fixture->runtime, 0x10000);
+		attachments_inherit(&fixture->attachments, line[i], line[i - 1]);
+	}
+	assert_int_equal(symbolize_in(line[4]), 0);
+	assert_int_equal(fake_language.byte, '4');
+	lose_memory(fixture, 11);
+	assert_int_equal(symbolize_in(line[4]), 0);
+	assert_int_equal(fake_language.byte, '3');
+	/* Not more than the parent and the first one are kept open. */
+	lose_memory(fixture, 10);
+	drop(fixture, line[0]);
+	assert_int_equal(symbolize_in(line[4]), 0);
+	assert_int_equal(fake_language.byte, 'i');
+	lose_memory(fixture, 7);
+	assert_int_equal(symbolize_in(line[4]), -ESRCH);
+	for (uint32_t i = 1; i < 5; i++)
+		drop(fixture, line[i]);
+}
+
 static void a_fork_with_the_file_elsewhere_is_attached_to_anew(void **state)
 {
 	struct fixture *fixture = *state;
@@ -517,6 +563,7 @@ int main(void)
 		TEST(an_answer_that_comes_too_late_is_let_go),
 		TEST(an_answer_that_never_comes_is_asked_for_again),
 		TEST(a_fork_is_attached_to_as_its_parent_is),
+		TEST(a_fork_that_is_gone_is_named_by_those_it_came_from),
 		TEST(a_fork_with_the_file_elsewhere_is_attached_to_anew),
 		TEST(what_is_not_mapped_any_more_is_let_go),
 		TEST(a_runtime_found_later_is_attached_to_in_who_maps_it_already),

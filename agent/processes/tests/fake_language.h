@@ -75,13 +75,17 @@ static inline int fake_symbolize(struct interpreter_process *process, struct rem
 				 const uint64_t words[2], struct interpreted_frame *frame)
 {
 	struct fake_process *fake = (struct fake_process *)process;
+	int err;
 
 	__atomic_add_fetch(&fake_language.symbolize_count, 1, __ATOMIC_RELAXED);
 	if (fake_language.symbolize_err)
 		return fake_language.symbolize_err;
 	if ((uint32_t)words[1] != fake_language.fingerprint)
 		return -ESTALE;
-	remote_memory_read(memory, 1, &fake_language.byte, 1);
+	err = remote_memory_read(memory, 1, &fake_language.byte, 1);
+	/* In a process there is nothing at that address. */
+	if (err == -ESRCH)
+		return err;
 	snprintf(fake->name, sizeof(fake->name), "f%llx",
 		 (unsigned long long)frame_address(words[0]));
 	while (strlen(fake->name) < fake_language.name_bytes)

@@ -239,6 +239,28 @@ static void a_frame_without_a_name_says_so_and_is_not_kept(void **state)
 	assert_string_equal(trace_frame(handle_one(fixture, 0x5550, 3, 77), 0).function, "f5550");
 }
 
+static void a_frame_of_no_function_is_left_out(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct trace *trace;
+
+	give_runtimes(fixture, fixture->process, 2);
+	fake_language.symbolize_err = -ENOENT;
+	begin(fixture);
+	put_native(fixture, OTHER, 0, 0x10);
+	put(fixture, 0x5550, 3, 77);
+	put_native(fixture, OTHER, FRAME_RETURN_ADDRESS, 0x20);
+	trace = handle(fixture);
+	assert_int_equal(trace->frame_count, 2);
+	assert_int_equal(trace_frame(trace, 0).address, 0x10);
+	assert_int_equal(trace_frame(trace, 1).address, 0x20);
+	assert_true(trace->is_complete);
+	assert_int_equal(metrics_read(METRIC_FRAMES_UNNAMED), 0);
+	/* No other runtime is asked, and the trace is kept. */
+	handle(fixture);
+	assert_int_equal(fake_language.symbolize_count, 1);
+}
+
 static void without_a_runtime_there_is_no_name(void **state)
 {
 	struct fixture *fixture = *state;
@@ -369,6 +391,7 @@ int main(void)
 		TEST(an_interpreted_frame_gets_function_file_and_line),
 		TEST(a_function_whose_place_is_used_again_never_shows_the_old_name),
 		TEST(a_frame_without_a_name_says_so_and_is_not_kept),
+		TEST(a_frame_of_no_function_is_left_out),
 		TEST(without_a_runtime_there_is_no_name),
 		TEST(of_several_runtimes_the_one_that_knows_the_frame_names_it),
 		TEST(one_function_is_the_same_frame_in_every_process),

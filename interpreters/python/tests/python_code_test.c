@@ -14,7 +14,7 @@
 
 #include "interpreters/python/python_code.h"
 
-enum { CODE = 0x1000, NAME = 0x1400, FILENAME = 0x1800, TABLE = 0x1c00, END = 0x8000 };
+enum { CODE = 0x1000, NAME = 0x1400, FILENAME = 0x1800, TABLE = 0x1c00, QUALIFIED_NAME = 0x2000, END = 0x8000 };
 
 struct fake_memory {
 	struct remote_memory memory;
@@ -48,6 +48,13 @@ static void put_string(struct fake_memory *fake, uint64_t address, const void *c
 	put(fake, address + 24, address * 77);
 	put(fake, address + 32, kind << 2 | 1 << 5 | is_ascii << 6 | 1 << 7);
 	memcpy(fake->bytes + address + (is_ascii ? 48 : 72), characters, count * kind);
+}
+
+static void put_string_of_3_12(struct fake_memory *fake, uint64_t address, const char *text)
+{
+	put(fake, address + 16, strlen(text));
+	put(fake, address + 32, 1 << 2 | 1 << 5 | 1 << 6);
+	strcpy((char *)fake->bytes + address + 40, text);
 }
 
 static void put_code(struct fake_memory *fake)
@@ -109,6 +116,43 @@ static void a_code_object_is_named(void **state)
 	assert_int_equal(symbolize(&cache, &fake, fingerprint, 0, &frame), 0);
 	assert_string_equal(frame.function, "name");
 	assert_int_equal(fake.reads, 0);
+	python_code_cache_deinit(&cache);
+}
+
+static void the_frame_between_a_class_and_its_init_is_no_function(void **state)
+{
+	static struct python_code_cache cache;
+	static struct fake_memory fake;
+	struct interpreted_frame frame = { 0 };
+	struct python_process process = { 0 };
+	struct python_layout layout;
+	uint32_t fingerprint;
+
+	(void)state;
+	put_code(&fake);
+	assert_int_equal(python_layout_init(&layout, PYTHON_VERSION(3, 12), false), 0);
+	assert_int_equal(python_code_describe(&layout, &process), 0);
+	python_code_cache_init(&cache, &layout, &process);
+	/* A method of the name that the file has, as far as that goes. */
+	put_string_of_3_12(&fake, NAME, "__init__");
+	put_string_of_3_12(&fake, FILENAME, "__init__");
+	put_string_of_3_12(&fake, QUALIFIED_NAME, "A.__init__");
+	put(&fake, CODE + layout.code.name, NAME);
+	put(&fake, CODE + layout.code.filename, NAME);
+	put(&fake, CODE + layout.code.qualified_name, QUALIFIED_NAME);
+	put(&fake, CODE + layout.code.line_table, TABLE);
+	assert_int_equal(python_code_read_fingerprint(&cache, &fake.memory, CODE, &fingerprint), 0);
+	assert_int_equal(symbolize(&cache, &fake, fingerprint, 0, &frame), 0);
+	assert_string_equal(frame.function, "A.__init__");
+	put(&fake, CODE + layout.code.qualified_name, NAME);
+	assert_int_equal(python_code_read_fingerprint(&cache, &fake.memory, CODE, &fingerprint), 0);
+	assert_int_equal(symbolize(&cache, &fake, fingerprint, 0, &frame), -ENOENT);
+	/* A module's name is its file's at most. */
+	put(&fake, CODE + layout.code.filename, FILENAME);
+	put(&fake, CODE + layout.code.first_line, 5);
+	assert_int_equal(python_code_read_fingerprint(&cache, &fake.memory, CODE, &fingerprint), 0);
+	assert_int_equal(symbolize(&cache, &fake, fingerprint, 0, &frame), 0);
+	assert_string_equal(frame.function, "__init__");
 	python_code_cache_deinit(&cache);
 }
 
@@ -197,6 +241,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_code_object_is_named),
+		cmocka_unit_test(the_frame_between_a_class_and_its_init_is_no_function),
 		cmocka_unit_test(another_object_at_the_same_place_is_told),
 		cmocka_unit_test(an_object_that_changes_while_it_is_read_has_no_name),
 		cmocka_unit_test(hostile_strings_and_tables_are_refused),
