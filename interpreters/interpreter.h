@@ -106,9 +106,14 @@ struct interpreter_ops {
 	 * fork of it, what is not in the cache yet. -ENOENT: the frame is the runtime's own, of no
 	 * function of the program, and is to be left out; -ESTALE: the function's object is not there
 	 * any more (the fingerprint is another one); -ESRCH, -EFAULT, -EBADMSG, -ENOMEM.
+	 *
+	 * Forks that make objects apart from each other make different ones of the same words. So
+	 * *@object, if not 0, is what an earlier call for these words and the same process left there
+	 * (also with -ENOENT); with 0 nothing in the cache is believed before @memory was looked at.
 	 */
 	int (*symbolize)(struct interpreter_process *process, struct remote_memory *memory,
-			 const uint64_t words[2], struct interpreted_frame *frame);
+			 const uint64_t words[2], uint32_t *object,
+			 struct interpreted_frame *frame);
 	void (*detach)(struct interpreter_process *process);
 };
 

@@ -126,16 +126,30 @@ const struct interpreter_process *process_runtime_data(const struct process_runt
 	return runtime->shared->process;
 }
 
+/* The place of the object of @words, now its own. */
+static struct runtime_object *find_place(struct process_runtime *runtime, const uint64_t words[2])
+{
+	const struct runtime_object wanted = { .address = frame_address(words[0]),
+					       .fingerprint = (uint32_t)words[1] };
+	uint64_t mixed = (wanted.address ^ wanted.fingerprint) * 0x9e3779b97f4a7c15ULL;
+	struct runtime_object *place = &runtime->objects[(mixed >> 32) % RUNTIME_OBJECTS_MAX];
+
+	if (place->address != wanted.address || place->fingerprint != wanted.fingerprint)
+		*place = wanted;
+	return place;
+}
+
 int process_runtime_symbolize(struct process_runtime *runtime, const uint64_t words[2],
 			      struct interpreted_frame *frame)
 {
 	struct interpreter_process *process = runtime->shared->process;
-
+	struct runtime_object *place = find_place(runtime, words);
 	int err = -ESRCH;
 
 	for (uint32_t i = 0; i < runtime->memory_count && err == -ESRCH; i++)
 		err = process->interpreter->ops->symbolize(
-			process, &runtime->memories[i]->memory.memory, words, frame);
+			process, &runtime->memories[i]->memory.memory, words, &place->object,
+			frame);
 	return err;
 }
 

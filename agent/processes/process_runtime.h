@@ -20,7 +20,17 @@ struct shared_memory;
 /** Its own, its parent's and that of the first one of all. */
 enum { RUNTIME_MEMORIES_MAX = 3 };
 
-/** A runtime in one process; immutable, shared by reference count (atomic). */
+/** Places for objects that were looked at; one that lost its place is looked at again. */
+enum { RUNTIME_OBJECTS_MAX = 256 };
+
+/** Which one of those that forks have at an address a process has (interpreter_ops.symbolize). */
+struct runtime_object {
+	uint64_t address;
+	uint32_t fingerprint;
+	uint32_t object;
+};
+
+/** A runtime in one process; immutable but for objects, shared by reference count (atomic). */
 struct process_runtime {
 	unsigned int references;
 	/** Whose loop it is. */
@@ -28,6 +38,8 @@ struct process_runtime {
 	struct shared_runtime *shared;
 	uint32_t memory_count;
 	struct shared_memory *memories[RUNTIME_MEMORIES_MAX];
+	/** Of the work thread. */
+	struct runtime_object objects[RUNTIME_OBJECTS_MAX];
 };
 
 /** Takes @memory and @process over, also if it fails: NULL without memory. One reference. */

@@ -177,11 +177,12 @@ static int attach(const struct interpreter_file *probed, const struct interprete
 }
 
 static int symbolize(struct interpreter_process *process, struct remote_memory *memory,
-		     const uint64_t words[2], struct interpreted_frame *frame)
+		     const uint64_t words[2], uint32_t *object,
+		     struct interpreted_frame *frame)
 {
 	struct python_attached *attached = (struct python_attached *)process;
 
-	return python_code_symbolize(&attached->cache, memory, words, frame);
+	return python_code_symbolize(&attached->cache, memory, words, object, frame);
 }
 
 static void detach(struct interpreter_process *process)

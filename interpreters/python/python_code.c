@@ -12,6 +12,7 @@
 
 #include "agent/base/cleanup.h"
 #include "agent/base/error.h"
+#include "agent/base/hash128.h"
 
 /** A code object as it is kept: one block of memory. */
 struct python_code {
@@ -29,7 +30,9 @@ struct python_code {
 
 struct code_key {
 	uint64_t address;
-	uint64_t fingerprint;
+	uint32_t fingerprint;
+	/** hash_code(); 0: not looked at yet. */
+	uint32_t object;
 };
 
 enum { ENTRY_BYTES = 48 };
@@ -212,11 +215,45 @@ static int read_code(struct python_code_cache *cache, struct remote_memory *memo
 	return 0;
 }
 
+/* Never 0. */
+static uint32_t hash_code(const struct python_code *code)
+{
+	uint64_t sum = hash64_bytes(code->bytes, code->line_table + code->line_table_bytes);
+	uint32_t hash;
+
+	sum = python_mix(sum, (uint32_t)code->first_line);
+	sum = python_mix(sum, code->large_line_table);
+	sum = python_mix(sum, code->is_of_runtime);
+	hash = sum >> 32;
+	return hash ? hash : 1;
+}
+
+/*
+ * Puts @made into the cache, unless it is there; borrowed until the next call. NULL if it is not the
+ * object that it was.
+ */
+static const struct python_code *keep_code(struct python_code_cache *cache, struct code_key *key,
+					   struct python_code *made, size_t bytes)
+{
+	uint32_t object = hash_code(made);
+	struct python_code *kept = NULL;
+
+	if (!key->object || key->object == object) {
+		key->object = object;
+		kept = lru_cache_get(&cache->codes, key);
+		if (!kept && !lru_cache_put(&cache->codes, key, made, bytes + ENTRY_BYTES))
+			return made;
+	}
+	free(cache->uncached);
+	cache->uncached = made;
+	return kept || key->object != object ? kept : made;
+}
+
 /* The code object of @key, from the cache or read; borrowed until the next call. */
 static int get_code(struct python_code_cache *cache, struct remote_memory *memory,
-		    const struct code_key *key, const struct python_code **code)
+		    struct code_key *key, const struct python_code **code)
 {
-	struct python_code *made = lru_cache_get(&cache->codes, key);
+	struct python_code *made = key->object ? lru_cache_get(&cache->codes, key) : NULL;
 	size_t bytes = 0;
 	int err;
 
@@ -224,14 +261,13 @@ static int get_code(struct python_code_cache *cache, struct remote_memory *memor
 		*code = made;
 		return 0;
 	}
-	err = check_fingerprint(cache, memory, key->address, (uint32_t)key->fingerprint);
+	err = check_fingerprint(cache, memory, key->address, key->fingerprint);
 	if (err)
 		return err;
 	err = read_code(cache, memory, key->address, &made, &bytes);
 	if (err != -ESRCH && err != -ENOMEM) {
 		/* Whatever was read, it is nothing if the object went meanwhile. */
-		int changed =
-			check_fingerprint(cache, memory, key->address, (uint32_t)key->fingerprint);
+		int changed = check_fingerprint(cache, memory, key->address, key->fingerprint);
 
 		if (changed) {
 			if (!err)
@@ -241,12 +277,8 @@ static int get_code(struct python_code_cache *cache, struct remote_memory *memor
 	}
 	if (err)
 		return err;
-	if (lru_cache_put(&cache->codes, key, made, bytes + ENTRY_BYTES)) {
-		free(cache->uncached);
-		cache->uncached = made;
-	}
-	*code = made;
-	return 0;
+	*code = keep_code(cache, key, made, bytes);
+	return *code ? 0 : fail(-ESTALE, "another code object at %#" PRIx64, key->address);
 }
 
 static int line_of(struct python_code_cache *cache, struct remote_memory *memory,
@@ -269,7 +301,7 @@ static int line_of(struct python_code_cache *cache, struct remote_memory *memory
 		return 0;
 	}
 	if (!err)
-		err = check_fingerprint(cache, memory, key->address, (uint32_t)key->fingerprint);
+		err = check_fingerprint(cache, memory, key->address, key->fingerprint);
 	if (!err)
 		*line = python_line(cache->layout.lines, table.data, table.size, code->first_line,
 				    offset);
@@ -277,10 +309,12 @@ static int line_of(struct python_code_cache *cache, struct remote_memory *memory
 }
 
 int python_code_symbolize(struct python_code_cache *cache, struct remote_memory *memory,
-			  const uint64_t words[2], struct interpreted_frame *frame)
+			  const uint64_t words[2], uint32_t *object,
+			  struct interpreted_frame *frame)
 {
 	struct code_key key = { .address = frame_address(words[0]),
-				.fingerprint = (uint32_t)words[1] };
+				.fingerprint = (uint32_t)words[1],
+				.object = *object };
 	/* Positions below 0 stand before the first instruction. */
 	int64_t offset = (int64_t)(int32_t)(words[1] >> 32) * cache->layout.position_bytes;
 	const struct python_code *code;
@@ -290,6 +324,8 @@ int python_code_symbolize(struct python_code_cache *cache, struct remote_memory 
 	if (!key.fingerprint)
 		return fail(-ESTALE, "a code object that could not be read");
 	err = get_code(cache, memory, &key, &code);
+	if (!err)
+		*object = key.object;
 	if (!err && code->is_of_runtime)
 		return fail(-ENOENT, "a frame of CPython's own");
 	if (!err)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * Names and lines of code objects, and a cache of them. A code object is known by its address and
- * fingerprint (abi/python.h), so that one that took the place of another has its own entry.
+ * fingerprint (abi/python.h), so that one that took the place of another has its own entry, and by
+ * what was read of it: what forks make apart from each other can agree in all of the rest.
  */
 #ifndef INTERPRETERS_PYTHON_PYTHON_CODE_H
 #define INTERPRETERS_PYTHON_PYTHON_CODE_H
@@ -50,6 +51,7 @@ int python_code_read_fingerprint(const struct python_code_cache *cache,
 
 /** As interpreter_ops.symbolize. */
 int python_code_symbolize(struct python_code_cache *cache, struct remote_memory *memory,
-			  const uint64_t words[2], struct interpreted_frame *frame);
+			  const uint64_t words[2], uint32_t *object,
+			  struct interpreted_frame *frame);
 
 #endif

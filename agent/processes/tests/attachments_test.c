@@ -434,8 +434,11 @@ static void a_fork_that_is_gone_is_named_by_those_it_came_from(void **state)
 	}
 	assert_int_equal(symbolize_in(line[4]), 0);
 	assert_int_equal(fake_language.byte, '4');
+	assert_int_equal(fake_language.object, 0);
 	lose_memory(fixture, 11);
 	assert_int_equal(symbolize_in(line[4]), 0);
+	/* It was asked for in this process before. */
+	assert_int_equal(fake_language.object, 0x51);
 	assert_int_equal(fake_language.byte, '3');
 	/* Not more than the parent and the first one are kept open. */
 	lose_memory(fixture, 10);

@@ -35,6 +35,8 @@ static struct {
 	uint32_t attach_count;
 	uint32_t detach_count;
 	uint32_t symbolize_count;
+	/** What the last call was told of it. */
+	uint32_t object;
 	/** Of the last attach. */
 	uint32_t pid;
 	uint32_t module_count;
@@ -72,11 +74,14 @@ static inline int fake_attach(const struct interpreter_file *file,
 
 /* The name says which object it is, and where in it. */
 static inline int fake_symbolize(struct interpreter_process *process, struct remote_memory *memory,
-				 const uint64_t words[2], struct interpreted_frame *frame)
+				 const uint64_t words[2], uint32_t *object,
+				 struct interpreted_frame *frame)
 {
 	struct fake_process *fake = (struct fake_process *)process;
 	int err;
 
+	fake_language.object = *object;
+	*object = (uint32_t)frame_address(words[0]) + 1;
 	__atomic_add_fetch(&fake_language.symbolize_count, 1, __ATOMIC_RELAXED);
 	if (fake_language.symbolize_err)
 		return fake_language.symbolize_err;

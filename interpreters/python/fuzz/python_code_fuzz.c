@@ -94,11 +94,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		uint64_t code = BASE + i / 2 * 64;
 		uint64_t words[2] = { frame_word(FRAME_PYTHON, 0, code),
 				      (uint64_t)data[3] * i << 32 };
-		uint32_t fingerprint = 0;
+		uint32_t fingerprint = 0, object = 0;
 
 		python_code_read_fingerprint(&cache, &memory.memory, code, &fingerprint);
 		words[1] |= fingerprint;
-		if (python_code_symbolize(&cache, &memory.memory, words, &frame))
+		if (python_code_symbolize(&cache, &memory.memory, words, &object, &frame))
 			continue;
 		check_text(frame.function);
 		if (frame.file)

@@ -22,6 +22,9 @@ struct fake_memory {
 	/** At this read the object changes; 0: never. */
 	int changes_at;
 	int reads;
+	/** What was said of the object of that fingerprint. */
+	uint32_t object;
+	uint32_t fingerprint;
 };
 
 static int read_fake(struct remote_memory *memory, uint64_t address, void *buffer, size_t bytes)
@@ -90,7 +93,10 @@ static int symbolize(struct python_code_cache *cache, struct fake_memory *fake,
 	uint64_t words[2] = { frame_word(FRAME_PYTHON, 0, CODE),
 			      (uint64_t)position << 32 | fingerprint };
 
-	return python_code_symbolize(cache, &fake->memory, words, frame);
+	if (fake->fingerprint != fingerprint)
+		fake->object = 0;
+	fake->fingerprint = fingerprint;
+	return python_code_symbolize(cache, &fake->memory, words, &fake->object, frame);
 }
 
 static void a_code_object_is_named(void **state)
@@ -181,6 +187,37 @@ static void another_object_at_the_same_place_is_told(void **state)
 	python_code_cache_deinit(&cache);
 }
 
+static void forks_that_differ_are_told_apart(void **state)
+{
+	static struct python_code_cache cache;
+	static struct fake_memory fakes[2];
+	struct interpreted_frame frame;
+	uint32_t fingerprint;
+
+	(void)state;
+	cache_of_3_9(&cache);
+	for (int i = 0; i < 2; i++) {
+		put_code(&fakes[i]);
+		put_string(&fakes[i], FILENAME, i ? "b.py" : "a.py", 4, 1, true);
+	}
+	assert_int_equal(
+		python_code_read_fingerprint(&cache, &fakes[0].memory, CODE, &fingerprint), 0);
+	/* Each of them, and again from the cache, without its memory. */
+	for (int i = 0; i < 4; i++) {
+		fakes[i & 1].reads = 0;
+		assert_int_equal(symbolize(&cache, &fakes[i & 1], fingerprint, 0, &frame), 0);
+		assert_string_equal(frame.file, i & 1 ? "b.py" : "a.py");
+		assert_true((i < 2) == (fakes[i & 1].reads > 0));
+	}
+	assert_int_not_equal(fakes[0].object, fakes[1].object);
+	/* Of one that is not in the cache any more another memory tells nothing. */
+	python_code_cache_deinit(&cache);
+	cache_of_3_9(&cache);
+	fakes[0].object = fakes[1].object;
+	assert_int_equal(symbolize(&cache, &fakes[0], fingerprint, 0, &frame), -ESTALE);
+	python_code_cache_deinit(&cache);
+}
+
 static void an_object_that_changes_while_it_is_read_has_no_name(void **state)
 {
 	static struct python_code_cache cache;
@@ -232,6 +269,7 @@ static void hostile_strings_and_tables_are_refused(void **state)
 	python_code_cache_deinit(&cache);
 	cache_of_3_9(&cache);
 	put(&fake, TABLE + 16, UINT64_MAX);
+	fake.object = 0;
 	assert_int_equal(symbolize(&cache, &fake, fingerprint, 0, &frame), 0);
 	assert_int_equal(frame.line, 0);
 	python_code_cache_deinit(&cache);
@@ -243,6 +281,7 @@ int main(void)
 		cmocka_unit_test(a_code_object_is_named),
 		cmocka_unit_test(the_frame_between_a_class_and_its_init_is_no_function),
 		cmocka_unit_test(another_object_at_the_same_place_is_told),
+		cmocka_unit_test(forks_that_differ_are_told_apart),
 		cmocka_unit_test(an_object_that_changes_while_it_is_read_has_no_name),
 		cmocka_unit_test(hostile_strings_and_tables_are_refused),
 	};

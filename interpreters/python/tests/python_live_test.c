@@ -30,9 +30,10 @@ static int name_of(struct live_python *python, uint64_t code, uint32_t fingerpri
 		   uint32_t position, struct interpreted_frame *frame)
 {
 	uint64_t words[2] = { frame_word_of(code), (uint64_t)position << 32 | fingerprint };
+	uint32_t object = 0;
 
 	return python->process->interpreter->ops->symbolize(python->process, &python->memory.memory,
-							    words, frame);
+							    words, &object, frame);
 }
 
 /* Whether @text is what the script said in hexadecimal, or its beginning if that is too long. */
@@ -160,9 +161,11 @@ static void check_frame(struct live_python *python, const uint64_t words[2], con
 			uint32_t line)
 {
 	struct interpreted_frame frame;
+	uint32_t object = 0;
 
-	assert_int_equal(python->process->interpreter->ops->symbolize(
-				 python->process, &python->memory.memory, words, &frame),
+	assert_int_equal(python->process->interpreter->ops->symbolize(python->process,
+								      &python->memory.memory, words,
+								      &object, &frame),
 			 0);
 	assert_string_equal(frame.function, name);
 	/* The whole path from 3.9 on. */
