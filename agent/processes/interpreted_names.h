@@ -47,11 +47,11 @@ void interpreted_names_deinit(struct interpreted_names *names);
 void interpreted_names_begin(struct interpreted_names *names, const struct runtime_set *runtimes);
 
 /**
- * Fills *@frame from the two words; its strings last until the next begin. -ENOENT: the frame is of no
- * function of the program, and is to be left out. Other errors: it got no name, and may get one another
- * time.
+ * Fills *@frame from the two words; its strings last until the next begin. -ENOENT: the frame is of
+ * no function of the program, and is to be left out. Other errors: it got no name, and may get one
+ * another time.
  */
 int interpreted_names_put(struct interpreted_names *names, const uint64_t words[2],
-			   struct frame *frame);
+			  struct frame *frame);
 
 #endif

@@ -147,9 +147,9 @@ int process_runtime_symbolize(struct process_runtime *runtime, const uint64_t wo
 	int err = -ESRCH;
 
 	for (uint32_t i = 0; i < runtime->memory_count && err == -ESRCH; i++)
-		err = process->interpreter->ops->symbolize(
-			process, &runtime->memories[i]->memory.memory, words, &place->object,
-			frame);
+		err = process->interpreter->ops->symbolize(process,
+							   &runtime->memories[i]->memory.memory,
+							   words, &place->object, frame);
 	return err;
 }
 

@@ -177,8 +177,7 @@ static int attach(const struct interpreter_file *probed, const struct interprete
 }
 
 static int symbolize(struct interpreter_process *process, struct remote_memory *memory,
-		     const uint64_t words[2], uint32_t *object,
-		     struct interpreted_frame *frame)
+		     const uint64_t words[2], uint32_t *object, struct interpreted_frame *frame)
 {
 	struct python_attached *attached = (struct python_attached *)process;
 

@@ -7,6 +7,7 @@ chain: <module>@ready > ready@target.py
 forks: yes
 versions: several
 observe: no
+unnamed: 2
 """
 import os
 import sys

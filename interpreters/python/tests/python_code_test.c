@@ -14,7 +14,14 @@
 
 #include "interpreters/python/python_code.h"
 
-enum { CODE = 0x1000, NAME = 0x1400, FILENAME = 0x1800, TABLE = 0x1c00, QUALIFIED_NAME = 0x2000, END = 0x8000 };
+enum {
+	CODE = 0x1000,
+	NAME = 0x1400,
+	FILENAME = 0x1800,
+	TABLE = 0x1c00,
+	QUALIFIED_NAME = 0x2000,
+	END = 0x8000
+};
 
 struct fake_memory {
 	struct remote_memory memory;
@@ -200,8 +207,8 @@ static void forks_that_differ_are_told_apart(void **state)
 		put_code(&fakes[i]);
 		put_string(&fakes[i], FILENAME, i ? "b.py" : "a.py", 4, 1, true);
 	}
-	assert_int_equal(
-		python_code_read_fingerprint(&cache, &fakes[0].memory, CODE, &fingerprint), 0);
+	assert_int_equal(python_code_read_fingerprint(&cache, &fakes[0].memory, CODE, &fingerprint),
+			 0);
 	/* Each of them, and again from the cache, without its memory. */
 	for (int i = 0; i < 4; i++) {
 		fakes[i & 1].reads = 0;

@@ -163,9 +163,8 @@ static void check_frame(struct live_python *python, const uint64_t words[2], con
 	struct interpreted_frame frame;
 	uint32_t object = 0;
 
-	assert_int_equal(python->process->interpreter->ops->symbolize(python->process,
-								      &python->memory.memory, words,
-								      &object, &frame),
+	assert_int_equal(python->process->interpreter->ops->symbolize(
+				 python->process, &python->memory.memory, words, &object, &frame),
 			 0);
 	assert_string_equal(frame.function, name);
 	/* The whole path from 3.9 on. */
