@@ -13,8 +13,12 @@
 #include "ebpf/send.bpf.h"
 #include "ebpf/state.bpf.h"
 
+/*
+ * One element for each CPU that there can be, as the loader says: values of a per-CPU array are too
+ * small. Programs of perf events run in interrupts, so that a sample stays on its CPU.
+ */
 struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
 	__type(value, struct walk_state);
@@ -22,7 +26,7 @@ struct {
 
 static __always_inline struct walk_state *clock_state_get(void)
 {
-	__u32 key = 0;
+	__u32 key = bpf_get_smp_processor_id();
 
 	return bpf_map_lookup_elem(&clock_state, &key);
 }

@@ -48,7 +48,7 @@ static __always_inline void send_record(struct walk_state *state)
 {
 	__u32 bytes = state->record_bytes;
 
-	if (bytes > sizeof(struct first_sample))
+	if (bytes > sizeof(state->record_words))
 		return;
 	if (bpf_ringbuf_output(&samples, &state->record, bytes, ring_flags()))
 		count(COUNTER_LOST_RING_FULL);
@@ -56,7 +56,7 @@ static __always_inline void send_record(struct walk_state *state)
 		count(COUNTER_SAMPLES);
 }
 
-_Static_assert(sizeof(struct first_sample) >= (RECORD_HEADER_WORDS + TRACE_MAX_WORDS) * 8,
-	       "the longest record is a first sample");
+_Static_assert(sizeof(struct first_sample) <= (RECORD_HEADER_WORDS + TRACE_MAX_WORDS) * 8,
+	       "the longest record is a trace");
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /**
  * The state of one walk, from sample_entry through the unwinders to unwind_stop. Each program
- * family has one per CPU, and a CPU runs one family's programs at most once at a time, so nothing
+ * family has one for each CPU, and a CPU runs one family's programs at most once at a time, so nothing
  * here is shared. Everything but the rules and one place is set anew for each sample (state_begin()):
  * no walk sees what an earlier one left.
  */
@@ -163,9 +163,9 @@ struct walk_state {
 		struct first_sample first;
 		__u64 record_words[RECORD_HEADER_WORDS + TRACE_MAX_WORDS];
 	};
-};
+} __attribute__((aligned(64)));
 
-_Static_assert(sizeof(struct walk_state) <= 32768, "a value of a per-CPU array has 32 KiB at most");
+_Static_assert(sizeof(struct walk_state) % 64 == 0, "no two CPUs write to one cache line");
 
 /** Forgets the last sample. The registers and the record are the caller's to set. */
 static __always_inline void state_begin(struct walk_state *state)

@@ -4,6 +4,7 @@
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
+#include <ctype.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -262,6 +263,23 @@ static int find_pid_namespace(struct pid_namespace *result)
 	return 0;
 }
 
+/*
+ * One more than the highest number of a CPU that there can ever be: numbers may be missing, and then
+ * counting does not tell. The file has ranges in order, such as 0-3,8-15.
+ */
+static int count_cpu_numbers(void)
+{
+	_cleanup_(close_file) FILE *file = fopen("/sys/devices/system/cpu/possible", "re");
+	char text[256] = "", *last;
+
+	if (!file || !fgets(text, sizeof(text), file) || !strchr(text, '\n'))
+		return libbpf_num_possible_cpus();
+	last = text + strlen(text) - 1;
+	while (last > text && isdigit((unsigned char)last[-1]))
+		last--;
+	return isdigit((unsigned char)*last) ? atoi(last) + 1 : libbpf_num_possible_cpus();
+}
+
 /* Everything that must be said before loading. */
 static int configure(struct allframes *skeleton, const struct bpf_loader_options *options,
 		     const struct pid_namespace *namespace, const struct feature_set *features)
@@ -271,7 +289,11 @@ static int configure(struct allframes *skeleton, const struct bpf_loader_options
 		(uint64_t)options->samples_per_second * options->cpu_count * RING_BYTES_PER_SAMPLE;
 	uint64_t notices_bytes = (uint64_t)options->cpu_count * NOTICES_BYTES_PER_CPU;
 	uint64_t slab_count = options->map_memory_bytes / SLAB_BYTES;
+	int cpu_number_count = count_cpu_numbers();
 	int err;
+
+	if (cpu_number_count < 0)
+		return fail_errno(cpu_number_count, "number of possible CPUs");
 
 	if (slab_count < 1)
 		slab_count = 1;
@@ -290,6 +312,9 @@ static int configure(struct allframes *skeleton, const struct bpf_loader_options
 	if (options->comm)
 		strncpy(config->comm, options->comm, sizeof(config->comm) - 1);
 	err = bpf_map__set_max_entries(skeleton->maps.slabs, (uint32_t)slab_count);
+	if (!err)
+		err = bpf_map__set_max_entries(skeleton->maps.clock_state,
+					       (uint32_t)cpu_number_count);
 	if (!err)
 		err = bpf_map__set_max_entries(skeleton->maps.samples,
 					       ring_bytes(samples_bytes, SAMPLES_MIN_BYTES,

@@ -9,7 +9,7 @@
  * a process without a valid entry: its kernel frames, its registers and the top of its stack, which
  * user space unwinds with the same unwinder source once it has read the process's maps.
  *
- * A record stands in the ring as it was in the per-CPU state: user space trusts its shape, since
+ * A record stands in the ring as it was in the state of its CPU: user space trusts its shape, since
  * the kernel side wrote it, but nothing that came out of the process (stack, registers, comm).
  */
 #ifndef EBPF_ABI_SAMPLE_H
@@ -20,7 +20,7 @@
 
 enum {
 	KERNEL_FRAMES_MAX = 128,
-	USER_FRAMES_MAX = 1024,
+	USER_FRAMES_MAX = 2048,
 	/** Words of the longest trace: kernel frames, native user frames, one error frame. */
 	TRACE_MAX_WORDS = KERNEL_FRAMES_MAX + 2 * USER_FRAMES_MAX + 1,
 	FIRST_STACK_MAX_BYTES = 16384,

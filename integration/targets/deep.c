@@ -2,12 +2,12 @@
 /*
  * Recursion deeper than a walk can go: what is kept is the leaf's side.
  *
- * chain: START main recurse{0,1020}
- * chain: (\[truncated\]) recurse{900,1100} bottom?
+ * chain: START main recurse{0,2044}
+ * chain: (\[truncated\]) recurse{1900,2100} bottom?
  */
 #include "target.h"
 
-enum { DEPTH = 1200 };
+enum { DEPTH = 2300 };
 
 FRAME unsigned long bottom(unsigned long n)
 {
