@@ -19,6 +19,7 @@
 
 #include "ebpf/abi/python.h"
 #include "ebpf/interpreters.bpf.h"
+#include "ebpf/python_threads.bpf.h"
 #include "ebpf/safe_reads.bpf.h"
 #include "ebpf/state.bpf.h"
 #include "ebpf/tables.bpf.h"
@@ -85,6 +86,11 @@ static __always_inline enum unwind_error python_begin(struct walk_state *state)
 	walk->is_lost = 1;
 	walk->frame = 0;
 	walk->cframe = 0;
+	walk->place_count = 1;
+	walk->place = 0;
+	walk->tried = 0;
+	walk->search = PYTHON_SEARCH_NOT_YET;
+	walk->has_more = 0;
 	for (int i = 0; i < PYTHON_PROCESS_CELLS; i++) {
 		const struct cell *cell = cell_at(state->language_cell + i);
 
@@ -97,13 +103,13 @@ static __always_inline enum unwind_error python_begin(struct walk_state *state)
 		thread = follow_thread_path(state->thread_pointer, &process->thread_state[1]);
 	if (!thread)
 		return UNWIND_INTERPRETER_THREAD;
-	if (process->chain != PYTHON_CFRAME &&
-	    read_word(thread + process->thread_frame, &walk->frame))
-		return UNWIND_INTERPRETER_THREAD;
-	if ((process->chain == PYTHON_CFRAME || process->chain == PYTHON_FRAME_OBJECTS_CFRAME) &&
-	    read_word(thread + process->thread_cframe, &walk->cframe))
+	walk->thread = thread;
+	if (!python_thread_place(process, thread, &walk->frame, &walk->cframe))
 		return UNWIND_INTERPRETER_THREAD;
 	walk->is_lost = 0;
+	/* Nothing tells later that a frame object is of another thread state. */
+	if (process->chain == PYTHON_FRAME_OBJECTS)
+		python_search_begin(walk);
 	return UNWIND_OK;
 }
 
@@ -111,6 +117,9 @@ static __always_inline enum unwind_error python_begin(struct walk_state *state)
 static __always_inline enum unwind_error python_leave(struct walk_state *state)
 {
 	state->python.in_frames = 0;
+	state->python.tried = 0;
+	/* The count of words is read again: of a value that was just set the verifier loses the bound. */
+	barrier();
 	return release_frame(state);
 }
 
@@ -120,6 +129,28 @@ static __always_inline enum unwind_error python_lose(struct walk_state *state,
 	enum unwind_error error = push_interpreter_error(state, missing);
 
 	state->python.is_lost = 1;
+	return error ? error : python_leave(state);
+}
+
+/*
+ * The chain at hand has nothing for the held frame: another thread state's may have, else there is
+ * nothing.
+ */
+static __always_inline enum unwind_error python_miss(struct walk_state *state)
+{
+	struct python_walk *walk = &state->python;
+	enum unwind_error error = UNWIND_OK;
+
+	walk->in_frames = 0;
+	if (walk->search == PYTHON_SEARCH_NOT_YET) {
+		python_search_begin(walk);
+		return UNWIND_OK;
+	}
+	python_next_place(walk);
+	if (++walk->tried < walk->place_count)
+		return UNWIND_OK;
+	if (walk->has_more && frame_flags(state->held_words[0]) & FRAME_RETURN_ADDRESS)
+		error = push_interpreter_error(state, UNWIND_INTERPRETER_FRAMES);
 	return error ? error : python_leave(state);
 }
 
@@ -161,15 +192,15 @@ static __always_inline enum unwind_error python_enter_cframe(struct walk_state *
 	const struct python_process *process = &walk->process;
 	__u64 cframe = walk->cframe;
 
-	/* Of a caller, or none yet. */
-	if (cframe >= state->sp)
-		return python_leave(state);
+	/* Of a caller, or none yet; of another thread state only those right here. */
+	if (cframe >= state->sp || (walk->tried && cframe < state->held_sp))
+		return python_miss(state);
 	if (read_word(cframe + process->cframe_current, &walk->frame) ||
 	    read_word(cframe + process->cframe_previous, &walk->next_cframe))
 		return python_lose(state, UNWIND_INTERPRETER_FRAMES);
 	/* The last one is in the thread state, and runs nothing. */
 	if (!walk->next_cframe)
-		return python_leave(state);
+		return python_miss(state);
 	if (read_word(walk->next_cframe + process->cframe_current, &walk->stop_frame))
 		return python_lose(state, UNWIND_INTERPRETER_FRAMES);
 	if (is_unpushed && python_is_in_held(state, cframe)) {
@@ -190,13 +221,29 @@ static __always_inline enum unwind_error python_enter_object(struct walk_state *
 
 	if (process->chain == PYTHON_FRAME_OBJECTS_CFRAME) {
 		has_cframe = python_is_in_held(state, walk->cframe);
+		/* It is taken down before its frame is, which nothing can come between. */
+		if (!has_cframe && (!process->unpushed[0].end || walk->tried ||
+				    frame_flags(state->held_words[0]) & FRAME_RETURN_ADDRESS))
+			return python_miss(state);
 		if (has_cframe && read_word(walk->cframe + process->cframe_previous, &walk->cframe))
 			return python_lose(state, UNWIND_INTERPRETER_FRAMES);
-		if (!process->unpushed[0].end)
-			is_unpushed = !has_cframe;
 	}
 	if (is_unpushed)
 		return python_leave(state);
+	/*
+	 * Of the two states of a thread the first is the one that it began with, so that the other one's
+	 * frames are further in. Of three, nothing tells whose turn it is.
+	 */
+	if (process->chain == PYTHON_FRAME_OBJECTS) {
+		if (walk->has_more || walk->place_count > 2)
+			return python_lose(state, UNWIND_INTERPRETER_FRAMES);
+		if (walk->place_count == 2 && walk->search == PYTHON_SEARCH_DONE) {
+			walk->search = PYTHON_SEARCH_USED;
+			python_next_place(walk);
+		}
+		if (!walk->frame && walk->place)
+			python_next_place(walk);
+	}
 	walk->in_frames = 1;
 	return UNWIND_OK;
 }
@@ -215,6 +262,8 @@ static __always_inline enum unwind_error python_enter(struct walk_state *state)
 	}
 	if (walk->is_lost)
 		return python_leave(state);
+	if (walk->search == PYTHON_SEARCH_RUNS)
+		return UNWIND_OK;
 	is_unpushed = python_is_unpushed(state);
 	walk->first_frame = walk->frame;
 	walk->first_word_count = state->record.word_count;
@@ -292,11 +341,14 @@ static __always_inline enum unwind_error python_meet_loop(struct walk_state *sta
 {
 	struct python_walk *walk = &state->python;
 
-	/* Of a caller: the held frame has pushed nothing yet, or has popped it. */
-	if (frame >= state->sp) {
+	/*
+	 * Of a caller: the held frame has pushed nothing yet, or has popped it, or is of another thread
+	 * state.
+	 */
+	if (frame >= state->sp || (walk->tried && frame < state->held_sp)) {
 		state->record.word_count = walk->first_word_count;
 		walk->frame = walk->first_frame;
-		return python_leave(state);
+		return python_miss(state);
 	}
 	if (frame >= state->held_sp)
 		return python_leave(state);
@@ -353,7 +405,7 @@ static __always_inline enum unwind_error python_frame(struct walk_state *state)
 		return python_leave_cframe(state);
 	/* The outermost one of the thread has nothing in the chain yet, or not any more. */
 	if (process->chain == PYTHON_CURRENT_FRAME && !frame && frame == walk->first_frame)
-		return python_leave(state);
+		return python_miss(state);
 	if (!python_read(walk, frame + process->frame_start, process->frame_bytes))
 		return python_break(state);
 	walk->frame = python_word(walk, process->frame_previous);
@@ -373,9 +425,15 @@ static __always_inline enum unwind_error python_frame(struct walk_state *state)
 /** Takes one step while state->language is FRAME_PYTHON. */
 static __always_inline enum unwind_error python_step(struct walk_state *state)
 {
-	if (state->python.in_frames && state->python.cell == state->language_cell)
-		return python_frame(state);
-	return python_enter(state);
+	struct python_walk *walk = &state->python;
+
+	if (walk->cell != state->language_cell)
+		return python_enter(state);
+	if (walk->search == PYTHON_SEARCH_RUNS && !walk->is_lost) {
+		python_search_step(walk);
+		return UNWIND_OK;
+	}
+	return walk->in_frames ? python_frame(state) : python_enter(state);
 }
 
 #endif

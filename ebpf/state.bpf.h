@@ -20,6 +20,8 @@ enum {
 	RULE_CACHE_SHIFT = 8,
 	RULE_CACHE_COUNT = 1 << RULE_CACHE_SHIFT,
 	RECORD_HEADER_WORDS = sizeof(struct trace_record) / 8,
+	/** Of a thread, a power of two. */
+	PYTHON_PLACES_MAX = 4,
 };
 
 /** Values of walk_state.rbx_place that are no addresses. */
@@ -64,6 +66,12 @@ struct cached_rule {
 
 _Static_assert(sizeof(struct cached_rule) == 32, "two entries to a cache line");
 
+/** Where a walk stands in the frames of one thread state. */
+struct python_chain_place {
+	__u64 frame;
+	__u64 cframe;
+};
+
 /** Where a walk stands in the frames of CPython's functions (python_step.bpf.h). */
 struct python_walk {
 	/** First cell of the struct python_process that `process` is a copy of; 0: none yet. */
@@ -81,6 +89,25 @@ struct python_walk {
 	/** The first frame that is not of the cframe at hand, and the cframe behind that. */
 	__u64 stop_frame;
 	__u64 next_cframe;
+	/**
+	 * The thread's states, one for each interpreter that it runs: the first is its own one. Those that
+	 * are not at hand stand where they were left.
+	 */
+	struct python_chain_place places[PYTHON_PLACES_MAX];
+	__u32 place_count;
+	/** The one at hand, whose place is above; and how many others have nothing for the held frame. */
+	__u32 place;
+	__u32 tried;
+	/** enum python_search; what is left of its steps; it did not come to its end. */
+	__u32 search;
+	__u32 search_left;
+	__u32 has_more;
+	/** The thread's own state, its id and interpreter; where the search goes on. */
+	__u64 thread;
+	__u64 thread_id;
+	__u64 interpreter;
+	__u64 next_interpreter;
+	__u64 next_thread;
 	struct python_process process;
 	/** What was read last, of a frame or code object. */
 	__u64 read[PYTHON_READ_MAX_BYTES / 8];

@@ -120,7 +120,19 @@ struct python_process {
 
 	/** Code object of a frame that is left out (_Py_InitCleanup); 0: none. */
 	__u64 hidden_code;
-	__u64 reserved_word;
+
+	/**
+	 * Where the process's interpreters are listed, newest first: address of the pointer to the first
+	 * one; 0: not known. In an interpreter: the next one, its first thread state. In a thread state:
+	 * the next one, its interpreter, the id of its thread.
+	 */
+	__u64 interpreters;
+	__u16 interpreter_next;
+	__u16 interpreter_threads;
+	__u16 thread_next;
+	__u16 thread_interpreter;
+	__u16 thread_id;
+	__u16 reserved_words[3];
 
 	/**
 	 * Addresses in the loop at which a thread that is interrupted there has not pushed its frame
@@ -131,7 +143,7 @@ struct python_process {
 	struct python_code_range unpushed[PYTHON_MAX_RANGES];
 };
 
-_Static_assert(sizeof(struct python_process) == 128, "struct python_process is 8 cells");
+_Static_assert(sizeof(struct python_process) == 144, "struct python_process is 9 cells");
 
 static inline __u64 python_mix(__u64 sum, __u64 word)
 {

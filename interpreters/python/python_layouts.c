@@ -14,7 +14,7 @@ enum {
 	/** _ob_next and _ob_prev before an object's own head. */
 	OBJECT_LIST_BYTES = 16,
 	/** Of offsets in objects that the runtime states. */
-	OFFSET_MAX = 4096,
+	OFFSET_MAX = 16384,
 };
 
 /* str from PEP 393 (3.3) on; the old interface went with 3.12. */
@@ -40,6 +40,12 @@ enum {
 #define FRAME_OF_3_7                                                                               \
 	{                                                                                          \
 		.thread_frame = 24, .previous = 24, .code = 32, .instruction = 104,                \
+	}
+
+#define THREAD_OF_3_8                                                                              \
+	{                                                                                          \
+		.interpreters = 32, .interpreter_threads = 8, .next = 8, .interpreter = 16,        \
+		.id = 176,                                                                         \
 	}
 
 static const struct python_layout layouts[] = {
@@ -84,6 +90,11 @@ static const struct python_layout layouts[] = {
 		.string = STRING_UNTIL_3_11,
 		.bytes = BYTES_OF_3,
 		.frame = FRAME_OF_3_7,
+		.thread = { .interpreters = 24,
+			    .interpreter_threads = 8,
+			    .next = 8,
+			    .interpreter = 16,
+			    .id = 176 },
 	},
 	{
 		.version = PYTHON_VERSION(3, 8),
@@ -93,6 +104,7 @@ static const struct python_layout layouts[] = {
 		.string = STRING_UNTIL_3_11,
 		.bytes = BYTES_OF_3,
 		.frame = FRAME_OF_3_7,
+		.thread = THREAD_OF_3_8,
 	},
 	{
 		.version = PYTHON_VERSION(3, 9),
@@ -102,6 +114,7 @@ static const struct python_layout layouts[] = {
 		.string = STRING_UNTIL_3_11,
 		.bytes = BYTES_OF_3,
 		.frame = FRAME_OF_3_7,
+		.thread = THREAD_OF_3_8,
 	},
 	{
 		.version = PYTHON_VERSION(3, 10),
@@ -116,6 +129,7 @@ static const struct python_layout layouts[] = {
 			   .previous = 24,
 			   .code = 32,
 			   .instruction = 96 },
+		.thread = THREAD_OF_3_8,
 	},
 	{
 		.version = PYTHON_VERSION(3, 11),
@@ -137,6 +151,11 @@ static const struct python_layout layouts[] = {
 			   .code = 32,
 			   .instruction = 56,
 			   .owner = 69 },
+		.thread = { .interpreters = 40,
+			    .interpreter_threads = 16,
+			    .next = 8,
+			    .interpreter = 16,
+			    .id = 152 },
 	},
 	{
 		.version = PYTHON_VERSION(3, 12),
@@ -158,6 +177,11 @@ static const struct python_layout layouts[] = {
 			   .code = 0,
 			   .instruction = 56,
 			   .owner = 70 },
+		.thread = { .interpreters = 40,
+			    .interpreter_threads = 72,
+			    .next = 8,
+			    .interpreter = 16,
+			    .id = 136 },
 	},
 };
 
@@ -213,7 +237,10 @@ int python_layout_init(struct python_layout *layout, uint16_t version, bool has_
 
 /** Members of _Py_DebugOffsets, as numbers of their words. */
 struct debug_offsets {
+	uint8_t thread_next;
+	uint8_t thread_interpreter;
 	uint8_t thread_current_frame;
+	uint8_t thread_id;
 	uint8_t frame_previous;
 	uint8_t frame_executable;
 	uint8_t frame_instruction;
@@ -234,7 +261,10 @@ struct debug_offsets {
 };
 
 static const struct debug_offsets offsets_of_3_13 = {
+	.thread_next = 21,
+	.thread_interpreter = 22,
 	.thread_current_frame = 23,
+	.thread_id = 24,
 	.frame_previous = 29,
 	.frame_executable = 30,
 	.frame_instruction = 31,
@@ -253,7 +283,10 @@ static const struct debug_offsets offsets_of_3_13 = {
 };
 
 static const struct debug_offsets offsets_of_3_14 = {
+	.thread_next = 24,
+	.thread_interpreter = 25,
 	.thread_current_frame = 26,
+	.thread_id = 27,
 	.frame_previous = 32,
 	.frame_executable = 33,
 	.frame_instruction = 34,
@@ -274,7 +307,10 @@ static const struct debug_offsets offsets_of_3_14 = {
 };
 
 static const struct debug_offsets offsets_of_3_15 = {
+	.thread_next = 24,
+	.thread_interpreter = 25,
 	.thread_current_frame = 26,
+	.thread_id = 30,
 	.frame_previous = 40,
 	.frame_executable = 41,
 	.frame_instruction = 42,
@@ -295,7 +331,14 @@ static const struct debug_offsets offsets_of_3_15 = {
 };
 
 /** Words at the beginning of _Py_DebugOffsets in all versions. */
-enum { WORD_COOKIE = 0, WORD_VERSION = 1, WORD_FREE_THREADED = 2 };
+enum {
+	WORD_COOKIE = 0,
+	WORD_VERSION = 1,
+	WORD_FREE_THREADED = 2,
+	WORD_INTERPRETERS = 5,
+	WORD_INTERPRETER_NEXT = 8,
+	WORD_INTERPRETER_THREADS = 9,
+};
 
 /* Word @index as an offset; one that is too large makes *@is_bad true. 0: has none. */
 static uint16_t offset_at(const uint8_t *bytes, uint8_t index, bool *is_bad)
@@ -376,6 +419,14 @@ int python_layout_init_offsets(struct python_layout *layout, uint16_t version,
 			.code = offset_at(offsets, at->frame_executable, &is_bad),
 			.instruction = offset_at(offsets, at->frame_instruction, &is_bad),
 			.owner = offset_at(offsets, at->frame_owner, &is_bad),
+		},
+		.thread = {
+			.interpreters = offset_at(offsets, WORD_INTERPRETERS, &is_bad),
+			.interpreter_next = offset_at(offsets, WORD_INTERPRETER_NEXT, &is_bad),
+			.interpreter_threads = offset_at(offsets, WORD_INTERPRETER_THREADS, &is_bad),
+			.next = offset_at(offsets, at->thread_next, &is_bad),
+			.interpreter = offset_at(offsets, at->thread_interpreter, &is_bad),
+			.id = offset_at(offsets, at->thread_id, &is_bad),
 		},
 	};
 	/* utf8_length and utf8 stand between (PyCompactUnicodeObject). */

@@ -85,6 +85,19 @@ struct python_frame_layout {
 	uint16_t code_copies;
 };
 
+/** Lists of interpreters and of their thread states. */
+struct python_thread_layout {
+	/** In _PyRuntime: the first interpreter; 0: not known, before 3.7. */
+	uint16_t interpreters;
+	/** PyInterpreterState */
+	uint16_t interpreter_next;
+	uint16_t interpreter_threads;
+	/** PyThreadState */
+	uint16_t next;
+	uint16_t interpreter;
+	uint16_t id;
+};
+
 struct python_layout {
 	uint16_t version;
 	bool is_free_threaded;
@@ -95,6 +108,7 @@ struct python_layout {
 	struct python_string_layout string;
 	struct python_bytes_layout bytes;
 	struct python_frame_layout frame;
+	struct python_thread_layout thread;
 };
 
 /** True for those between PYTHON_OLDEST and PYTHON_NEWEST that are known. */
