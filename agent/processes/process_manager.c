@@ -287,7 +287,7 @@ static int init_parts(struct process_manager *manager)
 				       drop_event, manager);
 	if (!err)
 		err = bounded_queue_init(&manager->samples, SAMPLES_BYTES,
-					 sizeof(struct first_sample), drop_sample, manager);
+					 sizeof(union longest_record), drop_sample, manager);
 	if (err)
 		return fail(err, "no memory for the queues of events and samples");
 	err = executable_cache_create(&cache_config, &manager->executables);
@@ -427,7 +427,7 @@ static void *run_work(void *context)
 	struct process_manager *manager = context;
 	struct trace_handler *handler = manager->handler;
 	/* Whole, since records are copied as far as they go. */
-	struct first_sample record;
+	union longest_record record;
 	uint64_t now_ns, tick_ns = 0;
 	uint32_t waiting = 0;
 	size_t bytes;

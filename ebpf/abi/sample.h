@@ -89,4 +89,11 @@ struct first_sample {
 _Static_assert(sizeof(struct first_sample) == 64 + 33 * 8 + 8 + 128 * 8 + 16384,
 	       "struct first_sample is ABI");
 
+/** Room for any record. */
+union longest_record {
+	struct trace_record record;
+	struct first_sample first;
+	__u64 words[sizeof(struct trace_record) / 8 + TRACE_MAX_WORDS];
+};
+
 #endif
