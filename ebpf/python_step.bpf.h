@@ -84,6 +84,7 @@ static __always_inline enum unwind_error python_begin(struct walk_state *state)
 
 	walk->cell = state->language_cell;
 	walk->is_lost = 1;
+	walk->in_frames = 0;
 	walk->frame = 0;
 	walk->cframe = 0;
 	walk->place_count = 1;

@@ -2,12 +2,12 @@
 /*
  * Recursion deeper than a walk can go: what is kept is the leaf's side.
  *
- * chain: START main recurse{0,2044}
- * chain: (\[truncated\]) recurse{1900,2100} bottom?
+ * chain: START main recurse{0,3068}
+ * chain: (\[truncated\]) recurse{2900,3100} bottom?
  */
 #include "target.h"
 
-enum { DEPTH = 2300 };
+enum { DEPTH = 3300 };
 
 FRAME unsigned long bottom(unsigned long n)
 {
