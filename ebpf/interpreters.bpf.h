@@ -48,7 +48,11 @@ static __always_inline enum unwind_error release_frame(struct walk_state *state)
 static __always_inline enum unwind_error push_interpreter_error(struct walk_state *state,
 								enum unwind_error error)
 {
-	__u32 index = state->record.word_count;
+	__u32 index;
+
+	/* The count is read again: of a value that was just set the verifier loses the bound. */
+	barrier();
+	index = state->record.word_count;
 
 	if (index > TRACE_MAX_WORDS - 2)
 		return UNWIND_TRUNCATED;
