@@ -113,6 +113,20 @@ static void interpreters_may_call_each_other(void **state)
 	assert_string_equal(walk_text(python), "C0L1L2L3LE");
 }
 
+static void frames_on_another_stack_are_not_taken(void **state)
+{
+	struct python *python = *state;
+	uint64_t far = HEAP_START + 0x9000;
+
+	use_interpreters(python, PYTHON_CURRENT_FRAME);
+	lay_loops(python, 1, false);
+	/* Of a thread that had this one's id before it. */
+	put(python, far + FRAME_PREVIOUS, 0);
+	put(python, far + FRAME_OWNER - 6, (uint64_t)OWNER_LOOP << 48);
+	put(python, thread_at(1) + THREAD_FRAME, add_frame(python, 5, far));
+	assert_string_equal(walk_text(python), "C0L1LLLE");
+}
+
 static void cframes_tell_the_thread_state(void **state)
 {
 	struct python *python = *state;
@@ -184,6 +198,7 @@ int main(void)
 		python_test(the_slot_may_be_that_of_the_inner_interpreter),
 		python_test(the_slot_may_be_that_of_the_outer_interpreter),
 		python_test(interpreters_may_call_each_other),
+		python_test(frames_on_another_stack_are_not_taken),
 		python_test(cframes_tell_the_thread_state),
 		python_test(frame_objects_of_the_slot_are_further_out),
 		python_test(lists_without_end_cost_the_frames_only),
