@@ -158,6 +158,8 @@ static int take_arrays(struct flagging *flagging, struct stack_deltas *deltas)
 {
 	struct stack_deltas flagged = *deltas;
 
+	if (!flagging->offsets.count)
+		return 0;
 	flagged.row_count = flagging->offsets.count;
 	flagged.rows = calloc(1, stack_deltas_row_bytes(flagged.row_count));
 	if (!flagged.rows)
