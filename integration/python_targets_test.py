@@ -97,6 +97,8 @@ def main():
     every = pythons.at_hand(IS_LONG)
     wanted = [every[name] for name in every if not sys.argv[1:] or name in sys.argv[1:]]
     names = [name for name in sys.argv[1:] if name not in every]
+    if not IS_LONG and not sys.argv[1:]:
+        wanted, names = wanted[-2:], pythons.SHORT_TARGETS
     for python in wanted:
         for path in sorted(glob.glob(pythons.TARGETS + "/*.py")):
             name = os.path.basename(path)[:-len(".py")]

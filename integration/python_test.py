@@ -21,9 +21,6 @@ from harness import IS_LONG, Agent, Program, StackEnds, Tap, need_root, share
 from python_chains import PythonFrame, Target, split
 from python_targets_test import has_needs
 
-# The short tier's: a slice of each kind.
-SHORT_TARGETS = ["alternating", "c_between", "calls", "coroutines", "exec_loop", "names",
-                 "only_python", "recursion", "signals", "threads"]
 SAMPLES_PER_TARGET = 200
 RATE = 997
 SECONDS = 12 if IS_LONG else 4
@@ -227,7 +224,7 @@ def main():
     every = pythons.at_hand(IS_LONG or any("-" in word for word in sys.argv[1:]))
     names = [word for word in sys.argv[1:] if word not in every]
     if not IS_LONG and not sys.argv[1:]:
-        names = SHORT_TARGETS
+        names = pythons.SHORT_TARGETS
     for name, python in every.items():
         if name in sys.argv[1:] or not set(sys.argv[1:]) & set(every):
             test_python(tap, python, names)

@@ -14,6 +14,9 @@ sys.path.insert(0, os.path.join(ROOT, "scripts"))
 import fetch_pythons
 
 TARGETS = os.path.join(ROOT, "integration", "targets", "python")
+# The short tier's: a slice of each kind.
+SHORT_TARGETS = ["alternating", "c_between", "calls", "coroutines", "exec_loop", "names",
+                 "only_python", "recursion", "signals", "threads"]
 LOADS = os.path.join(ROOT, "integration", "targets", "python_loads")
 PYENV = os.path.expanduser("~/.pyenv/versions")
 
