@@ -13,7 +13,6 @@ import collections
 import glob
 import os
 import random
-import resource
 import shutil
 import signal
 import subprocess
@@ -22,7 +21,7 @@ import tempfile
 import time
 
 import chains
-from harness import IS_LONG, OUTPUT, ROOT, Program, Tap, die_with_parent
+from harness import IS_LONG, OUTPUT, ROOT, Program, Tap, allow_core
 
 STOPS = 50 if IS_LONG else 3
 SOURCES = os.path.join(ROOT, "integration", "targets", "arm64")
@@ -50,11 +49,6 @@ LIBRARY = {
 
 def find_qemu():
     return shutil.which("qemu-aarch64-static") or shutil.which("qemu-aarch64")
-
-
-def allow_core():
-    resource.setrlimit(resource.RLIMIT_CORE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-    die_with_parent()
 
 
 def build(name, variant, directory):

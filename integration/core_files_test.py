@@ -9,7 +9,6 @@ walked with the kernel side's unwinder (build/walk_core) and with eu-stack: both
 """
 import glob
 import os
-import resource
 import shutil
 import signal
 import subprocess
@@ -19,15 +18,10 @@ import time
 
 import busy_programs
 import unwinders
-from harness import IS_LONG, OUTPUT, Tap, die_with_parent
+from harness import IS_LONG, OUTPUT, Tap, allow_core
 
 NAMES = ("python3", "perl", "sqlite3", "cc1", "node", "xz")
 CORES = 20 if IS_LONG else 2
-
-
-def allow_core():
-    resource.setrlimit(resource.RLIMIT_CORE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-    die_with_parent()
 
 
 def writes_into_own_folder():

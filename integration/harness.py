@@ -7,6 +7,7 @@ import ctypes
 import json
 import os
 import re
+import resource
 import select
 import shutil
 import signal
@@ -264,6 +265,13 @@ _libc = ctypes.CDLL(None)
 def die_with_parent():
     """For preexec_fn: a test that is killed leaves nothing running."""
     _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def allow_core():
+    """For preexec_fn: SIGQUIT leaves a core file, also where a shell started us in the background."""
+    resource.setrlimit(resource.RLIMIT_CORE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+    die_with_parent()
 
 
 class ProcessGroups:
