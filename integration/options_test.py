@@ -44,7 +44,6 @@ WRONG_USAGE = [
     ["-probabilistic-seed", "-3"],
     ["-output", "profile.docx"],
     ["-tags", "no-value"],
-    ["-tracers", "python"],
     ["-max-map-memory", "1"],
     ["-log-level", "loud"],
     ["-collection-agent", "host:70000"],

@@ -12,6 +12,12 @@
  * chain: START main interrupted ANY{0,2} RESTORE > second_handler handler_leaf
  * chain: START main RESTORE first_handler ANY{0,3} RESTORE > second_handler handler_leaf
  * chain: START main interrupted ANY{0,2} RESTORE first_handler ANY{0,3} RESTORE > second_handler handler_leaf
+ *
+ * A signal that waits comes in siglongjmp(), where the mask is set back, and so on while handlers take
+ * longer than the timer:
+ *
+ * chain: START main interrupted ANY{0,2} RESTORE (first|second)_handler ANY{0,3} RESTORE (first|second)_handler ANY{0,3} RESTORE > (first|second)_handler ANY{0,3}
+ * chain: START main interrupted ANY{0,2} RESTORE (first|second)_handler ANY{0,3} RESTORE (first|second)_handler ANY{0,3} RESTORE (first|second)_handler ANY{0,3} RESTORE > (first|second)_handler ANY{0,3}
  */
 #include <setjmp.h>
 #include <sys/time.h>
