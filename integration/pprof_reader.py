@@ -99,7 +99,7 @@ class Profile:
         locations = [(_message(part, id=1, mapping=2, address=3), part) for part in parts[4]]
         _by_id([location for location, _ in locations], "location")
         self._check_doubled(locations)
-        self._frames = {location.id: self._lines(part) for location, part in locations}
+        self._frames = {location.id: self._names(part) for location, part in locations}
         self._mapping_of = {location.id: location.mapping for location, _ in locations}
         if not set(self._mapping_of.values()) <= set(self.mappings) | {0}:
             raise ValueError("a location has an unknown mapping")
@@ -127,11 +127,16 @@ class Profile:
         if len(set(places)) != len(places):
             raise ValueError("locations are doubled")
 
-    def _lines(self, data):
+    @staticmethod
+    def _lines(data):
+        """Functions and line numbers of one location, inlined ones first."""
+        return [_message(value, function=1, line=2) for number, value in _fields(data)
+                if number == 4]
+
+    def _names(self, data):
         """Names of one location, the caller of inlined ones first."""
-        lines = [_message(value, function=1, line=2) for number, value in _fields(data)
-                 if number == 4]
-        return [self._strings[self._functions[line.function].name] for line in reversed(lines)]
+        return [self._strings[self._functions[line.function].name]
+                for line in reversed(self._lines(data))]
 
     def _sample(self, data):
         frames, in_kernel = [], []
