@@ -45,8 +45,7 @@ static __always_inline bool python_thread_place(const struct python_process *pro
 {
 	if (process->chain != PYTHON_CFRAME && read_word(thread + process->thread_frame, frame))
 		return false;
-	return (process->chain != PYTHON_CFRAME &&
-		process->chain != PYTHON_FRAME_OBJECTS_CFRAME) ||
+	return (process->chain != PYTHON_CFRAME && process->chain != PYTHON_FRAME_OBJECTS_CFRAME) ||
 	       !read_word(thread + process->thread_cframe, cframe);
 }
 
@@ -55,8 +54,7 @@ static __always_inline void python_search_begin(struct python_walk *walk)
 	const struct python_process *process = &walk->process;
 
 	walk->search = PYTHON_SEARCH_DONE;
-	if (!process->interpreters ||
-	    read_word(process->interpreters, &walk->next_interpreter) ||
+	if (!process->interpreters || read_word(process->interpreters, &walk->next_interpreter) ||
 	    read_word(walk->thread + process->thread_interpreter, &walk->interpreter) ||
 	    read_word(walk->thread + process->thread_id, &walk->thread_id) || !walk->thread_id)
 		return;

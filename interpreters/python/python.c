@@ -143,8 +143,7 @@ static int describe(const struct python_file *file, const struct interpreter_tar
 	process->code_tlbc = frame->code_copies;
 	process->hidden_code = file->hidden_code ? target->bias + file->hidden_code : 0;
 	if (file->runtime && layout->thread.interpreters) {
-		process->interpreters =
-			target->bias + file->runtime + layout->thread.interpreters;
+		process->interpreters = target->bias + file->runtime + layout->thread.interpreters;
 		process->interpreter_next = layout->thread.interpreter_next;
 		process->interpreter_threads = layout->thread.interpreter_threads;
 		process->thread_next = layout->thread.next;
