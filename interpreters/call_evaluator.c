@@ -80,9 +80,9 @@ const uint8_t *evaluator_fetch(struct evaluator *evaluator, size_t wanted, size_
 /* The word of the stack at @address; NULL if that is none of ours. */
 static struct value *stack_word(struct evaluator *evaluator, struct value address)
 {
-	int64_t below = -(int64_t)address.number;
+	uint64_t below = -address.number;
 
-	if (address.kind != VALUE_STACK || below <= 0 || below % 8 ||
+	if (address.kind != VALUE_STACK || !below || below % 8 ||
 	    below / 8 > EVALUATOR_STACK_WORDS)
 		return NULL;
 	return &evaluator->stack[below / 8 - 1];

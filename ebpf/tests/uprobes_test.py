@@ -19,7 +19,7 @@ CHAIN = ["main", "outer"] + ["probed"] * 4 + ["leaf"]
 # In the few instructions in which the kernel has taken a probe off the list and has not returned
 # yet, and in those in which it has put its address on the stack and not yet on the list, nobody
 # can say where the function returns to.
-BETWEEN_SHARE = 0.02
+BETWEEN_SHARE = 0.05
 
 PROGRAM_32 = "void _start(void) { for (;;) __asm__ volatile(\"int $0x80\" ::\"a\"(64)); }\n"
 

@@ -2,7 +2,11 @@
 /*
  * C++ exceptions: through frames with and without clean-up, thrown again, and caught.
  *
+ * Before it jumps to a handler, libgcc writes the handler's registers over those that its own frame
+ * has saved, the return address too, so that for a moment nobody can tell who its callers are.
+ *
  * chain: START main > _ZL5levelj{1,11} ANY*
+ * chain: ANY{0,3} _ZL5levelj _Unwind_(Resume|Resume_or_Rethrow|RaiseException) uw_install_context_1
  * chain: START main > (__cxa_begin_catch|__cxa_end_catch) ANY*
  * chain: START main > (_ZL5readyPKc)? __libc_write
  */
