@@ -24,8 +24,8 @@ struct binary {
 	uint32_t build_id_bytes;
 	bool is_kernel;
 	/**
-	 * The executable segment: ELF virtual addresses and the file offset of the first. For
-	 * pprof and OTLP mappings.
+	 * From the first executable segment to the end of the last: ELF virtual addresses and the
+	 * file offset of the first. For pprof and OTLP mappings.
 	 */
 	uint64_t memory_start;
 	uint64_t memory_limit;

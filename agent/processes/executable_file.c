@@ -37,18 +37,24 @@ static int copy_segments(const struct elf_image *image, struct elf_image *segmen
 	return 0;
 }
 
-/* The first executable segment: what profilers call the mapping of the file. */
+/* All executable segments, of which post-link optimizers leave several: one mapping for profilers. */
 static void place_text(const struct elf_image *image, struct binary *binary)
 {
+	bool is_placed = false;
+
 	for (uint32_t i = 0; i < image->segment_count; i++) {
 		const struct elf_segment *segment = &image->segments[i];
+		uint64_t end = segment->address + segment->memory_bytes;
 
 		if (segment->type != PT_LOAD || !(segment->flags & PF_X))
 			continue;
-		binary->memory_start = segment->address;
-		binary->memory_limit = segment->address + segment->memory_bytes;
-		binary->file_offset = segment->offset;
-		return;
+		if (!is_placed || segment->address < binary->memory_start) {
+			binary->memory_start = segment->address;
+			binary->file_offset = segment->offset;
+		}
+		if (end > binary->memory_limit)
+			binary->memory_limit = end;
+		is_placed = true;
 	}
 }
 
