@@ -23,6 +23,7 @@ CHILD = "ours ends in the child of a clone, where gdb finds no caller either"
 ENTRY = "ours ends at a file's entry point, where eu-stack gives up"
 NO_INFO = "ours ends or guesses where eu-stack goes on by frame pointers"
 AS_GDB = "ours goes on as gdb does"
+ONLY_OURS = "only ours goes on, without a guess to a file's entry point"
 # Our walk ends at its limit.
 TOO_DEEP = "deeper than %d frames" % DEEPEST
 # The dynamic loader's entry calls, and goes on behind that.
@@ -178,7 +179,12 @@ def classify(ours, theirs, gdb, without_information):
         return ENTRY if is_entry(ours.places[-1]) else ""
     if same == len(ours.pcs) or same in ours.guesses:
         return NO_INFO
-    return AS_GDB if common_length(ours.pcs, gdb()) > same else ""
+    if common_length(ours.pcs, gdb()) > same:
+        return AS_GDB
+    if (same == len(theirs.pcs) and gdb() == theirs.pcs + [0] and not ours.guesses
+            and not ours.error and is_entry(ours.places[-1])):
+        return ONLY_OURS
+    return ""
 
 
 def walks_of_process(pid, directory):
