@@ -118,6 +118,17 @@ static int add_thread(struct core_file *core, const uint8_t *status, size_t size
 	return 0;
 }
 
+/* tpidr_el0 of the thread whose NT_PRSTATUS came last. */
+static void set_thread_pointer(struct core_file *core, const uint8_t *note, size_t size)
+{
+	struct byte_reader reader;
+
+	byte_reader_init(&reader, note, size);
+	if (core->machine == EM_AARCH64 && core->threads.count && size >= sizeof(uint64_t))
+		core->threads.items[core->threads.count - 1].set.thread_pointer =
+			byte_reader_u64(&reader);
+}
+
 static int add_mapping(struct core_file *core, struct byte_reader *numbers,
 		       struct byte_reader *names, uint64_t page_bytes)
 {
@@ -190,6 +201,8 @@ static int read_note(struct core_file *core, struct byte_reader *reader)
 	/* The last note of a segment need not be padded. */
 	if (byte_reader_left(reader) >= -size % NOTE_ALIGNMENT)
 		byte_reader_skip(reader, -size % NOTE_ALIGNMENT);
+	if (type == NT_ARM_TLS && name_bytes >= 5 && !memcmp(name, "LINUX", 5))
+		set_thread_pointer(core, content, size);
 	/* Some writers do not count the NUL. */
 	if (name_bytes < 4 || memcmp(name, "CORE", 4))
 		return 0;

@@ -2,8 +2,8 @@
 /**
  * An ELF core file of a 64-bit process (x86-64 or arm64): its threads with their registers, the
  * files that it had mapped, and the memory that was dumped. Format: Linux, fs/binfmt_elf.c (notes
- * NT_PRSTATUS, NT_FILE, NT_AUXV; one PT_LOAD per mapping), and qemu's linux-user/elfload.c, which
- * leaves NT_FILE out.
+ * NT_PRSTATUS, NT_ARM_TLS, NT_FILE, NT_AUXV; one PT_LOAD per mapping), and qemu's
+ * linux-user/elfload.c, which leaves NT_ARM_TLS and NT_FILE out.
  *
  * Whoever made the file chose its bytes: every offset and count is checked, and the memory that its
  * tables take is bounded. It is read by pread, so a file that is cut meanwhile is an error only.

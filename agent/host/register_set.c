@@ -15,6 +15,7 @@ enum {
 	NOT_WANTED = REGISTER_COUNT_MAX,
 	/* Number of the system call, or -1: a word of x86-64's set. */
 	ORIGINAL_RAX_WORD = 15,
+	FS_BASE_WORD = 21,
 };
 
 _Static_assert(WORDS_ARM64 * 8 <= REGISTER_SET_MAX_BYTES && WORDS_X86 < WORDS_ARM64,
@@ -53,13 +54,15 @@ int register_set_read(struct register_set *set, uint16_t machine, const void *by
 		for (int i = 0; i < REGISTER_COUNT_MAX; i++)
 			result.registers[i] = byte_reader_u64(&reader);
 	} else {
-		for (size_t i = 0; i < sizeof(numbers_x86); i++) {
+		for (size_t i = 0; i <= FS_BASE_WORD; i++) {
 			uint64_t value = byte_reader_u64(&reader);
 
-			if (numbers_x86[i] != NOT_WANTED)
+			if (i < sizeof(numbers_x86) && numbers_x86[i] != NOT_WANTED)
 				result.registers[numbers_x86[i]] = value;
 			if (i == ORIGINAL_RAX_WORD)
 				result.is_system_call = (int64_t)value >= 0;
+			if (i == FS_BASE_WORD)
+				result.thread_pointer = value;
 		}
 	}
 	*set = result;

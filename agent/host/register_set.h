@@ -27,6 +27,8 @@ struct register_set {
 	 * Always false on arm64, where the set does not tell.
 	 */
 	bool is_system_call;
+	/** fs base of x86-64. 0 on arm64, where the set does not have it (NT_ARM_TLS does). */
+	uint64_t thread_pointer;
 };
 
 /** Bytes of the set of @machine (EM_X86_64 or EM_AARCH64); 0 for others. */

@@ -86,7 +86,7 @@ static bool begin_probe(struct executable_cache *cache, uint64_t executable_id)
 	return is_first;
 }
 
-static void probe_once(struct executable_cache *cache, const struct binary *binary)
+void executable_interpreter_probe(struct executable_cache *cache, const struct binary *binary)
 {
 	struct interpreter_file *file;
 	struct executable *executable;
@@ -130,7 +130,7 @@ void executable_interpreter_flag(struct executable_cache *cache, const struct bi
 	struct code_range ranges[INTERPRETER_MAX_RANGES];
 	uint32_t count;
 
-	probe_once(cache, binary);
+	executable_interpreter_probe(cache, binary);
 	count = copy_ranges(cache, binary->executable_id, ranges);
 	if (count && stack_deltas_flag_ranges(deltas, ranges, count, RULE_INTERPRETER))
 		log_warn("%s: %s; its programs show native frames only", binary->path,

@@ -22,6 +22,9 @@
 void executable_interpreter_flag(struct executable_cache *cache, const struct binary *binary,
 				 struct stack_deltas *deltas);
 
+/** Probes the file of @binary, if nobody has yet, without flagging anything. */
+void executable_interpreter_probe(struct executable_cache *cache, const struct binary *binary);
+
 /** Any thread. What probe found; NULL: no runtime, or not probed yet. Lives as long as the record. */
 const struct interpreter_file *executable_interpreter(const struct executable *executable);
 

@@ -5,6 +5,7 @@
  */
 #include "agent/walks/address_space.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -13,6 +14,8 @@
 #include "agent/base/error.h"
 #include "agent/base/log.h"
 #include "agent/processes/executable_file.h"
+#include "agent/processes/executable_interpreter.h"
+#include "interpreters/registry.h"
 
 /* Rows are made when they are looked for, so nobody has to be asked for them. */
 static void ignore_request(void *context, uint64_t executable_id, bool is_remote)
@@ -27,12 +30,14 @@ static void ignore(void *context)
 	(void)context;
 }
 
-int address_space_init(struct address_space *space)
+int address_space_init(struct address_space *space, uint32_t languages)
 {
 	const struct executable_cache_config config = {
 		.request_load = ignore_request,
 		.hurry = ignore,
 		.loaded = ignore,
+		.probe = interpreters_probe,
+		.languages = languages,
 	};
 	struct address_space created = { 0 };
 	int err = executable_cache_create(&config, &created.executables);
@@ -143,19 +148,33 @@ struct binary *address_space_binary(const struct address_space *space, uint64_t 
 	return executable ? executable->binary : NULL;
 }
 
+/* Whether the bytes at the ELF address are in the file, and as they are there in every process. */
+static bool is_constant(const struct elf_image *segments, uint64_t address, size_t size)
+{
+	for (uint32_t i = 0; i < segments->segment_count; i++) {
+		const struct elf_segment *segment = &segments->segments[i];
+
+		if (segment->type == PT_LOAD && !(segment->flags & PF_W) &&
+		    address >= segment->address &&
+		    address - segment->address < segment->file_bytes &&
+		    size <= segment->file_bytes - (address - segment->address))
+			return true;
+	}
+	return false;
+}
+
 int address_space_read_file(const struct address_space *space, uint64_t address, void *bytes,
 			    size_t size)
 {
 	for (size_t i = 0; i < space->rows.count; i++) {
 		const struct mapping_row *row = &space->rows.items[i];
-		const struct executable *executable;
+		const struct executable *executable =
+			executable_cache_by_id(space->executables, row->executable_id);
 		struct elf_image image;
 
-		if (address < row->start || address >= row->end || size > row->end - address)
+		if (!executable || !executable->binary ||
+		    !is_constant(&executable->segments, address - row->bias, size))
 			continue;
-		executable = executable_cache_by_id(space->executables, row->executable_id);
-		if (!executable)
-			break;
 		image = executable->segments;
 		image.fd = executable->binary->fd;
 		return elf_image_read_address(&image, address - row->bias, bytes, size);
@@ -164,7 +183,8 @@ int address_space_read_file(const struct address_space *space, uint64_t address,
 }
 
 /* What a file without usable rows has: nothing is known about any of its addresses. */
-static int load_deltas(const struct binary *binary, struct stack_deltas *deltas)
+static int load_deltas(struct address_space *space, const struct binary *binary,
+		       struct stack_deltas *deltas)
 {
 	int err = executable_file_load(binary->fd, NULL, NULL, deltas);
 
@@ -172,6 +192,8 @@ static int load_deltas(const struct binary *binary, struct stack_deltas *deltas)
 		log_warn("%s: %s", binary->path, error_text());
 	if (err == -EBADMSG || err == -E2BIG || err == -ENOENT || err == -EOPNOTSUPP)
 		err = executable_file_empty_deltas(deltas);
+	if (!err)
+		executable_interpreter_flag(space->executables, binary, deltas);
 	return err;
 }
 
@@ -186,7 +208,7 @@ static const struct stack_deltas *find_deltas(void *context, uint64_t executable
 	deltas = calloc(1, sizeof(*deltas));
 	if (!deltas)
 		return NULL;
-	if (load_deltas(binary, deltas) ||
+	if (load_deltas(space, binary, deltas) ||
 	    hash_map_set_pointer(&space->deltas, executable_id, deltas)) {
 		stack_deltas_deinit(deltas);
 		free(deltas);

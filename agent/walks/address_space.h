@@ -41,8 +41,8 @@ struct space_mapping {
 	const char *path;
 };
 
-/** -ENOMEM. */
-int address_space_init(struct address_space *space);
+/** @languages are looked for in the files (interpreters/registry.h), 0: none. -ENOMEM. */
+int address_space_init(struct address_space *space, uint32_t languages);
 void address_space_deinit(struct address_space *space);
 
 /**
@@ -64,7 +64,10 @@ int address_space_add_special(struct address_space *space, const struct space_ma
 /** For walks; borrowed until a mapping is added. */
 struct first_tables address_space_tables(struct address_space *space);
 
-/** Reads text from the mapped file, for who has no other copy; -EFAULT outside of files' text. */
+/**
+ * Reads text and constants from the mapped file, for who has no other copy; -EFAULT outside of what
+ * nobody writes to.
+ */
 int address_space_read_file(const struct address_space *space, uint64_t address, void *bytes,
 			    size_t size);
 

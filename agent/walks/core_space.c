@@ -174,12 +174,18 @@ static int add_lines(struct core_space *space, struct core_file *core,
 	return err;
 }
 
-int core_space_init(struct core_space *space, struct core_file *core, const struct proc_maps *maps,
-		    const char *root)
+static int read_memory(struct remote_memory *memory, uint64_t address, void *buffer, size_t bytes)
 {
+	return core_space_read((struct core_space *)memory, address, buffer, bytes);
+}
+
+int core_space_init(struct core_space *space, struct core_file *core, const struct proc_maps *maps,
+		    const char *root, uint32_t languages)
+{
+	static const struct remote_memory_ops ops = { .read = read_memory };
 	const struct mapping_list list = { core, maps };
-	struct core_space created = { .core = core };
-	int err = address_space_init(&created.space);
+	struct core_space created = { .memory = { .ops = &ops }, .core = core };
+	int err = address_space_init(&created.space, languages);
 
 	if (err)
 		return err;
@@ -205,6 +211,6 @@ int core_space_read(void *context, uint64_t address, void *bytes, size_t size)
 
 	if (!remote_memory_read(&core->memory, address, bytes, size))
 		return 0;
-	/* Text is not dumped; nobody has written to it, so the file has it still. */
+	/* What nobody has written to, such as text, is not dumped; the file has it still. */
 	return address_space_read_file(&space->space, address, bytes, size);
 }

@@ -14,6 +14,8 @@
 #include "agent/walks/address_space.h"
 
 struct core_space {
+	/** Reads as core_space_read(). */
+	struct remote_memory memory;
 	struct address_space space;
 	/** Borrowed. */
 	const struct core_file *core;
@@ -21,11 +23,11 @@ struct core_space {
 
 /**
  * @maps may be NULL; else it goes before NT_FILE. @root is put before the paths of files; "" for
- * none. Files that can't be used are logged and left out. -ENOMEM, -E2BIG, -EBADMSG. Both are borrowed
- * for the life of the space.
+ * none. Files that can't be used are logged and left out. @languages as in address_space_init().
+ * -ENOMEM, -E2BIG, -EBADMSG. Both are borrowed for the life of the space.
  */
 int core_space_init(struct core_space *space, struct core_file *core, const struct proc_maps *maps,
-		    const char *root);
+		    const char *root, uint32_t languages);
 void core_space_deinit(struct core_space *space);
 
 /** A user_walk_read_function; @context is the struct core_space. */

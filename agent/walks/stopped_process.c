@@ -137,7 +137,7 @@ static int read_space(struct stopped_process *process)
 
 	err = process_memory_init(&process->memory, "/proc", process->pid);
 	if (!err)
-		err = address_space_init(&process->space);
+		err = address_space_init(&process->space, 0);
 	if (!err)
 		err = proc_maps_read(&maps, "/proc", process->pid, PROC_MAPS_EXECUTABLE);
 	for (uint32_t i = 0; i < maps.count && !err; i++) {

@@ -4,8 +4,10 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "agent/base/error.h"
+#include "interpreters/interpreter.h"
 
 enum {
 	/* Executables in one walk; further ones are not loaded, as far as it can see. */
@@ -14,6 +16,13 @@ enum {
 	/* The headers lie in slab 0, whose first cell is never used. */
 	HEADER_SLAB = 0,
 	FIRST_FREE_SLAB = 1,
+	INTERPRETER_CELLS = INTERPRETER_DATA_MAX_BYTES / CELL_BYTES,
+};
+
+/* As abi/interpreter.h has it. */
+struct interpreter_table {
+	struct interpreter_row rows[INTERPRETER_MAX_COUNT];
+	struct cell data[INTERPRETER_MAX_COUNT][INTERPRETER_CELLS];
 };
 
 struct user_walk {
@@ -24,6 +33,7 @@ struct user_walk {
 	struct cell *slabs[SLAB_MAX_COUNT];
 	uint32_t slab_count;
 	struct unwind_header headers[1 + EXECUTABLES_MAX];
+	struct interpreter_table interpreters;
 	struct executable_descriptor descriptors[EXECUTABLES_MAX];
 	uint32_t slots[EXECUTABLES_MAX];
 	uint32_t executable_count;
@@ -59,6 +69,30 @@ static bool add_deltas(struct user_walk *walk, const struct stack_deltas *deltas
 			 &header->row_cell) &&
 	       add_table(walk, deltas->rules, (size_t)deltas->rule_count * sizeof(*deltas->rules),
 			 &header->rule_cell);
+}
+
+/* *@cell gets the interpreter table's first cell, 0 if there are no runtimes. */
+static bool add_runtimes(struct user_walk *walk, const struct first_tables *tables, uint32_t *cell)
+{
+	struct interpreter_table *table = &walk->interpreters;
+
+	*cell = 0;
+	if (!tables->runtime_count)
+		return true;
+	if (!add_table(walk, table, sizeof(*table), cell))
+		return false;
+	memset(table, 0, sizeof(*table));
+	for (uint32_t i = 0; i < tables->runtime_count && i < INTERPRETER_MAX_COUNT; i++) {
+		const struct interpreter_process *process = tables->runtimes[i].process;
+
+		table->rows[i] = (struct interpreter_row){
+			.executable_id = tables->runtimes[i].executable_id,
+			.language = process->interpreter->kind,
+			.cell = *cell + INTERPRETER_MAX_COUNT + i * INTERPRETER_CELLS,
+		};
+		memcpy(table->data[i], process->data, process->data_bytes);
+	}
+	return true;
 }
 
 /* The id of the executable in @slot: of all that the process has mapped, at most one is there. */
@@ -130,6 +164,8 @@ int user_walk_run(struct user_walk *walk, const struct first_tables *tables,
 	if (!add_table(walk, tables->rows, tables->row_count * sizeof(*tables->rows),
 		       &start->mapping_cell))
 		return fail(-E2BIG, "%u mappings", tables->row_count);
+	if (!add_runtimes(walk, tables, &start->interpreter_cell))
+		return fail(-E2BIG, "no room for runtimes");
 	emulated_walk(&memory, start, trace);
 	return 0;
 }

@@ -24,8 +24,9 @@ int user_walk_create(struct user_walk **walk);
 void user_walk_destroy(struct user_walk *walk);
 
 /**
- * Walks from @start, of which the mapping table's place is set here, and fills @trace. -E2BIG: the
- * tables do not fit the space of slabs. Everything is borrowed for the call.
+ * Walks from @start, of which the places of the mapping table and the interpreter table are set
+ * here, and fills @trace. -E2BIG: the tables do not fit the space of slabs. Everything is borrowed
+ * for the call.
  */
 int user_walk_run(struct user_walk *walk, const struct first_tables *tables,
 		  user_walk_read_function *read, void *read_context, struct emulated_start *start,

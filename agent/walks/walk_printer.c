@@ -2,6 +2,7 @@
 /* Stacks as text. Names and paths are hostile: control characters are not printed. */
 #include "agent/walks/walk_printer.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -70,6 +71,31 @@ static void print_frame(const struct walk_printer *printer, uint32_t number, uin
 			    "-");
 }
 
+/* False if the frame is the runtime's own. */
+static bool print_interpreted(const struct walk_printer *printer, uint32_t number,
+			      const uint64_t *words)
+{
+	struct interpreted_frame frame = { .function = "" };
+	const char *language = "";
+	int err = space_runtimes_name(printer->runtimes, words, &language, &frame);
+
+	if (err == -ENOENT)
+		return false;
+	fprintf(printer->file, "#%" PRIu32, number);
+	print_field(printer->file, language);
+	fprintf(printer->file, "\t%" PRIu32, err ? 0 : frame.line);
+	print_field(printer->file, err || !frame.file ? "" : frame.file);
+	print_field(printer->file, err ? "" : frame.function);
+	fputs("\t-\n", printer->file);
+	return true;
+}
+
+static void print_error(const struct walk_printer *printer, uint64_t word, bool is_last)
+{
+	fprintf(printer->file, "%s\t%016" PRIx64 "\t%s\n", is_last ? "error" : "missing",
+		(uint64_t)frame_address(word), unwind_error_text(frame_flags(word)));
+}
+
 static void print_trace(const struct walk_printer *printer, const struct address_space *space)
 {
 	const struct emulated_trace *trace = &printer->trace;
@@ -80,18 +106,16 @@ static void print_trace(const struct walk_printer *printer, const struct address
 
 		count = frame_word_count(words[0]);
 		if (frame_kind(words[0]) == FRAME_ERROR) {
-			fprintf(printer->file, "error\t%016" PRIx64 "\t%s\n",
-				(uint64_t)frame_address(words[0]),
-				unwind_error_text(frame_flags(words[0])));
-			/* Others stand where interpreted frames are missing. */
-			if (i + 1 == trace->word_count)
-				return;
-			continue;
+			print_error(printer, words[0], trace->error && i + 1 == trace->word_count);
+		} else if (frame_kind_is_interpreted(frame_kind(words[0]))) {
+			number += print_interpreted(printer, number, words);
+		} else {
+			print_frame(printer, number, trace->pcs[i], words, space);
+			number++;
 		}
-		print_frame(printer, number, trace->pcs[i], words, space);
-		number++;
 	}
-	fputs("end\n", printer->file);
+	if (!trace->error)
+		fputs("end\n", printer->file);
 }
 
 int walk_printer_init(struct walk_printer *printer, FILE *file, bool with_names)
@@ -120,9 +144,17 @@ int walk_printer_print(struct walk_printer *printer, uint32_t tid, const struct 
 		       struct address_space *space, user_walk_read_function *read,
 		       void *read_context)
 {
-	const struct first_tables tables = address_space_tables(space);
-	struct emulated_start start = { .is_system_call = set->is_system_call };
+	struct first_tables tables = address_space_tables(space);
+	struct emulated_start start = {
+		.is_system_call = set->is_system_call,
+		.thread_pointer = set->thread_pointer,
+	};
 	int err;
+
+	if (printer->runtimes) {
+		tables.runtimes = printer->runtimes->items;
+		tables.runtime_count = printer->runtimes->count;
+	}
 
 	memcpy(start.registers, set->registers, sizeof(start.registers));
 	err = user_walk_run(printer->walk, &tables, read, read_context, &start, &printer->trace);

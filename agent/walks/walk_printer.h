@@ -8,6 +8,13 @@
  *	...
  *	end	  or  error	PC	WHY
  *
+ * and between them, where interpreted frames were asked for,
+ *
+ *	#1	LANGUAGE	LINE	FILE	FUNCTION	-
+ *	missing	PC	WHY
+ *
+ * of which the second says that those are missing that the native frame behind it runs.
+ *
  * PC is the address in the process, ADDRESS the file's ELF virtual address; both are 16 hexadecimal
  * digits. What is not known is `-`. FLAGS are of `return` (PC is a return address) and `guess`,
  * parted by a comma.
@@ -20,6 +27,7 @@
 
 #include "agent/host/register_set.h"
 #include "agent/walks/address_space.h"
+#include "agent/walks/space_runtimes.h"
 #include "agent/walks/user_walk.h"
 
 struct symbol_store;
@@ -30,6 +38,8 @@ struct walk_printer {
 	struct user_walk *walk;
 	/** NULL where names are not wanted. */
 	struct symbol_store *symbols;
+	/** Borrowed; NULL: native frames only. */
+	const struct space_runtimes *runtimes;
 	struct emulated_trace trace;
 };
 

@@ -65,19 +65,29 @@ static inline size_t core_builder_put(struct core_builder *core, const void *byt
 	return offset;
 }
 
-/** Adds a note; all have to stand before the first memory. */
-static inline void core_builder_note(struct core_builder *core, uint32_t type, const void *content,
-				     uint32_t size)
+/** Adds a note of @name, of 4 to 7 bytes; all have to stand before the first memory. */
+static inline void core_builder_named_note(struct core_builder *core, const char *name,
+					   uint32_t type, const void *content, uint32_t size)
 {
-	const Elf64_Nhdr note = { .n_namesz = 5, .n_descsz = size, .n_type = type };
+	const Elf64_Nhdr note = { .n_namesz = (uint32_t)strlen(name) + 1,
+				  .n_descsz = size,
+				  .n_type = type };
 	static const uint8_t padding[3];
 	size_t start = core->size;
+	char padded[8] = "";
 
+	memcpy(padded, name, strlen(name));
 	core_builder_put(core, &note, sizeof(note));
-	core_builder_put(core, "CORE\0\0\0", 8);
+	core_builder_put(core, padded, sizeof(padded));
 	core_builder_put(core, content, size);
 	core_builder_put(core, padding, -size % 4);
 	core_builder_segments(core)->p_filesz += core->size - start;
+}
+
+static inline void core_builder_note(struct core_builder *core, uint32_t type, const void *content,
+				     uint32_t size)
+{
+	core_builder_named_note(core, "CORE", type, content, size);
 }
 
 /** Adds a PT_LOAD of @memory_bytes, of which the @size bytes at @content are there. */

@@ -24,6 +24,7 @@ enum {
 	WORD_R15 = 0,
 	WORD_RIP = 16,
 	WORD_RSP = 19,
+	WORD_FS_BASE = 21,
 };
 
 #define STACK 0x7ffc00000000ULL
@@ -82,6 +83,7 @@ static void threads_come_with_their_registers_by_dwarf_number(void **state)
 	assert_int_equal(threads[0].set.registers[DWARF_RIP], 1000 + WORD_RIP);
 	assert_int_equal(threads[0].set.registers[DWARF_RSP], 1000 + WORD_RSP);
 	assert_true(threads[0].set.is_system_call);
+	assert_int_equal(threads[0].set.thread_pointer, 1000 + WORD_FS_BASE);
 	/* Its word for the system call is -1. */
 	assert_int_equal(threads[1].tid, 42);
 	assert_false(threads[1].set.is_system_call);
@@ -98,6 +100,28 @@ static void registers_of_arm64_are_read_as_well(void **state)
 	for (int i = 0; i < REGISTER_COUNT_MAX; i++)
 		assert_int_equal(fixture->core.threads.items[0].set.registers[i], 500 + i);
 	assert_false(fixture->core.threads.items[0].set.is_system_call);
+}
+
+static void thread_pointers_of_arm64_come_in_notes_of_their_own(void **state)
+{
+	struct fixture *fixture = *state;
+	struct core_builder *builder = &fixture->builder;
+	const uint64_t pointers[] = { 0x1111, 0x2222 };
+
+	core_builder_init(builder, EM_AARCH64);
+	/* Of no thread. */
+	core_builder_named_note(builder, "LINUX", NT_ARM_TLS, pointers, 8);
+	for (uint32_t i = 0; i < 2; i++) {
+		core_builder_thread(builder, i, 500);
+		core_builder_named_note(builder, "LINUX", NT_ARM_TLS, &pointers[i], 8);
+		core_builder_named_note(builder, "LINUX", NT_ARM_TLS, "cut", 3);
+		core_builder_named_note(builder, "OTHER", NT_ARM_TLS, "another", 8);
+	}
+	core_builder_thread(builder, 2, 500);
+	assert_int_equal(read_core(fixture), 0);
+	assert_int_equal(fixture->core.threads.items[0].set.thread_pointer, 0x1111);
+	assert_int_equal(fixture->core.threads.items[1].set.thread_pointer, 0x2222);
+	assert_int_equal(fixture->core.threads.items[2].set.thread_pointer, 0);
 }
 
 static void dumped_memory_is_read_over_segment_borders(void **state)
@@ -298,6 +322,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(threads_come_with_their_registers_by_dwarf_number),
 		TEST(registers_of_arm64_are_read_as_well),
+		TEST(thread_pointers_of_arm64_come_in_notes_of_their_own),
 		TEST(dumped_memory_is_read_over_segment_borders),
 		TEST(a_core_file_that_is_cut_off_gives_what_is_there),
 		TEST(mapped_files_are_known_by_name),

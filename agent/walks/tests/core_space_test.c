@@ -105,7 +105,7 @@ static void open_core(struct fixture *fixture, const char *root)
 
 	assert_int_equal(pwrite(fixture->fd, builder->bytes, builder->size, 0), builder->size);
 	assert_int_equal(core_file_init(&fixture->core, fixture->fd), 0);
-	assert_int_equal(core_space_init(&fixture->space, &fixture->core, NULL, root), 0);
+	assert_int_equal(core_space_init(&fixture->space, &fixture->core, NULL, root, 0), 0);
 }
 
 static void text_is_read_from_the_file_and_the_rest_from_the_dump(void **state)
@@ -125,6 +125,26 @@ static void text_is_read_from_the_file_and_the_rest_from_the_dump(void **state)
 	assert_int_equal(core_space_read(&fixture->space, STACK, bytes, 6), 0);
 	assert_string_equal((const char *)bytes, "stack");
 	assert_int_not_equal(core_space_read(&fixture->space, STACK + 6, bytes, 1), 0);
+}
+
+static void constants_are_read_from_the_file_and_variables_are_not(void **state)
+{
+	static const char constant[] = "constant";
+	static char variable[] = "variable";
+	struct fixture *fixture = *state;
+	char bytes[sizeof(constant)];
+
+	put_files(fixture);
+	put_header(fixture, fixture->header);
+	put_text(fixture);
+	open_core(fixture, "");
+	assert_int_equal(remote_memory_read(&fixture->space.memory, (uintptr_t)constant, bytes,
+					    sizeof(constant)),
+			 0);
+	assert_string_equal(bytes, constant);
+	assert_int_not_equal(remote_memory_read(&fixture->space.memory, (uintptr_t)variable, bytes,
+						sizeof(variable)),
+			     0);
 }
 
 static void a_file_that_is_not_the_mapped_one_is_left_out(void **state)
@@ -179,6 +199,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(text_is_read_from_the_file_and_the_rest_from_the_dump),
+		TEST(constants_are_read_from_the_file_and_variables_are_not),
 		TEST(a_file_that_is_not_the_mapped_one_is_left_out),
 		TEST(text_without_a_segment_is_there_all_the_same),
 		TEST(files_are_looked_for_below_the_root),

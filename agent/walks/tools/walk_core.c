@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * build/walk_core [-without-names] [-maps FILE] [-root DIR] CORE
+ * build/walk_core [-without-names] [-interpreted] [-maps FILE] [-root DIR] CORE
  *
  * Prints the stack of each thread of a core file as the kernel side's unwinder walks it
  * (agent/walks/walk_printer.h has the format).
+ *	-interpreted	with the frames of interpreted functions
  *	-maps	a copy of the process's /proc/PID/maps, for core files that do not name its files
  *	-root	where the paths of the process begin here
  * build/walk_core_arm64 is the same for core files of arm64, on whatever machine.
@@ -20,7 +21,9 @@
 #include "agent/base/error.h"
 #include "agent/base/read_exactly.h"
 #include "agent/walks/core_space.h"
+#include "agent/walks/space_runtimes.h"
 #include "agent/walks/walk_printer.h"
+#include "interpreters/registry.h"
 
 enum {
 	MAPS_MAX_BYTES = 16 << 20,
@@ -31,6 +34,7 @@ struct arguments {
 	const char *maps;
 	const char *root;
 	bool with_names;
+	bool with_interpreted;
 };
 
 static int read_maps(const char *path, struct proc_maps *maps)
@@ -49,7 +53,8 @@ static int read_maps(const char *path, struct proc_maps *maps)
 	return proc_maps_parse(maps, text, size, PROC_MAPS_ALL);
 }
 
-static int print_threads(struct core_file *core, struct core_space *space, bool with_names)
+static int print_threads(struct core_file *core, struct core_space *space,
+			 const struct space_runtimes *runtimes, bool with_names)
 {
 	/* Large, and there is one of it. */
 	static struct walk_printer printer;
@@ -58,6 +63,7 @@ static int print_threads(struct core_file *core, struct core_space *space, bool 
 	err = walk_printer_init(&printer, stdout, with_names);
 	if (err)
 		return err;
+	printer.runtimes = runtimes;
 	for (size_t i = 0; i < core->threads.count && !err; i++) {
 		const struct core_thread *thread = &core->threads.items[i];
 
@@ -74,6 +80,8 @@ static int walk_core(const struct arguments *arguments)
 	_cleanup_(proc_maps_deinit) struct proc_maps maps = { 0 };
 	_cleanup_(core_file_deinit) struct core_file core = { 0 };
 	_cleanup_(core_space_deinit) struct core_space space = { 0 };
+	_cleanup_(space_runtimes_deinit) struct space_runtimes runtimes = { 0 };
+	uint32_t languages = arguments->with_interpreted ? INTERPRETERS_ALL : 0;
 	int err = 0;
 
 	if (fd < 0)
@@ -86,8 +94,10 @@ static int walk_core(const struct arguments *arguments)
 		err = fail(-EOPNOTSUPP, "%s: not of this program's machine", arguments->core);
 	if (!err)
 		err = core_space_init(&space, &core, arguments->maps ? &maps : NULL,
-				      arguments->root);
-	return err ? err : print_threads(&core, &space, arguments->with_names);
+				      arguments->root, languages);
+	if (!err && languages)
+		err = space_runtimes_init(&runtimes, &space.space, &space.memory);
+	return err ? err : print_threads(&core, &space, &runtimes, arguments->with_names);
 }
 
 static bool parse_arguments(char **argv, struct arguments *arguments)
@@ -95,6 +105,8 @@ static bool parse_arguments(char **argv, struct arguments *arguments)
 	for (argv++; *argv; argv++) {
 		if (!strcmp(*argv, "-without-names"))
 			arguments->with_names = false;
+		else if (!strcmp(*argv, "-interpreted"))
+			arguments->with_interpreted = true;
 		else if (!strcmp(*argv, "-maps") && argv[1])
 			arguments->maps = *++argv;
 		else if (!strcmp(*argv, "-root") && argv[1])
@@ -114,7 +126,8 @@ int main(int argc, char **argv)
 	(void)argc;
 	if (!parse_arguments(argv, &arguments)) {
 		fprintf(stderr,
-			"usage: walk_core [-without-names] [-maps FILE] [-root DIR] CORE\n");
+			"usage: walk_core [-without-names] [-interpreted] [-maps FILE] [-root DIR] "
+			"CORE\n");
 		return 2;
 	}
 	if (walk_core(&arguments)) {

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is in the files and the memory is the languages' to judge. */
+#include "agent/walks/space_runtimes.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "agent/base/cleanup.h"
+#include "agent/base/error.h"
+#include "agent/base/log.h"
+#include "agent/processes/executable_interpreter.h"
+
+VECTOR_DEFINE(space_modules, struct interpreter_module)
+
+/* All files with executable mappings, each once for a place where it is. */
+static int add_modules(const struct address_space *space, struct space_modules *modules)
+{
+	for (size_t i = 0; i < space->rows.count; i++) {
+		const struct mapping_row *row = &space->rows.items[i];
+		const struct binary *binary = address_space_binary(space, row->executable_id);
+		const struct interpreter_module *last =
+			modules->count ? &modules->items[modules->count - 1] : NULL;
+		struct interpreter_module module = { .bias = row->bias };
+
+		if (!binary || (last && last->fd == binary->fd && last->bias == row->bias))
+			continue;
+		module.path = binary->path;
+		module.fd = binary->fd;
+		if (space_modules_push(modules, module))
+			return fail(-ENOMEM, "no memory for modules");
+	}
+	return 0;
+}
+
+/* The runtime that the module mapped at @row is; NULL if it is none, or is attached to already. */
+static const struct interpreter_file *find_runtime(const struct space_runtimes *runtimes,
+						   struct address_space *space,
+						   const struct mapping_row *row)
+{
+	const struct binary *binary = address_space_binary(space, row->executable_id);
+
+	if (!binary)
+		return NULL;
+	for (uint32_t i = 0; i < runtimes->count; i++)
+		if (runtimes->items[i].executable_id == row->executable_id)
+			return NULL;
+	executable_interpreter_probe(space->executables, binary);
+	return executable_interpreter(
+		executable_cache_by_id(space->executables, row->executable_id));
+}
+
+static int attach(struct space_runtimes *runtimes, const struct interpreter_file *file,
+		  const struct mapping_row *row, const struct space_modules *modules)
+{
+	const struct interpreter_target target = {
+		.memory = runtimes->memory,
+		.bias = row->bias,
+		.modules = modules->items,
+		.module_count = (uint32_t)modules->count,
+	};
+	struct interpreter_process *process;
+	int err = file->interpreter->ops->attach(file, &target, &process);
+
+	if (!err)
+		runtimes->items[runtimes->count++] =
+			(struct first_runtime){ row->executable_id, process };
+	else if (err != -ENOMEM)
+		log_warn("%s: %s; native frames only", file->version, error_text());
+	return err == -ENOMEM ? err : 0;
+}
+
+int space_runtimes_init(struct space_runtimes *runtimes, struct address_space *space,
+			struct remote_memory *memory)
+{
+	_cleanup_(space_modules_deinit) struct space_modules modules = { 0 };
+	struct space_runtimes made = { .memory = memory };
+	int err = add_modules(space, &modules);
+
+	for (size_t i = 0; i < space->rows.count && !err; i++) {
+		const struct mapping_row *row = &space->rows.items[i];
+		const struct interpreter_file *file = find_runtime(&made, space, row);
+
+		if (file && made.count < INTERPRETER_MAX_COUNT)
+			err = attach(&made, file, row, &modules);
+	}
+	if (err) {
+		space_runtimes_deinit(&made);
+		return err;
+	}
+	*runtimes = made;
+	return 0;
+}
+
+void space_runtimes_deinit(struct space_runtimes *runtimes)
+{
+	while (runtimes->count) {
+		struct interpreter_process *process = runtimes->items[--runtimes->count].process;
+
+		process->interpreter->ops->detach(process);
+	}
+}
+
+int space_runtimes_name(const struct space_runtimes *runtimes, const uint64_t words[2],
+			const char **language, struct interpreted_frame *frame)
+{
+	uint32_t object = 0;
+	int err = -ESRCH;
+
+	for (uint32_t i = 0; i < runtimes->count && err && err != -ENOENT; i++) {
+		struct interpreter_process *process = runtimes->items[i].process;
+
+		if (process->interpreter->kind != frame_kind(words[0]))
+			continue;
+		*language = process->interpreter->name;
+		err = process->interpreter->ops->symbolize(process, runtimes->memory, words,
+							   &object, frame);
+	}
+	return err;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * The language runtimes in a stopped process or a core file: attached to as the agent does, by what
+ * is in its memory. Owned and used by one thread.
+ */
+#ifndef AGENT_WALKS_SPACE_RUNTIMES_H
+#define AGENT_WALKS_SPACE_RUNTIMES_H
+
+#include <stdint.h>
+
+#include "agent/host/remote_memory.h"
+#include "agent/processes/first_unwinder.h"
+#include "agent/walks/address_space.h"
+#include "interpreters/interpreter.h"
+
+struct space_runtimes {
+	/** Borrowed. */
+	struct remote_memory *memory;
+	/** Of which a walk borrows the first @count. */
+	struct first_runtime items[INTERPRETER_MAX_COUNT];
+	uint32_t count;
+};
+
+/**
+ * Attaches to the runtimes that are mapped in @space, of the languages it was made for; @memory is
+ * borrowed. Those that cannot be attached to are logged and left out. -ENOMEM.
+ */
+int space_runtimes_init(struct space_runtimes *runtimes, struct address_space *space,
+			struct remote_memory *memory);
+void space_runtimes_deinit(struct space_runtimes *runtimes);
+
+/**
+ * Names the frame of the two words, as interpreter_ops.symbolize; -ESRCH: no such runtime. *@language
+ * gets the name of its language where there is one.
+ */
+int space_runtimes_name(const struct space_runtimes *runtimes, const uint64_t words[2],
+			const char **language, struct interpreted_frame *frame);
+
+#endif

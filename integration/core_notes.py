@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Notes of core files: reads the threads' pointers of x86-64, and adds those of arm64."""
+import struct
+
+PT_NOTE = 4
+NT_PRSTATUS = 1
+NT_ARM_TLS = 0x401
+# Of struct elf_prstatus; fs base is word 21 of the registers of x86-64.
+TID_OFFSET = 32
+REGISTERS_OFFSET = 112
+FS_BASE_OFFSET = REGISTERS_OFFSET + 21 * 8
+
+
+def _segments(file):
+    """Where the program headers of notes stand, with offset and size of the notes."""
+    file.seek(0)
+    header = file.read(64)
+    start, (entry_bytes, count) = (struct.unpack_from("<Q", header, 32)[0],
+                                   struct.unpack_from("<HH", header, 54))
+    for place in range(start, start + count * entry_bytes, entry_bytes):
+        file.seek(place)
+        kind, _, offset, _, _, size = struct.unpack("<IIQQQQ", file.read(40))
+        if kind == PT_NOTE:
+            yield place, offset, size
+
+
+def _padded(content):
+    return content + bytes(-len(content) % 4)
+
+
+def _read(data):
+    """(name, type, content) of each note."""
+    place = 0
+    while place + 12 <= len(data):
+        name_bytes, size, kind = struct.unpack_from("<III", data, place)
+        name = data[place + 12:place + 12 + name_bytes]
+        place += 12 + len(_padded(name))
+        yield name, kind, data[place:place + size]
+        place += size + -size % 4
+
+
+def _write(name, kind, content):
+    return struct.pack("<III", len(name), len(content), kind) + _padded(name) + _padded(content)
+
+
+def _tid(status):
+    return struct.unpack_from("<I", status, TID_OFFSET)[0]
+
+
+def fs_bases(path):
+    """fs base by tid, of a core file of x86-64."""
+    found = {}
+    with open(path, "rb") as file:
+        for _, offset, size in list(_segments(file)):
+            file.seek(offset)
+            found.update({_tid(content): struct.unpack_from("<Q", content, FS_BASE_OFFSET)[0]
+                          for _, kind, content in _read(file.read(size)) if kind == NT_PRSTATUS})
+    return found
+
+
+def add_thread_pointers(path, pointers):
+    """Gives a core file of arm64 that qemu-user wrote the notes with tpidr_el0 (@pointers, by tid) that
+    the kernel writes, behind each thread's status.
+    """
+    with open(path, "r+b") as file:
+        for place, offset, size in list(_segments(file)):
+            file.seek(offset)
+            notes = b""
+            for name, kind, content in _read(file.read(size)):
+                notes += _write(name, kind, content)
+                if kind == NT_PRSTATUS and _tid(content) in pointers:
+                    notes += _write(b"LINUX\0", NT_ARM_TLS,
+                                    struct.pack("<Q", pointers[_tid(content)]))
+            new_offset = file.seek(0, 2)
+            file.write(notes)
+            file.seek(place + 8)
+            file.write(struct.pack("<Q", new_offset))
+            file.seek(place + 32)
+            file.write(struct.pack("<Q", len(notes)))
