@@ -11,7 +11,13 @@
 
 #include "agent/base/error.h"
 
-enum { SP = 31, INSTRUCTION_BYTES = 4 };
+enum { SP = 31, SLOT_REGISTER = 16, INSTRUCTION_BYTES = 4 };
+
+/*
+ * stp x16, x30, [sp, #-16]!: what calls between libraries that are not bound yet lead to, with their
+ * slot in x16 (ELF for the Arm 64-bit Architecture, procedure linkage table).
+ */
+#define BINDER_BEGIN 0xa9bf7bf0
 
 static uint32_t bits(uint32_t word, unsigned int low, unsigned int count)
 {
@@ -240,6 +246,14 @@ static int step_register(struct evaluator *evaluator, uint32_t word)
 	return 0;
 }
 
+static int step_binder(struct evaluator *evaluator)
+{
+	struct value target = { 0 };
+	int err = evaluator_bind(evaluator, evaluator->registers[SLOT_REGISTER], &target);
+
+	return err ? err : evaluator_jump(evaluator, target);
+}
+
 /* Pairs, with or without a change of the base register. */
 static int step_pair(struct evaluator *evaluator, uint32_t word)
 {
@@ -418,6 +432,8 @@ int evaluator_step_arm64(struct evaluator *evaluator)
 			err = step_branch(evaluator, word);
 		else if ((group & 7) == 5)
 			err = step_register(evaluator, word);
+		else if (word == BINDER_BEGIN)
+			err = step_binder(evaluator);
 		else if ((group & 5) == 4 && bits(word, 27, 3) == 5)
 			err = step_pair(evaluator, word);
 		else if ((group & 5) == 4 && bits(word, 27, 3) == 7)

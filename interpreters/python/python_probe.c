@@ -12,6 +12,7 @@
 #include "agent/host/elf_dynamic.h"
 #include "interpreters/python/python_layouts.h"
 #include "interpreters/python/python_loop.h"
+#include "interpreters/python/python_unpushed.h"
 
 /** From Py_Version: PY_VERSION_HEX of patchlevel.h. */
 enum { HEX_MAJOR_MINOR_SHIFT = 16 };
@@ -162,9 +163,8 @@ static int find_code(const struct prober *prober, const struct elf_dynamic_symbo
 		return err;
 	err = python_layout_init(&layout, file->version, file->has_object_list);
 	if (!err)
-		err = python_loop_find_unpushed(prober->image, &layout, loop->address,
-						ranges->ranges, ranges->range_count,
-						file->unpushed);
+		err = python_unpushed_find(prober->image, &layout, loop->address, ranges->ranges,
+					   ranges->range_count, file->unpushed);
 	return err;
 }
 
