@@ -77,13 +77,26 @@ def make_core(path, wait_seconds, directory):
     return cores[0], maps
 
 
-def walk(core, maps):
+def walk(core, maps, *options):
     """What the unwinder prints here, and whether it prints the same under qemu."""
-    here = subprocess.run([WALK_HERE, "-maps", maps, core], stdout=subprocess.PIPE, text=True,
-                          check=True).stdout
-    there = subprocess.run([find_qemu(), WALK_THERE, "-maps", maps, core], stdout=subprocess.PIPE,
-                           text=True, check=True).stdout
+    here, there = (subprocess.run([*command, *options, "-maps", maps, core],
+                                  stdout=subprocess.PIPE, text=True, errors="surrogateescape",
+                                  check=True).stdout
+                   for command in ([WALK_HERE], [find_qemu(), WALK_THERE]))
     return here, here == there
+
+
+def missing_tools():
+    """What there is not to run programs of arm64, as text."""
+    missing = [] if find_qemu() else ["qemu-aarch64"]
+    if not os.path.exists(WALK_THERE) and not shutil.which("apt-get"):
+        missing.append("apt-get, which fetches libraries of arm64")
+    return missing
+
+
+def build_walkers():
+    subprocess.run(["make", "--no-print-directory", "-C", ROOT, WALK_HERE[len(ROOT) + 1:],
+                    WALK_THERE[len(ROOT) + 1:]], check=True, stdout=subprocess.DEVNULL)
 
 
 class Result:
@@ -144,14 +157,11 @@ def main():
         stops = int(arguments[1])
         arguments = arguments[2:]
     missing = [compiler for compiler in COMPILERS.values() if not shutil.which(compiler)]
-    missing += [] if find_qemu() else ["qemu-aarch64"]
-    if not os.path.exists(WALK_THERE) and not shutil.which("apt-get"):
-        missing.append("apt-get, which fetches libraries of arm64")
+    missing += missing_tools()
     if missing:
         tap.skip("stacks of arm64", "no " + " and no ".join(missing))
         tap.finish()
-    subprocess.run(["make", "--no-print-directory", "-C", ROOT, WALK_HERE[len(ROOT) + 1:],
-                    WALK_THERE[len(ROOT) + 1:]], check=True, stdout=subprocess.DEVNULL)
+    build_walkers()
     chains.MACROS.update(LIBRARY)
     names = sorted(name for name in os.listdir(SOURCES) if os.path.splitext(name)[1] in COMPILERS)
     os.makedirs(OUTPUT, exist_ok=True)

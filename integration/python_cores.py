@@ -32,7 +32,9 @@ def make_core(command, path, seconds, directory):
                           stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                           stderr=subprocess.PIPE, preexec_fn=allow_core, timeout=RUN_SECONDS,
                           check=False)
-    cores = glob.glob(os.path.join(directory, "*core*"))
+    # Of qemu-user there is the program's and its own.
+    cores = (glob.glob(os.path.join(directory, "qemu_*.core"))
+             or glob.glob(os.path.join(directory, "*core*")))
     if done.returncode != -signal.SIGQUIT or len(cores) != 1:
         raise RuntimeError("%s ended with %d and left %d core files: %s" % (
             path, done.returncode, len(cores), done.stderr.decode(errors="replace")[-1000:]))

@@ -9,6 +9,7 @@ Below ~/.cache/allframes/pythons there will be one folder for each NAME (all wit
 	bullseye bookworm trixie sid	root file systems with what the suite has: its Pythons, their
 					debug builds, programs that embed one. Made by unpacking the
 					packages, without running any of their scripts.
+	bullseye-arm64 ...		the same of arm64, to run under qemu-user.
 	3.13t 3.14t 3.13-musl		built here from Debian's sources: without the GIL, and over musl.
 
 What is there already stays. A build takes some ten minutes.
@@ -30,6 +31,13 @@ ROOTS = {
                  "uwsgi-plugin-python3"],
     "trixie": ["python3.13", "python3.13-dbg"],
     "sid": ["python3.14", "python3.14-dbg", "python3.15", "python3.15-dbg"],
+}
+# Suite, then packages. Their Pythons do not run here by themselves.
+ROOTS_ARM64 = {
+    "bullseye-arm64": ["bullseye", "python3.9"],
+    "bookworm-arm64": ["bookworm", "python3.11"],
+    "trixie-arm64": ["trixie", "python3.13"],
+    "sid-arm64": ["sid", "python3.14"],
 }
 # Suite and source package, then arguments of configure.
 BUILDS = {
@@ -54,14 +62,14 @@ def _unpack(archive, root):
                        stdin=reader.stdout, check=True)
 
 
-def make_root(suite, packages, root):
+def make_root(architecture, suite, packages, root):
     """A folder to chroot to, with @packages of a suite of Debian and what they depend on."""
     for name in _LINKS:
         (root / "usr" / name).mkdir(parents=True)
         (root / name).symlink_to("usr/" + name)
     for name in ("proc", "dev", "tmp"):
         (root / name).mkdir()
-    with fetch_packages.Apt(root / ".apt", "amd64", suite) as apt:
+    with fetch_packages.Apt(root / ".apt", architecture, suite) as apt:
         for archive in apt.download(packages):
             _unpack(archive, root)
 
@@ -101,7 +109,10 @@ def fetch(name):
     shutil.rmtree(new, ignore_errors=True)
     new.mkdir(parents=True)
     if name in ROOTS:
-        make_root(name, ROOTS[name], new)
+        make_root("amd64", name, ROOTS[name], new)
+    elif name in ROOTS_ARM64:
+        suite, *packages = ROOTS_ARM64[name]
+        make_root("arm64", suite, packages, new)
     else:
         suite, package, *arguments = BUILDS[name]
         build(suite, package, arguments, new)
@@ -110,5 +121,5 @@ def fetch(name):
 
 
 if __name__ == "__main__":
-    for wanted in sys.argv[1:] or [*ROOTS, *BUILDS]:
+    for wanted in sys.argv[1:] or [*ROOTS, *ROOTS_ARM64, *BUILDS]:
         print(fetch(wanted))
