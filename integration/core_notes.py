@@ -59,8 +59,8 @@ def fs_bases(path):
 
 
 def add_thread_pointers(path, pointers):
-    """Gives a core file of arm64 that qemu-user wrote the notes with tpidr_el0 (@pointers, by tid) that
-    the kernel writes, behind each thread's status.
+    """Gives a core file of arm64 that qemu-user wrote the notes with tpidr_el0 (@pointers, by tid)
+    that the kernel writes, behind each thread's status.
     """
     with open(path, "r+b") as file:
         for place, offset, size in list(_segments(file)):

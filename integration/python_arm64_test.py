@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # time limit: 3600 s
-"""The unwinder of arm64 over core files of Debian's Pythons of arm64, which run under qemu-user: each
-thread's frames are those that the program told of itself, with lines, and stand where the native
-frames run them. Walked here and under qemu-user, as in arm64_test.py.
+"""The unwinder of arm64 over core files of Debian's Pythons of arm64, which run under qemu-user:
+each thread's frames are those that the program told of itself, with lines, and stand where the
+native frames run them. Walked here and under qemu-user, as in arm64_test.py.
 
 qemu-user writes no thread pointers into core files; they are added as the kernel writes them.
 usage: python_arm64_test.py [-cores N] [ROOT|TARGET...]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Core files of Python programs that told their stacks just before (python_observer.py), and whether
-walks over them (build/walk_core) show just that.
+"""Core files of Python programs that told their stacks just before (python_observer.py), and
+whether walks over them (build/walk_core) show just that.
 """
 import collections
 import glob
@@ -17,14 +17,14 @@ OBSERVER = os.path.join(TARGETS, "..", "..", "python_observer.py")
 # On a machine that is busy with other things.
 RUN_SECONDS = 400
 
-# @threads: stacks, lists of PythonFrame, by thread pointer. @tids: tids by thread pointer, as far as
-# the program knows them.
+# @threads: stacks, lists of PythonFrame, by thread pointer. @tids: tids by thread pointer, as far
+# as the program knows them.
 Told = collections.namedtuple("Told", "core maps threads tids")
 
 
 def make_core(command, path, seconds, directory):
-    """Runs the target at @path for @seconds; @command runs an interpreter with arguments. The core file
-    and what was told before, all in @directory.
+    """Runs the target at @path for @seconds; @command runs an interpreter with arguments. The core
+    file and what was told before, all in @directory.
     """
     with open(OBSERVER, encoding="utf-8") as file:
         # The root of another suite has no observer in it.

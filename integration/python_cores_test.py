@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # time limit: 1800 s
-"""The kernel side's unwinder over core files of every Python at hand: each thread's frames are those
-that the program told of itself, with lines, and stand where the native frames run them.
+"""The kernel side's unwinder over core files of every Python at hand: each thread's frames are
+those that the program told of itself, with lines, and stand where the native frames run them.
 
 Each target runs for a random time, until a thread tells the stacks of all and dies at once
 (python_observer.py). build/walk_core attaches to what is in the core file, walks and names it.

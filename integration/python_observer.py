@@ -8,8 +8,8 @@ Runs TARGET in this interpreter and prints the distinct stacks as JSON, a list o
 [name, file, line], root first. `trace` looks at every instruction (every line up to 3.6) of the
 first thread, `sample` at all threads from a thread of its own.
 
-`core` dies after SECONDS by a signal that leaves a core file in DIRECTORY. What it told there before
-(struct told of leave_core()) holds for the core file: no thread has run any Python in between.
+`core` dies after SECONDS by a signal that leaves a core file in DIRECTORY. What it told there
+before (see leave_core()) holds for the core file: no thread has run any Python in between.
 Runs with every version from 3.6 on.
 """
 import json
