@@ -69,7 +69,12 @@ static int set_up(void **state)
 	fixture->rows[0] = (struct mapping_row){ BIAS + TEXT_START, BIAS + 0x2000, BIAS, FIRST_ID };
 	fixture->rows[1] = (struct mapping_row){ LARGE_BIAS + TEXT_START, LARGE_BIAS + (1ULL << 32),
 						 LARGE_BIAS, LARGE_ID };
-	fixture->tables = (struct first_tables){ fixture->rows, 2, find_deltas, fixture };
+	fixture->tables = (struct first_tables){
+		.rows = fixture->rows,
+		.row_count = 2,
+		.find_deltas = find_deltas,
+		.context = fixture,
+	};
 	assert_int_equal(first_walk_create(&fixture->walk), 0);
 	*state = fixture;
 	return 0;
