@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""C calls Python: by libffi's closures, in this thread and in threads that Python did not make.
+r"""C calls Python: by libffi's closures, in this thread and in threads that Python did not make.
 
 chain: <module>@run > main@turn > ANY@ctypes/*
 chain: <module>@run > main@sort > [qsort|\?] compare@compare > spin@spin
