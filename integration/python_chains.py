@@ -6,7 +6,7 @@ A target says what its stacks can be, root first, in lines `chain: TOKEN...` of 
 	name@mark,mark		a Python function in the lines that end in a comment `#: mark`; the name is
 				the qualified one, of which versions up to 3.10 have the last part
 	name@FILE,FILE		a function of a file outside the target, or of a folder (`asyncio/`), in any line;
-				the name may be ANY
+				the name may be ANY, and the module a frozen one
 	~text			this regular expression over frames as `name@file:line;`, `name@line;` in the
 				target's own file, with {mark} for a line
 	[text]			C functions, one of which has a name in which the expression is found; where
@@ -55,11 +55,12 @@ class Target:
     """What one target declares.
 
     native: yes	    stacks without the interpreter's loop happen: threads at their start and end
-    forks: yes	    it makes processes, whose first samples come before they are known
+    forks: yes	    it makes processes, whose first samples come before they or their files are known
     unnamed: N	    per cent of the samples may have Python frames whose code object is gone
     versions: several   the interpreter of a sample may be of another version
     even: A B	    A and B are in equally many samples
     alternates: N   stacks with N groups of Python frames, C between them, are most of all
+    bare: FILE	    this library has code without unwind tables, where a stack may be cut
     needs: MODULE   versions without this module cannot run it
     interrupts: yes functions are called between two instructions: also in a function's first line
     observe: WAY    how python_observer.py looks at it: trace (as a rule), sample, no
@@ -93,6 +94,7 @@ class Target:
         self.unnamed_percent = int(directives.get("unnamed", 0))
         self.even = directives.get("even", "").split()
         self.alternates = int(directives.get("alternates", 0))
+        self.bare = directives.get("bare")
         self.needs = directives.get("needs", "").split()
         self.observe = directives.get("observe", "trace")
 
@@ -102,8 +104,9 @@ class Target:
     def _where(self, where):
         if where.endswith("/"):
             return "%s[^;:]*:\\d+" % re.escape(where)
-        if where.endswith(".py") or where.startswith("<"):
-            return "(?:[^;:/]*/)?%s:\\d+" % re.escape(where)
+        if where.endswith(".py"):
+            module = re.escape(where[:-len(".py")])
+            return r"(?:(?:[^;:/]*/)?%s\.py|<frozen %s>):\d+" % (module, module)
         assert where in self._marks, "%s has no line marked %s" % (self.path, where)
         return "(?:%s)" % "|".join(map(str, sorted(self._marks[where])))
 

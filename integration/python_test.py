@@ -27,10 +27,14 @@ SECONDS = 12 if IS_LONG else 4
 # On a machine that is busy with other things the targets get little of it.
 ROUNDS_MAX = 5
 ATTACH_SECONDS = 2
+# A debug build that starts among twenty others.
+READY_SECONDS = 120
 # Of two functions that take the same time.
 EVEN_SHARE = 0.35
 # Of the samples of a target whose children are known only after a while.
 KNOWN_SHARE = 0.5
+# Of the samples of a target that runs some instructions without unwind tables.
+BARE_PERCENT = 2
 
 
 class Verdict:
@@ -39,7 +43,7 @@ class Verdict:
     def __init__(self, target, ends):
         self._target = target
         self._ends = ends
-        self.total = self.unknown = self.unnamed = self.native = 0
+        self.total = self.unknown = self.unnamed = self.native = self.bare = 0
         self.names = collections.Counter()
         self.groups_max = 0
         self.wrong = collections.Counter()
@@ -47,7 +51,8 @@ class Verdict:
     def add(self, stack, count):
         """Judges one stack."""
         target = self._target
-        if ((target.forks and stack.is_before_known)
+        if ((target.forks and (stack.is_before_known
+                               or "[error: unwind rows not loaded]" in stack.errors))
                 or (target.forks and stack.errors and is_in_exec(stack))
                 or ((target.forks or target.is_native) and stack.is_without_memory)):
             self.unknown += count
@@ -65,6 +70,9 @@ class Verdict:
         if target.is_native and len(users) == 1 and users[0].startswith("libc.so.6+0x"):
             # A thread's first instructions in clone() lie between two entries of .eh_frame.
             self.native += count
+            return None
+        if target.bare and is_bare(users, target.bare):
+            self.bare += count
             return None
         if not users or stack.errors or stack.has_guess or not self._ends.is_entry(users[0]):
             return "not complete"
@@ -107,6 +115,8 @@ class Verdict:
             found.append("without names: " + share(self.unnamed, self.total))
         if self.native > 0.1 * self.total:
             found.append("without Python frames: " + share(self.native, self.total))
+        if 100 * self.bare > BARE_PERCENT * self.total:
+            found.append("in code without unwind tables: " + share(self.bare, self.total))
         if self.unknown > (1 - KNOWN_SHARE) * (self.total + self.unknown):
             found.append("before known: " + share(self.unknown, self.total + self.unknown))
         counts = [self.names[name] for name in target.even]
@@ -115,6 +125,12 @@ class Verdict:
         if self.groups_max < target.alternates:
             found.append("at most %d groups of Python frames" % self.groups_max)
         return [text.encode("ascii", "backslashreplace").decode() for text in found]
+
+
+def is_bare(users, library):
+    """True if the sample came in code of @library for which it has no unwind tables."""
+    return (len(users) == 2 and users[0] == "[error: no unwind information]"
+            and users[1].startswith(library))
 
 
 def is_unnamed(frame):
@@ -135,7 +151,7 @@ class Run:
         self.python = python
         self.target = target
         other = {**os.environ, "ALLFRAMES_OTHER_PYTHON": _other(python)}
-        self.program = Program(*python.target(target.name), env=other)
+        self.program = Program(*python.target(target.name), seconds=READY_SECONDS, env=other)
         self.signal(signal.SIGSTOP)
 
     def signal(self, number):

@@ -2,8 +2,8 @@
 """One process is one version of Python after the other, by exec.
 
 chain: <module>@run > main@turn > work@work > spin@spin
-chain: <module>@run > main@exec
-chain: <module>@ready > ready@target.py
+chain: <module>@run > main@exec > ANY@os.py,_collections_abc.py*
+chain: <module>@ready > ready@target.py > ANY@os.py,_collections_abc.py,codecs.py*
 forks: yes
 versions: several
 observe: no

@@ -6,6 +6,7 @@ chain: <module>@run > main@sort > [qsort|\?] compare@compare > spin@spin
 chain: <module>@run > main@thread > ANY@ctypes/*
 chain: in_thread@in_thread > spin@spin
 native: yes
+bare: libffi.so
 needs: ctypes
 observe: no
 """
