@@ -16,7 +16,7 @@ from harness import ROOT
 WALK_PROCESS = os.path.join(ROOT, "build", "walk_process")
 WALK_CORE = os.path.join(ROOT, "build", "walk_core")
 # No unwinder of ours goes further.
-DEEPEST = 3072
+DEEPEST = 3584
 
 # Differences that are not ours, by class, all but the first in code without unwind information.
 CHILD = "ours ends in the child of a clone, where gdb finds no caller either"

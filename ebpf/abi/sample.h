@@ -20,7 +20,7 @@
 
 enum {
 	KERNEL_FRAMES_MAX = 128,
-	USER_FRAMES_MAX = 3072,
+	USER_FRAMES_MAX = 3584,
 	/** Words of the longest trace: kernel frames, native user frames, one error frame. */
 	TRACE_MAX_WORDS = KERNEL_FRAMES_MAX + 2 * USER_FRAMES_MAX + 1,
 	FIRST_STACK_MAX_BYTES = 16384,
