@@ -61,6 +61,7 @@ class Target:
     even: A B	    A and B are in equally many samples
     alternates: N   stacks with N groups of Python frames, C between them, are most of all
     bare: FILE	    this library has code without unwind tables, where a stack may be cut
+    too deep: 3.N   debug builds of these versions allow fewer C functions within each other
     needs: MODULE   versions without this module cannot run it
     interrupts: yes functions are called between two instructions: also in a function's first line
     observe: WAY    how python_observer.py looks at it: trace (as a rule), sample, no
@@ -81,7 +82,7 @@ class Target:
         self.ready_line = 1 + text[:text.find("\ntarget.ready()")].count("\n") + 1
         self._first_lines = _first_lines(text)
         head = text.split('"""')[1]
-        directives = dict(re.findall(r"^(\w+): (.*)$", head, re.M))
+        directives = dict(re.findall(r"^(\w+(?: \w+)?): (.*)$", head, re.M))
         self.interrupts = directives.get("interrupts") == "yes"
         self._expressions = [re.compile(self._chain(chain)) for first, last, chain in re.findall(
             r"^chain(?: \((3\.\d+)?-(3\.\d+)?\))?: (.*)$", head, re.M)
@@ -95,6 +96,7 @@ class Target:
         self.even = directives.get("even", "").split()
         self.alternates = int(directives.get("alternates", 0))
         self.bare = directives.get("bare")
+        self.too_deep = directives.get("too deep", "").split()
         self.needs = directives.get("needs", "").split()
         self.observe = directives.get("observe", "trace")
 

@@ -19,7 +19,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import pythons
 from harness import IS_LONG, Agent, Program, StackEnds, Tap, need_root, share
 from python_chains import PythonFrame, Target, split
-from python_targets_test import has_needs
+from python_targets_test import lack_of
 
 SAMPLES_PER_TARGET = 200
 RATE = 997
@@ -62,19 +62,23 @@ class Verdict:
             self.wrong[(why, tuple(stack.user_frames + stack.errors))] += count
 
     def _judge(self, stack, count):
-        target, users = self._target, stack.user_frames
+        target = self._target
+        users = stack.user_frames
+        is_cloning = target.is_native and users and is_in_clone(users[-1], self._ends)
+        if is_cloning:
+            users = with_caller_of_clone(users)
         if not users and target.forks:
             self.unknown += count
             return None
         self.total += count
-        if target.is_native and len(users) == 1 and users[0].startswith("libc.so.6+0x"):
-            # A thread's first instructions in clone() lie between two entries of .eh_frame.
+        if is_cloning and len(users) == 1:
             self.native += count
             return None
         if target.bare and is_bare(users, target.bare):
             self.bare += count
             return None
-        if not users or stack.errors or stack.has_guess or not self._ends.is_entry(users[0]):
+        seen = stack._replace(frames=tuple(users))
+        if not users or seen.errors or seen.has_guess or not self._ends.is_entry(users[0]):
             return "not complete"
         if any(is_unnamed(frame) for frame in users):
             self.unnamed += count
@@ -125,6 +129,27 @@ class Verdict:
         if self.groups_max < target.alternates:
             found.append("at most %d groups of Python frames" % self.groups_max)
         return [text.encode("ascii", "backslashreplace").decode() for text in found]
+
+
+def is_in_clone(frame, ends):
+    """True if @frame is clone() or clone3(): by name, else near the place where threads start."""
+    name, has_address, address = frame.partition("+0x")
+    if not has_address:
+        return bool(re.fullmatch(r"_*clone3?(@.*)?", frame))
+    return name.startswith("libc") and any(
+        ends.is_entry("%s+%#x" % (name, int(address, 16) + more)) for more in range(0, 16, 2))
+
+
+def with_caller_of_clone(users):
+    """@users, which end in clone(), without flags: behind its system call the C library has no
+    unwind tables, so that its caller is a guess, and a new thread has none.
+    """
+    callers = users[:-1]
+    if callers == ["[error: no unwind information]"]:
+        callers = []
+    if callers and callers[-1].endswith("_[?]"):
+        callers[-1] = callers[-1][:-len("_[?]")]
+    return callers + users[-1:]
 
 
 def is_bare(users, library):
@@ -222,9 +247,9 @@ def test_python(tap, python, names):
     """All targets (@names, if any) in one Python."""
     group = []
     for target in targets_of(python, names):
-        if not has_needs(python, target):
-            tap.skip("all samples of %s in %s are allowed" % (target.name, python),
-                     "no " + " ".join(target.needs))
+        lack = lack_of(python, target)
+        if lack:
+            tap.skip("all samples of %s in %s are allowed" % (target.name, python), lack)
         elif target.forks:
             test_group(tap, [Run(python, target)], "-comm", target.comm)
         else:

@@ -4,6 +4,7 @@
 chain: <module>@run > down@deeper{200} spin@spin
 chain: <module>@run down@deeper,bottom{0,201}
 alternates: 200
+too deep: 3.12 3.13
 """
 import target
 

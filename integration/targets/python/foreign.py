@@ -2,6 +2,7 @@
 r"""C calls Python: by libffi's closures, in this thread and in threads that Python did not make.
 
 chain: <module>@run > main@turn > ANY@ctypes/*
+chain: <module>@run > main@sort > ANY@ctypes/*
 chain: <module>@run > main@sort > [qsort|\?] compare@compare > spin@spin
 chain: <module>@run > main@thread > ANY@ctypes/*
 chain: in_thread@in_thread > spin@spin
