@@ -40,7 +40,7 @@ static uint32_t unwind(struct first_unwinder *unwinder, const struct first_sampl
 
 	memcpy(start.registers, sample->registers, sizeof(start.registers));
 	walk->sample = sample;
-	walk->stack_start = emulated_stack_pointer(&start);
+	walk->stack_start = emulated_stack_pointer(&start) - sample->below_bytes;
 	if (user_walk_run(walk->walk, tables, read_stack_copy, walk, &start, &walk->trace) ||
 	    walk->trace.word_count > capacity)
 		return 0;

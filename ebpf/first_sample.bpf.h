@@ -22,13 +22,26 @@ static __always_inline void begin_first_sample(struct walk_state *state)
 	for (int i = 0; i < REGISTER_COUNT_MAX; i++)
 		state->first.registers[i] = i < REGISTER_COUNT ? state->registers[i] : 0;
 	state->first.stack_bytes = 0;
-	state->first.reserved = 0;
+	state->first.below_bytes = 0;
 	state->record_bytes = __builtin_offsetof(struct first_sample, stack);
 	count(COUNTER_FIRST);
 }
 
+/** Adds what lies right below state->sp; false if it cannot be read. */
+static __always_inline bool add_stack_below(struct walk_state *state)
+{
+	__u64 below[FIRST_BELOW_BYTES / 8];
+
+	if (bpf_probe_read_user(below, sizeof(below), (const void *)(state->sp - sizeof(below))))
+		return false;
+	__builtin_memcpy(state->first.stack, below, sizeof(below));
+	state->first.below_bytes = sizeof(below);
+	state->first.stack_bytes = sizeof(below);
+	return true;
+}
+
 /**
- * Adds the stack from state->sp on, as far as it can be read. Reads go by the BPF stack (see
+ * Adds the stack around state->sp, as far as it can be read. Reads go by the BPF stack (see
  * safe_reads.bpf.h), in chunks that become smaller once one fails: the end of a stack is rarely
  * that of a chunk. Both counts live in the state, where the verifier does not know their values:
  * it would follow every combination.
@@ -36,7 +49,10 @@ static __always_inline void begin_first_sample(struct walk_state *state)
 static __always_inline void add_stack_copy(struct walk_state *state)
 {
 	__u64 chunk[STACK_CHUNK_BYTES / 8];
+	__u64 start = state->sp;
 
+	if (add_stack_below(state))
+		start -= FIRST_BELOW_BYTES;
 	state->chunk_bytes = STACK_CHUNK_BYTES;
 	for (int i = 0; i < STACK_READS_MAX; i++) {
 		__u32 copied = state->first.stack_bytes, chunk_bytes = state->chunk_bytes;
@@ -46,7 +62,7 @@ static __always_inline void add_stack_copy(struct walk_state *state)
 			break;
 		if (chunk_bytes < STACK_CHUNK_MIN_BYTES || chunk_bytes > STACK_CHUNK_BYTES)
 			break;
-		if (bpf_probe_read_user(chunk, chunk_bytes, (const void *)(state->sp + copied))) {
+		if (bpf_probe_read_user(chunk, chunk_bytes, (const void *)(start + copied))) {
 			state->chunk_bytes = chunk_bytes / 2;
 			continue;
 		}

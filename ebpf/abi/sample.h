@@ -24,6 +24,11 @@ enum {
 	/** Words of the longest trace: kernel frames, native user frames, one error frame. */
 	TRACE_MAX_WORDS = KERNEL_FRAMES_MAX + 2 * USER_FRAMES_MAX + 1,
 	FIRST_STACK_MAX_BYTES = 16384,
+	/**
+	 * Of it, below sp: a function that is about to return has taken registers from there, and its
+	 * unwind rules still say so. x86-64's red zone, in which no signal handler writes.
+	 */
+	FIRST_BELOW_BYTES = 128,
 	REGISTER_COUNT_X86 = 17,
 	REGISTER_COUNT_MAX = 33,
 };
@@ -79,9 +84,9 @@ struct first_sample {
 	struct trace_record record;
 	/** By DWARF number: x86-64 0..15 and the pc at 16; arm64 0..30, sp at 31, pc at 32. */
 	__u64 registers[REGISTER_COUNT_MAX];
-	/** Bytes of stack, from sp upward. */
+	/** Bytes of stack; of them below sp: FIRST_BELOW_BYTES, 0 if they could not be read. */
 	__u32 stack_bytes;
-	__u32 reserved;
+	__u32 below_bytes;
 	__u64 kernel_words[KERNEL_FRAMES_MAX];
 	__u8 stack[FIRST_STACK_MAX_BYTES];
 };
