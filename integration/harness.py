@@ -226,10 +226,10 @@ class Agent:
             output = file.read()
         return AgentResult(status, output, self.log_text(), self.folded_path, taken)
 
-    def stop(self, number=signal.SIGINT):
+    def stop(self, number=signal.SIGINT, seconds=STOP_SECONDS + 1):
         """Sends a signal and waits for the end."""
         self.process.send_signal(number)
-        return self.wait(STOP_SECONDS + 1)
+        return self.wait(seconds)
 
 
 # It comes right before the sampling is switched on.
