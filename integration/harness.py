@@ -110,6 +110,11 @@ class Stack(collections.namedtuple("Stack", "comm frames")):
         return ";".join((self.comm,) + tuple(self.frames))
 
 
+# They stand for a language's frames of one native frame; the native ones go on.
+INTERPRETER_ERRORS = ("[error: interpreted frames unreadable]",
+                      "[error: interpreter's thread not found]")
+
+
 def parse_folded(text):
     """Counter of Stack from a folded file. Raises ValueError at anything that is not its format."""
     stacks = collections.Counter()
@@ -127,7 +132,7 @@ def parse_folded(text):
         if sorted(in_user, reverse=True) != in_user:
             raise ValueError("line %d has user frames below kernel frames: %r" % (number, line))
         for frame in frames[1:]:
-            if (frame.startswith("[error: ") and not frame.startswith("[error: interpreted")
+            if (frame.startswith("[error: ") and frame not in INTERPRETER_ERRORS
                     or frame == "[truncated]"):
                 raise ValueError("line %d goes on above its error: %r" % (number, line))
         stack = Stack(comm, tuple(frames))

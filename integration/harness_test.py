@@ -17,6 +17,7 @@ START = ["_start", "__libc_start_main", LIBC, "main"]
 GOOD_FOLDED = """a;_start;main 3
 a b;[error: stack unreadable];main;entry_[k];work_[k] 1
 kworker/0:1;ret_from_fork_asm_[k];kthread_[k] 20
+py;loop;[error: interpreter's thread not found];loop;[error: interpreted frames unreadable] 1
 """
 
 BAD_FOLDED = {
@@ -26,7 +27,7 @@ BAD_FOLDED = {
     "an empty frame": "a;;main 1\n",
     "a cut line": "a;main 1",
     "a user frame below the kernel": "a;work_[k];main 1\n",
-    "a frame above the error": "a;main;[error: stack unreadable];leaf 1\n",
+    "a frame above an error that ends walks": "a;main;[error: stack unreadable];leaf 1\n",
     "the same stack twice": "a;main 1\na;main 2\n",
 }
 
@@ -42,7 +43,7 @@ def refuses(text):
 def check_folded(tap):
     stacks = parse_folded(GOOD_FOLDED)
     tap.ok(stacks[Stack("a b", ("[error: stack unreadable]", "main", "entry_[k]", "work_[k]"))]
-           == 1 and sum(stacks.values()) == 24, "a folded file is read")
+           == 1 and sum(stacks.values()) == 25, "a folded file is read")
     for name, text in BAD_FOLDED.items():
         tap.ok(refuses(text), "a folded file with %s is refused" % name)
 

@@ -160,9 +160,9 @@ def is_bare(users, library):
 
 def is_unavoidable(stack):
     """True for what a target may show whose processes begin all the time: one that the agent has
-    not read, or not to its end, and one whose page of the stack is being copied for it.
+    not read, or not to its end, and one for which a page is being copied: it is unmapped meanwhile.
     """
-    if any(frame.startswith("ptep_clear_flush") for frame in stack.frames):
+    if re.search(r"wp_page(_copy)?_\[k\]", str(stack)):
         return bool(stack.errors)
     return bool({"[error: process not known yet]", "[error: unwind rows not loaded]",
                  "[error: address in no known mapping]"} & set(stack.errors))

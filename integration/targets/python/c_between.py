@@ -13,7 +13,7 @@ chain: <module>@run main@sub > ANY@re.py,re/,sre_compile.py,sre_parse.py,enum.py
 chain: <module>@run main@partial > [partial] key@key > spin@spin
 chain: <module>@run main@cached > [lru_cache] cached@cached > spin@spin
 chain: <module>@run main@iterator > (Numbers.__init__@init|Numbers.__iter__@iter)
-chain: <module>@run main@iterator > [slot_tp_iternext] Numbers.__next__@next > spin@spin
+chain: <module>@run main@iterator > [slot_tp_iternext|call_method] Numbers.__next__@next > spin@spin
 chain: <module>@run main@hashed > [slot_tp_hash] Hashed.__hash__@hash > spin@spin
 chain: <module>@run main@equal > [richcompare] Hashed.__eq__@equal_method > spin@spin
 chain: <module>@run main@equal > [slot_tp_hash] Hashed.__hash__@hash > spin@spin
