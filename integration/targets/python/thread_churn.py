@@ -21,7 +21,7 @@ def spin(count):
 
 
 def short():
-    spin(20000)  #: short
+    spin(50000)  #: short
 
 
 def start_later(function):
