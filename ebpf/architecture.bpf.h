@@ -51,6 +51,9 @@ enum {
 	RESULT_REGISTER = 0,
 };
 
+/** By DWARF number, registers that functions give back as they were: rbx, rbp, r12 to r15. */
+#define KEPT_REGISTERS 0xf048ULL
+
 /** On the first instruction behind a call. */
 static const struct unwind_rule rule_at_call = {
 	.cfa = CFA_SP,
@@ -214,6 +217,9 @@ enum {
 	SYSTEM_CALL_BYTES = 4,
 	RESULT_REGISTER = 0,
 };
+
+/** By DWARF number, registers that functions give back as they were: x19 to x29. */
+#define KEPT_REGISTERS 0x3ff80000ULL
 
 static const struct unwind_rule rule_at_call = {
 	.cfa = CFA_SP,

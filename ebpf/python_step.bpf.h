@@ -8,7 +8,7 @@
  * loop keeps there, so a frame that has just been entered or is about to be left gets none, and a
  * native frame that the walk missed takes nothing from the next one. Only frame objects (up to 3.9)
  * leave no such trace: there each native frame has one, but in code that is known to stand before or
- * behind that (unpushed).
+ * behind that (unpushed), and with several interpreters it is looked for (python_held.bpf.h).
  *
  * No pointer of the process is trusted: what cannot be read ends the chain with an error frame, and
  * a ring of frames ends with the room in the record. All reads go to the BPF stack first, then to
@@ -19,6 +19,7 @@
 
 #include "ebpf/abi/python.h"
 #include "ebpf/interpreters.bpf.h"
+#include "ebpf/python_held.bpf.h"
 #include "ebpf/python_threads.bpf.h"
 #include "ebpf/safe_reads.bpf.h"
 #include "ebpf/state.bpf.h"
@@ -92,6 +93,10 @@ static __always_inline enum unwind_error python_begin(struct walk_state *state)
 	walk->tried = 0;
 	walk->search = PYTHON_SEARCH_NOT_YET;
 	walk->has_more = 0;
+	walk->has_others = 0;
+	walk->is_looking = 0;
+	walk->is_first = 1;
+	walk->stack_low = state->registers[SP_REGISTER];
 	for (int i = 0; i < PYTHON_PROCESS_CELLS; i++) {
 		const struct cell *cell = cell_at(state->language_cell + i);
 
@@ -108,7 +113,7 @@ static __always_inline enum unwind_error python_begin(struct walk_state *state)
 	if (!python_thread_place(process, thread, &walk->frame, &walk->cframe))
 		return UNWIND_INTERPRETER_THREAD;
 	walk->is_lost = 0;
-	/* Nothing tells later that a frame object is of another thread state. */
+	/* It must be known whether there are others before a frame object is taken. */
 	if (process->chain == PYTHON_FRAME_OBJECTS)
 		python_search_begin(walk);
 	return UNWIND_OK;
@@ -212,41 +217,37 @@ static __always_inline enum unwind_error python_enter_cframe(struct walk_state *
 	return UNWIND_OK;
 }
 
-/* The same where cframes only tell whose turn it is (3.10). */
-static __always_inline enum unwind_error python_enter_object(struct walk_state *state,
-							     bool is_unpushed)
+/* Begins with the frame object of the held frame: of the chain at hand, or of the one that it is in. */
+static __always_inline enum unwind_error python_enter_object(struct walk_state *state)
+{
+	if (state->python.has_others)
+		python_look_begin(state);
+	else
+		state->python.in_frames = 1;
+	return UNWIND_OK;
+}
+
+/* The same where cframes tell whose turn it is (3.10). */
+static __always_inline enum unwind_error python_enter_object_cframe(struct walk_state *state,
+								    bool is_unpushed)
 {
 	struct python_walk *walk = &state->python;
 	const struct python_process *process = &walk->process;
-	bool has_cframe = false;
 
-	if (process->chain == PYTHON_FRAME_OBJECTS_CFRAME) {
-		has_cframe = python_is_in_held(state, walk->cframe);
-		/* It is taken down before its frame is, which nothing can come between. */
-		if (!has_cframe && (!process->unpushed[0].end || walk->tried ||
-				    frame_flags(state->held_words[0]) & FRAME_RETURN_ADDRESS))
-			return python_miss(state);
-		if (has_cframe && read_word(walk->cframe + process->cframe_previous, &walk->cframe))
+	if (python_is_in_held(state, walk->cframe)) {
+		if (read_word(walk->cframe + process->cframe_previous, &walk->cframe))
 			return python_lose(state, UNWIND_INTERPRETER_FRAMES);
+		if (is_unpushed)
+			return python_leave(state);
+		walk->in_frames = 1;
+		return UNWIND_OK;
 	}
-	if (is_unpushed)
-		return python_leave(state);
-	/*
-	 * Of the two states of a thread the first is the one that it began with, so that the other one's
-	 * frames are further in. Of three, nothing tells whose turn it is.
-	 */
-	if (process->chain == PYTHON_FRAME_OBJECTS) {
-		if (walk->has_more || walk->place_count > 2)
-			return python_lose(state, UNWIND_INTERPRETER_FRAMES);
-		if (walk->place_count == 2 && walk->search == PYTHON_SEARCH_DONE) {
-			walk->search = PYTHON_SEARCH_USED;
-			python_next_place(walk);
-		}
-		if (!walk->frame && walk->place)
-			python_next_place(walk);
-	}
-	walk->in_frames = 1;
-	return UNWIND_OK;
+	/* It is taken down before its frame is, which nothing can come between. */
+	if (!process->unpushed[0].end || frame_flags(state->held_words[0]) & FRAME_RETURN_ADDRESS)
+		return python_miss(state);
+	if (walk->search == PYTHON_SEARCH_NOT_YET || walk->tried + 1 < walk->place_count)
+		return python_miss(state);
+	return is_unpushed ? python_leave(state) : python_enter_object(state);
 }
 
 /* Begins with the frames of the held frame. */
@@ -272,8 +273,9 @@ static __always_inline enum unwind_error python_enter(struct walk_state *state)
 	case PYTHON_CFRAME:
 		return python_enter_cframe(state, is_unpushed);
 	case PYTHON_FRAME_OBJECTS:
+		return is_unpushed ? python_leave(state) : python_enter_object(state);
 	case PYTHON_FRAME_OBJECTS_CFRAME:
-		return python_enter_object(state, is_unpushed);
+		return python_enter_object_cframe(state, is_unpushed);
 	case PYTHON_CURRENT_FRAME:
 		walk->in_frames = 1;
 		return UNWIND_OK;
@@ -423,6 +425,19 @@ static __always_inline enum unwind_error python_frame(struct walk_state *state)
 	return UNWIND_OK;
 }
 
+/* Looks for the held frame's frame object; when that is found its turn comes. */
+static __always_inline enum unwind_error python_look(struct walk_state *state)
+{
+	struct python_walk *walk = &state->python;
+
+	if (python_look_step(walk))
+		return UNWIND_OK;
+	if (!python_look_end(state))
+		return python_lose(state, UNWIND_INTERPRETER_FRAMES);
+	walk->in_frames = 1;
+	return UNWIND_OK;
+}
+
 /** Takes one step while state->language is FRAME_PYTHON. */
 static __always_inline enum unwind_error python_step(struct walk_state *state)
 {
@@ -434,6 +449,8 @@ static __always_inline enum unwind_error python_step(struct walk_state *state)
 		python_search_step(walk);
 		return UNWIND_OK;
 	}
+	if (walk->is_looking)
+		return python_look(state);
 	return walk->in_frames ? python_frame(state) : python_enter(state);
 }
 

@@ -16,14 +16,14 @@
 enum {
 	/** Interpreters and thread states that a search looks at. */
 	PYTHON_SEARCH_STEPS = 64,
+	/** How far from the leaf a cframe is looked for that no id says to be the thread's. */
+	PYTHON_NEAR_BYTES = 1 << 20,
 };
 
 enum python_search {
 	PYTHON_SEARCH_NOT_YET = 0,
 	PYTHON_SEARCH_RUNS,
 	PYTHON_SEARCH_DONE,
-	/** Frame objects: the other thread state has been turned to. */
-	PYTHON_SEARCH_USED,
 };
 
 /** Leaves the chain at hand where it stands, and goes on with the next one, behind the last the first. */
@@ -63,24 +63,41 @@ static __always_inline void python_search_begin(struct python_walk *walk)
 	walk->next_thread = 0;
 }
 
-/* Adds the chain of the thread state at hand if it is of this thread. */
+/*
+ * True if the chain of a thread state with another thread's id may be of this one. Up to 3.12 a thread
+ * that runs an interpreter which another one made takes that one's thread state.
+ */
+static __always_inline bool python_may_be_lent(const struct python_walk *walk, __u64 cframe)
+{
+	if (walk->process.chain == PYTHON_FRAME_OBJECTS)
+		return true;
+	return cframe && cframe - walk->stack_low < PYTHON_NEAR_BYTES;
+}
+
+/* Adds the chain of the thread state at hand if it is, or may be, of this thread. */
 static __always_inline void python_search_thread(struct python_walk *walk)
 {
 	const struct python_process *process = &walk->process;
 	__u64 thread = walk->next_thread, id, frame = 0, cframe = 0;
-	__u32 place = walk->place_count;
+	__u32 place = walk->place_count, room = PYTHON_PLACES_MAX;
 
 	if (read_word(thread + process->thread_next, &walk->next_thread))
 		walk->next_thread = 0;
-	if (read_word(thread + process->thread_id, &id) || id != walk->thread_id ||
+	if (read_word(thread + process->thread_id, &id) ||
 	    !python_thread_place(process, thread, &frame, &cframe) || (!frame && !cframe))
 		return;
-	if (place >= PYTHON_PLACES_MAX) {
+	if (id != walk->thread_id) {
+		if (!python_may_be_lent(walk, cframe))
+			return;
+		/* One remains for the thread's own. */
+		room--;
+	}
+	if (place >= room) {
 		walk->has_more = 1;
 		return;
 	}
-	walk->places[place].frame = frame;
-	walk->places[place].cframe = cframe;
+	walk->places[place % PYTHON_PLACES_MAX].frame = frame;
+	walk->places[place % PYTHON_PLACES_MAX].cframe = cframe;
 	walk->place_count = place + 1;
 }
 
@@ -106,8 +123,10 @@ static __always_inline void python_search_step(struct python_walk *walk)
 	}
 	if (read_word(interpreter + process->interpreter_next, &walk->next_interpreter))
 		walk->next_interpreter = 0;
-	if (interpreter != walk->interpreter &&
-	    read_word(interpreter + process->interpreter_threads, &walk->next_thread))
+	if (interpreter == walk->interpreter)
+		return;
+	walk->has_others = 1;
+	if (read_word(interpreter + process->interpreter_threads, &walk->next_thread))
 		walk->next_thread = 0;
 }
 

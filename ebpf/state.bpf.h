@@ -102,6 +102,20 @@ struct python_walk {
 	__u32 search;
 	__u32 search_left;
 	__u32 has_more;
+	/** The process has other interpreters than the thread's own. */
+	__u32 has_others;
+	/**
+	 * The held frame's part of the stack is looked through for frames (python_held.bpf.h): what is left
+	 * of it, and a bit for each place whose frame was met.
+	 */
+	__u32 is_looking;
+	__u32 met;
+	__u64 look;
+	__u64 look_end;
+	/** Where the part of the next held frame begins, and that none was looked through yet. */
+	__u64 stack_low;
+	__u32 is_first;
+	__u32 reserved;
 	/** The thread's own state, its id and interpreter; where the search goes on. */
 	__u64 thread;
 	__u64 thread_id;

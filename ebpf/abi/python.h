@@ -39,7 +39,8 @@ enum {
 enum python_chain {
 	/**
 	 * 2.7, 3.6 to 3.9: thread_frame points to a frame object, its frame_previous to its caller's.
-	 * Each native frame of the loop runs the next one, but an interrupted one in unpushed[].
+	 * Each native frame of the loop runs the next one, but an interrupted one in unpushed[]. The
+	 * loop keeps the pointer to it, in its part of the stack or in a register that is saved below.
 	 */
 	PYTHON_FRAME_OBJECTS = 1,
 	/**
@@ -112,7 +113,11 @@ struct python_process {
 	__u8 name_hash;
 	/** Bits of frame_code that are a tag (3 from 3.14 on, else 0). */
 	__u8 code_tag_mask;
-	__u8 reserved;
+	/**
+	 * Up to 3.10: at the end of a native frame of the loop, its return address and the registers of its
+	 * caller that it saved; 0: not known, or not there.
+	 */
+	__u8 saved_bytes;
 	/** In the code object, from its beginning: its bytecode (co_code_adaptive), from 3.11 on. */
 	__u16 code_bytecode;
 	/** Its co_tlbc, with frame_tlbc_index; word i + 1 there points to the bytecode of index i. */

@@ -142,8 +142,11 @@ static int describe(const struct python_file *file, const struct interpreter_tar
 		process->code_bytecode = layout->code.instructions;
 	process->code_tlbc = frame->code_copies;
 	process->hidden_code = file->hidden_code ? target->bias + file->hidden_code : 0;
-	if (file->runtime && layout->thread.interpreters) {
+	if (file->runtime && layout->thread.interpreters)
 		process->interpreters = target->bias + file->runtime + layout->thread.interpreters;
+	else if (file->first_interpreter && !layout->thread.interpreters)
+		process->interpreters = target->bias + file->first_interpreter;
+	if (process->interpreters) {
 		process->interpreter_next = layout->thread.interpreter_next;
 		process->interpreter_threads = layout->thread.interpreter_threads;
 		process->thread_next = layout->thread.next;
@@ -151,6 +154,7 @@ static int describe(const struct python_file *file, const struct interpreter_tar
 		process->thread_id = layout->thread.id;
 	}
 	memcpy(process->unpushed, file->unpushed, sizeof(process->unpushed));
+	process->saved_bytes = file->saved_bytes;
 	err = describe_frame(layout, process);
 	return err ? err : python_code_describe(layout, process);
 }

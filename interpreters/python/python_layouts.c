@@ -62,6 +62,7 @@ static const struct python_layout layouts[] = {
 		.string = { .is_bytes = true },
 		.bytes = { .size = 16, .data = 36 },
 		.frame = { .thread_frame = 16, .previous = 24, .code = 32, .instruction = 120 },
+		.thread = { .interpreter_threads = 8, .next = 0, .interpreter = 8, .id = 144 },
 	},
 	{
 		.version = PYTHON_VERSION(3, 6),
@@ -76,6 +77,7 @@ static const struct python_layout layouts[] = {
 		.string = STRING_UNTIL_3_11,
 		.bytes = BYTES_OF_3,
 		.frame = { .thread_frame = 24, .previous = 24, .code = 32, .instruction = 120 },
+		.thread = { .interpreter_threads = 8, .next = 8, .interpreter = 16, .id = 152 },
 	},
 	{
 		.version = PYTHON_VERSION(3, 7),

@@ -87,7 +87,7 @@ struct python_frame_layout {
 
 /** Lists of interpreters and of their thread states. */
 struct python_thread_layout {
-	/** In _PyRuntime: the first interpreter; 0: not known, before 3.7. */
+	/** In _PyRuntime: the first interpreter; 0: there is no _PyRuntime, before 3.7. */
 	uint16_t interpreters;
 	/** PyInterpreterState */
 	uint16_t interpreter_next;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "agent/base/error.h"
+#include "agent/host/x86_decode.h"
 #include "interpreters/python/code_cursor.h"
 
 enum {
@@ -17,6 +18,10 @@ enum {
 	COUNT_ENCODING = 0x03,
 	POINTER_ENCODING = 0x1b,
 	HEADER_BYTES = 12,
+	/** Of a function's beginning, up to where it makes room for its variables. */
+	PROLOGUE_BYTES = 128,
+	/** The return address, rbx, rbp, r12 to r15. */
+	PUSHED_MAX_BYTES = 7 * 8,
 };
 
 /** The table of .eh_frame_hdr. */
@@ -190,5 +195,25 @@ int python_loop_find_ranges(const struct elf_image *image, uint64_t start, uint6
 	}
 	qsort(ranges, found, sizeof(ranges[0]), compare_ranges);
 	*count = found;
+	return 0;
+}
+
+uint8_t python_loop_saved_bytes(const struct elf_image *image, uint64_t start)
+{
+	uint8_t code[PROLOGUE_BYTES];
+	struct x86_instruction x86;
+	uint32_t bytes = 8;
+
+	if (image->machine != EM_X86_64 || elf_image_read_address(image, start, code, sizeof(code)))
+		return 0;
+	for (size_t offset = 0; x86_decode(code + offset, sizeof(code) - offset, &x86);
+	     offset += x86.length) {
+		if (x86.kind == X86_PUSH && x86.reg != X86_NO_REGISTER)
+			bytes += 8;
+		else if (x86.kind == X86_ADD && x86.reg == X86_RSP && x86.base == X86_RSP)
+			return bytes > 8 && bytes <= PUSHED_MAX_BYTES ? (uint8_t)bytes : 0;
+		else if (x86.kind >= X86_CALL)
+			return 0;
+	}
 	return 0;
 }

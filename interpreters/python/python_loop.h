@@ -21,4 +21,7 @@ enum {
 int python_loop_find_ranges(const struct elf_image *image, uint64_t start, uint64_t end,
 			    struct code_range ranges[INTERPRETER_MAX_RANGES], uint32_t *count);
 
+/** python_process.saved_bytes of a loop that is entered at @start, up to 3.10; 0 if it is not known. */
+uint8_t python_loop_saved_bytes(const struct elf_image *image, uint64_t start);
+
 #endif

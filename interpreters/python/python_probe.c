@@ -10,6 +10,7 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/error.h"
 #include "agent/host/elf_dynamic.h"
+#include "agent/host/x86_decode.h"
 #include "interpreters/python/python_layouts.h"
 #include "interpreters/python/python_loop.h"
 #include "interpreters/python/python_unpushed.h"
@@ -84,6 +85,14 @@ static bool find_version_text_x86(const struct prober *prober, const uint8_t *co
 	return false;
 }
 
+/* Where the page is that the adrp @word at @address gives. */
+static uint64_t arm64_page(uint32_t word, uint64_t address)
+{
+	int64_t pages_away = (int64_t)((uint64_t)(word >> 5 & 0x7ffff) << 45) >> 43;
+
+	return (address & ~4095ULL) + (uint64_t)((pages_away | (word >> 29 & 3)) * 4096);
+}
+
 /* adrp and the add that follows somewhere for the same register. */
 static bool find_version_text_arm64(const struct prober *prober, const uint8_t *code, size_t size,
 				    uint64_t address, struct python_file *file)
@@ -95,10 +104,7 @@ static bool find_version_text_arm64(const struct prober *prober, const uint8_t *
 
 		memcpy(&word, code + i, sizeof(word));
 		if ((word & 0x9f000000) == 0x90000000) {
-			int64_t pages_away = (int64_t)((uint64_t)(word >> 5 & 0x7ffff) << 45) >> 43;
-
-			pages[word & 31] = ((address + i) & ~4095ULL) +
-					   (uint64_t)((pages_away | (word >> 29 & 3)) * 4096);
+			pages[word & 31] = arm64_page(word, address + i);
 		} else if ((word & 0xffc00000) == 0x91000000 && pages[word >> 5 & 31] &&
 			   try_version_text(prober, pages[word >> 5 & 31] + (word >> 10 & 0xfff),
 					    file)) {
@@ -106,6 +112,51 @@ static bool find_version_text_arm64(const struct prober *prober, const uint8_t *
 		}
 	}
 	return false;
+}
+
+/* mov interp_head(%rip),%rax behind what a function may begin with; 0: it is not that. */
+static uint64_t find_head_x86(const uint8_t *code, size_t size, uint64_t address)
+{
+	struct x86_instruction x86;
+	int32_t distance;
+
+	for (size_t i = 0; i < size; i += x86.length) {
+		if (!x86_decode(code + i, size - i, &x86) || x86.kind >= X86_CALL)
+			return 0;
+		if (x86.length != 7 || code[i] != 0x48 || code[i + 1] != 0x8b ||
+		    code[i + 2] != 0x05)
+			continue;
+		memcpy(&distance, code + i + 3, sizeof(distance));
+		return address + i + x86.length + (uint64_t)(int64_t)distance;
+	}
+	return 0;
+}
+
+/* adrp and a load from that page. */
+static uint64_t find_head_arm64(const uint8_t *code, size_t size, uint64_t address)
+{
+	uint32_t words[2];
+
+	for (size_t i = 0; i + sizeof(words) <= size; i += 4) {
+		memcpy(words, code + i, sizeof(words));
+		/* ldr x0, [register of the adrp, number] */
+		if ((words[0] & 0x9f000000) == 0x90000000 &&
+		    (words[1] & 0xffc0001f) == 0xf9400000 &&
+		    (words[1] >> 5 & 31) == (words[0] & 31))
+			return arm64_page(words[0], address + i) + (words[1] >> 10 & 0xfff) * 8;
+	}
+	return 0;
+}
+
+static uint64_t find_first_interpreter(const struct prober *prober)
+{
+	uint64_t address = find_address(prober, "PyInterpreterState_Head");
+	uint8_t code[PYTHON_HEAD_BYTES];
+
+	if (!address || elf_image_read_address(prober->image, address, code, sizeof(code)))
+		return 0;
+	return prober->image->machine == EM_X86_64 ? find_head_x86(code, sizeof(code), address) :
+						     find_head_arm64(code, sizeof(code), address);
 }
 
 static int find_version(const struct prober *prober, struct python_file *file)
@@ -165,6 +216,8 @@ static int find_code(const struct prober *prober, const struct elf_dynamic_symbo
 	if (!err)
 		err = python_unpushed_find(prober->image, &layout, loop->address, ranges->ranges,
 					   ranges->range_count, file->unpushed);
+	if (!err && file->version <= PYTHON_VERSION(3, 10))
+		file->saved_bytes = python_loop_saved_bytes(prober->image, loop->address);
 	return err;
 }
 
@@ -187,6 +240,8 @@ static int fill(const struct prober *prober, struct python_file *file)
 	if (!python_version_is_known(file->version))
 		return fail(-EOPNOTSUPP, "%s", file->file.version);
 	file->runtime = find_address(prober, "_PyRuntime");
+	if (!file->runtime)
+		file->first_interpreter = find_first_interpreter(prober);
 	file->thread_state_function = find_address(prober, "PyGILState_GetThisThreadState");
 	file->hidden_code = find_address(prober, "_Py_InitCleanup");
 	if (file->version >= PYTHON_VERSION(3, 12))

@@ -16,6 +16,8 @@ enum {
 	PYTHON_VERSION_TEXT_BYTES = 16,
 	/** Py_GetVersion() is a small function. */
 	PYTHON_GET_VERSION_MAX_BYTES = 256,
+	/** PyInterpreterState_Head() is a load and a return. */
+	PYTHON_HEAD_BYTES = 32,
 };
 
 /** Addresses are ELF virtual addresses; 0: there is none. */
@@ -31,6 +33,8 @@ struct python_file {
 	/** Py_TRACE_REFS. */
 	bool has_object_list;
 	uint64_t runtime;
+	/** Before _PyRuntime: the pointer to the first interpreter, which PyInterpreterState_Head() gives. */
+	uint64_t first_interpreter;
 	/** PyGILState_GetThisThreadState(), _PyThreadState_GetCurrent(). */
 	uint64_t thread_state_function;
 	uint64_t current_thread_state_function;
@@ -38,6 +42,7 @@ struct python_file {
 	uint64_t hidden_code;
 	/** Of versions without _Py_DebugOffsets. */
 	struct python_code_range unpushed[PYTHON_MAX_RANGES];
+	uint8_t saved_bytes;
 };
 
 /** As interpreter_ops.probe and release, for @interpreter. */

@@ -151,28 +151,200 @@ static void cframes_tell_the_thread_state(void **state)
 	put(python, thread_at(0) + THREAD_CFRAME, chains[0]);
 	put(python, thread_at(1) + THREAD_CFRAME, chains[1]);
 	assert_string_equal(walk_text(python), "C0L1L2L3LE");
-	put(python, thread_at(1) + THREAD_ID, OTHER_THREAD);
+	/* Nobody knows where interpreters are listed. */
+	python->process.interpreters = 0;
+	publish(python);
 	assert_string_equal(walk_text(python), "C0LLL3LE");
 }
 
-static void frame_objects_of_the_slot_are_further_out(void **state)
+/* Words of a native frame of the loop: a variable, a saved register. */
+enum { VARIABLE_WORD = 5, SAVED_WORD = 14, SAVED_BYTES = 16, LOOK_MAX_BYTES = 16384 };
+
+static void keep(struct python *python, uint32_t word, uint64_t value)
+{
+	put(python, stack_address(word), value);
+}
+
+/* Frames 0 and 2 of the other interpreter, 1 and 3 of the slot's, each kept by its loop. */
+static void lay_objects(struct python *python, uint32_t loops[4])
+{
+	use_interpreters(python, PYTHON_FRAME_OBJECTS);
+	python->process.saved_bytes = SAVED_BYTES;
+	publish(python);
+	add_loops(python, loops);
+	put(python, thread_at(0) + THREAD_FRAME, add_frame(python, 1, add_frame(python, 3, 0)));
+	put(python, thread_at(1) + THREAD_FRAME, add_frame(python, 0, add_frame(python, 2, 0)));
+	for (uint32_t i = 0; i < 4; i++)
+		keep(python, loops[i] + VARIABLE_WORD, frame_at(i));
+}
+
+static void frame_objects_are_those_that_their_loops_keep(void **state)
 {
 	struct python *python = *state;
 	uint32_t loops[4];
 
-	use_interpreters(python, PYTHON_FRAME_OBJECTS);
-	add_loops(python, loops);
+	lay_objects(python, loops);
+	assert_string_equal(walk_text(python), "C0L1L2L3LE");
+	assert_int_equal(python->world->trace.interpreter_error, UNWIND_OK);
+	/* The innermost one is of the slot's own interpreter. */
+	put(python, thread_at(0) + THREAD_FRAME, add_frame(python, 0, add_frame(python, 3, 0)));
+	put(python, thread_at(1) + THREAD_FRAME, add_frame(python, 1, add_frame(python, 2, 0)));
+	assert_string_equal(walk_text(python), "C0L1L2L3LE");
+	/* Two of one chain, one behind the other. */
 	put(python, thread_at(0) + THREAD_FRAME, add_frames(python, 2, 3, 0));
 	put(python, thread_at(1) + THREAD_FRAME, add_frames(python, 0, 1, 0));
 	assert_string_equal(walk_text(python), "C0L1L2L3LE");
-	/* An interpreter that runs nothing now. */
-	put(python, thread_at(1) + THREAD_FRAME, 0);
+	/* Nobody knows where interpreters are listed. */
+	python->process.interpreters = 0;
+	publish(python);
 	assert_string_equal(walk_text(python), "C2L3L!LLE");
-	/* Whose turn it is of three nothing tells. */
-	put(python, thread_at(1) + THREAD_FRAME, frame_at(0));
-	add_interpreter(python, 2, THIS_THREAD, interpreter_at(1));
-	put(python, thread_at(2) + THREAD_FRAME, frame_at(0));
+}
+
+static void frame_objects_that_no_loop_keeps_are_missing(void **state)
+{
+	struct python *python = *state;
+	uint32_t loops[4];
+
+	lay_objects(python, loops);
+	keep(python, loops[1] + VARIABLE_WORD, 0);
+	assert_string_equal(walk_text(python), "C0L!LLLE");
+	assert_int_equal(python->world->trace.interpreter_error, UNWIND_INTERPRETER_FRAMES);
+	/* One that is there twice is there, two are not told apart. */
+	keep(python, loops[1] + VARIABLE_WORD, frame_at(1));
+	keep(python, loops[1] + VARIABLE_WORD + 1, frame_at(1));
+	assert_string_equal(walk_text(python), "C0L1L2L3LE");
+	keep(python, loops[1] + VARIABLE_WORD + 1, frame_at(2));
+	assert_string_equal(walk_text(python), "C0L!LLLE");
+	/* The thread's own interpreter is the only one. */
+	put(python, INTERPRETERS, interpreter_at(0));
+	assert_string_equal(walk_text(python), "C1L3L!LLE");
+}
+
+static void registers_that_a_loop_saves_are_its_caller_s(void **state)
+{
+	struct python *python = *state;
+	uint32_t loops[4];
+
+	lay_objects(python, loops);
+	/* Loop 1 has its own frame in a register, which loop 0 saved; C has saved that of 0. */
+	keep(python, loops[1] + VARIABLE_WORD, 0);
+	keep(python, loops[0] + SAVED_WORD, frame_at(1));
+	keep(python, loops[0] + VARIABLE_WORD, 0);
+	keep(python, loops[0] - 2, frame_at(0));
+	assert_string_equal(walk_text(python), "C0L1L2L3LE");
+	/* Where it saves nobody knows: neither is left out. */
+	python->process.saved_bytes = 0;
+	publish(python);
 	assert_string_equal(walk_text(python), "C!LLLLE");
+	keep(python, loops[0] + SAVED_WORD, 0);
+	keep(python, loops[1] + VARIABLE_WORD, frame_at(1));
+	assert_string_equal(walk_text(python), "C0L1L2L3LE");
+	/* What lies behind the next loop's own part is not looked at. */
+	keep(python, loops[1] - 1, code_at(RULE_LOOP));
+	keep(python, loops[2], frame_at(3));
+	assert_string_equal(walk_text(python), "C0L1L!LLE");
+}
+
+static void functions_that_were_interrupted_have_registers(void **state)
+{
+	struct python *python = *state;
+	uint32_t loops[4];
+
+	lay_objects(python, loops);
+	keep(python, loops[0] + VARIABLE_WORD, 0);
+	python->world->start.registers[12] = frame_at(0);
+	assert_string_equal(walk_text(python), "C0L1L2L3LE");
+	/* Functions need not give this one back. */
+	python->world->start.registers[12] = 0;
+	python->world->start.registers[8] = frame_at(0);
+	assert_string_equal(walk_text(python), "C!LLLLE");
+	/* They are those of the innermost loop, and say nothing of the next. */
+	keep(python, loops[0] + VARIABLE_WORD, frame_at(0));
+	keep(python, loops[1] + VARIABLE_WORD, 0);
+	python->world->start.registers[12] = frame_at(1);
+	assert_string_equal(walk_text(python), "C!LLLLE");
+}
+
+static void loops_that_are_too_far_apart_have_no_frames(void **state)
+{
+	struct python *python = *state;
+	uint32_t outer;
+
+	use_interpreters(python, PYTHON_FRAME_OBJECTS);
+	add_native(python, RULE_C);
+	for (uint32_t bytes = 0; bytes < LOOK_MAX_BYTES - 8 * LOOP_WORDS; bytes += 8 * C_WORDS)
+		add_native(python, RULE_C);
+	outer = add_native(python, RULE_LOOP);
+	add_native(python, RULE_END);
+	keep(python, outer + VARIABLE_WORD, frame_at(0));
+	put(python, thread_at(1) + THREAD_FRAME, add_frame(python, 0, 0));
+	assert_non_null(strstr(walk_text(python), "CC!LE"));
+	/* One function less. */
+	world_set_registers(python->world, code_at(RULE_C), stack_address(100 + C_WORDS), 0);
+	assert_non_null(strstr(walk_text(python), "CC0LE"));
+}
+
+static void thread_states_may_be_lent_to_other_threads(void **state)
+{
+	struct python *python = *state;
+	uint64_t root = thread_at(1) + 0x60, cframe;
+	uint32_t loops[4];
+
+	lay_objects(python, loops);
+	put(python, thread_at(1) + THREAD_ID, OTHER_THREAD);
+	assert_string_equal(walk_text(python), "C0L1L2L3LE");
+	/* While it runs there its frames are on another stack. */
+	for (int i = 0; i < 4; i++)
+		keep(python, loops[i] + VARIABLE_WORD, 0);
+	keep(python, loops[0] + VARIABLE_WORD, frame_at(1));
+	keep(python, loops[1] + VARIABLE_WORD, frame_at(3));
+	assert_string_equal(walk_text(python), "C1L3L!LLE");
+
+	use_interpreters(python, PYTHON_CFRAME);
+	put(python, thread_at(1) + THREAD_ID, OTHER_THREAD);
+	put(python, thread_at(0) + THREAD_CFRAME, add_cframe(python, root + 0x20, 0, 0));
+	cframe = add_cframe(python, stack_address(loops[1] + ENTRY_WORD), add_frame(python, 1, 0),
+			    add_cframe(python, root, 0, 0));
+	put(python, thread_at(1) + THREAD_CFRAME, cframe);
+	assert_string_equal(walk_text(python), "CL1LLLE");
+}
+
+/* A loop that was interrupted has no cframe, but has its frame object for some instructions. */
+static void a_loop_without_its_cframe_may_be_of_either_interpreter(void **state)
+{
+	struct python *python = *state;
+	uint64_t roots[2], outer = 0;
+	uint32_t inner, next;
+
+	use_interpreters(python, PYTHON_FRAME_OBJECTS_CFRAME);
+	python->process.saved_bytes = SAVED_BYTES;
+	python->process.unpushed[0] = (struct python_code_range){ 1, 2 };
+	publish(python);
+	inner = add_native(python, RULE_LOOP);
+	next = add_native(python, RULE_LOOP);
+	add_native(python, RULE_END);
+	for (int owner = 0; owner < 2; owner++)
+		roots[owner] = add_cframe(python, thread_at(owner) + 0x60, 0, 0);
+	outer = add_cframe(python, stack_address(next + ENTRY_WORD), 0, roots[0]);
+	put(python, thread_at(0) + THREAD_CFRAME, outer);
+	put(python, thread_at(1) + THREAD_CFRAME, roots[1]);
+	put(python, thread_at(0) + THREAD_FRAME, add_frame(python, 1, 0));
+	put(python, thread_at(1) + THREAD_FRAME, add_frame(python, 0, 0));
+	keep(python, inner + VARIABLE_WORD, frame_at(0));
+	assert_string_equal(walk_text(python), "0L1LE");
+	keep(python, inner + VARIABLE_WORD, 0);
+	assert_string_equal(walk_text(python), "!LLE");
+	/* Of the slot's. */
+	put(python, thread_at(0) + THREAD_FRAME, add_frames(python, 2, 3, 0));
+	keep(python, inner + VARIABLE_WORD, frame_at(2));
+	assert_string_equal(walk_text(python), "2L3LE");
+	/* Before it has pushed anything. */
+	python->process.unpushed[0] =
+		(struct python_code_range){ TEXT_ADDRESS + RULE_LOOP * 16,
+					    TEXT_ADDRESS + RULE_LOOP * 16 + 16 };
+	publish(python);
+	put(python, thread_at(0) + THREAD_FRAME, frame_at(1));
+	assert_string_equal(walk_text(python), "LLE");
 }
 
 static void lists_without_end_cost_the_frames_only(void **state)
@@ -200,7 +372,13 @@ int main(void)
 		python_test(interpreters_may_call_each_other),
 		python_test(frames_on_another_stack_are_not_taken),
 		python_test(cframes_tell_the_thread_state),
-		python_test(frame_objects_of_the_slot_are_further_out),
+		python_test(frame_objects_are_those_that_their_loops_keep),
+		python_test(frame_objects_that_no_loop_keeps_are_missing),
+		python_test(registers_that_a_loop_saves_are_its_caller_s),
+		python_test(functions_that_were_interrupted_have_registers),
+		python_test(loops_that_are_too_far_apart_have_no_frames),
+		python_test(thread_states_may_be_lent_to_other_threads),
+		python_test(a_loop_without_its_cframe_may_be_of_either_interpreter),
 		python_test(lists_without_end_cost_the_frames_only),
 	};
 

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+r"""Threads that run an interpreter each: one that the main thread made, or the thread itself.
+
+chain: ANY@threading.py* work@work > ~<module>@<string>:\d+; > ~inner@<string>:\d+; > ~spin@<string>:\d+;
+chain: ANY@threading.py* work@work [NewInterpreter|new_interpreter|EndInterpreter] ~(?:[^;]*;){0,200}
+chain: <module>@run > main@main > ANY@threading.py*
+native: yes
+unnamed: 8
+observe: no
+"""
+import threading
+
+import target
+
+try:
+    import _interpreters as interpreters
+except ImportError:
+    try:
+        import _xxsubinterpreters as interpreters
+    except ImportError:
+        import _testcapi
+        interpreters = None
+
+THREADS = 3
+TEXT = """
+def inner():
+    spin(30000)
+def spin(count):
+    total = 0
+    for i in range(count):
+        total += i * i & 0xff
+    return total
+for i in range(200):
+    inner()
+"""
+
+
+def work(identity):
+    while True:  #: work
+        if interpreters:  #: work
+            interpreters.run_string(identity, TEXT)  #: work
+        else:
+            _testcapi.run_in_subinterp(TEXT)  #: work
+
+
+def main():
+    threads = [threading.Thread(target=work,  #: main
+                                args=(interpreters and interpreters.create(),))  #: main
+               for number in range(THREADS)]  #: main
+    for thread in threads:  #: main
+        thread.start()  #: main
+    for thread in threads:  #: main
+        thread.join()  #: main
+
+
+target.ready()
+main()  #: run
