@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 r"""Threads that run an interpreter each: one that the main thread made, or the thread itself.
 
-chain: ANY@threading.py* work@work > ~<module>@<string>:\d+; > ~inner@<string>:\d+; > ~spin@<string>:\d+;
+chain: ANY@threading.py* work@work > ~<module>@<string>:\d+; > ~inner@<string>:[23]; > ~spin@<string>:(?:[4-9]|10);
 chain: ANY@threading.py* work@work [NewInterpreter|new_interpreter|EndInterpreter] ~(?:[^;]*;){0,200}
 chain: <module>@run > main@main > ANY@threading.py*
 native: yes
@@ -24,13 +24,13 @@ except ImportError:
 THREADS = 3
 TEXT = """
 def inner():
-    spin(30000)
+    spin(300000)
 def spin(count):
     total = 0
     for i in range(count):
         total += i * i & 0xff
     return total
-for i in range(200):
+for i in range(50):
     inner()
 """
 
@@ -44,14 +44,13 @@ def work(identity):
 
 
 def main():
-    threads = [threading.Thread(target=work,  #: main
-                                args=(interpreters and interpreters.create(),))  #: main
-               for number in range(THREADS)]  #: main
     for thread in threads:  #: main
         thread.start()  #: main
     for thread in threads:  #: main
         thread.join()  #: main
 
 
+threads = [threading.Thread(target=work, args=(interpreters and interpreters.create(),))
+           for number in range(THREADS)]
 target.ready()
 main()  #: run

@@ -4,6 +4,7 @@ r"""One thread, whose interpreters call each other: the first, another one, and 
 chain: <module>@run > main@turn
 chain: <module>@run > main@inside > ~<module>@<string>:1; > ~enter@<string>:\d+; > ~leave@<string>:\d+; > ~<module>@<string>:1; > back@back > spin@spin
 chain: <module>@run > main@inside > ~<module>@<string>:1; > ~enter@<string>:\d+; > ~spin@<string>:\d+;
+unnamed: 2
 needs: ctypes
 observe: no
 """
@@ -27,8 +28,8 @@ def leave():
     run(call)
     swap(own)
 def enter():
-    for i in range(50):
-        spin(3000)
+    for i in range(500):
+        spin(200000)
         leave()
 """
 
@@ -47,7 +48,7 @@ def spin(count):
 
 
 def back():
-    spin(3000)  #: back
+    spin(200000)  #: back
 
 
 def main():
