@@ -82,8 +82,7 @@ static struct value *stack_word(struct evaluator *evaluator, struct value addres
 {
 	uint64_t below = -address.number;
 
-	if (address.kind != VALUE_STACK || !below || below % 8 ||
-	    below / 8 > EVALUATOR_STACK_WORDS)
+	if (address.kind != VALUE_STACK || !below || below % 8 || below / 8 > EVALUATOR_STACK_WORDS)
 		return NULL;
 	return &evaluator->stack[below / 8 - 1];
 }
@@ -225,7 +224,7 @@ int evaluator_bind(const struct evaluator *evaluator, struct value slot, struct 
 
 	if (!evaluator->target || slot.kind != VALUE_NUMBER)
 		return fail(-EOPNOTSUPP, "a call at %#" PRIx64 " that is not bound", evaluator->pc);
-	err = unbound_call_find(evaluator->target, slot.number, &function);
+	err = unbound_call_find(evaluator->target, slot.number, evaluator->deadline_ns, &function);
 	if (err)
 		return err == -ENOENT ? -EOPNOTSUPP : err;
 	*target = value_number(function, false);

@@ -53,6 +53,8 @@ struct evaluator {
 	struct remote_memory *memory;
 	/** Whose modules tell where unbound calls lead; NULL: none. */
 	const struct interpreter_target *target;
+	/** Of the thread's CPU time, for unbound calls. */
+	uint64_t deadline_ns;
 	uint64_t pc;
 	struct value registers[EVALUATOR_REGISTERS];
 	struct comparison flags;

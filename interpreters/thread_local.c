@@ -6,9 +6,11 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "agent/base/clock.h"
 #include "agent/base/error.h"
 #include "interpreters/call_evaluator_arm64.h"
 #include "interpreters/call_evaluator_x86.h"
+#include "interpreters/unbound_call.h"
 
 enum { X86_ARGUMENT = 7, X86_STACK_POINTER = 4, X86_RESULT = 0, ARM64_STACK_POINTER = 31 };
 
@@ -31,7 +33,11 @@ int thread_local_path_of_call(const struct interpreter_target *target, uint16_t 
 			      uint64_t function, uint64_t argument, struct thread_local_path *path)
 {
 	bool is_x86 = machine == EM_X86_64;
-	struct evaluator evaluator = { .memory = target->memory, .target = target, .pc = function };
+	struct evaluator evaluator = { .memory = target->memory,
+				       .target = target,
+				       .deadline_ns =
+					       clock_thread_cpu_ns() + UNBOUND_CALL_MAX_CPU_NS,
+				       .pc = function };
 	uint32_t steps = 0;
 	int err = 0;
 

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "agent/base/clock.h"
 #include "agent/base/error.h"
 #include "agent/host/elf_dynamic.h"
 
@@ -94,16 +95,30 @@ static int find_in_module(const struct interpreter_module *module, const char *n
 	return err;
 }
 
-int unbound_call_find(const struct interpreter_target *target, uint64_t slot, uint64_t *function)
+static int check_deadline(uint64_t deadline_ns, uint64_t slot)
+{
+	if (clock_thread_cpu_ns() < deadline_ns)
+		return 0;
+	return fail(-EOPNOTSUPP, "the function for the slot at %#" PRIx64 " takes too long to find",
+		    slot);
+}
+
+int unbound_call_find(const struct interpreter_target *target, uint64_t slot, uint64_t deadline_ns,
+		      uint64_t *function)
 {
 	char name[NAME_MAX_BYTES] = "";
 	int err = -ENOENT;
 
-	for (uint32_t i = 0; i < target->module_count && err; i++)
+	for (uint32_t i = 0; i < target->module_count && err; i++) {
+		if (check_deadline(deadline_ns, slot))
+			return -EOPNOTSUPP;
 		err = name_in_module(&target->modules[i], slot, name);
+	}
 	if (err)
 		return fail(-ENOENT, "no relocation for the slot at %#" PRIx64, slot);
 	for (uint32_t i = 0; i < target->module_count; i++) {
+		if (check_deadline(deadline_ns, slot))
+			return -EOPNOTSUPP;
 		if (!find_in_module(&target->modules[i], name, function))
 			return 0;
 	}

@@ -15,9 +15,17 @@
 enum { UNBOUND_CALL_MAX_SLOTS = 1 << 16 };
 
 /**
- * The address of the function for which the word at @slot stands, in one of @target's modules.
- * -ENOENT if no relocation is for it, or nothing exports what it names; -EBADMSG, -ENOMEM.
+ * CPU time for all calls that are followed for one function. A hundred modules take some ms; hostile
+ * ones could take any time, each and together.
  */
-int unbound_call_find(const struct interpreter_target *target, uint64_t slot, uint64_t *function);
+#define UNBOUND_CALL_MAX_CPU_NS 500000000ULL
+
+/**
+ * The address of the function for which the word at @slot stands, in one of @target's modules.
+ * -ENOENT if no relocation is for it, or nothing exports what it names; -EOPNOTSUPP once the thread's
+ * clock_thread_cpu_ns() is over @deadline_ns; -EBADMSG, -ENOMEM.
+ */
+int unbound_call_find(const struct interpreter_target *target, uint64_t slot, uint64_t deadline_ns,
+		      uint64_t *function);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading of clocks. Neither clock_gettime() here can fail on Linux. */
+/* Reading of clocks. No clock_gettime() here can fail on Linux. */
 
 #include "agent/base/clock.h"
 
@@ -16,6 +16,11 @@ static uint64_t clock_read_ns(clockid_t id)
 uint64_t clock_monotonic_ns(void)
 {
 	return clock_read_ns(CLOCK_MONOTONIC);
+}
+
+uint64_t clock_thread_cpu_ns(void)
+{
+	return clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
 uint64_t clock_realtime_ns(void)

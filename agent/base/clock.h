@@ -11,6 +11,9 @@
 /** CLOCK_MONOTONIC, ns: the clock of the kernel's records. */
 uint64_t clock_monotonic_ns(void);
 
+/** CPU time of the calling thread, ns: for limits that a busy machine must not shorten. */
+uint64_t clock_thread_cpu_ns(void);
+
 /** CLOCK_REALTIME, ns since 1970. */
 uint64_t clock_realtime_ns(void);
 
