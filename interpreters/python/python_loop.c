@@ -137,6 +137,7 @@ static int compare_ranges(const void *left, const void *right)
 struct candidates {
 	struct code_range ranges[PYTHON_LOOP_MAX_CANDIDATES];
 	uint32_t count;
+	uint32_t lookup_count;
 };
 
 static void add_candidate(const struct function_table *table, uint64_t target,
@@ -148,7 +149,9 @@ static void add_candidate(const struct function_table *table, uint64_t target,
 		if (range_has(ranges[i], target))
 			return;
 	}
+	/* What is found in no function is not remembered. */
 	if (candidates->count < PYTHON_LOOP_MAX_CANDIDATES &&
+	    candidates->lookup_count++ < PYTHON_LOOP_MAX_LOOKUPS &&
 	    !function_table_find(table, target, &ranges[candidates->count]))
 		candidates->count++;
 }
@@ -165,6 +168,33 @@ static int find_candidates(const struct elf_image *image, const struct function_
 			add_candidate(table, target, candidates);
 	}
 	return err;
+}
+
+static bool overlaps(struct code_range range, const struct code_range *ranges, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		if (range.start < ranges[i].end && ranges[i].start < range.end)
+			return true;
+	}
+	return false;
+}
+
+/* Adds those of @candidates that are parts of ranges[0]. */
+static void add_parts(const struct elf_image *image, const struct candidates *candidates,
+		      struct code_range ranges[INTERPRETER_MAX_RANGES], uint32_t *count)
+{
+	uint64_t bytes_left = CODE_CURSOR_MAX_BYTES;
+
+	for (uint32_t i = 0; i < candidates->count && *count < INTERPRETER_MAX_RANGES; i++) {
+		struct code_range part = candidates->ranges[i];
+		bool is_part = false;
+
+		if (part.end - part.start > bytes_left || overlaps(part, ranges, *count))
+			continue;
+		bytes_left -= part.end - part.start;
+		if (!jumps_back(image, part, ranges[0], &is_part) && is_part)
+			ranges[(*count)++] = part;
+	}
 }
 
 int python_loop_find_ranges(const struct elf_image *image, uint64_t start, uint64_t end,
@@ -186,13 +216,12 @@ int python_loop_find_ranges(const struct elf_image *image, uint64_t start, uint6
 		err = 0;
 	if (err)
 		return err == -ENOENT ? fail(-EBADMSG, "the loop has no size") : err;
+	/* Without a table nothing of it was read yet. */
+	if (function.end <= function.start ||
+	    function.end - function.start > elf_image_bytes_at_address(image, function.start))
+		return fail(-EBADMSG, "a loop that ends at %#" PRIx64, function.end);
 	ranges[0] = function;
-	for (uint32_t i = 0; i < candidates.count && found < INTERPRETER_MAX_RANGES; i++) {
-		bool is_part = false;
-
-		if (!jumps_back(image, candidates.ranges[i], function, &is_part) && is_part)
-			ranges[found++] = candidates.ranges[i];
-	}
+	add_parts(image, &candidates, ranges, &found);
 	qsort(ranges, found, sizeof(ranges[0]), compare_ranges);
 	*count = found;
 	return 0;

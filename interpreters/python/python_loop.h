@@ -10,13 +10,16 @@
 #include "interpreters/interpreter.h"
 
 enum {
-	/** Other functions that the loop jumps to and are looked at. */
+	/** Other functions that the loop jumps to and are looked at; no more bytes in all than of one. */
 	PYTHON_LOOP_MAX_CANDIDATES = 64,
+	/** Places that the loop jumps to of which the function is looked for. */
+	PYTHON_LOOP_MAX_LOOKUPS = 2048,
 };
 
 /**
  * The ranges of the function at [@start, @end): itself, and parts that it jumps to and that jump back
- * into its midst, as no other function does. Sorted. -EBADMSG if there is no such code.
+ * into its midst, as no other function does. Sorted, and none overlaps another. -EBADMSG if there is
+ * no such code.
  */
 int python_loop_find_ranges(const struct elf_image *image, uint64_t start, uint64_t end,
 			    struct code_range ranges[INTERPRETER_MAX_RANGES], uint32_t *count);
