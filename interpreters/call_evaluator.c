@@ -225,8 +225,9 @@ int evaluator_bind(const struct evaluator *evaluator, struct value slot, struct 
 	if (!evaluator->target || slot.kind != VALUE_NUMBER)
 		return fail(-EOPNOTSUPP, "a call at %#" PRIx64 " that is not bound", evaluator->pc);
 	err = unbound_call_find(evaluator->target, slot.number, evaluator->deadline_ns, &function);
+	/* What would have it may not be mapped yet, while the program is being loaded. */
 	if (err)
-		return err == -ENOENT ? -EOPNOTSUPP : err;
+		return err == -ENOENT ? -EAGAIN : err;
 	*target = value_number(function, false);
 	return 0;
 }

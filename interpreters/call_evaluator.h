@@ -106,7 +106,7 @@ int evaluator_decide(const struct evaluator *evaluator, enum condition condition
 int evaluator_call(struct evaluator *evaluator, struct value target, uint64_t return_address);
 int evaluator_jump(struct evaluator *evaluator, struct value target);
 
-/** Where the function that @slot stands for is, in place of the binding of it. */
+/** Where the function that @slot stands for is, in place of the binding of it; -EAGAIN if nowhere. */
 int evaluator_bind(const struct evaluator *evaluator, struct value slot, struct value *target);
 
 void evaluator_return(struct evaluator *evaluator);

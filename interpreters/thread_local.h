@@ -22,7 +22,7 @@
  * The path to what the function at @function of @target's process, of @machine (EM_X86_64, EM_AARCH64)
  * returns when it is called with @argument. -EOPNOTSUPP if it does something that is not followed,
  * or returns what is no word of the thread; -EAGAIN if it returns 0 whatever the thread has (a key
- * that was not made yet); -EFAULT, -ESRCH.
+ * that was not made yet), or calls what no module has so far; -EFAULT, -ESRCH.
  */
 int thread_local_path_of_call(const struct interpreter_target *target, uint16_t machine,
 			      uint64_t function, uint64_t argument, struct thread_local_path *path);
