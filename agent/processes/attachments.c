@@ -18,7 +18,7 @@
 
 /* An answer may never come: load_remote can hang. */
 #define ASK_AGAIN_NS (60 * NS_PER_SECOND)
-/* Mappings that change again and again must not cause a try each time. */
+/* Mappings that change again and again must not cause a try each time, and less and less often. */
 #define TRY_MIN_NS (50 * NS_PER_MS)
 /* After a change of the mappings: the runtime loads modules while it sets itself up. */
 #define CHANGED_PAUSE_NS (5 * NS_PER_MS)
@@ -31,7 +31,12 @@ static const uint64_t pauses_ns[] = {
 	NS_PER_SECOND, 5 * NS_PER_SECOND, 20 * NS_PER_SECOND, 60 * NS_PER_SECOND,
 };
 
-enum { PAUSE_COUNT = sizeof(pauses_ns) / sizeof(pauses_ns[0]) };
+enum {
+	PAUSE_COUNT = sizeof(pauses_ns) / sizeof(pauses_ns[0]),
+	/* So many tries, then TRY_MIN_NS doubles; so often that it does. */
+	TRIES_PER_DOUBLING = 8,
+	DOUBLINGS_MAX = 6,
+};
 
 /* --- requests --- */
 
@@ -303,6 +308,13 @@ static bool drop_unmapped(struct attachments *attachments, struct process *proce
 	return has_dropped;
 }
 
+static uint64_t least_pause_ns(const struct attachment *attachment)
+{
+	uint32_t doublings = attachment->try_count / TRIES_PER_DOUBLING;
+
+	return TRY_MIN_NS << (doublings < DOUBLINGS_MAX ? doublings : DOUBLINGS_MAX);
+}
+
 /* Those that wait for their runtime may find it ready. */
 static void hasten(struct attachments *attachments, struct process *process, uint64_t now_ns)
 {
@@ -312,8 +324,8 @@ static void hasten(struct attachments *attachments, struct process *process, uin
 		struct attachment *attachment = &list->items[i];
 		uint64_t due_ns = now_ns + CHANGED_PAUSE_NS;
 
-		if (due_ns < attachment->tried_ns + TRY_MIN_NS)
-			due_ns = attachment->tried_ns + TRY_MIN_NS;
+		if (due_ns < attachment->tried_ns + least_pause_ns(attachment))
+			due_ns = attachment->tried_ns + least_pause_ns(attachment);
 		if (attachment->state == ATTACHMENT_WAITING && due_ns < attachment->due_ns)
 			wait_until(attachments, process, attachment, due_ns);
 	}
