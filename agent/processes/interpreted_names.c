@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/base/clock.h"
 #include "agent/base/metrics.h"
 #include "interpreters/registry.h"
 
@@ -46,6 +47,8 @@ void interpreted_names_begin(struct interpreted_names *names, const struct runti
 	names->byte_count = 0;
 	names->recent_count = 0;
 	names->runtimes = runtimes;
+	for (uint32_t i = 0; runtimes && i < runtimes->count; i++)
+		process_runtime_begin_stack(runtimes->runtimes[i], clock_monotonic_ns());
 }
 
 /* Room for @bytes; NULL if there is none. */

@@ -139,6 +139,11 @@ static struct runtime_object *find_place(struct process_runtime *runtime, const 
 	return place;
 }
 
+void process_runtime_begin_stack(struct process_runtime *runtime, uint64_t now_ns)
+{
+	read_budget_begin_stack(&runtime->budget, now_ns);
+}
+
 int process_runtime_symbolize(struct process_runtime *runtime, const uint64_t words[2],
 			      struct interpreted_frame *frame)
 {
@@ -146,10 +151,14 @@ int process_runtime_symbolize(struct process_runtime *runtime, const uint64_t wo
 	struct runtime_object *place = find_place(runtime, words);
 	int err = -ESRCH;
 
-	for (uint32_t i = 0; i < runtime->memory_count && err == -ESRCH; i++)
-		err = process->interpreter->ops->symbolize(process,
-							   &runtime->memories[i]->memory.memory,
-							   words, &place->object, frame);
+	for (uint32_t i = 0; i < runtime->memory_count && err == -ESRCH; i++) {
+		struct budgeted_memory memory;
+
+		budgeted_memory_init(&memory, &runtime->memories[i]->memory.memory,
+				     &runtime->budget);
+		err = process->interpreter->ops->symbolize(process, &memory.memory, words,
+							   &place->object, frame);
+	}
 	return err;
 }
 

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "agent/host/remote_memory.h"
+#include "agent/processes/read_budget.h"
 #include "interpreters/interpreter.h"
 
 struct shared_runtime;
@@ -30,7 +31,7 @@ struct runtime_object {
 	uint32_t object;
 };
 
-/** A runtime in one process; immutable but for objects, shared by reference count (atomic). */
+/** A runtime in one process; immutable but for the last two, shared by reference count (atomic). */
 struct process_runtime {
 	unsigned int references;
 	/** Whose loop it is. */
@@ -38,7 +39,8 @@ struct process_runtime {
 	struct shared_runtime *shared;
 	uint32_t memory_count;
 	struct shared_memory *memories[RUNTIME_MEMORIES_MAX];
-	/** Of the work thread. */
+	/** Of the work thread, both. */
+	struct read_budget budget;
 	struct runtime_object objects[RUNTIME_OBJECTS_MAX];
 };
 
@@ -57,7 +59,10 @@ void process_runtime_unref(struct process_runtime *runtime);
 /** What the language made of the process; only its constant fields are any thread's to read. */
 const struct interpreter_process *process_runtime_data(const struct process_runtime *runtime);
 
-/** Work. As interpreter_ops.symbolize(). */
+/** Work. The frames to come are of another stack (read_budget.h). */
+void process_runtime_begin_stack(struct process_runtime *runtime, uint64_t now_ns);
+
+/** Work. As interpreter_ops.symbolize(); -EAGAIN if that takes too much reading for now. */
 int process_runtime_symbolize(struct process_runtime *runtime, const uint64_t words[2],
 			      struct interpreted_frame *frame);
 

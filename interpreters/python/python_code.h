@@ -18,7 +18,7 @@ enum {
 	PYTHON_CODE_CACHE_MAX_BYTES = 128 << 10,
 	/** Larger line tables are read again for each frame. */
 	PYTHON_LINE_TABLE_CACHED_BYTES = 16 << 10,
-	PYTHON_LINE_TABLE_MAX_BYTES = 4 << 20,
+	PYTHON_LINE_TABLE_MAX_BYTES = 1 << 20,
 };
 
 /** Of one process; one thread at a time. */

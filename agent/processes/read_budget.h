@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * How much of a process's memory is read to name its frames. The process decides how many functions
+ * it has, and how long their names and line tables are; without a limit one stack could keep the work
+ * thread busy for seconds, and with it the samples of all other processes. What is counted is bytes, with
+ * READ_BUDGET_PER_READ for each read, so that a process gets the same on a busy machine.
+ */
+#ifndef AGENT_PROCESSES_READ_BUDGET_H
+#define AGENT_PROCESSES_READ_BUDGET_H
+
+#include <stdint.h>
+
+#include "agent/host/remote_memory.h"
+
+enum {
+	/** A read takes as long as so many bytes of a line table, read and looked through: 1 us. */
+	READ_BUDGET_PER_READ = 512,
+	/** For one stack: some 10 ms, or 500 functions that were never seen. */
+	READ_BUDGET_STACK_BYTES = 4 << 20,
+	/** Of a process: what it gets as time goes by (a quarter of a CPU), and what it can save up. */
+	READ_BUDGET_BYTES_PER_MS = 100 << 10,
+	READ_BUDGET_BURST_BYTES = 256 << 20,
+};
+
+/** Of one process; one thread at a time. All bytes zero is a full one. */
+struct read_budget {
+	uint64_t spent;
+	uint64_t spent_for_stack;
+	/** When `spent` was lowered last. */
+	uint64_t refilled_ns;
+};
+
+/** The reads to come are for the next stack. @now_ns: clock_monotonic_ns(). */
+void read_budget_begin_stack(struct read_budget *budget, uint64_t now_ns);
+
+/** Memory that is read within a budget: beyond it reads fail with -EAGAIN. */
+struct budgeted_memory {
+	struct remote_memory memory;
+	/** Borrowed. */
+	struct remote_memory *source;
+	struct read_budget *budget;
+};
+
+void budgeted_memory_init(struct budgeted_memory *memory, struct remote_memory *source,
+			  struct read_budget *budget);
+
+#endif
