@@ -133,6 +133,5 @@ void executable_interpreter_flag(struct executable_cache *cache, const struct bi
 	executable_interpreter_probe(cache, binary);
 	count = copy_ranges(cache, binary->executable_id, ranges);
 	if (count && stack_deltas_flag_ranges(deltas, ranges, count, RULE_INTERPRETER))
-		log_warn("%s: %s; its programs show native frames only", binary->path,
-			 error_text());
+		log_refused(binary->path);
 }

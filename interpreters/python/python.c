@@ -98,20 +98,32 @@ static enum python_chain chain_of(uint16_t version)
 						 PYTHON_CURRENT_FRAME;
 }
 
+/* Whether all fields of a frame lie in [@start, @end), and can be told from there on. */
+static bool frame_is_within(const struct python_frame_layout *frame, uint32_t start, uint32_t end,
+			    uint32_t instruction_bytes)
+{
+	return start <= UINT8_MAX && end - start <= PYTHON_READ_MAX_BYTES &&
+	       frame->code + 8U <= end && frame->previous + 8U <= end &&
+	       frame->instruction >= start && frame->instruction + instruction_bytes <= end &&
+	       (!frame->owner || (frame->owner >= start && frame->owner < end)) &&
+	       (!frame->copy_index ||
+		(frame->copy_index >= start && frame->copy_index + 4U <= end));
+}
+
 /* The frame_ fields: from the first that is needed to behind the last. */
 static int describe_frame(const struct python_layout *layout, struct python_process *process)
 {
 	const struct python_frame_layout *frame = &layout->frame;
 	bool is_object = layout->version <= PYTHON_VERSION(3, 10);
 	uint32_t start = frame->code < frame->previous ? frame->code : frame->previous;
-	uint32_t end = frame->instruction + (is_object ? 4U : 8U);
+	uint32_t instruction_bytes = is_object ? 4 : 8;
+	uint32_t end = frame->instruction + instruction_bytes;
 
 	if (frame->owner && frame->owner + 1U > end)
 		end = frame->owner + 1U;
 	if (frame->copy_index && frame->copy_index + 4U > end)
 		end = frame->copy_index + 4U;
-	if (end < start || end - start > PYTHON_READ_MAX_BYTES || frame->instruction < start ||
-	    frame->code + 8U > end || frame->previous + 8U > end)
+	if (!frame_is_within(frame, start, end, instruction_bytes))
 		return fail(-EOPNOTSUPP, "frames of %u bytes", end);
 	process->frame_start = (uint8_t)start;
 	process->frame_bytes = (uint8_t)(end - start);

@@ -365,11 +365,11 @@ static bool layout_makes_sense(const struct python_layout *layout)
 	return code->bytes <= PYTHON_CODE_MAX_BYTES && code->first_line >= 16 &&
 	       code->first_line < code->filename && code->filename < code->name &&
 	       code->name < code->qualified_name && code->qualified_name < code->line_table &&
-	       code->line_table + 8 <= code->bytes &&
-	       layout->string.state > layout->string.length &&
+	       code->line_table + 8 <= code->bytes && layout->string.length >= 16 &&
+	       layout->string.state >= layout->string.length + 8 &&
 	       layout->string.ascii_bytes >= layout->string.state + 4 &&
 	       layout->string.ascii_bytes <= 64 && layout->bytes.data <= 64 &&
-	       layout->bytes.size < layout->bytes.data && layout->bytes.size >= 16;
+	       layout->bytes.size >= 16 && layout->bytes.data >= layout->bytes.size + 8;
 }
 
 int python_layout_init_offsets(struct python_layout *layout, uint16_t version,
