@@ -156,6 +156,7 @@ TARGETS = {target.name: target for target in [
 ] + [
     _c("reload", "reload"),
     _c("pid_reuse", "pid_reuse"),
+    _c("forged_python", "forged_python", "-rdynamic"),
 ]}
 
 
