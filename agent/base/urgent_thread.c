@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <sched.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -20,14 +19,6 @@ static bool set_realtime(bool is_wanted)
 
 	/* 0 is the calling thread, on Linux. */
 	return !sched_setscheduler(0, policy, &param);
-}
-
-static uint64_t thread_cpu_ns(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-	return (uint64_t)time.tv_sec * NS_PER_SECOND + time.tv_nsec;
 }
 
 void urgent_thread_init(struct urgent_thread *thread, int nice)
@@ -65,7 +56,7 @@ void urgent_thread_tick(struct urgent_thread *thread)
 
 	if (!thread->is_allowed)
 		return;
-	is_wanted = urgent_thread_decide(thread, clock_monotonic_ns(), thread_cpu_ns());
+	is_wanted = urgent_thread_decide(thread, clock_monotonic_ns(), clock_thread_cpu_ns());
 	if (is_wanted == thread->is_realtime)
 		return;
 	if (set_realtime(is_wanted))

@@ -3,6 +3,7 @@
 #include "agent/processes/load_threads.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stddef.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 #include "agent/base/log.h"
 #include "agent/base/slow_close.h"
 #include "agent/host/mapped_file.h"
+#include "agent/processes/executable_interpreter.h"
 #include "agent/processes/executable_rows.h"
 
 enum {
@@ -67,11 +69,16 @@ static void answer_attach(struct load_threads *threads, struct attach_request *r
 
 static void attach(struct load_threads *threads, struct attach_request *request)
 {
+	uint64_t begin_cpu_ns = clock_thread_cpu_ns();
 	struct process_runtime *runtime = NULL;
 	int err = attach_request_run(request, threads->proc_root, &runtime);
 
 	if (err && err != -ESRCH)
 		log_debug("process %u: %s", request->pid, error_text());
+	if (!err)
+		log_debug("process %u: attached to %s in %" PRIu64 " us", request->pid,
+			  executable_interpreter(request->executable)->version,
+			  (clock_thread_cpu_ns() - begin_cpu_ns) / 1000);
 	answer_attach(threads, request, err, runtime);
 }
 

@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
@@ -474,14 +473,6 @@ static int sync_gone(struct process_sync *sync, struct process *process, int err
 	return err;
 }
 
-static uint64_t thread_cpu_ns(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-	return (uint64_t)time.tv_sec * NS_PER_SECOND + time.tv_nsec;
-}
-
 int process_sync_run(struct process_sync *sync, struct process *process,
 		     const struct address_range *touched, bool *has_changed)
 {
@@ -489,7 +480,7 @@ int process_sync_run(struct process_sync *sync, struct process *process,
 	const struct mapping_table *before = process->table;
 	const struct process *model = process;
 	struct mapping_vector built = { 0 };
-	uint64_t begin_cpu_ns = thread_cpu_ns();
+	uint64_t begin_cpu_ns = clock_thread_cpu_ns();
 	struct mapping_table *rows;
 	int err;
 
@@ -522,7 +513,7 @@ int process_sync_run(struct process_sync *sync, struct process *process,
 	attachments_update(&sync->attachments, process, clock_monotonic_ns());
 	replace_rows(sync, process, rows, PROCESS_SYNCED);
 	*has_changed = process->table != before;
-	process->sync_cost_ns = thread_cpu_ns() - begin_cpu_ns;
+	process->sync_cost_ns = clock_thread_cpu_ns() - begin_cpu_ns;
 	return 0;
 }
 

@@ -27,11 +27,25 @@ static void realtime_is_the_system_s(void **state)
 	assert_in_range(seconds, now - 2, now + 2);
 }
 
+static void cpu_time_stands_while_the_thread_sleeps(void **state)
+{
+	const struct timespec pause = { .tv_nsec = 100 * NS_PER_MS };
+	uint64_t before = clock_thread_cpu_ns(), slept;
+
+	(void)state;
+	nanosleep(&pause, NULL);
+	slept = clock_thread_cpu_ns();
+	assert_in_range(slept - before, 1, 50 * NS_PER_MS);
+	while (clock_thread_cpu_ns() == slept)
+		;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(monotonic_time_does_not_go_back),
 		cmocka_unit_test(realtime_is_the_system_s),
+		cmocka_unit_test(cpu_time_stands_while_the_thread_sleeps),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
