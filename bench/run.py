@@ -64,14 +64,6 @@ def bench_python(table):
                     3.0, "ns")
 
 
-def bench_python(table):
-    """ns per Python frame, where calls from Python to Python add no native frames."""
-    native = python_side.slope(median_of, "depth")
-    for version, time_ns in python_side.slopes(median_of):
-        table.ratio("BPF ns per frame of Python %s beside a native one" % version, time_ns, native,
-                    3.0, "ns")
-
-
 def bench_tables(table):
     """From .eh_frame to rows."""
     for figure in user_side.eh_frame_figures():
