@@ -51,6 +51,12 @@ def is_loop(name):
     return None if _NAMELESS.fullmatch(name) else False
 
 
+def read_head(text):
+    """The docstring of a source, and what stands in it as `name: value`, by name."""
+    head = text.split('"""')[1]
+    return head, dict(re.findall(r"^(\w+(?: \w+)?): (.*)$", head, re.M))
+
+
 class Target:
     """What one target declares.
 
@@ -81,8 +87,7 @@ class Target:
                 self._marks[mark].add(number)
         self.ready_line = 1 + text[:text.find("\ntarget.ready()")].count("\n") + 1
         self._first_lines = _first_lines(text)
-        head = text.split('"""')[1]
-        directives = dict(re.findall(r"^(\w+(?: \w+)?): (.*)$", head, re.M))
+        head, directives = read_head(text)
         self.interrupts = directives.get("interrupts") == "yes"
         self._expressions = [re.compile(self._chain(chain)) for first, last, chain in re.findall(
             r"^chain(?: \((3\.\d+)?-(3\.\d+)?\))?: (.*)$", head, re.M)

@@ -21,7 +21,7 @@ import pythons
 from core_files_test import writes_into_own_folder
 from harness import IS_LONG, ROOT, Tap
 from python_chains import Target
-from python_targets_test import has_needs
+from python_targets_test import lack_of
 from unwinders import WALK_CORE
 
 CORES = 3 if IS_LONG else 1
@@ -74,7 +74,7 @@ def main():
             continue
         for name in names or (LONG_TARGETS if IS_LONG else SHORT_TARGETS):
             target = Target(os.path.join(pythons.TARGETS, name + ".py"), python.version)
-            if has_needs(python, target):
+            if not lack_of(python, target):
                 check(tap, python, target, cores)
             else:
                 tap.skip("core files of %s in %s" % (name, python), "no " + " ".join(target.needs))

@@ -86,13 +86,18 @@ def judge(tap, python, target):
            *passed[:4])
 
 
+def has_needs(command, needs):
+    """True if a Python has the modules @needs; @command makes the command with its arguments."""
+    return not needs or subprocess.run(
+        command("-c", "import " + ",".join(needs)), stderr=subprocess.DEVNULL,
+        check=False).returncode == 0
+
+
 def lack_of(python, target):
     """Why @python cannot run @target; None if it can."""
     if python.is_debug and "%d.%d" % python.version in target.too_deep:
         return "too deep for debug builds of this version"
-    if target.needs and subprocess.run(
-            python.command("-c", "import " + ",".join(target.needs)), stderr=subprocess.DEVNULL,
-            check=False).returncode:
+    if not has_needs(python.command, target.needs):
         return "no " + " ".join(target.needs)
     return None
 

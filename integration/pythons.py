@@ -11,6 +11,7 @@ import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(ROOT, "scripts"))
+import fetch_python_packages
 import fetch_pythons
 
 TARGETS = os.path.join(ROOT, "integration", "targets", "python")
@@ -44,14 +45,31 @@ class Python:
         self.path = path
         self.root = root
         self._settings = ["%s=%s" % pair for pair in (environment or {}).items()]
-        text = subprocess.run(self.command("-c", _DESCRIBE), stdout=subprocess.PIPE, check=True,
-                              text=True).stdout.split()
-        self.full_version = text[0]
-        self.version = tuple(map(int, text[0].split(".")))[:2]
-        self.is_debug, self.is_free_threaded = text[1] == "1", text[2] == "1"
 
     def __str__(self):
         return self.name
+
+    @functools.cached_property
+    def _description(self):
+        """Asked for when it is needed: there are many Pythons, and tests of one."""
+        return subprocess.run(self.command("-c", _DESCRIBE), stdout=subprocess.PIPE, check=True,
+                              text=True).stdout.split()
+
+    @property
+    def full_version(self):
+        return self._description[0]
+
+    @property
+    def version(self):
+        return tuple(map(int, self.full_version.split(".")))[:2]
+
+    @property
+    def is_debug(self):
+        return self._description[1] == "1"
+
+    @property
+    def is_free_threaded(self):
+        return self._description[2] == "1"
 
     def command(self, *arguments):
         """The command to run it with @arguments."""
@@ -62,9 +80,16 @@ class Python:
         """The command that runs a target. Nothing is written beside the sources."""
         return self.command("-B", os.path.join(TARGETS, name + ".py"))
 
+    def load_command(self, *arguments):
+        """The command to run it with @arguments and what fetch_python_packages.py brought."""
+        version = "%d.%d" % self.version + "t" * self.is_free_threaded
+        packages = fetch_python_packages.directory_of(version)
+        settings = ["PYTHONPATH=%s" % packages] if packages.exists() else []
+        return in_root(self.root, "env", *settings, *self._settings, self.path, *arguments)
+
     def load(self, name):
         """The command that runs a load."""
-        return self.command("-B", os.path.join(LOADS, name + ".py"))
+        return self.load_command("-B", os.path.join(LOADS, name + ".py"))
 
     @property
     def directories(self):
@@ -76,7 +101,8 @@ def in_root(root, *command):
     """@command in a root file system, with this machine's /proc and the targets in their place."""
     if root == "/":
         return list(map(str, command))
-    return ["unshare", "--mount", "sh", "-c", _ENTER % {"shared": TARGETS + " " + LOADS}, root,
+    shared = [TARGETS, LOADS, *filter(os.path.exists, [str(fetch_python_packages.DIRECTORY)])]
+    return ["unshare", "--mount", "sh", "-c", _ENTER % {"shared": " ".join(shared)}, root,
             *map(str, command)]
 
 

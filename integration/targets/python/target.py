@@ -8,11 +8,18 @@ import os
 import sys
 
 
-def ready():
-    """The name is by which the test finds the samples, whatever the interpreter is called."""
-    name = "py-" + os.path.basename(sys.argv[0])[:-len(".py")]
+# By which the test finds the samples, whatever the interpreter is called. From 3.14 on a thread has
+# the name that it was made with, else that of the one that made it.
+NAME = ("py-" + os.path.basename(sys.argv[0])[:-len(".py")])[:15]
+
+
+def take_name():
     with open("/proc/self/comm", "w") as file:
-        file.write(name[:15])
+        file.write(NAME)
+
+
+def ready():
+    take_name()
     if os.environ.get("ALLFRAMES_READY") != "no":
         os.environ["ALLFRAMES_READY"] = "no"
         print("ready")

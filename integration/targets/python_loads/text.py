@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""JSON, regular expressions, packing, sorting; numpy where there is one."""
+"""JSON, regular expressions, packing, sorting."""
 import collections
 import hashlib
 import json
@@ -12,11 +12,6 @@ import zlib
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "python"))
 import target
 
-try:
-    import numpy
-except ImportError:
-    numpy = None
-
 
 def work(generator):
     numbers = [generator.random() for i in range(5000)]
@@ -26,10 +21,6 @@ def work(generator):
     json.loads(text)
     collections.Counter(found).most_common(3)
     hashlib.sha256(zlib.compress(words.encode())).hexdigest()
-    if numpy:
-        matrix = numpy.array(numbers[:2500]).reshape(50, 50)
-        numpy.linalg.inv(matrix)
-        numpy.sort(matrix, axis=0)
 
 
 generator = random.Random(1)

@@ -1,0 +1,183 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# time limit: 900 s
+"""What attaching to a Python takes, in CPU time and memory: of many that start at once, and of many
+that are there when the agent starts. All of them have Python frames then.
+
+usage: python_attach_test.py [PYTHON...]
+"""
+import contextlib
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import pythons
+from harness import IS_LONG, Agent, Tap, die_with_parent, need_root, share
+from many_processes_test import Usage
+from python_chains import parse_frame
+
+PROCESSES = 300 if IS_LONG else 60
+ATTACH_MAX_MS = 10
+MEMORY_MAX_KIB = 200
+ATTACHED_SECONDS = 30
+# Between two lines of the agent's log that tell what its tables take.
+TOLD_SECONDS = 12
+STOP_SECONDS = 60
+# Of the samples that are taken when all are attached to.
+COMPLETE_PERCENT = 99.5
+COMM = "py-attach"
+
+PROGRAM = """
+import signal
+with open("/proc/self/comm", "w") as file:
+    file.write("%s")
+def spin(count):
+    return sum(i * i for i in range(count))
+def handle(number, frame):
+    spin(100000)
+signal.signal(signal.SIGUSR1, handle)
+print("r", end="", flush=True)
+while True:
+    signal.pause()
+""" % COMM
+
+
+class Crowd:
+    """@count processes of one Python, started at once; killed when the context is left."""
+
+    def __init__(self, python, count=PROCESSES):
+        self._output, writer = os.pipe()
+        command = python.command("-S", "-E", "-c", PROGRAM)
+        self.processes = [subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=writer,
+                                           preexec_fn=die_with_parent)
+                          for _ in range(count)]
+        os.close(writer)
+        while count:
+            part = os.read(self._output, count)
+            if not part:
+                raise RuntimeError("%d of the processes ended" % count)
+            count -= len(part)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for process in self.processes:
+            process.kill()
+        for process in self.processes:
+            process.wait()
+        os.close(self._output)
+
+    def run(self):
+        for process in self.processes:
+            process.send_signal(signal.SIGUSR1)
+
+
+def attach_times(agent, crowd):
+    """Microseconds by pid, of those in @crowd."""
+    found = re.findall(r"^debug: process (\d+): attached to .* in (\d+) us$", agent.log_text(),
+                       re.M)
+    pids = {process.pid for process in crowd.processes}
+    return {int(pid): int(time_us) for pid, time_us in found if int(pid) in pids}
+
+
+def wait_attached(agent, crowd):
+    """attach_times() when all are attached to, or when that takes too long."""
+    end = time.monotonic() + ATTACHED_SECONDS
+    times = attach_times(agent, crowd)
+    while len(times) < len(crowd.processes) and time.monotonic() < end:
+        time.sleep(0.05)
+        times = attach_times(agent, crowd)
+    return times
+
+
+def usage(agent):
+    """What the agent uses, with the map bytes of now."""
+    told = agent.log_text().count("bytes of maps")
+    end = time.monotonic() + TOLD_SECONDS
+    while agent.log_text().count("bytes of maps") < told + 2 and time.monotonic() < end:
+        time.sleep(0.1)
+    return Usage(agent, "/")
+
+
+def judge(tap, name, agent, crowd, times):
+    """Results on the attaching itself, and on the stacks of @crowd."""
+    slowest = max(times.values(), default=0)
+    tap.ok(len(times) == PROCESSES, "%s: all are attached to" % name,
+           "%d of %d" % (len(times), PROCESSES))
+    tap.ok(slowest < 1000 * ATTACH_MAX_MS, "%s: each in less than %d ms" % (name, ATTACH_MAX_MS),
+           "the slowest took %d us" % slowest)
+    tap.note("%s: %d us on average, %d us at most"
+             % (name, sum(times.values()) / max(1, len(times)), slowest))
+    crowd.run()
+    time.sleep(3)
+    agent.process.send_signal(signal.SIGINT)
+    result = agent.wait(STOP_SECONDS)
+    total = python = 0
+    for stack, count in result.stacks.items():
+        if stack.comm == COMM and any("_PyEval" in frame for frame in stack.frames):
+            total += count
+            python += count if any(parse_frame(frame) for frame in stack.frames) else 0
+    tap.ok(result.status == 0 and total >= PROCESSES
+           and 100 * python >= COMPLETE_PERCENT * total,
+           "%s: their loops have Python frames" % name,
+           "%s of %d have" % (share(python, total), total))
+
+
+def start_agent(stack, crowd=None):
+    agent = stack.enter_context(Agent("-samples-per-second", 997, "-log-level", "debug",
+                                      "-comm", COMM))
+    begin = time.monotonic()
+    if not agent.wait_started(ATTACHED_SECONDS):
+        raise RuntimeError("the agent failed: " + agent.log_text())
+    return agent, wait_attached(agent, crowd) if crowd else None, time.monotonic() - begin
+
+
+def test_started_at_once(tap, python):
+    """They start under an agent that runs, and take their memory of it."""
+    name = "%d of %s that start at once" % (PROCESSES, python)
+    with contextlib.ExitStack() as stack:
+        agent = start_agent(stack)[0]
+        # What comes with the file, and not with each process.
+        stack.enter_context(Crowd(python, 1))
+        before = usage(agent)
+        crowd = stack.enter_context(Crowd(python))
+        begin = time.monotonic()
+        times = wait_attached(agent, crowd)
+        tap.note("%s: attached to %.2f s after the last one was ready"
+                 % (name, time.monotonic() - begin))
+        after = usage(agent)
+        kib = (after.anonymous_kib - before.anonymous_kib
+               + (after.map_bytes - before.map_bytes) / 1024) / PROCESSES
+        tap.ok(kib < MEMORY_MAX_KIB, "%s: less than %d KiB each" % (name, MEMORY_MAX_KIB),
+               "%.1f KiB" % kib)
+        tap.note("%s: %.1f KiB each\nbefore: %s\nafter: %s" % (name, kib, before, after))
+        judge(tap, name, agent, crowd, times)
+
+
+def test_there_at_start(tap, python):
+    name = "%d of %s that are there at the start" % (PROCESSES, python)
+    with contextlib.ExitStack() as stack:
+        crowd = stack.enter_context(Crowd(python))
+        agent, times, seconds = start_agent(stack, crowd)
+        tap.note("%s: attached to %.2f s after the agent's start" % (name, seconds))
+        judge(tap, name, agent, crowd, times)
+
+
+def main():
+    tap = Tap()
+    need_root(tap, "attaching to many Pythons")
+    every = pythons.at_hand(IS_LONG or len(sys.argv) > 1)
+    own = [name for name, python in every.items() if python.root == "/"]
+    for name in sys.argv[1:] or (own if IS_LONG else own[-1:]):
+        test_started_at_once(tap, every[name])
+        test_there_at_start(tap, every[name])
+    tap.finish()
+
+
+if __name__ == "__main__":
+    main()
