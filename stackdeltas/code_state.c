@@ -114,6 +114,16 @@ void code_state_align_sp(struct code_state *state)
 	state->sp = (struct code_value){ CODE_FROM_BASE, 0 };
 }
 
+/*
+ * True if the one more register must not make room for @value: it alone leads to the CFA. OpenBLAS's
+ * kernels keep rsp in rbx, align rsp, and load addresses on the stack into others.
+ */
+static bool is_other_needed(const struct code_state *state, uint8_t number, struct code_value value)
+{
+	return state->other.kind == CODE_FROM_CFA && number != state->other_register &&
+	       value.kind != CODE_FROM_CFA && state->sp.kind != CODE_FROM_CFA;
+}
+
 void code_state_set(struct code_state *state, uint16_t machine, uint8_t number,
 		    struct code_value value)
 {
@@ -129,7 +139,7 @@ void code_state_set(struct code_state *state, uint16_t machine, uint8_t number,
 	}
 	if (is_x86(machine) && number == DWARF_X86_RBX)
 		state->rbx_is_callers = value.kind == CODE_CALLERS;
-	if (value.kind >= CODE_FROM_CFA) {
+	if (value.kind >= CODE_FROM_CFA && !is_other_needed(state, number, value)) {
 		state->other = value;
 		state->other_register = number;
 	} else if (number == state->other_register) {

@@ -41,7 +41,10 @@ struct code_value {
 struct code_state {
 	struct code_value sp;
 	struct code_value fp;
-	/** Of one more register (DWARF number): the last that was given a place on the stack. */
+	/**
+	 * Of one more register (DWARF number): the last that was given a place on the stack, or the one that
+	 * alone leads to the CFA.
+	 */
 	struct code_value other;
 	/** Where the caller's fp is stored; CODE_UNKNOWN: nowhere. */
 	struct code_value fp_slot;

@@ -128,6 +128,24 @@ static void test_the_place_of_the_caller_may_be_stored_in_an_aligned_frame(void 
 	expect(EM_X86_64, &rows, 26, "cfa=sp+8 ra=cfa-8 fp=same");
 }
 
+static void test_the_register_that_leads_to_the_caller_stands_beside_others(void **state)
+{
+	struct rows rows;
+
+	(void)state;
+	/*
+	 * sub $24,rsp; mov rbx,(rsp); mov rsp,rbx; sub $64,rsp; and $-64,rsp; lea 16(rsp),rsi;
+	 * mov $24,edi; mov rbx,rsp; mov (rsp),rbx; add $24,rsp; ret
+	 */
+	ANALYSE_X86(&rows, 0x48, 0x83, 0xec, 24, 0x48, 0x89, 0x1c, 0x24, 0x48, 0x89, 0xe3, 0x48,
+		    0x83, 0xec, 64, 0x48, 0x83, 0xe4, 0xc0, 0x48, 0x8d, 0x74, 0x24, 16, 0xbf, 24, 0,
+		    0, 0, 0x48, 0x89, 0xdc, 0x48, 0x8b, 0x1c, 0x24, 0x48, 0x83, 0xc4, 24, 0xc3);
+	expect(EM_X86_64, &rows, 19, "cfa=r3+32 ra=cfa-8 fp=same rbx=cfa-32");
+	expect(EM_X86_64, &rows, 29, "cfa=r3+32 ra=cfa-8 fp=same rbx=cfa-32");
+	expect(EM_X86_64, &rows, 32, "cfa=sp+32 ra=cfa-8 fp=same rbx=cfa-32");
+	expect(EM_X86_64, &rows, 40, "cfa=sp+8 ra=cfa-8 fp=same");
+}
+
 static void test_a_return_from_the_middle_of_a_frame_is_not_believed(void **state)
 {
 	struct rows rows;
@@ -454,6 +472,7 @@ int main(void)
 		cmocka_unit_test(test_pushes_and_pops),
 		cmocka_unit_test(test_frame_pointers_survive_a_stack_of_unknown_size),
 		cmocka_unit_test(test_the_place_of_the_caller_may_be_stored_in_an_aligned_frame),
+		cmocka_unit_test(test_the_register_that_leads_to_the_caller_stands_beside_others),
 		cmocka_unit_test(test_a_return_from_the_middle_of_a_frame_is_not_believed),
 		cmocka_unit_test(test_a_return_with_another_frame_pointer_is_not_believed),
 		cmocka_unit_test(test_paths_that_disagree_are_not_believed),
