@@ -223,6 +223,19 @@ class Agent:
             time.sleep(0.02)
         return False
 
+    def wait_attached(self, pids, seconds=30):
+        """Waits until the runtimes of @pids are attached to, or that time is over; needs
+        -log-level debug. Returns the CPU time that it took in microseconds, by pid.
+        """
+        end = time.monotonic() + seconds
+        while True:
+            found = re.findall(r"^debug: process (\d+): attached to .* in (\d+) us$",
+                               self.log_text(), re.M)
+            times = {int(pid): int(time_us) for pid, time_us in found if int(pid) in pids}
+            if len(times) == len(pids) or time.monotonic() > end:
+                return times
+            time.sleep(0.05)
+
     def wait(self, seconds=120):
         """Waits for the end. Raises subprocess.TimeoutExpired if it does not come."""
         status = self.process.wait(seconds)

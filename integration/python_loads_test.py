@@ -65,13 +65,19 @@ def start(*command, **more):
     return program
 
 
-def sample(programs, seconds, rate=RATE):
-    """Stacks of @programs, stopped ones, by comm, and the agent's log; they run when it knows them."""
+def sample(programs, seconds, rate=RATE, is_known=True):
+    """Stacks of @programs, stopped ones, by comm, and the agent's log. They run when it has attached
+    to them, or after some time if it will not.
+    """
     by_comm = collections.defaultdict(collections.Counter)
-    pids = ",".join(str(program.pid) for program in programs)
-    with Agent("-samples-per-second", rate, "-with-lines", "-pid", pids) as agent:
+    pids = {program.pid for program in programs}
+    with Agent("-samples-per-second", rate, "-with-lines", "-pid", ",".join(map(str, pids)),
+               *["-log-level", "debug"] * is_known) as agent:
         if not agent.wait_started(READY_SECONDS):
             raise RuntimeError("the agent failed: " + agent.log_text())
+        if is_known:
+            agent.wait_attached(pids, READY_SECONDS)
+        # And is told of what was found.
         time.sleep(ATTACH_SECONDS)
         for program in programs:
             os.kill(program.pid, signal.SIGCONT)
@@ -217,7 +223,7 @@ def test_unknown_version(tap, python):
     with tempfile.TemporaryDirectory() as directory:
         forged = changed_python(python, directory, "unknown version", forge_version)
         with start(*forged.target("calls")) as first, start(*forged.target("calls")) as second:
-            by_comm, log = sample([first, second], 3)
+            by_comm, log = sample([first, second], 3, is_known=False)
     stacks = by_comm["py-calls"]
     ends = StackEnds(forged.directories)
     total = sum(stacks.values())
