@@ -39,6 +39,7 @@
 	X(INTERPRETERS_DETACHED, "runtimes", "runtimes let go since there were too many")          \
 	X(FRAMES_NAMED, "frames", "interpreted frames named, once per converted trace")            \
 	X(FRAMES_UNNAMED, "frames", "interpreted frames whose function was gone or unreadable")    \
+	X(FRAMES_GONE, "frames", "those whose function was freed before it was read")              \
 	X(OTLP_REQUESTS_SENT, "requests", "requests that the collector took")                      \
 	X(OTLP_SAMPLES_SENT, "samples", "samples in the requests that the collector took")         \
 	X(OTLP_REQUESTS_DROPPED, "requests", "requests that waited too long or were refused")      \

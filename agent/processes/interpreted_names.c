@@ -167,6 +167,8 @@ int interpreted_names_put(struct interpreted_names *names, const uint64_t words[
 		return err;
 	if (err) {
 		metrics_add(METRIC_FRAMES_UNNAMED, 1);
+		if (err == -ESTALE)
+			metrics_add(METRIC_FRAMES_GONE, 1);
 		put_nameless(names, frame);
 		return err;
 	}

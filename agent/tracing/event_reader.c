@@ -14,11 +14,10 @@
 #include "agent/base/log.h"
 #include "agent/base/metrics.h"
 #include "agent/base/urgent_thread.h"
+#include "agent/tracing/read_pace.h"
 #include "agent/tracing/ring_reader.h"
 
 enum {
-	/** Samples wake us only when their ring fills up: this is how long others may lie there. */
-	POLL_INTERVAL_MS = 100,
 	/** Pause behind each round, so that a flood of events costs at most 1,000 wake-ups/s. */
 	PAUSE_NS = 1000 * 1000,
 	THREAD_NICE = -10,
@@ -35,6 +34,7 @@ struct event_reader {
 	/* Readable for good once stopping is asked for. */
 	int stop_fd;
 	uint64_t next_tick_ns;
+	struct read_pace pace;
 	struct log_limit tick_errors;
 };
 
@@ -152,14 +152,16 @@ void event_reader_destroy(struct event_reader *reader)
 void event_reader_drain(struct event_reader *reader)
 {
 	/*
-	 * Whatever was written before one of the samples up to here is in its ring by now: drained
-	 * first, it is handed out first. Later samples wait for the next round.
+	 * Whatever was written before one of the samples up to here, or of the notices, is in its
+	 * ring by now: drained first, it is handed out first (a fork before the notice that nothing
+	 * is known of it). Later ones wait for the next round.
 	 */
 	uint64_t samples_end = ring_reader_end(&reader->samples);
+	uint64_t notices_end = ring_reader_end(&reader->notices);
 
 	if (reader->side_band)
 		side_band_drain(reader->side_band, &reader->handler);
-	ring_reader_consume(&reader->notices, ring_reader_end(&reader->notices), on_notice, reader);
+	ring_reader_consume(&reader->notices, notices_end, on_notice, reader);
 	ring_reader_consume(&reader->samples, samples_end, on_sample, reader);
 }
 
@@ -186,7 +188,11 @@ int event_reader_run(struct event_reader *reader)
 	urgent_thread_init(&urgency, THREAD_NICE);
 
 	while (!is_stopped) {
-		int count = epoll_wait(reader->epoll_fd, ready, 4, POLL_INTERVAL_MS);
+		/* Samples wake us only when their ring fills up. */
+		int pause_ms = read_pace_interval(&reader->pace, metrics_read(METRIC_FRAMES_GONE),
+						  metrics_read(METRIC_SAMPLES_RECEIVED),
+						  clock_monotonic_ns());
+		int count = epoll_wait(reader->epoll_fd, ready, 4, pause_ms);
 
 		if (count < 0 && errno != EINTR)
 			return fail_errno(-errno, "epoll of the event reader");
