@@ -65,7 +65,12 @@ struct uprobe_task {
 	unsigned long xol_vaddr;
 };
 
-struct mm_struct;
+struct file;
+
+struct mm_struct {
+	unsigned long exec_vm;
+	struct file *exe_file;
+};
 
 /* The program's thread pointer, as it was when the task last was switched to or set it. */
 #ifdef __TARGET_ARCH_arm64

@@ -13,6 +13,9 @@
 #include "ebpf/task.bpf.h"
 #include "ebpf/user_registers.bpf.h"
 
+/* Forks are known within milliseconds; one that is older and without an entry has lost it. */
+#define FORK_NEW_NS 1000000000ULL
+
 static __always_inline bool is_selected(struct task_struct *leader, __u32 pid)
 {
 	char comm[COMM_BYTES] = {};
@@ -71,11 +74,11 @@ static __always_inline void add_kernel_frames(void *ctx, struct walk_state *stat
 	count_more(COUNTER_KERNEL_FRAMES, frame_count);
 }
 
-/* True if the entry of the process is there and is of this very program. */
-static __always_inline bool find_process(struct walk_state *state)
+/* True if there is an entry of process @pid and it is of the very program that @stamp is of. */
+static __always_inline bool find_process(struct walk_state *state, __u32 pid,
+					 const struct process_stamp *stamp)
 {
 	struct process_entry *shared, entry;
-	__u32 pid = state->record.pid;
 
 	shared = bpf_map_lookup_elem(&processes, &pid);
 	if (!shared)
@@ -87,11 +90,43 @@ static __always_inline bool find_process(struct walk_state *state)
 		count(COUNTER_TORN_ENTRIES);
 		return false;
 	}
-	if (entry.pid != pid || !stamp_equal(&entry.stamp, &state->record.stamp))
+	if (entry.pid != pid || !stamp_equal(&entry.stamp, stamp))
 		return false;
 	state->mapping_cell = entry.mapping_cell;
 	state->mapping_count = entry.mapping_count;
 	state->interpreter_cell = entry.interpreter_cell;
+	return true;
+}
+
+/*
+ * True if the process is a new fork and its parent's entry will do for it. Every exec opens its
+ * program anew, so that two processes with the same open file run what one exec began; a parent
+ * that has exited and left the child to another program is told by that as well. What either of
+ * them maps after the fork shows in the number of pages with code, and for certain in user space.
+ */
+static __always_inline bool find_parent(struct walk_state *state, struct task_struct *task,
+					struct task_struct *leader)
+{
+	struct task_struct *parent;
+	struct mm_struct *mm, *parent_mm;
+	struct process_stamp stamp;
+	struct file *program;
+
+	if (!(TASK_READ(leader, flags) & TASK_FORKED_WITHOUT_EXEC) ||
+	    state->record.time_ns - state->record.stamp.start_time_ns > FORK_NEW_NS)
+		return false;
+	parent = BPF_CORE_READ(leader, real_parent);
+	parent_mm = BPF_CORE_READ(parent, mm);
+	mm = TASK_READ(task, mm);
+	program = BPF_CORE_READ(mm, exe_file);
+	if (!program || BPF_CORE_READ(parent_mm, exe_file) != program ||
+	    BPF_CORE_READ(parent_mm, exec_vm) != BPF_CORE_READ(mm, exec_vm))
+		return false;
+	stamp = leader_stamp(BPF_CORE_READ(parent, group_leader));
+	if (stamp.exec_id != state->record.stamp.exec_id ||
+	    !find_process(state, task_process_number(parent), &stamp))
+		return false;
+	state->record.flags |= RECORD_PARENT_ENTRY;
 	return true;
 }
 
@@ -112,7 +147,9 @@ static __always_inline bool is_between_programs(struct task_struct *task, __u32 
  * process it can be walked here, else its first sample has to be walked in user space.
  */
 static __always_inline enum unwind_error find_user_frame(void *ctx, struct walk_state *state,
-							 struct task_struct *task, __u32 task_flags)
+							 struct task_struct *task,
+							 struct task_struct *leader,
+							 __u32 task_flags)
 {
 	struct process_stamp stamp = state->record.stamp;
 	enum unwind_error error;
@@ -120,11 +157,13 @@ static __always_inline enum unwind_error find_user_frame(void *ctx, struct walk_
 
 	if (!TASK_READ(task, mm))
 		return UNWIND_NO_MEMORY;
-	known = find_process(state);
+	known = find_process(state, state->record.pid, &stamp);
 	if (!known && is_between_programs(task, task_flags))
 		return UNWIND_NO_MEMORY;
-	if (!known)
+	if (!known) {
 		send_notice_once(task, NOTICE_UNKNOWN_PROCESS, state->record.pid, &stamp, 0);
+		known = find_parent(state, task, leader);
+	}
 	error = find_user_registers(ctx, task, state);
 	if (!known && !error)
 		state->record.type = RECORD_FIRST;
@@ -166,7 +205,7 @@ int sample_entry(void *ctx)
 		state->at_end = 1;
 		count(COUNTER_KERNEL_THREAD);
 	} else {
-		state->error = find_user_frame(ctx, state, task, task_flags);
+		state->error = find_user_frame(ctx, state, task, leader, task_flags);
 	}
 	if (in_kernel)
 		add_kernel_frames(ctx, state);

@@ -377,6 +377,14 @@ void attachments_inherit(struct attachments *attachments, struct process *proces
 	free_if_empty(process);
 }
 
+void attachments_lend(struct attachments *attachments, struct process *process,
+		      const struct process *parent)
+{
+	if (parent->runtimes)
+		process_table_set_runtimes(attachments->table, process,
+					   runtime_set_ref(parent->runtimes));
+}
+
 void attachments_update_all(struct attachments *attachments, uint64_t now_ns)
 {
 	struct process_table *table = attachments->table;
@@ -432,7 +440,7 @@ static struct process *let_go(struct attachments *attachments, const struct proc
 	while (hash_map_next(&table->processes, &cursor, NULL, &value)) {
 		struct process *process = (void *)(uintptr_t)value;
 
-		if (process != except && process->runtimes &&
+		if (process != except && process->runtimes && process->attachments &&
 		    (!least || last_needed_ns(process) < last_needed_ns(least)))
 			least = process;
 	}

@@ -100,6 +100,10 @@ void attachments_deinit(struct attachments *attachments);
 /** The mappings of @process were read: lets go what it has no more, asks for what is new. */
 void attachments_update(struct attachments *attachments, struct process *process, uint64_t now_ns);
 
+/** @process, a fork of @parent, is gone: its samples are named by what the parent has. */
+void attachments_lend(struct attachments *attachments, struct process *process,
+		      const struct process *parent);
+
 /** Before the first update of @process, a fork of @parent that shares its mappings. */
 void attachments_inherit(struct attachments *attachments, struct process *process,
 			 const struct process *parent);

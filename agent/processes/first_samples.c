@@ -9,29 +9,29 @@
 void first_samples_deinit(struct first_samples *samples)
 {
 	for (uint32_t i = 0; i < samples->count; i++)
-		free(samples->waiting[(samples->start + i) % FIRST_SAMPLES_MAX].sample);
+		free(samples->waiting[(samples->start + i) % FIRST_SAMPLES_MAX].record);
 	samples->count = 0;
 }
 
-int first_samples_add(struct first_samples *samples, const struct first_sample *sample,
+int first_samples_add(struct first_samples *samples, const struct trace_record *record,
 		      size_t bytes, uint64_t deadline_ns)
 {
 	struct waiting_sample *place;
-	struct first_sample *copy;
+	struct trace_record *copy;
 
 	if (samples->count == FIRST_SAMPLES_MAX)
 		return -ENOSPC;
 	copy = malloc(bytes);
 	if (!copy)
 		return -ENOMEM;
-	memcpy(copy, sample, bytes);
+	memcpy(copy, record, bytes);
 	place = &samples->waiting[(samples->start + samples->count++) % FIRST_SAMPLES_MAX];
-	*place = (struct waiting_sample){ .sample = copy, .deadline_ns = deadline_ns };
+	*place = (struct waiting_sample){ .record = copy, .deadline_ns = deadline_ns };
 	return 0;
 }
 
 void first_samples_try(struct first_samples *samples, uint64_t now_ns,
-		       bool (*try_sample)(void *context, const struct first_sample *sample,
+		       bool (*try_sample)(void *context, const struct trace_record *record,
 					  bool is_last_try),
 		       void *context)
 {
@@ -41,8 +41,8 @@ void first_samples_try(struct first_samples *samples, uint64_t now_ns,
 		uint32_t index = (samples->start + i) % FIRST_SAMPLES_MAX;
 		struct waiting_sample waiting = samples->waiting[index];
 
-		if (try_sample(context, waiting.sample, now_ns >= waiting.deadline_ns)) {
-			free(waiting.sample);
+		if (try_sample(context, waiting.record, now_ns >= waiting.deadline_ns)) {
+			free(waiting.record);
 			continue;
 		}
 		samples->waiting[(samples->start + kept++) % FIRST_SAMPLES_MAX] = waiting;

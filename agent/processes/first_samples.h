@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * The waiting room of first samples: they arrive before the maps of their process have been read,
- * and wait here for a bounded time, in order, until somebody says that they can be walked. Owned by
- * the work thread.
+ * The waiting room of first samples, of whatever type: they arrive before the maps of their process
+ * have been read, and wait here for a bounded time, in order, until somebody says that they can be
+ * walked or used. Owned by the work thread.
  */
 #ifndef AGENT_PROCESSES_FIRST_SAMPLES_H
 #define AGENT_PROCESSES_FIRST_SAMPLES_H
@@ -14,14 +14,14 @@
 #include "ebpf/abi/sample.h"
 
 enum {
-	/** About 4 MB, if every one has a whole stack copy. */
+	/** About 4 MB, if every one has a whole stack copy; 12, if they are forks with 3,000 frames. */
 	FIRST_SAMPLES_MAX = 256,
 };
 
 struct first_samples {
 	/** A ring of copies, the oldest at start. */
 	struct waiting_sample {
-		struct first_sample *sample;
+		struct trace_record *record;
 		uint64_t deadline_ns;
 	} waiting[FIRST_SAMPLES_MAX];
 	uint32_t start;
@@ -31,8 +31,8 @@ struct first_samples {
 /** All bytes zero is an empty room. */
 void first_samples_deinit(struct first_samples *samples);
 
-/** Copies the @bytes bytes of @sample. -ENOSPC if the room is full, -ENOMEM. */
-int first_samples_add(struct first_samples *samples, const struct first_sample *sample,
+/** Copies the @bytes bytes of @record. -ENOSPC if the room is full, -ENOMEM. */
+int first_samples_add(struct first_samples *samples, const struct trace_record *record,
 		      size_t bytes, uint64_t deadline_ns);
 
 /**
@@ -40,7 +40,7 @@ int first_samples_add(struct first_samples *samples, const struct first_sample *
  * for which it returns true leave.
  */
 void first_samples_try(struct first_samples *samples, uint64_t now_ns,
-		       bool (*try_sample)(void *context, const struct first_sample *sample,
+		       bool (*try_sample)(void *context, const struct trace_record *record,
 					  bool is_last_try),
 		       void *context);
 

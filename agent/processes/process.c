@@ -20,32 +20,6 @@ enum {
 /** Samples of that age are not expected any more: they have been handled or dropped. */
 #define STALE_MEMORY_NS (10 * NS_PER_SECOND)
 
-struct mapping_table *mapping_table_create(const struct mapping_row *rows, uint32_t count)
-{
-	size_t bytes = count * sizeof(*rows);
-	struct mapping_table *table = malloc(sizeof(*table) + bytes);
-
-	if (!table)
-		return NULL;
-	table->references = 1;
-	table->count = count;
-	if (bytes)
-		memcpy(table->rows, rows, bytes);
-	return table;
-}
-
-struct mapping_table *mapping_table_ref(struct mapping_table *table)
-{
-	__atomic_add_fetch(&table->references, 1, __ATOMIC_RELAXED);
-	return table;
-}
-
-void mapping_table_unref(struct mapping_table *table)
-{
-	if (table && __atomic_sub_fetch(&table->references, 1, __ATOMIC_ACQ_REL) == 0)
-		free(table);
-}
-
 static bool stamp_equal(const struct process_stamp *a, const struct process_stamp *b)
 {
 	return a->start_time_ns == b->start_time_ns && a->exec_id == b->exec_id;
@@ -77,6 +51,7 @@ static void process_free(struct process *process)
 	mapping_table_unref(process->table);
 	mapping_table_unref(process->next_table);
 	mapping_table_unref(process->previous_table);
+	mapping_table_unref(process->parent_table);
 	runtime_set_unref(process->runtimes);
 	process_info_unref(process->info);
 	free(process);
@@ -293,6 +268,15 @@ void process_table_prepare_rows(struct process_table *table, struct process *pro
 	pthread_mutex_unlock(&table->lock);
 }
 
+void process_table_note_parent_rows(struct process_table *table, struct process *process,
+				    struct mapping_table *rows)
+{
+	assert(!process->parent_table);
+	pthread_mutex_lock(&table->lock);
+	process->parent_table = mapping_table_ref(rows);
+	pthread_mutex_unlock(&table->lock);
+}
+
 void process_table_finish_sync(struct process_table *table, struct process *process,
 			       enum process_state state, bool lost_rows, uint64_t now_ns)
 {
@@ -489,6 +473,7 @@ bool process_table_view(struct process_table *table, uint32_t pid,
 	view->is_outdated = false;
 	view->is_settled = false;
 	view->is_superseded = false;
+	view->has_parent_rows = false;
 	view->generation = 0;
 	view->comm[0] = '\0';
 	view->info = NULL;
@@ -508,6 +493,7 @@ bool process_table_view(struct process_table *table, uint32_t pid,
 	view->is_outdated = process->recent_count;
 	view->is_settled = process->is_settled;
 	view->is_superseded = process->is_superseded;
+	view->has_parent_rows = process->table && process->table == process->parent_table;
 	view->generation = process->generation;
 	view->runtimes = runtime_set_ref(process->runtimes);
 	memcpy(view->comm, time_ns < process->comm_ns ? process->comm_before : process->comm,

@@ -19,6 +19,7 @@
 #include "agent/base/hash_map.h"
 #include "agent/base/lru_cache.h"
 #include "agent/base/process_info.h"
+#include "agent/processes/mapping_table.h"
 #include "ebpf/abi/process.h"
 
 struct executable;
@@ -54,17 +55,6 @@ struct process_mapping {
 	/** The file is on a network or FUSE file system, and load_remote has been asked for it. */
 	bool is_requested;
 };
-
-/** The rows of a process; immutable, shared by reference count (atomic). */
-struct mapping_table {
-	unsigned int references;
-	uint32_t count;
-	struct mapping_row rows[];
-};
-
-struct mapping_table *mapping_table_create(const struct mapping_row *rows, uint32_t count);
-struct mapping_table *mapping_table_ref(struct mapping_table *table);
-void mapping_table_unref(struct mapping_table *table);
 
 /**
  * Frames of an executable in samples of this time may be another one's: something was mapped over
@@ -139,6 +129,8 @@ struct process {
 	/** What the kernel side has, NULL until synced, and the time at which it was read. */
 	struct mapping_table *table;
 	uint64_t table_read_ns;
+	/** The parent's when they were those of this fork too, when it was looked at first, or NULL. */
+	struct mapping_table *parent_table;
 	/** The rows are certain to be those of this very program, not of one after it. */
 	bool is_settled;
 	/** Another program was heard of in its pid. */
@@ -208,6 +200,9 @@ void process_table_begin_sync(struct process_table *table, struct process *proce
 			      uint64_t now_ns);
 void process_table_prepare_rows(struct process_table *table, struct process *process,
 				struct mapping_table *rows);
+/** Before they are prepared for the first time: @process, a fork, has the rows of its parent. */
+void process_table_note_parent_rows(struct process_table *table, struct process *process,
+				    struct mapping_table *rows);
 void process_table_finish_sync(struct process_table *table, struct process *process,
 			       enum process_state state, bool lost_rows, uint64_t now_ns);
 void process_table_fail_sync(struct process_table *table, struct process *process,
@@ -261,6 +256,8 @@ struct process_view {
 	bool is_outdated;
 	bool is_settled;
 	bool is_superseded;
+	/** It is a fork that has had the rows of its parent ever since. */
+	bool has_parent_rows;
 	uint64_t generation;
 	char comm[COMM_BYTES];
 	/** Kept alive by the process; NULL if it is not known. */

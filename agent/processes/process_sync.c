@@ -296,29 +296,6 @@ static struct mapping_table *make_rows(const struct process_mapping *mappings, u
 	return mapping_table_create(rows.items, rows.count);
 }
 
-static bool tables_equal(const struct mapping_table *a, const struct mapping_table *b)
-{
-	return a && a->count == b->count && !memcmp(a->rows, b->rows, a->count * sizeof(*a->rows));
-}
-
-/* Whether an address that had a meaning in @before lost it or got another. */
-static bool loses_rows(const struct mapping_table *before, const struct mapping_table *after)
-{
-	uint32_t k = 0;
-
-	for (uint32_t i = 0; before && i < before->count; i++) {
-		const struct mapping_row *row = &before->rows[i];
-
-		while (k < after->count && after->rows[k].end < row->end)
-			k++;
-		if (k == after->count || after->rows[k].start > row->start ||
-		    after->rows[k].executable_id != row->executable_id ||
-		    after->rows[k].bias != row->bias)
-			return true;
-	}
-	return false;
-}
-
 /* --- publishing --- */
 
 static void log_unpublished(const struct process *process, int err)
@@ -438,11 +415,11 @@ static void replace_rows(struct process_sync *sync, struct process *process,
 {
 	bool lost_rows = false;
 
-	if (tables_equal(process->table, rows)) {
+	if (mapping_table_equal(process->table, rows)) {
 		mapping_table_unref(rows);
 		rows = NULL;
 	} else {
-		lost_rows = loses_rows(process->table, rows);
+		lost_rows = mapping_table_loses(process->table, rows);
 		process_table_prepare_rows(sync->table, process, rows);
 	}
 	if (rows || !process->is_published)
@@ -458,6 +435,10 @@ static bool inherit_rows(struct process_sync *sync, struct process *process)
 	if (!parent)
 		return false;
 	process_attributes_inherit(sync->table, process, parent);
+	if (process->state == PROCESS_NEW) {
+		attachments_lend(&sync->attachments, process, parent);
+		process_table_note_parent_rows(sync->table, process, parent->table);
+	}
 	process_table_prepare_rows(sync->table, process, mapping_table_ref(parent->table));
 	return true;
 }
@@ -510,6 +491,11 @@ int process_sync_run(struct process_sync *sync, struct process *process,
 	process->mapping_count = built.count;
 	if (model != process)
 		attachments_inherit(&sync->attachments, process, model);
+	if (model != process && mapping_table_equal(model->table, rows)) {
+		mapping_table_unref(rows);
+		rows = mapping_table_ref(model->table);
+		process_table_note_parent_rows(sync->table, process, rows);
+	}
 	attachments_update(&sync->attachments, process, clock_monotonic_ns());
 	replace_rows(sync, process, rows, PROCESS_SYNCED);
 	*has_changed = process->table != before;

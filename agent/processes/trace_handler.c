@@ -372,19 +372,54 @@ static bool handle_first(struct trace_handler *handler, const struct first_sampl
 	return true;
 }
 
-static bool try_first(void *context, const struct first_sample *sample, bool is_last_try)
+/*
+ * The kernel side took the parent's table for a fork's, and was right if the fork's own was found to
+ * be the same. Names wait for that as well.
+ */
+static bool handle_fork(struct trace_handler *handler, const struct trace_record *record,
+			const struct process_view *view, bool is_last_try)
+{
+	const uint64_t *words = (const uint64_t *)(record + 1);
+	uint32_t count = record->word_count;
+	uint8_t flags = record->flags;
+
+	if (!is_last_try && view->state == PROCESS_NEW)
+		return false;
+	if (!view->has_parent_rows) {
+		count = record->kernel_word_count;
+		memcpy(handler->words, words, count * sizeof(*words));
+		handler->words[count++] = frame_word(FRAME_ERROR, UNWIND_UNKNOWN_PROCESS, 0);
+		words = handler->words;
+		flags &= ~RECORD_REACHED_END;
+	}
+	handle_stack(handler, record, view, words, count, flags);
+	return true;
+}
+
+static bool try_waiting(void *context, const struct trace_record *record, bool is_last_try)
 {
 	struct trace_handler *handler = context;
-	const struct trace_record *record = &sample->record;
 	struct process_view view;
 	bool is_done;
 
 	process_table_view(handler->config.table, record->pid, &record->stamp, record->time_ns,
 			   &view);
-	is_done = (is_last_try || is_settled(handler, &view)) &&
-		  handle_first(handler, sample, &view, is_last_try);
+	if (record->type == RECORD_TRACE)
+		is_done = handle_fork(handler, record, &view, is_last_try);
+	else
+		is_done = (is_last_try || is_settled(handler, &view)) &&
+			  handle_first(handler, (const struct first_sample *)record, &view,
+				       is_last_try);
 	process_view_release(handler->config.table, &view);
 	return is_done;
+}
+
+static void wait_for_process(struct trace_handler *handler, const struct trace_record *record,
+			     size_t bytes)
+{
+	if (first_samples_add(&handler->first, record, bytes,
+			      handler->now_ns + FIRST_SAMPLE_WAIT_NS))
+		try_waiting(handler, record, true);
 }
 
 static bool first_is_malformed(const struct first_sample *sample, size_t bytes)
@@ -403,14 +438,13 @@ static void take_first(struct trace_handler *handler, const struct first_sample 
 		metrics_add(METRIC_SAMPLES_MALFORMED, 1);
 		return;
 	}
-	if (first_samples_add(&handler->first, sample, bytes,
-			      handler->now_ns + FIRST_SAMPLE_WAIT_NS))
-		try_first(handler, sample, true);
+	wait_for_process(handler, &sample->record, bytes);
 }
 
 static bool trace_is_malformed(const struct trace_record *record, size_t bytes)
 {
 	return record->word_count > TRACE_MAX_WORDS ||
+	       record->kernel_word_count > record->word_count ||
 	       bytes < sizeof(*record) + record->word_count * sizeof(uint64_t);
 }
 
@@ -421,6 +455,10 @@ static void take_trace(struct trace_handler *handler, const struct trace_record 
 
 	if (trace_is_malformed(record, bytes)) {
 		metrics_add(METRIC_SAMPLES_MALFORMED, 1);
+		return;
+	}
+	if (record->flags & RECORD_PARENT_ENTRY) {
+		wait_for_process(handler, record, bytes);
 		return;
 	}
 	process_table_view(handler->config.table, record->pid, &record->stamp, record->time_ns,
@@ -455,7 +493,7 @@ void trace_handler_tick(struct trace_handler *handler, uint64_t now_ns)
 	/* On errors it keeps what it has, and so do we. */
 	if (symbols && !kernel_symbols_refresh(symbols, now_ns, &generation))
 		handler->kernel_generation = generation;
-	first_samples_try(&handler->first, now_ns, try_first, handler);
+	first_samples_try(&handler->first, now_ns, try_waiting, handler);
 	if (now_ns < handler->next_age_ns)
 		return;
 	handler->next_age_ns = now_ns + TRACE_AGE_NS;

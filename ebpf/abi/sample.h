@@ -6,8 +6,9 @@
  * first, leaf first, then label_bytes of labels (none yet).
  *
  * RECORD_FIRST: struct first_sample, cut behind stack_bytes of its stack. It is sent for samples of
- * a process without a valid entry: its kernel frames, its registers and the top of its stack, which
- * user space unwinds with the same unwinder source once it has read the process's maps.
+ * a process without a valid entry, but for forks whose parent's entry does (RECORD_PARENT_ENTRY): its
+ * kernel frames, its registers and the top of its stack, which user space unwinds with the same
+ * unwinder source once it has read the process's maps.
  *
  * A record stands in the ring as it was in the state of its CPU: user space trusts its shape, since
  * the kernel side wrote it, but nothing that came out of the process (stack, registers, comm).
@@ -50,6 +51,11 @@ enum record_flag {
 	 * function may begin (exit, rt_sigreturn), so it is taken as a return address.
 	 */
 	RECORD_IN_SYSTEM_CALL = 1 << 3,
+	/**
+	 * A fork without a valid entry, walked with its parent's: true if its maps, once they are read,
+	 * turn out to be its parent's.
+	 */
+	RECORD_PARENT_ENTRY = 1 << 4,
 };
 
 /** Which family of programs took the sample. */

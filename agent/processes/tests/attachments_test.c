@@ -1,41 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/processes/tests/fakes.h"
+#include "agent/processes/tests/language_fixture.h"
 
-#include <fcntl.h>
 #include <sys/resource.h>
 
-#include "agent/base/clock.h"
-#include "agent/base/metrics.h"
 #include "agent/processes/attachments.h"
-#include "agent/processes/executable_rows.h"
-#include "agent/processes/tests/fake_language.h"
 
 struct fixture {
-	struct fake_writer writer;
-	struct fake_proc proc;
-	struct process_table table;
-	struct executable_cache *executables;
+	struct language_fixture base;
 	struct attachments attachments;
-	struct executable *runtime;
-	struct executable *other;
 	struct attach_request *requests[8];
 	uint32_t request_count;
 	/* Of the latest answer. */
 	struct process *changed[ATTACH_MAX_CHANGED];
 	uint32_t changed_count;
 };
-
-static void request_load(void *context, uint64_t executable_id, bool is_remote)
-{
-	(void)context;
-	(void)executable_id;
-	(void)is_remote;
-}
-
-static void ignore(void *context)
-{
-	(void)context;
-}
 
 static void take_request(void *context, struct attach_request *request)
 {
@@ -45,44 +23,15 @@ static void take_request(void *context, struct attach_request *request)
 	fixture->requests[fixture->request_count++] = request;
 }
 
-static struct executable *open_path(struct fixture *fixture, const char *path)
-{
-	struct executable *executable;
-	struct file_key key;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-
-	assert_int_equal(file_key_of_fd(fd, &key), 0);
-	assert_int_equal(executable_cache_open(fixture->executables, fd, &key, 0, path, false,
-					       &executable),
-			 0);
-	executable_rows_load(fixture->executables, executable->id);
-	executable_rows_publish(fixture->executables, clock_monotonic_ns());
-	return executable;
-}
-
 static int set_up(void **state)
 {
 	struct fixture *fixture = calloc(1, sizeof(*fixture));
-	struct executable_cache_config config = {
-		.probe = fake_probe,
-		.request_load = request_load,
-		.hurry = ignore,
-		.loaded = ignore,
-	};
 
-	metrics_reset();
-	fake_language_init("/ls");
-	fake_writer_init(&fixture->writer);
-	fake_proc_init(&fixture->proc);
-	process_table_init(&fixture->table);
-	config.writer = &fixture->writer.writer;
-	assert_int_equal(executable_cache_create(&config, &fixture->executables), 0);
-	fixture->runtime = open_path(fixture, "/bin/ls");
-	fixture->other = open_path(fixture, "/bin/cat");
+	language_fixture_init(&fixture->base);
 	fixture->attachments = (struct attachments){
-		.table = &fixture->table,
-		.executables = fixture->executables,
-		.proc_root = fixture->proc.root,
+		.table = &fixture->base.table,
+		.executables = fixture->base.executables,
+		.proc_root = fixture->base.proc.root,
 		.request = take_request,
 		.context = fixture,
 	};
@@ -95,32 +44,19 @@ static int tear_down(void **state)
 	struct fixture *fixture = *state;
 
 	for (uint32_t i = 0; i < fixture->request_count; i++)
-		attach_request_destroy(fixture->requests[i], fixture->executables);
+		attach_request_destroy(fixture->requests[i], fixture->base.executables);
 	assert_int_equal(fixture->attachments.attached_count, 0);
 	assert_false(attachments_are_pending(&fixture->attachments));
 	attachments_deinit(&fixture->attachments);
-	executable_unref(fixture->executables, fixture->runtime);
-	executable_unref(fixture->executables, fixture->other);
-	executable_cache_destroy(fixture->executables);
-	process_table_deinit(&fixture->table);
-	fake_proc_deinit(&fixture->proc);
+	language_fixture_deinit(&fixture->base);
 	free(fixture);
-	assert_int_equal(fake_language.probe_count, fake_language.release_count);
 	return 0;
-}
-
-static struct process *add(struct fixture *fixture, uint32_t pid)
-{
-	const struct process_stamp stamp = { 100, 1 };
-
-	fake_proc_write(&fixture->proc, pid, "mem", "memory");
-	return process_table_add(&fixture->table, pid, &stamp, "test", 1000);
 }
 
 static void unmap(struct fixture *fixture, struct process *process)
 {
 	for (uint32_t i = 0; i < process->mapping_count; i++)
-		executable_unref(fixture->executables, process->mappings[i].executable);
+		executable_unref(fixture->base.executables, process->mappings[i].executable);
 	free(process->mappings);
 	process->mappings = NULL;
 	process->mapping_count = 0;
@@ -136,7 +72,7 @@ static void map(struct fixture *fixture, struct process *process, struct executa
 		.end = bias + 0x1000,
 		.bias = bias,
 		.executable_id = executable->id,
-		.executable = executable_ref(fixture->executables, executable),
+		.executable = executable_ref(fixture->base.executables, executable),
 	};
 }
 
@@ -144,7 +80,7 @@ static void drop(struct fixture *fixture, struct process *process)
 {
 	attachments_release(&fixture->attachments, process);
 	unmap(fixture, process);
-	process_table_remove(&fixture->table, process);
+	process_table_remove(&fixture->base.table, process);
 }
 
 /* What a load thread does with the oldest request, and its answer. */
@@ -161,8 +97,8 @@ static int answer(struct fixture *fixture, uint64_t now_ns)
 	fixture->request_count--;
 	memmove(fixture->requests, fixture->requests + 1,
 		fixture->request_count * sizeof(fixture->requests[0]));
-	answer.err = attach_request_run(request, fixture->proc.root, &answer.runtime);
-	attach_request_destroy(request, fixture->executables);
+	answer.err = attach_request_run(request, fixture->base.proc.root, &answer.runtime);
+	attach_request_destroy(request, fixture->base.executables);
 	fixture->changed_count =
 		attachments_answer(&fixture->attachments, &answer, now_ns, fixture->changed);
 	return answer.err;
@@ -170,9 +106,9 @@ static int answer(struct fixture *fixture, uint64_t now_ns)
 
 static struct process *add_attached(struct fixture *fixture, uint32_t pid, uint64_t now_ns)
 {
-	struct process *process = add(fixture, pid);
+	struct process *process = language_fixture_add(&fixture->base, pid);
 
-	map(fixture, process, fixture->runtime, 0x10000);
+	map(fixture, process, fixture->base.runtime, 0x10000);
 	attachments_update(&fixture->attachments, process, now_ns);
 	assert_int_equal(answer(fixture, now_ns), 0);
 	return process;
@@ -182,13 +118,13 @@ static void a_process_that_maps_a_runtime_is_attached_to(void **state)
 {
 	struct fixture *fixture = *state;
 	struct process_interpreter list[INTERPRETER_MAX_COUNT];
-	struct process *process = add(fixture, 7);
+	struct process *process = language_fixture_add(&fixture->base, 7);
 	struct process_view view;
 
-	map(fixture, process, fixture->other, 0x10000);
+	map(fixture, process, fixture->base.other, 0x10000);
 	attachments_update(&fixture->attachments, process, 1000);
 	assert_int_equal(fixture->request_count, 0);
-	map(fixture, process, fixture->runtime, 0x20000);
+	map(fixture, process, fixture->base.runtime, 0x20000);
 	attachments_update(&fixture->attachments, process, 1000);
 	assert_int_equal(fixture->request_count, 1);
 	assert_true(attachments_are_pending(&fixture->attachments));
@@ -204,14 +140,14 @@ static void a_process_that_maps_a_runtime_is_attached_to(void **state)
 	assert_int_equal(fake_language.module_count, 2);
 	assert_int_equal(fake_language.bias, 0x20000);
 	assert_int_equal(attachments_list(process, list), 1);
-	assert_int_equal(list[0].executable_id, fixture->runtime->id);
+	assert_int_equal(list[0].executable_id, fixture->base.runtime->id);
 	assert_int_equal(list[0].language, FAKE_KIND);
 	assert_int_equal(list[0].data_bytes, 32);
 	assert_int_equal(*(const uint64_t *)list[0].data, 7);
 	assert_int_equal(metrics_read(METRIC_INTERPRETERS_ATTACHED), 1);
-	process_table_view(&fixture->table, 7, &process->stamp, 4000, &view);
+	process_table_view(&fixture->base.table, 7, &process->stamp, 4000, &view);
 	assert_int_equal(view.runtimes->count, 1);
-	process_view_release(&fixture->table, &view);
+	process_view_release(&fixture->base.table, &view);
 	drop(fixture, process);
 	assert_int_equal(fake_language.detach_count, 1);
 	assert_int_equal(metrics_read(METRIC_INTERPRETERS_ATTACHED), 0);
@@ -223,10 +159,10 @@ static void who_looks_at_a_runtime_keeps_it(void **state)
 	struct process *process = add_attached(fixture, 7, 1000);
 	struct process_view view;
 
-	process_table_view(&fixture->table, 7, &process->stamp, 4000, &view);
+	process_table_view(&fixture->base.table, 7, &process->stamp, 4000, &view);
 	drop(fixture, process);
 	assert_int_equal(fake_language.detach_count, 0);
-	process_view_release(&fixture->table, &view);
+	process_view_release(&fixture->base.table, &view);
 	assert_int_equal(fake_language.detach_count, 1);
 }
 
@@ -236,11 +172,11 @@ static void a_runtime_that_is_not_ready_is_tried_again_ever_more_rarely(void **s
 		5, 20, 80, 320, 1000, 5000, 20000, 60000, 60000, 60000
 	};
 	struct fixture *fixture = *state;
-	struct process *process = add(fixture, 7);
+	struct process *process = language_fixture_add(&fixture->base, 7);
 	uint64_t now_ns = NS_PER_SECOND;
 
 	fake_language.attach_err = -EAGAIN;
-	map(fixture, process, fixture->runtime, 0x20000);
+	map(fixture, process, fixture->base.runtime, 0x20000);
 	attachments_update(&fixture->attachments, process, now_ns);
 	for (uint32_t i = 0; i < sizeof(pauses_ms) / sizeof(pauses_ms[0]); i++) {
 		assert_int_equal(answer(fixture, now_ns), -EAGAIN);
@@ -261,11 +197,11 @@ static void a_runtime_that_is_not_ready_is_tried_again_ever_more_rarely(void **s
 static void a_change_of_the_mappings_hastens_the_next_try(void **state)
 {
 	struct fixture *fixture = *state;
-	struct process *process = add(fixture, 7);
+	struct process *process = language_fixture_add(&fixture->base, 7);
 	uint64_t now_ns = NS_PER_SECOND;
 
 	fake_language.attach_err = -EAGAIN;
-	map(fixture, process, fixture->runtime, 0x20000);
+	map(fixture, process, fixture->base.runtime, 0x20000);
 	attachments_update(&fixture->attachments, process, now_ns);
 	for (uint32_t i = 0; i < 6; i++) {
 		answer(fixture, now_ns);
@@ -293,12 +229,12 @@ static void a_change_of_the_mappings_hastens_the_next_try(void **state)
 static void a_runtime_that_is_refused_is_asked_no_more(void **state)
 {
 	struct fixture *fixture = *state;
-	struct process *process = add(fixture, 7);
-	struct process *another = add(fixture, 8);
+	struct process *process = language_fixture_add(&fixture->base, 7);
+	struct process *another = language_fixture_add(&fixture->base, 8);
 
 	fake_language.attach_err = -EOPNOTSUPP;
-	map(fixture, process, fixture->runtime, 0x20000);
-	map(fixture, another, fixture->runtime, 0x20000);
+	map(fixture, process, fixture->base.runtime, 0x20000);
+	map(fixture, another, fixture->base.runtime, 0x20000);
 	attachments_update(&fixture->attachments, process, 1000);
 	attachments_update(&fixture->attachments, another, 1000);
 	answer(fixture, 1000);
@@ -315,12 +251,12 @@ static void a_runtime_that_is_refused_is_asked_no_more(void **state)
 static void a_process_that_is_gone_is_silent(void **state)
 {
 	struct fixture *fixture = *state;
-	struct process *process = add(fixture, 7);
+	struct process *process = language_fixture_add(&fixture->base, 7);
 	char path[128];
 
-	map(fixture, process, fixture->runtime, 0x20000);
+	map(fixture, process, fixture->base.runtime, 0x20000);
 	attachments_update(&fixture->attachments, process, 1000);
-	snprintf(path, sizeof(path), "%s/7/mem", fixture->proc.root);
+	snprintf(path, sizeof(path), "%s/7/mem", fixture->base.proc.root);
 	unlink(path);
 	assert_int_equal(answer(fixture, 1000), -ESRCH);
 	assert_int_equal(fixture->changed_count, 0);
@@ -334,19 +270,19 @@ static void a_process_that_is_gone_is_silent(void **state)
 static void an_answer_that_comes_too_late_is_let_go(void **state)
 {
 	struct fixture *fixture = *state;
-	struct process *process = add(fixture, 7);
+	struct process *process = language_fixture_add(&fixture->base, 7);
 
-	map(fixture, process, fixture->runtime, 0x20000);
+	map(fixture, process, fixture->base.runtime, 0x20000);
 	attachments_update(&fixture->attachments, process, 1000);
-	process_table_end(&fixture->table, process, 2000);
+	process_table_end(&fixture->base.table, process, 2000);
 	assert_int_equal(answer(fixture, 3000), 0);
 	assert_int_equal(fixture->changed_count, 0);
 	assert_int_equal(fake_language.detach_count, 1);
 	drop(fixture, process);
 
 	/* Nor is it taken for another program in the same pid. */
-	process = add(fixture, 8);
-	map(fixture, process, fixture->runtime, 0x20000);
+	process = language_fixture_add(&fixture->base, 8);
+	map(fixture, process, fixture->base.runtime, 0x20000);
 	attachments_update(&fixture->attachments, process, 1000);
 	drop(fixture, process);
 	assert_int_equal(answer(fixture, 3000), 0);
@@ -357,9 +293,9 @@ static void an_answer_that_comes_too_late_is_let_go(void **state)
 static void an_answer_that_never_comes_is_asked_for_again(void **state)
 {
 	struct fixture *fixture = *state;
-	struct process *process = add(fixture, 7);
+	struct process *process = language_fixture_add(&fixture->base, 7);
 
-	map(fixture, process, fixture->runtime, 0x20000);
+	map(fixture, process, fixture->base.runtime, 0x20000);
 	attachments_update(&fixture->attachments, process, 1000);
 	attachments_run_due(&fixture->attachments, attachments_next_due(&fixture->attachments));
 	assert_int_equal(fixture->request_count, 2);
@@ -378,13 +314,13 @@ static void a_fork_is_attached_to_as_its_parent_is(void **state)
 	struct fixture *fixture = *state;
 	struct process_interpreter list[INTERPRETER_MAX_COUNT];
 	struct process *parent = add_attached(fixture, 7, 1000);
-	struct process *child = add(fixture, 8);
+	struct process *child = language_fixture_add(&fixture->base, 8);
 	const uint64_t words[2] = { frame_word(FAKE_KIND, 0, 0x50), 77 };
 	struct interpreted_frame frame;
 	struct process_view view;
 
-	fake_proc_write(&fixture->proc, 8, "mem", "mEmory");
-	map(fixture, child, fixture->runtime, 0x10000);
+	fake_proc_write(&fixture->base.proc, 8, "mem", "mEmory");
+	map(fixture, child, fixture->base.runtime, 0x10000);
 	attachments_inherit(&fixture->attachments, child, parent);
 	attachments_update(&fixture->attachments, child, 2000);
 	assert_int_equal(fixture->request_count, 0);
@@ -394,10 +330,10 @@ static void a_fork_is_attached_to_as_its_parent_is(void **state)
 	/* It outlives the parent, and reads its own memory. */
 	drop(fixture, parent);
 	assert_int_equal(fake_language.detach_count, 0);
-	process_table_view(&fixture->table, 8, &child->stamp, 4000, &view);
+	process_table_view(&fixture->base.table, 8, &child->stamp, 4000, &view);
 	assert_int_equal(process_runtime_symbolize(view.runtimes->runtimes[0], words, &frame), 0);
 	assert_int_equal(fake_language.byte, 'E');
-	process_view_release(&fixture->table, &view);
+	process_view_release(&fixture->base.table, &view);
 	drop(fixture, child);
 	assert_int_equal(fake_language.detach_count, 1);
 }
@@ -405,7 +341,7 @@ static void a_fork_is_attached_to_as_its_parent_is(void **state)
 /* Process @pid has exited: its memory reads as an empty file. */
 static void lose_memory(struct fixture *fixture, uint32_t pid)
 {
-	fake_proc_write(&fixture->proc, pid, "mem", "");
+	fake_proc_write(&fixture->base.proc, pid, "mem", "");
 }
 
 static int symbolize_in(struct process *process)
@@ -422,14 +358,14 @@ static void a_fork_that_is_gone_is_named_by_those_it_came_from(void **state)
 	struct fixture *fixture = *state;
 	struct process *line[5] = { add_attached(fixture, 7, 1000) };
 
-	fake_proc_write(&fixture->proc, 7, "mem", "first");
+	fake_proc_write(&fixture->base.proc, 7, "mem", "first");
 	for (uint32_t i = 1; i < 5; i++) {
 		char text[] = "0-";
 
 		text[1] = (char)('0' + i);
-		line[i] = add(fixture, 7 + i);
-		fake_proc_write(&fixture->proc, 7 + i, "mem", text);
-		map(fixture, line[i], fixture->runtime, 0x10000);
+		line[i] = language_fixture_add(&fixture->base, 7 + i);
+		fake_proc_write(&fixture->base.proc, 7 + i, "mem", text);
+		map(fixture, line[i], fixture->base.runtime, 0x10000);
 		attachments_inherit(&fixture->attachments, line[i], line[i - 1]);
 	}
 	assert_int_equal(symbolize_in(line[4]), 0);
@@ -451,13 +387,36 @@ static void a_fork_that_is_gone_is_named_by_those_it_came_from(void **state)
 		drop(fixture, line[i]);
 }
 
+static void a_fork_that_is_gone_before_it_is_looked_at_is_named_by_its_parent(void **state)
+{
+	struct fixture *fixture = *state;
+	struct process_interpreter list[INTERPRETER_MAX_COUNT];
+	struct process *parent = add_attached(fixture, 7, 1000);
+	struct process *child = language_fixture_add(&fixture->base, 8);
+	const uint64_t words[2] = { frame_word(FAKE_KIND, 0, 0x50), 77 };
+	struct interpreted_frame frame;
+	struct process_view view;
+
+	attachments_lend(&fixture->attachments, child, parent);
+	process_table_view(&fixture->base.table, 8, &child->stamp, 4000, &view);
+	assert_non_null(view.runtimes);
+	assert_int_equal(process_runtime_symbolize(view.runtimes->runtimes[0], words, &frame), 0);
+	assert_int_equal(fake_language.byte, 'e');
+	process_view_release(&fixture->base.table, &view);
+	assert_int_equal(attachments_list(child, list), 0);
+	drop(fixture, parent);
+	assert_int_equal(fake_language.detach_count, 0);
+	drop(fixture, child);
+	assert_int_equal(fake_language.detach_count, 1);
+}
+
 static void a_fork_with_the_file_elsewhere_is_attached_to_anew(void **state)
 {
 	struct fixture *fixture = *state;
 	struct process *parent = add_attached(fixture, 7, 1000);
-	struct process *child = add(fixture, 8);
+	struct process *child = language_fixture_add(&fixture->base, 8);
 
-	map(fixture, child, fixture->runtime, 0x90000);
+	map(fixture, child, fixture->base.runtime, 0x90000);
 	attachments_inherit(&fixture->attachments, child, parent);
 	attachments_update(&fixture->attachments, child, 2000);
 	assert_int_equal(fixture->request_count, 1);
@@ -477,13 +436,13 @@ static void what_is_not_mapped_any_more_is_let_go(void **state)
 	attachments_update(&fixture->attachments, process, 2000);
 	assert_int_equal(attachments_list(process, list), 0);
 	assert_int_equal(fake_language.detach_count, 1);
-	map(fixture, process, fixture->runtime, 0x70000);
+	map(fixture, process, fixture->base.runtime, 0x70000);
 	attachments_update(&fixture->attachments, process, 3000);
 	assert_int_equal(answer(fixture, 3000), 0);
 	assert_int_equal(attachments_list(process, list), 1);
 	/* Moved: the old attachment says nothing about the new place. */
 	unmap(fixture, process);
-	map(fixture, process, fixture->runtime, 0x80000);
+	map(fixture, process, fixture->base.runtime, 0x80000);
 	attachments_update(&fixture->attachments, process, 4000);
 	assert_int_equal(attachments_list(process, list), 0);
 	assert_int_equal(answer(fixture, 4000), 0);
@@ -494,18 +453,18 @@ static void what_is_not_mapped_any_more_is_let_go(void **state)
 static void a_runtime_found_later_is_attached_to_in_who_maps_it_already(void **state)
 {
 	struct fixture *fixture = *state;
-	struct process *process = add(fixture, 7);
-	struct process *ended = add(fixture, 8);
-	const struct interpreter_file *file = fixture->runtime->interpreter;
+	struct process *process = language_fixture_add(&fixture->base, 7);
+	struct process *ended = language_fixture_add(&fixture->base, 8);
+	const struct interpreter_file *file = fixture->base.runtime->interpreter;
 
-	fixture->runtime->interpreter = NULL;
-	map(fixture, process, fixture->runtime, 0x10000);
-	map(fixture, ended, fixture->runtime, 0x10000);
+	fixture->base.runtime->interpreter = NULL;
+	map(fixture, process, fixture->base.runtime, 0x10000);
+	map(fixture, ended, fixture->base.runtime, 0x10000);
 	attachments_update(&fixture->attachments, process, 1000);
 	attachments_update(&fixture->attachments, ended, 1000);
-	process_table_end(&fixture->table, ended, 1000);
+	process_table_end(&fixture->base.table, ended, 1000);
 	assert_int_equal(fixture->request_count, 0);
-	fixture->runtime->interpreter = file;
+	fixture->base.runtime->interpreter = file;
 	attachments_update_all(&fixture->attachments, 2000);
 	assert_int_equal(fixture->request_count, 1);
 	assert_int_equal(answer(fixture, 3000), 0);
@@ -520,6 +479,7 @@ static void above_the_limit_who_was_not_sampled_for_longest_is_let_go(void **sta
 	struct fixture *fixture = *state;
 	struct process **processes = calloc(ATTACHMENTS_MAX + 1, sizeof(*processes));
 	struct process_interpreter list[INTERPRETER_MAX_COUNT];
+	struct process *gone;
 	struct process_view view;
 
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
@@ -532,11 +492,14 @@ static void above_the_limit_who_was_not_sampled_for_longest_is_let_go(void **sta
 	for (uint32_t i = 0; i < ATTACHMENTS_MAX; i++) {
 		processes[i] = add_attached(fixture, i + 1, 1000);
 		if (i != 500) {
-			process_table_view(&fixture->table, i + 1, &processes[i]->stamp, 5000,
+			process_table_view(&fixture->base.table, i + 1, &processes[i]->stamp, 5000,
 					   &view);
-			process_view_release(&fixture->table, &view);
+			process_view_release(&fixture->base.table, &view);
 		}
 	}
+	/* One that has only what is its parent's has nothing to give. */
+	gone = language_fixture_add(&fixture->base, ATTACHMENTS_MAX + 2);
+	attachments_lend(&fixture->attachments, gone, processes[0]);
 	processes[ATTACHMENTS_MAX] = add_attached(fixture, ATTACHMENTS_MAX + 1, 1000);
 	assert_int_equal(fixture->changed_count, 2);
 	assert_ptr_equal(fixture->changed[0], processes[500]);
@@ -548,6 +511,7 @@ static void above_the_limit_who_was_not_sampled_for_longest_is_let_go(void **sta
 	attachments_run_due(&fixture->attachments, 1000 + 60 * NS_PER_SECOND);
 	for (uint32_t i = 0; i <= ATTACHMENTS_MAX; i++)
 		drop(fixture, processes[i]);
+	drop(fixture, gone);
 	free(processes);
 	assert_int_equal(fixture->request_count, 1);
 }
@@ -567,6 +531,7 @@ int main(void)
 		TEST(an_answer_that_never_comes_is_asked_for_again),
 		TEST(a_fork_is_attached_to_as_its_parent_is),
 		TEST(a_fork_that_is_gone_is_named_by_those_it_came_from),
+		TEST(a_fork_that_is_gone_before_it_is_looked_at_is_named_by_its_parent),
 		TEST(a_fork_with_the_file_elsewhere_is_attached_to_anew),
 		TEST(what_is_not_mapped_any_more_is_let_go),
 		TEST(a_runtime_found_later_is_attached_to_in_who_maps_it_already),

@@ -1,26 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Interpreted frames on their way through trace handler and frame converter. */
-#include "agent/processes/tests/fakes.h"
+#include "agent/processes/tests/language_fixture.h"
 
-#include <fcntl.h>
-
-#include "agent/base/clock.h"
-#include "agent/base/metrics.h"
 #include "agent/processes/frame_converter.h"
 #include "agent/processes/interpreted_names.h"
-#include "agent/processes/tests/fake_language.h"
 #include "agent/processes/trace_handler.h"
 
 enum { RUNTIME = 0, OTHER = 1, FRAMES_MAX = 512 };
 
 struct fixture {
-	struct fake_writer writer;
+	struct language_fixture base;
 	struct fake_reporter reporter;
-	struct fake_proc proc;
-	struct process_table table;
-	struct executable_cache *executables;
-	/* The file of the runtime, and another one. */
-	struct executable *files[2];
 	struct trace_handler *handler;
 	struct process *process;
 	struct {
@@ -29,44 +19,11 @@ struct fixture {
 	} record;
 };
 
-static void request_load(void *context, uint64_t executable_id, bool is_remote)
-{
-	(void)context;
-	(void)executable_id;
-	(void)is_remote;
-}
-
-static void ignore(void *context)
-{
-	(void)context;
-}
-
-static struct executable *open_path(struct fixture *fixture, const char *path)
-{
-	struct executable *executable;
-	struct file_key key;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-
-	assert_int_equal(file_key_of_fd(fd, &key), 0);
-	assert_int_equal(executable_cache_open(fixture->executables, fd, &key, 0, path, false,
-					       &executable),
-			 0);
-	return executable;
-}
-
-static struct process *add_process(struct fixture *fixture, uint32_t pid)
-{
-	const struct process_stamp stamp = { 100, 1 };
-
-	fake_proc_write(&fixture->proc, pid, "mem", "memory");
-	return process_table_add(&fixture->table, pid, &stamp, "leader", 1000);
-}
-
 static void make_handler(struct fixture *fixture, bool fold_runtime_frames)
 {
 	const struct trace_handler_config config = {
-		.table = &fixture->table,
-		.executables = fixture->executables,
+		.table = &fixture->base.table,
+		.executables = fixture->base.executables,
 		.reporter = &fixture->reporter.reporter,
 		.fold_runtime_frames = fold_runtime_frames,
 	};
@@ -78,24 +35,11 @@ static void make_handler(struct fixture *fixture, bool fold_runtime_frames)
 static int set_up(void **state)
 {
 	struct fixture *fixture = calloc(1, sizeof(*fixture));
-	struct executable_cache_config config = {
-		.request_load = request_load,
-		.loaded = ignore,
-		.hurry = ignore,
-	};
 
-	metrics_reset();
-	fake_language_init("/ls");
-	fake_writer_init(&fixture->writer);
+	language_fixture_init(&fixture->base);
 	fake_reporter_init(&fixture->reporter);
-	fake_proc_init(&fixture->proc);
-	process_table_init(&fixture->table);
-	config.writer = &fixture->writer.writer;
-	assert_int_equal(executable_cache_create(&config, &fixture->executables), 0);
-	fixture->files[RUNTIME] = open_path(fixture, "/bin/ls");
-	fixture->files[OTHER] = open_path(fixture, "/bin/cat");
 	make_handler(fixture, false);
-	fixture->process = add_process(fixture, 7);
+	fixture->process = language_fixture_add(&fixture->base, 7);
 	*state = fixture;
 	return 0;
 }
@@ -109,12 +53,13 @@ static void give_runtimes(struct fixture *fixture, struct process *process, uint
 		struct process_memory memory;
 
 		fake->process.interpreter = &fake_interpreter;
-		assert_int_equal(
-			process_memory_init(&memory, fixture->proc.root, (pid_t)process->pid), 0);
-		runtimes[i] = process_runtime_create(fixture->files[RUNTIME]->id, &fake->process,
-						     &memory);
+		assert_int_equal(process_memory_init(&memory, fixture->base.proc.root,
+						     (pid_t)process->pid),
+				 0);
+		runtimes[i] =
+			process_runtime_create(fixture->base.runtime->id, &fake->process, &memory);
 	}
-	process_table_set_runtimes(&fixture->table, process,
+	process_table_set_runtimes(&fixture->base.table, process,
 				   count ? runtime_set_create(runtimes, count) : NULL);
 	for (uint32_t i = 0; i < count; i++)
 		process_runtime_unref(runtimes[i]);
@@ -125,13 +70,9 @@ static int tear_down(void **state)
 	struct fixture *fixture = *state;
 
 	trace_handler_destroy(fixture->handler);
-	process_table_remove(&fixture->table, fixture->process);
-	executable_unref(fixture->executables, fixture->files[RUNTIME]);
-	executable_unref(fixture->executables, fixture->files[OTHER]);
+	process_table_remove(&fixture->base.table, fixture->process);
 	fake_reporter_deinit(&fixture->reporter);
-	executable_cache_destroy(fixture->executables);
-	process_table_deinit(&fixture->table);
-	fake_proc_deinit(&fixture->proc);
+	language_fixture_deinit(&fixture->base);
 	free(fixture);
 	return 0;
 }
@@ -161,7 +102,7 @@ static void put_native(struct fixture *fixture, int file, uint8_t flags, uint64_
 	uint64_t *words = fixture->record.words + fixture->record.head.word_count;
 
 	words[0] = frame_word(FRAME_NATIVE, flags, address);
-	words[1] = fixture->files[file]->id;
+	words[1] = file == RUNTIME ? fixture->base.runtime->id : fixture->base.other->id;
 	fixture->record.head.word_count += 2;
 }
 
@@ -220,6 +161,7 @@ static void a_function_whose_place_is_used_again_never_shows_the_old_name(void *
 	assert_string_equal(trace_frame(handle_one(fixture, 0x5550, 2, 77), 0).function,
 			    "[fake: no name]");
 	assert_int_equal(metrics_read(METRIC_FRAMES_UNNAMED), 1);
+	assert_int_equal(metrics_read(METRIC_FRAMES_GONE), 1);
 }
 
 static void a_frame_without_a_name_says_so_and_is_not_kept(void **state)
@@ -286,7 +228,7 @@ static void of_several_runtimes_the_one_that_knows_the_frame_names_it(void **sta
 static void one_function_is_the_same_frame_in_every_process(void **state)
 {
 	struct fixture *fixture = *state;
-	struct process *other = add_process(fixture, 8);
+	struct process *other = language_fixture_add(&fixture->base, 8);
 	struct hash128 first, second, another_line;
 
 	give_runtimes(fixture, fixture->process, 1);
@@ -301,7 +243,7 @@ static void one_function_is_the_same_frame_in_every_process(void **state)
 	another_line = handle_one(fixture, 0x5550, 4, 77)->hash;
 	assert_memory_equal(&first, &second, sizeof(first));
 	assert_memory_not_equal(&first, &another_line, sizeof(first));
-	process_table_remove(&fixture->table, other);
+	process_table_remove(&fixture->base.table, other);
 }
 
 static void recursion_is_named_once(void **state)

@@ -182,6 +182,7 @@ static void a_fork_that_is_gone_has_the_rows_of_its_parent(void **state)
 			 -ESRCH);
 	assert_int_equal(child->state, PROCESS_SYNCED);
 	assert_ptr_equal(child->table, parent->table);
+	assert_ptr_equal(child->parent_table, parent->table);
 	assert_int_equal(child->info->pid, 8);
 	assert_string_equal(child->info->executable_path, "/bin/ls");
 	assert_string_equal(child->info->container_id, "c0ffee");
@@ -207,6 +208,28 @@ static void a_fork_that_lives_is_told_of_as_its_parent_is(void **state)
 	sync_process(fixture, child);
 	assert_non_null(child->info);
 	assert_string_equal(child->info->executable_path, "/bin/ls");
+	assert_ptr_equal(child->table, parent->table);
+	assert_ptr_equal(child->parent_table, parent->table);
+	drop(fixture, child);
+	drop(fixture, parent);
+}
+
+static void a_fork_that_mapped_something_does_not_have_the_rows_of_its_parent(void **state)
+{
+	struct fixture *fixture = *state;
+	struct process *parent = add(fixture, 7, 100, 1);
+	struct process *child;
+	uint64_t fork_ns;
+
+	make_process(fixture, 7, "/bin/ls");
+	make_process(fixture, 8, "/bin/cat");
+	sync_process(fixture, parent);
+	fork_ns = clock_monotonic_ns();
+	process_table_note_fork(&fixture->table, 8, 7, fork_ns);
+	child = add(fixture, 8, fork_ns, 1);
+	sync_process(fixture, child);
+	assert_int_equal(child->state, PROCESS_SYNCED);
+	assert_null(child->parent_table);
 	drop(fixture, child);
 	drop(fixture, parent);
 }
@@ -442,6 +465,7 @@ int main(void)
 		TEST(a_process_that_is_gone_keeps_what_it_had),
 		TEST(a_fork_that_is_gone_has_the_rows_of_its_parent),
 		TEST(a_fork_that_lives_is_told_of_as_its_parent_is),
+		TEST(a_fork_that_mapped_something_does_not_have_the_rows_of_its_parent),
 		TEST(rows_read_too_late_are_withdrawn),
 		TEST(a_file_on_a_foreign_file_system_is_left_to_another_thread),
 		TEST(a_late_answer_about_a_file_does_no_harm),

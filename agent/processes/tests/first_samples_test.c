@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Samples of processes that are not known yet, on their way through the trace handler. */
+#include "agent/processes/tests/trace_handler_fixture.h"
+
+static struct first_sample make_first(uint64_t exec_id, uint64_t time_ns)
+{
+	struct first_sample sample = { .record = make_record(exec_id, time_ns).head };
+
+	sample.record.type = RECORD_FIRST;
+	sample.record.flags = RECORD_IN_KERNEL;
+	sample.record.kernel_word_count = 1;
+	sample.kernel_words[0] = 0xffffffff81000000ULL;
+	sample.registers[16] = 0x4242;
+	sample.stack_bytes = 16;
+	return sample;
+}
+
+static void take_first(struct fixture *fixture, const struct first_sample *sample)
+{
+	trace_handler_handle(fixture->handler, &sample->record,
+			     offsetof(struct first_sample, stack) + sample->stack_bytes,
+			     sample->record.time_ns);
+}
+
+/* A sample of somebody else: what happened before it has been heard of. */
+static void time_passes(struct fixture *fixture, uint64_t time_ns)
+{
+	struct record record = make_record(1, time_ns);
+
+	record.head.pid = 99;
+	push_native(&record, 0x4000, EXECUTABLE_ID_ANONYMOUS);
+	handle(fixture, &record);
+	fixture->reporter.count--;
+}
+
+/* The sample of a fork that was walked with its parent's table; it waits. */
+static void take_fork(struct fixture *fixture)
+{
+	struct record record = make_record(1, 2000);
+
+	record.words[record.head.word_count++] = 0xffffffff81000000ULL;
+	record.head.kernel_word_count = 1;
+	push_native(&record, 0x4000, fixture->ls->id);
+	record.head.flags = RECORD_IN_KERNEL | RECORD_REACHED_END | RECORD_PARENT_ENTRY;
+	handle(fixture, &record);
+	trace_handler_tick(fixture->handler, 3000);
+	assert_int_equal(fixture->reporter.count, 0);
+}
+
+static void a_fork_is_walked_with_the_table_of_its_parent_if_it_has_the_same(void **state)
+{
+	struct fixture *fixture = *state;
+	struct process *process;
+	struct mapping_table *rows;
+	const struct mapping_row row = { 0x1000, 0x2000, 0, fixture->ls->id };
+
+	take_fork(fixture);
+	process = add_process(fixture, 1);
+	trace_handler_tick(fixture->handler, 4000);
+	assert_int_equal(fixture->reporter.count, 0);
+	rows = mapping_table_create(&row, 1);
+	process_table_begin_sync(&fixture->table, process, 4500);
+	process_table_note_parent_rows(&fixture->table, process, rows);
+	process_table_prepare_rows(&fixture->table, process, rows);
+	process_table_finish_sync(&fixture->table, process, PROCESS_SYNCED, false, 5000);
+	trace_handler_tick(fixture->handler, 6000);
+	assert_int_equal(fixture->reporter.count, 1);
+	assert_int_equal(trace_handler_waiting_count(fixture->handler), 0);
+	assert_true(fixture->reporter.last->is_complete);
+	assert_int_equal(fixture->reporter.last->frame_count, 2);
+	assert_int_equal(trace_frame(fixture->reporter.last, 1).address, 0x4000);
+	assert_true(fixture->reporter.context.was_known);
+	process_table_remove(&fixture->table, process);
+}
+
+static void a_fork_with_other_rows_than_its_parent_is_not_believed(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct mapping_row row = { 0x1000, 0x2000, 0, fixture->ls->id };
+	struct process *process = add_process(fixture, 1);
+	struct mapping_table *parents = mapping_table_create(&row, 1);
+
+	take_fork(fixture);
+	process_table_note_parent_rows(&fixture->table, process, parents);
+	mapping_table_unref(parents);
+	sync_rows(fixture, process, 0x9000, false, 5000);
+	trace_handler_tick(fixture->handler, 6000);
+	assert_int_equal(fixture->reporter.count, 1);
+	assert_false(fixture->reporter.last->is_complete);
+	assert_int_equal(fixture->reporter.last->frame_count, 2);
+	assert_int_equal(trace_frame(fixture->reporter.last, 1).error, UNWIND_UNKNOWN_PROCESS);
+	assert_false(fixture->reporter.context.was_known);
+	process_table_remove(&fixture->table, process);
+}
+
+static void a_fork_that_nothing_is_heard_of_is_not_believed(void **state)
+{
+	struct fixture *fixture = *state;
+
+	take_fork(fixture);
+	trace_handler_tick(fixture->handler, 2001 + FIRST_SAMPLE_WAIT_NS);
+	assert_int_equal(fixture->reporter.count, 1);
+	assert_int_equal(trace_frame(fixture->reporter.last, 1).error, UNWIND_UNKNOWN_PROCESS);
+}
+
+static void a_first_sample_waits_for_its_process_and_is_walked(void **state)
+{
+	struct fixture *fixture = *state;
+	struct first_sample sample = make_first(1, 2000);
+	struct process *process;
+
+	make_handler(fixture, &fixture->unwinder);
+	load_rows(fixture);
+	take_first(fixture, &sample);
+	trace_handler_tick(fixture->handler, 3000);
+	process = add_process(fixture, 1);
+	trace_handler_tick(fixture->handler, 4000);
+	assert_int_equal(trace_handler_waiting_count(fixture->handler), 1);
+	sync_rows(fixture, process, 0x1000, false, 5000);
+	trace_handler_tick(fixture->handler, 6000);
+	/* Fresh rows may still be withdrawn. */
+	assert_int_equal(fixture->walk_count, 0);
+	time_passes(fixture, 5001);
+	trace_handler_tick(fixture->handler, 6001);
+	assert_int_equal(fixture->walk_count, 1);
+	assert_int_equal(fixture->rows_seen, 1);
+	assert_true(fixture->had_deltas);
+	assert_int_equal(trace_handler_waiting_count(fixture->handler), 0);
+	assert_int_equal(fixture->reporter.count, 1);
+	assert_true(fixture->reporter.last->is_complete);
+	assert_int_equal(fixture->reporter.last->frame_count, 2);
+	assert_int_equal(trace_frame(fixture->reporter.last, 1).address, 0x4242);
+	assert_false(fixture->reporter.context.was_known);
+	/* When it was taken, not when it could be walked. */
+	assert_int_equal(fixture->reporter.context.time_ns, 2000);
+	assert_string_equal(fixture->reporter.process_comm, "leader");
+	process_table_remove(&fixture->table, process);
+}
+
+static void a_first_sample_waits_for_rows_and_for_mappings_on_their_way(void **state)
+{
+	struct fixture *fixture = *state;
+	struct first_sample sample = make_first(1, 2000);
+	struct process *process = add_process(fixture, 1);
+	uint64_t now_ns = 6000;
+
+	make_handler(fixture, &fixture->unwinder);
+	time_passes(fixture, 5000);
+	sync_rows(fixture, process, 0x1000, false, 2500);
+	take_first(fixture, &sample);
+	trace_handler_tick(fixture->handler, now_ns);
+	assert_int_equal(fixture->walk_count, 0);
+	load_rows(fixture);
+	process_table_note_mapping(&fixture->table, 7, 0x8000, 0x1000, 3000);
+	trace_handler_tick(fixture->handler, now_ns);
+	assert_int_equal(fixture->walk_count, 0);
+	sync_rows(fixture, process, 0x1000, false, 3500);
+	trace_handler_tick(fixture->handler, now_ns);
+	assert_int_equal(fixture->walk_count, 1);
+	process_table_remove(&fixture->table, process);
+}
+
+static void a_first_sample_does_not_wait_for_ever(void **state)
+{
+	struct fixture *fixture = *state;
+	struct first_sample sample = make_first(1, 2000);
+
+	make_handler(fixture, &fixture->unwinder);
+	take_first(fixture, &sample);
+	trace_handler_tick(fixture->handler, 2000 + FIRST_SAMPLE_WAIT_NS - 1);
+	assert_int_equal(fixture->reporter.count, 0);
+	trace_handler_tick(fixture->handler, 2000 + FIRST_SAMPLE_WAIT_NS);
+	assert_int_equal(fixture->reporter.count, 1);
+	assert_int_equal(fixture->walk_count, 0);
+	assert_int_equal(fixture->reporter.last->frame_count, 2);
+	assert_int_equal(trace_frame(fixture->reporter.last, 1).error, UNWIND_UNKNOWN_PROCESS);
+	assert_false(fixture->reporter.context.was_known);
+}
+
+static void rows_of_a_superseded_program_that_never_settled_are_not_used(void **state)
+{
+	const struct process_stamp next = { 100, 2 };
+	struct fixture *fixture = *state;
+	struct first_sample sample = make_first(1, 2000);
+	struct process *process = add_process(fixture, 1);
+
+	make_handler(fixture, &fixture->unwinder);
+	load_rows(fixture);
+	take_first(fixture, &sample);
+	sync_rows(fixture, process, 0x1000, false, 2500);
+	process_table_note_program(&fixture->table, 7, &next);
+	time_passes(fixture, 5000);
+	trace_handler_tick(fixture->handler, 6000);
+	assert_int_equal(fixture->reporter.count, 0);
+	trace_handler_tick(fixture->handler, 2000 + FIRST_SAMPLE_WAIT_NS);
+	assert_int_equal(fixture->reporter.count, 1);
+	assert_int_equal(fixture->walk_count, 0);
+	assert_int_equal(trace_frame(fixture->reporter.last, 1).error, UNWIND_UNKNOWN_PROCESS);
+	process_table_remove(&fixture->table, process);
+}
+
+static void when_too_many_wait_the_rest_goes_on_at_once(void **state)
+{
+	struct fixture *fixture = *state;
+	struct first_sample sample = make_first(1, 2000);
+
+	for (uint32_t i = 0; i < 300; i++)
+		take_first(fixture, &sample);
+	assert_int_equal(trace_handler_waiting_count(fixture->handler), 256);
+	assert_int_equal(fixture->reporter.count, 300 - 256);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_fork_is_walked_with_the_table_of_its_parent_if_it_has_the_same),
+		TEST(a_fork_with_other_rows_than_its_parent_is_not_believed),
+		TEST(a_fork_that_nothing_is_heard_of_is_not_believed),
+		TEST(a_first_sample_waits_for_its_process_and_is_walked),
+		TEST(a_first_sample_waits_for_rows_and_for_mappings_on_their_way),
+		TEST(a_first_sample_does_not_wait_for_ever),
+		TEST(rows_of_a_superseded_program_that_never_settled_are_not_used),
+		TEST(when_too_many_wait_the_rest_goes_on_at_once),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * What tests of interpreted languages share: processes and executables over fakes, one of which is a
+ * runtime of the fake language. Its functions set up and tear down a part of a test's fixture.
+ */
+#ifndef AGENT_PROCESSES_TESTS_LANGUAGE_FIXTURE_H
+#define AGENT_PROCESSES_TESTS_LANGUAGE_FIXTURE_H
+
+#include "agent/processes/tests/fakes.h"
+
+#include <fcntl.h>
+
+#include "agent/base/clock.h"
+#include "agent/base/metrics.h"
+#include "agent/processes/executable_rows.h"
+#include "agent/processes/process.h"
+#include "agent/processes/tests/fake_language.h"
+
+struct language_fixture {
+	struct fake_writer writer;
+	struct fake_proc proc;
+	struct process_table table;
+	struct executable_cache *executables;
+	/** The file of the runtime, and another one. */
+	struct executable *runtime;
+	struct executable *other;
+};
+
+static inline void language_fixture_request_load(void *context, uint64_t executable_id,
+						 bool is_remote)
+{
+	(void)context;
+	(void)executable_id;
+	(void)is_remote;
+}
+
+static inline void language_fixture_ignore(void *context)
+{
+	(void)context;
+}
+
+/** The executable of the file at @path, with its rows. */
+static inline struct executable *language_fixture_open(struct language_fixture *fixture,
+						       const char *path)
+{
+	struct executable *executable;
+	struct file_key key;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	assert_int_equal(file_key_of_fd(fd, &key), 0);
+	assert_int_equal(executable_cache_open(fixture->executables, fd, &key, 0, path, false,
+					       &executable),
+			 0);
+	executable_rows_load(fixture->executables, executable->id);
+	executable_rows_publish(fixture->executables, clock_monotonic_ns());
+	return executable;
+}
+
+static inline void language_fixture_init(struct language_fixture *fixture)
+{
+	struct executable_cache_config config = {
+		.writer = &fixture->writer.writer,
+		.probe = fake_probe,
+		.request_load = language_fixture_request_load,
+		.hurry = language_fixture_ignore,
+		.loaded = language_fixture_ignore,
+	};
+
+	metrics_reset();
+	fake_language_init("/ls");
+	fake_writer_init(&fixture->writer);
+	fake_proc_init(&fixture->proc);
+	process_table_init(&fixture->table);
+	assert_int_equal(executable_cache_create(&config, &fixture->executables), 0);
+	fixture->runtime = language_fixture_open(fixture, "/bin/ls");
+	fixture->other = language_fixture_open(fixture, "/bin/cat");
+}
+
+static inline void language_fixture_deinit(struct language_fixture *fixture)
+{
+	executable_unref(fixture->executables, fixture->runtime);
+	executable_unref(fixture->executables, fixture->other);
+	executable_cache_destroy(fixture->executables);
+	process_table_deinit(&fixture->table);
+	fake_proc_deinit(&fixture->proc);
+	assert_int_equal(fake_language.probe_count, fake_language.release_count);
+}
+
+/** A process with something in its memory. */
+static inline struct process *language_fixture_add(struct language_fixture *fixture, uint32_t pid)
+{
+	const struct process_stamp stamp = { 100, 1 };
+
+	fake_proc_write(&fixture->proc, pid, "mem", "memory");
+	return process_table_add(&fixture->table, pid, &stamp, "leader", 1000);
+}
+
+#endif

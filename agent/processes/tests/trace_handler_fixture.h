@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * What the tests of the trace handler share: a handler over fakes, which knows /bin/ls, records for
+ * it, and a first unwinder that finds one frame in the first row, and the end.
+ */
+#ifndef AGENT_PROCESSES_TESTS_TRACE_HANDLER_FIXTURE_H
+#define AGENT_PROCESSES_TESTS_TRACE_HANDLER_FIXTURE_H
+
+#include "agent/processes/tests/fakes.h"
+
+#include <fcntl.h>
+
+#include "agent/base/clock.h"
+#include "agent/base/metrics.h"
+#include "agent/processes/executable_rows.h"
+#include "agent/processes/trace_handler.h"
+
+struct fixture {
+	struct fake_writer writer;
+	struct fake_reporter reporter;
+	struct process_table table;
+	struct executable_cache *executables;
+	struct executable *ls;
+	struct trace_handler *handler;
+	uint64_t requested;
+	/* The first unwinder below. */
+	struct first_unwinder unwinder;
+	uint32_t walk_count;
+	uint32_t rows_seen;
+	bool had_deltas;
+};
+
+static inline void request_load(void *context, uint64_t executable_id, bool is_remote)
+{
+	struct fixture *fixture = context;
+
+	(void)is_remote;
+	fixture->requested = executable_id;
+}
+
+static inline void loaded(void *context)
+{
+	(void)context;
+}
+
+/* Finds one frame in the first row, and the end. */
+static inline uint32_t walk(struct first_unwinder *unwinder, const struct first_sample *sample,
+			    const struct first_tables *tables, uint64_t *words, uint32_t capacity,
+			    bool *reached_end)
+{
+	struct fixture *fixture =
+		(struct fixture *)((char *)unwinder - offsetof(struct fixture, unwinder));
+
+	assert_true(capacity > 2);
+	fixture->walk_count++;
+	fixture->rows_seen = tables->row_count;
+	fixture->had_deltas = tables->row_count &&
+			      tables->find_deltas(tables->context, tables->rows[0].executable_id);
+	words[0] = frame_word(FRAME_NATIVE, 0, sample->registers[16]);
+	words[1] = tables->rows[0].executable_id;
+	*reached_end = true;
+	return 2;
+}
+
+static const struct first_unwinder_ops walk_ops = { .unwind = walk };
+
+static inline void make_handler(struct fixture *fixture, struct first_unwinder *unwinder)
+{
+	const struct trace_handler_config config = {
+		.table = &fixture->table,
+		.executables = fixture->executables,
+		.reporter = &fixture->reporter.reporter,
+		.first_unwinder = unwinder,
+	};
+
+	trace_handler_destroy(fixture->handler);
+	assert_int_equal(trace_handler_create(&config, &fixture->handler), 0);
+}
+
+static inline int set_up(void **state)
+{
+	struct fixture *fixture = calloc(1, sizeof(*fixture));
+	struct executable_cache_config config = {
+		.keep_rows = true,
+		.request_load = request_load,
+		.loaded = loaded,
+		.hurry = loaded,
+		.context = fixture,
+	};
+	struct file_key key;
+	int fd = open("/bin/ls", O_RDONLY | O_CLOEXEC);
+
+	metrics_reset();
+	fake_writer_init(&fixture->writer);
+	fake_reporter_init(&fixture->reporter);
+	process_table_init(&fixture->table);
+	config.writer = &fixture->writer.writer;
+	fixture->unwinder.ops = &walk_ops;
+	assert_int_equal(executable_cache_create(&config, &fixture->executables), 0);
+	assert_int_equal(file_key_of_fd(fd, &key), 0);
+	assert_int_equal(executable_cache_open(fixture->executables, fd, &key, 0, "/bin/ls", false,
+					       &fixture->ls),
+			 0);
+	make_handler(fixture, NULL);
+	*state = fixture;
+	return 0;
+}
+
+static inline int tear_down(void **state)
+{
+	struct fixture *fixture = *state;
+
+	trace_handler_destroy(fixture->handler);
+	executable_unref(fixture->executables, fixture->ls);
+	executable_cache_destroy(fixture->executables);
+	process_table_deinit(&fixture->table);
+	fake_reporter_deinit(&fixture->reporter);
+	free(fixture);
+	return 0;
+}
+
+static inline void load_rows(struct fixture *fixture)
+{
+	executable_rows_load(fixture->executables, fixture->ls->id);
+	executable_rows_publish(fixture->executables, clock_monotonic_ns());
+}
+
+static inline struct process *add_process(struct fixture *fixture, uint64_t exec_id)
+{
+	const struct process_stamp stamp = { 100, exec_id };
+
+	return process_table_add(&fixture->table, 7, &stamp, "leader", 1000);
+}
+
+static inline void sync_rows(struct fixture *fixture, struct process *process, uint64_t start,
+			     bool lost, uint64_t now_ns)
+{
+	const struct mapping_row row = {
+		.start = start,
+		.end = start + 0x1000,
+		.executable_id = fixture->ls->id,
+	};
+
+	process_table_begin_sync(&fixture->table, process, now_ns);
+	process_table_prepare_rows(&fixture->table, process, mapping_table_create(&row, 1));
+	process_table_finish_sync(&fixture->table, process, PROCESS_SYNCED, lost, now_ns);
+}
+
+struct record {
+	struct trace_record head;
+	uint64_t words[64];
+};
+
+static inline struct record make_record(uint64_t exec_id, uint64_t time_ns)
+{
+	return (struct record){
+		.head = {
+			.time_ns = time_ns,
+			.pid = 7,
+			.tid = 8,
+			.stamp = { 100, exec_id },
+			.cpu = 3,
+			.type = RECORD_TRACE,
+			.family = FAMILY_CLOCK,
+			.flags = RECORD_REACHED_END,
+			.comm = "thread",
+		},
+	};
+}
+
+static inline void push_native(struct record *record, uint64_t address, uint64_t executable_id)
+{
+	record->words[record->head.word_count++] = frame_word(FRAME_NATIVE, 0, address);
+	record->words[record->head.word_count++] = executable_id;
+}
+
+static inline void push_error(struct record *record, enum unwind_error error)
+{
+	record->words[record->head.word_count++] = frame_word(FRAME_ERROR, error, 0);
+	record->head.flags &= ~RECORD_REACHED_END;
+}
+
+static inline void handle(struct fixture *fixture, const struct record *record)
+{
+	trace_handler_handle(fixture->handler, &record->head,
+			     sizeof(record->head) + record->head.word_count * sizeof(uint64_t),
+			     record->head.time_ns);
+}
+
+#endif
