@@ -418,6 +418,7 @@ static void a_fork_with_the_file_elsewhere_is_attached_to_anew(void **state)
 
 	map(fixture, child, fixture->base.runtime, 0x90000);
 	attachments_inherit(&fixture->attachments, child, parent);
+	assert_null(child->runtimes);
 	attachments_update(&fixture->attachments, child, 2000);
 	assert_int_equal(fixture->request_count, 1);
 	assert_int_equal(answer(fixture, 2000), 0);

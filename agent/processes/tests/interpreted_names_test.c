@@ -246,6 +246,26 @@ static void one_function_is_the_same_frame_in_every_process(void **state)
 	process_table_remove(&fixture->base.table, other);
 }
 
+static void forks_with_different_functions_at_one_address_never_share_a_name(void **state)
+{
+	struct fixture *fixture = *state;
+	struct process *fork = language_fixture_add(&fixture->base, 8);
+
+	fake_proc_write(&fixture->base.proc, 8, "mem", "mEmory");
+	give_runtimes(fixture, fixture->process, 1);
+	give_runtimes(fixture, fork, 1);
+	handle_one(fixture, 0x5550, 3, 77);
+	assert_int_equal(fake_language.byte, 'e');
+	begin(fixture);
+	fixture->record.head.pid = 8;
+	put(fixture, 0x5550, 3, 77);
+	handle(fixture);
+	/* Neither the trace nor the object that is known of the other one. */
+	assert_int_equal(fake_language.byte, 'E');
+	assert_int_equal(fake_language.object, 0);
+	process_table_remove(&fixture->base.table, fork);
+}
+
 static void recursion_is_named_once(void **state)
 {
 	struct fixture *fixture = *state;
@@ -337,6 +357,7 @@ int main(void)
 		TEST(without_a_runtime_there_is_no_name),
 		TEST(of_several_runtimes_the_one_that_knows_the_frame_names_it),
 		TEST(one_function_is_the_same_frame_in_every_process),
+		TEST(forks_with_different_functions_at_one_address_never_share_a_name),
 		TEST(recursion_is_named_once),
 		TEST(names_of_a_stack_take_so_much_and_no_more),
 		TEST(folding_leaves_out_the_runtime_between_interpreted_frames),
