@@ -106,6 +106,13 @@ class Stack(collections.namedtuple("Stack", "comm frames")):
         return (all(frame.endswith("_[k]") for frame in frames)
                 and any(re.match("do_exit|.*execve|begin_new_exec", frame) for frame in frames))
 
+    @property
+    def is_in_page_copy(self):
+        """The kernel is about to replace a page that the task shared with its fork: until it has
+        done so the page is not there, and what lies in it cannot be read.
+        """
+        return any(re.match(r"(do_)?wp_page(_copy)?_\[k\]", frame) for frame in self.frames)
+
     def __str__(self):
         return ";".join((self.comm,) + tuple(self.frames))
 

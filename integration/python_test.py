@@ -162,7 +162,7 @@ def is_unavoidable(stack):
     """True for what a target may show whose processes begin all the time: one that the agent has
     not read, or not to its end, and one for which a page is being copied: it is unmapped meanwhile.
     """
-    if re.search(r"wp_page(_copy)?_\[k\]", str(stack)):
+    if stack.is_in_page_copy:
         return bool(stack.errors)
     return bool({"[error: process not known yet]", "[error: unwind rows not loaded]",
                  "[error: address in no known mapping]"} & set(stack.errors))
