@@ -492,11 +492,9 @@ static void above_the_limit_who_was_not_sampled_for_longest_is_let_go(void **sta
 	}
 	for (uint32_t i = 0; i < ATTACHMENTS_MAX; i++) {
 		processes[i] = add_attached(fixture, i + 1, 1000);
-		if (i != 500) {
-			process_table_view(&fixture->base.table, i + 1, &processes[i]->stamp, 5000,
-					   &view);
-			process_view_release(&fixture->base.table, &view);
-		}
+		process_table_view(&fixture->base.table, i + 1, &processes[i]->stamp,
+				   i == 500 ? 4000 : 5000, &view);
+		process_view_release(&fixture->base.table, &view);
 	}
 	/* One that has only what is its parent's has nothing to give. */
 	gone = language_fixture_add(&fixture->base, ATTACHMENTS_MAX + 2);

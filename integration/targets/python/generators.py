@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Generators, generator expressions, comprehensions (frames of their own up to 3.11).
+"""Generators, generator expressions, comprehensions (frames of their own up to 3.11). From 3.11 on the
+function of a generator runs, for an instruction, where the generator is made (RETURN_GENERATOR).
 
 chain: <module>@run > main@turn
 chain: <module>@run main@loop > consume@each > generate@give > spin@spin
@@ -9,6 +10,7 @@ chain: <module>@run main@send > receiver@receive
 chain: <module>@run main@throw > catcher@caught
 chain: <module>@run main@throw > thrower@throwing > catcher@caught > spin@spin
 chain: <module>@run main@expression > expression@sum > [builtin_sum] expression.<locals>.<genexpr>@sum > spin@spin
+chain (3.11-): <module>@run main@expression expression@sum expression.<locals>.<genexpr>@sum
 chain (-3.11): <module>@run main@list > in_list@list_body > in_list.<locals>.<listcomp>@list_body > spin@spin
 chain (3.12-): <module>@run main@list > in_list@list_body > spin@spin
 chain (-3.11): <module>@run main@dict > in_dict@dict_body > in_dict.<locals>.<dictcomp>@dict_body > spin@spin
@@ -16,6 +18,7 @@ chain (3.12-): <module>@run main@dict > in_dict@dict_body > spin@spin
 chain (-3.11): <module>@run main@set > in_set@set_body > in_set.<locals>.<setcomp>@set_body > spin@spin
 chain (3.12-): <module>@run main@set > in_set@set_body > spin@spin
 chain: <module>@run main@nested > nested@nested_sum > [builtin_sum] nested.<locals>.<genexpr>@nested_sum > nested.<locals>.<genexpr>@nested_sum > spin@spin
+chain (3.11-): <module>@run main@nested nested@nested_sum nested.<locals>.<genexpr>@nested_sum
 chain (-3.11): <module>@run <listcomp>@top > spin@spin
 chain (3.12-): <module>@top > spin@spin
 """
