@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 r"""Two forks at a time that compile different functions at one address, in the same lines of a file of
-the same name: in each process stand its own.
+the same name: in each process stand its own. The names are made in the forks, so that even they
+lie at one address.
 
 chain: <module>@run > main@turn,fork,wait,leave
 chain: <module>@run > main@fork,leave > ANY@threading.py,random.py,_weakrefset.py*
@@ -23,8 +24,9 @@ def spin(count):
     return total  #: spin
 
 
-def work(name):
+def work(which):
     names = {"spin": spin}  #: make
+    name = "made_" + which  #: make
     text = "def %s():\n    for i in range(20):\n        spin(20000)\n" % name  #: make
     exec(compile(text, "<made>", "exec"), names)  #: make
     made = names[name]  #: make
@@ -36,11 +38,11 @@ def main():
     while True:  #: turn
         one = os.fork()  #: fork
         if one == 0:  #: turn
-            work("made_one")  #: one
+            work("one")  #: one
             os._exit(0)  #: leave
         two = os.fork()  #: fork
         if two == 0:  #: turn
-            work("made_two")  #: two
+            work("two")  #: two
             os._exit(0)  #: leave
         same = os.read(reader, 8) == os.read(reader, 8)  #: wait
         os.waitpid(one, 0)  #: wait
