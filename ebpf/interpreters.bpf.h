@@ -44,6 +44,15 @@ static __always_inline enum unwind_error release_frame(struct walk_state *state)
 	return push_frame(state, state->held_words[0], state->held_words[1]);
 }
 
+/**
+ * Something of the runtime's own was met in the held frame, where the loop keeps it: if the frame was
+ * guessed, it was so rightly.
+ */
+static __always_inline void prove_held_frame(struct walk_state *state)
+{
+	state->held_words[0] &= ~((__u64)FRAME_GUESS << FRAME_FLAGS_SHIFT);
+}
+
 /** Says with an error frame that interpreted frames are missing here. */
 static __always_inline enum unwind_error push_interpreter_error(struct walk_state *state,
 								enum unwind_error error)

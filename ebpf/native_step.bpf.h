@@ -14,6 +14,7 @@
 #include "ebpf/architecture.bpf.h"
 #include "ebpf/guess_caller.bpf.h"
 #include "ebpf/interpreters.bpf.h"
+#include "ebpf/jit_entry.bpf.h"
 #include "ebpf/process_mappings.bpf.h"
 #include "ebpf/rule_lookup.bpf.h"
 #include "ebpf/safe_reads.bpf.h"
@@ -321,12 +322,19 @@ static __always_inline enum unwind_error native_step(struct walk_state *state)
 	return error;
 }
 
-/** A whole step: as native_step(), and guesses where it asks for that. */
+/** A whole step: as native_step(), and guesses where it asks for that, over some steps. */
 static __always_inline enum unwind_error native_step_or_guess(struct walk_state *state)
 {
-	enum unwind_error error = native_step(state);
+	enum unwind_error error = UNWIND_OK;
 
-	if (state->guess_for)
+	if (state->jit_words_left) {
+		jit_entry_step(state);
+	} else {
+		error = native_step(state);
+		if (state->guess_for)
+			jit_entry_begin(state);
+	}
+	if (state->guess_for && !state->jit_words_left)
 		return guess_caller(state, true);
 	return error;
 }

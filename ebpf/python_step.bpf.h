@@ -353,8 +353,10 @@ static __always_inline enum unwind_error python_meet_loop(struct walk_state *sta
 		walk->frame = walk->first_frame;
 		return python_miss(state);
 	}
-	if (frame >= state->held_sp)
+	if (frame >= state->held_sp) {
+		prove_held_frame(state);
 		return python_leave(state);
+	}
 	/* Of a native frame that the walk has missed. */
 	walk->first_frame = walk->frame;
 	walk->first_word_count = state->record.word_count;

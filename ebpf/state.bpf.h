@@ -145,6 +145,11 @@ struct walk_state {
 	__u64 rbx_place;
 	/** Why the caller of the frame that was added last has to be guessed (enum unwind_error), or 0. */
 	__u32 guess_for;
+	/** Of a search for the loop that entered JIT code (jit_entry.bpf.h): what is left of it, ... */
+	__u32 jit_words_left;
+	/** ... the next place on the stack, and the last one with a return address in such code, or 0. */
+	__u64 jit_word;
+	__u64 jit_return;
 	/** Steps to other stacks (RULE_SWITCHES_STACK), to bound them. */
 	__u32 stack_switch_count;
 	/** An answer of a check: not in a local variable, whose values the verifier would follow. */
@@ -217,6 +222,7 @@ static __always_inline void state_begin(struct walk_state *state)
 	state->run_count = 0;
 	state->stack_switch_count = 0;
 	state->guess_for = UNWIND_OK;
+	state->jit_words_left = 0;
 	state->mapping_cell = 0;
 	state->mapping_count = 0;
 	state->unknown_address = 0;

@@ -2,8 +2,8 @@
 /**
  * A world (walk_fixture.h) with a thread of CPython in it: native frames of the loop and of C functions
  * on the stack, frames and code objects on a heap, laid by hand. Traces become text, leaf first: digits
- * are Python frames by their code object, C native functions, L the loop, E the thread's entry, !
- * missing frames, X an error that ends the walk.
+ * are Python frames by their code object, C native functions, L the loop, J code outside of files, E
+ * the thread's entry, ! missing frames, X an error that ends the walk.
  */
 #ifndef EBPF_HOST_TESTS_PYTHON_FIXTURE_H
 #define EBPF_HOST_TESTS_PYTHON_FIXTURE_H
@@ -212,7 +212,8 @@ static inline char letter_of(const uint64_t *words)
 	case FRAME_PYTHON:
 		return (char)('0' + (address - python_code_at(0)) / 0x200);
 	case FRAME_NATIVE:
-		return "ECLL"[(address - TEXT_ADDRESS) / 16];
+		return words[1] == EXECUTABLE_ID_ANONYMOUS ? 'J' :
+							     "ECLL"[(address - TEXT_ADDRESS) / 16];
 	default:
 		return frame_flags(words[0]) >= UNWIND_INTERPRETER_THREAD ? '!' : 'X';
 	}

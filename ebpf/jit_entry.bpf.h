@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/**
+ * From code that an interpreter made at run time to the frame of its loop that entered it, where
+ * neither rows nor a frame pointer tell it: CPython 3.13 and 3.14 with a JIT, on x86-64. Such code
+ * is made of pieces that jump to each other and use a few words of the stack, below a first piece
+ * that saves the loop's registers and calls the others (CPython 3.14, Tools/jit/shim.c). So not far
+ * above sp stand the return address into that piece, the saved registers, and the return address
+ * into the loop.
+ *
+ * Memory may hold any numbers, and old ones: of the words from sp upward the first one decides that
+ * is a return address in a loop (RULE_INTERPRETER), and the one into code outside of files has to stand
+ * where the first piece has it. What is found so is a guess, until the language's steps meet
+ * something of the runtime's own in the frame (prove_held_frame()).
+ */
+#ifndef EBPF_JIT_ENTRY_BPF_H
+#define EBPF_JIT_ENTRY_BPF_H
+
+#include "ebpf/architecture.bpf.h"
+#include "ebpf/process_mappings.bpf.h"
+#include "ebpf/rule_lookup.bpf.h"
+#include "ebpf/safe_reads.bpf.h"
+#include "ebpf/state.bpf.h"
+
+enum {
+	/** Words from sp upward that are looked at, one in each step of the walk. */
+	JIT_ENTRY_MAX_WORDS = 64,
+	/** From the return address into the first piece to that into the loop: 5 to 7 registers. */
+	JIT_ENTRY_MIN_BYTES = 48,
+	JIT_ENTRY_MAX_BYTES = 64,
+};
+
+/** Begins to look, if the frame that asks for a guess can be one of an interpreter's code. */
+static __always_inline void jit_entry_begin(struct walk_state *state)
+{
+	if (state->guess_for != UNWIND_ANONYMOUS || !state->interpreter_cell || !state->sp_known ||
+	    !RETURN_ADDRESS_BYTES)
+		return;
+	state->jit_words_left = JIT_ENTRY_MAX_WORDS;
+	state->jit_word = state->sp;
+	state->jit_return = 0;
+}
+
+/* True if a call stands in front of @pc, which lies in a mapping. */
+static __always_inline bool is_call_in_memory(struct walk_state *state, __u64 pc)
+{
+	__u64 code = 0;
+
+	if (read_word(pc - sizeof(code), &code))
+		return false;
+	check_call(code, &state->check);
+	barrier();
+	return state->check;
+}
+
+/* True if @pc is a return address in a loop. */
+static __always_inline bool is_loop_return(struct walk_state *state,
+					   const struct cached_mapping *mapping, __u64 pc)
+{
+	const struct unwind_rule *rule;
+
+	return !find_rule(state, mapping, pc - 1, &rule) && rule->flags & RULE_INTERPRETER &&
+	       is_call_in_memory(state, pc);
+}
+
+/**
+ * Looks at one word while state->jit_words_left is set: state then may be that of the loop. Where
+ * none is found, state->guess_for is still set, and guess_caller() has to be called.
+ */
+static __always_inline void jit_entry_step(struct walk_state *state)
+{
+	__u64 place = state->jit_word, word = 0, distance = place - state->jit_return;
+	struct cached_mapping *mapping;
+
+	state->jit_word = place + sizeof(word);
+	state->jit_words_left--;
+	if (read_word(place, &word)) {
+		state->jit_words_left = 0;
+		return;
+	}
+	if (find_mapping(state, word - 1))
+		return;
+	barrier();
+	mapping = &state->mappings[state->last_mapping % MAPPING_CACHE_COUNT];
+	if (mapping->executable_id == EXECUTABLE_ID_ANONYMOUS) {
+		if (is_call_in_memory(state, word))
+			state->jit_return = place;
+		return;
+	}
+	if (!is_loop_return(state, mapping, word))
+		return;
+	state->jit_words_left = 0;
+	if (!state->jit_return || distance < JIT_ENTRY_MIN_BYTES || distance > JIT_ENTRY_MAX_BYTES)
+		return;
+	state->guess_for = UNWIND_OK;
+	state->pc = word;
+	state->sp = place + RETURN_ADDRESS_BYTES;
+	state->frame_flags = FRAME_RETURN_ADDRESS | FRAME_GUESS;
+	state->registers_known = 0;
+	state->rbx_place = RBX_NOWHERE;
+}
+
+#endif
