@@ -8,8 +8,8 @@
  * into the loop.
  *
  * Memory may hold any numbers, and old ones: of the words from sp upward the first one decides that
- * is a return address in a loop (RULE_INTERPRETER), and the one into code outside of files has to stand
- * where the first piece has it. What is found so is a guess, until the language's steps meet
+ * is a return address in a loop (RULE_INTERPRETER), and the one into code outside of files has to
+ * stand where the first piece has it. What is found so is a guess, until the language's steps meet
  * something of the runtime's own in the frame (prove_held_frame()).
  */
 #ifndef EBPF_JIT_ENTRY_BPF_H

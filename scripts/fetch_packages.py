@@ -33,14 +33,17 @@ def _run(*command, **more):
 
 
 class Apt:
-    """An apt with lists and a state of its own, below @directory, which goes with the context."""
+    """An apt with lists and a state of its own, below @directory, which goes with the context.
 
-    def __init__(self, directory, architecture, suite):
+    @archive: as sources.list has it, without one that of Debian.
+    """
+
+    def __init__(self, directory, architecture, suite, archive=None):
         self._directory = pathlib.Path(directory).absolute()
         apt = self._directory
         for folder in ("lists/partial", "archives/partial", "state"):
             (apt / folder).mkdir(parents=True, exist_ok=True)
-        line = "%s " + "%s %s main\n" % (mirror(), suite)
+        line = "%s " + "%s %s main\n" % (archive or mirror(), suite)
         (apt / "sources.list").write_text(line % "deb" + line % "deb-src")
         self._options = []
         for option in ("Dir::State=%s/state" % apt, "Dir::State::lists=%s/lists" % apt,
@@ -68,7 +71,7 @@ class Apt:
 
     def download_source(self, package):
         """The archive of a package's upstream source."""
-        _run("apt-get", "-q", *self._options, "source", "--download-only", package,
+        _run("apt-get", "-q", *self._options, "source", "--download-only", "--tar-only", package,
              cwd=self._directory)
         return next(self._directory.glob("*.orig.tar.[gx]z"))
 

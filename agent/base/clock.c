@@ -27,8 +27,3 @@ uint64_t clock_realtime_ns(void)
 {
 	return clock_read_ns(CLOCK_REALTIME);
 }
-
-uint64_t clock_thread_cpu_ns(void)
-{
-	return clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
-}

@@ -17,7 +17,4 @@ uint64_t clock_thread_cpu_ns(void);
 /** CLOCK_REALTIME, ns since 1970. */
 uint64_t clock_realtime_ns(void);
 
-/** CPU time of the calling thread, ns. */
-uint64_t clock_thread_cpu_ns(void);
-
 #endif
