@@ -27,8 +27,7 @@ from pythons import fetch_pythons
 CORES = 5 if IS_LONG else 1
 ROOTS = list(fetch_pythons.ROOTS_ARM64) if IS_LONG else ["bookworm-arm64"]
 TARGETS = ["c_between", "generators", "threads"] + ["calls", "coroutines", "exceptions"] * IS_LONG
-# Starting takes long there.
-SECONDS = (1, 4)
+SECONDS = (0.2, 2)
 
 
 def find_python(root):

@@ -8,8 +8,9 @@ Runs TARGET in this interpreter and prints the distinct stacks as JSON, a list o
 [name, file, line], root first. `trace` looks at every instruction (every line up to 3.6) of the
 first thread, `sample` at all threads from a thread of its own.
 
-`core` dies after SECONDS by a signal that leaves a core file in DIRECTORY. What it told there
-before (see leave_core()) holds for the core file: no thread has run any Python in between.
+`core` dies SECONDS after TARGET got ready, by a signal that leaves a core file in DIRECTORY. What
+it told there before (see leave_core()) holds for the core file: no thread has run any Python in
+between.
 Runs with every version from 3.6 on.
 """
 import json
@@ -98,7 +99,14 @@ def tell(shared, distance):
     shared[:len(text)] = text
 
 
-def leave_core(directory):
+def open_told():
+    """Memory that outlives this process as the file `told`."""
+    with open("told", "w+b") as file:
+        file.truncate(TOLD_BYTES)
+        return mmap.mmap(file.fileno(), TOLD_BYTES)
+
+
+def leave_core(shared, distance):
     """The file `told` gets the threads: [tid or null, thread pointer, stack]; and `maps` the maps.
 
     A thread that waits for the interpreter asks for it after a whole interval in which it did not
@@ -106,13 +114,8 @@ def leave_core(directory):
     signal give it away.
     """
     time.sleep(seconds)
-    os.chdir(directory)
-    with open("told", "w+b") as file:
-        file.truncate(TOLD_BYTES)
-        shared = mmap.mmap(file.fileno(), TOLD_BYTES)
     with open("/proc/self/maps") as source, open("maps", "w") as copy:
         copy.write(source.read())
-    distance = thread_pointer_distance()
     own = threading.get_ident()
     sys.setswitchinterval(2)
     time.sleep(0.1)
@@ -121,7 +124,8 @@ def leave_core(directory):
 
 TOLD_BYTES = 1 << 20
 end = time.time() + seconds
-directory = sys.argv[4] if way == "core" else None
+if way == "core":
+    os.chdir(sys.argv[4])
 sys.argv = [path]
 sys.path[0] = os.path.dirname(path)
 os.environ["ALLFRAMES_READY"] = "no"
@@ -132,7 +136,12 @@ if way == "sample":
     sys.setswitchinterval(0.0005)
     threading.Thread(target=sample, daemon=True).start()
 elif way == "core":
-    threading.Thread(target=leave_core, args=(directory,), daemon=True).start()
+    import target
+    # What is done here need not compete with the target's threads.
+    clock = threading.Thread(target=leave_core, daemon=True,
+                             args=(open_told(), thread_pointer_distance()))
+    # Not before: what is still to be imported would not be in the maps.
+    ready, target.ready = target.ready, clock.start
 else:
     import target
 
