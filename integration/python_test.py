@@ -27,6 +27,7 @@ SECONDS = 12 if IS_LONG else 4
 # On a machine that is busy with other things the targets get little of it.
 ROUNDS_MAX = 5
 ATTACH_SECONDS = 2
+ATTACH_MAX_SECONDS = 60
 # A debug build that starts among twenty others.
 READY_SECONDS = 120
 END_SECONDS = 60
@@ -200,13 +201,26 @@ def _other(python):
     return (others or [python])[-1].path
 
 
+def wait_attached(agent, pids):
+    """Waits until the agent knows the interpreters of @pids; what it does not know in time shows."""
+    end = time.monotonic() + ATTACH_MAX_SECONDS
+    while time.monotonic() < end:
+        found = re.findall(r"^debug: process (\d+): attached to", agent.log_text(), re.M)
+        if set(map(str, pids)) <= set(found):
+            break
+        time.sleep(0.1)
+    # It is told to the kernel side soon after.
+    time.sleep(ATTACH_SECONDS)
+
+
 def profile(runs, seconds, *selection):
     """Stacks by comm of @runs, which run while the agent knows them."""
     by_comm = collections.defaultdict(collections.Counter)
-    with Agent("-samples-per-second", RATE, "-with-lines", *selection) as agent:
+    with Agent("-samples-per-second", RATE, "-with-lines", "-log-level", "debug",
+               *selection) as agent:
         if not agent.wait_started():
             raise RuntimeError("the agent failed: " + agent.log_text())
-        time.sleep(ATTACH_SECONDS)
+        wait_attached(agent, [run.program.pid for run in runs])
         for run in runs:
             run.signal(signal.SIGCONT)
         time.sleep(seconds)

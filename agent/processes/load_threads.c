@@ -73,7 +73,10 @@ static void attach(struct load_threads *threads, struct attach_request *request)
 	struct process_runtime *runtime = NULL;
 	int err = attach_request_run(request, threads->proc_root, &runtime);
 
-	if (err && err != -ESRCH)
+	if (!err)
+		log_debug("process %u: attached to %s", request->pid,
+			  request->executable->binary->path);
+	else if (err != -ESRCH)
 		log_debug("process %u: %s", request->pid, error_text());
 	if (!err)
 		log_debug("process %u: attached to %s in %" PRIu64 " us", request->pid,

@@ -3,7 +3,7 @@
 
 chain: <module>@run > main@turn > work@work > spin@spin
 chain: <module>@run > main@exec > ANY@os.py,_collections_abc.py*
-chain: <module>@ready > ready@target.py > ANY@os.py,_collections_abc.py,codecs.py*
+chain: <module>@ready > ready@target.py > ANY@target.py,os.py,_collections_abc.py,codecs.py*
 forks: yes
 versions: several
 observe: no
