@@ -5,7 +5,8 @@
  * is made of pieces that jump to each other and use a few words of the stack, below a first piece
  * that saves the loop's registers and calls the others (CPython 3.14, Tools/jit/shim.c). So not far
  * above sp stand the return address into that piece, the saved registers, and the return address
- * into the loop.
+ * into the loop. A piece that needs rbp saves it first of all, so next to the former. A leaf in the
+ * first piece has at most the registers above its sp.
  *
  * Memory may hold any numbers, and old ones: of the words from sp upward the first one decides that
  * is a return address in a loop (RULE_INTERPRETER), and the one into code outside of files has to
@@ -27,6 +28,8 @@ enum {
 	/** From the return address into the first piece to that into the loop: 5 to 7 registers. */
 	JIT_ENTRY_MIN_BYTES = 48,
 	JIT_ENTRY_MAX_BYTES = 64,
+	/** From there to where the loop's frame pointer is. */
+	JIT_LOOP_MAX_BYTES = 4096,
 };
 
 /** Begins to look, if the frame that asks for a guess can be one of an interpreter's code. */
@@ -62,13 +65,39 @@ static __always_inline bool is_loop_return(struct walk_state *state,
 	       is_call_in_memory(state, pc);
 }
 
+/* True if @fp can be the frame pointer of a frame that begins behind @place. */
+static __always_inline bool is_loop_fp(__u64 fp, __u64 place)
+{
+	return (fp & 7) == 0 && fp - place - 8 < JIT_LOOP_MAX_BYTES;
+}
+
+/* The loop's frame pointer: pieces use the register for objects, which lie elsewhere. */
+static __always_inline void restore_loop_fp(struct walk_state *state, __u64 place)
+{
+	if (state->fp_known && is_loop_fp(state->fp, place))
+		return;
+	state->fp_known = state->jit_return && !read_word(state->jit_return - 8, &state->fp) &&
+			  is_loop_fp(state->fp, place);
+}
+
+/* True if the return address into the loop stands at @place as the first piece leaves it. */
+static __always_inline bool is_entry_place(const struct walk_state *state, __u64 place)
+{
+	__u64 distance = place - state->jit_return;
+
+	if (!state->jit_return)
+		return !(state->frame_flags & FRAME_RETURN_ADDRESS) &&
+		       place - state->sp < JIT_ENTRY_MIN_BYTES;
+	return distance >= JIT_ENTRY_MIN_BYTES && distance <= JIT_ENTRY_MAX_BYTES;
+}
+
 /**
  * Looks at one word while state->jit_words_left is set: state then may be that of the loop. Where
  * none is found, state->guess_for is still set, and guess_caller() has to be called.
  */
 static __always_inline void jit_entry_step(struct walk_state *state)
 {
-	__u64 place = state->jit_word, word = 0, distance = place - state->jit_return;
+	__u64 place = state->jit_word, word = 0;
 	struct cached_mapping *mapping;
 
 	state->jit_word = place + sizeof(word);
@@ -89,8 +118,9 @@ static __always_inline void jit_entry_step(struct walk_state *state)
 	if (!is_loop_return(state, mapping, word))
 		return;
 	state->jit_words_left = 0;
-	if (!state->jit_return || distance < JIT_ENTRY_MIN_BYTES || distance > JIT_ENTRY_MAX_BYTES)
+	if (!is_entry_place(state, place))
 		return;
+	restore_loop_fp(state, place);
 	state->guess_for = UNWIND_OK;
 	state->pc = word;
 	state->sp = place + RETURN_ADDRESS_BYTES;

@@ -14,7 +14,7 @@ enum {
 	LOOP_WORD = 140,
 	SAVED_WORDS = 5,
 	RETURN_WORD = LOOP_WORD - 2 - SAVED_WORDS,
-	LEAF_WORD = RETURN_WORD - 3,
+	LEAF_WORD = RETURN_WORD - 8,
 };
 
 struct jit {
@@ -97,6 +97,56 @@ static void a_loop_in_which_nothing_is_found_stays_a_guess(void **state)
 	assert_int_equal(flags_of(jit.python, 1), FRAME_RETURN_ADDRESS | FRAME_GUESS);
 }
 
+static void a_leaf_in_the_first_piece_has_only_registers_above_it(void **state)
+{
+	struct jit jit;
+
+	lay(&jit, *state);
+	for (uint32_t word = LOOP_WORD - 1 - SAVED_WORDS; word < LOOP_WORD; word++) {
+		world_set_registers(jit.python->world, JIT_START, stack_address(word), 0);
+		assert_string_equal(walk_text(jit.python), "J01LCE");
+	}
+}
+
+/* The loop's frame begins at its frame pointer, two words before its end. */
+static void use_loop_with_fp(struct jit *jit)
+{
+	const struct unwind_rule rules[RULE_COUNT] = {
+		[RULE_END] = { .cfa = CFA_END },
+		[RULE_C] = CALL_RULE(8 * C_WORDS),
+		[RULE_LOOP] = { .cfa = CFA_FP,
+				.cfa_offset = 16,
+				.ra = SAVED_AT_CFA,
+				.ra_offset = -8,
+				.flags = RULE_INTERPRETER },
+	};
+
+	world_publish_rules(jit->python->world, rules, RULE_COUNT);
+}
+
+static void the_frame_pointer_is_the_loop_s_or_saved_by_the_piece(void **state)
+{
+	const uint64_t fp = stack_address(LOOP_WORD + LOOP_WORDS - 2);
+	struct jit jit;
+	uint64_t *registers;
+
+	lay(&jit, *state);
+	use_loop_with_fp(&jit);
+	registers = jit.python->world->start.registers;
+	registers[6] = fp;
+	assert_string_equal(walk_text(jit.python), "J01LCE");
+	/* The register has an object. */
+	registers[6] = HEAP_START;
+	jit.python->world->stack[RETURN_WORD - 1] = fp;
+	assert_string_equal(walk_text(jit.python), "J01LCE");
+	/* None is of a frame that begins behind the return address. */
+	registers[6] = stack_address(LOOP_WORD - 1);
+	assert_string_equal(walk_text(jit.python), "J01LCE");
+	jit.python->world->stack[RETURN_WORD - 1] = fp + 4096;
+	assert_string_equal(walk_text(jit.python), "JLX");
+	assert_int_equal(jit.python->world->trace.error, UNWIND_REGISTER_UNKNOWN);
+}
+
 static void assert_nothing_found(const struct jit *jit)
 {
 	assert_string_equal(walk_text(jit->python), "JX");
@@ -142,10 +192,10 @@ static void the_first_return_address_into_a_loop_decides(void **state)
 	struct jit jit;
 
 	lay(&jit, *state);
-	jit.python->world->stack[LEAF_WORD] = code_at(RULE_LOOP);
+	jit.python->world->stack[LEAF_WORD + 6] = code_at(RULE_LOOP);
 	assert_nothing_found(&jit);
 	/* One into a C function is any number. */
-	jit.python->world->stack[LEAF_WORD] = code_at(RULE_C);
+	jit.python->world->stack[LEAF_WORD + 6] = code_at(RULE_C);
 	assert_string_equal(walk_text(jit.python), "J01LCE");
 }
 
@@ -176,6 +226,8 @@ int main(void)
 		python_test(the_loop_that_entered_jit_code_is_found),
 		python_test(jit_code_that_called_a_function_is_left_alike),
 		python_test(a_loop_in_which_nothing_is_found_stays_a_guess),
+		python_test(a_leaf_in_the_first_piece_has_only_registers_above_it),
+		python_test(the_frame_pointer_is_the_loop_s_or_saved_by_the_piece),
 		python_test(return_addresses_have_to_stand_behind_calls),
 		python_test(return_addresses_have_to_stand_where_the_first_piece_has_them),
 		python_test(the_first_return_address_into_a_loop_decides),
