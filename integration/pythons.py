@@ -28,7 +28,8 @@ _DESCRIBE = """
 import sys, sysconfig
 get = sysconfig.get_config_var
 print("%d.%d.%d" % sys.version_info[:3], int(bool(get("Py_DEBUG"))),
-      int(bool(get("Py_GIL_DISABLED"))))
+      int(bool(get("Py_GIL_DISABLED"))),
+      int(getattr(sys, "_jit", None) is not None and sys._jit.is_available()))
 """
 
 # What of the root is needed in a changed root, from outside.
@@ -71,10 +72,15 @@ class Python:
     def is_free_threaded(self):
         return self._description[2] == "1"
 
+    @property
+    def has_jit(self):
+        return self._description[3] == "1"
+
     def command(self, *arguments):
         """The command to run it with @arguments."""
         prefix = ["env", *self._settings] if self._settings else []
-        return in_root(self.root, *prefix, self.path, *arguments)
+        # A root need not have the program that sets it.
+        return [*prefix, *in_root(self.root, self.path, *arguments)]
 
     def target(self, name):
         """The command that runs a target. Nothing is written beside the sources."""
@@ -144,6 +150,9 @@ def fetched():
             if re.fullmatch(r"python3\.\d+d?", program):
                 name = "%s-%s" % (suite, program)
                 found[name] = Python(name, "/usr/bin/" + program, root)
+                if found[name].has_jit and not found[name].is_debug:
+                    found[name + "-jit"] = Python(name + "-jit", "/usr/bin/" + program, root,
+                                                  {"PYTHON_JIT": "1"})
     for build in fetch_pythons.BUILDS:
         path = str(fetch_pythons.PYTHONS / build / "usr/bin/python3")
         if os.path.exists(path):
