@@ -78,9 +78,11 @@ class Python:
 
     def command(self, *arguments):
         """The command to run it with @arguments."""
-        prefix = ["env", *self._settings] if self._settings else []
-        # A root need not have the program that sets it.
-        return [*prefix, *in_root(self.root, self.path, *arguments)]
+        return self._command([], arguments)
+
+    def _command(self, settings, arguments):
+        """With more settings of the environment; roots of other suites have no env of their own."""
+        return ["env", *settings, *self._settings, *in_root(self.root, self.path, *arguments)]
 
     def target(self, name):
         """The command that runs a target. Nothing is written beside the sources."""
@@ -91,7 +93,7 @@ class Python:
         version = "%d.%d" % self.version + "t" * self.is_free_threaded
         packages = fetch_python_packages.directory_of(version)
         settings = ["PYTHONPATH=%s" % packages] if packages.exists() else []
-        return in_root(self.root, "env", *settings, *self._settings, self.path, *arguments)
+        return self._command(settings, arguments)
 
     def load(self, name):
         """The command that runs a load."""
