@@ -114,7 +114,7 @@ def judge(tap, name, agent, crowd, times):
 
 
 def start_agent(stack, crowd=None):
-    agent = stack.enter_context(Agent("-samples-per-second", 997, "-log-level", "debug",
+    agent = stack.enter_context(Agent("-samples-per-second", 997, "-with-lines", "-log-level", "debug",
                                       "-comm", COMM))
     begin = time.monotonic()
     if not agent.wait_started(START_SECONDS):

@@ -39,7 +39,7 @@ NATIVE_PERCENT = 10
 STRIPPED_TARGETS = ["calls", "c_between", "generators", "threads"]
 # What the loop calls with a function's frame when that is no longer its thread's.
 POPPING = re.compile(r"_PyEval_?FrameClearAndPop|_PyFrame_Clear|_PyThreadState_PopFrame"
-                     "|clear_(thread|gen)_frame|_Py_LeaveRecursiveCall")
+                     "|clear_(thread|gen)_frame|_Py_LeaveRecursiveCall|_Py_CheckFunctionResult")
 # As an argument: the tests behind the loads.
 OTHERS = "others"
 # A version that nobody has.

@@ -196,17 +196,29 @@ static void find_switches(const struct elf_image *image, const struct fde_table 
 }
 
 /*
+ * True if @fde begins with: there is no caller. Older assemblers say that in a CIE of its own (glibc
+ * of Debian 11).
+ */
+static bool has_no_caller(const struct fde_table *table, uint16_t machine,
+			  const struct fde_record *fde)
+{
+	const struct cfa_state *initial = &table->cies.items[fde->cie].defaults.initial;
+	size_t size;
+	const uint8_t *instructions = instructions_of(table, fde, &size);
+
+	return initial->return_address.kind == CFA_VALUE_UNDEFINED ||
+	       (size >= 2 && instructions[0] == DW_CFA_undefined &&
+		instructions[1] == (machine == EM_AARCH64 ? DWARF_ARM64_LR : DWARF_X86_RIP));
+}
+
+/*
  * True if @child can describe the child of a clone, and the FDE before it the parent: it says
  * nothing but that there is no caller, on x86-64 behind a gap, on arm64 behind padding.
  */
 static bool is_clone(const struct fde_table *table, uint16_t machine,
 		     const struct fde_record *parent, const struct fde_record *child)
 {
-	size_t size;
-	const uint8_t *instructions = instructions_of(table, child, &size);
-
-	return size >= 2 && instructions[0] == DW_CFA_undefined &&
-	       instructions[1] == (machine == EM_AARCH64 ? DWARF_ARM64_LR : DWARF_X86_RIP) &&
+	return has_no_caller(table, machine, child) &&
 	       child->start - parent->start >= parent->length &&
 	       child->start - parent->start - parent->length <= CLONE_MAX_DISTANCE &&
 	       known_places_has_one_row(table, parent);

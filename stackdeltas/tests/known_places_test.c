@@ -90,6 +90,18 @@ __asm__(".text\n"
 	"	.cfi_startproc\n"
 	"1:	ret\n"
 	"	.cfi_endproc\n"
+	"like_old_clone: .cfi_startproc\n"
+	"	mov $56,%eax\n"
+	"	.cfi_endproc\n"
+	".globl old_clone_end, old_clone_child\n"
+	"old_clone_end: syscall\n"
+	"	test %rax,%rax\n"
+	"	jl 1b\n"
+	"	jz old_clone_child\n"
+	"	ret\n"
+	"old_clone_child: xor %ebp,%ebp\n"
+	"	hlt\n"
+	"2:\n"
 	"like_setcontext: .cfi_startproc\n"
 	"	nop\n"
 	"	.cfi_def_cfa %rdx, 0\n"
@@ -113,7 +125,25 @@ __asm__(".text\n"
 	"	ret\n"
 	"	.cfi_endproc\n");
 
+/* That the caller is undefined, in a CIE: DW_CFA_def_cfa rsp, 8; DW_CFA_undefined rip. */
+__asm__(".section .eh_frame,\"a\",@progbits\n"
+	"3:	.long 5f - 4f\n"
+	"4:	.long 0\n"
+	"	.byte 1\n"
+	"	.string \"zR\"\n"
+	"	.byte 1, 0x78, 16, 1, 0x1b, 0x0c, 7, 8, 7, 16\n"
+	"	.balign 4\n"
+	"5:	.long 7f - 6f\n"
+	"6:	.long 6b - 3b\n"
+	"	.long old_clone_child - .\n"
+	"	.long 2b - old_clone_child\n"
+	"	.byte 0\n"
+	"	.balign 4\n"
+	"7:\n"
+	".text\n");
+
 extern const char clone_end[], clone_child[], switch_start[], switch_end[];
+extern const char old_clone_end[], old_clone_child[];
 extern const char __ehdr_start[];
 
 static void assert_rule(const struct stack_deltas *deltas, const char *place, const char *expected)
@@ -139,7 +169,7 @@ static void places_in_a_file_are_found_and_hold(void **state)
 	(void)state;
 	assert_int_equal(elf_image_init_fd(&image, fd), 0);
 	assert_int_equal(unwind_input_read(&image, &input), 0);
-	assert_int_equal(input.place_count, 2);
+	assert_int_equal(input.place_count, 3);
 	key = unwind_input_key(&input);
 	assert_int_equal(extract_deltas(&input, NULL, &deltas, NULL), 0);
 	assert_int_equal(stack_deltas_check(&deltas), 0);
@@ -147,6 +177,10 @@ static void places_in_a_file_are_found_and_hold(void **state)
 	assert_rule(&deltas, clone_end, parent);
 	assert_rule(&deltas, clone_child - 1, parent);
 	assert_rule(&deltas, clone_child, "end");
+	assert_rule(&deltas, old_clone_end - 1, call);
+	assert_rule(&deltas, old_clone_end, parent);
+	assert_rule(&deltas, old_clone_child - 1, parent);
+	assert_rule(&deltas, old_clone_child, "end");
 	assert_rule(&deltas, switch_start - 1, call);
 	assert_rule(&deltas, switch_start, "context(r1)");
 	assert_rule(&deltas, switch_end - 1, "context(r1)");
