@@ -27,12 +27,14 @@ import fetch_packages
 
 PYTHONS = pathlib.Path.home() / ".cache/allframes/pythons"
 
+# What the packages of fetch_python_packages.py ask of the system.
+FOR_PACKAGES = ["libstdc++6"]
 ROOTS = {
-    "bullseye": ["python3.9", "python3.9-dbg"],
+    "bullseye": ["python3.9", "python3.9-dbg", *FOR_PACKAGES],
     "bookworm": ["python3.11", "python3.11-dbg", "gdb", "vim-nox", "uwsgi-core",
-                 "uwsgi-plugin-python3"],
-    "trixie": ["python3.13", "python3.13-dbg"],
-    "sid": ["python3.14", "python3.14-dbg", "python3.15", "python3.15-dbg"],
+                 "uwsgi-plugin-python3", *FOR_PACKAGES],
+    "trixie": ["python3.13", "python3.13-dbg", *FOR_PACKAGES],
+    "sid": ["python3.14", "python3.14-dbg", "python3.15", "python3.15-dbg", *FOR_PACKAGES],
 }
 # Suite, then packages. Their Pythons do not run here by themselves.
 ROOTS_ARM64 = {
