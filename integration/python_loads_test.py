@@ -66,8 +66,8 @@ def start(*command, **more):
 
 
 def sample(programs, seconds, rate=RATE, is_known=True):
-    """Stacks of @programs, stopped ones, by comm, and the agent's log. They run when it has attached
-    to them, or after some time if it will not.
+    """Stacks of @programs, stopped ones, by comm, and the agent's log. They run when it has
+    attached to them, or after some time if it will not.
     """
     by_comm = collections.defaultdict(collections.Counter)
     pids = {program.pid for program in programs}
@@ -230,7 +230,8 @@ def test_unknown_version(tap, python):
     complete = sum(count for stack, count in stacks.items() if ends.is_complete(stack))
     python_frames = sum(count for stack, count in stacks.items()
                         if any(parse_frame(frame) for frame in stack.frames))
-    tap.ok(total >= RATES[RATE] and 100 * complete >= COMPLETE_PERCENT * total and not python_frames,
+    is_complete = 100 * complete >= COMPLETE_PERCENT * total
+    tap.ok(total >= RATES[RATE] and is_complete and not python_frames,
            "%s has native stacks" % forged, "%d of %d are complete, %d have Python frames"
            % (complete, total, python_frames))
     lines = [line for line in log.splitlines() if re.search(r"python", line, re.I)
