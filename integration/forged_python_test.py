@@ -15,7 +15,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import build_targets
 import chains
 from build_targets import TARGETS
-from harness import IS_LONG, Agent, Program, Tap, cpu_seconds, need_root, share
+from harness import IS_LONG, Agent, Program, Tap, cpu_seconds, need_root
 
 SECONDS = 60 if IS_LONG else 8
 RATE = 97
@@ -25,11 +25,31 @@ CPU_MAX = 1.0
 MODES = ["right", "ring", "long", "shaken", "shaken", "offsets"]
 FORGED = re.compile(r"forged_(\d+) \(forged_(\d+):\d+\)")
 RIGHT_FRAMES = 8
+ROUNDS_MAX = 4
+SAMPLES_MIN = 10
 
 
 def peak_rss_mb(pid):
     with open("/proc/%d/status" % pid, encoding="ascii", errors="replace") as file:
         return int(re.search(r"VmHWM:\s+(\d+)", file.read())[1]) / 1024
+
+
+def has_forged(stack):
+    return any(FORGED.match(frame) for frame in stack.frames)
+
+
+def profile(seconds):
+    """What the agent left, its stacks, the CPU time it used and the most memory, in MB."""
+    with Agent("-samples-per-second", RATE, "-with-lines", "-log-level", "debug",
+               "-duration", "%ds" % seconds) as agent:
+        if not agent.wait_started(60):
+            raise RuntimeError("the agent failed: " + agent.log_text())
+        before = cpu_seconds(agent.pid)
+        time.sleep(seconds * 0.8)
+        used = cpu_seconds(agent.pid) - before
+        rss = peak_rss_mb(agent.pid)
+        result = agent.wait()
+        return result, result.stacks, used, rss
 
 
 def main():
@@ -41,27 +61,25 @@ def main():
         for mode in MODES:
             programs.append(Program("nice", "-n", "5", TARGETS["forged_python"].path, mode))
         programs.append(Program("nice", "-n", "-5", TARGETS["alloca"].path))
-        with Agent("-samples-per-second", RATE, "-with-lines", "-log-level", "debug") as agent:
-            if not agent.wait_started(60):
-                raise RuntimeError("the agent failed: " + agent.log_text())
-            before = cpu_seconds(agent.pid)
-            time.sleep(SECONDS)
-            used = cpu_seconds(agent.pid) - before
-            rss = peak_rss_mb(agent.pid)
-            result = agent.stop()
-            stacks = result.stacks
+        for i in range(ROUNDS_MAX):
+            seconds = SECONDS << i
+            result, stacks, used, rss = profile(seconds)
+            # On a busy machine rows are loaded late.
+            if sum(count for stack, count in stacks.items()
+                   if stack.comm == "right" and has_forged(stack)) >= SAMPLES_MIN:
+                break
     finally:
         for program in programs:
             program.__exit__()
     tap.ok(result.status == 0, "the agent lives", "status %d" % result.status, result.log[-3000:])
     tap.ok(rss < RSS_MAX_MB, "its memory stays small", "%.0f MB at most" % rss)
-    tap.ok(used < CPU_MAX * SECONDS, "it stays quick", "%.1f s of CPU in %d s" % (used, SECONDS))
+    tap.ok(used < CPU_MAX * seconds, "it stays quick", "%.1f s of CPU in %d s" % (used, seconds))
     dropped = result.metrics["samples_dropped"]
     tap.ok(not dropped, "no sample waits for them until it is dropped", dropped)
     lines = [line for line in result.log.splitlines() if not line.startswith("debug:")]
-    tap.ok(len(lines) < 20 + 2 * SECONDS, "the log is limited", *lines[:40])
+    tap.ok(len(lines) < 20 + 2 * seconds, "the log is limited", *lines[:40])
     check_stacks(tap, stacks)
-    tap.note("%.0f MB at most, %.2f s of CPU in %d s" % (rss, used, SECONDS))
+    tap.note("%.0f MB at most, %.2f s of CPU in %d s" % (rss, used, seconds))
     tap.finish()
 
 
@@ -74,13 +92,14 @@ def check_stacks(tap, stacks):
 
     right = ["forged_%d (forged_%d:%d)" % (i, i + 1, i + 1)
              for i in reversed(range(RIGHT_FRAMES))]
-    total = by_comm["right"].total()
     good = sum(count for stack, count in by_comm["right"].items()
                if [frame for frame in stack.frames if FORGED.fullmatch(frame)] == right)
-    tap.ok(good > 0.5 * total > 20, "frames that are as they should be are believed",
-           share(good, total), *map(str, list(by_comm["right"])[:3]))
+    other = [str(stack) for stack in by_comm["right"] if has_forged(stack)
+             and [frame for frame in stack.frames if FORGED.fullmatch(frame)] != right]
+    tap.ok(good >= SAMPLES_MIN and not other, "frames that are as they should be are believed",
+           good, *other[:3], *map(str, list(by_comm["right"])[:3]))
     named = sum(count for comm in ("long", "ring") for stack, count in by_comm[comm].items()
-                if any("forged_" in frame for frame in stack.frames))
+                if has_forged(stack))
     tap.ok(named, "those of others are looked at", *map(str, list(by_comm["ring"])[:1]))
 
     strange = [str(stack)[:500] for stack in stacks
@@ -98,7 +117,7 @@ def check_stacks(tap, stacks):
            if "[error: unwind rows not loaded]" not in stack.frames
            and not allowed.allow([re.sub(r" \(.*\)$", "", frame) for frame in stack.frames])]
     whole = by_comm["alloca"].total() - early
-    tap.ok(whole >= 20 * SECONDS / 8 and not bad, "stacks of an honest program stay right",
+    tap.ok(whole >= SAMPLES_MIN and not bad, "stacks of an honest program stay right",
            "%d samples, %d from before its rows were loaded" % (whole, early), *bad[:5])
 
 
