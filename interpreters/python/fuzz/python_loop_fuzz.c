@@ -4,12 +4,15 @@
  * offsets that mean something to it, in any order, jumps from anywhere to anywhere, and bytes that
  * are no instruction; then damage to the whole file. Nothing crashes or takes long, ranges are sorted
  * and apart from each other, and what is told of their code lies in them.
+ *
+ * covers: python_loop.c python_unpushed.c code_cursor.c
  */
 #include "interpreters/python/python_loop.h"
 
 #include <errno.h>
 
 #include "agent/host/fuzz/made_elf.h"
+#include "interpreters/python/python_unpushed.h"
 
 enum {
 	FUNCTIONS_MAX = 12,
@@ -112,26 +115,61 @@ static void put_x86(struct code *code)
 
 static void put_arm64(struct code *code)
 {
-	uint8_t choice = byte_reader_u8(code->reader);
-	uint32_t words = (uint32_t)pick_target(code, code->size) / 4;
+	/* Where the operand goes, below: a displacement, as 12 or 7 bits, or a place to jump to. */
+	enum { NOTHING, OFFSET, PAIR_OFFSET, TO_26, TO_19, TO_14, ANY };
+	static const struct {
+		uint32_t word;
+		uint8_t operand;
+	} instructions[] = {
+		{ 0xf9000260, OFFSET }, /* str x0, [x19, #D] */
+		{ 0xf9000261, OFFSET }, /* str x1, [x19, #D] */
+		{ 0xf9400002, OFFSET }, /* ldr x2, [x0, #D] */
+		{ 0xf9000262, OFFSET }, /* str x2, [x19, #D] */
+		{ 0xa9000662, PAIR_OFFSET }, /* stp x2, x1, [x19, #D] */
+		{ 0xa9400802, PAIR_OFFSET }, /* ldp x2, x2, [x0, #D] */
+		{ 0x910043e2, NOTHING }, /* add x2, sp, #16 */
+		{ 0xf90003e2, OFFSET }, /* str x2, [sp, #D] */
+		{ 0xa9000be2, PAIR_OFFSET }, /* stp x2, x2, [sp, #D] */
+		{ 0xad0003e0, PAIR_OFFSET }, /* stp q0, q0, [sp, #D] */
+		{ 0x3d8003e0, NOTHING }, /* str q0, [sp] */
+		{ 0xaa0003f3, NOTHING }, /* mov x19, x0 */
+		{ 0xaa0103f4, NOTHING }, /* mov x20, x1 */
+		{ 0xd65f03c0, NOTHING }, /* ret */
+		{ 0xa8c17bfd, NOTHING }, /* ldp x29, x30, [sp], #16 */
+		{ 0xd63f0000, NOTHING }, /* blr x0 */
+		{ 0xd61f0000, NOTHING }, /* br x0 */
+		{ 0x94000000, TO_26 }, /* bl */
+		{ 0x14000000, TO_26 }, /* b */
+		{ 0x14000000, TO_26 },
+		{ 0x54000000, TO_19 }, /* b.eq */
+		{ 0xb4000000, TO_19 }, /* cbz x0 */
+		{ 0x37000000, TO_14 }, /* tbnz w0 */
+		{ 0, ANY },
+	};
+	size_t count = sizeof(instructions) / sizeof(instructions[0]);
+	uint8_t choice = byte_reader_u8(code->reader) % count;
+	uint32_t word = instructions[choice].word, to;
 
-	switch (choice % 5) {
-	case 0: /* b */
-		put(code, 0x14000000 | (words & 0x3ffffff), 4);
+	switch (instructions[choice].operand) {
+	case OFFSET:
+		word |= (uint32_t)pick_displacement(code) / 8 << 10;
 		break;
-	case 1: /* b.eq */
-		put(code, 0x54000000 | (words & 0x7ffff) << 5, 4);
+	case PAIR_OFFSET:
+		word |= (uint32_t)pick_displacement(code) / 8 << 15;
 		break;
-	case 2: /* cbz x0 */
-		put(code, 0xb4000000 | (words & 0x7ffff) << 5, 4);
+	case TO_26:
+	case TO_19:
+	case TO_14:
+		to = (uint32_t)pick_target(code, code->size) / 4;
+		word |= instructions[choice].operand == TO_26 ? to & 0x3ffffff :
+			instructions[choice].operand == TO_19 ? (to & 0x7ffff) << 5 :
+								(to & 0x3fff) << 5;
 		break;
-	case 3: /* tbnz w0 */
-		put(code, 0x37000000 | (words & 0x3fff) << 5, 4);
-		break;
-	default:
-		put(code, byte_reader_u32(code->reader), 4);
+	case ANY:
+		word = byte_reader_u32(code->reader);
 		break;
 	}
+	put(code, word, 4);
 }
 
 /* .eh_frame_hdr, and FDEs of @count functions, which come from the input. */
@@ -190,7 +228,8 @@ static void analyse(const struct elf_image *image, const struct python_layout *l
 	}
 	if (!has_loop)
 		abort();
-	if (!python_loop_find_unpushed(image, layout, loop->start, ranges, count, unpushed))
+	python_loop_saved_bytes(image, loop->start);
+	if (!python_unpushed_find(image, layout, loop->start, ranges, count, unpushed))
 		check_unpushed(unpushed, ranges, count);
 }
 
