@@ -34,7 +34,7 @@ static const uint64_t pauses_ns[] = {
 enum {
 	PAUSE_COUNT = sizeof(pauses_ns) / sizeof(pauses_ns[0]),
 	/* So many tries, then TRY_MIN_NS doubles; so often that it does. */
-	TRIES_PER_DOUBLING = 8,
+	TRIES_PER_DOUBLING = 16,
 	DOUBLINGS_MAX = 6,
 };
 

@@ -226,6 +226,33 @@ static void a_change_of_the_mappings_hastens_the_next_try(void **state)
 	drop(fixture, process);
 }
 
+static void mappings_that_change_all_the_time_hasten_ever_less(void **state)
+{
+	struct fixture *fixture = *state;
+	struct process *process = language_fixture_add(&fixture->base, 7);
+	uint64_t now_ns = NS_PER_SECOND, pause_ns = 0, last_ns = 0;
+
+	fake_language.attach_err = -EAGAIN;
+	map(fixture, process, fixture->base.runtime, 0x20000);
+	attachments_update(&fixture->attachments, process, now_ns);
+	for (uint32_t i = 0; i < 120; i++) {
+		answer(fixture, now_ns);
+		attachments_update(&fixture->attachments, process, now_ns + NS_PER_MS);
+		last_ns = now_ns;
+		while (!fixture->request_count) {
+			now_ns = attachments_next_due(&fixture->attachments);
+			attachments_run_due(&fixture->attachments, now_ns);
+		}
+		/* The first pauses of its own are shorter. */
+		assert_true(now_ns - last_ns <= 50 * NS_PER_MS || now_ns - last_ns >= pause_ns);
+		pause_ns = now_ns - last_ns;
+		assert_true(i > 12 || pause_ns <= 50 * NS_PER_MS);
+	}
+	assert_int_equal(pause_ns, 3200 * NS_PER_MS);
+	answer(fixture, now_ns);
+	drop(fixture, process);
+}
+
 static void a_runtime_that_is_refused_is_asked_no_more(void **state)
 {
 	struct fixture *fixture = *state;
@@ -524,6 +551,7 @@ int main(void)
 		TEST(who_looks_at_a_runtime_keeps_it),
 		TEST(a_runtime_that_is_not_ready_is_tried_again_ever_more_rarely),
 		TEST(a_change_of_the_mappings_hastens_the_next_try),
+		TEST(mappings_that_change_all_the_time_hasten_ever_less),
 		TEST(a_runtime_that_is_refused_is_asked_no_more),
 		TEST(a_process_that_is_gone_is_silent),
 		TEST(an_answer_that_comes_too_late_is_let_go),
