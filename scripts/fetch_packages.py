@@ -33,17 +33,14 @@ def _run(*command, **more):
 
 
 class Apt:
-    """An apt with lists and a state of its own, below @directory, which goes with the context.
+    """An apt with lists and a state of its own, below @directory, which goes with the context."""
 
-    @archive: as sources.list has it, without one that of Debian.
-    """
-
-    def __init__(self, directory, architecture, suite, archive=None):
+    def __init__(self, directory, architecture, suite):
         self._directory = pathlib.Path(directory).absolute()
         apt = self._directory
         for folder in ("lists/partial", "archives/partial", "state"):
             (apt / folder).mkdir(parents=True, exist_ok=True)
-        line = "%s " + "%s %s main\n" % (archive or mirror(), suite)
+        line = "%s " + "%s %s main\n" % (mirror(), suite)
         (apt / "sources.list").write_text(line % "deb" + line % "deb-src")
         self._options = []
         for option in ("Dir::State=%s/state" % apt, "Dir::State::lists=%s/lists" % apt,

@@ -20,7 +20,7 @@ DIRECTORY = pathlib.Path.home() / ".cache/allframes/python-packages"
 PYENV = os.path.expanduser("~/.pyenv/versions")
 
 PACKAGES = ["numpy", "flask"]
-VERSIONS = ["3.6", "3.7", "3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.14", "3.13t", "3.14t"]
+VERSIONS = ["3.6", "3.7", "3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.14", "3.13t"]
 PLATFORMS = ["manylinux1_x86_64", "manylinux2010_x86_64", "manylinux2014_x86_64",
              "manylinux_2_17_x86_64", "manylinux_2_27_x86_64", "manylinux_2_28_x86_64"]
 

@@ -10,9 +10,7 @@ Below ~/.cache/allframes/pythons there will be one folder for each NAME (all wit
 					debug builds, programs that embed one. Made by unpacking the
 					packages, without running any of their scripts.
 	bullseye-arm64 ...		the same of arm64, to run under qemu-user.
-	3.13t 3.14t 3.13-musl		built here from source packages: without the GIL, and over musl;
-	3.14-tail 3.14-jit		with a function for each instruction that jumps to the next one's,
-					and with the compiler of traces.
+	3.13t 3.13-musl			built here from source packages: without the GIL, and over musl.
 
 What is there already stays. A build takes some ten minutes.
 """
@@ -43,24 +41,12 @@ ROOTS_ARM64 = {
     "trixie-arm64": ["trixie", "python3.13"],
     "sid-arm64": ["sid", "python3.14"],
 }
-# Suite and source package, then arguments of configure. What is not in a release of Debian yet is
-# of Ubuntu's: sources in sid come and go.
+# Suite and source package, then arguments of configure. Sources in sid come and go with each
+# upload, so that 3.14's can often not be had.
 BUILDS = {
     "3.13t": ("trixie", "python3.13", "--disable-gil", "--enable-shared"),
-    "3.14t": ("resolute", "python3.14", "--disable-gil"),
     "3.13-musl": ("trixie", "python3.13", "CC=musl-gcc", "--enable-shared"),
-    "3.14-tail": ("resolute", "python3.14", "CC=clang-19", "--with-tail-call-interp"),
-    "3.14-jit": ("resolute", "python3.14", "--enable-experimental-jit"),
 }
-UBUNTU = "http://archive.ubuntu.com/ubuntu"
-UBUNTU_SUITES = {"resolute"}
-# A clang for those that need it, of the oldest suite that has it, so that it runs here; of the
-# packages those that are its own.
-CLANG_SUITE, CLANG_PACKAGES = "bookworm", ["clang-19", "llvm-19"]
-CLANG_OWN = ("clang-19_", "llvm-19", "libllvm19_", "libclang", "libxml2_", "libz3-4_", "libedit2_",
-             "libicu72_", "libbsd0_", "libmd0_")
-CLANG_BIN, CLANG_LIB = "usr/lib/llvm-19/bin", "usr/lib/x86_64-linux-gnu"
-NEEDS_CLANG = {"3.14-tail", "3.14-jit"}
 # What a package has where older suites have folders and newer ones links to folders.
 _LINKS = ["bin", "sbin", "lib", "lib64"]
 
@@ -90,17 +76,8 @@ def make_root(architecture, suite, packages, root):
             _unpack(archive, root)
 
 
-def _archive(suite, root):
-    """The archive of @suite for fetch_packages.Apt; Ubuntu's key comes by Debian."""
-    if suite not in UBUNTU_SUITES:
-        return None
-    fetch_packages.fetch(root / "keys", "amd64", "sid", ["ubuntu-archive-keyring"])
-    key = next((root / "keys").glob("*/usr/share/keyrings/ubuntu-archive-keyring.gpg"))
-    return "[signed-by=%s] %s" % (key, UBUNTU)
-
-
 def _source_directory(suite, package, root):
-    with fetch_packages.Apt(root / ".apt", "amd64", suite, _archive(suite, root)) as apt:
+    with fetch_packages.Apt(root / ".apt", "amd64", suite) as apt:
         archive = apt.download_source(package)
         source = root / "source"
         source.mkdir()
@@ -108,29 +85,10 @@ def _source_directory(suite, package, root):
     return source
 
 
-def _clang_settings(root):
-    """The environment in which a clang of its own, unpacked below @root, is the first one found."""
-    clang = root / "clang"
-    (clang / "bin").mkdir(parents=True)
-    with fetch_packages.Apt(root / ".apt", "amd64", CLANG_SUITE) as apt:
-        for archive in apt.download(CLANG_PACKAGES):
-            if archive.name.startswith(CLANG_OWN):
-                _unpack(archive, clang)
-    # Its libraries are for it alone, and the machine's ones for the programs that it makes.
-    for program in (clang / CLANG_BIN).iterdir():
-        script = clang / "bin" / program.name
-        script.write_text('#!/bin/sh\nLD_LIBRARY_PATH=%s exec %s "$@"\n'
-                          % (clang / CLANG_LIB, program))
-        script.chmod(0o755)
-    return {**os.environ, "PATH": "%s:%s" % (clang / "bin", os.environ["PATH"])}
-
-
 def build(suite, package, arguments, root):
     """Builds Python from the suite's source package; installs it below @root/usr."""
-    name = root.name.partition(".new")[0]
     source = _source_directory(suite, package, root)
-    prefix = PYTHONS / name / "usr"
-    settings = _clang_settings(root) if name in NEEDS_CLANG else None
+    prefix = PYTHONS / root.name.partition(".new")[0] / "usr"
     log = open(root / "build.log", "wb")
     library = "LDFLAGS=-Wl,-rpath,%s/lib" % prefix
     # Without debug information, which the compiler takes long for.
@@ -140,10 +98,10 @@ def build(suite, package, arguments, root):
                     # Bytecode of the modules that are no part of a package, and not of the tests.
                     ["make", "install", "COMPILEALL_OPTS=-l", "DESTDIR=%s" % (root / "image")]):
         subprocess.run(command, cwd=source, check=True, stdin=subprocess.DEVNULL, stdout=log,
-                       stderr=log, env=settings)
+                       stderr=log)
     os.rename(str(root / "image") + str(prefix), root / "usr")
-    for folder in ("image", "source", "clang", "keys"):
-        shutil.rmtree(root / folder, ignore_errors=True)
+    for folder in ("image", "source"):
+        shutil.rmtree(root / folder)
 
 
 def fetch(name):
