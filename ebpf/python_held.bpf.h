@@ -22,11 +22,29 @@ enum {
 	PYTHON_LOOK_MAX_BYTES = 16384,
 };
 
-static __always_inline void python_meet_word(struct python_walk *walk, __u64 word)
+/** Values of python_walk.looking. */
+enum python_look {
+	PYTHON_LOOK_NOT = 0,
+	PYTHON_LOOK_BEGINS,
+	PYTHON_LOOK_RUNS,
+};
+
+/*
+ * A bit for each place whose frame is not the word. Without a branch: the verifier would follow both
+ * ways of each comparison.
+ */
+static __always_inline __u32 python_places_without(const struct python_walk *walk, __u64 word)
 {
-	for (__u32 i = 0; i < PYTHON_PLACES_MAX; i++)
-		if (word && i < walk->place_count && word == walk->places[i].frame)
-			walk->met |= 1U << i;
+	__u32 places = 0;
+
+	for (int i = 0; i < PYTHON_PLACES_MAX; i++) {
+		__u64 differs = word ^ walk->places[i].frame;
+
+		differs |= -differs;
+		barrier_var(differs);
+		places |= (__u32)(differs >> 63) << i;
+	}
+	return places;
 }
 
 /** Begins to look through the held frame's part of the stack. */
@@ -37,15 +55,15 @@ static __always_inline void python_look_begin(struct walk_state *state)
 	walk->places[walk->place % PYTHON_PLACES_MAX].frame = walk->frame;
 	walk->places[walk->place % PYTHON_PLACES_MAX].cframe = walk->cframe;
 	walk->met = 0;
+	walk->looking = PYTHON_LOOK_RUNS;
 	if (walk->is_first || !(frame_flags(state->held_words[0]) & FRAME_RETURN_ADDRESS)) {
 		walk->stack_low = state->registers[SP_REGISTER];
 		for (int i = 0; i < REGISTER_COUNT; i++)
 			if (KEPT_REGISTERS & 1ULL << i)
-				python_meet_word(walk, state->registers[i]);
+				walk->met |= ~python_places_without(walk, state->registers[i]);
 	}
 	walk->look = walk->stack_low;
 	walk->look_end = state->sp - walk->process.saved_bytes;
-	walk->is_looking = 1;
 }
 
 /** Looks at the next words. False: that was the last, or they cannot be read, and nothing is met. */
@@ -64,25 +82,27 @@ static __always_inline bool python_look_step(struct python_walk *walk)
 	}
 	walk->look += bytes;
 	for (int i = 0; i < PYTHON_LOOK_WORDS; i++)
-		python_meet_word(walk, words[i]);
+		walk->met |= ~python_places_without(walk, words[i]);
 	return true;
 }
+
+_Static_assert(PYTHON_PLACES_MAX <= 8, "the number of a place has 3 bits");
 
 /** Turns to the place that was met, if it is the only one. */
 static __always_inline bool python_look_end(struct walk_state *state)
 {
 	struct python_walk *walk = &state->python;
-	__u32 place = 0;
+	/* Those that are not in use have 0. */
+	__u32 met = walk->met & python_places_without(walk, 0), place;
 
-	walk->is_looking = 0;
-	for (__u32 i = 0; i < PYTHON_PLACES_MAX; i++)
-		if (walk->met == 1U << i)
-			place = i + 1;
-	if (!place)
+	walk->looking = PYTHON_LOOK_NOT;
+	if (!met || met & (met - 1))
 		return false;
-	walk->place = place - 1;
-	walk->frame = walk->places[walk->place % PYTHON_PLACES_MAX].frame;
-	walk->cframe = walk->places[walk->place % PYTHON_PLACES_MAX].cframe;
+	place = !!(met & 0xaa) + 2 * !!(met & 0xcc) + 4 * !!(met & 0xf0);
+	place %= PYTHON_PLACES_MAX;
+	walk->place = place;
+	walk->frame = walk->places[place].frame;
+	walk->cframe = walk->places[place].cframe;
 	walk->stack_low = walk->process.saved_bytes ? walk->look_end : state->held_sp;
 	walk->is_first = 0;
 	return true;

@@ -88,13 +88,15 @@ static __always_inline enum unwind_error python_begin(struct walk_state *state)
 	walk->in_frames = 0;
 	walk->frame = 0;
 	walk->cframe = 0;
+	for (int i = 0; i < PYTHON_PLACES_MAX; i++)
+		walk->places[i].frame = 0;
 	walk->place_count = 1;
 	walk->place = 0;
 	walk->tried = 0;
 	walk->search = PYTHON_SEARCH_NOT_YET;
 	walk->has_more = 0;
 	walk->has_others = 0;
-	walk->is_looking = 0;
+	walk->looking = 0;
 	walk->is_first = 1;
 	walk->stack_low = state->registers[SP_REGISTER];
 	for (int i = 0; i < PYTHON_PROCESS_CELLS; i++) {
@@ -221,7 +223,7 @@ static __always_inline enum unwind_error python_enter_cframe(struct walk_state *
 static __always_inline enum unwind_error python_enter_object(struct walk_state *state)
 {
 	if (state->python.has_others)
-		python_look_begin(state);
+		state->python.looking = PYTHON_LOOK_BEGINS;
 	else
 		state->python.in_frames = 1;
 	return UNWIND_OK;
@@ -432,6 +434,10 @@ static __always_inline enum unwind_error python_look(struct walk_state *state)
 {
 	struct python_walk *walk = &state->python;
 
+	if (walk->looking == PYTHON_LOOK_BEGINS) {
+		python_look_begin(state);
+		return UNWIND_OK;
+	}
 	if (python_look_step(walk))
 		return UNWIND_OK;
 	if (!python_look_end(state))
@@ -451,7 +457,7 @@ static __always_inline enum unwind_error python_step(struct walk_state *state)
 		python_search_step(walk);
 		return UNWIND_OK;
 	}
-	if (walk->is_looking)
+	if (walk->looking)
 		return python_look(state);
 	return walk->in_frames ? python_frame(state) : python_enter(state);
 }

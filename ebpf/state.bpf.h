@@ -21,7 +21,7 @@ enum {
 	RULE_CACHE_COUNT = 1 << RULE_CACHE_SHIFT,
 	RECORD_HEADER_WORDS = sizeof(struct trace_record) / 8,
 	/** Of a thread, a power of two. */
-	PYTHON_PLACES_MAX = 4,
+	PYTHON_PLACES_MAX = 8,
 };
 
 /** Values of walk_state.rbx_place that are no addresses. */
@@ -105,10 +105,10 @@ struct python_walk {
 	/** The process has other interpreters than the thread's own. */
 	__u32 has_others;
 	/**
-	 * The held frame's part of the stack is looked through for frames (python_held.bpf.h): what is left
+	 * The held frame's part of the stack is looked through for frames (enum python_look): what is left
 	 * of it, and a bit for each place whose frame was met.
 	 */
-	__u32 is_looking;
+	__u32 looking;
 	__u32 met;
 	__u64 look;
 	__u64 look_end;

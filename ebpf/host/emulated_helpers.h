@@ -21,6 +21,7 @@
 #define __type(name, value) __typeof__(value) *name
 #define __array(name, value) __typeof__(value) *name[]
 #define barrier() __asm__ volatile("" ::: "memory")
+#define barrier_var(var) __asm__ volatile("" : "+r"(var))
 
 /* Other names for the linker: libbpf has functions of these names, and anybody may have slabs. */
 #define bpf_map_lookup_elem emulated_map_lookup_elem

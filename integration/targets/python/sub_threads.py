@@ -4,6 +4,7 @@ r"""Threads that run an interpreter each: one that the main thread made, or the 
 chain: ANY@threading.py* work@work > ~<module>@<string>:\d+; > ~inner@<string>:[23]; > ~spin@<string>:(?:[4-9]|10);
 chain: ANY@threading.py* work@work [NewInterpreter|new_interpreter|EndInterpreter] ~(?:[^;]*;){0,200}
 chain: <module>@run > main@main > ANY@threading.py*
+chain: ANY@threading.py{1,12}
 native: yes
 unnamed: 8
 observe: no
