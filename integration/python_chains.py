@@ -63,6 +63,8 @@ class Target:
     native: yes	    stacks without the interpreter's loop happen: threads at their start and end
     forks: yes	    it makes processes, whose first samples come before they or their files are known
     unnamed: N	    per cent of the samples may have Python frames whose code object is gone
+    unread: N -3.9  per cent of the samples, up to that version, may have error frames in the place
+		    of Python frames that cannot be told
     versions: several   the interpreter of a sample may be of another version
     even: A B	    A and B are in equally many samples
     alternates: N   stacks with N groups of Python frames, C between them, are most of all
@@ -98,6 +100,8 @@ class Target:
         self.loop_version = max(version, (3, 11)) if "versions" in directives else version
         self.forks = directives.get("forks") == "yes"
         self.unnamed_percent = int(directives.get("unnamed", 0))
+        percent, last = directives.get("unread", "0 -3.0").split()
+        self.unread_percent = int(percent) if version <= _version(last[1:], ()) else 0
         self.even = directives.get("even", "").split()
         self.alternates = int(directives.get("alternates", 0))
         self.bare = directives.get("bare")

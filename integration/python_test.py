@@ -37,6 +37,7 @@ EVEN_SHARE = 0.35
 KNOWN_SHARE = 0.5
 # Of the samples of a target that runs some instructions without unwind tables.
 BARE_PERCENT = 2
+UNREAD = "[error: interpreted frames unreadable]"
 
 
 class Verdict:
@@ -45,7 +46,7 @@ class Verdict:
     def __init__(self, target, ends):
         self._target = target
         self._ends = ends
-        self.total = self.unknown = self.unnamed = self.native = self.bare = 0
+        self.total = self.unknown = self.unnamed = self.native = self.bare = self.unread = 0
         self.names = collections.Counter()
         self.groups_max = 0
         self.wrong = collections.Counter()
@@ -77,6 +78,9 @@ class Verdict:
             return None
         if target.bare and is_bare(users, target.bare):
             self.bare += count
+            return None
+        if target.unread_percent and set(stack.errors) == {UNREAD}:
+            self.unread += count
             return None
         seen = stack._replace(frames=tuple(users))
         if not users or seen.errors or seen.has_guess or not self._ends.is_entry(users[0]):
@@ -118,6 +122,8 @@ class Verdict:
             found.append("only %d samples" % self.total)
         if 100 * self.unnamed > target.unnamed_percent * self.total:
             found.append("without names: " + share(self.unnamed, self.total))
+        if 100 * self.unread > target.unread_percent * self.total:
+            found.append("error frames for Python frames: " + share(self.unread, self.total))
         if self.native > 0.1 * self.total:
             found.append("without Python frames: " + share(self.native, self.total))
         if 100 * self.bare > BARE_PERCENT * self.total:
@@ -259,9 +265,10 @@ def test_group(tap, runs, *selection):
         failures = verdict.failures
         tap.ok(not failures, "all samples of %s in %s are allowed" % (run.target.name, run.python),
                *failures)
-        tap.note("%s in %s: %d samples, %d without names, %d without Python frames, %d not known"
-                 % (run.target.name, run.python, verdict.total, verdict.unnamed, verdict.native,
-                    verdict.unknown))
+        tap.note("%s in %s: %d samples, %d without names, %d without Python frames, %d not known, "
+                 "%d with error frames for them" % (run.target.name, run.python, verdict.total,
+                                                    verdict.unnamed, verdict.native,
+                                                    verdict.unknown, verdict.unread))
 
 
 def targets_of(python, names):

@@ -7,6 +7,7 @@ chain: <module>@run > main@main > ANY@threading.py*
 chain: ANY@threading.py{1,12}
 native: yes
 unnamed: 8
+unread: 5 -3.9
 observe: no
 """
 import threading
