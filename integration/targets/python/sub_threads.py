@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 r"""Threads that run an interpreter each: one that the main thread made, or the thread itself.
 
-chain: ANY@threading.py* work@work > ~<module>@<string>:\d+; > ~inner@<string>:[23]; > ~spin@<string>:(?:[4-9]|10);
+chain: ANY@threading.py* work@work > ~<module>@<(?:string|script)>:\d+; > ~inner@<(?:string|script)>:[23]; > ~spin@<(?:string|script)>:(?:[4-9]|10);
 chain: ANY@threading.py* work@work [NewInterpreter|new_interpreter|EndInterpreter] ~(?:[^;]*;){0,200}
 chain: <module>@run > main@main > ANY@threading.py*
 chain: ANY@threading.py{1,12}
