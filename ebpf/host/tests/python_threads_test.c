@@ -258,8 +258,11 @@ static void functions_that_were_interrupted_have_registers(void **state)
 	python->world->start.registers[12] = 0;
 	python->world->start.registers[8] = frame_at(0);
 	assert_string_equal(walk_text(python), "C!LLLLE");
-	/* They are those of the innermost loop, and say nothing of the next. */
+	/* They are those of the innermost loop, and say nothing of the others. */
 	keep(python, loops[0] + VARIABLE_WORD, frame_at(0));
+	keep(python, loops[2] + VARIABLE_WORD, 0);
+	python->world->start.registers[12] = frame_at(2);
+	assert_string_equal(walk_text(python), "C0L1L!LLE");
 	keep(python, loops[1] + VARIABLE_WORD, 0);
 	python->world->start.registers[12] = frame_at(1);
 	assert_string_equal(walk_text(python), "C!LLLLE");
