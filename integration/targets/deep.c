@@ -2,12 +2,12 @@
 /*
  * Recursion deeper than a walk can go: what is kept is the leaf's side.
  *
- * chain: START main recurse{0,3068}
- * chain: (\[truncated\]) recurse{2900,3100} bottom?
+ * chain: START main recurse{0,3580}
+ * chain: (\[truncated\]) recurse{3400,3600} bottom?
  */
 #include "target.h"
 
-enum { DEPTH = 3300 };
+enum { DEPTH = 3800 };
 
 FRAME unsigned long bottom(unsigned long n)
 {
