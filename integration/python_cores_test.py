@@ -25,10 +25,10 @@ from python_targets_test import lack_of
 from unwinders import WALK_CORE
 
 CORES = 3 if IS_LONG else 1
-SHORT_TARGETS = ["c_between", "generators", "threads"]
-LONG_TARGETS = SHORT_TARGETS + ["alternating", "calls", "classes", "coroutines", "exceptions",
-                                "exec_loop", "recursion", "reload", "signals", "tasks",
-                                "thread_churn"]
+SHORT_TARGETS = ["threads"]
+LONG_TARGETS = SHORT_TARGETS + ["alternating", "c_between", "calls", "classes", "coroutines",
+                                "exceptions", "exec_loop", "generators", "recursion", "reload",
+                                "signals", "tasks", "thread_churn"]
 
 
 def walk(python, core):
