@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /**
  * From code that an interpreter made at run time to the frame of its loop that entered it, where
- * neither rows nor a frame pointer tell it: CPython 3.13 and 3.14 with a JIT, on x86-64. Such code
+ * neither rows nor a frame pointer tell it: CPython 3.14 and 3.15 with a JIT, on x86-64. Such code
  * is made of pieces that jump to each other and use a few words of the stack, below a first piece
  * that saves the loop's registers and calls the others (CPython 3.14, Tools/jit/shim.c). So not far
  * above sp stand the return address into that piece, the saved registers, and the return address

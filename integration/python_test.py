@@ -207,18 +207,6 @@ def _other(python):
     return (others or [python])[-1].path
 
 
-def wait_attached(agent, pids):
-    """Waits until the agent knows the interpreters of @pids; what it does not know in time shows."""
-    end = time.monotonic() + ATTACH_MAX_SECONDS
-    while time.monotonic() < end:
-        found = re.findall(r"^debug: process (\d+): attached to", agent.log_text(), re.M)
-        if set(map(str, pids)) <= set(found):
-            break
-        time.sleep(0.1)
-    # It is told to the kernel side soon after.
-    time.sleep(ATTACH_SECONDS)
-
-
 def profile(runs, seconds, *selection):
     """Stacks by comm of @runs, which run while the agent knows them."""
     by_comm = collections.defaultdict(collections.Counter)
@@ -226,7 +214,10 @@ def profile(runs, seconds, *selection):
                *selection) as agent:
         if not agent.wait_started():
             raise RuntimeError("the agent failed: " + agent.log_text())
-        wait_attached(agent, [run.program.pid for run in runs])
+        # What it does not know in time shows.
+        agent.wait_attached({run.program.pid for run in runs}, ATTACH_MAX_SECONDS)
+        # It is told to the kernel side soon after.
+        time.sleep(ATTACH_SECONDS)
         for run in runs:
             run.signal(signal.SIGCONT)
         time.sleep(seconds)

@@ -16,7 +16,6 @@
 #include "agent/base/log.h"
 #include "agent/base/slow_close.h"
 #include "agent/host/mapped_file.h"
-#include "agent/processes/executable_interpreter.h"
 #include "agent/processes/executable_rows.h"
 
 enum {
@@ -74,14 +73,11 @@ static void attach(struct load_threads *threads, struct attach_request *request)
 	int err = attach_request_run(request, threads->proc_root, &runtime);
 
 	if (!err)
-		log_debug("process %u: attached to %s", request->pid,
-			  request->executable->binary->path);
+		log_debug("process %u: attached to %s in %" PRIu64 " us", request->pid,
+			  request->executable->binary->path,
+			  (clock_thread_cpu_ns() - begin_cpu_ns) / 1000);
 	else if (err != -ESRCH)
 		log_debug("process %u: %s", request->pid, error_text());
-	if (!err)
-		log_debug("process %u: attached to %s in %" PRIu64 " us", request->pid,
-			  executable_interpreter(request->executable)->version,
-			  (clock_thread_cpu_ns() - begin_cpu_ns) / 1000);
 	answer_attach(threads, request, err, runtime);
 }
 
