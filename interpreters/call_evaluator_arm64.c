@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "agent/base/error.h"
+#include "agent/host/arm64_bits.h"
 
 enum { SP = 31, SLOT_REGISTER = 16, INSTRUCTION_BYTES = 4 };
 
@@ -18,16 +19,6 @@ enum { SP = 31, SLOT_REGISTER = 16, INSTRUCTION_BYTES = 4 };
  * slot in x16 (ELF for the Arm 64-bit Architecture, procedure linkage table).
  */
 #define BINDER_BEGIN 0xa9bf7bf0
-
-static uint32_t bits(uint32_t word, unsigned int low, unsigned int count)
-{
-	return word >> low & ((1U << count) - 1);
-}
-
-static int64_t signed_bits(uint32_t word, unsigned int low, unsigned int count)
-{
-	return (int64_t)((uint64_t)word << (64 - low - count)) >> (64 - count);
-}
 
 /* Register 31 is the zero register here. */
 static struct value get(const struct evaluator *evaluator, uint32_t number, uint8_t bytes)
@@ -55,8 +46,8 @@ static void compare(struct evaluator *evaluator, struct value left, struct value
 static void sum(struct evaluator *evaluator, uint32_t word, struct value left, struct value right,
 		uint8_t bytes, bool to_sp)
 {
-	bool is_subtraction = bits(word, 30, 1), sets_flags = bits(word, 29, 1);
-	uint32_t to = bits(word, 0, 5);
+	bool is_subtraction = arm64_bits(word, 30, 1), sets_flags = arm64_bits(word, 29, 1);
+	uint32_t to = arm64_bits(word, 0, 5);
 	struct value result = is_subtraction ? value_subtract(left, right) : value_add(left, right);
 
 	if (sets_flags && is_subtraction)
@@ -95,9 +86,10 @@ static struct value extended(struct value value, uint32_t option, uint32_t shift
 /* ubfm: lsr, lsl, ubfx, ubfiz, uxtb, uxth. */
 static struct value bitfield(struct value value, uint32_t word, uint8_t bytes)
 {
-	uint32_t rotate = bits(word, 16, 6), last = bits(word, 10, 6), width = bytes * 8;
+	uint32_t rotate = arm64_bits(word, 16, 6), last = arm64_bits(word, 10, 6),
+		 width = bytes * 8;
 
-	if (value.kind != VALUE_NUMBER || bits(word, 29, 2) != 2 || last >= width ||
+	if (value.kind != VALUE_NUMBER || arm64_bits(word, 29, 2) != 2 || last >= width ||
 	    rotate >= width)
 		return (struct value){ 0 };
 	if (last >= rotate) {
@@ -117,8 +109,8 @@ static struct value bitfield(struct value value, uint32_t word, uint8_t bytes)
 /* Immediates of and, orr, eor, ands (DecodeBitMasks); false for those that are reserved. */
 static bool logical_immediate(uint32_t word, uint8_t bytes, uint64_t *mask)
 {
-	uint32_t immr = bits(word, 16, 6), imms = bits(word, 10, 6);
-	uint32_t pattern = bits(word, 22, 1) << 6 | (~imms & 63);
+	uint32_t immr = arm64_bits(word, 16, 6), imms = arm64_bits(word, 10, 6);
+	uint32_t pattern = arm64_bits(word, 22, 1) << 6 | (~imms & 63);
 	uint32_t length, levels, size, ones;
 	uint64_t element;
 
@@ -144,7 +136,7 @@ static bool logical_immediate(uint32_t word, uint8_t bytes, uint64_t *mask)
 static void logical(struct evaluator *evaluator, uint32_t word, struct value left,
 		    struct value right, uint8_t bytes, bool to_sp)
 {
-	uint32_t operation = bits(word, 29, 2), to = bits(word, 0, 5);
+	uint32_t operation = arm64_bits(word, 29, 2), to = arm64_bits(word, 0, 5);
 	bool are_numbers = left.kind == VALUE_NUMBER && right.kind == VALUE_NUMBER;
 	struct value result = { 0 };
 
@@ -168,25 +160,25 @@ static void logical(struct evaluator *evaluator, uint32_t word, struct value lef
 /* Data processing with immediates, C4.1.92. */
 static int step_immediate(struct evaluator *evaluator, uint32_t word)
 {
-	uint8_t bytes = bits(word, 31, 1) ? 8 : 4;
-	uint32_t from = bits(word, 5, 5), to = bits(word, 0, 5), shift;
+	uint8_t bytes = arm64_bits(word, 31, 1) ? 8 : 4;
+	uint32_t from = arm64_bits(word, 5, 5), to = arm64_bits(word, 0, 5), shift;
 	uint64_t mask;
 
-	switch (bits(word, 23, 3)) {
+	switch (arm64_bits(word, 23, 3)) {
 	case 0:
 	case 1: { /* adr, adrp */
-		int64_t offset = signed_bits(word, 5, 19) * 4 + bits(word, 29, 2);
+		int64_t offset = arm64_signed_bits(word, 5, 19) * 4 + arm64_bits(word, 29, 2);
 		uint64_t pc = evaluator->pc;
 
 		set(evaluator, to, 8,
-		    value_number(bits(word, 31, 1) ?
+		    value_number(arm64_bits(word, 31, 1) ?
 					 (pc & ~UINT64_C(4095)) + (uint64_t)offset * 4096 :
 					 pc + (uint64_t)offset,
 				 true));
 		return 0;
 	}
 	case 2: /* add, sub */
-		mask = (uint64_t)bits(word, 10, 12) << (bits(word, 22, 1) ? 12 : 0);
+		mask = (uint64_t)arm64_bits(word, 10, 12) << (arm64_bits(word, 22, 1) ? 12 : 0);
 		sum(evaluator, word, value_cut(evaluator->registers[from], bytes),
 		    value_number(mask, true), bytes, true);
 		return 0;
@@ -197,11 +189,11 @@ static int step_immediate(struct evaluator *evaluator, uint32_t word)
 			bytes, true);
 		return 0;
 	case 5: /* movn, movz, movk */
-		shift = bits(word, 21, 2) * 16;
-		mask = (uint64_t)bits(word, 5, 16) << shift;
-		if (bits(word, 29, 2) == 0)
+		shift = arm64_bits(word, 21, 2) * 16;
+		mask = (uint64_t)arm64_bits(word, 5, 16) << shift;
+		if (arm64_bits(word, 29, 2) == 0)
 			mask = ~mask;
-		else if (bits(word, 29, 2) == 3) {
+		else if (arm64_bits(word, 29, 2) == 3) {
 			struct value old = get(evaluator, to, bytes);
 
 			if (old.kind != VALUE_NUMBER)
@@ -221,28 +213,30 @@ static int step_immediate(struct evaluator *evaluator, uint32_t word)
 /* Data processing of registers, C4.1.95. */
 static int step_register(struct evaluator *evaluator, uint32_t word)
 {
-	uint8_t bytes = bits(word, 31, 1) ? 8 : 4;
-	struct value left = get(evaluator, bits(word, 5, 5), bytes);
-	struct value right = get(evaluator, bits(word, 16, 5), bytes);
+	uint8_t bytes = arm64_bits(word, 31, 1) ? 8 : 4;
+	struct value left = get(evaluator, arm64_bits(word, 5, 5), bytes);
+	struct value right = get(evaluator, arm64_bits(word, 16, 5), bytes);
 
-	if (bits(word, 24, 5) == 0x0a && !bits(word, 21, 1)) {
+	if (arm64_bits(word, 24, 5) == 0x0a && !arm64_bits(word, 21, 1)) {
 		logical(evaluator, word, left,
-			shifted(right, bits(word, 22, 2), bits(word, 10, 6), bytes), bytes, false);
+			shifted(right, arm64_bits(word, 22, 2), arm64_bits(word, 10, 6), bytes),
+			bytes, false);
 		return 0;
 	}
-	if (bits(word, 24, 5) == 0x0b && !bits(word, 21, 1)) {
+	if (arm64_bits(word, 24, 5) == 0x0b && !arm64_bits(word, 21, 1)) {
 		sum(evaluator, word, left,
-		    shifted(right, bits(word, 22, 2), bits(word, 10, 6), bytes), bytes, false);
+		    shifted(right, arm64_bits(word, 22, 2), arm64_bits(word, 10, 6), bytes), bytes,
+		    false);
 		return 0;
 	}
-	if (bits(word, 24, 5) == 0x0b) {
-		left = value_cut(evaluator->registers[bits(word, 5, 5)], bytes);
-		sum(evaluator, word, left, extended(right, bits(word, 13, 3), bits(word, 10, 3)),
-		    bytes, true);
+	if (arm64_bits(word, 24, 5) == 0x0b) {
+		left = value_cut(evaluator->registers[arm64_bits(word, 5, 5)], bytes);
+		sum(evaluator, word, left,
+		    extended(right, arm64_bits(word, 13, 3), arm64_bits(word, 10, 3)), bytes, true);
 		return 0;
 	}
 	/* csel, and others of a condition or of two sources, are not followed. */
-	set(evaluator, bits(word, 0, 5), 8, (struct value){ 0 });
+	set(evaluator, arm64_bits(word, 0, 5), 8, (struct value){ 0 });
 	return 0;
 }
 
@@ -257,21 +251,21 @@ static int step_binder(struct evaluator *evaluator)
 /* Pairs, with or without a change of the base register. */
 static int step_pair(struct evaluator *evaluator, uint32_t word)
 {
-	uint32_t mode = bits(word, 23, 2), base = bits(word, 5, 5);
-	uint32_t registers[2] = { bits(word, 0, 5), bits(word, 10, 5) };
+	uint32_t mode = arm64_bits(word, 23, 2), base = arm64_bits(word, 5, 5);
+	uint32_t registers[2] = { arm64_bits(word, 0, 5), arm64_bits(word, 10, 5) };
 	struct value address = evaluator->registers[base];
-	struct value moved =
-		value_add(address, value_number((uint64_t)(signed_bits(word, 15, 7) * 8), true));
+	struct value moved = value_add(
+		address, value_number((uint64_t)(arm64_signed_bits(word, 15, 7) * 8), true));
 
-	if (bits(word, 30, 2) != 2 || bits(word, 26, 1))
-		return bits(word, 22, 1) && !bits(word, 26, 1) ? -EOPNOTSUPP : 0;
+	if (arm64_bits(word, 30, 2) != 2 || arm64_bits(word, 26, 1))
+		return arm64_bits(word, 22, 1) && !arm64_bits(word, 26, 1) ? -EOPNOTSUPP : 0;
 	if (mode != 1)
 		address = moved;
 	for (uint32_t i = 0; i < 2; i++) {
 		struct value place = value_add(address, value_number(8 * i, true)), value;
 		int err;
 
-		if (!bits(word, 22, 1)) {
+		if (!arm64_bits(word, 22, 1)) {
 			evaluator_store(evaluator, place, 8, get(evaluator, registers[i], 8));
 			continue;
 		}
@@ -288,25 +282,28 @@ static int step_pair(struct evaluator *evaluator, uint32_t word)
 /* One register: at an offset, before or behind a change of the base, or with an index. */
 static int step_single(struct evaluator *evaluator, uint32_t word)
 {
-	uint8_t bytes = (uint8_t)(1U << bits(word, 30, 2));
-	uint32_t base = bits(word, 5, 5), operation = bits(word, 22, 2), mode = bits(word, 10, 2);
+	uint8_t bytes = (uint8_t)(1U << arm64_bits(word, 30, 2));
+	uint32_t base = arm64_bits(word, 5, 5), operation = arm64_bits(word, 22, 2),
+		 mode = arm64_bits(word, 10, 2);
 	struct value address = evaluator->registers[base], moved = address, value;
-	uint32_t to = bits(word, 0, 5);
+	uint32_t to = arm64_bits(word, 0, 5);
 	int err;
 
-	if (bits(word, 26, 1))
+	if (arm64_bits(word, 26, 1))
 		return -EOPNOTSUPP;
-	if (bits(word, 24, 1)) {
+	if (arm64_bits(word, 24, 1)) {
 		address = value_add(address,
-				    value_number(bits(word, 10, 12) * (uint64_t)bytes, true));
-	} else if (bits(word, 21, 1) && mode == 2) {
-		address = value_add(address, extended(get(evaluator, bits(word, 16, 5), 8),
-						      bits(word, 13, 3),
-						      bits(word, 12, 1) ? bits(word, 30, 2) : 0));
-	} else if (bits(word, 21, 1)) {
+				    value_number(arm64_bits(word, 10, 12) * (uint64_t)bytes, true));
+	} else if (arm64_bits(word, 21, 1) && mode == 2) {
+		address = value_add(
+			address, extended(get(evaluator, arm64_bits(word, 16, 5), 8),
+					  arm64_bits(word, 13, 3),
+					  arm64_bits(word, 12, 1) ? arm64_bits(word, 30, 2) : 0));
+	} else if (arm64_bits(word, 21, 1)) {
 		return -EOPNOTSUPP;
 	} else {
-		moved = value_add(address, value_number((uint64_t)signed_bits(word, 12, 9), true));
+		moved = value_add(address,
+				  value_number((uint64_t)arm64_signed_bits(word, 12, 9), true));
 		if (mode != 1)
 			address = moved;
 	}
@@ -321,7 +318,7 @@ static int step_single(struct evaluator *evaluator, uint32_t word)
 			value = (struct value){ 0 };
 		set(evaluator, to, 8, value);
 	}
-	if (!bits(word, 24, 1) && !bits(word, 21, 1) && (mode == 1 || mode == 3))
+	if (!arm64_bits(word, 24, 1) && !arm64_bits(word, 21, 1) && (mode == 1 || mode == 3))
 		evaluator->registers[base] = moved;
 	return 0;
 }
@@ -363,35 +360,37 @@ static int step_branch(struct evaluator *evaluator, uint32_t word)
 	int err;
 
 	if ((word & 0x7c000000) == 0x14000000) { /* b, bl */
-		value = value_number(address + (uint64_t)(signed_bits(word, 0, 26) * 4), true);
-		return bits(word, 31, 1) ? evaluator_call(evaluator, value, next) :
-					   evaluator_jump(evaluator, value);
+		value = value_number(address + (uint64_t)(arm64_signed_bits(word, 0, 26) * 4),
+				     true);
+		return arm64_bits(word, 31, 1) ? evaluator_call(evaluator, value, next) :
+						 evaluator_jump(evaluator, value);
 	}
 	if ((word & 0xff000010) == 0x54000000)
-		return branch_by(evaluator, bits(word, 0, 4),
-				 address + (uint64_t)(signed_bits(word, 5, 19) * 4));
+		return branch_by(evaluator, arm64_bits(word, 0, 4),
+				 address + (uint64_t)(arm64_signed_bits(word, 5, 19) * 4));
 	if ((word & 0x7e000000) == 0x34000000 || (word & 0x7e000000) == 0x36000000) {
 		bool is_bit = word & 0x02000000;
-		uint8_t bytes = bits(word, 31, 1) ? 8 : 4;
-		uint32_t bit = bits(word, 31, 1) << 5 | bits(word, 19, 5);
+		uint8_t bytes = arm64_bits(word, 31, 1) ? 8 : 4;
+		uint32_t bit = arm64_bits(word, 31, 1) << 5 | arm64_bits(word, 19, 5);
 
-		value = get(evaluator, bits(word, 0, 5), is_bit ? 8 : bytes);
+		value = get(evaluator, arm64_bits(word, 0, 5), is_bit ? 8 : bytes);
 		if (is_bit && value.kind != VALUE_NUMBER)
 			return -EOPNOTSUPP;
 		if (is_bit)
 			value = value_number(value.number >> bit & 1, false);
 		compare(evaluator, value, value_number(0, true), 8);
 		err = evaluator_decide(evaluator, CONDITION_EQUAL, &holds);
-		if (!err && holds != bits(word, 24, 1))
-			evaluator->pc = address + (uint64_t)((is_bit ? signed_bits(word, 5, 14) :
-								       signed_bits(word, 5, 19)) *
-							     4);
+		if (!err && holds != arm64_bits(word, 24, 1))
+			evaluator->pc =
+				address + (uint64_t)((is_bit ? arm64_signed_bits(word, 5, 14) :
+							       arm64_signed_bits(word, 5, 19)) *
+						     4);
 		return err;
 	}
 	if ((word & 0xffdffc1f) == 0xd61f0000) { /* br, blr */
-		value = evaluator->registers[bits(word, 5, 5)];
-		return bits(word, 21, 1) ? evaluator_call(evaluator, value, next) :
-					   evaluator_jump(evaluator, value);
+		value = evaluator->registers[arm64_bits(word, 5, 5)];
+		return arm64_bits(word, 21, 1) ? evaluator_call(evaluator, value, next) :
+						 evaluator_jump(evaluator, value);
 	}
 	if (word == 0xd65f03c0 || word == 0xd65f0bff ||
 	    word == 0xd65f0fff) { /* ret, retaa, retab */
@@ -399,7 +398,7 @@ static int step_branch(struct evaluator *evaluator, uint32_t word)
 		return 0;
 	}
 	if ((word & 0xffffffe0) == 0xd53bd040) { /* mrs, tpidr_el0 */
-		set(evaluator, bits(word, 0, 5), 8, (struct value){ .kind = VALUE_THREAD });
+		set(evaluator, arm64_bits(word, 0, 5), 8, (struct value){ .kind = VALUE_THREAD });
 		return 0;
 	}
 	/* Hints: nop, bti, paciasp, autiasp; barriers. */
@@ -421,7 +420,7 @@ int evaluator_step_arm64(struct evaluator *evaluator)
 	if (count < INSTRUCTION_BYTES)
 		return fail(-EOPNOTSUPP, "code that is cut at %#" PRIx64, evaluator->pc);
 	memcpy(&word, code, sizeof(word));
-	group = bits(word, 25, 4);
+	group = arm64_bits(word, 25, 4);
 	if ((group & 14) == 8) {
 		/* The only ones that use pc as it is. */
 		err = step_immediate(evaluator, word);
@@ -434,9 +433,9 @@ int evaluator_step_arm64(struct evaluator *evaluator)
 			err = step_register(evaluator, word);
 		else if (word == BINDER_BEGIN)
 			err = step_binder(evaluator);
-		else if ((group & 5) == 4 && bits(word, 27, 3) == 5)
+		else if ((group & 5) == 4 && arm64_bits(word, 27, 3) == 5)
 			err = step_pair(evaluator, word);
-		else if ((group & 5) == 4 && bits(word, 27, 3) == 7)
+		else if ((group & 5) == 4 && arm64_bits(word, 27, 3) == 7)
 			err = step_single(evaluator, word);
 		else
 			err = -EOPNOTSUPP;

@@ -9,6 +9,7 @@
 #include <elf.h>
 
 #include "agent/base/byte_reader.h"
+#include "agent/host/arm64_bits.h"
 #include "stackdeltas/dwarf_constants.h"
 
 enum {
@@ -19,16 +20,6 @@ enum {
 };
 
 static const struct code_value unknown = { CODE_UNKNOWN, 0 };
-
-static uint32_t bits(uint32_t word, int low, int count)
-{
-	return word >> low & ((1u << count) - 1);
-}
-
-static int64_t signed_bits(uint32_t word, int low, int count)
-{
-	return (int64_t)((uint64_t)word << (64 - low - count)) >> (64 - count);
-}
 
 /* A register that is not the stack pointer is written. */
 static void set(struct code_state *state, uint8_t number, struct code_value value)
@@ -107,16 +98,16 @@ static void end_access(struct code_state *state, const struct access *access, bo
 
 static void pair(struct code_state *state, uint32_t word)
 {
-	uint32_t opc = bits(word, 30, 2);
-	bool is_vector = bits(word, 26, 1), is_load = bits(word, 22, 1);
+	uint32_t opc = arm64_bits(word, 30, 2);
+	bool is_vector = arm64_bits(word, 26, 1), is_load = arm64_bits(word, 22, 1);
 	int scale = is_vector ? 2 + opc : opc == 2 ? 3 : 2;
-	struct access access = make_access(state, bits(word, 5, 5), bits(word, 23, 2),
-					   signed_bits(word, 15, 7) * (1 << scale));
+	struct access access = make_access(state, arm64_bits(word, 5, 5), arm64_bits(word, 23, 2),
+					   arm64_signed_bits(word, 15, 7) * (1 << scale));
 
 	begin_access(state, &access, is_load);
 	if (!is_vector) {
-		transfer(state, bits(word, 0, 5), is_load, opc == 2, access.place);
-		transfer(state, bits(word, 10, 5), is_load, opc == 2,
+		transfer(state, arm64_bits(word, 0, 5), is_load, opc == 2, access.place);
+		transfer(state, arm64_bits(word, 10, 5), is_load, opc == 2,
 			 code_value_add(access.place, WORD_BYTES));
 	}
 	end_access(state, &access, is_load);
@@ -125,25 +116,26 @@ static void pair(struct code_state *state, uint32_t word)
 /* Loads and stores of one register with an immediate offset. */
 static void single(struct code_state *state, uint32_t word)
 {
-	uint32_t size = bits(word, 30, 2), opc = bits(word, 22, 2);
-	bool is_vector = bits(word, 26, 1), is_scaled = bits(word, 24, 1);
+	uint32_t size = arm64_bits(word, 30, 2), opc = arm64_bits(word, 22, 2);
+	bool is_vector = arm64_bits(word, 26, 1), is_scaled = arm64_bits(word, 24, 1);
 	bool is_load = is_vector ? opc & 1 : opc != 0;
 	int scale = is_vector && opc & 2 ? 4 : (int)size;
 	/* Not scaled: bits 11 and 10 are 1 post-index, 3 pre-index, 0 or 2 neither. */
-	struct access access = make_access(
-		state, bits(word, 5, 5), is_scaled ? 0 : bits(word, 10, 2),
-		is_scaled ? (int64_t)bits(word, 10, 12) << scale : signed_bits(word, 12, 9));
+	struct access access = make_access(state, arm64_bits(word, 5, 5),
+					   is_scaled ? 0 : arm64_bits(word, 10, 2),
+					   is_scaled ? (int64_t)arm64_bits(word, 10, 12) << scale :
+						       arm64_signed_bits(word, 12, 9));
 
 	begin_access(state, &access, is_load);
 	/* prfm loads nothing */
 	if (!is_vector && !(size == 3 && opc == 2))
-		transfer(state, bits(word, 0, 5), is_load, size == 3, access.place);
+		transfer(state, arm64_bits(word, 0, 5), is_load, size == 3, access.place);
 	end_access(state, &access, is_load);
 }
 
 static void loads_and_stores(struct code_state *state, uint32_t word)
 {
-	bool is_vector = bits(word, 26, 1);
+	bool is_vector = arm64_bits(word, 26, 1);
 
 	if ((word & 0x3a000000) == 0x28000000) {
 		pair(state, word);
@@ -151,22 +143,22 @@ static void loads_and_stores(struct code_state *state, uint32_t word)
 		single(state, word);
 	} else if (is_vector) {
 		/* Vectors of structures, with write-back of the base. */
-		if (bits(word, 23, 1))
-			set_or_sp(state, bits(word, 5, 5), unknown);
+		if (arm64_bits(word, 23, 1))
+			set_or_sp(state, arm64_bits(word, 5, 5), unknown);
 	} else {
 		/*
 		 * Literal, with a register as the offset, exclusive, atomic: those that only store
 		 * are taken to write the register too, except the commonest.
 		 */
-		bool is_store = (word & 0x3b200c00) == 0x38200800 && !bits(word, 22, 2);
+		bool is_store = (word & 0x3b200c00) == 0x38200800 && !arm64_bits(word, 22, 2);
 
 		if (!is_store)
-			set(state, bits(word, 0, 5), unknown);
+			set(state, arm64_bits(word, 0, 5), unknown);
 		/* ldxp, casp and stxr's status */
 		if ((word & 0x3f000000) == 0x08000000) {
-			set(state, bits(word, 16, 5), unknown);
-			if (bits(word, 21, 1))
-				set(state, bits(word, 10, 5), unknown);
+			set(state, arm64_bits(word, 16, 5), unknown);
+			if (arm64_bits(word, 21, 1))
+				set(state, arm64_bits(word, 10, 5), unknown);
 		}
 	}
 }
@@ -174,14 +166,14 @@ static void loads_and_stores(struct code_state *state, uint32_t word)
 /* add and sub with an immediate: `mov x29, sp` too */
 static void add_immediate(struct code_state *state, uint32_t word)
 {
-	int64_t value = (int64_t)bits(word, 10, 12) << (bits(word, 22, 1) ? 12 : 0);
-	bool is_wide = bits(word, 31, 1), sets_flags = bits(word, 29, 1);
+	int64_t value = (int64_t)arm64_bits(word, 10, 12) << (arm64_bits(word, 22, 1) ? 12 : 0);
+	bool is_wide = arm64_bits(word, 31, 1), sets_flags = arm64_bits(word, 29, 1);
 	struct code_value sum = unknown;
-	uint8_t target = bits(word, 0, 5);
+	uint8_t target = arm64_bits(word, 0, 5);
 
 	if (is_wide)
-		sum = code_value_add(get(state, bits(word, 5, 5)),
-				     bits(word, 30, 1) ? -value : value);
+		sum = code_value_add(get(state, arm64_bits(word, 5, 5)),
+				     arm64_bits(word, 30, 1) ? -value : value);
 	if (sets_flags)
 		set(state, target, sum);
 	else
@@ -191,10 +183,10 @@ static void add_immediate(struct code_state *state, uint32_t word)
 /* movz, movn, movk: sizes of large frames */
 static void move_wide(struct code_state *state, uint32_t word)
 {
-	uint8_t target = bits(word, 0, 5);
-	uint32_t opc = bits(word, 29, 2), shift = bits(word, 21, 2) * 16;
+	uint8_t target = arm64_bits(word, 0, 5);
+	uint32_t opc = arm64_bits(word, 29, 2), shift = arm64_bits(word, 21, 2) * 16;
 	struct code_value old = get(state, target), value = unknown;
-	uint64_t part = (uint64_t)bits(word, 5, 16) << shift;
+	uint64_t part = (uint64_t)arm64_bits(word, 5, 16) << shift;
 	uint64_t sum = part;
 
 	if (opc == 3) {
@@ -212,11 +204,12 @@ static void move_wide(struct code_state *state, uint32_t word)
 /* orr with zero: a constant that is a run of ones (C6.2 DecodeBitMasks), of plain form. */
 static void logical_immediate(struct code_state *state, uint32_t word)
 {
-	uint8_t target = bits(word, 0, 5), source = bits(word, 5, 5);
-	uint32_t opc = bits(word, 29, 2), ones = bits(word, 10, 6) + 1, turn = bits(word, 16, 6);
+	uint8_t target = arm64_bits(word, 0, 5), source = arm64_bits(word, 5, 5);
+	uint32_t opc = arm64_bits(word, 29, 2), ones = arm64_bits(word, 10, 6) + 1,
+		 turn = arm64_bits(word, 16, 6);
 	struct code_value value = unknown;
 
-	if (opc == 1 && source == ZERO_REGISTER && bits(word, 22, 1) &&
+	if (opc == 1 && source == ZERO_REGISTER && arm64_bits(word, 22, 1) &&
 	    ones + (64 - turn) % 64 < 28)
 		value = (struct code_value){ CODE_CONSTANT, ((1 << ones) - 1) << (64 - turn) % 64 };
 	if (opc == 3)
@@ -231,7 +224,7 @@ static void logical_immediate(struct code_state *state, uint32_t word)
 
 static void immediates(struct code_state *state, uint32_t word)
 {
-	switch (bits(word, 23, 3)) {
+	switch (arm64_bits(word, 23, 3)) {
 	case 2:
 		add_immediate(state, word);
 		break;
@@ -243,7 +236,7 @@ static void immediates(struct code_state *state, uint32_t word)
 		break;
 	/* adr, adrp, bit fields, extr; addg and subg are of no compiler */
 	default:
-		set(state, bits(word, 0, 5), unknown);
+		set(state, arm64_bits(word, 0, 5), unknown);
 		break;
 	}
 }
@@ -251,37 +244,38 @@ static void immediates(struct code_state *state, uint32_t word)
 /* add and sub of sp and a register, extended or not */
 static bool add_to_sp(struct code_state *state, uint32_t word)
 {
-	struct code_value amount = get(state, bits(word, 16, 5));
+	struct code_value amount = get(state, arm64_bits(word, 16, 5));
 	struct code_value sum = unknown;
-	uint8_t target = bits(word, 0, 5), source = bits(word, 5, 5);
+	uint8_t target = arm64_bits(word, 0, 5), source = arm64_bits(word, 5, 5);
 
 	if ((word & 0xbfe00000) != 0x8b200000 ||
 	    (target != DWARF_ARM64_SP && source != DWARF_ARM64_SP))
 		return false;
-	if (amount.kind == CODE_CONSTANT && !bits(word, 10, 3))
-		sum = code_value_add(get(state, source),
-				     bits(word, 30, 1) ? -(int64_t)amount.offset : amount.offset);
+	if (amount.kind == CODE_CONSTANT && !arm64_bits(word, 10, 3))
+		sum = code_value_add(get(state, source), arm64_bits(word, 30, 1) ?
+								 -(int64_t)amount.offset :
+								 amount.offset);
 	set_or_sp(state, target, sum);
 	return true;
 }
 
 static void registers(struct code_state *state, uint32_t word)
 {
-	uint8_t source = bits(word, 16, 5);
+	uint8_t source = arm64_bits(word, 16, 5);
 
 	if (add_to_sp(state, word))
 		return;
 	/* mov: orr with zero; the stack pointer is never meant */
 	if ((word & 0xffe0ffe0) == 0xaa0003e0 && source != ZERO_REGISTER)
-		set(state, bits(word, 0, 5), get(state, source));
+		set(state, arm64_bits(word, 0, 5), get(state, source));
 	else
-		set(state, bits(word, 0, 5), unknown);
+		set(state, arm64_bits(word, 0, 5), unknown);
 }
 
 /* SVE (C4.1.66 to 82): those that write a general register. */
 static void scalable_vectors(struct code_state *state, uint32_t word)
 {
-	uint8_t target = bits(word, 0, 5);
+	uint8_t target = arm64_bits(word, 0, 5);
 
 	/* addvl, addpl: how far they move the stack pointer depends on the machine */
 	if ((word & 0xffa0f000) == 0x04205000)
@@ -296,7 +290,7 @@ static void scalable_vectors(struct code_state *state, uint32_t word)
 /* Everything that is no branch. */
 static void apply(struct code_state *state, uint32_t word)
 {
-	switch (bits(word, 25, 4)) {
+	switch (arm64_bits(word, 25, 4)) {
 	case 2:
 		scalable_vectors(state, word);
 		break;
@@ -317,10 +311,10 @@ static void apply(struct code_state *state, uint32_t word)
 	case 7:
 	case 15:
 		/* fmov, fcvt*, umov, smov to a general register; some of the others are meant too. */
-		if ((word & 0x5f200000) == 0x1e200000 && !bits(word, 10, 6))
-			set(state, bits(word, 0, 5), unknown);
+		if ((word & 0x5f200000) == 0x1e200000 && !arm64_bits(word, 10, 6))
+			set(state, arm64_bits(word, 0, 5), unknown);
 		if ((word & 0xbfe0fc00) == 0x0e003c00 || (word & 0xbfe0fc00) == 0x0e002c00)
-			set(state, bits(word, 0, 5), unknown);
+			set(state, arm64_bits(word, 0, 5), unknown);
 		break;
 	default:
 		break;
@@ -330,7 +324,7 @@ static void apply(struct code_state *state, uint32_t word)
 /* Branches to a register: br, blr, ret, and those that authenticate. */
 static enum code_step_flow register_branch(uint32_t word)
 {
-	switch (bits(word, 21, 4)) {
+	switch (arm64_bits(word, 21, 4)) {
 	case 0:
 	case 8:
 		return CODE_FLOW_JUMP_INDIRECT;
@@ -339,7 +333,7 @@ static enum code_step_flow register_branch(uint32_t word)
 		return CODE_FLOW_CALL_INDIRECT;
 	case 2:
 		/* Through another register than x30 it is a jump. */
-		return bits(word, 5, 5) == DWARF_ARM64_LR || bits(word, 11, 1) ?
+		return arm64_bits(word, 5, 5) == DWARF_ARM64_LR || arm64_bits(word, 11, 1) ?
 			       CODE_FLOW_RETURN :
 			       CODE_FLOW_JUMP_INDIRECT;
 	default:
@@ -351,17 +345,17 @@ static enum code_step_flow register_branch(uint32_t word)
 static enum code_step_flow branch(uint32_t word, struct code_state *state, int64_t *target)
 {
 	if ((word & 0x7c000000) == 0x14000000) {
-		*target = signed_bits(word, 0, 26) * INSTRUCTION_BYTES;
-		return bits(word, 31, 1) ? CODE_FLOW_CALL : CODE_FLOW_JUMP;
+		*target = arm64_signed_bits(word, 0, 26) * INSTRUCTION_BYTES;
+		return arm64_bits(word, 31, 1) ? CODE_FLOW_CALL : CODE_FLOW_JUMP;
 	}
 	/* cbz, cbnz; b.cond, bc.cond */
 	if ((word & 0x7e000000) == 0x34000000 || (word & 0xff000000) == 0x54000000) {
-		*target = signed_bits(word, 5, 19) * INSTRUCTION_BYTES;
+		*target = arm64_signed_bits(word, 5, 19) * INSTRUCTION_BYTES;
 		/* b.al */
 		return (word & 0xff00000e) == 0x5400000e ? CODE_FLOW_JUMP : CODE_FLOW_BRANCH;
 	}
 	if ((word & 0x7e000000) == 0x36000000) {
-		*target = signed_bits(word, 5, 14) * INSTRUCTION_BYTES;
+		*target = arm64_signed_bits(word, 5, 14) * INSTRUCTION_BYTES;
 		return CODE_FLOW_BRANCH;
 	}
 	if ((word & 0xfe000000) == 0xd6000000)
@@ -375,7 +369,7 @@ static enum code_step_flow branch(uint32_t word, struct code_state *state, int64
 		return CODE_FLOW_NOP;
 	/* mrs, sysl */
 	if (state && (word & 0xffe00000) == 0xd5200000)
-		set(state, bits(word, 0, 5), unknown);
+		set(state, arm64_bits(word, 0, 5), unknown);
 	return (word & 0xff000000) == 0xd5000000 ? CODE_FLOW_NEXT : CODE_FLOW_BAD;
 }
 
@@ -390,7 +384,7 @@ void arm64_step(const uint8_t *bytes, size_t size, struct code_state *state, str
 	if (byte_reader_failed(&reader))
 		return;
 	step->length = INSTRUCTION_BYTES;
-	switch (bits(word, 25, 4)) {
+	switch (arm64_bits(word, 25, 4)) {
 	/* udf; not allocated; SME */
 	case 0:
 		if (word >> 16 == 0)

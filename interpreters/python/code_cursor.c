@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "agent/base/error.h"
+#include "agent/host/arm64_bits.h"
 #include "agent/host/x86_decode.h"
 
 enum {
@@ -159,16 +160,6 @@ static uint32_t decode_x86(const uint8_t *bytes, size_t size, struct code_instru
 
 /* --- arm64 --- */
 
-static uint32_t bits(uint32_t word, unsigned int low, unsigned int count)
-{
-	return word >> low & ((1U << count) - 1);
-}
-
-static int64_t signed_bits(uint32_t word, unsigned int low, unsigned int count)
-{
-	return (int64_t)((uint64_t)word << (64 - low - count)) >> (64 - count);
-}
-
 /* As a bit; the zero register is none. */
 static uint32_t register_bit(uint32_t number)
 {
@@ -178,19 +169,20 @@ static uint32_t register_bit(uint32_t number)
 /* b, bl, b.cond, cbz, tbz, br, blr, ret, brk and their like; false for others. */
 static bool decode_arm64_branch(uint32_t word, struct code_instruction *instruction)
 {
-	if (bits(word, 26, 3) != 5)
+	if (arm64_bits(word, 26, 3) != 5)
 		return false;
-	if (bits(word, 26, 5) == 5)
-		instruction->kind = bits(word, 31, 1) ? CODE_CALL : CODE_JUMP;
+	if (arm64_bits(word, 26, 5) == 5)
+		instruction->kind = arm64_bits(word, 31, 1) ? CODE_CALL : CODE_JUMP;
 	else if ((word & 0xff000010) == 0x54000000 || (word & 0x7c000000) == 0x34000000)
 		instruction->kind = CODE_BRANCH;
 	else if ((word & 0xfe1ff000) == 0xd61f0000)
-		instruction->kind = bits(word, 21, 3) == 2 ? CODE_RETURN :
-				    bits(word, 21, 3) == 1 ? CODE_CALL_INDIRECT :
-							     CODE_STOP;
+		instruction->kind = arm64_bits(word, 21, 3) == 2 ? CODE_RETURN :
+				    arm64_bits(word, 21, 3) == 1 ? CODE_CALL_INDIRECT :
+								   CODE_STOP;
 	else if ((word & 0xffc00000) == 0xd5000000)
 		/* Hints and system registers; mrs writes one. */
-		instruction->writes = bits(word, 21, 1) ? register_bit(bits(word, 0, 5)) : 0;
+		instruction->writes =
+			arm64_bits(word, 21, 1) ? register_bit(arm64_bits(word, 0, 5)) : 0;
 	else
 		instruction->kind = CODE_STOP;
 	return true;
@@ -199,11 +191,13 @@ static bool decode_arm64_branch(uint32_t word, struct code_instruction *instruct
 /* ldp, stp and their like, of all sizes. */
 static void decode_arm64_pair(uint32_t word, struct code_instruction *instruction)
 {
-	bool is_vector = bits(word, 26, 1), is_load = bits(word, 22, 1);
+	bool is_vector = arm64_bits(word, 26, 1), is_load = arm64_bits(word, 22, 1);
 	/* 1: behind it base changes, 3: before, 0 and 2: not. */
-	uint32_t mode = bits(word, 23, 2), base = bits(word, 5, 5), size = bits(word, 30, 2);
+	uint32_t mode = arm64_bits(word, 23, 2), base = arm64_bits(word, 5, 5),
+		 size = arm64_bits(word, 30, 2);
 	uint8_t bytes = is_vector ? (uint8_t)(4U << size) : size == 2 ? 8 : 4;
-	uint32_t loaded = register_bit(bits(word, 0, 5)) | register_bit(bits(word, 10, 5));
+	uint32_t loaded = register_bit(arm64_bits(word, 0, 5)) |
+			  register_bit(arm64_bits(word, 10, 5));
 
 	instruction->writes = is_load && !is_vector ? loaded : 0;
 	if (mode & 1)
@@ -215,66 +209,68 @@ static void decode_arm64_pair(uint32_t word, struct code_instruction *instructio
 	if (!is_load || base != ARM64_SP)
 		instruction->kind = is_load ? CODE_LOAD : CODE_STORE;
 	instruction->base = (uint8_t)base;
-	instruction->displacement = signed_bits(word, 15, 7) * bytes;
+	instruction->displacement = arm64_signed_bits(word, 15, 7) * bytes;
 	instruction->stored_bytes = is_load ? 0 : 2 * bytes;
 	if (!is_vector && bytes == WORD_BYTES) {
-		instruction->reg = (uint8_t)bits(word, 0, 5);
-		instruction->second = (uint8_t)bits(word, 10, 5);
+		instruction->reg = (uint8_t)arm64_bits(word, 0, 5);
+		instruction->second = (uint8_t)arm64_bits(word, 10, 5);
 	}
 }
 
 /* Loads and stores of one register. */
 static void decode_arm64_single(uint32_t word, struct code_instruction *instruction)
 {
-	bool is_vector = bits(word, 26, 1), has_unsigned = bits(word, 24, 1);
-	uint32_t size = bits(word, 30, 2), operation = bits(word, 22, 2);
-	uint32_t base = bits(word, 5, 5), mode = bits(word, 10, 2);
+	bool is_vector = arm64_bits(word, 26, 1), has_unsigned = arm64_bits(word, 24, 1);
+	uint32_t size = arm64_bits(word, 30, 2), operation = arm64_bits(word, 22, 2);
+	uint32_t base = arm64_bits(word, 5, 5), mode = arm64_bits(word, 10, 2);
 	uint32_t shift = is_vector && operation & 2 ? 4 : size;
 	bool is_load = is_vector ? operation & 1 : operation;
 
-	instruction->writes = is_load && !is_vector ? register_bit(bits(word, 0, 5)) : 0;
+	instruction->writes = is_load && !is_vector ? register_bit(arm64_bits(word, 0, 5)) : 0;
 	/* A prefetch. */
 	if (!is_vector && size == 3 && operation == 2) {
 		instruction->writes = 0;
 		return;
 	}
-	if (!has_unsigned && bits(word, 21, 1) && mode != 2 && !is_vector)
+	if (!has_unsigned && arm64_bits(word, 21, 1) && mode != 2 && !is_vector)
 		/* Atomic, which loads too; mode 2 is an index. */
-		instruction->writes = register_bit(bits(word, 0, 5));
+		instruction->writes = register_bit(arm64_bits(word, 0, 5));
 	else if (!has_unsigned && mode & 1)
 		instruction->writes |= 1U << base;
 	if (is_load && base == ARM64_SP)
 		instruction->kind = CODE_RESTORE;
-	if ((!has_unsigned && (mode || bits(word, 21, 1))) || (is_load && (is_vector || size != 3)))
+	if ((!has_unsigned && (mode || arm64_bits(word, 21, 1))) ||
+	    (is_load && (is_vector || size != 3)))
 		return;
 	/* Its own stack is where a function keeps registers, and values as well. */
 	instruction->kind = is_load ? CODE_LOAD : CODE_STORE;
 	instruction->base = (uint8_t)base;
-	instruction->displacement = has_unsigned ? (int64_t)bits(word, 10, 12) << shift :
-						   signed_bits(word, 12, 9);
+	instruction->displacement = has_unsigned ? (int64_t)arm64_bits(word, 10, 12) << shift :
+						   arm64_signed_bits(word, 12, 9);
 	instruction->stored_bytes = is_load ? 0 : (uint8_t)(1U << shift);
 	if (!is_vector && size == 3)
-		instruction->reg = (uint8_t)bits(word, 0, 5);
+		instruction->reg = (uint8_t)arm64_bits(word, 0, 5);
 }
 
 static void decode_arm64_other(uint32_t word, struct code_instruction *instruction)
 {
-	uint32_t to = bits(word, 0, 5);
+	uint32_t to = arm64_bits(word, 0, 5);
 
 	instruction->writes = register_bit(to);
 	if ((word & 0xbf800000) == 0x91000000) {
-		int64_t number = (int64_t)bits(word, 10, 12) << (bits(word, 22, 1) ? 12 : 0);
+		int64_t number = (int64_t)arm64_bits(word, 10, 12)
+				 << (arm64_bits(word, 22, 1) ? 12 : 0);
 
 		instruction->kind = CODE_ADD;
 		instruction->reg = (uint8_t)to;
 		instruction->writes = 1U << to;
-		instruction->base = (uint8_t)bits(word, 5, 5);
-		instruction->displacement = bits(word, 30, 1) ? -number : number;
+		instruction->base = (uint8_t)arm64_bits(word, 5, 5);
+		instruction->displacement = arm64_bits(word, 30, 1) ? -number : number;
 	} else if ((word & 0xffe0ffe0) == 0xaa0003e0 && to != ARM64_SP &&
-		   bits(word, 16, 5) != ARM64_SP) {
+		   arm64_bits(word, 16, 5) != ARM64_SP) {
 		instruction->kind = CODE_MOVE;
 		instruction->reg = (uint8_t)to;
-		instruction->base = (uint8_t)bits(word, 16, 5);
+		instruction->base = (uint8_t)arm64_bits(word, 16, 5);
 	}
 }
 
@@ -287,7 +283,7 @@ static void decode_arm64(uint32_t word, struct code_instruction *instruction)
 		.base = CODE_NO_REGISTER,
 	};
 	/* udf, and what is reserved. */
-	if (!bits(word, 25, 4))
+	if (!arm64_bits(word, 25, 4))
 		instruction->kind = CODE_STOP;
 	else if (decode_arm64_branch(word, instruction))
 		return;
@@ -350,10 +346,10 @@ bool code_cursor_target(const struct code_cursor *cursor, uint64_t *target)
 	}
 	memcpy(&word, (const uint8_t *)cursor->code.data + cursor->offset, sizeof(word));
 	if (instruction->kind == CODE_JUMP)
-		*target = cursor->address + (uint64_t)(signed_bits(word, 0, 26) * 4);
+		*target = cursor->address + (uint64_t)(arm64_signed_bits(word, 0, 26) * 4);
 	else if ((word & 0x7e000000) == 0x36000000)
-		*target = cursor->address + (uint64_t)(signed_bits(word, 5, 14) * 4);
+		*target = cursor->address + (uint64_t)(arm64_signed_bits(word, 5, 14) * 4);
 	else
-		*target = cursor->address + (uint64_t)(signed_bits(word, 5, 19) * 4);
+		*target = cursor->address + (uint64_t)(arm64_signed_bits(word, 5, 19) * 4);
 	return true;
 }
