@@ -80,7 +80,7 @@ struct agent {
 	pthread_t ring_thread;
 	bool has_ring_thread;
 	struct probabilistic probabilistic;
-	struct idle_clock idle_clock;
+	struct tick_clock tick_clock;
 	/* Of sampling, the wait for the first tables left out. */
 	uint64_t start_ns;
 	uint64_t start_realtime_ns;
@@ -110,7 +110,7 @@ static void agent_deinit(struct agent *agent)
 {
 	bool uses_delta_cache;
 
-	idle_clock_deinit(&agent->idle_clock);
+	tick_clock_deinit(&agent->tick_clock);
 	stop_ring_thread(agent);
 	event_reader_destroy(agent->reader);
 	uses_delta_cache = !process_manager_destroy(agent->processes);
@@ -236,7 +236,7 @@ static int init_kernel_side(struct agent *agent)
 		return error;
 	cpu_count = bpf_metrics_cpu_count();
 	return cpu_count < 0 ? cpu_count :
-			       idle_clock_init(&agent->idle_clock, "/proc", (uint32_t)cpu_count);
+			       tick_clock_init(&agent->tick_clock, "/proc", (uint32_t)cpu_count);
 }
 
 /* Connects the kernel side to processes/ and has all running processes read. */
@@ -332,18 +332,18 @@ static void log_start(const struct agent *agent)
 	log_info("%s", text_builder_text(&text));
 }
 
-/* @error of starting or stopping the idle clock. */
-static void log_idle_clock(int error)
+/* @error of starting or stopping the clock of ticks. */
+static void log_tick_clock(int error)
 {
 	if (error)
-		log_debug("%s; ticks that idle CPUs keep back count as skipped", error_text());
+		log_debug("%s; ticks that an idle or stolen CPU keeps back count as skipped", error_text());
 }
 
 static int stop_sampling(struct agent *agent)
 {
 	int error = perf_sampler_disable(agent->sampler);
 
-	log_idle_clock(idle_clock_stop(&agent->idle_clock));
+	log_tick_clock(tick_clock_stop(&agent->tick_clock));
 	return error;
 }
 
@@ -356,7 +356,7 @@ static int switch_sampling(struct agent *agent)
 			 is_on ? "on" : "off");
 	if (!is_on)
 		return stop_sampling(agent);
-	log_idle_clock(idle_clock_start(&agent->idle_clock));
+	log_tick_clock(tick_clock_start(&agent->tick_clock));
 	return perf_sampler_enable(agent->sampler);
 }
 
@@ -417,7 +417,7 @@ static int sample(struct agent *agent)
 static int count_missed_ticks(struct agent *agent)
 {
 	const struct bpf_fds *fds = bpf_loader_fds(agent->loader);
-	uint32_t cpu_count = agent->idle_clock.cpu_count;
+	uint32_t cpu_count = agent->tick_clock.cpu_count;
 	_cleanup_(free_pointer) uint64_t *ticks = calloc(cpu_count, sizeof(*ticks));
 	_cleanup_(free_pointer) uint64_t *runs = calloc(cpu_count, sizeof(*runs));
 	_cleanup_(free_pointer) uint64_t *idle_runs = calloc(cpu_count, sizeof(*idle_runs));
@@ -435,10 +435,11 @@ static int count_missed_ticks(struct agent *agent)
 	for (uint32_t cpu = 0; cpu < cpu_count; cpu++) {
 		const struct cpu_ticks cpu_ticks = { ticks[cpu], runs[cpu], idle_runs[cpu] };
 
-		missed_ticks_add(&missed, &cpu_ticks, agent->idle_clock.idle_ns[cpu],
+		missed_ticks_add(&missed, &cpu_ticks, &agent->tick_clock.total[cpu],
 				 agent->options->samples_per_second);
 	}
 	metrics_set(METRIC_IDLE_UNSEEN, missed.idle);
+	metrics_set(METRIC_TICKS_STOLEN, missed.stolen);
 	metrics_set(METRIC_SAMPLES_SKIPPED, missed.skipped);
 	return 0;
 }

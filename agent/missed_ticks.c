@@ -7,62 +7,79 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
 #include "agent/base/error.h"
-#include "agent/host/cpu_idle_times.h"
 
-int idle_clock_init(struct idle_clock *clock, const char *proc_root, uint32_t cpu_count)
+int tick_clock_init(struct tick_clock *clock, const char *proc_root, uint32_t cpu_count)
 {
-	*clock = (struct idle_clock){
+	*clock = (struct tick_clock){
 		.proc_root = proc_root,
 		.cpu_count = cpu_count,
-		.start_ns = calloc(cpu_count, sizeof(uint64_t)),
-		.idle_ns = calloc(cpu_count, sizeof(uint64_t)),
+		.start = calloc(cpu_count, sizeof(*clock->start)),
+		.total = calloc(cpu_count, sizeof(*clock->total)),
 	};
-	if (clock->start_ns && clock->idle_ns)
+	if (clock->start && clock->total)
 		return 0;
-	idle_clock_deinit(clock);
-	return fail(-ENOMEM, "no memory for the idle times of %u CPUs", cpu_count);
+	tick_clock_deinit(clock);
+	return fail(-ENOMEM, "no memory for the times of %u CPUs", cpu_count);
 }
 
-int idle_clock_start(struct idle_clock *clock)
+int tick_clock_start(struct tick_clock *clock)
 {
-	return cpu_idle_times(clock->proc_root, clock->start_ns, clock->cpu_count);
+	return cpu_times_read(clock->proc_root, clock->start, clock->cpu_count);
 }
 
-int idle_clock_stop(struct idle_clock *clock)
+/* What @now_ns is beyond @start_ns; nothing for a CPU that was offline at either end. */
+static uint64_t time_since(uint64_t start_ns, uint64_t now_ns)
 {
-	_cleanup_(free_pointer) uint64_t *now_ns = calloc(clock->cpu_count, sizeof(*now_ns));
+	return now_ns > start_ns ? now_ns - start_ns : 0;
+}
+
+int tick_clock_stop(struct tick_clock *clock)
+{
+	_cleanup_(free_pointer) struct cpu_times *now = calloc(clock->cpu_count, sizeof(*now));
 	int err;
 
-	if (!now_ns)
-		return fail(-ENOMEM, "no memory for the idle times of %u CPUs", clock->cpu_count);
-	err = cpu_idle_times(clock->proc_root, now_ns, clock->cpu_count);
+	if (!now)
+		return fail(-ENOMEM, "no memory for the times of %u CPUs", clock->cpu_count);
+	err = cpu_times_read(clock->proc_root, now, clock->cpu_count);
 	if (err)
 		return err;
 	for (uint32_t cpu = 0; cpu < clock->cpu_count; cpu++) {
-		/* A CPU that was offline at either end has no time to compare with. */
-		if (clock->start_ns[cpu] && now_ns[cpu] > clock->start_ns[cpu])
-			clock->idle_ns[cpu] += now_ns[cpu] - clock->start_ns[cpu];
-		clock->start_ns[cpu] = 0;
+		const struct cpu_times *start = &clock->start[cpu];
+
+		/* Every CPU that is online has been idle at some time. */
+		if (start->idle_ns) {
+			clock->total[cpu].idle_ns += time_since(start->idle_ns, now[cpu].idle_ns);
+			clock->total[cpu].stolen_ns +=
+				time_since(start->stolen_ns, now[cpu].stolen_ns);
+		}
+		clock->start[cpu] = (struct cpu_times){ 0 };
 	}
 	return 0;
 }
 
-void idle_clock_deinit(struct idle_clock *clock)
+void tick_clock_deinit(struct tick_clock *clock)
 {
-	free(clock->start_ns);
-	free(clock->idle_ns);
-	*clock = (struct idle_clock){ 0 };
+	free(clock->start);
+	free(clock->total);
+	*clock = (struct tick_clock){ 0 };
 }
 
-void missed_ticks_add(struct missed_ticks *missed, const struct cpu_ticks *cpu, uint64_t idle_ns,
-		      uint32_t samples_per_second)
+static uint64_t at_most(uint64_t count, uint64_t limit)
 {
-	uint64_t idle_ticks = idle_ns / (NS_PER_SECOND / samples_per_second);
-	uint64_t missing = cpu->ticks > cpu->runs ? cpu->ticks - cpu->runs : 0;
-	uint64_t idle = idle_ticks > cpu->idle_runs ? idle_ticks - cpu->idle_runs : 0;
+	return count < limit ? count : limit;
+}
 
-	if (idle > missing)
-		idle = missing;
+void missed_ticks_add(struct missed_ticks *missed, const struct cpu_ticks *cpu,
+		      const struct cpu_times *times, uint32_t samples_per_second)
+{
+	uint64_t period_ns = NS_PER_SECOND / samples_per_second;
+	uint64_t idle_ticks = times->idle_ns / period_ns;
+	uint64_t missing = cpu->ticks > cpu->runs ? cpu->ticks - cpu->runs : 0;
+	uint64_t idle = at_most(idle_ticks > cpu->idle_runs ? idle_ticks - cpu->idle_runs : 0,
+				missing);
+	uint64_t stolen = at_most(times->stolen_ns / period_ns, missing - idle);
+
 	missed->idle += idle;
-	missed->skipped += missing - idle;
+	missed->stolen += stolen;
+	missed->skipped += missing - idle - stolen;
 }

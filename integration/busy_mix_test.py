@@ -5,8 +5,8 @@ with exceptions and lambdas, Rust, static programs.
 
 99 % of the user stacks are complete once their process is known, judged from the frames: the
 outermost is the thread's entry, and there is no guess and no error. No sample is lost to a full
-ring, the kernel skips less than 1 % of the runs, and busy, idle and lost samples add up to online
-CPUs x time x rate.
+ring, the kernel skips less than 1 % of the runs, and busy, idle and lost samples, with those of the
+time that a hypervisor took, add up to online CPUs x time x rate.
 """
 import collections
 import os
@@ -67,19 +67,21 @@ def check_counts(tap, result, stacks):
     metrics = result.metrics
     busy, idle = metrics["bpf_samples"], metrics["bpf_idle"] + metrics["idle_unseen"]
     ring_full, skipped = metrics["bpf_lost_ring_full"], metrics["samples_skipped"]
-    total = busy + idle + metrics["bpf_unselected"] + ring_full + skipped
+    stolen = metrics["ticks_stolen"]
+    total = busy + idle + metrics["bpf_unselected"] + ring_full + skipped + stolen
     wanted = len(online_cpus()) * SECONDS * RATE
     tap.ok(ring_full == 0, "no sample is lost to a full ring", ring_full)
     tap.ok(100 * skipped < total, "the kernel skips less than 1 % of the runs", skipped, total)
     tap.ok(abs(total - wanted) <= 0.01 * wanted,
-           "busy, idle and lost samples add up to CPUs x time x rate",
-           "%d busy, %d idle, %d ring full, %d skipped: %d of %d" %
-           (busy, idle, ring_full, skipped, total, wanted))
+           "busy, idle, lost and stolen samples add up to CPUs x time x rate",
+           "%d busy, %d idle, %d ring full, %d skipped, %d stolen: %d of %d" %
+           (busy, idle, ring_full, skipped, stolen, total, wanted))
     counted = sum(stacks.values())
     tap.ok(counted == busy - metrics["samples_dropped"], "every busy sample is in the output",
            "%d of %d, %d dropped" % (counted, busy, metrics["samples_dropped"]))
-    tap.note("%d busy, %d idle, %d lost to a full ring, %d skipped by the kernel (%s)" %
-             (busy, idle, ring_full, skipped, share(skipped, total)))
+    tap.note("%d busy, %d idle, %d lost to a full ring, %d skipped by the kernel (%s), %d while the "
+             "hypervisor had the CPU" %
+             (busy, idle, ring_full, skipped, share(skipped, total), stolen))
 
 
 def main():
