@@ -75,8 +75,8 @@ void missed_ticks_add(struct missed_ticks *missed, const struct cpu_ticks *cpu,
 	uint64_t period_ns = NS_PER_SECOND / samples_per_second;
 	uint64_t idle_ticks = times->idle_ns / period_ns;
 	uint64_t missing = cpu->ticks > cpu->runs ? cpu->ticks - cpu->runs : 0;
-	uint64_t idle = at_most(idle_ticks > cpu->idle_runs ? idle_ticks - cpu->idle_runs : 0,
-				missing);
+	uint64_t idle =
+		at_most(idle_ticks > cpu->idle_runs ? idle_ticks - cpu->idle_runs : 0, missing);
 	uint64_t stolen = at_most(times->stolen_ns / period_ns, missing - idle);
 
 	missed->idle += idle;

@@ -21,9 +21,8 @@ static int take_line(const char *line, struct cpu_times *times, uint32_t cpu_cou
 	uint64_t idle_ticks, iowait_ticks, steal_ticks;
 	uint32_t cpu;
 
-	if (sscanf(line,
-		   "cpu%" SCNu32 " %*u %*u %*u %" SCNu64 " %" SCNu64 " %*u %*u %" SCNu64, &cpu,
-		   &idle_ticks, &iowait_ticks, &steal_ticks) != 4)
+	if (sscanf(line, "cpu%" SCNu32 " %*u %*u %*u %" SCNu64 " %" SCNu64 " %*u %*u %" SCNu64,
+		   &cpu, &idle_ticks, &iowait_ticks, &steal_ticks) != 4)
 		return fail(-EBADMSG, "the times of a CPU in /proc/stat make no sense");
 	if (cpu < cpu_count)
 		times[cpu] = (struct cpu_times){
