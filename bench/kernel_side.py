@@ -15,7 +15,7 @@ import harness
 RATE = 4999
 SECONDS = 2
 
-# Of the kernel walk: how often, and for how long, each of two programs runs.
+# How often, and for how long, each of some programs runs where they take turns.
 TURNS = 24
 TURN_SECONDS = 0.25
 TURN_RUNS_MIN = 100
@@ -55,17 +55,11 @@ def _measure(name, pid):
 
 def agent_ns(command):
     """Mean time of the agent's programs for a sample of @command, which runs for ever."""
-    with start_alone(command) as program:
-        with harness.Agent("-pid", program.pid, "-cpus", bench_cpu(), "-samples-per-second",
-                           RATE) as agent:
-            if not agent.wait_started():
-                raise RuntimeError(agent.log_text())
-            # The first samples find tables that are not loaded yet.
-            time.sleep(0.5)
-            with undisturbed(program):
-                time_ns, runs = _measure("sample_entry", agent.pid)
-            _check(agent.stop(), command)
-            return time_ns / runs
+    with start_alone(command) as program, _agent_of([program]) as agent:
+        with undisturbed(program):
+            time_ns, runs = _measure("sample_entry", agent.pid)
+        _check(agent.stop(), command)
+    return time_ns / runs
 
 
 def _check(result, command):
@@ -79,7 +73,7 @@ def _check(result, command):
 
 
 @contextlib.contextmanager
-def _base_walk(program_name, pid, rate=RATE):
+def _base_walk(program_name, pid, rate):
     """The process that runs a program of base_walk.bpf.c at each clock event of process @pid."""
     base = subprocess.Popen([path("base_walk"), path("base_walk.bpf.o"), program_name, str(pid),
                              str(rate)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -91,16 +85,84 @@ def _base_walk(program_name, pid, rate=RATE):
         base.wait()
 
 
-def base_ns(program_name, command):
-    """Mean time of a program of base_walk.bpf.c for @command."""
-    with start_alone(command) as program:
-        with _base_walk(program_name, program.pid) as base:
-            with undisturbed(program):
-                time_ns, runs = _measure(program_name, base.pid)
+@contextlib.contextmanager
+def _agent_of(programs):
+    """The agent over @programs, which are found in its tables."""
+    with harness.Agent("-pid", ",".join(str(program.pid) for program in programs), "-cpus",
+                       bench_cpu(), "-samples-per-second", RATE) as agent:
+        if not agent.wait_started():
+            raise RuntimeError(agent.log_text())
+        # The first samples find tables that are not loaded yet.
+        time.sleep(0.5)
+        yield agent
+
+
+def _turn(runs, programs, numbers):
+    """(ns, runs) of each of the BPF programs @numbers while of @programs only @runs is running."""
+    for program in programs:
+        os.kill(program.pid, signal.SIGCONT if program is runs else signal.SIGSTOP)
+    return _measure_all(numbers, TURN_SECONDS)
+
+
+def _per_tick(time_ns, rate, ticks, tick_rate):
+    """Mean time of an event of the CPU at @rate, of which those in one program count: that one had
+    @ticks at @tick_rate. What runs for other tasks, which is short, must not be in the mean.
+    """
+    return time_ns / (ticks * rate / tick_rate)
+
+
+FrameWalk = collections.namedtuple("FrameWalk", "agent_ns base_ns ratio agent_fixed_ns base_fixed_ns")
+
+
+def frame_walk(name, depths):
+    """What a frame costs, beside one of bpf_get_stack() over frame pointers, and the rest of the
+    user part of a sample.
+
+    Four programs take turns on the bench's CPU: @name at two @depths without frame pointers, which
+    the agent walks, and @name with frame pointers, for the base. So what the host does to one, it
+    does to all. The figures are medians over the turns, without the call of an empty program.
+    """
+    ours = [[name, depth] for depth in depths]
+    theirs = [[name + "_fp", depth] for depth in depths]
+    with contextlib.ExitStack() as stack:
+        programs = [stack.enter_context(start_alone(command)) for command in ours + theirs]
+        agent = stack.enter_context(_agent_of(programs[:2]))
+        ticks = [stack.enter_context(_base_walk("base_empty", program.pid, EMPTY_RATE))
+                 for program in programs[:2]]
+        bases = [stack.enter_context(_base_walk("base_user", program.pid, BASE_RATE))
+                 for program in programs[2:]]
+        numbers = [_number_of("sample_entry", agent.pid),
+                   *(_number_of("base_empty", tick.pid) for tick in ticks),
+                   *(_number_of("base_user", base.pid) for base in bases)]
+        with contextlib.ExitStack() as quiet_stack:
+            for program in programs:
+                quiet_stack.enter_context(undisturbed(program))
+            rounds = [_frame_round(programs, numbers, depths) for _ in range(TURNS)]
+        for program in programs:
+            os.kill(program.pid, signal.SIGCONT)
+        _check(agent.stop(), ours[0])
+        for base, command in zip(bases, theirs):
             frames, _ = base.communicate("", timeout=10)
-    if program_name == "base_user":
-        assert float(frames) > 0.9 * int(command[1]), "bpf_get_stack found " + frames
-    return time_ns / runs
+            assert float(frames) > 0.9 * command[1], "bpf_get_stack found " + frames
+    rounds = [one for one in rounds if one]
+    assert len(rounds) > TURNS / 2, "the programs did not run"
+    return FrameWalk(*(statistics.median(column) for column in zip(*rounds)))
+
+
+def _frame_round(programs, numbers, depths):
+    """A FrameWalk of one turn of each program; None if one had no CPU."""
+    times = [_turn(program, programs, numbers) for program in programs]
+    empties = [times[i][1 + i] for i in range(2)]
+    bases = [times[2 + i][3 + i] for i in range(2)]
+    if min(count for _, count in empties + bases) < TURN_RUNS_MIN:
+        return None
+    empty_ns = sum(time_ns for time_ns, _ in empties) / sum(count for _, count in empties)
+    ours = [_per_tick(times[i][0][0], RATE, empties[i][1], EMPTY_RATE) - empty_ns
+            for i in range(2)]
+    theirs = [time_ns / count - empty_ns for time_ns, count in bases]
+    slopes = [(deep - flat) / (depths[1] - depths[0]) for flat, deep in (ours, theirs)]
+    return FrameWalk(*slopes, slopes[0] / slopes[1],
+                     *(flat - depths[0] * slope for (flat, _), slope in zip((ours, theirs), slopes)))
 
 
 KernelWalk = collections.namedtuple("KernelWalk", "agent_ns base_ns ratio whole_ns")
@@ -118,42 +180,30 @@ def kernel_walk():
     program. whole_ns is all of the agent's sample in the system call.
     """
     with start_alone(["depth", 1]) as user, start_alone(["depth", 1, "read"]) as system, \
-            harness.Agent("-pid", "%d,%d" % (user.pid, system.pid), "-cpus", bench_cpu(),
-                          "-samples-per-second", RATE) as agent, \
+            _agent_of([user, system]) as agent, \
             _base_walk("base_kernel", system.pid, BASE_RATE) as base, \
             _base_walk("base_empty", system.pid, EMPTY_RATE) as empty, \
             _base_walk("base_empty", user.pid, EMPTY_RATE) as empty_user:
-        if not agent.wait_started():
-            raise RuntimeError(agent.log_text())
-        time.sleep(0.5)
         numbers = [_number_of("sample_entry", agent.pid), _number_of("base_kernel", base.pid),
                    _number_of("base_empty", empty.pid),
                    _number_of("base_empty", empty_user.pid)]
         with undisturbed(user), undisturbed(system):
-            turns = [_take_turns(user, system, numbers) for _ in range(TURNS)]
+            turns = [_kernel_turns(user, system, numbers) for _ in range(TURNS)]
+        os.kill(user.pid, signal.SIGCONT)
         _check(agent.stop(), ["depth", "1"])
     turns = [turn for turn in turns if turn]
     assert len(turns) > TURNS / 2, "the programs did not run"
-    return KernelWalk(statistics.median(turn.agent_ns for turn in turns),
-                      statistics.median(turn.base_ns for turn in turns),
-                      statistics.median(turn.ratio for turn in turns),
-                      statistics.median(turn.whole_ns for turn in turns))
+    return KernelWalk(*(statistics.median(column) for column in zip(*turns)))
 
 
-def _take_turns(user, system, numbers):
+def _kernel_turns(user, system, numbers):
     """A KernelWalk of one turn of each program; None if one had no CPU."""
-    times = []
-    for runs, waits in (user, system), (system, user):
-        os.kill(waits.pid, signal.SIGSTOP)
-        os.kill(runs.pid, signal.SIGCONT)
-        times.append(_measure_all(numbers, TURN_SECONDS))
-    os.kill(user.pid, signal.SIGCONT)
-    (in_user, _, _, user_ticks), (in_kernel, base, empty, _) = times
+    programs = user, system
+    in_user, _, _, user_ticks = _turn(user, programs, numbers)
+    in_kernel, base, empty, _ = _turn(system, programs, numbers)
     if min(count for _, count in (user_ticks, base, empty)) < TURN_RUNS_MIN:
         return None
-    # The agent's events are the CPU's, those of the base the program's: what runs for other tasks,
-    # which is short, must not be in the mean.
-    user, whole = (mine[0] / (ticks[1] * RATE / EMPTY_RATE)
-                   for mine, ticks in ((in_user, user_ticks), (in_kernel, empty)))
-    base_ns_ = base[0] / base[1] - empty[0] / empty[1]
-    return KernelWalk(whole - user, base_ns_, (whole - user) / base_ns_, whole)
+    user_ns, whole_ns = (_per_tick(mine[0], RATE, ticks[1], EMPTY_RATE)
+                         for mine, ticks in ((in_user, user_ticks), (in_kernel, empty)))
+    base_ns = base[0] / base[1] - empty[0] / empty[1]
+    return KernelWalk(whole_ns - user_ns, base_ns, (whole_ns - user_ns) / base_ns, whole_ns)

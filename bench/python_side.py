@@ -10,27 +10,37 @@ sys.path.insert(0, os.path.join(ROOT, "integration"))
 import pythons
 
 DEPTHS = (20, 100)
+# As many as the native program of the bench has.
+FUNCTIONS = 8
 # From here on calls from Python to Python stay in one loop.
 ONE_LOOP = (3, 11)
 
 
 def _program(python):
-    """The path of a script that runs the bench's calls in @python, whose argument is the depth."""
+    """The path of a script that runs the bench's calls in @python, with their arguments."""
     script = path("python_depth_%d.%d" % python.version)
     with open(script, "w", encoding="ascii") as file:
-        file.write('#!/bin/sh\nexec %s -B %s/python_depth.py "$1"\n' % (python.path, SOURCES))
+        file.write('#!/bin/sh\nexec %s -B %s/python_depth.py "$@"\n' % (python.path, SOURCES))
     os.chmod(script, 0o755)
     return script
 
 
-def slope(median_of, *command):
+def _slope(median_of, name, *arguments):
     """ns per level of calls."""
-    times = [median_of(kernel_side.agent_ns, [*command, depth]) for depth in DEPTHS]
+    times = [median_of(kernel_side.agent_ns, [name, depth, *arguments]) for depth in DEPTHS]
     return (times[1] - times[0]) / (DEPTHS[1] - DEPTHS[0])
 
 
+def native_slope(median_of):
+    """ns per native frame."""
+    return _slope(median_of, "depth")
+
+
 def slopes(median_of):
-    """(version, ns per Python frame) for each version that has one loop for many."""
+    """(version, ns per Python frame, the same where no function comes twice) for each version that
+    has one loop for many.
+    """
     for python in pythons.of_machine().values():
         if python.version >= ONE_LOOP and not python.is_debug and "pyenv" in python.name:
-            yield python.full_version, slope(median_of, _program(python))
+            yield (python.full_version, _slope(median_of, _program(python), FUNCTIONS),
+                   _slope(median_of, _program(python)))

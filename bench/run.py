@@ -29,26 +29,15 @@ def median_of(measure, *arguments):
 
 def bench_walks(table):
     """ns per native frame, and what a sample costs without its frames."""
-    empty = median_of(kernel_side.base_ns, "base_empty", ["depth_fp", 20])
-
-    def agent_ns(*command):
-        return median_of(kernel_side.agent_ns, command)
-
-    def base_ns(*command):
-        return median_of(kernel_side.base_ns, "base_user", command)
-
-    agent = {depth: agent_ns("depth", depth) for depth in (20, 100)}
-    base = {depth: base_ns("depth_fp", depth) for depth in (20, 100)}
-    agent_slope = (agent[100] - agent[20]) / 80
-    base_slope = (base[100] - base[20]) / 80
-    table.ratio("BPF ns per native frame, one module", agent_slope, base_slope, 1.5, "ns")
-    table.ratio("the same, 30 frames over 5 shared objects",
-                (agent_ns("hops", 30) - agent_ns("hops", 0)) / 30,
-                (base_ns("hops_fp", 30) - base_ns("hops_fp", 0)) / 30, 2.0, "ns")
-
-    fixed = agent[20] - 20 * agent_slope
-    table.limit("BPF time per sample without frames (user part)", (fixed - empty) / 1000, 2, "us")
-    table.note("bpf_get_stack without frames", "%.2f us" % ((base[20] - 20 * base_slope) / 1000))
+    module = kernel_side.frame_walk("depth", (20, 100))
+    hops = kernel_side.frame_walk("hops", (0, 30))
+    table.ratio("BPF ns per native frame, one module", module.ratio * module.base_ns,
+                module.base_ns, 1.5, "ns")
+    table.ratio("the same, 30 frames over 5 shared objects", hops.ratio * hops.base_ns,
+                hops.base_ns, 2.0, "ns")
+    table.limit("BPF time per sample without frames (user part)", module.agent_fixed_ns / 1000, 2,
+                "us")
+    table.note("bpf_get_stack without frames", "%.2f us" % (module.base_fixed_ns / 1000))
 
     walk = kernel_side.kernel_walk()
     table.ratio("kernel walk beside bare bpf_get_stack", walk.ratio * walk.base_ns, walk.base_ns,
@@ -58,10 +47,12 @@ def bench_walks(table):
 
 def bench_python(table):
     """ns per Python frame, where calls from Python to Python add no native frames."""
-    native = python_side.slope(median_of, "depth")
-    for version, time_ns in python_side.slopes(median_of):
-        table.ratio("BPF ns per frame of Python %s beside a native one" % version, time_ns, native,
-                    3.0, "ns")
+    native = python_side.native_slope(median_of)
+    for version, time_ns, different_ns in python_side.slopes(median_of):
+        name = "BPF ns per frame of Python %s beside a native one" % version
+        table.ratio(name, time_ns, native, 3.0, "ns")
+        table.note("the same, no function twice", "%.2fx (%.1f ns)" % (different_ns / native,
+                                                                     different_ns))
 
 
 def bench_tables(table):

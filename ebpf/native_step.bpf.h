@@ -16,6 +16,7 @@
 #include "ebpf/interpreters.bpf.h"
 #include "ebpf/jit_entry.bpf.h"
 #include "ebpf/process_mappings.bpf.h"
+#include "ebpf/read_window.bpf.h"
 #include "ebpf/rule_lookup.bpf.h"
 #include "ebpf/safe_reads.bpf.h"
 #include "ebpf/state.bpf.h"
@@ -94,20 +95,20 @@ static __always_inline enum unwind_error frame_cfa(struct walk_state *state,
 static __always_inline enum unwind_error saved_value(struct walk_state *state, __u32 kind,
 						     __s32 offset, __u64 cfa, __u64 *value)
 {
-	switch (kind) {
-	case SAVED_AT_CFA:
-		return read_word(cfa + offset, value);
-	case SAVED_AT_FP:
+	__u64 base = cfa;
+
+	if (kind == SAVED_IN_REGISTER)
+		return known_register(state, offset, value);
+	if (kind == SAVED_AT_FP) {
 		if (!state->fp_known)
 			return UNWIND_REGISTER_UNKNOWN;
-		return read_word(state->fp + offset, value);
-	case SAVED_AT_SP:
-		return read_word(state->sp + offset, value);
-	case SAVED_IN_REGISTER:
-		return known_register(state, offset, value);
-	default:
+		base = state->fp;
+	} else if (kind == SAVED_AT_SP) {
+		base = state->sp;
+	} else if (kind != SAVED_AT_CFA) {
 		return UNWIND_UNSUPPORTED_RULE;
 	}
+	return window_read_up(&state->stack, base + offset, value);
 }
 
 static __always_inline bool is_saved_in_memory(__u32 kind)
@@ -135,24 +136,19 @@ static __always_inline enum unwind_error restore_caller(struct walk_state *state
 	__u32 fp_known = state->fp_known;
 	enum unwind_error error;
 
-	if (rule->ra == SAVED_AT_CFA && rule->fp == SAVED_AT_CFA &&
-	    rule->ra_offset == rule->fp_offset + 8) {
-		error = read_word_pair(cfa + rule->fp_offset, &fp, &return_address);
-		fp_known = 1;
-	} else {
-		if (rule->ra == SAVED_SAME)
-			error = known_register(state, LINK_REGISTER, &return_address);
-		else
-			error = saved_value(state, rule->ra, rule->ra_offset, cfa, &return_address);
+	/* First fp, which lies below the return address: the window goes up from it. */
+	if (rule->fp == SAVED_UNDEFINED) {
+		fp_known = 0;
+	} else if (rule->fp != SAVED_SAME) {
+		error = saved_value(state, rule->fp, rule->fp_offset, cfa, &fp);
 		if (error)
 			return error;
-		if (rule->fp == SAVED_UNDEFINED) {
-			fp_known = 0;
-		} else if (rule->fp != SAVED_SAME) {
-			error = saved_value(state, rule->fp, rule->fp_offset, cfa, &fp);
-			fp_known = 1;
-		}
+		fp_known = 1;
 	}
+	if (rule->ra == SAVED_SAME)
+		error = known_register(state, LINK_REGISTER, &return_address);
+	else
+		error = saved_value(state, rule->ra, rule->ra_offset, cfa, &return_address);
 	if (error)
 		return error;
 	if (!is_progress(state, rule, cfa))

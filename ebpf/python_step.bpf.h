@@ -33,33 +33,43 @@ enum {
 	PYTHON_MAX_BYTECODES = 1 << 16,
 };
 
-/* Copies @bytes at @address of the process to walk->read. */
-static __always_inline bool python_read(struct python_walk *walk, __u64 address, __u32 bytes)
+/* True if frames lie in chunks of their own, next to each other: from 3.11 on. */
+static __always_inline bool has_frame_chunks(const struct python_process *process)
 {
-	__u64 words[PYTHON_READ_MAX_BYTES / 8];
-
-	if (bytes < 1 || bytes > PYTHON_READ_MAX_BYTES)
-		return false;
-	if (bpf_probe_read_user(words, bytes, (const void *)address))
-		return false;
-	__builtin_memcpy(walk->read, words, sizeof(words));
-	return true;
+	return process->chain == PYTHON_CFRAME || process->chain == PYTHON_CURRENT_FRAME;
 }
 
-/* Of what was read last. Offsets come from user space: any is within, and its place aligned. */
-static __always_inline __u64 python_word(const struct python_walk *walk, __u32 offset)
+/* Of what was read of a code object. Offsets come from user space: any is within, its place aligned. */
+static __always_inline __u64 python_code_word(const struct python_walk *walk, __u32 offset)
 {
-	return walk->read[offset / 8 % (PYTHON_READ_MAX_BYTES / 8)];
+	return walk->code[offset / 8 % (PYTHON_READ_MAX_BYTES / 8)];
 }
 
-static __always_inline __u32 python_half_word(const struct python_walk *walk, __u32 offset)
+/* Brings the frame at @address into walk->frames. */
+static __always_inline bool python_read_frame(struct python_walk *walk, __u64 address)
 {
-	return ((const __u32 *)walk->read)[offset / 4 % (PYTHON_READ_MAX_BYTES / 4)];
+	__u32 bytes = walk->process.frame_bytes;
+
+	address += walk->process.frame_start;
+	return has_frame_chunks(&walk->process) ?
+		       window_read_down(&walk->frames, address, bytes) :
+		       window_read_exactly(&walk->frames, address, bytes);
 }
 
-static __always_inline __u8 python_byte(const struct python_walk *walk, __u32 offset)
+/* Of the frame at @place in walk->frames. Offsets come from user space: any is within, and its place aligned. */
+static __always_inline __u64 python_word(const struct python_walk *walk, __u64 place)
 {
-	return ((const __u8 *)walk->read)[offset % PYTHON_READ_MAX_BYTES];
+	return window_word(&walk->frames, place);
+}
+
+static __always_inline __u32 python_half_word(const struct python_walk *walk, __u64 place)
+{
+	return window_word(&walk->frames, place) >> (place % 8 / 4 * 32);
+}
+
+static __always_inline __u8 python_byte(const struct python_walk *walk, __u64 place)
+{
+	return window_word(&walk->frames, place) >> (place % 8 * 8);
 }
 
 /* The thread's own pointer, 0 if there is none. */
@@ -90,6 +100,9 @@ static __always_inline enum unwind_error python_begin(struct walk_state *state)
 	walk->cframe = 0;
 	for (int i = 0; i < PYTHON_PLACES_MAX; i++)
 		walk->places[i].frame = 0;
+	window_clear(&walk->frames);
+	for (int i = 0; i < PYTHON_KNOWN_CODES; i++)
+		walk->known_codes[i].address = 0;
 	walk->place_count = 1;
 	walk->place = 0;
 	walk->tried = 0;
@@ -286,8 +299,9 @@ static __always_inline enum unwind_error python_enter(struct walk_state *state)
 	}
 }
 
-/* Where the instructions begin that the frame in walk->read runs. */
-static __always_inline __u64 python_bytecode(const struct python_walk *walk, __u64 code)
+/* Where the instructions begin that the frame at @place runs. */
+static __always_inline __u64 python_bytecode(const struct python_walk *walk, __u64 place,
+					     __u64 code)
 {
 	const struct python_process *process = &walk->process;
 	__u64 array, bytecode = code + process->code_bytecode;
@@ -295,7 +309,7 @@ static __always_inline __u64 python_bytecode(const struct python_walk *walk, __u
 
 	if (process->frame_tlbc_index == PYTHON_NO_OFFSET)
 		return bytecode;
-	index = python_half_word(walk, process->frame_tlbc_index);
+	index = python_half_word(walk, place + process->frame_tlbc_index);
 	/* Index 0 is the code object's own. */
 	if (index && index < PYTHON_MAX_BYTECODES &&
 	    !read_word(code + process->code_tlbc, &array) && array)
@@ -303,37 +317,54 @@ static __always_inline __u64 python_bytecode(const struct python_walk *walk, __u
 	return bytecode;
 }
 
-/* Of @code, into whose place walk->read comes; 0 if it cannot be read. */
-static __always_inline __u32 python_fingerprint(struct python_walk *walk, __u64 code)
+/* Of @code; 0 if it cannot be read. */
+static __always_inline __u32 python_read_fingerprint(struct python_walk *walk, __u64 code)
 {
 	const struct python_process *process = &walk->process;
-	__u64 words[PYTHON_CODE_WORDS], name_hash = 0;
+	__u64 words[PYTHON_READ_MAX_BYTES / 8], chosen[PYTHON_CODE_WORDS], name_hash = 0;
+	__u32 bytes = process->code_bytes;
 
-	if (!python_read(walk, code + process->code_start, process->code_bytes))
+	if (bytes < 1 || bytes > sizeof(words) ||
+	    bpf_probe_read_user(words, bytes, (const void *)(code + process->code_start)))
 		return 0;
+	__builtin_memcpy(walk->code, words, sizeof(words));
 	for (int i = 0; i < PYTHON_CODE_WORDS; i++)
-		words[i] = python_word(walk, process->code_words[i]);
+		chosen[i] = python_code_word(walk, process->code_words[i]);
 	if (process->code_name != PYTHON_NO_OFFSET &&
-	    read_word(python_word(walk, process->code_name) + process->name_hash, &name_hash))
+	    read_word(python_code_word(walk, process->code_name) + process->name_hash, &name_hash))
 		return 0;
-	return python_code_fingerprint(words, name_hash);
+	return python_code_fingerprint(chosen, name_hash);
 }
 
-/* Adds the frame in walk->read, and overwrites that. */
-static __always_inline enum unwind_error python_push(struct walk_state *state)
+/* The same, which is read once in a walk: stacks repeat functions. */
+static __always_inline __u32 python_fingerprint(struct python_walk *walk, __u64 code)
+{
+	__u32 index = (__u32)(code >> 4 ^ code >> 10) % PYTHON_KNOWN_CODES;
+	struct python_known_code *known = &walk->known_codes[index];
+
+	if (known->address != code) {
+		known->fingerprint = python_read_fingerprint(walk, code);
+		known->address = code;
+	}
+	return known->fingerprint;
+}
+
+/* Adds the frame at @place of walk->frames. */
+static __always_inline enum unwind_error python_push(struct walk_state *state, __u64 place)
 {
 	struct python_walk *walk = &state->python;
 	const struct python_process *process = &walk->process;
-	__u64 code = python_word(walk, process->frame_code) & ~(__u64)process->code_tag_mask;
+	__u64 code = python_word(walk, place + process->frame_code) &
+		     ~(__u64)process->code_tag_mask;
 	__u64 position;
 
 	if (code == process->hidden_code)
 		return UNWIND_OK;
-	if (process->chain == PYTHON_CFRAME || process->chain == PYTHON_CURRENT_FRAME)
-		position =
-			python_word(walk, process->frame_instruction) - python_bytecode(walk, code);
+	if (has_frame_chunks(process))
+		position = python_word(walk, place + process->frame_instruction) -
+			   python_bytecode(walk, place, code);
 	else
-		position = python_half_word(walk, process->frame_instruction);
+		position = python_half_word(walk, place + process->frame_instruction);
 	return push_frame(state, frame_word(FRAME_PYTHON, 0, code),
 			  position << 32 | python_fingerprint(walk, code));
 }
@@ -404,7 +435,7 @@ static __always_inline enum unwind_error python_frame(struct walk_state *state)
 {
 	struct python_walk *walk = &state->python;
 	const struct python_process *process = &walk->process;
-	__u64 frame = walk->frame;
+	__u64 frame = walk->frame, place;
 	enum unwind_error error;
 	__u8 owner = 0;
 
@@ -413,20 +444,19 @@ static __always_inline enum unwind_error python_frame(struct walk_state *state)
 	/* The outermost one of the thread has nothing in the chain yet, or not any more. */
 	if (process->chain == PYTHON_CURRENT_FRAME && !frame && frame == walk->first_frame)
 		return python_miss(state);
-	if (!python_read(walk, frame + process->frame_start, process->frame_bytes))
+	if (!python_read_frame(walk, frame))
 		return python_break(state);
-	walk->frame = python_word(walk, process->frame_previous);
+	place = frame + process->frame_start - walk->frames.start;
+	walk->frame = python_word(walk, place + process->frame_previous);
 	if (process->frame_owner != PYTHON_NO_OFFSET)
-		owner = python_byte(walk, process->frame_owner);
+		owner = python_byte(walk, place + process->frame_owner);
 	if (owner >= PYTHON_OWNER_LOOP)
 		return process->chain == PYTHON_CURRENT_FRAME ? python_meet_loop(state, frame) :
 								UNWIND_OK;
-	error = python_push(state);
+	error = python_push(state, place);
 	if (error)
 		return error;
-	if (process->chain == PYTHON_FRAME_OBJECTS || process->chain == PYTHON_FRAME_OBJECTS_CFRAME)
-		return python_leave(state);
-	return UNWIND_OK;
+	return has_frame_chunks(process) ? UNWIND_OK : python_leave(state);
 }
 
 /* Looks for the held frame's frame object; when that is found its turn comes. */

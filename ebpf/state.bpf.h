@@ -13,6 +13,7 @@
 #include "ebpf/abi/slab.h"
 #include "ebpf/architecture.bpf.h"
 #include "ebpf/helpers.bpf.h"
+#include "ebpf/read_window.bpf.h"
 
 enum {
 	/** Mappings kept during a walk, and rules kept between walks; powers of two. */
@@ -22,6 +23,8 @@ enum {
 	RECORD_HEADER_WORDS = sizeof(struct trace_record) / 8,
 	/** Of a thread, a power of two. */
 	PYTHON_PLACES_MAX = 8,
+	/** Fingerprints kept during a walk, a power of two. */
+	PYTHON_KNOWN_CODES = 16,
 };
 
 /** Values of walk_state.rbx_place that are no addresses. */
@@ -66,10 +69,18 @@ struct cached_rule {
 
 _Static_assert(sizeof(struct cached_rule) == 32, "two entries to a cache line");
 
+_Static_assert((int)PYTHON_READ_MAX_BYTES <= (int)WINDOW_EXACT_BYTES, "frames fit the window");
+
 /** Where a walk stands in the frames of one thread state. */
 struct python_chain_place {
 	__u64 frame;
 	__u64 cframe;
+};
+
+/** A code object that a frame of this walk runs, which it keeps alive; address 0: none. */
+struct python_known_code {
+	__u64 address;
+	__u64 fingerprint;
 };
 
 /** Where a walk stands in the frames of CPython's functions (python_step.bpf.h). */
@@ -123,8 +134,12 @@ struct python_walk {
 	__u64 next_interpreter;
 	__u64 next_thread;
 	struct python_process process;
-	/** What was read last, of a frame or code object. */
-	__u64 read[PYTHON_READ_MAX_BYTES / 8];
+	/** Frames lie next to each other from 3.11 on, callers at lower addresses. */
+	struct read_window frames;
+	/** What was read last of a code object. */
+	__u64 code[PYTHON_READ_MAX_BYTES / 8];
+	/** Of this walk. */
+	struct python_known_code known_codes[PYTHON_KNOWN_CODES];
 };
 
 struct walk_state {
@@ -161,6 +176,8 @@ struct walk_state {
 	__u32 error;
 	/** Runs of a chain of tail calls, to bound it. */
 	__u32 run_count;
+
+	struct read_window stack;
 
 	/** The process's mapping table (abi/process.h). */
 	__u32 mapping_cell;
@@ -223,6 +240,7 @@ static __always_inline void state_begin(struct walk_state *state)
 	state->stack_switch_count = 0;
 	state->guess_for = UNWIND_OK;
 	state->jit_words_left = 0;
+	window_clear(&state->stack);
 	state->mapping_cell = 0;
 	state->mapping_count = 0;
 	state->unknown_address = 0;

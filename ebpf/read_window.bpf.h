@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/**
+ * Words of the process's memory, read some at a time: the frames of a stack are small and lie next to
+ * each other, and a read of user memory costs more than all the rest of a step.
+ */
+#ifndef EBPF_READ_WINDOW_BPF_H
+#define EBPF_READ_WINDOW_BPF_H
+
+#include "ebpf/safe_reads.bpf.h"
+
+enum {
+	/** A power of two. */
+	WINDOW_WORDS = 32,
+	WINDOW_BYTES = 8 * WINDOW_WORDS,
+	/** The most that is read at an address exactly. */
+	WINDOW_EXACT_BYTES = WINDOW_BYTES / 2,
+	/** No architecture has smaller pages: what lies in one can be read as a whole, or not at all. */
+	PAGE_BYTES_MIN = 4096,
+};
+
+/** What was read last. */
+struct read_window {
+	__u64 start;
+	/** 0: nothing. */
+	__u64 bytes;
+	__u64 words[WINDOW_WORDS];
+};
+
+static __always_inline void window_clear(struct read_window *window)
+{
+	window->bytes = 0;
+}
+
+/* Where the @bytes bytes at @address begin in the window; WINDOW_BYTES if they are not in it. */
+static __always_inline __u64 window_place(const struct read_window *window, __u64 address,
+					  __u32 bytes)
+{
+	__u64 place = address - window->start;
+
+	return place % 8 || place > window->bytes || bytes > window->bytes - place ? WINDOW_BYTES :
+										     place;
+}
+
+/* Reads the window anew from @start on, or from where it still ends with the page of @address. */
+static __always_inline bool window_move(struct read_window *window, __u64 start, __u64 address)
+{
+	__u64 words[WINDOW_WORDS], page = address & ~(__u64)(PAGE_BYTES_MIN - 1);
+
+	if (start < page)
+		start = page;
+	if (start > page + PAGE_BYTES_MIN - WINDOW_BYTES)
+		start = page + PAGE_BYTES_MIN - WINDOW_BYTES;
+	if (bpf_probe_read_user(words, sizeof(words), (const void *)start))
+		return false;
+	__builtin_memcpy(window->words, words, sizeof(words));
+	window->start = start;
+	window->bytes = WINDOW_BYTES;
+	return true;
+}
+
+/** The word @place bytes into the window: any is within, and aligned. */
+static __always_inline __u64 window_word(const struct read_window *window, __u64 place)
+{
+	__u32 index = place / 8;
+
+	/* The verifier has to see that it is in range, which the compiler may think that it knows. */
+	barrier_var(index);
+	return window->words[index % WINDOW_WORDS];
+}
+
+/**
+ * Reads the word at @address, after which come those at higher addresses. As read_word() where it is
+ * not aligned, or what lies around it cannot be read.
+ */
+static __always_inline enum unwind_error window_read_up(struct read_window *window, __u64 address,
+							__u64 *word)
+{
+	__u64 place = window_place(window, address, sizeof(*word));
+
+	if (place == WINDOW_BYTES) {
+		if (address % 8 || !window_move(window, address, address))
+			return read_word(address, word);
+		place = address - window->start;
+	}
+	*word = window_word(window, place);
+	return UNWIND_OK;
+}
+
+/** Brings the 1 to WINDOW_EXACT_BYTES bytes at @address into the window, and nothing else. */
+static __always_inline bool window_read_exactly(struct read_window *window, __u64 address,
+						__u32 bytes)
+{
+	__u64 words[WINDOW_EXACT_BYTES / 8];
+
+	window_clear(window);
+	if (bytes < 1 || bytes > sizeof(words))
+		return false;
+	if (bpf_probe_read_user(words, bytes, (const void *)address))
+		return false;
+	__builtin_memcpy(window->words, words, sizeof(words));
+	window->start = address;
+	window->bytes = bytes;
+	return true;
+}
+
+/**
+ * Brings the 1 to WINDOW_EXACT_BYTES bytes at @address into the window, and as many below them as
+ * there is room for: those come next. The latter only if they can be read.
+ */
+static __always_inline bool window_read_down(struct read_window *window, __u64 address, __u32 bytes)
+{
+	__u64 end = (address + bytes + 7) & ~7ULL;
+
+	if (bytes < 1 || bytes > WINDOW_EXACT_BYTES)
+		return false;
+	if (window_place(window, address, bytes) < WINDOW_BYTES)
+		return true;
+	if (address % 8 == 0 && window_move(window, end - WINDOW_BYTES, address) &&
+	    window_place(window, address, bytes) < WINDOW_BYTES)
+		return true;
+	return window_read_exactly(window, address, bytes);
+}
+
+#endif
