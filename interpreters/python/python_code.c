@@ -35,7 +35,15 @@ struct code_key {
 	uint32_t object;
 };
 
-enum { ENTRY_BYTES = 48 };
+enum {
+	ENTRY_BYTES = 48,
+	/* More than frames and functions that any program has of one code object. */
+	REFERENCES_MAX = 1 << 22,
+	/* Of objects that are never freed: in 3.11, and at least from 3.12 on. */
+	REFERENCES_STATIC = 999999999,
+};
+
+#define REFERENCES_IMMORTAL (1ULL << 30)
 
 static void release_code(void *context, const void *key, void *value)
 {
@@ -129,14 +137,45 @@ int python_code_read_fingerprint(const struct python_code_cache *cache,
 	return 0;
 }
 
+/*
+ * -ESTALE for an object that was freed, which has all of its fields still where its memory was not used
+ * again: the count of references is 0, or the allocator's link to the next free block.
+ */
+static int check_alive(const struct python_layout *layout, struct remote_memory *memory,
+		       uint64_t address)
+{
+	uint64_t count;
+	int64_t shared = 0;
+	int err = remote_memory_read(memory, address + layout->references, &count, sizeof(count));
+
+	if (!err && layout->is_free_threaded) {
+		/* Two counts, of 4 and 8 bytes, the second with two flags. */
+		count &= UINT32_MAX;
+		err = remote_memory_read(memory, address + layout->references + 4, &shared,
+					 sizeof(shared));
+		if (!err && !count)
+			count = shared >> 2 > 0 ? (uint64_t)(shared >> 2) : 0;
+	}
+	if (err)
+		return err;
+	/* Since 3.14 flags of the object have the highest 16 bits. */
+	count &= (1ULL << 48) - 1;
+	if (count && (count <= REFERENCES_MAX || count == REFERENCES_STATIC ||
+		      (count >= REFERENCES_IMMORTAL && count <= UINT32_MAX)))
+		return 0;
+	return -ESTALE;
+}
+
 static int check_fingerprint(const struct python_code_cache *cache, struct remote_memory *memory,
 			     uint64_t address, uint32_t expected)
 {
 	uint32_t fingerprint;
 	int err = python_code_read_fingerprint(cache, memory, address, &fingerprint);
 
+	if (!err && fingerprint == expected)
+		err = check_alive(&cache->layout, memory, address);
 	/* Where the object was, memory may have been given back. */
-	if (err == -EFAULT || (!err && fingerprint != expected))
+	if (err == -EFAULT || err == -ESTALE || (!err && fingerprint != expected))
 		return fail(-ESTALE, "no such code object at %#" PRIx64 " any more", address);
 	return err;
 }

@@ -13,6 +13,8 @@
 enum {
 	/** _ob_next and _ob_prev before an object's own head. */
 	OBJECT_LIST_BYTES = 16,
+	/* Behind the owner's id, a lock and flags. */
+	FREE_THREADED_REFERENCES = 12,
 	/** Of offsets in objects that the runtime states. */
 	OFFSET_MAX = 16384,
 };
@@ -230,8 +232,10 @@ int python_layout_init(struct python_layout *layout, uint16_t version, bool has_
 		if (layouts[i].version != version)
 			continue;
 		*layout = layouts[i];
-		if (has_object_list)
+		if (has_object_list) {
 			move_fields(layout, OBJECT_LIST_BYTES);
+			layout->references = OBJECT_LIST_BYTES;
+		}
 		return 0;
 	}
 	return fail(-EOPNOTSUPP, "CPython %u.%u", version >> 8, version & 0xff);
@@ -436,6 +440,7 @@ int python_layout_init_offsets(struct python_layout *layout, uint16_t version,
 	/* The flags of a string have a byte of their own before them there. */
 	made.string.kind_shift = made.is_free_threaded && version >= PYTHON_VERSION(3, 14) ? 8 : 2;
 	if (made.is_free_threaded) {
+		made.references = FREE_THREADED_REFERENCES;
 		made.frame.copy_index = offset_at(offsets, at->frame_copy_index, &is_bad);
 		made.frame.code_copies = offset_at(offsets, at->code_copies, &is_bad);
 	}

@@ -104,6 +104,8 @@ struct python_layout {
 	enum python_line_table lines;
 	/** Bytes that one step of a frame's position is. */
 	uint8_t position_bytes;
+	/** PyObject.ob_refcnt; in free-threaded builds ob_ref_local, with ob_ref_shared behind it. */
+	uint16_t references;
 	struct python_code_layout code;
 	struct python_string_layout string;
 	struct python_bytes_layout bytes;

@@ -2,8 +2,8 @@
 r"""One thread, whose interpreters call each other: the first, another one, and the first again.
 
 chain: <module>@run > main@turn
-chain: <module>@run > main@inside > ~<module>@<string>:\d+; > ~enter@<string>:\d+; > ~leave@<string>:\d+; > ~<module>@<string>:\d+; > back@back > spin@spin
-chain: <module>@run > main@inside > ~<module>@<string>:\d+; > ~enter@<string>:\d+; > ~spin@<string>:\d+;
+chain: <module>@run > main@inside > ~<module>@<string>:1; > ~enter@<string>:\d+; > ~leave@<string>:\d+; > ~<module>@<string>:1; > back@back > spin@spin
+chain: <module>@run > main@inside > ~<module>@<string>:1; > ~enter@<string>:\d+; > ~spin@<string>:\d+;
 unnamed: 2
 unread: 70 -3.9
 needs: ctypes

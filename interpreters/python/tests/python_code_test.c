@@ -73,6 +73,7 @@ static void put_code(struct fake_memory *fake)
 
 	memset(fake, 0, sizeof(*fake));
 	fake->memory.ops = &ops;
+	put(fake, CODE, 3);
 	put(fake, CODE + 40, 10);
 	put(fake, CODE + 48, 0x3000);
 	put(fake, CODE + 104, FILENAME);
@@ -242,14 +243,63 @@ static void an_object_that_changes_while_it_is_read_has_no_name(void **state)
 	reads = fake.reads;
 	assert_true(reads > 4);
 	python_code_cache_deinit(&cache);
-	/* The last but one read is the code object's for the second time; then comes its name. */
-	for (int i = 1; i < reads; i++) {
+	/*
+	 * The last but two is the code object's for the second time; then come the name by which it is
+	 * told, and its references.
+	 */
+	for (int i = 1; i < reads - 1; i++) {
 		put_code(&fake);
 		cache_of_3_9(&cache);
 		fake.changes_at = i;
 		assert_int_equal(symbolize(&cache, &fake, fingerprint, 0, &frame), -ESTALE);
 		python_code_cache_deinit(&cache);
 	}
+}
+
+static int symbolize_with_references(const struct python_layout *layout, uint64_t first,
+				     uint64_t second)
+{
+	static struct python_code_cache cache;
+	static struct fake_memory fake;
+	struct python_process process = { 0 };
+	struct interpreted_frame frame;
+	uint32_t fingerprint;
+	int err;
+
+	put_code(&fake);
+	memcpy(fake.bytes + CODE + layout->references, &first, sizeof(first));
+	if (layout->is_free_threaded)
+		memcpy(fake.bytes + CODE + layout->references + 4, &second, sizeof(second));
+	assert_int_equal(python_code_describe(layout, &process), 0);
+	python_code_cache_init(&cache, layout, &process);
+	assert_int_equal(python_code_read_fingerprint(&cache, &fake.memory, CODE, &fingerprint), 0);
+	err = symbolize(&cache, &fake, fingerprint, 0, &frame);
+	python_code_cache_deinit(&cache);
+	return err;
+}
+
+static void an_object_that_was_freed_has_no_name(void **state)
+{
+	static const uint64_t alive[] = { 1,	      1 << 22,	  999999999,
+					  0xffffffff, 0xc0000000, 0x4000000000000001 };
+	/* 0, and links of lists of free blocks. */
+	static const uint64_t freed[] = { 0, 0x7f0123456780, 0x555500000010, 0x1a3c0b0,
+					  0x00000007f0123456 };
+	struct python_layout layout;
+
+	(void)state;
+	assert_int_equal(python_layout_init(&layout, PYTHON_VERSION(3, 9), false), 0);
+	for (size_t i = 0; i < sizeof(alive) / sizeof(alive[0]); i++)
+		assert_int_equal(symbolize_with_references(&layout, alive[i], 0), 0);
+	for (size_t i = 0; i < sizeof(freed) / sizeof(freed[0]); i++)
+		assert_int_equal(symbolize_with_references(&layout, freed[i], 0), -ESTALE);
+	/* Two counts, at other places: the owner's, and the others' above two flags. */
+	layout.is_free_threaded = true;
+	layout.references = 12;
+	assert_int_equal(symbolize_with_references(&layout, 1, 0), 0);
+	assert_int_equal(symbolize_with_references(&layout, 0, 1 << 2 | 3), 0);
+	assert_int_equal(symbolize_with_references(&layout, 0, 3), -ESTALE);
+	assert_int_equal(symbolize_with_references(&layout, 0, (uint64_t)-4), -ESTALE);
 }
 
 static void hostile_strings_and_tables_are_refused(void **state)
@@ -290,6 +340,7 @@ int main(void)
 		cmocka_unit_test(another_object_at_the_same_place_is_told),
 		cmocka_unit_test(forks_that_differ_are_told_apart),
 		cmocka_unit_test(an_object_that_changes_while_it_is_read_has_no_name),
+		cmocka_unit_test(an_object_that_was_freed_has_no_name),
 		cmocka_unit_test(hostile_strings_and_tables_are_refused),
 	};
 
