@@ -39,7 +39,7 @@ static __always_inline bool has_frame_chunks(const struct python_process *proces
 	return process->chain == PYTHON_CFRAME || process->chain == PYTHON_CURRENT_FRAME;
 }
 
-/* Of what was read of a code object. Offsets come from user space: any is within, its place aligned. */
+/* Of what was read of a code object; offsets as below. */
 static __always_inline __u64 python_code_word(const struct python_walk *walk, __u32 offset)
 {
 	return walk->code[offset / 8 % (PYTHON_READ_MAX_BYTES / 8)];
@@ -56,7 +56,7 @@ static __always_inline bool python_read_frame(struct python_walk *walk, __u64 ad
 		       window_read_exactly(&walk->frames, address, bytes);
 }
 
-/* Of the frame at @place in walk->frames. Offsets come from user space: any is within, and its place aligned. */
+/* Of the frames in the window. Offsets come from user space: any is within, and its place aligned. */
 static __always_inline __u64 python_word(const struct python_walk *walk, __u64 place)
 {
 	return window_word(&walk->frames, place);
@@ -102,7 +102,7 @@ static __always_inline enum unwind_error python_begin(struct walk_state *state)
 		walk->places[i].frame = 0;
 	window_clear(&walk->frames);
 	for (int i = 0; i < PYTHON_KNOWN_CODES; i++)
-		walk->known_codes[i].address = 0;
+		walk->known_codes[i] = (struct python_known_code){ 0 };
 	walk->place_count = 1;
 	walk->place = 0;
 	walk->tried = 0;

@@ -37,8 +37,9 @@ static __always_inline __u64 window_place(const struct read_window *window, __u6
 {
 	__u64 place = address - window->start;
 
-	return place % 8 || place > window->bytes || bytes > window->bytes - place ? WINDOW_BYTES :
-										     place;
+	if (place % 8 || place > window->bytes || bytes > window->bytes - place)
+		return WINDOW_BYTES;
+	return place;
 }
 
 /* Reads the window anew from @start on, or from where it still ends with the page of @address. */
