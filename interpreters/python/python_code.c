@@ -20,6 +20,7 @@ struct python_code {
 	uint32_t filename;
 	uint32_t line_table;
 	uint32_t line_table_bytes;
+	uint64_t instruction_bytes;
 	/** Where a table that is too large to be kept lies; else 0. */
 	uint64_t large_line_table;
 	/** Of no function (_Py_InitCleanup). */
@@ -137,9 +138,40 @@ int python_code_read_fingerprint(const struct python_code_cache *cache,
 	return 0;
 }
 
+static int check_fingerprint(const struct python_code_cache *cache, struct remote_memory *memory,
+			     uint64_t address, uint32_t expected)
+{
+	uint32_t fingerprint;
+	int err = python_code_read_fingerprint(cache, memory, address, &fingerprint);
+	/* Where the object was, memory may have been given back. */
+	if (err == -EFAULT || (!err && fingerprint != expected))
+		return fail(-ESTALE, "no such code object at %#" PRIx64 " any more", address);
+	return err;
+}
+
+static uint64_t code_pointer(const uint8_t *bytes, uint16_t offset)
+{
+	uint64_t pointer;
+
+	memcpy(&pointer, bytes + offset, sizeof(pointer));
+	return pointer;
+}
+
 /*
- * -ESTALE for an object that was freed, which has all of its fields still where its memory was not used
- * again: the count of references is 0, or the allocator's link to the next free block.
+ * From 3.13 on a class that is called has a frame of the runtime's own between its caller and
+ * __init__. Its code object has one string for name, qualified name and file; no compiler makes such.
+ */
+static bool is_of_runtime(const struct python_code_layout *layout, const uint8_t *bytes)
+{
+	uint64_t name = code_pointer(bytes, layout->name);
+
+	return layout->qualified_name && code_pointer(bytes, layout->qualified_name) == name &&
+	       code_pointer(bytes, layout->filename) == name;
+}
+
+/*
+ * -ESTALE for an object that was freed: the count of references is 0, or the allocator's link to the
+ * next free block.
  */
 static int check_alive(const struct python_layout *layout, struct remote_memory *memory,
 		       uint64_t address)
@@ -163,41 +195,37 @@ static int check_alive(const struct python_layout *layout, struct remote_memory 
 	if (count && (count <= REFERENCES_MAX || count == REFERENCES_STATIC ||
 		      (count >= REFERENCES_IMMORTAL && count <= UINT32_MAX)))
 		return 0;
-	return -ESTALE;
-}
-
-static int check_fingerprint(const struct python_code_cache *cache, struct remote_memory *memory,
-			     uint64_t address, uint32_t expected)
-{
-	uint32_t fingerprint;
-	int err = python_code_read_fingerprint(cache, memory, address, &fingerprint);
-
-	if (!err && fingerprint == expected)
-		err = check_alive(&cache->layout, memory, address);
-	/* Where the object was, memory may have been given back. */
-	if (err == -EFAULT || err == -ESTALE || (!err && fingerprint != expected))
-		return fail(-ESTALE, "no such code object at %#" PRIx64 " any more", address);
-	return err;
-}
-
-static uint64_t code_pointer(const uint8_t *bytes, uint16_t offset)
-{
-	uint64_t pointer;
-
-	memcpy(&pointer, bytes + offset, sizeof(pointer));
-	return pointer;
+	return fail(-ESTALE, "the code object at %#" PRIx64 " was freed", address);
 }
 
 /*
- * From 3.13 on a class that is called has a frame of the runtime's own between its caller and
- * __init__. Its code object has one string for name, qualified name and file; no compiler makes such.
+ * A code object that was freed keeps its fields, and so its fingerprint, until its memory is used
+ * again. Its line table is freed with it, and may have become another's before: -ESTALE.
  */
-static bool is_of_runtime(const struct python_code_layout *layout, const uint8_t *bytes)
+static int check_line_table(const struct python_code_cache *cache, struct remote_memory *memory,
+			    uint64_t address, const struct python_code *code,
+			    const struct elf_bytes *table)
 {
-	uint64_t name = code_pointer(bytes, layout->name);
+	if (python_lines_fit(cache->layout.lines, table->data, table->size,
+			     code->instruction_bytes))
+		return 0;
+	return check_alive(&cache->layout, memory, address);
+}
 
-	return layout->qualified_name && code_pointer(bytes, layout->qualified_name) == name &&
-	       code_pointer(bytes, layout->filename) == name;
+/* Of the code object of which @bytes were read; 0 if it cannot be told. */
+static uint64_t instruction_bytes(const struct python_code_cache *cache,
+				  struct remote_memory *memory, const uint8_t *bytes)
+{
+	const struct python_layout *layout = &cache->layout;
+	uint64_t size;
+
+	if (layout->version >= PYTHON_VERSION(3, 11))
+		return code_pointer(bytes, layout->bytes.size) * 2;
+	if (remote_memory_read(memory,
+			       code_pointer(bytes, layout->code.instructions) + layout->bytes.size,
+			       &size, sizeof(size)))
+		return 0;
+	return size;
 }
 
 /* Reads the code object at @address; *@code is the caller's. */
@@ -241,6 +269,7 @@ static int read_code(struct python_code_cache *cache, struct remote_memory *memo
 		.filename = (uint32_t)name_length + 1,
 		.line_table = (uint32_t)(name_length + 1 + file_length + 1),
 		.line_table_bytes = (uint32_t)table.size,
+		.instruction_bytes = instruction_bytes(cache, memory, bytes),
 		.large_line_table = err ? line_table : 0,
 		.is_of_runtime = is_of_runtime(layout, bytes),
 	};
@@ -249,6 +278,11 @@ static int read_code(struct python_code_cache *cache, struct remote_memory *memo
 	memcpy(made->bytes + made->filename, cache->text, file_length + 1);
 	if (table.size)
 		memcpy(made->bytes + made->line_table, table.data, table.size);
+	err = err ? 0 : check_line_table(cache, memory, address, made, &table);
+	if (err) {
+		free(made);
+		return err;
+	}
 	*code = made;
 	*code_bytes = size;
 	return 0;
@@ -341,6 +375,8 @@ static int line_of(struct python_code_cache *cache, struct remote_memory *memory
 	}
 	if (!err)
 		err = check_fingerprint(cache, memory, key->address, key->fingerprint);
+	if (!err)
+		err = check_line_table(cache, memory, key->address, code, &table);
 	if (!err)
 		*line = python_line(cache->layout.lines, table.data, table.size, code->first_line,
 				    offset);

@@ -5,8 +5,6 @@
  */
 #include "interpreters/python/python_lines.h"
 
-#include <stdbool.h>
-
 #include "agent/base/byte_reader.h"
 
 enum {
@@ -123,4 +121,38 @@ uint32_t python_line(enum python_line_table kind, const uint8_t *table, size_t s
 		return location_line(table, size, line, offset);
 	}
 	return 0;
+}
+
+static uint64_t pairs_bytes(const uint8_t *table, size_t size)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i + 1 < size; i += 2)
+		sum += table[i];
+	return sum;
+}
+
+static uint64_t locations_bytes(const uint8_t *table, size_t size)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < size; i++)
+		if (table[i] & 0x80)
+			sum += ((table[i] & 7) + 1) * CODE_UNIT_BYTES;
+	return sum;
+}
+
+bool python_lines_fit(enum python_line_table kind, const uint8_t *table, size_t size,
+		      uint64_t code_bytes)
+{
+	switch (kind) {
+	case PYTHON_LINES_UNSIGNED:
+	case PYTHON_LINES_SIGNED:
+		return pairs_bytes(table, size) < code_bytes;
+	case PYTHON_LINES_RANGES:
+		return pairs_bytes(table, size) == code_bytes;
+	case PYTHON_LINES_LOCATIONS:
+		return locations_bytes(table, size) == code_bytes;
+	}
+	return false;
 }

@@ -8,6 +8,7 @@
 #ifndef INTERPRETERS_PYTHON_PYTHON_LINES_H
 #define INTERPRETERS_PYTHON_PYTHON_LINES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -29,5 +30,12 @@ enum python_line_table {
  */
 uint32_t python_line(enum python_line_table kind, const uint8_t *table, size_t size,
 		     int32_t first_line, int64_t offset);
+
+/**
+ * False if the table cannot be of @code_bytes of instructions: up to 3.9 what goes beyond them, later
+ * what does not end where they end.
+ */
+bool python_lines_fit(enum python_line_table kind, const uint8_t *table, size_t size,
+		      uint64_t code_bytes);
 
 #endif

@@ -20,6 +20,7 @@ enum {
 	FILENAME = 0x1800,
 	TABLE = 0x1c00,
 	QUALIFIED_NAME = 0x2000,
+	INSTRUCTIONS = 0x3000,
 	END = 0x8000
 };
 
@@ -75,12 +76,13 @@ static void put_code(struct fake_memory *fake)
 	fake->memory.ops = &ops;
 	put(fake, CODE, 3);
 	put(fake, CODE + 40, 10);
-	put(fake, CODE + 48, 0x3000);
+	put(fake, CODE + 48, INSTRUCTIONS);
 	put(fake, CODE + 104, FILENAME);
 	put(fake, CODE + 112, NAME);
 	put(fake, CODE + 120, TABLE);
 	put_string(fake, NAME, "name", 4, 1, true);
 	put_string(fake, FILENAME, "a\xe9", 2, 1, false);
+	put(fake, INSTRUCTIONS + 16, 8);
 	put(fake, TABLE + 16, 4);
 	memcpy(fake->bytes + TABLE + 32, "\0\1\6\3", 4);
 }
@@ -243,11 +245,8 @@ static void an_object_that_changes_while_it_is_read_has_no_name(void **state)
 	reads = fake.reads;
 	assert_true(reads > 4);
 	python_code_cache_deinit(&cache);
-	/*
-	 * The last but two is the code object's for the second time; then come the name by which it is
-	 * told, and its references.
-	 */
-	for (int i = 1; i < reads - 1; i++) {
+	/* The last but one read is the code object's for the second time; then comes its name. */
+	for (int i = 1; i < reads; i++) {
 		put_code(&fake);
 		cache_of_3_9(&cache);
 		fake.changes_at = i;
@@ -256,8 +255,9 @@ static void an_object_that_changes_while_it_is_read_has_no_name(void **state)
 	}
 }
 
+/* With a line table of 6 bytes of instructions, and @instruction_bytes of them. */
 static int symbolize_with_references(const struct python_layout *layout, uint64_t first,
-				     uint64_t second)
+				     uint64_t second, uint64_t instruction_bytes)
 {
 	static struct python_code_cache cache;
 	static struct fake_memory fake;
@@ -267,6 +267,7 @@ static int symbolize_with_references(const struct python_layout *layout, uint64_
 	int err;
 
 	put_code(&fake);
+	put(&fake, INSTRUCTIONS + 16, instruction_bytes);
 	memcpy(fake.bytes + CODE + layout->references, &first, sizeof(first));
 	if (layout->is_free_threaded)
 		memcpy(fake.bytes + CODE + layout->references + 4, &second, sizeof(second));
@@ -278,7 +279,7 @@ static int symbolize_with_references(const struct python_layout *layout, uint64_
 	return err;
 }
 
-static void an_object_that_was_freed_has_no_name(void **state)
+static void the_line_table_of_an_object_that_was_freed_has_to_fit(void **state)
 {
 	static const uint64_t alive[] = { 1,	      1 << 22,	  999999999,
 					  0xffffffff, 0xc0000000, 0x4000000000000001 };
@@ -290,16 +291,18 @@ static void an_object_that_was_freed_has_no_name(void **state)
 	(void)state;
 	assert_int_equal(python_layout_init(&layout, PYTHON_VERSION(3, 9), false), 0);
 	for (size_t i = 0; i < sizeof(alive) / sizeof(alive[0]); i++)
-		assert_int_equal(symbolize_with_references(&layout, alive[i], 0), 0);
-	for (size_t i = 0; i < sizeof(freed) / sizeof(freed[0]); i++)
-		assert_int_equal(symbolize_with_references(&layout, freed[i], 0), -ESTALE);
+		assert_int_equal(symbolize_with_references(&layout, alive[i], 0, 6), 0);
+	for (size_t i = 0; i < sizeof(freed) / sizeof(freed[0]); i++) {
+		assert_int_equal(symbolize_with_references(&layout, freed[i], 0, 6), -ESTALE);
+		assert_int_equal(symbolize_with_references(&layout, freed[i], 0, 8), 0);
+	}
 	/* Two counts, at other places: the owner's, and the others' above two flags. */
 	layout.is_free_threaded = true;
 	layout.references = 12;
-	assert_int_equal(symbolize_with_references(&layout, 1, 0), 0);
-	assert_int_equal(symbolize_with_references(&layout, 0, 1 << 2 | 3), 0);
-	assert_int_equal(symbolize_with_references(&layout, 0, 3), -ESTALE);
-	assert_int_equal(symbolize_with_references(&layout, 0, (uint64_t)-4), -ESTALE);
+	assert_int_equal(symbolize_with_references(&layout, 1, 0, 6), 0);
+	assert_int_equal(symbolize_with_references(&layout, 0, 1 << 2 | 3, 6), 0);
+	assert_int_equal(symbolize_with_references(&layout, 0, 3, 6), -ESTALE);
+	assert_int_equal(symbolize_with_references(&layout, 0, (uint64_t)-4, 6), -ESTALE);
 }
 
 static void hostile_strings_and_tables_are_refused(void **state)
@@ -340,7 +343,7 @@ int main(void)
 		cmocka_unit_test(another_object_at_the_same_place_is_told),
 		cmocka_unit_test(forks_that_differ_are_told_apart),
 		cmocka_unit_test(an_object_that_changes_while_it_is_read_has_no_name),
-		cmocka_unit_test(an_object_that_was_freed_has_no_name),
+		cmocka_unit_test(the_line_table_of_an_object_that_was_freed_has_to_fit),
 		cmocka_unit_test(hostile_strings_and_tables_are_refused),
 	};
 

@@ -66,6 +66,23 @@ static void locations_from_3_11_on_have_entries_of_varying_length(void **state)
 	assert_int_equal(python_line(PYTHON_LINES_LOCATIONS, table, sizeof(table), 10, 30), 0);
 }
 
+static void a_table_fits_the_instructions_that_it_is_of(void **state)
+{
+	static const uint8_t pairs[] = { 0, 1, 6, 3, 8, 1 };
+	static const uint8_t locations[] = { 0x80, 0x11, 0xd9, 1, 2, 0xea, 0x50, 6 };
+
+	(void)state;
+	for (uint64_t bytes = 10; bytes < 20; bytes++) {
+		assert_int_equal(python_lines_fit(PYTHON_LINES_SIGNED, pairs, sizeof(pairs), bytes),
+				 bytes > 14);
+		assert_int_equal(python_lines_fit(PYTHON_LINES_RANGES, pairs, sizeof(pairs), bytes),
+				 bytes == 14);
+		assert_int_equal(python_lines_fit(PYTHON_LINES_LOCATIONS, locations,
+						  sizeof(locations), bytes),
+				 bytes == 12);
+	}
+}
+
 static void what_has_not_begun_is_at_its_first_line(void **state)
 {
 	(void)state;
@@ -82,6 +99,7 @@ int main(void)
 		cmocka_unit_test(lines_from_3_6_on_go_down_as_well),
 		cmocka_unit_test(ranges_of_3_10_may_have_no_line),
 		cmocka_unit_test(locations_from_3_11_on_have_entries_of_varying_length),
+		cmocka_unit_test(a_table_fits_the_instructions_that_it_is_of),
 		cmocka_unit_test(what_has_not_begun_is_at_its_first_line),
 	};
 
