@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A trace function and a profile function in Python, called for every line and every call.
+r"""A trace function and a profile function in Python, called for every line and every call.
 
 chain: <module>@run main@turn,call > spin@spin
 chain: <module>@run > (main@turn,call|spin@spin){0,2} > [trampoline] (trace@trace|profile@profile)
+chain: <module>@set ~(?:[^;]*;){0,20}
 interrupts: yes
 observe: no
 """
@@ -37,6 +38,6 @@ def main():
 
 
 target.ready()
-sys.settrace(trace)
-sys.setprofile(profile)
+sys.settrace(trace)  #: set
+sys.setprofile(profile)  #: set
 main()  #: run
