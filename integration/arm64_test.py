@@ -16,12 +16,11 @@ import random
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 
 import chains
-from harness import IS_LONG, OUTPUT, ROOT, Program, Tap, allow_core
+from harness import IS_LONG, OUTPUT, ROOT, Program, Tap, allow_core, take_count
 
 STOPS = 50 if IS_LONG else 3
 SOURCES = os.path.join(ROOT, "integration", "targets", "arm64")
@@ -151,11 +150,7 @@ def check_program(tap, name, variant, stops, directory):
 
 def main():
     tap = Tap()
-    arguments = sys.argv[1:]
-    stops = STOPS
-    if arguments[:1] == ["-stops"]:
-        stops = int(arguments[1])
-        arguments = arguments[2:]
+    stops, arguments = take_count("-stops", STOPS)
     missing = [compiler for compiler in COMPILERS.values() if not shutil.which(compiler)]
     missing += missing_tools()
     if missing:

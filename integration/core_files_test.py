@@ -12,13 +12,12 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 
 import busy_programs
 import unwinders
-from harness import IS_LONG, OUTPUT, Tap, allow_core
+from harness import IS_LONG, OUTPUT, Tap, allow_core, take_count
 
 NAMES = ("python3", "perl", "sqlite3", "cc1", "node", "xz")
 CORES = 20 if IS_LONG else 2
@@ -76,11 +75,7 @@ def compare(tap, name, inputs, way, cores):
 
 def main():
     tap = Tap()
-    arguments = sys.argv[1:]
-    cores = CORES
-    if arguments[:1] == ["-cores"]:
-        cores = int(arguments[1])
-        arguments = arguments[2:]
+    cores, arguments = take_count("-cores", CORES)
     for tool in ("eu-stack", "gdb", "gcore"):
         if not shutil.which(tool):
             tap.skip("core files", "no %s" % tool)

@@ -518,6 +518,18 @@ def bpf_objects_without_owner(before):
     return {one for one in extra - held if not held or one[0] == "prog"}
 
 
+def take_count(option, default):
+    """The number behind @option, if the command line begins with that, else @default; the other
+    arguments.
+    """
+    arguments = sys.argv[1:]
+    if arguments[:1] != [option]:
+        return default, arguments
+    if len(arguments) < 2 or not arguments[1].isdigit():
+        sys.exit("%s: %s wants a number" % (os.path.basename(sys.argv[0]), option))
+    return int(arguments[1]), arguments[2:]
+
+
 def bpftool():
     return shutil.which("bpftool") or "/usr/sbin/bpftool"
 

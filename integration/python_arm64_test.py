@@ -20,7 +20,7 @@ import arm64_test
 import core_notes
 import python_cores
 import pythons
-from harness import IS_LONG, OUTPUT, Tap
+from harness import IS_LONG, OUTPUT, Tap, take_count
 from python_chains import Target
 from pythons import fetch_pythons
 
@@ -69,11 +69,7 @@ def check(tap, root, name, cores):
 
 def main():
     tap = Tap()
-    arguments = sys.argv[1:]
-    cores = CORES
-    if arguments[:1] == ["-cores"]:
-        cores = int(arguments[1])
-        arguments = arguments[2:]
+    cores, arguments = take_count("-cores", CORES)
     missing = arm64_test.missing_tools()
     if missing:
         tap.skip("stacks of Python of arm64", "no " + " and no ".join(missing))

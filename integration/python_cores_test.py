@@ -19,7 +19,7 @@ import core_notes
 import python_cores
 import pythons
 from core_files_test import writes_into_own_folder
-from harness import IS_LONG, ROOT, Tap
+from harness import IS_LONG, ROOT, Tap, take_count
 from python_chains import Target
 from python_targets_test import lack_of
 from unwinders import WALK_CORE
@@ -58,11 +58,7 @@ def check(tap, python, target, cores):
 
 def main():
     tap = Tap()
-    arguments = sys.argv[1:]
-    cores = CORES
-    if arguments[:1] == ["-cores"]:
-        cores = int(arguments[1])
-        arguments = arguments[2:]
+    cores, arguments = take_count("-cores", CORES)
     if not writes_into_own_folder():
         tap.skip("core files of Python", "the kernel hands them to another program")
         tap.finish()

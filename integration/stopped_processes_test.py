@@ -11,13 +11,12 @@ The short tier takes some programs and a few stops, the long one all and 100 eac
 import os
 import shutil
 import signal
-import sys
 import tempfile
 import time
 
 import busy_programs
 import unwinders
-from harness import IS_LONG, OUTPUT, Tap, die_with_parent, need_root
+from harness import IS_LONG, OUTPUT, Tap, die_with_parent, need_root, take_count
 
 SHORT_NAMES = ("python3", "perl", "bash", "sqlite3", "xz", "openssl", "cc1", "grep")
 STOPS = 100 if IS_LONG else 5
@@ -80,11 +79,7 @@ def compare_process(tap, name, inputs, directory, stops):
 def main():
     tap = Tap()
     need_root(tap, "stopped processes")
-    arguments = sys.argv[1:]
-    stops = STOPS
-    if arguments[:1] == ["-stops"]:
-        stops = int(arguments[1])
-        arguments = arguments[2:]
+    stops, arguments = take_count("-stops", STOPS)
     for tool in ("eu-stack", "gdb"):
         if not shutil.which(tool):
             tap.skip("stopped processes", "no %s" % tool)

@@ -6,12 +6,12 @@
 #include "agent/processes/attachments.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "agent/base/clock.h"
 #include "agent/base/error.h"
-#include "agent/base/log.h"
 #include "agent/base/metrics.h"
 #include "agent/processes/executable_interpreter.h"
 #include "ebpf/abi/frame.h"
@@ -98,18 +98,15 @@ void attach_request_destroy(struct attach_request *request, struct executable_ca
 }
 
 /* One line per file, whichever of its processes is the first. */
-static void log_refused(struct executable *executable, uint32_t pid)
+static void note_refusal(struct executable *executable, uint32_t pid)
 {
-	static struct log_limit limit = { .interval_ns = NS_PER_SECOND, .burst = 20 };
-	uint64_t suppressed;
+	char more[128];
 
 	if (__atomic_exchange_n(&executable->is_refusal_logged, true, __ATOMIC_RELAXED))
 		return;
-	metrics_add(METRIC_INTERPRETERS_REFUSED, 1);
-	if (log_limit_allow(&limit, clock_monotonic_ns(), &suppressed))
-		log_warn("%s (%s), process %u: %s; its programs show native frames only",
-			 executable->binary->path, executable_interpreter(executable)->version, pid,
-			 error_text());
+	snprintf(more, sizeof(more), " (%s), process %u",
+		 executable_interpreter(executable)->version, pid);
+	executable_interpreter_log_refused(executable->binary->path, more);
 }
 
 int attach_request_run(const struct attach_request *request, const char *proc_root,
@@ -133,7 +130,7 @@ int attach_request_run(const struct attach_request *request, const char *proc_ro
 	err = file->interpreter->ops->attach(file, &target, &process);
 	if (err) {
 		if (err == -EOPNOTSUPP || err == -EBADMSG)
-			log_refused(request->executable, request->pid);
+			note_refusal(request->executable, request->pid);
 		process_memory_deinit(&memory);
 		return err;
 	}

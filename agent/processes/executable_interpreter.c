@@ -40,14 +40,15 @@ void executable_interpreter_note_seen(struct executable_cache *cache, uint32_t c
 	__atomic_store_n(&cache->interpreters_seen, count, __ATOMIC_RELEASE);
 }
 
-static void log_refused(const char *path)
+void executable_interpreter_log_refused(const char *path, const char *more)
 {
 	static struct log_limit limit = { .interval_ns = NS_PER_SECOND, .burst = 20 };
 	uint64_t suppressed;
 
 	metrics_add(METRIC_INTERPRETERS_REFUSED, 1);
 	if (log_limit_allow(&limit, clock_monotonic_ns(), &suppressed))
-		log_warn("%s: %s; its programs show native frames only", path, error_text());
+		log_warn("%s%s: %s; its programs show native frames only", path, more,
+			 error_text());
 }
 
 static int probe(const struct executable_cache *cache, const struct binary *binary,
@@ -60,7 +61,7 @@ static int probe(const struct executable_cache *cache, const struct binary *bina
 		return err;
 	err = cache->config.probe(cache->config.languages, &image, binary->path, file);
 	if (err == -EOPNOTSUPP)
-		log_refused(binary->path);
+		executable_interpreter_log_refused(binary->path, "");
 	else if (err && err != -ENOENT)
 		log_debug("%s: %s; taken for no runtime", binary->path, error_text());
 	else if (!err)
@@ -133,5 +134,5 @@ void executable_interpreter_flag(struct executable_cache *cache, const struct bi
 	executable_interpreter_probe(cache, binary);
 	count = copy_ranges(cache, binary->executable_id, ranges);
 	if (count && stack_deltas_flag_ranges(deltas, ranges, count, RULE_INTERPRETER))
-		log_refused(binary->path);
+		executable_interpreter_log_refused(binary->path, "");
 }

@@ -36,6 +36,8 @@ void interpreted_names_deinit(struct interpreted_names *names)
 
 void interpreted_names_begin(struct interpreted_names *names, const struct runtime_set *runtimes)
 {
+	uint64_t now_ns = runtimes && runtimes->count ? clock_monotonic_ns() : 0;
+
 	while (names->chunks && names->chunks->next) {
 		struct name_chunk *next = names->chunks->next;
 
@@ -48,7 +50,7 @@ void interpreted_names_begin(struct interpreted_names *names, const struct runti
 	names->recent_count = 0;
 	names->runtimes = runtimes;
 	for (uint32_t i = 0; runtimes && i < runtimes->count; i++)
-		process_runtime_begin_stack(runtimes->runtimes[i], clock_monotonic_ns());
+		process_runtime_begin_stack(runtimes->runtimes[i], now_ns);
 }
 
 /* Room for @bytes; NULL if there is none. */

@@ -24,17 +24,7 @@ except ImportError:
         interpreters = None
 
 THREADS = 3
-TEXT = """
-def inner():
-    spin(300000)
-def spin(count):
-    total = 0
-    for i in range(count):
-        total += i * i & 0xff
-    return total
-for i in range(50):
-    inner()
-"""
+TEXT = target.INNER % 50
 
 
 def work(identity):

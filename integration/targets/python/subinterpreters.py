@@ -13,17 +13,7 @@ import _testcapi
 
 import target
 
-TEXT = """
-def inner():
-    spin(300000)
-def spin(count):
-    total = 0
-    for i in range(count):
-        total += i * i & 0xff
-    return total
-for i in range(20):
-    inner()
-"""
+TEXT = target.INNER % 20
 
 
 def main():

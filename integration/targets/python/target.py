@@ -13,6 +13,20 @@ import sys
 NAME = ("py-" + os.path.basename(sys.argv[0])[:-len(".py")])[:15]
 
 
+# What other interpreters run, as often as is put in.
+INNER = """
+def inner():
+    spin(300000)
+def spin(count):
+    total = 0
+    for i in range(count):
+        total += i * i & 0xff
+    return total
+for i in range(%d):
+    inner()
+"""
+
+
 def take_name():
     with open("/proc/self/comm", "w") as file:
         file.write(NAME)
