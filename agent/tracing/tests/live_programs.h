@@ -19,6 +19,7 @@
 /* Before cmocka.h, which has a macro fail(). */
 #include "agent/base/error.h"
 #include "agent/tracing/bpf_loader.h"
+#include "agent/tracing/task_list.h"
 
 #include <cmocka.h>
 
@@ -44,6 +45,23 @@ static inline struct bpf_loader_options live_options(void)
 		.map_memory_bytes = 16 << 20,
 		.cgroup_fd = -1,
 	};
+}
+
+/** Of process @pid, which must be there. */
+static inline struct process_stamp live_stamp(struct bpf_loader *loader, uint32_t pid)
+{
+	struct process_stamp stamp = { 0 };
+	struct task_snapshot *tasks;
+	uint32_t count;
+
+	assert_int_equal(task_list_read(loader, &tasks, &count), 0);
+	for (uint32_t i = 0; i < count; i++) {
+		if (tasks[i].pid == pid)
+			stamp = tasks[i].stamp;
+	}
+	free(tasks);
+	assert_int_not_equal(stamp.start_time_ns, 0);
+	return stamp;
 }
 
 /** A child that computes until it is killed. */

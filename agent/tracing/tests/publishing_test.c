@@ -15,7 +15,6 @@
 #include "agent/base/stack_deltas.h"
 #include "agent/tracing/event_reader.h"
 #include "agent/tracing/perf_sampler.h"
-#include "agent/tracing/task_list.h"
 #include "agent/tracing/tests/live_programs.h"
 #include "ebpf/abi/frame.h"
 
@@ -112,22 +111,6 @@ static void on_notice(void *context, const struct process_notice *notice)
 {
 	(void)context;
 	(void)notice;
-}
-
-static struct process_stamp stamp_of(struct bpf_loader *loader, uint32_t pid)
-{
-	struct process_stamp stamp = { 0 };
-	struct task_snapshot *tasks;
-	uint32_t count;
-
-	assert_int_equal(task_list_read(loader, &tasks, &count), 0);
-	for (uint32_t i = 0; i < count; i++) {
-		if (tasks[i].pid == pid)
-			stamp = tasks[i].stamp;
-	}
-	free(tasks);
-	assert_int_not_equal(stamp.start_time_ns, 0);
-	return stamp;
 }
 
 static void publish_version(struct map_writer *writer, const struct session *session,
@@ -241,7 +224,7 @@ static void no_walk_mixes_two_versions(void **state)
 	assert_int_equal(perf_sampler_create(&sampler_options, &sampler), 0);
 	session.pid = (uint32_t)deep_child();
 	run_on_cpu(0);
-	stamp = stamp_of(loader, session.pid);
+	stamp = live_stamp(loader, session.pid);
 	assert_int_equal(perf_sampler_enable(sampler), 0);
 	end_ns = clock_monotonic_ns() + 2 * NS_PER_SECOND;
 	for (uint64_t version = 1; clock_monotonic_ns() < end_ns; version++) {
