@@ -18,7 +18,8 @@ WALK_CORE = os.path.join(ROOT, "build", "walk_core")
 # No unwinder of ours goes further.
 DEEPEST = 3584
 
-# Differences that are not ours, by class, all but the first in code without unwind information.
+# Differences that are not ours, by class, all but the first two in code without unwind information.
+NOWHERE = "both read a caller that lies nowhere, and eu-stack goes on by frame pointers"
 CHILD = "ours ends in the child of a clone, where gdb finds no caller either"
 ENTRY = "ours ends at a file's entry point, where eu-stack gives up"
 NO_INFO = "ours ends or guesses where eu-stack goes on by frame pointers"
@@ -40,6 +41,8 @@ class Walk:
         self.places = []
         self.guesses = set()
         self.error = ""
+        # Of ours alone: where the walk could not go on, the 48 lowest bits of it.
+        self.error_pc = 0
 
     def __str__(self):
         return "\n".join(self.lines)
@@ -55,7 +58,7 @@ def read_ours(text):
             continue
         walk.lines.append(line)
         if kind == "error":
-            walk.error = fields[1]
+            walk.error_pc, walk.error = int(fields[0], 16), fields[1]
         elif kind != "end":
             pc, address, path, _, flags = fields
             if "guess" in flags:
@@ -173,6 +176,9 @@ def classify(ours, theirs, gdb, without_information):
         return TOO_DEEP
     if same == len(ours.pcs) and not ours.error and gdb() == ours.pcs + [0]:
         return CHILD
+    if (same == len(ours.pcs) < len(theirs.pcs) and ours.error == "address in no known mapping"
+            and ours.error_pc == theirs.pcs[same] & (1 << 48) - 1):
+        return NOWHERE
     if not without_information.has(ours.places[same - 1]):
         return ""
     if same == len(ours.pcs) and not ours.error:
