@@ -11,6 +11,7 @@ import unittest
 SCRIPTS = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(SCRIPTS))
 import run_tests  # noqa: E402
+import tap_unittest  # noqa: E402
 
 
 class Judge(unittest.TestCase):
@@ -108,28 +109,4 @@ class Programs(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    suite = unittest.defaultTestLoader.loadTestsFromModule(sys.modules[__name__])
-    print(f"1..{suite.countTestCases()}")
-    numbers = iter(range(1, suite.countTestCases() + 1))
-
-    class Tap(unittest.TestResult):
-        def say(self, word, test, text=""):
-            print(f"{word} {next(numbers)} - {test.id().rsplit('.', 1)[-1]}")
-            for line in text.splitlines():
-                print(f"# {line}")
-
-        def addSuccess(self, test):
-            super().addSuccess(test)
-            self.say("ok", test)
-
-        def addFailure(self, test, err):
-            super().addFailure(test, err)
-            self.say("not ok", test, self.failures[-1][1])
-
-        def addError(self, test, err):
-            super().addError(test, err)
-            self.say("not ok", test, self.errors[-1][1])
-
-    result = Tap()
-    suite.run(result)
-    sys.exit(0 if result.wasSuccessful() else 1)
+    tap_unittest.main()
