@@ -45,6 +45,8 @@ enum {
 };
 
 #define REFERENCES_IMMORTAL (1ULL << 30)
+/* _Py_REF_DEFERRED, PY_SSIZE_T_MAX / 8: on top of the counts of objects that only the collector frees. */
+#define REFERENCES_DEFERRED (INT64_MAX / 8)
 
 static void release_code(void *context, const void *key, void *value)
 {
@@ -177,7 +179,7 @@ static int check_alive(const struct python_layout *layout, struct remote_memory 
 		       uint64_t address)
 {
 	uint64_t count;
-	int64_t shared = 0;
+	int64_t shared;
 	int err = remote_memory_read(memory, address + layout->references, &count, sizeof(count));
 
 	if (!err && layout->is_free_threaded) {
@@ -185,8 +187,12 @@ static int check_alive(const struct python_layout *layout, struct remote_memory 
 		count &= UINT32_MAX;
 		err = remote_memory_read(memory, address + layout->references + 4, &shared,
 					 sizeof(shared));
-		if (!err && !count)
+		if (!err && !count) {
 			count = shared >> 2 > 0 ? (uint64_t)(shared >> 2) : 0;
+			/* Threads count some of theirs apart, so that it may be below. */
+			if (count > REFERENCES_DEFERRED - REFERENCES_MAX)
+				count = 1;
+		}
 	}
 	if (err)
 		return err;

@@ -301,6 +301,11 @@ static void the_line_table_of_an_object_that_was_freed_has_to_fit(void **state)
 	layout.references = 12;
 	assert_int_equal(symbolize_with_references(&layout, 1, 0, 6), 0);
 	assert_int_equal(symbolize_with_references(&layout, 0, 1 << 2 | 3, 6), 0);
+	/* References that are deferred, with some counted here and some less. */
+	assert_int_equal(symbolize_with_references(&layout, 0, ((INT64_MAX / 8) + 2) << 2, 6), 0);
+	assert_int_equal(symbolize_with_references(&layout, 0, ((INT64_MAX / 8) - 2) << 2 | 3, 6),
+			 0);
+	assert_int_equal(symbolize_with_references(&layout, 0, INT64_MAX / 16, 6), -ESTALE);
 	assert_int_equal(symbolize_with_references(&layout, 0, 3, 6), -ESTALE);
 	assert_int_equal(symbolize_with_references(&layout, 0, (uint64_t)-4, 6), -ESTALE);
 }
