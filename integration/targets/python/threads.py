@@ -41,8 +41,9 @@ def sort_work():
 
 
 def hash_work():
+    data = bytes(range(256)) * 4000  #: hash_call
     while True:  #: hash_call
-        hashlib.pbkdf2_hmac("sha256", b"password", b"salt", 20000)  #: hash_call
+        hashlib.sha256(data)  #: hash_call
 
 
 def zlib_work():
