@@ -19,7 +19,9 @@ function may also be in its first line (`def`), before anything of it has run.
 
 Beyond this every stack must be built as the interpreter builds it: Python frames stand behind a
 frame of its loop, up to 3.10 exactly one, and only the innermost loop may be without one, which is
-when it begins or ends. Further directives are in Target.
+when it begins or ends. Where instructions have functions of their own, that of the instruction which
+the last of a loop's Python frames executes stands behind it, before what it calls. Further directives
+are in Target.
 """
 import ast
 import collections
@@ -27,7 +29,9 @@ import os
 import re
 
 # A loop by name; in builds without names it is a frame of the interpreter without one.
-_LOOP = re.compile(r"_?PyEval_EvalFrame(Default|Ex)\b.*|_TAIL_CALL_\w+.*")
+_LOOP = re.compile(r"_?PyEval_EvalFrame(Default|Ex)\b.*")
+# Of one instruction, in builds with --with-tail-call-interp.
+_HANDLER = re.compile(r"_TAIL_CALL_\w+.*")
 _NAMELESS = re.compile(r"[^;]*python[^;]*\+0x[0-9a-f]+")
 _PYTHON_FRAME = re.compile(r"(?P<name>.*) \((?P<file>[^()]*\.py|<[^()]*>)(?::(?P<line>\d+))?\)",
                            re.S)
@@ -51,6 +55,20 @@ def is_loop(name):
     return None if _NAMELESS.fullmatch(name) else False
 
 
+def _without_handler(natives):
+    """What a loop's last Python frame calls, without the function of its instruction."""
+    return natives[1:] if natives and _HANDLER.fullmatch(natives[0]) else natives
+
+
+def _judge_handlers(natives, is_behind_python):
+    """How functions of instructions stand where they must not, or None."""
+    for i, name in enumerate(natives):
+        if _HANDLER.fullmatch(name) and not (
+                is_loop(natives[i - 1]) is True if i else is_behind_python):
+            return "%s stands behind %s" % (name, natives[i - 1] if i else "nothing")
+    return None
+
+
 def read_head(text):
     """The docstring of a source, and what stands in it as `name: value`, by name."""
     head = text.split('"""')[1]
@@ -68,7 +86,8 @@ class Target:
     versions: several   the interpreter of a sample may be of another version
     even: A B	    A and B are in equally many samples
     alternates: N   stacks with N groups of Python frames, C between them, are most of all
-    bare: FILE	    this library has code without unwind tables, where a stack may be cut
+    bare: FILE...   these libraries, or [anonymous] memory, have code without unwind tables, where a
+		    stack may be cut
     too deep: 3.N   debug builds of these versions allow fewer C functions within each other
     needs: MODULE   versions without this module cannot run it
     interrupts: yes functions are called between two instructions: also in a function's first line
@@ -104,7 +123,7 @@ class Target:
         self.unread_percent = int(percent) if version <= _version(last[1:], ()) else 0
         self.even = directives.get("even", "").split()
         self.alternates = int(directives.get("alternates", 0))
-        self.bare = directives.get("bare")
+        self.bare = directives.get("bare", "").split()
         self.too_deep = directives.get("too deep", "").split()
         self.needs = directives.get("needs", "").split()
         self.observe = directives.get("observe", "trace")
@@ -216,6 +235,8 @@ def split(frames, version):
         if not frame:
             natives.append(text)
             continue
+        wrong = wrong or _judge_handlers(natives, items)
+        natives = _without_handler(natives)
         kinds = [is_loop(name) for name in natives]
         if kinds:
             if kinds[-1] is False:
@@ -230,6 +251,8 @@ def split(frames, version):
             items.append(_names(natives))
         items.append(frame)
         natives = []
+    wrong = wrong or _judge_handlers(natives, items)
+    natives = _without_handler(natives)
     kinds = [is_loop(name) for name in natives]
     if kinds.count(True) > 1:
         wrong = wrong or "two loops have no Python frames"

@@ -37,6 +37,7 @@ EVEN_SHARE = 0.35
 KNOWN_SHARE = 0.5
 # Of the samples of a target that runs some instructions without unwind tables.
 BARE_PERCENT = 2
+NO_TABLES = ["[error: no unwind information]", "[error: anonymous executable memory]"]
 UNREAD = "[error: interpreted frames unreadable]"
 
 
@@ -159,10 +160,9 @@ def with_caller_of_clone(users):
     return callers + users[-1:]
 
 
-def is_bare(users, library):
-    """True if the sample came in code of @library for which it has no unwind tables."""
-    return (len(users) == 2 and users[0] == "[error: no unwind information]"
-            and users[1].startswith(library))
+def is_bare(users, libraries):
+    """True if the sample came in code of @libraries for which there are no unwind tables."""
+    return (len(users) == 2 and users[0] in NO_TABLES and users[1].startswith(tuple(libraries)))
 
 
 def is_unavoidable(stack):

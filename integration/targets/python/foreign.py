@@ -7,7 +7,7 @@ chain: <module>@run > main@sort > [qsort|\?] compare@compare > spin@spin
 chain: <module>@run > main@thread > ANY@ctypes/*
 chain: in_thread@in_thread > spin@spin
 native: yes
-bare: libffi.so
+bare: libffi.so [anonymous]
 needs: ctypes
 observe: no
 """
