@@ -2,7 +2,7 @@
 """One process is one version of Python after the other, by exec.
 
 chain: <module>@run > main@turn > work@work > spin@spin
-chain: <module>@run > main@exec > ANY@os.py,_collections_abc.py*
+chain: <module>@run > main@exec > ANY@os.py,posixpath.py,_collections_abc.py*
 chain: <module>@ready > ready@target.py > ANY@target.py,os.py,_collections_abc.py,codecs.py*
 forks: yes
 versions: several
