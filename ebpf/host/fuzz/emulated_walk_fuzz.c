@@ -4,7 +4,7 @@
  * addresses of the little world below, or stay what they are, so that walks get somewhere. The seeds
  * are inputs that libFuzzer came to from nothing.
  *
- * covers: emulated_walk.c ../native_step.bpf.h ../read_window.bpf.h ../python_step.bpf.h ../interpreters.bpf.h ../guess_caller.bpf.h ../jit_entry.bpf.h ../rule_lookup.bpf.h ../process_mappings.bpf.h ../uprobes.bpf.h ../tables.bpf.h ../state.bpf.h ../architecture.bpf.h
+ * covers: emulated_walk.c ../native_step.bpf.h ../read_window.bpf.h ../python_step.bpf.h ../python_held.bpf.h ../python_threads.bpf.h ../interpreters.bpf.h ../guess_caller.bpf.h ../jit_entry.bpf.h ../rule_lookup.bpf.h ../process_mappings.bpf.h ../uprobes.bpf.h ../tables.bpf.h ../state.bpf.h ../architecture.bpf.h
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -32,6 +32,12 @@ enum {
 	MAPPINGS = 4,
 	STACK_WORDS = 1024,
 	KERNEL_WORDS = 64,
+	OTHERS_WORD = 960,
+	OTHERS = 6,
+	OTHER_WORDS = 4,
+	OTHER_FRAME = 3,
+	/* rbx */
+	HELD_REGISTER = 3,
 	PAGES = 16,
 	TEXT_BYTES = PAGES * UNWIND_PAGE_BYTES,
 };
@@ -198,8 +204,18 @@ static void take_tables(struct input *input, struct world *world)
 	memcpy(&world->cells[RULE_CELL], rules, sizeof(rules));
 }
 
+/* Where the lists of interpreters and threads are told to be. */
+static void lead_to_others(struct python_process *process)
+{
+	process->interpreters = STACK_START + OTHERS_WORD * 8;
+	process->interpreter_next = process->thread_next = 0;
+	process->interpreter_threads = process->thread_interpreter = 8;
+	process->thread_id = 16;
+	process->thread_frame = OTHER_FRAME * 8;
+}
+
 /* A process's Python: offsets and kinds as the input has them, or such as lead on. */
-static void take_python(struct input *input, struct world *world)
+static struct python_process take_python(struct input *input, struct world *world)
 {
 	struct interpreter_row rows[2] = { { EXECUTABLE_ID + 1, FRAME_PYTHON, PYTHON_CELL },
 					   { EXECUTABLE_ID, FRAME_PYTHON, PYTHON_CELL } };
@@ -220,13 +236,41 @@ static void take_python(struct input *input, struct world *world)
 		process.frame_start &= 0x18;
 		process.frame_bytes = 72;
 		process.code_bytes = 64;
+		process.saved_bytes &= 0x38;
 	}
+	if (choices[0] & 16)
+		lead_to_others(&process);
 	if (choices[2] < 16)
 		rows[choices[2] & 1].language += choices[2] >> 1;
 	if (choices[3] < 16)
 		rows[1].cell += (uint32_t)choices[3] << 24;
 	memcpy(&world->cells[INTERPRETER_CELL], rows, sizeof(rows));
 	memcpy(&world->cells[PYTHON_CELL], &process, sizeof(process));
+	return process;
+}
+
+/*
+ * Interpreters and threads in one list, as which they are met in turn. The rest of their words is the
+ * input's; but the frame of one thread is @held, which a register has, and the stack.
+ */
+static void make_others(struct world *world, const struct python_process *process, uint64_t held)
+{
+	/* Words that nothing else reads. */
+	const uint16_t *places = process->reserved_words;
+
+	for (int i = 0; i < OTHERS; i++) {
+		uint64_t *other = &world->stack[OTHERS_WORD + i * OTHER_WORDS];
+		uint64_t next = process->interpreters + (i + 1) * OTHER_WORDS * 8;
+
+		other[0] = i + 1 < OTHERS ? next : 0;
+		/* Of the first interpreter in the list; a thread that is met twice is of two chains. */
+		other[1] = i == 1 ? next : 0;
+		/* Where the input has ended all words are alike. */
+		other[OTHER_FRAME] += 8 * (i + 1);
+		if (i == places[0] % OTHERS)
+			other[OTHER_FRAME] = held;
+	}
+	world->stack[places[1] % STACK_WORDS] = held;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
@@ -244,6 +288,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 		.read_kernel = read_kernel,
 	};
 	struct emulated_start start = { .mapping_cell = MAPPING_CELL, .mapping_count = MAPPINGS };
+	struct python_process process;
 	uint8_t choices[2];
 	uint32_t index = 0;
 
@@ -268,10 +313,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	take(&input, world.code, 64);
 	if (start.interpreter_cell) {
 		start.thread_pointer = STACK_START + choices[1] * 8;
-		take_python(&input, &world);
+		process = take_python(&input, &world);
 	}
 	for (int i = 0; i < STACK_WORDS; i++)
 		world.stack[i] = take_word(&input);
+	if (start.interpreter_cell && process.interpreters == STACK_START + OTHERS_WORD * 8)
+		make_others(&world, &process, start.registers[HELD_REGISTER]);
 
 	emulated_walk(&memory, &start, &trace);
 
