@@ -159,6 +159,13 @@ def fetched():
         path = str(fetch_pythons.PYTHONS / build / "usr/bin/python3")
         if os.path.exists(path):
             found["built-" + build] = Python("built-" + build, path)
+    for build in fetch_pythons.BUILDS_IN_ROOTS:
+        root = str(fetch_pythons.PYTHONS / build)
+        for path in sorted(glob.glob(root + "/usr/bin/python3.*")):
+            program = re.fullmatch(r"python3\.\d+(-stripped)?", os.path.basename(path))
+            if program:
+                name = "built-%s%s" % (build, program[1] or "")
+                found[name] = Python(name, "/usr/bin/" + program[0], root)
     return found
 
 
