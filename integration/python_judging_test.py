@@ -114,6 +114,23 @@ class Split(unittest.TestCase):
         self.assertIsNone(self.judge([LOOP, "f (a.py:1)", LOOP])[2])
 
 
+    def test_the_function_of_an_instruction_stands_behind_who_executes_it(self):
+        one = "_TAIL_CALL_CALL_KW"
+        self.assertEqual(self.judge([LOOP, "f (a.py:1)", one, "sort", LOOP, "g (a.py:2)", one]),
+                         (["f", ("sort", LOOP), "g"], False, None))
+        # Its last instruction has taken the frame away already.
+        self.assertIsNone(self.judge([LOOP, "f (a.py:1)", one, "sort", LOOP, one])[2])
+        cases = {
+            "behind sort": [LOOP, "f (a.py:1)", "sort", one],
+            "stand behind " + one: [LOOP, one, "f (a.py:1)"],
+            one + " stands behind " + one: [LOOP, "f (a.py:1)", one, one],
+            "behind nothing": [one, LOOP, "f (a.py:1)"],
+            "a loop has no": [LOOP, "f (a.py:1)", one, LOOP, "sort", LOOP, "g (a.py:2)"],
+        }
+        for wrong, frames in cases.items():
+            self.assertIn(wrong, str(self.judge(frames)[2]))
+
+
 class Chains(unittest.TestCase):
     def setUp(self):
         self.target = make_target()
