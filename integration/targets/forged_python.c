@@ -153,6 +153,8 @@ static void make_objects(int is_long)
 		snprintf(name->text, sizeof(name->text), "forged_%d", i);
 		name->length = is_long ? 1ULL << 60 : strlen(name->text);
 		name->state = is_long ? STATE_WIDE : STATE_ASCII;
+		/* References. */
+		code->head[0] = 1;
 		code->first_line = i + 1;
 		code->version[2] = i + 1;
 		code->filename = &world->names[(i + 1) % OBJECTS];
