@@ -14,7 +14,7 @@
 #include "ebpf/abi/frame.h"
 
 enum {
-	FORKS_MAX = 1 << 15,
+	NEWS_MAX = 1 << 15,
 };
 
 /** Samples of that age are not expected any more: they have been handled or dropped. */
@@ -23,6 +23,12 @@ enum {
 static bool stamp_equal(const struct process_stamp *a, const struct process_stamp *b)
 {
 	return a->start_time_ns == b->start_time_ns && a->exec_id == b->exec_id;
+}
+
+/* In a word: the start in ms, modulo 49 days, and the number of execs. */
+static uint64_t stamp_word(const struct process_stamp *stamp)
+{
+	return stamp->start_time_ns / NS_PER_MS << 32 | (uint32_t)stamp->exec_id;
 }
 
 static bool stamp_is_older(const struct process_stamp *a, const struct process_stamp *b)
@@ -36,13 +42,15 @@ void process_table_init(struct process_table *table)
 {
 	memset(table, 0, sizeof(*table));
 	urgent_lock_init(&table->lock);
-	lru_cache_init(&table->forks, sizeof(uint32_t), FORKS_MAX, 0, NULL, NULL);
+	lru_cache_init(&table->forks, sizeof(uint32_t), NEWS_MAX, 0, NULL, NULL);
+	lru_cache_init(&table->programs, sizeof(uint32_t), NEWS_MAX, 0, NULL, NULL);
 }
 
 void process_table_deinit(struct process_table *table)
 {
 	hash_map_deinit(&table->processes);
 	lru_cache_deinit(&table->forks);
+	lru_cache_deinit(&table->programs);
 	pthread_mutex_destroy(&table->lock);
 }
 
@@ -67,6 +75,15 @@ static struct process *find_locked(struct process_table *table, uint32_t pid,
 	return process;
 }
 
+/* Whether a program was heard of that is in @pid later than that of @stamp. */
+static bool heard_of_later(struct process_table *table, uint32_t pid,
+			   const struct process_stamp *stamp)
+{
+	uint64_t noted = (uintptr_t)lru_cache_peek(&table->programs, &pid);
+
+	return noted && (int64_t)(noted - stamp_word(stamp)) > 0;
+}
+
 struct process *process_table_add(struct process_table *table, uint32_t pid,
 				  const struct process_stamp *stamp, const char *comm,
 				  uint64_t now_ns)
@@ -85,6 +102,7 @@ struct process *process_table_add(struct process_table *table, uint32_t pid,
 	process->stamp = *stamp;
 	process->known_ns = now_ns;
 	process->changed_ns = now_ns;
+	process->is_superseded = heard_of_later(table, pid, stamp);
 	process->generation = ++table->last_generation;
 	process->references = 1;
 	memcpy(process->comm, comm, strnlen(comm, COMM_BYTES - 1));
@@ -422,6 +440,10 @@ void process_table_note_program(struct process_table *table, uint32_t pid,
 	process = hash_map_get_pointer(&table->processes, pid);
 	if (process && stamp_is_older(&process->stamp, stamp))
 		process->is_superseded = true;
+	/* Without memory nothing is superseded before it is added. */
+	if (!heard_of_later(table, pid, stamp) &&
+	    lru_cache_put(&table->programs, &pid, (void *)(uintptr_t)stamp_word(stamp), 0))
+		lru_cache_remove(&table->programs, &pid);
 	pthread_mutex_unlock(&table->lock);
 }
 
@@ -454,10 +476,11 @@ void process_table_note_fork(struct process_table *table, uint32_t pid, uint32_t
 	pthread_mutex_unlock(&table->lock);
 }
 
-void process_table_forget_forks(struct process_table *table)
+void process_table_forget_news(struct process_table *table)
 {
 	pthread_mutex_lock(&table->lock);
 	lru_cache_age(&table->forks);
+	lru_cache_age(&table->programs);
 	pthread_mutex_unlock(&table->lock);
 }
 

@@ -159,6 +159,8 @@ struct process_table {
 	struct hash_map processes;
 	/** Child pid -> forking pid and time (note_fork). */
 	struct lru_cache forks;
+	/** Pid -> the newest program that was heard of, which need not be in the table yet. */
+	struct lru_cache programs;
 	uint64_t last_generation;
 };
 
@@ -235,7 +237,10 @@ enum mapping_news {
 enum mapping_news process_table_note_mapping(struct process_table *table, uint32_t pid,
 					     uint64_t start, uint64_t length, uint64_t time_ns);
 
-/** Ring. The program with @stamp is in @pid now: what ran there before is superseded. */
+/**
+ * Ring. The program with @stamp is in @pid now: what ran there before is superseded, also if it is
+ * added later.
+ */
 void process_table_note_program(struct process_table *table, uint32_t pid,
 				const struct process_stamp *stamp);
 void process_table_note_comm(struct process_table *table, uint32_t pid, const char *comm,
@@ -243,8 +248,8 @@ void process_table_note_comm(struct process_table *table, uint32_t pid, const ch
 void process_table_note_fork(struct process_table *table, uint32_t pid, uint32_t parent_pid,
 			     uint64_t time_ns);
 
-/** Sync, every few seconds. Forgets the forks that were noted before the call before this one. */
-void process_table_forget_forks(struct process_table *table);
+/** Sync, every few seconds. Forgets forks and programs noted before the call before this one. */
+void process_table_forget_news(struct process_table *table);
 
 /** What a sample needs to know of its process; a copy, but for what the reference keeps alive. */
 struct process_view {

@@ -484,7 +484,7 @@ void sync_loop_tick(struct sync_loop *loop, uint64_t now_ns)
 	if (now_ns < loop->next_wait_ns)
 		return;
 	loop->next_wait_ns = now_ns + WAIT_RETIRED_NS;
-	process_table_forget_forks(loop->sync.table);
+	process_table_forget_news(loop->sync.table);
 	executable_rows_note_used(loop->sync.executables, now_ns);
 	writer->ops->wait_retired(writer);
 	note_memory(loop);

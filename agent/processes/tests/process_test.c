@@ -371,6 +371,40 @@ static void rows_are_settled_unless_another_program_was_heard_of(void **state)
 	process_table_deinit(&table);
 }
 
+/* Sync comes to the news late: two programs of one pid, and the maps are the second's. */
+static void what_is_added_after_its_successor_was_heard_of_is_superseded(void **state)
+{
+	struct process_stamp next = stamp_of(100, 2), other = stamp_of(5 * NS_PER_SECOND, 1);
+	struct process_table table;
+	struct process *process;
+
+	(void)state;
+	process_table_init(&table);
+	process_table_note_program(&table, 7, &next);
+	/* Older news change nothing. */
+	process_table_note_program(&table, 7, &(struct process_stamp){ 100, 1 });
+	process = add(&table, 7, 100, 1, "one", 1000);
+	assert_true(process->is_superseded);
+	process_table_remove(&table, process);
+	process = add(&table, 7, 100, 2, "two", 1000);
+	assert_false(process->is_superseded);
+	process_table_remove(&table, process);
+	process = add(&table, 8, 100, 1, "one", 1000);
+	assert_false(process->is_superseded);
+	process_table_remove(&table, process);
+	/* The pid was used again. */
+	process_table_note_program(&table, 7, &other);
+	process = add(&table, 7, 100, 3, "three", 1000);
+	assert_true(process->is_superseded);
+	process_table_remove(&table, process);
+	process_table_forget_news(&table);
+	process_table_forget_news(&table);
+	process = add(&table, 7, 100, 3, "three", 1000);
+	assert_false(process->is_superseded);
+	process_table_remove(&table, process);
+	process_table_deinit(&table);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -386,6 +420,7 @@ int main(void)
 		cmocka_unit_test(too_many_stale_executables_make_everything_stale),
 		cmocka_unit_test(the_generation_changes_only_when_rows_are_lost),
 		cmocka_unit_test(rows_are_settled_unless_another_program_was_heard_of),
+		cmocka_unit_test(what_is_added_after_its_successor_was_heard_of_is_superseded),
 		cmocka_unit_test(a_fork_without_exec_has_its_parent_as_model),
 		cmocka_unit_test(a_child_that_may_run_something_else_has_no_model),
 	};
