@@ -336,8 +336,7 @@ static void log_start(const struct agent *agent)
 static void log_tick_clock(int error)
 {
 	if (error)
-		log_debug("%s; ticks that an idle or stolen CPU keeps back count as skipped",
-			  error_text());
+		log_debug("%s; ticks that no CPU took count as skipped", error_text());
 }
 
 static int stop_sampling(struct agent *agent)

@@ -4,7 +4,8 @@
  * (another BPF program was running on that CPU): a busy sample may be lost. Or the CPU was idle and
  * kept the tick back, as the kernels of some virtual machines do, perf's own samples included; or the
  * hypervisor had taken the CPU, and several ticks came as one: nothing is lost. How long a CPU was
- * idle, and how long it was taken, says how many ticks can be of these kinds.
+ * idle, and how long it was taken, says how many ticks can be of these kinds at most; what neither can
+ * explain was skipped.
  */
 #ifndef AGENT_MISSED_TICKS_H
 #define AGENT_MISSED_TICKS_H
@@ -43,7 +44,7 @@ struct cpu_ticks {
 struct missed_ticks {
 	/** Kept back by an idle CPU. */
 	uint64_t idle;
-	/** Gone while the hypervisor had the CPU. */
+	/** Gone while the hypervisor had the CPU, at most. */
 	uint64_t stolen;
 	/** Skipped by the kernel. */
 	uint64_t skipped;

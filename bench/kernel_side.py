@@ -111,7 +111,8 @@ def _per_tick(time_ns, rate, ticks, tick_rate):
     return time_ns / (ticks * rate / tick_rate)
 
 
-FrameWalk = collections.namedtuple("FrameWalk", "agent_ns base_ns ratio agent_fixed_ns base_fixed_ns")
+FrameWalk = collections.namedtuple(
+    "FrameWalk", "agent_ns base_ns ratio agent_fixed_ns base_fixed_ns")
 
 
 def frame_walk(name, depths):
@@ -161,8 +162,8 @@ def _frame_round(programs, numbers, depths):
             for i in range(2)]
     theirs = [time_ns / count - empty_ns for time_ns, count in bases]
     slopes = [(deep - flat) / (depths[1] - depths[0]) for flat, deep in (ours, theirs)]
-    return FrameWalk(*slopes, slopes[0] / slopes[1],
-                     *(flat - depths[0] * slope for (flat, _), slope in zip((ours, theirs), slopes)))
+    fixed = [flat - depths[0] * slope for (flat, _), slope in zip((ours, theirs), slopes)]
+    return FrameWalk(*slopes, slopes[0] / slopes[1], *fixed)
 
 
 KernelWalk = collections.namedtuple("KernelWalk", "agent_ns base_ns ratio whole_ns")

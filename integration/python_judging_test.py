@@ -113,7 +113,6 @@ class Split(unittest.TestCase):
     def test_the_innermost_loop_may_have_none(self):
         self.assertIsNone(self.judge([LOOP, "f (a.py:1)", LOOP])[2])
 
-
     def test_the_function_of_an_instruction_stands_behind_who_executes_it(self):
         one = "_TAIL_CALL_CALL_KW"
         self.assertEqual(self.judge([LOOP, "f (a.py:1)", one, "sort", LOOP, "g (a.py:2)", one]),

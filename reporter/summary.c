@@ -13,6 +13,7 @@ void run_summary_collect(struct run_summary *summary, const struct sample_totals
 		.idle = metrics->values[metric_of_counter(COUNTER_IDLE)] +
 			metrics->values[METRIC_IDLE_UNSEEN],
 		.unselected = metrics->values[metric_of_counter(COUNTER_UNSELECTED)],
+		.stolen = metrics->values[METRIC_TICKS_STOLEN],
 		.lost_ring_full = metrics->values[metric_of_counter(COUNTER_LOST_RING_FULL)],
 		.lost_skipped = metrics->values[METRIC_SAMPLES_SKIPPED],
 		.lost_dropped = metrics->values[METRIC_SAMPLES_DROPPED] +
@@ -50,8 +51,8 @@ void run_summary_append(const struct run_summary *summary, struct text_builder *
 {
 	const struct sample_totals *samples = &summary->samples;
 	uint64_t lost = summary->lost_ring_full + summary->lost_skipped + summary->lost_dropped;
-	uint64_t ticks = samples->samples + summary->idle + summary->unselected + lost -
-			 summary->counted_and_lost;
+	uint64_t ticks = samples->samples + summary->idle + summary->unselected + summary->stolen +
+			 lost - summary->counted_and_lost;
 
 	text_builder_format(text, "%" PRIu64 " busy samples, idle %.1f%%", samples->samples,
 			    percent(summary->idle, ticks));
@@ -61,6 +62,8 @@ void run_summary_append(const struct run_summary *summary, struct text_builder *
 			    lost, percent(lost, ticks), summary->lost_ring_full,
 			    summary->lost_skipped, summary->lost_dropped);
 	text_builder_format(text, ", not selected %" PRIu64, summary->unselected);
+	if (summary->stolen)
+		text_builder_format(text, ", taken by the hypervisor %" PRIu64, summary->stolen);
 	text_builder_format(text, ", complete %.2f%% (user stacks of known processes %.2f%%)",
 			    percent(samples->complete, samples->samples),
 			    percent(samples->known_user_complete, samples->known_user));

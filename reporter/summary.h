@@ -11,12 +11,14 @@
 #include "agent/base/text_builder.h"
 #include "reporter/sample_totals.h"
 
-/** Ticks of the sampling events: busy, idle, unselected and the lost ones make up all of them. */
+/** Ticks of the sampling events: busy, idle, unselected, stolen and lost ones make up all of them. */
 struct run_summary {
 	/** Counted busy samples; of them the complete ones and so on. */
 	struct sample_totals samples;
 	uint64_t idle;
 	uint64_t unselected;
+	/** Gone while a hypervisor had the CPU. */
+	uint64_t stolen;
 	/**
 	 * Lost: ring full; the kernel skipped the program; our queues or a store were full, or the
 	 * record was malformed.

@@ -17,7 +17,7 @@
 #define USER_METRICS(X)                                                                            \
 	X(SAMPLES_SKIPPED, "samples", "ticks for which the kernel did not run the program")        \
 	X(IDLE_UNSEEN, "samples", "ticks kept back by idle CPUs, by the time they were idle")      \
-	X(TICKS_STOLEN, "samples", "ticks gone while a hypervisor had the CPU, by its time")       \
+	X(TICKS_STOLEN, "samples", "ticks gone while a hypervisor had the CPU, at most")           \
 	X(SAMPLES_RECEIVED, "samples", "records read from the ring of samples")                    \
 	X(SAMPLES_DROPPED, "samples", "samples dropped because a queue was full")                  \
 	X(SAMPLES_UNSTORED, "samples", "samples dropped because the sample store was full")        \

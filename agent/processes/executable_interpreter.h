@@ -35,8 +35,8 @@ uint32_t executable_interpreter_count(const struct executable_cache *cache);
 void executable_interpreter_note_seen(struct executable_cache *cache, uint32_t count);
 
 /**
- * Counts a runtime that is refused, and logs why: error_text(). @more goes behind @path: which process it
- * is about, or "".
+ * Counts a runtime that is refused, and logs why: error_text(). @more goes behind @path: which
+ * process it is about, or "".
  */
 void executable_interpreter_log_refused(const char *path, const char *more);
 

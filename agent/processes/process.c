@@ -25,10 +25,12 @@ static bool stamp_equal(const struct process_stamp *a, const struct process_stam
 	return a->start_time_ns == b->start_time_ns && a->exec_id == b->exec_id;
 }
 
-/* In a word: the start in ms, modulo 49 days, and the number of execs. */
+/* In a word: the start in ms since boot, and the number of execs. */
 static uint64_t stamp_word(const struct process_stamp *stamp)
 {
-	return stamp->start_time_ns / NS_PER_MS << 32 | (uint32_t)stamp->exec_id;
+	const uint64_t exec_mask = (1 << 20) - 1;
+
+	return stamp->start_time_ns / NS_PER_MS << 20 | (stamp->exec_id & exec_mask);
 }
 
 static bool stamp_is_older(const struct process_stamp *a, const struct process_stamp *b)
@@ -79,9 +81,7 @@ static struct process *find_locked(struct process_table *table, uint32_t pid,
 static bool heard_of_later(struct process_table *table, uint32_t pid,
 			   const struct process_stamp *stamp)
 {
-	uint64_t noted = (uintptr_t)lru_cache_peek(&table->programs, &pid);
-
-	return noted && (int64_t)(noted - stamp_word(stamp)) > 0;
+	return (uintptr_t)lru_cache_peek(&table->programs, &pid) > stamp_word(stamp);
 }
 
 struct process *process_table_add(struct process_table *table, uint32_t pid,
@@ -440,7 +440,7 @@ void process_table_note_program(struct process_table *table, uint32_t pid,
 	process = hash_map_get_pointer(&table->processes, pid);
 	if (process && stamp_is_older(&process->stamp, stamp))
 		process->is_superseded = true;
-	/* Without memory nothing is superseded before it is added. */
+	/* Without memory what is added later is not superseded. */
 	if (!heard_of_later(table, pid, stamp) &&
 	    lru_cache_put(&table->programs, &pid, (void *)(uintptr_t)stamp_word(stamp), 0))
 		lru_cache_remove(&table->programs, &pid);

@@ -40,11 +40,9 @@ enum {
 	ENTRY_BYTES = 48,
 	/* More than frames and functions that any program has of one code object. */
 	REFERENCES_MAX = 1 << 22,
-	/* Of objects that are never freed: in 3.11, and at least from 3.12 on. */
+	/* Of those in 3.11 that are part of the program. */
 	REFERENCES_STATIC = 999999999,
 };
-
-#define REFERENCES_IMMORTAL (1ULL << 30)
 /* _Py_REF_DEFERRED, PY_SSIZE_T_MAX / 8: on top of the counts of objects that only the collector frees. */
 #define REFERENCES_DEFERRED (INT64_MAX / 8)
 
@@ -145,6 +143,7 @@ static int check_fingerprint(const struct python_code_cache *cache, struct remot
 {
 	uint32_t fingerprint;
 	int err = python_code_read_fingerprint(cache, memory, address, &fingerprint);
+
 	/* Where the object was, memory may have been given back. */
 	if (err == -EFAULT || (!err && fingerprint != expected))
 		return fail(-ESTALE, "no such code object at %#" PRIx64 " any more", address);
@@ -169,6 +168,21 @@ static bool is_of_runtime(const struct python_code_layout *layout, const uint8_t
 
 	return layout->qualified_name && code_pointer(bytes, layout->qualified_name) == name &&
 	       code_pointer(bytes, layout->filename) == name;
+}
+
+/* Whether @count is that of an object that lives. */
+static bool is_count(uint16_t version, uint64_t count)
+{
+	/* Since 3.14 flags of the object have the highest 16 bits. */
+	count &= (1ULL << 48) - 1;
+	if (count <= REFERENCES_MAX)
+		return count;
+	/* Objects that are never freed. */
+	if (version >= PYTHON_VERSION(3, 14))
+		return count > INT32_MAX && count <= UINT32_MAX;
+	if (version >= PYTHON_VERSION(3, 12))
+		return count == UINT32_MAX;
+	return version == PYTHON_VERSION(3, 11) && count == REFERENCES_STATIC;
 }
 
 /*
@@ -196,10 +210,7 @@ static int check_alive(const struct python_layout *layout, struct remote_memory 
 	}
 	if (err)
 		return err;
-	/* Since 3.14 flags of the object have the highest 16 bits. */
-	count &= (1ULL << 48) - 1;
-	if (count && (count <= REFERENCES_MAX || count == REFERENCES_STATIC ||
-		      (count >= REFERENCES_IMMORTAL && count <= UINT32_MAX)))
+	if (is_count(layout->version, count))
 		return 0;
 	return fail(-ESTALE, "the code object at %#" PRIx64 " was freed", address);
 }
@@ -225,6 +236,7 @@ static uint64_t instruction_bytes(const struct python_code_cache *cache,
 	const struct python_layout *layout = &cache->layout;
 	uint64_t size;
 
+	/* As of all objects of varying size; of code objects it counts units of two bytes. */
 	if (layout->version >= PYTHON_VERSION(3, 11))
 		return code_pointer(bytes, layout->bytes.size) * 2;
 	if (remote_memory_read(memory,
@@ -242,7 +254,7 @@ static int read_code(struct python_code_cache *cache, struct remote_memory *memo
 	_cleanup_(elf_bytes_deinit) struct elf_bytes table = { 0 };
 	_cleanup_(free_pointer) char *name = NULL;
 	size_t name_length, file_length, size;
-	uint8_t bytes[PYTHON_CODE_MAX_BYTES];
+	uint8_t bytes[PYTHON_CODE_MAX_BYTES] = { 0 };
 	uint64_t line_table;
 	struct python_code *made;
 	int err;

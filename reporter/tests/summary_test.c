@@ -68,6 +68,7 @@ static void the_numbers_come_from_the_totals_and_the_metrics(void **state)
 	metrics.values[COUNTER_UNSELECTED] = 2;
 	metrics.values[COUNTER_LOST_RING_FULL] = 4;
 	metrics.values[METRIC_SAMPLES_SKIPPED] = 8;
+	metrics.values[METRIC_TICKS_STOLEN] = 64;
 	metrics.values[METRIC_SAMPLES_DROPPED] = 16;
 	metrics.values[METRIC_SAMPLES_MALFORMED] = 32;
 	metrics.values[METRIC_SAMPLES_UNSTORED] = 3;
@@ -75,6 +76,7 @@ static void the_numbers_come_from_the_totals_and_the_metrics(void **state)
 	assert_int_equal(summary.samples.samples, 10);
 	assert_int_equal(summary.idle, 1);
 	assert_int_equal(summary.unselected, 2);
+	assert_int_equal(summary.stolen, 64);
 	assert_int_equal(summary.lost_ring_full, 4);
 	assert_int_equal(summary.lost_skipped, 8);
 	assert_int_equal(summary.lost_dropped, 16 + 32 + 3);
@@ -98,6 +100,19 @@ static void samples_that_no_store_had_room_for_are_not_two_ticks(void **state)
 	text_builder_deinit(&text);
 }
 
+static void ticks_that_a_hypervisor_took_are_told_where_there_are_any(void **state)
+{
+	struct run_summary summary = { .samples.samples = 500, .idle = 400, .stolen = 100 };
+	struct text_builder text = { 0 };
+
+	(void)state;
+	run_summary_append(&summary, &text);
+	assert_non_null(strstr(text_builder_text(&text), "500 busy samples, idle 40.0%, lost 0 "));
+	assert_non_null(strstr(text_builder_text(&text),
+			       "not selected 0, taken by the hypervisor 100, complete"));
+	text_builder_deinit(&text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -105,6 +120,7 @@ int main(void)
 		cmocka_unit_test(a_run_without_samples_divides_by_nothing),
 		cmocka_unit_test(the_numbers_come_from_the_totals_and_the_metrics),
 		cmocka_unit_test(samples_that_no_store_had_room_for_are_not_two_ticks),
+		cmocka_unit_test(ticks_that_a_hypervisor_took_are_told_where_there_are_any),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

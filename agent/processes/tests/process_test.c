@@ -374,7 +374,8 @@ static void rows_are_settled_unless_another_program_was_heard_of(void **state)
 /* Sync comes to the news late: two programs of one pid, and the maps are the second's. */
 static void what_is_added_after_its_successor_was_heard_of_is_superseded(void **state)
 {
-	struct process_stamp next = stamp_of(100, 2), other = stamp_of(5 * NS_PER_SECOND, 1);
+	struct process_stamp next = stamp_of(100, 2),
+			     other = stamp_of(30ULL * 86400 * NS_PER_SECOND, 1);
 	struct process_table table;
 	struct process *process;
 
@@ -396,6 +397,10 @@ static void what_is_added_after_its_successor_was_heard_of_is_superseded(void **
 	process_table_note_program(&table, 7, &other);
 	process = add(&table, 7, 100, 3, "three", 1000);
 	assert_true(process->is_superseded);
+	process_table_remove(&table, process);
+	process_table_note_program(&table, 7, &next);
+	process = add(&table, 7, 30ULL * 86400 * NS_PER_SECOND, 1, "other", 1000);
+	assert_false(process->is_superseded);
 	process_table_remove(&table, process);
 	process_table_forget_news(&table);
 	process_table_forget_news(&table);

@@ -262,8 +262,8 @@ static void observe_fork(struct session *session, void (*prepare)(int fd), uint3
 }
 
 /*
- * A fork that is left to a process with the same number of execs behind it, and as much code: to the
- * same program, which another exec began.
+ * A fork that is left to a process with the same number of execs behind it, and as much code: to
+ * the same program, which another exec began.
  */
 static void observe_orphan(struct session *session)
 {
