@@ -33,7 +33,9 @@ SECONDS = 30 if IS_LONG else 4
 RATES = {97: 30, RATE: 200} if IS_LONG else {RATE: 200}
 # A compile of all modules that a package of PyPI imports, without what others have left compiled.
 READY_SECONDS = 120
-COMPLETE_PERCENT = 99.5
+# A short run has some hundred samples of a load, of which one in a thousand is not whole, and on a
+# busy machine they come together: 4 of 749, where 5 of 3,688 are usual.
+COMPLETE_PERCENT = 99.5 if IS_LONG else 99
 NATIVE_PERCENT = 10
 # Targets that a Python without symbols runs: calls of all kinds, C in between, threads.
 STRIPPED_TARGETS = ["calls", "c_between", "generators", "threads"]
