@@ -43,7 +43,8 @@ enum {
 	/* Of those in 3.11 that are part of the program. */
 	REFERENCES_STATIC = 999999999,
 };
-/* _Py_REF_DEFERRED, PY_SSIZE_T_MAX / 8: on top of the counts of objects that only the collector frees. */
+
+/* _Py_REF_DEFERRED: on top of the counts of objects that only the collector frees. */
 #define REFERENCES_DEFERRED (INT64_MAX / 8)
 
 static void release_code(void *context, const void *key, void *value)
