@@ -92,35 +92,21 @@ void code_rows_deinit(struct code_rows *rows)
 	code_row_vector_deinit(&rows->rows);
 }
 
-/* The number of rows at or below @distance. */
-static size_t count_rows(const struct code_row_vector *rows, uint64_t distance)
-{
-	size_t low = 0, high = rows->count;
-
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (rows->items[middle].distance <= distance)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-int code_rows_add(const struct code_rows *rows, uint64_t start, uint64_t end,
+int code_rows_add(struct code_rows *rows, uint64_t start, uint64_t end,
 		  struct delta_builder *builder)
 {
 	const struct code_row *items = rows->rows.items;
 	uint64_t base = builder->text_start;
-	size_t next;
+	size_t next = rows->next;
 	int error;
 
 	if (start >= end)
 		return 0;
-	next = count_rows(&rows->rows, start - base);
+	while (next < rows->rows.count && items[next].distance <= start - base)
+		next++;
 	error = delta_builder_add(builder, start, next ? items[next - 1].number : DELTA_RULE_NONE);
 	for (; !error && next < rows->rows.count && items[next].distance < end - base; next++)
 		error = delta_builder_add(builder, base + items[next].distance, items[next].number);
+	rows->next = next;
 	return error;
 }

@@ -24,6 +24,8 @@ VECTOR_DEFINE(code_row_vector, struct code_row)
 /** Ascending by distance; what lies between two ranges has a row of its own, without rule. */
 struct code_rows {
 	struct code_row_vector rows;
+	/** The first row above those that code_rows_add() has gone by. */
+	size_t next;
 };
 
 /**
@@ -36,8 +38,11 @@ int code_rows_init(struct code_rows *rows, uint16_t machine, uint64_t entry,
 		   struct delta_builder *builder, struct code_analysis_statistics *statistics);
 void code_rows_deinit(struct code_rows *rows);
 
-/** Adds the rows of [start, end) to @builder, or one that says nothing. As delta_builder_add(). */
-int code_rows_add(const struct code_rows *rows, uint64_t start, uint64_t end,
+/**
+ * Adds the rows of [start, end) to @builder, or one that says nothing. @start is not below the
+ * @end of the call before. As delta_builder_add().
+ */
+int code_rows_add(struct code_rows *rows, uint64_t start, uint64_t end,
 		  struct delta_builder *builder);
 
 #endif

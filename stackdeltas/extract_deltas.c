@@ -50,6 +50,8 @@ struct extraction {
 	/* Sorted by start. */
 	struct gap_rule gap_rules[1 + UNWIND_INPUT_MAX_STUBS + KNOWN_PLACES_MAX];
 	uint32_t gap_rule_count;
+	/* The first that ends above the last gap's start. */
+	uint32_t next_gap_rule;
 	struct delta_report report;
 	/* The input's, or own_table. */
 	const struct fde_table *table;
@@ -228,11 +230,17 @@ static int add_gap(struct extraction *extraction, uint64_t start, uint64_t end)
 	uint32_t number;
 	int error = 0;
 
-	for (uint32_t i = 0; !error && i < extraction->gap_rule_count; i++) {
+	while (extraction->next_gap_rule < extraction->gap_rule_count &&
+	       extraction->gap_rules[extraction->next_gap_rule].end <= start)
+		extraction->next_gap_rule++;
+	for (uint32_t i = extraction->next_gap_rule; !error && i < extraction->gap_rule_count;
+	     i++) {
 		const struct gap_rule *known = &extraction->gap_rules[i];
 		uint64_t from = known->start > start ? known->start : start;
 		uint64_t to = known->end < end ? known->end : end;
 
+		if (from >= end)
+			break;
 		if (from >= to || (known->ends_at_fde && known->start < gap_start))
 			continue;
 		error = code_rows_add(&extraction->code_rows, start, from, &extraction->builder);

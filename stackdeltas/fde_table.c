@@ -72,35 +72,39 @@ static bool read_shared_cie(struct fde_scan *scan, size_t offset, struct shared_
 					&shared->defaults);
 }
 
-/* The index of the CIE at @offset, read now if it is new. */
-static int find_cie(struct fde_scan *scan, size_t offset, uint32_t *index)
+static int add_cie(struct fde_scan *scan, size_t offset, uint64_t key, uint64_t *index)
 {
 	struct fde_table *table = scan->table;
 	struct shared_cie shared = { .is_usable = false, .section = scan->section };
+	int error;
+
+	if (table->cies.count == FDE_TABLE_MAX_CIES)
+		return fail(-E2BIG, "more than %d CIEs", FDE_TABLE_MAX_CIES);
+	shared.is_usable = read_shared_cie(scan, offset, &shared);
+	if (!shared.is_usable)
+		delta_report_problem(scan->report, 0, DELTA_PROBLEM_BAD_CIE);
+	*index = table->cies.count;
+	error = shared_cie_vector_push(&table->cies, shared);
+	return error ? error : hash_map_set(&table->cie_by_offset, key, *index);
+}
+
+/* The index of the CIE at @offset, read now if it is new. */
+static int find_cie(struct fde_scan *scan, size_t offset, uint32_t *index)
+{
 	uint64_t key = (uint64_t)scan->section << SECTION_KEY_SHIFT | offset;
 	uint64_t found;
 	int error;
 
-	if (offset == scan->last_cie_offset && scan->last_cie != NO_CIE) {
-		*index = scan->last_cie;
-		return 0;
+	if (offset != scan->last_cie_offset || scan->last_cie == NO_CIE) {
+		if (!hash_map_find(&scan->table->cie_by_offset, key, &found)) {
+			error = add_cie(scan, offset, key, &found);
+			if (error)
+				return error;
+		}
+		scan->last_cie_offset = offset;
+		scan->last_cie = found;
 	}
-	if (!hash_map_find(&table->cie_by_offset, key, &found)) {
-		if (table->cies.count == FDE_TABLE_MAX_CIES)
-			return fail(-E2BIG, "more than %d CIEs", FDE_TABLE_MAX_CIES);
-		shared.is_usable = read_shared_cie(scan, offset, &shared);
-		if (!shared.is_usable)
-			delta_report_problem(scan->report, 0, DELTA_PROBLEM_BAD_CIE);
-		found = table->cies.count;
-		error = shared_cie_vector_push(&table->cies, shared);
-		if (!error)
-			error = hash_map_set(&table->cie_by_offset, key, found);
-		if (error)
-			return error;
-	}
-	scan->last_cie_offset = offset;
-	scan->last_cie = found;
-	*index = found;
+	*index = scan->last_cie;
 	return 0;
 }
 

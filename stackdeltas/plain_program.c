@@ -213,7 +213,7 @@ int plain_programs_run(struct plain_programs *programs, const struct cfa_default
 	/* Tests in the order of frequency: the jump of a switch is mispredicted too often. */
 	while (at < bytes_end) {
 		uint8_t byte = *at++, operand = byte & OPERAND_MASK;
-		uint64_t mask = programs->slot_masks[operand];
+		uint64_t mask;
 		uint32_t advance;
 
 		if ((byte & ~OPERAND_MASK) == DW_CFA_advance_loc) {
@@ -229,6 +229,7 @@ int plain_programs_run(struct plain_programs *programs, const struct cfa_default
 			/* Of one byte, and not at the CFA itself. */
 			if (!number || number >= NUMBER_GOES_ON || operand == stack_pointer)
 				return 0;
+			mask = programs->slot_masks[operand];
 			row = (row & ~mask) |
 			      ((uint64_t)number << programs->slot_shifts[operand] & mask);
 			continue;
@@ -263,6 +264,7 @@ int plain_programs_run(struct plain_programs *programs, const struct cfa_default
 			advance = read_little_endian(at, 2);
 			at += 2;
 		} else if ((byte & ~OPERAND_MASK) == DW_CFA_restore) {
+			mask = programs->slot_masks[operand];
 			row = (row & ~mask) | (programs->initial_row & mask);
 			continue;
 		} else if (byte == DW_CFA_advance_loc4) {
