@@ -107,6 +107,15 @@ class Stack(collections.namedtuple("Stack", "comm frames")):
                 and any(re.match("do_exit|.*execve|begin_new_exec", frame) for frame in frames))
 
     @property
+    def is_between_states(self):
+        """An error while the kernel changes what is walked: it writes the registers of a signal
+        handler's first frame, or has put an empty memory in the place of the old program's.
+        """
+        return bool(self.errors) and any(
+            re.fullmatch(r"(\w*_)?setup_rt_frame_\[k\]|begin_new_exec_\[k\]", frame)
+            for frame in self.frames)
+
+    @property
     def is_in_page_copy(self):
         """The kernel is about to replace a page that the task shared with its fork: until it has
         done so the page is not there, and what lies in it cannot be read.

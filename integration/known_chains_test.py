@@ -19,18 +19,23 @@ AT_ONCE = 6
 SECONDS = 20 if IS_LONG else 3
 # On a machine that is busy with other things the targets get little of it.
 ROUNDS_MAX = 6
+# Of samples that say that they were taken while the kernel changed what is walked.
+BETWEEN_STATES_MAX = 0.002
 
 
 def judge(tap, target, allowed, stacks):
     """One result: all of @stacks, those of one target, are allowed."""
     symbols = chains.Symbols(target.twin)
     wrong = collections.Counter()
-    total = before_known = in_kernel = 0
+    total = before_known = in_kernel = between_states = 0
     for stack, count in stacks.items():
         if allowed.forks and (stack.is_before_known or stack.is_without_memory):
             before_known += count
             continue
         total += count
+        if stack.is_between_states:
+            between_states += count
+            continue
         if stack.frames[-1].endswith("_[k]"):
             in_kernel += count
         frames = chains.name_frames(stack.frames, target.name, symbols)
@@ -39,7 +44,9 @@ def judge(tap, target, allowed, stacks):
     notes = ["%d times %s" % (count, text) for text, count in wrong.most_common(8)]
     notes.append("%d of %d samples are wrong, %d were of tasks not known yet or in their exit"
                  % (sum(wrong.values()), total, before_known))
+    notes.append("between two states: %d" % between_states)
     tap.ok(total >= SAMPLES_PER_TARGET and not wrong
+           and between_states <= max(1, BETWEEN_STATES_MAX * total)
            and 100 * in_kernel >= allowed.kernel_percent * total,
            "all samples of %s are in chains that the source allows" % target.name,
            *notes, "in the kernel: " + share(in_kernel, total))
