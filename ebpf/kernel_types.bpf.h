@@ -22,6 +22,11 @@ enum {
 	PID_TYPE_THREAD_GROUP = 1,
 };
 
+/* Of vm_area_struct.vm_flags. */
+enum area_flag {
+	AREA_EXECUTABLE = 0x00000004,
+};
+
 #ifdef __bpf__
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 #endif
@@ -70,6 +75,15 @@ struct file;
 struct mm_struct {
 	unsigned long exec_vm;
 	struct file *exe_file;
+};
+
+struct vm_operations_struct;
+
+struct vm_area_struct {
+	unsigned long vm_start;
+	unsigned long vm_end;
+	unsigned long vm_flags;
+	const struct vm_operations_struct *vm_ops;
 };
 
 /* The program's thread pointer, as it was when the task last was switched to or set it. */

@@ -15,6 +15,7 @@
 #include "ebpf/guess_caller.bpf.h"
 #include "ebpf/interpreters.bpf.h"
 #include "ebpf/jit_entry.bpf.h"
+#include "ebpf/new_code.bpf.h"
 #include "ebpf/process_mappings.bpf.h"
 #include "ebpf/read_window.bpf.h"
 #include "ebpf/rule_lookup.bpf.h"
@@ -318,7 +319,7 @@ static __always_inline enum unwind_error native_step(struct walk_state *state)
 	return error;
 }
 
-/** A whole step: as native_step(), and guesses where it asks for that, over some steps. */
+/** A whole step, with bpf_loop(): native_step(), and what it asks for, over some steps. */
 static __always_inline enum unwind_error native_step_or_guess(struct walk_state *state)
 {
 	enum unwind_error error = UNWIND_OK;
@@ -327,6 +328,8 @@ static __always_inline enum unwind_error native_step_or_guess(struct walk_state 
 		jit_entry_step(state);
 	} else {
 		error = native_step(state);
+		if (error == UNWIND_NO_MAPPING && find_new_code(state, state->unknown_address))
+			return UNWIND_OK;
 		if (state->guess_for)
 			jit_entry_begin(state);
 	}

@@ -188,6 +188,9 @@ struct walk_state {
 	/** Index of the mapping that was used last, and of the one to go next. */
 	__u32 last_mapping;
 	__u32 next_mapping;
+	/** The kernel was asked for a mapping that user space has not heard of (new_code.bpf.h). */
+	__u32 asked_for_code;
+	__u32 reserved;
 	struct cached_mapping mappings[MAPPING_CACHE_COUNT];
 	struct cached_rule rules[RULE_CACHE_COUNT];
 
@@ -246,6 +249,7 @@ static __always_inline void state_begin(struct walk_state *state)
 	state->unknown_address = 0;
 	state->last_mapping = 0;
 	state->next_mapping = 0;
+	state->asked_for_code = 0;
 	for (int i = 0; i < MAPPING_CACHE_COUNT; i++)
 		state->mappings[i].size_bytes = 0;
 	state->uprobe_task = 0;

@@ -236,6 +236,18 @@ class Verdicts(unittest.TestCase):
     def assert_fails(self, verdict, text):
         self.assertTrue(any(text in failure for failure in verdict.failures), verdict.failures)
 
+    def test_few_stacks_of_forks_that_compile_may_be_cut(self):
+        cut = ("[error: anonymous executable memory]", "[anonymous]+0x5_[j]")
+        for directives, is_compiling, count, is_good in (
+                ("forks: yes", True, 5, True), ("forks: yes", True, 20, False),
+                ("forks: yes", False, 5, False), ("", True, 5, False)):
+            target = make_target(directives=directives)
+            verdict = python_test.Verdict(target, Ends(), is_compiling)
+            good = [frame.replace("PATH", target.path) for frame in self.good()]
+            verdict.add(Stack(target.comm, tuple(good)), 300)
+            verdict.add(Stack(target.comm, cut), count)
+            self.assertEqual(not verdict.failures, is_good, verdict.failures)
+
     def test_enough_good_samples_pass(self):
         verdict = self.verdict((self.good(), 150), (self.good(self.python("outer", "call")), 50))
         self.assertEqual(verdict.failures, [])

@@ -38,16 +38,23 @@ KNOWN_SHARE = 0.5
 # Of the samples of a target that runs some instructions without unwind tables.
 BARE_PERCENT = 2
 NO_TABLES = ["[error: no unwind information]", "[error: anonymous executable memory]"]
+# Of the samples of forks that compile: the first ones of each are walked from a copy of the stack,
+# which the compiler's frames may not fit into, and without the code that was made.
+CUT_PERCENT = 3
+CUT_FRAMES = 10
+CUT_ENDS = ["[error: anonymous executable memory]", "[error: stack unreadable]"]
 UNREAD = "[error: interpreted frames unreadable]"
 
 
 class Verdict:
     """What there is to say about the stacks of one target."""
 
-    def __init__(self, target, ends):
+    def __init__(self, target, ends, is_compiling=False):
         self._target = target
         self._ends = ends
+        self._has_cut_forks = target.forks and is_compiling
         self.total = self.unknown = self.unnamed = self.native = self.bare = self.unread = 0
+        self.cut = 0
         self.names = collections.Counter()
         self.groups_max = 0
         self.wrong = collections.Counter()
@@ -79,6 +86,9 @@ class Verdict:
             return None
         if target.bare and is_bare(users, target.bare):
             self.bare += count
+            return None
+        if self._has_cut_forks and users[0] in CUT_ENDS and len(users) < CUT_FRAMES:
+            self.cut += count
             return None
         if target.unread_percent and set(stack.errors) == {UNREAD}:
             self.unread += count
@@ -129,6 +139,8 @@ class Verdict:
             found.append("without Python frames: " + share(self.native, self.total))
         if 100 * self.bare > BARE_PERCENT * self.total:
             found.append("in code without unwind tables: " + share(self.bare, self.total))
+        if 100 * self.cut > CUT_PERCENT * self.total:
+            found.append("cut: " + share(self.cut, self.total))
         if self.unknown > (1 - KNOWN_SHARE) * (self.total + self.unknown):
             found.append("before known: " + share(self.unknown, self.total + self.unknown))
         counts = [self.names[name] for name in target.even]
@@ -167,10 +179,11 @@ def is_bare(users, libraries):
 
 def is_unavoidable(stack):
     """True for what a target may show whose processes begin all the time: one that the agent has
-    not read, or not to its end, and one for which a page is being copied: it is unmapped meanwhile.
+    not read, or not to its end, and one for which a page is being copied: it is unmapped
+    meanwhile, and what lies in it is not known.
     """
     if stack.is_in_page_copy:
-        return bool(stack.errors)
+        return bool(stack.errors) or any(map(is_unnamed, stack.frames))
     return bool({"[error: process not known yet]", "[error: unwind rows not loaded]",
                  "[error: address in no known mapping]"} & set(stack.errors))
 
@@ -250,7 +263,7 @@ def test_group(tap, runs, *selection):
         for run in runs:
             run.program.__exit__()
     for run in runs:
-        verdict = Verdict(run.target, StackEnds(run.python.directories))
+        verdict = Verdict(run.target, StackEnds(run.python.directories), run.python.is_compiling)
         for stack, count in by_comm[run.target.comm].items():
             verdict.add(stack, count)
         failures = verdict.failures

@@ -46,6 +46,8 @@ class Python:
         self.path = path
         self.root = root
         self._settings = ["%s=%s" % pair for pair in (environment or {}).items()]
+        # What is compiled while it runs, with a compiler that needs a large stack.
+        self.is_compiling = (environment or {}).get("PYTHON_JIT") == "1"
 
     def __str__(self):
         return self.name

@@ -134,8 +134,8 @@ def check_cycles(includes):
 
 # The unwinder's sources, which are part of the kernel programs and, by ebpf/host, of the agent.
 ON_BOTH_SIDES = re.compile(r"ebpf/(abi|host)/|ebpf/(architecture|guess_caller|helpers|interpreters|"
-                           r"jit_entry|kernel_types|native_step|process_mappings|python_held|python_step|"
-                           r"python_threads|read_window|rule_lookup|safe_reads|state|tables|uprobes)\.bpf\.h$")
+                           r"jit_entry|kernel_types|native_step|new_code|process_mappings|python_held|"
+                           r"python_step|python_threads|read_window|rule_lookup|safe_reads|state|tables|uprobes)\.bpf\.h$")
 
 
 def expected_license(name):

@@ -17,6 +17,9 @@ enum {
 	NEWS_MAX = 1 << 15,
 };
 
+/** Of a fork in the table of forks: the child has mapped something since. */
+#define FORK_HAS_MAPPED (1ULL << 63)
+
 /** Samples of that age are not expected any more: they have been handled or dropped. */
 #define STALE_MEMORY_NS (10 * NS_PER_SECOND)
 
@@ -357,7 +360,8 @@ void process_table_set_runtimes(struct process_table *table, struct process *pro
 	runtime_set_unref(before);
 }
 
-struct process *process_table_fork_parent(struct process_table *table, const struct process *child)
+struct process *process_table_fork_parent(struct process_table *table, const struct process *child,
+					  bool *is_alike)
 {
 	struct process *parent = NULL;
 	uint32_t pid = child->pid;
@@ -368,7 +372,8 @@ struct process *process_table_fork_parent(struct process_table *table, const str
 	/* A fork long before or after the child's start was that of another child in this pid. */
 	if (fork &&
 	    (uint32_t)((uint32_t)fork - child->stamp.start_time_ns / NS_PER_MS + 1000) < 2000)
-		parent = hash_map_get_pointer(&table->processes, fork >> 32);
+		parent = hash_map_get_pointer(&table->processes, (fork & ~FORK_HAS_MAPPED) >> 32);
+	*is_alike = !(fork & FORK_HAS_MAPPED);
 	/*
 	 * The number of execs is inherited: if it is the same, and this was the parent's program
 	 * and these its rows before the fork, then the child runs the same still.
@@ -409,6 +414,16 @@ static enum mapping_news note_mapping(struct process *process, const struct mapp
 	return replaces ? MAPPING_REPLACED : MAPPING_ADDED;
 }
 
+/* It has maps of its own, which only it can tell: no parent's table will do for it. */
+static void note_mapping_of_fork(struct process_table *table, uint32_t pid)
+{
+	uint64_t fork = (uintptr_t)lru_cache_peek(&table->forks, &pid);
+
+	if (fork &&
+	    lru_cache_put(&table->forks, &pid, (void *)(uintptr_t)(fork | FORK_HAS_MAPPED), 0))
+		lru_cache_remove(&table->forks, &pid);
+}
+
 enum mapping_news process_table_note_mapping(struct process_table *table, uint32_t pid,
 					     uint64_t start, uint64_t length, uint64_t time_ns)
 {
@@ -423,8 +438,7 @@ enum mapping_news process_table_note_mapping(struct process_table *table, uint32
 	pthread_mutex_lock(&table->lock);
 	process = hash_map_get_pointer(&table->processes, pid);
 	if (!process || !process->table)
-		/* Its own maps, which only it can tell: no parent's table will do for it. */
-		lru_cache_remove(&table->forks, &pid);
+		note_mapping_of_fork(table, pid);
 	if (process)
 		news = note_mapping(process, &range);
 	pthread_mutex_unlock(&table->lock);

@@ -157,7 +157,7 @@ struct process_table {
 	pthread_mutex_t lock;
 	/** pid -> the newest struct process. */
 	struct hash_map processes;
-	/** Child pid -> forking pid and time (note_fork). */
+	/** Child pid -> forking pid, time, and whether the child has mapped anything since (note_fork). */
 	struct lru_cache forks;
 	/** Pid -> the newest program that was heard of, which need not be in the table yet. */
 	struct lru_cache programs;
@@ -219,10 +219,12 @@ void process_table_set_runtimes(struct process_table *table, struct process *pro
 				struct runtime_set *set);
 
 /**
- * Sync. The process of which @child is a fork that has run no exec since, and whose mappings have
- * not changed since either; NULL if that is not certain. Borrowed.
+ * Sync. The process of which @child is a fork that has run no exec since, and whose own mappings
+ * have not changed since either; NULL if that is not certain. Borrowed. *@is_alike: the child has
+ * mapped nothing, so that its mappings are the same.
  */
-struct process *process_table_fork_parent(struct process_table *table, const struct process *child);
+struct process *process_table_fork_parent(struct process_table *table, const struct process *child,
+					  bool *is_alike);
 
 enum mapping_news {
 	/** No sync need come of it: the pid is not known, or its maps were read since. */

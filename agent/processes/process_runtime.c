@@ -4,9 +4,13 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "agent/base/cleanup.h"
 #include "agent/base/error.h"
+
+/* Of the places of a runtime's objects, those that an object may have; a cache line of them. */
+enum { SET_PLACES = 4 };
 
 /* Of a process and its forks. */
 struct shared_runtime {
@@ -126,17 +130,26 @@ const struct interpreter_process *process_runtime_data(const struct process_runt
 	return runtime->shared->process;
 }
 
-/* The place of the object of @words, now its own. */
+/* The place of the object of @words, now its own: the first of its set, whose last one goes. */
 static struct runtime_object *find_place(struct process_runtime *runtime, const uint64_t words[2])
 {
-	const struct runtime_object wanted = { .address = frame_address(words[0]),
-					       .fingerprint = (uint32_t)words[1] };
+	struct runtime_object wanted = { .address = frame_address(words[0]),
+					 .fingerprint = (uint32_t)words[1] };
 	uint64_t mixed = (wanted.address ^ wanted.fingerprint) * 0x9e3779b97f4a7c15ULL;
-	struct runtime_object *place = &runtime->objects[(mixed >> 32) % RUNTIME_OBJECTS_MAX];
+	struct runtime_object *set =
+		&runtime->objects[(mixed >> 32) % (RUNTIME_OBJECTS_MAX / SET_PLACES) * SET_PLACES];
+	uint32_t i = 0;
 
-	if (place->address != wanted.address || place->fingerprint != wanted.fingerprint)
-		*place = wanted;
-	return place;
+	while (i < SET_PLACES &&
+	       (set[i].address != wanted.address || set[i].fingerprint != wanted.fingerprint))
+		i++;
+	if (i < SET_PLACES)
+		wanted = set[i];
+	else
+		i--;
+	memmove(set + 1, set, i * sizeof(*set));
+	set[0] = wanted;
+	return set;
 }
 
 void process_runtime_begin_stack(struct process_runtime *runtime, uint64_t now_ns)

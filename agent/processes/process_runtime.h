@@ -21,7 +21,10 @@ struct shared_memory;
 /** Its own, its parent's and that of the first one of all. */
 enum { RUNTIME_MEMORIES_MAX = 3 };
 
-/** Places for objects that were looked at; one that lost its place is looked at again. */
+/**
+ * Places for objects that were looked at; one that lost its place is looked at again, for which the
+ * process must still be there.
+ */
 enum { RUNTIME_OBJECTS_MAX = 256 };
 
 /** Which one of those that forks have at an address a process has (interpreter_ops.symbolize). */

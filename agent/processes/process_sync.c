@@ -430,9 +430,10 @@ static void replace_rows(struct process_sync *sync, struct process *process,
 /* Its own maps cannot be read (any more): what a fork has from its parent, as far as that is sure. */
 static bool inherit_rows(struct process_sync *sync, struct process *process)
 {
-	const struct process *parent = process_table_fork_parent(sync->table, process);
+	bool is_alike;
+	const struct process *parent = process_table_fork_parent(sync->table, process, &is_alike);
 
-	if (!parent)
+	if (!parent || !is_alike)
 		return false;
 	process_attributes_inherit(sync->table, process, parent);
 	if (process->state == PROCESS_NEW) {
@@ -459,10 +460,12 @@ int process_sync_run(struct process_sync *sync, struct process *process,
 {
 	_cleanup_(proc_maps_deinit) struct proc_maps maps = { 0 };
 	const struct mapping_table *before = process->table;
-	const struct process *model = process;
+	/* Of which it is a fork, if it is new and one; and that if their mappings are the same. */
+	const struct process *parent = NULL, *model = process;
 	struct mapping_vector built = { 0 };
 	uint64_t begin_cpu_ns = clock_thread_cpu_ns();
 	struct mapping_table *rows;
+	bool is_alike;
 	int err;
 
 	metrics_add(METRIC_PROCESS_SYNCS, 1);
@@ -471,11 +474,10 @@ int process_sync_run(struct process_sync *sync, struct process *process,
 	err = proc_maps_read(&maps, sync->proc_root, process->pid, PROC_MAPS_EXECUTABLE);
 	if (err)
 		return sync_gone(sync, process, err);
-	if (process->state == PROCESS_NEW) {
-		model = process_table_fork_parent(sync->table, process);
-		if (!model)
-			model = process;
-	}
+	if (process->state == PROCESS_NEW)
+		parent = process_table_fork_parent(sync->table, process, &is_alike);
+	if (parent && is_alike)
+		model = parent;
 	err = build_mappings(sync, process, &maps, touched, model->mappings, model->mapping_count,
 			     &built);
 	rows = err ? NULL : make_rows(built.items, built.count, false);
@@ -483,14 +485,14 @@ int process_sync_run(struct process_sync *sync, struct process *process,
 		release_mappings(sync, built.items, built.count);
 		return sync_gone(sync, process, -ENOMEM);
 	}
-	if (model != process)
-		process_attributes_inherit(sync->table, process, model);
+	if (parent)
+		process_attributes_inherit(sync->table, process, parent);
 	process_attributes_read(sync->table, process, sync->proc_root);
 	release_mappings(sync, process->mappings, process->mapping_count);
 	process->mappings = built.items;
 	process->mapping_count = built.count;
-	if (model != process)
-		attachments_inherit(&sync->attachments, process, model);
+	if (parent)
+		attachments_inherit(&sync->attachments, process, parent);
 	if (model != process && mapping_table_equal(model->table, rows)) {
 		mapping_table_unref(rows);
 		rows = mapping_table_ref(model->table);

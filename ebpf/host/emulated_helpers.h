@@ -27,12 +27,26 @@
 #define bpf_map_lookup_elem emulated_map_lookup_elem
 #define bpf_probe_read_user emulated_probe_read_user
 #define bpf_probe_read_kernel emulated_probe_read_kernel
+#define bpf_find_vma emulated_find_vma
+#define bpf_get_current_task_btf emulated_get_current_task
 #define slabs emulated_slabs
 #define executables emulated_executables
 
 void *bpf_map_lookup_elem(void *map, const void *key);
 long bpf_probe_read_user(void *bytes, __u32 size, const void *address);
 long bpf_probe_read_kernel(void *bytes, __u32 size, const void *address);
+
+struct task_struct;
+struct vm_area_struct;
+
+long bpf_find_vma(struct task_struct *task, __u64 address,
+		  long (*take)(struct task_struct *, struct vm_area_struct *, void *),
+		  void *context, __u64 flags);
+
+static inline struct task_struct *bpf_get_current_task_btf(void)
+{
+	return NULL;
+}
 
 /* Of one field; the pointer need not be one that user space could follow. */
 #define BPF_CORE_READ(pointer, field)                                                              \

@@ -43,6 +43,19 @@ long bpf_probe_read_kernel(void *bytes, __u32 size, const void *address)
 					   size);
 }
 
+long bpf_find_vma(struct task_struct *task, __u64 address,
+		  long (*take)(struct task_struct *, struct vm_area_struct *, void *),
+		  void *context, __u64 flags)
+{
+	struct vm_area_struct area;
+
+	if (flags || !current_memory->find_area ||
+	    current_memory->find_area(current_memory->context, address, &area))
+		return -1;
+	take(task, &area, context);
+	return 0;
+}
+
 static void set_start(struct walk_state *state, const struct emulated_start *start)
 {
 	state_begin(state);

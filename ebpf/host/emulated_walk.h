@@ -17,6 +17,8 @@
 #include "ebpf/abi/sample.h"
 #include "ebpf/abi/slab.h"
 
+struct vm_area_struct;
+
 /** Where the unwinder reads; what is returned is borrowed until the walk ends. */
 struct emulated_memory {
 	void *context;
@@ -28,6 +30,11 @@ struct emulated_memory {
 	int (*read_user)(void *context, uint64_t address, void *bytes, size_t size);
 	/** The same for the kernel's memory, which only uprobes need; may be NULL. */
 	int (*read_kernel)(void *context, uint64_t address, void *bytes, size_t size);
+	/**
+	 * Fills the kernel's area of the process's memory that @address lies in; 0, or nonzero if there
+	 * is none. May be NULL: the mapping table then is all that is known.
+	 */
+	int (*find_area)(void *context, uint64_t address, struct vm_area_struct *area);
 };
 
 /** From where the walk starts. */

@@ -414,6 +414,30 @@ static void a_fork_that_is_gone_is_named_by_those_it_came_from(void **state)
 		drop(fixture, line[i]);
 }
 
+static void many_objects_keep_their_places(void **state)
+{
+	struct fixture *fixture = *state;
+	struct process *process = add_attached(fixture, 7, 1000);
+	struct interpreted_frame frame;
+	uint32_t kept = 0;
+
+	fake_proc_write(&fixture->base.proc, 7, "mem", "first");
+	for (uint32_t round = 0; round < 2; round++) {
+		for (uint64_t i = 0; i < RUNTIME_OBJECTS_MAX / 4; i++) {
+			const uint64_t words[2] = { frame_word(FAKE_KIND, 0, 0x1000 + 0xb0 * i),
+						    77 };
+
+			assert_int_equal(process_runtime_symbolize(process->runtimes->runtimes[0],
+								   words, &frame),
+					 0);
+			kept += round && fake_language.object == 0x1001 + 0xb0 * i;
+		}
+	}
+	/* Where they fall is their addresses' to say: with one place for each, a tenth goes. */
+	assert_int_equal(kept, RUNTIME_OBJECTS_MAX / 4);
+	drop(fixture, process);
+}
+
 static void a_fork_that_is_gone_before_it_is_looked_at_is_named_by_its_parent(void **state)
 {
 	struct fixture *fixture = *state;
@@ -558,6 +582,7 @@ int main(void)
 		TEST(an_answer_that_never_comes_is_asked_for_again),
 		TEST(a_fork_is_attached_to_as_its_parent_is),
 		TEST(a_fork_that_is_gone_is_named_by_those_it_came_from),
+		TEST(many_objects_keep_their_places),
 		TEST(a_fork_that_is_gone_before_it_is_looked_at_is_named_by_its_parent),
 		TEST(a_fork_with_the_file_elsewhere_is_attached_to_anew),
 		TEST(what_is_not_mapped_any_more_is_let_go),

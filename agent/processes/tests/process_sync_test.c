@@ -218,18 +218,31 @@ static void a_fork_that_mapped_something_does_not_have_the_rows_of_its_parent(vo
 {
 	struct fixture *fixture = *state;
 	struct process *parent = add(fixture, 7, 100, 1);
-	struct process *child;
+	struct process *child, *gone;
 	uint64_t fork_ns;
+	bool has_changed;
 
 	make_process(fixture, 7, "/bin/ls");
+	fake_proc_link(&fixture->proc, 7, "exe", "/bin/ls");
 	make_process(fixture, 8, "/bin/cat");
 	sync_process(fixture, parent);
 	fork_ns = clock_monotonic_ns();
 	process_table_note_fork(&fixture->table, 8, 7, fork_ns);
+	process_table_note_mapping(&fixture->table, 8, 0x1000, 0x1000, fork_ns + 1);
 	child = add(fixture, 8, fork_ns, 1);
 	sync_process(fixture, child);
 	assert_int_equal(child->state, PROCESS_SYNCED);
 	assert_null(child->parent_table);
+	/* It is a fork all the same. */
+	assert_string_equal(child->info->executable_path, "/bin/ls");
+
+	process_table_note_fork(&fixture->table, 9, 7, fork_ns);
+	process_table_note_mapping(&fixture->table, 9, 0x1000, 0x1000, fork_ns + 1);
+	gone = add(fixture, 9, fork_ns, 1);
+	assert_int_equal(process_sync_run(&fixture->sync, gone, &nothing_touched, &has_changed),
+			 -ESRCH);
+	assert_int_equal(gone->state, PROCESS_UNREADABLE);
+	drop(fixture, gone);
 	drop(fixture, child);
 	drop(fixture, parent);
 }

@@ -290,7 +290,8 @@ static void the_generation_changes_only_when_rows_are_lost(void **state)
 static void a_fork_without_exec_has_its_parent_as_model(void **state)
 {
 	struct process_table table;
-	struct process *parent, *child;
+	struct process *parent, *child, *mapper;
+	bool is_alike;
 
 	(void)state;
 	process_table_init(&table);
@@ -298,7 +299,15 @@ static void a_fork_without_exec_has_its_parent_as_model(void **state)
 	sync_rows(&table, parent, 1000, 1001, one_row(0x1000, 0x2000, ID(1)), false);
 	process_table_note_fork(&table, 8, 7, 5000);
 	child = add(&table, 8, 4999, 3, "sh", 6000);
-	assert_ptr_equal(process_table_fork_parent(&table, child), parent);
+	assert_ptr_equal(process_table_fork_parent(&table, child, &is_alike), parent);
+	assert_true(is_alike);
+	/* It mapped something after the fork. */
+	process_table_note_fork(&table, 10, 7, 5000);
+	process_table_note_mapping(&table, 10, 0x1000, 0x1000, 5500);
+	mapper = add(&table, 10, 5000, 3, "sh", 6000);
+	assert_ptr_equal(process_table_fork_parent(&table, mapper, &is_alike), parent);
+	assert_false(is_alike);
+	process_table_remove(&table, mapper);
 	process_table_remove(&table, child);
 	process_table_remove(&table, parent);
 	process_table_deinit(&table);
@@ -307,7 +316,8 @@ static void a_fork_without_exec_has_its_parent_as_model(void **state)
 static void a_child_that_may_run_something_else_has_no_model(void **state)
 {
 	struct process_table table;
-	struct process *parent, *execed, *orphan, *late, *mapper;
+	struct process *parent, *execed, *orphan, *late;
+	bool is_alike;
 
 	(void)state;
 	process_table_init(&table);
@@ -316,24 +326,18 @@ static void a_child_that_may_run_something_else_has_no_model(void **state)
 
 	process_table_note_fork(&table, 8, 7, 5000);
 	execed = add(&table, 8, 5000, 4, "ls", 6000);
-	assert_null(process_table_fork_parent(&table, execed));
+	assert_null(process_table_fork_parent(&table, execed, &is_alike));
 	/* The parent is known by hearsay only. */
 	orphan = add(&table, 9, 5000, 3, "sh", 6000);
-	assert_null(process_table_fork_parent(&table, orphan));
-	/* It mapped something after the fork. */
-	process_table_note_fork(&table, 10, 7, 5000);
-	process_table_note_mapping(&table, 10, 0x1000, 0x1000, 5500);
-	mapper = add(&table, 10, 5000, 3, "sh", 6000);
-	assert_null(process_table_fork_parent(&table, mapper));
+	assert_null(process_table_fork_parent(&table, orphan, &is_alike));
 	/* The parent's maps changed after the fork. */
 	process_table_note_fork(&table, 11, 7, 6500);
 	sync_rows(&table, parent, 7000, 7001, one_row(0x1000, 0x2000, ID(2)), true);
 	late = add(&table, 11, 6500, 3, "sh", 7500);
-	assert_null(process_table_fork_parent(&table, late));
+	assert_null(process_table_fork_parent(&table, late, &is_alike));
 
 	process_table_remove(&table, execed);
 	process_table_remove(&table, orphan);
-	process_table_remove(&table, mapper);
 	process_table_remove(&table, late);
 	process_table_remove(&table, parent);
 	process_table_deinit(&table);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0
 /* Callers of code without unwind information: what is believed, what is not, and how it is marked. */
 #include "ebpf/host/tests/walk_fixture.h"
+#include "ebpf/kernel_types.bpf.h"
 
 #define JIT_START 0x7f1100000000ULL
 
@@ -103,6 +104,95 @@ static void a_file_that_says_nothing_is_walked_by_frame_pointers(void **state)
 	assert_end(world, 3);
 	assert_frame(world, 1, code_at(RULE_NONE), FRAME_RETURN_ADDRESS | FRAME_GUESS);
 	assert_frame(world, 2, code_at(RULE_END), FRAME_RETURN_ADDRESS | FRAME_GUESS);
+}
+
+/* The kernel's area of the walk to come, and how often it is asked for. */
+static struct vm_area_struct new_area;
+static uint32_t ask_count;
+
+static int find_area(void *context, uint64_t address, struct vm_area_struct *area)
+{
+	(void)context;
+	ask_count++;
+	*area = new_area;
+	return address >= new_area.vm_start && address < new_area.vm_end ? 0 : -1;
+}
+
+/* As set_up(), but user space has not heard of the JIT code yet. */
+static void set_up_new(struct world *world, struct jit *jit)
+{
+	const struct mapping_row text = { TEXT_START, TEXT_START + (1 << 20),
+					  TEXT_START - TEXT_ADDRESS, EXECUTABLE_ID };
+
+	set_up(world, jit);
+	world_set_mappings(world, 10, &text, 1);
+	world->memory.find_area = find_area;
+	new_area = (struct vm_area_struct){
+		.vm_start = JIT_START,
+		.vm_end = JIT_START + JIT_BYTES,
+		.vm_flags = AREA_EXECUTABLE,
+	};
+	ask_count = 0;
+	world_set_registers(world, jit_at(0x80), stack_address(8), stack_address(10));
+	world->stack[10] = stack_address(20);
+	world->stack[11] = jit_at(0x100);
+	world->stack[20] = stack_address(30);
+	world->stack[21] = code_at(RULE_END);
+}
+
+static void code_that_was_just_made_is_asked_of_the_kernel(void **state)
+{
+	struct world *world = *state;
+	struct jit jit;
+
+	set_up_new(world, &jit);
+	world_walk(world);
+	assert_end(world, 3);
+	assert_word(world, 0, frame_word(FRAME_NATIVE, 0, jit_at(0x80)), EXECUTABLE_ID_ANONYMOUS);
+	assert_guess(world, 1, jit_at(0x100));
+	assert_int_equal(ask_count, 1);
+	/* User space is told of it all the same. */
+	assert_int_equal(world->trace.unknown_address, jit_at(0x80));
+}
+
+static void what_the_kernel_does_not_have_as_anonymous_code_is_no_mapping(void **state)
+{
+	struct world *world = *state;
+	const struct vm_operations_struct *some = (const void *)0xffff888000000000ULL;
+	struct jit jit;
+
+	for (int i = 0; i < 4; i++) {
+		set_up_new(world, &jit);
+		if (i == 0)
+			new_area.vm_flags = 0;
+		else if (i == 1)
+			new_area.vm_ops = some;
+		else if (i == 2)
+			new_area.vm_end = jit_at(0x80);
+		else
+			world->memory.find_area = NULL;
+		world_walk(world);
+		assert_int_equal(world->trace.error, UNWIND_NO_MAPPING);
+		assert_int_equal(world->trace.word_count, 1);
+		assert_int_equal(world->trace.words[0],
+				 frame_word(FRAME_ERROR, UNWIND_NO_MAPPING, jit_at(0x80)));
+		assert_int_equal(ask_count, i < 3);
+	}
+}
+
+static void the_kernel_is_asked_once_in_a_walk(void **state)
+{
+	struct world *world = *state;
+	struct jit jit;
+
+	set_up_new(world, &jit);
+	new_area.vm_end = jit_at(0x100);
+	put_before(jit.text, code_at(RULE_LOST_FP) - TEXT_START, "\xff\xd0", 2);
+	world->stack[11] = code_at(RULE_LOST_FP);
+	world->stack[12] = jit_at(0x200);
+	world_walk(world);
+	assert_int_equal(world->trace.error, UNWIND_NO_MAPPING);
+	assert_int_equal(ask_count, 1);
 }
 
 /* The walk from jit_at(0x80) ends there with the error that it had without a guess. */
@@ -369,6 +459,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		world_test(jit_code_is_walked_by_its_frame_pointers),
+		world_test(code_that_was_just_made_is_asked_of_the_kernel),
+		world_test(what_the_kernel_does_not_have_as_anonymous_code_is_no_mapping),
+		world_test(the_kernel_is_asked_once_in_a_walk),
 		world_test(a_file_that_says_nothing_is_walked_by_frame_pointers),
 		world_test(what_does_not_fit_is_not_believed),
 		world_test(every_form_of_call_is_known),

@@ -7,7 +7,7 @@ chain: <module>@ready > ready@target.py > ANY@target.py,os.py,_collections_abc.p
 forks: yes
 versions: several
 observe: no
-unnamed: 2
+unnamed: 6
 """
 import os
 import sys

@@ -10,6 +10,7 @@ chain: <module>@run > main@one,two > work@make > ~<module>@<made>:\d+;
 chain: <module>@run main@one work@call > ~made_one@<made>:\d+; > spin@spin
 chain: <module>@run main@two work@call > ~made_two@<made>:\d+; > spin@spin
 forks: yes
+unnamed: 2
 observe: no
 """
 import os
