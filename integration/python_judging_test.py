@@ -239,7 +239,7 @@ class Verdicts(unittest.TestCase):
     def test_few_stacks_of_forks_that_compile_may_be_cut(self):
         cut = ("[error: anonymous executable memory]", "[anonymous]+0x5_[j]")
         for directives, is_compiling, count, is_good in (
-                ("forks: yes", True, 5, True), ("forks: yes", True, 20, False),
+                ("forks: yes", True, 5, True), ("forks: yes", True, 30, False),
                 ("forks: yes", False, 5, False), ("", True, 5, False)):
             target = make_target(directives=directives)
             verdict = python_test.Verdict(target, Ends(), is_compiling)

@@ -40,7 +40,7 @@ BARE_PERCENT = 2
 NO_TABLES = ["[error: no unwind information]", "[error: anonymous executable memory]"]
 # Of the samples of forks that compile: the first ones of each are walked from a copy of the stack,
 # which the compiler's frames may not fit into, and without the code that was made.
-CUT_PERCENT = 3
+CUT_PERCENT = 5
 CUT_FRAMES = 10
 CUT_ENDS = ["[error: anonymous executable memory]", "[error: stack unreadable]"]
 UNREAD = "[error: interpreted frames unreadable]"

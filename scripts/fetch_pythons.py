@@ -51,7 +51,8 @@ ROOTS_ARM64 = {
 NEWEST = ["sid", "forky"]
 BUILDS = {
     "3.13t": (["trixie"], "python3.13", "--disable-gil", "--enable-shared"),
-    "3.13-musl": (["trixie"], "python3.13", "CC=musl-gcc", "--enable-shared"),
+    # The packages that pkg-config knows are glibc's.
+    "3.13-musl": (["trixie"], "python3.13", "CC=musl-gcc", "PKG_CONFIG=false", "--enable-shared"),
     "3.14t": (NEWEST, "python3.14", "--disable-gil"),
 }
 # The same in a root of a suite that has the compiler; the programs run there.

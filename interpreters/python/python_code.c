@@ -297,7 +297,9 @@ static int read_code(struct python_code_cache *cache, struct remote_memory *memo
 	memcpy(made->bytes + made->filename, cache->text, file_length + 1);
 	if (table.size)
 		memcpy(made->bytes + made->line_table, table.data, table.size);
-	err = err ? 0 : check_line_table(cache, memory, address, made, &table);
+	/* What is no line table any more may be of any size. */
+	err = err ? check_alive(&cache->layout, memory, address) :
+		    check_line_table(cache, memory, address, made, &table);
 	if (err) {
 		free(made);
 		return err;
@@ -390,7 +392,7 @@ static int line_of(struct python_code_cache *cache, struct remote_memory *memory
 				PYTHON_LINE_TABLE_MAX_BYTES, &table);
 	if (err == -E2BIG) {
 		*line = 0;
-		return 0;
+		return check_alive(&cache->layout, memory, key->address);
 	}
 	if (!err)
 		err = check_fingerprint(cache, memory, key->address, key->fingerprint);

@@ -2,6 +2,7 @@
 """What programs run that have Python within.
 
 chain: <module>@run outer@outer > inner@inner > spin@spin
+chain: <module>@ready
 """
 import os
 import sys
@@ -26,5 +27,5 @@ def outer():
 with open("/proc/self/comm", "w") as file:
     file.write("py-embedded")
 # Editors and debuggers have another sys.stdout.
-os.write(1, b"ready\n")
+os.write(1, b"ready\n")  #: ready
 outer()  #: run

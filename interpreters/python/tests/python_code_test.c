@@ -324,6 +324,36 @@ static void the_line_table_of_an_object_that_was_freed_has_to_fit(void **state)
 	assert_int_equal(symbolize_with_references(&layout, 0, (uint64_t)-4, 6), -ESTALE);
 }
 
+/* Of a live one it is what it is; of none that was freed a line is told, then or later. */
+static void the_line_table_of_an_object_that_was_freed_may_seem_large(void **state)
+{
+	static const uint64_t sizes[] = { PYTHON_LINE_TABLE_CACHED_BYTES + 1,
+					  PYTHON_LINE_TABLE_MAX_BYTES + 1, UINT64_MAX };
+	static struct python_code_cache cache;
+	static struct fake_memory fake;
+	struct interpreted_frame frame;
+	uint32_t fingerprint;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		put_code(&fake);
+		cache_of_3_9(&cache);
+		put(&fake, TABLE + 16, sizes[i]);
+		put(&fake, CODE, 0);
+		assert_int_equal(
+			python_code_read_fingerprint(&cache, &fake.memory, CODE, &fingerprint), 0);
+		assert_int_equal(symbolize(&cache, &fake, fingerprint, 0, &frame), -ESTALE);
+		if (i) {
+			put(&fake, CODE, 3);
+			assert_int_equal(symbolize(&cache, &fake, fingerprint, 0, &frame), 0);
+			assert_int_equal(frame.line, 0);
+			put(&fake, CODE, 0);
+			assert_int_equal(symbolize(&cache, &fake, fingerprint, 0, &frame), -ESTALE);
+		}
+		python_code_cache_deinit(&cache);
+	}
+}
+
 static void hostile_strings_and_tables_are_refused(void **state)
 {
 	static struct python_code_cache cache;
@@ -363,6 +393,7 @@ int main(void)
 		cmocka_unit_test(forks_that_differ_are_told_apart),
 		cmocka_unit_test(an_object_that_changes_while_it_is_read_has_no_name),
 		cmocka_unit_test(the_line_table_of_an_object_that_was_freed_has_to_fit),
+		cmocka_unit_test(the_line_table_of_an_object_that_was_freed_may_seem_large),
 		cmocka_unit_test(hostile_strings_and_tables_are_refused),
 	};
 
