@@ -12,6 +12,8 @@
 #include <string.h>
 
 #include "agent/base/error.h"
+#include "stackdeltas/code_start.h"
+#include "stackdeltas/known_code.h"
 
 enum {
 	/* REX.W, opcode, ModRM, displacement */
@@ -83,6 +85,7 @@ static void mark_step(struct sweep *sweep, uint32_t offset, struct code_step *st
 {
 	struct code_marks *marks = sweep->marks;
 	uint32_t target, next = offset + step->length;
+	size_t place;
 
 	if (sweep->is_after_end && !(marks->marks[offset] & CODE_MARK_START)) {
 		if (is_padding(sweep->piece, offset, step)) {
@@ -114,6 +117,11 @@ static void mark_step(struct sweep *sweep, uint32_t offset, struct code_step *st
 	case CODE_FLOW_STOP:
 		sweep->is_after_end = true;
 		break;
+	case CODE_FLOW_SYSCALL:
+		sweep->is_after_end = known_code_syscall(sweep->piece->machine, sweep->piece->bytes,
+							 sweep->piece->size, offset,
+							 &place) == KNOWN_SYSCALL_EXIT;
+		break;
 	default:
 		mark_taken(sweep, offset, step->length);
 		break;
@@ -139,6 +147,21 @@ static void sweep_all(struct sweep *sweep)
 		if (step.flow == CODE_FLOW_BAD && step.length > limit - offset)
 			step.length = limit - offset;
 		mark_step(sweep, offset, &step);
+	}
+}
+
+/*
+ * Where an address was taken and a function is likely to start, one does: what stands before it is
+ * then the call of a function that does not return.
+ */
+static void mark_taken_starts(const struct code_piece *piece, struct code_marks *marks)
+{
+	for (uint32_t offset = 0; offset < piece->size; offset++) {
+		if (!(marks->marks[offset] & CODE_MARK_TAKEN) ||
+		    !code_start_is_likely(piece, offset))
+			continue;
+		add_leader(marks, offset);
+		marks->marks[offset] |= CODE_MARK_AFTER_END;
 	}
 }
 
@@ -173,6 +196,7 @@ int code_marks_init(struct code_marks *marks, const struct code_piece *piece,
 	if (entry >= piece->address && entry - piece->address < piece->size)
 		add_start(marks, entry - piece->address);
 	sweep_all(&sweep);
+	mark_taken_starts(piece, marks);
 	count_ranks(marks, words);
 	return 0;
 }

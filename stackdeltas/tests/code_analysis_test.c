@@ -303,6 +303,50 @@ static void test_a_new_thread_has_no_caller(void **state)
 	expect(EM_X86_64, &rows, 25, "cfa=sp+8 ra=cfa-8 fp=same");
 }
 
+static void test_what_ends_the_thread_ends_a_function(void **state)
+{
+	/* ret; and mov $60,eax; syscall; sub $8,rsp; add $8,rsp; ret */
+	static const uint8_t code[] = { 0xc3, 0xb8, 60, 0,    0,    0,	  0x0f, 0x05, 0x48,
+					0x83, 0xec, 8,	0x48, 0x83, 0xc4, 8,	0xc3 };
+	struct rows rows;
+
+	(void)state;
+	analyse(EM_X86_64, code, sizeof(code), -1, &rows);
+	expect(EM_X86_64, &rows, 8, "cfa=sp+8 ra=cfa-8 fp=same");
+	expect(EM_X86_64, &rows, 12, "cfa=sp+16 ra=cfa-8 fp=same");
+}
+
+static void test_a_function_whose_address_is_taken_may_stand_behind_a_call(void **state)
+{
+	uint8_t code[] = {
+		0x48, 0x8d, 0x05, 25,	0,    0,    0,	  0xc3, /* lea 32(code),rax; ret */
+		0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x48,
+		0x83, 0xec, 8, /* sub $8,rsp */
+		0xe8, 0,    0,	  0,	0x70, 0x90, 0x90, 0x90, 0x90,
+		0x90, 0x90, 0x90, /* call far away */
+		0x53, 0x48, 0x83, 0xec, 16, /* push rbx; sub $16,rsp */
+		0x89, 0xf8, 0xe8, 0,	0,    0,    0x70, 0xf4, /* mov edi,eax; call far away; hlt */
+	};
+	struct rows rows;
+
+	(void)state;
+	analyse(EM_X86_64, code, sizeof(code), -1, &rows);
+	expect(EM_X86_64, &rows, 32, "cfa=sp+8 ra=cfa-8 fp=same");
+	expect(EM_X86_64, &rows, 33, "cfa=sp+16 ra=cfa-8 fp=same rbx=cfa-16");
+	expect(EM_X86_64, &rows, 37, "cfa=sp+32 ra=cfa-8 fp=same rbx=cfa-16");
+	/* No function begins by what does not make a frame. */
+	code[32] = 0x90;
+	code[33] = 0x90;
+	analyse(EM_X86_64, code, sizeof(code), -1, &rows);
+	assert_int_equal(rule_at(&rows, 37)->cfa, CFA_NONE);
+	/* And none at an address that nobody takes. */
+	code[32] = 0x53;
+	code[33] = 0x48;
+	code[3] = 26;
+	analyse(EM_X86_64, code, sizeof(code), -1, &rows);
+	assert_int_equal(rule_at(&rows, 37)->cfa, CFA_NONE);
+}
+
 static void test_the_entry_point_has_no_caller(void **state)
 {
 	/* xor rbp,rbp; mov rsp,rdi; and $-16,rsp; call far away */
@@ -486,6 +530,8 @@ int main(void)
 		cmocka_unit_test(test_functions_are_found_by_calls_and_behind_ends),
 		cmocka_unit_test(test_a_return_address_may_wait_in_a_register),
 		cmocka_unit_test(test_a_new_thread_has_no_caller),
+		cmocka_unit_test(test_what_ends_the_thread_ends_a_function),
+		cmocka_unit_test(test_a_function_whose_address_is_taken_may_stand_behind_a_call),
 		cmocka_unit_test(test_the_entry_point_has_no_caller),
 		cmocka_unit_test(test_signal_trampolines_are_found_from_the_byte_before),
 		cmocka_unit_test(test_frames_of_arm64),
