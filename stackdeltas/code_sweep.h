@@ -25,7 +25,10 @@ struct code_piece {
 enum code_mark {
 	/** A function starts here: it was given, is called, or was found. */
 	CODE_MARK_START = 1 << 0,
-	/** Comes behind an instruction that has no next one, and its padding. */
+	/**
+	 * Comes behind an instruction that has no next one, and its padding; or is likely to, being the
+	 * start of a function that is called by pointer.
+	 */
 	CODE_MARK_AFTER_END = 1 << 1,
 	CODE_MARK_PADDING = 1 << 2,
 	/** Set by code_flow: the first byte of an instruction of a path, and any byte of one. */
