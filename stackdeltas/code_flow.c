@@ -532,8 +532,7 @@ static void walk_all(struct code_flow *flow, uint64_t entry)
 	/* What is called by pointer only, such as a main() that does not return. */
 	for (offset = code_marks_next_leader(marks, 0); offset < size;
 	     offset = code_marks_next_leader(marks, offset + 1))
-		if (marks->marks[offset] & CODE_MARK_TAKEN && is_unreached_end(flow, offset) &&
-		    code_start_is_likely(flow->piece, offset))
+		if (marks->marks[offset] & CODE_MARK_TAKEN && is_unreached_end(flow, offset))
 			walk_function(flow, offset, true, false);
 	for (offset = code_marks_next_leader(marks, 0); offset < size;
 	     offset = code_marks_next_leader(marks, offset + 1))

@@ -157,11 +157,14 @@ static void sweep_all(struct sweep *sweep)
 static void mark_taken_starts(const struct code_piece *piece, struct code_marks *marks)
 {
 	for (uint32_t offset = 0; offset < piece->size; offset++) {
-		if (!(marks->marks[offset] & CODE_MARK_TAKEN) ||
-		    !code_start_is_likely(piece, offset))
+		if (!(marks->marks[offset] & CODE_MARK_TAKEN))
 			continue;
-		add_leader(marks, offset);
-		marks->marks[offset] |= CODE_MARK_AFTER_END;
+		if (code_start_is_likely(piece, offset)) {
+			add_leader(marks, offset);
+			marks->marks[offset] |= CODE_MARK_AFTER_END;
+		} else {
+			marks->marks[offset] &= ~CODE_MARK_TAKEN;
+		}
 	}
 }
 

@@ -34,7 +34,7 @@ enum code_mark {
 	/** Set by code_flow: the first byte of an instruction of a path, and any byte of one. */
 	CODE_MARK_INSTRUCTION = 1 << 3,
 	CODE_MARK_VISITED = 1 << 4,
-	/** x86-64: an instruction takes the address. */
+	/** x86-64: an instruction takes the address, and a function is likely to start there. */
 	CODE_MARK_TAKEN = 1 << 5,
 };
 
