@@ -98,6 +98,7 @@ static __always_inline enum unwind_error python_begin(struct walk_state *state)
 	walk->in_frames = 0;
 	walk->frame = 0;
 	walk->cframe = 0;
+	walk->cframe_depth = 0;
 	for (int i = 0; i < PYTHON_PLACES_MAX; i++)
 		walk->places[i].frame = 0;
 	window_clear(&walk->frames);
@@ -205,14 +206,31 @@ static __always_inline void python_next_cframe(struct python_walk *walk)
 	walk->cframe = walk->next_cframe;
 }
 
+/*
+ * The leaf's cframe is in place, but its words are not there yet: what leads to the next one is where
+ * that lies, as far from its caller as the leaf's.
+ */
+static __always_inline enum unwind_error python_leave_unpushed_cframe(struct walk_state *state)
+{
+	state->python.cframe_depth = state->sp - state->python.cframe;
+	return python_leave(state);
+}
+
 /* Reads the cframe at hand: its frames, and where they end. */
 static __always_inline enum unwind_error python_enter_cframe(struct walk_state *state,
 							     bool is_unpushed)
 {
 	struct python_walk *walk = &state->python;
 	const struct python_process *process = &walk->process;
-	__u64 cframe = walk->cframe;
+	__u64 cframe;
 
+	if (walk->cframe_depth) {
+		walk->cframe = state->sp - walk->cframe_depth;
+		walk->cframe_depth = 0;
+	}
+	cframe = walk->cframe;
+	if (is_unpushed && python_is_in_held(state, cframe))
+		return python_leave_unpushed_cframe(state);
 	/* Of a caller, or none yet; of another thread state only those right here. */
 	if (cframe >= state->sp || (walk->tried && cframe < state->held_sp))
 		return python_miss(state);
@@ -224,10 +242,6 @@ static __always_inline enum unwind_error python_enter_cframe(struct walk_state *
 		return python_miss(state);
 	if (read_word(walk->next_cframe + process->cframe_current, &walk->stop_frame))
 		return python_lose(state, UNWIND_INTERPRETER_FRAMES);
-	if (is_unpushed && python_is_in_held(state, cframe)) {
-		python_next_cframe(walk);
-		return python_leave(state);
-	}
 	walk->in_frames = 1;
 	return UNWIND_OK;
 }
@@ -421,11 +435,11 @@ static __always_inline enum unwind_error python_break(struct walk_state *state)
 
 	if (walk->process.chain != PYTHON_CFRAME)
 		return python_lose(state, UNWIND_INTERPRETER_FRAMES);
-	python_next_cframe(walk);
 	if (!(frame_flags(state->held_words[0]) & FRAME_RETURN_ADDRESS)) {
 		state->record.word_count = walk->first_word_count;
-		return python_leave(state);
+		return python_leave_unpushed_cframe(state);
 	}
+	python_next_cframe(walk);
 	error = push_interpreter_error(state, UNWIND_INTERPRETER_FRAMES);
 	return error ? error : python_leave(state);
 }

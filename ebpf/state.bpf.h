@@ -100,6 +100,8 @@ struct python_walk {
 	/** The first frame that is not of the cframe at hand, and the cframe behind that. */
 	__u64 stop_frame;
 	__u64 next_cframe;
+	/** How far below its caller the next held frame's cframe lies; 0: it is at `cframe`. */
+	__u64 cframe_depth;
 	/**
 	 * The thread's states, one for each interpreter that it runs: the first is its own one. Those that
 	 * are not at hand stand where they were left.

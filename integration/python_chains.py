@@ -121,9 +121,6 @@ class Target:
         self.unnamed_percent = int(directives.get("unnamed", 0))
         percent, last = directives.get("unread", "0 -3.0").split()
         self.unread_percent = int(percent) if version <= _version(last[1:], ()) else 0
-        # When the loop has entered its cframe in the chain, it has still to fill it: until then what
-        # an earlier call left there leads on, mostly to the right place (CPython 3.11 and 3.12).
-        self.has_empty_cframes = version in ((3, 11), (3, 12))
         self.even = directives.get("even", "").split()
         self.alternates = int(directives.get("alternates", 0))
         self.bare = directives.get("bare", "").split()

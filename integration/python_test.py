@@ -44,9 +44,6 @@ CUT_PERCENT = 5
 CUT_FRAMES = 10
 CUT_ENDS = ["[error: anonymous executable memory]", "[error: stack unreadable]"]
 UNREAD = "[error: interpreted frames unreadable]"
-# Of the samples of a version whose chain leads nowhere for some instructions.
-LOST_PERCENT = 0.3
-LOST = {UNREAD, "[truncated]"}
 
 
 class Verdict:
@@ -57,7 +54,7 @@ class Verdict:
         self._ends = ends
         self._has_cut_forks = target.forks and is_compiling
         self.total = self.unknown = self.unnamed = self.native = self.bare = self.unread = 0
-        self.cut = self.lost = 0
+        self.cut = 0
         self.names = collections.Counter()
         self.groups_max = 0
         self.wrong = collections.Counter()
@@ -95,9 +92,6 @@ class Verdict:
             return None
         if target.unread_percent and set(stack.errors) == {UNREAD}:
             self.unread += count
-            return None
-        if target.has_empty_cframes and stack.errors and LOST >= set(stack.errors):
-            self.lost += count
             return None
         seen = stack._replace(frames=tuple(users))
         if not users or seen.errors or seen.has_guess or not self._ends.is_entry(users[0]):
@@ -145,8 +139,6 @@ class Verdict:
             found.append("without Python frames: " + share(self.native, self.total))
         if 100 * self.bare > BARE_PERCENT * self.total:
             found.append("in code without unwind tables: " + share(self.bare, self.total))
-        if 100 * self.lost > LOST_PERCENT * self.total and self.lost > 1:
-            found.append("in no chain: " + share(self.lost, self.total))
         if 100 * self.cut > CUT_PERCENT * self.total:
             found.append("cut: " + share(self.cut, self.total))
         if self.unknown > (1 - KNOWN_SHARE) * (self.total + self.unknown):

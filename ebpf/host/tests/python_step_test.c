@@ -241,6 +241,37 @@ static void a_cframe_of_a_missed_loop_and_one_without_frames(void **state)
 	assert_int_equal(python->world->trace.interpreter_error, UNWIND_OK);
 }
 
+static void a_cframe_without_words_yet_leads_to_the_next_one_by_its_place(void **state)
+{
+	struct python *python = *state;
+	uint64_t root = HEAP_START + 0x800, frame, cframe;
+	uint32_t outer, inner;
+
+	use_chain(python, PYTHON_CFRAME);
+	python->process.frame_owner = PYTHON_NO_OFFSET;
+	/* The leaf's pc is at 8, the return address of the other is looked up at 7. */
+	python->process.unpushed[0] =
+		(struct python_code_range){ TEXT_ADDRESS + RULE_LOOP * 16 + 8,
+					    TEXT_ADDRESS + RULE_LOOP * 16 + 9 };
+	publish(python);
+	inner = add_native(python, RULE_LOOP);
+	add_native(python, RULE_C);
+	outer = add_native(python, RULE_LOOP);
+	add_native(python, RULE_END);
+	frame = add_frame(python, 2, 0);
+	cframe = add_cframe(python, loop_frame_at(outer), frame, add_cframe(python, root, 0, 0));
+	/* What was there before leads nowhere, to the end, past a loop, and back. */
+	for (const uint64_t *previous =
+		     (uint64_t[]){ 0xdead0000, 0, root, loop_frame_at(inner), 1 };
+	     *previous != 1; previous++) {
+		set_cframe(python, add_cframe(python, loop_frame_at(inner), 0x1234, *previous));
+		assert_string_equal(walk_text(python), "LC2LE");
+		assert_int_equal(python->world->trace.interpreter_error, UNWIND_OK);
+	}
+	set_cframe(python, add_cframe(python, loop_frame_at(inner), 0x1234, cframe));
+	assert_string_equal(walk_text(python), "LC2LE");
+}
+
 static void a_broken_chain_of_a_cframe_costs_its_frames_only(void **state)
 {
 	struct python *python = *state;
@@ -504,6 +535,7 @@ int main(void)
 		python_test(cframes_part_the_frames),
 		python_test(cframes_part_the_frames_with_owners),
 		python_test(a_cframe_of_a_missed_loop_and_one_without_frames),
+		python_test(a_cframe_without_words_yet_leads_to_the_next_one_by_its_place),
 		python_test(a_broken_chain_of_a_cframe_costs_its_frames_only),
 		python_test(each_loop_runs_one_frame_object),
 		python_test(code_that_has_not_pushed_its_frame_object_is_known),
