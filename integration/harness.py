@@ -383,7 +383,9 @@ class StackEnds:
     or where the file's unwind table, as readelf shows it, says that there is no return address.
     """
 
-    def __init__(self, directories=()):
+    def __init__(self, directories=(), entries=()):
+        """@directories: where files lie, beside the usual ones. @entries: names of more entries."""
+        self._entries = entries
         self._directories = list(directories) + [
             "/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib64", "/usr/lib64",
             "/usr/bin", "/bin", "/usr/local/bin", "/usr/sbin", "/usr/lib/gcc/x86_64-linux-gnu/12",
@@ -402,7 +404,7 @@ class StackEnds:
         return self.is_entry(users[0])
 
     def is_entry(self, frame):
-        if _ENTRY_NAMES.fullmatch(frame):
+        if _ENTRY_NAMES.fullmatch(frame) or frame in self._entries:
             return True
         match = re.fullmatch(r"(.+)\+0x([0-9a-f]+)", frame)
         return bool(match) and any(start <= int(match[2], 16) < end

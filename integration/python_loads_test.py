@@ -159,11 +159,12 @@ def test_loads(tap, python, names):
     finally:
         for program in programs:
             program.__exit__()
+    ends = StackEnds(python.directories, python.entries)
     for rate, by_comm in sampled.items():
         for load in loads:
             judge_complete(tap, "%s in %s at %d Hz" % (load.name, python, rate),
-                           by_comm[load.comm], StackEnds(python.directories), python.version,
-                           RATES[rate], load.native_percent)
+                           by_comm[load.comm], ends, python.version, RATES[rate],
+                           load.native_percent)
 
 
 def library_of(python):

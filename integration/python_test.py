@@ -263,7 +263,8 @@ def test_group(tap, runs, *selection):
         for run in runs:
             run.program.__exit__()
     for run in runs:
-        verdict = Verdict(run.target, StackEnds(run.python.directories), run.python.is_compiling)
+        verdict = Verdict(run.target, StackEnds(run.python.directories, run.python.entries),
+                          run.python.is_compiling)
         for stack, count in by_comm[run.target.comm].items():
             verdict.add(stack, count)
         failures = verdict.failures

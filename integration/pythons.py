@@ -29,7 +29,8 @@ import sys, sysconfig
 get = sysconfig.get_config_var
 print("%d.%d.%d" % sys.version_info[:3], int(bool(get("Py_DEBUG"))),
       int(bool(get("Py_GIL_DISABLED"))),
-      int(getattr(sys, "_jit", None) is not None and sys._jit.is_available()))
+      int(getattr(sys, "_jit", None) is not None and sys._jit.is_available()),
+      get("HOST_GNU_TYPE") or "")
 """
 
 # What of the root is needed in a changed root, from outside.
@@ -77,6 +78,13 @@ class Python:
     @property
     def has_jit(self):
         return self._description[3] == "1"
+
+    @property
+    def entries(self):
+        """Frames that are a thread's entry here alone: musl's clone() has no symbol, and the symbol
+        in front of it has no size.
+        """
+        return ["memset"] if "-musl" in "".join(self._description[4:]) else []
 
     def command(self, *arguments):
         """The command to run it with @arguments."""

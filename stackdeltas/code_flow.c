@@ -125,6 +125,29 @@ static void distrust(struct code_flow *flow, uint32_t function)
 	flow->functions.items[function].is_distrusted = true;
 }
 
+static void doubt(struct code_flow *flow, uint32_t function, uint32_t region, uint32_t other_region)
+{
+	const struct code_doubt doubt = { function, region, other_region };
+
+	if (code_doubt_vector_push(&flow->doubts, doubt))
+		flow->error = -ENOMEM;
+}
+
+/*
+ * A path comes to @block with another stack. Where no path leads to the start of one of the two
+ * functions, that is what is wrong: it is behind an instruction that traps, or a jump by a table
+ * leads there.
+ */
+static void doubt_both(struct code_flow *flow, const struct walk *walk,
+		       const struct code_block *block)
+{
+	const struct code_function *functions = flow->functions.items;
+
+	doubt(flow, walk->function, walk->region, block->region);
+	if (functions[walk->function].is_known || !functions[block->function].is_known)
+		doubt(flow, block->function, walk->region, block->region);
+}
+
 /* The last call of @walk did not return. */
 static void note_noreturn(struct code_flow *flow, const struct walk *walk)
 {
@@ -144,7 +167,7 @@ static void judge_exit(struct code_flow *flow, const struct walk *walk)
 		function->has_good_exit = true;
 		code_regions_prove(&flow->regions, walk->region);
 	} else {
-		function->is_distrusted = true;
+		doubt(flow, walk->function, walk->region, walk->region);
 	}
 }
 
@@ -208,8 +231,7 @@ static void reach_block(struct code_flow *flow, const struct walk *walk, uint32_
 		change = 1;
 	}
 	if (change < 0) {
-		distrust(flow, walk->function);
-		distrust(flow, block->function);
+		doubt_both(flow, walk, block);
 		return;
 	}
 	if (code_regions_connect(&flow->regions, walk->region, block->region))
@@ -540,6 +562,22 @@ static void walk_all(struct code_flow *flow, uint64_t entry)
 			walk_function(flow, offset, false, false);
 }
 
+/*
+ * What was found behind calls that do not come back tells nothing of a function that is left
+ * elsewhere as it should be.
+ */
+static void settle_doubts(struct code_flow *flow)
+{
+	for (size_t i = 0; i < flow->doubts.count; i++) {
+		const struct code_doubt *doubt = &flow->doubts.items[i];
+
+		if (!flow->functions.items[doubt->function].has_good_exit ||
+		    (code_regions_is_trusted(&flow->regions, doubt->region) &&
+		     code_regions_is_trusted(&flow->regions, doubt->other_region)))
+			distrust(flow, doubt->function);
+	}
+}
+
 /* What calls come back from, by what all paths have shown. */
 static int prove_regions(struct code_flow *flow)
 {
@@ -551,7 +589,11 @@ static int prove_regions(struct code_flow *flow)
 		if (function->has_good_exit && !function->is_distrusted)
 			error = code_regions_set_callee(&flow->regions, function->offset, true);
 	}
-	return error ? error : code_regions_resolve(&flow->regions);
+	if (!error)
+		error = code_regions_resolve(&flow->regions);
+	if (!error)
+		settle_doubts(flow);
+	return error;
 }
 
 int code_flow_init(struct code_flow *flow, const struct code_piece *piece, const uint64_t *starts,
@@ -589,6 +631,7 @@ void code_flow_deinit(struct code_flow *flow)
 	code_marks_deinit(&flow->marks);
 	code_rule_vector_deinit(&flow->rules);
 	code_function_vector_deinit(&flow->functions);
+	code_doubt_vector_deinit(&flow->doubts);
 	code_block_list_deinit(&flow->pending);
 	code_block_list_deinit(&flow->returning);
 	hash_map_deinit(&flow->rule_index);

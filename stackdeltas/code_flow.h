@@ -51,7 +51,15 @@ struct code_function {
 	uint32_t table_region;
 };
 
+/** What speaks against a function: a bad exit of a region, here twice, or two that disagree. */
+struct code_doubt {
+	uint32_t function;
+	uint32_t region;
+	uint32_t other_region;
+};
+
 VECTOR_DEFINE(code_function_vector, struct code_function)
+VECTOR_DEFINE(code_doubt_vector, struct code_doubt)
 VECTOR_DEFINE(code_rule_vector, struct unwind_rule)
 VECTOR_DEFINE(code_block_list, uint32_t)
 
@@ -67,6 +75,7 @@ struct code_flow {
 	struct hash_map rule_index;
 	uint16_t rule_cache[CODE_RULE_CACHE];
 	struct code_function_vector functions;
+	struct code_doubt_vector doubts;
 	/** Blocks to walk: a stack, and a heap of those behind calls, the lowest first. */
 	struct code_block_list pending;
 	struct code_block_list returning;

@@ -25,7 +25,7 @@ struct fde_table;
 
 enum {
 	/** Part of every key: raise it whenever the same bytes would give other rows. */
-	EXTRACTOR_VERSION = 8,
+	EXTRACTOR_VERSION = 9,
 	UNWIND_INPUT_MAX_SEGMENTS = 16,
 	UNWIND_INPUT_MAX_STUBS = 4,
 	/** Some 16 million rows, more than are taken; the largest programs have a tenth. */

@@ -216,6 +216,32 @@ static void test_a_call_that_came_back_once_comes_back_again(void **state)
 	expect(EM_X86_64, &rows, 16, "cfa=sp+24 ra=cfa-8 fp=same rbx=cfa-24");
 }
 
+static void test_an_exit_behind_a_call_that_may_not_return_speaks_against_no_function(void **state)
+{
+	struct rows rows;
+
+	(void)state;
+	/* push rbx; test edi,edi; je to the call; pop rbx; ret; call elsewhere; mov eax,edi; ret */
+	ANALYSE_X86(&rows, 0x53, 0x85, 0xff, 0x74, 2, 0x5b, 0xc3, 0xe8, 0, 0, 0, 1, 0x89, 0xf8,
+		    0xc3);
+	expect(EM_X86_64, &rows, 7, "cfa=sp+16 ra=cfa-8 fp=same rbx=cfa-16");
+	assert_int_equal(rule_at(&rows, 7)->flags, 0);
+	assert_int_equal(rule_at(&rows, 12)->flags, RULE_GUESS);
+	assert_int_equal(rows.statistics.believed_count, 1);
+}
+
+static void test_code_that_no_path_reaches_speaks_against_no_function(void **state)
+{
+	struct rows rows;
+
+	(void)state;
+	/* push rbx; test edi,edi; je to the trap; 1: pop rbx; ret; no-op; hlt; jmp 1b */
+	ANALYSE_X86(&rows, 0x53, 0x85, 0xff, 0x74, 3, 0x5b, 0xc3, 0x90, 0xf4, 0xeb, 0xfa);
+	expect(EM_X86_64, &rows, 5, "cfa=sp+16 ra=cfa-8 fp=same rbx=cfa-16");
+	assert_int_equal(rule_at(&rows, 5)->flags, 0);
+	assert_int_equal(rows.statistics.believed_count, 1);
+}
+
 static void test_what_is_aligned_behind_a_call_and_not_jumped_to_is_another_function(void **state)
 {
 	struct rows rows;
@@ -523,6 +549,9 @@ int main(void)
 		cmocka_unit_test(test_a_call_that_contradicts_another_path_does_not_return),
 		cmocka_unit_test(test_a_call_that_nothing_shows_to_return_makes_guesses),
 		cmocka_unit_test(test_a_call_that_came_back_once_comes_back_again),
+		cmocka_unit_test(
+			test_an_exit_behind_a_call_that_may_not_return_speaks_against_no_function),
+		cmocka_unit_test(test_code_that_no_path_reaches_speaks_against_no_function),
 		cmocka_unit_test(
 			test_what_is_aligned_behind_a_call_and_not_jumped_to_is_another_function),
 		cmocka_unit_test(test_instructions_that_no_compiler_has_are_not_believed),
