@@ -7,6 +7,7 @@
  * chain: START main > ready? __libc_write
  * chain: START main spin? leaf? (trampoline|bare_trampoline) > handler leaf
  * chain: START main spin? leaf? (\w*trampoline) handler leaf? (\w*trampoline) > handler leaf
+ * chain: START main spin? leaf? (\w*trampoline) (\w*trampoline) > handler leaf
  * chain: START main ready? __libc_write (\w*trampoline) > handler leaf
  */
 #include <signal.h>

@@ -4,6 +4,7 @@
  *
  * chain: THREAD > work (sort|call) ANY*
  * chain: CLONE
+ * chain: thread_start
  * chain: START main > (\w*pthread_\w+|ready|__libc_write) ANY*
  */
 #include <pthread.h>
