@@ -49,6 +49,8 @@ enum {
 	SYSTEM_CALL_BYTES = 2,
 	/** DWARF number of the register with its result. */
 	RESULT_REGISTER = 0,
+	/** pthread_self() is the thread pointer (glibc, musl). */
+	THREAD_POINTER_IS_ID = 1,
 };
 
 /** By DWARF number, registers that functions give back as they were: rbx, rbp, r12 to r15. */
@@ -216,6 +218,8 @@ enum {
 	FRAME_POINTER_TELLS_SP = 0,
 	SYSTEM_CALL_BYTES = 4,
 	RESULT_REGISTER = 0,
+	/** pthread_self() lies some way below the thread pointer, as far as the C library has it. */
+	THREAD_POINTER_IS_ID = 0,
 };
 
 /** By DWARF number, registers that functions give back as they were: x19 to x29. */

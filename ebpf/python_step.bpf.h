@@ -107,9 +107,7 @@ static __always_inline enum unwind_error python_begin(struct walk_state *state)
 	walk->place_count = 1;
 	walk->place = 0;
 	walk->tried = 0;
-	walk->search = PYTHON_SEARCH_NOT_YET;
 	walk->has_more = 0;
-	walk->has_others = 0;
 	walk->looking = 0;
 	walk->is_first = 1;
 	walk->stack_low = state->registers[SP_REGISTER];
@@ -123,15 +121,10 @@ static __always_inline enum unwind_error python_begin(struct walk_state *state)
 	thread = follow_thread_path(state->thread_pointer, &process->thread_state[0]);
 	if (!thread)
 		thread = follow_thread_path(state->thread_pointer, &process->thread_state[1]);
-	if (!thread)
-		return UNWIND_INTERPRETER_THREAD;
-	walk->thread = thread;
-	if (!python_thread_place(process, thread, &walk->frame, &walk->cframe))
+	if (thread ? !python_take_thread(walk, thread) :
+		     !python_search_own(walk, state->thread_pointer))
 		return UNWIND_INTERPRETER_THREAD;
 	walk->is_lost = 0;
-	/* It must be known whether there are others before a frame object is taken. */
-	if (process->chain == PYTHON_FRAME_OBJECTS)
-		python_search_begin(walk);
 	return UNWIND_OK;
 }
 
@@ -295,6 +288,8 @@ static __always_inline enum unwind_error python_enter(struct walk_state *state)
 		return python_leave(state);
 	if (walk->search == PYTHON_SEARCH_RUNS)
 		return UNWIND_OK;
+	if (!walk->thread)
+		return python_lose(state, UNWIND_INTERPRETER_THREAD);
 	is_unpushed = python_is_unpushed(state);
 	walk->first_frame = walk->frame;
 	walk->first_word_count = state->record.word_count;

@@ -5,11 +5,15 @@
  * tells one of them, the others are in the lists of their interpreters. They are looked for when a
  * native frame of the loop has nothing in the chain at hand, one step of the list in each step of the
  * walk, so that processes with one interpreter pay a few reads for that.
+ *
+ * Where the slot is empty the thread's own state is looked for there as well, by its id: a fork makes
+ * its slot anew, which with musl is another one than its parent's.
  */
 #ifndef EBPF_PYTHON_THREADS_BPF_H
 #define EBPF_PYTHON_THREADS_BPF_H
 
 #include "ebpf/abi/python.h"
+#include "ebpf/architecture.bpf.h"
 #include "ebpf/safe_reads.bpf.h"
 #include "ebpf/state.bpf.h"
 
@@ -49,6 +53,7 @@ static __always_inline bool python_thread_place(const struct python_process *pro
 	       !read_word(thread + process->thread_cframe, cframe);
 }
 
+/** Looks for other thread states of the thread. */
 static __always_inline void python_search_begin(struct python_walk *walk)
 {
 	const struct python_process *process = &walk->process;
@@ -61,6 +66,37 @@ static __always_inline void python_search_begin(struct python_walk *walk)
 	walk->search = PYTHON_SEARCH_RUNS;
 	walk->search_left = PYTHON_SEARCH_STEPS;
 	walk->next_thread = 0;
+}
+
+/** Begins with the chain of @thread, the thread's own state. False if that cannot be read. */
+static __always_inline bool python_take_thread(struct python_walk *walk, __u64 thread)
+{
+	walk->thread = thread;
+	walk->search = PYTHON_SEARCH_NOT_YET;
+	walk->has_others = 0;
+	if (!python_thread_place(&walk->process, thread, &walk->frame, &walk->cframe))
+		return false;
+	/* It must be known whether there are others before a frame object is taken. */
+	if (walk->process.chain == PYTHON_FRAME_OBJECTS)
+		python_search_begin(walk);
+	return true;
+}
+
+/** Looks for the thread's own state. False if there is nowhere to look. */
+static __always_inline bool python_search_own(struct python_walk *walk, __u64 thread_pointer)
+{
+	const struct python_process *process = &walk->process;
+
+	if (!THREAD_POINTER_IS_ID || !process->interpreters ||
+	    read_word(process->interpreters, &walk->next_interpreter))
+		return false;
+	walk->thread = 0;
+	walk->thread_id = thread_pointer;
+	walk->interpreter = 0;
+	walk->search = PYTHON_SEARCH_RUNS;
+	walk->search_left = PYTHON_SEARCH_STEPS;
+	walk->next_thread = 0;
+	return true;
 }
 
 /*
@@ -83,8 +119,14 @@ static __always_inline void python_search_thread(struct python_walk *walk)
 
 	if (read_word(thread + process->thread_next, &walk->next_thread))
 		walk->next_thread = 0;
-	if (read_word(thread + process->thread_id, &id) ||
-	    !python_thread_place(process, thread, &frame, &cframe) || (!frame && !cframe))
+	if (read_word(thread + process->thread_id, &id))
+		return;
+	if (!walk->thread) {
+		if (id == walk->thread_id && !python_take_thread(walk, thread))
+			walk->thread = 0;
+		return;
+	}
+	if (!python_thread_place(process, thread, &frame, &cframe) || (!frame && !cframe))
 		return;
 	if (id != walk->thread_id) {
 		if (!python_may_be_lent(walk, cframe))

@@ -248,6 +248,19 @@ class Verdicts(unittest.TestCase):
             verdict.add(Stack(target.comm, cut), count)
             self.assertEqual(not verdict.failures, is_good, verdict.failures)
 
+    def test_threads_may_have_given_their_stacks_back(self):
+        for native, frames, is_good in (
+                (True, ("[error: x]", "libc.so.6+0x108", "[error: x]"), True),
+                (False, ("[error: x]", "libc.so.6+0x108", "[error: x]"), False),
+                (True, ("[error: x]", "f"), False), (True, ("[error: x]", "libc.so.6+0x108", "f"), False)):
+            target = make_target()
+            target.is_native = native
+            verdict = python_test.Verdict(target, Ends())
+            good = [frame.replace("PATH", target.path) for frame in self.good()]
+            verdict.add(Stack(target.comm, tuple(good)), 300)
+            verdict.add(Stack(target.comm, frames), 1)
+            self.assertEqual(not verdict.failures, is_good, verdict.failures)
+
     def test_enough_good_samples_pass(self):
         verdict = self.verdict((self.good(), 150), (self.good(self.python("outer", "call")), 50))
         self.assertEqual(verdict.failures, [])

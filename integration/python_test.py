@@ -46,6 +46,12 @@ CUT_ENDS = ["[error: anonymous executable memory]", "[error: stack unreadable]"]
 UNREAD = "[error: interpreted frames unreadable]"
 
 
+def has_no_stack(users, ends):
+    """True if they are of a thread that has given its stack back, as musl has its threads do."""
+    known = [frame for frame in users if not frame.startswith("[error: ")]
+    return len(users) > len(known) == 1 and ends.is_entry(known[0])
+
+
 class Verdict:
     """What there is to say about the stacks of one target."""
 
@@ -81,7 +87,8 @@ class Verdict:
             self.unknown += count
             return None
         self.total += count
-        if is_cloning and len(users) == 1:
+        if (is_cloning and len(users) == 1) or (target.is_native
+                                                and has_no_stack(users, self._ends)):
             self.native += count
             return None
         if target.bare and is_bare(users, target.bare):
@@ -93,8 +100,9 @@ class Verdict:
         if target.unread_percent and set(stack.errors) == {UNREAD}:
             self.unread += count
             return None
-        seen = stack._replace(frames=tuple(users))
-        if not users or seen.errors or seen.has_guess or not self._ends.is_entry(users[0]):
+        # An entry that may be a guess says so.
+        seen = stack._replace(frames=tuple(users[1:]))
+        if seen.errors or seen.has_guess or not users or not self._ends.is_entry(users[0]):
             return "not complete"
         if any(is_unnamed(frame) for frame in users):
             self.unnamed += count

@@ -82,9 +82,10 @@ class Python:
     @property
     def entries(self):
         """Frames that are a thread's entry here alone: musl's clone() has no symbol, and the symbol
-        in front of it has no size.
+        in front of it has no size. Nothing shows that what a thread runs comes back, so that when it
+        has, the caller is a guess.
         """
-        return ["memset"] if "-musl" in "".join(self._description[4:]) else []
+        return ["memset", "memset_[?]"] if "-musl" in "".join(self._description[4:]) else []
 
     def command(self, *arguments):
         """The command to run it with @arguments."""

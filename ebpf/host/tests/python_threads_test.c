@@ -350,6 +350,43 @@ static void a_loop_without_its_cframe_may_be_of_either_interpreter(void **state)
 	assert_string_equal(walk_text(python), "LLE");
 }
 
+/* What a fork has made anew, and where the process it came from had its own. */
+static void a_thread_with_an_empty_slot_is_known_by_its_id(void **state)
+{
+	struct python *python = *state;
+#if defined(__x86_64__)
+	const bool is_known = true;
+#else
+	/* Its id is not the thread pointer (ebpf/architecture.bpf.h). */
+	const bool is_known = false;
+#endif
+
+	use_interpreters(python, PYTHON_CURRENT_FRAME);
+	lay_loops(python, 0, true);
+	python->thread[2] = 0;
+	put(python, thread_at(0) + THREAD_ID, OTHER_THREAD);
+	put(python, thread_at(1) + THREAD_ID, THREAD_POINTER);
+	assert_string_equal(walk_text(python), is_known ? "CL1L2LLE" : "C!LLLLE");
+	/* Of both interpreters. */
+	put(python, thread_at(0) + THREAD_ID, THREAD_POINTER);
+	assert_string_equal(walk_text(python), is_known ? "C0L1L2L3LE" : "C!LLLLE");
+	/* Of neither, or of one that cannot be read. */
+	put(python, thread_at(0) + THREAD_ID, OTHER_THREAD);
+	put(python, thread_at(1) + THREAD_ID, OTHER_THREAD);
+	assert_string_equal(walk_text(python), "C!LLLLE");
+	assert_int_equal(python->world->trace.interpreter_error, UNWIND_INTERPRETER_THREAD);
+	put(python, interpreter_at(1) + INTERPRETER_THREADS, 8);
+	assert_string_equal(walk_text(python), "C!LLLLE");
+	put(python, INTERPRETERS, 8);
+	assert_string_equal(walk_text(python), "C!LLLLE");
+
+	use_interpreters(python, PYTHON_FRAME_OBJECTS);
+	put(python, INTERPRETERS, interpreter_at(0));
+	put(python, thread_at(0) + THREAD_ID, THREAD_POINTER);
+	put(python, thread_at(0) + THREAD_FRAME, add_frames(python, 0, 3, 0));
+	assert_string_equal(walk_text(python), is_known ? "C0L1L2L3LE" : "C!LLLLE");
+}
+
 static void lists_without_end_cost_the_frames_only(void **state)
 {
 	struct python *python = *state;
@@ -382,6 +419,7 @@ int main(void)
 		python_test(loops_that_are_too_far_apart_have_no_frames),
 		python_test(thread_states_may_be_lent_to_other_threads),
 		python_test(a_loop_without_its_cframe_may_be_of_either_interpreter),
+		python_test(a_thread_with_an_empty_slot_is_known_by_its_id),
 		python_test(lists_without_end_cost_the_frames_only),
 	};
 
