@@ -5,8 +5,9 @@
  *
  * Each function is followed over its control flow, and where the stack pointer, the frame pointer,
  * rbx and the return address stand is kept for every path. A function is believed if all its paths
- * agree where they meet and each return finds the stack as it was at the entry. The rules of others
- * carry RULE_GUESS; addresses that no path reaches get CFA_NONE.
+ * agree where they meet and each return finds the stack as it was at the entry, but for paths behind
+ * calls that nothing shows to come back. Their rules and those of others carry RULE_GUESS; addresses
+ * that no path reaches get CFA_NONE.
  *
  * Pure functions of bytes, which are hostile: time is linear, memory is bounded, and nothing that
  * the bytes say leads outside of them.
