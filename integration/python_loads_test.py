@@ -26,7 +26,7 @@ import pythons
 from harness import IS_LONG, Agent, Program, StackEnds, Tap, need_root, share
 from python_chains import PythonFrame, Target, is_loop, parse_frame, read_head, split
 from python_targets_test import has_needs
-from python_test import ATTACH_SECONDS, RATE, Run, test_group
+from python_test import ATTACH_SECONDS, RATE, Run, is_in_clone, test_group
 
 SECONDS = 30 if IS_LONG else 4
 # Samples a second, and how many a load has at least on a machine that is busy with other things.
@@ -107,13 +107,17 @@ def lacks_python(frames):
 
 def judge(stack, ends, version):
     """Why @stack is not whole; None if it is."""
+    users = stack.user_frames
+    if len(users) == 1 and is_in_clone(users[0], ends):
+        # A thread that begins.
+        return None
     if not ends.is_complete(stack):
         return "not complete"
-    if any(frame.startswith("[python") for frame in stack.user_frames):
+    if any(frame.startswith("[python") for frame in users):
         return "a function has no name"
-    if lacks_python(stack.user_frames):
+    if lacks_python(users):
         return "a loop has no Python frames"
-    return split(stack.user_frames, version)[2]
+    return split(users, version)[2]
 
 
 def judge_complete(tap, name, stacks, ends, version, samples=RATES[RATE],
