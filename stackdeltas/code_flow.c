@@ -50,37 +50,6 @@ struct walk {
 	uint32_t child;
 };
 
-static void heap_push(struct code_flow *flow, uint32_t block)
-{
-	struct code_block_list *heap = &flow->returning;
-	size_t i = heap->count;
-
-	if (code_block_list_push(heap, block)) {
-		flow->error = -ENOMEM;
-		return;
-	}
-	for (; i && heap->items[(i - 1) / 2] > block; i = (i - 1) / 2)
-		heap->items[i] = heap->items[(i - 1) / 2];
-	heap->items[i] = block;
-}
-
-static uint32_t heap_pop(struct code_block_list *heap)
-{
-	uint32_t first = heap->items[0], last = heap->items[--heap->count];
-	size_t i = 0, child;
-
-	while ((child = 2 * i + 1) < heap->count) {
-		if (child + 1 < heap->count && heap->items[child + 1] < heap->items[child])
-			child++;
-		if (heap->items[child] >= last)
-			break;
-		heap->items[i] = heap->items[child];
-		i = child;
-	}
-	heap->items[i] = last;
-	return first;
-}
-
 static void queue_block(struct code_flow *flow, uint32_t index, enum edge edge)
 {
 	struct code_block *block = &flow->blocks[index];
@@ -88,36 +57,18 @@ static void queue_block(struct code_flow *flow, uint32_t index, enum edge edge)
 	if (block->is_queued)
 		return;
 	block->is_queued = true;
-	if (edge == EDGE_RETURN)
-		heap_push(flow, index);
-	else if (code_block_list_push(&flow->pending, index))
+	if (code_queue_add(&flow->queue, index, edge == EDGE_RETURN))
 		flow->error = -ENOMEM;
 }
 
 static uint16_t number_of_rule(struct code_flow *flow, const struct unwind_rule *rule)
 {
-	uint64_t words[2], found;
-	uint16_t *cached;
+	uint16_t number;
+	int error = code_rules_number(&flow->rules, rule, &number);
 
-	memcpy(words, rule, sizeof(words));
-	cached = &flow->rule_cache[((words[0] ^ words[1] * 0x9e3779b97f4a7c15ULL) *
-				    0xff51afd7ed558ccdULL) >>
-					   32 &
-				   (CODE_RULE_CACHE - 1)];
-	if (!memcmp(&flow->rules.items[*cached], rule, sizeof(*rule)))
-		return *cached;
-	if (!hash_map_find_bytes(&flow->rule_index, rule, sizeof(*rule), &found)) {
-		if (flow->rules.count == CODE_MAX_RULES)
-			return 0;
-		found = flow->rules.count;
-		if (code_rule_vector_push(&flow->rules, *rule) ||
-		    hash_map_set_bytes(&flow->rule_index, rule, sizeof(*rule), found)) {
-			flow->error = -ENOMEM;
-			return 0;
-		}
-	}
-	*cached = found;
-	return found;
+	if (error)
+		flow->error = error;
+	return number;
 }
 
 static void distrust(struct code_flow *flow, uint32_t function)
@@ -472,14 +423,12 @@ static void walk_block(struct code_flow *flow, uint32_t index)
 	}
 }
 
-static void walk_pending(struct code_flow *flow)
+static void walk_queued(struct code_flow *flow)
 {
-	while (!flow->error && (flow->pending.count || flow->returning.count)) {
-		if (flow->pending.count)
-			walk_block(flow, flow->pending.items[--flow->pending.count]);
-		else
-			walk_block(flow, heap_pop(&flow->returning));
-	}
+	uint32_t block;
+
+	while (!flow->error && code_queue_take(&flow->queue, &block))
+		walk_block(flow, block);
 }
 
 static bool is_unreached_end(const struct code_flow *flow, uint32_t offset)
@@ -514,7 +463,7 @@ static void follow_tables(struct code_flow *flow, uint32_t index)
 		/* Or it is a function without frame, which then never leaves ours. */
 		walk.region = add_region(flow, function.table_region, CODE_NO_CALLEE);
 		reach_block(flow, &walk, offset, EDGE_JUMP);
-		walk_pending(flow);
+		walk_queued(flow);
 	}
 }
 
@@ -538,7 +487,7 @@ static void walk_function(struct code_flow *flow, uint32_t offset, bool is_known
 	code_state_init(&block->state, flow->piece->machine);
 	block->state.is_outermost = is_entry;
 	queue_block(flow, index, EDGE_JUMP);
-	walk_pending(flow);
+	walk_queued(flow);
 	follow_tables(flow, flow->functions.count - 1);
 }
 
@@ -599,7 +548,6 @@ static int prove_regions(struct code_flow *flow)
 int code_flow_init(struct code_flow *flow, const struct code_piece *piece, const uint64_t *starts,
 		   size_t start_count, uint64_t entry)
 {
-	const struct unwind_rule none = { .cfa = CFA_NONE };
 	int error;
 
 	memset(flow, 0, sizeof(*flow));
@@ -612,7 +560,7 @@ int code_flow_init(struct code_flow *flow, const struct code_piece *piece, const
 		code_marks_clear_leaders(&flow->marks, piece);
 	flow->blocks = calloc(flow->marks.leader_count + 1, sizeof(*flow->blocks));
 	flow->rule_numbers = calloc(piece->size, sizeof(*flow->rule_numbers));
-	if (!flow->blocks || !flow->rule_numbers || code_rule_vector_push(&flow->rules, none))
+	if (!flow->blocks || !flow->rule_numbers || code_rules_init(&flow->rules))
 		return fail(-ENOMEM, "no memory to analyse %u bytes of code", piece->size);
 	for (uint32_t i = 0; i < flow->marks.leader_count; i++)
 		flow->blocks[i] = (struct code_block){ .function = CODE_NO_FUNCTION };
@@ -629,12 +577,10 @@ void code_flow_deinit(struct code_flow *flow)
 	free(flow->blocks);
 	free(flow->rule_numbers);
 	code_marks_deinit(&flow->marks);
-	code_rule_vector_deinit(&flow->rules);
+	code_rules_deinit(&flow->rules);
 	code_function_vector_deinit(&flow->functions);
 	code_doubt_vector_deinit(&flow->doubts);
-	code_block_list_deinit(&flow->pending);
-	code_block_list_deinit(&flow->returning);
-	hash_map_deinit(&flow->rule_index);
+	code_queue_deinit(&flow->queue);
 	code_regions_deinit(&flow->regions);
 	memset(flow, 0, sizeof(*flow));
 }

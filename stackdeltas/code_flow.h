@@ -11,17 +11,15 @@
 #ifndef STACKDELTAS_CODE_FLOW_H
 #define STACKDELTAS_CODE_FLOW_H
 
-#include "agent/base/hash_map.h"
 #include "agent/base/vector.h"
+#include "stackdeltas/code_queue.h"
 #include "stackdeltas/code_regions.h"
+#include "stackdeltas/code_rules.h"
 #include "stackdeltas/code_state.h"
 #include "stackdeltas/code_sweep.h"
 
 enum {
 	CODE_NO_FUNCTION = UINT32_MAX,
-	/** Rule 0 is CFA_NONE. */
-	CODE_MAX_RULES = 1 << 16,
-	CODE_RULE_CACHE = 1024,
 };
 
 struct code_block {
@@ -60,8 +58,6 @@ struct code_doubt {
 
 VECTOR_DEFINE(code_function_vector, struct code_function)
 VECTOR_DEFINE(code_doubt_vector, struct code_doubt)
-VECTOR_DEFINE(code_rule_vector, struct unwind_rule)
-VECTOR_DEFINE(code_block_list, uint32_t)
 
 /** Lives while one piece is analysed. */
 struct code_flow {
@@ -71,14 +67,10 @@ struct code_flow {
 	struct code_block *blocks;
 	/** Index in rules of each byte that starts an instruction. */
 	uint16_t *rule_numbers;
-	struct code_rule_vector rules;
-	struct hash_map rule_index;
-	uint16_t rule_cache[CODE_RULE_CACHE];
+	struct code_rules rules;
 	struct code_function_vector functions;
 	struct code_doubt_vector doubts;
-	/** Blocks to walk: a stack, and a heap of those behind calls, the lowest first. */
-	struct code_block_list pending;
-	struct code_block_list returning;
+	struct code_queue queue;
 	struct code_regions regions;
 	int error;
 };

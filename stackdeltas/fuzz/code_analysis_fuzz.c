@@ -6,7 +6,8 @@
  * The first byte chooses the machine, the second how many of the next are starts of functions (each
  * twice its value from the first byte of code), the third is the entry point in the same way.
  *
- * covers: code_analysis.c code_flow.c code_state.c code_sweep.c known_code.c
+ * covers: code_analysis.c code_flow.c code_queue.c code_rules.c code_state.c code_sweep.c
+ * covers: known_code.c
  * covers: x86_decode.c x86_opcode.c x86_step.c arm64_step.c
  */
 #include <elf.h>
