@@ -44,6 +44,9 @@ def covered_files(program):
         match = re.search(r"\bcovers:\s*(.*?)\s*(\*/)?$", line)
         if match:
             files += [os.path.normpath(folder / file) for file in match.group(1).split()]
+    missing = [file for file in files if not (ROOT / file).exists()]
+    if missing:
+        sys.exit(f"{source}: covers what is not there: {' '.join(missing)}")
     return files or [str(folder / f"{name}.c")]
 
 

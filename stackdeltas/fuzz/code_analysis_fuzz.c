@@ -7,8 +7,8 @@
  * twice its value from the first byte of code), the third is the entry point in the same way.
  *
  * covers: code_analysis.c code_flow.c code_queue.c code_rules.c code_state.c code_sweep.c
- * covers: known_code.c
- * covers: x86_decode.c x86_opcode.c x86_step.c arm64_step.c
+ * covers: known_code.c x86_step.c arm64_step.c
+ * covers: ../agent/host/x86_decode.c ../agent/host/x86_opcode.c
  */
 #include <elf.h>
 #include <stdint.h>
