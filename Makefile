@@ -41,7 +41,10 @@ FLAGS_fuzz := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-r
 FLAGS_debug := -O0 -g3 -fsanitize=address,undefined
 # Packages of arm64, unpacked; of their own architecture the cross compiler has only the C library.
 ARM64_LIBRARIES := $(HOME)/.cache/allframes/arm64-libraries
-ARM64_PACKAGES := libssl-dev libxxhash-dev liblzma-dev libzstd-dev zlib1g-dev
+ARM64_PACKAGES := libssl-dev libxxhash-dev liblzma-dev libzstd-dev zlib1g-dev libelf-dev libdw-dev \
+	libiberty-dev
+# Has the number of them in its name, so that an older cache gets the rest.
+ARM64_FETCHED := $(ARM64_LIBRARIES)/.fetched-$(words $(ARM64_PACKAGES))
 FLAGS_arm64 := $(CFLAGS) $(foreach p,$(ARM64_PACKAGES),-isystem $(ARM64_LIBRARIES)/$(p)/usr/include \
 	-isystem $(ARM64_LIBRARIES)/$(p)/usr/include/aarch64-linux-gnu)
 # libcrypto.a warns of what it could load; nothing of that is used.
@@ -83,7 +86,7 @@ uses_agent := agent walks processes stackdeltas interpreters symbols reporter tr
 uses_collector := collector base
 
 # Each program is linked with those of them that it uses: gRPC's come with the collector's transport.
-LDLIBS_ALL := -Wl,--as-needed -lbpf -lcrypto -lxxhash -lprotobuf-c -lgrpc -lgpr -llzma -lzstd -lz -lm
+LDLIBS_ALL := -Wl,--as-needed -lbpf -lcrypto -lxxhash -lprotobuf-c -lgrpc -lgpr -liberty -ldw -lelf -llzma -lzstd -lz -lm
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
@@ -215,12 +218,12 @@ build/walk_core_arm64: build/obj/arm64/emulated_walk.o build/obj/agent/walks/too
 	$(Q)$(CC) $(CFLAGS_ALL) $(CFLAGS) -o $@ $^ $(LDLIBS_ALL)
 TOOLS += build/walk_core_arm64
 
-$(ARM64_LIBRARIES)/.fetched:
+$(ARM64_FETCHED):
 	$(call say,FETCH,$(@D))
 	$(Q)scripts/fetch_packages.py $(@D) arm64 bookworm $(ARM64_PACKAGES) >/dev/null
 	$(Q)touch $@
 
-build/arm64/flags: | $(ARM64_LIBRARIES)/.fetched
+build/arm64/flags: | $(ARM64_FETCHED)
 
 build/arm64/walk_core: build/arm64/agent/walks/tools/walk_core.o $(call archives,arm64,walks)
 	$(call say,LD,$@)
@@ -228,11 +231,6 @@ build/arm64/walk_core: build/arm64/agent/walks/tools/walk_core.o $(call archives
 
 # What tests run under qemu-user: where there is no apt-get, its libraries cannot be fetched.
 ARM64_PROGRAMS := $(if $(shell command -v apt-get),build/arm64/walk_core)
-
-# The oracle compares with libdw, which nothing else uses.
-build/asan/stackdeltas/tests/oracle_test: LDLIBS_ALL += -ldw -lelf
-build/asan/stackdeltas/tests/code_oracle_test: LDLIBS_ALL += -ldw -lelf
-build/asan/stackdeltas/tests/code_steps_test: LDLIBS_ALL += -ldw -lelf
 
 tools: $(TOOLS)
 unit-tests: $(UNIT_TESTS)
@@ -251,6 +249,7 @@ run:
 
 test:
 	$(Q)scripts/setup.sh build test fuzz
+	$(Q)scripts/fetch_gos.py --short
 	$(build) all unit-tests fuzzers $(ARM64_PROGRAMS)
 	$(Q)scripts/run_tests.py $(UNIT_TESTS)
 

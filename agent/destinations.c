@@ -69,6 +69,11 @@ static int init_collector(struct destinations *destinations)
 	};
 	int error;
 
+	/* Files that may never answer would have it hang: their frames go without names. */
+	error = go_symbols_create(&destinations->go_symbols, false);
+	if (error)
+		return error;
+	destinations->otlp_options.lookup = go_symbols_lookup(destinations->go_symbols);
 	destinations->transport_options = (struct grpc_transport_options){
 		.address = collector->address,
 		.is_plain = collector->disable_tls,
@@ -128,6 +133,7 @@ int destinations_init(struct destinations *destinations, const struct options *o
 void destinations_deinit(struct destinations *destinations)
 {
 	otlp_reporter_destroy(destinations->otlp);
+	go_symbols_destroy(destinations->go_symbols);
 	grpc_transport_destroy(destinations->transport);
 	free(destinations->attributes);
 	sample_store_destroy(destinations->samples);

@@ -17,6 +17,7 @@
 #include "reporter/output_files.h"
 #include "reporter/sample_store.h"
 #include "reporter/sample_totals.h"
+#include "symbols/go_symbols.h"
 
 /* Owner: struct agent. Zeroed, it can be taken down. */
 struct destinations {
@@ -29,6 +30,8 @@ struct destinations {
 	struct host_identity host;
 	struct otlp_attribute *attributes;
 	struct otlp_options otlp_options;
+	/** For the report thread alone: it names no other native code. */
+	struct go_symbols *go_symbols;
 	struct grpc_transport_options transport_options;
 	struct grpc_transport *transport;
 	struct otlp_reporter *otlp;

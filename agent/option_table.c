@@ -497,7 +497,7 @@ const struct option option_table[] = {
 		.value_name = "LIST",
 		.initial = "all",
 		.meaning = "Languages to unwind beside the kernel and native code, with commas "
-			   "between: python; native for none of them, or all.",
+			   "between: go, python; native for none of them, or all.",
 		.set = set_tracers,
 	},
 	{
@@ -513,6 +513,12 @@ const struct option option_table[] = {
 			   "the stack table.",
 		.set = option_set_switch,
 		.offset = offsetof(struct options, with_lines),
+	},
+	{
+		.name = "with-goroutine-id",
+		.meaning = "Tell the number of the goroutine of samples in Go, in pprof and OTLP.",
+		.set = option_set_switch,
+		.offset = offsetof(struct options, with_goroutine_id),
 	},
 	{
 		.name = "max-map-memory",

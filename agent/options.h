@@ -95,6 +95,8 @@ struct options {
 	bool fold_runtime_frames;
 	/** In folded stacks and the stack table. */
 	bool with_lines;
+	/** In pprof and OTLP. */
+	bool with_goroutine_id;
 	/** A multiple of SLAB_BYTES. */
 	uint64_t max_map_memory_bytes;
 	/** NULL: no disk cache. */

@@ -25,7 +25,7 @@ def _program(python):
     return script
 
 
-def _slope(median_of, name, *arguments):
+def slope(median_of, name, *arguments):
     """ns per level of calls."""
     times = [median_of(kernel_side.agent_ns, [name, depth, *arguments]) for depth in DEPTHS]
     return (times[1] - times[0]) / (DEPTHS[1] - DEPTHS[0])
@@ -33,7 +33,7 @@ def _slope(median_of, name, *arguments):
 
 def native_slope(median_of):
     """ns per native frame."""
-    return _slope(median_of, "depth")
+    return slope(median_of, "depth")
 
 
 def slopes(median_of):
@@ -42,5 +42,5 @@ def slopes(median_of):
     """
     for python in pythons.of_machine().values():
         if python.version >= ONE_LOOP and not python.is_debug and "pyenv" in python.name:
-            yield (python.full_version, _slope(median_of, _program(python), FUNCTIONS),
-                   _slope(median_of, _program(python)))
+            yield (python.full_version, slope(median_of, _program(python), FUNCTIONS),
+                   slope(median_of, _program(python)))

@@ -13,6 +13,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import go_side
 import kernel_side
 import otlp_side
 import python_side
@@ -52,6 +53,19 @@ def bench_python(table):
         name = "BPF ns per frame of Python %s beside a native one" % version
         table.ratio(name, time_ns, native, 3.0, "ns")
         table.ratio("the same, no function twice", different_ns, native, 3.0, "ns")
+
+
+def bench_go(table):
+    """ns per frame of Go; Go's table, names and lines counted in, passed over once for its rows."""
+    if not go_side.machines_go():
+        table.note("Go", "this machine has none")
+        return
+    go_side.build()
+    native = python_side.native_slope(median_of)
+    table.ratio("BPF ns per frame of Go beside a native one", go_side.slope(median_of), native, 3.0,
+                "ns")
+    for name, table_mb, speed in go_side.table_figures():
+        table.at_least("Go's table, %s (%.1f MB)" % (name, table_mb), speed, 200, "MB/s")
 
 
 def bench_tables(table):
@@ -118,6 +132,7 @@ def bench_otlp(table):
 PARTS = {
     "walks": bench_walks,
     "python": bench_python,
+    "go": bench_go,
     "tables": bench_tables,
     "cache": bench_cache,
     "samples": bench_samples,

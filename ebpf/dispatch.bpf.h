@@ -24,6 +24,16 @@ struct {
 	__type(value, struct walk_state);
 } clock_state SEC(".maps");
 
+enum {
+	/** Of a chain: the kernel allows 32 tail calls, one into it, one out of it, one to spare. */
+	CHAIN_RUNS = 30,
+};
+
+/** Of the callbacks of all unwinders. */
+struct walk_context {
+	struct walk_state *state;
+};
+
 static __always_inline struct walk_state *clock_state_get(void)
 {
 	__u32 key = bpf_get_smp_processor_id();
@@ -44,7 +54,8 @@ static __always_inline void leave_walk(void *ctx, struct walk_state *state)
 	/* Its interpreted frames do not come any more. */
 	if (state->language) {
 		state->error = UNWIND_TRUNCATED;
-		release_frame(state);
+		if (state->language != FRAME_GO)
+			release_frame(state);
 	}
 	if (!state->at_end && !state->error)
 		state->error = UNWIND_TRUNCATED;

@@ -7,6 +7,8 @@
 #ifndef EBPF_INTERPRETERS_BPF_H
 #define EBPF_INTERPRETERS_BPF_H
 
+#include "ebpf/abi/interpreter.h"
+#include "ebpf/safe_reads.bpf.h"
 #include "ebpf/state.bpf.h"
 #include "ebpf/tables.bpf.h"
 
@@ -35,6 +37,19 @@ static __always_inline void hold_frame(struct walk_state *state, __u64 executabl
 		state->record.word_count = index - 2;
 		return;
 	}
+}
+
+/**
+ * The native frame that was added last is of a function of Go's runtime, whose caller may be on another
+ * stack: it has not been stepped out of, but will be by go_step().
+ */
+static __always_inline void wait_for_switch(struct walk_state *state, __u64 executable_id,
+					    const struct unwind_rule *rule)
+{
+	state->language = FRAME_GO;
+	state->switch_executable = executable_id;
+	state->switch_kind = rule->cfa_register;
+	state->switch_offset = rule->cfa_offset;
 }
 
 /** Adds the held frame: native frames come again. */
@@ -70,6 +85,20 @@ static __always_inline enum unwind_error push_interpreter_error(struct walk_stat
 	state->record.word_count = index + 1;
 	state->interpreter_error = error;
 	return UNWIND_OK;
+}
+
+/** The thread's own pointer, 0 if there is none. */
+static __always_inline __u64 follow_thread_path(__u64 thread_pointer,
+						const struct thread_local_path *path)
+{
+	__u64 address = thread_pointer;
+
+	if (!path->depth)
+		return 0;
+	for (__u32 i = 0; i < THREAD_LOCAL_MAX_DEPTH && i < path->depth; i++)
+		if (read_word(address + path->offsets[i], &address) || !address)
+			return 0;
+	return address;
 }
 
 /** True if frames of another language than @language are next, or of any for FRAME_NONE. */

@@ -298,6 +298,10 @@ static __always_inline enum unwind_error native_step(struct walk_state *state)
 		return ask_for_guess(state, error);
 	if (error)
 		return error;
+	if (rule->cfa == CFA_GO_SWITCH) {
+		wait_for_switch(state, mapping->executable_id, rule);
+		return UNWIND_OK;
+	}
 	if (!FRAME_POINTER_TELLS_SP && !state->sp_known && needs_sp(rule))
 		return ask_for_guess(state, UNWIND_NO_INFO);
 	if (rule->cfa == CFA_END || is_child(state, rule)) {

@@ -16,13 +16,6 @@
 enum {
 	/* The verifier follows each frame of a run apart; it gives up at about 30. */
 	CHAIN_FRAMES = 20,
-	/* The kernel allows 32 tail calls: one into the chain, one out of it, one to spare. */
-	CHAIN_RUNS = 30,
-};
-
-/* Of the callbacks of all unwinders. */
-struct walk_context {
-	struct walk_state *state;
 };
 
 static long walk_frame_callback(__u32 index, void *context)

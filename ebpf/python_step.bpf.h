@@ -72,20 +72,6 @@ static __always_inline __u8 python_byte(const struct python_walk *walk, __u64 pl
 	return window_word(&walk->frames, place) >> (place % 8 * 8);
 }
 
-/* The thread's own pointer, 0 if there is none. */
-static __always_inline __u64 follow_thread_path(__u64 thread_pointer,
-						const struct thread_local_path *path)
-{
-	__u64 address = thread_pointer;
-
-	if (!path->depth)
-		return 0;
-	for (__u32 i = 0; i < THREAD_LOCAL_MAX_DEPTH && i < path->depth; i++)
-		if (read_word(address + path->offsets[i], &address) || !address)
-			return 0;
-	return address;
-}
-
 /* Loads what is known of the process, and where this thread's chains begin. */
 static __always_inline enum unwind_error python_begin(struct walk_state *state)
 {

@@ -17,17 +17,6 @@ enum {
 	PYTHON_CHAIN_STEPS = 12,
 };
 
-static __always_inline __u64 read_thread_pointer(void)
-{
-	struct task_struct *task = current_task();
-
-#ifdef __TARGET_ARCH_arm64
-	return TASK_READ(task, thread.uw.tp_value);
-#else
-	return TASK_READ(task, thread.fsbase);
-#endif
-}
-
 static long python_step_callback(__u32 index, void *context)
 {
 	struct walk_state *state = ((struct walk_context *)context)->state;

@@ -46,7 +46,8 @@ static __always_inline __u64 ring_flags(void)
 
 static __always_inline void send_record(struct walk_state *state)
 {
-	__u32 bytes = state->record_bytes;
+	/* Labels, if any, stand behind what finish_record() has counted. */
+	__u32 bytes = state->record_bytes + state->record.label_bytes;
 
 	if (bytes > sizeof(state->record_words))
 		return;

@@ -8,6 +8,7 @@
 #ifndef EBPF_STATE_BPF_H
 #define EBPF_STATE_BPF_H
 
+#include "ebpf/abi/go.h"
 #include "ebpf/abi/python.h"
 #include "ebpf/abi/sample.h"
 #include "ebpf/abi/slab.h"
@@ -21,6 +22,7 @@ enum {
 	RULE_CACHE_SHIFT = 8,
 	RULE_CACHE_COUNT = 1 << RULE_CACHE_SHIFT,
 	RECORD_HEADER_WORDS = sizeof(struct trace_record) / 8,
+	LABEL_WORDS_MAX = LABEL_SLOTS_MAX * sizeof(struct sample_label) / 8,
 	/** Of a thread, a power of two. */
 	PYTHON_PLACES_MAX = 8,
 	/** Fingerprints kept during a walk, a power of two. */
@@ -144,6 +146,27 @@ struct python_walk {
 	struct python_known_code known_codes[PYTHON_KNOWN_CODES];
 };
 
+/** Where a walk stands in the stacks of Go's runtime (go_step.bpf.h); addresses in the process. */
+struct go_walk {
+	/** The runtime that all else here is of; 0: none yet. */
+	__u64 executable_id;
+	/** The goroutine that the scheduler's stack was entered for is not the thread's any more. */
+	__u32 is_left;
+	/** It goes on where a panic was recovered from. */
+	__u32 is_recovering;
+	/** 0: not found. */
+	__u64 g;
+	__u64 m;
+	__u64 g0;
+	/** The goroutine that the thread runs, 0: none; and its stack. */
+	__u64 curg;
+	__u64 stack_low;
+	__u64 stack_high;
+	/** The thread's own stack pointer at the next call from C further out; 0: g0 has it. */
+	__u64 callback_sp;
+	struct go_process process;
+};
+
 struct walk_state {
 	/** Registers of the frame that the next step leaves. */
 	__u64 pc;
@@ -200,7 +223,7 @@ struct walk_state {
 	__u32 interpreter_cell;
 	/**
 	 * enum frame_kind of the frames to come, which the held native frame runs, and the first cell of
-	 * that language's data. 0: native frames come.
+	 * that language's data. 0: native frames come; FRAME_GO: one has to be stepped out of by go_step().
 	 */
 	__u32 language;
 	__u32 language_cell;
@@ -209,9 +232,14 @@ struct walk_state {
 	/** The held frame, which has been stepped out of: its stack is [held_sp, sp). */
 	__u64 held_words[2];
 	__u64 held_sp;
+	/** At a CFA_GO_SWITCH, with FRAME_GO as language: whose rule, its enum go_switch and cfa_offset. */
+	__u64 switch_executable;
+	__u32 switch_kind;
+	__s32 switch_offset;
 	/** The program's thread pointer; set before the first interpreted frame. */
 	__u64 thread_pointer;
 	struct python_walk python;
+	struct go_walk go;
 
 	/** Kernel addresses: the task's struct uprobe_task (0: no uprobes), and the innermost
 	 *  struct return_instance that the walk has not passed yet. */
@@ -229,7 +257,7 @@ struct walk_state {
 	union {
 		struct trace_record record;
 		struct first_sample first;
-		__u64 record_words[RECORD_HEADER_WORDS + TRACE_MAX_WORDS];
+		__u64 record_words[RECORD_HEADER_WORDS + TRACE_MAX_WORDS + LABEL_WORDS_MAX];
 	};
 } __attribute__((aligned(64)));
 
@@ -260,6 +288,7 @@ static __always_inline void state_begin(struct walk_state *state)
 	state->language = FRAME_NONE;
 	state->interpreter_error = UNWIND_OK;
 	state->python.cell = 0;
+	state->go.executable_id = 0;
 }
 
 /** Starts from state->registers, all of which are known: a leaf, or behind a signal frame. */

@@ -23,6 +23,18 @@ static __always_inline struct task_struct *current_task(void)
 	return (struct task_struct *)bpf_get_current_task();
 }
 
+/* What thread-local storage is reached from: fs base, tpidr_el0. */
+static __always_inline __u64 read_thread_pointer(void)
+{
+	struct task_struct *task = current_task();
+
+#ifdef __TARGET_ARCH_arm64
+	return TASK_READ(task, thread.uw.tp_value);
+#else
+	return TASK_READ(task, thread.fsbase);
+#endif
+}
+
 /* @pid's number in the agent's pid namespace; 0 if it has none there. */
 static __always_inline __u32 pid_number(struct pid *pid)
 {

@@ -3,12 +3,14 @@
  * unwind_stop
  * enter: tail call to UNWINDER_STOP from every other program of a sample
  * leave: by return: the sample is over
- * reads: the state; the top of the stack, for a first sample
- * bound: FIRST_STACK_MAX_BYTES
+ * reads: the state; the top of the stack, for a first sample; a goroutine's labels
+ * bound: FIRST_STACK_MAX_BYTES; LABEL_SLOTS_MAX
  */
 #include "ebpf/dispatch.bpf.h"
 #include "ebpf/first_sample.bpf.h"
+#include "ebpf/go_labels.bpf.h"
 #include "ebpf/process_notices.bpf.h"
+#include "ebpf/task.bpf.h"
 
 static __always_inline void tell_unknown_address(const struct walk_state *state)
 {
@@ -28,6 +30,10 @@ int unwind_stop(void *ctx)
 	if (state->record.type == RECORD_FIRST)
 		add_stack_copy(state);
 	finish_record(state);
+	if (state->record.type == RECORD_TRACE) {
+		state->thread_pointer = read_thread_pointer();
+		add_go_labels(state);
+	}
 	send_record(state);
 	if (state->unknown_address)
 		tell_unknown_address(state);

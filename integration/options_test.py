@@ -63,13 +63,15 @@ WRONG_USAGE = [
     ["-viewer", "127.0.0.1:7171"],
     ["-tracers", "cobol"],
     ["-with-lines=perhaps"],
+    ["-with-goroutine-id=perhaps"],
     ["stray"],
 ]
 
 NAMES = """collection-agent disable-tls tls-ca tls-cert tls-key header reporter-interval
     reporter-jitter resource-grouping with-cpu output pid comm cgroup cpus samples-per-second
     duration probabilistic-threshold probabilistic-interval probabilistic-seed tags tracers
-    fold-runtime-frames with-lines max-map-memory cache-dir log-level version help""".split()
+    fold-runtime-frames with-lines with-goroutine-id max-map-memory cache-dir log-level version
+    help""".split()
 
 
 def is_one_line(text):

@@ -7,68 +7,15 @@ out of order (ids that lead nowhere, doubled ids, indexes over the string table)
 import collections
 import gzip
 
-
-def _varint(data, at):
-    value = shift = 0
-    while True:
-        byte = data[at]
-        at += 1
-        value |= (byte & 0x7f) << shift
-        shift += 7
-        if not byte & 0x80:
-            return value, at
-
-
-def _fields(data):
-    """Yields (number, value): an int, or bytes for what has a length."""
-    at = 0
-    while at < len(data):
-        key, at = _varint(data, at)
-        number, kind = key >> 3, key & 7
-        if kind == 0:
-            value, at = _varint(data, at)
-        elif kind == 2:
-            length, at = _varint(data, at)
-            value, at = data[at:at + length], at + length
-            if at > len(data):
-                raise ValueError("field %d is cut off" % number)
-        else:
-            raise ValueError("field %d has wire type %d" % (number, kind))
-        yield number, value
-
-
-def _message(data, **names):
-    """The fields of a message that has each at most once; absent ones are 0."""
-    found = dict.fromkeys(names, 0)
-    by_number = {number: name for name, number in names.items()}
-    for number, value in _fields(data):
-        if number in by_number:
-            found[by_number[number]] = value
-    return collections.namedtuple("Message", names)(**found)
-
-
-def _numbers(data, wanted):
-    """All values of the repeated field @wanted, packed or not."""
-    values = []
-    for number, value in _fields(data):
-        if number != wanted:
-            continue
-        if isinstance(value, int):
-            values.append(value)
-            continue
-        at = 0
-        while at < len(value):
-            one, at = _varint(value, at)
-            values.append(one)
-    return values
+from protobuf_wire import fields, message, numbers
 
 
 def _by_id(messages, what):
     table = {}
-    for message in messages:
-        if message.id == 0 or message.id in table:
-            raise ValueError("%s id %d is 0 or there twice" % (what, message.id))
-        table[message.id] = message
+    for one in messages:
+        if one.id == 0 or one.id in table:
+            raise ValueError("%s id %d is 0 or there twice" % (what, one.id))
+        table[one.id] = one
     return table
 
 
@@ -83,7 +30,7 @@ class Profile:
         with gzip.open(path) as file:
             data = file.read()
         parts = collections.defaultdict(list)
-        for number, value in _fields(data):
+        for number, value in fields(data):
             parts[number].append(value)
         self._strings = [text.decode("utf-8", "surrogateescape") for text in parts[6]]
         if not self._strings or self._strings[0] != "":
@@ -92,11 +39,11 @@ class Profile:
             raise ValueError("strings are doubled")
         self.sample_types = [self._type(part) for part in parts[1]]
         self.mappings = _by_id(
-            [_message(part, id=1, start=2, limit=3, offset=4, file=5, build_id=6)
+            [message(part, id=1, start=2, limit=3, offset=4, file=5, build_id=6)
              for part in parts[3]], "mapping")
-        self._functions = _by_id([_message(part, id=1, name=2, system_name=3, file=4, line=5)
+        self._functions = _by_id([message(part, id=1, name=2, system_name=3, file=4, line=5)
                                   for part in parts[5]], "function")
-        locations = [(_message(part, id=1, mapping=2, address=3), part) for part in parts[4]]
+        locations = [(message(part, id=1, mapping=2, address=3), part) for part in parts[4]]
         _by_id([location for location, _ in locations], "location")
         self._check_doubled(locations)
         self._frames = {location.id: self._names(part) for location, part in locations}
@@ -104,10 +51,10 @@ class Profile:
         if not set(self._mapping_of.values()) <= set(self.mappings) | {0}:
             raise ValueError("a location has an unknown mapping")
         self.samples = [self._sample(part) for part in parts[2]]
-        top = _message(data, time_ns=9, duration_ns=10, period=12)
+        top = message(data, time_ns=9, duration_ns=10, period=12)
         self.time_ns, self.duration_ns, self.period = top
         self.period_type = self._type(parts[11][0]) if parts[11] else None
-        self.comments = [self._strings[index] for index in _numbers(data, 13)]
+        self.comments = [self._strings[index] for index in numbers(data, 13)]
 
     def mapping_file(self, mapping):
         return self._strings[mapping.file]
@@ -116,8 +63,8 @@ class Profile:
         return self._strings[mapping.build_id]
 
     def _type(self, data):
-        message = _message(data, type=1, unit=2)
-        return self._strings[message.type], self._strings[message.unit]
+        found = message(data, type=1, unit=2)
+        return self._strings[found.type], self._strings[found.unit]
 
     def _check_doubled(self, locations):
         functions = [(one.name, one.file, one.line) for one in self._functions.values()]
@@ -130,7 +77,7 @@ class Profile:
     @staticmethod
     def _lines(data):
         """Functions and line numbers of one location, inlined ones first."""
-        return [_message(value, function=1, line=2) for number, value in _fields(data)
+        return [message(value, function=1, line=2) for number, value in fields(data)
                 if number == 4]
 
     def _names(self, data):
@@ -140,7 +87,7 @@ class Profile:
 
     def _sample(self, data):
         frames, in_kernel = [], []
-        for location in reversed(_numbers(data, 1)):
+        for location in reversed(numbers(data, 1)):
             mapping = self._mapping_of[location]
             file = self.mapping_file(self.mappings[mapping]) if mapping else ""
             names = self._frames[location]
@@ -149,14 +96,14 @@ class Profile:
             frames += names
             in_kernel += [file.startswith("[kernel.")] * len(names)
         labels = {}
-        for number, value in _fields(data):
+        for number, value in fields(data):
             if number == 3:
-                label = _message(value, key=1, text=2, number=3)
+                label = message(value, key=1, text=2, number=3)
                 key = self._strings[label.key]
                 if key in labels:
                     raise ValueError("label %s is there twice" % key)
                 labels[key] = self._strings[label.text] if label.text else label.number
-        values = _numbers(data, 2)
+        values = numbers(data, 2)
         if len(values) != len(self.sample_types):
             raise ValueError("a sample has %d values" % len(values))
         frames = [frame + "_[k]" if kernel else frame for frame, kernel in zip(frames, in_kernel)]

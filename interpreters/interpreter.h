@@ -44,6 +44,8 @@ struct interpreter_file {
 	/** Code whose rows get RULE_INTERPRETER: the loop with its cold parts. Sorted. */
 	struct code_range ranges[INTERPRETER_MAX_RANGES];
 	uint32_t range_count;
+	/** attach reads neither memory nor files, so it need not wait for a load thread. */
+	bool attaches_at_once;
 };
 
 /** A file that the process has mapped. Borrowed. */

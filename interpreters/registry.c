@@ -4,10 +4,12 @@
 #include <errno.h>
 #include <string.h>
 
+#include "interpreters/go/go.h"
 #include "interpreters/python/python.h"
 
 static const struct interpreter *const languages[] = {
 	&python_interpreter,
+	&go_interpreter,
 };
 
 enum { LANGUAGE_COUNT = sizeof(languages) / sizeof(languages[0]) };

@@ -18,7 +18,7 @@ struct frame_key {
 	uint64_t file;
 	uint32_t line;
 	uint8_t kind;
-	uint8_t is_guess;
+	uint8_t flags;
 	uint8_t error;
 	uint8_t reserved;
 };
@@ -37,7 +37,7 @@ static inline struct frame_key frame_key_make(const struct frame *frame, uint64_
 	struct frame_key key = {
 		.place = place,
 		.kind = frame->kind,
-		.is_guess = frame->flags & FRAME_GUESS ? 1 : 0,
+		.flags = frame->flags & (FRAME_GUESS | FRAME_PANICS),
 	};
 
 	if (frame->kind == FRAME_ERROR)

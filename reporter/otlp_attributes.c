@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a process says is put together once; of a sample there remain the thread and the CPU. Texts
- * of processes and threads may hold anything, and are cleaned by the dictionary.
+ * What a process says is put together once, and what a set of labels says; of a sample there remain
+ * the thread and the CPU. Texts of processes and threads may hold anything, and are cleaned by the dictionary.
  */
 
 #include "reporter/otlp_attributes.h"
@@ -14,10 +14,19 @@ static const char *const key_names[OTLP_KEY_COUNT] = {
 	[OTLP_PROCESS_PID] = "process.pid",
 	[OTLP_EXECUTABLE_NAME] = "process.executable.name",
 	[OTLP_EXECUTABLE_PATH] = "process.executable.path",
+	[OTLP_RUNTIME_NAME] = "process.runtime.name",
+	[OTLP_RUNTIME_VERSION] = "process.runtime.version",
+	/* The conventions have no names for these. */
+	[OTLP_GO_MODULE_PATH] = "allframes.go.module.path",
+	[OTLP_GO_MODULE_VERSION] = "allframes.go.module.version",
 	[OTLP_THREAD_NAME] = "thread.name",
 	[OTLP_THREAD_ID] = "thread.id",
 	[OTLP_CPU] = "cpu.logical_number",
+	[OTLP_GOROUTINE_ID] = "go.goroutine.id",
 };
+
+/* No key of ours begins with it, so a program cannot say in our name what it likes. */
+#define LABEL_KEY_PREFIX "process.context.label."
 
 /* What a process's part depends on. No padding. */
 struct process_key {
@@ -90,6 +99,9 @@ void otlp_attributes_deinit(struct otlp_attributes *attributes)
 	otlp_process_vector_deinit(&attributes->processes);
 	hash_map_deinit(&attributes->process_places);
 	number_vector_deinit(&attributes->process_attributes);
+	otlp_label_set_vector_deinit(&attributes->label_sets);
+	number_vector_deinit(&attributes->label_attributes);
+	hash_map_deinit(&attributes->label_places);
 	number_vector_deinit(&attributes->sequence);
 }
 
@@ -105,6 +117,10 @@ static bool is_on_resource(enum resource_grouping grouping, enum otlp_key key)
 	case OTLP_PROCESS_PID:
 	case OTLP_EXECUTABLE_NAME:
 	case OTLP_EXECUTABLE_PATH:
+	case OTLP_RUNTIME_NAME:
+	case OTLP_RUNTIME_VERSION:
+	case OTLP_GO_MODULE_PATH:
+	case OTLP_GO_MODULE_VERSION:
 		return grouping == GROUP_BY_PROCESS;
 	default:
 		return false;
@@ -160,6 +176,16 @@ static void place_service_name(struct otlp_attributes *attributes,
 	      otlp_add_built_text(attributes->dictionary));
 }
 
+static void place_program(struct otlp_attributes *attributes, const struct process_info *info)
+{
+	place_text(attributes, OTLP_EXECUTABLE_NAME, process_info_executable_name(info));
+	place_text(attributes, OTLP_EXECUTABLE_PATH, info->executable_path);
+	place_text(attributes, OTLP_RUNTIME_NAME, info->runtime_name);
+	place_text(attributes, OTLP_RUNTIME_VERSION, info->runtime_version);
+	place_text(attributes, OTLP_GO_MODULE_PATH, info->go_module_path);
+	place_text(attributes, OTLP_GO_MODULE_VERSION, info->go_module_version);
+}
+
 static void make_process(struct otlp_attributes *attributes, const struct stored_sample *sample,
 			 struct otlp_process *process)
 {
@@ -173,10 +199,8 @@ static void make_process(struct otlp_attributes *attributes, const struct stored
 	if (info)
 		place_text(attributes, OTLP_CONTAINER_ID, info->container_id);
 	place(attributes, OTLP_PROCESS_PID, OTLP_VALUE_NUMBER, sample->pid);
-	if (info) {
-		place_text(attributes, OTLP_EXECUTABLE_NAME, process_info_executable_name(info));
-		place_text(attributes, OTLP_EXECUTABLE_PATH, info->executable_path);
-	}
+	if (info)
+		place_program(attributes, info);
 	for (size_t i = 0; i < attributes->common.count; i++)
 		append_id(attributes, &attributes->sequence, attributes->common.items[i]);
 	if (!dictionary->err)
@@ -211,6 +235,71 @@ static uint64_t find_process(struct otlp_attributes *attributes, const struct st
 	return found;
 }
 
+/* --- labels --- */
+
+/* Whether the options have an attribute with the text @key. */
+static bool is_common(const struct otlp_attributes *attributes, uint32_t key)
+{
+	for (size_t i = 0; i < attributes->common.count; i++)
+		if (otlp_attribute(attributes->dictionary, attributes->common.items[i]).key == key)
+			return true;
+	return false;
+}
+
+static void append_label(struct otlp_attributes *attributes, const struct label *label)
+{
+	struct otlp_dictionary *dictionary = attributes->dictionary;
+	struct otlp_attribute_entry attribute = { .kind = OTLP_VALUE_TEXT };
+
+	text_builder_append(&dictionary->text, LABEL_KEY_PREFIX);
+	text_builder_append_name(&dictionary->text, label->key);
+	attribute.key = otlp_add_built_text(dictionary);
+	attribute.value = otlp_add_text(dictionary, label->value);
+	if (!is_common(attributes, attribute.key))
+		append_id(attributes, &attributes->label_attributes,
+			  otlp_add_attribute(dictionary, &attribute));
+}
+
+static void make_label_set(struct otlp_attributes *attributes, const struct label_set *labels,
+			   struct otlp_label_set *set)
+{
+	const char *at = labels->texts;
+
+	set->first_attribute = attributes->label_attributes.count;
+	for (uint32_t i = 0; i < labels->label_count; i++) {
+		struct label label = label_set_next(&at);
+
+		append_label(attributes, &label);
+	}
+	if (labels->has_goroutine_id)
+		append(attributes, OTLP_GOROUTINE_ID, OTLP_VALUE_NUMBER,
+		       (int64_t)labels->goroutine_id, &attributes->label_attributes);
+	set->attribute_count = attributes->label_attributes.count - set->first_attribute;
+}
+
+static void append_labels(struct otlp_attributes *attributes, const struct label_set *labels,
+			  struct number_vector *ids)
+{
+	struct otlp_dictionary *dictionary = attributes->dictionary;
+	struct otlp_label_set set = { 0 };
+	uint64_t place = 0;
+
+	if (hash_map_find(&attributes->label_places, (uintptr_t)labels, &place)) {
+		set = attributes->label_sets.items[place];
+	} else {
+		make_label_set(attributes, labels, &set);
+		place = attributes->label_sets.count;
+		if (!dictionary->err)
+			dictionary->err = otlp_label_set_vector_push(&attributes->label_sets, set);
+		if (!dictionary->err)
+			dictionary->err =
+				hash_map_set(&attributes->label_places, (uintptr_t)labels, place);
+	}
+	for (uint32_t i = 0; i < set.attribute_count && !dictionary->err; i++)
+		append_id(attributes, ids,
+			  attributes->label_attributes.items[set.first_attribute + i]);
+}
+
 /* --- samples --- */
 
 uint32_t otlp_attributes_append(struct otlp_attributes *attributes,
@@ -231,6 +320,8 @@ uint32_t otlp_attributes_append(struct otlp_attributes *attributes,
 	append(attributes, OTLP_THREAD_ID, OTLP_VALUE_NUMBER, sample->tid, ids);
 	if (sample->cpu != SAMPLE_NO_CPU)
 		append(attributes, OTLP_CPU, OTLP_VALUE_NUMBER, sample->cpu, ids);
+	if (sample->labels)
+		append_labels(attributes, sample->labels, ids);
 	return process->resource;
 }
 

@@ -7,11 +7,19 @@
  *	container.id			resource	resource	sample
  *	process.pid			sample		resource	sample
  *	process.executable.name, .path	sample		resource	sample
+ *	process.runtime.name, .version	sample		resource	sample
+ *	allframes.go.module.path,
+ *	allframes.go.module.version	sample		resource	sample
  *	thread.name, thread.id		sample		sample		sample
  *	cpu.logical_number		sample		sample		sample
+ *	process.context.label.KEY	sample		sample		sample
+ *	go.goroutine.id			sample		sample		sample
  *	those of the options		resource	resource	resource
  *
- * What is not known is left out, but for service.name, which is then unknown_service:EXECUTABLE (of
+ * The last two are a label that the program gave to its work under KEY (whose value may be empty), and
+ * the number of the goroutine. The conventions have no names for them yet (semantic-conventions issue
+ * 2561); these are what OpenTelemetry's own profiler uses, and what its proposal for event attributes
+ * has. What is not known is left out, but for service.name, which is then unknown_service:EXECUTABLE (of
  * kernel threads: kernel). A key of the options replaces ours wherever that would stand. Samples
  * whose resources read the same share one.
  */
@@ -28,9 +36,14 @@ enum otlp_key {
 	OTLP_PROCESS_PID,
 	OTLP_EXECUTABLE_NAME,
 	OTLP_EXECUTABLE_PATH,
+	OTLP_RUNTIME_NAME,
+	OTLP_RUNTIME_VERSION,
+	OTLP_GO_MODULE_PATH,
+	OTLP_GO_MODULE_VERSION,
 	OTLP_THREAD_NAME,
 	OTLP_THREAD_ID,
 	OTLP_CPU,
+	OTLP_GOROUTINE_ID,
 	OTLP_KEY_COUNT,
 };
 
@@ -44,7 +57,15 @@ struct otlp_process {
 
 VECTOR_DEFINE(otlp_process_vector, struct otlp_process)
 
-/** Owner: the thread that builds. Remembers processes by address: they must live on. */
+/** The attributes that a set of labels is, in label_attributes. */
+struct otlp_label_set {
+	uint32_t attribute_count;
+	size_t first_attribute;
+};
+
+VECTOR_DEFINE(otlp_label_set_vector, struct otlp_label_set)
+
+/** Owner: the thread that builds. Remembers processes and labels by address: they must live on. */
 struct otlp_attributes {
 	/** Borrowed. */
 	struct otlp_dictionary *dictionary;
@@ -58,6 +79,9 @@ struct otlp_attributes {
 	struct otlp_process_vector processes;
 	struct number_vector process_attributes;
 	struct hash_map process_places;
+	struct otlp_label_set_vector label_sets;
+	struct number_vector label_attributes;
+	struct hash_map label_places;
 	struct number_vector sequence;
 };
 

@@ -28,12 +28,12 @@ static const char *frame_type(uint8_t kind)
 	}
 }
 
-static uint32_t add_type_attribute(struct otlp_frames *frames, uint8_t kind)
+static uint32_t add_type_attribute(struct otlp_frames *frames, const char *type)
 {
 	struct otlp_attribute_entry attribute = {
 		.key = frames->type_key,
 		.kind = OTLP_VALUE_TEXT,
-		.value = otlp_add_text(frames->dictionary, frame_type(kind)),
+		.value = otlp_add_text(frames->dictionary, type),
 	};
 
 	return otlp_add_attribute(frames->dictionary, &attribute);
@@ -49,11 +49,13 @@ void otlp_frames_init(struct otlp_frames *frames, struct otlp_dictionary *dictio
 		.lookup = lookup,
 		.type_key = otlp_add_text(dictionary, "profile.frame.type"),
 		.build_id_key = otlp_add_text(dictionary, "process.executable.build_id.gnu"),
+		.go_build_id_key = otlp_add_text(dictionary, "process.executable.build_id.go"),
 		.file_id_key = otlp_add_text(dictionary, "process.executable.build_id.htlhash"),
 	};
 	guess.key = otlp_add_text(dictionary, "allframes.frame.guess");
-	frames->native_type = add_type_attribute(frames, FRAME_NATIVE);
-	frames->kernel_type = add_type_attribute(frames, FRAME_KERNEL);
+	frames->native_type = add_type_attribute(frames, frame_type(FRAME_NATIVE));
+	frames->go_type = add_type_attribute(frames, "go");
+	frames->kernel_type = add_type_attribute(frames, frame_type(FRAME_KERNEL));
 	frames->guess_attribute = otlp_add_attribute(dictionary, &guess);
 }
 
@@ -83,10 +85,21 @@ static uint32_t add_hex_attribute(struct otlp_frames *frames, uint32_t key, cons
 	return otlp_add_attribute(frames->dictionary, &attribute);
 }
 
+static uint32_t add_go_build_id(struct otlp_frames *frames, const struct go_program *go)
+{
+	struct otlp_attribute_entry attribute = {
+		.key = frames->go_build_id_key,
+		.kind = OTLP_VALUE_TEXT,
+		.value = otlp_add_text(frames->dictionary, go->build_id),
+	};
+
+	return otlp_add_attribute(frames->dictionary, &attribute);
+}
+
 static uint32_t add_binary_mapping(struct otlp_frames *frames, const struct binary *binary)
 {
 	static const struct file_id no_file_id;
-	uint32_t attributes[2];
+	uint32_t attributes[3];
 	struct otlp_mapping_entry mapping = {
 		.memory_start = binary->memory_start,
 		.memory_limit = binary->memory_limit,
@@ -98,6 +111,8 @@ static uint32_t add_binary_mapping(struct otlp_frames *frames, const struct bina
 	if (binary->build_id_bytes)
 		attributes[mapping.attribute_count++] = add_hex_attribute(
 			frames, frames->build_id_key, binary->build_id, binary->build_id_bytes);
+	if (binary->go && *binary->go->build_id)
+		attributes[mapping.attribute_count++] = add_go_build_id(frames, binary->go);
 	if (memcmp(&binary->file_id, &no_file_id, sizeof(no_file_id)))
 		attributes[mapping.attribute_count++] =
 			add_hex_attribute(frames, frames->file_id_key, binary->file_id.bytes,
@@ -137,11 +152,12 @@ static uint32_t add_mapping(struct otlp_frames *frames, const struct frame *fram
 	return otlp_add_mapping(frames->dictionary, &nameless);
 }
 
-static uint32_t find_type_attribute(struct otlp_frames *frames, uint8_t kind)
+static uint32_t find_type_attribute(struct otlp_frames *frames, uint8_t kind, bool is_go)
 {
 	if (kind == FRAME_NATIVE)
-		return frames->native_type;
-	return kind == FRAME_KERNEL ? frames->kernel_type : add_type_attribute(frames, kind);
+		return is_go ? frames->go_type : frames->native_type;
+	return kind == FRAME_KERNEL ? frames->kernel_type :
+				      add_type_attribute(frames, frame_type(kind));
 }
 
 /* The function's system name stays empty: the name is not a mangled one. */
@@ -164,8 +180,8 @@ static void push_number(struct otlp_frames *frames, struct number_vector *number
 		frames->dictionary->err = number_vector_push(numbers, number);
 }
 
-/* Functions and line numbers of the frame, in frames->lines. */
-static void add_lines(struct otlp_frames *frames, const struct frame *frame)
+/* Functions and line numbers of the frame, in frames->lines. True for code of Go. */
+static bool add_lines(struct otlp_frames *frames, const struct frame *frame)
 {
 	struct named_frame names[FRAME_MAX_NAMES];
 	uint32_t count = name_frame(frame, frames->lookup, names);
@@ -181,21 +197,22 @@ static void add_lines(struct otlp_frames *frames, const struct frame *frame)
 		push_number(frames, &frames->lines, add_function(frames, &names[i]));
 		push_number(frames, &frames->lines, names[i].line);
 	}
+	return names[0].is_go;
 }
 
 static uint32_t add_new_location(struct otlp_frames *frames, const struct frame *frame)
 {
-	uint32_t attributes[2] = { find_type_attribute(frames, frame->kind) };
+	bool is_go = add_lines(frames, frame);
+	uint32_t attributes[2] = { find_type_attribute(frames, frame->kind, is_go) };
 	struct otlp_location_entry location = {
 		.mapping = add_mapping(frames, frame),
 		.address = frame->kind == FRAME_ERROR ? 0 : frame_lookup_address(frame),
 		.attributes = attributes,
 		.attribute_count = 1,
+		.lines = frames->lines.items,
+		.line_count = frames->lines.count / 2,
 	};
 
-	add_lines(frames, frame);
-	location.lines = frames->lines.items;
-	location.line_count = frames->lines.count / 2;
 	if (frame->flags & FRAME_GUESS && frame->kind != FRAME_ERROR && !location.line_count)
 		attributes[location.attribute_count++] = frames->guess_attribute;
 	return otlp_add_location(frames->dictionary, &location);
@@ -224,7 +241,7 @@ static uint32_t add_location_by_key(struct otlp_frames *frames, const struct fra
  * Most frames lie in a file, the kernel or a module, where an address has one name: the number of
  * the binary and the address, which has FRAME_ADDRESS_BITS that tell, are one number then. True if
  * they are, and it goes to *@key. Not so in a pretended module, such as that of all BPF programs,
- * whose memory is used again.
+ * whose memory is used again, nor where a panic shows more.
  */
 static bool short_key(struct otlp_frames *frames, const struct frame *frame, uint64_t *key)
 {
@@ -232,7 +249,8 @@ static bool short_key(struct otlp_frames *frames, const struct frame *frame, uin
 
 	if (!frame->binary || (frame->kind != FRAME_NATIVE && frame->kind != FRAME_KERNEL))
 		return false;
-	if (frame->kind == FRAME_KERNEL && !frame->binary->memory_limit)
+	if (frame->flags & FRAME_PANICS ||
+	    (frame->kind == FRAME_KERNEL && !frame->binary->memory_limit))
 		return false;
 	number = find_binary(frames, frame->binary) >> 32;
 	if (number >> (63 - FRAME_ADDRESS_BITS))
@@ -263,9 +281,10 @@ uint32_t otlp_frames_stack(struct otlp_frames *frames, const struct trace *trace
 		return id;
 	frames->stack.count = 0;
 	for (uint32_t i = 0; i < trace->frame_count; i++) {
-		struct frame frame = trace_frame(trace, i);
+		struct frame frame;
 
-		push_number(frames, &frames->stack, add_location(frames, &frame));
+		if (trace_shown_frame(trace, i, frames->lookup, &frame))
+			push_number(frames, &frames->stack, add_location(frames, &frame));
 	}
 	id = otlp_add_stack(frames->dictionary, &frames->stack);
 	remember(frames, &frames->stacks, (uintptr_t)trace, id);

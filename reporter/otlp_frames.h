@@ -4,6 +4,7 @@
  *
  *	frame		profile.frame.type	mapping			lines
  *	native		native			the file		by lookup, else none
+ *	native, of Go	go			the file		by lookup, else none
  *	made at run	native			[anonymous]		the function, if it has a name
  *	kernel		kernel			vmlinux, the module	the function, if it has a name
  *	interpreted	cpython			none			function, file and line
@@ -11,8 +12,9 @@
  *
  * An address is an ELF virtual address (of the kernel: in memory), that of the call for a caller.
  * A frame that is a guess has `_[?]` behind its function's name; one without a name has the
- * attribute allframes.frame.guess = true. Files are told by process.executable.build_id.gnu and
- * .htlhash of their mapping, both in hexadecimal.
+ * attribute allframes.frame.guess = true. The functions that are inlined at an address are lines of one
+ * location, innermost first. Files are told by process.executable.build_id.gnu and .htlhash of their
+ * mapping, both in hexadecimal, and those of Go by .go, which is a text.
  */
 #ifndef REPORTER_OTLP_FRAMES_H
 #define REPORTER_OTLP_FRAMES_H
@@ -41,8 +43,10 @@ struct otlp_frames {
 	/** Ids of texts and attributes that come again and again. */
 	uint32_t type_key;
 	uint32_t native_type;
+	uint32_t go_type;
 	uint32_t kernel_type;
 	uint32_t build_id_key;
+	uint32_t go_build_id_key;
 	uint32_t file_id_key;
 	uint32_t guess_attribute;
 };

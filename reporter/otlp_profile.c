@@ -97,6 +97,8 @@ static void identify_all(struct build *build, struct symbol_lookup *lookup)
 	for (size_t i = 0; i < build->snapshot->count && !build->dictionary.err; i++)
 		identify(build, &frames, i, &identity);
 	otlp_frames_deinit(&frames);
+	if (lookup && lookup->ops->rest)
+		lookup->ops->rest(lookup);
 	number_vector_deinit(&identity);
 	/* By stacks that were met one after the other: their numbers, and so the bytes, are alike. */
 	if (build->pieces.count)

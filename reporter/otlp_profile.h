@@ -38,7 +38,7 @@ struct otlp_options {
 	/** host.name, host.id, host.arch, os.type, -tags: on every resource; a later one wins. */
 	const struct otlp_attribute *attributes;
 	size_t attribute_count;
-	/** Names of native frames; NULL: file id and address only, for the backend to name. */
+	/** Names of native frames; what it does not name goes as file and address, for the backend. */
 	struct symbol_lookup *lookup;
 	/**
 	 * Bound on the uncompressed bytes of one request; SIZE_MAX: all in one. Only a stack that

@@ -14,6 +14,7 @@
 
 #include "agent/base/clock.h"
 #include "agent/base/hash_map.h"
+#include "agent/base/text.h"
 #include "agent/base/vector.h"
 #include "build/proto/profile.pb-c.h"
 #include "reporter/frame_key.h"
@@ -33,8 +34,21 @@ enum sample_number {
 	SAMPLE_PID,
 	SAMPLE_THREAD,
 	SAMPLE_TID,
+	/* The number of its labels in label_sets; 0 for none. */
+	SAMPLE_LABELS,
 	SAMPLE_FIRST_LOCATION,
 };
+
+/* Of a sample: ours, and those of the program and its goroutine. */
+enum {
+	OWN_LABELS = 4,
+	LABEL_ENTRIES_MAX = OWN_LABELS + LABEL_SLOTS_MAX,
+};
+
+/* What a key of ours that the program uses as well, or one like this, gets in front. */
+#define FOREIGN_KEY_PREFIX "label."
+
+VECTOR_DEFINE(label_set_vector, const struct label_set *)
 
 struct pprof_writer {
 	FILE *out;
@@ -53,6 +67,9 @@ struct pprof_writer {
 	struct hash_map binary_mappings;
 	struct hash_map functions;
 	struct hash_map locations;
+	/* By number from 1; borrowed from the snapshot, in which equal ones are the same. */
+	struct label_set_vector label_sets;
+	struct hash_map label_numbers;
 	struct sequence_counts samples;
 	struct number_vector sequence;
 	struct text_builder text;
@@ -320,6 +337,20 @@ static void push_number(struct pprof_writer *writer, uint64_t number)
 		writer->err = number_vector_push(&writer->sequence, number);
 }
 
+static uint64_t add_labels(struct pprof_writer *writer, const struct label_set *labels)
+{
+	uint64_t number = 0;
+
+	if (!labels || writer->err ||
+	    hash_map_find(&writer->label_numbers, (uintptr_t)labels, &number))
+		return number;
+	writer->err = label_set_vector_push(&writer->label_sets, labels);
+	number = writer->label_sets.count;
+	if (!writer->err)
+		writer->err = hash_map_set(&writer->label_numbers, (uintptr_t)labels, number);
+	return number;
+}
+
 static void merge_sample(struct pprof_writer *writer, const struct stored_sample *sample)
 {
 	writer->sequence.count = 0;
@@ -327,10 +358,12 @@ static void merge_sample(struct pprof_writer *writer, const struct stored_sample
 	push_number(writer, sample->pid);
 	push_number(writer, add_name(writer, sample->thread_comm));
 	push_number(writer, sample->tid);
+	push_number(writer, add_labels(writer, sample->labels));
 	for (uint32_t i = 0; i < sample->trace->frame_count; i++) {
-		struct frame frame = trace_frame(sample->trace, i);
+		struct frame frame;
 
-		push_number(writer, add_location(writer, &frame));
+		if (trace_shown_frame(sample->trace, i, writer->lookup, &frame))
+			push_number(writer, add_location(writer, &frame));
 	}
 	if (!writer->err)
 		writer->err =
@@ -344,34 +377,80 @@ struct label_keys {
 	int64_t tid;
 };
 
+struct label_list {
+	Pprof__Label labels[LABEL_ENTRIES_MAX];
+	Pprof__Label *entries[LABEL_ENTRIES_MAX];
+	size_t count;
+};
+
+static void push_label(struct label_list *list, int64_t key, int64_t text, int64_t number)
+{
+	Pprof__Label *label = &list->labels[list->count];
+
+	pprof__label__init(label);
+	label->key = key;
+	label->str = text;
+	label->num = number;
+	list->entries[list->count++] = label;
+}
+
+/* Whether @key is one of ours, behind any number of prefixes: so no two keys become the same. */
+static bool is_taken(const char *key)
+{
+	static const char *const own[] = { "comm", "pid", "thread", "tid", "goroutine" };
+
+	while (text_starts_with(key, FOREIGN_KEY_PREFIX))
+		key += strlen(FOREIGN_KEY_PREFIX);
+	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+		if (!strcmp(key, own[i]))
+			return true;
+	return false;
+}
+
+static void push_program_labels(struct pprof_writer *writer, const struct label_set *labels,
+				struct label_list *list)
+{
+	const char *at = labels->texts;
+
+	for (uint32_t i = 0; i < labels->label_count; i++) {
+		struct label label = label_set_next(&at);
+		int64_t key;
+
+		if (is_taken(label.key))
+			text_builder_append(&writer->text, FOREIGN_KEY_PREFIX);
+		key = add_name(writer, label.key);
+		push_label(list, key, add_name(writer, label.value), 0);
+	}
+	if (labels->has_goroutine_id)
+		push_label(list, add_literal(writer, "goroutine"), 0,
+			   (int64_t)labels->goroutine_id);
+}
+
 static void write_sample(struct pprof_writer *writer, const struct counted_sequence *counted,
 			 const struct label_keys *keys, uint64_t period_ns, uint64_t *location_ids)
 {
 	const uint32_t *numbers = writer->samples.numbers.items + counted->first;
-	Pprof__Label labels[4] = { PPROF__LABEL__INIT, PPROF__LABEL__INIT, PPROF__LABEL__INIT,
-				   PPROF__LABEL__INIT };
-	Pprof__Label *label_entries[4] = { &labels[0], &labels[1], &labels[2], &labels[3] };
+	struct label_list list = { .count = 0 };
 	int64_t values[2] = { (int64_t)counted->count, (int64_t)(counted->count * period_ns) };
 	Pprof__Sample sample = PPROF__SAMPLE__INIT;
 	Pprof__Sample *entry = &sample;
 	Pprof__Profile profile = PPROF__PROFILE__INIT;
 
-	labels[0].key = keys->comm;
-	labels[0].str = numbers[SAMPLE_COMM];
-	labels[1].key = keys->pid;
-	labels[1].num = numbers[SAMPLE_PID];
-	labels[2].key = keys->thread;
-	labels[2].str = numbers[SAMPLE_THREAD];
-	labels[3].key = keys->tid;
-	labels[3].num = numbers[SAMPLE_TID];
+	push_label(&list, keys->comm, numbers[SAMPLE_COMM], 0);
+	push_label(&list, keys->pid, 0, numbers[SAMPLE_PID]);
+	push_label(&list, keys->thread, numbers[SAMPLE_THREAD], 0);
+	push_label(&list, keys->tid, 0, numbers[SAMPLE_TID]);
+	if (numbers[SAMPLE_LABELS])
+		push_program_labels(writer, writer->label_sets.items[numbers[SAMPLE_LABELS] - 1],
+				    &list);
 	for (size_t i = SAMPLE_FIRST_LOCATION; i < counted->length; i++)
 		location_ids[i - SAMPLE_FIRST_LOCATION] = numbers[i];
 	sample.n_location_id = counted->length - SAMPLE_FIRST_LOCATION;
 	sample.location_id = location_ids;
 	sample.n_value = 2;
 	sample.value = values;
-	sample.n_label = 4;
-	sample.label = label_entries;
+	sample.n_label = list.count;
+	sample.label = list.entries;
 	profile.n_sample = 1;
 	profile.sample = &entry;
 	write_profile(writer, &profile);
@@ -445,6 +524,8 @@ static void pprof_writer_deinit(struct pprof_writer *writer)
 	hash_map_deinit(&writer->binary_mappings);
 	hash_map_deinit(&writer->functions);
 	hash_map_deinit(&writer->locations);
+	hash_map_deinit(&writer->label_numbers);
+	label_set_vector_deinit(&writer->label_sets);
 	sequence_counts_deinit(&writer->samples);
 	number_vector_deinit(&writer->sequence);
 	text_builder_deinit(&writer->text);

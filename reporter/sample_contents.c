@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A distinct sample is a record of fixed size; its number is its place. Traces, processes and names
- * that are equal are kept once, and found by indexes that hold nothing but numbers of records. Times
+ * A distinct sample is a record of fixed size; its number is its place. Traces, processes, names
+ * and labels that are equal are kept once, and found by indexes that hold nothing but numbers. Times
  * are written one behind the other as they come, a few bytes each, and sorted by sample at the end.
  * A sample that is there already costs one look-up and no allocation.
  *
@@ -17,11 +17,10 @@
 
 #include "agent/base/hash128.h"
 #include "agent/base/vector.h"
-#include "reporter/number_index.h"
+#include "reporter/kept_bytes.h"
 #include "reporter/sort_times.h"
 
 enum {
-	CHUNK_BYTES = 64 << 10,
 	/* A number of 32 bits and a difference of 64, both in groups of 7 bits, and an end mark. */
 	TIME_ENTRY_MAX_BYTES = 5 + 10 + 1,
 	/* What malloc adds to a block. */
@@ -39,14 +38,13 @@ struct sample_record {
 	uint32_t pid;
 	uint32_t tid;
 	uint32_t cpu;
+	/* The number of the labels and 1; 0 for none. */
+	uint32_t labels;
 };
 
 _Static_assert(sizeof(struct sample_record) == 48, "there may be a million");
 
 enum { CHUNK_RECORDS = CHUNK_BYTES / sizeof(struct sample_record) };
-
-VECTOR_DEFINE(chunk_vector, void *)
-VECTOR_DEFINE(text_pointer_vector, const char *)
 
 struct sample_contents {
 	struct sample_store_options options;
@@ -58,12 +56,9 @@ struct sample_contents {
 	/* The number of a record that has the trace or the process. */
 	struct number_index trace_index;
 	struct number_index process_index;
-	/* Names by number; they lie in chunks. */
-	struct text_pointer_vector texts;
-	struct number_index text_index;
-	struct chunk_vector text_chunks;
-	char *text_end;
-	size_t text_room;
+	/* Names, with their NULs, and labels. */
+	struct kept_bytes texts;
+	struct kept_bytes label_sets;
 	/* Entries of record and time; a chunk's last one is followed by a 0. */
 	struct chunk_vector time_chunks;
 	uint8_t *time_end;
@@ -84,26 +79,6 @@ static struct sample_record *record_at(const struct sample_contents *contents, u
 	return &chunk[number % CHUNK_RECORDS];
 }
 
-static void free_chunks(struct chunk_vector *chunks)
-{
-	for (size_t i = 0; i < chunks->count; i++)
-		free(chunks->items[i]);
-	chunk_vector_deinit(chunks);
-}
-
-/* NULL without memory. */
-static void *add_chunk(struct chunk_vector *chunks, size_t bytes)
-{
-	void *chunk;
-
-	if (chunk_vector_reserve(chunks, chunks->count + 1))
-		return NULL;
-	chunk = malloc(bytes);
-	if (chunk)
-		chunk_vector_push(chunks, chunk);
-	return chunk;
-}
-
 struct sample_contents *sample_contents_create(const struct sample_store_options *options)
 {
 	struct sample_contents *contents = calloc(1, sizeof(*contents));
@@ -119,10 +94,10 @@ static void free_packed(struct sample_contents *contents)
 	number_index_deinit(&contents->sample_index);
 	number_index_deinit(&contents->trace_index);
 	number_index_deinit(&contents->process_index);
-	number_index_deinit(&contents->text_index);
-	text_pointer_vector_deinit(&contents->texts);
-	free_chunks(&contents->records);
-	free_chunks(&contents->time_chunks);
+	kept_bytes_free_numbers(&contents->texts);
+	kept_bytes_free_numbers(&contents->label_sets);
+	chunks_free(&contents->records);
+	chunks_free(&contents->time_chunks);
 	contents->record_count = 0;
 }
 
@@ -139,7 +114,8 @@ void sample_contents_destroy(struct sample_contents *contents)
 		process_info_unref(contents->samples[i].process);
 	}
 	free_packed(contents);
-	free_chunks(&contents->text_chunks);
+	kept_bytes_deinit(&contents->texts);
+	kept_bytes_deinit(&contents->label_sets);
 	free(contents->block);
 	free(contents);
 }
@@ -164,7 +140,8 @@ struct sample_identity {
 	uint32_t pid;
 	uint32_t tid;
 	uint32_t cpu;
-	uint32_t reserved;
+	/* Half of it: samples that it does not tell apart are compared. */
+	uint32_t labels_hash;
 };
 
 _Static_assert(sizeof(struct sample_identity) == 64, "struct sample_identity has no padding");
@@ -173,6 +150,7 @@ struct wanted_sample {
 	struct trace *trace;
 	const struct sample_context *context;
 	struct sample_identity identity;
+	uint64_t labels_hash;
 };
 
 static uint64_t hash_text(const char *text)
@@ -182,15 +160,7 @@ static uint64_t hash_text(const char *text)
 
 static uint64_t hash_process(const struct process_info *process)
 {
-	uint64_t parts[4];
-
-	if (!process)
-		return 0;
-	parts[0] = process->pid;
-	parts[1] = hash_text(process->executable_path);
-	parts[2] = hash_text(process->container_id);
-	parts[3] = hash_text(process->service_name);
-	return hash64_bytes(parts, sizeof(parts));
+	return process ? process->hash + process->pid : 0;
 }
 
 static void describe_wanted(const struct sample_contents *contents, struct trace *trace,
@@ -210,6 +180,11 @@ static void describe_wanted(const struct sample_contents *contents, struct trace
 			.cpu = contents->options.keeps_cpus ? context->cpu : SAMPLE_NO_CPU,
 		},
 	};
+	if (context->labels) {
+		wanted->labels_hash =
+			hash64_bytes(context->labels, label_set_bytes(context->labels));
+		wanted->identity.labels_hash = wanted->labels_hash;
+	}
 }
 
 static bool traces_equal(const struct trace *a, const struct trace *b)
@@ -218,13 +193,26 @@ static bool traces_equal(const struct trace *a, const struct trace *b)
 	       (hash128_equal(a->hash, b->hash) && a->executables_hash == b->executables_hash);
 }
 
-static bool processes_equal(const struct process_info *a, const struct process_info *b)
+static const char *text_at(const struct sample_contents *contents, uint32_t number)
 {
-	if (a == b)
-		return true;
-	return a && b && a->pid == b->pid && !strcmp(a->executable_path, b->executable_path) &&
-	       !strcmp(a->container_id, b->container_id) &&
-	       !strcmp(a->service_name, b->service_name);
+	return kept_bytes_at(&contents->texts, number);
+}
+
+static const struct label_set *labels_of(const struct sample_contents *contents,
+					 const struct sample_record *record)
+{
+	return record->labels ? kept_bytes_at(&contents->label_sets, record->labels - 1) : NULL;
+}
+
+static bool record_has_labels(const struct sample_contents *contents,
+			      const struct sample_record *record, const struct label_set *wanted)
+{
+	const struct label_set *labels = labels_of(contents, record);
+
+	if (!labels || !wanted)
+		return labels == wanted;
+	return labels->text_bytes == wanted->text_bytes &&
+	       !memcmp(labels, wanted, label_set_bytes(labels));
 }
 
 static bool record_is_wanted(const void *context, uint32_t number, const void *key)
@@ -235,10 +223,10 @@ static bool record_is_wanted(const void *context, uint32_t number, const void *k
 
 	return record->tid == wanted->identity.tid && record->pid == wanted->identity.pid &&
 	       record->cpu == wanted->identity.cpu && traces_equal(record->trace, wanted->trace) &&
-	       processes_equal(record->process, wanted->context->process) &&
-	       !strcmp(contents->texts.items[record->process_comm],
-		       wanted->context->process_comm) &&
-	       !strcmp(contents->texts.items[record->thread_comm], wanted->context->thread_comm);
+	       process_info_equal(record->process, wanted->context->process) &&
+	       !strcmp(text_at(contents, record->process_comm), wanted->context->process_comm) &&
+	       !strcmp(text_at(contents, record->thread_comm), wanted->context->thread_comm) &&
+	       record_has_labels(contents, record, wanted->context->labels);
 }
 
 static bool record_has_trace(const void *context, uint32_t number, const void *key)
@@ -248,55 +236,52 @@ static bool record_has_trace(const void *context, uint32_t number, const void *k
 
 static bool record_has_process(const void *context, uint32_t number, const void *key)
 {
-	return processes_equal(record_at(context, number)->process, key);
-}
-
-static bool text_is_wanted(const void *context, uint32_t number, const void *key)
-{
-	const struct sample_contents *contents = context;
-
-	return !strcmp(contents->texts.items[number], key);
+	return process_info_equal(record_at(context, number)->process, key);
 }
 
 /* --- keeping --- */
 
+static int keep_bytes(struct sample_contents *contents, struct kept_bytes *kept, const void *bytes,
+		      size_t count, uint64_t hash, uint32_t *number)
+{
+	int err;
+
+	if (kept_bytes_find(kept, bytes, count, hash, number))
+		return 0;
+	err = kept_bytes_reserve(kept, count);
+	if (!err)
+		err = charge(contents, kept_bytes_cost(count));
+	if (!err)
+		*number = kept_bytes_add(kept, bytes, count, hash);
+	return err;
+}
+
 static int keep_text(struct sample_contents *contents, const char *text, uint64_t hash,
 		     uint32_t *number)
 {
-	size_t bytes = strlen(text) + 1;
+	return keep_bytes(contents, &contents->texts, text, strlen(text) + 1, hash, number);
+}
+
+static int keep_labels(struct sample_contents *contents, const struct wanted_sample *wanted,
+		       uint32_t *labels)
+{
+	const struct label_set *set = wanted->context->labels;
+	uint32_t number;
 	int err;
 
-	if (number_index_find(&contents->text_index, hash, text_is_wanted, contents, text, number))
+	if (!set)
 		return 0;
-	err = number_index_reserve(&contents->text_index);
+	err = keep_bytes(contents, &contents->label_sets, set, label_set_bytes(set),
+			 wanted->labels_hash, &number);
 	if (!err)
-		err = text_pointer_vector_reserve(&contents->texts, contents->texts.count + 1);
-	if (err)
-		return err;
-	if (bytes > contents->text_room) {
-		size_t chunk_bytes = bytes > CHUNK_BYTES ? bytes : CHUNK_BYTES;
-		char *chunk = add_chunk(&contents->text_chunks, chunk_bytes);
-
-		if (!chunk)
-			return -ENOMEM;
-		contents->text_end = chunk;
-		contents->text_room = chunk_bytes;
-	}
-	err = charge(contents, bytes + sizeof(text) + NUMBER_INDEX_ENTRY_BYTES);
-	if (err)
-		return err;
-	*number = contents->texts.count;
-	number_index_add(&contents->text_index, hash, *number);
-	text_pointer_vector_push(&contents->texts, memcpy(contents->text_end, text, bytes));
-	contents->text_end += bytes;
-	contents->text_room -= bytes;
-	return 0;
+		*labels = number + 1;
+	return err;
 }
 
 static size_t process_bytes(const struct process_info *process)
 {
-	return sizeof(*process) + strlen(process->executable_path) + strlen(process->container_id) +
-	       strlen(process->service_name) + 3 + BLOCK_OVERHEAD_BYTES + NUMBER_INDEX_ENTRY_BYTES;
+	return sizeof(*process) + process->text_bytes + BLOCK_OVERHEAD_BYTES +
+	       NUMBER_INDEX_ENTRY_BYTES;
 }
 
 /* Room for one more record and its entries in the indexes. */
@@ -314,7 +299,7 @@ static int reserve_record(struct sample_contents *contents)
 		return -E2BIG;
 	if (contents->record_count < contents->records.count * CHUNK_RECORDS)
 		return 0;
-	return add_chunk(&contents->records, CHUNK_BYTES) ? 0 : -ENOMEM;
+	return chunks_add(&contents->records, CHUNK_BYTES) ? 0 : -ENOMEM;
 }
 
 /* The trace and the process of @wanted, or their equals that are kept already. */
@@ -380,6 +365,8 @@ static int keep_record(struct sample_contents *contents, const struct wanted_sam
 		err = keep_text(contents, wanted->context->thread_comm, identity->thread_comm_hash,
 				&record.thread_comm);
 	if (!err)
+		err = keep_labels(contents, wanted, &record.labels);
+	if (!err)
 		err = keep_parts(contents, wanted, &record.trace, &record.process);
 	if (err)
 		return err;
@@ -426,7 +413,7 @@ static int reserve_time(struct sample_contents *contents)
 	contents->used_bytes -= TIME_ENTRY_MAX_BYTES;
 	if (contents->time_room >= TIME_ENTRY_MAX_BYTES)
 		return 0;
-	contents->time_end = add_chunk(&contents->time_chunks, CHUNK_BYTES);
+	contents->time_end = chunks_add(&contents->time_chunks, CHUNK_BYTES);
 	contents->time_room = 0;
 	if (!contents->time_end)
 		return -ENOMEM;
@@ -556,8 +543,9 @@ void sample_contents_finish(struct sample_contents *contents, struct sample_snap
 		samples[i] = (struct stored_sample){
 			.trace = record->trace,
 			.process = record->process,
-			.process_comm = contents->texts.items[record->process_comm],
-			.thread_comm = contents->texts.items[record->thread_comm],
+			.process_comm = text_at(contents, record->process_comm),
+			.thread_comm = text_at(contents, record->thread_comm),
+			.labels = labels_of(contents, record),
 			.pid = record->pid,
 			.tid = record->tid,
 			.cpu = record->cpu,

@@ -42,7 +42,7 @@ struct sample_store_options {
 
 /**
  * One distinct sample. What it points to lives as long as the snapshot that it is in, where equal
- * traces, equal processes and equal names are the same pointers. Two struct process_info are equal
+ * traces, equal processes, equal names and equal labels are the same pointers. Two struct process_info are equal
  * if their pids and all their texts are.
  */
 struct stored_sample {
@@ -51,6 +51,8 @@ struct stored_sample {
 	struct process_info *process;
 	const char *process_comm;
 	const char *thread_comm;
+	/** NULL if there are none (struct sample_context). */
+	const struct label_set *labels;
 	uint32_t pid;
 	uint32_t tid;
 	/** SAMPLE_NO_CPU unless the store keeps CPUs. */

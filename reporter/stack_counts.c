@@ -90,7 +90,7 @@ static int push_native_frame(struct merge *merge, const struct frame *frame)
 	struct native_key key = {
 		.binary = (uintptr_t)frame->binary,
 		.address = frame_lookup_address(frame),
-		.flags = frame->flags & FRAME_GUESS,
+		.flags = frame->flags & (FRAME_GUESS | FRAME_PANICS),
 	};
 	size_t first = merge->expansions.count;
 	uint64_t place;
@@ -127,8 +127,10 @@ static int merge_sample(struct merge *merge, const struct stored_sample *sample)
 	merge->stack.count = 0;
 	err = push_comm(merge, sample->process_comm);
 	for (uint32_t i = trace->frame_count; i-- > 0 && !err;) {
-		struct frame frame = trace_frame(trace, i);
+		struct frame frame;
 
+		if (!trace_shown_frame(trace, i, merge->lookup, &frame))
+			continue;
 		if (frame.kind == FRAME_NATIVE && frame.binary)
 			err = push_native_frame(merge, &frame);
 		else

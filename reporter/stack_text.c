@@ -7,21 +7,24 @@ uint32_t name_frame(const struct frame *frame, struct symbol_lookup *lookup,
 		    struct named_frame *names)
 {
 	struct symbol symbols[FRAME_MAX_NAMES];
-	uint32_t count = 0;
+	uint32_t count = 0, first = 0;
 
 	if (frame->kind == FRAME_NATIVE && frame->binary && lookup)
 		count = lookup->ops->resolve(lookup, frame->binary, frame_lookup_address(frame),
 					     symbols, FRAME_MAX_NAMES);
-	for (uint32_t i = 0; i < count; i++)
-		names[i] = (struct named_frame){
+	if (count > 1 && symbols[0].is_wrapper && !(frame->flags & FRAME_PANICS))
+		first = 1;
+	for (uint32_t i = first; i < count; i++)
+		names[i - first] = (struct named_frame){
 			.frame = frame,
 			.function = symbols[i].function,
 			.file = symbols[i].file,
 			.line = symbols[i].line,
-			.is_inlined = i + 1 < count,
+			.is_inlined = i + 1 < count || symbols[i].is_inlined,
+			.is_go = symbols[i].is_go,
 		};
 	if (count)
-		return count;
+		return count - first;
 	names[0] = (struct named_frame){ .frame = frame, .function = frame->function };
 	/* In a kernel frame the field holds the module. */
 	if (frame_kind_is_interpreted(frame->kind)) {
@@ -29,6 +32,36 @@ uint32_t name_frame(const struct frame *frame, struct symbol_lookup *lookup,
 		names[0].line = frame->line;
 	}
 	return 1;
+}
+
+static enum symbol_part part_of(const struct frame *frame, struct symbol_lookup *lookup)
+{
+	return lookup->ops->part(lookup, frame->binary, frame_lookup_address(frame));
+}
+
+static bool is_go(const struct frame *frame)
+{
+	return frame->kind == FRAME_NATIVE && frame->binary && frame->binary->go;
+}
+
+bool trace_shown_frame(const struct trace *trace, uint32_t index, struct symbol_lookup *lookup,
+		       struct frame *frame)
+{
+	enum symbol_part part;
+	struct frame callee;
+
+	*frame = trace_frame(trace, index);
+	if (!lookup || !lookup->ops->part || !is_go(frame))
+		return true;
+	part = part_of(frame, lookup);
+	if (part != SYMBOL_WRAPPER && part != SYMBOL_IN_WRAPPER)
+		return true;
+	if (index) {
+		callee = trace_frame(trace, index - 1);
+		if (is_go(&callee) && part_of(&callee, lookup) == SYMBOL_PANIC)
+			frame->flags |= FRAME_PANICS;
+	}
+	return part != SYMBOL_WRAPPER || frame->flags & FRAME_PANICS;
 }
 
 /* What comes before +0xaddress where a frame has no function. */

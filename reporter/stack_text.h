@@ -2,7 +2,7 @@
 /**
  * How a frame reads in the outputs. The format is that of FlameGraph's folded stacks:
  *
- *	function		native code, and interpreted functions
+ *	function		native code, that of Go too, and interpreted functions
  *	file+0xaddress		without a name
  *	function_[k]		kernel
  *	function_[i]		inlined into the next outer frame
@@ -39,14 +39,23 @@ struct named_frame {
 	uint32_t line;
 	/** A function inlined into the next one. */
 	bool is_inlined;
+	/** Native code of Go. */
+	bool is_go;
 };
 
 /**
- * Fills at least 1 and at most FRAME_MAX_NAMES functions for @frame, innermost first, and returns
- * their number. Native frames are looked up by @lookup, which may be NULL.
+ * Fills at least 1 and at most FRAME_MAX_NAMES functions for @frame, which trace_shown_frame() gave,
+ * innermost first, and returns their number. Native frames are looked up by @lookup, which may be NULL.
  */
 uint32_t name_frame(const struct frame *frame, struct symbol_lookup *lookup,
 		    struct named_frame *names);
+
+/**
+ * trace_frame(), with FRAME_PANICS where that is so. False: it is left out of what is shown, a wrapper
+ * that Go's compiler made, as runtime.Callers() leaves it out unless a panic came from it.
+ */
+bool trace_shown_frame(const struct trace *trace, uint32_t index, struct symbol_lookup *lookup,
+		       struct frame *frame);
 
 /** Appends the function's name or what stands for it, without a suffix. */
 void append_frame_name(struct text_builder *text, const struct named_frame *name);

@@ -41,8 +41,9 @@ LIBRARY_HOMES = [
     (r"bpf/(libbpf|bpf|btf|libbpf_legacy)\.h|linux/perf_event\.h",
      ["agent/tracing/", "ebpf/tests/", "bench/"]),
     (r"bpf/.*", ["agent/tracing/", "ebpf/", "bench/"]),
-    (r"libelf\.h|gelf\.h", ["stackdeltas/tests/"]),
-    (r"elfutils/.*|dwarf\.h", ["symbols/", "stackdeltas/tests/"]),
+    (r"libelf\.h|gelf\.h", ["symbols/dwarf_", "stackdeltas/tests/"]),
+    (r"elfutils/.*|dwarf\.h", ["symbols/dwarf_", "stackdeltas/tests/"]),
+    (r"libiberty/.*", ["symbols/demangle."]),
     (r"grpc/.*", ["reporter/grpc_", "reporter/tests/grpc_", "integration/collector/"]),
     (r"protobuf-c/.*|build/proto/.*", ["reporter/otlp_", "reporter/pprof", "reporter/tests/", "bench/otlp_"]),
     (r"openssl/.*", ["agent/host/file_id"]),
@@ -133,8 +134,8 @@ def check_cycles(includes):
 
 
 # The unwinder's sources, which are part of the kernel programs and, by ebpf/host, of the agent.
-ON_BOTH_SIDES = re.compile(r"ebpf/(abi|host)/|ebpf/(architecture|guess_caller|helpers|interpreters|"
-                           r"jit_entry|kernel_types|native_step|new_code|process_mappings|python_held|"
+ON_BOTH_SIDES = re.compile(r"ebpf/(abi|host)/|ebpf/(architecture|go_step|guess_caller|helpers|interpreters|"
+                           r"java_code|java_leaf|java_step|jit_entry|kernel_types|native_step|new_code|process_mappings|python_held|"
                            r"python_step|python_threads|read_window|rule_lookup|safe_reads|state|tables|uprobes)\.bpf\.h$")
 
 

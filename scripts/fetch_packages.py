@@ -14,6 +14,9 @@ import shutil
 import subprocess
 import sys
 
+# What a package has where older suites have folders and newer ones links to folders.
+_LINKS = ["bin", "sbin", "lib", "lib64"]
+
 
 def mirror():
     """The first mirror of Debian that this machine's apt knows."""
@@ -66,6 +69,11 @@ class Apt:
              "--no-install-recommends", *packages)
         return sorted((self._directory / "archives").glob("*.deb"))
 
+    def download_alone(self, package):
+        """The archive of @package, without what it depends on."""
+        _run("apt-get", "-q", *self._options, "download", package, cwd=self._directory)
+        return next(self._directory.glob(package + "_*.deb"))
+
     def download_source(self, package):
         """The archive of a package's upstream source."""
         _run("apt-get", "-q", *self._options, "source", "--download-only", "--tar-only", package,
@@ -92,6 +100,26 @@ def unpacked(directory):
     directory = pathlib.Path(directory)
     return [path for path in sorted(directory.glob("*"))
             if path.is_dir() and path.suffix != ".new"]
+
+
+def unpack(archive, root):
+    """Unpacks a package over others; a link to a folder stays one."""
+    with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", str(archive)],
+                          stdout=subprocess.PIPE) as reader:
+        subprocess.run(["tar", "-x", "--keep-directory-symlink", "-C", str(root)],
+                       stdin=reader.stdout, check=True)
+
+
+def make_root(architecture, suite, packages, root):
+    """A folder to chroot to, with @packages of a suite of Debian and what they depend on."""
+    for name in _LINKS:
+        (root / "usr" / name).mkdir(parents=True)
+        (root / name).symlink_to("usr/" + name)
+    for name in ("proc", "dev", "tmp"):
+        (root / name).mkdir()
+    with Apt(root / ".apt", architecture, suite) as apt:
+        for archive in apt.download(packages):
+            unpack(archive, root)
 
 
 if __name__ == "__main__":

@@ -72,33 +72,11 @@ _MUSL_GCC = """#!/bin/sh
 [ "$1" = --print-multiarch ] && exec echo x86_64-linux-musl
 exec %s "$@"
 """
-# What a package has where older suites have folders and newer ones links to folders.
-_LINKS = ["bin", "sbin", "lib", "lib64"]
 
 
 def _run(*command, **more):
     subprocess.run(list(map(str, command)), check=True, stdin=subprocess.DEVNULL,
                    stdout=subprocess.DEVNULL, **more)
-
-
-def _unpack(archive, root):
-    """Unpacks a package over others; a link to a folder stays one."""
-    with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", str(archive)],
-                          stdout=subprocess.PIPE) as reader:
-        subprocess.run(["tar", "-x", "--keep-directory-symlink", "-C", str(root)],
-                       stdin=reader.stdout, check=True)
-
-
-def make_root(architecture, suite, packages, root):
-    """A folder to chroot to, with @packages of a suite of Debian and what they depend on."""
-    for name in _LINKS:
-        (root / "usr" / name).mkdir(parents=True)
-        (root / name).symlink_to("usr/" + name)
-    for name in ("proc", "dev", "tmp"):
-        (root / name).mkdir()
-    with fetch_packages.Apt(root / ".apt", architecture, suite) as apt:
-        for archive in apt.download(packages):
-            _unpack(archive, root)
 
 
 def _older_source(package, directory):
@@ -174,7 +152,7 @@ def build(suites, package, arguments, root):
 
 def build_in_root(suite, sources, package, arguments, root):
     """Builds Python in a root of @suite; installs it there, with and without its symbols."""
-    make_root("amd64", suite, TOOLS, root)
+    fetch_packages.make_root("amd64", suite, TOOLS, root)
     (root / "usr/bin/awk").symlink_to("gawk")
     _unpack_source(sources, package, root / "source")
     script = "cd /source"
@@ -201,10 +179,10 @@ def fetch(name):
     shutil.rmtree(new, ignore_errors=True)
     new.mkdir(parents=True)
     if name in ROOTS:
-        make_root("amd64", name, ROOTS[name], new)
+        fetch_packages.make_root("amd64", name, ROOTS[name], new)
     elif name in ROOTS_ARM64:
         suite, *packages = ROOTS_ARM64[name]
-        make_root("arm64", suite, packages, new)
+        fetch_packages.make_root("arm64", suite, packages, new)
     elif name in BUILDS_IN_ROOTS:
         suite, sources, package, *arguments = BUILDS_IN_ROOTS[name]
         build_in_root(suite, sources, package, arguments, new)

@@ -17,7 +17,7 @@ license_of() {
 	libupb.so.* | libre2.so.*) echo "BSD-3-Clause" ;;
 	libcares.so.*) echo "MIT" ;;
 	libstdc++.so.* | libgcc_s.so.*) echo "GPL-3.0-or-later WITH GCC-exception-3.1" ;;
-	libelf.so.*) echo "LGPL-3.0-or-later OR GPL-2.0-or-later" ;;
+	libdw.so.* | libelf.so.*) echo "LGPL-3.0-or-later OR GPL-2.0-or-later" ;;
 	libprotobuf-c.so.*) echo "BSD-2-Clause" ;;
 	liblzma.so.*) echo "public domain; 0BSD from 5.6 on" ;;
 	libxxhash.so.*) echo "BSD-2-Clause" ;;
@@ -45,6 +45,10 @@ allframes-agent       Apache-2.0 (LICENSE)
                       of libbpf, BSD-2-Clause OR LGPL-2.1-only
   shared definitions  GPL-2.0-only OR Apache-2.0, from ebpf/abi/, and the unwinder that walks
                       first samples in user space, from ebpf/host/ and what it includes
+
+  build/symbols       has of libiberty cp-demangle.c (GPL-2.0-or-later) and rust-demangle.c
+                      (LGPL-2.0-or-later), both with leave to link them into anything, and
+                      what they need (LGPL-2.0-or-later); the agent has nothing of it
 
 Loaded at run time:
 END

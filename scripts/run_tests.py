@@ -8,7 +8,8 @@ PROGRAM are built unit tests. Scripts are found: FOLDER/tests/*_test.py and .sh,
 integration/*_test.py and .sh. A script with a line `# long` near its top, or in a directory called
 long, runs only with --long, which also sets ALLFRAMES_LONG=1 for all. `# time limit: 900 s` there
 moves the time limit. Unit tests and scripts run side by side; those that load the machine or
-measure it (integration/, agent/tracing/) run alone, one after the other.
+measure it (integration/, agent/tracing/) run alone, one after the other, but for scripts with a line
+`# beside others`.
 
 Exit status 1 if a test failed, crashed, ran out of time or gave fewer results than it planned.
 """
@@ -40,6 +41,7 @@ PLAN = re.compile(r"^1\.\.(\d+)(\s*#\s*skip\b.*)?\s*$", re.IGNORECASE)
 SKIP = re.compile(r"#\s*skip\b", re.IGNORECASE)
 TIME_LIMIT = re.compile(r"^#\s*time limit:\s*(\d+)\s*s\s*$")
 LONG = re.compile(r"^#\s*long\s*$")
+BESIDE_OTHERS = re.compile(r"^#\s*beside others\s*$")
 
 
 @dataclasses.dataclass
@@ -142,6 +144,8 @@ def make_test(path):
         return Test(path, UNIT_LIMIT_S, False, is_alone)
     head = path.read_text(encoding="utf-8", errors="replace").splitlines()[:HEAD_LINES]
     is_long = "long" in path.parts or any(LONG.match(line) for line in head)
+    if any(BESIDE_OTHERS.match(line) for line in head):
+        is_alone = False
     limits = [int(match.group(1)) for line in head if (match := TIME_LIMIT.match(line))]
     return Test(path, limits[0] if limits else SCRIPT_LIMIT_S, is_long, is_alone)
 

@@ -22,22 +22,24 @@ libxxhash-dev:xxhash.h
 zlib1g-dev:zlib.h
 libzstd-dev:zstd.h
 liblzma-dev:lzma.h
+libelf-dev:libelf.h
+libdw-dev:elfutils/libdw.h
+libiberty-dev:libiberty/demangle.h
 libprotobuf-c-dev:protobuf-c/protobuf-c.h
 libgrpc-dev:grpc/grpc.h
 protobuf-c-compiler:protoc-c'
 
 # elfutils, gdb and perf are other readers of the same stacks; the compilers and emulator of arm64
-# are for its unwinder; nodejs makes code while it runs. golang-go is there for `go tool pprof`, which
-# must read our profiles; qemu and busybox for older kernels.
+# are for its unwinder; nodejs makes code while it runs. golang-go compiles targets, and its
+# `go tool pprof` must read our profiles; qemu and busybox for older kernels.
 test_packages='
 libcmocka-dev:cmocka.h
 python3:python3
 python3-yaml:python:yaml
 protobuf-compiler:protoc
-libelf-dev:libelf.h
-libdw-dev:elfutils/libdw.h
 binutils:readelf
 elfutils:eu-stack
+dwz:dwz
 gdb:gdb
 gcc-aarch64-linux-gnu:aarch64-linux-gnu-gcc
 g++-aarch64-linux-gnu:aarch64-linux-gnu-g++

@@ -14,6 +14,7 @@
 #include "agent/host/elf_image.h"
 #include "agent/host/elf_symbols.h"
 #include "stackdeltas/fde_table.h"
+#include "stackdeltas/go_code.h"
 #include "stackdeltas/unwind_input.h"
 
 enum {
@@ -135,30 +136,40 @@ static int find_gaps(const struct fde_table *table, const struct area_vector *ar
 	return 0;
 }
 
-/* Cuts the PLT stubs out of the areas. */
-static int cut_stubs(const struct unwind_input *input, struct area_vector *areas)
+/* Cuts [start, end) out of the areas. */
+static int cut_area(struct area_vector *areas, uint64_t start, uint64_t end)
 {
 	struct area_vector left = { 0 };
 	int error = 0;
 
-	for (size_t i = 0; i < areas->count; i++) {
+	for (size_t i = 0; !error && i < areas->count; i++) {
 		struct unwind_segment area = areas->items[i];
 
-		for (uint32_t j = 0; !error && j < input->stub_count; j++) {
-			const struct unwind_segment *stubs = &input->stubs[j];
-
-			if (stubs->end <= area.start || stubs->start >= area.end)
-				continue;
-			if (stubs->start > area.start)
-				error = area_vector_push(
-					&left, (struct unwind_segment){ area.start, stubs->start });
-			area.start = stubs->end;
-		}
-		if (!error && area.start < area.end)
+		if (end <= area.start || start >= area.end) {
 			error = area_vector_push(&left, area);
+			continue;
+		}
+		if (start > area.start)
+			error = area_vector_push(&left,
+						 (struct unwind_segment){ area.start, start });
+		if (!error && end < area.end)
+			error = area_vector_push(&left, (struct unwind_segment){ end, area.end });
 	}
 	area_vector_deinit(areas);
 	*areas = left;
+	return error;
+}
+
+/* Cuts PLT stubs and functions of Go out of the areas. */
+static int cut_known(const struct unwind_input *input, struct area_vector *areas)
+{
+	int error = 0;
+
+	for (uint32_t i = 0; !error && i < input->stub_count; i++)
+		error = cut_area(areas, input->stubs[i].start, input->stubs[i].end);
+	for (size_t i = 0; !error && input->go && i < input->go->spans.count; i++)
+		error = cut_area(areas, input->go->spans.items[i].start,
+				 input->go->spans.items[i].end);
 	return error;
 }
 
@@ -228,7 +239,7 @@ int bare_code_read(const struct elf_image *image, const struct unwind_input *inp
 		memset(code, 0, sizeof(*code));
 	error = find_areas(image, input, &areas);
 	if (!error)
-		error = cut_stubs(input, &areas);
+		error = cut_known(input, &areas);
 	if (!error)
 		error = find_gaps(table, &areas, &gaps);
 	if (error)

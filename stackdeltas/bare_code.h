@@ -40,7 +40,7 @@ struct bare_code {
 
 /**
  * Finds what @table leaves out of the executable sections of @image (of its segments, if it has no
- * sections) and of the segments of @input, PLT stubs apart. Gives the number of such bytes, which
+ * sections) and of the segments of @input, PLT stubs and functions in Go's table apart. Gives the number of such bytes, which
  * were not all read if they are over a limit above, and none if @code is NULL. -ENOMEM, or as the
  * file system says. The caller deinits @code in any case.
  */

@@ -425,7 +425,7 @@ int delta_cache_get(struct delta_cache *cache, const struct unwind_input *input,
 	struct hash128 key;
 	int error;
 
-	if (!cache)
+	if (!cache || input->go)
 		return extract_deltas(input, NULL, deltas, NULL);
 	key = unwind_input_key(input);
 	if (!delta_cache_load(cache, key, deltas))

@@ -47,7 +47,7 @@ int delta_cache_store(struct delta_cache *cache, struct hash128 key,
 
 /**
  * Loads the deltas of @input, or extracts and stores them: the way for everybody who wants deltas.
- * @cache may be NULL: then they are extracted. A failure to store is no error.
+ * @cache may be NULL: then they are extracted, as those of files of Go are always. A failure to store is no error.
  */
 int delta_cache_get(struct delta_cache *cache, const struct unwind_input *input,
 		    struct stack_deltas *deltas);

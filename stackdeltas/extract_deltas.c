@@ -19,6 +19,7 @@
 #include "stackdeltas/code_rows.h"
 #include "stackdeltas/delta_builder.h"
 #include "stackdeltas/fde_table.h"
+#include "stackdeltas/go_code.h"
 #include "stackdeltas/plain_program.h"
 
 enum {
@@ -52,6 +53,8 @@ struct extraction {
 	uint32_t gap_rule_count;
 	/* The first that ends above the last gap's start. */
 	uint32_t next_gap_rule;
+	/* The same of Go's spans. */
+	size_t next_span;
 	struct delta_report report;
 	/* The input's, or own_table. */
 	const struct fde_table *table;
@@ -223,6 +226,31 @@ static void find_gap_rules(struct extraction *extraction)
 	}
 }
 
+/* The rows from @start to @end, which no FDE and no gap rule is for: Go's, and between them code's. */
+static int add_code(struct extraction *extraction, uint64_t start, uint64_t end)
+{
+	struct go_code *go = extraction->input->go;
+	int error = 0;
+
+	while (go && extraction->next_span < go->spans.count &&
+	       go->spans.items[extraction->next_span].end <= start)
+		extraction->next_span++;
+	for (size_t i = extraction->next_span; !error && go && i < go->spans.count; i++) {
+		const struct go_span *span = &go->spans.items[i];
+		uint64_t from = span->start > start ? span->start : start;
+		uint64_t to = span->end < end ? span->end : end;
+
+		if (from >= end)
+			break;
+		error = code_rows_add(&extraction->code_rows, start, from, &extraction->builder);
+		if (!error && from < to)
+			error = go_code_add_rows(go, span, from, to, &extraction->builder);
+		start = to;
+	}
+	return error ? error :
+		       code_rows_add(&extraction->code_rows, start, end, &extraction->builder);
+}
+
 /* The rows from @start to the next FDE at @end. */
 static int add_gap(struct extraction *extraction, uint64_t start, uint64_t end)
 {
@@ -243,15 +271,14 @@ static int add_gap(struct extraction *extraction, uint64_t start, uint64_t end)
 			break;
 		if (from >= to || (known->ends_at_fde && known->start < gap_start))
 			continue;
-		error = code_rows_add(&extraction->code_rows, start, from, &extraction->builder);
+		error = add_code(extraction, start, from);
 		if (!error)
 			error = delta_builder_intern(&extraction->builder, &known->rule, &number);
 		if (!error)
 			error = delta_builder_add(&extraction->builder, from, number);
 		start = to;
 	}
-	return error ? error :
-		       code_rows_add(&extraction->code_rows, start, end, &extraction->builder);
+	return error ? error : add_code(extraction, start, end);
 }
 
 static int add_all(struct extraction *extraction)
@@ -311,6 +338,12 @@ static void include(struct unwind_segment *text, uint64_t start, uint64_t end)
 		text->end = end;
 }
 
+/* False also for a table whose functions all are damaged, or of C. */
+static bool has_go_spans(const struct extraction *extraction)
+{
+	return extraction->input->go && extraction->input->go->spans.count;
+}
+
 /* The addresses of which anything may be known, as far as the page index reaches. */
 static struct unwind_segment find_text(const struct extraction *extraction)
 {
@@ -325,6 +358,11 @@ static struct unwind_segment find_text(const struct extraction *extraction)
 	for (size_t i = 0; i < extraction->code.count; i++)
 		include(&text, extraction->code.items[i].address,
 			extraction->code.items[i].address + extraction->code.items[i].size);
+	if (has_go_spans(extraction)) {
+		const struct go_span_vector *spans = &extraction->input->go->spans;
+
+		include(&text, spans->items[0].start, spans->items[spans->count - 1].end);
+	}
 	limit = (text.start & ~(uint64_t)(UNWIND_PAGE_BYTES - 1)) +
 		(uint64_t)UNWIND_MAX_PAGES * UNWIND_PAGE_BYTES;
 	if (text.end > limit)
@@ -393,7 +431,7 @@ static int extract(struct extraction *extraction, struct stack_deltas *deltas)
 
 	if (error)
 		return error;
-	if (!extraction->table->fdes.count && !extraction->code.count)
+	if (!extraction->table->fdes.count && !extraction->code.count && !has_go_spans(extraction))
 		return fail(-ENOENT, "no unwind table describes a function, and there is no code");
 	find_gap_rules(extraction);
 	text = find_text(extraction);

@@ -36,6 +36,9 @@ static void cfa_text(const struct unwind_rule *rule, char text[PART_MAX_BYTES])
 		snprintf(text, PART_MAX_BYTES, "*(sp%+d+8*%s)%+d", rule->cfa_offset, base,
 			 rule->cfa_addend);
 		break;
+	case CFA_GO_SWITCH:
+		snprintf(text, PART_MAX_BYTES, "go%u(sp%+d)", rule->cfa_register, rule->cfa_offset);
+		break;
 	default:
 		snprintf(text, PART_MAX_BYTES, "sp%+d+(pc%%16>=%d)*8", rule->cfa_offset,
 			 rule->cfa_addend);

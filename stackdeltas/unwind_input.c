@@ -11,10 +11,12 @@
 #include "agent/base/error.h"
 #include "agent/host/debug_file.h"
 #include "agent/host/elf_image.h"
+#include "agent/host/go_program.h"
 #include "ebpf/abi/frame.h"
 #include "stackdeltas/eh_frame.h"
 #include "stackdeltas/eh_frame_hdr.h"
 #include "stackdeltas/fde_table.h"
+#include "stackdeltas/go_code.h"
 
 enum {
 	/* A landing pad and one instruction. */
@@ -219,13 +221,6 @@ static int read_eh_frame(const struct elf_image *image, struct unwind_input *inp
 	return elf_image_load_section(image, section, UNWIND_INPUT_MAX_BYTES, bytes);
 }
 
-/* Go's linker describes its code in tables of its own, and keeps them when it strips. */
-static bool is_go(const struct elf_image *image)
-{
-	return elf_image_find_section(image, ".gopclntab") ||
-	       elf_image_find_section(image, ".go.buildinfo");
-}
-
 /* A source that is missing or damaged is one less. */
 static void add_source(struct unwind_input *input, const struct elf_image *image,
 		       int (*read)(const struct elf_image *, struct unwind_source *))
@@ -249,26 +244,46 @@ static int read_fdes(struct unwind_input *input)
 	return error;
 }
 
+/* Finds Go's table where there may be one. *@has_go: there should be one. */
+static int read_go(const struct elf_image *image, struct unwind_input *input, bool *has_go)
+{
+	uint64_t bare_bytes = 0;
+	int error = 0;
+
+	*has_go = go_program_is_one(image);
+	if (!*has_go) {
+		error = bare_code_read(image, input, input->fdes, NULL, &bare_bytes);
+		if (error || bare_bytes <= UNWIND_INPUT_GO_BARE_BYTES)
+			return error;
+	}
+	error = go_code_create(image, &input->go);
+	return error == -ENOMEM ? error : 0;
+}
+
 /* Finds what .eh_frame leaves out, and what the file has beside it if that is much. */
 static int read_bare_code(const struct elf_image *image, struct unwind_input *input)
 {
 	uint64_t bare_bytes = 0;
+	bool has_go = false, is_bare;
 	int error = read_fdes(input);
 
 	if (!error)
+		error = read_go(image, input, &has_go);
+	if (!error)
 		error = bare_code_read(image, input, input->fdes,
-				       is_go(image) ? NULL : &input->code, &bare_bytes);
+				       has_go && !input->go ? NULL : &input->code, &bare_bytes);
 	if (error)
 		return error;
 	input->place_count = known_places_find(image, input->fdes, input->places);
-	input->is_bare = bare_bytes > UNWIND_INPUT_BARE_BYTES;
+	is_bare = bare_bytes > UNWIND_INPUT_BARE_BYTES;
+	/* Go's linker writes .debug_frame, too, which does not know of changes of stacks. */
+	input->is_bare = is_bare && !input->go;
 	/* Where it stands in a file that has .eh_frame, it is for what that leaves out. */
-	if (bare_bytes)
+	if (bare_bytes && !input->go)
 		add_source(input, image, unwind_source_read_debug_frame);
-	if (!input->is_bare)
-		return 0;
-	add_source(input, image, unwind_source_read_mini_debug);
-	return bare_code_add_symbols(&input->code, image);
+	if (input->is_bare)
+		add_source(input, image, unwind_source_read_mini_debug);
+	return is_bare ? bare_code_add_symbols(&input->code, image) : 0;
 }
 
 static int read_input(const struct elf_image *image, struct unwind_input *input)
@@ -294,7 +309,8 @@ static int read_input(const struct elf_image *image, struct unwind_input *input)
 	error = read_bare_code(image, input);
 	if (error)
 		return error;
-	if (!input->eh_frame_bytes && !input->source_count && !input->code.range_count)
+	if (!input->eh_frame_bytes && !input->source_count && !input->code.range_count &&
+	    !input->go)
 		return fail(-ENOENT, "neither unwind tables nor code");
 	return 0;
 }
@@ -327,6 +343,7 @@ void unwind_input_deinit(struct unwind_input *input)
 {
 	if (!input)
 		return;
+	go_code_destroy(input->go);
 	fde_table_deinit(input->fdes);
 	free(input->fdes);
 	free(input->eh_frame);

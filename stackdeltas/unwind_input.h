@@ -3,6 +3,7 @@
  * stackdeltas/ makes stack deltas (agent/base/stack_deltas.h) out of unwind tables. This is its
  * input: everything of an ELF file that decides what the rows are, and nothing else. The same input
  * gives the same rows on every host, so its hash is the key under which rows are shared and cached.
+ * But for Go's table: that stays in the file (go_code.h), and an input with one has no key.
  *
  * The bytes come from files of the processes under profile: nothing in them is trusted.
  */
@@ -22,6 +23,7 @@
 struct debug_file_search;
 struct elf_image;
 struct fde_table;
+struct go_code;
 
 enum {
 	/** Part of every key: raise it whenever the same bytes would give other rows. */
@@ -37,6 +39,8 @@ enum {
 	 * assembly of the C library have less.
 	 */
 	UNWIND_INPUT_BARE_BYTES = 1024,
+	/** With more than this, files that name no table of Go are searched for one. */
+	UNWIND_INPUT_GO_BARE_BYTES = 256 << 10,
 };
 
 /** The bytes of an executable segment that are in the file: ELF virtual addresses. */
@@ -68,7 +72,9 @@ struct unwind_input {
 	/** Sources for what .eh_frame leaves out, in the order of trust. Owned. */
 	uint32_t source_count;
 	struct unwind_source sources[UNWIND_INPUT_MAX_SOURCES];
-	/** What .eh_frame leaves out. None of Go, whose own tables say more. Owned. */
+	/** Go's own table, which goes before code and sources; NULL: there is none. Owned. */
+	struct go_code *go;
+	/** What .eh_frame and Go's table leave out; nothing if Go's table is damaged. Owned. */
 	struct bare_code code;
 	/** Sorted, not touching: their rules hold whatever tables say. */
 	uint32_t place_count;
@@ -87,7 +93,8 @@ struct unwind_input {
 /**
  * Reads the input from @image: the section .eh_frame, or what PT_GNU_EH_FRAME leads to in a file
  * without section headers; and for code that it leaves out, the other sources and that code itself.
- * A damaged source counts as missing. -ENOENT: the file has neither tables nor code; -E2BIG: over a
+ * A damaged source counts as missing. With Go's table, @image is borrowed until the input is
+ * deinited. -ENOENT: the file has neither tables nor code; -E2BIG: over a
  * limit above; others as elf_image.h says. The caller deinits.
  */
 int unwind_input_read(const struct elf_image *image, struct unwind_input *input);
@@ -100,7 +107,7 @@ void unwind_input_deinit(struct unwind_input *input);
 void unwind_input_add_debug_file(struct unwind_input *input, const struct elf_image *image,
 				 const struct debug_file_search *search);
 
-/** Covers the bytes, the addresses, the machine and EXTRACTOR_VERSION. */
+/** Covers the bytes, the addresses, the machine and EXTRACTOR_VERSION. Of inputs without Go's table. */
 struct hash128 unwind_input_key(const struct unwind_input *input);
 
 #endif

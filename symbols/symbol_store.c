@@ -7,7 +7,6 @@
 #include "symbols/symbol_store.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +16,7 @@
 #include "agent/base/log.h"
 #include "agent/base/lru_cache.h"
 #include "agent/host/elf_symbols.h"
+#include "symbols/go_symbols.h"
 
 enum {
 	TABLES_MAX = 4096,
@@ -37,7 +37,7 @@ struct name_key {
 
 struct symbol_store {
 	struct symbol_lookup lookup;
-	pthread_mutex_t lock;
+	struct go_symbols *go;
 	size_t table_limit_bytes;
 	/* executable id -> struct symbol_table */
 	struct lru_cache tables;
@@ -157,30 +157,56 @@ static uint32_t resolve(struct symbol_lookup *lookup, struct binary *binary, uin
 			struct symbol *symbols, uint32_t capacity)
 {
 	struct symbol_store *store = (struct symbol_store *)lookup;
+	struct symbol_lookup *go = go_symbols_lookup(store->go);
 	const char *name;
+	uint32_t count;
 
 	/* The names of kernel functions come with their frames. */
 	if (!capacity || binary->is_kernel || binary->fd < 0)
 		return 0;
-	pthread_mutex_lock(&store->lock);
+	count = go->ops->resolve(go, binary, address, symbols, capacity);
+	if (count)
+		return count;
 	name = find_name(store, binary, address);
-	pthread_mutex_unlock(&store->lock);
 	if (!name)
 		return 0;
 	symbols[0] = (struct symbol){ .function = name };
 	return 1;
 }
 
+static enum symbol_part part(struct symbol_lookup *lookup, struct binary *binary, uint64_t address)
+{
+	struct symbol_lookup *go = go_symbols_lookup(((struct symbol_store *)lookup)->go);
+
+	return go->ops->part(go, binary, address);
+}
+
+static void rest(struct symbol_lookup *lookup)
+{
+	struct symbol_lookup *go = go_symbols_lookup(((struct symbol_store *)lookup)->go);
+
+	go->ops->rest(go);
+}
+
 int symbol_store_create(struct symbol_store **store, size_t table_limit_bytes)
 {
-	static const struct symbol_lookup_ops ops = { .resolve = resolve };
+	static const struct symbol_lookup_ops ops = { .resolve = resolve,
+						      .part = part,
+						      .rest = rest };
 	struct symbol_store *created = calloc(1, sizeof(*created));
+	int err;
 
 	if (!created)
 		return fail(-ENOMEM, "no memory for symbols");
+	err = go_symbols_create(&created->go, true);
+	if (err) {
+		free(created);
+		return err;
+	}
 	created->lookup.ops = &ops;
+	if (table_limit_bytes > GO_SYMBOLS_MAX_BYTES)
+		table_limit_bytes -= GO_SYMBOLS_MAX_BYTES;
 	created->table_limit_bytes = table_limit_bytes ? table_limit_bytes : 1;
-	pthread_mutex_init(&created->lock, NULL);
 	lru_cache_init(&created->tables, sizeof(uint64_t), TABLES_MAX, created->table_limit_bytes,
 		       release_table, NULL);
 	*store = created;
@@ -198,7 +224,7 @@ void symbol_store_destroy(struct symbol_store *store)
 		free((char *)(uintptr_t)name);
 	hash_map_deinit(&store->names);
 	lru_cache_deinit(&store->tables);
-	pthread_mutex_destroy(&store->lock);
+	go_symbols_destroy(store->go);
 	free(store);
 }
 

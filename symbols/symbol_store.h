@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * symbols/ names native code on the host. The symbol store answers a struct symbol_lookup
- * (agent/base/symbol_lookup.h) from .symtab and .dynsym of the binary's open file, so that exited
- * processes and deleted files have names too. Linkage names are given as they stand: demangling,
- * debug files and inlined functions are not done here yet.
+ * (agent/base/symbol_lookup.h) from the binary's open file, so that exited processes and deleted files
+ * have names too: code of Go by Go's own table (go_symbols.h), all else, and what that table does not
+ * name, from .symtab and .dynsym. Linkage names are given as they stand: demangling, debug files and
+ * inlined functions of other languages are not done here yet.
  *
  * Symbol tables are read when a binary is first asked for, and the least recently used ones are
  * dropped above a limit of bytes; the names that were given out stay until the store is destroyed,
- * one per function. Thread-safe: outputs call it from their own threads.
+ * one per function; those of Go until the next call.
  */
 #ifndef SYMBOLS_SYMBOL_STORE_H
 #define SYMBOLS_SYMBOL_STORE_H
@@ -24,7 +25,10 @@ enum {
 
 struct symbol_store;
 
-/** @table_limit_bytes: of the symbol tables that are kept; one table may exceed it for itself. */
+/**
+ * @table_limit_bytes: of the symbol tables that are kept; one table may exceed it for itself. Names of
+ * Go take GO_SYMBOLS_MAX_BYTES of it, or are on top of it if it is not larger than that.
+ */
 int symbol_store_create(struct symbol_store **store, size_t table_limit_bytes);
 void symbol_store_destroy(struct symbol_store *store);
 

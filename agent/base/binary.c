@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Binaries: one allocation for the fields, one for the path, one descriptor. */
+/* Binaries: one allocation for the fields, one for the path, one for what Go says, one descriptor. */
 
 #include "agent/base/binary.h"
 
@@ -13,14 +13,19 @@ struct binary *binary_create(const struct binary *values)
 {
 	struct binary *binary = malloc(sizeof(*binary));
 	char *path = strdup(values->path ? values->path : "");
+	struct go_program *go = values->go ? malloc(sizeof(*go)) : NULL;
 
-	if (!binary || !path) {
+	if (!binary || !path || (values->go && !go)) {
 		free(binary);
 		free(path);
+		free(go);
 		return NULL;
 	}
 	*binary = *values;
 	binary->path = path;
+	if (go)
+		*go = *values->go;
+	binary->go = go;
 	binary->references = 1;
 	return binary;
 }
@@ -41,6 +46,7 @@ void binary_unref(struct binary *binary)
 	else if (binary->fd >= 0)
 		close(binary->fd);
 	free(binary->path);
+	free((struct go_program *)binary->go);
 	free(binary);
 }
 

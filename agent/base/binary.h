@@ -16,12 +16,33 @@ struct file_id {
 
 enum { BUILD_ID_MAX_BYTES = 64 };
 
+enum {
+	GO_BUILD_ID_MAX_BYTES = 255,
+	GO_VERSION_MAX_BYTES = 128,
+	/** Longer paths are left out. */
+	GO_MODULE_PATH_MAX_BYTES = 255,
+	GO_MODULE_VERSION_MAX_BYTES = 127,
+};
+
+/** What a file made by Go's tools says of itself: texts, "" for what it does not say. */
+struct go_program {
+	/** As `go tool buildid` prints it. */
+	char build_id[GO_BUILD_ID_MAX_BYTES + 1];
+	/** "go1.26.8" */
+	char version[GO_VERSION_MAX_BYTES + 1];
+	/** The main module, and its version: "v1.2.3", "(devel)". */
+	char module_path[GO_MODULE_PATH_MAX_BYTES + 1];
+	char module_version[GO_MODULE_VERSION_MAX_BYTES + 1];
+};
+
 /** Immutable after binary_create() and shared between threads by reference count (atomic). */
 struct binary {
 	uint64_t executable_id;
 	struct file_id file_id;
 	uint8_t build_id[BUILD_ID_MAX_BYTES];
 	uint32_t build_id_bytes;
+	/** Of a file with code of Go; NULL for all others. */
+	const struct go_program *go;
 	bool is_kernel;
 	/**
 	 * From the first executable segment to the end of the last: ELF virtual addresses and the
@@ -40,8 +61,8 @@ struct binary {
 };
 
 /**
- * Copies *@values with one reference; takes over @values->fd and copies the path. NULL without
- * memory: then the descriptor is still the caller's.
+ * Copies *@values with one reference; takes over @values->fd, copies the path and what go points to.
+ * NULL without memory: then the descriptor is still the caller's.
  */
 struct binary *binary_create(const struct binary *values);
 struct binary *binary_ref(struct binary *binary);

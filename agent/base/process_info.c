@@ -7,35 +7,59 @@
 #include <stdlib.h>
 #include <string.h>
 
-static size_t text_bytes(const char *text)
+#include "agent/base/hash128.h"
+
+/* Where the struct has its texts, in the order in which they stand behind it. */
+static const size_t text_offsets[] = {
+	offsetof(struct process_info, executable_path),
+	offsetof(struct process_info, container_id),
+	offsetof(struct process_info, service_name),
+	offsetof(struct process_info, runtime_name),
+	offsetof(struct process_info, runtime_version),
+	offsetof(struct process_info, go_module_path),
+	offsetof(struct process_info, go_module_version),
+};
+
+enum { TEXT_COUNT = sizeof(text_offsets) / sizeof(text_offsets[0]) };
+
+static const char *text_of(const struct process_info *info, size_t index)
 {
-	return text ? strlen(text) + 1 : 1;
+	const char *text;
+
+	memcpy(&text, (const char *)info + text_offsets[index], sizeof(text));
+	return text ? text : "";
 }
 
-/* Copies @text to *@to and moves that behind it. */
-static const char *copy_text(char **to, const char *text)
+static const char *texts_of(const struct process_info *info)
 {
-	char *copy = memcpy(*to, text ? text : "", text_bytes(text));
-
-	*to += text_bytes(text);
-	return copy;
+	return (const char *)(info + 1);
 }
 
 struct process_info *process_info_create(const struct process_info *values)
 {
-	struct process_info *info =
-		malloc(sizeof(*info) + text_bytes(values->executable_path) +
-		       text_bytes(values->container_id) + text_bytes(values->service_name));
+	struct process_info *info;
+	size_t text_bytes = 0;
 	char *texts;
 
+	for (size_t i = 0; i < TEXT_COUNT; i++)
+		text_bytes += strlen(text_of(values, i)) + 1;
+	info = malloc(sizeof(*info) + text_bytes);
 	if (!info)
 		return NULL;
+	*info = (struct process_info){
+		.pid = values->pid,
+		.references = 1,
+		.text_bytes = (uint32_t)text_bytes,
+	};
 	texts = (char *)(info + 1);
-	info->pid = values->pid;
-	info->references = 1;
-	info->executable_path = copy_text(&texts, values->executable_path);
-	info->container_id = copy_text(&texts, values->container_id);
-	info->service_name = copy_text(&texts, values->service_name);
+	for (size_t i = 0; i < TEXT_COUNT; i++) {
+		size_t bytes = strlen(text_of(values, i)) + 1;
+
+		memcpy(texts, text_of(values, i), bytes);
+		memcpy((char *)info + text_offsets[i], &texts, sizeof(texts));
+		texts += bytes;
+	}
+	info->hash = hash64_bytes(texts_of(info), text_bytes);
 	return info;
 }
 
@@ -50,6 +74,15 @@ void process_info_unref(struct process_info *info)
 	/* Release and acquire: what other holders read comes before the free. */
 	if (info && !__atomic_sub_fetch(&info->references, 1, __ATOMIC_ACQ_REL))
 		free(info);
+}
+
+bool process_info_equal(const struct process_info *a, const struct process_info *b)
+{
+	if (a == b)
+		return true;
+	/* Texts hold no NUL, so the bytes of all of them are equal if each one is. */
+	return a && b && a->pid == b->pid && a->hash == b->hash && a->text_bytes == b->text_bytes &&
+	       !memcmp(texts_of(a), texts_of(b), a->text_bytes);
 }
 
 const char *process_info_executable_name(const struct process_info *info)

@@ -6,6 +6,7 @@
 #ifndef AGENT_BASE_PROCESS_INFO_H
 #define AGENT_BASE_PROCESS_INFO_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /**
@@ -21,13 +22,27 @@ struct process_info {
 	const char *container_id;
 	/** As the process's environment has it (OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES). */
 	const char *service_name;
+	/** "go" if its executable is a program of Go, and which Go made it: "go1.26.8". */
+	const char *runtime_name;
+	const char *runtime_version;
+	/** The main module of a program of Go, and its version: "v1.2.3", "(devel)". */
+	const char *go_module_path;
+	const char *go_module_version;
+	/** Of all texts, and their bytes with NULs; made by process_info_create(). */
+	uint64_t hash;
+	uint32_t text_bytes;
 };
 
-/** Copies @values with one reference; its texts may be NULL. NULL without memory. */
+/**
+ * Copies @values, all but the last two, with one reference; its texts may be NULL. NULL without memory.
+ */
 struct process_info *process_info_create(const struct process_info *values);
 struct process_info *process_info_ref(struct process_info *info);
 /** Takes NULL. */
 void process_info_unref(struct process_info *info);
+
+/** Whether the pids and all texts are equal; takes NULL, which equals NULL. */
+bool process_info_equal(const struct process_info *a, const struct process_info *b);
 
 /** The part of the executable's path behind the last slash; "" if the path is not known. */
 const char *process_info_executable_name(const struct process_info *info);

@@ -6,20 +6,39 @@
 #ifndef AGENT_BASE_SYMBOL_LOOKUP_H
 #define AGENT_BASE_SYMBOL_LOOKUP_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "agent/base/binary.h"
 
 struct symbol {
-	/** Borrowed from the lookup, valid until it is destroyed. */
+	/** Borrowed from the lookup, valid until its next call. */
 	const char *function;
 	/** NULL and 0 where the source line is not known. */
 	const char *file;
 	uint32_t line;
+	/** Named by Go's own table: all symbols of an address are, or none. */
+	bool is_go;
+	/** Inlined, also where what it is inlined into is not told of. */
+	bool is_inlined;
+	/** Made by Go's compiler around the function that it calls: Go shows it only in panics. */
+	bool is_wrapper;
+};
+
+/** What a function is to the stacks that it stands in. */
+enum symbol_part {
+	SYMBOL_ORDINARY,
+	/** Its only name is that of a wrapper. */
+	SYMBOL_WRAPPER,
+	/** The first of several names is that of a wrapper, inlined. */
+	SYMBOL_IN_WRAPPER,
+	/** Begins a panic in Go: a wrapper that calls it is shown. */
+	SYMBOL_PANIC,
 };
 
 struct symbol_lookup;
 
+/** To be called by one thread at a time. */
 struct symbol_lookup_ops {
 	/**
 	 * Fills at most @capacity symbols for ELF virtual address @address, innermost inlined
@@ -27,6 +46,13 @@ struct symbol_lookup_ops {
 	 */
 	uint32_t (*resolve)(struct symbol_lookup *lookup, struct binary *binary, uint64_t address,
 			    struct symbol *symbols, uint32_t capacity);
+	/**
+	 * What the physical function at @address is. May be NULL: all are ordinary.
+	 */
+	enum symbol_part (*part)(struct symbol_lookup *lookup, struct binary *binary,
+				 uint64_t address);
+	/** No call will come for a while: gives memory back that is quickly had again. May be NULL. */
+	void (*rest)(struct symbol_lookup *lookup);
 };
 
 struct symbol_lookup {

@@ -71,3 +71,29 @@ size_t text_cut_length(const char *text, size_t length, size_t max_bytes)
 		length--;
 	return length;
 }
+
+size_t text_encode_utf8(uint32_t character, char to[TEXT_UTF8_MAX_BYTES])
+{
+	if (!character || character > 0x10ffff || (character >= 0xd800 && character <= 0xdfff))
+		character = TEXT_REPLACEMENT;
+	if (character < 0x80) {
+		to[0] = (char)character;
+		return 1;
+	}
+	if (character < 0x800) {
+		to[0] = (char)(0xc0 | character >> 6);
+		to[1] = (char)(0x80 | (character & 63));
+		return 2;
+	}
+	if (character < 0x10000) {
+		to[0] = (char)(0xe0 | character >> 12);
+		to[1] = (char)(0x80 | (character >> 6 & 63));
+		to[2] = (char)(0x80 | (character & 63));
+		return 3;
+	}
+	to[0] = (char)(0xf0 | character >> 18);
+	to[1] = (char)(0x80 | (character >> 12 & 63));
+	to[2] = (char)(0x80 | (character >> 6 & 63));
+	to[3] = (char)(0x80 | (character & 63));
+	return 4;
+}

@@ -5,6 +5,14 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+
+enum {
+	/** Of a character. */
+	TEXT_UTF8_MAX_BYTES = 4,
+	/** What stands for what is no character. */
+	TEXT_REPLACEMENT = 0xfffd,
+};
 
 bool text_starts_with(const char *text, const char *prefix);
 bool text_ends_with(const char *text, const char *suffix);
@@ -26,5 +34,11 @@ bool text_decode_percents(const char *from, const char *end, char *to, size_t ca
 
 /** The length of @text, cut to at most @max_bytes, but not within a character of UTF-8. */
 size_t text_cut_length(const char *text, size_t length, size_t max_bytes);
+
+/**
+ * Writes @character as UTF-8, without a NUL; the number of bytes. TEXT_REPLACEMENT for what is none:
+ * half a surrogate pair, a NUL, a number over U+10FFFF.
+ */
+size_t text_encode_utf8(uint32_t character, char to[TEXT_UTF8_MAX_BYTES]);
 
 #endif

@@ -10,8 +10,14 @@
 
 #include "agent/base/binary.h"
 #include "agent/base/hash128.h"
+#include "agent/base/label_set.h"
 #include "agent/base/process_info.h"
 #include "ebpf/abi/sample.h"
+
+enum {
+	/** A flag that outputs put beside those of enum frame_flag: a panic of Go began here. */
+	FRAME_PANICS = 1 << 7,
+};
 
 /** A frame as converters make it and trace_frame() gives it. */
 struct frame {
@@ -99,6 +105,8 @@ struct sample_context {
 	const char *thread_comm;
 	/** NULL for kernel threads, and for processes that are not known. */
 	struct process_info *process;
+	/** NULL if there are none, and no goroutine's number either. */
+	const struct label_set *labels;
 	/** Known when the sample was taken (not a first sample). */
 	bool was_known;
 };

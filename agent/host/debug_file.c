@@ -5,6 +5,7 @@
  * by the caller before anything is looked up in it.
  */
 #include "agent/host/debug_file.h"
+#include "agent/host/elf_notes.h"
 
 #include <elf.h>
 #include <errno.h>

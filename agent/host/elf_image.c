@@ -20,8 +20,6 @@
 #include "agent/host/decompress.h"
 
 enum {
-	NOTES_MAX_BYTES = 1 << 20,
-	NOTE_SEGMENTS_MAX = 16,
 	SECTION_NAMES_MAX_BYTES = 4 << 20,
 	/* ch_type of <elf.h>; older ones lack zstd. */
 	COMPRESSION_TYPE_ZLIB = 1,
@@ -42,9 +40,7 @@ int elf_image_read(const struct elf_image *image, uint64_t offset, void *buffer,
 	if (offset > image->size || bytes > image->size - offset)
 		return fail(-EBADMSG, "%zu bytes at %#" PRIx64 " lie outside of the file", bytes,
 			    offset);
-	if (!bytes)
-		return 0;
-	if (image->memory) {
+	if (image->memory && bytes) {
 		memcpy(buffer, image->memory + offset, bytes);
 		return 0;
 	}
@@ -293,6 +289,18 @@ uint64_t elf_image_bytes_at_address(const struct elf_image *image, uint64_t addr
 	return segment ? segment->file_bytes - (address - segment->address) : 0;
 }
 
+int elf_image_address_offset(const struct elf_image *image, uint64_t address, uint64_t *offset,
+			     uint64_t *bytes)
+{
+	const struct elf_segment *segment = segment_at(image, address);
+
+	if (!segment)
+		return fail(-EBADMSG, "address %#" PRIx64 " lies in no segment", address);
+	*offset = segment->offset + (address - segment->address);
+	*bytes = segment->file_bytes - (address - segment->address);
+	return 0;
+}
+
 int elf_image_read_address(const struct elf_image *image, uint64_t address, void *buffer,
 			   size_t bytes)
 {
@@ -438,89 +446,4 @@ int elf_image_mapping_address(const struct elf_image *image, uint64_t offset, ui
 		return fail(-ENOENT, "no segment at file offset %#" PRIx64, offset);
 	*address = best_address;
 	return 0;
-}
-
-static int parse_notes(const void *notes, size_t size, uint32_t alignment,
-		       uint8_t build_id[BUILD_ID_MAX_BYTES], uint32_t *build_id_bytes)
-{
-	struct byte_reader reader;
-
-	byte_reader_init(&reader, notes, size);
-	while (byte_reader_left(&reader) >= sizeof(Elf64_Nhdr)) {
-		uint32_t name_bytes = byte_reader_u32(&reader);
-		uint32_t content_bytes = byte_reader_u32(&reader);
-		uint32_t type = byte_reader_u32(&reader);
-		const uint8_t *name, *content;
-		size_t padding;
-
-		name = byte_reader_bytes(&reader, name_bytes);
-		byte_reader_skip(&reader, -byte_reader_offset(&reader) & (alignment - 1));
-		content = byte_reader_bytes(&reader, content_bytes);
-		if (byte_reader_failed(&reader))
-			return fail(-EBADMSG, "a note is longer than its section");
-		if (type == NT_GNU_BUILD_ID && name_bytes == sizeof(ELF_NOTE_GNU) &&
-		    !memcmp(name, ELF_NOTE_GNU, sizeof(ELF_NOTE_GNU))) {
-			if (!content_bytes || content_bytes > BUILD_ID_MAX_BYTES)
-				return fail(-EBADMSG, "a build id of %u bytes", content_bytes);
-			memcpy(build_id, content, content_bytes);
-			*build_id_bytes = content_bytes;
-			return 0;
-		}
-		/* The last note may lack its padding. */
-		padding = -byte_reader_offset(&reader) & (alignment - 1);
-		if (padding > byte_reader_left(&reader))
-			break;
-		byte_reader_skip(&reader, padding);
-	}
-	return fail(-ENOENT, "no build id");
-}
-
-int elf_notes_build_id(const void *notes, size_t size, uint8_t build_id[BUILD_ID_MAX_BYTES],
-		       uint32_t *build_id_bytes)
-{
-	return parse_notes(notes, size, 4, build_id, build_id_bytes);
-}
-
-static int range_build_id(const struct elf_image *image, uint64_t offset, uint64_t size,
-			  uint32_t alignment, uint8_t build_id[BUILD_ID_MAX_BYTES],
-			  uint32_t *build_id_bytes)
-{
-	_cleanup_(elf_bytes_deinit) struct elf_bytes notes = { 0 };
-	int err;
-
-	err = elf_image_load_range(image, offset, size, NOTES_MAX_BYTES, &notes);
-	if (err)
-		return err;
-	return parse_notes(notes.data, notes.size, alignment, build_id, build_id_bytes);
-}
-
-int elf_image_build_id(const struct elf_image *image, uint8_t build_id[BUILD_ID_MAX_BYTES],
-		       uint32_t *build_id_bytes)
-{
-	const char *const section_name = ".note.gnu.build-id";
-	const struct elf_section *section = elf_image_find_section(image, section_name);
-	uint32_t note_segments = 0;
-	int err = -ENOENT, damaged = 0;
-
-	if (section && section->type == SHT_NOTE)
-		err = range_build_id(image, section->offset, section->size, 4, build_id,
-				     build_id_bytes);
-	for (uint32_t i = 0; err && i < image->segment_count; i++) {
-		const struct elf_segment *segment = &image->segments[i];
-
-		if (segment->type != PT_NOTE || note_segments == NOTE_SEGMENTS_MAX)
-			continue;
-		note_segments++;
-		/* .note.gnu.property wants 8, and its segment may be followed by notes with 4. */
-		err = range_build_id(image, segment->offset, segment->file_bytes, 4, build_id,
-				     build_id_bytes);
-		if (err == -EBADMSG)
-			err = range_build_id(image, segment->offset, segment->file_bytes, 8,
-					     build_id, build_id_bytes);
-		if (err == -EBADMSG)
-			damaged = err;
-	}
-	if (!err)
-		return 0;
-	return damaged ? damaged : fail(-ENOENT, "no build id");
 }

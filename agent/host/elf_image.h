@@ -105,6 +105,13 @@ int elf_image_read(const struct elf_image *image, uint64_t offset, void *buffer,
 int elf_image_read_address(const struct elf_image *image, uint64_t address, void *buffer,
 			   size_t bytes);
 
+/**
+ * Where in the file the byte at ELF virtual address @address stands, and how many bytes of its PT_LOAD
+ * follow from there on, it included; -EBADMSG if no PT_LOAD has it in the file. The file may be shorter.
+ */
+int elf_image_address_offset(const struct elf_image *image, uint64_t address, uint64_t *offset,
+			     uint64_t *bytes);
+
 /** Bytes of file behind ELF virtual address @address up to the end of its PT_LOAD; 0 if none. */
 uint64_t elf_image_bytes_at_address(const struct elf_image *image, uint64_t address);
 
@@ -145,13 +152,5 @@ const struct elf_segment *elf_image_find_segment(const struct elf_image *image, 
  */
 int elf_image_mapping_address(const struct elf_image *image, uint64_t offset, uint64_t length,
 			      uint64_t *address);
-
-/** The GNU build id from notes; -ENOENT without one, -EBADMSG if the notes are damaged. */
-int elf_image_build_id(const struct elf_image *image, uint8_t build_id[BUILD_ID_MAX_BYTES],
-		       uint32_t *build_id_bytes);
-
-/** The GNU build id in @size bytes of notes (alignment 4), as in /sys/kernel/notes; as above. */
-int elf_notes_build_id(const void *notes, size_t size, uint8_t build_id[BUILD_ID_MAX_BYTES],
-		       uint32_t *build_id_bytes);
 
 #endif

@@ -25,6 +25,7 @@
 #include "agent/base/hash_map.h"
 #include "agent/base/vector.h"
 #include "agent/host/elf_image.h"
+#include "agent/host/elf_notes.h"
 #include "agent/host/file_id.h"
 #include "agent/host/kallsyms.h"
 #include "agent/host/line_reader.h"

@@ -6,15 +6,12 @@
 #include "agent/processes/attachments.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "agent/base/clock.h"
-#include "agent/base/error.h"
 #include "agent/base/metrics.h"
 #include "agent/processes/executable_interpreter.h"
-#include "ebpf/abi/frame.h"
 
 /* An answer may never come: load_remote can hang. */
 #define ASK_AGAIN_NS (60 * NS_PER_SECOND)
@@ -37,106 +34,6 @@ enum {
 	TRIES_PER_DOUBLING = 16,
 	DOUBLINGS_MAX = 6,
 };
-
-/* --- requests --- */
-
-static void add_module(struct attach_request *request, const struct process_mapping *mapping)
-{
-	struct binary *binary = mapping->executable ? mapping->executable->binary : NULL;
-	uint32_t count = request->module_count;
-
-	if (!binary || binary->fd < 0 || count == ATTACH_MAX_MODULES ||
-	    mapping->executable_id != mapping->executable->id)
-		return;
-	if (count && request->binaries[count - 1] == binary &&
-	    request->modules[count - 1].bias == mapping->bias)
-		return;
-	request->binaries[count] = binary_ref(binary);
-	request->modules[count] = (struct interpreter_module){
-		.path = binary->path,
-		.fd = binary->fd,
-		.bias = mapping->bias,
-	};
-	if (mapping->executable->is_remote)
-		request->is_remote = true;
-	request->module_count++;
-}
-
-/* NULL without memory. */
-static struct attach_request *make_request(struct attachments *attachments,
-					   const struct process *process,
-					   const struct attachment *attachment)
-{
-	struct attach_request *request = calloc(1, sizeof(*request));
-	uint32_t room = process->mapping_count + 1;
-
-	if (!request)
-		return NULL;
-	request->binaries = calloc(room, sizeof(struct binary *));
-	request->modules = calloc(room, sizeof(*request->modules));
-	if (!request->binaries || !request->modules) {
-		attach_request_destroy(request, attachments->executables);
-		return NULL;
-	}
-	request->pid = process->pid;
-	request->stamp = process->stamp;
-	request->executable = executable_ref(attachments->executables, attachment->executable);
-	request->bias = attachment->bias;
-	for (uint32_t i = 0; i < process->mapping_count; i++)
-		add_module(request, &process->mappings[i]);
-	return request;
-}
-
-void attach_request_destroy(struct attach_request *request, struct executable_cache *executables)
-{
-	for (uint32_t i = 0; i < request->module_count; i++)
-		binary_unref(request->binaries[i]);
-	executable_unref(executables, request->executable);
-	free(request->binaries);
-	free(request->modules);
-	free(request);
-}
-
-/* One line per file, whichever of its processes is the first. */
-static void note_refusal(struct executable *executable, uint32_t pid)
-{
-	char more[128];
-
-	if (__atomic_exchange_n(&executable->is_refusal_logged, true, __ATOMIC_RELAXED))
-		return;
-	snprintf(more, sizeof(more), " (%s), process %u",
-		 executable_interpreter(executable)->version, pid);
-	executable_interpreter_log_refused(executable->binary->path, more);
-}
-
-int attach_request_run(const struct attach_request *request, const char *proc_root,
-		       struct process_runtime **runtime)
-{
-	const struct interpreter_file *file = executable_interpreter(request->executable);
-	struct interpreter_target target = {
-		.pid = request->pid,
-		.bias = request->bias,
-		.modules = request->modules,
-		.module_count = request->module_count,
-	};
-	struct interpreter_process *process;
-	struct process_memory memory;
-	int err;
-
-	err = process_memory_init(&memory, proc_root, (pid_t)request->pid);
-	if (err)
-		return err;
-	target.memory = &memory.memory;
-	err = file->interpreter->ops->attach(file, &target, &process);
-	if (err) {
-		if (err == -EOPNOTSUPP || err == -EBADMSG)
-			note_refusal(request->executable, request->pid);
-		process_memory_deinit(&memory);
-		return err;
-	}
-	*runtime = process_runtime_create(request->executable->id, process, &memory);
-	return *runtime ? 0 : fail(-ENOMEM, "no memory for a runtime");
-}
 
 /* --- the state of a process --- */
 
@@ -202,7 +99,8 @@ static void wait_until(struct attachments *attachments, struct process *process,
 static void ask(struct attachments *attachments, struct process *process,
 		struct attachment *attachment, uint64_t now_ns)
 {
-	struct attach_request *request = make_request(attachments, process, attachment);
+	struct attach_request *request = attach_request_create(
+		attachments->executables, process, attachment->executable, attachment->bias);
 
 	attachment->tried_ns = now_ns;
 	if (!request) {
@@ -328,12 +226,33 @@ static void hasten(struct attachments *attachments, struct process *process, uin
 	}
 }
 
-void attachments_update(struct attachments *attachments, struct process *process, uint64_t now_ns)
+/* False: a load thread is to be asked. */
+static bool attach_at_once(struct attachments *attachments, const struct process *process,
+			   struct attachment *attachment)
 {
+	const struct attach_request request = {
+		.pid = process->pid,
+		.executable = attachment->executable,
+		.bias = attachment->bias,
+	};
+	struct process_runtime *runtime;
+
+	if (!executable_interpreter(attachment->executable)->attaches_at_once ||
+	    attachments->attached_count >= ATTACHMENTS_MAX ||
+	    attach_request_run(&request, attachments->proc_root, &runtime))
+		return false;
+	set_runtime(attachments, attachment, runtime);
+	return true;
+}
+
+static void update(struct attachments *attachments, struct process *process, bool is_published_next,
+		   uint64_t now_ns)
+{
+	bool has_changed;
+
 	if (!attachments->request)
 		return;
-	if (drop_unmapped(attachments, process))
-		share_runtimes(attachments, process);
+	has_changed = drop_unmapped(attachments, process);
 	hasten(attachments, process, now_ns);
 	for (uint32_t i = 0; i < process->mapping_count; i++) {
 		const struct process_mapping *mapping = &process->mappings[i];
@@ -342,10 +261,19 @@ void attachments_update(struct attachments *attachments, struct process *process
 		if (!is_runtime(mapping))
 			continue;
 		added = add_attachment(attachments, process, mapping->executable, mapping->bias);
-		if (added)
+		if (added && is_published_next && attach_at_once(attachments, process, added))
+			has_changed = true;
+		else if (added)
 			ask(attachments, process, added, now_ns);
 	}
+	if (has_changed)
+		share_runtimes(attachments, process);
 	free_if_empty(process);
+}
+
+void attachments_update(struct attachments *attachments, struct process *process, uint64_t now_ns)
+{
+	update(attachments, process, true, now_ns);
 }
 
 void attachments_inherit(struct attachments *attachments, struct process *process,
@@ -402,7 +330,7 @@ void attachments_update_all(struct attachments *attachments, uint64_t now_ns)
 			return;
 		process = (void *)(uintptr_t)value;
 		if (!process->ended_ns)
-			attachments_update(attachments, process, now_ns);
+			update(attachments, process, false, now_ns);
 	}
 }
 

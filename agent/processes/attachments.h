@@ -4,9 +4,10 @@
  * that is a runtime, a load thread is asked to attach, since that reads files and memory; its answer
  * comes back to sync, which publishes the process again with what the kernel side needs. A runtime
  * that has not set itself up yet is tried again, after ever longer pauses, and soon after a change
- * of its mappings. A fork is attached to at once, as its parent is.
+ * of its mappings. A fork is attached to at once, as its parent is, and so is a runtime for which
+ * nothing need be read: most programs of Go, which may live for milliseconds only.
  *
- * Owned by the sync thread, but for attach_request_run(). Runtimes in processes are limited to
+ * Owned by the sync thread. Runtimes in processes are limited to
  * ATTACHMENTS_MAX; beyond it those go whose process was not sampled for longest.
  */
 #ifndef AGENT_PROCESSES_ATTACHMENTS_H
@@ -16,36 +17,13 @@
 #include <stdint.h>
 
 #include "agent/base/map_writer.h"
+#include "agent/processes/attach_request.h"
 #include "agent/processes/executable_cache.h"
 #include "agent/processes/process.h"
 #include "agent/processes/process_runtime.h"
 #include "agent/processes/sync_schedule.h"
 
-enum {
-	ATTACHMENTS_MAX = 1024,
-	/** More files of a process are not shown to the languages. */
-	ATTACH_MAX_MODULES = 4096,
-};
-
-/** What a load thread is to do. Holds all that it needs, so it may outlive the process. */
-struct attach_request {
-	uint32_t pid;
-	struct process_stamp stamp;
-	/** Of the runtime; one reference. */
-	struct executable *executable;
-	uint64_t bias;
-	/** One of the files is on a file system that may hang: for load_remote. */
-	bool is_remote;
-	uint32_t module_count;
-	/** Their files; one reference each. */
-	struct binary **binaries;
-	struct interpreter_module *modules;
-};
-
-/** Attaches; 0 and one reference to the caller, or as interpreter_ops.attach(). Any thread. */
-int attach_request_run(const struct attach_request *request, const char *proc_root,
-		       struct process_runtime **runtime);
-void attach_request_destroy(struct attach_request *request, struct executable_cache *executables);
+enum { ATTACHMENTS_MAX = 1024 };
 
 enum attachment_state {
 	/** To be tried again at due_ns. */
@@ -97,7 +75,10 @@ struct attachments {
 /** The first five fields are the caller's, the others zero. */
 void attachments_deinit(struct attachments *attachments);
 
-/** The mappings of @process were read: lets go what it has no more, asks for what is new. */
+/**
+ * The mappings of @process were read, and it is published next: lets go what it has no more, asks for
+ * what is new, or attaches at once.
+ */
 void attachments_update(struct attachments *attachments, struct process *process, uint64_t now_ns);
 
 /** @process, a fork of @parent, is gone: its samples are named by what the parent has. */

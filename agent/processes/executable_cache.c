@@ -252,6 +252,7 @@ int executable_cache_open(struct executable_cache *cache, int fd, const struct f
 {
 	struct binary values = { .fd = -1 };
 	struct executable *created, *inserted;
+	struct go_program go;
 	int err;
 
 	created = executable_cache_find(cache, key);
@@ -267,7 +268,7 @@ int executable_cache_open(struct executable_cache *cache, int fd, const struct f
 	created->references = 1;
 	created->pid = pid;
 	created->is_remote = is_remote;
-	err = executable_file_identify(fd, &values, &created->segments);
+	err = executable_file_identify(fd, &values, &go, &created->segments);
 	if (err == -EBADMSG || err == -E2BIG) {
 		executable_log_damaged(path, err);
 		values = (struct binary){ .fd = -1 };

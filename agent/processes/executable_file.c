@@ -17,7 +17,9 @@
 #include "agent/base/clock.h"
 #include "agent/base/error.h"
 #include "agent/host/debug_file.h"
+#include "agent/host/elf_notes.h"
 #include "agent/host/file_id.h"
+#include "agent/host/go_program.h"
 #include "agent/processes/local_devices.h"
 #include "stackdeltas/delta_cache.h"
 #include "stackdeltas/unwind_input.h"
@@ -58,7 +60,8 @@ static void place_text(const struct elf_image *image, struct binary *binary)
 	}
 }
 
-int executable_file_identify(int fd, struct binary *binary, struct elf_image *segments)
+int executable_file_identify(int fd, struct binary *binary, struct go_program *go,
+			     struct elf_image *segments)
 {
 	_cleanup_(elf_image_deinit) struct elf_image image = { .fd = -1 };
 	struct binary found = { .fd = -1 };
@@ -77,6 +80,8 @@ int executable_file_identify(int fd, struct binary *binary, struct elf_image *se
 	err = copy_segments(&image, segments);
 	if (err)
 		return err;
+	if (!go_program_read(&image, go))
+		found.go = go;
 	*binary = found;
 	return 0;
 }

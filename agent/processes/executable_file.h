@@ -19,10 +19,12 @@ struct delta_cache;
 
 /**
  * Reads the headers of @fd: fills *@binary but for executable_id, fd and path, and *@segments with
- * the program headers alone (freed by elf_image_deinit()). -EOPNOTSUPP for what is no ELF file of
+ * the program headers alone (freed by elf_image_deinit()). If the file has code of Go, *@go is filled
+ * and the binary points to it. -EOPNOTSUPP for what is no ELF file of
  * this kind of machine, -EBADMSG for a damaged one, others as the file system says.
  */
-int executable_file_identify(int fd, struct binary *binary, struct elf_image *segments);
+int executable_file_identify(int fd, struct binary *binary, struct go_program *go,
+			     struct elf_image *segments);
 
 /** Where a file comes from, and so where its separate debug file may be. Strings are borrowed. */
 struct executable_origin {

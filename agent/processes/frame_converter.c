@@ -186,7 +186,8 @@ static bool is_of_runtime(const struct frame *frame, const struct runtime_set *r
 	if (frame->kind != FRAME_NATIVE || frame->flags & FRAME_GUESS || !frame->binary)
 		return false;
 	for (uint32_t i = 0; i < runtimes->count; i++)
-		if (runtimes->runtimes[i]->executable_id == frame->binary->executable_id)
+		if (runtimes->runtimes[i]->executable_id == frame->binary->executable_id &&
+		    process_runtime_data(runtimes->runtimes[i])->interpreter->kind != FRAME_GO)
 			return true;
 	return false;
 }

@@ -67,6 +67,7 @@ static void process_free(struct process *process)
 	mapping_table_unref(process->parent_table);
 	runtime_set_unref(process->runtimes);
 	process_info_unref(process->info);
+	process_info_unref(process->older_info);
 	free(process);
 }
 
@@ -343,8 +344,10 @@ void process_table_fail_sync(struct process_table *table, struct process *proces
 void process_table_set_info(struct process_table *table, struct process *process,
 			    struct process_info *info)
 {
-	assert(!process->info);
+	/* Samples that are described meanwhile borrow it. */
+	assert(!process->older_info);
 	pthread_mutex_lock(&table->lock);
+	process->older_info = process->info;
 	process->info = info;
 	pthread_mutex_unlock(&table->lock);
 }

@@ -54,6 +54,8 @@ struct process_mapping {
 	uint8_t look_count;
 	/** The file is on a network or FUSE file system, and load_remote has been asked for it. */
 	bool is_requested;
+	/** The first one of the process's own executable (/proc/PID/exe). */
+	bool is_program;
 };
 
 /**
@@ -145,8 +147,9 @@ struct process {
 	struct mapped_range recent[PROCESS_MAX_RECENT];
 	/** What its interpreted frames are named by; NULL: nothing. */
 	struct runtime_set *runtimes;
-	/** NULL until read; never replaced. */
+	/** NULL until read; replaced once at most, and the one before is kept. */
 	struct process_info *info;
+	struct process_info *older_info;
 	/** The comm since comm_ns, and the one before. */
 	uint64_t comm_ns;
 	char comm[COMM_BYTES];
@@ -210,7 +213,7 @@ void process_table_finish_sync(struct process_table *table, struct process *proc
 void process_table_fail_sync(struct process_table *table, struct process *process,
 			     enum process_state state, uint64_t now_ns);
 
-/** Sync. Takes over a reference of @info, which has not been read before. */
+/** Sync. Takes over a reference of @info; twice at most. */
 void process_table_set_info(struct process_table *table, struct process *process,
 			    struct process_info *info);
 

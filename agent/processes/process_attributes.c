@@ -2,9 +2,12 @@
 /* All of it is what the process says of itself, and none of it is used for anything but outputs. */
 #include "agent/processes/process_attributes.h"
 
+#include <string.h>
+
 #include "agent/host/container_id.h"
 #include "agent/host/proc_info.h"
 #include "agent/host/process_environment.h"
+#include "agent/processes/executable_cache.h"
 
 static void set_info(struct process_table *table, struct process *process,
 		     const struct process_info *values)
@@ -15,24 +18,70 @@ static void set_info(struct process_table *table, struct process *process,
 		process_table_set_info(table, process, info);
 }
 
+/* What the executable says goes to @values. */
+static void add_program(struct process_info *values, const struct process_mapping *mapping)
+{
+	const struct executable *executable = mapping->executable;
+	const struct go_program *go = executable && executable->binary ? executable->binary->go :
+									 NULL;
+
+	if (!go)
+		return;
+	values->runtime_name = "go";
+	values->runtime_version = go->version;
+	values->go_module_path = go->module_path;
+	values->go_module_version = go->module_version;
+}
+
+/* The first mapping of the file at @path: both texts are the kernel's for the same file. NULL: none. */
+static struct process_mapping *find_program(const struct proc_maps *maps,
+					    struct process_mapping *mappings, const char *path)
+{
+	for (uint32_t i = 0; i < maps->count; i++) {
+		if (maps->rows[i].inode && !strcmp(maps->rows[i].path, path))
+			return &mappings[i];
+	}
+	return NULL;
+}
+
 void process_attributes_read(struct process_table *table, struct process *process,
-			     const char *proc_root)
+			     const char *proc_root, const struct proc_maps *maps,
+			     struct process_mapping *mappings)
 {
 	char path[PROC_PATH_MAX_BYTES];
 	char container_id[CONTAINER_ID_MAX_BYTES];
 	char service_name[SERVICE_NAME_MAX_BYTES];
-	const struct process_info values = {
+	struct process_info values = {
 		.pid = process->pid,
 		.executable_path = path,
 		.container_id = container_id,
 		.service_name = service_name,
 	};
+	struct process_mapping *program;
 
 	if (process->info || proc_executable_path(proc_root, process->pid, path))
 		return;
 	container_id_read(proc_root, process->pid, container_id);
 	service_name_read(proc_root, process->pid, service_name);
+	program = find_program(maps, mappings, path);
+	if (program) {
+		program->is_program = true;
+		add_program(&values, program);
+	}
 	set_info(table, process, &values);
+}
+
+void process_attributes_identified(struct process_table *table, struct process *process,
+				   const struct process_mapping *mapping)
+{
+	struct process_info values;
+
+	if (!mapping->is_program || !process->info || *process->info->runtime_name)
+		return;
+	values = *process->info;
+	add_program(&values, mapping);
+	if (*values.runtime_name)
+		set_info(table, process, &values);
 }
 
 void process_attributes_inherit(struct process_table *table, struct process *process,

@@ -487,7 +487,7 @@ int process_sync_run(struct process_sync *sync, struct process *process,
 	}
 	if (parent)
 		process_attributes_inherit(sync->table, process, parent);
-	process_attributes_read(sync->table, process, sync->proc_root);
+	process_attributes_read(sync->table, process, sync->proc_root, &maps, built.items);
 	release_mappings(sync, process->mappings, process->mapping_count);
 	process->mappings = built.items;
 	process->mapping_count = built.count;
@@ -523,6 +523,7 @@ void process_sync_identified(struct process_sync *sync, struct process *process,
 		return;
 	}
 	mapping->executable = executable;
+	process_attributes_identified(sync->table, process, mapping);
 	if (place_executable(mapping))
 		return;
 	attachments_update(&sync->attachments, process, clock_monotonic_ns());

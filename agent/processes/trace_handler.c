@@ -2,7 +2,7 @@
 /*
  * Records come from the kernel side and are believed to be what they say, but their shape is
  * checked, so that a damaged one costs itself only. What a process put into them (stack copies,
- * registers, comms) is passed on, never trusted.
+ * registers, comms, labels) is passed on, never trusted.
  */
 #include "agent/processes/trace_handler.h"
 
@@ -65,6 +65,9 @@ struct trace_handler {
 	uint64_t newest_sample_ns;
 	/* Of first samples and of traces that were cut. */
 	uint64_t words[TRACE_MAX_WORDS + 1];
+	/* Of the sample at hand, and what they are made with. */
+	struct label_set labels;
+	struct text_builder label_texts;
 	/* Rows lent to the walk of a first sample. */
 	struct lent_rows {
 		uint64_t executable_id;
@@ -111,6 +114,7 @@ void trace_handler_destroy(struct trace_handler *handler)
 		return;
 	first_samples_deinit(&handler->first);
 	lru_cache_deinit(&handler->traces);
+	text_builder_deinit(&handler->label_texts);
 	frame_converter_destroy(handler->converter);
 	free(handler);
 }
@@ -196,6 +200,27 @@ static struct trace *find_trace(struct trace_handler *handler, const struct trac
 	return trace;
 }
 
+/*
+ * NULL if there are none. They were found where the process's entry says: if that was a parent's by
+ * mistake, they are no labels.
+ */
+static const struct label_set *read_labels(struct trace_handler *handler,
+					   const struct trace_record *record,
+					   const struct process_view *view)
+{
+	const uint64_t *words = (const uint64_t *)(record + 1);
+	const void *labels = words + record->word_count;
+
+	if (record->type != RECORD_TRACE || !record->label_bytes ||
+	    (record->flags & RECORD_PARENT_ENTRY && !view->has_parent_rows))
+		return NULL;
+	return label_set_fill(&handler->labels, labels,
+			      record->label_bytes / sizeof(struct sample_label),
+			      &handler->label_texts) ?
+		       &handler->labels :
+		       NULL;
+}
+
 static void report(struct trace_handler *handler, const struct trace_record *record,
 		   const struct process_view *view, struct trace *trace, bool was_known)
 {
@@ -208,6 +233,7 @@ static void report(struct trace_handler *handler, const struct trace_record *rec
 		.process_comm = view->comm,
 		.thread_comm = thread_comm,
 		.process = view->info,
+		.labels = read_labels(handler, record, view),
 		.was_known = was_known,
 	};
 
@@ -443,9 +469,12 @@ static void take_first(struct trace_handler *handler, const struct first_sample 
 
 static bool trace_is_malformed(const struct trace_record *record, size_t bytes)
 {
+	const size_t labels_at = sizeof(*record) + record->word_count * sizeof(uint64_t);
+
 	return record->word_count > TRACE_MAX_WORDS ||
 	       record->kernel_word_count > record->word_count ||
-	       bytes < sizeof(*record) + record->word_count * sizeof(uint64_t);
+	       bytes < labels_at + record->label_bytes ||
+	       !labels_are_well_formed((const char *)record + labels_at, record->label_bytes);
 }
 
 static void take_trace(struct trace_handler *handler, const struct trace_record *record,

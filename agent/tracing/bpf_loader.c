@@ -89,6 +89,8 @@ static const struct unwinder_pair unwinder_pairs[] = {
 	  offsetof(struct allframes, progs.native_unwind_chain) },
 	{ UNWINDER_PYTHON, offsetof(struct allframes, progs.python_unwind),
 	  offsetof(struct allframes, progs.python_unwind_chain) },
+	{ UNWINDER_GO, offsetof(struct allframes, progs.go_unwind),
+	  offsetof(struct allframes, progs.go_unwind_chain) },
 };
 
 static struct bpf_program *pair_program(const struct allframes *skeleton,
@@ -307,6 +309,7 @@ static int configure(struct allframes *skeleton, const struct bpf_loader_options
 		.select_cgroup = options->cgroup_fd >= 0,
 		.have_task_pt_regs = features->has_task_pt_regs,
 		.have_casts = features->has_casts,
+		.with_goroutine_id = options->with_goroutine_id,
 		.kernel_stack_bytes = kernel_stack_bytes(),
 	};
 	if (options->comm)

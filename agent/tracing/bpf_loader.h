@@ -11,6 +11,7 @@
 #ifndef AGENT_TRACING_BPF_LOADER_H
 #define AGENT_TRACING_BPF_LOADER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct bpf_loader;
@@ -28,6 +29,8 @@ struct bpf_loader_options {
 	const char *comm;
 	/** Only tasks below this cgroup: descriptor of its directory, borrowed; -1: all. */
 	int cgroup_fd;
+	/** Samples of Go tell the number of the goroutine. */
+	bool with_goroutine_id;
 };
 
 /** Descriptors of maps and programs, owned by the loader. */

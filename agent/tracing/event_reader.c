@@ -11,6 +11,7 @@
 
 #include "agent/base/clock.h"
 #include "agent/base/error.h"
+#include "agent/base/label_set.h"
 #include "agent/base/log.h"
 #include "agent/base/metrics.h"
 #include "agent/base/urgent_thread.h"
@@ -39,7 +40,7 @@ struct event_reader {
 };
 
 /* The kernel side writes records; this only keeps a bug there from reading beyond them. */
-static bool is_well_formed(const struct trace_record *record, size_t bytes)
+bool event_reader_is_well_formed(const struct trace_record *record, size_t bytes)
 {
 	const struct first_sample *first = (const void *)record;
 
@@ -49,7 +50,9 @@ static bool is_well_formed(const struct trace_record *record, size_t bytes)
 	case RECORD_TRACE:
 		return bytes == sizeof(*record) + record->word_count * sizeof(uint64_t) +
 					record->label_bytes &&
-		       record->kernel_word_count <= record->word_count;
+		       record->kernel_word_count <= record->word_count &&
+		       labels_are_well_formed((const char *)record + bytes - record->label_bytes,
+					      record->label_bytes);
 	case RECORD_FIRST:
 		return bytes >= offsetof(struct first_sample, stack) &&
 		       first->stack_bytes <= FIRST_STACK_MAX_BYTES &&
@@ -65,7 +68,7 @@ static void on_sample(void *context, const void *bytes, size_t count)
 	struct event_reader *reader = context;
 	const struct trace_record *record = bytes;
 
-	if (!is_well_formed(record, count)) {
+	if (!event_reader_is_well_formed(record, count)) {
 		metrics_add(METRIC_SAMPLES_MALFORMED, 1);
 		return;
 	}

@@ -35,6 +35,9 @@ int event_reader_run(struct event_reader *reader);
 /** Ends event_reader_run() soon. For any thread, and for signal handlers. */
 void event_reader_stop(struct event_reader *reader);
 
+/** Whether @bytes bytes at @record, aligned to 8, are a record by its own lengths. */
+bool event_reader_is_well_formed(const struct trace_record *record, size_t bytes);
+
 /** Drains once without waiting. Only while no event_reader_run() is on its way. */
 void event_reader_drain(struct event_reader *reader);
 

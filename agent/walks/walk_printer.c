@@ -12,6 +12,8 @@
 
 enum {
 	SYMBOL_TABLES_MAX_BYTES = 256 << 20,
+	/* Of one address; further ones are not printed. */
+	NAMES_MAX = 32,
 };
 
 static void print_field(FILE *file, const char *text)
@@ -37,20 +39,42 @@ static const char *special_name(uint64_t executable_id)
 	}
 }
 
-static void print_function(const struct walk_printer *printer, struct binary *binary,
-			   uint64_t address)
+/* The number of names of what runs at @address, innermost inlined function first. */
+static uint32_t find_names(const struct walk_printer *printer, struct binary *binary,
+			   uint64_t address, struct symbol symbols[NAMES_MAX])
 {
 	struct symbol_lookup *lookup;
-	struct symbol symbol;
 
-	if (printer->symbols && binary) {
-		lookup = symbol_store_lookup(printer->symbols);
-		if (lookup->ops->resolve(lookup, binary, address, &symbol, 1)) {
-			print_field(printer->file, symbol.function);
-			return;
-		}
+	if (!printer->symbols || !binary)
+		return 0;
+	lookup = symbol_store_lookup(printer->symbols);
+	return lookup->ops->resolve(lookup, binary, address, symbols,
+				    printer->with_inlined ? NAMES_MAX : 1);
+}
+
+static bool begins_panic(const struct walk_printer *printer, struct binary *binary,
+			 uint64_t address)
+{
+	struct symbol_lookup *lookup;
+
+	if (!printer->with_inlined || !printer->symbols || !binary)
+		return false;
+	lookup = symbol_store_lookup(printer->symbols);
+	return lookup->ops->part(lookup, binary, address) == SYMBOL_PANIC;
+}
+
+/* Those that are not NULL. */
+static void print_flags(FILE *file, const char *const flags[], size_t count)
+{
+	char before = '\t';
+
+	for (size_t i = 0; i < count; i++) {
+		if (!flags[i])
+			continue;
+		fprintf(file, "%c%s", before, flags[i]);
+		before = ',';
 	}
-	print_field(printer->file, "-");
+	fputs(before == '\t' ? "\t-\n" : "\n", file);
 }
 
 static void print_frame(const struct walk_printer *printer, uint32_t number, uint64_t pc,
@@ -60,15 +84,35 @@ static void print_frame(const struct walk_printer *printer, uint32_t number, uin
 	bool is_guess = frame_flags(words[0]) & FRAME_GUESS;
 	struct binary *binary = address_space_binary(space, words[1]);
 	uint64_t address = frame_address(words[0]);
+	const char *path = binary ? binary->path : special_name(words[1]);
+	struct symbol symbols[NAMES_MAX];
+	uint32_t count = find_names(printer, binary, address - is_return, symbols);
+	const struct symbol *last = count ? &symbols[count - 1] : NULL;
+	bool is_panic = begins_panic(printer, binary, address - is_return);
 
+	for (uint32_t i = 0; i + 1 < count; i++) {
+		fprintf(printer->file, "#%" PRIu32 "\t-\t-", number);
+		print_field(printer->file, path);
+		print_field(printer->file, symbols[i].function);
+		print_flags(printer->file,
+			    (const char *const[]){
+				    "inlined",
+				    symbols[i].is_wrapper ? "wrapper" : NULL,
+			    },
+			    2);
+	}
 	fprintf(printer->file, "#%" PRIu32 "\t%016" PRIx64 "\t%016" PRIx64, number, pc, address);
-	print_field(printer->file, binary ? binary->path : special_name(words[1]));
-	print_function(printer, binary, address - is_return);
-	fprintf(printer->file, "\t%s%s%s\n", is_return ? "return" : "",
-		is_return && is_guess ? "," : "",
-		is_guess  ? "guess" :
-		is_return ? "" :
-			    "-");
+	print_field(printer->file, path);
+	print_field(printer->file, last ? last->function : "");
+	print_flags(printer->file,
+		    (const char *const[]){
+			    is_return ? "return" : NULL,
+			    is_guess ? "guess" : NULL,
+			    last && last->is_inlined ? "inlined" : NULL,
+			    printer->with_inlined && last && last->is_wrapper ? "wrapper" : NULL,
+			    is_panic ? "panic" : NULL,
+		    },
+		    5);
 }
 
 /* False if the frame is the runtime's own. */

@@ -13,11 +13,15 @@
  *	#1	LANGUAGE	LINE	FILE	FUNCTION	-
  *	missing	PC	WHY
  *
- * of which the second says that those are missing that the native frame behind it runs.
+ * of which the second says that those are missing that the native frame behind it runs. Where functions
+ * that are inlined were asked for (with_inlined), there are, before a frame's line,
+ *
+ *	#1	-	-	FILE	FUNCTION	inlined
  *
  * PC is the address in the process, ADDRESS the file's ELF virtual address; both are 16 hexadecimal
- * digits. What is not known is `-`. FLAGS are of `return` (PC is a return address) and `guess`,
- * parted by a comma.
+ * digits. What is not known is `-`. FLAGS are of `return` (PC is a return address) and `guess`, and
+ * with_inlined of `inlined` and of what the function is to Go's stacks (`wrapper`, `panic`:
+ * agent/base/symbol_lookup.h), parted by commas.
  */
 #ifndef AGENT_WALKS_WALK_PRINTER_H
 #define AGENT_WALKS_WALK_PRINTER_H
@@ -40,6 +44,8 @@ struct walk_printer {
 	struct symbol_store *symbols;
 	/** Borrowed; NULL: native frames only. */
 	const struct space_runtimes *runtimes;
+	/** Set by the owner, as runtimes is. */
+	bool with_inlined;
 	struct emulated_trace trace;
 };
 

@@ -28,7 +28,9 @@ struct agent_config {
 	__u8 have_task_pt_regs;
 	/** 1: bpf_rdonly_cast() can be used, and have_task_pt_regs is 1. */
 	__u8 have_casts;
-	__u8 reserved[3];
+	/** 1: the number of the goroutine is told of samples in Go. */
+	__u8 with_goroutine_id;
+	__u8 reserved[2];
 	/** Size of a kernel stack, and what stays free above the registers at its end. */
 	__u32 kernel_stack_bytes;
 	__u32 kernel_stack_padding_bytes;

@@ -41,6 +41,9 @@ enum frame_kind {
 	/** Interpreted kinds, from here to FRAME_KERNEL - 1. */
 	FRAME_FIRST_INTERPRETED = 16,
 	FRAME_PYTHON = 16,
+	/** No frame is of this kind: Go's are native ones. It stands for the language. */
+	FRAME_GO = 17,
+	FRAME_JAVA = 18,
 	FRAME_KERNEL = 255,
 };
 
@@ -118,7 +121,9 @@ enum unwind_error {
 	UNWIND_INTERPRETER_THREAD = 16,
 	/** Interpreted frames are missing here: their chain could not be followed. The walk goes on. */
 	UNWIND_INTERPRETER_FRAMES = 17,
-	UNWIND_ERROR_COUNT = 18,
+	/** A runtime went to another stack here, and the one it came from was not found. */
+	UNWIND_STACK_SWITCH = 18,
+	UNWIND_ERROR_COUNT = 19,
 };
 
 static inline __u64 frame_word(__u8 kind, __u8 flags, __u64 address)

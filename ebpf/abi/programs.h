@@ -14,6 +14,7 @@ enum unwinder {
 	/** Of the languages in the order of their enum frame_kind: unwinder_of(). */
 	UNWINDER_FIRST_INTERPRETED = 2,
 	UNWINDER_PYTHON = 2,
+	UNWINDER_GO = 3,
 	UNWINDER_COUNT = 16,
 };
 

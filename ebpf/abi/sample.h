@@ -3,7 +3,7 @@
  * The record: what the ring `samples` carries, one per sample.
  *
  * RECORD_TRACE: struct trace_record, then word_count words of frames (abi/frame.h), kernel frames
- * first, leaf first, then label_bytes of labels (none yet).
+ * first, leaf first, then label_bytes of labels, each a struct sample_label.
  *
  * RECORD_FIRST: struct first_sample, cut behind stack_bytes of its stack. It is sent for samples of
  * a process without a valid entry, but for forks whose parent's entry does (RECORD_PARENT_ENTRY): its
@@ -30,6 +30,12 @@ enum {
 	 * unwind rules still say so. x86-64's red zone, in which no signal handler writes.
 	 */
 	FIRST_BELOW_BYTES = 128,
+	LABELS_MAX = 8,
+	/** Of a goroutine there is a label more, its id. */
+	LABEL_SLOTS_MAX = LABELS_MAX + 1,
+	/** Longer ones are cut. */
+	LABEL_KEY_MAX_BYTES = 62,
+	LABEL_VALUE_MAX_BYTES = 128,
 	REGISTER_COUNT_X86 = 17,
 	REGISTER_COUNT_MAX = 33,
 };
@@ -85,6 +91,20 @@ struct trace_record {
 
 _Static_assert(sizeof(struct trace_record) == 64, "the record header is 64 bytes");
 
+/**
+ * What the program says of the work at hand (Go's pprof.Do()). Bytes behind the lengths mean nothing; the
+ * texts may hold any byte.
+ */
+struct sample_label {
+	/** 0: the value is the number of the goroutine, 8 bytes. */
+	__u8 key_bytes;
+	__u8 value_bytes;
+	char key[LABEL_KEY_MAX_BYTES];
+	char value[LABEL_VALUE_MAX_BYTES];
+};
+
+_Static_assert(sizeof(struct sample_label) == 192, "struct sample_label is whole words");
+
 struct first_sample {
 	/** type RECORD_FIRST; the frames are in kernel_words. */
 	struct trace_record record;
@@ -104,7 +124,8 @@ _Static_assert(sizeof(struct first_sample) == 64 + 33 * 8 + 8 + 128 * 8 + 16384,
 union longest_record {
 	struct trace_record record;
 	struct first_sample first;
-	__u64 words[sizeof(struct trace_record) / 8 + TRACE_MAX_WORDS];
+	__u64 words[sizeof(struct trace_record) / 8 + TRACE_MAX_WORDS +
+		    LABEL_SLOTS_MAX * sizeof(struct sample_label) / 8];
 };
 
 #endif

@@ -134,7 +134,12 @@ enum cfa_kind {
 	 * multiplication, which keeps its caller's sp above an array.
 	 */
 	CFA_DEREF_SP_INDEXED = 12,
-	CFA_KIND_COUNT = 13,
+	/**
+	 * Go's runtime may have gone to another stack here: cfa_register is an enum go_switch (abi/go.h).
+	 * If it has not, the rule is that of CFA_SP.
+	 */
+	CFA_GO_SWITCH = 13,
+	CFA_KIND_COUNT = 14,
 };
 
 /** Where the caller's value of a register is. */

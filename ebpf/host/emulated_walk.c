@@ -9,6 +9,8 @@
 #include <elf.h>
 #include <string.h>
 
+#include "ebpf/go_step.bpf.h"
+#include "ebpf/java_step.bpf.h"
 #include "ebpf/native_step.bpf.h"
 #include "ebpf/python_step.bpf.h"
 
@@ -83,11 +85,22 @@ uint64_t emulated_stack_pointer(const struct emulated_start *start)
 	return start->registers[SP_REGISTER];
 }
 
-/* Takes one step; native frames that wait for interpreted ones are not in the record yet. */
-static void take_step(struct walk_state *state)
+static bool is_known_language(uint32_t language)
 {
-	if (state->language == FRAME_PYTHON)
+	return language == FRAME_NONE || language == FRAME_PYTHON || language == FRAME_GO ||
+	       language == FRAME_JAVA;
+}
+
+/* Takes one step; native frames that wait for interpreted ones are not in the record yet. */
+static void take_step(struct walk_state *state, struct java_walk *java)
+{
+	java_enter(state, java);
+	if (state->language == FRAME_JAVA)
+		state->error = java_step(state, java);
+	else if (state->language == FRAME_PYTHON)
 		state->error = python_step(state);
+	else if (state->language == FRAME_GO)
+		state->error = go_step(state);
 	else
 		state->error = native_step_or_guess(state);
 }
@@ -96,31 +109,34 @@ void emulated_walk(const struct emulated_memory *memory, const struct emulated_s
 		   struct emulated_trace *trace)
 {
 	struct walk_state state;
+	struct java_walk java = { 0 };
 	uint64_t pc = 0;
 	int steps_max = USER_FRAMES_MAX;
 	bool in_native = true;
 
 	current_memory = memory;
 	set_start(&state, start);
+	java_begin(&java);
 	for (int i = 0; i < steps_max && !is_walk_over(&state); i++) {
 		uint32_t word_count = state.record.word_count;
 
-		if (is_other_language(&state, FRAME_PYTHON))
+		if (!is_known_language(state.language))
 			break;
 		/* To its unwinder, which goes on with native frames as well. */
 		if (state.language && in_native) {
 			in_native = false;
 			steps_max = i + PYTHON_STEPS_MAX;
 		}
-		if (!state.language)
+		if (!state.language || state.language == FRAME_JAVA)
 			pc = state.pc;
-		take_step(&state);
+		take_step(&state, &java);
 		for (; word_count < state.record.word_count; word_count++)
 			trace->pcs[word_count] = pc;
 	}
 	if (state.language) {
 		state.error = UNWIND_TRUNCATED;
-		release_frame(&state);
+		if (state.language != FRAME_GO && state.language != FRAME_JAVA)
+			release_frame(&state);
 	}
 	if (!state.at_end && !state.error)
 		state.error = UNWIND_TRUNCATED;

@@ -4,29 +4,38 @@
  * handler, which leaves that stack without a return.
  *
  * chain: START main > interrupted leaf
- * chain: START main handle? ANY{0,2}
- * chain: START main handle? ANY{0,2} RESTORE > first_handler ANY{0,2}
- * chain: START main interrupted ANY{0,2} RESTORE > first_handler ANY{0,3}
- * chain: START main interrupted ANY{0,2} RESTORE (first|second)_handler ANY{0,3} RESTORE > first_handler ANY{0,3}
- * chain: START main handle? ANY{0,2} RESTORE > second_handler handler_leaf
- * chain: START main interrupted ANY{0,2} RESTORE > second_handler handler_leaf
- * chain: START main RESTORE first_handler ANY{0,3} RESTORE > second_handler handler_leaf
- * chain: START main interrupted ANY{0,2} RESTORE first_handler ANY{0,3} RESTORE > second_handler handler_leaf
+ * chain: START main set? ANY{0,2}
+ * chain: START main (interrupted|set)? ANY{0,2} RESTORE > first_handler ANY{0,3}
+ * chain: START main (interrupted|set)? ANY{0,2} RESTORE > second_handler handler_leaf
+ * chain: START main (interrupted|set)? ANY{0,2} RESTORE second_handler set ANY{0,2}
+ * chain: START main (interrupted|set)? ANY{0,2} RESTORE first_handler ANY{0,3} RESTORE > second_handler handler_leaf
+ * chain: START main (interrupted|set)? ANY{0,2} RESTORE first_handler ANY{0,3} RESTORE second_handler set ANY{0,2}
+ * chain: START main (interrupted|set)? ANY{0,2} RESTORE second_handler ANY{0,3} RESTORE > first_handler ANY{0,3}
  *
- * A signal that waits comes in siglongjmp(), where the mask is set back, and so on while handlers take
- * longer than the timer:
- *
- * chain: START main interrupted ANY{0,2} RESTORE (first|second)_handler ANY{0,3} RESTORE (first|second)_handler ANY{0,3} RESTORE > (first|second)_handler ANY{0,3}
- * chain: START main interrupted ANY{0,2} RESTORE (first|second)_handler ANY{0,3} RESTORE (first|second)_handler ANY{0,3} RESTORE (first|second)_handler ANY{0,3} RESTORE > (first|second)_handler ANY{0,3}
+ * A timer is set for one signal, and again when that has been handled: else signals whose handlers take
+ * longer would pile up without end.
  */
 #include <setjmp.h>
 #include <sys/time.h>
 
 #include "target.h"
 
-enum { STACK_BYTES = 64 * 1024 };
+enum {
+	STACK_BYTES = 64 * 1024,
+	FIRST_AFTER_US = 12000,
+	SECOND_AFTER_US = 2000,
+	HANDLER_CALLS = 50000,
+};
 
 static sigjmp_buf escape;
+
+FRAME void set(int timer, int after_us)
+{
+	struct itimerval once = { .it_value.tv_usec = after_us };
+
+	if (setitimer(timer, &once, NULL))
+		abort();
+}
 
 FRAME unsigned long handler_leaf(unsigned long n)
 {
@@ -35,13 +44,14 @@ FRAME unsigned long handler_leaf(unsigned long n)
 
 FRAME void second_handler(int number)
 {
-	for (unsigned long i = 0; i < 2000; i++)
+	for (unsigned long i = 0; i < HANDLER_CALLS; i++)
 		handler_leaf(number);
+	set(ITIMER_PROF, SECOND_AFTER_US);
 }
 
 FRAME void first_handler(int number)
 {
-	for (unsigned long i = 0; i < 2000; i++)
+	for (unsigned long i = 0; i < HANDLER_CALLS; i++)
 		handler_leaf(number);
 	siglongjmp(escape, 1);
 }
@@ -57,12 +67,11 @@ FRAME void interrupted(void)
 		leaf(n);
 }
 
-static void handle(int signal, void (*handler)(int), int flags, int timer, int every_us)
+static void handle(int signal, void (*handler)(int), int flags)
 {
 	struct sigaction action = { .sa_handler = handler, .sa_flags = SA_RESTART | flags };
-	struct itimerval every = { { 0, every_us }, { 0, every_us } };
 
-	if (sigaction(signal, &action, NULL) || setitimer(timer, &every, NULL))
+	if (sigaction(signal, &action, NULL))
 		abort();
 }
 
@@ -72,10 +81,11 @@ int main(void)
 
 	if (sigaltstack(&stack, NULL))
 		abort();
+	handle(SIGALRM, first_handler, SA_ONSTACK);
+	handle(SIGPROF, second_handler, 0);
 	target_ready();
-	if (!sigsetjmp(escape, 1)) {
-		handle(SIGALRM, first_handler, SA_ONSTACK, ITIMER_REAL, 3000);
-		handle(SIGPROF, second_handler, 0, ITIMER_PROF, 2000);
-	}
+	sigsetjmp(escape, 1);
+	set(ITIMER_REAL, FIRST_AFTER_US);
+	set(ITIMER_PROF, SECOND_AFTER_US);
 	interrupted();
 }

@@ -18,8 +18,6 @@ enum {
 	HEADER_MAX_BYTES = 128,
 	/** Read at once. */
 	CHUNK_CHARACTERS = 1024,
-	REPLACEMENT = 0xfffd,
-	UTF8_MAX_BYTES = 4,
 };
 
 /** Where the characters of a string lie. */
@@ -40,32 +38,6 @@ static uint64_t header_u64(const uint8_t *header, uint32_t offset)
 	return value;
 }
 
-static size_t encode_utf8(uint32_t character, char *to)
-{
-	if (!character || character > 0x10ffff || (character >= 0xd800 && character <= 0xdfff))
-		character = REPLACEMENT;
-	if (character < 0x80) {
-		to[0] = (char)character;
-		return 1;
-	}
-	if (character < 0x800) {
-		to[0] = (char)(0xc0 | character >> 6);
-		to[1] = (char)(0x80 | (character & 63));
-		return 2;
-	}
-	if (character < 0x10000) {
-		to[0] = (char)(0xe0 | character >> 12);
-		to[1] = (char)(0x80 | (character >> 6 & 63));
-		to[2] = (char)(0x80 | (character & 63));
-		return 3;
-	}
-	to[0] = (char)(0xf0 | character >> 18);
-	to[1] = (char)(0x80 | (character >> 12 & 63));
-	to[2] = (char)(0x80 | (character >> 6 & 63));
-	to[3] = (char)(0x80 | (character & 63));
-	return 4;
-}
-
 /* The character that begins at @bytes, of @left bytes, and its length; @left > 0. */
 static uint32_t decode_utf8(const uint8_t *bytes, size_t left, size_t *length)
 {
@@ -80,14 +52,14 @@ static uint32_t decode_utf8(const uint8_t *bytes, size_t left, size_t *length)
 
 	*length = 1;
 	if (!wanted || wanted > left)
-		return REPLACEMENT;
+		return TEXT_REPLACEMENT;
 	for (size_t i = 1; i < wanted; i++) {
 		if ((bytes[i] & 0xc0) != 0x80)
-			return REPLACEMENT;
+			return TEXT_REPLACEMENT;
 		character = character << 6 | (bytes[i] & 63);
 	}
 	if (character < least[wanted])
-		return REPLACEMENT;
+		return TEXT_REPLACEMENT;
 	*length = wanted;
 	return character;
 }
@@ -105,14 +77,14 @@ static bool append_characters(const struct characters *characters, const uint8_t
 			      size_t size, char *text, size_t *length)
 {
 	for (size_t i = 0, step; i < size; i += step) {
-		char encoded[UTF8_MAX_BYTES];
+		char encoded[TEXT_UTF8_MAX_BYTES];
 		uint32_t character;
 		size_t count;
 
 		step = characters->width;
 		character = characters->is_encoded ? decode_utf8(bytes + i, size - i, &step) :
 						     character_at(bytes + i, characters->width);
-		count = encode_utf8(character, encoded);
+		count = text_encode_utf8(character, encoded);
 		if (*length + count > INTERPRETER_NAME_MAX_BYTES)
 			return false;
 		memcpy(text + *length, encoded, count);

@@ -12,7 +12,11 @@
 #include "agent/base/byte_reader.h"
 #include "reporter/tests/whole_stack.h"
 
-enum { FRAMES_MAX = 32 };
+enum {
+	FRAMES_MAX = 32,
+	/* enum symbol_part */
+	PARTS = 4,
+};
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count);
 
@@ -28,14 +32,24 @@ static uint32_t resolve(struct symbol_lookup *lookup, struct binary *binary, uin
 	struct fuzz_lookup *fuzz = (struct fuzz_lookup *)lookup;
 
 	(void)binary;
-	(void)address;
 	for (uint32_t i = 0; i < fuzz->count && i < capacity; i++)
-		symbols[i] = (struct symbol){ .function = fuzz->name };
+		symbols[i] = (struct symbol){
+			.function = fuzz->name,
+			.is_wrapper = !i && address % PARTS == SYMBOL_IN_WRAPPER,
+		};
 	return fuzz->count < capacity ? fuzz->count : capacity;
+}
+
+static enum symbol_part part(struct symbol_lookup *lookup, struct binary *binary, uint64_t address)
+{
+	(void)lookup;
+	(void)binary;
+	return address % PARTS;
 }
 
 static const struct symbol_lookup_ops lookup_ops = {
 	.resolve = resolve,
+	.part = part,
 };
 
 static struct frame read_frame(struct byte_reader *reader, struct binary *binary)
@@ -83,10 +97,21 @@ static void check_text(const char *text, size_t frame_count)
 	text_builder_deinit(&again);
 }
 
+static uint32_t name_count(const struct fuzz_lookup *fuzz, const struct frame *frame)
+{
+	uint32_t hidden = frame_lookup_address(frame) % PARTS == SYMBOL_IN_WRAPPER &&
+			  !(frame->flags & FRAME_PANICS);
+
+	if (frame->kind != FRAME_NATIVE || !frame->binary || fuzz->count < 2)
+		return 1;
+	return fuzz->count - hidden;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
 {
+	static const struct go_program go;
 	struct fuzz_lookup fuzz = { .lookup.ops = &lookup_ops };
-	struct frame frames[FRAMES_MAX];
+	struct frame frames[FRAMES_MAX], shown;
 	struct text_builder text = { 0 };
 	struct byte_reader reader;
 	size_t expected = 0;
@@ -102,16 +127,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
 	path = byte_reader_string(&reader);
 	if (byte_reader_failed(&reader))
 		return 0;
-	binary = binary_create(&(struct binary){ .fd = -1, .path = (char *)path });
-	while (byte_reader_left(&reader) && frame_count < FRAMES_MAX) {
-		frames[frame_count] = read_frame(&reader, binary);
-		expected += frames[frame_count].kind == FRAME_NATIVE &&
-					    frames[frame_count].binary && fuzz.count ?
-				    fuzz.count :
-				    1;
-		frame_count++;
-	}
+	binary = binary_create(&(struct binary){
+		.fd = -1, .path = (char *)path, .go = fuzz.count & 1 ? &go : NULL });
+	while (byte_reader_left(&reader) && frame_count < FRAMES_MAX)
+		frames[frame_count++] = read_frame(&reader, binary);
 	trace = trace_create(frames, frame_count, false, false);
+	for (uint32_t i = 0; i < frame_count; i++)
+		if (trace_shown_frame(trace, i, &fuzz.lookup, &shown))
+			expected += name_count(&fuzz, &shown);
 	append_stack_text(&text, comm, trace, &fuzz.lookup);
 	check_text(text_builder_text(&text), expected);
 	text_builder_deinit(&text);

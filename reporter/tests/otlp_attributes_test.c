@@ -23,6 +23,10 @@ static const struct expectation expectations[] = {
 	{ "process.pid", NULL, 77, { false, true, false } },
 	{ "process.executable.name", "server", 0, { false, true, false } },
 	{ "process.executable.path", "/usr/bin/server", 0, { false, true, false } },
+	{ "process.runtime.name", "go", 0, { false, true, false } },
+	{ "process.runtime.version", "go1.26.8", 0, { false, true, false } },
+	{ "allframes.go.module.path", "example.com/shop", 0, { false, true, false } },
+	{ "allframes.go.module.version", "v1.2.3", 0, { false, true, false } },
 	{ "thread.name", "thread", 0, { false, false, false } },
 	{ "thread.id", NULL, 78, { false, false, false } },
 	{ "cpu.logical_number", NULL, 3, { false, false, false } },
@@ -37,7 +41,16 @@ static void attributes_stand_where_the_grouping_wants_them(void **state)
 		add(s, TRACE(native_frame(s->fixture.prog, 0x1000, 0)), 77, 78, 1);
 
 	added->cpu = 3;
-	added->process = process("/usr/bin/server", "c0ffee", "shop");
+	added->process = process_info_create(&(struct process_info){
+		.pid = 77,
+		.executable_path = "/usr/bin/server",
+		.container_id = "c0ffee",
+		.service_name = "shop",
+		.runtime_name = "go",
+		.runtime_version = "go1.26.8",
+		.go_module_path = "example.com/shop",
+		.go_module_version = "v1.2.3",
+	});
 	for (int grouping = GROUP_BY_CONTAINER; grouping <= GROUP_BY_SERVICE; grouping++) {
 		struct requests *requests;
 		const Sample *sample;
@@ -178,6 +191,55 @@ static void a_later_tag_wins_over_an_earlier_one_and_over_ours(void **state)
 	requests_free(requests);
 }
 
+/* The same address at each call. */
+static const struct label_set *make_labels(const char *key, const char *value)
+{
+	static struct label_set set;
+
+	fill_labels(&set, 1, (const char *[]){ key, value }, true);
+	return &set;
+}
+
+static void labels_are_attributes_of_the_sample_that_take_no_key_of_ours(void **state)
+{
+	struct samples *s = *state;
+	struct requests *requests;
+	const Dictionary *tables;
+	const Sample *sample;
+
+	for (int i = 0; i < 2; i++)
+		add(s, TRACE(native_frame(s->fixture.prog, 0x1000, 0)), 1, 2, 1)->labels =
+			make_labels("process.pid", "");
+	requests = build(s);
+	sample = only_sample(only(requests));
+	tables = only(requests)->dictionary;
+	/* The two are one; its other attributes are those of process and thread. */
+	assert_int_equal(sample->n_attribute_indices, 3 + 2);
+	assert_int_equal(value_number(sample_value(tables, sample, "process.pid")), 1);
+	assert_string_equal(
+		value_text(sample_value(tables, sample, "process.context.label.process.pid")), "");
+	assert_int_equal(value_number(sample_value(tables, sample, "go.goroutine.id")),
+			 FIXTURE_GOROUTINE_ID);
+	requests_free(requests);
+}
+
+static void a_tag_wins_over_a_label(void **state)
+{
+	const struct otlp_attribute tag = { "process.context.label.user", "all" };
+	struct samples *s = *state;
+	struct requests *requests;
+
+	s->options.attributes = &tag;
+	s->options.attribute_count = 1;
+	add(s, TRACE(native_frame(s->fixture.prog, 0x1000, 0)), 1, 2, 1)->labels =
+		make_labels("user", "ann");
+	requests = build(s);
+	assert_null(sample_value(only(requests)->dictionary, only_sample(only(requests)), tag.key));
+	assert_string_equal(
+		value_text(resource_value(only(requests)->resource_profiles[0], tag.key)), "all");
+	requests_free(requests);
+}
+
 static void names_that_are_no_utf8_do_not_get_out(void **state)
 {
 	struct samples *s = *state;
@@ -207,6 +269,8 @@ int main(void)
 		TEST(the_service_has_a_name_in_any_case),
 		TEST(the_grouping_says_who_shares_a_resource),
 		TEST(a_later_tag_wins_over_an_earlier_one_and_over_ours),
+		TEST(labels_are_attributes_of_the_sample_that_take_no_key_of_ours),
+		TEST(a_tag_wins_over_a_label),
 		TEST(names_that_are_no_utf8_do_not_get_out),
 	};
 

@@ -159,6 +159,81 @@ static void interpreted_frames_have_their_language_function_file_and_line(void *
 	requests_free(requests);
 }
 
+static void check_line(const Dictionary *tables, const Location *location, size_t index,
+		       const char *function, const char *file, int64_t line)
+{
+	const Opentelemetry__Proto__Profiles__V1development__Function *found =
+		tables->function_table[location->lines[index]->function_index];
+
+	assert_string_equal(string_at(tables, found->name_strindex), function);
+	assert_string_equal(string_at(tables, found->filename_strindex), file);
+	assert_int_equal(location->lines[index]->line, line);
+}
+
+static void code_of_go_is_of_type_go_with_a_line_for_each_inlined_function(void **state)
+{
+	struct samples *s = *state;
+	struct fixture *f = &s->fixture;
+	const Dictionary *tables;
+	struct requests *requests;
+	const Location *location;
+
+	add(s,
+	    TRACE(native_frame(f->prog, 0x8801, FRAME_RETURN_ADDRESS),
+		  native_frame(f->prog, 0x1000, 0)),
+	    1, 1, 1);
+	s->options.lookup = &f->lookup;
+	requests = build(s);
+	tables = only(requests)->dictionary;
+	location = location_at(tables, only_sample(only(requests)), 0);
+	assert_string_equal(frame_type_of(tables, location), "go");
+	assert_int_equal(location->address, 0x8800);
+	assert_int_not_equal(location->mapping_index, 0);
+	assert_int_equal(location->n_lines, 2);
+	check_line(tables, location, 0, "main.inner[...]", "/src/inner.go", 7);
+	check_line(tables, location, 1, "main.outer", "/src/main.go", 101);
+	location = location_at(tables, only_sample(only(requests)), 1);
+	assert_string_equal(frame_type_of(tables, location), "native");
+	requests_free(requests);
+}
+
+static void files_of_go_are_told_by_their_build_id_too(void **state)
+{
+	static const struct go_program go = { .build_id = "ab/cd/ef-_" }, nameless = { 0 };
+	struct binary values = {
+		.executable_id = 0x10009,
+		.fd = -1,
+		.path = "/bin/x",
+		.build_id = { 1 },
+		.build_id_bytes = 1,
+		.file_id.bytes = { 2 },
+		.go = &go,
+	};
+	struct samples *s = *state;
+	struct binary *binary = binary_create(&values), *other;
+	const Dictionary *tables;
+	struct requests *requests;
+	const Mapping *mapping;
+
+	values.go = &nameless;
+	other = binary_create(&values);
+	add(s, TRACE(native_frame(binary, 0x3000, 0), native_frame(other, 0x3000, 0)), 1, 1, 1);
+	binary_unref(binary);
+	binary_unref(other);
+	requests = build(s);
+	tables = only(requests)->dictionary;
+	mapping = tables->mapping_table[location_at(tables, only_sample(only(requests)), 0)
+						->mapping_index];
+	assert_int_equal(mapping->n_attribute_indices, 3);
+	assert_string_equal(value_text(value_of(tables, mapping->attribute_indices, 3,
+						"process.executable.build_id.go")),
+			    "ab/cd/ef-_");
+	mapping = tables->mapping_table[location_at(tables, only_sample(only(requests)), 1)
+						->mapping_index];
+	assert_int_equal(mapping->n_attribute_indices, 2);
+	requests_free(requests);
+}
+
 /* The place of one BPF program that goes is the next one's. */
 static void names_in_a_pretended_module_are_not_those_of_the_address(void **state)
 {
@@ -254,6 +329,8 @@ int main(void)
 		TEST(copies_of_a_file_are_one_mapping),
 		TEST(kernel_frames_have_names_and_the_module_as_mapping),
 		TEST(interpreted_frames_have_their_language_function_file_and_line),
+		TEST(code_of_go_is_of_type_go_with_a_line_for_each_inlined_function),
+		TEST(files_of_go_are_told_by_their_build_id_too),
 		TEST(names_in_a_pretended_module_are_not_those_of_the_address),
 		TEST(guesses_are_seen_with_and_without_a_name),
 		TEST(long_names_are_cut_between_characters),

@@ -269,7 +269,10 @@ static inline void check_locations(const Dictionary *tables)
 			assert_int_equal(location->n_lines, 1);
 			continue;
 		}
-		assert_true(!strcmp(type, "native") || !strcmp(type, "kernel"));
+		if (!strcmp(type, "go"))
+			assert_true(location->n_lines > 0);
+		else
+			assert_true(!strcmp(type, "native") || !strcmp(type, "kernel"));
 		assert_int_not_equal(location->mapping_index, 0);
 		if (mapping->memory_limit)
 			assert_in_range(location->address, mapping->memory_start,

@@ -343,6 +343,51 @@ static void hostile_names_become_valid_text(void **state)
 	pprof__profile__free_unpacked(profile, NULL);
 }
 
+static void report_labels(struct fixture *f, const struct label_set *labels)
+{
+	struct reporter *reporter = sample_store_reporter(f->store);
+	struct sample_context context = {
+		.pid = 5,
+		.tid = 6,
+		.process_comm = "p",
+		.thread_comm = "t",
+		.labels = labels,
+	};
+	struct trace *trace = trace_create(NULL, 0, true, false);
+
+	reporter->ops->report(reporter, trace, &context);
+	trace_unref(trace);
+}
+
+static void a_programs_labels_stand_beside_ours(void **state)
+{
+	static const char *const texts[] = { "pid",  "x",   "label.pid", "y",
+					     "user", "ann", "goroutine", "z" };
+	static const char *const keys[] = { "label.pid", "label.label.pid", "user",
+					    "label.goroutine" };
+	struct fixture *f = *state;
+	Pprof__Profile *profile;
+	struct label_set set;
+
+	report_labels(f, NULL);
+	fill_labels(&set, 4, texts, true);
+	report_labels(f, &set);
+	report_labels(f, &set);
+	profile = decode_file(f);
+	assert_int_equal(profile->n_sample, 2);
+	assert_int_equal(profile->sample[0]->value[0], 2);
+	assert_int_equal(profile->sample[0]->n_label, 9);
+	assert_int_equal(label_of(profile, profile->sample[0], "pid")->num, 5);
+	assert_int_equal(label_of(profile, profile->sample[0], "goroutine")->num,
+			 FIXTURE_GOROUTINE_ID);
+	for (int i = 0; i < 4; i++)
+		assert_string_equal(string_of(profile,
+					      label_of(profile, profile->sample[0], keys[i])->str),
+				    texts[2 * i + 1]);
+	assert_int_equal(profile->sample[1]->n_label, 4);
+	pprof__profile__free_unpacked(profile, NULL);
+}
+
 static void a_profile_without_samples_is_one(void **state)
 {
 	Pprof__Profile *profile = decode_file(*state);
@@ -428,6 +473,7 @@ int main(void)
 		TEST(mappings_have_their_file_build_id_and_range),
 		TEST(inlined_functions_are_lines_of_one_location),
 		TEST(hostile_names_become_valid_text),
+		TEST(a_programs_labels_stand_beside_ours),
 		TEST(a_profile_without_samples_is_one),
 		TEST(go_tool_pprof_reads_it),
 	};

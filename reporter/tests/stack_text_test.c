@@ -91,6 +91,26 @@ static void an_unfinished_walk_ends_in_the_reason(void **state)
 	ASSERT_STACK(f, "p", "p;[error: unknown error]", error_frame(250));
 }
 
+static void wrappers_of_go_are_left_out(void **state)
+{
+	struct fixture *f = *state;
+
+	ASSERT_STACK(f, "p", "p;main;main.outer;main.inner[...]_[i]",
+		     native_frame(f->prog, 0x8800, 0), native_frame(f->prog, 0x8900, 0),
+		     native_frame(f->prog, 0x1000, 0));
+	ASSERT_STACK(f, "p", "p;main", native_frame(f->prog, 0x8900, 0),
+		     native_frame(f->prog, 0x1000, 0));
+	ASSERT_STACK(f, "p", "p;main;do_sys_[k]", kernel_frame(f, 1, "do_sys", "vmlinux"),
+		     native_frame(f->prog, 0x8900, 0), native_frame(f->prog, 0x1000, 0));
+	/* Of a panic it is where that came from. */
+	ASSERT_STACK(f, "p", "p;main.(*T).run;runtime.gopanic", native_frame(f->prog, 0x8a00, 0),
+		     native_frame(f->prog, 0x8900, 0));
+	ASSERT_STACK(f, "p", "p;main;main.caller", native_frame(f->prog, 0x8b00, 0),
+		     native_frame(f->prog, 0x1000, 0));
+	ASSERT_STACK(f, "p", "p;main.caller;main.(*T).run_[i];runtime.gopanic",
+		     native_frame(f->prog, 0x8a00, 0), native_frame(f->prog, 0x8b00, 0));
+}
+
 static void interpreted_frames_carry_their_own_names(void **state)
 {
 	struct fixture *f = *state;
@@ -169,6 +189,7 @@ int main(void)
 		TEST(frames_without_a_name_have_their_place_and_address),
 		TEST(a_guess_is_marked_whatever_else_it_is),
 		TEST(an_unfinished_walk_ends_in_the_reason),
+		TEST(wrappers_of_go_are_left_out),
 		TEST(interpreted_frames_carry_their_own_names),
 		TEST(with_lines_the_source_stands_before_the_suffix),
 		TEST(without_a_lookup_natives_have_addresses),

@@ -13,8 +13,10 @@ static inline void append_stack_text(struct text_builder *text, const char *comm
 
 	append_comm_text(text, comm);
 	for (uint32_t i = trace->frame_count; i-- > 0;) {
-		struct frame frame = trace_frame(trace, i);
-		uint32_t count = name_frame(&frame, lookup, names);
+		struct frame frame;
+		uint32_t count = trace_shown_frame(trace, i, lookup, &frame) ?
+					 name_frame(&frame, lookup, names) :
+					 0;
 
 		while (count-- > 0) {
 			text_builder_append(text, ";");

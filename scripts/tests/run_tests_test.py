@@ -107,6 +107,11 @@ class Programs(unittest.TestCase):
             test = run_tests.make_test(path)
         self.assertEqual((test.limit_s, test.is_long), (77, True))
 
+    def test_what_is_in_integration_runs_alone_if_it_does_not_say_otherwise(self):
+        script = run_tests.ROOT / "integration" / "arm64_test.py"
+        self.assertFalse(run_tests.make_test(script).is_alone)
+        self.assertTrue(run_tests.make_test(script.with_name("shares_test.py")).is_alone)
+
 
 if __name__ == "__main__":
     tap_unittest.main()

@@ -19,6 +19,7 @@
 #include "agent/base/cleanup.h"
 #include "stackdeltas/delta_cache.h"
 #include "stackdeltas/extract_deltas.h"
+#include "stackdeltas/go_code.h"
 #include "stackdeltas/tests/eh_frame_bytes.h"
 
 enum { MAX_BYTES = 1 << 20, PATH_BYTES = 256 };
@@ -147,6 +148,27 @@ static void get_extracts_once_and_loads_then(void **state)
 		assert_int_equal(statistics_of(fixture).hits, hits);
 		assert_int_equal(statistics_of(fixture).stores, 1);
 	}
+}
+
+static void inputs_with_a_table_of_go_are_neither_stored_nor_looked_for(void **state)
+{
+	struct fixture *fixture = *state;
+	struct go_code go = { 0 };
+	char path[2 * PATH_BYTES];
+
+	/* Its key says nothing of the table: rows of the same key are other ones. */
+	assert_int_equal(delta_cache_store(fixture->cache, fixture->key, &fixture->deltas), 0);
+	fixture->input.go = &go;
+	for (int i = 0; i < 2; i++) {
+		_cleanup_(stack_deltas_deinit) struct stack_deltas deltas = { 0 };
+
+		assert_int_equal(delta_cache_get(fixture->cache, &fixture->input, &deltas), 0);
+		assert_equal_deltas(&deltas, &fixture->deltas);
+	}
+	assert_int_equal(statistics_of(fixture).hits, 0);
+	assert_int_equal(statistics_of(fixture).misses, 0);
+	assert_int_equal(statistics_of(fixture).stores, 1);
+	assert_int_equal(count_files(fixture, path), 1);
 }
 
 static void get_works_without_a_cache(void **state)
@@ -304,6 +326,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(what_is_stored_is_loaded),
 		TEST(get_extracts_once_and_loads_then),
+		TEST(inputs_with_a_table_of_go_are_neither_stored_nor_looked_for),
 		TEST(get_works_without_a_cache),
 		TEST(every_damaged_byte_is_noticed_and_the_file_removed),
 		TEST(a_file_cut_or_grown_is_damaged),

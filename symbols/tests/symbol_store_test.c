@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -182,33 +181,6 @@ static void names_outlive_the_tables_they_came_from(void **state)
 	symbol_store_destroy(store);
 }
 
-static void *resolve_often(void *argument)
-{
-	struct symbol_store *store = argument;
-	const char *path;
-	uint64_t address = elf_address(local_function, &path);
-	struct binary binary = binary_of(path, 1 << 16);
-
-	for (int i = 0; i < 200; i++)
-		assert_string_equal(resolve(store, &binary, address), "local_function");
-	close(binary.fd);
-	return NULL;
-}
-
-static void threads_may_share_a_store(void **state)
-{
-	struct symbol_store *store;
-	pthread_t threads[3];
-
-	(void)state;
-	assert_int_equal(symbol_store_create(&store, TABLE_LIMIT), 0);
-	for (int i = 0; i < 3; i++)
-		pthread_create(&threads[i], NULL, resolve_often, store);
-	for (int i = 0; i < 3; i++)
-		pthread_join(threads[i], NULL);
-	symbol_store_destroy(store);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -217,7 +189,6 @@ int main(void)
 		cmocka_unit_test(the_vdso_has_names_by_its_image),
 		cmocka_unit_test(what_cannot_be_read_has_no_names),
 		cmocka_unit_test(names_outlive_the_tables_they_came_from),
-		cmocka_unit_test(threads_may_share_a_store),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

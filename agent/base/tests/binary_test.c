@@ -31,6 +31,20 @@ static void a_binary_copies_its_path_and_owns_its_descriptor(void **state)
 	assert_int_equal(fcntl(fd, F_GETFD), -1);
 }
 
+static void what_go_says_of_a_file_is_copied(void **state)
+{
+	struct go_program go = { .version = "go1.26.8" };
+	struct binary *binary = binary_create(&(struct binary){ .fd = -1, .go = &go });
+	struct binary *other = binary_create(&(struct binary){ .fd = -1 });
+
+	(void)state;
+	memset(&go, 0, sizeof(go));
+	assert_string_equal(binary->go->version, "go1.26.8");
+	assert_null(other->go);
+	binary_unref(binary);
+	binary_unref(other);
+}
+
 static void names_without_a_slash_and_no_name_work(void **state)
 {
 	struct binary *vdso = binary_create(&(struct binary){ .fd = -1, .path = "[vdso]" });
@@ -48,6 +62,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_binary_copies_its_path_and_owns_its_descriptor),
+		cmocka_unit_test(what_go_says_of_a_file_is_copied),
 		cmocka_unit_test(names_without_a_slash_and_no_name_work),
 	};
 

@@ -46,6 +46,40 @@ static void what_is_not_known_is_empty(void **state)
 	process_info_unref(info);
 }
 
+static void equal_are_those_of_equal_pids_and_texts(void **state)
+{
+	const struct process_info values = {
+		.pid = 7,
+		.executable_path = "/bin/x",
+		.runtime_name = "go",
+		.go_module_version = "v1",
+	};
+	struct process_info moved = values, newer = values, child = values;
+	struct process_info *infos[5];
+
+	(void)state;
+	/* The same bytes in another text. */
+	moved.container_id = "go";
+	moved.runtime_name = "";
+	newer.go_module_version = "v2";
+	child.pid = 8;
+	infos[0] = process_info_create(&values);
+	/* With what was computed, which is not taken over. */
+	infos[1] = process_info_create(infos[0]);
+	infos[2] = process_info_create(&moved);
+	infos[3] = process_info_create(&newer);
+	infos[4] = process_info_create(&child);
+	assert_true(process_info_equal(infos[0], infos[1]));
+	assert_int_equal(infos[0]->hash, infos[1]->hash);
+	assert_string_equal(infos[1]->go_module_version, "v1");
+	for (int i = 2; i < 5; i++)
+		assert_false(process_info_equal(infos[0], infos[i]));
+	assert_false(process_info_equal(infos[0], NULL));
+	assert_true(process_info_equal(NULL, NULL));
+	for (int i = 0; i < 5; i++)
+		process_info_unref(infos[i]);
+}
+
 static void a_path_without_a_slash_is_a_name(void **state)
 {
 	struct process_info *info =
@@ -61,6 +95,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(texts_are_copied_and_live_with_the_last_reference),
 		cmocka_unit_test(what_is_not_known_is_empty),
+		cmocka_unit_test(equal_are_those_of_equal_pids_and_texts),
 		cmocka_unit_test(a_path_without_a_slash_is_a_name),
 	};
 

@@ -111,6 +111,30 @@ static void texts_are_cut_between_characters(void **state)
 	assert_int_equal(text_cut_length("\x80\x80\x80", 3, 2), 0);
 }
 
+static void check_encoded(uint32_t character, const char *expected)
+{
+	char encoded[TEXT_UTF8_MAX_BYTES];
+
+	assert_int_equal(text_encode_utf8(character, encoded), strlen(expected));
+	assert_memory_equal(encoded, expected, strlen(expected));
+}
+
+static void characters_are_encoded_in_as_few_bytes_as_they_need(void **state)
+{
+	(void)state;
+	check_encoded(1, "\x01");
+	check_encoded(0x7f, "\x7f");
+	check_encoded(0x80, "\xc2\x80");
+	check_encoded(0x7ff, "\xdf\xbf");
+	check_encoded(0x800, "\xe0\xa0\x80");
+	check_encoded(0xffff, "\xef\xbf\xbf");
+	check_encoded(0x10000, "\xf0\x90\x80\x80");
+	check_encoded(0x10ffff, "\xf4\x8f\xbf\xbf");
+	check_encoded(0, "\xef\xbf\xbd");
+	check_encoded(0xd800, "\xef\xbf\xbd");
+	check_encoded(0x110000, "\xef\xbf\xbd");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -121,6 +145,7 @@ int main(void)
 		cmocka_unit_test(what_is_wrongly_encoded_is_refused),
 		cmocka_unit_test(no_more_is_decoded_than_there_is_room_for),
 		cmocka_unit_test(texts_are_cut_between_characters),
+		cmocka_unit_test(characters_are_encoded_in_as_few_bytes_as_they_need),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

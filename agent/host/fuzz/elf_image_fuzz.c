@@ -4,7 +4,7 @@
  * over the limits or takes long; symbols come out sorted, and a lookup's symbol holds the address.
  * The last byte chooses whether the image is read from memory or from a file.
  *
- * covers: elf_image.c elf_symbols.c decompress.c
+ * covers: elf_image.c elf_notes.c elf_symbols.c decompress.c
  */
 #include <elf.h>
 #include <stdint.h>
@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "agent/host/elf_notes.h"
 #include "agent/host/elf_symbols.h"
 
 enum {

@@ -22,6 +22,7 @@
 
 #include "agent/base/error.h"
 #include "agent/host/elf_image.h"
+#include "agent/host/elf_notes.h"
 #include "agent/host/tests/elf_builder.h"
 
 static struct elf_builder builder;

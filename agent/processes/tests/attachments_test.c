@@ -1,118 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/processes/tests/language_fixture.h"
+#include "agent/processes/tests/attachments_fixture.h"
 
 #include <sys/resource.h>
 
-#include "agent/processes/attachments.h"
-
-struct fixture {
-	struct language_fixture base;
-	struct attachments attachments;
-	struct attach_request *requests[8];
-	uint32_t request_count;
-	/* Of the latest answer. */
-	struct process *changed[ATTACH_MAX_CHANGED];
-	uint32_t changed_count;
-};
-
-static void take_request(void *context, struct attach_request *request)
-{
-	struct fixture *fixture = context;
-
-	assert_true(fixture->request_count < 8);
-	fixture->requests[fixture->request_count++] = request;
-}
-
-static int set_up(void **state)
-{
-	struct fixture *fixture = calloc(1, sizeof(*fixture));
-
-	language_fixture_init(&fixture->base);
-	fixture->attachments = (struct attachments){
-		.table = &fixture->base.table,
-		.executables = fixture->base.executables,
-		.proc_root = fixture->base.proc.root,
-		.request = take_request,
-		.context = fixture,
-	};
-	*state = fixture;
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	struct fixture *fixture = *state;
-
-	for (uint32_t i = 0; i < fixture->request_count; i++)
-		attach_request_destroy(fixture->requests[i], fixture->base.executables);
-	assert_int_equal(fixture->attachments.attached_count, 0);
-	assert_false(attachments_are_pending(&fixture->attachments));
-	attachments_deinit(&fixture->attachments);
-	language_fixture_deinit(&fixture->base);
-	free(fixture);
-	return 0;
-}
-
-static void unmap(struct fixture *fixture, struct process *process)
-{
-	for (uint32_t i = 0; i < process->mapping_count; i++)
-		executable_unref(fixture->base.executables, process->mappings[i].executable);
-	free(process->mappings);
-	process->mappings = NULL;
-	process->mapping_count = 0;
-}
-
-static void map(struct fixture *fixture, struct process *process, struct executable *executable,
-		uint64_t bias)
-{
-	process->mappings = realloc(process->mappings,
-				    (process->mapping_count + 1) * sizeof(*process->mappings));
-	process->mappings[process->mapping_count++] = (struct process_mapping){
-		.start = bias,
-		.end = bias + 0x1000,
-		.bias = bias,
-		.executable_id = executable->id,
-		.executable = executable_ref(fixture->base.executables, executable),
-	};
-}
-
-static void drop(struct fixture *fixture, struct process *process)
-{
-	attachments_release(&fixture->attachments, process);
-	unmap(fixture, process);
-	process_table_remove(&fixture->base.table, process);
-}
-
-/* What a load thread does with the oldest request, and its answer. */
-static int answer(struct fixture *fixture, uint64_t now_ns)
-{
-	struct attach_request *request = fixture->requests[0];
-	struct attach_answer answer = {
-		.pid = request->pid,
-		.stamp = request->stamp,
-		.executable_id = request->executable->id,
-	};
-
-	assert_true(fixture->request_count);
-	fixture->request_count--;
-	memmove(fixture->requests, fixture->requests + 1,
-		fixture->request_count * sizeof(fixture->requests[0]));
-	answer.err = attach_request_run(request, fixture->base.proc.root, &answer.runtime);
-	attach_request_destroy(request, fixture->base.executables);
-	fixture->changed_count =
-		attachments_answer(&fixture->attachments, &answer, now_ns, fixture->changed);
-	return answer.err;
-}
-
-static struct process *add_attached(struct fixture *fixture, uint32_t pid, uint64_t now_ns)
-{
-	struct process *process = language_fixture_add(&fixture->base, pid);
-
-	map(fixture, process, fixture->base.runtime, 0x10000);
-	attachments_update(&fixture->attachments, process, now_ns);
-	assert_int_equal(answer(fixture, now_ns), 0);
-	return process;
-}
+#include "agent/processes/executable_interpreter.h"
 
 static void a_process_that_maps_a_runtime_is_attached_to(void **state)
 {
@@ -151,6 +42,41 @@ static void a_process_that_maps_a_runtime_is_attached_to(void **state)
 	drop(fixture, process);
 	assert_int_equal(fake_language.detach_count, 1);
 	assert_int_equal(metrics_read(METRIC_INTERPRETERS_ATTACHED), 0);
+}
+
+static void a_runtime_of_which_nothing_is_read_is_attached_to_at_once(void **state)
+{
+	struct fixture *fixture = *state;
+	struct process *process = language_fixture_add(&fixture->base, 7);
+	struct process *late = language_fixture_add(&fixture->base, 8);
+	struct process_interpreter list[INTERPRETER_MAX_COUNT];
+	struct process_view view;
+
+	((struct interpreter_file *)executable_interpreter(fixture->base.runtime))
+		->attaches_at_once = true;
+	map(fixture, process, fixture->base.runtime, 0x20000);
+	attachments_update(&fixture->attachments, process, 1000);
+	assert_int_equal(fixture->request_count, 0);
+	assert_int_equal(attachments_list(process, list), 1);
+	process_table_view(&fixture->base.table, 7, &process->stamp, 4000, &view);
+	assert_int_equal(view.runtimes->count, 1);
+	process_view_release(&fixture->base.table, &view);
+	/* Nobody publishes the process here. */
+	map(fixture, late, fixture->base.runtime, 0x20000);
+	attachments_update_all(&fixture->attachments, 2000);
+	assert_int_equal(fixture->request_count, 1);
+	assert_int_equal(answer(fixture, 3000), 0);
+	drop(fixture, late);
+	/* What fails is left to a load thread. */
+	late = language_fixture_add(&fixture->base, 9);
+	fake_language.attach_err = -EAGAIN;
+	map(fixture, late, fixture->base.runtime, 0x20000);
+	attachments_update(&fixture->attachments, late, 4000);
+	assert_int_equal(fixture->request_count, 1);
+	assert_int_equal(attachments_list(late, list), 0);
+	drop(fixture, late);
+	drop(fixture, process);
+	assert_int_equal(fake_language.attach_count, fake_language.detach_count + 1);
 }
 
 static void who_looks_at_a_runtime_keeps_it(void **state)
@@ -336,148 +262,6 @@ static void an_answer_that_never_comes_is_asked_for_again(void **state)
 	assert_int_equal(fake_language.detach_count, 2);
 }
 
-static void a_fork_is_attached_to_as_its_parent_is(void **state)
-{
-	struct fixture *fixture = *state;
-	struct process_interpreter list[INTERPRETER_MAX_COUNT];
-	struct process *parent = add_attached(fixture, 7, 1000);
-	struct process *child = language_fixture_add(&fixture->base, 8);
-	const uint64_t words[2] = { frame_word(FAKE_KIND, 0, 0x50), 77 };
-	struct interpreted_frame frame;
-	struct process_view view;
-
-	fake_proc_write(&fixture->base.proc, 8, "mem", "mEmory");
-	map(fixture, child, fixture->base.runtime, 0x10000);
-	attachments_inherit(&fixture->attachments, child, parent);
-	attachments_update(&fixture->attachments, child, 2000);
-	assert_int_equal(fixture->request_count, 0);
-	assert_int_equal(fake_language.attach_count, 1);
-	assert_int_equal(attachments_list(child, list), 1);
-	assert_int_equal(*(const uint64_t *)list[0].data, 7);
-	/* It outlives the parent, and reads its own memory. */
-	drop(fixture, parent);
-	assert_int_equal(fake_language.detach_count, 0);
-	process_table_view(&fixture->base.table, 8, &child->stamp, 4000, &view);
-	assert_int_equal(process_runtime_symbolize(view.runtimes->runtimes[0], words, &frame), 0);
-	assert_int_equal(fake_language.byte, 'E');
-	process_view_release(&fixture->base.table, &view);
-	drop(fixture, child);
-	assert_int_equal(fake_language.detach_count, 1);
-}
-
-/* Process @pid has exited: its memory reads as an empty file. */
-static void lose_memory(struct fixture *fixture, uint32_t pid)
-{
-	fake_proc_write(&fixture->base.proc, pid, "mem", "");
-}
-
-static int symbolize_in(struct process *process)
-{
-	const uint64_t words[2] = { frame_word(FAKE_KIND, 0, 0x50), 77 };
-	struct interpreted_frame frame;
-
-	fake_language.byte = 0;
-	return process_runtime_symbolize(process->runtimes->runtimes[0], words, &frame);
-}
-
-static void a_fork_that_is_gone_is_named_by_those_it_came_from(void **state)
-{
-	struct fixture *fixture = *state;
-	struct process *line[5] = { add_attached(fixture, 7, 1000) };
-
-	fake_proc_write(&fixture->base.proc, 7, "mem", "first");
-	for (uint32_t i = 1; i < 5; i++) {
-		char text[] = "0-";
-
-		text[1] = (char)('0' + i);
-		line[i] = language_fixture_add(&fixture->base, 7 + i);
-		fake_proc_write(&fixture->base.proc, 7 + i, "mem", text);
-		map(fixture, line[i], fixture->base.runtime, 0x10000);
-		attachments_inherit(&fixture->attachments, line[i], line[i - 1]);
-	}
-	assert_int_equal(symbolize_in(line[4]), 0);
-	assert_int_equal(fake_language.byte, '4');
-	assert_int_equal(fake_language.object, 0);
-	lose_memory(fixture, 11);
-	assert_int_equal(symbolize_in(line[4]), 0);
-	/* It was asked for in this process before. */
-	assert_int_equal(fake_language.object, 0x51);
-	assert_int_equal(fake_language.byte, '3');
-	/* Not more than the parent and the first one are kept open. */
-	lose_memory(fixture, 10);
-	drop(fixture, line[0]);
-	assert_int_equal(symbolize_in(line[4]), 0);
-	assert_int_equal(fake_language.byte, 'i');
-	lose_memory(fixture, 7);
-	assert_int_equal(symbolize_in(line[4]), -ESRCH);
-	for (uint32_t i = 1; i < 5; i++)
-		drop(fixture, line[i]);
-}
-
-static void many_objects_keep_their_places(void **state)
-{
-	struct fixture *fixture = *state;
-	struct process *process = add_attached(fixture, 7, 1000);
-	struct interpreted_frame frame;
-	uint32_t kept = 0;
-
-	fake_proc_write(&fixture->base.proc, 7, "mem", "first");
-	for (uint32_t round = 0; round < 2; round++) {
-		for (uint64_t i = 0; i < RUNTIME_OBJECTS_MAX / 4; i++) {
-			const uint64_t words[2] = { frame_word(FAKE_KIND, 0, 0x1000 + 0xb0 * i),
-						    77 };
-
-			assert_int_equal(process_runtime_symbolize(process->runtimes->runtimes[0],
-								   words, &frame),
-					 0);
-			kept += round && fake_language.object == 0x1001 + 0xb0 * i;
-		}
-	}
-	/* Where they fall is their addresses' to say: with one place for each, a tenth goes. */
-	assert_int_equal(kept, RUNTIME_OBJECTS_MAX / 4);
-	drop(fixture, process);
-}
-
-static void a_fork_that_is_gone_before_it_is_looked_at_is_named_by_its_parent(void **state)
-{
-	struct fixture *fixture = *state;
-	struct process_interpreter list[INTERPRETER_MAX_COUNT];
-	struct process *parent = add_attached(fixture, 7, 1000);
-	struct process *child = language_fixture_add(&fixture->base, 8);
-	const uint64_t words[2] = { frame_word(FAKE_KIND, 0, 0x50), 77 };
-	struct interpreted_frame frame;
-	struct process_view view;
-
-	attachments_lend(&fixture->attachments, child, parent);
-	process_table_view(&fixture->base.table, 8, &child->stamp, 4000, &view);
-	assert_non_null(view.runtimes);
-	assert_int_equal(process_runtime_symbolize(view.runtimes->runtimes[0], words, &frame), 0);
-	assert_int_equal(fake_language.byte, 'e');
-	process_view_release(&fixture->base.table, &view);
-	assert_int_equal(attachments_list(child, list), 0);
-	drop(fixture, parent);
-	assert_int_equal(fake_language.detach_count, 0);
-	drop(fixture, child);
-	assert_int_equal(fake_language.detach_count, 1);
-}
-
-static void a_fork_with_the_file_elsewhere_is_attached_to_anew(void **state)
-{
-	struct fixture *fixture = *state;
-	struct process *parent = add_attached(fixture, 7, 1000);
-	struct process *child = language_fixture_add(&fixture->base, 8);
-
-	map(fixture, child, fixture->base.runtime, 0x90000);
-	attachments_inherit(&fixture->attachments, child, parent);
-	assert_null(child->runtimes);
-	attachments_update(&fixture->attachments, child, 2000);
-	assert_int_equal(fixture->request_count, 1);
-	assert_int_equal(answer(fixture, 2000), 0);
-	assert_int_equal(fake_language.bias, 0x90000);
-	drop(fixture, parent);
-	drop(fixture, child);
-}
-
 static void what_is_not_mapped_any_more_is_let_go(void **state)
 {
 	struct fixture *fixture = *state;
@@ -572,6 +356,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(a_process_that_maps_a_runtime_is_attached_to),
+		TEST(a_runtime_of_which_nothing_is_read_is_attached_to_at_once),
 		TEST(who_looks_at_a_runtime_keeps_it),
 		TEST(a_runtime_that_is_not_ready_is_tried_again_ever_more_rarely),
 		TEST(a_change_of_the_mappings_hastens_the_next_try),
@@ -580,11 +365,6 @@ int main(void)
 		TEST(a_process_that_is_gone_is_silent),
 		TEST(an_answer_that_comes_too_late_is_let_go),
 		TEST(an_answer_that_never_comes_is_asked_for_again),
-		TEST(a_fork_is_attached_to_as_its_parent_is),
-		TEST(a_fork_that_is_gone_is_named_by_those_it_came_from),
-		TEST(many_objects_keep_their_places),
-		TEST(a_fork_that_is_gone_before_it_is_looked_at_is_named_by_its_parent),
-		TEST(a_fork_with_the_file_elsewhere_is_attached_to_anew),
 		TEST(what_is_not_mapped_any_more_is_let_go),
 		TEST(a_runtime_found_later_is_attached_to_in_who_maps_it_already),
 		TEST(above_the_limit_who_was_not_sampled_for_longest_is_let_go),

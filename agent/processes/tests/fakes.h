@@ -272,7 +272,9 @@ struct fake_reporter {
 	uint32_t count;
 	uint32_t complete_count;
 	struct trace *last;
+	/** Its labels are the copy below. */
 	struct sample_context context;
+	struct label_set labels;
 	char process_comm[COMM_BYTES];
 	char thread_comm[COMM_BYTES];
 	char path[256];
@@ -289,6 +291,10 @@ static inline void fake_report(struct reporter *reporter, struct trace *trace,
 	trace_unref(fake->last);
 	fake->last = trace_ref(trace);
 	fake->context = *context;
+	if (context->labels) {
+		memcpy(&fake->labels, context->labels, label_set_bytes(context->labels));
+		fake->context.labels = &fake->labels;
+	}
 	snprintf(fake->process_comm, sizeof(fake->process_comm), "%s", context->process_comm);
 	snprintf(fake->thread_comm, sizeof(fake->thread_comm), "%s", context->thread_comm);
 	snprintf(fake->path, sizeof(fake->path), "%s",

@@ -41,6 +41,7 @@ static void take_fork(struct fixture *fixture)
 	record.words[record.head.word_count++] = 0xffffffff81000000ULL;
 	record.head.kernel_word_count = 1;
 	push_native(&record, 0x4000, fixture->ls->id);
+	push_label(&record, "key", "value");
 	record.head.flags = RECORD_IN_KERNEL | RECORD_REACHED_END | RECORD_PARENT_ENTRY;
 	handle(fixture, &record);
 	trace_handler_tick(fixture->handler, 3000);
@@ -70,6 +71,8 @@ static void a_fork_is_walked_with_the_table_of_its_parent_if_it_has_the_same(voi
 	assert_int_equal(fixture->reporter.last->frame_count, 2);
 	assert_int_equal(trace_frame(fixture->reporter.last, 1).address, 0x4000);
 	assert_true(fixture->reporter.context.was_known);
+	assert_non_null(fixture->reporter.context.labels);
+	assert_string_equal(fixture->reporter.labels.texts, "key");
 	process_table_remove(&fixture->table, process);
 }
 
@@ -90,6 +93,8 @@ static void a_fork_with_other_rows_than_its_parent_is_not_believed(void **state)
 	assert_int_equal(fixture->reporter.last->frame_count, 2);
 	assert_int_equal(trace_frame(fixture->reporter.last, 1).error, UNWIND_UNKNOWN_PROCESS);
 	assert_false(fixture->reporter.context.was_known);
+	/* They were looked for where its parent has them. */
+	assert_null(fixture->reporter.context.labels);
 	process_table_remove(&fixture->table, process);
 }
 

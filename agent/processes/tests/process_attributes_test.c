@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/processes/process_attributes.h"
 
+#include "agent/processes/executable_cache.h"
 #include "agent/processes/tests/fakes.h"
 
 struct fixture {
@@ -50,6 +51,13 @@ static void tell(struct fixture *fixture, uint32_t pid, const char *path, const 
 	assert_int_equal(fclose(file), 0);
 }
 
+static void ask(struct fixture *fixture, struct process *process)
+{
+	const struct proc_maps none = { 0 };
+
+	process_attributes_read(&fixture->table, process, fixture->proc.root, &none, NULL);
+}
+
 static void a_program_is_asked_once(void **state)
 {
 	struct fixture *fixture = *state;
@@ -59,7 +67,7 @@ static void a_program_is_asked_once(void **state)
 
 	tell(fixture, 7, "/opt/shop/server", "0::/lxc.payload.web/init.scope\n",
 	     "OTEL_SERVICE_NAME=shop");
-	process_attributes_read(&fixture->table, process, fixture->proc.root);
+	ask(fixture, process);
 	info = process->info;
 	assert_non_null(info);
 	assert_int_equal(info->pid, 7);
@@ -67,11 +75,11 @@ static void a_program_is_asked_once(void **state)
 	assert_string_equal(info->container_id, "web");
 	assert_string_equal(info->service_name, "shop");
 	tell(fixture, 7, "/opt/shop/other", "0::/\n", "A=b");
-	process_attributes_read(&fixture->table, process, fixture->proc.root);
+	ask(fixture, process);
 	assert_ptr_equal(process->info, info);
 	/* After an exec. */
 	next = add(fixture, 7, 2);
-	process_attributes_read(&fixture->table, next, fixture->proc.root);
+	ask(fixture, next);
 	assert_string_equal(next->info->executable_path, "/opt/shop/other");
 	assert_string_equal(next->info->container_id, "");
 	assert_string_equal(next->info->service_name, "");
@@ -86,11 +94,11 @@ static void without_an_executable_there_is_nothing_to_tell(void **state)
 
 	/* A kernel thread, or a process that exits. */
 	fake_proc_write(&fixture->proc, 7, "cgroup", "0::/lxc.payload.web\n");
-	process_attributes_read(&fixture->table, process, fixture->proc.root);
+	ask(fixture, process);
 	assert_null(process->info);
 	/* With no more than that the process is known. */
 	fake_proc_link(&fixture->proc, 7, "exe", "/bin/sh");
-	process_attributes_read(&fixture->table, process, fixture->proc.root);
+	ask(fixture, process);
 	assert_string_equal(process->info->executable_path, "/bin/sh");
 	assert_string_equal(process->info->container_id, "web");
 	assert_string_equal(process->info->service_name, "");
@@ -107,7 +115,7 @@ static void a_fork_is_told_of_as_its_parent_is(void **state)
 	process_attributes_inherit(&fixture->table, child, parent);
 	assert_null(child->info);
 	tell(fixture, 7, "/opt/shop/server", "0::/lxc.payload.web\n", "OTEL_SERVICE_NAME=shop");
-	process_attributes_read(&fixture->table, parent, fixture->proc.root);
+	ask(fixture, parent);
 	process_attributes_inherit(&fixture->table, child, parent);
 	info = child->info;
 	assert_int_equal(info->pid, 8);
@@ -117,17 +125,105 @@ static void a_fork_is_told_of_as_its_parent_is(void **state)
 	assert_int_equal(parent->info->pid, 7);
 	/* Its own files are not asked, and it is asked no more. */
 	tell(fixture, 8, "/opt/shop/other", "0::/\n", "A=b");
-	process_attributes_read(&fixture->table, child, fixture->proc.root);
+	ask(fixture, child);
 	process_attributes_inherit(&fixture->table, child, parent);
 	assert_ptr_equal(child->info, info);
 	process_table_remove(&fixture->table, child);
 	process_table_remove(&fixture->table, parent);
 }
 
+static struct proc_mapping rows[] = {
+	{ .inode = 1, .path = "/lib/server" },
+	{ .path = "/opt/shop/server" },
+	{ .inode = 2, .path = "/opt/shop/server" },
+	{ .inode = 2, .path = "/opt/shop/server" },
+};
+static const struct proc_maps maps = { .rows = rows, .count = 4 };
+
+static const struct go_program go_of_server = {
+	.version = "go1.26.8",
+	.module_path = "example.com/shop",
+	.module_version = "v1.2.3",
+};
+static struct binary server_binary = { .fd = -1, .go = &go_of_server };
+static struct executable server = { .id = 1 << 16, .binary = &server_binary };
+
+static void expect_go(const struct process *process)
+{
+	assert_string_equal(process->info->executable_path, "/opt/shop/server");
+	assert_string_equal(process->info->runtime_name, "go");
+	assert_string_equal(process->info->runtime_version, "go1.26.8");
+	assert_string_equal(process->info->go_module_path, "example.com/shop");
+	assert_string_equal(process->info->go_module_version, "v1.2.3");
+}
+
+static void a_program_of_go_says_what_it_is(void **state)
+{
+	struct fixture *fixture = *state;
+	struct process *process = add(fixture, 7, 1), *fork = add(fixture, 8, 1);
+	struct process_mapping mappings[4] = { [2] = { .executable = &server } };
+
+	tell(fixture, 7, "/opt/shop/server", "0::/\n", "A=b");
+	process_attributes_read(&fixture->table, process, fixture->proc.root, &maps, mappings);
+	expect_go(process);
+	assert_true(mappings[2].is_program && !mappings[1].is_program && !mappings[3].is_program);
+	process_attributes_inherit(&fixture->table, fork, process);
+	expect_go(fork);
+	process_table_remove(&fixture->table, fork);
+	process_table_remove(&fixture->table, process);
+}
+
+static void libraries_and_programs_in_other_languages_say_nothing(void **state)
+{
+	struct binary binary = { .fd = -1 };
+	struct executable plain = { .binary = &binary };
+	struct fixture *fixture = *state;
+	struct process *process = add(fixture, 7, 1);
+	struct process_mapping mappings[4] = {
+		[0] = { .executable = &server },
+		[2] = { .executable = &plain },
+	};
+
+	tell(fixture, 7, "/opt/shop/server", "0::/\n", "A=b");
+	process_attributes_read(&fixture->table, process, fixture->proc.root, &maps, mappings);
+	assert_string_equal(process->info->runtime_name, "");
+	assert_string_equal(process->info->go_module_path, "");
+	process_table_remove(&fixture->table, process);
+}
+
+static void a_file_that_is_looked_at_later_adds_what_it_says(void **state)
+{
+	struct fixture *fixture = *state;
+	struct process *process = add(fixture, 7, 1);
+	struct process_mapping mappings[4] = { 0 };
+	const struct process_info *before;
+
+	tell(fixture, 7, "/opt/shop/server", "0::/\n", "A=b");
+	process_attributes_read(&fixture->table, process, fixture->proc.root, &maps, mappings);
+	before = process->info;
+	assert_string_equal(before->runtime_name, "");
+	mappings[0].executable = &server;
+	process_attributes_identified(&fixture->table, process, &mappings[0]);
+	assert_ptr_equal(process->info, before);
+	for (int i = 0; i < 2; i++) {
+		mappings[2].executable = &server;
+		process_attributes_identified(&fixture->table, process, &mappings[2]);
+		expect_go(process);
+	}
+	/* Who has borrowed it reads on. */
+	assert_string_equal(before->executable_path, "/opt/shop/server");
+	process_table_remove(&fixture->table, process);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(a_program_of_go_says_what_it_is, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			libraries_and_programs_in_other_languages_say_nothing, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_file_that_is_looked_at_later_adds_what_it_says,
+						set_up, tear_down),
 		TEST(a_program_is_asked_once),
 		TEST(without_an_executable_there_is_nothing_to_tell),
 		TEST(a_fork_is_told_of_as_its_parent_is),

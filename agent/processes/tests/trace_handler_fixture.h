@@ -148,7 +148,7 @@ static inline void sync_rows(struct fixture *fixture, struct process *process, u
 
 struct record {
 	struct trace_record head;
-	uint64_t words[64];
+	uint64_t words[64 + LABEL_SLOTS_MAX * sizeof(struct sample_label) / 8];
 };
 
 static inline struct record make_record(uint64_t exec_id, uint64_t time_ns)
@@ -180,10 +180,24 @@ static inline void push_error(struct record *record, enum unwind_error error)
 	record->head.flags &= ~RECORD_REACHED_END;
 }
 
+/* Behind the frames, which are all there. NULL as key: @value is the goroutine's number, 8 bytes. */
+static inline void push_label(struct record *record, const char *key, const char *value)
+{
+	struct sample_label *label = (void *)((char *)&record->words[record->head.word_count] +
+					      record->head.label_bytes);
+
+	label->key_bytes = key ? strlen(key) : 0;
+	label->value_bytes = key ? strlen(value) : sizeof(uint64_t);
+	memcpy(label->key, key ? key : "", label->key_bytes);
+	memcpy(label->value, value, label->value_bytes);
+	record->head.label_bytes += sizeof(*label);
+}
+
 static inline void handle(struct fixture *fixture, const struct record *record)
 {
 	trace_handler_handle(fixture->handler, &record->head,
-			     sizeof(record->head) + record->head.word_count * sizeof(uint64_t),
+			     sizeof(record->head) + record->head.word_count * sizeof(uint64_t) +
+				     record->head.label_bytes,
 			     record->head.time_ns);
 }
 

@@ -50,6 +50,40 @@ static void the_same_stack_is_converted_once(void **state)
 	process_table_remove(&fixture->table, process);
 }
 
+static void labels_are_the_samples_and_not_the_traces(void **state)
+{
+	const uint64_t goroutine_id = 1234567890123;
+	struct fixture *fixture = *state;
+	struct process *process = add_process(fixture, 1);
+	struct record plain = make_record(1, 2000), record;
+	struct trace *first;
+	const char *at;
+
+	push_native(&plain, 0x4000, fixture->ls->id);
+	handle(fixture, &plain);
+	assert_null(fixture->reporter.context.labels);
+	first = fixture->reporter.last;
+	record = plain;
+	push_label(&record, "user", "ann");
+	push_label(&record, NULL, (const char *)&goroutine_id);
+	push_label(&record, "job", "7\n");
+	handle(fixture, &record);
+	assert_ptr_equal(fixture->reporter.last, first);
+	assert_int_equal(metrics_read(METRIC_TRACES_CONVERTED), 1);
+	assert_int_equal(metrics_read(METRIC_TRACE_CACHE_HITS), 1);
+	assert_non_null(fixture->reporter.context.labels);
+	assert_int_equal(fixture->reporter.labels.label_count, 2);
+	assert_true(fixture->reporter.labels.has_goroutine_id);
+	assert_true(fixture->reporter.labels.goroutine_id == goroutine_id);
+	at = fixture->reporter.labels.texts;
+	assert_string_equal(label_set_next(&at).value, "7 ");
+	assert_string_equal(label_set_next(&at).key, "user");
+	/* The next sample has none again. */
+	handle(fixture, &plain);
+	assert_null(fixture->reporter.context.labels);
+	process_table_remove(&fixture->table, process);
+}
+
 static void a_new_program_or_a_lost_mapping_makes_the_cache_forget(void **state)
 {
 	struct fixture *fixture = *state;
@@ -201,6 +235,12 @@ static void records_of_no_proper_shape_are_counted_and_dropped(void **state)
 	record.head.kernel_word_count = 0;
 	record.head.type = 99;
 	handle(fixture, &record);
+	record = make_record(1, 2000);
+	push_native(&record, 0x4000, fixture->ls->id);
+	push_label(&record, "key", "value");
+	trace_handler_handle(fixture->handler, &record.head, sizeof(record.head) + 16, 1);
+	((struct sample_label *)&record.words[2])->key_bytes = LABEL_KEY_MAX_BYTES + 1;
+	handle(fixture, &record);
 	first.record.type = RECORD_FIRST;
 	first.stack_bytes = FIRST_STACK_MAX_BYTES + 1;
 	trace_handler_handle(fixture->handler, &first.record, sizeof(first), 1);
@@ -210,7 +250,7 @@ static void records_of_no_proper_shape_are_counted_and_dropped(void **state)
 	first.stack_bytes = 0;
 	first.record.kernel_word_count = KERNEL_FRAMES_MAX + 1;
 	trace_handler_handle(fixture->handler, &first.record, sizeof(first), 1);
-	assert_int_equal(metrics_read(METRIC_SAMPLES_MALFORMED), 9);
+	assert_int_equal(metrics_read(METRIC_SAMPLES_MALFORMED), 11);
 	assert_int_equal(fixture->reporter.count, 0);
 }
 
@@ -239,6 +279,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_sample_is_reported_with_its_binary_and_its_names),
 		TEST(the_same_stack_is_converted_once),
+		TEST(labels_are_the_samples_and_not_the_traces),
 		TEST(a_new_program_or_a_lost_mapping_makes_the_cache_forget),
 		TEST(the_cache_is_bounded),
 		TEST(frames_of_a_replaced_library_are_cut_off),

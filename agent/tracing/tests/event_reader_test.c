@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Live: samples, notices and the side-band of real programs, handed out by a ring thread. */
+/*
+ * Live: samples, notices and the side-band of real programs, handed out by a ring thread. And the
+ * shapes of records, by hand.
+ */
 #include "agent/tracing/event_reader.h"
 
 #include <pthread.h>
@@ -238,11 +241,71 @@ static void without_a_thread_a_drain_hands_out_all(void **state)
 	assert_int_equal(find(session, KIND_SAMPLE, child, 0), -1);
 }
 
+struct labelled {
+	struct trace_record record;
+	uint64_t words[2];
+	struct sample_label labels[LABEL_SLOTS_MAX + 1];
+};
+
+/* A record of two words and @count labels, the first of which is a goroutine's number. */
+static struct labelled make_labelled(uint32_t count)
+{
+	struct labelled record = {
+		.record = {
+			.type = RECORD_TRACE,
+			.word_count = 2,
+			.label_bytes = count * sizeof(struct sample_label),
+		},
+		.labels = { { .value_bytes = sizeof(uint64_t) } },
+	};
+
+	for (uint32_t i = 1; i < count; i++) {
+		record.labels[i].key_bytes = LABEL_KEY_MAX_BYTES;
+		record.labels[i].value_bytes = LABEL_VALUE_MAX_BYTES;
+	}
+	return record;
+}
+
+static bool is_well_formed(const struct labelled *record)
+{
+	return event_reader_is_well_formed(&record->record, offsetof(struct labelled, labels) +
+								    record->record.label_bytes);
+}
+
+static void labels_of_no_proper_shape_are_told(void **state)
+{
+	struct labelled record;
+
+	(void)state;
+	for (uint32_t count = 0; count <= LABEL_SLOTS_MAX; count++) {
+		record = make_labelled(count);
+		assert_true(is_well_formed(&record));
+		assert_false(event_reader_is_well_formed(&record.record,
+							 offsetof(struct labelled, labels) +
+								 record.record.label_bytes + 8));
+	}
+	record = make_labelled(LABEL_SLOTS_MAX + 1);
+	assert_false(is_well_formed(&record));
+	record = make_labelled(2);
+	record.record.label_bytes -= 8;
+	assert_false(is_well_formed(&record));
+	record = make_labelled(2);
+	record.labels[1].key_bytes++;
+	assert_false(is_well_formed(&record));
+	record = make_labelled(2);
+	record.labels[1].value_bytes++;
+	assert_false(is_well_formed(&record));
+	record = make_labelled(2);
+	record.labels[0].value_bytes--;
+	assert_false(is_well_formed(&record));
+}
+
 #define LIVE_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(labels_of_no_proper_shape_are_told),
 		LIVE_TEST(a_busy_process_is_seen_by_samples_and_a_notice),
 		LIVE_TEST(exec_and_exit_are_told_at_once),
 		LIVE_TEST(a_mapping_is_handed_out_before_the_samples_taken_after_it),

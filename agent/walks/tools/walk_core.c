@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * build/walk_core [-without-names] [-interpreted] [-maps FILE] [-root DIR] CORE
+ * build/walk_core [-without-names] [-inlined] [-interpreted] [-maps FILE] [-root DIR] CORE
  *
  * Prints the stack of each thread of a core file as the kernel side's unwinder walks it
  * (agent/walks/walk_printer.h has the format).
- *	-interpreted	with the frames of interpreted functions
+ *	-inlined	with functions that are inlined
+ *	-interpreted	with the frames of interpreted functions, and through what their runtimes do
  *	-maps	a copy of the process's /proc/PID/maps, for core files that do not name its files
  *	-root	where the paths of the process begin here
  * build/walk_core_arm64 is the same for core files of arm64, on whatever machine.
@@ -34,6 +35,7 @@ struct arguments {
 	const char *maps;
 	const char *root;
 	bool with_names;
+	bool with_inlined;
 	bool with_interpreted;
 };
 
@@ -54,16 +56,17 @@ static int read_maps(const char *path, struct proc_maps *maps)
 }
 
 static int print_threads(struct core_file *core, struct core_space *space,
-			 const struct space_runtimes *runtimes, bool with_names)
+			 const struct space_runtimes *runtimes, const struct arguments *arguments)
 {
 	/* Large, and there is one of it. */
 	static struct walk_printer printer;
 	int err;
 
-	err = walk_printer_init(&printer, stdout, with_names);
+	err = walk_printer_init(&printer, stdout, arguments->with_names);
 	if (err)
 		return err;
 	printer.runtimes = runtimes;
+	printer.with_inlined = arguments->with_inlined;
 	for (size_t i = 0; i < core->threads.count && !err; i++) {
 		const struct core_thread *thread = &core->threads.items[i];
 
@@ -97,7 +100,7 @@ static int walk_core(const struct arguments *arguments)
 				      arguments->root, languages);
 	if (!err && languages)
 		err = space_runtimes_init(&runtimes, &space.space, &space.memory);
-	return err ? err : print_threads(&core, &space, &runtimes, arguments->with_names);
+	return err ? err : print_threads(&core, &space, &runtimes, arguments);
 }
 
 static bool parse_arguments(char **argv, struct arguments *arguments)
@@ -105,6 +108,8 @@ static bool parse_arguments(char **argv, struct arguments *arguments)
 	for (argv++; *argv; argv++) {
 		if (!strcmp(*argv, "-without-names"))
 			arguments->with_names = false;
+		else if (!strcmp(*argv, "-inlined"))
+			arguments->with_inlined = true;
 		else if (!strcmp(*argv, "-interpreted"))
 			arguments->with_interpreted = true;
 		else if (!strcmp(*argv, "-maps") && argv[1])
@@ -126,8 +131,8 @@ int main(int argc, char **argv)
 	(void)argc;
 	if (!parse_arguments(argv, &arguments)) {
 		fprintf(stderr,
-			"usage: walk_core [-without-names] [-interpreted] [-maps FILE] [-root DIR] "
-			"CORE\n");
+			"usage: walk_core [-without-names] [-inlined] [-interpreted] [-maps FILE] "
+			"[-root DIR] CORE\n");
 		return 2;
 	}
 	if (walk_core(&arguments)) {

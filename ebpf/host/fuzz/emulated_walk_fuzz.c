@@ -4,12 +4,13 @@
  * addresses of the little world below, or stay what they are, so that walks get somewhere. The seeds
  * are inputs that libFuzzer came to from nothing.
  *
- * covers: emulated_walk.c ../native_step.bpf.h ../read_window.bpf.h ../python_step.bpf.h ../python_held.bpf.h ../python_threads.bpf.h ../interpreters.bpf.h ../guess_caller.bpf.h ../jit_entry.bpf.h ../rule_lookup.bpf.h ../process_mappings.bpf.h ../uprobes.bpf.h ../tables.bpf.h ../state.bpf.h ../architecture.bpf.h
+ * covers: emulated_walk.c ../native_step.bpf.h ../go_step.bpf.h ../read_window.bpf.h ../python_step.bpf.h ../python_held.bpf.h ../python_threads.bpf.h ../interpreters.bpf.h ../guess_caller.bpf.h ../jit_entry.bpf.h ../rule_lookup.bpf.h ../process_mappings.bpf.h ../uprobes.bpf.h ../tables.bpf.h ../state.bpf.h ../architecture.bpf.h
  */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "ebpf/abi/go.h"
 #include "ebpf/abi/process.h"
 #include "ebpf/abi/python.h"
 #include "ebpf/host/emulated_walk.h"
@@ -28,6 +29,7 @@ enum {
 	RULE_CELL = 256,
 	INTERPRETER_CELL = 320,
 	PYTHON_CELL = 330,
+	GO_CELL = 380,
 	RULES = 24,
 	MAPPINGS = 4,
 	STACK_WORDS = 1024,
@@ -36,6 +38,9 @@ enum {
 	OTHERS = 6,
 	OTHER_WORDS = 4,
 	OTHER_FRAME = 3,
+	/* The structs of Go's runtime on the stack: g, which leads to m, which leads to curg. */
+	GO_WORD = 896,
+	GO_STRUCT_WORDS = 16,
 	/* rbx */
 	HELD_REGISTER = 3,
 	PAGES = 16,
@@ -250,6 +255,52 @@ static struct python_process take_python(struct input *input, struct world *worl
 }
 
 /*
+ * A process's Go: offsets as the input has them, or such as lead on, to structs that are then on the
+ * stack. Its row stands behind those of Python.
+ */
+static bool take_go(struct input *input, struct world *world)
+{
+	struct interpreter_row row = { EXECUTABLE_ID, FRAME_GO, GO_CELL };
+	struct go_process process;
+	uint8_t choices[2];
+
+	take(input, &process, sizeof(process));
+	take(input, choices, sizeof(choices));
+	process.g.depth = choices[0] & 3;
+	if (choices[0] & 4) {
+		process.g.offsets[0] = 0;
+		process.m_curg = 8;
+		process.m_vdso_sp = 16;
+		process.m_vdso_pc = 24;
+		process.call_g &= 0x18;
+		process.call_depth &= 0x18;
+		process.g_sched_lr &= 0x78;
+	}
+	if (choices[1] < 16)
+		row.cell += (uint32_t)choices[1] << 24;
+	memcpy(&world->cells[INTERPRETER_CELL + 2], &row, sizeof(row));
+	memcpy(&world->cells[GO_CELL], &process, sizeof(process));
+	return choices[0] & 8;
+}
+
+/* The thread's g, its m and that one's curg lead to each other; the rest is the input's. */
+static void make_go(struct world *world, uint64_t thread_pointer)
+{
+	uint64_t *g = &world->stack[GO_WORD], *m = g + GO_STRUCT_WORDS;
+	uint64_t *curg = m + GO_STRUCT_WORDS;
+	const uint64_t at = STACK_START + GO_WORD * 8, bytes = GO_STRUCT_WORDS * 8;
+
+	world->stack[(thread_pointer - STACK_START) / 8] = at;
+	g[GO_G_M / 8] = at + bytes;
+	m[GO_M_G0 / 8] = at;
+	/* The scheduler's stack is there, too, without a goroutine. */
+	if (m[1] & 1)
+		m[1] = at + 2 * bytes;
+	curg[GO_G_STACK_LOW / 8] = STACK_START + curg[GO_G_STACK_LOW / 8] % (GO_WORD * 4);
+	curg[GO_G_STACK_HIGH / 8] = STACK_START + GO_WORD * 8;
+}
+
+/*
  * Interpreters and threads in one list, as which they are met in turn. The rest of their words is the
  * input's; but the frame of one thread is @held, which a register has, and the stack.
  */
@@ -291,6 +342,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	struct python_process process;
 	uint8_t choices[2];
 	uint32_t index = 0;
+	bool leads_to_go = false;
 
 	memset(world.cells, 0, CELLS * CELL_BYTES);
 	memset(world.code, 0, sizeof(world.code));
@@ -314,11 +366,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	if (start.interpreter_cell) {
 		start.thread_pointer = STACK_START + choices[1] * 8;
 		process = take_python(&input, &world);
+		if (choices[0] & 64)
+			leads_to_go = take_go(&input, &world);
 	}
 	for (int i = 0; i < STACK_WORDS; i++)
 		world.stack[i] = take_word(&input);
 	if (start.interpreter_cell && process.interpreters == STACK_START + OTHERS_WORD * 8)
 		make_others(&world, &process, start.registers[HELD_REGISTER]);
+	if (leads_to_go)
+		make_go(&world, start.thread_pointer);
 
 	emulated_walk(&memory, &start, &trace);
 

@@ -486,7 +486,7 @@ static void data_that_is_nonsense_ends_the_python_frames(void **state)
 	assert_string_equal(walk_text(python), "C!LCLCE");
 	/* A language that has no unwinder. */
 	world_put(python->world, INTERPRETER_CELL,
-		  &(struct interpreter_row){ EXECUTABLE_ID, FRAME_PYTHON + 1, DATA_CELL },
+		  &(struct interpreter_row){ EXECUTABLE_ID, FRAME_KERNEL - 1, DATA_CELL },
 		  sizeof(struct interpreter_row));
 	assert_string_equal(walk_text(python), "CLX");
 }

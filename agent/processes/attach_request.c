@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/processes/attach_request.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "agent/base/error.h"
+#include "agent/processes/executable_interpreter.h"
+
+static void add_module(struct attach_request *request, const struct process_mapping *mapping)
+{
+	struct binary *binary = mapping->executable ? mapping->executable->binary : NULL;
+	uint32_t count = request->module_count;
+
+	if (!binary || binary->fd < 0 || count == ATTACH_MAX_MODULES ||
+	    mapping->executable_id != mapping->executable->id)
+		return;
+	if (count && request->binaries[count - 1] == binary &&
+	    request->modules[count - 1].bias == mapping->bias)
+		return;
+	request->binaries[count] = binary_ref(binary);
+	request->modules[count] = (struct interpreter_module){
+		.path = binary->path,
+		.fd = binary->fd,
+		.bias = mapping->bias,
+	};
+	if (mapping->executable->is_remote)
+		request->is_remote = true;
+	request->module_count++;
+}
+
+struct attach_request *attach_request_create(struct executable_cache *executables,
+					     const struct process *process,
+					     struct executable *executable, uint64_t bias)
+{
+	struct attach_request *request = calloc(1, sizeof(*request));
+	uint32_t room = process->mapping_count + 1;
+
+	if (!request)
+		return NULL;
+	request->binaries = calloc(room, sizeof(struct binary *));
+	request->modules = calloc(room, sizeof(*request->modules));
+	if (!request->binaries || !request->modules) {
+		attach_request_destroy(request, executables);
+		return NULL;
+	}
+	request->pid = process->pid;
+	request->stamp = process->stamp;
+	request->executable = executable_ref(executables, executable);
+	request->bias = bias;
+	for (uint32_t i = 0; i < process->mapping_count; i++)
+		add_module(request, &process->mappings[i]);
+	return request;
+}
+
+void attach_request_destroy(struct attach_request *request, struct executable_cache *executables)
+{
+	for (uint32_t i = 0; i < request->module_count; i++)
+		binary_unref(request->binaries[i]);
+	executable_unref(executables, request->executable);
+	free(request->binaries);
+	free(request->modules);
+	free(request);
+}
+
+/* One line per file, whichever of its processes is the first. */
+static void note_refusal(struct executable *executable, uint32_t pid)
+{
+	char more[128];
+
+	if (__atomic_exchange_n(&executable->is_refusal_logged, true, __ATOMIC_RELAXED))
+		return;
+	snprintf(more, sizeof(more), " (%s), process %u",
+		 executable_interpreter(executable)->version, pid);
+	executable_interpreter_log_refused(executable->binary->path, more);
+}
+
+int attach_request_run(const struct attach_request *request, const char *proc_root,
+		       struct process_runtime **runtime)
+{
+	const struct interpreter_file *file = executable_interpreter(request->executable);
+	struct interpreter_target target = {
+		.pid = request->pid,
+		.bias = request->bias,
+		.modules = request->modules,
+		.module_count = request->module_count,
+	};
+	struct interpreter_process *process;
+	struct process_memory memory;
+	int err;
+
+	err = process_memory_init(&memory, proc_root, (pid_t)request->pid);
+	if (err)
+		return err;
+	target.memory = &memory.memory;
+	err = file->interpreter->ops->attach(file, &target, &process);
+	if (err) {
+		if (err == -EOPNOTSUPP || err == -EBADMSG)
+			note_refusal(request->executable, request->pid);
+		process_memory_deinit(&memory);
+		return err;
+	}
+	*runtime = process_runtime_create(request->executable->id, process, &memory);
+	return *runtime ? 0 : fail(-ENOMEM, "no memory for a runtime");
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** To attach to a runtime in a process: what that needs, apart from the process's own state. */
+#ifndef AGENT_PROCESSES_ATTACH_REQUEST_H
+#define AGENT_PROCESSES_ATTACH_REQUEST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "agent/processes/executable_cache.h"
+#include "agent/processes/process.h"
+#include "agent/processes/process_runtime.h"
+#include "interpreters/interpreter.h"
+
+enum {
+	/** More files of a process are not shown to the languages. */
+	ATTACH_MAX_MODULES = 4096,
+};
+
+/** What a load thread is to do. Holds all that it needs, so it may outlive the process. */
+struct attach_request {
+	uint32_t pid;
+	struct process_stamp stamp;
+	/** Of the runtime; one reference. */
+	struct executable *executable;
+	uint64_t bias;
+	/** One of the files is on a file system that may hang: for load_remote. */
+	bool is_remote;
+	uint32_t module_count;
+	/** Their files; one reference each. */
+	struct binary **binaries;
+	struct interpreter_module *modules;
+};
+
+/** With the files that @process has mapped. NULL without memory. */
+struct attach_request *attach_request_create(struct executable_cache *executables,
+					     const struct process *process,
+					     struct executable *executable, uint64_t bias);
+
+/** Attaches; 0 and one reference to the caller, or as interpreter_ops.attach(). Any thread. */
+int attach_request_run(const struct attach_request *request, const char *proc_root,
+		       struct process_runtime **runtime);
+void attach_request_destroy(struct attach_request *request, struct executable_cache *executables);
+
+#endif

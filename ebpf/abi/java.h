@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/**
+ * What the kernel side knows of HotSpot in a process: struct java_process, filled by attach in
+ * interpreters/java and published as abi/interpreter.h says. Nothing here names a version: what
+ * differs between them are offsets, out of the JVM's own tables.
+ *
+ * A frame, two words (abi/frame.h):
+ *
+ *	word 0	frame_word(FRAME_JAVA, flags, address), of a Method if the frame is the interpreter's,
+ *		else of the nmethod that it executes
+ *	word 1	position << 32 | fingerprint
+ *
+ * position: JAVA_COMPILED and the place behind the beginning of the nmethod's code, of a return address
+ * as it is; or the bytecode's place (bci) in the interpreted method, JAVA_NO_BCI: not known.
+ *
+ * fingerprint: of a compiled frame java_fingerprint() of its Method's address and the compile id; of an
+ * interpreted one that of two words of the ConstMethod, the second through java_method_word(); 0: they
+ * could not be read.
+ */
+#ifndef EBPF_ABI_JAVA_H
+#define EBPF_ABI_JAVA_H
+
+#include <linux/types.h>
+
+#include "ebpf/abi/interpreter.h"
+
+enum {
+	JAVA_CODE_HEAPS_MAX = 8,
+	/** Of what is read of a CodeBlob at once, from its beginning. */
+	JAVA_HEAD_MAX_BYTES = 128,
+	/** A segment map's entry for what is no code; others lead back by that many segments. */
+	JAVA_SEGMENT_FREE = 0xff,
+	JAVA_NO_BCI = 0xffff,
+};
+
+#define JAVA_COMPILED (1U << 31)
+
+/** How the names of adapters between compiled code and the interpreter begin: "I2C/C2I ". */
+#define JAVA_ADAPTER_NAME 0x204932432f433249ULL
+
+/** Code lies in [start, start + bytes), all that is reserved for it. */
+struct java_code_heap {
+	/** Of both, addresses in the process. */
+	__u64 start;
+	__u64 segment_map;
+	/** 0 where there are no more heaps. */
+	__u32 bytes;
+	__u32 log2_segment_size;
+};
+
+/** Offsets are in bytes from the beginning of their struct. */
+struct java_process {
+	struct java_code_heap heaps[JAVA_CODE_HEAPS_MAX];
+
+	/** What bytecodes are executed by: [start, end), in one of the heaps. */
+	__u64 interpreter_start;
+	__u64 interpreter_end;
+	/** Where call_stub goes on behind the Java function that it was entered for. */
+	__u64 call_stub_return;
+
+	/** A heap's block: a byte that says whether it is in use, and where its CodeBlob begins. */
+	__u16 block_used;
+	__u16 block_bytes;
+	/** In a CodeBlob: what is read of it, and in that the size of the kind of blob, */
+	__u16 head_bytes;
+	__u16 blob_header_size;
+	/** its frame's size in words, a __u32, and where in the code the frame has been made, */
+	__u16 blob_frame_size;
+	__u16 blob_frame_complete;
+	/** where its code begins, an address if code_is_address, else a __u32 from the blob on, */
+	__u16 blob_code;
+	/** and where that ends, a __u32 from the blob on. */
+	__u16 blob_data;
+	/** A blob whose header has this size is an nmethod; in it its Method, and a __u32. */
+	__u16 nmethod_bytes;
+	__u16 nmethod_method;
+	__u16 nmethod_compile_id;
+	/** In a Method; the bytecodes stand behind the ConstMethod. */
+	__u16 method_const_method;
+	__u16 const_method_bytes;
+	__u16 const_method_constants;
+	/** The number of bytes of bytecode, a __u16, and three more that belong to it. */
+	__u16 const_method_code_size;
+	/** Of the two fields of this name: 2 or 4. */
+	__u8 header_size_bytes;
+	__u8 frame_complete_bytes;
+	__u8 code_is_address;
+	/** In a frame of the interpreter, from its frame pointer down, in words: where the bytecode is. */
+	__u8 bcp_slot;
+	/** In a CodeBlob, an address: what it is called. */
+	__u16 blob_name;
+	__u16 reserved[2];
+};
+
+_Static_assert(sizeof(struct java_process) == 256, "struct java_process is 16 cells");
+
+static inline __u64 java_mix(__u64 sum, __u64 word)
+{
+	sum = (sum ^ word) * 0x9e3779b97f4a7c15ULL;
+	return sum ^ sum >> 29;
+}
+
+/**
+ * The word at const_method_code_size without what may change while the method lives: what remains are the
+ * size of its bytecode and the numbers of its name and its signature.
+ */
+static inline __u64 java_method_word(__u64 word)
+{
+	return word & 0xffffffffffffULL;
+}
+
+/** 32 bits, never 0. */
+static inline __u32 java_fingerprint(__u64 first, __u64 second)
+{
+	__u32 fingerprint = java_mix(java_mix(0, first), second) >> 32;
+
+	return fingerprint ? fingerprint : 1;
+}
+
+#endif

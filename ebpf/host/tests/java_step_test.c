@@ -1,0 +1,459 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0
+/* Stacks of HotSpot's code: each kind of frame, and each place that a thread may be interrupted at. */
+#include "ebpf/host/tests/java_fixture.h"
+
+enum {
+	IN_CODE = 0x180,
+	/* Of an interpreter's frame, above its expressions. */
+	FP_WORD = LEAF_WORD + 20,
+	SENDER_WORD = FP_WORD + 10,
+};
+
+/* An instruction's bytes, and where the return address then is, in words above the stack pointer. */
+struct place {
+	const char *code;
+	size_t size;
+	uint32_t return_word;
+};
+
+#define PLACE(code, return_word)                                                                   \
+	{                                                                                          \
+		code, sizeof(code) - 1, return_word                                                \
+	}
+
+/* Lays a compiled leaf at @offset of its code, its return address @return_word above the stack pointer. */
+static void lay_compiled(struct java *java, uint32_t offset, const struct place *place)
+{
+	set_leaf(java, java_code_at(SEGMENT_COMPILED, offset), place->code, place->size, LEAF_WORD);
+	put_word(java, LEAF_WORD + place->return_word, return_to(java, SEGMENT_CALLER));
+	put_caller(java, LEAF_WORD + place->return_word + 1);
+}
+
+static const struct place in_frame = PLACE("\x90", FRAME_WORDS - 1);
+
+static void compiled_frames_lead_to_call_stub_and_its_caller(void **state)
+{
+	struct java *java = *state;
+	const struct emulated_trace *trace = &java->world->trace;
+
+	lay_compiled(java, IN_CODE, &in_frame);
+	assert_java_walk(java, "CCsE");
+	assert_int_equal(trace->words[0], frame_word(FRAME_JAVA, 0, blob_at(SEGMENT_COMPILED)));
+	assert_int_equal(trace->words[1],
+			 (uint64_t)(JAVA_COMPILED | IN_CODE) << 32 | java_fingerprint(METHOD, 77));
+	assert_int_equal(trace->words[2],
+			 frame_word(FRAME_JAVA, FRAME_RETURN_ADDRESS, blob_at(SEGMENT_CALLER)));
+	assert_int_equal(trace->words[3] >> 32, JAVA_COMPILED | 0x200);
+}
+
+static void without_a_table_code_is_anonymous(void **state)
+{
+	struct java *java = *state;
+
+	lay_compiled(java, IN_CODE, &in_frame);
+	java->world->start.interpreter_cell = 0;
+	java_walk_text(java);
+	assert_int_not_equal(java->world->trace.error, UNWIND_OK);
+	assert_null(strchr(java->text, 'C'));
+}
+
+static void at_its_end_a_method_has_no_frame(void **state)
+{
+	static const struct place places[] = {
+		PLACE("\x48\x83\xc4\x20\x5d", FRAME_WORDS - 1),
+		PLACE("\x5d\xc3", 1),
+		PLACE("\xc3", 0),
+		PLACE("\xc2\x08\x00", 0),
+		PLACE("\x49\x3b\x67\x58\x0f\x87\1\0\0\0\xc3", 0),
+		PLACE("\x49\x3b\xa7\x58\4\0\0\x0f\x87\1\0\0\0\xc3", 0),
+		PLACE("\x0f\x87\1\0\0\0\xc3", 0),
+		PLACE("\x85\5\1\0\0\0\xc3", 0),
+		PLACE("\x41\x85\2\xc3", 0),
+		PLACE("\x4d\x8b\x57\x58\x41\x85\2\xc3", 0),
+		PLACE("\x4d\x8b\x97\x58\4\0\0\x41\x85\2\xc3", 0),
+		PLACE("\x4c\x8d\x15\1\0\0\0\x4d\x89\x97\1\1\0\0", 0),
+		/* No poll: something else follows. */
+		PLACE("\x49\x3b\x67\x58\x0f\x86\1\0\0\0\xc3", FRAME_WORDS - 1),
+		PLACE("\x0f\x87\1\0\0\0\x90", FRAME_WORDS - 1),
+		PLACE("\x85\5\1\0\0\0\x90", FRAME_WORDS - 1),
+	};
+
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		java_teardown(state);
+		java_setup(state);
+		lay_compiled(*state, IN_CODE, &places[i]);
+		assert_java_walk(*state, "CCsE");
+	}
+}
+
+static void at_its_beginning_a_method_makes_its_frame(void **state)
+{
+	/* mov [rsp - 16384], eax; push rbp; mov rbp, rsp; sub rsp, 32 */
+	static const char code[] = "\x89\x84\x24\0\xc0\xff\xff\x55\x48\x8b\xec\x48\x83\xec\x20\x90";
+	static const struct {
+		uint32_t offset;
+		uint32_t return_word;
+	} places[] = { { 0, 0 }, { 7, 0 }, { 8, 1 }, { 11, 1 }, { 15, FRAME_WORDS - 1 } };
+
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		const struct place place = { code, sizeof(code) - 1, places[i].return_word };
+		uint64_t start = java_code_at(SEGMENT_COMPILED, 64);
+		struct java *java;
+
+		java_teardown(state);
+		java_setup(state);
+		java = *state;
+		put_number(java, blob_at(SEGMENT_COMPILED) + BLOB_FRAME_COMPLETE, 80, 2);
+		lay_compiled(java, 64, &place);
+		java->world->start.registers[16] = start + places[i].offset;
+		assert_java_walk(java, "CCsE");
+	}
+}
+
+static void behind_its_frame_a_method_may_ask_for_a_barrier(void **state)
+{
+	/* sub rsp, 32; jne */
+	static const char code[] = "\x48\x81\xec\x20\0\0\0\x0f\x85\1\0\0\0";
+	static const uint32_t offsets[] = { 0, 20, 100, 300 };
+
+	for (size_t i = 0; i < sizeof(offsets) / sizeof(offsets[0]); i++) {
+		const struct place place = { code, sizeof(code) - 1, FRAME_WORDS - 1 };
+		struct java *java;
+
+		java_teardown(state);
+		java_setup(state);
+		java = *state;
+		put_number(java, blob_at(SEGMENT_COMPILED) + BLOB_FRAME_COMPLETE, 0x200, 2);
+		lay_compiled(java, offsets[i], &place);
+		java->world->start.registers[16] += 7;
+		assert_java_walk(java, "CCsE");
+	}
+}
+
+static void a_frame_may_be_there_before_the_frame_pointer_is_in_it(void **state)
+{
+	static const struct place place = PLACE("\x48\x89\x6c\x24\x20", FRAME_WORDS - 1);
+	struct java *java = *state;
+
+	put_number(java, blob_at(SEGMENT_COMPILED) + BLOB_FRAME_COMPLETE, 0x200, 2);
+	lay_compiled(java, IN_CODE, &place);
+	put_word(java, LEAF_WORD + FRAME_WORDS - 2, 1);
+	assert_java_walk(java, "CCsE");
+}
+
+static void words_pushed_onto_a_leaf_s_frame_are_seen(void **state)
+{
+	for (uint32_t words = 0; words < 8; words++) {
+		/* Frames are multiples of 16 bytes, so the stack pointer tells whether the number is odd. */
+		uint32_t sp = LEAF_WORD + words % 2, end = sp + words + FRAME_WORDS;
+		struct java *java;
+
+		java_teardown(state);
+		java_setup(state);
+		java = *state;
+		set_leaf(java, java_code_at(SEGMENT_COMPILED, IN_CODE), "\x90", 1, sp);
+		put_word(java, end - 1, return_to(java, SEGMENT_CALLER));
+		put_caller(java, end);
+		/* More than one is taken for likely. */
+		assert_java_walk(java, words < 2 ? "CCsE" : words < 6 ? "CC?sE" : "C!");
+	}
+}
+
+static void a_stack_pointer_that_is_kept_on_the_stack_is_gone_back_to(void **state)
+{
+	struct java *java = *state;
+	uint32_t kept = LEAF_WORD + 8, end = kept + FRAME_WORDS;
+
+	set_leaf(java, java_code_at(SEGMENT_COMPILED, IN_CODE), "\x90", 1, LEAF_WORD);
+	put_word(java, LEAF_WORD, stack_address(kept));
+	/* Not what lies where the frame would end, nor what is left of an earlier one. */
+	put_word(java, LEAF_WORD + FRAME_WORDS - 1, return_to(java, SEGMENT_COMPILED));
+	put_word(java, LEAF_WORD + 2 + FRAME_WORDS - 1, return_to(java, SEGMENT_COMPILED));
+	put_word(java, end - 1, return_to(java, SEGMENT_CALLER));
+	put_caller(java, end);
+	/* Of other code than that it is any word. */
+	java_walk_text(java);
+	assert_int_equal(java->world->trace.words[2],
+			 frame_word(FRAME_JAVA, FRAME_RETURN_ADDRESS, blob_at(SEGMENT_COMPILED)));
+	put_code(java, java_code_at(SEGMENT_COMPILED, IN_CODE + 50), "\xc4\xe3\x79\x61", 4);
+	assert_java_walk(java, "CCsE");
+	assert_int_equal(java->world->trace.words[2],
+			 frame_word(FRAME_JAVA, FRAME_RETURN_ADDRESS, blob_at(SEGMENT_CALLER)));
+	/* In a method that has called a stub, it is any word. */
+	set_leaf(java, java_code_at(SEGMENT_STUB, IN_CODE), "\x90", 1, LEAF_WORD - 1);
+	put_word(java, LEAF_WORD - 1, return_to(java, SEGMENT_COMPILED));
+	put_word(java, LEAF_WORD + FRAME_WORDS - 1, return_to(java, SEGMENT_CALLER));
+	put_caller(java, LEAF_WORD + FRAME_WORDS);
+	put_word(java, LEAF_WORD, stack_address(LEAF_WORD + 2));
+	put_word(java, LEAF_WORD + 2 + FRAME_WORDS - 1, return_to(java, SEGMENT_COMPILED));
+	assert_java_walk(java, "sCCsE");
+}
+
+static void what_is_behind_no_call_is_no_return_address(void **state)
+{
+	struct java *java = *state;
+
+	lay_compiled(java, IN_CODE, &in_frame);
+	put_word(java, LEAF_WORD + FRAME_WORDS - 1, java_code_at(SEGMENT_CALLER, 0x300));
+	assert_java_walk(java, "C!");
+	/* What awaits the method that was given up: call +0. */
+	put_code(java, java_code_at(SEGMENT_CALLER, 0x300), "\xe8\0\0\0\0", 5);
+	assert_java_walk(java, "CCsE");
+	put_word(java, LEAF_WORD + FRAME_WORDS - 1, code_at(RULE_ENTRY));
+	assert_java_walk(java, "C!");
+}
+
+/* A frame of the interpreter, its frame pointer at @fp; its caller is compiled. */
+static void lay_interpreted(struct java *java, uint32_t fp)
+{
+	put_word(java, fp - BCP_SLOT, BYTECODES + 7);
+	put_word(java, fp - 3, METHOD);
+	put_word(java, fp - 1, stack_address(SENDER_WORD));
+	put_word(java, fp, 0);
+	put_word(java, fp + 1, return_to(java, SEGMENT_CALLER));
+	put_caller(java, SENDER_WORD);
+}
+
+static void frames_of_the_interpreter_keep_their_caller_s_stack_pointer(void **state)
+{
+	struct java *java = *state;
+	const struct emulated_trace *trace = &java->world->trace;
+
+	lay_interpreted(java, FP_WORD);
+	set_leaf(java, INTERPRETER + 16, "\x90", 1, LEAF_WORD);
+	java->world->start.registers[6] = stack_address(FP_WORD);
+	assert_java_walk(java, "ICsE");
+	assert_int_equal(trace->words[0], frame_word(FRAME_JAVA, 0, METHOD));
+	assert_int_equal(trace->words[1], 4ULL << 32 | java_fingerprint(OBJECTS, BYTECODE_BYTES));
+	/* The register has something else meanwhile. */
+	java->world->start.registers[SENDER_SP_REGISTER] = BYTECODES + BYTECODE_BYTES;
+	assert_java_walk(java, "ICsE");
+	assert_int_equal(trace->words[1] >> 32, 7);
+	put_word(java, FP_WORD - BCP_SLOT, 0);
+	assert_java_walk(java, "ICsE");
+	assert_int_equal(trace->words[1] >> 32, JAVA_NO_BCI);
+	put_word(java, FP_WORD - 3, 16);
+	assert_java_walk(java, "!");
+	java->world->start.registers[6] = stack_address(LEAF_WORD) - 8;
+	assert_java_walk(java, "!");
+}
+
+static void at_its_entry_the_interpreter_makes_its_frame(void **state)
+{
+	/* The return address in rax, or words above the stack pointer; the frame pointer, or none. */
+	static const struct {
+		const char *code;
+		int return_word;
+		uint32_t fp_word;
+	} places[] = {
+		{ "\x90\x90\x90", 0, 0 },
+		{ "\x90\x90\x90", -1, 0 },
+		{ "\x50\x55\x48", -1, 0 },
+		{ "\x55\x48\x8b", 0, 0 },
+		{ "\x48\x8b\xec", 1, 0 },
+		{ "\x41\x55\x90", 1, LEAF_WORD },
+		{ "\x68\x00\x00", 2, LEAF_WORD + 1 },
+	};
+
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		struct java *java;
+		uint64_t address;
+
+		java_teardown(state);
+		java_setup(state);
+		java = *state;
+		put_caller(java, SENDER_WORD);
+		set_leaf(java, INTERPRETER + 64, places[i].code, 3, LEAF_WORD);
+		address = return_to(java, SEGMENT_CALLER);
+		java->world->start.registers[METHOD_REGISTER] = METHOD;
+		java->world->start.registers[SENDER_SP_REGISTER] = stack_address(SENDER_WORD);
+		if (places[i].return_word < 0)
+			java->world->start.registers[0] = address;
+		else
+			put_word(java, LEAF_WORD + places[i].return_word, address);
+		if (places[i].fp_word)
+			java->world->start.registers[6] = stack_address(places[i].fp_word);
+		assert_java_walk(java, "ICsE");
+	}
+}
+
+static void the_method_is_pushed_behind_the_caller_s_stack_pointer(void **state)
+{
+	struct java *java = *state;
+
+	/* With and without the word between them; what is below the stack is nobody's. */
+	for (uint32_t words = 1; words <= 2; words++) {
+		lay_interpreted(java, FP_WORD);
+		put_word(java, FP_WORD - 3, OBJECTS + 0x400);
+		set_leaf(java, INTERPRETER + 16, "\x53", 1, FP_WORD - words);
+		java->world->start.registers[6] = stack_address(FP_WORD);
+		java->world->start.registers[METHOD_REGISTER] = METHOD;
+		assert_java_walk(java, "ICsE");
+		assert_int_equal(java->world->trace.words[0], frame_word(FRAME_JAVA, 0, METHOD));
+	}
+}
+
+static void at_its_end_the_interpreter_has_left_its_frame(void **state)
+{
+	static const struct place places[] = {
+		PLACE("\x41\x5d\x48\x8b\xe3\x41\xff\xe5", 0),
+		PLACE("\x48\x8b\xe3\x41\xff\xe5", 1),
+		PLACE("\x41\xff\xe5", 2),
+	};
+
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		uint32_t caller_word = i == 2 ? LEAF_WORD : SENDER_WORD;
+		struct java *java;
+
+		java_teardown(state);
+		java_setup(state);
+		java = *state;
+		put_caller(java, caller_word);
+		set_leaf(java, INTERPRETER + 64, places[i].code, places[i].size, LEAF_WORD);
+		java->world->start.registers[METHOD_REGISTER] = stack_address(SENDER_WORD);
+		if (i)
+			java->world->start.registers[SENDER_SP_REGISTER] =
+				return_to(java, SEGMENT_CALLER);
+		else
+			put_word(java, LEAF_WORD, return_to(java, SEGMENT_CALLER));
+		assert_java_walk(java, "sCsE");
+	}
+}
+
+static void stubs_are_called_or_keep_a_frame(void **state)
+{
+	struct java *java = *state;
+
+	/* At a call the stack pointer is no multiple of 16. */
+	set_leaf(java, java_code_at(SEGMENT_STUB, IN_CODE), "\x90", 1, LEAF_WORD + 1);
+	put_word(java, LEAF_WORD + 1, return_to(java, SEGMENT_CALLER));
+	put_caller(java, LEAF_WORD + 2);
+	/* What an earlier caller has left in the register says nothing. */
+	java->world->start.registers[SENDER_SP_REGISTER] = stack_address(LEAF_WORD + 40);
+	assert_java_walk(java, "sCsE");
+	/* The return address is above the frame pointer. */
+	put_word(java, LEAF_WORD + 1, 0);
+	java->world->start.registers[6] = stack_address(LEAF_WORD + 10);
+	put_word(java, LEAF_WORD + 11, return_to(java, SEGMENT_CALLER));
+	put_caller(java, LEAF_WORD + 12);
+	assert_java_walk(java, "sCsE");
+	/* Of a known size. */
+	put_number(java, blob_at(SEGMENT_STUB) + BLOB_FRAME_SIZE, FRAME_WORDS, 4);
+	put_number(java, blob_at(SEGMENT_STUB) + BLOB_FRAME_COMPLETE, 8, 2);
+	set_leaf(java, java_code_at(SEGMENT_STUB, IN_CODE), "\x90", 1, LEAF_WORD);
+	put_word(java, LEAF_WORD + FRAME_WORDS - 1, return_to(java, SEGMENT_CALLER));
+	put_caller(java, LEAF_WORD + FRAME_WORDS);
+	assert_java_walk(java, "sCsE");
+	/* C1 has pushed two arguments for it. */
+	memset(java->world->stack, 0, sizeof(java->world->stack));
+	put_word(java, LEAF_WORD + FRAME_WORDS - 1, return_to(java, SEGMENT_CALLER));
+	put_caller(java, LEAF_WORD + FRAME_WORDS + 2);
+	assert_java_walk(java, "sCs?E");
+}
+
+static void adapters_keep_their_caller_s_stack_pointer_in_a_register(void **state)
+{
+	struct java *java = *state;
+
+	put_number(java, blob_at(SEGMENT_STUB) + BLOB_NAME, OBJECTS + 0x300, 8);
+	memcpy(java->objects + 0x300, "I2C/C2I adapters", 17);
+	set_leaf(java, java_code_at(SEGMENT_STUB, IN_CODE), "\x90", 1, LEAF_WORD);
+	java->world->start.registers[SENDER_SP_REGISTER] = stack_address(SENDER_WORD);
+	put_word(java, LEAF_WORD, return_to(java, SEGMENT_CALLER));
+	put_caller(java, SENDER_WORD);
+	assert_java_walk(java, "sCsE");
+	/* Popped: what is left there is an older one. */
+	java->world->start.registers[0] = return_to(java, SEGMENT_CALLER);
+	put_word(java, LEAF_WORD, return_to(java, SEGMENT_COMPILED));
+	assert_java_walk(java, "sCsE");
+	/* Not popped yet, and an older one in the register. */
+	set_leaf(java, java_code_at(SEGMENT_STUB, IN_CODE), "\x58", 1, LEAF_WORD);
+	java->world->start.registers[SENDER_SP_REGISTER] = stack_address(SENDER_WORD);
+	java->world->start.registers[0] = return_to(java, SEGMENT_COMPILED);
+	put_word(java, LEAF_WORD, return_to(java, SEGMENT_CALLER));
+	assert_java_walk(java, "sCsE");
+}
+
+static void an_exception_goes_on_where_a_register_says(void **state)
+{
+	struct java *java = *state;
+
+	put_number(java, blob_at(SEGMENT_STUB) + BLOB_FRAME_SIZE, FRAME_WORDS, 4);
+	set_leaf(java, java_code_at(SEGMENT_STUB, IN_CODE), "\x90", 1, LEAF_WORD);
+	java->world->start.registers[1] = return_to(java, SEGMENT_CALLER);
+	put_caller(java, LEAF_WORD);
+	assert_java_walk(java, "sC?sE");
+}
+
+static void code_is_found_by_its_segments(void **state)
+{
+	struct java *java = *state;
+	uint64_t segment = (java_code_at(SEGMENT_COMPILED, IN_CODE) - CODE_START) / SEGMENT_BYTES;
+
+	lay_compiled(java, IN_CODE, &in_frame);
+	/* In two steps. */
+	java->map[segment] = 1;
+	assert_java_walk(java, "CCsE");
+	/* Nothing is there, out of the heap, and round and round. */
+	java->map[segment] = JAVA_SEGMENT_FREE;
+	assert_java_walk(java, "!");
+	java->map[segment] = (uint8_t)segment + 1;
+	assert_java_walk(java, "!");
+	memset(java->map, 1, sizeof(java->map));
+	assert_java_walk(java, "!");
+}
+
+static void freed_and_forged_code_ends_the_walk(void **state)
+{
+	struct java *java = *state;
+	uint64_t blob = blob_at(SEGMENT_COMPILED);
+
+	lay_compiled(java, IN_CODE, &in_frame);
+	put_number(java, blob - BLOCK_BYTES + BLOCK_USED, 0, 1);
+	assert_java_walk(java, "!");
+	put_number(java, blob - BLOCK_BYTES + BLOCK_USED, 1, 1);
+	put_number(java, blob + BLOB_DATA, CODE_AT + IN_CODE, 4);
+	assert_java_walk(java, "!");
+	put_number(java, blob + BLOB_DATA, CODE_AT + IN_CODE + 1, 4);
+	assert_java_walk(java, "CCsE");
+	put_number(java, blob + BLOB_CODE, CODE_AT + IN_CODE + 1, 4);
+	assert_java_walk(java, "!");
+}
+
+static void stacks_that_lead_back_end(void **state)
+{
+	struct java *java = *state;
+
+	lay_interpreted(java, FP_WORD);
+	put_word(java, FP_WORD - 1, stack_address(LEAF_WORD - 8));
+	set_leaf(java, INTERPRETER + 16, "\x90", 1, LEAF_WORD);
+	java->world->start.registers[6] = stack_address(FP_WORD);
+	assert_java_walk(java, "!");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		java_test(compiled_frames_lead_to_call_stub_and_its_caller),
+		java_test(without_a_table_code_is_anonymous),
+		java_test(at_its_end_a_method_has_no_frame),
+		java_test(at_its_beginning_a_method_makes_its_frame),
+		java_test(behind_its_frame_a_method_may_ask_for_a_barrier),
+		java_test(a_frame_may_be_there_before_the_frame_pointer_is_in_it),
+		java_test(words_pushed_onto_a_leaf_s_frame_are_seen),
+		java_test(a_stack_pointer_that_is_kept_on_the_stack_is_gone_back_to),
+		java_test(what_is_behind_no_call_is_no_return_address),
+		java_test(frames_of_the_interpreter_keep_their_caller_s_stack_pointer),
+		java_test(at_its_entry_the_interpreter_makes_its_frame),
+		java_test(the_method_is_pushed_behind_the_caller_s_stack_pointer),
+		java_test(at_its_end_the_interpreter_has_left_its_frame),
+		java_test(stubs_are_called_or_keep_a_frame),
+		java_test(adapters_keep_their_caller_s_stack_pointer_in_a_register),
+		java_test(an_exception_goes_on_where_a_register_says),
+		java_test(code_is_found_by_its_segments),
+		java_test(freed_and_forged_code_ends_the_walk),
+		java_test(stacks_that_lead_back_end),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

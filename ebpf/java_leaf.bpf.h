@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/**
+ * Where an interrupted instruction of HotSpot's code stands: in its frame, or where that is not made yet
+ * or not there any more, told by the instructions there. x86-64. Source:
+ * cpu/x86/{macroAssembler_x86,x86_64.ad,c1_MacroAssembler_x86,c1_LIRAssembler_x86,
+ * c2_CodeStubs_x86,interp_masm_x86}.* of OpenJDK 8 to 27.
+ */
+#ifndef EBPF_JAVA_LEAF_BPF_H
+#define EBPF_JAVA_LEAF_BPF_H
+
+#include "ebpf/java_code.bpf.h"
+
+enum {
+	/* DWARF numbers; the same for what they are at different places. */
+	JAVA_RETURN_REGISTER = 0,
+	JAVA_EXCEPTION_REGISTER = 1,
+	JAVA_METHOD_REGISTER = 3,
+	JAVA_RETURN_SP_REGISTER = 3,
+	JAVA_BCP_REGISTER = 13,
+	JAVA_SENDER_SP_REGISTER = 13,
+	/* pop rax */
+	JAVA_POP_RETURN = 0x58,
+	/* That adapters put onto the stack. */
+	JAVA_ADAPTER_MAX_BYTES = 8192,
+	/* What is looked at of a function's beginning. */
+	JAVA_PROLOGUE_BYTES = 64,
+	/* What is looked at around an instruction of string_indexof(), which has about 400 bytes. */
+	JAVA_SEARCH_WORDS = 32,
+	JAVA_SEARCH_BEHIND_BYTES = 128,
+};
+
+/* Where a leaf stands. */
+enum java_place {
+	JAVA_IN_FRAME = 0,
+	/* The stack pointer is at the return address. */
+	JAVA_AT_CALL = 1,
+	/* It is at the saved frame pointer, below the return address. */
+	JAVA_AT_SAVED_FP = 2,
+	/* The frame has its size, and the frame pointer is not in it yet. */
+	JAVA_FP_NOT_SAVED = 3,
+	/* At an instruction that takes the frame away by the frame pointer. */
+	JAVA_AT_LEAVE = 4,
+	/* In the interpreter, at its end: about to pop the return address, */
+	JAVA_RETURN_POP = 5,
+	/* to set the stack pointer, */
+	JAVA_RETURN_SET_SP = 6,
+	/* and to jump to where the return address says. */
+	JAVA_RETURN_JUMP = 7,
+};
+
+/* True if the bytes at the lower end of @code are the @count lowest ones of @bytes. */
+static __always_inline bool java_begins_with(__u64 code, __u64 bytes, __u32 count)
+{
+	return count >= 8 ? code == bytes : ((code ^ bytes) & ((1ULL << 8 * count) - 1)) == 0;
+}
+
+/* mov rbp, rsp; or the interpreter's push of the caller's stack pointer behind it. */
+static __always_inline bool java_is_behind_push_fp(__u64 code)
+{
+	return java_begins_with(code, 0xec8b48, 3);
+}
+
+/* pop r13; mov rsp, rbx; jmp r13 */
+static __always_inline enum java_place java_return_place(__u64 code)
+{
+	if (java_begins_with(code, 0xe38b485d41, 5))
+		return JAVA_RETURN_POP;
+	if (java_begins_with(code, 0xe5ff41e38b48, 6))
+		return JAVA_RETURN_SET_SP;
+	if (java_begins_with(code, 0xe5ff41, 3))
+		return JAVA_RETURN_JUMP;
+	return JAVA_IN_FRAME;
+}
+
+/* pop rbp, leave, ret, push rbp */
+static __always_inline enum java_place java_stub_place(__u64 code)
+{
+	switch (code & 0xff) {
+	case 0x5d:
+		return JAVA_AT_SAVED_FP;
+	case 0xc9:
+		return JAVA_AT_LEAVE;
+	case 0xc3:
+	case 0x55:
+		return JAVA_AT_CALL;
+	}
+	/* mov rbp, rsp */
+	return java_is_behind_push_fp(code) ? JAVA_AT_SAVED_FP : JAVA_IN_FRAME;
+}
+
+/*
+ * True where a method asks whether the thread is to stop, just in front of its return, or goes there from
+ * behind it. @more: the eight bytes behind those of @code.
+ */
+static __always_inline bool java_is_return_poll(__u64 code, __u64 more)
+{
+	/* cmp rsp, [r15 + d8] or [r15 + d32]; ja */
+	if (java_begins_with(code, 0x673b49, 3) && java_begins_with(code >> 32, 0x870f, 2))
+		return true;
+	if (java_begins_with(code, 0xa73b49, 3) && (code >> 56) == 0x0f && (more & 0xff) == 0x87)
+		return true;
+	/* ja; ret */
+	if (java_begins_with(code, 0x870f, 2) && (code >> 48 & 0xff) == 0xc3)
+		return true;
+	/* test [rip + d32], eax; ret */
+	if (java_begins_with(code, 0x0585, 2) && (code >> 48 & 0xff) == 0xc3)
+		return true;
+	/* test [r10], eax; ret, and mov r10, [r15 + d8] or [r15 + d32] in front of it */
+	if (java_begins_with(code, 0xc3028541, 4))
+		return true;
+	if (java_begins_with(code, 0x578b4d, 3) && code >> 32 == 0xc3028541)
+		return true;
+	if (java_begins_with(code, 0x978b4d, 3) && code >> 56 == 0x41 &&
+	    java_begins_with(more, 0xc30285, 3))
+		return true;
+	/* lea r10, [rip + d32]; mov [r15 + d], r10, behind the method's end */
+	return java_begins_with(code, 0x158d4c, 3) && code >> 56 == 0x4d &&
+	       java_begins_with(more, 0x89, 1);
+}
+
+/* pcmpestri, or vpcmpestri, near @pc: C2's string_indexof() is made of them. */
+static __always_inline bool java_is_in_search(__u64 pc)
+{
+	__u64 place = pc - JAVA_SEARCH_BEHIND_BYTES, word = 0, next = 0;
+	bool is_found = false;
+
+	for (int i = 0; i < JAVA_SEARCH_WORDS; i++) {
+		if (read_word(place + 8 * i, &next))
+			next = 0;
+		for (int j = 0; j < 8 && i; j++) {
+			__u64 part = j ? word >> 8 * j | next << (64 - 8 * j) : word;
+
+			is_found |= java_begins_with(part, 0x613a0f66, 4) ||
+				    java_begins_with(part, 0x6179e3c4, 4);
+		}
+		word = next;
+	}
+	return is_found;
+}
+
+/* sub rsp, of 8 or 32 bits */
+static __always_inline bool java_is_sub_sp(__u64 code)
+{
+	return java_begins_with(code, 0xec8348, 3) || java_begins_with(code, 0xec8148, 3);
+}
+
+/*
+ * Before frame_complete: whether the frame has been made by what stands before @pc. Of a short beginning
+ * the blob's header is read as well, and not looked at.
+ */
+static __always_inline enum java_place java_place_behind(const struct java_walk *walk, __u64 pc)
+{
+	__u64 bytes[JAVA_PROLOGUE_BYTES / 8];
+	enum java_place place = JAVA_AT_CALL;
+
+	if (bpf_probe_read_user(bytes, sizeof(bytes), (const void *)(pc - sizeof(bytes))))
+		return JAVA_AT_CALL;
+	for (int i = 0; i < JAVA_PROLOGUE_BYTES / 8; i++) {
+		for (int j = 0; j < 8; j++) {
+			__u64 part = bytes[i] >> 8 * j;
+
+			if (j && i + 1 < JAVA_PROLOGUE_BYTES / 8)
+				part |= bytes[i + 1] << 8 * (8 - j);
+			if (pc - sizeof(bytes) + 8 * i + j >= walk->code_start &&
+			    java_is_sub_sp(part))
+				place = JAVA_IN_FRAME;
+		}
+	}
+	return place;
+}
+
+static __always_inline enum java_place java_prologue_place(const struct java_walk *walk, __u64 pc,
+							   __u64 code)
+{
+	__u64 before = 0;
+
+	if ((code & 0xff) == 0x55)
+		return JAVA_AT_CALL;
+	if (read_word(pc - sizeof(before), &before))
+		return JAVA_AT_CALL;
+	/* push rbp; mov rbp, rsp; sub rsp */
+	if (java_is_behind_push_fp(code) && before >> 56 == 0x55)
+		return JAVA_AT_SAVED_FP;
+	if (java_is_sub_sp(code))
+		return before >> 56 == 0x55 || before >> 32 == 0xec8b4855 ? JAVA_AT_SAVED_FP :
+									    JAVA_AT_CALL;
+	/* sub rsp; mov [rsp + d8] or [rsp + d32], rbp */
+	if (java_begins_with(code, 0x246c8948, 4) || java_begins_with(code, 0x24ac8948, 4))
+		return JAVA_FP_NOT_SAVED;
+	return java_place_behind(walk, pc);
+}
+
+/** Where the instruction at @pc of the compiled method that was found last stands. */
+static __always_inline enum java_place java_leaf_place(const struct java_walk *walk, __u64 pc)
+{
+	__u64 code = 0, more = 0;
+
+	if (read_word_pair(pc, &code, &more))
+		return JAVA_IN_FRAME;
+	switch (code & 0xff) {
+	case 0x5d:
+		return JAVA_AT_SAVED_FP;
+	case 0xc3:
+	case 0xc2:
+		return JAVA_AT_CALL;
+	case 0xc9:
+		return JAVA_AT_LEAVE;
+	}
+	if (java_is_return_poll(code, more))
+		return JAVA_AT_CALL;
+	if (walk->frame_complete < 0 || pc - walk->code_start < (__u32)walk->frame_complete)
+		return java_prologue_place(walk, pc, code);
+	return JAVA_IN_FRAME;
+}
+
+#endif

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reads messages by the protobuf wire format alone."""
+import collections
+
+
+def _varint(data, at):
+    value = shift = 0
+    while True:
+        byte = data[at]
+        at += 1
+        value |= (byte & 0x7f) << shift
+        shift += 7
+        if not byte & 0x80:
+            return value, at
+
+
+def fields(data):
+    """Yields (number, value): an int, or bytes for what has a length."""
+    at = 0
+    while at < len(data):
+        key, at = _varint(data, at)
+        number, kind = key >> 3, key & 7
+        if kind == 0:
+            value, at = _varint(data, at)
+        elif kind == 1:
+            value, at = int.from_bytes(data[at:at + 8], "little"), at + 8
+        elif kind == 2:
+            length, at = _varint(data, at)
+            value, at = data[at:at + length], at + length
+            if at > len(data):
+                raise ValueError("field %d is cut off" % number)
+        else:
+            raise ValueError("field %d has wire type %d" % (number, kind))
+        yield number, value
+
+
+def message(data, **names):
+    """The fields of a message that has each at most once; absent ones are 0."""
+    found = dict.fromkeys(names, 0)
+    by_number = {number: name for name, number in names.items()}
+    for number, value in fields(data):
+        if number in by_number:
+            found[by_number[number]] = value
+    return collections.namedtuple("Message", names)(**found)
+
+
+def numbers(data, wanted):
+    """All values of the repeated field @wanted, packed or not."""
+    values = []
+    for number, value in fields(data):
+        if number != wanted:
+            continue
+        if isinstance(value, int):
+            values.append(value)
+            continue
+        at = 0
+        while at < len(value):
+            one, at = _varint(value, at)
+            values.append(one)
+    return values

@@ -1,0 +1,3 @@
+module example.com/allframes/labels
+
+go 1.16

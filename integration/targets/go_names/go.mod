@@ -1,0 +1,3 @@
+module example.com/allframes/names
+
+go 1.18

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Probing reads a few functions of the runtime; attaching, three words of the process at most, and
+ * none where the linker has set the place of g.
+ */
+#include "interpreters/go/go.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/base/cleanup.h"
+#include "agent/base/error.h"
+#include "agent/host/go_function.h"
+#include "agent/host/go_program.h"
+#include "interpreters/go/goroutine_layout.h"
+#include "interpreters/go/runtime_code.h"
+
+enum {
+	/* Of the longest name, with its NUL. */
+	NAME_BYTES = 40,
+};
+
+struct go_file {
+	struct interpreter_file file;
+	struct go_runtime_code code;
+};
+
+_Static_assert(sizeof(struct go_process) % CELL_BYTES == 0, "whole cells");
+
+/* What is looked for in a file. */
+struct search {
+	struct go_table *table;
+	struct go_file *file;
+	/** NULL: not known. */
+	const struct goroutine_layout *layout;
+	bool has_labels;
+};
+
+/* The code of @function, as far as there is room; the number of bytes, 0 if they cannot be read. */
+static size_t read_code(struct go_table *table, const struct go_function *function,
+			uint8_t code[GO_RUNTIME_CODE_BYTES])
+{
+	uint64_t size = function->end - function->start;
+
+	if (size > GO_RUNTIME_CODE_BYTES)
+		size = GO_RUNTIME_CODE_BYTES;
+	return elf_pages_read_address(&table->pages, function->start, code, size) ? 0 : size;
+}
+
+/* Reads the function if its name is one of those that are wanted. */
+static void look_at(struct search *search, const struct go_function *function)
+{
+	uint16_t machine = search->table->pages.image->machine;
+	struct go_runtime_code *runtime = &search->file->code;
+	uint8_t code[GO_RUNTIME_CODE_BYTES];
+	char name[NAME_BYTES];
+
+	go_function_name_start(search->table, function, name, sizeof(name));
+	if (strncmp(name, "runtime", strlen("runtime")) != 0)
+		return;
+	for (int i = 0; i < GO_RUNTIME_FUNCTION_COUNT; i++)
+		if (!(runtime->found & 1U << i) &&
+		    !strncmp(name, go_runtime_function_name(i), sizeof(name)))
+			go_runtime_code_read(runtime, machine, i, function->start, code,
+					     read_code(search->table, function, code));
+	if (search->layout && !strncmp(name, GOROUTINE_LABEL_FUNCTION, sizeof(name)))
+		search->has_labels |= goroutine_layout_fits(
+			search->layout, machine, code, read_code(search->table, function, code));
+}
+
+static void take_layout(const struct search *search)
+{
+	struct go_process *process = &search->file->code.process;
+
+	if (!search->layout)
+		return;
+	process->g_id = search->layout->id;
+	process->g_labels = search->has_labels ? search->layout->labels : 0;
+	process->has_label_slice = search->layout->has_label_slice;
+}
+
+/* -ENOENT: a file without a runtime, such as a plugin. */
+static int read_runtime(struct go_table *table, struct go_file *file)
+{
+	struct search search = {
+		.table = table,
+		.file = file,
+		.layout = goroutine_layout_find(table->minor),
+	};
+	uint32_t needed = go_runtime_needed(table->pages.image->machine);
+
+	for (uint32_t i = 0; i < table->header.function_count; i++) {
+		struct go_function function;
+		int err = go_function_read(table, i, &function);
+
+		if (err == -ENOMEM)
+			return err;
+		if (!err)
+			look_at(&search, &function);
+	}
+	if (!file->code.found)
+		return fail(-ENOENT, "no runtime of Go");
+	if ((file->code.found & needed) != needed)
+		return fail(-EOPNOTSUPP, "a runtime of Go that is not known (functions %#x)",
+			    file->code.found);
+	take_layout(&search);
+	return 0;
+}
+
+static int probe(const struct elf_image *image, const char *path, struct interpreter_file **file)
+{
+	_cleanup_(go_table_deinit) struct go_table table = { 0 };
+	_cleanup_(free_pointer) struct go_file *made = NULL;
+	int err;
+
+	(void)path;
+	if (!go_program_is_one(image))
+		return -ENOENT;
+	made = calloc(1, sizeof(*made));
+	if (!made)
+		return -ENOMEM;
+	err = go_table_init(&table, image);
+	if (!err)
+		err = read_runtime(&table, made);
+	if (err)
+		return err;
+	made->file.interpreter = &go_interpreter;
+	made->file.attaches_at_once = made->code.place != GO_G_AT_SLOT && !made->code.c_flag;
+	if (table.minor)
+		snprintf(made->file.version, sizeof(made->file.version), "Go 1.%u", table.minor);
+	else
+		snprintf(made->file.version, sizeof(made->file.version), "Go");
+	*file = &take_pointer(made)->file;
+	return 0;
+}
+
+static void release(struct interpreter_file *file)
+{
+	free(file);
+}
+
+/* Whether the thread's g is in memory; in a register without C, on arm64. */
+static int find_c(const struct go_runtime_code *code, const struct interpreter_target *target,
+		  uint8_t *has_c)
+{
+	uint64_t address = target->bias + code->c_flag;
+	int err = 0;
+
+	if (code->has_c_flag_slot)
+		err = remote_memory_read(target->memory, address, &address, sizeof(address));
+	if (err)
+		return err;
+	/* The dynamic linker is not there yet. */
+	if (!address)
+		return fail(-EAGAIN, "Go's variables have no place yet");
+	return remote_memory_read(target->memory, address, has_c, sizeof(*has_c));
+}
+
+static int find_g(const struct go_runtime_code *code, const struct interpreter_target *target,
+		  struct thread_local_path *g)
+{
+	int64_t offset = code->offset;
+	uint8_t has_c = 1;
+	int err = code->c_flag ? find_c(code, target, &has_c) : 0;
+
+	if (err || !has_c)
+		return err;
+	if (code->place == GO_G_AT_SLOT) {
+		err = remote_memory_read(target->memory, target->bias + code->slot, &offset,
+					 sizeof(offset));
+		if (err)
+			return err;
+		/* The dynamic linker is not there yet. */
+		if (!offset)
+			return fail(-EAGAIN, "Go's thread-local storage has no place yet");
+	}
+	if (offset < INT32_MIN || offset > INT32_MAX)
+		return fail(-EOPNOTSUPP, "Go's thread-local storage at %lld", (long long)offset);
+	*g = (struct thread_local_path){ .offsets = { offset }, .depth = 1 };
+	return 0;
+}
+
+static int attach(const struct interpreter_file *probed, const struct interpreter_target *target,
+		  struct interpreter_process **process)
+{
+	const struct go_file *file = (const struct go_file *)probed;
+	struct go_process data = file->code.process;
+	struct interpreter_process *made;
+	int err = find_g(&file->code, target, &data.g);
+
+	if (err)
+		return err;
+	made = calloc(1, sizeof(*made));
+	if (!made)
+		return -ENOMEM;
+	made->interpreter = &go_interpreter;
+	made->data_bytes = sizeof(data);
+	memcpy(made->data, &data, sizeof(data));
+	*process = made;
+	return 0;
+}
+
+static int symbolize(struct interpreter_process *process, struct remote_memory *memory,
+		     const uint64_t words[2], uint32_t *object, struct interpreted_frame *frame)
+{
+	(void)process;
+	(void)memory;
+	(void)words;
+	(void)object;
+	(void)frame;
+	return fail(-EBADMSG, "frames of Go are native ones");
+}
+
+static void detach(struct interpreter_process *process)
+{
+	free(process);
+}
+
+static const struct interpreter_ops ops = {
+	.probe = probe,
+	.release = release,
+	.attach = attach,
+	.symbolize = symbolize,
+	.detach = detach,
+};
+
+const struct interpreter go_interpreter = {
+	.name = "go",
+	.kind = FRAME_GO,
+	.ops = &ops,
+};

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A code cache, and names, scopes and lines of methods, in hostile memory. Every address is somewhere in the input: its
+ * lower 16 bits say where, as the made code cache of the tests has them.
+ *
+ * covers: java_code.c java_fields.c java_names.c java_scopes.c java_lines.c compressed_stream.c
+ */
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "interpreters/java/java_code.h"
+#include "interpreters/java/java_lines.h"
+#include "interpreters/java/java_names.h"
+#include "interpreters/java/java_scopes.h"
+#include "interpreters/java/tests/made_code.h"
+
+enum { MAX_READS = 8192 };
+
+struct fuzz_memory {
+	struct remote_memory memory;
+	const uint8_t *data;
+	size_t size;
+	uint32_t reads;
+	/** From this read on the process is gone. */
+	uint32_t ends_at;
+};
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static int read_memory(struct remote_memory *memory, uint64_t address, void *buffer, size_t bytes)
+{
+	struct fuzz_memory *fuzz = (struct fuzz_memory *)memory;
+
+	if (++fuzz->reads > MAX_READS || bytes > JAVA_LINES_MAX_BYTES)
+		abort();
+	if (fuzz->reads == fuzz->ends_at)
+		return -ESRCH;
+	for (size_t i = 0; i < bytes; i++)
+		((uint8_t *)buffer)[i] = fuzz->data[(uint16_t)(address + i) % fuzz->size];
+	return 0;
+}
+
+static void check_text(const char *text)
+{
+	const uint8_t *at = (const uint8_t *)text;
+
+	if (strlen(text) > INTERPRETER_NAME_MAX_BYTES)
+		abort();
+	while (*at) {
+		int more = *at < 0x80 ? 0 : *at >= 0xf0 ? 3 : *at >= 0xe0 ? 2 : *at >= 0xc2 ? 1 : 9;
+
+		if (more == 9)
+			abort();
+		for (at++; more; more--, at++)
+			if ((*at & 0xc0) != 0x80)
+				abort();
+	}
+}
+
+static void look_at_scopes(const struct java_layout *layout, struct fuzz_memory *memory,
+			   const struct java_blob *blob, uint64_t address)
+{
+	struct java_scopes scopes;
+	uint32_t line = 1;
+	java_text text;
+
+	if (java_scopes_read(layout, &memory->memory, blob, (uint32_t)(address - blob->code_start),
+			     &scopes))
+		return;
+	if (!scopes.count || scopes.count > JAVA_MAX_SCOPES)
+		abort();
+	if (!java_line_of(layout, &memory->memory, scopes.scopes[0].method,
+			  (uint32_t)scopes.scopes[0].bci & UINT16_MAX, &line) &&
+	    (!line || line > UINT16_MAX))
+		abort();
+	if (!java_source_file(layout, &memory->memory, scopes.scopes[0].method, text))
+		check_text(text);
+}
+
+static void look_at(const struct java_layout *layout, const struct java_heaps *heaps,
+		    struct fuzz_memory *memory, uint64_t address)
+{
+	char name[JAVA_BLOB_NAME_BYTES];
+	struct java_nmethod nmethod;
+	struct java_blob blob;
+	java_text text;
+
+	if (java_blob_find(layout, heaps, &memory->memory, address, &blob))
+		return;
+	if (address < blob.code_start || address >= blob.code_end)
+		abort();
+	if (!java_blob_name(layout, &memory->memory, &blob, name) && !memchr(name, 0, sizeof(name)))
+		abort();
+	look_at_scopes(layout, memory, &blob, address);
+	if (java_nmethod_read(layout, &memory->memory, &blob, &nmethod))
+		return;
+	if (!java_method_name(layout, &memory->memory, nmethod.method, memory->ends_at & 1, text))
+		check_text(text);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static const struct remote_memory_ops ops = { .read = read_memory };
+	struct fuzz_memory memory = { .memory = { .ops = &ops }, .data = data + 4 };
+	struct java_layout layout = made_code_layout();
+	struct java_heaps heaps;
+	uint16_t place;
+
+	if (size < 5)
+		return 0;
+	memory.size = size - 4;
+	memory.ends_at = data[0];
+	/* As in 8, and with a pointer to the code, as in 11. */
+	if (data[1] & 1) {
+		layout.heap = layout.heaps + 8;
+		layout.heaps = 0;
+	}
+	if (data[1] & 2)
+		layout.blob_code_begin = (struct vm_place){ 56, 8 };
+	/* As in 25. */
+	if (data[1] & 4) {
+		layout.version = 25;
+		layout.nmethod_immutable_data = (struct vm_place){ 80, 8 };
+		layout.blob_mutable_data = (struct vm_place){ 80, 8 };
+		layout.blob_relocation_size = (struct vm_place){ 76, 4 };
+	}
+	if (data[1] & 8)
+		layout.klass_source_file = (struct vm_place){ 24, 2 };
+	memcpy(&place, data + 2, sizeof(place));
+	if (java_heaps_read(&layout, &memory.memory, &heaps))
+		return 0;
+	for (uint32_t i = 0; i < heaps.count; i++)
+		look_at(&layout, &heaps, &memory, heaps.heaps[i].low + place);
+	return 0;
+}

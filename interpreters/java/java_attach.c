@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "interpreters/java/java_attach.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "agent/base/error.h"
+#include "interpreters/java/java_fields.h"
+
+enum {
+	/** Of the text that says which kind of HotSpot it is; that stands near its beginning. */
+	VM_INFO_BYTES = 48,
+	MAX_INTERPRETER_BYTES = 1 << 24,
+	/*
+	 * interpreter_frame_bcp_offset of frame_x86.hpp and frame_aarch64.hpp, negative and in words. Since
+	 * 9 there is a mirror in the frame, on arm64 with a word more that keeps it aligned.
+	 */
+	BCP_SLOT_X86 = 8,
+	BCP_SLOT_X86_OF_8 = 7,
+	BCP_SLOT_ARM64 = 9,
+	BCP_SLOT_ARM64_OF_8 = 7,
+};
+
+_Static_assert((int)JAVA_MAX_HEAPS == (int)JAVA_CODE_HEAPS_MAX, "all heaps are published");
+_Static_assert((int)JAVA_FREE_SEGMENT == (int)JAVA_SEGMENT_FREE, "both sides read the same maps");
+
+/* A HotSpot that interprets bytecodes in C++ never makes any code: there is nothing to wait for. */
+static int refuse_zero(const struct java_layout *layout, struct remote_memory *memory)
+{
+	char text[VM_INFO_BYTES + 1] = "";
+	uint64_t address = 0;
+	int err = remote_memory_read(memory, layout->vm_info, &address, sizeof(address));
+
+	/* The last bytes of the page may be those of the string, which then is too short to be it. */
+	if (!err && address)
+		err = remote_memory_read(memory, address, text, VM_INFO_BYTES);
+	if (err && err != -EFAULT)
+		return err;
+	if (strstr(text, "Zero VM"))
+		return fail(-EOPNOTSUPP, "HotSpot Zero, whose frames are those of its C++");
+	return 0;
+}
+
+static void take_heaps(const struct java_heaps *heaps, struct java_process *process)
+{
+	for (uint32_t i = 0; i < heaps->count; i++)
+		process->heaps[i] = (struct java_code_heap){
+			.start = heaps->heaps[i].low,
+			.segment_map = heaps->heaps[i].segment_map,
+			.bytes = (uint32_t)(heaps->heaps[i].high - heaps->heaps[i].low),
+			.log2_segment_size = heaps->heaps[i].log2_segment_size,
+		};
+}
+
+static int read_interpreter(const struct java_layout *layout, struct remote_memory *memory,
+			    struct java_process *process)
+{
+	uint64_t queue = 0, buffer = 0, bytes = 0;
+	int err = remote_memory_read(memory, layout->interpreter_code, &queue, sizeof(queue));
+
+	if (!err)
+		err = java_field_read(memory, queue, layout->queue_buffer, &buffer);
+	if (!err)
+		err = java_field_read(memory, queue, layout->queue_buffer_limit, &bytes);
+	if (err)
+		return err;
+	if (!bytes || bytes > MAX_INTERPRETER_BYTES)
+		return fail(-EBADMSG, "an interpreter of %llu bytes", (unsigned long long)bytes);
+	process->interpreter_start = buffer;
+	process->interpreter_end = buffer + bytes;
+	return remote_memory_read(memory, layout->call_stub_return_address,
+				  &process->call_stub_return, sizeof(process->call_stub_return));
+}
+
+/* Widens what is read of a CodeBlob to @place; false if it is no field of one of two sizes. */
+static bool take_field(struct vm_place place, uint8_t bytes, uint8_t other_bytes,
+		       struct java_process *process, uint16_t *offset)
+{
+	uint32_t end = (uint32_t)place.offset + place.bytes;
+
+	if ((place.bytes != bytes && place.bytes != other_bytes) || place.offset % place.bytes ||
+	    end > JAVA_HEAD_MAX_BYTES)
+		return false;
+	if (end > process->head_bytes)
+		process->head_bytes = (uint16_t)end;
+	*offset = place.offset;
+	return true;
+}
+
+static int take_blob(const struct java_layout *layout, struct java_process *process)
+{
+	bool has_address = layout->blob_code_begin.bytes != 0;
+	struct vm_place code = has_address ? layout->blob_code_begin : layout->blob_code_offset;
+	uint8_t code_bytes = has_address ? 8 : 4;
+
+	if (!take_field(layout->blob_header_size, 2, 4, process, &process->blob_header_size) ||
+	    !take_field(layout->blob_frame_size, 4, 4, process, &process->blob_frame_size) ||
+	    !take_field(layout->blob_frame_complete, 2, 4, process,
+			&process->blob_frame_complete) ||
+	    !take_field(code, code_bytes, code_bytes, process, &process->blob_code) ||
+	    !take_field(layout->blob_data_offset, 4, 4, process, &process->blob_data))
+		return fail(-EOPNOTSUPP, "HotSpot's CodeBlob has other fields");
+	if (layout->blob_name.bytes != 8)
+		return fail(-EOPNOTSUPP, "HotSpot's CodeBlob has another name");
+	process->blob_name = layout->blob_name.offset;
+	process->header_size_bytes = layout->blob_header_size.bytes;
+	process->frame_complete_bytes = layout->blob_frame_complete.bytes;
+	process->code_is_address = has_address;
+	return 0;
+}
+
+static int take_methods(const struct java_layout *layout, struct java_process *process)
+{
+	if (layout->block_used.bytes != 1 || layout->nmethod_method.bytes != 8 ||
+	    layout->nmethod_compile_id.bytes != 4 || layout->method_const_method.bytes != 8 ||
+	    layout->const_method_constants.bytes != 8 ||
+	    layout->const_method_name.offset != layout->const_method_code_size.offset + 2 ||
+	    layout->const_method_signature.offset != layout->const_method_code_size.offset + 4)
+		return fail(-EOPNOTSUPP, "HotSpot's methods have other fields");
+	process->block_used = layout->block_used.offset;
+	process->block_bytes = layout->block_bytes;
+	process->nmethod_bytes = layout->nmethod_bytes;
+	process->nmethod_method = layout->nmethod_method.offset;
+	process->nmethod_compile_id = layout->nmethod_compile_id.offset;
+	process->method_const_method = layout->method_const_method.offset;
+	process->const_method_bytes = layout->const_method_bytes;
+	process->const_method_constants = layout->const_method_constants.offset;
+	process->const_method_code_size = layout->const_method_code_size.offset;
+	return 0;
+}
+
+static uint8_t bcp_slot(uint32_t version)
+{
+#ifdef __aarch64__
+	return version == 8 ? BCP_SLOT_ARM64_OF_8 : BCP_SLOT_ARM64;
+#else
+	return version == 8 ? BCP_SLOT_X86_OF_8 : BCP_SLOT_X86;
+#endif
+}
+
+int java_attach_read(const struct java_layout *layout, struct remote_memory *memory,
+		     struct java_heaps *heaps, struct java_process *process)
+{
+	struct java_process made = { .bcp_slot = bcp_slot(layout->version) };
+	struct java_heaps found = { .count = 0 };
+	int err = refuse_zero(layout, memory);
+
+	if (!err)
+		err = java_heaps_read(layout, memory, &found);
+	if (!err)
+		err = read_interpreter(layout, memory, &made);
+	if (!err)
+		err = take_blob(layout, &made);
+	if (!err)
+		err = take_methods(layout, &made);
+	if (err)
+		return err;
+	take_heaps(&found, &made);
+	*heaps = found;
+	*process = made;
+	return 0;
+}

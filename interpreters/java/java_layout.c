@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "interpreters/java/java_layout.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "agent/base/error.h"
+
+enum {
+	LAST_VERSION = 27,
+	/** HotSpot of Java 8 has versions of its own, the last one 25. */
+	HOTSPOT_OF_JAVA_8 = 25,
+};
+
+/* Versions whose layouts were looked at, and that tests run. */
+static const uint8_t known_versions[] = { 8, 11, 17, 21, 25, 26, LAST_VERSION };
+
+/* What there is to know, and in which versions it has to be there. */
+enum fact_kind {
+	/** To a struct vm_place. */
+	FACT_PLACE,
+	/** To a uint64_t: the address of a static field. */
+	FACT_STATIC,
+	/** To a uint16_t. */
+	FACT_SIZE,
+	/** To a uint32_t. */
+	FACT_CONSTANT,
+};
+
+struct fact {
+	enum fact_kind kind;
+	/** Of struct java_layout. */
+	uint16_t member;
+	uint8_t first_version;
+	uint8_t last_version;
+	const char *type;
+	const char *name;
+};
+
+#define PLACE(first, last, member, type, name)                                                     \
+	{                                                                                          \
+		FACT_PLACE, offsetof(struct java_layout, member), first, last, type, name          \
+	}
+#define STATIC(first, last, member, type, name)                                                    \
+	{                                                                                          \
+		FACT_STATIC, offsetof(struct java_layout, member), first, last, type, name         \
+	}
+#define SIZE(member, type)                                                                         \
+	{                                                                                          \
+		FACT_SIZE, offsetof(struct java_layout, member), 8, LAST_VERSION, type, NULL       \
+	}
+#define CONSTANT(first, last, member, name)                                                        \
+	{                                                                                          \
+		FACT_CONSTANT, offsetof(struct java_layout, member), first, last, "", name         \
+	}
+
+static const struct fact facts[] = {
+	STATIC(8, 8, heap, "CodeCache", "_heap"),
+	STATIC(11, LAST_VERSION, heaps, "CodeCache", "_heaps"),
+	STATIC(8, LAST_VERSION, call_stub_return_address, "StubRoutines",
+	       "_call_stub_return_address"),
+	STATIC(8, LAST_VERSION, interpreter_code, "AbstractInterpreter", "_code"),
+	STATIC(8, LAST_VERSION, vm_release, "Abstract_VM_Version", "_s_vm_release"),
+	STATIC(8, LAST_VERSION, vm_info, "Abstract_VM_Version", "_s_internal_vm_info_string"),
+
+	PLACE(11, 11, array_length, "GenericGrowableArray", "_len"),
+	PLACE(17, LAST_VERSION, array_length, "GrowableArrayBase", "_len"),
+	PLACE(11, LAST_VERSION, array_data, "GrowableArray<int>", "_data"),
+	PLACE(8, LAST_VERSION, heap_memory, "CodeHeap", "_memory"),
+	PLACE(8, LAST_VERSION, heap_segment_map, "CodeHeap", "_segmap"),
+	PLACE(8, LAST_VERSION, heap_log2_segment_size, "CodeHeap", "_log2_segment_size"),
+	PLACE(8, LAST_VERSION, space_low, "VirtualSpace", "_low"),
+	PLACE(8, LAST_VERSION, space_high, "VirtualSpace", "_high"),
+	PLACE(8, LAST_VERSION, space_low_boundary, "VirtualSpace", "_low_boundary"),
+	PLACE(8, LAST_VERSION, space_high_boundary, "VirtualSpace", "_high_boundary"),
+	PLACE(8, LAST_VERSION, block_used, "HeapBlock::Header", "_used"),
+	SIZE(block_bytes, "HeapBlock"),
+	PLACE(8, LAST_VERSION, queue_buffer, "StubQueue", "_stub_buffer"),
+	PLACE(8, LAST_VERSION, queue_buffer_limit, "StubQueue", "_buffer_limit"),
+
+	PLACE(8, LAST_VERSION, blob_name, "CodeBlob", "_name"),
+	PLACE(8, LAST_VERSION, blob_size, "CodeBlob", "_size"),
+	PLACE(8, LAST_VERSION, blob_header_size, "CodeBlob", "_header_size"),
+	PLACE(8, LAST_VERSION, blob_frame_size, "CodeBlob", "_frame_size"),
+	PLACE(8, LAST_VERSION, blob_frame_complete, "CodeBlob", "_frame_complete_offset"),
+	PLACE(8, LAST_VERSION, blob_data_offset, "CodeBlob", "_data_offset"),
+	PLACE(11, 21, blob_code_begin, "CodeBlob", "_code_begin"),
+	PLACE(8, 8, blob_code_offset, "CodeBlob", "_code_offset"),
+	PLACE(25, LAST_VERSION, blob_code_offset, "CodeBlob", "_code_offset"),
+	SIZE(nmethod_bytes, "nmethod"),
+	PLACE(8, 8, nmethod_method, "nmethod", "_method"),
+	PLACE(11, 21, nmethod_method, "CompiledMethod", "_method"),
+	PLACE(25, LAST_VERSION, nmethod_method, "nmethod", "_method"),
+	PLACE(8, LAST_VERSION, nmethod_compile_id, "nmethod", "_compile_id"),
+	PLACE(8, LAST_VERSION, nmethod_comp_level, "nmethod", "_comp_level"),
+	PLACE(8, LAST_VERSION, nmethod_entry_bci, "nmethod", "_entry_bci"),
+	PLACE(8, LAST_VERSION, nmethod_state, "nmethod", "_state"),
+	PLACE(8, LAST_VERSION, nmethod_scopes_pcs, "nmethod", "_scopes_pcs_offset"),
+	PLACE(8, 21, nmethod_scopes_pcs_end, "nmethod", "_dependencies_offset"),
+	PLACE(25, LAST_VERSION, nmethod_scopes_pcs_end, "nmethod", "_scopes_data_offset"),
+	PLACE(8, 8, nmethod_scopes_data, "nmethod", "_scopes_data_offset"),
+	PLACE(11, 21, nmethod_scopes_data, "CompiledMethod", "_scopes_data_begin"),
+	PLACE(25, LAST_VERSION, nmethod_scopes_data, "nmethod", "_scopes_data_offset"),
+	PLACE(25, LAST_VERSION, nmethod_immutable_data, "nmethod", "_immutable_data"),
+	PLACE(8, 21, nmethod_metadata, "nmethod", "_metadata_offset"),
+	PLACE(25, LAST_VERSION, blob_mutable_data, "CodeBlob", "_mutable_data"),
+	PLACE(25, LAST_VERSION, blob_relocation_size, "CodeBlob", "_relocation_size"),
+	SIZE(pc_desc_bytes, "PcDesc"),
+	PLACE(8, LAST_VERSION, pc_desc_offset, "PcDesc", "_pc_offset"),
+	PLACE(8, LAST_VERSION, pc_desc_scope, "PcDesc", "_scope_decode_offset"),
+
+	PLACE(8, LAST_VERSION, method_const_method, "Method", "_constMethod"),
+	SIZE(const_method_bytes, "ConstMethod"),
+	PLACE(8, LAST_VERSION, const_method_constants, "ConstMethod", "_constants"),
+	PLACE(8, LAST_VERSION, const_method_code_size, "ConstMethod", "_code_size"),
+	PLACE(8, LAST_VERSION, const_method_name, "ConstMethod", "_name_index"),
+	PLACE(8, LAST_VERSION, const_method_signature, "ConstMethod", "_signature_index"),
+	PLACE(8, LAST_VERSION, const_method_size, "ConstMethod", "_constMethod_size"),
+	PLACE(8, 17, const_method_flags, "ConstMethod", "_flags"),
+	PLACE(21, LAST_VERSION, const_method_flags, "ConstMethod", "_flags._flags"),
+	CONSTANT(8, 17, has_lines_flag, "ConstMethod::_has_linenumber_table"),
+	CONSTANT(21, LAST_VERSION, has_lines_flag, "ConstMethodFlags::_misc_has_linenumber_table"),
+	SIZE(constant_pool_bytes, "ConstantPool"),
+	PLACE(8, LAST_VERSION, constant_pool_holder, "ConstantPool", "_pool_holder"),
+	PLACE(8, LAST_VERSION, constant_pool_length, "ConstantPool", "_length"),
+	PLACE(17, LAST_VERSION, constant_pool_source_file, "ConstantPool",
+	      "_source_file_name_index"),
+	PLACE(8, 11, klass_source_file, "InstanceKlass", "_source_file_name_index"),
+	PLACE(8, LAST_VERSION, klass_name, "Klass", "_name"),
+	PLACE(8, LAST_VERSION, symbol_length, "Symbol", "_length"),
+	PLACE(8, LAST_VERSION, symbol_body, "Symbol", "_body"),
+};
+
+enum {
+	FACT_COUNT = sizeof(facts) / sizeof(facts[0]),
+	/** Behind the answers to the facts: which version it is. */
+	QUESTION_MAJOR_VERSION = FACT_COUNT,
+	QUESTION_COUNT,
+};
+
+static const char *name_of(const struct fact *fact)
+{
+	return fact->name ? fact->name : "size";
+}
+
+static int take_fact(const struct fact *fact, const struct vm_answer *answer,
+		     struct java_layout *layout)
+{
+	void *member = (uint8_t *)layout + fact->member;
+
+	if (!answer->is_found || answer->is_static != (fact->kind == FACT_STATIC))
+		return fail(-EOPNOTSUPP, "HotSpot of Java %u does not tell %s::%s", layout->version,
+			    fact->type, name_of(fact));
+	if (fact->kind == FACT_STATIC) {
+		*(uint64_t *)member = answer->value;
+		return 0;
+	}
+	if (fact->kind == FACT_CONSTANT) {
+		*(uint32_t *)member = (uint32_t)answer->value;
+		return 0;
+	}
+	if (answer->value > JAVA_MAX_OFFSET)
+		return fail(-EBADMSG, "%s::%s at %llu", fact->type, name_of(fact),
+			    (unsigned long long)answer->value);
+	if (fact->kind == FACT_SIZE)
+		*(uint16_t *)member = (uint16_t)answer->value;
+	else
+		*(struct vm_place *)member = (struct vm_place){
+			.offset = (uint16_t)answer->value,
+			.bytes = answer->bytes,
+		};
+	return 0;
+}
+
+/* Java 8 is called 25, and so is 25; only the former has one heap for all code. */
+static int find_version(const struct vm_answer *answers, struct remote_memory *memory,
+			uint32_t *version)
+{
+	const struct vm_answer *major = &answers[QUESTION_MAJOR_VERSION];
+	uint32_t number;
+	int err;
+
+	if (!major->is_found || !major->is_static)
+		return fail(-EOPNOTSUPP, "HotSpot that does not tell its version");
+	err = remote_memory_read(memory, major->value, &number, sizeof(number));
+	if (err)
+		return err;
+	if (!number)
+		return fail(-EAGAIN, "HotSpot has no version yet");
+	/* The first fact: CodeCache::_heap. */
+	if (number == HOTSPOT_OF_JAVA_8 && answers[0].is_found)
+		number = 8;
+	if (!memchr(known_versions, (int)(number & 0xff), sizeof(known_versions)) || number > 0xff)
+		return fail(-EOPNOTSUPP, "HotSpot of Java %u is not known", number);
+	*version = number;
+	return 0;
+}
+
+static enum vm_question_kind question_of(enum fact_kind kind)
+{
+	switch (kind) {
+	case FACT_SIZE:
+		return VM_SIZE;
+	case FACT_CONSTANT:
+		return VM_CONSTANT;
+	default:
+		return VM_FIELD;
+	}
+}
+
+static void ask(struct vm_question questions[QUESTION_COUNT])
+{
+	for (size_t i = 0; i < FACT_COUNT; i++)
+		questions[i] = (struct vm_question){
+			.kind = question_of(facts[i].kind),
+			.type = facts[i].type,
+			.name = facts[i].name,
+		};
+	questions[QUESTION_MAJOR_VERSION] =
+		(struct vm_question){ VM_FIELD, "Abstract_VM_Version", "_vm_major_version" };
+}
+
+static void clear(struct java_layout *layout)
+{
+	memset(layout, 0, sizeof(*layout));
+	for (size_t i = 0; i < FACT_COUNT; i++)
+		if (facts[i].kind == FACT_PLACE)
+			((struct vm_place *)((uint8_t *)layout + facts[i].member))->offset =
+				JAVA_NO_PLACE;
+}
+
+int java_layout_read(const struct vm_symbols *symbols, uint64_t bias, struct remote_memory *memory,
+		     struct java_layout *layout)
+{
+	struct vm_question questions[QUESTION_COUNT];
+	struct vm_answer answers[QUESTION_COUNT];
+	struct java_layout found;
+	int err;
+
+	ask(questions);
+	clear(&found);
+	err = vm_structs_read(symbols, bias, memory, questions, QUESTION_COUNT, answers);
+	if (!err)
+		err = find_version(answers, memory, &found.version);
+	for (size_t i = 0; i < FACT_COUNT && !err; i++)
+		if (facts[i].first_version <= found.version &&
+		    found.version <= facts[i].last_version)
+			err = take_fact(&facts[i], &answers[i], &found);
+	if (!err)
+		*layout = found;
+	return err;
+}

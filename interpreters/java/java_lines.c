@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "interpreters/java/java_lines.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "agent/base/cleanup.h"
+#include "agent/base/error.h"
+#include "interpreters/java/compressed_stream.h"
+#include "interpreters/java/java_fields.h"
+
+enum {
+	/** Of an entry: two numbers follow. */
+	ESCAPE = 0xff,
+	LINE_BITS = 3,
+};
+
+/* Where the table is, and at most how long: up to the end of the ConstMethod. */
+static int find_table(const struct java_layout *layout, struct remote_memory *memory,
+		      uint64_t method, uint64_t *address, size_t *size)
+{
+	uint64_t const_method = 0, flags = 0, words = 0, code_size = 0, start;
+	int err = java_field_read(memory, method, layout->method_const_method, &const_method);
+
+	if (!err)
+		err = java_field_read(memory, const_method, layout->const_method_flags, &flags);
+	if (!err)
+		err = java_field_read(memory, const_method, layout->const_method_size, &words);
+	if (!err)
+		err = java_field_read(memory, const_method, layout->const_method_code_size,
+				      &code_size);
+	if (err)
+		return err;
+	if (!(flags & layout->has_lines_flag))
+		return fail(-ENOENT, "a method without lines");
+	start = layout->const_method_bytes + code_size;
+	if (words * JAVA_POINTER_BYTES <= start)
+		return fail(-EBADMSG, "a method of %llu words", (unsigned long long)words);
+	if (words * JAVA_POINTER_BYTES - start > JAVA_LINES_MAX_BYTES)
+		return fail(-E2BIG, "lines of %llu words", (unsigned long long)words);
+	*address = const_method + start;
+	*size = words * JAVA_POINTER_BYTES - start;
+	return 0;
+}
+
+/* The line of the entry at @bci, else of the nearest one before it, as the JVM decides. */
+static int find_line(struct compressed_stream *table, uint32_t bci, uint32_t *line)
+{
+	int64_t at = 0, number = 0, best = -1, best_line = 0;
+
+	for (;;) {
+		uint8_t next = compressed_stream_byte(table);
+
+		if (!next || table->is_at_end)
+			break;
+		if (next == ESCAPE) {
+			at += compressed_stream_signed(table);
+			number += compressed_stream_signed(table);
+		} else {
+			at += next >> LINE_BITS;
+			number += next & ((1 << LINE_BITS) - 1);
+		}
+		if (at == bci || (at < bci && at >= best)) {
+			best = at;
+			best_line = number;
+		}
+		if (at == bci)
+			break;
+	}
+	if (best < 0 || best_line <= 0 || best_line > UINT16_MAX)
+		return fail(-ENOENT, "no line for bytecode %u", bci);
+	*line = (uint32_t)best_line;
+	return 0;
+}
+
+int java_line_of(const struct java_layout *layout, struct remote_memory *memory, uint64_t method,
+		 uint32_t bci, uint32_t *line)
+{
+	_cleanup_(free_pointer) uint8_t *bytes = NULL;
+	struct compressed_stream table = { .version = layout->version };
+	uint64_t address = 0;
+	int err = find_table(layout, memory, method, &address, &table.size);
+
+	if (err)
+		return err;
+	bytes = malloc(table.size);
+	if (!bytes)
+		return -ENOMEM;
+	err = remote_memory_read(memory, address, bytes, table.size);
+	if (err)
+		return err;
+	table.bytes = bytes;
+	return find_line(&table, bci, line);
+}
+
+int java_source_file(const struct java_layout *layout, struct remote_memory *memory,
+		     uint64_t method, java_text text)
+{
+	uint64_t const_method = 0, constants = 0, holder = 0, index = 0;
+	int err = java_field_read(memory, method, layout->method_const_method, &const_method);
+
+	if (!err)
+		err = java_field_read(memory, const_method, layout->const_method_constants,
+				      &constants);
+	if (!err && layout->klass_source_file.bytes) {
+		err = java_field_read(memory, constants, layout->constant_pool_holder, &holder);
+		if (!err)
+			err = java_field_read(memory, holder, layout->klass_source_file, &index);
+	} else if (!err) {
+		err = java_field_read(memory, constants, layout->constant_pool_source_file, &index);
+	}
+	if (err)
+		return err;
+	if (!index)
+		return fail(-ENOENT, "a class without a file");
+	return java_constant_text(layout, memory, constants, index, text);
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "interpreters/java/java_attach.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/base/error.h"
+
+#include <cmocka.h>
+
+#include "interpreters/java/tests/made_code.h"
+
+static struct made_vm vm;
+static struct java_layout layout;
+static struct java_heaps heaps;
+static struct java_process process;
+
+static int attach(void)
+{
+	return java_attach_read(&layout, &vm.memory, &heaps, &process);
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	made_code_init(&vm);
+	layout = made_code_layout();
+	return 0;
+}
+
+static void the_kernel_side_is_told_where_code_is(void **state)
+{
+	(void)state;
+	assert_int_equal(attach(), 0);
+	assert_int_equal(heaps.count, 1);
+	assert_int_equal(process.heaps[0].start, MADE_VM_BASE + MADE_CODE_AT);
+	assert_int_equal(process.heaps[0].bytes, MADE_CODE_BYTES);
+	assert_int_equal(process.heaps[0].segment_map, MADE_VM_BASE + MADE_MAP_AT);
+	assert_int_equal(process.heaps[0].log2_segment_size, MADE_LOG2_SEGMENT_SIZE);
+	assert_int_equal(process.heaps[1].bytes, 0);
+	assert_int_equal(process.interpreter_start, MADE_VM_BASE + MADE_CODE_AT + MADE_INTERPRETER);
+	assert_int_equal(process.interpreter_end - process.interpreter_start,
+			 MADE_INTERPRETER_BYTES);
+	assert_int_equal(process.call_stub_return, MADE_VM_BASE + MADE_CODE_AT);
+}
+
+static void what_is_read_of_a_blob_holds_all_that_is_wanted(void **state)
+{
+	(void)state;
+	assert_int_equal(attach(), 0);
+	/* The last is where the code begins, 4 bytes at 28. */
+	assert_int_equal(process.head_bytes, 32);
+	assert_int_equal(process.blob_code, 28);
+	assert_int_equal(process.code_is_address, 0);
+	layout.blob_code_begin = (struct vm_place){ 88, 8 };
+	assert_int_equal(attach(), 0);
+	assert_int_equal(process.head_bytes, 96);
+	assert_int_equal(process.blob_code, 88);
+	assert_int_equal(process.code_is_address, 1);
+}
+
+static void fields_that_the_kernel_side_cannot_read_are_refused(void **state)
+{
+	struct vm_place *const places[] = {
+		&layout.blob_header_size,    &layout.blob_frame_size,
+		&layout.blob_frame_complete, &layout.blob_code_offset,
+		&layout.blob_data_offset,    &layout.block_used,
+		&layout.nmethod_method,	     &layout.nmethod_compile_id,
+		&layout.method_const_method, &layout.const_method_constants,
+		&layout.blob_name,
+	};
+
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		setup(state);
+		places[i]->bytes = 3;
+		assert_int_equal(attach(), -EOPNOTSUPP);
+	}
+	setup(state);
+	layout.blob_data_offset.offset = JAVA_HEAD_MAX_BYTES;
+	assert_int_equal(attach(), -EOPNOTSUPP);
+	setup(state);
+	layout.blob_data_offset.offset = 26;
+	assert_int_equal(attach(), -EOPNOTSUPP);
+	setup(state);
+	layout.const_method_name.offset += 2;
+	assert_int_equal(attach(), -EOPNOTSUPP);
+}
+
+static void bytecodes_are_where_the_version_keeps_them(void **state)
+{
+	uint8_t slot;
+
+	(void)state;
+	assert_int_equal(attach(), 0);
+	slot = process.bcp_slot;
+	layout.version = 8;
+	assert_int_equal(attach(), 0);
+	/* Without a mirror, on arm64 without the word that aligns it as well. */
+	assert_in_range(slot - process.bcp_slot, 1, 2);
+}
+
+static void a_jvm_without_code_of_its_own_is_refused_in_words(void **state)
+{
+	(void)state;
+	made_vm_put(&vm, MADE_STATICS_AT + 24, made_vm_string(&vm, "OpenJDK 64-Bit Zero VM (25)"),
+		    8);
+	/* Where others would be waited for. */
+	made_vm_put(&vm, MADE_STATICS_AT + 8, 0, 8);
+	assert_int_equal(attach(), -EOPNOTSUPP);
+	assert_non_null(strstr(error_text(), "Zero"));
+}
+
+static void a_jvm_that_is_not_set_up_is_waited_for(void **state)
+{
+	(void)state;
+	made_vm_put(&vm, MADE_STATICS_AT + 8, 0, 8);
+	assert_int_equal(attach(), -EAGAIN);
+}
+
+static void a_forged_interpreter_is_refused(void **state)
+{
+	(void)state;
+	made_vm_put(&vm, MADE_QUEUE_AT + 8, 0, 4);
+	assert_int_equal(attach(), -EBADMSG);
+	made_vm_put(&vm, MADE_QUEUE_AT + 8, (uint32_t)-1, 4);
+	assert_int_equal(attach(), -EBADMSG);
+	made_vm_put(&vm, MADE_STATICS_AT + 16, 8, 8);
+	assert_int_equal(attach(), -EFAULT);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(the_kernel_side_is_told_where_code_is, setup),
+		cmocka_unit_test_setup(what_is_read_of_a_blob_holds_all_that_is_wanted, setup),
+		cmocka_unit_test_setup(fields_that_the_kernel_side_cannot_read_are_refused, setup),
+		cmocka_unit_test_setup(bytecodes_are_where_the_version_keeps_them, setup),
+		cmocka_unit_test_setup(a_jvm_without_code_of_its_own_is_refused_in_words, setup),
+		cmocka_unit_test_setup(a_jvm_that_is_not_set_up_is_waited_for, setup),
+		cmocka_unit_test_setup(a_forged_interpreter_is_refused, setup),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which version it is, and what happens to those that are not known; java_live_test.c has the rest. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/base/error.h"
+
+#include <cmocka.h>
+
+#include "interpreters/java/java_layout.h"
+#include "interpreters/java/tests/made_vm.h"
+
+enum { VERSION_AT = 0x800 };
+
+static struct made_vm vm;
+
+static int read_version(uint32_t major, const char *heap_field, const char **text)
+{
+	struct java_layout layout = { .version = 1234 };
+	int err;
+
+	made_vm_init(&vm);
+	made_vm_put(&vm, VERSION_AT, major, 4);
+	made_vm_add_field(&vm, "Abstract_VM_Version", "_vm_major_version", "int", true,
+			  MADE_VM_BASE + VERSION_AT);
+	made_vm_add_field(&vm, "CodeCache", heap_field, "CodeHeap*", true, 0x1000);
+	made_vm_add_type(&vm, "nmethod", 300);
+	made_vm_add_constant(&vm, "one", 1);
+	err = java_layout_read(&vm.symbols, MADE_VM_BIAS, &vm.memory, &layout);
+	*text = error_text();
+	/* Outputs are untouched on error. */
+	assert_int_equal(layout.version, 1234);
+	return err;
+}
+
+static void java_8_is_told_from_25_by_its_one_heap(void **state)
+{
+	const char *text;
+
+	(void)state;
+	/* They go on to what the made tables do not have. */
+	assert_int_equal(read_version(25, "_heap", &text), -EOPNOTSUPP);
+	assert_non_null(strstr(text, "Java 8 does not tell StubRoutines::"));
+	assert_int_equal(read_version(25, "_heaps", &text), -EOPNOTSUPP);
+	assert_non_null(strstr(text, "Java 25 does not tell StubRoutines::"));
+}
+
+static void versions_that_are_not_known_are_refused(void **state)
+{
+	static const uint32_t versions[] = { 7, 9, 10, 12, 16, 22, 24, 28, 256 + 17, UINT32_MAX };
+	const char *text;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(versions) / sizeof(versions[0]); i++) {
+		assert_int_equal(read_version(versions[i], "_heaps", &text), -EOPNOTSUPP);
+		assert_non_null(strstr(text, "is not known"));
+	}
+}
+
+static void a_version_that_is_not_there_yet_is_waited_for(void **state)
+{
+	const char *text;
+
+	(void)state;
+	assert_int_equal(read_version(0, "_heap", &text), -EAGAIN);
+}
+
+static void an_offset_out_of_all_objects_is_refused(void **state)
+{
+	struct java_layout layout;
+
+	(void)state;
+	made_vm_init(&vm);
+	made_vm_put(&vm, VERSION_AT, 17, 4);
+	made_vm_add_field(&vm, "Abstract_VM_Version", "_vm_major_version", "int", true,
+			  MADE_VM_BASE + VERSION_AT);
+	made_vm_add_field(&vm, "CodeCache", "_heaps", "CodeHeap*", true, 0x1000);
+	made_vm_add_field(&vm, "StubRoutines", "_call_stub_return_address", "address", true, 8);
+	made_vm_add_field(&vm, "AbstractInterpreter", "_code", "StubQueue*", true, 16);
+	made_vm_add_field(&vm, "Abstract_VM_Version", "_s_vm_release", "const char*", true, 24);
+	made_vm_add_field(&vm, "Abstract_VM_Version", "_s_internal_vm_info_string", "const char*",
+			  true, 32);
+	made_vm_add_field(&vm, "GrowableArrayBase", "_len", "int", false, JAVA_MAX_OFFSET + 1);
+	made_vm_add_type(&vm, "nmethod", 300);
+	made_vm_add_constant(&vm, "one", 1);
+	assert_int_equal(java_layout_read(&vm.symbols, MADE_VM_BIAS, &vm.memory, &layout),
+			 -EBADMSG);
+	assert_non_null(strstr(error_text(), "GrowableArrayBase::_len at 4097"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(java_8_is_told_from_25_by_its_one_heap),
+		cmocka_unit_test(versions_that_are_not_known_are_refused),
+		cmocka_unit_test(a_version_that_is_not_there_yet_is_waited_for),
+		cmocka_unit_test(an_offset_out_of_all_objects_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

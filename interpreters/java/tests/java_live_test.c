@@ -1,0 +1,467 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Every JVM at hand runs JavaTarget, which says what the JVM knows of itself: its version, the size of
+ * its code heaps, and each method that it has compiled. The same is read from outside.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/base/error.h"
+
+#include <cmocka.h>
+
+#include "ebpf/abi/java.h"
+#include "interpreters/java/java_code.h"
+#include "interpreters/java/java_layout.h"
+#include "interpreters/java/java_lines.h"
+#include "interpreters/java/java_names.h"
+#include "interpreters/java/java_scopes.h"
+#include "interpreters/java/tests/live_java.h"
+
+enum {
+	/** Of a method's code, between places that are looked at; of the target's each place is. */
+	STEP_BYTES = 16,
+	LINE_BYTES = 16384,
+	/** Of a JVM that compiles: fewer would be no test. */
+	LEAST_METHODS = 100,
+};
+
+/* What was found in a process, and how much of it the target has spoken of. */
+struct check {
+	struct live_java java;
+	struct java_layout layout;
+	struct java_heaps heaps;
+	struct interpreter_process *attached;
+	const char *path;
+	uint32_t heap_count;
+	uint32_t method_count;
+	/** Places in their code with a record, and of what was inlined of JavaTarget into itself. */
+	uint32_t exact_count;
+	uint32_t inlined_count;
+};
+
+static void check_version(struct check *check, const char *line)
+{
+	char spec[32], release[256], told[256] = "";
+	struct remote_memory *memory = &check->java.memory.memory;
+	uint64_t text;
+
+	assert_int_equal(sscanf(line, "version %31s %255s", spec, release), 2);
+	assert_int_equal(check->layout.version, atoi(!strncmp(spec, "1.", 2) ? spec + 2 : spec));
+	assert_int_equal(remote_memory_read(memory, check->layout.vm_release, &text, sizeof(text)),
+			 0);
+	assert_int_equal(remote_memory_read(memory, text, told, strlen(release) + 1), 0);
+	assert_string_equal(told, release);
+}
+
+/* The JVM rounds a heap's size when it tells of it, by less than a page. */
+static void check_heap(struct check *check, const char *line)
+{
+	long size, used;
+	bool is_found = false;
+
+	assert_int_equal(sscanf(line, "heap %ld %ld", &size, &used), 2);
+	for (uint32_t i = 0; i < check->heaps.count; i++)
+		is_found |= (long)(check->heaps.heaps[i].high - check->heaps.heaps[i].low) == size;
+	if (!is_found)
+		print_message("%s: no %s\n", check->path, line);
+	assert_true(is_found);
+	check->heap_count++;
+}
+
+/* A name as Java's own lists have it, without what is left out of hidden classes' names. */
+static void cut_hidden(char *name)
+{
+	char *suffix = strstr(name, "/0x");
+
+	if (suffix) {
+		const char *end = suffix + 3 + strspn(suffix + 3, "0123456789abcdef");
+
+		memmove(suffix, end, strlen(end) + 1);
+	}
+}
+
+static void check_frame(struct check *check, const struct java_blob *blob, uint64_t method,
+			const char *name)
+{
+	java_text text;
+
+	assert_int_equal(java_method_name(&check->layout, &check->java.memory.memory, method, true,
+					  text),
+			 0);
+	if (strcmp(text, name) != 0)
+		print_message("%s: %s at %#lx\n", check->path, name, (long)blob->address);
+	assert_string_equal(text, name);
+}
+
+/*
+ * A compiled method has a return address and the frame pointer at least. Those of method handles, which
+ * only pass arguments on, have no frame.
+ */
+static void check_frame_size(const struct check *check, const struct java_blob *blob,
+			     const char *name)
+{
+	bool is_linker = strstr(name, "java.lang.invoke.MethodHandle.") == name;
+	int32_t size = (int32_t)(blob->code_end - blob->code_start);
+
+	if (is_linker && !blob->frame_bytes)
+		return;
+	if (blob->frame_bytes < 16 || blob->frame_complete < 0 || blob->frame_complete >= size)
+		print_message("%s: %s, frame of %u from %d\n", check->path, name, blob->frame_bytes,
+			      blob->frame_complete);
+	assert_true(blob->frame_bytes >= 16);
+	assert_true(blob->frame_complete >= 0 && blob->frame_complete < size);
+}
+
+/* Whether that line of the target's source has @text. */
+static bool source_has(uint32_t line, const char *text)
+{
+	FILE *file = fopen("interpreters/java/tests/JavaTarget.java", "r");
+	char buffer[256] = "";
+
+	assert_non_null(file);
+	for (uint32_t i = 0; i < line; i++)
+		if (!fgets(buffer, sizeof(buffer), file))
+			buffer[0] = '\0';
+	fclose(file);
+	return strstr(buffer, text) != NULL;
+}
+
+/* A method that was inlined, and the one into which: both of the target, which calls it in that line. */
+static void check_inlined(struct check *check, const struct java_scope *callee,
+			  const struct java_scope *caller)
+{
+	struct remote_memory *memory = &check->java.memory.memory;
+	java_text name, file;
+	uint32_t line;
+
+	assert_int_equal(java_method_name(&check->layout, memory, callee->method, false, name), 0);
+	if (strcmp(name, "JavaTarget.divide") != 0)
+		return;
+	assert_int_equal(java_line_of(&check->layout, memory, caller->method, (uint32_t)caller->bci,
+				      &line),
+			 0);
+	assert_true(source_has(line, " divide("));
+	assert_int_equal(java_line_of(&check->layout, memory, callee->method,
+				      callee->bci > 0 ? (uint32_t)callee->bci : 0, &line),
+			 0);
+	assert_true(source_has(line, "a / b"));
+	assert_int_equal(java_source_file(&check->layout, memory, callee->method, file), 0);
+	assert_string_equal(file, "JavaTarget.java");
+	check->inlined_count++;
+}
+
+/* What the debug information says of places in a method's code has to fit together. */
+static void check_scopes(struct check *check, const struct java_blob *blob, uint64_t method)
+{
+	struct remote_memory *memory = &check->java.memory.memory;
+	struct java_scopes scopes;
+	java_text name;
+	uint32_t step;
+
+	assert_int_equal(java_method_name(&check->layout, memory, method, false, name), 0);
+	step = strstr(name, "JavaTarget.") == name ? 1 : STEP_BYTES;
+	for (uint32_t at = 0; at < blob->code_end - blob->code_start; at += step) {
+		assert_int_equal(java_scopes_read(&check->layout, memory, blob, at, &scopes), 0);
+		assert_in_range(scopes.count, 1, JAVA_MAX_SCOPES);
+		assert_int_equal(scopes.scopes[scopes.count - 1].method, method);
+		check->exact_count += scopes.is_exact;
+		for (uint32_t i = 0; i < scopes.count; i++) {
+			const struct java_scope *scope = &scopes.scopes[i];
+			uint32_t line;
+			int err;
+
+			assert_in_range(scope->bci + 1, 0, UINT16_MAX + 1);
+			assert_int_equal(java_method_name(&check->layout, memory, scope->method,
+							  false, name),
+					 0);
+			err = java_line_of(&check->layout, memory, scope->method,
+					   scope->bci > 0 ? (uint32_t)scope->bci : 0, &line);
+			/* Methods that the runtime makes have no lines. */
+			assert_true(err == 0 || err == -ENOENT);
+			if (i + 1 < scopes.count)
+				check_inlined(check, scope, scope + 1);
+		}
+	}
+}
+
+/* The frame of the nmethod at @address has the name, at any place; with another compile id none. */
+static void check_symbol(struct check *check, const struct java_blob *blob,
+			 const struct java_nmethod *nmethod, const char *name)
+{
+	uint32_t fingerprint = java_fingerprint(nmethod->method, nmethod->compile_id);
+	uint64_t words[2] = { frame_word(FRAME_JAVA, 0, blob->address),
+			      (uint64_t)JAVA_COMPILED << 32 | fingerprint };
+	struct remote_memory *memory = &check->java.memory.memory;
+	struct interpreted_frame frame;
+	uint32_t object = 0;
+
+	words[1] += (uint64_t)((blob->code_end - blob->code_start) / 2) << 32;
+	assert_int_equal(java_interpreter.ops->symbolize(check->attached, memory, words, &object,
+							 &frame),
+			 0);
+	assert_int_equal(strncmp(frame.function, name, strlen(frame.function)), 0);
+	assert_int_equal(name[strlen(frame.function)], '(');
+	words[1] ^= 1;
+	assert_int_equal(java_interpreter.ops->symbolize(check->attached, memory, words, &object,
+							 &frame),
+			 -ESTALE);
+}
+
+/* "ID LEVEL STATE NAME [HEADER, CODE - END]", as CodeCache::print_codelist() says it. */
+static void check_method(struct check *check, const char *line)
+{
+	struct remote_memory *memory = &check->java.memory.memory;
+	char name[LINE_BYTES], blob_name[JAVA_BLOB_NAME_BYTES];
+	unsigned long header, start, end;
+	struct java_nmethod nmethod;
+	uint32_t id, level;
+	int32_t state;
+	struct java_blob blob;
+
+	if (sscanf(line, "code %u %u %d %16383s [%lx, %lx - %lx]", &id, &level, &state, name,
+		   &header, &start, &end) != 7)
+		return;
+	cut_hidden(name);
+	for (unsigned long at = start; at < end; at += (end - start) / 3 + 1)
+		assert_int_equal(java_blob_find(&check->layout, &check->heaps, memory, at, &blob),
+				 0);
+	assert_int_equal(java_blob_find(&check->layout, &check->heaps, memory, end - 1, &blob), 0);
+	assert_int_equal(blob.address, header);
+	assert_int_equal(blob.code_start, start);
+	assert_int_equal(blob.code_end, end);
+	assert_true(blob.is_nmethod);
+	check_frame_size(check, &blob, name);
+	assert_int_equal(java_blob_name(&check->layout, memory, &blob, blob_name), 0);
+	assert_true(!strcmp(blob_name, "nmethod") || !strcmp(blob_name, "native nmethod"));
+	assert_int_equal(java_nmethod_read(&check->layout, memory, &blob, &nmethod), 0);
+	assert_int_equal(nmethod.compile_id, id);
+	assert_int_equal(nmethod.comp_level, level);
+	/* It may have been given up since the list was made. */
+	assert_true(nmethod.state >= state);
+	assert_true(nmethod.entry_bci >= -1 && nmethod.entry_bci <= UINT16_MAX);
+	check_frame(check, &blob, nmethod.method, name);
+	check_symbol(check, &blob, &nmethod, name);
+	check_scopes(check, &blob, nmethod.method);
+	check->method_count++;
+}
+
+/* Of those that were compiled, how many @name has: each segment of each heap is looked at. */
+static uint32_t count_compiled(struct check *check, const char *name)
+{
+	struct remote_memory *memory = &check->java.memory.memory;
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < check->heaps.count; i++) {
+		const struct java_heap *heap = &check->heaps.heaps[i];
+		uint64_t last = 0;
+
+		for (uint64_t at = heap->low; at < heap->high;
+		     at += 1ULL << heap->log2_segment_size) {
+			struct java_nmethod nmethod;
+			struct java_blob blob;
+			java_text text;
+
+			if (java_blob_find(&check->layout, &check->heaps, memory, at, &blob) ||
+			    !blob.is_nmethod || blob.address == last)
+				continue;
+			last = blob.address;
+			assert_int_equal(java_nmethod_read(&check->layout, memory, &blob, &nmethod),
+					 0);
+			assert_int_equal(java_method_name(&check->layout, memory, nmethod.method,
+							  false, text),
+					 0);
+			count += !strcmp(text, name);
+			/* Which has no list of them. */
+			if (check->layout.version == 8)
+				check_scopes(check, &blob, nmethod.method);
+		}
+	}
+	return count;
+}
+
+static uint64_t word_at(struct check *check, uint64_t address)
+{
+	uint64_t word = 0;
+
+	assert_int_equal(
+		remote_memory_read(&check->java.memory.memory, address, &word, sizeof(word)), 0);
+	return word;
+}
+
+/* What the runtime has made for itself. */
+static void check_runtime_code(struct check *check)
+{
+	struct remote_memory *memory = &check->java.memory.memory;
+	char name[JAVA_BLOB_NAME_BYTES];
+	uint64_t interpreter = word_at(check, check->layout.interpreter_code), buffer;
+	struct java_blob blob;
+
+	assert_int_equal(java_blob_find(&check->layout, &check->heaps, memory,
+					word_at(check, check->layout.call_stub_return_address),
+					&blob),
+			 0);
+	assert_int_equal(java_blob_name(&check->layout, memory, &blob, name), 0);
+	assert_true(strstr(name, "StubRoutines") == name || strstr(name, "Stub Generator"));
+	assert_false(blob.is_nmethod);
+	buffer = word_at(check, interpreter + check->layout.queue_buffer.offset);
+	assert_int_equal(java_blob_find(&check->layout, &check->heaps, memory, buffer, &blob), 0);
+	assert_int_equal(java_blob_name(&check->layout, memory, &blob, name), 0);
+	assert_string_equal(name, "Interpreter");
+	assert_int_equal(java_blob_find(&check->layout, &check->heaps, memory,
+					check->heaps.heaps[0].low - 1, &blob),
+			 -ENOENT);
+}
+
+static int attach(struct check *check)
+{
+	struct remote_memory *memory = &check->java.memory.memory;
+	const struct interpreter_target target = { .pid = (uint32_t)check->java.pid,
+						   .memory = memory,
+						   .bias = check->java.bias };
+
+	return java_interpreter.ops->attach(check->java.file, &target, &check->attached);
+}
+
+/* What the kernel side is told is what was read here, and where the runtime's own code is. */
+static void check_data(const struct check *check)
+{
+	const struct java_process *data = (const struct java_process *)check->attached->data;
+	struct remote_memory *memory = (struct remote_memory *)&check->java.memory.memory;
+	char name[JAVA_BLOB_NAME_BYTES];
+	struct java_blob blob;
+
+	assert_int_equal(check->attached->data_bytes, sizeof(*data));
+	for (uint32_t i = 0; i < JAVA_MAX_HEAPS; i++) {
+		assert_int_equal(data->heaps[i].bytes != 0, i < check->heaps.count);
+		assert_int_equal(data->heaps[i].start, check->heaps.heaps[i].low);
+	}
+	assert_int_equal(java_blob_find(&check->layout, &check->heaps, memory,
+					data->interpreter_end - 1, &blob),
+			 0);
+	assert_true(data->interpreter_start >= blob.code_start);
+	assert_int_equal(java_blob_name(&check->layout, memory, &blob, name), 0);
+	assert_string_equal(name, "Interpreter");
+	assert_int_equal(java_blob_find(&check->layout, &check->heaps, memory,
+					data->call_stub_return, &blob),
+			 0);
+	assert_false(blob.is_nmethod);
+}
+
+static void check_java(const char *path, const char *const *options)
+{
+	struct check check = { .path = path };
+	bool is_complete = false;
+	char line[LINE_BYTES];
+	int err = live_java_start(&check.java, path, options);
+
+	assert_int_equal(err, 0);
+	while (!is_complete && fgets(line, sizeof(line), check.java.output)) {
+		line[strcspn(line, "\n")] = '\0';
+		if (!check.java.bias) {
+			struct remote_memory *memory;
+
+			err = live_java_find(&check.java);
+			memory = &check.java.memory.memory;
+			if (!err)
+				err = java_layout_read(&check.java.symbols, check.java.bias, memory,
+						       &check.layout);
+			if (!err)
+				err = java_heaps_read(&check.layout, memory, &check.heaps);
+			if (!err)
+				err = attach(&check);
+			if (err)
+				print_message("%s: %s (%d)\n", path, error_text(), err);
+			assert_int_equal(err, 0);
+		}
+		if (!strncmp(line, "version ", 8))
+			check_version(&check, line);
+		else if (!strncmp(line, "heap ", 5))
+			check_heap(&check, line);
+		else if (!strncmp(line, "code ", 5))
+			check_method(&check, line);
+		is_complete = !strcmp(line, "end");
+	}
+	if (!is_complete)
+		print_message("%s: the target has ended\n", path);
+	assert_true(is_complete);
+	assert_int_equal(check.heap_count, check.heaps.count);
+	check_runtime_code(&check);
+	check_data(&check);
+	assert_true(count_compiled(&check, "JavaTarget.loop") > 0);
+	print_message("%s: Java %u, %u heaps, %u methods, %u exact places, %u inlined\n", path,
+		      check.layout.version, check.heaps.count, check.method_count,
+		      check.exact_count, check.inlined_count);
+	/* 8 has no command for a list. */
+	if (check.layout.version > 8)
+		assert_true(check.method_count >= LEAST_METHODS);
+	assert_true(check.exact_count > 0);
+	assert_true(check.inlined_count > 0);
+	java_interpreter.ops->detach(check.attached);
+	live_java_stop(&check.java);
+}
+
+static void check_all(const char *const *options)
+{
+	glob_t found;
+	size_t count = find_javas(&found);
+
+	if (!count || !live_java_classes()) {
+		globfree(&found);
+		print_message("no JVM, or no compiler, here\n");
+		skip();
+	}
+	for (size_t i = 0; i < count; i++) {
+		struct stat status;
+
+		/* Other names for the same JVM. */
+		if (lstat(found.gl_pathv[i], &status) || strstr(found.gl_pathv[i], "java-1."))
+			continue;
+		check_java(found.gl_pathv[i], options);
+	}
+	globfree(&found);
+}
+
+static void versions_heaps_and_methods_are_those_that_each_jvm_tells(void **state)
+{
+	static const char *const options[] = {
+		"-Xmx256m",
+		"-XX:+IgnoreUnrecognizedVMOptions",
+		"-XX:+SegmentedCodeCache",
+		"-XX:ReservedCodeCacheSize=40m",
+		NULL,
+	};
+
+	(void)state;
+	check_all(options);
+}
+
+static void other_settings_make_no_difference(void **state)
+{
+	static const char *const options[] = {
+		"-XX:+IgnoreUnrecognizedVMOptions",
+		"-XX:+UnlockExperimentalVMOptions",
+		"-XX:-SegmentedCodeCache",
+		"-XX:ReservedCodeCacheSize=24m",
+		"-XX:+UseCompactObjectHeaders",
+		"-XX:+UseSerialGC",
+		"-XX:TieredStopAtLevel=1",
+		"-Xshare:off",
+		NULL,
+	};
+
+	(void)state;
+	check_all(options);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(versions_heaps_and_methods_are_those_that_each_jvm_tells),
+		cmocka_unit_test(other_settings_make_no_difference),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, live_java_remove_classes);
+}

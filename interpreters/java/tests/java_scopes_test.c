@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "interpreters/java/java_scopes.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "interpreters/java/tests/made_code.h"
+
+enum {
+	/** Of the blob. */
+	METADATA = 0x400,
+	SCOPES = 0x440,
+	RECORDS = 0x480,
+	OUTER = 0x1110,
+	MIDDLE = 0x2220,
+	INNER = 0x3330,
+};
+
+static struct made_vm vm;
+
+static void put_record(uint32_t index, int32_t place, uint32_t scope)
+{
+	uint32_t at = MADE_BLOB_AT + RECORDS + 16 * index;
+
+	made_vm_put(&vm, at, (uint32_t)place, 4);
+	made_vm_put(&vm, at + 4, scope, 4);
+}
+
+/* Numbers below 192 are themselves, up to 19. */
+static void put_scope(uint32_t offset, uint8_t sender, uint8_t method, int32_t bci)
+{
+	uint8_t *at = vm.bytes + MADE_BLOB_AT + SCOPES + offset;
+
+	at[0] = sender;
+	at[1] = method;
+	at[2] = (uint8_t)(bci + 1);
+}
+
+/* A method with another in it, which has one in it; records at 10, 20 and 30, and of both ends. */
+static void make_code(void)
+{
+	static const uint64_t methods[] = { OUTER, MIDDLE, INNER };
+
+	made_code_init(&vm);
+	made_vm_put(&vm, MADE_BLOB_AT + 32, OUTER, 8);
+	made_vm_put(&vm, MADE_BLOB_AT + 64, RECORDS, 4);
+	made_vm_put(&vm, MADE_BLOB_AT + 68, RECORDS + 5 * 16, 4);
+	made_vm_put(&vm, MADE_BLOB_AT + 72, SCOPES, 4);
+	made_vm_put(&vm, MADE_BLOB_AT + 76, METADATA, 4);
+	for (uint32_t i = 0; i < 3; i++)
+		made_vm_put(&vm, MADE_BLOB_AT + METADATA + 8 * i, methods[i], 8);
+	put_scope(1, 0, 1, 5);
+	put_scope(7, 1, 2, 6);
+	put_scope(13, 7, 3, JAVA_BCI_OF_ENTRY);
+	put_record(0, -1, 0);
+	put_record(1, 10, 1);
+	put_record(2, 20, 13);
+	put_record(3, 30, 7);
+	put_record(4, INT32_MAX, 0);
+}
+
+static int read_scopes(uint32_t offset, struct java_scopes *scopes)
+{
+	const struct java_layout layout = made_code_layout();
+	const struct java_blob blob = { .address = MADE_VM_BASE + MADE_BLOB_AT };
+
+	return java_scopes_read(&layout, &vm.memory, &blob, offset, scopes);
+}
+
+static void check_scope(const struct java_scope *scope, uint64_t method, int32_t bci)
+{
+	assert_int_equal(scope->method, method);
+	assert_int_equal(scope->bci, bci);
+}
+
+static void scopes_come_from_the_inside_out(void **state)
+{
+	struct java_scopes scopes;
+
+	(void)state;
+	make_code();
+	assert_int_equal(read_scopes(20, &scopes), 0);
+	assert_true(scopes.is_exact);
+	assert_int_equal(scopes.count, 3);
+	check_scope(&scopes.scopes[0], INNER, JAVA_BCI_OF_ENTRY);
+	check_scope(&scopes.scopes[1], MIDDLE, 6);
+	check_scope(&scopes.scopes[2], OUTER, 5);
+	assert_int_equal(read_scopes(30, &scopes), 0);
+	assert_true(scopes.is_exact);
+	assert_int_equal(scopes.count, 2);
+}
+
+static void between_records_the_next_one_is_taken(void **state)
+{
+	static const struct {
+		uint32_t offset;
+		uint32_t count;
+		bool is_exact;
+	} expected[] = { { 0, 1, false }, { 9, 1, false },  { 10, 1, true }, { 11, 3, false },
+			 { 20, 3, true }, { 21, 2, false }, { 30, 2, true } };
+
+	(void)state;
+	make_code();
+	for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++) {
+		struct java_scopes scopes;
+
+		assert_int_equal(read_scopes(expected[i].offset, &scopes), 0);
+		assert_int_equal(scopes.count, expected[i].count);
+		assert_int_equal(scopes.is_exact, expected[i].is_exact);
+	}
+}
+
+static void behind_the_last_record_it_is_the_compiled_method(void **state)
+{
+	struct java_scopes scopes;
+
+	(void)state;
+	make_code();
+	assert_int_equal(read_scopes(31, &scopes), 0);
+	assert_int_equal(scopes.count, 1);
+	assert_false(scopes.is_exact);
+	check_scope(&scopes.scopes[0], OUTER, JAVA_BCI_OF_ENTRY);
+	/* Without records at all. */
+	made_vm_put(&vm, MADE_BLOB_AT + 68, RECORDS, 4);
+	assert_int_equal(read_scopes(20, &scopes), 0);
+	assert_int_equal(scopes.count, 1);
+	check_scope(&scopes.scopes[0], OUTER, JAVA_BCI_OF_ENTRY);
+}
+
+static void forged_scopes_are_refused(void **state)
+{
+	struct java_scopes scopes;
+
+	(void)state;
+	/* One in itself, and in one behind it. */
+	make_code();
+	put_scope(13, 13, 3, 0);
+	assert_int_equal(read_scopes(20, &scopes), -EBADMSG);
+	put_scope(13, 20, 3, 0);
+	assert_int_equal(read_scopes(20, &scopes), -EBADMSG);
+	/* Of no method, and of one that is nowhere. */
+	make_code();
+	put_scope(13, 7, 0, 0);
+	assert_int_equal(read_scopes(20, &scopes), -EBADMSG);
+	made_vm_put(&vm, MADE_BLOB_AT + 76, MADE_VM_BYTES, 4);
+	assert_int_equal(read_scopes(30, &scopes), -EFAULT);
+	make_code();
+	made_vm_put(&vm, MADE_BLOB_AT + 68, RECORDS - 16, 4);
+	assert_int_equal(read_scopes(20, &scopes), -EBADMSG);
+	made_vm_put(&vm, MADE_BLOB_AT + 68, UINT32_MAX, 4);
+	assert_int_equal(read_scopes(20, &scopes), -EBADMSG);
+}
+
+/* Each is in the one a byte before it: all bytes are numbers of the version that a scope is made of. */
+static void chains_that_are_too_long_are_refused(void **state)
+{
+	struct java_scopes scopes;
+	uint32_t start = 0x1000;
+
+	(void)state;
+	make_code();
+	made_vm_put(&vm, MADE_BLOB_AT + 72, start, 4);
+	put_record(2, 20, 0x2ff1);
+	/* Two bytes for the sender, one for the method, one for the place. */
+	for (uint32_t offset = 0x2ff1; offset > 4; offset -= 4) {
+		uint8_t *at = vm.bytes + MADE_BLOB_AT + start + offset;
+		uint32_t rest = offset - 4 - 192;
+
+		if (offset < 0x400)
+			break;
+		at[0] = (uint8_t)(192 + (rest & 63));
+		at[1] = (uint8_t)(rest >> 6 < 192 ? rest >> 6 : 191);
+		at[2] = 1;
+		at[3] = 1;
+	}
+	vm.reads = 0;
+	assert_int_equal(read_scopes(20, &scopes), -EBADMSG);
+	assert_int_equal(scopes.count, JAVA_MAX_SCOPES);
+	/* Of 2,800 scopes, with two reads each. */
+	assert_in_range(vm.reads, 1024, 2200);
+}
+
+static void from_25_on_the_information_is_elsewhere(void **state)
+{
+	struct java_layout layout = made_code_layout();
+	const struct java_blob blob = { .address = MADE_VM_BASE + MADE_BLOB_AT };
+	struct java_scopes scopes;
+
+	(void)state;
+	make_code();
+	layout.nmethod_immutable_data = (struct vm_place){ 80, 8 };
+	layout.nmethod_metadata = (struct vm_place){ JAVA_NO_PLACE, 0 };
+	layout.blob_mutable_data = (struct vm_place){ 88, 8 };
+	layout.blob_relocation_size = (struct vm_place){ 96, 4 };
+	/* The same places, from other beginnings. */
+	made_vm_put(&vm, MADE_BLOB_AT + 80, MADE_VM_BASE + MADE_BLOB_AT + SCOPES - 8, 8);
+	made_vm_put(&vm, MADE_BLOB_AT + 64, RECORDS - SCOPES + 8, 4);
+	made_vm_put(&vm, MADE_BLOB_AT + 68, RECORDS - SCOPES + 8 + 5 * 16, 4);
+	made_vm_put(&vm, MADE_BLOB_AT + 72, 8, 4);
+	made_vm_put(&vm, MADE_BLOB_AT + 88, MADE_VM_BASE + MADE_BLOB_AT + METADATA - 24, 8);
+	made_vm_put(&vm, MADE_BLOB_AT + 96, 24, 4);
+	assert_int_equal(java_scopes_read(&layout, &vm.memory, &blob, 20, &scopes), 0);
+	assert_int_equal(scopes.count, 3);
+	check_scope(&scopes.scopes[0], INNER, JAVA_BCI_OF_ENTRY);
+	check_scope(&scopes.scopes[2], OUTER, 5);
+}
+
+static void from_11_to_21_scopes_have_a_pointer(void **state)
+{
+	struct java_layout layout = made_code_layout();
+	const struct java_blob blob = { .address = MADE_VM_BASE + MADE_BLOB_AT };
+	struct java_scopes scopes;
+
+	(void)state;
+	make_code();
+	layout.nmethod_scopes_data = (struct vm_place){ 80, 8 };
+	made_vm_put(&vm, MADE_BLOB_AT + 80, MADE_VM_BASE + MADE_BLOB_AT + SCOPES, 8);
+	assert_int_equal(java_scopes_read(&layout, &vm.memory, &blob, 20, &scopes), 0);
+	assert_int_equal(scopes.count, 3);
+	check_scope(&scopes.scopes[1], MIDDLE, 6);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(scopes_come_from_the_inside_out),
+		cmocka_unit_test(between_records_the_next_one_is_taken),
+		cmocka_unit_test(behind_the_last_record_it_is_the_compiled_method),
+		cmocka_unit_test(forged_scopes_are_refused),
+		cmocka_unit_test(chains_that_are_too_long_are_refused),
+		cmocka_unit_test(from_25_on_the_information_is_elsewhere),
+		cmocka_unit_test(from_11_to_21_scopes_have_a_pointer),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

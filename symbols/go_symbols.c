@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Three caches: tables by executable id, which are small without their pages; of these, those that
+ * have pages; and answers by executable id and address. Ids are never used again, so nothing in them
+ * becomes wrong.
+ */
+#include "symbols/go_symbols.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/base/clock.h"
+#include "agent/base/error.h"
+#include "agent/base/log.h"
+#include "agent/base/lru_cache.h"
+#include "agent/host/go_frames.h"
+
+enum {
+	TABLES_MAX = 1024,
+	ANSWERS_MAX = 65536,
+	/* Of an answer in the cache: key, links, and the head of an allocation. */
+	ANSWER_OVERHEAD_BYTES = 64,
+};
+
+/*
+ * CPU time for look-ups, in one file and in all: what can be saved up, and which part of the time that
+ * goes by is added. Large programs take 30 to 55 us for an address at random.
+ */
+#define FILE_BURST_NS (2 * NS_PER_SECOND)
+#define ALL_BURST_NS (5 * NS_PER_SECOND)
+enum { FILE_SHARE = 20, ALL_SHARE = 4 };
+
+struct allowance {
+	uint64_t spent_ns;
+	uint64_t refilled_ns;
+};
+
+struct table {
+	struct elf_image image;
+	struct go_table go;
+	/* Not 0: what is wrong with it. */
+	int err;
+	struct allowance allowance;
+};
+
+struct answer_key {
+	uint64_t executable_id;
+	uint64_t address;
+};
+
+struct answer_name {
+	/* In the text behind the names. */
+	uint32_t function;
+	uint32_t file;
+	uint32_t line;
+	bool is_inlined;
+	bool is_wrapper;
+};
+
+/* Names, and the texts behind them; no names: there are none, or the table is damaged here. */
+struct answer {
+	uint32_t count;
+	/* enum symbol_part */
+	uint32_t part;
+	struct answer_name names[];
+};
+
+struct go_symbols {
+	struct symbol_lookup lookup;
+	bool reads_remote;
+	/* executable id -> struct table; and the same ones, if they have pages. */
+	struct lru_cache tables;
+	struct lru_cache open;
+	/* struct answer_key -> struct answer */
+	struct lru_cache answers;
+	struct go_frames frames;
+	struct allowance allowance;
+};
+
+/* --- tables --- */
+
+static void table_destroy(struct table *table)
+{
+	if (!table)
+		return;
+	if (!table->err)
+		go_table_deinit(&table->go);
+	elf_image_deinit(&table->image);
+	free(table);
+}
+
+static void release_table(void *context, const void *key, void *value)
+{
+	struct go_symbols *symbols = context;
+
+	lru_cache_remove(&symbols->open, key);
+	table_destroy(value);
+}
+
+static void release_pages(void *context, const void *key, void *value)
+{
+	struct table *table = value;
+
+	(void)context;
+	(void)key;
+	go_table_release(&table->go);
+}
+
+static void log_refused(const struct binary *binary)
+{
+	static struct log_limit limit = { .interval_ns = NS_PER_SECOND, .burst = 20 };
+	uint64_t suppressed;
+
+	/* Whoever makes the unwind rows of the file has said so above debug. */
+	if (log_limit_allow(&limit, clock_monotonic_ns(), &suppressed))
+		log_debug("no names of Go in %s: %s", binary->path, error_text());
+}
+
+/* Never NULL but without memory: what cannot be read has an err. */
+static struct table *read_table(const struct binary *binary)
+{
+	struct table *table = calloc(1, sizeof(*table));
+
+	if (!table)
+		return NULL;
+	table->image.fd = -1;
+	table->err = elf_image_init_fd(&table->image, binary->fd);
+	if (!table->err)
+		table->err = go_table_init(&table->go, &table->image);
+	if (table->err == -ENOMEM) {
+		table_destroy(table);
+		return NULL;
+	}
+	if (table->err)
+		log_refused(binary);
+	else
+		go_table_release(&table->go);
+	return table;
+}
+
+static size_t table_bytes(const struct table *table)
+{
+	return sizeof(*table) + table->image.segment_count * sizeof(struct elf_segment) +
+	       table->image.section_count * sizeof(struct elf_section);
+}
+
+static struct table *find_table(struct go_symbols *symbols, const struct binary *binary)
+{
+	struct table *table = lru_cache_get(&symbols->tables, &binary->executable_id);
+	size_t bytes;
+
+	if (table)
+		return table;
+	table = read_table(binary);
+	if (!table)
+		return NULL;
+	bytes = table_bytes(table);
+	/* A table over the limit counts as all of it, and so is kept by itself. */
+	if (bytes > GO_SYMBOLS_MAX_TABLE_BYTES)
+		bytes = GO_SYMBOLS_MAX_TABLE_BYTES;
+	if (lru_cache_put(&symbols->tables, &binary->executable_id, table, bytes)) {
+		table_destroy(table);
+		return NULL;
+	}
+	return table;
+}
+
+static bool may_spend(struct allowance *allowance, uint64_t burst_ns, uint32_t share,
+		      uint64_t now_ns)
+{
+	uint64_t refill_ns = (now_ns - allowance->refilled_ns) / share;
+
+	allowance->spent_ns -= refill_ns < allowance->spent_ns ? refill_ns : allowance->spent_ns;
+	allowance->refilled_ns = now_ns;
+	return allowance->spent_ns < burst_ns;
+}
+
+/* Fills symbols->frames. -EAGAIN: not now. */
+static int find_frames(struct go_symbols *symbols, struct table *table, const struct binary *binary,
+		       uint64_t address)
+{
+	uint64_t now_ns = clock_monotonic_ns(), begin_ns, spent_ns;
+	int err;
+
+	if (!may_spend(&table->allowance, FILE_BURST_NS, FILE_SHARE, now_ns) ||
+	    !may_spend(&symbols->allowance, ALL_BURST_NS, ALL_SHARE, now_ns))
+		return fail(-EAGAIN, "look-ups take too long");
+	/* Pages come with the first read, so it counts as open from here on. */
+	if (!lru_cache_get(&symbols->open, &binary->executable_id) &&
+	    lru_cache_put(&symbols->open, &binary->executable_id, table, 0))
+		return fail(-ENOMEM, "no memory for Go's table");
+	begin_ns = clock_thread_cpu_ns();
+	/* Binaries of one id share the file, but not the descriptor. */
+	table->image.fd = binary->fd;
+	err = go_frames_find(&symbols->frames, &table->go, address);
+	table->image.fd = -1;
+	spent_ns = clock_thread_cpu_ns() - begin_ns;
+	table->allowance.spent_ns += spent_ns;
+	symbols->allowance.spent_ns += spent_ns;
+	return err;
+}
+
+/* --- answers --- */
+
+static void release_answer(void *context, const void *key, void *value)
+{
+	(void)context;
+	(void)key;
+	free(value);
+}
+
+/* Go's own linker enters C into the table, too, of which it knows nothing but names. */
+static bool is_c(const struct go_function *function)
+{
+	return !function->pcsp && !function->pcfile && !(function->flags & GO_FUNCTION_ASSEMBLY);
+}
+
+/* The outermost of @frames has the code; @answer has the names of those that are shown. */
+static enum symbol_part part_of(const struct go_frame_vector *frames, const struct answer *answer)
+{
+	if (!frames->count)
+		return SYMBOL_ORDINARY;
+	switch (frames->items[frames->count - 1].kind) {
+	case GO_FUNCTION_GOPANIC:
+	case GO_FUNCTION_PANICWRAP:
+	case GO_FUNCTION_SIGPANIC:
+		return SYMBOL_PANIC;
+	case GO_FUNCTION_WRAPPER:
+	case GO_FUNCTION_ORDINARY:
+		break;
+	}
+	if (!answer->count || !answer->names[0].is_wrapper)
+		return SYMBOL_ORDINARY;
+	return answer->count == 1 ? SYMBOL_WRAPPER : SYMBOL_IN_WRAPPER;
+}
+
+/* What symbols->frames has. NULL without memory. */
+static struct answer *make_answer(const struct go_symbols *symbols, size_t *bytes)
+{
+	const struct go_frame_vector *frames = &symbols->frames.frames;
+	size_t count = is_c(&symbols->frames.function) ? 0 : frames->count;
+	size_t text_bytes = count ? symbols->frames.text.length : 0;
+	struct answer *answer;
+
+	*bytes = sizeof(*answer) + count * sizeof(answer->names[0]) + text_bytes;
+	answer = malloc(*bytes);
+	if (!answer)
+		return NULL;
+	answer->count = 0;
+	for (size_t i = 0; i < count; i++) {
+		const struct go_frame *frame = &frames->items[i];
+
+		/* A name may be "" up to Go 1.22. */
+		if (frame->is_left_out || !*go_frames_function(&symbols->frames, frame))
+			continue;
+		answer->names[answer->count++] = (struct answer_name){
+			.function = frame->function,
+			.file = frame->file,
+			.line = frame->line > 0 ? (uint32_t)frame->line : 0,
+			.is_inlined = frame->is_inlined,
+			.is_wrapper = !i && frame->kind == GO_FUNCTION_WRAPPER,
+		};
+	}
+	answer->part = part_of(frames, answer);
+	if (text_bytes)
+		memcpy(&answer->names[answer->count], symbols->frames.text.text, text_bytes);
+	return answer;
+}
+
+static bool is_in_go(const struct table *table, uint64_t address)
+{
+	return !table->err && address >= table->go.first_address && address < table->go.end_address;
+}
+
+/* NULL outside of Go's code, and for what may be known another time. */
+static const struct answer *find_answer(struct go_symbols *symbols, const struct binary *binary,
+					uint64_t address)
+{
+	const struct answer_key key = { binary->executable_id, address };
+	struct answer *answer = lru_cache_get(&symbols->answers, &key);
+	struct table *table;
+	size_t bytes;
+	int err;
+
+	if (answer)
+		return answer;
+	table = find_table(symbols, binary);
+	if (!table || !is_in_go(table, address))
+		return NULL;
+	err = find_frames(symbols, table, binary, address);
+	if (err && err != -ENOENT)
+		log_refused(binary);
+	if (err == -EAGAIN || err == -ENOMEM)
+		return NULL;
+	answer = make_answer(symbols, &bytes);
+	if (!answer)
+		return NULL;
+	if (lru_cache_put(&symbols->answers, &key, answer, bytes + ANSWER_OVERHEAD_BYTES)) {
+		free(answer);
+		return NULL;
+	}
+	return answer;
+}
+
+/* Of more than there is room for, the innermost ones and the one that has the code. */
+static uint32_t give(const struct answer *answer, struct symbol *symbols, uint32_t capacity)
+{
+	const char *text = (const char *)&answer->names[answer->count];
+	uint32_t count = answer->count < capacity ? answer->count : capacity;
+
+	for (uint32_t i = 0; i < count; i++) {
+		const struct answer_name *name =
+			&answer->names[i + 1 == count ? answer->count - 1 : i];
+
+		symbols[i] = (struct symbol){
+			.function = text + name->function,
+			/* The runtime says "?" where nothing is known. */
+			.file = strcmp(text + name->file, "?") ? text + name->file : NULL,
+			.line = name->line,
+			.is_go = true,
+			.is_inlined = name->is_inlined,
+			.is_wrapper = name->is_wrapper,
+		};
+	}
+	return count;
+}
+
+static bool is_read(const struct go_symbols *symbols, const struct binary *binary)
+{
+	return binary->go && binary->fd >= 0 && (!binary->may_hang || symbols->reads_remote);
+}
+
+static uint32_t resolve(struct symbol_lookup *lookup, struct binary *binary, uint64_t address,
+			struct symbol *names, uint32_t capacity)
+{
+	struct go_symbols *symbols = (struct go_symbols *)lookup;
+	const struct answer *answer;
+
+	if (!capacity || !is_read(symbols, binary))
+		return 0;
+	answer = find_answer(symbols, binary, address);
+	return answer ? give(answer, names, capacity) : 0;
+}
+
+static enum symbol_part part(struct symbol_lookup *lookup, struct binary *binary, uint64_t address)
+{
+	struct go_symbols *symbols = (struct go_symbols *)lookup;
+	const struct answer *answer =
+		is_read(symbols, binary) ? find_answer(symbols, binary, address) : NULL;
+
+	return answer ? answer->part : SYMBOL_ORDINARY;
+}
+
+static void init_open(struct go_symbols *symbols)
+{
+	lru_cache_init(&symbols->open, sizeof(uint64_t), GO_SYMBOLS_MAX_OPEN, 0, release_pages,
+		       NULL);
+}
+
+static void rest(struct symbol_lookup *lookup)
+{
+	struct go_symbols *symbols = (struct go_symbols *)lookup;
+
+	lru_cache_deinit(&symbols->open);
+	init_open(symbols);
+	go_frames_deinit(&symbols->frames);
+}
+
+int go_symbols_create(struct go_symbols **symbols, bool reads_remote)
+{
+	static const struct symbol_lookup_ops ops = { .resolve = resolve,
+						      .part = part,
+						      .rest = rest };
+	struct go_symbols *created = calloc(1, sizeof(*created));
+
+	if (!created)
+		return fail(-ENOMEM, "no memory for names of Go");
+	created->lookup.ops = &ops;
+	created->reads_remote = reads_remote;
+	lru_cache_init(&created->tables, sizeof(uint64_t), TABLES_MAX, GO_SYMBOLS_MAX_TABLE_BYTES,
+		       release_table, created);
+	init_open(created);
+	lru_cache_init(&created->answers, sizeof(struct answer_key), ANSWERS_MAX,
+		       GO_SYMBOLS_MAX_ANSWER_BYTES, release_answer, NULL);
+	*symbols = created;
+	return 0;
+}
+
+void go_symbols_destroy(struct go_symbols *symbols)
+{
+	if (!symbols)
+		return;
+	/* Takes them out of the open ones. */
+	lru_cache_deinit(&symbols->tables);
+	lru_cache_deinit(&symbols->open);
+	lru_cache_deinit(&symbols->answers);
+	go_frames_deinit(&symbols->frames);
+	free(symbols);
+}
+
+struct symbol_lookup *go_symbols_lookup(struct go_symbols *symbols)
+{
+	return &symbols->lookup;
+}

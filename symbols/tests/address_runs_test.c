@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <endian.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbols/address_runs.h"
+
+static void add(struct address_runs *runs, uint64_t address, uint32_t first, uint32_t second)
+{
+	assert_int_equal(address_runs_add(runs, (struct address_row){ address, { first, second } }),
+			 0);
+}
+
+static struct address_table view(const struct address_table_bytes *bytes)
+{
+	return (struct address_table){
+		.base = bytes->base,
+		.block_count = bytes->addresses.count,
+		.addresses = (const uint8_t *)bytes->addresses.items,
+		.offsets = (const uint8_t *)bytes->offsets.items,
+		.rows = bytes->rows.items,
+		.rows_bytes = bytes->rows.count,
+	};
+}
+
+static void expect(const struct address_table_bytes *bytes, uint64_t address, uint32_t first,
+		   uint32_t second)
+{
+	struct address_table table = view(bytes);
+	struct address_value value = address_table_lookup(&table, address);
+
+	assert_int_equal(value.first, first);
+	assert_int_equal(value.second, second);
+}
+
+static void a_value_holds_up_to_the_next_row_and_the_end_of_its_run(void **state)
+{
+	struct address_table_bytes table;
+	struct address_runs runs = { 0 };
+
+	(void)state;
+	add(&runs, 0x2000, 7, 70);
+	add(&runs, 0x2004, 8, 70);
+	add(&runs, 0x2010, 0, 0);
+	add(&runs, 0x1000, 1, UINT32_MAX);
+	add(&runs, 0x1000, 2, 20);
+	add(&runs, 0x1100, 0, 0);
+	assert_int_equal(address_runs_finish(&runs, 0, UINT64_MAX, &table), 0);
+	expect(&table, 0xfff, 0, 0);
+	expect(&table, 0x1000, 2, 20);
+	expect(&table, 0x10ff, 2, 20);
+	expect(&table, 0x1100, 0, 0);
+	expect(&table, 0x1fff, 0, 0);
+	expect(&table, 0x2000, 7, 70);
+	expect(&table, 0x2003, 7, 70);
+	expect(&table, 0x2004, 8, 70);
+	expect(&table, 0x200f, 8, 70);
+	expect(&table, 0x2010, 0, 0);
+	expect(&table, UINT64_MAX, 0, 0);
+	address_table_bytes_deinit(&table);
+}
+
+static void addresses_that_fall_are_refused(void **state)
+{
+	struct address_runs runs = { 0 };
+
+	(void)state;
+	add(&runs, 0x2000, 7, 70);
+	assert_int_not_equal(address_runs_add(&runs, (struct address_row){ 0x1fff, { 1, 1 } }), 0);
+	address_runs_deinit(&runs);
+}
+
+static void the_run_that_begins_first_has_what_overlaps(void **state)
+{
+	struct address_table_bytes table;
+	struct address_runs runs = { 0 };
+
+	(void)state;
+	add(&runs, UINT64_MAX - 0x100, 6, 0);
+	add(&runs, UINT64_MAX - 1, 0, 0);
+	add(&runs, 0x150, 3, 0);
+	add(&runs, 0x180, 4, 0);
+	add(&runs, 0x300, 0, 0);
+	add(&runs, 0x100, 1, 0);
+	add(&runs, 0x200, 0, 0);
+	add(&runs, 0x120, 5, 0);
+	add(&runs, 0x130, 0, 0);
+	assert_int_equal(address_runs_finish(&runs, 0x101, 0x290, &table), 0);
+	expect(&table, 0x100, 0, 0);
+	expect(&table, 0x101, 1, 0);
+	expect(&table, 0x120, 1, 0);
+	expect(&table, 0x1ff, 1, 0);
+	expect(&table, 0x200, 4, 0);
+	expect(&table, 0x28f, 4, 0);
+	expect(&table, 0x290, 0, 0);
+	address_table_bytes_deinit(&table);
+}
+
+static void a_table_of_more_than_4_gib_is_refused(void **state)
+{
+	struct address_table_bytes table;
+	struct address_runs runs = { 0 };
+
+	(void)state;
+	for (uint32_t i = 0; i < 2 * ADDRESS_TABLE_BLOCK_ROWS; i++)
+		add(&runs, (uint64_t)i << 29, i + 1, 0);
+	assert_int_equal(address_runs_finish(&runs, 0, UINT64_MAX, &table), -E2BIG);
+}
+
+/* Against an array with an entry for each address. */
+static void random_rows_are_found(void **state)
+{
+	enum { SPAN = 60000 };
+	static struct address_value expected[SPAN];
+	struct address_table_bytes table;
+	struct address_runs runs = { 0 };
+	struct address_value value = { 0 };
+	uint32_t next = 0;
+
+	(void)state;
+	srand(1);
+	for (uint32_t i = 0; i < SPAN; i++) {
+		if (i == next) {
+			value = (struct address_value){ 0 };
+			if (rand() % 8) {
+				value.first = rand() % 3 ? (uint32_t)rand() : 5;
+				value.second = rand() % 100;
+			}
+			add(&runs, 0x7f0000000000 + i, value.first, value.second);
+			next += 1 + rand() % (rand() % 50 ? 12 : 900);
+		}
+		expected[i] = value;
+	}
+	add(&runs, 0x7f0000000000 + SPAN, 0, 0);
+	assert_int_equal(address_runs_finish(&runs, 0, UINT64_MAX, &table), 0);
+	for (uint32_t i = 0; i < SPAN; i++)
+		expect(&table, 0x7f0000000000 + i, expected[i].first, expected[i].second);
+	assert_true(table.row_count > 1000);
+	address_table_bytes_deinit(&table);
+}
+
+static void nothing_makes_an_empty_table(void **state)
+{
+	struct address_table_bytes table;
+	struct address_runs runs = { 0 };
+
+	(void)state;
+	assert_int_equal(address_runs_finish(&runs, 0, UINT64_MAX, &table), 0);
+	expect(&table, 0, 0, 0);
+	address_table_bytes_deinit(&table);
+}
+
+static void damaged_offsets_lead_nowhere(void **state)
+{
+	struct address_table_bytes table;
+	struct address_runs runs = { 0 };
+
+	(void)state;
+	add(&runs, 0x100, 1, 1);
+	add(&runs, 0x200, 0, 0);
+	assert_int_equal(address_runs_finish(&runs, 0, UINT64_MAX, &table), 0);
+	expect(&table, 0x100, 1, 1);
+	table.offsets.items[0] = htole32(1000);
+	expect(&table, 0x100, 0, 0);
+	table.offsets.items[0] = 0;
+	table.rows.count = 1;
+	expect(&table, 0x100, 0, 0);
+	address_table_bytes_deinit(&table);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_value_holds_up_to_the_next_row_and_the_end_of_its_run),
+		cmocka_unit_test(addresses_that_fall_are_refused),
+		cmocka_unit_test(the_run_that_begins_first_has_what_overlaps),
+		cmocka_unit_test(a_table_of_more_than_4_gib_is_refused),
+		cmocka_unit_test(random_rows_are_found),
+		cmocka_unit_test(nothing_makes_an_empty_table),
+		cmocka_unit_test(damaged_offsets_lead_nowhere),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

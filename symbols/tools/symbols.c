@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * build/symbols [-a] [-f] [-i] [-C] [-symtab] [-o RANGEFILE] FILE [ADDR...|-]
+ * build/symbols -stats|-bench FILE...
+ *
+ * Prints what is known of the code at hexadecimal addresses of an ELF file, as addr2line does; with `-`
+ * for the addresses on stdin, one a line:
+ *	-a		the address, in a line before them
+ *	-f		functions, each in a line before its file and line
+ *	-i		what is inlined there, innermost first; else only the innermost
+ *	-C		names as they were written, and not as linkers see them
+ *	-symtab		symbols only, no DWARF
+ *	-o RANGEFILE	keeps the range file
+ *	-stats		seconds, memory and bytes that the range file takes, and its rows: the default
+ *			without addresses
+ *	-bench		nanoseconds for a look-up at random, too
+ *
+ * Exit status: 0, 1 if a file could not be read, 2 wrong usage.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/base/cleanup.h"
+#include "agent/base/clock.h"
+#include "agent/base/error.h"
+#include "symbols/demangle.h"
+#include "symbols/make_ranges.h"
+
+enum {
+	FRAMES_MAX = RANGE_FILE_MAX_DEPTH,
+	BENCH_LOOKUPS = 1000000,
+	LINE_BYTES = 64,
+};
+
+static struct {
+	bool addresses;
+	bool functions;
+	bool inlines;
+	bool demangled;
+	bool symtab;
+	bool stats;
+	bool bench;
+	const char *output;
+} options;
+
+/* A range file that was made, mapped. */
+struct made {
+	uint8_t *bytes;
+	size_t size;
+	struct range_file ranges;
+	uint64_t made_ns;
+	uint64_t cpu_ns;
+};
+
+static void made_deinit(struct made *made)
+{
+	if (made->bytes)
+		munmap(made->bytes, made->size);
+}
+
+/* The file that is written to: of the user's, or one that has no name. */
+static int open_output(void)
+{
+	int fd;
+
+	if (options.output)
+		fd = open(options.output, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	else
+		fd = open("/tmp", O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
+	return fd < 0 ? fail_errno(-errno, "%s", options.output ? options.output : "/tmp") : fd;
+}
+
+static int write_ranges(const char *path, int fd)
+{
+	_cleanup_(range_writer_deinit) struct range_writer writer = { 0 };
+	_cleanup_(elf_image_deinit) struct elf_image image = { .fd = -1 };
+	_cleanup_(close_fd) int input = open(path, O_RDONLY | O_CLOEXEC);
+	_cleanup_(free_pointer) char *real_path = realpath(path, NULL);
+	struct debug_file_search search = { .proc_root = "/proc",
+					    .pid = getpid(),
+					    .path = real_path };
+	int err;
+
+	if (input < 0 || !real_path)
+		return fail_errno(-errno, "%s", path);
+	err = elf_image_init_fd(&image, input);
+	if (err)
+		return err;
+	err = make_ranges(&image, &search, options.symtab ? RANGE_DEPTH_SYMBOLS : RANGE_DEPTH_FULL,
+			  &writer);
+	return err ? err : range_writer_finish(&writer, (struct hash128){ 0 }, fd);
+}
+
+static int make(const char *path, struct made *made)
+{
+	uint64_t begin_ns = clock_monotonic_ns(), begin_cpu_ns = clock_thread_cpu_ns();
+	_cleanup_(close_fd) int fd = open_output();
+	struct stat status;
+	int err;
+
+	if (fd < 0)
+		return fd;
+	err = write_ranges(path, fd);
+	if (err)
+		return err;
+	if (fstat(fd, &status) || !status.st_size)
+		return fail(-EIO, "no range file was written");
+	made->made_ns = clock_monotonic_ns() - begin_ns;
+	made->cpu_ns = clock_thread_cpu_ns() - begin_cpu_ns;
+	made->bytes = mmap(NULL, status.st_size, PROT_READ, MAP_SHARED | MAP_POPULATE, fd, 0);
+	if (made->bytes == MAP_FAILED) {
+		made->bytes = NULL;
+		return fail_errno(-errno, "range file");
+	}
+	made->size = status.st_size;
+	return range_file_init(&made->ranges, made->bytes, made->size);
+}
+
+/* --- addresses --- */
+
+static void print_name(const char *name)
+{
+	static struct text_builder text;
+
+	if (!name)
+		puts("??");
+	else if (options.demangled && demangle(name, &text))
+		puts(text_builder_text(&text));
+	else
+		puts(name);
+}
+
+static void print_frame(const struct range_frame *frame)
+{
+	if (options.functions)
+		print_name(frame->function);
+	if (frame->line)
+		printf("%s:%u\n", frame->file ? frame->file : "??", frame->line);
+	else
+		printf("%s:?\n", frame->file ? frame->file : "??");
+}
+
+static void print_address(const struct range_file *ranges, const char *text)
+{
+	struct range_frame frames[FRAMES_MAX];
+	uint64_t address = strtoull(text, NULL, 16);
+	uint32_t count = range_file_lookup(ranges, address, frames, FRAMES_MAX);
+
+	if (options.addresses)
+		printf("0x%016" PRIx64 "\n", address);
+
+	if (!count) {
+		if (options.functions)
+			puts("??");
+		puts("??:0");
+	}
+	for (uint32_t i = 0; i < count && (!i || options.inlines); i++)
+		print_frame(&frames[i]);
+}
+
+static void print_addresses(const struct range_file *ranges, char **texts)
+{
+	char line[LINE_BYTES];
+
+	for (; *texts; texts++) {
+		if (strcmp(*texts, "-")) {
+			print_address(ranges, *texts);
+			continue;
+		}
+		while (fgets(line, sizeof(line), stdin))
+			print_address(ranges, line);
+	}
+}
+
+/* --- what it costs --- */
+
+static void bench(const struct made *made)
+{
+	const struct range_file *ranges = &made->ranges;
+	const struct address_table *table = &ranges->tables[RANGE_SYMBOLS];
+	struct range_frame frames[FRAMES_MAX];
+	uint64_t begin_ns, state = 1, frame_count = 0;
+	uint32_t span, last;
+
+	if (ranges->tables[RANGE_LINES].block_count)
+		table = &ranges->tables[RANGE_LINES];
+	if (!table->block_count)
+		return;
+	memcpy(&last, table->addresses + (table->block_count - 1) * sizeof(last), sizeof(last));
+	span = last + 1;
+	begin_ns = clock_thread_cpu_ns();
+	for (int i = 0; i < BENCH_LOOKUPS; i++) {
+		state = state * 6364136223846793005 + 1442695040888963407;
+		frame_count += range_file_lookup(ranges, table->base + (state >> 32) % span, frames,
+						 FRAMES_MAX);
+	}
+	printf("  %.0f ns a look-up at random, %.2f frames each\n",
+	       (double)(clock_thread_cpu_ns() - begin_ns) / BENCH_LOOKUPS,
+	       (double)frame_count / BENCH_LOOKUPS);
+}
+
+/* The most that was ever in memory; a file's pages can be had again, and count apart. */
+static void print_memory(void)
+{
+	struct rusage usage;
+	char line[LINE_BYTES];
+	FILE *status = fopen("/proc/self/status", "re");
+
+	getrusage(RUSAGE_SELF, &usage);
+	printf("  %ld KB at most in memory", usage.ru_maxrss);
+	while (status && fgets(line, sizeof(line), status))
+		if (!strncmp(line, "RssAnon:", 8))
+			printf(", of the process alone now %ld KB", strtol(line + 8, NULL, 10));
+	puts("");
+	if (status)
+		fclose(status);
+}
+
+static void print_stats(const char *path, const struct made *made)
+{
+	static const char *const tables[] = { "functions", "lines", "symbols" };
+	struct range_file_header header;
+
+	memcpy(&header, made->bytes, sizeof(header));
+	printf("%s: %zu bytes of ranges in %.3f s (%.3f s of CPU time)\n", path, made->size,
+	       made->made_ns / 1e9, made->cpu_ns / 1e9);
+	printf("  %zu bytes of names, %zu of functions and calls\n", made->ranges.strings_bytes,
+	       made->ranges.scopes_bytes);
+	for (int i = 0; i < RANGE_TABLE_COUNT; i++)
+		printf("  %" PRIu64 " rows of %s in %" PRIu64 " bytes\n", header.row_counts[i],
+		       tables[i],
+		       header.parts[RANGE_PART_TABLES + 2 * i].bytes +
+			       header.parts[RANGE_PART_TABLES + 2 * i + 1].bytes);
+	print_memory();
+}
+
+/* Flags of one letter may stand together, as with addr2line. */
+static bool take_letters(const char *letters)
+{
+	for (; *letters; letters++) {
+		if (*letters == 'a')
+			options.addresses = true;
+		else if (*letters == 'f')
+			options.functions = true;
+		else if (*letters == 'i')
+			options.inlines = true;
+		else if (*letters == 'C')
+			options.demangled = true;
+		else
+			return false;
+	}
+	return true;
+}
+
+static bool take_option(int argc, char **argv, int *i)
+{
+	const char *option = argv[*i] + 1;
+
+	if (!strcmp(option, "symtab"))
+		options.symtab = true;
+	else if (!strcmp(option, "stats"))
+		options.stats = true;
+	else if (!strcmp(option, "bench"))
+		options.stats = options.bench = true;
+	else if (!strcmp(option, "o") && *i + 1 < argc)
+		options.output = argv[++*i];
+	else
+		return take_letters(option);
+	return true;
+}
+
+static int do_file(const char *path, char **addresses)
+{
+	_cleanup_(made_deinit) struct made made = { 0 };
+	int err = make(path, &made);
+
+	if (err || !made.bytes) {
+		fprintf(stderr, "symbols: %s: %s\n", path, error_text());
+		return err;
+	}
+	if (!addresses || !*addresses || options.stats)
+		print_stats(path, &made);
+	if (options.bench)
+		bench(&made);
+	if (addresses)
+		print_addresses(&made.ranges, addresses);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	int status = 0, i = 1;
+
+	for (; i < argc && argv[i][0] == '-' && argv[i][1]; i++)
+		if (!take_option(argc, argv, &i))
+			break;
+	if (i == argc || argv[i][0] == '-') {
+		fputs("usage: symbols [-a] [-f] [-i] [-C] [-symtab] [-o RANGEFILE] FILE [ADDR...|-]\n"
+		      "       symbols -stats|-bench FILE...\n",
+		      stderr);
+		return 2;
+	}
+	if (!options.stats)
+		return do_file(argv[i], argv + i + 1) ? 1 : 0;
+	for (; i < argc; i++)
+		status |= do_file(argv[i], NULL) ? 1 : 0;
+	return status;
+}
