@@ -159,6 +159,15 @@ static __always_inline bool java_is_deopt_handler(__u64 code)
 	return RETURN_ADDRESS_BYTES > 0 && (code & 0xffffffffffULL) == 0xe8;
 }
 
+/*
+ * Where the part of a virtual thread that was taken back to the stack returns to, for the next part:
+ * mov rsp, [r15 + d32]. No call stands in front of it.
+ */
+static __always_inline bool java_is_return_barrier(__u64 code)
+{
+	return RETURN_ADDRESS_BYTES > 0 && (code & 0xffffffULL) == 0xa78b49;
+}
+
 /**
  * walk->check: whether Java code can return to @address: behind a call, to the interpreter, or to what
  * awaits it where its caller was given up.
@@ -178,7 +187,7 @@ static __always_inline void java_check_return(struct java_walk *walk, __u64 addr
 		return;
 	check_call(code, &walk->check);
 	if (!walk->check && !read_word(address, &code))
-		walk->check = java_is_deopt_handler(code);
+		walk->check = java_is_deopt_handler(code) || java_is_return_barrier(code);
 }
 
 #endif

@@ -29,6 +29,8 @@ enum {
 	JAVA_EXTRA_WORDS_MAX = 5,
 	/* and how far the stack pointer may be that it keeps: two strings of 16 bytes, four words, one lost. */
 	JAVA_SAVED_SP_MAX_BYTES = 72,
+	/* Up to the return address of enterSpecial(): a ContinuationEntry, and arguments. */
+	JAVA_ENTRY_WORDS = 32,
 };
 
 static __always_inline bool java_is_leaf(const struct walk_state *state)
@@ -433,11 +435,43 @@ java_read_stub(struct walk_state *state, struct java_walk *walk, struct java_cal
 	return walk->check ? UNWIND_OK : java_read_frame(state, caller);
 }
 
+/*
+ * Behind what a virtual thread has on the stack, whose other frames are still in the heap: on to the
+ * caller of enterSpecial(), whose frame begins here, and holds no address of code but that. What the frame
+ * pointer has may be of another thread's stack. The barrier's own frame says that frames are missing.
+ */
+static __always_inline enum unwind_error java_leave_barrier(struct walk_state *state,
+							    struct java_walk *walk)
+{
+	walk->entry_words_left = JAVA_ENTRY_WORDS;
+	walk->entry_word = state->sp;
+	return push_frame(state, frame_word(FRAME_NATIVE, 0, state->pc), EXECUTABLE_ID_ANONYMOUS);
+}
+
+/* One step of that: a word. */
+static __always_inline enum unwind_error java_seek_entry(struct walk_state *state,
+							 struct java_walk *walk)
+{
+	__u64 place = walk->entry_word, word = 0;
+
+	if (window_read_up(&state->stack, place, &word))
+		return UNWIND_STACK_UNREADABLE;
+	walk->entry_word = place + sizeof(word);
+	if (java_is_code(walk, word)) {
+		walk->entry_words_left = 0;
+		return java_read_pair(state, place - sizeof(word), &walk->caller);
+	}
+	return --walk->entry_words_left ? UNWIND_OK : UNWIND_NO_INFO;
+}
+
 static __always_inline enum unwind_error java_step_stub(struct walk_state *state,
 							struct java_walk *walk)
 {
 	enum unwind_error error;
+	__u64 code = 0;
 
+	if (!java_is_leaf(state) && !read_word(state->pc, &code) && java_is_return_barrier(code))
+		return java_leave_barrier(state, walk);
 	error = push_frame(state, frame_word(FRAME_NATIVE, state->frame_flags, state->pc),
 			   EXECUTABLE_ID_ANONYMOUS);
 	if (!error)
@@ -454,6 +488,8 @@ static __always_inline enum unwind_error java_add_frame(struct walk_state *state
 	enum unwind_error error;
 
 	walk->caller = (struct java_caller){ .rbx_place = RBX_NOWHERE };
+	if (walk->entry_words_left)
+		return java_seek_entry(state, walk);
 	if (state->pc == walk->process.call_stub_return)
 		return java_leave_call_stub(state, walk);
 	if (java_is_interpreter(walk, state->pc))
@@ -481,7 +517,11 @@ static __always_inline enum unwind_error java_step(struct walk_state *state)
 	}
 	error = java_add_frame(state, walk);
 	barrier();
-	return error ? error : java_go_on(state, walk);
+	if (!error && walk->entry_words_left)
+		state->language = FRAME_JAVA;
+	else if (!error)
+		error = java_go_on(state, walk);
+	return error;
 }
 
 #endif
