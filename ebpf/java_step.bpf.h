@@ -38,7 +38,24 @@ static __always_inline bool java_is_leaf(const struct walk_state *state)
 	return state->registers_known && !(state->frame_flags & FRAME_RETURN_ADDRESS);
 }
 
-/* To walk->caller: up the stack, and out of Java's code only from call_stub. */
+/* True if the name of the blob that was found last begins with the eight bytes of @beginning. */
+static __always_inline bool java_is_named(const struct java_walk *walk, __u64 beginning)
+{
+	__u64 name = 0;
+
+	return !read_word(walk->blob + walk->process.blob_name, &name) && !read_word(name, &name) &&
+	       name == beginning;
+}
+
+/* True for the frames that native code calls: call_stub, and stubs of foreign functions. */
+static __always_inline bool java_is_called_by_native(const struct walk_state *state,
+						     const struct java_walk *walk)
+{
+	return state->pc == walk->process.call_stub_return ||
+	       (walk->blob && java_is_named(walk, JAVA_UPCALL_NAME));
+}
+
+/* To walk->caller: up the stack, and out of Java's code only where that is called. */
 static __always_inline enum unwind_error java_go_on(struct walk_state *state,
 						    const struct java_walk *walk)
 {
@@ -47,7 +64,7 @@ static __always_inline enum unwind_error java_go_on(struct walk_state *state,
 
 	if (caller->sp <= state->sp || caller->sp - state->sp > JAVA_FRAME_MAX_BYTES)
 		return UNWIND_NO_PROGRESS;
-	if (!is_code && state->pc != walk->process.call_stub_return)
+	if (!is_code && !java_is_called_by_native(state, walk))
 		return UNWIND_NO_INFO;
 	state->pc = caller->pc;
 	state->sp = caller->sp;
@@ -331,14 +348,6 @@ static __always_inline enum unwind_error java_step_compiled(struct walk_state *s
 	return error;
 }
 
-static __always_inline bool java_is_adapter(const struct java_walk *walk)
-{
-	__u64 name = 0;
-
-	return !read_word(walk->blob + walk->process.blob_name, &name) && !read_word(name, &name) &&
-	       name == JAVA_ADAPTER_NAME;
-}
-
 /*
  * An adapter pops the return address first of all, and has its caller's stack pointer in a register. What
  * then is lowest on the stack is what anybody has left there.
@@ -428,7 +437,7 @@ java_read_stub(struct walk_state *state, struct java_walk *walk, struct java_cal
 	error = java_read_return(state, state->sp, caller);
 	if (error)
 		return error;
-	if (java_is_adapter(walk))
+	if (java_is_named(walk, JAVA_ADAPTER_NAME))
 		return java_leave_adapter(state, walk, code, caller);
 	java_check_return(walk, caller->pc);
 	barrier();
@@ -488,6 +497,7 @@ static __always_inline enum unwind_error java_add_frame(struct walk_state *state
 	enum unwind_error error;
 
 	walk->caller = (struct java_caller){ .rbx_place = RBX_NOWHERE };
+	walk->blob = 0;
 	if (walk->entry_words_left)
 		return java_seek_entry(state, walk);
 	if (state->pc == walk->process.call_stub_return)
