@@ -141,7 +141,7 @@ static int check(const struct java_attached *attached, struct remote_memory *mem
 }
 
 static int symbolize(struct interpreter_process *process, struct remote_memory *memory,
-		     const uint64_t words[2], uint32_t *object, struct interpreted_frame *frame)
+		     const uint64_t words[2], uint32_t *object, struct interpreted_frames *frames)
 {
 	struct java_attached *attached = (struct java_attached *)process;
 	const struct java_layout *layout = &attached->layout;
@@ -167,7 +167,8 @@ static int symbolize(struct interpreter_process *process, struct remote_memory *
 		err = fail(-ESTALE, "other code");
 	if (err)
 		return err;
-	*frame = (struct interpreted_frame){
+	frames->count = 1;
+	frames->items[0] = (struct interpreted_frame){
 		.function = attached->name,
 		.file = has_source ? attached->source : NULL,
 		.line = line,

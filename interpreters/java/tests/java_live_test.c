@@ -195,18 +195,19 @@ static void check_symbol(struct check *check, const struct java_blob *blob,
 	uint64_t words[2] = { frame_word(FRAME_JAVA, 0, blob->address),
 			      (uint64_t)JAVA_COMPILED << 32 | fingerprint };
 	struct remote_memory *memory = &check->java.memory.memory;
-	struct interpreted_frame frame;
+	struct interpreted_frames frames;
+	const struct interpreted_frame *frame = &frames.items[0];
 	uint32_t object = 0;
 
 	words[1] += (uint64_t)((blob->code_end - blob->code_start) / 2) << 32;
 	assert_int_equal(java_interpreter.ops->symbolize(check->attached, memory, words, &object,
-							 &frame),
+							 &frames),
 			 0);
-	assert_int_equal(strncmp(frame.function, name, strlen(frame.function)), 0);
-	assert_int_equal(name[strlen(frame.function)], '(');
+	assert_int_equal(strncmp(frame->function, name, strlen(frame->function)), 0);
+	assert_int_equal(name[strlen(frame->function)], '(');
 	words[1] ^= 1;
 	assert_int_equal(java_interpreter.ops->symbolize(check->attached, memory, words, &object,
-							 &frame),
+							 &frames),
 			 -ESTALE);
 }
 
