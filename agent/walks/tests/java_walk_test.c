@@ -133,7 +133,7 @@ static void read_chain(struct run *run)
 	chain.is_java_leaf = frame_kind(trace.words[0]) == FRAME_JAVA ||
 			     leaf == EXECUTABLE_ID_ANONYMOUS;
 	for (uint32_t i = 0; i < trace.word_count; i += frame_word_count(trace.words[i])) {
-		struct interpreted_frame frame;
+		struct interpreted_frames frames;
 		uint32_t object = 0;
 		char *name;
 
@@ -144,10 +144,10 @@ static void read_chain(struct run *run)
 			continue;
 		name = chain.names[chain.count++];
 		if (java_interpreter.ops->symbolize(run->attached, &run->java.memory.memory,
-						    &trace.words[i], &object, &frame))
+						    &trace.words[i], &object, &frames))
 			snprintf(name, NAME_BYTES, "?");
 		else
-			snprintf(name, NAME_BYTES, "%s", frame.function);
+			snprintf(name, NAME_BYTES, "%s", frames.items[frames.count - 1].function);
 	}
 }
 
