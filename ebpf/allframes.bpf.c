@@ -9,6 +9,7 @@
 const volatile struct agent_config config = {};
 
 #include "ebpf/go_unwind.bpf.c"
+#include "ebpf/java_unwind.bpf.c"
 #include "ebpf/native_unwind.bpf.c"
 #include "ebpf/process_notices.bpf.c"
 #include "ebpf/python_unwind.bpf.c"

@@ -52,11 +52,10 @@ static __always_inline void enter_unwinder(void *ctx, __u32 unwinder)
 static __always_inline void leave_walk(void *ctx, struct walk_state *state)
 {
 	/* Its interpreted frames do not come any more. */
-	if (state->language) {
+	if (state->language)
 		state->error = UNWIND_TRUNCATED;
-		if (state->language != FRAME_GO)
-			release_frame(state);
-	}
+	if (has_held_frame(state))
+		release_frame(state);
 	if (!state->at_end && !state->error)
 		state->error = UNWIND_TRUNCATED;
 	enter_unwinder(ctx, UNWINDER_STOP);

@@ -2,17 +2,14 @@
 /*
  * go_unwind, go_unwind_chain
  * enter: tail call to UNWINDER_GO, from another unwinder at the first native frame of a walk at which
- *        Go's runtime may have gone to another stack; the loader puts one of the two there, as for
- *        UNWINDER_NATIVE
+ *        Go's runtime may have gone to another stack; the loader puts one of the two there, as for UNWINDER_NATIVE
  * leave: tail call to UNWINDER_STOP, or to the unwinder of another language
  * reads: slabs and executables, written by user space; the task; the process's memory
  * bound: go_unwind GO_STEPS_MAX steps, native ones included; go_unwind_chain GO_CHAIN_STEPS a run, in
  *        the runs that the native chain has left of CHAIN_RUNS
  */
-#include "ebpf/dispatch.bpf.h"
 #include "ebpf/go_step.bpf.h"
-#include "ebpf/native_step.bpf.h"
-#include "ebpf/task.bpf.h"
+#include "ebpf/language_unwind.bpf.h"
 
 enum {
 	GO_CHAIN_STEPS = 12,
@@ -20,55 +17,19 @@ enum {
 
 static long go_step_callback(__u32 index, void *context)
 {
-	struct walk_state *state = ((struct walk_context *)context)->state;
-
-	if (state->language == FRAME_GO)
-		state->error = go_step(state);
-	else
-		state->error = native_step_or_guess(state);
-	return is_walk_over(state) || is_other_language(state, FRAME_GO);
+	return unwind_step(context, FRAME_GO, go_step);
 }
 
 SEC("perf_event")
 int go_unwind(void *ctx)
 {
-	struct walk_context context = { .state = clock_state_get() };
-
-	if (!context.state)
-		return 0;
-	context.state->thread_pointer = read_thread_pointer();
-	bpf_loop(GO_STEPS_MAX, go_step_callback, &context, 0);
-	enter_language_or_leave(ctx, context.state, FRAME_GO);
+	unwind_language(ctx, FRAME_GO, GO_STEPS_MAX, go_step_callback);
 	return 0;
-}
-
-static __always_inline void take_go_steps(struct walk_state *state)
-{
-	for (int i = 0; i < GO_CHAIN_STEPS; i++) {
-		if (is_walk_over(state) || state->guess_for || is_other_language(state, FRAME_GO))
-			break;
-		if (state->language)
-			state->error = go_step(state);
-		else
-			state->error = native_step(state);
-	}
 }
 
 SEC("perf_event")
 int go_unwind_chain(void *ctx)
 {
-	struct walk_state *state = clock_state_get();
-
-	if (!state)
-		return 0;
-	state->thread_pointer = read_thread_pointer();
-	if (state->guess_for)
-		state->error = guess_caller(state, false);
-	else
-		take_go_steps(state);
-	if (!is_walk_over(state) && !is_other_language(state, FRAME_GO) &&
-	    ++state->run_count < CHAIN_RUNS)
-		enter_unwinder(ctx, UNWINDER_GO);
-	enter_language_or_leave(ctx, state, FRAME_GO);
+	unwind_language_run(ctx, FRAME_GO, GO_CHAIN_STEPS, go_step);
 	return 0;
 }

@@ -52,6 +52,35 @@ static __always_inline void wait_for_switch(struct walk_state *state, __u64 exec
 	state->switch_offset = rule->cfa_offset;
 }
 
+/**
+ * True if state->pc, which lies in no file, may be code of the process's JVM: java_step() is to say
+ * so, and is asked once.
+ */
+static __always_inline bool wait_for_java(struct walk_state *state)
+{
+	if (!state->interpreter_cell || state->java.other_code == state->pc ||
+	    LINK_REGISTER < REGISTER_COUNT)
+		return false;
+	for (int i = 0; i < INTERPRETER_MAX_COUNT; i++) {
+		const struct cell *cell = cell_at(state->interpreter_cell + i);
+
+		if (!cell || !cell->words[0])
+			return false;
+		if ((__u32)cell->words[1] != FRAME_JAVA)
+			continue;
+		state->language = FRAME_JAVA;
+		state->language_cell = cell->words[1] >> 32;
+		return true;
+	}
+	return false;
+}
+
+/** True if the frames of the next language are run by a native frame that is held. */
+static __always_inline bool has_held_frame(const struct walk_state *state)
+{
+	return state->language && state->language != FRAME_GO && state->language != FRAME_JAVA;
+}
+
 /** Adds the held frame: native frames come again. */
 static __always_inline enum unwind_error release_frame(struct walk_state *state)
 {

@@ -16,77 +16,56 @@
 
 enum {
 	JAVA_PROCESS_CELLS = sizeof(struct java_process) / CELL_BYTES,
-	JAVA_HEAD_WORDS = JAVA_HEAD_MAX_BYTES / 8,
 	/** One leads back over 254 segments at most: code of up to half a MiB. */
 	JAVA_HOPS_MAX = 16,
 };
 
-/** Where a walk stands in Java's frames. */
-struct java_walk {
-	/** First cell of the struct java_process that `process` is a copy of; 0: none yet. */
-	__u32 cell;
-	/** The frame at hand was interrupted, or has called a stub: it may have pushed more words. */
-	__u32 is_checked;
-	/** The blob that was found last: its address, and where its code is. */
-	__u64 blob;
-	__u64 code_start;
-	__u64 code_end;
-	/** In bytes; 0: none. */
-	__u32 frame_bytes;
-	/** From code_start; negative: never. */
-	__s32 frame_complete;
-	__u32 is_nmethod;
-	/** An answer of a check: not in a local variable, whose values the verifier would follow. */
-	__u32 check;
-	struct java_process process;
-	__u64 head[JAVA_HEAD_WORDS];
-};
-
-static __always_inline void java_begin(struct java_walk *walk)
+/** Loads what is known of the process's JVM, once in a walk; false if that cannot be had. */
+static __always_inline bool java_load_process(struct walk_state *state)
 {
-	walk->cell = 0;
-	walk->is_checked = 1;
-}
+	const struct cell *data;
 
-/** Loads what is known of the process's HotSpot; false if that is nothing. */
-static __always_inline bool java_load_process(struct walk_state *state, struct java_walk *walk)
-{
-	const struct cell *row, *data;
-	__u32 first = 0;
-
-	if (walk->cell)
+	if (state->java.is_loaded)
 		return true;
-	for (int i = 0; state->interpreter_cell && i < INTERPRETER_MAX_COUNT; i++) {
-		row = cell_at(state->interpreter_cell + i);
-		if (!row || !row->words[0])
-			break;
-		if ((__u32)row->words[1] == FRAME_JAVA)
-			first = row->words[1] >> 32;
-	}
-	if (!first)
-		return false;
 	for (int i = 0; i < JAVA_PROCESS_CELLS; i++) {
-		data = cell_at(first + i);
+		data = cell_at(state->language_cell + i);
 		if (!data)
 			return false;
-		__builtin_memcpy((struct cell *)&walk->process + i, data, sizeof(*data));
+		__builtin_memcpy((struct cell *)&state->java.process + i, data, sizeof(*data));
 	}
-	walk->cell = first;
+	state->java.is_loaded = 1;
 	return true;
+}
+
+/*
+ * All ones if heap @i has @address, else 0: without a branch, each of which the verifier would follow on
+ * both ways.
+ */
+static __always_inline __u64 java_heap_mask(const struct java_walk *walk, __u32 i, __u64 address)
+{
+	__u64 offset = address - walk->process.heaps[i].start;
+	__u64 is_below_end = (offset - walk->process.heaps[i].bytes) & ~offset;
+
+	return -(is_below_end >> 63);
 }
 
 /** The index of the heap that @address lies in; JAVA_CODE_HEAPS_MAX: none. */
 static __always_inline __u32 java_heap_of(const struct java_walk *walk, __u64 address)
 {
+	__u64 index = JAVA_CODE_HEAPS_MAX;
+
 	for (__u32 i = 0; i < JAVA_CODE_HEAPS_MAX; i++)
-		if (address - walk->process.heaps[i].start < walk->process.heaps[i].bytes)
-			return i;
-	return JAVA_CODE_HEAPS_MAX;
+		index ^= java_heap_mask(walk, i, address) & (i ^ JAVA_CODE_HEAPS_MAX);
+	return index;
 }
 
 static __always_inline bool java_is_code(const struct java_walk *walk, __u64 address)
 {
-	return java_heap_of(walk, address) < JAVA_CODE_HEAPS_MAX;
+	__u64 mask = 0;
+
+	for (__u32 i = 0; i < JAVA_CODE_HEAPS_MAX; i++)
+		mask |= java_heap_mask(walk, i, address);
+	return mask;
 }
 
 static __always_inline bool java_is_interpreter(const struct java_walk *walk, __u64 address)
@@ -109,10 +88,9 @@ static __always_inline __u64 java_head_field(const struct java_walk *walk, __u32
 static __always_inline enum unwind_error java_read_head(struct java_walk *walk)
 {
 	__u64 head[JAVA_HEAD_WORDS];
-	__u32 bytes = walk->process.head_bytes;
+	/* 1 to JAVA_HEAD_MAX_BYTES, as all verifiers see. */
+	__u32 bytes = ((walk->process.head_bytes - 1) & (JAVA_HEAD_MAX_BYTES - 1)) + 1;
 
-	if (bytes < 1 || bytes > sizeof(head))
-		return UNWIND_BAD_TABLE;
 	if (bpf_probe_read_user(head, bytes, (const void *)walk->blob))
 		return UNWIND_NO_INFO;
 	__builtin_memcpy(walk->head, head, sizeof(head));

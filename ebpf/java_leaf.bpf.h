@@ -25,7 +25,7 @@ enum {
 	/* What is looked at of a function's beginning. */
 	JAVA_PROLOGUE_BYTES = 64,
 	/* What is looked at around an instruction of string_indexof(), which has about 400 bytes. */
-	JAVA_SEARCH_WORDS = 32,
+	JAVA_SEARCH_BYTES = 256,
 	JAVA_SEARCH_BEHIND_BYTES = 128,
 };
 
@@ -118,24 +118,43 @@ static __always_inline bool java_is_return_poll(__u64 code, __u64 more)
 	       java_begins_with(more, 0x89, 1);
 }
 
+/* The eight bytes from byte @place of @words on, of which there are @count words. */
+static __always_inline __u64 java_bytes_at(const __u64 *words, int count, int place)
+{
+	__u64 bytes = words[place / 8] >> 8 * (place % 8);
+
+	if (place % 8 && place / 8 + 1 < count)
+		bytes |= words[place / 8 + 1] << (64 - 8 * (place % 8));
+	return bytes;
+}
+
+/*
+ * The highest bit is clear if the lowest @count bytes, less than 8, of @code and @bytes are the same: an
+ * answer without a branch, to be gathered by `&` in a loop.
+ */
+static __always_inline __u64 java_differs(__u64 code, __u64 bytes, __u32 count)
+{
+	__u64 difference = (code ^ bytes) & ((1ULL << 8 * count) - 1);
+
+	return difference | -difference;
+}
+
 /* pcmpestri, or vpcmpestri, near @pc: C2's string_indexof() is made of them. */
 static __always_inline bool java_is_in_search(__u64 pc)
 {
-	__u64 place = pc - JAVA_SEARCH_BEHIND_BYTES, word = 0, next = 0;
-	bool is_found = false;
+	enum { COUNT = JAVA_SEARCH_BYTES / 8 };
+	__u64 words[COUNT], differs = -1ULL;
 
-	for (int i = 0; i < JAVA_SEARCH_WORDS; i++) {
-		if (read_word(place + 8 * i, &next))
-			next = 0;
-		for (int j = 0; j < 8 && i; j++) {
-			__u64 part = j ? word >> 8 * j | next << (64 - 8 * j) : word;
+	if (bpf_probe_read_user(words, sizeof(words),
+				(const void *)(pc - JAVA_SEARCH_BEHIND_BYTES)))
+		return false;
+	for (int i = 0; i < JAVA_SEARCH_BYTES - 4; i++) {
+		__u64 code = java_bytes_at(words, COUNT, i);
 
-			is_found |= java_begins_with(part, 0x613a0f66, 4) ||
-				    java_begins_with(part, 0x6179e3c4, 4);
-		}
-		word = next;
+		differs &= java_differs(code, 0x613a0f66, 4) & java_differs(code, 0x6179e3c4, 4);
+		barrier_var(differs);
 	}
-	return is_found;
+	return !(differs >> 63);
 }
 
 /* sub rsp, of 8 or 32 bits */
@@ -150,23 +169,21 @@ static __always_inline bool java_is_sub_sp(__u64 code)
  */
 static __always_inline enum java_place java_place_behind(const struct java_walk *walk, __u64 pc)
 {
-	__u64 bytes[JAVA_PROLOGUE_BYTES / 8];
-	enum java_place place = JAVA_AT_CALL;
+	enum { COUNT = JAVA_PROLOGUE_BYTES / 8 };
+	__u64 words[COUNT], start = pc - sizeof(words), differs = -1ULL;
 
-	if (bpf_probe_read_user(bytes, sizeof(bytes), (const void *)(pc - sizeof(bytes))))
+	if (bpf_probe_read_user(words, sizeof(words), (const void *)start))
 		return JAVA_AT_CALL;
-	for (int i = 0; i < JAVA_PROLOGUE_BYTES / 8; i++) {
-		for (int j = 0; j < 8; j++) {
-			__u64 part = bytes[i] >> 8 * j;
+	for (int i = 0; i < JAVA_PROLOGUE_BYTES; i++) {
+		__u64 code = java_bytes_at(words, COUNT, i);
+		__u64 is_below = start + i - walk->code_start;
 
-			if (j && i + 1 < JAVA_PROLOGUE_BYTES / 8)
-				part |= bytes[i + 1] << 8 * (8 - j);
-			if (pc - sizeof(bytes) + 8 * i + j >= walk->code_start &&
-			    java_is_sub_sp(part))
-				place = JAVA_IN_FRAME;
-		}
+		/* sub rsp, of 8 or 32 bits */
+		differs &= is_below |
+			   (java_differs(code, 0xec8348, 3) & java_differs(code, 0xec8148, 3));
+		barrier_var(differs);
 	}
-	return place;
+	return differs >> 63 ? JAVA_AT_CALL : JAVA_IN_FRAME;
 }
 
 static __always_inline enum java_place java_prologue_place(const struct java_walk *walk, __u64 pc,

@@ -4,7 +4,7 @@
  * interpreter, of stubs, and of call_stub, by which native code has called Java. They hang together by
  * stack pointer and frame pointer alone, so nothing of the thread has to be known. Source:
  * cpu/x86/{frame_x86,stubGenerator_x86_64,templateInterpreterGenerator_x86,macroAssembler_x86}.* of
- * OpenJDK 8 to 27. x86-64; on arm64 walks end here.
+ * OpenJDK 8 to 27. x86-64; on arm64 callers are guessed (wait_for_java()).
  *
  * Nothing of the process is trusted: each step goes up the stack, to an address in the code cache, or
  * through call_stub, or ends the walk.
@@ -31,36 +31,16 @@ enum {
 	JAVA_SAVED_SP_MAX_BYTES = 72,
 };
 
-/* Where a frame's caller goes on. */
-struct java_caller {
-	__u64 pc;
-	__u64 sp;
-	__u64 fp;
-	__u32 fp_known;
-	/** enum frame_flag */
-	__u32 flags;
-};
-
-/**
- * If native_step() stands at Java's code, of which the process's interpreter table has what is needed,
- * the next steps are java_step()'s.
- */
-static __always_inline void java_enter(struct walk_state *state, struct java_walk *walk)
-{
-	if (state->interpreter_cell && !state->language && java_load_process(state, walk) &&
-	    java_is_code(walk, state->pc))
-		state->language = FRAME_JAVA;
-}
-
 static __always_inline bool java_is_leaf(const struct walk_state *state)
 {
 	return state->registers_known && !(state->frame_flags & FRAME_RETURN_ADDRESS);
 }
 
-/* To the caller: up the stack, and out of Java's code only from call_stub. */
-static __always_inline enum unwind_error
-java_go_on(struct walk_state *state, const struct java_walk *walk, const struct java_caller *caller)
+/* To walk->caller: up the stack, and out of Java's code only from call_stub. */
+static __always_inline enum unwind_error java_go_on(struct walk_state *state,
+						    const struct java_walk *walk)
 {
+	const struct java_caller *caller = &walk->caller;
 	bool is_code = java_is_code(walk, caller->pc);
 
 	if (caller->sp <= state->sp || caller->sp - state->sp > JAVA_FRAME_MAX_BYTES)
@@ -74,7 +54,7 @@ java_go_on(struct walk_state *state, const struct java_walk *walk, const struct 
 	state->sp_known = 1;
 	state->frame_flags = FRAME_RETURN_ADDRESS | caller->flags;
 	state->registers_known = 0;
-	state->rbx_place = RBX_NOWHERE;
+	state->rbx_place = caller->rbx_place;
 	state->language = is_code ? FRAME_JAVA : FRAME_NONE;
 	return UNWIND_OK;
 }
@@ -114,18 +94,13 @@ static __always_inline enum unwind_error java_read_frame(struct walk_state *stat
 static __always_inline enum unwind_error java_leave_call_stub(struct walk_state *state,
 							      struct java_walk *walk)
 {
-	struct java_caller caller = {};
-	__u64 fp = state->fp;
 	enum unwind_error error;
 
 	error = push_frame(state, frame_word(FRAME_NATIVE, state->frame_flags, state->pc),
 			   EXECUTABLE_ID_ANONYMOUS);
 	if (!error)
-		error = java_read_frame(state, &caller);
-	if (!error)
-		error = java_go_on(state, walk, &caller);
-	if (!error)
-		state->rbx_place = fp - 8 * JAVA_CALL_STUB_RBX_SLOT;
+		error = java_read_frame(state, &walk->caller);
+	walk->caller.rbx_place = state->fp - 8 * JAVA_CALL_STUB_RBX_SLOT;
 	walk->is_checked = 1;
 	return error;
 }
@@ -172,8 +147,8 @@ static __always_inline enum unwind_error java_push_interpreted(struct walk_state
 static __always_inline enum unwind_error java_leave_interpreted(struct walk_state *state,
 								struct java_walk *walk)
 {
-	struct java_caller caller = {};
-	enum unwind_error error = java_read_frame(state, &caller);
+	struct java_caller *caller = &walk->caller;
+	enum unwind_error error = java_read_frame(state, caller);
 	__u64 method = 0, saved_bcp = 0, bcp = 0, sender_sp = 0;
 
 	if (error)
@@ -188,11 +163,10 @@ static __always_inline enum unwind_error java_leave_interpreted(struct walk_stat
 		if (state->fp - 8 * JAVA_METHOD_SLOT < state->sp)
 			method = state->registers[JAVA_METHOD_REGISTER];
 	}
-	if (sender_sp < caller.sp)
+	if (sender_sp < caller->sp)
 		return UNWIND_NO_INFO;
-	caller.sp = sender_sp;
-	error = java_push_interpreted(state, walk, method, bcp, saved_bcp);
-	return error ? error : java_go_on(state, walk, &caller);
+	caller->sp = sender_sp;
+	return java_push_interpreted(state, walk, method, bcp, saved_bcp);
 }
 
 /*
@@ -202,50 +176,47 @@ static __always_inline enum unwind_error java_leave_interpreted(struct walk_stat
 static __always_inline enum unwind_error java_leave_entry(struct walk_state *state,
 							  struct java_walk *walk, __u64 code)
 {
-	struct java_caller caller = {};
+	struct java_caller *caller = &walk->caller;
 	enum unwind_error error = UNWIND_OK;
-	__u64 on_stack = 0;
 
 	if (state->fp == state->sp || state->fp == state->sp + 8 || state->fp == state->sp + 16) {
-		error = java_read_pair(state, state->fp, &caller);
+		error = java_read_pair(state, state->fp, caller);
 	} else if (java_is_behind_push_fp(code)) {
-		error = java_read_pair(state, state->sp, &caller);
+		error = java_read_pair(state, state->sp, caller);
 	} else {
-		error = java_read_return(state, state->sp, &caller);
-		on_stack = caller.pc;
-		java_check_return(walk, on_stack);
+		error = java_read_return(state, state->sp, caller);
+		java_check_return(walk, caller->pc);
 		if (!walk->check)
-			caller.pc = state->registers[JAVA_RETURN_REGISTER];
+			caller->pc = state->registers[JAVA_RETURN_REGISTER];
 	}
 	if (error)
 		return error;
-	caller.sp = state->registers[JAVA_SENDER_SP_REGISTER];
+	caller->sp = state->registers[JAVA_SENDER_SP_REGISTER];
 	/* The method has not begun. */
-	error = java_push_interpreted(state, walk, state->registers[JAVA_METHOD_REGISTER], 0, 0);
-	return error ? error : java_go_on(state, walk, &caller);
+	return java_push_interpreted(state, walk, state->registers[JAVA_METHOD_REGISTER], 0, 0);
 }
 
 /* Behind the frame: its caller's stack pointer and its return address are in registers at last. */
 static __always_inline enum unwind_error
 java_leave_return(struct walk_state *state, struct java_walk *walk, enum java_place place)
 {
-	struct java_caller caller = {};
-	enum unwind_error error = java_read_return(state, state->sp, &caller);
+	struct java_caller *caller = &walk->caller;
+	enum unwind_error error = java_read_return(state, state->sp, caller);
 
 	if (error)
 		return error;
 	if (place != JAVA_RETURN_POP)
-		caller.pc = state->registers[JAVA_BCP_REGISTER];
-	caller.sp = place == JAVA_RETURN_JUMP ? state->sp :
-						state->registers[JAVA_RETURN_SP_REGISTER];
+		caller->pc = state->registers[JAVA_BCP_REGISTER];
+	caller->sp = place == JAVA_RETURN_JUMP ? state->sp :
+						 state->registers[JAVA_RETURN_SP_REGISTER];
 	error = push_frame(state, frame_word(FRAME_NATIVE, state->frame_flags, state->pc),
 			   EXECUTABLE_ID_ANONYMOUS);
 	if (error)
 		return error;
 	/* The stack is the caller's already. */
-	if (caller.sp == state->sp)
+	if (caller->sp == state->sp)
 		state->sp -= 8;
-	return java_go_on(state, walk, &caller);
+	return UNWIND_OK;
 }
 
 static __always_inline enum unwind_error java_step_interpreter(struct walk_state *state,
@@ -277,12 +248,12 @@ static __always_inline __u64 java_saved_sp(struct walk_state *state, const struc
 {
 	__u64 word = 0;
 
-	if (!java_is_leaf(state) || walk->frame_bytes <= 16 || !java_is_in_search(state->pc) ||
+	if (!java_is_leaf(state) || walk->frame_bytes <= 16 ||
 	    window_read_up(&state->stack, state->sp, &word))
 		return 0;
-	return word % 16 == 0 && word > state->sp && word - state->sp <= JAVA_SAVED_SP_MAX_BYTES ?
-		       word :
-		       0;
+	if (word % 16 || word <= state->sp || word - state->sp > JAVA_SAVED_SP_MAX_BYTES)
+		return 0;
+	return java_is_in_search(state->pc) ? word : 0;
 }
 
 /* The frame of @walk's blob from @sp on: walk->check says whether it has been called. */
@@ -325,12 +296,15 @@ java_read_checked(struct walk_state *state, struct java_walk *walk, struct java_
 static __always_inline enum unwind_error
 java_read_compiled(struct walk_state *state, struct java_walk *walk, struct java_caller *caller)
 {
-	enum java_place place = JAVA_IN_FRAME;
+	enum java_place place;
 
+	walk->place = JAVA_IN_FRAME;
 	if (java_is_leaf(state)) {
-		place = java_leaf_place(walk, state->pc);
+		walk->place = java_leaf_place(walk, state->pc);
 		walk->is_checked = 1;
 	}
+	barrier();
+	place = walk->place;
 	if (!walk->frame_bytes || place == JAVA_AT_CALL)
 		return java_read_return(state, state->sp, caller);
 	if (place == JAVA_AT_SAVED_FP)
@@ -347,13 +321,12 @@ java_read_compiled(struct walk_state *state, struct java_walk *walk, struct java
 static __always_inline enum unwind_error java_step_compiled(struct walk_state *state,
 							    struct java_walk *walk)
 {
-	struct java_caller caller = {};
 	enum unwind_error error = java_push_compiled(state, walk);
 
 	if (!error)
-		error = java_read_compiled(state, walk, &caller);
+		error = java_read_compiled(state, walk, &walk->caller);
 	walk->is_checked = 0;
-	return error ? error : java_go_on(state, walk, &caller);
+	return error;
 }
 
 static __always_inline bool java_is_adapter(const struct java_walk *walk)
@@ -463,26 +436,24 @@ java_read_stub(struct walk_state *state, struct java_walk *walk, struct java_cal
 static __always_inline enum unwind_error java_step_stub(struct walk_state *state,
 							struct java_walk *walk)
 {
-	struct java_caller caller = {};
 	enum unwind_error error;
 
 	error = push_frame(state, frame_word(FRAME_NATIVE, state->frame_flags, state->pc),
 			   EXECUTABLE_ID_ANONYMOUS);
 	if (!error)
-		error = java_read_stub(state, walk, &caller);
+		error = java_read_stub(state, walk, &walk->caller);
 	/* C1 pushes a stub's arguments. */
 	walk->is_checked = 1;
-	return error ? error : java_go_on(state, walk, &caller);
+	return error;
 }
 
-/** From the frame at state->pc, which lies in one of the heaps, to its caller; adds the frame. */
-static __always_inline enum unwind_error java_step(struct walk_state *state, struct java_walk *walk)
+/* Adds the frame, and fills walk->caller. */
+static __always_inline enum unwind_error java_add_frame(struct walk_state *state,
+							struct java_walk *walk)
 {
 	enum unwind_error error;
 
-	state->language = FRAME_NONE;
-	if (LINK_REGISTER < REGISTER_COUNT)
-		return UNWIND_UNSUPPORTED_RULE;
+	walk->caller = (struct java_caller){ .rbx_place = RBX_NOWHERE };
 	if (state->pc == walk->process.call_stub_return)
 		return java_leave_call_stub(state, walk);
 	if (java_is_interpreter(walk, state->pc))
@@ -490,7 +461,27 @@ static __always_inline enum unwind_error java_step(struct walk_state *state, str
 	error = java_find_blob(walk, state->pc);
 	if (error)
 		return error;
+	barrier();
 	return walk->is_nmethod ? java_step_compiled(state, walk) : java_step_stub(state, walk);
+}
+
+/**
+ * From the frame at state->pc to its caller; adds the frame. Where that is no code of Java's, it is the
+ * native steps' again.
+ */
+static __always_inline enum unwind_error java_step(struct walk_state *state)
+{
+	struct java_walk *walk = &state->java;
+	enum unwind_error error;
+
+	state->language = FRAME_NONE;
+	if (!java_load_process(state) || !java_is_code(walk, state->pc)) {
+		walk->other_code = state->pc;
+		return UNWIND_OK;
+	}
+	error = java_add_frame(state, walk);
+	barrier();
+	return error ? error : java_go_on(state, walk);
 }
 
 #endif

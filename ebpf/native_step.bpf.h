@@ -259,8 +259,8 @@ static __always_inline enum unwind_error ask_for_guess(struct walk_state *state,
 /**
  * Appends the frame of state->pc, and goes to its caller: state then is the caller's, or
  * state->at_end is set, or state->guess_for, and guess_caller() has to be called. If state->language is
- * set, the frame waits for those that it runs (interpreters.bpf.h). On errors the walk has to end;
- * the frame is there if its file is known.
+ * set, the frame waits for those that it runs, or is that language's (interpreters.bpf.h). On errors the
+ * walk has to end; the frame is there if its file is known.
  */
 static __always_inline enum unwind_error native_step(struct walk_state *state)
 {
@@ -274,6 +274,9 @@ static __always_inline enum unwind_error native_step(struct walk_state *state)
 	/* The index has to come from memory: the verifier would follow each of its values apart. */
 	barrier();
 	mapping = &state->mappings[state->last_mapping % MAPPING_CACHE_COUNT];
+	if ((error == UNWIND_NO_MAPPING || mapping->executable_id == EXECUTABLE_ID_ANONYMOUS) &&
+	    wait_for_java(state))
+		return UNWIND_OK;
 	if (error || mapping->executable_id == EXECUTABLE_ID_UPROBES) {
 		if (see_through_uprobe(state))
 			return UNWIND_OK;

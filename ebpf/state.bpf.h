@@ -9,6 +9,7 @@
 #define EBPF_STATE_BPF_H
 
 #include "ebpf/abi/go.h"
+#include "ebpf/abi/java.h"
 #include "ebpf/abi/python.h"
 #include "ebpf/abi/sample.h"
 #include "ebpf/abi/slab.h"
@@ -27,6 +28,7 @@ enum {
 	PYTHON_PLACES_MAX = 8,
 	/** Fingerprints kept during a walk, a power of two. */
 	PYTHON_KNOWN_CODES = 16,
+	JAVA_HEAD_WORDS = JAVA_HEAD_MAX_BYTES / 8,
 };
 
 /** Values of walk_state.rbx_place that are no addresses. */
@@ -167,6 +169,45 @@ struct go_walk {
 	struct go_process process;
 };
 
+/** Where the caller of a frame of Java's code goes on. */
+struct java_caller {
+	__u64 pc;
+	__u64 sp;
+	__u64 fp;
+	/** As walk_state.rbx_place. */
+	__u64 rbx_place;
+	__u32 fp_known;
+	/** enum frame_flag */
+	__u32 flags;
+};
+
+/** Where a walk stands in the frames of HotSpot's code (java_step.bpf.h). */
+struct java_walk {
+	/** `process` has been read. */
+	__u32 is_loaded;
+	/** The frame at hand was interrupted, or has called a stub: it may have pushed more words. */
+	__u32 is_checked;
+	/** Where the walk met code outside of files last that is none of Java's. */
+	__u64 other_code;
+	/** The blob that was found last: its address, and where its code is. */
+	__u64 blob;
+	__u64 code_start;
+	__u64 code_end;
+	/** In bytes; 0: none. */
+	__u32 frame_bytes;
+	/** From code_start; negative: never. */
+	__s32 frame_complete;
+	__u32 is_nmethod;
+	/** An answer of a check: not in a local variable, whose values the verifier would follow. */
+	__u32 check;
+	/** The same of where a leaf stands (enum java_place). */
+	__u32 place;
+	__u32 reserved;
+	struct java_caller caller;
+	struct java_process process;
+	__u64 head[JAVA_HEAD_WORDS];
+};
+
 struct walk_state {
 	/** Registers of the frame that the next step leaves. */
 	__u64 pc;
@@ -223,7 +264,8 @@ struct walk_state {
 	__u32 interpreter_cell;
 	/**
 	 * enum frame_kind of the frames to come, which the held native frame runs, and the first cell of
-	 * that language's data. 0: native frames come; FRAME_GO: one has to be stepped out of by go_step().
+	 * that language's data. 0: native frames come; FRAME_GO: one has to be stepped out of by go_step();
+	 * FRAME_JAVA: pc may be Java's code, of which no frame is there yet.
 	 */
 	__u32 language;
 	__u32 language_cell;
@@ -240,6 +282,7 @@ struct walk_state {
 	__u64 thread_pointer;
 	struct python_walk python;
 	struct go_walk go;
+	struct java_walk java;
 
 	/** Kernel addresses: the task's struct uprobe_task (0: no uprobes), and the innermost
 	 *  struct return_instance that the walk has not passed yet. */
@@ -289,6 +332,9 @@ static __always_inline void state_begin(struct walk_state *state)
 	state->interpreter_error = UNWIND_OK;
 	state->python.cell = 0;
 	state->go.executable_id = 0;
+	state->java.is_loaded = 0;
+	state->java.is_checked = 1;
+	state->java.other_code = 0;
 }
 
 /** Starts from state->registers, all of which are known: a leaf, or behind a signal frame. */

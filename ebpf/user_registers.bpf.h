@@ -66,10 +66,23 @@ static __always_inline bool is_system_call(const volatile __u64 *saved)
 	return (__s64)saved[SAVED_SYSTEM_CALL] >= 0 && saved[SAVED_CX] == saved[SAVED_PC];
 }
 
+/*
+ * True if the instruction in front of @pc is `syscall`, which unwind rows do not tell from the one
+ * behind it: returning from a signal the kernel overwrites the saved registers before pc.
+ */
+static __always_inline bool is_behind_system_call(__u64 pc)
+{
+	__u16 code;
+
+	return !bpf_probe_read_user(&code, sizeof(code), (const void *)(pc - sizeof(code))) &&
+	       code == 0x050f;
+}
+
 #else /* __TARGET_ARCH_arm64 */
 
 enum {
 	/* Words of struct user_pt_regs: x0 to x30, sp, pc, pstate. */
+	SAVED_PC = 32,
 	MODE_WORD = 33,
 	SAVED_WORDS = 34,
 	/* Bits of pstate (asm/ptrace.h): exception level 0, 32-bit. */
@@ -124,6 +137,11 @@ static __always_inline bool is_32bit_mode(__u64 pstate)
 
 /* The number of the system call is not among the words that are the same in all kernels. */
 static __always_inline bool is_system_call(const volatile __u64 *saved)
+{
+	return false;
+}
+
+static __always_inline bool is_behind_system_call(__u64 pc)
 {
 	return false;
 }
@@ -184,7 +202,7 @@ static __always_inline enum unwind_error take_saved_registers(const volatile __u
 {
 	if (!is_user_mode(mode))
 		return UNWIND_NO_REGISTERS;
-	if (is_system_call(saved))
+	if (is_system_call(saved) || is_behind_system_call(saved[SAVED_PC]))
 		state->record.flags |= RECORD_IN_SYSTEM_CALL;
 #define X(word, number) state->registers[number] = saved[word];
 	SAVED_REGISTERS(X)

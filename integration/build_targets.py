@@ -116,6 +116,7 @@ TARGETS = {target.name: target for target in [
     _c("fork_child", "fork_child", "-Wl,-z,now"),
     _c("clone_child", "clone_child", "-Wl,-z,now"),
     _c("exited_leader", "exited_leader"),
+    _c("signal_returns", "signal_returns"),
     _c("syscalls", "syscalls"),
     _c("syscalls_static", "syscalls", "-static"),
     _c("page_faults", "page_faults"),

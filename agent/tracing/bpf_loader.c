@@ -91,6 +91,8 @@ static const struct unwinder_pair unwinder_pairs[] = {
 	  offsetof(struct allframes, progs.python_unwind_chain) },
 	{ UNWINDER_GO, offsetof(struct allframes, progs.go_unwind),
 	  offsetof(struct allframes, progs.go_unwind_chain) },
+	{ UNWINDER_JAVA, offsetof(struct allframes, progs.java_unwind),
+	  offsetof(struct allframes, progs.java_unwind_chain) },
 };
 
 static struct bpf_program *pair_program(const struct allframes *skeleton,

@@ -92,11 +92,10 @@ static bool is_known_language(uint32_t language)
 }
 
 /* Takes one step; native frames that wait for interpreted ones are not in the record yet. */
-static void take_step(struct walk_state *state, struct java_walk *java)
+static void take_step(struct walk_state *state)
 {
-	java_enter(state, java);
 	if (state->language == FRAME_JAVA)
-		state->error = java_step(state, java);
+		state->error = java_step(state);
 	else if (state->language == FRAME_PYTHON)
 		state->error = python_step(state);
 	else if (state->language == FRAME_GO)
@@ -109,14 +108,12 @@ void emulated_walk(const struct emulated_memory *memory, const struct emulated_s
 		   struct emulated_trace *trace)
 {
 	struct walk_state state;
-	struct java_walk java = { 0 };
 	uint64_t pc = 0;
 	int steps_max = USER_FRAMES_MAX;
 	bool in_native = true;
 
 	current_memory = memory;
 	set_start(&state, start);
-	java_begin(&java);
 	for (int i = 0; i < steps_max && !is_walk_over(&state); i++) {
 		uint32_t word_count = state.record.word_count;
 
@@ -129,15 +126,14 @@ void emulated_walk(const struct emulated_memory *memory, const struct emulated_s
 		}
 		if (!state.language || state.language == FRAME_JAVA)
 			pc = state.pc;
-		take_step(&state, &java);
+		take_step(&state);
 		for (; word_count < state.record.word_count; word_count++)
 			trace->pcs[word_count] = pc;
 	}
-	if (state.language) {
+	if (state.language)
 		state.error = UNWIND_TRUNCATED;
-		if (state.language != FRAME_GO && state.language != FRAME_JAVA)
-			release_frame(&state);
-	}
+	if (has_held_frame(&state))
+		release_frame(&state);
 	if (!state.at_end && !state.error)
 		state.error = UNWIND_TRUNCATED;
 	if (state.error)

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/**
+ * What the unwinders of all languages do: the steps of one language, and native ones between them,
+ * until the walk is over or comes to another language. Each has two programs, as the native unwinder.
+ */
+#ifndef EBPF_LANGUAGE_UNWIND_BPF_H
+#define EBPF_LANGUAGE_UNWIND_BPF_H
+
+#include "ebpf/dispatch.bpf.h"
+#include "ebpf/native_step.bpf.h"
+#include "ebpf/task.bpf.h"
+
+/** From a frame of the language to the next one; called only with state->language set to it. */
+typedef enum unwind_error language_step(struct walk_state *state);
+
+/** The callback of bpf_loop(): one step. */
+static __always_inline long unwind_step(void *context, __u32 language, language_step *step)
+{
+	struct walk_state *state = ((struct walk_context *)context)->state;
+
+	if (state->language == language)
+		state->error = step(state);
+	else
+		state->error = native_step_or_guess(state);
+	return is_walk_over(state) || is_other_language(state, language);
+}
+
+/** All steps, at most @steps_max, by @callback, which calls unwind_step(). */
+static __always_inline void unwind_language(void *ctx, __u32 language, __u32 steps_max,
+					    long (*callback)(__u32 index, void *context))
+{
+	struct walk_context context = { .state = clock_state_get() };
+
+	if (!context.state)
+		return;
+	context.state->thread_pointer = read_thread_pointer();
+	bpf_loop(steps_max, callback, &context, 0);
+	enter_language_or_leave(ctx, context.state, language);
+}
+
+/** One run of a chain: @count steps, or a guess. */
+static __always_inline void unwind_language_run(void *ctx, __u32 language, int count,
+						language_step *step)
+{
+	struct walk_state *state = clock_state_get();
+
+	if (!state)
+		return;
+	state->thread_pointer = read_thread_pointer();
+	if (state->guess_for) {
+		state->error = guess_caller(state, false);
+	} else {
+		for (int i = 0; i < count; i++) {
+			if (is_walk_over(state) || state->guess_for ||
+			    is_other_language(state, language))
+				break;
+			if (state->language)
+				state->error = step(state);
+			else
+				state->error = native_step(state);
+		}
+	}
+	if (!is_walk_over(state) && !is_other_language(state, language) &&
+	    ++state->run_count < CHAIN_RUNS)
+		enter_unwinder(ctx, unwinder_of(language));
+	enter_language_or_leave(ctx, state, language);
+}
+
+#endif
