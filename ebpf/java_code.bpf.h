@@ -20,6 +20,20 @@ enum {
 	JAVA_HOPS_MAX = 16,
 };
 
+static __always_inline void java_load_stubs(struct walk_state *state)
+{
+	const struct unwind_header *header = &state->java.process.stubs;
+	struct cached_mapping *stubs = &state->java.stubs;
+
+	stubs->text_start = header->text_start;
+	stubs->page_count = header->page_count;
+	stubs->page_index_cell = state->language_cell + header->page_index_cell;
+	stubs->row_cell = state->language_cell + header->row_cell;
+	stubs->row_count = header->row_count;
+	stubs->rule_cell = state->language_cell + header->rule_cell;
+	stubs->rule_count = header->rule_count;
+}
+
 /** Loads what is known of the process's JVM, once in a walk; false if that cannot be had. */
 static __always_inline bool java_load_process(struct walk_state *state)
 {
@@ -33,6 +47,7 @@ static __always_inline bool java_load_process(struct walk_state *state)
 			return false;
 		__builtin_memcpy((struct cell *)&state->java.process + i, data, sizeof(*data));
 	}
+	java_load_stubs(state);
 	state->java.is_loaded = 1;
 	return true;
 }

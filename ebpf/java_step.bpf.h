@@ -15,6 +15,7 @@
 #include "ebpf/java_code.bpf.h"
 #include "ebpf/java_leaf.bpf.h"
 #include "ebpf/read_window.bpf.h"
+#include "ebpf/rule_lookup.bpf.h"
 #include "ebpf/state.bpf.h"
 
 enum {
@@ -36,7 +37,7 @@ static __always_inline bool java_is_leaf(const struct walk_state *state)
 	return state->registers_known && !(state->frame_flags & FRAME_RETURN_ADDRESS);
 }
 
-/* To walk->caller: up the stack, and out of Java's code only from call_stub. */
+/* To walk->caller: up the stack, and out of Java's code only from call_stub and where rows say so. */
 static __always_inline enum unwind_error java_go_on(struct walk_state *state,
 						    const struct java_walk *walk)
 {
@@ -45,7 +46,7 @@ static __always_inline enum unwind_error java_go_on(struct walk_state *state,
 
 	if (caller->sp <= state->sp || caller->sp - state->sp > JAVA_FRAME_MAX_BYTES)
 		return UNWIND_NO_PROGRESS;
-	if (!is_code && state->pc != walk->process.call_stub_return)
+	if (!is_code && !caller->is_known && state->pc != walk->process.call_stub_return)
 		return UNWIND_NO_INFO;
 	state->pc = caller->pc;
 	state->sp = caller->sp;
@@ -91,13 +92,19 @@ static __always_inline enum unwind_error java_read_frame(struct walk_state *stat
 	return java_read_pair(state, state->fp, caller);
 }
 
+/* Of what is no method, the place tells what it is. */
+static __always_inline enum unwind_error java_push_stub(struct walk_state *state)
+{
+	return push_frame(state, frame_word(FRAME_JAVA, state->frame_flags, state->pc),
+			  (__u64)JAVA_STUB << 32);
+}
+
 static __always_inline enum unwind_error java_leave_call_stub(struct walk_state *state,
 							      struct java_walk *walk)
 {
 	enum unwind_error error;
 
-	error = push_frame(state, frame_word(FRAME_NATIVE, state->frame_flags, state->pc),
-			   EXECUTABLE_ID_ANONYMOUS);
+	error = java_push_stub(state);
 	if (!error)
 		error = java_read_frame(state, &walk->caller);
 	walk->caller.rbx_place = state->fp - 8 * JAVA_CALL_STUB_RBX_SLOT;
@@ -209,8 +216,7 @@ java_leave_return(struct walk_state *state, struct java_walk *walk, enum java_pl
 		caller->pc = state->registers[JAVA_BCP_REGISTER];
 	caller->sp = place == JAVA_RETURN_JUMP ? state->sp :
 						 state->registers[JAVA_RETURN_SP_REGISTER];
-	error = push_frame(state, frame_word(FRAME_NATIVE, state->frame_flags, state->pc),
-			   EXECUTABLE_ID_ANONYMOUS);
+	error = java_push_stub(state);
 	if (error)
 		return error;
 	/* The stack is the caller's already. */
@@ -268,6 +274,24 @@ static __always_inline enum unwind_error java_try_frame(struct walk_state *state
 	return UNWIND_OK;
 }
 
+/* What C1 has pushed for a stub, which it pops behind the call, at @pc: two words at most. */
+static __always_inline __u64 java_pushed_bytes(__u64 pc)
+{
+	__u64 code = 0, bytes = 0;
+
+	if (read_word(pc, &code))
+		return 0;
+	for (int i = 0; i < 2; i++) {
+		code >>= (code & 0xff) == 0x41 ? 8 : 0;
+		/* pop, but of neither rsp nor rbp */
+		if ((code & 0xf8) != 0x58 || (code & 0xfe) == 0x5c)
+			break;
+		bytes += 8;
+		code >>= 8;
+	}
+	return bytes;
+}
+
 /*
  * The same if it may have pushed words onto the frame. What earlier calls have left on the stack looks like
  * a return address as well, so what is known goes first.
@@ -276,10 +300,14 @@ static __always_inline enum unwind_error
 java_read_checked(struct walk_state *state, struct java_walk *walk, struct java_caller *caller)
 {
 	/* Frames are multiples of 16 bytes: whether the number is odd is known. */
-	__u64 first = state->sp % 16, saved_sp = java_saved_sp(state, walk);
+	__u64 first = state->sp % 16, saved_sp = java_saved_sp(state, walk), pushed = 0;
 
 	if (state->sp % 8)
 		return UNWIND_NO_INFO;
+	if (!java_is_leaf(state))
+		pushed = java_pushed_bytes(state->pc);
+	if (pushed && !java_try_frame(state, walk, state->sp + pushed, caller) && walk->check)
+		return UNWIND_OK;
 	if (saved_sp && !java_try_frame(state, walk, saved_sp, caller) && walk->check)
 		return UNWIND_OK;
 	for (__u64 extra = first; extra <= 8 * JAVA_EXTRA_WORDS_MAX; extra += 16) {
@@ -348,6 +376,7 @@ static __always_inline enum unwind_error java_leave_adapter(struct walk_state *s
 	__u64 popped = state->registers[JAVA_RETURN_REGISTER];
 	__u64 sender_sp = state->registers[JAVA_SENDER_SP_REGISTER];
 
+	caller->flags = 0;
 	java_check_return(walk, popped);
 	barrier();
 	if (walk->check && (code & 0xff) != JAVA_POP_RETURN)
@@ -393,11 +422,11 @@ java_read_stub_frame(struct walk_state *state, struct java_walk *walk, struct ja
 }
 
 /*
- * Stubs without a frame of a known size have been called, or jumped to at the end of another one, or keep
- * a frame by the frame pointer.
+ * Without a row: stubs without a frame of a known size have been called, or jumped to at the end of another
+ * one, or keep a frame by the frame pointer.
  */
 static __always_inline enum unwind_error
-java_read_stub(struct walk_state *state, struct java_walk *walk, struct java_caller *caller)
+java_guess_stub(struct walk_state *state, struct java_walk *walk, struct java_caller *caller)
 {
 	bool is_leaf = java_is_leaf(state);
 	enum java_place place = JAVA_IN_FRAME;
@@ -408,16 +437,23 @@ java_read_stub(struct walk_state *state, struct java_walk *walk, struct java_cal
 		return UNWIND_NO_INFO;
 	if (is_leaf)
 		place = java_stub_place(code);
+	if (place != JAVA_IN_FRAME)
+		caller->flags = FRAME_GUESS;
 	if (place == JAVA_AT_SAVED_FP)
 		return java_read_pair(state, state->sp, caller);
 	if (place == JAVA_AT_LEAVE)
 		return java_read_frame(state, caller);
 	if (place == JAVA_AT_CALL)
 		return java_read_return(state, state->sp, caller);
+	if (walk->frame_bytes && !is_leaf) {
+		/* As the JVM does; but for those that have made the stack anew, which keep it by rbp. */
+		error = java_try_frame(state, walk, state->sp, caller);
+		if (error || walk->check)
+			return error;
+	}
+	caller->flags = FRAME_GUESS;
 	if (!is_leaf)
-		return walk->frame_bytes ?
-			       java_read_pair(state, state->sp + walk->frame_bytes - 16, caller) :
-			       java_read_frame(state, caller);
+		return java_read_frame(state, caller);
 	if (walk->frame_bytes) {
 		error = java_read_stub_frame(state, walk, caller);
 		if (error || walk->check)
@@ -433,13 +469,89 @@ java_read_stub(struct walk_state *state, struct java_walk *walk, struct java_cal
 	return walk->check ? UNWIND_OK : java_read_frame(state, caller);
 }
 
+/* Finds the row of the stub at state->pc; UNWIND_NO_INFO: there is none that is believed. */
+static __always_inline enum unwind_error java_find_row(struct walk_state *state,
+						       struct java_walk *walk)
+{
+	__u64 offset =
+		state->pc - (state->frame_flags & FRAME_RETURN_ADDRESS) - walk->stubs.text_start;
+	enum unwind_error error;
+
+	if (offset >> UNWIND_PAGE_SHIFT >= walk->stubs.page_count)
+		return UNWIND_NO_INFO;
+	error = search_rule(&walk->stubs, offset, &walk->stub_rule);
+	if (error)
+		return error;
+	return walk->stub_rule.cfa == CFA_NONE || walk->stub_rule.flags & RULE_GUESS ?
+		       UNWIND_NO_INFO :
+		       UNWIND_OK;
+}
+
+/* Where the caller's stack begins, by the row that was found. */
+static __always_inline enum unwind_error java_row_cfa(struct walk_state *state,
+						      const struct unwind_rule *rule, __u64 *cfa)
+{
+	bool is_indirect = rule->cfa == CFA_DEREF_SP || rule->cfa == CFA_DEREF_FP;
+
+	if (rule->cfa == CFA_REGISTER && state->registers_known &&
+	    rule->cfa_register < REGISTER_COUNT_MAX)
+		*cfa = state->registers[rule->cfa_register];
+	else if (rule->cfa == CFA_SP || rule->cfa == CFA_DEREF_SP)
+		*cfa = state->sp;
+	else if ((rule->cfa == CFA_FP || rule->cfa == CFA_DEREF_FP) && state->fp_known)
+		*cfa = state->fp;
+	else
+		return UNWIND_REGISTER_UNKNOWN;
+	*cfa += rule->cfa_offset;
+	if (is_indirect && read_word(*cfa, cfa))
+		return UNWIND_STACK_UNREADABLE;
+	*cfa += rule->cfa_addend;
+	return UNWIND_OK;
+}
+
+static __always_inline enum unwind_error java_read_by_row(struct walk_state *state,
+							  const struct unwind_rule *rule,
+							  struct java_caller *caller)
+{
+	enum unwind_error error = java_row_cfa(state, rule, &caller->sp);
+	__u64 fp_base = rule->fp == SAVED_AT_FP ? state->fp : caller->sp;
+
+	caller->fp = state->fp;
+	caller->fp_known = rule->fp == SAVED_SAME ? state->fp_known : rule->fp != SAVED_UNDEFINED;
+	if (!error && rule->fp != SAVED_SAME && rule->fp != SAVED_UNDEFINED)
+		error = window_read_up(&state->stack, fp_base + rule->fp_offset, &caller->fp);
+	if (error)
+		return error;
+	caller->rbx_place = state->rbx_place;
+	if (rule->rbx_slot)
+		caller->rbx_place = rule->rbx_slot == RBX_LOST ? RBX_NOWHERE :
+								 caller->sp - 8 * rule->rbx_slot;
+	caller->is_known = 1;
+	if (rule->ra != SAVED_IN_REGISTER)
+		return window_read_up(&state->stack, caller->sp + rule->ra_offset, &caller->pc);
+	if (!state->registers_known || (__u16)rule->ra_offset >= REGISTER_COUNT_MAX)
+		return UNWIND_REGISTER_UNKNOWN;
+	/* The return address has been popped: the stack is the caller's already. */
+	caller->pc = state->registers[(__u16)rule->ra_offset];
+	if (caller->sp == state->sp)
+		state->sp -= 8;
+	return UNWIND_OK;
+}
+
+static __always_inline enum unwind_error
+java_read_stub(struct walk_state *state, struct java_walk *walk, struct java_caller *caller)
+{
+	if (!java_find_row(state, walk))
+		return java_read_by_row(state, &walk->stub_rule, caller);
+	return java_guess_stub(state, walk, caller);
+}
+
 static __always_inline enum unwind_error java_step_stub(struct walk_state *state,
 							struct java_walk *walk)
 {
 	enum unwind_error error;
 
-	error = push_frame(state, frame_word(FRAME_NATIVE, state->frame_flags, state->pc),
-			   EXECUTABLE_ID_ANONYMOUS);
+	error = java_push_stub(state);
 	if (!error)
 		error = java_read_stub(state, walk, &walk->caller);
 	/* C1 pushes a stub's arguments. */

@@ -29,7 +29,8 @@ bool code_hotspot_starts(const struct code_piece *piece, const struct code_state
 void code_hotspot_keep_return(const struct code_piece *piece, int32_t slot,
 			      struct code_state *state)
 {
-	if (piece->is_hotspot && !state->ra_slot && slot < 0 && state->sp.kind == CODE_FROM_CFA &&
-	    state->sp.offset <= slot)
+	bool is_given_back = state->sp.kind == CODE_FROM_CFA && state->sp.offset > slot;
+
+	if (piece->is_hotspot && !state->ra_slot && !is_given_back)
 		state->ra_slot = slot;
 }

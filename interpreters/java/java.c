@@ -18,22 +18,24 @@
 #include "interpreters/java/java_lines.h"
 #include "interpreters/java/java_names.h"
 #include "interpreters/java/java_scopes.h"
+#include "interpreters/java/java_stubs.h"
 
 struct java_file {
 	struct interpreter_file file;
 	struct vm_symbols symbols;
+	struct java_data_ranges data;
 };
 
 struct java_attached {
 	struct interpreter_process process;
+	/** What `process` has as its data. */
+	void *data;
 	struct java_layout layout;
 	struct java_heaps heaps;
 	/** Of the frame that was named last. */
 	java_text name;
 	java_text source;
 };
-
-_Static_assert(sizeof(struct java_process) <= INTERPRETER_DATA_MAX_BYTES, "the data fit");
 
 static int probe(const struct elf_image *image, const char *path, struct interpreter_file **file)
 {
@@ -49,6 +51,7 @@ static int probe(const struct elf_image *image, const char *path, struct interpr
 		return -ENOMEM;
 	made->file.interpreter = &java_interpreter;
 	made->symbols = symbols;
+	java_data_ranges_find(image, &made->data);
 	snprintf(made->file.version, sizeof(made->file.version), "HotSpot");
 	*file = &made->file;
 	return 0;
@@ -72,11 +75,13 @@ static int attach(const struct interpreter_file *probed, const struct interprete
 	err = java_layout_read(&file->symbols, target->bias, target->memory, &made->layout);
 	if (!err)
 		err = java_attach_read(&made->layout, target->memory, &made->heaps, &data);
+	if (!err)
+		err = java_stubs_read(&made->layout, &made->heaps, &file->data, target, &data,
+				      &made->data, &made->process.data_bytes);
 	if (err)
 		return err;
 	made->process.interpreter = &java_interpreter;
-	made->process.data_bytes = sizeof(data);
-	memcpy(made->process.data, &data, sizeof(data));
+	made->process.data = made->data;
 	*process = &take_pointer(made)->process;
 	return 0;
 }
@@ -140,6 +145,18 @@ static int check(const struct java_attached *attached, struct remote_memory *mem
 	return check_method(&attached->layout, memory, *method, fingerprint);
 }
 
+static int name_stub(struct java_attached *attached, struct remote_memory *memory,
+		     const uint64_t words[2], struct interpreted_frame *frame)
+{
+	uint64_t behind = frame_flags(words[0]) & FRAME_RETURN_ADDRESS;
+	int err = java_stub_name(&attached->layout, &attached->heaps, memory,
+				 frame_address(words[0]) - behind, attached->name);
+
+	if (!err)
+		*frame = (struct interpreted_frame){ .function = attached->name };
+	return err;
+}
+
 static int symbolize(struct interpreter_process *process, struct remote_memory *memory,
 		     const uint64_t words[2], uint32_t *object, struct interpreted_frame *frame)
 {
@@ -148,7 +165,11 @@ static int symbolize(struct interpreter_process *process, struct remote_memory *
 	uint32_t position = words[1] >> 32, bci = position, line = 0;
 	uint64_t method, again;
 	bool has_source;
-	int err = check(attached, memory, words, &method);
+	int err;
+
+	if (position == JAVA_STUB)
+		return name_stub(attached, memory, words, frame);
+	err = check(attached, memory, words, &method);
 
 	(void)object;
 	if (!err)
@@ -177,7 +198,11 @@ static int symbolize(struct interpreter_process *process, struct remote_memory *
 
 static void detach(struct interpreter_process *process)
 {
-	free(process);
+	struct java_attached *attached = (struct java_attached *)process;
+
+	if (attached)
+		free(attached->data);
+	free(attached);
 }
 
 static const struct interpreter_ops ops = {

@@ -116,15 +116,16 @@ static void test_a_stub_may_pop_its_return_address_and_jump(void **state)
 
 static void test_what_is_stored_over_the_return_address_is_where_the_caller_goes_on(void **state)
 {
-	/* push rbp; mov rsp,rbp; mov rdx,8(rbp); xor eax,eax; leave; ret */
-	static const uint8_t code[] = { 0x55, 0x48, 0x89, 0xe5, 0x48, 0x89,
-					0x55, 8,    0x31, 0xc0, 0xc9, 0xc3 };
+	/* push rbp; mov rsp,rbp; mov rdx,8(rbp); and $-16,rsp; mov rdx,8(rbp); leave; ret */
+	static const uint8_t code[] = { 0x55, 0x48, 0x89, 0xe5, 0x48, 0x89, 0x55, 8,	0x48,
+					0x83, 0xe4, 0xf0, 0x48, 0x89, 0x55, 8,	  0xc9, 0xc3 };
 	struct rows rows;
 
 	(void)state;
 	analyse(code, sizeof(code), 0, true, &rows);
 	expect(&rows, 8, "cfa=fp+16 ra=cfa-8 fp=cfa-16");
-	expect(&rows, 11, "cfa=sp+8 ra=cfa-8 fp=same");
+	expect(&rows, 16, "cfa=fp+16 ra=cfa-8 fp=cfa-16");
+	expect(&rows, 17, "cfa=sp+8 ra=cfa-8 fp=same");
 	analyse(code, sizeof(code), 0, false, &rows);
 	assert_int_equal(rule_at(&rows, 8)->cfa, CFA_NONE);
 }
