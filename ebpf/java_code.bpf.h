@@ -168,10 +168,28 @@ static __always_inline enum unwind_error java_find_blob(struct java_walk *walk, 
 	return java_read_blob(walk, address);
 }
 
-/* HandlerImpl::emit_deopt_handler() up to 25, to which frames return that have been given up: call +0. */
-static __always_inline bool java_is_deopt_handler(__u64 code)
+/*
+ * To what frames return that have been given up, up to 25: call +0 of HandlerImpl::emit_deopt_handler(), or
+ * movabs r10, the place itself, of C1's LIR_Assembler::emit_deopt_handler().
+ */
+static __always_inline bool java_is_deopt_handler(__u64 code, __u64 address)
 {
-	return RETURN_ADDRESS_BYTES > 0 && (code & 0xffffffffffULL) == 0xe8;
+	__u64 place = 0;
+
+	if (RETURN_ADDRESS_BYTES == 0)
+		return false;
+	if ((code & 0xffffffffffULL) == 0xe8)
+		return true;
+	return (code & 0xffff) == 0xba49 && !read_word(address + 2, &place) && place == address;
+}
+
+/*
+ * Where the part of a virtual thread that was taken back to the stack returns to, for the next part:
+ * mov rsp, [r15 + d32]. No call stands in front of it.
+ */
+static __always_inline bool java_is_return_barrier(__u64 code)
+{
+	return RETURN_ADDRESS_BYTES > 0 && (code & 0xffffffULL) == 0xa78b49;
 }
 
 /**
@@ -193,7 +211,7 @@ static __always_inline void java_check_return(struct java_walk *walk, __u64 addr
 		return;
 	check_call(code, &walk->check);
 	if (!walk->check && !read_word(address, &code))
-		walk->check = java_is_deopt_handler(code);
+		walk->check = java_is_deopt_handler(code, address) || java_is_return_barrier(code);
 }
 
 #endif

@@ -12,15 +12,12 @@
 #ifndef EBPF_JAVA_STEP_BPF_H
 #define EBPF_JAVA_STEP_BPF_H
 
-#include "ebpf/java_code.bpf.h"
+#include "ebpf/java_frame.bpf.h"
 #include "ebpf/java_leaf.bpf.h"
-#include "ebpf/read_window.bpf.h"
-#include "ebpf/rule_lookup.bpf.h"
-#include "ebpf/state.bpf.h"
+#include "ebpf/java_stub.bpf.h"
 
 enum {
 	JAVA_STEPS_MAX = USER_FRAMES_MAX,
-	JAVA_FRAME_MAX_BYTES = 1 << 20,
 	/* In words from the interpreter's frame pointer down: the caller's stack pointer, the Method. */
 	JAVA_SENDER_SP_SLOT = 1,
 	JAVA_METHOD_SLOT = 3,
@@ -32,12 +29,7 @@ enum {
 	JAVA_SAVED_SP_MAX_BYTES = 72,
 };
 
-static __always_inline bool java_is_leaf(const struct walk_state *state)
-{
-	return state->registers_known && !(state->frame_flags & FRAME_RETURN_ADDRESS);
-}
-
-/* To walk->caller: up the stack, and out of Java's code only from call_stub and where rows say so. */
+/* To walk->caller: up the stack, and out of Java's code only where that is called, or rows say so. */
 static __always_inline enum unwind_error java_go_on(struct walk_state *state,
 						    const struct java_walk *walk)
 {
@@ -46,7 +38,7 @@ static __always_inline enum unwind_error java_go_on(struct walk_state *state,
 
 	if (caller->sp <= state->sp || caller->sp - state->sp > JAVA_FRAME_MAX_BYTES)
 		return UNWIND_NO_PROGRESS;
-	if (!is_code && !caller->is_known && state->pc != walk->process.call_stub_return)
+	if (!is_code && !caller->is_known && !java_is_called_by_native(state, walk))
 		return UNWIND_NO_INFO;
 	state->pc = caller->pc;
 	state->sp = caller->sp;
@@ -58,45 +50,6 @@ static __always_inline enum unwind_error java_go_on(struct walk_state *state,
 	state->rbx_place = caller->rbx_place;
 	state->language = is_code ? FRAME_JAVA : FRAME_NONE;
 	return UNWIND_OK;
-}
-
-/* The saved frame pointer at @address, the return address above it, and the caller's stack behind that. */
-static __always_inline enum unwind_error java_read_pair(struct walk_state *state, __u64 address,
-							struct java_caller *caller)
-{
-	caller->fp_known = 1;
-	caller->sp = address + 16;
-	if (window_read_up(&state->stack, address, &caller->fp))
-		return UNWIND_STACK_UNREADABLE;
-	return window_read_up(&state->stack, address + 8, &caller->pc);
-}
-
-/* The return address at @address, and the frame pointer still the caller's. */
-static __always_inline enum unwind_error java_read_return(struct walk_state *state, __u64 address,
-							  struct java_caller *caller)
-{
-	caller->fp = state->fp;
-	caller->fp_known = state->fp_known;
-	caller->sp = address + 8;
-	return window_read_up(&state->stack, address, &caller->pc);
-}
-
-/* A frame that keeps its caller's stack pointer by the frame pointer. */
-static __always_inline enum unwind_error java_read_frame(struct walk_state *state,
-							 struct java_caller *caller)
-{
-	if (!state->fp_known)
-		return UNWIND_REGISTER_UNKNOWN;
-	if (state->fp % 8 || state->fp < state->sp || state->fp - state->sp > JAVA_FRAME_MAX_BYTES)
-		return UNWIND_NO_INFO;
-	return java_read_pair(state, state->fp, caller);
-}
-
-/* Of what is no method, the place tells what it is. */
-static __always_inline enum unwind_error java_push_stub(struct walk_state *state)
-{
-	return push_frame(state, frame_word(FRAME_JAVA, state->frame_flags, state->pc),
-			  (__u64)JAVA_STUB << 32);
 }
 
 static __always_inline enum unwind_error java_leave_call_stub(struct walk_state *state,
@@ -262,18 +215,6 @@ static __always_inline __u64 java_saved_sp(struct walk_state *state, const struc
 	return java_is_in_search(state->pc) ? word : 0;
 }
 
-/* The frame of @walk's blob from @sp on: walk->check says whether it has been called. */
-static __always_inline enum unwind_error java_try_frame(struct walk_state *state,
-							struct java_walk *walk, __u64 sp,
-							struct java_caller *caller)
-{
-	if (java_read_pair(state, sp + walk->frame_bytes - 16, caller))
-		return UNWIND_STACK_UNREADABLE;
-	java_check_return(walk, caller->pc);
-	barrier();
-	return UNWIND_OK;
-}
-
 /* What C1 has pushed for a stub, which it pops behind the call, at @pc: two words at most. */
 static __always_inline __u64 java_pushed_bytes(__u64 pc)
 {
@@ -357,208 +298,6 @@ static __always_inline enum unwind_error java_step_compiled(struct walk_state *s
 	return error;
 }
 
-static __always_inline bool java_is_adapter(const struct java_walk *walk)
-{
-	__u64 name = 0;
-
-	return !read_word(walk->blob + walk->process.blob_name, &name) && !read_word(name, &name) &&
-	       name == JAVA_ADAPTER_NAME;
-}
-
-/*
- * An adapter pops the return address first of all, and has its caller's stack pointer in a register. What
- * then is lowest on the stack is what anybody has left there.
- */
-static __always_inline enum unwind_error java_leave_adapter(struct walk_state *state,
-							    struct java_walk *walk, __u64 code,
-							    struct java_caller *caller)
-{
-	__u64 popped = state->registers[JAVA_RETURN_REGISTER];
-	__u64 sender_sp = state->registers[JAVA_SENDER_SP_REGISTER];
-
-	caller->flags = 0;
-	java_check_return(walk, popped);
-	barrier();
-	if (walk->check && (code & 0xff) != JAVA_POP_RETURN)
-		caller->pc = popped;
-	if (sender_sp > state->sp && sender_sp - state->sp < JAVA_ADAPTER_MAX_BYTES)
-		caller->sp = sender_sp;
-	return UNWIND_OK;
-}
-
-/*
- * A leaf whose blob has a frame: walk->check says whether it is there, or may be. Where an exception goes on
- * in its caller, that place is in a register before and after.
- */
-static __always_inline enum unwind_error
-java_read_stub_frame(struct walk_state *state, struct java_walk *walk, struct java_caller *caller)
-{
-	__u64 offset = state->pc - walk->code_start;
-
-	if (walk->frame_complete >= 0 && offset < (__u32)walk->frame_complete) {
-		walk->check = 0;
-		return UNWIND_OK;
-	}
-	if (java_try_frame(state, walk, state->sp, caller))
-		return UNWIND_STACK_UNREADABLE;
-	if (walk->check || walk->frame_complete >= 0) {
-		walk->check = 1;
-		return UNWIND_OK;
-	}
-	java_check_return(walk, state->registers[JAVA_EXCEPTION_REGISTER]);
-	barrier();
-	if (!walk->check)
-		return UNWIND_OK;
-	*caller = (struct java_caller){
-		.pc = state->registers[JAVA_EXCEPTION_REGISTER],
-		.sp = state->sp,
-		.fp = state->fp,
-		.fp_known = state->fp_known,
-		.flags = FRAME_GUESS,
-	};
-	/* The stack is the caller's. */
-	state->sp -= 8;
-	return UNWIND_OK;
-}
-
-/*
- * Without a row: stubs without a frame of a known size have been called, or jumped to at the end of another
- * one, or keep a frame by the frame pointer.
- */
-static __always_inline enum unwind_error
-java_guess_stub(struct walk_state *state, struct java_walk *walk, struct java_caller *caller)
-{
-	bool is_leaf = java_is_leaf(state);
-	enum java_place place = JAVA_IN_FRAME;
-	enum unwind_error error;
-	__u64 code = 0;
-
-	if (is_leaf && read_word(state->pc, &code))
-		return UNWIND_NO_INFO;
-	if (is_leaf)
-		place = java_stub_place(code);
-	if (place != JAVA_IN_FRAME)
-		caller->flags = FRAME_GUESS;
-	if (place == JAVA_AT_SAVED_FP)
-		return java_read_pair(state, state->sp, caller);
-	if (place == JAVA_AT_LEAVE)
-		return java_read_frame(state, caller);
-	if (place == JAVA_AT_CALL)
-		return java_read_return(state, state->sp, caller);
-	if (walk->frame_bytes && !is_leaf) {
-		/* As the JVM does; but for those that have made the stack anew, which keep it by rbp. */
-		error = java_try_frame(state, walk, state->sp, caller);
-		if (error || walk->check)
-			return error;
-	}
-	caller->flags = FRAME_GUESS;
-	if (!is_leaf)
-		return java_read_frame(state, caller);
-	if (walk->frame_bytes) {
-		error = java_read_stub_frame(state, walk, caller);
-		if (error || walk->check)
-			return error;
-	}
-	error = java_read_return(state, state->sp, caller);
-	if (error)
-		return error;
-	if (java_is_adapter(walk))
-		return java_leave_adapter(state, walk, code, caller);
-	java_check_return(walk, caller->pc);
-	barrier();
-	return walk->check ? UNWIND_OK : java_read_frame(state, caller);
-}
-
-/* Finds the row of the stub at state->pc; UNWIND_NO_INFO: there is none that is believed. */
-static __always_inline enum unwind_error java_find_row(struct walk_state *state,
-						       struct java_walk *walk)
-{
-	__u64 offset =
-		state->pc - (state->frame_flags & FRAME_RETURN_ADDRESS) - walk->stubs.text_start;
-	enum unwind_error error;
-
-	if (offset >> UNWIND_PAGE_SHIFT >= walk->stubs.page_count)
-		return UNWIND_NO_INFO;
-	error = search_rule(&walk->stubs, offset, &walk->stub_rule);
-	if (error)
-		return error;
-	return walk->stub_rule.cfa == CFA_NONE || walk->stub_rule.flags & RULE_GUESS ?
-		       UNWIND_NO_INFO :
-		       UNWIND_OK;
-}
-
-/* Where the caller's stack begins, by the row that was found. */
-static __always_inline enum unwind_error java_row_cfa(struct walk_state *state,
-						      const struct unwind_rule *rule, __u64 *cfa)
-{
-	bool is_indirect = rule->cfa == CFA_DEREF_SP || rule->cfa == CFA_DEREF_FP;
-
-	if (rule->cfa == CFA_REGISTER && state->registers_known &&
-	    rule->cfa_register < REGISTER_COUNT_MAX)
-		*cfa = state->registers[rule->cfa_register];
-	else if (rule->cfa == CFA_SP || rule->cfa == CFA_DEREF_SP)
-		*cfa = state->sp;
-	else if ((rule->cfa == CFA_FP || rule->cfa == CFA_DEREF_FP) && state->fp_known)
-		*cfa = state->fp;
-	else
-		return UNWIND_REGISTER_UNKNOWN;
-	*cfa += rule->cfa_offset;
-	if (is_indirect && read_word(*cfa, cfa))
-		return UNWIND_STACK_UNREADABLE;
-	*cfa += rule->cfa_addend;
-	return UNWIND_OK;
-}
-
-static __always_inline enum unwind_error java_read_by_row(struct walk_state *state,
-							  const struct unwind_rule *rule,
-							  struct java_caller *caller)
-{
-	enum unwind_error error = java_row_cfa(state, rule, &caller->sp);
-	__u64 fp_base = rule->fp == SAVED_AT_FP ? state->fp : caller->sp;
-
-	caller->fp = state->fp;
-	caller->fp_known = rule->fp == SAVED_SAME ? state->fp_known : rule->fp != SAVED_UNDEFINED;
-	if (!error && rule->fp != SAVED_SAME && rule->fp != SAVED_UNDEFINED)
-		error = window_read_up(&state->stack, fp_base + rule->fp_offset, &caller->fp);
-	if (error)
-		return error;
-	caller->rbx_place = state->rbx_place;
-	if (rule->rbx_slot)
-		caller->rbx_place = rule->rbx_slot == RBX_LOST ? RBX_NOWHERE :
-								 caller->sp - 8 * rule->rbx_slot;
-	caller->is_known = 1;
-	if (rule->ra != SAVED_IN_REGISTER)
-		return window_read_up(&state->stack, caller->sp + rule->ra_offset, &caller->pc);
-	if (!state->registers_known || (__u16)rule->ra_offset >= REGISTER_COUNT_MAX)
-		return UNWIND_REGISTER_UNKNOWN;
-	/* The return address has been popped: the stack is the caller's already. */
-	caller->pc = state->registers[(__u16)rule->ra_offset];
-	if (caller->sp == state->sp)
-		state->sp -= 8;
-	return UNWIND_OK;
-}
-
-static __always_inline enum unwind_error
-java_read_stub(struct walk_state *state, struct java_walk *walk, struct java_caller *caller)
-{
-	if (!java_find_row(state, walk))
-		return java_read_by_row(state, &walk->stub_rule, caller);
-	return java_guess_stub(state, walk, caller);
-}
-
-static __always_inline enum unwind_error java_step_stub(struct walk_state *state,
-							struct java_walk *walk)
-{
-	enum unwind_error error;
-
-	error = java_push_stub(state);
-	if (!error)
-		error = java_read_stub(state, walk, &walk->caller);
-	/* C1 pushes a stub's arguments. */
-	walk->is_checked = 1;
-	return error;
-}
-
 /* Adds the frame, and fills walk->caller. */
 static __always_inline enum unwind_error java_add_frame(struct walk_state *state,
 							struct java_walk *walk)
@@ -566,6 +305,9 @@ static __always_inline enum unwind_error java_add_frame(struct walk_state *state
 	enum unwind_error error;
 
 	walk->caller = (struct java_caller){ .rbx_place = RBX_NOWHERE };
+	walk->blob = 0;
+	if (walk->entry_words_left)
+		return java_seek_entry(state, walk);
 	if (state->pc == walk->process.call_stub_return)
 		return java_leave_call_stub(state, walk);
 	if (java_is_interpreter(walk, state->pc))
@@ -593,7 +335,11 @@ static __always_inline enum unwind_error java_step(struct walk_state *state)
 	}
 	error = java_add_frame(state, walk);
 	barrier();
-	return error ? error : java_go_on(state, walk);
+	if (!error && walk->entry_words_left)
+		state->language = FRAME_JAVA;
+	else if (!error)
+		error = java_go_on(state, walk);
+	return error;
 }
 
 #endif

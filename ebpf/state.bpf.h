@@ -205,7 +205,9 @@ struct java_walk {
 	__u32 check;
 	/** The same of where a leaf stands (enum java_place). */
 	__u32 place;
-	__u32 reserved;
+	/** Of a search for the frame below a virtual thread's: what is left of it, and the next place. */
+	__u32 entry_words_left;
+	__u64 entry_word;
 	struct java_caller caller;
 	struct java_process process;
 	/** Of stubs: the rows, and the last one that was found. */
@@ -341,6 +343,7 @@ static __always_inline void state_begin(struct walk_state *state)
 	state->java.is_loaded = 0;
 	state->java.is_checked = 1;
 	state->java.other_code = 0;
+	state->java.entry_words_left = 0;
 }
 
 /** Starts from state->registers, all of which are known: a leaf, or behind a signal frame. */

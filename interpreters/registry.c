@@ -5,11 +5,13 @@
 #include <string.h>
 
 #include "interpreters/go/go.h"
+#include "interpreters/java/java.h"
 #include "interpreters/python/python.h"
 
 static const struct interpreter *const languages[] = {
 	&python_interpreter,
 	&go_interpreter,
+	&java_interpreter,
 };
 
 enum { LANGUAGE_COUNT = sizeof(languages) / sizeof(languages[0]) };

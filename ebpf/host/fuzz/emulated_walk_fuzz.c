@@ -4,19 +4,21 @@
  * addresses of the little world below, or stay what they are, so that walks get somewhere. The seeds
  * are inputs that libFuzzer came to from nothing.
  *
- * covers: emulated_walk.c ../native_step.bpf.h ../go_step.bpf.h ../read_window.bpf.h ../python_step.bpf.h ../python_held.bpf.h ../python_threads.bpf.h ../interpreters.bpf.h ../guess_caller.bpf.h ../jit_entry.bpf.h ../rule_lookup.bpf.h ../process_mappings.bpf.h ../uprobes.bpf.h ../tables.bpf.h ../state.bpf.h ../architecture.bpf.h
+ * covers: emulated_walk.c ../native_step.bpf.h ../go_step.bpf.h ../java_step.bpf.h ../java_code.bpf.h ../java_leaf.bpf.h ../read_window.bpf.h ../python_step.bpf.h ../python_held.bpf.h ../python_threads.bpf.h ../interpreters.bpf.h ../guess_caller.bpf.h ../jit_entry.bpf.h ../rule_lookup.bpf.h ../process_mappings.bpf.h ../uprobes.bpf.h ../tables.bpf.h ../state.bpf.h ../architecture.bpf.h
  */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "ebpf/abi/go.h"
+#include "ebpf/abi/java.h"
 #include "ebpf/abi/process.h"
 #include "ebpf/abi/python.h"
 #include "ebpf/host/emulated_walk.h"
 
 #define TEXT_START 0x555500000000ULL
 #define STACK_START 0x7ffd00000000ULL
+#define JAVA_START 0x7fff00000000ULL
 #define TASK_START 0xffff888000001000ULL
 #define EXECUTABLE_ID (5ULL << 16 | 3)
 
@@ -30,8 +32,9 @@ enum {
 	INTERPRETER_CELL = 320,
 	PYTHON_CELL = 330,
 	GO_CELL = 380,
+	JAVA_CELL = 400,
 	RULES = 24,
-	MAPPINGS = 4,
+	MAPPINGS = 5,
 	STACK_WORDS = 1024,
 	KERNEL_WORDS = 64,
 	OTHERS_WORD = 960,
@@ -45,6 +48,16 @@ enum {
 	HELD_REGISTER = 3,
 	PAGES = 16,
 	TEXT_BYTES = PAGES * UNWIND_PAGE_BYTES,
+	/* A code heap of blocks of a few segments each, behind a page with the heap's segment map. */
+	JAVA_BLOCKS = 8,
+	JAVA_BLOCK_SEGMENTS = 4,
+	JAVA_SEGMENT_SHIFT = 7,
+	JAVA_BLOCK_BYTES = JAVA_BLOCK_SEGMENTS << JAVA_SEGMENT_SHIFT,
+	JAVA_CODE = 4096,
+	JAVA_BYTES = JAVA_CODE + JAVA_BLOCKS * JAVA_BLOCK_BYTES,
+	JAVA_BLOB = 16,
+	JAVA_BLOB_CODE = 128,
+	JAVA_PIECES = 40,
 };
 
 struct world {
@@ -54,11 +67,14 @@ struct world {
 	uint64_t stack[STACK_WORDS];
 	uint64_t kernel[KERNEL_WORDS];
 	uint8_t code[TEXT_BYTES];
+	uint8_t java[JAVA_BYTES];
 };
 
 struct input {
 	const uint8_t *bytes;
 	size_t left;
+	/* Some words are addresses of Java's code. */
+	bool has_java;
 };
 
 static void take(struct input *input, void *bytes, size_t size)
@@ -89,6 +105,10 @@ static uint64_t take_word(struct input *input)
 		return TASK_START + (word >> 3 & (KERNEL_WORDS * 8 - 1));
 	case 5:
 		return 0;
+	case 6:
+		if (input->has_java)
+			return JAVA_START + JAVA_CODE + (word >> 3) % (JAVA_BYTES - JAVA_CODE);
+		return word;
 	default:
 		return word;
 	}
@@ -124,6 +144,8 @@ static int read_user(void *context, uint64_t address, void *bytes, size_t size)
 	struct world *world = context;
 
 	if (!read_region(TEXT_START, world->code, sizeof(world->code), address, bytes, size))
+		return 0;
+	if (!read_region(JAVA_START, world->java, sizeof(world->java), address, bytes, size))
 		return 0;
 	return read_region(STACK_START, world->stack, sizeof(world->stack), address, bytes, size);
 }
@@ -170,6 +192,7 @@ static void take_tables(struct input *input, struct world *world)
 		{ TEXT_START, TEXT_START + TEXT_BYTES / 2, TEXT_START - 0x1000, EXECUTABLE_ID },
 		{ TEXT_START + TEXT_BYTES / 2, TEXT_START + TEXT_BYTES, TEXT_START - 0x1000,
 		  EXECUTABLE_ID },
+		{ JAVA_START, JAVA_START + JAVA_BYTES, 0, EXECUTABLE_ID_ANONYMOUS },
 		{ 0x7ffffffff000, 0x800000000000, 0, EXECUTABLE_ID_UPROBES },
 	};
 	uint16_t row_numbers[PAGES * 4] = { 0 };
@@ -300,6 +323,123 @@ static void make_go(struct world *world, uint64_t thread_pointer)
 	curg[GO_G_STACK_HIGH / 8] = STACK_START + GO_WORD * 8;
 }
 
+/* Instructions that tell where a frame stands; the rest is what the input has. */
+static const struct {
+	uint8_t count;
+	uint8_t bytes[15];
+} pieces[] = {
+	{ 1, "\x55" },
+	{ 3, "\x48\x8b\xec" },
+	{ 4, "\x48\x83\xec\x20" },
+	{ 5, "\x48\x89\x6c\x24\x10" },
+	{ 1, "\x5d" },
+	{ 1, "\xc3" },
+	{ 1, "\xc9" },
+	{ 1, "\x58" },
+	{ 5, "\xe8\x00\x00\x00\x00" },
+	{ 2, "\xff\xd0" },
+	{ 8, "\x41\x5d\x48\x8b\xe3\x41\xff\xe5" },
+	{ 10, "\x49\x3b\x67\x08\x0f\x87\x00\x00\x00\x00" },
+	{ 13, "\x49\x3b\xa7\x08\x00\x00\x00\x0f\x87\x00\x00\x00\x00" },
+	{ 7, "\x85\x05\x00\x00\x00\x00\xc3" },
+	{ 8, "\x4d\x8b\x57\x08\x41\x85\x02\xc3" },
+	{ 11, "\x4d\x8b\x97\x08\x00\x00\x00\x41\x85\x02\xc3" },
+	{ 11, "\x4c\x8d\x15\x00\x00\x00\x00\x4d\x89\x57\x08" },
+	{ 4, "\x66\x0f\x3a\x61" },
+};
+
+enum { PIECE_COUNT = sizeof(pieces) / sizeof(pieces[0]) };
+
+/* Code of a block: as many pieces as fit, @input says which. */
+static void take_code(struct input *input, uint8_t *code, size_t bytes)
+{
+	uint8_t choices[JAVA_PIECES];
+	size_t place = 0;
+
+	take(input, choices, sizeof(choices));
+	for (int i = 0; i < JAVA_PIECES; i++) {
+		uint8_t count = 1;
+
+		if (choices[i] < 4 * PIECE_COUNT)
+			count = pieces[choices[i] % PIECE_COUNT].count;
+		if (place + count > bytes)
+			break;
+		if (choices[i] < 4 * PIECE_COUNT)
+			memcpy(code + place, pieces[choices[i] % PIECE_COUNT].bytes, count);
+		else
+			code[place] = choices[i];
+		place += count;
+	}
+}
+
+/* A process's JVM: fields as the input has them, or such as fit the heap that is made. Its row is the last. */
+static void take_java(struct input *input, struct world *world, uint32_t row_cell)
+{
+	struct interpreter_row row = { EXECUTABLE_ID + 2, FRAME_JAVA, JAVA_CELL };
+	struct java_process process;
+	uint8_t choices[8];
+
+	take(input, &process, sizeof(process));
+	take(input, choices, sizeof(choices));
+	for (int i = 0; i < JAVA_BLOCKS * JAVA_BLOCK_SEGMENTS; i++)
+		world->java[i] = i % JAVA_BLOCK_SEGMENTS;
+	world->java[choices[1]] = choices[2];
+	process.heaps[choices[0] % JAVA_CODE_HEAPS_MAX] = (struct java_code_heap){
+		.start = JAVA_START + JAVA_CODE,
+		.segment_map = JAVA_START,
+		.bytes = JAVA_BYTES - JAVA_CODE,
+		.log2_segment_size = JAVA_SEGMENT_SHIFT,
+	};
+	if (choices[3] & 1) {
+		process.interpreter_start = JAVA_START + JAVA_BYTES - 2 * JAVA_BLOCK_BYTES;
+		process.interpreter_end = JAVA_START + JAVA_BYTES - JAVA_BLOCK_BYTES;
+		process.call_stub_return = JAVA_START + JAVA_BYTES - JAVA_BLOCK_BYTES + choices[4];
+		process.block_used = 8;
+		process.block_bytes = JAVA_BLOB;
+		process.head_bytes = JAVA_HEAD_MAX_BYTES;
+		process.blob_header_size = 0;
+		process.header_size_bytes = 4;
+		process.blob_frame_size = 4;
+		process.blob_frame_complete = 8;
+		process.frame_complete_bytes = choices[3] & 2 ? 2 : 4;
+		process.code_is_address = 0;
+		process.blob_code = 12;
+		process.blob_data = 16;
+		process.nmethod_bytes = 100;
+		process.nmethod_method = 24;
+		process.nmethod_compile_id = 20;
+		process.blob_name = 32;
+		process.method_const_method = 8;
+		process.const_method_bytes = 48;
+		process.const_method_constants = 8;
+		process.const_method_code_size = 16;
+		process.bcp_slot = 8;
+	}
+	for (int i = 0; i < JAVA_BLOCKS; i++) {
+		uint8_t *block = world->java + JAVA_CODE + i * JAVA_BLOCK_BYTES;
+		uint8_t values[4];
+		uint32_t head[5];
+		uint64_t name = JAVA_START + JAVA_CODE + JAVA_BLOB + 48;
+
+		take(input, values, sizeof(values));
+		head[0] = values[0] & 1 ? 100 : 40;
+		head[1] = values[0] >> 1 & 7;
+		head[2] = values[0] >> 4 & 1 ? (uint32_t)-1 : values[1];
+		head[3] = JAVA_BLOB_CODE;
+		head[4] = values[0] >> 5 & 1 ? values[2] * 4 : JAVA_BLOCK_BYTES - JAVA_BLOB;
+		block[8] = values[3] >= 8;
+		memcpy(block + JAVA_BLOB, head, sizeof(head));
+		memcpy(block + JAVA_BLOB + 32, &name, sizeof(name));
+		memcpy(block + JAVA_BLOB + 48, values[0] >> 6 & 1 ? "I2C/C2I " : "vtable c", 8);
+		take_code(input, block + JAVA_BLOB + JAVA_BLOB_CODE,
+			  JAVA_BLOCK_BYTES - JAVA_BLOB - JAVA_BLOB_CODE);
+	}
+	if (choices[5] < 16)
+		row.cell += (uint32_t)choices[5] << 24;
+	memcpy(&world->cells[row_cell], &row, sizeof(row));
+	memcpy(&world->cells[JAVA_CELL], &process, sizeof(process));
+}
+
 /*
  * Interpreters and threads in one list, as which they are met in turn. The rest of their words is the
  * input's; but the frame of one thread is @held, which a register has, and the stack.
@@ -330,7 +470,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	static struct world world;
 	static struct emulated_trace trace;
-	struct input input = { bytes, size };
+	struct input input = { .bytes = bytes, .left = size };
 	struct emulated_memory memory = {
 		.context = &world,
 		.slab = find_slab,
@@ -346,6 +486,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 
 	memset(world.cells, 0, CELLS * CELL_BYTES);
 	memset(world.code, 0, sizeof(world.code));
+	memset(world.java, 0, sizeof(world.java));
 	take(&input, choices, sizeof(choices));
 	start.is_system_call = choices[0] & 1;
 	start.uprobe_task = choices[0] & 2 ? TASK_START : 0;
@@ -357,6 +498,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 		memory.read_kernel = NULL;
 	if (choices[0] & 32)
 		start.interpreter_cell = INTERPRETER_CELL;
+	input.has_java = (choices[0] & 160) == 160;
 	for (int i = 0; i < REGISTER_COUNT_X86; i++)
 		start.registers[i] = take_word(&input);
 	take_tables(&input, &world);
@@ -368,6 +510,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 		process = take_python(&input, &world);
 		if (choices[0] & 64)
 			leads_to_go = take_go(&input, &world);
+		if (input.has_java)
+			take_java(&input, &world, INTERPRETER_CELL + 2 + (choices[0] >> 6 & 1));
 	}
 	for (int i = 0; i < STACK_WORDS; i++)
 		world.stack[i] = take_word(&input);
@@ -389,8 +533,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 			abort();
 		if (frame_kind(word) == FRAME_PYTHON && !start.interpreter_cell)
 			abort();
+		if (frame_kind(word) == FRAME_JAVA && !input.has_java)
+			abort();
 		if (frame_kind(word) != FRAME_ERROR && frame_kind(word) != FRAME_NATIVE &&
-		    frame_kind(word) != FRAME_PYTHON)
+		    frame_kind(word) != FRAME_PYTHON && frame_kind(word) != FRAME_JAVA)
 			abort();
 	}
 	if (index != trace.word_count || index > TRACE_MAX_WORDS ||

@@ -199,6 +199,14 @@ static void what_is_behind_no_call_is_no_return_address(void **state)
 	/* What awaits the method that was given up: call +0. */
 	put_code(java, java_code_at(SEGMENT_CALLER, 0x300), "\xe8\0\0\0\0", 5);
 	assert_java_walk(java, "CCsE");
+	/* C1's: movabs r10, its own place. */
+	put_code(java, java_code_at(SEGMENT_CALLER, 0x300), "\x49\xba", 2);
+	put_number(java, java_code_at(SEGMENT_CALLER, 0x302), java_code_at(SEGMENT_CALLER, 0x300),
+		   8);
+	assert_java_walk(java, "CCsE");
+	put_number(java, java_code_at(SEGMENT_CALLER, 0x302), java_code_at(SEGMENT_CALLER, 0x301),
+		   8);
+	assert_java_walk(java, "C!");
 	put_word(java, LEAF_WORD + FRAME_WORDS - 1, code_at(RULE_ENTRY));
 	assert_java_walk(java, "C!");
 }
@@ -385,6 +393,47 @@ static void an_exception_goes_on_where_a_register_says(void **state)
 	assert_java_walk(java, "sC?sE");
 }
 
+static void frames_in_the_heap_are_passed_over(void **state)
+{
+	enum { ENTRY_WORD = LEAF_WORD + FRAME_WORDS, RETURN_WORD = ENTRY_WORD + 9 };
+	struct java *java = *state;
+	uint64_t barrier = java_code_at(SEGMENT_STUB, 0x40);
+
+	lay_compiled(java, IN_CODE, &in_frame);
+	put_word(java, LEAF_WORD + FRAME_WORDS - 1, barrier);
+	/* Where another thread's enterSpecial() had its frame. */
+	put_word(java, LEAF_WORD + FRAME_WORDS - 2, stack_address(ENTRY_WORD + 40));
+	for (uint32_t word = ENTRY_WORD; word < RETURN_WORD; word++)
+		put_word(java, word, stack_address(word));
+	put_word(java, RETURN_WORD, return_to(java, SEGMENT_CALLER));
+	put_caller(java, RETURN_WORD + 1);
+	/* Nothing tells it to be the barrier. */
+	assert_java_walk(java, "C!");
+	put_code(java, barrier, "\x49\x8b\xa7\0\4\0\0", 7);
+	assert_java_walk(java, "CsCsE");
+	assert_int_equal(java->world->trace.words[2], frame_word(FRAME_JAVA, 0, barrier));
+	/* Nothing behind it. */
+	put_word(java, RETURN_WORD, 0);
+	for (uint32_t word = RETURN_WORD; word < RETURN_WORD + 60; word++)
+		put_word(java, word, 0);
+	assert_java_walk(java, "Cs!");
+}
+
+static void upcalls_are_left_to_native_code(void **state)
+{
+	struct java *java = *state;
+	uint64_t stub = return_to(java, SEGMENT_STUB);
+
+	lay_compiled(java, IN_CODE, &in_frame);
+	put_word(java, LEAF_WORD + FRAME_WORDS - 2, stack_address(LEAF_WORD + 20));
+	put_word(java, LEAF_WORD + FRAME_WORDS - 1, stub);
+	put_call_stub(java, LEAF_WORD + 20);
+	assert_java_walk(java, "Cs!");
+	put_number(java, blob_at(SEGMENT_STUB) + BLOB_NAME, OBJECTS + 8, 8);
+	put_object(java, OBJECTS + 8, JAVA_UPCALL_NAME, 8);
+	assert_java_walk(java, "CsE");
+}
+
 static void code_is_found_by_its_segments(void **state)
 {
 	struct java *java = *state;
@@ -450,6 +499,8 @@ int main(void)
 		java_test(stubs_are_called_or_keep_a_frame),
 		java_test(adapters_keep_their_caller_s_stack_pointer_in_a_register),
 		java_test(an_exception_goes_on_where_a_register_says),
+		java_test(frames_in_the_heap_are_passed_over),
+		java_test(upcalls_are_left_to_native_code),
 		java_test(code_is_found_by_its_segments),
 		java_test(freed_and_forged_code_ends_the_walk),
 		java_test(stacks_that_lead_back_end),
