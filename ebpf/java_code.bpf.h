@@ -20,6 +20,20 @@ enum {
 	JAVA_HOPS_MAX = 16,
 };
 
+static __always_inline void java_load_stubs(struct walk_state *state)
+{
+	const struct unwind_header *header = &state->java.process.stubs;
+	struct cached_mapping *stubs = &state->java.stubs;
+
+	stubs->text_start = header->text_start;
+	stubs->page_count = header->page_count;
+	stubs->page_index_cell = state->language_cell + header->page_index_cell;
+	stubs->row_cell = state->language_cell + header->row_cell;
+	stubs->row_count = header->row_count;
+	stubs->rule_cell = state->language_cell + header->rule_cell;
+	stubs->rule_count = header->rule_count;
+}
+
 /** Loads what is known of the process's JVM, once in a walk; false if that cannot be had. */
 static __always_inline bool java_load_process(struct walk_state *state)
 {
@@ -33,6 +47,7 @@ static __always_inline bool java_load_process(struct walk_state *state)
 			return false;
 		__builtin_memcpy((struct cell *)&state->java.process + i, data, sizeof(*data));
 	}
+	java_load_stubs(state);
 	state->java.is_loaded = 1;
 	return true;
 }
@@ -153,10 +168,19 @@ static __always_inline enum unwind_error java_find_blob(struct java_walk *walk, 
 	return java_read_blob(walk, address);
 }
 
-/* HandlerImpl::emit_deopt_handler() up to 25, to which frames return that have been given up: call +0. */
-static __always_inline bool java_is_deopt_handler(__u64 code)
+/*
+ * To what frames return that have been given up, up to 25: call +0 of HandlerImpl::emit_deopt_handler(), or
+ * movabs r10, the place itself, of C1's LIR_Assembler::emit_deopt_handler().
+ */
+static __always_inline bool java_is_deopt_handler(__u64 code, __u64 address)
 {
-	return RETURN_ADDRESS_BYTES > 0 && (code & 0xffffffffffULL) == 0xe8;
+	__u64 place = 0;
+
+	if (RETURN_ADDRESS_BYTES == 0)
+		return false;
+	if ((code & 0xffffffffffULL) == 0xe8)
+		return true;
+	return (code & 0xffff) == 0xba49 && !read_word(address + 2, &place) && place == address;
 }
 
 /*
@@ -187,7 +211,7 @@ static __always_inline void java_check_return(struct java_walk *walk, __u64 addr
 		return;
 	check_call(code, &walk->check);
 	if (!walk->check && !read_word(address, &code))
-		walk->check = java_is_deopt_handler(code) || java_is_return_barrier(code);
+		walk->check = java_is_deopt_handler(code, address) || java_is_return_barrier(code);
 }
 
 #endif

@@ -12,14 +12,12 @@
 #ifndef EBPF_JAVA_STEP_BPF_H
 #define EBPF_JAVA_STEP_BPF_H
 
-#include "ebpf/java_code.bpf.h"
+#include "ebpf/java_frame.bpf.h"
 #include "ebpf/java_leaf.bpf.h"
-#include "ebpf/read_window.bpf.h"
-#include "ebpf/state.bpf.h"
+#include "ebpf/java_stub.bpf.h"
 
 enum {
 	JAVA_STEPS_MAX = USER_FRAMES_MAX,
-	JAVA_FRAME_MAX_BYTES = 1 << 20,
 	/* In words from the interpreter's frame pointer down: the caller's stack pointer, the Method. */
 	JAVA_SENDER_SP_SLOT = 1,
 	JAVA_METHOD_SLOT = 3,
@@ -29,33 +27,9 @@ enum {
 	JAVA_EXTRA_WORDS_MAX = 5,
 	/* and how far the stack pointer may be that it keeps: two strings of 16 bytes, four words, one lost. */
 	JAVA_SAVED_SP_MAX_BYTES = 72,
-	/* Up to the return address of enterSpecial(): a ContinuationEntry, and arguments. */
-	JAVA_ENTRY_WORDS = 32,
 };
 
-static __always_inline bool java_is_leaf(const struct walk_state *state)
-{
-	return state->registers_known && !(state->frame_flags & FRAME_RETURN_ADDRESS);
-}
-
-/* True if the name of the blob that was found last begins with the eight bytes of @beginning. */
-static __always_inline bool java_is_named(const struct java_walk *walk, __u64 beginning)
-{
-	__u64 name = 0;
-
-	return !read_word(walk->blob + walk->process.blob_name, &name) && !read_word(name, &name) &&
-	       name == beginning;
-}
-
-/* True for the frames that native code calls: call_stub, and stubs of foreign functions. */
-static __always_inline bool java_is_called_by_native(const struct walk_state *state,
-						     const struct java_walk *walk)
-{
-	return state->pc == walk->process.call_stub_return ||
-	       (walk->blob && java_is_named(walk, JAVA_UPCALL_NAME));
-}
-
-/* To walk->caller: up the stack, and out of Java's code only where that is called. */
+/* To walk->caller: up the stack, and out of Java's code only where that is called, or rows say so. */
 static __always_inline enum unwind_error java_go_on(struct walk_state *state,
 						    const struct java_walk *walk)
 {
@@ -64,7 +38,7 @@ static __always_inline enum unwind_error java_go_on(struct walk_state *state,
 
 	if (caller->sp <= state->sp || caller->sp - state->sp > JAVA_FRAME_MAX_BYTES)
 		return UNWIND_NO_PROGRESS;
-	if (!is_code && !java_is_called_by_native(state, walk))
+	if (!is_code && !caller->is_known && !java_is_called_by_native(state, walk))
 		return UNWIND_NO_INFO;
 	state->pc = caller->pc;
 	state->sp = caller->sp;
@@ -78,45 +52,12 @@ static __always_inline enum unwind_error java_go_on(struct walk_state *state,
 	return UNWIND_OK;
 }
 
-/* The saved frame pointer at @address, the return address above it, and the caller's stack behind that. */
-static __always_inline enum unwind_error java_read_pair(struct walk_state *state, __u64 address,
-							struct java_caller *caller)
-{
-	caller->fp_known = 1;
-	caller->sp = address + 16;
-	if (window_read_up(&state->stack, address, &caller->fp))
-		return UNWIND_STACK_UNREADABLE;
-	return window_read_up(&state->stack, address + 8, &caller->pc);
-}
-
-/* The return address at @address, and the frame pointer still the caller's. */
-static __always_inline enum unwind_error java_read_return(struct walk_state *state, __u64 address,
-							  struct java_caller *caller)
-{
-	caller->fp = state->fp;
-	caller->fp_known = state->fp_known;
-	caller->sp = address + 8;
-	return window_read_up(&state->stack, address, &caller->pc);
-}
-
-/* A frame that keeps its caller's stack pointer by the frame pointer. */
-static __always_inline enum unwind_error java_read_frame(struct walk_state *state,
-							 struct java_caller *caller)
-{
-	if (!state->fp_known)
-		return UNWIND_REGISTER_UNKNOWN;
-	if (state->fp % 8 || state->fp < state->sp || state->fp - state->sp > JAVA_FRAME_MAX_BYTES)
-		return UNWIND_NO_INFO;
-	return java_read_pair(state, state->fp, caller);
-}
-
 static __always_inline enum unwind_error java_leave_call_stub(struct walk_state *state,
 							      struct java_walk *walk)
 {
 	enum unwind_error error;
 
-	error = push_frame(state, frame_word(FRAME_NATIVE, state->frame_flags, state->pc),
-			   EXECUTABLE_ID_ANONYMOUS);
+	error = java_push_stub(state);
 	if (!error)
 		error = java_read_frame(state, &walk->caller);
 	walk->caller.rbx_place = state->fp - 8 * JAVA_CALL_STUB_RBX_SLOT;
@@ -228,8 +169,7 @@ java_leave_return(struct walk_state *state, struct java_walk *walk, enum java_pl
 		caller->pc = state->registers[JAVA_BCP_REGISTER];
 	caller->sp = place == JAVA_RETURN_JUMP ? state->sp :
 						 state->registers[JAVA_RETURN_SP_REGISTER];
-	error = push_frame(state, frame_word(FRAME_NATIVE, state->frame_flags, state->pc),
-			   EXECUTABLE_ID_ANONYMOUS);
+	error = java_push_stub(state);
 	if (error)
 		return error;
 	/* The stack is the caller's already. */
@@ -275,16 +215,22 @@ static __always_inline __u64 java_saved_sp(struct walk_state *state, const struc
 	return java_is_in_search(state->pc) ? word : 0;
 }
 
-/* The frame of @walk's blob from @sp on: walk->check says whether it has been called. */
-static __always_inline enum unwind_error java_try_frame(struct walk_state *state,
-							struct java_walk *walk, __u64 sp,
-							struct java_caller *caller)
+/* What C1 has pushed for a stub, which it pops behind the call, at @pc: two words at most. */
+static __always_inline __u64 java_pushed_bytes(__u64 pc)
 {
-	if (java_read_pair(state, sp + walk->frame_bytes - 16, caller))
-		return UNWIND_STACK_UNREADABLE;
-	java_check_return(walk, caller->pc);
-	barrier();
-	return UNWIND_OK;
+	__u64 code = 0, bytes = 0;
+
+	if (read_word(pc, &code))
+		return 0;
+	for (int i = 0; i < 2; i++) {
+		code >>= (code & 0xff) == 0x41 ? 8 : 0;
+		/* pop, but of neither rsp nor rbp */
+		if ((code & 0xf8) != 0x58 || (code & 0xfe) == 0x5c)
+			break;
+		bytes += 8;
+		code >>= 8;
+	}
+	return bytes;
 }
 
 /*
@@ -295,10 +241,14 @@ static __always_inline enum unwind_error
 java_read_checked(struct walk_state *state, struct java_walk *walk, struct java_caller *caller)
 {
 	/* Frames are multiples of 16 bytes: whether the number is odd is known. */
-	__u64 first = state->sp % 16, saved_sp = java_saved_sp(state, walk);
+	__u64 first = state->sp % 16, saved_sp = java_saved_sp(state, walk), pushed = 0;
 
 	if (state->sp % 8)
 		return UNWIND_NO_INFO;
+	if (!java_is_leaf(state))
+		pushed = java_pushed_bytes(state->pc);
+	if (pushed && !java_try_frame(state, walk, state->sp + pushed, caller) && walk->check)
+		return UNWIND_OK;
 	if (saved_sp && !java_try_frame(state, walk, saved_sp, caller) && walk->check)
 		return UNWIND_OK;
 	for (__u64 extra = first; extra <= 8 * JAVA_EXTRA_WORDS_MAX; extra += 16) {
@@ -345,148 +295,6 @@ static __always_inline enum unwind_error java_step_compiled(struct walk_state *s
 	if (!error)
 		error = java_read_compiled(state, walk, &walk->caller);
 	walk->is_checked = 0;
-	return error;
-}
-
-/*
- * An adapter pops the return address first of all, and has its caller's stack pointer in a register. What
- * then is lowest on the stack is what anybody has left there.
- */
-static __always_inline enum unwind_error java_leave_adapter(struct walk_state *state,
-							    struct java_walk *walk, __u64 code,
-							    struct java_caller *caller)
-{
-	__u64 popped = state->registers[JAVA_RETURN_REGISTER];
-	__u64 sender_sp = state->registers[JAVA_SENDER_SP_REGISTER];
-
-	java_check_return(walk, popped);
-	barrier();
-	if (walk->check && (code & 0xff) != JAVA_POP_RETURN)
-		caller->pc = popped;
-	if (sender_sp > state->sp && sender_sp - state->sp < JAVA_ADAPTER_MAX_BYTES)
-		caller->sp = sender_sp;
-	return UNWIND_OK;
-}
-
-/*
- * A leaf whose blob has a frame: walk->check says whether it is there, or may be. Where an exception goes on
- * in its caller, that place is in a register before and after.
- */
-static __always_inline enum unwind_error
-java_read_stub_frame(struct walk_state *state, struct java_walk *walk, struct java_caller *caller)
-{
-	__u64 offset = state->pc - walk->code_start;
-
-	if (walk->frame_complete >= 0 && offset < (__u32)walk->frame_complete) {
-		walk->check = 0;
-		return UNWIND_OK;
-	}
-	if (java_try_frame(state, walk, state->sp, caller))
-		return UNWIND_STACK_UNREADABLE;
-	if (walk->check || walk->frame_complete >= 0) {
-		walk->check = 1;
-		return UNWIND_OK;
-	}
-	java_check_return(walk, state->registers[JAVA_EXCEPTION_REGISTER]);
-	barrier();
-	if (!walk->check)
-		return UNWIND_OK;
-	*caller = (struct java_caller){
-		.pc = state->registers[JAVA_EXCEPTION_REGISTER],
-		.sp = state->sp,
-		.fp = state->fp,
-		.fp_known = state->fp_known,
-		.flags = FRAME_GUESS,
-	};
-	/* The stack is the caller's. */
-	state->sp -= 8;
-	return UNWIND_OK;
-}
-
-/*
- * Stubs without a frame of a known size have been called, or jumped to at the end of another one, or keep
- * a frame by the frame pointer.
- */
-static __always_inline enum unwind_error
-java_read_stub(struct walk_state *state, struct java_walk *walk, struct java_caller *caller)
-{
-	bool is_leaf = java_is_leaf(state);
-	enum java_place place = JAVA_IN_FRAME;
-	enum unwind_error error;
-	__u64 code = 0;
-
-	if (is_leaf && read_word(state->pc, &code))
-		return UNWIND_NO_INFO;
-	if (is_leaf)
-		place = java_stub_place(code);
-	if (place == JAVA_AT_SAVED_FP)
-		return java_read_pair(state, state->sp, caller);
-	if (place == JAVA_AT_LEAVE)
-		return java_read_frame(state, caller);
-	if (place == JAVA_AT_CALL)
-		return java_read_return(state, state->sp, caller);
-	if (!is_leaf)
-		return walk->frame_bytes ?
-			       java_read_pair(state, state->sp + walk->frame_bytes - 16, caller) :
-			       java_read_frame(state, caller);
-	if (walk->frame_bytes) {
-		error = java_read_stub_frame(state, walk, caller);
-		if (error || walk->check)
-			return error;
-	}
-	error = java_read_return(state, state->sp, caller);
-	if (error)
-		return error;
-	if (java_is_named(walk, JAVA_ADAPTER_NAME))
-		return java_leave_adapter(state, walk, code, caller);
-	java_check_return(walk, caller->pc);
-	barrier();
-	return walk->check ? UNWIND_OK : java_read_frame(state, caller);
-}
-
-/*
- * Behind what a virtual thread has on the stack, whose other frames are still in the heap: on to the
- * caller of enterSpecial(), whose frame begins here, and holds no address of code but that. What the frame
- * pointer has may be of another thread's stack. The barrier's own frame says that frames are missing.
- */
-static __always_inline enum unwind_error java_leave_barrier(struct walk_state *state,
-							    struct java_walk *walk)
-{
-	walk->entry_words_left = JAVA_ENTRY_WORDS;
-	walk->entry_word = state->sp;
-	return push_frame(state, frame_word(FRAME_NATIVE, 0, state->pc), EXECUTABLE_ID_ANONYMOUS);
-}
-
-/* One step of that: a word. */
-static __always_inline enum unwind_error java_seek_entry(struct walk_state *state,
-							 struct java_walk *walk)
-{
-	__u64 place = walk->entry_word, word = 0;
-
-	if (window_read_up(&state->stack, place, &word))
-		return UNWIND_STACK_UNREADABLE;
-	walk->entry_word = place + sizeof(word);
-	if (java_is_code(walk, word)) {
-		walk->entry_words_left = 0;
-		return java_read_pair(state, place - sizeof(word), &walk->caller);
-	}
-	return --walk->entry_words_left ? UNWIND_OK : UNWIND_NO_INFO;
-}
-
-static __always_inline enum unwind_error java_step_stub(struct walk_state *state,
-							struct java_walk *walk)
-{
-	enum unwind_error error;
-	__u64 code = 0;
-
-	if (!java_is_leaf(state) && !read_word(state->pc, &code) && java_is_return_barrier(code))
-		return java_leave_barrier(state, walk);
-	error = push_frame(state, frame_word(FRAME_NATIVE, state->frame_flags, state->pc),
-			   EXECUTABLE_ID_ANONYMOUS);
-	if (!error)
-		error = java_read_stub(state, walk, &walk->caller);
-	/* C1 pushes a stub's arguments. */
-	walk->is_checked = 1;
 	return error;
 }
 

@@ -179,6 +179,9 @@ struct java_caller {
 	__u32 fp_known;
 	/** enum frame_flag */
 	__u32 flags;
+	/** Rows that are believed say so: it may be native code. */
+	__u32 is_known;
+	__u32 reserved;
 };
 
 /** Where a walk stands in the frames of HotSpot's code (java_step.bpf.h). */
@@ -207,6 +210,9 @@ struct java_walk {
 	__u64 entry_word;
 	struct java_caller caller;
 	struct java_process process;
+	/** Of stubs: the rows, and the last one that was found. */
+	struct cached_mapping stubs;
+	struct unwind_rule stub_rule __attribute__((aligned(8)));
 	__u64 head[JAVA_HEAD_WORDS];
 };
 

@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 #include "agent/base/flag_ranges.h"
+#include "agent/base/stack_deltas.h"
 #include "agent/host/elf_image.h"
 #include "agent/host/remote_memory.h"
 #include "ebpf/abi/frame.h"
@@ -29,8 +30,8 @@ enum {
 	INTERPRETER_MAX_RANGES = 8,
 	/** Longer names and file names are cut. */
 	INTERPRETER_NAME_MAX_BYTES = 4096,
-	/** Of a language's data for the kernel side. */
-	INTERPRETER_DATA_MAX_BYTES = 512,
+	/** Of a language's data for the kernel side, with tables. */
+	INTERPRETER_DATA_MAX_BYTES = 1 << 20,
 	/** Functions that one frame stands for; HotSpot inlines 100 deep at most. */
 	INTERPRETED_FRAMES_MAX = 128,
 };
@@ -59,6 +60,19 @@ struct interpreter_module {
 	uint64_t bias;
 };
 
+/** Machine code that a runtime has made for itself, of which no table tells. All borrowed. */
+struct interpreter_code {
+	/** Of the first byte, in the process. */
+	uint64_t address;
+	const uint8_t *bytes;
+	size_t size;
+	/** Sorted: where functions are known to start in it. */
+	const uint64_t *starts;
+	size_t start_count;
+	/** Nothing in it moves the stack pointer: it is not looked at. */
+	bool is_flat;
+};
+
 /** The process to attach to. All borrowed for the call. */
 struct interpreter_target {
 	uint32_t pid;
@@ -68,6 +82,13 @@ struct interpreter_target {
 	/** All files with executable mappings, the probed one among them. */
 	const struct interpreter_module *modules;
 	uint32_t module_count;
+	/**
+	 * Makes rows, by addresses in the process, of @count pieces of code, sorted and not overlapping,
+	 * by their instructions; what is not believed is flagged as a guess or has none. -ENOMEM, -E2BIG.
+	 * NULL: nobody can. HotSpot's ways are assumed (code_analysis.h).
+	 */
+	int (*analyse)(const struct interpreter_code *code, size_t count,
+		       struct stack_deltas *deltas);
 };
 
 /**
@@ -76,9 +97,9 @@ struct interpreter_target {
  */
 struct interpreter_process {
 	const struct interpreter *interpreter;
-	/** For the kernel side (ebpf/abi), a multiple of CELL_BYTES. */
+	/** For the kernel side (ebpf/abi), a multiple of CELL_BYTES; the language's own, as this is. */
 	uint32_t data_bytes;
-	uint64_t data[INTERPRETER_DATA_MAX_BYTES / 8];
+	const void *data;
 };
 
 /** What a frame is called. */

@@ -157,6 +157,7 @@ static int analyse_range(struct analysis *analysis, const struct code_bytes *ran
 			.step = input->machine == EM_X86_64 ? x86_step : arm64_step,
 			.address = address,
 			.bytes = range->bytes + (address - range->address),
+			.is_hotspot = input->is_hotspot,
 		};
 
 		while (analysis->next_start < input->start_count &&

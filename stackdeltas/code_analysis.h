@@ -15,6 +15,7 @@
 #ifndef STACKDELTAS_CODE_ANALYSIS_H
 #define STACKDELTAS_CODE_ANALYSIS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -43,6 +44,11 @@ struct code_analysis_input {
 	 */
 	const uint64_t *starts;
 	size_t start_count;
+	/**
+	 * Code that HotSpot has made: every call comes back, or to an instruction that stops, and rbx is
+	 * nobody's to keep.
+	 */
+	bool is_hotspot;
 };
 
 struct code_analysis_statistics {

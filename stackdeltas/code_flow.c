@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "agent/base/error.h"
+#include "stackdeltas/code_hotspot.h"
 #include "stackdeltas/code_start.h"
 #include "stackdeltas/known_code.h"
 
@@ -114,10 +115,10 @@ static void judge_exit(struct code_flow *flow, const struct walk *walk)
 
 	if (walk->state.is_outermost)
 		return;
-	if (code_state_is_entry(&walk->state, flow->piece->machine)) {
+	if (code_hotspot_is_entry(flow->piece, &walk->state)) {
 		function->has_good_exit = true;
 		code_regions_prove(&flow->regions, walk->region);
-	} else {
+	} else if (!code_hotspot_is_exit(flow->piece, &walk->state)) {
 		doubt(flow, walk->function, walk->region, walk->region);
 	}
 }
@@ -131,10 +132,10 @@ static void leave_piece(struct code_flow *flow, const struct walk *walk)
 	struct code_state entry;
 
 	code_state_init(&entry, flow->piece->machine);
-	if (code_state_is_entry(&walk->state, flow->piece->machine))
+	if (code_hotspot_is_entry(flow->piece, &walk->state))
 		code_regions_prove(&flow->regions, walk->region);
 	else if (walk->state.sp.kind == CODE_FROM_CFA && walk->state.sp.offset > entry.sp.offset &&
-		 !walk->state.is_outermost)
+		 !walk->state.is_outermost && !code_hotspot_is_exit(flow->piece, &walk->state))
 		distrust(flow, walk->function);
 }
 
@@ -158,8 +159,11 @@ static void reach_block(struct code_flow *flow, const struct walk *walk, uint32_
 
 	if (flow->marks.marks[offset] & CODE_MARK_START &&
 	    offset != flow->functions.items[walk->function].offset) {
-		reach_start(flow, walk, edge);
-		return;
+		if (edge != EDGE_FALL || code_hotspot_starts(flow->piece, &walk->state)) {
+			reach_start(flow, walk, edge);
+			return;
+		}
+		flow->marks.marks[offset] &= ~CODE_MARK_START;
 	}
 	if (block->function == CODE_NO_FUNCTION) {
 		block->function = walk->function;
@@ -224,7 +228,8 @@ static void jump_indirectly(struct code_flow *flow, const struct walk *walk)
 		return;
 	/* A tail call, most likely; a table of jumps would lead to code that is the same for both. */
 	leave_piece(flow, walk);
-	if (code_state_is_entry(&walk->state, flow->piece->machine))
+	if (code_hotspot_is_entry(flow->piece, &walk->state) ||
+	    code_hotspot_is_exit(flow->piece, &walk->state))
 		return;
 	if (!function->has_table_jump) {
 		function->has_table_jump = true;
@@ -251,6 +256,7 @@ static void call(struct code_flow *flow, struct walk *walk, const struct code_st
 {
 	int64_t target = walk->offset + step->target;
 	uint32_t next = walk->offset + step->length;
+	bool is_hotspot = flow->piece->is_hotspot;
 
 	/* glibc's _start for arm64 ends with a call of abort(), behind that of what calls main(). */
 	if (walk->state.is_outermost && walk->is_after_call && flow->piece->machine == EM_AARCH64)
@@ -263,12 +269,12 @@ static void call(struct code_flow *flow, struct walk *walk, const struct code_st
 		}
 		/* Callees elsewhere are kept by the low half of their distance. */
 		walk->callee = target;
-		if (code_regions_is_noreturn(&flow->regions, walk->callee))
+		if (!is_hotspot && code_regions_is_noreturn(&flow->regions, walk->callee))
 			return;
 	}
 	if (next >= flow->piece->size)
 		return;
-	if (code_start_follows(flow->piece, &flow->marks, next)) {
+	if (!is_hotspot && code_start_follows(flow->piece, &flow->marks, next)) {
 		note_noreturn(flow, walk);
 		return;
 	}
@@ -277,9 +283,10 @@ static void call(struct code_flow *flow, struct walk *walk, const struct code_st
 		distrust(flow, walk->function);
 		return;
 	}
-	if (flow->blocks[code_marks_rank(&flow->marks, next)].function == CODE_NO_FUNCTION)
+	if (!is_hotspot &&
+	    flow->blocks[code_marks_rank(&flow->marks, next)].function == CODE_NO_FUNCTION)
 		walk->region = add_region(flow, walk->region, walk->callee);
-	reach_block(flow, walk, next, EDGE_RETURN);
+	reach_block(flow, walk, next, is_hotspot ? EDGE_JUMP : EDGE_RETURN);
 }
 
 /* A rule that stands for an instruction by what it is known to be. */
@@ -391,6 +398,7 @@ static void walk_block(struct code_flow *flow, uint32_t index)
 	for (;;) {
 		struct code_step step;
 		struct unwind_rule rule;
+		int32_t ra_slot = walk.state.ra_slot;
 
 		if (walk.offset == walk.child)
 			walk.state.is_outermost = 1;
@@ -401,6 +409,7 @@ static void walk_block(struct code_flow *flow, uint32_t index)
 		}
 		piece->step(piece->bytes + walk.offset, piece->size - walk.offset, &walk.state,
 			    &step);
+		code_hotspot_keep_return(piece, ra_slot, &walk.state);
 		if (step.flow == CODE_FLOW_BAD) {
 			distrust(flow, walk.function);
 			return;

@@ -71,6 +71,18 @@ struct code_value code_state_get(const struct code_state *state, uint16_t machin
 	return number == state->other_register ? state->other : unknown;
 }
 
+static void forget_stored(struct code_state *state)
+{
+	state->stored_at = unknown;
+	state->stored_offset = 0;
+}
+
+static void forget_own_fp(struct code_state *state)
+{
+	state->own_fp_at = unknown;
+	state->own_fp_offset = 0;
+}
+
 void code_state_move_sp(struct code_state *state, struct code_value sp)
 {
 	struct code_value old = state->sp;
@@ -87,10 +99,11 @@ void code_state_move_sp(struct code_state *state, struct code_value sp)
 	    state->fp_slot.offset < sp.offset)
 		state->fp_slot = unknown;
 	if (state->stored_at.kind == sp.kind && state->stored_at.offset >= old.offset &&
-	    state->stored_at.offset < sp.offset) {
-		state->stored_at = unknown;
-		state->stored_offset = 0;
-	}
+	    state->stored_at.offset < sp.offset)
+		forget_stored(state);
+	if (state->own_fp_at.kind == sp.kind && state->own_fp_at.offset >= old.offset &&
+	    state->own_fp_at.offset < sp.offset)
+		forget_own_fp(state);
 	if (sp.kind != CODE_FROM_CFA)
 		return;
 	if (state->ra_slot >= old.offset && state->ra_slot < sp.offset)
@@ -109,8 +122,9 @@ void code_state_align_sp(struct code_state *state)
 	}
 	if (state->fp_slot.kind == CODE_FROM_BASE)
 		state->fp_slot = unknown;
-	state->stored_at = unknown;
-	state->stored_offset = 0;
+	if (state->own_fp_at.kind == CODE_FROM_BASE)
+		forget_own_fp(state);
+	forget_stored(state);
 	state->sp = (struct code_value){ CODE_FROM_BASE, 0 };
 }
 
@@ -153,10 +167,10 @@ static void overwrite(struct code_state *state, struct code_value place)
 {
 	if (code_value_equal(state->fp_slot, place))
 		state->fp_slot = unknown;
-	if (code_value_equal(state->stored_at, place)) {
-		state->stored_at = unknown;
-		state->stored_offset = 0;
-	}
+	if (code_value_equal(state->stored_at, place))
+		forget_stored(state);
+	if (code_value_equal(state->own_fp_at, place))
+		forget_own_fp(state);
 	if (place.kind != CODE_FROM_CFA)
 		return;
 	if (state->ra_slot == place.offset)
@@ -183,6 +197,11 @@ void code_state_store(struct code_state *state, uint16_t machine, uint8_t number
 	if (value.kind == CODE_FROM_CFA && !is_from_cfa && state->stored_at.kind == CODE_UNKNOWN) {
 		state->stored_at = place;
 		state->stored_offset = value.offset;
+	}
+	if (number == fp_number(machine) && value.kind == CODE_FROM_CFA &&
+	    state->own_fp_at.kind == CODE_UNKNOWN) {
+		state->own_fp_at = place;
+		state->own_fp_offset = value.offset;
 	}
 	if (!is_from_cfa)
 		return;
@@ -216,6 +235,11 @@ void code_state_load(struct code_state *state, uint16_t machine, uint8_t number,
 	if (code_value_equal(state->stored_at, place)) {
 		code_state_set(state, machine, number,
 			       (struct code_value){ CODE_FROM_CFA, state->stored_offset });
+		return;
+	}
+	if (code_value_equal(state->own_fp_at, place)) {
+		code_state_set(state, machine, number,
+			       (struct code_value){ CODE_FROM_CFA, state->own_fp_offset });
 		return;
 	}
 	code_state_set(state, machine, number, unknown);
@@ -271,10 +295,11 @@ int code_state_merge(struct code_state *into, const struct code_state *from)
 		merged.other_register = CODE_NO_REGISTER;
 	}
 	if (!code_value_equal(merged.stored_at, from->stored_at) ||
-	    merged.stored_offset != from->stored_offset) {
-		merged.stored_at = unknown;
-		merged.stored_offset = 0;
-	}
+	    merged.stored_offset != from->stored_offset)
+		forget_stored(&merged);
+	if (!code_value_equal(merged.own_fp_at, from->own_fp_at) ||
+	    merged.own_fp_offset != from->own_fp_offset)
+		forget_own_fp(&merged);
 	if (merged.ra_slot != from->ra_slot)
 		merged.ra_slot = 0;
 	if (merged.rbx_slot != from->rbx_slot)

@@ -51,6 +51,9 @@ struct code_state {
 	/** Where CFA + stored_offset is stored; CODE_UNKNOWN: nowhere. */
 	struct code_value stored_at;
 	int32_t stored_offset;
+	/** Where the frame's own fp, CFA + own_fp_offset, is stored; CODE_UNKNOWN: nowhere. */
+	int32_t own_fp_offset;
+	struct code_value own_fp_at;
 	/** The return address and the caller's rbx are stored at CFA + this; 0: nowhere. */
 	int32_t ra_slot;
 	int32_t rbx_slot;
@@ -62,7 +65,7 @@ struct code_state {
 	uint8_t is_outermost;
 };
 
-_Static_assert(sizeof(struct code_state) == 56, "no padding in struct code_state");
+_Static_assert(sizeof(struct code_state) == 68, "no padding in struct code_state");
 
 static inline struct code_value code_value_add(struct code_value value, int64_t offset)
 {

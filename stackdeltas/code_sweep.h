@@ -20,6 +20,8 @@ struct code_piece {
 	uint64_t address;
 	const uint8_t *bytes;
 	uint32_t size;
+	/** As code_analysis_input has it. */
+	bool is_hotspot;
 };
 
 enum code_mark {

@@ -7,6 +7,7 @@
 
 #include "agent/base/error.h"
 #include "agent/processes/executable_interpreter.h"
+#include "agent/processes/runtime_code.h"
 
 static void add_module(struct attach_request *request, const struct process_mapping *mapping)
 {
@@ -85,6 +86,7 @@ int attach_request_run(const struct attach_request *request, const char *proc_ro
 		.bias = request->bias,
 		.modules = request->modules,
 		.module_count = request->module_count,
+		.analyse = runtime_code_analyse,
 	};
 	struct interpreter_process *process;
 	struct process_memory memory;

@@ -16,13 +16,6 @@ enum {
 	/* The headers lie in slab 0, whose first cell is never used. */
 	HEADER_SLAB = 0,
 	FIRST_FREE_SLAB = 1,
-	INTERPRETER_CELLS = INTERPRETER_DATA_MAX_BYTES / CELL_BYTES,
-};
-
-/* As abi/interpreter.h has it. */
-struct interpreter_table {
-	struct interpreter_row rows[INTERPRETER_MAX_COUNT];
-	struct cell data[INTERPRETER_MAX_COUNT][INTERPRETER_CELLS];
 };
 
 struct user_walk {
@@ -33,7 +26,7 @@ struct user_walk {
 	struct cell *slabs[SLAB_MAX_COUNT];
 	uint32_t slab_count;
 	struct unwind_header headers[1 + EXECUTABLES_MAX];
-	struct interpreter_table interpreters;
+	struct interpreter_row interpreters[INTERPRETER_MAX_COUNT];
 	struct executable_descriptor descriptors[EXECUTABLES_MAX];
 	uint32_t slots[EXECUTABLES_MAX];
 	uint32_t executable_count;
@@ -74,23 +67,23 @@ static bool add_deltas(struct user_walk *walk, const struct stack_deltas *deltas
 /* *@cell gets the interpreter table's first cell, 0 if there are no runtimes. */
 static bool add_runtimes(struct user_walk *walk, const struct first_tables *tables, uint32_t *cell)
 {
-	struct interpreter_table *table = &walk->interpreters;
+	struct interpreter_row *rows = walk->interpreters;
 
 	*cell = 0;
 	if (!tables->runtime_count)
 		return true;
-	if (!add_table(walk, table, sizeof(*table), cell))
+	if (!add_table(walk, rows, sizeof(walk->interpreters), cell))
 		return false;
-	memset(table, 0, sizeof(*table));
+	memset(rows, 0, sizeof(walk->interpreters));
 	for (uint32_t i = 0; i < tables->runtime_count && i < INTERPRETER_MAX_COUNT; i++) {
 		const struct interpreter_process *process = tables->runtimes[i].process;
 
-		table->rows[i] = (struct interpreter_row){
+		rows[i] = (struct interpreter_row){
 			.executable_id = tables->runtimes[i].executable_id,
 			.language = process->interpreter->kind,
-			.cell = *cell + INTERPRETER_MAX_COUNT + i * INTERPRETER_CELLS,
 		};
-		memcpy(table->data[i], process->data, process->data_bytes);
+		if (!add_table(walk, process->data, process->data_bytes, &rows[i].cell))
+			return false;
 	}
 	return true;
 }

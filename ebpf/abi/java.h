@@ -10,6 +10,8 @@
  *		else of the nmethod that it executes
  *	word 1	position << 32 | fingerprint
  *
+ * A frame of a stub has its own place in the process as address, JAVA_STUB as position and fingerprint 0.
+ *
  * position: JAVA_COMPILED and the place behind the beginning of the nmethod's code, of a return address
  * as it is; or the bytecode's place (bci) in the interpreted method, JAVA_NO_BCI: not known.
  *
@@ -23,6 +25,7 @@
 #include <linux/types.h>
 
 #include "ebpf/abi/interpreter.h"
+#include "ebpf/abi/slab.h"
 
 enum {
 	JAVA_CODE_HEAPS_MAX = 8,
@@ -34,6 +37,7 @@ enum {
 };
 
 #define JAVA_COMPILED (1U << 31)
+#define JAVA_STUB (1U << 30)
 
 /** How the names of adapters between compiled code and the interpreter begin: "I2C/C2I ". */
 #define JAVA_ADAPTER_NAME 0x204932432f433249ULL
@@ -92,9 +96,14 @@ struct java_process {
 	/** In a CodeBlob, an address: what it is called. */
 	__u16 blob_name;
 	__u16 reserved[2];
+	/**
+	 * Rows of stubs, by addresses in the process; behind this struct, whose first cell is 0 to the
+	 * numbers of cells here. No pages: none.
+	 */
+	struct unwind_header stubs;
 };
 
-_Static_assert(sizeof(struct java_process) == 256, "struct java_process is 16 cells");
+_Static_assert(sizeof(struct java_process) == 288, "struct java_process is 18 cells");
 
 static inline __u64 java_mix(__u64 sum, __u64 word)
 {

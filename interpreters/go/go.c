@@ -27,6 +27,11 @@ struct go_file {
 	struct go_runtime_code code;
 };
 
+struct go_attached {
+	struct interpreter_process process;
+	struct go_process data;
+};
+
 _Static_assert(sizeof(struct go_process) % CELL_BYTES == 0, "whole cells");
 
 /* What is looked for in a file. */
@@ -187,7 +192,7 @@ static int attach(const struct interpreter_file *probed, const struct interprete
 {
 	const struct go_file *file = (const struct go_file *)probed;
 	struct go_process data = file->code.process;
-	struct interpreter_process *made;
+	struct go_attached *made;
 	int err = find_g(&file->code, target, &data.g);
 
 	if (err)
@@ -195,10 +200,11 @@ static int attach(const struct interpreter_file *probed, const struct interprete
 	made = calloc(1, sizeof(*made));
 	if (!made)
 		return -ENOMEM;
-	made->interpreter = &go_interpreter;
-	made->data_bytes = sizeof(data);
-	memcpy(made->data, &data, sizeof(data));
-	*process = made;
+	made->data = data;
+	made->process.interpreter = &go_interpreter;
+	made->process.data_bytes = sizeof(made->data);
+	made->process.data = &made->data;
+	*process = &made->process;
 	return 0;
 }
 

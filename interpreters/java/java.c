@@ -12,19 +12,24 @@
 
 #include "agent/base/error.h"
 #include "interpreters/java/java_attach.h"
+#include "interpreters/java/java_stubs.h"
 #include "interpreters/java/java_symbolize.h"
 
 struct java_file {
 	struct interpreter_file file;
 	struct vm_symbols symbols;
+	struct java_data_ranges data;
 };
 
 struct java_attached {
 	struct interpreter_process process;
+	/** What `process` has as its data. */
+	void *data;
+	struct java_heaps heaps;
 	struct java_symbolizer symbolizer;
+	/** Of the stub that was named last. */
+	java_text stub_name;
 };
-
-_Static_assert(sizeof(struct java_process) <= INTERPRETER_DATA_MAX_BYTES, "the data fit");
 
 static int probe(const struct elf_image *image, const char *path, struct interpreter_file **file)
 {
@@ -40,6 +45,7 @@ static int probe(const struct elf_image *image, const char *path, struct interpr
 		return -ENOMEM;
 	made->file.interpreter = &java_interpreter;
 	made->symbols = symbols;
+	java_data_ranges_find(image, &made->data);
 	snprintf(made->file.version, sizeof(made->file.version), "HotSpot");
 	*file = &made->file;
 	return 0;
@@ -58,21 +64,43 @@ static int attach(const struct interpreter_file *probed, const struct interprete
 	struct java_layout layout;
 	struct java_heaps heaps;
 	struct java_process data;
+	uint32_t bytes = 0;
+	void *rows = NULL;
 	int err;
 
 	err = java_layout_read(&file->symbols, target->bias, target->memory, &layout);
 	if (!err)
 		err = java_attach_read(&layout, target->memory, &heaps, &data);
+	if (!err)
+		err = java_stubs_read(&layout, &heaps, &file->data, target, &data, &rows, &bytes);
 	if (err)
 		return err;
 	made = calloc(1, sizeof(*made));
-	if (!made)
+	if (!made) {
+		free(rows);
 		return -ENOMEM;
+	}
 	java_symbolizer_init(&made->symbolizer, &layout);
+	made->heaps = heaps;
+	made->data = rows;
 	made->process.interpreter = &java_interpreter;
-	made->process.data_bytes = sizeof(data);
-	memcpy(made->process.data, &data, sizeof(data));
+	made->process.data = rows;
+	made->process.data_bytes = bytes;
 	*process = &made->process;
+	return 0;
+}
+
+static int name_stub(struct java_attached *attached, struct remote_memory *memory,
+		     const uint64_t words[2], struct interpreted_frames *frames)
+{
+	uint64_t behind = frame_flags(words[0]) & FRAME_RETURN_ADDRESS;
+	int err = java_stub_name(&attached->symbolizer.layout, &attached->heaps, memory,
+				 frame_address(words[0]) - behind, attached->stub_name);
+
+	if (err)
+		return err;
+	frames->count = 1;
+	frames->items[0] = (struct interpreted_frame){ .function = attached->stub_name };
 	return 0;
 }
 
@@ -82,6 +110,8 @@ static int symbolize(struct interpreter_process *process, struct remote_memory *
 	struct java_attached *attached = (struct java_attached *)process;
 
 	(void)object;
+	if (words[1] >> 32 == JAVA_STUB)
+		return name_stub(attached, memory, words, frames);
 	return java_symbolize(&attached->symbolizer, memory, words, frames);
 }
 
@@ -90,6 +120,7 @@ static void detach(struct interpreter_process *process)
 	struct java_attached *attached = (struct java_attached *)process;
 
 	java_symbolizer_deinit(&attached->symbolizer);
+	free(attached->data);
 	free(attached);
 }
 

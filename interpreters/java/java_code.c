@@ -34,11 +34,13 @@ static int read_heap(const struct java_layout *layout, struct remote_memory *mem
 		     uint64_t address, struct java_heap *heap)
 {
 	uint64_t space = part_of(address, layout->heap_memory);
-	uint64_t map = part_of(address, layout->heap_segment_map), low, high, shift;
+	uint64_t map = part_of(address, layout->heap_segment_map), low, high, committed, shift;
 	int err = java_field_read(memory, space, layout->space_low, &low);
 
 	if (!err)
 		err = java_field_read(memory, space, layout->space_high_boundary, &high);
+	if (!err)
+		err = java_field_read(memory, space, layout->space_high, &committed);
 	if (!err)
 		err = java_field_read(memory, map, layout->space_low, &heap->segment_map);
 	if (!err)
@@ -53,6 +55,7 @@ static int read_heap(const struct java_layout *layout, struct remote_memory *mem
 			    (unsigned long long)high);
 	heap->low = low;
 	heap->high = high;
+	heap->committed = committed < low || committed > high ? high : committed;
 	heap->log2_segment_size = (uint32_t)shift;
 	return 0;
 }
@@ -257,6 +260,10 @@ int java_blob_name(const struct java_layout *layout, struct remote_memory *memor
 	uint64_t address;
 	int err = java_field_read(memory, blob->address, layout->blob_name, &address);
 
+	if (!err && !remote_memory_read(memory, address, name, JAVA_BLOB_NAME_BYTES)) {
+		name[JAVA_BLOB_NAME_BYTES - 1] = '\0';
+		return 0;
+	}
 	/* A byte at a time: it may be the last string of its page. */
 	for (size_t i = 0; i < JAVA_BLOB_NAME_BYTES && !err; i++) {
 		err = remote_memory_read(memory, address + i, &name[i], 1);

@@ -34,6 +34,8 @@ struct java_heap {
 	/** Reserved: [low, high); what is committed grows within. */
 	uint64_t low;
 	uint64_t high;
+	/** Where what had been committed of it ended when this was read. */
+	uint64_t committed;
 	uint64_t segment_map;
 	uint32_t log2_segment_size;
 };

@@ -22,10 +22,9 @@ enum {
 
 struct python_attached {
 	struct interpreter_process process;
+	struct python_process data;
 	struct python_code_cache cache;
 };
-
-_Static_assert(sizeof(struct python_process) <= INTERPRETER_DATA_MAX_BYTES, "the data fit");
 
 static int probe(const struct elf_image *image, const char *path, struct interpreter_file **file)
 {
@@ -193,8 +192,9 @@ static int attach(const struct interpreter_file *probed, const struct interprete
 	if (!made)
 		return -ENOMEM;
 	made->process.interpreter = &python_interpreter;
-	made->process.data_bytes = sizeof(data);
-	memcpy(made->process.data, &data, sizeof(data));
+	made->data = data;
+	made->process.data_bytes = sizeof(made->data);
+	made->process.data = &made->data;
 	python_code_cache_init(&made->cache, &layout, &data);
 	*process = &take_pointer(made)->process;
 	return 0;

@@ -3,11 +3,12 @@
  * From code to rows. Whatever the bytes are, nothing crashes or takes long, rows ascend and lie in
  * their range, and every byte is counted once.
  *
- * The first byte chooses the machine, the second how many of the next are starts of functions (each
- * twice its value from the first byte of code), the third is the entry point in the same way.
+ * The first byte chooses the machine and whether it is HotSpot's code, the second how many of the next
+ * are starts of functions (each twice its value from the first byte of code), the third is the entry
+ * point in the same way.
  *
- * covers: code_analysis.c code_flow.c code_queue.c code_rules.c code_state.c code_sweep.c
- * covers: known_code.c x86_step.c arm64_step.c
+ * covers: code_analysis.c code_flow.c code_hotspot.c code_queue.c code_rules.c code_state.c
+ * covers: code_sweep.c known_code.c x86_step.c arm64_step.c
  * covers: ../agent/host/x86_decode.c ../agent/host/x86_opcode.c
  */
 #include <elf.h>
@@ -52,9 +53,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct expectation expectation = { .next = BASE };
 	const struct code_row_handler handler = { &expectation, check_row };
 	uint64_t last = 0;
+	uint8_t first;
 
 	byte_reader_init(&reader, data, size);
-	input.machine = byte_reader_u8(&reader) & 1 ? EM_AARCH64 : EM_X86_64;
+	first = byte_reader_u8(&reader);
+	input.machine = first & 1 ? EM_AARCH64 : EM_X86_64;
+	input.is_hotspot = first & 2;
 	input.start_count = byte_reader_u8(&reader) % MAX_STARTS;
 	input.entry = BASE + 2 * byte_reader_u8(&reader);
 	for (size_t i = 0; i < input.start_count; i++) {

@@ -18,6 +18,7 @@ enum { FAKE_KIND = FRAME_FIRST_INTERPRETED + 7 };
 
 struct fake_process {
 	struct interpreter_process process;
+	uint64_t data[4];
 	char name[INTERPRETER_NAME_MAX_BYTES];
 };
 
@@ -69,8 +70,9 @@ static inline int fake_attach(const struct interpreter_file *file,
 		return err;
 	created = calloc(1, sizeof(*created));
 	created->process.interpreter = file->interpreter;
-	created->process.data_bytes = 32;
-	created->process.data[0] = target->pid;
+	created->data[0] = target->pid;
+	created->process.data_bytes = sizeof(created->data);
+	created->process.data = created->data;
 	*process = &created->process;
 	return 0;
 }

@@ -20,9 +20,11 @@
 
 #include <cmocka.h>
 
+#include "agent/processes/runtime_code.h"
 #include "agent/walks/stopped_process.h"
 #include "agent/walks/user_walk.h"
 
+#include "ebpf/abi/java.h"
 #include "interpreters/java/java_code.h"
 
 #define LIVE_JAVA_SOURCE "agent/walks/tests/JavaLoad.java"
@@ -44,7 +46,7 @@ enum {
 /* A method, by the beginning of its name, and what may call it. */
 struct rule {
 	const char *method;
-	const char *callers[8];
+	const char *callers[10];
 };
 
 /* Any of these may be inlined into the next one of its callers, and so be left out. */
@@ -72,7 +74,7 @@ static const struct rule rules[] = {
 	{ "java.util.Random.next", { "java.util.Random.next", "JavaLoad.sorts", "JavaLoad.main" } },
 	{ "sun.security.provider.SHA2",
 	  { "sun.security.provider.", "java.security.", "JavaLoad.sha", "sun.security.jca",
-	    "jdk.internal", "java.lang", "JavaLoad.main" } },
+	    "jdk.internal", "java.lang", "sun.reflect.", "JavaLoad.main" } },
 };
 
 struct run {
@@ -99,6 +101,7 @@ struct chain {
 	uint32_t count;
 	bool is_java_leaf;
 	bool has_guess;
+	bool has_nameless_stub;
 };
 
 static struct emulated_trace trace;
@@ -124,14 +127,24 @@ static bool may_call(const char *caller, const char *method)
 	return false;
 }
 
+/* Stubs have names, and stand in no chain of methods. */
+static void read_stub(struct run *run, const uint64_t *words)
+{
+	struct interpreted_frame frame = { 0 };
+	uint32_t object = 0;
+
+	if (java_interpreter.ops->symbolize(run->attached, &run->java.memory.memory, words, &object,
+					    &frame) ||
+	    strncmp(frame.function, "[stub: ", 7) != 0)
+		chain.has_nameless_stub = true;
+}
+
 static void read_chain(struct run *run)
 {
-	uint32_t leaf = frame_kind(trace.words[0]) == FRAME_NATIVE ? trace.words[1] : 0;
-
 	chain.count = 0;
 	chain.has_guess = false;
-	chain.is_java_leaf = frame_kind(trace.words[0]) == FRAME_JAVA ||
-			     leaf == EXECUTABLE_ID_ANONYMOUS;
+	chain.has_nameless_stub = false;
+	chain.is_java_leaf = frame_kind(trace.words[0]) == FRAME_JAVA;
 	for (uint32_t i = 0; i < trace.word_count; i += frame_word_count(trace.words[i])) {
 		struct interpreted_frames frames;
 		uint32_t object = 0;
@@ -142,6 +155,10 @@ static void read_chain(struct run *run)
 			chain.has_guess = true;
 		if (frame_kind(trace.words[i]) != FRAME_JAVA || chain.count == FRAMES_MAX)
 			continue;
+		if (trace.words[i + 1] >> 32 == JAVA_STUB) {
+			read_stub(run, &trace.words[i]);
+			continue;
+		}
 		name = chain.names[chain.count++];
 		if (java_interpreter.ops->symbolize(run->attached, &run->java.memory.memory,
 						    &trace.words[i], &object, &frames))
@@ -154,6 +171,8 @@ static void read_chain(struct run *run)
 /* What is wrong with the chain, or NULL. */
 static const char *chain_fault(void)
 {
+	if (chain.has_nameless_stub)
+		return "a stub without a name";
 	if (!chain.count || strcmp(chain.names[chain.count - 1], "JavaLoad.main") != 0)
 		return "does not begin in main";
 	for (uint32_t i = 0; i + 1 < chain.count; i++) {
@@ -278,7 +297,8 @@ static void find_main_thread(struct run *run)
 
 static void begin(struct run *run, const char *path, const char *const *options)
 {
-	struct interpreter_target target = { .memory = &run->java.memory.memory };
+	struct interpreter_target target = { .memory = &run->java.memory.memory,
+					     .analyse = runtime_code_analyse };
 	char line[64];
 	int err;
 

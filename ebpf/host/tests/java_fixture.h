@@ -164,6 +164,13 @@ static inline void put_caller(struct java *java, uint32_t word)
 	put_call_stub(java, end + 20);
 }
 
+static inline char java_letter(uint32_t position)
+{
+	if (position == JAVA_STUB)
+		return 's';
+	return position & JAVA_COMPILED ? 'C' : 'I';
+}
+
 static inline const char *java_walk_text(struct java *java)
 {
 	const struct emulated_trace *trace = &java->world->trace;
@@ -176,10 +183,9 @@ static inline const char *java_walk_text(struct java *java)
 		if (frame_kind(word) == FRAME_ERROR)
 			java->text[length++] = '!';
 		else if (frame_kind(word) == FRAME_JAVA)
-			java->text[length++] = trace->words[i + 1] >> 63 ? 'C' : 'I';
+			java->text[length++] = java_letter(trace->words[i + 1] >> 32);
 		else
-			java->text[length++] =
-				trace->words[i + 1] == EXECUTABLE_ID_ANONYMOUS ? 's' : 'E';
+			java->text[length++] = 'E';
 		if (frame_kind(word) != FRAME_ERROR && frame_flags(word) & FRAME_GUESS)
 			java->text[length++] = '?';
 	}

@@ -392,7 +392,9 @@ static void check_data(const struct check *check)
 	char name[JAVA_BLOB_NAME_BYTES];
 	struct java_blob blob;
 
+	/* Nobody makes rows here. */
 	assert_int_equal(check->attached->data_bytes, sizeof(*data));
+	assert_int_equal(data->stubs.page_count, 0);
 	for (uint32_t i = 0; i < JAVA_MAX_HEAPS; i++) {
 		assert_int_equal(data->heaps[i].bytes != 0, i < check->heaps.count);
 		assert_int_equal(data->heaps[i].start, check->heaps.heaps[i].low);

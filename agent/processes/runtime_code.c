@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From code to rows, one piece after the other. */
+#include "agent/processes/runtime_code.h"
+
+#include <elf.h>
+#include <errno.h>
+
+#include "agent/base/cleanup.h"
+#include "agent/base/error.h"
+#include "stackdeltas/code_analysis.h"
+#include "stackdeltas/delta_builder.h"
+
+enum {
+#ifdef __aarch64__
+	MACHINE = EM_AARCH64,
+#else
+	MACHINE = EM_X86_64,
+#endif
+	/* A guess; HotSpot's stubs have a row in 45 to 90 bytes. */
+	BYTES_PER_ROW = 64,
+};
+
+static int add_row(void *context, uint64_t address, const struct unwind_rule *rule)
+{
+	struct delta_builder *builder = context;
+	uint32_t number;
+	int err = delta_builder_intern(builder, rule, &number);
+
+	return err ? err : delta_builder_add(builder, address, number);
+}
+
+/* What has just been called, and moves the stack pointer nowhere. */
+static int add_flat(struct delta_builder *builder, uint64_t address)
+{
+	struct unwind_rule rule = { .cfa = CFA_SP };
+
+	if (MACHINE == EM_X86_64) {
+		rule.cfa_offset = 8;
+		rule.ra = SAVED_AT_CFA;
+		rule.ra_offset = -8;
+	}
+	return add_row(builder, address, &rule);
+}
+
+static int add_piece(struct delta_builder *builder, const struct interpreter_code *code)
+{
+	const struct code_bytes range = { code->address, code->bytes, code->size };
+	const struct code_analysis_input input = {
+		.machine = MACHINE,
+		.ranges = &range,
+		.range_count = 1,
+		.starts = code->starts,
+		.start_count = code->start_count,
+		.is_hotspot = true,
+	};
+	const struct code_row_handler handler = { builder, add_row };
+
+	if (code->is_flat)
+		return add_flat(builder, code->address);
+	return code_analysis_run(&input, &handler, NULL);
+}
+
+int runtime_code_analyse(const struct interpreter_code *code, size_t count,
+			 struct stack_deltas *deltas)
+{
+	_cleanup_(delta_builder_deinit) struct delta_builder builder = { 0 };
+	size_t bytes = 0;
+	int err;
+
+	if (!count)
+		return fail(-EINVAL, "no code");
+	for (size_t i = 0; i < count; i++)
+		bytes += code[i].size;
+	err = delta_builder_init(&builder, code->address,
+				 code[count - 1].address + code[count - 1].size,
+				 bytes / BYTES_PER_ROW);
+	for (size_t i = 0; i < count && !err; i++) {
+		uint64_t end = code[i].address + code[i].size;
+
+		err = add_piece(&builder, &code[i]);
+		if (!err && i + 1 < count && end < code[i + 1].address)
+			err = delta_builder_add(&builder, end, DELTA_RULE_NONE);
+	}
+	return err ? err : delta_builder_finish(&builder, deltas);
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/processes/runtime_code.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+enum { BASE = 0x7f0000001000 };
+
+/* push rbp; mov rsp,rbp; call *r10; leave; ret */
+static const uint8_t stub[] = { 0x55, 0x48, 0x89, 0xe5, 0x41, 0xff, 0xd2, 0xc9, 0xc3 };
+
+static const uint64_t starts[] = { BASE, BASE + 0x400, BASE + 0x1000 };
+
+static uint8_t cfa_at(const struct stack_deltas *deltas, uint64_t address)
+{
+	const struct unwind_rule *rule = stack_deltas_lookup(deltas, address);
+
+	assert_non_null(rule);
+	assert_false(rule->flags & RULE_GUESS);
+	return rule->cfa;
+}
+
+static void pieces_have_rows_and_nothing_stands_between_them(void **state)
+{
+	const struct interpreter_code code[] = {
+		{ .address = BASE,
+		  .bytes = stub,
+		  .size = sizeof(stub),
+		  .starts = starts,
+		  .start_count = 1 },
+		/* Right behind it, and not looked at. */
+		{ .address = BASE + sizeof(stub),
+		  .bytes = stub,
+		  .size = sizeof(stub),
+		  .is_flat = true },
+		{ .address = BASE + 0x1000,
+		  .bytes = stub,
+		  .size = sizeof(stub),
+		  .starts = starts + 2,
+		  .start_count = 1 },
+	};
+	struct stack_deltas deltas;
+
+	(void)state;
+	assert_int_equal(runtime_code_analyse(code, 3, &deltas), 0);
+	assert_int_equal(stack_deltas_check(&deltas), 0);
+	assert_int_equal(deltas.text_start, BASE);
+#ifdef __x86_64__
+	assert_int_equal(cfa_at(&deltas, BASE), CFA_SP);
+	assert_int_equal(cfa_at(&deltas, BASE + 4), CFA_FP);
+	assert_int_equal(cfa_at(&deltas, BASE + 8), CFA_SP);
+	assert_int_equal(cfa_at(&deltas, BASE + 0x1004), CFA_FP);
+	assert_int_equal(stack_deltas_lookup(&deltas, BASE + sizeof(stub) + 4)->cfa_offset, 8);
+#endif
+	assert_int_equal(cfa_at(&deltas, BASE + sizeof(stub) + 4), CFA_SP);
+	assert_int_equal(cfa_at(&deltas, BASE + 2 * sizeof(stub)), CFA_NONE);
+	assert_int_equal(cfa_at(&deltas, BASE + 0xfff), CFA_NONE);
+	stack_deltas_deinit(&deltas);
+}
+
+static void code_that_lies_too_far_apart_is_refused(void **state)
+{
+	const struct interpreter_code code[] = {
+		{ .address = BASE, .bytes = stub, .size = sizeof(stub), .is_flat = true },
+		{ .address = BASE + (8ULL << 30),
+		  .bytes = stub,
+		  .size = sizeof(stub),
+		  .is_flat = true },
+	};
+	struct stack_deltas deltas = { 0 };
+
+	(void)state;
+	assert_int_equal(runtime_code_analyse(code, 2, &deltas), -E2BIG);
+	assert_int_equal(runtime_code_analyse(code, 0, &deltas), -EINVAL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(pieces_have_rows_and_nothing_stands_between_them),
+		cmocka_unit_test(code_that_lies_too_far_apart_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

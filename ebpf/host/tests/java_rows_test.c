@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0
+/* HotSpot's stubs by rows, which go before what the code cache says of them. */
+#include "ebpf/host/tests/java_fixture.h"
+
+enum {
+	/* Of rows, from the struct java_process on. */
+	INDEX_CELL = 20,
+	ROW_CELL = 30,
+	RULE_CELL = 40,
+	/* Of the row at hand, in the stub's code. */
+	ROW = 0x40,
+	RETURN_REGISTER = 1,
+	/* So that the caller of a stub with five words has the stack aligned. */
+	BOTTOM_WORD = LEAF_WORD + 1,
+};
+
+/* The stub's code from ROW on has @rule, up to there none. */
+static void put_row(struct java *java, const struct unwind_rule *rule)
+{
+	const uint64_t start = java_code_at(SEGMENT_STUB, 0) & ~(uint64_t)(UNWIND_PAGE_BYTES - 1);
+	const uint32_t place = (uint32_t)(java_code_at(SEGMENT_STUB, ROW) - start);
+	const uint32_t page = place / UNWIND_PAGE_BYTES;
+	const uint8_t offsets[CELL_BYTES] = { 0, (uint8_t)place };
+	const uint16_t numbers[CELL_BYTES / 2] = { 0, 1 };
+	const struct unwind_rule rules[2] = { { .cfa = CFA_NONE }, *rule };
+	uint32_t index[8] = { 0 };
+
+	for (uint32_t i = 0; i < 8; i++)
+		index[i] = !i ? 0 : i <= page ? 1 : 2;
+	java->process.stubs = (struct unwind_header){
+		.text_start = start,
+		.page_count = 7,
+		.page_index_cell = INDEX_CELL,
+		.row_cell = ROW_CELL,
+		.row_count = 2,
+		.rule_cell = RULE_CELL,
+		.rule_count = 2,
+	};
+	world_put(java->world, JAVA_DATA_CELL + INDEX_CELL, index, sizeof(index));
+	world_put(java->world, JAVA_DATA_CELL + ROW_CELL, offsets, sizeof(offsets));
+	world_put(java->world, JAVA_DATA_CELL + ROW_CELL + 1, numbers, sizeof(numbers));
+	world_put(java->world, JAVA_DATA_CELL + RULE_CELL, rules, sizeof(rules));
+	publish_java(java);
+}
+
+/* The leaf, in the row, with five words on the stack above which its caller's stack begins. */
+static void lay_stub(struct java *java)
+{
+	set_leaf(java, java_code_at(SEGMENT_STUB, ROW + 4), "\x90", 1, BOTTOM_WORD);
+	put_word(java, BOTTOM_WORD + 4, return_to(java, SEGMENT_CALLER));
+	put_caller(java, BOTTOM_WORD + 5);
+	/* What an earlier call has left. */
+	put_word(java, BOTTOM_WORD, return_to(java, SEGMENT_COMPILED));
+}
+
+static void a_row_goes_before_the_frame_s_size(void **state)
+{
+	const struct unwind_rule rule = CALL_RULE(40);
+	struct java *java = *state;
+
+	lay_stub(java);
+	put_row(java, &rule);
+	put_number(java, blob_at(SEGMENT_STUB) + BLOB_FRAME_SIZE, 2, 4);
+	assert_java_walk(java, "sCsE");
+	assert_int_equal(java->world->trace.words[2],
+			 frame_word(FRAME_JAVA, FRAME_RETURN_ADDRESS, blob_at(SEGMENT_CALLER)));
+	assert_int_equal(java->world->trace.words[0],
+			 frame_word(FRAME_JAVA, 0, java_code_at(SEGMENT_STUB, ROW + 4)));
+}
+
+static void what_is_not_believed_is_not_followed(void **state)
+{
+	struct unwind_rule rule = CALL_RULE(40, .flags = RULE_GUESS);
+	struct java *java = *state;
+
+	lay_stub(java);
+	put_row(java, &rule);
+	/* To what is left of the earlier call, and no further. */
+	assert_java_walk(java, "sC?!");
+	/* Below the row. */
+	rule.flags = 0;
+	put_row(java, &rule);
+	assert_java_walk(java, "sCsE");
+	set_leaf(java, java_code_at(SEGMENT_STUB, ROW - 1), "\x90", 1, BOTTOM_WORD);
+	assert_java_walk(java, "sC?!");
+	/* Numbers out of range find nothing. */
+	set_leaf(java, java_code_at(SEGMENT_STUB, ROW + 4), "\x90", 1, BOTTOM_WORD);
+	java->process.stubs.rule_count = 1;
+	publish_java(java);
+	assert_java_walk(java, "sC?!");
+	java->process.stubs.page_index_cell = UINT32_MAX;
+	publish_java(java);
+	assert_java_walk(java, "sC?!");
+}
+
+static void the_frame_pointer_is_restored(void **state)
+{
+	const struct unwind_rule rule = {
+		.cfa = CFA_FP,
+		.cfa_offset = 16,
+		.ra = SAVED_AT_CFA,
+		.ra_offset = -8,
+		.fp = SAVED_AT_CFA,
+		.fp_offset = -16,
+	};
+	struct java *java = *state;
+
+	lay_stub(java);
+	put_row(java, &rule);
+	java->world->start.registers[6] = stack_address(BOTTOM_WORD + 3);
+	assert_java_walk(java, "sCsE");
+	/* It leads down the stack. */
+	java->world->start.registers[6] = stack_address(BOTTOM_WORD - 20);
+	assert_string_equal(java_walk_text(java), "s!");
+	assert_int_equal(java->world->trace.error, UNWIND_NO_PROGRESS);
+}
+
+static void a_return_address_may_be_in_a_register_and_the_stack_the_caller_s(void **state)
+{
+	const struct unwind_rule rule = {
+		.cfa = CFA_SP,
+		.ra = SAVED_IN_REGISTER,
+		.ra_offset = RETURN_REGISTER,
+	};
+	struct java *java = *state;
+
+	set_leaf(java, java_code_at(SEGMENT_STUB, ROW + 4), "\x90", 1, LEAF_WORD);
+	java->world->start.registers[RETURN_REGISTER] = return_to(java, SEGMENT_CALLER);
+	put_caller(java, LEAF_WORD);
+	put_row(java, &rule);
+	assert_java_walk(java, "sCsE");
+}
+
+static void the_place_of_the_caller_s_stack_may_be_on_the_stack(void **state)
+{
+	const struct unwind_rule rule = {
+		.cfa = CFA_DEREF_SP,
+		.cfa_offset = 8,
+		.cfa_addend = 16,
+		.ra = SAVED_AT_CFA,
+		.ra_offset = -8,
+	};
+	struct java *java = *state;
+
+	lay_stub(java);
+	put_row(java, &rule);
+	put_word(java, BOTTOM_WORD + 1, stack_address(BOTTOM_WORD + 3));
+	assert_java_walk(java, "sCsE");
+}
+
+static void native_code_may_have_called_what_a_row_is_known_of(void **state)
+{
+	const struct unwind_rule rule = CALL_RULE(8);
+	struct java *java = *state;
+
+	set_leaf(java, java_code_at(SEGMENT_STUB, ROW + 4), "\x90", 1, BOTTOM_WORD + 1);
+	put_word(java, BOTTOM_WORD + 1, code_at(RULE_ENTRY));
+	assert_java_walk(java, "s!");
+	put_row(java, &rule);
+	assert_java_walk(java, "sE");
+}
+
+static void what_c1_has_pushed_for_a_stub_it_pops_behind_the_call(void **state)
+{
+	const struct unwind_rule rule = CALL_RULE(40);
+	struct java *java = *state;
+	uint64_t back = return_to(java, SEGMENT_CALLER);
+
+	lay_stub(java);
+	put_caller(java, BOTTOM_WORD + 7);
+	/* Where the frame would end without the two words, what is left of an earlier call. */
+	put_word(java, BOTTOM_WORD + 5 + CALLER_FRAME_WORDS - 1, return_to(java, SEGMENT_COMPILED));
+	put_row(java, &rule);
+	/* pop r9; pop rdi */
+	put_code(java, back, "\x41\x59\x5f", 3);
+	assert_java_walk(java, "sCsE");
+	/* pop rbp is the end of the method. */
+	put_code(java, back, "\x5d\x5d\xc3", 3);
+	assert_java_walk(java, "sCC!");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		java_test(a_row_goes_before_the_frame_s_size),
+		java_test(what_is_not_believed_is_not_followed),
+		java_test(the_frame_pointer_is_restored),
+		java_test(a_return_address_may_be_in_a_register_and_the_stack_the_caller_s),
+		java_test(the_place_of_the_caller_s_stack_may_be_on_the_stack),
+		java_test(native_code_may_have_called_what_a_row_is_known_of),
+		java_test(what_c1_has_pushed_for_a_stub_it_pops_behind_the_call),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The code cache is hostile and changes while it is read: blocks, bytes of code and pointers are counted,
+ * and what is found wrong is passed over. Rows of code that is not there any more do no harm, since the
+ * kernel side asks for the block first.
+ */
+#include "interpreters/java/java_stubs.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/base/cleanup.h"
+#include "agent/base/error.h"
+#include "agent/base/vector.h"
+#include "interpreters/java/java_fields.h"
+
+enum {
+	/* Blocks that are looked at; stubs are among the first ones. */
+	MAX_BLOCKS = 4096,
+	/* A heap that begins with so many compiled methods has no stubs. */
+	FIRST_BLOCKS = 64,
+	MAX_STUBS = 512,
+	MAX_STUB_BYTES = 1 << 19,
+	MAX_CODE_BYTES = 1 << 20,
+	/* From the first stub to the last one's end: a page of the index has 256 bytes. */
+	MAX_SPAN_BYTES = 32 << 20,
+	MAX_STARTS = 1 << 14,
+	MAP_BYTES = 4096,
+	DATA_WINDOW_BYTES = 1 << 16,
+	/* Of StubRoutines; what is not aligned is a place within one. */
+	START_ALIGNMENT = 16,
+	/*
+	 * push rdx, push rbx: where an exception was thrown, and in handlers of safepoints, where nothing was
+	 * called. The first is the return address, the other makes room for it; so they begin behind it.
+	 */
+	PUSH_RDX = 0x52,
+	PUSH_RBX = 0x53,
+};
+
+enum stub_kind {
+	/* Made for a while, or of no use here. */
+	STUB_NONE,
+	STUB_ANALYSED,
+	/* Filled bit by bit, with code that leaves the stack alone. */
+	STUB_FLAT,
+};
+
+struct stub {
+	struct java_blob blob;
+	enum stub_kind kind;
+	uint8_t *bytes;
+	/* Of `starts`: the first, and how many. */
+	size_t first_start;
+	size_t start_count;
+};
+
+VECTOR_DEFINE(stub_vector, struct stub)
+VECTOR_DEFINE(start_vector, uint64_t)
+
+struct stubs {
+	const struct java_layout *layout;
+	const struct java_process *process;
+	struct remote_memory *memory;
+	struct stub_vector stubs;
+	struct start_vector starts;
+	uint32_t blocks_left;
+	size_t bytes_left;
+	/* The last name that told that a blob is of no use: adapters have one for all. */
+	uint64_t useless_name;
+};
+
+static void stubs_deinit(struct stubs *stubs)
+{
+	for (size_t i = 0; i < stubs->stubs.count; i++)
+		free(stubs->stubs.items[i].bytes);
+	stub_vector_deinit(&stubs->stubs);
+	start_vector_deinit(&stubs->starts);
+}
+
+void java_data_ranges_find(const struct elf_image *image, struct java_data_ranges *ranges)
+{
+	struct java_data_ranges found = { .count = 0 };
+	uint64_t left = JAVA_MAX_DATA_BYTES;
+
+	for (uint32_t i = 0; i < image->segment_count; i++) {
+		const struct elf_segment *segment = &image->segments[i];
+
+		if (segment->type != PT_LOAD || !(segment->flags & PF_W) ||
+		    segment->memory_bytes > left || found.count == JAVA_MAX_DATA_RANGES)
+			continue;
+		left -= segment->memory_bytes;
+		found.ranges[found.count].address = segment->address;
+		found.ranges[found.count++].bytes = segment->memory_bytes;
+	}
+	*ranges = found;
+}
+
+static bool begins_with(const char *text, const char *beginning)
+{
+	return !strncmp(text, beginning, strlen(beginning));
+}
+
+static enum stub_kind kind_of(const char *name)
+{
+	static const char *const flat[] = { "vtable chunks", "native signature handlers",
+					    "InlineCacheBuffer" };
+
+	for (size_t i = 0; i < sizeof(flat) / sizeof(flat[0]); i++)
+		if (!strcmp(name, flat[i]))
+			return STUB_FLAT;
+	/* Adapters pop their return address first of all; code buffers are not executed. */
+	if (!*name || begins_with(name, "I2C/C2I") || !strcmp(name, "adapters") ||
+	    strstr(name, "uffer") || strstr(name, "pcall"))
+		return STUB_NONE;
+	return STUB_ANALYSED;
+}
+
+/* STUB_NONE as well for what cannot be read. */
+static enum stub_kind find_kind(struct stubs *stubs, const struct java_blob *blob)
+{
+	char name[JAVA_BLOB_NAME_BYTES];
+	enum stub_kind kind;
+	uint64_t address;
+
+	if (blob->is_nmethod || (stubs->process->interpreter_start >= blob->code_start &&
+				 stubs->process->interpreter_start < blob->code_end))
+		return STUB_NONE;
+	if (java_field_read(stubs->memory, blob->address, stubs->layout->blob_name, &address) ||
+	    address == stubs->useless_name ||
+	    java_blob_name(stubs->layout, stubs->memory, blob, name))
+		return STUB_NONE;
+	kind = kind_of(name);
+	if (kind == STUB_NONE)
+		stubs->useless_name = address;
+	return kind;
+}
+
+static int add_stub(struct stubs *stubs, const struct java_blob *blob, enum stub_kind kind)
+{
+	struct stub stub = { .blob = *blob, .kind = kind };
+	size_t size = blob->code_end - blob->code_start;
+	int err;
+
+	if (!size || size > MAX_STUB_BYTES || size > stubs->bytes_left ||
+	    stubs->stubs.count == MAX_STUBS)
+		return 0;
+	stub.bytes = malloc(size);
+	if (!stub.bytes)
+		return -ENOMEM;
+	if (remote_memory_read(stubs->memory, blob->code_start, stub.bytes, size)) {
+		free(stub.bytes);
+		return 0;
+	}
+	stubs->bytes_left -= size;
+	err = stub_vector_push(&stubs->stubs, stub);
+	if (err)
+		free(stub.bytes);
+	return err;
+}
+
+static int take_block(struct stubs *stubs, uint64_t block, bool *is_method)
+{
+	struct java_blob blob;
+	enum stub_kind kind;
+	uint64_t is_used;
+
+	*is_method = false;
+	if (java_field_read(stubs->memory, block, stubs->layout->block_used, &is_used) ||
+	    !is_used ||
+	    java_blob_find_at(stubs->layout, stubs->memory, block + stubs->layout->block_bytes,
+			      &blob))
+		return 0;
+	*is_method = blob.is_nmethod;
+	kind = find_kind(stubs, &blob);
+	return kind == STUB_NONE ? 0 : add_stub(stubs, &blob, kind);
+}
+
+/* A segment map's entry of 0 is the first segment of a block. */
+static int walk_heap(struct stubs *stubs, const struct java_heap *heap)
+{
+	uint64_t count = (heap->committed - heap->low) >> heap->log2_segment_size;
+	uint32_t blocks = 0, methods = 0;
+	uint8_t map[MAP_BYTES];
+
+	for (uint64_t at = 0; at < count; at += sizeof(map)) {
+		uint64_t part = count - at < sizeof(map) ? count - at : sizeof(map);
+
+		if (remote_memory_read(stubs->memory, heap->segment_map + at, map, part))
+			return 0;
+		for (uint64_t i = 0; i < part; i++) {
+			bool is_method;
+			int err;
+
+			if (map[i])
+				continue;
+			if (!stubs->blocks_left ||
+			    (blocks == FIRST_BLOCKS && methods == FIRST_BLOCKS))
+				return 0;
+			stubs->blocks_left--;
+			err = take_block(stubs, heap->low + ((at + i) << heap->log2_segment_size),
+					 &is_method);
+			if (err)
+				return err;
+			blocks++;
+			methods += is_method;
+		}
+	}
+	return 0;
+}
+
+static int compare_stubs(const void *a, const void *b)
+{
+	const struct stub *first = a, *second = b;
+
+	return (first->blob.code_start > second->blob.code_start) -
+	       (first->blob.code_start < second->blob.code_start);
+}
+
+static int compare_starts(const void *a, const void *b)
+{
+	const uint64_t *first = a, *second = b;
+
+	return (*first > *second) - (*first < *second);
+}
+
+/* Sorts the stubs, and drops those that overlap others or lie too far behind the first one. */
+static void tidy_stubs(struct stubs *stubs)
+{
+	struct stub *items = stubs->stubs.items;
+	size_t count = 0;
+
+	if (stubs->stubs.count)
+		qsort(items, stubs->stubs.count, sizeof(items[0]), compare_stubs);
+	for (size_t i = 0; i < stubs->stubs.count; i++) {
+		if (count && (items[i].blob.code_start < items[count - 1].blob.code_end ||
+			      items[i].blob.code_end - items[0].blob.code_start > MAX_SPAN_BYTES))
+			free(items[i].bytes);
+		else
+			items[count++] = items[i];
+	}
+	stubs->stubs.count = count;
+}
+
+static const struct stub *stub_of(const struct stubs *stubs, uint64_t address)
+{
+	size_t low = 0, high = stubs->stubs.count;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (stubs->stubs.items[middle].blob.code_start <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low && address < stubs->stubs.items[low - 1].blob.code_end ?
+		       &stubs->stubs.items[low - 1] :
+		       NULL;
+}
+
+static int add_start(struct stubs *stubs, uint64_t address)
+{
+	return stubs->starts.count < MAX_STARTS ? start_vector_push(&stubs->starts, address) : 0;
+}
+
+/* Of blocks with a frame the beginning is known already. */
+static bool is_start(const struct stubs *stubs, uint64_t address)
+{
+	const struct stub *stub = NULL;
+
+	if (address % START_ALIGNMENT == 0)
+		stub = stub_of(stubs, address);
+	return stub && !stub->blob.frame_bytes;
+}
+
+/* All words of the JVM's variables that point to where a stub may start. */
+static int find_pointers(struct stubs *stubs, uint64_t address, uint64_t bytes)
+{
+	_cleanup_(free_pointer) uint64_t *window = malloc(DATA_WINDOW_BYTES);
+	int err = window ? 0 : -ENOMEM;
+
+	for (uint64_t at = 0; at < bytes && !err; at += DATA_WINDOW_BYTES) {
+		uint64_t part = bytes - at < DATA_WINDOW_BYTES ? bytes - at : DATA_WINDOW_BYTES;
+
+		if (remote_memory_read(stubs->memory, address + at, window, part))
+			continue;
+		for (size_t i = 0; i < part / sizeof(window[0]) && !err; i++)
+			if (is_start(stubs, window[i]))
+				err = add_start(stubs, window[i]);
+	}
+	return err;
+}
+
+static uint64_t first_start(const struct stub *stub)
+{
+	bool is_uncalled = stub->blob.frame_bytes &&
+			   (*stub->bytes == PUSH_RDX || *stub->bytes == PUSH_RBX);
+
+	return stub->blob.code_start + is_uncalled;
+}
+
+static int find_starts(struct stubs *stubs, const struct java_data_ranges *ranges, uint64_t bias)
+{
+	struct start_vector *starts = &stubs->starts;
+	size_t count = 0, next = 0;
+	int err = 0;
+
+	for (size_t i = 0; i < stubs->stubs.count && !err; i++)
+		err = add_start(stubs, first_start(&stubs->stubs.items[i]));
+	for (uint32_t i = 0; i < ranges->count && !err; i++)
+		err = find_pointers(stubs, bias + ranges->ranges[i].address,
+				    ranges->ranges[i].bytes);
+	if (err)
+		return err;
+	if (starts->count)
+		qsort(starts->items, starts->count, sizeof(starts->items[0]), compare_starts);
+	for (size_t i = 0; i < starts->count; i++)
+		if (!count || starts->items[i] != starts->items[count - 1])
+			starts->items[count++] = starts->items[i];
+	starts->count = count;
+	for (size_t i = 0; i < stubs->stubs.count; i++) {
+		struct stub *stub = &stubs->stubs.items[i];
+
+		stub->first_start = next;
+		while (next < count && starts->items[next] < stub->blob.code_end)
+			next++;
+		stub->start_count = next - stub->first_start;
+	}
+	return 0;
+}
+
+static int make_rows(const struct stubs *stubs, const struct interpreter_target *target,
+		     struct stack_deltas *deltas)
+{
+	_cleanup_(free_pointer) struct interpreter_code *code =
+		calloc(stubs->stubs.count, sizeof(*code));
+
+	if (!code)
+		return -ENOMEM;
+	for (size_t i = 0; i < stubs->stubs.count; i++) {
+		const struct stub *stub = &stubs->stubs.items[i];
+
+		code[i] = (struct interpreter_code){
+			.address = stub->blob.code_start,
+			.bytes = stub->bytes,
+			.size = stub->blob.code_end - stub->blob.code_start,
+			.starts = stubs->starts.items + stub->first_start,
+			.start_count = stub->start_count,
+			.is_flat = stub->kind == STUB_FLAT,
+		};
+	}
+	return target->analyse(code, stubs->stubs.count, deltas);
+}
+
+static uint32_t whole_cells(size_t bytes)
+{
+	return (uint32_t)((bytes + CELL_BYTES - 1) / CELL_BYTES);
+}
+
+/* @process and behind it the tables of @deltas, of which there may be none. */
+static int make_data(const struct java_process *process, const struct stack_deltas *deltas,
+		     void **data, uint32_t *bytes)
+{
+	size_t index_bytes = deltas->page_count ? (deltas->page_count + 1ULL) * sizeof(uint32_t) :
+						  0;
+	size_t row_bytes = stack_deltas_row_bytes(deltas->row_count);
+	struct unwind_header stubs = {
+		.text_start = deltas->text_start,
+		.page_count = deltas->page_count,
+		.page_index_cell = whole_cells(sizeof(*process)),
+		.row_count = deltas->row_count,
+		.rule_count = deltas->rule_count,
+	};
+	struct java_process *made;
+	uint32_t cells;
+
+	stubs.row_cell = stubs.page_index_cell + whole_cells(index_bytes);
+	stubs.rule_cell = stubs.row_cell + whole_cells(row_bytes);
+	cells = stubs.rule_cell + deltas->rule_count;
+	if (cells > INTERPRETER_DATA_MAX_BYTES / CELL_BYTES)
+		return make_data(process, &(struct stack_deltas){ 0 }, data, bytes);
+	made = calloc(cells, CELL_BYTES);
+	if (!made)
+		return -ENOMEM;
+	*made = *process;
+	*data = made;
+	*bytes = cells * CELL_BYTES;
+	if (!deltas->page_count)
+		return 0;
+	made->stubs = stubs;
+	memcpy((struct cell *)*data + stubs.page_index_cell, deltas->page_index, index_bytes);
+	memcpy((struct cell *)*data + stubs.row_cell, deltas->rows, row_bytes);
+	memcpy((struct cell *)*data + stubs.rule_cell, deltas->rules,
+	       deltas->rule_count * sizeof(deltas->rules[0]));
+	return 0;
+}
+
+int java_stubs_read(const struct java_layout *layout, const struct java_heaps *heaps,
+		    const struct java_data_ranges *ranges, const struct interpreter_target *target,
+		    const struct java_process *process, void **data, uint32_t *bytes)
+{
+	_cleanup_(stubs_deinit) struct stubs stubs = {
+		.layout = layout,
+		.process = process,
+		.memory = target->memory,
+		.blocks_left = MAX_BLOCKS,
+		.bytes_left = MAX_CODE_BYTES,
+	};
+	_cleanup_(stack_deltas_deinit) struct stack_deltas deltas = { 0 };
+	int err = 0;
+
+	for (uint32_t i = 0; target->analyse && i < heaps->count && !err; i++)
+		err = walk_heap(&stubs, &heaps->heaps[i]);
+	tidy_stubs(&stubs);
+	if (!err)
+		err = find_starts(&stubs, ranges, target->bias);
+	if (!err && stubs.stubs.count)
+		err = make_rows(&stubs, target, &deltas);
+	if (err == -ENOMEM)
+		return err;
+	return make_data(process, &deltas, data, bytes);
+}
+
+int java_stub_name(const struct java_layout *layout, const struct java_heaps *heaps,
+		   struct remote_memory *memory, uint64_t address, java_text text)
+{
+	char name[JAVA_BLOB_NAME_BYTES];
+	struct java_blob blob;
+	int err = java_blob_find(layout, heaps, memory, address, &blob);
+
+	if (!err && blob.is_nmethod)
+		err = fail(-ENOENT, "a compiled method at %#llx", (unsigned long long)address);
+	if (!err)
+		err = java_blob_name(layout, memory, &blob, name);
+	if (!err && !*name)
+		err = fail(-EBADMSG, "a stub without a name");
+	if (err)
+		return err;
+	snprintf(text, sizeof(java_text), "[stub: %s]", name);
+	return 0;
+}
