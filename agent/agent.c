@@ -250,7 +250,8 @@ static int start_processes(struct agent *agent)
 		.delta_cache = agent->delta_cache,
 		.kernel_symbols = agent->kernel_symbols,
 		.probe = agent->options->tracers ? interpreters_probe : NULL,
-		.languages = agent->options->tracers,
+		.languages = agent->options->tracers |
+			     (agent->options->with_signatures ? INTERPRETERS_WITH_SIGNATURES : 0),
 		.fold_runtime_frames = agent->options->fold_runtime_frames,
 	};
 	_cleanup_(free_pointer) struct task_snapshot *tasks = NULL;

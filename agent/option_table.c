@@ -497,7 +497,7 @@ const struct option option_table[] = {
 		.value_name = "LIST",
 		.initial = "all",
 		.meaning = "Languages to unwind beside the kernel and native code, with commas "
-			   "between: go, python; native for none of them, or all.",
+			   "between: go, java, python; native for none of them, or all.",
 		.set = set_tracers,
 	},
 	{
@@ -513,6 +513,12 @@ const struct option option_table[] = {
 			   "the stack table.",
 		.set = option_set_switch,
 		.offset = offsetof(struct options, with_lines),
+	},
+	{
+		.name = "with-signatures",
+		.meaning = "Put types of arguments and result behind names of Java methods.",
+		.set = option_set_switch,
+		.offset = offsetof(struct options, with_signatures),
 	},
 	{
 		.name = "with-goroutine-id",

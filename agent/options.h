@@ -93,6 +93,7 @@ struct options {
 	/** Languages to look for (interpreters/registry.h). */
 	uint32_t tracers;
 	bool fold_runtime_frames;
+	bool with_signatures;
 	/** In folded stacks and the stack table. */
 	bool with_lines;
 	/** In pprof and OTLP. */

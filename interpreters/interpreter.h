@@ -37,7 +37,7 @@ enum {
 };
 
 /**
- * What probe found in an executable. Immutable, so threads may share it. The languages put it
+ * What probe found in an executable. Immutable from then on, so threads may share it. The languages put it
  * first into a struct of their own; freed by interpreter_ops.release.
  */
 struct interpreter_file {
@@ -49,6 +49,8 @@ struct interpreter_file {
 	uint32_t range_count;
 	/** attach reads neither memory nor files, so it need not wait for a load thread. */
 	bool attaches_at_once;
+	/** Names of methods are to have the types of arguments and result, where a language overloads them. */
+	bool with_signatures;
 };
 
 /** A file that the process has mapped. Borrowed. */

@@ -39,6 +39,8 @@ int interpreters_probe(uint32_t selected, const struct elf_image *image, const c
 		if (!(selected & 1U << i))
 			continue;
 		err = languages[i]->ops->probe(image, path, file);
+		if (!err)
+			(*file)->with_signatures = selected & INTERPRETERS_WITH_SIGNATURES;
 		if (err != -ENOENT)
 			return err;
 	}

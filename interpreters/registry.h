@@ -6,14 +6,16 @@
 #include "interpreters/interpreter.h"
 
 /** A set of languages: bit i is the i-th of interpreter_at(). */
-#define INTERPRETERS_ALL UINT32_MAX
+#define INTERPRETERS_ALL (INTERPRETERS_WITH_SIGNATURES - 1)
+/** Beside the languages of a set: names of methods have their types (interpreter_file.with_signatures). */
+#define INTERPRETERS_WITH_SIGNATURES (1U << 31)
 
 /** The language of that index or name; NULL if there is none. */
 const struct interpreter *interpreter_at(uint32_t index);
 const struct interpreter *interpreter_by_name(const char *name);
 
 /**
- * The runtime that @image is, of those in @selected (bits by index); -ENOENT if it is none, and else
+ * The runtime that @image is, of the set @selected; -ENOENT if it is none, and else
  * as interpreter_ops.probe.
  */
 int interpreters_probe(uint32_t selected, const struct elf_image *image, const char *path,

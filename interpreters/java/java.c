@@ -80,7 +80,7 @@ static int attach(const struct interpreter_file *probed, const struct interprete
 		free(rows);
 		return -ENOMEM;
 	}
-	java_symbolizer_init(&made->symbolizer, &layout);
+	java_symbolizer_init(&made->symbolizer, &layout, probed->with_signatures);
 	made->heaps = heaps;
 	made->data = rows;
 	made->process.interpreter = &java_interpreter;

@@ -51,10 +51,12 @@ static void release_place(void *context, const void *key, void *value)
 	free(value);
 }
 
-void java_symbolizer_init(struct java_symbolizer *symbolizer, const struct java_layout *layout)
+void java_symbolizer_init(struct java_symbolizer *symbolizer, const struct java_layout *layout,
+			  bool with_signatures)
 {
 	memset(symbolizer, 0, sizeof(*symbolizer));
 	symbolizer->layout = *layout;
+	symbolizer->with_signatures = with_signatures;
 	lru_cache_init(&symbolizer->places, 2 * sizeof(uint64_t), JAVA_PLACES_MAX_ENTRIES,
 		       JAVA_PLACES_MAX_BYTES, release_place, NULL);
 }
@@ -182,7 +184,8 @@ static int read_method(struct java_symbolizer *symbolizer, struct remote_memory 
 {
 	const struct java_layout *layout = &symbolizer->layout;
 	uint32_t bci = scope->bci > 0 ? (uint32_t)scope->bci : 0;
-	int err = java_method_name(layout, memory, scope->method, false, symbolizer->text);
+	int err = java_method_name(layout, memory, scope->method, symbolizer->with_signatures,
+				   symbolizer->text);
 
 	if (err)
 		return err;

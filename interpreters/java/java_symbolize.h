@@ -24,6 +24,7 @@ enum {
 /** Of one process; one thread at a time. */
 struct java_symbolizer {
 	struct java_layout layout;
+	bool with_signatures;
 	/** The two words -> struct java_place. */
 	struct lru_cache places;
 	/** What is too large for the cache; NULL or the answer of the last call. */
@@ -34,8 +35,9 @@ struct java_symbolizer {
 	java_text text;
 };
 
-/** The layout is copied. */
-void java_symbolizer_init(struct java_symbolizer *symbolizer, const struct java_layout *layout);
+/** The layout is copied. @with_signatures: names have the types of arguments and result. */
+void java_symbolizer_init(struct java_symbolizer *symbolizer, const struct java_layout *layout,
+			  bool with_signatures);
 void java_symbolizer_deinit(struct java_symbolizer *symbolizer);
 
 /** As interpreter_ops.symbolize. */

@@ -22,6 +22,7 @@ static void languages_are_found_by_name_and_index(void **state)
 	assert_null(interpreter_by_name(""));
 	for (uint32_t i = 0; interpreter_at(i); i++)
 		assert_ptr_equal(interpreter_by_name(interpreter_at(i)->name), interpreter_at(i));
+	assert_int_equal(interpreter_by_name("java")->kind, FRAME_JAVA);
 	assert_null(interpreter_at(UINT32_MAX));
 }
 

@@ -121,7 +121,7 @@ static int set_up(void **state)
 	put_record(1, 10, 1);
 	put_record(2, 20, 13);
 	put_record(3, INT32_MAX, 0);
-	java_symbolizer_init(&symbolizer, &layout);
+	java_symbolizer_init(&symbolizer, &layout, false);
 	return 0;
 }
 
@@ -348,6 +348,17 @@ static void what_is_read_in_part_is_no_answer_and_not_kept(void **state)
 	}
 }
 
+static void names_may_have_types(void **state)
+{
+	struct interpreted_frames frames;
+
+	(void)state;
+	symbolizer.with_signatures = true;
+	assert_int_equal(name_compiled(20, FRAME_RETURN_ADDRESS, &frames), 0);
+	check_frame(&frames.items[0], "a.Inner$1.get()V", 36);
+	check_frame(&frames.items[1], "a.Middle.call()V", 25);
+}
+
 static void places_are_forgotten_when_there_are_too_many(void **state)
 {
 	struct interpreted_frames frames;
@@ -372,6 +383,7 @@ int main(void)
 		TEST(deep_chains_keep_the_innermost_and_the_physical_method),
 		TEST(forged_debug_information_leaves_the_compiled_method),
 		TEST(what_is_read_in_part_is_no_answer_and_not_kept),
+		TEST(names_may_have_types),
 		TEST(places_are_forgotten_when_there_are_too_many),
 	};
 
