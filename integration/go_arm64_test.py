@@ -11,6 +11,8 @@ runtime that change stacks, since hardly any is met by chance.
 The thread that gets the signal is a random one of those that run. qemu-user writes the registers
 of the others as it last had them in memory, while they go on: they are judged where they wait in a
 system call, for then that is what they are. There is no vDSO: the runtime asks the kernel for the time.
+Threads in system calls go on while the file is written, and if they unmap memory that qemu-user is about
+to write it ends in the midst: such a stop does not count.
 
 usage: go_arm64_test.py [-stops N] [VERSION|MODE|TARGET...]
 """
@@ -39,6 +41,8 @@ from harness import IS_LONG, OUTPUT, ROOT, Program, Tap, allow_core, take_count
 STOPS = 6 if IS_LONG else 3
 # At chosen instructions; such stops come to nothing if the program does not come there.
 PLACE_STOPS = 4 if IS_LONG else 3
+# For a core file that is whole.
+TRIES_MAX = 3
 ADDITIONS = os.path.join(ROOT, "integration", "targets", "go_arm64")
 COMPILER = "aarch64-linux-gnu-gcc"
 # Where Debian has the C library of arm64.
@@ -196,6 +200,7 @@ class Core:
         if len(cores) != 1:
             raise RuntimeError("%s left %d core files" % (self._command[0], len(cores)))
         self.path = cores[0]
+        core_notes.check_whole(self.path)
         put_signal_return(self.maps)
         if self._threads:
             with open(self._threads, encoding="ascii") as file:
@@ -204,17 +209,27 @@ class Core:
                 self.path, {int(tid): int(pointer, 16) for tid, pointer in pairs})
 
     def stop_somewhere(self, generator):
-        """Stops it after a random time."""
-        with self._start() as program:
-            time.sleep(generator.uniform(*WAIT_SECONDS))
-            self.tid = generator.choice(running_threads(program.pid))
-            ctypes.CDLL(None).tgkill(program.pid, self.tid, signal.SIGQUIT)
-            self._take(program)
+        """Stops it after a random time. Raises core_notes.Cut if each of some tries leaves a core
+        file that is cut.
+        """
+        cuts = []
+        while len(cuts) < TRIES_MAX:
+            try:
+                with self._start() as program:
+                    time.sleep(generator.uniform(*WAIT_SECONDS))
+                    self.tid = generator.choice(running_threads(program.pid))
+                    ctypes.CDLL(None).tgkill(program.pid, self.tid, signal.SIGQUIT)
+                    self._take(program)
+                return
+            except core_notes.Cut as cut:
+                cuts.append(str(cut))
+                os.unlink(self.path)
+        raise core_notes.Cut("%s left core files of %s" % (self._command[0], "; ".join(cuts)))
 
     def stop_at(self, before, places, generator):
         """Stops it at one of @places, addresses, after it has been at each of @before. False if it
         does not come there in time, or if qemu's stub, which threads disturb that meet something
-        at once, fails.
+        at once, fails or leaves a core file that is cut.
         """
         path = os.path.join(self._directory, "stub")
         try:
@@ -230,7 +245,7 @@ class Core:
                     return False
                 stub.kill(signal.SIGQUIT)
                 self._take(program, PLACE_END_SECONDS)
-        except (qemu_stub.Failure, subprocess.TimeoutExpired, OSError):
+        except (qemu_stub.Failure, core_notes.Cut, subprocess.TimeoutExpired, OSError):
             return False
         return True
 
