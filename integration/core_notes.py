@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Notes of core files: reads the threads' pointers of x86-64, and adds those of arm64."""
+"""Core files: whether they are whole; reads the threads' pointers of x86-64, and adds those of arm64."""
+import os
 import struct
 
+HEADER_BYTES = 64
+# Kind to size in the file, of a program header.
+PROGRAM_HEADER = struct.Struct("<IIQQQQ")
 PT_NOTE = 4
 NT_PRSTATUS = 1
 NT_ARM_TLS = 0x401
@@ -11,17 +15,42 @@ REGISTERS_OFFSET = 112
 FS_BASE_OFFSET = REGISTERS_OFFSET + 21 * 8
 
 
-def _segments(file):
-    """Where the program headers of notes stand, with offset and size of the notes."""
+class Cut(Exception):
+    """A core file is not whole."""
+
+
+def _program_headers(file):
+    """Place, kind, offset and size in the file of each segment."""
     file.seek(0)
-    header = file.read(64)
+    header = file.read(HEADER_BYTES)
+    if len(header) < HEADER_BYTES:
+        raise Cut("%d bytes of %d of the header" % (len(header), HEADER_BYTES))
     start, (entry_bytes, count) = (struct.unpack_from("<Q", header, 32)[0],
                                    struct.unpack_from("<HH", header, 54))
     for place in range(start, start + count * entry_bytes, entry_bytes):
         file.seek(place)
-        kind, _, offset, _, _, size = struct.unpack("<IIQQQQ", file.read(40))
+        data = file.read(PROGRAM_HEADER.size)
+        if len(data) < PROGRAM_HEADER.size:
+            raise Cut("%d bytes, program headers up to %d" % (file.seek(0, os.SEEK_END),
+                                                              start + count * entry_bytes))
+        kind, _, offset, _, _, size = PROGRAM_HEADER.unpack(data)
+        yield place, kind, offset, size
+
+
+def _segments(file):
+    """Where the program headers of notes stand, with offset and size of the notes."""
+    for place, kind, offset, size in _program_headers(file):
         if kind == PT_NOTE:
             yield place, offset, size
+
+
+def check_whole(path):
+    """Raises Cut if not all of the core file is there that its headers speak of."""
+    with open(path, "rb") as file:
+        end = max((offset + size for _, _, offset, size in _program_headers(file)), default=0)
+        there = file.seek(0, os.SEEK_END)
+    if not end or there < end:
+        raise Cut("%d bytes, segments up to %d" % (there, end))
 
 
 def _padded(content):

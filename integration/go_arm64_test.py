@@ -11,6 +11,8 @@ runtime that change stacks, since hardly any is met by chance.
 The thread that gets the signal is a random one of those that run. qemu-user writes the registers
 of the others as it last had them in memory, while they go on: they are judged where they wait in a
 system call, for then that is what they are. There is no vDSO: the runtime asks the kernel for the time.
+System calls go on while the file is written: qemu-user 7.2 dies of a thread that is just being made, and
+leaves the header alone. Such a stop does not count.
 
 usage: go_arm64_test.py [-stops N] [VERSION|MODE|TARGET...]
 """
@@ -39,6 +41,8 @@ from harness import IS_LONG, OUTPUT, ROOT, Program, Tap, allow_core, take_count
 STOPS = 6 if IS_LONG else 3
 # At chosen instructions; such stops come to nothing if the program does not come there.
 PLACE_STOPS = 4 if IS_LONG else 3
+# For a core file that is whole.
+TRIES_MAX = 3
 ADDITIONS = os.path.join(ROOT, "integration", "targets", "go_arm64")
 COMPILER = "aarch64-linux-gnu-gcc"
 # Where Debian has the C library of arm64.
@@ -73,10 +77,9 @@ PLACES = re.compile(
     r"newstack|gopreempt_m|park_m)(?:\.abi0|\.abiinternal)?|"
     r"crosscall2|gogo|gosave_systemstack_switch|_cgo_topofstack|setg_gcc|time\.now|gcWriteBarrier)")
 PLACES_AT_ONCE = 3
-# Of targets/go_arm64/thread_pointers.c, when a thread begins.
-TELLING = "tell"
-# A source of ours, and options by which it is linked.
+# Sources of ours, and options by which they are linked.
 SIGNAL_RETURN = ("signal_return.S", "-nostdlib", "-Wl,--build-id=none")
+THREAD_POINTERS = ("thread_pointers.c", "-pthread", "-ldl")
 PAGE_BYTES = 4096
 SYSTEM_CALL = struct.pack("<I", 0xd4000001)
 SHOWN_STACKS = 4
@@ -121,6 +124,13 @@ def is_in_system_call(thread):
     if leaf.path not in _images:
         _images[leaf.path] = Image(leaf.path)
     return _images[leaf.path].word(leaf.address - 4) == SYSTEM_CALL
+
+
+def has_additions(thread):
+    """Whether @thread is at what we have threads do when they begin, and not at the program's work: that
+    leaves no frame behind.
+    """
+    return any(frame.path == addition(*THREAD_POINTERS) for frame in thread.frames)
 
 
 def read_threads(text):
@@ -183,7 +193,7 @@ class Core:
                       "-E", "CORE_MAPS=" + self.maps]
         if has_cgo:
             self._qemu += ["-E", "CORE_THREADS=" + self._threads,
-                           "-E", "LD_PRELOAD=" + addition("thread_pointers.c", "-pthread", "-ldl")]
+                           "-E", "LD_PRELOAD=" + addition(*THREAD_POINTERS)]
         self._command = command
 
     def _start(self, *options, **more):
@@ -196,6 +206,7 @@ class Core:
         if len(cores) != 1:
             raise RuntimeError("%s left %d core files" % (self._command[0], len(cores)))
         self.path = cores[0]
+        core_notes.check_whole(self.path)
         put_signal_return(self.maps)
         if self._threads:
             with open(self._threads, encoding="ascii") as file:
@@ -204,17 +215,27 @@ class Core:
                 self.path, {int(tid): int(pointer, 16) for tid, pointer in pairs})
 
     def stop_somewhere(self, generator):
-        """Stops it after a random time."""
-        with self._start() as program:
-            time.sleep(generator.uniform(*WAIT_SECONDS))
-            self.tid = generator.choice(running_threads(program.pid))
-            ctypes.CDLL(None).tgkill(program.pid, self.tid, signal.SIGQUIT)
-            self._take(program)
+        """Stops it after a random time. Raises core_notes.Cut if each of some tries leaves a core
+        file that is cut.
+        """
+        cuts = []
+        while len(cuts) < TRIES_MAX:
+            try:
+                with self._start() as program:
+                    time.sleep(generator.uniform(*WAIT_SECONDS))
+                    self.tid = generator.choice(running_threads(program.pid))
+                    ctypes.CDLL(None).tgkill(program.pid, self.tid, signal.SIGQUIT)
+                    self._take(program)
+                return
+            except core_notes.Cut as cut:
+                cuts.append(str(cut))
+                os.unlink(self.path)
+        raise core_notes.Cut("%s left core files of %s" % (self._command[0], "; ".join(cuts)))
 
     def stop_at(self, before, places, generator):
         """Stops it at one of @places, addresses, after it has been at each of @before. False if it
         does not come there in time, or if qemu's stub, which threads disturb that meet something
-        at once, fails.
+        at once, fails or leaves a core file that is cut.
         """
         path = os.path.join(self._directory, "stub")
         try:
@@ -230,7 +251,7 @@ class Core:
                     return False
                 stub.kill(signal.SIGQUIT)
                 self._take(program, PLACE_END_SECONDS)
-        except (qemu_stub.Failure, subprocess.TimeoutExpired, OSError):
+        except (qemu_stub.Failure, core_notes.Cut, subprocess.TimeoutExpired, OSError):
             return False
         return True
 
@@ -296,15 +317,15 @@ class Result:
         self.stops += 1
         self.differing += not is_same
         for thread in read_threads(text):
-            if thread.tid == core.tid:
-                self.signalled += 1
-            elif any(frame.name == TELLING for frame in thread.frames):
+            is_signalled = thread.tid == core.tid
+            self.signalled += is_signalled
+            if has_additions(thread):
                 continue
-            elif is_in_system_call(thread):
+            if not is_signalled:
+                if not is_in_system_call(thread):
+                    self.unknown += 1
+                    continue
                 self.waiting += 1
-            else:
-                self.unknown += 1
-                continue
             frames = show(thread)
             self.frames += len(frames)
             if self._chains.is_own(frames):

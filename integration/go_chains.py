@@ -97,18 +97,24 @@ _BACKGROUND = [
     "runtime.clone",
     "THREAD __sigsetjmp?",
 ]
+# Stacks of the race detector's C, which end there; and it is called around what a `go` statement names.
+_LEFT = (r"\[error: register not known\];racecall;(?:[^;]+;)*|"
+         r"runtime\.goexit;(?:(?:runtime\.)?race\w+;){1,2}")
 _BEGINNING = r"(?:runtime\.goexit|runtime\.clone|_*clone3?|libc\.so\.6\+0x[0-9a-f]+);"
 
 
 class Style:
     """How a program was built, as far as its stacks show that."""
 
-    def __init__(self, is_inlining=True, has_symbols=True, has_cgo=False, is_static=False):
+    def __init__(self, is_inlining=True, has_symbols=True, has_cgo=False, is_static=False,
+                 is_race=False):
         self.is_inlining = is_inlining
         self.has_symbols = has_symbols
         self.has_cgo = has_cgo
         # The C library is in the program, with all of its names.
         self.is_static = is_static
+        # The race detector's, which keeps its caller's stack pointer to itself (_LEFT).
+        self.is_race = is_race
 
 
 class _Expressions:
@@ -119,6 +125,8 @@ class _Expressions:
         self.runtime = _RUNTIME if not style.has_cgo else "(?:%s|%s)" % (_RUNTIME, _CGO_HELPERS)
         if style.is_static:
             self.runtime = r"(?:%s|\w+(?:\.(?:part|isra|constprop|cold)(?:\.\d+)?)*)" % self.runtime
+        if style.is_race:
+            self.runtime = r"(?:%s|race\w+)" % self.runtime
         if style.has_cgo and not style.has_symbols:
             self.runtime = r"(?:%s|[^;]*\+0x[0-9a-f]+)" % self.runtime
 
@@ -212,9 +220,11 @@ class Chains:
     def __init__(self, target, style):
         make = _Expressions(style)
         self._own = re.compile("|".join(map(make.chain, target.declared)))
-        self._background = re.compile("|".join([*map(make.chain, _BACKGROUND), _BEGINNING]))
+        self._background = re.compile("|".join([*map(make.chain, _BACKGROUND), _BEGINNING]
+                                               + [_LEFT] * style.is_race))
+        # The race detector takes most of the time, and hardly anything else is seen of some.
         self.wanted = {text: re.compile("(?:^|;)" + make.sequence(text))
-                       for text in target.wanted}
+                       for text in target.wanted if not style.is_race}
 
     @staticmethod
     def _text(frames):

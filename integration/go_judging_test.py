@@ -84,6 +84,14 @@ def main():
     tap.ok(flat.is_own(frames) and not flat.is_own(frames[:-1] + ["main.c_[i]"]),
            "where nothing is inlined a call is one")
     tap.ok(not flat.is_own(GOOD[5] + ["libc.so.6+0x10"]), "without cgo there is no C")
+    race = Chains(target, Style(has_cgo=True, is_race=True))
+    left = ["[error: register not known]", "racecall", "__tsan_read"]
+    frames = MAIN + ["main.a", "racefuncenter", "racecall"]
+    tap.ok(race.is_background(left) and race.is_own(frames) and not race.is_background(left[:1])
+           and not race.is_background(["main.a", *left[1:]])
+           and not chains.is_background(left) and not chains.is_own(frames),
+           "stacks may end at the race detector's C where there is one")
+    frames = MAIN + ["main.a", "main.(*list[...]).b", "main.c"]
     tap.ok(chains.find_wanted(frames) and not chains.find_wanted(MAIN + ["main.a"]),
            "what must be seen is found")
     ends = StackEnds(entries=ENTRIES)

@@ -2,11 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The live tests' own tools: what they must refuse, and what they must let pass."""
 import os
+import struct
 import sys
+import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import build_targets
 import chains
+import core_notes
 import never_wrong_test
 from build_targets import TARGETS
 from harness import Stack, StackEnds, Tap, parse_folded
@@ -127,6 +130,29 @@ def check_judge(tap):
            "missed:", *missed, "blamed:", *blamed)
 
 
+def is_cut(data):
+    """Whether a core file with these contents counts as cut."""
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(data)
+        file.flush()
+        try:
+            core_notes.check_whole(file.name)
+        except core_notes.Cut:
+            return True
+    return False
+
+
+def check_cores(tap):
+    segments = [(core_notes.PT_NOTE, 232, 24), (1, 4096, 100), (1, 4196, 0)]
+    whole = bytes(32) + struct.pack("<Q14xHH", 64, 56, len(segments)) + bytes(6)
+    for kind, offset, size in segments:
+        whole += core_notes.PROGRAM_HEADER.pack(kind, 0, offset, 0, 0, size) + bytes(16)
+    whole = whole.ljust(4196, b"\0")
+    tap.ok(not is_cut(whole) and not is_cut(whole + b"more"), "a core file that is whole is one")
+    missed = [size for size in range(len(whole)) if not is_cut(whole[:size])]
+    tap.ok(not missed, "one that is cut anywhere is told", *missed[:10])
+
+
 def main():
     tap = Tap()
     check_folded(tap)
@@ -134,6 +160,7 @@ def main():
     check_names(tap)
     check_ends(tap)
     check_judge(tap)
+    check_cores(tap)
     tap.finish()
 
 

@@ -156,6 +156,18 @@ static bool saves_sp(const struct x86_instruction *instruction)
 	       instruction->base == X86_RSP;
 }
 
+static bool saves_sp_in_r12(const struct x86_instruction *instruction)
+{
+	return instruction->kind == X86_MOVE && instruction->reg == X86_R12 &&
+	       instruction->base == X86_RSP;
+}
+
+static bool takes_sp_from_r12(const struct x86_instruction *instruction)
+{
+	return instruction->kind == X86_MOVE && instruction->reg == X86_RSP &&
+	       instruction->base == X86_R12;
+}
+
 static bool sets_sp(const struct x86_instruction *instruction)
 {
 	return (instruction->kind == X86_LOAD || instruction->kind == X86_MOVE) &&
@@ -174,11 +186,13 @@ static bool find_ends(uint32_t role, const uint8_t *code, size_t bytes, size_t *
 	*to = *from;
 	if (!find_instruction(code, bytes, from,
 			      role == GO_ROLE_ALIGNS	    ? saves_sp :
+			      role == GO_ROLE_LEAVES	    ? saves_sp_in_r12 :
 			      role == GO_SWITCH_SYSTEMSTACK ? sets_sp :
 							      moves_or_sets_sp))
 		return false;
 	*to = *from;
-	return find_instruction(code, bytes, to, sets_sp);
+	return find_instruction(code, bytes, to,
+				role == GO_ROLE_LEAVES ? takes_sp_from_r12 : sets_sp);
 }
 
 /* Where the first call of [@from, @to) begins; @from if there is none. */
@@ -195,7 +209,7 @@ static size_t find_call(const uint8_t *code, size_t from, size_t to)
 
 /*
  * x86-64: the parts of @function, two at most, in which it has another stack than the caller's, or the
- * stack pointer in rbx; their number. Called on the thread's own stack, systemstack() and asmcgocall() go
+ * stack pointer in another register; their number. Called on the thread's own stack, systemstack() and asmcgocall() go
  * nowhere, and there only the place tells that.
  */
 static uint32_t find_parts(struct go_table *table, const struct go_function *function,
@@ -223,8 +237,9 @@ static uint32_t find_parts(struct go_table *table, const struct go_function *fun
 
 static bool has_parts(uint16_t machine, uint32_t role)
 {
-	return machine == EM_X86_64 && (role == GO_ROLE_ALIGNS || role == GO_SWITCH_SYSTEMSTACK ||
-					role == GO_SWITCH_ASMCGOCALL);
+	return machine == EM_X86_64 &&
+	       (role == GO_ROLE_ALIGNS || role == GO_ROLE_LEAVES || role == GO_SWITCH_SYSTEMSTACK ||
+		role == GO_SWITCH_ASMCGOCALL);
 }
 
 /* Of [value->start, value->end) only what lies in a part has the rule of the role. */
@@ -238,8 +253,8 @@ static int add_parted_rows(struct row_writer *writer, const struct known_functio
 	int err = 0;
 
 	go_rule_make(EM_X86_64, GO_ROLE_ORDINARY, value->value, &plain);
-	if (known->role == GO_ROLE_ALIGNS)
-		go_rule_make_aligned(value->value, &rule);
+	if (known->role == GO_ROLE_ALIGNS || (known->role == GO_ROLE_LEAVES && count))
+		go_rule_make_kept(known->role, value->value, &rule);
 	else
 		go_rule_make(EM_X86_64, known->role, value->value, &rule);
 	go_rule_make_calling(EM_X86_64, value->value, &before);

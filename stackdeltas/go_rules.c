@@ -60,13 +60,22 @@ static const struct named_role roles[] = {
 	{ "runtime.callCgoSigaction", GO_ROLE_ALIGNS, true },
 	{ "runtime.callCgoMmap", GO_ROLE_ALIGNS, true },
 	{ "runtime.callCgoMunmap", GO_ROLE_ALIGNS, true },
+	/* Of -race, -msan, -asan and for libFuzzer. */
+	{ "racecall", GO_ROLE_LEAVES, false },
+	{ "msancall", GO_ROLE_LEAVES, false },
+	{ "asancall", GO_ROLE_LEAVES, false },
+	{ "runtime.libfuzzerCall", GO_ROLE_LEAVES, true },
+	{ "runtime.libfuzzerCall4", GO_ROLE_LEAVES, true },
+	{ "runtime.libfuzzerCallTraceIntCmp", GO_ROLE_LEAVES, true },
+	{ "runtime.libfuzzerCallWithTwoByteBuffers", GO_ROLE_LEAVES, true },
+	{ "end_of_function", GO_ROLE_LEAVES, false },
 };
 
 uint32_t go_role_of(const char *name, bool is_flagged, bool has_flags)
 {
-	/* All others, nearly, cost one comparison. */
-	if (strncmp(name, "runtime.", strlen("runtime.")) != 0 && name[0] != '_' &&
-	    name[0] != 'g' && name[0] != 't' && name[0] != 'c' && name[0] != 's')
+	/* All others, nearly: those that matter are of a few packages, or of none. */
+	if (strncmp(name, "runtime.", strlen("runtime.")) != 0 && name[0] != 't' &&
+	    name[0] != 's' && memchr(name, '.', GO_RULE_NAME_MAX_BYTES))
 		return GO_ROLE_ORDINARY;
 	for (size_t i = 0; i < sizeof(roles) / sizeof(roles[0]); i++) {
 		if (strncmp(name, roles[i].name, GO_RULE_NAME_MAX_BYTES) != 0)
@@ -127,6 +136,8 @@ void go_rule_make(uint16_t machine, uint32_t role, int32_t frame_bytes, struct u
 		rule->cfa = role == GO_ROLE_END ? CFA_END : CFA_SIGNAL;
 		return;
 	}
+	if (role == GO_ROLE_LEAVES)
+		return;
 	if (role == GO_ROLE_VFORK && frame_bytes == -X86_RETURN_ADDRESS_BYTES) {
 		make_popped(machine, rule);
 		return;
@@ -177,11 +188,15 @@ void go_rule_make_saved(int32_t frame_bytes, int16_t offset, struct unwind_rule 
 	rule->ra_offset = (int16_t)(offset + 8);
 }
 
-void go_rule_make_aligned(int32_t frame_bytes, struct unwind_rule *rule)
+void go_rule_make_kept(uint32_t role, int32_t frame_bytes, struct unwind_rule *rule)
 {
 	go_rule_make(EM_X86_64, GO_ROLE_ORDINARY, frame_bytes, rule);
-	if (rule->cfa == CFA_SP) {
-		rule->cfa = CFA_REGISTER;
-		rule->cfa_register = X86_RBX;
+	if (rule->cfa != CFA_SP)
+		return;
+	rule->cfa = CFA_REGISTER;
+	rule->cfa_register = X86_RBX;
+	if (role == GO_ROLE_LEAVES) {
+		rule->cfa_register = X86_R12;
+		rule->flags = RULE_SWITCHES_STACK;
 	}
 }

@@ -29,6 +29,11 @@ enum go_role {
 	GO_ROLE_FROM_C,
 	/** x86-64: calls C with its stack pointer in rbx, for it aligns it. */
 	GO_ROLE_ALIGNS,
+	/**
+	 * Calls C on g0 and keeps where the goroutine's stack was in a callee-saved register alone (x86-64:
+	 * r12), which walks do not follow through C.
+	 */
+	GO_ROLE_LEAVES,
 	/** x86-64: takes its return address off the stack that it shares with a child. */
 	GO_ROLE_VFORK,
 };
@@ -53,7 +58,10 @@ void go_rule_make_calling(uint16_t machine, int32_t frame_bytes, struct unwind_r
 /** arm64, GO_ROLE_FROM_C: the rule where the two words of C's frame record are at sp + @offset. */
 void go_rule_make_saved(int32_t frame_bytes, int16_t offset, struct unwind_rule *rule);
 
-/** x86-64, GO_ROLE_ALIGNS: the rule where rbx has the stack pointer of a frame of @frame_bytes. */
-void go_rule_make_aligned(int32_t frame_bytes, struct unwind_rule *rule);
+/**
+ * x86-64, GO_ROLE_ALIGNS and GO_ROLE_LEAVES: the rule where a register (rbx, r12) has the stack pointer of
+ * a frame of @frame_bytes.
+ */
+void go_rule_make_kept(uint32_t role, int32_t frame_bytes, struct unwind_rule *rule);
 
 #endif

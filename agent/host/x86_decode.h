@@ -25,6 +25,7 @@ enum {
 	X86_RSI = 6,
 	X86_RDI = 7,
 	X86_R11 = 11,
+	X86_R12 = 12,
 };
 
 enum x86_kind {

@@ -39,6 +39,8 @@ static void on_arm64_the_place_tells_where_stacks_are_changed(void **state)
 	add(fixture, "runtime.morestack", FLAGGED, bare);
 	add(fixture, "crosscall2", FLAGGED, own);
 	add(fixture, "runtime.callCgoMmap", FLAGGED, room);
+	/* Where its stack was is in x19 alone, its return address in x20. */
+	add(fixture, "racecall", FLAGGED, bare);
 	memcpy(text, call, sizeof(call));
 	memcpy(text + FUNCTION, leaving, sizeof(leaving));
 	memcpy(text + 2 * FUNCTION, from_c, sizeof(from_c));
@@ -58,6 +60,7 @@ static void on_arm64_the_place_tells_where_stacks_are_changed(void **state)
 		rule = rule_at(fixture, 3 * FUNCTION + at);
 		assert_int_equal(rule->ra, at < 4 ? SAVED_SAME : SAVED_AT_SP);
 		assert_int_equal(rule->ra_offset, at >= 8 && at < 16 ? 16 : 0);
+		assert_int_equal(rule_at(fixture, 4 * FUNCTION + at)->cfa, CFA_NONE);
 	}
 }
 

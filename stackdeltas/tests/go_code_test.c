@@ -290,6 +290,36 @@ static void functions_that_align_their_stack_have_it_in_rbx(void **state)
 	assert_row(fixture, FUNCTION + 10, 0, 8);
 }
 
+static void what_leaves_for_c_s_stack_has_its_own_in_r12_alone(void **state)
+{
+	/* mov %rsp,%r12; mov 0x38(%r10),%rsp; and $~15,%rsp; call *%rax; mov %r12,%rsp; ret */
+	static const uint8_t code[] = { 0x49, 0x89, 0xe4, 0x49, 0x8b, 0x62, 0x38, 0x48, 0x83,
+					0xe4, 0xf0, 0xff, 0xd0, 0x4c, 0x89, 0xe4, 0xc3 };
+	static const struct made_value values[] = { { 0, FUNCTION }, { 0, 0 } };
+	struct fixture *fixture = *state;
+
+	add(fixture, "racecall", FLAGGED, values);
+	/* It jumps elsewhere to come back, and so does whatever does not look like that. */
+	add(fixture, "runtime.libfuzzerCallTraceIntCmp", FLAGGED, values);
+	memcpy(fixture->go.bytes + MADE_GO_TEXT, code, sizeof(code));
+	memcpy(fixture->go.bytes + MADE_GO_TEXT + FUNCTION, code, 13);
+	make_rows(fixture);
+	for (uint32_t at = 0; at < FUNCTION; at++) {
+		const struct unwind_rule *rule = stack_deltas_lookup(&fixture->deltas, TEXT + at);
+
+		if (at < 3 || at >= 16) {
+			assert_row(fixture, at, 0, 0);
+		} else {
+			assert_int_equal(rule->cfa, CFA_REGISTER);
+			assert_int_equal(rule->cfa_register, 12);
+			assert_int_equal(rule->cfa_offset, 8);
+			assert_int_equal(rule->flags, RULE_SWITCHES_STACK);
+		}
+		rule = stack_deltas_lookup(&fixture->deltas, TEXT + FUNCTION + at);
+		assert_int_equal(rule->cfa, CFA_NONE);
+	}
+}
+
 static void assert_in_rdx(const struct fixture *fixture, uint32_t offset)
 {
 	const struct unwind_rule *rule = stack_deltas_lookup(&fixture->deltas, TEXT + offset);
@@ -461,6 +491,7 @@ int main(void)
 		code_test(what_a_change_leaves_at_the_ends_has_no_rows),
 		code_test(tables_for_c_within_go_s_code_go_before_it),
 		code_test(functions_that_align_their_stack_have_it_in_rbx),
+		code_test(what_leaves_for_c_s_stack_has_its_own_in_r12_alone),
 		code_test(on_the_thread_s_own_stack_nothing_is_changed_and_the_place_tells),
 		code_test(code_beside_go_s_is_left_to_the_instructions),
 		code_test(with_a_damaged_table_nothing_is_said_of_code),

@@ -71,6 +71,9 @@ static void functions_that_matter_are_known_by_name(void **state)
 		{ "crosscall2", GO_ROLE_FROM_C },
 		{ "runtime.sigfwd", GO_ROLE_ALIGNS },
 		{ "syscall.rawVforkSyscall", GO_ROLE_VFORK },
+		{ "racecall", GO_ROLE_LEAVES },
+		{ "end_of_function", GO_ROLE_LEAVES },
+		{ "runtime.libfuzzerCallWithTwoByteBuffers", GO_ROLE_LEAVES },
 	};
 	static const char *const ordinary[] = {
 		"",
@@ -82,6 +85,9 @@ static void functions_that_matter_are_known_by_name(void **state)
 		"runtime.goexit.func1.with.a.name.that.is.longer.than.what.is.looked.at",
 		"time.nower",
 		"crosscall",
+		"racecallatomic",
+		"runtime.racecall",
+		"runtime.libfuzzerCallWithTwoByteBuffersAndOthers",
 	};
 
 	(void)state;
@@ -122,13 +128,18 @@ static void frames_of_x86_have_the_return_address_on_top(void **state)
 	assert_rule(make(EM_X86_64, GO_ROLE_ORDINARY, 0x68), expected);
 	expected.cfa = CFA_REGISTER;
 	expected.cfa_register = 3;
-	go_rule_make_aligned(0x68, &expected);
+	go_rule_make_kept(GO_ROLE_ALIGNS, 0x68, &expected);
 	assert_int_equal(expected.cfa, CFA_REGISTER);
 	assert_int_equal(expected.cfa_register, 3);
 	assert_int_equal(expected.cfa_offset, 0x68 + 8);
 	assert_int_equal(expected.ra, SAVED_AT_CFA);
-	go_rule_make_aligned(-1, &expected);
+	go_rule_make_kept(GO_ROLE_ALIGNS, -1, &expected);
 	assert_int_equal(expected.cfa, CFA_NONE);
+	go_rule_make_kept(GO_ROLE_LEAVES, 0, &expected);
+	assert_int_equal(expected.cfa, CFA_REGISTER);
+	assert_int_equal(expected.cfa_register, 12);
+	assert_int_equal(expected.cfa_offset, 8);
+	assert_int_equal(expected.flags, RULE_SWITCHES_STACK);
 }
 
 static void frames_of_arm64_have_it_at_their_lower_end(void **state)
