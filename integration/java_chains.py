@@ -21,8 +21,8 @@ Native frames may stand behind every chain, but between methods only where it sa
 inlined is a method like others.
 
 In the frame that was interrupted the JVM may know only where compiled code was a little earlier or
-later, and such frames are marked: of these the physical method is exact, and what is inlined into it may
-be whatever it may call.
+later, and such frames are marked: the name of the first of these, the physical method, is exact, and
+what is inlined into it may be whatever it may call.
 
 Directives, lines `// name: value`:
 
@@ -30,9 +30,7 @@ Directives, lines `// name: value`:
     depth: N	    some stack must have N methods
     truncated: yes  stacks may be cut at their root
     forks: yes	    threads come and go, whose first and last samples have no methods
-    threads: RE	    the comm of threads that are the target's, beside its own
     observe: no	    it cannot be observed by itself
-    jdk: N		class files are of use only from JDK N on
 """
 import collections
 import os
@@ -92,13 +90,10 @@ def split(frames):
         before = items[-1] if items else None
         if not items and not natives:
             wrong = wrong or "a Java frame is outermost"
-        elif frame.is_inlined and (natives or not items):
+        elif frame.is_inlined and natives:
             wrong = wrong or "what is inlined stands behind native code"
-        elif before and before.is_approximate and (natives or not frame.is_inlined
-                                                   or not frame.is_approximate):
+        elif before and before.is_approximate and (natives or not frame.is_approximate):
             wrong = wrong or "something stands behind approximate frames"
-        elif frame.is_approximate and frame.is_inlined and not before.is_approximate:
-            wrong = wrong or "approximate frames without the physical one"
         if natives and items:
             items.append(tuple(natives))
         items.append(frame)
@@ -315,7 +310,6 @@ class Target:
         self.depth = int(directives.get("depth", 0))
         self.is_truncated = directives.get("truncated") == "yes"
         self.forks = directives.get("forks") == "yes"
-        self.threads = re.compile(directives.get("threads", "(?!)"))
         self.is_observed = directives.get("observe") != "no"
         builder = _Builder(self._atom)
         chains = re.findall(r"^// chain: (.*)$", head, re.M)
@@ -323,10 +317,6 @@ class Target:
         for chain in chains:
             builder.add(chain)
         self._graph, self._start, self._end = builder.graph, builder.start, builder.end
-
-    def is_comm(self, comm):
-        """True for the name of a thread of the target's."""
-        return comm == self.comm or bool(self.threads.fullmatch(comm))
 
     def _atom(self, token):
         """The matchers of one token, and whether it may be repeated and left out."""
@@ -380,6 +370,12 @@ class Target:
         matchers = self._graph.matchers_beyond(states) if inlined else []
         return bool(states) and all(any(matcher.has_name_of(item) for matcher in matchers)
                                     for item in inlined)
+
+
+def is_library(items):
+    """True for a stack that has only methods of the JDK: one of the JVM's own threads."""
+    return all(not isinstance(item, JavaFrame) or _LIBRARY.fullmatch(item.name)
+               for item in items)
 
 
 def text_of(items):

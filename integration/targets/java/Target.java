@@ -14,7 +14,6 @@ public final class Target {
 	static final String SECONDS = System.getProperty("allframes.observe");
 	private static final int STACKS_MAX = 3000;
 	private static final List<Thread> threads = new CopyOnWriteArrayList<>();
-	private static volatile String name;
 	public static volatile int sink;
 
 	/** Something to do, by which it can be told who called it. */
@@ -26,12 +25,10 @@ public final class Target {
 		return total; //: spin
 	}
 
-	/** The calling thread gets the target's name, by which its samples are found. */
+	/** The stacks of the calling thread are looked at from now on. */
 	static void join() {
 		Thread self = Thread.currentThread();
-		if (SECONDS == null)
-			nameThread();
-		else if (!threads.contains(self))
+		if (SECONDS != null && !threads.contains(self))
 			threads.add(self);
 	}
 
@@ -39,18 +36,18 @@ public final class Target {
 		threads.remove(Thread.currentThread());
 	}
 
-	private static void nameThread() {
-		try (OutputStream comm = new FileOutputStream("/proc/thread-self/comm")) {
-			comm.write(name.getBytes("UTF-8"));
+	/** By its name the test finds the program's samples. */
+	private static void name(String name) {
+		try (OutputStream comm = new FileOutputStream("/proc/self/comm")) {
+			comm.write(name.substring(0, Math.min(name.length(), 15)).getBytes("UTF-8"));
 		} catch (Exception e) {
 			throw new IllegalStateException(e);
 		}
 	}
 
-	/** Once all has run that loads classes: of threads that run for long the first one calls it. */
+	/** To be called once all has run that loads classes. */
 	static void ready(Class<?> program) {
-		String full = "j-" + program.getSimpleName();
-		name = full.substring(0, Math.min(full.length(), 15));
+		name("j-" + program.getSimpleName());
 		join();
 		if (SECONDS != null) {
 			Thread observer = new Thread(Target::observe);

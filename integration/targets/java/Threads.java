@@ -2,7 +2,6 @@
 // Threads that come and go, some with Java on their stacks for a moment only, and those of an executor.
 //
 // forks: yes
-// threads: (Thread|pool)-.*
 // chain: main@main LIBRARY
 // chain: main@main > starts@starts > LIBRARY
 // chain: main@main > waits@waits > LIBRARY
@@ -16,11 +15,9 @@ import java.util.concurrent.Future;
 
 public class Threads {
 	static void short_lived() {
-		if (Target.SECONDS != null) //: short
-			Target.join(); //: short
+		Target.join(); //: short
 		Target.spin(20000); //: short
-		if (Target.SECONDS != null) //: short
-			Target.leave(); //: short
+		Target.leave(); //: short
 	} //: short
 
 	static int task(int n) {

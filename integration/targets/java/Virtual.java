@@ -3,7 +3,6 @@
 // carrier to the next.
 //
 // release: 21
-// threads: ForkJoinPool-1-.*
 // chain: LIBRARY > HIDDEN lambda$main$#@run > work@work > (LIBRARY|SPIN|deep@deep+ SPIN?)
 // chain: LIBRARY HIDDEN lambda$main$#@run work@work deep@deep+ LIBRARY
 // chain: LIBRARY HIDDEN lambda$main$#@run work@work locked@locked (LIBRARY|SPIN)
@@ -47,8 +46,7 @@ public class Virtual {
 		for (int i = 0; i < 8; i++) {
 			int number = i;
 			Thread.ofVirtual().start(() -> {
-				if (Target.SECONDS != null) //: run
-					Target.join(); //: run
+				Target.join(); //: run
 				while (true) //: run
 					Target.sink += work(number); //: run
 			});
