@@ -16,6 +16,8 @@ A target says what its stacks can be, root first, in lines `// chain: TOKEN...` 
 	THREAD			the methods with which a thread begins
 	(one|other)		alternatives; * + ? {m,n} behind either repeat it
 	>			behind it the stack may end anywhere
+	...			what follows may be left out from here to anywhere: of a virtual thread that was put
+				away only those methods are on a stack to which it has returned since
 
 Native frames may stand behind every chain, but between methods only where it says so. What is
 inlined is a method like others.
@@ -29,7 +31,7 @@ Directives, lines `// name: value`:
     release: N	    the language of JDK N, and only for that and later ones
     depth: N	    some stack must have N methods
     truncated: yes  stacks may be cut at their root
-    forks: yes	    threads come and go, whose first and last samples have no methods
+    unnamed: N	    per cent of the samples may have methods that are gone before they are named
     observe: no	    it cannot be observed by itself
 """
 import collections
@@ -189,11 +191,17 @@ class _Builder:
 
     def add(self, text):
         """One chain more."""
+        before, _, text = text.rpartition(" ... ")
+        start = self._sequence(self._parse(before), self.start)
+        first = len(self.graph.empty)
+        self._add_behind(text, start)
+        if before:
+            self.graph.empty[start] += range(first, len(self.graph.empty))
+
+    def _add_behind(self, text, state):
         fixed, _, open_end = (" " + text).partition(" > ")
-        state = self._sequence(self._parse(fixed), self.start)
+        state = self._sequence(self._parse(fixed), state)
         self.graph.empty[state].append(self.end)
-        if not open_end:
-            return
         for part in self._parse(open_end.replace(" > ", " ")):
             state = self._part(part, state)
             # A group of native frames is no place to end: it belongs to the method behind it.
@@ -309,7 +317,7 @@ class Target:
         self.release = int(directives.get("release", 8))
         self.depth = int(directives.get("depth", 0))
         self.is_truncated = directives.get("truncated") == "yes"
-        self.forks = directives.get("forks") == "yes"
+        self.unnamed_percent = int(directives.get("unnamed", 0))
         self.is_observed = directives.get("observe") != "no"
         builder = _Builder(self._atom)
         chains = re.findall(r"^// chain: (.*)$", head, re.M)
@@ -359,7 +367,10 @@ class Target:
         for i, item in enumerate(items):
             if isinstance(item, JavaFrame) and item.is_approximate:
                 return self._allows_approximate(states, items[i:], is_observed)
-            states = graph.step(states, lambda matcher, item=item: matcher.fits(item), is_observed)
+            # The innermost method may not have a line yet.
+            is_named_only = isinstance(item, JavaFrame) and not item.line and i + 1 == len(items)
+            states = graph.step(states, lambda matcher, item=item, is_named_only=is_named_only: (
+                matcher.has_name_of(item) if is_named_only else matcher.fits(item)), is_observed)
         return self._end in states
 
     def _allows_approximate(self, states, items, is_observed):

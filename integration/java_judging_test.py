@@ -23,6 +23,7 @@ TARGET = """// SPDX-License-Identifier: Apache-2.0
 // chain: main@turn deep@deep{2,3} (left@left|right@right middle@right)+
 // chain: main@turn enter@- [Java_enter] back@back LIBRARY
 // chain: main@turn many@deep+ last@leaf?
+// chain: carrier@call LIBRARY ... left@left > right@right > back@back
 // depth: %d
 %s
 public class Made {
@@ -191,6 +192,19 @@ class Chains(Judged):
         self.assert_allows(MAIN, frame("calls", "call"), LIST, BODY, is_observed=True)
         self.assert_refuses(MAIN, frame("enter", 0), frame("outer", "call"), is_observed=True)
 
+    def test_what_was_put_away_is_left_out_to_anywhere(self):
+        carrier = frame("carrier", "call")
+        first, second, third = (frame(name, name) for name in ("left", "right", "back"))
+        for left in ([], [third], [second, third], [first, second, third], [first, second]):
+            self.assert_allows(carrier, LIST, ("enterSpecial",), *left)
+        self.assert_refuses(carrier, LIST, first, third)
+        self.assert_refuses(second, third)
+
+    def test_only_the_innermost_method_may_have_no_line(self):
+        self.assert_allows(MAIN, frame("outer", 0))
+        self.assert_refuses(MAIN, frame("outer", 0), frame("$Inner.leaf", "leaf"))
+        self.assert_refuses(MAIN, frame("other", 0))
+
     def test_a_cut_stack_begins_anywhere(self):
         many = frame("many", "deep")
         self.assert_allows(many, many, frame("last", "leaf"), is_cut=True)
@@ -291,6 +305,14 @@ class Verdicts(unittest.TestCase):
         self.assert_fails(self.verdict((self.GOOD, 300), (cut, 1)), "not complete")
         verdict = self.verdict((self.GOOD, 300), (cut, 1), depth=2, directive="// truncated: yes")
         self.assertEqual(verdict.failures, [])
+
+    def test_methods_without_names_and_lines_are_counted(self):
+        nameless, lineless = (*self.GOOD, "[java: no name]"), (*self.START, "Made.main (Made.java)")
+        self.assert_fails(self.verdict((self.GOOD, 300), (nameless, 3)), "without names: 0.990 %")
+        self.assertEqual(self.verdict((self.GOOD, 300), (nameless, 3),
+                                      directive="// unnamed: 1").failures, [])
+        self.assertEqual(self.verdict((self.GOOD, 300), (lineless, 9)).failures, [])
+        self.assert_fails(self.verdict((self.GOOD, 300), (lineless, 30)), "without a line: 9")
 
     def test_a_thread_that_begins_is_whole(self):
         self.assertEqual(self.verdict((self.GOOD, 300), (("clone3",), 2)).failures, [])

@@ -36,7 +36,10 @@ ROUNDS_MAX = 5
 OWN_PERCENT = 20
 # Of samples that say that they were taken while the kernel changed what is walked.
 BETWEEN_STATES_MAX = 0.002
+# Of a target's samples, those in which the innermost method, just entered, has no line.
+LINELESS_PERCENT = 5
 SHOWN_STACKS = 4
+NAMELESS = "[java: no name]"
 
 
 def shorten(frames):
@@ -57,6 +60,7 @@ class Verdict:
         self._target = target
         self._ends = ends
         self.total = self.own = self.between_states = self.approximate = self.depth = 0
+        self.unnamed = self.without_line = 0
         self.wrong = collections.Counter()
 
     def add(self, stack, count):
@@ -87,6 +91,9 @@ class Verdict:
             return "not complete"
         if any(frame.endswith("_[?]") for frame in users):
             return "a guess"
+        if NAMELESS in users:
+            self.unnamed += count
+            return None
         items, why = split(users)
         if why and not is_cut:
             return why
@@ -97,6 +104,8 @@ class Verdict:
         self.depth = max(self.depth, len(methods))
         if methods[-1].is_approximate:
             self.approximate += count
+        elif methods[-1].file == target.file and not methods[-1].line:
+            self.without_line += count
         return None if target.allows(items, is_cut=is_cut) else "not allowed: " + shorten(
             text_of(items).split(";"))
 
@@ -119,6 +128,10 @@ class Verdict:
             found.append("of the target's own: " + share(self.own, self.total))
         if self.between_states > max(1, BETWEEN_STATES_MAX * self.total):
             found.append("between two states: %d" % self.between_states)
+        if 100 * self.unnamed > target.unnamed_percent * self.total:
+            found.append("without names: " + share(self.unnamed, self.total))
+        if 100 * self.without_line > LINELESS_PERCENT * self.total:
+            found.append("without a line: " + share(self.without_line, self.total))
         if self.depth < target.depth:
             found.append("%d deep at most" % self.depth)
         return [text.encode("ascii", "backslashreplace").decode() for text in found]

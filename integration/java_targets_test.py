@@ -26,8 +26,9 @@ AT_ONCE = 2
 CHANGES = 200
 STACKS = 2
 TIMEOUT_SECONDS = 120
-# Hidden methods are shown as well, and of deep stacks the root.
-OBSERVING = ["-XX:+UnlockDiagnosticVMOptions", "-XX:+ShowHiddenFrames",
+# Hidden methods are shown as well, and of deep stacks the root. No classes are unloaded, for JDK 25
+# crashes when that happens while it writes down a trace.
+OBSERVING = ["-Xnoclassgc", "-XX:+UnlockDiagnosticVMOptions", "-XX:+ShowHiddenFrames",
              "-XX:MaxJavaStackTraceDepth=100000", "-Dallframes.observe=%d" % SECONDS]
 # The same in the spelling of stack traces: hidden classes with an address, those of JDK 8 a number.
 _SUFFIX = re.compile(r"/(?:0x)?[0-9a-f]+(?=\.)")

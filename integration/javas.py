@@ -95,7 +95,8 @@ class Java:
         """The command that runs @target, with @more options of the JVM."""
         if self.version < target.release:
             raise Lacking("from JDK %d on" % target.release)
-        options = [*self.options(mode), HEAP, "-Xss2m", *more, "-Dfile.encoding=UTF-8",
+        options = [*self.options(mode), HEAP, "-Xss2m",
+                   "-XX:ErrorFile=" + os.path.join(OUTPUT, "crash-%p.log"), *more, "-Dfile.encoding=UTF-8",
                    "-Dallframes.library=" + LIBRARY, "-cp", CLASSES]
         if mode == "aot":
             options += ["-XX:AOTCache=" + self._archive(target, options)]

@@ -55,7 +55,7 @@ public class Deopts {
 				sum += numbers[i] * 3; //: bounds
 		} catch (ArrayIndexOutOfBoundsException e) { //: bounds
 			sum++; //: bounds
-		}
+		} //: bounds
 		return sum; //: bounds
 	}
 

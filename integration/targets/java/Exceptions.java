@@ -88,22 +88,22 @@ public class Exceptions {
 			sum += divide(0); //: implicit
 		} catch (ArithmeticException e) { //: implicit
 			sum++; //: implicit
-		}
+		} //: implicit
 		try {
 			sum += element(numbers, 20); //: implicit
 		} catch (ArrayIndexOutOfBoundsException e) { //: implicit
 			sum++; //: implicit
-		}
+		} //: implicit
 		try {
 			sum += cast(numbers).length(); //: implicit
 		} catch (ClassCastException e) { //: implicit
 			sum++; //: implicit
-		}
+		} //: implicit
 		try {
 			sum += null_(null); //: implicit
 		} catch (NullPointerException e) { //: implicit
 			sum++; //: implicit
-		}
+		} //: implicit
 		return sum; //: implicit
 	}
 
@@ -120,7 +120,7 @@ public class Exceptions {
 				sum += light_fail(i % 8); //: light
 			} catch (Light e) { //: light
 				sum++; //: light
-			}
+			} //: light
 		return sum; //: light
 	}
 

@@ -31,7 +31,7 @@ public class Jni {
 			sum += throwing(); //: turn
 		} catch (IllegalStateException e) { //: turn
 			sum++; //: turn
-		}
+		} //: turn
 		sum += strings("text"); //: turn
 		return sum; //: turn
 	}

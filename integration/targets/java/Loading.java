@@ -2,6 +2,7 @@
 // Classes that are loaded, compiled and unloaded in a loop: two of the same shape by turns, so that what
 // was freed is used again for the other's methods, and an old name would be wrong.
 //
+// unnamed: 10
 // chain: main@main > LIBRARY
 // chain: main@main turn@turn LIBRARY
 // chain: main@main turn@turn > run@run > $First.applyAsInt@first_apply > $First.run@first > $First.first_step@first_step > SPIN
@@ -9,9 +10,9 @@
 // chain: main@main turn@turn > $Loader.<init>@loader LIBRARY
 // chain: main@main turn@turn ($First.<init>@class|$Second.<init>@class)
 // chain: main@main turn@turn LIBRARY ($First.<init>@class|$Second.<init>@class)
-// chain: main@main turn@turn LIBRARY ($Loader.loadClass@load LIBRARY)+
-// chain: main@main turn@turn run@run $First.applyAsInt@first_apply $First.run@first ($First.first_step@first_step)? LIBRARY ($Loader.loadClass@load LIBRARY)+
-// chain: main@main turn@turn run@run $Second.applyAsInt@second_apply $Second.run@second ($Second.second_step@second_step)? LIBRARY ($Loader.loadClass@load LIBRARY)+
+// chain: main@main turn@turn LIBRARY ($Loader.loadClass@load LIBRARY)*
+// chain: main@main turn@turn run@run $First.applyAsInt@first_apply $First.run@first ($First.first_step@first_step)? LIBRARY ($Loader.loadClass@load LIBRARY)*
+// chain: main@main turn@turn run@run $Second.applyAsInt@second_apply $Second.run@second ($Second.second_step@second_step)? LIBRARY ($Loader.loadClass@load LIBRARY)*
 
 import java.io.ByteArrayOutputStream;
 import java.io.InputStream;

@@ -73,7 +73,7 @@ public class Monitors {
 				lock.wait(0, 1000); //: waits
 			} catch (InterruptedException e) { //: waits
 				return 0; //: waits
-			}
+			} //: waits
 			return Target.spin(n); //: waits
 		} //: waits
 	}

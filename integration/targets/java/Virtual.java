@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Virtual threads, more than there are CPUs: they yield, park, sleep, and hold locks, and so go from one
-// carrier to the next.
+// carrier to the next. What has been put away is brought back to the stack in parts, as it is returned to.
 //
 // release: 21
-// chain: LIBRARY > HIDDEN lambda$main$#@run > work@work > (LIBRARY|SPIN|deep@deep+ SPIN?)
-// chain: LIBRARY HIDDEN lambda$main$#@run work@work deep@deep+ LIBRARY
-// chain: LIBRARY HIDDEN lambda$main$#@run work@work locked@locked (LIBRARY|SPIN)
-// chain: LIBRARY HIDDEN lambda$main$#@run LIBRARY
+// chain: LIBRARY
+// chain: LIBRARY ... HIDDEN lambda$main$#@run > work@work > (LIBRARY|SPIN|deep@deep+ SPIN)
+// chain: LIBRARY ... HIDDEN lambda$main$#@run LIBRARY
+// chain: LIBRARY ... HIDDEN lambda$main$#@run work@work deep@deep+ LIBRARY
+// chain: LIBRARY ... HIDDEN lambda$main$#@run work@work locked@locked (LIBRARY|SPIN)
 // chain: main@main LIBRARY
 
 import java.util.concurrent.locks.LockSupport;
