@@ -20,6 +20,8 @@ TARGETS = os.path.join(ROOT, "integration", "targets", "java")
 OUTPUT = os.path.join(ROOT, "build", "integration", "java")
 CLASSES = os.path.join(OUTPUT, "classes")
 LIBRARY = os.path.join(OUTPUT, "libjni.so")
+LOADS = os.path.join(ROOT, "integration", "targets", "java_loads")
+LOAD_CLASSES = os.path.join(OUTPUT, "loads")
 MACHINE = "/usr/lib/jvm"
 
 _DIAGNOSTIC = "-XX:+UnlockDiagnosticVMOptions"
@@ -189,18 +191,32 @@ def build(targets):
         by_release.setdefault(target.release, []).append(target.path)
     built = []
     for release, paths in sorted(by_release.items()):
-        java = compiler(release)
-        if not java:
-            continue
-        done = subprocess.run([java.path("javac"), "-Xlint:-options", "-encoding", "UTF-8",
-                               "--release", str(release), "-cp", CLASSES, "-d", CLASSES, *paths],
-                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, text=True, check=False)
-        if done.returncode:
-            raise RuntimeError(done.stdout)
-        built += [target for target in targets if target.release == release]
+        if compiler(release):
+            _compile(release, CLASSES, paths)
+            built += [target for target in targets if target.release == release]
     _build_library()
     return built
+
+
+def build_loads():
+    """Compiles the loads, and puts what they read beside them: sources of Java 8."""
+    sources = os.path.join(LOAD_CLASSES, "sources")
+    shutil.rmtree(LOAD_CLASSES, ignore_errors=True)
+    os.makedirs(sources)
+    _compile(8, LOAD_CLASSES, glob.glob(LOADS + "/*.java"))
+    for target in find_targets().values():
+        if target.release == 8:
+            shutil.copy2(target.path, sources)
+    shutil.copy2(os.path.join(TARGETS, "Target.java"), sources)
+
+
+def _compile(release, folder, paths):
+    done = subprocess.run([compiler(release).path("javac"), "-nowarn", "-Xlint:-options", "-encoding",
+                           "UTF-8", "--release", str(release), "-cp", folder, "-d", folder, *paths],
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(done.stdout)
 
 
 def _build_library():
