@@ -357,9 +357,10 @@ class Target:
             lines |= {0} if where == "-" else self._marks[where]
         return _Method(re.compile(re.escape(name).replace(r"\#", r"\d+")), self.file, lines)
 
-    def allows(self, items, is_observed=False, is_cut=False):
+    def allows(self, items, is_observed=False, is_cut=False, needs_line=False):
         """True if the source can have the stack @items. @is_observed: as the program itself sees it,
-        without native frames and the methods that no stack trace shows; @is_cut: at its root.
+        without native frames and the methods that no stack trace shows; @is_cut: at its root. Unless
+        @needs_line, the innermost method, which may not have begun, may have no line.
         """
         graph = self._graph
         states = range(len(graph.edges)) if is_cut else [self._start]
@@ -367,8 +368,8 @@ class Target:
         for i, item in enumerate(items):
             if isinstance(item, JavaFrame) and item.is_approximate:
                 return self._allows_approximate(states, items[i:], is_observed)
-            # The innermost method may not have a line yet.
-            is_named_only = isinstance(item, JavaFrame) and not item.line and i + 1 == len(items)
+            is_named_only = (not needs_line and i + 1 == len(items)
+                             and isinstance(item, JavaFrame) and not item.line)
             states = graph.step(states, lambda matcher, item=item, is_named_only=is_named_only: (
                 matcher.has_name_of(item) if is_named_only else matcher.fits(item)), is_observed)
         return self._end in states

@@ -20,6 +20,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import javas
 from harness import IS_LONG, Agent, Program, StackEnds, Tap, need_root, share
 from java_chains import JavaFrame, is_library, split, text_of
+from python_test import is_in_clone
 
 SAMPLES_PER_TARGET = 200
 RATE = 997
@@ -40,17 +41,15 @@ BETWEEN_STATES_MAX = 0.002
 LINELESS_PERCENT = 5
 SHOWN_STACKS = 4
 NAMELESS = "[java: no name]"
+_READY = re.compile(r"Target\.(ready|join|leave)\b")
+# Of what these call.
+READY_DEPTH = 40
 
 
 def shorten(frames):
     """@frames as text, repeated ones once with their number."""
     runs = [(frame, len(list(group))) for frame, group in itertools.groupby(frames)]
     return ";".join(frame if count == 1 else "%d x %s" % (count, frame) for frame, count in runs)
-
-
-def is_clone(frame):
-    """True for the C library's function in which threads begin."""
-    return bool(re.fullmatch(r"_*clone3?(@.*)?", frame))
 
 
 class Verdict:
@@ -68,7 +67,7 @@ class Verdict:
         if stack.is_without_memory:
             return
         users = stack.user_frames
-        if any("Target.ready" in frame for frame in users[-40:]):
+        if any(map(_READY.match, users[-READY_DEPTH:])):
             # It was stopped while it told that it is ready.
             return
         self.total += count
@@ -84,7 +83,7 @@ class Verdict:
         is_cut = target.is_truncated and users[:1] == ["[truncated]"]
         if is_cut:
             users = users[1:]
-        elif len(users) == 1 and is_clone(users[0]):
+        elif len(users) == 1 and is_in_clone(users[0], self._ends):
             # A thread that begins.
             return None
         elif stack.errors or not users or not self._ends.is_entry(users[0]):
@@ -104,10 +103,11 @@ class Verdict:
         self.depth = max(self.depth, len(methods))
         if methods[-1].is_approximate:
             self.approximate += count
-        elif methods[-1].file == target.file and not methods[-1].line:
+        if not target.allows(items, is_cut=is_cut):
+            return "not allowed: " + shorten(text_of(items).split(";"))
+        if not methods[-1].line and not target.allows(items, is_cut=is_cut, needs_line=True):
             self.without_line += count
-        return None if target.allows(items, is_cut=is_cut) else "not allowed: " + shorten(
-            text_of(items).split(";"))
+        return None
 
     @property
     def is_settled(self):
@@ -242,7 +242,7 @@ def main():
         tap.skip("stacks of Java", "there is no JDK on this machine")
         tap.finish()
     todo = plan(sys.argv[1:])
-    targets = javas.build(javas.find_targets().values())
+    targets = javas.build()
     for java, mode, names in todo:
         test_mode(tap, java, mode, [target for target in targets
                                     if not names or target.name in names])

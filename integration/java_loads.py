@@ -19,7 +19,8 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import javas
 from harness import IS_LONG, Agent, Program, StackEnds, Tap, need_root, share
 from java_chains import JavaFrame, split
-from java_live import NAMELESS, is_clone, sample, shorten
+from java_live import NAMELESS, sample, shorten
+from python_test import is_in_clone
 
 SECONDS = 30 if IS_LONG else 6
 SAMPLES = 500
@@ -56,7 +57,7 @@ def start(java, mode, load):
 def judge(stack, ends):
     """Why @stack is not whole; None if it is."""
     users = stack.user_frames
-    if len(users) == 1 and is_clone(users[0]):
+    if len(users) == 1 and is_in_clone(users[0], ends):
         # A thread that begins.
         return None
     if not ends.is_complete(stack):
@@ -129,11 +130,12 @@ def test_start(tap, java):
     if os.path.lexists(link):
         os.unlink(link)
     os.symlink(java.path(), link)
-    command = java.target(target, "plain")
+    command = java.target(target, "plain", "-Dallframes.unnamed=yes")
+    command[command.index(java.path())] = link
     with Agent("-samples-per-second", 997, "-with-lines", "-comm", "j-early") as agent:
         if not agent.wait_started():
             raise RuntimeError("the agent failed: " + agent.log_text())
-        with Program(link, *command[1:], ready=False) as program:
+        with Program(*command, ready=False) as program:
             time.sleep(START_SECONDS)
             os.kill(program.pid, signal.SIGSTOP)
             stacks = agent.stop(seconds=60).stacks
@@ -160,7 +162,7 @@ def main():
     words = sys.argv[1:]
     every = javas.at_hand(IS_LONG or any(re.fullmatch(r"\w+-\d+", word) for word in words))
     javas.build_loads()
-    javas.build(javas.find_targets(["Calls"]).values())
+    javas.build()
     wanted = [every[name] for name in every if name in words] or list(every.values())
     modes = [name for name in javas.MODES if name in words] or (
         MODES if IS_LONG else SHORT_MODES)

@@ -123,7 +123,7 @@ def main():
         tap.skip("targets in Java", "there is no JDK on this machine")
         tap.finish()
     todo = plan(sys.argv[1:])
-    targets = {target.name: target for target in javas.build(javas.find_targets().values())}
+    targets = {target.name: target for target in javas.build()}
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
         runs = []
         for java, mode, names in todo:

@@ -19,6 +19,8 @@ import pythons
 TARGETS = os.path.join(ROOT, "integration", "targets", "java")
 OUTPUT = os.path.join(ROOT, "build", "integration", "java")
 CLASSES = os.path.join(OUTPUT, "classes")
+# In an archive names are what they are, whatever the locale.
+ARCHIVE = os.path.join(OUTPUT, "classes.jar")
 LIBRARY = os.path.join(OUTPUT, "libjni.so")
 LOADS = os.path.join(ROOT, "integration", "targets", "java_loads")
 LOAD_CLASSES = os.path.join(OUTPUT, "loads")
@@ -54,6 +56,8 @@ SHORT_MODES = ["plain", "int", "c1", "exact"]
 LANGUAGE_MODES = ["plain", "int", "c1", "c2", "comp", "exact"]
 SHORT_TARGETS = ["Calls", "Exceptions", "Garbage", "Inlined", "Reflection"]
 HEAP = "-Xmx256m"
+# From then on the JVM warns of C.
+NATIVE_ACCESS_FROM = 22
 
 
 class Lacking(Exception):
@@ -99,7 +103,9 @@ class Java:
             raise Lacking("from JDK %d on" % target.release)
         options = [*self.options(mode), HEAP, "-Xss2m",
                    "-XX:ErrorFile=" + os.path.join(OUTPUT, "crash-%p.log"), *more, "-Dfile.encoding=UTF-8",
-                   "-Dallframes.library=" + LIBRARY, "-cp", CLASSES]
+                   "-Dallframes.library=" + LIBRARY, "-cp", ARCHIVE]
+        if self.version >= NATIVE_ACCESS_FROM:
+            options.append("--enable-native-access=ALL-UNNAMED")
         if mode == "aot":
             options += ["-XX:AOTCache=" + self._archive(target, options)]
         return self.command(*options, target.main_class)
@@ -182,20 +188,26 @@ def find_targets(names=()):
     return {name: target for name, target in targets.items() if not names or name in names}
 
 
-def build(targets):
-    """Compiles @targets; those for which there is a compiler."""
+def build(names=()):
+    """Compiles the targets, if a source is newer than they are. Those, or @names, for which there is
+    a compiler.
+    """
+    targets = [target for target in find_targets(names).values() if compiler(target.release)]
+    if os.path.exists(ARCHIVE) and os.path.getmtime(ARCHIVE) > max(
+            map(os.path.getmtime, glob.glob(TARGETS + "/*") + [__file__])):
+        return targets
     shutil.rmtree(CLASSES, ignore_errors=True)
     os.makedirs(CLASSES)
     by_release = {8: [os.path.join(TARGETS, "Target.java")]}
-    for target in targets:
+    for target in find_targets().values():
         by_release.setdefault(target.release, []).append(target.path)
-    built = []
     for release, paths in sorted(by_release.items()):
         if compiler(release):
             _compile(release, CLASSES, paths)
-            built += [target for target in targets if target.release == release]
     _build_library()
-    return built
+    subprocess.run([compiler(8).path("jar"), "cf", ARCHIVE + ".new", "-C", CLASSES, "."], check=True)
+    os.replace(ARCHIVE + ".new", ARCHIVE)
+    return targets
 
 
 def build_loads():

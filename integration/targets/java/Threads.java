@@ -6,7 +6,7 @@
 // chain: main@main > starts@starts > LIBRARY
 // chain: main@main > waits@waits > LIBRARY
 // chain: THREAD > HIDDEN > short_lived@short > (LIBRARY|SPIN)
-// chain: THREAD > HIDDEN > lambda$main$#@task > (SPIN|task@task_body > (SPIN|LIBRARY))
+// chain: THREAD > HIDDEN > lambda$main$#@task > (SPIN|LIBRARY)
 // chain: THREAD HIDDEN lambda$main$#@task task@task_body (SPIN|LIBRARY)
 
 import java.util.concurrent.ExecutorService;
