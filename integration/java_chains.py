@@ -31,6 +31,7 @@ Directives, lines `// name: value`:
     release: N	    the language of JDK N, and only for that and later ones
     depth: N	    some stack must have N methods
     truncated: yes  stacks may be cut at their root
+    busy: NAME N    per cent of the exact stacks, at least, that must have this method
     unnamed: N	    per cent of the samples may have methods that are gone before they are named
     observe: no	    it cannot be observed by itself
 """
@@ -48,12 +49,9 @@ _LIBRARY = re.compile(r"(?:java|javax|jdk|sun|com\.sun)\.[^;]*")
 _HIDDEN = re.compile(r"[^ ;]*\$\$Lambda[^ ;.]*\.[^ ;]+|"
                      r"java\.lang\.invoke\.(?:LambdaForm|\w+\$Holder\.|[\w$]+Species_)[^ ;]*")
 _PROXY = re.compile(r"(?:com\.sun\.proxy|jdk\.proxy\d+)\.\$Proxy\d+\.[^ ;]+|\$Proxy\d+\.[^ ;]+")
-# Classes that the JDK makes for reflection.
-_ACCESSOR = re.compile(r"(?:sun|jdk\.internal)\.reflect\.Generated\w+\.[^ ;]+")
-_WITHOUT_FILE = re.compile(r"(?P<name>%s|%s|%s)(?: \([^()]*\))?" % (
-    _HIDDEN.pattern, _PROXY.pattern, _ACCESSOR.pattern))
-# What no stack trace of Java shows.
-_UNSEEN = re.compile(r"jdk\.internal\.vm\.Continuation\.\w+|%s|%s" % (_HIDDEN.pattern, _ACCESSOR.pattern))
+# Beside these, the JDK makes classes for reflection, for strings and for C.
+_WITHOUT_FILE = re.compile(r"(?P<name>%s|%s|(?:java|jdk|sun)(?:\.[\w$]+)+\.[\w$<>]+)(?: \([^()]*\))?" % (
+    _HIDDEN.pattern, _PROXY.pattern))
 _THREAD = re.compile(r"java\.lang\.Thread\.\w+|java\.lang\.VirtualThread(?:\$\w+)*\.[^;]+|"
                      r"jdk\.internal\.vm\.[^;]+|java\.util\.concurrent\.[^;]+|"
                      r"java\.lang\.(?:Base)?(?:VirtualThread|ThreadBuilders)[^;]*")
@@ -317,6 +315,8 @@ class Target:
         self.release = int(directives.get("release", 8))
         self.depth = int(directives.get("depth", 0))
         self.is_truncated = directives.get("truncated") == "yes"
+        self.busy, _, percent = directives.get("busy", "").partition(" ")
+        self.busy_percent = int(percent or 0)
         self.unnamed_percent = int(directives.get("unnamed", 0))
         self.is_observed = directives.get("observe") != "no"
         builder = _Builder(self._atom)
@@ -340,7 +340,7 @@ class Target:
         if token == "THREAD":
             return [_Method(_THREAD), _Natives("")], True
         if token == "LIBRARY":
-            return [_Method(_LIBRARY), _Method(_HIDDEN), _Method(_ACCESSOR), _Natives("")], True
+            return [_Method(_LIBRARY), _Method(_HIDDEN), _Natives("")], True
         return [self._method(token)], False
 
     def _method(self, token):

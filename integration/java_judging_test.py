@@ -79,6 +79,7 @@ class Frames(unittest.TestCase):
         for name in ("A$$Lambda$1.run", "a.A$$Lambda.accept", "jdk.proxy1.$Proxy3.run",
                      "java.lang.invoke.LambdaForm$MH.invoke", "com.sun.proxy.$Proxy0.run",
                      "java.lang.invoke.Invokers$Holder.linkToTargetMethod",
+                     "java.lang.String$$StringConcat.concat", "jdk.internal.x.abi.UpcallStub.invoke",
                      "sun.reflect.GeneratedMethodAccessor12.invoke"):
             self.assertEqual(parse_frame(name), JavaFrame(name, None, 0))
             self.assertEqual(parse_frame(name + "_[i]"), JavaFrame(name, None, 0, True))
@@ -305,6 +306,16 @@ class Verdicts(unittest.TestCase):
         self.assert_fails(self.verdict((self.GOOD, 300), (cut, 1)), "not complete")
         verdict = self.verdict((self.GOOD, 300), (cut, 1), depth=2, directive="// truncated: yes")
         self.assertEqual(verdict.failures, [])
+
+    def test_where_the_time_goes_is_seen_in_exact_stacks(self):
+        busy = "// busy: Made.outer 50"
+        outer = (*self.GOOD, "Made.outer (Made.java:%d)" % LINES["call"])
+        near = (*self.START, "Made.main (Made.java:1)_[~]")
+        self.assert_fails(self.verdict((self.GOOD, 200), (outer, 100), directive=busy),
+                          "in Made.outer only 33.333 % of the exact ones")
+        self.assertEqual(self.verdict((self.GOOD, 100), (outer, 150),
+                                      directive=busy).failures, [])
+        self.assertEqual(self.verdict((self.GOOD, 80), (near, 200), directive=busy).failures, [])
 
     def test_methods_without_names_and_lines_are_counted(self):
         nameless, lineless = (*self.GOOD, "[java: no name]"), (*self.START, "Made.main (Made.java)")

@@ -39,6 +39,8 @@ OWN_PERCENT = 20
 BETWEEN_STATES_MAX = 0.002
 # Of a target's samples, those in which the innermost method, just entered, has no line.
 LINELESS_PERCENT = 5
+# Exact stacks that tell where the time goes.
+EXACT_MIN = 100
 SHOWN_STACKS = 4
 NAMELESS = "[java: no name]"
 _READY = re.compile(r"Target\.(ready|join|leave)\b")
@@ -59,7 +61,7 @@ class Verdict:
         self._target = target
         self._ends = ends
         self.total = self.own = self.between_states = self.approximate = self.depth = 0
-        self.unnamed = self.without_line = 0
+        self.unnamed = self.without_line = self.busy = 0
         self.wrong = collections.Counter()
 
     def add(self, stack, count):
@@ -103,6 +105,8 @@ class Verdict:
         self.depth = max(self.depth, len(methods))
         if methods[-1].is_approximate:
             self.approximate += count
+        elif any(method.name == target.busy for method in methods):
+            self.busy += count
         if not target.allows(items, is_cut=is_cut):
             return "not allowed: " + shorten(text_of(items).split(";"))
         if not methods[-1].line and not target.allows(items, is_cut=is_cut, needs_line=True):
@@ -128,6 +132,9 @@ class Verdict:
             found.append("of the target's own: " + share(self.own, self.total))
         if self.between_states > max(1, BETWEEN_STATES_MAX * self.total):
             found.append("between two states: %d" % self.between_states)
+        exact = self.own - self.approximate
+        if exact >= EXACT_MIN and 100 * self.busy < target.busy_percent * exact:
+            found.append("in %s only %s of the exact ones" % (target.busy, share(self.busy, exact)))
         if 100 * self.unnamed > target.unnamed_percent * self.total:
             found.append("without names: " + share(self.unnamed, self.total))
         if 100 * self.without_line > LINELESS_PERCENT * self.total:

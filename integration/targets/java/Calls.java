@@ -2,6 +2,7 @@
 // Calls of all kinds: of classes, of objects with one, two and many classes, through interfaces with
 // default methods, to constructors, lambdas and references to methods.
 //
+// busy: Target.spin 50
 // chain: main@turn > turn@static > SPIN
 // chain: main@turn turn@virtual > virtual@virtual > ($Square.area@square|$Circle.area@circle) > SPIN
 // chain: main@turn turn@interface > many@many ($Square.sides@square_sides|$Circle.sides@circle_sides|$Line.sides@line_sides|$Point.sides@point_sides) > SPIN

@@ -2,6 +2,7 @@
 // Locks: methods and blocks that are synchronized, held by one thread again and again, wanted by two at
 // once, waited for, and those of java.util.concurrent.
 //
+// busy: Target.spin 30
 // chain: main@main > turn@turn
 // chain: main@start LIBRARY
 // chain: (THREAD HIDDEN lambda$main$#@other|main@main) turn@turn > own@own > own_inner@own_inner SPIN

@@ -2,6 +2,7 @@
 // Names beyond ASCII and beyond 16 bits, long ones, signs, and overloads, of
 // which only the line tells which one it is.
 //
+// busy: Target.spin 60
 // chain: main@main > turn@turn
 // chain: main@main turn@turn > größe_ÿ@latin SPIN
 // chain: main@main turn@turn > функция_名前@wide SPIN

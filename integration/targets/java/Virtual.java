@@ -3,6 +3,7 @@
 // carrier to the next. What has been put away is brought back to the stack in parts, as it is returned to.
 //
 // release: 21
+// busy: Target.spin 30
 // chain: LIBRARY
 // chain: LIBRARY ... HIDDEN lambda$main$#@run > work@work > (LIBRARY|SPIN|deep@deep+ SPIN)
 // chain: LIBRARY ... HIDDEN lambda$main$#@run LIBRARY
