@@ -14,6 +14,7 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import go_side
+import java_side
 import kernel_side
 import otlp_side
 import python_side
@@ -66,6 +67,24 @@ def bench_go(table):
                 "ns")
     for name, table_mb, speed in go_side.table_figures():
         table.at_least("Go's table, %s (%.1f MB)" % (name, table_mb), speed, 200, "MB/s")
+
+
+def bench_java(table):
+    """ns per frame of Java, and the throughput of a server on all CPUs, by pairs of windows: it takes
+    ten minutes.
+    """
+    if not java_side.has_java():
+        table.note("Java", "this machine has no JDK")
+        return
+    native = python_side.native_slope(median_of)
+    for version, mode, time_ns in java_side.slopes(median_of):
+        table.ratio("BPF ns per %s frame of JDK %d beside a native one" % (mode, version), time_ns,
+                    native, 3.0, "ns")
+    newest = list(java_side.javas.of_machine().values())[-1]
+    loss = java_side.throughput(newest)
+    table.limit("throughput that a server in Java loses at 99 Hz", loss.percent, 1, "%")
+    table.note("from %d pairs; 95 %% interval of the mean" % loss.pairs,
+               "+- %.2f %%" % loss.half_width_percent)
 
 
 def bench_tables(table):
@@ -133,6 +152,7 @@ PARTS = {
     "walks": bench_walks,
     "python": bench_python,
     "go": bench_go,
+    "java": bench_java,
     "tables": bench_tables,
     "cache": bench_cache,
     "samples": bench_samples,

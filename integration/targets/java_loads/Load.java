@@ -15,7 +15,7 @@ public final class Load {
 	private static final AtomicLong turns = new AtomicLong();
 
 	/** Runs for ever; it is ready when each thread has done it once. With -Dallframes.tell=yes it says
-	 * every second how often all have done it.
+	 * again and again how often all have done it, and when that was, in nanoseconds.
 	 */
 	static void run(String name, Work work) throws Exception {
 		CountDownLatch started = new CountDownLatch(THREADS);
@@ -31,9 +31,8 @@ public final class Load {
 		System.out.println("ready");
 		System.out.flush();
 		while (System.getProperty("allframes.tell") != null) {
-			long before = turns.get();
-			Thread.sleep(1000);
-			System.out.println(turns.get() - before);
+			Thread.sleep(100);
+			System.out.println(turns.get() + " " + System.nanoTime());
 		}
 	}
 
