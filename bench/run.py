@@ -14,7 +14,7 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import go_side
-import java_side
+import java_throughput
 import kernel_side
 import otlp_side
 import python_side
@@ -69,24 +69,6 @@ def bench_go(table):
         table.at_least("Go's table, %s (%.1f MB)" % (name, table_mb), speed, 200, "MB/s")
 
 
-def bench_java(table):
-    """ns per frame of Java, and the throughput of a server on all CPUs, by pairs of windows: it takes
-    ten minutes.
-    """
-    if not java_side.has_java():
-        table.note("Java", "this machine has no JDK")
-        return
-    native = python_side.native_slope(median_of)
-    for version, mode, time_ns in java_side.slopes(median_of):
-        table.ratio("BPF ns per %s frame of JDK %d beside a native one" % (mode, version), time_ns,
-                    native, 3.0, "ns")
-    newest = list(java_side.javas.of_machine().values())[-1]
-    loss = java_side.throughput(newest)
-    table.limit("throughput that a server in Java loses at 99 Hz", loss.percent, 1, "%")
-    table.note("from %d pairs; 95 %% interval of the mean" % loss.pairs,
-               "+- %.2f %%" % loss.half_width_percent)
-
-
 def bench_tables(table):
     """From .eh_frame to rows."""
     for figure in user_side.eh_frame_figures():
@@ -138,6 +120,18 @@ def bench_start(table):
     table.limit("BPF map memory", cold.map_mb, 60, "MB")
 
 
+def bench_throughput(table):
+    """Of a server on all CPUs, by pairs of windows: it takes ten minutes."""
+    loss = java_throughput.measure()
+    if not loss:
+        table.note("throughput of Java", "this machine has no JDK")
+        return
+    table.limit("throughput that a server in Java loses at %d Hz" % java_throughput.RATE,
+                loss.percent, 1, "%")
+    table.note("from %d pairs; 95 %% interval of the mean" % loss.pairs,
+               "+- %.2f %%" % loss.half_width_percent)
+
+
 def bench_otlp(table):
     weights = otlp_side.weights()
     for one, weight in weights.items():
@@ -152,7 +146,6 @@ PARTS = {
     "walks": bench_walks,
     "python": bench_python,
     "go": bench_go,
-    "java": bench_java,
     "tables": bench_tables,
     "cache": bench_cache,
     "samples": bench_samples,
@@ -160,6 +153,7 @@ PARTS = {
     "mix": bench_mix,
     "start": bench_start,
     "otlp": bench_otlp,
+    "throughput": bench_throughput,
 }
 
 

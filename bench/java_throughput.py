@@ -1,24 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a frame of Java costs in the kernel, beside a native one, and what the agent costs a program in
-Java of its throughput.
-"""
+"""What the agent costs a program in Java of its throughput."""
 import collections
 import os
 import statistics
-import subprocess
 import sys
 import threading
 import time
 
-import python_side
-from tools import OUTPUT, ROOT, SOURCES, path
+from tools import ROOT
 
 sys.path.insert(0, os.path.join(ROOT, "integration"))
 import harness
 import javas
 
-# Each method in code of its own, as it was called.
-MODES = {"interpreted": ["-Xint"], "compiled": ["-Xcomp", "-XX:-Inline"]}
 RATE = 99
 WINDOW_SECONDS = 10
 SETTLE_SECONDS = 1
@@ -31,25 +25,6 @@ PRECISION_PERCENT = 1
 INTERVAL = 2.1
 
 Loss = collections.namedtuple("Loss", "percent half_width_percent pairs")
-
-
-def has_java():
-    """True if this machine has a JDK."""
-    return bool(javas.of_machine())
-
-
-def slopes(median_of):
-    """(JDK, mode, ns per frame of Java) for each JDK of the machine and each mode."""
-    for java in javas.of_machine().values():
-        subprocess.run([java.path("javac"), "-d", OUTPUT, os.path.join(SOURCES, "JavaDepth.java")],
-                       check=True)
-        for mode, options in MODES.items():
-            name = "java_depth_%d_%s" % (java.version, mode)
-            with open(path(name), "w", encoding="ascii") as file:
-                file.write('#!/bin/sh\nexec %s -XX:+UseSerialGC %s -cp %s JavaDepth "$@"\n' % (
-                    java.path(), " ".join(options), OUTPUT))
-            os.chmod(path(name), 0o755)
-            yield java.version, mode, python_side.slope(median_of, name)
 
 
 class Teller:
@@ -96,7 +71,7 @@ class Teller:
         return (last - first) / ((last_ns - first_ns) / 1e9)
 
 
-def _measure(load, has_agent):
+def _rate(load, has_agent):
     if not has_agent:
         time.sleep(SETTLE_SECONDS)
         return load.per_second(WINDOW_SECONDS)
@@ -110,15 +85,20 @@ def _measure(load, has_agent):
     return result
 
 
-def throughput(java):
-    """The Loss of a server in @java, from pairs with and without the agent, each first by turns."""
+def measure():
+    """The Loss of a server in the machine's newest JDK, from pairs with and without the agent, each
+    first by turns; None if there is no JDK.
+    """
+    if not javas.of_machine():
+        return None
+    java = list(javas.of_machine().values())[-1]
     javas.build_loads()
     losses = []
     with Teller(java) as load:
         time.sleep(WARM_SECONDS)
         while True:
             order = [False, True] if len(losses) % 2 else [True, False]
-            rates = {has_agent: _measure(load, has_agent) for has_agent in order}
+            rates = {has_agent: _rate(load, has_agent) for has_agent in order}
             losses.append(100 * (1 - rates[True] / rates[False]))
             half_width = (INTERVAL * statistics.stdev(losses) / len(losses) ** 0.5
                           if len(losses) >= PAIRS_MIN else 100)
