@@ -14,10 +14,10 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import go_side
-import java_throughput
 import kernel_side
 import otlp_side
 import python_side
+import throughput
 import user_side
 from tools import Table, build_all, quiet
 
@@ -122,11 +122,11 @@ def bench_start(table):
 
 def bench_throughput(table):
     """Of a server on all CPUs, by pairs of windows: it takes ten minutes."""
-    loss = java_throughput.measure()
+    loss = throughput.measure()
     if not loss:
         table.note("throughput of Java", "this machine has no JDK")
         return
-    table.limit("throughput that a server in Java loses at %d Hz" % java_throughput.RATE,
+    table.limit("throughput that a server in Java loses at %d Hz" % throughput.RATE,
                 loss.percent, 1, "%")
     table.note("from %d pairs; 95 %% interval of the mean" % loss.pairs,
                "+- %.2f %%" % loss.half_width_percent)

@@ -55,7 +55,10 @@ class Teller:
 
     def _read(self):
         for line in self._program.process.stdout:
-            self._told = tuple(map(int, line.split()))
+            numbers = tuple(map(int, line.split()))
+            # The first line may have been read in part, with "ready".
+            if len(numbers) == 2:
+                self._told = numbers
 
     def _next(self):
         before = self._told
