@@ -18,6 +18,7 @@ import java_side
 import kernel_side
 import otlp_side
 import python_side
+import throughput
 import user_side
 from tools import Table, build_all, quiet
 
@@ -128,6 +129,18 @@ def bench_start(table):
     table.limit("BPF map memory", cold.map_mb, 60, "MB")
 
 
+def bench_throughput(table):
+    """Of a server on all CPUs, by pairs of windows: it takes ten minutes."""
+    loss = throughput.measure()
+    if not loss:
+        table.note("throughput of Java", "this machine has no JDK")
+        return
+    table.limit("throughput that a server in Java loses at %d Hz" % throughput.RATE,
+                loss.percent, 1, "%")
+    table.note("from %d pairs; 95 %% interval of the mean" % loss.pairs,
+               "+- %.2f %%" % loss.half_width_percent)
+
+
 def bench_otlp(table):
     weights = otlp_side.weights()
     for one, weight in weights.items():
@@ -150,6 +163,7 @@ PARTS = {
     "mix": bench_mix,
     "start": bench_start,
     "otlp": bench_otlp,
+    "throughput": bench_throughput,
 }
 
 

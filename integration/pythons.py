@@ -120,7 +120,12 @@ def in_root(root, *command):
     """@command in a root file system, with this machine's /proc and the targets in their place."""
     if root == "/":
         return list(map(str, command))
-    shared = [TARGETS, LOADS, *filter(os.path.exists, [str(fetch_python_packages.DIRECTORY)])]
+    return enter(root, [TARGETS, LOADS, *filter(os.path.exists,
+                                                [str(fetch_python_packages.DIRECTORY)])], *command)
+
+
+def enter(root, shared, *command):
+    """@command in a root file system, with this machine's /proc and the folders @shared."""
     return ["unshare", "--mount", "sh", "-c", _ENTER % {"shared": " ".join(shared)}, root,
             *map(str, command)]
 

@@ -1,0 +1,260 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# time limit: 1800 s
+"""Every sample of every target in Java lies in the set of stacks that its source allows, with the
+line of each frame, in every JDK at hand, and in all modes; and those of the JVM's own threads are whole.
+
+The targets are stopped while the agent starts and attaches to them, so that no sample comes before.
+
+usage: java_live.py [JDK|MODE|TARGET...]
+"""
+import collections
+import itertools
+import os
+import re
+import signal
+import sys
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import javas
+from harness import IS_LONG, Agent, Program, StackEnds, Tap, need_root, share
+from java_chains import JavaFrame, is_library, split, text_of
+from python_test import is_in_clone
+
+SAMPLES_PER_TARGET = 200
+RATE = 997
+AT_ONCE = 6
+SECONDS = 10 if IS_LONG else 4
+ATTACH_SECONDS = 1
+ATTACH_MAX_SECONDS = 60
+# With -Xcomp, beside others.
+READY_SECONDS = 120
+END_SECONDS = 60
+# On a machine that is busy with other things the targets get little of it.
+ROUNDS_MAX = 5
+# Of a target's samples; the others are of the JVM's own threads, which collect and compile.
+OWN_PERCENT = 20
+# Of samples that say that they were taken while the kernel changed what is walked.
+BETWEEN_STATES_MAX = 0.002
+# Of a target's samples, those in which the innermost method, just entered, has no line.
+LINELESS_PERCENT = 5
+# Exact stacks that tell where the time goes.
+EXACT_MIN = 100
+SHOWN_STACKS = 4
+NAMELESS = "[java: no name]"
+_READY = re.compile(r"Target\.(ready|join|leave)\b")
+# Of what these call.
+READY_DEPTH = 40
+
+
+def shorten(frames):
+    """@frames as text, repeated ones once with their number."""
+    runs = [(frame, len(list(group))) for frame, group in itertools.groupby(frames)]
+    return ";".join(frame if count == 1 else "%d x %s" % (count, frame) for frame, count in runs)
+
+
+class Verdict:
+    """What there is to say about the stacks of one target."""
+
+    def __init__(self, target, ends):
+        self._target = target
+        self._ends = ends
+        self.total = self.own = self.between_states = self.approximate = self.depth = 0
+        self.unnamed = self.without_line = self.busy = 0
+        self.wrong = collections.Counter()
+
+    def add(self, stack, count):
+        """Judges one stack."""
+        if stack.is_without_memory:
+            return
+        users = stack.user_frames
+        if any(map(_READY.match, users[-READY_DEPTH:])):
+            # It was stopped while it told that it is ready.
+            return
+        self.total += count
+        if stack.is_between_states:
+            self.between_states += count
+            return
+        why = self._judge(stack, count)
+        if why:
+            self.wrong[(why, shorten(users))] += count
+
+    def _judge(self, stack, count):
+        target, users = self._target, stack.user_frames
+        is_cut = target.is_truncated and users[:1] == ["[truncated]"]
+        if is_cut:
+            users = users[1:]
+        elif len(users) == 1 and is_in_clone(users[0], self._ends):
+            # A thread that begins.
+            return None
+        elif stack.errors or not users or not self._ends.is_entry(users[0]):
+            return "not complete"
+        if any(frame.endswith("_[?]") for frame in users):
+            return "a guess"
+        if NAMELESS in users:
+            self.unnamed += count
+            return None
+        items, why = split(users)
+        if why and not is_cut:
+            return why
+        if is_library(items):
+            return None
+        self.own += count
+        methods = [item for item in items if isinstance(item, JavaFrame)]
+        self.depth = max(self.depth, len(methods))
+        if methods[-1].is_approximate:
+            self.approximate += count
+        elif any(method.name == target.busy for method in methods):
+            self.busy += count
+        if not target.allows(items, is_cut=is_cut):
+            return "not allowed: " + shorten(text_of(items).split(";"))
+        if not methods[-1].line and not target.allows(items, is_cut=is_cut, needs_line=True):
+            self.without_line += count
+        return None
+
+    @property
+    def is_settled(self):
+        """True if more samples would not make it better."""
+        return bool(self.wrong) or not self.failures
+
+    @property
+    def failures(self):
+        """Texts of what is not as it should be."""
+        target = self._target
+        found = ["%d times %s\n    %s" % (count, why[-1000:], text[-1500:])
+                 for (why, text), count in self.wrong.most_common(SHOWN_STACKS)]
+        if self.wrong:
+            found.append("%d of %d samples are wrong" % (self.wrong.total(), self.total))
+        if self.total < SAMPLES_PER_TARGET:
+            found.append("only %d samples" % self.total)
+        if 100 * self.own < OWN_PERCENT * self.total:
+            found.append("of the target's own: " + share(self.own, self.total))
+        if self.between_states > max(1, BETWEEN_STATES_MAX * self.total):
+            found.append("between two states: %d" % self.between_states)
+        exact = self.own - self.approximate
+        if exact >= EXACT_MIN and 100 * self.busy < target.busy_percent * exact:
+            found.append("in %s only %s of the exact ones" % (target.busy, share(self.busy, exact)))
+        if 100 * self.unnamed > target.unnamed_percent * self.total:
+            found.append("without names: " + share(self.unnamed, self.total))
+        if 100 * self.without_line > LINELESS_PERCENT * self.total:
+            found.append("without a line: " + share(self.without_line, self.total))
+        if self.depth < target.depth:
+            found.append("%d deep at most" % self.depth)
+        return [text.encode("ascii", "backslashreplace").decode() for text in found]
+
+
+def sample(programs, seconds, *options):
+    """Stacks of @programs, which run while the agent knows them."""
+    pids = {program.pid for program in programs}
+
+    def signal_all(number):
+        for pid in pids:
+            os.kill(pid, number)
+
+    signal_all(signal.SIGSTOP)
+    with Agent("-samples-per-second", RATE, "-with-lines", "-log-level", "debug", *options,
+               "-pid", ",".join(map(str, pids))) as agent:
+        if not agent.wait_started():
+            raise RuntimeError("the agent failed: " + agent.log_text())
+        # What it does not know in time shows.
+        agent.wait_attached(pids, ATTACH_MAX_SECONDS)
+        # It is told to the kernel side soon after.
+        time.sleep(ATTACH_SECONDS)
+        signal_all(signal.SIGCONT)
+        time.sleep(seconds)
+        signal_all(signal.SIGSTOP)
+        # What is in the rings is named while the programs are there.
+        result = agent.stop(seconds=END_SECONDS)
+        if result.status != 0:
+            raise RuntimeError("the agent failed: " + result.log)
+        stacks = result.stacks
+    signal_all(signal.SIGCONT)
+    return stacks
+
+
+def start(java, mode, target):
+    """The Program, which the JVM's warnings on standard error do not disturb."""
+    return Program(*java.target(target, mode), seconds=READY_SECONDS)
+
+
+def title(target, java, mode):
+    """The name of a result."""
+    return "all samples of %s in %s, %s, are allowed" % (target.name, java, mode)
+
+
+def test_group(tap, java, mode, group):
+    """Samples the targets of @group side by side until there is enough of each, and judges each."""
+    ends = StackEnds(java.directories)
+    verdicts = {target.comm: Verdict(target, ends) for target in group}
+    programs = []
+    try:
+        for target in group:
+            programs.append(Program(*java.target(target, mode), seconds=READY_SECONDS))
+        for _ in range(ROUNDS_MAX):
+            for stack, count in sample(programs, SECONDS).items():
+                verdicts[stack.comm].add(stack, count)
+            if all(verdict.is_settled for verdict in verdicts.values()):
+                break
+    finally:
+        for program in programs:
+            program.__exit__()
+    for target in group:
+        verdict = verdicts[target.comm]
+        tap.ok(not verdict.failures, title(target, java, mode), *verdict.failures)
+        tap.note("%s: %d samples, %s its own, %s approximate, %d deep" % (
+            target.name, verdict.total, share(verdict.own, verdict.total),
+            share(verdict.approximate, verdict.total), verdict.depth))
+
+
+def runnable(tap, java, mode, targets):
+    """Those of @targets that run in @java; the others are skipped."""
+    for target in targets:
+        try:
+            java.target(target, mode)
+            yield target
+        except javas.Lacking as lack:
+            tap.skip(title(target, java, mode), lack)
+
+
+def test_mode(tap, java, mode, targets):
+    """All @targets in one JDK and one mode."""
+    found = list(runnable(tap, java, mode, targets))
+    for first in range(0, len(found), AT_ONCE):
+        test_group(tap, java, mode, found[first:first + AT_ONCE])
+
+
+def plan(arguments):
+    """(Java, mode, targets' names) of what is to be done."""
+    every = javas.at_hand(IS_LONG or any(re.fullmatch(r"\w+-\d+", word) for word in arguments))
+    wanted = [every[name] for name in every if name in arguments]
+    modes = [name for name in javas.MODES if name in arguments]
+    names = [word for word in arguments if word not in every and word not in javas.MODES]
+    if wanted or modes or names:
+        return [(java, mode, names) for java in wanted or list(every.values())[-1:]
+                for mode in modes or ["plain"]]
+    if IS_LONG:
+        return [(java, mode, [] if mode in javas.LANGUAGE_MODES else javas.SHORT_TARGETS)
+                for java in every.values() for mode in javas.MODES]
+    *others, newest = every.values()
+    return [(newest, "plain", [])] + [(java, mode, javas.SHORT_TARGETS) for java in (newest, *others)
+                                      for mode in javas.SHORT_MODES
+                                      if (java, mode) != (newest, "plain")]
+
+
+def main():
+    tap = Tap()
+    need_root(tap, "stacks of Java")
+    if not javas.of_machine():
+        tap.skip("stacks of Java", "there is no JDK on this machine")
+        tap.finish()
+    todo = plan(sys.argv[1:])
+    targets = javas.build()
+    for java, mode, names in todo:
+        test_mode(tap, java, mode, [target for target in targets
+                                    if not names or target.name in names])
+    tap.finish()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,180 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# time limit: 7200 s
+"""Real loads in Java, on eight threads and short of memory: 99.5 % of the stacks are complete, judged from
+their frames, those with methods as well as those of collectors and compilers; and a JVM that starts
+while the agent runs is known soon.
+
+usage: java_loads.py [JDK|MODE|LOAD|start...]
+"""
+import collections
+import glob
+import os
+import re
+import signal
+import sys
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import javas
+from harness import IS_LONG, Agent, Program, StackEnds, Tap, need_root, share
+from java_chains import JavaFrame, split
+from java_live import NAMELESS, sample, shorten
+from python_test import is_in_clone
+
+SECONDS = 30 if IS_LONG else 6
+SAMPLES = 500
+# Eight compilers at once, which are interpreted at first.
+READY_SECONDS = 300
+# Some of what is compiled last is in place then.
+WARM_SECONDS = 20 if IS_LONG else 3
+COMPLETE_PERCENT = 99.5 if IS_LONG else 99
+# In a short run one in a thousand comes together with others.
+FEW = 2
+# Of samples with methods.
+JAVA_PERCENT = 20
+MODES = ["plain", "serial", "parallel", "z", "shenandoah", "comp", "wide-oops", "small-cache"]
+SHORT_MODES = ["plain", "parallel"]
+# What each needs lies in memory that it fills again and again.
+HEAPS = {"Compile": "-Xmx160m", "Serve": "-Xmx48m"}
+# As an argument: the test of what starts while the agent runs.
+START = "start"
+START_SECONDS = 8
+# Of the samples of a JVM from its first instruction on.
+START_PERCENT = 90
+
+
+def start(java, mode, load):
+    """The Program, stopped when it is ready, so that the next one gets ready as well."""
+    arguments = []
+    if load == "Compile":
+        arguments = sorted(path for path in glob.glob(javas.LOAD_CLASSES + "/sources/*.java"))
+    command = java.command(*java.options(mode), HEAPS[load], "-cp", javas.LOAD_CLASSES, load,
+                           *arguments)
+    return Program(*command, seconds=READY_SECONDS)
+
+
+def judge(stack, ends):
+    """Why @stack is not whole; None if it is."""
+    users = stack.user_frames
+    if len(users) == 1 and is_in_clone(users[0], ends):
+        # A thread that begins.
+        return None
+    if not ends.is_complete(stack):
+        return "not complete"
+    if NAMELESS in users:
+        return "a method has no name"
+    return split(users)[1]
+
+
+class Count:
+    """Samples of one kind of thread."""
+
+    def __init__(self):
+        self.total = 0
+        self.bad = collections.Counter()
+
+    def add(self, why, stack, count):
+        self.total += count
+        if why:
+            self.bad[why + ": " + shorten(stack.frames)[-1200:]] += count
+
+    @property
+    def is_good(self):
+        bad = self.bad.total()
+        return bad <= FEW or 100 * bad <= (100 - COMPLETE_PERCENT) * self.total
+
+    def __str__(self):
+        return "%s of %d are complete" % (share(self.total - self.bad.total(), self.total),
+                                          self.total)
+
+
+def judge_complete(tap, name, stacks, ends):
+    """One result: of @stacks, a Counter, enough are whole, in threads of all kinds."""
+    with_java, others = Count(), Count()
+    for stack, count in stacks.items():
+        if stack.is_without_memory or stack.is_between_states:
+            continue
+        has_java = any(isinstance(item, JavaFrame) for item in split(stack.user_frames)[0])
+        (with_java if has_java else others).add(judge(stack, ends), stack, count)
+    total = with_java.total + others.total
+    text = "with methods %s; without %s" % (with_java, others)
+    tap.ok(total >= SAMPLES and with_java.is_good and others.is_good
+           and 100 * with_java.total >= JAVA_PERCENT * total,
+           "%s: %g %% of the stacks are complete" % (name, COMPLETE_PERCENT), text,
+           *["%d times %s" % (count, why) for kind in (with_java, others)
+             for why, count in kind.bad.most_common(4)])
+    tap.note("%s: %s" % (name, text))
+
+
+def test_load(tap, java, mode, load):
+    """One load."""
+    name = "%s in %s, %s" % (load, java, mode)
+    try:
+        program = start(java, mode, load)
+    except javas.Lacking as lack:
+        tap.skip("%s: %g %% of the stacks are complete" % (name, COMPLETE_PERCENT), lack)
+        return
+    with program:
+        time.sleep(WARM_SECONDS)
+        stacks = sample([program], SECONDS)
+    judge_complete(tap, name, stacks, StackEnds(java.directories))
+
+
+def test_start(tap, java):
+    """A JVM that starts while the agent runs: it is known before its program has loaded its classes."""
+    name = "%s is known soon after its start" % java
+    target = javas.find_targets(["Calls"])["Calls"]
+    # By another name than that of other JVMs.
+    link = os.path.join(javas.OUTPUT, "j-early")
+    if os.path.lexists(link):
+        os.unlink(link)
+    os.symlink(java.path(), link)
+    command = java.target(target, "plain", "-Dallframes.unnamed=yes")
+    command[command.index(java.path())] = link
+    with Agent("-samples-per-second", 997, "-with-lines", "-comm", "j-early") as agent:
+        if not agent.wait_started():
+            raise RuntimeError("the agent failed: " + agent.log_text())
+        with Program(*command, ready=False) as program:
+            time.sleep(START_SECONDS)
+            os.kill(program.pid, signal.SIGSTOP)
+            stacks = agent.stop(seconds=60).stacks
+    ends = StackEnds(java.directories)
+    bad, total = collections.Counter(), 0
+    for stack, count in stacks.items():
+        if stack.is_without_memory or stack.is_between_states:
+            continue
+        total += count
+        if judge(stack, ends):
+            bad[(stack.errors or ["other"])[0]] += count
+    text = "%s of %d are complete; the others: %s" % (share(total - bad.total(), total), total,
+                                                     dict(bad))
+    tap.ok(total >= SAMPLES and 100 * bad.total() <= (100 - START_PERCENT) * total, name, text)
+    tap.note("%s: %s" % (name, text))
+
+
+def main():
+    tap = Tap()
+    need_root(tap, "loads in Java")
+    if not javas.of_machine():
+        tap.skip("loads in Java", "there is no JDK on this machine")
+        tap.finish()
+    words = sys.argv[1:]
+    every = javas.at_hand(IS_LONG or any(re.fullmatch(r"\w+-\d+", word) for word in words))
+    javas.build_loads()
+    javas.build()
+    wanted = [every[name] for name in every if name in words] or list(every.values())
+    modes = [name for name in javas.MODES if name in words] or (
+        MODES if IS_LONG else SHORT_MODES)
+    loads = [name for name in HEAPS if name in words or not {*HEAPS, START} & set(words)]
+    for java in wanted:
+        for mode in modes:
+            for load in loads:
+                test_load(tap, java, mode, load)
+        if java.root == "/" and (START in words or len(loads) == len(HEAPS)):
+            test_start(tap, java)
+    tap.finish()
+
+
+if __name__ == "__main__":
+    main()

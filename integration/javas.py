@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The JDKs at hand, the modes in which they run, and the targets as they are compiled: this machine's
+own, and what scripts/fetch_javas.py brought.
+"""
+import functools
+import glob
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(ROOT, "scripts"))
+import fetch_javas
+import java_chains
+import pythons
+
+TARGETS = os.path.join(ROOT, "integration", "targets", "java")
+OUTPUT = os.path.join(ROOT, "build", "integration", "java")
+CLASSES = os.path.join(OUTPUT, "classes")
+# In an archive names are what they are, whatever the locale.
+ARCHIVE = os.path.join(OUTPUT, "classes.jar")
+LIBRARY = os.path.join(OUTPUT, "libjni.so")
+LOADS = os.path.join(ROOT, "integration", "targets", "java_loads")
+LOAD_CLASSES = os.path.join(OUTPUT, "loads")
+MACHINE = "/usr/lib/jvm"
+
+_DIAGNOSTIC = "-XX:+UnlockDiagnosticVMOptions"
+_EXPERIMENTAL = "-XX:+UnlockExperimentalVMOptions"
+# What a JVM does not know it refuses, and is left out.
+MODES = {
+    "plain": [],
+    "int": ["-Xint"],
+    "c1": ["-XX:TieredStopAtLevel=1"],
+    "c2": ["-XX:-TieredCompilation"],
+    "comp": ["-Xcomp"],
+    "exact": [_DIAGNOSTIC, "-XX:+DebugNonSafepoints"],
+    "serial": ["-XX:+UseSerialGC"],
+    "parallel": ["-XX:+UseParallelGC"],
+    "g1": ["-XX:+UseG1GC"],
+    "cms": ["-XX:+UseConcMarkSweepGC"],
+    "z": [_EXPERIMENTAL, "-XX:+UseZGC"],
+    "shenandoah": [_EXPERIMENTAL, "-XX:+UseShenandoahGC"],
+    "wide-oops": ["-XX:-UseCompressedOops"],
+    "wide-classes": ["-XX:-UseCompressedOops", "-XX:-UseCompressedClassPointers"],
+    "compact": [_EXPERIMENTAL, "-XX:+UseCompactObjectHeaders"],
+    "no-cds": ["-Xshare:off"],
+    "one-heap": ["-XX:-SegmentedCodeCache"],
+    "small-cache": ["-XX:ReservedCodeCacheSize=6m"],
+    "large-pages": ["-XX:+UseTransparentHugePages"],
+    "aot": ["-XX:AOTMode=on"],
+}
+SHORT_MODES = ["plain", "int", "c1", "exact"]
+# In other modes than these, what interests is the JVM, and a few targets do.
+LANGUAGE_MODES = ["plain", "int", "c1", "c2", "comp", "exact"]
+SHORT_TARGETS = ["Calls", "Exceptions", "Garbage", "Inlined", "Reflection"]
+HEAP = "-Xmx256m"
+# From then on the JVM warns of C.
+NATIVE_ACCESS_FROM = 22
+
+
+class Lacking(Exception):
+    """What a run needs is not on this machine."""
+
+
+class Java:
+    """One JDK. @home: its folder; @root: the file system that it lives in, "/" the machine's own."""
+
+    def __init__(self, name, home, version, root="/"):
+        self.name = name
+        self.home = home
+        self.version = version
+        self.root = root
+
+    def __str__(self):
+        return self.name
+
+    def path(self, program="java"):
+        """A program of it, within its root."""
+        return os.path.join(self.home, "bin", program)
+
+    def command(self, *arguments, program="java"):
+        """The command to run it with @arguments."""
+        if self.root == "/":
+            return [self.path(program), *arguments]
+        os.makedirs(OUTPUT, exist_ok=True)
+        return pythons.enter(self.root, [OUTPUT], self.path(program), *arguments)
+
+    @functools.lru_cache(maxsize=None)
+    def options(self, mode):
+        """The options of a mode of this name. Raises Lacking where it has none such."""
+        options = MODES[mode]
+        if options and subprocess.run(self.command(*options, HEAP, "-version"), check=False,
+                                      stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                      stderr=subprocess.DEVNULL).returncode:
+            raise Lacking("%s has no %s" % (self, " ".join(options)))
+        return options
+
+    def target(self, target, mode, *more):
+        """The command that runs @target, with @more options of the JVM."""
+        if self.version < target.release:
+            raise Lacking("from JDK %d on" % target.release)
+        options = [*self.options(mode), HEAP, "-Xss2m",
+                   "-XX:ErrorFile=" + os.path.join(OUTPUT, "crash-%p.log"), *more, "-Dfile.encoding=UTF-8",
+                   "-Dallframes.library=" + LIBRARY, "-cp", ARCHIVE]
+        if self.version >= NATIVE_ACCESS_FROM:
+            options.append("--enable-native-access=ALL-UNNAMED")
+        if mode == "aot":
+            options += ["-XX:AOTCache=" + self._archive(target, options)]
+        return self.command(*options, target.main_class)
+
+    def _archive(self, target, options):
+        """The AOT cache of @target, made if it is not there."""
+        archive = os.path.join(OUTPUT, "%s-%s.aot" % (self.name, target.name))
+        options = [option for option in options if "AOTMode" not in option]
+        if not os.path.exists(archive):
+            recorded = archive + ".conf"
+            for step in (["-XX:AOTMode=record", "-Dallframes.observe=2"], ["-XX:AOTMode=create"]):
+                more = ["-XX:AOTCache=" + archive] if "create" in step[0] else []
+                done = subprocess.run(
+                    self.command(*step, "-XX:AOTConfiguration=" + recorded, *more, *options,
+                                 target.main_class), check=False, stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+                if done.returncode:
+                    raise RuntimeError("%s: no AOT cache: %s" % (self, done.stdout[-2000:]))
+        return archive
+
+    @property
+    def directories(self):
+        """Where its files lie, for those that look at them by name."""
+        found = [os.path.join(self.home, "bin"), os.path.join(self.home, "jre", "bin"),
+                 *[os.path.join(self.home, *rest) for rest in (
+                     ("lib",), ("lib", "server"), ("jre", "lib", "amd64"))],
+                 "/usr/lib/x86_64-linux-gnu", "/lib/x86_64-linux-gnu"]
+        return [self.root.rstrip("/") + directory for directory in found]
+
+
+def _version_of(home):
+    """The JDK's version by its file `release`, 0 where that does not tell it."""
+    try:
+        with open(os.path.join(home, "release"), encoding="utf-8") as file:
+            match = re.search(r'^JAVA_VERSION="(?:1\.)?(\d+)', file.read(), re.M)
+    except OSError:
+        return 0
+    return int(match[1]) if match else 0
+
+
+@functools.lru_cache(maxsize=None)
+def of_machine():
+    """The machine's JDKs, the oldest first."""
+    homes = {os.path.realpath(path) for path in glob.glob(MACHINE + "/*")
+             if os.path.exists(os.path.join(path, "bin", "javac"))}
+    found = sorted((_version_of(home), home) for home in homes)
+    return {"machine-%d" % version: Java("machine-%d" % version, home, version)
+            for version, home in found if version}
+
+
+@functools.lru_cache(maxsize=None)
+def fetched():
+    """What fetch_javas.py brought."""
+    found = {}
+    for suite, (architecture, _, versions) in fetch_javas.ROOTS.items():
+        for version in versions if architecture == "amd64" else []:
+            home = os.path.dirname(os.path.dirname(fetch_javas.java_path("amd64", version, "javac")))
+            root = str(fetch_javas.JAVAS / suite)
+            if os.path.exists(root + home):
+                name = "%s-%d" % (suite, version)
+                found[name] = Java(name, home, version, root)
+    return found
+
+
+def at_hand(is_long):
+    """All of them by name; the short tier has the machine's own."""
+    return {**of_machine(), **(fetched() if is_long else {})}
+
+
+def compiler(release):
+    """The oldest JDK of the machine that compiles for @release; None if there is none."""
+    return next((java for java in of_machine().values() if java.version >= release), None)
+
+
+def find_targets(names=()):
+    """All targets, or @names, by name."""
+    paths = sorted(glob.glob(TARGETS + "/*.java"))
+    targets = {target.name: target for target in map(
+        java_chains.Target, (path for path in paths if not path.endswith("/Target.java")))}
+    return {name: target for name, target in targets.items() if not names or name in names}
+
+
+def build(names=()):
+    """Compiles the targets, if a source is newer than they are. Those, or @names, for which there is
+    a compiler.
+    """
+    targets = [target for target in find_targets(names).values() if compiler(target.release)]
+    if os.path.exists(ARCHIVE) and os.path.getmtime(ARCHIVE) > max(
+            map(os.path.getmtime, glob.glob(TARGETS + "/*") + [__file__])):
+        return targets
+    shutil.rmtree(CLASSES, ignore_errors=True)
+    os.makedirs(CLASSES)
+    by_release = {8: [os.path.join(TARGETS, "Target.java")]}
+    for target in find_targets().values():
+        by_release.setdefault(target.release, []).append(target.path)
+    for release, paths in sorted(by_release.items()):
+        if compiler(release):
+            _compile(release, CLASSES, paths)
+    _build_library()
+    subprocess.run([compiler(8).path("jar"), "cf", ARCHIVE + ".new", "-C", CLASSES, "."], check=True)
+    os.replace(ARCHIVE + ".new", ARCHIVE)
+    return targets
+
+
+def build_loads():
+    """Compiles the loads, and puts what they read beside them: sources of Java 8."""
+    sources = os.path.join(LOAD_CLASSES, "sources")
+    shutil.rmtree(LOAD_CLASSES, ignore_errors=True)
+    os.makedirs(sources)
+    _compile(8, LOAD_CLASSES, glob.glob(LOADS + "/*.java"))
+    for target in find_targets().values():
+        if target.release == 8:
+            shutil.copy2(target.path, sources)
+    shutil.copy2(os.path.join(TARGETS, "Target.java"), sources)
+
+
+def _compile(release, folder, paths):
+    done = subprocess.run([compiler(release).path("javac"), "-nowarn", "-Xlint:-options", "-encoding",
+                           "UTF-8", "--release", str(release), "-cp", folder, "-d", folder, *paths],
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(done.stdout)
+
+
+def _build_library():
+    newest = list(of_machine().values())[-1]
+    include = os.path.join(newest.home, "include")
+    subprocess.run(["gcc", "-O2", "-fomit-frame-pointer", "-fPIC", "-shared", "-I" + include,
+                    "-I" + include + "/linux", "-o", LIBRARY, os.path.join(TARGETS, "Jni.c")],
+                   check=True)
+
+
+if __name__ == "__main__":
+    for one in at_hand(True).values():
+        print(one, one.version, one.home, one.root)

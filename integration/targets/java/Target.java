@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the targets in Java share. With -Dallframes.observe=SECONDS the program looks at itself for so
+// long, prints the stacks of its threads that it has seen, and ends.
+
+import java.io.FileOutputStream;
+import java.io.OutputStream;
+import java.io.PrintStream;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.CopyOnWriteArrayList;
+
+public final class Target {
+	static final String SECONDS = System.getProperty("allframes.observe");
+	private static final int STACKS_MAX = 3000;
+	private static final List<Thread> threads = new CopyOnWriteArrayList<>();
+	public static volatile int sink;
+
+	/** Something to do, by which it can be told who called it. */
+	public static int spin(int count) {
+		int total = count; //: spin
+		for (int i = 0; i < count; i++) //: spin
+			total = total * 31 + (i ^ total >>> 3); //: spin
+		sink = total; //: spin
+		return total; //: spin
+	}
+
+	/** The stacks of the calling thread are looked at from now on. */
+	static void join() {
+		Thread self = Thread.currentThread();
+		if (SECONDS != null && !threads.contains(self))
+			threads.add(self);
+	}
+
+	static void leave() {
+		threads.remove(Thread.currentThread());
+	}
+
+	/** By its name the test finds the program's samples; with -Dallframes.unnamed=yes it stays as it is. */
+	private static void name(String name) {
+		if (System.getProperty("allframes.unnamed") != null)
+			return;
+		try (OutputStream comm = new FileOutputStream("/proc/self/comm")) {
+			comm.write(name.substring(0, Math.min(name.length(), 15)).getBytes("UTF-8"));
+		} catch (Exception e) {
+			throw new IllegalStateException(e);
+		}
+	}
+
+	/** To be called once all has run that loads classes. */
+	static void ready(Class<?> program) {
+		name("j-" + program.getSimpleName());
+		join();
+		if (SECONDS != null) {
+			Thread observer = new Thread(Target::observe);
+			observer.setDaemon(true);
+			observer.start();
+		}
+		System.out.println("ready");
+		System.out.flush();
+	}
+
+	private static void observe() {
+		Set<String> stacks = new HashSet<>();
+		long end = System.nanoTime() + (long)(Double.parseDouble(SECONDS) * 1e9);
+		try {
+			while (System.nanoTime() < end && stacks.size() < STACKS_MAX) {
+				for (Thread thread : threads)
+					stacks.add(textOf(thread.getStackTrace()));
+				Thread.sleep(0, 200000);
+			}
+			try (PrintStream out = new PrintStream(System.out, true, "UTF-8")) {
+				for (String stack : stacks)
+					out.println("stack" + stack);
+			}
+		} catch (Throwable e) {
+			e.printStackTrace();
+		}
+		// AOT caches are made at the end of a program.
+		System.exit(0);
+	}
+
+	private static String textOf(StackTraceElement[] stack) {
+		StringBuilder text = new StringBuilder();
+		for (int i = stack.length - 1; i >= 0; i--)
+			text.append('\t').append(stack[i].getClassName()).append('.')
+				.append(stack[i].getMethodName()).append('|').append(stack[i].getFileName())
+				.append('|').append(Math.max(stack[i].getLineNumber(), 0));
+		return text.toString();
+	}
+}
