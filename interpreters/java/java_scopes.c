@@ -21,6 +21,8 @@ enum {
 	BCI_BIAS = 1,
 	/** Of no scope, at both ends. */
 	END_RECORDS = 2,
+	/** No compiler has made the code that calls them (CompLevel_none). */
+	LEVEL_OF_NATIVE_METHODS = 0,
 };
 
 /* Of a place in the code, from its beginning on, and where its scope is in the data. */
@@ -229,6 +231,20 @@ static int read_between(const struct java_layout *layout, struct remote_memory *
 	return 0;
 }
 
+static int take_compiled_method(const struct java_layout *layout, struct remote_memory *memory,
+				uint64_t nmethod, struct java_scopes *scopes)
+{
+	uint64_t level = 0;
+	int err = java_field_read(memory, nmethod, layout->nmethod_comp_level, &level);
+
+	scopes->is_exact = level == LEVEL_OF_NATIVE_METHODS;
+	scopes->count = 1;
+	scopes->scopes[0].bci = JAVA_BCI_OF_ENTRY;
+	return err ? err :
+		     java_field_read(memory, nmethod, layout->nmethod_method,
+				     &scopes->scopes[0].method);
+}
+
 int java_scopes_read(const struct java_layout *layout, struct remote_memory *memory,
 		     const struct java_blob *blob, uint32_t offset, bool is_return_address,
 		     struct java_scopes *scopes)
@@ -244,9 +260,8 @@ int java_scopes_read(const struct java_layout *layout, struct remote_memory *mem
 				   &behind);
 	if (err)
 		return err;
-	scopes->is_exact = info.record_count <= END_RECORDS ||
-			   (is_return_address && is_of_scope(&behind) &&
-			    (uint32_t)behind.place == offset);
+	scopes->is_exact = is_return_address && is_of_scope(&behind) &&
+			   (uint32_t)behind.place == offset;
 	if (!scopes->is_exact)
 		err = describes_all_code(layout, memory, blob->address, &info, &scopes->is_exact);
 	if (!err && !scopes->is_exact)
@@ -255,9 +270,5 @@ int java_scopes_read(const struct java_layout *layout, struct remote_memory *mem
 		err = read_chain(layout, memory, &info, (uint32_t)behind.scope, scopes);
 	if (err || scopes->count)
 		return err;
-	scopes->is_exact = info.record_count <= END_RECORDS;
-	scopes->count = 1;
-	scopes->scopes[0].bci = JAVA_BCI_OF_ENTRY;
-	return java_field_read(memory, blob->address, layout->nmethod_method,
-			       &scopes->scopes[0].method);
+	return take_compiled_method(layout, memory, blob->address, scopes);
 }

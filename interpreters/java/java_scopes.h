@@ -49,7 +49,7 @@ struct java_scopes {
 /**
  * The scopes of the place @offset behind the beginning of @blob's code, which is an nmethod's: of a
  * return address as it is. Where the debug information says nothing, the compiled method alone, which is
- * exact where it has no records at all (a native one). -EBADMSG, -EFAULT, -ESRCH.
+ * exact if it is a native one. -EBADMSG, -EFAULT, -ESRCH.
  */
 int java_scopes_read(const struct java_layout *layout, struct remote_memory *memory,
 		     const struct java_blob *blob, uint32_t offset, bool is_return_address,

@@ -128,6 +128,16 @@ static int check(const struct java_layout *layout, struct remote_memory *memory,
 		       check_method(layout, memory, address, fingerprint, identity);
 }
 
+/* By the memory as it is now. */
+static int check_now(const struct java_layout *layout, struct remote_memory *memory,
+		     const uint64_t words[2], struct identity *identity)
+{
+	struct read_windows windows;
+
+	read_windows_init(&windows, memory);
+	return check(layout, &windows.memory, words, identity);
+}
+
 static bool is_same(const struct identity *a, const struct identity *b)
 {
 	return a->method == b->method && a->class_name == b->class_name;
@@ -242,7 +252,7 @@ static int read_place(struct java_symbolizer *symbolizer, struct remote_memory *
 	if (is_passing(err))
 		return err;
 	/* Whatever was read may have been freed meanwhile. */
-	changed = check(&symbolizer->layout, memory, words, &again);
+	changed = check_now(&symbolizer->layout, memory, words, &again);
 	if (changed)
 		return changed;
 	if (err)
@@ -262,7 +272,7 @@ static int get_place(struct java_symbolizer *symbolizer, struct remote_memory *m
 	int err;
 
 	if (found) {
-		err = check(&symbolizer->layout, memory, words, &identity);
+		err = check_now(&symbolizer->layout, memory, words, &identity);
 		*place = found;
 		if (err || is_same(&identity, &found->identity))
 			return err;

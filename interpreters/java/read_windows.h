@@ -13,7 +13,7 @@
 
 enum {
 	/** A power of two, and no more than a page, so that all of a window is there or nothing. */
-	READ_WINDOW_BYTES = 256,
+	READ_WINDOW_BYTES = 512,
 	READ_WINDOW_COUNT = 16,
 };
 

@@ -3,20 +3,24 @@
  * A code cache, and names, scopes and lines of methods, in hostile memory. Every address is somewhere in the input: its
  * lower 16 bits say where, as the made code cache of the tests has them.
  *
- * covers: java_code.c java_fields.c java_names.c java_scopes.c java_lines.c compressed_stream.c
+ * covers: java_code.c java_fields.c java_names.c java_scopes.c java_lines.c compressed_stream.c java_symbolize.c read_windows.c
  */
 #include <errno.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "ebpf/abi/java.h"
 #include "interpreters/java/java_code.h"
+#include "interpreters/java/java_fields.h"
 #include "interpreters/java/java_lines.h"
 #include "interpreters/java/java_names.h"
 #include "interpreters/java/java_scopes.h"
+#include "interpreters/java/java_symbolize.h"
 #include "interpreters/java/tests/made_code.h"
 
-enum { MAX_READS = 8192 };
+enum { MAX_READS = 32768 };
 
 struct fuzz_memory {
 	struct remote_memory memory;
@@ -79,6 +83,49 @@ static void look_at_scopes(const struct java_layout *layout, struct fuzz_memory 
 		check_text(text);
 }
 
+/* As it is, and out of the cache; @is_compiled: the words of an nmethod, else of a method. */
+static void name_frame(const struct java_layout *layout, struct fuzz_memory *memory,
+		       const struct java_nmethod *nmethod, uint64_t nmethod_address,
+		       uint32_t offset, bool is_compiled)
+{
+	uint64_t const_method = 0, constants = 0, word = 0;
+	struct java_symbolizer symbolizer;
+	struct interpreted_frames frames;
+	uint64_t words[2] = {
+		frame_word(FRAME_JAVA, offset & 1, nmethod_address),
+		(uint64_t)(offset | JAVA_COMPILED) << 32 |
+			java_fingerprint(nmethod->method, nmethod->compile_id),
+	};
+
+	if (!is_compiled) {
+		if (java_field_read(&memory->memory, nmethod->method, layout->method_const_method,
+				    &const_method) ||
+		    java_field_read(&memory->memory, const_method, layout->const_method_constants,
+				    &constants) ||
+		    remote_memory_read(&memory->memory,
+				       const_method + layout->const_method_code_size.offset, &word,
+				       sizeof(word)))
+			return;
+		words[0] = frame_word(FRAME_JAVA, 0, nmethod->method);
+		words[1] = (uint64_t)(offset & UINT16_MAX) << 32 |
+			   java_fingerprint(constants, java_method_word(word));
+	}
+	java_symbolizer_init(&symbolizer, layout);
+	for (int i = 0; i < 2; i++) {
+		if (java_symbolize(&symbolizer, &memory->memory, words, &frames))
+			break;
+		if (!frames.count || frames.count > INTERPRETED_FRAMES_MAX ||
+		    frames.items[frames.count - 1].is_inlined)
+			abort();
+		for (uint32_t j = 0; j < frames.count; j++) {
+			check_text(frames.items[j].function);
+			if (frames.items[j].file)
+				check_text(frames.items[j].file);
+		}
+	}
+	java_symbolizer_deinit(&symbolizer);
+}
+
 static void look_at(const struct java_layout *layout, const struct java_heaps *heaps,
 		    struct fuzz_memory *memory, uint64_t address)
 {
@@ -98,6 +145,9 @@ static void look_at(const struct java_layout *layout, const struct java_heaps *h
 		return;
 	if (!java_method_name(layout, &memory->memory, nmethod.method, memory->ends_at & 1, text))
 		check_text(text);
+	for (int i = 0; i < 2; i++)
+		name_frame(layout, memory, &nmethod, blob.address,
+			   (uint32_t)(address - blob.code_start), i);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

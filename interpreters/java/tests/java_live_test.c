@@ -43,6 +43,8 @@ struct check {
 	/** What the target told of a stack, and how often the same was read. */
 	char chain[256];
 	uint32_t chain_count;
+	/** Places where no call returns to, of which the JVM has told as well: with DebugNonSafepoints. */
+	uint32_t described_count;
 };
 
 static void check_version(struct check *check, const char *line)
@@ -156,6 +158,16 @@ static void check_inlined(struct check *check, const struct java_scope *callee,
 	check->inlined_count++;
 }
 
+static bool is_described(struct check *check, const struct java_blob *blob, uint32_t offset)
+{
+	struct java_scopes scopes;
+
+	assert_int_equal(java_scopes_read(&check->layout, &check->java.memory.memory, blob, offset,
+					  false, &scopes),
+			 0);
+	return scopes.is_exact;
+}
+
 /* What the debug information says of places in a method's code has to fit together. */
 static void check_scopes(struct check *check, const struct java_blob *blob, uint64_t method)
 {
@@ -172,6 +184,7 @@ static void check_scopes(struct check *check, const struct java_blob *blob, uint
 		assert_in_range(scopes.count, 1, JAVA_MAX_SCOPES);
 		assert_int_equal(scopes.scopes[scopes.count - 1].method, method);
 		check->exact_count += scopes.is_exact;
+		check->described_count += step == 1 && is_described(check, blob, at);
 		for (uint32_t i = 0; i < scopes.count; i++) {
 			const struct java_scope *scope = &scopes.scopes[i];
 			uint32_t line;
@@ -411,7 +424,7 @@ static void check_data(const struct check *check)
 	assert_false(blob.is_nmethod);
 }
 
-static void check_java(const char *path, const char *const *options)
+static void check_java(const char *path, const char *const *options, bool is_all_described)
 {
 	struct check check = { .path = path };
 	bool is_complete = false;
@@ -454,20 +467,22 @@ static void check_java(const char *path, const char *const *options)
 	check_runtime_code(&check);
 	check_data(&check);
 	assert_true(count_compiled(&check, "JavaTarget.loop") > 0);
-	print_message("%s: Java %u, %u heaps, %u methods, %u exact places, %u inlined, chain %u\n",
-		      path, check.layout.version, check.heaps.count, check.method_count,
-		      check.exact_count, check.inlined_count, check.chain_count);
+	print_message(
+		"%s: Java %u, %u heaps, %u methods, %u exact places, %u inlined, chain %u, described %u\n",
+		path, check.layout.version, check.heaps.count, check.method_count,
+		check.exact_count, check.inlined_count, check.chain_count, check.described_count);
 	/* 8 has no command for a list. */
 	if (check.layout.version > 8)
 		assert_true(check.method_count >= LEAST_METHODS);
 	assert_true(check.exact_count > 0);
 	assert_true(check.inlined_count > 0);
 	assert_true(check.chain_count > 0);
+	assert_int_equal(check.described_count > 0, is_all_described);
 	java_interpreter.ops->detach(check.attached);
 	live_java_stop(&check.java);
 }
 
-static void check_all(const char *const *options)
+static void check_all(const char *const *options, bool is_all_described)
 {
 	glob_t found;
 	size_t count = find_javas(&found);
@@ -483,7 +498,7 @@ static void check_all(const char *const *options)
 		/* Other names for the same JVM. */
 		if (lstat(found.gl_pathv[i], &status) || strstr(found.gl_pathv[i], "java-1."))
 			continue;
-		check_java(found.gl_pathv[i], options);
+		check_java(found.gl_pathv[i], options, is_all_described);
 	}
 	globfree(&found);
 }
@@ -502,7 +517,7 @@ static void versions_heaps_and_methods_are_those_that_each_jvm_tells(void **stat
 	};
 
 	(void)state;
-	check_all(options);
+	check_all(options, false);
 }
 
 static void other_settings_make_no_difference(void **state)
@@ -521,7 +536,20 @@ static void other_settings_make_no_difference(void **state)
 	};
 
 	(void)state;
-	check_all(options);
+	check_all(options, false);
+}
+
+static void all_code_is_described_if_the_jvm_does_so(void **state)
+{
+	static const char *const options[] = {
+		"-XX:+UnlockDiagnosticVMOptions",
+		"-XX:+DebugNonSafepoints",
+		NOT_INLINED,
+		NULL,
+	};
+
+	(void)state;
+	check_all(options, true);
 }
 
 int main(void)
@@ -529,6 +557,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(versions_heaps_and_methods_are_those_that_each_jvm_tells),
 		cmocka_unit_test(other_settings_make_no_difference),
+		cmocka_unit_test(all_code_is_described_if_the_jvm_does_so),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, live_java_remove_classes);

@@ -199,13 +199,18 @@ static void without_records_it_is_the_compiled_method(void **state)
 
 	(void)state;
 	make_code();
-	/* A native one has those of the ends, or none. */
-	for (uint32_t count = 0; count <= 2; count += 2) {
-		made_vm_put(&vm, MADE_BLOB_AT + 68, RECORDS + count * 16, 4);
-		assert_int_equal(read_scopes(20, &scopes), 0);
-		assert_int_equal(scopes.count, 1);
-		assert_true(scopes.is_exact);
-		check_scope(&scopes.scopes[0], OUTER, JAVA_BCI_OF_ENTRY);
+	put_record(1, INT32_MAX, 0);
+	made_vm_put(&vm, MAPS_AT, 0, 4);
+	/* There are those of the ends, or none. What no compiler has made is a native method's. */
+	for (uint32_t level = 0; level <= 4; level += 4) {
+		for (uint32_t count = 0; count <= 2; count += 2) {
+			made_vm_put(&vm, MADE_BLOB_AT + 44, level, 1);
+			made_vm_put(&vm, MADE_BLOB_AT + 68, RECORDS + count * 16, 4);
+			assert_int_equal(read_scopes(20, &scopes), 0);
+			assert_int_equal(scopes.count, 1);
+			assert_int_equal(scopes.is_exact, level == 0);
+			check_scope(&scopes.scopes[0], OUTER, JAVA_BCI_OF_ENTRY);
+		}
 	}
 }
 
