@@ -86,7 +86,7 @@ def check_go(tap, path, folded):
         stacks[(comm, tuple(frames))] += count
     wanted = collections.Counter()
     for stack, count in folded.items():
-        plain = tuple(re.sub(r"_\[[jk]\]$", "", frame) for frame in stack.frames)
+        plain = tuple(re.sub(r"_\[[ijk]\]$", "", frame) for frame in stack.frames)
         wanted[(stack.comm, plain)] += count
     tap.ok(stacks == wanted, name, *differences(stacks, wanted))
 
