@@ -118,6 +118,10 @@ java_guess_stub(struct walk_state *state, struct java_walk *walk, struct java_ca
 	error = java_read_return(state, state->sp, caller);
 	if (error)
 		return error;
+	if (java_is_named(walk, JAVA_VTABLE_NAME)) {
+		caller->flags = 0;
+		return UNWIND_OK;
+	}
 	if (java_is_named(walk, JAVA_ADAPTER_NAME))
 		return java_leave_adapter(state, walk, code, caller);
 	java_check_return(walk, caller->pc);

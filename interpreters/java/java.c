@@ -82,6 +82,8 @@ static int attach(const struct interpreter_file *probed, const struct interprete
 		return err;
 	made->process.interpreter = &java_interpreter;
 	made->process.data = made->data;
+	/* Compilers make their stubs in threads of their own. */
+	made->process.may_grow = true;
 	*process = &take_pointer(made)->process;
 	return 0;
 }

@@ -359,6 +359,18 @@ static void stubs_are_called_or_keep_a_frame(void **state)
 	assert_java_walk(java, "sC?s?E");
 }
 
+static void what_leads_to_a_virtual_method_leaves_the_stack_alone(void **state)
+{
+	struct java *java = *state;
+
+	put_number(java, blob_at(SEGMENT_STUB) + BLOB_NAME, OBJECTS + 0x300, 8);
+	memcpy(java->objects + 0x300, "vtable chunks", 14);
+	set_leaf(java, java_code_at(SEGMENT_STUB, IN_CODE), "\x90", 1, LEAF_WORD + 1);
+	put_word(java, LEAF_WORD + 1, return_to(java, SEGMENT_CALLER));
+	put_caller(java, LEAF_WORD + 2);
+	assert_java_walk(java, "sCsE");
+}
+
 static void adapters_keep_their_caller_s_stack_pointer_in_a_register(void **state)
 {
 	struct java *java = *state;
@@ -497,6 +509,7 @@ int main(void)
 		java_test(the_method_is_pushed_behind_the_caller_s_stack_pointer),
 		java_test(at_its_end_the_interpreter_has_left_its_frame),
 		java_test(stubs_are_called_or_keep_a_frame),
+		java_test(what_leads_to_a_virtual_method_leaves_the_stack_alone),
 		java_test(adapters_keep_their_caller_s_stack_pointer_in_a_register),
 		java_test(an_exception_goes_on_where_a_register_says),
 		java_test(frames_in_the_heap_are_passed_over),
