@@ -328,6 +328,41 @@ static void at_its_end_the_interpreter_has_left_its_frame(void **state)
 	}
 }
 
+static void a_leaf_that_reads_its_frame_is_behind_the_entry(void **state)
+{
+	static const struct place places[] = {
+		/* mov -0x10(%rbp),%rsp; mov -0x40(%rbp),%r13; lea 0(%rbp,%rcx,8),%rsp; movq $0,-0x10(%rbp) */
+		PLACE("\x48\x8b\x65\xf0", 0),
+		PLACE("\x4c\x8b\x6d\xc0", 0),
+		PLACE("\x48\x8d\x64\xcd\0", 0),
+		PLACE("\x48\xc7\x45\xf0\0", 0),
+	};
+	struct java *java = *state;
+
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		lay_interpreted(java, FP_WORD);
+		set_leaf(java, INTERPRETER + 16, places[i].code, places[i].size, LEAF_WORD);
+		java->world->start.registers[6] = stack_address(FP_WORD);
+		/* What a compiled callee has left. */
+		java->world->start.registers[SENDER_SP_REGISTER] = stack_address(LEAF_WORD + 5);
+		assert_java_walk(java, "ICsE");
+	}
+}
+
+static void a_method_handle_pops_an_argument_behind_its_caller_s_back(void **state)
+{
+	struct java *java = *state;
+
+	lay_interpreted(java, FP_WORD);
+	put_caller(java, FP_WORD + 2);
+	put_word(java, FP_WORD - 1, stack_address(FP_WORD + 1));
+	set_leaf(java, INTERPRETER + 16, "\x90", 1, LEAF_WORD);
+	java->world->start.registers[6] = stack_address(FP_WORD);
+	assert_java_walk(java, "ICsE");
+	put_word(java, FP_WORD - 1, stack_address(FP_WORD));
+	assert_java_walk(java, "!");
+}
+
 static void stubs_are_called_or_keep_a_frame(void **state)
 {
 	struct java *java = *state;
@@ -508,6 +543,8 @@ int main(void)
 		java_test(at_its_entry_the_interpreter_makes_its_frame),
 		java_test(the_method_is_pushed_behind_the_caller_s_stack_pointer),
 		java_test(at_its_end_the_interpreter_has_left_its_frame),
+		java_test(a_leaf_that_reads_its_frame_is_behind_the_entry),
+		java_test(a_method_handle_pops_an_argument_behind_its_caller_s_back),
 		java_test(stubs_are_called_or_keep_a_frame),
 		java_test(what_leads_to_a_virtual_method_leaves_the_stack_alone),
 		java_test(adapters_keep_their_caller_s_stack_pointer_in_a_register),
