@@ -14,6 +14,7 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import go_side
+import java_side
 import kernel_side
 import otlp_side
 import python_side
@@ -66,6 +67,14 @@ def bench_go(table):
                 "ns")
     for name, table_mb, speed in go_side.table_figures():
         table.at_least("Go's table, %s (%.1f MB)" % (name, table_mb), speed, 200, "MB/s")
+
+
+def bench_java(table):
+    """ns per frame of Java's methods."""
+    native = python_side.native_slope(median_of)
+    for name, mode, time_ns in java_side.slopes(median_of):
+        table.ratio("BPF ns per %s frame of Java, %s, beside a native one" % (mode, name), time_ns,
+                    native, 3.0, "ns")
 
 
 def bench_tables(table):
@@ -133,6 +142,7 @@ PARTS = {
     "walks": bench_walks,
     "python": bench_python,
     "go": bench_go,
+    "java": bench_java,
     "tables": bench_tables,
     "cache": bench_cache,
     "samples": bench_samples,

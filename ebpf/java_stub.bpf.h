@@ -27,12 +27,18 @@ static __always_inline enum unwind_error java_leave_adapter(struct walk_state *s
 {
 	__u64 popped = state->registers[JAVA_RETURN_REGISTER];
 	__u64 sender_sp = state->registers[JAVA_SENDER_SP_REGISTER];
+	bool is_popped;
 
 	caller->flags = 0;
 	java_check_return(walk, popped);
 	barrier();
-	if (walk->check && (code & 0xff) != JAVA_POP_RETURN)
+	is_popped = walk->check && (code & 0xff) != JAVA_POP_RETURN;
+	if (is_popped)
 		caller->pc = popped;
+	/* At the entry for compiled callers the register is theirs; the interpreter has set it. */
+	if (!is_popped && !java_is_interpreter(walk, caller->pc) &&
+	    caller->pc != walk->process.call_stub_return)
+		return UNWIND_OK;
 	if (sender_sp > state->sp && sender_sp - state->sp < JAVA_ADAPTER_MAX_BYTES)
 		caller->sp = sender_sp;
 	return UNWIND_OK;

@@ -217,9 +217,10 @@ class Message:
                 lines = ["%s+%#x" % (name.rsplit("/", 1)[-1], address)]
                 lines = [line + "_[?]" if is_guess else line for line in lines]
             suffix = "_[k]" if kind == "kernel" and not is_guess else ""
+            inlined = "_[~]" if attributes.get("allframes.frame.approximate") else "_[i]"
             last = len(lines) - 1
             frames += [line.replace(";", ":").replace("\n", " ")
-                       + (suffix if at == last or is_guess else "_[i]")
+                       + (suffix if at == last or is_guess else inlined)
                        for at, line in enumerate(lines)]
         return tuple(reversed(frames))
 

@@ -5,7 +5,7 @@
  *
  *	probe		once per executable: is it the runtime? which version, where is its loop?
  *	attach		once per process that maps it: what the kernel side needs there
- *	symbolize	a frame that the kernel side sent -> function, file, line
+ *	symbolize	a frame that the kernel side sent -> functions, inlined ones too, file, line
  *	detach		the process is gone
  *
  * Files and memory belong to the processes under profile: every byte read is hostile, every length
@@ -32,6 +32,8 @@ enum {
 	INTERPRETER_NAME_MAX_BYTES = 4096,
 	/** Of a language's data for the kernel side, with tables. */
 	INTERPRETER_DATA_MAX_BYTES = 1 << 20,
+	/** Functions that one frame stands for; HotSpot inlines 100 deep at most. */
+	INTERPRETED_FRAMES_MAX = 128,
 };
 
 /**
@@ -102,7 +104,7 @@ struct interpreter_process {
 	bool may_grow;
 };
 
-/** What a frame is called. Strings are borrowed from the interpreter_process until its next call. */
+/** What a frame is called. */
 struct interpreted_frame {
 	/** UTF-8; never NULL. */
 	const char *function;
@@ -110,6 +112,23 @@ struct interpreted_frame {
 	const char *file;
 	/** 0 if unknown. */
 	uint32_t line;
+	/** Into the next one. */
+	bool is_inlined;
+	/**
+	 * The runtime knows of no such place: the frame is that of the nearest one of which it does, in the
+	 * same physical function. What calls that is not in doubt, so the stack is as good as any.
+	 */
+	bool is_approximate;
+};
+
+/**
+ * The functions that a frame of the kernel side stands for. Strings are borrowed from the
+ * interpreter_process until its next call.
+ */
+struct interpreted_frames {
+	/** At least one: innermost inlined function first, the physical function last. */
+	uint32_t count;
+	struct interpreted_frame items[INTERPRETED_FRAMES_MAX];
 };
 
 struct interpreter_ops {
@@ -135,10 +154,12 @@ struct interpreter_ops {
 	 * Forks that make objects apart from each other make different ones of the same words. So
 	 * *@object, if not 0, is what an earlier call for these words and the same process left there
 	 * (also with -ENOENT); with 0 nothing in the cache is believed before @memory was looked at.
+	 *
+	 * NULL for a language without frames of its own (FRAME_GO).
 	 */
 	int (*symbolize)(struct interpreter_process *process, struct remote_memory *memory,
 			 const uint64_t words[2], uint32_t *object,
-			 struct interpreted_frame *frame);
+			 struct interpreted_frames *frames);
 	void (*detach)(struct interpreter_process *process);
 };
 
@@ -148,6 +169,13 @@ struct interpreter {
 	const char *name;
 	/** Of its frames. */
 	enum frame_kind kind;
+	/**
+	 * Native frames of the runtime's executable that stand between its interpreted ones only run these,
+	 * and -fold-runtime-frames leaves them out. Not so of Java: libjvm.so is between Java's frames where it
+	 * works for the program (classes are loaded, exceptions filled, methods called from C), and what
+	 * runs these lies in memory of its own.
+	 */
+	bool runs_its_frames;
 	const struct interpreter_ops *ops;
 };
 

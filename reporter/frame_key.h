@@ -37,7 +37,8 @@ static inline struct frame_key frame_key_make(const struct frame *frame, uint64_
 	struct frame_key key = {
 		.place = place,
 		.kind = frame->kind,
-		.flags = frame->flags & (FRAME_GUESS | FRAME_PANICS),
+		.flags = frame->flags &
+			 (FRAME_GUESS | FRAME_INLINED | FRAME_APPROXIMATE | FRAME_PANICS),
 	};
 
 	if (frame->kind == FRAME_ERROR)

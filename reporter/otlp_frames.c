@@ -23,6 +23,8 @@ static const char *frame_type(uint8_t kind)
 		return "abort-marker";
 	case FRAME_PYTHON:
 		return "cpython";
+	case FRAME_JAVA:
+		return "jvm";
 	default:
 		return "unknown";
 	}
@@ -43,6 +45,7 @@ void otlp_frames_init(struct otlp_frames *frames, struct otlp_dictionary *dictio
 		      struct symbol_lookup *lookup)
 {
 	struct otlp_attribute_entry guess = { .kind = OTLP_VALUE_TRUE };
+	struct otlp_attribute_entry approximate = { .kind = OTLP_VALUE_TRUE };
 
 	*frames = (struct otlp_frames){
 		.dictionary = dictionary,
@@ -53,10 +56,12 @@ void otlp_frames_init(struct otlp_frames *frames, struct otlp_dictionary *dictio
 		.file_id_key = otlp_add_text(dictionary, "process.executable.build_id.htlhash"),
 	};
 	guess.key = otlp_add_text(dictionary, "allframes.frame.guess");
+	approximate.key = otlp_add_text(dictionary, "allframes.frame.approximate");
 	frames->native_type = add_type_attribute(frames, frame_type(FRAME_NATIVE));
 	frames->go_type = add_type_attribute(frames, "go");
 	frames->kernel_type = add_type_attribute(frames, frame_type(FRAME_KERNEL));
 	frames->guess_attribute = otlp_add_attribute(dictionary, &guess);
+	frames->approximate_attribute = otlp_add_attribute(dictionary, &approximate);
 }
 
 void otlp_frames_deinit(struct otlp_frames *frames)
@@ -167,8 +172,8 @@ static uint32_t add_function(struct otlp_frames *frames, const struct named_fram
 	struct otlp_function_entry function;
 
 	append_frame_name(&dictionary->text, name);
-	if (name->frame->flags & FRAME_GUESS && name->frame->kind != FRAME_ERROR)
-		text_builder_append(&dictionary->text, "_[?]");
+	if (name->frame->flags & FRAME_GUESS)
+		text_builder_append(&dictionary->text, doubt_suffix(name));
 	function.name = otlp_add_built_text(dictionary);
 	function.filename = name->file ? otlp_add_text(dictionary, name->file) : 0;
 	return otlp_add_function(dictionary, &function);
@@ -180,11 +185,12 @@ static void push_number(struct otlp_frames *frames, struct number_vector *number
 		frames->dictionary->err = number_vector_push(numbers, number);
 }
 
-/* Functions and line numbers of the frame, in frames->lines. True for code of Go. */
-static bool add_lines(struct otlp_frames *frames, const struct frame *frame)
+/* Functions and line numbers of the place, in frames->lines. True for code of Go. */
+static bool add_lines(struct otlp_frames *frames, const struct shown_place *place)
 {
 	struct named_frame names[FRAME_MAX_NAMES];
-	uint32_t count = name_frame(frame, frames->lookup, names);
+	uint32_t count = name_place(place, frames->lookup, names);
+	const struct frame *frame = &place->frames[0];
 
 	frames->lines.count = 0;
 	for (uint32_t i = 0; i < count; i++) {
@@ -200,10 +206,11 @@ static bool add_lines(struct otlp_frames *frames, const struct frame *frame)
 	return names[0].is_go;
 }
 
-static uint32_t add_new_location(struct otlp_frames *frames, const struct frame *frame)
+static uint32_t add_new_location(struct otlp_frames *frames, const struct shown_place *place)
 {
-	bool is_go = add_lines(frames, frame);
-	uint32_t attributes[2] = { find_type_attribute(frames, frame->kind, is_go) };
+	bool is_go = add_lines(frames, place);
+	const struct frame *frame = &place->frames[0];
+	uint32_t attributes[3] = { find_type_attribute(frames, frame->kind, is_go) };
 	struct otlp_location_entry location = {
 		.mapping = add_mapping(frames, frame),
 		.address = frame->kind == FRAME_ERROR ? 0 : frame_lookup_address(frame),
@@ -215,14 +222,20 @@ static uint32_t add_new_location(struct otlp_frames *frames, const struct frame 
 
 	if (frame->flags & FRAME_GUESS && frame->kind != FRAME_ERROR && !location.line_count)
 		attributes[location.attribute_count++] = frames->guess_attribute;
+	if (frame->flags & FRAME_APPROXIMATE)
+		attributes[location.attribute_count++] = frames->approximate_attribute;
 	return otlp_add_location(frames->dictionary, &location);
 }
 
-static uint32_t add_location_by_key(struct otlp_frames *frames, const struct frame *frame)
+static uint32_t add_location_by_key(struct otlp_frames *frames, const struct shown_place *place)
 {
+	const struct frame *frame = &place->frames[0];
 	struct frame_key key = frame_key_make(frame, (uintptr_t)frame->binary);
 	uint64_t id;
 
+	/* Traces are remembered as a whole, and the dictionary knows equal ones. */
+	if (place->count > 1)
+		return add_new_location(frames, place);
 	if (frame_carries_name(frame)) {
 		key.function =
 			frame->function ? otlp_add_text(frames->dictionary, frame->function) : 0;
@@ -230,7 +243,7 @@ static uint32_t add_location_by_key(struct otlp_frames *frames, const struct fra
 	}
 	if (hash_map_find_bytes(&frames->locations, &key, sizeof(key), &id))
 		return id;
-	id = add_new_location(frames, frame);
+	id = add_new_location(frames, place);
 	if (!frames->dictionary->err)
 		frames->dictionary->err =
 			hash_map_set_bytes(&frames->locations, &key, sizeof(key), id);
@@ -260,14 +273,14 @@ static bool short_key(struct otlp_frames *frames, const struct frame *frame, uin
 	return true;
 }
 
-static uint32_t add_location(struct otlp_frames *frames, const struct frame *frame)
+static uint32_t add_location(struct otlp_frames *frames, const struct shown_place *place)
 {
 	uint64_t key, id;
 
-	if (!short_key(frames, frame, &key))
-		return add_location_by_key(frames, frame);
+	if (!short_key(frames, &place->frames[0], &key))
+		return add_location_by_key(frames, place);
 	if (!hash_map_find(&frames->locations, key, &id)) {
-		id = add_new_location(frames, frame);
+		id = add_new_location(frames, place);
 		remember(frames, &frames->locations, key, id);
 	}
 	return id;
@@ -280,11 +293,12 @@ uint32_t otlp_frames_stack(struct otlp_frames *frames, const struct trace *trace
 	if (hash_map_find(&frames->stacks, (uintptr_t)trace, &id))
 		return id;
 	frames->stack.count = 0;
-	for (uint32_t i = 0; i < trace->frame_count; i++) {
-		struct frame frame;
+	for (uint32_t i = 0; i < trace->frame_count;) {
+		struct shown_place place;
 
-		if (trace_shown_frame(trace, i, frames->lookup, &frame))
-			push_number(frames, &frames->stack, add_location(frames, &frame));
+		trace_shown_place(trace, &i, frames->lookup, &place);
+		if (place.count)
+			push_number(frames, &frames->stack, add_location(frames, &place));
 	}
 	id = otlp_add_stack(frames->dictionary, &frames->stack);
 	remember(frames, &frames->stacks, (uintptr_t)trace, id);

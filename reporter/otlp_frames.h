@@ -7,13 +7,14 @@
  *	native, of Go	go			the file		by lookup, else none
  *	made at run	native			[anonymous]		the function, if it has a name
  *	kernel		kernel			vmlinux, the module	the function, if it has a name
- *	interpreted	cpython			none			function, file and line
+ *	interpreted	cpython, jvm		none			function, file and line
  *	error		abort-marker		none			[error: why], [truncated]
  *
  * An address is an ELF virtual address (of the kernel: in memory), that of the call for a caller.
  * A frame that is a guess has `_[?]` behind its function's name; one without a name has the
- * attribute allframes.frame.guess = true. The functions that are inlined at an address are lines of one
- * location, innermost first. Files are told by process.executable.build_id.gnu and .htlhash of their
+ * attribute allframes.frame.guess = true. The functions that are inlined at an address, or into an
+ * interpreted function, are lines of one location, innermost first; where those and the lines are only the
+ * nearest ones that the runtime knows of, it has the attribute allframes.frame.approximate = true. Files are told by process.executable.build_id.gnu and .htlhash of their
  * mapping, both in hexadecimal, and those of Go by .go, which is a text.
  */
 #ifndef REPORTER_OTLP_FRAMES_H
@@ -49,6 +50,7 @@ struct otlp_frames {
 	uint32_t go_build_id_key;
 	uint32_t file_id_key;
 	uint32_t guess_attribute;
+	uint32_t approximate_attribute;
 };
 
 void otlp_frames_init(struct otlp_frames *frames, struct otlp_dictionary *dictionary,

@@ -75,7 +75,7 @@ struct pprof_writer {
 	struct text_builder text;
 };
 
-/* What makes two mappings and functions the same; for locations, struct frame_key. No padding. */
+/* What makes two mappings and functions the same; for locations, their struct frame_keys. No padding. */
 struct mapping_key {
 	uint64_t executable_id;
 	/* Tells a kernel module from the same one loaded again elsewhere. */
@@ -273,8 +273,7 @@ static uint64_t add_function(struct pprof_writer *writer, const struct named_fra
 	uint64_t id;
 
 	append_frame_name(&writer->text, name);
-	if (name->frame->flags & FRAME_GUESS && name->frame->kind != FRAME_ERROR)
-		text_builder_append(&writer->text, "_[?]");
+	text_builder_append(&writer->text, doubt_suffix(name));
 	key.name = add_text(writer);
 	key.filename = add_name(writer, name->file);
 	if (!add_to_table(writer, &writer->functions, &key, sizeof(key), 1, &id))
@@ -288,8 +287,8 @@ static uint64_t add_function(struct pprof_writer *writer, const struct named_fra
 	return id;
 }
 
-static void write_location(struct pprof_writer *writer, const struct frame *frame, uint64_t id,
-			   const struct frame_key *key)
+static void write_location(struct pprof_writer *writer, const struct shown_place *place,
+			   uint64_t id, const struct frame_key *key)
 {
 	struct named_frame names[FRAME_MAX_NAMES];
 	Pprof__Line lines[FRAME_MAX_NAMES];
@@ -297,7 +296,7 @@ static void write_location(struct pprof_writer *writer, const struct frame *fram
 	Pprof__Location location = PPROF__LOCATION__INIT;
 	Pprof__Location *entry = &location;
 	Pprof__Profile profile = PPROF__PROFILE__INIT;
-	uint32_t count = name_frame(frame, writer->lookup, names);
+	uint32_t count = name_place(place, writer->lookup, names);
 
 	for (uint32_t i = 0; i < count; i++) {
 		pprof__line__init(&lines[i]);
@@ -315,17 +314,22 @@ static void write_location(struct pprof_writer *writer, const struct frame *fram
 	write_profile(writer, &profile);
 }
 
-static uint64_t add_location(struct pprof_writer *writer, const struct frame *frame)
+static uint64_t add_location(struct pprof_writer *writer, const struct shown_place *place)
 {
-	struct frame_key key = frame_key_make(frame, add_mapping(writer, frame));
+	struct frame_key keys[FRAME_MAX_NAMES];
 	uint64_t id;
 
-	if (frame_carries_name(frame)) {
-		key.function = add_name(writer, frame->function);
-		key.file = add_name(writer, frame->file);
+	for (uint32_t i = 0; i < place->count; i++) {
+		const struct frame *frame = &place->frames[i];
+
+		keys[i] = frame_key_make(frame, add_mapping(writer, frame));
+		if (frame_carries_name(frame)) {
+			keys[i].function = add_name(writer, frame->function);
+			keys[i].file = add_name(writer, frame->file);
+		}
 	}
-	if (add_to_table(writer, &writer->locations, &key, sizeof(key), 1, &id))
-		write_location(writer, frame, id, &key);
+	if (add_to_table(writer, &writer->locations, keys, place->count * sizeof(keys[0]), 1, &id))
+		write_location(writer, place, id, &keys[0]);
 	return id;
 }
 
@@ -359,11 +363,12 @@ static void merge_sample(struct pprof_writer *writer, const struct stored_sample
 	push_number(writer, add_name(writer, sample->thread_comm));
 	push_number(writer, sample->tid);
 	push_number(writer, add_labels(writer, sample->labels));
-	for (uint32_t i = 0; i < sample->trace->frame_count; i++) {
-		struct frame frame;
+	for (uint32_t i = 0; i < sample->trace->frame_count;) {
+		struct shown_place place;
 
-		if (trace_shown_frame(sample->trace, i, writer->lookup, &frame))
-			push_number(writer, add_location(writer, &frame));
+		trace_shown_place(sample->trace, &i, writer->lookup, &place);
+		if (place.count)
+			push_number(writer, add_location(writer, &place));
 	}
 	if (!writer->err)
 		writer->err =

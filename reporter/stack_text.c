@@ -30,6 +30,8 @@ uint32_t name_frame(const struct frame *frame, struct symbol_lookup *lookup,
 	if (frame_kind_is_interpreted(frame->kind)) {
 		names[0].file = frame->file;
 		names[0].line = frame->line;
+		names[0].is_inlined = frame->flags & FRAME_INLINED;
+		names[0].is_approximate = frame->flags & FRAME_APPROXIMATE;
 	}
 	return 1;
 }
@@ -64,8 +66,29 @@ bool trace_shown_frame(const struct trace *trace, uint32_t index, struct symbol_
 	return part != SYMBOL_WRAPPER || frame->flags & FRAME_PANICS;
 }
 
+void trace_shown_place(const struct trace *trace, uint32_t *index, struct symbol_lookup *lookup,
+		       struct shown_place *place)
+{
+	bool is_shown = trace_shown_frame(trace, (*index)++, lookup, &place->frames[0]);
+
+	place->count = is_shown;
+	while (is_shown && place->frames[place->count - 1].flags & FRAME_INLINED &&
+	       place->count < FRAME_MAX_NAMES && *index < trace->frame_count)
+		place->frames[place->count++] = trace_frame(trace, (*index)++);
+}
+
+uint32_t name_place(const struct shown_place *place, struct symbol_lookup *lookup,
+		    struct named_frame *names)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < place->count; i++)
+		count += name_frame(&place->frames[i], lookup, names + count);
+	return count;
+}
+
 /* What comes before +0xaddress where a frame has no function. */
-static const char *name_place(const struct frame *frame)
+static const char *place_text(const struct frame *frame)
 {
 	if (frame->kind == FRAME_KERNEL)
 		return frame->file ? frame->file : "[kernel]";
@@ -87,7 +110,7 @@ void append_frame_name(struct text_builder *text, const struct named_frame *name
 	} else if (name->function && *name->function) {
 		text_builder_append_name(text, name->function);
 	} else {
-		text_builder_append_name(text, name_place(frame));
+		text_builder_append_name(text, place_text(frame));
 		text_builder_format(text, "+0x%llx",
 				    (unsigned long long)frame_lookup_address(frame));
 	}
@@ -99,14 +122,23 @@ static bool is_made_at_run_time(const struct frame *frame)
 	       (!frame->binary || frame->binary->executable_id == EXECUTABLE_ID_ANONYMOUS);
 }
 
-static const char *suffix_of(const struct named_frame *name)
+const char *doubt_suffix(const struct named_frame *name)
+{
+	if (name->frame->kind == FRAME_ERROR)
+		return "";
+	if (name->frame->flags & FRAME_GUESS)
+		return "_[?]";
+	return name->is_approximate && name->is_inlined ? "_[~]" : "";
+}
+
+static const char *suffix_of(const struct named_frame *name, bool with_lines)
 {
 	const struct frame *frame = name->frame;
 
-	if (frame->kind == FRAME_ERROR)
-		return "";
-	if (frame->flags & FRAME_GUESS)
-		return "_[?]";
+	if (frame->kind == FRAME_ERROR || *doubt_suffix(name))
+		return doubt_suffix(name);
+	if (name->is_approximate && with_lines)
+		return "_[~]";
 	if (frame->kind == FRAME_KERNEL)
 		return "_[k]";
 	if (name->is_inlined)
@@ -142,7 +174,7 @@ void append_frame_text(struct text_builder *text, const struct named_frame *name
 	if (with_lines)
 		append_line(text, name);
 	replace_semicolons(text, from);
-	text_builder_append(text, suffix_of(name));
+	text_builder_append(text, suffix_of(name, with_lines));
 }
 
 void append_comm_text(struct text_builder *text, const char *comm)

@@ -6,6 +6,8 @@
  *	file+0xaddress		without a name
  *	function_[k]		kernel
  *	function_[i]		inlined into the next outer frame
+ *	function_[~]		the same, where the runtime knows only that it is so nearby; with lines, the
+ *				frame that it is inlined into as well
  *	function_[j]		code made at run time
  *	function_[?]		a guess, whatever else it is
  *	[error: why]		the walk could not go on from here
@@ -25,8 +27,8 @@
 #include "agent/base/trace.h"
 
 enum {
-	/** Inlined functions at one address, the physical function included. */
-	FRAME_MAX_NAMES = 64,
+	/** Inlined functions at one place, the physical function included. */
+	FRAME_MAX_NAMES = 128,
 };
 
 /** One of the functions that a frame stands for. Strings belong to the trace or the lookup. */
@@ -39,6 +41,8 @@ struct named_frame {
 	uint32_t line;
 	/** A function inlined into the next one. */
 	bool is_inlined;
+	/** Of an interpreted one: the nearest that is known. */
+	bool is_approximate;
 	/** Native code of Go. */
 	bool is_go;
 };
@@ -56,6 +60,27 @@ uint32_t name_frame(const struct frame *frame, struct symbol_lookup *lookup,
  */
 bool trace_shown_frame(const struct trace *trace, uint32_t index, struct symbol_lookup *lookup,
 		       struct frame *frame);
+
+/**
+ * The frames of a trace that are one place in the code: one, or that of an interpreted function and before it
+ * those of what is inlined there.
+ */
+struct shown_place {
+	struct frame frames[FRAME_MAX_NAMES];
+	/** 0: the frame is left out. */
+	uint32_t count;
+};
+
+/** The place of frame *@index, by trace_shown_frame(); *@index goes to the one behind it. */
+void trace_shown_place(const struct trace *trace, uint32_t *index, struct symbol_lookup *lookup,
+		       struct shown_place *place);
+
+/** name_frame() of all its frames: still FRAME_MAX_NAMES at most. */
+uint32_t name_place(const struct shown_place *place, struct symbol_lookup *lookup,
+		    struct named_frame *names);
+
+/** The mark that outputs put behind a name that does not tell by itself how sure it is, or "". */
+const char *doubt_suffix(const struct named_frame *name);
 
 /** Appends the function's name or what stands for it, without a suffix. */
 void append_frame_name(struct text_builder *text, const struct named_frame *name);

@@ -14,14 +14,19 @@
 #include "agent/base/process_info.h"
 #include "ebpf/abi/sample.h"
 
-enum {
-	/** A flag that outputs put beside those of enum frame_flag: a panic of Go began here. */
+/** Beside those of enum frame_flag. */
+enum user_frame_flag {
+	/** Of an interpreted frame: the function is inlined into that of the next frame. */
+	FRAME_INLINED = 1 << 5,
+	/** Of an interpreted frame: the nearest one that its runtime knows of. It is no guess of the walk. */
+	FRAME_APPROXIMATE = 1 << 6,
+	/** Put by outputs: a panic of Go began here. */
 	FRAME_PANICS = 1 << 7,
 };
 
 /** A frame as converters make it and trace_frame() gives it. */
 struct frame {
-	/** enum frame_kind, enum frame_flag; of an error frame, error is set. */
+	/** enum frame_kind, enum frame_flag and user_frame_flag; of an error frame, error is set. */
 	uint8_t kind;
 	uint8_t flags;
 	/** enum unwind_error of an error frame, else 0. */

@@ -19,7 +19,7 @@
 #include "agent/processes/interpreted_names.h"
 
 enum {
-	/** A trace of TRACE_MAX_WORDS one-word frames. */
+	/** A trace of TRACE_MAX_WORDS one-word frames. What is inlined comes on top: then it may be cut. */
 	FRAMES_MAX = TRACE_MAX_WORDS,
 	/** Modules that were loaded again elsewhere add up; then all are forgotten. */
 	KERNEL_BINARIES_MAX = 8192,
@@ -41,7 +41,8 @@ struct frame_converter {
 	/** struct kernel_binary_key -> struct binary, one reference each. */
 	struct hash_map kernel_binaries;
 	struct interpreted_names names;
-	struct frame frames[FRAMES_MAX];
+	/** The last frames of the process that fit stand for several, and one behind them says that it is cut. */
+	struct frame frames[FRAMES_MAX + INTERPRETED_FRAMES_MAX];
 };
 
 /* No file: an id made of the name, equal on every host. NULL without memory. */
@@ -187,7 +188,7 @@ static bool is_of_runtime(const struct frame *frame, const struct runtime_set *r
 		return false;
 	for (uint32_t i = 0; i < runtimes->count; i++)
 		if (runtimes->runtimes[i]->executable_id == frame->binary->executable_id &&
-		    process_runtime_data(runtimes->runtimes[i])->interpreter->kind != FRAME_GO)
+		    process_runtime_data(runtimes->runtimes[i])->interpreter->runs_its_frames)
 			return true;
 	return false;
 }
@@ -213,48 +214,52 @@ static uint32_t fold_runtimes(struct frame_converter *converter, uint32_t count,
 	return kept;
 }
 
+/* Fills @frames, INTERPRETED_FRAMES_MAX at most, from the words at @word; returns how many. */
+static uint32_t convert_frame(struct frame_converter *converter, const struct raw_stack *stack,
+			      uint32_t word, struct frame *frames, bool *is_lasting)
+{
+	const uint64_t *words = &stack->words[word];
+	bool is_first = frames == converter->frames;
+	uint32_t count = 1;
+	int err;
+
+	frames[0] = (struct frame){ .kind = frame_kind(words[0]) };
+	switch (frames[0].kind) {
+	case FRAME_KERNEL:
+		convert_kernel_frame(converter, words[0], word == 0, frames);
+		return 1;
+	case FRAME_NATIVE:
+		frames[0].flags = frame_flags(words[0]);
+		convert_native_frame(converter, words, stack->names, is_first ? NULL : frames - 1,
+				     frames);
+		return 1;
+	case FRAME_ERROR:
+		frames[0].error = frame_flags(words[0]);
+		frames[0].address = frame_address(words[0]);
+		return 1;
+	default:
+		err = interpreted_names_put(&converter->names, words, frames, &count);
+		if (err && err != -ENOENT)
+			*is_lasting = false;
+		return err == -ENOENT ? 0 : count;
+	}
+}
+
 /* Fills the converter's frames; returns their number. */
 static uint32_t convert_frames(struct frame_converter *converter, const struct raw_stack *stack,
 			       bool *is_whole, bool *is_lasting)
 {
-	uint32_t count = 0;
+	struct frame *frames = converter->frames;
+	uint32_t count = 0, word = 0;
 
-	for (uint32_t i = 0; i < stack->word_count && count < FRAMES_MAX;
-	     i += frame_word_count(stack->words[i])) {
-		const uint64_t *words = &stack->words[i];
-		struct frame *frame = &converter->frames[count];
-		int err = 0;
-
-		*frame = (struct frame){
-			.kind = frame_kind(words[0]),
-			.flags = frame_flags(words[0]),
-		};
-		switch (frame->kind) {
-		case FRAME_KERNEL:
-			convert_kernel_frame(converter, words[0], i == 0, frame);
-			break;
-		case FRAME_NATIVE:
-			convert_native_frame(converter, words, stack->names,
-					     count ? frame - 1 : NULL, frame);
-			break;
-		case FRAME_ERROR:
-			frame->error = frame->flags;
-			frame->flags = 0;
-			frame->address = frame_address(words[0]);
+	for (; word < stack->word_count && count < FRAMES_MAX;
+	     word += frame_word_count(stack->words[word]))
+		count += convert_frame(converter, stack, word, &frames[count], is_lasting);
+	if (word < stack->word_count)
+		frames[count++] = (struct frame){ .kind = FRAME_ERROR, .error = UNWIND_TRUNCATED };
+	for (uint32_t i = 0; i < count; i++)
+		if (frames[i].kind == FRAME_ERROR || frames[i].flags & FRAME_GUESS)
 			*is_whole = false;
-			break;
-		default:
-			err = interpreted_names_put(&converter->names, words, frame);
-			if (err && err != -ENOENT)
-				*is_lasting = false;
-			break;
-		}
-		if (err == -ENOENT)
-			continue;
-		count++;
-		if (frame->flags & FRAME_GUESS)
-			*is_whole = false;
-	}
 	return count;
 }
 

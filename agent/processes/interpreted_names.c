@@ -91,22 +91,57 @@ static int copy_string(struct interpreted_names *names, const char *string, cons
 	return 0;
 }
 
-static int find_name(struct interpreted_names *names, const uint64_t words[2], struct frame *frame)
+/* What the language says of the frame: borrowed until it is asked again. */
+static int ask(const struct runtime_set *set, const uint64_t words[2],
+	       struct interpreted_frames *frames)
 {
-	const struct runtime_set *set = names->runtimes;
-	struct interpreted_frame found;
 	int err = -ESRCH;
 
 	/* There is one of a language, but for odd programs: then the fingerprint tells. */
 	for (uint32_t i = 0; set && i < set->count && err && err != -ENOENT; i++)
-		if (process_runtime_data(set->runtimes[i])->interpreter->kind == frame->kind)
-			err = process_runtime_symbolize(set->runtimes[i], words, &found);
+		if (process_runtime_data(set->runtimes[i])->interpreter->kind ==
+		    frame_kind(words[0]))
+			err = process_runtime_symbolize(set->runtimes[i], words, frames);
+	return err;
+}
+
+static struct frame nameless_frame(const uint64_t words[2])
+{
+	return (struct frame){
+		.kind = frame_kind(words[0]),
+		.flags = frame_flags(words[0]) & FRAME_GUESS,
+	};
+}
+
+static int copy_frame(struct interpreted_names *names, const struct interpreted_frame *found,
+		      struct frame *frame)
+{
+	int err = copy_string(names, found->function, &frame->function);
+
 	if (!err)
-		err = copy_string(names, found.function, &frame->function);
+		err = copy_string(names, found->file, &frame->file);
+	if (err)
+		return err;
+	frame->line = found->line;
+	frame->flags |= (found->is_inlined ? FRAME_INLINED : 0) |
+			(found->is_approximate ? FRAME_APPROXIMATE : 0);
+	return 0;
+}
+
+static int find_frames(struct interpreted_names *names, const uint64_t words[2],
+		       struct frame *frames, uint32_t *count)
+{
+	struct interpreted_frames found;
+	int err = ask(names->runtimes, words, &found);
+
+	if (err)
+		return err;
+	for (uint32_t i = 0; i < found.count && !err; i++) {
+		frames[i] = nameless_frame(words);
+		err = copy_frame(names, &found.items[i], &frames[i]);
+	}
 	if (!err)
-		err = copy_string(names, found.file, &frame->file);
-	if (!err)
-		frame->line = found.line;
+		*count = found.count;
 	return err;
 }
 
@@ -127,57 +162,55 @@ static const char *language_name(const struct interpreted_names *names, uint8_t 
 	return "interpreted";
 }
 
-static void put_nameless(struct interpreted_names *names, struct frame *frame)
+static void put_nameless(struct interpreted_names *names, const uint64_t words[2],
+			 struct frame *frame)
 {
+	*frame = nameless_frame(words);
 	snprintf(names->nameless, sizeof(names->nameless), "[%s: no name]",
 		 language_name(names, frame->kind));
 	frame->function = names->nameless;
-	frame->file = NULL;
-	frame->line = 0;
 }
 
-static const struct frame *find_recent(const struct interpreted_names *names,
-				       const uint64_t words[2])
+static const struct recent_name *find_recent(const struct interpreted_names *names,
+					     const uint64_t words[2])
 {
 	uint32_t count = names->recent_count < INTERPRETED_NAMES_RECENT ? names->recent_count :
 									  INTERPRETED_NAMES_RECENT;
 
 	for (uint32_t i = 0; i < count; i++)
 		if (names->recent[i].words[0] == words[0] && names->recent[i].words[1] == words[1])
-			return &names->recent[i].frame;
+			return &names->recent[i];
 	return NULL;
 }
 
 int interpreted_names_put(struct interpreted_names *names, const uint64_t words[2],
-			  struct frame *frame)
+			  struct frame *frames, uint32_t *count)
 {
-	const struct frame *recent = find_recent(names, words);
-	uint32_t slot;
+	const struct recent_name *recent = find_recent(names, words);
 	int err;
 
 	if (recent) {
-		metrics_add(METRIC_FRAMES_NAMED, 1);
-		*frame = *recent;
+		*count = recent->count;
+		memcpy(frames, recent->frames, *count * sizeof(*frames));
+		metrics_add(METRIC_FRAMES_NAMED, *count);
 		return 0;
 	}
-	*frame = (struct frame){
-		.kind = frame_kind(words[0]),
-		.flags = frame_flags(words[0]) & FRAME_GUESS,
-	};
-	err = find_name(names, words, frame);
+	err = find_frames(names, words, frames, count);
 	if (err == -ENOENT)
 		return err;
 	if (err) {
 		metrics_add(METRIC_FRAMES_UNNAMED, 1);
 		if (err == -ESTALE)
 			metrics_add(METRIC_FRAMES_GONE, 1);
-		put_nameless(names, frame);
+		put_nameless(names, words, &frames[0]);
+		*count = 1;
 		return err;
 	}
-	metrics_add(METRIC_FRAMES_NAMED, 1);
-	slot = names->recent_count++ % INTERPRETED_NAMES_RECENT;
-	names->recent[slot].words[0] = words[0];
-	names->recent[slot].words[1] = words[1];
-	names->recent[slot].frame = *frame;
+	metrics_add(METRIC_FRAMES_NAMED, *count);
+	names->recent[names->recent_count++ % INTERPRETED_NAMES_RECENT] = (struct recent_name){
+		.words = { words[0], words[1] },
+		.frames = frames,
+		.count = *count,
+	};
 	return 0;
 }

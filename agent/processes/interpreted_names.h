@@ -25,6 +25,13 @@ enum {
 
 struct name_chunk;
 
+struct recent_name {
+	uint64_t words[2];
+	/** Where they were put. */
+	const struct frame *frames;
+	uint32_t count;
+};
+
 struct interpreted_names {
 	/** Borrowed; NULL: there are none. */
 	const struct runtime_set *runtimes;
@@ -32,10 +39,7 @@ struct interpreted_names {
 	struct name_chunk *chunks;
 	size_t byte_count;
 	uint32_t recent_count;
-	struct {
-		uint64_t words[2];
-		struct frame frame;
-	} recent[INTERPRETED_NAMES_RECENT];
+	struct recent_name recent[INTERPRETED_NAMES_RECENT];
 	/** What a frame without a name is called. */
 	char nameless[32];
 };
@@ -47,11 +51,12 @@ void interpreted_names_deinit(struct interpreted_names *names);
 void interpreted_names_begin(struct interpreted_names *names, const struct runtime_set *runtimes);
 
 /**
- * Fills *@frame from the two words; its strings last until the next begin. -ENOENT: the frame is of
- * no function of the program, and is to be left out. Other errors: it got no name, and may get one
+ * Fills *@count frames from the two words, 1 to INTERPRETED_FRAMES_MAX, innermost first. They have to stay
+ * as they are until the next begin, and so long their strings last. -ENOENT: the frame is of no function
+ * of the program, and is to be left out. Other errors: it is one frame without a name, and may get one
  * another time.
  */
 int interpreted_names_put(struct interpreted_names *names, const uint64_t words[2],
-			  struct frame *frame);
+			  struct frame *frames, uint32_t *count);
 
 #endif

@@ -158,19 +158,21 @@ void process_runtime_begin_stack(struct process_runtime *runtime, uint64_t now_n
 }
 
 int process_runtime_symbolize(struct process_runtime *runtime, const uint64_t words[2],
-			      struct interpreted_frame *frame)
+			      struct interpreted_frames *frames)
 {
 	struct interpreter_process *process = runtime->shared->process;
 	struct runtime_object *place = find_place(runtime, words);
 	int err = -ESRCH;
 
+	if (!process->interpreter->ops->symbolize)
+		return fail(-EBADMSG, "%s has native frames only", process->interpreter->name);
 	for (uint32_t i = 0; i < runtime->memory_count && err == -ESRCH; i++) {
 		struct budgeted_memory memory;
 
 		budgeted_memory_init(&memory, &runtime->memories[i]->memory.memory,
 				     &runtime->budget);
 		err = process->interpreter->ops->symbolize(process, &memory.memory, words,
-							   &place->object, frame);
+							   &place->object, frames);
 	}
 	return err;
 }

@@ -67,7 +67,7 @@ void process_runtime_begin_stack(struct process_runtime *runtime, uint64_t now_n
 
 /** Work. As interpreter_ops.symbolize(); -EAGAIN if that takes too much reading for now. */
 int process_runtime_symbolize(struct process_runtime *runtime, const uint64_t words[2],
-			      struct interpreted_frame *frame);
+			      struct interpreted_frames *frames);
 
 /** All runtimes of a process; immutable, shared by reference count (atomic). */
 struct runtime_set {

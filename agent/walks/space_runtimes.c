@@ -101,7 +101,7 @@ void space_runtimes_deinit(struct space_runtimes *runtimes)
 }
 
 int space_runtimes_name(const struct space_runtimes *runtimes, const uint64_t words[2],
-			const char **language, struct interpreted_frame *frame)
+			const char **language, struct interpreted_frames *frames)
 {
 	uint32_t object = 0;
 	int err = -ESRCH;
@@ -109,11 +109,12 @@ int space_runtimes_name(const struct space_runtimes *runtimes, const uint64_t wo
 	for (uint32_t i = 0; i < runtimes->count && err && err != -ENOENT; i++) {
 		struct interpreter_process *process = runtimes->items[i].process;
 
-		if (process->interpreter->kind != frame_kind(words[0]))
+		if (process->interpreter->kind != frame_kind(words[0]) ||
+		    !process->interpreter->ops->symbolize)
 			continue;
 		*language = process->interpreter->name;
 		err = process->interpreter->ops->symbolize(process, runtimes->memory, words,
-							   &object, frame);
+							   &object, frames);
 	}
 	return err;
 }

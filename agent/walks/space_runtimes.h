@@ -30,10 +30,10 @@ int space_runtimes_init(struct space_runtimes *runtimes, struct address_space *s
 void space_runtimes_deinit(struct space_runtimes *runtimes);
 
 /**
- * Names the frame of the two words, as interpreter_ops.symbolize; -ESRCH: no such runtime. *@language
+ * Names the frames of the two words, as interpreter_ops.symbolize; -ESRCH: no such runtime. *@language
  * gets the name of its language where there is one.
  */
 int space_runtimes_name(const struct space_runtimes *runtimes, const uint64_t words[2],
-			const char **language, struct interpreted_frame *frame);
+			const char **language, struct interpreted_frames *frames);
 
 #endif

@@ -119,18 +119,31 @@ static void print_frame(const struct walk_printer *printer, uint32_t number, uin
 static bool print_interpreted(const struct walk_printer *printer, uint32_t number,
 			      const uint64_t *words)
 {
-	struct interpreted_frame frame = { .function = "" };
+	struct interpreted_frames frames = { .count = 0 };
 	const char *language = "";
-	int err = space_runtimes_name(printer->runtimes, words, &language, &frame);
+	int err = space_runtimes_name(printer->runtimes, words, &language, &frames);
 
 	if (err == -ENOENT)
 		return false;
-	fprintf(printer->file, "#%" PRIu32, number);
-	print_field(printer->file, language);
-	fprintf(printer->file, "\t%" PRIu32, err ? 0 : frame.line);
-	print_field(printer->file, err || !frame.file ? "" : frame.file);
-	print_field(printer->file, err ? "" : frame.function);
-	fputs("\t-\n", printer->file);
+	if (err) {
+		frames.count = 1;
+		frames.items[0] = (struct interpreted_frame){ .function = "" };
+	}
+	for (uint32_t i = printer->with_inlined ? 0 : frames.count - 1; i < frames.count; i++) {
+		const struct interpreted_frame *frame = &frames.items[i];
+
+		fprintf(printer->file, "#%" PRIu32, number);
+		print_field(printer->file, language);
+		fprintf(printer->file, "\t%" PRIu32, frame->line);
+		print_field(printer->file, frame->file ? frame->file : "");
+		print_field(printer->file, frame->function);
+		print_flags(printer->file,
+			    (const char *const[]){
+				    frame->is_inlined ? "inlined" : NULL,
+				    frame->is_approximate ? "approximate" : NULL,
+			    },
+			    2);
+	}
 	return true;
 }
 

@@ -10,7 +10,7 @@
  *
  * and between them, where interpreted frames were asked for,
  *
- *	#1	LANGUAGE	LINE	FILE	FUNCTION	-
+ *	#1	LANGUAGE	LINE	FILE	FUNCTION	FLAGS
  *	missing	PC	WHY
  *
  * of which the second says that those are missing that the native frame behind it runs. Where functions
@@ -18,10 +18,13 @@
  *
  *	#1	-	-	FILE	FUNCTION	inlined
  *
+ * and the same of interpreted functions, in lines like theirs.
+ *
  * PC is the address in the process, ADDRESS the file's ELF virtual address; both are 16 hexadecimal
  * digits. What is not known is `-`. FLAGS are of `return` (PC is a return address) and `guess`, and
  * with_inlined of `inlined` and of what the function is to Go's stacks (`wrapper`, `panic`:
- * agent/base/symbol_lookup.h), parted by commas.
+ * agent/base/symbol_lookup.h), parted by commas. Of interpreted frames they are of `inlined` and
+ * `approximate` (interpreters/interpreter.h).
  */
 #ifndef AGENT_WALKS_WALK_PRINTER_H
 #define AGENT_WALKS_WALK_PRINTER_H

@@ -81,18 +81,24 @@ static const char *suffix_of(enum frame_type type, bool is_inlined, struct span 
 	return type == FRAME_TYPE_NATIVE && span_is(filename, "[anonymous]") ? "_[j]" : "";
 }
 
+static bool has_flag(const struct otlp_message *message, const struct otlp_location *location,
+		     const char *key)
+{
+	const struct otlp_attribute_entry *flag =
+		otlp_message_attribute(message, location->attributes, key);
+
+	return flag && flag->value.kind == VALUE_BOOL && flag->value.number;
+}
+
 static bool is_guess(const struct otlp_message *message, const struct otlp_location *location)
 {
-	const struct otlp_attribute_entry *guess =
-		otlp_message_attribute(message, location->attributes, "allframes.frame.guess");
-
 	for (size_t i = 0; i < location->lines.count; i++) {
 		const struct otlp_line *line = &message->lines.items[location->lines.first + i];
 
 		if (ends_as_guess(function_name(message, line->function)))
 			return true;
 	}
-	return guess && guess->value.kind == VALUE_BOOL && guess->value.number;
+	return has_flag(message, location, "allframes.frame.guess");
 }
 
 /* What tells a native location in every message: file, file id, address, and whether it is a guess. */
@@ -166,6 +172,7 @@ void append_location_text(struct text_builder *text, const struct otlp_message *
 {
 	enum frame_type type = otlp_frame_type(message, location);
 	struct span filename = mapping_filename(message, location->mapping);
+	bool is_approximate = has_flag(message, location, "allframes.frame.approximate");
 	const char *name = NULL;
 
 	if (!location->lines.count && names && type == FRAME_TYPE_NATIVE)
@@ -188,7 +195,9 @@ void append_location_text(struct text_builder *text, const struct otlp_message *
 		if (!is_outermost)
 			text_builder_append(text, ";");
 		append_name(text, function);
-		if (!ends_as_guess(function))
+		if (!is_outermost && is_approximate)
+			text_builder_append(text, "_[~]");
+		else if (!ends_as_guess(function))
 			text_builder_append(text, suffix_of(type, !is_outermost, filename));
 	}
 }

@@ -6,6 +6,7 @@
  *	name			a line's function; native, kernel and interpreted ones alike
  *	file+0xaddress		a location without lines: last part of its mapping's file name
  *	..._[k] _[i] _[j]	kernel; inlined into the one before; code made at run time
+ *	..._[~]			inlined, by attribute allframes.frame.approximate: there or nearby
  *	..._[?]			a guess: by its name or by attribute allframes.frame.guess
  *	[error: why]		an abort-marker, by its name
  */

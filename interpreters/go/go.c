@@ -208,17 +208,6 @@ static int attach(const struct interpreter_file *probed, const struct interprete
 	return 0;
 }
 
-static int symbolize(struct interpreter_process *process, struct remote_memory *memory,
-		     const uint64_t words[2], uint32_t *object, struct interpreted_frame *frame)
-{
-	(void)process;
-	(void)memory;
-	(void)words;
-	(void)object;
-	(void)frame;
-	return fail(-EBADMSG, "frames of Go are native ones");
-}
-
 static void detach(struct interpreter_process *process)
 {
 	free(process);
@@ -228,7 +217,6 @@ static const struct interpreter_ops ops = {
 	.probe = probe,
 	.release = release,
 	.attach = attach,
-	.symbolize = symbolize,
 	.detach = detach,
 };
 

@@ -56,6 +56,8 @@ struct java_layout {
 	/** Of CodeBlob: where code begins is a pointer in 9 to 22, else an offset. */
 	struct vm_place blob_name, blob_size, blob_header_size, blob_frame_size;
 	struct vm_place blob_frame_complete, blob_data_offset, blob_code_begin, blob_code_offset;
+	/** A pointer to the set, and in that how many it has. */
+	struct vm_place blob_oop_maps, oop_map_count;
 	/** An nmethod is a CodeBlob with a header of this size. */
 	uint16_t nmethod_bytes;
 	struct vm_place nmethod_method, nmethod_compile_id, nmethod_comp_level, nmethod_entry_bci;

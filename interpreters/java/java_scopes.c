@@ -2,6 +2,7 @@
 #include "interpreters/java/java_scopes.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "agent/base/error.h"
 #include "interpreters/java/compressed_stream.h"
@@ -18,6 +19,14 @@ enum {
 	NO_SCOPE = 0,
 	/** What is stored of a place in the bytecodes is more by that. */
 	BCI_BIAS = 1,
+	/** Of no scope, at both ends. */
+	END_RECORDS = 2,
+};
+
+/* Of a place in the code, from its beginning on, and where its scope is in the data. */
+struct record {
+	int32_t place;
+	int32_t scope;
 };
 
 /* Addresses of what there is about the code of an nmethod. */
@@ -79,35 +88,64 @@ static int read_debug_info(const struct java_layout *layout, struct remote_memor
 	return 0;
 }
 
-/* The first record at or behind @offset: its place, and that of its scope. Both ends have one of none. */
-static int find_record(const struct java_layout *layout, struct remote_memory *memory,
-		       const struct debug_info *info, uint32_t offset, int32_t *place,
-		       int32_t *scope)
+static int read_record(const struct java_layout *layout, struct remote_memory *memory,
+		       const struct debug_info *info, uint32_t index, struct record *record)
+{
+	uint64_t address = info->records + (uint64_t)index * layout->pc_desc_bytes;
+	int err = java_field_read_signed(memory, address, layout->pc_desc_offset, &record->place);
+
+	return err ? err :
+		     java_field_read_signed(memory, address, layout->pc_desc_scope, &record->scope);
+}
+
+/* Both ends have a record of no scope. */
+static bool is_of_scope(const struct record *record)
+{
+	return record->place >= 0 && record->scope > NO_SCOPE;
+}
+
+/* The first record at or behind @offset, and the one before it; both may be of no scope. */
+static int find_records(const struct java_layout *layout, struct remote_memory *memory,
+			const struct debug_info *info, uint32_t offset, struct record *before,
+			struct record *behind)
 {
 	uint32_t low = 0, high = info->record_count;
 	int err = 0;
 
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
-		uint64_t record = info->records + (uint64_t)middle * layout->pc_desc_bytes;
-		int32_t at = 0;
+		struct record record;
 
-		err = java_field_read_signed(memory, record, layout->pc_desc_offset, &at);
+		err = read_record(layout, memory, info, middle, &record);
 		if (err)
 			return err;
-		if (at >= 0 && (uint32_t)at >= offset)
+		if (record.place >= 0 && (uint32_t)record.place >= offset)
 			high = middle;
 		else
 			low = middle + 1;
 	}
-	if (low == info->record_count)
-		return fail(-ENOENT, "no record behind %u", offset);
-	err = java_field_read_signed(memory, info->records + (uint64_t)low * layout->pc_desc_bytes,
-				     layout->pc_desc_offset, place);
+	*before = *behind = (struct record){ .scope = NO_SCOPE };
+	if (low > 0)
+		err = read_record(layout, memory, info, low - 1, before);
+	if (!err && low < info->record_count)
+		err = read_record(layout, memory, info, low, behind);
+	return err;
+}
+
+/*
+ * The records are those of DebugNonSafepoints, too: all others have a map of the pointers to objects. It can
+ * be switched on while the JVM runs, for what is compiled from then on.
+ */
+static int describes_all_code(const struct java_layout *layout, struct remote_memory *memory,
+			      uint64_t nmethod, const struct debug_info *info, bool *answer)
+{
+	uint64_t maps = 0, count = 0;
+	int err = java_field_read(memory, nmethod, layout->blob_oop_maps, &maps);
+
+	if (!err && maps)
+		err = java_field_read(memory, maps, layout->oop_map_count, &count);
 	if (!err)
-		err = java_field_read_signed(memory,
-					     info->records + (uint64_t)low * layout->pc_desc_bytes,
-					     layout->pc_desc_scope, scope);
+		*answer = info->record_count > END_RECORDS + count;
 	return err;
 }
 
@@ -151,23 +189,73 @@ static int read_chain(const struct java_layout *layout, struct remote_memory *me
 	return 0;
 }
 
+/* What is inlined in the same way at both places: the last one, of the compiled method, is in any case. */
+static void keep_common(const struct java_scopes *other, bool is_other_nearer,
+			struct java_scopes *scopes)
+{
+	const struct java_scope *theirs = &other->scopes[other->count - 1];
+	uint32_t start = scopes->count - 1;
+
+	while (start > 0 && theirs > other->scopes && scopes->scopes[start].bci == theirs->bci &&
+	       scopes->scopes[start - 1].method == theirs[-1].method) {
+		start--;
+		theirs--;
+	}
+	scopes->count -= start;
+	memmove(scopes->scopes, scopes->scopes + start, scopes->count * sizeof(scopes->scopes[0]));
+	if (is_other_nearer)
+		scopes->scopes[0].bci = theirs->bci;
+}
+
+/* Between two records: before the first one, the method is at its beginning. */
+static int read_between(const struct java_layout *layout, struct remote_memory *memory,
+			const struct debug_info *info, uint32_t offset, const struct record *before,
+			const struct record *behind, struct java_scopes *scopes)
+{
+	struct java_scopes next = { .count = 0 };
+	int err = 0;
+
+	if (!is_of_scope(before))
+		return 0;
+	err = read_chain(layout, memory, info, (uint32_t)before->scope, scopes);
+	if (!err && is_of_scope(behind))
+		err = read_chain(layout, memory, info, (uint32_t)behind->scope, &next);
+	if (err)
+		return err;
+	if (!next.count)
+		next.scopes[next.count++] = scopes->scopes[scopes->count - 1];
+	keep_common(&next, (uint32_t)behind->place - offset < offset - (uint32_t)before->place,
+		    scopes);
+	return 0;
+}
+
 int java_scopes_read(const struct java_layout *layout, struct remote_memory *memory,
-		     const struct java_blob *blob, uint32_t offset, struct java_scopes *scopes)
+		     const struct java_blob *blob, uint32_t offset, bool is_return_address,
+		     struct java_scopes *scopes)
 {
 	struct debug_info info = { 0 };
-	int32_t place = -1, scope = NO_SCOPE;
+	struct record before, behind;
 	int err = read_debug_info(layout, memory, blob->address, &info);
 
 	scopes->count = 0;
+	/* What was called at a return address has been; the record of an interrupted place is behind it. */
 	if (!err)
-		err = find_record(layout, memory, &info, offset, &place, &scope);
-	if (!err && scope > 0)
-		err = read_chain(layout, memory, &info, (uint32_t)scope, scopes);
-	if (err && err != -ENOENT)
+		err = find_records(layout, memory, &info, offset + !is_return_address, &before,
+				   &behind);
+	if (err)
 		return err;
-	scopes->is_exact = scopes->count && place >= 0 && (uint32_t)place == offset;
-	if (scopes->count)
-		return 0;
+	scopes->is_exact = info.record_count <= END_RECORDS ||
+			   (is_return_address && is_of_scope(&behind) &&
+			    (uint32_t)behind.place == offset);
+	if (!scopes->is_exact)
+		err = describes_all_code(layout, memory, blob->address, &info, &scopes->is_exact);
+	if (!err && !scopes->is_exact)
+		err = read_between(layout, memory, &info, offset, &before, &behind, scopes);
+	else if (!err && is_of_scope(&behind))
+		err = read_chain(layout, memory, &info, (uint32_t)behind.scope, scopes);
+	if (err || scopes->count)
+		return err;
+	scopes->is_exact = info.record_count <= END_RECORDS;
 	scopes->count = 1;
 	scopes->scopes[0].bci = JAVA_BCI_OF_ENTRY;
 	return java_field_read(memory, blob->address, layout->nmethod_method,

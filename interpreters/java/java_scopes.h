@@ -2,11 +2,17 @@
 /**
  * Which methods, inlined into each other, an instruction of compiled code is of, from HotSpot's debug
  * information. That has records only for places where the JVM may have to know: calls, polls, traps. A
- * return address has one of its own. For other instructions, where a thread was interrupted, the next
- * record is taken, which may be of other inlined methods of the same compiled one.
+ * return address to Java's code has one of its own. With -XX:+DebugNonSafepoints each instruction is
+ * described, by the record behind it, which stands at the end of the part of the code that it is for.
  *
- * Source: share/code/pcDesc.hpp, scopeDesc.cpp (ScopeDesc::decode_body), debugInfo.hpp and nmethod.hpp
- * of OpenJDK 8 to 27.
+ * Else the place lies between two records, which may be of other inlined methods of the same compiled one.
+ * What is inlined in the same way at both is taken; so are 9 of 10 inlined methods right that are taken,
+ * where of those of the next record 4 are, and of those of the last one 8 (JavaLoad, C2 of 17 and 25, by
+ * the records of DebugNonSafepoints).
+ *
+ * Source: share/code/pcDesc.hpp, scopeDesc.cpp (ScopeDesc::decode_body), debugInfoRec.cpp (add_safepoint(),
+ * add_non_safepoint()), nmethod.hpp and share/prims/forte.cpp (is_decipherable_compiled_frame()) of
+ * OpenJDK 8 to 27.
  */
 #ifndef INTERPRETERS_JAVA_JAVA_SCOPES_H
 #define INTERPRETERS_JAVA_JAVA_SCOPES_H
@@ -36,16 +42,17 @@ struct java_scopes {
 	/** Innermost first; the last one is that of the compiled method. */
 	struct java_scope scopes[JAVA_MAX_SCOPES];
 	uint32_t count;
-	/** There is a record of just this place. */
+	/** There is a record of just this place. Else methods may be missing, and places be nearby ones. */
 	bool is_exact;
 };
 
 /**
  * The scopes of the place @offset behind the beginning of @blob's code, which is an nmethod's: of a
- * return address as it is. Where the debug information says nothing, the compiled method alone, not
- * exact. -EBADMSG, -EFAULT, -ESRCH.
+ * return address as it is. Where the debug information says nothing, the compiled method alone, which is
+ * exact where it has no records at all (a native one). -EBADMSG, -EFAULT, -ESRCH.
  */
 int java_scopes_read(const struct java_layout *layout, struct remote_memory *memory,
-		     const struct java_blob *blob, uint32_t offset, struct java_scopes *scopes);
+		     const struct java_blob *blob, uint32_t offset, bool is_return_address,
+		     struct java_scopes *scopes);
 
 #endif

@@ -201,11 +201,17 @@ static int attach(const struct interpreter_file *probed, const struct interprete
 }
 
 static int symbolize(struct interpreter_process *process, struct remote_memory *memory,
-		     const uint64_t words[2], uint32_t *object, struct interpreted_frame *frame)
+		     const uint64_t words[2], uint32_t *object, struct interpreted_frames *frames)
 {
 	struct python_attached *attached = (struct python_attached *)process;
+	struct interpreted_frame frame = { 0 };
+	int err = python_code_symbolize(&attached->cache, memory, words, object, &frame);
 
-	return python_code_symbolize(&attached->cache, memory, words, object, frame);
+	if (err)
+		return err;
+	frames->count = 1;
+	frames->items[0] = frame;
+	return 0;
 }
 
 static void detach(struct interpreter_process *process)
@@ -229,5 +235,6 @@ static const struct interpreter_ops ops = {
 const struct interpreter python_interpreter = {
 	.name = "python",
 	.kind = FRAME_PYTHON,
+	.runs_its_frames = true,
 	.ops = &ops,
 };

@@ -170,6 +170,57 @@ static void check_line(const Dictionary *tables, const Location *location, size_
 	assert_int_equal(location->lines[index]->line, line);
 }
 
+static struct frame java_frame(const char *function, uint32_t line, uint8_t flags)
+{
+	return (struct frame){
+		.kind = FRAME_JAVA,
+		.flags = flags,
+		.function = function,
+		.file = "A.java",
+		.line = line,
+	};
+}
+
+static void what_is_inlined_into_an_interpreted_function_is_lines_of_one_location(void **state)
+{
+	struct samples *s = *state;
+	const uint8_t near = FRAME_APPROXIMATE;
+	struct requests *requests;
+	const Dictionary *tables;
+	const Location *location;
+
+	add(s,
+	    TRACE(java_frame("A.inner", 3, FRAME_INLINED), java_frame("A.middle", 7, FRAME_INLINED),
+		  java_frame("A.outer", 9, 0), java_frame("A.inner", 3, FRAME_INLINED | near),
+		  java_frame("A.outer", 9, near), java_frame("A.outer", 9, 0)),
+	    1, 1, 1);
+	/* Other lines around the same innermost function. */
+	add(s, TRACE(java_frame("A.inner", 3, FRAME_INLINED), java_frame("A.outer", 10, 0)), 1, 1,
+	    1);
+	requests = build(s);
+	tables = only(requests)->dictionary;
+	/* With none of all. */
+	assert_int_equal(tables->n_location_table, 1 + 4);
+	for (size_t i = 1; i < 5; i++) {
+		location = tables->location_table[i];
+		assert_string_equal(frame_type_of(tables, location), "jvm");
+		assert_int_equal(location->mapping_index, 0);
+		if (location->n_lines == 3) {
+			check_line(tables, location, 0, "A.inner", "A.java", 3);
+			check_line(tables, location, 1, "A.middle", "A.java", 7);
+			check_line(tables, location, 2, "A.outer", "A.java", 9);
+			assert_int_equal(location->n_attribute_indices, 1);
+		} else if (location->n_attribute_indices == 2) {
+			assert_int_equal(location->n_lines, 2);
+			/* The name stays as it is. */
+			check_line(tables, location, 0, "A.inner", "A.java", 3);
+			assert_non_null(value_of(tables, location->attribute_indices, 2,
+						 "allframes.frame.approximate"));
+		}
+	}
+	requests_free(requests);
+}
+
 static void code_of_go_is_of_type_go_with_a_line_for_each_inlined_function(void **state)
 {
 	struct samples *s = *state;
@@ -329,6 +380,7 @@ int main(void)
 		TEST(copies_of_a_file_are_one_mapping),
 		TEST(kernel_frames_have_names_and_the_module_as_mapping),
 		TEST(interpreted_frames_have_their_language_function_file_and_line),
+		TEST(what_is_inlined_into_an_interpreted_function_is_lines_of_one_location),
 		TEST(code_of_go_is_of_type_go_with_a_line_for_each_inlined_function),
 		TEST(files_of_go_are_told_by_their_build_id_too),
 		TEST(names_in_a_pretended_module_are_not_those_of_the_address),

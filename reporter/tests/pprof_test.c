@@ -329,6 +329,34 @@ static void inlined_functions_are_lines_of_one_location(void **state)
 	pprof__profile__free_unpacked(profile, NULL);
 }
 
+static void inlined_interpreted_functions_are_lines_of_one_location_as_well(void **state)
+{
+	struct fixture *f = *state;
+	const struct frame outer = { .kind = FRAME_JAVA, .function = "A.outer", .line = 9 };
+	struct frame inner = {
+		.kind = FRAME_JAVA, .flags = FRAME_INLINED, .function = "A.inner", .line = 3
+	};
+	struct frame near = inner;
+	Pprof__Profile *profile;
+
+	near.flags |= FRAME_APPROXIMATE;
+	/* The same innermost function: alone, in another one, of which the place is known, or not. */
+	REPORT(f, "p", 1, 1, inner, outer, inner, outer, near, outer, outer);
+	REPORT(f, "p", 1, 1, inner, outer);
+	profile = decode_file(f);
+	assert_int_equal(profile->n_location, 3);
+	assert_int_equal(profile->location[0]->n_line, 2);
+	assert_int_equal(profile->location[0]->line[0]->line, 3);
+	assert_int_equal(profile->location[0]->line[1]->line, 9);
+	assert_int_equal(profile->location[1]->n_line, 2);
+	assert_string_equal(
+		string_of(profile,
+			  function_of(profile, profile->location[1]->line[0]->function_id)->name),
+		"A.inner_[~]");
+	assert_int_equal(profile->location[2]->n_line, 1);
+	pprof__profile__free_unpacked(profile, NULL);
+}
+
 static void hostile_names_become_valid_text(void **state)
 {
 	struct fixture *f = *state;
@@ -472,6 +500,7 @@ int main(void)
 		TEST(nothing_is_there_twice),
 		TEST(mappings_have_their_file_build_id_and_range),
 		TEST(inlined_functions_are_lines_of_one_location),
+		TEST(inlined_interpreted_functions_are_lines_of_one_location_as_well),
 		TEST(hostile_names_become_valid_text),
 		TEST(a_programs_labels_stand_beside_ours),
 		TEST(a_profile_without_samples_is_one),

@@ -129,6 +129,63 @@ static void interpreted_frames_carry_their_own_names(void **state)
 	assert_int_equal(f->lookups, 0);
 }
 
+static void inlined_interpreted_functions_are_marked_and_so_are_approximate_ones(void **state)
+{
+	struct fixture *f = *state;
+	const struct frame outer = { .kind = FRAME_JAVA, .function = "A.outer", .file = "A.java" };
+	struct frame inner = { .kind = FRAME_JAVA, .flags = FRAME_INLINED, .function = "A.inner" };
+	struct frame near = outer;
+	struct named_frame name;
+	struct text_builder text = { 0 };
+
+	ASSERT_STACK(f, "java", "java;A.outer;A.inner_[i]", inner, outer);
+	inner.flags |= FRAME_APPROXIMATE;
+	near.flags = FRAME_APPROXIMATE;
+	/* What the physical function is called is known, where in it is not. */
+	ASSERT_STACK(f, "java", "java;A.outer;A.inner_[~]", inner, near);
+	name_frame(&near, NULL, &name);
+	append_frame_text(&text, &name, true);
+	assert_string_equal(text_builder_text(&text), "A.outer (A.java)_[~]");
+	text_builder_deinit(&text);
+	inner.flags |= FRAME_GUESS;
+	ASSERT_STACK(f, "java", "java;A.outer;A.inner_[?]", inner, outer);
+}
+
+static void what_is_inlined_into_an_interpreted_function_is_one_place_with_it(void **state)
+{
+	struct fixture *f = *state;
+	const struct frame outer = { .kind = FRAME_JAVA, .function = "outer" };
+	struct frame frames[FRAME_MAX_NAMES + 4];
+	struct named_frame names[FRAME_MAX_NAMES];
+	struct shown_place place;
+	struct trace *trace;
+	uint32_t index = 0;
+
+	for (uint32_t i = 0; i < FRAME_MAX_NAMES + 4; i++) {
+		frames[i] = outer;
+		frames[i].flags = FRAME_INLINED;
+		frames[i].line = i;
+	}
+	/* One of its own, one with an inlined one, and then more than fit, to the end of the trace. */
+	frames[0].flags = 0;
+	frames[2].flags = 0;
+	trace = trace_create(frames, FRAME_MAX_NAMES + 4, true, false);
+	trace_shown_place(trace, &index, &f->lookup, &place);
+	assert_int_equal(place.count, 1);
+	trace_shown_place(trace, &index, &f->lookup, &place);
+	assert_int_equal(place.count, 2);
+	assert_int_equal(index, 3);
+	assert_int_equal(name_place(&place, &f->lookup, names), 2);
+	assert_true(names[0].is_inlined && !names[1].is_inlined);
+	assert_int_equal(names[1].line, 2);
+	trace_shown_place(trace, &index, &f->lookup, &place);
+	assert_int_equal(place.count, FRAME_MAX_NAMES);
+	trace_shown_place(trace, &index, &f->lookup, &place);
+	assert_int_equal(place.count, 1);
+	assert_int_equal(index, FRAME_MAX_NAMES + 4);
+	trace_unref(trace);
+}
+
 static void with_lines_the_source_stands_before_the_suffix(void **state)
 {
 	static const struct {
@@ -191,6 +248,8 @@ int main(void)
 		TEST(an_unfinished_walk_ends_in_the_reason),
 		TEST(wrappers_of_go_are_left_out),
 		TEST(interpreted_frames_carry_their_own_names),
+		TEST(inlined_interpreted_functions_are_marked_and_so_are_approximate_ones),
+		TEST(what_is_inlined_into_an_interpreted_function_is_one_place_with_it),
 		TEST(with_lines_the_source_stands_before_the_suffix),
 		TEST(without_a_lookup_natives_have_addresses),
 	};

@@ -8,7 +8,7 @@ static void a_fork_is_attached_to_as_its_parent_is(void **state)
 	struct process *parent = add_attached(fixture, 7, 1000);
 	struct process *child = language_fixture_add(&fixture->base, 8);
 	const uint64_t words[2] = { frame_word(FAKE_KIND, 0, 0x50), 77 };
-	struct interpreted_frame frame;
+	struct interpreted_frames frames;
 	struct process_view view;
 
 	fake_proc_write(&fixture->base.proc, 8, "mem", "mEmory");
@@ -23,7 +23,7 @@ static void a_fork_is_attached_to_as_its_parent_is(void **state)
 	drop(fixture, parent);
 	assert_int_equal(fake_language.detach_count, 0);
 	process_table_view(&fixture->base.table, 8, &child->stamp, 4000, &view);
-	assert_int_equal(process_runtime_symbolize(view.runtimes->runtimes[0], words, &frame), 0);
+	assert_int_equal(process_runtime_symbolize(view.runtimes->runtimes[0], words, &frames), 0);
 	assert_int_equal(fake_language.byte, 'E');
 	process_view_release(&fixture->base.table, &view);
 	drop(fixture, child);
@@ -39,10 +39,10 @@ static void lose_memory(struct fixture *fixture, uint32_t pid)
 static int symbolize_in(struct process *process)
 {
 	const uint64_t words[2] = { frame_word(FAKE_KIND, 0, 0x50), 77 };
-	struct interpreted_frame frame;
+	struct interpreted_frames frames;
 
 	fake_language.byte = 0;
-	return process_runtime_symbolize(process->runtimes->runtimes[0], words, &frame);
+	return process_runtime_symbolize(process->runtimes->runtimes[0], words, &frames);
 }
 
 static void a_fork_that_is_gone_is_named_by_those_it_came_from(void **state)
@@ -83,7 +83,7 @@ static void many_objects_keep_their_places(void **state)
 {
 	struct fixture *fixture = *state;
 	struct process *process = add_attached(fixture, 7, 1000);
-	struct interpreted_frame frame;
+	struct interpreted_frames frames;
 	uint32_t kept = 0;
 
 	fake_proc_write(&fixture->base.proc, 7, "mem", "first");
@@ -93,7 +93,7 @@ static void many_objects_keep_their_places(void **state)
 						    77 };
 
 			assert_int_equal(process_runtime_symbolize(process->runtimes->runtimes[0],
-								   words, &frame),
+								   words, &frames),
 					 0);
 			kept += round && fake_language.object == 0x1001 + 0xb0 * i;
 		}
@@ -110,13 +110,13 @@ static void a_fork_that_is_gone_before_it_is_looked_at_is_named_by_its_parent(vo
 	struct process *parent = add_attached(fixture, 7, 1000);
 	struct process *child = language_fixture_add(&fixture->base, 8);
 	const uint64_t words[2] = { frame_word(FAKE_KIND, 0, 0x50), 77 };
-	struct interpreted_frame frame;
+	struct interpreted_frames frames;
 	struct process_view view;
 
 	attachments_lend(&fixture->attachments, child, parent);
 	process_table_view(&fixture->base.table, 8, &child->stamp, 4000, &view);
 	assert_non_null(view.runtimes);
-	assert_int_equal(process_runtime_symbolize(view.runtimes->runtimes[0], words, &frame), 0);
+	assert_int_equal(process_runtime_symbolize(view.runtimes->runtimes[0], words, &frames), 0);
 	assert_int_equal(fake_language.byte, 'e');
 	process_view_release(&fixture->base.table, &view);
 	assert_int_equal(attachments_list(child, list), 0);

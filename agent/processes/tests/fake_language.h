@@ -31,6 +31,9 @@ static struct {
 	/** Of the objects that are there; frames with others are stale. */
 	uint32_t fingerprint;
 	uint32_t name_bytes;
+	/** Of each frame: functions that are inlined, in lines before its own. */
+	uint32_t inlined_count;
+	bool is_approximate;
 	uint32_t probe_count;
 	uint32_t release_count;
 	uint32_t attach_count;
@@ -82,7 +85,7 @@ static inline int fake_attach(const struct interpreter_file *file,
 /* The name says which object it is, and where in it. */
 static inline int fake_symbolize(struct interpreter_process *process, struct remote_memory *memory,
 				 const uint64_t words[2], uint32_t *object,
-				 struct interpreted_frame *frame)
+				 struct interpreted_frames *frames)
 {
 	struct fake_process *fake = (struct fake_process *)process;
 	int err;
@@ -102,11 +105,15 @@ static inline int fake_symbolize(struct interpreter_process *process, struct rem
 		 (unsigned long long)frame_address(words[0]));
 	while (strlen(fake->name) < fake_language.name_bytes)
 		strcat(fake->name, "x");
-	*frame = (struct interpreted_frame){
-		.function = fake->name,
-		.file = "fake.src",
-		.line = (uint32_t)(words[1] >> 32),
-	};
+	frames->count = fake_language.inlined_count + 1;
+	for (uint32_t i = 0; i < frames->count; i++)
+		frames->items[i] = (struct interpreted_frame){
+			.function = fake->name,
+			.file = "fake.src",
+			.line = (uint32_t)(words[1] >> 32) + i,
+			.is_inlined = i < fake_language.inlined_count,
+			.is_approximate = fake_language.is_approximate,
+		};
 	return 0;
 }
 
@@ -126,6 +133,7 @@ static const struct interpreter_ops fake_language_ops = {
 static const struct interpreter fake_interpreter = {
 	.name = "fake",
 	.kind = (enum frame_kind)FAKE_KIND,
+	.runs_its_frames = true,
 	.ops = &fake_language_ops,
 };
 

@@ -44,7 +44,8 @@ static int set_up(void **state)
 	return 0;
 }
 
-static void give_runtimes(struct fixture *fixture, struct process *process, uint32_t count)
+static void give_runtimes_of(struct fixture *fixture, struct process *process, uint32_t count,
+			     const struct interpreter *interpreter)
 {
 	struct process_runtime *runtimes[INTERPRETER_MAX_COUNT];
 
@@ -52,7 +53,7 @@ static void give_runtimes(struct fixture *fixture, struct process *process, uint
 		struct fake_process *fake = calloc(1, sizeof(*fake));
 		struct process_memory memory;
 
-		fake->process.interpreter = &fake_interpreter;
+		fake->process.interpreter = interpreter;
 		assert_int_equal(process_memory_init(&memory, fixture->base.proc.root,
 						     (pid_t)process->pid),
 				 0);
@@ -63,6 +64,11 @@ static void give_runtimes(struct fixture *fixture, struct process *process, uint
 				   count ? runtime_set_create(runtimes, count) : NULL);
 	for (uint32_t i = 0; i < count; i++)
 		process_runtime_unref(runtimes[i]);
+}
+
+static void give_runtimes(struct fixture *fixture, struct process *process, uint32_t count)
+{
+	give_runtimes_of(fixture, process, count, &fake_interpreter);
 }
 
 static int tear_down(void **state)
@@ -304,6 +310,71 @@ static void names_of_a_stack_take_so_much_and_no_more(void **state)
 	assert_int_equal(strlen(trace_frame(trace, 0).function), INTERPRETER_NAME_MAX_BYTES - 1);
 }
 
+static void inlined_functions_are_frames_before_that_of_the_one_they_are_in(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct trace *trace;
+
+	give_runtimes(fixture, fixture->process, 1);
+	fake_language.inlined_count = 2;
+	begin(fixture);
+	put(fixture, 0x100, 10, 77);
+	put_native(fixture, OTHER, FRAME_RETURN_ADDRESS, 0x10);
+	/* As the first one, which is still known. */
+	put(fixture, 0x100, 10, 77);
+	trace = handle(fixture);
+	assert_int_equal(fake_language.symbolize_count, 1);
+	assert_int_equal(metrics_read(METRIC_FRAMES_NAMED), 6);
+	assert_int_equal(trace->frame_count, 7);
+	for (uint32_t i = 0; i < 7; i++) {
+		struct frame frame = trace_frame(trace, i);
+
+		if (i == 3)
+			continue;
+		assert_string_equal(frame.function, "f100");
+		assert_int_equal(frame.line, 10 + i % 4);
+		assert_int_equal(frame.flags, i % 4 < 2 ? FRAME_INLINED : 0);
+	}
+	assert_true(trace->is_complete);
+}
+
+static void approximate_names_leave_the_stack_complete_and_no_guess(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct trace *trace;
+
+	give_runtimes(fixture, fixture->process, 1);
+	fake_language.is_approximate = true;
+	fake_language.inlined_count = 1;
+	trace = handle_one(fixture, 0x100, 10, 77);
+	assert_int_equal(trace_frame(trace, 0).flags, FRAME_INLINED | FRAME_APPROXIMATE);
+	assert_int_equal(trace_frame(trace, 1).flags, FRAME_APPROXIMATE);
+	assert_true(trace->is_complete);
+	assert_false(trace->has_guess);
+}
+
+/* 500 raw frames are more than the longest trace of other frames. */
+static void what_is_inlined_beyond_the_longest_trace_is_cut(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct trace *trace;
+
+	give_runtimes(fixture, fixture->process, 1);
+	fake_language.inlined_count = INTERPRETED_FRAMES_MAX - 1;
+	begin(fixture);
+	for (uint32_t i = 0; i < FRAMES_MAX; i++)
+		put(fixture, 0x100, 1, 77);
+	trace = handle(fixture);
+	assert_in_range(trace->frame_count, TRACE_MAX_WORDS + 1,
+			TRACE_MAX_WORDS + INTERPRETED_FRAMES_MAX);
+	for (uint32_t i = 0; i + 1 < trace->frame_count; i++)
+		assert_int_equal(trace_frame(trace, i).line, 1 + i % INTERPRETED_FRAMES_MAX);
+	assert_int_equal(trace_frame(trace, trace->frame_count - 1).error, UNWIND_TRUNCATED);
+	/* What is cut has the physical function of its last frame. */
+	assert_int_equal(trace_frame(trace, trace->frame_count - 2).flags, 0);
+	assert_false(trace->is_complete);
+}
+
 /* [other, runtime] f1 [runtime, guess, other, runtime] f2 [runtime] f3 [runtime, other] */
 static void put_mixed(struct fixture *fixture)
 {
@@ -345,6 +416,20 @@ static void folding_leaves_out_the_runtime_between_interpreted_frames(void **sta
 	assert_int_equal(handle(fixture)->frame_count, 2);
 }
 
+/* As libjvm.so between frames of Java. */
+static void folding_keeps_what_does_not_run_the_frames(void **state)
+{
+	struct interpreter other = fake_interpreter;
+	struct fixture *fixture = *state;
+
+	other.runs_its_frames = false;
+	make_handler(fixture, true);
+	give_runtimes_of(fixture, fixture->process, 1, &other);
+	put_mixed(fixture);
+	assert_int_equal(handle(fixture)->frame_count, 12);
+	give_runtimes(fixture, fixture->process, 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -360,7 +445,11 @@ int main(void)
 		TEST(forks_with_different_functions_at_one_address_never_share_a_name),
 		TEST(recursion_is_named_once),
 		TEST(names_of_a_stack_take_so_much_and_no_more),
+		TEST(inlined_functions_are_frames_before_that_of_the_one_they_are_in),
+		TEST(approximate_names_leave_the_stack_complete_and_no_guess),
+		TEST(what_is_inlined_beyond_the_longest_trace_is_cut),
 		TEST(folding_leaves_out_the_runtime_between_interpreted_frames),
+		TEST(folding_keeps_what_does_not_run_the_frames),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

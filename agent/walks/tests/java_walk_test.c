@@ -130,12 +130,12 @@ static bool may_call(const char *caller, const char *method)
 /* Stubs have names, and stand in no chain of methods. */
 static void read_stub(struct run *run, const uint64_t *words)
 {
-	struct interpreted_frame frame = { 0 };
+	static struct interpreted_frames frames;
 	uint32_t object = 0;
 
 	if (java_interpreter.ops->symbolize(run->attached, &run->java.memory.memory, words, &object,
-					    &frame) ||
-	    strncmp(frame.function, "[stub: ", 7) != 0)
+					    &frames) ||
+	    frames.count != 1 || strncmp(frames.items[0].function, "[stub: ", 7) != 0)
 		chain.has_nameless_stub = true;
 }
 
@@ -146,7 +146,7 @@ static void read_chain(struct run *run)
 	chain.has_nameless_stub = false;
 	chain.is_java_leaf = frame_kind(trace.words[0]) == FRAME_JAVA;
 	for (uint32_t i = 0; i < trace.word_count; i += frame_word_count(trace.words[i])) {
-		struct interpreted_frame frame;
+		struct interpreted_frames frames;
 		uint32_t object = 0;
 		char *name;
 
@@ -161,10 +161,10 @@ static void read_chain(struct run *run)
 		}
 		name = chain.names[chain.count++];
 		if (java_interpreter.ops->symbolize(run->attached, &run->java.memory.memory,
-						    &trace.words[i], &object, &frame))
+						    &trace.words[i], &object, &frames))
 			snprintf(name, NAME_BYTES, "?");
 		else
-			snprintf(name, NAME_BYTES, "%s", frame.function);
+			snprintf(name, NAME_BYTES, "%s", frames.items[frames.count - 1].function);
 	}
 }
 

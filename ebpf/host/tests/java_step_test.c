@@ -414,19 +414,26 @@ static void adapters_keep_their_caller_s_stack_pointer_in_a_register(void **stat
 	memcpy(java->objects + 0x300, "I2C/C2I adapters", 17);
 	set_leaf(java, java_code_at(SEGMENT_STUB, IN_CODE), "\x90", 1, LEAF_WORD);
 	java->world->start.registers[SENDER_SP_REGISTER] = stack_address(SENDER_WORD);
-	put_word(java, LEAF_WORD, return_to(java, SEGMENT_CALLER));
-	put_caller(java, SENDER_WORD);
-	assert_java_walk(java, "sCsE");
 	/* Popped: what is left there is an older one. */
 	java->world->start.registers[0] = return_to(java, SEGMENT_CALLER);
 	put_word(java, LEAF_WORD, return_to(java, SEGMENT_COMPILED));
+	put_caller(java, SENDER_WORD);
 	assert_java_walk(java, "sCsE");
-	/* Not popped yet, and an older one in the register. */
-	set_leaf(java, java_code_at(SEGMENT_STUB, IN_CODE), "\x58", 1, LEAF_WORD);
+	/* Not popped yet, and older ones in the registers. */
+	set_leaf(java, java_code_at(SEGMENT_STUB, IN_CODE), "\x58", 1, LEAF_WORD - 1);
 	java->world->start.registers[SENDER_SP_REGISTER] = stack_address(SENDER_WORD);
 	java->world->start.registers[0] = return_to(java, SEGMENT_COMPILED);
-	put_word(java, LEAF_WORD, return_to(java, SEGMENT_CALLER));
+	put_word(java, LEAF_WORD - 1, return_to(java, SEGMENT_CALLER));
+	put_caller(java, LEAF_WORD);
 	assert_java_walk(java, "sCsE");
+	put_code(java, java_code_at(SEGMENT_STUB, IN_CODE), "\x90", 1);
+	java->world->start.registers[0] = 0;
+	assert_java_walk(java, "sCsE");
+	/* From call_stub, pushed again behind the arguments. */
+	put_word(java, LEAF_WORD - 1, java->process.call_stub_return);
+	java->world->start.registers[6] = stack_address(SENDER_WORD + 10);
+	put_call_stub(java, SENDER_WORD + 10);
+	assert_java_walk(java, "ssE");
 }
 
 static void an_exception_goes_on_where_a_register_says(void **state)

@@ -286,19 +286,6 @@ static void files_without_a_runtime_are_none(void **state)
 	elf_image_deinit(&image);
 }
 
-static void there_is_nothing_to_symbolize(void **state)
-{
-	struct interpreted_frame frame;
-	uint32_t object;
-
-	(void)state;
-	assert_int_equal(go_interpreter.ops->symbolize(NULL, NULL, (uint64_t[2]){ 0 }, &object,
-						       &frame),
-			 -EBADMSG);
-	assert_string_equal(go_interpreter.name, "go");
-	assert_int_equal(go_interpreter.kind, FRAME_GO);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -308,7 +295,6 @@ int main(void)
 		cmocka_unit_test(a_plugin_of_arm64_is_told_all_places),
 		cmocka_unit_test(a_runtime_that_is_not_known_is_refused),
 		cmocka_unit_test(files_without_a_runtime_are_none),
-		cmocka_unit_test(there_is_nothing_to_symbolize),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

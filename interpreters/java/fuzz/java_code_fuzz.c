@@ -67,7 +67,7 @@ static void look_at_scopes(const struct java_layout *layout, struct fuzz_memory 
 	java_text text;
 
 	if (java_scopes_read(layout, &memory->memory, blob, (uint32_t)(address - blob->code_start),
-			     &scopes))
+			     address & 1, &scopes))
 		return;
 	if (!scopes.count || scopes.count > JAVA_MAX_SCOPES)
 		abort();

@@ -15,6 +15,7 @@ import javax.management.ObjectName;
  */
 public class JavaTarget {
     private static final int WARM_UP = 20_000;
+    private static final int CHAIN_ARGUMENT = 1_000_000_000;
 
     interface Shape {
         int area();
@@ -39,6 +40,51 @@ public class JavaTarget {
         return sum;
     }
 
+    /** What the stack was in where(), as Java says it, from its caller to deep(). */
+    static String chain;
+
+    /** Not inlined, as an option says: where it returns to, the JVM has to know of all methods. */
+    static int where(int n) {
+        if (n < -CHAIN_ARGUMENT / 2) {
+            StringBuilder text = new StringBuilder();
+            for (StackTraceElement frame : new Throwable().getStackTrace()) {
+                if (!frame.getMethodName().equals("where"))
+                    text.append(' ').append(frame.getClassName()).append('.')
+                        .append(frame.getMethodName()).append(':').append(frame.getLineNumber());
+                if (frame.getMethodName().equals("deep"))
+                    break;
+            }
+            chain = text.toString();
+        }
+        return n * 31;
+    }
+
+    static int five(int n) {
+        return where(n) + 1;
+    }
+
+    static int four(int n) {
+        return five(n + 4) + 1;
+    }
+
+    static int three(int n) {
+        return four(n + 3) + 1;
+    }
+
+    static int two(int n) {
+        return three(n + 2) + 1;
+    }
+
+    static int one(int n) {
+        return two(n + 1) + 1;
+    }
+
+    static int deep(int n) {
+        int sum = n;
+        sum += one(n);
+        return sum;
+    }
+
     static int größe(Shape shape) {
         return shape.area();
     }
@@ -53,7 +99,7 @@ public class JavaTarget {
             shapes.add(() -> side * side);
         }
         for (int i = 0; i < WARM_UP; i++) {
-            sum += loop(100) + divides(numbers) + größe(shapes.get(i % 3));
+            sum += loop(100) + divides(numbers) + größe(shapes.get(i % 3)) + deep(i);
             counts.merge("key" + i % 100, 1, Integer::sum);
         }
         return sum + loop(2_000_000) + counts.size();
@@ -93,6 +139,8 @@ public class JavaTarget {
             if (pool.getName().startsWith("Code"))
                 output.println("heap " + pool.getUsage().getMax() + " "
                     + pool.getUsage().getUsed() + " " + pool.getName());
+        deep(-CHAIN_ARGUMENT);
+        output.println("chain" + chain);
         for (String line : list.split("\n"))
             output.println("code " + line);
         output.println("end");

@@ -40,6 +40,9 @@ struct check {
 	/** Places in their code with a record, and of what was inlined of JavaTarget into itself. */
 	uint32_t exact_count;
 	uint32_t inlined_count;
+	/** What the target told of a stack, and how often the same was read. */
+	char chain[256];
+	uint32_t chain_count;
 };
 
 static void check_version(struct check *check, const char *line)
@@ -164,7 +167,8 @@ static void check_scopes(struct check *check, const struct java_blob *blob, uint
 	assert_int_equal(java_method_name(&check->layout, memory, method, false, name), 0);
 	step = strstr(name, "JavaTarget.") == name ? 1 : STEP_BYTES;
 	for (uint32_t at = 0; at < blob->code_end - blob->code_start; at += step) {
-		assert_int_equal(java_scopes_read(&check->layout, memory, blob, at, &scopes), 0);
+		assert_int_equal(java_scopes_read(&check->layout, memory, blob, at, true, &scopes),
+				 0);
 		assert_in_range(scopes.count, 1, JAVA_MAX_SCOPES);
 		assert_int_equal(scopes.scopes[scopes.count - 1].method, method);
 		check->exact_count += scopes.is_exact;
@@ -187,27 +191,80 @@ static void check_scopes(struct check *check, const struct java_blob *blob, uint
 	}
 }
 
-/* The frame of the nmethod at @address has the name, at any place; with another compile id none. */
+/* The frames of the place @offset behind the beginning of the nmethod's code. */
+static int read_frames(struct check *check, const struct java_blob *blob,
+		       const struct java_nmethod *nmethod, uint32_t offset, uint8_t flags,
+		       struct interpreted_frames *frames)
+{
+	uint32_t fingerprint = java_fingerprint(nmethod->method, nmethod->compile_id);
+	uint64_t position = JAVA_COMPILED | offset;
+	uint64_t words[2] = { frame_word(FRAME_JAVA, flags, blob->address),
+			      position << 32 | fingerprint };
+	uint32_t object = 0;
+
+	return java_interpreter.ops->symbolize(check->attached, &check->java.memory.memory, words,
+					       &object, frames);
+}
+
+/*
+ * The physical frame of the nmethod has the name, at any place, of a call or interrupted; with another compile
+ * id there is none.
+ */
 static void check_symbol(struct check *check, const struct java_blob *blob,
 			 const struct java_nmethod *nmethod, const char *name)
 {
-	uint32_t fingerprint = java_fingerprint(nmethod->method, nmethod->compile_id);
-	uint64_t words[2] = { frame_word(FRAME_JAVA, 0, blob->address),
-			      (uint64_t)JAVA_COMPILED << 32 | fingerprint };
-	struct remote_memory *memory = &check->java.memory.memory;
-	struct interpreted_frame frame;
-	uint32_t object = 0;
+	uint32_t offset = (uint32_t)(blob->code_end - blob->code_start) / 2;
+	struct java_nmethod other = *nmethod;
 
-	words[1] += (uint64_t)((blob->code_end - blob->code_start) / 2) << 32;
-	assert_int_equal(java_interpreter.ops->symbolize(check->attached, memory, words, &object,
-							 &frame),
-			 0);
-	assert_int_equal(strncmp(frame.function, name, strlen(frame.function)), 0);
-	assert_int_equal(name[strlen(frame.function)], '(');
-	words[1] ^= 1;
-	assert_int_equal(java_interpreter.ops->symbolize(check->attached, memory, words, &object,
-							 &frame),
+	for (uint8_t flags = 0; flags <= FRAME_RETURN_ADDRESS; flags++) {
+		struct interpreted_frames frames;
+		const struct interpreted_frame *last;
+
+		assert_int_equal(read_frames(check, blob, nmethod, offset, flags, &frames), 0);
+		last = &frames.items[frames.count - 1];
+		assert_int_equal(strncmp(last->function, name, strlen(last->function)), 0);
+		assert_int_equal(name[strlen(last->function)], '(');
+		for (uint32_t i = 0; i < frames.count; i++)
+			assert_int_equal(frames.items[i].is_inlined, i + 1 < frames.count);
+	}
+	other.compile_id++;
+	assert_int_equal(read_frames(check, blob, &other, offset, 0,
+				     &(struct interpreted_frames){ 0 }),
 			 -ESTALE);
+}
+
+/* Whether they are those of the target's line "chain", innermost first. */
+static bool are_chain(const struct check *check, const struct interpreted_frames *frames)
+{
+	char text[LINE_BYTES] = "";
+
+	for (uint32_t i = 0; i < frames->count; i++) {
+		const struct interpreted_frame *frame = &frames->items[i];
+		size_t length = strlen(text);
+
+		if (frame->is_approximate || !frame->file ||
+		    strcmp(frame->file, "JavaTarget.java") != 0)
+			return false;
+		snprintf(text + length, sizeof(text) - length, " %s:%u", frame->function,
+			 frame->line);
+	}
+	return !strcmp(text, check->chain);
+}
+
+/*
+ * Where deep() returns from where() it has five methods inlined, with the lines that Java has told: if not
+ * in each version that was compiled, then in one.
+ */
+static void look_for_chain(struct check *check, const struct java_blob *blob,
+			   const struct java_nmethod *nmethod)
+{
+	struct interpreted_frames frames;
+
+	for (uint32_t at = 0; at < blob->code_end - blob->code_start; at++) {
+		assert_int_equal(
+			read_frames(check, blob, nmethod, at, FRAME_RETURN_ADDRESS, &frames), 0);
+		check->chain_count += are_chain(check, &frames);
+	}
 }
 
 /* "ID LEVEL STATE NAME [HEADER, CODE - END]", as CodeCache::print_codelist() says it. */
@@ -274,6 +331,8 @@ static uint32_t count_compiled(struct check *check, const char *name)
 							  false, text),
 					 0);
 			count += !strcmp(text, name);
+			if (!strcmp(text, "JavaTarget.deep"))
+				look_for_chain(check, &blob, &nmethod);
 			/* Which has no list of them. */
 			if (check->layout.version == 8)
 				check_scopes(check, &blob, nmethod.method);
@@ -382,6 +441,8 @@ static void check_java(const char *path, const char *const *options)
 			check_version(&check, line);
 		else if (!strncmp(line, "heap ", 5))
 			check_heap(&check, line);
+		else if (!strncmp(line, "chain ", 6))
+			snprintf(check.chain, sizeof(check.chain), "%.255s", line + 5);
 		else if (!strncmp(line, "code ", 5))
 			check_method(&check, line);
 		is_complete = !strcmp(line, "end");
@@ -393,14 +454,15 @@ static void check_java(const char *path, const char *const *options)
 	check_runtime_code(&check);
 	check_data(&check);
 	assert_true(count_compiled(&check, "JavaTarget.loop") > 0);
-	print_message("%s: Java %u, %u heaps, %u methods, %u exact places, %u inlined\n", path,
-		      check.layout.version, check.heaps.count, check.method_count,
-		      check.exact_count, check.inlined_count);
+	print_message("%s: Java %u, %u heaps, %u methods, %u exact places, %u inlined, chain %u\n",
+		      path, check.layout.version, check.heaps.count, check.method_count,
+		      check.exact_count, check.inlined_count, check.chain_count);
 	/* 8 has no command for a list. */
 	if (check.layout.version > 8)
 		assert_true(check.method_count >= LEAST_METHODS);
 	assert_true(check.exact_count > 0);
 	assert_true(check.inlined_count > 0);
+	assert_true(check.chain_count > 0);
 	java_interpreter.ops->detach(check.attached);
 	live_java_stop(&check.java);
 }
@@ -426,10 +488,13 @@ static void check_all(const char *const *options)
 	globfree(&found);
 }
 
+#define NOT_INLINED "-XX:CompileCommand=quiet", "-XX:CompileCommand=dontinline,JavaTarget.where"
+
 static void versions_heaps_and_methods_are_those_that_each_jvm_tells(void **state)
 {
 	static const char *const options[] = {
 		"-Xmx256m",
+		NOT_INLINED,
 		"-XX:+IgnoreUnrecognizedVMOptions",
 		"-XX:+SegmentedCodeCache",
 		"-XX:ReservedCodeCacheSize=40m",
@@ -451,6 +516,7 @@ static void other_settings_make_no_difference(void **state)
 		"-XX:+UseSerialGC",
 		"-XX:TieredStopAtLevel=1",
 		"-Xshare:off",
+		NOT_INLINED,
 		NULL,
 	};
 

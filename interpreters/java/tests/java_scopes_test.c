@@ -15,6 +15,8 @@ enum {
 	METADATA = 0x400,
 	SCOPES = 0x440,
 	RECORDS = 0x480,
+	/** Of the memory. */
+	MAPS_AT = 0xc000,
 	OUTER = 0x1110,
 	MIDDLE = 0x2220,
 	INNER = 0x3330,
@@ -56,6 +58,9 @@ static void make_code(void)
 	put_scope(1, 0, 1, 5);
 	put_scope(7, 1, 2, 6);
 	put_scope(13, 7, 3, JAVA_BCI_OF_ENTRY);
+	/* All are of places of which the JVM has to know. */
+	made_vm_put(&vm, MADE_BLOB_AT + 56, MADE_VM_BASE + MAPS_AT, 8);
+	made_vm_put(&vm, MAPS_AT, 3, 4);
 	put_record(0, -1, 0);
 	put_record(1, 10, 1);
 	put_record(2, 20, 13);
@@ -63,12 +68,17 @@ static void make_code(void)
 	put_record(4, INT32_MAX, 0);
 }
 
-static int read_scopes(uint32_t offset, struct java_scopes *scopes)
+static int read_place(uint32_t offset, bool is_return_address, struct java_scopes *scopes)
 {
 	const struct java_layout layout = made_code_layout();
 	const struct java_blob blob = { .address = MADE_VM_BASE + MADE_BLOB_AT };
 
-	return java_scopes_read(&layout, &vm.memory, &blob, offset, scopes);
+	return java_scopes_read(&layout, &vm.memory, &blob, offset, is_return_address, scopes);
+}
+
+static int read_scopes(uint32_t offset, struct java_scopes *scopes)
+{
+	return read_place(offset, true, scopes);
 }
 
 static void check_scope(const struct java_scope *scope, uint64_t method, int32_t bci)
@@ -94,41 +104,109 @@ static void scopes_come_from_the_inside_out(void **state)
 	assert_int_equal(scopes.count, 2);
 }
 
-static void between_records_the_next_one_is_taken(void **state)
+/* The records: the outer method; middle and inner in it; middle in it. */
+static void between_records_what_both_have_is_taken(void **state)
 {
 	static const struct {
 		uint32_t offset;
+		bool is_return_address;
 		uint32_t count;
+		int32_t bci;
 		bool is_exact;
-	} expected[] = { { 0, 1, false }, { 9, 1, false },  { 10, 1, true }, { 11, 3, false },
-			 { 20, 3, true }, { 21, 2, false }, { 30, 2, true } };
+	} expected[] = {
+		{ 0, false, 1, JAVA_BCI_OF_ENTRY, false },
+		{ 9, true, 1, JAVA_BCI_OF_ENTRY, false },
+		{ 10, true, 1, 5, true },
+		{ 10, false, 1, 5, false },
+		{ 14, false, 1, 5, false },
+		{ 20, true, 3, JAVA_BCI_OF_ENTRY, true },
+		{ 20, false, 2, 6, false },
+		{ 24, true, 2, 6, false },
+		{ 30, true, 2, 6, true },
+		/* Behind the last one that there is, and behind the end. */
+		{ 31, true, 1, 5, false },
+		{ 30, false, 1, 5, false },
+		{ INT32_MAX, true, 1, 5, false },
+	};
 
 	(void)state;
 	make_code();
 	for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++) {
 		struct java_scopes scopes;
 
-		assert_int_equal(read_scopes(expected[i].offset, &scopes), 0);
+		assert_int_equal(
+			read_place(expected[i].offset, expected[i].is_return_address, &scopes), 0);
 		assert_int_equal(scopes.count, expected[i].count);
+		assert_int_equal(scopes.scopes[0].bci, expected[i].bci);
 		assert_int_equal(scopes.is_exact, expected[i].is_exact);
+		assert_int_equal(scopes.scopes[scopes.count - 1].method, OUTER);
 	}
 }
 
-static void behind_the_last_record_it_is_the_compiled_method(void **state)
+/* The same two methods in each other, from two places in the outer one. */
+static void methods_behind_different_calls_are_not_the_same(void **state)
 {
 	struct java_scopes scopes;
 
 	(void)state;
 	make_code();
-	assert_int_equal(read_scopes(31, &scopes), 0);
+	put_scope(31, 0, 1, 9);
+	put_scope(37, 31, 2, 6);
+	put_record(3, 30, 37);
+	assert_int_equal(read_place(22, false, &scopes), 0);
+	assert_int_equal(scopes.count, 1);
+	check_scope(&scopes.scopes[0], OUTER, 5);
+	/* The line is that of the nearer one. */
+	assert_int_equal(read_place(28, false, &scopes), 0);
+	assert_int_equal(scopes.count, 1);
+	check_scope(&scopes.scopes[0], OUTER, 9);
+	/* Where the call is the same, what it leads to may be elsewhere in it. */
+	put_scope(31, 7, 3, 2);
+	put_record(3, 30, 31);
+	assert_int_equal(read_place(28, false, &scopes), 0);
+	assert_int_equal(scopes.count, 3);
+	check_scope(&scopes.scopes[0], INNER, 2);
+}
+
+static void with_records_of_all_code_the_one_behind_a_place_is_of_it(void **state)
+{
+	struct java_scopes scopes;
+
+	(void)state;
+	make_code();
+	made_vm_put(&vm, MAPS_AT, 2, 4);
+	for (uint32_t offset = 10; offset < 20; offset++) {
+		assert_int_equal(read_place(offset, false, &scopes), 0);
+		assert_int_equal(scopes.count, 3);
+		assert_true(scopes.is_exact);
+	}
+	assert_int_equal(read_place(15, true, &scopes), 0);
+	assert_int_equal(scopes.count, 3);
+	assert_true(scopes.is_exact);
+	/* Behind the last one nothing is known. */
+	assert_int_equal(read_place(30, false, &scopes), 0);
 	assert_int_equal(scopes.count, 1);
 	assert_false(scopes.is_exact);
-	check_scope(&scopes.scopes[0], OUTER, JAVA_BCI_OF_ENTRY);
-	/* Without records at all. */
-	made_vm_put(&vm, MADE_BLOB_AT + 68, RECORDS, 4);
-	assert_int_equal(read_scopes(20, &scopes), 0);
+	made_vm_put(&vm, MAPS_AT, 3, 4);
+	assert_int_equal(read_place(15, false, &scopes), 0);
 	assert_int_equal(scopes.count, 1);
-	check_scope(&scopes.scopes[0], OUTER, JAVA_BCI_OF_ENTRY);
+	assert_false(scopes.is_exact);
+}
+
+static void without_records_it_is_the_compiled_method(void **state)
+{
+	struct java_scopes scopes;
+
+	(void)state;
+	make_code();
+	/* A native one has those of the ends, or none. */
+	for (uint32_t count = 0; count <= 2; count += 2) {
+		made_vm_put(&vm, MADE_BLOB_AT + 68, RECORDS + count * 16, 4);
+		assert_int_equal(read_scopes(20, &scopes), 0);
+		assert_int_equal(scopes.count, 1);
+		assert_true(scopes.is_exact);
+		check_scope(&scopes.scopes[0], OUTER, JAVA_BCI_OF_ENTRY);
+	}
 }
 
 static void forged_scopes_are_refused(void **state)
@@ -203,7 +281,7 @@ static void from_25_on_the_information_is_elsewhere(void **state)
 	made_vm_put(&vm, MADE_BLOB_AT + 72, 8, 4);
 	made_vm_put(&vm, MADE_BLOB_AT + 88, MADE_VM_BASE + MADE_BLOB_AT + METADATA - 24, 8);
 	made_vm_put(&vm, MADE_BLOB_AT + 96, 24, 4);
-	assert_int_equal(java_scopes_read(&layout, &vm.memory, &blob, 20, &scopes), 0);
+	assert_int_equal(java_scopes_read(&layout, &vm.memory, &blob, 20, true, &scopes), 0);
 	assert_int_equal(scopes.count, 3);
 	check_scope(&scopes.scopes[0], INNER, JAVA_BCI_OF_ENTRY);
 	check_scope(&scopes.scopes[2], OUTER, 5);
@@ -219,7 +297,7 @@ static void from_11_to_21_scopes_have_a_pointer(void **state)
 	make_code();
 	layout.nmethod_scopes_data = (struct vm_place){ 80, 8 };
 	made_vm_put(&vm, MADE_BLOB_AT + 80, MADE_VM_BASE + MADE_BLOB_AT + SCOPES, 8);
-	assert_int_equal(java_scopes_read(&layout, &vm.memory, &blob, 20, &scopes), 0);
+	assert_int_equal(java_scopes_read(&layout, &vm.memory, &blob, 20, true, &scopes), 0);
 	assert_int_equal(scopes.count, 3);
 	check_scope(&scopes.scopes[1], MIDDLE, 6);
 }
@@ -228,8 +306,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(scopes_come_from_the_inside_out),
-		cmocka_unit_test(between_records_the_next_one_is_taken),
-		cmocka_unit_test(behind_the_last_record_it_is_the_compiled_method),
+		cmocka_unit_test(between_records_what_both_have_is_taken),
+		cmocka_unit_test(methods_behind_different_calls_are_not_the_same),
+		cmocka_unit_test(with_records_of_all_code_the_one_behind_a_place_is_of_it),
+		cmocka_unit_test(without_records_it_is_the_compiled_method),
 		cmocka_unit_test(forged_scopes_are_refused),
 		cmocka_unit_test(chains_that_are_too_long_are_refused),
 		cmocka_unit_test(from_25_on_the_information_is_elsewhere),

@@ -29,7 +29,7 @@
 #define LIVE_JAVA_CLASS "JavaTarget"
 #endif
 
-enum { LIVE_JAVA_MAX_OPTIONS = 8 };
+enum { LIVE_JAVA_MAX_OPTIONS = 12 };
 
 struct live_java {
 	pid_t pid;

@@ -63,6 +63,8 @@ static inline struct java_layout made_code_layout(void)
 		.blob_data_offset = { 24, 4 },
 		.blob_code_begin = { JAVA_NO_PLACE, 0 },
 		.blob_code_offset = { 28, 4 },
+		.blob_oop_maps = { 56, 8 },
+		.oop_map_count = { 0, 4 },
 		.nmethod_bytes = MADE_BLOB_HEADER_BYTES,
 		.nmethod_method = { 32, 8 },
 		.nmethod_compile_id = { 40, 4 },

@@ -30,10 +30,14 @@ static int name_of(struct live_python *python, uint64_t code, uint32_t fingerpri
 		   uint32_t position, struct interpreted_frame *frame)
 {
 	uint64_t words[2] = { frame_word_of(code), (uint64_t)position << 32 | fingerprint };
+	struct interpreted_frames frames;
 	uint32_t object = 0;
+	int err = python->process->interpreter->ops->symbolize(
+		python->process, &python->memory.memory, words, &object, &frames);
 
-	return python->process->interpreter->ops->symbolize(python->process, &python->memory.memory,
-							    words, &object, frame);
+	if (!err)
+		*frame = frames.items[0];
+	return err;
 }
 
 /* Whether @text is what the script said in hexadecimal, or its beginning if that is too long. */
@@ -160,16 +164,18 @@ static size_t walk_frames(struct live_python *python, uint64_t thread, uint64_t 
 static void check_frame(struct live_python *python, const uint64_t words[2], const char *name,
 			uint32_t line)
 {
-	struct interpreted_frame frame;
+	struct interpreted_frames frames;
+	const struct interpreted_frame *frame = &frames.items[0];
 	uint32_t object = 0;
 
 	assert_int_equal(python->process->interpreter->ops->symbolize(
-				 python->process, &python->memory.memory, words, &object, &frame),
+				 python->process, &python->memory.memory, words, &object, &frames),
 			 0);
-	assert_string_equal(frame.function, name);
+	assert_int_equal(frames.count, 1);
+	assert_string_equal(frame->function, name);
 	/* The whole path from 3.9 on. */
-	assert_true(text_ends_with(frame.file, script));
-	assert_int_equal(frame.line, line);
+	assert_true(text_ends_with(frame->file, script));
+	assert_int_equal(frame->line, line);
 }
 
 /* What the script waits in: inner, a lambda of middle, middle, the module. */

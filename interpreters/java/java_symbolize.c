@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The JVM runs while it is read: what is read between two looks at the code's fingerprint is of that code,
+ * and everything else is thrown away.
+ */
+#include "interpreters/java/java_symbolize.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/base/cleanup.h"
+#include "agent/base/error.h"
+#include "ebpf/abi/java.h"
+#include "interpreters/java/java_code.h"
+#include "interpreters/java/java_fields.h"
+#include "interpreters/java/java_lines.h"
+#include "interpreters/java/read_windows.h"
+
+enum { ENTRY_BYTES = 64 };
+
+_Static_assert((int)JAVA_MAX_SCOPES <= (int)INTERPRETED_FRAMES_MAX, "all scopes become frames");
+
+/* Whose the code is: a Method, and of one that is interpreted the name of its class. */
+struct identity {
+	uint64_t method;
+	uint64_t class_name;
+};
+
+/* As it is kept: one block of memory, with the texts behind the methods. */
+struct java_place {
+	struct identity identity;
+	uint32_t count;
+	bool is_exact;
+	struct place_method {
+		/* Offsets of texts. */
+		uint32_t name;
+		/* NO_TEXT: not known. */
+		uint32_t file;
+		/* 0: not known. */
+		uint32_t line;
+	} methods[];
+};
+
+#define NO_TEXT UINT32_MAX
+
+static void release_place(void *context, const void *key, void *value)
+{
+	(void)context;
+	(void)key;
+	free(value);
+}
+
+void java_symbolizer_init(struct java_symbolizer *symbolizer, const struct java_layout *layout)
+{
+	memset(symbolizer, 0, sizeof(*symbolizer));
+	symbolizer->layout = *layout;
+	lru_cache_init(&symbolizer->places, 2 * sizeof(uint64_t), JAVA_PLACES_MAX_ENTRIES,
+		       JAVA_PLACES_MAX_BYTES, release_place, NULL);
+}
+
+void java_symbolizer_deinit(struct java_symbolizer *symbolizer)
+{
+	lru_cache_deinit(&symbolizer->places);
+	free(symbolizer->uncached);
+	symbolizer->uncached = NULL;
+	text_builder_deinit(&symbolizer->texts);
+}
+
+/*
+ * The frame is of @method if that has fingerprint @fingerprint. Classes of one form that are made and freed
+ * again and again, as for lambdas, may have all of that at the same places: so the name of the class counts.
+ */
+static int check_method(const struct java_layout *layout, struct remote_memory *memory,
+			uint64_t method, uint32_t fingerprint, struct identity *identity)
+{
+	uint64_t const_method = 0, constants = 0, word = 0, holder = 0;
+	int err = java_field_read(memory, method, layout->method_const_method, &const_method);
+
+	if (!err)
+		err = java_field_read(memory, const_method, layout->const_method_constants,
+				      &constants);
+	if (!err)
+		err = remote_memory_read(memory,
+					 const_method + layout->const_method_code_size.offset,
+					 &word, sizeof(word));
+	if (!err && java_fingerprint(constants, java_method_word(word)) != fingerprint)
+		return fail(-ESTALE, "another method");
+	if (!err)
+		err = java_field_read(memory, constants, layout->constant_pool_holder, &holder);
+	if (!err)
+		err = java_field_read(memory, holder, layout->klass_name, &identity->class_name);
+	identity->method = method;
+	return err;
+}
+
+/* The same for the nmethod at @address. No two have the same compile id. */
+static int check_nmethod(const struct java_layout *layout, struct remote_memory *memory,
+			 uint64_t address, uint32_t fingerprint, struct identity *identity)
+{
+	uint64_t is_used = 0, compile_id = 0;
+	int err = java_field_read(memory, address - layout->block_bytes, layout->block_used,
+				  &is_used);
+
+	/* It goes before the methods that are inlined in it. */
+	if (!err && !is_used)
+		return fail(-ESTALE, "code that was freed");
+	if (!err)
+		err = java_field_read(memory, address, layout->nmethod_method, &identity->method);
+	if (!err)
+		err = java_field_read(memory, address, layout->nmethod_compile_id, &compile_id);
+	if (!err && java_fingerprint(identity->method, (uint32_t)compile_id) != fingerprint)
+		return fail(-ESTALE, "other code");
+	identity->class_name = 0;
+	return err;
+}
+
+static int check(const struct java_layout *layout, struct remote_memory *memory,
+		 const uint64_t words[2], struct identity *identity)
+{
+	uint64_t address = frame_address(words[0]);
+	uint32_t fingerprint = (uint32_t)words[1];
+
+	return words[1] >> 32 & JAVA_COMPILED ?
+		       check_nmethod(layout, memory, address, fingerprint, identity) :
+		       check_method(layout, memory, address, fingerprint, identity);
+}
+
+static bool is_same(const struct identity *a, const struct identity *b)
+{
+	return a->method == b->method && a->class_name == b->class_name;
+}
+
+/* What another try may have: it is no answer that something is not there. */
+static bool is_passing(int err)
+{
+	return err == -EAGAIN || err == -ESRCH || err == -ENOMEM;
+}
+
+static int read_compiled(const struct java_layout *layout, struct remote_memory *memory,
+			 const uint64_t words[2], uint64_t method, struct java_scopes *scopes)
+{
+	uint32_t offset = words[1] >> 32 & ~JAVA_COMPILED;
+	struct java_blob blob;
+	int err = java_blob_find_at(layout, memory, frame_address(words[0]), &blob);
+
+	if (!err)
+		err = java_scopes_read(layout, memory, &blob, offset,
+				       frame_flags(words[0]) & FRAME_RETURN_ADDRESS, scopes);
+	if (!err || is_passing(err))
+		return err;
+	scopes->count = 1;
+	scopes->scopes[0] = (struct java_scope){ method, JAVA_BCI_OF_ENTRY };
+	scopes->is_exact = false;
+	return 0;
+}
+
+static int read_scopes(const struct java_layout *layout, struct remote_memory *memory,
+		       const uint64_t words[2], uint64_t method, struct java_scopes *scopes)
+{
+	uint32_t position = words[1] >> 32;
+
+	if (position & JAVA_COMPILED)
+		return read_compiled(layout, memory, words, method, scopes);
+	scopes->count = 1;
+	scopes->scopes[0] = (struct java_scope){ method, (int32_t)position };
+	scopes->is_exact = true;
+	return 0;
+}
+
+static uint32_t keep_text(struct java_symbolizer *symbolizer)
+{
+	uint32_t place = (uint32_t)symbolizer->texts.length;
+
+	text_builder_append_bytes(&symbolizer->texts, symbolizer->text,
+				  strlen(symbolizer->text) + 1);
+	return place;
+}
+
+static int read_method(struct java_symbolizer *symbolizer, struct remote_memory *memory,
+		       const struct java_scope *scope, struct place_method *method)
+{
+	const struct java_layout *layout = &symbolizer->layout;
+	uint32_t bci = scope->bci > 0 ? (uint32_t)scope->bci : 0;
+	int err = java_method_name(layout, memory, scope->method, false, symbolizer->text);
+
+	if (err)
+		return err;
+	*method = (struct place_method){ .name = keep_text(symbolizer), .file = NO_TEXT };
+	err = java_source_file(layout, memory, scope->method, symbolizer->text);
+	if (!err)
+		method->file = keep_text(symbolizer);
+	if (!is_passing(err) && bci != JAVA_NO_BCI)
+		err = java_line_of(layout, memory, scope->method, bci, &method->line);
+	return is_passing(err) ? err : 0;
+}
+
+/* Makes a place of what was read. */
+static int make_place(struct java_symbolizer *symbolizer, const struct identity *identity,
+		      const struct place_method *methods, struct java_place **place, size_t *bytes)
+{
+	const struct java_scopes *scopes = &symbolizer->scopes;
+	const struct text_builder *texts = &symbolizer->texts;
+	size_t method_bytes = scopes->count * sizeof(methods[0]);
+	struct java_place *made;
+
+	if (texts->failed)
+		return -ENOMEM;
+	*bytes = sizeof(*made) + method_bytes + texts->length;
+	made = malloc(*bytes);
+	if (!made)
+		return -ENOMEM;
+	made->identity = *identity;
+	made->count = scopes->count;
+	made->is_exact = scopes->is_exact;
+	memcpy(made->methods, methods, method_bytes);
+	memcpy(made->methods + made->count, texts->text, texts->length);
+	*place = made;
+	return 0;
+}
+
+static int read_place(struct java_symbolizer *symbolizer, struct remote_memory *memory,
+		      const uint64_t words[2], struct java_place **place, size_t *bytes)
+{
+	struct place_method methods[JAVA_MAX_SCOPES];
+	struct java_scopes *scopes = &symbolizer->scopes;
+	struct read_windows windows;
+	struct identity identity, again;
+	int err, changed;
+
+	read_windows_init(&windows, memory);
+	text_builder_clear(&symbolizer->texts);
+	err = check(&symbolizer->layout, &windows.memory, words, &identity);
+	if (!err)
+		err = read_scopes(&symbolizer->layout, &windows.memory, words, identity.method,
+				  scopes);
+	for (uint32_t i = 0; !err && i < scopes->count; i++)
+		err = read_method(symbolizer, &windows.memory, &scopes->scopes[i], &methods[i]);
+	if (is_passing(err))
+		return err;
+	/* Whatever was read may have been freed meanwhile. */
+	changed = check(&symbolizer->layout, memory, words, &again);
+	if (changed)
+		return changed;
+	if (err)
+		return err;
+	return is_same(&identity, &again) ?
+		       make_place(symbolizer, &identity, methods, place, bytes) :
+		       fail(-ESTALE, "other code");
+}
+
+/* Owned by the cache, or by symbolizer->uncached. */
+static int get_place(struct java_symbolizer *symbolizer, struct remote_memory *memory,
+		     const uint64_t words[2], struct java_place **place)
+{
+	struct java_place *found = lru_cache_get(&symbolizer->places, words);
+	struct identity identity;
+	size_t bytes = 0;
+	int err;
+
+	if (found) {
+		err = check(&symbolizer->layout, memory, words, &identity);
+		*place = found;
+		if (err || is_same(&identity, &found->identity))
+			return err;
+	}
+	err = read_place(symbolizer, memory, words, &found, &bytes);
+	if (err)
+		return err;
+	if (lru_cache_put(&symbolizer->places, words, found, bytes + ENTRY_BYTES)) {
+		free(symbolizer->uncached);
+		symbolizer->uncached = found;
+	}
+	*place = found;
+	return 0;
+}
+
+int java_symbolize(struct java_symbolizer *symbolizer, struct remote_memory *memory,
+		   const uint64_t words[2], struct interpreted_frames *frames)
+{
+	struct java_place *place;
+	const char *texts;
+	int err = get_place(symbolizer, memory, words, &place);
+
+	if (err)
+		return err;
+	texts = (const char *)(place->methods + place->count);
+	frames->count = place->count;
+	for (uint32_t i = 0; i < place->count; i++) {
+		const struct place_method *method = &place->methods[i];
+
+		frames->items[i] = (struct interpreted_frame){
+			.function = texts + method->name,
+			.file = method->file == NO_TEXT ? NULL : texts + method->file,
+			.line = method->line,
+			.is_inlined = i + 1 < place->count,
+			.is_approximate = !place->is_exact,
+		};
+	}
+	return 0;
+}

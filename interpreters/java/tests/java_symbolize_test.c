@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "interpreters/java/java_symbolize.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "ebpf/abi/java.h"
+#include "interpreters/java/tests/made_code.h"
+
+enum {
+	/** Of the blob. */
+	METADATA = 0x400,
+	SCOPES = 0x440,
+	RECORDS = 0x480,
+	/** Of the memory. */
+	MAPS_AT = 0xc000,
+	DEEP_SCOPES_AT = 0xc100,
+	METHODS_AT = 0xd000,
+	METHOD_BYTES = 0x400,
+	/** From a method on: the parts that belong to it. */
+	CONST_METHOD = 0x40,
+	CONSTANTS = 0x100,
+	KLASS = 0x200,
+	SYMBOLS = 0x280,
+	CODE_BYTES = 40,
+	COMPILE_ID = 77,
+};
+
+/* Each is inlined into the one before it. */
+enum { OUTER, MIDDLE, INNER, METHOD_COUNT };
+
+static struct made_vm vm;
+static struct java_symbolizer symbolizer;
+
+static uint32_t method_at(int method)
+{
+	return METHODS_AT + METHOD_BYTES * (uint32_t)method;
+}
+
+static uint64_t make_symbol(uint32_t at, const char *text)
+{
+	made_vm_put(&vm, at + 4, strlen(text), 2);
+	memcpy(vm.bytes + at + 6, text, strlen(text));
+	return MADE_VM_BASE + at;
+}
+
+/* Bytecode b of it is in line @line + b. */
+static void make_method(int method, const char *class_name, const char *name, uint32_t line)
+{
+	uint32_t at = method_at(method), table = at + CONST_METHOD + 48 + CODE_BYTES;
+	uint32_t symbols = at + SYMBOLS;
+
+	made_vm_put(&vm, at + 8, MADE_VM_BASE + at + CONST_METHOD, 8);
+	made_vm_put(&vm, at + CONST_METHOD + 8, MADE_VM_BASE + at + CONSTANTS, 8);
+	made_vm_put(&vm, at + CONST_METHOD + 16, CODE_BYTES, 2);
+	made_vm_put(&vm, at + CONST_METHOD + 18, 1, 2);
+	made_vm_put(&vm, at + CONST_METHOD + 20, 2, 2);
+	made_vm_put(&vm, at + CONST_METHOD + 24, 20, 4);
+	made_vm_put(&vm, at + CONST_METHOD + 28, 1, 2);
+	/* The first entry leads to the line, the others a byte and a line on. */
+	vm.bytes[table++] = 0xff;
+	vm.bytes[table++] = 0;
+	vm.bytes[table++] = (uint8_t)(2 * line);
+	memset(vm.bytes + table, 1 << 3 | 1, CODE_BYTES - 1);
+	made_vm_put(&vm, at + CONSTANTS + 8, MADE_VM_BASE + at + KLASS, 8);
+	made_vm_put(&vm, at + CONSTANTS + 16, 4, 4);
+	made_vm_put(&vm, at + CONSTANTS + 20, 3, 2);
+	made_vm_put(&vm, at + CONSTANTS + 24 + 8, make_symbol(symbols, name), 8);
+	made_vm_put(&vm, at + CONSTANTS + 24 + 16, make_symbol(symbols + 64, "()V"), 8);
+	made_vm_put(&vm, at + CONSTANTS + 24 + 24, make_symbol(symbols + 128, "A.java"), 8);
+	made_vm_put(&vm, at + KLASS + 16, make_symbol(symbols + 192, class_name), 8);
+}
+
+static void put_record(uint32_t index, int32_t place, uint32_t scope)
+{
+	uint32_t at = MADE_BLOB_AT + RECORDS + 16 * index;
+
+	made_vm_put(&vm, at, (uint32_t)place, 4);
+	made_vm_put(&vm, at + 4, scope, 4);
+}
+
+/* Numbers below 192 are themselves, up to 19. */
+static void put_scope(uint32_t offset, uint8_t sender, int method, uint8_t bci)
+{
+	uint8_t *at = vm.bytes + MADE_BLOB_AT + SCOPES + offset;
+
+	at[0] = sender;
+	at[1] = (uint8_t)(method + 1);
+	at[2] = bci + 1;
+}
+
+/* Records at 10, of the outer method, and at 20, of the innermost one. */
+static int set_up(void **state)
+{
+	const struct java_layout layout = made_code_layout();
+
+	(void)state;
+	made_code_init(&vm);
+	make_method(OUTER, "a/Outer", "run", 10);
+	make_method(MIDDLE, "a/Middle", "call", 20);
+	make_method(INNER, "a/Inner$1", "get", 30);
+	for (int i = 0; i < METHOD_COUNT; i++)
+		made_vm_put(&vm, MADE_BLOB_AT + METADATA + 8 * (uint32_t)i,
+			    MADE_VM_BASE + method_at(i), 8);
+	made_vm_put(&vm, MADE_BLOB_AT + 32, MADE_VM_BASE + method_at(OUTER), 8);
+	made_vm_put(&vm, MADE_BLOB_AT + 40, COMPILE_ID, 4);
+	made_vm_put(&vm, MADE_BLOB_AT + 56, MADE_VM_BASE + MAPS_AT, 8);
+	made_vm_put(&vm, MADE_BLOB_AT + 64, RECORDS, 4);
+	made_vm_put(&vm, MADE_BLOB_AT + 68, RECORDS + 4 * 16, 4);
+	made_vm_put(&vm, MADE_BLOB_AT + 72, SCOPES, 4);
+	made_vm_put(&vm, MADE_BLOB_AT + 76, METADATA, 4);
+	made_vm_put(&vm, MAPS_AT, 2, 4);
+	put_scope(1, 0, OUTER, 4);
+	put_scope(7, 1, MIDDLE, 5);
+	put_scope(13, 7, INNER, 6);
+	put_record(0, -1, 0);
+	put_record(1, 10, 1);
+	put_record(2, 20, 13);
+	put_record(3, INT32_MAX, 0);
+	java_symbolizer_init(&symbolizer, &layout);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	java_symbolizer_deinit(&symbolizer);
+	return 0;
+}
+
+static int name_compiled(uint32_t offset, uint8_t flags, struct interpreted_frames *frames)
+{
+	uint64_t position = JAVA_COMPILED | offset;
+	const uint64_t words[2] = {
+		frame_word(FRAME_JAVA, flags, MADE_VM_BASE + MADE_BLOB_AT),
+		position << 32 | java_fingerprint(MADE_VM_BASE + method_at(OUTER), COMPILE_ID),
+	};
+
+	return java_symbolize(&symbolizer, &vm.memory, words, frames);
+}
+
+static int name_interpreted(int method, uint32_t bci, struct interpreted_frames *frames)
+{
+	uint64_t word = 0;
+	uint64_t words[2] = { frame_word(FRAME_JAVA, 0, MADE_VM_BASE + method_at(method)) };
+
+	memcpy(&word, vm.bytes + method_at(method) + CONST_METHOD + 16, 8);
+	words[1] = (uint64_t)bci << 32 |
+		   java_fingerprint(MADE_VM_BASE + method_at(method) + CONSTANTS,
+				    java_method_word(word));
+	return java_symbolize(&symbolizer, &vm.memory, words, frames);
+}
+
+static void check_frame(const struct interpreted_frame *frame, const char *function, uint32_t line)
+{
+	assert_string_equal(frame->function, function);
+	assert_string_equal(frame->file, "A.java");
+	assert_int_equal(frame->line, line);
+}
+
+static void all_methods_that_are_inlined_have_names_and_lines(void **state)
+{
+	struct interpreted_frames frames;
+
+	(void)state;
+	/* Read, and out of the cache. */
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(name_compiled(20, FRAME_RETURN_ADDRESS, &frames), 0);
+		assert_int_equal(frames.count, 3);
+		check_frame(&frames.items[0], "a.Inner$1.get", 36);
+		check_frame(&frames.items[1], "a.Middle.call", 25);
+		check_frame(&frames.items[2], "a.Outer.run", 14);
+		for (uint32_t j = 0; j < 3; j++) {
+			assert_int_equal(frames.items[j].is_inlined, j < 2);
+			assert_false(frames.items[j].is_approximate);
+		}
+	}
+}
+
+static void between_the_places_that_the_jvm_knows_names_are_approximate(void **state)
+{
+	struct interpreted_frames frames;
+
+	(void)state;
+	assert_int_equal(name_compiled(18, 0, &frames), 0);
+	assert_int_equal(frames.count, 1);
+	check_frame(&frames.items[0], "a.Outer.run", 14);
+	assert_true(frames.items[0].is_approximate);
+	assert_false(frames.items[0].is_inlined);
+	/* The same place, as one that something returns to, is another. */
+	assert_int_equal(name_compiled(10, 0, &frames), 0);
+	assert_true(frames.items[0].is_approximate);
+	assert_int_equal(name_compiled(10, FRAME_RETURN_ADDRESS, &frames), 0);
+	assert_false(frames.items[0].is_approximate);
+}
+
+static void a_frame_of_the_interpreter_is_one_method(void **state)
+{
+	struct interpreted_frames frames;
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(name_interpreted(MIDDLE, 7, &frames), 0);
+		assert_int_equal(frames.count, 1);
+		check_frame(&frames.items[0], "a.Middle.call", 27);
+		assert_false(frames.items[0].is_inlined || frames.items[0].is_approximate);
+	}
+	assert_int_equal(name_interpreted(MIDDLE, JAVA_NO_BCI, &frames), 0);
+	check_frame(&frames.items[0], "a.Middle.call", 0);
+}
+
+static void what_is_known_costs_a_look_whether_it_is_still_there(void **state)
+{
+	struct interpreted_frames frames;
+
+	(void)state;
+	assert_int_equal(name_compiled(20, FRAME_RETURN_ADDRESS, &frames), 0);
+	vm.reads = 0;
+	assert_int_equal(name_compiled(20, FRAME_RETURN_ADDRESS, &frames), 0);
+	assert_int_equal(vm.reads, 3);
+	/* The same code compiled again, and code that was freed. */
+	made_vm_put(&vm, MADE_BLOB_AT + 40, COMPILE_ID + 1, 4);
+	assert_int_equal(name_compiled(20, FRAME_RETURN_ADDRESS, &frames), -ESTALE);
+	made_vm_put(&vm, MADE_BLOB_AT + 40, COMPILE_ID, 4);
+	assert_int_equal(name_compiled(20, FRAME_RETURN_ADDRESS, &frames), 0);
+	made_vm_put(&vm, MADE_BLOB_AT - MADE_BLOCK_BYTES + 8, 0, 1);
+	assert_int_equal(name_compiled(20, FRAME_RETURN_ADDRESS, &frames), -ESTALE);
+	assert_int_equal(name_compiled(10, FRAME_RETURN_ADDRESS, &frames), -ESTALE);
+}
+
+static void a_class_of_the_same_form_in_the_place_of_another_has_its_own_name(void **state)
+{
+	uint32_t symbol = method_at(INNER) + SYMBOLS + 0x120;
+	struct interpreted_frames frames;
+
+	(void)state;
+	assert_int_equal(name_interpreted(INNER, 1, &frames), 0);
+	check_frame(&frames.items[0], "a.Inner$1.get", 31);
+	made_vm_put(&vm, method_at(INNER) + KLASS + 16, make_symbol(symbol, "a/Other"), 8);
+	assert_int_equal(name_interpreted(INNER, 1, &frames), 0);
+	check_frame(&frames.items[0], "a.Other.get", 31);
+	/* One of another form is not the one that was sampled. */
+	made_vm_put(&vm, method_at(INNER) + CONST_METHOD + 8, MADE_VM_BASE + method_at(OUTER), 8);
+	assert_int_equal(name_interpreted(INNER, 1, &frames), -ESTALE);
+}
+
+static void deep_chains_keep_the_innermost_and_the_physical_method(void **state)
+{
+	enum { DEPTH = 300 };
+	struct interpreted_frames frames;
+
+	(void)state;
+	made_vm_put(&vm, MADE_BLOB_AT + 72, DEEP_SCOPES_AT - MADE_BLOB_AT, 4);
+	/* Four bytes each; from 192 on a number has two. */
+	for (uint32_t i = 1; i <= DEPTH; i++) {
+		uint8_t *at = vm.bytes + DEEP_SCOPES_AT + 4 * i;
+		uint32_t sender = 4 * (i - 1);
+
+		if (sender >= 192) {
+			*at++ = (uint8_t)(192 + ((sender - 192) & 63));
+			*at++ = (uint8_t)((sender - 192) >> 6);
+		} else {
+			*at++ = (uint8_t)sender;
+		}
+		*at++ = i == 1 ? OUTER + 1 : INNER + 1;
+		*at = 1 + 1;
+	}
+	put_record(2, 20, 4 * DEPTH);
+	assert_int_equal(name_compiled(20, FRAME_RETURN_ADDRESS, &frames), 0);
+	assert_int_equal(frames.count, JAVA_MAX_SCOPES);
+	check_frame(&frames.items[0], "a.Inner$1.get", 31);
+	check_frame(&frames.items[JAVA_MAX_SCOPES - 1], "a.Outer.run", 11);
+	assert_false(frames.items[JAVA_MAX_SCOPES - 1].is_inlined);
+}
+
+/* Without them, the compiled method alone; methods that are forged have no names. */
+static void forged_debug_information_leaves_the_compiled_method(void **state)
+{
+	struct interpreted_frames frames;
+
+	(void)state;
+	put_scope(13, 20, INNER, 6);
+	assert_int_equal(name_compiled(20, FRAME_RETURN_ADDRESS, &frames), 0);
+	assert_int_equal(frames.count, 1);
+	check_frame(&frames.items[0], "a.Outer.run", 10);
+	assert_true(frames.items[0].is_approximate);
+	made_vm_put(&vm, MADE_BLOB_AT + METADATA, 8, 8);
+	assert_int_equal(name_compiled(10, FRAME_RETURN_ADDRESS, &frames), -EFAULT);
+}
+
+/* Fails from a read on, or has the code be another one from then on. */
+struct passing_memory {
+	struct remote_memory memory;
+	uint32_t reads;
+	uint32_t reads_until;
+	int err;
+};
+
+static int read_passing(struct remote_memory *memory, uint64_t address, void *buffer, size_t bytes)
+{
+	struct passing_memory *passing = (struct passing_memory *)memory;
+
+	if (passing->reads++ == passing->reads_until) {
+		if (passing->err)
+			return passing->err;
+		made_vm_put(&vm, MADE_BLOB_AT + 40, COMPILE_ID + 1, 4);
+	}
+	return remote_memory_read(&vm.memory, address, buffer, bytes);
+}
+
+static void what_is_read_in_part_is_no_answer_and_not_kept(void **state)
+{
+	static const struct remote_memory_ops ops = { .read = read_passing };
+	static const int errors[] = { -EAGAIN, -ESRCH, 0 };
+	const uint64_t words[2] = {
+		frame_word(FRAME_JAVA, FRAME_RETURN_ADDRESS, MADE_VM_BASE + MADE_BLOB_AT),
+		(uint64_t)(JAVA_COMPILED | 20) << 32 |
+			java_fingerprint(MADE_VM_BASE + method_at(OUTER), COMPILE_ID),
+	};
+
+	for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
+		struct interpreted_frames frames;
+		uint32_t until = 0;
+
+		for (;; until++) {
+			struct passing_memory passing = { .memory = { .ops = &ops },
+							  .reads_until = until,
+							  .err = errors[i] };
+			int err;
+
+			tear_down(state);
+			set_up(state);
+			err = java_symbolize(&symbolizer, &passing.memory, words, &frames);
+			if (passing.reads <= until) {
+				assert_int_equal(err, 0);
+				break;
+			}
+			assert_int_equal(err, errors[i] ? errors[i] : -ESTALE);
+			assert_int_equal(symbolizer.places.count, 0);
+		}
+		assert_int_equal(symbolizer.places.count, 1);
+		/* Each of the three methods took some. */
+		assert_in_range(until, 12, 60);
+	}
+}
+
+static void places_are_forgotten_when_there_are_too_many(void **state)
+{
+	struct interpreted_frames frames;
+
+	(void)state;
+	for (uint32_t bci = 0; bci < JAVA_PLACES_MAX_ENTRIES + 100; bci++)
+		assert_int_equal(name_interpreted(OUTER, bci, &frames), 0);
+	assert_in_range(symbolizer.places.count, 100, JAVA_PLACES_MAX_ENTRIES);
+	assert_in_range(symbolizer.places.bytes, 100, JAVA_PLACES_MAX_BYTES);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(all_methods_that_are_inlined_have_names_and_lines),
+		TEST(between_the_places_that_the_jvm_knows_names_are_approximate),
+		TEST(a_frame_of_the_interpreter_is_one_method),
+		TEST(what_is_known_costs_a_look_whether_it_is_still_there),
+		TEST(a_class_of_the_same_form_in_the_place_of_another_has_its_own_name),
+		TEST(deep_chains_keep_the_innermost_and_the_physical_method),
+		TEST(forged_debug_information_leaves_the_compiled_method),
+		TEST(what_is_read_in_part_is_no_answer_and_not_kept),
+		TEST(places_are_forgotten_when_there_are_too_many),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
