@@ -72,6 +72,17 @@ static __always_inline enum java_place java_return_place(__u64 code)
 	return JAVA_IN_FRAME;
 }
 
+/*
+ * Where the interpreter is come back to, and what it keeps is in its frame only: mov of 64 bits from or to
+ * [rbp + d8], or lea rsp, [rbp + rcx * 8 + d8].
+ */
+static __always_inline bool java_is_in_frame(__u64 code)
+{
+	bool is_mov = (code & 0xfdf8) == 0x8948 || (code & 0xfff8) == 0xc748;
+
+	return (is_mov && (code & 0xc70000) == 0x450000) || java_begins_with(code, 0xcd648d48, 4);
+}
+
 /* pop rbp, leave, ret, push rbp */
 static __always_inline enum java_place java_stub_place(__u64 code)
 {

@@ -123,9 +123,11 @@ static __always_inline enum unwind_error java_leave_interpreted(struct walk_stat
 		if (state->fp - 8 * JAVA_METHOD_SLOT < state->sp)
 			method = state->registers[JAVA_METHOD_REGISTER];
 	}
-	if (sender_sp < caller->sp)
+	/* A method handle's linkTo...() has popped its last argument since. */
+	if (sender_sp < caller->sp - 8)
 		return UNWIND_NO_INFO;
-	caller->sp = sender_sp;
+	if (sender_sp > caller->sp)
+		caller->sp = sender_sp;
 	return java_push_interpreted(state, walk, method, bcp, saved_bcp);
 }
 
@@ -192,6 +194,8 @@ static __always_inline enum unwind_error java_step_interpreter(struct walk_state
 	place = java_return_place(code);
 	if (place != JAVA_IN_FRAME)
 		return java_leave_return(state, walk, place);
+	if (java_is_in_frame(code))
+		return java_leave_interpreted(state, walk);
 	/* No bytecode lies on the stack: so it is the entry, where the register is the stack pointer. */
 	sender_sp = state->registers[JAVA_SENDER_SP_REGISTER];
 	if (sender_sp > state->sp && sender_sp - state->sp < JAVA_FRAME_MAX_BYTES)

@@ -27,12 +27,18 @@ static __always_inline enum unwind_error java_leave_adapter(struct walk_state *s
 {
 	__u64 popped = state->registers[JAVA_RETURN_REGISTER];
 	__u64 sender_sp = state->registers[JAVA_SENDER_SP_REGISTER];
+	bool is_popped;
 
 	caller->flags = 0;
 	java_check_return(walk, popped);
 	barrier();
-	if (walk->check && (code & 0xff) != JAVA_POP_RETURN)
+	is_popped = walk->check && (code & 0xff) != JAVA_POP_RETURN;
+	if (is_popped)
 		caller->pc = popped;
+	/* At the entry for compiled callers the register is theirs; the interpreter has set it. */
+	if (!is_popped && !java_is_interpreter(walk, caller->pc) &&
+	    caller->pc != walk->process.call_stub_return)
+		return UNWIND_OK;
 	if (sender_sp > state->sp && sender_sp - state->sp < JAVA_ADAPTER_MAX_BYTES)
 		caller->sp = sender_sp;
 	return UNWIND_OK;
@@ -118,6 +124,10 @@ java_guess_stub(struct walk_state *state, struct java_walk *walk, struct java_ca
 	error = java_read_return(state, state->sp, caller);
 	if (error)
 		return error;
+	if (java_is_named(walk, JAVA_VTABLE_NAME)) {
+		caller->flags = 0;
+		return UNWIND_OK;
+	}
 	if (java_is_named(walk, JAVA_ADAPTER_NAME))
 		return java_leave_adapter(state, walk, code, caller);
 	java_check_return(walk, caller->pc);

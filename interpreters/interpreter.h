@@ -102,6 +102,8 @@ struct interpreter_process {
 	/** For the kernel side (ebpf/abi), a multiple of CELL_BYTES; the language's own, as this is. */
 	uint32_t data_bytes;
 	const void *data;
+	/** While the runtime starts there may be more to find: it is attached to again a few times. */
+	bool may_grow;
 };
 
 /** What a frame is called. */

@@ -28,7 +28,14 @@ static const uint64_t pauses_ns[] = {
 	NS_PER_SECOND, 5 * NS_PER_SECOND, 20 * NS_PER_SECOND, 60 * NS_PER_SECOND,
 };
 
+/* From one that may grow to the next look at it. */
+static const uint64_t growth_pauses_ns[] = {
+	NS_PER_SECOND,	    5 * NS_PER_SECOND,	 20 * NS_PER_SECOND,
+	60 * NS_PER_SECOND, 600 * NS_PER_SECOND,
+};
+
 enum {
+	GROWTH_PAUSE_COUNT = sizeof(growth_pauses_ns) / sizeof(growth_pauses_ns[0]),
 	PAUSE_COUNT = sizeof(pauses_ns) / sizeof(pauses_ns[0]),
 	/* So many tries, then TRY_MIN_NS doubles; so often that it does. */
 	TRIES_PER_DOUBLING = 16,
@@ -111,6 +118,19 @@ static void ask(struct attachments *attachments, struct process *process,
 	attachment->due_ns = now_ns + ASK_AGAIN_NS;
 	note_due(attachments, process, attachment->due_ns);
 	attachments->request(attachments->context, request);
+}
+
+/* The runtime is attached to, as it was or anew. */
+static void look_again(struct attachments *attachments, struct process *process,
+		       struct attachment *attachment, uint64_t now_ns)
+{
+	set_state(attachments, attachment, ATTACHMENT_ATTACHED);
+	attachment->due_ns = 0;
+	if (!process_runtime_data(attachment->runtime)->may_grow ||
+	    attachment->growth_count == GROWTH_PAUSE_COUNT)
+		return;
+	attachment->due_ns = now_ns + growth_pauses_ns[attachment->growth_count++];
+	note_due(attachments, process, attachment->due_ns);
 }
 
 /* What the work thread names frames by becomes what is attached to now. */
@@ -384,6 +404,33 @@ static struct process *let_go(struct attachments *attachments, const struct proc
 	return least;
 }
 
+static bool has_same_data(const struct process_runtime *first, const struct process_runtime *second)
+{
+	const struct interpreter_process *one = process_runtime_data(first);
+	const struct interpreter_process *other = process_runtime_data(second);
+
+	return one->data_bytes == other->data_bytes &&
+	       !memcmp(one->data, other->data, one->data_bytes);
+}
+
+/* What was attached to before stays, unless there is something new. True if it has become another one. */
+static bool answer_growth(struct attachments *attachments, struct process *process,
+			  struct attachment *attachment, const struct attach_answer *answer,
+			  uint64_t now_ns)
+{
+	bool is_new = !answer->err && !has_same_data(attachment->runtime, answer->runtime);
+
+	if (is_new) {
+		drop_runtime(attachments, attachment);
+		set_runtime(attachments, attachment, answer->runtime);
+		share_runtimes(attachments, process);
+	} else {
+		process_runtime_unref(answer->runtime);
+	}
+	look_again(attachments, process, attachment, now_ns);
+	return is_new;
+}
+
 /* The next try, or the end of them. */
 static void answer_error(struct attachments *attachments, struct process *process,
 			 struct attachment *attachment, int err, uint64_t now_ns)
@@ -419,6 +466,10 @@ uint32_t attachments_answer(struct attachments *attachments, const struct attach
 		process_runtime_unref(answer->runtime);
 		return 0;
 	}
+	if (attachment->runtime) {
+		changed[0] = process;
+		return answer_growth(attachments, process, attachment, answer, now_ns);
+	}
 	if (answer->err) {
 		answer_error(attachments, process, attachment, answer->err, now_ns);
 		return 0;
@@ -429,6 +480,7 @@ uint32_t attachments_answer(struct attachments *attachments, const struct attach
 			count++;
 	}
 	set_runtime(attachments, attachment, answer->runtime);
+	look_again(attachments, process, attachment, now_ns);
 	share_runtimes(attachments, process);
 	changed[count++] = process;
 	return count;
@@ -447,8 +499,7 @@ void attachments_run_due(struct attachments *attachments, uint64_t now_ns)
 		for (uint32_t i = 0; i < list->count; i++) {
 			struct attachment *attachment = &list->items[i];
 
-			if (attachment->state != ATTACHMENT_WAITING &&
-			    attachment->state != ATTACHMENT_ASKED)
+			if (attachment->state == ATTACHMENT_REFUSED || !attachment->due_ns)
 				continue;
 			if (attachment->due_ns <= now_ns)
 				ask(attachments, process, attachment, now_ns);

@@ -4,7 +4,7 @@
  * that is a runtime, a load thread is asked to attach, since that reads files and memory; its answer
  * comes back to sync, which publishes the process again with what the kernel side needs. A runtime
  * that has not set itself up yet is tried again, after ever longer pauses, and soon after a change
- * of its mappings. A fork is attached to at once, as its parent is, and so is a runtime for which
+ * of its mappings. One that may grow is attached to again a few times. A fork is attached to at once, as its parent is, and so is a runtime for which
  * nothing need be read: most programs of Go, which may live for milliseconds only.
  *
  * Owned by the sync thread. Runtimes in processes are limited to
@@ -30,6 +30,7 @@ enum attachment_state {
 	ATTACHMENT_WAITING,
 	/** A load thread is at it; asked again at due_ns. */
 	ATTACHMENT_ASKED,
+	/** To be asked for again at due_ns, if that is not 0. */
 	ATTACHMENT_ATTACHED,
 	/** It will not work. */
 	ATTACHMENT_REFUSED,
@@ -43,7 +44,9 @@ struct attachment {
 	uint32_t try_count;
 	uint64_t tried_ns;
 	uint64_t due_ns;
-	/** One reference if it is attached, else NULL. */
+	/** Times that it was attached to again. */
+	uint32_t growth_count;
+	/** One reference if it is attached, which it stays while it is asked for again; else NULL. */
 	struct process_runtime *runtime;
 };
 

@@ -41,6 +41,8 @@ enum {
 
 /** How the names of adapters between compiled code and the interpreter begin: "I2C/C2I ". */
 #define JAVA_ADAPTER_NAME 0x204932432f433249ULL
+/** Those of blocks with stubs that lead to a virtual method, made one by one: "vtable chunks". */
+#define JAVA_VTABLE_NAME 0x6320656c62617476ULL
 /** And those of stubs by which native code calls Java: "upcall_s". */
 #define JAVA_UPCALL_NAME 0x735f6c6c61637075ULL
 

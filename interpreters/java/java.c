@@ -86,6 +86,8 @@ static int attach(const struct interpreter_file *probed, const struct interprete
 	made->process.interpreter = &java_interpreter;
 	made->process.data = rows;
 	made->process.data_bytes = bytes;
+	/* Compilers make their stubs in threads of their own. */
+	made->process.may_grow = true;
 	*process = &made->process;
 	return 0;
 }

@@ -44,6 +44,61 @@ static void a_process_that_maps_a_runtime_is_attached_to(void **state)
 	assert_int_equal(metrics_read(METRIC_INTERPRETERS_ATTACHED), 0);
 }
 
+static void a_runtime_that_may_grow_is_attached_to_again_a_few_times(void **state)
+{
+	struct fixture *fixture = *state;
+	struct process_interpreter list[INTERPRETER_MAX_COUNT];
+	uint64_t now_ns = 1000;
+	struct process *process;
+	uint32_t times = 0;
+
+	fake_language.may_grow = true;
+	process = add_attached(fixture, 7, now_ns);
+	/* It stays what it is while it is looked at again, */
+	now_ns = attachments_next_due(&fixture->attachments);
+	assert_int_equal(now_ns, 1000 + NS_PER_SECOND);
+	attachments_run_due(&fixture->attachments, now_ns);
+	assert_int_equal(fixture->request_count, 1);
+	assert_int_equal(attachments_list(process, list), 1);
+	/* when there is nothing new, */
+	assert_int_equal(answer(fixture, now_ns), 0);
+	assert_int_equal(fixture->changed_count, 0);
+	assert_int_equal(fake_language.detach_count, 1);
+	/* and when that fails. */
+	while (!fixture->request_count) {
+		now_ns = attachments_next_due(&fixture->attachments);
+		attachments_run_due(&fixture->attachments, now_ns);
+	}
+	fake_language.attach_err = -EFAULT;
+	assert_int_equal(answer(fixture, now_ns), -EFAULT);
+	assert_int_equal(fixture->changed_count, 0);
+	assert_int_equal(attachments_list(process, list), 1);
+	/* What is new is published. */
+	fake_language.attach_err = 0;
+	fake_language.growth = 5;
+	while (!fixture->request_count) {
+		now_ns = attachments_next_due(&fixture->attachments);
+		attachments_run_due(&fixture->attachments, now_ns);
+	}
+	assert_int_equal(answer(fixture, now_ns), 0);
+	assert_int_equal(fixture->changed_count, 1);
+	assert_ptr_equal(fixture->changed[0], process);
+	assert_int_equal(attachments_list(process, list), 1);
+	assert_int_equal(((const uint64_t *)list[0].data)[1], 5);
+	assert_int_equal(fake_language.detach_count, 2);
+	assert_int_equal(metrics_read(METRIC_INTERPRETERS_ATTACHED), 1);
+	while (attachments_next_due(&fixture->attachments) != UINT64_MAX) {
+		now_ns = attachments_next_due(&fixture->attachments);
+		attachments_run_due(&fixture->attachments, now_ns);
+		if (!fixture->request_count)
+			continue;
+		assert_int_equal(answer(fixture, now_ns), 0);
+		times++;
+	}
+	assert_int_equal(times, 2);
+	drop(fixture, process);
+}
+
 static void a_runtime_of_which_nothing_is_read_is_attached_to_at_once(void **state)
 {
 	struct fixture *fixture = *state;
@@ -356,6 +411,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(a_process_that_maps_a_runtime_is_attached_to),
+		TEST(a_runtime_that_may_grow_is_attached_to_again_a_few_times),
 		TEST(a_runtime_of_which_nothing_is_read_is_attached_to_at_once),
 		TEST(who_looks_at_a_runtime_keeps_it),
 		TEST(a_runtime_that_is_not_ready_is_tried_again_ever_more_rarely),

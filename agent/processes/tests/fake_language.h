@@ -47,6 +47,9 @@ static struct {
 	uint64_t bias;
 	/** What the memory held at address 1. */
 	char byte;
+	/** Processes may have more to find, and so much they have. */
+	bool may_grow;
+	uint64_t growth;
 } fake_language;
 
 static inline void fake_release(struct interpreter_file *file)
@@ -71,6 +74,8 @@ static inline int fake_attach(const struct interpreter_file *file,
 	created = calloc(1, sizeof(*created));
 	created->process.interpreter = file->interpreter;
 	created->data[0] = target->pid;
+	created->data[1] = fake_language.growth;
+	created->process.may_grow = fake_language.may_grow;
 	created->process.data_bytes = sizeof(created->data);
 	created->process.data = created->data;
 	*process = &created->process;

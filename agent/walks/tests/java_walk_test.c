@@ -130,12 +130,12 @@ static bool may_call(const char *caller, const char *method)
 /* Stubs have names, and stand in no chain of methods. */
 static void read_stub(struct run *run, const uint64_t *words)
 {
-	struct interpreted_frames frames;
+	static struct interpreted_frames frames;
 	uint32_t object = 0;
 
 	if (java_interpreter.ops->symbolize(run->attached, &run->java.memory.memory, words, &object,
 					    &frames) ||
-	    strncmp(frames.items[0].function, "[stub: ", 7) != 0)
+	    frames.count != 1 || strncmp(frames.items[0].function, "[stub: ", 7) != 0)
 		chain.has_nameless_stub = true;
 }
 

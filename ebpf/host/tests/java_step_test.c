@@ -328,6 +328,41 @@ static void at_its_end_the_interpreter_has_left_its_frame(void **state)
 	}
 }
 
+static void a_leaf_that_reads_its_frame_is_behind_the_entry(void **state)
+{
+	static const struct place places[] = {
+		/* mov -0x10(%rbp),%rsp; mov -0x40(%rbp),%r13; lea 0(%rbp,%rcx,8),%rsp; movq $0,-0x10(%rbp) */
+		PLACE("\x48\x8b\x65\xf0", 0),
+		PLACE("\x4c\x8b\x6d\xc0", 0),
+		PLACE("\x48\x8d\x64\xcd\0", 0),
+		PLACE("\x48\xc7\x45\xf0\0", 0),
+	};
+	struct java *java = *state;
+
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		lay_interpreted(java, FP_WORD);
+		set_leaf(java, INTERPRETER + 16, places[i].code, places[i].size, LEAF_WORD);
+		java->world->start.registers[6] = stack_address(FP_WORD);
+		/* What a compiled callee has left. */
+		java->world->start.registers[SENDER_SP_REGISTER] = stack_address(LEAF_WORD + 5);
+		assert_java_walk(java, "ICsE");
+	}
+}
+
+static void a_method_handle_pops_an_argument_behind_its_caller_s_back(void **state)
+{
+	struct java *java = *state;
+
+	lay_interpreted(java, FP_WORD);
+	put_caller(java, FP_WORD + 2);
+	put_word(java, FP_WORD - 1, stack_address(FP_WORD + 1));
+	set_leaf(java, INTERPRETER + 16, "\x90", 1, LEAF_WORD);
+	java->world->start.registers[6] = stack_address(FP_WORD);
+	assert_java_walk(java, "ICsE");
+	put_word(java, FP_WORD - 1, stack_address(FP_WORD));
+	assert_java_walk(java, "!");
+}
+
 static void stubs_are_called_or_keep_a_frame(void **state)
 {
 	struct java *java = *state;
@@ -359,6 +394,18 @@ static void stubs_are_called_or_keep_a_frame(void **state)
 	assert_java_walk(java, "sC?s?E");
 }
 
+static void what_leads_to_a_virtual_method_leaves_the_stack_alone(void **state)
+{
+	struct java *java = *state;
+
+	put_number(java, blob_at(SEGMENT_STUB) + BLOB_NAME, OBJECTS + 0x300, 8);
+	memcpy(java->objects + 0x300, "vtable chunks", 14);
+	set_leaf(java, java_code_at(SEGMENT_STUB, IN_CODE), "\x90", 1, LEAF_WORD + 1);
+	put_word(java, LEAF_WORD + 1, return_to(java, SEGMENT_CALLER));
+	put_caller(java, LEAF_WORD + 2);
+	assert_java_walk(java, "sCsE");
+}
+
 static void adapters_keep_their_caller_s_stack_pointer_in_a_register(void **state)
 {
 	struct java *java = *state;
@@ -367,19 +414,26 @@ static void adapters_keep_their_caller_s_stack_pointer_in_a_register(void **stat
 	memcpy(java->objects + 0x300, "I2C/C2I adapters", 17);
 	set_leaf(java, java_code_at(SEGMENT_STUB, IN_CODE), "\x90", 1, LEAF_WORD);
 	java->world->start.registers[SENDER_SP_REGISTER] = stack_address(SENDER_WORD);
-	put_word(java, LEAF_WORD, return_to(java, SEGMENT_CALLER));
-	put_caller(java, SENDER_WORD);
-	assert_java_walk(java, "sCsE");
 	/* Popped: what is left there is an older one. */
 	java->world->start.registers[0] = return_to(java, SEGMENT_CALLER);
 	put_word(java, LEAF_WORD, return_to(java, SEGMENT_COMPILED));
+	put_caller(java, SENDER_WORD);
 	assert_java_walk(java, "sCsE");
-	/* Not popped yet, and an older one in the register. */
-	set_leaf(java, java_code_at(SEGMENT_STUB, IN_CODE), "\x58", 1, LEAF_WORD);
+	/* Not popped yet, and older ones in the registers. */
+	set_leaf(java, java_code_at(SEGMENT_STUB, IN_CODE), "\x58", 1, LEAF_WORD - 1);
 	java->world->start.registers[SENDER_SP_REGISTER] = stack_address(SENDER_WORD);
 	java->world->start.registers[0] = return_to(java, SEGMENT_COMPILED);
-	put_word(java, LEAF_WORD, return_to(java, SEGMENT_CALLER));
+	put_word(java, LEAF_WORD - 1, return_to(java, SEGMENT_CALLER));
+	put_caller(java, LEAF_WORD);
 	assert_java_walk(java, "sCsE");
+	put_code(java, java_code_at(SEGMENT_STUB, IN_CODE), "\x90", 1);
+	java->world->start.registers[0] = 0;
+	assert_java_walk(java, "sCsE");
+	/* From call_stub, pushed again behind the arguments. */
+	put_word(java, LEAF_WORD - 1, java->process.call_stub_return);
+	java->world->start.registers[6] = stack_address(SENDER_WORD + 10);
+	put_call_stub(java, SENDER_WORD + 10);
+	assert_java_walk(java, "ssE");
 }
 
 static void an_exception_goes_on_where_a_register_says(void **state)
@@ -496,7 +550,10 @@ int main(void)
 		java_test(at_its_entry_the_interpreter_makes_its_frame),
 		java_test(the_method_is_pushed_behind_the_caller_s_stack_pointer),
 		java_test(at_its_end_the_interpreter_has_left_its_frame),
+		java_test(a_leaf_that_reads_its_frame_is_behind_the_entry),
+		java_test(a_method_handle_pops_an_argument_behind_its_caller_s_back),
 		java_test(stubs_are_called_or_keep_a_frame),
+		java_test(what_leads_to_a_virtual_method_leaves_the_stack_alone),
 		java_test(adapters_keep_their_caller_s_stack_pointer_in_a_register),
 		java_test(an_exception_goes_on_where_a_register_says),
 		java_test(frames_in_the_heap_are_passed_over),
