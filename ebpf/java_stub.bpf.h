@@ -79,6 +79,18 @@ java_read_stub_frame(struct walk_state *state, struct java_walk *walk, struct ja
 	return UNWIND_OK;
 }
 
+/* Stubs of foreign functions are made at any time, and keep a frame by the frame pointer. */
+static __always_inline enum unwind_error java_leave_upcall(struct walk_state *state,
+							   enum java_place place,
+							   struct java_caller *caller)
+{
+	if (place == JAVA_AT_CALL)
+		return java_read_return(state, state->sp, caller);
+	if (place == JAVA_AT_SAVED_FP)
+		return java_read_pair(state, state->sp, caller);
+	return java_read_frame(state, caller);
+}
+
 /*
  * Without a row: stubs without a frame of a known size have been called, or jumped to at the end of another
  * one, or keep a frame by the frame pointer.
@@ -95,6 +107,8 @@ java_guess_stub(struct walk_state *state, struct java_walk *walk, struct java_ca
 		return UNWIND_NO_INFO;
 	if (is_leaf)
 		place = java_stub_place(code);
+	if (is_leaf && java_is_named(walk, JAVA_UPCALL_NAME))
+		return java_leave_upcall(state, place, caller);
 	if (place != JAVA_IN_FRAME)
 		caller->flags = FRAME_GUESS;
 	if (place == JAVA_AT_SAVED_FP)

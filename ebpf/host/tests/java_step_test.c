@@ -486,6 +486,12 @@ static void upcalls_are_left_to_native_code(void **state)
 	put_number(java, blob_at(SEGMENT_STUB) + BLOB_NAME, OBJECTS + 8, 8);
 	put_object(java, OBJECTS + 8, JAVA_UPCALL_NAME, 8);
 	assert_java_walk(java, "CsE");
+	/* In its frame, and before it is made. */
+	set_leaf(java, java_code_at(SEGMENT_STUB, IN_CODE), "\x90", 1, LEAF_WORD);
+	java->world->start.registers[6] = stack_address(LEAF_WORD + 20);
+	assert_java_walk(java, "sE");
+	set_leaf(java, java_code_at(SEGMENT_STUB, 0), "\x55\x48\x8b\xec", 4, LEAF_WORD + 21);
+	assert_java_walk(java, "sE");
 }
 
 static void code_is_found_by_its_segments(void **state)
