@@ -106,6 +106,8 @@ struct spec_attribute {
 	const char *text;
 	/** Instead of the text. */
 	bool is_index;
+	/** The value is true; no text. */
+	bool is_true;
 };
 
 struct spec_mapping {
@@ -236,8 +238,8 @@ static inline void put_dictionary(struct message_bytes *dictionary, const struct
 		put_text(dictionary, 5, spec->strings[i]);
 	for (size_t i = 0; i < spec->attribute_count; i++) {
 		put_number(&one, 1, spec->attributes[i].key);
-		if (spec->attributes[i].is_index) {
-			put_number(&line, 8, 1);
+		if (spec->attributes[i].is_index || spec->attributes[i].is_true) {
+			put_number(&line, spec->attributes[i].is_true ? 2 : 8, 1);
 			put_message(&one, 2, &line);
 		} else {
 			put_any_value(&one, 2, spec->attributes[i].text);

@@ -115,6 +115,23 @@ static void code_made_at_run_time_and_guesses_have_their_suffix(void **state)
 			      "[error: stack unreadable];[anonymous]+0x1200_[j] 1\n");
 }
 
+static void what_is_inlined_there_or_nearby_has_its_suffix(void **state)
+{
+	struct spec *spec = good_request();
+
+	/* The kernel's location has two lines of Java. */
+	spec->strings[STRING_THREAD_NAME] = "allframes.frame.approximate";
+	spec->attributes[ATTRIBUTE_THREAD_A] =
+		(struct spec_attribute){ STRING_THREAD_NAME, NULL, false, true };
+	spec->attributes[ATTRIBUTE_KERNEL].text = "jvm";
+	spec->locations[LOCATION_KERNEL].functions = (struct spec_numbers)NUMBERS(2, 1);
+	spec->locations[LOCATION_KERNEL].attributes =
+		(struct spec_numbers)NUMBERS(ATTRIBUTE_KERNEL, ATTRIBUTE_THREAD_A);
+	receive(*state, spec, ANSWER_OK);
+	assert_folded(*state, "main;app+0x1200;main;do_work_[~] 3\n"
+			      "[error: stack unreadable];app+0x1200 1\n");
+}
+
 static void names_come_from_another_message(void **state)
 {
 	struct received *received = *state;
@@ -266,6 +283,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(frames_read_as_in_the_agents_folded_files, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(code_made_at_run_time_and_guesses_have_their_suffix,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(what_is_inlined_there_or_nearby_has_its_suffix,
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(names_come_from_another_message, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_repeated_profile_counts_once, set_up, tear_down),
