@@ -24,9 +24,8 @@ enum {
 	JAVA_ADAPTER_MAX_BYTES = 8192,
 	/* What is looked at of a function's beginning. */
 	JAVA_PROLOGUE_BYTES = 64,
-	/* What is looked at around an instruction of string_indexof(), which has about 400 bytes. */
-	JAVA_SEARCH_BYTES = 256,
-	JAVA_SEARCH_BEHIND_BYTES = 128,
+	/* What is looked at on both sides of an instruction of string_indexof(), which has about 400 bytes. */
+	JAVA_SEARCH_BYTES = 128,
 };
 
 /* Where a leaf stands. */
@@ -150,22 +149,27 @@ static __always_inline __u64 java_differs(__u64 code, __u64 bytes, __u32 count)
 	return difference | -difference;
 }
 
-/* pcmpestri, or vpcmpestri, near @pc: C2's string_indexof() is made of them. */
-static __always_inline bool java_is_in_search(__u64 pc)
+/* The highest bit is clear if pcmpestri, or vpcmpestri, is in JAVA_SEARCH_BYTES from @start on. */
+static __always_inline __u64 java_lacks_search(__u64 start)
 {
 	enum { COUNT = JAVA_SEARCH_BYTES / 8 };
 	__u64 words[COUNT], differs = -1ULL;
 
-	if (bpf_probe_read_user(words, sizeof(words),
-				(const void *)(pc - JAVA_SEARCH_BEHIND_BYTES)))
-		return false;
+	if (bpf_probe_read_user(words, sizeof(words), (const void *)start))
+		return differs;
 	for (int i = 0; i < JAVA_SEARCH_BYTES - 4; i++) {
 		__u64 code = java_bytes_at(words, COUNT, i);
 
 		differs &= java_differs(code, 0x613a0f66, 4) & java_differs(code, 0x6179e3c4, 4);
 		barrier_var(differs);
 	}
-	return !(differs >> 63);
+	return differs;
+}
+
+/* True near @pc: C2's string_indexof() is made of them. */
+static __always_inline bool java_is_in_search(__u64 pc)
+{
+	return !((java_lacks_search(pc - JAVA_SEARCH_BYTES + 4) & java_lacks_search(pc)) >> 63);
 }
 
 /* sub rsp, of 8 or 32 bits */

@@ -3,7 +3,7 @@
  * A code cache, and names, scopes and lines of methods, in hostile memory. Every address is somewhere in the input: its
  * lower 16 bits say where, as the made code cache of the tests has them.
  *
- * covers: java_code.c java_fields.c java_names.c java_scopes.c java_lines.c compressed_stream.c java_symbolize.c read_windows.c
+ * covers: java_stubs.c java_code.c java_fields.c java_names.c java_scopes.c java_lines.c compressed_stream.c java_symbolize.c read_windows.c
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -17,10 +17,11 @@
 #include "interpreters/java/java_lines.h"
 #include "interpreters/java/java_names.h"
 #include "interpreters/java/java_scopes.h"
+#include "interpreters/java/java_stubs.h"
 #include "interpreters/java/java_symbolize.h"
 #include "interpreters/java/tests/made_code.h"
 
-enum { MAX_READS = 32768 };
+enum { MAX_READS = 1 << 16, MAX_READ_BYTES = 1 << 19 };
 
 struct fuzz_memory {
 	struct remote_memory memory;
@@ -37,7 +38,7 @@ static int read_memory(struct remote_memory *memory, uint64_t address, void *buf
 {
 	struct fuzz_memory *fuzz = (struct fuzz_memory *)memory;
 
-	if (++fuzz->reads > MAX_READS || bytes > JAVA_LINES_MAX_BYTES)
+	if (++fuzz->reads > MAX_READS || bytes > MAX_READ_BYTES)
 		abort();
 	if (fuzz->reads == fuzz->ends_at)
 		return -ESRCH;
@@ -110,7 +111,7 @@ static void name_frame(const struct java_layout *layout, struct fuzz_memory *mem
 		words[1] = (uint64_t)(offset & UINT16_MAX) << 32 |
 			   java_fingerprint(constants, java_method_word(word));
 	}
-	java_symbolizer_init(&symbolizer, layout);
+	java_symbolizer_init(&symbolizer, layout, false);
 	for (int i = 0; i < 2; i++) {
 		if (java_symbolize(&symbolizer, &memory->memory, words, &frames))
 			break;
@@ -124,6 +125,55 @@ static void name_frame(const struct java_layout *layout, struct fuzz_memory *mem
 		}
 	}
 	java_symbolizer_deinit(&symbolizer);
+}
+
+/* Sorted, apart from each other, and their starts in them; one row for the first. */
+static int check_pieces(const struct interpreter_code *code, size_t count,
+			struct stack_deltas *deltas)
+{
+	uint64_t end = 0;
+
+	if (!count)
+		abort();
+	for (size_t i = 0; i < count; i++) {
+		if (code[i].address < end || !code[i].size)
+			abort();
+		end = code[i].address + code[i].size;
+		for (size_t j = 0; j < code[i].start_count; j++)
+			if (code[i].starts[j] - code[i].address >= code[i].size ||
+			    (j && code[i].starts[j] <= code[i].starts[j - 1]))
+				abort();
+	}
+	*deltas = (struct stack_deltas){
+		.text_start = code->address,
+		.page_count = 1,
+		.row_count = 1,
+		.rule_count = 1,
+		.page_index = calloc(2, sizeof(uint32_t)),
+		.rows = calloc(1, stack_deltas_row_bytes(1)),
+		.rules = calloc(1, sizeof(struct unwind_rule)),
+	};
+	return 0;
+}
+
+static void look_at_stubs(const struct java_layout *layout, const struct java_heaps *heaps,
+			  struct fuzz_memory *memory, uint64_t address)
+{
+	const struct interpreter_target target = { .memory = &memory->memory,
+						   .analyse = check_pieces };
+	const struct java_data_ranges ranges = { .ranges = { { address, 4096 } }, .count = 1 };
+	const struct java_process process = { .interpreter_start = address };
+	uint32_t bytes = 0;
+	void *data = NULL;
+	java_text text;
+
+	if (!java_stub_name(layout, heaps, &memory->memory, address, text) && !*text)
+		abort();
+	if (java_stubs_read(layout, heaps, &ranges, &target, &process, &data, &bytes))
+		return;
+	if (bytes < sizeof(process) || bytes % CELL_BYTES || bytes > INTERPRETER_DATA_MAX_BYTES)
+		abort();
+	free(data);
 }
 
 static void look_at(const struct java_layout *layout, const struct java_heaps *heaps,
@@ -183,5 +233,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	for (uint32_t i = 0; i < heaps.count; i++)
 		look_at(&layout, &heaps, &memory, heaps.heaps[i].low + place);
+	memory.reads = 0;
+	look_at_stubs(&layout, &heaps, &memory, heaps.count ? heaps.heaps[0].low + place : place);
 	return 0;
 }
