@@ -156,7 +156,7 @@ def sample(programs, seconds, *options):
     signal_all(signal.SIGSTOP)
     with Agent("-samples-per-second", RATE, "-with-lines", "-log-level", "debug", *options,
                "-pid", ",".join(map(str, pids))) as agent:
-        if not agent.wait_started():
+        if not agent.wait_started(READY_SECONDS):
             raise RuntimeError("the agent failed: " + agent.log_text())
         # What it does not know in time shows.
         agent.wait_attached(pids, ATTACH_MAX_SECONDS)
