@@ -19,7 +19,7 @@ import time
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import javas
 from harness import IS_LONG, Agent, Program, StackEnds, Tap, need_root, share
-from java_chains import JavaFrame, is_library, split, text_of
+from java_chains import JavaFrame, is_library, parse_frame, split, text_of
 from python_test import is_in_clone
 
 SAMPLES_PER_TARGET = 200
@@ -39,7 +39,7 @@ OWN_PERCENT = 20
 BETWEEN_STATES_MAX = 0.002
 # Of a target's samples, those in which the innermost method, just entered, has no line.
 LINELESS_PERCENT = 5
-# Exact stacks that tell where the time goes.
+# Exact stacks that tell where the time goes: those that end in a method.
 EXACT_MIN = 100
 SHOWN_STACKS = 4
 NAMELESS = "[java: no name]"
@@ -61,7 +61,7 @@ class Verdict:
         self._target = target
         self._ends = ends
         self.total = self.own = self.between_states = self.approximate = self.depth = 0
-        self.unnamed = self.without_line = self.busy = 0
+        self.unnamed = self.without_line = self.exact = self.busy = 0
         self.wrong = collections.Counter()
 
     def add(self, stack, count):
@@ -105,8 +105,9 @@ class Verdict:
         self.depth = max(self.depth, len(methods))
         if methods[-1].is_approximate:
             self.approximate += count
-        elif any(method.name == target.busy for method in methods):
-            self.busy += count
+        elif parse_frame(stack.frames[-1]):
+            self.exact += count
+            self.busy += count * any(method.name == target.busy for method in methods)
         if not target.allows(items, is_cut=is_cut):
             return "not allowed: " + shorten(text_of(items).split(";"))
         if not methods[-1].line and not target.allows(items, is_cut=is_cut, needs_line=True):
@@ -132,9 +133,9 @@ class Verdict:
             found.append("of the target's own: " + share(self.own, self.total))
         if self.between_states > max(1, BETWEEN_STATES_MAX * self.total):
             found.append("between two states: %d" % self.between_states)
-        exact = self.own - self.approximate
-        if exact >= EXACT_MIN and 100 * self.busy < target.busy_percent * exact:
-            found.append("in %s only %s of the exact ones" % (target.busy, share(self.busy, exact)))
+        if self.exact >= EXACT_MIN and 100 * self.busy < target.busy_percent * self.exact:
+            found.append("in %s only %s of the exact ones" % (
+                target.busy, share(self.busy, self.exact)))
         if 100 * self.unnamed > target.unnamed_percent * self.total:
             found.append("without names: " + share(self.unnamed, self.total))
         if 100 * self.without_line > LINELESS_PERCENT * self.total:
@@ -155,7 +156,7 @@ def sample(programs, seconds, *options):
     signal_all(signal.SIGSTOP)
     with Agent("-samples-per-second", RATE, "-with-lines", "-log-level", "debug", *options,
                "-pid", ",".join(map(str, pids))) as agent:
-        if not agent.wait_started():
+        if not agent.wait_started(READY_SECONDS):
             raise RuntimeError("the agent failed: " + agent.log_text())
         # What it does not know in time shows.
         agent.wait_attached(pids, ATTACH_MAX_SECONDS)

@@ -133,7 +133,7 @@ def test_start(tap, java):
     command = java.target(target, "plain", "-Dallframes.unnamed=yes")
     command[command.index(java.path())] = link
     with Agent("-samples-per-second", 997, "-with-lines", "-comm", "j-early") as agent:
-        if not agent.wait_started():
+        if not agent.wait_started(READY_SECONDS):
             raise RuntimeError("the agent failed: " + agent.log_text())
         with Program(*command, ready=False) as program:
             time.sleep(START_SECONDS)

@@ -75,7 +75,7 @@ def changed(generator, stack):
 def is_of_target(target, frame):
     """True for a frame that a declaration has by name and line."""
     return (frame.file in (target.file, "Target.java") and "$$Lambda" not in frame.name
-            and frame.name.startswith((target.name, "Target.", "Inserted.")))
+            and frame.name.startswith((target.main_class, "Target.", "Inserted.")))
 
 
 def judge(tap, name, target, stacks):

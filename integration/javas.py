@@ -12,6 +12,7 @@ import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(ROOT, "scripts"))
+import fetch_java_languages
 import fetch_javas
 import java_chains
 import pythons
@@ -59,6 +60,13 @@ HEAP = "-Xmx256m"
 # From then on the JVM warns of C.
 NATIVE_ACCESS_FROM = 22
 
+_COMPILERS = {
+    "scala": ["scala.tools.nsc.Main", "-nowarn", "-release", "8"],
+    "kotlin": ["org.jetbrains.kotlin.cli.jvm.K2JVMCompiler", "-nowarn", "-no-stdlib", "-no-reflect",
+               "-jvm-target", "1.8"],
+}
+_LIBRARIES = {"scala": "scala-library-*.jar", "kotlin": "kotlin-stdlib-[0-9]*.jar"}
+
 
 class Lacking(Exception):
     """What a run needs is not on this machine."""
@@ -101,9 +109,11 @@ class Java:
         """The command that runs @target, with @more options of the JVM."""
         if self.version < target.release:
             raise Lacking("from JDK %d on" % target.release)
+        if not _can_compile(target.language):
+            raise Lacking("no compiler of %s was brought" % target.language)
         options = [*self.options(mode), HEAP, "-Xss2m",
                    "-XX:ErrorFile=" + os.path.join(OUTPUT, "crash-%p.log"), *more, "-Dfile.encoding=UTF-8",
-                   "-Dallframes.library=" + LIBRARY, "-cp", ARCHIVE]
+                   "-Dallframes.library=" + LIBRARY, "-cp", ":".join([ARCHIVE, *_libraries(target.language)])]
         if self.version >= NATIVE_ACCESS_FROM:
             options.append("--enable-native-access=ALL-UNNAMED")
         if mode == "aot":
@@ -182,7 +192,8 @@ def compiler(release):
 
 def find_targets(names=()):
     """All targets, or @names, by name."""
-    paths = sorted(glob.glob(TARGETS + "/*.java"))
+    paths = sorted(path for suffix in java_chains.LANGUAGES
+                   for path in glob.glob(TARGETS + "/*." + suffix))
     targets = {target.name: target for target in map(
         java_chains.Target, (path for path in paths if not path.endswith("/Target.java")))}
     return {name: target for name, target in targets.items() if not names or name in names}
@@ -199,15 +210,40 @@ def build(names=()):
     shutil.rmtree(CLASSES, ignore_errors=True)
     os.makedirs(CLASSES)
     by_release = {8: [os.path.join(TARGETS, "Target.java")]}
+    others = []
     for target in find_targets().values():
-        by_release.setdefault(target.release, []).append(target.path)
+        if target.language == "java":
+            by_release.setdefault(target.release, []).append(target.path)
+        elif _can_compile(target.language):
+            others.append(target)
     for release, paths in sorted(by_release.items()):
         if compiler(release):
             _compile(release, CLASSES, paths)
+    for target in others:
+        _compile_other(target)
     _build_library()
     subprocess.run([compiler(8).path("jar"), "cf", ARCHIVE + ".new", "-C", CLASSES, "."], check=True)
     os.replace(ARCHIVE + ".new", ARCHIVE)
     return targets
+
+
+def _can_compile(language):
+    return language == "java" or bool(fetch_java_languages.class_path(language))
+
+
+def _libraries(language):
+    """What programs in @language need, where all roots see it."""
+    if language == "java":
+        return []
+    found = glob.glob(str(fetch_java_languages.DIRECTORY / language / _LIBRARIES[language]))
+    os.makedirs(OUTPUT, exist_ok=True)
+    return [shutil.copy2(path, OUTPUT) for path in found]
+
+
+def _compile_other(target):
+    class_path = ":".join([CLASSES, *_libraries(target.language)])
+    _run(compiler(8).path(), "-cp", fetch_java_languages.class_path(target.language),
+         *_COMPILERS[target.language], "-cp", class_path, "-d", CLASSES, target.path)
 
 
 def build_loads():
@@ -217,15 +253,18 @@ def build_loads():
     os.makedirs(sources)
     _compile(8, LOAD_CLASSES, glob.glob(LOADS + "/*.java"))
     for target in find_targets().values():
-        if target.release == 8:
+        if target.release == 8 and target.language == "java":
             shutil.copy2(target.path, sources)
     shutil.copy2(os.path.join(TARGETS, "Target.java"), sources)
 
 
 def _compile(release, folder, paths):
-    done = subprocess.run([compiler(release).path("javac"), "-nowarn", "-Xlint:-options", "-encoding",
-                           "UTF-8", "--release", str(release), "-cp", folder, "-d", folder, *paths],
-                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+    _run(compiler(release).path("javac"), "-nowarn", "-Xlint:-options", "-encoding", "UTF-8",
+         "--release", str(release), "-cp", folder, "-d", folder, *paths)
+
+
+def _run(*command):
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True, check=False)
     if done.returncode:
         raise RuntimeError(done.stdout)

@@ -49,7 +49,11 @@ public final class Target {
 
 	/** To be called once all has run that loads classes. */
 	static void ready(Class<?> program) {
-		name("j-" + program.getSimpleName());
+		ready(program.getSimpleName());
+	}
+
+	public static void ready(String program) {
+		name("j-" + program);
 		join();
 		if (SECONDS != null) {
 			Thread observer = new Thread(Target::observe);
