@@ -79,18 +79,6 @@ java_read_stub_frame(struct walk_state *state, struct java_walk *walk, struct ja
 	return UNWIND_OK;
 }
 
-/* Stubs of foreign functions are made at any time, and keep a frame by the frame pointer. */
-static __always_inline enum unwind_error java_leave_upcall(struct walk_state *state,
-							   enum java_place place,
-							   struct java_caller *caller)
-{
-	if (place == JAVA_AT_CALL)
-		return java_read_return(state, state->sp, caller);
-	if (place == JAVA_AT_SAVED_FP)
-		return java_read_pair(state, state->sp, caller);
-	return java_read_frame(state, caller);
-}
-
 /*
  * Without a row: stubs without a frame of a known size have been called, or jumped to at the end of another
  * one, or keep a frame by the frame pointer.
@@ -98,7 +86,7 @@ static __always_inline enum unwind_error java_leave_upcall(struct walk_state *st
 static __always_inline enum unwind_error
 java_guess_stub(struct walk_state *state, struct java_walk *walk, struct java_caller *caller)
 {
-	bool is_leaf = java_is_leaf(state);
+	bool is_leaf = java_is_leaf(state), is_native;
 	enum java_place place = JAVA_IN_FRAME;
 	enum unwind_error error;
 	__u64 code = 0;
@@ -107,9 +95,8 @@ java_guess_stub(struct walk_state *state, struct java_walk *walk, struct java_ca
 		return UNWIND_NO_INFO;
 	if (is_leaf)
 		place = java_stub_place(code);
-	if (is_leaf && java_is_named(walk, JAVA_UPCALL_NAME))
-		return java_leave_upcall(state, place, caller);
-	if (place != JAVA_IN_FRAME)
+	is_native = java_is_called_by_native(state, walk);
+	if (place != JAVA_IN_FRAME && !is_native)
 		caller->flags = FRAME_GUESS;
 	if (place == JAVA_AT_SAVED_FP)
 		return java_read_pair(state, state->sp, caller);
@@ -117,10 +104,9 @@ java_guess_stub(struct walk_state *state, struct java_walk *walk, struct java_ca
 		return java_read_frame(state, caller);
 	if (place == JAVA_AT_CALL)
 		return java_read_return(state, state->sp, caller);
-	if (!is_leaf && java_is_called_by_native(state, walk))
-		return walk->frame_bytes ?
-			       java_read_pair(state, state->sp + walk->frame_bytes - 16, caller) :
-			       java_read_frame(state, caller);
+	/* These keep their frame by the frame pointer. */
+	if (is_native)
+		return java_read_frame(state, caller);
 	if (walk->frame_bytes && !is_leaf) {
 		/* As the JVM does; but for those that have made the stack anew, which keep it by rbp. */
 		error = java_try_frame(state, walk, state->sp, caller);
