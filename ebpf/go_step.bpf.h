@@ -304,13 +304,16 @@ static __always_inline enum unwind_error go_leave_gogo(struct walk_state *state)
 	return error;
 }
 
-/* The child runs on another stack, at first without a g, and then with one whose stack is empty. */
+/*
+ * The child runs on another stack, at first with its maker's g or none, and then with one whose stack is
+ * empty. Its stack may end where the maker's begins.
+ */
 static __always_inline enum unwind_error go_leave_clone(struct walk_state *state)
 {
 	__u64 low = 0, high = 0;
 
 	if (!state->go.g || read_word_pair(state->go.g + GO_G_STACK_LOW, &low, &high) ||
-	    state->sp < low || state->sp >= high) {
+	    state->sp <= low || state->sp >= high) {
 		state->at_end = 1;
 		return UNWIND_OK;
 	}

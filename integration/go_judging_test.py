@@ -31,6 +31,7 @@ GOOD = [
     ["runtime.goexit"] + 3 * ["main.down"] + ["main.spin"],
     MAIN + ["main.a", *IN_C], MAIN + ["main.a", *IN_C, *BACK, "main.spin"],
     MAIN + ["main.a", *IN_C[:2], "runtime.entersyscall"],
+    MAIN + ["main.a", "runtime.sigreturn", "runtime.sighandler", "os/signal.signal_ignored"],
 ]
 BACKGROUND = [
     ["runtime.mstart", "runtime.mstart0", "runtime.mstart1", "runtime.schedule"],

@@ -323,6 +323,11 @@ static void a_thread_that_was_just_made_has_no_caller(void **state)
 	put(go, G0 + GO_G_STACK_HIGH, stack_address(THREAD_STACK_END));
 	put(go, G0 + GO_G_STACK_LOW, stack_address(THREAD_STACK + 101));
 	assert_walk(go, "C");
+	/* The stack of the one that made it may begin where the child's own ends. */
+	put(go, G0 + GO_G_STACK_LOW, stack_address(THREAD_STACK + 100));
+	assert_walk(go, "C");
+	put(go, G0 + GO_G_STACK_LOW, stack_address(THREAD_STACK + 99));
+	assert_walk(go, "C2E");
 	go->thread[7] = NOWHERE;
 	assert_walk(go, "C");
 }
