@@ -26,6 +26,8 @@ enum {
 	JAVA_PROLOGUE_BYTES = 64,
 	/* What is looked at on both sides of an instruction of string_indexof(), which has about 400 bytes. */
 	JAVA_SEARCH_BYTES = 128,
+	/* What is saved around a call out of a method's code: all registers, those of vectors as well. */
+	JAVA_SAVED_MAX_BYTES = 4096,
 };
 
 /* Where a leaf stands. */
@@ -170,6 +172,45 @@ static __always_inline __u64 java_lacks_search(__u64 start)
 static __always_inline bool java_is_in_search(__u64 pc)
 {
 	return !((java_lacks_search(pc - JAVA_SEARCH_BYTES + 4) & java_lacks_search(pc)) >> 63);
+}
+
+/* The first of `add`, `sub` and `and rsp` of 8 or 32 bits in JAVA_SEARCH_BYTES from @start on, or 0. */
+static __always_inline __u64 java_first_of_sp(__u64 start)
+{
+	enum { COUNT = JAVA_SEARCH_BYTES / 8 };
+	__u64 words[COUNT], found = 0;
+
+	if (bpf_probe_read_user(words, sizeof(words), (const void *)start))
+		return 0;
+	for (int i = JAVA_SEARCH_BYTES - 8; i >= 0; i--) {
+		__u64 code = java_bytes_at(words, COUNT, i);
+		__u64 difference = (code ^ 0xc48148) & 0xd7fdff;
+		__u64 mask = ((difference | -difference) >> 63) - 1;
+
+		found = (found & ~mask) | (code & mask);
+		barrier_var(found);
+	}
+	return found;
+}
+
+/*
+ * How far below its frame a method's stack pointer is at a call behind which is @pc: where barriers of
+ * garbage collectors call the JVM they save all registers there, and behind the call comes the end of that,
+ * where elsewhere the frame's own end comes, or the beginning of another one.
+ */
+static __always_inline __u64 java_saved_bytes(__u64 pc)
+{
+	__u64 code = java_first_of_sp(pc), bytes;
+	bool is_short;
+
+	if (!code)
+		code = java_first_of_sp(pc + JAVA_SEARCH_BYTES - 8);
+	is_short = code >> 8 & 2;
+	bytes = is_short ? code >> 24 & 0xff : code >> 24 & 0xffffffff;
+	/* No `add`, or pop rbp behind it. */
+	if (code >> 16 & 0x28 || (is_short ? code >> 32 & 0xff : code >> 56) == 0x5d)
+		return 0;
+	return bytes <= JAVA_SAVED_MAX_BYTES ? bytes : 0;
 }
 
 /* sub rsp, of 8 or 32 bits */

@@ -203,22 +203,6 @@ static __always_inline enum unwind_error java_step_interpreter(struct walk_state
 	return java_leave_interpreted(state, walk);
 }
 
-/*
- * C2's string_indexof() may put strings onto the stack, and keeps the stack pointer that it will go back to
- * lowest of all, while it runs itself. That one, or 0. Where the frame would have the frame pointer, a place on the stack is none.
- */
-static __always_inline __u64 java_saved_sp(struct walk_state *state, const struct java_walk *walk)
-{
-	__u64 word = 0;
-
-	if (!java_is_leaf(state) || walk->frame_bytes <= 16 ||
-	    window_read_up(&state->stack, state->sp, &word))
-		return 0;
-	if (word % 16 || word <= state->sp || word - state->sp > JAVA_SAVED_SP_MAX_BYTES)
-		return 0;
-	return java_is_in_search(state->pc) ? word : 0;
-}
-
 /* What C1 has pushed for a stub, which it pops behind the call, at @pc: two words at most. */
 static __always_inline __u64 java_pushed_bytes(__u64 pc)
 {
@@ -238,6 +222,27 @@ static __always_inline __u64 java_pushed_bytes(__u64 pc)
 }
 
 /*
+ * The stack pointer that a method will go back to, if it has saved registers below its frame, or 0. C2's
+ * string_indexof() may put strings onto the stack, and keeps it lowest of all, while it runs itself. Where
+ * the frame would have the frame pointer, a place on the stack is none.
+ */
+static __always_inline __u64 java_saved_sp(struct walk_state *state, const struct java_walk *walk)
+{
+	__u64 word = java_is_leaf(state) ? 0 : java_pushed_bytes(state->pc);
+
+	if (!word)
+		word = java_saved_bytes(state->pc);
+	if (word)
+		return state->sp + word;
+	if (!java_is_leaf(state) || walk->frame_bytes <= 16 ||
+	    window_read_up(&state->stack, state->sp, &word))
+		return 0;
+	if (word % 16 || word <= state->sp || word - state->sp > JAVA_SAVED_SP_MAX_BYTES)
+		return 0;
+	return java_is_in_search(state->pc) ? word : 0;
+}
+
+/*
  * The same if it may have pushed words onto the frame. What earlier calls have left on the stack looks like
  * a return address as well, so what is known goes first.
  */
@@ -245,14 +250,10 @@ static __always_inline enum unwind_error
 java_read_checked(struct walk_state *state, struct java_walk *walk, struct java_caller *caller)
 {
 	/* Frames are multiples of 16 bytes: whether the number is odd is known. */
-	__u64 first = state->sp % 16, saved_sp = java_saved_sp(state, walk), pushed = 0;
+	__u64 first = state->sp % 16, saved_sp = java_saved_sp(state, walk);
 
 	if (state->sp % 8)
 		return UNWIND_NO_INFO;
-	if (!java_is_leaf(state))
-		pushed = java_pushed_bytes(state->pc);
-	if (pushed && !java_try_frame(state, walk, state->sp + pushed, caller) && walk->check)
-		return UNWIND_OK;
 	if (saved_sp && !java_try_frame(state, walk, saved_sp, caller) && walk->check)
 		return UNWIND_OK;
 	for (__u64 extra = first; extra <= 8 * JAVA_EXTRA_WORDS_MAX; extra += 16) {

@@ -159,6 +159,30 @@ static void words_pushed_onto_a_leaf_s_frame_are_seen(void **state)
 	}
 }
 
+static void registers_saved_around_a_barrier_s_call_are_passed_over(void **state)
+{
+	static const struct place saved[] = {
+		/* add rsp, 64 or 512; jmp; behind what brings registers back */
+		PLACE("\x48\x8b\x44\x24\x08\x48\x83\xc4\x40\xe9\1\1\1\1", 8 + FRAME_WORDS - 1),
+		PLACE("\x90\x48\x81\xc4\0\2\0\0\xe9\1\1\1\1", 64 + FRAME_WORDS - 1),
+		/* The frame's own end, or another barrier's beginning. */
+		PLACE("\x48\x83\xc4\x20\x5d\xc3\x48\x83\xc4\x40\x90", FRAME_WORDS - 1),
+		PLACE("\x90\x48\x83\xec\x40\x48\x83\xc4\x40\x90", FRAME_WORDS - 1),
+		PLACE("\x90\x48\x81\xc4\0\0\1\0\xe9", FRAME_WORDS - 1),
+	};
+
+	for (size_t i = 0; i < sizeof(saved) / sizeof(saved[0]); i++) {
+		java_teardown(state);
+		java_setup(state);
+		lay_compiled(*state, IN_CODE, &saved[i]);
+		/* What an earlier call has left. */
+		if (saved[i].return_word > FRAME_WORDS)
+			put_word(*state, LEAF_WORD + FRAME_WORDS - 1,
+				 return_to(*state, SEGMENT_COMPILED));
+		assert_java_walk(*state, "CCsE");
+	}
+}
+
 static void a_stack_pointer_that_is_kept_on_the_stack_is_gone_back_to(void **state)
 {
 	struct java *java = *state;
@@ -550,6 +574,7 @@ int main(void)
 		java_test(behind_its_frame_a_method_may_ask_for_a_barrier),
 		java_test(a_frame_may_be_there_before_the_frame_pointer_is_in_it),
 		java_test(words_pushed_onto_a_leaf_s_frame_are_seen),
+		java_test(registers_saved_around_a_barrier_s_call_are_passed_over),
 		java_test(a_stack_pointer_that_is_kept_on_the_stack_is_gone_back_to),
 		java_test(what_is_behind_no_call_is_no_return_address),
 		java_test(frames_of_the_interpreter_keep_their_caller_s_stack_pointer),
