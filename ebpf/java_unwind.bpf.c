@@ -12,7 +12,7 @@
 #include "ebpf/language_unwind.bpf.h"
 
 enum {
-	JAVA_CHAIN_STEPS = 12,
+	JAVA_CHAIN_STEPS = 4,
 };
 
 static long java_step_callback(__u32 index, void *context)

@@ -8,8 +8,8 @@
  * bound: python_unwind PYTHON_STEPS_MAX steps, native ones included; python_unwind_chain PYTHON_CHAIN_STEPS a run, in
  *        the runs that the native chain has left of CHAIN_RUNS
  */
-#include "ebpf/python_step.bpf.h"
 #include "ebpf/language_unwind.bpf.h"
+#include "ebpf/python_step.bpf.h"
 
 enum {
 	PYTHON_CHAIN_STEPS = 12,
