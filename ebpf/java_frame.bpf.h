@@ -31,7 +31,10 @@ static __always_inline bool java_is_named(const struct java_walk *walk, __u64 be
 static __always_inline bool java_is_called_by_native(const struct walk_state *state,
 						     const struct java_walk *walk)
 {
+	__u64 call_stub = walk->process.call_stub_return - walk->process.call_stub_before;
+
 	return state->pc == walk->process.call_stub_return ||
+	       state->pc - call_stub < walk->process.call_stub_bytes ||
 	       (walk->blob && java_is_named(walk, JAVA_UPCALL_NAME));
 }
 

@@ -97,7 +97,9 @@ struct java_process {
 	__u8 bcp_slot;
 	/** In a CodeBlob, an address: what it is called. */
 	__u16 blob_name;
-	__u16 reserved[2];
+	/** Of call_stub's code: how much stands before its return address, and all of it; 0: not known. */
+	__u16 call_stub_before;
+	__u16 call_stub_bytes;
 	/**
 	 * Rows of stubs, by addresses in the process; behind this struct, whose first cell is 0 to the
 	 * numbers of cells here. No pages: none.

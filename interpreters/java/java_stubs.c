@@ -32,6 +32,8 @@ enum {
 	DATA_WINDOW_BYTES = 1 << 16,
 	/* Of StubRoutines; what is not aligned is a place within one. */
 	START_ALIGNMENT = 16,
+	/* It has about 250. */
+	CALL_STUB_MAX_BYTES = 1024,
 	/*
 	 * push rdx, push rbx: where an exception was thrown, and in handlers of safepoints, where nothing was
 	 * called. The first is the return address, the other makes room for it; so they begin behind it.
@@ -332,6 +334,30 @@ static int find_starts(struct stubs *stubs, const struct java_data_ranges *range
 	return 0;
 }
 
+/* call_stub, in which Java is called, lies between two starts. */
+static void find_call_stub(const struct stubs *stubs, struct java_process *process)
+{
+	const struct stub *stub = stub_of(stubs, process->call_stub_return);
+	const uint64_t *starts = stubs->starts.items;
+	uint64_t start, end;
+	size_t next;
+
+	if (!stub)
+		return;
+	start = stub->blob.code_start;
+	end = stub->blob.code_end;
+	for (next = 0; next < stubs->starts.count && starts[next] <= process->call_stub_return;
+	     next++)
+		if (starts[next] > start)
+			start = starts[next];
+	if (next < stubs->starts.count && starts[next] < end)
+		end = starts[next];
+	if (end - start > CALL_STUB_MAX_BYTES)
+		return;
+	process->call_stub_before = (uint16_t)(process->call_stub_return - start);
+	process->call_stub_bytes = (uint16_t)(end - start);
+}
+
 static int make_rows(const struct stubs *stubs, const struct interpreter_target *target,
 		     struct stack_deltas *deltas)
 {
@@ -410,6 +436,7 @@ int java_stubs_read(const struct java_layout *layout, const struct java_heaps *h
 		.bytes_left = MAX_CODE_BYTES,
 	};
 	_cleanup_(stack_deltas_deinit) struct stack_deltas deltas = { 0 };
+	struct java_process found = *process;
 	int err = 0;
 
 	for (uint32_t i = 0; target->analyse && i < heaps->count && !err; i++)
@@ -417,11 +444,13 @@ int java_stubs_read(const struct java_layout *layout, const struct java_heaps *h
 	tidy_stubs(&stubs);
 	if (!err)
 		err = find_starts(&stubs, ranges, target->bias);
+	if (!err)
+		find_call_stub(&stubs, &found);
 	if (!err && stubs.stubs.count)
 		err = make_rows(&stubs, target, &deltas);
 	if (err == -ENOMEM)
 		return err;
-	return make_data(process, &deltas, data, bytes);
+	return make_data(&found, &deltas, data, bytes);
 }
 
 int java_stub_name(const struct java_layout *layout, const struct java_heaps *heaps,

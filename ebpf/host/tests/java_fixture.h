@@ -59,6 +59,9 @@ enum {
 	BCP_SLOT = 8,
 	METHOD_REGISTER = 3,
 	SENDER_SP_REGISTER = 13,
+
+	/* Somewhere in a method's frame. */
+	IN_CODE = 0x180,
 };
 
 #define CODE_START 0x7f2000000000ULL
@@ -207,6 +210,28 @@ static inline void set_leaf(struct java *java, uint64_t pc, const char *code, si
 	world_set_registers(java->world, pc, stack_address(word), 0);
 	java->world->start.registers[SENDER_SP_REGISTER] = BYTECODES + 4;
 }
+
+/* An instruction's bytes, and where the return address then is, in words above the stack pointer. */
+struct place {
+	const char *code;
+	size_t size;
+	uint32_t return_word;
+};
+
+#define PLACE(code, return_word)                                                                   \
+	{                                                                                          \
+		code, sizeof(code) - 1, return_word                                                \
+	}
+
+/* Lays a compiled leaf at @offset of its code, its return address @return_word above the stack pointer. */
+static inline void lay_compiled(struct java *java, uint32_t offset, const struct place *place)
+{
+	set_leaf(java, java_code_at(SEGMENT_COMPILED, offset), place->code, place->size, LEAF_WORD);
+	put_word(java, LEAF_WORD + place->return_word, return_to(java, SEGMENT_CALLER));
+	put_caller(java, LEAF_WORD + place->return_word + 1);
+}
+
+static const struct place in_frame = PLACE("\x90", FRAME_WORDS - 1);
 
 static inline int java_setup(void **state)
 {

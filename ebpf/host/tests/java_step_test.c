@@ -3,33 +3,10 @@
 #include "ebpf/host/tests/java_fixture.h"
 
 enum {
-	IN_CODE = 0x180,
 	/* Of an interpreter's frame, above its expressions. */
 	FP_WORD = LEAF_WORD + 20,
 	SENDER_WORD = FP_WORD + 10,
 };
-
-/* An instruction's bytes, and where the return address then is, in words above the stack pointer. */
-struct place {
-	const char *code;
-	size_t size;
-	uint32_t return_word;
-};
-
-#define PLACE(code, return_word)                                                                   \
-	{                                                                                          \
-		code, sizeof(code) - 1, return_word                                                \
-	}
-
-/* Lays a compiled leaf at @offset of its code, its return address @return_word above the stack pointer. */
-static void lay_compiled(struct java *java, uint32_t offset, const struct place *place)
-{
-	set_leaf(java, java_code_at(SEGMENT_COMPILED, offset), place->code, place->size, LEAF_WORD);
-	put_word(java, LEAF_WORD + place->return_word, return_to(java, SEGMENT_CALLER));
-	put_caller(java, LEAF_WORD + place->return_word + 1);
-}
-
-static const struct place in_frame = PLACE("\x90", FRAME_WORDS - 1);
 
 static void compiled_frames_lead_to_call_stub_and_its_caller(void **state)
 {
@@ -471,53 +448,6 @@ static void an_exception_goes_on_where_a_register_says(void **state)
 	assert_java_walk(java, "sC?sE");
 }
 
-static void frames_in_the_heap_are_passed_over(void **state)
-{
-	enum { ENTRY_WORD = LEAF_WORD + FRAME_WORDS, RETURN_WORD = ENTRY_WORD + 9 };
-	struct java *java = *state;
-	uint64_t barrier = java_code_at(SEGMENT_STUB, 0x40);
-
-	lay_compiled(java, IN_CODE, &in_frame);
-	put_word(java, LEAF_WORD + FRAME_WORDS - 1, barrier);
-	/* Where another thread's enterSpecial() had its frame. */
-	put_word(java, LEAF_WORD + FRAME_WORDS - 2, stack_address(ENTRY_WORD + 40));
-	for (uint32_t word = ENTRY_WORD; word < RETURN_WORD; word++)
-		put_word(java, word, stack_address(word));
-	put_word(java, RETURN_WORD, return_to(java, SEGMENT_CALLER));
-	put_caller(java, RETURN_WORD + 1);
-	/* Nothing tells it to be the barrier. */
-	assert_java_walk(java, "C!");
-	put_code(java, barrier, "\x49\x8b\xa7\0\4\0\0", 7);
-	assert_java_walk(java, "CsCsE");
-	assert_int_equal(java->world->trace.words[2], frame_word(FRAME_JAVA, 0, barrier));
-	/* Nothing behind it. */
-	put_word(java, RETURN_WORD, 0);
-	for (uint32_t word = RETURN_WORD; word < RETURN_WORD + 60; word++)
-		put_word(java, word, 0);
-	assert_java_walk(java, "Cs!");
-}
-
-static void upcalls_are_left_to_native_code(void **state)
-{
-	struct java *java = *state;
-	uint64_t stub = return_to(java, SEGMENT_STUB);
-
-	lay_compiled(java, IN_CODE, &in_frame);
-	put_word(java, LEAF_WORD + FRAME_WORDS - 2, stack_address(LEAF_WORD + 20));
-	put_word(java, LEAF_WORD + FRAME_WORDS - 1, stub);
-	put_call_stub(java, LEAF_WORD + 20);
-	assert_java_walk(java, "Cs!");
-	put_number(java, blob_at(SEGMENT_STUB) + BLOB_NAME, OBJECTS + 8, 8);
-	put_object(java, OBJECTS + 8, JAVA_UPCALL_NAME, 8);
-	assert_java_walk(java, "CsE");
-	/* In its frame, and before it is made. */
-	set_leaf(java, java_code_at(SEGMENT_STUB, IN_CODE), "\x90", 1, LEAF_WORD);
-	java->world->start.registers[6] = stack_address(LEAF_WORD + 20);
-	assert_java_walk(java, "sE");
-	set_leaf(java, java_code_at(SEGMENT_STUB, 0), "\x55\x48\x8b\xec", 4, LEAF_WORD + 21);
-	assert_java_walk(java, "sE");
-}
-
 static void code_is_found_by_its_segments(void **state)
 {
 	struct java *java = *state;
@@ -587,8 +517,6 @@ int main(void)
 		java_test(what_leads_to_a_virtual_method_leaves_the_stack_alone),
 		java_test(adapters_keep_their_caller_s_stack_pointer_in_a_register),
 		java_test(an_exception_goes_on_where_a_register_says),
-		java_test(frames_in_the_heap_are_passed_over),
-		java_test(upcalls_are_left_to_native_code),
 		java_test(code_is_found_by_its_segments),
 		java_test(freed_and_forged_code_ends_the_walk),
 		java_test(stacks_that_lead_back_end),
