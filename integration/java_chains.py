@@ -14,7 +14,7 @@ A target says what its stacks can be, root first, in lines `// chain: TOKEN...` 
 	PROXY			a method of a class of java.lang.reflect.Proxy
 	LIBRARY			any number of methods of the JDK's, or of another language's library, and native
 				frames
-	THREAD			the methods with which a thread begins
+	THREAD			the methods with which a thread begins, and ends
 	(one|other)		alternatives; * + ? {m,n} behind either repeat it
 	>			behind it the stack may end anywhere
 	...			what follows may be left out from here to anywhere: of a virtual thread that was put
@@ -56,6 +56,7 @@ _WITHOUT_FILE = re.compile(r"(?P<name>%s|%s|(?:java|jdk|sun)(?:\.[\w$]+)+\.[\w$<
     _HIDDEN.pattern, _PROXY.pattern))
 _THREAD = re.compile(r"java\.lang\.Thread\.\w+|java\.lang\.VirtualThread(?:\$\w+)*\.[^;]+|"
                      r"jdk\.internal\.vm\.[^;]+|java\.util\.concurrent\.[^;]+|"
+                     r"java\.lang\.ref\.Reference\.reachabilityFence|"
                      r"java\.lang\.(?:Base)?(?:VirtualThread|ThreadBuilders)[^;]*")
 _LEXER = re.compile(r"\s*(\[[^\]]*\](?:[*+?]|\{\d+(?:,\d+)?\})?|\(|\)(?:[*+?]|\{\d+(?:,\d+)?\})?|\||"
                     r"[^\s()|]+)")
