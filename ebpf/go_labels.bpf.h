@@ -121,21 +121,26 @@ static __always_inline void add_goroutine_id(struct walk_state *state)
 	state->record.label_bytes += sizeof(*label);
 }
 
-/* Whether there is anything to tell, by the first runtime of Go that the process has. */
-static __always_inline bool has_labels(struct walk_state *state)
+/*
+ * Whether there is anything to tell, by the first runtime of Go that the process has; then the thread's
+ * goroutine is known, if it has one. The walk may have been there before.
+ */
+static __always_inline bool find_goroutine(struct walk_state *state)
 {
-	for (int i = 0; i < INTERPRETER_MAX_COUNT; i++) {
-		const struct cell *row = cell_at(state->interpreter_cell + i);
+	const struct cell *row = find_language(state, FRAME_GO);
+	bool is_known;
 
-		if (!row || !row->words[0])
-			return false;
-		if ((__u32)row->words[1] != FRAME_GO)
-			continue;
-		state->switch_executable = row->words[0];
-		return go_load_process(state) &&
-		       (state->go.process.g_labels || config.with_goroutine_id);
-	}
-	return false;
+	if (!row)
+		return false;
+	state->switch_executable = row->words[0];
+	is_known = state->go.executable_id == state->switch_executable;
+	if (!is_known && !go_load_process(state))
+		return false;
+	if (!state->go.process.g_labels && !config.with_goroutine_id)
+		return false;
+	if (!is_known)
+		go_find_thread(state);
+	return state->go.curg;
 }
 
 /** Adds the labels that the thread's goroutine has to the record, whose frames are all there. */
@@ -143,11 +148,7 @@ static __always_inline void add_go_labels(struct walk_state *state)
 {
 	__u64 labels;
 
-	if (!state->interpreter_cell || !has_labels(state))
-		return;
-	if (state->go.executable_id != state->switch_executable && !go_begin(state))
-		return;
-	if (!state->go.curg)
+	if (!state->interpreter_cell || !find_goroutine(state))
 		return;
 	if (state->go.process.g_labels &&
 	    !read_word(state->go.curg + state->go.process.g_labels, &labels) && labels) {

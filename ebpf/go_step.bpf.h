@@ -49,7 +49,7 @@ static const struct unwind_rule go_rule_at_call = {
 /* Loads what is known of the runtime whose function was met last; false if that is nothing. */
 static __always_inline bool go_load_process(struct walk_state *state)
 {
-	const struct cell *row, *data;
+	const struct cell *row;
 
 	for (int i = 0; state->interpreter_cell && i < INTERPRETER_MAX_COUNT; i++) {
 		row = cell_at(state->interpreter_cell + i);
@@ -57,20 +57,13 @@ static __always_inline bool go_load_process(struct walk_state *state)
 			return false;
 		if (row->words[0] != state->switch_executable || (__u32)row->words[1] != FRAME_GO)
 			continue;
-		for (int j = 0; j < GO_PROCESS_CELLS; j++) {
-			data = cell_at((row->words[1] >> 32) + j);
-			if (!data)
-				return false;
-			__builtin_memcpy((struct cell *)&state->go.process + j, data,
-					 sizeof(*data));
-		}
-		return true;
+		return read_cells(&state->go.process, row->words[1] >> 32, GO_PROCESS_CELLS);
 	}
 	return false;
 }
 
-/* The same, and the thread's g, m and curg, as far as they are to be had. */
-static __always_inline bool go_begin(struct walk_state *state)
+/* Finds the thread's g, m and curg, as far as they are to be had, by what was loaded. */
+static __always_inline void go_find_thread(struct walk_state *state)
 {
 	struct go_walk *walk = &state->go;
 	__u64 g = 0, m = 0, g0 = 0;
@@ -83,8 +76,6 @@ static __always_inline bool go_begin(struct walk_state *state)
 	walk->callback_sp = 0;
 	walk->is_left = 0;
 	walk->is_recovering = 0;
-	if (!go_load_process(state))
-		return false;
 	walk->executable_id = state->switch_executable;
 	if (walk->process.g.depth)
 		g = follow_thread_path(state->thread_pointer, &walk->process.g);
@@ -93,13 +84,12 @@ static __always_inline bool go_begin(struct walk_state *state)
 	walk->g = g;
 	if (!g || read_word(g + GO_G_M, &m) || !m || read_word(m + GO_M_G0, &g0) || !g0 ||
 	    read_word(m + walk->process.m_curg, &walk->curg))
-		return true;
+		return;
 	walk->m = m;
 	walk->g0 = g0;
 	if (walk->curg &&
 	    read_word_pair(walk->curg + GO_G_STACK_LOW, &walk->stack_low, &walk->stack_high))
 		walk->curg = 0;
-	return true;
 }
 
 static __always_inline bool go_is_on_goroutine(const struct go_walk *walk, __u64 sp)
@@ -363,8 +353,11 @@ static __always_inline enum unwind_error go_leave_injected(struct walk_state *st
 static __always_inline enum unwind_error go_step(struct walk_state *state)
 {
 	state->language = FRAME_NONE;
-	if (state->go.executable_id != state->switch_executable && !go_begin(state))
-		return UNWIND_STACK_SWITCH;
+	if (state->go.executable_id != state->switch_executable) {
+		if (!go_load_process(state))
+			return UNWIND_STACK_SWITCH;
+		go_find_thread(state);
+	}
 	switch (state->switch_kind) {
 	case GO_SWITCH_SYSTEMSTACK:
 		return go_leave_systemstack(state);

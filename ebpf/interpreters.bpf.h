@@ -12,6 +12,34 @@
 #include "ebpf/state.bpf.h"
 #include "ebpf/tables.bpf.h"
 
+/** The row of the first runtime of @language that the process has; NULL if it has none. */
+static __always_inline const struct cell *find_language(const struct walk_state *state,
+							__u32 language)
+{
+	for (int i = 0; i < INTERPRETER_MAX_COUNT; i++) {
+		const struct cell *row = cell_at(state->interpreter_cell + i);
+
+		if (!row || !row->words[0])
+			return NULL;
+		if ((__u32)row->words[1] == language)
+			return row;
+	}
+	return NULL;
+}
+
+/** Copies the @count cells of a language's data from @first on; false if one is not there. */
+static __always_inline bool read_cells(void *data, __u32 first, int count)
+{
+	for (int i = 0; i < count; i++) {
+		const struct cell *cell = cell_at(first + i);
+
+		if (!cell)
+			return false;
+		__builtin_memcpy((struct cell *)data + i, cell, sizeof(*cell));
+	}
+	return true;
+}
+
 /**
  * If @executable_id is an interpreter's of this process: takes back the native frame that was added
  * last, whose stack begins at @sp, and makes its language the next one.
@@ -58,21 +86,17 @@ static __always_inline void wait_for_switch(struct walk_state *state, __u64 exec
  */
 static __always_inline bool wait_for_java(struct walk_state *state)
 {
+	const struct cell *row;
+
 	if (!state->interpreter_cell || state->java.other_code == state->pc ||
 	    LINK_REGISTER < REGISTER_COUNT)
 		return false;
-	for (int i = 0; i < INTERPRETER_MAX_COUNT; i++) {
-		const struct cell *cell = cell_at(state->interpreter_cell + i);
-
-		if (!cell || !cell->words[0])
-			return false;
-		if ((__u32)cell->words[1] != FRAME_JAVA)
-			continue;
-		state->language = FRAME_JAVA;
-		state->language_cell = cell->words[1] >> 32;
-		return true;
-	}
-	return false;
+	row = find_language(state, FRAME_JAVA);
+	if (!row)
+		return false;
+	state->language = FRAME_JAVA;
+	state->language_cell = row->words[1] >> 32;
+	return true;
 }
 
 /** True if the frames of the next language are run by a native frame that is held. */

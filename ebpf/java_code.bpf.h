@@ -10,6 +10,7 @@
 #define EBPF_JAVA_CODE_BPF_H
 
 #include "ebpf/abi/java.h"
+#include "ebpf/interpreters.bpf.h"
 #include "ebpf/safe_reads.bpf.h"
 #include "ebpf/state.bpf.h"
 #include "ebpf/tables.bpf.h"
@@ -37,16 +38,10 @@ static __always_inline void java_load_stubs(struct walk_state *state)
 /** Loads what is known of the process's JVM, once in a walk; false if that cannot be had. */
 static __always_inline bool java_load_process(struct walk_state *state)
 {
-	const struct cell *data;
-
 	if (state->java.is_loaded)
 		return true;
-	for (int i = 0; i < JAVA_PROCESS_CELLS; i++) {
-		data = cell_at(state->language_cell + i);
-		if (!data)
-			return false;
-		__builtin_memcpy((struct cell *)&state->java.process + i, data, sizeof(*data));
-	}
+	if (!read_cells(&state->java.process, state->language_cell, JAVA_PROCESS_CELLS))
+		return false;
 	java_load_stubs(state);
 	state->java.is_loaded = 1;
 	return true;

@@ -97,13 +97,8 @@ static __always_inline enum unwind_error python_begin(struct walk_state *state)
 	walk->looking = 0;
 	walk->is_first = 1;
 	walk->stack_low = state->registers[SP_REGISTER];
-	for (int i = 0; i < PYTHON_PROCESS_CELLS; i++) {
-		const struct cell *cell = cell_at(state->language_cell + i);
-
-		if (!cell)
-			return UNWIND_INTERPRETER_THREAD;
-		__builtin_memcpy((struct cell *)process + i, cell, sizeof(*cell));
-	}
+	if (!read_cells(process, state->language_cell, PYTHON_PROCESS_CELLS))
+		return UNWIND_INTERPRETER_THREAD;
 	thread = follow_thread_path(state->thread_pointer, &process->thread_state[0]);
 	if (!thread)
 		thread = follow_thread_path(state->thread_pointer, &process->thread_state[1]);

@@ -23,7 +23,6 @@ enum {
 	RULE_CACHE_SHIFT = 8,
 	RULE_CACHE_COUNT = 1 << RULE_CACHE_SHIFT,
 	RECORD_HEADER_WORDS = sizeof(struct trace_record) / 8,
-	LABEL_WORDS_MAX = LABEL_SLOTS_MAX * sizeof(struct sample_label) / 8,
 	/** Of a thread, a power of two. */
 	PYTHON_PLACES_MAX = 8,
 	/** Fingerprints kept during a walk, a power of two. */

@@ -103,6 +103,10 @@ struct sample_label {
 	char value[LABEL_VALUE_MAX_BYTES];
 };
 
+enum {
+	LABEL_WORDS_MAX = LABEL_SLOTS_MAX * sizeof(struct sample_label) / 8,
+};
+
 _Static_assert(sizeof(struct sample_label) == 192, "struct sample_label is whole words");
 
 struct first_sample {
@@ -124,8 +128,7 @@ _Static_assert(sizeof(struct first_sample) == 64 + 33 * 8 + 8 + 128 * 8 + 16384,
 union longest_record {
 	struct trace_record record;
 	struct first_sample first;
-	__u64 words[sizeof(struct trace_record) / 8 + TRACE_MAX_WORDS +
-		    LABEL_SLOTS_MAX * sizeof(struct sample_label) / 8];
+	__u64 words[sizeof(struct trace_record) / 8 + TRACE_MAX_WORDS + LABEL_WORDS_MAX];
 };
 
 #endif

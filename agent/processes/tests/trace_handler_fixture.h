@@ -148,7 +148,7 @@ static inline void sync_rows(struct fixture *fixture, struct process *process, u
 
 struct record {
 	struct trace_record head;
-	uint64_t words[64 + LABEL_SLOTS_MAX * sizeof(struct sample_label) / 8];
+	uint64_t words[64 + LABEL_WORDS_MAX];
 };
 
 static inline struct record make_record(uint64_t exec_id, uint64_t time_ns)
