@@ -43,6 +43,8 @@ static __always_inline bool java_load_process(struct walk_state *state)
 	if (!read_cells(&state->java.process, state->language_cell, JAVA_PROCESS_CELLS))
 		return false;
 	java_load_stubs(state);
+	state->java.process_key = state->record.stamp.start_time_ns + state->record.stamp.exec_id;
+	state->java.number++;
 	state->java.is_loaded = 1;
 	return true;
 }
@@ -71,11 +73,7 @@ static __always_inline __u32 java_heap_of(const struct java_walk *walk, __u64 ad
 
 static __always_inline bool java_is_code(const struct java_walk *walk, __u64 address)
 {
-	__u64 mask = 0;
-
-	for (__u32 i = 0; i < JAVA_CODE_HEAPS_MAX; i++)
-		mask |= java_heap_mask(walk, i, address);
-	return mask;
+	return address - walk->process.code_start < walk->process.code_bytes;
 }
 
 static __always_inline bool java_is_interpreter(const struct java_walk *walk, __u64 address)
@@ -112,7 +110,7 @@ static __always_inline enum unwind_error java_read_blob(struct java_walk *walk, 
 {
 	const struct java_process *process = &walk->process;
 	enum unwind_error error = java_read_head(walk);
-	__u64 complete;
+	__u64 complete, code_end;
 	__s32 words;
 
 	if (error)
@@ -123,24 +121,33 @@ static __always_inline enum unwind_error java_read_blob(struct java_walk *walk, 
 	walk->code_start = process->code_is_address ?
 				   java_head_field(walk, process->blob_code, 8) :
 				   walk->blob + java_head_field(walk, process->blob_code, 4);
-	walk->code_end = walk->blob + java_head_field(walk, process->blob_data, 4);
+	code_end = walk->blob + java_head_field(walk, process->blob_data, 4);
 	/* Some without a frame have -1. */
 	walk->frame_bytes = words > 0 && words < 1 << 24 ? 8 * words : 0;
 	walk->frame_complete = process->frame_complete_bytes == 2 ? (__s16)complete :
 								    (__s32)complete;
 	walk->is_nmethod = java_head_field(walk, process->blob_header_size,
 					   process->header_size_bytes) == process->nmethod_bytes;
-	return address >= walk->code_start && address < walk->code_end ? UNWIND_OK : UNWIND_NO_INFO;
+	return address >= walk->code_start && address < code_end ? UNWIND_OK : UNWIND_NO_INFO;
 }
 
-/** Finds the blob that executes at @address, which lies in a heap; UNWIND_NO_INFO: there is none. */
-static __always_inline enum unwind_error java_find_blob(struct java_walk *walk, __u64 address)
+/* Whether the block of walk->blob is in use, as that of each frame's code is. */
+static __always_inline bool java_is_used(const struct java_walk *walk)
+{
+	const struct java_process *process = &walk->process;
+	__u64 block = walk->blob - process->block_bytes;
+	__u64 word = 0;
+
+	return !read_word(block + process->block_used, &word) && (__u8)word;
+}
+
+/* Finds walk->blob by the segment map of the heap that @address lies in. */
+static __always_inline enum unwind_error java_search_blob(struct java_walk *walk, __u64 address)
 {
 	__u32 heap = java_heap_of(walk, address);
 	const struct java_code_heap *row = &walk->process.heaps[heap % JAVA_CODE_HEAPS_MAX];
 	__u64 segment = (address - row->start) >> row->log2_segment_size % 64;
-	__u8 back = JAVA_SEGMENT_FREE, is_used = 0;
-	__u64 block;
+	__u8 back = JAVA_SEGMENT_FREE;
 
 	if (heap >= JAVA_CODE_HEAPS_MAX)
 		return UNWIND_NO_INFO;
@@ -154,13 +161,111 @@ static __always_inline enum unwind_error java_find_blob(struct java_walk *walk, 
 	}
 	if (back)
 		return UNWIND_NO_INFO;
-	block = row->start + (segment << row->log2_segment_size % 64);
-	if (bpf_probe_read_user(&is_used, sizeof(is_used),
-				(const void *)(block + walk->process.block_used)) ||
-	    !is_used)
-		return UNWIND_NO_INFO;
-	walk->blob = block + walk->process.block_bytes;
-	return java_read_blob(walk, address);
+	walk->blob =
+		row->start + (segment << row->log2_segment_size % 64) + walk->process.block_bytes;
+	return java_is_used(walk) ? UNWIND_OK : UNWIND_NO_INFO;
+}
+
+/* Where what is known of @address, or of the Method there, is kept. */
+static __always_inline struct java_kept *java_kept_at(struct java_walk *walk, __u64 address)
+{
+	__u32 index = (__u32)(address * 0x9e3779b97f4a7c15ULL >> 32) >> (32 - JAVA_KEPT_SHIFT);
+
+	return &walk->kept[index % JAVA_KEPT_COUNT];
+}
+
+static __always_inline bool java_is_kept(const struct java_walk *walk, const struct java_kept *kept,
+					 __u64 address)
+{
+	return kept->address == address && kept->process_key == walk->process_key;
+}
+
+/*
+ * Reads which compilation the nmethod is: a number that no other one ever has. Its oop maps are there as
+ * long as the nmethod is, and before its memory is used for another one the JVM sets their address to 0.
+ * Both in one read, which costs more than all else here.
+ */
+static __always_inline bool java_read_identity(struct java_walk *walk, __u64 *oop_maps,
+					       __u32 *compile_id)
+{
+	const struct java_process *process = &walk->process;
+	__u64 words[JAVA_IDENTITY_WORDS];
+	__u32 place = process->nmethod_compile_id - process->blob_oop_maps;
+	/* 1 to JAVA_IDENTITY_BYTES, as all verifiers see. */
+	__u32 bytes = ((place + sizeof(*compile_id) - 1) & (JAVA_IDENTITY_BYTES - 1)) + 1;
+
+	if (bpf_probe_read_user(words, bytes, (const void *)(walk->blob + process->blob_oop_maps)))
+		return false;
+	/* Verifiers before 5.12 take no variable place on the stack. */
+	__builtin_memcpy(walk->head, words + JAVA_HEAD_WORDS, sizeof(walk->head));
+	*oop_maps = words[0];
+	*compile_id = java_head_field(walk, place - JAVA_HEAD_MAX_BYTES, 4);
+	return true;
+}
+
+/* What was found of @address before, if it still is the same compilation's. */
+static __always_inline bool java_take_kept(struct java_walk *walk, struct java_kept *kept,
+					   __u64 address)
+{
+	__u64 oop_maps = 0;
+	__u32 compile_id = 0;
+
+	if (!java_is_kept(walk, kept, address))
+		return false;
+	walk->blob = kept->place;
+	if (kept->number != walk->number &&
+	    (!java_read_identity(walk, &oop_maps, &compile_id) || oop_maps != kept->oop_maps ||
+	     compile_id != kept->compile_id))
+		return false;
+	kept->number = walk->number;
+	walk->code_start = address - kept->position;
+	walk->frame_bytes = kept->frame_bytes;
+	walk->frame_complete = kept->frame_complete;
+	walk->fingerprint = kept->fingerprint;
+	walk->is_nmethod = 1;
+	return true;
+}
+
+static __always_inline void java_keep(struct java_walk *walk, struct java_kept *kept, __u64 address)
+{
+	__u64 method = 0, oop_maps = 0;
+	__u32 compile_id = 0;
+
+	walk->fingerprint = 0;
+	if (!java_read_identity(walk, &oop_maps, &compile_id) ||
+	    read_word(walk->blob + walk->process.nmethod_method, &method))
+		return;
+	walk->fingerprint = java_fingerprint(method, compile_id);
+	if (!oop_maps || !compile_id)
+		return;
+	*kept = (struct java_kept){
+		.process_key = walk->process_key,
+		.address = address,
+		.place = walk->blob,
+		.oop_maps = oop_maps,
+		.compile_id = compile_id,
+		.fingerprint = walk->fingerprint,
+		.position = address - walk->code_start,
+		.frame_bytes = walk->frame_bytes,
+		.frame_complete = walk->frame_complete,
+		.number = walk->number,
+	};
+}
+
+/** Finds the blob that executes at @address, which lies in a heap; UNWIND_NO_INFO: there is none. */
+static __always_inline enum unwind_error java_find_blob(struct java_walk *walk, __u64 address)
+{
+	struct java_kept *kept = java_kept_at(walk, address);
+	enum unwind_error error;
+
+	if (java_take_kept(walk, kept, address))
+		return UNWIND_OK;
+	error = java_search_blob(walk, address);
+	if (!error)
+		error = java_read_blob(walk, address);
+	if (!error && walk->is_nmethod)
+		java_keep(walk, kept, address);
+	return error;
 }
 
 /*

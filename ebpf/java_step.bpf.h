@@ -68,15 +68,41 @@ static __always_inline enum unwind_error java_leave_call_stub(struct walk_state 
 static __always_inline enum unwind_error java_push_compiled(struct walk_state *state,
 							    const struct java_walk *walk)
 {
-	__u32 compile_id = 0, fingerprint = 0;
-	__u64 method = 0, position = JAVA_COMPILED | (__u32)(state->pc - walk->code_start);
+	__u64 position = JAVA_COMPILED | (__u32)(state->pc - walk->code_start);
 
-	if (!read_word(walk->blob + walk->process.nmethod_method, &method) &&
-	    !bpf_probe_read_user(&compile_id, sizeof(compile_id),
-				 (const void *)(walk->blob + walk->process.nmethod_compile_id)))
-		fingerprint = java_fingerprint(method, compile_id);
 	return push_frame(state, frame_word(FRAME_JAVA, state->frame_flags, walk->blob),
-			  position << 32 | fingerprint);
+			  position << 32 | walk->fingerprint);
+}
+
+/* Of @const_method: the two words of the fingerprint, the second with the size of its bytecode. */
+static __always_inline enum unwind_error java_read_const_method(const struct java_walk *walk,
+								__u64 const_method,
+								__u64 *constants, __u64 *sizes)
+{
+	enum { COUNT = JAVA_CONST_METHOD_MAX_BYTES / 8 };
+	__u32 place = walk->process.const_method_code_size - walk->process.const_method_constants;
+	__u64 words[COUNT];
+
+	if (place > JAVA_CONST_METHOD_MAX_BYTES - 8 ||
+	    bpf_probe_read_user(words, sizeof(words),
+				(const void *)(const_method + walk->process.const_method_constants)))
+		return UNWIND_NO_INFO;
+	*constants = words[0];
+	*sizes = java_bytes_at(words, COUNT, place);
+	return UNWIND_OK;
+}
+
+/* The bytecode's place, which @bcp or else @saved_bcp is the address of; 0: the first. */
+static __always_inline __u64 java_bci(const struct java_walk *walk, __u64 const_method, __u64 sizes,
+				      __u64 bcp, __u64 saved_bcp)
+{
+	__u64 codes = const_method + walk->process.const_method_bytes, bytes = (__u16)sizes;
+
+	if (bcp - codes < bytes)
+		return bcp - codes;
+	if (saved_bcp - codes < bytes)
+		return saved_bcp - codes;
+	return bcp || saved_bcp || !bytes ? JAVA_NO_BCI : 0;
 }
 
 /*
@@ -84,23 +110,36 @@ static __always_inline enum unwind_error java_push_compiled(struct walk_state *s
  * UNWIND_NO_INFO if it is no Method.
  */
 static __always_inline enum unwind_error java_push_interpreted(struct walk_state *state,
-							       const struct java_walk *walk,
-							       __u64 method, __u64 bcp,
-							       __u64 saved_bcp)
+							       struct java_walk *walk, __u64 method,
+							       __u64 bcp, __u64 saved_bcp)
 {
-	__u64 const_method = 0, constants = 0, word = 0, bci;
+	struct java_kept *kept = java_kept_at(walk, method);
+	__u64 const_method = kept->place, constants = 0, sizes = kept->sizes, bci = JAVA_NO_BCI;
 
-	if (read_word(method + walk->process.method_const_method, &const_method) ||
-	    read_word(const_method + walk->process.const_method_constants, &constants) ||
-	    read_word(const_method + walk->process.const_method_code_size, &word))
-		return UNWIND_NO_INFO;
-	bci = bcp - const_method - walk->process.const_method_bytes;
-	if (bci >= (__u16)word)
-		bci = saved_bcp - const_method - walk->process.const_method_bytes;
-	if (bci >= (__u16)word)
-		bci = JAVA_NO_BCI;
+	/* As long as its bytecode is executed it is there, and the Method's. */
+	if (java_is_kept(walk, kept, method) &&
+	    (kept->number == walk->number ||
+	     !java_read_const_method(walk, const_method, &constants, &sizes)))
+		bci = java_bci(walk, const_method, sizes, bcp, saved_bcp);
+	barrier();
+	if (bci == JAVA_NO_BCI || !bci) {
+		if (read_word(method + walk->process.method_const_method, &const_method) ||
+		    java_read_const_method(walk, const_method, &constants, &sizes))
+			return UNWIND_NO_INFO;
+		bci = java_bci(walk, const_method, sizes, bcp, saved_bcp);
+		kept->number = 0;
+	}
+	if (kept->number != walk->number)
+		*kept = (struct java_kept){
+			.process_key = walk->process_key,
+			.address = method,
+			.place = const_method,
+			.sizes = sizes,
+			.fingerprint = java_fingerprint(constants, java_method_word(sizes)),
+			.number = walk->number,
+		};
 	return push_frame(state, frame_word(FRAME_JAVA, state->frame_flags, method),
-			  bci << 32 | java_fingerprint(constants, java_method_word(word)));
+			  bci << 32 | kept->fingerprint);
 }
 
 /* A frame of the interpreter that has been set up. */
@@ -108,20 +147,26 @@ static __always_inline enum unwind_error java_leave_interpreted(struct walk_stat
 								struct java_walk *walk)
 {
 	struct java_caller *caller = &walk->caller;
-	enum unwind_error error = java_read_frame(state, caller);
 	__u64 method = 0, saved_bcp = 0, bcp = 0, sender_sp = 0;
+	__u64 bcp_place = state->fp - 8 * walk->process.bcp_slot;
+	enum unwind_error error;
 
+	/* First what lies lowest: the window goes up from it. What java_read_frame() refuses is not used. */
+	if (window_read_up(&state->stack, bcp_place, &saved_bcp))
+		return UNWIND_STACK_UNREADABLE;
+	error = java_read_frame(state, caller);
 	if (error)
 		return error;
-	if (window_read_up(&state->stack, state->fp - 8 * walk->process.bcp_slot, &saved_bcp) ||
-	    window_read_up(&state->stack, state->fp - 8 * JAVA_METHOD_SLOT, &method) ||
+	if (window_read_up(&state->stack, state->fp - 8 * JAVA_METHOD_SLOT, &method) ||
 	    window_read_up(&state->stack, state->fp - 8 * JAVA_SENDER_SP_SLOT, &sender_sp))
 		return UNWIND_STACK_UNREADABLE;
-	/* While it executes, the slot is an older one; at its beginning the Method is not pushed yet. */
+	/* While it executes, the slot is an older one; what is not pushed yet is in registers. */
 	if (java_is_leaf(state)) {
 		bcp = state->registers[JAVA_BCP_REGISTER];
 		if (state->fp - 8 * JAVA_METHOD_SLOT < state->sp)
 			method = state->registers[JAVA_METHOD_REGISTER];
+		if (bcp_place < state->sp)
+			bcp = saved_bcp = 0;
 	}
 	/* A method handle's linkTo...() has popped its last argument since. */
 	if (sender_sp < caller->sp - 8)

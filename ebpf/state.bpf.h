@@ -2,7 +2,7 @@
 /**
  * The state of one walk, from sample_entry through the unwinders to unwind_stop. Each program
  * family has one for each CPU, and a CPU runs one family's programs at most once at a time, so nothing
- * here is shared. Everything but the rules and one place is set anew for each sample (state_begin()):
+ * here is shared. Everything but what is kept between walks is set anew for each sample (state_begin()):
  * no walk sees what an earlier one left.
  */
 #ifndef EBPF_STATE_BPF_H
@@ -28,6 +28,10 @@ enum {
 	/** Fingerprints kept during a walk, a power of two. */
 	PYTHON_KNOWN_CODES = 16,
 	JAVA_HEAD_WORDS = JAVA_HEAD_MAX_BYTES / 8,
+	JAVA_IDENTITY_WORDS = JAVA_IDENTITY_BYTES / 8,
+	/** What is known of code and Methods, kept between walks. */
+	JAVA_KEPT_SHIFT = 8,
+	JAVA_KEPT_COUNT = 1 << JAVA_KEPT_SHIFT,
 };
 
 /** Values of walk_state.rbx_place that are no addresses. */
@@ -183,23 +187,52 @@ struct java_caller {
 	__u32 reserved;
 };
 
+/**
+ * What was found of an address in an nmethod's code, or of a Method, from walk to walk. It may be gone, and
+ * something else in its place: each use of it asks the process.
+ */
+struct java_kept {
+	/** 0 in an entry that is not used. */
+	__u64 process_key;
+	__u64 address;
+	/** The nmethod, or the Method's ConstMethod. */
+	__u64 place;
+	union {
+		/** Of the nmethod: an address. */
+		__u64 oop_maps;
+		/** Of the ConstMethod: what is at const_method_code_size. */
+		__u64 sizes;
+	};
+	__u32 compile_id;
+	__u32 fingerprint;
+	/** From the beginning of the nmethod's code. */
+	__u32 position;
+	__u32 frame_bytes;
+	__s32 frame_complete;
+	/** Of the walk that asked last: what it saw executed stays till its end. */
+	__u32 number;
+};
+
 /** Where a walk stands in the frames of HotSpot's code (java_step.bpf.h). */
 struct java_walk {
 	/** `process` has been read. */
 	__u32 is_loaded;
+	/** Of the walk that is at hand, since the agent started; from walk to walk. */
+	__u32 number;
 	/** The frame at hand was interrupted, or has called a stub: it may have pushed more words. */
 	__u32 is_checked;
 	/** Where the walk met code outside of files last that is none of Java's. */
 	__u64 other_code;
-	/** The blob that was found last: its address, and where its code is. */
+	/** The blob that was found last: its address, and where its code begins. */
 	__u64 blob;
 	__u64 code_start;
-	__u64 code_end;
 	/** In bytes; 0: none. */
 	__u32 frame_bytes;
 	/** From code_start; negative: never. */
 	__s32 frame_complete;
 	__u32 is_nmethod;
+	/** Of an nmethod (abi/java.h). */
+	__u32 fingerprint;
 	/** An answer of a check: not in a local variable, whose values the verifier would follow. */
 	__u32 check;
 	/** The same of where a leaf stands (enum java_place). */
@@ -212,7 +245,11 @@ struct java_walk {
 	/** Of stubs: the rows, and the last one that was found. */
 	struct cached_mapping stubs;
 	struct unwind_rule stub_rule __attribute__((aligned(8)));
+	/** What was read last of a CodeBlob. */
 	__u64 head[JAVA_HEAD_WORDS];
+	/** No two processes that ever run have the same. */
+	__u64 process_key;
+	struct java_kept kept[JAVA_KEPT_COUNT];
 };
 
 struct walk_state {

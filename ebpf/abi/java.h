@@ -31,9 +31,13 @@ enum {
 	JAVA_CODE_HEAPS_MAX = 8,
 	/** Of what is read of a CodeBlob at once, from its beginning. */
 	JAVA_HEAD_MAX_BYTES = 128,
+	/** From its oop maps to nmethod_compile_id, which lies in the second half. */
+	JAVA_IDENTITY_BYTES = 2 * JAVA_HEAD_MAX_BYTES,
 	/** A segment map's entry for what is no code; others lead back by that many segments. */
 	JAVA_SEGMENT_FREE = 0xff,
 	JAVA_NO_BCI = 0xffff,
+	/** Of what is read of a ConstMethod at once. */
+	JAVA_CONST_METHOD_MAX_BYTES = 40,
 };
 
 #define JAVA_COMPILED (1U << 31)
@@ -59,6 +63,9 @@ struct java_code_heap {
 /** Offsets are in bytes from the beginning of their struct. */
 struct java_process {
 	struct java_code_heap heaps[JAVA_CODE_HEAPS_MAX];
+	/** All heaps lie in [code_start, code_start + code_bytes). */
+	__u64 code_start;
+	__u64 code_bytes;
 
 	/** What bytecodes are executed by: [start, end), in one of the heaps. */
 	__u64 interpreter_start;
@@ -87,7 +94,10 @@ struct java_process {
 	__u16 method_const_method;
 	__u16 const_method_bytes;
 	__u16 const_method_constants;
-	/** The number of bytes of bytecode, a __u16, and three more that belong to it. */
+	/**
+	 * The number of bytes of bytecode, a __u16, and three more that belong to it; all of them end at most
+	 * JAVA_CONST_METHOD_MAX_BYTES behind the beginning of const_method_constants.
+	 */
 	__u16 const_method_code_size;
 	/** Of the two fields of this name: 2 or 4. */
 	__u8 header_size_bytes;
@@ -95,8 +105,9 @@ struct java_process {
 	__u8 code_is_address;
 	/** In a frame of the interpreter, from its frame pointer down, in words: where the bytecode is. */
 	__u8 bcp_slot;
-	/** In a CodeBlob, an address: what it is called. */
+	/** In a CodeBlob, addresses: what it is called, and its oop maps. */
 	__u16 blob_name;
+	__u16 blob_oop_maps;
 	/** Of call_stub's code: how much stands before its return address, and all of it; 0: not known. */
 	__u16 call_stub_before;
 	__u16 call_stub_bytes;
@@ -105,9 +116,10 @@ struct java_process {
 	 * numbers of cells here. No pages: none.
 	 */
 	struct unwind_header stubs;
+	__u64 reserved;
 };
 
-_Static_assert(sizeof(struct java_process) == 288, "struct java_process is 18 cells");
+_Static_assert(sizeof(struct java_process) == 320, "struct java_process is 20 cells");
 
 static inline __u64 java_mix(__u64 sum, __u64 word)
 {

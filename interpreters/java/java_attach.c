@@ -41,6 +41,21 @@ static int refuse_zero(const struct java_layout *layout, struct remote_memory *m
 	return 0;
 }
 
+/* Heaps are parts of one reserved space, so there is nothing between them. */
+static void take_code(struct java_process *process)
+{
+	uint64_t low = UINT64_MAX, high = 0;
+
+	for (uint32_t i = 0; i < JAVA_CODE_HEAPS_MAX && process->heaps[i].bytes; i++) {
+		const struct java_code_heap *heap = &process->heaps[i];
+
+		low = heap->start < low ? heap->start : low;
+		high = heap->start + heap->bytes > high ? heap->start + heap->bytes : high;
+	}
+	process->code_start = low;
+	process->code_bytes = high > low ? high - low : 0;
+}
+
 static void take_heaps(const struct java_heaps *heaps, struct java_process *process)
 {
 	for (uint32_t i = 0; i < heaps->count; i++)
@@ -50,6 +65,7 @@ static void take_heaps(const struct java_heaps *heaps, struct java_process *proc
 			.bytes = (uint32_t)(heaps->heaps[i].high - heaps->heaps[i].low),
 			.log2_segment_size = heaps->heaps[i].log2_segment_size,
 		};
+	take_code(process);
 }
 
 static int read_interpreter(const struct java_layout *layout, struct remote_memory *memory,
@@ -111,14 +127,25 @@ static int take_blob(const struct java_layout *layout, struct java_process *proc
 
 static int take_methods(const struct java_layout *layout, struct java_process *process)
 {
+	if (layout->blob_oop_maps.bytes != 8 || layout->blob_oop_maps.offset % 8 ||
+	    layout->nmethod_compile_id.offset % 4 ||
+	    layout->nmethod_compile_id.offset <
+		    layout->blob_oop_maps.offset + JAVA_HEAD_MAX_BYTES ||
+	    layout->nmethod_compile_id.offset + 4 - layout->blob_oop_maps.offset >
+		    JAVA_IDENTITY_BYTES)
+		return fail(-EOPNOTSUPP, "HotSpot's nmethods have other fields");
 	if (layout->block_used.bytes != 1 || layout->nmethod_method.bytes != 8 ||
 	    layout->nmethod_compile_id.bytes != 4 || layout->method_const_method.bytes != 8 ||
 	    layout->const_method_constants.bytes != 8 ||
 	    layout->const_method_name.offset != layout->const_method_code_size.offset + 2 ||
-	    layout->const_method_signature.offset != layout->const_method_code_size.offset + 4)
+	    layout->const_method_signature.offset != layout->const_method_code_size.offset + 4 ||
+	    layout->const_method_code_size.offset < layout->const_method_constants.offset ||
+	    layout->const_method_code_size.offset + 8 - layout->const_method_constants.offset >
+		    JAVA_CONST_METHOD_MAX_BYTES)
 		return fail(-EOPNOTSUPP, "HotSpot's methods have other fields");
 	process->block_used = layout->block_used.offset;
 	process->block_bytes = layout->block_bytes;
+	process->blob_oop_maps = layout->blob_oop_maps.offset;
 	process->nmethod_bytes = layout->nmethod_bytes;
 	process->nmethod_method = layout->nmethod_method.offset;
 	process->nmethod_compile_id = layout->nmethod_compile_id.offset;

@@ -56,7 +56,7 @@ enum {
 	JAVA_CODE = 4096,
 	JAVA_BYTES = JAVA_CODE + JAVA_BLOCKS * JAVA_BLOCK_BYTES,
 	JAVA_BLOB = 16,
-	JAVA_BLOB_CODE = 128,
+	JAVA_BLOB_CODE = 208,
 	JAVA_PIECES = 40,
 };
 
@@ -390,6 +390,8 @@ static void take_java(struct input *input, struct world *world, uint32_t row_cel
 		.bytes = JAVA_BYTES - JAVA_CODE,
 		.log2_segment_size = JAVA_SEGMENT_SHIFT,
 	};
+	process.code_start = JAVA_START + JAVA_CODE;
+	process.code_bytes = JAVA_BYTES - JAVA_CODE;
 	if (choices[3] & 1) {
 		process.interpreter_start = JAVA_START + JAVA_BYTES - 2 * JAVA_BLOCK_BYTES;
 		process.interpreter_end = JAVA_START + JAVA_BYTES - JAVA_BLOCK_BYTES;
@@ -407,7 +409,8 @@ static void take_java(struct input *input, struct world *world, uint32_t row_cel
 		process.blob_data = 16;
 		process.nmethod_bytes = 100;
 		process.nmethod_method = 24;
-		process.nmethod_compile_id = 20;
+		process.blob_oop_maps = 56;
+		process.nmethod_compile_id = 56 + JAVA_HEAD_MAX_BYTES + 4 * (choices[6] % 4);
 		process.blob_name = 32;
 		process.method_const_method = 8;
 		process.const_method_bytes = 48;

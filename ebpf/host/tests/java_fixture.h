@@ -25,11 +25,12 @@ enum {
 	BLOB_FRAME_SIZE = 12,
 	BLOB_CODE = 16,
 	BLOB_DATA = 20,
+	BLOB_OOP_MAPS = 24,
 	BLOB_METHOD = 32,
-	BLOB_COMPILE_ID = 40,
+	BLOB_COMPILE_ID = 156,
 	NMETHOD_BYTES = 48,
 	STUB_BYTES = 40,
-	CODE_AT = 64,
+	CODE_AT = 192,
 	CODE_LENGTH = 0x400,
 	/* Behind 16 bytes of code that make it. */
 	FRAME_COMPLETE = 16,
@@ -243,6 +244,8 @@ static inline int java_setup(void **state)
 	memset(java->map, JAVA_SEGMENT_FREE, sizeof(java->map));
 	java->process = (struct java_process){
 		.heaps[1] = { CODE_START, MAP_START, CODE_BYTES, SEGMENT_SHIFT },
+		.code_start = CODE_START,
+		.code_bytes = CODE_BYTES,
 		.interpreter_start = INTERPRETER,
 		.interpreter_end = INTERPRETER + INTERPRETER_BYTES,
 		.call_stub_return = java_code_at(SEGMENT_CALL_STUB, 0x100),
@@ -256,6 +259,7 @@ static inline int java_setup(void **state)
 		.blob_code = BLOB_CODE,
 		.blob_data = BLOB_DATA,
 		.nmethod_bytes = NMETHOD_BYTES,
+		.blob_oop_maps = BLOB_OOP_MAPS,
 		.nmethod_method = BLOB_METHOD,
 		.nmethod_compile_id = BLOB_COMPILE_ID,
 		.method_const_method = METHOD_CONST,
@@ -273,6 +277,8 @@ static inline int java_setup(void **state)
 	put_blob(java, SEGMENT_CALL_STUB, STUB_BYTES, 0, 0xffff);
 	put_number(java, blob_at(SEGMENT_COMPILED) + BLOB_METHOD, METHOD, 8);
 	put_number(java, blob_at(SEGMENT_COMPILED) + BLOB_COMPILE_ID, 77, 4);
+	put_number(java, blob_at(SEGMENT_CALLER) + BLOB_OOP_MAPS, OBJECTS, 8);
+	put_number(java, blob_at(SEGMENT_CALLER) + BLOB_COMPILE_ID, 78, 4);
 	put_object(java, METHOD + METHOD_CONST, CONST_METHOD, 8);
 	put_object(java, CONST_METHOD + CONST_CONSTANTS, OBJECTS, 8);
 	put_object(java, CONST_METHOD + CONST_CODE_SIZE, BYTECODE_BYTES, 2);

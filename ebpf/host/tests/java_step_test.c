@@ -247,6 +247,58 @@ static void frames_of_the_interpreter_keep_their_caller_s_stack_pointer(void **s
 	assert_java_walk(java, "!");
 }
 
+static void methods_that_call_themselves_are_one_method(void **state)
+{
+	struct java *java = *state;
+	const struct emulated_trace *trace = &java->world->trace;
+	uint32_t word = LEAF_WORD + FRAME_WORDS;
+
+	/* Compiled, the same call each time. */
+	lay_compiled(java, IN_CODE, &in_frame);
+	for (int i = 0; i < 3; i++, word += CALLER_FRAME_WORDS)
+		put_word(java, word + CALLER_FRAME_WORDS - 1, return_to(java, SEGMENT_CALLER));
+	put_caller(java, word);
+	assert_java_walk(java, "CCCCCsE");
+	for (uint32_t i = 4; i < 10; i += 2) {
+		assert_int_equal(trace->words[i], trace->words[2]);
+		assert_int_equal(trace->words[i + 1], trace->words[3]);
+	}
+	/* The interpreter's, called by itself from another bytecode. */
+	java_teardown(state);
+	java_setup(state);
+	java = *state;
+	trace = &java->world->trace;
+	lay_interpreted(java, FP_WORD + 30);
+	lay_interpreted(java, FP_WORD);
+	put_caller(java, SENDER_WORD + 30);
+	put_word(java, FP_WORD + 29, stack_address(SENDER_WORD + 30));
+	put_word(java, FP_WORD + 30 - BCP_SLOT, BYTECODES + 9);
+	put_word(java, FP_WORD, stack_address(FP_WORD + 30));
+	put_word(java, FP_WORD + 1, INTERPRETER + 32);
+	set_leaf(java, INTERPRETER + 16, "\x90", 1, LEAF_WORD);
+	java->world->start.registers[6] = stack_address(FP_WORD);
+	assert_java_walk(java, "IICsE");
+	assert_int_equal(trace->words[1] >> 32, 4);
+	assert_int_equal(trace->words[2], frame_word(FRAME_JAVA, FRAME_RETURN_ADDRESS, METHOD));
+	assert_int_equal(trace->words[3], 9ULL << 32 | (uint32_t)trace->words[1]);
+}
+
+static void a_method_that_begins_is_at_its_first_bytecode(void **state)
+{
+	struct java *java = *state;
+
+	lay_interpreted(java, FP_WORD);
+	set_leaf(java, INTERPRETER + 16, "\x53", 1, FP_WORD - BCP_SLOT + 1);
+	java->world->start.registers[6] = stack_address(FP_WORD);
+	java->world->start.registers[METHOD_REGISTER] = METHOD;
+	assert_java_walk(java, "ICsE");
+	assert_int_equal(java->world->trace.words[1] >> 32, 0);
+	/* One of C has no bytecode. */
+	put_object(java, CONST_METHOD + CONST_CODE_SIZE, 0, 2);
+	assert_java_walk(java, "ICsE");
+	assert_int_equal(java->world->trace.words[1] >> 32, JAVA_NO_BCI);
+}
+
 static void at_its_entry_the_interpreter_makes_its_frame(void **state)
 {
 	/* The return address in rax, or words above the stack pointer; the frame pointer, or none. */
@@ -283,6 +335,7 @@ static void at_its_entry_the_interpreter_makes_its_frame(void **state)
 		if (places[i].fp_word)
 			java->world->start.registers[6] = stack_address(places[i].fp_word);
 		assert_java_walk(java, "ICsE");
+		assert_int_equal(java->world->trace.words[1] >> 32, 0);
 	}
 }
 
@@ -508,6 +561,8 @@ int main(void)
 		java_test(a_stack_pointer_that_is_kept_on_the_stack_is_gone_back_to),
 		java_test(what_is_behind_no_call_is_no_return_address),
 		java_test(frames_of_the_interpreter_keep_their_caller_s_stack_pointer),
+		java_test(methods_that_call_themselves_are_one_method),
+		java_test(a_method_that_begins_is_at_its_first_bytecode),
 		java_test(at_its_entry_the_interpreter_makes_its_frame),
 		java_test(the_method_is_pushed_behind_the_caller_s_stack_pointer),
 		java_test(at_its_end_the_interpreter_has_left_its_frame),
