@@ -1,42 +1,59 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a Java frame costs in the kernel, beside a native one."""
-import glob
+import functools
 import os
 import shutil
 import subprocess
+import sys
 
 import python_side
-from tools import OUTPUT, SOURCES, path
+from tools import ROOT, SOURCES, path
+
+sys.path.insert(0, os.path.join(ROOT, "integration"))
+import javas
 
 # Each method stays a frame of its own.
-OPTIONS = "-XX:CompileCommand=quiet -XX:CompileCommand=dontinline,JavaDepth::*"
+OPTIONS = "-XX:CompileCommand=quiet -XX:CompileCommand=dontinline,Calls::*"
 MODES = {"compiled": "", "interpreted": "-Xint"}
+# As many methods as the native program of the bench has functions; and such that none comes twice.
+SOME = python_side.FUNCTIONS
+ALL = max(python_side.DEPTHS)
+
+CALL = """
+	static long call%d(int depth, long sum) {
+		return depth > 1 ? call%d(depth - 1, sum + 1) ^ sum : JavaDepth.leaf(sum) ^ depth;
+	}
+"""
 
 
-def machines_javas():
-    """java of each JDK of the machine."""
-    found = {os.path.realpath(java) for java in glob.glob("/usr/lib/jvm/*/bin/java")
-             if os.path.exists(os.path.join(os.path.dirname(java), "javac"))}
-    return sorted(found)
-
-
-def _program(java, mode):
-    """The path of a script that runs the bench's calls, with their depth."""
-    home = os.path.basename(os.path.dirname(os.path.dirname(java)))
-    script = path("java_depth_%s_%s" % (home, mode))
-    with open(script, "w", encoding="ascii") as file:
-        file.write('#!/bin/sh\nexec %s %s %s -cp %s/%s JavaDepth "$@"\n' % (
-            java, OPTIONS, MODES[mode], OUTPUT, home))
-    os.chmod(script, 0o755)
-    folder = os.path.join(OUTPUT, home)
+@functools.lru_cache(maxsize=None)
+def _classes(java, methods):
+    """The folder of the bench's classes, the calls in turns of so many @methods."""
+    folder = path("java_depth_%s_%d" % (java, methods))
+    calls = os.path.join(folder, "Calls.java")
     shutil.rmtree(folder, ignore_errors=True)
-    subprocess.run([java + "c", "-d", folder, os.path.join(SOURCES, "JavaDepth.java")], check=True)
+    os.makedirs(folder)
+    with open(calls, "w", encoding="ascii") as file:
+        file.write("class Calls {%s}\n" % "".join(
+            CALL % (i, (i + 1) % methods) for i in range(methods)))
+    subprocess.run(java.command("-d", folder, calls, os.path.join(SOURCES, "JavaDepth.java"),
+                                program="javac"), check=True)
+    return folder
+
+
+def _program(java, mode, methods):
+    """The path of a script that runs the bench's calls, with their depth."""
+    script = path("java_depth_%s_%s_%d.sh" % (java, mode, methods))
+    with open(script, "w", encoding="ascii") as file:
+        file.write('#!/bin/sh\nexec %s %s %s -cp %s JavaDepth "$@"\n' % (
+            java.path(), OPTIONS, MODES[mode], _classes(java, methods)))
+    os.chmod(script, 0o755)
     return os.path.basename(script)
 
 
 def slopes(median_of):
-    """(name of the JDK, mode, ns per frame)."""
-    for java in machines_javas():
+    """(JDK, mode, ns per frame, the same where no method comes twice)."""
+    for java in javas.of_machine().values():
         for mode in MODES:
-            name = os.path.basename(os.path.dirname(os.path.dirname(java)))
-            yield name, mode, python_side.slope(median_of, _program(java, mode))
+            yield (java, mode, *[python_side.slope(median_of, _program(java, mode, methods))
+                                 for methods in (SOME, ALL)])

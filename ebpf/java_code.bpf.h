@@ -86,8 +86,12 @@ static __always_inline bool java_is_interpreter(const struct java_walk *walk, __
 static __always_inline __u64 java_head_field(const struct java_walk *walk, __u32 offset,
 					     __u32 bytes)
 {
-	__u64 word = walk->head[offset / 8 % JAVA_HEAD_WORDS] >> 8 * (offset % 8);
+	__u32 index = offset / 8;
+	__u64 word;
 
+	/* The verifier has to see that it is in range, which the compiler may think that it knows. */
+	barrier_var(index);
+	word = walk->head[index % JAVA_HEAD_WORDS] >> 8 * (offset % 8);
 	if (bytes == 2)
 		return (__u16)word;
 	return bytes == 4 ? (__u32)word : word;
@@ -166,18 +170,50 @@ static __always_inline enum unwind_error java_search_blob(struct java_walk *walk
 	return java_is_used(walk) ? UNWIND_OK : UNWIND_NO_INFO;
 }
 
-/* Where what is known of @address, or of the Method there, is kept. */
-static __always_inline struct java_kept *java_kept_at(struct java_walk *walk, __u64 address)
+/*
+ * The first of the two entries that what is known of @address, or of the Method there, is kept in. Code
+ * lies at multiples of a size, for which one multiplication is not enough.
+ */
+static __always_inline __u32 java_kept_index(__u64 address)
 {
-	__u32 index = (__u32)(address * 0x9e3779b97f4a7c15ULL >> 32) >> (32 - JAVA_KEPT_SHIFT);
-
-	return &walk->kept[index % JAVA_KEPT_COUNT];
+	return java_mix(java_mix(0, address), 0) >> (64 - JAVA_KEPT_SHIFT) & ~1U;
 }
 
 static __always_inline bool java_is_kept(const struct java_walk *walk, const struct java_kept *kept,
 					 __u64 address)
 {
 	return kept->address == address && kept->process_key == walk->process_key;
+}
+
+static __always_inline struct java_kept *java_kept_entry(struct java_walk *walk, __u32 index)
+{
+	/* As in java_head_field(). */
+	barrier_var(index);
+	return &walk->kept[index % JAVA_KEPT_COUNT];
+}
+
+/* The one of the two that has @address, if one does. */
+static __always_inline struct java_kept *java_kept_at(struct java_walk *walk, __u64 address)
+{
+	__u32 index = java_kept_index(address);
+	bool is_first = java_is_kept(walk, java_kept_entry(walk, index), address);
+
+	return java_kept_entry(walk, index + !is_first);
+}
+
+/* A new one in place of the older one. */
+static __always_inline struct java_kept *java_new_kept(struct java_walk *walk, __u64 address)
+{
+	__u32 index = java_kept_index(address);
+	struct java_kept *kept = java_kept_entry(walk, index);
+
+	*java_kept_entry(walk, index + 1) = *kept;
+	*kept = (struct java_kept){
+		.process_key = walk->process_key,
+		.address = address,
+		.number = walk->number,
+	};
+	return kept;
 }
 
 /*
@@ -226,8 +262,9 @@ static __always_inline bool java_take_kept(struct java_walk *walk, struct java_k
 	return true;
 }
 
-static __always_inline void java_keep(struct java_walk *walk, struct java_kept *kept, __u64 address)
+static __always_inline void java_keep(struct java_walk *walk, __u64 address)
 {
+	struct java_kept *kept;
 	__u64 method = 0, oop_maps = 0;
 	__u32 compile_id = 0;
 
@@ -238,33 +275,28 @@ static __always_inline void java_keep(struct java_walk *walk, struct java_kept *
 	walk->fingerprint = java_fingerprint(method, compile_id);
 	if (!oop_maps || !compile_id)
 		return;
-	*kept = (struct java_kept){
-		.process_key = walk->process_key,
-		.address = address,
-		.place = walk->blob,
-		.oop_maps = oop_maps,
-		.compile_id = compile_id,
-		.fingerprint = walk->fingerprint,
-		.position = address - walk->code_start,
-		.frame_bytes = walk->frame_bytes,
-		.frame_complete = walk->frame_complete,
-		.number = walk->number,
-	};
+	kept = java_new_kept(walk, address);
+	kept->place = walk->blob;
+	kept->oop_maps = oop_maps;
+	kept->compile_id = compile_id;
+	kept->fingerprint = walk->fingerprint;
+	kept->position = address - walk->code_start;
+	kept->frame_bytes = walk->frame_bytes;
+	kept->frame_complete = walk->frame_complete;
 }
 
 /** Finds the blob that executes at @address, which lies in a heap; UNWIND_NO_INFO: there is none. */
 static __always_inline enum unwind_error java_find_blob(struct java_walk *walk, __u64 address)
 {
-	struct java_kept *kept = java_kept_at(walk, address);
 	enum unwind_error error;
 
-	if (java_take_kept(walk, kept, address))
+	if (java_take_kept(walk, java_kept_at(walk, address), address))
 		return UNWIND_OK;
 	error = java_search_blob(walk, address);
 	if (!error)
 		error = java_read_blob(walk, address);
 	if (!error && walk->is_nmethod)
-		java_keep(walk, kept, address);
+		java_keep(walk, address);
 	return error;
 }
 

@@ -75,20 +75,24 @@ static __always_inline enum unwind_error java_push_compiled(struct walk_state *s
 }
 
 /* Of @const_method: the two words of the fingerprint, the second with the size of its bytecode. */
-static __always_inline enum unwind_error java_read_const_method(const struct java_walk *walk,
-								__u64 const_method,
-								__u64 *constants, __u64 *sizes)
+static __always_inline enum unwind_error
+java_read_const_method(struct java_walk *walk, __u64 const_method, __u64 *constants, __u64 *sizes)
 {
 	enum { COUNT = JAVA_CONST_METHOD_MAX_BYTES / 8 };
 	__u32 place = walk->process.const_method_code_size - walk->process.const_method_constants;
+	__u32 shift = 8 * (place % 8);
 	__u64 words[COUNT];
 
 	if (place > JAVA_CONST_METHOD_MAX_BYTES - 8 ||
 	    bpf_probe_read_user(words, sizeof(words),
 				(const void *)(const_method + walk->process.const_method_constants)))
 		return UNWIND_NO_INFO;
+	/* Verifiers before 5.12 take no variable place on the stack. */
+	__builtin_memcpy(walk->head, words, sizeof(words));
 	*constants = words[0];
-	*sizes = java_bytes_at(words, COUNT, place);
+	*sizes = java_head_field(walk, place, 8);
+	if (shift)
+		*sizes |= java_head_field(walk, place + 8 - place % 8, 8) << (64 - shift);
 	return UNWIND_OK;
 }
 
@@ -127,17 +131,15 @@ static __always_inline enum unwind_error java_push_interpreted(struct walk_state
 		    java_read_const_method(walk, const_method, &constants, &sizes))
 			return UNWIND_NO_INFO;
 		bci = java_bci(walk, const_method, sizes, bcp, saved_bcp);
+		kept = java_new_kept(walk, method);
+		kept->place = const_method;
 		kept->number = 0;
 	}
-	if (kept->number != walk->number)
-		*kept = (struct java_kept){
-			.process_key = walk->process_key,
-			.address = method,
-			.place = const_method,
-			.sizes = sizes,
-			.fingerprint = java_fingerprint(constants, java_method_word(sizes)),
-			.number = walk->number,
-		};
+	if (kept->number != walk->number) {
+		kept->number = walk->number;
+		kept->sizes = sizes;
+		kept->fingerprint = java_fingerprint(constants, java_method_word(sizes));
+	}
 	return push_frame(state, frame_word(FRAME_JAVA, state->frame_flags, method),
 			  bci << 32 | kept->fingerprint);
 }

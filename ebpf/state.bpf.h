@@ -29,8 +29,8 @@ enum {
 	PYTHON_KNOWN_CODES = 16,
 	JAVA_HEAD_WORDS = JAVA_HEAD_MAX_BYTES / 8,
 	JAVA_IDENTITY_WORDS = JAVA_IDENTITY_BYTES / 8,
-	/** What is known of code and Methods, kept between walks. */
-	JAVA_KEPT_SHIFT = 8,
+	/** What is known of code and Methods, kept between walks: pairs of entries. */
+	JAVA_KEPT_SHIFT = 9,
 	JAVA_KEPT_COUNT = 1 << JAVA_KEPT_SHIFT,
 };
 
