@@ -292,7 +292,26 @@ static void from_25_on_the_information_is_elsewhere(void **state)
 	check_scope(&scopes.scopes[2], OUTER, 5);
 }
 
-static void from_11_to_21_scopes_have_a_pointer(void **state)
+static void in_23_and_24_methods_are_among_the_blobs_data(void **state)
+{
+	struct java_layout layout = made_code_layout();
+	const struct java_blob blob = { .address = MADE_VM_BASE + MADE_BLOB_AT };
+	struct java_scopes scopes;
+
+	(void)state;
+	make_code();
+	layout.nmethod_immutable_data = (struct vm_place){ 80, 8 };
+	layout.nmethod_metadata = (struct vm_place){ 76, 2 };
+	made_vm_put(&vm, MADE_BLOB_AT + 80, MADE_VM_BASE + MADE_BLOB_AT, 8);
+	made_vm_put(&vm, MADE_BLOB_AT + 24, METADATA - 16, 4);
+	made_vm_put(&vm, MADE_BLOB_AT + 76, 16, 2);
+	assert_int_equal(java_scopes_read(&layout, &vm.memory, &blob, 20, true, &scopes), 0);
+	assert_int_equal(scopes.count, 3);
+	check_scope(&scopes.scopes[0], INNER, JAVA_BCI_OF_ENTRY);
+	check_scope(&scopes.scopes[2], OUTER, 5);
+}
+
+static void from_9_to_22_scopes_have_a_pointer(void **state)
 {
 	struct java_layout layout = made_code_layout();
 	const struct java_blob blob = { .address = MADE_VM_BASE + MADE_BLOB_AT };
@@ -318,7 +337,8 @@ int main(void)
 		cmocka_unit_test(forged_scopes_are_refused),
 		cmocka_unit_test(chains_that_are_too_long_are_refused),
 		cmocka_unit_test(from_25_on_the_information_is_elsewhere),
-		cmocka_unit_test(from_11_to_21_scopes_have_a_pointer),
+		cmocka_unit_test(in_23_and_24_methods_are_among_the_blobs_data),
+		cmocka_unit_test(from_9_to_22_scopes_have_a_pointer),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
