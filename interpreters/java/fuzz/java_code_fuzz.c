@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "ebpf/abi/java.h"
+#include "interpreters/fuzz/check_text.h"
 #include "interpreters/java/java_code.h"
 #include "interpreters/java/java_fields.h"
 #include "interpreters/java/java_lines.h"
@@ -45,23 +46,6 @@ static int read_memory(struct remote_memory *memory, uint64_t address, void *buf
 	for (size_t i = 0; i < bytes; i++)
 		((uint8_t *)buffer)[i] = fuzz->data[(uint16_t)(address + i) % fuzz->size];
 	return 0;
-}
-
-static void check_text(const char *text)
-{
-	const uint8_t *at = (const uint8_t *)text;
-
-	if (strlen(text) > INTERPRETER_NAME_MAX_BYTES)
-		abort();
-	while (*at) {
-		int more = *at < 0x80 ? 0 : *at >= 0xf0 ? 3 : *at >= 0xe0 ? 2 : *at >= 0xc2 ? 1 : 9;
-
-		if (more == 9)
-			abort();
-		for (at++; more; more--, at++)
-			if ((*at & 0xc0) != 0x80)
-				abort();
-	}
 }
 
 static void look_at_scopes(const struct java_layout *layout, struct fuzz_memory *memory,
