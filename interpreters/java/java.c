@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "agent/base/error.h"
+#include "agent/base/text.h"
 #include "interpreters/java/java_attach.h"
 #include "interpreters/java/java_stub_names.h"
 #include "interpreters/java/java_stubs.h"
@@ -99,6 +100,9 @@ static int attach(const struct interpreter_file *probed, const struct interprete
 	return 0;
 }
 
+/* Where a virtual thread's frames are in part in the heap, and where they come from there. */
+#define CONTINUATION_STUBS "[stub: StubRoutines (continuation"
+
 static int name_stub(struct java_attached *attached, struct remote_memory *memory,
 		     const uint64_t words[2], struct interpreted_frames *frames)
 {
@@ -114,6 +118,7 @@ static int name_stub(struct java_attached *attached, struct remote_memory *memor
 	frames->count = 1;
 	frames->items[0] = (struct interpreted_frame){
 		.function = routine ? routine : attached->stub_name,
+		.mounts_virtual_thread = text_starts_with(attached->stub_name, CONTINUATION_STUBS),
 	};
 	return 0;
 }

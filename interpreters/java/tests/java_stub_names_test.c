@@ -245,6 +245,11 @@ static bool check_line(const struct live_java *java, struct interpreter_process 
 				 0);
 		assert_int_equal(frames.count, 1);
 		assert_string_equal(frames.items[0].function, name);
+		/* Its name from 21 on; that of the other one goes on. */
+		if (strstr(name, "eturnBarrier") || strstr(name, "return barrier"))
+			assert_true(frames.items[0].mounts_virtual_thread);
+		if (strstr(name, "call_stub"))
+			assert_false(frames.items[0].mounts_virtual_thread);
 	}
 	return true;
 }

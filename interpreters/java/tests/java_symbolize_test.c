@@ -143,7 +143,8 @@ static int name_compiled(uint32_t offset, uint8_t flags, struct interpreted_fram
 	return java_symbolize(&symbolizer, &vm.memory, words, frames);
 }
 
-static int name_interpreted(int method, uint32_t bci, struct interpreted_frames *frames)
+static int name_interpreted_by(struct java_symbolizer *by, int method, uint32_t bci,
+			       struct interpreted_frames *frames)
 {
 	uint64_t word = 0;
 	uint64_t words[2] = { frame_word(FRAME_JAVA, 0, MADE_VM_BASE + method_at(method)) };
@@ -152,7 +153,12 @@ static int name_interpreted(int method, uint32_t bci, struct interpreted_frames 
 	words[1] = (uint64_t)bci << 32 |
 		   java_fingerprint(MADE_VM_BASE + method_at(method) + CONSTANTS,
 				    java_method_word(word));
-	return java_symbolize(&symbolizer, &vm.memory, words, frames);
+	return java_symbolize(by, &vm.memory, words, frames);
+}
+
+static int name_interpreted(int method, uint32_t bci, struct interpreted_frames *frames)
+{
+	return name_interpreted_by(&symbolizer, method, bci, frames);
 }
 
 static void check_frame(const struct interpreted_frame *frame, const char *function, uint32_t line)
@@ -178,6 +184,24 @@ static void all_methods_that_are_inlined_have_names_and_lines(void **state)
 			assert_int_equal(frames.items[j].is_inlined, j < 2);
 			assert_false(frames.items[j].is_approximate);
 		}
+	}
+}
+
+static void by_one_method_virtual_threads_are_mounted(void **state)
+{
+	static const char *const names[] = { "enterSpecial", "enterSpecialX", "enter" };
+	struct interpreted_frames frames;
+
+	(void)state;
+	for (uint32_t i = 0; i < 6; i++) {
+		struct java_symbolizer named;
+		const struct java_layout layout = made_code_layout();
+
+		make_method(OUTER, "jdk/internal/vm/Continuation", names[i / 2], 10);
+		java_symbolizer_init(&named, &layout, i % 2);
+		assert_int_equal(name_interpreted_by(&named, OUTER, 0, &frames), 0);
+		assert_int_equal(frames.items[0].mounts_virtual_thread, i < 2);
+		java_symbolizer_deinit(&named);
 	}
 }
 
@@ -376,6 +400,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(all_methods_that_are_inlined_have_names_and_lines),
+		TEST(by_one_method_virtual_threads_are_mounted),
 		TEST(between_the_places_that_the_jvm_knows_names_are_approximate),
 		TEST(a_frame_of_the_interpreter_is_one_method),
 		TEST(what_is_known_costs_a_look_whether_it_is_still_there),
