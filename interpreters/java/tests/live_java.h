@@ -86,12 +86,24 @@ static inline void find_javas(glob_t *found)
 		glob(getenv("ALLFRAMES_ONLY_JAVA"), 0, NULL, found);
 		return;
 	}
-	glob("/usr/lib/jvm/*-amd64/bin/java", 0, NULL, found);
-	glob("/usr/lib/jvm/*-arm64/bin/java", GLOB_APPEND, NULL, found);
+	glob("/usr/lib/jvm/*/bin/java", 0, NULL, found);
 	if (!getenv("ALLFRAMES_LONG"))
 		return;
 	snprintf(fetched, sizeof(fetched), "%s/.cache/allframes/javas/bin/*", getenv("HOME"));
 	glob(fetched, GLOB_APPEND, NULL, found);
+}
+
+/* Of a JVM that is found by its own: a link to its folder. */
+static inline bool is_other_name(const char *path)
+{
+	const char *end = strstr(path, "/bin/java");
+	struct stat status;
+	char folder[4096];
+
+	if (!end)
+		return false;
+	snprintf(folder, sizeof(folder), "%.*s", (int)(end - path), path);
+	return !lstat(folder, &status) && S_ISLNK(status.st_mode);
 }
 
 /**
@@ -110,14 +122,9 @@ static inline uint32_t check_javas(bool (*check)(const char *path, const void *c
 		print_message("no JVM, or no compiler, here\n");
 		skip();
 	}
-	for (size_t i = 0; i < found.gl_pathc; i++) {
-		struct stat status;
-
-		/* Other names for the same JVM. */
-		if (lstat(found.gl_pathv[i], &status) || strstr(found.gl_pathv[i], "java-1."))
-			continue;
-		failed += !check(found.gl_pathv[i], context);
-	}
+	for (size_t i = 0; i < found.gl_pathc; i++)
+		if (!is_other_name(found.gl_pathv[i]))
+			failed += !check(found.gl_pathv[i], context);
 	globfree(&found);
 	return failed;
 }
