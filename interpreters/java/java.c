@@ -12,6 +12,7 @@
 
 #include "agent/base/error.h"
 #include "agent/base/text.h"
+#include "agent/host/elf_dynamic.h"
 #include "interpreters/java/java_attach.h"
 #include "interpreters/java/java_stub_names.h"
 #include "interpreters/java/java_stubs.h"
@@ -34,6 +35,21 @@ struct java_attached {
 	java_text stub_name;
 };
 
+/* Java that is not HotSpot's; its frames stay native ones. */
+static int refuse_others(const struct elf_image *image)
+{
+	struct elf_dynamic_symbol symbol;
+	struct elf_dynamic dynamic;
+
+	if (elf_image_find_section(image, ".svm_heap"))
+		return fail(-EOPNOTSUPP,
+			    "a native image of GraalVM, which has no tables of its code");
+	if (!elf_dynamic_init(&dynamic, image) &&
+	    !elf_dynamic_find(&dynamic, image, "J9_CreateJavaVM", &symbol))
+		return fail(-EOPNOTSUPP, "OpenJ9 is not known");
+	return -ENOENT;
+}
+
 static int probe(const struct elf_image *image, const char *path, struct interpreter_file **file)
 {
 	struct vm_symbols symbols;
@@ -41,6 +57,8 @@ static int probe(const struct elf_image *image, const char *path, struct interpr
 	int err = vm_symbols_find(image, &symbols);
 
 	(void)path;
+	if (err == -ENOENT)
+		err = refuse_others(image);
 	if (err)
 		return err;
 	made = calloc(1, sizeof(*made));
