@@ -6,10 +6,10 @@
  */
 #include "interpreters/java/java_stub_names.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 #include "interpreters/fuzz/check_text.h"
+#include "interpreters/java/fuzz/fuzz_memory.h"
 #include "interpreters/java/tests/made_code.h"
 
 enum { MAX_READS = 1 << 20, MEMORY_BYTES = 4096, VARIABLE_BYTES = 256 };
@@ -18,34 +18,11 @@ enum { MAX_READS = 1 << 20, MEMORY_BYTES = 4096, VARIABLE_BYTES = 256 };
 #define LIBRARY 0x7f0000200000ULL
 #define MAP 0x7f0000400800ULL
 
-struct fuzz_memory {
-	struct remote_memory memory;
-	const uint8_t *data;
-	size_t size;
-	uint32_t reads;
-	/** From this read on the process is gone. */
-	uint32_t ends_at;
-};
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static int read_memory(struct remote_memory *memory, uint64_t address, void *buffer, size_t bytes)
-{
-	struct fuzz_memory *fuzz = (struct fuzz_memory *)memory;
-
-	if (++fuzz->reads > MAX_READS)
-		abort();
-	if (fuzz->ends_at && fuzz->reads >= fuzz->ends_at)
-		return -ESRCH;
-	for (size_t i = 0; i < bytes; i++)
-		((uint8_t *)buffer)[i] = fuzz->data[(address + i) % MEMORY_BYTES % fuzz->size];
-	return 0;
-}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const struct remote_memory_ops ops = { .read = read_memory };
-	struct fuzz_memory memory = { .memory = { .ops = &ops }, .data = data + 2 };
+	struct fuzz_memory memory;
 	const struct java_layout layout = made_code_layout();
 	const struct java_heaps heaps = {
 		.heaps = { { .low = HEAP,
@@ -63,7 +40,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (size < 3)
 		return 0;
-	memory.size = size - 2;
+	memory = fuzz_memory_make(data + 2, size - 2, MEMORY_BYTES - 1, MAX_READS);
 	memcpy(&memory.ends_at, data, 2);
 	if (java_stub_names_read(&layout, &heaps, &library, LIBRARY, &memory.memory, &names))
 		abort();

@@ -267,11 +267,22 @@ static void chains_that_are_too_long_are_refused(void **state)
 	assert_in_range(vm.reads, 1024, 2200);
 }
 
+/* All scopes of the place that has three are found. */
+static void check_with(const struct java_layout *layout)
+{
+	const struct java_blob blob = { .address = MADE_VM_BASE + MADE_BLOB_AT };
+	struct java_scopes scopes;
+
+	assert_int_equal(java_scopes_read(layout, &vm.memory, &blob, 20, true, &scopes), 0);
+	assert_int_equal(scopes.count, 3);
+	check_scope(&scopes.scopes[0], INNER, JAVA_BCI_OF_ENTRY);
+	check_scope(&scopes.scopes[1], MIDDLE, 6);
+	check_scope(&scopes.scopes[2], OUTER, 5);
+}
+
 static void from_25_on_the_information_is_elsewhere(void **state)
 {
 	struct java_layout layout = made_code_layout();
-	const struct java_blob blob = { .address = MADE_VM_BASE + MADE_BLOB_AT };
-	struct java_scopes scopes;
 
 	(void)state;
 	make_code();
@@ -286,17 +297,12 @@ static void from_25_on_the_information_is_elsewhere(void **state)
 	made_vm_put(&vm, MADE_BLOB_AT + 72, 8, 4);
 	made_vm_put(&vm, MADE_BLOB_AT + 88, MADE_VM_BASE + MADE_BLOB_AT + METADATA - 24, 8);
 	made_vm_put(&vm, MADE_BLOB_AT + 96, 24, 4);
-	assert_int_equal(java_scopes_read(&layout, &vm.memory, &blob, 20, true, &scopes), 0);
-	assert_int_equal(scopes.count, 3);
-	check_scope(&scopes.scopes[0], INNER, JAVA_BCI_OF_ENTRY);
-	check_scope(&scopes.scopes[2], OUTER, 5);
+	check_with(&layout);
 }
 
 static void in_23_and_24_methods_are_among_the_blobs_data(void **state)
 {
 	struct java_layout layout = made_code_layout();
-	const struct java_blob blob = { .address = MADE_VM_BASE + MADE_BLOB_AT };
-	struct java_scopes scopes;
 
 	(void)state;
 	make_code();
@@ -305,25 +311,18 @@ static void in_23_and_24_methods_are_among_the_blobs_data(void **state)
 	made_vm_put(&vm, MADE_BLOB_AT + 80, MADE_VM_BASE + MADE_BLOB_AT, 8);
 	made_vm_put(&vm, MADE_BLOB_AT + 24, METADATA - 16, 4);
 	made_vm_put(&vm, MADE_BLOB_AT + 76, 16, 2);
-	assert_int_equal(java_scopes_read(&layout, &vm.memory, &blob, 20, true, &scopes), 0);
-	assert_int_equal(scopes.count, 3);
-	check_scope(&scopes.scopes[0], INNER, JAVA_BCI_OF_ENTRY);
-	check_scope(&scopes.scopes[2], OUTER, 5);
+	check_with(&layout);
 }
 
 static void from_9_to_22_scopes_have_a_pointer(void **state)
 {
 	struct java_layout layout = made_code_layout();
-	const struct java_blob blob = { .address = MADE_VM_BASE + MADE_BLOB_AT };
-	struct java_scopes scopes;
 
 	(void)state;
 	make_code();
 	layout.nmethod_scopes_data = (struct vm_place){ 80, 8 };
 	made_vm_put(&vm, MADE_BLOB_AT + 80, MADE_VM_BASE + MADE_BLOB_AT + SCOPES, 8);
-	assert_int_equal(java_scopes_read(&layout, &vm.memory, &blob, 20, true, &scopes), 0);
-	assert_int_equal(scopes.count, 3);
-	check_scope(&scopes.scopes[1], MIDDLE, 6);
+	check_with(&layout);
 }
 
 int main(void)
