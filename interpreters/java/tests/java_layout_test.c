@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "interpreters/java/java_layout.h"
+#include "interpreters/java/tests/live_java.h"
 #include "interpreters/java/tests/made_vm.h"
 
 enum { VERSION_AT = 0x800 };
@@ -132,6 +133,83 @@ static void versions_between_those_that_are_tested_go_by_their_tables(void **sta
 				       next));
 }
 
+/* A JVM's memory in which its version is another one. */
+struct forged_memory {
+	struct remote_memory memory;
+	struct remote_memory *source;
+	uint64_t version_at;
+	uint32_t version;
+};
+
+static int read_forged(struct remote_memory *memory, uint64_t address, void *buffer, size_t bytes)
+{
+	struct forged_memory *forged = (struct forged_memory *)memory;
+	int err = remote_memory_read(forged->source, address, buffer, bytes);
+
+	if (!err && address == forged->version_at && bytes == sizeof(forged->version))
+		memcpy(buffer, &forged->version, bytes);
+	return err;
+}
+
+/* Those in which fields are as in @version, by the sources; 0 ends. */
+static const uint8_t *versions_like(uint32_t version)
+{
+	static const struct {
+		uint8_t version;
+		uint8_t others[6];
+	} alike[] = {
+		{ 11, { 9, 10, 12, 13 } }, { 17, { 16, 18, 19 } }, { 21, { 20, 22 } },
+		{ 25, { 26, 27 } },	   { 26, { 25, 27 } },	   { 27, { 25, 26 } },
+	};
+	static const uint8_t none[1];
+
+	for (size_t i = 0; i < sizeof(alike) / sizeof(alike[0]); i++)
+		if (alike[i].version == version)
+			return alike[i].others;
+	return none;
+}
+
+static bool check_neighbours(const char *path, const void *context)
+{
+	static const struct remote_memory_ops ops = { .read = read_forged };
+	static const struct vm_question question = { VM_FIELD, "Abstract_VM_Version",
+						     "_vm_major_version" };
+	static const char *const options[] = { "-Xmx64m", NULL };
+	struct forged_memory forged = { .memory = { .ops = &ops } };
+	struct java_layout layout, other;
+	struct vm_answer answer;
+	struct live_java java;
+	char line[256];
+
+	(void)context;
+	assert_int_equal(live_java_start(&java, path, options), 0);
+	assert_non_null(fgets(line, sizeof(line), java.output));
+	assert_int_equal(live_java_find(&java), 0);
+	forged.source = &java.memory.memory;
+	assert_int_equal(
+		vm_structs_read(&java.symbols, java.bias, forged.source, &question, 1, &answer), 0);
+	forged.version_at = answer.value;
+	assert_int_equal(java_layout_read(&java.symbols, java.bias, forged.source, &layout), 0);
+	for (const uint8_t *at = versions_like(layout.version); *at; at++) {
+		forged.version = *at;
+		if (java_layout_read(&java.symbols, java.bias, &forged.memory, &other)) {
+			print_message("%s as Java %u: %s\n", path, *at, error_text());
+			fail();
+		}
+		assert_int_equal(other.version, *at);
+		other.version = layout.version;
+		assert_memory_equal(&other, &layout, sizeof(layout));
+	}
+	live_java_stop(&java);
+	return true;
+}
+
+static void neighbours_of_versions_at_hand_are_read_from_the_same_tables(void **state)
+{
+	(void)state;
+	assert_int_equal(check_javas(check_neighbours, NULL), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -141,7 +219,8 @@ int main(void)
 		cmocka_unit_test(an_offset_out_of_all_objects_is_refused),
 		cmocka_unit_test(between_two_known_versions_a_field_is_in_the_place_of_either),
 		cmocka_unit_test(versions_between_those_that_are_tested_go_by_their_tables),
+		cmocka_unit_test(neighbours_of_versions_at_hand_are_read_from_the_same_tables),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, NULL, live_java_remove_classes);
 }
