@@ -16,8 +16,9 @@
 
 enum {
 	WINDOW_BYTES = 1 << 16,
-	/* Variables that are looked at; some 3,000 may point to an entry. */
+	/* Variables that are looked at, and entries of all lists; 7,000 may point to an entry. */
 	MAX_LOOKS = 1 << 15,
+	MAX_ENTRIES = 4 * JAVA_STUB_NAMES_MAX,
 	/* What malloc() returns is aligned so, and not in the first page. */
 	ENTRY_ALIGNMENT = 16,
 	FIRST_ADDRESS = 4096,
@@ -50,6 +51,7 @@ struct search {
 	uint64_t library_end;
 	struct read_windows windows;
 	uint32_t looks_left;
+	uint32_t entries_left;
 	/* The block that was asked for last: neighbours share theirs. */
 	struct java_blob block;
 	struct java_stub_names found;
@@ -172,13 +174,17 @@ static int read_list(struct search *search, uint64_t address)
 	struct java_stub_names shorter = search->found;
 	int err = 0;
 
-	for (uint32_t i = 0; address && i < JAVA_STUB_NAMES_MAX && !err; i++) {
+	for (uint32_t i = 0; address && i < JAVA_STUB_NAMES_MAX && search->entries_left; i++) {
 		struct entry entry = { 0 };
+		bool is_entry = read_entry(search, address, &entry);
 
-		if (read_entry(search, address, &entry))
+		/* Most of what is looked at is no list. */
+		if (!is_entry && !i)
+			return 0;
+		search->entries_left--;
+		if (is_entry)
 			err = add_name(search, &entry, &names);
-		/* What was looked at first is no entry, nor leads to one. */
-		if (err || (!i && !names.names.count))
+		if (err || !names.names.count)
 			return err;
 		address = entry.next % ENTRY_ALIGNMENT ? 0 : entry.next;
 	}
@@ -255,6 +261,7 @@ int java_stub_names_read(const struct java_layout *layout, const struct java_hea
 		.library_start = bias + library->start,
 		.library_end = bias + library->end,
 		.looks_left = MAX_LOOKS,
+		.entries_left = MAX_ENTRIES,
 	};
 	int err = 0;
 

@@ -200,6 +200,26 @@ static void a_list_without_an_end_has_one(void **state)
 	assert_null(java_stub_names_find(&names, code_at(0)));
 }
 
+/* More entries than there are windows, each in one of its own, so that each look at one is a read. */
+static void many_lists_without_an_end_take_no_long_time(void **state)
+{
+	enum { ENTRIES = 20, WINDOW = 512 };
+
+	(void)state;
+	for (uint32_t i = 0; i < ENTRIES; i++) {
+		uint32_t at = ENTRIES_AT + WINDOW * i, next = (i + 1) % ENTRIES;
+
+		memcpy(vm.bytes + at, vm.bytes + ENTRIES_AT, ENTRY_BYTES);
+		made_vm_put(&vm, at, MADE_VM_BASE + ENTRIES_AT + WINDOW * next, 8);
+		if (i < DATA_BYTES / 8)
+			made_vm_put(&vm, DATA_AT + 8 * i, MADE_VM_BASE + at, 8);
+	}
+	vm.reads = 0;
+	read_names();
+	/* Of eight lists as much is read as four have. */
+	assert_in_range(vm.reads, 4 * JAVA_STUB_NAMES_MAX, 5 * JAVA_STUB_NAMES_MAX);
+}
+
 static void a_library_reaches_from_its_first_segment_to_its_last(void **state)
 {
 	struct elf_segment segments[] = {
@@ -299,6 +319,7 @@ int main(void)
 		TEST(entries_that_are_none_are_passed_over),
 		TEST(of_routines_that_overlap_neither_has_a_name),
 		TEST(a_list_without_an_end_has_one),
+		TEST(many_lists_without_an_end_take_no_long_time),
 		cmocka_unit_test(a_library_reaches_from_its_first_segment_to_its_last),
 		cmocka_unit_test(names_are_those_that_each_jvm_prints),
 	};
