@@ -9,12 +9,12 @@ them differently.
 import collections
 import os
 import re
-import subprocess
 import sys
 import tempfile
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import gos
 from harness import IS_LONG, OUTPUT, ROOT, Agent, Program, Tap, need_root
 from otlp_collector import Collector
 from pprof_reader import Profile
@@ -67,34 +67,16 @@ PPROF_KEYS = {"pid": "label.pid", "comm": "label.comm", "label.tid": "label.labe
 Sample = collections.namedtuple("Sample", "frames labels goroutine count")
 
 
-class Go:
+class Go(gos.Go):
     """A toolchain: the machine's, or one that scripts/fetch_gos.py brought."""
 
-    def __init__(self, version=None):
-        self._go = fetch_gos.machines_go()
-        self._environment = {**os.environ, "GOTOOLCHAIN": "local", "GO111MODULE": "on",
-                             "GOENV": "off", "GOFLAGS": "", "GOPROXY": "off", "GOWORK": "off",
-                             "CGO_ENABLED": "0"}
-        self._environment.pop("GOROOT", None)
-        if version:
-            root = str(fetch_gos.DIRECTORY / version)
-            self._go = os.path.join(root, "bin", "go")
-            self._environment["GOROOT"] = root
-        folder = os.path.join(OUTPUT, "go_labels", version or "machine")
-        self._environment["GOCACHE"] = os.path.join(OUTPUT, "go", "cache")
-        self.program = os.path.join(folder, "go_labels")
-        self.name = self._run("env", "GOVERSION").strip() or "go" + version
-
-    def _run(self, *words):
-        result = subprocess.run([self._go, *words], env=self._environment, check=False, text=True,
-                                cwd=SOURCE, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                stderr=subprocess.STDOUT)
-        if result.returncode:
-            raise RuntimeError("%s %s: %s" % (self._go, " ".join(words), result.stdout))
-        return result.stdout
-
-    def build(self):
-        self._run("build", "-ldflags=-s -w", "-o", self.program, ".")
+    def program(self):
+        """The path of the program, built."""
+        folder = os.path.join(OUTPUT, "go_labels", self.version)
+        os.makedirs(folder, exist_ok=True)
+        path = os.path.join(folder, "go_labels")
+        self._compile(path, SOURCE, ".", gos.Mode(link="-s -w"))
+        return path
 
 
 class Target(Program):
@@ -253,7 +235,7 @@ def run_agent(tap, target, with_goroutines, directory):
 
 
 def check_go(tap, go):
-    with Target(go.program) as target, tempfile.TemporaryDirectory() as directory:
+    with Target(go.program()) as target, tempfile.TemporaryDirectory() as directory:
         found = run_agent(tap, target, True, directory)
         for where, samples in (found or {}).items():
             check_labels(tap, samples, "%s, %s" % (go.name, where))
@@ -261,7 +243,7 @@ def check_go(tap, go):
 
 
 def check_without_numbers(tap, go):
-    with Target(go.program) as target, tempfile.TemporaryDirectory() as directory:
+    with Target(go.program()) as target, tempfile.TemporaryDirectory() as directory:
         found = run_agent(tap, target, False, directory)
         for where, samples in (found or {}).items():
             check_labels(tap, samples, "no numbers, %s" % where)
@@ -280,8 +262,7 @@ def main():
         if version and not fetch_gos.is_fetched(version):
             tap.skip("labels of goroutines, go" + version, "it is not fetched")
             continue
-        go = Go(version)
-        go.build()
+        go = Go(fetch_gos.DIRECTORY / version if version else None)
         check_go(tap, go)
         if not place:
             check_without_numbers(tap, go)

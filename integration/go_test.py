@@ -11,24 +11,18 @@ usage: go_test.py [VERSION|MODE|TARGET...]
 A VERSION is as go1.22.12, a MODE one of gos.MODES.
 """
 import collections
-import itertools
 import os
-import signal
 import sys
-import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import gos
+from attached_samples import sample_attached, shorten, stacks_by_comm
 from go_chains import Chains
-from harness import IS_LONG, Agent, Program, Tap, need_root, share
+from harness import IS_LONG, Program, Tap, need_root, share
 
 SAMPLES_PER_TARGET = 200
-RATE = 997
 AT_ONCE = 6
 SECONDS = 10 if IS_LONG else 3
-ATTACH_SECONDS = 1
-ATTACH_MAX_SECONDS = 60
-END_SECONDS = 60
 # On a machine that is busy with other things the targets get little of it.
 ROUNDS_MAX = 5
 # Of samples that say that they were taken while the kernel changed what is walked.
@@ -38,12 +32,6 @@ SHOWN_STACKS = 4
 # and of libc that go_chains.py has no name for.
 WRONG_MAX = 0 if IS_LONG else 0.004
 WRONG_MAX_SAMPLES = 0 if IS_LONG else 2
-
-
-def shorten(stack):
-    """@stack as text, repeated frames once with their number."""
-    runs = [(frame, len(list(group))) for frame, group in itertools.groupby(stack.frames)]
-    return ";".join(frame if count == 1 else "%d x %s" % (count, frame) for frame, count in runs)
 
 
 class Verdict:
@@ -70,7 +58,7 @@ class Verdict:
         if self._chains.is_own(users):
             self.own += count
         elif not self._chains.is_background(users):
-            self.wrong[shorten(stack)] += count
+            self.wrong[shorten(stack.frames)] += count
         self.seen.update(self._chains.find_wanted(users))
 
     @property
@@ -106,32 +94,7 @@ class Verdict:
 
 def sample(programs, seconds, *options):
     """Stacks of @programs, which run while the agent knows them, by comm."""
-    pids = {program.pid for program in programs}
-
-    def signal_all(number):
-        for pid in pids:
-            os.kill(pid, number)
-
-    by_comm = collections.defaultdict(collections.Counter)
-    signal_all(signal.SIGSTOP)
-    with Agent("-samples-per-second", RATE, "-log-level", "debug", *options,
-               "-pid", ",".join(map(str, pids))) as agent:
-        if not agent.wait_started():
-            raise RuntimeError("the agent failed: " + agent.log_text())
-        # What it does not know in time shows.
-        agent.wait_attached(pids, ATTACH_MAX_SECONDS)
-        # It is told to the kernel side soon after.
-        time.sleep(ATTACH_SECONDS)
-        signal_all(signal.SIGCONT)
-        time.sleep(seconds)
-        signal_all(signal.SIGSTOP)
-        result = agent.stop(seconds=END_SECONDS)
-        if result.status != 0:
-            raise RuntimeError("the agent failed: " + result.log)
-        for stack, count in result.stacks.items():
-            by_comm[stack.comm][stack] += count
-    signal_all(signal.SIGCONT)
-    return by_comm
+    return stacks_by_comm(sample_attached(programs, seconds, *options).stacks)
 
 
 def title(target, go, mode_name):

@@ -9,28 +9,22 @@ The targets are stopped while the agent starts and attaches to them, so that no 
 usage: java_live.py [JDK|MODE|TARGET...]
 """
 import collections
-import itertools
 import os
 import re
-import signal
 import sys
-import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import javas
-from harness import IS_LONG, Agent, Program, StackEnds, Tap, need_root, share
+from attached_samples import sample_attached, shorten
+from harness import IS_LONG, Program, StackEnds, Tap, need_root, share
 from java_chains import JavaFrame, is_library, parse_frame, split, text_of
 from python_test import is_in_clone
 
 SAMPLES_PER_TARGET = 200
-RATE = 997
 AT_ONCE = 6
 SECONDS = 10 if IS_LONG else 4
-ATTACH_SECONDS = 1
-ATTACH_MAX_SECONDS = 60
 # With -Xcomp, beside others.
 READY_SECONDS = 120
-END_SECONDS = 60
 # On a machine that is busy with other things the targets get little of it.
 ROUNDS_MAX = 5
 # Of a target's samples; the others are of the JVM's own threads, which collect and compile.
@@ -46,12 +40,6 @@ NAMELESS = "[java: no name]"
 _READY = re.compile(r"Target\.(ready|join|leave)\b")
 # Of what these call.
 READY_DEPTH = 40
-
-
-def shorten(frames):
-    """@frames as text, repeated ones once with their number."""
-    runs = [(frame, len(list(group))) for frame, group in itertools.groupby(frames)]
-    return ";".join(frame if count == 1 else "%d x %s" % (count, frame) for frame, count in runs)
 
 
 class Verdict:
@@ -147,31 +135,7 @@ class Verdict:
 
 def sample(programs, seconds, *options):
     """Stacks of @programs, which run while the agent knows them."""
-    pids = {program.pid for program in programs}
-
-    def signal_all(number):
-        for pid in pids:
-            os.kill(pid, number)
-
-    signal_all(signal.SIGSTOP)
-    with Agent("-samples-per-second", RATE, "-with-lines", "-log-level", "debug", *options,
-               "-pid", ",".join(map(str, pids))) as agent:
-        if not agent.wait_started(READY_SECONDS):
-            raise RuntimeError("the agent failed: " + agent.log_text())
-        # What it does not know in time shows.
-        agent.wait_attached(pids, ATTACH_MAX_SECONDS)
-        # It is told to the kernel side soon after.
-        time.sleep(ATTACH_SECONDS)
-        signal_all(signal.SIGCONT)
-        time.sleep(seconds)
-        signal_all(signal.SIGSTOP)
-        # What is in the rings is named while the programs are there.
-        result = agent.stop(seconds=END_SECONDS)
-        if result.status != 0:
-            raise RuntimeError("the agent failed: " + result.log)
-        stacks = result.stacks
-    signal_all(signal.SIGCONT)
-    return stacks
+    return sample_attached(programs, seconds, "-with-lines", *options).stacks
 
 
 def start(java, mode, target):
@@ -227,13 +191,9 @@ def test_mode(tap, java, mode, targets):
 
 def plan(arguments):
     """(Java, mode, targets' names) of what is to be done."""
-    every = javas.at_hand(IS_LONG or any(re.fullmatch(r"\w+-\d+", word) for word in arguments))
-    wanted = [every[name] for name in every if name in arguments]
-    modes = [name for name in javas.MODES if name in arguments]
-    names = [word for word in arguments if word not in every and word not in javas.MODES]
-    if wanted or modes or names:
-        return [(java, mode, names) for java in wanted or list(every.values())[-1:]
-                for mode in modes or ["plain"]]
+    every, todo = javas.chosen(arguments, IS_LONG)
+    if todo:
+        return todo
     if IS_LONG:
         return [(java, mode, [] if mode in javas.LANGUAGE_MODES else javas.SHORT_TARGETS)
                 for java in every.values() for mode in javas.MODES]

@@ -17,9 +17,10 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import javas
+from attached_samples import shorten
 from harness import IS_LONG, Agent, Program, StackEnds, Tap, need_root, share
 from java_chains import JavaFrame, split
-from java_live import NAMELESS, sample, shorten
+from java_live import NAMELESS, sample
 from python_test import is_in_clone
 
 SECONDS = 30 if IS_LONG else 6

@@ -20,6 +20,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import javas
 from harness import IS_LONG, Tap, die_with_parent
 from java_chains import JavaFrame, text_of
+from python_targets_test import changed
 
 SECONDS = 3 if IS_LONG else 2
 AT_ONCE = 2
@@ -57,21 +58,6 @@ def is_ready(stack):
     return any(re.match(r"Target\.(?!spin)", frame.name) for frame in stack)
 
 
-def changed(generator, stack):
-    """@stack with one thing made wrong."""
-    stack = list(stack)
-    place = generator.randrange(len(stack))
-    frame = stack[place]
-    way = generator.randrange(3)
-    if way == 0:
-        stack[place] = frame._replace(line=frame.line + 1000)
-    elif way == 1:
-        stack[place] = frame._replace(name=frame.name + "x")
-    else:
-        stack.insert(place, frame._replace(name="Inserted.inserted"))
-    return stack
-
-
 def is_of_target(target, frame):
     """True for a frame that a declaration has by name and line."""
     return (frame.file in (target.file, "Target.java") and "$$Lambda" not in frame.name
@@ -91,7 +77,7 @@ def judge(tap, name, target, stacks):
     passed = []
     for _ in range(CHANGES if stacks else 0):
         stack = generator.choice(stacks)
-        wrong = changed(generator, stack)
+        wrong = changed(generator, stack, "Inserted.inserted")
         # The standard library's methods may be in any line, and some in any order.
         differing = [frame for frame in wrong if frame not in stack]
         if (differing and is_of_target(target, differing[0]) and target.allows(wrong, True)):
@@ -103,13 +89,9 @@ def judge(tap, name, target, stacks):
 
 def plan(arguments):
     """(Java, mode, targets' names) of what is to be done."""
-    every = javas.at_hand(IS_LONG or any(re.fullmatch(r"\w+-\d+", word) for word in arguments))
-    wanted = [every[name] for name in every if name in arguments]
-    modes = [name for name in javas.MODES if name in arguments]
-    names = [word for word in arguments if word not in every and word not in javas.MODES]
-    if wanted or modes or names:
-        return [(java, mode, names) for java in wanted or list(every.values())[-1:]
-                for mode in modes or ["plain"]]
+    every, todo = javas.chosen(arguments, IS_LONG)
+    if todo:
+        return todo
     if IS_LONG:
         return [(java, mode, []) for java in every.values() for mode in ("int", "plain")]
     # In the interpreter a stack can be seen at each instruction.

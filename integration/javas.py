@@ -185,6 +185,20 @@ def at_hand(is_long):
     return {**of_machine(), **(fetched() if is_long else {})}
 
 
+def chosen(arguments, is_long):
+    """The JDKs at hand by name, and (Java, mode, targets' names) of what @arguments name, none if
+    there are none.
+    """
+    every = at_hand(is_long or any(re.fullmatch(r"\w+-\d+", word) for word in arguments))
+    wanted = [every[name] for name in every if name in arguments]
+    modes = [name for name in MODES if name in arguments]
+    names = [word for word in arguments if word not in every and word not in MODES]
+    if not arguments:
+        return every, []
+    return every, [(java, mode, names) for java in wanted or list(every.values())[-1:]
+                   for mode in modes or ["plain"]]
+
+
 def compiler(release):
     """The oldest JDK of the machine that compiles for @release; None if there is none."""
     return next((java for java in of_machine().values() if java.version >= release), None)

@@ -19,18 +19,18 @@ import struct
 import subprocess
 import sys
 import tempfile
-import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import pythons
-from harness import IS_LONG, Agent, Program, StackEnds, Tap, need_root, share
+from attached_samples import ATTACHED_RATE, sample_attached, stacks_by_comm
+from harness import IS_LONG, Program, StackEnds, Tap, need_root, share
 from python_chains import PythonFrame, Target, is_loop, parse_frame, read_head, split
 from python_targets_test import has_needs
-from python_test import ATTACH_SECONDS, RATE, Run, is_in_clone, test_group
+from python_test import ATTACH_SECONDS, Run, is_in_clone, test_group
 
 SECONDS = 30 if IS_LONG else 4
 # Samples a second, and how many a load has at least on a machine that is busy with other things.
-RATES = {97: 30, RATE: 200} if IS_LONG else {RATE: 200}
+RATES = {97: 30, ATTACHED_RATE: 200} if IS_LONG else {ATTACHED_RATE: 200}
 # A compile of all modules that a package of PyPI imports, without what others have left compiled.
 READY_SECONDS = 120
 # A short run has some hundred samples of a load, of which one in a thousand is not whole, and on a
@@ -67,31 +67,13 @@ def start(*command, **more):
     return program
 
 
-def sample(programs, seconds, rate=RATE, is_known=True):
+def sample(programs, seconds, rate=ATTACHED_RATE, is_known=True):
     """Stacks of @programs, stopped ones, by comm, and the agent's log. They run when it has
     attached to them, or after some time if it will not.
     """
-    by_comm = collections.defaultdict(collections.Counter)
-    pids = {program.pid for program in programs}
-    with Agent("-samples-per-second", rate, "-with-lines", "-pid", ",".join(map(str, pids)),
-               *["-log-level", "debug"] * is_known) as agent:
-        if not agent.wait_started(READY_SECONDS):
-            raise RuntimeError("the agent failed: " + agent.log_text())
-        if is_known:
-            agent.wait_attached(pids, READY_SECONDS)
-        # And is told of what was found.
-        time.sleep(ATTACH_SECONDS)
-        for program in programs:
-            os.kill(program.pid, signal.SIGCONT)
-        time.sleep(seconds)
-        for program in programs:
-            os.kill(program.pid, signal.SIGSTOP)
-        result = agent.stop()
-        if result.status != 0:
-            raise RuntimeError("the agent failed: " + result.log)
-        for stack, count in result.stacks.items():
-            by_comm[stack.comm][stack] += count
-    return by_comm, result.log
+    result = sample_attached(programs, seconds, "-with-lines", rate=rate, is_known=is_known,
+                             settle_seconds=ATTACH_SECONDS, stays_stopped=True)
+    return stacks_by_comm(result.stacks), result.log
 
 
 def lacks_python(frames):
@@ -120,7 +102,7 @@ def judge(stack, ends, version):
     return split(users, version)[2]
 
 
-def judge_complete(tap, name, stacks, ends, version, samples=RATES[RATE],
+def judge_complete(tap, name, stacks, ends, version, samples=RATES[ATTACHED_RATE],
                    native_percent=NATIVE_PERCENT):
     """One result: of @stacks enough are whole, with Python frames for every loop."""
     bad, total, python = collections.Counter(), 0, 0
@@ -238,7 +220,7 @@ def test_unknown_version(tap, python):
     python_frames = sum(count for stack, count in stacks.items()
                         if any(parse_frame(frame) for frame in stack.frames))
     is_complete = 100 * complete >= COMPLETE_PERCENT * total
-    tap.ok(total >= RATES[RATE] and is_complete and not python_frames,
+    tap.ok(total >= RATES[ATTACHED_RATE] and is_complete and not python_frames,
            "%s has native stacks" % forged, "%d of %d are complete, %d have Python frames"
            % (complete, total, python_frames))
     lines = [line for line in log.splitlines() if re.search(r"python", line, re.I)

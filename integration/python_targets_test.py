@@ -47,8 +47,8 @@ def with_natives(target, stack):
     return items
 
 
-def changed(generator, stack):
-    """@stack with one thing made wrong."""
+def changed(generator, stack, inserted="inserted"):
+    """@stack with one thing made wrong. @inserted: the name of a function that is nowhere."""
     stack = list(stack)
     place = generator.randrange(len(stack))
     frame = stack[place]
@@ -58,7 +58,7 @@ def changed(generator, stack):
     elif way == 1:
         stack[place] = frame._replace(name=frame.name + "x")
     else:
-        stack.insert(place, frame._replace(name="inserted"))
+        stack.insert(place, frame._replace(name=inserted))
     return stack
 
 

@@ -13,24 +13,21 @@ import os
 import re
 import signal
 import sys
-import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import pythons
-from harness import IS_LONG, Agent, Program, StackEnds, Tap, need_root, share
+from attached_samples import sample_attached, stacks_by_comm
+from harness import IS_LONG, Program, StackEnds, Tap, need_root, share
 from python_chains import PythonFrame, Target, split
 from python_targets_test import lack_of
 
 SAMPLES_PER_TARGET = 200
-RATE = 997
 SECONDS = 12 if IS_LONG else 4
 # On a machine that is busy with other things the targets get little of it.
 ROUNDS_MAX = 5
 ATTACH_SECONDS = 2
-ATTACH_MAX_SECONDS = 60
 # A debug build that starts among twenty others.
 READY_SECONDS = 120
-END_SECONDS = 60
 # Of two functions that take the same time.
 EVEN_SHARE = 0.35
 # Of the samples of a target whose children are known only after a while.
@@ -229,29 +226,11 @@ def _other(python):
 
 
 def profile(runs, seconds, *selection):
-    """Stacks by comm of @runs, which run while the agent knows them."""
-    by_comm = collections.defaultdict(collections.Counter)
-    with Agent("-samples-per-second", RATE, "-with-lines", "-log-level", "debug",
-               *selection) as agent:
-        if not agent.wait_started():
-            raise RuntimeError("the agent failed: " + agent.log_text())
-        # What it does not know in time shows.
-        agent.wait_attached({run.program.pid for run in runs}, ATTACH_MAX_SECONDS)
-        # It is told to the kernel side soon after.
-        time.sleep(ATTACH_SECONDS)
-        for run in runs:
-            run.signal(signal.SIGCONT)
-        time.sleep(seconds)
-        for run in runs:
-            run.signal(signal.SIGSTOP)
-        # What is in the rings is named while the programs are there.
-        # Other tests judge how long that takes.
-        result = agent.stop(seconds=END_SECONDS)
-        if result.status != 0:
-            raise RuntimeError("the agent failed: " + result.log)
-        for stack, count in result.stacks.items():
-            by_comm[stack.comm][stack] += count
-    return by_comm
+    """Stacks by comm of @runs, which run while the agent knows them, and are stopped again."""
+    result = sample_attached([run.program for run in runs], seconds, "-with-lines",
+                             selection=selection, settle_seconds=ATTACH_SECONDS,
+                             stays_stopped=True)
+    return stacks_by_comm(result.stacks)
 
 
 def test_group(tap, runs, *selection):

@@ -23,6 +23,7 @@ static const char *const key_names[OTLP_KEY_COUNT] = {
 	[OTLP_THREAD_ID] = "thread.id",
 	[OTLP_CPU] = "cpu.logical_number",
 	[OTLP_GOROUTINE_ID] = "go.goroutine.id",
+	[OTLP_VIRTUAL_THREAD] = "allframes.jvm.thread.virtual",
 };
 
 /* No key of ours begins with it, so a program cannot say in our name what it likes. */
@@ -320,6 +321,8 @@ uint32_t otlp_attributes_append(struct otlp_attributes *attributes,
 	append(attributes, OTLP_THREAD_ID, OTLP_VALUE_NUMBER, sample->tid, ids);
 	if (sample->cpu != SAMPLE_NO_CPU)
 		append(attributes, OTLP_CPU, OTLP_VALUE_NUMBER, sample->cpu, ids);
+	if (sample->trace->is_of_virtual_thread)
+		append(attributes, OTLP_VIRTUAL_THREAD, OTLP_VALUE_TRUE, 0, ids);
 	if (sample->labels)
 		append_labels(attributes, sample->labels, ids);
 	return process->resource;

@@ -14,12 +14,13 @@
  *	cpu.logical_number		sample		sample		sample
  *	process.context.label.KEY	sample		sample		sample
  *	go.goroutine.id			sample		sample		sample
+ *	allframes.jvm.thread.virtual	sample		sample		sample
  *	those of the options		resource	resource	resource
  *
- * The last two are a label that the program gave to its work under KEY (whose value may be empty), and
- * the number of the goroutine. The conventions have no names for them yet (semantic-conventions issue
- * 2561); these are what OpenTelemetry's own profiler uses, and what its proposal for event attributes
- * has. What is not known is left out, but for service.name, which is then unknown_service:EXECUTABLE (of
+ * Labels are what the program gave to its work under KEY (whose value may be empty); they and the number of
+ * the goroutine have no names in the conventions yet (semantic-conventions issue 2561); these are what
+ * OpenTelemetry's own profiler uses, and what its proposal for event attributes has. The last one is true
+ * for a virtual thread of Java, whose carrier thread.name and thread.id are, and is left out else. What is not known is left out, but for service.name, which is then unknown_service:EXECUTABLE (of
  * kernel threads: kernel). A key of the options replaces ours wherever that would stand. Samples
  * whose resources read the same share one.
  */
@@ -44,6 +45,7 @@ enum otlp_key {
 	OTLP_THREAD_ID,
 	OTLP_CPU,
 	OTLP_GOROUTINE_ID,
+	OTLP_VIRTUAL_THREAD,
 	OTLP_KEY_COUNT,
 };
 

@@ -36,12 +36,13 @@ enum sample_number {
 	SAMPLE_TID,
 	/* The number of its labels in label_sets; 0 for none. */
 	SAMPLE_LABELS,
+	SAMPLE_IS_VIRTUAL,
 	SAMPLE_FIRST_LOCATION,
 };
 
 /* Of a sample: ours, and those of the program and its goroutine. */
 enum {
-	OWN_LABELS = 4,
+	OWN_LABELS = 5,
 	LABEL_ENTRIES_MAX = OWN_LABELS + LABEL_SLOTS_MAX,
 };
 
@@ -323,6 +324,9 @@ static uint64_t add_location(struct pprof_writer *writer, const struct shown_pla
 		const struct frame *frame = &place->frames[i];
 
 		keys[i] = frame_key_make(frame, add_mapping(writer, frame));
+		/* Said of what is inlined (doubt_suffix()). */
+		if (!(frame->flags & FRAME_INLINED))
+			keys[i].flags &= ~FRAME_APPROXIMATE;
 		if (frame_carries_name(frame)) {
 			keys[i].function = add_name(writer, frame->function);
 			keys[i].file = add_name(writer, frame->file);
@@ -363,6 +367,7 @@ static void merge_sample(struct pprof_writer *writer, const struct stored_sample
 	push_number(writer, add_name(writer, sample->thread_comm));
 	push_number(writer, sample->tid);
 	push_number(writer, add_labels(writer, sample->labels));
+	push_number(writer, sample->trace->is_of_virtual_thread);
 	for (uint32_t i = 0; i < sample->trace->frame_count;) {
 		struct shown_place place;
 
@@ -402,7 +407,8 @@ static void push_label(struct label_list *list, int64_t key, int64_t text, int64
 /* Whether @key is one of ours, behind any number of prefixes: so no two keys become the same. */
 static bool is_taken(const char *key)
 {
-	static const char *const own[] = { "comm", "pid", "thread", "tid", "goroutine" };
+	static const char *const own[] = { "comm", "pid",	"thread",
+					   "tid",  "goroutine", "virtual_thread" };
 
 	while (text_starts_with(key, FOREIGN_KEY_PREFIX))
 		key += strlen(FOREIGN_KEY_PREFIX);
@@ -448,6 +454,9 @@ static void write_sample(struct pprof_writer *writer, const struct counted_seque
 	if (numbers[SAMPLE_LABELS])
 		push_program_labels(writer, writer->label_sets.items[numbers[SAMPLE_LABELS] - 1],
 				    &list);
+	if (numbers[SAMPLE_IS_VIRTUAL])
+		push_label(&list, add_literal(writer, "virtual_thread"),
+			   add_literal(writer, "true"), 0);
 	for (size_t i = SAMPLE_FIRST_LOCATION; i < counted->length; i++)
 		location_ids[i - SAMPLE_FIRST_LOCATION] = numbers[i];
 	sample.n_location_id = counted->length - SAMPLE_FIRST_LOCATION;

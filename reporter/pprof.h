@@ -3,8 +3,9 @@
  * Profiles for pprof (https://github.com/google/pprof, proto/profile.proto), compressed by gzip.
  *
  * Sample types are samples/count and cpu/nanoseconds; labels are comm, pid, thread and tid, those that
- * the program has given (Go's pprof.Do()) under the same keys, and goroutine, its number. A program's
- * label with a key of ours gets `label.` in front, and one that begins so and ends in one, another. A
+ * the program has given (Go's pprof.Do()) under the same keys, goroutine, its number, and virtual_thread,
+ * "true" for one of Java's, whose carrier the thread is. A program's label with a key of ours gets
+ * `label.` in front, and one that begins so and ends in one, another. A
  * location is one address of one binary: the ELF virtual address of the instruction (of the call,
  * for callers), inside a mapping given in ELF virtual addresses, too. Kernel frames belong to
  * mappings [kernel.kallsyms] and [kernel.MODULE]. Functions have the names of stack_text.h without

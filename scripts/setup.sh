@@ -31,7 +31,8 @@ protobuf-c-compiler:protoc-c'
 
 # elfutils, gdb and perf are other readers of the same stacks; the compilers and emulator of arm64
 # are for its unwinder; nodejs makes code while it runs. golang-go compiles targets, and its
-# `go tool pprof` must read our profiles; qemu and busybox for older kernels.
+# `go tool pprof` must read our profiles; the JDK compiles targets and runs them; qemu and busybox for
+# older kernels.
 test_packages='
 libcmocka-dev:cmocka.h
 python3:python3
@@ -47,6 +48,7 @@ qemu-user-static:qemu-aarch64-static
 xz-utils:xz
 g++:g++
 golang-go:go
+default-jdk-headless:javac
 rustc:rustc
 musl-tools:musl-gcc
 lld:ld.lld

@@ -148,18 +148,14 @@ static size_t table_bytes(const struct table *table)
 static struct table *find_table(struct go_symbols *symbols, const struct binary *binary)
 {
 	struct table *table = lru_cache_get(&symbols->tables, &binary->executable_id);
-	size_t bytes;
 
 	if (table)
 		return table;
 	table = read_table(binary);
 	if (!table)
 		return NULL;
-	bytes = table_bytes(table);
-	/* A table over the limit counts as all of it, and so is kept by itself. */
-	if (bytes > GO_SYMBOLS_MAX_TABLE_BYTES)
-		bytes = GO_SYMBOLS_MAX_TABLE_BYTES;
-	if (lru_cache_put(&symbols->tables, &binary->executable_id, table, bytes)) {
+	if (lru_cache_put_capped(&symbols->tables, &binary->executable_id, table,
+				 table_bytes(table))) {
 		table_destroy(table);
 		return NULL;
 	}

@@ -38,7 +38,6 @@ struct name_key {
 struct symbol_store {
 	struct symbol_lookup lookup;
 	struct go_symbols *go;
-	size_t table_limit_bytes;
 	/* executable id -> struct symbol_table */
 	struct lru_cache tables;
 	/* struct name_key -> char * */
@@ -87,18 +86,14 @@ static struct symbol_table *read_table(const struct binary *binary)
 static struct symbol_table *find_table(struct symbol_store *store, const struct binary *binary)
 {
 	struct symbol_table *table = lru_cache_get(&store->tables, &binary->executable_id);
-	size_t bytes;
 
 	if (table)
 		return table;
 	table = read_table(binary);
 	if (!table)
 		return NULL;
-	bytes = table_bytes(table);
-	/* A table over the limit counts as all of it, and so is kept by itself. */
-	if (bytes > store->table_limit_bytes)
-		bytes = store->table_limit_bytes;
-	if (lru_cache_put(&store->tables, &binary->executable_id, table, bytes)) {
+	if (lru_cache_put_capped(&store->tables, &binary->executable_id, table,
+				 table_bytes(table))) {
 		symbol_table_destroy(table);
 		return NULL;
 	}
@@ -206,9 +201,8 @@ int symbol_store_create(struct symbol_store **store, size_t table_limit_bytes)
 	created->lookup.ops = &ops;
 	if (table_limit_bytes > GO_SYMBOLS_MAX_BYTES)
 		table_limit_bytes -= GO_SYMBOLS_MAX_BYTES;
-	created->table_limit_bytes = table_limit_bytes ? table_limit_bytes : 1;
-	lru_cache_init(&created->tables, sizeof(uint64_t), TABLES_MAX, created->table_limit_bytes,
-		       release_table, NULL);
+	lru_cache_init(&created->tables, sizeof(uint64_t), TABLES_MAX,
+		       table_limit_bytes ? table_limit_bytes : 1, release_table, NULL);
 	*store = created;
 	return 0;
 }

@@ -264,6 +264,13 @@ int lru_cache_put(struct lru_cache *cache, const void *key, void *value, size_t 
 	return 0;
 }
 
+int lru_cache_put_capped(struct lru_cache *cache, const void *key, void *value, size_t bytes)
+{
+	bool is_over = cache->max_bytes && bytes > cache->max_bytes;
+
+	return lru_cache_put(cache, key, value, is_over ? cache->max_bytes : bytes);
+}
+
 bool lru_cache_remove(struct lru_cache *cache, const void *key)
 {
 	uint32_t index = find_entry(cache, key, hash64_bytes(key, cache->key_bytes));

@@ -59,6 +59,9 @@ void *lru_cache_peek(const struct lru_cache *cache, const void *key);
  */
 int lru_cache_put(struct lru_cache *cache, const void *key, void *value, size_t bytes);
 
+/** The same for a value that, over the limit, counts as all of it and is kept by itself: -ENOMEM only. */
+int lru_cache_put_capped(struct lru_cache *cache, const void *key, void *value, size_t bytes);
+
 /** Releases the entry of @key; false if there was none. */
 bool lru_cache_remove(struct lru_cache *cache, const void *key);
 

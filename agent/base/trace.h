@@ -16,6 +16,8 @@
 
 /** Beside those of enum frame_flag. */
 enum user_frame_flag {
+	/** Of an interpreted frame: what it calls is a virtual thread's, which the thread carries. */
+	FRAME_VIRTUAL_THREAD = 1 << 4,
 	/** Of an interpreted frame: the function is inlined into that of the next frame. */
 	FRAME_INLINED = 1 << 5,
 	/** Of an interpreted frame: the nearest one that its runtime knows of. It is no guess of the walk. */
@@ -60,6 +62,8 @@ struct trace {
 	bool is_kernel_thread;
 	/** Holds a frame that is a guess. */
 	bool has_guess;
+	/** Holds one with FRAME_VIRTUAL_THREAD. */
+	bool is_of_virtual_thread;
 	uint16_t binary_count;
 	uint16_t shape_count;
 	/** Bit e: holds an error frame of enum unwind_error e. */

@@ -124,7 +124,8 @@ static int copy_frame(struct interpreted_names *names, const struct interpreted_
 		return err;
 	frame->line = found->line;
 	frame->flags |= (found->is_inlined ? FRAME_INLINED : 0) |
-			(found->is_approximate ? FRAME_APPROXIMATE : 0);
+			(found->is_approximate ? FRAME_APPROXIMATE : 0) |
+			(found->mounts_virtual_thread ? FRAME_VIRTUAL_THREAD : 0);
 	return 0;
 }
 

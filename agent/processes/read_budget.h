@@ -15,8 +15,8 @@
 enum {
 	/** A read took as long as 440 bytes of a line table that is read and looked through. */
 	READ_BUDGET_PER_READ = 512,
-	/** For one stack: 17 ms, or 500 functions that were never seen. */
-	READ_BUDGET_STACK_BYTES = 4 << 20,
+	/** For one stack: 68 ms of line tables, or 1,400 methods of Java that were never seen. */
+	READ_BUDGET_STACK_BYTES = 16 << 20,
 	/** Of a process: what it gets as time goes by (a quarter of a CPU), and what it can save up. */
 	READ_BUDGET_BYTES_PER_MS = 60 << 10,
 	READ_BUDGET_BURST_BYTES = 256 << 20,

@@ -14,8 +14,8 @@
 #include "agent/base/error.h"
 #include "agent/host/go_function.h"
 #include "agent/host/go_program.h"
+#include "interpreters/go/go_runtime_code.h"
 #include "interpreters/go/goroutine_layout.h"
-#include "interpreters/go/runtime_code.h"
 
 enum {
 	/* Of the longest name, with its NUL. */

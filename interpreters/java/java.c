@@ -11,14 +11,17 @@
 #include <string.h>
 
 #include "agent/base/error.h"
+#include "agent/base/text.h"
+#include "agent/host/elf_dynamic.h"
 #include "interpreters/java/java_attach.h"
+#include "interpreters/java/java_stub_names.h"
 #include "interpreters/java/java_stubs.h"
 #include "interpreters/java/java_symbolize.h"
 
 struct java_file {
 	struct interpreter_file file;
 	struct vm_symbols symbols;
-	struct java_data_ranges data;
+	struct java_library library;
 };
 
 struct java_attached {
@@ -27,9 +30,25 @@ struct java_attached {
 	void *data;
 	struct java_heaps heaps;
 	struct java_symbolizer symbolizer;
-	/** Of the stub that was named last. */
+	struct java_stub_names stub_names;
+	/** Of the stub that was named last by its block. */
 	java_text stub_name;
 };
+
+/* Java that is not HotSpot's; its frames stay native ones. */
+static int refuse_others(const struct elf_image *image)
+{
+	struct elf_dynamic_symbol symbol;
+	struct elf_dynamic dynamic;
+
+	if (elf_image_find_section(image, ".svm_heap"))
+		return fail(-EOPNOTSUPP,
+			    "a native image of GraalVM, which has no tables of its code");
+	if (!elf_dynamic_init(&dynamic, image) &&
+	    !elf_dynamic_find(&dynamic, image, "J9_CreateJavaVM", &symbol))
+		return fail(-EOPNOTSUPP, "OpenJ9 is not known");
+	return -ENOENT;
+}
 
 static int probe(const struct elf_image *image, const char *path, struct interpreter_file **file)
 {
@@ -38,6 +57,8 @@ static int probe(const struct elf_image *image, const char *path, struct interpr
 	int err = vm_symbols_find(image, &symbols);
 
 	(void)path;
+	if (err == -ENOENT)
+		err = refuse_others(image);
 	if (err)
 		return err;
 	made = calloc(1, sizeof(*made));
@@ -45,7 +66,7 @@ static int probe(const struct elf_image *image, const char *path, struct interpr
 		return -ENOMEM;
 	made->file.interpreter = &java_interpreter;
 	made->symbols = symbols;
-	java_data_ranges_find(image, &made->data);
+	java_library_find(image, &made->library);
 	snprintf(made->file.version, sizeof(made->file.version), "HotSpot");
 	*file = &made->file;
 	return 0;
@@ -64,6 +85,7 @@ static int attach(const struct interpreter_file *probed, const struct interprete
 	struct java_layout layout;
 	struct java_heaps heaps;
 	struct java_process data;
+	struct java_stub_names names = { 0 };
 	uint32_t bytes = 0;
 	void *rows = NULL;
 	int err;
@@ -72,14 +94,18 @@ static int attach(const struct interpreter_file *probed, const struct interprete
 	if (!err)
 		err = java_attach_read(&layout, target->memory, &heaps, &data);
 	if (!err)
-		err = java_stubs_read(&layout, &heaps, &file->data, target, &data, &rows, &bytes);
-	if (err)
-		return err;
-	made = calloc(1, sizeof(*made));
+		err = java_stubs_read(&layout, &heaps, &file->library.data, target, &data, &rows,
+				      &bytes);
+	if (!err)
+		err = java_stub_names_read(&layout, &heaps, &file->library, target->bias,
+					   target->memory, &names);
+	made = err ? NULL : calloc(1, sizeof(*made));
 	if (!made) {
+		java_stub_names_deinit(&names);
 		free(rows);
-		return -ENOMEM;
+		return err ? err : -ENOMEM;
 	}
+	made->stub_names = names;
 	java_symbolizer_init(&made->symbolizer, &layout, probed->with_signatures);
 	made->heaps = heaps;
 	made->data = rows;
@@ -92,17 +118,26 @@ static int attach(const struct interpreter_file *probed, const struct interprete
 	return 0;
 }
 
+/* Where a virtual thread's frames are in part in the heap, and where they come from there. */
+#define CONTINUATION_STUBS "[stub: StubRoutines (continuation"
+
 static int name_stub(struct java_attached *attached, struct remote_memory *memory,
 		     const uint64_t words[2], struct interpreted_frames *frames)
 {
 	uint64_t behind = frame_flags(words[0]) & FRAME_RETURN_ADDRESS;
-	int err = java_stub_name(&attached->symbolizer.layout, &attached->heaps, memory,
-				 frame_address(words[0]) - behind, attached->stub_name);
+	uint64_t address = frame_address(words[0]) - behind;
+	int err = java_stub_name(&attached->symbolizer.layout, &attached->heaps, memory, address,
+				 attached->stub_name);
+	const char *routine;
 
 	if (err)
 		return err;
+	routine = java_stub_names_find(&attached->stub_names, address);
 	frames->count = 1;
-	frames->items[0] = (struct interpreted_frame){ .function = attached->stub_name };
+	frames->items[0] = (struct interpreted_frame){
+		.function = routine ? routine : attached->stub_name,
+		.mounts_virtual_thread = text_starts_with(attached->stub_name, CONTINUATION_STUBS),
+	};
 	return 0;
 }
 
@@ -122,6 +157,7 @@ static void detach(struct interpreter_process *process)
 	struct java_attached *attached = (struct java_attached *)process;
 
 	java_symbolizer_deinit(&attached->symbolizer);
+	java_stub_names_deinit(&attached->stub_names);
 	free(attached->data);
 	free(attached);
 }

@@ -8,15 +8,21 @@
 #include "agent/base/error.h"
 
 enum {
+	FIRST_VERSION = 8,
+	/*
+	 * Later ones are refused: nobody has looked at what their fields mean. JDKs of 8, 11, 17, 21 and 25 to
+	 * 27 are run by the tests. Of those between the source was read, and where it does not say when a field
+	 * was moved, both places are asked for.
+	 */
 	LAST_VERSION = 27,
 	/** HotSpot of Java 8 has versions of its own, the last one 25. */
 	HOTSPOT_OF_JAVA_8 = 25,
 };
 
-/* Versions whose layouts were looked at, and that tests run. */
-static const uint8_t known_versions[] = { 8, 11, 17, 21, 25, 26, LAST_VERSION };
-
-/* What there is to know, and in which versions it has to be there. */
+/*
+ * What there is to know, and in which versions it may be there: of those for a member that the version
+ * may have, one has to be.
+ */
 enum fact_kind {
 	/** To a struct vm_place. */
 	FACT_PLACE,
@@ -34,39 +40,46 @@ struct fact {
 	uint16_t member;
 	uint8_t first_version;
 	uint8_t last_version;
+	/** It may be missing, since another member has the same. */
+	bool is_optional;
 	const char *type;
 	const char *name;
 };
 
 #define PLACE(first, last, member, type, name)                                                     \
 	{                                                                                          \
-		FACT_PLACE, offsetof(struct java_layout, member), first, last, type, name          \
+		FACT_PLACE, offsetof(struct java_layout, member), first, last, false, type, name   \
+	}
+#define PLACE_IF_TOLD(first, last, member, type, name)                                             \
+	{                                                                                          \
+		FACT_PLACE, offsetof(struct java_layout, member), first, last, true, type, name    \
 	}
 #define STATIC(first, last, member, type, name)                                                    \
 	{                                                                                          \
-		FACT_STATIC, offsetof(struct java_layout, member), first, last, type, name         \
+		FACT_STATIC, offsetof(struct java_layout, member), first, last, false, type, name  \
 	}
 #define SIZE(member, type)                                                                         \
 	{                                                                                          \
-		FACT_SIZE, offsetof(struct java_layout, member), 8, LAST_VERSION, type, NULL       \
+		FACT_SIZE, offsetof(struct java_layout, member), FIRST_VERSION, LAST_VERSION,      \
+			false, type, NULL                                                          \
 	}
 #define CONSTANT(first, last, member, name)                                                        \
 	{                                                                                          \
-		FACT_CONSTANT, offsetof(struct java_layout, member), first, last, "", name         \
+		FACT_CONSTANT, offsetof(struct java_layout, member), first, last, false, "", name  \
 	}
 
 static const struct fact facts[] = {
 	STATIC(8, 8, heap, "CodeCache", "_heap"),
-	STATIC(11, LAST_VERSION, heaps, "CodeCache", "_heaps"),
+	STATIC(9, LAST_VERSION, heaps, "CodeCache", "_heaps"),
 	STATIC(8, LAST_VERSION, call_stub_return_address, "StubRoutines",
 	       "_call_stub_return_address"),
 	STATIC(8, LAST_VERSION, interpreter_code, "AbstractInterpreter", "_code"),
 	STATIC(8, LAST_VERSION, vm_release, "Abstract_VM_Version", "_s_vm_release"),
 	STATIC(8, LAST_VERSION, vm_info, "Abstract_VM_Version", "_s_internal_vm_info_string"),
 
-	PLACE(11, 11, array_length, "GenericGrowableArray", "_len"),
-	PLACE(17, LAST_VERSION, array_length, "GrowableArrayBase", "_len"),
-	PLACE(11, LAST_VERSION, array_data, "GrowableArray<int>", "_data"),
+	PLACE(9, 16, array_length, "GenericGrowableArray", "_len"),
+	PLACE(12, LAST_VERSION, array_length, "GrowableArrayBase", "_len"),
+	PLACE(9, LAST_VERSION, array_data, "GrowableArray<int>", "_data"),
 	PLACE(8, LAST_VERSION, heap_memory, "CodeHeap", "_memory"),
 	PLACE(8, LAST_VERSION, heap_segment_map, "CodeHeap", "_segmap"),
 	PLACE(8, LAST_VERSION, heap_log2_segment_size, "CodeHeap", "_log2_segment_size"),
@@ -85,28 +98,28 @@ static const struct fact facts[] = {
 	PLACE(8, LAST_VERSION, blob_frame_size, "CodeBlob", "_frame_size"),
 	PLACE(8, LAST_VERSION, blob_frame_complete, "CodeBlob", "_frame_complete_offset"),
 	PLACE(8, LAST_VERSION, blob_data_offset, "CodeBlob", "_data_offset"),
-	PLACE(11, 21, blob_code_begin, "CodeBlob", "_code_begin"),
+	PLACE(9, 22, blob_code_begin, "CodeBlob", "_code_begin"),
 	PLACE(8, 8, blob_code_offset, "CodeBlob", "_code_offset"),
-	PLACE(25, LAST_VERSION, blob_code_offset, "CodeBlob", "_code_offset"),
+	PLACE(23, LAST_VERSION, blob_code_offset, "CodeBlob", "_code_offset"),
 	PLACE(8, LAST_VERSION, blob_oop_maps, "CodeBlob", "_oop_maps"),
 	PLACE(8, 8, oop_map_count, "OopMapSet", "_om_count"),
-	PLACE(11, LAST_VERSION, oop_map_count, "ImmutableOopMapSet", "_count"),
+	PLACE(9, LAST_VERSION, oop_map_count, "ImmutableOopMapSet", "_count"),
 	SIZE(nmethod_bytes, "nmethod"),
 	PLACE(8, 8, nmethod_method, "nmethod", "_method"),
-	PLACE(11, 21, nmethod_method, "CompiledMethod", "_method"),
-	PLACE(25, LAST_VERSION, nmethod_method, "nmethod", "_method"),
+	PLACE(9, 22, nmethod_method, "CompiledMethod", "_method"),
+	PLACE(23, LAST_VERSION, nmethod_method, "nmethod", "_method"),
 	PLACE(8, LAST_VERSION, nmethod_compile_id, "nmethod", "_compile_id"),
 	PLACE(8, LAST_VERSION, nmethod_comp_level, "nmethod", "_comp_level"),
 	PLACE(8, LAST_VERSION, nmethod_entry_bci, "nmethod", "_entry_bci"),
 	PLACE(8, LAST_VERSION, nmethod_state, "nmethod", "_state"),
 	PLACE(8, LAST_VERSION, nmethod_scopes_pcs, "nmethod", "_scopes_pcs_offset"),
-	PLACE(8, 21, nmethod_scopes_pcs_end, "nmethod", "_dependencies_offset"),
-	PLACE(25, LAST_VERSION, nmethod_scopes_pcs_end, "nmethod", "_scopes_data_offset"),
+	PLACE(8, 22, nmethod_scopes_pcs_end, "nmethod", "_dependencies_offset"),
+	PLACE(23, LAST_VERSION, nmethod_scopes_pcs_end, "nmethod", "_scopes_data_offset"),
 	PLACE(8, 8, nmethod_scopes_data, "nmethod", "_scopes_data_offset"),
-	PLACE(11, 21, nmethod_scopes_data, "CompiledMethod", "_scopes_data_begin"),
-	PLACE(25, LAST_VERSION, nmethod_scopes_data, "nmethod", "_scopes_data_offset"),
-	PLACE(25, LAST_VERSION, nmethod_immutable_data, "nmethod", "_immutable_data"),
-	PLACE(8, 21, nmethod_metadata, "nmethod", "_metadata_offset"),
+	PLACE(9, 22, nmethod_scopes_data, "CompiledMethod", "_scopes_data_begin"),
+	PLACE(23, LAST_VERSION, nmethod_scopes_data, "nmethod", "_scopes_data_offset"),
+	PLACE(23, LAST_VERSION, nmethod_immutable_data, "nmethod", "_immutable_data"),
+	PLACE(8, 24, nmethod_metadata, "nmethod", "_metadata_offset"),
 	PLACE(25, LAST_VERSION, blob_mutable_data, "CodeBlob", "_mutable_data"),
 	PLACE(25, LAST_VERSION, blob_relocation_size, "CodeBlob", "_relocation_size"),
 	SIZE(pc_desc_bytes, "PcDesc"),
@@ -120,15 +133,17 @@ static const struct fact facts[] = {
 	PLACE(8, LAST_VERSION, const_method_name, "ConstMethod", "_name_index"),
 	PLACE(8, LAST_VERSION, const_method_signature, "ConstMethod", "_signature_index"),
 	PLACE(8, LAST_VERSION, const_method_size, "ConstMethod", "_constMethod_size"),
-	PLACE(8, 17, const_method_flags, "ConstMethod", "_flags"),
-	PLACE(21, LAST_VERSION, const_method_flags, "ConstMethod", "_flags._flags"),
-	CONSTANT(8, 17, has_lines_flag, "ConstMethod::_has_linenumber_table"),
-	CONSTANT(21, LAST_VERSION, has_lines_flag, "ConstMethodFlags::_misc_has_linenumber_table"),
+	PLACE(8, 20, const_method_flags, "ConstMethod", "_flags"),
+	PLACE(18, LAST_VERSION, const_method_flags, "ConstMethod", "_flags._flags"),
+	CONSTANT(8, 20, has_lines_flag, "ConstMethod::_has_linenumber_table"),
+	CONSTANT(18, LAST_VERSION, has_lines_flag, "ConstMethodFlags::_misc_has_linenumber_table"),
 	SIZE(constant_pool_bytes, "ConstantPool"),
 	PLACE(8, LAST_VERSION, constant_pool_holder, "ConstantPool", "_pool_holder"),
 	PLACE(8, LAST_VERSION, constant_pool_length, "ConstantPool", "_length"),
 	PLACE(17, LAST_VERSION, constant_pool_source_file, "ConstantPool",
 	      "_source_file_name_index"),
+	PLACE_IF_TOLD(12, 16, constant_pool_source_file, "ConstantPool", "_source_file_name_index"),
+	PLACE_IF_TOLD(12, 16, klass_source_file, "InstanceKlass", "_source_file_name_index"),
 	PLACE(8, 11, klass_source_file, "InstanceKlass", "_source_file_name_index"),
 	PLACE(8, LAST_VERSION, klass_name, "Klass", "_name"),
 	PLACE(8, LAST_VERSION, symbol_length, "Symbol", "_length"),
@@ -194,7 +209,7 @@ static int find_version(const struct vm_answer *answers, struct remote_memory *m
 	/* The first fact: CodeCache::_heap. */
 	if (number == HOTSPOT_OF_JAVA_8 && answers[0].is_found)
 		number = 8;
-	if (!memchr(known_versions, (int)(number & 0xff), sizeof(known_versions)) || number > 0xff)
+	if (number < FIRST_VERSION || number > LAST_VERSION)
 		return fail(-EOPNOTSUPP, "HotSpot of Java %u is not known", number);
 	*version = number;
 	return 0;
@@ -233,6 +248,39 @@ static void clear(struct java_layout *layout)
 				JAVA_NO_PLACE;
 }
 
+static bool is_of_version(const struct fact *fact, uint32_t version)
+{
+	return fact->first_version <= version && version <= fact->last_version;
+}
+
+/* The version need not have the fact: it has another one for the member. */
+static bool is_dispensable(const struct fact *fact, const struct vm_answer *answers,
+			   uint32_t version)
+{
+	if (fact->is_optional)
+		return true;
+	for (size_t i = 0; i < FACT_COUNT; i++)
+		if (facts[i].member == fact->member && is_of_version(&facts[i], version) &&
+		    answers[i].is_found)
+			return true;
+	return false;
+}
+
+static int take_facts(const struct vm_answer *answers, struct java_layout *layout)
+{
+	for (size_t i = 0; i < FACT_COUNT; i++) {
+		int err;
+
+		if (!is_of_version(&facts[i], layout->version) ||
+		    (!answers[i].is_found && is_dispensable(&facts[i], answers, layout->version)))
+			continue;
+		err = take_fact(&facts[i], &answers[i], layout);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
 int java_layout_read(const struct vm_symbols *symbols, uint64_t bias, struct remote_memory *memory,
 		     struct java_layout *layout)
 {
@@ -246,10 +294,8 @@ int java_layout_read(const struct vm_symbols *symbols, uint64_t bias, struct rem
 	err = vm_structs_read(symbols, bias, memory, questions, QUESTION_COUNT, answers);
 	if (!err)
 		err = find_version(answers, memory, &found.version);
-	for (size_t i = 0; i < FACT_COUNT && !err; i++)
-		if (facts[i].first_version <= found.version &&
-		    found.version <= facts[i].last_version)
-			err = take_fact(&facts[i], &answers[i], &found);
+	if (!err)
+		err = take_facts(answers, &found);
 	if (!err)
 		*layout = found;
 	return err;

@@ -64,8 +64,9 @@ struct java_layout {
 	struct vm_place nmethod_state;
 	/**
 	 * Debug information: records of places in the code (PcDesc), scopes, and the methods that these
-	 * name. From 25 on in memory of its own, up to 21 behind the code; the data of scopes is a pointer
-	 * in 9 to 22, else an offset.
+	 * name. Up to 22 all of it lies behind the code; then records and scopes are in memory of their own
+	 * (immutable), and from 25 on the methods as well (mutable), which in 23 and 24 are counted from the
+	 * blob's data on. The data of scopes is a pointer in 9 to 22, else an offset.
 	 */
 	struct vm_place nmethod_scopes_pcs, nmethod_scopes_pcs_end;
 	struct vm_place nmethod_scopes_data, nmethod_immutable_data;

@@ -44,7 +44,7 @@ struct debug_info {
 static int read_metadata(const struct java_layout *layout, struct remote_memory *memory,
 			 uint64_t nmethod, uint64_t *metadata)
 {
-	uint64_t start = nmethod, offset = 0;
+	uint64_t start = nmethod, data = 0, offset = 0;
 	int err = 0;
 
 	if (layout->blob_mutable_data.bytes) {
@@ -54,9 +54,11 @@ static int read_metadata(const struct java_layout *layout, struct remote_memory 
 					      &offset);
 	} else {
 		err = java_field_read(memory, nmethod, layout->nmethod_metadata, &offset);
+		if (!err && layout->nmethod_immutable_data.bytes)
+			err = java_field_read(memory, nmethod, layout->blob_data_offset, &data);
 	}
 	if (!err)
-		*metadata = start + offset;
+		*metadata = start + data + offset;
 	return err;
 }
 

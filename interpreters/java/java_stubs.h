@@ -46,8 +46,8 @@ int java_stubs_read(const struct java_layout *layout, const struct java_heaps *h
 		    const struct java_process *process, void **data, uint32_t *bytes);
 
 /**
- * What the stub at @address is called, as the JVM has it: "StubRoutines (final stubs)", "[stub:
- * slow_subtype_check Runtime1 stub]". -ENOENT: there is none; -EBADMSG, -EFAULT, -ESRCH.
+ * What the block of the stub at @address is called: "[stub: slow_subtype_check Runtime1 stub]"; of those
+ * that have many, java_stub_names.h knows more. -ENOENT: there is none; -EBADMSG, -EFAULT, -ESRCH.
  */
 int java_stub_name(const struct java_layout *layout, const struct java_heaps *heaps,
 		   struct remote_memory *memory, uint64_t address, java_text text);

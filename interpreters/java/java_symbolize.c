@@ -39,6 +39,7 @@ struct java_place {
 		uint32_t file;
 		/* 0: not known. */
 		uint32_t line;
+		bool mounts_virtual_thread;
 	} methods[];
 };
 
@@ -189,6 +190,18 @@ static uint32_t keep_text(struct java_symbolizer *symbolizer)
 	return place;
 }
 
+/*
+ * What a virtual thread does is called by it; where a part of that is still in the heap, the stub that
+ * fetches it stands there instead. With types or without.
+ */
+static bool mounts_virtual_thread(const char *method)
+{
+	static const char name[] = "jdk.internal.vm.Continuation.enterSpecial";
+	size_t length = sizeof(name) - 1;
+
+	return !strncmp(method, name, length) && (!method[length] || method[length] == '(');
+}
+
 static int read_method(struct java_symbolizer *symbolizer, struct remote_memory *memory,
 		       const struct java_scope *scope, struct place_method *method)
 {
@@ -199,7 +212,11 @@ static int read_method(struct java_symbolizer *symbolizer, struct remote_memory 
 
 	if (err)
 		return err;
-	*method = (struct place_method){ .name = keep_text(symbolizer), .file = NO_TEXT };
+	*method = (struct place_method){
+		.name = keep_text(symbolizer),
+		.file = NO_TEXT,
+		.mounts_virtual_thread = mounts_virtual_thread(symbolizer->text),
+	};
 	err = java_source_file(layout, memory, scope->method, symbolizer->text);
 	if (!err)
 		method->file = keep_text(symbolizer);
@@ -308,6 +325,7 @@ int java_symbolize(struct java_symbolizer *symbolizer, struct remote_memory *mem
 			.line = method->line,
 			.is_inlined = i + 1 < place->count,
 			.is_approximate = !place->is_exact,
+			.mounts_virtual_thread = method->mounts_virtual_thread,
 		};
 	}
 	return 0;

@@ -99,6 +99,23 @@ static void what_is_not_known_is_left_out(void **state)
 	requests_free(requests);
 }
 
+static void a_sample_of_a_virtual_thread_says_so(void **state)
+{
+	struct samples *s = *state;
+	struct frame frame = { .kind = FRAME_JAVA, .flags = FRAME_VIRTUAL_THREAD, .function = "f" };
+	struct requests *requests;
+	const Sample *sample;
+	const Data *data;
+
+	add(s, trace_create(&frame, 1, true, false), 77, 78, 1);
+	requests = build(s);
+	data = only(requests);
+	sample = only_sample(data);
+	assert_int_equal(sample->n_attribute_indices, 4);
+	assert_non_null(sample_value(data->dictionary, sample, "allframes.jvm.thread.virtual"));
+	requests_free(requests);
+}
+
 static const char *service_of(struct samples *s, struct process_info *info, bool is_kernel_thread)
 {
 	static char name[64];
@@ -266,6 +283,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(attributes_stand_where_the_grouping_wants_them),
 		TEST(what_is_not_known_is_left_out),
+		TEST(a_sample_of_a_virtual_thread_says_so),
 		TEST(the_service_has_a_name_in_any_case),
 		TEST(the_grouping_says_who_shares_a_resource),
 		TEST(a_later_tag_wins_over_an_earlier_one_and_over_ours),

@@ -371,7 +371,7 @@ static void hostile_names_become_valid_text(void **state)
 	pprof__profile__free_unpacked(profile, NULL);
 }
 
-static void report_labels(struct fixture *f, const struct label_set *labels)
+static void report_trace(struct fixture *f, struct trace *trace, const struct label_set *labels)
 {
 	struct reporter *reporter = sample_store_reporter(f->store);
 	struct sample_context context = {
@@ -381,10 +381,14 @@ static void report_labels(struct fixture *f, const struct label_set *labels)
 		.thread_comm = "t",
 		.labels = labels,
 	};
-	struct trace *trace = trace_create(NULL, 0, true, false);
 
 	reporter->ops->report(reporter, trace, &context);
 	trace_unref(trace);
+}
+
+static void report_labels(struct fixture *f, const struct label_set *labels)
+{
+	report_trace(f, trace_create(NULL, 0, true, false), labels);
 }
 
 static void a_programs_labels_stand_beside_ours(void **state)
@@ -413,6 +417,38 @@ static void a_programs_labels_stand_beside_ours(void **state)
 					      label_of(profile, profile->sample[0], keys[i])->str),
 				    texts[2 * i + 1]);
 	assert_int_equal(profile->sample[1]->n_label, 4);
+	pprof__profile__free_unpacked(profile, NULL);
+}
+
+static void an_approximate_frame_is_the_location_that_the_exact_one_is(void **state)
+{
+	struct frame frame = { .kind = FRAME_JAVA, .function = "f", .line = 3 };
+	struct fixture *f = *state;
+	Pprof__Profile *profile;
+
+	report_trace(f, trace_create(&frame, 1, true, false), NULL);
+	frame.flags = FRAME_APPROXIMATE;
+	report_trace(f, trace_create(&frame, 1, true, false), NULL);
+	profile = decode_file(f);
+	assert_int_equal(profile->n_location, 1);
+	assert_int_equal(profile->n_sample, 1);
+	pprof__profile__free_unpacked(profile, NULL);
+}
+
+static void a_sample_of_a_virtual_thread_says_so(void **state)
+{
+	const struct frame frame = { .kind = FRAME_JAVA,
+				     .flags = FRAME_VIRTUAL_THREAD,
+				     .function = "f" };
+	struct fixture *f = *state;
+	Pprof__Profile *profile;
+
+	report_trace(f, trace_create(&frame, 1, true, false), NULL);
+	profile = decode_file(f);
+	assert_int_equal(profile->n_sample, 1);
+	assert_string_equal(string_of(profile,
+				      label_of(profile, profile->sample[0], "virtual_thread")->str),
+			    "true");
 	pprof__profile__free_unpacked(profile, NULL);
 }
 
@@ -503,6 +539,8 @@ int main(void)
 		TEST(inlined_interpreted_functions_are_lines_of_one_location_as_well),
 		TEST(hostile_names_become_valid_text),
 		TEST(a_programs_labels_stand_beside_ours),
+		TEST(an_approximate_frame_is_the_location_that_the_exact_one_is),
+		TEST(a_sample_of_a_virtual_thread_says_so),
 		TEST(a_profile_without_samples_is_one),
 		TEST(go_tool_pprof_reads_it),
 	};

@@ -65,6 +65,7 @@ static void bytes_are_a_bound_as_well(void **state)
 {
 	struct released released = { 0 };
 	struct lru_cache cache;
+	uint64_t key;
 
 	(void)state;
 	lru_cache_init(&cache, sizeof(uint64_t), 100, 10, note_release, &released);
@@ -81,6 +82,17 @@ static void bytes_are_a_bound_as_well(void **state)
 	assert_int_equal(released.times[3], 1);
 	assert_int_equal(get(&cache, 2), 4);
 	assert_int_equal(cache.bytes, 10);
+	/* One that counts as no more than all of it. */
+	key = 5;
+	assert_int_equal(lru_cache_put_capped(&cache, &key, (void *)5, 11), 0);
+	assert_int_equal(released.times[4], 1);
+	assert_int_equal(get(&cache, 5), 5);
+	assert_int_equal(cache.bytes, 10);
+	lru_cache_deinit(&cache);
+	/* No bound at all. */
+	lru_cache_init(&cache, sizeof(uint64_t), 100, 0, NULL, NULL);
+	assert_int_equal(lru_cache_put_capped(&cache, &key, (void *)5, 11), 0);
+	assert_int_equal(cache.bytes, 11);
 	lru_cache_deinit(&cache);
 }
 

@@ -346,8 +346,9 @@ static void end(struct run *run)
 }
 
 /* True if enough of the walks are whole. */
-static bool walk_java(const char *path, const char *const *options)
+static bool walk_java(const char *path, const void *context)
 {
+	const char *const *options = context;
 	static struct run run;
 	const char *stops = getenv("ALLFRAMES_JAVA_STOPS");
 	uint32_t count = stops ? (uint32_t)atoi(stops) : STOPS;
@@ -371,25 +372,7 @@ static bool walk_java(const char *path, const char *const *options)
 
 static void walk_all(const char *const *options)
 {
-	glob_t found;
-	size_t count = find_javas(&found);
-	uint32_t failed = 0;
-
-	if (!count || !live_java_classes()) {
-		globfree(&found);
-		print_message("no JVM, or no compiler, here\n");
-		skip();
-	}
-	for (size_t i = 0; i < count; i++) {
-		struct stat status;
-
-		/* Other names for the same JVM. */
-		if (lstat(found.gl_pathv[i], &status) || strstr(found.gl_pathv[i], "java-1."))
-			continue;
-		failed += !walk_java(found.gl_pathv[i], options);
-	}
-	globfree(&found);
-	assert_int_equal(failed, 0);
+	assert_int_equal(check_javas(walk_java, options), 0);
 }
 
 static void walks_reach_main_by_calls_that_the_source_allows(void **state)

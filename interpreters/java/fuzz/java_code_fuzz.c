@@ -5,13 +5,14 @@
  *
  * covers: java_stubs.c java_code.c java_fields.c java_names.c java_scopes.c java_lines.c compressed_stream.c java_symbolize.c read_windows.c
  */
-#include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "ebpf/abi/java.h"
+#include "interpreters/fuzz/check_text.h"
+#include "interpreters/java/fuzz/fuzz_memory.h"
 #include "interpreters/java/java_code.h"
 #include "interpreters/java/java_fields.h"
 #include "interpreters/java/java_lines.h"
@@ -21,48 +22,9 @@
 #include "interpreters/java/java_symbolize.h"
 #include "interpreters/java/tests/made_code.h"
 
-enum { MAX_READS = 1 << 16, MAX_READ_BYTES = 1 << 19 };
-
-struct fuzz_memory {
-	struct remote_memory memory;
-	const uint8_t *data;
-	size_t size;
-	uint32_t reads;
-	/** From this read on the process is gone. */
-	uint32_t ends_at;
-};
+enum { MAX_READS = 1 << 16 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static int read_memory(struct remote_memory *memory, uint64_t address, void *buffer, size_t bytes)
-{
-	struct fuzz_memory *fuzz = (struct fuzz_memory *)memory;
-
-	if (++fuzz->reads > MAX_READS || bytes > MAX_READ_BYTES)
-		abort();
-	if (fuzz->reads == fuzz->ends_at)
-		return -ESRCH;
-	for (size_t i = 0; i < bytes; i++)
-		((uint8_t *)buffer)[i] = fuzz->data[(uint16_t)(address + i) % fuzz->size];
-	return 0;
-}
-
-static void check_text(const char *text)
-{
-	const uint8_t *at = (const uint8_t *)text;
-
-	if (strlen(text) > INTERPRETER_NAME_MAX_BYTES)
-		abort();
-	while (*at) {
-		int more = *at < 0x80 ? 0 : *at >= 0xf0 ? 3 : *at >= 0xe0 ? 2 : *at >= 0xc2 ? 1 : 9;
-
-		if (more == 9)
-			abort();
-		for (at++; more; more--, at++)
-			if ((*at & 0xc0) != 0x80)
-				abort();
-	}
-}
 
 static void look_at_scopes(const struct java_layout *layout, struct fuzz_memory *memory,
 			   const struct java_blob *blob, uint64_t address)
@@ -202,15 +164,14 @@ static void look_at(const struct java_layout *layout, const struct java_heaps *h
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const struct remote_memory_ops ops = { .read = read_memory };
-	struct fuzz_memory memory = { .memory = { .ops = &ops }, .data = data + 4 };
+	struct fuzz_memory memory;
 	struct java_layout layout = made_code_layout();
 	struct java_heaps heaps;
 	uint16_t place;
 
 	if (size < 5)
 		return 0;
-	memory.size = size - 4;
+	memory = fuzz_memory_make(data + 4, size - 4, UINT16_MAX, MAX_READS);
 	memory.ends_at = data[0];
 	/* As in 8, and with a pointer to the code, as in 11. */
 	if (data[1] & 1) {

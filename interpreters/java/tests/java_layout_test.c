@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "interpreters/java/java_layout.h"
+#include "interpreters/java/tests/live_java.h"
 #include "interpreters/java/tests/made_vm.h"
 
 enum { VERSION_AT = 0x800 };
@@ -49,7 +50,7 @@ static void java_8_is_told_from_25_by_its_one_heap(void **state)
 
 static void versions_that_are_not_known_are_refused(void **state)
 {
-	static const uint32_t versions[] = { 7, 9, 10, 12, 16, 22, 24, 28, 256 + 17, UINT32_MAX };
+	static const uint32_t versions[] = { 7, 28, 256 + 17, UINT32_MAX };
 	const char *text;
 
 	(void)state;
@@ -67,13 +68,10 @@ static void a_version_that_is_not_there_yet_is_waited_for(void **state)
 	assert_int_equal(read_version(0, "_heap", &text), -EAGAIN);
 }
 
-static void an_offset_out_of_all_objects_is_refused(void **state)
+static void put_statics(uint32_t version)
 {
-	struct java_layout layout;
-
-	(void)state;
 	made_vm_init(&vm);
-	made_vm_put(&vm, VERSION_AT, 17, 4);
+	made_vm_put(&vm, VERSION_AT, version, 4);
 	made_vm_add_field(&vm, "Abstract_VM_Version", "_vm_major_version", "int", true,
 			  MADE_VM_BASE + VERSION_AT);
 	made_vm_add_field(&vm, "CodeCache", "_heaps", "CodeHeap*", true, 0x1000);
@@ -82,12 +80,134 @@ static void an_offset_out_of_all_objects_is_refused(void **state)
 	made_vm_add_field(&vm, "Abstract_VM_Version", "_s_vm_release", "const char*", true, 24);
 	made_vm_add_field(&vm, "Abstract_VM_Version", "_s_internal_vm_info_string", "const char*",
 			  true, 32);
-	made_vm_add_field(&vm, "GrowableArrayBase", "_len", "int", false, JAVA_MAX_OFFSET + 1);
 	made_vm_add_type(&vm, "nmethod", 300);
 	made_vm_add_constant(&vm, "one", 1);
+}
+
+static void an_offset_out_of_all_objects_is_refused(void **state)
+{
+	struct java_layout layout;
+
+	(void)state;
+	put_statics(17);
+	made_vm_add_field(&vm, "GrowableArrayBase", "_len", "int", false, JAVA_MAX_OFFSET + 1);
 	assert_int_equal(java_layout_read(&vm.symbols, MADE_VM_BIAS, &vm.memory, &layout),
 			 -EBADMSG);
 	assert_non_null(strstr(error_text(), "GrowableArrayBase::_len at 4097"));
+}
+
+/* What java_layout_read() misses when @type has the length of an array. */
+static const char *missed(uint32_t version, const char *type)
+{
+	struct java_layout layout;
+
+	put_statics(version);
+	if (type)
+		made_vm_add_field(&vm, type, "_len", "int", false, 8);
+	assert_int_equal(java_layout_read(&vm.symbols, MADE_VM_BIAS, &vm.memory, &layout),
+			 -EOPNOTSUPP);
+	return error_text();
+}
+
+static void between_two_known_versions_a_field_is_in_the_place_of_either(void **state)
+{
+	static const char *const next = "does not tell GrowableArray<int>::_data";
+
+	(void)state;
+	assert_non_null(strstr(missed(14, "GenericGrowableArray"), next));
+	assert_non_null(strstr(missed(14, "GrowableArrayBase"), next));
+	assert_non_null(strstr(missed(14, NULL), "Java 14 does not tell GenericGrowableArray::"));
+	/* Not in those that are known. */
+	assert_non_null(strstr(missed(11, "GrowableArrayBase"), "tell GenericGrowableArray::_len"));
+	assert_non_null(strstr(missed(17, "GenericGrowableArray"), "tell GrowableArrayBase::_len"));
+}
+
+static void versions_between_those_that_are_tested_go_by_their_tables(void **state)
+{
+	static const char *const next = "does not tell GrowableArray<int>::_data";
+
+	(void)state;
+	for (uint32_t version = 9; version <= 27; version++)
+		assert_non_null(strstr(missed(version, version <= 16 ? "GenericGrowableArray" :
+								       "GrowableArrayBase"),
+				       next));
+}
+
+/* A JVM's memory in which its version is another one. */
+struct forged_memory {
+	struct remote_memory memory;
+	struct remote_memory *source;
+	uint64_t version_at;
+	uint32_t version;
+};
+
+static int read_forged(struct remote_memory *memory, uint64_t address, void *buffer, size_t bytes)
+{
+	struct forged_memory *forged = (struct forged_memory *)memory;
+	int err = remote_memory_read(forged->source, address, buffer, bytes);
+
+	if (!err && address == forged->version_at && bytes == sizeof(forged->version))
+		memcpy(buffer, &forged->version, bytes);
+	return err;
+}
+
+/* Those in which fields are as in @version, by the sources; 0 ends. */
+static const uint8_t *versions_like(uint32_t version)
+{
+	static const struct {
+		uint8_t version;
+		uint8_t others[6];
+	} alike[] = {
+		{ 11, { 9, 10, 12, 13 } }, { 17, { 16, 18, 19 } }, { 21, { 20, 22 } },
+		{ 25, { 26, 27 } },	   { 26, { 25, 27 } },	   { 27, { 25, 26 } },
+	};
+	static const uint8_t none[1];
+
+	for (size_t i = 0; i < sizeof(alike) / sizeof(alike[0]); i++)
+		if (alike[i].version == version)
+			return alike[i].others;
+	return none;
+}
+
+static bool check_neighbours(const char *path, const void *context)
+{
+	static const struct remote_memory_ops ops = { .read = read_forged };
+	static const struct vm_question question = { VM_FIELD, "Abstract_VM_Version",
+						     "_vm_major_version" };
+	static const char *const options[] = { "-Xmx64m", NULL };
+	struct forged_memory forged = { .memory = { .ops = &ops } };
+	struct java_layout layout, other;
+	struct vm_answer answer;
+	struct live_java java;
+	char line[256];
+
+	(void)context;
+	assert_int_equal(live_java_start(&java, path, options), 0);
+	assert_non_null(fgets(line, sizeof(line), java.output));
+	assert_int_equal(live_java_find(&java), 0);
+	forged.source = &java.memory.memory;
+	assert_int_equal(
+		vm_structs_read(&java.symbols, java.bias, forged.source, &question, 1, &answer), 0);
+	forged.version_at = answer.value;
+	assert_int_equal(java_layout_read(&java.symbols, java.bias, forged.source, &layout), 0);
+	for (const uint8_t *at = versions_like(layout.version); *at; at++) {
+		forged.version = *at;
+		if (java_layout_read(&java.symbols, java.bias, &forged.memory, &other)) {
+			print_message("%s as Java %u: %s\n", path, *at, error_text());
+			fail();
+		}
+		assert_int_equal(other.version, *at);
+		other.version = layout.version;
+		assert_memory_equal(&other, &layout, sizeof(layout));
+	}
+	live_java_stop(&java);
+	return true;
+}
+
+static void neighbours_of_versions_at_hand_are_read_from_the_same_tables(void **state)
+{
+	(void)state;
+	assert_int_equal(check_javas(check_neighbours, NULL), 0);
 }
 
 int main(void)
@@ -97,7 +217,10 @@ int main(void)
 		cmocka_unit_test(versions_that_are_not_known_are_refused),
 		cmocka_unit_test(a_version_that_is_not_there_yet_is_waited_for),
 		cmocka_unit_test(an_offset_out_of_all_objects_is_refused),
+		cmocka_unit_test(between_two_known_versions_a_field_is_in_the_place_of_either),
+		cmocka_unit_test(versions_between_those_that_are_tested_go_by_their_tables),
+		cmocka_unit_test(neighbours_of_versions_at_hand_are_read_from_the_same_tables),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, NULL, live_java_remove_classes);
 }

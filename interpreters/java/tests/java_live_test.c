@@ -47,6 +47,11 @@ struct check {
 	uint32_t described_count;
 };
 
+struct setting {
+	const char *const *options;
+	bool is_all_described;
+};
+
 static void check_version(struct check *check, const char *line)
 {
 	char spec[32], release[256], told[256] = "";
@@ -482,25 +487,19 @@ static void check_java(const char *path, const char *const *options, bool is_all
 	live_java_stop(&check.java);
 }
 
+static bool check_one(const char *path, const void *context)
+{
+	const struct setting *setting = context;
+
+	check_java(path, setting->options, setting->is_all_described);
+	return true;
+}
+
 static void check_all(const char *const *options, bool is_all_described)
 {
-	glob_t found;
-	size_t count = find_javas(&found);
+	const struct setting setting = { options, is_all_described };
 
-	if (!count || !live_java_classes()) {
-		globfree(&found);
-		print_message("no JVM, or no compiler, here\n");
-		skip();
-	}
-	for (size_t i = 0; i < count; i++) {
-		struct stat status;
-
-		/* Other names for the same JVM. */
-		if (lstat(found.gl_pathv[i], &status) || strstr(found.gl_pathv[i], "java-1."))
-			continue;
-		check_java(found.gl_pathv[i], options, is_all_described);
-	}
-	globfree(&found);
+	assert_int_equal(check_javas(check_one, &setting), 0);
 }
 
 #define NOT_INLINED "-XX:CompileCommand=quiet", "-XX:CompileCommand=dontinline,JavaTarget.where"

@@ -11,10 +11,6 @@
 #include "interpreters/java/tests/made_code.h"
 
 enum {
-	/** Of the blob. */
-	METADATA = 0x400,
-	SCOPES = 0x440,
-	RECORDS = 0x480,
 	/** Of the memory. */
 	MAPS_AT = 0xc000,
 	OUTER = 0x1110,
@@ -24,24 +20,6 @@ enum {
 
 static struct made_vm vm;
 
-static void put_record(uint32_t index, int32_t place, uint32_t scope)
-{
-	uint32_t at = MADE_BLOB_AT + RECORDS + 16 * index;
-
-	made_vm_put(&vm, at, (uint32_t)place, 4);
-	made_vm_put(&vm, at + 4, scope, 4);
-}
-
-/* Numbers below 192 are themselves, up to 19. */
-static void put_scope(uint32_t offset, uint8_t sender, uint8_t method, int32_t bci)
-{
-	uint8_t *at = vm.bytes + MADE_BLOB_AT + SCOPES + offset;
-
-	at[0] = sender;
-	at[1] = method;
-	at[2] = (uint8_t)(bci + 1);
-}
-
 /* A method with another in it, which has one in it; records at 10, 20 and 30, and of both ends. */
 static void make_code(void)
 {
@@ -49,23 +27,23 @@ static void make_code(void)
 
 	made_code_init(&vm);
 	made_vm_put(&vm, MADE_BLOB_AT + 32, OUTER, 8);
-	made_vm_put(&vm, MADE_BLOB_AT + 64, RECORDS, 4);
-	made_vm_put(&vm, MADE_BLOB_AT + 68, RECORDS + 5 * 16, 4);
-	made_vm_put(&vm, MADE_BLOB_AT + 72, SCOPES, 4);
-	made_vm_put(&vm, MADE_BLOB_AT + 76, METADATA, 4);
+	made_vm_put(&vm, MADE_BLOB_AT + 64, MADE_RECORDS, 4);
+	made_vm_put(&vm, MADE_BLOB_AT + 68, MADE_RECORDS + 5 * 16, 4);
+	made_vm_put(&vm, MADE_BLOB_AT + 72, MADE_SCOPES, 4);
+	made_vm_put(&vm, MADE_BLOB_AT + 76, MADE_METADATA, 4);
 	for (uint32_t i = 0; i < 3; i++)
-		made_vm_put(&vm, MADE_BLOB_AT + METADATA + 8 * i, methods[i], 8);
-	put_scope(1, 0, 1, 5);
-	put_scope(7, 1, 2, 6);
-	put_scope(13, 7, 3, JAVA_BCI_OF_ENTRY);
+		made_vm_put(&vm, MADE_BLOB_AT + MADE_METADATA + 8 * i, methods[i], 8);
+	made_code_put_scope(&vm, 1, 0, 1, 5);
+	made_code_put_scope(&vm, 7, 1, 2, 6);
+	made_code_put_scope(&vm, 13, 7, 3, JAVA_BCI_OF_ENTRY);
 	/* All are of places of which the JVM has to know. */
 	made_vm_put(&vm, MADE_BLOB_AT + 56, MADE_VM_BASE + MAPS_AT, 8);
 	made_vm_put(&vm, MAPS_AT, 3, 4);
-	put_record(0, -1, 0);
-	put_record(1, 10, 1);
-	put_record(2, 20, 13);
-	put_record(3, 30, 7);
-	put_record(4, INT32_MAX, 0);
+	made_code_put_record(&vm, 0, -1, 0);
+	made_code_put_record(&vm, 1, 10, 1);
+	made_code_put_record(&vm, 2, 20, 13);
+	made_code_put_record(&vm, 3, 30, 7);
+	made_code_put_record(&vm, 4, INT32_MAX, 0);
 }
 
 static int read_place(uint32_t offset, bool is_return_address, struct java_scopes *scopes)
@@ -150,9 +128,9 @@ static void methods_behind_different_calls_are_not_the_same(void **state)
 
 	(void)state;
 	make_code();
-	put_scope(31, 0, 1, 9);
-	put_scope(37, 31, 2, 6);
-	put_record(3, 30, 37);
+	made_code_put_scope(&vm, 31, 0, 1, 9);
+	made_code_put_scope(&vm, 37, 31, 2, 6);
+	made_code_put_record(&vm, 3, 30, 37);
 	assert_int_equal(read_place(22, false, &scopes), 0);
 	assert_int_equal(scopes.count, 1);
 	check_scope(&scopes.scopes[0], OUTER, 5);
@@ -161,8 +139,8 @@ static void methods_behind_different_calls_are_not_the_same(void **state)
 	assert_int_equal(scopes.count, 1);
 	check_scope(&scopes.scopes[0], OUTER, 9);
 	/* Where the call is the same, what it leads to may be elsewhere in it. */
-	put_scope(31, 7, 3, 2);
-	put_record(3, 30, 31);
+	made_code_put_scope(&vm, 31, 7, 3, 2);
+	made_code_put_record(&vm, 3, 30, 31);
 	assert_int_equal(read_place(28, false, &scopes), 0);
 	assert_int_equal(scopes.count, 3);
 	check_scope(&scopes.scopes[0], INNER, 2);
@@ -199,13 +177,13 @@ static void without_records_it_is_the_compiled_method(void **state)
 
 	(void)state;
 	make_code();
-	put_record(1, INT32_MAX, 0);
+	made_code_put_record(&vm, 1, INT32_MAX, 0);
 	made_vm_put(&vm, MAPS_AT, 0, 4);
 	/* There are those of the ends, or none. What no compiler has made is a native method's. */
 	for (uint32_t level = 0; level <= 4; level += 4) {
 		for (uint32_t count = 0; count <= 2; count += 2) {
 			made_vm_put(&vm, MADE_BLOB_AT + 44, level, 1);
-			made_vm_put(&vm, MADE_BLOB_AT + 68, RECORDS + count * 16, 4);
+			made_vm_put(&vm, MADE_BLOB_AT + 68, MADE_RECORDS + count * 16, 4);
 			assert_int_equal(read_scopes(20, &scopes), 0);
 			assert_int_equal(scopes.count, 1);
 			assert_int_equal(scopes.is_exact, level == 0);
@@ -221,18 +199,18 @@ static void forged_scopes_are_refused(void **state)
 	(void)state;
 	/* One in itself, and in one behind it. */
 	make_code();
-	put_scope(13, 13, 3, 0);
+	made_code_put_scope(&vm, 13, 13, 3, 0);
 	assert_int_equal(read_scopes(20, &scopes), -EBADMSG);
-	put_scope(13, 20, 3, 0);
+	made_code_put_scope(&vm, 13, 20, 3, 0);
 	assert_int_equal(read_scopes(20, &scopes), -EBADMSG);
 	/* Of no method, and of one that is nowhere. */
 	make_code();
-	put_scope(13, 7, 0, 0);
+	made_code_put_scope(&vm, 13, 7, 0, 0);
 	assert_int_equal(read_scopes(20, &scopes), -EBADMSG);
 	made_vm_put(&vm, MADE_BLOB_AT + 76, MADE_VM_BYTES, 4);
 	assert_int_equal(read_scopes(30, &scopes), -EFAULT);
 	make_code();
-	made_vm_put(&vm, MADE_BLOB_AT + 68, RECORDS - 16, 4);
+	made_vm_put(&vm, MADE_BLOB_AT + 68, MADE_RECORDS - 16, 4);
 	assert_int_equal(read_scopes(20, &scopes), -EBADMSG);
 	made_vm_put(&vm, MADE_BLOB_AT + 68, UINT32_MAX, 4);
 	assert_int_equal(read_scopes(20, &scopes), -EBADMSG);
@@ -247,7 +225,7 @@ static void chains_that_are_too_long_are_refused(void **state)
 	(void)state;
 	make_code();
 	made_vm_put(&vm, MADE_BLOB_AT + 72, start, 4);
-	put_record(2, 20, 0x2ff1);
+	made_code_put_record(&vm, 2, 20, 0x2ff1);
 	/* Two bytes for the sender, one for the method, one for the place. */
 	for (uint32_t offset = 0x2ff1; offset > 4; offset -= 4) {
 		uint8_t *at = vm.bytes + MADE_BLOB_AT + start + offset;
@@ -267,11 +245,22 @@ static void chains_that_are_too_long_are_refused(void **state)
 	assert_in_range(vm.reads, 1024, 2200);
 }
 
+/* All scopes of the place that has three are found. */
+static void check_with(const struct java_layout *layout)
+{
+	const struct java_blob blob = { .address = MADE_VM_BASE + MADE_BLOB_AT };
+	struct java_scopes scopes;
+
+	assert_int_equal(java_scopes_read(layout, &vm.memory, &blob, 20, true, &scopes), 0);
+	assert_int_equal(scopes.count, 3);
+	check_scope(&scopes.scopes[0], INNER, JAVA_BCI_OF_ENTRY);
+	check_scope(&scopes.scopes[1], MIDDLE, 6);
+	check_scope(&scopes.scopes[2], OUTER, 5);
+}
+
 static void from_25_on_the_information_is_elsewhere(void **state)
 {
 	struct java_layout layout = made_code_layout();
-	const struct java_blob blob = { .address = MADE_VM_BASE + MADE_BLOB_AT };
-	struct java_scopes scopes;
 
 	(void)state;
 	make_code();
@@ -280,31 +269,38 @@ static void from_25_on_the_information_is_elsewhere(void **state)
 	layout.blob_mutable_data = (struct vm_place){ 88, 8 };
 	layout.blob_relocation_size = (struct vm_place){ 96, 4 };
 	/* The same places, from other beginnings. */
-	made_vm_put(&vm, MADE_BLOB_AT + 80, MADE_VM_BASE + MADE_BLOB_AT + SCOPES - 8, 8);
-	made_vm_put(&vm, MADE_BLOB_AT + 64, RECORDS - SCOPES + 8, 4);
-	made_vm_put(&vm, MADE_BLOB_AT + 68, RECORDS - SCOPES + 8 + 5 * 16, 4);
+	made_vm_put(&vm, MADE_BLOB_AT + 80, MADE_VM_BASE + MADE_BLOB_AT + MADE_SCOPES - 8, 8);
+	made_vm_put(&vm, MADE_BLOB_AT + 64, MADE_RECORDS - MADE_SCOPES + 8, 4);
+	made_vm_put(&vm, MADE_BLOB_AT + 68, MADE_RECORDS - MADE_SCOPES + 8 + 5 * 16, 4);
 	made_vm_put(&vm, MADE_BLOB_AT + 72, 8, 4);
-	made_vm_put(&vm, MADE_BLOB_AT + 88, MADE_VM_BASE + MADE_BLOB_AT + METADATA - 24, 8);
+	made_vm_put(&vm, MADE_BLOB_AT + 88, MADE_VM_BASE + MADE_BLOB_AT + MADE_METADATA - 24, 8);
 	made_vm_put(&vm, MADE_BLOB_AT + 96, 24, 4);
-	assert_int_equal(java_scopes_read(&layout, &vm.memory, &blob, 20, true, &scopes), 0);
-	assert_int_equal(scopes.count, 3);
-	check_scope(&scopes.scopes[0], INNER, JAVA_BCI_OF_ENTRY);
-	check_scope(&scopes.scopes[2], OUTER, 5);
+	check_with(&layout);
 }
 
-static void from_11_to_21_scopes_have_a_pointer(void **state)
+static void in_23_and_24_methods_are_among_the_blobs_data(void **state)
 {
 	struct java_layout layout = made_code_layout();
-	const struct java_blob blob = { .address = MADE_VM_BASE + MADE_BLOB_AT };
-	struct java_scopes scopes;
+
+	(void)state;
+	make_code();
+	layout.nmethod_immutable_data = (struct vm_place){ 80, 8 };
+	layout.nmethod_metadata = (struct vm_place){ 76, 2 };
+	made_vm_put(&vm, MADE_BLOB_AT + 80, MADE_VM_BASE + MADE_BLOB_AT, 8);
+	made_vm_put(&vm, MADE_BLOB_AT + 24, MADE_METADATA - 16, 4);
+	made_vm_put(&vm, MADE_BLOB_AT + 76, 16, 2);
+	check_with(&layout);
+}
+
+static void from_9_to_22_scopes_have_a_pointer(void **state)
+{
+	struct java_layout layout = made_code_layout();
 
 	(void)state;
 	make_code();
 	layout.nmethod_scopes_data = (struct vm_place){ 80, 8 };
-	made_vm_put(&vm, MADE_BLOB_AT + 80, MADE_VM_BASE + MADE_BLOB_AT + SCOPES, 8);
-	assert_int_equal(java_scopes_read(&layout, &vm.memory, &blob, 20, true, &scopes), 0);
-	assert_int_equal(scopes.count, 3);
-	check_scope(&scopes.scopes[1], MIDDLE, 6);
+	made_vm_put(&vm, MADE_BLOB_AT + 80, MADE_VM_BASE + MADE_BLOB_AT + MADE_SCOPES, 8);
+	check_with(&layout);
 }
 
 int main(void)
@@ -318,7 +314,8 @@ int main(void)
 		cmocka_unit_test(forged_scopes_are_refused),
 		cmocka_unit_test(chains_that_are_too_long_are_refused),
 		cmocka_unit_test(from_25_on_the_information_is_elsewhere),
-		cmocka_unit_test(from_11_to_21_scopes_have_a_pointer),
+		cmocka_unit_test(in_23_and_24_methods_are_among_the_blobs_data),
+		cmocka_unit_test(from_9_to_22_scopes_have_a_pointer),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -97,6 +97,15 @@ static void add_stub(uint32_t segment, const char *name, uint32_t frame_words, u
 	vm.bytes[blob + STUB_CODE] = first_byte;
 }
 
+/* What is code of it, from the blob's beginning on. */
+static void put_stub_end(uint32_t segment, uint32_t end)
+{
+	uint32_t blob = MADE_CODE_AT + (segment << MADE_LOG2_SEGMENT_SIZE) + MADE_BLOCK_BYTES;
+
+	made_vm_put(&vm, blob + 8, end, 4);
+	made_vm_put(&vm, blob + 24, end, 4);
+}
+
 static int read_stubs(void)
 {
 	const struct interpreter_target target = { .memory = &vm.memory,
@@ -193,6 +202,51 @@ static void what_was_not_called_begins_behind_its_first_push(void **state)
 	assert_int_equal(asked.starts[0][0], code + 1);
 	assert_int_equal(asked.starts[1][0], stub_code(STUB_SEGMENT + 8) + 1);
 	assert_int_equal(asked.starts[2][0], stub_code(STUB_SEGMENT + 16));
+}
+
+static void assert_call_stub(uint32_t offset, uint16_t before, uint16_t bytes)
+{
+	const struct java_process *made;
+
+	process.call_stub_return = stub_code(STUB_SEGMENT) + offset;
+	assert_int_equal(read_stubs(), 0);
+	made = data;
+	assert_int_equal(made->call_stub_return, process.call_stub_return);
+	assert_int_equal(made->call_stub_before, before);
+	assert_int_equal(made->call_stub_bytes, bytes);
+}
+
+static void call_stub_lies_between_two_starts(void **state)
+{
+	const uint64_t code = stub_code(STUB_SEGMENT);
+
+	(void)state;
+	add_stub(STUB_SEGMENT, "StubRoutines (1)", 0, 0x55);
+	/* Nothing but its block is known. */
+	assert_call_stub(0x48, 0x48, STUB_DATA - STUB_CODE);
+	made_vm_put(&vm, DATA_AT, code + 0x20, 8);
+	made_vm_put(&vm, DATA_AT + 8, code + 0x80, 8);
+	assert_call_stub(0x48, 0x28, 0x60);
+	/* The first and the last one of the block; where one starts nothing has returned to the other. */
+	assert_call_stub(0x10, 0x10, 0x20);
+	assert_call_stub(0x20, 0, 0x60);
+	assert_call_stub(0x90, 0x10, STUB_DATA - STUB_CODE - 0x80);
+	/* A start in the next block is no end of it. */
+	add_stub(STUB_SEGMENT + 8, "StubRoutines (2)", 0, 0x55);
+	made_vm_put(&vm, DATA_AT + 16, stub_code(STUB_SEGMENT + 8) + 0x20, 8);
+	assert_call_stub(0x90, 0x10, STUB_DATA - STUB_CODE - 0x80);
+}
+
+static void a_call_stub_that_is_in_no_stub_or_too_long_is_none(void **state)
+{
+	(void)state;
+	add_stub(STUB_SEGMENT, "StubRoutines (1)", 0, 0x55);
+	assert_call_stub(0x1000, 0, 0);
+	/* 1,024 bytes are the most. */
+	put_stub_end(STUB_SEGMENT, STUB_CODE + 1024);
+	assert_call_stub(0x48, 0x48, 1024);
+	put_stub_end(STUB_SEGMENT, STUB_CODE + 1025);
+	assert_call_stub(0x48, 0, 0);
 }
 
 static void blocks_that_are_no_stubs_are_left_out(void **state)
@@ -305,6 +359,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(stubs_start_where_the_jvms_variables_point_to,
 						setup, teardown),
 		cmocka_unit_test_setup_teardown(what_was_not_called_begins_behind_its_first_push,
+						setup, teardown),
+		cmocka_unit_test_setup_teardown(call_stub_lies_between_two_starts, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_call_stub_that_is_in_no_stub_or_too_long_is_none,
 						setup, teardown),
 		cmocka_unit_test_setup_teardown(blocks_that_are_no_stubs_are_left_out, setup,
 						teardown),

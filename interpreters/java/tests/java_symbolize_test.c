@@ -12,10 +12,6 @@
 #include "interpreters/java/tests/made_code.h"
 
 enum {
-	/** Of the blob. */
-	METADATA = 0x400,
-	SCOPES = 0x440,
-	RECORDS = 0x480,
 	/** Of the memory. */
 	MAPS_AT = 0xc000,
 	DEEP_SCOPES_AT = 0xc100,
@@ -75,24 +71,6 @@ static void make_method(int method, const char *class_name, const char *name, ui
 	made_vm_put(&vm, at + KLASS + 16, make_symbol(symbols + 192, class_name), 8);
 }
 
-static void put_record(uint32_t index, int32_t place, uint32_t scope)
-{
-	uint32_t at = MADE_BLOB_AT + RECORDS + 16 * index;
-
-	made_vm_put(&vm, at, (uint32_t)place, 4);
-	made_vm_put(&vm, at + 4, scope, 4);
-}
-
-/* Numbers below 192 are themselves, up to 19. */
-static void put_scope(uint32_t offset, uint8_t sender, int method, uint8_t bci)
-{
-	uint8_t *at = vm.bytes + MADE_BLOB_AT + SCOPES + offset;
-
-	at[0] = sender;
-	at[1] = (uint8_t)(method + 1);
-	at[2] = bci + 1;
-}
-
 /* Records at 10, of the outer method, and at 20, of the innermost one. */
 static int set_up(void **state)
 {
@@ -104,23 +82,23 @@ static int set_up(void **state)
 	make_method(MIDDLE, "a/Middle", "call", 20);
 	make_method(INNER, "a/Inner$1", "get", 30);
 	for (int i = 0; i < METHOD_COUNT; i++)
-		made_vm_put(&vm, MADE_BLOB_AT + METADATA + 8 * (uint32_t)i,
+		made_vm_put(&vm, MADE_BLOB_AT + MADE_METADATA + 8 * (uint32_t)i,
 			    MADE_VM_BASE + method_at(i), 8);
 	made_vm_put(&vm, MADE_BLOB_AT + 32, MADE_VM_BASE + method_at(OUTER), 8);
 	made_vm_put(&vm, MADE_BLOB_AT + 40, COMPILE_ID, 4);
 	made_vm_put(&vm, MADE_BLOB_AT + 56, MADE_VM_BASE + MAPS_AT, 8);
-	made_vm_put(&vm, MADE_BLOB_AT + 64, RECORDS, 4);
-	made_vm_put(&vm, MADE_BLOB_AT + 68, RECORDS + 4 * 16, 4);
-	made_vm_put(&vm, MADE_BLOB_AT + 72, SCOPES, 4);
-	made_vm_put(&vm, MADE_BLOB_AT + 76, METADATA, 4);
+	made_vm_put(&vm, MADE_BLOB_AT + 64, MADE_RECORDS, 4);
+	made_vm_put(&vm, MADE_BLOB_AT + 68, MADE_RECORDS + 4 * 16, 4);
+	made_vm_put(&vm, MADE_BLOB_AT + 72, MADE_SCOPES, 4);
+	made_vm_put(&vm, MADE_BLOB_AT + 76, MADE_METADATA, 4);
 	made_vm_put(&vm, MAPS_AT, 2, 4);
-	put_scope(1, 0, OUTER, 4);
-	put_scope(7, 1, MIDDLE, 5);
-	put_scope(13, 7, INNER, 6);
-	put_record(0, -1, 0);
-	put_record(1, 10, 1);
-	put_record(2, 20, 13);
-	put_record(3, INT32_MAX, 0);
+	made_code_put_scope(&vm, 1, 0, OUTER + 1, 4);
+	made_code_put_scope(&vm, 7, 1, MIDDLE + 1, 5);
+	made_code_put_scope(&vm, 13, 7, INNER + 1, 6);
+	made_code_put_record(&vm, 0, -1, 0);
+	made_code_put_record(&vm, 1, 10, 1);
+	made_code_put_record(&vm, 2, 20, 13);
+	made_code_put_record(&vm, 3, INT32_MAX, 0);
 	java_symbolizer_init(&symbolizer, &layout, false);
 	return 0;
 }
@@ -143,7 +121,8 @@ static int name_compiled(uint32_t offset, uint8_t flags, struct interpreted_fram
 	return java_symbolize(&symbolizer, &vm.memory, words, frames);
 }
 
-static int name_interpreted(int method, uint32_t bci, struct interpreted_frames *frames)
+static int name_interpreted_by(struct java_symbolizer *by, int method, uint32_t bci,
+			       struct interpreted_frames *frames)
 {
 	uint64_t word = 0;
 	uint64_t words[2] = { frame_word(FRAME_JAVA, 0, MADE_VM_BASE + method_at(method)) };
@@ -152,7 +131,12 @@ static int name_interpreted(int method, uint32_t bci, struct interpreted_frames 
 	words[1] = (uint64_t)bci << 32 |
 		   java_fingerprint(MADE_VM_BASE + method_at(method) + CONSTANTS,
 				    java_method_word(word));
-	return java_symbolize(&symbolizer, &vm.memory, words, frames);
+	return java_symbolize(by, &vm.memory, words, frames);
+}
+
+static int name_interpreted(int method, uint32_t bci, struct interpreted_frames *frames)
+{
+	return name_interpreted_by(&symbolizer, method, bci, frames);
 }
 
 static void check_frame(const struct interpreted_frame *frame, const char *function, uint32_t line)
@@ -178,6 +162,24 @@ static void all_methods_that_are_inlined_have_names_and_lines(void **state)
 			assert_int_equal(frames.items[j].is_inlined, j < 2);
 			assert_false(frames.items[j].is_approximate);
 		}
+	}
+}
+
+static void by_one_method_virtual_threads_are_mounted(void **state)
+{
+	static const char *const names[] = { "enterSpecial", "enterSpecialX", "enter" };
+	struct interpreted_frames frames;
+
+	(void)state;
+	for (uint32_t i = 0; i < 6; i++) {
+		struct java_symbolizer named;
+		const struct java_layout layout = made_code_layout();
+
+		make_method(OUTER, "jdk/internal/vm/Continuation", names[i / 2], 10);
+		java_symbolizer_init(&named, &layout, i % 2);
+		assert_int_equal(name_interpreted_by(&named, OUTER, 0, &frames), 0);
+		assert_int_equal(frames.items[0].mounts_virtual_thread, i < 2);
+		java_symbolizer_deinit(&named);
 	}
 }
 
@@ -269,7 +271,7 @@ static void deep_chains_keep_the_innermost_and_the_physical_method(void **state)
 		*at++ = i == 1 ? OUTER + 1 : INNER + 1;
 		*at = 1 + 1;
 	}
-	put_record(2, 20, 4 * DEPTH);
+	made_code_put_record(&vm, 2, 20, 4 * DEPTH);
 	assert_int_equal(name_compiled(20, FRAME_RETURN_ADDRESS, &frames), 0);
 	assert_int_equal(frames.count, JAVA_MAX_SCOPES);
 	check_frame(&frames.items[0], "a.Inner$1.get", 31);
@@ -283,12 +285,12 @@ static void forged_debug_information_leaves_the_compiled_method(void **state)
 	struct interpreted_frames frames;
 
 	(void)state;
-	put_scope(13, 20, INNER, 6);
+	made_code_put_scope(&vm, 13, 20, INNER + 1, 6);
 	assert_int_equal(name_compiled(20, FRAME_RETURN_ADDRESS, &frames), 0);
 	assert_int_equal(frames.count, 1);
 	check_frame(&frames.items[0], "a.Outer.run", 10);
 	assert_true(frames.items[0].is_approximate);
-	made_vm_put(&vm, MADE_BLOB_AT + METADATA, 8, 8);
+	made_vm_put(&vm, MADE_BLOB_AT + MADE_METADATA, 8, 8);
 	assert_int_equal(name_compiled(10, FRAME_RETURN_ADDRESS, &frames), -EFAULT);
 }
 
@@ -376,6 +378,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(all_methods_that_are_inlined_have_names_and_lines),
+		TEST(by_one_method_virtual_threads_are_mounted),
 		TEST(between_the_places_that_the_jvm_knows_names_are_approximate),
 		TEST(a_frame_of_the_interpreter_is_one_method),
 		TEST(what_is_known_costs_a_look_whether_it_is_still_there),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** Running JVMs for tests: a program under one of those at hand, its symbols found. */
+/** Running JVMs for tests: a program under one of those at hand, its symbols found. Behind cmocka.h. */
 #ifndef INTERPRETERS_JAVA_TESTS_LIVE_JAVA_H
 #define INTERPRETERS_JAVA_TESTS_LIVE_JAVA_H
 
@@ -77,23 +77,56 @@ static inline int live_java_remove_classes(void **state)
 	return 0;
 }
 
-/** The JVMs at hand: the machine's, and in the long tier what scripts/fetch_javas.py brought. */
-static inline size_t find_javas(glob_t *found)
+static inline void find_javas(glob_t *found)
 {
 	char fetched[256];
 
 	memset(found, 0, sizeof(*found));
 	if (getenv("ALLFRAMES_ONLY_JAVA")) {
 		glob(getenv("ALLFRAMES_ONLY_JAVA"), 0, NULL, found);
-		return found->gl_pathc;
+		return;
 	}
-	glob("/usr/lib/jvm/*-amd64/bin/java", 0, NULL, found);
-	glob("/usr/lib/jvm/*-arm64/bin/java", GLOB_APPEND, NULL, found);
+	glob("/usr/lib/jvm/*/bin/java", 0, NULL, found);
 	if (!getenv("ALLFRAMES_LONG"))
-		return found->gl_pathc;
+		return;
 	snprintf(fetched, sizeof(fetched), "%s/.cache/allframes/javas/bin/*", getenv("HOME"));
 	glob(fetched, GLOB_APPEND, NULL, found);
-	return found->gl_pathc;
+}
+
+/* Of a JVM that is found by its own: a link to its folder. */
+static inline bool is_other_name(const char *path)
+{
+	const char *end = strstr(path, "/bin/java");
+	struct stat status;
+	char folder[4096];
+
+	if (!end)
+		return false;
+	snprintf(folder, sizeof(folder), "%.*s", (int)(end - path), path);
+	return !lstat(folder, &status) && S_ISLNK(status.st_mode);
+}
+
+/**
+ * Calls @check with each JVM at hand: the machine's, and in the long tier what scripts/fetch_javas.py
+ * brought. Skips the test if there is none, or no compiler. Returns how many were not fine.
+ */
+static inline uint32_t check_javas(bool (*check)(const char *path, const void *context),
+				   const void *context)
+{
+	uint32_t failed = 0;
+	glob_t found;
+
+	find_javas(&found);
+	if (!found.gl_pathc || !live_java_classes()) {
+		globfree(&found);
+		print_message("no JVM, or no compiler, here\n");
+		skip();
+	}
+	for (size_t i = 0; i < found.gl_pathc; i++)
+		if (!is_other_name(found.gl_pathv[i]))
+			failed += !check(found.gl_pathv[i], context);
+	globfree(&found);
+	return failed;
 }
 
 /** Starts the target; @options end with NULL. */

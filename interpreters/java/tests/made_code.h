@@ -29,6 +29,10 @@ enum {
 	MADE_BLOB_CODE = 0xa0,
 	MADE_BLOB_DATA = 0x400,
 	MADE_BLOB_BYTES = 0x500,
+	/** Of the blob: where tests put its debug information. */
+	MADE_METADATA = 0x400,
+	MADE_SCOPES = 0x440,
+	MADE_RECORDS = 0x480,
 	/** From the beginning of the code on. */
 	MADE_INTERPRETER = 0x4000,
 	MADE_INTERPRETER_BYTES = 0x1000,
@@ -143,6 +147,27 @@ static inline void made_code_init(struct made_vm *vm)
 	made_vm_put(vm, blob + 44, 4, 1);
 	made_vm_put(vm, blob + 45, 0xff, 1);
 	made_vm_put(vm, blob + 48, (uint32_t)-1, 4);
+}
+
+/** Record @index: of the place, whose scope is there. */
+static inline void made_code_put_record(struct made_vm *vm, uint32_t index, int32_t place,
+					uint32_t scope)
+{
+	uint32_t at = MADE_BLOB_AT + MADE_RECORDS + 16 * index;
+
+	made_vm_put(vm, at, (uint32_t)place, 4);
+	made_vm_put(vm, at + 4, scope, 4);
+}
+
+/** A scope at that offset; numbers below 192 are themselves, up to 19. @method counts from 1 on. */
+static inline void made_code_put_scope(struct made_vm *vm, uint32_t offset, uint8_t sender,
+				       uint8_t method, int32_t bci)
+{
+	uint8_t *at = vm->bytes + MADE_BLOB_AT + MADE_SCOPES + offset;
+
+	at[0] = sender;
+	at[1] = method;
+	at[2] = (uint8_t)(bci + 1);
 }
 
 #endif

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "interpreters/fuzz/check_text.h"
 #include "interpreters/python/python_code.h"
 
 enum { BASE = 0x10000 };
@@ -37,24 +38,6 @@ static int read_memory(struct remote_memory *memory, uint64_t address, void *buf
 	for (size_t i = 0; i < bytes; i++)
 		((uint8_t *)buffer)[i] = fuzz->size ? fuzz->data[(offset + i) % fuzz->size] : 0;
 	return bytes > 8 << 20 ? -EFAULT : 0;
-}
-
-static void check_text(const char *text)
-{
-	const uint8_t *at = (const uint8_t *)text;
-
-	if (strlen(text) > INTERPRETER_NAME_MAX_BYTES)
-		abort();
-	while (*at) {
-		int more = *at < 0x80 ? 0 : *at >= 0xf0 ? 3 : *at >= 0xe0 ? 2 : *at >= 0xc2 ? 1 : 9;
-
-		if (more == 9)
-			abort();
-		for (at++; more; more--, at++) {
-			if ((*at & 0xc0) != 0x80)
-				abort();
-		}
-	}
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

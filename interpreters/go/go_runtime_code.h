@@ -7,8 +7,8 @@
  * Source: systemstack(), mcall() and asmcgocall() in runtime/asm_{amd64,arm64}.s, nanotime1() in
  * runtime/sys_linux_{amd64,arm64}.s, load_g() in runtime/tls_arm64.s, of Go 1.16 to 1.27.
  */
-#ifndef INTERPRETERS_GO_RUNTIME_CODE_H
-#define INTERPRETERS_GO_RUNTIME_CODE_H
+#ifndef INTERPRETERS_GO_GO_RUNTIME_CODE_H
+#define INTERPRETERS_GO_GO_RUNTIME_CODE_H
 
 #include <stdbool.h>
 #include <stddef.h>

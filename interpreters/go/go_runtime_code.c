@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "interpreters/go/runtime_code.h"
+#include "interpreters/go/go_runtime_code.h"
 
 #include <elf.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is read out of the runtime's functions of some versions, cut and damaged. */
-#include "interpreters/go/runtime_code.h"
+#include "interpreters/go/go_runtime_code.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
