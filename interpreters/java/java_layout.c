@@ -250,7 +250,9 @@ int java_layout_read(const struct vm_symbols *symbols, uint64_t bias, struct rem
 		if (facts[i].first_version <= found.version &&
 		    found.version <= facts[i].last_version)
 			err = take_fact(&facts[i], &answers[i], &found);
-	if (!err)
-		*layout = found;
-	return err;
+	if (err)
+		return err;
+	found.machine = symbols->machine;
+	*layout = found;
+	return 0;
 }

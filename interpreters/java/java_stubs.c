@@ -378,7 +378,7 @@ static int make_rows(const struct stubs *stubs, const struct interpreter_target 
 			.is_flat = stub->kind == STUB_FLAT,
 		};
 	}
-	return target->analyse(code, stubs->stubs.count, deltas);
+	return target->analyse(stubs->layout->machine, code, stubs->stubs.count, deltas);
 }
 
 static uint32_t whole_cells(size_t bytes)
