@@ -13,6 +13,29 @@ enum {
 	JAVA_FRAME_MAX_BYTES = 1 << 20,
 };
 
+/* Where a leaf stands. */
+enum java_place {
+	JAVA_IN_FRAME = 0,
+	/* The stack pointer is at the return address. */
+	JAVA_AT_CALL = 1,
+	/* It is at the saved frame pointer, below the return address. */
+	JAVA_AT_SAVED_FP = 2,
+	/* The frame has its size, and the frame pointer is not in it yet. */
+	JAVA_FP_NOT_SAVED = 3,
+	/* At an instruction that takes the frame away by the frame pointer. */
+	JAVA_AT_LEAVE = 4,
+	/* In the interpreter: before the frame is made, */
+	JAVA_AT_ENTRY = 5,
+	/* and behind it; */
+	JAVA_AT_RETURN = 6,
+	/* on x86-64 about to pop the return address, */
+	JAVA_RETURN_POP = 7,
+	/* to set the stack pointer, */
+	JAVA_RETURN_SET_SP = 8,
+	/* and to jump to where the return address says. */
+	JAVA_RETURN_JUMP = 9,
+};
+
 static __always_inline bool java_is_leaf(const struct walk_state *state)
 {
 	return state->registers_known && !(state->frame_flags & FRAME_RETURN_ADDRESS);

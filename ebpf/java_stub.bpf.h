@@ -9,7 +9,7 @@
 #define EBPF_JAVA_STUB_BPF_H
 
 #include "ebpf/java_frame.bpf.h"
-#include "ebpf/java_leaf.bpf.h"
+#include "ebpf/java_machine.bpf.h"
 #include "ebpf/rule_lookup.bpf.h"
 
 enum {
@@ -26,7 +26,7 @@ static __always_inline enum unwind_error java_leave_adapter(struct walk_state *s
 							    struct java_caller *caller)
 {
 	__u64 popped = state->registers[JAVA_RETURN_REGISTER];
-	__u64 sender_sp = state->registers[JAVA_SENDER_SP_REGISTER];
+	__u64 sender_sp = java_sender_sp(state);
 	bool is_popped;
 
 	caller->flags = 0;
