@@ -61,6 +61,25 @@ static __always_inline bool java_is_called_by_native(const struct walk_state *st
 	       (walk->blob && java_is_named(walk, JAVA_UPCALL_NAME));
 }
 
+static __always_inline enum unwind_error java_read_code(struct walk_state *state, __u64 address,
+							struct java_caller *caller)
+{
+	if (window_read_up(&state->stack, address, &caller->pc))
+		return UNWIND_STACK_UNREADABLE;
+	caller->pc = code_address(caller->pc);
+	return UNWIND_OK;
+}
+
+/* The return address in its register, as on arm64 calls leave it. */
+static __always_inline enum unwind_error java_read_link(const struct walk_state *state,
+							struct java_caller *caller)
+{
+	if (!java_is_leaf(state))
+		return UNWIND_REGISTER_UNKNOWN;
+	caller->pc = code_address(state->registers[LINK_REGISTER % REGISTER_COUNT_MAX]);
+	return UNWIND_OK;
+}
+
 /* The saved frame pointer at @address, the return address above it, and the caller's stack behind that. */
 static __always_inline enum unwind_error java_read_pair(struct walk_state *state, __u64 address,
 							struct java_caller *caller)
@@ -69,17 +88,18 @@ static __always_inline enum unwind_error java_read_pair(struct walk_state *state
 	caller->sp = address + 16;
 	if (window_read_up(&state->stack, address, &caller->fp))
 		return UNWIND_STACK_UNREADABLE;
-	return window_read_up(&state->stack, address + 8, &caller->pc);
+	return java_read_code(state, address + 8, caller);
 }
 
-/* The return address at @address, and the frame pointer still the caller's. */
+/* The return address where a call leaves it, which is @address, and the frame pointer still the caller's. */
 static __always_inline enum unwind_error java_read_return(struct walk_state *state, __u64 address,
 							  struct java_caller *caller)
 {
 	caller->fp = state->fp;
 	caller->fp_known = state->fp_known;
-	caller->sp = address + 8;
-	return window_read_up(&state->stack, address, &caller->pc);
+	caller->sp = address + RETURN_ADDRESS_BYTES;
+	return RETURN_ADDRESS_BYTES ? java_read_code(state, address, caller) :
+				      java_read_link(state, caller);
 }
 
 /* A frame that keeps its caller's stack pointer by the frame pointer. */

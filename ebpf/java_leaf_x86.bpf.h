@@ -30,6 +30,10 @@ enum {
 	JAVA_SAVED_MAX_BYTES = 4096,
 	/* How far the stack pointer may be that is kept: two strings of 16 bytes, four words, one lost. */
 	JAVA_SAVED_SP_MAX_BYTES = 72,
+	/* A method handle's linkTo...() has popped its last argument since the caller's was kept. */
+	JAVA_SENDER_SP_BELOW_BYTES = 8,
+	/* At the beginning of an interpreter's frame it is in a register still. */
+	JAVA_METHOD_IS_PUSHED_LATE = 1,
 };
 
 /* True if the bytes at the lower end of @code are the @count lowest ones of @bytes. */
@@ -308,9 +312,17 @@ static __always_inline __u64 java_saved_sp(struct walk_state *state, const struc
 	return java_is_in_search(state->pc) ? word : 0;
 }
 
-/** What the caller of an adapter has as its stack pointer, if that has been put into its register. */
-static __always_inline __u64 java_sender_sp(const struct walk_state *state)
+/** False where an adapter is about to pop its return address. */
+static __always_inline bool java_has_popped(__u64 code)
 {
+	return (code & 0xff) != JAVA_POP_RETURN;
+}
+
+/** What the caller of an adapter has as its stack pointer, if that has been put into its register. */
+static __always_inline __u64 java_sender_sp(const struct walk_state *state,
+					    const struct java_walk *walk)
+{
+	(void)walk;
 	return state->registers[JAVA_SENDER_SP_REGISTER];
 }
 

@@ -3,8 +3,9 @@
  * java_step(): from one frame in HotSpot's code cache to its caller: of compiled methods, of the
  * interpreter, of stubs, and of call_stub, by which native code has called Java. They hang together by
  * stack pointer and frame pointer alone, so nothing of the thread has to be known. Source:
- * cpu/x86/{frame_x86,stubGenerator_x86_64,templateInterpreterGenerator_x86,macroAssembler_x86}.* of
- * OpenJDK 8 to 27. x86-64; on arm64 callers are guessed (wait_for_java()).
+ * cpu/x86/{frame_x86,stubGenerator_x86_64,templateInterpreterGenerator_x86,macroAssembler_x86}.* and the
+ * same of cpu/aarch64 of OpenJDK 8 to 27. Frames of both have the same slots; what instructions tell is
+ * java_machine.bpf.h's.
  *
  * Nothing of the process is trusted: each step goes up the stack, to an address in the code cache, or
  * through call_stub, or ends the walk.
@@ -27,6 +28,15 @@ enum {
 	JAVA_EXTRA_WORDS_MAX = 5,
 };
 
+/* True if the caller's stack is above this frame's, or a leaf's on arm64, which need not have any. */
+static __always_inline bool java_is_progress(const struct walk_state *state,
+					     const struct java_caller *caller)
+{
+	if (caller->sp == state->sp)
+		return !RETURN_ADDRESS_BYTES && java_is_leaf(state);
+	return caller->sp > state->sp && caller->sp - state->sp <= JAVA_FRAME_MAX_BYTES;
+}
+
 /* To walk->caller: up the stack, and out of Java's code only where that is called, or rows say so. */
 static __always_inline enum unwind_error java_go_on(struct walk_state *state,
 						    const struct java_walk *walk)
@@ -34,7 +44,7 @@ static __always_inline enum unwind_error java_go_on(struct walk_state *state,
 	const struct java_caller *caller = &walk->caller;
 	bool is_code = java_is_code(walk, caller->pc);
 
-	if (caller->sp <= state->sp || caller->sp - state->sp > JAVA_FRAME_MAX_BYTES)
+	if (!java_is_progress(state, caller))
 		return UNWIND_NO_PROGRESS;
 	if (!is_code && !caller->is_known && !java_is_called_by_native(state, walk))
 		return UNWIND_NO_INFO;
@@ -118,11 +128,10 @@ static __always_inline enum unwind_error java_leave_interpreted(struct walk_stat
 	/* While it executes, the slot is an older one; at its beginning the Method is not pushed yet. */
 	if (java_is_leaf(state)) {
 		bcp = state->registers[JAVA_BCP_REGISTER];
-		if (state->fp - 8 * JAVA_METHOD_SLOT < state->sp)
+		if (JAVA_METHOD_IS_PUSHED_LATE && state->fp - 8 * JAVA_METHOD_SLOT < state->sp)
 			method = state->registers[JAVA_METHOD_REGISTER];
 	}
-	/* A method handle's linkTo...() has popped its last argument since. */
-	if (sender_sp < caller->sp - 8)
+	if (sender_sp < caller->sp - JAVA_SENDER_SP_BELOW_BYTES)
 		return UNWIND_NO_INFO;
 	if (sender_sp > caller->sp)
 		caller->sp = sender_sp;
@@ -193,7 +202,8 @@ java_read_compiled(struct walk_state *state, struct java_walk *walk, struct java
 	if (place == JAVA_AT_LEAVE)
 		return java_read_frame(state, caller);
 	if (place == JAVA_FP_NOT_SAVED)
-		return java_read_return(state, state->sp + walk->frame_bytes - 8, caller);
+		return java_read_return(state, state->sp + walk->frame_bytes - RETURN_ADDRESS_BYTES,
+					caller);
 	if (walk->is_checked)
 		return java_read_checked(state, walk, caller);
 	return java_read_pair(state, state->sp + walk->frame_bytes - 16, caller);

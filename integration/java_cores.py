@@ -2,19 +2,21 @@
 """Stacks of core files of JVMs, as build/walk_core prints them, judged as live samples are."""
 import os
 
-from harness import Stack
+from harness import Stack, allow_core
 from java_chains import APPROXIMATE, INLINED
 from java_live import NAMELESS, Verdict
 
 _GUESS = "_[?]"
-# Mapped files as well: the archive of classes (CDS) has methods, and is not written to.
-_DUMPED = 0x37
+# Kinds of memory. Mapped files as well: the archive of classes (CDS) has methods, and is not written to.
+WITH_FILES = 0x37
+NOTHING = 0
 
 
-def dump_mapped_files():
-    """For preexec_fn."""
+def choose_memory(kinds):
+    """For preexec_fn: what the kernel writes into core files."""
+    allow_core()
     with open("/proc/self/coredump_filter", "w", encoding="ascii") as file:
-        file.write("%#x" % _DUMPED)
+        file.write("%#x" % kinds)
 
 
 def _marks(flags):

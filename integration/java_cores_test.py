@@ -23,7 +23,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import java_cores
 import javas
 from core_files_test import writes_into_own_folder
-from harness import IS_LONG, Program, StackEnds, Tap, allow_core, share, take_count
+from harness import IS_LONG, Program, StackEnds, Tap, share, take_count
 from java_live import READY_SECONDS
 from unwinders import WALK_CORE
 
@@ -38,15 +38,10 @@ END_SECONDS = 120
 NEEDS_LIBRARY = ("Jni", "Upcalls")
 
 
-def prepare():
-    """For preexec_fn."""
-    allow_core()
-    java_cores.dump_mapped_files()
-
-
 def make_core(command, seconds, directory):
     """Runs a JVM for @seconds from its start line on; the path of its core file, in @directory."""
-    with Program(*command, cwd=directory, preexec_fn=prepare, seconds=READY_SECONDS,
+    with Program(*command, cwd=directory, seconds=READY_SECONDS,
+                 preexec_fn=lambda: java_cores.choose_memory(java_cores.WITH_FILES),
                  env={**os.environ, "ROOT_DIRECTORY": directory}) as program:
         time.sleep(seconds)
         program.process.send_signal(signal.SIGABRT)
