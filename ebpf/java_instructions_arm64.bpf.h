@@ -54,6 +54,12 @@ static __always_inline __u64 java_loads_pair(__u32 instruction)
 	return java_matches(instruction, 0xfc407fff, 0xa8407bfd);
 }
 
+/* ldp x29, x30, [sp], #16 */
+static __always_inline __u64 java_pops_pair(__u32 instruction)
+{
+	return java_matches(instruction, 0xffffffff, 0xa8c17bfd);
+}
+
 /* stp x29, x30, [sp, #n] */
 static __always_inline __u64 java_stores_pair(__u32 instruction)
 {
@@ -88,6 +94,12 @@ static __always_inline __u64 java_sets_sp(__u32 instruction)
 	return (java_matches(instruction, 0xfffffc1f, 0x927cec1f) |
 		java_matches(instruction, 0xfffffc1f, 0x9100001f)) &
 	       -is_one;
+}
+
+/* str x8, [x28, #n]: where a thread is, for the JVM. */
+static __always_inline __u64 java_saves_place(__u32 instruction)
+{
+	return java_matches(instruction, 0xffc003ff, 0xf9000388);
 }
 
 /* b, bl */

@@ -26,6 +26,8 @@ enum {
 	JAVA_ADAPTER_MAX_BYTES = 8192,
 	/* The longest beginning has 30 instructions: those of a barrier. */
 	JAVA_PROLOGUE_WINDOWS = 2,
+	/* Of what is read around an instruction: which one it is. */
+	JAVA_HERE = 4,
 	/* Behind a method's frame up to its return there are five instructions at most. */
 	JAVA_END_INSTRUCTIONS = 8,
 	/* The interpreter's frame overlaps its caller's, which may have moved its stack pointer further down. */
@@ -34,18 +36,22 @@ enum {
 	JAVA_METHOD_IS_PUSHED_LATE = 0,
 };
 
-/* True if from instruction @first of what was read on a method returns, and takes nothing from the stack. */
+/*
+ * True if from instruction @first of what was read on a method returns, and takes nothing from the stack. The
+ * jump behind str x8, [x28, #n] is a poll's, and another path goes on.
+ */
 static __always_inline bool java_is_at_end(const struct java_walk *walk, int first)
 {
-	__u64 found = 0, stopped = 0;
+	__u64 found = 0, stopped = 0, polls = 0;
 
 	for (int i = first; i < first + JAVA_END_INSTRUCTIONS; i++) {
 		__u32 code = java_instruction(walk, i);
 
 		found |= java_is_ret(code) & ~stopped;
 		stopped |= java_is_ret(code) | java_loads_pair(code) | java_raises_sp(code) |
-			   java_lowers_sp(code) | java_branches(code) |
+			   java_lowers_sp(code) | (java_branches(code) & ~polls) |
 			   java_branches_to_register(code);
+		polls = java_saves_place(code);
 		barrier_var(stopped);
 	}
 	return found;
@@ -53,20 +59,45 @@ static __always_inline bool java_is_at_end(const struct java_walk *walk, int fir
 
 /*
  * True where a method's poll at its return goes on if the thread is to stop, behind all of its code:
- * adr x8, PLACE; str x8, [x28, #n]; b, or a longer jump by x8. What was read begins 8 bytes before that place.
+ * adr x8, PLACE; str x8, [x28, #n]; b, or a longer jump by x8.
  */
 static __always_inline bool java_is_behind_poll(const struct java_walk *walk)
 {
 	__u64 found = 0;
 
-	for (int i = 0; i < 3; i++) {
+	for (int i = JAVA_HERE - 2; i <= JAVA_HERE; i++) {
 		__u32 jump = java_instruction(walk, i + 2);
 
 		found |= java_matches(java_instruction(walk, i), 0x9f00001f, 0x10000008) &
-			 java_matches(java_instruction(walk, i + 1), 0xffc003ff, 0xf9000388) &
+			 java_saves_place(java_instruction(walk, i + 1)) &
 			 (java_matches(jump, 0xfc000000, 0x14000000) |
 			  java_matches(jump, 0x9f00001f, 0x90000008) |
 			  java_matches(jump, 0xff80001f, 0xd2800008));
+		barrier_var(found);
+	}
+	return found;
+}
+
+/*
+ * True where the frame has been taken away, by two instructions, since when nothing has gone elsewhere; and
+ * where a native method jumps to what throws, behind cbnz x8; ret.
+ */
+static __always_inline bool java_is_behind_frame(const struct java_walk *walk)
+{
+	__u32 code = java_instruction(walk, JAVA_HERE);
+	__u64 found = java_matches(java_instruction(walk, JAVA_HERE - 2), 0xff00001f, 0xb5000008) &
+		      java_is_ret(java_instruction(walk, JAVA_HERE - 1)) & java_branches(code);
+
+	for (int i = 0; i < JAVA_HERE - 1; i++) {
+		__u32 first = java_instruction(walk, i), second = java_instruction(walk, i + 1);
+		__u64 ends = (java_loads_pair(first) & java_raises_sp(second)) |
+			     (java_raises_sp(first) & java_pops_pair(second));
+
+		for (int j = i + 2; j < JAVA_HERE; j++)
+			ends &= ~java_is_ret(java_instruction(walk, j)) &
+				~java_branches(java_instruction(walk, j)) &
+				~java_branches_to_register(java_instruction(walk, j));
+		found |= ends;
 		barrier_var(found);
 	}
 	return found;
@@ -110,19 +141,22 @@ static __always_inline enum java_place java_prologue_place(struct java_walk *wal
 /** Where the instruction at @pc of the compiled method that was found last stands. */
 static __always_inline enum java_place java_leaf_place(struct java_walk *walk, __u64 pc)
 {
-	__u32 code, before;
+	__u32 code, before, next;
 
-	if (!java_read_instructions(walk, pc - 8))
+	if (!java_read_instructions(walk, pc - 4 * JAVA_HERE))
 		return JAVA_IN_FRAME;
-	before = java_instruction(walk, 1);
-	code = java_instruction(walk, 2);
-	/* ldp x29, x30, [sp], #16 */
-	if (code == 0xa8c17bfd)
-		return JAVA_AT_SAVED_FP;
+	before = java_instruction(walk, JAVA_HERE - 1);
+	code = java_instruction(walk, JAVA_HERE);
+	next = java_instruction(walk, JAVA_HERE + 1);
 	/* Both registers are the caller's already. */
 	if (java_raises_sp(code) && java_loads_pair(before))
 		return JAVA_FP_NOT_SAVED;
-	if (java_is_at_end(walk, 2) || java_is_behind_poll(walk))
+	/* Native methods save the pair around calls as well. */
+	if (java_pops_pair(code) &&
+	    (java_raises_sp(before) || java_branches(next) || java_is_at_end(walk, JAVA_HERE + 1)))
+		return JAVA_AT_SAVED_FP;
+	if (java_is_at_end(walk, JAVA_HERE) || java_is_behind_poll(walk) ||
+	    java_is_behind_frame(walk))
 		return JAVA_AT_CALL;
 	if (walk->frame_complete < 0 || pc - walk->code_start < (__u32)walk->frame_complete)
 		return java_prologue_place(walk, pc, code);

@@ -18,6 +18,7 @@ import glob
 import os
 import random
 import re
+import shutil
 import signal
 import sys
 import tempfile
@@ -29,7 +30,8 @@ import core_notes
 import go_arm64_test
 import java_cores
 import javas
-from harness import IS_LONG, OUTPUT, Program, StackEnds, Tap, share, take_count
+import pythons
+from harness import IS_LONG, Program, StackEnds, Tap, share, take_count
 
 STOPS = 6 if IS_LONG else 2
 SHORT_JAVAS = ["trixie-arm64-21"]
@@ -41,6 +43,8 @@ OPTIONS = ["-Xms16m", "-Xmx64m"]
 READY_SECONDS = 200
 WAIT_SECONDS = (0.05, 3)
 END_SECONDS = 120
+# Where all roots see it.
+QEMU = os.path.join(javas.OUTPUT, "qemu-aarch64")
 # A library of this machine is not one of arm64.
 NEEDS_LIBRARY = ("Jni", "Upcalls")
 # Threads that run methods, and not the JVM's own.
@@ -48,11 +52,11 @@ JAVA_THREADS = re.compile(r"java|j-.*|main|Thread-.*|qemu.*|ForkJoin.*")
 
 
 class Arm64Java(javas.Java):
-    """A JDK of arm64, by qemu-user."""
+    """A JDK of arm64, by qemu-user, in its root: some of its files are links."""
 
     def command(self, *arguments, program="java"):
-        return [arm64_test.find_qemu(), "-cpu", "max", "-L", self.root,
-                self.root + self.path(program), *arguments]
+        return pythons.enter(self.root, [javas.OUTPUT], QEMU, "-cpu", "max", self.path(program),
+                             *arguments)
 
     @property
     def directories(self):
@@ -88,7 +92,8 @@ def stop(command, seconds, generator, directory):
     command = command[:-1] + ["-Dallframes.maps=" + maps, command[-1]]
     # Of qemu itself the kernel writes one, too.
     with Program(*command, cwd=directory, seconds=READY_SECONDS,
-                 preexec_fn=lambda: java_cores.choose_memory(java_cores.NOTHING)) as program:
+                 preexec_fn=lambda: java_cores.choose_memory(java_cores.NOTHING),
+                 env={**os.environ, "ROOT_DIRECTORY": directory}) as program:
         time.sleep(seconds)
         running = go_arm64_test.running_threads(program.pid, signal.SIGABRT)
         tid = generator.choice([tid for tid in running if JAVA_THREADS.fullmatch(
@@ -102,10 +107,14 @@ def stop(command, seconds, generator, directory):
     return cores[0], maps, tid
 
 
-def waiting_threads(text):
+def waiting_threads(text, root):
     """Tids of those that walk_core prints in a system call."""
-    return {thread.tid for thread in go_arm64_test.read_threads(text)
-            if thread.frames and go_arm64_test.is_in_system_call(thread)}
+    found = set()
+    for thread in go_arm64_test.read_threads(text):
+        frames = [frame._replace(path=root + frame.path) for frame in thread.frames]
+        if frames and go_arm64_test.is_in_system_call(thread._replace(frames=frames)):
+            found.add(thread.tid)
+    return found
 
 
 def check(tap, java, mode, target, stops):
@@ -121,12 +130,13 @@ def check(tap, java, mode, target, stops):
     verdict = java_cores.CoresVerdict(target, StackEnds(java.directories), 0)
     differing = unknown = 0
     for _ in range(stops):
-        with tempfile.TemporaryDirectory(prefix="java-arm64-", dir=OUTPUT) as directory:
+        with tempfile.TemporaryDirectory(prefix="arm64-", dir=javas.OUTPUT) as directory:
             core, maps, signalled = stop(command, generator.uniform(*WAIT_SECONDS), generator,
                                          directory)
-            text, is_same = arm64_test.walk(core, maps, "-interpreted", "-inlined")
+            text, is_same = arm64_test.walk(core, maps, "-interpreted", "-inlined", "-root",
+                                            java.root)
             differing += not is_same
-            waiting = waiting_threads(text)
+            waiting = waiting_threads(text, java.root)
             for tid, stack in java_cores.read_stacks(text, target.comm).items():
                 if tid == signalled or tid in waiting:
                     verdict.add(stack, 1)
@@ -163,7 +173,8 @@ def main():
         tap.skip("stacks of Java of arm64", "no " + " and no ".join(missing))
         tap.finish()
     arm64_test.build_walkers()
-    os.makedirs(OUTPUT, exist_ok=True)
+    os.makedirs(javas.OUTPUT, exist_ok=True)
+    shutil.copy2(arm64_test.find_qemu(), QEMU)
     todo = plan(arguments)
     targets = javas.build()
     for java, mode, names in todo:
