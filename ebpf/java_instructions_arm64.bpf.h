@@ -86,10 +86,10 @@ static __always_inline __u64 java_raises_sp(__u32 instruction)
 	       java_matches(instruction, 0xffe003ff, 0x8b2003ff);
 }
 
-/* and sp, xN, #-16, or mov sp, xN, of x13, x19 and x20: from others it is set for other things. */
-static __always_inline __u64 java_sets_sp(__u32 instruction)
+/* and sp, xN, #-16, or mov sp, xN, of the registers that are bits of @numbers. */
+static __always_inline __u64 java_sets_sp(__u32 instruction, __u32 numbers)
 {
-	__u64 is_one = 0x182000 >> (instruction >> 5 & 31) & 1;
+	__u64 is_one = numbers >> (instruction >> 5 & 31) & 1;
 
 	return (java_matches(instruction, 0xfffffc1f, 0x927cec1f) |
 		java_matches(instruction, 0xfffffc1f, 0x9100001f)) &

@@ -29,10 +29,12 @@ enum java_ahead {
 	JAVA_FIRST = JAVA_SETS_FP | JAVA_PUTS_SENDER | JAVA_RETURNS | JAVA_LEAVES,
 	/* The return comes at once. */
 	JAVA_RETURNS_SOON = 1 << 4,
-	/* The last instruction set the stack pointer. */
-	JAVA_HAS_SET_SP = 1 << 5,
-	/* x20 was set from x9. */
-	JAVA_IS_MOVED = 1 << 6,
+	/* The stack pointer was set to the caller's: the next jump throws an error, and another path goes on. */
+	JAVA_THROWS = 1 << 5,
+	/* It is set to x20 at last, */
+	JAVA_IS_X20 = 1 << 6,
+	/* and that from x9. */
+	JAVA_IS_X9 = 1 << 7,
 	/* The number of the register that the caller's stack pointer is in, once it is named. */
 	JAVA_SENDER_SHIFT = 8,
 	JAVA_SENDER = 31 << JAVA_SENDER_SHIFT,
@@ -53,20 +55,20 @@ static __always_inline __u64 java_look_at(__u64 seen, __u32 code, __u32 soon)
 	/* stp xzr, x13 or x19, [sp, #n] */
 	__u64 puts_sender = java_matches(code, 0xffc07fff, 0xa90037ff) |
 			    java_matches(code, 0xffc07fff, 0xa9004fff);
-	__u64 sets_sp = java_sets_sp(code), returns = java_is_ret(code);
-	/* What throws an error jumps away, and another path goes on. */
-	__u64 leaves = java_loads_pair(code) | java_branches_to_register(code) |
-		       (java_branches(code) & java_has_none(seen, JAVA_HAS_SET_SP));
-	__u64 first = (sets_fp & JAVA_SETS_FP) | (puts_sender & JAVA_PUTS_SENDER) |
-		      (returns & (JAVA_RETURNS | soon)) | (leaves & JAVA_LEAVES);
-	__u64 sender = (puts_sender & (code >> 10 & 31)) | (sets_sp & (code >> 5 & 31));
+	__u64 sets_sender = java_sets_sp(code, 1 << 13 | 1 << 19), returns = java_is_ret(code);
+	__u64 jumps = java_branches(code) | java_branches_to_register(code);
+	__u64 leaves = java_loads_pair(code) | (jumps & java_has_none(seen, JAVA_THROWS));
 	/* mov x20, x9 */
-	__u64 moved = java_matches(code, 0xffffffff, 0xaa0903f4) & JAVA_IS_MOVED;
+	__u64 first = (sets_fp & JAVA_SETS_FP) | (puts_sender & JAVA_PUTS_SENDER) |
+		      (returns & (JAVA_RETURNS | soon)) | (leaves & JAVA_LEAVES) |
+		      (java_sets_sp(code, 1 << 20) & JAVA_IS_X20) |
+		      (java_matches(code, 0xffffffff, 0xaa0903f4) & JAVA_IS_X9);
+	__u64 sender = (puts_sender & (code >> 10 & 31)) | (sets_sender & (code >> 5 & 31));
 
 	first &= java_has_none(seen, JAVA_FIRST);
-	sender = (sender << JAVA_SENDER_SHIFT | moved) &
+	sender = sender << JAVA_SENDER_SHIFT &
 		 java_has_none(seen, JAVA_SENDER | JAVA_RETURNS | JAVA_LEAVES);
-	return (seen & ~(__u64)JAVA_HAS_SET_SP) | first | sender | (sets_sp & JAVA_HAS_SET_SP) |
+	return (seen & ~(jumps & JAVA_THROWS)) | first | sender | (sets_sender & JAVA_THROWS) |
 	       ((returns | leaves) & ~java_has_none(seen, JAVA_FIRST) & JAVA_LEAVES);
 }
 
@@ -90,8 +92,8 @@ static __always_inline __u64 java_named_sender(const struct walk_state *state, _
 {
 	__u64 number = seen >> JAVA_SENDER_SHIFT & 31;
 
-	if (number == 20 && seen & JAVA_IS_MOVED)
-		number = 9;
+	if (seen & JAVA_RETURNS && seen & JAVA_IS_X20)
+		number = seen & JAVA_IS_X9 ? 9 : 20;
 	return number ? state->registers[number] : 0;
 }
 

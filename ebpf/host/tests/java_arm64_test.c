@@ -312,6 +312,33 @@ static void at_the_interpreter_s_entry_the_caller_is_in_registers(void **state)
 	}
 }
 
+/*
+ * cmp; b.hi; and sp, x13, #-16; adrp x8; br x8, which throws; and sp, x20, #-16; add x29, sp, #80;
+ * stp xzr, x13, [sp, #64]
+ */
+static const uint32_t native_entry[] = { 0xeb2063ff, 0x540000a8, 0x927cedbf, 0xb0ffff48,
+					 0xd61f0100, 0x927cee9f, 0x910143fd, 0xa90437ff };
+
+static void what_throws_at_an_entry_is_another_path(void **state)
+{
+	static const uint32_t places[] = { 0, 1, 5, 6 };
+
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		struct java *java;
+
+		set_up_again(state);
+		java = *state;
+		put_instructions(java, INTERPRETER + 0x100, native_entry, 8);
+		lay_interpreted(java, INTERPRETER + 0x100 + 4 * places[i]);
+		java->world->start.registers[13] = stack_address(PAIR_WORD + 10);
+		java->world->start.registers[20] = stack_address(LEAF_WORD + 2);
+		java->world->start.registers[LINK] = behind_call(java, SEGMENT_CALLER);
+		java->world->start.registers[FP] = 1;
+		assert_java_walk(java, "ICsE");
+		assert_int_equal(java->world->trace.words[1] >> 32, JAVA_NO_BCI);
+	}
+}
+
 static void an_entry_behind_a_jump_is_another_method_s(void **state)
 {
 	struct java *java = *state;
@@ -386,6 +413,7 @@ int main(void)
 		test(a_frame_that_was_given_up_returns_to_its_handler),
 		test(an_interpreter_s_frame_has_its_caller_s_stack_pointer),
 		test(at_the_interpreter_s_entry_the_caller_is_in_registers),
+		test(what_throws_at_an_entry_is_another_path),
 		test(an_entry_behind_a_jump_is_another_method_s),
 		test(at_its_end_the_interpreter_sets_the_stack_pointer),
 		test(an_adapter_s_caller_has_another_stack_pointer),
