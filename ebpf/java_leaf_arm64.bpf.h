@@ -26,6 +26,8 @@ enum {
 	JAVA_ADAPTER_MAX_BYTES = 8192,
 	/* The longest beginning has 30 instructions: those of a barrier. */
 	JAVA_PROLOGUE_WINDOWS = 2,
+	/* Two instructions store an argument at most. */
+	JAVA_ADAPTER_WINDOWS = 2,
 	/* Of what is read around an instruction: which one it is. */
 	JAVA_HERE = 4,
 	/* Behind a method's frame up to its return there are five instructions at most. */
@@ -223,15 +225,18 @@ static __always_inline __u64 java_sender_sp(const struct walk_state *state, stru
 {
 	__u64 number = 0;
 
-	if (!java_read_instructions(walk, state->pc - JAVA_WINDOW_BYTES))
-		return 0;
-	for (int i = 0; i < JAVA_WINDOW_INSTRUCTIONS; i++) {
-		__u32 before = java_instruction(walk, i);
+	for (int window = 1; window <= JAVA_ADAPTER_WINDOWS; window++) {
+		if (!java_read_instructions(walk, state->pc - window * JAVA_WINDOW_BYTES))
+			break;
+		for (int i = 0; i < JAVA_WINDOW_INSTRUCTIONS; i++) {
+			__u32 before = java_instruction(walk, i);
 
-		number |= java_matches(before, 0xffffffff, 0x910003f3) & JAVA_SENDER_SP_REGISTER;
-		number |= java_matches(before, 0xffffffff, 0x910003ed) &
-			  JAVA_SENDER_SP_REGISTER_OF_8;
-		barrier_var(number);
+			number |= java_matches(before, 0xffffffff, 0x910003f3) &
+				  JAVA_SENDER_SP_REGISTER;
+			number |= java_matches(before, 0xffffffff, 0x910003ed) &
+				  JAVA_SENDER_SP_REGISTER_OF_8;
+			barrier_var(number);
+		}
 	}
 	if (number == JAVA_SENDER_SP_REGISTER)
 		return state->registers[JAVA_SENDER_SP_REGISTER];

@@ -59,12 +59,26 @@ def read_stacks(text, comm):
 
 
 class CoresVerdict(Verdict):
-    """The same of the core files of one target, of which there are @least stacks of its own."""
+    """The same of the core files of one target, of which there are @least stacks of its own. Up to
+    @guess_percent of them may have guesses, whatever these are: they say so.
+    """
 
-    def __init__(self, target, ends, least):
+    def __init__(self, target, ends, least, guess_percent=0):
         super().__init__(target, ends)
         self._least = least
+        self._guess_percent = guess_percent
+        self.guessed = 0
+
+    def add(self, stack, count):
+        if self._guess_percent and stack.has_guess:
+            self.guessed += count
+            self.total += count
+        else:
+            super().add(stack, count)
 
     def _shortfalls(self):
         """Texts."""
-        return ["only %d stacks of its own" % self.own] if self.own < self._least else []
+        found = ["only %d stacks of its own" % self.own] if self.own < self._least else []
+        if self.guessed > max(1, self.total * self._guess_percent / 100):
+            found.append("%d of %d stacks have guesses" % (self.guessed, self.total))
+        return found
