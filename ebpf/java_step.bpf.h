@@ -234,6 +234,9 @@ static __always_inline enum unwind_error java_add_frame(struct walk_state *state
 		return java_leave_call_stub(state, walk);
 	if (java_is_interpreter(walk, state->pc))
 		return java_step_interpreter(state, walk);
+	/* The others keep their frame by the stack pointer. */
+	if (!FRAME_POINTER_TELLS_SP && !state->sp_known)
+		return UNWIND_NO_INFO;
 	error = java_find_blob(walk, state->pc);
 	if (error)
 		return error;

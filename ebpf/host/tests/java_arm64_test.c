@@ -402,6 +402,37 @@ static void an_adapter_s_caller_has_another_stack_pointer(void **state)
 	}
 }
 
+static void behind_a_guess_methods_have_no_frame_that_is_known(void **state)
+{
+	struct java *java = *state;
+	const struct mapping_row rows[] = {
+		{ .start = TEXT_START,
+		  .end = TEXT_START + (1 << 20),
+		  .bias = TEXT_START - TEXT_ADDRESS,
+		  .executable_id = EXECUTABLE_ID },
+		{ .start = CODE_START - 4096,
+		  .end = CODE_START + CODE_BYTES,
+		  .executable_id = EXECUTABLE_ID_ANONYMOUS },
+	};
+	const struct arm64_place place = { false, 6 };
+
+	world_set_mappings(java->world, 10, rows, 2);
+	/* Native code that was made at run time, and keeps frames by x29. */
+	lay_leaf(java, java_code_at(SEGMENT_COMPILED, 0x200), &place);
+	put_number(java, java_code_at(SEGMENT_COMPILED, 0x1fc), BL, 4);
+	set_registers(java, CODE_START - 64, LEAF_WORD - 6, stack_address(LEAF_WORD - 2));
+	put_word(java, LEAF_WORD - 2, stack_address(LEAF_WORD + 100));
+	put_word(java, LEAF_WORD - 1, java_code_at(SEGMENT_COMPILED, 0x200));
+	java->world->user[4] = (struct region){ CODE_START - 4096, 4096, java->objects };
+	assert_java_walk(java, "E!");
+	/* The interpreter's are found by it. */
+	put_word(java, LEAF_WORD - 1, INTERPRETER + 0x80);
+	put_word(java, LEAF_WORD - 2, stack_address(PAIR_WORD));
+	lay_interpreted(java, INTERPRETER + 0x80);
+	set_registers(java, CODE_START - 64, LEAF_WORD - 6, stack_address(LEAF_WORD - 2));
+	assert_java_walk(java, "EI?CsE");
+}
+
 #define test(name) cmocka_unit_test_setup_teardown(name, setup, java_teardown)
 
 int main(void)
@@ -420,6 +451,7 @@ int main(void)
 		test(an_entry_behind_a_jump_is_another_method_s),
 		test(at_its_end_the_interpreter_sets_the_stack_pointer),
 		test(an_adapter_s_caller_has_another_stack_pointer),
+		test(behind_a_guess_methods_have_no_frame_that_is_known),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
