@@ -59,6 +59,8 @@ enum {
 	GO_RETURN_REGISTER = REGISTER_COUNT_MAX,
 	/** pthread_self() is the thread pointer (glibc, musl). */
 	THREAD_POINTER_IS_ID = 1,
+	/** java_step() is there. */
+	WALKS_JAVA = 1,
 };
 
 /** By DWARF number, registers that functions give back as they were: rbx, rbp, r12 to r15. */
@@ -232,6 +234,12 @@ enum {
 	GO_RETURN_REGISTER = 27,
 	/** pthread_self() lies some way below the thread pointer, as far as the C library has it. */
 	THREAD_POINTER_IS_ID = 0,
+	/** The kernel's verifier gives up on its loops over instructions; there callers are guessed. */
+#ifdef __bpf__
+	WALKS_JAVA = 0,
+#else
+	WALKS_JAVA = 1,
+#endif
 };
 
 /** By DWARF number, registers that functions give back as they were: x19 to x29. */

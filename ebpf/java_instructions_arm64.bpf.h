@@ -36,11 +36,16 @@ static __always_inline __u32 java_instruction(const struct java_walk *walk, int 
 	return walk->head[i / 2] >> 32 * (i % 2);
 }
 
+/* All ones for 0, of what is less than 2^63, which the compiler may not know: it would make a branch of it. */
+static __always_inline __u64 java_is_zero(__u64 number)
+{
+	barrier_var(number);
+	return -((number - 1) >> 63);
+}
+
 static __always_inline __u64 java_matches(__u32 instruction, __u32 mask, __u32 bits)
 {
-	__u64 difference = (instruction & mask) ^ bits;
-
-	return -((difference - 1) >> 63);
+	return java_is_zero((instruction & mask) ^ bits);
 }
 
 static __always_inline __u64 java_is_ret(__u32 instruction)

@@ -43,41 +43,42 @@ enum java_ahead {
 /* All ones if none of @bits is in @seen. */
 static __always_inline __u64 java_has_none(__u64 seen, __u64 bits)
 {
-	return -(((seen & bits) - 1) >> 63);
+	return java_is_zero(seen & bits);
 }
 
 /* @seen with what one instruction tells; @soon: JAVA_RETURNS_SOON, or 0 further away. */
 static __always_inline __u64 java_look_at(__u64 seen, __u32 code, __u32 soon)
 {
-	/* add x29, sp, #n, not 0 */
-	__u64 sets_fp = java_matches(code, 0xff8003ff, 0x910003fd) &
-			~java_matches(code, 0xffffffff, 0x910003fd);
-	/* stp xzr, x13 or x19, [sp, #n] */
-	__u64 puts_sender = java_matches(code, 0xffc07fff, 0xa90037ff) |
-			    java_matches(code, 0xffc07fff, 0xa9004fff);
-	__u64 sets_sender = java_sets_sp(code, 1 << 13 | 1 << 19), returns = java_is_ret(code);
-	__u64 jumps = java_branches(code) | java_branches_to_register(code);
-	__u64 leaves = java_loads_pair(code) | (jumps & java_has_none(seen, JAVA_THROWS));
-	/* mov x20, x9 */
-	__u64 first = (sets_fp & JAVA_SETS_FP) | (puts_sender & JAVA_PUTS_SENDER) |
-		      (returns & (JAVA_RETURNS | soon)) | (leaves & JAVA_LEAVES) |
-		      (java_sets_sp(code, 1 << 20) & JAVA_IS_X20) |
-		      (java_matches(code, 0xffffffff, 0xaa0903f4) & JAVA_IS_X9);
-	__u64 sender = (puts_sender & (code >> 10 & 31)) | (sets_sender & (code >> 5 & 31));
+	__u64 event, is_first = java_has_none(seen, JAVA_FIRST), is_jump, leaves;
 
-	first &= java_has_none(seen, JAVA_FIRST);
-	sender = sender << JAVA_SENDER_SHIFT &
-		 java_has_none(seen, JAVA_SENDER | JAVA_RETURNS | JAVA_LEAVES);
-	return (seen & ~(jumps & JAVA_THROWS)) | first | sender | (sets_sender & JAVA_THROWS) |
-	       ((returns | leaves) & ~java_has_none(seen, JAVA_FIRST) & JAVA_LEAVES);
+	/* stp xzr, x13 or x19, [sp, #n] */
+	event = java_matches(code, 0xffc07fff, 0xa90037ff);
+	event |= java_matches(code, 0xffc07fff, 0xa9004fff);
+	seen |= event & (code >> 10 & 31) << JAVA_SENDER_SHIFT &
+		java_has_none(seen, JAVA_SENDER | JAVA_RETURNS | JAVA_LEAVES);
+	event &= JAVA_PUTS_SENDER;
+	/* add x29, sp, #n, not 0 */
+	event |= java_matches(code, 0xff8003ff, 0x910003fd) &
+		 ~java_matches(code, 0xffffffff, 0x910003fd) & JAVA_SETS_FP;
+	event |= java_is_ret(code) & (JAVA_RETURNS | soon);
+	event |= java_sets_sp(code, 1 << 20) & JAVA_IS_X20;
+	/* mov x20, x9 */
+	event |= java_matches(code, 0xffffffff, 0xaa0903f4) & JAVA_IS_X9;
+	is_jump = java_branches(code) | java_branches_to_register(code);
+	leaves = java_loads_pair(code) | (is_jump & java_has_none(seen, JAVA_THROWS));
+	seen &= ~(is_jump & JAVA_THROWS);
+	event |= leaves & JAVA_LEAVES;
+	/* What comes later only ends the search for the name. */
+	event = (event & is_first) | ((leaves | java_is_ret(code)) & ~is_first & JAVA_LEAVES);
+	leaves = java_sets_sp(code, 1 << 13 | 1 << 19);
+	seen |= leaves & (code >> 5 & 31) << JAVA_SENDER_SHIFT &
+		java_has_none(seen, JAVA_SENDER | JAVA_RETURNS | JAVA_LEAVES);
+	return seen | event | (leaves & JAVA_THROWS);
 }
 
-/* The same of JAVA_WINDOW_INSTRUCTIONS from @start on. */
-static __always_inline __u64 java_look_ahead(struct java_walk *walk, __u64 start, __u64 seen,
-					     bool is_near)
+/* The same of what was read, JAVA_WINDOW_INSTRUCTIONS. */
+static __always_inline __u64 java_look_ahead(const struct java_walk *walk, __u64 seen, bool is_near)
 {
-	if (!java_read_instructions(walk, start))
-		return seen;
 	for (int i = 0; i < JAVA_WINDOW_INSTRUCTIONS; i++) {
 		bool is_soon = is_near && i < JAVA_RETURN_INSTRUCTIONS;
 
@@ -109,8 +110,11 @@ java_read_outside(struct walk_state *state, struct java_walk *walk, enum java_pl
 	__u64 seen = 0, sender_sp;
 
 	*place = JAVA_IN_FRAME;
-	for (int i = 0; i < JAVA_ENTRY_WINDOWS; i++)
-		seen = java_look_ahead(walk, state->pc + i * JAVA_WINDOW_BYTES, seen, !i);
+	for (int i = 0; i < JAVA_ENTRY_WINDOWS; i++) {
+		if (!java_read_instructions(walk, state->pc + i * JAVA_WINDOW_BYTES))
+			return UNWIND_OK;
+		seen = java_look_ahead(walk, seen, !i);
+	}
 	if (!(seen & (JAVA_SETS_FP | JAVA_PUTS_SENDER | JAVA_RETURNS)))
 		return UNWIND_OK;
 	*place = seen & JAVA_RETURNS_SOON ? JAVA_AT_RETURN : JAVA_AT_ENTRY;

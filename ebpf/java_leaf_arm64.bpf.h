@@ -106,13 +106,11 @@ static __always_inline bool java_is_behind_frame(const struct java_walk *walk)
 }
 
 /*
- * What of the frame is made by JAVA_WINDOW_BYTES from @start on: 1 if its size is, 2 if only the pair is
+ * What of the frame is made by what was read from @start on: 1 if its size is, 2 if only the pair is
  * pushed, @made if neither. Of a short beginning the blob's header is read as well, and not looked at.
  */
-static __always_inline __u64 java_made_by(struct java_walk *walk, __u64 start, __u64 made)
+static __always_inline __u64 java_made_by(const struct java_walk *walk, __u64 start, __u64 made)
 {
-	if (!java_read_instructions(walk, start))
-		return made;
 	for (int i = 0; i < JAVA_WINDOW_INSTRUCTIONS; i++) {
 		__u32 before = java_instruction(walk, i);
 		__u64 is_here = -((walk->code_start - 1 - (start + 4 * i)) >> 63);
@@ -131,8 +129,13 @@ static __always_inline enum java_place java_prologue_place(struct java_walk *wal
 {
 	__u64 made = 0;
 
-	for (int i = JAVA_PROLOGUE_WINDOWS; i > 0; i--)
-		made = java_made_by(walk, pc - i * JAVA_WINDOW_BYTES, made);
+	for (int i = JAVA_PROLOGUE_WINDOWS; i > 0; i--) {
+		__u64 start = pc - i * JAVA_WINDOW_BYTES;
+
+		if (!java_read_instructions(walk, start))
+			return JAVA_AT_CALL;
+		made = java_made_by(walk, start, made);
+	}
 	if (!made)
 		return JAVA_AT_CALL;
 	if (made == 2)

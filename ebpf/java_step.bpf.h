@@ -149,6 +149,9 @@ static __always_inline enum unwind_error java_step_interpreter(struct walk_state
 		error = java_read_outside(state, walk, &place);
 	if (error)
 		return error;
+	walk->place = place;
+	barrier();
+	place = walk->place;
 	if (place == JAVA_AT_RETURN)
 		return java_push_stub(state);
 	/* The method has not begun. */
@@ -254,7 +257,7 @@ static __always_inline enum unwind_error java_step(struct walk_state *state)
 	enum unwind_error error;
 
 	state->language = FRAME_NONE;
-	if (!java_load_process(state) || !java_is_code(walk, state->pc)) {
+	if (!WALKS_JAVA || !java_load_process(state) || !java_is_code(walk, state->pc)) {
 		walk->other_code = state->pc;
 		return UNWIND_OK;
 	}

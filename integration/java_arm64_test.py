@@ -82,8 +82,12 @@ def at_hand():
 
 
 def name_of(pid, tid):
-    with open("/proc/%d/task/%d/comm" % (pid, tid), encoding="utf-8", errors="replace") as file:
-        return file.read().strip()
+    """A thread's name; "" if it has ended."""
+    try:
+        with open("/proc/%d/task/%d/comm" % (pid, tid), encoding="utf-8", errors="replace") as file:
+            return file.read().strip()
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
 
 
 def stop(command, seconds, generator, directory):
