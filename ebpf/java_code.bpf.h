@@ -308,8 +308,9 @@ static __always_inline bool java_is_deopt_handler(__u64 code, __u64 address)
 {
 	__u64 place = 0;
 
+	/* adr x30, to itself */
 	if (RETURN_ADDRESS_BYTES == 0)
-		return false;
+		return (__u32)code == 0x1000001e;
 	if ((code & 0xffffffffffULL) == 0xe8)
 		return true;
 	return (code & 0xffff) == 0xba49 && !read_word(address + 2, &place) && place == address;
@@ -321,7 +322,10 @@ static __always_inline bool java_is_deopt_handler(__u64 code, __u64 address)
  */
 static __always_inline bool java_is_return_barrier(__u64 code)
 {
-	return RETURN_ADDRESS_BYTES > 0 && (code & 0xffffffULL) == 0xa78b49;
+	/* ldr x8, [x28, #n]; mov sp, x8 */
+	if (RETURN_ADDRESS_BYTES == 0)
+		return (code & 0xffffffffffc003ffULL) == 0x9100011ff9400388ULL;
+	return (code & 0xffffffULL) == 0xa78b49;
 }
 
 /**

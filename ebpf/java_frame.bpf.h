@@ -13,6 +13,29 @@ enum {
 	JAVA_FRAME_MAX_BYTES = 1 << 20,
 };
 
+/* Where a leaf stands. */
+enum java_place {
+	JAVA_IN_FRAME = 0,
+	/* The stack pointer is at the return address. */
+	JAVA_AT_CALL = 1,
+	/* It is at the saved frame pointer, below the return address. */
+	JAVA_AT_SAVED_FP = 2,
+	/* The frame has its size, and the frame pointer is not in it yet. */
+	JAVA_FP_NOT_SAVED = 3,
+	/* At an instruction that takes the frame away by the frame pointer. */
+	JAVA_AT_LEAVE = 4,
+	/* In the interpreter: before the frame is made, */
+	JAVA_AT_ENTRY = 5,
+	/* and behind it; */
+	JAVA_AT_RETURN = 6,
+	/* on x86-64 about to pop the return address, */
+	JAVA_RETURN_POP = 7,
+	/* to set the stack pointer, */
+	JAVA_RETURN_SET_SP = 8,
+	/* and to jump to where the return address says. */
+	JAVA_RETURN_JUMP = 9,
+};
+
 static __always_inline bool java_is_leaf(const struct walk_state *state)
 {
 	return state->registers_known && !(state->frame_flags & FRAME_RETURN_ADDRESS);
@@ -38,6 +61,25 @@ static __always_inline bool java_is_called_by_native(const struct walk_state *st
 	       (walk->blob && java_is_named(walk, JAVA_UPCALL_NAME));
 }
 
+static __always_inline enum unwind_error java_read_code(struct walk_state *state, __u64 address,
+							struct java_caller *caller)
+{
+	if (window_read_up(&state->stack, address, &caller->pc))
+		return UNWIND_STACK_UNREADABLE;
+	caller->pc = code_address(caller->pc);
+	return UNWIND_OK;
+}
+
+/* The return address in its register, as on arm64 calls leave it. */
+static __always_inline enum unwind_error java_read_link(const struct walk_state *state,
+							struct java_caller *caller)
+{
+	if (!java_is_leaf(state))
+		return UNWIND_REGISTER_UNKNOWN;
+	caller->pc = code_address(state->registers[LINK_REGISTER % REGISTER_COUNT_MAX]);
+	return UNWIND_OK;
+}
+
 /* The saved frame pointer at @address, the return address above it, and the caller's stack behind that. */
 static __always_inline enum unwind_error java_read_pair(struct walk_state *state, __u64 address,
 							struct java_caller *caller)
@@ -46,17 +88,18 @@ static __always_inline enum unwind_error java_read_pair(struct walk_state *state
 	caller->sp = address + 16;
 	if (window_read_up(&state->stack, address, &caller->fp))
 		return UNWIND_STACK_UNREADABLE;
-	return window_read_up(&state->stack, address + 8, &caller->pc);
+	return java_read_code(state, address + 8, caller);
 }
 
-/* The return address at @address, and the frame pointer still the caller's. */
+/* The return address where a call leaves it, which is @address, and the frame pointer still the caller's. */
 static __always_inline enum unwind_error java_read_return(struct walk_state *state, __u64 address,
 							  struct java_caller *caller)
 {
 	caller->fp = state->fp;
 	caller->fp_known = state->fp_known;
-	caller->sp = address + 8;
-	return window_read_up(&state->stack, address, &caller->pc);
+	caller->sp = address + RETURN_ADDRESS_BYTES;
+	return RETURN_ADDRESS_BYTES ? java_read_code(state, address, caller) :
+				      java_read_link(state, caller);
 }
 
 /* A frame that keeps its caller's stack pointer by the frame pointer. */

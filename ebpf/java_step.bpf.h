@@ -3,8 +3,9 @@
  * java_step(): from one frame in HotSpot's code cache to its caller: of compiled methods, of the
  * interpreter, of stubs, and of call_stub, by which native code has called Java. They hang together by
  * stack pointer and frame pointer alone, so nothing of the thread has to be known. Source:
- * cpu/x86/{frame_x86,stubGenerator_x86_64,templateInterpreterGenerator_x86,macroAssembler_x86}.* of
- * OpenJDK 8 to 27. x86-64; on arm64 callers are guessed (wait_for_java()).
+ * cpu/x86/{frame_x86,stubGenerator_x86_64,templateInterpreterGenerator_x86,macroAssembler_x86}.* and the
+ * same of cpu/aarch64 of OpenJDK 8 to 27. Frames of both have the same slots; what instructions tell is
+ * java_machine.bpf.h's.
  *
  * Nothing of the process is trusted: each step goes up the stack, to an address in the code cache, or
  * through call_stub, or ends the walk.
@@ -13,7 +14,7 @@
 #define EBPF_JAVA_STEP_BPF_H
 
 #include "ebpf/java_frame.bpf.h"
-#include "ebpf/java_leaf.bpf.h"
+#include "ebpf/java_machine.bpf.h"
 #include "ebpf/java_stub.bpf.h"
 
 enum {
@@ -23,11 +24,18 @@ enum {
 	JAVA_METHOD_SLOT = 3,
 	/* The same of call_stub: rbx. */
 	JAVA_CALL_STUB_RBX_SLOT = 7,
-	/* Words that compiled code may have pushed onto its frame, */
+	/* Words that compiled code may have pushed onto its frame. */
 	JAVA_EXTRA_WORDS_MAX = 5,
-	/* and how far the stack pointer may be that it keeps: two strings of 16 bytes, four words, one lost. */
-	JAVA_SAVED_SP_MAX_BYTES = 72,
 };
+
+/* True if the caller's stack is above this frame's, or a leaf's on arm64, which need not have any. */
+static __always_inline bool java_is_progress(const struct walk_state *state,
+					     const struct java_caller *caller)
+{
+	if (caller->sp == state->sp)
+		return !RETURN_ADDRESS_BYTES && java_is_leaf(state);
+	return caller->sp > state->sp && caller->sp - state->sp <= JAVA_FRAME_MAX_BYTES;
+}
 
 /* To walk->caller: up the stack, and out of Java's code only where that is called, or rows say so. */
 static __always_inline enum unwind_error java_go_on(struct walk_state *state,
@@ -36,7 +44,7 @@ static __always_inline enum unwind_error java_go_on(struct walk_state *state,
 	const struct java_caller *caller = &walk->caller;
 	bool is_code = java_is_code(walk, caller->pc);
 
-	if (caller->sp <= state->sp || caller->sp - state->sp > JAVA_FRAME_MAX_BYTES)
+	if (!java_is_progress(state, caller))
 		return UNWIND_NO_PROGRESS;
 	if (!is_code && !caller->is_known && !java_is_called_by_native(state, walk))
 		return UNWIND_NO_INFO;
@@ -165,128 +173,39 @@ static __always_inline enum unwind_error java_leave_interpreted(struct walk_stat
 	/* While it executes, the slot is an older one; what is not pushed yet is in registers. */
 	if (java_is_leaf(state)) {
 		bcp = state->registers[JAVA_BCP_REGISTER];
-		if (state->fp - 8 * JAVA_METHOD_SLOT < state->sp)
+		if (JAVA_METHOD_IS_PUSHED_LATE && state->fp - 8 * JAVA_METHOD_SLOT < state->sp)
 			method = state->registers[JAVA_METHOD_REGISTER];
 		if (bcp_place < state->sp)
 			bcp = saved_bcp = 0;
 	}
-	/* A method handle's linkTo...() has popped its last argument since. */
-	if (sender_sp < caller->sp - 8)
+	if (sender_sp < caller->sp - JAVA_SENDER_SP_BELOW_BYTES)
 		return UNWIND_NO_INFO;
 	if (sender_sp > caller->sp)
 		caller->sp = sender_sp;
 	return java_push_interpreted(state, walk, method, bcp, saved_bcp);
 }
 
-/*
- * At the entry of a method the frame is being made: the Method is in a register, the caller's stack
- * pointer too. The return address is popped first, to be pushed again behind the locals.
- */
-static __always_inline enum unwind_error java_leave_entry(struct walk_state *state,
-							  struct java_walk *walk, __u64 code)
-{
-	struct java_caller *caller = &walk->caller;
-	enum unwind_error error = UNWIND_OK;
-
-	if (state->fp == state->sp || state->fp == state->sp + 8 || state->fp == state->sp + 16) {
-		error = java_read_pair(state, state->fp, caller);
-	} else if (java_is_behind_push_fp(code)) {
-		error = java_read_pair(state, state->sp, caller);
-	} else {
-		error = java_read_return(state, state->sp, caller);
-		java_check_return(walk, caller->pc);
-		if (!walk->check)
-			caller->pc = state->registers[JAVA_RETURN_REGISTER];
-	}
-	if (error)
-		return error;
-	caller->sp = state->registers[JAVA_SENDER_SP_REGISTER];
-	/* The method has not begun. */
-	return java_push_interpreted(state, walk, state->registers[JAVA_METHOD_REGISTER], 0, 0);
-}
-
-/* Behind the frame: its caller's stack pointer and its return address are in registers at last. */
-static __always_inline enum unwind_error
-java_leave_return(struct walk_state *state, struct java_walk *walk, enum java_place place)
-{
-	struct java_caller *caller = &walk->caller;
-	enum unwind_error error = java_read_return(state, state->sp, caller);
-
-	if (error)
-		return error;
-	if (place != JAVA_RETURN_POP)
-		caller->pc = state->registers[JAVA_BCP_REGISTER];
-	caller->sp = place == JAVA_RETURN_JUMP ? state->sp :
-						 state->registers[JAVA_RETURN_SP_REGISTER];
-	error = java_push_stub(state);
-	if (error)
-		return error;
-	/* The stack is the caller's already. */
-	if (caller->sp == state->sp)
-		state->sp -= 8;
-	return UNWIND_OK;
-}
-
 static __always_inline enum unwind_error java_step_interpreter(struct walk_state *state,
 							       struct java_walk *walk)
 {
-	__u64 code = 0, more = 0, sender_sp;
-	enum java_place place;
+	enum java_place place = JAVA_IN_FRAME;
+	enum unwind_error error = UNWIND_OK;
 
 	walk->is_checked = 0;
-	if (!java_is_leaf(state))
-		return java_leave_interpreted(state, walk);
-	if (read_word_pair(state->pc, &code, &more))
-		return UNWIND_NO_INFO;
-	place = java_return_place(code);
-	if (place != JAVA_IN_FRAME)
-		return java_leave_return(state, walk, place);
-	if (java_is_in_frame(code))
-		return java_leave_interpreted(state, walk);
-	/* No bytecode lies on the stack: so it is the entry, where the register is the stack pointer. */
-	sender_sp = state->registers[JAVA_SENDER_SP_REGISTER];
-	if (sender_sp > state->sp && sender_sp - state->sp < JAVA_FRAME_MAX_BYTES)
-		return java_leave_entry(state, walk, code);
+	if (java_is_leaf(state))
+		error = java_read_outside(state, walk, &place);
+	if (error)
+		return error;
+	walk->place = place;
+	barrier();
+	place = walk->place;
+	if (place == JAVA_AT_RETURN)
+		return java_push_stub(state);
+	/* The method has not begun. */
+	if (place == JAVA_AT_ENTRY)
+		return java_push_interpreted(state, walk, state->registers[JAVA_METHOD_REGISTER], 0,
+					     0);
 	return java_leave_interpreted(state, walk);
-}
-
-/* What C1 has pushed for a stub, which it pops behind the call, at @pc: two words at most. */
-static __always_inline __u64 java_pushed_bytes(__u64 pc)
-{
-	__u64 code = 0, bytes = 0;
-
-	if (read_word(pc, &code))
-		return 0;
-	for (int i = 0; i < 2; i++) {
-		code >>= (code & 0xff) == 0x41 ? 8 : 0;
-		/* pop, but of neither rsp nor rbp */
-		if ((code & 0xf8) != 0x58 || (code & 0xfe) == 0x5c)
-			break;
-		bytes += 8;
-		code >>= 8;
-	}
-	return bytes;
-}
-
-/*
- * The stack pointer that a method will go back to, if it has saved registers below its frame, or 0. C2's
- * string_indexof() may put strings onto the stack, and keeps it lowest of all, while it runs itself. Where
- * the frame would have the frame pointer, a place on the stack is none.
- */
-static __always_inline __u64 java_saved_sp(struct walk_state *state, const struct java_walk *walk)
-{
-	__u64 word = java_is_leaf(state) ? 0 : java_pushed_bytes(state->pc);
-
-	if (!word)
-		word = java_saved_bytes(state->pc);
-	if (word)
-		return state->sp + word;
-	if (!java_is_leaf(state) || walk->frame_bytes <= 16 ||
-	    window_read_up(&state->stack, state->sp, &word))
-		return 0;
-	if (word % 16 || word <= state->sp || word - state->sp > JAVA_SAVED_SP_MAX_BYTES)
-		return 0;
-	return java_is_in_search(state->pc) ? word : 0;
 }
 
 /*
@@ -333,7 +252,8 @@ java_read_compiled(struct walk_state *state, struct java_walk *walk, struct java
 	if (place == JAVA_AT_LEAVE)
 		return java_read_frame(state, caller);
 	if (place == JAVA_FP_NOT_SAVED)
-		return java_read_return(state, state->sp + walk->frame_bytes - 8, caller);
+		return java_read_return(state, state->sp + walk->frame_bytes - RETURN_ADDRESS_BYTES,
+					caller);
 	if (walk->is_checked)
 		return java_read_checked(state, walk, caller);
 	return java_read_pair(state, state->sp + walk->frame_bytes - 16, caller);
@@ -364,6 +284,9 @@ static __always_inline enum unwind_error java_add_frame(struct walk_state *state
 		return java_leave_call_stub(state, walk);
 	if (java_is_interpreter(walk, state->pc))
 		return java_step_interpreter(state, walk);
+	/* The others keep their frame by the stack pointer. */
+	if (!FRAME_POINTER_TELLS_SP && !state->sp_known)
+		return UNWIND_NO_INFO;
 	error = java_find_blob(walk, state->pc);
 	if (error)
 		return error;
@@ -381,7 +304,7 @@ static __always_inline enum unwind_error java_step(struct walk_state *state)
 	enum unwind_error error;
 
 	state->language = FRAME_NONE;
-	if (!java_load_process(state) || !java_is_code(walk, state->pc)) {
+	if (!WALKS_JAVA || !java_load_process(state) || !java_is_code(walk, state->pc)) {
 		walk->other_code = state->pc;
 		return UNWIND_OK;
 	}

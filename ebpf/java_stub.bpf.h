@@ -9,7 +9,7 @@
 #define EBPF_JAVA_STUB_BPF_H
 
 #include "ebpf/java_frame.bpf.h"
-#include "ebpf/java_leaf.bpf.h"
+#include "ebpf/java_machine.bpf.h"
 #include "ebpf/rule_lookup.bpf.h"
 
 enum {
@@ -26,13 +26,13 @@ static __always_inline enum unwind_error java_leave_adapter(struct walk_state *s
 							    struct java_caller *caller)
 {
 	__u64 popped = state->registers[JAVA_RETURN_REGISTER];
-	__u64 sender_sp = state->registers[JAVA_SENDER_SP_REGISTER];
+	__u64 sender_sp = java_sender_sp(state, walk);
 	bool is_popped;
 
 	caller->flags = 0;
 	java_check_return(walk, popped);
 	barrier();
-	is_popped = walk->check && (code & 0xff) != JAVA_POP_RETURN;
+	is_popped = walk->check && java_has_popped(code);
 	if (is_popped)
 		caller->pc = popped;
 	/* At the entry for compiled callers the register is theirs; the interpreter has set it. */
@@ -193,8 +193,10 @@ static __always_inline enum unwind_error java_read_by_row(struct walk_state *sta
 		caller->rbx_place = rule->rbx_slot == RBX_LOST ? RBX_NOWHERE :
 								 caller->sp - 8 * rule->rbx_slot;
 	caller->is_known = 1;
+	if (!RETURN_ADDRESS_BYTES && rule->ra == SAVED_SAME)
+		return java_read_link(state, caller);
 	if (rule->ra != SAVED_IN_REGISTER)
-		return window_read_up(&state->stack, caller->sp + rule->ra_offset, &caller->pc);
+		return java_read_code(state, caller->sp + rule->ra_offset, caller);
 	if (!state->registers_known || (__u16)rule->ra_offset >= REGISTER_COUNT_MAX)
 		return UNWIND_REGISTER_UNKNOWN;
 	/* The return address has been popped: the stack is the caller's already. */
@@ -234,7 +236,7 @@ static __always_inline enum unwind_error java_seek_entry(struct walk_state *stat
 	if (window_read_up(&state->stack, place, &word))
 		return UNWIND_STACK_UNREADABLE;
 	walk->entry_word = place + sizeof(word);
-	if (java_is_code(walk, word)) {
+	if (java_is_code(walk, code_address(word))) {
 		walk->entry_words_left = 0;
 		return java_read_pair(state, place - sizeof(word), &walk->caller);
 	}

@@ -165,14 +165,17 @@ def show(thread):
     return shown[::-1] + ["[%s]" % thread.end] * bool(thread.end)
 
 
-def running_threads(pid):
+def running_threads(pid, number=signal.SIGQUIT):
     """Tids of the process that can be signalled, those that run only if there are some."""
     every, running = [], []
     for status in glob.glob("/proc/%d/task/*/status" % pid):
-        with open(status, encoding="ascii", errors="replace") as file:
-            text = file.read()
+        try:
+            with open(status, encoding="ascii", errors="replace") as file:
+                text = file.read()
+        except (FileNotFoundError, ProcessLookupError):
+            continue
         # A thread of qemu's own takes none.
-        if int(re.search(r"^SigBlk:\t(\w+)$", text, re.M)[1], 16) >> (signal.SIGQUIT - 1) & 1:
+        if int(re.search(r"^SigBlk:\t(\w+)$", text, re.M)[1], 16) >> (number - 1) & 1:
             continue
         every.append(int(re.search(r"^Pid:\t(\d+)$", text, re.M)[1]))
         if re.search(r"^State:\tR", text, re.M):

@@ -110,11 +110,16 @@ class Verdict:
     @property
     def failures(self):
         """Texts of what is not as it should be."""
-        target = self._target
         found = ["%d times %s\n    %s" % (count, why[-1000:], text[-1500:])
                  for (why, text), count in self.wrong.most_common(SHOWN_STACKS)]
         if self.wrong:
             found.append("%d of %d samples are wrong" % (self.wrong.total(), self.total))
+        found += self._shortfalls()
+        return [text.encode("ascii", "backslashreplace").decode() for text in found]
+
+    def _shortfalls(self):
+        """Texts of what there is too little or too much of."""
+        target, found = self._target, []
         if self.total < SAMPLES_PER_TARGET:
             found.append("only %d samples" % self.total)
         if 100 * self.own < OWN_PERCENT * self.total:
@@ -130,7 +135,7 @@ class Verdict:
             found.append("without a line: " + share(self.without_line, self.total))
         if self.depth < target.depth:
             found.append("%d deep at most" % self.depth)
-        return [text.encode("ascii", "backslashreplace").decode() for text in found]
+        return found
 
 
 def sample(programs, seconds, *options):

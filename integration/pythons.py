@@ -36,7 +36,7 @@ print("%d.%d.%d" % sys.version_info[:3], int(bool(get("Py_DEBUG"))),
 # What of the root is needed in a changed root, from outside.
 _ENTER = ('for d in proc dev tmp; do mount --rbind /$d "$0/$d" || exit; done;'
           'for d in %(shared)s; do mkdir -p "$0$d" && mount --bind $d "$0$d" || exit; done;'
-          'exec chroot "$0" "$@"')
+          'exec unshare --root "$0" --wd "${ROOT_DIRECTORY:-/}" "$@"')
 
 
 class Python:
@@ -125,7 +125,9 @@ def in_root(root, *command):
 
 
 def enter(root, shared, *command):
-    """@command in a root file system, with this machine's /proc and the folders @shared."""
+    """@command in a root file system, with this machine's /proc and the folders @shared. It begins in the
+    folder that the variable ROOT_DIRECTORY says.
+    """
     return ["unshare", "--mount", "sh", "-c", _ENTER % {"shared": " ".join(shared)}, root,
             *map(str, command)]
 

@@ -87,9 +87,9 @@ struct interpreter_target {
 	/**
 	 * Makes rows, by addresses in the process, of @count pieces of code, sorted and not overlapping,
 	 * by their instructions; what is not believed is flagged as a guess or has none. -ENOMEM, -E2BIG.
-	 * NULL: nobody can. HotSpot's ways are assumed (code_analysis.h).
+	 * NULL: nobody can. HotSpot's ways are assumed (code_analysis.h). @machine is EM_X86_64 or EM_AARCH64.
 	 */
-	int (*analyse)(const struct interpreter_code *code, size_t count,
+	int (*analyse)(uint16_t machine, const struct interpreter_code *code, size_t count,
 		       struct stack_deltas *deltas);
 };
 

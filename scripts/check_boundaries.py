@@ -135,7 +135,8 @@ def check_cycles(includes):
 
 # The unwinder's sources, which are part of the kernel programs and, by ebpf/host, of the agent.
 ON_BOTH_SIDES = re.compile(r"ebpf/(abi|host)/|ebpf/(architecture|go_step|guess_caller|helpers|interpreters|"
-                           r"java_code|java_frame|java_leaf|java_step|java_stub|jit_entry|"
+                           r"java_code|java_frame|java_instructions_arm64|java_interpreter_(?:arm64|x86)|"
+                           r"java_leaf_(?:arm64|x86)|java_machine|java_step|java_stub|jit_entry|"
                            r"kernel_types|native_step|new_code|process_mappings|python_held|"
                            r"python_step|python_threads|read_window|rule_lookup|safe_reads|state|tables|uprobes)\.bpf\.h$")
 

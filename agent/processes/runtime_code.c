@@ -11,11 +11,6 @@
 #include "stackdeltas/delta_builder.h"
 
 enum {
-#ifdef __aarch64__
-	MACHINE = EM_AARCH64,
-#else
-	MACHINE = EM_X86_64,
-#endif
 	/* A guess; HotSpot's stubs have a row in 45 to 90 bytes. */
 	BYTES_PER_ROW = 64,
 };
@@ -30,11 +25,11 @@ static int add_row(void *context, uint64_t address, const struct unwind_rule *ru
 }
 
 /* What has just been called, and moves the stack pointer nowhere. */
-static int add_flat(struct delta_builder *builder, uint64_t address)
+static int add_flat(struct delta_builder *builder, uint16_t machine, uint64_t address)
 {
 	struct unwind_rule rule = { .cfa = CFA_SP };
 
-	if (MACHINE == EM_X86_64) {
+	if (machine == EM_X86_64) {
 		rule.cfa_offset = 8;
 		rule.ra = SAVED_AT_CFA;
 		rule.ra_offset = -8;
@@ -42,11 +37,12 @@ static int add_flat(struct delta_builder *builder, uint64_t address)
 	return add_row(builder, address, &rule);
 }
 
-static int add_piece(struct delta_builder *builder, const struct interpreter_code *code)
+static int add_piece(struct delta_builder *builder, uint16_t machine,
+		     const struct interpreter_code *code)
 {
 	const struct code_bytes range = { code->address, code->bytes, code->size };
 	const struct code_analysis_input input = {
-		.machine = MACHINE,
+		.machine = machine,
 		.ranges = &range,
 		.range_count = 1,
 		.starts = code->starts,
@@ -56,11 +52,11 @@ static int add_piece(struct delta_builder *builder, const struct interpreter_cod
 	const struct code_row_handler handler = { builder, add_row };
 
 	if (code->is_flat)
-		return add_flat(builder, code->address);
+		return add_flat(builder, machine, code->address);
 	return code_analysis_run(&input, &handler, NULL);
 }
 
-int runtime_code_analyse(const struct interpreter_code *code, size_t count,
+int runtime_code_analyse(uint16_t machine, const struct interpreter_code *code, size_t count,
 			 struct stack_deltas *deltas)
 {
 	_cleanup_(delta_builder_deinit) struct delta_builder builder = { 0 };
@@ -77,7 +73,7 @@ int runtime_code_analyse(const struct interpreter_code *code, size_t count,
 	for (size_t i = 0; i < count && !err; i++) {
 		uint64_t end = code[i].address + code[i].size;
 
-		err = add_piece(&builder, &code[i]);
+		err = add_piece(&builder, machine, &code[i]);
 		if (!err && i + 1 < count && end < code[i + 1].address)
 			err = delta_builder_add(&builder, end, DELTA_RULE_NONE);
 	}

@@ -10,7 +10,7 @@
 #include "interpreters/interpreter.h"
 
 /** As interpreter_target.analyse; any thread. The caller deinits @deltas. */
-int runtime_code_analyse(const struct interpreter_code *code, size_t count,
+int runtime_code_analyse(uint16_t machine, const struct interpreter_code *code, size_t count,
 			 struct stack_deltas *deltas);
 
 #endif

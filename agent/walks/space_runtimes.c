@@ -9,6 +9,7 @@
 #include "agent/base/error.h"
 #include "agent/base/log.h"
 #include "agent/processes/executable_interpreter.h"
+#include "agent/processes/runtime_code.h"
 
 VECTOR_DEFINE(space_modules, struct interpreter_module)
 
@@ -57,6 +58,7 @@ static int attach(struct space_runtimes *runtimes, const struct interpreter_file
 		.bias = row->bias,
 		.modules = modules->items,
 		.module_count = (uint32_t)modules->count,
+		.analyse = runtime_code_analyse,
 	};
 	struct interpreter_process *process;
 	int err = file->interpreter->ops->attach(file, &target, &process);

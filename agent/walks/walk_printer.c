@@ -141,8 +141,9 @@ static bool print_interpreted(const struct walk_printer *printer, uint32_t numbe
 			    (const char *const[]){
 				    frame->is_inlined ? "inlined" : NULL,
 				    frame->is_approximate ? "approximate" : NULL,
+				    frame_flags(words[0]) & FRAME_GUESS ? "guess" : NULL,
 			    },
-			    2);
+			    3);
 	}
 	return true;
 }

@@ -23,8 +23,8 @@
  * PC is the address in the process, ADDRESS the file's ELF virtual address; both are 16 hexadecimal
  * digits. What is not known is `-`. FLAGS are of `return` (PC is a return address) and `guess`, and
  * with_inlined of `inlined` and of what the function is to Go's stacks (`wrapper`, `panic`:
- * agent/base/symbol_lookup.h), parted by commas. Of interpreted frames they are of `inlined` and
- * `approximate` (interpreters/interpreter.h).
+ * agent/base/symbol_lookup.h), parted by commas. Of interpreted frames they are of `guess`, `inlined`
+ * and `approximate` (interpreters/interpreter.h).
  */
 #ifndef AGENT_WALKS_WALK_PRINTER_H
 #define AGENT_WALKS_WALK_PRINTER_H

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "interpreters/java/java_attach.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <string.h>
 
@@ -156,19 +157,17 @@ static int take_methods(const struct java_layout *layout, struct java_process *p
 	return 0;
 }
 
-static uint8_t bcp_slot(uint32_t version)
+static uint8_t bcp_slot(const struct java_layout *layout)
 {
-#ifdef __aarch64__
-	return version == 8 ? BCP_SLOT_ARM64_OF_8 : BCP_SLOT_ARM64;
-#else
-	return version == 8 ? BCP_SLOT_X86_OF_8 : BCP_SLOT_X86;
-#endif
+	if (layout->machine == EM_AARCH64)
+		return layout->version == 8 ? BCP_SLOT_ARM64_OF_8 : BCP_SLOT_ARM64;
+	return layout->version == 8 ? BCP_SLOT_X86_OF_8 : BCP_SLOT_X86;
 }
 
 int java_attach_read(const struct java_layout *layout, struct remote_memory *memory,
 		     struct java_heaps *heaps, struct java_process *process)
 {
-	struct java_process made = { .bcp_slot = bcp_slot(layout->version) };
+	struct java_process made = { .bcp_slot = bcp_slot(layout) };
 	struct java_heaps found = { .count = 0 };
 	int err = refuse_zero(layout, memory);
 

@@ -296,7 +296,9 @@ int java_layout_read(const struct vm_symbols *symbols, uint64_t bias, struct rem
 		err = find_version(answers, memory, &found.version);
 	if (!err)
 		err = take_facts(answers, &found);
-	if (!err)
-		*layout = found;
-	return err;
+	if (err)
+		return err;
+	found.machine = symbols->machine;
+	*layout = found;
+	return 0;
 }

@@ -28,6 +28,8 @@ enum {
 };
 
 struct java_layout {
+	/** EM_X86_64 or EM_AARCH64. */
+	uint16_t machine;
 	/** Of the language: 8, 11, ... */
 	uint32_t version;
 

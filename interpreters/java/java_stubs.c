@@ -35,7 +35,7 @@ enum {
 	/* It has about 250. */
 	CALL_STUB_MAX_BYTES = 1024,
 	/*
-	 * push rdx, push rbx: where an exception was thrown, and in handlers of safepoints, where nothing was
+	 * On x86-64 push rdx, push rbx: where an exception was thrown, and in handlers of safepoints, where nothing was
 	 * called. The first is the return address, the other makes room for it; so they begin behind it.
 	 */
 	PUSH_RDX = 0x52,
@@ -296,9 +296,9 @@ static int find_pointers(struct stubs *stubs, uint64_t address, uint64_t bytes)
 	return err;
 }
 
-static uint64_t first_start(const struct stub *stub)
+static uint64_t first_start(const struct stub *stub, uint16_t machine)
 {
-	bool is_uncalled = stub->blob.frame_bytes &&
+	bool is_uncalled = machine == EM_X86_64 && stub->blob.frame_bytes &&
 			   (*stub->bytes == PUSH_RDX || *stub->bytes == PUSH_RBX);
 
 	return stub->blob.code_start + is_uncalled;
@@ -311,7 +311,7 @@ static int find_starts(struct stubs *stubs, const struct java_data_ranges *range
 	int err = 0;
 
 	for (size_t i = 0; i < stubs->stubs.count && !err; i++)
-		err = add_start(stubs, first_start(&stubs->stubs.items[i]));
+		err = add_start(stubs, first_start(&stubs->stubs.items[i], stubs->layout->machine));
 	for (uint32_t i = 0; i < ranges->count && !err; i++)
 		err = find_pointers(stubs, bias + ranges->ranges[i].address,
 				    ranges->ranges[i].bytes);
@@ -378,7 +378,7 @@ static int make_rows(const struct stubs *stubs, const struct interpreter_target 
 			.is_flat = stub->kind == STUB_FLAT,
 		};
 	}
-	return target->analyse(code, stubs->stubs.count, deltas);
+	return target->analyse(stubs->layout->machine, code, stubs->stubs.count, deltas);
 }
 
 static uint32_t whole_cells(size_t bytes)

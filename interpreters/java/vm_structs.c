@@ -94,6 +94,7 @@ int vm_symbols_find(const struct elf_image *image, struct vm_symbols *symbols)
 			return err;
 		found.addresses[i] = symbol.address;
 	}
+	found.machine = image->machine;
 	*symbols = found;
 	return 0;
 }

@@ -55,6 +55,8 @@ enum vm_symbol {
 
 /** ELF virtual addresses by enum vm_symbol. */
 struct vm_symbols {
+	/** EM_X86_64 or EM_AARCH64. */
+	uint16_t machine;
 	uint64_t addresses[VM_SYMBOL_COUNT];
 };
 

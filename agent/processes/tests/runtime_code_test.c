@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/processes/runtime_code.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -47,16 +48,14 @@ static void pieces_have_rows_and_nothing_stands_between_them(void **state)
 	struct stack_deltas deltas;
 
 	(void)state;
-	assert_int_equal(runtime_code_analyse(code, 3, &deltas), 0);
+	assert_int_equal(runtime_code_analyse(EM_X86_64, code, 3, &deltas), 0);
 	assert_int_equal(stack_deltas_check(&deltas), 0);
 	assert_int_equal(deltas.text_start, BASE);
-#ifdef __x86_64__
 	assert_int_equal(cfa_at(&deltas, BASE), CFA_SP);
 	assert_int_equal(cfa_at(&deltas, BASE + 4), CFA_FP);
 	assert_int_equal(cfa_at(&deltas, BASE + 8), CFA_SP);
 	assert_int_equal(cfa_at(&deltas, BASE + 0x1004), CFA_FP);
 	assert_int_equal(stack_deltas_lookup(&deltas, BASE + sizeof(stub) + 4)->cfa_offset, 8);
-#endif
 	assert_int_equal(cfa_at(&deltas, BASE + sizeof(stub) + 4), CFA_SP);
 	assert_int_equal(cfa_at(&deltas, BASE + 2 * sizeof(stub)), CFA_NONE);
 	assert_int_equal(cfa_at(&deltas, BASE + 0xfff), CFA_NONE);
@@ -75,8 +74,8 @@ static void code_that_lies_too_far_apart_is_refused(void **state)
 	struct stack_deltas deltas = { 0 };
 
 	(void)state;
-	assert_int_equal(runtime_code_analyse(code, 2, &deltas), -E2BIG);
-	assert_int_equal(runtime_code_analyse(code, 0, &deltas), -EINVAL);
+	assert_int_equal(runtime_code_analyse(EM_X86_64, code, 2, &deltas), -E2BIG);
+	assert_int_equal(runtime_code_analyse(EM_X86_64, code, 0, &deltas), -EINVAL);
 }
 
 int main(void)

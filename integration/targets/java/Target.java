@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the targets in Java share. With -Dallframes.observe=SECONDS the program looks at itself for so
-// long, prints the stacks of its threads that it has seen, and ends.
+// long, prints the stacks of its threads that it has seen, and ends. With -Dallframes.maps=FILE it copies
+// its maps there: core files that qemu-user writes do not have them.
 
 import java.io.FileOutputStream;
+import java.io.IOException;
 import java.io.OutputStream;
 import java.io.PrintStream;
+import java.nio.file.Files;
+import java.nio.file.Paths;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -47,12 +51,23 @@ public final class Target {
 		}
 	}
 
+	private static void copyMaps(String path) {
+		try {
+			Files.write(Paths.get(path), Files.readAllLines(Paths.get("/proc/self/maps")));
+		} catch (IOException e) {
+			throw new IllegalStateException(e);
+		}
+	}
+
 	/** To be called once all has run that loads classes. */
 	static void ready(Class<?> program) {
 		ready(program.getSimpleName());
 	}
 
 	public static void ready(String program) {
+		String maps = System.getProperty("allframes.maps");
+		if (maps != null)
+			copyMaps(maps);
 		name("j-" + program);
 		join();
 		if (SECONDS != null) {

@@ -90,11 +90,12 @@ static void name_frame(const struct java_layout *layout, struct fuzz_memory *mem
 }
 
 /* Sorted, apart from each other, and their starts in them; one row for the first. */
-static int check_pieces(const struct interpreter_code *code, size_t count,
+static int check_pieces(uint16_t machine, const struct interpreter_code *code, size_t count,
 			struct stack_deltas *deltas)
 {
 	uint64_t end = 0;
 
+	(void)machine;
 	if (!count)
 		abort();
 	for (size_t i = 0; i < count; i++) {

@@ -43,11 +43,12 @@ static struct {
 	uint8_t first_bytes[MAX_CALLS];
 } asked;
 
-static int fake_analyse(const struct interpreter_code *code, size_t count,
+static int fake_analyse(uint16_t machine, const struct interpreter_code *code, size_t count,
 			struct stack_deltas *deltas)
 {
 	static const struct unwind_rule rules[2] = { { .cfa = CFA_NONE }, { .cfa = CFA_SP } };
 
+	assert_int_equal(machine, layout.machine);
 	assert_true(count <= MAX_CALLS);
 	asked.count = (uint32_t)count;
 	for (size_t i = 0; i < count; i++) {
@@ -124,6 +125,7 @@ static int setup(void **state)
 	(void)state;
 	made_code_init(&vm);
 	layout = made_code_layout();
+	layout.machine = EM_X86_64;
 	memset(&asked, 0, sizeof(asked));
 	ranges = (struct java_data_ranges){
 		.ranges = { { MADE_VM_BASE - MADE_VM_BIAS + DATA_AT, DATA_BYTES } }, .count = 1
@@ -202,6 +204,9 @@ static void what_was_not_called_begins_behind_its_first_push(void **state)
 	assert_int_equal(asked.starts[0][0], code + 1);
 	assert_int_equal(asked.starts[1][0], stub_code(STUB_SEGMENT + 8) + 1);
 	assert_int_equal(asked.starts[2][0], stub_code(STUB_SEGMENT + 16));
+	layout.machine = EM_AARCH64;
+	assert_int_equal(read_stubs(), 0);
+	assert_int_equal(asked.starts[0][0], code);
 }
 
 static void assert_call_stub(uint32_t offset, uint16_t before, uint16_t bytes)

@@ -5,10 +5,10 @@
  * cpu/x86/{macroAssembler_x86,x86_64.ad,c1_MacroAssembler_x86,c1_LIRAssembler_x86,
  * c2_CodeStubs_x86,interp_masm_x86}.* of OpenJDK 8 to 27.
  */
-#ifndef EBPF_JAVA_LEAF_BPF_H
-#define EBPF_JAVA_LEAF_BPF_H
+#ifndef EBPF_JAVA_LEAF_X86_BPF_H
+#define EBPF_JAVA_LEAF_X86_BPF_H
 
-#include "ebpf/java_code.bpf.h"
+#include "ebpf/java_frame.bpf.h"
 
 enum {
 	/* DWARF numbers; the same for what they are at different places. */
@@ -28,25 +28,12 @@ enum {
 	JAVA_SEARCH_BYTES = 128,
 	/* What is saved around a call out of a method's code: all registers, those of vectors as well. */
 	JAVA_SAVED_MAX_BYTES = 4096,
-};
-
-/* Where a leaf stands. */
-enum java_place {
-	JAVA_IN_FRAME = 0,
-	/* The stack pointer is at the return address. */
-	JAVA_AT_CALL = 1,
-	/* It is at the saved frame pointer, below the return address. */
-	JAVA_AT_SAVED_FP = 2,
-	/* The frame has its size, and the frame pointer is not in it yet. */
-	JAVA_FP_NOT_SAVED = 3,
-	/* At an instruction that takes the frame away by the frame pointer. */
-	JAVA_AT_LEAVE = 4,
-	/* In the interpreter, at its end: about to pop the return address, */
-	JAVA_RETURN_POP = 5,
-	/* to set the stack pointer, */
-	JAVA_RETURN_SET_SP = 6,
-	/* and to jump to where the return address says. */
-	JAVA_RETURN_JUMP = 7,
+	/* How far the stack pointer may be that is kept: two strings of 16 bytes, four words, one lost. */
+	JAVA_SAVED_SP_MAX_BYTES = 72,
+	/* A method handle's linkTo...() has popped its last argument since the caller's was kept. */
+	JAVA_SENDER_SP_BELOW_BYTES = 8,
+	/* At the beginning of an interpreter's frame it is in a register still. */
+	JAVA_METHOD_IS_PUSHED_LATE = 1,
 };
 
 /* True if the bytes at the lower end of @code are the @count lowest ones of @bytes. */
@@ -284,6 +271,59 @@ static __always_inline enum java_place java_leaf_place(const struct java_walk *w
 	if (walk->frame_complete < 0 || pc - walk->code_start < (__u32)walk->frame_complete)
 		return java_prologue_place(walk, pc, code);
 	return JAVA_IN_FRAME;
+}
+
+/* What C1 has pushed for a stub, which it pops behind the call, at @pc: two words at most. */
+static __always_inline __u64 java_pushed_bytes(__u64 pc)
+{
+	__u64 code = 0, bytes = 0;
+
+	if (read_word(pc, &code))
+		return 0;
+	for (int i = 0; i < 2; i++) {
+		code >>= (code & 0xff) == 0x41 ? 8 : 0;
+		/* pop, but of neither rsp nor rbp */
+		if ((code & 0xf8) != 0x58 || (code & 0xfe) == 0x5c)
+			break;
+		bytes += 8;
+		code >>= 8;
+	}
+	return bytes;
+}
+
+/**
+ * The stack pointer that a method will go back to, if it has saved registers below its frame, or 0. C2's
+ * string_indexof() may put strings onto the stack, and keeps it lowest of all, while it runs itself. Where
+ * the frame would have the frame pointer, a place on the stack is none.
+ */
+static __always_inline __u64 java_saved_sp(struct walk_state *state, const struct java_walk *walk)
+{
+	__u64 word = java_is_leaf(state) ? 0 : java_pushed_bytes(state->pc);
+
+	if (!word)
+		word = java_saved_bytes(state->pc);
+	if (word)
+		return state->sp + word;
+	if (!java_is_leaf(state) || walk->frame_bytes <= 16 ||
+	    window_read_up(&state->stack, state->sp, &word))
+		return 0;
+	if (word % 16 || word <= state->sp || word - state->sp > JAVA_SAVED_SP_MAX_BYTES)
+		return 0;
+	return java_is_in_search(state->pc) ? word : 0;
+}
+
+/** False where an adapter is about to pop its return address. */
+static __always_inline bool java_has_popped(__u64 code)
+{
+	return (code & 0xff) != JAVA_POP_RETURN;
+}
+
+/** What the caller of an adapter has as its stack pointer, if that has been put into its register. */
+static __always_inline __u64 java_sender_sp(const struct walk_state *state,
+					    const struct java_walk *walk)
+{
+	(void)walk;
+	return state->registers[JAVA_SENDER_SP_REGISTER];
 }
 
 #endif
