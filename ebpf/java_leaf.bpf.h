@@ -61,14 +61,21 @@ static __always_inline bool java_is_behind_push_fp(__u64 code)
 	return java_begins_with(code, 0xec8b48, 3);
 }
 
-/* pop r13; mov rsp, rbx; jmp r13 */
-static __always_inline enum java_place java_return_place(__u64 code)
+/*
+ * pop r13; mov rsp, rbx; jmp r13, and from 21 on in front of that: cmp rsp, [r15 + d32]; jb +11;
+ * mov [r15 + d32], 0. @more: the eight bytes behind those of @code.
+ */
+static __always_inline enum java_place java_return_place(__u64 code, __u64 more)
 {
 	if (java_begins_with(code, 0xe38b485d41, 5))
 		return JAVA_RETURN_POP;
-	if (java_begins_with(code, 0xe5ff41e38b48, 6))
+	if (java_begins_with(code, 0xe5ff41e38b48, 6) || java_begins_with(code, 0xa73b49e38b48, 6))
 		return JAVA_RETURN_SET_SP;
-	if (java_begins_with(code, 0xe5ff41, 3))
+	if (java_begins_with(code, 0xe5ff41, 3) || java_begins_with(code, 0x87c7490b72, 5))
+		return JAVA_RETURN_JUMP;
+	if (java_begins_with(code, 0xa73b49, 3) && code >> 56 == 0x72)
+		return JAVA_RETURN_JUMP;
+	if (java_begins_with(code, 0x87c749, 3) && java_begins_with(more, 0xe5ff41000000, 6))
 		return JAVA_RETURN_JUMP;
 	return JAVA_IN_FRAME;
 }
@@ -213,6 +220,16 @@ static __always_inline __u64 java_saved_bytes(__u64 pc)
 	return bytes <= JAVA_SAVED_MAX_BYTES ? bytes : 0;
 }
 
+/* True behind the end of a frame, by add rsp of 8 or 32 bits and pop rbp: C2 jumps on to where it throws. */
+static __always_inline bool java_is_behind_frame(__u64 pc)
+{
+	__u64 before = 0;
+
+	if (read_word(pc - sizeof(before), &before) || before >> 56 != 0x5d)
+		return false;
+	return java_begins_with(before >> 24, 0xc48348, 3) || java_begins_with(before, 0xc48148, 3);
+}
+
 /* sub rsp, of 8 or 32 bits */
 static __always_inline bool java_is_sub_sp(__u64 code)
 {
@@ -278,6 +295,9 @@ static __always_inline enum java_place java_leaf_place(const struct java_walk *w
 		return JAVA_AT_CALL;
 	case 0xc9:
 		return JAVA_AT_LEAVE;
+	case 0xe9:
+		if (java_is_behind_frame(pc))
+			return JAVA_AT_CALL;
 	}
 	if (java_is_return_poll(code, more))
 		return JAVA_AT_CALL;

@@ -191,7 +191,7 @@ static __always_inline enum unwind_error java_step_interpreter(struct walk_state
 		return java_leave_interpreted(state, walk);
 	if (read_word_pair(state->pc, &code, &more))
 		return UNWIND_NO_INFO;
-	place = java_return_place(code);
+	place = java_return_place(code, more);
 	if (place != JAVA_IN_FRAME)
 		return java_leave_return(state, walk, place);
 	if (java_is_in_frame(code))

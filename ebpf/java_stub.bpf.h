@@ -15,7 +15,23 @@
 enum {
 	/* Up to the return address of enterSpecial(): a ContinuationEntry, and arguments. */
 	JAVA_ENTRY_WORDS = 32,
+	/* Of what pusha() saves. */
+	JAVA_SAVED_R13_BYTES = 16,
 };
+
+/* Around the one call of an adapter, java_leave_fixup(): fxsave [rsp], vzeroupper, fxrstor [rsp], add rsp, d32. */
+static __always_inline bool java_is_in_fixup(__u64 code)
+{
+	return java_begins_with(code & ~0x08000000ULL, 0x04ae0f48, 4) ||
+	       java_begins_with(code, 0x77f8c5, 3) || java_begins_with(code, 0xc48148, 3);
+}
+
+/* The return address is at @address: of what @caller has all else is known. */
+static __always_inline enum unwind_error java_return_at(__u64 address, struct java_caller *caller)
+{
+	caller->sp = address + 8;
+	return read_word(address, &caller->pc) ? UNWIND_STACK_UNREADABLE : UNWIND_OK;
+}
 
 /*
  * An adapter pops the return address first of all, and has its caller's stack pointer in a register. What
@@ -30,6 +46,8 @@ static __always_inline enum unwind_error java_leave_adapter(struct walk_state *s
 	bool is_popped;
 
 	caller->flags = 0;
+	if (java_is_in_fixup(code))
+		return java_return_at(sender_sp, caller);
 	java_check_return(walk, popped);
 	barrier();
 	is_popped = walk->check && (code & 0xff) != JAVA_POP_RETURN;
@@ -42,6 +60,32 @@ static __always_inline enum unwind_error java_leave_adapter(struct walk_state *s
 	if (sender_sp > state->sp && sender_sp - state->sp < JAVA_ADAPTER_MAX_BYTES)
 		caller->sp = sender_sp;
 	return UNWIND_OK;
+}
+
+/*
+ * An adapter has one call, of what mends the call that led to it, SharedRuntime::fixup_callers_callsite(). All
+ * registers are saved for that, of which one keeps the stack pointer, and given back behind it: vzeroupper,
+ * fxrstor [rsp], add rsp, d32.
+ */
+static __always_inline enum unwind_error java_leave_fixup(struct walk_state *state,
+							  struct java_caller *caller)
+{
+	__u64 code = 0, more = 0, sp = 0, place;
+
+	if (read_word_pair(state->pc, &code, &more))
+		return UNWIND_NO_INFO;
+	if (java_begins_with(code, 0x77f8c5, 3)) {
+		code = code >> 24 | more << 40;
+		more >>= 24;
+	}
+	if (!java_begins_with(code, 0x8148240cae0f48, 7) || code >> 56 != 0xc4)
+		return UNWIND_NO_INFO;
+	place = state->sp + (__u32)more + JAVA_SAVED_R13_BYTES;
+	if (read_word(place, &sp))
+		return UNWIND_STACK_UNREADABLE;
+	if (sp <= place || sp - place > JAVA_ADAPTER_MAX_BYTES)
+		return UNWIND_NO_INFO;
+	return java_return_at(sp, caller);
 }
 
 /*
@@ -113,6 +157,10 @@ java_guess_stub(struct walk_state *state, struct java_walk *walk, struct java_ca
 		if (error || walk->check)
 			return error;
 	}
+	caller->fp = state->fp;
+	caller->fp_known = state->fp_known;
+	if (!is_leaf && java_is_named(walk, JAVA_ADAPTER_NAME))
+		return java_leave_fixup(state, caller);
 	caller->flags = FRAME_GUESS;
 	if (!is_leaf)
 		return java_read_frame(state, caller);
@@ -204,14 +252,6 @@ static __always_inline enum unwind_error java_read_by_row(struct walk_state *sta
 	return UNWIND_OK;
 }
 
-static __always_inline enum unwind_error
-java_read_stub(struct walk_state *state, struct java_walk *walk, struct java_caller *caller)
-{
-	if (!java_find_row(state, walk))
-		return java_read_by_row(state, &walk->stub_rule, caller);
-	return java_guess_stub(state, walk, caller);
-}
-
 /*
  * Behind what a virtual thread has on the stack, whose other frames are still in the heap: on to the
  * caller of enterSpecial(), whose frame begins here, and holds no address of code but that. What the frame
@@ -223,6 +263,25 @@ static __always_inline enum unwind_error java_leave_barrier(struct walk_state *s
 	walk->entry_words_left = JAVA_ENTRY_WORDS;
 	walk->entry_word = state->sp;
 	return push_frame(state, frame_word(FRAME_JAVA, 0, state->pc), (__u64)JAVA_STUB << 32);
+}
+
+/* The same of the stubs that fetch them, which may be putting them between. */
+static __always_inline enum unwind_error java_leave_thaw(struct walk_state *state,
+							 struct java_walk *walk)
+{
+	__u64 entry = state->sp + walk->stub_rule.cfa_offset, room = 0;
+	__s16 alignment = walk->stub_rule.cfa_addend;
+
+	if (alignment && (state->registers_known || state->rbx_place == RBX_IN_REGISTER))
+		room = state->registers[RBX_REGISTER % REGISTER_COUNT_MAX];
+	else if (alignment &&
+		 (state->rbx_place == RBX_NOWHERE || read_word(state->rbx_place, &room)))
+		return UNWIND_REGISTER_UNKNOWN;
+	if (alignment)
+		entry = (entry + room + alignment - 1) & -(__u64)alignment;
+	walk->entry_words_left = JAVA_ENTRY_WORDS;
+	walk->entry_word = entry > state->sp ? entry : state->sp;
+	return UNWIND_OK;
 }
 
 /* One step of that: a word. */
@@ -241,13 +300,24 @@ static __always_inline enum unwind_error java_seek_entry(struct walk_state *stat
 	return --walk->entry_words_left ? UNWIND_OK : UNWIND_NO_INFO;
 }
 
+static __always_inline enum unwind_error
+java_read_stub(struct walk_state *state, struct java_walk *walk, struct java_caller *caller)
+{
+	if (!java_find_row(state, walk)) {
+		if (walk->stub_rule.cfa == CFA_JAVA_ENTRY)
+			return java_leave_thaw(state, walk);
+		return java_read_by_row(state, &walk->stub_rule, caller);
+	}
+	return java_guess_stub(state, walk, caller);
+}
+
 static __always_inline enum unwind_error java_step_stub(struct walk_state *state,
 							struct java_walk *walk)
 {
 	enum unwind_error error;
 	__u64 code = 0;
 
-	if (!java_is_leaf(state) && !read_word(state->pc, &code) && java_is_return_barrier(code))
+	if (!read_word(state->pc, &code) && java_is_return_barrier(code))
 		return java_leave_barrier(state, walk);
 	error = java_push_stub(state);
 	if (!error)

@@ -26,6 +26,11 @@ static void frames_in_the_heap_are_passed_over(void **state)
 	for (uint32_t word = RETURN_WORD; word < RETURN_WORD + 60; word++)
 		put_word(java, word, 0);
 	assert_java_walk(java, "Cs!");
+	/* What is below it has just returned there. */
+	set_leaf(java, barrier, "\x49\x8b\xa7\0\4\0\0", 7, ENTRY_WORD);
+	put_word(java, RETURN_WORD, return_to(java, SEGMENT_CALLER));
+	put_caller(java, RETURN_WORD + 1);
+	assert_java_walk(java, "sCsE");
 }
 
 static void a_leaf_in_call_stub_has_its_frame_by_the_frame_pointer(void **state)
