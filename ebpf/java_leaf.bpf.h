@@ -118,8 +118,20 @@ static __always_inline bool java_is_return_poll(__u64 code, __u64 more)
 		return true;
 	if (java_begins_with(code, 0xa73b49, 3) && (code >> 56) == 0x0f && (more & 0xff) == 0x87)
 		return true;
-	/* ja; ret */
-	if (java_begins_with(code, 0x870f, 2) && (code >> 48 & 0xff) == 0xc3)
+	/* Any branch; ret */
+	if ((code & 0xf0ff) == 0x800f && (code >> 48 & 0xff) == 0xc3)
+		return true;
+	/* cmp [r15 + d8], 0; jne; ret: a native method's, which asks for an exception */
+	if (java_begins_with(code, 0x7f8349, 3) && (code >> 40 & 0xffff) == 0x850f &&
+	    (more >> 24 & 0xff) == 0xc3)
+		return true;
+	/* test [r15 + d8], 1; je; movabs r10, behind its leave, and the same without the test */
+	if (java_begins_with(code, 0x47f641, 3) && code >> 32 == 0x49167401)
+		return true;
+	if (java_begins_with(code, 0xba491674, 4))
+		return true;
+	/* mov [r15 + d32], r10; jmp */
+	if (java_begins_with(code, 0x97894d, 3) && code >> 56 == 0xe9)
 		return true;
 	/* test [rip + d32], eax; ret */
 	if (java_begins_with(code, 0x0585, 2) && (code >> 48 & 0xff) == 0xc3)
