@@ -113,10 +113,11 @@ static __always_inline enum java_place java_stub_place(__u64 code)
  */
 static __always_inline bool java_is_return_poll(__u64 code, __u64 more)
 {
-	/* cmp rsp, [r15 + d8] or [r15 + d32]; ja */
+	/* cmp rsp, [r15 + d8] or [r15 + d32]; ja, or jb where it may have used the reserved pages */
 	if (java_begins_with(code, 0x673b49, 3) && java_begins_with(code >> 32, 0x870f, 2))
 		return true;
-	if (java_begins_with(code, 0xa73b49, 3) && (code >> 56) == 0x0f && (more & 0xff) == 0x87)
+	if (java_begins_with(code, 0xa73b49, 3) && (code >> 56) == 0x0f &&
+	    ((more & 0xff) == 0x87 || (more & 0xff) == 0x82))
 		return true;
 	/* Any branch; ret */
 	if ((code & 0xf0ff) == 0x800f && (code >> 48 & 0xff) == 0xc3)

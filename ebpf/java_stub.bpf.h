@@ -254,14 +254,14 @@ static __always_inline enum unwind_error java_read_by_row(struct walk_state *sta
 
 /*
  * Behind what a virtual thread has on the stack, whose other frames are still in the heap: on to the
- * caller of enterSpecial(), whose frame begins here, and holds no address of code but that. What the frame
- * pointer has may be of another thread's stack. The barrier's own frame says that frames are missing.
+ * caller of enterSpecial(), whose frame begins here, or behind arguments. What the frame pointer has may be of
+ * another thread's stack. The barrier's own frame says that frames are missing.
  */
 static __always_inline enum unwind_error java_leave_barrier(struct walk_state *state,
 							    struct java_walk *walk)
 {
 	walk->entry_words_left = JAVA_ENTRY_WORDS;
-	walk->entry_word = state->sp;
+	walk->entry_word = state->sp + walk->process.continuation_bytes;
 	return push_frame(state, frame_word(FRAME_JAVA, 0, state->pc), (__u64)JAVA_STUB << 32);
 }
 
@@ -281,6 +281,7 @@ static __always_inline enum unwind_error java_leave_thaw(struct walk_state *stat
 		entry = (entry + room + alignment - 1) & -(__u64)alignment;
 	walk->entry_words_left = JAVA_ENTRY_WORDS;
 	walk->entry_word = entry > state->sp ? entry : state->sp;
+	walk->entry_word += walk->process.continuation_bytes;
 	return UNWIND_OK;
 }
 
@@ -293,7 +294,9 @@ static __always_inline enum unwind_error java_seek_entry(struct walk_state *stat
 	if (window_read_up(&state->stack, place, &word))
 		return UNWIND_STACK_UNREADABLE;
 	walk->entry_word = place + sizeof(word);
-	if (java_is_code(walk, word)) {
+	java_check_return(walk, word);
+	barrier();
+	if (walk->check) {
 		walk->entry_words_left = 0;
 		return java_read_pair(state, place - sizeof(word), &walk->caller);
 	}

@@ -15,6 +15,9 @@ enum {
 	FP_SLOT = -16,
 };
 
+/* mov rsp, [r15 + d32]; a barrier to which frames return begins with it, on that stack already. */
+static const char GO_TO_ENTRY[] = "\x49\x8b\xa7";
+
 bool code_hotspot_is_entry(const struct code_piece *piece, const struct code_state *state)
 {
 	struct code_state compared = *state;
@@ -43,11 +46,30 @@ bool code_hotspot_starts(const struct code_piece *piece, const struct code_state
 	return !piece->is_hotspot || code_hotspot_is_entry(piece, state);
 }
 
+static bool is_at(const struct code_piece *piece, uint32_t offset, const char *bytes,
+		  uint32_t count)
+{
+	return piece->size - offset >= count && !memcmp(piece->bytes + offset, bytes, count);
+}
+
+/* The stack of the continuation's entry: it has frames of its own behind it, and no return address. */
+static void go_to_entry(const struct code_piece *piece, struct code_state *state)
+{
+	code_state_init(state, piece->machine);
+	state->sp.offset = 0;
+	state->ra_slot = 0;
+	state->fp.kind = CODE_UNKNOWN;
+	state->rbx_is_callers = 0;
+	state->continuation = CODE_AT_ENTRY;
+}
+
 void code_hotspot_enter(const struct code_piece *piece, uint32_t offset, struct code_state *state)
 {
 	bool is_first = piece->is_hotspot && piece->machine == EM_X86_64 && !offset;
 
-	if (is_first && piece->is_thrown_to) {
+	if (piece->is_hotspot && is_at(piece, offset, GO_TO_ENTRY, 3)) {
+		go_to_entry(piece, state);
+	} else if (is_first && piece->is_thrown_to) {
 		state->sp.offset = 0;
 		state->ra_slot = 0;
 		state->ra_register = DWARF_X86_RDX;
@@ -110,12 +132,6 @@ static void make_frame(struct code_state *state)
 	state->ra_slot = RA_SLOT;
 }
 
-static bool is_at(const struct code_piece *piece, uint32_t offset, const char *bytes,
-		  uint32_t count)
-{
-	return piece->size - offset >= count && !memcmp(piece->bytes + offset, bytes, count);
-}
-
 /* The return address has been taken away with arguments above it, and is put back. */
 static bool pushes_return(const struct code_piece *piece, uint32_t offset,
 			  const struct code_state *last, const struct code_state *state)
@@ -135,15 +151,8 @@ static void follow_continuation(const struct code_piece *piece, uint32_t offset,
 	/* pop rcx; mov rdi, r15, by which it begins */
 	if (code_hotspot_is_entry(piece, last) && is_at(piece, offset, "\x59\x49\x8b\xff", 4))
 		state->continuation = CODE_AT_ENTRY;
-	/* mov rsp, [r15 + d32] */
-	if (is_at(piece, offset, "\x49\x8b\xa7", 3)) {
-		code_state_init(state, piece->machine);
-		state->sp.offset = 0;
-		state->ra_slot = 0;
-		state->fp.kind = CODE_UNKNOWN;
-		state->rbx_is_callers = 0;
-		state->continuation = CODE_AT_ENTRY;
-	}
+	if (is_at(piece, offset, GO_TO_ENTRY, 3))
+		go_to_entry(piece, state);
 	/* sub rsp, rbx */
 	if (last->continuation == CODE_AT_ENTRY && !last->sp.offset &&
 	    is_at(piece, offset, "\x48\x2b\xe3", 3)) {

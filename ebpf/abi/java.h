@@ -105,9 +105,12 @@ struct java_process {
 	 * numbers of cells here. No pages: none.
 	 */
 	struct unwind_header stubs;
+	/** What a continuation's entry has below its frame pointer; 0: not known. */
+	__u16 continuation_bytes;
+	__u16 reserved[7];
 };
 
-_Static_assert(sizeof(struct java_process) == 288, "struct java_process is 18 cells");
+_Static_assert(sizeof(struct java_process) == 304, "struct java_process is 19 cells");
 
 static inline __u64 java_mix(__u64 sum, __u64 word)
 {

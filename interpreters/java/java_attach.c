@@ -11,6 +11,7 @@ enum {
 	/** Of the text that says which kind of HotSpot it is; that stands near its beginning. */
 	VM_INFO_BYTES = 48,
 	MAX_INTERPRETER_BYTES = 1 << 24,
+	STACK_ALIGNMENT = 16,
 	/*
 	 * interpreter_frame_bcp_offset of frame_x86.hpp and frame_aarch64.hpp, negative and in words. Since
 	 * 9 there is a mirror in the frame, on arm64 with a word more that keeps it aligned.
@@ -118,6 +119,9 @@ static int take_methods(const struct java_layout *layout, struct java_process *p
 	    layout->const_method_signature.offset != layout->const_method_code_size.offset + 4)
 		return fail(-EOPNOTSUPP, "HotSpot's methods have other fields");
 	process->block_used = layout->block_used.offset;
+	/* gen_continuation_enter() aligns it. */
+	process->continuation_bytes = (layout->continuation_entry_bytes + STACK_ALIGNMENT - 1) &
+				      -STACK_ALIGNMENT;
 	process->block_bytes = layout->block_bytes;
 	process->nmethod_bytes = layout->nmethod_bytes;
 	process->nmethod_method = layout->nmethod_method.offset;

@@ -43,6 +43,7 @@ static void at_its_end_a_method_has_no_frame(void **state)
 		PLACE("\xc2\x08\x00", 0),
 		PLACE("\x49\x3b\x67\x58\x0f\x87\1\0\0\0\xc3", 0),
 		PLACE("\x49\x3b\xa7\x58\4\0\0\x0f\x87\1\0\0\0\xc3", 0),
+		PLACE("\x49\x3b\xa7\x58\4\0\0\x0f\x82\1\0\0\0\x90", 0),
 		PLACE("\x0f\x87\1\0\0\0\xc3", 0),
 		PLACE("\x49\x83\x7f\x08\0\x0f\x85\1\0\0\0\xc3", 0),
 		PLACE("\x0f\x85\1\0\0\0\xc3", 0),

@@ -101,6 +101,16 @@ static void bytecodes_are_where_the_version_keeps_them(void **state)
 	assert_in_range(slot - process.bcp_slot, 1, 2);
 }
 
+static void what_a_continuation_s_entry_has_is_aligned(void **state)
+{
+	(void)state;
+	assert_int_equal(attach(), 0);
+	assert_int_equal(process.continuation_bytes, 0);
+	layout.continuation_entry_bytes = 0x38;
+	assert_int_equal(attach(), 0);
+	assert_int_equal(process.continuation_bytes, 0x40);
+}
+
 static void a_jvm_without_code_of_its_own_is_refused_in_words(void **state)
 {
 	(void)state;
@@ -137,6 +147,7 @@ int main(void)
 		cmocka_unit_test_setup(what_is_read_of_a_blob_holds_all_that_is_wanted, setup),
 		cmocka_unit_test_setup(fields_that_the_kernel_side_cannot_read_are_refused, setup),
 		cmocka_unit_test_setup(bytecodes_are_where_the_version_keeps_them, setup),
+		cmocka_unit_test_setup(what_a_continuation_s_entry_has_is_aligned, setup),
 		cmocka_unit_test_setup(a_jvm_without_code_of_its_own_is_refused_in_words, setup),
 		cmocka_unit_test_setup(a_jvm_that_is_not_set_up_is_waited_for, setup),
 		cmocka_unit_test_setup(a_forged_interpreter_is_refused, setup),
