@@ -107,49 +107,6 @@ static __always_inline enum java_place java_stub_place(__u64 code)
 	return java_is_behind_push_fp(code) ? JAVA_AT_SAVED_FP : JAVA_IN_FRAME;
 }
 
-/*
- * True where a method asks whether the thread is to stop, just in front of its return, or goes there from
- * behind it. @more: the eight bytes behind those of @code.
- */
-static __always_inline bool java_is_return_poll(__u64 code, __u64 more)
-{
-	/* cmp rsp, [r15 + d8] or [r15 + d32]; ja, or jb where it may have used the reserved pages */
-	if (java_begins_with(code, 0x673b49, 3) && java_begins_with(code >> 32, 0x870f, 2))
-		return true;
-	if (java_begins_with(code, 0xa73b49, 3) && (code >> 56) == 0x0f &&
-	    ((more & 0xff) == 0x87 || (more & 0xff) == 0x82))
-		return true;
-	/* Any branch; ret */
-	if ((code & 0xf0ff) == 0x800f && (code >> 48 & 0xff) == 0xc3)
-		return true;
-	/* cmp [r15 + d8], 0; jne; ret: a native method's, which asks for an exception */
-	if (java_begins_with(code, 0x7f8349, 3) && (code >> 40 & 0xffff) == 0x850f &&
-	    (more >> 24 & 0xff) == 0xc3)
-		return true;
-	/* test [r15 + d8], 1; je; movabs r10, behind its leave, and the same without the test */
-	if (java_begins_with(code, 0x47f641, 3) && code >> 32 == 0x49167401)
-		return true;
-	if (java_begins_with(code, 0xba491674, 4))
-		return true;
-	/* mov [r15 + d32], r10; jmp */
-	if (java_begins_with(code, 0x97894d, 3) && code >> 56 == 0xe9)
-		return true;
-	/* test [rip + d32], eax; ret */
-	if (java_begins_with(code, 0x0585, 2) && (code >> 48 & 0xff) == 0xc3)
-		return true;
-	/* test [r10], eax; ret, and mov r10, [r15 + d8] or [r15 + d32] in front of it */
-	if (java_begins_with(code, 0xc3028541, 4))
-		return true;
-	if (java_begins_with(code, 0x578b4d, 3) && code >> 32 == 0xc3028541)
-		return true;
-	if (java_begins_with(code, 0x978b4d, 3) && code >> 56 == 0x41 &&
-	    java_begins_with(more, 0xc30285, 3))
-		return true;
-	/* lea r10, [rip + d32]; mov [r15 + d], r10, behind the method's end */
-	return java_begins_with(code, 0x158d4c, 3) && code >> 56 == 0x4d &&
-	       java_begins_with(more, 0x89, 1);
-}
-
 /* The eight bytes from byte @place of @words on, of which there are @count words. */
 static __always_inline __u64 java_bytes_at(const __u64 *words, int count, int place)
 {
@@ -169,6 +126,45 @@ static __always_inline __u64 java_differs(__u64 code, __u64 bytes, __u32 count)
 	__u64 difference = (code ^ bytes) & ((1ULL << 8 * count) - 1);
 
 	return difference | -difference;
+}
+
+/*
+ * True where a method asks whether the thread is to stop, just in front of its return, or goes there from
+ * behind it. @more: the eight bytes behind those of @code. Without branches, as loops are.
+ */
+static __always_inline bool java_is_return_poll(__u64 code, __u64 more)
+{
+	__u64 differs;
+
+	/* cmp rsp, [r15 + d8] or [r15 + d32]; ja, or jb where it may have used the reserved pages */
+	differs = java_differs(code, 0x673b49, 3) | java_differs(code >> 32, 0x870f, 2);
+	differs &= java_differs(code, 0xa73b49, 3) | java_differs(code >> 56, 0x0f, 1) |
+		   (java_differs(more, 0x87, 1) & java_differs(more, 0x82, 1));
+	barrier_var(differs);
+	/* Any branch; ret */
+	differs &= java_differs(code & 0xf0ff, 0x800f, 2) | java_differs(code >> 48, 0xc3, 1);
+	/* cmp [r15 + d8], 0; jne; ret: a native method's, which asks for an exception */
+	differs &= java_differs(code, 0x7f8349, 3) | java_differs(code >> 40, 0x850f, 2) |
+		   java_differs(more >> 24, 0xc3, 1);
+	barrier_var(differs);
+	/* test [r15 + d8], 1; je; movabs r10, behind its leave, and the same without the test */
+	differs &= java_differs(code, 0x47f641, 3) | java_differs(code >> 32, 0x49167401, 4);
+	differs &= java_differs(code, 0xba491674, 4);
+	/* mov [r15 + d32], r10; jmp */
+	differs &= java_differs(code, 0x97894d, 3) | java_differs(code >> 56, 0xe9, 1);
+	barrier_var(differs);
+	/* test [rip + d32], eax; ret */
+	differs &= java_differs(code, 0x0585, 2) | java_differs(code >> 48, 0xc3, 1);
+	/* test [r10], eax; ret, and mov r10, [r15 + d8] or [r15 + d32] in front of it */
+	differs &= java_differs(code, 0xc3028541, 4);
+	differs &= java_differs(code, 0x578b4d, 3) | java_differs(code >> 32, 0xc3028541, 4);
+	differs &= java_differs(code, 0x978b4d, 3) | java_differs(code >> 56, 0x41, 1) |
+		   java_differs(more, 0xc30285, 3);
+	barrier_var(differs);
+	/* lea r10, [rip + d32]; mov [r15 + d], r10, behind the method's end */
+	differs &= java_differs(code, 0x158d4c, 3) | java_differs(code >> 56, 0x4d, 1) |
+		   java_differs(more, 0x89, 1);
+	return !(differs >> 63);
 }
 
 /* The highest bit is clear if pcmpestri, or vpcmpestri, is in JAVA_SEARCH_BYTES from @start on. */

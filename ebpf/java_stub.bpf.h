@@ -294,9 +294,7 @@ static __always_inline enum unwind_error java_seek_entry(struct walk_state *stat
 	if (window_read_up(&state->stack, place, &word))
 		return UNWIND_STACK_UNREADABLE;
 	walk->entry_word = place + sizeof(word);
-	java_check_return(walk, word);
-	barrier();
-	if (walk->check) {
+	if (java_is_code(walk, word)) {
 		walk->entry_words_left = 0;
 		return java_read_pair(state, place - sizeof(word), &walk->caller);
 	}

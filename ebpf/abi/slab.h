@@ -142,7 +142,7 @@ enum cfa_kind {
 	/**
 	 * HotSpot's stubs on the stack of a continuation's entry, or below frames that are being put there:
 	 * it begins at sp + cfa_offset, with rbx added and rounded up to cfa_addend if that is not 0. The
-	 * return address is the first one from there on, behind the frame pointer.
+	 * return address is the first address of code from there on, behind the frame pointer.
 	 */
 	CFA_JAVA_ENTRY = 14,
 	CFA_KIND_COUNT = 15,

@@ -16,14 +16,12 @@ static void frames_in_the_heap_are_passed_over(void **state)
 		put_word(java, word, stack_address(word));
 	put_word(java, RETURN_WORD, return_to(java, SEGMENT_CALLER));
 	put_caller(java, RETURN_WORD + 1);
-	/* What is code is not always behind a call. */
-	put_word(java, ENTRY_WORD + 3, java_code_at(SEGMENT_COMPILED, IN_CODE));
 	/* Nothing tells it to be the barrier. */
 	assert_java_walk(java, "C!");
 	put_code(java, barrier, "\x49\x8b\xa7\0\4\0\0", 7);
 	assert_java_walk(java, "CsCsE");
 	assert_int_equal(java->world->trace.words[2], frame_word(FRAME_JAVA, 0, barrier));
-	/* Of what lies there the size may be known, and then not even what looks like one misleads. */
+	/* Of what lies there the size may be known, and then what an earlier call has left misleads nobody. */
 	put_word(java, ENTRY_WORD, return_to(java, SEGMENT_COMPILED));
 	assert_java_walk(java, "CsC!");
 	java->process.continuation_bytes = 64;
