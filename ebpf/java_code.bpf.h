@@ -219,7 +219,7 @@ static __always_inline struct java_kept *java_new_kept(struct java_walk *walk, _
 /*
  * Reads which compilation the nmethod is: a number that no other one ever has. Its oop maps are there as
  * long as the nmethod is, and before its memory is used for another one the JVM sets their address to 0.
- * Both in one read, which costs more than all else here.
+ * Both in one read, which costs more than all else here; *@oop_maps is 0 where they lie too far apart.
  */
 static __always_inline bool java_read_identity(struct java_walk *walk, __u64 *oop_maps,
 					       __u32 *compile_id)
@@ -227,9 +227,16 @@ static __always_inline bool java_read_identity(struct java_walk *walk, __u64 *oo
 	const struct java_process *process = &walk->process;
 	__u64 words[JAVA_IDENTITY_WORDS];
 	__u32 place = process->nmethod_compile_id - process->blob_oop_maps;
-	/* 1 to JAVA_IDENTITY_BYTES, as all verifiers see. */
-	__u32 bytes = ((place + sizeof(*compile_id) - 1) & (JAVA_IDENTITY_BYTES - 1)) + 1;
+	__u32 bytes = place + sizeof(*compile_id);
 
+	*oop_maps = 0;
+	if (place < JAVA_HEAD_MAX_BYTES || place > JAVA_IDENTITY_BYTES - sizeof(*compile_id))
+		return !bpf_probe_read_user(
+			compile_id, sizeof(*compile_id),
+			(const void *)(walk->blob + process->nmethod_compile_id));
+	/* 1 to JAVA_IDENTITY_BYTES, as all verifiers see. */
+	barrier_var(bytes);
+	bytes = ((bytes - 1) & (JAVA_IDENTITY_BYTES - 1)) + 1;
 	if (bpf_probe_read_user(words, bytes, (const void *)(walk->blob + process->blob_oop_maps)))
 		return false;
 	/* Verifiers before 5.12 take no variable place on the stack. */

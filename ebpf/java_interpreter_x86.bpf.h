@@ -64,7 +64,7 @@ java_read_outside(struct walk_state *state, struct java_walk *walk, enum java_pl
 	*place = JAVA_IN_FRAME;
 	if (read_word_pair(state->pc, &code, &more))
 		return UNWIND_NO_INFO;
-	return_place = java_return_place(code);
+	return_place = java_return_place(code, more);
 	if (return_place != JAVA_IN_FRAME) {
 		*place = JAVA_AT_RETURN;
 		return java_read_left(state, walk, return_place);

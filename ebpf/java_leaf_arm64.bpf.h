@@ -246,4 +246,17 @@ static __always_inline __u64 java_sender_sp(const struct walk_state *state, stru
 	return number ? state->registers[JAVA_SENDER_SP_REGISTER_OF_8] : 0;
 }
 
+/* As on x86-64; here adapters keep a frame around their call. */
+static __always_inline bool java_is_in_fixup(__u64 code)
+{
+	(void)code;
+	return false;
+}
+
+static __always_inline __u64 java_fixup_sender_sp(const struct walk_state *state)
+{
+	(void)state;
+	return 0;
+}
+
 #endif

@@ -18,6 +18,8 @@ enum {
 	JAVA_RETURN_SP_REGISTER = 3,
 	JAVA_BCP_REGISTER = 13,
 	JAVA_SENDER_SP_REGISTER = 13,
+	/* Of what pusha() saves. */
+	JAVA_SAVED_R13_BYTES = 16,
 	/* pop rax */
 	JAVA_POP_RETURN = 0x58,
 	/* That adapters put onto the stack. */
@@ -48,14 +50,21 @@ static __always_inline bool java_is_behind_push_fp(__u64 code)
 	return java_begins_with(code, 0xec8b48, 3);
 }
 
-/* pop r13; mov rsp, rbx; jmp r13 */
-static __always_inline enum java_place java_return_place(__u64 code)
+/*
+ * pop r13; mov rsp, rbx; jmp r13, and from 21 on in front of that: cmp rsp, [r15 + d32]; jb +11;
+ * mov [r15 + d32], 0. @more: the eight bytes behind those of @code.
+ */
+static __always_inline enum java_place java_return_place(__u64 code, __u64 more)
 {
 	if (java_begins_with(code, 0xe38b485d41, 5))
 		return JAVA_RETURN_POP;
-	if (java_begins_with(code, 0xe5ff41e38b48, 6))
+	if (java_begins_with(code, 0xe5ff41e38b48, 6) || java_begins_with(code, 0xa73b49e38b48, 6))
 		return JAVA_RETURN_SET_SP;
-	if (java_begins_with(code, 0xe5ff41, 3))
+	if (java_begins_with(code, 0xe5ff41, 3) || java_begins_with(code, 0x87c7490b72, 5))
+		return JAVA_RETURN_JUMP;
+	if (java_begins_with(code, 0xa73b49, 3) && code >> 56 == 0x72)
+		return JAVA_RETURN_JUMP;
+	if (java_begins_with(code, 0x87c749, 3) && java_begins_with(more, 0xe5ff41000000, 6))
 		return JAVA_RETURN_JUMP;
 	return JAVA_IN_FRAME;
 }
@@ -87,36 +96,6 @@ static __always_inline enum java_place java_stub_place(__u64 code)
 	return java_is_behind_push_fp(code) ? JAVA_AT_SAVED_FP : JAVA_IN_FRAME;
 }
 
-/*
- * True where a method asks whether the thread is to stop, just in front of its return, or goes there from
- * behind it. @more: the eight bytes behind those of @code.
- */
-static __always_inline bool java_is_return_poll(__u64 code, __u64 more)
-{
-	/* cmp rsp, [r15 + d8] or [r15 + d32]; ja */
-	if (java_begins_with(code, 0x673b49, 3) && java_begins_with(code >> 32, 0x870f, 2))
-		return true;
-	if (java_begins_with(code, 0xa73b49, 3) && (code >> 56) == 0x0f && (more & 0xff) == 0x87)
-		return true;
-	/* ja; ret */
-	if (java_begins_with(code, 0x870f, 2) && (code >> 48 & 0xff) == 0xc3)
-		return true;
-	/* test [rip + d32], eax; ret */
-	if (java_begins_with(code, 0x0585, 2) && (code >> 48 & 0xff) == 0xc3)
-		return true;
-	/* test [r10], eax; ret, and mov r10, [r15 + d8] or [r15 + d32] in front of it */
-	if (java_begins_with(code, 0xc3028541, 4))
-		return true;
-	if (java_begins_with(code, 0x578b4d, 3) && code >> 32 == 0xc3028541)
-		return true;
-	if (java_begins_with(code, 0x978b4d, 3) && code >> 56 == 0x41 &&
-	    java_begins_with(more, 0xc30285, 3))
-		return true;
-	/* lea r10, [rip + d32]; mov [r15 + d], r10, behind the method's end */
-	return java_begins_with(code, 0x158d4c, 3) && code >> 56 == 0x4d &&
-	       java_begins_with(more, 0x89, 1);
-}
-
 /* The eight bytes from byte @place of @words on, of which there are @count words. */
 static __always_inline __u64 java_bytes_at(const __u64 *words, int count, int place)
 {
@@ -136,6 +115,45 @@ static __always_inline __u64 java_differs(__u64 code, __u64 bytes, __u32 count)
 	__u64 difference = (code ^ bytes) & ((1ULL << 8 * count) - 1);
 
 	return difference | -difference;
+}
+
+/*
+ * True where a method asks whether the thread is to stop, just in front of its return, or goes there from
+ * behind it. @more: the eight bytes behind those of @code. Without branches, as loops are.
+ */
+static __always_inline bool java_is_return_poll(__u64 code, __u64 more)
+{
+	__u64 differs;
+
+	/* cmp rsp, [r15 + d8] or [r15 + d32]; ja, or jb where it may have used the reserved pages */
+	differs = java_differs(code, 0x673b49, 3) | java_differs(code >> 32, 0x870f, 2);
+	differs &= java_differs(code, 0xa73b49, 3) | java_differs(code >> 56, 0x0f, 1) |
+		   (java_differs(more, 0x87, 1) & java_differs(more, 0x82, 1));
+	barrier_var(differs);
+	/* Any branch; ret */
+	differs &= java_differs(code & 0xf0ff, 0x800f, 2) | java_differs(code >> 48, 0xc3, 1);
+	/* cmp [r15 + d8], 0; jne; ret: a native method's, which asks for an exception */
+	differs &= java_differs(code, 0x7f8349, 3) | java_differs(code >> 40, 0x850f, 2) |
+		   java_differs(more >> 24, 0xc3, 1);
+	barrier_var(differs);
+	/* test [r15 + d8], 1; je; movabs r10, behind its leave, and the same without the test */
+	differs &= java_differs(code, 0x47f641, 3) | java_differs(code >> 32, 0x49167401, 4);
+	differs &= java_differs(code, 0xba491674, 4);
+	/* mov [r15 + d32], r10; jmp */
+	differs &= java_differs(code, 0x97894d, 3) | java_differs(code >> 56, 0xe9, 1);
+	barrier_var(differs);
+	/* test [rip + d32], eax; ret */
+	differs &= java_differs(code, 0x0585, 2) | java_differs(code >> 48, 0xc3, 1);
+	/* test [r10], eax; ret, and mov r10, [r15 + d8] or [r15 + d32] in front of it */
+	differs &= java_differs(code, 0xc3028541, 4);
+	differs &= java_differs(code, 0x578b4d, 3) | java_differs(code >> 32, 0xc3028541, 4);
+	differs &= java_differs(code, 0x978b4d, 3) | java_differs(code >> 56, 0x41, 1) |
+		   java_differs(more, 0xc30285, 3);
+	barrier_var(differs);
+	/* lea r10, [rip + d32]; mov [r15 + d], r10, behind the method's end */
+	differs &= java_differs(code, 0x158d4c, 3) | java_differs(code >> 56, 0x4d, 1) |
+		   java_differs(more, 0x89, 1);
+	return !(differs >> 63);
 }
 
 /* The highest bit is clear if pcmpestri, or vpcmpestri, is in JAVA_SEARCH_BYTES from @start on. */
@@ -198,6 +216,16 @@ static __always_inline __u64 java_saved_bytes(__u64 pc)
 	if (code >> 16 & 0x28 || (is_short ? code >> 32 & 0xff : code >> 56) == 0x5d)
 		return 0;
 	return bytes <= JAVA_SAVED_MAX_BYTES ? bytes : 0;
+}
+
+/* True behind the end of a frame, by add rsp of 8 or 32 bits and pop rbp: C2 jumps on to where it throws. */
+static __always_inline bool java_is_behind_frame(__u64 pc)
+{
+	__u64 before = 0;
+
+	if (read_word(pc - sizeof(before), &before) || before >> 56 != 0x5d)
+		return false;
+	return java_begins_with(before >> 24, 0xc48348, 3) || java_begins_with(before, 0xc48148, 3);
 }
 
 /* sub rsp, of 8 or 32 bits */
@@ -265,6 +293,9 @@ static __always_inline enum java_place java_leaf_place(const struct java_walk *w
 		return JAVA_AT_CALL;
 	case 0xc9:
 		return JAVA_AT_LEAVE;
+	case 0xe9:
+		if (java_is_behind_frame(pc))
+			return JAVA_AT_CALL;
 	}
 	if (java_is_return_poll(code, more))
 		return JAVA_AT_CALL;
@@ -324,6 +355,38 @@ static __always_inline __u64 java_sender_sp(const struct walk_state *state,
 {
 	(void)walk;
 	return state->registers[JAVA_SENDER_SP_REGISTER];
+}
+
+/*
+ * Around the one call of an adapter, of what mends the call that led to it,
+ * SharedRuntime::fixup_callers_callsite(): fxsave [rsp], vzeroupper, fxrstor [rsp], add rsp, d32.
+ */
+static __always_inline bool java_is_in_fixup(__u64 code)
+{
+	return java_begins_with(code & ~0x08000000ULL, 0x04ae0f48, 4) ||
+	       java_begins_with(code, 0x77f8c5, 3) || java_begins_with(code, 0xc48148, 3);
+}
+
+/*
+ * Behind that call, for which all registers are saved: the caller's stack pointer, which one of them has,
+ * or 0. They are given back by vzeroupper, fxrstor [rsp], add rsp, d32.
+ */
+static __always_inline __u64 java_fixup_sender_sp(const struct walk_state *state)
+{
+	__u64 code = 0, more = 0, sp = 0, place;
+
+	if (read_word_pair(state->pc, &code, &more))
+		return 0;
+	if (java_begins_with(code, 0x77f8c5, 3)) {
+		code = code >> 24 | more << 40;
+		more >>= 24;
+	}
+	if (!java_begins_with(code, 0x8148240cae0f48, 7) || code >> 56 != 0xc4)
+		return 0;
+	place = state->sp + (__u32)more + JAVA_SAVED_R13_BYTES;
+	if (read_word(place, &sp) || sp <= place || sp - place > JAVA_ADAPTER_MAX_BYTES)
+		return 0;
+	return sp;
 }
 
 #endif

@@ -17,6 +17,13 @@ enum {
 	JAVA_ENTRY_WORDS = 32,
 };
 
+/* The return address is at @address: of what @caller has all else is known. */
+static __always_inline enum unwind_error java_return_at(__u64 address, struct java_caller *caller)
+{
+	caller->sp = address + 8;
+	return read_word(address, &caller->pc) ? UNWIND_STACK_UNREADABLE : UNWIND_OK;
+}
+
 /*
  * An adapter pops the return address first of all, and has its caller's stack pointer in a register. What
  * then is lowest on the stack is what anybody has left there.
@@ -30,6 +37,8 @@ static __always_inline enum unwind_error java_leave_adapter(struct walk_state *s
 	bool is_popped;
 
 	caller->flags = 0;
+	if (java_is_in_fixup(code))
+		return java_return_at(sender_sp, caller);
 	java_check_return(walk, popped);
 	barrier();
 	is_popped = walk->check && java_has_popped(code);
@@ -89,7 +98,7 @@ java_guess_stub(struct walk_state *state, struct java_walk *walk, struct java_ca
 	bool is_leaf = java_is_leaf(state), is_native;
 	enum java_place place = JAVA_IN_FRAME;
 	enum unwind_error error;
-	__u64 code = 0;
+	__u64 code = 0, sender_sp = 0;
 
 	if (is_leaf && read_word(state->pc, &code))
 		return UNWIND_NO_INFO;
@@ -113,6 +122,12 @@ java_guess_stub(struct walk_state *state, struct java_walk *walk, struct java_ca
 		if (error || walk->check)
 			return error;
 	}
+	caller->fp = state->fp;
+	caller->fp_known = state->fp_known;
+	if (!is_leaf && java_is_named(walk, JAVA_ADAPTER_NAME))
+		sender_sp = java_fixup_sender_sp(state);
+	if (sender_sp)
+		return java_return_at(sender_sp, caller);
 	caller->flags = FRAME_GUESS;
 	if (!is_leaf)
 		return java_read_frame(state, caller);
@@ -206,25 +221,37 @@ static __always_inline enum unwind_error java_read_by_row(struct walk_state *sta
 	return UNWIND_OK;
 }
 
-static __always_inline enum unwind_error
-java_read_stub(struct walk_state *state, struct java_walk *walk, struct java_caller *caller)
-{
-	if (!java_find_row(state, walk))
-		return java_read_by_row(state, &walk->stub_rule, caller);
-	return java_guess_stub(state, walk, caller);
-}
-
 /*
  * Behind what a virtual thread has on the stack, whose other frames are still in the heap: on to the
- * caller of enterSpecial(), whose frame begins here, and holds no address of code but that. What the frame
- * pointer has may be of another thread's stack. The barrier's own frame says that frames are missing.
+ * caller of enterSpecial(), whose frame begins here, or behind arguments. What the frame pointer has may be of
+ * another thread's stack. The barrier's own frame says that frames are missing.
  */
 static __always_inline enum unwind_error java_leave_barrier(struct walk_state *state,
 							    struct java_walk *walk)
 {
 	walk->entry_words_left = JAVA_ENTRY_WORDS;
-	walk->entry_word = state->sp;
+	walk->entry_word = state->sp + walk->process.continuation_bytes;
 	return push_frame(state, frame_word(FRAME_JAVA, 0, state->pc), (__u64)JAVA_STUB << 32);
+}
+
+/* The same of the stubs that fetch them, which may be putting them between. */
+static __always_inline enum unwind_error java_leave_thaw(struct walk_state *state,
+							 struct java_walk *walk)
+{
+	__u64 entry = state->sp + walk->stub_rule.cfa_offset, room = 0;
+	__s16 alignment = walk->stub_rule.cfa_addend;
+
+	if (alignment && (state->registers_known || state->rbx_place == RBX_IN_REGISTER))
+		room = state->registers[RBX_REGISTER % REGISTER_COUNT_MAX];
+	else if (alignment &&
+		 (state->rbx_place == RBX_NOWHERE || read_word(state->rbx_place, &room)))
+		return UNWIND_REGISTER_UNKNOWN;
+	if (alignment)
+		entry = (entry + room + alignment - 1) & -(__u64)alignment;
+	walk->entry_words_left = JAVA_ENTRY_WORDS;
+	walk->entry_word = entry > state->sp ? entry : state->sp;
+	walk->entry_word += walk->process.continuation_bytes;
+	return UNWIND_OK;
 }
 
 /* One step of that: a word. */
@@ -243,13 +270,24 @@ static __always_inline enum unwind_error java_seek_entry(struct walk_state *stat
 	return --walk->entry_words_left ? UNWIND_OK : UNWIND_NO_INFO;
 }
 
+static __always_inline enum unwind_error
+java_read_stub(struct walk_state *state, struct java_walk *walk, struct java_caller *caller)
+{
+	if (!java_find_row(state, walk)) {
+		if (walk->stub_rule.cfa == CFA_JAVA_ENTRY)
+			return java_leave_thaw(state, walk);
+		return java_read_by_row(state, &walk->stub_rule, caller);
+	}
+	return java_guess_stub(state, walk, caller);
+}
+
 static __always_inline enum unwind_error java_step_stub(struct walk_state *state,
 							struct java_walk *walk)
 {
 	enum unwind_error error;
 	__u64 code = 0;
 
-	if (!java_is_leaf(state) && !read_word(state->pc, &code) && java_is_return_barrier(code))
+	if (!read_word(state->pc, &code) && java_is_return_barrier(code))
 		return java_leave_barrier(state, walk);
 	error = java_push_stub(state);
 	if (!error)

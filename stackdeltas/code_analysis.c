@@ -158,6 +158,8 @@ static int analyse_range(struct analysis *analysis, const struct code_bytes *ran
 			.address = address,
 			.bytes = range->bytes + (address - range->address),
 			.is_hotspot = input->is_hotspot,
+			.is_thrown_to = input->is_thrown_to && address == range->address,
+			.frame_bytes = address == range->address ? input->frame_bytes : 0,
 		};
 
 		while (analysis->next_start < input->start_count &&

@@ -174,7 +174,7 @@ static void reach_block(struct code_flow *flow, const struct walk *walk, uint32_
 		queue_block(flow, index, edge);
 		return;
 	}
-	change = code_state_merge(&block->state, &walk->state);
+	change = code_hotspot_merge(flow->piece, &block->state, &walk->state);
 	if (change < 0 && edge == EDGE_RETURN) {
 		note_noreturn(flow, walk);
 		return;
@@ -192,7 +192,9 @@ static void reach_block(struct code_flow *flow, const struct walk *walk, uint32_
 	if (code_regions_connect(&flow->regions, walk->region, block->region))
 		flow->error = -ENOMEM;
 	owner = &flow->functions.items[block->function];
-	if (block->function != walk->function && owner->has_good_exit && !owner->is_distrusted)
+	if (block->function != walk->function && !owner->is_distrusted &&
+	    (owner->has_good_exit ||
+	     code_hotspot_proves(flow->piece, owner->is_known, &block->state)))
 		flow->functions.items[walk->function].has_good_exit = true;
 	if (edge != EDGE_RETURN)
 		block->is_weak = false;
@@ -228,6 +230,7 @@ static void jump_indirectly(struct code_flow *flow, const struct walk *walk)
 		return;
 	/* A tail call, most likely; a table of jumps would lead to code that is the same for both. */
 	leave_piece(flow, walk);
+	function->has_good_exit |= code_hotspot_is_good_exit(flow->piece, &walk->state);
 	if (code_hotspot_is_entry(flow->piece, &walk->state) ||
 	    code_hotspot_is_exit(flow->piece, &walk->state))
 		return;
@@ -398,7 +401,6 @@ static void walk_block(struct code_flow *flow, uint32_t index)
 	for (;;) {
 		struct code_step step;
 		struct unwind_rule rule;
-		int32_t ra_slot = walk.state.ra_slot;
 
 		if (walk.offset == walk.child)
 			walk.state.is_outermost = 1;
@@ -409,8 +411,9 @@ static void walk_block(struct code_flow *flow, uint32_t index)
 		}
 		piece->step(piece->bytes + walk.offset, piece->size - walk.offset, &walk.state,
 			    &step);
-		code_hotspot_keep_return(piece, ra_slot, &walk.state);
-		if (step.flow == CODE_FLOW_BAD) {
+		code_hotspot_amend(piece, walk.offset, &last, &walk.state);
+		if (step.flow == CODE_FLOW_BAD ||
+		    code_hotspot_is_data(piece, &flow->marks, walk.offset, step.length)) {
 			distrust(flow, walk.function);
 			return;
 		}
@@ -494,6 +497,7 @@ static void walk_function(struct code_flow *flow, uint32_t offset, bool is_known
 	if (flow->error)
 		return;
 	code_state_init(&block->state, flow->piece->machine);
+	code_hotspot_enter(flow->piece, offset, &block->state);
 	block->state.is_outermost = is_entry;
 	queue_block(flow, index, EDGE_JUMP);
 	walk_queued(flow);

@@ -18,17 +18,35 @@ bool code_hotspot_is_entry(const struct code_piece *piece, const struct code_sta
 /** True if a path of a stub may end with @state, which is not that of the entry; false for other code. */
 bool code_hotspot_is_exit(const struct code_piece *piece, const struct code_state *state);
 
+/** The same at a jump to a register, if the way to @state is right by that: with the return address popped. */
+bool code_hotspot_is_good_exit(const struct code_piece *piece, const struct code_state *state);
+
 /**
  * False if what was given as a start cannot be one, since a path comes to it from above with @state:
  * another entry of the same stub, behind the making of its frame.
  */
 bool code_hotspot_starts(const struct code_piece *piece, const struct code_state *state);
 
+/** What is known at the first instruction of the function at @offset, if it is entered otherwise. */
+void code_hotspot_enter(const struct code_piece *piece, uint32_t offset, struct code_state *state);
+
+/** True if what stands at @offset, @length bytes of a path, is no code: a function starts within it. */
+bool code_hotspot_is_data(const struct code_piece *piece, const struct code_marks *marks,
+			  uint32_t offset, uint32_t length);
+
+/** As code_state_merge(); where a path comes with a stack made anew, nothing is known. */
+int code_hotspot_merge(const struct code_piece *piece, struct code_state *into,
+		       const struct code_state *from);
+
 /**
- * Behind an instruction before which the return address was at @slot: what a stub stores there is where
- * its caller goes on.
+ * True if a path that comes to @state, of a function that @is_known or not, is right by that: all ways
+ * out of some stubs are to a stack made anew.
  */
-void code_hotspot_keep_return(const struct code_piece *piece, int32_t slot,
-			      struct code_state *state);
+bool code_hotspot_proves(const struct code_piece *piece, bool is_known,
+			 const struct code_state *state);
+
+/** Adds to @state what is known behind the instruction at @offset; before it that was @last. */
+void code_hotspot_amend(const struct code_piece *piece, uint32_t offset,
+			const struct code_state *last, struct code_state *state);
 
 #endif

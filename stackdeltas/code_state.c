@@ -11,6 +11,8 @@ enum {
 	WORD_BYTES = 8,
 	/* Of unwind_rule.rbx_slot. */
 	RBX_SLOT_MAX = RBX_LOST - 1,
+	/* Of the stack on which a continuation is entered. */
+	ENTRY_ALIGNMENT = 16,
 };
 
 static const struct code_value unknown = { CODE_UNKNOWN, 0 };
@@ -272,7 +274,7 @@ static void merge_value(struct code_value *into, struct code_value from)
 
 static bool has_cfa(const struct code_state *state)
 {
-	return state->is_outermost || state->sp.kind == CODE_FROM_CFA ||
+	return state->is_outermost || state->continuation || state->sp.kind == CODE_FROM_CFA ||
 	       state->fp.kind == CODE_FROM_CFA || state->other.kind == CODE_FROM_CFA ||
 	       (state->stored_at.kind == CODE_FROM_BASE &&
 		(state->sp.kind == CODE_FROM_BASE || state->fp.kind == CODE_FROM_BASE));
@@ -284,7 +286,7 @@ int code_state_merge(struct code_state *into, const struct code_state *from)
 
 	if (!memcmp(into, from, sizeof(*into)))
 		return 0;
-	if (into->is_outermost != from->is_outermost)
+	if (into->is_outermost != from->is_outermost || into->continuation != from->continuation)
 		return -1;
 	merge_value(&merged.sp, from->sp);
 	merge_value(&merged.fp, from->fp);
@@ -395,6 +397,19 @@ static void set_rbx(const struct code_state *state, struct unwind_rule *rule)
 		rule->rbx_slot = RBX_LOST;
 }
 
+/* False if the state is not that of a continuation's stack, or says too little. */
+static bool set_entry(const struct code_state *state, struct unwind_rule *rule)
+{
+	bool is_below = state->continuation == CODE_BELOW_ENTRY;
+
+	if (!state->continuation || state->sp.kind != (is_below ? CODE_FROM_BASE : CODE_FROM_CFA))
+		return false;
+	rule->cfa = CFA_JAVA_ENTRY;
+	rule->cfa_offset = -state->sp.offset;
+	rule->cfa_addend = is_below ? ENTRY_ALIGNMENT : 0;
+	return true;
+}
+
 void code_state_rule(const struct code_state *state, uint16_t machine, struct unwind_rule *rule)
 {
 	memset(rule, 0, sizeof(*rule));
@@ -402,6 +417,8 @@ void code_state_rule(const struct code_state *state, uint16_t machine, struct un
 		rule->cfa = CFA_END;
 		return;
 	}
+	if (set_entry(state, rule))
+		return;
 	if (!set_cfa(state, machine, rule) || !set_ra(state, machine, rule)) {
 		*rule = (struct unwind_rule){ .cfa = CFA_NONE };
 		return;

@@ -32,6 +32,15 @@ enum {
 	CODE_MAX_OFFSET = 1 << 28,
 };
 
+/** Of HotSpot's stubs: how far the CFA is known where that is the stack of a continuation's entry. */
+enum code_continuation {
+	CODE_NO_CONTINUATION = 0,
+	/** There is no return address: it is above, in the entry's frame. */
+	CODE_AT_ENTRY,
+	/** So it is, and the base is rbx bytes below the CFA. */
+	CODE_BELOW_ENTRY,
+};
+
 struct code_value {
 	uint32_t kind;
 	int32_t offset;
@@ -63,9 +72,11 @@ struct code_state {
 	uint8_t rbx_is_callers;
 	/** This thread began here: there is no caller. */
 	uint8_t is_outermost;
+	/** enum code_continuation */
+	uint32_t continuation;
 };
 
-_Static_assert(sizeof(struct code_state) == 68, "no padding in struct code_state");
+_Static_assert(sizeof(struct code_state) == 72, "no padding in struct code_state");
 
 static inline struct code_value code_value_add(struct code_value value, int64_t offset)
 {

@@ -194,8 +194,10 @@ int code_marks_init(struct code_marks *marks, const struct code_piece *piece,
 	marks->leader_ranks = calloc(words, sizeof(*marks->leader_ranks));
 	if (!marks->marks || !marks->leader_bits || !marks->leader_ranks)
 		return fail(-ENOMEM, "no memory to analyse %u bytes of code", piece->size);
-	for (size_t i = 0; i < start_count; i++)
+	for (size_t i = 0; i < start_count; i++) {
 		add_start(marks, starts[i] - piece->address);
+		marks->marks[starts[i] - piece->address] |= CODE_MARK_GIVEN;
+	}
 	if (entry >= piece->address && entry - piece->address < piece->size)
 		add_start(marks, entry - piece->address);
 	sweep_all(&sweep);

@@ -20,8 +20,10 @@ struct code_piece {
 	uint64_t address;
 	const uint8_t *bytes;
 	uint32_t size;
-	/** As code_analysis_input has it. */
+	/** As code_analysis_input has them. */
 	bool is_hotspot;
+	bool is_thrown_to;
+	uint32_t frame_bytes;
 };
 
 enum code_mark {
@@ -38,6 +40,8 @@ enum code_mark {
 	CODE_MARK_VISITED = 1 << 4,
 	/** x86-64: an instruction takes the address, and a function is likely to start there. */
 	CODE_MARK_TAKEN = 1 << 5,
+	/** A start that was given. */
+	CODE_MARK_GIVEN = 1 << 6,
 };
 
 /** Bytes of the piece, and which of them may begin a block. */

@@ -71,6 +71,7 @@ enum dwarf_operation {
 
 /** Register numbers of the psABIs. */
 enum dwarf_register {
+	DWARF_X86_RAX = 0,
 	DWARF_X86_RDX = 1,
 	DWARF_X86_RBX = 3,
 	DWARF_X86_RBP = 6,

@@ -39,6 +39,10 @@ static void cfa_text(const struct unwind_rule *rule, char text[PART_MAX_BYTES])
 	case CFA_GO_SWITCH:
 		snprintf(text, PART_MAX_BYTES, "go%u(sp%+d)", rule->cfa_register, rule->cfa_offset);
 		break;
+	case CFA_JAVA_ENTRY:
+		snprintf(text, PART_MAX_BYTES, "entry(sp%+d%s)", rule->cfa_offset,
+			 rule->cfa_addend ? "+rbx" : "");
+		break;
 	default:
 		snprintf(text, PART_MAX_BYTES, "sp%+d+(pc%%16>=%d)*8", rule->cfa_offset,
 			 rule->cfa_addend);

@@ -48,6 +48,8 @@ static int add_piece(struct delta_builder *builder, uint16_t machine,
 		.starts = code->starts,
 		.start_count = code->start_count,
 		.is_hotspot = true,
+		.is_thrown_to = code->is_thrown_to,
+		.frame_bytes = code->frame_bytes,
 	};
 	const struct code_row_handler handler = { builder, add_row };
 

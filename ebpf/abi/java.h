@@ -31,7 +31,7 @@ enum {
 	JAVA_CODE_HEAPS_MAX = 8,
 	/** Of what is read of a CodeBlob at once, from its beginning. */
 	JAVA_HEAD_MAX_BYTES = 128,
-	/** From its oop maps to nmethod_compile_id, which lies in the second half. */
+	/** From an nmethod's oop maps to its compile id, which lies in the second half of that. */
 	JAVA_IDENTITY_BYTES = 2 * JAVA_HEAD_MAX_BYTES,
 	/** A segment map's entry for what is no code; others lead back by that many segments. */
 	JAVA_SEGMENT_FREE = 0xff,
@@ -116,7 +116,9 @@ struct java_process {
 	 * numbers of cells here. No pages: none.
 	 */
 	struct unwind_header stubs;
-	__u64 reserved;
+	/** What a continuation's entry has below its frame pointer; 0: not known. */
+	__u16 continuation_bytes;
+	__u16 reserved[3];
 };
 
 _Static_assert(sizeof(struct java_process) == 320, "struct java_process is 20 cells");

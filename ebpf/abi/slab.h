@@ -139,7 +139,13 @@ enum cfa_kind {
 	 * If it has not, the rule is that of CFA_SP.
 	 */
 	CFA_GO_SWITCH = 13,
-	CFA_KIND_COUNT = 14,
+	/**
+	 * HotSpot's stubs on the stack of a continuation's entry, or below frames that are being put there:
+	 * it begins at sp + cfa_offset, with rbx added and rounded up to cfa_addend if that is not 0. The
+	 * return address is the first address of code from there on, behind the frame pointer.
+	 */
+	CFA_JAVA_ENTRY = 14,
+	CFA_KIND_COUNT = 15,
 };
 
 /** Where the caller's value of a register is. */

@@ -12,6 +12,7 @@ enum {
 	/** Of the text that says which kind of HotSpot it is; that stands near its beginning. */
 	VM_INFO_BYTES = 48,
 	MAX_INTERPRETER_BYTES = 1 << 24,
+	STACK_ALIGNMENT = 16,
 	/*
 	 * interpreter_frame_bcp_offset of frame_x86.hpp and frame_aarch64.hpp, negative and in words. Since
 	 * 9 there is a mirror in the frame, on arm64 with a word more that keeps it aligned.
@@ -128,15 +129,9 @@ static int take_blob(const struct java_layout *layout, struct java_process *proc
 
 static int take_methods(const struct java_layout *layout, struct java_process *process)
 {
-	if (layout->blob_oop_maps.bytes != 8 || layout->blob_oop_maps.offset % 8 ||
-	    layout->nmethod_compile_id.offset % 4 ||
-	    layout->nmethod_compile_id.offset <
-		    layout->blob_oop_maps.offset + JAVA_HEAD_MAX_BYTES ||
-	    layout->nmethod_compile_id.offset + 4 - layout->blob_oop_maps.offset >
-		    JAVA_IDENTITY_BYTES)
-		return fail(-EOPNOTSUPP, "HotSpot's nmethods have other fields");
 	if (layout->block_used.bytes != 1 || layout->nmethod_method.bytes != 8 ||
-	    layout->nmethod_compile_id.bytes != 4 || layout->method_const_method.bytes != 8 ||
+	    layout->nmethod_compile_id.bytes != 4 || layout->nmethod_compile_id.offset % 4 ||
+	    layout->blob_oop_maps.bytes != 8 || layout->method_const_method.bytes != 8 ||
 	    layout->const_method_constants.bytes != 8 ||
 	    layout->const_method_name.offset != layout->const_method_code_size.offset + 2 ||
 	    layout->const_method_signature.offset != layout->const_method_code_size.offset + 4 ||
@@ -145,6 +140,9 @@ static int take_methods(const struct java_layout *layout, struct java_process *p
 		    JAVA_CONST_METHOD_MAX_BYTES)
 		return fail(-EOPNOTSUPP, "HotSpot's methods have other fields");
 	process->block_used = layout->block_used.offset;
+	/* gen_continuation_enter() aligns it. */
+	process->continuation_bytes = (layout->continuation_entry_bytes + STACK_ALIGNMENT - 1) &
+				      -STACK_ALIGNMENT;
 	process->block_bytes = layout->block_bytes;
 	process->blob_oop_maps = layout->blob_oop_maps.offset;
 	process->nmethod_bytes = layout->nmethod_bytes;

@@ -58,10 +58,10 @@ struct fact {
 	{                                                                                          \
 		FACT_STATIC, offsetof(struct java_layout, member), first, last, false, type, name  \
 	}
-#define SIZE(member, type)                                                                         \
+#define SIZE(first, member, type)                                                                  \
 	{                                                                                          \
-		FACT_SIZE, offsetof(struct java_layout, member), FIRST_VERSION, LAST_VERSION,      \
-			false, type, NULL                                                          \
+		FACT_SIZE, offsetof(struct java_layout, member), first, LAST_VERSION, false, type, \
+			NULL                                                                       \
 	}
 #define CONSTANT(first, last, member, name)                                                        \
 	{                                                                                          \
@@ -88,7 +88,8 @@ static const struct fact facts[] = {
 	PLACE(8, LAST_VERSION, space_low_boundary, "VirtualSpace", "_low_boundary"),
 	PLACE(8, LAST_VERSION, space_high_boundary, "VirtualSpace", "_high_boundary"),
 	PLACE(8, LAST_VERSION, block_used, "HeapBlock::Header", "_used"),
-	SIZE(block_bytes, "HeapBlock"),
+	SIZE(8, block_bytes, "HeapBlock"),
+	SIZE(25, continuation_entry_bytes, "ContinuationEntry"),
 	PLACE(8, LAST_VERSION, queue_buffer, "StubQueue", "_stub_buffer"),
 	PLACE(8, LAST_VERSION, queue_buffer_limit, "StubQueue", "_buffer_limit"),
 
@@ -104,7 +105,7 @@ static const struct fact facts[] = {
 	PLACE(8, LAST_VERSION, blob_oop_maps, "CodeBlob", "_oop_maps"),
 	PLACE(8, 8, oop_map_count, "OopMapSet", "_om_count"),
 	PLACE(9, LAST_VERSION, oop_map_count, "ImmutableOopMapSet", "_count"),
-	SIZE(nmethod_bytes, "nmethod"),
+	SIZE(8, nmethod_bytes, "nmethod"),
 	PLACE(8, 8, nmethod_method, "nmethod", "_method"),
 	PLACE(9, 22, nmethod_method, "CompiledMethod", "_method"),
 	PLACE(23, LAST_VERSION, nmethod_method, "nmethod", "_method"),
@@ -122,12 +123,12 @@ static const struct fact facts[] = {
 	PLACE(8, 24, nmethod_metadata, "nmethod", "_metadata_offset"),
 	PLACE(25, LAST_VERSION, blob_mutable_data, "CodeBlob", "_mutable_data"),
 	PLACE(25, LAST_VERSION, blob_relocation_size, "CodeBlob", "_relocation_size"),
-	SIZE(pc_desc_bytes, "PcDesc"),
+	SIZE(8, pc_desc_bytes, "PcDesc"),
 	PLACE(8, LAST_VERSION, pc_desc_offset, "PcDesc", "_pc_offset"),
 	PLACE(8, LAST_VERSION, pc_desc_scope, "PcDesc", "_scope_decode_offset"),
 
 	PLACE(8, LAST_VERSION, method_const_method, "Method", "_constMethod"),
-	SIZE(const_method_bytes, "ConstMethod"),
+	SIZE(8, const_method_bytes, "ConstMethod"),
 	PLACE(8, LAST_VERSION, const_method_constants, "ConstMethod", "_constants"),
 	PLACE(8, LAST_VERSION, const_method_code_size, "ConstMethod", "_code_size"),
 	PLACE(8, LAST_VERSION, const_method_name, "ConstMethod", "_name_index"),
@@ -137,7 +138,7 @@ static const struct fact facts[] = {
 	PLACE(18, LAST_VERSION, const_method_flags, "ConstMethod", "_flags._flags"),
 	CONSTANT(8, 20, has_lines_flag, "ConstMethod::_has_linenumber_table"),
 	CONSTANT(18, LAST_VERSION, has_lines_flag, "ConstMethodFlags::_misc_has_linenumber_table"),
-	SIZE(constant_pool_bytes, "ConstantPool"),
+	SIZE(8, constant_pool_bytes, "ConstantPool"),
 	PLACE(8, LAST_VERSION, constant_pool_holder, "ConstantPool", "_pool_holder"),
 	PLACE(8, LAST_VERSION, constant_pool_length, "ConstantPool", "_length"),
 	PLACE(17, LAST_VERSION, constant_pool_source_file, "ConstantPool",

@@ -53,6 +53,8 @@ struct java_layout {
 	struct vm_place space_low, space_high, space_low_boundary, space_high_boundary;
 	struct vm_place block_used;
 	uint16_t block_bytes;
+	/** From 25 on, else 0. */
+	uint16_t continuation_entry_bytes;
 	struct vm_place queue_buffer, queue_buffer_limit;
 
 	/** Of CodeBlob: where code begins is a pointer in 9 to 22, else an offset. */

@@ -35,8 +35,8 @@ enum {
 	/* It has about 250. */
 	CALL_STUB_MAX_BYTES = 1024,
 	/*
-	 * On x86-64 push rdx, push rbx: where an exception was thrown, and in handlers of safepoints, where nothing was
-	 * called. The first is the return address, the other makes room for it; so they begin behind it.
+	 * On x86-64 push rdx, push rbx: where an exception was thrown, and in handlers of safepoints, where nothing
+	 * was called. The first is the return address, the other makes room for it; so these begin behind it.
 	 */
 	PUSH_RDX = 0x52,
 	PUSH_RBX = 0x53,
@@ -48,6 +48,8 @@ enum stub_kind {
 	STUB_ANALYSED,
 	/* Filled bit by bit, with code that leaves the stack alone. */
 	STUB_FLAT,
+	/* Others jump there from within their frame. */
+	STUB_GOES_ON,
 };
 
 struct stub {
@@ -113,6 +115,9 @@ static enum stub_kind kind_of(const char *name)
 	for (size_t i = 0; i < sizeof(flat) / sizeof(flat[0]); i++)
 		if (!strcmp(name, flat[i]))
 			return STUB_FLAT;
+	/* C1's; that of StubRoutines has no block of its own. */
+	if (strstr(name, "forward_exception"))
+		return STUB_GOES_ON;
 	/* Adapters pop their return address first of all; code buffers are not executed. */
 	if (!*name || begins_with(name, "I2C/C2I") || !strcmp(name, "adapters") ||
 	    strstr(name, "uffer") || strstr(name, "pcall"))
@@ -296,12 +301,18 @@ static int find_pointers(struct stubs *stubs, uint64_t address, uint64_t bytes)
 	return err;
 }
 
+/* Of blocks with a frame: an exception goes on in its handler. */
+static bool is_thrown_to(const struct stub *stub, uint16_t machine)
+{
+	return machine == EM_X86_64 && stub->blob.frame_bytes && *stub->bytes == PUSH_RDX;
+}
+
 static uint64_t first_start(const struct stub *stub, uint16_t machine)
 {
-	bool is_uncalled = machine == EM_X86_64 && stub->blob.frame_bytes &&
-			   (*stub->bytes == PUSH_RDX || *stub->bytes == PUSH_RBX);
+	bool makes_room = machine == EM_X86_64 && stub->blob.frame_bytes &&
+			  *stub->bytes == PUSH_RBX;
 
-	return stub->blob.code_start + is_uncalled;
+	return stub->blob.code_start + makes_room;
 }
 
 static int find_starts(struct stubs *stubs, const struct java_data_ranges *ranges, uint64_t bias)
@@ -376,6 +387,8 @@ static int make_rows(const struct stubs *stubs, const struct interpreter_target 
 			.starts = stubs->starts.items + stub->first_start,
 			.start_count = stub->start_count,
 			.is_flat = stub->kind == STUB_FLAT,
+			.is_thrown_to = is_thrown_to(stub, stubs->layout->machine),
+			.frame_bytes = stub->kind == STUB_GOES_ON ? stub->blob.frame_bytes : 0,
 		};
 	}
 	return target->analyse(stubs->layout->machine, code, stubs->stubs.count, deltas);

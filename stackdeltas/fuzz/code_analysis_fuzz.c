@@ -59,6 +59,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	first = byte_reader_u8(&reader);
 	input.machine = first & 1 ? EM_AARCH64 : EM_X86_64;
 	input.is_hotspot = first & 2;
+	input.is_thrown_to = first & 4;
+	input.frame_bytes = first & 8 ? first << (first >> 4) : 0;
 	input.start_count = byte_reader_u8(&reader) % MAX_STARTS;
 	input.entry = BASE + 2 * byte_reader_u8(&reader);
 	for (size_t i = 0; i < input.start_count; i++) {

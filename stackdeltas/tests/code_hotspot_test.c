@@ -50,6 +50,28 @@ static void analyse(const uint8_t *bytes, size_t size, size_t second, bool is_ho
 	assert_int_equal(code_analysis_run(&input, &handler, NULL), 0);
 }
 
+/* A stub of HotSpot's that is thrown to, or jumped to from within a frame. */
+static void analyse_entered(const uint8_t *bytes, size_t size, bool is_thrown_to,
+			    uint32_t frame_bytes, struct rows *rows)
+{
+	const struct code_bytes range = { BASE, bytes, size };
+	const uint64_t start = BASE;
+	const struct code_analysis_input input = {
+		.machine = EM_X86_64,
+		.ranges = &range,
+		.range_count = 1,
+		.starts = &start,
+		.start_count = 1,
+		.is_hotspot = true,
+		.is_thrown_to = is_thrown_to,
+		.frame_bytes = frame_bytes,
+	};
+	const struct code_row_handler handler = { rows, keep_row };
+
+	memset(rows, 0, sizeof(*rows));
+	assert_int_equal(code_analysis_run(&input, &handler, NULL), 0);
+}
+
 static const struct unwind_rule *rule_at(const struct rows *rows, size_t offset)
 {
 	size_t i = rows->count;
@@ -180,6 +202,126 @@ static void test_the_own_frame_pointer_comes_back_from_the_stack(void **state)
 	assert_int_equal(rule_at(&rows, 21)->cfa, CFA_NONE);
 }
 
+static void test_a_path_that_runs_over_a_start_is_data(void **state)
+{
+	/* add $imm32,eax, of which the last byte is another function's: push rbp; mov rsp,rbp; leave; ret */
+	static const uint8_t code[] = { 5, 0, 0, 0, 0x55, 0x48, 0x89, 0xe5, 0xc9, 0xc3 };
+	struct rows rows;
+
+	(void)state;
+	analyse(code, sizeof(code), 4, true, &rows);
+	assert_int_equal(rule_at(&rows, 0)->cfa, CFA_NONE);
+	expect(&rows, 4, "cfa=sp+8 ra=cfa-8 fp=same");
+	expect(&rows, 8, "cfa=fp+16 ra=cfa-8 fp=cfa-16");
+	expect(&rows, 9, "cfa=sp+8 ra=cfa-8 fp=same");
+}
+
+static void test_what_is_thrown_to_has_its_return_address_in_a_register(void **state)
+{
+	/*
+	 * push rdx; sub $8,rsp; mov rbp,(rsp); and $-16,rsp; call *r10; mov (rsp),rbp; add $8,rsp; pop rdx;
+	 * mov rax,r8; mov d32(r15),rdx; jmp *r8
+	 */
+	static const uint8_t code[] = { 0x52, 0x48, 0x83, 0xec, 8,    0x48, 0x89, 0x2c, 0x24, 0x48,
+					0x83, 0xe4, 0xf0, 0x41, 0xff, 0xd2, 0x48, 0x8b, 0x2c, 0x24,
+					0x48, 0x83, 0xc4, 8,	0x5a, 0x4c, 0x8b, 0xc0, 0x49, 0x8b,
+					0x97, 0xe8, 5,	  0,	0,    0x41, 0xff, 0xe0 };
+	struct rows rows;
+
+	(void)state;
+	analyse_entered(code, sizeof(code), true, 0, &rows);
+	expect(&rows, 0, "cfa=sp+0 ra=r1 fp=same");
+	expect(&rows, 1, "cfa=sp+8 ra=cfa-8 fp=same");
+	expect(&rows, 9, "cfa=sp+16 ra=cfa-8 fp=cfa-16");
+	expect(&rows, 13, "cfa=sp+16 ra=cfa-8 fp=cfa-16");
+	expect(&rows, 16, "cfa=sp+16 ra=cfa-8 fp=cfa-16");
+	expect(&rows, 24, "cfa=sp+8 ra=cfa-8 fp=same");
+	expect(&rows, 25, "cfa=sp+0 ra=r1 fp=same");
+	expect(&rows, 35, "cfa=sp+0 ra=r1 fp=same");
+	/* Of a stack that need not be aligned nothing is known behind that. */
+	analyse_entered(code, sizeof(code), false, 0, &rows);
+	assert_int_equal(rule_at(&rows, 13)->cfa, CFA_NONE);
+}
+
+static void test_what_goes_on_in_a_frame_takes_it_away(void **state)
+{
+	/* mov rax,8(rbp); mov 16(rsp),rbp; add $48,rsp; leave; ret */
+	static const uint8_t code[] = { 0x48, 0x89, 0x45, 8,	0x48, 0x8b, 0x6c, 0x24,
+					16,   0x48, 0x83, 0xc4, 48,   0xc9, 0xc3 };
+	struct rows rows;
+
+	(void)state;
+	analyse_entered(code, sizeof(code), false, 64, &rows);
+	expect(&rows, 0, "cfa=fp+16 ra=cfa-8 fp=cfa-16");
+	expect(&rows, 9, "cfa=sp+64 ra=cfa-8 fp=cfa-16");
+	expect(&rows, 14, "cfa=sp+8 ra=cfa-8 fp=same");
+	/* No frame is that large. */
+	analyse_entered(code, sizeof(code), false, UINT32_MAX - 7, &rows);
+	expect(&rows, 0, "cfa=sp+8 ra=cfa-8 fp=same");
+}
+
+static void test_a_return_address_may_take_the_place_of_an_argument(void **state)
+{
+	/* pop rax; pop rbx; push rax; xor eax,eax; jmp *0x50(rbx) */
+	static const uint8_t code[] = { 0x58, 0x5b, 0x50, 0x31, 0xc0, 0xff, 0x63, 0x50 };
+	struct rows rows;
+
+	(void)state;
+	analyse(code, sizeof(code), 0, true, &rows);
+	expect(&rows, 1, "cfa=sp+0 ra=r0 fp=same");
+	expect(&rows, 3, "cfa=sp+8 ra=cfa-8 fp=same rbx=undefined");
+	expect(&rows, 5, "cfa=sp+8 ra=cfa-8 fp=same rbx=undefined");
+}
+
+static void test_frames_are_made_on_a_stack_made_anew(void **state)
+{
+	/* add rcx,rsp; push (rcx); push rbp; mov rsp,rbp; sub rbx,rsp; dec edx; jne back; leave; ret */
+	static const uint8_t code[] = { 0x48, 0x01, 0xcc, 0xff, 0x31, 0x55, 0x48, 0x8b, 0xec,
+					0x48, 0x2b, 0xe3, 0xff, 0xca, 0x75, 0xf3, 0xc9, 0xc3 };
+	struct rows rows;
+
+	(void)state;
+	analyse(code, sizeof(code), 0, true, &rows);
+	expect(&rows, 0, "cfa=sp+8 ra=cfa-8 fp=same");
+	assert_int_equal(rule_at(&rows, 3)->cfa, CFA_NONE);
+	expect(&rows, 9, "cfa=fp+16 ra=cfa-8 fp=cfa-16");
+	expect(&rows, 16, "cfa=fp+16 ra=cfa-8 fp=cfa-16");
+	expect(&rows, 17, "cfa=sp+8 ra=cfa-8 fp=same");
+}
+
+static void test_frames_of_a_continuation_come_below_its_entry(void **state)
+{
+	/*
+	 * pop rcx; mov r15,rdi; call *r10; mov rax,rbx; sub rbx,rsp; and $-16,rsp; push rax; call *r10;
+	 * mov rax,rbx; mov rbx,rsp; sub $16,rsp; pop rbp; ret
+	 */
+	static const uint8_t code[] = { 0x59, 0x49, 0x8b, 0xff, 0x41, 0xff, 0xd2, 0x48, 0x8b,
+					0xd8, 0x48, 0x2b, 0xe3, 0x48, 0x83, 0xe4, 0xf0, 0x50,
+					0x41, 0xff, 0xd2, 0x48, 0x8b, 0xd8, 0x48, 0x8b, 0xe3,
+					0x48, 0x83, 0xec, 16,	0x5d, 0xc3 };
+	/* mov d32(r15),rsp */
+	uint8_t barrier[7 + sizeof(code) - 4] = { 0x49, 0x8b, 0xa7 };
+	struct rows rows;
+
+	(void)state;
+	analyse(code, sizeof(code), 0, true, &rows);
+	expect(&rows, 0, "cfa=sp+8 ra=cfa-8 fp=same");
+	expect(&rows, 4, "cfa=entry(sp+0) ra=same fp=same");
+	expect(&rows, 7, "cfa=entry(sp+0) ra=same fp=same");
+	expect(&rows, 17, "cfa=entry(sp+0+rbx) ra=same fp=same");
+	expect(&rows, 21, "cfa=entry(sp+8+rbx) ra=same fp=same");
+	assert_int_equal(rule_at(&rows, 24)->cfa, CFA_NONE);
+	expect(&rows, 31, "cfa=sp+16 ra=cfa-8 fp=cfa-16 rbx=undefined");
+	expect(&rows, 32, "cfa=sp+8 ra=cfa-8 fp=same rbx=undefined");
+	memcpy(barrier + 7, code + 4, sizeof(code) - 4);
+	analyse(barrier, sizeof(barrier), 0, true, &rows);
+	expect(&rows, 7, "cfa=entry(sp+0) ra=same fp=same");
+	expect(&rows, 20, "cfa=entry(sp+0+rbx) ra=same fp=same");
+	expect(&rows, 35, "cfa=sp+8 ra=cfa-8 fp=same rbx=undefined");
+	analyse(code, sizeof(code), 0, false, &rows);
+	assert_int_not_equal(rule_at(&rows, 7)->cfa, CFA_JAVA_ENTRY);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -191,6 +333,12 @@ int main(void)
 		cmocka_unit_test(test_a_stack_made_anew_has_no_rule_and_costs_no_belief),
 		cmocka_unit_test(test_an_entry_behind_the_making_of_a_frame_is_no_start),
 		cmocka_unit_test(test_the_own_frame_pointer_comes_back_from_the_stack),
+		cmocka_unit_test(test_a_path_that_runs_over_a_start_is_data),
+		cmocka_unit_test(test_what_is_thrown_to_has_its_return_address_in_a_register),
+		cmocka_unit_test(test_what_goes_on_in_a_frame_takes_it_away),
+		cmocka_unit_test(test_a_return_address_may_take_the_place_of_an_argument),
+		cmocka_unit_test(test_frames_are_made_on_a_stack_made_anew),
+		cmocka_unit_test(test_frames_of_a_continuation_come_below_its_entry),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -148,6 +148,35 @@ static void the_place_of_the_caller_s_stack_may_be_on_the_stack(void **state)
 	assert_java_walk(java, "sCsE");
 }
 
+static void frames_that_are_brought_back_lie_below_the_entry(void **state)
+{
+	enum { ENTRY_WORD = BOTTOM_WORD + 9, RETURN_WORD = ENTRY_WORD + 5, RBX = 3 };
+	struct unwind_rule rule = { .cfa = CFA_JAVA_ENTRY, .cfa_offset = 8 };
+	struct java *java = *state;
+
+	lay_stub(java);
+	for (uint32_t word = BOTTOM_WORD; word < RETURN_WORD; word++)
+		put_word(java, word, stack_address(word));
+	put_word(java, RETURN_WORD, return_to(java, SEGMENT_CALLER));
+	put_caller(java, RETURN_WORD + 1);
+	put_row(java, &rule);
+	assert_java_walk(java, "sCsE");
+	/* Between lie others, as far as a register says. */
+	put_word(java, ENTRY_WORD - 3, return_to(java, SEGMENT_COMPILED));
+	rule.cfa_addend = 16;
+	put_row(java, &rule);
+	java->world->start.registers[RBX] = 7 * 8;
+	assert_java_walk(java, "sCsE");
+	java->world->start.registers[RBX] = 1ULL << 40;
+	assert_string_equal(java_walk_text(java), "s!");
+	/* In a frame that is no leaf it is not known here. */
+	lay_compiled(java, IN_CODE, &in_frame);
+	put_word(java, LEAF_WORD + FRAME_WORDS - 1, java_code_at(SEGMENT_STUB, ROW + 4));
+	put_code(java, java_code_at(SEGMENT_STUB, ROW - 1), "\xe8\1\1\1\1", 5);
+	assert_string_equal(java_walk_text(java), "Cs!");
+	assert_int_equal(java->world->trace.error, UNWIND_REGISTER_UNKNOWN);
+}
+
 static void native_code_may_have_called_what_a_row_is_known_of(void **state)
 {
 	const struct unwind_rule rule = CALL_RULE(8);
@@ -187,6 +216,7 @@ int main(void)
 		java_test(the_frame_pointer_is_restored),
 		java_test(a_return_address_may_be_in_a_register_and_the_stack_the_caller_s),
 		java_test(the_place_of_the_caller_s_stack_may_be_on_the_stack),
+		java_test(frames_that_are_brought_back_lie_below_the_entry),
 		java_test(native_code_may_have_called_what_a_row_is_known_of),
 		java_test(what_c1_has_pushed_for_a_stub_it_pops_behind_the_call),
 	};

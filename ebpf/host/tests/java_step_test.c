@@ -43,7 +43,13 @@ static void at_its_end_a_method_has_no_frame(void **state)
 		PLACE("\xc2\x08\x00", 0),
 		PLACE("\x49\x3b\x67\x58\x0f\x87\1\0\0\0\xc3", 0),
 		PLACE("\x49\x3b\xa7\x58\4\0\0\x0f\x87\1\0\0\0\xc3", 0),
+		PLACE("\x49\x3b\xa7\x58\4\0\0\x0f\x82\1\0\0\0\x90", 0),
 		PLACE("\x0f\x87\1\0\0\0\xc3", 0),
+		PLACE("\x49\x83\x7f\x08\0\x0f\x85\1\0\0\0\xc3", 0),
+		PLACE("\x0f\x85\1\0\0\0\xc3", 0),
+		PLACE("\x41\xf6\x47\x28\1\x74\x16\x49", 0),
+		PLACE("\x74\x16\x49\xba", 0),
+		PLACE("\x4d\x89\x97\1\1\0\0\xe9", 0),
 		PLACE("\x85\5\1\0\0\0\xc3", 0),
 		PLACE("\x41\x85\2\xc3", 0),
 		PLACE("\x4d\x8b\x57\x58\x41\x85\2\xc3", 0),
@@ -61,6 +67,21 @@ static void at_its_end_a_method_has_no_frame(void **state)
 		lay_compiled(*state, IN_CODE, &places[i]);
 		assert_java_walk(*state, "CCsE");
 	}
+}
+
+static void behind_its_frame_a_method_jumps_on_to_where_it_throws(void **state)
+{
+	static const struct place jump = PLACE("\xe9\1\2\0\0", 0);
+	struct java *java = *state;
+
+	lay_compiled(java, IN_CODE, &jump);
+	assert_java_walk(java, "C!");
+	put_code(java, java_code_at(SEGMENT_COMPILED, IN_CODE - 5), "\x48\x83\xc4\x20\x5d", 5);
+	assert_java_walk(java, "CCsE");
+	put_code(java, java_code_at(SEGMENT_COMPILED, IN_CODE - 8), "\x48\x81\xc4\0\1\0\0\x5d", 8);
+	assert_java_walk(java, "CCsE");
+	put_code(java, java_code_at(SEGMENT_COMPILED, IN_CODE - 1), "\x5e", 1);
+	assert_java_walk(java, "C!");
 }
 
 static void at_its_beginning_a_method_makes_its_frame(void **state)
@@ -361,10 +382,14 @@ static void at_its_end_the_interpreter_has_left_its_frame(void **state)
 		PLACE("\x41\x5d\x48\x8b\xe3\x41\xff\xe5", 0),
 		PLACE("\x48\x8b\xe3\x41\xff\xe5", 1),
 		PLACE("\x41\xff\xe5", 2),
+		PLACE("\x48\x8b\xe3\x49\x3b\xa7", 1),
+		PLACE("\x49\x3b\xa7\1\2\0\0\x72", 2),
+		PLACE("\x72\x0b\x49\xc7\x87", 2),
+		PLACE("\x49\xc7\x87\1\2\0\0\0\0\0\0\x41\xff\xe5", 2),
 	};
 
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-		uint32_t caller_word = i == 2 ? LEAF_WORD : SENDER_WORD;
+		uint32_t caller_word = places[i].return_word == 2 ? LEAF_WORD : SENDER_WORD;
 		struct java *java;
 
 		java_teardown(state);
@@ -490,6 +515,42 @@ static void adapters_keep_their_caller_s_stack_pointer_in_a_register(void **stat
 	assert_java_walk(java, "ssE");
 }
 
+static void an_adapter_has_its_call_mended(void **state)
+{
+	static const char behind[] = "\xc5\xf8\x77\x48\x0f\xae\x0c\x24\x48\x81\xc4\x20\0\0\0";
+	enum { SAVED_WORD = LEAF_WORD + FRAME_WORDS + (0x20 + 16) / 8 };
+	struct java *java = *state;
+	uint64_t adapter = return_to(java, SEGMENT_STUB);
+
+	put_number(java, blob_at(SEGMENT_STUB) + BLOB_NAME, OBJECTS + 0x300, 8);
+	memcpy(java->objects + 0x300, "I2C/C2I adapters", 17);
+	lay_compiled(java, IN_CODE, &in_frame);
+	put_word(java, LEAF_WORD + FRAME_WORDS - 1, adapter);
+	put_word(java, SAVED_WORD, stack_address(SAVED_WORD + 9));
+	put_word(java, SAVED_WORD + 9, return_to(java, SEGMENT_CALLER));
+	put_caller(java, SAVED_WORD + 10);
+	assert_java_walk(java, "Cs!");
+	put_code(java, adapter, behind, sizeof(behind) - 1);
+	assert_java_walk(java, "CsCsE");
+	put_code(java, adapter, behind + 3, sizeof(behind) - 4);
+	assert_java_walk(java, "CsCsE");
+	/* It leads down the stack, and too far up. */
+	put_word(java, SAVED_WORD, stack_address(SAVED_WORD));
+	assert_java_walk(java, "Cs!");
+	put_word(java, SAVED_WORD, stack_address(SAVED_WORD) + 8200);
+	assert_java_walk(java, "Cs!");
+	/* About to be called, and back again. */
+	for (size_t i = 0; i < 4; i++) {
+		static const char places[4][5] = { "\x48\x0f\xae\4", "\x48\x0f\xae\x0c",
+						   "\x48\x81\xc4\1", "\xc5\xf8\x77\x48" };
+
+		set_leaf(java, java_code_at(SEGMENT_STUB, IN_CODE), places[i], 4, LEAF_WORD);
+		java->world->start.registers[SENDER_SP_REGISTER] = stack_address(SAVED_WORD + 9);
+		java->world->start.registers[0] = return_to(java, SEGMENT_COMPILED);
+		assert_java_walk(java, "sCsE");
+	}
+}
+
 static void an_exception_goes_on_where_a_register_says(void **state)
 {
 	struct java *java = *state;
@@ -553,6 +614,7 @@ int main(void)
 		java_test(compiled_frames_lead_to_call_stub_and_its_caller),
 		java_test(without_a_table_code_is_anonymous),
 		java_test(at_its_end_a_method_has_no_frame),
+		java_test(behind_its_frame_a_method_jumps_on_to_where_it_throws),
 		java_test(at_its_beginning_a_method_makes_its_frame),
 		java_test(behind_its_frame_a_method_may_ask_for_a_barrier),
 		java_test(a_frame_may_be_there_before_the_frame_pointer_is_in_it),
@@ -571,6 +633,7 @@ int main(void)
 		java_test(stubs_are_called_or_keep_a_frame),
 		java_test(what_leads_to_a_virtual_method_leaves_the_stack_alone),
 		java_test(adapters_keep_their_caller_s_stack_pointer_in_a_register),
+		java_test(an_adapter_has_its_call_mended),
 		java_test(an_exception_goes_on_where_a_register_says),
 		java_test(code_is_found_by_its_segments),
 		java_test(freed_and_forged_code_ends_the_walk),

@@ -41,6 +41,8 @@ static void the_kernel_side_is_told_where_code_is(void **state)
 	assert_int_equal(process.heaps[0].segment_map, MADE_VM_BASE + MADE_MAP_AT);
 	assert_int_equal(process.heaps[0].log2_segment_size, MADE_LOG2_SEGMENT_SIZE);
 	assert_int_equal(process.heaps[1].bytes, 0);
+	assert_int_equal(process.code_start, MADE_VM_BASE + MADE_CODE_AT);
+	assert_int_equal(process.code_bytes, MADE_CODE_BYTES);
 	assert_int_equal(process.interpreter_start, MADE_VM_BASE + MADE_CODE_AT + MADE_INTERPRETER);
 	assert_int_equal(process.interpreter_end - process.interpreter_start,
 			 MADE_INTERPRETER_BYTES);
@@ -70,7 +72,7 @@ static void fields_that_the_kernel_side_cannot_read_are_refused(void **state)
 		&layout.blob_data_offset,    &layout.block_used,
 		&layout.nmethod_method,	     &layout.nmethod_compile_id,
 		&layout.method_const_method, &layout.const_method_constants,
-		&layout.blob_name,
+		&layout.blob_name,	     &layout.blob_oop_maps,
 	};
 
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
@@ -86,6 +88,9 @@ static void fields_that_the_kernel_side_cannot_read_are_refused(void **state)
 	assert_int_equal(attach(), -EOPNOTSUPP);
 	setup(state);
 	layout.const_method_name.offset += 2;
+	assert_int_equal(attach(), -EOPNOTSUPP);
+	setup(state);
+	layout.const_method_constants.offset = layout.const_method_code_size.offset - 40;
 	assert_int_equal(attach(), -EOPNOTSUPP);
 }
 
@@ -109,6 +114,16 @@ static void bytecodes_are_where_the_version_keeps_them(void **state)
 		assert_int_equal(attach(), 0);
 		assert_int_equal(process.bcp_slot, rows[i].slot);
 	}
+}
+
+static void what_a_continuation_s_entry_has_is_aligned(void **state)
+{
+	(void)state;
+	assert_int_equal(attach(), 0);
+	assert_int_equal(process.continuation_bytes, 0);
+	layout.continuation_entry_bytes = 0x38;
+	assert_int_equal(attach(), 0);
+	assert_int_equal(process.continuation_bytes, 0x40);
 }
 
 static void a_jvm_without_code_of_its_own_is_refused_in_words(void **state)
@@ -147,6 +162,7 @@ int main(void)
 		cmocka_unit_test_setup(what_is_read_of_a_blob_holds_all_that_is_wanted, setup),
 		cmocka_unit_test_setup(fields_that_the_kernel_side_cannot_read_are_refused, setup),
 		cmocka_unit_test_setup(bytecodes_are_where_the_version_keeps_them, setup),
+		cmocka_unit_test_setup(what_a_continuation_s_entry_has_is_aligned, setup),
 		cmocka_unit_test_setup(a_jvm_without_code_of_its_own_is_refused_in_words, setup),
 		cmocka_unit_test_setup(a_jvm_that_is_not_set_up_is_waited_for, setup),
 		cmocka_unit_test_setup(a_forged_interpreter_is_refused, setup),

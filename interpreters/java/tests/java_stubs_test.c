@@ -189,21 +189,29 @@ static void stubs_start_where_the_jvms_variables_point_to(void **state)
 	assert_int_equal(asked.starts[0][2], code + 0x40);
 }
 
-static void what_was_not_called_begins_behind_its_first_push(void **state)
+static void what_is_entered_otherwise_says_so(void **state)
 {
 	const uint64_t code = stub_code(STUB_SEGMENT);
 
 	(void)state;
 	add_stub(STUB_SEGMENT, "SafepointBlob", 4, 0x53);
 	add_stub(STUB_SEGMENT + 8, "ExceptionBlob", 2, 0x52);
-	add_stub(STUB_SEGMENT + 16, "StubRoutines (2)", 0, 0x53);
+	add_stub(STUB_SEGMENT + 16, "StubRoutines (2)", 0, 0x52);
+	add_stub(STUB_SEGMENT + 24, "C1 Runtime forward_exception_blob", 8, 0x49);
 	made_vm_put(&vm, DATA_AT, code, 8);
 	assert_int_equal(read_stubs(), 0);
-	assert_int_equal(asked.count, 3);
+	assert_int_equal(asked.count, 4);
 	assert_int_equal(asked.code[0].start_count, 1);
 	assert_int_equal(asked.starts[0][0], code + 1);
-	assert_int_equal(asked.starts[1][0], stub_code(STUB_SEGMENT + 8) + 1);
+	/* By what it makes room, and by a register. */
+	assert_false(asked.code[0].is_thrown_to);
+	assert_int_equal(asked.starts[1][0], stub_code(STUB_SEGMENT + 8));
+	assert_true(asked.code[1].is_thrown_to);
+	assert_int_equal(asked.code[1].frame_bytes, 0);
 	assert_int_equal(asked.starts[2][0], stub_code(STUB_SEGMENT + 16));
+	assert_false(asked.code[2].is_thrown_to);
+	/* From within a frame. */
+	assert_int_equal(asked.code[3].frame_bytes, 64);
 	layout.machine = EM_AARCH64;
 	assert_int_equal(read_stubs(), 0);
 	assert_int_equal(asked.starts[0][0], code);
@@ -363,8 +371,7 @@ int main(void)
 			rows_of_stubs_stand_behind_what_the_kernel_side_is_told, setup, teardown),
 		cmocka_unit_test_setup_teardown(stubs_start_where_the_jvms_variables_point_to,
 						setup, teardown),
-		cmocka_unit_test_setup_teardown(what_was_not_called_begins_behind_its_first_push,
-						setup, teardown),
+		cmocka_unit_test_setup_teardown(what_is_entered_otherwise_says_so, setup, teardown),
 		cmocka_unit_test_setup_teardown(call_stub_lies_between_two_starts, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_call_stub_that_is_in_no_stub_or_too_long_is_none,
 						setup, teardown),
