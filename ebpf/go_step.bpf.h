@@ -27,7 +27,11 @@ enum {
 	GO_HAS_LINK = LINK_REGISTER < REGISTER_COUNT,
 };
 
-/* As stackdeltas/go_rules.c has them: all of Go's functions, and on arm64 those without a frame. */
+/*
+ * As stackdeltas/go_rules.c has them: all of Go's functions, and on arm64 those without a frame. In the
+ * section that their type information says, which compilers depart from for small constants.
+ */
+SEC(".rodata")
 static const struct unwind_rule go_rule = {
 	.cfa = CFA_SP,
 	.fp = SAVED_UNDEFINED,
@@ -40,6 +44,7 @@ static const struct unwind_rule go_rule = {
 #endif
 };
 
+SEC(".rodata")
 static const struct unwind_rule go_rule_at_call = {
 	.cfa = CFA_SP,
 	.fp = SAVED_UNDEFINED,

@@ -63,7 +63,12 @@ check_gcc_analyzer() {
 # shellcheck disable=SC2086
 check_bpf_for() {
 	${CLANG:-clang} $BPF_CFLAGS -U__TARGET_ARCH_x86 -U__TARGET_ARCH_arm64 "-D__TARGET_ARCH_$1" \
-		-c ebpf/allframes.bpf.c -o "$scratch/$1.bpf.o"
+		-c ebpf/allframes.bpf.c -o "$scratch/$1.bpf.o" || return
+	# Their type information does not know it, and kernels refuse all of that then.
+	if llvm-readelf -S "$scratch/$1.bpf.o" | grep -F .rodata.cst; then
+		echo "constants are in a section of their own: put them into .rodata" >&2
+		return 1
+	fi
 }
 
 check_scripts() {
