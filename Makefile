@@ -42,10 +42,12 @@ FLAGS_debug := -O0 -g3 -fsanitize=address,undefined
 # Packages of arm64, unpacked; of their own architecture the cross compiler has only the C library.
 ARM64_LIBRARIES := $(HOME)/.cache/allframes/arm64-libraries
 ARM64_PACKAGES := libssl-dev libxxhash-dev liblzma-dev libzstd-dev zlib1g-dev libelf-dev libdw-dev \
-	libiberty-dev
+	libiberty-dev libprotobuf-c-dev libbpf-dev
 # Has the number of them in its name, so that an older cache gets the rest.
 ARM64_FETCHED := $(ARM64_LIBRARIES)/.fetched-$(words $(ARM64_PACKAGES))
-FLAGS_arm64 := $(CFLAGS) $(foreach p,$(ARM64_PACKAGES),-isystem $(ARM64_LIBRARIES)/$(p)/usr/include \
+# Its own kernel programs go before those of this machine; of gRPC there are only headers, this machine's.
+ARM64_SKELETON := build/arm64/include/build/ebpf/allframes.skel.h
+FLAGS_arm64 := $(CFLAGS) -iquote build/arm64/include -idirafter /usr/include $(foreach p,$(ARM64_PACKAGES),-isystem $(ARM64_LIBRARIES)/$(p)/usr/include \
 	-isystem $(ARM64_LIBRARIES)/$(p)/usr/include/aarch64-linux-gnu)
 # libcrypto.a warns of what it could load; nothing of that is used.
 LDFLAGS_arm64 := -static -Wl,--no-warnings $(ARM64_PACKAGES:%=-L$(ARM64_LIBRARIES)/%/usr/lib/aarch64-linux-gnu)
@@ -113,15 +115,23 @@ BPF_SOURCES := $(wildcard ebpf/*.bpf.c ebpf/*.bpf.h ebpf/abi/*.h)
 BPF_CFLAGS := -g -O2 -target bpf -mcpu=v3 -std=gnu11 -Wall -Wextra -Wno-unused-parameter -Werror -I. \
 	-I/usr/include/$(ARCH)-linux-gnu -D__TARGET_ARCH_$(BPF_ARCH)
 
-# All kernel programs are one object: ebpf/allframes.bpf.c includes the others.
-build/ebpf/allframes.bpf.o: ebpf/allframes.bpf.c $(BPF_SOURCES)
-	$(call say,BPF,$<)
+# All kernel programs are one object: ebpf/allframes.bpf.c includes the others. Those of arm64 are for a
+# test, which shows them to this kernel's verifier.
+build/ebpf/allframes.bpf.o: bpf_flags := $(BPF_CFLAGS)
+build/ebpf/allframes_arm64.bpf.o: bpf_flags := $(filter-out -D__TARGET_ARCH_%,$(BPF_CFLAGS)) -D__TARGET_ARCH_arm64
+build/ebpf/%.bpf.o: ebpf/allframes.bpf.c $(BPF_SOURCES)
+	$(call say,BPF,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CLANG) $(BPF_CFLAGS) -c $< -o $@.tmp
+	$(Q)$(CLANG) $(bpf_flags) -c $< -o $@.tmp
 	$(Q)llvm-strip -g $@.tmp && mv $@.tmp $@
 
-build/ebpf/allframes.skel.h: build/ebpf/allframes.bpf.o
+build/ebpf/%.skel.h: build/ebpf/%.bpf.o
 	$(call say,SKEL,$@)
+	$(Q)$(BPFTOOL) gen skeleton $< name $* > $@.tmp && mv $@.tmp $@
+
+$(ARM64_SKELETON): build/ebpf/allframes_arm64.bpf.o
+	$(call say,SKEL,$@)
+	@mkdir -p $(@D)
 	$(Q)$(BPFTOOL) gen skeleton $< name allframes > $@.tmp && mv $@.tmp $@
 
 build/version.h: FORCE
@@ -157,6 +167,7 @@ build/$(1)/%.o: %.c build/$(1)/flags | $$(GENERATED)
 	@mkdir -p $$(@D)
 	$$(Q)$$(CC_$(1)) $$(CPPFLAGS_ALL) $$(CFLAGS_ALL) $$(FLAGS_$(1)) -MMD -MP -c $$< -o $$@
 $$(USES_SKELETON:%.c=build/$(1)/%.o): | $$(SKELETON)
+build/$(1)/agent/tracing/tests/verifier_test.o: | build/ebpf/allframes_arm64.skel.h
 build/$(1)/build/proto/%.o: build/proto/%.c build/$(1)/flags | $$(PROTO_HEADERS)
 	$$(call say,CC,$$@)
 	@mkdir -p $$(@D)
@@ -164,6 +175,7 @@ build/$(1)/build/proto/%.o: build/proto/%.c build/$(1)/flags | $$(PROTO_HEADERS)
 endef
 
 $(foreach v,$(VARIANTS),$(eval $(call variant_rules,$(v))))
+$(USES_SKELETON:%.c=build/arm64/%.o): | $(ARM64_SKELETON)
 $(foreach v,$(VARIANTS),$(foreach l,$(LIBRARIES),$(eval $(call library_rules,$(v),$(l)))))
 
 archives = $(foreach l,$(uses_$(2)),build/$(1)/lib$(l).a)
@@ -227,10 +239,17 @@ build/arm64/flags: | $(ARM64_FETCHED)
 
 build/arm64/walk_core: build/arm64/agent/walks/tools/walk_core.o $(call archives,arm64,walks)
 	$(call say,LD,$@)
-	$(Q)$(CC_arm64) $(CFLAGS_ALL) $(LDFLAGS_arm64) -o $@ $^ -lcrypto -lxxhash -llzma -lzstd -lz
+	$(Q)$(CC_arm64) $(CFLAGS_ALL) $(LDFLAGS_arm64) -o $@ $^ -lcrypto -lxxhash -liberty -llzma -lzstd -lz
+
+# For tests in virtual machines of arm64. It cannot send: nothing of gRPC is linked in.
+build/agent_arm64: build/arm64/agent/main.o $(call archives,arm64,agent)
+	$(call say,LD,$@)
+	$(Q)$(CC_arm64) $(CFLAGS_ALL) $(LDFLAGS_arm64) -Wl,--unresolved-symbols=ignore-all -o $@ $^ -lbpf -lcrypto -lxxhash -lprotobuf-c -liberty \
+		-ldw -lelf -llzma -lzstd -lz -lm
 
 # What tests run under qemu-user: where there is no apt-get, its libraries cannot be fetched.
 ARM64_PROGRAMS := $(if $(shell command -v apt-get),build/arm64/walk_core)
+ARM64_AGENT := $(if $(ARM64_PROGRAMS),build/agent_arm64)
 
 tools: $(TOOLS)
 unit-tests: $(UNIT_TESTS)
@@ -255,7 +274,7 @@ test:
 
 test-long:
 	$(Q)scripts/setup.sh build test fuzz
-	$(build) all unit-tests fuzzers $(ARM64_PROGRAMS)
+	$(build) all unit-tests fuzzers $(ARM64_PROGRAMS) $(ARM64_AGENT)
 	$(Q)scripts/run_tests.py --long $(UNIT_TESTS)
 
 check:

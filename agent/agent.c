@@ -28,6 +28,7 @@
 #include "agent/first_walk.h"
 #include "agent/host/kernel_symbols.h"
 #include "agent/missed_ticks.h"
+#include "agent/native_names.h"
 #include "agent/options.h"
 #include "agent/probabilistic.h"
 #include "agent/processes/process_manager.h"
@@ -42,11 +43,9 @@
 #include "interpreters/registry.h"
 #include "reporter/summary.h"
 #include "stackdeltas/delta_cache.h"
-#include "symbols/symbol_store.h"
 
 enum {
 	DELTA_CACHE_MAX_BYTES = 512 << 20,
-	SYMBOL_TABLES_MAX_BYTES = 128 << 20,
 	OPEN_FILES_WANTED = 1 << 16,
 	HEAP_BLOCK_BYTES = 64 << 10,
 };
@@ -55,6 +54,8 @@ enum {
 #define TRIM_NS (30 * NS_PER_SECOND)
 /* How long the first sample waits for the processes that run already. */
 #define LOAD_TIMEOUT_NS (10 * NS_PER_SECOND)
+/* From the stop on, for the debug data of what was sampled; then the outputs are written. */
+#define NAMES_TIMEOUT_NS (3 * NS_PER_SECOND)
 /* With process_manager_stop()'s 2 s and the outputs a normal stop stays under 5 s. */
 #define FLUSH_TIMEOUT_NS (1 * NS_PER_SECOND)
 /* From the stop on, for all that is still to be sent; the outputs are written meanwhile. */
@@ -65,6 +66,7 @@ struct agent {
 	const struct options *options;
 	struct stop_signal stop;
 	bool has_stop;
+	struct native_names *names;
 	struct destinations destinations;
 	int cgroup_fd;
 	struct bpf_loader *loader;
@@ -73,7 +75,8 @@ struct agent {
 	struct perf_sampler *sampler;
 	struct kernel_symbols *kernel_symbols;
 	struct delta_cache *delta_cache;
-	struct symbol_store *symbols;
+	/* What of the samples has been told to names. */
+	struct sample_cursor noticed;
 	struct first_walk *first_walk;
 	struct process_manager *processes;
 	struct event_reader *reader;
@@ -115,7 +118,6 @@ static void agent_deinit(struct agent *agent)
 	event_reader_destroy(agent->reader);
 	uses_delta_cache = !process_manager_destroy(agent->processes);
 	first_walk_destroy(agent->first_walk);
-	symbol_store_destroy(agent->symbols);
 	if (!uses_delta_cache)
 		delta_cache_destroy(agent->delta_cache);
 	kernel_symbols_destroy(agent->kernel_symbols);
@@ -125,6 +127,7 @@ static void agent_deinit(struct agent *agent)
 	bpf_loader_destroy(agent->loader);
 	close_fd(&agent->cgroup_fd);
 	destinations_deinit(&agent->destinations);
+	native_names_destroy(agent->names);
 	if (agent->has_stop)
 		stop_signal_deinit(&agent->stop);
 }
@@ -167,9 +170,20 @@ static void raise_open_files_limit(void)
 		log_debug("cannot raise the limit of open files; staying with the present one");
 }
 
+/* A directory that others could write to is a wrong one, no lack of privilege. */
+static int cache_error(int error)
+{
+	return error == -EPERM ? -EINVAL : error;
+}
+
+static int init_names(struct agent *agent)
+{
+	return cache_error(native_names_create(agent->options, &agent->names));
+}
+
 static int init_destinations(struct agent *agent)
 {
-	return destinations_init(&agent->destinations, agent->options);
+	return destinations_init(&agent->destinations, agent->options, agent->names);
 }
 
 /* What user space needs; nothing here wants privileges. */
@@ -182,14 +196,10 @@ static int init_user_side(struct agent *agent)
 	error = kernel_symbols_create(&agent->kernel_symbols, "/proc", "/sys");
 	if (error)
 		log_warn("%s; kernel frames will have no names", error_text());
-	if (options->cache_dir) {
-		error = delta_cache_create(options->cache_dir, DELTA_CACHE_MAX_BYTES,
-					   &agent->delta_cache);
-		/* A directory that others could write to is a wrong one, no lack of privilege. */
-		if (error)
-			return error == -EPERM ? -EINVAL : error;
-	}
-	return symbol_store_create(&agent->symbols, SYMBOL_TABLES_MAX_BYTES);
+	return options->cache_dir ?
+		       cache_error(delta_cache_create(options->cache_dir, DELTA_CACHE_MAX_BYTES,
+						      &agent->delta_cache)) :
+		       0;
 }
 
 static int open_cgroup(struct agent *agent)
@@ -374,6 +384,12 @@ static void trim_heap(uint64_t now_ns, uint64_t *next_trim_ns)
 	*next_trim_ns = now_ns + TRIM_NS;
 }
 
+static void notice_binaries(struct agent *agent)
+{
+	native_names_notice(agent->names, destinations_samples(&agent->destinations),
+			    &agent->noticed);
+}
+
 /* Keeps the time until the duration is over or a signal comes. */
 static int sample(struct agent *agent)
 {
@@ -401,6 +417,7 @@ static int sample(struct agent *agent)
 		if (now_ns >= next_tick_ns) {
 			if (perf_sampler_tick(agent->sampler))
 				log_warn("%s; trying again", error_text());
+			notice_binaries(agent);
 			next_tick_ns = now_ns + TICK_NS;
 		}
 		trim_heap(now_ns, &next_trim_ns);
@@ -486,8 +503,12 @@ static int report(struct agent *agent)
 	int error;
 
 	destinations_begin_stop(&agent->destinations, agent->end_ns + SEND_TIMEOUT_NS);
+	if (agent->destinations.samples) {
+		notice_binaries(agent);
+		native_names_wait(agent->names, agent->end_ns + NAMES_TIMEOUT_NS);
+	}
 	error = destinations_finish(&agent->destinations, &period,
-				    symbol_store_lookup(agent->symbols));
+				    native_names_local(agent->names));
 	log_summary(agent);
 	return error;
 }
@@ -496,7 +517,8 @@ int agent_run(const struct options *options)
 {
 	_cleanup_(agent_deinit) struct agent agent = { .options = options, .cgroup_fd = -1 };
 	static int (*const steps[])(struct agent * agent) = {
-		init_destinations, open_cgroup, init_kernel_side, init_user_side, start_processes,
+		init_names,	  init_destinations, open_cgroup,
+		init_kernel_side, init_user_side,    start_processes,
 	};
 	int error;
 

@@ -54,7 +54,22 @@ static int make_attributes(struct destinations *destinations)
 	return 0;
 }
 
-static int init_collector(struct destinations *destinations)
+/* Files that may never answer would have it hang: their frames go without names. */
+static int init_go_names(struct destinations *destinations)
+{
+	int error = go_symbols_create(&destinations->go_symbols, false);
+
+	if (!error)
+		destinations->otlp_options.lookup = go_symbols_lookup(destinations->go_symbols);
+	return error;
+}
+
+static void notice_taken(void *context, const struct sample_snapshot *snapshot)
+{
+	native_names_notice_taken(context, snapshot);
+}
+
+static int init_collector(struct destinations *destinations, struct native_names *names)
 {
 	const struct collector_options *collector = &destinations->options->collector;
 	struct otlp_reporter_config config = {
@@ -69,11 +84,15 @@ static int init_collector(struct destinations *destinations)
 	};
 	int error;
 
-	/* Files that may never answer would have it hang: their frames go without names. */
-	error = go_symbols_create(&destinations->go_symbols, false);
-	if (error)
-		return error;
-	destinations->otlp_options.lookup = go_symbols_lookup(destinations->go_symbols);
+	destinations->otlp_options.lookup = native_names_sent(names);
+	if (destinations->otlp_options.lookup) {
+		config.taken = notice_taken;
+		config.context = names;
+	} else {
+		error = init_go_names(destinations);
+		if (error)
+			return error;
+	}
 	destinations->transport_options = (struct grpc_transport_options){
 		.address = collector->address,
 		.is_plain = collector->disable_tls,
@@ -115,7 +134,8 @@ static int init_outputs(struct destinations *destinations)
 	return 0;
 }
 
-int destinations_init(struct destinations *destinations, const struct options *options)
+int destinations_init(struct destinations *destinations, const struct options *options,
+		      struct native_names *names)
 {
 	int error;
 
@@ -126,7 +146,7 @@ int destinations_init(struct destinations *destinations, const struct options *o
 	if (!error && has_local_outputs(options))
 		error = init_outputs(destinations);
 	if (!error && options->collector.address)
-		error = init_collector(destinations);
+		error = init_collector(destinations, names);
 	return error;
 }
 
@@ -143,6 +163,12 @@ void destinations_deinit(struct destinations *destinations)
 struct reporter *destinations_reporter(struct destinations *destinations)
 {
 	return &destinations->counter.reporter;
+}
+
+struct sample_store *destinations_samples(struct destinations *destinations)
+{
+	return destinations->samples ? destinations->samples :
+				       otlp_reporter_samples(destinations->otlp);
 }
 
 void destinations_describe(const struct destinations *destinations, struct text_builder *text)

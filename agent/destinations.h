@@ -11,6 +11,7 @@
 #include "agent/base/symbol_lookup.h"
 #include "agent/base/text_builder.h"
 #include "agent/host/host_identity.h"
+#include "agent/native_names.h"
 #include "agent/options.h"
 #include "reporter/grpc_transport.h"
 #include "reporter/otlp_reporter.h"
@@ -30,7 +31,7 @@ struct destinations {
 	struct host_identity host;
 	struct otlp_attribute *attributes;
 	struct otlp_options otlp_options;
-	/** For the report thread alone: it names no other native code. */
+	/** For the report thread alone, if nobody names more: names of Go. */
 	struct go_symbols *go_symbols;
 	struct grpc_transport_options transport_options;
 	struct grpc_transport *transport;
@@ -39,14 +40,18 @@ struct destinations {
 
 /**
  * Checks the output paths, the certificates and headers, and makes all of it; nothing is sent yet.
- * @options is borrowed. -EINVAL with a text for users for what is wrong among the options. Signals
+ * @options is borrowed, as is @names. -EINVAL with a text for users for what is wrong among the options. Signals
  * that only one thread is to take must be blocked before.
  */
-int destinations_init(struct destinations *destinations, const struct options *options);
+int destinations_init(struct destinations *destinations, const struct options *options,
+		      struct native_names *names);
 void destinations_deinit(struct destinations *destinations);
 
 /** The reporter to hand every sample to. */
 struct reporter *destinations_reporter(struct destinations *destinations);
+
+/** A store with all samples of the run or of the interval; borrowed. */
+struct sample_store *destinations_samples(struct destinations *destinations);
 
 /** Appends what the start line says: "a.folded, collector host:4317 (TLS)". */
 void destinations_describe(const struct destinations *destinations, struct text_builder *text);

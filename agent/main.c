@@ -8,6 +8,7 @@
 #include "agent/base/log.h"
 #include "agent/options.h"
 #include "build/version.h"
+#include "symbols/range_maker.h"
 
 /* What -help and -version print must arrive, or scripts take half of it for the whole. */
 static int finish_output(void)
@@ -22,8 +23,10 @@ static int finish_output(void)
 int main(int argument_count, char **arguments)
 {
 	_cleanup_(options_deinit) struct options options = { 0 };
-	int error = options_parse(&options, argument_count, arguments);
+	int error;
 
+	range_maker_enter(argument_count, arguments);
+	error = options_parse(&options, argument_count, arguments);
 	if (error) {
 		log_error("%s", error_text());
 		return error == -EINVAL ? EXIT_STATUS_USAGE : EXIT_STATUS_FAILED;

@@ -128,6 +128,23 @@ int option_set_grouping(struct options *options, const struct setting *setting)
 	return option_refuse(setting, "give process, container or service");
 }
 
+int option_set_symbolize(struct options *options, const struct setting *setting)
+{
+	static const char *const names[] = {
+		[SYMBOLIZE_NONE] = "none",
+		[SYMBOLIZE_SYMTAB] = "symtab",
+		[SYMBOLIZE_FULL] = "full",
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (strcmp(setting->text, names[i]) == 0) {
+			options->collector.symbolize = i;
+			return 0;
+		}
+	}
+	return option_refuse(setting, "give none, symtab or full");
+}
+
 int collector_options_check(const struct collector_options *collector)
 {
 	if (!collector->tls_cert != !collector->tls_key)

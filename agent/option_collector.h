@@ -16,6 +16,7 @@ int option_set_collector(struct options *options, const struct setting *setting)
 int option_set_disable_tls(struct options *options, const struct setting *setting);
 int option_set_header(struct options *options, const struct setting *setting);
 int option_set_grouping(struct options *options, const struct setting *setting);
+int option_set_symbolize(struct options *options, const struct setting *setting);
 
 /** Refuses options that contradict each other, with a text for users. */
 int collector_options_check(const struct collector_options *collector);

@@ -405,6 +405,17 @@ const struct option option_table[] = {
 		.offset = offsetof(struct options, collector.with_cpu),
 	},
 	{
+		.name = "symbolize",
+		.value_name = "HOW",
+		.initial = "none",
+		.meaning =
+			"Names of native code that are sent to the collector: none (but of Go), "
+			"symtab (functions by symbol tables) or full (inlined functions, files "
+			"and lines too, from debug data). File and address are sent in any case. "
+			"Outputs are always full.",
+		.set = option_set_symbolize,
+	},
+	{
 		.name = "output",
 		.value_name = "PATH",
 		.meaning =
@@ -540,8 +551,8 @@ const struct option option_table[] = {
 	{
 		.name = "cache-dir",
 		.value_name = "DIR",
-		.meaning = "Keep unwind tables there for a quicker next start. Made if it is "
-			   "missing; must be root's with mode 0700. Default: none are kept.",
+		.meaning = "Keep unwind tables and names there for a quicker next start. Made if "
+			   "it is missing; must be root's with mode 0700. Default: none are kept.",
 		.set = option_set_path,
 		.offset = offsetof(struct options, cache_dir),
 	},

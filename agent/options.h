@@ -27,6 +27,16 @@ enum options_action {
 	OPTIONS_SHOW_VERSION,
 };
 
+/** Which native frames get names before they are sent. */
+enum symbolize {
+	/** None but those of Go. */
+	SYMBOLIZE_NONE,
+	/** Functions by symbol tables. */
+	SYMBOLIZE_SYMTAB,
+	/** Inlined functions, files and lines, too. */
+	SYMBOLIZE_FULL,
+};
+
 struct option_tag {
 	/** Owned; the value lies in the same block. */
 	char *key;
@@ -52,6 +62,7 @@ struct collector_options {
 	double jitter;
 	enum resource_grouping grouping;
 	bool with_cpu;
+	enum symbolize symbolize;
 	/** Of one call. */
 	uint64_t timeout_ns;
 	bool no_compression;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * `depth N [read]`: N calls deep in eight functions of one program, whose frames and unwind rules
- * differ; then busy for ever, or with `read` in a system call for ever.
+ * differ; then busy for ever, or with `read` in a system call for ever. With -DDIFFERENT there are 100
+ * functions.
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -69,17 +70,10 @@ __attribute__((noipa)) static unsigned long leaf(unsigned long n)
 	return sink;
 }
 
-unsigned long call_0(unsigned long n);
-unsigned long call_1(unsigned long n);
-unsigned long call_2(unsigned long n);
-unsigned long call_3(unsigned long n);
-unsigned long call_4(unsigned long n);
-unsigned long call_5(unsigned long n);
-unsigned long call_6(unsigned long n);
-unsigned long call_7(unsigned long n);
-
 /* A frame of BYTES bytes and some more. */
 #define CALL(number, next, BYTES)                                                                  \
+	unsigned long call_##next(unsigned long n);                                                \
+                                                                                                   \
 	__attribute__((noipa)) unsigned long call_##number(unsigned long n)                        \
 	{                                                                                          \
 		volatile unsigned char frame[BYTES];                                               \
@@ -89,6 +83,30 @@ unsigned long call_7(unsigned long n);
 		return n + frame[0];                                                               \
 	}
 
+#ifdef DIFFERENT
+#define CALLS(tens, next)                                                                          \
+	CALL(tens##0, tens##1, 8)                                                                  \
+	CALL(tens##1, tens##2, 40)                                                                 \
+	CALL(tens##2, tens##3, 24)                                                                 \
+	CALL(tens##3, tens##4, 72)                                                                 \
+	CALL(tens##4, tens##5, 8)                                                                  \
+	CALL(tens##5, tens##6, 104)                                                                \
+	CALL(tens##6, tens##7, 56)                                                                 \
+	CALL(tens##7, tens##8, 136)                                                                \
+	CALL(tens##8, tens##9, 24)                                                                 \
+	CALL(tens##9, next##0, 40)
+
+CALLS(, 1)
+CALLS(1, 2)
+CALLS(2, 3)
+CALLS(3, 4)
+CALLS(4, 5)
+CALLS(5, 6)
+CALLS(6, 7)
+CALLS(7, 8)
+CALLS(8, 9)
+CALLS(9, )
+#else
 CALL(0, 1, 8)
 CALL(1, 2, 40)
 CALL(2, 3, 24)
@@ -97,6 +115,7 @@ CALL(4, 5, 8)
 CALL(5, 6, 104)
 CALL(6, 7, 56)
 CALL(7, 0, 136)
+#endif
 
 int main(int argc, char **argv)
 {

@@ -38,6 +38,7 @@ def build_all():
                  path("libhop%d%s.so" % (i, suffix)), "hop.c")
         _run(*C, *flags, "-o", path("hops" + suffix), "hops.c", "-L" + OUTPUT,
              "-Wl,-rpath,$ORIGIN", *["-lhop%d%s" % (i, suffix) for i in range(OBJECTS)])
+    _run(*C, *WITHOUT, "-DDIFFERENT", "-o", path("depth_different"), "depth.c")
     for name in "paths", "churn", "map_files":
         _run(*C, *WITHOUT, "-o", path(name), name + ".c")
     messages = ["otlp_profiles", "otlp_common", "otlp_resource"]

@@ -30,14 +30,6 @@ enum leaf_place {
 #endif
 #endif
 
-enum {
-#ifdef __bpf__
-	IS_KERNEL_SIDE = 1,
-#else
-	IS_KERNEL_SIDE = 0,
-#endif
-};
-
 #if defined(__TARGET_ARCH_x86)
 
 enum {
@@ -67,8 +59,8 @@ enum {
 	GO_RETURN_REGISTER = REGISTER_COUNT_MAX,
 	/** pthread_self() is the thread pointer (glibc, musl). */
 	THREAD_POINTER_IS_ID = 1,
-	/** java_step() is there. */
-	WALKS_JAVA = 1,
+	/** Chains of tail calls have java_step(). */
+	CHAINS_WALK_JAVA = 1,
 };
 
 /** By DWARF number, registers that functions give back as they were: rbx, rbp, r12 to r15. */
@@ -242,8 +234,11 @@ enum {
 	GO_RETURN_REGISTER = 27,
 	/** pthread_self() lies some way below the thread pointer, as far as the C library has it. */
 	THREAD_POINTER_IS_ID = 0,
-	/** The verifier gives up on its loops over instructions: in the kernel callers are guessed. */
-	WALKS_JAVA = !IS_KERNEL_SIDE,
+	/**
+	 * Its loops over instructions are functions that are called (VERIFIED_ONCE), and together with tail
+	 * calls kernels take such from 6.0 on: those have bpf_loop(). In chains callers are guessed.
+	 */
+	CHAINS_WALK_JAVA = 0,
 };
 
 /** By DWARF number, registers that functions give back as they were: x19 to x29. */

@@ -88,7 +88,7 @@ static __always_inline bool wait_for_java(struct walk_state *state)
 {
 	const struct cell *row;
 
-	if (!WALKS_JAVA || !state->interpreter_cell || state->java.other_code == state->pc)
+	if (!state->interpreter_cell || state->java.other_code == state->pc)
 		return false;
 	row = find_language(state, FRAME_JAVA);
 	if (!row)

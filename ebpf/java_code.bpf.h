@@ -201,13 +201,14 @@ static __always_inline struct java_kept *java_kept_at(struct java_walk *walk, __
 	return java_kept_entry(walk, index + !is_first);
 }
 
-/* A new one in place of the older one. */
+/* A new one in place of the one of this address, else of the older one. */
 static __always_inline struct java_kept *java_new_kept(struct java_walk *walk, __u64 address)
 {
 	__u32 index = java_kept_index(address);
 	struct java_kept *kept = java_kept_entry(walk, index);
 
-	*java_kept_entry(walk, index + 1) = *kept;
+	if (!java_is_kept(walk, kept, address))
+		*java_kept_entry(walk, index + 1) = *kept;
 	*kept = (struct java_kept){
 		.process_key = walk->process_key,
 		.address = address,

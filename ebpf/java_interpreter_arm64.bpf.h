@@ -46,44 +46,57 @@ static __always_inline __u64 java_has_none(__u64 seen, __u64 bits)
 	return java_is_zero(seen & bits);
 }
 
-/* @seen with what one instruction tells; @soon: JAVA_RETURNS_SOON, or 0 further away. */
-static __always_inline __u64 java_look_at(__u64 seen, __u32 code, __u32 soon)
+/*
+ * @seen with what one instruction tells; @soon: JAVA_RETURNS_SOON, or 0 further away. One thing after the other:
+ * else the compiler needs more of the stack than there is.
+ */
+static __always_inline __u64 java_look_at(__u64 seen, __u32 code, __u64 soon)
 {
-	__u64 event, is_first = java_has_none(seen, JAVA_FIRST), is_jump, leaves;
+	__u64 event, is_first, is_jump, leaves;
 
 	/* stp xzr, x13 or x19, [sp, #n] */
 	event = java_matches(code, 0xffc07fff, 0xa90037ff);
 	event |= java_matches(code, 0xffc07fff, 0xa9004fff);
 	seen |= event & (code >> 10 & 31) << JAVA_SENDER_SHIFT &
 		java_has_none(seen, JAVA_SENDER | JAVA_RETURNS | JAVA_LEAVES);
+	barrier_var(seen);
 	event &= JAVA_PUTS_SENDER;
 	/* add x29, sp, #n, not 0 */
 	event |= java_matches(code, 0xff8003ff, 0x910003fd) &
 		 ~java_matches(code, 0xffffffff, 0x910003fd) & JAVA_SETS_FP;
 	event |= java_is_ret(code) & (JAVA_RETURNS | soon);
+	barrier_var(event);
 	event |= java_sets_sp(code, 1 << 20) & JAVA_IS_X20;
+	barrier_var(event);
 	/* mov x20, x9 */
 	event |= java_matches(code, 0xffffffff, 0xaa0903f4) & JAVA_IS_X9;
+	barrier_var(event);
 	is_jump = java_branches(code) | java_branches_to_register(code);
 	leaves = java_loads_pair(code) | (is_jump & java_has_none(seen, JAVA_THROWS));
+	barrier_var(leaves);
+	is_first = java_has_none(seen, JAVA_FIRST);
 	seen &= ~(is_jump & JAVA_THROWS);
+	barrier_var(seen);
 	event |= leaves & JAVA_LEAVES;
 	/* What comes later only ends the search for the name. */
 	event = (event & is_first) | ((leaves | java_is_ret(code)) & ~is_first & JAVA_LEAVES);
+	barrier_var(event);
 	leaves = java_sets_sp(code, 1 << 13 | 1 << 19);
 	seen |= leaves & (code >> 5 & 31) << JAVA_SENDER_SHIFT &
 		java_has_none(seen, JAVA_SENDER | JAVA_RETURNS | JAVA_LEAVES);
 	return seen | event | (leaves & JAVA_THROWS);
 }
 
-/* The same of what was read, JAVA_WINDOW_INSTRUCTIONS. */
-static __always_inline __u64 java_look_ahead(const struct java_walk *walk, __u64 seen, bool is_near)
+/* The same of what was read, JAVA_WINDOW_INSTRUCTIONS, of which the first @near are near. */
+VERIFIED_ONCE __u64 java_look_ahead(const struct java_walk *walk, __u64 seen, __u32 near)
 {
+	if (!walk)
+		return 0;
 	for (int i = 0; i < JAVA_WINDOW_INSTRUCTIONS; i++) {
-		bool is_soon = is_near && i < JAVA_RETURN_INSTRUCTIONS;
+		__u64 is_soon = (__u64)i - near;
 
 		seen = java_look_at(seen, java_instruction(walk, i),
-				    is_soon ? JAVA_RETURNS_SOON : 0);
+				    -(is_soon >> 63) & JAVA_RETURNS_SOON);
 		barrier_var(seen);
 	}
 	return seen;
@@ -96,6 +109,14 @@ static __always_inline __u64 java_named_sender(const struct walk_state *state, _
 	if (seen & JAVA_RETURNS && seen & JAVA_IS_X20)
 		number = seen & JAVA_IS_X9 ? 9 : 20;
 	return number ? state->registers[number] : 0;
+}
+
+/** Where a leaf is about to jump to: br x8. 0: it is not; the instructions that fill x8 are not told. */
+static __always_inline __u64 java_jump_target(const struct walk_state *state)
+{
+	__u64 code = 0;
+
+	return !read_word(state->pc, &code) && (__u32)code == 0xd61f0100 ? state->registers[8] : 0;
 }
 
 /**
@@ -113,7 +134,7 @@ java_read_outside(struct walk_state *state, struct java_walk *walk, enum java_pl
 	for (int i = 0; i < JAVA_ENTRY_WINDOWS; i++) {
 		if (!java_read_instructions(walk, state->pc + i * JAVA_WINDOW_BYTES))
 			return UNWIND_OK;
-		seen = java_look_ahead(walk, seen, !i);
+		seen = java_look_ahead(walk, seen, i ? 0 : JAVA_RETURN_INSTRUCTIONS);
 	}
 	if (!(seen & (JAVA_SETS_FP | JAVA_PUTS_SENDER | JAVA_RETURNS)))
 		return UNWIND_OK;

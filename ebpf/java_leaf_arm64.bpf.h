@@ -42,12 +42,15 @@ enum {
  * True if from instruction @first of what was read on a method returns, and takes nothing from the stack. The
  * jump behind str x8, [x28, #n] is a poll's, and another path goes on.
  */
-static __always_inline bool java_is_at_end(const struct java_walk *walk, int first)
+VERIFIED_ONCE bool java_is_at_end(const struct java_walk *walk, int first)
 {
 	__u64 found = 0, stopped = 0, polls = 0;
 
-	for (int i = first; i < first + JAVA_END_INSTRUCTIONS; i++) {
-		__u32 code = java_instruction(walk, i);
+	if (!walk)
+		return 0;
+	first &= 7;
+	for (int i = 0; i < JAVA_END_INSTRUCTIONS; i++) {
+		__u32 code = java_instruction(walk, first + i);
 
 		found |= java_is_ret(code) & ~stopped;
 		stopped |= java_is_ret(code) | java_loads_pair(code) | java_raises_sp(code) |
@@ -63,10 +66,12 @@ static __always_inline bool java_is_at_end(const struct java_walk *walk, int fir
  * True where a method's poll at its return goes on if the thread is to stop, behind all of its code:
  * adr x8, PLACE; str x8, [x28, #n]; b, or a longer jump by x8.
  */
-static __always_inline bool java_is_behind_poll(const struct java_walk *walk)
+VERIFIED_ONCE bool java_is_behind_poll(const struct java_walk *walk)
 {
 	__u64 found = 0;
 
+	if (!walk)
+		return 0;
 	for (int i = JAVA_HERE - 2; i <= JAVA_HERE; i++) {
 		__u32 jump = java_instruction(walk, i + 2);
 
@@ -84,12 +89,16 @@ static __always_inline bool java_is_behind_poll(const struct java_walk *walk)
  * True where the frame has been taken away, by two instructions, since when nothing has gone elsewhere; and
  * where a native method jumps to what throws, behind cbnz x8; ret.
  */
-static __always_inline bool java_is_behind_frame(const struct java_walk *walk)
+VERIFIED_ONCE bool java_is_behind_frame(const struct java_walk *walk)
 {
-	__u32 code = java_instruction(walk, JAVA_HERE);
-	__u64 found = java_matches(java_instruction(walk, JAVA_HERE - 2), 0xff00001f, 0xb5000008) &
-		      java_is_ret(java_instruction(walk, JAVA_HERE - 1)) & java_branches(code);
+	__u64 found;
+	__u32 code;
 
+	if (!walk)
+		return 0;
+	code = java_instruction(walk, JAVA_HERE);
+	found = java_matches(java_instruction(walk, JAVA_HERE - 2), 0xff00001f, 0xb5000008) &
+		java_is_ret(java_instruction(walk, JAVA_HERE - 1)) & java_branches(code);
 	for (int i = 0; i < JAVA_HERE - 1; i++) {
 		__u32 first = java_instruction(walk, i), second = java_instruction(walk, i + 1);
 		__u64 ends = (java_loads_pair(first) & java_raises_sp(second)) |
@@ -109,8 +118,10 @@ static __always_inline bool java_is_behind_frame(const struct java_walk *walk)
  * What of the frame is made by what was read from @start on: 1 if its size is, 2 if only the pair is
  * pushed, @made if neither. Of a short beginning the blob's header is read as well, and not looked at.
  */
-static __always_inline __u64 java_made_by(const struct java_walk *walk, __u64 start, __u64 made)
+VERIFIED_ONCE __u64 java_made_by(const struct java_walk *walk, __u64 start, __u64 made)
 {
+	if (!walk)
+		return 0;
 	for (int i = 0; i < JAVA_WINDOW_INSTRUCTIONS; i++) {
 		__u32 before = java_instruction(walk, i);
 		__u64 is_here = -((walk->code_start - 1 - (start + 4 * i)) >> 63);
@@ -168,6 +179,12 @@ static __always_inline enum java_place java_leaf_place(struct java_walk *walk, _
 	return JAVA_IN_FRAME;
 }
 
+/* ldur or stur, at [x29 - 16]: the stack pointer of a method that calls another. */
+static __always_inline bool java_takes_last_sp(__u64 code)
+{
+	return ((__u32)code & 0xffbfffe0) == 0xf81f03a0;
+}
+
 /** What a stub's first and last instructions tell. */
 static __always_inline enum java_place java_stub_place(__u64 code)
 {
@@ -183,18 +200,16 @@ static __always_inline enum java_place java_stub_place(__u64 code)
 	return JAVA_IN_FRAME;
 }
 
-/**
- * The stack pointer that a method will go back to, if it has saved registers below its frame, or 0: what is
- * popped behind the call, up to a jump back into the method, or add sp, sp, #16, right behind calls of C.
+/*
+ * What is popped by the instructions that were read, in bytes, up to a jump back into the method; 0: no jump
+ * comes.
  */
-static __always_inline __u64 java_saved_sp(struct walk_state *state, struct java_walk *walk)
+VERIFIED_ONCE __u64 java_popped_bytes(const struct java_walk *walk)
 {
 	__u64 bytes = 0, stopped = 0, jumps = 0;
 
-	if (java_is_leaf(state) || !java_read_instructions(walk, state->pc))
+	if (!walk)
 		return 0;
-	if (java_instruction(walk, 0) == 0x910043ff)
-		return state->sp + 16;
 	for (int i = 0; i < JAVA_WINDOW_INSTRUCTIONS; i++) {
 		__u32 code = java_instruction(walk, i);
 		/* ldp of two registers, of 8 bytes, or 16 of vectors, [sp], #n */
@@ -210,7 +225,23 @@ static __always_inline __u64 java_saved_sp(struct walk_state *state, struct java
 		bytes += (pops + pops_wide) & ~stopped;
 		barrier_var(stopped);
 	}
-	return jumps && bytes ? state->sp + bytes : 0;
+	return jumps & bytes;
+}
+
+/**
+ * The stack pointer that a method will go back to, if it has saved registers below its frame, or 0: what is
+ * popped behind the call, or add sp, sp, #16, right behind calls of C.
+ */
+static __always_inline __u64 java_saved_sp(struct walk_state *state, struct java_walk *walk)
+{
+	__u64 bytes;
+
+	if (java_is_leaf(state) || !java_read_instructions(walk, state->pc))
+		return 0;
+	if (java_instruction(walk, 0) == 0x910043ff)
+		return state->sp + 16;
+	bytes = java_popped_bytes(walk);
+	return bytes ? state->sp + bytes : 0;
 }
 
 /** True where an adapter has its return address in JAVA_RETURN_REGISTER: always. */
@@ -218,6 +249,24 @@ static __always_inline bool java_has_popped(__u64 code)
 {
 	(void)code;
 	return true;
+}
+
+/* The number of the register that one of the instructions that were read puts the stack pointer into, or 0. */
+VERIFIED_ONCE __u64 java_copied_sp(const struct java_walk *walk)
+{
+	__u64 number = 0;
+
+	if (!walk)
+		return 0;
+	for (int i = 0; i < JAVA_WINDOW_INSTRUCTIONS; i++) {
+		__u32 before = java_instruction(walk, i);
+
+		number |= java_matches(before, 0xffffffff, 0x910003f3) & JAVA_SENDER_SP_REGISTER;
+		number |= java_matches(before, 0xffffffff, 0x910003ed) &
+			  JAVA_SENDER_SP_REGISTER_OF_8;
+		barrier_var(number);
+	}
+	return number;
 }
 
 /**
@@ -231,15 +280,7 @@ static __always_inline __u64 java_sender_sp(const struct walk_state *state, stru
 	for (int window = 1; window <= JAVA_ADAPTER_WINDOWS; window++) {
 		if (!java_read_instructions(walk, state->pc - window * JAVA_WINDOW_BYTES))
 			break;
-		for (int i = 0; i < JAVA_WINDOW_INSTRUCTIONS; i++) {
-			__u32 before = java_instruction(walk, i);
-
-			number |= java_matches(before, 0xffffffff, 0x910003f3) &
-				  JAVA_SENDER_SP_REGISTER;
-			number |= java_matches(before, 0xffffffff, 0x910003ed) &
-				  JAVA_SENDER_SP_REGISTER_OF_8;
-			barrier_var(number);
-		}
+		number |= java_copied_sp(walk);
 	}
 	if (number == JAVA_SENDER_SP_REGISTER)
 		return state->registers[JAVA_SENDER_SP_REGISTER];

@@ -16,10 +16,13 @@ enum {
 	JAVA_EXCEPTION_REGISTER = 1,
 	JAVA_METHOD_REGISTER = 3,
 	JAVA_RETURN_SP_REGISTER = 3,
+	JAVA_JUMP_REGISTER = 10,
 	JAVA_BCP_REGISTER = 13,
 	JAVA_SENDER_SP_REGISTER = 13,
 	/* Of what pusha() saves. */
 	JAVA_SAVED_R13_BYTES = 16,
+	/* mov [r15 + d32], 0 */
+	JAVA_MOV_0_BYTES = 11,
 	/* pop rax */
 	JAVA_POP_RETURN = 0x58,
 	/* That adapters put onto the stack. */
@@ -52,21 +55,50 @@ static __always_inline bool java_is_behind_push_fp(__u64 code)
 
 /*
  * pop r13; mov rsp, rbx; jmp r13, and from 21 on in front of that: cmp rsp, [r15 + d32]; jb +11;
- * mov [r15 + d32], 0. @more: the eight bytes behind those of @code.
+ * mov [r15 + d32], 0; and from 25 on in front of the pop: mov byte [r15 + d32], 0, for JFR. These stand
+ * elsewhere as well: *@ahead is how far away the pop or the jump has to be, 0 if it has been seen.
  */
-static __always_inline enum java_place java_return_place(__u64 code, __u64 more)
+static __always_inline enum java_place java_return_place(__u64 code, __u32 *ahead)
 {
+	*ahead = 0;
 	if (java_begins_with(code, 0xe38b485d41, 5))
 		return JAVA_RETURN_POP;
-	if (java_begins_with(code, 0xe5ff41e38b48, 6) || java_begins_with(code, 0xa73b49e38b48, 6))
+	if (java_begins_with(code, 0x87c641, 3) && !(code >> 56)) {
+		*ahead = 8;
+		return JAVA_RETURN_POP;
+	}
+	if (java_begins_with(code, 0xe5ff41e38b48, 6))
 		return JAVA_RETURN_SET_SP;
-	if (java_begins_with(code, 0xe5ff41, 3) || java_begins_with(code, 0x87c7490b72, 5))
+	if (java_begins_with(code, 0xe5ff41, 3))
 		return JAVA_RETURN_JUMP;
+	if (java_begins_with(code, 0xa73b49e38b48, 6)) {
+		*ahead = 3 + 7 + 2 + JAVA_MOV_0_BYTES;
+		return JAVA_RETURN_SET_SP;
+	}
 	if (java_begins_with(code, 0xa73b49, 3) && code >> 56 == 0x72)
-		return JAVA_RETURN_JUMP;
-	if (java_begins_with(code, 0x87c749, 3) && java_begins_with(more, 0xe5ff41000000, 6))
-		return JAVA_RETURN_JUMP;
-	return JAVA_IN_FRAME;
+		*ahead = 7 + 2 + JAVA_MOV_0_BYTES;
+	else if (java_begins_with(code, 0x87c7490b72, 5))
+		*ahead = 2 + JAVA_MOV_0_BYTES;
+	else if (java_begins_with(code, 0x87c749, 3))
+		*ahead = JAVA_MOV_0_BYTES;
+	return *ahead ? JAVA_RETURN_JUMP : JAVA_IN_FRAME;
+}
+
+/*
+ * By what stands @ahead, the register that the return address is in, or gets: jmp r13 or its pop; or mov rax, [r15 + d32] behind a
+ * method that an exception has left, if more than the last mov is seen, for these two stand elsewhere as well.
+ * REGISTER_COUNT_MAX: a frame is there.
+ */
+static __always_inline __u32 java_popped_register(__u64 code, __u32 ahead)
+{
+	if (java_begins_with(code, 0xe5ff41, 3) || java_begins_with(code, 0xe38b485d41, 5))
+		return JAVA_BCP_REGISTER;
+	/* pop rdx; mov rsp, rbx */
+	if (java_begins_with(code, 0xe38b485a, 4))
+		return JAVA_EXCEPTION_REGISTER;
+	if (java_begins_with(code, 0x878b49, 3) && ahead > JAVA_MOV_0_BYTES)
+		return JAVA_EXCEPTION_REGISTER;
+	return REGISTER_COUNT_MAX;
 }
 
 /*
@@ -78,6 +110,12 @@ static __always_inline bool java_is_in_frame(__u64 code)
 	bool is_mov = (code & 0xfdf8) == 0x8948 || (code & 0xfff8) == 0xc748;
 
 	return (is_mov && (code & 0xc70000) == 0x450000) || java_begins_with(code, 0xcd648d48, 4);
+}
+
+/* mov of 64 bits, of what stands at [rbp - 16] or to there: the stack pointer of a method that calls another. */
+static __always_inline bool java_takes_last_sp(__u64 code)
+{
+	return (code & 0xffc7ff00) == 0xf0458b00 || (code & 0xffc7ff00) == 0xf045c700;
 }
 
 /* pop rbp, leave, ret, push rbp */
@@ -135,6 +173,9 @@ static __always_inline bool java_is_return_poll(__u64 code, __u64 more)
 	/* cmp [r15 + d8], 0; jne; ret: a native method's, which asks for an exception */
 	differs &= java_differs(code, 0x7f8349, 3) | java_differs(code >> 40, 0x850f, 2) |
 		   java_differs(more >> 24, 0xc3, 1);
+	/* The same with a 0 of 32 bits. */
+	differs &= java_differs(code, 0x7f8149, 3) | java_differs(more, 0x850f, 2) |
+		   java_differs(more >> 48, 0xc3, 1);
 	barrier_var(differs);
 	/* test [r15 + d8], 1; je; movabs r10, behind its leave, and the same without the test */
 	differs &= java_differs(code, 0x47f641, 3) | java_differs(code >> 32, 0x49167401, 4);

@@ -2,8 +2,8 @@
 /**
  * What differs in HotSpot's code between x86-64 and arm64: what instructions tell of where the stack is.
  * Each architecture has the same functions: java_leaf_place(), java_saved_sp() of methods,
- * java_stub_place(), java_sender_sp(), java_is_in_fixup(), java_fixup_sender_sp() of stubs, java_read_outside()
- * of the interpreter.
+ * java_stub_place(), java_sender_sp(), java_is_in_fixup(), java_fixup_sender_sp() of stubs, java_read_outside(),
+ * java_takes_last_sp() of the interpreter, java_jump_target() of what leads there.
  */
 #ifndef EBPF_JAVA_MACHINE_BPF_H
 #define EBPF_JAVA_MACHINE_BPF_H

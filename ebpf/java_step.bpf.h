@@ -19,8 +19,12 @@
 
 enum {
 	JAVA_STEPS_MAX = USER_FRAMES_MAX,
-	/* In words from the interpreter's frame pointer down: the caller's stack pointer, the Method. */
+	/*
+	 * In words from the interpreter's frame pointer down: the caller's stack pointer, the own one while it
+	 * calls Java, the Method.
+	 */
 	JAVA_SENDER_SP_SLOT = 1,
+	JAVA_LAST_SP_SLOT = 2,
 	JAVA_METHOD_SLOT = 3,
 	/* The same of call_stub: rbx. */
 	JAVA_CALL_STUB_RBX_SLOT = 7,
@@ -152,6 +156,22 @@ static __always_inline enum unwind_error java_push_interpreted(struct walk_state
 			  bci << 32 | kept->fingerprint);
 }
 
+/*
+ * True for a frame that deoptimization has made and not filled yet, of which only the caller is known: what it
+ * will go on at takes its stack pointer from a place that it has nothing in. Whatever else returns to such
+ * instructions has called Java, and has its stack pointer there. What lies where the Method will be is what an
+ * earlier frame has left. A frame whose callee begins is none of these: it may be about to fill that place.
+ */
+static __always_inline bool java_is_unfilled(struct walk_state *state, const struct java_walk *walk)
+{
+	__u64 last_sp = 0, code = 0;
+
+	if (java_is_leaf(state) || walk->has_just_called ||
+	    window_read_up(&state->stack, state->fp - 8 * JAVA_LAST_SP_SLOT, &last_sp) || last_sp)
+		return false;
+	return !read_word(state->pc, &code) && java_takes_last_sp(code);
+}
+
 /* A frame of the interpreter that has been set up. */
 static __always_inline enum unwind_error java_leave_interpreted(struct walk_state *state,
 								struct java_walk *walk)
@@ -182,6 +202,10 @@ static __always_inline enum unwind_error java_leave_interpreted(struct walk_stat
 		return UNWIND_NO_INFO;
 	if (sender_sp > caller->sp)
 		caller->sp = sender_sp;
+	if (java_is_unfilled(state, walk)) {
+		caller->flags = state->frame_flags & FRAME_GUESS;
+		return UNWIND_OK;
+	}
 	return java_push_interpreted(state, walk, method, bcp, saved_bcp);
 }
 
@@ -192,6 +216,7 @@ static __always_inline enum unwind_error java_step_interpreter(struct walk_state
 	enum unwind_error error = UNWIND_OK;
 
 	walk->is_checked = 0;
+	walk->has_just_called = walk->place == JAVA_AT_ENTRY;
 	if (java_is_leaf(state))
 		error = java_read_outside(state, walk, &place);
 	if (error)
@@ -294,6 +319,18 @@ static __always_inline enum unwind_error java_add_frame(struct walk_state *state
 	return walk->is_nmethod ? java_step_compiled(state, walk) : java_step_stub(state, walk);
 }
 
+/*
+ * Methods of an archive of shared classes are entered by jumps that lie in the archive, up to 12: those have no
+ * frame, and the thread is as good as where they go to.
+ */
+static __always_inline void java_follow_jump(struct walk_state *state, const struct java_walk *walk)
+{
+	__u64 to = java_is_leaf(state) ? java_jump_target(state) : 0;
+
+	if (to && java_is_code(walk, to))
+		state->pc = to;
+}
+
 /**
  * From the frame at state->pc to its caller; adds the frame. Where that is no code of Java's, it is the
  * native steps' again.
@@ -304,17 +341,33 @@ static __always_inline enum unwind_error java_step(struct walk_state *state)
 	enum unwind_error error;
 
 	state->language = FRAME_NONE;
-	if (!WALKS_JAVA || !java_load_process(state) || !java_is_code(walk, state->pc)) {
+	walk->check = 0;
+	if (java_load_process(state)) {
+		if (!java_is_code(walk, state->pc))
+			java_follow_jump(state, walk);
+		walk->check = java_is_code(walk, state->pc);
+	}
+	/* Through memory all ways that lead to a place are one to the verifier. */
+	barrier();
+	if (!walk->check) {
 		walk->other_code = state->pc;
 		return UNWIND_OK;
 	}
-	error = java_add_frame(state, walk);
+	state->error = java_add_frame(state, walk);
 	barrier();
+	error = state->error;
 	if (!error && walk->entry_words_left)
 		state->language = FRAME_JAVA;
 	else if (!error)
 		error = java_go_on(state, walk);
 	return error;
+}
+
+/** In its place where chains do not walk Java: they never come here. */
+static __always_inline enum unwind_error java_no_step(struct walk_state *state)
+{
+	state->language = FRAME_NONE;
+	return UNWIND_NO_INFO;
 }
 
 #endif

@@ -15,6 +15,8 @@
 enum {
 	/* Up to the return address of enterSpecial(): a ContinuationEntry, and arguments. */
 	JAVA_ENTRY_WORDS = 32,
+	/* Arguments that a stub takes off its caller's stack: the last one, of linkTo...(). */
+	JAVA_POPPED_MAX_BYTES = 8,
 };
 
 /* The return address is at @address: of what @caller has all else is known. */
@@ -214,10 +216,10 @@ static __always_inline enum unwind_error java_read_by_row(struct walk_state *sta
 		return java_read_code(state, caller->sp + rule->ra_offset, caller);
 	if (!state->registers_known || (__u16)rule->ra_offset >= REGISTER_COUNT_MAX)
 		return UNWIND_REGISTER_UNKNOWN;
-	/* The return address has been popped: the stack is the caller's already. */
+	/* The return address has been popped, and an argument maybe: the stack is the caller's already. */
 	caller->pc = state->registers[(__u16)rule->ra_offset];
-	if (caller->sp == state->sp)
-		state->sp -= 8;
+	if (state->sp - caller->sp <= JAVA_POPPED_MAX_BYTES)
+		state->sp = caller->sp - 8;
 	return UNWIND_OK;
 }
 
@@ -281,13 +283,28 @@ java_read_stub(struct walk_state *state, struct java_walk *walk, struct java_cal
 	return java_guess_stub(state, walk, caller);
 }
 
+/*
+ * True at a return barrier. Behind a call, to Deoptimization::unpack_frames(), the same instruction gives a stub
+ * its own stack pointer back.
+ */
+static __always_inline bool java_is_at_barrier(struct java_walk *walk, __u64 pc)
+{
+	__u64 code = 0, before = 0;
+
+	if (read_word(pc, &code) || !java_is_return_barrier(code))
+		return false;
+	walk->check = 0;
+	if (!read_word(pc - sizeof(before), &before))
+		check_call(before, &walk->check);
+	return !walk->check;
+}
+
 static __always_inline enum unwind_error java_step_stub(struct walk_state *state,
 							struct java_walk *walk)
 {
 	enum unwind_error error;
-	__u64 code = 0;
 
-	if (!read_word(state->pc, &code) && java_is_return_barrier(code))
+	if (java_is_at_barrier(walk, state->pc))
 		return java_leave_barrier(state, walk);
 	error = java_push_stub(state);
 	if (!error)

@@ -57,7 +57,7 @@ static __always_inline void unwind_language_run(void *ctx, __u32 language, int c
 			if (state->language)
 				state->error = step(state);
 			else
-				state->error = native_step(state);
+				state->error = native_step_of_chain(state);
 		}
 	}
 	if (!is_walk_over(state) && !is_other_language(state, language) &&

@@ -326,6 +326,15 @@ static __always_inline enum unwind_error native_step(struct walk_state *state)
 	return error;
 }
 
+/** native_step() in a chain of tail calls. */
+static __always_inline enum unwind_error native_step_of_chain(struct walk_state *state)
+{
+	/* As if java_step() had said so. */
+	if (!CHAINS_WALK_JAVA)
+		state->java.other_code = state->pc;
+	return native_step(state);
+}
+
 /** A whole step, with bpf_loop(): native_step(), and what it asks for, over some steps. */
 static __always_inline enum unwind_error native_step_or_guess(struct walk_state *state)
 {

@@ -43,7 +43,7 @@ static __always_inline void walk_frames(struct walk_state *state)
 	for (int i = 0; i < CHAIN_FRAMES; i++) {
 		if (is_walk_over(state) || state->guess_for || state->language)
 			break;
-		state->error = native_step(state);
+		state->error = native_step_of_chain(state);
 	}
 }
 

@@ -91,11 +91,15 @@ static __always_inline enum unwind_error window_read_up(struct read_window *wind
 static __always_inline bool window_read_exactly(struct read_window *window, __u64 address,
 						__u32 bytes)
 {
-	__u64 words[WINDOW_EXACT_BYTES / 8];
+	/* Verifiers before 6.3 want all to be set that is not sure to be read. */
+	__u64 words[WINDOW_EXACT_BYTES / 8] = { 0 };
 
 	window_clear(window);
 	if (bytes < 1 || bytes > sizeof(words))
 		return false;
+	/* It may be in another register than the one that was asked about, of which verifiers know less. */
+	barrier_var(bytes);
+	bytes = ((bytes - 1) & (sizeof(words) - 1)) + 1;
 	if (bpf_probe_read_user(words, bytes, (const void *)address))
 		return false;
 	__builtin_memcpy(window->words, words, sizeof(words));

@@ -237,6 +237,8 @@ struct java_walk {
 	__u32 check;
 	/** The same of where a leaf stands (enum java_place). */
 	__u32 place;
+	/** The frame at hand was the interpreter's, and has just called a method. */
+	__u32 has_just_called;
 	/** Of a search for the frame below a virtual thread's: what is left of it, and the next place. */
 	__u32 entry_words_left;
 	__u64 entry_word;

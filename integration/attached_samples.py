@@ -6,7 +6,7 @@ import os
 import signal
 import time
 
-from harness import Agent, FinishedResult
+from harness import Agent, FinishedResult, without_native_lines
 
 ATTACHED_RATE = 997
 # On a busy machine, until the agent has started, attached, and ended.
@@ -56,7 +56,10 @@ def sample_attached(programs, seconds, *options, rate=ATTACHED_RATE, selection=N
         result = agent.stop(seconds=AGENT_MAX_SECONDS)
         if result.status != 0:
             raise RuntimeError("the agent failed: " + result.log)
-        result = FinishedResult(result, result.stacks)
+        stacks = result.stacks
+        if "-with-lines" in options:
+            stacks = without_native_lines(stacks)
+        result = FinishedResult(result, stacks)
     if not stays_stopped:
         signal_all(signal.SIGCONT)
     return result

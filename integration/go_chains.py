@@ -75,7 +75,7 @@ _WORDS = {
 }
 _CALLS = {
     "CGO": "main._Cfunc_%s runtime.cgocall runtime.asmcgocall runtime.asmcgocall_landingpad? "
-           "_cgo_HEX_Cfunc_%s (%s)?",
+           "_cgo_HEX_Cfunc_%s (%s|%s_[i])?",
     "CALLBACK": "%s crosscall2 runtime.cgocallback runtime.cgocallbackg RUNTIME{0,4} "
                 "_cgoexp_HEX_%s (main.%s|main.%s_[i])",
 }

@@ -158,6 +158,27 @@ def parse_folded(text):
     return stacks
 
 
+# Behind a function of C, C++ or their assembly, in stacks with lines.
+_NATIVE_LINE = re.compile(r" \([^()]*\.(?:[chS]|cc|cpp|cxx|hh|hpp|hxx|inc|def)(?::\d+)?\)")
+
+
+def without_native_lines(stacks):
+    """@stacks of a run with -with-lines as if native code had no debug data, which the same program
+    has on one machine and not on another: its inlined functions are left out, its lines as well.
+    """
+    merged = collections.Counter()
+    for stack, count in stacks.items():
+        frames = []
+        for frame in stack.frames:
+            line = _NATIVE_LINE.search(frame)
+            if not line:
+                frames.append(frame)
+            elif frame[line.end():] != "_[i]":
+                frames.append(frame[:line.start()] + frame[line.end():])
+        merged[Stack(stack.comm, tuple(frames))] += count
+    return merged
+
+
 class AgentResult:
     """What a finished agent left: status, stderr, stdout, and its folded file if there is one."""
 
@@ -227,6 +248,9 @@ class Agent:
         self._log.flush()
         with open(self._log.name, encoding="utf-8", errors="surrogateescape") as file:
             return file.read()
+
+    def log_bytes(self):
+        return os.stat(self._log.name).st_size
 
     def wait_started(self, seconds=20):
         """Waits for the start line; False if the agent ended or nothing came in time."""

@@ -12,7 +12,7 @@ import chains
 import core_notes
 import never_wrong_test
 from build_targets import TARGETS
-from harness import Stack, StackEnds, Tap, parse_folded
+from harness import Stack, StackEnds, Tap, parse_folded, without_native_lines
 
 LIBC = "libc.so.6+0x271ca"
 START = ["_start", "__libc_start_main", LIBC, "main"]
@@ -49,6 +49,14 @@ def check_folded(tap):
            == 1 and sum(stacks.values()) == 25, "a folded file is read")
     for name, text in BAD_FOLDED.items():
         tap.ok(refuses(text), "a folded file with %s is refused" % name)
+
+
+def check_native_lines(tap):
+    with_lines = ("_start", "main (../a b/main.c:12)", "small (/x/small.h:3)_[i]", "f (x.py:7)",
+                  "g (x.go:1)_[i]", "loop(int) (loop.cpp)", "h (y.S:1)_[?]")
+    without = ("_start", "main", "f (x.py:7)", "g (x.go:1)_[i]", "loop(int)", "h_[?]")
+    stacks = without_native_lines({Stack("a", with_lines): 2, Stack("a", without): 3})
+    tap.ok(stacks == {Stack("a", without): 5}, "debug data of native code can be left out", stacks)
 
 
 def check_chains(tap):
@@ -156,6 +164,7 @@ def check_cores(tap):
 def main():
     tap = Tap()
     check_folded(tap)
+    check_native_lines(tap)
     check_chains(tap)
     check_names(tap)
     check_ends(tap)

@@ -4,7 +4,7 @@ import os
 
 from harness import Stack, allow_core
 from java_chains import APPROXIMATE, INLINED
-from java_live import NAMELESS, Verdict
+from java_test import NAMELESS, Verdict
 
 _GUESS = "_[?]"
 # Kinds of memory. Mapped files as well: the archive of classes (CDS) has methods, and is not written to.
@@ -75,6 +75,8 @@ class CoresVerdict(Verdict):
             self.total += count
         else:
             super().add(stack, count)
+
+    _flagged_max = 0
 
     def _shortfalls(self):
         """Texts."""

@@ -24,7 +24,7 @@ import java_cores
 import javas
 from core_files_test import writes_into_own_folder
 from harness import IS_LONG, Program, StackEnds, Tap, share, take_count
-from java_live import READY_SECONDS
+from java_test import READY_SECONDS
 from unwinders import WALK_CORE
 
 CORES = 4 if IS_LONG else 2

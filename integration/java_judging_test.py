@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""By what stacks of Java are judged (java_chains.py, java_live.py): what it must let pass and what it
+"""By what stacks of Java are judged (java_chains.py, java_test.py): what it must let pass and what it
 must refuse, over a target and stacks written by hand.
 """
 import os
@@ -10,7 +10,7 @@ import unittest
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [FOLDER, os.path.join(FOLDER, "..", "scripts", "tests")]
-import java_live
+import java_test
 import tap_unittest
 from harness import Stack
 from java_chains import JavaFrame, Target, is_library, parse_frame, split
@@ -267,7 +267,7 @@ class Verdicts(unittest.TestCase):
 
     def verdict(self, *stacks, **more):
         target = make_target(**more)
-        verdict = java_live.Verdict(target, Ends())
+        verdict = java_test.Verdict(target, Ends())
         for frames, count in stacks:
             verdict.add(Stack(target.comm, tuple(frames)), count)
         return verdict
@@ -284,8 +284,6 @@ class Verdicts(unittest.TestCase):
 
     def test_bad_ones_fail(self):
         bad = {
-            "not complete": ("[error: stack unreadable]", *self.GOOD),
-            "a guess": (*self.START, "x_[?]", *self.GOOD[4:]),
             "not allowed: Made.main:1": (*self.START, "Made.main (Made.java:1)"),
             "inlined stands": (*self.GOOD[:4], "Made.main (Made.java:%d)_[i]" % LINES["turn"]),
         }
@@ -293,6 +291,18 @@ class Verdicts(unittest.TestCase):
             verdict = self.verdict((self.GOOD, 300), (frames, 1))
             self.assert_fails(verdict, why)
             self.assert_fails(verdict, "1 of 301 samples are wrong")
+
+    def test_few_may_say_that_they_are_not_whole(self):
+        bad = {
+            "not complete": ("[error: stack unreadable]", *self.GOOD),
+            "a guess": (*self.START, "x_[?]", *self.GOOD[4:]),
+        }
+        for why, frames in bad.items():
+            self.assertEqual(self.verdict((self.GOOD, 300), (frames, 1)).failures, [])
+            self.assertEqual(self.verdict((self.GOOD, 1998), (frames, 4)).failures, [])
+            verdict = self.verdict((self.GOOD, 1995), (frames, 5))
+            self.assert_fails(verdict, why)
+            self.assert_fails(verdict, "5 of 2000 samples are not whole")
 
     def test_there_must_be_enough_of_its_own_and_deep_ones(self):
         self.assert_fails(self.verdict((self.GOOD, 100)), "only 100 samples")
@@ -303,7 +313,7 @@ class Verdicts(unittest.TestCase):
     def test_only_those_that_say_so_may_be_cut(self):
         many = "Made.many (Made.java:%d)" % LINES["deep"]
         cut = ("[truncated]", many, many)
-        self.assert_fails(self.verdict((self.GOOD, 300), (cut, 1)), "not complete")
+        self.assert_fails(self.verdict((self.GOOD, 300), (cut, 3)), "not complete")
         verdict = self.verdict((self.GOOD, 300), (cut, 1), depth=2, directive="// truncated: yes")
         self.assertEqual(verdict.failures, [])
 

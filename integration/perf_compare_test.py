@@ -120,7 +120,7 @@ def read_perf(data, comms):
     stacks, files = collections.Counter(), set()
     frames, files_of, comm = [], [], None
     command = ["perf", "script", "-i", data, "-F", "comm,ip,sym,dso", "--no-inline",
-               "--no-demangle", "--max-stack", "1024"]
+               "--max-stack", "1024"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
                           errors="surrogateescape") as script:
         for line in script.stdout:

@@ -52,8 +52,8 @@ def check_profile(tap, profile, folded, threads_pid, begin_ns, end_ns):
             tap.ok(False, "nanoseconds are samples times the period", sample)
     wanted = collections.Counter()
     for stack, count in folded.items():
-        # Code made at run time, of whatever else runs here.
-        frames = tuple(re.sub(r"_\[j\]$", "", frame) for frame in stack.frames)
+        # Code made at run time and inlined functions, of whatever else runs here.
+        frames = tuple(re.sub(r"_\[[ij]\]$", "", frame) for frame in stack.frames)
         wanted[(stack.comm,) + frames] += count
     tap.ok(stacks == wanted, "our reader finds the folded file's stacks in the profile",
            *differences(stacks, wanted))

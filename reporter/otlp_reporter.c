@@ -118,6 +118,11 @@ struct reporter *otlp_reporter_door(struct otlp_reporter *reporter)
 	return sample_store_reporter(reporter->store);
 }
 
+struct sample_store *otlp_reporter_samples(struct otlp_reporter *reporter)
+{
+	return reporter->store;
+}
+
 static void wake_threads(struct otlp_reporter *reporter)
 {
 	pthread_mutex_lock(&reporter->lock);
@@ -203,6 +208,8 @@ static int collect(struct otlp_reporter *reporter, uint64_t end_ns)
 	reporter->window_start_ns = end_ns;
 	if (!snapshot.count)
 		return 0;
+	if (reporter->config.taken)
+		reporter->config.taken(reporter->config.context, &snapshot);
 	error = otlp_build_requests(&snapshot, &window, reporter->config.otlp, hand_over, &handed);
 	if (error) {
 		for (size_t i = 0; i < snapshot.count; i++)

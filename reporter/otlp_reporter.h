@@ -15,6 +15,7 @@
 #include "reporter/otlp_profile.h"
 #include "reporter/otlp_sender.h"
 #include "reporter/reporter.h"
+#include "reporter/sample_store.h"
 
 enum {
 	/** Collectors take 4 MiB by default. */
@@ -32,6 +33,9 @@ struct otlp_reporter_config {
 	double jitter;
 	/** Samples of different CPUs are different ones. */
 	bool keeps_cpus;
+	/** Called by the report thread with the samples of an interval, before they are named. May be NULL. */
+	void (*taken)(void *context, const struct sample_snapshot *snapshot);
+	void *context;
 	/** Of the samples of one interval, which ends when half of it is used; 0: OTLP_STORE_MAX_BYTES. */
 	size_t store_max_bytes;
 };
@@ -44,6 +48,9 @@ int otlp_reporter_create(const struct otlp_reporter_config *config,
 
 /** The reporter to hand samples to; borrowed. */
 struct reporter *otlp_reporter_door(struct otlp_reporter *reporter);
+
+/** What waits for the next interval; borrowed. */
+struct sample_store *otlp_reporter_samples(struct otlp_reporter *reporter);
 
 /** Starts the threads, and the first interval anew. */
 int otlp_reporter_start(struct otlp_reporter *reporter);

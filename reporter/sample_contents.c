@@ -470,6 +470,19 @@ bool sample_contents_are_half_full(const struct sample_contents *contents)
 	return contents->used_bytes >= contents->options.max_bytes / 2;
 }
 
+uint32_t sample_contents_list(const struct sample_contents *contents, uint32_t first,
+			      struct listed_trace *traces, uint32_t capacity)
+{
+	uint32_t count = 0;
+
+	for (; count < capacity && first + count < contents->record_count; count++) {
+		const struct sample_record *record = record_at(contents, first + count);
+
+		traces[count] = (struct listed_trace){ trace_ref(record->trace), record->pid };
+	}
+	return count;
+}
+
 uint64_t sample_contents_count(const struct sample_contents *contents)
 {
 	uint64_t count = 0;

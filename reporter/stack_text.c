@@ -27,9 +27,11 @@ uint32_t name_frame(const struct frame *frame, struct symbol_lookup *lookup,
 		return count - first;
 	names[0] = (struct named_frame){ .frame = frame, .function = frame->function };
 	/* In a kernel frame the field holds the module. */
-	if (frame_kind_is_interpreted(frame->kind)) {
+	if (frame->kind != FRAME_KERNEL) {
 		names[0].file = frame->file;
 		names[0].line = frame->line;
+	}
+	if (frame_kind_is_interpreted(frame->kind)) {
 		names[0].is_inlined = frame->flags & FRAME_INLINED;
 		names[0].is_approximate = frame->flags & FRAME_APPROXIMATE;
 	}

@@ -3,7 +3,7 @@
  * How a frame reads in the outputs. The format is that of FlameGraph's folded stacks:
  *
  *	function		native code, that of Go too, and interpreted functions
- *	file+0xaddress		without a name
+ *	file+0xaddress		without a name: of where it begins, if the lookup gives that for a name
  *	function_[k]		kernel
  *	function_[i]		inlined into the next outer frame
  *	function_[~]		the same, where the runtime knows only that it is so nearby; with lines, the

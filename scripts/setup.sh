@@ -32,7 +32,7 @@ protobuf-c-compiler:protoc-c'
 # elfutils, gdb and perf are other readers of the same stacks; the compilers and emulator of arm64
 # are for its unwinder; nodejs makes code while it runs. golang-go compiles targets, and its
 # `go tool pprof` must read our profiles; the JDK compiles targets and runs them; qemu and busybox for
-# older kernels.
+# older kernels, and for those of arm64.
 test_packages='
 libcmocka-dev:cmocka.h
 python3:python3
@@ -57,6 +57,7 @@ nodejs:node
 openssl:openssl
 sqlite3:sqlite3
 qemu-system-x86:qemu-system-x86_64
+qemu-system-arm:qemu-system-aarch64
 busybox-static:busybox'
 
 check_packages='

@@ -151,7 +151,8 @@ static void follow_continuation(const struct code_piece *piece, uint32_t offset,
 	/* pop rcx; mov rdi, r15, by which it begins */
 	if (code_hotspot_is_entry(piece, last) && is_at(piece, offset, "\x59\x49\x8b\xff", 4))
 		state->continuation = CODE_AT_ENTRY;
-	if (is_at(piece, offset, GO_TO_ENTRY, 3))
+	/* Behind an aligned stack pointer the same gives the own one back, and the frame is known by rbp. */
+	if (is_at(piece, offset, GO_TO_ENTRY, 3) && last->fp.kind != CODE_FROM_CFA)
 		go_to_entry(piece, state);
 	/* sub rsp, rbx */
 	if (last->continuation == CODE_AT_ENTRY && !last->sp.offset &&

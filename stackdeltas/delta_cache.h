@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * The disk cache of stack deltas: one file per key in a directory of our own, so that a restarted
- * agent need not parse again what runs. The agent believes these files, so the directory must
- * belong to its user alone; a file that is damaged, of another version or of another key is removed
- * and counts as missing. Several agents may share a directory.
- *
- * A file is written beside its place and renamed. When all files together go over the limit, those
- * unused for longest are removed.
+ * The disk cache of stack deltas (agent/base/file_cache.h), so that a restarted agent need not parse
+ * again what runs. A file that is damaged, of another version or of another key is removed and counts
+ * as missing.
  *
  * Thread-safe: calls may come from several load threads.
  */
@@ -30,11 +26,7 @@ struct delta_cache_statistics {
 	uint64_t evicted;
 };
 
-/**
- * Opens @directory, made with mode 0700 if it is not there (its parent must be). -EPERM if it is a
- * symbolic link, belongs to another user, or is open to group or others. @max_bytes bounds all
- * files together. The caller destroys the cache.
- */
+/** As file_cache_create(). The caller destroys the cache. */
 int delta_cache_create(const char *directory, uint64_t max_bytes, struct delta_cache **cache);
 void delta_cache_destroy(struct delta_cache *cache);
 

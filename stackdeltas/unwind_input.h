@@ -27,7 +27,7 @@ struct go_code;
 
 enum {
 	/** Part of every key: raise it whenever the same bytes would give other rows. */
-	EXTRACTOR_VERSION = 9,
+	EXTRACTOR_VERSION = 10,
 	UNWIND_INPUT_MAX_SEGMENTS = 16,
 	UNWIND_INPUT_MAX_STUBS = 4,
 	/** Some 16 million rows, more than are taken; the largest programs have a tenth. */

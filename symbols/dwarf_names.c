@@ -50,34 +50,36 @@ struct found {
 	const char *name;
 };
 
-static void look(Dwarf_Die *die, struct found *found)
+/* @attributes are those of a DIE, and of others afterwards. */
+static void look(struct dwarf_attributes *attributes, struct found *found)
 {
-	Dwarf_Die current = *die, next;
+	for (int i = 0; i < REFERENCES_MAX; i++) {
+		Dwarf_Attribute *linkage = dwarf_attributes_find(attributes, DWARF_LINKAGE_NAME);
+		Dwarf_Attribute *name = dwarf_attributes_find(attributes, DWARF_NAME);
+		Dwarf_Attribute *next = dwarf_attributes_find(attributes, DWARF_ABSTRACT_ORIGIN);
+		Dwarf_Die die;
 
-	for (int i = 0; i < REFERENCES_MAX && !found->linkage_name; i++) {
-		Dwarf_Attribute attribute;
-
-		if (dwarf_attr(&current, DW_AT_linkage_name, &attribute) ||
-		    dwarf_attr(&current, DW_AT_MIPS_linkage_name, &attribute))
-			found->linkage_name = dwarf_formstring(&attribute);
-		if (!found->name && dwarf_attr(&current, DW_AT_name, &attribute))
-			found->name = dwarf_formstring(&attribute);
-		if (!dwarf_attr(&current, DW_AT_abstract_origin, &attribute) &&
-		    !dwarf_attr(&current, DW_AT_specification, &attribute))
+		if (!linkage)
+			linkage = dwarf_attributes_find(attributes, DWARF_MIPS_LINKAGE_NAME);
+		if (linkage)
+			found->linkage_name = dwarf_formstring(linkage);
+		if (!found->name && name)
+			found->name = dwarf_formstring(name);
+		if (!next)
+			next = dwarf_attributes_find(attributes, DWARF_SPECIFICATION);
+		if (found->linkage_name || !next || !dwarf_formref_die(next, &die))
 			return;
-		if (!dwarf_formref_die(&attribute, &next) || next.addr == current.addr)
-			return;
-		current = next;
+		dwarf_attributes_read(attributes, &die);
 	}
 }
 
-static int add_name(struct dwarf_names *names, Dwarf_Die *die, bool is_plain_language,
-		    struct dwarf_name *name)
+static int add_name(struct dwarf_names *names, struct dwarf_attributes *attributes,
+		    bool is_plain_language, struct dwarf_name *name)
 {
 	struct found found = { 0 };
 	const char *text;
 
-	look(die, &found);
+	look(attributes, &found);
 	text = found.linkage_name ? found.linkage_name : found.name;
 	name->is_plain = !found.linkage_name && (!is_plain_language || !found.name);
 	if (!text) {
@@ -88,24 +90,21 @@ static int add_name(struct dwarf_names *names, Dwarf_Die *die, bool is_plain_lan
 }
 
 /* Instances of one function refer to it and have no names of their own: its place is the key. */
-static const void *key_of(Dwarf_Die *die)
+static bool find_origin(Dwarf_Die *die, struct dwarf_attributes *attributes, Dwarf_Die *origin)
 {
-	Dwarf_Attribute attribute;
-	Dwarf_Die origin;
+	Dwarf_Attribute *attribute = dwarf_attributes_find(attributes, DWARF_ABSTRACT_ORIGIN);
 
-	if (dwarf_tag(die) != DW_TAG_inlined_subroutine ||
-	    !dwarf_attr(die, DW_AT_abstract_origin, &attribute) ||
-	    !dwarf_formref_die(&attribute, &origin))
-		return die->addr;
-	*die = origin;
-	return origin.addr;
+	return dwarf_tag(die) == DW_TAG_inlined_subroutine && attribute &&
+	       dwarf_formref_die(attribute, origin);
 }
 
-int dwarf_names_find(struct dwarf_names *names, Dwarf_Die *die, bool is_plain_language,
-		     struct dwarf_name *name)
+int dwarf_names_find(struct dwarf_names *names, Dwarf_Die *die, struct dwarf_attributes *attributes,
+		     bool is_plain_language, struct dwarf_name *name)
 {
-	Dwarf_Die named = *die;
-	uint64_t key = (uintptr_t)key_of(&named), known;
+	Dwarf_Die origin;
+	bool has_origin = find_origin(die, attributes, &origin);
+	uint64_t key = (uintptr_t)(has_origin ? origin.addr : die->addr), known;
+	struct dwarf_attributes looked_at;
 	struct dwarf_name found;
 	int err;
 
@@ -113,7 +112,11 @@ int dwarf_names_find(struct dwarf_names *names, Dwarf_Die *die, bool is_plain_la
 		*name = (struct dwarf_name){ .number = known >> 1, .is_plain = known & 1 };
 		return 0;
 	}
-	err = add_name(names, &named, is_plain_language, &found);
+	if (has_origin)
+		dwarf_attributes_read(&looked_at, &origin);
+	else
+		looked_at = *attributes;
+	err = add_name(names, &looked_at, is_plain_language, &found);
 	if (err)
 		return err;
 	if (names->known.count >= KNOWN_MAX)

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "agent/base/hash_map.h"
+#include "symbols/dwarf_attributes.h"
 #include "symbols/string_table.h"
 
 struct dwarf_name {
@@ -33,9 +34,9 @@ void dwarf_names_deinit(struct dwarf_names *names);
 /** Forgets what it knows: before the memory in which DIEs lie becomes other DIEs'. */
 void dwarf_names_clear(struct dwarf_names *names);
 
-/** @is_plain_language: whether what has no linkage name is named by it as linkers do, as in C. */
-int dwarf_names_find(struct dwarf_names *names, Dwarf_Die *die, bool is_plain_language,
-		     struct dwarf_name *name);
+/** @attributes: those of @die. @is_plain_language: whether what has no linkage name is named by it as linkers do, as in C. */
+int dwarf_names_find(struct dwarf_names *names, Dwarf_Die *die, struct dwarf_attributes *attributes,
+		     bool is_plain_language, struct dwarf_name *name);
 
 /** Whether functions of @unit without a linkage name have their name as it is, as in C. */
 bool dwarf_names_is_plain_language(Dwarf_Die *unit);

@@ -8,6 +8,7 @@
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <libelf.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -21,7 +22,15 @@ enum {
 	UNITS_MAX = 1000,
 	LINES_MAX = 400000,
 	SPLIT_UNITS_MAX = 100,
+	SPLIT_BYTES_MAX = 64 << 20,
 };
+
+static uint64_t (*provide_split)(uint64_t id);
+
+void dwarf_ranges_provide_split(uint64_t (*provide)(uint64_t id))
+{
+	provide_split = provide;
+}
 
 struct pass {
 	Elf *elf;
@@ -56,11 +65,22 @@ static bool is_code(uint8_t type)
 	return type == DW_UT_compile || type == DW_UT_partial || type == DW_UT_skeleton;
 }
 
+/* Opens the file of a split unit, if @unit is the skeleton of one. Returns what that took. */
+static uint64_t open_split(Dwarf_CU *unit, Dwarf_Die *split)
+{
+	uint64_t id, bytes = 0;
+
+	if (provide_split && !dwarf_cu_info(unit, NULL, NULL, NULL, NULL, &id, NULL, NULL))
+		bytes = provide_split(id);
+	(void)dwarf_cu_info(unit, NULL, NULL, NULL, split, NULL, NULL, NULL);
+	return bytes;
+}
+
 /* Units by one Dwarf. */
 static int add_some(struct pass *pass)
 {
 	_cleanup_(end_dwarf) Dwarf *dwarf = dwarf_begin_elf(pass->elf, DWARF_C_READ, NULL);
-	uint64_t number = 0, first = pass->done_count, split_count = 0;
+	uint64_t number = 0, first = pass->done_count, split_count = 0, split_bytes = 0;
 	Dwarf_CU *at = NULL;
 	int err = 0;
 
@@ -68,19 +88,20 @@ static int add_some(struct pass *pass)
 		return fail(-ENOENT, "no DWARF: %s", dwarf_errmsg(-1));
 	pass->reader.line_count = 0;
 	while (!err && number < first + UNITS_MAX && pass->reader.line_count < LINES_MAX &&
-	       split_count < SPLIT_UNITS_MAX) {
+	       split_count < SPLIT_UNITS_MAX && split_bytes < SPLIT_BYTES_MAX) {
 		Dwarf_Die unit, split = { 0 };
 		uint8_t type;
 
-		/* Asking for the split unit opens its file. */
-		if (dwarf_get_units(dwarf, at, &at, NULL, &type, &unit,
-				    number < first ? NULL : &split)) {
+		if (dwarf_get_units(dwarf, at, &at, NULL, &type, &unit, NULL)) {
 			pass->is_at_end = true;
 			break;
 		}
 		if (number++ < first)
 			continue;
-		split_count += type == DW_UT_skeleton;
+		if (type == DW_UT_skeleton) {
+			split_count++;
+			split_bytes += open_split(at, &split);
+		}
 		pass->done_count = number;
 		if (!is_code(type))
 			continue;
@@ -93,14 +114,39 @@ static int add_some(struct pass *pass)
 	return err;
 }
 
-int dwarf_ranges_add(struct range_writer *writer, int fd)
+/* libdw unpacks sections before it looks at them, into memory of the size that they claim. */
+static int check_sections(const struct elf_image *image)
+{
+	uint64_t all_bytes = 0;
+
+	for (uint32_t i = 0; i < image->section_count; i++) {
+		const struct elf_section *section = &image->sections[i];
+		uint64_t bytes;
+
+		if (elf_section_encoding(section) == ELF_ENCODING_PLAIN ||
+		    elf_image_unpacked_bytes(image, section, &bytes))
+			continue;
+		if (bytes / DWARF_MAX_EXPANSION > section->size)
+			return fail(-E2BIG,
+				    "section %.32s claims to be %" PRIu64 " bytes in %" PRIu64,
+				    section->name, bytes, section->size);
+		all_bytes += bytes;
+		if (all_bytes > DWARF_MAX_UNPACKED_BYTES)
+			return fail(-E2BIG, "compressed sections of %" PRIu64 " bytes", all_bytes);
+	}
+	return 0;
+}
+
+int dwarf_ranges_add(struct range_writer *writer, const struct elf_image *image)
 {
 	_cleanup_(end_elf) Elf *elf = NULL;
 	struct pass pass = { .reader = { .writer = writer, .names.strings = &writer->strings } };
-	int err = 0;
+	int err = check_sections(image);
 
+	if (err)
+		return err;
 	elf_version(EV_CURRENT);
-	elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	elf = elf_begin(image->fd, ELF_C_READ_MMAP, NULL);
 	if (!elf)
 		return fail(-EBADMSG, "libelf: %s", elf_errmsg(-1));
 	pass.elf = elf;

@@ -38,6 +38,14 @@ void dwarf_reader_deinit(struct dwarf_reader *reader)
 	text_builder_deinit(&reader->path);
 }
 
+/* What libdw could not read is left out, but not what there was no memory for: its text alone tells. */
+static int check_memory(void)
+{
+	const char *text = dwarf_errmsg(dwarf_errno());
+
+	return text && !strcmp(text, "out of memory") ? fail(-ENOMEM, "libdw: %s", text) : 0;
+}
+
 /* Before the files of a unit are asked for: all are unknown. */
 static int forget_files(struct dwarf_reader *reader, size_t count)
 {
@@ -94,69 +102,112 @@ static bool is_thrown_away(const struct range_writer *writer, uint64_t address)
 
 /* --- functions --- */
 
-static uint64_t number_attribute(Dwarf_Die *die, unsigned int name)
+static uint64_t number_attribute(struct dwarf_attributes *attributes, enum dwarf_attribute wanted)
 {
-	Dwarf_Attribute attribute;
+	Dwarf_Attribute *attribute = dwarf_attributes_find(attributes, wanted);
 	Dwarf_Word value;
 
-	if (!dwarf_attr(die, name, &attribute) || dwarf_formudata(&attribute, &value))
-		return 0;
-	return value;
+	return attribute && !dwarf_formudata(attribute, &value) ? value : 0;
 }
 
-static int add_ranges(struct walk *walk, Dwarf_Die *die, uint32_t scope)
+static int add_range(struct walk *walk, uint64_t start, uint64_t end, uint32_t scope)
 {
 	struct dwarf_reader *reader = walk->reader;
+	struct interval interval = {
+		.start = start, .end = end, .value = scope, .order = walk->order
+	};
+
+	if (++reader->range_count > RANGES_MAX)
+		return fail(-E2BIG, "more than %d ranges", RANGES_MAX);
+	if (is_thrown_away(reader->writer, start) || start >= end)
+		return 0;
+	if (interval_vector_push(&reader->intervals, interval))
+		return fail(-ENOMEM, "no memory for ranges");
+	return 0;
+}
+
+/* The range of a function that has one. Its end is an address, or its length. */
+static bool find_range(struct dwarf_attributes *attributes, Dwarf_Addr *start, Dwarf_Addr *end)
+{
+	Dwarf_Attribute *low = dwarf_attributes_find(attributes, DWARF_LOW_PC);
+	Dwarf_Attribute *high = dwarf_attributes_find(attributes, DWARF_HIGH_PC);
+	Dwarf_Word length;
+
+	if (!low || !high || dwarf_formaddr(low, start))
+		return false;
+	if (!dwarf_formaddr(high, end))
+		return true;
+	if (dwarf_formudata(high, &length))
+		return false;
+	*end = *start + length;
+	return true;
+}
+
+static int add_ranges(struct walk *walk, Dwarf_Die *die, struct dwarf_attributes *attributes,
+		      uint32_t scope)
+{
 	Dwarf_Addr base, start, end;
 	ptrdiff_t offset = 0;
 
+	if (find_range(attributes, &start, &end))
+		return add_range(walk, start, end, scope);
+	if (!dwarf_attributes_find(attributes, DWARF_RANGES))
+		return 0;
 	for (int i = 0; i < RANGES_PER_FUNCTION_MAX; i++) {
-		struct interval interval;
+		int err;
 
 		offset = dwarf_ranges(die, offset, &base, &start, &end);
 		if (offset <= 0)
 			return 0;
-		if (++reader->range_count > RANGES_MAX)
-			return fail(-E2BIG, "more than %d ranges", RANGES_MAX);
-		if (is_thrown_away(reader->writer, start) || start >= end)
-			continue;
-		interval = (struct interval){
-			.start = start, .end = end, .value = scope, .order = walk->order
-		};
-		if (interval_vector_push(&reader->intervals, interval))
-			return fail(-ENOMEM, "no memory for ranges");
+		err = add_range(walk, start, end, scope);
+		if (err)
+			return err;
 	}
 	return 0;
 }
 
-static bool has_code(Dwarf_Die *die)
+static bool has_code(struct dwarf_attributes *attributes)
 {
-	return dwarf_hasattr(die, DW_AT_low_pc) || dwarf_hasattr(die, DW_AT_ranges);
+	return dwarf_attributes_find(attributes, DWARF_LOW_PC) ||
+	       dwarf_attributes_find(attributes, DWARF_RANGES);
 }
 
-static int add_function(struct walk *walk, Dwarf_Die *die, uint32_t outer, uint32_t *number)
+static int add_function(struct walk *walk, Dwarf_Die *die, struct dwarf_attributes *attributes,
+			uint32_t outer, uint32_t *number)
 {
 	struct dwarf_reader *reader = walk->reader;
 	struct range_scope scope = { .outer = outer };
 	struct dwarf_name name;
-	int err = dwarf_names_find(&reader->names, die, walk->is_plain_language, &name);
+	int err = dwarf_names_find(&reader->names, die, attributes, walk->is_plain_language, &name);
 
 	if (err)
 		return err;
 	scope.name = name.number;
 	scope.is_plain = name.is_plain;
 	if (outer) {
-		err = find_file(reader, walk->files, number_attribute(die, DW_AT_call_file),
+		err = find_file(reader, walk->files, number_attribute(attributes, DWARF_CALL_FILE),
 				&scope.call_file);
 		if (err)
 			return err;
-		scope.call_line = number_attribute(die, DW_AT_call_line);
+		scope.call_line = number_attribute(attributes, DWARF_CALL_LINE);
 	}
 	err = range_writer_add_scope(reader->writer, &scope, number);
 	if (err)
 		return err;
 	walk->order++;
-	return add_ranges(walk, die, *number);
+	return add_ranges(walk, die, attributes, *number);
+}
+
+/* Not in add_die(), which recurses. */
+static __attribute__((noinline)) int add_if_code(struct walk *walk, Dwarf_Die *die, uint32_t outer,
+						 uint32_t *scope)
+{
+	struct dwarf_attributes attributes;
+
+	dwarf_attributes_read(&attributes, die);
+	if (!outer && !has_code(&attributes))
+		return 0;
+	return add_function(walk, die, &attributes, outer, scope);
 }
 
 static int add_children(struct walk *walk, Dwarf_Die *die, uint32_t outer, uint32_t depth);
@@ -169,13 +220,12 @@ static int add_die(struct walk *walk, Dwarf_Die *die, uint32_t outer, uint32_t d
 
 	switch (dwarf_tag(die)) {
 	case DW_TAG_subprogram:
-		if (has_code(die))
-			err = add_function(walk, die, 0, &scope);
+		err = add_if_code(walk, die, 0, &scope);
 		break;
 	case DW_TAG_inlined_subroutine:
 		if (!outer)
 			return 0;
-		err = add_function(walk, die, outer, &scope);
+		err = add_if_code(walk, die, outer, &scope);
 		break;
 	case DW_TAG_lexical_block:
 	case DW_TAG_try_block:
@@ -234,8 +284,12 @@ static int add_functions(struct dwarf_reader *reader, Dwarf_Die *unit)
 	};
 	int err;
 
-	if (dwarf_getsrcfiles(unit, &walk.files, &walk.file_count))
+	if (dwarf_getsrcfiles(unit, &walk.files, &walk.file_count)) {
 		walk.file_count = 0;
+		err = check_memory();
+		if (err)
+			return err;
+	}
 	err = forget_files(reader, walk.file_count);
 	if (!err)
 		err = add_children(&walk, unit, 0, 0);
@@ -353,7 +407,7 @@ static int add_lines(struct dwarf_reader *reader, Dwarf_Die *unit)
 	int err;
 
 	if (dwarf_getsrclines(unit, &lines, &count) || dwarf_getsrcfiles(unit, &files, &file_count))
-		return 0;
+		return check_memory();
 	reader->line_count += count;
 	err = forget_files(reader, file_count);
 	if (!err)

@@ -112,26 +112,31 @@ static int add_all_symbols(const struct elf_image *image, const struct elf_image
 	return err ? err : range_writer_add_intervals(writer, RANGE_SYMBOLS, &intervals);
 }
 
+int make_ranges_of(const struct elf_image *image, const struct elf_image *debug,
+		   enum range_depth depth, struct range_writer *writer)
+{
+	const struct elf_image *with_dwarf = debug && has_dwarf(debug) ? debug : image;
+	int err;
+
+	find_code(image, writer);
+	err = add_all_symbols(image, debug, writer);
+	if (err || depth == RANGE_DEPTH_SYMBOLS)
+		return err;
+	if (with_dwarf->fd < 0 || !has_dwarf(with_dwarf))
+		return 0;
+	err = dwarf_ranges_add(writer, with_dwarf);
+	if (err)
+		log_debug("not all DWARF is read: %s", error_text());
+	return is_fatal(err) ? err : 0;
+}
+
 int make_ranges(const struct elf_image *image, const struct debug_file_search *search,
 		enum range_depth depth, struct range_writer *writer)
 {
 	_cleanup_(elf_image_deinit) struct elf_image debug = { .fd = -1 };
 	_cleanup_(close_fd) int fd = -1;
-	const struct elf_image *with_dwarf;
-	bool has_debug = false;
-	int err;
+	bool has_debug = search && !debug_file_open(search, image, &fd) &&
+			 !elf_image_init_fd(&debug, fd);
 
-	find_code(image, writer);
-	if (search && !debug_file_open(search, image, &fd))
-		has_debug = !elf_image_init_fd(&debug, fd);
-	err = add_all_symbols(image, has_debug ? &debug : NULL, writer);
-	if (err || depth == RANGE_DEPTH_SYMBOLS)
-		return err;
-	with_dwarf = has_debug && has_dwarf(&debug) ? &debug : image;
-	if (with_dwarf->fd < 0 || !has_dwarf(with_dwarf))
-		return 0;
-	err = dwarf_ranges_add(writer, with_dwarf->fd);
-	if (err)
-		log_debug("not all DWARF is read: %s", error_text());
-	return is_fatal(err) ? err : 0;
+	return make_ranges_of(image, has_debug ? &debug : NULL, depth, writer);
 }

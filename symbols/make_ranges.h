@@ -10,7 +10,7 @@
 #include "symbols/range_writer.h"
 
 enum range_depth {
-	/** Symbols only: milliseconds. */
+	/** Symbols only: milliseconds, and no file is mapped. */
 	RANGE_DEPTH_SYMBOLS,
 	RANGE_DEPTH_FULL,
 };
@@ -21,5 +21,9 @@ enum range_depth {
  */
 int make_ranges(const struct elf_image *image, const struct debug_file_search *search,
 		enum range_depth depth, struct range_writer *writer);
+
+/** As above with the debug file found before: @debug may be NULL. */
+int make_ranges_of(const struct elf_image *image, const struct elf_image *debug,
+		   enum range_depth depth, struct range_writer *writer);
 
 #endif

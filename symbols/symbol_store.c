@@ -1,27 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two levels: symbol tables by executable id, dropped and read again as memory allows, and names by
- * (executable id, function address), which are never dropped. Files are hostile; host/elf_symbols
- * bounds what they cost. A file that cannot be read has an empty table, so it is tried once.
+ * Symbol tables by executable id are dropped and read again as memory allows. Files are hostile;
+ * host/elf_symbols bounds what they cost. A file that cannot be read has an empty table, so it is tried
+ * once.
  */
 #include "symbols/symbol_store.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "agent/base/cleanup.h"
 #include "agent/base/error.h"
-#include "agent/base/hash_map.h"
 #include "agent/base/log.h"
 #include "agent/base/lru_cache.h"
+#include "agent/base/text.h"
 #include "agent/host/elf_symbols.h"
+#include "agent/host/function_start.h"
+#include "symbols/demangle.h"
 #include "symbols/go_symbols.h"
+#include "symbols/range_source.h"
 
 enum {
 	TABLES_MAX = 4096,
-	/* Of a name in the hash map: slot, copied key and the heads of two allocations. */
-	NAME_OVERHEAD_BYTES = 96,
+	/* At one address: more are not asked for. */
+	FRAMES_MAX = RANGE_FILE_MAX_DEPTH,
 };
 
 struct symbol_table {
@@ -30,19 +34,24 @@ struct symbol_table {
 	struct elf_symbols symbols;
 };
 
-struct name_key {
-	uint64_t executable_id;
-	uint64_t address;
-};
-
 struct symbol_store {
 	struct symbol_lookup lookup;
+	struct symbol_store_options options;
 	struct go_symbols *go;
 	/* executable id -> struct symbol_table */
 	struct lru_cache tables;
-	/* struct name_key -> char * */
-	struct hash_map names;
-	size_t name_bytes;
+	/* What the last answer is from. */
+	struct mapped_ranges *ranges;
+	/* The file in which the start of a function was last looked for; 0: none. */
+	uint64_t image_id;
+	struct elf_image image;
+	char name[ELF_SYMBOL_NAME_MAX_BYTES];
+	/* Names of the last answer that were demangled, with their NULs; and one of them. */
+	struct text_builder names;
+	struct text_builder demangled;
+	struct range_frame frames[FRAMES_MAX];
+	/* Where in @names the frame's is, and 1; 0: it is not there. */
+	size_t name_offsets[FRAMES_MAX];
 };
 
 static void symbol_table_destroy(struct symbol_table *table)
@@ -100,52 +109,112 @@ static struct symbol_table *find_table(struct symbol_store *store, const struct 
 	return table;
 }
 
-/* Keeps a copy of @name for good. NULL without memory or over the limit. */
-static const char *keep_name(struct symbol_store *store, const struct name_key *key,
-			     const char *name)
-{
-	size_t bytes = strlen(name) + 1 + NAME_OVERHEAD_BYTES;
-	char *copy;
-
-	if (bytes > SYMBOL_STORE_MAX_NAME_BYTES - store->name_bytes)
-		return NULL;
-	copy = strdup(name);
-	if (!copy)
-		return NULL;
-	if (hash_map_set_bytes(&store->names, key, sizeof(*key), (uintptr_t)copy)) {
-		free(copy);
-		return NULL;
-	}
-	store->name_bytes += bytes;
-	return copy;
-}
-
-static const char *find_name(struct symbol_store *store, const struct binary *binary,
-			     uint64_t address)
+/* From the file's own table. */
+static uint32_t find_symbol(struct symbol_store *store, const struct binary *binary,
+			    uint64_t address)
 {
 	struct symbol_table *table = find_table(store, binary);
-	char text[ELF_SYMBOL_NAME_MAX_BYTES];
-	const struct elf_symbol *symbol;
+	const struct elf_symbol *symbol = table ? elf_symbols_lookup(&table->symbols, address) :
+						  NULL;
 	struct elf_image file;
-	struct name_key key;
-	uint64_t known;
 
-	if (!table)
-		return NULL;
-	symbol = elf_symbols_lookup(&table->symbols, address);
 	if (!symbol)
-		return NULL;
-	key = (struct name_key){
-		.executable_id = binary->executable_id,
-		.address = symbol->address,
-	};
-	if (hash_map_find_bytes(&store->names, &key, sizeof(key), &known))
-		return (const char *)(uintptr_t)known;
+		return 0;
 	/* Binaries of one id share the file. */
 	file = (struct elf_image){ .fd = binary->fd, .size = table->file_bytes };
-	if (elf_symbols_name(&table->symbols, &file, symbol, text, sizeof(text)))
-		return NULL;
-	return keep_name(store, &key, text);
+	if (elf_symbols_name(&table->symbols, &file, symbol, store->name, sizeof(store->name)))
+		return 0;
+	store->frames[0] = (struct range_frame){ .function = store->name };
+	return 1;
+}
+
+static bool reads_file(const struct symbol_store *store, const struct binary *binary)
+{
+	return store->options.table_limit_bytes &&
+	       (!binary->may_hang || store->options.reads_remote);
+}
+
+/* Fills store->frames. */
+static uint32_t find_frames(struct symbol_store *store, struct binary *binary, uint64_t address,
+			    uint32_t capacity)
+{
+	struct range_source *source = store->options.ranges;
+
+	mapped_ranges_unref(store->ranges);
+	store->ranges = source ? source->ops->get(source, binary, store->options.depth) : NULL;
+	if (store->ranges)
+		return range_file_lookup(&store->ranges->file, address, store->frames, capacity);
+	return reads_file(store, binary) ? find_symbol(store, binary, address) : 0;
+}
+
+/* Addresses without a name come in runs of one file: its headers are kept. */
+static bool find_start(struct symbol_store *store, const struct binary *binary, uint64_t address,
+		       uint64_t *start)
+{
+	int err;
+
+	if (store->image_id != binary->executable_id) {
+		elf_image_deinit(&store->image);
+		store->image = (struct elf_image){ .fd = -1 };
+		store->image_id = binary->executable_id;
+		/* It has no segments then. */
+		(void)elf_image_init_fd(&store->image, binary->fd);
+	}
+	/* Binaries of one id share the file. */
+	store->image.fd = binary->fd;
+	err = function_start(&store->image, address, start);
+	store->image.fd = -1;
+	return !err;
+}
+
+/* What stands for the name of the function that has the code. */
+static uint32_t name_start(struct symbol_store *store, const struct binary *binary,
+			   uint64_t address, uint32_t count)
+{
+	uint64_t start;
+
+	if (!store->options.names_starts || !reads_file(store, binary) ||
+	    (count && store->frames[count - 1].function) ||
+	    !find_start(store, binary, address, &start))
+		return count;
+	snprintf(store->name, sizeof(store->name), "%s+0x%llx", binary_name(binary),
+		 (unsigned long long)start);
+	if (!count)
+		store->frames[count++] = (struct range_frame){ 0 };
+	store->frames[count - 1].function = store->name;
+	return count;
+}
+
+/* glibc's second names for its own use, which are there only where its debug file is. */
+static const char *without_alias_prefix(const char *function)
+{
+	static const char prefix[] = "__GI_";
+
+	return text_starts_with(function, prefix) ? function + sizeof(prefix) - 1 : function;
+}
+
+/* The names stay where they are where they mean nothing else. */
+static void demangle_frames(struct symbol_store *store, uint32_t count)
+{
+	text_builder_clear(&store->names);
+	for (uint32_t i = 0; i < count; i++) {
+		const char *function = store->frames[i].function;
+
+		store->name_offsets[i] = 0;
+		if (!function || !store->options.demangles)
+			continue;
+		if (!demangle(function, &store->demangled)) {
+			store->frames[i].function = without_alias_prefix(function);
+			continue;
+		}
+		store->name_offsets[i] = store->names.length + 1;
+		text_builder_append_bytes(&store->names, text_builder_text(&store->demangled),
+					  store->demangled.length + 1);
+	}
+	for (uint32_t i = 0; i < count && !store->names.failed; i++) {
+		if (store->name_offsets[i])
+			store->frames[i].function = store->names.text + store->name_offsets[i] - 1;
+	}
 }
 
 static uint32_t resolve(struct symbol_lookup *lookup, struct binary *binary, uint64_t address,
@@ -153,7 +222,6 @@ static uint32_t resolve(struct symbol_lookup *lookup, struct binary *binary, uin
 {
 	struct symbol_store *store = (struct symbol_store *)lookup;
 	struct symbol_lookup *go = go_symbols_lookup(store->go);
-	const char *name;
 	uint32_t count;
 
 	/* The names of kernel functions come with their frames. */
@@ -162,11 +230,17 @@ static uint32_t resolve(struct symbol_lookup *lookup, struct binary *binary, uin
 	count = go->ops->resolve(go, binary, address, symbols, capacity);
 	if (count)
 		return count;
-	name = find_name(store, binary, address);
-	if (!name)
-		return 0;
-	symbols[0] = (struct symbol){ .function = name };
-	return 1;
+	count = find_frames(store, binary, address, capacity < FRAMES_MAX ? capacity : FRAMES_MAX);
+	count = name_start(store, binary, address, count);
+	demangle_frames(store, count);
+	for (uint32_t i = 0; i < count; i++)
+		symbols[i] = (struct symbol){
+			.function = store->frames[i].function,
+			.file = store->frames[i].file,
+			.line = store->frames[i].line,
+			.is_inlined = store->frames[i].is_inlined,
+		};
+	return count;
 }
 
 static enum symbol_part part(struct symbol_lookup *lookup, struct binary *binary, uint64_t address)
@@ -178,45 +252,50 @@ static enum symbol_part part(struct symbol_lookup *lookup, struct binary *binary
 
 static void rest(struct symbol_lookup *lookup)
 {
-	struct symbol_lookup *go = go_symbols_lookup(((struct symbol_store *)lookup)->go);
+	struct symbol_store *store = (struct symbol_store *)lookup;
+	struct symbol_lookup *go = go_symbols_lookup(store->go);
 
 	go->ops->rest(go);
+	mapped_ranges_unref(store->ranges);
+	store->ranges = NULL;
+	elf_image_deinit(&store->image);
+	store->image = (struct elf_image){ .fd = -1 };
+	store->image_id = 0;
+	text_builder_deinit(&store->names);
+	text_builder_deinit(&store->demangled);
 }
 
-int symbol_store_create(struct symbol_store **store, size_t table_limit_bytes)
+int symbol_store_create(const struct symbol_store_options *options, struct symbol_store **store)
 {
 	static const struct symbol_lookup_ops ops = { .resolve = resolve,
 						      .part = part,
 						      .rest = rest };
 	struct symbol_store *created = calloc(1, sizeof(*created));
+	size_t table_bytes = options->table_limit_bytes;
 	int err;
 
 	if (!created)
 		return fail(-ENOMEM, "no memory for symbols");
-	err = go_symbols_create(&created->go, true);
+	err = go_symbols_create(&created->go, options->reads_remote);
 	if (err) {
 		free(created);
 		return err;
 	}
 	created->lookup.ops = &ops;
-	if (table_limit_bytes > GO_SYMBOLS_MAX_BYTES)
-		table_limit_bytes -= GO_SYMBOLS_MAX_BYTES;
+	created->options = *options;
+	if (table_bytes > GO_SYMBOLS_MAX_BYTES)
+		table_bytes -= GO_SYMBOLS_MAX_BYTES;
 	lru_cache_init(&created->tables, sizeof(uint64_t), TABLES_MAX,
-		       table_limit_bytes ? table_limit_bytes : 1, release_table, NULL);
+		       table_bytes ? table_bytes : 1, release_table, NULL);
 	*store = created;
 	return 0;
 }
 
 void symbol_store_destroy(struct symbol_store *store)
 {
-	size_t cursor = 0;
-	uint64_t name;
-
 	if (!store)
 		return;
-	while (hash_map_next(&store->names, &cursor, NULL, &name))
-		free((char *)(uintptr_t)name);
-	hash_map_deinit(&store->names);
+	rest(&store->lookup);
 	lru_cache_deinit(&store->tables);
 	go_symbols_destroy(store->go);
 	free(store);

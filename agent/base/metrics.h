@@ -41,6 +41,10 @@
 	X(FRAMES_NAMED, "frames", "interpreted frames named, once per converted trace")            \
 	X(FRAMES_UNNAMED, "frames", "interpreted frames whose function was gone or unreadable")    \
 	X(FRAMES_GONE, "frames", "those whose function was freed before it was read")              \
+	X(RANGES_MADE, "files", "range files made of symbols and debug data")                      \
+	X(RANGES_CACHED, "files", "range files found in the disk cache")                           \
+	X(RANGES_FAILED, "files", "files of which no range file could be made")                    \
+	X(RANGES_DROPPED, "files", "range files without a name dropped for lack of room")          \
 	X(OTLP_REQUESTS_SENT, "requests", "requests that the collector took")                      \
 	X(OTLP_SAMPLES_SENT, "samples", "samples in the requests that the collector took")         \
 	X(OTLP_REQUESTS_DROPPED, "requests", "requests that waited too long or were refused")      \

@@ -127,21 +127,27 @@ static bool belongs(const struct debug_target *target, int fd, bool is_by_link)
 	return is_by_link && has_crc(fd, debug.size, target->crc);
 }
 
+/* @resolve: RESOLVE_... beside those that keep it below the root. */
+static int open_below(int root_fd, const char *path, uint64_t resolve, int *fd)
+{
+	struct open_how how = {
+		.flags = O_PATH | O_CLOEXEC,
+		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS | resolve,
+	};
+	_cleanup_(close_fd) int path_fd = syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
+	struct file_key key;
+
+	return path_fd < 0 || regular_file_reopen(path_fd, fd, &key) ? -ENOENT : 0;
+}
+
 /* The file at @path below a root, if it belongs. */
 static int try_path(int root_fd, const char *path, const struct debug_target *target,
 		    bool is_by_link, int *fd)
 {
-	struct open_how how = {
-		.flags = O_PATH | O_CLOEXEC,
-		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV,
-	};
-	_cleanup_(close_fd) int path_fd = syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
 	_cleanup_(close_fd) int opened = -1;
-	struct file_key key;
 
-	if (path_fd < 0)
-		return -ENOENT;
-	if (regular_file_reopen(path_fd, &opened, &key) || !belongs(target, opened, is_by_link))
+	if (open_below(root_fd, path, RESOLVE_NO_XDEV, &opened) ||
+	    !belongs(target, opened, is_by_link))
 		return -ENOENT;
 	*fd = take_fd(opened);
 	return 0;
@@ -184,8 +190,8 @@ static int try_links(int root_fd, const char *file_path, const struct debug_targ
 	return err;
 }
 
-static int try_root(const struct debug_file_search *search, pid_t pid,
-		    const struct debug_target *target, int *fd)
+/* The root of process @pid, if it may be read. */
+static int open_root(const struct debug_file_search *search, pid_t pid, int *fd)
 {
 	_cleanup_(close_fd) int root_fd = -1;
 	struct statx status;
@@ -198,6 +204,17 @@ static int try_root(const struct debug_file_search *search, pid_t pid,
 		return -ENOENT;
 	if (search->may_read &&
 	    !search->may_read(search->context, pid, status.stx_dev_major, status.stx_dev_minor))
+		return -ENOENT;
+	*fd = take_fd(root_fd);
+	return 0;
+}
+
+static int try_root(const struct debug_file_search *search, pid_t pid,
+		    const struct debug_target *target, int *fd)
+{
+	_cleanup_(close_fd) int root_fd = -1;
+
+	if (open_root(search, pid, &root_fd))
 		return -ENOENT;
 	if (!try_build_id(root_fd, target, fd))
 		return 0;
@@ -219,4 +236,26 @@ int debug_file_open(const struct debug_file_search *search, const struct elf_ima
 	    !try_root(search, DEBUG_FILE_HOST_PID, &target, fd))
 		return 0;
 	return fail(-ENOENT, "no debug file that belongs");
+}
+
+static int try_root_path(const struct debug_file_search *search, pid_t pid, const char *path,
+			 int *fd)
+{
+	_cleanup_(close_fd) int root_fd = -1;
+
+	if (open_root(search, pid, &root_fd))
+		return -ENOENT;
+	return open_below(root_fd, path, search->may_leave_mount ? 0 : RESOLVE_NO_XDEV, fd);
+}
+
+int debug_file_open_path(const struct debug_file_search *search, const char *path, int *fd)
+{
+	if (path[0] != '/')
+		return fail(-EINVAL, "a debug file's path without a folder");
+	if (search->pid && !try_root_path(search, search->pid, path, fd))
+		return 0;
+	if (search->pid != DEBUG_FILE_HOST_PID &&
+	    !try_root_path(search, DEBUG_FILE_HOST_PID, path, fd))
+		return 0;
+	return fail(-ENOENT, "no regular file at a debug file's path");
 }

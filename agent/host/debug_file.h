@@ -44,6 +44,8 @@ struct debug_file_search {
 	 */
 	bool (*may_read)(void *context, pid_t pid, uint32_t major, uint32_t minor);
 	void *context;
+	/** For debug_file_open_path(): for tools, whose user can tell which mounts answer. */
+	bool may_leave_mount;
 };
 
 /**
@@ -51,6 +53,13 @@ struct debug_file_search {
  * belong.
  */
 int debug_file_open(const struct debug_file_search *search, const struct elf_image *image, int *fd);
+
+/**
+ * Opens the regular file at @path, an absolute one that debug data name (of a .dwo file, of dwz's common
+ * file), in the same roots. Whether it belongs is for the caller to prove. The caller owns *@fd.
+ * -ENOENT, -EINVAL.
+ */
+int debug_file_open_path(const struct debug_file_search *search, const char *path, int *fd);
 
 /** Takes a .gnu_debuglink apart: a name without folders, padding, a CRC. -EBADMSG. */
 int debug_link_parse(const void *bytes, size_t size, const char **name, uint32_t *crc);

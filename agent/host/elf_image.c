@@ -363,6 +363,26 @@ static int read_compression_header(enum elf_encoding encoding, struct byte_reade
 	return 0;
 }
 
+int elf_image_unpacked_bytes(const struct elf_image *image, const struct elf_section *section,
+			     uint64_t *bytes)
+{
+	_cleanup_(elf_bytes_deinit) struct elf_bytes raw = { 0 };
+	enum compression compression;
+	struct byte_reader reader;
+	uint64_t size = section->size;
+	int err;
+
+	if (section->type == SHT_NOBITS)
+		return fail(-ENOENT, "section %s has no bytes in the file", section->name);
+	if (size > sizeof(Elf64_Chdr))
+		size = sizeof(Elf64_Chdr);
+	err = elf_image_load_range(image, section->offset, size, size, &raw);
+	if (err)
+		return err;
+	byte_reader_init(&reader, raw.data, raw.size);
+	return read_compression_header(elf_section_encoding(section), &reader, &compression, bytes);
+}
+
 int elf_decode(enum elf_encoding encoding, const struct elf_bytes *raw, uint64_t limit,
 	       struct elf_bytes *bytes)
 {

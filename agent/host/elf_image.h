@@ -129,6 +129,13 @@ int elf_image_load_raw_section(const struct elf_image *image, const struct elf_s
 			       uint64_t limit, struct elf_bytes *raw);
 
 /**
+ * What a section that is not ELF_ENCODING_PLAIN claims to become; only its header is read.
+ * -EOPNOTSUPP, -EBADMSG, -ENOENT as when it is loaded.
+ */
+int elf_image_unpacked_bytes(const struct elf_image *image, const struct elf_section *section,
+			     uint64_t *bytes);
+
+/**
  * Decompresses @raw into fresh memory. Not for ELF_ENCODING_PLAIN. -E2BIG over @limit, -EOPNOTSUPP
  * for another compression than zlib and zstd, -EBADMSG.
  */

@@ -422,9 +422,10 @@ static void classify_one_byte(const struct parts *parts, struct x86_instruction 
 				     parts->displacement);
 		break;
 	case 0x90:
-		if (!parts->base_bit)
+		/* pause does nothing either, but fills up no gap between functions. */
+		if (!parts->base_bit && parts->code.repeat != 0xf3)
 			instruction->kind = X86_NOP;
-		else
+		else if (parts->base_bit)
 			instruction->writes = 1 << X86_RAX | 1 << EXTENDED;
 		break;
 	case 0xc2:

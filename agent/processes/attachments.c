@@ -30,8 +30,8 @@ static const uint64_t pauses_ns[] = {
 
 /* From one that may grow to the next look at it. */
 static const uint64_t growth_pauses_ns[] = {
-	NS_PER_SECOND,	    5 * NS_PER_SECOND,	 20 * NS_PER_SECOND,
-	60 * NS_PER_SECOND, 600 * NS_PER_SECOND,
+	200 * NS_PER_MS,    NS_PER_SECOND,	5 * NS_PER_SECOND,
+	20 * NS_PER_SECOND, 60 * NS_PER_SECOND, 600 * NS_PER_SECOND,
 };
 
 enum {

@@ -14,9 +14,9 @@
 #include "agent/base/hash_map.h"
 #include "agent/host/file_id.h"
 #include "agent/host/kernel_symbols.h"
-#include "agent/host/perf_map.h"
 #include "agent/processes/executable_cache.h"
 #include "agent/processes/interpreted_names.h"
+#include "agent/processes/perf_maps.h"
 
 enum {
 	/** A trace of TRACE_MAX_WORDS one-word frames. What is inlined comes on top: then it may be cut. */
@@ -41,6 +41,8 @@ struct frame_converter {
 	/** struct kernel_binary_key -> struct binary, one reference each. */
 	struct hash_map kernel_binaries;
 	struct interpreted_names names;
+	/* Of the stack that is converted: bytes of names of code made at run time. */
+	size_t code_name_bytes;
 	/** The last frames of the process that fit stand for several, and one behind them says that it is cut. */
 	struct frame frames[FRAMES_MAX + INTERPRETED_FRAMES_MAX];
 };
@@ -166,15 +168,33 @@ static struct binary *native_binary(struct frame_converter *converter, uint64_t 
 	}
 }
 
+/* A stack has as many names as it may have of interpreted functions: they come from the process, too. */
+static void name_code(struct frame_converter *converter, const struct code_place *place,
+		      struct frame *frame, bool *is_lasting)
+{
+	size_t bytes = strlen(place->function) + (place->file ? strlen(place->file) : 0);
+
+	if (converter->code_name_bytes + bytes > INTERPRETED_NAMES_MAX_BYTES) {
+		*is_lasting = false;
+		return;
+	}
+	converter->code_name_bytes += bytes;
+	frame->function = place->function;
+	frame->file = place->file;
+	frame->line = place->line;
+}
+
 static void convert_native_frame(struct frame_converter *converter, const uint64_t *words,
-				 const struct perf_map *names, const struct frame *previous,
-				 struct frame *frame)
+				 const struct named_code *names, const struct frame *previous,
+				 struct frame *frame, bool *is_lasting)
 {
 	uint64_t executable_id = words[1];
+	struct code_place place;
 
 	frame->address = frame_address(words[0]);
-	if (executable_id == EXECUTABLE_ID_ANONYMOUS && names)
-		frame->function = perf_map_find(names, frame_lookup_address(frame));
+	if (executable_id == EXECUTABLE_ID_ANONYMOUS && names &&
+	    named_code_find(names, frame_lookup_address(frame), &place))
+		name_code(converter, &place, frame, is_lasting);
 	if (previous && previous->kind == FRAME_NATIVE && previous->binary &&
 	    previous->binary->executable_id == executable_id)
 		frame->binary = binary_ref(previous->binary);
@@ -231,7 +251,7 @@ static uint32_t convert_frame(struct frame_converter *converter, const struct ra
 	case FRAME_NATIVE:
 		frames[0].flags = frame_flags(words[0]);
 		convert_native_frame(converter, words, stack->names, is_first ? NULL : frames - 1,
-				     frames);
+				     frames, is_lasting);
 		return 1;
 	case FRAME_ERROR:
 		frames[0].error = frame_flags(words[0]);
@@ -275,6 +295,7 @@ struct trace *frame_converter_convert(struct frame_converter *converter,
 	if (converter->kernel_binaries.count > KERNEL_BINARIES_MAX)
 		forget_kernel_binaries(converter);
 	interpreted_names_begin(&converter->names, stack->runtimes);
+	converter->code_name_bytes = 0;
 	count = convert_frames(converter, stack, &is_whole, &is_named);
 	if (converter->config.fold_runtime_frames && stack->runtimes)
 		count = fold_runtimes(converter, count, stack->runtimes);

@@ -15,7 +15,7 @@
 struct executable_cache;
 struct frame_converter;
 struct kernel_symbols;
-struct perf_map;
+struct named_code;
 struct runtime_set;
 
 /** What the record says of its stack beside the frames. */
@@ -26,7 +26,7 @@ struct raw_stack {
 	/** enum record_flag */
 	uint8_t flags;
 	/** Of the process's anonymous code, borrowed for the call; NULL if there are none. */
-	const struct perf_map *names;
+	const struct named_code *names;
 	/** Of the process, borrowed for the call; NULL if it has none. */
 	const struct runtime_set *runtimes;
 };

@@ -3,7 +3,7 @@
  * The threads that read files: `load` makes unwind rows of files on this host's own file systems,
  * and attaches to runtimes in processes;
  * `load_remote` does all work on network and FUSE file systems, where a read may never come back,
- * and reads perf maps, which lie where the process wants them.
+ * and reads perf maps and jitdump files, which lie where the process wants them.
  * Both run at low priority, so that a slow file costs the host and the other threads little; but
  * not while samples wait for rows.
  */
@@ -74,7 +74,7 @@ void load_threads_request_file(struct load_threads *threads, const struct file_r
 /** Any thread. Has a runtime attached to; takes @request over. */
 void load_threads_request_attach(struct load_threads *threads, struct attach_request *request);
 
-/** Any thread. Has the perf map of a process looked at (perf_maps_read()). */
+/** Any thread. Has the perf map and the jitdump file of a process looked at (perf_maps_read()). */
 void load_threads_request_names(struct load_threads *threads, uint32_t pid,
 				const struct process_stamp *stamp);
 

@@ -16,7 +16,7 @@
 
 #include "agent/base/hash_map.h"
 
-/** Owned by the sync thread. */
+/** Each of one thread: of sync, and of the one that makes names. */
 struct local_devices {
 	/** Device -> device_kind. */
 	struct hash_map kinds;

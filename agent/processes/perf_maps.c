@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One record per pid. While a record is requested it is not taken out, so load_remote may use the
- * fields that are its own without the lock. Files are hostile: their text is parsed by perf_map.c,
- * and what is read of them, how often, and what is kept is bounded here.
+ * fields that are its own without the lock. Files are hostile: they are parsed by perf_map.c and
+ * jitdump.c, and what is read of them, how often, and what is kept is bounded here.
  */
 #include "agent/processes/perf_maps.h"
 
@@ -17,30 +17,54 @@
 #include "agent/base/error.h"
 #include "agent/base/hash_map.h"
 #include "agent/base/log.h"
+#include "agent/host/jitdump_file.h"
+#include "agent/host/perf_map.h"
 #include "agent/host/perf_map_file.h"
 
 enum {
-	READ_BYTES = 64 << 10,
+	READ_BYTES = JITDUMP_READ_BYTES,
 	READS_AT_ONCE = 16,
 };
 
 /* Clocks are set: the file of a process may seem to be so much older than the process. */
 #define CLOCK_SLACK_NS (2 * (int64_t)NS_PER_SECOND)
 
+/* In the order in which they are asked for names. */
+enum source {
+	SOURCE_JITDUMP,
+	SOURCE_PERF_MAP,
+	SOURCE_COUNT,
+};
+
+struct named_code {
+	struct jitdump jitdump;
+	struct code_names perf_map;
+};
+
+/* What was read already. */
+struct source_file {
+	uint64_t device;
+	uint64_t inode;
+	uint64_t offset;
+};
+
 struct named_process {
 	uint32_t pid;
 	struct process_stamp stamp;
 	/* Work's and load_remote's, under the lock: */
-	struct perf_map map;
+	struct named_code code;
 	uint64_t state;
 	uint64_t asked_ns;
 	uint64_t next_read_ns;
 	uint64_t pause_ns;
 	bool is_requested;
-	/* What was read already. Load_remote's while is_requested. */
-	uint64_t device;
-	uint64_t inode;
-	uint64_t offset;
+	/* Load_remote's while is_requested, else of who has the lock. */
+	struct source_file files[SOURCE_COUNT];
+	/* The mapping of the jitdump file, if the path is not NULL; when to look for one again. */
+	struct proc_mapping marker;
+	char *marker_path;
+	uint64_t next_search_ns;
+	uint64_t search_pause_ns;
 };
 
 struct perf_maps {
@@ -67,19 +91,42 @@ int perf_maps_create(const struct perf_maps_config *config, struct perf_maps **m
 	return 0;
 }
 
+static size_t named_bytes(const struct named_process *process)
+{
+	return jitdump_bytes(&process->code.jitdump) + code_names_bytes(&process->code.perf_map);
+}
+
+static void forget_source(struct perf_maps *maps, struct named_process *process, int source)
+{
+	maps->bytes -= named_bytes(process);
+	if (source == SOURCE_JITDUMP)
+		jitdump_deinit(&process->code.jitdump);
+	else
+		code_names_deinit(&process->code.perf_map);
+	maps->bytes += named_bytes(process);
+	process->files[source].offset = 0;
+	process->state = named_bytes(process) ? ++maps->last_state : 0;
+}
+
 static void forget_names(struct perf_maps *maps, struct named_process *process)
 {
-	maps->bytes -= perf_map_bytes(&process->map);
-	perf_map_deinit(&process->map);
-	process->state = 0;
-	process->offset = 0;
+	for (int source = 0; source < SOURCE_COUNT; source++)
+		forget_source(maps, process, source);
+}
+
+static void free_process(struct named_process *process)
+{
+	jitdump_deinit(&process->code.jitdump);
+	code_names_deinit(&process->code.perf_map);
+	free(process->marker_path);
+	free(process);
 }
 
 static void remove_process(struct perf_maps *maps, struct named_process *process)
 {
 	forget_names(maps, process);
 	hash_map_remove(&maps->processes, process->pid, NULL);
-	free(process);
+	free_process(process);
 }
 
 void perf_maps_destroy(struct perf_maps *maps)
@@ -89,12 +136,8 @@ void perf_maps_destroy(struct perf_maps *maps)
 
 	if (!maps)
 		return;
-	while (hash_map_next(&maps->processes, &cursor, NULL, &value)) {
-		struct named_process *process = (void *)(uintptr_t)value;
-
-		perf_map_deinit(&process->map);
-		free(process);
-	}
+	while (hash_map_next(&maps->processes, &cursor, NULL, &value))
+		free_process((void *)(uintptr_t)value);
 	hash_map_deinit(&maps->processes);
 	pthread_mutex_destroy(&maps->lock);
 	free(maps);
@@ -110,7 +153,7 @@ static struct named_process *least_wanted(const struct perf_maps *maps, bool wit
 	while (hash_map_next(&maps->processes, &cursor, NULL, &value)) {
 		struct named_process *process = (void *)(uintptr_t)value;
 
-		if (process->is_requested || (with_names_only && !perf_map_bytes(&process->map)))
+		if (process->is_requested || (with_names_only && !named_bytes(process)))
 			continue;
 		if (!least || process->asked_ns < least->asked_ns)
 			least = process;
@@ -148,6 +191,7 @@ static struct named_process *add(struct perf_maps *maps, uint32_t pid,
 	process->pid = pid;
 	process->stamp = *stamp;
 	process->pause_ns = PERF_MAP_MIN_NS;
+	process->search_pause_ns = PERF_MAP_MIN_NS / 2;
 	if (hash_map_set_pointer(&maps->processes, pid, process)) {
 		free(process);
 		return NULL;
@@ -179,19 +223,32 @@ uint64_t perf_maps_ask(struct perf_maps *maps, uint32_t pid, const struct proces
 	return state;
 }
 
-const struct perf_map *perf_maps_lock(struct perf_maps *maps, uint32_t pid,
-				      const struct process_stamp *stamp)
+const struct named_code *perf_maps_lock(struct perf_maps *maps, uint32_t pid,
+					const struct process_stamp *stamp)
 {
 	const struct named_process *process;
 
 	pthread_mutex_lock(&maps->lock);
 	process = find(maps, pid, stamp);
-	return process && process->state ? &process->map : NULL;
+	return process && process->state ? &process->code : NULL;
 }
 
 void perf_maps_unlock(struct perf_maps *maps)
 {
 	pthread_mutex_unlock(&maps->lock);
+}
+
+bool named_code_find(const struct named_code *code, uint64_t address, struct code_place *place)
+{
+	const struct code_function *function;
+
+	if (jitdump_find(&code->jitdump, address, place))
+		return true;
+	function = code_names_find(&code->perf_map, address);
+	if (!function)
+		return false;
+	*place = (struct code_place){ .function = code_names_text(&code->perf_map, function) };
+	return true;
 }
 
 void perf_maps_expire(struct perf_maps *maps, uint64_t now_ns)
@@ -218,33 +275,69 @@ void perf_maps_request_dropped(struct perf_maps *maps, uint32_t pid)
 
 /* --- reading --- */
 
-/* Takes @text in; false if the reading has come to its end. */
-static bool take_text(struct perf_maps *maps, struct named_process *process, const char *text,
-		      size_t bytes)
+static int64_t start_realtime_ns(const struct process_stamp *stamp)
 {
-	bool was_whole = !process->map.left_out_count;
-	size_t used = 0, before = perf_map_bytes(&process->map);
+	uint64_t age_ns = clock_monotonic_ns() - stamp->start_time_ns;
+
+	return (int64_t)(clock_realtime_ns() - age_ns);
+}
+
+static uint64_t next_pause(uint64_t pause_ns, bool is_absent, bool has_grown)
+{
+	uint64_t limit_ns = is_absent ? PERF_MAP_ABSENT_MAX_NS : PERF_MAP_MAX_NS;
+
+	if (has_grown)
+		return PERF_MAP_MIN_NS;
+	return 2 * pause_ns < limit_ns ? 2 * pause_ns : limit_ns;
+}
+
+/* What the next bytes of a file are, of which @left_bytes are left in all. */
+static int add_bytes(struct named_process *process, int source, const char *bytes, size_t size,
+		     uint64_t left_bytes, uint64_t *used)
+{
+	size_t used_text = 0;
+	int err;
+
+	if (source == SOURCE_JITDUMP)
+		return jitdump_add(&process->code.jitdump, bytes, size, left_bytes, used);
+	err = perf_map_add(&process->code.perf_map, bytes, size, &used_text);
+	/* No line end in all of it is a line without sense. */
+	*used = !used_text && size == READ_BYTES ? size : used_text;
+	return err;
+}
+
+static uint64_t left_out_count(const struct named_process *process)
+{
+	return process->code.jitdump.names.left_out_count + process->code.perf_map.left_out_count;
+}
+
+/* Takes @bytes in; false if the reading has come to its end. */
+static bool take_bytes(struct perf_maps *maps, struct named_process *process, int source,
+		       const char *bytes, size_t size, uint64_t left_bytes)
+{
+	bool was_whole = !left_out_count(process);
+	size_t before = named_bytes(process);
 	struct named_process *other;
+	uint64_t used = 0;
 	int err;
 
 	pthread_mutex_lock(&maps->lock);
-	err = perf_map_add(&process->map, text, bytes, &used);
-	maps->bytes += perf_map_bytes(&process->map) - before;
+	err = add_bytes(process, source, bytes, size, left_bytes, &used);
+	maps->bytes += named_bytes(process) - before;
 	while (maps->bytes > PERF_MAPS_MAX_BYTES && (other = least_wanted(maps, true)))
 		forget_names(maps, other);
-	/* No line end in all of it is a line without sense. */
-	if (!used && bytes == READ_BYTES)
-		used = bytes;
-	process->offset += used;
-	if (used)
+	process->files[source].offset += used;
+	if (used || err)
 		process->state = ++maps->last_state;
 	/* To be read from its start another time. */
-	if (err)
-		forget_names(maps, process);
+	if (err == -ENOMEM)
+		forget_source(maps, process, source);
 	pthread_mutex_unlock(&maps->lock);
-	if (was_whole && process->map.left_out_count)
-		log_debug("process %u: a perf map of more than is kept; later functions have no "
-			  "names",
+	if (err)
+		log_debug("process %u: names of its code end here: %s", process->pid, error_text());
+	if (was_whole && left_out_count(process))
+		log_debug("process %u: more code with names than is kept; later functions have "
+			  "none",
 			  process->pid);
 	return used && !err;
 }
@@ -260,76 +353,92 @@ static bool may_read(struct perf_maps *maps, uint64_t now_ns)
 	return maps->second_bytes < PERF_MAPS_BYTES_PER_SECOND;
 }
 
-/* Reads on from process->offset. True if there was something new. */
-static bool read_file(struct perf_maps *maps, struct named_process *process, int fd,
+/* Reads on from where it ended. True if there was something new. */
+static bool read_file(struct perf_maps *maps, struct named_process *process, int source, int fd,
 		      const struct file_key *key, uint64_t now_ns)
 {
-	_cleanup_(free_pointer) char *text = NULL;
+	struct source_file *file = &process->files[source];
+	_cleanup_(free_pointer) char *bytes = NULL;
 	bool has_grown = false;
 	ssize_t count;
 
-	if (process->device != key->device || process->inode != key->inode ||
-	    process->offset > key->size) {
+	if (file->device != key->device || file->inode != key->inode || file->offset > key->size) {
 		pthread_mutex_lock(&maps->lock);
-		forget_names(maps, process);
+		forget_source(maps, process, source);
 		pthread_mutex_unlock(&maps->lock);
-		process->device = key->device;
-		process->inode = key->inode;
+		file->device = key->device;
+		file->inode = key->inode;
 	}
-	if (process->offset == key->size)
+	if (file->offset == key->size ||
+	    (source == SOURCE_JITDUMP && process->code.jitdump.is_broken))
 		return false;
-	text = malloc(READ_BYTES);
+	bytes = malloc(READ_BYTES);
 	/* In parts, so that others have their turn. */
-	for (int i = 0; text && i < READS_AT_ONCE && may_read(maps, now_ns); i++) {
-		count = pread(fd, text, READ_BYTES, (off_t)process->offset);
+	for (int i = 0; bytes && i < READS_AT_ONCE && may_read(maps, now_ns); i++) {
+		uint64_t left_bytes = key->size > file->offset ? key->size - file->offset : 0;
+
+		count = pread(fd, bytes, READ_BYTES, (off_t)file->offset);
 		if (count <= 0)
 			break;
 		maps->second_bytes += count;
-		if (!take_text(maps, process, text, count))
+		if (left_bytes < (uint64_t)count)
+			left_bytes = count;
+		if (!take_bytes(maps, process, source, bytes, count, left_bytes))
 			break;
 		has_grown = true;
 	}
 	return has_grown;
 }
 
-static int64_t start_realtime_ns(const struct process_stamp *stamp)
+/* By the mapping that is known, or by one that is looked for now and then. */
+static int open_jitdump(struct perf_maps *maps, struct named_process *process, uint64_t now_ns,
+			int *fd, struct file_key *key)
 {
-	uint64_t age_ns = clock_monotonic_ns() - stamp->start_time_ns;
+	const char *proc_root = maps->config.proc_root;
+	int err;
 
-	return (int64_t)(clock_realtime_ns() - age_ns);
-}
-
-static uint64_t next_pause(uint64_t pause_ns, int err, bool has_grown)
-{
-	uint64_t limit_ns = err ? PERF_MAP_ABSENT_MAX_NS : PERF_MAP_MAX_NS;
-
-	if (has_grown)
-		return PERF_MAP_MIN_NS;
-	return 2 * pause_ns < limit_ns ? 2 * pause_ns : limit_ns;
+	if (process->marker_path &&
+	    !mapped_file_open(proc_root, process->pid, &process->marker, fd, key))
+		return 0;
+	free(process->marker_path);
+	process->marker_path = NULL;
+	if (now_ns < process->next_search_ns)
+		return -ENOENT;
+	err = jitdump_find_mapping(proc_root, process->pid, &process->marker,
+				   &process->marker_path);
+	if (!err)
+		err = mapped_file_open(proc_root, process->pid, &process->marker, fd, key);
+	process->search_pause_ns = err ? next_pause(process->search_pause_ns, true, false) :
+					 PERF_MAP_MIN_NS;
+	process->next_search_ns = now_ns + process->search_pause_ns;
+	return err;
 }
 
 void perf_maps_read(struct perf_maps *maps, uint32_t pid, const struct process_stamp *stamp,
 		    uint64_t now_ns)
 {
-	_cleanup_(close_fd) int fd = -1;
+	_cleanup_(close_fd) int dump_fd = -1, map_fd = -1;
 	struct named_process *process;
 	bool has_grown = false;
 	struct file_key key;
-	int err;
+	int dump_err, map_err;
 
 	pthread_mutex_lock(&maps->lock);
 	process = find(maps, pid, stamp);
 	pthread_mutex_unlock(&maps->lock);
 	if (!process)
 		return;
-	err = perf_map_open(maps->config.proc_root, pid, start_realtime_ns(stamp) - CLOCK_SLACK_NS,
-			    &fd, &key);
-	if (!err)
-		has_grown = read_file(maps, process, fd, &key, now_ns);
-	else
-		log_debug("process %u: no perf map: %s", pid, error_text());
+	dump_err = open_jitdump(maps, process, now_ns, &dump_fd, &key);
+	if (!dump_err)
+		has_grown = read_file(maps, process, SOURCE_JITDUMP, dump_fd, &key, now_ns);
+	map_err = perf_map_open(maps->config.proc_root, pid,
+				start_realtime_ns(stamp) - CLOCK_SLACK_NS, &map_fd, &key);
+	if (!map_err)
+		has_grown |= read_file(maps, process, SOURCE_PERF_MAP, map_fd, &key, now_ns);
+	if (dump_err && map_err)
+		log_debug("process %u: no perf map and no jitdump file: %s", pid, error_text());
 	pthread_mutex_lock(&maps->lock);
-	process->pause_ns = next_pause(process->pause_ns, err, has_grown);
+	process->pause_ns = next_pause(process->pause_ns, dump_err && map_err, has_grown);
 	process->next_read_ns = now_ns + process->pause_ns;
 	process->is_requested = false;
 	pthread_mutex_unlock(&maps->lock);

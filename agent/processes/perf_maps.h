@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * The perf maps (agent/host/perf_map.h) of the processes that were sampled in anonymous code. Names
- * are put on when a sample is converted, since the memory of such code is used again; files are
- * read by load_remote, because a process can put its /tmp on a file system that hangs. So a sample
- * gets the names that were there at the last reading, and asks for the next one: files are looked
- * at every PERF_MAP_MIN_NS while they grow, and ever more rarely while they do not.
+ * Names of code that processes which were sampled in anonymous code made at run time, from their
+ * perf maps (agent/host/perf_map.h) and jitdump files (agent/host/jitdump.h), which say more and go
+ * first. Names are put on when a sample is converted, since the memory of such code is used again;
+ * files are read by load_remote, because a process can put them on a file system that hangs. So a
+ * sample gets the names that were there at the last reading, and asks for the next one: files are
+ * looked at every PERF_MAP_MIN_NS while they grow, and ever more rarely while they do not.
  *
  * Memory is bounded by PERF_MAPS_MAX_BYTES; beyond it the names go that were asked for longest ago.
- * A process that has more functions than perf_map.h keeps has names for some of them.
+ * A process that has more functions than code_names.h keeps has names for some of them.
  */
 #ifndef AGENT_PROCESSES_PERF_MAPS_H
 #define AGENT_PROCESSES_PERF_MAPS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "agent/base/clock.h"
-#include "agent/host/perf_map.h"
+#include "agent/host/jitdump.h"
 #include "ebpf/abi/process.h"
 
 enum {
@@ -25,7 +27,7 @@ enum {
 	PERF_MAPS_BYTES_PER_SECOND = 4 << 20,
 };
 
-/** Between two looks at a file that grows, that does not, and that is not there. */
+/** Between two looks at the files of a process, where one grows, none does, and none is there. */
 #define PERF_MAP_MIN_NS (100 * NS_PER_MS)
 #define PERF_MAP_MAX_NS NS_PER_SECOND
 #define PERF_MAP_ABSENT_MAX_NS (16 * NS_PER_SECOND)
@@ -33,6 +35,8 @@ enum {
 #define PERF_MAP_KEEP_NS (60 * NS_PER_SECOND)
 
 struct perf_maps;
+/** The names of one process. */
+struct named_code;
 
 struct perf_maps_config {
 	/** Borrowed. */
@@ -46,8 +50,8 @@ int perf_maps_create(const struct perf_maps_config *config, struct perf_maps **m
 void perf_maps_destroy(struct perf_maps *maps);
 
 /**
- * Work. There is a sample in anonymous code of this process: has its file looked at, if it is time.
- * Returns the number of its names' state, which is another one whenever they change; 0: no names.
+ * Work. There is a sample in anonymous code of this process: has its files looked at, if it is
+ * time. Returns the number of its names' state, which is another one whenever they change; 0: no names.
  */
 uint64_t perf_maps_ask(struct perf_maps *maps, uint32_t pid, const struct process_stamp *stamp,
 		       uint64_t now_ns);
@@ -56,14 +60,17 @@ uint64_t perf_maps_ask(struct perf_maps *maps, uint32_t pid, const struct proces
  * Work. The names of the process, NULL if there are none; in both cases nothing changes until
  * perf_maps_unlock().
  */
-const struct perf_map *perf_maps_lock(struct perf_maps *maps, uint32_t pid,
-				      const struct process_stamp *stamp);
+const struct named_code *perf_maps_lock(struct perf_maps *maps, uint32_t pid,
+					const struct process_stamp *stamp);
 void perf_maps_unlock(struct perf_maps *maps);
+
+/** Work, between lock and unlock. False if there is no name at @address. */
+bool named_code_find(const struct named_code *code, uint64_t address, struct code_place *place);
 
 /** Work, now and then. Forgets what was not asked for. */
 void perf_maps_expire(struct perf_maps *maps, uint64_t now_ns);
 
-/** Load_remote. Reads what the file has that was not read yet; may hang in its file system. */
+/** Load_remote. Reads what the files have that was not read yet; may hang in their file systems. */
 void perf_maps_read(struct perf_maps *maps, uint32_t pid, const struct process_stamp *stamp,
 		    uint64_t now_ns);
 

@@ -141,6 +141,24 @@ static void resources_are_grouped_in_three_ways(void **state)
 	assert_refused("give process, container or service", "-resource-grouping=host", NULL);
 }
 
+static void native_names_are_sent_on_demand(void **state)
+{
+	struct options options = parse("-disable-tls=false", NULL);
+
+	(void)state;
+	assert_int_equal(options.collector.symbolize, SYMBOLIZE_NONE);
+	options_deinit(&options);
+	options = parse("-symbolize=symtab", NULL);
+	assert_int_equal(options.collector.symbolize, SYMBOLIZE_SYMTAB);
+	options_deinit(&options);
+	setenv("ALLFRAMES_SYMBOLIZE", "full", 1);
+	options = parse("-disable-tls=false", NULL);
+	assert_int_equal(options.collector.symbolize, SYMBOLIZE_FULL);
+	options_deinit(&options);
+	unsetenv("ALLFRAMES_SYMBOLIZE");
+	assert_refused("give none, symtab or full", "-symbolize=all", NULL);
+}
+
 static void all_of_them_come_from_the_environment_too(void **state)
 {
 	struct options options;
@@ -171,6 +189,7 @@ int main(void)
 		option_test(wrong_headers_are_refused_without_their_values),
 		option_test(intervals_and_jitter_have_bounds),
 		option_test(resources_are_grouped_in_three_ways),
+		option_test(native_names_are_sent_on_demand),
 		option_test(all_of_them_come_from_the_environment_too),
 	};
 

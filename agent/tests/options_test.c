@@ -245,6 +245,7 @@ static void help_names_every_option_within_80_columns(void **state)
 		"-reporter-jitter",
 		"-resource-grouping",
 		"-with-cpu",
+		"-symbolize HOW  (none)",
 		"-with-goroutine-id",
 		"Exit status",
 	};

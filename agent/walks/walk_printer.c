@@ -178,13 +178,15 @@ static void print_trace(const struct walk_printer *printer, const struct address
 
 int walk_printer_init(struct walk_printer *printer, FILE *file, bool with_names)
 {
+	const struct symbol_store_options names = { .table_limit_bytes = SYMBOL_TABLES_MAX_BYTES,
+						    .reads_remote = true };
 	int err;
 
 	memset(printer, 0, sizeof(*printer));
 	printer->file = file;
 	err = user_walk_create(&printer->walk);
 	if (!err && with_names)
-		err = symbol_store_create(&printer->symbols, SYMBOL_TABLES_MAX_BYTES);
+		err = symbol_store_create(&names, &printer->symbols);
 	if (err)
 		walk_printer_deinit(printer);
 	return err;

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/base/clock.h"
 #include "agent/base/error.h"
 #include "agent/base/text.h"
 #include "agent/host/elf_dynamic.h"
@@ -149,7 +150,7 @@ static int symbolize(struct interpreter_process *process, struct remote_memory *
 	(void)object;
 	if (words[1] >> 32 == JAVA_STUB)
 		return name_stub(attached, memory, words, frames);
-	return java_symbolize(&attached->symbolizer, memory, words, frames);
+	return java_symbolize(&attached->symbolizer, memory, words, clock_monotonic_ns(), frames);
 }
 
 static void detach(struct interpreter_process *process)

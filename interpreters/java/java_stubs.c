@@ -20,7 +20,7 @@
 enum {
 	/* Blocks that are looked at; stubs are among the first ones. */
 	MAX_BLOCKS = 4096,
-	/* A heap that begins with so many compiled methods has no stubs. */
+	/* A heap whose first blocks in use are so many compiled methods has no stubs. */
 	FIRST_BLOCKS = 64,
 	MAX_STUBS = 512,
 	MAX_STUB_BYTES = 1 << 19,
@@ -168,19 +168,20 @@ static int add_stub(struct stubs *stubs, const struct java_blob *blob, enum stub
 	return err;
 }
 
-static int take_block(struct stubs *stubs, uint64_t block, bool *is_method)
+/* Counts what is in use: between those lie blocks that were freed. */
+static int take_block(struct stubs *stubs, uint64_t block, uint32_t *blocks, uint32_t *methods)
 {
 	struct java_blob blob;
 	enum stub_kind kind;
 	uint64_t is_used;
 
-	*is_method = false;
 	if (java_field_read(stubs->memory, block, stubs->layout->block_used, &is_used) ||
 	    !is_used ||
 	    java_blob_find_at(stubs->layout, stubs->memory, block + stubs->layout->block_bytes,
 			      &blob))
 		return 0;
-	*is_method = blob.is_nmethod;
+	*blocks += 1;
+	*methods += blob.is_nmethod;
 	kind = find_kind(stubs, &blob);
 	return kind == STUB_NONE ? 0 : add_stub(stubs, &blob, kind);
 }
@@ -198,7 +199,6 @@ static int walk_heap(struct stubs *stubs, const struct java_heap *heap)
 		if (remote_memory_read(stubs->memory, heap->segment_map + at, map, part))
 			return 0;
 		for (uint64_t i = 0; i < part; i++) {
-			bool is_method;
 			int err;
 
 			if (map[i])
@@ -208,14 +208,29 @@ static int walk_heap(struct stubs *stubs, const struct java_heap *heap)
 				return 0;
 			stubs->blocks_left--;
 			err = take_block(stubs, heap->low + ((at + i) << heap->log2_segment_size),
-					 &is_method);
+					 &blocks, &methods);
 			if (err)
 				return err;
-			blocks++;
-			methods += is_method;
 		}
 	}
 	return 0;
+}
+
+/* First the heap of the interpreter, which stubs are in: others may have more blocks than are looked at. */
+static int walk_heaps(struct stubs *stubs, const struct java_heaps *heaps)
+{
+	uint64_t interpreter = stubs->process->interpreter_start;
+	int err = 0;
+
+	for (int pass = 0; pass < 2; pass++)
+		for (uint32_t i = 0; i < heaps->count && !err; i++) {
+			const struct java_heap *heap = &heaps->heaps[i];
+			bool is_first = interpreter >= heap->low && interpreter < heap->high;
+
+			if (is_first == (pass == 0))
+				err = walk_heap(stubs, heap);
+		}
+	return err;
 }
 
 static int compare_stubs(const void *a, const void *b)
@@ -452,14 +467,14 @@ int java_stubs_read(const struct java_layout *layout, const struct java_heaps *h
 	struct java_process found = *process;
 	int err = 0;
 
-	for (uint32_t i = 0; target->analyse && i < heaps->count && !err; i++)
-		err = walk_heap(&stubs, &heaps->heaps[i]);
+	if (target->analyse)
+		err = walk_heaps(&stubs, heaps);
 	tidy_stubs(&stubs);
 	if (!err)
 		err = find_starts(&stubs, ranges, target->bias);
 	if (!err)
 		find_call_stub(&stubs, &found);
-	if (!err && stubs.stubs.count)
+	if (!err && target->analyse && stubs.stubs.count)
 		err = make_rows(&stubs, target, &deltas);
 	if (err == -ENOMEM)
 		return err;

@@ -30,6 +30,8 @@ struct identity {
 /* As it is kept: one block of memory, with the texts behind the methods. */
 struct java_place {
 	struct identity identity;
+	/* When that was so. */
+	uint64_t looked_ns;
 	uint32_t count;
 	bool is_exact;
 	struct place_method {
@@ -44,6 +46,9 @@ struct java_place {
 };
 
 #define NO_TEXT UINT32_MAX
+
+/* Bytes that places of all processes take; atomic, for detach may be another thread's. */
+static size_t total_bytes;
 
 static void release_place(void *context, const void *key, void *value)
 {
@@ -62,9 +67,19 @@ void java_symbolizer_init(struct java_symbolizer *symbolizer, const struct java_
 		       JAVA_PLACES_MAX_BYTES, release_place, NULL);
 }
 
+/* The sum over all processes, with what has become of this one's places. */
+static size_t count_bytes(struct java_symbolizer *symbolizer)
+{
+	size_t change = symbolizer->places.bytes - symbolizer->counted_bytes;
+
+	symbolizer->counted_bytes = symbolizer->places.bytes;
+	return __atomic_add_fetch(&total_bytes, change, __ATOMIC_RELAXED);
+}
+
 void java_symbolizer_deinit(struct java_symbolizer *symbolizer)
 {
 	lru_cache_deinit(&symbolizer->places);
+	count_bytes(symbolizer);
 	free(symbolizer->uncached);
 	symbolizer->uncached = NULL;
 	text_builder_deinit(&symbolizer->texts);
@@ -227,7 +242,8 @@ static int read_method(struct java_symbolizer *symbolizer, struct remote_memory 
 
 /* Makes a place of what was read. */
 static int make_place(struct java_symbolizer *symbolizer, const struct identity *identity,
-		      const struct place_method *methods, struct java_place **place, size_t *bytes)
+		      const struct place_method *methods, uint64_t now_ns,
+		      struct java_place **place, size_t *bytes)
 {
 	const struct java_scopes *scopes = &symbolizer->scopes;
 	const struct text_builder *texts = &symbolizer->texts;
@@ -241,6 +257,7 @@ static int make_place(struct java_symbolizer *symbolizer, const struct identity 
 	if (!made)
 		return -ENOMEM;
 	made->identity = *identity;
+	made->looked_ns = now_ns;
 	made->count = scopes->count;
 	made->is_exact = scopes->is_exact;
 	memcpy(made->methods, methods, method_bytes);
@@ -250,7 +267,8 @@ static int make_place(struct java_symbolizer *symbolizer, const struct identity 
 }
 
 static int read_place(struct java_symbolizer *symbolizer, struct remote_memory *memory,
-		      const uint64_t words[2], struct java_place **place, size_t *bytes)
+		      const uint64_t words[2], uint64_t now_ns, struct java_place **place,
+		      size_t *bytes)
 {
 	struct place_method methods[JAVA_MAX_SCOPES];
 	struct java_scopes *scopes = &symbolizer->scopes;
@@ -275,43 +293,88 @@ static int read_place(struct java_symbolizer *symbolizer, struct remote_memory *
 	if (err)
 		return err;
 	return is_same(&identity, &again) ?
-		       make_place(symbolizer, &identity, methods, place, bytes) :
+		       make_place(symbolizer, &identity, methods, now_ns, place, bytes) :
 		       fail(-ESTALE, "other code");
+}
+
+/* Whether @place still is what the words say. */
+static int look_again(struct java_symbolizer *symbolizer, struct remote_memory *memory,
+		      const uint64_t words[2], uint64_t now_ns, struct java_place *place,
+		      bool *is_valid)
+{
+	struct identity identity;
+	int err;
+
+	*is_valid = true;
+	if (words[1] >> 32 & JAVA_COMPILED || now_ns - place->looked_ns < JAVA_LOOK_NS)
+		return 0;
+	err = check_now(&symbolizer->layout, memory, words, &identity);
+	if (err)
+		return err;
+	*is_valid = is_same(&identity, &place->identity);
+	if (*is_valid)
+		place->looked_ns = now_ns;
+	return 0;
+}
+
+/* How large the cache may be: what all processes have over their sum goes from who puts something in. */
+static size_t limit_bytes(struct java_symbolizer *symbolizer)
+{
+	size_t total = count_bytes(symbolizer), bytes = symbolizer->places.bytes;
+	size_t others = total - bytes, limit = JAVA_PLACES_MIN_BYTES;
+
+	if (others < JAVA_PLACES_TOTAL_BYTES - JAVA_PLACES_MIN_BYTES)
+		limit = JAVA_PLACES_TOTAL_BYTES - others;
+	return limit < JAVA_PLACES_MAX_BYTES ? limit : JAVA_PLACES_MAX_BYTES;
+}
+
+static void keep_place(struct java_symbolizer *symbolizer, const uint64_t words[2],
+		       struct java_place *place, size_t bytes)
+{
+	struct lru_cache *places = &symbolizer->places;
+
+	places->max_bytes = limit_bytes(symbolizer);
+	if (lru_cache_put(places, words, place, bytes + ENTRY_BYTES)) {
+		free(symbolizer->uncached);
+		symbolizer->uncached = place;
+	}
+	count_bytes(symbolizer);
 }
 
 /* Owned by the cache, or by symbolizer->uncached. */
 static int get_place(struct java_symbolizer *symbolizer, struct remote_memory *memory,
-		     const uint64_t words[2], struct java_place **place)
+		     const uint64_t words[2], uint64_t now_ns, struct java_place **place)
 {
 	struct java_place *found = lru_cache_get(&symbolizer->places, words);
-	struct identity identity;
+	bool is_valid = false;
 	size_t bytes = 0;
-	int err;
+	int err = 0;
 
-	if (found) {
-		err = check_now(&symbolizer->layout, memory, words, &identity);
+	if (found)
+		err = look_again(symbolizer, memory, words, now_ns, found, &is_valid);
+	if (!err && !is_valid) {
+		err = read_place(symbolizer, memory, words, now_ns, &found, &bytes);
+		if (!err)
+			keep_place(symbolizer, words, found, bytes);
+	}
+	if (!err)
 		*place = found;
-		if (err || is_same(&identity, &found->identity))
-			return err;
-	}
-	err = read_place(symbolizer, memory, words, &found, &bytes);
-	if (err)
-		return err;
-	if (lru_cache_put(&symbolizer->places, words, found, bytes + ENTRY_BYTES)) {
-		free(symbolizer->uncached);
-		symbolizer->uncached = found;
-	}
-	*place = found;
-	return 0;
+	return err;
 }
 
 int java_symbolize(struct java_symbolizer *symbolizer, struct remote_memory *memory,
-		   const uint64_t words[2], struct interpreted_frames *frames)
+		   const uint64_t words[2], uint64_t now_ns, struct interpreted_frames *frames)
 {
-	struct java_place *place;
+	struct java_place *place = NULL;
 	const char *texts;
-	int err = get_place(symbolizer, memory, words, &place);
+	int err;
 
+	if (now_ns >= symbolizer->next_age_ns) {
+		lru_cache_age(&symbolizer->places);
+		count_bytes(symbolizer);
+		symbolizer->next_age_ns = now_ns + JAVA_PLACES_AGE_NS;
+	}
+	err = get_place(symbolizer, memory, words, now_ns, &place);
 	if (err)
 		return err;
 	texts = (const char *)(place->methods + place->count);

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * The methods that a frame of HotSpot is of, with all that are inlined at its place, and a cache of them. A
- * frame is known by its two words (ebpf/abi/java.h). What they were is believed as long as the code that
- * they name is there: an nmethod keeps all methods that are inlined in it alive, a frame of the
- * interpreter has a method of its own.
+ * frame is known by its two words (ebpf/abi/java.h). Those of compiled code are no other code's, whatever
+ * becomes of it: no two compilations have the same number, and nothing is read for what was named before.
+ * A method of the interpreter may have been freed, and another one of its form lie in its place: whose it is
+ * is looked up again, but not in each stack.
  */
 #ifndef INTERPRETERS_JAVA_JAVA_SYMBOLIZE_H
 #define INTERPRETERS_JAVA_JAVA_SYMBOLIZE_H
 
+#include "agent/base/clock.h"
 #include "agent/base/lru_cache.h"
 #include "agent/base/text_builder.h"
 #include "interpreters/interpreter.h"
@@ -16,10 +18,22 @@
 #include "interpreters/java/java_scopes.h"
 
 enum {
-	JAVA_PLACES_MAX_ENTRIES = 4096,
-	/** With the entries' own 64 bytes. A place has 2 to 5 methods, of some 80 bytes each. */
-	JAVA_PLACES_MAX_BYTES = 512 << 10,
+	/** A compiler of Java has some 12,000 in its first half minute, of 200 bytes each. */
+	JAVA_PLACES_MAX_ENTRIES = 1 << 15,
+	/** With the entries' own 64 bytes. */
+	JAVA_PLACES_MAX_BYTES = 4 << 20,
+	/** Of all processes; beyond it each has JAVA_PLACES_MIN_BYTES. */
+	JAVA_PLACES_TOTAL_BYTES = 8 << 20,
+	JAVA_PLACES_MIN_BYTES = 512 << 10,
 };
+
+/**
+ * So long a look at an interpreted method is believed. Samples lie in their ring for longer, so that what was
+ * freed and made again as quickly may have the wrong name in any case.
+ */
+#define JAVA_LOOK_NS (50 * NS_PER_MS)
+/** Places that were not asked for so long are let go, when others are asked for. */
+#define JAVA_PLACES_AGE_NS (120 * NS_PER_SECOND)
 
 /** Of one process; one thread at a time. */
 struct java_symbolizer {
@@ -27,6 +41,9 @@ struct java_symbolizer {
 	bool with_signatures;
 	/** The two words -> struct java_place. */
 	struct lru_cache places;
+	/** Of `places`, as counted in the sum of all processes. */
+	size_t counted_bytes;
+	uint64_t next_age_ns;
 	/** What is too large for the cache; NULL or the answer of the last call. */
 	struct java_place *uncached;
 	/** For reading. */
@@ -40,8 +57,8 @@ void java_symbolizer_init(struct java_symbolizer *symbolizer, const struct java_
 			  bool with_signatures);
 void java_symbolizer_deinit(struct java_symbolizer *symbolizer);
 
-/** As interpreter_ops.symbolize. */
+/** As interpreter_ops.symbolize. @now_ns: clock_monotonic_ns(). */
 int java_symbolize(struct java_symbolizer *symbolizer, struct remote_memory *memory,
-		   const uint64_t words[2], struct interpreted_frames *frames);
+		   const uint64_t words[2], uint64_t now_ns, struct interpreted_frames *frames);
 
 #endif

@@ -34,12 +34,22 @@ struct reporter_fixture {
 	struct trace *trace;
 	struct capture capture;
 	uint64_t reported;
+	/* Samples that the reporter told of. */
+	uint64_t taken;
 	/* Of the last request that was sent. */
 	uint64_t start_ns;
 	uint64_t end_ns;
 };
 
 static struct reporter_fixture fixture;
+
+static void count_taken(void *context, const struct sample_snapshot *snapshot)
+{
+	struct reporter_fixture *f = context;
+
+	for (size_t i = 0; i < snapshot->count; i++)
+		f->taken += snapshot->samples[i].count;
+}
 
 static void make_reporter(struct reporter_fixture *f, uint64_t (*now_ns)(void), double jitter,
 			  size_t max_bytes)
@@ -55,6 +65,8 @@ static void make_reporter(struct reporter_fixture *f, uint64_t (*now_ns)(void), 
 		.otlp = &f->options,
 		.interval_ns = INTERVAL_NS,
 		.jitter = jitter,
+		.taken = count_taken,
+		.context = f,
 	};
 
 	otlp_reporter_destroy(f->reporter);
@@ -140,8 +152,10 @@ static void the_samples_of_an_interval_go_at_its_end(void **state)
 	report_at(f, fake_time_ns + 2);
 	assert_true(otlp_reporter_tick(f->reporter) == end_ns);
 	assert_true(otlp_reporter_send(f->reporter) == UINT64_MAX);
+	assert_int_equal(f->taken, 0);
 	fake_time_ns = end_ns;
 	assert_true(otlp_reporter_tick(f->reporter) == end_ns + INTERVAL_NS);
+	assert_int_equal(f->taken, 2);
 	assert_int_equal(otlp_reporter_send(f->reporter), 0);
 	assert_int_equal(sent(), 2);
 	assert_true(otlp_reporter_send(f->reporter) == UINT64_MAX);

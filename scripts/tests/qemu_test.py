@@ -5,6 +5,7 @@
 
     qemu_test.py [SUITE...]
 
+A suite of arm64 is called SUITE-arm64 (qemu_arm64_test.py).
 Boots Debian's kernel of each suite (bullseye: 5.10, the oldest that the agent supports; with
 ALLFRAMES_LONG=1 bookworm, 6.1, too) under qemu without a disk: the initramfs has busybox, the agent
 with its libraries and qemu_target.c. Kernels are taken from the mirror of this machine's own apt,
@@ -23,8 +24,26 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "allframes"
 IS_LONG = os.environ.get("ALLFRAMES_LONG") == "1"
 SUITES = ["bullseye", "bookworm"] if IS_LONG else ["bullseye"]
-TOOLS = ["qemu-system-x86_64", "busybox", "apt-get", "dpkg-deb", "gcc", "ldd"]
-BOOT_SECONDS = 240
+TOOLS = ["busybox", "apt-get", "dpkg-deb", "ldd"]
+
+
+class Machine:
+    """What differs between the machines that are emulated."""
+
+    def __init__(self, architecture, agent, compiler, qemu, options, console, boot_seconds):
+        self.architecture = architecture
+        self.agent = ROOT / agent
+        self.compiler = compiler
+        self.qemu = qemu
+        self.options = options
+        self.console = console
+        self.boot_seconds = boot_seconds
+
+
+X86 = Machine("amd64", "build/agent", "gcc", "qemu-system-x86_64", ["-cpu", "max"], "ttyS0", 240)
+# Its verifier takes a minute for the chains of 5.10, on a machine that does nothing else.
+ARM64 = Machine("arm64", "build/agent_arm64", "aarch64-linux-gnu-gcc", "qemu-system-aarch64",
+                ["-machine", "virt", "-cpu", "max,pauth-impdef=on"], "ttyAMA0", 1700)
 
 # Root first, as in folded output, from main on: the functions above it are the C library's. A sample
 # of main itself, or of a function on the way down, is right as well.
@@ -99,38 +118,50 @@ def mirror():
     raise RuntimeError("this machine's apt has no source of packages")
 
 
+def machine_of(suite):
+    return ARM64 if suite.endswith("-arm64") else X86
+
+
 def fetch_kernel(suite):
-    """The kernel image of @suite, from the cache or else from the mirror."""
+    """The kernel image and the busybox of @suite, from the cache or else from the mirror."""
     place = CACHE / "kernels" / suite
+    architecture = machine_of(suite).architecture
     found = sorted(place.glob("vmlinuz-*"))
-    if found:
-        return found[-1]
+    busybox = place / "busybox" if machine_of(suite) is ARM64 else shutil.which("busybox")
+    if found and os.path.exists(busybox):
+        return found[-1], busybox
     for folder in ("lists/partial", "archives/partial", "state"):
         (place / folder).mkdir(parents=True, exist_ok=True)
-    (place / "sources.list").write_text(f"deb {mirror()} {suite} main\n")
+    (place / "sources.list").write_text(f"deb {mirror()} {suite.removesuffix('-arm64')} main\n")
     options = []
     for option in (f"Dir::State={place}/state", f"Dir::State::lists={place}/lists",
                    f"Dir::Cache={place}", "Dir::State::status=/dev/null",
                    f"Dir::Etc::sourcelist={place}/sources.list", "Dir::Etc::sourceparts=/dev/null",
-                   "APT::Architecture=amd64", "APT::Sandbox::User=root",
+                   f"APT::Architecture={architecture}",
+                   f"APT::Architectures={architecture}", "APT::Sandbox::User=root",
                    "Acquire::Check-Valid-Until=false", "Acquire::Languages=none"):
         options += ["-o", option]
     run(["apt-get", "-q", *options, "update"])
-    depends = run(["apt-cache", *options, "depends", "linux-image-amd64"])
+    depends = run(["apt-cache", *options, "depends", f"linux-image-{architecture}"])
     package = re.search(r"Depends: (linux-image-\S+)", depends).group(1)
     with tempfile.TemporaryDirectory(dir=place) as scratch:
-        run(["apt-get", "-q", *options, "download", package], cwd=scratch)
-        archive = next(pathlib.Path(scratch).glob("*.deb"))
-        run(["dpkg-deb", "-x", archive.name, "unpacked"], cwd=scratch)
+        packages = [package] + ["busybox-static"] * (machine_of(suite) is ARM64)
+        run(["apt-get", "-q", *options, "download", *packages], cwd=scratch)
+        for archive in pathlib.Path(scratch).glob("*.deb"):
+            run(["dpkg-deb", "-x", archive.name, "unpacked"], cwd=scratch)
         image = next(pathlib.Path(scratch).glob("unpacked/boot/vmlinuz-*"))
         kept = place / image.name
         image.rename(kept)
+        if machine_of(suite) is ARM64:
+            shutil.copy(pathlib.Path(scratch) / "unpacked/bin/busybox", busybox)
     shutil.rmtree(place / "lists", ignore_errors=True)
-    return kept
+    return kept, busybox
 
 
 def libraries_of(program):
-    """Absolute paths of the shared libraries and the loader of @program."""
+    """Absolute paths of the shared libraries and the loader of @program; none of a static one."""
+    if program == ARM64.agent:
+        return []
     return re.findall(r"(/\S+) \(0x", run(["ldd", program]))
 
 
@@ -147,41 +178,43 @@ def pack(root):
         archive.extend(bytes(-len(archive) % 4))
 
     for path in sorted(root.rglob("*")):
-        add(str(path.relative_to(root)), path.stat().st_mode,
-            path.read_bytes() if path.is_file() else b"")
+        if path.is_symlink():
+            content = os.readlink(path).encode()
+        else:
+            content = path.read_bytes() if path.is_file() else b""
+        add(str(path.relative_to(root)), path.lstat().st_mode, content)
     add("TRAILER!!!", 0, b"")
     return bytes(archive)
 
 
-def make_initramfs(scratch):
+def make_initramfs(scratch, machine, busybox, init=INIT):
+    """The file system of the guest as an image; below @scratch / "root" there may be more to go into it."""
     root = scratch / "root"
     for folder in ("bin", "dev", "proc", "sys", "tmp"):
-        (root / folder).mkdir(parents=True)
-    shutil.copy(shutil.which("busybox"), root / "bin/busybox")
-    agent = ROOT / "build/agent"
-    shutil.copy(agent, root / "agent")
-    for library in libraries_of(agent):
+        (root / folder).mkdir(parents=True, exist_ok=True)
+    shutil.copy(busybox, root / "bin/busybox")
+    shutil.copy(machine.agent, root / "agent")
+    for library in libraries_of(machine.agent):
         target = root / library.lstrip("/")
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(library, target)
-    run(["gcc", "-O2", "-fomit-frame-pointer", "-static", "-o", root / "target",
+    run([machine.compiler, "-O2", "-fomit-frame-pointer", "-static", "-o", root / "target",
          ROOT / "scripts/tests/qemu_target.c"])
-    init = root / "init"
-    init.write_text(INIT)
-    init.chmod(0o755)
+    (root / "init").write_text(init)
+    (root / "init").chmod(0o755)
     image = scratch / "initramfs.gz"
     image.write_bytes(gzip.compress(pack(root), 1))
     return image
 
 
-def boot(kernel, initramfs):
+def boot(machine, kernel, initramfs, megabytes=768):
     """What the guest wrote to its serial line, and whether it ended by itself."""
-    command = ["qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "2",
-               "-m", "768", "-kernel", kernel, "-initrd", initramfs, "-nographic", "-no-reboot",
-               "-nic", "none", "-append", "console=ttyS0 quiet panic=-1 mitigations=off"]
+    command = [machine.qemu, *machine.options, "-accel", "tcg,thread=multi", "-smp", "2",
+               "-m", str(megabytes), "-kernel", kernel, "-initrd", initramfs, "-nographic", "-no-reboot",
+               "-nic", "none", "-append", f"console={machine.console} quiet panic=-1 mitigations=off"]
     try:
         done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, timeout=BOOT_SECONDS, check=False)
+                              stderr=subprocess.STDOUT, timeout=machine.boot_seconds, check=False)
         return done.stdout.decode(errors="replace"), True
     except subprocess.TimeoutExpired as late:
         return (late.stdout or b"").decode(errors="replace"), False
@@ -231,19 +264,20 @@ def judge_mode(tap, suite, mode, lines):
                    [f"{with_kernel} of {total}"])
 
 
-def main():
-    suites = sys.argv[1:] or SUITES
+def main(suites):
     tap = Tap()
-    missing = [tool for tool in TOOLS if not shutil.which(tool)]
+    machines = [machine_of(suite) for suite in suites]
+    tools = TOOLS + [tool for machine in machines for tool in (machine.qemu, machine.compiler)]
+    missing = [tool for tool in tools if not shutil.which(tool)]
     if missing:
         tap.result(False, "tools are there", missing) if IS_LONG else tap.skip(
             "older kernels under qemu", " ".join(missing) + " missing")
         tap.end()
-    with tempfile.TemporaryDirectory(prefix="allframes-qemu-") as scratch:
-        initramfs = make_initramfs(pathlib.Path(scratch))
-        for suite in suites:
+    for suite in suites:
+        machine = machine_of(suite)
+        with tempfile.TemporaryDirectory(prefix="allframes-qemu-") as scratch:
             try:
-                kernel = fetch_kernel(suite)
+                kernel, busybox = fetch_kernel(suite)
             except (subprocess.CalledProcessError, RuntimeError, OSError) as error:
                 reason = getattr(error, "stderr", None) or str(error)
                 if IS_LONG:
@@ -251,7 +285,8 @@ def main():
                 else:
                     tap.skip(f"{suite}: older kernels under qemu", "no kernel from the mirror")
                 continue
-            output, ended = boot(kernel, initramfs)
+            initramfs = make_initramfs(pathlib.Path(scratch), machine, busybox)
+            output, ended = boot(machine, kernel, initramfs)
             lines = [line.strip()[len("GUEST "):] for line in output.splitlines()
                      if line.startswith("GUEST ")]
             print(f"# {suite}: {next((line for line in lines), 'no kernel')}")
@@ -263,4 +298,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:] or SUITES)

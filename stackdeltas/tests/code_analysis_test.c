@@ -242,6 +242,18 @@ static void test_code_that_no_path_reaches_speaks_against_no_function(void **sta
 	assert_int_equal(rows.statistics.believed_count, 1);
 }
 
+static void test_a_function_may_begin_with_a_pause(void **state)
+{
+	struct rows rows;
+
+	(void)state;
+	/* push rax; ud2; pause; mov $1,eax; ret: SpinPause() of HotSpot */
+	ANALYSE_X86(&rows, 0x50, 0x0f, 0x0b, 0xf3, 0x90, 0xb8, 1, 0, 0, 0, 0xc3);
+	expect(EM_X86_64, &rows, 1, "cfa=sp+16 ra=cfa-8 fp=same");
+	expect(EM_X86_64, &rows, 3, "cfa=sp+8 ra=cfa-8 fp=same");
+	expect(EM_X86_64, &rows, 5, "cfa=sp+8 ra=cfa-8 fp=same");
+}
+
 static void test_what_is_aligned_behind_a_call_and_not_jumped_to_is_another_function(void **state)
 {
 	struct rows rows;
@@ -567,6 +579,7 @@ int main(void)
 		cmocka_unit_test(test_large_frames_of_arm64),
 		cmocka_unit_test(test_scalable_vectors_make_frames_of_unknown_size),
 		cmocka_unit_test(test_scalable_vectors_write_general_registers),
+		cmocka_unit_test(test_a_function_may_begin_with_a_pause),
 		cmocka_unit_test(test_what_stands_behind_the_entry_point_of_arm64_has_a_caller),
 		cmocka_unit_test(test_a_return_without_the_link_register_is_not_believed),
 		cmocka_unit_test(test_what_has_more_branches_than_code_is_left_out),

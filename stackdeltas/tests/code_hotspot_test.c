@@ -289,6 +289,22 @@ static void test_frames_are_made_on_a_stack_made_anew(void **state)
 	expect(&rows, 17, "cfa=sp+8 ra=cfa-8 fp=same");
 }
 
+static void test_an_aligned_stack_pointer_is_given_back_from_the_thread(void **state)
+{
+	/* push rbp; mov rbp,rsp; sub rsp,8; and rsp,-16; call *r10; mov rsp,[r15+d32]; nop; leave; ret */
+	static const uint8_t code[] = { 0x55, 0x48, 0x8b, 0xec, 0x48, 0x83, 0xec, 8,	0x48,
+					0x83, 0xe4, 0xf0, 0x41, 0xff, 0xd2, 0x49, 0x8b, 0xa7,
+					0xa0, 3,    0,	  0,	0x90, 0xc9, 0xc3 };
+	struct rows rows;
+
+	(void)state;
+	analyse(code, sizeof(code), 0, true, &rows);
+	expect(&rows, 14, "cfa=fp+16 ra=cfa-8 fp=cfa-16");
+	expect(&rows, 15, "cfa=fp+16 ra=cfa-8 fp=cfa-16");
+	expect(&rows, 22, "cfa=fp+16 ra=cfa-8 fp=cfa-16");
+	expect(&rows, 24, "cfa=sp+8 ra=cfa-8 fp=same");
+}
+
 static void test_frames_of_a_continuation_come_below_its_entry(void **state)
 {
 	/*
@@ -338,6 +354,7 @@ int main(void)
 		cmocka_unit_test(test_what_goes_on_in_a_frame_takes_it_away),
 		cmocka_unit_test(test_a_return_address_may_take_the_place_of_an_argument),
 		cmocka_unit_test(test_frames_are_made_on_a_stack_made_anew),
+		cmocka_unit_test(test_an_aligned_stack_pointer_is_given_back_from_the_thread),
 		cmocka_unit_test(test_frames_of_a_continuation_come_below_its_entry),
 	};
 

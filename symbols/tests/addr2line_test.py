@@ -64,6 +64,13 @@ LONG_PROGRAMS = {
     "clang++ -O2 split DWARF 5": [
         "clang++ -g -gdwarf-5 -gsplit-dwarf -O2 -c shop.cpp -o {program}.o",
         "clang++ {program}.o -o {program}"],
+    "g++ -O2 DWARF 4 package": [
+        "g++ -g -gdwarf-4 -gsplit-dwarf -O2 shop.cpp -o {program}",
+        "dwp -e {program} -o {program}.dwp", "rm {program}-shop.dwo"],
+    "clang++ -O2 DWARF 5 package": [
+        "clang++ -g -gdwarf-5 -gsplit-dwarf -O2 -c shop.cpp -o {program}.o",
+        "clang++ {program}.o -o {program}", "llvm-dwp -e {program} -o {program}.dwp",
+        "rm {program}.dwo"],
     "rustc -O0": ["rustc -g words.rs -o {program}"],
     "rustc LTO v0": ["rustc -g -C opt-level=2 -C lto -C symbol-mangling-version=v0 words.rs "
                      "-o {program}"],

@@ -225,12 +225,13 @@ static void the_store_has_names_of_go_before_its_own(void **state)
 {
 	struct binary binary = open_made(), damaged;
 	struct symbol_lookup *lookup;
+	const struct symbol_store_options options = { .table_limit_bytes = 64 << 20 };
 	struct symbol_store *store;
 
 	(void)state;
 	made_go_put(&go, go.function_at[0] + 4, 0x7fffffff, 4);
 	damaged = open_made();
-	assert_int_equal(symbol_store_create(&store, 64 << 20), 0);
+	assert_int_equal(symbol_store_create(&options, &store), 0);
 	lookup = symbol_store_lookup(store);
 	expect_of(lookup, &binary, TEXT, 8, "main.leaf /src/main.go:10");
 	expect_of(lookup, &damaged, TEXT, 8, "");

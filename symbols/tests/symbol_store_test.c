@@ -20,9 +20,10 @@
 
 #include "agent/host/proc_maps.h"
 #include "agent/host/tests/find_mapping.h"
+#include "symbols/range_source.h"
 #include "symbols/symbol_store.h"
 
-enum { TABLE_LIMIT = 1 << 20 };
+static const struct symbol_store_options with_tables = { .table_limit_bytes = 1 << 20 };
 
 static struct binary binary_of(const char *path, uint64_t executable_id)
 {
@@ -81,11 +82,9 @@ static void local_functions_of_position_independent_programs_have_names(void **s
 	uint64_t address = elf_address(local_function, &path);
 
 	(void)state;
-	assert_int_equal(symbol_store_create(&store, TABLE_LIMIT), 0);
+	assert_int_equal(symbol_store_create(&with_tables, &store), 0);
 	binary = binary_of(path, 1 << 16);
 	assert_string_equal(resolve(store, &binary, address + 1), "local_function");
-	/* The same name is the same string. */
-	assert_ptr_equal(resolve(store, &binary, address + 1), resolve(store, &binary, address));
 	assert_string_equal(resolve(store, &binary, 1), "");
 	close(binary.fd);
 	symbol_store_destroy(store);
@@ -99,7 +98,7 @@ static void functions_of_shared_objects_have_names(void **state)
 	uint64_t address = elf_address(library_function(), &path);
 
 	(void)state;
-	assert_int_equal(symbol_store_create(&store, TABLE_LIMIT), 0);
+	assert_int_equal(symbol_store_create(&with_tables, &store), 0);
 	binary = binary_of(path, 2 << 16);
 	assert_string_equal(resolve(store, &binary, address), "inflate");
 	close(binary.fd);
@@ -125,7 +124,7 @@ static void the_vdso_has_names_by_its_image(void **state)
 	size = row->end - row->start;
 	binary.fd = memfd_create("vdso", MFD_CLOEXEC);
 	assert_int_equal(write(binary.fd, (const void *)vdso, size), size);
-	assert_int_equal(symbol_store_create(&store, TABLE_LIMIT), 0);
+	assert_int_equal(symbol_store_create(&with_tables, &store), 0);
 	for (uint64_t address = 0; address < size; address += 16)
 		is_found |= !!strstr(resolve(store, &binary, address), "clock_gettime");
 	assert_true(is_found);
@@ -143,7 +142,7 @@ static void what_cannot_be_read_has_no_names(void **state)
 	struct symbol_store *store;
 
 	(void)state;
-	assert_int_equal(symbol_store_create(&store, TABLE_LIMIT), 0);
+	assert_int_equal(symbol_store_create(&with_tables, &store), 0);
 	assert_string_equal(resolve(store, &kernel, 0x1000), "");
 	assert_string_equal(resolve(store, &text, 0x1000), "");
 	assert_string_equal(resolve(store, &text, 0x1000), "");
@@ -155,30 +154,217 @@ static void what_cannot_be_read_has_no_names(void **state)
 	symbol_store_destroy(NULL);
 }
 
-static void names_outlive_the_tables_they_came_from(void **state)
+static void tables_that_had_to_go_are_read_again(void **state)
 {
-	const char *own_path, *library_path, *own_name, *library_name;
+	/* Room for one table at a time. */
+	const struct symbol_store_options options = { .table_limit_bytes = 1 };
+	const char *own_path, *library_path;
 	uint64_t own = elf_address(local_function, &own_path);
 	uint64_t library = elf_address(library_function(), &library_path);
 	struct symbol_store *store;
 	struct binary a, b;
 
 	(void)state;
-	/* Room for one table at a time. */
-	assert_int_equal(symbol_store_create(&store, 1), 0);
+	assert_int_equal(symbol_store_create(&options, &store), 0);
 	a = binary_of(own_path, 1 << 16);
 	b = binary_of(library_path, 2 << 16);
-	own_name = resolve(store, &a, own);
-	library_name = resolve(store, &b, library);
 	for (int i = 0; i < 3; i++) {
-		assert_ptr_equal(resolve(store, &a, own), own_name);
-		assert_ptr_equal(resolve(store, &b, library), library_name);
+		assert_string_equal(resolve(store, &a, own), "local_function");
+		assert_string_equal(resolve(store, &b, library), "inflate");
 	}
-	assert_string_equal(own_name, "local_function");
-	assert_string_equal(library_name, "inflate");
 	close(a.fd);
 	close(b.fd);
 	symbol_store_destroy(store);
+}
+
+/* --- with ranges --- */
+
+/* A source of ranges of whatever is asked for. */
+struct one_source {
+	struct range_source source;
+	struct mapped_ranges *ranges;
+	uint32_t asked;
+	enum range_depth depth;
+};
+
+static struct mapped_ranges *get_one(struct range_source *source, struct binary *binary,
+				     enum range_depth depth)
+{
+	struct one_source *one = (struct one_source *)source;
+
+	(void)binary;
+	one->asked++;
+	one->depth = depth;
+	return one->ranges ? mapped_ranges_ref(one->ranges) : NULL;
+}
+
+static struct one_source make_source(struct range_writer *writer)
+{
+	static const struct range_source_ops ops = { .get = get_one };
+	const struct hash128 key = { 1, 2 };
+	struct one_source one = { .source = { &ops } };
+	int fd;
+
+	if (!writer)
+		return one;
+	fd = memfd_create("ranges", MFD_CLOEXEC);
+	assert_int_equal(range_writer_finish(writer, key, fd), 0);
+	assert_int_equal(mapped_ranges_create(fd, key, false, &one.ranges), 0);
+	close(fd);
+	return one;
+}
+
+static uint32_t add_text(struct range_writer *writer, const char *text)
+{
+	uint32_t number;
+
+	assert_int_equal(string_table_add(&writer->strings, text, strlen(text), &number), 0);
+	return number;
+}
+
+static void add_interval(struct range_writer *writer, enum range_table table,
+			 struct interval interval)
+{
+	struct interval_vector intervals = { 0 };
+
+	assert_int_equal(interval_vector_push(&intervals, interval), 0);
+	assert_int_equal(range_writer_add_intervals(writer, table, &intervals), 0);
+	interval_vector_deinit(&intervals);
+}
+
+/* A function of C++ at 0x1000 to 0x1100, and into the first half of it another one inlined. */
+static struct one_source make_inlined(void)
+{
+	struct range_writer writer = { 0 };
+	uint32_t outer, inner, file = add_text(&writer, "/src/a.cc");
+
+	assert_int_equal(range_writer_add_scope(
+				 &writer,
+				 &(struct range_scope){ .name = add_text(&writer, "_ZN1a3bigEi") },
+				 &outer),
+			 0);
+	assert_int_equal(range_writer_add_scope(
+				 &writer,
+				 &(struct range_scope){ .outer = outer,
+							.name = add_text(&writer, "_ZN1a5smallEv"),
+							.call_file = file,
+							.call_line = 20 },
+				 &inner),
+			 0);
+	add_interval(&writer, RANGE_SCOPES, (struct interval){ 0x1000, 0x1080, .value = inner });
+	add_interval(&writer, RANGE_SCOPES, (struct interval){ 0x1080, 0x1100, .value = outer });
+	add_interval(&writer, RANGE_SYMBOLS,
+		     (struct interval){ 0x1200, 0x1300,
+					.value = add_text(&writer, "__GI__start") });
+	return make_source(&writer);
+}
+
+static void ranges_have_inlined_functions_and_lines(void **state)
+{
+	struct one_source one = make_inlined();
+	struct symbol_store_options options = { .ranges = &one.source,
+						.depth = RANGE_DEPTH_FULL,
+						.demangles = true };
+	struct binary binary = { .executable_id = 1 << 16, .fd = 0, .path = "a" };
+	struct symbol_store *store;
+	struct symbol_lookup *lookup;
+	struct symbol symbols[4];
+
+	(void)state;
+	assert_int_equal(symbol_store_create(&options, &store), 0);
+	lookup = symbol_store_lookup(store);
+	assert_int_equal(lookup->ops->resolve(lookup, &binary, 0x1010, symbols, 4), 2);
+	assert_string_equal(symbols[0].function, "a::small()");
+	assert_true(symbols[0].is_inlined);
+	assert_string_equal(symbols[1].function, "a::big(int)");
+	assert_string_equal(symbols[1].file, "/src/a.cc");
+	assert_int_equal(symbols[1].line, 20);
+	assert_false(symbols[1].is_inlined);
+	assert_int_equal(lookup->ops->resolve(lookup, &binary, 0x1010, symbols, 1), 1);
+	assert_string_equal(symbols[0].function, "a::big(int)");
+	assert_int_equal(lookup->ops->resolve(lookup, &binary, 0x1090, symbols, 4), 1);
+	assert_string_equal(symbols[0].function, "a::big(int)");
+	assert_int_equal(lookup->ops->resolve(lookup, &binary, 0x1200, symbols, 4), 1);
+	assert_string_equal(symbols[0].function, "_start");
+	assert_int_equal(lookup->ops->resolve(lookup, &binary, 0x1100, symbols, 4), 0);
+	assert_int_equal(one.depth, RANGE_DEPTH_FULL);
+	symbol_store_destroy(store);
+	options.demangles = false;
+	assert_int_equal(symbol_store_create(&options, &store), 0);
+	lookup = symbol_store_lookup(store);
+	assert_int_equal(lookup->ops->resolve(lookup, &binary, 0x1010, symbols, 4), 2);
+	assert_string_equal(symbols[0].function, "_ZN1a5smallEv");
+	assert_int_equal(lookup->ops->resolve(lookup, &binary, 0x1200, symbols, 4), 1);
+	assert_string_equal(symbols[0].function, "__GI__start");
+	symbol_store_destroy(store);
+	/* The store has let go of it. */
+	assert_int_equal(one.ranges->references, 1);
+	mapped_ranges_unref(one.ranges);
+}
+
+static void without_a_name_the_start_stands_for_it(void **state)
+{
+	struct range_writer writer = { 0 };
+	/* Ranges that know nothing of the address. */
+	struct one_source one = make_source(&writer);
+	struct symbol_store_options options = with_tables;
+	struct symbol_store *store;
+	struct binary binary;
+	const char *path;
+	uint64_t address = elf_address(local_function, &path);
+	char expected[64];
+
+	(void)state;
+	options.ranges = &one.source;
+	assert_int_equal(symbol_store_create(&options, &store), 0);
+	binary = binary_of(path, 1 << 16);
+	binary.path = "/usr/bin/stripped";
+	assert_string_equal(resolve(store, &binary, address + 1), "");
+	symbol_store_destroy(store);
+	options.names_starts = true;
+	assert_int_equal(symbol_store_create(&options, &store), 0);
+	snprintf(expected, sizeof(expected), "stripped+0x%llx", (unsigned long long)address);
+	assert_string_equal(resolve(store, &binary, address), expected);
+	assert_string_equal(resolve(store, &binary, address + 1), expected);
+	assert_string_equal(resolve(store, &binary, 1), "");
+	symbol_store_destroy(store);
+	/* Where no file may be read, nothing stands for it. */
+	options.table_limit_bytes = 0;
+	assert_int_equal(symbol_store_create(&options, &store), 0);
+	assert_string_equal(resolve(store, &binary, address), "");
+	symbol_store_destroy(store);
+	close(binary.fd);
+	mapped_ranges_unref(one.ranges);
+}
+
+static void until_there_are_ranges_the_symbol_table_is_asked(void **state)
+{
+	struct one_source one = make_source(NULL);
+	struct symbol_store_options options = with_tables;
+	struct symbol_store *store;
+	struct binary binary;
+	const char *path;
+	uint64_t address = elf_address(local_function, &path);
+
+	(void)state;
+	options.ranges = &one.source;
+	assert_int_equal(symbol_store_create(&options, &store), 0);
+	binary = binary_of(path, 1 << 16);
+	assert_string_equal(resolve(store, &binary, address), "local_function");
+	assert_int_equal(one.asked, 1);
+	binary.may_hang = true;
+	assert_string_equal(resolve(store, &binary, address), "");
+	symbol_store_destroy(store);
+	options.reads_remote = true;
+	assert_int_equal(symbol_store_create(&options, &store), 0);
+	assert_string_equal(resolve(store, &binary, address), "local_function");
+	symbol_store_destroy(store);
+	binary.may_hang = false;
+	options.table_limit_bytes = 0;
+	assert_int_equal(symbol_store_create(&options, &store), 0);
+	assert_string_equal(resolve(store, &binary, address), "");
+	symbol_store_destroy(store);
+	close(binary.fd);
 }
 
 int main(void)
@@ -188,7 +374,10 @@ int main(void)
 		cmocka_unit_test(functions_of_shared_objects_have_names),
 		cmocka_unit_test(the_vdso_has_names_by_its_image),
 		cmocka_unit_test(what_cannot_be_read_has_no_names),
-		cmocka_unit_test(names_outlive_the_tables_they_came_from),
+		cmocka_unit_test(tables_that_had_to_go_are_read_again),
+		cmocka_unit_test(ranges_have_inlined_functions_and_lines),
+		cmocka_unit_test(without_a_name_the_start_stands_for_it),
+		cmocka_unit_test(until_there_are_ranges_the_symbol_table_is_asked),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * build/symbols [-a] [-f] [-i] [-C] [-symtab] [-o RANGEFILE] FILE [ADDR...|-]
+ * build/symbols [-a] [-f] [-i] [-C] [-symtab] [-here] [-o RANGEFILE] FILE [ADDR...|-]
  * build/symbols -stats|-bench FILE...
  *
  * Prints what is known of the code at hexadecimal addresses of an ELF file, as addr2line does; with `-`
@@ -10,6 +10,7 @@
  *	-i		what is inlined there, innermost first; else only the innermost
  *	-C		names as they were written, and not as linkers see them
  *	-symtab		symbols only, no DWARF
+ *	-here		the file is read by this process, not by one of its own with limits: for debuggers
  *	-o RANGEFILE	keeps the range file
  *	-stats		seconds, memory and bytes that the range file takes, and its rows: the default
  *			without addresses
@@ -33,13 +34,16 @@
 #include "agent/base/clock.h"
 #include "agent/base/error.h"
 #include "symbols/demangle.h"
-#include "symbols/make_ranges.h"
+#include "symbols/range_maker.h"
 
 enum {
 	FRAMES_MAX = RANGE_FILE_MAX_DEPTH,
 	BENCH_LOOKUPS = 1000000,
 	LINE_BYTES = 64,
+	CPU_MAX_S = 3600,
 };
+
+#define MEMORY_MAX_BYTES (4ULL << 30)
 
 static struct {
 	bool addresses;
@@ -47,6 +51,7 @@ static struct {
 	bool inlines;
 	bool demangled;
 	bool symtab;
+	bool here;
 	bool stats;
 	bool bench;
 	const char *output;
@@ -79,30 +84,66 @@ static int open_output(void)
 	return fd < 0 ? fail_errno(-errno, "%s", options.output ? options.output : "/tmp") : fd;
 }
 
-static int write_ranges(const char *path, int fd)
+static int write_ranges_here(int input, const struct debug_file_search *search,
+			     enum range_depth depth, int fd)
 {
 	_cleanup_(range_writer_deinit) struct range_writer writer = { 0 };
 	_cleanup_(elf_image_deinit) struct elf_image image = { .fd = -1 };
+	int err = elf_image_init_fd(&image, input);
+
+	if (!err)
+		err = make_ranges(&image, search, depth, &writer);
+	return err ? err : range_writer_finish(&writer, (struct hash128){ 0 }, fd);
+}
+
+/* -1: there is none. */
+static int open_debug_file(int input, const struct debug_file_search *search)
+{
+	_cleanup_(elf_image_deinit) struct elf_image image = { .fd = -1 };
+	int fd;
+
+	return elf_image_init_fd(&image, input) || debug_file_open(search, &image, &fd) ? -1 : fd;
+}
+
+static int write_ranges(const char *path, int fd)
+{
+	static const struct range_maker_limits limits = {
+		.cpu_ns = CPU_MAX_S * NS_PER_SECOND,
+		.memory_bytes = MEMORY_MAX_BYTES,
+		.output_bytes = MEMORY_MAX_BYTES,
+	};
 	_cleanup_(close_fd) int input = open(path, O_RDONLY | O_CLOEXEC);
+	_cleanup_(close_fd) int debug = -1;
 	_cleanup_(free_pointer) char *real_path = realpath(path, NULL);
-	struct debug_file_search search = { .proc_root = "/proc",
-					    .pid = getpid(),
-					    .path = real_path };
-	int err;
+	struct range_maker_files files;
+	struct debug_file_search search = {
+		.proc_root = "/proc", .pid = getpid(), .path = real_path, .may_leave_mount = true
+	};
+	enum range_depth depth = options.symtab ? RANGE_DEPTH_SYMBOLS : RANGE_DEPTH_FULL;
 
 	if (input < 0 || !real_path)
 		return fail_errno(-errno, "%s", path);
-	err = elf_image_init_fd(&image, input);
-	if (err)
-		return err;
-	err = make_ranges(&image, &search, options.symtab ? RANGE_DEPTH_SYMBOLS : RANGE_DEPTH_FULL,
-			  &writer);
-	return err ? err : range_writer_finish(&writer, (struct hash128){ 0 }, fd);
+	if (options.here)
+		return write_ranges_here(input, &search, depth, fd);
+	debug = open_debug_file(input, &search);
+	files = (struct range_maker_files){ .elf = input, .debug = debug, .output = fd };
+	return range_maker_run(&files, &search, depth, (struct hash128){ 0 }, &limits);
+}
+
+/* Of this process and those that it had. */
+static uint64_t used_cpu_ns(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_CHILDREN, &usage);
+	return clock_thread_cpu_ns() +
+	       (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * NS_PER_SECOND +
+	       (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000;
 }
 
 static int make(const char *path, struct made *made)
 {
-	uint64_t begin_ns = clock_monotonic_ns(), begin_cpu_ns = clock_thread_cpu_ns();
+	uint64_t begin_ns = clock_monotonic_ns(), begin_cpu_ns = used_cpu_ns();
 	_cleanup_(close_fd) int fd = open_output();
 	struct stat status;
 	int err;
@@ -115,7 +156,7 @@ static int make(const char *path, struct made *made)
 	if (fstat(fd, &status) || !status.st_size)
 		return fail(-EIO, "no range file was written");
 	made->made_ns = clock_monotonic_ns() - begin_ns;
-	made->cpu_ns = clock_thread_cpu_ns() - begin_cpu_ns;
+	made->cpu_ns = used_cpu_ns() - begin_cpu_ns;
 	made->bytes = mmap(NULL, status.st_size, PROT_READ, MAP_SHARED | MAP_POPULATE, fd, 0);
 	if (made->bytes == MAP_FAILED) {
 		made->bytes = NULL;
@@ -215,7 +256,7 @@ static void print_memory(void)
 	char line[LINE_BYTES];
 	FILE *status = fopen("/proc/self/status", "re");
 
-	getrusage(RUSAGE_SELF, &usage);
+	getrusage(options.here ? RUSAGE_SELF : RUSAGE_CHILDREN, &usage);
 	printf("  %ld KB at most in memory", usage.ru_maxrss);
 	while (status && fgets(line, sizeof(line), status))
 		if (!strncmp(line, "RssAnon:", 8))
@@ -267,6 +308,8 @@ static bool take_option(int argc, char **argv, int *i)
 
 	if (!strcmp(option, "symtab"))
 		options.symtab = true;
+	else if (!strcmp(option, "here"))
+		options.here = true;
 	else if (!strcmp(option, "stats"))
 		options.stats = true;
 	else if (!strcmp(option, "bench"))
@@ -300,11 +343,12 @@ int main(int argc, char **argv)
 {
 	int status = 0, i = 1;
 
+	range_maker_enter(argc, argv);
 	for (; i < argc && argv[i][0] == '-' && argv[i][1]; i++)
 		if (!take_option(argc, argv, &i))
 			break;
 	if (i == argc || argv[i][0] == '-') {
-		fputs("usage: symbols [-a] [-f] [-i] [-C] [-symtab] [-o RANGEFILE] FILE [ADDR...|-]\n"
+		fputs("usage: symbols [-a] [-f] [-i] [-C] [-symtab] [-here] [-o RANGEFILE] FILE [ADDR...|-]\n"
 		      "       symbols -stats|-bench FILE...\n",
 		      stderr);
 		return 2;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
+ * covers: perf_map.c code_names.c
+ *
  * Text of perf maps, in pieces as a growing file gives it: functions come out in order and apart,
  * each with a name that ends. The first two bytes say where the text is cut.
  */
@@ -11,26 +13,26 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void check(const struct perf_map *map)
+static void check(const struct code_names *names)
 {
 	uint64_t end = 0;
 
-	for (size_t i = 0; i < map->functions.count; i++) {
-		const struct perf_map_function *function = &map->functions.items[i];
-		const char *name = perf_map_find(map, function->start + function->size - 1);
+	for (size_t i = 0; i < names->functions.count; i++) {
+		const struct code_function *function = &names->functions.items[i];
+		const char *name = code_names_text(names, function);
 
-		if (function->start < end || !function->size ||
-		    name != map->names.items + function->name || !*name ||
-		    strlen(name) >= PERF_MAP_NAME_BYTES)
+		if (function->start < end || !function->size || !*name ||
+		    code_names_find(names, function->start + function->size - 1) != function ||
+		    strlen(name) + 1 != function->text_bytes || strlen(name) >= CODE_NAME_BYTES)
 			abort();
 		end = function->start + function->size;
 	}
-	if (map->dead_name_bytes > map->names.count || perf_map_find(map, end))
+	if (names->dead_text_bytes > names->text.count || code_names_find(names, end))
 		abort();
 }
 
 /* Adds @size bytes as far as whole lines go; the end of these. */
-static size_t add(struct perf_map *map, const char *text, size_t size)
+static size_t add(struct code_names *map, const char *text, size_t size)
 {
 	size_t used = 0;
 
@@ -42,7 +44,7 @@ static size_t add(struct perf_map *map, const char *text, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct perf_map whole = { 0 }, parts = { 0 };
+	struct code_names whole = { 0 }, parts = { 0 };
 	const char *text = (const char *)data + 2;
 	size_t cut, used;
 
@@ -55,7 +57,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	used += add(&parts, text + used, size - used);
 	if (used && text[used - 1] != '\n')
 		abort();
-	perf_map_deinit(&whole);
-	perf_map_deinit(&parts);
+	code_names_deinit(&whole);
+	code_names_deinit(&parts);
 	return 0;
 }

@@ -7,6 +7,8 @@
 
 #include <cmocka.h>
 #include <errno.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include "agent/base/cleanup.h"
@@ -224,6 +226,44 @@ static void devices_that_may_hang_are_left_alone(void **state)
 	assert_finds(fixture, "42/root/" BUILD_ID_PATH);
 }
 
+/* The error of opening @path, which debug data name; what is found must be @expected. */
+static int open_named(struct fixture *fixture, const char *path, const char *expected)
+{
+	_cleanup_(close_fd) int fd = -1;
+	int err = debug_file_open_path(&fixture->search, path, &fd);
+	char found[16] = "";
+
+	if (!err) {
+		assert_true(read(fd, found, sizeof(found) - 1) > 0);
+		assert_string_equal(found, expected);
+	}
+	return err;
+}
+
+static void files_that_debug_data_name_are_regular_and_below_a_root(void **state)
+{
+	struct fixture *fixture = *state;
+	char path[PATH_MAX];
+
+	write_fake_file(fixture->proc_root, "1/root/b/a.dwo", "host");
+	assert_int_equal(open_named(fixture, "/b/a.dwo", "host"), 0);
+	write_fake_file(fixture->proc_root, "42/root/b/a.dwo", "own");
+	assert_int_equal(open_named(fixture, "/b/a.dwo", "own"), 0);
+	assert_int_equal(open_named(fixture, "/../b/../b/a.dwo", "own"), 0);
+	assert_int_equal(open_named(fixture, "/b/other.dwo", ""), -ENOENT);
+	assert_int_equal(open_named(fixture, "b/a.dwo", ""), -EINVAL);
+	assert_int_equal(open_named(fixture, "/b", ""), -ENOENT);
+
+	snprintf(path, sizeof(path), "%s/42/root/fifo.dwo", fixture->proc_root);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	assert_int_equal(open_named(fixture, "/fifo.dwo", ""), -ENOENT);
+
+	write_fake_file(fixture->proc_root, "outside", "secret");
+	snprintf(path, sizeof(path), "%s/42/root/link.dwo", fixture->proc_root);
+	assert_int_equal(symlink("../../outside", path), 0);
+	assert_int_equal(open_named(fixture, "/link.dwo", ""), -ENOENT);
+}
+
 static void links_are_names_without_folders(void **state)
 {
 	static const struct {
@@ -261,6 +301,7 @@ int main(void)
 		TEST(links_are_tried_in_three_folders_and_proven_by_crc),
 		TEST(links_in_the_file_system_lead_nowhere_outside_of_the_root),
 		TEST(devices_that_may_hang_are_left_alone),
+		TEST(files_that_debug_data_name_are_regular_and_below_a_root),
 		cmocka_unit_test(links_are_names_without_folders),
 	};
 #undef TEST

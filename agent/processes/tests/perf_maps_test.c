@@ -2,6 +2,9 @@
 /* When files are looked at, and what is kept, over a made-up process and made-up times. */
 #include "agent/processes/tests/fakes.h"
 
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
 #include "agent/base/clock.h"
 #include "agent/processes/perf_maps.h"
 #include "agent/processes/trace_handler.h"
@@ -92,8 +95,12 @@ static bool ask(struct fixture *fixture, uint32_t pid, uint64_t now_ns, uint64_t
 static void check_name(struct fixture *fixture, uint32_t pid, uint64_t address,
 		       const char *expected)
 {
-	const struct perf_map *map = perf_maps_lock(fixture->maps, pid, &fixture->stamp);
-	const char *name = map ? perf_map_find(map, address) : NULL;
+	const struct named_code *code = perf_maps_lock(fixture->maps, pid, &fixture->stamp);
+	struct code_place place = { 0 };
+	const char *name = NULL;
+
+	if (code && named_code_find(code, address, &place))
+		name = place.function;
 
 	if (expected)
 		assert_string_equal(name, expected);
@@ -262,12 +269,12 @@ static void a_process_with_too_many_names_keeps_what_there_is_room_for(void **st
 	struct fixture *fixture = *state;
 	char name[64];
 
-	write_many(fixture, 7, PERF_MAP_MAX_FUNCTIONS + 10000);
+	write_many(fixture, 7, CODE_NAMES_MAX_FUNCTIONS + 10000);
 	for (uint64_t i = 0; i < 20; i++)
 		ask(fixture, 7, i * NS_PER_SECOND, NULL);
 	check_name(fixture, 7, 0x1000,
 		   "000000000000000000000000000000000000000000000000000000000000");
-	check_name(fixture, 7, 0x1000 + 16 * (PERF_MAP_MAX_FUNCTIONS + 9999), NULL);
+	check_name(fixture, 7, 0x1000 + 16 * (CODE_NAMES_MAX_FUNCTIONS + 9999), NULL);
 	/* What becomes of the memory is followed still. */
 	write_names(fixture, 7, "a", "1000 100000 large\n200000 10 new\n");
 	ask(fixture, 7, 100 * NS_PER_SECOND, NULL);
@@ -275,6 +282,120 @@ static void a_process_with_too_many_names_keeps_what_there_is_room_for(void **st
 	check_name(fixture, 7, 0x200000, "new");
 	snprintf(name, sizeof(name), "%060u", (0x180000 - 0x1000) / 16);
 	check_name(fixture, 7, 0x180000, name);
+}
+
+/* --- jitdump files --- */
+
+static void put_number(FILE *file, uint64_t number, int bytes)
+{
+	for (int i = 0; i < bytes; i++)
+		fputc(i < 8 ? number >> 8 * i & 0xff : 0, file);
+}
+
+static void put_load(FILE *file, uint64_t start, const char *name)
+{
+	put_number(file, 0, 4);
+	put_number(file, 56 + strlen(name) + 1, 4);
+	put_number(file, 0, 8 + 8 + 8);
+	put_number(file, start, 8);
+	put_number(file, 16, 8);
+	put_number(file, 0, 8);
+	fwrite(name, strlen(name) + 1, 1, file);
+}
+
+/* A file of process 7 with one function, mapped as @name. */
+static void write_jitdump(struct fixture *fixture, const char *name, uint64_t start,
+			  const char *function)
+{
+	char path[256], maps[512];
+	struct stat status;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/7/root/tmp/%s", fixture->proc.root, name);
+	file = fopen(path, "w");
+	assert_non_null(file);
+	put_number(file, 0x4a695444, 4);
+	put_number(file, 1, 4);
+	put_number(file, 40, 4);
+	put_number(file, 0, 28);
+	put_load(file, start, function);
+	fclose(file);
+	assert_int_equal(stat(path, &status), 0);
+	snprintf(
+		maps, sizeof(maps),
+		"1000-2000 r-xp 00000000 00:00 0\n5000-6000 r-xp 00000000 %02x:%02x %lu    /tmp/%s\n",
+		major(status.st_dev), minor(status.st_dev), (unsigned long)status.st_ino, name);
+	fake_proc_write(&fixture->proc, 7, "maps", maps);
+}
+
+static void a_jitdump_file_goes_before_a_perf_map_and_is_read_on(void **state)
+{
+	struct fixture *fixture = *state;
+	uint64_t now_ns = NS_PER_SECOND, before, after;
+	char path[256];
+	FILE *file;
+
+	write_names(fixture, 7, "w", "1000 10 of the map\n2000 10 of the map alone\n");
+	write_jitdump(fixture, "jit-7.dump", 0x1000, "of the dump");
+	assert_true(ask(fixture, 7, now_ns, NULL));
+	ask(fixture, 7, now_ns, &before);
+	check_name(fixture, 7, 0x1008, "of the dump");
+	check_name(fixture, 7, 0x2000, "of the map alone");
+	snprintf(path, sizeof(path), "%s/7/root/tmp/jit-7.dump", fixture->proc.root);
+	file = fopen(path, "a");
+	assert_non_null(file);
+	put_load(file, 0x2008, "new");
+	fclose(file);
+	now_ns += PERF_MAP_MIN_NS;
+	assert_true(ask(fixture, 7, now_ns, NULL));
+	ask(fixture, 7, now_ns, &after);
+	assert_true(before != after);
+	check_name(fixture, 7, 0x1008, "of the dump");
+	check_name(fixture, 7, 0x2008, "new");
+	/* Another file takes all of its names away, and none of the map's. */
+	assert_int_equal(unlink(path), 0);
+	snprintf(path, sizeof(path), "%s/7/root/tmp/keeps-the-inode", fixture->proc.root);
+	assert_int_equal(mkdir(path, 0700), 0);
+	write_jitdump(fixture, "jit-7.dump", 0x9000, "other");
+	ask(fixture, 7, now_ns + 40 * NS_PER_SECOND, NULL);
+	check_name(fixture, 7, 0x1008, "of the map");
+	check_name(fixture, 7, 0x9000, "other");
+}
+
+static void the_jitdump_file_of_another_process_is_none(void **state)
+{
+	struct fixture *fixture = *state;
+
+	write_jitdump(fixture, "jit-8.dump", 0x1000, "of a parent");
+	assert_true(ask(fixture, 7, NS_PER_SECOND, NULL));
+	check_name(fixture, 7, 0x1000, NULL);
+	/* It is looked for again, though not at once. */
+	write_jitdump(fixture, "jit-7.dump", 0x1000, "its own");
+	assert_true(ask(fixture, 7, 20 * NS_PER_SECOND, NULL));
+	check_name(fixture, 7, 0x1000, "its own");
+}
+
+static void a_broken_jitdump_file_has_no_names(void **state)
+{
+	struct fixture *fixture = *state;
+	uint64_t before, after;
+	char path[256];
+	FILE *file;
+
+	write_jitdump(fixture, "jit-7.dump", 0x1000, "one");
+	snprintf(path, sizeof(path), "%s/7/root/tmp/jit-7.dump", fixture->proc.root);
+	file = fopen(path, "a");
+	assert_non_null(file);
+	put_number(file, 0, 16);
+	put_load(file, 0x2000, "behind it");
+	fclose(file);
+	assert_true(ask(fixture, 7, NS_PER_SECOND, NULL));
+	ask(fixture, 7, NS_PER_SECOND, &before);
+	assert_true(ask(fixture, 7, 4 * NS_PER_SECOND, NULL));
+	ask(fixture, 7, 4 * NS_PER_SECOND, &after);
+	assert_int_equal(before, after);
+	check_name(fixture, 7, 0x1000, NULL);
+	check_name(fixture, 7, 0x2000, NULL);
 }
 
 /* --- through the trace handler --- */
@@ -359,6 +480,9 @@ int main(void)
 		TEST(a_long_file_is_read_bit_by_bit),
 		TEST(over_the_limit_of_all_the_names_asked_for_longest_ago_go),
 		TEST(a_process_with_too_many_names_keeps_what_there_is_room_for),
+		TEST(a_jitdump_file_goes_before_a_perf_map_and_is_read_on),
+		TEST(the_jitdump_file_of_another_process_is_none),
+		TEST(a_broken_jitdump_file_has_no_names),
 		TEST(frames_have_the_name_that_their_memory_has_now),
 	};
 

@@ -27,6 +27,11 @@ static void frames_in_the_heap_are_passed_over(void **state)
 	java->process.continuation_bytes = 64;
 	publish_java(java);
 	assert_java_walk(java, "CsCsE");
+	/* Behind a call the same gives a stub its own stack pointer back. */
+	put_code(java, barrier - 5, "\xe8\1\1\1\1", 5);
+	assert_java_walk(java, "Cs!");
+	assert_int_not_equal(java->world->trace.words[2], frame_word(FRAME_JAVA, 0, barrier));
+	put_code(java, barrier - 5, "\x90\x90\x90\x90\x90", 5);
 	/* Nothing behind it. */
 	put_word(java, RETURN_WORD, 0);
 	for (uint32_t word = RETURN_WORD; word < RETURN_WORD + 60; word++)

@@ -136,16 +136,25 @@ static void the_method_is_pushed_behind_the_caller_s_stack_pointer(void **state)
 	}
 }
 
+#define COMPARE "\x49\x3b\xa7\1\2\0\0"
+#define JUMP_OVER "\x72\x0b"
+#define MOV_0 "\x49\xc7\x87\1\2\0\0\0\0\0\0"
+#define JUMP "\x41\xff\xe5"
+/* mov rax, [r15 + d32] */
+#define TAKE_EXCEPTION "\x49\x8b\x87\1\2\0\0"
+
 static void at_its_end_the_interpreter_has_left_its_frame(void **state)
 {
 	static const struct place places[] = {
 		PLACE("\x41\x5d\x48\x8b\xe3\x41\xff\xe5", 0),
+		PLACE("\x41\xc6\x87\1\2\0\0\0\x41\x5d\x48\x8b\xe3", 0),
+		PLACE("\x41\xc6\x87\1\2\0\0\0\x5a\x48\x8b\xe3", 0),
 		PLACE("\x48\x8b\xe3\x41\xff\xe5", 1),
 		PLACE("\x41\xff\xe5", 2),
-		PLACE("\x48\x8b\xe3\x49\x3b\xa7", 1),
-		PLACE("\x49\x3b\xa7\1\2\0\0\x72", 2),
-		PLACE("\x72\x0b\x49\xc7\x87", 2),
-		PLACE("\x49\xc7\x87\1\2\0\0\0\0\0\0\x41\xff\xe5", 2),
+		PLACE("\x48\x8b\xe3" COMPARE JUMP_OVER MOV_0 JUMP, 1),
+		PLACE(COMPARE JUMP_OVER MOV_0 JUMP, 2),
+		PLACE(JUMP_OVER MOV_0 JUMP, 2),
+		PLACE(MOV_0 JUMP, 2),
 	};
 
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
@@ -158,13 +167,154 @@ static void at_its_end_the_interpreter_has_left_its_frame(void **state)
 		put_caller(java, caller_word);
 		set_leaf(java, INTERPRETER + 64, places[i].code, places[i].size, LEAF_WORD);
 		java->world->start.registers[METHOD_REGISTER] = stack_address(SENDER_WORD);
-		if (i)
+		if (places[i].return_word)
 			java->world->start.registers[SENDER_SP_REGISTER] =
 				return_to(java, SEGMENT_CALLER);
 		else
 			put_word(java, LEAF_WORD, return_to(java, SEGMENT_CALLER));
 		assert_java_walk(java, "sCsE");
 	}
+}
+
+static void an_exception_leaves_the_frame_with_its_return_address_in_another_register(void **state)
+{
+	static const struct place places[] = {
+		PLACE("\x48\x8b\xe3" COMPARE JUMP_OVER MOV_0 TAKE_EXCEPTION, 1),
+		PLACE(COMPARE JUMP_OVER MOV_0 TAKE_EXCEPTION, 2),
+		PLACE(JUMP_OVER MOV_0 TAKE_EXCEPTION, 2),
+	};
+
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		uint32_t caller_word = places[i].return_word == 2 ? LEAF_WORD : SENDER_WORD;
+		struct java *java;
+
+		java_teardown(state);
+		java_setup(state);
+		java = *state;
+		put_caller(java, caller_word);
+		set_leaf(java, INTERPRETER + 64, places[i].code, places[i].size, LEAF_WORD);
+		java->world->start.registers[METHOD_REGISTER] = stack_address(SENDER_WORD);
+		java->world->start.registers[EXCEPTION_REGISTER] = return_to(java, SEGMENT_CALLER);
+		assert_java_walk(java, "sCsE");
+	}
+}
+
+static void the_same_instructions_stand_where_the_frame_is(void **state)
+{
+	static const struct place places[] = {
+		/* Behind a call of native code. */
+		PLACE(COMPARE JUMP_OVER MOV_0 "\xc5\xf8\x77", 0),
+		PLACE(JUMP_OVER MOV_0 "\xc5\xf8\x77", 0),
+		PLACE(MOV_0 "\xc5\xf8\x77", 0),
+		/* Behind a call of the JVM. */
+		PLACE(MOV_0 TAKE_EXCEPTION, 0),
+	};
+	struct java *java = *state;
+
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		lay_interpreted(java, FP_WORD);
+		set_leaf(java, INTERPRETER + 16, places[i].code, places[i].size, LEAF_WORD);
+		java->world->start.registers[6] = stack_address(FP_WORD);
+		java->world->start.registers[METHOD_REGISTER] = stack_address(FP_WORD + 5);
+		java->world->start.registers[EXCEPTION_REGISTER] = INTERPRETER + 80;
+		assert_java_walk(java, "ICsE");
+	}
+}
+
+static void at_its_entry_the_stack_may_be_the_caller_s(void **state)
+{
+	struct java *java = *state;
+
+	/* What looks like a return address is an argument. */
+	put_word(java, LEAF_WORD, return_to(java, SEGMENT_COMPILED));
+	put_caller(java, LEAF_WORD);
+	set_leaf(java, INTERPRETER + 64, "\x4c\x8d\x74", 3, LEAF_WORD);
+	java->world->start.registers[0] = return_to(java, SEGMENT_CALLER);
+	java->world->start.registers[METHOD_REGISTER] = METHOD;
+	java->world->start.registers[SENDER_SP_REGISTER] = stack_address(LEAF_WORD);
+	assert_java_walk(java, "ICsE");
+	assert_int_equal(java->world->trace.words[1] >> 32, 0);
+}
+
+/* Two frames that are being made: both as the interpreter's, and none has a method yet. */
+static void frames_that_are_not_filled_yet_are_left_out(void **state)
+{
+	/* movq $0, -16(%rbp); mov -16(%rbp), %rsp or %rcx */
+	static const char *const codes[] = { "\x48\xc7\x45\xf0\0\0\0\0",
+					     "\x48\x8b\x65\xf0\x48\xc7\x45\xf0",
+					     "\x48\x8b\x4d\xf0\x48\x8d\x64\xcd" };
+	enum { FIRST = FP_WORD - 10, LAST_SP = 2 };
+	struct java *java = *state;
+
+	for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++) {
+		lay_interpreted(java, FP_WORD);
+		put_word(java, FP_WORD - LAST_SP, 0);
+		put_word(java, FIRST, stack_address(FP_WORD));
+		put_word(java, FIRST + 1, INTERPRETER + 48);
+		put_word(java, FIRST - 1, stack_address(FIRST + 2));
+		put_word(java, FIRST - LAST_SP, 0);
+		/* An older method's. */
+		put_word(java, FIRST - 3, METHOD);
+		put_code(java, INTERPRETER + 48, codes[i], 8);
+		/* The stub has called the JVM, which fills them. */
+		put_word(java, LEAF_WORD, INTERPRETER + 48);
+		set_leaf(java, java_code_at(SEGMENT_STUB, IN_CODE), "\xc3", 1, LEAF_WORD);
+		java->world->start.registers[6] = stack_address(FIRST);
+		assert_java_walk(java, "sC?sE");
+		/* The outer one is filled. */
+		put_word(java, FP_WORD - LAST_SP, stack_address(FIRST + 2));
+		assert_java_walk(java, "sI?CsE");
+		/* Both. */
+		put_word(java, FIRST - BCP_SLOT, BYTECODES + 3);
+		put_word(java, FIRST - LAST_SP, stack_address(LEAF_WORD));
+		assert_java_walk(java, "sI?ICsE");
+		/* Elsewhere the JVM is called with nothing in that place. */
+		put_word(java, FIRST - LAST_SP, 0);
+		put_code(java, INTERPRETER + 48, "\x48\x8b\x45\xd0", 4);
+		assert_java_walk(java, "sI?ICsE");
+	}
+}
+
+static void methods_of_an_archive_are_entered_by_a_jump(void **state)
+{
+	struct java *java = *state;
+	uint64_t jump = OBJECTS + 0x800, to = INTERPRETER + 64;
+
+	put_caller(java, SENDER_WORD);
+	put_code(java, to, "\x90\x90\x90", 3);
+	put_object(java, jump, 0xba49, 2);
+	put_object(java, jump + 2, to, 8);
+	put_object(java, jump + 10, 0xe2ff41, 8);
+	java->world->start.registers[METHOD_REGISTER] = METHOD;
+	java->world->start.registers[SENDER_SP_REGISTER] = stack_address(SENDER_WORD);
+	java->world->start.registers[10] = 0;
+	put_word(java, LEAF_WORD, return_to(java, SEGMENT_CALLER));
+	world_set_registers(java->world, jump, stack_address(LEAF_WORD), 0);
+	assert_java_walk(java, "ICsE");
+	world_set_registers(java->world, jump + 10, stack_address(LEAF_WORD), 0);
+	java->world->start.registers[10] = to;
+	assert_java_walk(java, "ICsE");
+	/* Elsewhere. */
+	java->world->start.registers[10] = OBJECTS;
+	world_walk(java->world);
+	assert_int_not_equal(frame_kind(java->world->trace.words[0]), FRAME_JAVA);
+}
+
+/* lea 8(%rsp), %r13 stands in front of what fills the place of the stack pointer. */
+static void a_frame_that_calls_is_there_before_its_stack_pointer_is_kept(void **state)
+{
+	enum { LAST_SP = 2, RETURN_AT = INTERPRETER + 48 };
+	struct java *java = *state;
+
+	lay_interpreted(java, FP_WORD);
+	put_word(java, FP_WORD - LAST_SP, 0);
+	put_code(java, RETURN_AT, "\x48\xc7\x45\xf0\0\0\0\0", 8);
+	put_word(java, LEAF_WORD, RETURN_AT);
+	set_leaf(java, INTERPRETER + 16, "\x4c\x89\xe9", 3, LEAF_WORD);
+	java->world->start.registers[6] = stack_address(FP_WORD);
+	java->world->start.registers[METHOD_REGISTER] = METHOD;
+	java->world->start.registers[SENDER_SP_REGISTER] = stack_address(LEAF_WORD + 1);
+	assert_java_walk(java, "IICsE");
 }
 
 static void a_leaf_that_reads_its_frame_is_behind_the_entry(void **state)
@@ -221,6 +371,13 @@ int main(void)
 		java_test(at_its_entry_the_interpreter_makes_its_frame),
 		java_test(the_method_is_pushed_behind_the_caller_s_stack_pointer),
 		java_test(at_its_end_the_interpreter_has_left_its_frame),
+		java_test(
+			an_exception_leaves_the_frame_with_its_return_address_in_another_register),
+		java_test(the_same_instructions_stand_where_the_frame_is),
+		java_test(at_its_entry_the_stack_may_be_the_caller_s),
+		java_test(frames_that_are_not_filled_yet_are_left_out),
+		java_test(a_frame_that_calls_is_there_before_its_stack_pointer_is_kept),
+		java_test(methods_of_an_archive_are_entered_by_a_jump),
 		java_test(a_leaf_that_reads_its_frame_is_behind_the_entry),
 		java_test(a_method_handle_pops_an_argument_behind_its_caller_s_back),
 		java_test(stacks_that_lead_back_end),

@@ -131,6 +131,29 @@ static void a_return_address_may_be_in_a_register_and_the_stack_the_caller_s(voi
 	assert_java_walk(java, "sCsE");
 }
 
+static void an_argument_may_be_popped_behind_the_return_address(void **state)
+{
+	struct unwind_rule rule = {
+		.cfa = CFA_SP,
+		.cfa_offset = -8,
+		.ra = SAVED_IN_REGISTER,
+		.ra_offset = RETURN_REGISTER,
+	};
+	struct java *java = *state;
+
+	set_leaf(java, java_code_at(SEGMENT_STUB, ROW + 4), "\x90", 1, LEAF_WORD + 1);
+	java->world->start.registers[RETURN_REGISTER] = return_to(java, SEGMENT_CALLER);
+	put_caller(java, LEAF_WORD);
+	put_row(java, &rule);
+	assert_java_walk(java, "sCsE");
+	/* There is only one. */
+	rule.cfa_offset = -16;
+	set_leaf(java, java_code_at(SEGMENT_STUB, ROW + 4), "\x90", 1, LEAF_WORD + 2);
+	put_row(java, &rule);
+	assert_string_equal(java_walk_text(java), "s!");
+	assert_int_equal(java->world->trace.error, UNWIND_NO_PROGRESS);
+}
+
 static void the_place_of_the_caller_s_stack_may_be_on_the_stack(void **state)
 {
 	const struct unwind_rule rule = {
@@ -215,6 +238,7 @@ int main(void)
 		java_test(what_is_not_believed_is_not_followed),
 		java_test(the_frame_pointer_is_restored),
 		java_test(a_return_address_may_be_in_a_register_and_the_stack_the_caller_s),
+		java_test(an_argument_may_be_popped_behind_the_return_address),
 		java_test(the_place_of_the_caller_s_stack_may_be_on_the_stack),
 		java_test(frames_that_are_brought_back_lie_below_the_entry),
 		java_test(native_code_may_have_called_what_a_row_is_known_of),

@@ -45,6 +45,7 @@ static void at_its_end_a_method_has_no_frame(void **state)
 		PLACE("\x49\x3b\xa7\x58\4\0\0\x0f\x82\1\0\0\0\x90", 0),
 		PLACE("\x0f\x87\1\0\0\0\xc3", 0),
 		PLACE("\x49\x83\x7f\x08\0\x0f\x85\1\0\0\0\xc3", 0),
+		PLACE("\x49\x81\x7f\x08\0\0\0\0\x0f\x85\1\0\0\0\xc3", 0),
 		PLACE("\x0f\x85\1\0\0\0\xc3", 0),
 		PLACE("\x41\xf6\x47\x28\1\x74\x16\x49", 0),
 		PLACE("\x74\x16\x49\xba", 0),

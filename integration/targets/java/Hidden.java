@@ -5,7 +5,7 @@
 // release: 17
 // chain: main@main > turn@turn > LIBRARY
 // chain: main@main turn@turn > LIBRARY $Body.applyAsInt@body > SPIN
-// chain: main@main turn@turn LIBRARY $Body.<init>@class
+// chain: main@main turn@turn LIBRARY $Body.<init>@class LIBRARY
 // chain: main@main turn@turn > combined@combined LIBRARY (left@left|right@right|test@test)?
 // chain: main@main turn@turn > combined@combined LIBRARY (left@left|right@right) SPIN
 

@@ -12,14 +12,14 @@ import java.nio.channels.FileChannel;
 public class Syscalls {
 	static int reads(FileInputStream in, byte[] bytes) throws Exception {
 		int sum = 0; //: reads
-		for (int i = 0; i < 50; i++) //: reads
+		for (int i = 0; i < 1000; i++) //: reads
 			sum += in.read(bytes); //: reads
 		return sum; //: reads
 	}
 
 	static int channels(FileChannel channel, ByteBuffer buffer) throws Exception {
 		int sum = 0; //: channels
-		for (int i = 0; i < 50; i++) { //: channels
+		for (int i = 0; i < 1000; i++) { //: channels
 			buffer.clear(); //: channels
 			sum += channel.read(buffer); //: channels
 		}
@@ -27,7 +27,8 @@ public class Syscalls {
 	}
 
 	static int yields() {
-		for (int i = 0; i < 50; i++) //: yields
+		// Where others want the CPU, each gives it away for milliseconds.
+		for (int i = 0; i < 2; i++) //: yields
 			Thread.yield(); //: yields
 		return 1; //: yields
 	}
@@ -61,7 +62,7 @@ public class Syscalls {
 		FileInputStream in = new FileInputStream("/dev/zero");
 		FileChannel channel = new RandomAccessFile("/dev/zero", "r").getChannel();
 		ByteBuffer buffer = ByteBuffer.allocateDirect(4096);
-		Object[] objects = new Object[200];
+		Object[] objects = new Object[5000];
 		turn(in, channel, buffer, objects);
 		Target.ready(Syscalls.class);
 		while (true) //: main

@@ -75,7 +75,7 @@ static void name_frame(const struct java_layout *layout, struct fuzz_memory *mem
 	}
 	java_symbolizer_init(&symbolizer, layout, false);
 	for (int i = 0; i < 2; i++) {
-		if (java_symbolize(&symbolizer, &memory->memory, words, &frames))
+		if (java_symbolize(&symbolizer, &memory->memory, words, 0, &frames))
 			break;
 		if (!frames.count || frames.count > INTERPRETED_FRAMES_MAX ||
 		    frames.items[frames.count - 1].is_inlined)

@@ -24,6 +24,8 @@ enum {
 	STUB_CODE = 0x40,
 	STUB_DATA = 0x100,
 	MAX_CALLS = 8,
+	/* Behind all code that is made. */
+	ZEROES_AT = 0x8000,
 };
 
 static struct made_vm vm;
@@ -285,6 +287,52 @@ static void blocks_that_are_no_stubs_are_left_out(void **state)
 	assert_int_equal(data_bytes, sizeof(process));
 }
 
+/* A block in each segment, of which none can be read. */
+static void stubs_are_found_behind_any_number_of_methods(void **state)
+{
+	(void)state;
+	add_stub(STUB_SEGMENT, "StubRoutines (1)", 0, 0x55);
+	heaps.heaps[heaps.count++] = heaps.heaps[0];
+	heaps.heaps[0] = (struct java_heap){
+		.low = MADE_VM_BASE + (1 << 30),
+		.high = MADE_VM_BASE + (2U << 30),
+		.committed = MADE_VM_BASE + (2U << 30),
+		.segment_map = MADE_VM_BASE + ZEROES_AT,
+		.log2_segment_size = 16,
+	};
+	assert_int_equal(read_stubs(), 0);
+	assert_int_equal(asked.count, 1);
+	assert_int_equal(asked.code[0].address, stub_code(STUB_SEGMENT));
+}
+
+/* Whether some of them were freed or not. */
+static void a_heap_that_begins_with_methods_has_no_stubs(void **state)
+{
+	enum { FIRST = 200, COUNT = 128 };
+	struct java_heap *heap = &heaps.heaps[heaps.count];
+
+	(void)state;
+	*heap = heaps.heaps[0];
+	heap->low += FIRST << MADE_LOG2_SEGMENT_SIZE;
+	heap->segment_map += FIRST;
+	heaps.heaps[0].committed = heap->low;
+	for (uint32_t i = FIRST; i < FIRST + COUNT; i++) {
+		uint32_t block = MADE_CODE_AT + (i << MADE_LOG2_SEGMENT_SIZE);
+
+		made_code_set_segment(&vm, i, 0);
+		made_vm_put(&vm, block + 8, i % 2, 1);
+		made_vm_put(&vm, block + MADE_BLOCK_BYTES + 12, MADE_BLOB_HEADER_BYTES, 2);
+	}
+	add_stub(FIRST + COUNT, "StubRoutines (1)", 0, 0x55);
+	heaps.count++;
+	assert_int_equal(read_stubs(), 0);
+	assert_int_equal(asked.count, 0);
+	/* One less. */
+	vm.bytes[MADE_CODE_AT + ((FIRST + 1) << MADE_LOG2_SEGMENT_SIZE) + 8] = 0;
+	assert_int_equal(read_stubs(), 0);
+	assert_int_equal(asked.count, 1);
+}
+
 static void without_rows_there_is_the_rest(void **state)
 {
 	(void)state;
@@ -376,6 +424,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_call_stub_that_is_in_no_stub_or_too_long_is_none,
 						setup, teardown),
 		cmocka_unit_test_setup_teardown(blocks_that_are_no_stubs_are_left_out, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(stubs_are_found_behind_any_number_of_methods, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(a_heap_that_begins_with_methods_has_no_stubs, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(without_rows_there_is_the_rest, setup, teardown),
 		cmocka_unit_test_setup_teardown(forged_blocks_overlap_nothing, setup, teardown),

@@ -31,6 +31,7 @@ enum { OUTER, MIDDLE, INNER, METHOD_COUNT };
 
 static struct made_vm vm;
 static struct java_symbolizer symbolizer;
+static uint64_t now_ns;
 
 static uint32_t method_at(int method)
 {
@@ -100,6 +101,7 @@ static int set_up(void **state)
 	made_code_put_record(&vm, 2, 20, 13);
 	made_code_put_record(&vm, 3, INT32_MAX, 0);
 	java_symbolizer_init(&symbolizer, &layout, false);
+	now_ns = NS_PER_SECOND;
 	return 0;
 }
 
@@ -110,7 +112,8 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static int name_compiled(uint32_t offset, uint8_t flags, struct interpreted_frames *frames)
+static int name_compiled_by(struct java_symbolizer *by, uint32_t offset, uint8_t flags,
+			    struct interpreted_frames *frames)
 {
 	uint64_t position = JAVA_COMPILED | offset;
 	const uint64_t words[2] = {
@@ -118,7 +121,12 @@ static int name_compiled(uint32_t offset, uint8_t flags, struct interpreted_fram
 		position << 32 | java_fingerprint(MADE_VM_BASE + method_at(OUTER), COMPILE_ID),
 	};
 
-	return java_symbolize(&symbolizer, &vm.memory, words, frames);
+	return java_symbolize(by, &vm.memory, words, now_ns, frames);
+}
+
+static int name_compiled(uint32_t offset, uint8_t flags, struct interpreted_frames *frames)
+{
+	return name_compiled_by(&symbolizer, offset, flags, frames);
 }
 
 static int name_interpreted_by(struct java_symbolizer *by, int method, uint32_t bci,
@@ -131,7 +139,7 @@ static int name_interpreted_by(struct java_symbolizer *by, int method, uint32_t 
 	words[1] = (uint64_t)bci << 32 |
 		   java_fingerprint(MADE_VM_BASE + method_at(method) + CONSTANTS,
 				    java_method_word(word));
-	return java_symbolize(by, &vm.memory, words, frames);
+	return java_symbolize(by, &vm.memory, words, now_ns, frames);
 }
 
 static int name_interpreted(int method, uint32_t bci, struct interpreted_frames *frames)
@@ -215,23 +223,44 @@ static void a_frame_of_the_interpreter_is_one_method(void **state)
 	check_frame(&frames.items[0], "a.Middle.call", 0);
 }
 
-static void what_is_known_costs_a_look_whether_it_is_still_there(void **state)
+/* Numbers of compilations are not used again: what was freed since had the same name. */
+static void nothing_is_read_for_compiled_code_that_is_known(void **state)
 {
 	struct interpreted_frames frames;
 
 	(void)state;
 	assert_int_equal(name_compiled(20, FRAME_RETURN_ADDRESS, &frames), 0);
-	vm.reads = 0;
-	assert_int_equal(name_compiled(20, FRAME_RETURN_ADDRESS, &frames), 0);
-	assert_int_equal(vm.reads, 1);
-	/* The same code compiled again, and code that was freed. */
 	made_vm_put(&vm, MADE_BLOB_AT + 40, COMPILE_ID + 1, 4);
-	assert_int_equal(name_compiled(20, FRAME_RETURN_ADDRESS, &frames), -ESTALE);
-	made_vm_put(&vm, MADE_BLOB_AT + 40, COMPILE_ID, 4);
+	vm.reads = 0;
+	now_ns += 2 * JAVA_LOOK_NS;
 	assert_int_equal(name_compiled(20, FRAME_RETURN_ADDRESS, &frames), 0);
-	made_vm_put(&vm, MADE_BLOB_AT - MADE_BLOCK_BYTES + 8, 0, 1);
-	assert_int_equal(name_compiled(20, FRAME_RETURN_ADDRESS, &frames), -ESTALE);
+	assert_int_equal(frames.count, 3);
+	check_frame(&frames.items[0], "a.Inner$1.get", 36);
+	assert_int_equal(vm.reads, 0);
+	/* What is not known of it cannot be had any more. */
 	assert_int_equal(name_compiled(10, FRAME_RETURN_ADDRESS, &frames), -ESTALE);
+	made_vm_put(&vm, MADE_BLOB_AT + 40, COMPILE_ID, 4);
+	made_vm_put(&vm, MADE_BLOB_AT - MADE_BLOCK_BYTES + 8, 0, 1);
+	assert_int_equal(name_compiled(10, FRAME_RETURN_ADDRESS, &frames), -ESTALE);
+}
+
+static void an_interpreted_method_is_looked_at_again_after_a_while(void **state)
+{
+	struct interpreted_frames frames;
+
+	(void)state;
+	assert_int_equal(name_interpreted(MIDDLE, 7, &frames), 0);
+	vm.reads = 0;
+	now_ns += JAVA_LOOK_NS - 1;
+	assert_int_equal(name_interpreted(MIDDLE, 7, &frames), 0);
+	assert_int_equal(vm.reads, 0);
+	now_ns++;
+	assert_int_equal(name_interpreted(MIDDLE, 7, &frames), 0);
+	assert_in_range(vm.reads, 1, 5);
+	vm.reads = 0;
+	now_ns += JAVA_LOOK_NS - 1;
+	assert_int_equal(name_interpreted(MIDDLE, 7, &frames), 0);
+	assert_int_equal(vm.reads, 0);
 }
 
 static void a_class_of_the_same_form_in_the_place_of_another_has_its_own_name(void **state)
@@ -243,10 +272,17 @@ static void a_class_of_the_same_form_in_the_place_of_another_has_its_own_name(vo
 	assert_int_equal(name_interpreted(INNER, 1, &frames), 0);
 	check_frame(&frames.items[0], "a.Inner$1.get", 31);
 	made_vm_put(&vm, method_at(INNER) + KLASS + 16, make_symbol(symbol, "a/Other"), 8);
+	now_ns += JAVA_LOOK_NS;
 	assert_int_equal(name_interpreted(INNER, 1, &frames), 0);
 	check_frame(&frames.items[0], "a.Other.get", 31);
+	/* While that cannot be read, the old name is wrong. */
+	made_vm_put(&vm, method_at(INNER) + KLASS + 16, 8, 8);
+	now_ns += JAVA_LOOK_NS;
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(name_interpreted(INNER, 1, &frames), -EFAULT);
 	/* One of another form is not the one that was sampled. */
 	made_vm_put(&vm, method_at(INNER) + CONST_METHOD + 8, MADE_VM_BASE + method_at(OUTER), 8);
+	now_ns += JAVA_LOOK_NS;
 	assert_int_equal(name_interpreted(INNER, 1, &frames), -ESTALE);
 }
 
@@ -336,7 +372,7 @@ static void what_is_read_in_part_is_no_answer_and_not_kept(void **state)
 
 			tear_down(state);
 			set_up(state);
-			err = java_symbolize(&symbolizer, &passing.memory, words, &frames);
+			err = java_symbolize(&symbolizer, &passing.memory, words, now_ns, &frames);
 			if (passing.reads <= until) {
 				assert_int_equal(err, 0);
 				break;
@@ -372,6 +408,59 @@ static void places_are_forgotten_when_there_are_too_many(void **state)
 	assert_in_range(symbolizer.places.bytes, 100, JAVA_PLACES_MAX_BYTES);
 }
 
+static void fill(struct java_symbolizer *filled)
+{
+	struct interpreted_frames frames;
+
+	for (uint32_t bci = 0; bci < JAVA_PLACES_MAX_ENTRIES; bci++)
+		assert_int_equal(name_interpreted_by(filled, OUTER, bci, &frames), 0);
+}
+
+static void all_processes_together_have_so_many_places(void **state)
+{
+	enum { COUNT = 4 };
+	const struct java_layout layout = made_code_layout();
+	struct java_symbolizer filled[COUNT];
+	struct interpreted_frames frames;
+
+	(void)state;
+	for (int i = 0; i < COUNT; i++) {
+		java_symbolizer_init(&filled[i], &layout, false);
+		fill(&filled[i]);
+	}
+	/* The first ones have all that one may have, the others what each has. */
+	for (int i = 0; i < 2; i++)
+		assert_in_range(filled[i].places.bytes, JAVA_PLACES_MAX_BYTES * 3 / 4,
+				JAVA_PLACES_MAX_BYTES);
+	for (int i = 2; i < COUNT; i++)
+		assert_in_range(filled[i].places.bytes, JAVA_PLACES_MIN_BYTES * 3 / 4,
+				JAVA_PLACES_MIN_BYTES * 5 / 4);
+	/* Who has more gives what is over, and no more than that. */
+	assert_int_equal(name_compiled_by(&filled[0], 20, FRAME_RETURN_ADDRESS, &frames), 0);
+	assert_in_range(filled[0].places.bytes, JAVA_PLACES_MAX_BYTES / 2,
+			JAVA_PLACES_MAX_BYTES * 7 / 8);
+	java_symbolizer_deinit(&filled[2]);
+	java_symbolizer_deinit(&filled[0]);
+	fill(&filled[3]);
+	assert_in_range(filled[3].places.bytes, JAVA_PLACES_MIN_BYTES * 2, JAVA_PLACES_MAX_BYTES);
+	java_symbolizer_deinit(&filled[3]);
+	java_symbolizer_deinit(&filled[1]);
+}
+
+static void places_that_nobody_asks_for_are_let_go(void **state)
+{
+	struct interpreted_frames frames;
+
+	(void)state;
+	assert_int_equal(name_interpreted(OUTER, 1, &frames), 0);
+	assert_int_equal(name_interpreted(OUTER, 2, &frames), 0);
+	for (int i = 0; i < 2; i++) {
+		now_ns += JAVA_PLACES_AGE_NS;
+		assert_int_equal(name_interpreted(OUTER, 2, &frames), 0);
+	}
+	assert_int_equal(symbolizer.places.count, 1);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -381,13 +470,16 @@ int main(void)
 		TEST(by_one_method_virtual_threads_are_mounted),
 		TEST(between_the_places_that_the_jvm_knows_names_are_approximate),
 		TEST(a_frame_of_the_interpreter_is_one_method),
-		TEST(what_is_known_costs_a_look_whether_it_is_still_there),
+		TEST(nothing_is_read_for_compiled_code_that_is_known),
+		TEST(an_interpreted_method_is_looked_at_again_after_a_while),
 		TEST(a_class_of_the_same_form_in_the_place_of_another_has_its_own_name),
 		TEST(deep_chains_keep_the_innermost_and_the_physical_method),
 		TEST(forged_debug_information_leaves_the_compiled_method),
 		TEST(what_is_read_in_part_is_no_answer_and_not_kept),
 		TEST(names_may_have_types),
 		TEST(places_are_forgotten_when_there_are_too_many),
+		TEST(all_processes_together_have_so_many_places),
+		TEST(places_that_nobody_asks_for_are_let_go),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,7 +6,7 @@ line of each frame, in every JDK at hand, and in all modes; and those of the JVM
 
 The targets are stopped while the agent starts and attaches to them, so that no sample comes before.
 
-usage: java_live.py [JDK|MODE|TARGET...]
+usage: java_test.py [JDK|MODE|TARGET...]
 """
 import collections
 import os
@@ -31,6 +31,9 @@ ROUNDS_MAX = 5
 OWN_PERCENT = 20
 # Of samples that say that they were taken while the kernel changed what is walked.
 BETWEEN_STATES_MAX = 0.002
+# Of a target's samples, those that say that they are not whole, by a guess or an error: at single
+# instructions of HotSpot's stubs, and while it makes frames anew. What says nothing has to be right.
+FLAGGED_MAX = 0.002
 # Of a target's samples, those in which the innermost method, just entered, has no line.
 LINELESS_PERCENT = 5
 # Exact stacks that tell where the time goes: those that end in a method.
@@ -50,7 +53,7 @@ class Verdict:
         self._ends = ends
         self.total = self.own = self.between_states = self.approximate = self.depth = 0
         self.unnamed = self.without_line = self.exact = self.busy = 0
-        self.wrong = collections.Counter()
+        self.wrong, self.flagged = collections.Counter(), collections.Counter()
 
     def add(self, stack, count):
         """Judges one stack."""
@@ -64,22 +67,40 @@ class Verdict:
         if stack.is_between_states:
             self.between_states += count
             return
+        flaw = self._find_flaw(stack)
+        if flaw:
+            self.flagged[(flaw, shorten(users))] += count
+            return
         why = self._judge(stack, count)
         if why:
             self.wrong[(why, shorten(users))] += count
 
-    def _judge(self, stack, count):
-        target, users = self._target, stack.user_frames
-        is_cut = target.is_truncated and users[:1] == ["[truncated]"]
-        if is_cut:
-            users = users[1:]
-        elif len(users) == 1 and is_in_clone(users[0], self._ends):
-            # A thread that begins.
-            return None
-        elif stack.errors or not users or not self._ends.is_entry(users[0]):
-            return "not complete"
+    def _is_cut(self, stack):
+        return self._target.is_truncated and stack.user_frames[:1] == ["[truncated]"]
+
+    def _is_beginning(self, stack):
+        """A thread that begins."""
+        users = stack.user_frames
+        return len(users) == 1 and is_in_clone(users[0], self._ends)
+
+    def _find_flaw(self, stack):
+        """What @stack says of itself, or None."""
+        users = stack.user_frames
         if any(frame.endswith("_[?]") for frame in users):
             return "a guess"
+        if self._is_cut(stack) or self._is_beginning(stack):
+            return None
+        if stack.errors or not users or not self._ends.is_entry(users[0]):
+            return "not complete"
+        return None
+
+    def _judge(self, stack, count):
+        target, users = self._target, stack.user_frames
+        is_cut = self._is_cut(stack)
+        if is_cut:
+            users = users[1:]
+        elif self._is_beginning(stack):
+            return None
         if NAMELESS in users:
             self.unnamed += count
             return None
@@ -110,12 +131,17 @@ class Verdict:
     @property
     def failures(self):
         """Texts of what is not as it should be."""
-        found = ["%d times %s\n    %s" % (count, why[-1000:], text[-1500:])
-                 for (why, text), count in self.wrong.most_common(SHOWN_STACKS)]
+        found = []
         if self.wrong:
-            found.append("%d of %d samples are wrong" % (self.wrong.total(), self.total))
+            found += _tell(self.wrong, self.total, "wrong")
+        if self.flagged.total() > self._flagged_max:
+            found += _tell(self.flagged, self.total, "not whole")
         found += self._shortfalls()
         return [text.encode("ascii", "backslashreplace").decode() for text in found]
+
+    @property
+    def _flagged_max(self):
+        return max(1, FLAGGED_MAX * self.total)
 
     def _shortfalls(self):
         """Texts of what there is too little or too much of."""
@@ -136,6 +162,13 @@ class Verdict:
         if self.depth < target.depth:
             found.append("%d deep at most" % self.depth)
         return found
+
+
+def _tell(stacks, total, what):
+    """Texts of @stacks, {(reason, text): count}, of @total."""
+    return ["%d times %s\n    %s" % (count, why[-1000:], text[-1500:])
+            for (why, text), count in stacks.most_common(SHOWN_STACKS)] + [
+                "%d of %d samples are %s" % (stacks.total(), total, what)]
 
 
 def sample(programs, seconds, *options):
@@ -172,8 +205,8 @@ def test_group(tap, java, mode, group):
     for target in group:
         verdict = verdicts[target.comm]
         tap.ok(not verdict.failures, title(target, java, mode), *verdict.failures)
-        tap.note("%s: %d samples, %s its own, %s approximate, %d deep" % (
-            target.name, verdict.total, share(verdict.own, verdict.total),
+        tap.note("%s: %d samples, %d not whole, %s its own, %s approximate, %d deep" % (
+            target.name, verdict.total, verdict.flagged.total(), share(verdict.own, verdict.total),
             share(verdict.approximate, verdict.total), verdict.depth))
 
 

@@ -5,7 +5,7 @@
 their frames, those with methods as well as those of collectors and compilers; and a JVM that starts
 while the agent runs is known soon.
 
-usage: java_loads.py [JDK|MODE|LOAD|start...]
+usage: java_loads_test.py [JDK|MODE|LOAD|start...]
 """
 import collections
 import glob
@@ -18,9 +18,10 @@ import time
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import javas
 from attached_samples import shorten
-from harness import IS_LONG, Agent, Program, StackEnds, Tap, need_root, share
+from harness import (IS_LONG, Agent, Program, StackEnds, Tap, need_root, share,
+                     without_native_lines)
 from java_chains import JavaFrame, split
-from java_live import NAMELESS, sample
+from java_test import NAMELESS, sample
 from python_test import is_in_clone
 
 SECONDS = 30 if IS_LONG else 6
@@ -139,7 +140,7 @@ def test_start(tap, java):
         with Program(*command, ready=False) as program:
             time.sleep(START_SECONDS)
             os.kill(program.pid, signal.SIGSTOP)
-            stacks = agent.stop(seconds=60).stacks
+            stacks = without_native_lines(agent.stop(seconds=60).stacks)
     ends = StackEnds(java.directories)
     bad, total = collections.Counter(), 0
     for stack, count in stacks.items():

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/host/jitdump_file.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "agent/base/error.h"
+#include "agent/host/process_status.h"
+
+/* NULL if there is none. */
+static const struct proc_mapping *find_name(const struct proc_maps *maps, const char *name)
+{
+	for (uint32_t i = 0; i < maps->count; i++) {
+		const char *slash = strrchr(maps->rows[i].path, '/');
+
+		if (slash && !strcmp(slash + 1, name))
+			return &maps->rows[i];
+	}
+	return NULL;
+}
+
+int jitdump_find_mapping(const char *proc_root, pid_t pid, struct proc_mapping *mapping,
+			 char **path)
+{
+	const struct proc_mapping *found;
+	struct process_status status;
+	struct proc_maps maps;
+	char name[64], *copy;
+	int err;
+
+	err = process_status_read(proc_root, pid, &status);
+	if (!err)
+		err = proc_maps_read(&maps, proc_root, pid, PROC_MAPS_EXECUTABLE);
+	if (err)
+		return err;
+	snprintf(name, sizeof(name), "jit-%ld.dump", status.inner_pid);
+	found = find_name(&maps, name);
+	copy = found ? strdup(found->path) : NULL;
+	if (copy) {
+		*mapping = *found;
+		mapping->path = *path = copy;
+	} else {
+		err = found ? -ENOMEM : fail(-ENOENT, "process %d maps no %s", pid, name);
+	}
+	proc_maps_deinit(&maps);
+	return err;
+}

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/native_names.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "agent/base/clock.h"
+#include "agent/base/error.h"
+#include "agent/base/hash_map.h"
+#include "agent/base/log.h"
+#include "agent/processes/local_devices.h"
+#include "symbols/range_store.h"
+#include "symbols/symbol_store.h"
+
+enum {
+	SYMBOL_TABLES_MAX_BYTES = 128 << 20,
+	RANGE_FILES_MAX_BYTES = 512 << 20,
+	LISTED_AT_ONCE = 256,
+	/* Executable ids that are known to be wanted; beyond it all are told of again. */
+	SEEN_MAX = RANGE_STORE_MAX_BINARIES / 2,
+};
+
+#define RANGE_CACHE_MAX_BYTES (2ULL << 30)
+/* For one file: a debug file of 1 GB takes 8 s, 200 MB and 140 MB. A container's limit counts it, too. */
+#define MAKER_CPU_NS (60 * NS_PER_SECOND)
+#define MAKER_MEMORY_BYTES (300ULL << 20)
+#define MAKER_OUTPUT_BYTES (512ULL << 20)
+
+struct native_names {
+	/* NULL: no names are wanted. */
+	struct range_store *ranges;
+	enum range_depth depth;
+	struct symbol_store *local;
+	struct symbol_store *sent;
+	/* Of the thread that makes ranges. */
+	struct local_devices devices;
+	pthread_mutex_t lock;
+	/* executable id -> 1, under the lock. */
+	struct hash_map seen;
+};
+
+static bool is_local(void *context, pid_t pid, uint32_t major, uint32_t minor)
+{
+	return local_devices_contain(context, "/proc", pid, major, minor, clock_monotonic_ns());
+}
+
+static int create_ranges(const struct options *options, struct native_names *names)
+{
+	struct range_store_options range_options = {
+		.work = {
+			.proc_root = "/proc",
+			.unnamed_bytes = RANGE_FILES_MAX_BYTES / 2,
+			.limits = { .cpu_ns = MAKER_CPU_NS,
+				    .memory_bytes = MAKER_MEMORY_BYTES,
+				    .output_bytes = MAKER_OUTPUT_BYTES },
+			.may_read = is_local,
+			.context = &names->devices,
+		},
+		.file_bytes = RANGE_FILES_MAX_BYTES,
+	};
+	int error = 0;
+
+	if (options->cache_dir)
+		error = file_cache_create(options->cache_dir, ".ranges", RANGE_CACHE_MAX_BYTES,
+					  &range_options.work.cache);
+	return error ? error : range_store_create(&range_options, &names->ranges);
+}
+
+static int create_local(struct native_names *names)
+{
+	const struct symbol_store_options options = {
+		.ranges = range_store_source(names->ranges),
+		.depth = RANGE_DEPTH_FULL,
+		.table_limit_bytes = SYMBOL_TABLES_MAX_BYTES,
+		.reads_remote = true,
+		.names_starts = true,
+		.demangles = true,
+	};
+
+	return symbol_store_create(&options, &names->local);
+}
+
+/* The report thread reads no file but Go's: what is not in ranges yet goes without a name. */
+static int create_sent(struct native_names *names, enum symbolize symbolize)
+{
+	const struct symbol_store_options options = {
+		.ranges = range_store_source(names->ranges),
+		.depth = symbolize == SYMBOLIZE_FULL ? RANGE_DEPTH_FULL : RANGE_DEPTH_SYMBOLS,
+		.demangles = true,
+	};
+
+	return symbol_store_create(&options, &names->sent);
+}
+
+static int create_stores(const struct options *options, struct native_names *names)
+{
+	const struct collector_options *collector = &options->collector;
+	bool has_local = options->output_count || !collector->address;
+	bool has_sent = collector->address && collector->symbolize != SYMBOLIZE_NONE;
+	int error;
+
+	if (!has_local && !has_sent)
+		return 0;
+	names->depth = has_local || collector->symbolize == SYMBOLIZE_FULL ? RANGE_DEPTH_FULL :
+									     RANGE_DEPTH_SYMBOLS;
+	error = create_ranges(options, names);
+	if (!error && has_local)
+		error = create_local(names);
+	if (!error && has_sent)
+		error = create_sent(names, collector->symbolize);
+	return error;
+}
+
+int native_names_create(const struct options *options, struct native_names **names)
+{
+	struct native_names *created = calloc(1, sizeof(*created));
+	int error;
+
+	if (!created)
+		return fail(-ENOMEM, "no memory for names");
+	local_devices_init(&created->devices);
+	pthread_mutex_init(&created->lock, NULL);
+	error = create_stores(options, created);
+	if (error) {
+		native_names_destroy(created);
+		return error;
+	}
+	*names = created;
+	return 0;
+}
+
+void native_names_destroy(struct native_names *names)
+{
+	if (!names)
+		return;
+	symbol_store_destroy(names->local);
+	symbol_store_destroy(names->sent);
+	hash_map_deinit(&names->seen);
+	/* A thread that is left behind uses the devices. */
+	if (!range_store_destroy(names->ranges))
+		return;
+	local_devices_deinit(&names->devices);
+	pthread_mutex_destroy(&names->lock);
+	free(names);
+}
+
+struct symbol_lookup *native_names_local(struct native_names *names)
+{
+	return names->local ? symbol_store_lookup(names->local) : NULL;
+}
+
+struct symbol_lookup *native_names_sent(struct native_names *names)
+{
+	return names->sent ? symbol_store_lookup(names->sent) : NULL;
+}
+
+/* True once for each executable. */
+static bool is_new(struct native_names *names, uint64_t executable_id)
+{
+	bool is_seen;
+
+	pthread_mutex_lock(&names->lock);
+	is_seen = hash_map_find(&names->seen, executable_id, NULL);
+	if (names->seen.count >= SEEN_MAX)
+		hash_map_deinit(&names->seen);
+	/* Without memory it is told of again. */
+	if (!is_seen)
+		(void)hash_map_set(&names->seen, executable_id, 1);
+	pthread_mutex_unlock(&names->lock);
+	return !is_seen;
+}
+
+static void notice_trace(struct native_names *names, const struct trace *trace, uint32_t pid)
+{
+	struct binary *last = NULL;
+
+	for (uint32_t i = 0; i < trace->frame_count; i++) {
+		struct frame frame = trace_frame(trace, i);
+
+		if (frame.kind != FRAME_NATIVE || !frame.binary || frame.binary == last)
+			continue;
+		last = frame.binary;
+		if (is_new(names, last->executable_id))
+			range_store_want(names->ranges, last, (pid_t)pid, names->depth);
+	}
+}
+
+void native_names_notice(struct native_names *names, struct sample_store *store,
+			 struct sample_cursor *cursor)
+{
+	struct listed_trace traces[LISTED_AT_ONCE];
+	uint32_t count;
+
+	if (!names->ranges)
+		return;
+	while ((count = sample_store_list(store, cursor, traces, LISTED_AT_ONCE)) > 0) {
+		for (uint32_t i = 0; i < count; i++) {
+			notice_trace(names, traces[i].trace, traces[i].pid);
+			trace_unref(traces[i].trace);
+		}
+	}
+}
+
+void native_names_notice_taken(struct native_names *names, const struct sample_snapshot *snapshot)
+{
+	for (size_t i = 0; names->ranges && i < snapshot->count; i++)
+		notice_trace(names, snapshot->samples[i].trace, snapshot->samples[i].pid);
+}
+
+void native_names_wait(struct native_names *names, uint64_t deadline_ns)
+{
+	if (!names->ranges)
+		return;
+	if (!range_store_wait(names->ranges, deadline_ns))
+		log_warn(
+			"no time to read the debug data of all files until the stop; some functions "
+			"are without lines");
+	range_store_freeze(names->ranges);
+}

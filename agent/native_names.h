@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Names of native code for the outputs: the ranges that all of them share, and a symbol store for each
+ * thread that looks names up. Binaries are told of as soon as samples of them lie in a sample store, so
+ * that their debug data is read while the agent samples.
+ */
+#ifndef AGENT_NATIVE_NAMES_H
+#define AGENT_NATIVE_NAMES_H
+
+#include <stdint.h>
+
+#include "agent/base/symbol_lookup.h"
+#include "agent/options.h"
+#include "reporter/sample_store.h"
+
+/** Owner: struct agent. */
+struct native_names;
+
+/** -EPERM and others as of file_cache_create(), if there is a directory for it. */
+int native_names_create(const struct options *options, struct native_names **names);
+
+/** Takes NULL. What a file holds up is left behind. */
+void native_names_destroy(struct native_names *names);
+
+/** For the main thread, if there are local outputs. Borrowed. */
+struct symbol_lookup *native_names_local(struct native_names *names);
+
+/** For the report thread; NULL if nothing is to be sent but names of Go. Borrowed. */
+struct symbol_lookup *native_names_sent(struct native_names *names);
+
+/** Has names made for what came into @store since @cursor, if any are wanted. Any thread. */
+void native_names_notice(struct native_names *names, struct sample_store *store,
+			 struct sample_cursor *cursor);
+
+/** The same for what was taken: it may have come since. */
+void native_names_notice_taken(struct native_names *names, const struct sample_snapshot *snapshot);
+
+/**
+ * Waits until names are there for all that was noticed, until @deadline_ns (CLOCK_MONOTONIC) at most. From
+ * then on they stay as they are.
+ */
+void native_names_wait(struct native_names *names, uint64_t deadline_ns);
+
+#endif

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Live: the unwinders of arm64 pass a verifier, which is this kernel's, of whatever machine. It says how much it
+ * has looked at, and how much of the stack functions need. What reads the context cannot be shown to
+ * another machine's kernel (sample_entry). Of the kernel's types only one name is put right.
+ */
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "agent/base/cleanup.h"
+#include "ebpf/abi/config.h"
+
+/* Generated; needs struct agent_config. */
+#include "build/ebpf/allframes_arm64.skel.h"
+
+enum {
+	LOG_BYTES = 1 << 20,
+	/* Instead of all that the verifier does: what it has looked at. */
+	LOG_STATISTICS = 4,
+	LOG_STEPS = 1,
+	/* Of the end of a log, where the reason stands. */
+	REASON_BYTES = 1500,
+	KERNEL_STACK_BYTES = 16 << 10,
+	/* MAX_BPF_STACK; that of each function is rounded up, up to Linux 6.7 to so much. */
+	STACK_BYTES = 512,
+	STACK_ROUNDING_BYTES = 32,
+};
+
+static const char *const unwinders[] = {
+	"native_unwind", "python_unwind", "go_unwind", "java_unwind", "unwind_stop",
+};
+
+static const char *const chains[] = {
+	"native_unwind_chain",
+	"python_unwind_chain",
+	"go_unwind_chain",
+	"java_unwind_chain",
+};
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static char types_path[] = "/tmp/allframes-types-XXXXXX";
+static bool has_types_file;
+
+/*
+ * thread.fsbase of x86-64 gets the name that the place with the same meaning has on arm64, thread.uw.tp_value:
+ * libbpf looks for it, and the verifier sees a word at a place where one is.
+ */
+static bool rename_thread_pointer(struct btf *types)
+{
+	int thread = btf__find_by_name_kind(types, "thread_struct", BTF_KIND_STRUCT);
+	int word = btf__find_by_name_kind(types, "long unsigned int", BTF_KIND_INT);
+	int registers = btf__add_struct(types, "thread_registers", sizeof(long));
+	int name = btf__add_str(types, "uw");
+	struct btf_type *type;
+
+	if (thread < 0 || word < 0 || registers < 0 || name < 0 ||
+	    btf__add_field(types, "tp_value", word, 0, 0))
+		return false;
+	type = (struct btf_type *)btf__type_by_id(types, (uint32_t)thread);
+	for (uint32_t i = 0; i < btf_vlen(type); i++) {
+		struct btf_member *member = &btf_members(type)[i];
+
+		if (strcmp(btf__name_by_offset(types, member->name_off), "fsbase") != 0)
+			continue;
+		member->name_off = (uint32_t)name;
+		member->type = (uint32_t)registers;
+		return true;
+	}
+	return false;
+}
+
+/* Writes this kernel's types to types_path, as programs of arm64 would have them. */
+static int write_types(void **state)
+{
+	struct btf *types = btf__load_vmlinux_btf();
+	const void *bytes;
+	uint32_t size;
+	int fd;
+
+	(void)state;
+	if (!types)
+		return 0;
+	if (rename_thread_pointer(types)) {
+		bytes = btf__raw_data(types, &size);
+		fd = mkstemp(types_path);
+		has_types_file = fd >= 0 && bytes && write(fd, bytes, size) == (ssize_t)size;
+		close(fd);
+	}
+	btf__free(types);
+	return 0;
+}
+
+static int remove_types(void **state)
+{
+	(void)state;
+	unlink(types_path);
+	return 0;
+}
+
+static void destroy_skeleton(struct allframes_arm64 **skeleton)
+{
+	allframes_arm64__destroy(*skeleton);
+}
+
+static struct allframes_arm64 *open_programs(void)
+{
+	LIBBPF_OPTS(bpf_object_open_opts, options,
+		    .btf_custom_path = has_types_file ? types_path : NULL);
+	struct allframes_arm64 *skeleton = allframes_arm64__open_opts(&options);
+
+	assert_non_null(skeleton);
+	return skeleton;
+}
+
+/* Loads only @name, as where bpf_loop() is; @log gets what the verifier says. */
+static int load_program(const char *name, uint32_t log_level, char *log)
+{
+	_cleanup_(destroy_skeleton) struct allframes_arm64 *skeleton = open_programs();
+	struct bpf_program *program;
+
+	skeleton->rodata->config.have_task_pt_regs = 1;
+	skeleton->rodata->config.kernel_stack_bytes = KERNEL_STACK_BYTES;
+	bpf_object__for_each_program(program, skeleton->obj)
+		bpf_program__set_autoload(program, !strcmp(bpf_program__name(program), name));
+	program = bpf_object__find_program_by_name(skeleton->obj, name);
+	assert_non_null(program);
+	bpf_program__set_log_level(program, log_level);
+	bpf_program__set_log_buf(program, log, LOG_BYTES);
+	log[0] = '\0';
+	return allframes_arm64__load(skeleton);
+}
+
+/*
+ * What the functions take at most that are called one from another: "stack depth 40+376+56+0" of the program, of
+ * its callback of bpf_loop(), and of what that calls, which calls nothing. 0: nothing is said.
+ */
+static uint32_t stack_bytes(const char *log)
+{
+	const char *place = strstr(log, "stack depth ");
+	uint32_t program = 0, most = 0, second = 0;
+
+	if (!place)
+		return 0;
+	place += strlen("stack depth ");
+	for (uint32_t i = 0; *place >= '0' && *place <= '9'; i++) {
+		char *end;
+		uint32_t bytes = (uint32_t)strtoul(place, &end, 10);
+
+		bytes = (bytes + STACK_ROUNDING_BYTES - 1) & ~(STACK_ROUNDING_BYTES - 1U);
+		if (!i) {
+			program = bytes;
+		} else if (bytes > most) {
+			second = most;
+			most = bytes;
+		} else if (bytes > second) {
+			second = bytes;
+		}
+		place = *end == '+' ? end + 1 : end;
+	}
+	return program + most + second;
+}
+
+static void print_reason(const char *name, char *log)
+{
+	size_t length;
+
+	load_program(name, LOG_STEPS, log);
+	length = strlen(log);
+	print_message("%s\n", log + (length > REASON_BYTES ? length - REASON_BYTES : 0));
+}
+
+static void unwinders_of_arm64_pass_the_verifier_of_this_kernel(void **state)
+{
+	static char log[LOG_BYTES];
+
+	(void)state;
+	if (libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT, BPF_FUNC_loop, NULL) != 1)
+		skip();
+	for (size_t i = 0; i < COUNT(unwinders); i++) {
+		int err = load_program(unwinders[i], LOG_STATISTICS, log);
+		const char *processed = strstr(log, "processed ");
+		int length = processed ? (int)strcspn(processed, "(") : 0;
+
+		if (err == -EPERM)
+			skip();
+		print_message("%s: %u bytes of stack, %.*s\n", unwinders[i], stack_bytes(log),
+			      length, processed ? processed : "");
+		if (err)
+			print_reason(unwinders[i], log);
+		assert_int_equal(err, 0);
+		/* Some kernels give functions stacks of their own, and do not look at this. */
+		assert_in_range(stack_bytes(log), 1, STACK_BYTES);
+	}
+}
+
+/* Functions that program @name calls itself, or has bpf_loop() call. */
+static uint32_t count_calls(const char *name)
+{
+	_cleanup_(destroy_skeleton) struct allframes_arm64 *skeleton = open_programs();
+	const struct bpf_program *program = bpf_object__find_program_by_name(skeleton->obj, name);
+	const struct bpf_insn *code;
+	uint32_t count = 0;
+
+	assert_non_null(program);
+	code = bpf_program__insns(program);
+	for (size_t i = 0; i < bpf_program__insn_cnt(program); i++)
+		count += code[i].code == (BPF_JMP | BPF_CALL) &&
+			 (code[i].src_reg == BPF_PSEUDO_CALL || code[i].imm == BPF_FUNC_loop);
+	return count;
+}
+
+/* Kernels of arm64 before 6.0, which chains are for, refuse them beside tail calls. */
+static void chains_of_arm64_call_no_functions(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < COUNT(chains); i++)
+		assert_int_equal(count_calls(chains[i]), 0);
+	assert_true(count_calls("java_unwind") > 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(unwinders_of_arm64_pass_the_verifier_of_this_kernel),
+		cmocka_unit_test(chains_of_arm64_call_no_functions),
+	};
+
+	return cmocka_run_group_tests(tests, write_types, remove_types);
+}

@@ -1,0 +1,270 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Native frames have function, inlined callers, file and line, as the source has them: in every local
+output and, with -symbolize full, at the collector; also of a deleted file, of a process that is gone, and
+of a stripped program in a root of its own, whose debug file is found there by build id. File and address are
+sent whatever -symbolize says. A second run finds all in the disk cache.
+"""
+import collections
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from go_names_test import Request
+from harness import OUTPUT, ROOT, Agent, Program, Tap, die_with_parent, need_root
+from otlp_collector import Collector
+from pprof_reader import Profile
+
+SOURCES = os.path.join(ROOT, "integration", "targets")
+SECONDS = 8
+RATE = 197
+WHOLE_CHAIN_MIN = 0.7
+
+
+class Source:
+    """What is allowed at the leaf of a program: functions, from `outer` on, with files and lines."""
+
+    def __init__(self, name, outer, namespace):
+        self.path = os.path.join(SOURCES, name)
+        with open(self.path, encoding="ascii") as file:
+            lines = file.read().split("\n")
+        marks = {match[1]: number for number, line in enumerate(lines, 1)
+                 if (match := re.search("// line of (.*)$", line))}
+        path = re.escape(self.path)
+
+        def place(name, *numbers):
+            return r"%s \(%s:(?:%s)\)" % (name, path, "|".join(map(str, numbers)))
+
+        # The head of a loop belongs to it as well.
+        outer = place(outer, marks["outer"])
+        middle = place(r"(?:%s)?middle(?:\([^)]*\))?" % namespace, marks["middle"]) + r"_\[i\]"
+        inner = place(r"(?:%s)?inner(?:\([^)]*\))?" % namespace,
+                      marks["inner"] - 1, marks["inner"]) + r"_\[i\]"
+        self.whole = re.compile(r"(?:.*;)?%s;%s;%s(?:;[^;]*_\[i\])*" % (outer, middle, inner))
+        self.file = self.path
+        self.lines = marks
+
+
+CXX = Source("inlined.cpp", r"shop::Basket::outer\(unsigned int\)", "shop::")
+RUST = Source("inlined.rs", r"inlined::outer", "inlined::")
+
+
+def run(*command):
+    subprocess.run(command, check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+
+
+def build_cxx(path, *flags):
+    run("g++", "-O2", "-g", *flags, "-o", path, CXX.path)
+    return path
+
+
+def build_id(path):
+    text = subprocess.run(["readelf", "-n", path], check=True, stdout=subprocess.PIPE,
+                          text=True).stdout
+    return re.search("Build ID: ([0-9a-f]+)", text)[1]
+
+
+def make_root(directory):
+    """A root with a stripped program, and its debug file where a distribution puts it."""
+    program = build_cxx(os.path.join(directory, "inl_root"), "-static", "-Wl,--build-id=sha1")
+    identity = build_id(program)
+    debug = os.path.join(directory, "usr/lib/debug/.build-id", identity[:2])
+    os.makedirs(debug)
+    run("objcopy", "--only-keep-debug", program, os.path.join(debug, identity[2:] + ".debug"))
+    run("strip", "--strip-all", program)
+    return "/inl_root"
+
+
+class Running:
+    """The programs under profile, by comm, each with the source that it is of."""
+
+    def __init__(self, directory):
+        self.directory = directory
+        self.sources = {}
+        self.programs = []
+
+    def start(self, name, source, *command, **more):
+        self.sources[name] = source
+        self.programs.append(Program(*command, **more))
+
+    def start_all(self):
+        path = os.path.join(self.directory, "inl_cxx")
+        self.start("inl_cxx", CXX, build_cxx(path))
+        for name in ("inl_deleted", "inl_gone"):
+            shutil.copy(path, os.path.join(self.directory, name))
+        deleted = os.path.join(self.directory, "inl_deleted")
+        self.start("inl_deleted", CXX, deleted)
+        os.unlink(deleted)
+        root = os.path.join(self.directory, "root")
+        os.mkdir(root)
+        program = make_root(root)
+
+        def enter_root():
+            die_with_parent()
+            os.chroot(root)
+            os.chdir("/")
+
+        self.start("inl_root", CXX, program, preexec_fn=enter_root)
+        if shutil.which("rustc"):
+            rust = os.path.join(self.directory, "inl_rust")
+            run("rustc", "-C", "opt-level=2", "-g", "--edition", "2021", "-o", rust, RUST.path)
+            self.start("inl_rust", RUST, rust)
+
+    def start_gone(self, seconds):
+        self.start("inl_gone", CXX, os.path.join(self.directory, "inl_gone"), seconds)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for program in self.programs:
+            program.__exit__()
+
+
+def judge_folded(tap, stacks, sources):
+    for comm, source in sources.items():
+        total = whole = 0
+        others = collections.Counter()
+        for stack, count in stacks.items():
+            if stack.comm != comm:
+                continue
+            text = ";".join(stack.user_frames)
+            total += count
+            if source.whole.fullmatch(text):
+                whole += count
+            else:
+                others[text[-300:]] += count
+        tap.ok(total > 20 and whole > WHOLE_CHAIN_MIN * total,
+               "folded: %s has the inlined functions with their lines" % comm,
+               "%d of %d" % (whole, total), others.most_common(5))
+        if comm == "inl_cxx":
+            main = r"main \(%s:%d\)" % (re.escape(source.file), source.lines["main"])
+            tap.ok(any(re.search(";" + main + ";", str(stack)) for stack in stacks),
+                   "folded: main has the line of its call")
+
+
+def judge_profile(tap, path, sources):
+    """pprof's frames have no lines here; its functions stand in each other."""
+    by_comm = collections.Counter()
+    for sample in Profile(path).samples:
+        if re.search(r";(\S*::)?outer(\(.*\))?;(\S*::)?middle(\(.*\))?;(\S*::)?inner",
+                     ";".join(sample.frames)):
+            by_comm[sample.labels["comm"]] += sample.values[0]
+    for comm in sources:
+        tap.ok(by_comm[comm] > 20, "pprof: %s has the inlined functions" % comm, by_comm)
+
+
+def is_whole(location, source):
+    """Whether a Location of OTLP has the whole chain: innermost first."""
+    wanted = [("inner", (source.lines["inner"] - 1, source.lines["inner"])),
+              ("middle", (source.lines["middle"],)), ("outer", (source.lines["outer"],))]
+    lines = location.lines[-3:]
+    return (len(lines) == 3 and location.mapping and location.type == "native"
+            and all(re.search(r"(^|::)%s\b" % name, function) and file == source.file
+                    and line in numbers
+                    for (function, file, line), (name, numbers) in zip(lines, wanted)))
+
+
+def judge_leaves(tap, leaves, where):
+    total = sum(leaves.values())
+    for source in (CXX, RUST) if shutil.which("rustc") else (CXX,):
+        whole = sum(count for location, count in leaves.items() if is_whole(location, source))
+        tap.ok(whole > (0.3 if source is CXX else 0.05) * total > 10,
+               "%s: functions, files and lines of %s" % (where, os.path.basename(source.file)),
+               "%d of %d" % (whole, total), *leaves.most_common(8))
+
+
+def leaves_of(files):
+    leaves = collections.Counter()
+    for path in files:
+        leaves += Request(path).leaves
+    return leaves
+
+
+def check_all(tap, running, directory):
+    """All outputs and the collector at once, twice: the second time from the disk cache."""
+    cache = os.path.join(directory, "cache")
+    outputs = [os.path.join(directory, name) for name in ("a.folded", "a.pb.gz", "a.otlp")]
+    with Collector() as collector, \
+            Agent("-collection-agent", collector.address, "-disable-tls", "-samples-per-second",
+                  RATE, "-reporter-interval", "500ms", "-symbolize", "full", "-with-lines",
+                  "-cache-dir", cache, "-log-level", "debug",
+                  outputs=outputs) as agent:
+        agent.folded_path = outputs[0]
+        agent.wait_started()
+        running.start_gone(SECONDS // 2)
+        time.sleep(SECONDS)
+        begin = time.monotonic()
+        result = agent.stop()
+        tap.ok(time.monotonic() - begin < 5, "the stop takes less than 5 s")
+        received = collector.stop()
+        if not tap.ok(result.status == 0, "the agent ends well", result.log[-3000:]):
+            return
+        judge_folded(tap, result.stacks, running.sources)
+        judge_profile(tap, outputs[1], running.sources)
+        judge_leaves(tap, Request(outputs[2]).leaves, ".otlp")
+        files = collector.saved_files()
+        judge_leaves(tap, leaves_of(files[len(files) // 2:]), "sent")
+        tap.ok(received.status == 0, "no rule is broken", received.broken(), received.log)
+        check_ids(tap, received)
+        made = result.metrics["ranges_made"]
+        tap.ok(made >= 4 and not result.metrics["ranges_failed"], "range files were made",
+               result.metrics)
+    with Agent("-samples-per-second", RATE, "-duration", "3s", "-with-lines", "-cache-dir", cache,
+               "-log-level", "debug") as agent:
+        result = agent.wait()
+        del running.sources["inl_gone"]
+        judge_folded(tap, result.stacks, running.sources)
+        tap.ok(result.metrics["ranges_cached"] >= 4, "the second run finds them in the cache",
+               result.metrics)
+
+
+def check_ids(tap, received):
+    ids = received.values("mapping", "process.executable.build_id.htlhash")
+    tap.ok(ids, "file ids are sent", ids)
+
+
+def check_less(tap, running, how):
+    """-symbolize none and symtab."""
+    with Collector() as collector, \
+            Agent("-collection-agent", collector.address, "-disable-tls", "-samples-per-second",
+                  RATE, "-reporter-interval", "500ms", "-symbolize", how, "-duration", "4s",
+                  "-pid", running.programs[0].pid, outputs=[]) as agent:
+        result = agent.wait()
+        received = collector.stop()
+        files = collector.saved_files()
+        leaves = leaves_of(files[len(files) // 2:])
+    native = {location: count for location, count in leaves.items() if location.type == "native"}
+    tap.ok(result.status == 0 and sum(native.values()) > 20, "-symbolize %s: samples come" % how,
+           result.log[-2000:], leaves)
+    if how == "none":
+        wrong = [location for location in native if location.lines or not location.mapping]
+    else:
+        wrong = [location for location in native if not location.mapping
+                 or len(location.lines) != 1 or location.lines[0][1:] != ("", 0)]
+        names = {location.lines[0][0] for location in native if location.lines}
+        tap.ok("shop::Basket::outer(unsigned int)" in names, "-symbolize symtab: functions", names)
+    tap.ok(not wrong, "-symbolize %s: not more than that" % how, wrong[:8])
+    check_ids(tap, received)
+
+
+def main():
+    tap = Tap()
+    need_root(tap, "names of native code")
+    os.makedirs(OUTPUT, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="allframes-names-") as directory, \
+            Running(directory) as running:
+        running.start_all()
+        check_all(tap, running, directory)
+        check_less(tap, running, "symtab")
+        check_less(tap, running, "none")
+    tap.finish()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The side that starts the process, opens files for it and waits. */
+#include "symbols/range_maker.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "agent/base/cleanup.h"
+#include "agent/base/clock.h"
+#include "agent/base/error.h"
+#include "symbols/range_maker_child.h"
+
+enum {
+	/* Of the clock: others may want the CPU more. */
+	CLOCK_FACTOR = 10,
+	CLOCK_EXTRA_S = 20,
+	/* For the end of a process that was killed; one that waits for a dead file system stays. */
+	KILLED_WAIT_MS = 1000,
+	/* .dwo files: one for each unit, at two paths. */
+	OPENS_MAX = 1 << 18,
+};
+
+/* Whether the program takes the hidden argument: another would do all it does once more. */
+static bool is_entered;
+
+/* A process and what was heard of it. */
+struct maker {
+	const struct debug_file_search *search;
+	pid_t pid;
+	int pid_fd;
+	int socket;
+	uint64_t deadline_ns;
+	uint32_t open_count;
+	bool is_late;
+	bool has_result;
+	int result;
+	char text[128];
+};
+
+void range_maker_enter(int argument_count, char **arguments)
+{
+	is_entered = true;
+	/* Whoever has started us may have ignored it: then nothing is known of how processes end. */
+	signal(SIGCHLD, SIG_DFL);
+	if (argument_count == 2 && !strcmp(arguments[1], RANGE_MAKER_ARGUMENT))
+		range_maker_child();
+}
+
+/* --- start --- */
+
+/* No signal of ours is blocked or ignored in it, and none of the terminal's is for it. */
+static int set_attributes(posix_spawnattr_t *attributes)
+{
+	sigset_t none, all;
+
+	sigemptyset(&none);
+	sigfillset(&all);
+	return posix_spawnattr_setsigmask(attributes, &none) ||
+			       posix_spawnattr_setsigdefault(attributes, &all) ||
+			       posix_spawnattr_setpgroup(attributes, 0) ||
+			       posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGMASK |
+									    POSIX_SPAWN_SETSIGDEF |
+									    POSIX_SPAWN_SETPGROUP) ?
+		       -EINVAL :
+		       0;
+}
+
+static int set_files(posix_spawn_file_actions_t *actions, int socket)
+{
+	/* If both are one descriptor, this takes away that it is closed. */
+	int err = posix_spawn_file_actions_adddup2(actions, socket, RANGE_MAKER_SOCKET);
+
+	for (int fd = 0; fd < RANGE_MAKER_SOCKET && !err; fd++)
+		err = posix_spawn_file_actions_addopen(actions, fd, "/dev/null", O_RDWR, 0);
+	return -err;
+}
+
+static int spawn(int socket, pid_t *pid)
+{
+	char argument[] = RANGE_MAKER_ARGUMENT, name[] = "make-ranges";
+	char *arguments[] = { name, argument, NULL };
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attributes;
+	int err;
+
+	if (posix_spawnattr_init(&attributes))
+		return -ENOMEM;
+	if (posix_spawn_file_actions_init(&actions)) {
+		posix_spawnattr_destroy(&attributes);
+		return -ENOMEM;
+	}
+	err = set_attributes(&attributes);
+	if (!err)
+		err = set_files(&actions, socket);
+	if (!err)
+		err = -posix_spawn(pid, "/proc/self/exe", &actions, &attributes, arguments,
+				   environ);
+	posix_spawn_file_actions_destroy(&actions);
+	posix_spawnattr_destroy(&attributes);
+	return err;
+}
+
+/* Sends @bytes, with descriptors. */
+static int send_with(int socket, const void *bytes, size_t size, const int *fds, int fd_count)
+{
+	struct iovec part = { .iov_base = (void *)bytes, .iov_len = size };
+	union {
+		char bytes[CMSG_SPACE(RANGE_MAKER_FILES_MAX * sizeof(int))];
+		struct cmsghdr header;
+	} control = { 0 };
+	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
+
+	if (fd_count) {
+		message.msg_control = &control;
+		message.msg_controllen = CMSG_SPACE(fd_count * sizeof(int));
+		control.header.cmsg_level = SOL_SOCKET;
+		control.header.cmsg_type = SCM_RIGHTS;
+		control.header.cmsg_len = CMSG_LEN(fd_count * sizeof(int));
+		memcpy(CMSG_DATA(&control.header), fds, fd_count * sizeof(int));
+	}
+	/* A process that takes nothing must not hold us up. */
+	return sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)size ? 0 : -errno;
+}
+
+static int start(struct maker *maker)
+{
+	_cleanup_(close_fd) int theirs = -1;
+	int sockets[2], err;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets))
+		return fail_errno(-errno, "socket of a process that makes ranges");
+	maker->socket = sockets[0];
+	theirs = sockets[1];
+	err = spawn(theirs, &maker->pid);
+	if (err)
+		return fail_errno(err, "start of a process that makes ranges");
+	maker->pid_fd = (int)syscall(SYS_pidfd_open, maker->pid, 0);
+	if (maker->pid_fd >= 0)
+		return 0;
+	err = fail_errno(-errno, "process that makes ranges");
+	kill(maker->pid, SIGKILL);
+	waitpid(maker->pid, NULL, 0);
+	return err;
+}
+
+/* --- what it says --- */
+
+static void open_for(struct maker *maker, const char *path)
+{
+	struct range_maker_message reply = { .kind = RANGE_MAKER_OPENED };
+	_cleanup_(close_fd) int fd = -1;
+
+	if (maker->search && maker->open_count++ < OPENS_MAX)
+		(void)debug_file_open_path(maker->search, path, &fd);
+	/* If that fails the process is at its end. */
+	(void)send_with(maker->socket, &reply, offsetof(struct range_maker_message, text), &fd,
+			fd >= 0);
+}
+
+/* Returns whether there was a message. */
+static bool hear(struct maker *maker, int flags)
+{
+	struct range_maker_message message;
+	size_t text_offset = offsetof(struct range_maker_message, text);
+	ssize_t size = recv(maker->socket, &message, sizeof(message), flags);
+
+	if (size <= (ssize_t)text_offset)
+		return false;
+	((char *)&message)[size - 1] = '\0';
+	if (message.kind == RANGE_MAKER_OPEN) {
+		open_for(maker, message.text);
+	} else if (message.kind == RANGE_MAKER_RESULT) {
+		maker->has_result = true;
+		maker->result = message.error < 0 && message.error > -4096 ? message.error :
+				message.error				   ? -EBADMSG :
+									     0;
+		snprintf(maker->text, sizeof(maker->text), "%.*s", (int)sizeof(maker->text) - 1,
+			 message.text);
+	}
+	return true;
+}
+
+static int wait_ms(const struct maker *maker)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+	uint64_t left_ms =
+		now_ns < maker->deadline_ns ? (maker->deadline_ns - now_ns) / NS_PER_MS + 1 : 0;
+
+	return left_ms > INT32_MAX ? INT32_MAX : (int)left_ms;
+}
+
+/* Serves the process until it ends, or is killed since it is late. -ETIME if it does not even end then. */
+static int serve(struct maker *maker)
+{
+	struct pollfd polled[] = {
+		{ .fd = maker->pid_fd, .events = POLLIN },
+		{ .fd = maker->socket, .events = POLLIN },
+	};
+
+	for (;;) {
+		int timeout = maker->is_late ? KILLED_WAIT_MS : wait_ms(maker);
+		int count = poll(polled, 2, timeout);
+
+		if (count < 0 && errno != EINTR)
+			return fail_errno(-errno, "wait for a process that makes ranges");
+		if (count > 0 && polled[0].revents)
+			return 0;
+		if (count > 0 && polled[1].revents && !hear(maker, MSG_DONTWAIT))
+			polled[1].fd = -1;
+		if (maker->is_late && !count)
+			return fail(-ETIME, "a process that makes ranges hangs and stays behind");
+		if (!maker->is_late && !wait_ms(maker)) {
+			maker->is_late = true;
+			kill(maker->pid, SIGKILL);
+		}
+	}
+}
+
+/* --- end --- */
+
+static int judge_signal(const struct maker *maker, int number)
+{
+	if (number == SIGXCPU || maker->is_late)
+		return fail(-ETIME, "ranges take longer than allowed");
+	if (number == SIGXFSZ)
+		return fail(-E2BIG, "ranges are larger than allowed");
+	return fail(-EBADMSG, "the process that makes ranges was ended by signal %d (%s)", number,
+		    sigabbrev_np(number) ? sigabbrev_np(number) : "?");
+}
+
+static int judge(const struct maker *maker, int status)
+{
+	if (WIFSIGNALED(status))
+		return judge_signal(maker, WTERMSIG(status));
+	if (maker->has_result && !WEXITSTATUS(status))
+		return maker->result ? fail(maker->result, "%s", maker->text) : 0;
+	if (WEXITSTATUS(status) == RANGE_MAKER_EXIT_NO_MEMORY)
+		return fail(-ENOMEM, "ranges take more memory than allowed");
+	return fail(-EBADMSG, "the process that makes ranges ended with status %d",
+		    WEXITSTATUS(status));
+}
+
+static int finish(struct maker *maker)
+{
+	int status, err = serve(maker);
+
+	if (err) {
+		kill(maker->pid, SIGKILL);
+		waitpid(maker->pid, NULL, WNOHANG);
+		return err;
+	}
+	while (!maker->has_result && hear(maker, MSG_DONTWAIT))
+		;
+	while (waitpid(maker->pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return fail_errno(-errno, "end of a process that makes ranges");
+	return judge(maker, status);
+}
+
+static void maker_deinit(struct maker *maker)
+{
+	close_fd(&maker->pid_fd);
+	close_fd(&maker->socket);
+}
+
+int range_maker_run(const struct range_maker_files *files, const struct debug_file_search *search,
+		    enum range_depth depth, struct hash128 key,
+		    const struct range_maker_limits *limits)
+{
+	_cleanup_(
+		maker_deinit) struct maker maker = { .search = search, .pid_fd = -1, .socket = -1 };
+	struct range_maker_request request = {
+		.limits = *limits,
+		.key = key,
+		.depth = depth,
+		.parent = getpid(),
+	};
+	int fds[RANGE_MAKER_FILES_MAX] = { files->elf, files->output }, fd_count = 2, err;
+
+	if (!is_entered)
+		return fail(-EOPNOTSUPP, "this program cannot make ranges in a process");
+	if (files->debug >= 0)
+		fds[fd_count++] = files->debug;
+	maker.deadline_ns = clock_monotonic_ns() + CLOCK_EXTRA_S * NS_PER_SECOND;
+	if (limits->cpu_ns < (UINT64_MAX - maker.deadline_ns) / CLOCK_FACTOR)
+		maker.deadline_ns += limits->cpu_ns * CLOCK_FACTOR;
+	else
+		maker.deadline_ns = UINT64_MAX;
+	err = start(&maker);
+	if (err)
+		return err;
+	(void)send_with(maker.socket, &request, sizeof(request), fds, fd_count);
+	return finish(&maker);
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Range files (symbols/range_file.h) of foreign files. libdw maps what it reads, so a file that is
+ * truncated meanwhile ends its process; and hostile debug data can take for ever, or all memory. So
+ * each file is read by a process of its own, which is this program again with a hidden argument:
+ *
+ *	range_maker_run		starts the process, gives it the file, its debug file and the output
+ *		> REQUEST, with the files
+ *	range_maker_enter	gives up all but memory, time and these files (symbols/sandbox.h); make_ranges
+ *		< OPEN path	of a .dwo or .dwp file, or the common file of dwz: opened below the roots of the search,
+ *		> OPENED	regular files only
+ *		< RESULT
+ *
+ * What the process sends and writes is hostile too.
+ */
+#ifndef SYMBOLS_RANGE_MAKER_H
+#define SYMBOLS_RANGE_MAKER_H
+
+#include <stdint.h>
+
+#include "agent/base/hash128.h"
+#include "agent/host/debug_file.h"
+#include "symbols/make_ranges.h"
+
+struct range_maker_limits {
+	/** In whole seconds, rounded up. By the clock ten times as much, and some seconds, may pass. */
+	uint64_t cpu_ns;
+	/** Of memory that is not the files' pages, which can be had again. */
+	uint64_t memory_bytes;
+	uint64_t output_bytes;
+};
+
+/** Open files, the caller's. */
+struct range_maker_files {
+	int elf;
+	/** Its debug file; -1: there is none. */
+	int debug;
+	/** Empty, and of our own. */
+	int output;
+};
+
+/**
+ * Called first thing in main() of a program that calls range_maker_run(): returns if this is not a process
+ * that was started by it.
+ */
+void range_maker_enter(int argument_count, char **arguments);
+
+/**
+ * Makes the range file of an ELF file in a process with limits; blocks until that ends. @search: where
+ * files that debug data name may be, NULL for nowhere. @key goes into the header. Any thread may call this, and must not end meanwhile.
+ *
+ * -ETIME, -ENOMEM and -E2BIG over the limits, -EBADMSG for a file that is damaged or has ended the
+ * process, -EOPNOTSUPP if it is no ELF file that is known, others as system calls say. What is in the
+ * output then is rubbish.
+ */
+int range_maker_run(const struct range_maker_files *files, const struct debug_file_search *search,
+		    enum range_depth depth, struct hash128 key,
+		    const struct range_maker_limits *limits);
+
+#endif

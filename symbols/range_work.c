@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A key is taken before the work and again after it: the file may be somebody's who changes it
+ * meanwhile, and what is kept under a key is believed for every file that has the same bytes.
+ */
+#include "symbols/range_work.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/base/cleanup.h"
+#include "agent/base/error.h"
+#include "agent/base/metrics.h"
+
+enum {
+	/* Of symbols and their names: some times as much memory for a moment. */
+	SYMBOLS_HERE_MAX_BYTES = 4 << 20,
+	MINI_HERE_MAX_BYTES = 512 << 10,
+};
+
+static bool has_dwarf(const struct elf_image *image)
+{
+	return elf_image_find_section(image, ".debug_info") ||
+	       elf_image_find_section(image, ".zdebug_info");
+}
+
+static int open_debug_file(struct range_work *work)
+{
+	_cleanup_(close_fd) int fd = -1;
+
+	if (debug_file_open(&work->search, &work->image, &fd) ||
+	    elf_image_init_fd(&work->debug, fd)) {
+		work->debug = (struct elf_image){ .fd = -1 };
+		return -ENOENT;
+	}
+	(void)take_fd(fd);
+	return 0;
+}
+
+static int take_key(const struct range_work *work, struct range_key *key)
+{
+	int err = range_key_make(&work->image, work->debug.fd >= 0 ? &work->debug : NULL,
+				 work->depth, key);
+
+	/* Known by this one file only. */
+	if (!err && key->is_partial) {
+		const struct {
+			struct hash128 hash;
+			uint64_t executable_id;
+		} of_file = { key->hash, work->binary->executable_id };
+
+		key->hash = hash128_bytes(&of_file, sizeof(of_file));
+	}
+	return err;
+}
+
+int range_work_init(struct range_work *work, const struct range_work_options *options,
+		    const struct binary *binary, pid_t pid, enum range_depth depth)
+{
+	struct range_key key;
+	int err;
+
+	*work = (struct range_work){
+		.options = options,
+		.binary = binary,
+		.depth = depth,
+		.search = { .proc_root = options->proc_root,
+			    .pid = pid,
+			    .path = binary->path,
+			    .may_read = options->may_read,
+			    .context = options->context },
+		.image = { .fd = -1 },
+		.debug = { .fd = -1 },
+	};
+	err = elf_image_init_fd(&work->image, binary->fd);
+	if (err)
+		return err;
+	if (options->proc_root)
+		open_debug_file(work);
+	if (depth == RANGE_DEPTH_FULL && !has_dwarf(&work->image) &&
+	    !(work->debug.fd >= 0 && has_dwarf(&work->debug)))
+		return fail(-ENOENT, "no DWARF");
+	err = take_key(work, &key);
+	if (err)
+		return err;
+	work->key = key.hash;
+	work->is_partial = key.is_partial;
+	return 0;
+}
+
+void range_work_deinit(struct range_work *work)
+{
+	int fd = work->debug.fd;
+
+	elf_image_deinit(&work->image);
+	elf_image_deinit(&work->debug);
+	close_fd(&fd);
+}
+
+/* --- the file that is written --- */
+
+static int open_unnamed(int *fd)
+{
+	static const char *const folders[] = { "/var/tmp", "/tmp" };
+	int opened = -1;
+
+	for (size_t i = 0; opened < 0 && i < sizeof(folders) / sizeof(folders[0]); i++)
+		opened = open(folders[i], O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
+	if (opened < 0)
+		opened = memfd_create("ranges", MFD_CLOEXEC);
+	if (opened < 0)
+		return fail_errno(-errno, "range file");
+	*fd = opened;
+	return 0;
+}
+
+static uint64_t symbol_bytes(const struct elf_image *image)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < image->section_count; i++) {
+		const struct elf_section *section = &image->sections[i];
+
+		if ((section->type == SHT_SYMTAB || section->type == SHT_DYNSYM ||
+		     section->type == SHT_STRTAB) &&
+		    __builtin_add_overflow(bytes, section->size, &bytes))
+			return UINT64_MAX;
+		if (!strcmp(section->name, ".gnu_debugdata") && section->size > MINI_HERE_MAX_BYTES)
+			return UINT64_MAX;
+	}
+	return bytes;
+}
+
+static bool is_small(const struct range_work *work)
+{
+	return work->depth == RANGE_DEPTH_SYMBOLS &&
+	       symbol_bytes(&work->image) <= SYMBOLS_HERE_MAX_BYTES &&
+	       (work->debug.fd < 0 || symbol_bytes(&work->debug) <= SYMBOLS_HERE_MAX_BYTES);
+}
+
+static int make_symbols(const struct range_work *work, int fd)
+{
+	_cleanup_(range_writer_deinit) struct range_writer writer = { 0 };
+	int err = make_ranges_of(&work->image, work->debug.fd >= 0 ? &work->debug : NULL,
+				 RANGE_DEPTH_SYMBOLS, &writer);
+
+	return err ? err : range_writer_finish(&writer, work->key, fd);
+}
+
+static int make(struct range_work *work, bool is_unnamed, int fd)
+{
+	const struct range_maker_files files = { .elf = work->binary->fd,
+						 .debug = work->debug.fd,
+						 .output = fd };
+	struct range_maker_limits limits = work->options->limits;
+	struct mapped_ranges *mapped;
+	struct range_key after;
+	int err;
+
+	if (is_unnamed && limits.output_bytes > work->options->unnamed_bytes)
+		limits.output_bytes = work->options->unnamed_bytes;
+	if (is_small(work))
+		err = make_symbols(work, fd);
+	else
+		err = range_maker_run(&files, work->options->proc_root ? &work->search : NULL,
+				      work->depth, work->key, &limits);
+	if (!err)
+		err = mapped_ranges_create(fd, work->key, false, &mapped);
+	if (err)
+		return err;
+	mapped_ranges_unref(mapped);
+	err = take_key(work, &after);
+	if (!err && !hash128_equal(after.hash, work->key))
+		return fail(-EAGAIN, "changed while it was read");
+	return err;
+}
+
+static int make_unnamed(struct range_work *work, int *fd)
+{
+	_cleanup_(close_fd) int opened = -1;
+	int err = open_unnamed(&opened);
+
+	if (!err)
+		err = make(work, true, opened);
+	if (!err)
+		*fd = take_fd(opened);
+	return err;
+}
+
+static int find_kept(const struct range_work *work, int *fd)
+{
+	_cleanup_(close_fd) int found = -1;
+	struct mapped_ranges *mapped;
+	int err = file_cache_open(work->options->cache, work->key, &found);
+
+	if (err)
+		return err;
+	err = mapped_ranges_create(found, work->key, false, &mapped);
+	if (err) {
+		if (err != -ENOMEM)
+			file_cache_remove(work->options->cache, work->key);
+		return err;
+	}
+	mapped_ranges_unref(mapped);
+	file_cache_touch(found);
+	*fd = take_fd(found);
+	return 0;
+}
+
+static int make_kept(struct range_work *work, int *fd)
+{
+	struct file_cache *cache = work->options->cache;
+	struct new_file file;
+	int err = file_cache_begin(cache, &file);
+
+	if (err)
+		return err;
+	err = make(work, false, file.fd);
+	if (err)
+		file_cache_abandon(cache, &file);
+	else
+		err = file_cache_keep(cache, work->key, &file);
+	if (err)
+		close(file.fd);
+	else
+		*fd = file.fd;
+	return err;
+}
+
+/* Whether it is for the disk that a file could not be kept. */
+static bool is_of_disk(int err)
+{
+	return err == -ENOSPC || err == -EDQUOT || err == -EIO || err == -EROFS || err == -EACCES;
+}
+
+static int make_new(struct range_work *work, int *fd)
+{
+	int err = -EROFS;
+
+	if (work->options->cache && !work->is_partial)
+		err = make_kept(work, fd);
+	/* A disk that cannot be written to is no reason to do without names. */
+	return is_of_disk(err) ? make_unnamed(work, fd) : err;
+}
+
+int range_work_do(struct range_work *work, struct range_file_made *made)
+{
+	_cleanup_(close_fd) int fd = -1;
+	bool is_kept = work->options->cache && !work->is_partial && !find_kept(work, &fd);
+	struct stat status;
+	int err = is_kept ? 0 : make_new(work, &fd);
+
+	if (!err && fstat(fd, &status))
+		err = fail_errno(-errno, "range file");
+	if (err)
+		return err;
+	metrics_add(is_kept ? METRIC_RANGES_CACHED : METRIC_RANGES_MADE, 1);
+	*made = (struct range_file_made){ .fd = take_fd(fd), .bytes = status.st_size };
+	return 0;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Makes the range file of one file, or finds it in the cache. Symbols are read here, by readers that are
+ * bounded; DWARF, and symbols in great number, by range_maker_run().
+ */
+#ifndef SYMBOLS_RANGE_WORK_H
+#define SYMBOLS_RANGE_WORK_H
+
+#include "agent/base/file_cache.h"
+#include "symbols/mapped_ranges.h"
+#include "symbols/range_key.h"
+#include "symbols/range_maker.h"
+
+struct range_work_options {
+	/** "/proc", or a test's. */
+	const char *proc_root;
+	/** NULL: range files have no name, and are gone with their descriptor. */
+	struct file_cache *cache;
+	/** Of one range file without a name. */
+	uint64_t unnamed_bytes;
+	struct range_maker_limits limits;
+	/** As in struct debug_file_search. */
+	bool (*may_read)(void *context, pid_t pid, uint32_t major, uint32_t minor);
+	void *context;
+};
+
+/** Used by one thread. Borrows options and binary. */
+struct range_work {
+	const struct range_work_options *options;
+	const struct binary *binary;
+	enum range_depth depth;
+	struct debug_file_search search;
+	struct elf_image image;
+	/** fd -1: there is none. */
+	struct elf_image debug;
+	struct hash128 key;
+	bool is_partial;
+};
+
+struct range_file_made {
+	/** Owned. */
+	int fd;
+	uint64_t bytes;
+};
+
+/**
+ * Opens what there is and takes its key. @pid: a process that has mapped the file, 0 for none. -ENOENT if
+ * at this depth nothing more is known than of symbols. The caller deinits, also after a failure.
+ */
+int range_work_init(struct range_work *work, const struct range_work_options *options,
+		    const struct binary *binary, pid_t pid, enum range_depth depth);
+void range_work_deinit(struct range_work *work);
+
+/** Finds or makes the file. Errors as of range_maker_run(); -EAGAIN: the file was changed meanwhile. */
+int range_work_do(struct range_work *work, struct range_file_made *made);
+
+#endif

@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ranges of this very program, which is built with debug data, and of copies of it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/base/clock.h"
+#include "agent/base/metrics.h"
+#include "symbols/range_store.h"
+
+enum { PATH_BYTES = 128 };
+
+#define WAIT_NS (60 * NS_PER_SECOND)
+
+static const struct range_store_options plain = {
+	.work = { .unnamed_bytes = 64 << 20,
+		  .limits = { .cpu_ns = WAIT_NS,
+			      .memory_bytes = 1ULL << 30,
+			      .output_bytes = 64 << 20 } },
+	.file_bytes = 64 << 20,
+};
+
+static int take_bias(struct dl_phdr_info *info, size_t size, void *context)
+{
+	(void)size;
+	*(uint64_t *)context = info->dlpi_addr;
+	/* The program comes first. */
+	return 1;
+}
+
+__attribute__((noinline, used)) static int local_function(int x)
+{
+	return x * 3;
+}
+
+/* The ELF virtual address of local_function(). */
+static uint64_t local_address(void)
+{
+	uint64_t bias = 0;
+
+	dl_iterate_phdr(take_bias, &bias);
+	return (uintptr_t)local_function - bias;
+}
+
+static struct binary *open_binary(const char *path, uint64_t executable_id)
+{
+	const struct binary values = {
+		.executable_id = executable_id,
+		.fd = open(path, O_RDONLY | O_CLOEXEC),
+		.path = (char *)path,
+	};
+
+	assert_true(values.fd >= 0);
+	return binary_create(&values);
+}
+
+static struct binary *own_binary(uint64_t executable_id)
+{
+	return open_binary("/proc/self/exe", executable_id);
+}
+
+static struct range_store *create(const struct range_store_options *options)
+{
+	struct range_store *store;
+
+	assert_int_equal(range_store_create(options, &store), 0);
+	return store;
+}
+
+static void want(struct range_store *store, struct binary *binary, enum range_depth depth)
+{
+	range_store_want(store, binary, 0, depth);
+	assert_true(range_store_wait(store, clock_monotonic_ns() + WAIT_NS));
+}
+
+static struct mapped_ranges *get(struct range_store *store, struct binary *binary,
+				 enum range_depth depth)
+{
+	struct range_source *source = range_store_source(store);
+
+	return source->ops->get(source, binary, depth);
+}
+
+/* That local_function() is known, and with a file and a line or without. */
+static void expect_local(struct mapped_ranges *ranges, bool has_lines)
+{
+	struct range_frame frames[4];
+
+	assert_non_null(ranges);
+	assert_int_equal(range_file_lookup(&ranges->file, local_address(), frames, 4), 1);
+	assert_string_equal(frames[0].function, "local_function");
+	if (has_lines)
+		assert_non_null(strstr(frames[0].file, "range_store_test.c"));
+	else
+		assert_null(frames[0].file);
+	mapped_ranges_unref(ranges);
+}
+
+static void symbols_and_lines_are_made_in_the_background(void **state)
+{
+	struct range_store *store = create(&plain);
+	struct binary *binary = own_binary(1);
+
+	(void)state;
+	want(store, binary, RANGE_DEPTH_FULL);
+	expect_local(get(store, binary, RANGE_DEPTH_SYMBOLS), false);
+	expect_local(get(store, binary, RANGE_DEPTH_FULL), true);
+	assert_true(range_store_destroy(store));
+	binary_unref(binary);
+}
+
+static void lines_are_made_when_they_are_asked_for(void **state)
+{
+	struct range_store *store = create(&plain);
+	struct binary *binary = own_binary(1);
+
+	(void)state;
+	assert_null(get(store, binary, RANGE_DEPTH_FULL));
+	assert_true(range_store_wait(store, clock_monotonic_ns() + WAIT_NS));
+	/* Of what nobody has told of nothing is made. */
+	assert_null(get(store, binary, RANGE_DEPTH_FULL));
+	want(store, binary, RANGE_DEPTH_SYMBOLS);
+	expect_local(get(store, binary, RANGE_DEPTH_SYMBOLS), false);
+	expect_local(get(store, binary, RANGE_DEPTH_FULL), false);
+	assert_true(range_store_wait(store, clock_monotonic_ns() + WAIT_NS));
+	expect_local(get(store, binary, RANGE_DEPTH_FULL), true);
+	assert_true(range_store_destroy(store));
+	binary_unref(binary);
+}
+
+static void copies_of_a_file_share_their_ranges(void **state)
+{
+	struct range_store *store = create(&plain);
+	struct binary *one = own_binary(1), *other = own_binary(2);
+	struct mapped_ranges *of_one, *of_other;
+
+	(void)state;
+	metrics_reset();
+	want(store, one, RANGE_DEPTH_FULL);
+	want(store, other, RANGE_DEPTH_FULL);
+	of_one = get(store, one, RANGE_DEPTH_FULL);
+	of_other = get(store, other, RANGE_DEPTH_FULL);
+	assert_ptr_equal(of_one, of_other);
+	assert_int_equal(metrics_read(METRIC_RANGES_MADE), 2);
+	/* They are good as long as somebody holds them. */
+	assert_true(range_store_destroy(store));
+	mapped_ranges_unref(of_one);
+	expect_local(of_other, true);
+	binary_unref(one);
+	binary_unref(other);
+}
+
+static void what_cannot_be_read_is_tried_once(void **state)
+{
+	struct range_store *store = create(&plain);
+	struct binary *text = open_binary("/etc/passwd", 1), *hanging = own_binary(2);
+	struct binary kernel = { .executable_id = 3, .fd = -1, .is_kernel = true };
+
+	(void)state;
+	hanging->may_hang = true;
+	want(store, text, RANGE_DEPTH_FULL);
+	want(store, hanging, RANGE_DEPTH_FULL);
+	want(store, &kernel, RANGE_DEPTH_FULL);
+	for (int i = 0; i < 2; i++) {
+		assert_null(get(store, text, RANGE_DEPTH_FULL));
+		assert_null(get(store, hanging, RANGE_DEPTH_FULL));
+		assert_null(get(store, &kernel, RANGE_DEPTH_FULL));
+		assert_true(range_store_wait(store, 0));
+	}
+	assert_true(range_store_destroy(store));
+	hanging->may_hang = false;
+	binary_unref(text);
+	binary_unref(hanging);
+}
+
+static void files_that_are_held_open_are_bounded(void **state)
+{
+	struct range_store_options options = plain;
+	struct binary *binary = own_binary(1);
+	struct mapped_ranges *symbols;
+	struct range_store *store;
+	size_t symbols_bytes;
+
+	(void)state;
+	store = create(&options);
+	want(store, binary, RANGE_DEPTH_SYMBOLS);
+	symbols = get(store, binary, RANGE_DEPTH_SYMBOLS);
+	assert_non_null(symbols);
+	symbols_bytes = symbols->size;
+	mapped_ranges_unref(symbols);
+	assert_true(range_store_destroy(store));
+
+	/* No room for it. */
+	options.file_bytes = symbols_bytes - 1;
+	store = create(&options);
+	want(store, binary, RANGE_DEPTH_SYMBOLS);
+	assert_null(get(store, binary, RANGE_DEPTH_SYMBOLS));
+	assert_true(range_store_destroy(store));
+
+	/* Room for one of both. */
+	metrics_reset();
+	store = create(&plain);
+	want(store, binary, RANGE_DEPTH_FULL);
+	symbols = get(store, binary, RANGE_DEPTH_FULL);
+	options.file_bytes = symbols->size + symbols_bytes - 1;
+	mapped_ranges_unref(symbols);
+	assert_true(range_store_destroy(store));
+	assert_int_equal(metrics_read(METRIC_RANGES_DROPPED), 0);
+	store = create(&options);
+	want(store, binary, RANGE_DEPTH_FULL);
+	assert_int_equal(metrics_read(METRIC_RANGES_DROPPED), 1);
+	expect_local(get(store, binary, RANGE_DEPTH_FULL), true);
+	/* The other one is made again when it is asked for. */
+	assert_null(get(store, binary, RANGE_DEPTH_SYMBOLS));
+	assert_true(range_store_wait(store, clock_monotonic_ns() + WAIT_NS));
+	expect_local(get(store, binary, RANGE_DEPTH_SYMBOLS), false);
+	assert_true(range_store_destroy(store));
+	binary_unref(binary);
+}
+
+/* Flips a byte in the middle of each file there; how many. */
+static int damage_files(const char *directory)
+{
+	DIR *stream = opendir(directory);
+	struct dirent *entry;
+	int count = 0;
+
+	while ((entry = readdir(stream))) {
+		int fd = openat(dirfd(stream), entry->d_name, O_RDWR);
+		struct stat status;
+		char byte;
+
+		if (fd < 0)
+			continue;
+		assert_int_equal(fstat(fd, &status), 0);
+		assert_int_equal(pread(fd, &byte, 1, status.st_size / 2), 1);
+		byte ^= 4;
+		assert_int_equal(pwrite(fd, &byte, 1, status.st_size / 2), 1);
+		close(fd);
+		count++;
+	}
+	closedir(stream);
+	return count;
+}
+
+/* Has ranges made with a cache in @directory, and says how many were made. */
+static uint64_t make_with_cache(const char *directory)
+{
+	struct range_store_options options = plain;
+	struct binary *binary = own_binary(1);
+	struct range_store *store;
+
+	metrics_reset();
+	assert_int_equal(file_cache_create(directory, ".ranges", 64 << 20, &options.work.cache), 0);
+	store = create(&options);
+	want(store, binary, RANGE_DEPTH_FULL);
+	expect_local(get(store, binary, RANGE_DEPTH_SYMBOLS), false);
+	expect_local(get(store, binary, RANGE_DEPTH_FULL), true);
+	assert_int_equal(metrics_read(METRIC_RANGES_MADE) + metrics_read(METRIC_RANGES_CACHED), 2);
+	assert_true(range_store_destroy(store));
+	binary_unref(binary);
+	return metrics_read(METRIC_RANGES_MADE);
+}
+
+static void the_disk_cache_keeps_them_and_damage_is_found(void **state)
+{
+	char directory[] = "/tmp/range_store_test.XXXXXX", command[PATH_BYTES];
+
+	(void)state;
+	assert_non_null(mkdtemp(directory));
+	assert_int_equal(make_with_cache(directory), 2);
+	assert_int_equal(make_with_cache(directory), 0);
+	assert_int_equal(damage_files(directory), 2);
+	assert_int_equal(make_with_cache(directory), 2);
+	assert_int_equal(make_with_cache(directory), 0);
+	snprintf(command, sizeof(command), "rm -r %s", directory);
+	assert_int_equal(system(command), 0);
+}
+
+/* A file system that never answers, until it is let go. */
+struct slow_devices {
+	int go[2];
+	struct range_store *store;
+};
+
+static bool wait_for_go(void *context, pid_t pid, uint32_t major, uint32_t minor)
+{
+	const struct slow_devices *slow = context;
+	char byte;
+
+	(void)pid;
+	(void)major;
+	(void)minor;
+	return read(slow->go[0], &byte, 1) == 1;
+}
+
+static void a_thread_that_hangs_is_left_behind(void **state)
+{
+	static struct slow_devices slow;
+	struct range_store_options options = plain;
+	struct binary *binary = own_binary(1);
+	uint64_t begin_ns = clock_monotonic_ns();
+
+	(void)state;
+	assert_int_equal(pipe(slow.go), 0);
+	options.work.proc_root = "/proc";
+	options.work.may_read = wait_for_go;
+	options.work.context = &slow;
+	slow.store = create(&options);
+	range_store_want(slow.store, binary, getpid(), RANGE_DEPTH_SYMBOLS);
+	assert_false(range_store_wait(slow.store, clock_monotonic_ns() + 10 * NS_PER_MS));
+	assert_false(range_store_destroy(slow.store));
+	assert_true(clock_monotonic_ns() - begin_ns < 5 * NS_PER_SECOND);
+	assert_null(get(slow.store, binary, RANGE_DEPTH_SYMBOLS));
+	/* It ends by itself. */
+	close(slow.go[1]);
+	assert_true(range_store_wait(slow.store, clock_monotonic_ns() + WAIT_NS));
+	binary_unref(binary);
+}
+
+static void what_comes_late_changes_no_answer(void **state)
+{
+	static struct slow_devices slow;
+	struct range_store_options options = plain;
+	struct binary *binary = own_binary(1);
+
+	(void)state;
+	assert_int_equal(pipe(slow.go), 0);
+	options.work.proc_root = "/proc";
+	options.work.may_read = wait_for_go;
+	options.work.context = &slow;
+	slow.store = create(&options);
+	range_store_want(slow.store, binary, getpid(), RANGE_DEPTH_SYMBOLS);
+	assert_false(range_store_wait(slow.store, clock_monotonic_ns() + 10 * NS_PER_MS));
+	range_store_freeze(slow.store);
+	close(slow.go[1]);
+	assert_true(range_store_wait(slow.store, clock_monotonic_ns() + WAIT_NS));
+	assert_null(get(slow.store, binary, RANGE_DEPTH_SYMBOLS));
+	assert_true(range_store_destroy(slow.store));
+	close(slow.go[0]);
+	binary_unref(binary);
+}
+
+int main(int argument_count, char **arguments)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(symbols_and_lines_are_made_in_the_background),
+		cmocka_unit_test(lines_are_made_when_they_are_asked_for),
+		cmocka_unit_test(copies_of_a_file_share_their_ranges),
+		cmocka_unit_test(what_cannot_be_read_is_tried_once),
+		cmocka_unit_test(files_that_are_held_open_are_bounded),
+		cmocka_unit_test(the_disk_cache_keeps_them_and_damage_is_found),
+		cmocka_unit_test(a_thread_that_hangs_is_left_behind),
+		cmocka_unit_test(what_comes_late_changes_no_answer),
+	};
+
+	range_maker_enter(argument_count, arguments);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
