@@ -45,6 +45,9 @@ static __always_inline bool java_load_process(struct walk_state *state)
 	java_load_stubs(state);
 	state->java.process_key = state->record.stamp.start_time_ns + state->record.stamp.exec_id;
 	state->java.number++;
+	state->java.unloads = 0;
+	if (state->java.process.unloads)
+		read_word(state->java.process.unloads, &state->java.unloads);
 	state->java.is_loaded = 1;
 	return true;
 }

@@ -150,7 +150,8 @@ static __always_inline enum unwind_error java_push_interpreted(struct walk_state
 	if (kept->number != walk->number) {
 		kept->number = walk->number;
 		kept->sizes = sizes;
-		kept->fingerprint = java_fingerprint(constants, java_method_word(sizes));
+		kept->fingerprint =
+			java_fingerprint(constants, java_method_word(sizes, walk->unloads));
 	}
 	return push_frame(state, frame_word(FRAME_JAVA, state->frame_flags, method),
 			  bci << 32 | kept->fingerprint);

@@ -251,6 +251,8 @@ struct java_walk {
 	__u64 head[JAVA_HEAD_WORDS];
 	/** No two processes that ever run have the same. */
 	__u64 process_key;
+	/** Of classes, when the walk came to the JVM's code; 0 where that is not counted. */
+	__u64 unloads;
 	struct java_kept kept[JAVA_KEPT_COUNT];
 };
 

@@ -16,8 +16,9 @@
  * as it is; or the bytecode's place (bci) in the interpreted method, JAVA_NO_BCI: not known.
  *
  * fingerprint: of a compiled frame java_fingerprint() of its Method's address and the compile id; of an
- * interpreted one that of two words of the ConstMethod, the second through java_method_word(); 0: they
- * could not be read.
+ * interpreted one that of two words of the ConstMethod, the second through java_method_word() with the number
+ * of classes that were unloaded, since a class of one form may lie where the last one lay; 0: they could not
+ * be read.
  */
 #ifndef EBPF_ABI_JAVA_H
 #define EBPF_ABI_JAVA_H
@@ -119,9 +120,12 @@ struct java_process {
 	/** What a continuation's entry has below its frame pointer; 0: not known. */
 	__u16 continuation_bytes;
 	__u16 reserved[3];
+	/** Where the JVM counts classes that it unloads, before their memory is used again; 0: not known. */
+	__u64 unloads;
+	__u64 reserved_word;
 };
 
-_Static_assert(sizeof(struct java_process) == 320, "struct java_process is 20 cells");
+_Static_assert(sizeof(struct java_process) == 336, "struct java_process is 21 cells");
 
 static inline __u64 java_mix(__u64 sum, __u64 word)
 {
@@ -131,11 +135,11 @@ static inline __u64 java_mix(__u64 sum, __u64 word)
 
 /**
  * The word at const_method_code_size without what may change while the method lives: what remains are the
- * size of its bytecode and the numbers of its name and its signature.
+ * size of its bytecode and the numbers of its name and its signature; and in their place the end of @unloads.
  */
-static inline __u64 java_method_word(__u64 word)
+static inline __u64 java_method_word(__u64 word, __u64 unloads)
 {
-	return word & 0xffffffffffffULL;
+	return (word & 0xffffffffffffULL) | unloads << 48;
 }
 
 /** 32 bits, never 0. */

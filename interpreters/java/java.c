@@ -107,7 +107,7 @@ static int attach(const struct interpreter_file *probed, const struct interprete
 		return err ? err : -ENOMEM;
 	}
 	made->stub_names = names;
-	java_symbolizer_init(&made->symbolizer, &layout, probed->with_signatures);
+	java_symbolizer_init(&made->symbolizer, &layout, data.unloads, probed->with_signatures);
 	made->heaps = heaps;
 	made->data = rows;
 	made->process.interpreter = &java_interpreter;

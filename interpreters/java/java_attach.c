@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "agent/base/error.h"
+#include "interpreters/java/java_counters.h"
 #include "interpreters/java/java_fields.h"
 
 enum {
@@ -167,6 +168,7 @@ int java_attach_read(const struct java_layout *layout, struct remote_memory *mem
 {
 	struct java_process made = { .bcp_slot = bcp_slot(layout) };
 	struct java_heaps found = { .count = 0 };
+	uint64_t unloads = 0;
 	int err = refuse_zero(layout, memory);
 
 	if (!err)
@@ -177,8 +179,11 @@ int java_attach_read(const struct java_layout *layout, struct remote_memory *mem
 		err = take_blob(layout, &made);
 	if (!err)
 		err = take_methods(layout, &made);
+	if (!err)
+		err = java_counter_find(layout, memory, "java.cls.unloadedClasses", &unloads);
 	if (err)
 		return err;
+	made.unloads = unloads;
 	take_heaps(&found, &made);
 	*heaps = found;
 	*process = made;

@@ -76,6 +76,7 @@ static const struct fact facts[] = {
 	STATIC(8, LAST_VERSION, interpreter_code, "AbstractInterpreter", "_code"),
 	STATIC(8, LAST_VERSION, vm_release, "Abstract_VM_Version", "_s_vm_release"),
 	STATIC(8, LAST_VERSION, vm_info, "Abstract_VM_Version", "_s_internal_vm_info_string"),
+	STATIC(8, LAST_VERSION, counters, "PerfMemory", "_start"),
 
 	PLACE(9, 16, array_length, "GenericGrowableArray", "_len"),
 	PLACE(12, LAST_VERSION, array_length, "GrowableArrayBase", "_len"),

@@ -47,6 +47,8 @@ struct java_layout {
 	uint64_t vm_release;
 	/** Of the same: a string, such as "OpenJDK 64-Bit Server VM (25.0.3+9) for linux-amd64". */
 	uint64_t vm_info;
+	/** PerfMemory: where the JVM's counters are. */
+	uint64_t counters;
 
 	struct vm_place array_length, array_data;
 	struct vm_place heap_memory, heap_segment_map, heap_log2_segment_size;

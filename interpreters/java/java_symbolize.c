@@ -58,10 +58,11 @@ static void release_place(void *context, const void *key, void *value)
 }
 
 void java_symbolizer_init(struct java_symbolizer *symbolizer, const struct java_layout *layout,
-			  bool with_signatures)
+			  uint64_t unloads, bool with_signatures)
 {
 	memset(symbolizer, 0, sizeof(*symbolizer));
 	symbolizer->layout = *layout;
+	symbolizer->unloads = unloads;
 	symbolizer->with_signatures = with_signatures;
 	lru_cache_init(&symbolizer->places, 2 * sizeof(uint64_t), JAVA_PLACES_MAX_ENTRIES,
 		       JAVA_PLACES_MAX_BYTES, release_place, NULL);
@@ -89,10 +90,11 @@ void java_symbolizer_deinit(struct java_symbolizer *symbolizer)
  * The frame is of @method if that has fingerprint @fingerprint. Classes of one form that are made and freed
  * again and again, as for lambdas, may have all of that at the same places: so the name of the class counts.
  */
-static int check_method(const struct java_layout *layout, struct remote_memory *memory,
+static int check_method(const struct java_symbolizer *symbolizer, struct remote_memory *memory,
 			uint64_t method, uint32_t fingerprint, struct identity *identity)
 {
-	uint64_t const_method = 0, constants = 0, word = 0, holder = 0;
+	const struct java_layout *layout = &symbolizer->layout;
+	uint64_t const_method = 0, constants = 0, word = 0, holder = 0, unloads = 0;
 	int err = java_field_read(memory, method, layout->method_const_method, &const_method);
 
 	if (!err)
@@ -102,7 +104,9 @@ static int check_method(const struct java_layout *layout, struct remote_memory *
 		err = remote_memory_read(memory,
 					 const_method + layout->const_method_code_size.offset,
 					 &word, sizeof(word));
-	if (!err && java_fingerprint(constants, java_method_word(word)) != fingerprint)
+	if (!err && symbolizer->unloads)
+		err = remote_memory_read(memory, symbolizer->unloads, &unloads, sizeof(unloads));
+	if (!err && java_fingerprint(constants, java_method_word(word, unloads)) != fingerprint)
 		return fail(-ESTALE, "another method");
 	if (!err)
 		err = java_field_read(memory, constants, layout->constant_pool_holder, &holder);
@@ -113,9 +117,10 @@ static int check_method(const struct java_layout *layout, struct remote_memory *
 }
 
 /* The same for the nmethod at @address. No two have the same compile id. */
-static int check_nmethod(const struct java_layout *layout, struct remote_memory *memory,
+static int check_nmethod(const struct java_symbolizer *symbolizer, struct remote_memory *memory,
 			 uint64_t address, uint32_t fingerprint, struct identity *identity)
 {
+	const struct java_layout *layout = &symbolizer->layout;
 	uint64_t is_used = 0, compile_id = 0;
 	int err = java_field_read(memory, address - layout->block_bytes, layout->block_used,
 				  &is_used);
@@ -133,25 +138,25 @@ static int check_nmethod(const struct java_layout *layout, struct remote_memory 
 	return err;
 }
 
-static int check(const struct java_layout *layout, struct remote_memory *memory,
+static int check(const struct java_symbolizer *symbolizer, struct remote_memory *memory,
 		 const uint64_t words[2], struct identity *identity)
 {
 	uint64_t address = frame_address(words[0]);
 	uint32_t fingerprint = (uint32_t)words[1];
 
 	return words[1] >> 32 & JAVA_COMPILED ?
-		       check_nmethod(layout, memory, address, fingerprint, identity) :
-		       check_method(layout, memory, address, fingerprint, identity);
+		       check_nmethod(symbolizer, memory, address, fingerprint, identity) :
+		       check_method(symbolizer, memory, address, fingerprint, identity);
 }
 
 /* By the memory as it is now. */
-static int check_now(const struct java_layout *layout, struct remote_memory *memory,
+static int check_now(const struct java_symbolizer *symbolizer, struct remote_memory *memory,
 		     const uint64_t words[2], struct identity *identity)
 {
 	struct read_windows windows;
 
 	read_windows_init(&windows, memory);
-	return check(layout, &windows.memory, words, identity);
+	return check(symbolizer, &windows.memory, words, identity);
 }
 
 static bool is_same(const struct identity *a, const struct identity *b)
@@ -278,7 +283,7 @@ static int read_place(struct java_symbolizer *symbolizer, struct remote_memory *
 
 	read_windows_init(&windows, memory);
 	text_builder_clear(&symbolizer->texts);
-	err = check(&symbolizer->layout, &windows.memory, words, &identity);
+	err = check(symbolizer, &windows.memory, words, &identity);
 	if (!err)
 		err = read_scopes(&symbolizer->layout, &windows.memory, words, identity.method,
 				  scopes);
@@ -287,7 +292,7 @@ static int read_place(struct java_symbolizer *symbolizer, struct remote_memory *
 	if (is_passing(err))
 		return err;
 	/* Whatever was read may have been freed meanwhile. */
-	changed = check_now(&symbolizer->layout, memory, words, &again);
+	changed = check_now(symbolizer, memory, words, &again);
 	if (changed)
 		return changed;
 	if (err)
@@ -306,9 +311,10 @@ static int look_again(struct java_symbolizer *symbolizer, struct remote_memory *
 	int err;
 
 	*is_valid = true;
-	if (words[1] >> 32 & JAVA_COMPILED || now_ns - place->looked_ns < JAVA_LOOK_NS)
+	if (words[1] >> 32 & JAVA_COMPILED || symbolizer->unloads ||
+	    now_ns - place->looked_ns < JAVA_LOOK_NS)
 		return 0;
-	err = check_now(&symbolizer->layout, memory, words, &identity);
+	err = check_now(symbolizer, memory, words, &identity);
 	if (err)
 		return err;
 	*is_valid = is_same(&identity, &place->identity);

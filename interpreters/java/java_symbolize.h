@@ -3,8 +3,9 @@
  * The methods that a frame of HotSpot is of, with all that are inlined at its place, and a cache of them. A
  * frame is known by its two words (ebpf/abi/java.h). Those of compiled code are no other code's, whatever
  * becomes of it: no two compilations have the same number, and nothing is read for what was named before.
- * A method of the interpreter may have been freed, and another one of its form lie in its place: whose it is
- * is looked up again, but not in each stack.
+ * A method of the interpreter may have been freed, and another one of its form lie in its place: the words
+ * hold how many classes had been unloaded then, and what was named before is right as well. In a JVM that
+ * does not count them, whose it is is looked up again, but not in each stack.
  */
 #ifndef INTERPRETERS_JAVA_JAVA_SYMBOLIZE_H
 #define INTERPRETERS_JAVA_JAVA_SYMBOLIZE_H
@@ -28,8 +29,8 @@ enum {
 };
 
 /**
- * So long a look at an interpreted method is believed. Samples lie in their ring for longer, so that what was
- * freed and made again as quickly may have the wrong name in any case.
+ * So long a look at an interpreted method is believed where unloaded classes are not counted. Samples lie in
+ * their ring for longer, so that what was freed and made again as quickly may have the wrong name in any case.
  */
 #define JAVA_LOOK_NS (50 * NS_PER_MS)
 /** Places that were not asked for so long are let go, when others are asked for. */
@@ -38,6 +39,8 @@ enum {
 /** Of one process; one thread at a time. */
 struct java_symbolizer {
 	struct java_layout layout;
+	/** The address in the process where it counts the classes that it has unloaded; 0: it does not. */
+	uint64_t unloads;
 	bool with_signatures;
 	/** The two words -> struct java_place. */
 	struct lru_cache places;
@@ -52,9 +55,9 @@ struct java_symbolizer {
 	java_text text;
 };
 
-/** The layout is copied. @with_signatures: names have the types of arguments and result. */
+/** The layout is copied. @unloads: as in the struct. @with_signatures: names have the types of arguments and result. */
 void java_symbolizer_init(struct java_symbolizer *symbolizer, const struct java_layout *layout,
-			  bool with_signatures);
+			  uint64_t unloads, bool with_signatures);
 void java_symbolizer_deinit(struct java_symbolizer *symbolizer);
 
 /** As interpreter_ops.symbolize. @now_ns: clock_monotonic_ns(). */

@@ -376,10 +376,10 @@ static void take_code(struct input *input, uint8_t *code, size_t bytes)
 static void take_java(struct input *input, struct world *world, uint32_t row_cell)
 {
 	struct interpreter_row row = { EXECUTABLE_ID + 2, FRAME_JAVA, JAVA_CELL };
-	struct java_process process;
+	struct java_process process = { 0 };
 	uint8_t choices[8];
 
-	take(input, &process, sizeof(process));
+	take(input, &process, offsetof(struct java_process, unloads));
 	take(input, choices, sizeof(choices));
 	for (int i = 0; i < JAVA_BLOCKS * JAVA_BLOCK_SEGMENTS; i++)
 		world->java[i] = i % JAVA_BLOCK_SEGMENTS;
@@ -392,6 +392,7 @@ static void take_java(struct input *input, struct world *world, uint32_t row_cel
 	};
 	process.code_start = JAVA_START + JAVA_CODE;
 	process.code_bytes = JAVA_BYTES - JAVA_CODE;
+	process.unloads = choices[7] & 1 ? JAVA_START + choices[7] * 8 : 0;
 	if (choices[3] & 1) {
 		process.interpreter_start = JAVA_START + JAVA_BYTES - 2 * JAVA_BLOCK_BYTES;
 		process.interpreter_end = JAVA_START + JAVA_BYTES - JAVA_BLOCK_BYTES;

@@ -43,6 +43,31 @@ static void frames_of_the_interpreter_keep_their_caller_s_stack_pointer(void **s
 	assert_java_walk(java, "!");
 }
 
+static void unloaded_classes_make_another_method_of_what_lies_in_its_place(void **state)
+{
+	struct java *java = *state;
+	const uint64_t *words = java->world->trace.words;
+	const uint64_t counter = OBJECTS + 0x400;
+
+	lay_interpreted(java, FP_WORD);
+	set_leaf(java, INTERPRETER + 16, "\x90", 1, LEAF_WORD);
+	java->world->start.registers[6] = stack_address(FP_WORD);
+	java->process.unloads = counter;
+	publish_java(java);
+	for (uint64_t count = 1; count < 4; count++) {
+		put_object(java, counter, count, 8);
+		assert_java_walk(java, "ICsE");
+		assert_int_equal((uint32_t)words[1],
+				 java_fingerprint(OBJECTS,
+						  java_method_word(BYTECODE_BYTES, count)));
+	}
+	/* What cannot be read counts as none. */
+	java->process.unloads = 8;
+	publish_java(java);
+	assert_java_walk(java, "ICsE");
+	assert_int_equal((uint32_t)words[1], java_fingerprint(OBJECTS, BYTECODE_BYTES));
+}
+
 static void a_method_that_calls_itself_is_one_method(void **state)
 {
 	struct java *java = *state;
@@ -366,6 +391,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		java_test(frames_of_the_interpreter_keep_their_caller_s_stack_pointer),
+		java_test(unloaded_classes_make_another_method_of_what_lies_in_its_place),
 		java_test(a_method_that_calls_itself_is_one_method),
 		java_test(a_method_that_begins_is_at_its_first_bytecode),
 		java_test(at_its_entry_the_interpreter_makes_its_frame),

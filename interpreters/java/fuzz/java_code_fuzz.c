@@ -71,9 +71,9 @@ static void name_frame(const struct java_layout *layout, struct fuzz_memory *mem
 			return;
 		words[0] = frame_word(FRAME_JAVA, 0, nmethod->method);
 		words[1] = (uint64_t)(offset & UINT16_MAX) << 32 |
-			   java_fingerprint(constants, java_method_word(word));
+			   java_fingerprint(constants, java_method_word(word, 0));
 	}
-	java_symbolizer_init(&symbolizer, layout, false);
+	java_symbolizer_init(&symbolizer, layout, 0, false);
 	for (int i = 0; i < 2; i++) {
 		if (java_symbolize(&symbolizer, &memory->memory, words, 0, &frames))
 			break;

@@ -80,6 +80,7 @@ static void put_statics(uint32_t version)
 	made_vm_add_field(&vm, "Abstract_VM_Version", "_s_vm_release", "const char*", true, 24);
 	made_vm_add_field(&vm, "Abstract_VM_Version", "_s_internal_vm_info_string", "const char*",
 			  true, 32);
+	made_vm_add_field(&vm, "PerfMemory", "_start", "char*", true, 40);
 	made_vm_add_type(&vm, "nmethod", 300);
 	made_vm_add_constant(&vm, "one", 1);
 }

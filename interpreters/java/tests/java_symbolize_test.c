@@ -15,6 +15,7 @@ enum {
 	/** Of the memory. */
 	MAPS_AT = 0xc000,
 	DEEP_SCOPES_AT = 0xc100,
+	UNLOADS_AT = 0xf000,
 	METHODS_AT = 0xd000,
 	METHOD_BYTES = 0x400,
 	/** From a method on: the parts that belong to it. */
@@ -100,7 +101,7 @@ static int set_up(void **state)
 	made_code_put_record(&vm, 1, 10, 1);
 	made_code_put_record(&vm, 2, 20, 13);
 	made_code_put_record(&vm, 3, INT32_MAX, 0);
-	java_symbolizer_init(&symbolizer, &layout, false);
+	java_symbolizer_init(&symbolizer, &layout, 0, false);
 	now_ns = NS_PER_SECOND;
 	return 0;
 }
@@ -129,8 +130,9 @@ static int name_compiled(uint32_t offset, uint8_t flags, struct interpreted_fram
 	return name_compiled_by(&symbolizer, offset, flags, frames);
 }
 
-static int name_interpreted_by(struct java_symbolizer *by, int method, uint32_t bci,
-			       struct interpreted_frames *frames)
+/* Sampled when @unloads classes had been unloaded. */
+static int name_interpreted_at(struct java_symbolizer *by, uint64_t unloads, int method,
+			       uint32_t bci, struct interpreted_frames *frames)
 {
 	uint64_t word = 0;
 	uint64_t words[2] = { frame_word(FRAME_JAVA, 0, MADE_VM_BASE + method_at(method)) };
@@ -138,8 +140,14 @@ static int name_interpreted_by(struct java_symbolizer *by, int method, uint32_t 
 	memcpy(&word, vm.bytes + method_at(method) + CONST_METHOD + 16, 8);
 	words[1] = (uint64_t)bci << 32 |
 		   java_fingerprint(MADE_VM_BASE + method_at(method) + CONSTANTS,
-				    java_method_word(word));
+				    java_method_word(word, unloads));
 	return java_symbolize(by, &vm.memory, words, now_ns, frames);
+}
+
+static int name_interpreted_by(struct java_symbolizer *by, int method, uint32_t bci,
+			       struct interpreted_frames *frames)
+{
+	return name_interpreted_at(by, 0, method, bci, frames);
 }
 
 static int name_interpreted(int method, uint32_t bci, struct interpreted_frames *frames)
@@ -184,7 +192,7 @@ static void by_one_method_virtual_threads_are_mounted(void **state)
 		const struct java_layout layout = made_code_layout();
 
 		make_method(OUTER, "jdk/internal/vm/Continuation", names[i / 2], 10);
-		java_symbolizer_init(&named, &layout, i % 2);
+		java_symbolizer_init(&named, &layout, 0, i % 2);
 		assert_int_equal(name_interpreted_by(&named, OUTER, 0, &frames), 0);
 		assert_int_equal(frames.items[0].mounts_virtual_thread, i < 2);
 		java_symbolizer_deinit(&named);
@@ -284,6 +292,33 @@ static void a_class_of_the_same_form_in_the_place_of_another_has_its_own_name(vo
 	made_vm_put(&vm, method_at(INNER) + CONST_METHOD + 8, MADE_VM_BASE + method_at(OUTER), 8);
 	now_ns += JAVA_LOOK_NS;
 	assert_int_equal(name_interpreted(INNER, 1, &frames), -ESTALE);
+}
+
+static void where_unloaded_classes_are_counted_names_are_of_the_class_that_was_sampled(void **state)
+{
+	uint32_t symbol = method_at(INNER) + SYMBOLS + 0x120;
+	struct java_symbolizer counting;
+	struct interpreted_frames frames;
+
+	(void)state;
+	java_symbolizer_init(&counting, &symbolizer.layout, MADE_VM_BASE + UNLOADS_AT, false);
+	made_vm_put(&vm, UNLOADS_AT, 5, 8);
+	assert_int_equal(name_interpreted_at(&counting, 4, INNER, 1, &frames), -ESTALE);
+	assert_int_equal(name_interpreted_at(&counting, 5, INNER, 1, &frames), 0);
+	check_frame(&frames.items[0], "a.Inner$1.get", 31);
+	/* Another class comes in its place. */
+	made_vm_put(&vm, UNLOADS_AT, 6, 8);
+	made_vm_put(&vm, method_at(INNER) + KLASS + 16, make_symbol(symbol, "a/Other"), 8);
+	assert_int_equal(name_interpreted_at(&counting, 6, INNER, 1, &frames), 0);
+	check_frame(&frames.items[0], "a.Other.get", 31);
+	/* What was sampled before and not named then cannot be named, what was named is known. */
+	assert_int_equal(name_interpreted_at(&counting, 5, INNER, 2, &frames), -ESTALE);
+	vm.reads = 0;
+	now_ns += 2 * JAVA_LOOK_NS;
+	assert_int_equal(name_interpreted_at(&counting, 5, INNER, 1, &frames), 0);
+	check_frame(&frames.items[0], "a.Inner$1.get", 31);
+	assert_int_equal(vm.reads, 0);
+	java_symbolizer_deinit(&counting);
 }
 
 static void deep_chains_keep_the_innermost_and_the_physical_method(void **state)
@@ -425,7 +460,7 @@ static void all_processes_together_have_so_many_places(void **state)
 
 	(void)state;
 	for (int i = 0; i < COUNT; i++) {
-		java_symbolizer_init(&filled[i], &layout, false);
+		java_symbolizer_init(&filled[i], &layout, 0, false);
 		fill(&filled[i]);
 	}
 	/* The first ones have all that one may have, the others what each has. */
@@ -472,6 +507,7 @@ int main(void)
 		TEST(a_frame_of_the_interpreter_is_one_method),
 		TEST(nothing_is_read_for_compiled_code_that_is_known),
 		TEST(an_interpreted_method_is_looked_at_again_after_a_while),
+		TEST(where_unloaded_classes_are_counted_names_are_of_the_class_that_was_sampled),
 		TEST(a_class_of_the_same_form_in_the_place_of_another_has_its_own_name),
 		TEST(deep_chains_keep_the_innermost_and_the_physical_method),
 		TEST(forged_debug_information_leaves_the_compiled_method),
