@@ -18,6 +18,7 @@ import java_side
 import kernel_side
 import otlp_side
 import python_side
+import symbol_side
 import throughput
 import user_side
 from tools import Table, build_all, quiet
@@ -145,6 +146,16 @@ def bench_throughput(table):
                "+- %.2f %%" % loss.half_width_percent)
 
 
+def bench_symbols(table):
+    """Range files of large files, and both making and look-ups beside addr2line."""
+    for name, names in symbol_side.figures():
+        table.note("names of %s (%.0f MB): CPU, memory with pages of the file, range file, look-up" %
+                   (name, names.file_mb), "%.2f s, %.0f MB, %.1f MB, %d ns" % (
+                       names.seconds, names.memory_mb, names.ranges_mb, names.lookup_ns))
+        table.ratio("CPU for %d addresses of it in one batch beside addr2line -f -i -C" %
+                    symbol_side.ADDRESSES, names.batch_seconds, names.addr2line_seconds, 0.5, "s")
+
+
 def bench_otlp(table):
     weights = otlp_side.weights()
     for one, weight in weights.items():
@@ -167,6 +178,7 @@ PARTS = {
     "mix": bench_mix,
     "start": bench_start,
     "otlp": bench_otlp,
+    "symbols": bench_symbols,
     "throughput": bench_throughput,
 }
 
