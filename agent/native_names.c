@@ -2,14 +2,20 @@
 #include "agent/native_names.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
+#include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
 #include "agent/base/error.h"
 #include "agent/base/hash_map.h"
 #include "agent/base/log.h"
 #include "agent/processes/local_devices.h"
+#include "symbols/debuginfod.h"
 #include "symbols/range_store.h"
 #include "symbols/symbol_store.h"
 
@@ -22,6 +28,7 @@ enum {
 };
 
 #define RANGE_CACHE_MAX_BYTES (2ULL << 30)
+#define FETCH_TIMEOUT_NS (300 * NS_PER_SECOND)
 /* For one file: a debug file of 1 GB takes 8 s, 200 MB and 140 MB. A container's limit counts it, too. */
 #define MAKER_CPU_NS (60 * NS_PER_SECOND)
 #define MAKER_MEMORY_BYTES (300ULL << 20)
@@ -30,6 +37,9 @@ enum {
 struct native_names {
 	/* NULL: no names are wanted. */
 	struct range_store *ranges;
+	/* NULL: nothing is fetched. */
+	struct debuginfod *debuginfod;
+	char fetched[PATH_MAX];
 	enum range_depth depth;
 	struct symbol_store *local;
 	struct symbol_store *sent;
@@ -43,6 +53,56 @@ struct native_names {
 static bool is_local(void *context, pid_t pid, uint32_t major, uint32_t minor)
 {
 	return local_devices_contain(context, "/proc", pid, major, minor, clock_monotonic_ns());
+}
+
+static void fetch_debug_file(void *context, struct binary *binary)
+{
+	struct native_names *names = context;
+
+	debuginfod_want(names->debuginfod, binary);
+}
+
+static void look_again(void *context, struct binary *binary)
+{
+	struct native_names *names = context;
+
+	range_store_retry(names->ranges, binary);
+}
+
+static bool is_in_path(const char *program)
+{
+	_cleanup_(free_pointer) char *folders = strdup(getenv("PATH") ? getenv("PATH") : "");
+	char *rest = folders, *folder;
+	char path[PATH_MAX];
+
+	while (rest && (folder = strsep(&rest, ":"))) {
+		if (snprintf(path, sizeof(path), "%s/%s", folder, program) < (int)sizeof(path) &&
+		    !access(path, X_OK))
+			return true;
+	}
+	return false;
+}
+
+/* Before there are ranges, of which one may ask for a file. */
+static int create_debuginfod(struct native_names *names)
+{
+	const struct debuginfod_options options = {
+		.program = "debuginfod-find",
+		.timeout_ns = FETCH_TIMEOUT_NS,
+		.came = look_again,
+		.context = names,
+	};
+	const char *servers = getenv("DEBUGINFOD_URLS");
+
+	if (!servers || !*servers)
+		return fail(-EINVAL, "-debuginfod: DEBUGINFOD_URLS names no server");
+	if (!is_in_path(options.program))
+		return fail(-EINVAL, "-debuginfod: there is no debuginfod-find; install elfutils' "
+				     "client (Debian: debuginfod)");
+	if (debuginfod_directory(names->fetched, sizeof(names->fetched)))
+		return fail(-EINVAL, "-debuginfod: set HOME or DEBUGINFOD_CACHE_PATH, where files "
+				     "are to be kept");
+	return debuginfod_create(&options, &names->debuginfod);
 }
 
 static int create_ranges(const struct options *options, struct native_names *names)
@@ -61,6 +121,14 @@ static int create_ranges(const struct options *options, struct native_names *nam
 	};
 	int error = 0;
 
+	if (options->debuginfod && names->depth == RANGE_DEPTH_FULL) {
+		error = create_debuginfod(names);
+		if (error)
+			return error;
+		range_options.work.fetched = names->fetched;
+		range_options.no_dwarf = fetch_debug_file;
+		range_options.no_dwarf_context = names;
+	}
 	if (options->cache_dir)
 		error = file_cache_create(options->cache_dir, ".ranges", RANGE_CACHE_MAX_BYTES,
 					  &range_options.work.cache);
@@ -137,9 +205,12 @@ void native_names_destroy(struct native_names *names)
 	symbol_store_destroy(names->local);
 	symbol_store_destroy(names->sent);
 	hash_map_deinit(&names->seen);
-	/* A thread that is left behind uses the devices. */
+	/* Each has been told of the other. */
+	debuginfod_stop(names->debuginfod);
+	/* A thread that is left behind uses the devices, and wants debug files. */
 	if (!range_store_destroy(names->ranges))
 		return;
+	debuginfod_destroy(names->debuginfod);
 	local_devices_deinit(&names->devices);
 	pthread_mutex_destroy(&names->lock);
 	free(names);

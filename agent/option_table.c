@@ -557,6 +557,15 @@ const struct option option_table[] = {
 		.offset = offsetof(struct options, cache_dir),
 	},
 	{
+		.name = "debuginfod",
+		.meaning =
+			"Fetch debug files that are not on this machine from the servers in "
+			"DEBUGINFOD_URLS, by elfutils' debuginfod-find. For names that local outputs "
+			"have, and -symbolize full.",
+		.set = option_set_switch,
+		.offset = offsetof(struct options, debuginfod),
+	},
+	{
 		.name = "log-level",
 		.value_name = "LEVEL",
 		.initial = "info",

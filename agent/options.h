@@ -113,6 +113,8 @@ struct options {
 	uint64_t max_map_memory_bytes;
 	/** NULL: no disk cache. */
 	char *cache_dir;
+	/** Debug files are fetched from the servers that DEBUGINFOD_URLS names. */
+	bool debuginfod;
 	enum log_level log_level;
 };
 

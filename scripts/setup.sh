@@ -56,6 +56,7 @@ linux-perf:perf
 nodejs:node
 openssl:openssl
 sqlite3:sqlite3
+debuginfod:debuginfod
 qemu-system-x86:qemu-system-x86_64
 qemu-system-arm:qemu-system-aarch64
 busybox-static:busybox'

@@ -7,7 +7,6 @@
 #include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +19,7 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
 #include "agent/base/error.h"
+#include "symbols/child_process.h"
 #include "symbols/range_maker_child.h"
 
 enum {
@@ -38,8 +38,7 @@ static bool is_entered;
 /* A process and what was heard of it. */
 struct maker {
 	const struct debug_file_search *search;
-	pid_t pid;
-	int pid_fd;
+	struct child_process child;
 	int socket;
 	uint64_t deadline_ns;
 	uint32_t open_count;
@@ -59,58 +58,6 @@ void range_maker_enter(int argument_count, char **arguments)
 }
 
 /* --- start --- */
-
-/* No signal of ours is blocked or ignored in it, and none of the terminal's is for it. */
-static int set_attributes(posix_spawnattr_t *attributes)
-{
-	sigset_t none, all;
-
-	sigemptyset(&none);
-	sigfillset(&all);
-	return posix_spawnattr_setsigmask(attributes, &none) ||
-			       posix_spawnattr_setsigdefault(attributes, &all) ||
-			       posix_spawnattr_setpgroup(attributes, 0) ||
-			       posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGMASK |
-									    POSIX_SPAWN_SETSIGDEF |
-									    POSIX_SPAWN_SETPGROUP) ?
-		       -EINVAL :
-		       0;
-}
-
-static int set_files(posix_spawn_file_actions_t *actions, int socket)
-{
-	/* If both are one descriptor, this takes away that it is closed. */
-	int err = posix_spawn_file_actions_adddup2(actions, socket, RANGE_MAKER_SOCKET);
-
-	for (int fd = 0; fd < RANGE_MAKER_SOCKET && !err; fd++)
-		err = posix_spawn_file_actions_addopen(actions, fd, "/dev/null", O_RDWR, 0);
-	return -err;
-}
-
-static int spawn(int socket, pid_t *pid)
-{
-	char argument[] = RANGE_MAKER_ARGUMENT, name[] = "make-ranges";
-	char *arguments[] = { name, argument, NULL };
-	posix_spawn_file_actions_t actions;
-	posix_spawnattr_t attributes;
-	int err;
-
-	if (posix_spawnattr_init(&attributes))
-		return -ENOMEM;
-	if (posix_spawn_file_actions_init(&actions)) {
-		posix_spawnattr_destroy(&attributes);
-		return -ENOMEM;
-	}
-	err = set_attributes(&attributes);
-	if (!err)
-		err = set_files(&actions, socket);
-	if (!err)
-		err = -posix_spawn(pid, "/proc/self/exe", &actions, &attributes, arguments,
-				   environ);
-	posix_spawn_file_actions_destroy(&actions);
-	posix_spawnattr_destroy(&attributes);
-	return err;
-}
 
 /* Sends @bytes, with descriptors. */
 static int send_with(int socket, const void *bytes, size_t size, const int *fds, int fd_count)
@@ -136,23 +83,17 @@ static int send_with(int socket, const void *bytes, size_t size, const int *fds,
 
 static int start(struct maker *maker)
 {
+	char argument[] = RANGE_MAKER_ARGUMENT, name[] = "make-ranges";
+	char *arguments[] = { name, argument, NULL };
 	_cleanup_(close_fd) int theirs = -1;
-	int sockets[2], err;
+	int sockets[2];
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets))
 		return fail_errno(-errno, "socket of a process that makes ranges");
 	maker->socket = sockets[0];
 	theirs = sockets[1];
-	err = spawn(theirs, &maker->pid);
-	if (err)
-		return fail_errno(err, "start of a process that makes ranges");
-	maker->pid_fd = (int)syscall(SYS_pidfd_open, maker->pid, 0);
-	if (maker->pid_fd >= 0)
-		return 0;
-	err = fail_errno(-errno, "process that makes ranges");
-	kill(maker->pid, SIGKILL);
-	waitpid(maker->pid, NULL, 0);
-	return err;
+	return child_process_start("/proc/self/exe", arguments, theirs, RANGE_MAKER_SOCKET,
+				   &maker->child);
 }
 
 /* --- what it says --- */
@@ -205,7 +146,7 @@ static int wait_ms(const struct maker *maker)
 static int serve(struct maker *maker)
 {
 	struct pollfd polled[] = {
-		{ .fd = maker->pid_fd, .events = POLLIN },
+		{ .fd = maker->child.pid_fd, .events = POLLIN },
 		{ .fd = maker->socket, .events = POLLIN },
 	};
 
@@ -223,7 +164,7 @@ static int serve(struct maker *maker)
 			return fail(-ETIME, "a process that makes ranges hangs and stays behind");
 		if (!maker->is_late && !wait_ms(maker)) {
 			maker->is_late = true;
-			kill(maker->pid, SIGKILL);
+			kill(maker->child.pid, SIGKILL);
 		}
 	}
 }
@@ -257,13 +198,13 @@ static int finish(struct maker *maker)
 	int status, err = serve(maker);
 
 	if (err) {
-		kill(maker->pid, SIGKILL);
-		waitpid(maker->pid, NULL, WNOHANG);
+		kill(maker->child.pid, SIGKILL);
+		waitpid(maker->child.pid, NULL, WNOHANG);
 		return err;
 	}
 	while (!maker->has_result && hear(maker, MSG_DONTWAIT))
 		;
-	while (waitpid(maker->pid, &status, 0) < 0)
+	while (waitpid(maker->child.pid, &status, 0) < 0)
 		if (errno != EINTR)
 			return fail_errno(-errno, "end of a process that makes ranges");
 	return judge(maker, status);
@@ -271,7 +212,7 @@ static int finish(struct maker *maker)
 
 static void maker_deinit(struct maker *maker)
 {
-	close_fd(&maker->pid_fd);
+	close_fd(&maker->child.pid_fd);
 	close_fd(&maker->socket);
 }
 
@@ -279,8 +220,9 @@ int range_maker_run(const struct range_maker_files *files, const struct debug_fi
 		    enum range_depth depth, struct hash128 key,
 		    const struct range_maker_limits *limits)
 {
-	_cleanup_(
-		maker_deinit) struct maker maker = { .search = search, .pid_fd = -1, .socket = -1 };
+	_cleanup_(maker_deinit) struct maker maker = { .search = search,
+						       .child.pid_fd = -1,
+						       .socket = -1 };
 	struct range_maker_request request = {
 		.limits = *limits,
 		.key = key,

@@ -283,6 +283,19 @@ void range_store_want(struct range_store *store, struct binary *binary, pid_t pi
 	pthread_mutex_unlock(&store->lock);
 }
 
+void range_store_retry(struct range_store *store, struct binary *binary)
+{
+	struct entry *entry;
+
+	pthread_mutex_lock(&store->lock);
+	entry = lru_cache_peek(&store->entries, &binary->executable_id);
+	if (entry && entry->states[RANGE_DEPTH_FULL] == RANGES_NONE) {
+		entry->states[RANGE_DEPTH_FULL] = RANGES_UNKNOWN;
+		push_job(store, entry, binary, entry->pid, RANGE_DEPTH_FULL);
+	}
+	pthread_mutex_unlock(&store->lock);
+}
+
 static struct mapped_ranges *get(struct range_source *source, struct binary *binary,
 				 enum range_depth depth)
 {
@@ -325,13 +338,14 @@ static void log_failed(const struct job *job)
 }
 
 /* A reference; NULL if there is nothing. Without the lock. */
-static struct made *do_job(struct range_store *store, const struct job *job)
+static struct made *do_job(struct range_store *store, const struct job *job, bool *has_no_dwarf)
 {
 	_cleanup_(range_work_deinit) struct range_work work;
 	struct range_file_made file;
 	struct made *made;
 	int err = range_work_init(&work, &store->options.work, job->binary, job->pid, job->depth);
 
+	*has_no_dwarf = err == -ENOENT;
 	if (err) {
 		if (err != -ENOENT)
 			log_failed(job);
@@ -423,6 +437,7 @@ static void *run_thread(void *argument)
 	pthread_mutex_lock(&store->lock);
 	while ((job = next_job(store))) {
 		uint64_t begin_ns = clock_monotonic_ns();
+		bool has_no_dwarf = false;
 		struct made *made;
 
 		store->is_busy = true;
@@ -430,9 +445,11 @@ static void *run_thread(void *argument)
 		if (store->is_hurried)
 			setpriority(PRIO_PROCESS, gettid(), own_nice);
 		pthread_mutex_unlock(&store->lock);
-		made = do_job(store, job);
+		made = do_job(store, job, &has_no_dwarf);
 		pthread_mutex_lock(&store->lock);
 		put_result(store, job, made);
+		if (has_no_dwarf && store->options.no_dwarf)
+			store->options.no_dwarf(store->options.no_dwarf_context, job->binary);
 		store->is_busy = false;
 		store->spent_ns += clock_monotonic_ns() - begin_ns;
 		pthread_cond_broadcast(&store->changed);

@@ -31,6 +31,12 @@ struct range_store_options {
 	struct range_work_options work;
 	/** Of all range files that are held open; others are made or found again. */
 	uint64_t file_bytes;
+	/**
+	 * Told by the thread, with its lock, that there is no DWARF for @binary, which may be got from
+	 * elsewhere: then range_store_retry(). May be NULL.
+	 */
+	void (*no_dwarf)(void *context, struct binary *binary);
+	void *no_dwarf_context;
 };
 
 int range_store_create(const struct range_store_options *options, struct range_store **store);
@@ -51,6 +57,9 @@ struct range_source *range_store_source(struct range_store *store);
  */
 void range_store_want(struct range_store *store, struct binary *binary, pid_t pid,
 		      enum range_depth depth);
+
+/** Has DWARF of @binary looked for once more, where there was none. Any thread. */
+void range_store_retry(struct range_store *store, struct binary *binary);
 
 /**
  * Waits until all that was wanted is there, or cannot be, and until @deadline_ns (CLOCK_MONOTONIC) at most.

@@ -73,6 +73,7 @@ int range_work_init(struct range_work *work, const struct range_work_options *op
 		.search = { .proc_root = options->proc_root,
 			    .pid = pid,
 			    .path = binary->path,
+			    .fetched = options->fetched,
 			    .may_read = options->may_read,
 			    .context = options->context },
 		.image = { .fd = -1 },

@@ -20,6 +20,7 @@ struct range_work_options {
 	uint64_t unnamed_bytes;
 	struct range_maker_limits limits;
 	/** As in struct debug_file_search. */
+	const char *fetched;
 	bool (*may_read)(void *context, pid_t pid, uint32_t major, uint32_t minor);
 	void *context;
 };

@@ -45,6 +45,7 @@
 	X(RANGES_CACHED, "files", "range files found in the disk cache")                           \
 	X(RANGES_FAILED, "files", "files of which no range file could be made")                    \
 	X(RANGES_DROPPED, "files", "range files without a name dropped for lack of room")          \
+	X(DEBUG_FILES_FETCHED, "files", "debug files that debuginfod's client brought")            \
 	X(OTLP_REQUESTS_SENT, "requests", "requests that the collector took")                      \
 	X(OTLP_SAMPLES_SENT, "samples", "samples in the requests that the collector took")         \
 	X(OTLP_REQUESTS_DROPPED, "requests", "requests that waited too long or were refused")      \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The search: at most four paths in each of two roots. The root of a process may be a FUSE file
+ * The search: at most four paths in each of two roots, and one where files are fetched to. The root of a process may be a FUSE file
  * system whose server never answers, so its device is asked of the kernel's own memory and judged
  * by the caller before anything is looked up in it.
  */
@@ -153,19 +153,37 @@ static int try_path(int root_fd, const char *path, const struct debug_target *ta
 	return 0;
 }
 
+/* Puts @bytes into @text, which has room for them, as hexadecimal digits. */
+static const char *put_digits(const uint8_t *bytes, uint32_t count, char *text)
+{
+	for (uint32_t i = 0; i < count; i++)
+		sprintf(text + 2 * (size_t)i, "%02x", bytes[i]);
+	return text;
+}
+
 static int try_build_id(int root_fd, const struct debug_target *target, int *fd)
 {
-	char path[sizeof(debug_folder) + 32 + 2 * BUILD_ID_MAX_BYTES];
-	int length;
+	char digits[2 * BUILD_ID_MAX_BYTES + 1] = "";
+	char path[sizeof(debug_folder) + 32 + sizeof(digits)];
 
 	if (target->build_id_bytes < 2)
 		return -ENOENT;
-	length = snprintf(path, sizeof(path), "%s/.build-id/%02x/", debug_folder,
-			  target->build_id[0]);
-	for (uint32_t i = 1; i < target->build_id_bytes; i++)
-		length +=
-			snprintf(path + length, sizeof(path) - length, "%02x", target->build_id[i]);
-	snprintf(path + length, sizeof(path) - length, ".debug");
+	put_digits(target->build_id, target->build_id_bytes, digits);
+	snprintf(path, sizeof(path), "%s/.build-id/%.2s/%s.debug", debug_folder, digits,
+		 digits + 2);
+	return try_path(root_fd, path, target, false, fd);
+}
+
+static int try_fetched(const char *directory, const struct debug_target *target, int *fd)
+{
+	_cleanup_(close_fd) int root_fd = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	char digits[2 * BUILD_ID_MAX_BYTES + 1] = "";
+	char path[sizeof(digits) + 32];
+
+	if (root_fd < 0 || !target->build_id_bytes)
+		return -ENOENT;
+	snprintf(path, sizeof(path), "%s/debuginfo",
+		 put_digits(target->build_id, target->build_id_bytes, digits));
 	return try_path(root_fd, path, target, false, fd);
 }
 
@@ -234,6 +252,8 @@ int debug_file_open(const struct debug_file_search *search, const struct elf_ima
 		return 0;
 	if (search->pid != DEBUG_FILE_HOST_PID &&
 	    !try_root(search, DEBUG_FILE_HOST_PID, &target, fd))
+		return 0;
+	if (search->fetched && !try_fetched(search->fetched, &target, fd))
 		return 0;
 	return fail(-ENOENT, "no debug file that belongs");
 }

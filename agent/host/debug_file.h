@@ -3,7 +3,8 @@
  * Separate debug files: where distributions put what they strip from a file. They are looked for by
  * build id below /usr/lib/debug/.build-id, and by the name in .gnu_debuglink beside the file, in
  * .debug/ beside it and in its folder below /usr/lib/debug (GDB manual, "Debugging Information in
- * Separate Files"); first in the root of a process that has mapped the file, then in the host's.
+ * Separate Files"); first in the root of a process that has mapped the file, then in the host's, then among
+ * those that debuginfod's client has fetched.
  *
  * A file is taken only if it is proven to belong: by an equal build id or, where one of the two has
  * none, by the CRC-32 in the link; and its code must lie where the file's does.
@@ -44,6 +45,8 @@ struct debug_file_search {
 	 */
 	bool (*may_read)(void *context, pid_t pid, uint32_t major, uint32_t minor);
 	void *context;
+	/** Where debuginfod's client keeps what it fetches (debuginfod-find(1)); NULL: nothing is looked for there. */
+	const char *fetched;
 	/** For debug_file_open_path(): for tools, whose user can tell which mounts answer. */
 	bool may_leave_mount;
 };
