@@ -71,7 +71,8 @@ static void look_again(void *context, struct binary *binary)
 
 static bool is_in_path(const char *program)
 {
-	_cleanup_(free_pointer) char *folders = strdup(getenv("PATH") ? getenv("PATH") : "");
+	const char *variable = getenv("PATH");
+	_cleanup_(free_pointer) char *folders = variable ? strdup(variable) : NULL;
 	char *rest = folders, *folder;
 	char path[PATH_MAX];
 

@@ -234,8 +234,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			a_build_id_is_asked_for_once_and_a_file_without_one_never, set_up,
 			tear_down),
-		cmocka_unit_test_setup_teardown(a_client_that_takes_too_long_makes_room_for_the_next, set_up,
-						tear_down),
+		cmocka_unit_test_setup_teardown(
+			a_client_that_takes_too_long_makes_room_for_the_next, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(the_end_waits_for_no_client, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_client_that_is_not_there_brings_nothing, set_up,
 						tear_down),
