@@ -21,6 +21,8 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
 #include "agent/base/error.h"
+#include "agent/base/file_cache.h"
+#include "agent/base/hash128.h"
 #include "agent/base/log.h"
 #include "agent/base/metrics.h"
 #include "agent/base/text_builder.h"
@@ -174,6 +176,19 @@ static void raise_open_files_limit(void)
 static int cache_error(int error)
 {
 	return error == -EPERM ? -EINVAL : error;
+}
+
+/* Before anything is hashed. */
+static int init_seed(struct agent *agent)
+{
+	uint64_t seed;
+	int error = agent->options->cache_dir ?
+			    cache_error(file_cache_seed(agent->options->cache_dir, &seed)) :
+			    0;
+
+	if (!error && agent->options->cache_dir)
+		hash128_seed_content(seed);
+	return error;
 }
 
 static int init_names(struct agent *agent)
@@ -517,8 +532,8 @@ int agent_run(const struct options *options)
 {
 	_cleanup_(agent_deinit) struct agent agent = { .options = options, .cgroup_fd = -1 };
 	static int (*const steps[])(struct agent * agent) = {
-		init_names,	  init_destinations, open_cgroup,
-		init_kernel_side, init_user_side,    start_processes,
+		init_seed,	  init_names,	  init_destinations, open_cgroup,
+		init_kernel_side, init_user_side, start_processes,
 	};
 	int error;
 

@@ -362,9 +362,9 @@ static struct hash128 extend_key(struct hash128 key, uint64_t number, const void
 		struct hash128 bytes;
 		uint64_t count;
 		uint64_t number;
-	} extended = { key, hash128_bytes(bytes, count), count, number };
+	} extended = { key, hash128_content(bytes, count), count, number };
 
-	return hash128_bytes(&extended, sizeof(extended));
+	return hash128_content(&extended, sizeof(extended));
 }
 
 struct hash128 unwind_input_key(const struct unwind_input *input)
@@ -385,7 +385,7 @@ struct hash128 unwind_input_key(const struct unwind_input *input)
 	struct hash128 result;
 
 	memset(&key, 0, sizeof(key));
-	key.bytes = hash128_bytes(input->eh_frame, input->eh_frame_bytes);
+	key.bytes = hash128_content(input->eh_frame, input->eh_frame_bytes);
 	key.eh_frame_address = input->eh_frame_address;
 	key.eh_frame_bytes = input->eh_frame_bytes;
 	key.entry = input->entry;
@@ -395,7 +395,7 @@ struct hash128 unwind_input_key(const struct unwind_input *input)
 	key.stub_count = input->stub_count;
 	memcpy(key.segments, input->segments, input->segment_count * sizeof(key.segments[0]));
 	memcpy(key.stubs, input->stubs, input->stub_count * sizeof(key.stubs[0]));
-	result = hash128_bytes(&key, sizeof(key));
+	result = hash128_content(&key, sizeof(key));
 	for (uint32_t i = 0; i < input->source_count; i++)
 		result = extend_key(
 			result, (uint64_t)input->sources[i].kind << 8 | input->sources[i].encoding,

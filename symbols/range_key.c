@@ -39,7 +39,7 @@ static void add_piece(struct chain *chain, size_t bytes)
 	const struct piece_head head = { chain->hash, bytes };
 
 	memcpy(chain->piece, &head, sizeof(head));
-	chain->hash = hash128_bytes(chain->piece, sizeof(head) + bytes);
+	chain->hash = hash128_content(chain->piece, sizeof(head) + bytes);
 }
 
 static void add_bytes(struct chain *chain, const void *bytes, size_t count)

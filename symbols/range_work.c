@@ -55,7 +55,7 @@ static int take_key(const struct range_work *work, struct range_key *key)
 			uint64_t executable_id;
 		} of_file = { key->hash, work->binary->executable_id };
 
-		key->hash = hash128_bytes(&of_file, sizeof(of_file));
+		key->hash = hash128_content(&of_file, sizeof(of_file));
 	}
 	return err;
 }

@@ -12,12 +12,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "agent/base/cleanup.h"
 #include "agent/base/error.h"
+#include "agent/base/log.h"
+#include "agent/base/read_exactly.h"
 #include "agent/base/vector.h"
 
 enum {
@@ -157,6 +160,36 @@ static int open_directory(const char *path)
 	if (status.st_uid != geteuid() || status.st_mode & (S_IRWXG | S_IRWXO))
 		return fail(-EPERM, "%s must belong to the agent's user alone: chmod 700", path);
 	return take_fd(fd);
+}
+
+/* With the lock on the file. */
+static int read_or_write_seed(int fd, uint64_t *seed)
+{
+	uint64_t drawn = hash128_draw_seed();
+
+	if (!read_exactly(fd, 0, seed, sizeof(*seed)))
+		return 0;
+	if (ftruncate(fd, 0) || pwrite(fd, &drawn, sizeof(drawn), 0) != sizeof(drawn))
+		return -EIO;
+	*seed = drawn;
+	return 0;
+}
+
+int file_cache_seed(const char *directory, uint64_t *seed)
+{
+	_cleanup_(close_fd) int directory_fd = open_directory(directory);
+	_cleanup_(close_fd) int fd = -1;
+
+	if (directory_fd < 0)
+		return directory_fd;
+	fd = openat(directory_fd, "seed", O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
+		    0600);
+	if (fd < 0 || flock(fd, LOCK_EX) || read_or_write_seed(fd, seed)) {
+		log_debug("the seed in %s cannot be kept: what is in it will not be found again",
+			  directory);
+		*seed = hash128_draw_seed();
+	}
+	return 0;
 }
 
 int file_cache_create(const char *directory, const char *suffix, uint64_t max_bytes,

@@ -40,6 +40,13 @@ int file_cache_create(const char *directory, const char *suffix, uint64_t max_by
 		      struct file_cache **cache);
 void file_cache_destroy(struct file_cache *cache);
 
+/**
+ * The number by which those who share @directory seed the hashes that files in it are known by
+ * (hash128_seed_content()): out of a file there, which the first one makes. Where that cannot be kept, another
+ * one each time. Errors as of file_cache_create() for the directory.
+ */
+int file_cache_seed(const char *directory, uint64_t *seed);
+
 /** Opens the regular file under @key for reading: the caller's. -ENOENT if there is none. */
 int file_cache_open(struct file_cache *cache, struct hash128 key, int *fd);
 

@@ -303,7 +303,7 @@ int executable_cache_open(struct executable_cache *cache, int fd, const struct f
 int executable_cache_open_image(struct executable_cache *cache, const void *bytes, size_t size,
 				const char *path, struct executable **executable)
 {
-	struct hash128 hash = hash128_bytes(bytes, size);
+	struct hash128 hash = hash128_content(bytes, size);
 	/* No file has this device, so images and files never meet. */
 	const struct file_key key = {
 		.device = UINT64_MAX,

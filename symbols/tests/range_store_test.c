@@ -293,35 +293,48 @@ static void the_disk_cache_keeps_them_and_damage_is_found(void **state)
 /* A file system that never answers, until it is let go. */
 struct slow_devices {
 	int go[2];
+	/* Written to when it is asked. */
+	int asked[2];
 	struct range_store *store;
 };
 
 static bool wait_for_go(void *context, pid_t pid, uint32_t major, uint32_t minor)
 {
 	const struct slow_devices *slow = context;
-	char byte;
+	char byte = 0;
 
 	(void)pid;
 	(void)major;
 	(void)minor;
+	assert_int_equal(write(slow->asked[1], &byte, 1), 1);
 	return read(slow->go[0], &byte, 1) == 1;
+}
+
+/* A store whose thread hangs at @binary. */
+static void start_slow(struct slow_devices *slow, struct binary *binary)
+{
+	struct range_store_options options = plain;
+	char byte;
+
+	assert_int_equal(pipe(slow->go), 0);
+	assert_int_equal(pipe(slow->asked), 0);
+	options.work.proc_root = "/proc";
+	options.work.may_read = wait_for_go;
+	options.work.context = slow;
+	slow->store = create(&options);
+	range_store_want(slow->store, binary, getpid(), RANGE_DEPTH_SYMBOLS);
+	assert_int_equal(read(slow->asked[0], &byte, 1), 1);
+	assert_false(range_store_wait(slow->store, clock_monotonic_ns() + 10 * NS_PER_MS));
 }
 
 static void a_thread_that_hangs_is_left_behind(void **state)
 {
 	static struct slow_devices slow;
-	struct range_store_options options = plain;
 	struct binary *binary = own_binary(1);
 	uint64_t begin_ns = clock_monotonic_ns();
 
 	(void)state;
-	assert_int_equal(pipe(slow.go), 0);
-	options.work.proc_root = "/proc";
-	options.work.may_read = wait_for_go;
-	options.work.context = &slow;
-	slow.store = create(&options);
-	range_store_want(slow.store, binary, getpid(), RANGE_DEPTH_SYMBOLS);
-	assert_false(range_store_wait(slow.store, clock_monotonic_ns() + 10 * NS_PER_MS));
+	start_slow(&slow, binary);
 	assert_false(range_store_destroy(slow.store));
 	assert_true(clock_monotonic_ns() - begin_ns < 5 * NS_PER_SECOND);
 	assert_null(get(slow.store, binary, RANGE_DEPTH_SYMBOLS));
@@ -334,17 +347,10 @@ static void a_thread_that_hangs_is_left_behind(void **state)
 static void what_comes_late_changes_no_answer(void **state)
 {
 	static struct slow_devices slow;
-	struct range_store_options options = plain;
 	struct binary *binary = own_binary(1);
 
 	(void)state;
-	assert_int_equal(pipe(slow.go), 0);
-	options.work.proc_root = "/proc";
-	options.work.may_read = wait_for_go;
-	options.work.context = &slow;
-	slow.store = create(&options);
-	range_store_want(slow.store, binary, getpid(), RANGE_DEPTH_SYMBOLS);
-	assert_false(range_store_wait(slow.store, clock_monotonic_ns() + 10 * NS_PER_MS));
+	start_slow(&slow, binary);
 	range_store_freeze(slow.store);
 	close(slow.go[1]);
 	assert_true(range_store_wait(slow.store, clock_monotonic_ns() + WAIT_NS));

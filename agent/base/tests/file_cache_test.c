@@ -72,6 +72,32 @@ static char first_byte(struct file_cache *cache, struct hash128 at)
 	return byte;
 }
 
+static void a_directory_keeps_one_seed(void **state)
+{
+	struct fixture *fixture = *state;
+	char path[PATH_BYTES + 16];
+	uint64_t seed, again, other;
+
+	assert_int_equal(file_cache_seed(fixture->directory, &seed), 0);
+	assert_int_equal(file_cache_seed(fixture->directory, &again), 0);
+	assert_true(seed == again);
+	/* One that was cut is made anew. */
+	snprintf(path, sizeof(path), "%s/seed", fixture->directory);
+	assert_int_equal(truncate(path, 3), 0);
+	assert_int_equal(file_cache_seed(fixture->directory, &other), 0);
+	assert_true(other != seed);
+	assert_int_equal(file_cache_seed(fixture->directory, &again), 0);
+	assert_true(other == again);
+	/* Where it cannot be kept there is one all the same. */
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(symlink("/nothing", path), 0);
+	assert_int_equal(file_cache_seed(fixture->directory, &again), 0);
+	assert_int_equal(file_cache_seed(fixture->directory, &other), 0);
+	assert_true(other != again);
+	assert_int_equal(chmod(fixture->directory, 0755), 0);
+	assert_int_equal(file_cache_seed(fixture->directory, &again), -EPERM);
+}
+
 static void what_is_kept_is_there_until_it_is_removed(void **state)
 {
 	struct fixture *fixture = *state;
@@ -136,6 +162,7 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(a_directory_keeps_one_seed, set_up, tear_down),
 		TEST(what_is_kept_is_there_until_it_is_removed),
 		TEST(what_is_abandoned_leaves_nothing),
 		TEST(caches_of_one_directory_leave_each_other_alone),

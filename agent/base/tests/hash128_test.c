@@ -31,6 +31,23 @@ static void a_changed_bit_changes_both_hashes(void **state)
 	assert_false(narrow == hash64_bytes(bytes, sizeof(bytes)));
 }
 
+static void contents_are_hashed_by_a_seed(void **state)
+{
+	static const unsigned char bytes[1000] = { 0 };
+	struct hash128 first, second;
+
+	(void)state;
+	assert_false(hash128_equal(hash128_content(bytes, 1000), hash128_bytes(bytes, 1000)));
+	hash128_seed_content(1);
+	first = hash128_content(bytes, 1000);
+	hash128_seed_content(2);
+	second = hash128_content(bytes, 1000);
+	assert_false(hash128_equal(first, second));
+	hash128_seed_content(1);
+	assert_true(hash128_equal(first, hash128_content(bytes, 1000)));
+	assert_true(hash128_draw_seed() != hash128_draw_seed());
+}
+
 static void the_narrow_hash_is_seeded(void **state)
 {
 	(void)state;
@@ -43,6 +60,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_wide_hash_is_xxh3_and_the_same_everywhere),
 		cmocka_unit_test(a_changed_bit_changes_both_hashes),
+		cmocka_unit_test(contents_are_hashed_by_a_seed),
 		cmocka_unit_test(the_narrow_hash_is_seeded),
 	};
 
