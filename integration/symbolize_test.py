@@ -245,9 +245,15 @@ def check_all(tap, running, directory):
         made = result.metrics["ranges_made"]
         tap.ok(made >= 4 and not result.metrics["ranges_failed"], "range files were made",
                result.metrics)
-    with Agent("-samples-per-second", RATE, "-duration", "3s", "-with-lines", "-cache-dir", cache,
-               "-log-level", "debug") as agent:
-        result = agent.wait()
+    with Collector() as collector, \
+            Agent("-collection-agent", collector.address, "-disable-tls", "-samples-per-second", RATE,
+                  "-reporter-interval", "500ms", "-symbolize", "full", "-with-lines", "-cache-dir", cache,
+                  "-log-level", "debug", outputs=outputs[:1]) as agent:
+        agent.folded_path = outputs[0]
+        agent.wait_started()
+        wait_for_names(collector, has_lines)
+        time.sleep(SECONDS // 2)
+        result = agent.stop()
         del running.sources["inl_gone"]
         judge_folded(tap, result.stacks, running.sources)
         tap.ok(result.metrics["ranges_cached"] >= 4, "the second run finds them in the cache",
