@@ -7,6 +7,7 @@ A target says what its stacks can be, root first, in lines `// chain: TOKEN...` 
 				the target's class, one with a `$` in front (`$Square.area`) of a class in that, and
 				`#` stands for a number, `%` for a blank
 	name@-			a native method of the target, which has no line
+	name@behind		the line behind the file's last, which compilers of Kotlin give to what is inlined
 	[text]			native frames, in the name of one of which the expression is found; where functions
 				have no names it is only asked that native frames stand there
 	SPIN			Target.spin()
@@ -304,6 +305,7 @@ def _marks(path):
             match = re.search(r"//: ([\w ]+)$", line)
             for mark in match[1].split() if match else ():
                 found[mark].add(number)
+    found["behind"].add(number + 1)
     return found
 
 

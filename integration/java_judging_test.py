@@ -23,6 +23,7 @@ TARGET = """// SPDX-License-Identifier: Apache-2.0
 // chain: main@turn deep@deep{2,3} (left@left|right@right middle@right)+
 // chain: main@turn enter@- [Java_enter] back@back LIBRARY
 // chain: main@turn many@deep+ last@leaf?
+// chain: main@turn copied@behind
 // chain: carrier@call LIBRARY ... left@left > right@right > back@back
 // depth: %d
 %s
@@ -132,6 +133,12 @@ class Judged(unittest.TestCase):
 
 
 class Chains(Judged):
+    def test_what_is_inlined_by_a_compiler_may_stand_behind_the_file_s_end(self):
+        end = len((TARGET % (0, "// none: here")).split("\n"))
+        for line, is_allowed in ((end, False), (end + 1, True), (end + 2, False), (0, False)):
+            stack = [MAIN, frame("copied", line)]
+            self.assertEqual(self.target.allows(stack, needs_line=True), is_allowed, line)
+
     def test_a_chain_may_end_behind_each_open_end(self):
         outer = frame("outer", "call")
         self.assert_allows(MAIN)

@@ -5,6 +5,7 @@
 // busy: Target.spin 30
 // chain: main@- > main@main > turn@turn > LIBRARY
 // chain: main@- main@main turn@- LIBRARY
+// chain: main@- main@main turn@behind
 // chain: main@- main@main turn@turn > KotlinGreeter.greet@class > KotlinGreets$DefaultImpls.greet@greet > SPIN
 // chain: main@- main@main turn@turn > KotlinGreeter$Companion.made@made > SPIN
 // chain: main@- main@main turn@turn > extended@extended > SPIN
