@@ -33,7 +33,9 @@ Directives, lines `// name: value`:
     release: N	    the language of JDK N, and only for that and later ones
     depth: N	    some stack must have N methods
     truncated: yes  stacks may be cut at their root
-    busy: NAME N    per cent of the exact stacks that end in a method, at least, must have this one
+    busy: NAME N M  per cent of the exact stacks that end in a method, at least, must have this one; in mode
+		    exact M (N): of some loops C2 keeps no lines, and with DebugNonSafepoints the JVM, as JFR
+		    shows, gives them that of what stands behind
     unnamed: N	    per cent of the samples may have methods that are gone before they are named (0.5)
     observe: no	    it cannot be observed by itself
 """
@@ -327,8 +329,8 @@ class Target:
         self.release = int(directives.get("release", 8))
         self.depth = int(directives.get("depth", 0))
         self.is_truncated = directives.get("truncated") == "yes"
-        self.busy, _, percent = directives.get("busy", "").partition(" ")
-        self.busy_percent = int(percent or 0)
+        self.busy, *percents = directives.get("busy", " 0").split(" ")
+        self.busy_percent, self.exact_busy_percent = int(percents[0]), int(percents[-1])
         self.unnamed_percent = float(directives.get("unnamed", UNNAMED_PERCENT))
         self.is_observed = directives.get("observe") != "no"
         builder = _Builder(self._atom)

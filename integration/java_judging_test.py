@@ -272,9 +272,9 @@ class Verdicts(unittest.TestCase):
     START = ("clone3", "start_thread", "JavaMain", "call_stub")
     GOOD = (*START, "Made.main (Made.java:%d)" % LINES["turn"])
 
-    def verdict(self, *stacks, **more):
+    def verdict(self, *stacks, mode="plain", **more):
         target = make_target(**more)
-        verdict = java_test.Verdict(target, Ends())
+        verdict = java_test.Verdict(target, Ends(), mode)
         for frames, count in stacks:
             verdict.add(Stack(target.comm, tuple(frames)), count)
         return verdict
@@ -333,6 +333,12 @@ class Verdicts(unittest.TestCase):
         self.assertEqual(self.verdict((self.GOOD, 100), (outer, 150),
                                       directive=busy).failures, [])
         self.assertEqual(self.verdict((self.GOOD, 80), (near, 200), directive=busy).failures, [])
+        self.assert_fails(self.verdict((self.GOOD, 200), (outer, 100), directive=busy + " 30"),
+                          "only 33.333 %")
+        self.assertEqual(self.verdict((self.GOOD, 200), (outer, 100), mode="exact",
+                                      directive=busy + " 30").failures, [])
+        self.assert_fails(self.verdict((self.GOOD, 200), (outer, 100), mode="exact",
+                                       directive=busy), "only 33.333 %")
 
     def test_methods_without_names_and_lines_are_counted(self):
         nameless, lineless = (*self.GOOD, "[java: no name]"), (*self.START, "Made.main (Made.java)")
