@@ -239,18 +239,51 @@ static __always_inline __u64 java_first_of_sp(__u64 start)
 	return found;
 }
 
+/* True where pow() has pushed a control word, at @pc: fldcw [rsp], or pop rax before another of x87. */
+static __always_inline bool java_has_pushed_control(__u64 pc)
+{
+	__u64 code = 0;
+
+	return !read_word(pc, &code) &&
+	       (java_begins_with(code, 0x58242cd9, 4) || java_begins_with(code, 0xd958, 2));
+}
+
+/*
+ * How far below its frame a method's stack pointer is at @pc in pow() or exp() of JDK 8, which are made of
+ * instructions of x87. C2 has one to three words on the stack, C1 one less; which of them it is tells the
+ * stack pointer, since frames are multiples of 16 bytes. @code is the next `add` or `sub rsp, 8`, and what
+ * stands behind it.
+ */
+static __always_inline __u64 java_x87_bytes(__u64 sp, __u64 pc, __u64 code)
+{
+	bool is_odd = sp & 8, is_add = (code >> 16 & 0xff) == 0xc4;
+
+	/* Before fld st(0) it makes room for what fistp leaves. */
+	if (!is_add && !java_begins_with(code >> 32, 0xc0d9, 2))
+		return 0;
+	if (!is_odd)
+		return 16;
+	/* Which it takes away before fldcw [rsp]. */
+	if (is_add ? java_begins_with(code >> 32, 0x242cd9, 3) : java_has_pushed_control(pc))
+		return 24;
+	return 8;
+}
+
 /*
  * How far below its frame a method's stack pointer is at a call behind which is @pc: where barriers of
  * garbage collectors call the JVM they save all registers there, and behind the call comes the end of that,
  * where elsewhere the frame's own end comes, or the beginning of another one.
  */
-static __always_inline __u64 java_saved_bytes(__u64 pc)
+static __always_inline __u64 java_saved_bytes(__u64 sp, __u64 pc)
 {
 	__u64 code = java_first_of_sp(pc), bytes;
 	bool is_short;
 
 	if (!code)
 		code = java_first_of_sp(pc + JAVA_SEARCH_BYTES - 8);
+	/* add or sub rsp, 8: frames are larger. */
+	if ((code & 0xffd7ffff) == 0x08c48348)
+		return java_x87_bytes(sp, pc, code);
 	is_short = code >> 8 & 2;
 	bytes = is_short ? code >> 24 & 0xff : code >> 24 & 0xffffffff;
 	/* No `add`, or pop rbp behind it. */
@@ -373,7 +406,7 @@ static __always_inline __u64 java_saved_sp(struct walk_state *state, const struc
 	__u64 word = java_is_leaf(state) ? 0 : java_pushed_bytes(state->pc);
 
 	if (!word)
-		word = java_saved_bytes(state->pc);
+		word = java_saved_bytes(state->sp, state->pc);
 	if (word)
 		return state->sp + word;
 	if (!java_is_leaf(state) || walk->frame_bytes <= 16 ||

@@ -7,6 +7,7 @@ A target says what its stacks can be, root first, in lines `// chain: TOKEN...` 
 				the target's class, one with a `$` in front (`$Square.area`) of a class in that, and
 				`#` stands for a number, `%` for a blank
 	name@-			a native method of the target, which has no line
+	name@behind		the line behind the file's last, which compilers of Kotlin give to what is inlined
 	[text]			native frames, in the name of one of which the expression is found; where functions
 				have no names it is only asked that native frames stand there
 	SPIN			Target.spin()
@@ -32,7 +33,9 @@ Directives, lines `// name: value`:
     release: N	    the language of JDK N, and only for that and later ones
     depth: N	    some stack must have N methods
     truncated: yes  stacks may be cut at their root
-    busy: NAME N    per cent of the exact stacks that end in a method, at least, must have this one
+    busy: NAME N M  per cent of the exact stacks that end in a method, at least, must have this one; in mode
+		    exact M (N): of some loops C2 keeps no lines, and with DebugNonSafepoints the JVM, as JFR
+		    shows, gives them that of what stands behind
     unnamed: N	    per cent of the samples may have methods that are gone before they are named (0.5)
     observe: no	    it cannot be observed by itself
 """
@@ -304,6 +307,7 @@ def _marks(path):
             match = re.search(r"//: ([\w ]+)$", line)
             for mark in match[1].split() if match else ():
                 found[mark].add(number)
+    found["behind"].add(number + 1)
     return found
 
 
@@ -325,8 +329,8 @@ class Target:
         self.release = int(directives.get("release", 8))
         self.depth = int(directives.get("depth", 0))
         self.is_truncated = directives.get("truncated") == "yes"
-        self.busy, _, percent = directives.get("busy", "").partition(" ")
-        self.busy_percent = int(percent or 0)
+        self.busy, *percents = directives.get("busy", " 0").split(" ")
+        self.busy_percent, self.exact_busy_percent = int(percents[0]), int(percents[-1])
         self.unnamed_percent = float(directives.get("unnamed", UNNAMED_PERCENT))
         self.is_observed = directives.get("observe") != "no"
         builder = _Builder(self._atom)

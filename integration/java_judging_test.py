@@ -23,6 +23,7 @@ TARGET = """// SPDX-License-Identifier: Apache-2.0
 // chain: main@turn deep@deep{2,3} (left@left|right@right middle@right)+
 // chain: main@turn enter@- [Java_enter] back@back LIBRARY
 // chain: main@turn many@deep+ last@leaf?
+// chain: main@turn copied@behind
 // chain: carrier@call LIBRARY ... left@left > right@right > back@back
 // depth: %d
 %s
@@ -132,6 +133,12 @@ class Judged(unittest.TestCase):
 
 
 class Chains(Judged):
+    def test_what_is_inlined_by_a_compiler_may_stand_behind_the_file_s_end(self):
+        end = len((TARGET % (0, "// none: here")).split("\n"))
+        for line, is_allowed in ((end, False), (end + 1, True), (end + 2, False), (0, False)):
+            stack = [MAIN, frame("copied", line)]
+            self.assertEqual(self.target.allows(stack, needs_line=True), is_allowed, line)
+
     def test_a_chain_may_end_behind_each_open_end(self):
         outer = frame("outer", "call")
         self.assert_allows(MAIN)
@@ -265,9 +272,9 @@ class Verdicts(unittest.TestCase):
     START = ("clone3", "start_thread", "JavaMain", "call_stub")
     GOOD = (*START, "Made.main (Made.java:%d)" % LINES["turn"])
 
-    def verdict(self, *stacks, **more):
+    def verdict(self, *stacks, mode="plain", **more):
         target = make_target(**more)
-        verdict = java_test.Verdict(target, Ends())
+        verdict = java_test.Verdict(target, Ends(), mode)
         for frames, count in stacks:
             verdict.add(Stack(target.comm, tuple(frames)), count)
         return verdict
@@ -326,6 +333,12 @@ class Verdicts(unittest.TestCase):
         self.assertEqual(self.verdict((self.GOOD, 100), (outer, 150),
                                       directive=busy).failures, [])
         self.assertEqual(self.verdict((self.GOOD, 80), (near, 200), directive=busy).failures, [])
+        self.assert_fails(self.verdict((self.GOOD, 200), (outer, 100), directive=busy + " 30"),
+                          "only 33.333 %")
+        self.assertEqual(self.verdict((self.GOOD, 200), (outer, 100), mode="exact",
+                                      directive=busy + " 30").failures, [])
+        self.assert_fails(self.verdict((self.GOOD, 200), (outer, 100), mode="exact",
+                                       directive=busy), "only 33.333 %")
 
     def test_methods_without_names_and_lines_are_counted(self):
         nameless, lineless = (*self.GOOD, "[java: no name]"), (*self.START, "Made.main (Made.java)")

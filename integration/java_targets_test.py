@@ -29,16 +29,25 @@ STACKS = 2
 TIMEOUT_SECONDS = 120
 # Hidden methods are shown as well, and of deep stacks the root. No classes are unloaded, for JDK 25
 # crashes when that happens while it writes down a trace.
-OBSERVING = ["-Xnoclassgc", "-XX:+UnlockDiagnosticVMOptions", "-XX:+ShowHiddenFrames",
-             "-XX:MaxJavaStackTraceDepth=100000", "-Dallframes.observe=%d" % SECONDS]
+SHOWING_ALL = ["-Xnoclassgc", "-XX:+UnlockDiagnosticVMOptions", "-XX:+ShowHiddenFrames",
+               "-XX:MaxJavaStackTraceDepth=100000"]
+OBSERVING = SHOWING_ALL + ["-Dallframes.observe=%d" % SECONDS]
+BYTECODES_FROM = 1000000
 # The same in the spelling of stack traces: hidden classes with an address, those of JDK 8 a number.
-_SUFFIX = re.compile(r"/(?:0x)?[0-9a-f]+(?=\.)")
+_SUFFIX = re.compile(r"[/+](?:0x)?[0-9a-f]+(?=\.)")
+
+
+def without_number(name):
+    """The name of a method without what tells a hidden class from others."""
+    return _SUFFIX.sub("", name)
 
 
 def read_frame(text):
     """The JavaFrame that a target has printed."""
     name, file, line = text.split("|")
-    return JavaFrame(_SUFFIX.sub("", name), None if file == "null" else file, int(line))
+    # So ShowHiddenFrames numbers bytecodes that are of no line.
+    line = int(line) if int(line) < BYTECODES_FROM else 0
+    return JavaFrame(without_number(name), None if file == "null" else file, line)
 
 
 def observe(java, mode, target):

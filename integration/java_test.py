@@ -48,9 +48,10 @@ READY_DEPTH = 40
 class Verdict:
     """What there is to say about the stacks of one target."""
 
-    def __init__(self, target, ends):
+    def __init__(self, target, ends, mode="plain"):
         self._target = target
         self._ends = ends
+        self._busy_percent = target.exact_busy_percent if mode == "exact" else target.busy_percent
         self.total = self.own = self.between_states = self.approximate = self.depth = 0
         self.unnamed = self.without_line = self.exact = self.busy = 0
         self.wrong, self.flagged = collections.Counter(), collections.Counter()
@@ -152,7 +153,7 @@ class Verdict:
             found.append("of the target's own: " + share(self.own, self.total))
         if self.between_states > max(1, BETWEEN_STATES_MAX * self.total):
             found.append("between two states: %d" % self.between_states)
-        if self.exact >= EXACT_MIN and 100 * self.busy < target.busy_percent * self.exact:
+        if self.exact >= EXACT_MIN and 100 * self.busy < self._busy_percent * self.exact:
             found.append("in %s only %s of the exact ones" % (
                 target.busy, share(self.busy, self.exact)))
         if 100 * self.unnamed > target.unnamed_percent * self.total:
@@ -189,7 +190,7 @@ def title(target, java, mode):
 def test_group(tap, java, mode, group):
     """Samples the targets of @group side by side until there is enough of each, and judges each."""
     ends = StackEnds(java.directories)
-    verdicts = {target.comm: Verdict(target, ends) for target in group}
+    verdicts = {target.comm: Verdict(target, ends, mode) for target in group}
     programs = []
     try:
         for target in group:

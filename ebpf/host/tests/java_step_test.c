@@ -181,6 +181,76 @@ static void registers_saved_around_a_barrier_s_call_are_passed_over(void **state
 	}
 }
 
+/* C2's pow() of JDK 8; behind its number of bytes how many words are on the stack before each piece. */
+static const struct pow_piece {
+	const char *code;
+	uint32_t size;
+	uint32_t words;
+} pow_pieces[] = {
+	/* sub rsp, 8; fld [rsp] */
+	{ "\x48\x83\xec\x08", 4, 0 },
+	{ "\xdd\x04\x24", 3, 1 },
+	/* sub rsp, 8; fstcw [rsp]; or eax, 768; push rax; fldcw [rsp]; pop rax; fyl2x */
+	{ "\x48\x83\xec\x08", 4, 1 },
+	{ "\x9b\xd9\x3c\x24\x81\xc8\0\3\0\0", 10, 2 },
+	{ "\x50", 1, 2 },
+	{ "\xd9\x2c\x24", 3, 3 },
+	{ "\x58", 1, 3 },
+	{ "\xd9\xf1", 2, 2 },
+	/* sub rsp, 8; 66 bytes up to fmul [rsp]; add rsp, 8; fldcw [rsp]; add rsp, 8 */
+	{ "\x48\x83\xec\x08", 4, 2 },
+	{ "\xd9\xc0\xd9\xfc\xdc\xe9\xdb\x1c\x24\xd9\xf0\xd9\xe8\xde\xc1\x8b\x04\x24\xb9\0\xf8\xff\xff",
+	  23, 3 },
+	{ "\x81\xc0\xff\3\0\0\x8b\xd0\xc1\xe0\x14\x83\xc2\1\x0f\x44\xc1\x83\xfa\1\x0f\x44\xc1", 23,
+	  3 },
+	{ "\x85\xd1\x0f\x45\xc1\x89\x44\x24\4\xc7\4\x24\0\0\0\0\xdc\x0c\x24", 19, 3 },
+	{ "\x48\x83\xc4\x08", 4, 3 },
+	{ "\xd9\x2c\x24", 3, 2 },
+	{ "\x48\x83\xc4\x08", 4, 2 },
+	/* fstp [rsp]; movsd xmm1, [rsp]; add rsp, 8; ucomisd; jp */
+	{ "\xdd\x1c\x24\xc5\xfb\x10\x0c\x24", 8, 1 },
+	{ "\x48\x83\xc4\x08", 4, 1 },
+	{ "\xc5\xf9\x2e\xc9\x0f\x8a\6\6\0\0", 10, 0 },
+};
+
+/* A leaf at the beginning of @piece, with so many words @fewer than C2 has. */
+static void assert_pow(void **state, size_t piece, uint32_t fewer)
+{
+	uint32_t words = pow_pieces[piece].words - fewer, sp = LEAF_WORD + words % 2;
+	uint32_t place = IN_CODE, leaf = IN_CODE;
+	struct java *java;
+
+	java_teardown(state);
+	java_setup(state);
+	java = *state;
+	for (size_t i = 0; i < sizeof(pow_pieces) / sizeof(pow_pieces[0]); i++) {
+		put_code(java, java_code_at(SEGMENT_COMPILED, place), pow_pieces[i].code,
+			 pow_pieces[i].size);
+		place += pow_pieces[i].size;
+		leaf += i < piece ? pow_pieces[i].size : 0;
+	}
+	world_set_registers(java->world, java_code_at(SEGMENT_COMPILED, leaf), stack_address(sp),
+			    0);
+	/* What an earlier call has left where the words are not counted. */
+	put_word(java, sp + words % 2 + FRAME_WORDS - 1, return_to(java, SEGMENT_COMPILED));
+	put_word(java, sp + words + FRAME_WORDS - 1, return_to(java, SEGMENT_CALLER));
+	put_caller(java, sp + words + FRAME_WORDS);
+	assert_java_walk(java, "CCsE");
+	assert_int_equal(java->world->trace.words[2],
+			 frame_word(FRAME_JAVA, FRAME_RETURN_ADDRESS, blob_at(SEGMENT_CALLER)));
+}
+
+static void words_that_pow_has_on_the_stack_are_counted(void **state)
+{
+	enum { PIECES = sizeof(pow_pieces) / sizeof(pow_pieces[0]) };
+
+	for (size_t i = 0; i < PIECES; i++)
+		assert_pow(state, i, 0);
+	/* C1 has its numbers in its frame. */
+	for (size_t i = 2; i < PIECES - 3; i++)
+		assert_pow(state, i, 1);
+}
+
 static void a_stack_pointer_that_is_kept_on_the_stack_is_gone_back_to(void **state)
 {
 	struct java *java = *state;
@@ -417,6 +487,7 @@ int main(void)
 		java_test(a_frame_may_be_there_before_the_frame_pointer_is_in_it),
 		java_test(words_pushed_onto_a_leaf_s_frame_are_seen),
 		java_test(registers_saved_around_a_barrier_s_call_are_passed_over),
+		java_test(words_that_pow_has_on_the_stack_are_counted),
 		java_test(a_stack_pointer_that_is_kept_on_the_stack_is_gone_back_to),
 		java_test(what_is_behind_no_call_is_no_return_address),
 		java_test(a_method_that_calls_itself_is_one_method),

@@ -2,9 +2,10 @@
 // Kotlin: functions of a file, extensions, default arguments, inline functions, lambdas, companions,
 // sequences.
 //
-// busy: Target.spin 30
+// busy: Target.spin 30 1
 // chain: main@- > main@main > turn@turn > LIBRARY
 // chain: main@- main@main turn@- LIBRARY
+// chain: main@- main@main turn@behind
 // chain: main@- main@main turn@turn > KotlinGreeter.greet@class > KotlinGreets$DefaultImpls.greet@greet > SPIN
 // chain: main@- main@main turn@turn > KotlinGreeter$Companion.made@made > SPIN
 // chain: main@- main@main turn@turn > extended@extended > SPIN

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Scala: objects, traits, closures, pattern matching, names with signs, lazy values.
 //
-// busy: Target.spin 30
+// busy: Target.spin 15 1
 // chain: main@- > $.main@main > $.turn@turn > LIBRARY
 // chain: main@- $.main@main $.turn@turn > ScalaGreeter.greet@class > ScalaGreets.greet$@class,greet > ScalaGreets.greet@greet > SPIN
 // chain: main@- $.main@main $.turn@turn > ScalaGreeter.$plus$plus$plus@signs > (SPIN|ScalaGreeter.size@class)

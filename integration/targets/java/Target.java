@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the targets in Java share. With -Dallframes.observe=SECONDS the program looks at itself for so
-// long, prints the stacks of its threads that it has seen, and ends. With -Dallframes.maps=FILE it copies
-// its maps there: core files that qemu-user writes do not have them.
+// long, prints the stacks of its threads that it has seen, and ends. With -Dallframes.tell=FILE it writes
+// the stacks of its first calls of spin() there, before it says that it is ready. With
+// -Dallframes.maps=FILE it copies its maps there: core files that qemu-user writes do not have them.
 
 import java.io.FileOutputStream;
 import java.io.IOException;
@@ -16,17 +17,42 @@ import java.util.concurrent.CopyOnWriteArrayList;
 
 public final class Target {
 	static final String SECONDS = System.getProperty("allframes.observe");
+	static final String TOLD = System.getProperty("allframes.tell");
 	private static final int STACKS_MAX = 3000;
+	private static final int TOLD_CALLS = 5000;
 	private static final List<Thread> threads = new CopyOnWriteArrayList<>();
+	private static final Set<String> told = new HashSet<>();
+	private static boolean isTelling;
+	private static int callsLeft = TOLD_CALLS;
 	public static volatile int sink;
 
 	/** Something to do, by which it can be told who called it. */
 	public static int spin(int count) {
+		if (isTelling) //: spin
+			tell(Thread.currentThread().getStackTrace()); //: spin
 		int total = count; //: spin
 		for (int i = 0; i < count; i++) //: spin
 			total = total * 31 + (i ^ total >>> 3); //: spin
 		sink = total; //: spin
 		return total; //: spin
+	}
+
+	private static synchronized void tell(StackTraceElement[] stack) {
+		told.add(textOf(stack));
+		if (--callsLeft > 0 || !isTelling)
+			return;
+		isTelling = false;
+		try {
+			Files.write(Paths.get(TOLD), told);
+		} catch (IOException e) {
+			throw new IllegalStateException(e);
+		}
+		sayReady();
+	}
+
+	private static void sayReady() {
+		System.out.println("ready");
+		System.out.flush();
 	}
 
 	/** The stacks of the calling thread are looked at from now on. */
@@ -75,8 +101,9 @@ public final class Target {
 			observer.setDaemon(true);
 			observer.start();
 		}
-		System.out.println("ready");
-		System.out.flush();
+		isTelling = TOLD != null;
+		if (!isTelling)
+			sayReady();
 	}
 
 	private static void observe() {

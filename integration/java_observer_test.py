@@ -1,0 +1,146 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# time limit: 1800 s
+"""Stacks of Java are what the JVM itself says of them: methods, files and lines, frame by frame.
+
+A target writes down what Thread.getStackTrace() tells in the calls of Target.spin(); each stack that the
+agent shows there must be one of these, hidden methods and inlined ones included.
+
+usage: java_observer_test.py [JDK|MODE|TARGET...]
+"""
+import collections
+import os
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import javas
+from attached_samples import sample_attached
+from harness import IS_LONG, Program, Tap, need_root
+from java_chains import LANGUAGES, JavaFrame, split, text_of
+from java_targets_test import SHOWING_ALL, read_frame, without_number
+
+SECONDS = 6 if IS_LONG else 3
+READY_SECONDS = 120
+ROUNDS_MAX = 5
+SAMPLES = 100
+# Of the stacks that were told, or all; in some of them a program is for a moment only.
+SEEN_MIN = 4
+# In others most of these callers are approximate.
+MODES = ["int", "exact"]
+# Whose methods call Target.spin() in the same ways again and again.
+TARGETS = ["Calls", "Exceptions", "Kotlin", "Names", "Recursion", "Reflection", "Scala", "Streams"]
+LEAF = "Target.spin"
+SUFFIXES = tuple("." + suffix for suffix in LANGUAGES)
+
+
+def callers_of_spin(frames):
+    """What stands below the innermost method, which is LEAF; None in other stacks."""
+    if not frames or frames[-1].name != LEAF:
+        return None
+    return tuple((without_number(frame.name), frame.file, frame.line) for frame in frames[:-1])
+
+
+def _without_made_file(frame):
+    """@frame, of a method that the JDK has made without what it calls its file."""
+    is_source = frame.file and frame.file.endswith(SUFFIXES)
+    return frame if is_source else frame._replace(file=None)
+
+
+def read_told(path):
+    """The stacks that a target has written, as callers_of_spin() has them."""
+    stacks = set()
+    with open(path, encoding="utf-8") as file:
+        for line in file.read().splitlines():
+            frames = [_without_made_file(read_frame(text)) for text in line.split("\t")[1:]]
+            names = [frame.name for frame in frames]
+            stacks.add(callers_of_spin(frames[:names.index(LEAF) + 1]))
+    return stacks
+
+
+class Comparison:
+    """Of one target's samples with what it told."""
+
+    def __init__(self, told):
+        self._told = told
+        self._seen = set()
+        self.total = self.approximate = 0
+        self._wrong = collections.Counter()
+
+    def add(self, stack, count):
+        items, _ = split(stack.user_frames)
+        frames = [item for item in items if isinstance(item, JavaFrame)]
+        callers = callers_of_spin(frames)
+        if callers is None:
+            return
+        if any(frame.is_approximate for frame in frames[:-1]):
+            self.approximate += count
+            return
+        self.total += count
+        if callers in self._told:
+            self._seen.add(callers)
+        else:
+            self._wrong[callers] += count
+
+    def judge(self, tap, name):
+        text = "%d samples, %d of them wrong, %d approximate; of %d stacks told %d were seen" % (
+            self.total, self._wrong.total(), self.approximate, len(self._told), len(self._seen))
+        notes = ["%d times %s" % (count, text_of([JavaFrame(*frame) for frame in callers])[-1500:])
+                 for callers, count in self._wrong.most_common(3)]
+        if notes:
+            nearest = max(self._told, key=lambda one: len(set(one) & set(next(iter(self._wrong)))))
+            notes.append("told: " + text_of([JavaFrame(*frame) for frame in nearest])[-1500:])
+        tap.ok(self.total >= SAMPLES and not self._wrong
+               and len(self._seen) >= min(SEEN_MIN, len(self._told)),
+               "stacks of %s are as the JVM says" % name, *notes, text)
+        tap.note("%s: %s" % (name, text))
+
+
+def test(tap, java, mode, target):
+    """One target."""
+    name = "%s in %s, %s" % (target.name, java, mode)
+    path = os.path.join(javas.OUTPUT, "told-%s-%s-%s" % (java, mode, target.name))
+    try:
+        command = java.target(target, mode, *SHOWING_ALL, "-Dallframes.tell=" + path)
+    except javas.Lacking as lack:
+        tap.skip("stacks of %s are as the JVM says" % name, lack)
+        return
+    with Program(*command, seconds=READY_SECONDS) as program:
+        comparison = Comparison(read_told(path))
+        os.unlink(path)
+        for _ in range(ROUNDS_MAX):
+            for stack, count in sample_attached([program], SECONDS, "-with-lines").stacks.items():
+                comparison.add(stack, count)
+            if comparison.total >= SAMPLES:
+                break
+    comparison.judge(tap, name)
+
+
+def plan(arguments):
+    """(Java, mode, targets' names) of what is to be done."""
+    every, todo = javas.chosen(arguments, IS_LONG)
+    if todo:
+        return [(java, mode, names or TARGETS) for java, mode, names in todo]
+    if IS_LONG:
+        return [(java, mode, TARGETS) for java in every.values() for mode in MODES]
+    *others, newest = every.values()
+    return [(newest, mode, TARGETS[:1] + TARGETS[-3:]) for mode in MODES] + [
+        (java, "exact", TARGETS[:1]) for java in others]
+
+
+def main():
+    tap = Tap()
+    need_root(tap, "what the JVM says of stacks")
+    if not javas.of_machine():
+        tap.skip("what the JVM says of stacks", "there is no JDK on this machine")
+        tap.finish()
+    todo = plan(sys.argv[1:])
+    targets = {target.name: target for target in javas.build()}
+    for java, mode, names in todo:
+        for name in names:
+            if name in targets:
+                test(tap, java, mode, targets[name])
+    tap.finish()
+
+
+if __name__ == "__main__":
+    main()
