@@ -16,8 +16,11 @@
  *			without addresses
  *	-bench		nanoseconds for a look-up at random, too
  *
+ * A file that says nothing of its code, such as one whose tables are cut off, is said so on stderr.
+ *
  * Exit status: 0, 1 if a file could not be read, 2 wrong usage.
  */
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -112,7 +115,8 @@ static int write_ranges(const char *path, int fd)
 		.memory_bytes = MEMORY_MAX_BYTES,
 		.output_bytes = MEMORY_MAX_BYTES,
 	};
-	_cleanup_(close_fd) int input = open(path, O_RDONLY | O_CLOEXEC);
+	/* Not blocking: of a pipe, which is no file, nobody may ever write. */
+	_cleanup_(close_fd) int input = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	_cleanup_(close_fd) int debug = -1;
 	_cleanup_(free_pointer) char *real_path = realpath(path, NULL);
 	struct range_maker_files files;
@@ -122,7 +126,7 @@ static int write_ranges(const char *path, int fd)
 	enum range_depth depth = options.symtab ? RANGE_DEPTH_SYMBOLS : RANGE_DEPTH_FULL;
 
 	if (input < 0 || !real_path)
-		return fail_errno(-errno, "%s", path);
+		return fail_errno(-errno, "cannot open it");
 	if (options.here)
 		return write_ranges_here(input, &search, depth, fd);
 	debug = open_debug_file(input, &search);
@@ -210,14 +214,15 @@ static void print_address(const struct range_file *ranges, const char *text)
 
 static void print_addresses(const struct range_file *ranges, char **texts)
 {
-	char line[LINE_BYTES];
+	_cleanup_(free_pointer) char *line = NULL;
+	size_t capacity = 0;
 
 	for (; *texts; texts++) {
 		if (strcmp(*texts, "-")) {
 			print_address(ranges, *texts);
 			continue;
 		}
-		while (fgets(line, sizeof(line), stdin))
+		while (getline(&line, &capacity, stdin) > 0)
 			print_address(ranges, line);
 	}
 }
@@ -321,6 +326,33 @@ static bool take_option(int argc, char **argv, int *i)
 	return true;
 }
 
+/* Lines of stdin are answered whatever they are, as by addr2line: answers are told by their order. */
+static bool are_addresses(char **texts)
+{
+	for (; *texts; texts++) {
+		char *end;
+
+		errno = 0;
+		strtoull(*texts, &end, 16);
+		if (strcmp(*texts, "-") && (!isxdigit(**texts) || *end || errno)) {
+			fprintf(stderr, "symbols: %s is no hexadecimal address\n", *texts);
+			return false;
+		}
+	}
+	return true;
+}
+
+static bool has_rows(const struct made *made)
+{
+	struct range_file_header header;
+	uint64_t count = 0;
+
+	memcpy(&header, made->bytes, sizeof(header));
+	for (int i = 0; i < RANGE_TABLE_COUNT; i++)
+		count |= header.row_counts[i];
+	return count;
+}
+
 static int do_file(const char *path, char **addresses)
 {
 	_cleanup_(made_deinit) struct made made = { 0 };
@@ -330,6 +362,8 @@ static int do_file(const char *path, char **addresses)
 		fprintf(stderr, "symbols: %s: %s\n", path, error_text());
 		return err;
 	}
+	if (!has_rows(&made))
+		fprintf(stderr, "symbols: %s: no name or line is in it\n", path);
 	if (!addresses || !*addresses || options.stats)
 		print_stats(path, &made);
 	if (options.bench)
@@ -353,6 +387,8 @@ int main(int argc, char **argv)
 		      stderr);
 		return 2;
 	}
+	if (!options.stats && !are_addresses(argv + i + 1))
+		return 2;
 	if (!options.stats)
 		return do_file(argv[i], argv + i + 1) ? 1 : 0;
 	for (; i < argc; i++)
