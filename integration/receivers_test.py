@@ -40,7 +40,10 @@ SECONDS = 7
 PROGRAMS = ["calls", "calls_stripped", "syscalls", "threads", "recursion", "exceptions"]
 # What the agent logs of a collector; a machine under load has other warnings.
 TROUBLE = re.compile("^(?:error|warn: collector).*", re.M)
-FRAME_TYPES = {"native", "kernel", "abort-marker"}
+# The machine is sampled as a whole: any language may run on it, the Collector itself is of Go.
+FRAME_TYPES = {"native", "go", "kernel", "cpython", "jvm", "abort-marker"}
+# Of these the names come with x.otlp only, and with them that some are Go's.
+NATIVE_TYPES = {"native", "go"}
 
 CONFIGURATION = """
 receivers:
@@ -208,15 +211,19 @@ class Message:
             attributes = self.attributes(location)
             kind = attributes["profile.frame.type"]
             lines = self.lines(location)
-            if not lines and kind == "native":
-                lines = names.get(self.place(location), [])
             is_guess = (attributes.get("allframes.frame.guess")
                         or lines and lines[0].endswith("_[?]"))
+            if not lines and kind in NATIVE_TYPES:
+                lines = [line + "_[?]" * bool(is_guess)
+                         for line in names.get(self.place(location), [])]
             if not lines:
                 name, _, address = self.place(location)
                 lines = ["%s+%#x" % (name.rsplit("/", 1)[-1], address)]
                 lines = [line + "_[?]" if is_guess else line for line in lines]
-            suffix = "_[k]" if kind == "kernel" and not is_guess else ""
+            suffix = "_[k]" if kind == "kernel" else ""
+            if kind in NATIVE_TYPES and self.place(location)[0] == "[anonymous]":
+                suffix = "_[j]"
+            suffix = "" if is_guess else suffix
             inlined = "_[~]" if attributes.get("allframes.frame.approximate") else "_[i]"
             last = len(lines) - 1
             frames += [line.replace(";", ":").replace("\n", " ")
@@ -236,11 +243,11 @@ class Message:
 
 
 def names_of(messages):
-    """Place of native code -> names, of those locations that have them."""
-    return {message.place(location): message.lines(location)
+    """Place of native code -> names without doubt, of those locations that have them."""
+    return {message.place(location): [line.removesuffix("_[?]") for line in message.lines(location)]
             for message in messages for location in message.tables["location"]
             if location.get("lines")
-            and message.attributes(location).get("profile.frame.type") == "native"}
+            and message.attributes(location).get("profile.frame.type") in NATIVE_TYPES}
 
 
 def fold(messages, names):
