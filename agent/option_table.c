@@ -48,7 +48,7 @@ static int set_output(struct options *options, const struct setting *setting)
 	options->outputs = outputs;
 	if (!*setting->text)
 		return option_refuse(setting,
-				     "give a path ending in .pb.gz, .folded, .txt or .otlp, or -");
+				     "give a path ending in .pb.gz, .folded, .txt, .otlp or .html, or -");
 	path = strdup(setting->text);
 	if (!path)
 		return option_out_of_memory();
@@ -420,8 +420,8 @@ const struct option option_table[] = {
 		.value_name = "PATH",
 		.meaning =
 			"Write the profile there at the end; may be repeated. By suffix: .pb.gz "
-			"pprof, .folded folded stacks, .txt stack table, .otlp one OTLP message; - "
-			"is folded stacks on standard output. With neither it nor a collector: the "
+			"pprof, .folded folded stacks, .txt stack table, .otlp one OTLP message, "
+			".html a flame graph in a page of its own; - is folded stacks on standard output. With neither it nor a collector: the "
 			"stack table on standard output.",
 		.set = set_output,
 	},

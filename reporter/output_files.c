@@ -20,6 +20,7 @@
 #include "agent/base/error.h"
 #include "agent/base/log.h"
 #include "agent/base/text.h"
+#include "reporter/flame_page.h"
 #include "reporter/folded.h"
 #include "reporter/otlp_file.h"
 #include "reporter/stack_counts.h"
@@ -39,6 +40,7 @@ static const struct {
 	{ ".folded", OUTPUT_FOLDED },
 	{ ".txt", OUTPUT_STACK_TABLE },
 	{ ".otlp", OUTPUT_OTLP },
+	{ ".html", OUTPUT_PAGE },
 };
 
 int output_format_of_path(const char *path, enum output_format *format)
@@ -54,7 +56,7 @@ int output_format_of_path(const char *path, enum output_format *format)
 		}
 	}
 	return fail(-EINVAL,
-		    "-output %s: the name must end in .pb.gz, .folded, .txt or .otlp, or be -",
+		    "-output %s: the name must end in .pb.gz, .folded, .txt, .otlp or .html, or be -",
 		    path);
 }
 
@@ -227,6 +229,8 @@ static int write_format(struct output_job *job, enum output_format format, FILE 
 			return err;
 		job->has_counts = true;
 	}
+	if (format == OUTPUT_PAGE)
+		return flame_page_write(out, &job->counts);
 	if (format == OUTPUT_FOLDED)
 		folded_write(out, &job->counts);
 	else

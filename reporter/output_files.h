@@ -20,6 +20,7 @@ enum output_format {
 	OUTPUT_FOLDED,
 	OUTPUT_STACK_TABLE,
 	OUTPUT_OTLP,
+	OUTPUT_PAGE,
 };
 
 struct output_file {

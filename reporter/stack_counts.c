@@ -33,8 +33,38 @@ struct native_key {
 
 _Static_assert(FRAME_MAX_NAMES < 256, "the count has 8 bits");
 
-/* The number of the text in merge->text. */
-static int number_text(struct merge *merge, uint32_t *number)
+static enum text_kind kind_of(const struct named_frame *name)
+{
+	const struct frame *frame = name->frame;
+
+	switch (frame->kind) {
+	case FRAME_ERROR:
+		return TEXT_ERROR;
+	case FRAME_KERNEL:
+		return TEXT_KERNEL;
+	case FRAME_PYTHON:
+		return TEXT_PYTHON;
+	case FRAME_JAVA:
+		return TEXT_JAVA;
+	}
+	if (name->is_go)
+		return TEXT_GO;
+	return is_made_at_run_time(frame) ? TEXT_JIT : TEXT_NATIVE;
+}
+
+static struct text_trait trait_of(const struct named_frame *name)
+{
+	bool is_guess = name->frame->flags & FRAME_GUESS;
+
+	return (struct text_trait){
+		.kind = kind_of(name),
+		.flags = (name->is_inlined ? TEXT_INLINED : 0) | (is_guess ? TEXT_GUESS : 0) |
+			 (name->is_approximate ? TEXT_APPROXIMATE : 0),
+	};
+}
+
+/* The number of the text in merge->text, which is of @trait if it is a new one. */
+static int number_text(struct merge *merge, struct text_trait trait, uint32_t *number)
 {
 	struct text_vector *texts = &merge->counts->texts;
 	const char *text = text_builder_text(&merge->text);
@@ -49,6 +79,8 @@ static int number_text(struct merge *merge, uint32_t *number)
 		return 0;
 	}
 	err = text_vector_reserve(texts, texts->count + 1);
+	if (!err)
+		err = text_trait_vector_reserve(&merge->counts->traits, texts->count + 1);
 	if (err)
 		return err;
 	copy = strdup(text);
@@ -60,7 +92,8 @@ static int number_text(struct merge *merge, uint32_t *number)
 		return err;
 	}
 	*number = texts->count;
-	return text_vector_push(texts, copy);
+	err = text_trait_vector_push(&merge->counts->traits, trait);
+	return err ? err : text_vector_push(texts, copy);
 }
 
 /* Appends the texts of @frame, outermost first, to @numbers. */
@@ -76,7 +109,7 @@ static int expand_frame(struct merge *merge, const struct frame *frame,
 
 		text_builder_clear(&merge->text);
 		append_frame_text(&merge->text, &names[count], merge->with_lines);
-		err = number_text(merge, &number);
+		err = number_text(merge, trait_of(&names[count]), &number);
 		if (!err)
 			err = number_vector_push(numbers, number);
 		if (err)
@@ -115,7 +148,7 @@ static int push_comm(struct merge *merge, const char *comm)
 
 	text_builder_clear(&merge->text);
 	append_comm_text(&merge->text, comm);
-	err = number_text(merge, &number);
+	err = number_text(merge, (struct text_trait){ .kind = TEXT_PROCESS }, &number);
 	return err ? err : number_vector_push(&merge->stack, number);
 }
 
@@ -192,6 +225,7 @@ void stack_counts_deinit(struct stack_counts *counts)
 	for (size_t i = 0; i < counts->texts.count; i++)
 		free(counts->texts.items[i]);
 	text_vector_deinit(&counts->texts);
+	text_trait_vector_deinit(&counts->traits);
 	sequence_counts_deinit(&counts->stacks);
 	memset(counts, 0, sizeof(*counts));
 }

@@ -18,10 +18,42 @@
 
 VECTOR_DEFINE(text_vector, char *)
 
+/** What a text is of. */
+enum text_kind {
+	TEXT_PROCESS,
+	TEXT_NATIVE,
+	TEXT_KERNEL,
+	TEXT_GO,
+	/** Code made at run time. */
+	TEXT_JIT,
+	TEXT_PYTHON,
+	TEXT_JAVA,
+	/** An error, or where a stack was cut. */
+	TEXT_ERROR,
+	TEXT_KIND_COUNT,
+};
+
+enum text_flag {
+	TEXT_INLINED = 1 << 0,
+	TEXT_GUESS = 1 << 1,
+	TEXT_APPROXIMATE = 1 << 2,
+};
+
+/** Of the first frame that had the text. */
+struct text_trait {
+	/** enum text_kind, enum text_flag. */
+	uint8_t kind;
+	uint8_t flags;
+};
+
+VECTOR_DEFINE(text_trait_vector, struct text_trait)
+
 struct stack_counts {
 	/** Texts of comm, root, ..., leaf by number; most frequent first, equals in text order. */
 	struct sequence_counts stacks;
 	struct text_vector texts;
+	/** By number of the text. */
+	struct text_trait_vector traits;
 	/** Sum of the counts. */
 	uint64_t total;
 };

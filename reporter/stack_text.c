@@ -118,7 +118,7 @@ void append_frame_name(struct text_builder *text, const struct named_frame *name
 	}
 }
 
-static bool is_made_at_run_time(const struct frame *frame)
+bool is_made_at_run_time(const struct frame *frame)
 {
 	return frame->kind == FRAME_NATIVE &&
 	       (!frame->binary || frame->binary->executable_id == EXECUTABLE_ID_ANONYMOUS);

@@ -79,6 +79,9 @@ void trace_shown_place(const struct trace *trace, uint32_t *index, struct symbol
 uint32_t name_place(const struct shown_place *place, struct symbol_lookup *lookup,
 		    struct named_frame *names);
 
+/** Of code that the process made, such as a JIT's. */
+bool is_made_at_run_time(const struct frame *frame);
+
 /** The mark that outputs put behind a name that does not tell by itself how sure it is, or "". */
 const char *doubt_suffix(const struct named_frame *name);
 
