@@ -7,6 +7,10 @@ export const APPROXIMATE = 4;
 /** Below this a difference may well be chance. */
 export const SIGNIFICANT = 2;
 
+// What is no frame: the root, and the levels of processes and threads.
+const LEVELS = ['', 'root', 'process', 'thread'];
+// Without colour, light and dark.
+const NEUTRAL = ['#d5d9e0', '#4a5261'];
 // Hue and saturation.
 const KINDS = {
 	native: [14, 78], kernel: [38, 88], go: [188, 55], java: [142, 42], python: [216, 68],
@@ -14,6 +18,9 @@ const KINDS = {
 };
 
 export const LEGEND = Object.keys(KINDS);
+
+/** True where a frame is drawn without colour. */
+export const isLevel = (kind) => LEVELS.includes(kind);
 
 function hashOf(text) {
 	let hash = 0;
@@ -24,8 +31,8 @@ function hashOf(text) {
 
 /** Of a frame; shades tell neighbours of one kind apart. */
 export function kindColour(kind, flags, name, isDark) {
-	if (kind === '')
-		return isDark ? '#4a5261' : '#d5d9e0';
+	if (isLevel(kind))
+		return NEUTRAL[isDark ? 1 : 0];
 	const shown = flags & INLINED ? 'inlined' : kind;
 	const [hue, saturation] = KINDS[shown] || [hashOf(shown) % 360, 45];
 	const shade = name ? hashOf(name) % 5 * 2 : 4;
@@ -35,7 +42,7 @@ export function kindColour(kind, flags, name, isDark) {
 /** Red for a greater share than in the base, blue for a smaller one, grey for chance. */
 export function differenceColour(share, baseShare, z, isDark) {
 	if (Math.abs(z) < SIGNIFICANT)
-		return isDark ? '#4a5261' : '#d5d9e0';
+		return NEUTRAL[isDark ? 1 : 0];
 	const greater = Math.max(share, baseShare);
 	const strength = greater ? Math.abs(share - baseShare) / greater : 0;
 	const light = isDark ? 66 - 14 * strength : 86 - 24 * strength;

@@ -3,7 +3,7 @@
 import { render } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import './app.css';
-import { Flame, Legend } from './flame.jsx';
+import { Flame, Legend, Orientation } from './flame.jsx';
 import { count } from './format.js';
 import { useTheme } from './theme.js';
 import { layOut } from './tree.js';
@@ -23,9 +23,7 @@ function Page({ answer }) {
 					<span>{`${count(tree.allTotal)} samples`}</span>
 				</p>
 				<span class="group">
-					<button aria-pressed={isFlipped} onClick={() => setFlipped(!isFlipped)}>
-						{isFlipped ? 'Flame' : 'Icicle'}
-					</button>
+					<Orientation isFlipped={isFlipped} onChange={setFlipped} />
 					<button onClick={nextTheme}>
 						{{ auto: 'Auto', light: 'Light', dark: 'Dark' }[theme]}
 					</button>

@@ -39,6 +39,18 @@ function Words({ tree, node }) {
 	);
 }
 
+/** The root above, or below. */
+export function Orientation({ isFlipped, onChange }) {
+	return (
+		<span class="group" role="radiogroup" aria-label="Where the root is">
+			<button role="radio" aria-checked={!isFlipped} title="The root above (f)"
+				onClick={() => onChange(false)}>Icicle</button>
+			<button role="radio" aria-checked={isFlipped} title="The root below (f)"
+				onClick={() => onChange(true)}>Flame</button>
+		</span>
+	);
+}
+
 /** Which colour is what. */
 export function Legend({ isDark, isComparison }) {
 	if (isComparison) {
@@ -86,6 +98,7 @@ export function Flame({ tree, label, zoom, onZoom, search, isFlipped, isDark, ac
 	const canvas = useRef();
 	const { width, height } = useWidth(box);
 	const [scrolled, setScrolled] = useState(0);
+	const fromRoot = useRef(0);
 	const [hover, setHover] = useState(null);
 	const [selectedPath, setSelectedPath] = useState(null);
 	const found = useMemo(() => searchTree(tree, search), [tree, search]);
@@ -104,10 +117,19 @@ export function Flame({ tree, label, zoom, onZoom, search, isFlipped, isDark, ac
 		if (width > 0)
 			paint(canvas.current, scene);
 	});
-	// The root comes into view where it is.
+	// The root stays in view, wherever it is, while the graph or the window grows.
 	useEffect(() => {
-		box.current.scrollTop = isFlipped ? fullHeight : 0;
+		fromRoot.current = 0;
 	}, [isFlipped]);
+	useEffect(() => {
+		box.current.scrollTop = isFlipped ? fullHeight - height - fromRoot.current : fromRoot.current;
+	}, [isFlipped, height, fullHeight]);
+	const onScroll = ({ target }) => {
+		setScrolled(target.scrollTop);
+		// A change of the height scrolls too, but that is not the user's doing.
+		if (target.clientHeight === height)
+			fromRoot.current = isFlipped ? fullHeight - height - target.scrollTop : target.scrollTop;
+	};
 
 	const at = (event) => {
 		const edge = canvas.current.getBoundingClientRect();
@@ -164,7 +186,7 @@ export function Flame({ tree, label, zoom, onZoom, search, isFlipped, isDark, ac
 					Zoom out
 				</button>}
 			</div>
-			<div class="scroll" ref={box} onScroll={(event) => setScrolled(event.target.scrollTop)}>
+			<div class="scroll" ref={box} onScroll={onScroll}>
 				<div class="spacer" style={{ height: `${fullHeight}px` }}>
 					<canvas ref={canvas} tabIndex={0} role="application"
 						style={{ width: `${width}px`, height: `${visible}px` }}

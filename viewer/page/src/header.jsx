@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The two lines above everything: the machine and its state; what is shown of it, and how.
+import { Orientation } from './flame.jsx';
 import { count, percent } from './format.js';
 import { FACETS, hasFilters, hasRange } from './view.js';
 
@@ -96,10 +97,8 @@ export function ToolLine({ view, change, searchBox }) {
 				onChange={(event) => change({ lines: event.target.checked ? '1' : '', zoom: '' })} />
 				Lines
 			</label>
-			<button aria-pressed={Boolean(view.flipped)} title="The root below (f)"
-				onClick={() => change({ flipped: view.flipped ? '' : '1' })}>
-				{view.flipped ? 'Flame' : 'Icicle'}
-			</button>
+			<Orientation isFlipped={Boolean(view.flipped)}
+				onChange={(isFlipped) => change({ flipped: isFlipped ? '1' : '' })} />
 		</nav>
 	);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Draws a laid-out tree on a canvas, and says what lies at a point of it.
-import { GUESS, APPROXIMATE, SIGNIFICANT, differenceColour, kindColour } from './colours.js';
+import { GUESS, APPROXIMATE, SIGNIFICANT, differenceColour, isLevel, kindColour } from './colours.js';
 import { childrenOf, flagsOf, kindOf, nameOf } from './tree.js';
 
 export const ROW = 18;
@@ -89,7 +89,7 @@ function paintNode(pen, scene, i, box, letter) {
 	const letters = Math.floor((wide - 7) / letter);
 	if (letters >= 2) {
 		const name = nameOf(tree, i) + (flags & GUESS ? ' ?' : '');
-		const isOnGrey = i === 0 || (tree.isComparison && Math.abs(tree.z?.[i] ?? 0) < SIGNIFICANT);
+		const isOnGrey = isLevel(kindOf(tree, i)) || (tree.isComparison && Math.abs(tree.z?.[i] ?? 0) < SIGNIFICANT);
 		const isFaint = found && !isFound;
 		pen.fillStyle = isDark && (isOnGrey || isFaint) ? '#e5e7eb' : '#14171f';
 		pen.fillText(name.length > letters ? `${name.slice(0, letters - 1)}…` : name, left + 4,

@@ -81,7 +81,7 @@ export function paintHeatmap(canvas, width, height, heat, ranges, isDark) {
 				break;
 			const low = Math.max(0, (range[0] - start) / columnMs(heat));
 			const high = Math.min(1, (range[1] - start) / columnMs(heat));
-			pen.globalAlpha = 0.4;
+			pen.globalAlpha = isDark ? 0.5 : 0.35;
 			pen.fillStyle = colour;
 			pen.fillRect(column * wide, height * (1 - high), wide, height * (high - low));
 			pen.globalAlpha = 1;
