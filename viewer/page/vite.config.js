@@ -4,18 +4,28 @@
 import { readFileSync } from 'node:fs';
 import { defineConfig } from 'vite';
 
-const LICENSES = ['preact'];
+const BUNDLED = ['preact'];
 
-// The texts that the bundled packages want to go with them.
+function licenseOf(name) {
+	const about = JSON.parse(readFileSync(`node_modules/${name}/package.json`, 'utf8'));
+	const text = readFileSync(`node_modules/${name}/LICENSE`, 'utf8').trim();
+	return `${name} ${about.version}, ${about.license}\n\n${text}\n`;
+}
+
+// What the bundled packages want to go with them stands in the code, and in a file for people.
 const licenses = {
 	name: 'licenses',
-	generateBundle() {
-		const texts = LICENSES.map((name) => {
-			const about = JSON.parse(readFileSync(`node_modules/${name}/package.json`, 'utf8'));
-			const text = readFileSync(`node_modules/${name}/LICENSE`, 'utf8').trim();
-			return `${name} ${about.version}, ${about.license}\n\n${text}\n`;
-		});
-		this.emitFile({ type: 'asset', fileName: 'LICENSES.txt', source: texts.join('\n\n') });
+	generateBundle(_, bundle) {
+		const text = BUNDLED.map(licenseOf).join('\n\n');
+		for (const chunk of Object.values(bundle).filter((part) => part.type === 'chunk')) {
+			for (const path of Object.keys(chunk.modules)) {
+				const name = /node_modules\/((@[^/]+\/)?[^/]+)/.exec(path)?.[1];
+				if (name && !BUNDLED.includes(name))
+					this.error(`${name} is bundled: BUNDLED does not have it`);
+			}
+			chunk.code = `/*\n${text}*/\n${chunk.code}`;
+		}
+		this.emitFile({ type: 'asset', fileName: 'LICENSES.txt', source: text });
 	},
 };
 
@@ -26,7 +36,7 @@ const inlined = {
 	generateBundle(_, bundle) {
 		const page = bundle['export.html'];
 		for (const [name, part] of Object.entries(bundle)) {
-			if (part === page)
+			if (part === page || name === 'LICENSES.txt')
 				continue;
 			page.source = part.type === 'chunk'
 				? page.source
@@ -46,7 +56,7 @@ export default defineConfig(({ mode }) => ({
 	base: './',
 	esbuild: { jsx: 'automatic', jsxImportSource: 'preact', legalComments: 'none' },
 	publicDir: mode === 'export' ? false : 'public',
-	plugins: mode === 'export' ? [inlined] : [licenses],
+	plugins: mode === 'export' ? [licenses, inlined] : [licenses],
 	build: {
 		outDir: process.env.PAGE_OUTPUT || '../assets',
 		emptyOutDir: mode !== 'export',
