@@ -15,7 +15,7 @@ COMMAND = next((path for path in map(shutil.which, ("chromium", "chromium-browse
                                                     "google-chrome")) if path), None)
 
 _KEY_CODES = {"Escape": 27, "Enter": 13, " ": 32, "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39,
-              "ArrowDown": 40, "Tab": 9}
+              "ArrowDown": 40, "Delete": 46}
 _SHIFT = 8
 
 
@@ -199,8 +199,10 @@ class Browser:
 
     def type(self, selector, text):
         """Replaces what stands in an input."""
+        self.place(selector)
         self.evaluate("(() => { const input = document.querySelector(%s); input.focus();"
                       "input.select(); })()" % json.dumps(selector))
+        self.key("Delete")
         self._send("Input.insertText", text=text)
 
     def choose(self, selector, value):

@@ -36,7 +36,8 @@ function Facts({ status }) {
 export function TopLine({ status, problem, isFrozen, onFreeze, onKeep, theme, onTheme, onHelp,
 	exportQuery }) {
 	const state = problem ? 'trouble' : isFrozen ? 'frozen' : status?.is_live ? 'live' : 'still';
-	const text = { trouble: 'no answer', frozen: 'paused', live: 'live', still: 'file' }[state];
+	const text = status?.is_paused && state === 'live' ? 'not recording'
+		: { trouble: 'no answer', frozen: 'paused', live: 'live', still: 'file' }[state];
 	return (
 		<header>
 			<h1><img src="./favicon.svg" alt="" width="18" height="18" />Allframes</h1>

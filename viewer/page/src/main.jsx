@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page: what is looked at lives in the address, what is known of it comes by rounds.
 import { render } from 'preact';
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { setPaused } from './api.js';
 import './app.css';
 import { Facets } from './facets.jsx';
@@ -101,7 +101,8 @@ function App() {
 		b: () => hasRange(view) && choose('base', [view.from, view.to]),
 		'?': () => setHelpOpen(true), Escape: () => change({ zoom: '' }),
 	};
-	useEffect(() => {
+	// Before the next key, which may come at once.
+	useLayoutEffect(() => {
 		const listen = (event) => {
 			const isTyping = event.target.closest('input, select, dialog')
 				|| (event.key === ' ' && event.target.closest('button, summary, a'));
@@ -131,12 +132,14 @@ function App() {
 				</details>
 				<main>
 					<Filters view={view} change={change} onToggle={toggle} onClear={clear} />
-					{status && (
-						<Times status={status} timeline={answers.timeline?.data}
-							heat={answers.heatmap?.data} range={span(view.from, view.to)}
-							base={span(view.base_from, view.base_to)} target={target}
-							onTarget={setTarget} onChoose={choose} isDark={isDark} />
-					)}
+					<section class="times" aria-label="Times">
+						{status && (
+							<Times status={status} timeline={answers.timeline?.data}
+								heat={answers.heatmap?.data} range={span(view.from, view.to)}
+								base={span(view.base_from, view.base_to)} target={target}
+								onTarget={setTarget} onChoose={choose} isDark={isDark} />
+						)}
+					</section>
 					<div id="content" role="tabpanel" aria-labelledby={`tab-${view.tab}`}>
 						<Content view={view} answers={answers} tree={tree} isDark={isDark}
 							change={change} onPick={pick} onOnly={only} />

@@ -91,7 +91,7 @@ export function paintHeatmap(canvas, width, height, heat, ranges, isDark) {
 
 /** The bucket [from, to] at a point of the time line. */
 export function timelineBucket(timeline, width, x) {
-	const last = timeline.counts.length - 1;
+	const last = Math.max(0, timeline.counts.length - 1);
 	const bucket = Math.max(0, Math.min(last, Math.floor(x / width * timeline.counts.length)));
 	const from = timeline.from + bucket * timeline.step_ms;
 	return [from, from + timeline.step_ms];

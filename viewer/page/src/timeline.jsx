@@ -80,15 +80,15 @@ export function Times({ status, timeline, heat, range, base, target, onTarget, o
 	const first = timeline ? timeline.from : status.first_ms;
 	const last = timeline ? timeline.from + timeline.counts.length * timeline.step_ms : status.now_ms;
 	return (
-		<section class="times" aria-label="Times">
-			{timeline && timeline.counts.length > 0 && (
+		<>
+			{timeline && (
 				<Strip label="Time line" height={36} {...shared}
 					paint={(canvas, width, height) => paintTimeline(canvas, width, height, timeline,
 						ranges, isDark)}
 					bucketAt={(width, height, x) => timelineBucket(timeline, width, x)}
 					steps={{ wide: timeline.step_ms, fine: timeline.step_ms }} />
 			)}
-			{heat && heat.columns > 0 && (
+			{heat && (
 				<Strip label="Heat map, a column a second" height={72} {...shared}
 					paint={(canvas, width, height) => paintHeatmap(canvas, width, height, heat, ranges,
 						isDark)}
@@ -118,7 +118,7 @@ export function Times({ status, timeline, heat, range, base, target, onTarget, o
 						title="Then choose another range to see what differs">Use as base</button>
 				)}
 			</div>
-		</section>
+		</>
 	);
 }
 
