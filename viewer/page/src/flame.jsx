@@ -219,5 +219,9 @@ function Tooltip({ tree, hover }) {
 		style.top = `${hover.y + offsetHeight + 24 > innerHeight
 			? hover.y - offsetHeight - 10 : hover.y + 16}px`;
 	});
-	return <div class="tooltip" role="tooltip" ref={element}><Words tree={tree} node={hover.node} /></div>;
+	return (
+		<div class="tooltip" role="tooltip" ref={element}>
+			<Words tree={tree} node={hover.node} />
+		</div>
+	);
 }

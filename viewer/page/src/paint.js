@@ -89,7 +89,8 @@ function paintNode(pen, scene, i, box, letter) {
 	const letters = Math.floor((wide - 7) / letter);
 	if (letters >= 2) {
 		const name = nameOf(tree, i) + (flags & GUESS ? ' ?' : '');
-		const isOnGrey = isLevel(kindOf(tree, i)) || (tree.isComparison && Math.abs(tree.z?.[i] ?? 0) < SIGNIFICANT);
+		const isOnGrey = isLevel(kindOf(tree, i))
+			|| (tree.isComparison && Math.abs(tree.z?.[i] ?? 0) < SIGNIFICANT);
 		const isFaint = found && !isFound;
 		pen.fillStyle = isDark && (isOnGrey || isFaint) ? '#e5e7eb' : '#14171f';
 		pen.fillText(name.length > letters ? `${name.slice(0, letters - 1)}…` : name, left + 4,
