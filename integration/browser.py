@@ -160,8 +160,8 @@ class Browser:
 
     def place(self, selector):
         """[left, top, width, height] of the first match, scrolled into view."""
-        place = self.wait("(() => { const found = document.querySelector(%s); if (!found) return null;"
-                          "found.scrollIntoView({block: 'nearest'});"
+        place = self.wait("(() => { const found = document.querySelector(%s);"
+                          "if (!found) return null; found.scrollIntoView({block: 'nearest'});"
                           "const box = found.getBoundingClientRect();"
                           "return [box.x, box.y, box.width, box.height]; })()"
                           % json.dumps(selector))

@@ -42,10 +42,10 @@ function Words({ tree, node }) {
 /** The root above, or below. */
 export function Orientation({ isFlipped, onChange }) {
 	return (
-		<span class="group" role="radiogroup" aria-label="Where the root is">
-			<button role="radio" aria-checked={!isFlipped} title="The root above (f)"
+		<span class="group" role="group" aria-label="Where the root is">
+			<button aria-pressed={!isFlipped} title="The root above (f)"
 				onClick={() => onChange(false)}>Icicle</button>
-			<button role="radio" aria-checked={isFlipped} title="The root below (f)"
+			<button aria-pressed={isFlipped} title="The root below (f)"
 				onClick={() => onChange(true)}>Flame</button>
 		</span>
 	);

@@ -35,13 +35,14 @@ function Facts({ status }) {
 
 export function TopLine({ status, problem, isFrozen, onFreeze, onKeep, theme, onTheme, onHelp,
 	exportQuery }) {
-	const state = problem ? 'trouble' : isFrozen ? 'frozen' : status?.is_live ? 'live' : 'still';
-	const text = status?.is_paused && state === 'live' ? 'not recording'
-		: { trouble: 'no answer', frozen: 'paused', live: 'live', still: 'file' }[state];
+	const [state, text] = problem ? ['trouble', 'no answer']
+		: isFrozen ? ['frozen', 'paused']
+		: status?.is_paused ? ['frozen', 'not recording']
+		: status?.is_live ? ['live', 'live'] : ['still', status ? 'file' : 'connecting'];
 	return (
 		<header>
 			<h1><img src="./favicon.svg" alt="" width="18" height="18" />Allframes</h1>
-			<span class={`state ${state}`}>{status || problem ? text : 'connecting'}</span>
+			<span class={`state ${state}`}>{text}</span>
 			{status && <Facts status={status} />}
 			<span class="group">
 				<button onClick={onFreeze} aria-pressed={isFrozen}

@@ -75,8 +75,12 @@ function App() {
 
 	const freeze = () => setFrozenAt(isFrozen || !status ? null : status.now_ms);
 	const keep = async () => {
-		const { is_paused: isPaused } = await setPaused(!status.is_paused);
-		rounds.replaceStatus({ ...status, is_paused: isPaused });
+		try {
+			const { is_paused: isPaused } = await setPaused(!status.is_paused);
+			rounds.replaceStatus({ ...status, is_paused: isPaused });
+		} catch (error) {
+			rounds.setProblem(error);
+		}
 	};
 	const clear = () => change({
 		...Object.fromEntries(FACETS.map((name) => [name, []])), only: '', from: '', to: '',
@@ -116,6 +120,11 @@ function App() {
 		return () => removeEventListener('keydown', listen);
 	});
 
+	useEffect(() => {
+		if (status)
+			document.title = `${status.host} · Allframes`;
+	}, [status?.host]);
+
 	const exportQuery = frameQuery(view, isFrozen ? frozenAt : status?.now_ms ?? 0, isFrozen);
 	return (
 		<>
@@ -141,7 +150,8 @@ function App() {
 						)}
 					</section>
 					<div id="content" role="tabpanel" aria-labelledby={`tab-${view.tab}`}>
-						<Content view={view} answers={answers} tree={tree} isDark={isDark}
+						<Content view={view} answers={answers} hasNothing={status?.samples === 0}
+							tree={tree} isDark={isDark}
 							change={change} onPick={pick} onOnly={only} />
 					</div>
 				</main>
@@ -151,7 +161,7 @@ function App() {
 	);
 }
 
-function Content({ view, answers, tree, isDark, change, onPick, onOnly }) {
+function Content({ view, answers, hasNothing, tree, isDark, change, onPick, onOnly }) {
 	const zoom = useMemo(() => zoomPath(view), [view.zoom]);
 	const answer = answers[view.tab]?.data;
 	const shared = { search: view.search, isDark, onPick };
@@ -160,7 +170,7 @@ function Content({ view, answers, tree, isDark, change, onPick, onOnly }) {
 			&& new URLSearchParams(answers.sandwich.query).get('of') === view.of;
 		return <Sandwich key={view.of} answer={isOfThis ? answer : null} name={view.of} {...shared} />;
 	}
-	if (!answer)
+	if (!answer || hasNothing)
 		return <p class="empty">Waiting for the first samples…</p>;
 	if (view.tab === 'top') {
 		return <TopTable answer={answer} sort={view.sort} onSort={(sort) => change({ sort })}

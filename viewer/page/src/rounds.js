@@ -61,8 +61,8 @@ function requestsOf(view, status, frozenAt, width) {
 }
 
 /**
- * {status, answers, problem, replaceStatus}: answers[name] is {query, data}. While @frozenAt is a
- * time nothing is asked for but what a change of the view needs.
+ * {status, answers, problem}, and functions that set two of them; answers[name] is {query, data}.
+ * While @frozenAt is a time nothing is asked for but what a change of the view needs.
  */
 export function useRounds(view, frozenAt, isHidden, width) {
 	const [status, replaceStatus] = useState(null);
@@ -110,5 +110,5 @@ export function useRounds(view, frozenAt, isHidden, width) {
 		};
 	}, [key, isHidden]);
 
-	return { status, answers, problem, replaceStatus };
+	return { status, answers, problem, replaceStatus, setProblem };
 }

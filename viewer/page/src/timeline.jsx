@@ -102,9 +102,9 @@ export function Times({ status, timeline, heat, range, base, target, onTarget, o
 						&& `, heat map of ${duration(heat.columns * 1000 * (heat.seconds_per_column || 1))}`
 							+ `, at most ${count(heat.max)} in ${Math.round(1000 / heat.rows)} ms`}
 				</span>
-				<span class="group" role="radiogroup" aria-label="What a choice of times sets">
+				<span class="group" role="group" aria-label="What a choice of times sets">
 					{[['range', 'Range'], ['base', 'Base']].map(([name, text]) => (
-						<button key={name} role="radio" aria-checked={target === name}
+						<button key={name} aria-pressed={target === name}
 							onClick={() => onTarget(name)}
 							title={name === 'base' ? 'Times chosen next are what the range is compared with'
 								: 'Times chosen next are shown'}>{text}</button>
