@@ -273,7 +273,7 @@ test:
 	$(Q)scripts/run_tests.py $(UNIT_TESTS)
 
 test-long:
-	$(Q)scripts/setup.sh build test fuzz
+	$(Q)scripts/setup.sh build test fuzz page
 	$(build) all unit-tests fuzzers $(ARM64_PROGRAMS) $(ARM64_AGENT)
 	$(Q)scripts/run_tests.py --long $(UNIT_TESTS)
 
@@ -301,12 +301,18 @@ debug:
 	$(Q)scripts/setup.sh build
 	$(build) build/agent-debug
 
+# The viewer's page from its sources. What comes of it is committed: C alone builds the agent.
+page:
+	$(Q)scripts/setup.sh page
+	$(Q)scripts/build_page.sh viewer/assets
+
 legal: build/agent
 	$(Q)scripts/legal.sh build/agent
 
 install: build/agent
 	install -D -m 755 build/agent $(DESTDIR)$(PREFIX)/bin/allframes-agent
 	install -D -m 644 LICENSE $(DESTDIR)$(PREFIX)/share/doc/allframes-agent/LICENSE
+	install -D -m 644 viewer/assets/LICENSES.txt $(DESTDIR)$(PREFIX)/share/doc/allframes-agent/LICENSES-page.txt
 	install -D -m 644 README.md $(DESTDIR)$(PREFIX)/share/doc/allframes-agent/README.md
 
 clean:
@@ -314,6 +320,6 @@ clean:
 
 FORCE:
 .PHONY: all tools unit-tests fuzzers generated run test test-long check format bench fuzz debug \
-	legal install clean FORCE
+	page legal install clean FORCE
 
 -include $(shell find build -name '*.d' 2>/dev/null)

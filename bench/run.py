@@ -17,6 +17,7 @@ import go_side
 import java_side
 import kernel_side
 import otlp_side
+import page_side
 import python_side
 import symbol_side
 import throughput
@@ -166,6 +167,17 @@ def bench_otlp(table):
         table.note("of these %s, %d Hz, %d s, by %s" % (key, *first), "%.2f" % cost)
 
 
+def bench_page(table):
+    """The viewer's page with 100,000 distinct stacks, the server's time left out."""
+    figures = page_side.figures(median_of)
+    if not figures:
+        table.note("the viewer's page", "this machine has no Chromium")
+        return
+    table.limit("page interactive, 100,000 distinct stacks", figures.interactive_ms / 1000, 1, "s")
+    table.note("a click until it has zoomed; a search until it is shown",
+               "%.0f ms; %.0f ms" % (figures.zoom_ms, figures.search_ms))
+
+
 PARTS = {
     "walks": bench_walks,
     "python": bench_python,
@@ -179,6 +191,7 @@ PARTS = {
     "start": bench_start,
     "otlp": bench_otlp,
     "symbols": bench_symbols,
+    "page": bench_page,
     "throughput": bench_throughput,
 }
 

@@ -50,6 +50,9 @@ allframes-agent       Apache-2.0 (LICENSE)
                       (LGPL-2.0-or-later), both with leave to link them into anything, and
                       what they need (LGPL-2.0-or-later); the agent has nothing of it
 
+  the viewer's page   has of npm packages (viewer/assets/LICENSES.txt):
+$(sed -nE 's/^([a-z0-9@/.-]+ [0-9.]+, .*)$/                      \1/p' viewer/assets/LICENSES.txt)
+
 Loaded at run time:
 END
 status=0

@@ -3,7 +3,7 @@
 # Installs the Debian packages that are missing, and says so; with nothing missing it does nothing.
 # On other distributions it checks for the commands and headers and names what is missing.
 #
-#	setup.sh build|test|check|fuzz...
+#	setup.sh build|test|check|fuzz|page...
 #
 # Each list below has one package a line, and behind a colon the command or header by which it is
 # recognised (python:MODULE is a module of Python's): where that is there already, by whatever way,
@@ -32,7 +32,7 @@ protobuf-c-compiler:protoc-c'
 # elfutils, gdb and perf are other readers of the same stacks; the compilers and emulator of arm64
 # are for its unwinder; nodejs makes code while it runs. golang-go compiles targets, and its
 # `go tool pprof` must read our profiles; the JDK compiles targets and runs them; qemu and busybox for
-# older kernels, and for those of arm64.
+# older kernels, and for those of arm64; chromium clicks through the viewer's page.
 test_packages='
 libcmocka-dev:cmocka.h
 python3:python3
@@ -59,7 +59,13 @@ sqlite3:sqlite3
 debuginfod:debuginfod
 qemu-system-x86:qemu-system-x86_64
 qemu-system-arm:qemu-system-aarch64
-busybox-static:busybox'
+busybox-static:busybox
+chromium:chromium'
+
+# The viewer's page is built by them; what comes of it is committed.
+page_packages='
+nodejs:node
+npm:npm'
 
 check_packages='
 python3:python3
@@ -93,8 +99,9 @@ for list in "$@"; do
 	test) packages=$test_packages ;;
 	check) packages=$check_packages ;;
 	fuzz) packages=$fuzz_packages ;;
+	page) packages=$page_packages ;;
 	*)
-		echo "setup.sh: $list: give build, test, check or fuzz" >&2
+		echo "setup.sh: $list: give build, test, check, fuzz or page" >&2
 		exit 2
 		;;
 	esac

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// The overlay behind "?".
+import { useEffect, useRef } from 'preact/hooks';
+
+const KEYS = [
+	['1 2 3 4', 'flame graph, functions, callers and callees, quality of stacks'],
+	['/', 'search; /an expression/ works too'],
+	['Space', 'pause and go on'],
+	['f', 'flame graph: root above or below'],
+	['c', 'drop all filters, the range and the base'],
+	['b', 'use the range as the base of a comparison'],
+	['d', 'dark, light, or as the system has it'],
+	['Esc', 'zoom out'],
+	['? ', 'this help'],
+];
+const IN_GRAPH = [
+	['← → ↑ ↓', 'walk from frame to frame'],
+	['Enter', 'zoom to the frame'],
+	['Esc', 'zoom out'],
+];
+const IN_TIMES = [
+	['← →', 'move the range; the first press makes one at the end'],
+	['↑ ↓', 'in the heat map: move it by one cell'],
+	['Shift + arrows', 'move its end'],
+	['Esc', 'drop it'],
+];
+
+const Keys = ({ title, keys }) => (
+	<>
+		<h3>{title}</h3>
+		<dl>{keys.map(([key, text]) => <div key={key}><dt><kbd>{key}</kbd></dt><dd>{text}</dd></div>)}</dl>
+	</>
+);
+
+export function Help({ onClose }) {
+	const dialog = useRef();
+	useEffect(() => {
+		dialog.current.showModal();
+	}, []);
+	return (
+		<dialog ref={dialog} onClose={onClose} aria-labelledby="help-title">
+			<form method="dialog">
+				<h2 id="help-title">Keys</h2>
+				<button aria-label="Close">✕</button>
+			</form>
+			<Keys title="Everywhere" keys={KEYS} />
+			<Keys title="In a flame graph" keys={IN_GRAPH} />
+			<Keys title="In the time line and the heat map" keys={IN_TIMES} />
+			<p class="faint">
+				A click zooms; times are chosen by dragging. The page’s address holds what is looked at:
+				a link restores it.
+			</p>
+		</dialog>
+	);
+}

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+// The page: what is looked at lives in the address, what is known of it comes by rounds.
+import { render } from 'preact';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { setPaused } from './api.js';
+import './app.css';
+import { Facets } from './facets.jsx';
+import { Flame, Legend } from './flame.jsx';
+import { Filters, ToolLine, TopLine } from './header.jsx';
+import { Help } from './help.jsx';
+import { Quality } from './quality.jsx';
+import { useRounds } from './rounds.js';
+import { Sandwich } from './sandwich.jsx';
+import { TopTable } from './table.jsx';
+import { useTheme } from './theme.js';
+import { Times } from './timeline.jsx';
+import { layOut } from './tree.js';
+import {
+	FACETS, TABS, frameQuery, hasBase, hasRange, readView, writeView, zoomPath,
+} from './view.js';
+
+/** [view, function that changes it]: the second argument says that "back" shall not return here. */
+function useView() {
+	const [view, setView] = useState(() => readView(location.hash));
+	useEffect(() => {
+		const listen = () => setView(readView(location.hash));
+		addEventListener('popstate', listen);
+		return () => removeEventListener('popstate', listen);
+	}, []);
+	const change = (changes, isSmall) => setView((old) => {
+		const next = { ...old, ...changes };
+		history[isSmall ? 'replaceState' : 'pushState'](null, '', writeView(next));
+		return next;
+	});
+	return [view, change];
+}
+
+function useHidden() {
+	const [isHidden, setHidden] = useState(document.hidden);
+	useEffect(() => {
+		const listen = () => setHidden(document.hidden);
+		document.addEventListener('visibilitychange', listen);
+		return () => document.removeEventListener('visibilitychange', listen);
+	}, []);
+	return isHidden;
+}
+
+/** The window's width in steps, so that a drag of its edge does not ask anew each time. */
+function useWindowWidth() {
+	const stepped = () => Math.max(320, Math.floor(innerWidth / 64) * 64);
+	const [width, setWidth] = useState(stepped);
+	useEffect(() => {
+		const listen = () => setWidth(stepped());
+		addEventListener('resize', listen);
+		return () => removeEventListener('resize', listen);
+	}, []);
+	return width;
+}
+
+const span = (from, to) => (from === '' ? null : [from, to]);
+
+function App() {
+	const [view, change] = useView();
+	const [theme, isDark, nextTheme] = useTheme();
+	const [frozenAt, setFrozenAt] = useState(null);
+	const [target, setTarget] = useState('range');
+	const [isHelpOpen, setHelpOpen] = useState(false);
+	const [isNarrow] = useState(() => matchMedia('(max-width: 760px)').matches);
+	const width = useWindowWidth();
+	const searchBox = useRef();
+	const rounds = useRounds(view, frozenAt, useHidden(), width);
+	const { status, answers, problem } = rounds;
+	const tree = useMemo(() => answers.flame && layOut(answers.flame.data), [answers.flame]);
+	const isFrozen = frozenAt !== null;
+
+	const freeze = () => setFrozenAt(isFrozen || !status ? null : status.now_ms);
+	const keep = async () => {
+		try {
+			const { is_paused: isPaused } = await setPaused(!status.is_paused);
+			rounds.replaceStatus({ ...status, is_paused: isPaused });
+		} catch (error) {
+			rounds.setProblem(error);
+		}
+	};
+	const clear = () => change({
+		...Object.fromEntries(FACETS.map((name) => [name, []])), only: '', from: '', to: '',
+		base_from: '', base_to: '', last: '', zoom: '',
+	});
+	const toggle = (name, value) => change({
+		[name]: view[name].includes(value) ? view[name].filter((other) => other !== value)
+			: [...view[name], value],
+	});
+	const choose = (name, times) => {
+		const [from, to] = times ? times.map(Math.round) : ['', ''];
+		change(name === 'base' ? { base_from: from, base_to: to } : { from, to, last: '' });
+		if (name === 'base')
+			setTarget('range');
+	};
+	const pick = (name, kind) => change({ tab: 'sandwich', of: name, of_kind: kind });
+	const only = (name) => change({ only: name, zoom: '' });
+
+	const keys = {
+		'/': () => searchBox.current.focus(), ' ': freeze, c: clear, d: nextTheme,
+		f: () => change({ flipped: view.flipped ? '' : '1' }),
+		b: () => hasRange(view) && choose('base', [view.from, view.to]),
+		'?': () => setHelpOpen(true), Escape: () => change({ zoom: '' }),
+	};
+	// Before the next key, which may come at once.
+	useLayoutEffect(() => {
+		const listen = (event) => {
+			const isTyping = event.target.closest('input, select, dialog')
+				|| (event.key === ' ' && event.target.closest('button, summary, a'));
+			const act = TABS[event.key - 1] ? () => change({ tab: TABS[event.key - 1] }) : keys[event.key];
+			if (!act || isTyping || event.ctrlKey || event.metaKey || event.altKey)
+				return;
+			event.preventDefault();
+			act();
+		};
+		addEventListener('keydown', listen);
+		return () => removeEventListener('keydown', listen);
+	});
+
+	useEffect(() => {
+		if (status)
+			document.title = `${status.host} · Allframes`;
+	}, [status?.host]);
+
+	const exportQuery = frameQuery(view, isFrozen ? frozenAt : status?.now_ms ?? 0, isFrozen);
+	return (
+		<>
+			<TopLine status={status} problem={problem} isFrozen={isFrozen} onFreeze={freeze}
+				onKeep={keep} theme={theme} onTheme={nextTheme} onHelp={() => setHelpOpen(true)}
+				exportQuery={exportQuery} />
+			{problem && <p class="problem" role="alert">{problem.message}</p>}
+			<ToolLine view={view} change={change} searchBox={searchBox} />
+			<div class="body">
+				<details class="facets" open={!isNarrow}>
+					<summary>Filters</summary>
+					{answers.facets
+						&& <Facets answer={answers.facets.data} view={view} onToggle={toggle} />}
+				</details>
+				<main>
+					<Filters view={view} change={change} onToggle={toggle} onClear={clear} />
+					<section class="times" aria-label="Times">
+						{status && (
+							<Times status={status} timeline={answers.timeline?.data}
+								heat={answers.heatmap?.data} range={span(view.from, view.to)}
+								base={span(view.base_from, view.base_to)} target={target}
+								onTarget={setTarget} onChoose={choose} isDark={isDark} />
+						)}
+					</section>
+					<div id="content" role="tabpanel" aria-labelledby={`tab-${view.tab}`}>
+						<Content view={view} answers={answers} hasNothing={status?.samples === 0}
+							tree={tree} isDark={isDark}
+							change={change} onPick={pick} onOnly={only} />
+					</div>
+				</main>
+			</div>
+			{isHelpOpen && <Help onClose={() => setHelpOpen(false)} />}
+		</>
+	);
+}
+
+function Content({ view, answers, hasNothing, tree, isDark, change, onPick, onOnly }) {
+	const zoom = useMemo(() => zoomPath(view), [view.zoom]);
+	const answer = answers[view.tab]?.data;
+	const shared = { search: view.search, isDark, onPick };
+	if (view.tab === 'sandwich') {
+		const isOfThis = answers.sandwich
+			&& new URLSearchParams(answers.sandwich.query).get('of') === view.of;
+		return <Sandwich key={view.of} answer={isOfThis ? answer : null} name={view.of} {...shared} />;
+	}
+	if (!answer || hasNothing)
+		return <p class="empty">Waiting for the first samples…</p>;
+	if (view.tab === 'top') {
+		return <TopTable answer={answer} sort={view.sort} onSort={(sort) => change({ sort })}
+			{...shared} />;
+	}
+	if (view.tab === 'quality')
+		return <Quality answer={answer} />;
+	if (!answer.total && !tree.allBase)
+		return <p class="empty">No samples in what is chosen.</p>;
+	return (
+		<>
+			<Flame label="Flame graph" tree={tree} zoom={zoom} isFlipped={Boolean(view.flipped)}
+				onZoom={(path) => change({ zoom: path.length ? JSON.stringify(path) : '' })}
+				search={view.search} isDark={isDark}
+				actions={[['Callers & callees', onPick], ['Only stacks with it', onOnly]]} />
+			<Legend isDark={isDark} isComparison={hasBase(view) && tree.isComparison} />
+		</>
+	);
+}
+
+render(<App />, document.getElementById('app'));

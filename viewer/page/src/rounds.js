@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// Asks the agent round by round for what is looked at, as often as costs it little.
+import { useEffect, useState } from 'preact/hooks';
+import { ask } from './api.js';
+import { filterQuery, frameQuery, hasBase, hasRange, selectionQuery } from './view.js';
+
+const MIN_WAIT_MS = 1000;
+/** Of the agent's time for the answers: it spends 2 % of a core on the page at most. */
+const WAIT_PER_COST = 50;
+const WAIT_AFTER_PROBLEM_MS = 2000;
+const MAX_NODES = 10000;
+const SANDWICH_NODES = 5000;
+const ROWS = 500;
+
+/** The heat map shows the range with some time about it, or the last @seconds. */
+function heatTimes(view, status, now, seconds) {
+	const span = hasRange(view) ? [view.from, view.to]
+		: hasBase(view) ? [view.base_from, view.base_to] : null;
+	if (span && span[1] - span[0] >= seconds * 1000)
+		return span;
+	const wanted = span ? span[0] - (seconds * 1000 - (span[1] - span[0])) / 2 : Infinity;
+	const from = Math.max(status.first_ms, Math.min(wanted, now - seconds * 1000));
+	return [Math.floor(from), Math.max(Math.ceil(from + seconds * 1000), 1)];
+}
+
+/** [name, query] of all that the view shows; the first is the most wanted. */
+function requestsOf(view, status, frozenAt, width) {
+	const isFrozen = frozenAt !== null;
+	const now = isFrozen ? frozenAt : status.now_ms;
+	const frames = frameQuery(view, now, isFrozen);
+	const selection = selectionQuery(view, now, isFrozen);
+	const requests = [];
+	if (view.tab === 'flame') {
+		frames.append('max_nodes', MAX_NODES);
+		requests.push(['flame', frames]);
+	} else if (view.tab === 'top') {
+		frames.append('sort', view.sort === 'total' ? 'total' : 'self');
+		frames.append('limit', ROWS);
+		requests.push(['top', frames]);
+	} else if (view.tab === 'sandwich' && view.of) {
+		frames.append('of', view.of);
+		if (view.of_kind)
+			frames.append('of_kind', view.of_kind);
+		frames.append('max_nodes', SANDWICH_NODES);
+		requests.push(['sandwich', frames]);
+	} else if (view.tab === 'quality') {
+		requests.push(['quality', selection]);
+	}
+	const line = filterQuery(view);
+	line.append('buckets', Math.max(60, Math.min(600, Math.floor(width / 3))));
+	if (isFrozen)
+		line.append('to', now);
+	requests.push(['timeline', line]);
+	const heat = filterQuery(view);
+	const [from, to] = heatTimes(view, status, now, Math.max(30, Math.floor(width / 7)));
+	heat.append('from', from);
+	heat.append('to', isFrozen ? Math.min(to, now) : to);
+	heat.append('rows', 50);
+	requests.push(['heatmap', heat], ['facets', selection]);
+	return requests;
+}
+
+/**
+ * {status, answers, problem}, and functions that set two of them; answers[name] is {query, data}.
+ * While @frozenAt is a time nothing is asked for but what a change of the view needs.
+ */
+export function useRounds(view, frozenAt, isHidden, width) {
+	const [status, replaceStatus] = useState(null);
+	const [answers, setAnswers] = useState({});
+	const [problem, setProblem] = useState(null);
+	const isFrozen = frozenAt !== null;
+	const { search, zoom, flipped, ...asked } = view;
+	const key = JSON.stringify([asked, frozenAt, width]);
+
+	useEffect(() => {
+		if (isHidden)
+			return undefined;
+		const controller = new AbortController();
+		let timer;
+		let generation = null;
+		const round = async () => {
+			let wait = MIN_WAIT_MS;
+			try {
+				const now = await ask('status', '', controller.signal);
+				replaceStatus(now);
+				if (now.generation !== generation) {
+					let cost = 0;
+					for (const [name, query] of requestsOf(view, now, frozenAt, width)) {
+						const data = await ask(name, query, controller.signal);
+						cost += data.cost_ms || 0;
+						setAnswers((old) => ({ ...old, [name]: { query: String(query), data } }));
+					}
+					generation = now.generation;
+					wait = Math.max(wait, cost * WAIT_PER_COST);
+				}
+				setProblem(null);
+			} catch (error) {
+				if (error.name === 'AbortError')
+					return;
+				setProblem(error);
+				wait = WAIT_AFTER_PROBLEM_MS;
+			}
+			if (!isFrozen)
+				timer = setTimeout(round, wait);
+		};
+		round();
+		return () => {
+			controller.abort();
+			clearTimeout(timer);
+		};
+	}, [key, isHidden]);
+
+	return { status, answers, problem, replaceStatus, setProblem };
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// One function: who calls it, above; what it calls, below.
+import { useMemo, useState } from 'preact/hooks';
+import { Flame } from './flame.jsx';
+import { count, percent } from './format.js';
+import { childrenOf, kindOf, layOut, nameOf } from './tree.js';
+
+const NO_PATH = [];
+
+function Nearest({ title, tree, onPick }) {
+	const rows = [...childrenOf(tree, 0)].sort((a, b) => tree.total[b] - tree.total[a]).slice(0, 12);
+	return (
+		<div class="nearest">
+			<h3>{title}</h3>
+			<ul>
+				{rows.map((i) => (
+					<li key={i}>
+						<button class="plain" onClick={() => onPick(nameOf(tree, i), kindOf(tree, i))}>
+							<span>{nameOf(tree, i)}</span>
+							<em>{percent(tree.total[i], tree.allTotal)}</em>
+						</button>
+					</li>
+				))}
+				{rows.length === 0 && <li class="faint">none</li>}
+			</ul>
+		</div>
+	);
+}
+
+/** @answer: of "sandwich", or null while a function is still to be chosen. */
+export function Sandwich({ answer, name, search, isDark, onPick }) {
+	const callers = useMemo(() => answer && layOut({ tree: answer.callers }), [answer]);
+	const callees = useMemo(() => answer && layOut({ tree: answer.callees }), [answer]);
+	const [callerZoom, setCallerZoom] = useState(NO_PATH);
+	const [calleeZoom, setCalleeZoom] = useState(NO_PATH);
+	if (!name) {
+		return (
+			<p class="empty">
+				Choose a function: by its name in the table of functions, or by “Callers and callees”
+				of a frame in the flame graph.
+			</p>
+		);
+	}
+	if (!answer)
+		return <p class="empty">Looking for {name}…</p>;
+	if (!answer.samples)
+		return <p class="empty">No sample of what is chosen has {name} in its stack.</p>;
+	const shared = { search, isDark, actions: [['Callers and callees', onPick]] };
+	return (
+		<section class="pane sandwich" aria-label={`Callers and callees of ${name}`}>
+			<div class="bar">
+				<h2>{name}</h2>
+				<span class="shown">
+					{`${count(answer.samples)} samples, ${percent(answer.samples, answer.total)}; `
+						+ `self ${count(answer.self)}, ${percent(answer.self, answer.total)}`}
+				</span>
+			</div>
+			<div class="halves">
+				<div>
+					<Flame label="Callers" tree={callers} zoom={callerZoom} onZoom={setCallerZoom}
+						isFlipped {...shared} />
+					<Flame label="Callees" tree={callees} zoom={calleeZoom} onZoom={setCalleeZoom}
+						{...shared} />
+				</div>
+				<aside>
+					<Nearest title="Called by" tree={callers} onPick={onPick} />
+					<Nearest title="Calls" tree={callees} onPick={onPick} />
+				</aside>
+			</div>
+		</section>
+	);
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// Draws the time line and the heat map, and turns points of them into times.
+
+function prepare(canvas, width, height) {
+	const scale = window.devicePixelRatio || 1;
+	if (canvas.width !== Math.round(width * scale) || canvas.height !== Math.round(height * scale)) {
+		canvas.width = Math.round(width * scale);
+		canvas.height = Math.round(height * scale);
+	}
+	const pen = canvas.getContext('2d');
+	pen.setTransform(scale, 0, 0, scale, 0, 0);
+	pen.clearRect(0, 0, width, height);
+	return pen;
+}
+
+const RANGE_COLOUR = '#2563eb';
+const BASE_COLOUR = '#b45309';
+
+/** @timeline: the answer. @ranges: {range, base}, each [from, to] or null. */
+export function paintTimeline(canvas, width, height, timeline, ranges, isDark) {
+	const pen = prepare(canvas, width, height);
+	const { counts, from, step_ms: step } = timeline;
+	const span = counts.length * step || 1;
+	const greatest = counts.reduce((a, b) => Math.max(a, b), 1);
+	const bar = width / (counts.length || 1);
+	pen.fillStyle = isDark ? '#7c8798' : '#8b95a5';
+	counts.forEach((number, i) => {
+		const tall = number / greatest * (height - 3);
+		pen.fillRect(i * bar, height - tall, Math.max(0.6, bar - (bar > 3 ? 1 : 0)), tall);
+	});
+	for (const [range, colour] of [[ranges.base, BASE_COLOUR], [ranges.range, RANGE_COLOUR]]) {
+		if (!range)
+			continue;
+		const left = (range[0] - from) / span * width;
+		const wide = Math.max(2, (range[1] - range[0]) / span * width);
+		pen.globalAlpha = 0.22;
+		pen.fillStyle = colour;
+		pen.fillRect(left, 0, wide, height);
+		pen.globalAlpha = 1;
+		pen.fillRect(left, 0, 1.5, height);
+		pen.fillRect(left + wide - 1.5, 0, 1.5, height);
+	}
+}
+
+function heatColour(share, isDark) {
+	if (share === 0)
+		return isDark ? [24, 28, 36] : [240, 242, 245];
+	const strength = Math.sqrt(share);
+	return isDark
+		? [60 + 195 * strength, 44 + 120 * strength * strength, 40 + 20 * strength]
+		: [255 - 60 * strength * strength, 222 - 190 * strength, 190 - 175 * strength];
+}
+
+const columnMs = (heat) => 1000 * (heat.seconds_per_column || 1);
+
+/** One column a second, upwards; the rows of the first part of it at the bottom. */
+export function paintHeatmap(canvas, width, height, heat, ranges, isDark) {
+	const pen = prepare(canvas, width, height);
+	const { columns, rows, counts, max } = heat;
+	if (!columns)
+		return;
+	const picture = new ImageData(columns, rows);
+	for (let i = 0; i < counts.length; i++) {
+		const column = Math.floor(i / rows);
+		const pixel = 4 * ((rows - 1 - i % rows) * columns + column);
+		const [red, green, blue] = heatColour(max ? counts[i] / max : 0, isDark);
+		picture.data.set([red, green, blue, 255], pixel);
+	}
+	const small = new OffscreenCanvas(columns, rows);
+	small.getContext('2d').putImageData(picture, 0, 0);
+	pen.imageSmoothingEnabled = false;
+	pen.drawImage(small, 0, 0, width, height);
+	const wide = width / columns;
+	for (const [range, colour] of [[ranges.base, BASE_COLOUR], [ranges.range, RANGE_COLOUR]]) {
+		if (!range)
+			continue;
+		const first = Math.max(0, Math.floor((range[0] - heat.from) / columnMs(heat)));
+		for (let column = first; column < columns; column++) {
+			const start = heat.from + column * columnMs(heat);
+			if (start >= range[1])
+				break;
+			const low = Math.max(0, (range[0] - start) / columnMs(heat));
+			const high = Math.min(1, (range[1] - start) / columnMs(heat));
+			pen.globalAlpha = isDark ? 0.5 : 0.35;
+			pen.fillStyle = colour;
+			pen.fillRect(column * wide, height * (1 - high), wide, height * (high - low));
+			pen.globalAlpha = 1;
+		}
+	}
+}
+
+/** The bucket [from, to] at a point of the time line. */
+export function timelineBucket(timeline, width, x) {
+	const last = Math.max(0, timeline.counts.length - 1);
+	const bucket = Math.max(0, Math.min(last, Math.floor(x / width * timeline.counts.length)));
+	const from = timeline.from + bucket * timeline.step_ms;
+	return [from, from + timeline.step_ms];
+}
+
+/** The cell's [from, to] at a point of the heat map. */
+export function heatCell(heat, width, height, x, y) {
+	const column = Math.max(0, Math.min(heat.columns - 1, Math.floor(x / width * heat.columns)));
+	const row = Math.max(0, Math.min(heat.rows - 1, Math.floor((1 - y / height) * heat.rows)));
+	const step = columnMs(heat) / heat.rows;
+	const from = heat.from + column * columnMs(heat) + row * step;
+	return [Math.round(from), Math.round(from + step)];
+}
+
+/** What an arrow key makes of @range: moves it, or with @isLonger its end. */
+export function moveRange(range, key, isLonger, steps, bounds) {
+	const step = { ArrowLeft: -steps.wide, ArrowRight: steps.wide, ArrowUp: steps.fine,
+		ArrowDown: -steps.fine }[key];
+	if (!range)
+		return [Math.max(bounds[0], bounds[1] - steps.wide), bounds[1]];
+	const length = range[1] - range[0];
+	if (isLonger)
+		return [range[0], Math.max(range[0] + steps.fine, Math.min(bounds[1], range[1] + step))];
+	const from = Math.max(bounds[0], Math.min(bounds[1] - length, range[0] + step));
+	return [from, from + length];
+}

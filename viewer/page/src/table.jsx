@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// Functions by their samples: the table of the answer to "top".
+import { useMemo, useState } from 'preact/hooks';
+import { GUESS, INLINED, SIGNIFICANT, kindColour } from './colours.js';
+import { count, percent } from './format.js';
+import { matcher } from './tree.js';
+
+/** A heading that sorts by its column; a table that sorts by nothing else needs no such button. */
+export function SortHeading({ name, text, sort, onSort, isNumber }) {
+	const isSorted = sort === name;
+	return (
+		<th scope="col" class={isNumber ? 'number' : ''} aria-sort={isSorted
+			? (isNumber ? 'descending' : 'ascending') : 'none'}>
+			<button class="plain" onClick={() => onSort(name)}>
+				{text}{isSorted ? (isNumber ? ' ↓' : ' ↑') : ''}
+			</button>
+		</th>
+	);
+}
+
+function Share({ part, total, class: name }) {
+	return (
+		<td class={`number share ${name || ''}`}>
+			<i style={{ width: `${total ? 100 * part / total : 0}%` }} />
+			<span>{percent(part, total)}</span>
+		</td>
+	);
+}
+
+function Difference({ row, part, answer }) {
+	const base = answer.base_total ? 100 * row[`base_${part}`] / answer.base_total : 0;
+	const share = answer.total ? 100 * row[part] / answer.total : 0;
+	const isSignificant = Math.abs(row.z) >= SIGNIFICANT;
+	return (
+		<td class={`number ${isSignificant ? (share > base ? 'more' : 'less') : 'faint'}`}
+			title={`base: ${count(row[`base_${part}`])} samples; z = ${row.z}`}>
+			{`${share >= base ? '+' : '−'}${Math.abs(share - base).toFixed(2)}`}
+		</td>
+	);
+}
+
+/** @answer: of "top". The rows are the server's first by self or total; the name sorts these. */
+export function TopTable({ answer, sort, onSort, search, isDark, onPick }) {
+	const [filter, setFilter] = useState('');
+	const matches = useMemo(() => matcher(filter), [filter]);
+	const isFound = useMemo(() => matcher(search), [search]);
+	const rows = useMemo(() => {
+		const shown = answer.rows.filter((row) => !matches || matches(row.name));
+		if (sort === 'name')
+			shown.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
+		return shown;
+	}, [answer, matches, sort]);
+	const hasBase = answer.rows.some((row) => row.z !== undefined);
+	const heading = { sort, onSort };
+	return (
+		<section class="pane" aria-label="Functions">
+			<div class="bar">
+				<input type="search" placeholder="Only functions with…" aria-label="Filter functions"
+					value={filter} onInput={(event) => setFilter(event.target.value)} />
+				<span class="faint">
+					{`${count(rows.length)} of ${count(answer.functions)} functions, `
+						+ `${count(answer.total)} samples`}
+				</span>
+			</div>
+			<div class="tablebox" tabIndex={0} role="region" aria-label="Table of functions">
+				<table class="top">
+					<thead>
+						<tr>
+							<SortHeading name="self" text="Self" isNumber {...heading} />
+							<th class="number" scope="col">%</th>
+							{hasBase && <th class="number" scope="col">±</th>}
+							<SortHeading name="total" text="Total" isNumber {...heading} />
+							<th class="number" scope="col">%</th>
+							{hasBase && <th class="number" scope="col">±</th>}
+							<SortHeading name="name" text="Function" {...heading} />
+							<th scope="col">Kind</th>
+							<th scope="col" class="file">File</th>
+						</tr>
+					</thead>
+					<tbody>
+						{rows.map((row) => (
+							<tr key={`${row.name}\n${row.kind}\n${row.file}\n${row.line}\n${row.flags}`}
+								class={isFound?.(row.name) ? 'found' : ''}>
+								<td class="number">{count(row.self)}</td>
+								<Share part={row.self} total={answer.total} />
+								{hasBase && <Difference row={row} part="self" answer={answer} />}
+								<td class="number">{count(row.total)}</td>
+								<Share part={row.total} total={answer.total} />
+								{hasBase && <Difference row={row} part="total" answer={answer} />}
+								<td class="function">
+									<button class="plain" title={`Callers and callees of ${row.name}`}
+										onClick={() => onPick(row.name, row.kind)}>
+										{row.name}{row.flags & GUESS ? ' ?' : ''}
+									</button>
+								</td>
+								<td>
+									<i class="key" style={{
+										background: kindColour(row.kind, row.flags, '', isDark),
+									}} />
+									{row.flags & INLINED ? 'inlined' : row.kind}
+								</td>
+								<td class="file" title={row.file}>
+									{row.file}{row.line ? `:${row.line}` : ''}
+								</td>
+							</tr>
+						))}
+					</tbody>
+				</table>
+			</div>
+		</section>
+	);
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// The time line over all that is kept, the heat map below it, and the choice of ranges in both.
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { clockTime, count, duration } from './format.js';
+import {
+	heatCell, moveRange, paintHeatmap, paintTimeline, timelineBucket,
+} from './strips.js';
+
+const KEYS = 'arrow keys move the range, with Shift its end, Escape drops it';
+
+/** A canvas on which a range is chosen. @bucketAt: [from, to] at a point. */
+function Strip({ label, height, paint, bucketAt, steps, bounds, range, onRange, describe }) {
+	const canvas = useRef();
+	const start = useRef(null);
+	const [width, setWidth] = useState(0);
+	const [hover, setHover] = useState(null);
+
+	useLayoutEffect(() => {
+		const measure = () => setWidth(canvas.current.parentElement.clientWidth);
+		const observer = new ResizeObserver(measure);
+		observer.observe(canvas.current.parentElement);
+		measure();
+		return () => observer.disconnect();
+	}, []);
+	useLayoutEffect(() => {
+		if (width > 0)
+			paint(canvas.current, width, height);
+	});
+	const at = (event) => {
+		const edge = canvas.current.getBoundingClientRect();
+		return bucketAt(width, height, event.clientX - edge.left, event.clientY - edge.top);
+	};
+	const spanTo = (bucket) => [Math.min(start.current[0], bucket[0]),
+		Math.max(start.current[1], bucket[1])];
+	const onPointerDown = (event) => {
+		start.current = at(event);
+		canvas.current.setPointerCapture(event.pointerId);
+	};
+	const onPointerMove = (event) => {
+		const bucket = at(event);
+		setHover(start.current ? spanTo(bucket) : bucket);
+	};
+	const onPointerUp = (event) => {
+		if (start.current)
+			onRange(spanTo(at(event)));
+		start.current = null;
+		setHover(null);
+	};
+	const onKeyDown = (event) => {
+		if (event.key === 'Escape' && range)
+			onRange(null);
+		else if (event.key.startsWith('Arrow'))
+			onRange(moveRange(range, event.key, event.shiftKey, steps, bounds));
+		else
+			return;
+		event.preventDefault();
+		event.stopPropagation();
+	};
+	return (
+		<div class="strip">
+			<canvas ref={canvas} tabIndex={0} role="application" aria-label={`${label}: ${KEYS}`}
+				style={{ width: `${width}px`, height: `${height}px` }}
+				onPointerDown={onPointerDown} onPointerMove={onPointerMove}
+				onPointerUp={onPointerUp} onPointerCancel={() => { start.current = null; }}
+				onPointerLeave={() => setHover(null)} onKeyDown={onKeyDown} />
+			{hover && <span class="hint">{describe(hover)}</span>}
+		</div>
+	);
+}
+
+/** @target: 'range' or 'base', which the next choice sets. */
+export function Times({ status, timeline, heat, range, base, target, onTarget, onChoose, isDark }) {
+	const ranges = { range, base };
+	const time = (ms) => clockTime(status.epoch_ms, ms, true);
+	const describe = ([from, to]) => `${time(from)}, ${duration(to - from)}`;
+	const bounds = [status.first_ms, Math.max(status.now_ms, status.first_ms + 1)];
+	const chosen = target === 'base' ? base : range;
+	const onRange = (next) => onChoose(target, next);
+	const shared = { bounds, range: chosen, onRange, describe };
+	const first = timeline ? timeline.from : status.first_ms;
+	const last = timeline ? timeline.from + timeline.counts.length * timeline.step_ms : status.now_ms;
+	return (
+		<>
+			{timeline && (
+				<Strip label="Time line" height={36} {...shared}
+					paint={(canvas, width, height) => paintTimeline(canvas, width, height, timeline,
+						ranges, isDark)}
+					bucketAt={(width, height, x) => timelineBucket(timeline, width, x)}
+					steps={{ wide: timeline.step_ms, fine: timeline.step_ms }} />
+			)}
+			{heat && (
+				<Strip label="Heat map, a column a second" height={72} {...shared}
+					paint={(canvas, width, height) => paintHeatmap(canvas, width, height, heat, ranges,
+						isDark)}
+					bucketAt={(width, height, x, y) => heatCell(heat, width, height, x, y)}
+					steps={{ wide: 1000, fine: Math.max(1, Math.round(1000 / heat.rows)) }} />
+			)}
+			<div class="bar">
+				<span class="faint ends">
+					{`${clockTime(status.epoch_ms, first)} – ${clockTime(status.epoch_ms, last)}`}
+					{heat && heat.columns > 0
+						&& `, heat map of ${duration(heat.columns * 1000 * (heat.seconds_per_column || 1))}`
+							+ `, at most ${count(heat.max)} in ${Math.round(1000 / heat.rows)} ms`}
+				</span>
+				<span class="group" role="group" aria-label="What a choice of times sets">
+					{[['range', 'Range'], ['base', 'Base']].map(([name, text]) => (
+						<button key={name} aria-pressed={target === name}
+							onClick={() => onTarget(name)}
+							title={name === 'base' ? 'Times chosen next are what the range is compared with'
+								: 'Times chosen next are shown'}>{text}</button>
+					))}
+				</span>
+				<Chosen name="range" text="Shown" span={range} describe={describe} onChoose={onChoose} />
+				<Chosen name="base" text="Compared with" span={base} describe={describe}
+					onChoose={onChoose} />
+				{range && !base && (
+					<button onClick={() => { onChoose('base', range); }}
+						title="Then choose another range to see what differs">Use as base</button>
+				)}
+			</div>
+		</>
+	);
+}
+
+function Chosen({ name, text, span, describe, onChoose }) {
+	if (!span)
+		return null;
+	return (
+		<span class={`chosen ${name}`}>
+			{`${text}: ${describe(span)}`}
+			<button class="plain" aria-label={`Drop the ${name}`} onClick={() => onChoose(name, null)}>
+				✕
+			</button>
+		</span>
+	);
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is looked at, as one plain object that location.hash holds: a link restores it.
+
+export const FACETS = ['comm', 'pid', 'thread', 'tid', 'container', 'cpu', 'kind'];
+export const TABS = ['flame', 'top', 'sandwich', 'quality'];
+
+const DEFAULTS = {
+	tab: 'flame', last: '', from: '', to: '', base_from: '', base_to: '', root: 'process',
+	lines: '', flipped: '', search: '', only: '', of: '', of_kind: '', sort: 'self', zoom: '',
+};
+
+export function readView(hash) {
+	const given = new URLSearchParams(hash.replace(/^#/, ''));
+	const view = {};
+	for (const [name, value] of Object.entries(DEFAULTS))
+		view[name] = given.get(name) ?? value;
+	for (const name of FACETS)
+		view[name] = given.getAll(name);
+	for (const name of ['from', 'to', 'base_from', 'base_to', 'last'])
+		view[name] = /^\d{1,12}$/.test(view[name]) ? Number(view[name]) : '';
+	if (!TABS.includes(view.tab))
+		view.tab = DEFAULTS.tab;
+	return view;
+}
+
+export function writeView(view) {
+	const given = new URLSearchParams();
+	for (const [name, value] of Object.entries(DEFAULTS)) {
+		if (view[name] !== value)
+			given.append(name, view[name]);
+	}
+	for (const name of FACETS)
+		view[name].forEach((value) => given.append(name, value));
+	return `#${given}`;
+}
+
+/** The zoomed node's path: names from below the root. */
+export function zoomPath(view) {
+	try {
+		const path = JSON.parse(view.zoom || '[]');
+		return Array.isArray(path) ? path : [];
+	} catch {
+		return [];
+	}
+}
+
+export const hasRange = (view) => view.from !== '' && view.to !== '';
+export const hasBase = (view) => view.base_from !== '' && view.base_to !== '';
+export const hasFilters = (view) => view.only !== '' || FACETS.some((name) => view[name].length);
+
+/** The query of what is filtered, without times. */
+export function filterQuery(view) {
+	const query = new URLSearchParams();
+	for (const name of FACETS)
+		view[name].forEach((value) => query.append(name, value));
+	if (view.only)
+		query.append('function', view.only);
+	return query;
+}
+
+/** The query of what is selected; @now is the moment up to which is shown. */
+export function selectionQuery(view, now, isFrozen) {
+	const query = filterQuery(view);
+	if (hasRange(view)) {
+		query.append('from', view.from);
+		query.append('to', view.to);
+	} else {
+		if (view.last)
+			query.append('from', Math.max(0, now - view.last * 1000));
+		if (isFrozen)
+			query.append('to', now);
+	}
+	return query;
+}
+
+/** selectionQuery() with how frames are shown, and what it is compared with. */
+export function frameQuery(view, now, isFrozen) {
+	const query = selectionQuery(view, now, isFrozen);
+	query.append('root', view.root);
+	if (view.lines)
+		query.append('lines', '1');
+	if (hasBase(view)) {
+		query.append('base_from', view.base_from);
+		query.append('base_to', view.base_to);
+	}
+	return query;
+}
