@@ -47,8 +47,9 @@ static int set_output(struct options *options, const struct setting *setting)
 		return option_out_of_memory();
 	options->outputs = outputs;
 	if (!*setting->text)
-		return option_refuse(setting,
-				     "give a path ending in .pb.gz, .folded, .txt, .otlp or .html, or -");
+		return option_refuse(
+			setting,
+			"give a path ending in .pb.gz, .folded, .txt, .otlp or .html, or -");
 	path = strdup(setting->text);
 	if (!path)
 		return option_out_of_memory();

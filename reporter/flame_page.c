@@ -49,7 +49,7 @@ static size_t name_length(const char *text, uint8_t kind, uint8_t flags)
 	bool is_marked = kind == TEXT_KERNEL || kind == TEXT_JIT || flags;
 
 	return is_marked && length > 4 && !strncmp(text + length - 4, "_[", 2) ? length - 4 :
-										length;
+										 length;
 }
 
 static void put_names(FILE *out, const struct stack_counts *counts)
@@ -95,8 +95,7 @@ static int64_t cell(const struct stack_counts *counts, const struct flame_node *
 	}
 }
 
-static void put_columns(FILE *out, const struct stack_counts *counts,
-			const struct flame_tree *tree)
+static void put_columns(FILE *out, const struct stack_counts *counts, const struct flame_tree *tree)
 {
 	static const char *const names[] = {
 		[COLUMN_PARENT] = "parent", [COLUMN_NAME] = "name", [COLUMN_KIND] = "kind",

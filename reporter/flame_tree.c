@@ -109,7 +109,8 @@ static int add_stack(struct flame_tree *tree, const struct order *order,
 static int add_stacks(struct flame_tree *tree, const struct order *order)
 {
 	_cleanup_(number_vector_deinit) struct number_vector path = { 0 };
-	int err = flame_node_vector_push(&tree->nodes, (struct flame_node){ .text = FLAME_ROOT_TEXT });
+	int err = flame_node_vector_push(&tree->nodes,
+					 (struct flame_node){ .text = FLAME_ROOT_TEXT });
 
 	for (size_t i = 0; i < order->counts->stacks.sequences.count && !err; i++)
 		err = add_stack(tree, order, order->stacks[i], &path);

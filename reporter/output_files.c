@@ -36,11 +36,8 @@ static const struct {
 	const char *suffix;
 	enum output_format format;
 } suffixes[] = {
-	{ ".pb.gz", OUTPUT_PPROF },
-	{ ".folded", OUTPUT_FOLDED },
-	{ ".txt", OUTPUT_STACK_TABLE },
-	{ ".otlp", OUTPUT_OTLP },
-	{ ".html", OUTPUT_PAGE },
+	{ ".pb.gz", OUTPUT_PPROF }, { ".folded", OUTPUT_FOLDED }, { ".txt", OUTPUT_STACK_TABLE },
+	{ ".otlp", OUTPUT_OTLP },   { ".html", OUTPUT_PAGE },
 };
 
 int output_format_of_path(const char *path, enum output_format *format)
@@ -55,9 +52,10 @@ int output_format_of_path(const char *path, enum output_format *format)
 			return 0;
 		}
 	}
-	return fail(-EINVAL,
-		    "-output %s: the name must end in .pb.gz, .folded, .txt, .otlp or .html, or be -",
-		    path);
+	return fail(
+		-EINVAL,
+		"-output %s: the name must end in .pb.gz, .folded, .txt, .otlp or .html, or be -",
+		path);
 }
 
 /* --- a stream that remembers why it failed --- */

@@ -7,11 +7,11 @@ shown=25
 as_root=
 [ "$(id -u)" = 0 ] || as_root=sudo
 
-$as_root build/agent -duration 10s -samples-per-second 99 -output profile.pb.gz \
+$as_root build/agent -duration 10s -samples-per-second 99 -output profile.html -output profile.pb.gz \
 	-output build/profile.txt
 total=$(wc -l <build/profile.txt)
 echo
 head -n "$shown" build/profile.txt
 [ "$total" -le "$shown" ] || echo "... and $((total - shown)) more stacks in build/profile.txt"
 echo
-echo "Wrote profile.pb.gz; look at it with: go tool pprof -http=: profile.pb.gz"
+echo "Wrote profile.html, a flame graph: open it in a browser; and profile.pb.gz, for go tool pprof"
