@@ -35,7 +35,7 @@ enum {
 	BINDER = 0x80,
 	THREAD_OFFSET = -0x28,
 	/* More than can be looked at in the time that there is. */
-	MANY_MODULES = 300000,
+	MANY_MODULES = 3000000,
 };
 
 static int make_module(bool is_exporter)

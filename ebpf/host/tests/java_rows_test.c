@@ -4,7 +4,7 @@
 
 enum {
 	/* Of rows, from the struct java_process on. */
-	INDEX_CELL = 20,
+	INDEX_CELL = sizeof(struct java_process) / CELL_BYTES,
 	ROW_CELL = 30,
 	RULE_CELL = 40,
 	/* Of the row at hand, in the stub's code. */
