@@ -55,11 +55,13 @@ static enum text_kind kind_of(const struct named_frame *name)
 static struct text_trait trait_of(const struct named_frame *name)
 {
 	bool is_guess = name->frame->flags & FRAME_GUESS;
+	/* The method that has the code is what it is; only its line is a nearby one. */
+	bool is_approximate = name->is_approximate && name->is_inlined;
 
 	return (struct text_trait){
 		.kind = kind_of(name),
 		.flags = (name->is_inlined ? TEXT_INLINED : 0) | (is_guess ? TEXT_GUESS : 0) |
-			 (name->is_approximate ? TEXT_APPROXIMATE : 0),
+			 (is_approximate ? TEXT_APPROXIMATE : 0),
 	};
 }
 

@@ -62,9 +62,26 @@ static void names_cannot_end_the_element_that_they_are_in(void **state)
 	REPORT(f, "<!--", 1, 1, frame);
 	page = fixture_output(f, write_page);
 	profile = profile_of(page);
-	assert_non_null(strstr(profile, "\"names\":[\"\\u003c!--\",\"\\u003c/script>\\u003cb>\\\"\\\\"));
+	assert_non_null(
+		strstr(profile, "\"names\":[\"\\u003c!--\",\"\\u003c/script>\\u003cb>\\\"\\\\"));
 	assert_non_null(strstr(profile, "\"kind\":[8,0,5]"));
 	assert_null(strchr(profile, '<'));
+	free(page);
+}
+
+static void only_what_is_inlined_is_approximate(void **state)
+{
+	struct fixture *f = *state;
+	struct frame inlined = { .kind = FRAME_JAVA,
+				 .flags = FRAME_INLINED | FRAME_APPROXIMATE,
+				 .function = "A.b" };
+	struct frame method = { .kind = FRAME_JAVA, .flags = FRAME_APPROXIMATE, .function = "A.c" };
+	char *page;
+
+	REPORT(f, "java", 1, 1, inlined, method);
+	page = fixture_output(f, write_page);
+	assert_non_null(strstr(profile_of(page), "\"names\":[\"java\",\"A.c\",\"A.b\",\"all\"]"));
+	assert_non_null(strstr(page, "\"flags\":[0,0,0,5]"));
 	free(page);
 }
 
@@ -91,6 +108,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_profile_is_put_into_the_page_as_columns),
 		TEST(names_cannot_end_the_element_that_they_are_in),
+		TEST(only_what_is_inlined_is_approximate),
 		TEST(every_kind_has_its_name),
 	};
 
