@@ -21,6 +21,10 @@ import sys
 import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path[:0] = [os.path.join(ROOT, folder) for folder in ("integration", "scripts")]
+import fetch_readers
+import pythons
+
 SYMBOLS = os.path.join(ROOT, "build/symbols")
 SOURCES = os.path.join(ROOT, "symbols/tests/addr2line_sources")
 IS_LONG = os.environ.get("ALLFRAMES_LONG") == "1"
@@ -195,13 +199,20 @@ def what_differs(ours, theirs):
     return "has other files or lines"
 
 
+def newest(program, *command):
+    """@command over @program, by the newest readers if there are any."""
+    if not (IS_LONG and fetch_readers.ROOT.exists()):
+        return command
+    return pythons.enter(str(fetch_readers.ROOT), [os.path.dirname(program)], *command)
+
+
 def compare(program):
     """(addresses, equal, classes of explained ones, those that nobody says as we do)."""
     addresses = choose(program, ADDRESSES)
     ours = ask([SYMBOLS, "-afiC", program, "-"], addresses)
     # What dwz has moved to another file, the others do not find: they get what was there before.
     program = program + ".twin" if os.path.exists(program + ".twin") else program
-    binutils = ask(["addr2line", "-afiC", "-e", program], addresses)
+    binutils = ask(newest(program, "addr2line", "-afiC", "-e", program), addresses)
     if not len(addresses) == len(ours) == len(binutils):
         raise AssertionError("not as many answers as questions")
     odd = [i for i in range(len(addresses)) if ours[i] != binutils[i]]
@@ -209,7 +220,7 @@ def compare(program):
     llvm = ask(["llvm-symbolizer", "--output-style=GNU", "--functions=linkage", "--inlines",
                 "--no-demangle", "--addresses", "-e", program], asked) if odd else []
     llvm = [without_clone(answer) for answer in demangle(llvm)]
-    elfutils = ask(["eu-addr2line", "-afiC", "-e", program], asked) if odd else []
+    elfutils = ask(newest(program, "eu-addr2line", "-afiC", "-e", program), asked) if odd else []
     aliases = read_aliases(program) if odd else {}
     classes, unexplained = {}, []
     for k, i in enumerate(odd):
