@@ -44,6 +44,7 @@ OPTIONS = ["-Xms16m", "-Xmx64m"]
 GUESS_PERCENT = 2
 READY_SECONDS = 200
 WAIT_SECONDS = (0.05, 3)
+CORE_TRIES = 3
 END_SECONDS = 120
 # Where all roots see it.
 QEMU = os.path.join(javas.OUTPUT, "qemu-aarch64")
@@ -113,6 +114,21 @@ def stop(command, seconds, generator, directory):
     return cores[0], maps, tid
 
 
+def stop_whole(command, generator, directory):
+    """The same after a random time, again if qemu leaves off in the midst of the core file, as it does at times.
+    Raises core_notes.Cut if each of some tries does so.
+    """
+    cuts = []
+    for number in range(CORE_TRIES):
+        folder = os.path.join(directory, str(number))
+        os.mkdir(folder)
+        try:
+            return stop(command, generator.uniform(*WAIT_SECONDS), generator, folder)
+        except core_notes.Cut as cut:
+            cuts.append(str(cut))
+    raise core_notes.Cut("%s left core files of %s" % (command[-1], "; ".join(cuts)))
+
+
 def waiting_threads(text, root):
     """Tids of those that walk_core prints in a system call, but for threads that are just being made."""
     found = set()
@@ -138,8 +154,7 @@ def check(tap, java, mode, target, stops):
     differing = unknown = 0
     for _ in range(stops):
         with tempfile.TemporaryDirectory(prefix="arm64-", dir=javas.OUTPUT) as directory:
-            core, maps, signalled = stop(command, generator.uniform(*WAIT_SECONDS), generator,
-                                         directory)
+            core, maps, signalled = stop_whole(command, generator, directory)
             text, is_same = arm64_test.walk(core, maps, "-interpreted", "-inlined", "-root",
                                             java.root)
             differing += not is_same
