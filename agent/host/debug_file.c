@@ -248,10 +248,11 @@ int debug_file_open(const struct debug_file_search *search, const struct elf_ima
 	read_link(image, &target);
 	if (!target.build_id_bytes && !target.link[0])
 		return fail(-ENOENT, "neither a build id nor a debug link");
-	if (search->pid && !try_root(search, search->pid, &target, fd))
+	/* What is found is believed for each process that has the file: the host's own word goes first. */
+	if (!try_root(search, DEBUG_FILE_HOST_PID, &target, fd))
 		return 0;
-	if (search->pid != DEBUG_FILE_HOST_PID &&
-	    !try_root(search, DEBUG_FILE_HOST_PID, &target, fd))
+	if (search->pid && search->pid != DEBUG_FILE_HOST_PID &&
+	    !try_root(search, search->pid, &target, fd))
 		return 0;
 	if (search->fetched && !try_fetched(search->fetched, &target, fd))
 		return 0;

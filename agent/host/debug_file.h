@@ -3,7 +3,7 @@
  * Separate debug files: where distributions put what they strip from a file. They are looked for by
  * build id below /usr/lib/debug/.build-id, and by the name in .gnu_debuglink beside the file, in
  * .debug/ beside it and in its folder below /usr/lib/debug (GDB manual, "Debugging Information in
- * Separate Files"); first in the root of a process that has mapped the file, then in the host's, then among
+ * Separate Files"); first in the host's root, then in that of a process that has mapped the file, then among
  * those that debuginfod's client has fetched.
  *
  * A file is taken only if it is proven to belong: by an equal build id or, where one of the two has

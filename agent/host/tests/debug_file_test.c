@@ -115,18 +115,20 @@ static void assert_finds(struct fixture *fixture, const char *expected)
 	assert_string_equal(found + strlen(fixture->proc_root) + 1, expected);
 }
 
-static void a_build_id_leads_to_the_process_s_own_root_before_the_host_s(void **state)
+static void a_build_id_leads_to_the_host_s_root_before_the_process_s(void **state)
 {
 	struct fixture *fixture = *state;
 
 	build(&fixture->file, 0xef, NULL, 0);
 	build(&fixture->debug, 0xef, NULL, 0);
 	assert_finds(fixture, NULL);
-	put_debug(fixture, "1/root/" BUILD_ID_PATH);
-	assert_finds(fixture, "1/root/" BUILD_ID_PATH);
 	put_debug(fixture, "42/root/" BUILD_ID_PATH);
 	assert_finds(fixture, "42/root/" BUILD_ID_PATH);
 	fixture->search.pid = 0;
+	assert_finds(fixture, NULL);
+	put_debug(fixture, "1/root/" BUILD_ID_PATH);
+	assert_finds(fixture, "1/root/" BUILD_ID_PATH);
+	fixture->search.pid = 42;
 	assert_finds(fixture, "1/root/" BUILD_ID_PATH);
 }
 
@@ -156,10 +158,10 @@ static void another_build_id_or_other_text_is_not_believed(void **state)
 
 static void links_are_tried_in_three_folders_and_proven_by_crc(void **state)
 {
-	static const char *const places[] = { "1/root/usr/lib/debug/opt/tool/bin.debug",
-					      "42/root/usr/lib/debug/opt/tool/bin.debug",
+	static const char *const places[] = { "42/root/usr/lib/debug/opt/tool/bin.debug",
 					      "42/root/opt/tool/.debug/bin.debug",
-					      "42/root/opt/tool/bin.debug" };
+					      "42/root/opt/tool/bin.debug",
+					      "1/root/usr/lib/debug/opt/tool/bin.debug" };
 	struct fixture *fixture = *state;
 
 	build(&fixture->debug, 0, NULL, 0);
@@ -296,7 +298,7 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-		TEST(a_build_id_leads_to_the_process_s_own_root_before_the_host_s),
+		TEST(a_build_id_leads_to_the_host_s_root_before_the_process_s),
 		TEST(another_build_id_or_other_text_is_not_believed),
 		TEST(links_are_tried_in_three_folders_and_proven_by_crc),
 		TEST(links_in_the_file_system_lead_nowhere_outside_of_the_root),
