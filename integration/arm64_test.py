@@ -29,9 +29,9 @@ COMPILERS = {".c": "aarch64-linux-gnu-gcc", ".cpp": "aarch64-linux-gnu-g++"}
 WALK_THERE = os.path.join(ROOT, "build", "arm64", "walk_core")
 WALK_HERE = os.path.join(ROOT, "build", "walk_core_arm64")
 
-# While it runs its callers are being overwritten (targets/arm64/exceptions.cpp), so that a walk need
-# not come to an end.
-CHANGES_CALLERS = "uw_install_context_1"
+# At the end of these, callers are overwritten (targets/arm64/exceptions.cpp), so that a walk need not
+# come to an end.
+CHANGES_CALLERS = {"_Unwind_Resume", "_Unwind_Resume_or_Rethrow", "_Unwind_RaiseException"}
 
 # Return addresses of the second are signed: bits above the address have to be masked. In the third
 # functions save the frame record at the top of the frame, far from sp.
@@ -130,7 +130,7 @@ class Result:
             self.frames += len(frames)
             self.leaves += frames[0] in ("leaf", "leaf_with_stack")
             chain = frames[::-1]
-            is_cut = kind != "end" and CHANGES_CALLERS not in chain
+            is_cut = kind != "end" and not CHANGES_CALLERS & set(chain[-3:])
             if is_cut or is_guess or not self._allowed.allow(chain):
                 self.wrong[";".join(chain + ["[%s]" % "\t".join(fields)] * (kind != "end"))] += 1
 

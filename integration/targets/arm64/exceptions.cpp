@@ -7,8 +7,7 @@
  * What deletes an exception ends with calls that take the place of their callers.
  *
  * chain: START main > _ZL5levelj{1,11} ANY*
- * chain: ANY{0,3} _ZL5levelj _Unwind_(Resume|Resume_or_Rethrow|RaiseException)
- * chain: ANY{0,3} _ZL5levelj _Unwind_(Resume|Resume_or_Rethrow|RaiseException) uw_install_context_1 ANY?
+ * chain: ANY{0,4} _Unwind_(Resume|Resume_or_Rethrow|RaiseException) uw_install_context_1? ANY?
  * chain: START main > (__cxa_begin_catch|__cxa_end_catch) ANY*
  * chain: START main > (_Unwind_DeleteException|\w*__gxx_exception_cleanup\w*) ANY*
  * chain: START main > (\w*free\w*|\w*runtime_error\w*) ANY*

@@ -5,10 +5,8 @@
  *
  * chain: START main > spin leaf
  * chain: START main > ready? __libc_write
- * chain: START main spin? leaf? (trampoline|bare_trampoline) > handler leaf
- * chain: START main spin? leaf? (\w*trampoline) handler leaf? (\w*trampoline) > handler leaf
- * chain: START main spin? leaf? (\w*trampoline) (\w*trampoline) > handler leaf
- * chain: START main ready? __libc_write (\w*trampoline) > handler leaf
+ * chain: START main (spin|ready)? (leaf|__libc_write)? \w*trampoline > handler leaf
+ * chain: START main ANY{0,2} \w*trampoline handler? leaf? \w*trampoline > handler leaf
  */
 #include <signal.h>
 #include <stdlib.h>

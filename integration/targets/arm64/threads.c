@@ -3,6 +3,7 @@
  * Two threads beside the main one, with calls through pointers and through libc's qsort.
  *
  * chain: THREAD > work (sort|call) ANY*
+ * chain: THREAD __ctype_init
  * chain: CLONE
  * chain: thread_start
  * chain: START main > (\w*pthread_\w+|ready|__libc_write) ANY*

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Threads that come and go, some with Java on their stacks for a moment only, and those of an executor.
 //
+// Code that was entered in a loop (OSR) counts what it does first to the method's first line.
+//
 // forks: yes
 // chain: main@main LIBRARY
 // chain: main@main > starts@starts > LIBRARY
@@ -41,7 +43,7 @@ public class Threads {
 	} //: waits
 
 	public static void main(String[] arguments) throws Exception {
-		ExecutorService executor = Executors.newFixedThreadPool(2);
+		ExecutorService executor = Executors.newFixedThreadPool(2); //: main
 		Future<?>[] futures = new Future<?>[20];
 		Target.ready(Threads.class);
 		while (true) { //: main
