@@ -25,12 +25,6 @@ struct frame_key {
 
 _Static_assert(sizeof(struct frame_key) == 40, "struct frame_key has no padding");
 
-/** False for frames whose name is looked up by file and address. */
-static inline bool frame_carries_name(const struct frame *frame)
-{
-	return frame->kind != FRAME_NATIVE || !frame->binary;
-}
-
 /** All but function and file, which are the caller's to set where frame_carries_name(). */
 static inline struct frame_key frame_key_make(const struct frame *frame, uint64_t place)
 {

@@ -254,7 +254,7 @@ static uint32_t add_location_by_key(struct otlp_frames *frames, const struct sho
  * Most frames lie in a file, the kernel or a module, where an address has one name: the number of
  * the binary and the address, which has FRAME_ADDRESS_BITS that tell, are one number then. True if
  * they are, and it goes to *@key. Not so in a pretended module, such as that of all BPF programs,
- * whose memory is used again, nor where a panic shows more.
+ * whose memory is used again, where a name came with the frame, nor where a panic shows more.
  */
 static bool short_key(struct otlp_frames *frames, const struct frame *frame, uint64_t *key)
 {
@@ -263,7 +263,8 @@ static bool short_key(struct otlp_frames *frames, const struct frame *frame, uin
 	if (!frame->binary || (frame->kind != FRAME_NATIVE && frame->kind != FRAME_KERNEL))
 		return false;
 	if (frame->flags & FRAME_PANICS ||
-	    (frame->kind == FRAME_KERNEL && !frame->binary->memory_limit))
+	    (frame->kind == FRAME_KERNEL ? !frame->binary->memory_limit :
+					   frame_carries_name(frame)))
 		return false;
 	number = find_binary(frames, frame->binary) >> 32;
 	if (number >> (63 - FRAME_ADDRESS_BITS))

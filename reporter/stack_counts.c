@@ -166,7 +166,7 @@ static int merge_sample(struct merge *merge, const struct stored_sample *sample)
 
 		if (!trace_shown_frame(trace, i, merge->lookup, &frame))
 			continue;
-		if (frame.kind == FRAME_NATIVE && frame.binary)
+		if (!frame_carries_name(&frame))
 			err = push_native_frame(merge, &frame);
 		else
 			err = expand_frame(merge, &frame, &merge->stack);

@@ -3,13 +3,15 @@
 
 #include "reporter/stack_text.h"
 
+#include "agent/base/text.h"
+
 uint32_t name_frame(const struct frame *frame, struct symbol_lookup *lookup,
 		    struct named_frame *names)
 {
 	struct symbol symbols[FRAME_MAX_NAMES];
 	uint32_t count = 0, first = 0;
 
-	if (frame->kind == FRAME_NATIVE && frame->binary && lookup)
+	if (!frame_carries_name(frame) && lookup)
 		count = lookup->ops->resolve(lookup, frame->binary, frame_lookup_address(frame),
 					     symbols, FRAME_MAX_NAMES);
 	if (count > 1 && symbols[0].is_wrapper && !(frame->flags & FRAME_PANICS))
@@ -25,16 +27,19 @@ uint32_t name_frame(const struct frame *frame, struct symbol_lookup *lookup,
 		};
 	if (count)
 		return count - first;
-	names[0] = (struct named_frame){ .frame = frame, .function = frame->function };
+	names[0] = (struct named_frame){
+		.frame = frame,
+		.function = frame->function,
+		.is_inlined = frame->flags & FRAME_INLINED,
+		.is_approximate = frame->flags & FRAME_APPROXIMATE,
+	};
 	/* In a kernel frame the field holds the module. */
 	if (frame->kind != FRAME_KERNEL) {
 		names[0].file = frame->file;
 		names[0].line = frame->line;
 	}
-	if (frame_kind_is_interpreted(frame->kind)) {
-		names[0].is_inlined = frame->flags & FRAME_INLINED;
-		names[0].is_approximate = frame->flags & FRAME_APPROXIMATE;
-	}
+	names[0].is_go = frame->kind == FRAME_NATIVE && names[0].file &&
+			 text_ends_with(names[0].file, ".go");
 	return 1;
 }
 

@@ -43,7 +43,7 @@ struct named_frame {
 	bool is_inlined;
 	/** Of an interpreted one: the nearest that is known. */
 	bool is_approximate;
-	/** Native code of Go. */
+	/** Native code of Go: as the lookup says, or by its source file where the frame carries its name. */
 	bool is_go;
 };
 

@@ -72,13 +72,11 @@ _Static_assert(sizeof(struct hashed_frame) == 32, "struct hashed_frame has no pa
 
 static bool is_named_in_hash(const struct frame *frame)
 {
-	if (frame_kind_is_interpreted(frame->kind))
-		return true;
-	/* Anonymous code: the process's memory is used again. */
-	if (frame->kind == FRAME_NATIVE && !frame->binary)
-		return true;
+	if (frame->kind != FRAME_KERNEL)
+		/* Of anonymous code, too: the process's memory is used again. */
+		return frame->kind != FRAME_ERROR && frame_carries_name(frame);
 	/* A pretended module, such as that of all BPF programs, has no text of its own. */
-	return frame->kind == FRAME_KERNEL && (!frame->binary || !frame->binary->memory_limit);
+	return !frame->binary || !frame->binary->memory_limit;
 }
 
 static size_t string_bytes(const char *string)

@@ -18,7 +18,7 @@
 enum user_frame_flag {
 	/** Of an interpreted frame: what it calls is a virtual thread's, which the thread carries. */
 	FRAME_VIRTUAL_THREAD = 1 << 4,
-	/** Of an interpreted frame: the function is inlined into that of the next frame. */
+	/** Of an interpreted frame, or one that carries its name: the function is inlined into that of the next frame. */
 	FRAME_INLINED = 1 << 5,
 	/** Of an interpreted frame: the nearest one that its runtime knows of. It is no guess of the walk. */
 	FRAME_APPROXIMATE = 1 << 6,
@@ -38,11 +38,20 @@ struct frame {
 	uint64_t address;
 	/** NULL for anonymous code, errors, and kernel code outside of every known module. */
 	struct binary *binary;
-	/** Kernel and interpreted frames, and anonymous code; NULL where there is no name. */
+	/**
+	 * Kernel and interpreted frames, and anonymous code; NULL where there is no name. Native frames with a
+	 * binary have it only if somebody else has named them: then nobody looks it up.
+	 */
 	const char *function;
 	/** Source file, or a kernel frame's module ("vmlinux", "ext4", "bpf"); NULL if unknown. */
 	const char *file;
 };
+
+/** False for frames whose name is looked up by file and address. */
+static inline bool frame_carries_name(const struct frame *frame)
+{
+	return frame->kind != FRAME_NATIVE || !frame->binary || frame->function;
+}
 
 /**
  * Immutable once made, shared by reference count (atomic). One allocation: outputs keep many

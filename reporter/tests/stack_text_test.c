@@ -47,6 +47,26 @@ static void only_return_addresses_are_looked_up_one_before(void **state)
 	ASSERT_STACK(f, "p", "p;prog+0xfff", native_frame(f->prog, 0x1000, FRAME_RETURN_ADDRESS));
 }
 
+static struct frame carrying_frame(struct fixture *fixture, const char *function, uint8_t flags)
+{
+	return (struct frame){
+		.kind = FRAME_NATIVE,
+		.flags = flags,
+		.address = 0x1000,
+		.binary = fixture->prog,
+		.function = function,
+	};
+}
+
+static void native_frames_that_carry_their_name_are_not_looked_up(void **state)
+{
+	struct fixture *f = *state;
+
+	ASSERT_STACK(f, "p", "p;around;within_[i];main", native_frame(f->prog, 0x1000, 0),
+		     carrying_frame(f, "within", FRAME_INLINED), carrying_frame(f, "around", 0));
+	ASSERT_STACK(f, "p", "p;doubtful_[?]", carrying_frame(f, "doubtful", FRAME_GUESS));
+}
+
 static void parting_characters_in_names_are_replaced(void **state)
 {
 	struct fixture *f = *state;
@@ -242,6 +262,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(stacks_read_root_first_behind_the_comm),
 		TEST(only_return_addresses_are_looked_up_one_before),
+		TEST(native_frames_that_carry_their_name_are_not_looked_up),
 		TEST(parting_characters_in_names_are_replaced),
 		TEST(frames_without_a_name_have_their_place_and_address),
 		TEST(a_guess_is_marked_whatever_else_it_is),

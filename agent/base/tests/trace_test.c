@@ -239,15 +239,25 @@ static void everything_that_tells_native_frames_apart_is_hashed(void **state)
 	binary_unref(other);
 }
 
-static void names_of_native_frames_are_not_hashed(void **state)
+static void names_that_native_frames_carry_are_hashed(void **state)
 {
 	struct binary *binary = make_binary(1);
-	struct frame frame = { .kind = FRAME_NATIVE, .address = 6, .binary = binary };
-	struct frame named = frame;
+	struct frame frame = {
+		.kind = FRAME_NATIVE,
+		.address = 6,
+		.binary = binary,
+		.function = "main",
+		.file = "a.c",
+		.line = 3,
+	};
+	struct frame changed[] = { frame, frame, frame };
 
 	(void)state;
-	named.function = "main";
-	assert_true(hash128_equal(hash_of(&frame, 1), hash_of(&named, 1)));
+	changed[0].function = "other";
+	changed[1].file = "b.c";
+	changed[2].line = 4;
+	for (int i = 0; i < 3; i++)
+		assert_false(hash128_equal(hash_of(&frame, 1), hash_of(&changed[i], 1)));
 	binary_unref(binary);
 }
 
@@ -369,7 +379,7 @@ int main(void)
 		cmocka_unit_test(frames_that_differ_by_address_only_take_8_bytes),
 		cmocka_unit_test(a_trace_of_frames_that_have_nothing_in_common_is_whole),
 		cmocka_unit_test(everything_that_tells_native_frames_apart_is_hashed),
-		cmocka_unit_test(names_of_native_frames_are_not_hashed),
+		cmocka_unit_test(names_that_native_frames_carry_are_hashed),
 		cmocka_unit_test(interpreted_frames_differ_by_function_file_and_line),
 		cmocka_unit_test(a_function_is_not_taken_for_a_file),
 		cmocka_unit_test(bpf_programs_at_one_address_differ_by_name),
