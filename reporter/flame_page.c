@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "agent/base/cleanup.h"
@@ -20,9 +21,10 @@ static const char place[] = "<script type=\"application/json\" id=\"profile\">";
 
 /* How the page calls kinds of nodes; by enum text_kind, and the root. */
 static const char *const kinds[] = {
-	[TEXT_PROCESS] = "process", [TEXT_NATIVE] = "native", [TEXT_KERNEL] = "kernel",
-	[TEXT_GO] = "go",	    [TEXT_JIT] = "jit",	      [TEXT_PYTHON] = "python",
-	[TEXT_JAVA] = "java",	    [TEXT_ERROR] = "error",   [TEXT_KIND_COUNT] = "root",
+	[TEXT_PROCESS] = "process", [TEXT_THREAD] = "thread", [TEXT_NATIVE] = "native",
+	[TEXT_KERNEL] = "kernel",   [TEXT_GO] = "go",	      [TEXT_JIT] = "jit",
+	[TEXT_PYTHON] = "python",   [TEXT_JAVA] = "java",     [TEXT_ERROR] = "error",
+	[TEXT_KIND_COUNT] = "root",
 };
 
 /* Valid UTF-8, as all texts of frames are. `<` could begin the end of the element. */
@@ -76,14 +78,14 @@ enum column { COLUMN_PARENT, COLUMN_NAME, COLUMN_KIND, COLUMN_FLAGS, COLUMN_SELF
 static int64_t cell(const struct stack_counts *counts, const struct flame_node *node,
 		    enum column column)
 {
-	bool is_root = node->text == FLAME_ROOT_TEXT;
-	const struct text_trait *trait = is_root ? NULL : &counts->traits.items[node->text];
+	bool is_root = node->number == FLAME_ROOT_NUMBER;
+	const struct text_trait *trait = is_root ? NULL : &counts->traits.items[node->number];
 
 	switch (column) {
 	case COLUMN_PARENT:
 		return is_root ? -1 : (int64_t)node->parent;
 	case COLUMN_NAME:
-		return is_root ? (int64_t)counts->texts.count : (int64_t)node->text;
+		return is_root ? (int64_t)counts->texts.count : (int64_t)node->number;
 	case COLUMN_KIND:
 		return trait ? trait->kind : TEXT_KIND_COUNT;
 	case COLUMN_FLAGS:
@@ -111,11 +113,57 @@ static void put_columns(FILE *out, const struct stack_counts *counts, const stru
 	}
 }
 
+static int compare_texts(const void *a, const void *b, void *context)
+{
+	const struct stack_counts *counts = context;
+
+	return strcmp(counts->texts.items[*(const uint32_t *)a],
+		      counts->texts.items[*(const uint32_t *)b]);
+}
+
+/* By number of a text: its place among all in their order. The caller's; NULL without memory. */
+static uint32_t *rank_texts(const struct stack_counts *counts)
+{
+	size_t count = counts->texts.count;
+	_cleanup_(free_pointer) uint32_t *sorted = calloc(count + 1, sizeof(*sorted));
+	uint32_t *ranks = calloc(count + 1, sizeof(*ranks));
+
+	if (!sorted || !ranks) {
+		free(ranks);
+		return NULL;
+	}
+	for (uint32_t i = 0; i < count; i++)
+		sorted[i] = i;
+	qsort_r(sorted, count, sizeof(*sorted), compare_texts, (void *)counts);
+	for (uint32_t i = 0; i < count; i++)
+		ranks[sorted[i]] = i;
+	return ranks;
+}
+
+static int make_tree(const struct stack_counts *counts, struct flame_tree *tree)
+{
+	_cleanup_(flame_stack_vector_deinit) struct flame_stack_vector stacks = { 0 };
+	_cleanup_(free_pointer) uint32_t *ranks = rank_texts(counts);
+	int err = ranks ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < counts->stacks.sequences.count && !err; i++) {
+		const struct counted_sequence *sequence = &counts->stacks.sequences.items[i];
+
+		err = flame_stack_vector_push(
+			&stacks, (struct flame_stack){
+					 .numbers = counts->stacks.numbers.items + sequence->first,
+					 .length = sequence->length,
+					 .count = sequence->count,
+				 });
+	}
+	return err ? err : flame_tree_init(tree, &stacks, ranks, FLAME_PAGE_MAX_NODES);
+}
+
 int flame_page_write(FILE *out, const struct stack_counts *counts)
 {
 	_cleanup_(flame_tree_deinit) struct flame_tree tree = { 0 };
 	const char *behind = strstr(flame_page, place);
-	int err = flame_tree_init(&tree, counts, FLAME_PAGE_MAX_NODES);
+	int err = make_tree(counts, &tree);
 
 	if (err)
 		return err;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Stacks are brought into the order of their texts: then each has its first frames in common with the one before
+ * Stacks are brought into the order of their ranks: then each has its first frames in common with the one before
  * it, and nodes come in the order in which they are wanted.
  */
 #include "reporter/flame_tree.h"
@@ -10,55 +10,15 @@
 #include <string.h>
 
 #include "agent/base/cleanup.h"
-
-/* What the order is made by. */
-struct order {
-	const struct stack_counts *counts;
-	/* By number of a text: its place among all in their order. */
-	uint32_t *ranks;
-	const struct counted_sequence **stacks;
-};
-
-static void order_deinit(struct order *order)
-{
-	free(order->ranks);
-	free(order->stacks);
-}
-
-static int compare_texts(const void *a, const void *b, void *context)
-{
-	const struct stack_counts *counts = context;
-
-	return strcmp(counts->texts.items[*(const uint32_t *)a],
-		      counts->texts.items[*(const uint32_t *)b]);
-}
-
-static int rank_texts(struct order *order)
-{
-	size_t count = order->counts->texts.count;
-	_cleanup_(free_pointer) uint32_t *sorted = calloc(count + 1, sizeof(*sorted));
-
-	order->ranks = calloc(count + 1, sizeof(*order->ranks));
-	if (!sorted || !order->ranks)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < count; i++)
-		sorted[i] = i;
-	qsort_r(sorted, count, sizeof(*sorted), compare_texts, (void *)order->counts);
-	for (uint32_t i = 0; i < count; i++)
-		order->ranks[sorted[i]] = i;
-	return 0;
-}
+#include "reporter/sequence_counts.h"
 
 static int compare_stacks(const void *a, const void *b, void *context)
 {
-	const struct counted_sequence *first = *(const struct counted_sequence *const *)a;
-	const struct counted_sequence *second = *(const struct counted_sequence *const *)b;
-	const struct order *order = context;
-	const uint32_t *numbers = order->counts->stacks.numbers.items;
+	const struct flame_stack *first = a, *second = b;
+	const uint32_t *ranks = context;
 
 	for (size_t i = 0; i < first->length && i < second->length; i++) {
-		uint32_t one = order->ranks[numbers[first->first + i]];
-		uint32_t other = order->ranks[numbers[second->first + i]];
+		uint32_t one = ranks[first->numbers[i]], other = ranks[second->numbers[i]];
 
 		if (one != other)
 			return one < other ? -1 : 1;
@@ -66,34 +26,21 @@ static int compare_stacks(const void *a, const void *b, void *context)
 	return (first->length > second->length) - (first->length < second->length);
 }
 
-static int sort_stacks(struct order *order)
-{
-	const struct sequence_vector *stacks = &order->counts->stacks.sequences;
-
-	order->stacks = calloc(stacks->count + 1, sizeof(struct counted_sequence *));
-	if (!order->stacks)
-		return -ENOMEM;
-	for (size_t i = 0; i < stacks->count; i++)
-		order->stacks[i] = &stacks->items[i];
-	qsort_r(order->stacks, stacks->count, sizeof(order->stacks[0]), compare_stacks, order);
-	return 0;
-}
-
 /* Adds @stack; @path has the nodes of the stack before it, below the root, and then this one's. */
-static int add_stack(struct flame_tree *tree, const struct order *order,
-		     const struct counted_sequence *stack, struct number_vector *path)
+static int add_stack(struct flame_tree *tree, const struct flame_stack *stack,
+		     struct number_vector *path)
 {
-	const uint32_t *texts = order->counts->stacks.numbers.items + stack->first;
+	struct flame_node *end;
 	size_t common = 0;
 
 	while (common < path->count && common < stack->length &&
-	       tree->nodes.items[path->items[common]].text == texts[common])
+	       tree->nodes.items[path->items[common]].number == stack->numbers[common])
 		common++;
 	path->count = common;
 	for (size_t i = common; i < stack->length; i++) {
 		const struct flame_node node = {
 			.parent = i ? path->items[i - 1] : 0,
-			.text = texts[i],
+			.number = stack->numbers[i],
 		};
 		int err = number_vector_push(path, (uint32_t)tree->nodes.count);
 
@@ -102,18 +49,20 @@ static int add_stack(struct flame_tree *tree, const struct order *order,
 		if (err)
 			return err;
 	}
-	tree->nodes.items[stack->length ? path->items[stack->length - 1] : 0].self += stack->count;
+	end = &tree->nodes.items[stack->length ? path->items[stack->length - 1] : 0];
+	end->self += stack->count;
+	end->base_self += stack->base_count;
 	return 0;
 }
 
-static int add_stacks(struct flame_tree *tree, const struct order *order)
+static int add_stacks(struct flame_tree *tree, const struct flame_stack_vector *stacks)
 {
 	_cleanup_(number_vector_deinit) struct number_vector path = { 0 };
 	int err = flame_node_vector_push(&tree->nodes,
-					 (struct flame_node){ .text = FLAME_ROOT_TEXT });
+					 (struct flame_node){ .number = FLAME_ROOT_NUMBER });
 
-	for (size_t i = 0; i < order->counts->stacks.sequences.count && !err; i++)
-		err = add_stack(tree, order, order->stacks[i], &path);
+	for (size_t i = 0; i < stacks->count && !err; i++)
+		err = add_stack(tree, &stacks->items[i], &path);
 	return err;
 }
 
@@ -124,29 +73,37 @@ static void add_up(struct flame_tree *tree)
 
 	for (size_t i = tree->nodes.count; i-- > 0;) {
 		nodes[i].total += nodes[i].self;
-		if (i)
-			nodes[nodes[i].parent].total += nodes[i].total;
+		nodes[i].base_total += nodes[i].base_self;
+		if (!i)
+			break;
+		nodes[nodes[i].parent].total += nodes[i].total;
+		nodes[nodes[i].parent].base_total += nodes[i].base_total;
 	}
 }
 
-static int compare_totals(const void *a, const void *b)
+static uint64_t weight(const struct flame_node *node)
+{
+	return node->total + node->base_total;
+}
+
+static int compare_weights(const void *a, const void *b)
 {
 	uint64_t one = *(const uint64_t *)a, other = *(const uint64_t *)b;
 
 	return (one < other) - (one > other);
 }
 
-/* The total that so many nodes exceed at most. */
+/* The weight that so many nodes exceed at most. */
 static int find_least(const struct flame_tree *tree, size_t max_nodes, uint64_t *least)
 {
-	_cleanup_(free_pointer) uint64_t *totals = calloc(tree->nodes.count, sizeof(*totals));
+	_cleanup_(free_pointer) uint64_t *weights = calloc(tree->nodes.count, sizeof(*weights));
 
-	if (!totals)
+	if (!weights)
 		return -ENOMEM;
 	for (size_t i = 0; i < tree->nodes.count; i++)
-		totals[i] = tree->nodes.items[i].total;
-	qsort(totals, tree->nodes.count, sizeof(*totals), compare_totals);
-	*least = totals[max_nodes];
+		weights[i] = weight(&tree->nodes.items[i]);
+	qsort(weights, tree->nodes.count, sizeof(*weights), compare_weights);
+	*least = weights[max_nodes];
 	return 0;
 }
 
@@ -166,8 +123,11 @@ static int prune(struct flame_tree *tree, size_t max_nodes)
 	if (!places)
 		return err ? err : -ENOMEM;
 	for (size_t i = 1; i < tree->nodes.count; i++) {
-		if (nodes[i].total <= least)
+		if (weight(&nodes[i]) <= least) {
+			tree->pruned_nodes++;
+			tree->pruned_samples += nodes[i].self;
 			continue;
+		}
 		places[i] = (uint32_t)kept;
 		nodes[kept] = nodes[i];
 		nodes[kept++].parent = places[nodes[i].parent];
@@ -176,16 +136,16 @@ static int prune(struct flame_tree *tree, size_t max_nodes)
 	return 0;
 }
 
-int flame_tree_init(struct flame_tree *tree, const struct stack_counts *counts, size_t max_nodes)
+int flame_tree_init(struct flame_tree *tree, struct flame_stack_vector *stacks,
+		    const uint32_t *ranks, size_t max_nodes)
 {
-	_cleanup_(order_deinit) struct order order = { .counts = counts };
 	struct flame_tree made = { 0 };
-	int err = rank_texts(&order);
+	int err;
 
-	if (!err)
-		err = sort_stacks(&order);
-	if (!err)
-		err = add_stacks(&made, &order);
+	if (stacks->count)
+		qsort_r(stacks->items, stacks->count, sizeof(stacks->items[0]), compare_stacks,
+			(void *)ranks);
+	err = add_stacks(&made, stacks);
 	if (!err) {
 		add_up(&made);
 		err = prune(&made, max_nodes);

@@ -18,11 +18,12 @@
 #include "agent/base/hash128.h"
 #include "agent/base/vector.h"
 #include "reporter/kept_bytes.h"
+#include "reporter/packed_numbers.h"
 #include "reporter/sort_times.h"
 
 enum {
-	/* A number of 32 bits and a difference of 64, both in groups of 7 bits, and an end mark. */
-	TIME_ENTRY_MAX_BYTES = 5 + 10 + 1,
+	/* A number and a difference, and an end mark. */
+	TIME_ENTRY_MAX_BYTES = PACKED_32_MAX_BYTES + PACKED_64_MAX_BYTES + 1,
 	/* What malloc adds to a block. */
 	BLOCK_OVERHEAD_BYTES = 16,
 };
@@ -381,28 +382,6 @@ static int keep_record(struct sample_contents *contents, const struct wanted_sam
 
 /* --- times --- */
 
-static uint8_t *put_number(uint8_t *to, uint64_t number)
-{
-	for (; number > 0x7f; number >>= 7)
-		*to++ = number | 0x80;
-	*to++ = number;
-	return to;
-}
-
-static uint64_t get_number(const uint8_t **from)
-{
-	uint64_t number = 0;
-	unsigned int shift = 0;
-	uint8_t byte;
-
-	do {
-		byte = *(*from)++;
-		number |= (uint64_t)(byte & 0x7f) << shift;
-		shift += 7;
-	} while (byte & 0x80);
-	return number;
-}
-
 /* Room for one more entry and the mark behind it, as far as the limit goes too. */
 static int reserve_time(struct sample_contents *contents)
 {
@@ -424,15 +403,14 @@ static int reserve_time(struct sample_contents *contents)
 
 /*
  * Samples come nearly in the order of their times, so that the difference to the one before is
- * small; its sign goes to the lowest bit.
+ * small.
  */
 static void add_time(struct sample_contents *contents, uint32_t number, uint64_t time_ns)
 {
-	uint64_t difference = time_ns - contents->last_time_ns;
-	uint8_t *end = put_number(contents->time_end, (uint64_t)number + 1);
+	uint8_t *end = packed_put(contents->time_end, (uint64_t)number + 1);
 	size_t bytes;
 
-	end = put_number(end, difference << 1 ^ (difference >> 63 ? UINT64_MAX : 0));
+	end = packed_put(end, packed_difference(time_ns - contents->last_time_ns));
 	*end = 0;
 	bytes = end - contents->time_end;
 	/* In the snapshot it takes 8. */
@@ -533,10 +511,8 @@ static void unpack_times(struct sample_contents *contents, uint64_t *times)
 		const uint8_t *from = contents->time_chunks.items[i];
 		uint64_t number;
 
-		while ((number = get_number(&from))) {
-			uint64_t difference = get_number(&from);
-
-			time_ns += difference >> 1 ^ (difference & 1 ? UINT64_MAX : 0);
+		while ((number = packed_get(&from))) {
+			time_ns += unpacked_difference(packed_get(&from));
 			times[record_at(contents, number - 1)->count++] = time_ns;
 		}
 	}

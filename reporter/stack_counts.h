@@ -15,37 +15,11 @@
 #include "agent/base/symbol_lookup.h"
 #include "reporter/sample_store.h"
 #include "reporter/sequence_counts.h"
+#include "reporter/stack_text.h"
 
 VECTOR_DEFINE(text_vector, char *)
 
-/** What a text is of. */
-enum text_kind {
-	TEXT_PROCESS,
-	TEXT_NATIVE,
-	TEXT_KERNEL,
-	TEXT_GO,
-	/** Code made at run time. */
-	TEXT_JIT,
-	TEXT_PYTHON,
-	TEXT_JAVA,
-	/** An error, or where a stack was cut. */
-	TEXT_ERROR,
-	TEXT_KIND_COUNT,
-};
-
-enum text_flag {
-	TEXT_INLINED = 1 << 0,
-	TEXT_GUESS = 1 << 1,
-	TEXT_APPROXIMATE = 1 << 2,
-};
-
-/** Of the first frame that had the text. */
-struct text_trait {
-	/** enum text_kind, enum text_flag. */
-	uint8_t kind;
-	uint8_t flags;
-};
-
+/** Each is that of the first frame that had the text. */
 VECTOR_DEFINE(text_trait_vector, struct text_trait)
 
 struct stack_counts {

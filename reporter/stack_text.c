@@ -138,6 +138,38 @@ const char *doubt_suffix(const struct named_frame *name)
 	return name->is_approximate && name->is_inlined ? "_[~]" : "";
 }
 
+static enum text_kind kind_of(const struct named_frame *name)
+{
+	const struct frame *frame = name->frame;
+
+	switch (frame->kind) {
+	case FRAME_ERROR:
+		return TEXT_ERROR;
+	case FRAME_KERNEL:
+		return TEXT_KERNEL;
+	case FRAME_PYTHON:
+		return TEXT_PYTHON;
+	case FRAME_JAVA:
+		return TEXT_JAVA;
+	}
+	if (name->is_go)
+		return TEXT_GO;
+	return is_made_at_run_time(frame) ? TEXT_JIT : TEXT_NATIVE;
+}
+
+struct text_trait frame_trait(const struct named_frame *name)
+{
+	bool is_guess = name->frame->flags & FRAME_GUESS;
+	/* The method that has the code is what it is; only its line is a nearby one. */
+	bool is_approximate = name->is_approximate && name->is_inlined;
+
+	return (struct text_trait){
+		.kind = kind_of(name),
+		.flags = (name->is_inlined ? TEXT_INLINED : 0) | (is_guess ? TEXT_GUESS : 0) |
+			 (is_approximate ? TEXT_APPROXIMATE : 0),
+	};
+}
+
 static const char *suffix_of(const struct named_frame *name, bool with_lines)
 {
 	const struct frame *frame = name->frame;

@@ -82,6 +82,36 @@ uint32_t name_place(const struct shown_place *place, struct symbol_lookup *looku
 /** Of code that the process made, such as a JIT's. */
 bool is_made_at_run_time(const struct frame *frame);
 
+/** What a text is of. */
+enum text_kind {
+	TEXT_PROCESS,
+	TEXT_THREAD,
+	TEXT_NATIVE,
+	TEXT_KERNEL,
+	TEXT_GO,
+	/** Code made at run time. */
+	TEXT_JIT,
+	TEXT_PYTHON,
+	TEXT_JAVA,
+	/** An error, or where a stack was cut. */
+	TEXT_ERROR,
+	TEXT_KIND_COUNT,
+};
+
+enum text_flag {
+	TEXT_INLINED = 1 << 0,
+	TEXT_GUESS = 1 << 1,
+	TEXT_APPROXIMATE = 1 << 2,
+};
+
+struct text_trait {
+	/** enum text_kind, enum text_flag. */
+	uint8_t kind;
+	uint8_t flags;
+};
+
+struct text_trait frame_trait(const struct named_frame *name);
+
 /** The mark that outputs put behind a name that does not tell by itself how sure it is, or "". */
 const char *doubt_suffix(const struct named_frame *name);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * The samples of the last while, in memory, for the page: every one with its time, a few bytes each. It is
- * a struct reporter, which the work thread fills; the viewer's thread reads.
+ * The samples of the last while, in memory, for the page: each one as the number of its key, its CPU and the time
+ * since the one before, about seven bytes. It is a struct reporter, which the work thread fills; the viewer's thread
+ * reads by views. One lock, held to add a sample, and to let the oldest go, a few thousand at once.
  */
 #ifndef VIEWER_HISTORY_H
 #define VIEWER_HISTORY_H
@@ -12,11 +13,18 @@
 
 #include "reporter/reporter.h"
 #include "reporter/sample_store.h"
+#include "viewer/history_keys.h"
+
+enum {
+	HISTORY_DEFAULT_MAX_BYTES = 48 << 20,
+};
+
+#define HISTORY_WITHOUT_END UINT64_MAX
 
 struct history_options {
-	/** Samples that are older go. */
+	/** Samples that are older than the newest one by more go; HISTORY_WITHOUT_END: none does. */
 	uint64_t retention_ns;
-	/** Of all that is kept, traces and all; beyond it the oldest go, counted. */
+	/** Of all that is kept, traces and all; beyond it the oldest go. 0 takes the default. */
 	size_t max_bytes;
 };
 
@@ -29,11 +37,71 @@ void history_destroy(struct history *history);
 /** The reporter to hand samples to; borrowed from @history. */
 struct reporter *history_reporter(struct history *history);
 
-/** While it is paused it takes no samples. */
+/** While it is paused it takes no samples. Any thread. */
 void history_pause(struct history *history, bool is_paused);
+bool history_is_paused(struct history *history);
 
-/** As sample_store_list(): the traces that came since @cursor. */
-uint32_t history_list(struct history *history, struct sample_cursor *cursor,
-		      struct listed_trace *traces, uint32_t capacity);
+/**
+ * Lists traces that are new since the last call: their number, @capacity at most; 0: that is all. For one
+ * thread; if it does not ask for long some are left out.
+ */
+uint32_t history_list(struct history *history, struct listed_trace *traces, uint32_t capacity);
+
+struct history_facts {
+	uint64_t samples;
+	/** CLOCK_MONOTONIC; 0 without samples. */
+	uint64_t first_ns;
+	uint64_t last_ns;
+	/** Samples that there was no room for, and that went before their time for others. */
+	uint64_t dropped;
+	size_t bytes;
+	/** Grows with every sample that comes or goes. */
+	uint64_t changes;
+};
+
+void history_facts(struct history *history, struct history_facts *facts);
+
+/** One moment of a history; until it is closed nothing goes. One at a time, for one thread. */
+struct history_view {
+	struct history *history;
+	struct chunk *chunks;
+	size_t chunk_count;
+	struct kept_key **blocks;
+	uint32_t key_count;
+	/** Samples before are not seen: those that are too old already. */
+	uint64_t first_ns;
+	/** Where it reads: between these times, the second excluded. */
+	uint64_t from_ns;
+	uint64_t to_ns;
+	size_t next_chunk;
+	const uint8_t *at;
+	uint32_t left;
+	uint64_t time_ns;
+};
+
+struct history_sample {
+	/** Below history_view_key_count(). */
+	uint32_t key;
+	uint32_t cpu;
+	uint64_t time_ns;
+};
+
+/** -ENOMEM. The caller closes it. */
+int history_view_open(struct history *history, struct history_view *view);
+/** Takes a zeroed one. */
+void history_view_close(struct history_view *view);
+
+/** Starts again with the samples of times from @from_ns on, before @to_ns. */
+void history_view_seek(struct history_view *view, uint64_t from_ns, uint64_t to_ns);
+
+/** The next sample, nearly in the order of times; false at the end. */
+bool history_view_next(struct history_view *view, struct history_sample *sample);
+
+/** The key of a sample that the view gave; for as long as the view. */
+static inline const struct history_key *history_view_key(const struct history_view *view,
+							 uint32_t number)
+{
+	return history_keys_at(view->blocks, number);
+}
 
 #endif

@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Samples lie in chunks, the newest of which is written to. A full one never changes, so that a view needs a copy of
+ * the newest only; as long as there is a view no chunk goes, and no key.
+ */
+#include "viewer/history.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "reporter/packed_numbers.h"
+
+enum {
+	CHUNK_MAX_BYTES = 64 << 10,
+	SAMPLE_MAX_BYTES = 2 * PACKED_32_MAX_BYTES + PACKED_64_MAX_BYTES,
+	/* What is kept goes in so many steps. */
+	CHUNKS_PER_RETENTION = 60,
+	/* Keys that nobody has asked for yet. */
+	NEW_KEYS_MAX = 8192,
+	/* While there is a view nothing can go; this part of max_bytes more is allowed then. */
+	EXCESS_DIVISOR = 8,
+};
+
+struct chunk {
+	uint8_t *data;
+	uint32_t bytes;
+	uint32_t capacity;
+	uint32_t samples;
+	/* What the first sample's difference is to. */
+	uint64_t base_ns;
+	uint64_t least_ns;
+	uint64_t greatest_ns;
+};
+
+VECTOR_DEFINE(history_chunk_vector, struct chunk)
+
+struct history {
+	struct reporter reporter;
+	struct history_options options;
+	pthread_mutex_t lock;
+	/* Below here: under the lock. */
+	bool is_paused;
+	bool has_view;
+	struct history_keys keys;
+	/* The oldest first; the last one is written to. */
+	struct history_chunk_vector chunks;
+	size_t chunk_bytes;
+	uint64_t last_in_chunk_ns;
+	uint64_t newest_ns;
+	uint64_t samples;
+	uint64_t dropped;
+	uint64_t changes;
+	/* A ring of those whose traces nobody has been told of. */
+	uint32_t new_keys[NEW_KEYS_MAX];
+	uint32_t new_first;
+	uint32_t new_count;
+};
+
+/* --- what goes --- */
+
+static const uint8_t *read_sample(const uint8_t *at, struct history_sample *sample)
+{
+	sample->key = (uint32_t)packed_get(&at);
+	sample->time_ns += unpacked_difference(packed_get(&at));
+	sample->cpu = (uint32_t)packed_get(&at);
+	return at;
+}
+
+static void drop_oldest_chunk(struct history *history)
+{
+	struct chunk chunk = history->chunks.items[0];
+	struct history_sample sample = { .time_ns = chunk.base_ns };
+	const uint8_t *at = chunk.data;
+
+	for (uint32_t i = 0; i < chunk.samples; i++) {
+		at = read_sample(at, &sample);
+		history_keys_remove(&history->keys, sample.key);
+	}
+	history->samples -= chunk.samples;
+	history->changes++;
+	history->chunk_bytes -= chunk.capacity;
+	history_chunk_vector_remove(&history->chunks, 0);
+	free(chunk.data);
+}
+
+static size_t used_bytes(const struct history *history)
+{
+	return history->chunk_bytes + history->keys.bytes;
+}
+
+/* The time from which on samples are kept. */
+static uint64_t oldest_kept(const struct history *history)
+{
+	uint64_t retention = history->options.retention_ns;
+
+	return history->newest_ns > retention ? history->newest_ns - retention : 0;
+}
+
+static void drop_old(struct history *history)
+{
+	if (history->has_view)
+		return;
+	while (history->chunks.count > 1 &&
+	       history->chunks.items[0].greatest_ns < oldest_kept(history))
+		drop_oldest_chunk(history);
+	while (history->chunks.count && used_bytes(history) > history->options.max_bytes) {
+		history->dropped += history->chunks.items[0].samples;
+		drop_oldest_chunk(history);
+	}
+}
+
+/* --- what comes --- */
+
+static struct chunk *newest_chunk(struct history *history)
+{
+	return &history->chunks.items[history->chunks.count - 1];
+}
+
+/* Nothing comes into it any more: what it does not need goes back. */
+static void seal(struct history *history)
+{
+	struct chunk *chunk = newest_chunk(history);
+
+	history->chunk_bytes -= chunk->capacity - chunk->bytes;
+	chunk->data = vector_shrink(chunk->data, chunk->bytes);
+	chunk->capacity = chunk->bytes;
+}
+
+static int begin_chunk(struct history *history, uint64_t time_ns)
+{
+	struct chunk chunk = {
+		.data = malloc(CHUNK_MAX_BYTES),
+		.capacity = CHUNK_MAX_BYTES,
+		.base_ns = time_ns,
+		.least_ns = UINT64_MAX,
+	};
+	int err = chunk.data ? history_chunk_vector_push(&history->chunks, chunk) : -ENOMEM;
+
+	if (err) {
+		free(chunk.data);
+		return err;
+	}
+	history->chunk_bytes += chunk.capacity;
+	history->last_in_chunk_ns = time_ns;
+	return 0;
+}
+
+static bool is_full(const struct history *history, const struct chunk *chunk, uint64_t time_ns)
+{
+	return chunk->capacity - chunk->bytes < SAMPLE_MAX_BYTES ||
+	       (chunk->samples && time_ns > chunk->base_ns &&
+		time_ns - chunk->base_ns > history->options.retention_ns / CHUNKS_PER_RETENTION);
+}
+
+static int reserve_sample(struct history *history, uint64_t time_ns)
+{
+	if (history->chunks.count && !is_full(history, newest_chunk(history), time_ns))
+		return 0;
+	if (history->chunks.count)
+		seal(history);
+	return begin_chunk(history, time_ns);
+}
+
+static void note_new_key(struct history *history, uint32_t number)
+{
+	history->new_keys[(history->new_first + history->new_count) % NEW_KEYS_MAX] = number;
+	if (history->new_count < NEW_KEYS_MAX)
+		history->new_count++;
+	else
+		history->new_first++;
+}
+
+static void write_sample(struct history *history, uint32_t key, const struct sample_context *context)
+{
+	struct chunk *chunk = newest_chunk(history);
+	uint64_t time_ns = context->time_ns;
+	uint8_t *at = packed_put(chunk->data + chunk->bytes, key);
+
+	at = packed_put(at, packed_difference(time_ns - history->last_in_chunk_ns));
+	at = packed_put(at, context->cpu);
+	chunk->bytes = (uint32_t)(at - chunk->data);
+	chunk->samples++;
+	if (time_ns < chunk->least_ns)
+		chunk->least_ns = time_ns;
+	if (time_ns > chunk->greatest_ns)
+		chunk->greatest_ns = time_ns;
+	if (time_ns > history->newest_ns)
+		history->newest_ns = time_ns;
+	history->last_in_chunk_ns = time_ns;
+}
+
+static int add(struct history *history, struct trace *trace, const struct sample_context *context)
+{
+	size_t max_bytes = history->options.max_bytes;
+	uint32_t key;
+	bool is_new;
+	int err;
+
+	if (used_bytes(history) > max_bytes + max_bytes / EXCESS_DIVISOR)
+		return -E2BIG;
+	/* First, so that no key comes to be without a sample. */
+	err = reserve_sample(history, context->time_ns);
+	if (!err)
+		err = history_keys_add(&history->keys, trace, context, &key, &is_new);
+	if (err)
+		return err;
+	if (is_new)
+		note_new_key(history, key);
+	write_sample(history, key, context);
+	history->samples++;
+	history->changes++;
+	drop_old(history);
+	return 0;
+}
+
+static void report(struct reporter *reporter, struct trace *trace, const struct sample_context *context)
+{
+	struct history *history = (struct history *)reporter;
+
+	pthread_mutex_lock(&history->lock);
+	if (!history->is_paused && add(history, trace, context))
+		history->dropped++;
+	pthread_mutex_unlock(&history->lock);
+}
+
+_Static_assert(offsetof(struct history, reporter) == 0, "report() casts");
+
+static const struct reporter_ops history_ops = {
+	.report = report,
+};
+
+struct history *history_create(const struct history_options *options)
+{
+	struct history *history = calloc(1, sizeof(*history));
+
+	if (!history || pthread_mutex_init(&history->lock, NULL)) {
+		free(history);
+		return NULL;
+	}
+	history->reporter.ops = &history_ops;
+	history->options = *options;
+	if (!history->options.max_bytes)
+		history->options.max_bytes = HISTORY_DEFAULT_MAX_BYTES;
+	return history;
+}
+
+void history_destroy(struct history *history)
+{
+	if (!history)
+		return;
+	for (size_t i = 0; i < history->chunks.count; i++)
+		free(history->chunks.items[i].data);
+	history_chunk_vector_deinit(&history->chunks);
+	history_keys_deinit(&history->keys);
+	pthread_mutex_destroy(&history->lock);
+	free(history);
+}
+
+struct reporter *history_reporter(struct history *history)
+{
+	return &history->reporter;
+}
+
+void history_pause(struct history *history, bool is_paused)
+{
+	pthread_mutex_lock(&history->lock);
+	history->is_paused = is_paused;
+	history->changes++;
+	pthread_mutex_unlock(&history->lock);
+}
+
+bool history_is_paused(struct history *history)
+{
+	bool is_paused;
+
+	pthread_mutex_lock(&history->lock);
+	is_paused = history->is_paused;
+	pthread_mutex_unlock(&history->lock);
+	return is_paused;
+}
+
+uint32_t history_list(struct history *history, struct listed_trace *traces, uint32_t capacity)
+{
+	uint32_t count = 0;
+
+	pthread_mutex_lock(&history->lock);
+	while (count < capacity && history->new_count) {
+		uint32_t number = history->new_keys[history->new_first++ % NEW_KEYS_MAX];
+		const struct history_key *key =
+			history_keys_at(history->keys.blocks.items, number);
+
+		history->new_count--;
+		if (key)
+			traces[count++] = (struct listed_trace){ trace_ref(key->trace), key->pid };
+	}
+	pthread_mutex_unlock(&history->lock);
+	return count;
+}
+
+void history_facts(struct history *history, struct history_facts *facts)
+{
+	pthread_mutex_lock(&history->lock);
+	*facts = (struct history_facts){
+		.samples = history->samples,
+		.dropped = history->dropped,
+		.bytes = used_bytes(history),
+		.changes = history->changes,
+	};
+	if (history->samples) {
+		uint64_t least = history->chunks.items[0].least_ns;
+
+		facts->first_ns = least > oldest_kept(history) ? least : oldest_kept(history);
+		facts->last_ns = history->newest_ns;
+	}
+	pthread_mutex_unlock(&history->lock);
+}
+
+/* --- views --- */
+
+static int copy_newest(struct chunk *chunk)
+{
+	uint8_t *copy = malloc(chunk->bytes + 1);
+
+	if (!copy)
+		return -ENOMEM;
+	memcpy(copy, chunk->data, chunk->bytes);
+	chunk->data = copy;
+	return 0;
+}
+
+static int fill_view(struct history *history, struct history_view *view)
+{
+	size_t chunks = history->chunks.count, blocks = history->keys.blocks.count;
+
+	view->chunks = calloc(chunks + 1, sizeof(*view->chunks));
+	view->blocks = calloc(blocks + 1, sizeof(struct kept_key *));
+	if (!view->chunks || !view->blocks)
+		return -ENOMEM;
+	if (chunks)
+		memcpy(view->chunks, history->chunks.items, chunks * sizeof(*view->chunks));
+	if (blocks)
+		memcpy(view->blocks, history->keys.blocks.items, blocks * sizeof(struct kept_key *));
+	if (chunks && copy_newest(&view->chunks[chunks - 1]))
+		return -ENOMEM;
+	view->history = history;
+	view->chunk_count = chunks;
+	view->key_count = history->keys.used;
+	view->first_ns = oldest_kept(history);
+	return 0;
+}
+
+int history_view_open(struct history *history, struct history_view *view)
+{
+	int err;
+
+	*view = (struct history_view){ 0 };
+	pthread_mutex_lock(&history->lock);
+	err = fill_view(history, view);
+	history->has_view = !err;
+	pthread_mutex_unlock(&history->lock);
+	if (err)
+		history_view_close(view);
+	else
+		history_view_seek(view, 0, UINT64_MAX);
+	return err;
+}
+
+void history_view_close(struct history_view *view)
+{
+	if (view->history) {
+		pthread_mutex_lock(&view->history->lock);
+		view->history->has_view = false;
+		drop_old(view->history);
+		pthread_mutex_unlock(&view->history->lock);
+	}
+	if (view->chunk_count)
+		free(view->chunks[view->chunk_count - 1].data);
+	free(view->chunks);
+	free(view->blocks);
+	*view = (struct history_view){ 0 };
+}
+
+void history_view_seek(struct history_view *view, uint64_t from_ns, uint64_t to_ns)
+{
+	view->from_ns = from_ns > view->first_ns ? from_ns : view->first_ns;
+	view->to_ns = to_ns;
+	view->next_chunk = 0;
+	view->left = 0;
+}
+
+/* The next chunk with times that are wanted. */
+static bool enter_chunk(struct history_view *view)
+{
+	while (view->next_chunk < view->chunk_count) {
+		const struct chunk *chunk = &view->chunks[view->next_chunk++];
+
+		if (!chunk->samples || chunk->greatest_ns < view->from_ns ||
+		    chunk->least_ns >= view->to_ns)
+			continue;
+		view->at = chunk->data;
+		view->left = chunk->samples;
+		view->time_ns = chunk->base_ns;
+		return true;
+	}
+	return false;
+}
+
+bool history_view_next(struct history_view *view, struct history_sample *sample)
+{
+	sample->time_ns = view->time_ns;
+	for (;;) {
+		while (view->left) {
+			view->left--;
+			view->at = read_sample(view->at, sample);
+			view->time_ns = sample->time_ns;
+			if (sample->time_ns >= view->from_ns && sample->time_ns < view->to_ns)
+				return true;
+		}
+		if (!enter_chunk(view))
+			return false;
+		sample->time_ns = view->time_ns;
+	}
+}
