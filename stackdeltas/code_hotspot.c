@@ -23,6 +23,9 @@ bool code_hotspot_is_entry(const struct code_piece *piece, const struct code_sta
 	struct code_state compared = *state;
 
 	compared.rbx_is_callers |= piece->is_hotspot;
+	/* A result may come back in rbp: what calls such a stub has a frame that is found by its size. */
+	if (piece->is_hotspot && compared.fp.kind == CODE_UNKNOWN)
+		compared.fp.kind = CODE_CALLERS;
 	return code_state_is_entry(&compared, piece->machine);
 }
 

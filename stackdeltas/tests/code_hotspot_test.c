@@ -120,6 +120,21 @@ static void test_rbx_is_nobodys_to_keep(void **state)
 	assert_true(rule_at(&rows, 1)->flags & RULE_GUESS);
 }
 
+static void test_a_result_may_come_back_in_rbp(void **state)
+{
+	/* push rcx; mov rax,rbp; pop rcx; ret */
+	static const uint8_t code[] = { 0x51, 0x48, 0x89, 0xc5, 0x59, 0xc3 };
+	struct rows rows;
+
+	(void)state;
+	analyse(code, sizeof(code), 0, true, &rows);
+	expect(&rows, 1, "cfa=sp+16 ra=cfa-8 fp=same");
+	assert_int_equal(rule_at(&rows, 5)->cfa_offset, 8);
+	assert_false(rule_at(&rows, 5)->flags & RULE_GUESS);
+	analyse(code, sizeof(code), 0, false, &rows);
+	assert_true(rule_at(&rows, 1)->flags & RULE_GUESS);
+}
+
 static void test_a_stub_may_pop_its_return_address_and_jump(void **state)
 {
 	/* sub $8,rsp; call *r10; add $8,rsp; pop rdx; jmp *rax */
@@ -343,6 +358,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_what_stands_behind_a_call_needs_no_proof),
 		cmocka_unit_test(test_rbx_is_nobodys_to_keep),
+		cmocka_unit_test(test_a_result_may_come_back_in_rbp),
 		cmocka_unit_test(test_a_stub_may_pop_its_return_address_and_jump),
 		cmocka_unit_test(
 			test_what_is_stored_over_the_return_address_is_where_the_caller_goes_on),
