@@ -22,6 +22,8 @@
 #include "agent/base/log.h"
 #include "agent/base/lru_cache.h"
 #include "agent/base/metrics.h"
+#include "symbols/range_jobs.h"
+#include "symbols/range_retry.h"
 
 enum {
 	DEPTH_COUNT = RANGE_DEPTH_FULL + 1,
@@ -45,6 +47,8 @@ enum range_state {
 	RANGES_MADE,
 	/* There are none, or they cannot be made. */
 	RANGES_NONE,
+	/* The system could not do it: to be tried again when somebody asks, after a while. */
+	RANGES_LATER,
 };
 
 /* A range file: of all entries whose files have the same bytes. */
@@ -60,18 +64,8 @@ struct entry {
 	pid_t pid;
 	enum range_state states[DEPTH_COUNT];
 	struct made *made[DEPTH_COUNT];
-};
-
-struct job {
-	struct job *next;
-	struct binary *binary;
-	pid_t pid;
-	enum range_depth depth;
-};
-
-struct job_queue {
-	struct job *first;
-	struct job **end;
+	/* Of RANGES_LATER. */
+	struct range_retry retries[DEPTH_COUNT];
 };
 
 struct range_store {
@@ -91,8 +85,9 @@ struct range_store {
 	bool is_frozen;
 	bool is_busy;
 	bool is_done;
-	struct job_queue queues[DEPTH_COUNT];
+	struct range_job_queue queues[DEPTH_COUNT];
 	size_t waiting_count;
+	uint64_t change_count;
 	/* executable id -> struct entry */
 	struct lru_cache entries;
 	/* key -> struct made, not referenced */
@@ -217,44 +212,37 @@ static struct entry *find_entry(struct range_store *store, const struct binary *
 	return entry;
 }
 
+static bool is_to_be_made(const struct entry *entry, enum range_depth depth)
+{
+	return entry->states[depth] == RANGES_UNKNOWN ||
+	       (entry->states[depth] == RANGES_LATER &&
+		clock_monotonic_ns() >= entry->retries[depth].time_ns);
+}
+
 static void push_job(struct range_store *store, struct entry *entry, struct binary *binary,
 		     pid_t pid, enum range_depth depth)
 {
-	struct job_queue *queue = &store->queues[depth];
-	struct job *job;
+	struct range_job *job;
 
-	if (entry->states[depth] != RANGES_UNKNOWN || store->is_stopping || store->is_frozen ||
+	if (!is_to_be_made(entry, depth) || store->is_stopping || store->is_frozen ||
 	    store->waiting_count == RANGE_STORE_MAX_WAITING)
 		return;
 	job = malloc(sizeof(*job));
 	if (!job)
 		return;
-	*job = (struct job){ .binary = binary_ref(binary), .pid = pid, .depth = depth };
-	*queue->end = job;
-	queue->end = &job->next;
+	*job = (struct range_job){ .binary = binary_ref(binary), .pid = pid, .depth = depth };
+	range_jobs_push(&store->queues[depth], job);
 	store->waiting_count++;
 	entry->states[depth] = RANGES_WAITING;
 	pthread_cond_broadcast(&store->changed);
 }
 
-static struct job *pop_job(struct range_store *store, enum range_depth depth)
+static struct range_job *pop_job(struct range_store *store, enum range_depth depth)
 {
-	struct job_queue *queue = &store->queues[depth];
-	struct job *job = queue->first;
+	struct range_job *job = range_jobs_pop(&store->queues[depth]);
 
-	if (!job)
-		return NULL;
-	queue->first = job->next;
-	if (!queue->first)
-		queue->end = &queue->first;
-	store->waiting_count--;
+	store->waiting_count -= job != NULL;
 	return job;
-}
-
-static void job_destroy(struct job *job)
-{
-	binary_unref(job->binary);
-	free(job);
 }
 
 static void want(struct range_store *store, struct entry *entry, struct binary *binary, pid_t pid,
@@ -327,7 +315,7 @@ static struct mapped_ranges *get(struct range_source *source, struct binary *bin
 
 /* --- the thread --- */
 
-static void log_failed(const struct job *job)
+static void log_failed(const struct range_job *job)
 {
 	static struct log_limit limit = { .interval_ns = NS_PER_SECOND, .burst = 20 };
 	uint64_t suppressed;
@@ -337,38 +325,45 @@ static void log_failed(const struct job *job)
 			  job->binary->path, error_text());
 }
 
-/* A reference; NULL if there is nothing. Without the lock. */
-static struct made *do_job(struct range_store *store, const struct job *job, bool *has_no_dwarf)
+/* What was made, or there already, with a reference. A frozen store keeps what it has. */
+static int keep(struct range_store *store, const struct range_work *work,
+		const struct range_file_made *file, struct made **made)
+{
+	pthread_mutex_lock(&store->lock);
+	if (store->is_frozen)
+		close(file->fd);
+	else
+		*made = add_made(store, work->key, file);
+	pthread_mutex_unlock(&store->lock);
+	return *made ? 0 : -ENOMEM;
+}
+
+/* *@made is a reference. -ENOENT: there is nothing. Without the lock. */
+static int do_job(struct range_store *store, const struct range_job *job, struct made **made)
 {
 	_cleanup_(range_work_deinit) struct range_work work;
 	struct range_file_made file;
-	struct made *made;
 	int err = range_work_init(&work, &store->options.work, job->binary, job->pid, job->depth);
 
-	*has_no_dwarf = err == -ENOENT;
-	if (err) {
-		if (err != -ENOENT)
-			log_failed(job);
-		return NULL;
-	}
+	if (err)
+		return err;
 	pthread_mutex_lock(&store->lock);
-	made = find_made(store, work.key);
+	*made = find_made(store, work.key);
 	pthread_mutex_unlock(&store->lock);
-	if (made)
-		return made;
-	if (range_work_do(&work, &file)) {
+	if (*made)
+		return 0;
+	err = range_work_do(&work, &file);
+	if (err)
 		metrics_add(METRIC_RANGES_FAILED, 1);
-		log_failed(job);
-		return NULL;
-	}
-	pthread_mutex_lock(&store->lock);
-	made = add_made(store, work.key, &file);
-	pthread_mutex_unlock(&store->lock);
-	return made;
+	/* That a file has none is known by now. */
+	if (err == -ENOENT)
+		err = -EBADMSG;
+	return err ? err : keep(store, &work, &file, made);
 }
 
 /* With the lock. The entry may have gone meanwhile. */
-static void put_result(struct range_store *store, const struct job *job, struct made *made)
+static void put_result(struct range_store *store, const struct range_job *job, struct made *made,
+		       int err)
 {
 	struct entry *entry = lru_cache_peek(&store->entries, &job->binary->executable_id);
 
@@ -376,8 +371,15 @@ static void put_result(struct range_store *store, const struct job *job, struct 
 		made_unref(store, made);
 		return;
 	}
+	if (err) {
+		entry->states[job->depth] = range_retry_note(&entry->retries[job->depth], err) ?
+						    RANGES_LATER :
+						    RANGES_NONE;
+		return;
+	}
 	entry->made[job->depth] = made;
-	entry->states[job->depth] = made ? RANGES_MADE : RANGES_NONE;
+	entry->states[job->depth] = RANGES_MADE;
+	store->change_count++;
 }
 
 _Static_assert(offsetof(struct range_store, source) == 0, "get() casts");
@@ -404,11 +406,11 @@ static uint64_t rest_ns(struct range_store *store)
 }
 
 /* With the lock. NULL: the store ends, or stays as it is. */
-static struct job *next_job(struct range_store *store)
+static struct range_job *next_job(struct range_store *store)
 {
 	while (!store->is_stopping && !store->is_frozen) {
 		uint64_t wait_ns = store->waiting_count ? rest_ns(store) : 0;
-		struct job *job = NULL;
+		struct range_job *job = NULL;
 
 		for (int depth = 0; !job && depth < DEPTH_COUNT; depth++)
 			if (!wait_ns || store->is_hurried)
@@ -426,7 +428,7 @@ static struct job *next_job(struct range_store *store)
 static void *run_thread(void *argument)
 {
 	struct range_store *store = argument;
-	struct job *job;
+	struct range_job *job;
 	int own_nice;
 
 	pthread_setname_np(pthread_self(), "names");
@@ -437,28 +439,38 @@ static void *run_thread(void *argument)
 	pthread_mutex_lock(&store->lock);
 	while ((job = next_job(store))) {
 		uint64_t begin_ns = clock_monotonic_ns();
-		bool has_no_dwarf = false;
-		struct made *made;
+		struct made *made = NULL;
+		int err;
 
 		store->is_busy = true;
 		/* Somebody waits. */
 		if (store->is_hurried)
 			setpriority(PRIO_PROCESS, gettid(), own_nice);
 		pthread_mutex_unlock(&store->lock);
-		made = do_job(store, job, &has_no_dwarf);
+		err = do_job(store, job, &made);
+		if (err && err != -ENOENT)
+			log_failed(job);
 		pthread_mutex_lock(&store->lock);
-		put_result(store, job, made);
-		if (has_no_dwarf && store->options.no_dwarf)
+		put_result(store, job, made, err);
+		if (err == -ENOENT && store->options.no_dwarf)
 			store->options.no_dwarf(store->options.no_dwarf_context, job->binary);
 		store->is_busy = false;
 		store->spent_ns += clock_monotonic_ns() - begin_ns;
 		pthread_cond_broadcast(&store->changed);
-		job_destroy(job);
+		range_job_destroy(job);
 	}
 	store->is_done = true;
 	pthread_cond_broadcast(&store->changed);
 	pthread_mutex_unlock(&store->lock);
 	return NULL;
+}
+
+void range_store_progress(struct range_store *store, size_t *waiting, uint64_t *changes)
+{
+	pthread_mutex_lock(&store->lock);
+	*waiting = store->waiting_count + store->is_busy;
+	*changes = store->change_count;
+	pthread_mutex_unlock(&store->lock);
 }
 
 bool range_store_wait(struct range_store *store, uint64_t deadline_ns)
@@ -498,11 +510,11 @@ static void init_locks(struct range_store *store)
 
 static void free_store(struct range_store *store)
 {
-	struct job *job;
+	struct range_job *job;
 
 	for (int depth = 0; depth < DEPTH_COUNT; depth++) {
 		while ((job = pop_job(store, depth)))
-			job_destroy(job);
+			range_job_destroy(job);
 	}
 	lru_cache_deinit(&store->entries);
 	lru_cache_deinit(&store->mapped);
@@ -527,8 +539,6 @@ int range_store_create(const struct range_store_options *options, struct range_s
 	created->source.ops = &ops;
 	created->options = *options;
 	init_locks(created);
-	for (int i = 0; i < DEPTH_COUNT; i++)
-		created->queues[i].end = &created->queues[i].first;
 	lru_cache_init(&created->entries, sizeof(uint64_t), RANGE_STORE_MAX_BINARIES, 0,
 		       release_entry, created);
 	lru_cache_init(&created->mapped, sizeof(struct hash128), RANGE_STORE_MAX_MAPPED, 0,

@@ -67,6 +67,11 @@ void range_store_retry(struct range_store *store, struct binary *binary);
  */
 bool range_store_wait(struct range_store *store, uint64_t deadline_ns);
 
+/**
+ * How many binaries are still waited for, and a number that grows whenever answers may have got better. Any thread.
+ */
+void range_store_progress(struct range_store *store, size_t *waiting, uint64_t *changes);
+
 /** From now on answers stay as they are, so that outputs show a frame as one thing, wherever it is. */
 void range_store_freeze(struct range_store *store);
 

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -184,6 +185,39 @@ static void what_cannot_be_read_is_tried_once(void **state)
 	hanging->may_hang = false;
 	binary_unref(text);
 	binary_unref(hanging);
+}
+
+/* No descriptor can be had from now on; the limit as it was. */
+static struct rlimit allow_no_files(void)
+{
+	struct rlimit limit, none;
+
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	none = limit;
+	none.rlim_cur = 3;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	return limit;
+}
+
+static void what_the_system_could_not_do_is_tried_again(void **state)
+{
+	uint64_t deadline_ns = clock_monotonic_ns() + WAIT_NS;
+	struct range_store *store = create(&plain);
+	struct binary *binary = own_binary(1);
+	struct mapped_ranges *ranges;
+	struct rlimit limit = allow_no_files();
+
+	(void)state;
+	want(store, binary, RANGE_DEPTH_FULL);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	assert_null(get(store, binary, RANGE_DEPTH_FULL));
+	/* By asking alone, after a while. */
+	while (!(ranges = get(store, binary, RANGE_DEPTH_SYMBOLS)) &&
+	       clock_monotonic_ns() < deadline_ns)
+		usleep(10000);
+	expect_local(ranges, false);
+	range_store_destroy(store);
+	binary_unref(binary);
 }
 
 static void files_that_are_held_open_are_bounded(void **state)
@@ -367,6 +401,7 @@ int main(int argument_count, char **arguments)
 		cmocka_unit_test(lines_are_made_when_they_are_asked_for),
 		cmocka_unit_test(copies_of_a_file_share_their_ranges),
 		cmocka_unit_test(what_cannot_be_read_is_tried_once),
+		cmocka_unit_test(what_the_system_could_not_do_is_tried_again),
 		cmocka_unit_test(files_that_are_held_open_are_bounded),
 		cmocka_unit_test(the_disk_cache_keeps_them_and_damage_is_found),
 		cmocka_unit_test(a_thread_that_hangs_is_left_behind),

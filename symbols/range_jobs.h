@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** Binaries whose ranges are to be made, in the order in which they came. Not thread-safe. */
+#ifndef SYMBOLS_RANGE_JOBS_H
+#define SYMBOLS_RANGE_JOBS_H
+
+#include <sys/types.h>
+
+#include "agent/base/binary.h"
+#include "symbols/range_source.h"
+
+struct range_job {
+	struct range_job *next;
+	/** A reference. */
+	struct binary *binary;
+	pid_t pid;
+	enum range_depth depth;
+};
+
+/** All zero is empty. */
+struct range_job_queue {
+	struct range_job *first;
+	struct range_job *last;
+};
+
+void range_jobs_push(struct range_job_queue *queue, struct range_job *job);
+
+/** NULL if there is none; the caller's. */
+struct range_job *range_jobs_pop(struct range_job_queue *queue);
+
+void range_job_destroy(struct range_job *job);
+
+#endif
