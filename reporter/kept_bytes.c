@@ -36,6 +36,8 @@ void kept_bytes_deinit(struct kept_bytes *kept)
 {
 	kept_bytes_free_numbers(kept);
 	chunks_free(&kept->chunks);
+	kept->end = NULL;
+	kept->room = 0;
 }
 
 size_t kept_bytes_cost(size_t count)

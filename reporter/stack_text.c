@@ -50,7 +50,7 @@ static enum symbol_part part_of(const struct frame *frame, struct symbol_lookup 
 
 static bool is_go(const struct frame *frame)
 {
-	return frame->kind == FRAME_NATIVE && frame->binary && frame->binary->go;
+	return !frame_carries_name(frame) && frame->binary->go;
 }
 
 bool trace_shown_frame(const struct trace *trace, uint32_t index, struct symbol_lookup *lookup,
@@ -73,15 +73,27 @@ bool trace_shown_frame(const struct trace *trace, uint32_t index, struct symbol_
 	return part != SYMBOL_WRAPPER || frame->flags & FRAME_PANICS;
 }
 
+static bool is_inlined_name(const struct frame *frame)
+{
+	return frame->flags & FRAME_INLINED && frame_carries_name(frame);
+}
+
 void trace_shown_place(const struct trace *trace, uint32_t *index, struct symbol_lookup *lookup,
 		       struct shown_place *place)
 {
 	bool is_shown = trace_shown_frame(trace, (*index)++, lookup, &place->frames[0]);
+	struct frame caller;
 
 	place->count = is_shown;
-	while (is_shown && place->frames[place->count - 1].flags & FRAME_INLINED &&
-	       place->count < FRAME_MAX_NAMES && *index < trace->frame_count)
-		place->frames[place->count++] = trace_frame(trace, (*index)++);
+	while (is_shown && is_inlined_name(&place->frames[place->count - 1]) &&
+	       place->count < FRAME_MAX_NAMES && *index < trace->frame_count) {
+		caller = trace_frame(trace, *index);
+		/* It may have many names, and room is for one each. */
+		if (!frame_carries_name(&caller))
+			break;
+		place->frames[place->count++] = caller;
+		(*index)++;
+	}
 }
 
 uint32_t name_place(const struct shown_place *place, struct symbol_lookup *lookup,

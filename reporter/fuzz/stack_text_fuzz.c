@@ -59,7 +59,7 @@ static struct frame read_frame(struct byte_reader *reader, struct binary *binary
 	uint8_t choice = byte_reader_u8(reader);
 	struct frame frame = {
 		.kind = kinds[choice & 3],
-		.flags = choice >> 2 & 3,
+		.flags = (choice >> 2 & 3) | (choice & 128 ? FRAME_INLINED : 0),
 		.address = byte_reader_u64(reader),
 		.binary = choice & 16 ? binary : NULL,
 	};
@@ -102,9 +102,28 @@ static uint32_t name_count(const struct fuzz_lookup *fuzz, const struct frame *f
 	uint32_t hidden = frame_lookup_address(frame) % PARTS == SYMBOL_IN_WRAPPER &&
 			  !(frame->flags & FRAME_PANICS);
 
-	if (frame->kind != FRAME_NATIVE || !frame->binary || fuzz->count < 2)
+	if (frame_carries_name(frame) || fuzz->count < 2)
 		return 1;
 	return fuzz->count - hidden;
+}
+
+/* Asks for the names of each place: there is room for FRAME_MAX_NAMES. */
+static size_t count_names_of_places(const struct trace *trace, struct symbol_lookup *lookup)
+{
+	struct named_frame names[FRAME_MAX_NAMES];
+	struct shown_place place;
+	uint32_t index = 0;
+	size_t count = 0;
+	uint32_t named;
+
+	while (index < trace->frame_count) {
+		trace_shown_place(trace, &index, lookup, &place);
+		named = name_place(&place, lookup, names);
+		for (uint32_t i = 0; i < named; i++)
+			assert(frame_trait(&names[i]).kind < TEXT_KIND_COUNT);
+		count += named;
+	}
+	return count;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
@@ -135,6 +154,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
 	for (uint32_t i = 0; i < frame_count; i++)
 		if (trace_shown_frame(trace, i, &fuzz.lookup, &shown))
 			expected += name_count(&fuzz, &shown);
+	assert(count_names_of_places(trace, &fuzz.lookup) == expected);
 	append_stack_text(&text, comm, trace, &fuzz.lookup);
 	check_text(text_builder_text(&text), expected);
 	text_builder_deinit(&text);
