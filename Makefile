@@ -59,7 +59,7 @@ CC_arm64 := aarch64-linux-gnu-gcc
 VARIANTS := obj asan fuzz debug arm64
 
 # Folder of each library, and what it may use (the include table of CONTRIBUTING.md), in link order.
-LIBRARIES := base host proto emulation stackdeltas interpreters symbols reporter tracing processes walks agent collector
+LIBRARIES := base host proto emulation stackdeltas interpreters symbols reporter viewer tracing processes walks agent collector
 dir_base := agent/base
 dir_host := agent/host
 dir_proto := build/proto
@@ -68,6 +68,7 @@ dir_stackdeltas := stackdeltas
 dir_interpreters := interpreters
 dir_symbols := symbols
 dir_reporter := reporter
+dir_viewer := viewer
 dir_tracing := agent/tracing
 dir_processes := agent/processes
 dir_walks := agent/walks
@@ -81,14 +82,15 @@ uses_stackdeltas := stackdeltas host base
 uses_interpreters := interpreters host base
 uses_symbols := symbols host base
 uses_reporter := reporter proto base
+uses_viewer := viewer reporter proto base
 uses_tracing := tracing base
 uses_processes := processes stackdeltas interpreters symbols reporter host proto base
 uses_walks := walks processes stackdeltas interpreters symbols emulation host base
-uses_agent := agent walks processes stackdeltas interpreters symbols reporter tracing emulation host proto base
+uses_agent := agent walks processes stackdeltas interpreters symbols viewer reporter tracing emulation host proto base
 uses_collector := collector base
 
 # Each program is linked with those of them that it uses: gRPC's come with the collector's transport.
-LDLIBS_ALL := -Wl,--as-needed -lbpf -lcrypto -lxxhash -lprotobuf-c -lgrpc -lgpr -liberty -ldw -lelf -llzma -lzstd -lz -lm
+LDLIBS_ALL := -Wl,--as-needed -lbpf -lcrypto -lxxhash -lprotobuf-c -lgrpc -lgpr -lmicrohttpd -ljansson -liberty -ldw -lelf -llzma -lzstd -lz -lm
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
@@ -169,6 +171,7 @@ build/$(1)/%.o: %.c build/$(1)/flags | $$(GENERATED)
 $$(USES_SKELETON:%.c=build/$(1)/%.o): | $$(SKELETON)
 build/$(1)/agent/tracing/tests/verifier_test.o: | build/ebpf/allframes_arm64.skel.h
 build/$(1)/reporter/flame_page.o: viewer/assets/export.html
+build/$(1)/viewer/assets.o: $$(wildcard viewer/assets/*)
 build/$(1)/build/proto/%.o: build/proto/%.c build/$(1)/flags | $$(PROTO_HEADERS)
 	$$(call say,CC,$$@)
 	@mkdir -p $$(@D)

@@ -54,8 +54,9 @@ enum {
 
 #define TICK_NS NS_PER_SECOND
 #define TRIM_NS (30 * NS_PER_SECOND)
-/* How long the first sample waits for the processes that run already. */
+/* How long the first sample waits for the processes that run already: less where somebody looks on. */
 #define LOAD_TIMEOUT_NS (10 * NS_PER_SECOND)
+#define PAGE_LOAD_TIMEOUT_NS (3 * NS_PER_SECOND)
 /* From the stop on, for the debug data of what was sampled; then the outputs are written. */
 #define NAMES_TIMEOUT_NS (3 * NS_PER_SECOND)
 /* With process_manager_stop()'s 2 s and the outputs a normal stop stays under 5 s. */
@@ -77,8 +78,6 @@ struct agent {
 	struct perf_sampler *sampler;
 	struct kernel_symbols *kernel_symbols;
 	struct delta_cache *delta_cache;
-	/* What of the samples has been told to names. */
-	struct sample_cursor noticed;
 	struct first_walk *first_walk;
 	struct process_manager *processes;
 	struct event_reader *reader;
@@ -324,7 +323,9 @@ static bool wait_for_stop(struct agent *agent, uint64_t deadline_ns)
 static bool wait_until_loaded(struct agent *agent)
 {
 	uint64_t begin_ns = clock_monotonic_ns();
-	uint64_t deadline_ns = begin_ns + LOAD_TIMEOUT_NS;
+	uint64_t deadline_ns =
+		begin_ns +
+		(options_have_page(agent->options) ? PAGE_LOAD_TIMEOUT_NS : LOAD_TIMEOUT_NS);
 	bool is_stopped = false;
 
 	while (!is_stopped && clock_monotonic_ns() < deadline_ns) {
@@ -401,8 +402,14 @@ static void trim_heap(uint64_t now_ns, uint64_t *next_trim_ns)
 
 static void notice_binaries(struct agent *agent)
 {
-	native_names_notice(agent->names, destinations_samples(&agent->destinations),
-			    &agent->noticed);
+	destinations_notice(&agent->destinations, agent->names);
+}
+
+/* What the page says of the kernel's counters. */
+static void update_counters(const struct agent *agent)
+{
+	if (agent->destinations.viewer && bpf_metrics_update(bpf_loader_fds(agent->loader)))
+		log_debug("%s; the page's counters are old", error_text());
 }
 
 /* Keeps the time until the duration is over or a signal comes. */
@@ -433,6 +440,7 @@ static int sample(struct agent *agent)
 			if (perf_sampler_tick(agent->sampler))
 				log_warn("%s; trying again", error_text());
 			notice_binaries(agent);
+			update_counters(agent);
 			next_tick_ns = now_ns + TICK_NS;
 		}
 		trim_heap(now_ns, &next_trim_ns);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "agent/base/cleanup.h"
 #include "agent/base/error.h"
@@ -11,12 +12,10 @@
 #include "agent/base/metrics.h"
 #include "build/version.h"
 
-enum { HOST_ATTRIBUTE_COUNT = 4 };
-
-static bool has_local_outputs(const struct options *options)
-{
-	return options->output_count || !options->collector.address;
-}
+enum {
+	HOST_ATTRIBUTE_COUNT = 4,
+	LISTED_AT_ONCE = 256,
+};
 
 /* What is told of every sample; a tag of the same key counts more. */
 static int make_attributes(struct destinations *destinations)
@@ -134,6 +133,59 @@ static int init_outputs(struct destinations *destinations)
 	return 0;
 }
 
+static void read_totals(void *context, struct api_totals *totals)
+{
+	struct destinations *destinations = context;
+	struct sample_totals sums;
+
+	sample_counter_read(&destinations->counter, &sums);
+	*totals = (struct api_totals){
+		.samples = sums.samples,
+		.idle = metrics_read(metric_of_counter(COUNTER_IDLE)),
+		.lost = metrics_read(metric_of_counter(COUNTER_LOST_RING_FULL)) +
+			metrics_read(METRIC_SAMPLES_DROPPED),
+		.complete = sums.complete,
+		.guesses = sums.guesses,
+	};
+	for (int i = 0; i < UNWIND_ERROR_COUNT; i++)
+		totals->errors += sums.errors[i];
+	native_names_progress(destinations->names, &totals->names_pending,
+			      &totals->names_generation);
+}
+
+static int init_viewer(struct destinations *destinations, struct native_names *names)
+{
+	const struct options *options = destinations->options;
+	const struct viewer_options viewer_options = {
+		.address = options->viewer.address,
+		.token_file = options->viewer.token_file,
+		.history = { .retention_ns = options->viewer.retention_ns },
+		.api = {
+			.lookup = native_names_shown(names),
+			.read_totals = read_totals,
+			.context = destinations,
+			.version = AGENT_VERSION,
+			.host = destinations->host.name,
+			.kernel = destinations->kernel.release,
+			.source = "this machine",
+			.is_live = true,
+			.samples_per_second = options->samples_per_second,
+			.cpu_count = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN),
+		},
+	};
+	int error;
+
+	if (uname(&destinations->kernel))
+		destinations->kernel.release[0] = '\0';
+	destinations->names = names;
+	error = viewer_create(&viewer_options, &destinations->viewer);
+	if (error)
+		return error;
+	sample_counter_add(&destinations->counter,
+			   history_reporter(viewer_history(destinations->viewer)));
+	return 0;
+}
+
 int destinations_init(struct destinations *destinations, const struct options *options,
 		      struct native_names *names)
 {
@@ -143,7 +195,9 @@ int destinations_init(struct destinations *destinations, const struct options *o
 	sample_counter_init(&destinations->counter);
 	host_identity_read(&destinations->host, "/");
 	error = make_attributes(destinations);
-	if (!error && has_local_outputs(options))
+	if (!error && options_have_page(options))
+		error = init_viewer(destinations, names);
+	if (!error && options->output_count)
 		error = init_outputs(destinations);
 	if (!error && options->collector.address)
 		error = init_collector(destinations, names);
@@ -152,6 +206,7 @@ int destinations_init(struct destinations *destinations, const struct options *o
 
 void destinations_deinit(struct destinations *destinations)
 {
+	viewer_destroy(destinations->viewer);
 	otlp_reporter_destroy(destinations->otlp);
 	go_symbols_destroy(destinations->go_symbols);
 	grpc_transport_destroy(destinations->transport);
@@ -165,10 +220,28 @@ struct reporter *destinations_reporter(struct destinations *destinations)
 	return &destinations->counter.reporter;
 }
 
-struct sample_store *destinations_samples(struct destinations *destinations)
+static void notice_shown(struct destinations *destinations, struct native_names *names)
 {
-	return destinations->samples ? destinations->samples :
-				       otlp_reporter_samples(destinations->otlp);
+	struct history *history = viewer_history(destinations->viewer);
+	struct listed_trace traces[LISTED_AT_ONCE];
+	uint32_t count;
+
+	while ((count = history_list(history, traces, LISTED_AT_ONCE)) > 0) {
+		native_names_notice_listed(names, traces, count);
+		for (uint32_t i = 0; i < count; i++)
+			trace_unref(traces[i].trace);
+	}
+}
+
+void destinations_notice(struct destinations *destinations, struct native_names *names)
+{
+	if (destinations->viewer)
+		notice_shown(destinations, names);
+	if (destinations->samples)
+		native_names_notice(names, destinations->samples, &destinations->noticed);
+	else if (destinations->otlp)
+		native_names_notice(names, otlp_reporter_samples(destinations->otlp),
+				    &destinations->noticed);
 }
 
 void destinations_describe(const struct destinations *destinations, struct text_builder *text)
@@ -176,23 +249,32 @@ void destinations_describe(const struct destinations *destinations, struct text_
 	const struct options *options = destinations->options;
 	const struct collector_options *collector = &options->collector;
 
-	for (uint32_t i = 0; i < options->output_count; i++)
-		text_builder_format(text, "%s%s", i ? ", " : "", options->outputs[i]);
+	const char *between = "";
+
+	if (destinations->viewer) {
+		text_builder_append(text, viewer_url(destinations->viewer));
+		between = ", ";
+	}
+	for (uint32_t i = 0; i < options->output_count; i++) {
+		text_builder_format(text, "%s%s", between, options->outputs[i]);
+		between = ", ";
+	}
 	if (collector->address)
-		text_builder_format(text, "%scollector %s (%s)", options->output_count ? ", " : "",
-				    collector->address,
+		text_builder_format(text, "%scollector %s (%s)", between, collector->address,
 				    collector->disable_tls ? "plain text" : "TLS");
-	else if (!options->output_count)
-		text_builder_append(text, "a stack table on standard output");
 }
 
 int destinations_start(struct destinations *destinations)
 {
-	return destinations->otlp ? otlp_reporter_start(destinations->otlp) : 0;
+	int error = destinations->viewer ? viewer_start(destinations->viewer) : 0;
+
+	return !error && destinations->otlp ? otlp_reporter_start(destinations->otlp) : error;
 }
 
 void destinations_begin_stop(struct destinations *destinations, uint64_t deadline_ns)
 {
+	if (destinations->viewer)
+		viewer_stop(destinations->viewer);
 	if (destinations->otlp)
 		otlp_reporter_begin_stop(destinations->otlp, deadline_ns);
 }

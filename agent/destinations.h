@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Where the samples of a run go: counted first, then into the store for the local outputs, if there
+ * Where the samples of a run go: counted first, then to the page and into the store for the local outputs, if there
  * are any, and to the collector, if there is one.
  */
 #ifndef AGENT_DESTINATIONS_H
 #define AGENT_DESTINATIONS_H
 
 #include <stdint.h>
+#include <sys/utsname.h>
 
 #include "agent/base/symbol_lookup.h"
 #include "agent/base/text_builder.h"
@@ -19,11 +20,16 @@
 #include "reporter/sample_store.h"
 #include "reporter/sample_totals.h"
 #include "symbols/go_symbols.h"
+#include "viewer/viewer.h"
 
 /* Owner: struct agent. Zeroed, it can be taken down. */
 struct destinations {
 	const struct options *options;
 	struct sample_counter counter;
+	/* The page. */
+	struct viewer *viewer;
+	struct native_names *names;
+	struct utsname kernel;
 	/* Local outputs. */
 	struct output_files outputs;
 	struct sample_store *samples;
@@ -36,6 +42,8 @@ struct destinations {
 	struct grpc_transport_options transport_options;
 	struct grpc_transport *transport;
 	struct otlp_reporter *otlp;
+	/* What has been noticed of the samples of either. */
+	struct sample_cursor noticed;
 };
 
 /**
@@ -50,8 +58,8 @@ void destinations_deinit(struct destinations *destinations);
 /** The reporter to hand every sample to. */
 struct reporter *destinations_reporter(struct destinations *destinations);
 
-/** A store with all samples of the run or of the interval; borrowed. */
-struct sample_store *destinations_samples(struct destinations *destinations);
+/** Tells @names of the binaries in samples that are new since the last call. */
+void destinations_notice(struct destinations *destinations, struct native_names *names);
 
 /** Appends what the start line says: "a.folded, collector host:4317 (TLS)". */
 void destinations_describe(const struct destinations *destinations, struct text_builder *text);

@@ -21,6 +21,8 @@
 
 enum {
 	SYMBOL_TABLES_MAX_BYTES = 128 << 20,
+	/* For as long as the agent runs. */
+	SHOWN_TABLES_MAX_BYTES = 24 << 20,
 	RANGE_FILES_MAX_BYTES = 512 << 20,
 	LISTED_AT_ONCE = 256,
 	/* Executable ids that are known to be wanted; beyond it all are told of again. */
@@ -42,6 +44,7 @@ struct native_names {
 	char fetched[PATH_MAX];
 	enum range_depth depth;
 	struct symbol_store *local;
+	struct symbol_store *shown;
 	struct symbol_store *sent;
 	/* Of the thread that makes ranges. */
 	struct local_devices devices;
@@ -136,18 +139,20 @@ static int create_ranges(const struct options *options, struct native_names *nam
 	return error ? error : range_store_create(&range_options, &names->ranges);
 }
 
-static int create_local(struct native_names *names)
+/* Every thread that asks has its own. */
+static int create_full(struct native_names *names, size_t table_limit_bytes,
+		       struct symbol_store **store)
 {
 	const struct symbol_store_options options = {
 		.ranges = range_store_source(names->ranges),
 		.depth = RANGE_DEPTH_FULL,
-		.table_limit_bytes = SYMBOL_TABLES_MAX_BYTES,
+		.table_limit_bytes = table_limit_bytes,
 		.reads_remote = true,
 		.names_starts = true,
 		.demangles = true,
 	};
 
-	return symbol_store_create(&options, &names->local);
+	return symbol_store_create(&options, store);
 }
 
 /* The report thread reads no file but Go's: what is not in ranges yet goes without a name. */
@@ -165,17 +170,20 @@ static int create_sent(struct native_names *names, enum symbolize symbolize)
 static int create_stores(const struct options *options, struct native_names *names)
 {
 	const struct collector_options *collector = &options->collector;
-	bool has_local = options->output_count || !collector->address;
+	bool has_local = options->output_count, has_page = options_have_page(options);
 	bool has_sent = collector->address && collector->symbolize != SYMBOLIZE_NONE;
 	int error;
 
-	if (!has_local && !has_sent)
+	if (!has_local && !has_page && !has_sent)
 		return 0;
-	names->depth = has_local || collector->symbolize == SYMBOLIZE_FULL ? RANGE_DEPTH_FULL :
-									     RANGE_DEPTH_SYMBOLS;
+	names->depth = has_local || has_page || collector->symbolize == SYMBOLIZE_FULL ?
+			       RANGE_DEPTH_FULL :
+			       RANGE_DEPTH_SYMBOLS;
 	error = create_ranges(options, names);
 	if (!error && has_local)
-		error = create_local(names);
+		error = create_full(names, SYMBOL_TABLES_MAX_BYTES, &names->local);
+	if (!error && has_page)
+		error = create_full(names, SHOWN_TABLES_MAX_BYTES, &names->shown);
 	if (!error && has_sent)
 		error = create_sent(names, collector->symbolize);
 	return error;
@@ -204,6 +212,7 @@ void native_names_destroy(struct native_names *names)
 	if (!names)
 		return;
 	symbol_store_destroy(names->local);
+	symbol_store_destroy(names->shown);
 	symbol_store_destroy(names->sent);
 	hash_map_deinit(&names->seen);
 	/* Each has been told of the other. */
@@ -220,6 +229,11 @@ void native_names_destroy(struct native_names *names)
 struct symbol_lookup *native_names_local(struct native_names *names)
 {
 	return names->local ? symbol_store_lookup(names->local) : NULL;
+}
+
+struct symbol_lookup *native_names_shown(struct native_names *names)
+{
+	return names->shown ? symbol_store_lookup(names->shown) : NULL;
 }
 
 struct symbol_lookup *native_names_sent(struct native_names *names)
@@ -258,6 +272,13 @@ static void notice_trace(struct native_names *names, const struct trace *trace, 
 	}
 }
 
+void native_names_notice_listed(struct native_names *names, const struct listed_trace *traces,
+				uint32_t count)
+{
+	for (uint32_t i = 0; names->ranges && i < count; i++)
+		notice_trace(names, traces[i].trace, traces[i].pid);
+}
+
 void native_names_notice(struct native_names *names, struct sample_store *store,
 			 struct sample_cursor *cursor)
 {
@@ -267,10 +288,9 @@ void native_names_notice(struct native_names *names, struct sample_store *store,
 	if (!names->ranges)
 		return;
 	while ((count = sample_store_list(store, cursor, traces, LISTED_AT_ONCE)) > 0) {
-		for (uint32_t i = 0; i < count; i++) {
-			notice_trace(names, traces[i].trace, traces[i].pid);
+		native_names_notice_listed(names, traces, count);
+		for (uint32_t i = 0; i < count; i++)
 			trace_unref(traces[i].trace);
-		}
 	}
 }
 
@@ -278,6 +298,16 @@ void native_names_notice_taken(struct native_names *names, const struct sample_s
 {
 	for (size_t i = 0; names->ranges && i < snapshot->count; i++)
 		notice_trace(names, snapshot->samples[i].trace, snapshot->samples[i].pid);
+}
+
+void native_names_progress(struct native_names *names, uint64_t *pending, uint64_t *changes)
+{
+	size_t waiting = 0;
+
+	*changes = 0;
+	if (names->ranges)
+		range_store_progress(names->ranges, &waiting, changes);
+	*pending = waiting;
 }
 
 void native_names_wait(struct native_names *names, uint64_t deadline_ns)

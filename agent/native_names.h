@@ -25,6 +25,9 @@ void native_names_destroy(struct native_names *names);
 /** For the main thread, if there are local outputs. Borrowed. */
 struct symbol_lookup *native_names_local(struct native_names *names);
 
+/** For the viewer's thread, if there is a page. Borrowed. */
+struct symbol_lookup *native_names_shown(struct native_names *names);
+
 /** For the report thread; NULL if nothing is to be sent but names of Go. Borrowed. */
 struct symbol_lookup *native_names_sent(struct native_names *names);
 
@@ -32,8 +35,18 @@ struct symbol_lookup *native_names_sent(struct native_names *names);
 void native_names_notice(struct native_names *names, struct sample_store *store,
 			 struct sample_cursor *cursor);
 
+/** The same for @count traces of @traces. */
+void native_names_notice_listed(struct native_names *names, const struct listed_trace *traces,
+				uint32_t count);
+
 /** The same for what was taken: it may have come since. */
 void native_names_notice_taken(struct native_names *names, const struct sample_snapshot *snapshot);
+
+/**
+ * How many binaries' debug data is still to be read, and a number that grows when names may have got better. Any
+ * thread.
+ */
+void native_names_progress(struct native_names *names, uint64_t *pending, uint64_t *changes);
 
 /**
  * Waits until names are there for all that was noticed, until @deadline_ns (CLOCK_MONOTONIC) at most. From

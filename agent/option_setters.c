@@ -37,13 +37,16 @@ int option_set_number(struct options *options, const struct setting *setting)
 int option_set_duration(struct options *options, const struct setting *setting)
 {
 	const struct option *option = setting->option;
+	bool in_seconds = option->minimum % NS_PER_SECOND == 0;
 	uint64_t duration_ns;
 
 	if (option_parse_duration(setting->text, &duration_ns))
 		return option_refuse(setting, "give a duration such as 100ms, 5s, 2m30s or 1h");
 	if (duration_ns < option->minimum || duration_ns > option->maximum)
-		return option_refuse(setting, "give a duration from %llums to %lluh",
-				     (unsigned long long)(option->minimum / NS_PER_MS),
+		return option_refuse(setting, "give a duration from %llu%s to %lluh",
+				     (unsigned long long)(option->minimum /
+							  (in_seconds ? NS_PER_SECOND : NS_PER_MS)),
+				     in_seconds ? "s" : "ms",
 				     (unsigned long long)(option->maximum / NS_PER_HOUR));
 	*(uint64_t *)field_of(options, setting) = duration_ns;
 	return 0;

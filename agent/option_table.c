@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/option_table.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <linux/magic.h>
 #include <stdio.h>
@@ -17,6 +16,7 @@
 #include "agent/base/text_builder.h"
 #include "agent/option_collector.h"
 #include "agent/option_setters.h"
+#include "agent/option_tags.h"
 #include "agent/option_values.h"
 #include "ebpf/abi/config.h"
 #include "ebpf/abi/slab.h"
@@ -24,9 +24,6 @@
 
 enum {
 	OUTPUT_MAX_COUNT = 16,
-	TAG_MAX_COUNT = 64,
-	TAG_KEY_MAX_BYTES = 63,
-	TAG_VALUE_MAX_BYTES = 255,
 	/* Linux's PID_MAX_LIMIT on 64-bit machines. */
 	PID_MAX = 1 << 22,
 };
@@ -157,91 +154,6 @@ static int set_seed(struct options *options, const struct setting *setting)
 		return option_refuse(setting, "give a number from 0 to %llu",
 				     (unsigned long long)UINT64_MAX);
 	options->has_probabilistic_seed = true;
-	return 0;
-}
-
-static bool is_tag_key(const char *key)
-{
-	size_t length = strlen(key);
-
-	if (length > TAG_KEY_MAX_BYTES || !isalnum((unsigned char)key[0]))
-		return false;
-	for (size_t i = 0; i < length; i++) {
-		if (!isalnum((unsigned char)key[i]) && !strchr("._-/", key[i]))
-			return false;
-	}
-	return true;
-}
-
-static bool is_tag_value(const char *value)
-{
-	size_t length = strlen(value);
-
-	for (size_t i = 0; i < length; i++) {
-		if (iscntrl((unsigned char)value[i]))
-			return false;
-	}
-	return length > 0 && length <= TAG_VALUE_MAX_BYTES;
-}
-
-/* Adds `key:value`, which is cut in two in place. */
-static int add_tag(struct options *options, const struct setting *setting, char *pair)
-{
-	struct option_tag *tag = &options->tags[options->tag_count];
-	char *value = strchr(pair, ':');
-	size_t key_bytes;
-	size_t value_bytes;
-
-	if (!value)
-		return option_refuse(setting, "'%.32s' is not of the form key:value", pair);
-	*value++ = '\0';
-	if (!is_tag_key(pair))
-		return option_refuse(
-			setting,
-			"give keys of letters, digits and ._-/ that start with a letter or "
-			"digit, %d bytes at most",
-			TAG_KEY_MAX_BYTES);
-	if (!is_tag_value(value))
-		return option_refuse(setting,
-				     "give values of 1 to %d bytes without control characters",
-				     TAG_VALUE_MAX_BYTES);
-	for (uint32_t i = 0; i < options->tag_count; i++) {
-		if (strcmp(options->tags[i].key, pair) == 0)
-			return option_refuse(setting, "key %s given twice; give each key once",
-					     pair);
-	}
-	key_bytes = strlen(pair) + 1;
-	value_bytes = strlen(value) + 1;
-	tag->key = malloc(key_bytes + value_bytes);
-	if (!tag->key)
-		return option_out_of_memory();
-	memcpy(tag->key, pair, key_bytes);
-	tag->value = tag->key + key_bytes;
-	memcpy(tag->value, value, value_bytes);
-	options->tag_count++;
-	return 0;
-}
-
-static int set_tags(struct options *options, const struct setting *setting)
-{
-	_cleanup_(free_pointer) char *text = strdup(setting->text);
-	char *rest = text;
-	char *pair;
-
-	options_free_tags(options);
-	options->tag_count = 0;
-	options->tags = calloc(TAG_MAX_COUNT, sizeof(*options->tags));
-	if (!text || !options->tags)
-		return option_out_of_memory();
-	while ((pair = strsep(&rest, ","))) {
-		int error;
-
-		if (options->tag_count == TAG_MAX_COUNT)
-			return option_refuse(setting, "give at most %d tags", TAG_MAX_COUNT);
-		error = add_tag(options, setting, pair);
-		if (error)
-			return error;
-	}
 	return 0;
 }
 
@@ -422,9 +334,35 @@ const struct option option_table[] = {
 		.meaning =
 			"Write the profile there at the end; may be repeated. By suffix: .pb.gz "
 			"pprof, .folded folded stacks, .txt stack table, .otlp one OTLP message, "
-			".html a flame graph in a page of its own; - is folded stacks on standard output. With neither it nor a collector: the "
-			"stack table on standard output.",
+			".html a flame graph in a page of its own; - is folded stacks on standard output.",
 		.set = set_output,
+	},
+	{
+		.name = "viewer",
+		.value_name = "ADDR:PORT",
+		.meaning =
+			"Show the samples of the last while as a page for browsers at this address. Default, with neither "
+			"it nor an output nor a collector: 127.0.0.1:7171, or a free port if that one is taken.",
+		.set = option_set_path,
+		.offset = offsetof(struct options, viewer.address),
+	},
+	{
+		.name = "viewer-token-file",
+		.value_name = "FILE",
+		.meaning =
+			"Ask for the token in this file; needed for all addresses but those of this machine alone.",
+		.set = option_set_path,
+		.offset = offsetof(struct options, viewer.token_file),
+	},
+	{
+		.name = "retention",
+		.value_name = "D",
+		.initial = "30m",
+		.meaning = "How long the page's samples are kept, 10s to 24h, as far as 48 MB go.",
+		.set = option_set_duration,
+		.offset = offsetof(struct options, viewer.retention_ns),
+		.minimum = 10 * NS_PER_SECOND,
+		.maximum = 24 * NS_PER_HOUR,
 	},
 	{
 		.name = "pid",
@@ -502,7 +440,7 @@ const struct option option_table[] = {
 		.name = "tags",
 		.value_name = "K:V,K:V",
 		.meaning = "Put these keys and values into the profiles.",
-		.set = set_tags,
+		.set = option_set_tags,
 	},
 	{
 		.name = "tracers",

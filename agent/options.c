@@ -148,11 +148,18 @@ void options_deinit(struct options *options)
 	free(options->outputs);
 	collector_options_deinit(&options->collector);
 	free(options->pids);
+	free(options->viewer.address);
+	free(options->viewer.token_file);
 	free(options->cgroup);
 	free(options->cpus);
 	options_free_tags(options);
 	free(options->cache_dir);
 	*options = (struct options){ 0 };
+}
+
+bool options_have_page(const struct options *options)
+{
+	return options->viewer.address || (!options->output_count && !options->collector.address);
 }
 
 static void print_wrapped(FILE *file, const char *text)

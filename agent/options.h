@@ -68,11 +68,22 @@ struct collector_options {
 	bool no_compression;
 };
 
+/** The page; the texts are owned. */
+struct page_options {
+	/** As given; NULL: the default. */
+	char *address;
+	/** NULL: no token. */
+	char *token_file;
+	uint64_t retention_ns;
+};
+
 /** Owned by main() and read-only once parsed; options_deinit() frees what it points to. */
 struct options {
 	enum options_action action;
 
 	struct collector_options collector;
+
+	struct page_options viewer;
 
 	/** Paths as given, "-" for standard output; all different. */
 	char **outputs;
@@ -125,6 +136,9 @@ struct options {
  */
 int options_parse(struct options *options, int argument_count, char *const *arguments);
 void options_deinit(struct options *options);
+
+/** Whether the page is shown: it was asked for, or nothing else was. */
+bool options_have_page(const struct options *options);
 
 /** Frees the tags only, for a -tags that replaces an earlier one. */
 void options_free_tags(struct options *options);

@@ -150,13 +150,12 @@ static int init_file(struct output_file *file, const char *path)
 
 int output_files_init(struct output_files *files, const char *const *paths, size_t path_count)
 {
-	struct output_files fresh = { .count = path_count ? path_count : 1 };
+	struct output_files fresh = { .count = path_count };
 	int err = 0;
 
-	fresh.files = calloc(fresh.count, sizeof(*fresh.files));
+	fresh.files = calloc(path_count + 1, sizeof(*fresh.files));
 	if (!fresh.files)
 		return fail_errno(-ENOMEM, "-output");
-	fresh.files[0].format = OUTPUT_STACK_TABLE;
 	for (size_t i = 0; i < path_count && !err; i++)
 		err = init_file(&fresh.files[i], paths[i]);
 	if (err) {

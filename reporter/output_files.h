@@ -50,8 +50,7 @@ int output_format_of_path(const char *path, enum output_format *format);
 
 /**
  * Takes the @path_count paths and checks each: its format, and that a file can be made beside it.
- * Without a path the stack table goes to standard output. -EINVAL, with a text that says which path
- * cannot be used and why, or -ENOMEM; then nothing is left to deinit.
+ * -EINVAL, with a text that says which path cannot be used and why, or -ENOMEM; then nothing is left to deinit.
  */
 int output_files_init(struct output_files *files, const char *const *paths, size_t path_count);
 void output_files_deinit(struct output_files *files);

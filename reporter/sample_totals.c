@@ -7,14 +7,20 @@
 #include <stddef.h>
 #include <string.h>
 
+/* One thread adds, others may read meanwhile. */
+static void add(uint64_t *sum, uint64_t count)
+{
+	__atomic_store_n(sum, *sum + count, __ATOMIC_RELAXED);
+}
+
 static void add_to_totals(struct sample_totals *totals, const struct trace *trace,
 			  const struct sample_context *context)
 {
-	totals->samples++;
-	totals->complete += trace->is_complete;
-	totals->guesses += trace->has_guess;
+	add(&totals->samples, 1);
+	add(&totals->complete, trace->is_complete);
+	add(&totals->guesses, trace->has_guess);
 	for (int error = 0; error < UNWIND_ERROR_COUNT; error++)
-		totals->errors[error] += trace->error_mask >> error & 1;
+		add(&totals->errors[error], trace->error_mask >> error & 1);
 	if (!context->was_known) {
 		totals->before_known++;
 	} else if (!trace->is_kernel_thread && !(trace->error_mask & 1U << UNWIND_NO_MEMORY)) {
@@ -47,4 +53,20 @@ void sample_counter_add(struct sample_counter *counter, struct reporter *next)
 {
 	assert(counter->next_count < SAMPLE_COUNTER_MAX_NEXT);
 	counter->next[counter->next_count++] = next;
+}
+
+static uint64_t read_sum(const uint64_t *sum)
+{
+	return __atomic_load_n(sum, __ATOMIC_RELAXED);
+}
+
+void sample_counter_read(const struct sample_counter *counter, struct sample_totals *totals)
+{
+	*totals = (struct sample_totals){
+		.samples = read_sum(&counter->totals.samples),
+		.complete = read_sum(&counter->totals.complete),
+		.guesses = read_sum(&counter->totals.guesses),
+	};
+	for (int error = 0; error < UNWIND_ERROR_COUNT; error++)
+		totals->errors[error] = read_sum(&counter->totals.errors[error]);
 }

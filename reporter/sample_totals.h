@@ -29,7 +29,10 @@ struct sample_totals {
 	uint64_t known_user_complete;
 };
 
-/** Owned by the agent; report() is the work thread's, totals are read when that has ended. */
+/**
+ * Owned by the agent; report() is the work thread's. Totals are read when that has ended, or by
+ * sample_counter_read().
+ */
 struct sample_counter {
 	struct reporter reporter;
 	struct sample_totals totals;
@@ -39,6 +42,9 @@ struct sample_counter {
 };
 
 void sample_counter_init(struct sample_counter *counter);
+
+/** The sums of samples, complete, guesses and errors, while samples come; the others are 0. */
+void sample_counter_read(const struct sample_counter *counter, struct sample_totals *totals);
 
 /** Hands every sample to @next too. At most SAMPLE_COUNTER_MAX_NEXT; before the first sample. */
 void sample_counter_add(struct sample_counter *counter, struct reporter *next);

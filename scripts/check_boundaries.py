@@ -48,9 +48,9 @@ LIBRARY_HOMES = [
     (r"protobuf-c/.*|build/proto/.*", ["reporter/otlp_", "reporter/pprof", "reporter/tests/", "bench/otlp_"]),
     (r"openssl/.*", ["agent/host/file_id"]),
     (r"xxhash\.h", ["agent/base/hash128."]),
-    (r"microhttpd\.h", ["viewer/"]),
+    (r"microhttpd\.h|jansson\.h", ["viewer/"]),
     (r"zlib\.h", ["agent/host/decompress", "agent/host/debug_file", "agent/host/tests/",
-                  "reporter/", "integration/collector/", "bench/otlp_"]),
+                  "reporter/", "viewer/http_server", "integration/collector/", "bench/otlp_"]),
     (r"zstd.*\.h|lzma.*\.h", ["agent/host/decompress", "agent/host/tests/", "reporter/",
                               "integration/collector/", "bench/otlp_"]),
 ]

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * What the page asks for, answered from the history: no HTTP here. One thread.
+ * What the page asks for, answered from the history as viewer/page/API.md has it: no HTTP here. One thread.
  */
 #ifndef VIEWER_API_H
 #define VIEWER_API_H
@@ -12,18 +12,25 @@
 #include "agent/base/symbol_lookup.h"
 #include "viewer/history.h"
 
-/** What the answers say of the agent and the machine. */
+/** What the answers say of the agent beside its samples. */
 struct api_totals {
-	uint64_t samples, idle, lost, complete, guesses, errors;
+	uint64_t samples;
+	uint64_t idle;
+	uint64_t lost;
+	uint64_t complete;
+	uint64_t guesses;
+	uint64_t errors;
 	/** Binaries whose debug data is still to be read, and a number that grows when names get better. */
-	uint64_t names_pending, names_generation;
+	uint64_t names_pending;
+	uint64_t names_generation;
 };
 
+/** Strings are borrowed. */
 struct api_config {
 	struct history *history;
-	/** Native names; NULL for none. For the viewer's thread alone. */
+	/** Native names; NULL for none. For the thread that asks alone. */
 	struct symbol_lookup *lookup;
-	/** Fills @totals. May be NULL. */
+	/** Fills *@totals, which is zeroed. May be NULL. */
 	void (*read_totals)(void *context, struct api_totals *totals);
 	void *context;
 	const char *version;
@@ -32,15 +39,14 @@ struct api_config {
 	/** "this machine", or the file that is shown. */
 	const char *source;
 	bool is_live;
+	bool token_needed;
 	uint32_t samples_per_second;
 	uint32_t cpu_count;
+	/** 0: without end. */
 	uint64_t retention_ns;
 	/** The same moment by both clocks: the history's time 0. */
 	uint64_t epoch_realtime_ns;
 	uint64_t epoch_monotonic_ns;
-	/** The page that exports put their data into; NULL: no such export. */
-	const char *export_page;
-	size_t export_page_bytes;
 };
 
 /** Decoded by who speaks HTTP; may hold any byte but NUL. */
@@ -61,7 +67,7 @@ struct api_answer {
 	/** Of HTTP. */
 	unsigned int status;
 	const char *content_type;
-	/** The caller's, to be freed. */
+	/** The caller's, to be freed; NULL only without memory. */
 	char *body;
 	size_t bytes;
 	/** Of a download, else "". */
@@ -70,11 +76,11 @@ struct api_answer {
 
 struct api;
 
-/** @config and what it points to are borrowed, but copied itself. -ENOMEM. */
+/** *@config is copied. -ENOMEM. */
 int api_create(const struct api_config *config, struct api **api);
 void api_destroy(struct api *api);
 
-/** Always fills @answer, without a body where there is no memory. */
+/** Fills *@answer, whatever is asked for. */
 void api_answer(struct api *api, const struct api_request *request, struct api_answer *answer);
 
 #endif

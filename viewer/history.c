@@ -15,8 +15,9 @@
 enum {
 	CHUNK_MAX_BYTES = 64 << 10,
 	SAMPLE_MAX_BYTES = 2 * PACKED_32_MAX_BYTES + PACKED_64_MAX_BYTES,
-	/* What is kept goes in so many steps. */
+	/* What is kept goes in so many steps: of time, and of what new keys take. */
 	CHUNKS_PER_RETENTION = 60,
+	CHUNKS_PER_BUDGET = 32,
 	/* Keys that nobody has asked for yet. */
 	NEW_KEYS_MAX = 8192,
 	/* While there is a view nothing can go; this part of max_bytes more is allowed then. */
@@ -48,6 +49,8 @@ struct history {
 	struct history_chunk_vector chunks;
 	size_t chunk_bytes;
 	uint64_t last_in_chunk_ns;
+	/* Of the keys, when the newest chunk was begun. */
+	size_t keys_before_chunk;
 	uint64_t newest_ns;
 	uint64_t samples;
 	uint64_t dropped;
@@ -144,14 +147,21 @@ static int begin_chunk(struct history *history, uint64_t time_ns)
 	}
 	history->chunk_bytes += chunk.capacity;
 	history->last_in_chunk_ns = time_ns;
+	history->keys_before_chunk = history->keys.bytes;
 	return 0;
 }
 
 static bool is_full(const struct history *history, const struct chunk *chunk, uint64_t time_ns)
 {
-	return chunk->capacity - chunk->bytes < SAMPLE_MAX_BYTES ||
-	       (chunk->samples && time_ns > chunk->base_ns &&
-		time_ns - chunk->base_ns > history->options.retention_ns / CHUNKS_PER_RETENTION);
+	const struct history_options *options = &history->options;
+	uint64_t age_ns = time_ns > chunk->base_ns ? time_ns - chunk->base_ns : 0;
+
+	if (chunk->capacity - chunk->bytes < SAMPLE_MAX_BYTES)
+		return true;
+	return chunk->samples &&
+	       (age_ns > options->retention_ns / CHUNKS_PER_RETENTION ||
+		history->keys.bytes >
+			history->keys_before_chunk + options->max_bytes / CHUNKS_PER_BUDGET);
 }
 
 static int reserve_sample(struct history *history, uint64_t time_ns)
@@ -172,7 +182,8 @@ static void note_new_key(struct history *history, uint32_t number)
 		history->new_first++;
 }
 
-static void write_sample(struct history *history, uint32_t key, const struct sample_context *context)
+static void write_sample(struct history *history, uint32_t key,
+			 const struct sample_context *context)
 {
 	struct chunk *chunk = newest_chunk(history);
 	uint64_t time_ns = context->time_ns;
@@ -215,7 +226,8 @@ static int add(struct history *history, struct trace *trace, const struct sample
 	return 0;
 }
 
-static void report(struct reporter *reporter, struct trace *trace, const struct sample_context *context)
+static void report(struct reporter *reporter, struct trace *trace,
+		   const struct sample_context *context)
 {
 	struct history *history = (struct history *)reporter;
 
@@ -288,8 +300,7 @@ uint32_t history_list(struct history *history, struct listed_trace *traces, uint
 	pthread_mutex_lock(&history->lock);
 	while (count < capacity && history->new_count) {
 		uint32_t number = history->new_keys[history->new_first++ % NEW_KEYS_MAX];
-		const struct history_key *key =
-			history_keys_at(history->keys.blocks.items, number);
+		const struct history_key *key = history_keys_at(history->keys.blocks.items, number);
 
 		history->new_count--;
 		if (key)
@@ -341,7 +352,8 @@ static int fill_view(struct history *history, struct history_view *view)
 	if (chunks)
 		memcpy(view->chunks, history->chunks.items, chunks * sizeof(*view->chunks));
 	if (blocks)
-		memcpy(view->blocks, history->keys.blocks.items, blocks * sizeof(struct kept_key *));
+		memcpy(view->blocks, history->keys.blocks.items,
+		       blocks * sizeof(struct kept_key *));
 	if (chunks && copy_newest(&view->chunks[chunks - 1]))
 		return -ENOMEM;
 	view->history = history;

@@ -66,7 +66,8 @@ const struct history_key *history_keys_at(struct kept_key *const *blocks, uint32
 
 /* --- shared parts --- */
 
-static struct shared_bytes *find_shared(const struct history_keys *keys, const void *bytes, size_t count)
+static struct shared_bytes *find_shared(const struct history_keys *keys, const void *bytes,
+					size_t count)
 {
 	uint64_t found;
 
@@ -174,7 +175,8 @@ static struct key_identity identify(const struct trace *trace, const struct samp
 		.executables_hash = trace->executables_hash,
 		.process_comm_hash =
 			hash64_bytes(context->process_comm, strlen(context->process_comm)),
-		.thread_comm_hash = hash64_bytes(context->thread_comm, strlen(context->thread_comm)),
+		.thread_comm_hash =
+			hash64_bytes(context->thread_comm, strlen(context->thread_comm)),
 		.pid = context->pid,
 		.tid = context->tid,
 	};
@@ -262,8 +264,8 @@ static int make_key(struct history_keys *keys, struct trace *trace,
 	return 0;
 }
 
-int history_keys_add(struct history_keys *keys, struct trace *trace, const struct sample_context *context,
-		     uint32_t *number, bool *is_new)
+int history_keys_add(struct history_keys *keys, struct trace *trace,
+		     const struct sample_context *context, uint32_t *number, bool *is_new)
 {
 	struct key_identity identity = identify(trace, context);
 	uint64_t found;

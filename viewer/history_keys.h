@@ -51,8 +51,8 @@ struct history_keys {
 void history_keys_deinit(struct history_keys *keys);
 
 /** Counts one sample more of the key, which is made if need be (*is_new). -ENOMEM, -E2BIG. */
-int history_keys_add(struct history_keys *keys, struct trace *trace, const struct sample_context *context,
-		     uint32_t *number, bool *is_new);
+int history_keys_add(struct history_keys *keys, struct trace *trace,
+		     const struct sample_context *context, uint32_t *number, bool *is_new);
 
 /** Counts one less. */
 void history_keys_remove(struct history_keys *keys, uint32_t number);

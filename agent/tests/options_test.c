@@ -86,7 +86,9 @@ static void what_is_no_option_is_refused(void **state)
 static void options_of_later_issues_are_refused(void **state)
 {
 	static char *const later[] = {
-		"-viewer=127.0.0.1:7171",
+		"-open=profile.pb.gz",
+		"-receive=127.0.0.1:4317",
+		"-doctor",
 	};
 
 	(void)state;

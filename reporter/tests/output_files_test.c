@@ -223,7 +223,7 @@ static void a_file_that_is_there_is_replaced_and_a_link_not_followed(void **stat
 	output_files_deinit(&files);
 }
 
-static void standard_output_gets_folded_for_a_dash_and_the_table_without_a_path(void **state)
+static void standard_output_gets_folded_stacks_for_a_dash(void **state)
 {
 	struct output_files files;
 	char *text;
@@ -235,10 +235,6 @@ static void standard_output_gets_folded_for_a_dash_and_the_table_without_a_path(
 	text = capture(STDOUT_FILENO, &files, &err);
 	assert_int_equal(err, 0);
 	assert_string_equal(text, "p;main 3\n");
-	output_files_deinit(&files);
-	assert_int_equal(output_files_init(&files, NULL, 0), 0);
-	text = capture(STDOUT_FILENO, &files, &err);
-	assert_string_equal(text, "100.0% p;main\n");
 	output_files_deinit(&files);
 }
 
@@ -360,7 +356,7 @@ int main(void)
 		TEST(only_otlp_needs_the_times_of_samples),
 		TEST(otlp_has_the_attributes_and_the_clock_of_the_run),
 		TEST(a_file_that_is_there_is_replaced_and_a_link_not_followed),
-		TEST(standard_output_gets_folded_for_a_dash_and_the_table_without_a_path),
+		TEST(standard_output_gets_folded_stacks_for_a_dash),
 		TEST(paths_that_cannot_be_written_are_refused_at_the_start),
 		TEST(one_that_fails_leaves_the_others),
 		TEST(a_write_that_fails_is_told_and_leaves_no_file),

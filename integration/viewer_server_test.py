@@ -1,0 +1,269 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# time limit: 120 s
+"""The server of the viewer's page on the live agent: what it serves, whom it refuses, and what clients
+that mean no good can do to it. Prints TAP.
+"""
+import contextlib
+import gzip
+import http.client
+import json
+import os
+import re
+import signal
+import socket
+import sys
+import tempfile
+import time
+import urllib.parse
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from harness import Agent, Tap, need_root, run_agent
+
+ADDRESS = re.compile(r" to http://(\S+?):(\d+);")
+DEFAULT_PORT = 7171
+IDLE_CONNECTIONS = 1000
+MAX_RSS_ANON = 150 << 20
+MAX_GROWTH = 40 << 20
+STOP_SECONDS = 5
+TOKEN = "correct-horse-battery-staple"
+
+
+class Server:
+    """The server at @host, @port, asked one request at a time."""
+
+    def __init__(self, agent):
+        host, port = ADDRESS.search(agent.log_text()).groups()
+        self.host = host.strip("[]")
+        self.port = int(port)
+        self.netloc = "%s:%s" % (host, port)
+
+    def ask(self, path, method="GET", **headers):
+        """(status, headers, body) of one request of its own connection."""
+        connection = http.client.HTTPConnection(self.host, self.port, timeout=20)
+        try:
+            connection.putrequest(method, path, skip_host="Host" in headers,
+                                  skip_accept_encoding=True)
+            for name, value in headers.items():
+                connection.putheader(name.replace("_", "-"), value)
+            connection.endheaders()
+            answer = connection.getresponse()
+            return answer.status, answer.headers, answer.read()
+        finally:
+            connection.close()
+
+    def status(self, path, method="GET", **headers):
+        return self.ask(path, method, **headers)[0]
+
+    def get(self, path):
+        return json.loads(self.ask("/api/" + path)[2])
+
+    def send(self, request):
+        """What comes back for the bytes of @request; b"" if nothing does."""
+        with socket.create_connection((self.host, self.port), timeout=20) as connection:
+            answer = b""
+            # It may hang up before all is sent.
+            with contextlib.suppress(OSError):
+                connection.sendall(request)
+                connection.shutdown(socket.SHUT_WR)
+            with contextlib.suppress(OSError):
+                while chunk := connection.recv(65536):
+                    answer += chunk
+        return answer
+
+
+@contextlib.contextmanager
+def serving(tap, *options):
+    with Agent("-samples-per-second", "49", *options, outputs=[]) as agent:
+        if not tap.ok(agent.wait_started() and ADDRESS.search(agent.log_text()),
+                      "the agent says its page's address: %s" % " ".join(options),
+                      agent.log_text()):
+            tap.finish()
+        yield agent, Server(agent)
+
+
+def rss_anon(pid):
+    with open("/proc/%d/status" % pid, encoding="ascii", errors="replace") as file:
+        return int(re.search(r"^RssAnon:\s*(\d+) kB", file.read(), re.M)[1]) << 10
+
+
+def check_page(tap, server):
+    status, headers, body = server.ask("/")
+    policy = headers.get("Content-Security-Policy", "")
+    tap.ok(status == 200 and b"<div id=\"app\">" in body, "the page is served", status, body[:200])
+    tap.ok("default-src 'none'" in policy and "script-src 'self'" in policy
+           and "frame-ancestors 'none'" in policy and "unsafe" not in policy
+           and headers["X-Content-Type-Options"] == "nosniff", "with a strict policy", policy)
+    for path, content_type in (("/app.js", "text/javascript"), ("/app.css", "text/css"),
+                               ("/favicon.svg", "image/svg+xml")):
+        status, headers, body = server.ask(path)
+        again = server.status(path, If_None_Match=headers.get("ETag", ""))
+        packed = server.ask(path, Accept_Encoding="gzip")[2]
+        head = server.ask(path, "HEAD")
+        tap.ok(status == 200 and headers["Content-Type"].startswith(content_type) and body,
+               path + " is served", status, headers)
+        tap.ok(again == 304 and head[0] == 200 and not head[2]
+               and body == (gzip.decompress(packed) if packed[:2] == b"\x1f\x8b" else packed),
+               path + " as asked: unchanged, its head, compressed", again, head)
+
+
+def check_answers(tap, server):
+    status = server.get("status")
+    tap.ok(status["is_live"] and status["host"] == socket.gethostname()
+           and not status["token_needed"], "the status says what this is", status)
+    deadline = time.monotonic() + 20
+    while not server.get("flame")["total"] and time.monotonic() < deadline:
+        time.sleep(0.1)
+    tap.ok(server.get("flame")["total"] > 0, "samples come")
+    folded = server.ask("/api/export?format=folded")
+    tap.ok(folded[0] == 200 and "attachment" in folded[1]["Content-Disposition"]
+           and folded[1]["Cache-Control"] == "no-store", "an export is a file", folded[1])
+
+
+def check_guard(tap, server):
+    for host in ("evil.example", "evil.example:%d" % server.port, "127.0.0.1:1", ""):
+        tap.ok(server.status("/api/status", Host=host) in (400, 421), "refused: Host %r" % host)
+    tap.ok(server.status("/api/status", Host="localhost:%d" % server.port) == 200,
+           "localhost is a host")
+    tap.ok(server.status("/api/status", Origin="http://evil.example") == 403,
+           "refused: another origin")
+    tap.ok(server.status("/api/status", Origin="http://" + server.netloc) == 200,
+           "its own origin may")
+    tap.ok(server.status("/api/status", Sec_Fetch_Site="cross-site") == 403
+           and server.status("/", Sec_Fetch_Site="cross-site") == 200,
+           "another site may link to the page and no more")
+    tap.ok(server.status("/api/pause?on=1", "POST", Content_Length="0") == 403
+           and not server.get("status")["is_paused"], "refused: a change that a form could send")
+    tap.ok(server.status("/api/pause?on=1", "POST", Content_Length="0", X_Allframes="1") == 200
+           and server.get("status")["is_paused"], "the page may pause")
+    server.status("/api/pause?on=0", "POST", Content_Length="0", X_Allframes="1")
+    tap.ok(server.status("/api/pause?on=1") == 405 and server.status("/", "PUT") == 405
+           and server.status("/api/status", "DELETE") == 405, "other methods are refused")
+
+
+def check_nonsense(tap, server):
+    for path in ("/../etc/passwd", "/..%2f..%2fetc%2fpasswd", "/api/../../etc/passwd", "//",
+                 "/app.js/", "/api/", "/api/status/x", "/assets/app.js", "/%2e%2e/"):
+        tap.ok(server.status(path) == 404, "nothing at " + path, server.status(path))
+    for what, query in (("an address without end", b"comm=" + b"x" * 300000),
+                        ("2,000 parameters", b"&".join(b"pid=%d" % i for i in range(2000)))):
+        answer = server.send(b"GET /api/flame?" + query + b" HTTP/1.1\r\nHost: "
+                             + server.netloc.encode() + b"\r\nConnection: close\r\n\r\n")
+        tap.ok(not answer or answer.startswith(b"HTTP/1.1 4"), "refused: " + what, answer[:200])
+    tap.ok(server.status("/api/flame?comm=%00") == 400, "a NUL in a value is refused")
+    for junk in (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", b"\r\n" * 1000, b"GET\r\n\r\n",
+                 b"GET / HTTP/9.9\r\n\r\n", os.urandom(5000)):
+        server.send(junk)
+    tap.ok(server.status("/") == 200, "junk costs only its own connection")
+
+
+def check_many_connections(tap, agent, server):
+    before = rss_anon(agent.pid)
+    idle = []
+    try:
+        for i in range(IDLE_CONNECTIONS):
+            connection = socket.create_connection((server.host, server.port), timeout=20)
+            # Half of them begin a request and do not end it.
+            if i % 2:
+                connection.sendall(b"GET / HTTP/1.1\r\nHost: ")
+            idle.append(connection)
+        begin = time.monotonic()
+        status = server.status("/api/flame")
+        seconds = time.monotonic() - begin
+        after = rss_anon(agent.pid)
+        tap.ok(status == 200 and seconds < 10, "the page answers beside %d idle connections"
+               % IDLE_CONNECTIONS, status, seconds)
+        tap.ok(after - before < MAX_GROWTH and after < MAX_RSS_ANON,
+               "which take little memory", before, after)
+        tap.note("%.2f s; memory %.1f to %.1f MB" % (seconds, before / 1e6, after / 1e6))
+    finally:
+        for connection in idle:
+            connection.close()
+
+
+def check_stop(tap, agent, server, number):
+    with socket.create_connection((server.host, server.port)) as connection:
+        connection.sendall(b"GET / HTTP/1.1\r\n")
+        begin = time.monotonic()
+        result = agent.stop(number)
+        seconds = time.monotonic() - begin
+    tap.ok(result.status == 0 and seconds < STOP_SECONDS,
+           "signal %d ends it with an open connection" % number, result.log, seconds)
+
+
+def check_default(tap):
+    """Without a destination: port 7171, or another where that is taken."""
+    with contextlib.ExitStack() as stack:
+        holder = stack.enter_context(socket.socket())
+        holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        with contextlib.suppress(OSError):
+            holder.bind(("127.0.0.1", DEFAULT_PORT))
+            holder.listen()
+        # Held by us, or by whoever had it.
+        _, server = stack.enter_context(serving(tap))
+        tap.ok(server.port != DEFAULT_PORT and server.status("/") == 200,
+               "a taken port is no hindrance", server.netloc)
+        result = run_agent("-duration", "1s", "-viewer", "127.0.0.1:%d" % DEFAULT_PORT, outputs=[])
+        tap.ok(result.status == 1 and "cannot listen on 127.0.0.1:%d" % DEFAULT_PORT in result.log
+               and len(result.log.splitlines()) == 1,
+               "unless it was asked for: one line", result.status, result.log)
+
+
+def check_addresses(tap, directory):
+    token_file = os.path.join(directory, "token")
+    for address, words in (("0.0.0.0:0", "-viewer-token-file"), ("nonsense", "address and a port"),
+                           ("127.0.0.1:99999", "address and a port"), ("::1:7171", "brackets"),
+                           ("127.0.0.1:", "address and a port"),
+                           ("192.0.2.1:0", "-viewer-token-file")):
+        result = run_agent("-duration", "1s", "-viewer", address, outputs=[])
+        tap.ok(result.status == 2 and words in result.log and len(result.log.splitlines()) == 1,
+               "refused: -viewer " + address, result.status, result.log)
+    with open(token_file, "w", encoding="ascii") as file:
+        file.write(TOKEN + "\n")
+    os.chmod(token_file, 0o644)
+    result = run_agent("-duration", "1s", "-viewer-token-file", token_file, outputs=[])
+    tap.ok(result.status == 2 and "chmod 600" in result.log, "refused: a token that all may read",
+           result.log)
+    os.chmod(token_file, 0o600)
+    with serving(tap, "-viewer", "0.0.0.0:0", "-viewer-token-file", token_file) as (_, server):
+        tap.ok(server.status("/api/status") == 401 and server.status("/") == 200,
+               "without the token there is the page and nothing on it")
+        tap.ok(server.status("/api/status", Authorization="Bearer " + TOKEN) == 200
+               and server.status("/api/status", Authorization="Bearer x" + TOKEN) == 401,
+               "the token opens it")
+        status, headers, _ = server.ask("/?token=" + urllib.parse.quote(TOKEN))
+        cookie = headers.get("Set-Cookie", "")
+        tap.ok(status == 303 and headers["Location"] == "/" and "HttpOnly" in cookie
+               and "SameSite=Strict" in cookie, "from the address it goes into a cookie", headers)
+        tap.ok(server.status("/api/status", Cookie=cookie.partition(";")[0]) == 200,
+               "which opens it too")
+        tap.ok("Set-Cookie" not in server.ask("/?token=wrong-wrong-wrong-wrong")[1],
+               "a wrong one does not")
+    if os.path.exists("/proc/sys/net/ipv6") and socket.has_ipv6:
+        with contextlib.suppress(OSError), socket.socket(socket.AF_INET6) as probe:
+            probe.bind(("::1", 0))
+            with serving(tap, "-viewer", "[::1]:0") as (_, server):
+                tap.ok(server.status("/") == 200, "IPv6 does as well", server.netloc)
+
+
+def main():
+    tap = Tap()
+    need_root(tap, "the viewer's server")
+    with serving(tap, "-viewer", "127.0.0.1:0") as (agent, server):
+        check_page(tap, server)
+        check_answers(tap, server)
+        check_guard(tap, server)
+        check_nonsense(tap, server)
+        check_many_connections(tap, agent, server)
+        check_stop(tap, agent, server, signal.SIGTERM)
+    check_default(tap)
+    with tempfile.TemporaryDirectory(prefix="allframes-token-") as directory:
+        check_addresses(tap, directory)
+    with serving(tap, "-viewer", "127.0.0.1:0", "-duration", "2s") as (agent, _):
+        result = agent.wait(20)
+        tap.ok(result.status == 0, "with a duration it ends by itself", result.log)
+    tap.finish()
+
+
+if __name__ == "__main__":
+    main()

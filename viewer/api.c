@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "viewer/api.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/base/clock.h"
+#include "agent/base/error.h"
+#include "viewer/api_export.h"
+#include "viewer/api_facets.h"
+#include "viewer/api_quality.h"
+#include "viewer/api_stacks.h"
+#include "viewer/api_time.h"
+#include "viewer/api_top.h"
+#include "viewer/question.h"
+
+enum {
+	NAMES_MAX_BYTES = 32 << 20,
+};
+
+int api_create(const struct api_config *config, struct api **api)
+{
+	struct api *made = calloc(1, sizeof(*made));
+
+	if (!made)
+		return -ENOMEM;
+	made->config = *config;
+	stack_names_init(&made->names, config->lookup, NAMES_MAX_BYTES);
+	*api = made;
+	return 0;
+}
+
+void api_destroy(struct api *api)
+{
+	if (!api)
+		return;
+	stack_names_deinit(&api->names);
+	free(api);
+}
+
+static struct api_totals read_totals(const struct api *api)
+{
+	struct api_totals totals = { 0 };
+
+	if (api->config.read_totals)
+		api->config.read_totals(api->config.context, &totals);
+	return totals;
+}
+
+static json_t *totals_json(const struct api_totals *totals)
+{
+	json_t *object = json_object();
+
+	put_number(object, "samples", totals->samples);
+	put_number(object, "idle", totals->idle);
+	put_number(object, "lost", totals->lost);
+	put_number(object, "complete", totals->complete);
+	put_number(object, "guesses", totals->guesses);
+	put_number(object, "errors", totals->errors);
+	return object;
+}
+
+static int answer_status(struct question *question, json_t *object)
+{
+	const struct api_config *config = &question->api->config;
+	struct api_totals totals = read_totals(question->api);
+	struct history_facts facts;
+
+	history_facts(config->history, &facts);
+	put_text(object, "version", config->version);
+	put_text(object, "host", config->host);
+	put_text(object, "kernel", config->kernel);
+	put_text(object, "source", config->source);
+	json_object_set_new(object, "is_live", json_boolean(config->is_live));
+	json_object_set_new(object, "is_paused", json_boolean(history_is_paused(config->history)));
+	json_object_set_new(object, "token_needed", json_boolean(config->token_needed));
+	put_number(object, "epoch_ms", config->epoch_realtime_ns / NS_PER_MS);
+	put_number(object, "now_ms",
+		   config->is_live ? question_ms(question, clock_monotonic_ns()) :
+				     question->end_ms);
+	put_number(object, "first_ms", question->first_ms);
+	put_number(object, "samples_per_second", config->samples_per_second);
+	put_number(object, "cpu_count", config->cpu_count);
+	put_number(object, "retention_ms", config->retention_ns / NS_PER_MS);
+	put_number(object, "samples", facts.samples);
+	put_number(object, "dropped", facts.dropped);
+	put_number(object, "history_bytes", facts.bytes);
+	put_number(object, "names_pending", totals.names_pending);
+	put_number(object, "generation", facts.changes + totals.names_generation);
+	json_object_set_new(object, "totals", totals_json(&totals));
+	return 0;
+}
+
+/* --- the outside --- */
+
+static const struct {
+	const char *path;
+	int (*answer)(struct question *question, json_t *object);
+} answers[] = {
+	{ "status", answer_status }, { "timeline", answer_timeline }, { "heatmap", answer_heatmap },
+	{ "flame", answer_flame },   { "sandwich", answer_sandwich }, { "top", answer_top },
+	{ "facets", answer_facets }, { "quality", answer_quality },
+};
+
+static unsigned int status_of(int err)
+{
+	switch (err) {
+	case -EINVAL:
+		return 400;
+	case -ENOENT:
+		return 404;
+	case -EPERM:
+		return 405;
+	default:
+		return 503;
+	}
+}
+
+static void write_json(struct api_answer *answer, json_t *object)
+{
+	answer->content_type = "application/json";
+	answer->body = object ? json_dumps(object, JSON_COMPACT) : NULL;
+	answer->bytes = answer->body ? strlen(answer->body) : 0;
+	json_decref(object);
+}
+
+static void write_error(struct api_answer *answer, int err)
+{
+	json_t *object = json_object();
+
+	put_text(object, "error",
+		 err == -ENOMEM ? "the agent has no memory for that" : error_text());
+	answer->status = status_of(err);
+	write_json(answer, object);
+}
+
+static int pause_history(const struct api *api, const struct api_request *request, json_t *object)
+{
+	const char *on = request_parameter(request, "on");
+
+	if (!request->is_post)
+		return fail(-EPERM, "pause is asked for by POST");
+	if (!on || (strcmp(on, "0") && strcmp(on, "1")))
+		return fail(-EINVAL, "on is 0 or 1");
+	history_pause(api->config.history, *on == '1');
+	json_object_set_new(object, "is_paused", json_boolean(*on == '1'));
+	return 0;
+}
+
+static int ask(struct question *question, struct api_answer *answer, json_t *object)
+{
+	const char *path = question->request->path;
+	uint64_t start = clock_thread_cpu_ns();
+	int err;
+
+	if (!strcmp(path, "export"))
+		return answer_export(question, answer);
+	for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
+		if (strcmp(path, answers[i].path))
+			continue;
+		err = answers[i].answer(question, object);
+		put_number(object, "cost_ms", (clock_thread_cpu_ns() - start) / NS_PER_MS);
+		return err;
+	}
+	return fail(-ENOENT, "there is no such question");
+}
+
+static int ask_of_samples(struct api *api, const struct api_request *request,
+			  struct api_answer *answer, json_t *object)
+{
+	struct question question;
+	int err;
+
+	if (request->is_post)
+		return fail(-EPERM, "that is asked for by GET");
+	stack_names_begin(&api->names, read_totals(api).names_generation);
+	err = question_init(&question, api, request);
+	if (err)
+		return err;
+	err = ask(&question, answer, object);
+	question_deinit(&question);
+	if (api->config.lookup && api->config.lookup->ops->rest)
+		api->config.lookup->ops->rest(api->config.lookup);
+	return err;
+}
+
+void api_answer(struct api *api, const struct api_request *request, struct api_answer *answer)
+{
+	json_t *object = json_object();
+	int err;
+
+	*answer = (struct api_answer){ .status = 200 };
+	err = strcmp(request->path, "pause") ? ask_of_samples(api, request, answer, object) :
+					       pause_history(api, request, object);
+	if (err)
+		write_error(answer, err);
+	if (err || answer->body) {
+		json_decref(object);
+		return;
+	}
+	write_json(answer, object);
+	if (!answer->body)
+		write_error(answer, -ENOMEM);
+}

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "viewer/api_facets.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/base/cleanup.h"
+
+enum {
+	/* Of each list. */
+	ENTRIES_MAX = 200,
+	CPUS_MAX = 8192,
+};
+
+struct facet_entry {
+	/* A key of the history that has it; of CPUs their number. */
+	uint32_t number;
+	uint64_t count;
+};
+
+VECTOR_DEFINE(facet_entry_vector, struct facet_entry)
+
+struct facet {
+	struct facet_entry_vector entries;
+	struct hash_map places;
+};
+
+enum facet_kind {
+	FACET_PROCESSES,
+	FACET_THREADS,
+	FACET_CONTAINERS,
+	FACET_KINDS,
+	FACET_COUNT,
+};
+
+struct facets {
+	struct question *question;
+	struct facet lists[FACET_COUNT];
+	/* By number of a key, with the CPUs that are chosen. */
+	uint64_t *counts;
+	uint64_t *cpus;
+};
+
+/* The selectors that choose from each list. */
+static const unsigned int own_selectors[FACET_COUNT] = {
+	[FACET_PROCESSES] = 1U << SELECT_PID | 1U << SELECT_COMM,
+	[FACET_THREADS] = 1U << SELECT_TID | 1U << SELECT_THREAD,
+	[FACET_CONTAINERS] = 1U << SELECT_CONTAINER,
+	[FACET_KINDS] = 1U << SELECT_KIND,
+};
+
+/* What entries are told apart by; equal texts of a history are the same pointers. No padding. */
+struct entry_key {
+	uint64_t text;
+	uint32_t number;
+	uint32_t other;
+};
+
+static const char *container_of(const struct history_key *key)
+{
+	return key->process ? key->process->container_id : "";
+}
+
+static int leaf_kind(struct facets *facets, const struct history_key *key, uint32_t *kind)
+{
+	struct stack_names *names = &facets->question->api->names;
+	struct place_list list;
+	int err = stack_names_list(names, key->trace, &list);
+
+	*kind = TEXT_KIND_COUNT;
+	if (!err && list.count)
+		*kind = stack_names_function(names, list.places[list.count - 1])->kind;
+	return err;
+}
+
+static int add_entry(struct facet *facet, const void *key, size_t key_bytes, uint32_t number,
+		     uint64_t count)
+{
+	uint64_t place = facet->entries.count;
+	int err;
+
+	if (hash_map_find_bytes(&facet->places, key, key_bytes, &place)) {
+		facet->entries.items[place].count += count;
+		return 0;
+	}
+	err = hash_map_set_bytes(&facet->places, key, key_bytes, place);
+	return err ? err :
+		     facet_entry_vector_push(&facet->entries, (struct facet_entry){
+								      .number = number,
+								      .count = count,
+							      });
+}
+
+static int add_key(struct facets *facets, enum facet_kind list, uint32_t number, uint64_t count)
+{
+	const struct history_key *key = history_view_key(&facets->question->view, number);
+	struct facet *facet = &facets->lists[list];
+	struct entry_key entry = { .number = key->pid };
+	const char *container;
+	uint32_t kind;
+	int err;
+
+	switch (list) {
+	case FACET_PROCESSES:
+		entry.text = (uintptr_t)key->process_comm;
+		break;
+	case FACET_THREADS:
+		entry.text = (uintptr_t)key->thread_comm;
+		entry.other = key->tid;
+		break;
+	case FACET_CONTAINERS:
+		container = container_of(key);
+		return add_entry(facet, container, strlen(container) + 1, number, count);
+	default:
+		err = leaf_kind(facets, key, &kind);
+		/* A stack without a frame is of no kind. */
+		if (err || kind == TEXT_KIND_COUNT)
+			return err;
+		return add_entry(facet, &kind, sizeof(kind), kind, count);
+	}
+	return add_entry(facet, &entry, sizeof(entry), number, count);
+}
+
+static int count_samples(struct facets *facets)
+{
+	struct question *question = facets->question;
+	const unsigned int cpu_bit = 1U << SELECT_CPU;
+	struct history_sample sample;
+	unsigned int misses;
+	int more;
+
+	question_seek(question, question->selection.from_ms, question->selection.to_ms);
+	while ((more = question_next(question, &sample, &misses)) > 0) {
+		if (!(misses & cpu_bit))
+			facets->counts[sample.key]++;
+		if (!(misses & ~cpu_bit) && sample.cpu < CPUS_MAX)
+			facets->cpus[sample.cpu]++;
+	}
+	return more;
+}
+
+static int add_keys(struct facets *facets)
+{
+	const struct question *question = facets->question;
+	int err = 0;
+
+	for (uint32_t i = 0; i < question->view.key_count && !err; i++) {
+		if (!facets->counts[i])
+			continue;
+		for (enum facet_kind list = 0; list < FACET_COUNT && !err; list++) {
+			/* Known since it was counted. */
+			if (!(question->misses[i] & ~own_selectors[list]))
+				err = add_key(facets, list, i, facets->counts[i]);
+		}
+	}
+	return err;
+}
+
+/* --- JSON --- */
+
+static int compare_entries(const void *a, const void *b)
+{
+	const struct facet_entry *one = a, *other = b;
+
+	if (one->count != other->count)
+		return one->count < other->count ? 1 : -1;
+	return (one->number > other->number) - (one->number < other->number);
+}
+
+static json_t *entry_json(const struct facets *facets, enum facet_kind list,
+			  const struct facet_entry *entry)
+{
+	const struct history_key *key = NULL;
+	json_t *object = json_object();
+
+	if (list != FACET_KINDS)
+		key = history_view_key(&facets->question->view, entry->number);
+	switch (list) {
+	case FACET_PROCESSES:
+		put_number(object, "pid", key->pid);
+		put_text(object, "comm", key->process_comm);
+		put_text(object, "container", container_of(key));
+		break;
+	case FACET_THREADS:
+		put_number(object, "tid", key->tid);
+		put_number(object, "pid", key->pid);
+		put_text(object, "name", key->thread_comm);
+		break;
+	case FACET_CONTAINERS:
+		put_text(object, "id", container_of(key));
+		break;
+	default:
+		put_text(object, "kind", kind_name((uint8_t)entry->number));
+	}
+	put_number(object, "count", entry->count);
+	return object;
+}
+
+static void put_list(struct facets *facets, enum facet_kind list, const char *name, json_t *object)
+{
+	struct facet_entry_vector *entries = &facets->lists[list].entries;
+	json_t *array = json_array();
+	char total_name[32];
+
+	if (entries->count)
+		qsort(entries->items, entries->count, sizeof(entries->items[0]), compare_entries);
+	for (size_t i = 0; i < entries->count && i < ENTRIES_MAX; i++)
+		json_array_append_new(array, entry_json(facets, list, &entries->items[i]));
+	json_object_set_new(object, name, array);
+	snprintf(total_name, sizeof(total_name), "%s_total", name);
+	put_number(object, total_name, entries->count);
+}
+
+/* In the order of their numbers: they stand in a row. */
+static void put_cpus(const struct facets *facets, json_t *object)
+{
+	json_t *array = json_array();
+	size_t total = 0;
+
+	for (size_t cpu = 0; cpu < CPUS_MAX; cpu++) {
+		json_t *entry;
+
+		if (!facets->cpus[cpu] || total++ >= ENTRIES_MAX)
+			continue;
+		entry = json_object();
+		put_number(entry, "cpu", cpu);
+		put_number(entry, "count", facets->cpus[cpu]);
+		json_array_append_new(array, entry);
+	}
+	json_object_set_new(object, "cpus", array);
+	put_number(object, "cpus_total", total);
+}
+
+static void facets_deinit(struct facets *facets)
+{
+	for (int list = 0; list < FACET_COUNT; list++) {
+		facet_entry_vector_deinit(&facets->lists[list].entries);
+		hash_map_deinit(&facets->lists[list].places);
+	}
+	free(facets->counts);
+	free(facets->cpus);
+}
+
+int answer_facets(struct question *question, json_t *object)
+{
+	_cleanup_(facets_deinit) struct facets facets = {
+		.question = question,
+		.counts = calloc(question->view.key_count + 1, sizeof(uint64_t)),
+		.cpus = calloc(CPUS_MAX, sizeof(uint64_t)),
+	};
+	int err = facets.counts && facets.cpus ? count_samples(&facets) : -ENOMEM;
+
+	if (!err)
+		err = add_keys(&facets);
+	if (err)
+		return err;
+	put_list(&facets, FACET_PROCESSES, "processes", object);
+	put_list(&facets, FACET_THREADS, "threads", object);
+	put_list(&facets, FACET_CONTAINERS, "containers", object);
+	put_list(&facets, FACET_KINDS, "kinds", object);
+	put_cpus(&facets, object);
+	return 0;
+}

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "viewer/api_quality.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/base/cleanup.h"
+
+enum {
+	/* Of each list. */
+	ROWS_MAX = 200,
+	/* Beside enum unwind_error: a stack that has a guess. */
+	REASON_GUESS = UNWIND_ERROR_COUNT,
+	REASON_COUNT,
+};
+
+struct process_row {
+	const struct history_key *key;
+	uint64_t samples;
+	uint64_t complete;
+	uint64_t frames;
+	uint64_t named;
+	uint64_t reasons[REASON_COUNT];
+};
+
+struct binary_row {
+	const struct binary *binary;
+	uint64_t frames;
+	uint64_t named;
+};
+
+VECTOR_DEFINE(process_row_vector, struct process_row)
+VECTOR_DEFINE(binary_row_vector, struct binary_row)
+
+struct quality {
+	struct question *question;
+	uint64_t samples;
+	uint64_t complete;
+	struct process_row_vector processes;
+	struct binary_row_vector binaries;
+	/* To places among the rows. */
+	struct hash_map process_places;
+	struct hash_map binary_places;
+	/* Whether a native frame has a name, by binary and address. */
+	struct hash_map is_named;
+	uint64_t *counts;
+};
+
+static void quality_deinit(struct quality *quality)
+{
+	process_row_vector_deinit(&quality->processes);
+	binary_row_vector_deinit(&quality->binaries);
+	hash_map_deinit(&quality->process_places);
+	hash_map_deinit(&quality->binary_places);
+	hash_map_deinit(&quality->is_named);
+	free(quality->counts);
+}
+
+/* --- counting --- */
+
+/* No padding. */
+struct process_identity {
+	uint64_t comm;
+	uint64_t pid;
+};
+
+static int find_process(struct quality *quality, const struct history_key *key,
+			struct process_row **row)
+{
+	struct process_identity identity = {
+		.comm = (uintptr_t)key->process_comm,
+		.pid = key->pid,
+	};
+	uint64_t place = quality->processes.count;
+	int err = 0;
+
+	if (!hash_map_find_bytes(&quality->process_places, &identity, sizeof(identity), &place)) {
+		err = process_row_vector_push(&quality->processes,
+					      (struct process_row){ .key = key });
+		if (!err)
+			err = hash_map_set_bytes(&quality->process_places, &identity,
+						 sizeof(identity), place);
+	}
+	*row = err ? NULL : &quality->processes.items[place];
+	return err;
+}
+
+static int find_binary(struct quality *quality, const struct binary *binary,
+		       struct binary_row **row)
+{
+	uint64_t place = quality->binaries.count;
+	int err = 0;
+
+	if (!hash_map_find(&quality->binary_places, (uintptr_t)binary, &place)) {
+		err = binary_row_vector_push(&quality->binaries,
+					     (struct binary_row){ .binary = binary });
+		if (!err)
+			err = hash_map_set(&quality->binary_places, (uintptr_t)binary, place);
+	}
+	*row = err ? NULL : &quality->binaries.items[place];
+	return err;
+}
+
+static bool ask_name(struct quality *quality, const struct frame *frame)
+{
+	struct named_frame names[FRAME_MAX_NAMES];
+
+	name_frame(frame, quality->question->api->config.lookup, names);
+	return names[0].function && *names[0].function;
+}
+
+static int frame_is_named(struct quality *quality, const struct frame *frame, bool *is_named)
+{
+	uint64_t key[2] = { (uintptr_t)frame->binary, frame_lookup_address(frame) };
+	uint64_t known;
+
+	if (frame_carries_name(frame)) {
+		*is_named = frame->function && *frame->function;
+		return 0;
+	}
+	if (hash_map_find_bytes(&quality->is_named, key, sizeof(key), &known)) {
+		*is_named = known;
+		return 0;
+	}
+	*is_named = ask_name(quality, frame);
+	return hash_map_set_bytes(&quality->is_named, key, sizeof(key), *is_named);
+}
+
+static int count_frame(struct quality *quality, const struct frame *frame, uint64_t count,
+		       struct process_row *process)
+{
+	struct binary_row *binary = NULL;
+	bool is_named;
+	int err;
+
+	if (frame->kind == FRAME_ERROR) {
+		if (frame->error < UNWIND_ERROR_COUNT)
+			process->reasons[frame->error] += count;
+		return 0;
+	}
+	err = frame_is_named(quality, frame, &is_named);
+	if (!err && frame->kind == FRAME_NATIVE && frame->binary)
+		err = find_binary(quality, frame->binary, &binary);
+	if (err)
+		return err;
+	process->frames += count;
+	process->named += is_named ? count : 0;
+	if (binary) {
+		binary->frames += count;
+		binary->named += is_named ? count : 0;
+	}
+	return 0;
+}
+
+static int count_key(struct quality *quality, uint32_t number, uint64_t count)
+{
+	const struct history_key *key = history_view_key(&quality->question->view, number);
+	const struct trace *trace = key->trace;
+	struct process_row *process;
+	int err = find_process(quality, key, &process);
+
+	if (err)
+		return err;
+	quality->samples += count;
+	process->samples += count;
+	quality->complete += trace->is_complete ? count : 0;
+	process->complete += trace->is_complete ? count : 0;
+	if (trace->has_guess)
+		process->reasons[REASON_GUESS] += count;
+	for (uint32_t i = 0; i < trace->frame_count && !err; i++) {
+		struct frame frame = trace_frame(trace, i);
+
+		err = count_frame(quality, &frame, count, process);
+	}
+	return err;
+}
+
+static int count_samples(struct quality *quality)
+{
+	struct question *question = quality->question;
+	struct history_sample sample;
+	unsigned int misses;
+	int more, err = 0;
+
+	question_seek(question, question->selection.from_ms, question->selection.to_ms);
+	while ((more = question_next(question, &sample, &misses)) > 0)
+		quality->counts[sample.key] += !misses;
+	if (more)
+		return more;
+	for (uint32_t i = 0; i < question->view.key_count && !err; i++) {
+		if (quality->counts[i])
+			err = count_key(quality, i, quality->counts[i]);
+	}
+	return err;
+}
+
+/* --- reasons --- */
+
+static const char *const mends[REASON_COUNT] = {
+	[UNWIND_NO_MAPPING] =
+		"Nothing: the return address leads nowhere. If it stays, the program's stack is "
+		"damaged, or its code was unloaded.",
+	[UNWIND_NOT_LOADED] =
+		"Wait: the unwind rows of the file are being made. If it stays, see the agent's log.",
+	[UNWIND_NO_INFO] =
+		"Build it with -fasynchronous-unwind-tables, or keep its .eh_frame when it is stripped.",
+	[UNWIND_UNSUPPORTED_RULE] =
+		"Nothing for now: the compiler's rule for this place is not known here.",
+	[UNWIND_REGISTER_UNKNOWN] = "Nothing for now: the place needs a register that is not kept.",
+	[UNWIND_STACK_UNREADABLE] =
+		"Nothing if it is rare: the stack was paged out, or is damaged.",
+	[UNWIND_NO_PROGRESS] =
+		"Nothing if it is rare: the stack was being switched, or is damaged.",
+	[UNWIND_ANONYMOUS] =
+		"Have the runtime supported (agent -help: -tracers), or let it keep frame pointers.",
+	[UNWIND_TRUNCATED] = "Nothing: the stack is deeper than what is walked.",
+	[UNWIND_UNKNOWN_PROCESS] = "Wait: the process had just begun.",
+	[UNWIND_32BIT] = "Nothing: 32-bit programs are not walked.",
+	[UNWIND_NO_REGISTERS] = "A kernel of 5.15 or newer, if it comes often.",
+	[UNWIND_BAD_TABLE] = "Build the file anew: its unwind information contradicts itself.",
+	[UNWIND_NO_MEMORY] = "Nothing: the process was about to end.",
+	[UNWIND_REPLACED] = "Restart the program: its file was replaced while it ran.",
+	[UNWIND_INTERPRETER_THREAD] =
+		"Nothing if it is rare: the thread was just being made or ended.",
+	[UNWIND_INTERPRETER_FRAMES] =
+		"Nothing if it is rare: the interpreter was changing its frames.",
+	[UNWIND_STACK_SWITCH] = "Nothing if it is rare: the runtime was switching stacks.",
+	[REASON_GUESS] =
+		"Unwind information for code without any (-fasynchronous-unwind-tables), or frame pointers.",
+};
+
+static const char *reason_text(int reason)
+{
+	return reason == REASON_GUESS ? "a frame that is a guess" : unwind_error_text(reason);
+}
+
+/* The most frequent one; UNWIND_OK for none. */
+static int frequent_reason(const struct process_row *row)
+{
+	int most = UNWIND_OK;
+
+	for (int reason = UNWIND_OK + 1; reason < REASON_COUNT; reason++) {
+		if (row->reasons[reason] > (most ? row->reasons[most] : 0))
+			most = reason;
+	}
+	return most;
+}
+
+/* --- JSON --- */
+
+static json_t *process_json(const struct process_row *row)
+{
+	const struct process_info *info = row->key->process;
+	int reason = frequent_reason(row);
+	json_t *object = json_object();
+
+	put_number(object, "pid", row->key->pid);
+	put_text(object, "comm", row->key->process_comm);
+	put_text(object, "executable", info ? info->executable_path : "");
+	put_text(object, "runtime", info ? info->runtime_name : "");
+	put_number(object, "samples", row->samples);
+	put_number(object, "complete", row->complete);
+	put_number(object, "frames", row->frames);
+	put_number(object, "named", row->named);
+	put_text(object, "reason", reason ? reason_text(reason) : "");
+	put_number(object, "reason_count", reason ? row->reasons[reason] : 0);
+	put_text(object, "mend", reason && mends[reason] ? mends[reason] : "");
+	return object;
+}
+
+static json_t *binary_json(const struct binary_row *row)
+{
+	const struct binary *binary = row->binary;
+	bool has_gaps = row->named < row->frames;
+	struct text_builder build_id = { 0 };
+	json_t *object = json_object();
+
+	for (uint32_t i = 0; i < binary->build_id_bytes; i++)
+		text_builder_format(&build_id, "%02x", binary->build_id[i]);
+	put_text(object, "file", binary->path);
+	put_text(object, "build_id", text_builder_text(&build_id));
+	put_number(object, "frames", row->frames);
+	put_number(object, "named", row->named);
+	put_text(object, "reason", has_gaps ? "no symbol at the address" : "");
+	put_text(object, "mend",
+		 !has_gaps ? "" :
+		 binary->build_id_bytes ?
+			     "Install the file's debug package, or ask for -debuginfod." :
+			     "Keep its symbol table (no strip), or build it with -g.");
+	text_builder_deinit(&build_id);
+	return object;
+}
+
+/* Those with the most that is not as it should be come first. */
+static int compare_processes(const void *a, const void *b)
+{
+	const struct process_row *one = a, *other = b;
+	uint64_t first = one->samples - one->complete, second = other->samples - other->complete;
+
+	if (first != second)
+		return first < second ? 1 : -1;
+	return (one->samples < other->samples) - (one->samples > other->samples);
+}
+
+static int compare_binaries(const void *a, const void *b)
+{
+	const struct binary_row *one = a, *other = b;
+	uint64_t first = one->frames - one->named, second = other->frames - other->named;
+
+	if (first != second)
+		return first < second ? 1 : -1;
+	return (one->frames < other->frames) - (one->frames > other->frames);
+}
+
+static void put_rows(struct quality *quality, json_t *object)
+{
+	struct process_row_vector *processes = &quality->processes;
+	struct binary_row_vector *binaries = &quality->binaries;
+	json_t *process_array = json_array(), *binary_array = json_array();
+
+	if (processes->count)
+		qsort(processes->items, processes->count, sizeof(processes->items[0]),
+		      compare_processes);
+	for (size_t i = 0; i < processes->count && i < ROWS_MAX; i++)
+		json_array_append_new(process_array, process_json(&processes->items[i]));
+	if (binaries->count)
+		qsort(binaries->items, binaries->count, sizeof(binaries->items[0]),
+		      compare_binaries);
+	for (size_t i = 0; i < binaries->count && i < ROWS_MAX; i++)
+		json_array_append_new(binary_array, binary_json(&binaries->items[i]));
+	json_object_set_new(object, "processes", process_array);
+	json_object_set_new(object, "binaries", binary_array);
+}
+
+int answer_quality(struct question *question, json_t *object)
+{
+	_cleanup_(quality_deinit) struct quality quality = {
+		.question = question,
+		.counts = calloc(question->view.key_count + 1, sizeof(uint64_t)),
+	};
+	int err = quality.counts ? count_samples(&quality) : -ENOMEM;
+
+	if (err)
+		return err;
+	put_number(object, "samples", quality.samples);
+	put_number(object, "complete", quality.complete);
+	put_rows(&quality, object);
+	return 0;
+}

@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "viewer/api_stacks.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/base/cleanup.h"
+#include "agent/base/error.h"
+
+enum {
+	FLAME_NODES = 10000,
+	SANDWICH_NODES = 5000,
+	NODES_MAX = 50000,
+};
+
+/* --- a tree as columns --- */
+
+enum column {
+	COLUMN_PARENT,
+	COLUMN_NAME,
+	COLUMN_KIND,
+	COLUMN_FILE,
+	COLUMN_LINE,
+	COLUMN_FLAGS,
+	COLUMN_SELF,
+	COLUMN_TOTAL,
+	COLUMN_BASE_SELF,
+	COLUMN_BASE_TOTAL,
+	COLUMN_COUNT,
+};
+
+static const char *const column_names[COLUMN_COUNT] = {
+	[COLUMN_PARENT] = "parent",	  [COLUMN_NAME] = "name",
+	[COLUMN_KIND] = "kind",		  [COLUMN_FILE] = "file",
+	[COLUMN_LINE] = "line",		  [COLUMN_FLAGS] = "flags",
+	[COLUMN_SELF] = "self",		  [COLUMN_TOTAL] = "total",
+	[COLUMN_BASE_SELF] = "base_self", [COLUMN_BASE_TOTAL] = "base_total",
+};
+
+/* Texts that the tree has, once each. */
+struct shown_texts {
+	json_t *array;
+	struct hash_map places;
+};
+
+static json_int_t place_text(struct shown_texts *shown, const struct stack_names *names,
+			     uint32_t text)
+{
+	uint64_t place = json_array_size(shown->array);
+
+	if (hash_map_find(&shown->places, text, &place))
+		return (json_int_t)place;
+	json_array_append_new(shown->array, json_string(stack_names_text(names, text)));
+	/* Without memory it stands there twice. */
+	hash_map_set(&shown->places, text, place);
+	return (json_int_t)place;
+}
+
+struct tree_writer {
+	const struct stack_names *names;
+	const struct asked_stacks *asked;
+	/* The root's. */
+	const char *name;
+	struct shown_texts texts;
+	struct shown_texts files;
+	json_t *columns[COLUMN_COUNT];
+	json_t *z;
+};
+
+static void put(struct tree_writer *writer, enum column column, json_int_t value)
+{
+	json_array_append_new(writer->columns[column], json_integer(value));
+}
+
+static struct stack_place node_place(const struct tree_writer *writer,
+				     const struct flame_node *node)
+{
+	if (writer->asked->with_lines)
+		return writer->names->places.items[node->number];
+	return (struct stack_place){ .function = node->number };
+}
+
+static void put_function(struct tree_writer *writer, const struct flame_node *node)
+{
+	struct stack_place place = node_place(writer, node);
+	const struct function_identity *function = &writer->names->functions.items[place.function];
+	bool has_file = *stack_names_text(writer->names, function->file);
+
+	put(writer, COLUMN_PARENT, node->parent);
+	put(writer, COLUMN_NAME, place_text(&writer->texts, writer->names, function->name));
+	put(writer, COLUMN_KIND, function->kind);
+	put(writer, COLUMN_FILE,
+	    has_file ? place_text(&writer->files, writer->names, function->file) : -1);
+	put(writer, COLUMN_LINE, place.line);
+	put(writer, COLUMN_FLAGS, function->flags);
+}
+
+/* The name stands first among the texts, under the number of none. */
+static void put_root(struct tree_writer *writer)
+{
+	json_array_append_new(writer->texts.array, text_json(writer->name));
+	put(writer, COLUMN_PARENT, -1);
+	put(writer, COLUMN_NAME, 0);
+	put(writer, COLUMN_KIND, TEXT_KIND_COUNT);
+	put(writer, COLUMN_FILE, -1);
+	put(writer, COLUMN_LINE, 0);
+	put(writer, COLUMN_FLAGS, 0);
+}
+
+static void put_counts(struct tree_writer *writer, const struct flame_node *node)
+{
+	const struct asked_stacks *asked = writer->asked;
+
+	put(writer, COLUMN_SELF, (json_int_t)node->self);
+	put(writer, COLUMN_TOTAL, (json_int_t)node->total);
+	if (!writer->z)
+		return;
+	put(writer, COLUMN_BASE_SELF, (json_int_t)node->base_self);
+	put(writer, COLUMN_BASE_TOTAL, (json_int_t)node->base_total);
+	json_array_append_new(writer->z,
+			      json_real(share_significance(node->total, asked->total,
+							   node->base_total, asked->base_total)));
+}
+
+static json_t *kinds_json(void)
+{
+	json_t *array = json_array();
+
+	for (int kind = 0; kind < TEXT_KIND_COUNT; kind++)
+		json_array_append_new(array, json_string(kind_name(kind)));
+	json_array_append_new(array, json_string("root"));
+	return array;
+}
+
+static json_t *tree_json(const struct question *question, const struct asked_stacks *asked,
+			 const struct flame_tree *tree, const char *name)
+{
+	struct tree_writer writer = {
+		.names = &question->api->names,
+		.asked = asked,
+		.name = name,
+		.texts = { .array = json_array() },
+		.files = { .array = json_array() },
+		.z = question->selection.has_base ? json_array() : NULL,
+	};
+	json_t *object = json_object();
+
+	for (int i = 0; i < COLUMN_COUNT; i++)
+		writer.columns[i] = json_array();
+	for (size_t i = 0; i < tree->nodes.count; i++) {
+		if (i)
+			put_function(&writer, &tree->nodes.items[i]);
+		else
+			put_root(&writer);
+		put_counts(&writer, &tree->nodes.items[i]);
+	}
+	json_object_set_new(object, "names", writer.texts.array);
+	json_object_set_new(object, "files", writer.files.array);
+	json_object_set_new(object, "kinds", kinds_json());
+	for (int i = 0; i < COLUMN_COUNT; i++) {
+		if (writer.z || i < COLUMN_BASE_SELF)
+			json_object_set_new(object, column_names[i], writer.columns[i]);
+		else
+			json_decref(writer.columns[i]);
+	}
+	if (writer.z)
+		json_object_set_new(object, "z", writer.z);
+	put_number(object, "pruned_nodes", tree->pruned_nodes);
+	put_number(object, "pruned_samples", tree->pruned_samples);
+	hash_map_deinit(&writer.texts.places);
+	hash_map_deinit(&writer.files.places);
+	return object;
+}
+
+/* --- stacks of numbers --- */
+
+/* Stacks whose numbers lie one behind the other; until they are laid out, they say where. */
+struct numbered_stacks {
+	struct number_vector numbers;
+	struct flame_stack_vector stacks;
+	struct number_vector starts;
+};
+
+static void numbered_stacks_deinit(struct numbered_stacks *numbered)
+{
+	number_vector_deinit(&numbered->numbers);
+	number_vector_deinit(&numbered->starts);
+	flame_stack_vector_deinit(&numbered->stacks);
+}
+
+static int begin_stack(struct numbered_stacks *numbered, const struct asked_stack *stack)
+{
+	int err;
+
+	if (numbered->numbers.count > UINT32_MAX)
+		return fail(-EINVAL, "these are too many stacks at once");
+	err = number_vector_push(&numbered->starts, (uint32_t)numbered->numbers.count);
+	return err ? err :
+		     flame_stack_vector_push(&numbered->stacks,
+					     (struct flame_stack){
+						     .count = stack->count,
+						     .base_count = stack->base_count,
+					     });
+}
+
+static int push_place(struct numbered_stacks *numbered, const struct asked_stacks *asked,
+		      const struct question *question, uint32_t place)
+{
+	numbered->stacks.items[numbered->stacks.count - 1].length++;
+	return number_vector_push(&numbered->numbers, asked_number(asked, question, place));
+}
+
+/* The tree of all of them, as @key of @object. */
+static int put_tree(const struct question *question, const struct asked_stacks *asked,
+		    struct numbered_stacks *numbered, size_t max_nodes, const char *name,
+		    json_t *object, const char *key)
+{
+	_cleanup_(flame_tree_deinit) struct flame_tree tree = { 0 };
+	_cleanup_(free_pointer)
+		uint32_t *ranks = stack_names_rank(&question->api->names, asked->with_lines);
+	int err;
+
+	if (!ranks)
+		return -ENOMEM;
+	for (size_t i = 0; i < numbered->stacks.count; i++)
+		numbered->stacks.items[i].numbers =
+			numbered->numbers.items + numbered->starts.items[i];
+	err = flame_tree_init(&tree, &numbered->stacks, ranks, max_nodes);
+	if (!err)
+		json_object_set_new(object, key, tree_json(question, asked, &tree, name));
+	return err;
+}
+
+static int push_whole(struct numbered_stacks *numbered, const struct asked_stacks *asked,
+		      const struct question *question, const struct asked_stack *stack)
+{
+	int err = begin_stack(numbered, stack);
+
+	for (uint32_t i = 0; i < stack->level_count && !err; i++)
+		err = push_place(numbered, asked, question, stack->levels[i]);
+	for (size_t i = 0; i < stack->list.count && !err; i++)
+		err = push_place(numbered, asked, question, stack->list.places[i]);
+	return err;
+}
+
+int answer_flame(struct question *question, json_t *object)
+{
+	_cleanup_(asked_stacks_deinit) struct asked_stacks asked = { 0 };
+	_cleanup_(numbered_stacks_deinit) struct numbered_stacks numbered = { 0 };
+	uint64_t max_nodes;
+	int err = request_number(question->request, "max_nodes", 1, NODES_MAX, FLAME_NODES,
+				 &max_nodes);
+
+	if (!err)
+		err = asked_stacks_init(&asked, question);
+	for (size_t i = 0; i < asked.stacks.count && !err; i++)
+		err = push_whole(&numbered, &asked, question, &asked.stacks.items[i]);
+	if (err)
+		return err;
+	put_number(object, "total", asked.total);
+	if (question->selection.has_base)
+		put_number(object, "base_total", asked.base_total);
+	return put_tree(question, &asked, &numbered, max_nodes, "all", object, "tree");
+}
+
+/* --- one function --- */
+
+struct sandwich {
+	const char *name;
+	/* NULL: any. */
+	const char *kind;
+	uint64_t self;
+	uint64_t samples;
+	struct numbered_stacks callees;
+	struct numbered_stacks callers;
+};
+
+static bool is_function(const struct question *question, const struct sandwich *sandwich,
+			uint32_t place)
+{
+	const struct stack_names *names = &question->api->names;
+	const struct function_identity *function = stack_names_function(names, place);
+
+	return !strcmp(stack_names_text(names, function->name), sandwich->name) &&
+	       (!sandwich->kind || !strcmp(kind_name(function->kind), sandwich->kind));
+}
+
+static int push_callees(struct sandwich *sandwich, const struct asked_stacks *asked,
+			const struct question *question, const struct asked_stack *stack,
+			size_t outermost)
+{
+	int err = begin_stack(&sandwich->callees, stack);
+
+	for (size_t i = outermost + 1; i < stack->list.count && !err; i++)
+		err = push_place(&sandwich->callees, asked, question, stack->list.places[i]);
+	return err;
+}
+
+static int push_callers(struct sandwich *sandwich, const struct asked_stacks *asked,
+			const struct question *question, const struct asked_stack *stack,
+			size_t innermost)
+{
+	int err = begin_stack(&sandwich->callers, stack);
+
+	for (size_t i = innermost; i-- > 0 && !err;)
+		err = push_place(&sandwich->callers, asked, question, stack->list.places[i]);
+	for (uint32_t i = stack->level_count; i-- > 0 && !err;)
+		err = push_place(&sandwich->callers, asked, question, stack->levels[i]);
+	return err;
+}
+
+static int cut_stack(struct sandwich *sandwich, const struct asked_stacks *asked,
+		     const struct question *question, const struct asked_stack *stack)
+{
+	size_t outermost = stack->list.count, innermost = 0;
+	int err;
+
+	for (size_t i = 0; i < stack->list.count; i++) {
+		if (!is_function(question, sandwich, stack->list.places[i]))
+			continue;
+		if (outermost == stack->list.count)
+			outermost = i;
+		innermost = i;
+	}
+	if (outermost == stack->list.count)
+		return 0;
+	sandwich->samples += stack->count;
+	if (innermost == stack->list.count - 1)
+		sandwich->self += stack->count;
+	err = push_callees(sandwich, asked, question, stack, outermost);
+	return err ? err : push_callers(sandwich, asked, question, stack, innermost);
+}
+
+static int put_sandwich(struct question *question, struct sandwich *sandwich, json_t *object)
+{
+	_cleanup_(asked_stacks_deinit) struct asked_stacks asked = { 0 };
+	uint64_t max_nodes;
+	int err = request_number(question->request, "max_nodes", 1, NODES_MAX, SANDWICH_NODES,
+				 &max_nodes);
+
+	if (!err)
+		err = asked_stacks_init(&asked, question);
+	for (size_t i = 0; i < asked.stacks.count && !err; i++)
+		err = cut_stack(sandwich, &asked, question, &asked.stacks.items[i]);
+	if (err)
+		return err;
+	put_number(object, "total", asked.total);
+	put_number(object, "self", sandwich->self);
+	put_number(object, "samples", sandwich->samples);
+	err = put_tree(question, &asked, &sandwich->callees, max_nodes, sandwich->name, object,
+		       "callees");
+	return err ? err :
+		     put_tree(question, &asked, &sandwich->callers, max_nodes, sandwich->name,
+			      object, "callers");
+}
+
+int answer_sandwich(struct question *question, json_t *object)
+{
+	struct sandwich sandwich = {
+		.name = request_parameter(question->request, "of"),
+		.kind = request_parameter(question->request, "of_kind"),
+	};
+	int err;
+
+	if (!sandwich.name)
+		return fail(-EINVAL, "of names the function");
+	err = put_sandwich(question, &sandwich, object);
+	numbered_stacks_deinit(&sandwich.callees);
+	numbered_stacks_deinit(&sandwich.callers);
+	return err;
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** Flame graphs, and callers and callees of one function. Errors have a text for users. */
+#ifndef VIEWER_API_STACKS_H
+#define VIEWER_API_STACKS_H
+
+#include "viewer/question.h"
+
+/** Fills @object, as viewer/page/API.md says. -EINVAL, -ENOMEM. */
+int answer_flame(struct question *question, json_t *object);
+int answer_sandwich(struct question *question, json_t *object);
+
+#endif

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "viewer/api_time.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "agent/base/cleanup.h"
+
+enum {
+	BUCKETS = 600,
+	BUCKETS_MAX = 2000,
+	HEAT_ROWS = 50,
+	HEAT_ROWS_MAX = 200,
+	HEAT_COLUMNS_MAX = 7200,
+	MS_PER_SECOND = 1000,
+};
+
+/* From @from_ms on, so many cells as there are counts. */
+struct cells {
+	uint64_t from_ms;
+	uint64_t to_ms;
+	uint64_t *counts;
+	size_t count;
+};
+
+/* The range that is asked for, as far as there are samples in it. */
+static void clip_range(const struct question *question, struct cells *cells)
+{
+	cells->from_ms = question->selection.from_ms;
+	cells->to_ms = question->selection.to_ms;
+	if (cells->from_ms < question->first_ms)
+		cells->from_ms = question->first_ms;
+	if (cells->to_ms > question->end_ms)
+		cells->to_ms = question->end_ms;
+	if (cells->to_ms <= cells->from_ms)
+		cells->to_ms = cells->from_ms + 1;
+}
+
+static json_t *counts_json(const struct cells *cells)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < cells->count; i++)
+		json_array_append_new(array, json_integer((json_int_t)cells->counts[i]));
+	return array;
+}
+
+/* Counts the samples that the question selects; @cell_of says where, by milliseconds since cells->from_ms. */
+static int count_cells(struct question *question, struct cells *cells,
+		       size_t (*cell_of)(const void *context, uint64_t ms), const void *context)
+{
+	struct history_sample sample;
+	unsigned int misses;
+	int more;
+
+	cells->counts = calloc(cells->count + 1, sizeof(*cells->counts));
+	if (!cells->counts)
+		return -ENOMEM;
+	question_seek(question, cells->from_ms, cells->to_ms);
+	while ((more = question_next(question, &sample, &misses)) > 0) {
+		uint64_t ms = question_ms(question, sample.time_ns);
+		size_t cell;
+
+		if (misses || ms < cells->from_ms)
+			continue;
+		cell = cell_of(context, ms - cells->from_ms);
+		if (cell < cells->count)
+			cells->counts[cell]++;
+	}
+	return more;
+}
+
+static size_t bucket_of(const void *context, uint64_t ms)
+{
+	return ms / *(const uint64_t *)context;
+}
+
+int answer_timeline(struct question *question, json_t *object)
+{
+	struct cells cells = { 0 };
+	uint64_t buckets, step_ms;
+	int err = request_number(question->request, "buckets", 1, BUCKETS_MAX, BUCKETS, &buckets);
+
+	if (err)
+		return err;
+	/* What is asked for, samples or not, so that the page's axis is that. */
+	clip_range(question, &cells);
+	if (question->selection.from_ms)
+		cells.from_ms = question->selection.from_ms;
+	if (question->selection.to_ms != UINT64_MAX)
+		cells.to_ms = question->selection.to_ms;
+	if (cells.to_ms <= cells.from_ms)
+		cells.to_ms = cells.from_ms + 1;
+	step_ms = (cells.to_ms - cells.from_ms - 1) / buckets + 1;
+	cells.count = (cells.to_ms - cells.from_ms - 1) / step_ms + 1;
+	err = count_cells(question, &cells, bucket_of, &step_ms);
+	if (!err) {
+		put_number(object, "from", cells.from_ms);
+		put_number(object, "to", cells.to_ms);
+		put_number(object, "step_ms", step_ms);
+		json_object_set_new(object, "counts", counts_json(&cells));
+	}
+	free(cells.counts);
+	return err;
+}
+
+struct heat {
+	uint64_t rows;
+	uint64_t seconds_per_column;
+};
+
+static size_t heat_cell(const void *context, uint64_t ms)
+{
+	const struct heat *heat = context;
+
+	return ms / (heat->seconds_per_column * MS_PER_SECOND) * heat->rows +
+	       ms % MS_PER_SECOND * heat->rows / MS_PER_SECOND;
+}
+
+static uint64_t greatest(const struct cells *cells)
+{
+	uint64_t most = 0;
+
+	for (size_t i = 0; i < cells->count; i++)
+		most = cells->counts[i] > most ? cells->counts[i] : most;
+	return most;
+}
+
+int answer_heatmap(struct question *question, json_t *object)
+{
+	struct cells cells = { 0 };
+	struct heat heat;
+	uint64_t seconds, columns;
+	int err =
+		request_number(question->request, "rows", 1, HEAT_ROWS_MAX, HEAT_ROWS, &heat.rows);
+
+	if (err)
+		return err;
+	clip_range(question, &cells);
+	cells.from_ms -= cells.from_ms % MS_PER_SECOND;
+	seconds = (cells.to_ms - cells.from_ms - 1) / MS_PER_SECOND + 1;
+	heat.seconds_per_column = (seconds - 1) / HEAT_COLUMNS_MAX + 1;
+	columns = (seconds - 1) / heat.seconds_per_column + 1;
+	cells.count = columns * heat.rows;
+	err = count_cells(question, &cells, heat_cell, &heat);
+	if (!err) {
+		put_number(object, "from", cells.from_ms);
+		put_number(object, "columns", columns);
+		put_number(object, "rows", heat.rows);
+		put_number(object, "seconds_per_column", heat.seconds_per_column);
+		put_number(object, "max", greatest(&cells));
+		json_object_set_new(object, "counts", counts_json(&cells));
+	}
+	free(cells.counts);
+	return err;
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "viewer/api_top.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/base/cleanup.h"
+#include "agent/base/error.h"
+
+enum {
+	TOP_ROWS = 500,
+	TOP_ROWS_MAX = 10000,
+};
+
+struct top_row {
+	/* Of a function, or with lines of a place. */
+	uint32_t number;
+	uint64_t self;
+	uint64_t total;
+	uint64_t base_self;
+	uint64_t base_total;
+	/* The last stack that was counted, from 1 on: a recursive function counts once. */
+	size_t counted;
+};
+
+static void count_stack(const struct question *question, const struct asked_stacks *asked,
+			const struct asked_stack *stack, size_t serial, struct top_row *rows)
+{
+	for (size_t i = 0; i < stack->list.count; i++) {
+		uint32_t number = asked_number(asked, question, stack->list.places[i]);
+		struct top_row *row = &rows[number];
+
+		row->number = number;
+		if (i == stack->list.count - 1) {
+			row->self += stack->count;
+			row->base_self += stack->base_count;
+		}
+		if (row->counted == serial)
+			continue;
+		row->counted = serial;
+		row->total += stack->count;
+		row->base_total += stack->base_count;
+	}
+}
+
+static int compare_by_self(const void *a, const void *b)
+{
+	const struct top_row *one = a, *other = b;
+	uint64_t first = one->self + one->base_self, second = other->self + other->base_self;
+
+	if (first != second)
+		return first < second ? 1 : -1;
+	return (one->total < other->total) - (one->total > other->total);
+}
+
+static int compare_by_total(const void *a, const void *b)
+{
+	const struct top_row *one = a, *other = b;
+	uint64_t first = one->total + one->base_total, second = other->total + other->base_total;
+
+	if (first != second)
+		return first < second ? 1 : -1;
+	return (one->self < other->self) - (one->self > other->self);
+}
+
+static json_t *row_json(const struct question *question, const struct asked_stacks *asked,
+			const struct top_row *row)
+{
+	const struct stack_names *names = &question->api->names;
+	struct stack_place place = { .function = row->number };
+	const struct function_identity *function;
+	json_t *object = json_object();
+
+	if (asked->with_lines)
+		place = names->places.items[row->number];
+	function = &names->functions.items[place.function];
+	put_text(object, "name", stack_names_text(names, function->name));
+	put_text(object, "kind", kind_name(function->kind));
+	put_text(object, "file", stack_names_text(names, function->file));
+	if (asked->with_lines)
+		put_number(object, "line", place.line);
+	put_number(object, "flags", function->flags);
+	put_number(object, "self", row->self);
+	put_number(object, "total", row->total);
+	if (!question->selection.has_base)
+		return object;
+	put_number(object, "base_self", row->base_self);
+	put_number(object, "base_total", row->base_total);
+	json_object_set_new(object, "z",
+			    json_real(share_significance(row->total, asked->total, row->base_total,
+							 asked->base_total)));
+	return object;
+}
+
+/* Sorts @rows, @count of which there may be, and puts the first @limit of those that there are. */
+static void put_rows(const struct question *question, const struct asked_stacks *asked,
+		     struct top_row *rows, size_t count, uint64_t limit, bool by_self,
+		     json_t *object)
+{
+	json_t *array = json_array();
+	size_t present = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (rows[i].counted)
+			rows[present++] = rows[i];
+	}
+	qsort(rows, present, sizeof(*rows), by_self ? compare_by_self : compare_by_total);
+	for (size_t i = 0; i < present && i < limit; i++)
+		json_array_append_new(array, row_json(question, asked, &rows[i]));
+	put_number(object, "functions", present);
+	json_object_set_new(object, "rows", array);
+}
+
+int answer_top(struct question *question, json_t *object)
+{
+	_cleanup_(asked_stacks_deinit) struct asked_stacks asked = { 0 };
+	_cleanup_(free_pointer) struct top_row *rows = NULL;
+	const char *sort = request_parameter(question->request, "sort");
+	const struct stack_names *names = &question->api->names;
+	uint64_t limit;
+	size_t count;
+	int err = request_number(question->request, "limit", 1, TOP_ROWS_MAX, TOP_ROWS, &limit);
+
+	if (!err && sort && strcmp(sort, "self") && strcmp(sort, "total"))
+		err = fail(-EINVAL, "sort is self or total");
+	if (!err)
+		err = asked_stacks_init(&asked, question);
+	if (err)
+		return err;
+	count = asked.with_lines ? names->places.count : names->functions.count;
+	rows = calloc(count + 1, sizeof(*rows));
+	if (!rows)
+		return -ENOMEM;
+	for (size_t i = 0; i < asked.stacks.count; i++)
+		count_stack(question, &asked, &asked.stacks.items[i], i + 1, rows);
+	put_number(object, "total", asked.total);
+	if (question->selection.has_base)
+		put_number(object, "base_total", asked.base_total);
+	put_rows(question, &asked, rows, count, limit, !sort || !strcmp(sort, "self"), object);
+	return 0;
+}

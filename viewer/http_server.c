@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "viewer/http_server.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <microhttpd.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "agent/base/error.h"
+#include "agent/base/hash128.h"
+#include "viewer/assets.h"
+#include "viewer/http_guard.h"
+
+enum {
+	/* Beyond it new ones wait until others end. */
+	CONNECTIONS_MAX = 1024,
+	/* Seconds that a client may do nothing. */
+	IDLE_SECONDS = 15,
+	/* Of a request, its headers and what is written at once. */
+	CONNECTION_BYTES = 32 << 10,
+	PARAMETERS_MAX = 512,
+	/* Below, compression is not worth it. */
+	COMPRESSED_MIN_BYTES = 1024,
+	COMPRESSION_LEVEL = 3,
+	/* windowBits of zlib: the largest window, with a gzip header. */
+	GZIP_WINDOW_BITS = 15 + 16,
+	ZLIB_MEMORY_LEVEL = 8,
+	ETAG_BYTES = 24,
+};
+
+#define COOKIE_NAME "allframes_token"
+
+#define SECURITY_POLICY                                                                            \
+	"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "          \
+	"connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+
+struct http_server {
+	struct http_server_options options;
+	struct MHD_Daemon *daemon;
+	bool is_named;
+};
+
+/* One answer on its way. */
+struct reply {
+	unsigned int status;
+	const char *content_type;
+	/* Freed with the answer if is_owned. */
+	void *bytes;
+	size_t count;
+	bool is_owned;
+	/* "" for none. */
+	char etag[ETAG_BYTES];
+	const char *file_name;
+	const char *location;
+	const char *cookie;
+	const char *allow;
+};
+
+/* --- answers --- */
+
+static const char *header(struct MHD_Connection *connection, const char *name)
+{
+	return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
+}
+
+static bool accepts_gzip(struct MHD_Connection *connection)
+{
+	const char *encodings = header(connection, "Accept-Encoding");
+
+	return encodings && strstr(encodings, "gzip");
+}
+
+/* Exchanges the bytes of @reply for compressed ones; false, as it was, where that does not work. */
+static bool compress_reply(struct reply *reply)
+{
+	z_stream stream = { 0 };
+	unsigned char *bytes;
+	size_t room;
+	int status;
+
+	if (deflateInit2(&stream, COMPRESSION_LEVEL, Z_DEFLATED, GZIP_WINDOW_BITS,
+			 ZLIB_MEMORY_LEVEL, Z_DEFAULT_STRATEGY) != Z_OK)
+		return false;
+	room = deflateBound(&stream, reply->count);
+	bytes = malloc(room);
+	stream.next_in = reply->bytes;
+	stream.avail_in = (uInt)reply->count;
+	stream.next_out = bytes;
+	stream.avail_out = (uInt)room;
+	status = bytes ? deflate(&stream, Z_FINISH) : Z_MEM_ERROR;
+	deflateEnd(&stream);
+	if (status != Z_STREAM_END) {
+		free(bytes);
+		return false;
+	}
+	if (reply->is_owned)
+		free(reply->bytes);
+	reply->bytes = bytes;
+	reply->count = stream.total_out;
+	reply->is_owned = true;
+	return true;
+}
+
+static void add_headers(struct MHD_Response *response, const struct reply *reply)
+{
+	char disposition[192];
+
+	MHD_add_response_header(response, "Content-Type", reply->content_type);
+	MHD_add_response_header(response, "Content-Security-Policy", SECURITY_POLICY);
+	MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+	MHD_add_response_header(response, "Referrer-Policy", "no-referrer");
+	MHD_add_response_header(response, "Cross-Origin-Resource-Policy", "same-origin");
+	MHD_add_response_header(response, "Cache-Control", *reply->etag ? "no-cache" : "no-store");
+	if (*reply->etag)
+		MHD_add_response_header(response, "ETag", reply->etag);
+	if (reply->location)
+		MHD_add_response_header(response, "Location", reply->location);
+	if (reply->cookie)
+		MHD_add_response_header(response, "Set-Cookie", reply->cookie);
+	if (reply->allow)
+		MHD_add_response_header(response, "Allow", reply->allow);
+	if (!reply->file_name)
+		return;
+	snprintf(disposition, sizeof(disposition), "attachment; filename=\"%s\"", reply->file_name);
+	MHD_add_response_header(response, "Content-Disposition", disposition);
+}
+
+static enum MHD_Result send_reply(struct MHD_Connection *connection, struct reply *reply)
+{
+	bool is_compressed = reply->count >= COMPRESSED_MIN_BYTES && reply->count < UINT32_MAX &&
+			     accepts_gzip(connection) && compress_reply(reply);
+	struct MHD_Response *response = MHD_create_response_from_buffer(
+		reply->count, reply->bytes,
+		reply->is_owned ? MHD_RESPMEM_MUST_FREE : MHD_RESPMEM_PERSISTENT);
+	enum MHD_Result result;
+
+	if (!response) {
+		if (reply->is_owned)
+			free(reply->bytes);
+		return MHD_NO;
+	}
+	add_headers(response, reply);
+	if (is_compressed)
+		MHD_add_response_header(response, "Content-Encoding", "gzip");
+	if (reply->count)
+		MHD_add_response_header(response, "Vary", "Accept-Encoding");
+	result = MHD_queue_response(connection, reply->status, response);
+	MHD_destroy_response(response);
+	return result;
+}
+
+static enum MHD_Result send_error(struct MHD_Connection *connection, unsigned int status,
+				  const char *json)
+{
+	struct reply reply = {
+		.status = status,
+		.content_type = "application/json",
+		.bytes = (void *)json,
+		.count = strlen(json),
+		.allow = status == MHD_HTTP_METHOD_NOT_ALLOWED ? "GET, HEAD" : NULL,
+	};
+
+	return send_reply(connection, &reply);
+}
+
+static enum MHD_Result send_asset(struct MHD_Connection *connection, const struct asset *asset)
+{
+	struct reply reply = {
+		.status = MHD_HTTP_OK,
+		.content_type = asset->content_type,
+		.bytes = (void *)asset->bytes,
+		.count = asset->count,
+	};
+	const char *known = header(connection, "If-None-Match");
+
+	snprintf(reply.etag, sizeof(reply.etag), "\"%016" PRIx64 "\"",
+		 hash128_bytes(asset->bytes, asset->count).low);
+	if (known && !strcmp(known, reply.etag)) {
+		reply.status = MHD_HTTP_NOT_MODIFIED;
+		reply.count = 0;
+	}
+	return send_reply(connection, &reply);
+}
+
+/* --- questions --- */
+
+struct parameters {
+	struct api_parameter items[PARAMETERS_MAX];
+	size_t count;
+	bool is_bad;
+};
+
+static enum MHD_Result take_parameter(void *context, enum MHD_ValueKind kind, const char *name,
+				      size_t name_bytes, const char *value, size_t value_bytes)
+{
+	struct parameters *parameters = context;
+
+	(void)kind;
+	if (!value)
+		value = "";
+	if (parameters->count == PARAMETERS_MAX || strlen(name) != name_bytes ||
+	    (value_bytes && strlen(value) != value_bytes)) {
+		parameters->is_bad = true;
+		return MHD_NO;
+	}
+	parameters->items[parameters->count++] = (struct api_parameter){ name, value };
+	return MHD_YES;
+}
+
+static enum MHD_Result answer_question(struct http_server *server,
+				       struct MHD_Connection *connection, const char *path,
+				       bool is_post)
+{
+	struct parameters parameters = { 0 };
+	struct api_request request = { .path = path, .is_post = is_post };
+	struct api_answer answer;
+	struct reply reply;
+
+	MHD_get_connection_values_n(connection, MHD_GET_ARGUMENT_KIND, take_parameter, &parameters);
+	if (parameters.is_bad)
+		return send_error(connection, MHD_HTTP_BAD_REQUEST,
+				  "{\"error\":\"the parameters make no sense\"}");
+	request.parameters = parameters.items;
+	request.parameter_count = parameters.count;
+	api_answer(server->options.api, &request, &answer);
+	if (!answer.body)
+		return send_error(connection, MHD_HTTP_SERVICE_UNAVAILABLE,
+				  "{\"error\":\"the agent has no memory for that\"}");
+	reply = (struct reply){
+		.status = answer.status,
+		.content_type = answer.content_type,
+		.bytes = answer.body,
+		.count = answer.bytes,
+		.is_owned = true,
+		.file_name = *answer.file_name ? answer.file_name : NULL,
+		.allow = answer.status == MHD_HTTP_METHOD_NOT_ALLOWED ? "GET, HEAD" : NULL,
+	};
+	return send_reply(connection, &reply);
+}
+
+/* --- who asks --- */
+
+/* The token in the URL becomes a cookie, so that it stays neither in the address nor in the history. */
+static enum MHD_Result send_cookie(const struct http_server *server,
+				   struct MHD_Connection *connection)
+{
+	char cookie[ACCESS_TOKEN_MAX_BYTES + 96];
+	struct reply reply = {
+		.status = MHD_HTTP_SEE_OTHER,
+		.content_type = "text/plain; charset=utf-8",
+		.bytes = "",
+		.location = "/",
+		.cookie = cookie,
+	};
+
+	snprintf(cookie, sizeof(cookie), COOKIE_NAME "=%s; HttpOnly; SameSite=Strict; Path=/",
+		 server->options.token->text);
+	return send_reply(connection, &reply);
+}
+
+static bool is_let_in(const struct http_server *server, struct MHD_Connection *connection)
+{
+	const struct access_token *token = server->options.token;
+
+	return !token ||
+	       access_token_in_authorization(token, header(connection, "Authorization")) ||
+	       access_token_is(token, MHD_lookup_connection_value(connection, MHD_COOKIE_KIND,
+								  COOKIE_NAME));
+}
+
+static enum guard_verdict judge(const struct http_server *server, struct MHD_Connection *connection,
+				const char *path, bool is_post)
+{
+	const struct guarded_request request = {
+		.host = header(connection, "Host"),
+		.origin = header(connection, "Origin"),
+		.fetch_site = header(connection, "Sec-Fetch-Site"),
+		.mark = header(connection, "X-Allframes"),
+		.is_post = is_post,
+		.is_page = !strcmp(path, "/"),
+	};
+
+	return http_guard_judge(&request, server->options.port, server->options.host_name);
+}
+
+static enum MHD_Result answer_request(struct http_server *server, struct MHD_Connection *connection,
+				      const char *path, bool is_post)
+{
+	static const char api_prefix[] = "/api/";
+	const struct asset *asset;
+	const char *token;
+
+	switch (judge(server, connection, path, is_post)) {
+	case GUARD_FOREIGN_HOST:
+		return send_error(
+			connection, MHD_HTTP_MISDIRECTED_REQUEST,
+			"{\"error\":\"ask for this machine by its address or as localhost\"}");
+	case GUARD_FOREIGN_ORIGIN:
+		return send_error(connection, MHD_HTTP_FORBIDDEN,
+				  "{\"error\":\"pages of other sites may not ask\"}");
+	case GUARD_ALLOWED:
+		break;
+	}
+	token = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "token");
+	if (server->options.token && token && !is_post && !strcmp(path, "/") &&
+	    access_token_is(server->options.token, token))
+		return send_cookie(server, connection);
+	asset = is_post ? NULL : asset_find(path);
+	/* The page itself is no secret, and says that a token is needed. */
+	if (asset)
+		return send_asset(connection, asset);
+	if (!is_let_in(server, connection))
+		return send_error(connection, MHD_HTTP_UNAUTHORIZED,
+				  "{\"error\":\"this agent asks for a token\"}");
+	if (strncmp(path, api_prefix, sizeof(api_prefix) - 1))
+		return send_error(connection, MHD_HTTP_NOT_FOUND,
+				  "{\"error\":\"there is nothing here\"}");
+	return answer_question(server, connection, path + sizeof(api_prefix) - 1, is_post);
+}
+
+/* The library gives its thread a name of its own. */
+static void name_thread(struct http_server *server)
+{
+	if (!server->is_named)
+		pthread_setname_np(pthread_self(), "viewer");
+	server->is_named = true;
+}
+
+/* Called with the headers, with pieces of a body, and when all is there. */
+static enum MHD_Result handle(void *context, struct MHD_Connection *connection, const char *url,
+			      const char *method, const char *version, const char *upload,
+			      size_t *upload_bytes, void **request)
+{
+	static char has_begun;
+	bool is_post = !strcmp(method, "POST");
+
+	(void)version;
+	(void)upload;
+	name_thread(context);
+	if (!is_post && strcmp(method, "GET") && strcmp(method, "HEAD"))
+		return send_error(connection, MHD_HTTP_METHOD_NOT_ALLOWED,
+				  "{\"error\":\"only GET and HEAD\"}");
+	if (!*request) {
+		*request = &has_begun;
+		return MHD_YES;
+	}
+	/* No question has a body. */
+	if (*upload_bytes) {
+		*upload_bytes = 0;
+		return MHD_YES;
+	}
+	return answer_request(context, connection, url, is_post);
+}
+
+/* What clients do wrong is no matter of the log. */
+static void ignore_log(void *context, const char *format, va_list arguments)
+{
+	(void)context;
+	(void)format;
+	(void)arguments;
+}
+
+int http_server_start(const struct http_server_options *options, struct http_server **server)
+{
+	struct http_server *started = calloc(1, sizeof(*started));
+
+	if (!started)
+		return fail(-ENOMEM, "no memory for the viewer");
+	started->options = *options;
+	started->daemon = MHD_start_daemon(
+		MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ERROR_LOG, options->port, NULL, NULL,
+		handle, started, MHD_OPTION_EXTERNAL_LOGGER, ignore_log, NULL,
+		MHD_OPTION_LISTEN_SOCKET, options->fd, MHD_OPTION_CONNECTION_LIMIT,
+		(unsigned int)CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT,
+		(unsigned int)IDLE_SECONDS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+		(size_t)CONNECTION_BYTES, MHD_OPTION_END);
+	if (!started->daemon) {
+		free(started);
+		return fail(-EIO, "cannot start the viewer's thread");
+	}
+	*server = started;
+	return 0;
+}
+
+void http_server_stop(struct http_server *server)
+{
+	if (!server)
+		return;
+	MHD_stop_daemon(server->daemon);
+	free(server);
+}

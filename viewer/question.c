@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "viewer/question.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/base/cleanup.h"
+#include "agent/base/clock.h"
+#include "agent/base/error.h"
+
+#define MISSES_UNKNOWN UINT16_MAX
+
+_Static_assert(SELECTOR_COUNT < 16, "a bit each");
+
+/* --- the samples --- */
+
+static uint64_t time_of(const struct question *question, uint64_t ms)
+{
+	uint64_t epoch = question->api->config.epoch_monotonic_ns;
+
+	return ms >= (UINT64_MAX - epoch) / NS_PER_MS ? UINT64_MAX : epoch + ms * NS_PER_MS;
+}
+
+uint64_t question_ms(const struct question *question, uint64_t time_ns)
+{
+	uint64_t epoch = question->api->config.epoch_monotonic_ns;
+
+	return time_ns > epoch ? (time_ns - epoch) / NS_PER_MS : 0;
+}
+
+int question_init(struct question *question, struct api *api, const struct api_request *request)
+{
+	struct history_facts facts;
+	int err;
+
+	*question = (struct question){ .api = api, .request = request };
+	err = selection_init(&question->selection, request);
+	if (!err)
+		err = history_view_open(api->config.history, &question->view);
+	if (!err) {
+		question->misses = calloc(question->view.key_count + 1, sizeof(uint16_t));
+		err = question->misses ? 0 : -ENOMEM;
+	}
+	if (err) {
+		question_deinit(question);
+		return err;
+	}
+	memset(question->misses, 0xff, question->view.key_count * sizeof(uint16_t));
+	history_facts(api->config.history, &facts);
+	question->first_ms = question_ms(question, facts.first_ns);
+	question->end_ms = facts.samples ? question_ms(question, facts.last_ns) + 1 : 1;
+	return 0;
+}
+
+void question_deinit(struct question *question)
+{
+	history_view_close(&question->view);
+	selection_deinit(&question->selection);
+	free(question->misses);
+}
+
+void question_seek(struct question *question, uint64_t from_ms, uint64_t to_ms)
+{
+	history_view_seek(&question->view, time_of(question, from_ms), time_of(question, to_ms));
+}
+
+static bool list_has_function(const struct question *question, const struct place_list *list)
+{
+	const struct stack_names *names = &question->api->names;
+
+	for (size_t i = 0; i < list->count; i++) {
+		uint32_t name = stack_names_function(names, list->places[i])->name;
+
+		if (selection_has_text(&question->selection, SELECT_FUNCTION,
+				       stack_names_text(names, name)))
+			return true;
+	}
+	return false;
+}
+
+/* What the names of the key's stack decide. */
+static int misses_by_stack(struct question *question, const struct history_key *key,
+			   unsigned int *misses)
+{
+	const struct selection *selection = &question->selection;
+	const struct stack_names *names = &question->api->names;
+	bool by_kind = selection->texts[SELECT_KIND].count;
+	bool by_function = selection->texts[SELECT_FUNCTION].count;
+	struct place_list list;
+	const char *kind = "";
+	int err;
+
+	if (!by_kind && !by_function)
+		return 0;
+	err = stack_names_list(&question->api->names, key->trace, &list);
+	if (err)
+		return err;
+	if (list.count)
+		kind = kind_name(stack_names_function(names, list.places[list.count - 1])->kind);
+	if (!selection_has_text(selection, SELECT_KIND, kind))
+		*misses |= 1U << SELECT_KIND;
+	if (by_function && !list_has_function(question, &list))
+		*misses |= 1U << SELECT_FUNCTION;
+	return 0;
+}
+
+static int key_misses(struct question *question, uint32_t number, unsigned int *misses)
+{
+	const struct history_key *key;
+	int err;
+
+	*misses = question->misses[number];
+	if (*misses != MISSES_UNKNOWN)
+		return 0;
+	key = history_view_key(&question->view, number);
+	*misses = selection_misses(&question->selection, key);
+	err = misses_by_stack(question, key, misses);
+	if (!err)
+		question->misses[number] = (uint16_t)*misses;
+	return err;
+}
+
+int question_next(struct question *question, struct history_sample *sample, unsigned int *misses)
+{
+	int err;
+
+	if (!history_view_next(&question->view, sample))
+		return 0;
+	err = key_misses(question, sample->key, misses);
+	if (err)
+		return err;
+	if (!selection_has_number(&question->selection, SELECT_CPU, sample->cpu))
+		*misses |= 1U << SELECT_CPU;
+	return 1;
+}
+
+/* --- stacks --- */
+
+enum root_level {
+	ROOT_NONE,
+	ROOT_PROCESS,
+	ROOT_THREAD,
+};
+
+static int parse_root(const struct api_request *request, enum root_level *root)
+{
+	const char *text = request_parameter(request, "root");
+
+	if (!text || !strcmp(text, "process"))
+		*root = ROOT_PROCESS;
+	else if (!strcmp(text, "thread"))
+		*root = ROOT_THREAD;
+	else if (!strcmp(text, "none"))
+		*root = ROOT_NONE;
+	else
+		return fail(-EINVAL, "root is process, thread or none");
+	return 0;
+}
+
+/* By number of a key: its samples in a range. The caller's. */
+static int count_range(struct question *question, uint64_t from_ms, uint64_t to_ms,
+		       uint64_t **counts, uint64_t *total)
+{
+	struct history_sample sample;
+	unsigned int misses;
+	int more;
+
+	*counts = calloc(question->view.key_count + 1, sizeof(**counts));
+	if (!*counts)
+		return -ENOMEM;
+	question_seek(question, from_ms, to_ms);
+	while ((more = question_next(question, &sample, &misses)) > 0) {
+		if (misses)
+			continue;
+		(*counts)[sample.key]++;
+		(*total)++;
+	}
+	return more;
+}
+
+/* What is one stack to the question: equal texts are the same pointers. */
+struct stack_key {
+	uint64_t trace;
+	uint64_t process_comm;
+	uint64_t thread_comm;
+};
+
+static int add_stack(struct asked_stacks *asked, struct question *question,
+		     const struct history_key *key, enum root_level root)
+{
+	struct asked_stack stack = { .level_count = root };
+	struct stack_names *names = &question->api->names;
+	int err = stack_names_list(names, key->trace, &stack.list);
+
+	if (!err && root >= ROOT_PROCESS)
+		err = stack_names_level(names, TEXT_PROCESS, key->process_comm, &stack.levels[0]);
+	if (!err && root >= ROOT_THREAD)
+		err = stack_names_level(names, TEXT_THREAD, key->thread_comm, &stack.levels[1]);
+	return err ? err : asked_stack_vector_push(&asked->stacks, stack);
+}
+
+/* The place of the stack that has the key, in asked->stacks. */
+static int find_stack(struct asked_stacks *asked, struct question *question, struct hash_map *found,
+		      uint32_t number, enum root_level root, uint64_t *place)
+{
+	const struct history_key *key = history_view_key(&question->view, number);
+	struct stack_key wanted = {
+		.trace = (uintptr_t)key->trace,
+		.process_comm = root >= ROOT_PROCESS ? (uintptr_t)key->process_comm : 0,
+		.thread_comm = root >= ROOT_THREAD ? (uintptr_t)key->thread_comm : 0,
+	};
+	int err;
+
+	if (hash_map_find_bytes(found, &wanted, sizeof(wanted), place))
+		return 0;
+	*place = asked->stacks.count;
+	err = add_stack(asked, question, key, root);
+	return err ? err : hash_map_set_bytes(found, &wanted, sizeof(wanted), *place);
+}
+
+static int merge_keys(struct asked_stacks *asked, struct question *question, const uint64_t *counts,
+		      const uint64_t *base_counts, enum root_level root)
+{
+	_cleanup_(hash_map_deinit) struct hash_map found = { 0 };
+	uint64_t place;
+	int err = 0;
+
+	for (uint32_t i = 0; i < question->view.key_count && !err; i++) {
+		uint64_t base_count = base_counts ? base_counts[i] : 0;
+
+		if (!counts[i] && !base_count)
+			continue;
+		err = find_stack(asked, question, &found, i, root, &place);
+		if (err)
+			break;
+		asked->stacks.items[place].count += counts[i];
+		asked->stacks.items[place].base_count += base_count;
+	}
+	return err;
+}
+
+int asked_stacks_init(struct asked_stacks *asked, struct question *question)
+{
+	_cleanup_(free_pointer) uint64_t *counts = NULL;
+	_cleanup_(free_pointer) uint64_t *base_counts = NULL;
+	const struct selection *selection = &question->selection;
+	const char *lines = request_parameter(question->request, "lines");
+	enum root_level root = ROOT_NONE;
+	int err;
+
+	*asked = (struct asked_stacks){ .with_lines = lines && !strcmp(lines, "1") };
+	err = parse_root(question->request, &root);
+	if (!err)
+		err = count_range(question, selection->from_ms, selection->to_ms, &counts,
+				  &asked->total);
+	if (!err && selection->has_base)
+		err = count_range(question, selection->base_from_ms, selection->base_to_ms,
+				  &base_counts, &asked->base_total);
+	if (!err)
+		err = merge_keys(asked, question, counts, base_counts, root);
+	if (err)
+		asked_stacks_deinit(asked);
+	return err;
+}
+
+void asked_stacks_deinit(struct asked_stacks *asked)
+{
+	asked_stack_vector_deinit(&asked->stacks);
+}
+
+uint32_t asked_number(const struct asked_stacks *asked, const struct question *question,
+		      uint32_t place)
+{
+	return asked->with_lines ? place : question->api->names.places.items[place].function;
+}
+
+/* --- JSON --- */
+
+void put_number(json_t *object, const char *key, uint64_t number)
+{
+	json_object_set_new(object, key, json_integer((json_int_t)number));
+}
+
+json_t *text_json(const char *text)
+{
+	struct text_builder clean = { 0 };
+	json_t *json;
+
+	text_builder_append_name(&clean, text);
+	json = json_string(text_builder_text(&clean));
+	text_builder_deinit(&clean);
+	return json;
+}
+
+void put_text(json_t *object, const char *key, const char *text)
+{
+	json_object_set_new(object, key, text_json(text));
+}
+
+double share_significance(uint64_t count, uint64_t total, uint64_t base_count, uint64_t base_total)
+{
+	double n = (double)total, m = (double)base_total, pooled, error;
+
+	if (!total || !base_total)
+		return 0;
+	pooled = (double)(count + base_count) / (n + m);
+	error = sqrt(pooled * (1 - pooled) * (1 / n + 1 / m));
+	if (!(error > 0))
+		return 0;
+	return round(((double)count / n - (double)base_count / m) / error * 10) / 10;
+}

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "viewer/selection.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/base/error.h"
+#include "reporter/stack_text.h"
+
+static const char *const selector_names[SELECTOR_COUNT] = {
+	[SELECT_PID] = "pid",
+	[SELECT_TID] = "tid",
+	[SELECT_COMM] = "comm",
+	[SELECT_THREAD] = "thread",
+	[SELECT_CONTAINER] = "container",
+	[SELECT_CPU] = "cpu",
+	[SELECT_KIND] = "kind",
+	[SELECT_FUNCTION] = "function",
+};
+
+static const char *const kind_names[TEXT_KIND_COUNT] = {
+	[TEXT_PROCESS] = "process", [TEXT_THREAD] = "thread", [TEXT_NATIVE] = "native",
+	[TEXT_KERNEL] = "kernel",   [TEXT_GO] = "go",	      [TEXT_JIT] = "jit",
+	[TEXT_PYTHON] = "python",   [TEXT_JAVA] = "java",     [TEXT_ERROR] = "error",
+};
+
+const char *kind_name(uint8_t kind)
+{
+	return kind < TEXT_KIND_COUNT ? kind_names[kind] : "";
+}
+
+static bool is_of_numbers(enum selector selector)
+{
+	return selector == SELECT_PID || selector == SELECT_TID || selector == SELECT_CPU;
+}
+
+/* Decimal digits only. */
+static int parse_number(const char *name, const char *text, uint64_t least, uint64_t most,
+			uint64_t *number)
+{
+	uint64_t value = 0;
+
+	if (!*text)
+		return fail(-EINVAL, "%s needs a number", name);
+	for (const char *c = text; *c; c++) {
+		if (*c < '0' || *c > '9' || value > (UINT64_MAX - 9) / 10)
+			return fail(-EINVAL, "%s is no number that makes sense", name);
+		value = value * 10 + (uint64_t)(*c - '0');
+	}
+	if (value < least || value > most)
+		return fail(-EINVAL, "%s goes from %llu to %llu", name, (unsigned long long)least,
+			    (unsigned long long)most);
+	*number = value;
+	return 0;
+}
+
+const char *request_parameter(const struct api_request *request, const char *name)
+{
+	for (size_t i = request->parameter_count; i-- > 0;)
+		if (!strcmp(request->parameters[i].name, name))
+			return request->parameters[i].value;
+	return NULL;
+}
+
+int request_number(const struct api_request *request, const char *name, uint64_t least,
+		   uint64_t most, uint64_t otherwise, uint64_t *number)
+{
+	const char *text = request_parameter(request, name);
+
+	*number = otherwise;
+	return text ? parse_number(name, text, least, most, number) : 0;
+}
+
+static int add_value(struct selection *selection, enum selector selector, const char *text)
+{
+	uint64_t number;
+	int err;
+
+	if (is_of_numbers(selector)) {
+		err = parse_number(selector_names[selector], text, 0, UINT32_MAX, &number);
+		return err ? err :
+			     number_vector_push(&selection->numbers[selector], (uint32_t)number);
+	}
+	return value_vector_push(&selection->texts[selector], text);
+}
+
+static int add_parameters(struct selection *selection, const struct api_request *request)
+{
+	size_t count = 0;
+	int err = 0;
+
+	for (size_t i = 0; i < request->parameter_count && !err; i++) {
+		const struct api_parameter *parameter = &request->parameters[i];
+
+		if (strlen(parameter->value) > SELECTION_VALUE_MAX_BYTES)
+			return fail(-EINVAL, "a value is too long");
+		for (int s = 0; s < SELECTOR_COUNT && !err; s++) {
+			if (strcmp(parameter->name, selector_names[s]))
+				continue;
+			if (++count > SELECTION_VALUES_MAX)
+				return fail(-EINVAL, "more than %d values are chosen by",
+					    SELECTION_VALUES_MAX);
+			err = add_value(selection, s, parameter->value);
+		}
+	}
+	return err;
+}
+
+/* A range of milliseconds, which is not empty. */
+static int parse_range(const struct api_request *request, const char *from_name,
+		       const char *to_name, uint64_t *from_ms, uint64_t *to_ms)
+{
+	int err = request_number(request, from_name, 0, UINT64_MAX, 0, from_ms);
+
+	if (!err)
+		err = request_number(request, to_name, 0, UINT64_MAX, UINT64_MAX, to_ms);
+	if (!err && *from_ms >= *to_ms)
+		err = fail(-EINVAL, "%s is not before %s", from_name, to_name);
+	return err;
+}
+
+int selection_init(struct selection *selection, const struct api_request *request)
+{
+	int err;
+
+	*selection = (struct selection){ 0 };
+	selection->has_base = request_parameter(request, "base_from") &&
+			      request_parameter(request, "base_to");
+	err = parse_range(request, "from", "to", &selection->from_ms, &selection->to_ms);
+	if (!err && selection->has_base)
+		err = parse_range(request, "base_from", "base_to", &selection->base_from_ms,
+				  &selection->base_to_ms);
+	if (!err)
+		err = add_parameters(selection, request);
+	if (err)
+		selection_deinit(selection);
+	return err;
+}
+
+void selection_deinit(struct selection *selection)
+{
+	for (int s = 0; s < SELECTOR_COUNT; s++) {
+		value_vector_deinit(&selection->texts[s]);
+		number_vector_deinit(&selection->numbers[s]);
+	}
+}
+
+bool selection_has_text(const struct selection *selection, enum selector selector, const char *text)
+{
+	const struct value_vector *texts = &selection->texts[selector];
+
+	for (size_t i = 0; i < texts->count; i++)
+		if (!strcmp(texts->items[i], text))
+			return true;
+	return !texts->count;
+}
+
+bool selection_has_number(const struct selection *selection, enum selector selector,
+			  uint32_t number)
+{
+	const struct number_vector *numbers = &selection->numbers[selector];
+
+	for (size_t i = 0; i < numbers->count; i++)
+		if (numbers->items[i] == number)
+			return true;
+	return !numbers->count;
+}
+
+unsigned int selection_misses(const struct selection *selection, const struct history_key *key)
+{
+	const char *container = key->process ? key->process->container_id : "";
+	unsigned int misses = 0;
+
+	if (!selection_has_number(selection, SELECT_PID, key->pid))
+		misses |= 1U << SELECT_PID;
+	if (!selection_has_number(selection, SELECT_TID, key->tid))
+		misses |= 1U << SELECT_TID;
+	if (!selection_has_text(selection, SELECT_COMM, key->process_comm))
+		misses |= 1U << SELECT_COMM;
+	if (!selection_has_text(selection, SELECT_THREAD, key->thread_comm))
+		misses |= 1U << SELECT_THREAD;
+	if (!selection_has_text(selection, SELECT_CONTAINER, container))
+		misses |= 1U << SELECT_CONTAINER;
+	return misses;
+}

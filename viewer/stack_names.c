@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "viewer/stack_names.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/base/cleanup.h"
+#include "agent/base/hash128.h"
+
+enum {
+	/* What an entry of a map takes, about. */
+	ENTRY_BYTES = 64,
+};
+
+_Static_assert(sizeof(struct function_identity) == 12, "struct function_identity has no padding");
+
+/* Holds the trace, so that its address stands for it. */
+struct kept_list {
+	struct trace *trace;
+	uint32_t count;
+	uint32_t places[];
+};
+
+/* --- numbers --- */
+
+static int number_text(struct stack_names *names, const char *text, uint32_t *number)
+{
+	size_t bytes = strlen(text) + 1;
+	uint64_t hash = hash64_bytes(text, bytes);
+	int err;
+
+	if (kept_bytes_find(&names->texts, text, bytes, hash, number))
+		return 0;
+	err = kept_bytes_reserve(&names->texts, bytes);
+	if (err)
+		return err;
+	*number = kept_bytes_add(&names->texts, text, bytes, hash);
+	names->bytes += kept_bytes_cost(bytes);
+	return 0;
+}
+
+static int number_built_text(struct stack_names *names, uint32_t *number)
+{
+	if (names->text.failed)
+		return -ENOMEM;
+	return number_text(names, text_builder_text(&names->text), number);
+}
+
+static int number_function(struct stack_names *names, const struct function_identity *function,
+			   uint32_t *number)
+{
+	uint64_t found = names->functions.count;
+	int err;
+
+	if (hash_map_find_bytes(&names->function_numbers, function, sizeof(*function), &found)) {
+		*number = (uint32_t)found;
+		return 0;
+	}
+	err = function_vector_reserve(&names->functions, names->functions.count + 1);
+	if (!err)
+		err = hash_map_set_bytes(&names->function_numbers, function, sizeof(*function),
+					 found);
+	if (err)
+		return err;
+	names->bytes += 2 * sizeof(*function) + ENTRY_BYTES;
+	*number = (uint32_t)found;
+	return function_vector_push(&names->functions, *function);
+}
+
+static int number_place(struct stack_names *names, const struct function_identity *function,
+			uint32_t line, uint32_t *number)
+{
+	struct stack_place place = { .line = line };
+	uint64_t key, found = names->places.count;
+	int err = number_function(names, function, &place.function);
+
+	if (err)
+		return err;
+	key = (uint64_t)place.function << 32 | line;
+	if (hash_map_find(&names->place_numbers, key, &found)) {
+		*number = (uint32_t)found;
+		return 0;
+	}
+	err = place_vector_reserve(&names->places, names->places.count + 1);
+	if (!err)
+		err = hash_map_set(&names->place_numbers, key, found);
+	if (err)
+		return err;
+	names->bytes += sizeof(place) + ENTRY_BYTES;
+	*number = (uint32_t)found;
+	return place_vector_push(&names->places, place);
+}
+
+/* Where a function is, as far as that is known. */
+static const char *file_text(const struct named_frame *name)
+{
+	const struct frame *frame = name->frame;
+
+	if (name->file && *name->file)
+		return name->file;
+	if (frame->kind == FRAME_KERNEL)
+		return frame->file ? frame->file : "";
+	return frame->binary ? frame->binary->path : "";
+}
+
+static int number_name(void *context, const struct named_frame *name, uint32_t *number)
+{
+	struct stack_names *names = context;
+	struct text_trait trait = frame_trait(name);
+	struct function_identity function = { .kind = trait.kind, .flags = trait.flags };
+	int err;
+
+	text_builder_clear(&names->text);
+	append_frame_name(&names->text, name);
+	err = number_built_text(names, &function.name);
+	if (err)
+		return err;
+	text_builder_clear(&names->text);
+	text_builder_append_name(&names->text, file_text(name));
+	err = number_built_text(names, &function.file);
+	return err ? err : number_place(names, &function, name->line, number);
+}
+
+int stack_names_level(struct stack_names *names, enum text_kind kind, const char *name,
+		      uint32_t *place)
+{
+	struct function_identity function = { .kind = kind };
+	int err;
+
+	text_builder_clear(&names->text);
+	append_comm_text(&names->text, name);
+	err = number_built_text(names, &function.name);
+	if (!err)
+		err = number_text(names, "", &function.file);
+	return err ? err : number_place(names, &function, 0, place);
+}
+
+/* --- lists --- */
+
+static void forget(struct stack_names *names)
+{
+	size_t cursor = 0;
+	uint64_t value;
+
+	while (hash_map_next(&names->lists, &cursor, NULL, &value)) {
+		struct kept_list *kept = (struct kept_list *)(uintptr_t)value;
+
+		trace_unref(kept->trace);
+		free(kept);
+	}
+	hash_map_deinit(&names->lists);
+	hash_map_deinit(&names->place_numbers);
+	hash_map_deinit(&names->function_numbers);
+	place_vector_deinit(&names->places);
+	function_vector_deinit(&names->functions);
+	kept_bytes_deinit(&names->texts);
+	stack_numbers_deinit(&names->numbers);
+	names->bytes = 0;
+}
+
+void stack_names_init(struct stack_names *names, struct symbol_lookup *lookup, size_t max_bytes)
+{
+	*names = (struct stack_names){
+		.numbers = { .lookup = lookup, .number = number_name, .context = names },
+		.max_bytes = max_bytes,
+	};
+}
+
+void stack_names_deinit(struct stack_names *names)
+{
+	forget(names);
+	text_builder_deinit(&names->text);
+	number_vector_deinit(&names->scratch);
+}
+
+void stack_names_begin(struct stack_names *names, uint64_t generation)
+{
+	size_t bytes = names->bytes + names->numbers.expansions.capacity * sizeof(uint32_t) +
+		       names->numbers.native_frames.count * ENTRY_BYTES;
+
+	if (generation != names->generation || bytes > names->max_bytes)
+		forget(names);
+	names->generation = generation;
+}
+
+static int keep_list(struct stack_names *names, struct trace *trace, struct kept_list **kept)
+{
+	size_t bytes;
+	int err;
+
+	names->scratch.count = 0;
+	err = stack_numbers_append(&names->numbers, trace, &names->scratch);
+	if (err)
+		return err;
+	bytes = names->scratch.count * sizeof(uint32_t);
+	*kept = malloc(sizeof(**kept) + bytes);
+	if (!*kept)
+		return -ENOMEM;
+	(*kept)->count = (uint32_t)names->scratch.count;
+	if (bytes)
+		memcpy((*kept)->places, names->scratch.items, bytes);
+	err = hash_map_set(&names->lists, (uintptr_t)trace, (uintptr_t)*kept);
+	if (err) {
+		free(*kept);
+		return err;
+	}
+	(*kept)->trace = trace_ref(trace);
+	names->bytes += sizeof(**kept) + bytes + ENTRY_BYTES;
+	return 0;
+}
+
+int stack_names_list(struct stack_names *names, struct trace *trace, struct place_list *list)
+{
+	struct kept_list *kept = hash_map_get_pointer(&names->lists, (uintptr_t)trace);
+	int err = kept ? 0 : keep_list(names, trace, &kept);
+
+	if (!err)
+		*list = (struct place_list){ .places = kept->places, .count = kept->count };
+	return err;
+}
+
+/* --- order --- */
+
+struct order {
+	const struct stack_names *names;
+	bool with_lines;
+};
+
+static int compare_numbers(const void *a, const void *b, void *context)
+{
+	uint32_t one = *(const uint32_t *)a, other = *(const uint32_t *)b;
+	const struct order *order = context;
+	const struct stack_names *names = order->names;
+	struct stack_place first = { .function = one }, second = { .function = other };
+	const struct function_identity *f, *g;
+	int difference;
+
+	if (order->with_lines) {
+		first = names->places.items[one];
+		second = names->places.items[other];
+	}
+	f = &names->functions.items[first.function];
+	g = &names->functions.items[second.function];
+	difference = strcmp(stack_names_text(names, f->name), stack_names_text(names, g->name));
+	if (!difference)
+		difference = f->kind != g->kind ? f->kind - g->kind : f->flags - g->flags;
+	if (!difference)
+		difference =
+			strcmp(stack_names_text(names, f->file), stack_names_text(names, g->file));
+	if (difference)
+		return difference;
+	return (first.line > second.line) - (first.line < second.line);
+}
+
+uint32_t *stack_names_rank(const struct stack_names *names, bool with_lines)
+{
+	size_t count = with_lines ? names->places.count : names->functions.count;
+	_cleanup_(free_pointer) uint32_t *sorted = calloc(count + 1, sizeof(*sorted));
+	uint32_t *ranks = calloc(count + 1, sizeof(*ranks));
+	struct order order = { .names = names, .with_lines = with_lines };
+
+	if (!sorted || !ranks) {
+		free(ranks);
+		return NULL;
+	}
+	for (uint32_t i = 0; i < count; i++)
+		sorted[i] = i;
+	qsort_r(sorted, count, sizeof(*sorted), compare_numbers, &order);
+	for (uint32_t i = 0; i < count; i++)
+		ranks[sorted[i]] = i;
+	return ranks;
+}

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is summed up from stacks, and what is chosen. */
+#include "viewer/api.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <math.h>
+
+#include "viewer/tests/asking.h"
+
+static json_int_t cell(const json_t *tree, const char *column, size_t row)
+{
+	return json_integer_value(json_array_get(json_object_get(tree, column), row));
+}
+
+static const char *text_of(const json_t *tree, const char *texts, json_int_t place)
+{
+	return json_string_value(json_array_get(json_object_get(tree, texts), (size_t)place));
+}
+
+/* "name self/total" of each node behind its callers' names. */
+static void write_tree(const json_t *tree, char *text, size_t bytes)
+{
+	size_t count = json_array_size(json_object_get(tree, "parent"));
+	FILE *out = fmemopen(text, bytes, "w");
+
+	for (size_t i = 0; i < count; i++) {
+		for (size_t at = i; at; at = (size_t)cell(tree, "parent", at))
+			fputc(' ', out);
+		fprintf(out, "%s(%s) %lld/%lld\n", text_of(tree, "names", cell(tree, "name", i)),
+			text_of(tree, "kinds", cell(tree, "kind", i)),
+			(long long)cell(tree, "self", i), (long long)cell(tree, "total", i));
+		assert_true(!i || cell(tree, "parent", i) < (json_int_t)i);
+	}
+	fclose(out);
+}
+
+static void assert_tree(const struct asked *asked, const char *question, const char *key,
+			const char *expected)
+{
+	json_t *json = ask_json(asked, question);
+	char text[4096];
+
+	write_tree(json_object_get(json, key), text, sizeof(text));
+	assert_string_equal(text, expected);
+	json_decref(json);
+}
+
+static void a_flame_graph_is_a_tree_below_processes(void **state)
+{
+	const struct asked *asked = *state;
+
+	report_many(asked, "main;b;leaf", &(struct told){ .comm = "one", .pid = 1 }, 3);
+	report_many(asked, "main;a", &(struct told){ .comm = "one", .pid = 1, .tid = 7 }, 2);
+	report_many(asked, "main;a", &(struct told){ .comm = "one", .pid = 1, .tid = 8 }, 2);
+	report_many(asked, "main;b;read[k]", &(struct told){ .comm = "other", .pid = 2 }, 1);
+	assert_tree(asked, "flame", "tree",
+		    "all(root) 0/8\n"
+		    " one(process) 0/7\n"
+		    "  main(python) 0/7\n"
+		    "   a(python) 4/4\n"
+		    "   b(python) 0/3\n"
+		    "    leaf(python) 3/3\n"
+		    " other(process) 0/1\n"
+		    "  main(python) 0/1\n"
+		    "   b(python) 0/1\n"
+		    "    read(kernel) 1/1\n");
+	assert_tree(asked, "flame?root=none&max_nodes=3", "tree",
+		    "all(root) 0/8\n"
+		    " main(python) 0/8\n");
+	assert_tree(asked, "flame?root=thread&pid=2", "tree",
+		    "all(root) 0/1\n"
+		    " other(process) 0/1\n"
+		    "  thread(thread) 0/1\n"
+		    "   main(python) 0/1\n"
+		    "    b(python) 0/1\n"
+		    "     read(kernel) 1/1\n");
+}
+
+static void lines_tell_places_apart_if_they_are_asked_for(void **state)
+{
+	const struct asked *asked = *state;
+	json_t *json;
+
+	report_many(asked, "main:3;leaf", &(struct told){ .pid = 1 }, 3);
+	report_many(asked, "main:5;leaf", &(struct told){ .pid = 1 }, 1);
+	assert_tree(asked, "flame?root=none", "tree",
+		    "all(root) 0/4\n"
+		    " main(python) 0/4\n"
+		    "  leaf(python) 4/4\n");
+	json = ask_json(asked, "flame?root=none&lines=1");
+	assert_int_equal(cell(json_object_get(json, "tree"), "line", 1), 3);
+	assert_int_equal(cell(json_object_get(json, "tree"), "line", 3), 5);
+	assert_string_equal(text_of(json_object_get(json, "tree"), "files",
+				    cell(json_object_get(json, "tree"), "file", 1)),
+			    "x.py");
+	json_decref(json);
+	json = ask_json(asked, "top?lines=1&sort=total");
+	assert_int_equal(number(json, "functions"), 3);
+	json_decref(json);
+}
+
+static void a_sandwich_has_callees_of_the_outermost_and_callers_of_the_innermost(void **state)
+{
+	const struct asked *asked = *state;
+
+	report_many(asked, "main;f;g;f;h", &(struct told){ .pid = 1 }, 2);
+	report_many(asked, "main;f", &(struct told){ .pid = 1 }, 3);
+	report_many(asked, "main;g", &(struct told){ .pid = 1 }, 4);
+	assert_tree(asked, "sandwich?of=f&root=none", "callees",
+		    "f(root) 3/5\n"
+		    " g(python) 0/2\n"
+		    "  f(python) 0/2\n"
+		    "   h(python) 2/2\n");
+	assert_tree(asked, "sandwich?of=f", "callers",
+		    "f(root) 0/5\n"
+		    " g(python) 0/2\n"
+		    "  f(python) 0/2\n"
+		    "   main(python) 0/2\n"
+		    "    prog(process) 2/2\n"
+		    " main(python) 0/3\n"
+		    "  prog(process) 3/3\n");
+	assert_int_equal(ask_number(asked, "sandwich?of=f", "self"), 3);
+	assert_int_equal(ask_number(asked, "sandwich?of=f", "samples"), 5);
+	assert_int_equal(ask_number(asked, "sandwich?of=f", "total"), 9);
+	assert_int_equal(ask_number(asked, "sandwich?of=f&of_kind=kernel", "samples"), 0);
+	assert_int_equal(ask_number(asked, "sandwich?of=none%FF", "samples"), 0);
+}
+
+/* --- against sums made by hand --- */
+
+enum {
+	RANDOM_STACKS = 400,
+	RANDOM_FUNCTIONS = 6,
+};
+
+struct sums {
+	uint64_t self[RANDOM_FUNCTIONS];
+	uint64_t total[RANDOM_FUNCTIONS];
+};
+
+/* A stack of some functions, recursion among them, and its sums. */
+static void report_random(const struct asked *asked, struct sums *sums)
+{
+	bool is_there[RANDOM_FUNCTIONS] = { false };
+	uint32_t count = 1 + (uint32_t)rand() % 3, length = 1 + (uint32_t)rand() % 12, last = 0;
+	char stack[64] = "";
+
+	for (uint32_t i = 0; i < length; i++) {
+		last = (uint32_t)rand() % RANDOM_FUNCTIONS;
+		is_there[last] = true;
+		sprintf(stack + strlen(stack), "%sf%u", i ? ";" : "", last);
+	}
+	report_many(asked, stack, &(struct told){ .pid = (uint32_t)rand() % 3 }, count);
+	sums->self[last] += count;
+	for (uint32_t f = 0; f < RANDOM_FUNCTIONS; f++)
+		sums->total[f] += is_there[f] ? count : 0;
+}
+
+static void the_table_counts_a_recursive_function_once(void **state)
+{
+	const struct asked *asked = *state;
+	struct sums sums = { 0 };
+	json_t *json, *row;
+	size_t i;
+
+	srand(11);
+	for (int n = 0; n < RANDOM_STACKS; n++)
+		report_random(asked, &sums);
+	json = ask_json(asked, "top");
+	assert_int_equal(number(json, "functions"), RANDOM_FUNCTIONS);
+	json_array_foreach(json_object_get(json, "rows"), i, row)
+	{
+		int f = json_string_value(json_object_get(row, "name"))[1] - '0';
+		char question[32];
+
+		assert_int_equal(number(row, "self"), sums.self[f]);
+		assert_int_equal(number(row, "total"), sums.total[f]);
+		sprintf(question, "sandwich?of=f%d", f);
+		assert_int_equal(ask_number(asked, question, "samples"), sums.total[f]);
+		assert_int_equal(ask_number(asked, question, "self"), sums.self[f]);
+		sprintf(question, "flame?function=f%d", f);
+		assert_int_equal(ask_number(asked, question, "total"), sums.total[f]);
+	}
+	json_decref(json);
+}
+
+static void pruning_leaves_totals_as_they_are(void **state)
+{
+	const struct asked *asked = *state;
+	struct sums sums = { 0 };
+	json_t *whole, *pruned, *tree;
+	json_int_t self = 0;
+	size_t count;
+
+	srand(12);
+	for (int n = 0; n < RANDOM_STACKS; n++)
+		report_random(asked, &sums);
+	whole = ask_json(asked, "flame");
+	pruned = ask_json(asked, "flame?max_nodes=50");
+	tree = json_object_get(pruned, "tree");
+	count = json_array_size(json_object_get(tree, "parent"));
+	assert_in_range(count, 2, 50);
+	for (size_t i = 0; i < count; i++)
+		self += cell(tree, "self", i);
+	assert_int_equal(cell(tree, "total", 0), number(whole, "total"));
+	assert_int_equal(self + number(tree, "pruned_samples"), number(whole, "total"));
+	assert_int_equal(
+		count + (size_t)number(tree, "pruned_nodes"),
+		json_array_size(json_object_get(json_object_get(whole, "tree"), "parent")));
+	json_decref(whole);
+	json_decref(pruned);
+}
+
+/* --- what is chosen --- */
+
+static void different_parameters_narrow_and_the_same_one_widens(void **state)
+{
+	const struct asked *asked = *state;
+
+	report_many(asked, "a", &(struct told){ .comm = "x", .pid = 1, .tid = 10, .cpu = 0 }, 1);
+	report_many(asked, "b", &(struct told){ .comm = "x", .pid = 2, .tid = 20, .cpu = 1 }, 2);
+	report_many(asked, "b;c[k]", &(struct told){ .comm = "y", .pid = 3, .tid = 30, .cpu = 1 },
+		    4);
+	assert_int_equal(ask_number(asked, "flame", "total"), 7);
+	assert_int_equal(ask_number(asked, "flame?pid=1", "total"), 1);
+	assert_int_equal(ask_number(asked, "flame?pid=1&pid=3", "total"), 5);
+	assert_int_equal(ask_number(asked, "flame?pid=1&comm=y", "total"), 0);
+	assert_int_equal(ask_number(asked, "flame?comm=x&cpu=1", "total"), 2);
+	assert_int_equal(ask_number(asked, "flame?tid=20&tid=30", "total"), 6);
+	assert_int_equal(ask_number(asked, "flame?kind=kernel", "total"), 4);
+	assert_int_equal(ask_number(asked, "flame?kind=python&kind=kernel", "total"), 7);
+	assert_int_equal(ask_number(asked, "flame?function=b", "total"), 6);
+	assert_int_equal(ask_number(asked, "flame?container=c0ffee", "total"), 2);
+	assert_int_equal(ask_number(asked, "flame?container=", "total"), 5);
+	assert_int_equal(ask_number(asked, "flame?thread=none", "total"), 0);
+}
+
+static void a_list_to_choose_from_is_not_narrowed_by_itself(void **state)
+{
+	const struct asked *asked = *state;
+	json_t *json, *first;
+
+	report_many(asked, "a", &(struct told){ .comm = "x", .pid = 1, .tid = 10, .cpu = 0 }, 1);
+	report_many(asked, "b[k]", &(struct told){ .comm = "y", .pid = 2, .tid = 20, .cpu = 1 }, 2);
+	json = ask_json(asked, "facets?pid=1");
+	assert_int_equal(json_array_size(json_object_get(json, "processes")), 2);
+	assert_int_equal(json_array_size(json_object_get(json, "threads")), 1);
+	assert_int_equal(json_array_size(json_object_get(json, "cpus")), 1);
+	first = json_array_get(json_object_get(json, "processes"), 0);
+	assert_int_equal(number(first, "pid"), 2);
+	assert_int_equal(number(first, "count"), 2);
+	assert_string_equal(json_string_value(json_object_get(first, "container")), "c0ffee");
+	json_decref(json);
+	json = ask_json(asked, "facets?cpu=0");
+	assert_int_equal(json_array_size(json_object_get(json, "cpus")), 2);
+	assert_int_equal(number(json, "processes_total"), 1);
+	json_decref(json);
+	json = ask_json(asked, "facets?kind=kernel");
+	assert_int_equal(json_array_size(json_object_get(json, "kinds")), 2);
+	assert_int_equal(number(json, "containers_total"), 1);
+	json_decref(json);
+}
+
+static void two_ranges_are_compared_by_their_shares(void **state)
+{
+	const struct asked *asked = *state;
+	const char *question = "flame?root=none&from=1000&to=2000&base_from=0&base_to=1000";
+	double pooled = (30 + 10) / 100.0;
+	json_t *json, *tree;
+
+	report_many(asked, "a", &(struct told){ .time_ns = EPOCH_NS + 500 * MS_NS }, 10);
+	report_many(asked, "b", &(struct told){ .time_ns = EPOCH_NS + 999 * MS_NS }, 30);
+	report_many(asked, "a", &(struct told){ .time_ns = EPOCH_NS + 1000 * MS_NS }, 30);
+	report_many(asked, "b", &(struct told){ .time_ns = EPOCH_NS + 1999 * MS_NS }, 30);
+	report_many(asked, "b", &(struct told){ .time_ns = EPOCH_NS + 2000 * MS_NS }, 7);
+	json = ask_json(asked, question);
+	tree = json_object_get(json, "tree");
+	assert_int_equal(number(json, "total"), 60);
+	assert_int_equal(number(json, "base_total"), 40);
+	assert_int_equal(cell(tree, "total", 1), 30);
+	assert_int_equal(cell(tree, "base_total", 1), 10);
+	assert_int_equal(cell(tree, "base_self", 2), 30);
+	assert_true(fabs(json_real_value(json_array_get(json_object_get(tree, "z"), 1)) -
+			 (0.5 - 0.25) / sqrt(pooled * (1 - pooled) * (1 / 60.0 + 1 / 40.0))) <
+		    0.051);
+	json_decref(json);
+	json = ask_json(asked, "top?from=1000&to=2000&base_from=0&base_to=1000");
+	assert_int_equal(number(json_array_get(json_object_get(json, "rows"), 0), "base_self"), 30);
+	json_decref(json);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		TEST(a_flame_graph_is_a_tree_below_processes),
+		TEST(lines_tell_places_apart_if_they_are_asked_for),
+		TEST(a_sandwich_has_callees_of_the_outermost_and_callers_of_the_innermost),
+		TEST(the_table_counts_a_recursive_function_once),
+		TEST(pruning_leaves_totals_as_they_are),
+		TEST(different_parameters_narrow_and_the_same_one_widens),
+		TEST(a_list_to_choose_from_is_not_narrowed_by_itself),
+		TEST(two_ranges_are_compared_by_their_shares),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "viewer/api.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "viewer/tests/asking.h"
+
+static void the_time_line_and_the_heat_map_have_all_samples(void **state)
+{
+	const struct asked *asked = *state;
+	json_t *json, *count;
+	json_int_t sum = 0;
+	size_t i;
+
+	for (uint32_t n = 0; n < 1000; n++)
+		report_many(asked, "a",
+			    &(struct told){ .pid = n % 2,
+					    .time_ns = EPOCH_NS + (1250 + n * 3) * MS_NS },
+			    1);
+	json = ask_json(asked, "timeline?buckets=7&pid=1");
+	json_array_foreach(json_object_get(json, "counts"), i, count)
+		sum += json_integer_value(count);
+	assert_int_equal(sum, 500);
+	assert_int_equal(number(json, "from"), 1250);
+	assert_true(i <= 7);
+	json_decref(json);
+	json = ask_json(asked, "timeline?from=2000&to=3000&buckets=10");
+	assert_int_equal(number(json, "step_ms"), 100);
+	assert_int_equal(json_integer_value(json_array_get(json_object_get(json, "counts"), 0)),
+			 34);
+	json_decref(json);
+	json = ask_json(asked, "heatmap?rows=4");
+	assert_int_equal(number(json, "from"), 1000);
+	assert_int_equal(number(json, "columns"), 4);
+	sum = 0;
+	json_array_foreach(json_object_get(json, "counts"), i, count)
+		sum += json_integer_value(count);
+	assert_int_equal(sum, 1000);
+	assert_int_equal(i, 16);
+	/* Nothing is in the first quarter of the first second. */
+	assert_int_equal(json_integer_value(json_array_get(json_object_get(json, "counts"), 0)), 0);
+	assert_int_equal(json_integer_value(json_array_get(json_object_get(json, "counts"), 1)),
+			 84);
+	assert_int_equal(number(json, "max"), 84);
+	json_decref(json);
+}
+
+static void an_empty_history_has_empty_answers(void **state)
+{
+	static const char *const questions[] = {
+		"status",  "flame",  "top",	"timeline",
+		"heatmap", "facets", "quality", "sandwich?of=x",
+	};
+	struct api_answer answer;
+
+	for (size_t i = 0; i < sizeof(questions) / sizeof(questions[0]); i++)
+		json_decref(ask_json(*state, questions[i]));
+	ask(*state, "export?format=folded", false, &answer);
+	assert_int_equal(answer.status, 200);
+	assert_int_equal(answer.bytes, 0);
+	free(answer.body);
+}
+
+/* --- the rest --- */
+
+static void quality_says_why_stacks_are_not_whole(void **state)
+{
+	const struct asked *asked = *state;
+	json_t *json, *row;
+
+	report_many(asked, "!3;a", &(struct told){ .comm = "bad", .pid = 1 }, 3);
+	report_many(asked, "a", &(struct told){ .comm = "bad", .pid = 1 }, 1);
+	report_many(asked, "a;b", &(struct told){ .comm = "good", .pid = 2 }, 9);
+	json = ask_json(asked, "quality");
+	assert_int_equal(number(json, "samples"), 13);
+	assert_int_equal(number(json, "complete"), 10);
+	row = json_array_get(json_object_get(json, "processes"), 0);
+	assert_string_equal(json_string_value(json_object_get(row, "comm")), "bad");
+	assert_string_equal(json_string_value(json_object_get(row, "reason")),
+			    unwind_error_text(3));
+	assert_int_equal(number(row, "reason_count"), 3);
+	assert_int_equal(number(row, "complete"), 1);
+	assert_int_equal(number(row, "frames"), 4);
+	assert_int_equal(number(row, "named"), 4);
+	assert_true(*json_string_value(json_object_get(row, "mend")));
+	row = json_array_get(json_object_get(json, "processes"), 1);
+	assert_string_equal(json_string_value(json_object_get(row, "reason")), "");
+	json_decref(json);
+}
+
+static void exports_are_what_outputs_write(void **state)
+{
+	const struct asked *asked = *state;
+	struct api_answer answer;
+
+	report_many(asked, "main;b", &(struct told){ .comm = "one", .pid = 1, .cpu = 1 }, 2);
+	report_many(asked, "main;b", &(struct told){ .comm = "one", .pid = 1, .cpu = 2 }, 1);
+	report_many(asked, "main", &(struct told){ .comm = "two", .pid = 2 }, 5);
+	ask(asked, "export?format=folded", false, &answer);
+	assert_string_equal(answer.body, "two;main 5\none;main;b 3\n");
+	assert_true(!strncmp(answer.file_name, "allframes-box--1--20231114T2213", 30));
+	free(answer.body);
+	ask(asked, "export?format=folded&pid=1", false, &answer);
+	assert_string_equal(answer.body, "one;main;b 3\n");
+	free(answer.body);
+	ask(asked, "export?format=pprof", false, &answer);
+	assert_memory_equal(answer.body, "\x1f\x8b", 2);
+	free(answer.body);
+	ask(asked, "export?format=otlp", false, &answer);
+	assert_non_null(memmem(answer.body, answer.bytes, "cpu.logical_number", 18));
+	free(answer.body);
+	ask(asked, "export?format=html", false, &answer);
+	assert_non_null(strstr(answer.body, "\"names\":["));
+	free(answer.body);
+}
+
+static void questions_that_make_no_sense_are_told_so(void **state)
+{
+	static const struct {
+		const char *question;
+		unsigned int status;
+	} bad[] = {
+		{ "flame?pid=x", 400 },
+		{ "flame?pid=", 400 },
+		{ "flame?pid=-1", 400 },
+		{ "flame?pid=4294967296", 400 },
+		{ "flame?from=5&to=5", 400 },
+		{ "flame?from=99999999999999999999", 400 },
+		{ "flame?root=x", 400 },
+		{ "flame?max_nodes=0", 400 },
+		{ "flame?max_nodes=50001", 400 },
+		{ "top?sort=x", 400 },
+		{ "top?limit=0", 400 },
+		{ "timeline?buckets=2001", 400 },
+		{ "heatmap?rows=0", 400 },
+		{ "sandwich", 400 },
+		{ "export", 400 },
+		{ "export?format=exe", 400 },
+		{ "", 404 },
+		{ "flame/", 404 },
+		{ "../status", 404 },
+		{ "pause?on=1", 405 },
+		{ "flame?base_from=3&base_to=2", 400 },
+	};
+	struct api_answer answer;
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		ask(*state, bad[i].question, false, &answer);
+		if (answer.status != bad[i].status)
+			print_error("%s\n", bad[i].question);
+		assert_int_equal(answer.status, bad[i].status);
+		assert_non_null(strstr(answer.body, "{\"error\":\""));
+		free(answer.body);
+	}
+	ask(*state, "flame", true, &answer);
+	assert_int_equal(answer.status, 405);
+	free(answer.body);
+}
+
+static void too_many_values_are_refused(void **state)
+{
+	struct api_parameter parameters[300];
+	struct api_request request = {
+		.path = "flame",
+		.parameters = parameters,
+		.parameter_count = 300,
+	};
+	const struct asked *asked = *state;
+	struct api_answer answer;
+	char longest[5000];
+
+	for (size_t i = 0; i < 300; i++)
+		parameters[i] = (struct api_parameter){ "comm", "x" };
+	api_answer(asked->api, &request, &answer);
+	assert_int_equal(answer.status, 400);
+	free(answer.body);
+	memset(longest, 'x', sizeof(longest));
+	longest[sizeof(longest) - 1] = '\0';
+	parameters[0].value = longest;
+	request.parameter_count = 1;
+	api_answer(asked->api, &request, &answer);
+	assert_int_equal(answer.status, 400);
+	free(answer.body);
+}
+
+static void names_may_be_any_bytes(void **state)
+{
+	const struct asked *asked = *state;
+	static const char *const questions[] = {
+		"flame", "top", "facets", "quality", "flame?root=thread", "sandwich?of=\xff\xfe",
+	};
+
+	report_many(asked, "ma\xffin</script>;\"\\\x01",
+		    &(struct told){ .comm = "\xf0\x28;\n", .thread = "\xc3", .pid = 1 }, 2);
+	for (size_t i = 0; i < sizeof(questions) / sizeof(questions[0]); i++)
+		json_decref(ask_json(asked, questions[i]));
+	assert_int_equal(ask_number(asked, "flame?comm=\xf0\x28;\n", "total"), 2);
+}
+
+static void a_pause_is_asked_for_by_post(void **state)
+{
+	const struct asked *asked = *state;
+	struct api_answer answer;
+	json_t *json;
+
+	ask(asked, "pause?on=1", true, &answer);
+	assert_int_equal(answer.status, 200);
+	assert_string_equal(answer.body, "{\"is_paused\":true}");
+	free(answer.body);
+	json = ask_json(asked, "status");
+	assert_true(json_is_true(json_object_get(json, "is_paused")));
+	json_decref(json);
+	report_many(asked, "a", &(struct told){ .pid = 1 }, 2);
+	assert_int_equal(ask_number(asked, "flame", "total"), 0);
+	ask(asked, "pause?on=2", true, &answer);
+	assert_int_equal(answer.status, 400);
+	free(answer.body);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		TEST(the_time_line_and_the_heat_map_have_all_samples),
+		TEST(an_empty_history_has_empty_answers),
+		TEST(quality_says_why_stacks_are_not_whole),
+		TEST(exports_are_what_outputs_write),
+		TEST(questions_that_make_no_sense_are_told_so),
+		TEST(too_many_values_are_refused),
+		TEST(names_may_be_any_bytes),
+		TEST(a_pause_is_asked_for_by_post),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

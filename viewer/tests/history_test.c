@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "viewer/history.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <pthread.h>
+
+#include "viewer/tests/samples.h"
+
+#define SECOND_NS 1000000000ULL
+
+static struct history *make_history(uint64_t retention_ns, size_t max_bytes)
+{
+	const struct history_options options = {
+		.retention_ns = retention_ns,
+		.max_bytes = max_bytes,
+	};
+	struct history *history = history_create(&options);
+
+	assert_non_null(history);
+	return history;
+}
+
+static size_t count_samples(struct history *history, uint64_t from_ns, uint64_t to_ns)
+{
+	struct history_sample sample;
+	struct history_view view;
+	size_t count = 0;
+
+	assert_int_equal(history_view_open(history, &view), 0);
+	history_view_seek(&view, from_ns, to_ns);
+	while (history_view_next(&view, &sample)) {
+		assert_true(sample.time_ns >= from_ns && sample.time_ns < to_ns);
+		assert_non_null(history_view_key(&view, sample.key));
+		count++;
+	}
+	history_view_close(&view);
+	return count;
+}
+
+static void samples_come_out_as_they_went_in(void **state)
+{
+	struct history *history = make_history(3600 * SECOND_NS, 0);
+	struct history_sample sample;
+	struct history_view view;
+
+	(void)state;
+	srand(7);
+	/* Over several chunks, and not quite in the order of times. */
+	for (uint32_t i = 0; i < 30000; i++) {
+		char stack[32];
+
+		snprintf(stack, sizeof(stack), "main;f%u", i % 50);
+		report_stack(history, stack,
+			     &(struct told){ .pid = 1 + i % 3,
+					     .tid = i % 7,
+					     .cpu = i % 300,
+					     .time_ns = 5 * SECOND_NS + i * 1000000ULL +
+							(i * 7919) % 3000000 });
+	}
+	assert_int_equal(history_view_open(history, &view), 0);
+	for (uint32_t i = 0; i < 30000; i++) {
+		const struct history_key *key;
+		char name[16];
+
+		assert_true(history_view_next(&view, &sample));
+		key = history_view_key(&view, sample.key);
+		snprintf(name, sizeof(name), "f%u", i % 50);
+		assert_string_equal(trace_frame(key->trace, 0).function, name);
+		assert_int_equal(key->pid, 1 + i % 3);
+		assert_int_equal(key->tid, i % 7);
+		assert_int_equal(sample.cpu, i % 300);
+		assert_true(sample.time_ns ==
+			    5 * SECOND_NS + i * 1000000ULL + (i * 7919) % 3000000);
+		assert_string_equal(key->process_comm, "prog");
+	}
+	assert_false(history_view_next(&view, &sample));
+	history_view_close(&view);
+	history_destroy(history);
+}
+
+static void a_range_of_times_has_its_samples(void **state)
+{
+	struct history *history = make_history(3600 * SECOND_NS, 0);
+
+	(void)state;
+	for (uint32_t i = 0; i < 20000; i++)
+		report_stack(history, "main",
+			     &(struct told){ .pid = 1, .time_ns = SECOND_NS + i * 1000000ULL });
+	assert_int_equal(count_samples(history, 0, UINT64_MAX), 20000);
+	assert_int_equal(count_samples(history, 3 * SECOND_NS, 4 * SECOND_NS), 1000);
+	assert_int_equal(count_samples(history, 0, SECOND_NS), 0);
+	assert_int_equal(count_samples(history, 20 * SECOND_NS, UINT64_MAX), 1000);
+	history_destroy(history);
+}
+
+static void what_is_too_old_goes_with_all_that_it_needed(void **state)
+{
+	struct history *history = make_history(10 * SECOND_NS, 0);
+	struct history_facts facts, before;
+
+	(void)state;
+	for (uint32_t i = 0; i < 2000; i++) {
+		char stack[32];
+
+		snprintf(stack, sizeof(stack), "old;f%u", i);
+		report_stack(history, stack,
+			     &(struct told){ .pid = i, .time_ns = SECOND_NS + i * 1000000ULL });
+	}
+	history_facts(history, &before);
+	for (uint32_t i = 0; i < 2000; i++)
+		report_stack(history, "new",
+			     &(struct told){ .pid = 1,
+					     .time_ns = 14 * SECOND_NS + i * 1000000ULL });
+	history_facts(history, &facts);
+	assert_int_equal(facts.samples, 2000);
+	assert_int_equal(facts.dropped, 0);
+	assert_true(facts.first_ns == 14 * SECOND_NS);
+	assert_true(facts.bytes < before.bytes / 2);
+	assert_int_equal(count_samples(history, 0, UINT64_MAX), 2000);
+	/* Not to the chunk but to the sample. */
+	report_stack(history, "new", &(struct told){ .pid = 1, .time_ns = 25 * SECOND_NS });
+	assert_int_equal(count_samples(history, 0, UINT64_MAX), 1001);
+	history_destroy(history);
+}
+
+static void the_oldest_go_where_there_is_no_room(void **state)
+{
+	enum { MAX_BYTES = 1 << 20 };
+	struct history *history = make_history(HISTORY_WITHOUT_END, MAX_BYTES);
+	struct history_facts facts;
+
+	(void)state;
+	for (uint32_t i = 0; i < 50000; i++) {
+		char stack[32];
+
+		snprintf(stack, sizeof(stack), "main;f%u", i);
+		report_stack(history, stack,
+			     &(struct told){ .pid = 1, .time_ns = SECOND_NS + i * 1000000ULL });
+		if (i % 1000 == 0) {
+			history_facts(history, &facts);
+			assert_true(facts.bytes <= MAX_BYTES);
+		}
+	}
+	history_facts(history, &facts);
+	assert_int_equal(facts.samples + facts.dropped, 50000);
+	assert_true(facts.samples > 100);
+	assert_int_equal(count_samples(history, 0, UINT64_MAX), facts.samples);
+	history_destroy(history);
+}
+
+static void while_it_is_looked_at_nothing_goes(void **state)
+{
+	enum { MAX_BYTES = 1 << 20 };
+	struct history *history = make_history(10 * SECOND_NS, MAX_BYTES);
+	struct history_sample sample;
+	struct history_facts facts;
+	struct history_view view;
+	size_t count = 0;
+
+	(void)state;
+	for (uint32_t i = 0; i < 100; i++)
+		report_stack(history, "first",
+			     &(struct told){ .pid = 1, .time_ns = SECOND_NS + i });
+	assert_int_equal(history_view_open(history, &view), 0);
+	for (uint32_t i = 0; i < 50000; i++) {
+		char stack[32];
+
+		snprintf(stack, sizeof(stack), "main;f%u", i);
+		report_stack(history, stack,
+			     &(struct told){ .pid = 1,
+					     .time_ns = 60 * SECOND_NS + i * 1000000ULL });
+	}
+	while (history_view_next(&view, &sample)) {
+		assert_string_equal(
+			trace_frame(history_view_key(&view, sample.key)->trace, 0).function,
+			"first");
+		count++;
+	}
+	assert_int_equal(count, 100);
+	history_facts(history, &facts);
+	/* Bounded all the same. */
+	assert_true(facts.bytes < MAX_BYTES + MAX_BYTES / 4);
+	assert_true(facts.dropped > 0);
+	history_view_close(&view);
+	history_facts(history, &facts);
+	assert_true(facts.bytes <= MAX_BYTES);
+	history_destroy(history);
+}
+
+static void a_paused_history_takes_nothing(void **state)
+{
+	struct history *history = make_history(10 * SECOND_NS, 0);
+
+	(void)state;
+	report_stack(history, "main", &(struct told){ .time_ns = SECOND_NS });
+	history_pause(history, true);
+	assert_true(history_is_paused(history));
+	report_stack(history, "main", &(struct told){ .time_ns = SECOND_NS + 1 });
+	assert_int_equal(count_samples(history, 0, UINT64_MAX), 1);
+	history_pause(history, false);
+	report_stack(history, "main", &(struct told){ .time_ns = SECOND_NS + 2 });
+	assert_int_equal(count_samples(history, 0, UINT64_MAX), 2);
+	history_destroy(history);
+}
+
+static void new_traces_are_listed_once(void **state)
+{
+	struct history *history = make_history(10 * SECOND_NS, 0);
+	struct listed_trace traces[4];
+
+	(void)state;
+	report_stack(history, "a", &(struct told){ .pid = 3, .time_ns = SECOND_NS });
+	report_stack(history, "a", &(struct told){ .pid = 3, .time_ns = SECOND_NS });
+	report_stack(history, "b", &(struct told){ .pid = 4, .time_ns = SECOND_NS });
+	assert_int_equal(history_list(history, traces, 1), 1);
+	assert_int_equal(traces[0].pid, 3);
+	trace_unref(traces[0].trace);
+	assert_int_equal(history_list(history, traces, 4), 1);
+	assert_string_equal(trace_frame(traces[0].trace, 0).function, "b");
+	trace_unref(traces[0].trace);
+	assert_int_equal(history_list(history, traces, 4), 0);
+	history_destroy(history);
+}
+
+static void equal_parts_are_the_same_pointers(void **state)
+{
+	struct history *history = make_history(10 * SECOND_NS, 0);
+	const struct history_key *keys[2];
+	struct history_sample sample;
+	struct history_view view;
+
+	(void)state;
+	report_stack(history, "a", &(struct told){ .pid = 3, .tid = 1, .time_ns = SECOND_NS });
+	report_stack(history, "a", &(struct told){ .pid = 3, .tid = 2, .time_ns = SECOND_NS });
+	assert_int_equal(history_view_open(history, &view), 0);
+	for (int i = 0; i < 2; i++) {
+		assert_true(history_view_next(&view, &sample));
+		keys[i] = history_view_key(&view, sample.key);
+	}
+	assert_ptr_not_equal(keys[0], keys[1]);
+	assert_ptr_equal(keys[0]->trace, keys[1]->trace);
+	assert_ptr_equal(keys[0]->process_comm, keys[1]->process_comm);
+	history_view_close(&view);
+	history_destroy(history);
+}
+
+static void *write_samples(void *argument)
+{
+	struct history *history = argument;
+
+	for (uint32_t i = 0; i < 60000; i++) {
+		char stack[32];
+
+		snprintf(stack, sizeof(stack), "main;f%u", i % 5000);
+		report_stack(history, stack,
+			     &(struct told){ .pid = 1, .time_ns = SECOND_NS + i * 1000000ULL });
+	}
+	return NULL;
+}
+
+static void one_thread_reads_while_another_writes(void **state)
+{
+	struct history *history = make_history(20 * SECOND_NS, 2 << 20);
+	struct history_facts facts = { 0 };
+	pthread_t writer;
+
+	(void)state;
+	assert_int_equal(pthread_create(&writer, NULL, write_samples, history), 0);
+	while (facts.samples + facts.dropped < 10000 || facts.last_ns < 60 * SECOND_NS) {
+		count_samples(history, 0, UINT64_MAX);
+		history_facts(history, &facts);
+	}
+	pthread_join(writer, NULL);
+	history_facts(history, &facts);
+	assert_int_equal(count_samples(history, 0, UINT64_MAX),
+			 count_samples(history, facts.first_ns, UINT64_MAX));
+	history_destroy(history);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(samples_come_out_as_they_went_in),
+		cmocka_unit_test(a_range_of_times_has_its_samples),
+		cmocka_unit_test(what_is_too_old_goes_with_all_that_it_needed),
+		cmocka_unit_test(the_oldest_go_where_there_is_no_room),
+		cmocka_unit_test(while_it_is_looked_at_nothing_goes),
+		cmocka_unit_test(a_paused_history_takes_nothing),
+		cmocka_unit_test(new_traces_are_listed_once),
+		cmocka_unit_test(equal_parts_are_the_same_pointers),
+		cmocka_unit_test(one_thread_reads_while_another_writes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** Samples of stacks that are written down, for the viewer's tests (to be included behind cmocka.h). */
+#ifndef VIEWER_TESTS_SAMPLES_H
+#define VIEWER_TESTS_SAMPLES_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "viewer/history.h"
+
+enum { STACK_FRAMES_MAX = 64 };
+
+struct told {
+	const char *comm;
+	const char *thread;
+	uint32_t pid;
+	uint32_t tid;
+	uint32_t cpu;
+	uint64_t time_ns;
+};
+
+/**
+ * A trace of @stack, "outer;inner:7": interpreted functions, the outermost first, each in "x.py" and with its line.
+ * "!N" is an error frame of that number, and "f[k]" one of the kernel.
+ */
+static inline struct trace *make_trace(const char *stack)
+{
+	struct frame frames[STACK_FRAMES_MAX] = { 0 };
+	char text[1024], *rest = text, *name;
+	bool is_complete = true;
+	uint32_t count = 0;
+	struct trace *trace;
+
+	snprintf(text, sizeof(text), "%s", stack);
+	while (*text && (name = strsep(&rest, ";"))) {
+		struct frame *frame = &frames[STACK_FRAMES_MAX - ++count];
+		char *line = strchr(name, ':'), *mark = strchr(name, '[');
+
+		*frame = (struct frame){ .kind = FRAME_PYTHON, .function = name, .file = "x.py" };
+		if (line) {
+			*line = '\0';
+			frame->line = (uint32_t)atoi(line + 1);
+		}
+		if (mark) {
+			*mark = '\0';
+			*frame = (struct frame){ .kind = FRAME_KERNEL,
+						 .function = name,
+						 .file = "vmlinux" };
+		}
+		if (*name == '!') {
+			*frame = (struct frame){ .kind = FRAME_ERROR,
+						 .error = (uint8_t)atoi(name + 1) };
+			is_complete = false;
+		}
+	}
+	trace = trace_create(&frames[STACK_FRAMES_MAX - count], count, is_complete, false);
+	assert_non_null(trace);
+	return trace;
+}
+
+static inline void report_trace(struct history *history, struct trace *trace,
+				const struct told *told)
+{
+	struct reporter *reporter = history_reporter(history);
+	struct process_info *process = process_info_create(&(struct process_info){
+		.pid = told->pid,
+		.executable_path = "/opt/prog",
+		.container_id = told->pid % 2 ? "" : "c0ffee",
+	});
+	const struct sample_context context = {
+		.time_ns = told->time_ns,
+		.pid = told->pid,
+		.tid = told->tid,
+		.cpu = told->cpu,
+		.process_comm = told->comm ? told->comm : "prog",
+		.thread_comm = told->thread ? told->thread : "thread",
+		.process = process,
+		.was_known = true,
+	};
+
+	assert_non_null(process);
+	reporter->ops->report(reporter, trace, &context);
+	process_info_unref(process);
+}
+
+static inline void report_stack(struct history *history, const char *stack, const struct told *told)
+{
+	struct trace *trace = make_trace(stack);
+
+	report_trace(history, trace, told);
+	trace_unref(trace);
+}
+
+#endif
