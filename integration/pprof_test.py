@@ -116,8 +116,8 @@ def read_raw(text):
 
 
 def function_name(text):
-    """The name in `NAME FILE:LINE:COLUMN s=START`; names may hold spaces."""
-    return re.sub(r" [^ ]*:\d+(?::\d+)? s=\d+.*$", "", text)
+    """The name in `NAME FILE:LINE:COLUMN s=START`; names may hold spaces, and so do Python's <frozen ...>."""
+    return re.sub(r" (?:<[^<>]*>|[^ ]*):\d+(?::\d+)? s=\d+.*$", "", text)
 
 
 def check_table(tap, path, folded):

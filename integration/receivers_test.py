@@ -259,6 +259,16 @@ def fold(messages, names):
     return folded
 
 
+def without_inlining(stacks):
+    """What Go inlines into a wrapper of its own, which is not shown, is inlined in folded stacks; in OTLP
+    it is the last line of its place, which cannot say so.
+    """
+    counts = collections.Counter()
+    for frames, number in stacks.items():
+        counts[tuple(frame.removesuffix("_[i]") for frame in frames)] += number
+    return counts
+
+
 def differences(one, other):
     return ["%s: %d and %d" % (";".join(stack), one[stack], other[stack])
             for stack in (one | other) if one[stack] != other[stack]][:8]
@@ -413,13 +423,14 @@ def check_run(tap, collector, sink, directory, grouping):
     wanted = collections.Counter()
     for one, number in stacks.items():
         wanted[tuple(one.frames)] += number
+    wanted = without_inlining(wanted)
     names = names_of(written)
-    folded = fold(sent, names)
+    folded = without_inlining(fold(sent, names))
     tap.ok(len(sent) >= 3 and folded.total() == wanted.total() > 500,
            "all samples arrive (%s)" % grouping, len(sent), folded.total(), wanted.total())
     tap.ok(folded == wanted, "the stacks are those of the folded file, once they have names (%s)"
            % grouping, *differences(folded, wanted))
-    in_file = fold(written, {})
+    in_file = without_inlining(fold(written, {}))
     tap.ok(in_file == wanted, "the stacks in x.otlp are those of the folded file (%s)" % grouping,
            *differences(in_file, wanted))
     by_comm = collections.Counter()
