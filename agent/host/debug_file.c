@@ -140,6 +140,20 @@ static int open_below(int root_fd, const char *path, uint64_t resolve, int *fd)
 	return path_fd < 0 || regular_file_reopen(path_fd, fd, &key) ? -ENOENT : 0;
 }
 
+/*
+ * What a debug file says is shown of all processes that have the file: so it is root's, ours or that user's who has
+ * the file, too, and not of somebody who has made a root of his own with other people's files in it.
+ */
+static bool is_of_owner(const struct elf_image *image, int fd)
+{
+	struct stat debug, file;
+
+	if (fstat(fd, &debug))
+		return false;
+	return !debug.st_uid || debug.st_uid == geteuid() ||
+	       (image->fd >= 0 && !fstat(image->fd, &file) && file.st_uid == debug.st_uid);
+}
+
 /* The file at @path below a root, if it belongs. */
 static int try_path(int root_fd, const char *path, const struct debug_target *target,
 		    bool is_by_link, int *fd)
@@ -147,7 +161,7 @@ static int try_path(int root_fd, const char *path, const struct debug_target *ta
 	_cleanup_(close_fd) int opened = -1;
 
 	if (open_below(root_fd, path, RESOLVE_NO_XDEV, &opened) ||
-	    !belongs(target, opened, is_by_link))
+	    !is_of_owner(target->image, opened) || !belongs(target, opened, is_by_link))
 		return -ENOENT;
 	*fd = take_fd(opened);
 	return 0;

@@ -7,7 +7,7 @@
  * those that debuginfod's client has fetched.
  *
  * A file is taken only if it is proven to belong: by an equal build id or, where one of the two has
- * none, by the CRC-32 in the link; and its code must lie where the file's does.
+ * none, by the CRC-32 in the link; its code must lie where the file's does, and it be root's, or of who has the file.
  *
  * Paths and files are hostile: they are resolved below the root without leaving it or its mount,
  * and only regular files are opened.

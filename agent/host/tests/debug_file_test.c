@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -130,6 +131,35 @@ static void a_build_id_leads_to_the_host_s_root_before_the_process_s(void **stat
 	assert_finds(fixture, "1/root/" BUILD_ID_PATH);
 	fixture->search.pid = 42;
 	assert_finds(fixture, "1/root/" BUILD_ID_PATH);
+}
+
+static void what_somebody_else_has_put_there_is_not_believed(void **state)
+{
+	enum { SOMEBODY = 12345 };
+	struct fixture *fixture = *state;
+	_cleanup_(close_fd) int fd = -1;
+	int debug_fd = -1;
+	char path[128];
+
+	if (geteuid())
+		skip();
+	build(&fixture->file, 0xef, NULL, 0);
+	build(&fixture->debug, 0xef, NULL, 0);
+	put_debug(fixture, "42/root/" BUILD_ID_PATH);
+	snprintf(path, sizeof(path), "%s/42/root/" BUILD_ID_PATH, fixture->proc_root);
+	assert_int_equal(chown(path, SOMEBODY, SOMEBODY), 0);
+	assert_finds(fixture, NULL);
+	/* Who has the file says what he likes of it. */
+	write_fake_bytes(fixture->proc_root, "42/root/opt/tool/bin", fixture->file.bytes,
+			 BUILT_BYTES);
+	snprintf(path, sizeof(path), "%s/42/root/opt/tool/bin", fixture->proc_root);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	elf_image_deinit(&fixture->image);
+	assert_int_equal(elf_image_init_fd(&fixture->image, fd), 0);
+	assert_int_equal(debug_file_open(&fixture->search, &fixture->image, &debug_fd), -ENOENT);
+	assert_int_equal(chown(path, SOMEBODY, SOMEBODY), 0);
+	assert_int_equal(debug_file_open(&fixture->search, &fixture->image, &debug_fd), 0);
+	close(debug_fd);
 }
 
 static void another_build_id_or_other_text_is_not_believed(void **state)
@@ -299,6 +329,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(a_build_id_leads_to_the_host_s_root_before_the_process_s),
+		TEST(what_somebody_else_has_put_there_is_not_believed),
 		TEST(another_build_id_or_other_text_is_not_believed),
 		TEST(links_are_tried_in_three_folders_and_proven_by_crc),
 		TEST(links_in_the_file_system_lead_nowhere_outside_of_the_root),
