@@ -24,6 +24,7 @@ uint32_t name_frame(const struct frame *frame, struct symbol_lookup *lookup,
 			.line = symbols[i].line,
 			.is_inlined = i + 1 < count || symbols[i].is_inlined,
 			.is_go = symbols[i].is_go,
+			.is_place = symbols[i].is_place,
 		};
 	if (count)
 		return count - first;

@@ -45,6 +45,8 @@ struct named_frame {
 	bool is_approximate;
 	/** Native code of Go: as the lookup says, or by its source file where the frame carries its name. */
 	bool is_go;
+	/** There is no name: the function is the file, and where in it that begins. */
+	bool is_place;
 };
 
 /**

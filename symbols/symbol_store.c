@@ -223,6 +223,7 @@ static uint32_t resolve(struct symbol_lookup *lookup, struct binary *binary, uin
 	struct symbol_store *store = (struct symbol_store *)lookup;
 	struct symbol_lookup *go = go_symbols_lookup(store->go);
 	uint32_t count;
+	bool is_place;
 
 	/* The names of kernel functions come with their frames. */
 	if (!capacity || binary->is_kernel || binary->fd < 0)
@@ -232,6 +233,7 @@ static uint32_t resolve(struct symbol_lookup *lookup, struct binary *binary, uin
 		return count;
 	count = find_frames(store, binary, address, capacity < FRAMES_MAX ? capacity : FRAMES_MAX);
 	count = name_start(store, binary, address, count);
+	is_place = count && store->frames[count - 1].function == store->name;
 	demangle_frames(store, count);
 	for (uint32_t i = 0; i < count; i++)
 		symbols[i] = (struct symbol){
@@ -239,6 +241,7 @@ static uint32_t resolve(struct symbol_lookup *lookup, struct binary *binary, uin
 			.file = store->frames[i].file,
 			.line = store->frames[i].line,
 			.is_inlined = store->frames[i].is_inlined,
+			.is_place = is_place && i + 1 == count,
 		};
 	return count;
 }

@@ -107,7 +107,7 @@ static bool ask_name(struct quality *quality, const struct frame *frame)
 	struct named_frame names[FRAME_MAX_NAMES];
 
 	name_frame(frame, quality->question->api->config.lookup, names);
-	return names[0].function && *names[0].function;
+	return names[0].function && *names[0].function && !names[0].is_place;
 }
 
 static int frame_is_named(struct quality *quality, const struct frame *frame, bool *is_named)

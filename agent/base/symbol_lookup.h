@@ -23,6 +23,8 @@ struct symbol {
 	bool is_inlined;
 	/** Made by Go's compiler around the function that it calls: Go shows it only in panics. */
 	bool is_wrapper;
+	/** It is no name: the file, and where in it the function begins. */
+	bool is_place;
 };
 
 /** What a function is to the stacks that it stands in. */
