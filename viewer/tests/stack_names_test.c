@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "viewer/stack_names.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "viewer/tests/samples.h"
+
+enum { MAX_BYTES = 1 << 20 };
+
+/* Names of native frames that change when the generation does. */
+struct changing_lookup {
+	struct symbol_lookup lookup;
+	const char *name;
+	uint32_t calls;
+};
+
+static uint32_t resolve(struct symbol_lookup *lookup, struct binary *binary, uint64_t address,
+			struct symbol *symbols, uint32_t capacity)
+{
+	struct changing_lookup *changing = (struct changing_lookup *)lookup;
+
+	(void)binary;
+	(void)address;
+	(void)capacity;
+	changing->calls++;
+	symbols[0] = (struct symbol){ .function = changing->name };
+	return 1;
+}
+
+static const struct symbol_lookup_ops lookup_ops = { .resolve = resolve };
+
+static const char *name_at(const struct stack_names *names, const struct place_list *list,
+			   size_t index)
+{
+	return stack_names_text(names, stack_names_function(names, list->places[index])->name);
+}
+
+static void stacks_are_lists_of_functions_root_first(void **state)
+{
+	struct trace *trace = make_trace("main:3;work:5;!3");
+	struct stack_names names;
+	struct place_list list;
+
+	(void)state;
+	stack_names_init(&names, NULL, MAX_BYTES);
+	stack_names_begin(&names, 1);
+	assert_int_equal(stack_names_list(&names, trace, &list), 0);
+	assert_int_equal(list.count, 3);
+	assert_string_equal(name_at(&names, &list, 0), "main");
+	assert_string_equal(name_at(&names, &list, 1), "work");
+	assert_string_equal(name_at(&names, &list, 2), "[error: no unwind information]");
+	assert_int_equal(names.places.items[list.places[0]].line, 3);
+	assert_int_equal(stack_names_function(&names, list.places[1])->kind, TEXT_PYTHON);
+	assert_int_equal(stack_names_function(&names, list.places[2])->kind, TEXT_ERROR);
+	stack_names_deinit(&names);
+	trace_unref(trace);
+}
+
+static void lines_of_a_function_are_places_of_one_function(void **state)
+{
+	struct trace *one = make_trace("main:3"), *other = make_trace("main:4");
+	struct place_list first, second;
+	struct stack_names names;
+	uint32_t first_place;
+
+	(void)state;
+	stack_names_init(&names, NULL, MAX_BYTES);
+	stack_names_begin(&names, 1);
+	assert_int_equal(stack_names_list(&names, one, &first), 0);
+	first_place = first.places[0];
+	assert_int_equal(stack_names_list(&names, other, &second), 0);
+	assert_int_not_equal(first_place, second.places[0]);
+	assert_int_equal(names.places.items[first_place].function,
+			 names.places.items[second.places[0]].function);
+	stack_names_deinit(&names);
+	trace_unref(one);
+	trace_unref(other);
+}
+
+static void better_names_are_asked_for_and_others_kept(void **state)
+{
+	struct changing_lookup changing = { .lookup.ops = &lookup_ops, .name = "before" };
+	struct binary *binary = binary_create(&(struct binary){ .fd = -1, .path = "/opt/prog" });
+	struct frame frame = { .kind = FRAME_NATIVE, .address = 0x1000, .binary = binary };
+	struct trace *trace = trace_create(&frame, 1, true, false);
+	struct stack_names names;
+	struct place_list list;
+
+	(void)state;
+	stack_names_init(&names, &changing.lookup, MAX_BYTES);
+	stack_names_begin(&names, 1);
+	assert_int_equal(stack_names_list(&names, trace, &list), 0);
+	assert_string_equal(name_at(&names, &list, 0), "before");
+	changing.name = "after";
+	stack_names_begin(&names, 1);
+	assert_int_equal(stack_names_list(&names, trace, &list), 0);
+	assert_string_equal(name_at(&names, &list, 0), "before");
+	assert_int_equal(changing.calls, 1);
+	stack_names_begin(&names, 2);
+	assert_int_equal(stack_names_list(&names, trace, &list), 0);
+	assert_string_equal(name_at(&names, &list, 0), "after");
+	assert_int_equal(changing.calls, 2);
+	stack_names_deinit(&names);
+	trace_unref(trace);
+	binary_unref(binary);
+}
+
+static void what_is_kept_is_bounded(void **state)
+{
+	struct stack_names names;
+	struct place_list list;
+	size_t most = 0;
+
+	(void)state;
+	stack_names_init(&names, NULL, 64 << 10);
+	for (int i = 0; i < 5000; i++) {
+		char stack[64];
+		struct trace *trace;
+
+		snprintf(stack, sizeof(stack), "main;function_%d", i);
+		trace = make_trace(stack);
+		stack_names_begin(&names, 1);
+		assert_int_equal(stack_names_list(&names, trace, &list), 0);
+		assert_string_equal(name_at(&names, &list, 1), stack + strlen("main;"));
+		most = names.bytes > most ? names.bytes : most;
+		trace_unref(trace);
+	}
+	assert_true(most > 32 << 10);
+	assert_true(most < 80 << 10);
+	stack_names_deinit(&names);
+}
+
+static void ranks_are_in_the_order_of_names(void **state)
+{
+	struct trace *trace = make_trace("b:2;a:1;b:1;c:1");
+	struct stack_names names;
+	struct place_list list;
+	uint32_t *ranks, place;
+
+	(void)state;
+	stack_names_init(&names, NULL, MAX_BYTES);
+	stack_names_begin(&names, 1);
+	assert_int_equal(stack_names_list(&names, trace, &list), 0);
+	assert_int_equal(stack_names_level(&names, TEXT_PROCESS, "aa", &place), 0);
+	ranks = stack_names_rank(&names, true);
+	assert_non_null(ranks);
+	/* a, b by line, c. */
+	assert_true(ranks[list.places[1]] < ranks[list.places[2]]);
+	assert_true(ranks[list.places[2]] < ranks[list.places[0]]);
+	assert_true(ranks[list.places[0]] < ranks[list.places[3]]);
+	free(ranks);
+	stack_names_deinit(&names);
+	trace_unref(trace);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(stacks_are_lists_of_functions_root_first),
+		cmocka_unit_test(lines_of_a_function_are_places_of_one_function),
+		cmocka_unit_test(better_names_are_asked_for_and_others_kept),
+		cmocka_unit_test(what_is_kept_is_bounded),
+		cmocka_unit_test(ranks_are_in_the_order_of_names),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
