@@ -134,8 +134,10 @@ static void agent_deinit(struct agent *agent)
 }
 
 /* Logs the thread's last error text and says with which status that ends the agent. */
-static int report_failure(int error)
+static int report_failure(const struct options *options, int error)
 {
+	if (options->doctor)
+		doctor_print_failure();
 	log_error("%s", error_text());
 	switch (error) {
 	case -EPERM:
@@ -498,6 +500,25 @@ static void finish_sampling(struct agent *agent)
 		log_warn("%s; the summary lacks the kernel's counters", error_text());
 }
 
+/* What -doctor says. */
+static int print_diagnosis(struct agent *agent)
+{
+	_cleanup_(text_builder_deinit) struct text_builder text = { 0 };
+	struct metrics_snapshot metrics;
+	struct run_summary summary;
+	int error;
+
+	metrics_take_snapshot(&metrics);
+	run_summary_collect(&summary, &agent->destinations.counter.totals, &metrics);
+	doctor_append_kernel(&text, bpf_loader_features(agent->loader));
+	doctor_append_sampling(&text, &summary);
+	process_manager_list_runtimes(agent->processes, doctor_take_runtime,
+				      agent->destinations.doctor);
+	error = doctor_append_findings(agent->destinations.doctor, &text);
+	fputs(text_builder_text(&text), stdout);
+	return error;
+}
+
 static void log_summary(const struct agent *agent)
 {
 	_cleanup_(text_builder_deinit) struct text_builder text = { 0 };
@@ -526,10 +547,12 @@ static int report(struct agent *agent)
 	int error;
 
 	destinations_begin_stop(&agent->destinations, agent->end_ns + SEND_TIMEOUT_NS);
-	if (agent->destinations.samples) {
+	if (agent->destinations.samples || agent->destinations.doctor) {
 		notice_binaries(agent);
 		native_names_wait(agent->names, agent->end_ns + NAMES_TIMEOUT_NS);
 	}
+	if (agent->destinations.doctor)
+		return print_diagnosis(agent);
 	error = destinations_finish(&agent->destinations, &period,
 				    native_names_local(agent->names));
 	log_summary(agent);
@@ -551,19 +574,19 @@ int agent_run(const struct options *options)
 	error = stop_signal_init(&agent.stop, EXIT_STATUS_FAILED);
 
 	if (error)
-		return report_failure(error);
+		return report_failure(options, error);
 	agent.has_stop = true;
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
 		error = steps[i](&agent);
 		if (error)
-			return report_failure(error);
+			return report_failure(options, error);
 	}
 	if (!wait_until_loaded(&agent))
 		return EXIT_STATUS_DONE;
 	log_start(&agent);
 	error = sample(&agent);
 	if (error)
-		return report_failure(error);
+		return report_failure(options, error);
 	finish_sampling(&agent);
 	error = report(&agent);
 	return error ? EXIT_STATUS_FAILED : EXIT_STATUS_DONE;

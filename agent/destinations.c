@@ -181,8 +181,27 @@ static int init_viewer(struct destinations *destinations, struct native_names *n
 	error = viewer_create(&viewer_options, &destinations->viewer);
 	if (error)
 		return error;
-	sample_counter_add(&destinations->counter,
-			   history_reporter(viewer_history(destinations->viewer)));
+	destinations->history = viewer_history(destinations->viewer);
+	sample_counter_add(&destinations->counter, history_reporter(destinations->history));
+	return 0;
+}
+
+static int init_doctor(struct destinations *destinations, struct native_names *names)
+{
+	const struct api_config config = {
+		.lookup = native_names_shown(names),
+		.version = AGENT_VERSION,
+		.host = destinations->host.name,
+		.kernel = "",
+		.source = "this machine",
+		.samples_per_second = destinations->options->samples_per_second,
+	};
+	int error = doctor_create(&config, &destinations->doctor);
+
+	if (error)
+		return error;
+	destinations->history = doctor_history(destinations->doctor);
+	sample_counter_add(&destinations->counter, history_reporter(destinations->history));
 	return 0;
 }
 
@@ -197,6 +216,8 @@ int destinations_init(struct destinations *destinations, const struct options *o
 	error = make_attributes(destinations);
 	if (!error && options_have_page(options))
 		error = init_viewer(destinations, names);
+	if (!error && options->doctor)
+		error = init_doctor(destinations, names);
 	if (!error && options->output_count)
 		error = init_outputs(destinations);
 	if (!error && options->collector.address)
@@ -207,6 +228,7 @@ int destinations_init(struct destinations *destinations, const struct options *o
 void destinations_deinit(struct destinations *destinations)
 {
 	viewer_destroy(destinations->viewer);
+	doctor_destroy(destinations->doctor);
 	otlp_reporter_destroy(destinations->otlp);
 	go_symbols_destroy(destinations->go_symbols);
 	grpc_transport_destroy(destinations->transport);
@@ -222,11 +244,10 @@ struct reporter *destinations_reporter(struct destinations *destinations)
 
 static void notice_shown(struct destinations *destinations, struct native_names *names)
 {
-	struct history *history = viewer_history(destinations->viewer);
 	struct listed_trace traces[LISTED_AT_ONCE];
 	uint32_t count;
 
-	while ((count = history_list(history, traces, LISTED_AT_ONCE)) > 0) {
+	while ((count = history_list(destinations->history, traces, LISTED_AT_ONCE)) > 0) {
 		native_names_notice_listed(names, traces, count);
 		for (uint32_t i = 0; i < count; i++)
 			trace_unref(traces[i].trace);
@@ -235,7 +256,7 @@ static void notice_shown(struct destinations *destinations, struct native_names 
 
 void destinations_notice(struct destinations *destinations, struct native_names *names)
 {
-	if (destinations->viewer)
+	if (destinations->history)
 		notice_shown(destinations, names);
 	if (destinations->samples)
 		native_names_notice(names, destinations->samples, &destinations->noticed);
@@ -251,6 +272,8 @@ void destinations_describe(const struct destinations *destinations, struct text_
 
 	const char *between = "";
 
+	if (destinations->doctor)
+		text_builder_append(text, "standard output");
 	if (destinations->viewer) {
 		text_builder_append(text, viewer_url(destinations->viewer));
 		between = ", ";

@@ -11,6 +11,7 @@
 
 #include "agent/base/symbol_lookup.h"
 #include "agent/base/text_builder.h"
+#include "agent/doctor.h"
 #include "agent/host/host_identity.h"
 #include "agent/native_names.h"
 #include "agent/options.h"
@@ -28,6 +29,10 @@ struct destinations {
 	struct sample_counter counter;
 	/* The page. */
 	struct viewer *viewer;
+	/* What -doctor finds. */
+	struct doctor *doctor;
+	/* Of either; NULL: neither is there. */
+	struct history *history;
 	struct native_names *names;
 	struct utsname kernel;
 	/* Local outputs. */

@@ -7,6 +7,7 @@
 #include "agent/base/error.h"
 #include "agent/base/log.h"
 #include "agent/options.h"
+#include "agent/show_file.h"
 #include "build/version.h"
 #include "symbols/range_maker.h"
 
@@ -46,5 +47,5 @@ int main(int argument_count, char **arguments)
 		log_info("OTEL_EXPORTER_OTLP_ENDPOINT is not used, its protocol is not grpc; give "
 			 "-collection-agent, or OTEL_EXPORTER_OTLP_PROFILES_PROTOCOL=grpc and an "
 			 "endpoint for it");
-	return agent_run(&options);
+	return options.open_path ? show_file(&options) : agent_run(&options);
 }

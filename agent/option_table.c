@@ -365,6 +365,23 @@ const struct option option_table[] = {
 		.maximum = 24 * NS_PER_HOUR,
 	},
 	{
+		.name = "open",
+		.value_name = "FILE",
+		.meaning =
+			"Show this profile as a page instead of sampling: what -output wrote as .pb.gz, .folded or .otlp, or "
+			"such a file of another tool. Needs no privileges.",
+		.set = option_set_path,
+		.offset = offsetof(struct options, open_path),
+	},
+	{
+		.name = "doctor",
+		.meaning =
+			"Sample for 5 s (or -duration) and say how well that goes here: the kernel, each runtime of a "
+			"language, the stacks of each process and what would mend them; with -pid, of these processes.",
+		.set = option_set_switch,
+		.offset = offsetof(struct options, doctor),
+	},
+	{
 		.name = "pid",
 		.value_name = "N,N",
 		.meaning = "Profile these processes, all their threads. Default: all.",

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "agent/base/cleanup.h"
+#include "agent/base/clock.h"
 #include "agent/base/error.h"
 #include "agent/option_collector.h"
 #include "agent/option_table.h"
@@ -98,6 +99,31 @@ static int parse_initial(struct options *options, const struct option *option)
 	return option->initial ? option->set(options, &setting) : 0;
 }
 
+/* What is of no use with -open or -doctor, which do not sample for somebody; NULL: nothing. */
+static const char *useless_option(const struct options *options)
+{
+	if (!options->open_path && !options->doctor)
+		return NULL;
+	if (options->output_count)
+		return "-output";
+	if (options->collector.address)
+		return "-collection-agent";
+	if (options->doctor && options->viewer.address)
+		return "-viewer";
+	return options->doctor && options->open_path ? "-doctor" : NULL;
+}
+
+static int check_purpose(const struct options *options)
+{
+	const char *useless = useless_option(options);
+
+	return !useless ? 0 :
+			  fail(-EINVAL, "%s; leave out %s",
+			       options->open_path ? "-open shows a file and samples nothing" :
+						    "-doctor writes to standard output alone",
+			       useless);
+}
+
 int options_parse(struct options *options, int argument_count, char *const *arguments)
 {
 	_cleanup_(options_deinit) struct options parsed = { .action = OPTIONS_RUN };
@@ -124,9 +150,13 @@ int options_parse(struct options *options, int argument_count, char *const *argu
 
 		if (!error)
 			error = collector_options_check(&parsed.collector);
+		if (!error)
+			error = check_purpose(&parsed);
 		if (error)
 			return error;
 	}
+	if (parsed.doctor && !parsed.duration_ns)
+		parsed.duration_ns = 5 * NS_PER_SECOND;
 	*options = parsed;
 	parsed = (struct options){ 0 };
 	return 0;
@@ -150,6 +180,7 @@ void options_deinit(struct options *options)
 	free(options->pids);
 	free(options->viewer.address);
 	free(options->viewer.token_file);
+	free(options->open_path);
 	free(options->cgroup);
 	free(options->cpus);
 	options_free_tags(options);
@@ -159,7 +190,8 @@ void options_deinit(struct options *options)
 
 bool options_have_page(const struct options *options)
 {
-	return options->viewer.address || (!options->output_count && !options->collector.address);
+	return options->viewer.address ||
+	       (!options->doctor && !options->output_count && !options->collector.address);
 }
 
 static void print_wrapped(FILE *file, const char *text)

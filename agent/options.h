@@ -85,6 +85,12 @@ struct options {
 
 	struct page_options viewer;
 
+	/** A profile to show instead of sampling; NULL: none. */
+	char *open_path;
+
+	/** Says on standard output how well the agent runs here, after duration_ns. */
+	bool doctor;
+
 	/** Paths as given, "-" for standard output; all different. */
 	char **outputs;
 	uint32_t output_count;

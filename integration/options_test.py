@@ -64,7 +64,9 @@ WRONG_USAGE = [
     ["-viewer", "0.0.0.0:0"],
     ["-retention", "0s"],
     ["-viewer-token-file", "/dev/null"],
-    ["-doctor"],
+    ["-doctor", "-viewer", "127.0.0.1:0"],
+    ["-open", "/nonexistent"],
+    ["-doctor=perhaps"],
     ["-tracers", "cobol"],
     ["-with-lines=perhaps"],
     ["-with-goroutine-id=perhaps"],
@@ -72,7 +74,7 @@ WRONG_USAGE = [
 ]
 
 NAMES = """collection-agent disable-tls tls-ca tls-cert tls-key header reporter-interval
-    reporter-jitter resource-grouping with-cpu output pid comm cgroup cpus samples-per-second
+    reporter-jitter resource-grouping with-cpu output viewer viewer-token-file retention open doctor pid comm cgroup cpus samples-per-second
     duration probabilistic-threshold probabilistic-interval probabilistic-seed tags tracers
     fold-runtime-frames with-lines with-goroutine-id max-map-memory cache-dir log-level version
     help""".split()

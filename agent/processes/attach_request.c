@@ -70,6 +70,7 @@ static void note_refusal(struct executable *executable, uint32_t pid)
 {
 	char more[128];
 
+	executable_interpreter_note_refused(executable);
 	if (__atomic_exchange_n(&executable->is_refusal_logged, true, __ATOMIC_RELAXED))
 		return;
 	snprintf(more, sizeof(more), " (%s), process %u",

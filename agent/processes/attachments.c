@@ -366,6 +366,13 @@ static struct attachment *find_attachment(const struct process *process, uint64_
 	return NULL;
 }
 
+bool attachments_have(const struct process *process, const struct executable *executable)
+{
+	const struct attachment *attachment = find_attachment(process, executable->id);
+
+	return attachment && attachment->runtime;
+}
+
 static uint64_t last_needed_ns(const struct process *process)
 {
 	return process->last_sample_ns > process->published_ns ? process->last_sample_ns :

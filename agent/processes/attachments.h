@@ -122,6 +122,9 @@ uint64_t attachments_next_due(const struct attachments *attachments);
 uint32_t attachments_list(const struct process *process,
 			  struct process_interpreter list[INTERPRETER_MAX_COUNT]);
 
+/** Whether @process has a runtime that is attached to as @executable. */
+bool attachments_have(const struct process *process, const struct executable *executable);
+
 /** What @list takes of the map memory. */
 uint64_t attachments_map_bytes(const struct process_interpreter *list, uint32_t count);
 

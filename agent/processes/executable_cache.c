@@ -56,6 +56,7 @@ int executable_cache_create(const struct executable_cache_config *config,
 static void executable_free(struct executable *executable)
 {
 	executable_interpreter_release(executable->interpreter);
+	free(executable->refusal);
 	binary_unref(executable->binary);
 	elf_image_deinit(&executable->segments);
 	free(executable);

@@ -110,6 +110,8 @@ struct executable {
 	/** Atomic: it was said that the runtime cannot be attached to. */
 	bool is_refusal_logged;
 	const struct interpreter_file *interpreter;
+	/** Atomic: why the runtime that it is cannot be attached to; NULL: nobody has found so. Owned. */
+	char *refusal;
 	/** While references is 0: since when, and neighbours by that time. */
 	uint64_t unused_since_ns;
 	struct executable *older_unused;

@@ -3,6 +3,7 @@
 #include "agent/processes/executable_interpreter.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "agent/base/cleanup.h"
@@ -51,6 +52,20 @@ void executable_interpreter_log_refused(const char *path, const char *more)
 			 error_text());
 }
 
+void executable_interpreter_note_refused(struct executable *executable)
+{
+	char *none = NULL, *text = strdup(error_text());
+
+	if (!__atomic_compare_exchange_n(&executable->refusal, &none, text, false, __ATOMIC_ACQ_REL,
+					 __ATOMIC_RELAXED))
+		free(text);
+}
+
+const char *executable_interpreter_refusal(const struct executable *executable)
+{
+	return __atomic_load_n(&executable->refusal, __ATOMIC_ACQUIRE);
+}
+
 static int probe(const struct executable_cache *cache, const struct binary *binary,
 		 struct interpreter_file **file)
 {
@@ -92,16 +107,23 @@ void executable_interpreter_probe(struct executable_cache *cache, const struct b
 	struct interpreter_file *file;
 	struct executable *executable;
 
-	if (!begin_probe(cache, binary->executable_id) || probe(cache, binary, &file))
+	int err;
+
+	if (!begin_probe(cache, binary->executable_id))
+		return;
+	err = probe(cache, binary, &file);
+	if (err && err != -EOPNOTSUPP)
 		return;
 	pthread_mutex_lock(&cache->lock);
 	executable = executable_cache_by_id(cache, binary->executable_id);
-	if (executable) {
+	if (executable && err) {
+		executable_interpreter_note_refused(executable);
+	} else if (executable) {
 		__atomic_store_n(&executable->interpreter, file, __ATOMIC_RELEASE);
 		__atomic_add_fetch(&cache->interpreter_count, 1, __ATOMIC_RELEASE);
 	}
 	pthread_mutex_unlock(&cache->lock);
-	if (!executable)
+	if (!executable && !err)
 		executable_interpreter_release(file);
 }
 

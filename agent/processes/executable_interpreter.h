@@ -34,6 +34,12 @@ bool executable_interpreter_has_news(const struct executable_cache *cache);
 uint32_t executable_interpreter_count(const struct executable_cache *cache);
 void executable_interpreter_note_seen(struct executable_cache *cache, uint32_t count);
 
+/** Keeps error_text() as the reason why the runtime @executable is not attached to, if there is none yet. Any thread. */
+void executable_interpreter_note_refused(struct executable *executable);
+
+/** That reason, for as long as the executable; NULL: none. Any thread. */
+const char *executable_interpreter_refusal(const struct executable *executable);
+
 /**
  * Counts a runtime that is refused, and logs why: error_text(). @more goes behind @path: which
  * process it is about, or "".

@@ -25,6 +25,7 @@
 #include "agent/processes/load_threads.h"
 #include "agent/processes/perf_maps.h"
 #include "agent/processes/process.h"
+#include "agent/processes/runtime_list.h"
 #include "agent/processes/sync_loop.h"
 #include "agent/processes/trace_handler.h"
 
@@ -538,6 +539,14 @@ int process_manager_flush(struct process_manager *manager, uint64_t timeout_ns)
 	uint64_t mark = __atomic_load_n(&manager->samples_in, __ATOMIC_ACQUIRE);
 
 	return poll_until(manager, timeout_ns, is_flushed, mark);
+}
+
+void process_manager_list_runtimes(const struct process_manager *manager,
+				   void (*take)(void *context,
+						const struct listed_runtime *runtime),
+				   void *context)
+{
+	runtime_list(&manager->table, take, context);
 }
 
 void process_manager_stop(struct process_manager *manager)

@@ -28,6 +28,7 @@ struct delta_cache;
 struct elf_image;
 struct interpreter_file;
 struct kernel_symbols;
+struct listed_runtime;
 struct process_manager;
 
 /** Everything is borrowed and must outlive the manager. */
@@ -89,6 +90,15 @@ int process_manager_wait_loaded(struct process_manager *manager, uint64_t timeou
  * meanwhile. 0 or -EAGAIN after @timeout_ns.
  */
 int process_manager_flush(struct process_manager *manager, uint64_t timeout_ns);
+
+/**
+ * Tells @take of all runtimes (runtime_list.h) of the processes that are known, in no order; the texts are borrowed for the call.
+ * Between process_manager_stop() and process_manager_destroy().
+ */
+void process_manager_list_runtimes(const struct process_manager *manager,
+				   void (*take)(void *context,
+						const struct listed_runtime *runtime),
+				   void *context);
 
 /**
  * Ends the threads; samples still in the queues are dropped (flush first). Takes 2 s at most: a

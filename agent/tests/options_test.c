@@ -86,9 +86,8 @@ static void what_is_no_option_is_refused(void **state)
 static void options_of_later_issues_are_refused(void **state)
 {
 	static char *const later[] = {
-		"-open=profile.pb.gz",
 		"-receive=127.0.0.1:4317",
-		"-doctor",
+		"-upload-symbols=libfoo.so",
 	};
 
 	(void)state;

@@ -53,6 +53,8 @@ struct pid_namespace {
 
 struct bpf_loader {
 	struct allframes *skeleton;
+	/* Of the feature set that it was loaded with. */
+	const char *features;
 	struct bpf_fds fds;
 };
 
@@ -61,6 +63,8 @@ struct feature_set {
 	bool has_loop;
 	bool has_task_pt_regs;
 	bool has_casts;
+	/* For users. */
+	const char *text;
 };
 
 /*
@@ -68,10 +72,19 @@ struct feature_set {
  * bpf_rdonly_cast with 6.2.
  */
 static const struct feature_set feature_sets[] = {
-	{ .has_loop = true, .has_task_pt_regs = true, .has_casts = true },
-	{ .has_loop = true, .has_task_pt_regs = true },
-	{ .has_loop = false, .has_task_pt_regs = true },
-	{ .has_loop = false, .has_task_pt_regs = false },
+	{ .has_loop = true,
+	  .has_task_pt_regs = true,
+	  .has_casts = true,
+	  .text = "with all that they use" },
+	{ .has_loop = true,
+	  .has_task_pt_regs = true,
+	  .text = "without bpf_rdonly_cast (Linux 6.2): a little slower" },
+	{ .has_loop = false,
+	  .has_task_pt_regs = true,
+	  .text = "without bpf_loop (Linux 5.17): slower, and of a stack 600 frames are walked" },
+	{ .has_loop = false,
+	  .has_task_pt_regs = false,
+	  .text = "without bpf_loop and bpf_task_pt_regs (Linux 5.17): slower, and of a stack 600 frames are walked" },
 };
 
 /*
@@ -384,6 +397,7 @@ static int load(struct bpf_loader *loader, const struct bpf_loader_options *opti
 		if (err)
 			return err;
 		err = allframes__load(loader->skeleton);
+		loader->features = feature_sets[i].text;
 		if (!err)
 			return 0;
 		allframes__destroy(loader->skeleton);
@@ -510,6 +524,11 @@ void bpf_loader_destroy(struct bpf_loader *loader)
 		return;
 	allframes__destroy(loader->skeleton);
 	free(loader);
+}
+
+const char *bpf_loader_features(const struct bpf_loader *loader)
+{
+	return loader->features;
 }
 
 const struct bpf_fds *bpf_loader_fds(const struct bpf_loader *loader)

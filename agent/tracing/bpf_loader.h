@@ -59,6 +59,9 @@ struct bpf_fds {
 int bpf_loader_create(const struct bpf_loader_options *options, struct bpf_loader **loader);
 void bpf_loader_destroy(struct bpf_loader *loader);
 
+/** What the kernel has of what the programs would use, as words for users. */
+const char *bpf_loader_features(const struct bpf_loader *loader);
+
 /** Valid until the loader is destroyed. */
 const struct bpf_fds *bpf_loader_fds(const struct bpf_loader *loader);
 

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/doctor.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "agent/base/cleanup.h"
+#include "agent/base/error.h"
+#include "agent/base/vector.h"
+#include "build/version.h"
+#include "viewer/quality_text.h"
+
+enum {
+	COMM_COLUMNS = 16,
+	LINE_COLUMNS = 100,
+	RUNTIMES_SHOWN = 40,
+};
+
+struct found_runtime {
+	uint32_t pid;
+	char comm[COMM_BYTES];
+	bool is_attached;
+	/* What is said of it; owned. */
+	char *text;
+};
+
+VECTOR_DEFINE(found_runtime_vector, struct found_runtime)
+
+struct doctor {
+	struct history *history;
+	struct api *api;
+	struct found_runtime_vector runtimes;
+	bool has_failed;
+};
+
+int doctor_create(const struct api_config *config, struct doctor **doctor)
+{
+	const struct history_options options = { .retention_ns = HISTORY_WITHOUT_END };
+	struct doctor *made = calloc(1, sizeof(*made));
+	struct api_config complete = *config;
+	int err = -ENOMEM;
+
+	if (made)
+		made->history = history_create(&options);
+	if (made && made->history) {
+		complete.history = made->history;
+		err = api_create(&complete, &made->api);
+	}
+	if (err) {
+		doctor_destroy(made);
+		return fail(err, "no memory for the doctor");
+	}
+	*doctor = made;
+	return 0;
+}
+
+void doctor_destroy(struct doctor *doctor)
+{
+	if (!doctor)
+		return;
+	for (size_t i = 0; i < doctor->runtimes.count; i++)
+		free(doctor->runtimes.items[i].text);
+	found_runtime_vector_deinit(&doctor->runtimes);
+	api_destroy(doctor->api);
+	history_destroy(doctor->history);
+	free(doctor);
+}
+
+struct history *doctor_history(struct doctor *doctor)
+{
+	return doctor->history;
+}
+
+/* --- text --- */
+
+static void append_machine(struct text_builder *text)
+{
+	struct utsname machine;
+
+	if (uname(&machine))
+		return;
+	text_builder_append(text, "Allframes " AGENT_VERSION " on ");
+	text_builder_append_name(text, machine.nodename);
+	text_builder_format(text, ": %s %s, %s, %ld CPUs\n\nKernel and privileges\n",
+			    machine.sysname, machine.release, machine.machine,
+			    sysconf(_SC_NPROCESSORS_ONLN));
+}
+
+void doctor_append_kernel(struct text_builder *text, const char *features)
+{
+	append_machine(text);
+	text_builder_append(text,
+			    "  ok    bpf(2), type information (BTF) and perf events may be used\n");
+	text_builder_format(text, "  ok    the kernel programs load %s\n", features);
+}
+
+void doctor_print_failure(void)
+{
+	_cleanup_(text_builder_deinit) struct text_builder text = { 0 };
+
+	append_machine(&text);
+	text_builder_format(&text, "  bad   %s\n", error_text());
+	fputs(text_builder_text(&text), stdout);
+	fflush(stdout);
+}
+
+/* "-" if the process is gone. */
+static void read_comm(uint32_t pid, char comm[COMM_BYTES])
+{
+	_cleanup_(close_file) FILE *file = NULL;
+	char path[64];
+
+	snprintf(comm, COMM_BYTES, "-");
+	snprintf(path, sizeof(path), "/proc/%u/comm", pid);
+	file = fopen(path, "re");
+	if (file && fgets(comm, COMM_BYTES, file))
+		comm[strcspn(comm, "\n")] = '\0';
+}
+
+static char *describe(const struct listed_runtime *runtime)
+{
+	char *text = NULL;
+	int length;
+
+	if (runtime->is_attached)
+		length = asprintf(&text, "%s", runtime->version);
+	else if (runtime->refusal)
+		length = asprintf(&text, "%s: %s; native frames only", runtime->path,
+				  runtime->refusal);
+	else
+		length = asprintf(&text, "%s: was not ready yet", runtime->version);
+	return length < 0 ? NULL : text;
+}
+
+void doctor_take_runtime(void *context, const struct listed_runtime *runtime)
+{
+	struct found_runtime found = {
+		.pid = runtime->pid,
+		.is_attached = runtime->is_attached,
+		.text = describe(runtime),
+	};
+	struct doctor *doctor = context;
+
+	if (!found.text ||
+	    found_runtime_vector_reserve(&doctor->runtimes, doctor->runtimes.count + 1)) {
+		free(found.text);
+		doctor->has_failed = true;
+		return;
+	}
+	read_comm(runtime->pid, found.comm);
+	found_runtime_vector_push(&doctor->runtimes, found);
+}
+
+/* What is refused comes first. */
+static int compare_runtimes(const void *a, const void *b)
+{
+	const struct found_runtime *one = a, *other = b;
+
+	if (one->is_attached != other->is_attached)
+		return one->is_attached ? 1 : -1;
+	return one->pid < other->pid ? -1 : 1;
+}
+
+static void append_runtimes(struct doctor *doctor, struct text_builder *text)
+{
+	struct found_runtime_vector *runtimes = &doctor->runtimes;
+
+	text_builder_append(text, "\nRuntimes of languages\n");
+	if (!runtimes->count)
+		text_builder_append(text, "  none found; native code needs none\n");
+	else
+		qsort(runtimes->items, runtimes->count, sizeof(*runtimes->items), compare_runtimes);
+	for (size_t i = 0; i < runtimes->count && i < RUNTIMES_SHOWN; i++) {
+		const struct found_runtime *found = &runtimes->items[i];
+
+		text_builder_format(text, "  %-4s  %7u  ", found->is_attached ? "ok" : "bad",
+				    found->pid);
+		text_builder_append_name(text, found->comm);
+		text_builder_format(text, "%*s  ",
+				    (int)(COMM_COLUMNS - strnlen(found->comm, COMM_COLUMNS)), "");
+		text_builder_append_name(text, found->text);
+		text_builder_append(text, "\n");
+	}
+	if (runtimes->count > RUNTIMES_SHOWN)
+		text_builder_format(text, "  ... and %zu more\n", runtimes->count - RUNTIMES_SHOWN);
+}
+
+/* @line in lines of LINE_COLUMNS, parted behind commas. */
+static void append_wrapped(struct text_builder *text, const char *line)
+{
+	size_t column = 0;
+
+	while (*line) {
+		const char *comma = strstr(line, ", ");
+		size_t length = comma ? (size_t)(comma - line) + 1 : strlen(line);
+
+		if (!column || column + 1 + length > LINE_COLUMNS) {
+			text_builder_append(text, column ? "\n  " : "  ");
+			column = 2;
+		} else {
+			text_builder_append(text, " ");
+			column++;
+		}
+		text_builder_append_bytes(text, line, length);
+		column += length;
+		line += length + (comma ? 1 : 0);
+	}
+	text_builder_append(text, "\n");
+}
+
+void doctor_append_sampling(struct text_builder *text, const struct run_summary *summary)
+{
+	_cleanup_(text_builder_deinit) struct text_builder line = { 0 };
+
+	run_summary_append(summary, &line);
+	text_builder_append(text, "\nSampling\n");
+	append_wrapped(text, text_builder_text(&line));
+}
+
+int doctor_append_findings(struct doctor *doctor, struct text_builder *text)
+{
+	int err;
+
+	append_runtimes(doctor, text);
+	err = quality_text_append(doctor->api, text);
+	return err || doctor->has_failed ? fail(-ENOMEM, "no memory for the doctor") : 0;
+}

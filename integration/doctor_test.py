@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# time limit: 180 s
+"""`agent -doctor` beside programs that it should know, one that it should not, and one without symbols; and where
+the agent may not run. Prints TAP.
+"""
+import contextlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import build_targets
+import javas
+import pythons
+from harness import AGENT, Program, Tap, need_root, run_agent
+
+# What a CPython of the future may look like.
+UNKNOWN_PYTHON = """
+const unsigned long Py_Version = 0x036300f0;
+volatile unsigned long turns;
+
+__attribute__((noinline)) void _PyEval_EvalFrameDefault(void)
+{
+	for (int i = 0; i < 1000; i++)
+		turns++;
+}
+
+int main(void)
+{
+	for (;;)
+		_PyEval_EvalFrameDefault();
+}
+"""
+STRIPPED = """
+static volatile unsigned long turns;
+
+static __attribute__((noinline)) void work(void)
+{
+	for (int i = 0; i < 1000; i++)
+		turns++;
+}
+
+int main(void)
+{
+	for (;;)
+		work();
+}
+"""
+
+
+def compile_program(directory, name, source, *options):
+    path = os.path.join(directory, name)
+    subprocess.run(["gcc", "-O1", "-g0", "-x", "c", "-", "-o", path, *options],
+                   input=source.encode(), check=True)
+    return path
+
+
+def row_of(text, pid):
+    """The lines of @pid in the table of processes."""
+    match = re.search(r"^ +%d  \S.* %%.*\n(?: {11}.*\n)?" % pid, text, re.M)
+    return match[0] if match else ""
+
+
+def runtime_of(text, pid):
+    match = re.search(r"^  (ok|bad) +%d  .*$" % pid, text, re.M)
+    return match[0] if match else ""
+
+
+def check_whole(tap, directory):
+    with contextlib.ExitStack() as stack:
+        unknown = stack.enter_context(Program(
+            compile_program(directory, "python9", UNKNOWN_PYTHON, "-rdynamic"), ready=False))
+        stripped = stack.enter_context(Program(
+            compile_program(directory, "stripped", STRIPPED, "-s"), ready=False))
+        known = {}
+        for interpreter in list(pythons.of_machine().values())[-1:]:
+            program = Program(*interpreter.target("calls"), seconds=60)
+            known["CPython"] = stack.enter_context(program).pid
+        for machine in list(javas.of_machine().values())[-1:]:
+            target = {target.name: target for target in javas.build(["Calls"])}["Calls"]
+            program = Program(*machine.target(target, "plain"), seconds=60)
+            known["HotSpot"] = stack.enter_context(program).pid
+        result = run_agent("-doctor", outputs=[], seconds=60)
+    text = result.output
+    tap.ok(result.status == 0, "the doctor ends well", result.status, result.log)
+    tap.ok("Kernel and privileges\n  ok " in text and "the kernel programs load with" in text,
+           "it says what the kernel has", text)
+    tap.ok(re.search(r"^Sampling\n  .*samples", text, re.M), "how much was sampled", text)
+    for name, pid in known.items():
+        row = runtime_of(text, pid)
+        tap.ok(row.startswith("  ok") and name in row, "%s is attached to" % name, row, text)
+        tap.ok(re.search(r" (100\.0|9\d\.\d) % ", row_of(text, pid)),
+               "%s: the stacks of it are whole" % name, row_of(text, pid), text)
+    row = runtime_of(text, unknown.pid)
+    tap.ok(row.startswith("  bad") and "CPython 3.99" in row and "native frames only" in row,
+           "a version that is not known is told of", row, text)
+    tap.ok(row_of(text, stripped.pid), "programs have a row each", text)
+    tap.ok(re.search(r"/stripped +\d+ +\d+\.\d %\n +no symbol at the address\. (Install|Keep)", text),
+           "what lacks names is told how to get them", text)
+    wide = [line for line in text.splitlines() if len(line) > 160]
+    tap.ok(not wide, "lines are not too long", *wide)
+
+
+def check_one_process(tap):
+    if not build_targets.build(["calls"]):
+        tap.skip("-doctor -pid", "no compiler")
+        return
+    path = build_targets.TARGETS["calls"].path
+    with Program(path) as one, Program(path) as other:
+        result = run_agent("-doctor", "-pid", one.pid, "-duration", "2s", outputs=[], seconds=60)
+    tap.ok(result.status == 0 and row_of(result.output, one.pid)
+           and not row_of(result.output, other.pid), "-pid: of that process alone",
+           result.log, result.output)
+    tap.ok(result.seconds < 20, "-duration: for as long as asked", result.seconds)
+
+
+def check_without(tap, directory):
+    agent = os.path.join(directory, "agent")
+    shutil.copy(AGENT, agent)
+    os.chmod(agent, 0o755)
+    nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all",
+              "--bounding-set=-all"]
+    result = run_agent("-doctor", outputs=[], prefix=nobody, agent=agent, seconds=20)
+    tap.ok(result.status == 3 and re.search(r"^  bad .*root", result.output, re.M),
+           "without privileges it says so, and what is needed", result.status, result.output)
+    hide = ["unshare", "--mount", "sh", "-c",
+            'mount -t tmpfs none /sys/kernel/btf && exec "$@"', "sh"]
+    result = run_agent("-doctor", outputs=[], prefix=hide, seconds=20)
+    tap.ok(result.status == 3 and "CONFIG_DEBUG_INFO_BTF" in result.output,
+           "and without what the kernel must have", result.status, result.output)
+    for more in (["-viewer", "127.0.0.1:0"], ["-output", "x.folded"],
+                 ["-collection-agent", "127.0.0.1:4317", "-disable-tls"], ["-open", "x.folded"]):
+        result = run_agent("-doctor", *more, outputs=[], seconds=20)
+        tap.ok(result.status == 2 and "leave out " in result.log,
+               "-doctor and %s are refused together" % more[0], result.status, result.log)
+
+
+def main():
+    tap = Tap()
+    need_root(tap, "-doctor")
+    with tempfile.TemporaryDirectory() as directory:
+        os.chmod(directory, 0o755)
+        check_without(tap, directory)
+        check_one_process(tap)
+        check_whole(tap, directory)
+    tap.finish()
+
+
+if __name__ == "__main__":
+    main()

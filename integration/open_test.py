@@ -1,0 +1,163 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# time limit: 180 s
+"""`agent -open`: a run of the live agent, written in all formats, is shown again by a user without any
+privileges, and what the page exports are the folded stacks of that run. Prints TAP.
+"""
+import collections
+import contextlib
+import os
+import re
+import shutil
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import browser as browsers
+import build_targets
+import pythons
+from browser import Browser
+from harness import AGENT, OUTPUT, Agent, Program, Tap, need_root, parse_folded, run_agent
+from viewer_pages import Api
+
+RATE = 499
+SECONDS = 4
+PROGRAMS = ["calls", "syscalls", "recursion", "exceptions"]
+SHOWING = re.compile(r"^info: showing \S+ at (http://\S+);", re.M)
+NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all",
+          "--bounding-set=-all"]
+SHOTS = os.path.join(OUTPUT, "open")
+
+
+def record(directory):
+    """A run of the agent beside programs of several kinds; its files by format."""
+    paths = {"pprof": "run.pb.gz", "folded": "run.folded", "otlp": "run.otlp"}
+    paths = {name: os.path.join(directory, path) for name, path in paths.items()}
+    with contextlib.ExitStack() as stack:
+        for name in PROGRAMS:
+            if build_targets.build([name]):
+                stack.enter_context(Program(build_targets.TARGETS[name].path))
+        for interpreter in list(pythons.of_machine().values())[-1:]:
+            stack.enter_context(Program(*interpreter.target("calls"), seconds=60))
+        result = run_agent("-samples-per-second", RATE, "-duration", "%ds" % SECONDS, "-with-cpu",
+                           outputs=list(paths.values()))
+    for path in paths.values():
+        os.chmod(path, 0o644)
+    return result, paths
+
+
+@contextlib.contextmanager
+def showing(tap, path, directory):
+    """The agent that shows @path, as nobody: (agent, its URL)."""
+    with Agent("-open", path, "-viewer", "127.0.0.1:0", outputs=[], prefix=NOBODY,
+               agent=os.path.join(directory, "agent")) as agent:
+        end = time.monotonic() + 30
+        while not SHOWING.search(agent.log_text()) and time.monotonic() < end:
+            if agent.process.poll() is not None:
+                break
+            time.sleep(0.02)
+        found = SHOWING.search(agent.log_text())
+        if not tap.ok(found, "it shows " + os.path.basename(path), agent.log_text()):
+            tap.finish()
+        yield agent, found[1] + "/"
+
+
+def total(stacks):
+    return sum(stacks.values())
+
+
+def without_comms(stacks):
+    """OTLP has the executable's name instead."""
+    counts = collections.Counter()
+    for stack, count in stacks.items():
+        counts[stack.frames] += count
+    return counts
+
+
+def differences(one, other):
+    return ["%s: %d and %d" % (key, one[key], other[key])
+            for key in (one | other) if one[key] != other[key]][:6]
+
+
+def check_format(tap, name, path, recorded, directory):
+    with showing(tap, path, directory) as (agent, url):
+        api = Api(url)
+        status = api.get("status")
+        tap.ok(not status["is_live"] and status["source"] == os.path.basename(path)
+               and status["samples"] == total(recorded),
+               name + ": all samples are there", status)
+        complete = sum(count for stack, count in recorded.items()
+                       if not stack.errors and not stack.has_guess)
+        tap.ok(status["totals"]["complete"] == complete, name + ": and as many are complete",
+               status["totals"], complete)
+        stacks = api.stacks()
+        if name == "otlp":
+            one, other = without_comms(stacks), without_comms(recorded)
+        else:
+            one, other = stacks, recorded
+        tap.ok(one == other, name + ": its stacks are those of the run", *differences(one, other))
+        counts = api.get("timeline", buckets=SECONDS)["counts"]
+        if name == "otlp":
+            tap.ok(len(counts) >= SECONDS and all(counts[:SECONDS]),
+                   "otlp: samples lie where they were in time", counts)
+            cpus = {entry["cpu"] for entry in api.get("facets")["cpus"]}
+            tap.ok(len(cpus) == min(2, os.cpu_count()) or len(cpus) > 1, "otlp: and on their CPUs",
+                   cpus)
+        result = agent.stop()
+        tap.ok(result.status == 0, name + ": Ctrl-C ends it", result.status, result.log)
+
+
+def check_page(tap, path, directory):
+    if not browsers.COMMAND:
+        tap.skip("the page of a file", "needs chromium")
+        return
+    os.makedirs(SHOTS, exist_ok=True)
+    with showing(tap, path, directory) as (_, url), Browser() as browser:
+        browser.open(url)
+        tap.ok(browser.wait("document.querySelector('.flame canvas')?.width > 0"),
+               "the page draws the file's flame graph", browser.text("body"))
+        text = browser.text("header")
+        tap.ok(os.path.basename(path) in text and "file" in text, "and says which file it is", text)
+        browser.screenshot(os.path.join(SHOTS, "file.png"))
+        tap.ok(not browser.errors, "its console is quiet", *browser.errors[:10])
+
+
+def check_refused(tap, directory):
+    wrong = {
+        "/nonexistent/run.pb.gz": "No such file",
+        "/dev/zero": "no regular file",
+        directory: "no regular file",
+        AGENT: "neither pprof nor folded",
+    }
+    for path, why in wrong.items():
+        result = run_agent("-open", path, outputs=[], seconds=20)
+        tap.ok(result.status == 2 and why in result.log and result.log.count("\n") == 1,
+               "-open %s is refused in a line" % os.path.basename(path), result.status, result.log)
+    result = run_agent("-open", "a.folded", outputs=["b.folded"], seconds=20)
+    tap.ok(result.status == 2 and "leave out -output" in result.log,
+           "-open with -output is refused", result.status, result.log)
+
+
+def main():
+    tap = Tap()
+    need_root(tap, "-open")
+    check_refused(tap, "/tmp")
+    with tempfile.TemporaryDirectory() as directory:
+        os.chmod(directory, 0o755)
+        shutil.copy(AGENT, os.path.join(directory, "agent"))
+        os.chmod(os.path.join(directory, "agent"), 0o755)
+        result, paths = record(directory)
+        if not tap.ok(result.status == 0, "a run is recorded", result.log):
+            tap.finish()
+        with open(paths["folded"], encoding="utf-8", errors="surrogateescape") as file:
+            recorded = parse_folded(file.read())
+        tap.note("%d samples, %d stacks" % (total(recorded), len(recorded)))
+        for name, path in paths.items():
+            check_format(tap, name, path, recorded, directory)
+        check_page(tap, paths["otlp"], directory)
+    tap.finish()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Profiles of any bytes: pprof, OTLP, folded stacks. All that is read can be handed on, and is as many samples as it
+ * says; names have neither marks nor texts out of bounds.
+ *
+ * covers: open_pprof.c open_otlp.c open_folded.c opened_frame.c opened_name.c opened_labels.c opened_identity.c
+ * covers: opened_samples.c decode_budget.c
+ */
+#include "viewer/open_file.h"
+
+#include <assert.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count);
+
+static uint64_t reported;
+
+static void report(struct reporter *reporter, struct trace *trace,
+		   const struct sample_context *context)
+{
+	(void)reporter;
+	assert(trace->frame_count <= OPENED_FRAMES_MAX);
+	assert(strlen(context->process_comm) + strlen(context->thread_comm) < 1024);
+	reported++;
+	/* What comes often is looked at once. */
+	if (reported > 1000)
+		return;
+	for (uint32_t i = 0; i < trace->frame_count; i++) {
+		struct frame frame = trace_frame(trace, i);
+
+		assert(frame.kind != FRAME_ERROR || frame.error < UNWIND_ERROR_COUNT);
+		assert(!frame.function || *frame.function);
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
+{
+	static const struct reporter_ops ops = { .report = report };
+	struct reporter reporter = { .ops = &ops };
+	struct opened_samples opened = { 0 };
+	char *copy = malloc(count + 1);
+
+	if (count)
+		memcpy(copy, bytes, count);
+	reported = 0;
+	if (!open_bytes(copy, count, &opened) && opened.total < 100000) {
+		assert(opened_samples_report(&opened, &reporter) == opened.total);
+		assert(reported == opened.total);
+	}
+	opened_samples_free(&opened);
+	free(copy);
+	return 0;
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "viewer/opened_identity.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "agent/base/text.h"
+
+#define LABEL_KEY_PREFIX "process.context.label."
+#define UNKNOWN_SERVICE "unknown_service:"
+
+static const struct {
+	const char *key;
+	size_t offset;
+} texts[] = {
+	{ "service.name", offsetof(struct opened_identity, service_name) },
+	{ "container.id", offsetof(struct opened_identity, container_id) },
+	{ "process.executable.name", offsetof(struct opened_identity, executable_name) },
+	{ "process.executable.path", offsetof(struct opened_identity, executable_path) },
+	{ "process.runtime.name", offsetof(struct opened_identity, runtime_name) },
+	{ "process.runtime.version", offsetof(struct opened_identity, runtime_version) },
+	{ "allframes.go.module.path", offsetof(struct opened_identity, go_module_path) },
+	{ "allframes.go.module.version", offsetof(struct opened_identity, go_module_version) },
+	{ "thread.name", offsetof(struct opened_identity, thread_name) },
+	{ "host.name", offsetof(struct opened_identity, host_name) },
+};
+
+static const struct {
+	const char *key;
+	size_t offset;
+} numbers[] = {
+	{ "process.pid", offsetof(struct opened_identity, pid) },
+	{ "thread.id", offsetof(struct opened_identity, tid) },
+	{ "cpu.logical_number", offsetof(struct opened_identity, cpu) },
+};
+
+void opened_identities_begin(struct opened_identities *identities)
+{
+	opened_labels_clear(&identities->labels);
+}
+
+void opened_identities_set(struct opened_identities *identities, struct opened_identity *identity,
+			   const char *key, const struct opened_value *value)
+{
+	bool is_too_long = strnlen(value->text, OPENED_ATTRIBUTE_MAX_BYTES + 1) >
+			   OPENED_ATTRIBUTE_MAX_BYTES;
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		if (!strcmp(key, texts[i].key) && !is_too_long)
+			*(const char **)((char *)identity + texts[i].offset) = value->text;
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		if (!strcmp(key, numbers[i].key))
+			*(uint32_t *)((char *)identity + numbers[i].offset) =
+				(uint32_t)value->number;
+	if (!strcmp(key, "allframes.jvm.thread.virtual"))
+		identity->is_of_virtual_thread = value->number;
+	else if (!strcmp(key, "go.goroutine.id"))
+		opened_labels_set_goroutine(&identities->labels, (uint64_t)value->number);
+	else if (text_starts_with(key, LABEL_KEY_PREFIX))
+		opened_labels_add(&identities->labels, key + strlen(LABEL_KEY_PREFIX), value->text);
+}
+
+static bool is_set(const char *text)
+{
+	return text && *text;
+}
+
+/* Takes over *@info, or frees it for one that is equal, or for none. */
+static int share_process(struct opened_identities *identities, struct process_info **info)
+{
+	const uint64_t key[2] = { (*info)->hash, (*info)->pid };
+	struct process_info *known;
+	uint64_t place;
+	int err;
+
+	if (hash_map_find_bytes(&identities->places, key, sizeof(key), &place)) {
+		known = identities->processes.items[place];
+		if (process_info_equal(known, *info)) {
+			process_info_unref(*info);
+			*info = known;
+			return 0;
+		}
+	}
+	err = identities->processes.count < OPENED_PROCESSES_MAX ?
+		      process_info_vector_push(&identities->processes, *info) :
+		      -E2BIG;
+	if (err) {
+		process_info_unref(*info);
+		*info = NULL;
+		return err == -E2BIG ? 0 : err;
+	}
+	return hash_map_set_bytes(&identities->places, key, sizeof(key),
+				  identities->processes.count - 1);
+}
+
+/* Nobody asks OTLP for the comm: what comes nearest to it. */
+static const char *comm_of(const struct opened_identity *identity, const struct trace *trace)
+{
+	const char *service = identity->service_name;
+
+	if (is_set(identity->executable_name))
+		return identity->executable_name;
+	if (trace->is_kernel_thread && is_set(identity->thread_name))
+		return identity->thread_name;
+	if (!is_set(service))
+		return "";
+	return text_starts_with(service, UNKNOWN_SERVICE) ? service + strlen(UNKNOWN_SERVICE) :
+							    service;
+}
+
+int opened_identities_context(struct opened_identities *identities,
+			      const struct opened_identity *identity, const struct trace *trace,
+			      struct sample_context *context)
+{
+	const char *service = identity->service_name;
+	const struct process_info values = {
+		.pid = identity->pid,
+		.executable_path = identity->executable_path,
+		.container_id = identity->container_id,
+		.service_name = service && !text_starts_with(service, UNKNOWN_SERVICE) ? service :
+											 NULL,
+		.runtime_name = identity->runtime_name,
+		.runtime_version = identity->runtime_version,
+		.go_module_path = identity->go_module_path,
+		.go_module_version = identity->go_module_version,
+	};
+	struct process_info *process = NULL;
+	int err;
+
+	if (!trace->is_kernel_thread) {
+		process = process_info_create(&values);
+		if (!process)
+			return -ENOMEM;
+		err = share_process(identities, &process);
+		if (err)
+			return err;
+	}
+	*context = (struct sample_context){
+		.pid = identity->pid,
+		.tid = identity->tid,
+		.cpu = identity->cpu,
+		.process_comm = comm_of(identity, trace),
+		.thread_comm = identity->thread_name,
+		.process = process,
+		.labels = opened_labels_finish(&identities->labels),
+		.was_known = true,
+	};
+	if (!is_set(context->thread_comm))
+		context->thread_comm = context->process_comm;
+	return 0;
+}
+
+void opened_identities_deinit(struct opened_identities *identities)
+{
+	for (size_t i = 0; i < identities->processes.count; i++)
+		process_info_unref(identities->processes.items[i]);
+	process_info_vector_deinit(&identities->processes);
+	hash_map_deinit(&identities->places);
+	opened_labels_deinit(&identities->labels);
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** Whose samples they are, out of the attributes of OTLP (reporter/otlp_attributes.h). */
+#ifndef VIEWER_OPENED_IDENTITY_H
+#define VIEWER_OPENED_IDENTITY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "agent/base/hash_map.h"
+#include "agent/base/trace.h"
+#include "agent/base/vector.h"
+#include "viewer/opened_labels.h"
+
+struct opened_value {
+	/** "" if it is no text. */
+	const char *text;
+	/** A truth value is 1 or 0. */
+	int64_t number;
+};
+
+/** All bytes zero: nothing is known. Texts are borrowed and may be NULL. */
+struct opened_identity {
+	const char *service_name;
+	const char *container_id;
+	const char *executable_name;
+	const char *executable_path;
+	const char *runtime_name;
+	const char *runtime_version;
+	const char *go_module_path;
+	const char *go_module_version;
+	const char *thread_name;
+	const char *host_name;
+	uint32_t pid;
+	uint32_t tid;
+	uint32_t cpu;
+	bool is_of_virtual_thread;
+};
+
+enum {
+	/** What is told of more processes than that is left out. */
+	OPENED_PROCESSES_MAX = 1 << 16,
+	/** Longer texts are left out. */
+	OPENED_ATTRIBUTE_MAX_BYTES = 1024,
+};
+
+VECTOR_DEFINE(process_info_vector, struct process_info *)
+
+/** Makes processes of identities, one for all that are equal. All bytes zero: none yet. */
+struct opened_identities {
+	struct process_info_vector processes;
+	/** By hash and pid. */
+	struct hash_map places;
+	struct opened_labels labels;
+};
+
+/** A new sample or resource: no labels. */
+void opened_identities_begin(struct opened_identities *identities);
+
+/** Sets what the attribute says in @identity; labels are kept beside it. */
+void opened_identities_set(struct opened_identities *identities, struct opened_identity *identity,
+			   const char *key, const struct opened_value *value);
+
+/** All but the time of it; borrowed from @identity and @identities, until the next begin. -ENOMEM. */
+int opened_identities_context(struct opened_identities *identities,
+			      const struct opened_identity *identity, const struct trace *trace,
+			      struct sample_context *context);
+
+void opened_identities_deinit(struct opened_identities *identities);
+
+#endif

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "viewer/opened_samples.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/base/error.h"
+#include "agent/base/hash128.h"
+
+enum {
+	/* Longer names of processes and threads are cut; a multiple of 8. */
+	COMM_MAX_BYTES = 256,
+};
+
+/* --- stacks --- */
+
+int opened_stack_push(struct opened_stack *stack, const struct frame *frame)
+{
+	static const struct frame truncated = { .kind = FRAME_ERROR, .error = UNWIND_TRUNCATED };
+
+	if (opened_stack_is_full(stack))
+		return 0;
+	return frame_vector_push(&stack->frames,
+				 stack->frames.count + 1 < OPENED_FRAMES_MAX ? *frame : truncated);
+}
+
+void opened_stack_set_virtual(struct opened_stack *stack)
+{
+	for (size_t i = stack->frames.count; i-- > 0;) {
+		struct frame *frame = &stack->frames.items[i];
+
+		if (!frame_kind_is_interpreted(frame->kind))
+			continue;
+		frame->flags |= FRAME_VIRTUAL_THREAD;
+		return;
+	}
+}
+
+struct trace *opened_stack_finish(struct opened_stack *stack)
+{
+	bool is_complete = stack->frames.count, is_kernel = stack->frames.count;
+	struct trace *trace;
+
+	for (size_t i = 0; i < stack->frames.count; i++) {
+		const struct frame *frame = &stack->frames.items[i];
+
+		if (frame->kind == FRAME_ERROR || frame->flags & FRAME_GUESS)
+			is_complete = false;
+		if (frame->kind != FRAME_KERNEL)
+			is_kernel = false;
+	}
+	trace = trace_create(stack->frames.items, stack->frames.count, is_complete, is_kernel);
+	stack->frames.count = 0;
+	return trace;
+}
+
+void opened_stack_deinit(struct opened_stack *stack)
+{
+	frame_vector_deinit(&stack->frames);
+}
+
+/* --- samples --- */
+
+static int spend(struct opened_samples *opened, size_t bytes)
+{
+	opened->bytes += bytes;
+	return opened->bytes > OPENED_MAX_BYTES ?
+		       fail(-E2BIG, "its stacks need more than %d MiB", OPENED_MAX_BYTES >> 20) :
+		       0;
+}
+
+/* The one copy of @count bytes. */
+static int keep(struct opened_samples *opened, const void *bytes, size_t count, const void **kept)
+{
+	uint64_t hash = hash64_bytes(bytes, count);
+	uint32_t number;
+	int err;
+
+	if (!kept_bytes_find(&opened->kept, bytes, count, hash, &number)) {
+		err = spend(opened, kept_bytes_cost(count));
+		if (!err)
+			err = kept_bytes_reserve(&opened->kept, count);
+		if (err)
+			return err;
+		number = kept_bytes_add(&opened->kept, bytes, count, hash);
+	}
+	*kept = kept_bytes_at(&opened->kept, number);
+	return 0;
+}
+
+/* Texts lie beside labels, which are whole words: padded with zeros to be so, too. */
+static int keep_text(struct opened_samples *opened, const char **text)
+{
+	char padded[COMM_MAX_BYTES] = { 0 };
+	size_t length = *text ? strnlen(*text, sizeof(padded) - 1) : 0;
+
+	if (length)
+		memcpy(padded, *text, length);
+	return keep(opened, padded, (length + 8) / 8 * 8, (const void **)text);
+}
+
+static int keep_context(struct opened_samples *opened, struct sample_context *context)
+{
+	int err = keep_text(opened, &context->process_comm);
+
+	if (!err)
+		err = keep_text(opened, &context->thread_comm);
+	return err || !context->labels ?
+		       err :
+		       keep(opened, context->labels, label_set_bytes(context->labels),
+			    (const void **)&context->labels);
+}
+
+/* The trace that is equal to *@trace, which takes its place; its reference is the caller's. */
+static int share_trace(struct opened_samples *opened, struct trace **trace)
+{
+	const uint64_t key[3] = { (*trace)->hash.high, (*trace)->hash.low,
+				  (*trace)->executables_hash };
+	uint64_t found;
+	int err;
+
+	if (hash_map_find_bytes(&opened->traces, key, sizeof(key), &found)) {
+		trace_unref(*trace);
+		*trace = trace_ref((struct trace *)(uintptr_t)found);
+		return 0;
+	}
+	err = spend(opened, (*trace)->bytes);
+	return err ? err : hash_map_set_bytes(&opened->traces, key, sizeof(key), (uintptr_t)*trace);
+}
+
+int opened_samples_begin(struct opened_samples *opened, struct trace *trace,
+			 const struct sample_context *context)
+{
+	struct opened_sample sample = { .trace = trace, .context = *context };
+	int err = share_trace(opened, &sample.trace);
+
+	if (!err)
+		err = keep_context(opened, &sample.context);
+	if (!err)
+		err = opened_sample_vector_push(&opened->samples, sample);
+	if (err) {
+		trace_unref(sample.trace);
+		return err;
+	}
+	if (sample.context.process)
+		process_info_ref(sample.context.process);
+	return 0;
+}
+
+int opened_samples_add(struct opened_samples *opened, uint64_t time_ns, uint64_t count)
+{
+	const struct opened_moment moment = {
+		.time_ns = time_ns,
+		.count = count,
+		.sample = opened->samples.count - 1,
+	};
+
+	if (!count)
+		return 0;
+	if (!opened->moments.count || time_ns < opened->first_ns)
+		opened->first_ns = time_ns;
+	if (!opened->moments.count || time_ns > opened->last_ns)
+		opened->last_ns = time_ns;
+	opened->total = count > UINT64_MAX - opened->total ? UINT64_MAX : opened->total + count;
+	return opened_moment_vector_push(&opened->moments, moment);
+}
+
+static int compare_moments(const void *a, const void *b)
+{
+	const struct opened_moment *one = a, *other = b;
+
+	if (one->time_ns != other->time_ns)
+		return one->time_ns < other->time_ns ? -1 : 1;
+	return (one->sample > other->sample) - (one->sample < other->sample);
+}
+
+uint64_t opened_samples_report(struct opened_samples *opened, struct reporter *reporter)
+{
+	double scale = opened->total > OPENED_SAMPLES_MAX ?
+			       (double)OPENED_SAMPLES_MAX / (double)opened->total :
+			       1;
+	uint64_t reported = 0;
+	/* What was due so far, parts of a sample and all. */
+	double due = 0;
+
+	if (opened->moments.count)
+		qsort(opened->moments.items, opened->moments.count, sizeof(*opened->moments.items),
+		      compare_moments);
+	for (size_t i = 0; i < opened->moments.count; i++) {
+		const struct opened_moment *moment = &opened->moments.items[i];
+		struct opened_sample *sample = &opened->samples.items[moment->sample];
+
+		sample->context.time_ns = moment->time_ns;
+		due += (double)moment->count * scale;
+		for (; (double)reported + 0.5 < due && reported < OPENED_SAMPLES_MAX; reported++)
+			reporter->ops->report(reporter, sample->trace, &sample->context);
+	}
+	return reported;
+}
+
+void opened_samples_free(struct opened_samples *opened)
+{
+	for (size_t i = 0; i < opened->samples.count; i++) {
+		trace_unref(opened->samples.items[i].trace);
+		process_info_unref(opened->samples.items[i].context.process);
+	}
+	opened_sample_vector_deinit(&opened->samples);
+	opened_moment_vector_deinit(&opened->moments);
+	hash_map_deinit(&opened->traces);
+	kept_bytes_deinit(&opened->kept);
+}
