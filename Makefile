@@ -277,7 +277,9 @@ test:
 	$(Q)scripts/run_tests.py $(UNIT_TESTS)
 
 test-long:
-	$(Q)scripts/setup.sh build test fuzz page
+	$(Q)scripts/setup.sh build test long fuzz page
+	$(Q)$(if $(shell command -v apt-get),scripts/fetch_javas.py >/dev/null)
+	$(Q)scripts/fetch_java_languages.py >/dev/null
 	$(build) all unit-tests fuzzers $(ARM64_PROGRAMS) $(ARM64_AGENT)
 	$(Q)scripts/run_tests.py --long $(UNIT_TESTS)
 

@@ -4,13 +4,17 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "agent/base/cleanup.h"
+#include "agent/base/clock.h"
 #include "agent/base/error.h"
 #include "agent/base/log.h"
 #include "agent/base/metrics.h"
+#include "agent/collector_transport.h"
 #include "build/version.h"
+#include "symbols/uploaded_ranges.h"
 
 enum {
 	HOST_ATTRIBUTE_COUNT = 4,
@@ -92,16 +96,7 @@ static int init_collector(struct destinations *destinations, struct native_names
 		if (error)
 			return error;
 	}
-	destinations->transport_options = (struct grpc_transport_options){
-		.address = collector->address,
-		.is_plain = collector->disable_tls,
-		.tls_ca = collector->tls_ca,
-		.tls_cert = collector->tls_cert,
-		.tls_key = collector->tls_key,
-		.headers = &collector->headers,
-		.user_agent = "allframes-agent/" AGENT_VERSION,
-		.no_compression = collector->no_compression,
-	};
+	destinations->transport_options = collector_transport_options(collector);
 	error = grpc_transport_create(&destinations->transport_options, &destinations->transport);
 	if (error)
 		return error;
@@ -136,19 +131,20 @@ static int init_outputs(struct destinations *destinations)
 static void read_totals(void *context, struct api_totals *totals)
 {
 	struct destinations *destinations = context;
-	struct sample_totals sums;
+	struct sample_totals sums, received;
 
 	sample_counter_read(&destinations->counter, &sums);
+	sample_counter_read(&destinations->received, &received);
 	*totals = (struct api_totals){
-		.samples = sums.samples,
+		.samples = sums.samples + received.samples,
 		.idle = metrics_read(metric_of_counter(COUNTER_IDLE)),
 		.lost = metrics_read(metric_of_counter(COUNTER_LOST_RING_FULL)) +
 			metrics_read(METRIC_SAMPLES_DROPPED),
-		.complete = sums.complete,
-		.guesses = sums.guesses,
+		.complete = sums.complete + received.complete,
+		.guesses = sums.guesses + received.guesses,
 	};
 	for (int i = 0; i < UNWIND_ERROR_COUNT; i++)
-		totals->errors += sums.errors[i];
+		totals->errors += sums.errors[i] + received.errors[i];
 	native_names_progress(destinations->names, &totals->names_pending,
 			      &totals->names_generation);
 }
@@ -186,6 +182,33 @@ static int init_viewer(struct destinations *destinations, struct native_names *n
 	return 0;
 }
 
+static int take_symbols(void *context, const struct upload_piece *piece)
+{
+	struct destinations *destinations = context;
+
+	return uploaded_ranges_add(native_names_uploaded(destinations->names), piece,
+				   clock_monotonic_ns());
+}
+
+static int init_receiver(struct destinations *destinations)
+{
+	const struct receive_options *receive = &destinations->options->receive;
+	const struct receiver_options options = {
+		.address = receive->address,
+		.tls_cert = receive->tls_cert,
+		.tls_key = receive->tls_key,
+		.token_file = receive->token_file,
+		.reporter = &destinations->received.reporter,
+		.retention_ns = destinations->options->viewer.retention_ns,
+		.samples_per_second = destinations->options->samples_per_second,
+		.take_symbols = native_names_uploaded(destinations->names) ? take_symbols : NULL,
+		.context = destinations,
+	};
+
+	sample_counter_add(&destinations->received, history_reporter(destinations->history));
+	return receiver_create(&options, &destinations->receiver);
+}
+
 static int init_doctor(struct destinations *destinations, struct native_names *names)
 {
 	const struct api_config config = {
@@ -212,10 +235,13 @@ int destinations_init(struct destinations *destinations, const struct options *o
 
 	destinations->options = options;
 	sample_counter_init(&destinations->counter);
+	sample_counter_init(&destinations->received);
 	host_identity_read(&destinations->host, "/");
 	error = make_attributes(destinations);
 	if (!error && options_have_page(options))
 		error = init_viewer(destinations, names);
+	if (!error && options->receive.address)
+		error = init_receiver(destinations);
 	if (!error && options->doctor)
 		error = init_doctor(destinations, names);
 	if (!error && options->output_count)
@@ -227,6 +253,7 @@ int destinations_init(struct destinations *destinations, const struct options *o
 
 void destinations_deinit(struct destinations *destinations)
 {
+	receiver_destroy(destinations->receiver);
 	viewer_destroy(destinations->viewer);
 	doctor_destroy(destinations->doctor);
 	otlp_reporter_destroy(destinations->otlp);
@@ -278,6 +305,10 @@ void destinations_describe(const struct destinations *destinations, struct text_
 		text_builder_append(text, viewer_url(destinations->viewer));
 		between = ", ";
 	}
+	if (destinations->receiver)
+		text_builder_format(text, " with what is sent to %s (%s)",
+				    receiver_address(destinations->receiver),
+				    options->receive.tls_cert ? "TLS" : "plain text");
 	for (uint32_t i = 0; i < options->output_count; i++) {
 		text_builder_format(text, "%s%s", between, options->outputs[i]);
 		between = ", ";
@@ -291,11 +322,15 @@ int destinations_start(struct destinations *destinations)
 {
 	int error = destinations->viewer ? viewer_start(destinations->viewer) : 0;
 
+	if (!error && destinations->receiver)
+		error = receiver_start(destinations->receiver);
 	return !error && destinations->otlp ? otlp_reporter_start(destinations->otlp) : error;
 }
 
 void destinations_begin_stop(struct destinations *destinations, uint64_t deadline_ns)
 {
+	if (destinations->receiver)
+		receiver_begin_stop(destinations->receiver);
 	if (destinations->viewer)
 		viewer_stop(destinations->viewer);
 	if (destinations->otlp)

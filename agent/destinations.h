@@ -21,6 +21,7 @@
 #include "reporter/sample_store.h"
 #include "reporter/sample_totals.h"
 #include "symbols/go_symbols.h"
+#include "viewer/receiver.h"
 #include "viewer/viewer.h"
 
 /* Owner: struct agent. Zeroed, it can be taken down. */
@@ -29,6 +30,9 @@ struct destinations {
 	struct sample_counter counter;
 	/* The page. */
 	struct viewer *viewer;
+	/* Samples of other machines, counted for themselves, in front of the page. */
+	struct sample_counter received;
+	struct receiver *receiver;
 	/* What -doctor finds. */
 	struct doctor *doctor;
 	/* Of either; NULL: neither is there. */

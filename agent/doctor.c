@@ -11,6 +11,8 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/error.h"
 #include "agent/base/vector.h"
+#include "agent/processes/unsupported_runtime.h"
+#include "agent/tracing/kernel_check.h"
 #include "build/version.h"
 #include "viewer/quality_text.h"
 
@@ -20,10 +22,23 @@ enum {
 	RUNTIMES_SHOWN = 40,
 };
 
+/* How well the frames of a runtime are found. */
+enum support {
+	SUPPORT_NONE,
+	SUPPORT_NATIVE,
+	SUPPORT_WHOLE,
+};
+
+static const char *const support_marks[] = {
+	[SUPPORT_NONE] = "bad",
+	[SUPPORT_NATIVE] = "part",
+	[SUPPORT_WHOLE] = "ok",
+};
+
 struct found_runtime {
 	uint32_t pid;
 	char comm[COMM_BYTES];
-	bool is_attached;
+	enum support support;
 	/* What is said of it; owned. */
 	char *text;
 };
@@ -90,20 +105,30 @@ static void append_machine(struct text_builder *text)
 			    sysconf(_SC_NPROCESSORS_ONLN));
 }
 
+static void append_check(void *context, bool is_good, const char *line)
+{
+	text_builder_format(context, "  %-4s  %s\n", is_good ? "ok" : "bad", line);
+}
+
 void doctor_append_kernel(struct text_builder *text, const char *features)
 {
 	append_machine(text);
-	text_builder_append(text,
-			    "  ok    bpf(2), type information (BTF) and perf events may be used\n");
+	kernel_check_all(append_check, text);
 	text_builder_format(text, "  ok    the kernel programs load %s\n", features);
 }
 
 void doctor_print_failure(void)
 {
 	_cleanup_(text_builder_deinit) struct text_builder text = { 0 };
+	/* The checks have errors of their own. */
+	_cleanup_(free_pointer) char *failure = strdup(error_text());
 
 	append_machine(&text);
-	text_builder_format(&text, "  bad   %s\n", error_text());
+	kernel_check_all(append_check, &text);
+	append_check(&text, false, failure ? failure : "no memory");
+	/* Who called logs it too. */
+	if (failure)
+		fail(0, "%s", failure);
 	fputs(text_builder_text(&text), stdout);
 	fflush(stdout);
 }
@@ -121,13 +146,42 @@ static void read_comm(uint32_t pid, char comm[COMM_BYTES])
 		comm[strcspn(comm, "\n")] = '\0';
 }
 
+static const char *supported_parts(const char *language)
+{
+	static const struct {
+		const char *language;
+		const char *parts;
+	} languages[] = {
+		{ "python", "Python frames, names, lines" },
+		{ "java", "Java frames, interpreted, compiled and inlined; names, lines" },
+		{ "go", "Go frames, inlined ones too; names, lines, labels" },
+	};
+
+	for (size_t i = 0; i < sizeof(languages) / sizeof(languages[0]); i++)
+		if (language && !strcmp(language, languages[i].language))
+			return languages[i].parts;
+	return "frames and names";
+}
+
+static int describe_unsupported(const struct listed_runtime *runtime, char **text)
+{
+	const char *option = unsupported_runtime_option(runtime->unsupported);
+
+	return asprintf(text, "%s (%s): native frames, and names from perf maps%s%s%s",
+			runtime->unsupported, runtime->path, option ? " (" : "",
+			option ? option : "", option ? ")" : "");
+}
+
 static char *describe(const struct listed_runtime *runtime)
 {
 	char *text = NULL;
 	int length;
 
-	if (runtime->is_attached)
-		length = asprintf(&text, "%s", runtime->version);
+	if (runtime->unsupported)
+		length = describe_unsupported(runtime, &text);
+	else if (runtime->is_attached)
+		length = asprintf(&text, "%s: %s", runtime->version,
+				  supported_parts(runtime->language));
 	else if (runtime->refusal)
 		length = asprintf(&text, "%s: %s; native frames only", runtime->path,
 				  runtime->refusal);
@@ -140,7 +194,9 @@ void doctor_take_runtime(void *context, const struct listed_runtime *runtime)
 {
 	struct found_runtime found = {
 		.pid = runtime->pid,
-		.is_attached = runtime->is_attached,
+		.support = runtime->unsupported ? SUPPORT_NATIVE :
+			   runtime->is_attached ? SUPPORT_WHOLE :
+						  SUPPORT_NONE,
 		.text = describe(runtime),
 	};
 	struct doctor *doctor = context;
@@ -160,8 +216,8 @@ static int compare_runtimes(const void *a, const void *b)
 {
 	const struct found_runtime *one = a, *other = b;
 
-	if (one->is_attached != other->is_attached)
-		return one->is_attached ? 1 : -1;
+	if (one->support != other->support)
+		return one->support < other->support ? -1 : 1;
 	return one->pid < other->pid ? -1 : 1;
 }
 
@@ -177,7 +233,7 @@ static void append_runtimes(struct doctor *doctor, struct text_builder *text)
 	for (size_t i = 0; i < runtimes->count && i < RUNTIMES_SHOWN; i++) {
 		const struct found_runtime *found = &runtimes->items[i];
 
-		text_builder_format(text, "  %-4s  %7u  ", found->is_attached ? "ok" : "bad",
+		text_builder_format(text, "  %-4s  %7u  ", support_marks[found->support],
 				    found->pid);
 		text_builder_append_name(text, found->comm);
 		text_builder_format(text, "%*s  ",

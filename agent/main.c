@@ -8,6 +8,7 @@
 #include "agent/base/log.h"
 #include "agent/options.h"
 #include "agent/show_file.h"
+#include "agent/upload_symbols.h"
 #include "build/version.h"
 #include "symbols/range_maker.h"
 
@@ -47,5 +48,7 @@ int main(int argument_count, char **arguments)
 		log_info("OTEL_EXPORTER_OTLP_ENDPOINT is not used, its protocol is not grpc; give "
 			 "-collection-agent, or OTEL_EXPORTER_OTLP_PROFILES_PROTOCOL=grpc and an "
 			 "endpoint for it");
+	if (options.upload_count)
+		return upload_symbols(&options);
 	return options.open_path ? show_file(&options) : agent_run(&options);
 }

@@ -18,6 +18,7 @@
 #include "symbols/debuginfod.h"
 #include "symbols/range_store.h"
 #include "symbols/symbol_store.h"
+#include "symbols/uploaded_ranges.h"
 
 enum {
 	SYMBOL_TABLES_MAX_BYTES = 128 << 20,
@@ -25,37 +26,48 @@ enum {
 	SHOWN_TABLES_MAX_BYTES = 24 << 20,
 	RANGE_FILES_MAX_BYTES = 512 << 20,
 	LISTED_AT_ONCE = 256,
-	/* Executable ids that are known to be wanted; beyond it all are told of again. */
-	SEEN_MAX = RANGE_STORE_MAX_BINARIES / 2,
+	/* Executables of processes that are known to be wanted; beyond it all are told of again. */
+	SEEN_MAX = 2 * RANGE_STORE_MAX_BINARIES,
+	/* Of the kernel's PID_MAX_LIMIT. */
+	PID_BITS = 22,
 };
 
 #define RANGE_CACHE_MAX_BYTES (2ULL << 30)
+/* How long the report thread waits for symbols, and how long not if that was not enough. */
+#define SYMBOLS_WAIT_NS (1500 * NS_PER_MS)
+#define NO_WAIT_NS (20 * NS_PER_SECOND)
 #define FETCH_TIMEOUT_NS (300 * NS_PER_SECOND)
-/* For one file: a debug file of 1 GB takes 8 s, 200 MB and 140 MB. A container's limit counts it, too. */
-#define MAKER_CPU_NS (60 * NS_PER_SECOND)
-#define MAKER_MEMORY_BYTES (300ULL << 20)
-#define MAKER_OUTPUT_BYTES (512ULL << 20)
-
 struct native_names {
 	/* NULL: no names are wanted. */
 	struct range_store *ranges;
 	/* NULL: nothing is fetched. */
 	struct debuginfod *debuginfod;
 	char fetched[PATH_MAX];
+	/* NULL: nothing is received, or there is nowhere to keep it. */
+	struct uploaded_ranges *uploaded;
 	enum range_depth depth;
 	struct symbol_store *local;
 	struct symbol_store *shown;
 	struct symbol_store *sent;
-	/* Of the thread that makes ranges. */
+	/* Of the report thread: until then it does not wait for symbols. */
+	uint64_t no_wait_ns;
+	pthread_mutex_t devices_lock;
 	struct local_devices devices;
 	pthread_mutex_t lock;
-	/* executable id -> 1, under the lock. */
+	/* executable id and process -> 1, under the lock. */
 	struct hash_map seen;
 };
 
 static bool is_local(void *context, pid_t pid, uint32_t major, uint32_t minor)
 {
-	return local_devices_contain(context, "/proc", pid, major, minor, clock_monotonic_ns());
+	struct native_names *names = context;
+	bool is_known;
+
+	pthread_mutex_lock(&names->devices_lock);
+	is_known = local_devices_contain(&names->devices, "/proc", pid, major, minor,
+					 clock_monotonic_ns());
+	pthread_mutex_unlock(&names->devices_lock);
+	return is_known;
 }
 
 static void fetch_debug_file(void *context, struct binary *binary)
@@ -115,11 +127,11 @@ static int create_ranges(const struct options *options, struct native_names *nam
 		.work = {
 			.proc_root = "/proc",
 			.unnamed_bytes = RANGE_FILES_MAX_BYTES / 2,
-			.limits = { .cpu_ns = MAKER_CPU_NS,
-				    .memory_bytes = MAKER_MEMORY_BYTES,
-				    .output_bytes = MAKER_OUTPUT_BYTES },
+			.limits = { .cpu_ns = RANGE_MAKER_CPU_NS,
+				    .memory_bytes = RANGE_MAKER_MEMORY_BYTES,
+				    .output_bytes = RANGE_MAKER_OUTPUT_BYTES },
 			.may_read = is_local,
-			.context = &names->devices,
+			.context = names,
 		},
 		.file_bytes = RANGE_FILES_MAX_BYTES,
 	};
@@ -145,6 +157,7 @@ static int create_full(struct native_names *names, size_t table_limit_bytes,
 {
 	const struct symbol_store_options options = {
 		.ranges = range_store_source(names->ranges),
+		.uploaded = names->uploaded ? uploaded_ranges_source(names->uploaded) : NULL,
 		.depth = RANGE_DEPTH_FULL,
 		.table_limit_bytes = table_limit_bytes,
 		.reads_remote = true,
@@ -181,6 +194,8 @@ static int create_stores(const struct options *options, struct native_names *nam
 			       RANGE_DEPTH_FULL :
 			       RANGE_DEPTH_SYMBOLS;
 	error = create_ranges(options, names);
+	if (!error && options->receive.address && options->cache_dir)
+		error = uploaded_ranges_create(options->cache_dir, &names->uploaded);
 	if (!error && has_local)
 		error = create_full(names, SYMBOL_TABLES_MAX_BYTES, &names->local);
 	if (!error && has_page)
@@ -198,6 +213,7 @@ int native_names_create(const struct options *options, struct native_names **nam
 	if (!created)
 		return fail(-ENOMEM, "no memory for names");
 	local_devices_init(&created->devices);
+	pthread_mutex_init(&created->devices_lock, NULL);
 	pthread_mutex_init(&created->lock, NULL);
 	error = create_stores(options, created);
 	if (error) {
@@ -215,6 +231,7 @@ void native_names_destroy(struct native_names *names)
 	symbol_store_destroy(names->local);
 	symbol_store_destroy(names->shown);
 	symbol_store_destroy(names->sent);
+	uploaded_ranges_destroy(names->uploaded);
 	hash_map_deinit(&names->seen);
 	/* Each has been told of the other. */
 	debuginfod_stop(names->debuginfod);
@@ -223,8 +240,14 @@ void native_names_destroy(struct native_names *names)
 		return;
 	debuginfod_destroy(names->debuginfod);
 	local_devices_deinit(&names->devices);
+	pthread_mutex_destroy(&names->devices_lock);
 	pthread_mutex_destroy(&names->lock);
 	free(names);
+}
+
+struct uploaded_ranges *native_names_uploaded(struct native_names *names)
+{
+	return names->uploaded;
 }
 
 struct symbol_lookup *native_names_local(struct native_names *names)
@@ -242,18 +265,19 @@ struct symbol_lookup *native_names_sent(struct native_names *names)
 	return names->sent ? symbol_store_lookup(names->sent) : NULL;
 }
 
-/* True once for each executable. */
-static bool is_new(struct native_names *names, uint64_t executable_id)
+/* True once for each executable of a process: another one may have a root in which there is a debug file. */
+static bool is_new(struct native_names *names, uint64_t executable_id, uint32_t pid)
 {
+	uint64_t key = executable_id << PID_BITS ^ pid;
 	bool is_seen;
 
 	pthread_mutex_lock(&names->lock);
-	is_seen = hash_map_find(&names->seen, executable_id, NULL);
+	is_seen = hash_map_find(&names->seen, key, NULL);
 	if (names->seen.count >= SEEN_MAX)
 		hash_map_deinit(&names->seen);
 	/* Without memory it is told of again. */
 	if (!is_seen)
-		(void)hash_map_set(&names->seen, executable_id, 1);
+		(void)hash_map_set(&names->seen, key, 1);
 	pthread_mutex_unlock(&names->lock);
 	return !is_seen;
 }
@@ -268,7 +292,7 @@ static void notice_trace(struct native_names *names, const struct trace *trace, 
 		if (frame.kind != FRAME_NATIVE || !frame.binary || frame.binary == last)
 			continue;
 		last = frame.binary;
-		if (is_new(names, last->executable_id))
+		if (!last->is_elsewhere && is_new(names, last->executable_id, pid))
 			range_store_want(names->ranges, last, (pid_t)pid, names->depth);
 	}
 }
@@ -295,10 +319,24 @@ void native_names_notice(struct native_names *names, struct sample_store *store,
 	}
 }
 
+/*
+ * A binary's first samples would otherwise go without names, and those that follow with them: two stacks for
+ * a collector. On a host where symbols take longer it is left at that for a while.
+ */
+static void wait_for_symbols(struct native_names *names)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+
+	if (!range_store_wait_symbols(names->ranges, now_ns + SYMBOLS_WAIT_NS))
+		names->no_wait_ns = now_ns + NO_WAIT_NS;
+}
+
 void native_names_notice_taken(struct native_names *names, const struct sample_snapshot *snapshot)
 {
 	for (size_t i = 0; names->ranges && i < snapshot->count; i++)
 		notice_trace(names, snapshot->samples[i].trace, snapshot->samples[i].pid);
+	if (names->ranges && clock_monotonic_ns() >= names->no_wait_ns)
+		wait_for_symbols(names);
 }
 
 void native_names_progress(struct native_names *names, uint64_t *pending, uint64_t *changes)
@@ -308,6 +346,8 @@ void native_names_progress(struct native_names *names, uint64_t *pending, uint64
 	*changes = 0;
 	if (names->ranges)
 		range_store_progress(names->ranges, &waiting, changes);
+	if (names->uploaded)
+		*changes += uploaded_ranges_changes(names->uploaded);
 	*pending = waiting;
 }
 

@@ -13,6 +13,8 @@
 #include "agent/options.h"
 #include "reporter/sample_store.h"
 
+struct uploaded_ranges;
+
 /** Owner: struct agent. */
 struct native_names;
 
@@ -21,6 +23,9 @@ int native_names_create(const struct options *options, struct native_names **nam
 
 /** Takes NULL. What a file holds up is left behind. */
 void native_names_destroy(struct native_names *names);
+
+/** Of files that others upload; NULL: none are taken. Borrowed. */
+struct uploaded_ranges *native_names_uploaded(struct native_names *names);
 
 /** For the main thread, if there are local outputs. Borrowed. */
 struct symbol_lookup *native_names_local(struct native_names *names);
@@ -39,7 +44,10 @@ void native_names_notice(struct native_names *names, struct sample_store *store,
 void native_names_notice_listed(struct native_names *names, const struct listed_trace *traces,
 				uint32_t count);
 
-/** The same for what was taken: it may have come since. */
+/**
+ * The same for what was taken, of which some may have come since; and waits for symbols of binaries that are new, for
+ * one second and a half at most. For the report thread.
+ */
 void native_names_notice_taken(struct native_names *names, const struct sample_snapshot *snapshot);
 
 /**

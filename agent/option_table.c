@@ -24,34 +24,46 @@
 
 enum {
 	OUTPUT_MAX_COUNT = 16,
+	UPLOAD_MAX_COUNT = 4096,
 	/* Linux's PID_MAX_LIMIT on 64-bit machines. */
 	PID_MAX = 1 << 22,
 };
 
-static int set_output(struct options *options, const struct setting *setting)
+static int add_path(const struct setting *setting, uint32_t most, char ***paths, uint32_t *count)
 {
-	char *path = NULL;
-	char **outputs;
+	char **grown;
 
-	for (uint32_t i = 0; i < options->output_count; i++) {
-		if (strcmp(options->outputs[i], setting->text) == 0)
+	for (uint32_t i = 0; i < *count; i++) {
+		if (strcmp((*paths)[i], setting->text) == 0)
 			return option_refuse(setting, "given twice; give each path once");
 	}
-	if (options->output_count == OUTPUT_MAX_COUNT)
-		return option_refuse(setting, "give at most %d outputs", OUTPUT_MAX_COUNT);
-	outputs = realloc(options->outputs, (options->output_count + 1) * sizeof(*outputs));
-	if (!outputs)
+	if (*count == most)
+		return option_refuse(setting, "give at most %u of them", most);
+	grown = realloc(*paths, (*count + 1) * sizeof(*grown));
+	if (!grown)
 		return option_out_of_memory();
-	options->outputs = outputs;
+	*paths = grown;
+	grown[*count] = strdup(setting->text);
+	if (!grown[*count])
+		return option_out_of_memory();
+	++*count;
+	return 0;
+}
+
+static int set_output(struct options *options, const struct setting *setting)
+{
 	if (!*setting->text)
 		return option_refuse(
 			setting,
 			"give a path ending in .pb.gz, .folded, .txt, .otlp or .html, or -");
-	path = strdup(setting->text);
-	if (!path)
-		return option_out_of_memory();
-	outputs[options->output_count++] = path;
-	return 0;
+	return add_path(setting, OUTPUT_MAX_COUNT, &options->outputs, &options->output_count);
+}
+
+static int set_upload(struct options *options, const struct setting *setting)
+{
+	if (!*setting->text)
+		return option_refuse(setting, "give an ELF file");
+	return add_path(setting, UPLOAD_MAX_COUNT, &options->uploads, &options->upload_count);
 }
 
 /* The process that @pid is or is a thread of; 0 if there is none. */
@@ -322,10 +334,10 @@ const struct option option_table[] = {
 		.value_name = "HOW",
 		.initial = "none",
 		.meaning =
-			"Names of native code that are sent to the collector: none (but of Go), "
-			"symtab (functions by symbol tables) or full (inlined functions, files "
-			"and lines too, from debug data). File and address are sent in any case. "
-			"Outputs are always full.",
+			"Names of native code that are sent to the collector: none (but of Go "
+			"and of code made at run time), symtab (functions by symbol tables) or "
+			"full (inlined functions, files and lines too, from debug data). File and "
+			"address are sent in any case. Outputs are always full.",
 		.set = option_set_symbolize,
 	},
 	{
@@ -358,11 +370,51 @@ const struct option option_table[] = {
 		.name = "retention",
 		.value_name = "D",
 		.initial = "30m",
-		.meaning = "How long the page's samples are kept, 10s to 24h, as far as 48 MB go.",
+		.meaning = "How long the page's samples are kept, 10s to 24h, as far as 71 MB go.",
 		.set = option_set_duration,
 		.offset = offsetof(struct options, viewer.retention_ns),
 		.minimum = 10 * NS_PER_SECOND,
 		.maximum = 24 * NS_PER_HOUR,
+	},
+	{
+		.name = "receive",
+		.value_name = "ADDR:PORT",
+		.meaning =
+			"Take OTLP profiles that other machines send to this address, by gRPC, and show them on the page, too.",
+		.set = option_set_path,
+		.offset = offsetof(struct options, receive.address),
+	},
+	{
+		.name = "receive-tls-cert",
+		.value_name = "FILE",
+		.meaning =
+			"Certificate for it, and what that is signed by, as PEM. Default: plain text.",
+		.set = option_set_path,
+		.offset = offsetof(struct options, receive.tls_cert),
+	},
+	{
+		.name = "receive-tls-key",
+		.value_name = "FILE",
+		.meaning = "Key of this certificate, as PEM.",
+		.set = option_set_path,
+		.offset = offsetof(struct options, receive.tls_key),
+	},
+	{
+		.name = "receive-token-file",
+		.value_name = "FILE",
+		.meaning =
+			"Ask senders for the token in this file (-header 'authorization=Bearer TOKEN'); needed for all addresses "
+			"but those of this machine alone.",
+		.set = option_set_path,
+		.offset = offsetof(struct options, receive.token_file),
+	},
+	{
+		.name = "upload-symbols",
+		.value_name = "FILE",
+		.meaning =
+			"Send what is known of the code of this program or library, for names on the page of the agent that "
+			"receives at -collection-agent, instead of sampling; may be repeated. Needs no privileges.",
+		.set = set_upload,
 	},
 	{
 		.name = "open",

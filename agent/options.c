@@ -99,29 +99,51 @@ static int parse_initial(struct options *options, const struct option *option)
 	return option->initial ? option->set(options, &setting) : 0;
 }
 
-/* What is of no use with -open or -doctor, which do not sample for somebody; NULL: nothing. */
+/* What is of no use with -open, -doctor or -upload-symbols, which do not sample for somebody; NULL: nothing. */
 static const char *useless_option(const struct options *options)
 {
-	if (!options->open_path && !options->doctor)
+	if (!options->open_path && !options->doctor && !options->upload_count)
 		return NULL;
 	if (options->output_count)
 		return "-output";
-	if (options->collector.address)
+	if (options->collector.address && !options->upload_count)
 		return "-collection-agent";
-	if (options->doctor && options->viewer.address)
+	if (options->receive.address)
+		return "-receive";
+	if (!options->open_path && options->viewer.address)
 		return "-viewer";
-	return options->doctor && options->open_path ? "-doctor" : NULL;
+	if (options->doctor && (options->open_path || options->upload_count))
+		return "-doctor";
+	return options->open_path && options->upload_count ? "-open" : NULL;
+}
+
+static const char *purpose_of(const struct options *options)
+{
+	if (options->upload_count)
+		return "-upload-symbols sends symbols and samples nothing";
+	return options->open_path ? "-open shows a file and samples nothing" :
+				    "-doctor writes to standard output alone";
 }
 
 static int check_purpose(const struct options *options)
 {
 	const char *useless = useless_option(options);
 
-	return !useless ? 0 :
-			  fail(-EINVAL, "%s; leave out %s",
-			       options->open_path ? "-open shows a file and samples nothing" :
-						    "-doctor writes to standard output alone",
-			       useless);
+	if (options->upload_count && !options->collector.address)
+		return fail(-EINVAL, "-upload-symbols needs somebody who receives them; give "
+				     "-collection-agent HOST:PORT");
+	return useless ? fail(-EINVAL, "%s; leave out %s", purpose_of(options), useless) : 0;
+}
+
+static int check_receive(const struct receive_options *receive)
+{
+	if (!receive->address && (receive->tls_cert || receive->tls_key || receive->token_file))
+		return fail(-EINVAL,
+			    "-receive-...: nothing is received without -receive ADDR:PORT");
+	if (!receive->tls_cert != !receive->tls_key)
+		return fail(-EINVAL,
+			    "-receive-tls-cert and -receive-tls-key go together; give both");
+	return 0;
 }
 
 int options_parse(struct options *options, int argument_count, char *const *arguments)
@@ -152,6 +174,8 @@ int options_parse(struct options *options, int argument_count, char *const *argu
 			error = collector_options_check(&parsed.collector);
 		if (!error)
 			error = check_purpose(&parsed);
+		if (!error)
+			error = check_receive(&parsed.receive);
 		if (error)
 			return error;
 	}
@@ -176,10 +200,17 @@ void options_deinit(struct options *options)
 	for (uint32_t i = 0; i < options->output_count; i++)
 		free(options->outputs[i]);
 	free(options->outputs);
+	for (uint32_t i = 0; i < options->upload_count; i++)
+		free(options->uploads[i]);
+	free(options->uploads);
 	collector_options_deinit(&options->collector);
 	free(options->pids);
 	free(options->viewer.address);
 	free(options->viewer.token_file);
+	free(options->receive.address);
+	free(options->receive.tls_cert);
+	free(options->receive.tls_key);
+	free(options->receive.token_file);
 	free(options->open_path);
 	free(options->cgroup);
 	free(options->cpus);
@@ -190,7 +221,7 @@ void options_deinit(struct options *options)
 
 bool options_have_page(const struct options *options)
 {
-	return options->viewer.address ||
+	return options->viewer.address || options->receive.address ||
 	       (!options->doctor && !options->output_count && !options->collector.address);
 }
 

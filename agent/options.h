@@ -2,8 +2,8 @@
 /**
  * The command line: one table of options drives parsing, the environment and the text of -help.
  *
- * Options take one dash or two, `-name=value` or `-name value`; the last use wins, but for -output
- * and -header, which add up. What the command line does not set comes from ALLFRAMES_NAME (upper
+ * Options take one dash or two, `-name=value` or `-name value`; the last use wins, but for -output,
+ * -header and -upload-symbols, which add up. What the command line does not set comes from ALLFRAMES_NAME (upper
  * case, dashes as underscores) if that is set and not empty; what concerns the collector, then from
  * OTEL_EXPORTER_OTLP_NAME (agent/otel_environment.h); else it is the default. Values are checked
  * here as far as that needs no privilege and writes nothing; output paths are checked by the
@@ -29,7 +29,7 @@ enum options_action {
 
 /** Which native frames get names before they are sent. */
 enum symbolize {
-	/** None but those of Go. */
+	/** None but those of Go and of code made at run time. */
 	SYMBOLIZE_NONE,
 	/** Functions by symbol tables. */
 	SYMBOLIZE_SYMTAB,
@@ -77,6 +77,17 @@ struct page_options {
 	uint64_t retention_ns;
 };
 
+/** Profiles of other machines, for the page; the texts are owned. */
+struct receive_options {
+	/** As given; NULL: none are taken. */
+	char *address;
+	/** PEM files; NULL: plain text. */
+	char *tls_cert;
+	char *tls_key;
+	/** NULL: no token. */
+	char *token_file;
+};
+
 /** Owned by main() and read-only once parsed; options_deinit() frees what it points to. */
 struct options {
 	enum options_action action;
@@ -84,6 +95,11 @@ struct options {
 	struct collector_options collector;
 
 	struct page_options viewer;
+	struct receive_options receive;
+
+	/** Files whose symbols are sent instead of sampling. */
+	char **uploads;
+	uint32_t upload_count;
 
 	/** A profile to show instead of sampling; NULL: none. */
 	char *open_path;

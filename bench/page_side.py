@@ -1,28 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How quick the viewer's page is in a headless Chromium, with answers like those that the server
-makes of 100,000 distinct stacks. The server's own time is not in it: a stub holds them ready.
+"""How quick the viewer's page is in a headless Chromium, served by a real agent that shows a file with 100,000 distinct
+stacks: its answers are in the time. And what the live agent takes while the page is open.
 """
 import collections
-import http.server
-import json
 import os
 import random
+import statistics
 import sys
-import threading
-import urllib.parse
+import tempfile
+import time
 
 from tools import ROOT
 
 sys.path.insert(0, os.path.join(ROOT, "integration"))
 import browser as browsers
+from harness import Agent, cpu_seconds, rss_anon_bytes
+from viewer_pages import wait_for_file, wait_for_page
 
-ASSETS = os.path.join(ROOT, "viewer", "assets")
-# What the page asks for at most.
-NODES = 10000
-MAX_DEPTH = 60
+STACKS = 100000
+FRAMES = (20, 40)
 NAMES = 4000
-SECONDS = 1800
-KINDS = ["native", "kernel", "go", "java", "python", "jit"]
+WAYS_ON = 4
+KINDS = ["", "_[k]", "_[j]", "_[i]"]
+OPEN_SECONDS = 60
 
 # Resolve when the graph is drawn, and when a click or a key has changed it; in ms.
 _DRAWN = """new Promise(done => {
@@ -47,100 +47,77 @@ _SEARCH = """const input = document.querySelector('.tools input');
 	input.dispatchEvent(new Event('input', { bubbles: true }))"""
 
 PageFigures = collections.namedtuple("PageFigures", "interactive_ms zoom_ms search_ms")
+LiveFigures = collections.namedtuple("LiveFigures", "core_percent rss_anon_mb")
 
 
-def _tree(generator):
-    """A tree of NODES frames, in depth-first order: each parent's samples are shared out."""
-    tree = {name: [] for name in ("parent", "name", "kind", "file", "flags", "self", "total")}
-    # Parent, depth, samples, and how many frames the subtree may have.
-    pending = [(-1, 0, 5000000, NODES)]
-    while pending:
-        parent, depth, total, frames = pending.pop()
-        node = len(tree["parent"])
-        count = min(generator.choice((1, 1, 2, 3, 7)), frames - 1) if depth < MAX_DEPTH else 0
-        shares = [generator.random() + 0.1 for _ in range(count)]
-        own = total // 50 if shares else total
-        for share in shares:
-            part = share / sum(shares)
-            pending.append((node, depth + 1, int((total - own) * part),
-                            max(1, round((frames - 1) * part))))
-        for name, value in (("parent", parent), ("name", generator.randrange(NAMES)),
-                            ("kind", generator.randrange(len(KINDS))), ("file", -1), ("flags", 0),
-                            ("self", own), ("total", total)):
-            tree[name].append(value)
-    names = ["some::name_space::function_%d(int, char const*)" % i for i in range(NAMES)]
-    return {**tree, "names": names, "files": [], "kinds": KINDS, "pruned_nodes": 400000,
-            "pruned_samples": 90000}
-
-
-def _answers():
+def _stacks():
+    """Distinct stacks, folded. Each function has a few others that it calls, one of them far more often."""
     generator = random.Random(1)
-    tree = _tree(generator)
-    total = tree["total"][0]
-    rows = 50
-    columns = 180
-    several = [{"pid": i, "tid": i, "id": "%d" % i, "cpu": i, "kind": "k%d" % i, "comm": "program",
-                "name": "thread", "container": "", "count": 1000 - i} for i in range(200)]
-    answers = {
-        "status": {"version": "", "host": "bench", "kernel": "", "is_live": True,
-                   "source": "this machine", "epoch_ms": 0, "now_ms": 1000 * SECONDS, "first_ms": 0,
-                   "is_paused": False, "samples_per_second": 99, "cpu_count": 2, "generation": 1,
-                   "retention_ms": 1000 * SECONDS, "samples": total, "names_pending": 0,
-                   "totals": {"samples": total, "idle": 0, "lost": 0, "complete": total,
-                              "guesses": 0, "errors": 0}, "token_needed": False},
-        "flame": {"total": total, "tree": tree},
-        "timeline": {"from": 0, "to": 1000 * SECONDS, "step_ms": SECONDS * 1000 // 400,
-                     "counts": [generator.randrange(900) for _ in range(400)]},
-        "heatmap": {"from": 1000 * (SECONDS - columns), "columns": columns, "rows": rows, "max": 9,
-                    "counts": [generator.randrange(10) for _ in range(columns * rows)]},
-        "facets": {name: several for name in ("processes", "threads", "containers", "cpus",
-                                              "kinds")},
-    }
-    return {name: json.dumps({**answer, "cost_ms": 1}).encode() for name, answer in answers.items()}
+    found = set()
+    while len(found) < STACKS:
+        number, frames = 0, ["program"]
+        for _ in range(generator.randint(*FRAMES)):
+            way = min(int(generator.expovariate(1)), WAYS_ON - 1)
+            number = (number * 31 + way + 1) % NAMES
+            frames.append("name_space::function_%d(int)%s" % (number, KINDS[number % len(KINDS)]))
+        found.add(";".join(frames))
+    return sorted(found)
 
 
-class _Stub(http.server.SimpleHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    answers = {}
-
-    def __init__(self, *arguments):
-        super().__init__(*arguments, directory=ASSETS)
-
-    def do_GET(self):
-        path = urllib.parse.urlparse(self.path).path
-        if not path.startswith("/api/"):
-            super().do_GET()
-            return
-        body = self.answers[path[len("/api/"):]]
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_):
-        pass
+def _write_file(path):
+    with open(path, "w", encoding="ascii") as file:
+        for i, stack in enumerate(_stacks()):
+            file.write("%s %d\n" % (stack, 1 + i % 7))
 
 
-def figures(median_of):
-    """PageFigures, or None where there is no Chromium."""
+def _load(browser, path):
+    """PageFigures of an agent that has just said where its page is."""
+    with Agent("-open", path, "-viewer", "127.0.0.1:0", outputs=[]) as agent:
+        url = wait_for_file(agent)
+        if not url:
+            raise RuntimeError(agent.log_text())
+        browser.open(url)
+        browser.wait("location.href === '%s'" % url)
+        found = PageFigures(browser.evaluate(_DRAWN),
+                            browser.evaluate(_CHANGED % {"what": "zoom", "act": _CLICK}),
+                            browser.evaluate(_CHANGED % {"what": "matched", "act": _SEARCH}))
+        # It must not ask an agent that has gone.
+        browser.open("about:blank")
+        browser.wait("location.href === 'about:blank'")
+        return found
+
+
+def figures(rounds):
+    """The medians of some rounds as PageFigures, or None where there is no Chromium."""
     if not browsers.COMMAND:
         return None
-    _Stub.answers = _answers()
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Stub) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        url = "http://127.0.0.1:%d/" % server.server_port
+    with tempfile.TemporaryDirectory() as directory:
+        path = os.path.join(directory, "stacks.folded")
+        _write_file(path)
         with browsers.Browser() as browser:
-            def load():
-                browser.open(url)
-                browser.wait("location.href === '%s'" % url)
-                return browser.evaluate(_DRAWN)
+            found = [_load(browser, path) for _ in range(rounds)]
+            if browser.errors:
+                raise RuntimeError("\n".join(browser.errors))
+    return PageFigures(*map(statistics.median, zip(*found)))
 
-            found = PageFigures(
-                median_of(load),
-                median_of(lambda: load() and browser.evaluate(
-                    _CHANGED % {"what": "zoom", "act": _CLICK})),
-                median_of(lambda: load() and browser.evaluate(
-                    _CHANGED % {"what": "matched", "act": _SEARCH})))
-        server.shutdown()
-    return found
+
+def live_figures():
+    """LiveFigures of an agent as it comes, with the page open for a minute; None where there is no Chromium."""
+    if not browsers.COMMAND:
+        return None
+    with browsers.Browser() as browser, Agent("-viewer", "127.0.0.1:0", outputs=[]) as agent:
+        url = wait_for_page(agent)
+        if not url:
+            raise RuntimeError(agent.log_text())
+        browser.open(url)
+        browser.evaluate(_DRAWN)
+        start, before = time.monotonic(), cpu_seconds(agent.pid)
+        most = 0
+        while time.monotonic() < start + OPEN_SECONDS:
+            time.sleep(1)
+            browser.evaluate("0")
+            most = max(most, rss_anon_bytes(agent.pid))
+        spent = (cpu_seconds(agent.pid) - before) / (time.monotonic() - start)
+        if browser.errors:
+            raise RuntimeError("\n".join(browser.errors))
+    return LiveFigures(100 * spent, most / 1e6)

@@ -135,7 +135,7 @@ def bench_start(table):
 
 
 def bench_throughput(table):
-    """Of a server on all CPUs, by pairs of seconds: it takes minutes."""
+    """Of a server on all CPUs, by pairs of intervals: it takes minutes."""
     loss = throughput.measure()
     if not loss:
         table.note("throughput of Java", "this machine has no JDK")
@@ -143,16 +143,16 @@ def bench_throughput(table):
     table.limit("throughput that a server in Java loses at %d Hz" % throughput.RATE,
                 loss.sampling_percent + loss.idle_percent, 1, "%")
     table.note("of these CPU of the agent while it does not sample", "%.2f %%" % loss.idle_percent)
-    table.note("from %d pairs of seconds; 95 %% interval of the mean" % loss.pairs,
-               "+- %.2f %%" % loss.half_width_percent)
+    table.limit("half of the 95 %% interval of the mean of %d pairs" % loss.pairs,
+                loss.half_width_percent, throughput.PRECISION_PERCENT, "%")
 
 
 def bench_symbols(table):
     """Range files of large files, and both making and look-ups beside addr2line."""
     for name, names in symbol_side.figures():
-        table.note("names of %s (%.0f MB): CPU, memory with pages of the file, range file, look-up" %
-                   (name, names.file_mb), "%.2f s, %.0f MB, %.1f MB, %d ns" % (
-                       names.seconds, names.memory_mb, names.ranges_mb, names.lookup_ns))
+        table.note("names of %s (%.0f MB): CPU, range file, look-up" % (name, names.file_mb),
+                   "%.2f s, %.1f MB, %d ns" % (names.seconds, names.ranges_mb, names.lookup_ns))
+        table.limit("memory for it", names.memory_mb, symbol_side.MEMORY_MAX_MB, "MB")
         table.ratio("CPU for %d addresses of it in one batch beside addr2line -f -i -C" %
                     symbol_side.ADDRESSES, names.batch_seconds, names.addr2line_seconds, 0.5, "s")
 
@@ -168,14 +168,18 @@ def bench_otlp(table):
 
 
 def bench_page(table):
-    """The viewer's page with 100,000 distinct stacks, the server's time left out."""
-    figures = page_side.figures(median_of)
+    """The viewer's page with 100,000 distinct stacks, the server's time in it; and what a live one costs."""
+    figures = page_side.figures(ROUNDS)
     if not figures:
         table.note("the viewer's page", "this machine has no Chromium")
         return
     table.limit("page interactive, 100,000 distinct stacks", figures.interactive_ms / 1000, 1, "s")
     table.note("a click until it has zoomed; a search until it is shown",
                "%.0f ms; %.0f ms" % (figures.zoom_ms, figures.search_ms))
+    live = page_side.live_figures()
+    table.limit("the agent with the page open for %d s" % page_side.OPEN_SECONDS, live.core_percent,
+                2, "% of a core")
+    table.limit("the same: RssAnon at most", live.rss_anon_mb, 150, "MB")
 
 
 PARTS = {

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the agent costs a program in Java of its throughput.
 
-On a machine that is shared with others a program's speed changes by tens of per cent within seconds.
-So the agent is not started and stopped, which takes seconds, but switches its sampling on and off each
-second (-probabilistic-interval), and neighbouring seconds are compared. What it takes while it is off is
+On a machine that is shared with others a program's speed changes by tens of per cent within seconds: of 590
+pairs of whole seconds the mean was sure to 1.8 % only. So the agent is not started and stopped, which takes
+seconds, but switches its sampling on and off (-probabilistic-interval), and neighbouring intervals, of a fifth of
+a second, are compared. What it takes while it is off is
 measured as CPU time and counts as lost, too.
 """
 import collections
@@ -25,8 +26,8 @@ import javas
 RATE = 99
 WARM_SECONDS = 60
 # For so long or longer the sampling stays as it is.
-INTERVAL_NS = 1000000000
-INTERVAL = "1s"
+INTERVAL_NS = 200000000
+INTERVAL = "200ms"
 # Before the next switch, of which the log tells late.
 MARGIN_NS = 20000000
 POLL_SECONDS = 0.002
@@ -115,7 +116,7 @@ def _rate(told, begin_ns, end_ns):
 
 
 def _losses(told, switches):
-    """In per cent, by the second before and the one after a switch; none counts twice."""
+    """In per cent, by the interval before and the one after a switch; none counts twice."""
     losses, free_ns = [], 0
     for switch in switches:
         begin_ns, end_ns = switch.time_ns - INTERVAL_NS, switch.time_ns + INTERVAL_NS

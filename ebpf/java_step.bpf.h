@@ -108,6 +108,18 @@ java_read_const_method(struct java_walk *walk, __u64 const_method, __u64 *consta
 	return UNWIND_OK;
 }
 
+/* How often the class of a ConstantPool was redefined before it was made; 0: not known. */
+static __always_inline __u32 java_version_of(const struct java_walk *walk, __u64 constants)
+{
+	__u32 version = 0;
+
+	if (!walk->process.constants_version ||
+	    bpf_probe_read_user(&version, sizeof(version),
+				(const void *)(constants + walk->process.constants_version)))
+		return 0;
+	return version;
+}
+
 /* The bytecode's place, which @bcp or else @saved_bcp is the address of; 0: the first. */
 static __always_inline __u64 java_bci(const struct java_walk *walk, __u64 const_method, __u64 sizes,
 				      __u64 bcp, __u64 saved_bcp)
@@ -150,8 +162,8 @@ static __always_inline enum unwind_error java_push_interpreted(struct walk_state
 	if (kept->number != walk->number) {
 		kept->number = walk->number;
 		kept->sizes = sizes;
-		kept->fingerprint =
-			java_fingerprint(constants, java_method_word(sizes, walk->unloads));
+		kept->fingerprint = java_method_fingerprint(constants, sizes, walk->unloads,
+							    java_version_of(walk, constants));
 	}
 	return push_frame(state, frame_word(FRAME_JAVA, state->frame_flags, method),
 			  bci << 32 | kept->fingerprint);

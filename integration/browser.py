@@ -211,6 +211,10 @@ class Browser:
                       "select.dispatchEvent(new Event('change', {bubbles: true})); })()"
                       % (json.dumps(selector), json.dumps(value)))
 
+    def save_downloads(self, directory):
+        """From here on files that are downloaded go there."""
+        self._send("Page.setDownloadBehavior", behavior="allow", downloadPath=directory)
+
     def screenshot(self, path):
         data = self._send("Page.captureScreenshot", format="png")["data"]
         with open(path, "wb") as file:

@@ -5,6 +5,8 @@
 `build_targets.py [NAME...]` builds all or some; what is newer than its source stays. A target
 whose compiler is not on this machine is left out: build() returns those that stand.
 """
+import fcntl
+import functools
 import os
 import shutil
 import subprocess
@@ -217,9 +219,20 @@ def _build_one(target):
     os.replace(temporary, target.path)
 
 
+def one_at_a_time(build):
+    """A function that builds something below OUTPUT: tests that run side by side may need the same."""
+    @functools.wraps(build)
+    def build_alone(*arguments):
+        os.makedirs(OUTPUT, exist_ok=True)
+        with open(os.path.join(OUTPUT, ".lock"), "w", encoding="ascii") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            return build(*arguments)
+    return build_alone
+
+
+@one_at_a_time
 def build(names=None):
     """Builds @names, or all: returns the set of names that stand, the rest lacks a compiler."""
-    os.makedirs(OUTPUT, exist_ok=True)
     built = set()
     for name in names or TARGETS:
         target = TARGETS[name]

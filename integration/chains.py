@@ -124,6 +124,11 @@ class Symbols:
                 self._functions.append((int(match[1], 16), int(match[2], 16), match[4]))
         for match in self._SECTION.finditer(_output_of("readelf", "-SW", path)):
             self._functions.append((int(match[2], 16), int(match[3], 16), "@plt"))
+        # Linkers leave the table in .eh_frame_hdr out of static programs, of which musl's functions have no FDE.
+        self._has_table = "GNU_EH_FRAME" in _output_of("readelf", "-lW", path)
+        self._described = [(int(match[1], 16), int(match[2], 16)) for match in re.finditer(
+            r" FDE .* pc=([0-9a-f]+)\.\.([0-9a-f]+)$", _output_of("readelf", "--debug-dump=frames", path), re.M)]
+        self.has_starts = self._has_table or bool(self._described)
         # crt1.o gives _start no size in some versions of glibc.
         entry = re.search(r"Entry point address:\s+0x([0-9a-f]+)",
                           _output_of("readelf", "-hW", path))
@@ -137,6 +142,14 @@ class Symbols:
                 return name
         return None
 
+    def is_start(self, address):
+        """Whether a function starts at @address."""
+        return any(start == address for start, _, _ in self._functions)
+
+    def is_described(self, address):
+        """Whether .eh_frame says of @address which function it is in."""
+        return self._has_table or any(start <= address < end for start, end in self._described)
+
 
 def _output_of(*command):
     # nm has a non-zero status for files without symbols.
@@ -144,12 +157,26 @@ def _output_of(*command):
                           check=False).stdout
 
 
+def unnamed_addresses(frames, file_name):
+    """The addresses in the frames `file_name+0xADDRESS`."""
+    return [int(address, 16) for name, plus, address in (frame.rpartition("+0x") for frame in frames)
+            if plus and name == file_name and re.fullmatch("[0-9a-f]+", address)]
+
+
+def judge_names(frames, file_name, symbols, is_stripped):
+    """Frames that have no name although the file has symbols, or, if it has none, that are not where a
+    function starts. What is no function, like the linkage table, has no name in a file that has symbols.
+    """
+    return ["%s+%#x" % (file_name, address) for address in unnamed_addresses(frames, file_name)
+            if not (symbols.is_start(address) or not symbols.is_described(address) if is_stripped
+                    else symbols.name(address) in (None, "@plt"))]
+
+
 def name_frames(frames, file_name, symbols):
     """Replaces `file_name+0xADDRESS` by the name in @symbols, where it has one."""
     named = []
     for frame in frames:
-        name, plus, address = frame.rpartition("+0x")
-        if plus and name == file_name and re.fullmatch("[0-9a-f]+", address):
-            frame = symbols.name(int(address, 16)) or frame
+        for address in unnamed_addresses([frame], file_name):
+            frame = symbols.name(address) or frame
         named.append(frame)
     return named

@@ -28,7 +28,7 @@ def check(tap, name, source, stacks, comm, is_ended=False):
     """
     target = TARGETS[source]
     allowed, symbols = chains.Chains(target.source), chains.Symbols(target.twin)
-    wrong, total, before_known = [], 0, 0
+    wrong, unnamed, total, before_known = [], [], 0, 0
     for stack, count in stacks.items():
         if stack.comm != comm:
             continue
@@ -37,11 +37,13 @@ def check(tap, name, source, stacks, comm, is_ended=False):
             before_known += count
             continue
         total += count
+        unnamed += chains.judge_names(stack.frames, comm, symbols, bool(target.strip))
         if not allowed.allow(chains.name_frames(stack.frames, comm, symbols)):
             wrong.append("%d times %s" % (count, stack))
     tap.ok(total >= LEAST_SAMPLES and not wrong, name,
            "%d samples, %d from before the process was known" % (total, before_known), *wrong[:6],
            *(["seen: %s" % sorted({stack.comm for stack in stacks})] if not total else []))
+    tap.ok(not unnamed, name + ": the agent has named all that has a symbol", sorted(set(unnamed)))
 
 
 def profile(*selection):
@@ -162,6 +164,17 @@ def check_funny_names(tap, directory):
                "a file with a name that is hard to read: %s" % ascii(name),
                "%d of %d samples complete" % (complete, total),
                *[str(stack) for stack in list(stacks)[:3]])
+        # What looks like the kernel's mark of a file that is gone is taken off.
+        shown = name.replace("\n", " ").replace(";", ":").removesuffix(" (deleted)")
+        check_starts(tap, ascii(name), shown, stacks)
+
+
+def check_starts(tap, name, file_name, stacks):
+    """Frames of a stripped program are where its functions start."""
+    symbols = chains.Symbols(TARGETS["calls_stripped"].twin)
+    found = {address for stack in stacks for address in chains.unnamed_addresses(stack.frames, file_name)}
+    tap.ok(len(found) >= 4 and all(map(symbols.is_start, found)),
+           "frames of a stripped file are where its functions start: " + name, sorted(map(hex, found)))
 
 
 def check_memory_only(tap):

@@ -52,6 +52,12 @@ int main(void)
 """
 
 
+# What the lines about the kernel and the privileges are of.
+KERNEL_THINGS = ["kernel ", "(BTF)", "bpf(2)", "BPF ring buffers", "perf events", "kernel's functions", "lockdown",
+                 "CAP_BPF", "CAP_PERFMON", "CAP_SYS_PTRACE", "CAP_DAC_READ_SEARCH", "CAP_CHECKPOINT_RESTORE",
+                 "CAP_SYSLOG"]
+
+
 def compile_program(directory, name, source, *options):
     path = os.path.join(directory, name)
     subprocess.run(["gcc", "-O1", "-g0", "-x", "c", "-", "-o", path, *options],
@@ -66,7 +72,7 @@ def row_of(text, pid):
 
 
 def runtime_of(text, pid):
-    match = re.search(r"^  (ok|bad) +%d  .*$" % pid, text, re.M)
+    match = re.search(r"^  (?:ok|bad|part) +%d  .*$" % pid, text, re.M)
     return match[0] if match else ""
 
 
@@ -76,6 +82,9 @@ def check_whole(tap, directory):
             compile_program(directory, "python9", UNKNOWN_PYTHON, "-rdynamic"), ready=False))
         stripped = stack.enter_context(Program(
             compile_program(directory, "stripped", STRIPPED, "-s"), ready=False))
+        perl = shutil.which("perl")
+        if perl:
+            perl = stack.enter_context(Program(perl, "-e", "1 while 1", ready=False))
         known = {}
         for interpreter in list(pythons.of_machine().values())[-1:]:
             program = Program(*interpreter.target("calls"), seconds=60)
@@ -89,17 +98,24 @@ def check_whole(tap, directory):
     tap.ok(result.status == 0, "the doctor ends well", result.status, result.log)
     tap.ok("Kernel and privileges\n  ok " in text and "the kernel programs load with" in text,
            "it says what the kernel has", text)
+    missing = [thing for thing in KERNEL_THINGS if not re.search("^  ok    .*" + re.escape(thing), text, re.M)]
+    tap.ok(not missing, "each thing in a line of its own", *missing, text)
     tap.ok(re.search(r"^Sampling\n  .*samples", text, re.M), "how much was sampled", text)
     for name, pid in known.items():
         row = runtime_of(text, pid)
-        tap.ok(row.startswith("  ok") and name in row, "%s is attached to" % name, row, text)
+        tap.ok(row.startswith("  ok") and name in row and "frames" in row and "names" in row,
+               "%s is attached to, and what is known of its frames is said" % name, row, text)
         tap.ok(re.search(r" (100\.0|9\d\.\d) % ", row_of(text, pid)),
                "%s: the stacks of it are whole" % name, row_of(text, pid), text)
+    row = runtime_of(text, perl.pid) if perl else "  part Perl native frames, and names from perf maps"
+    tap.ok(row.startswith("  part") and "Perl" in row and "native frames, and names from perf maps" in row,
+           "a runtime that is not supported is known by its file's name", row, text)
     row = runtime_of(text, unknown.pid)
     tap.ok(row.startswith("  bad") and "CPython 3.99" in row and "native frames only" in row,
            "a version that is not known is told of", row, text)
     tap.ok(row_of(text, stripped.pid), "programs have a row each", text)
-    tap.ok(re.search(r"/stripped +\d+ +\d+\.\d %\n +no symbol at the address\. (Install|Keep)", text),
+    tap.ok(re.search(r"/stripped +\d+ +[\d.]+ % +[\d.]+ %\n(?: {11}.*\n)?"
+                     r" {11}no symbol at the address\. (Install|Keep)", text),
            "what lacks names is told how to get them", text)
     wide = [line for line in text.splitlines() if len(line) > 160]
     tap.ok(not wide, "lines are not too long", *wide)
@@ -127,6 +143,15 @@ def check_without(tap, directory):
     result = run_agent("-doctor", outputs=[], prefix=nobody, agent=agent, seconds=20)
     tap.ok(result.status == 3 and re.search(r"^  bad .*root", result.output, re.M),
            "without privileges it says so, and what is needed", result.status, result.output)
+    things = [thing for thing in KERNEL_THINGS if thing in result.output]
+    tap.ok(len(things) > 6 and "CAP_SYS_PTRACE is missing" in result.output,
+           "and what else is in the way", *things, result.output)
+    # Without this one the agent starts.
+    without = ["setpriv", "--bounding-set=-sys_ptrace", "--inh-caps=-sys_ptrace"]
+    result = run_agent("-doctor", "-duration", "1s", outputs=[], prefix=without, seconds=30)
+    tap.ok(re.search(r"^  bad   CAP_SYS_PTRACE is missing: .*names", result.output, re.M)
+           and "  ok    CAP_BPF\n" in result.output, "a capability that is missing is told of",
+           result.status, result.output)
     hide = ["unshare", "--mount", "sh", "-c",
             'mount -t tmpfs none /sys/kernel/btf && exec "$@"', "sh"]
     result = run_agent("-doctor", outputs=[], prefix=hide, seconds=20)

@@ -47,6 +47,11 @@ class Kind:
         self.file_name = file_name or name
         self._start = start or start_plainly
 
+    @property
+    def has_symbols(self):
+        """Whether it has a symbol table: its own, of its debug file or of .gnu_debugdata."""
+        return strip not in self.change and drop_eh_frame not in self.change
+
     def is_possible(self):
         """Whether the machine has the compiler."""
         return shutil.which(self.command[0]) is not None

@@ -3,9 +3,10 @@
 # time limit: 600 s
 """Programs of every kind of file (file_kinds.py) have the stacks that their sources allow.
 
-Every sample of a kind with unwind information has an allowed chain, without guess or error. Where
-there is none, frames may be flagged as guesses, and a walk that is cut or leaves a frame out is not
-wrong if it says so; 90 % have to be right all the same. usage: file_kinds_test.py [KIND...]
+Frames have names where a file, or what lies beside it or in it, has symbols, and else say where the function
+starts, if .eh_frame tells. Every sample of a kind with unwind information has an allowed chain, without guess
+or error. Where there is none, frames may be flagged as guesses, and a walk that is cut or leaves a frame out is
+not wrong if it says so; 90 % have to be right all the same. usage: file_kinds_test.py [KIND...]
 """
 import collections
 import os
@@ -31,23 +32,22 @@ NOT_LOADED = "[error: unwind rows not loaded]"
 SHOWN = 6
 
 
-def plain_frames(kind, stack, symbols):
-    """The names of the frames, without what flags them."""
-    frames = [frame.removesuffix(GUESS) for frame in stack.frames]
-    return chains.name_frames(frames, kind.file_name, symbols)
-
-
 def judge(tap, kind, stacks):
     allowed = chains.Chains(kind.source, kind.macros)
     symbols = chains.Symbols(kind.twin)
-    wrong, flagged = collections.Counter(), collections.Counter()
+    wrong, flagged, unnamed = collections.Counter(), collections.Counter(), collections.Counter()
     total = right = guessed = early = 0
+    addresses = set()
     for stack, count in stacks.items():
         if NOT_LOADED in stack.errors:
             early += count
             continue
         total += count
-        frames = plain_frames(kind, stack, symbols)
+        plain = [frame.removesuffix(GUESS) for frame in stack.frames]
+        addresses.update(chains.unnamed_addresses(plain, kind.file_name))
+        for frame in chains.judge_names(plain, kind.file_name, symbols, not kind.has_symbols):
+            unnamed[frame] += count
+        frames = chains.name_frames(plain, kind.file_name, symbols)
         is_right = allowed.allow(frames)
         is_flagged = bool(stack.has_guess or stack.errors)
         guessed += count * stack.has_guess
@@ -65,6 +65,9 @@ def judge(tap, kind, stacks):
            *["%d times %s" % (count, text) for text, count in shown.most_common(SHOWN)],
            "%d samples, %d wrong, %d right, %d before the rows were loaded"
            % (total, wrong.total(), right, early))
+    if kind.has_symbols or symbols.has_starts and not kind.may_guess:
+        tap.ok(not unnamed and (kind.has_symbols or addresses), "names of %s" % kind.name,
+               unnamed.most_common(SHOWN))
     if kind.may_guess:
         tap.note("%s: %s right, guesses in %s of %d" % (kind.name, share(right, total),
                                                        share(guessed, total), total))

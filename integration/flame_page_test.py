@@ -81,7 +81,7 @@ def check_page(tap, path, profile, folded):
                and says("{:,} samples".format(profile["total"])), "a browser draws it, with the number of samples",
                browser.text("body")[:300])
         geometry = Geometry(profile)
-        node = geometry.find(geometry.path_to(KNOWN_FUNCTIONS["native"])[:-1])
+        node = geometry.parent(geometry.greatest(KNOWN_FUNCTIONS["native"]))
         browser.click(".flame canvas", geometry.place(node, browser.place(".flame canvas")[2]))
         tap.ok(says("{:,} samples".format(geometry.samples(node))), "a click zooms", browser.text(".flame .bar"))
         browser.key("Escape")

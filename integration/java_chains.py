@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the targets in Java allow: reads the stacks that they declare, and judges by them.
 
-A target says what its stacks can be, root first, in lines `// chain: TOKEN...` at its top:
+A target says what its stacks can be, root first, in lines `// chain: TOKEN...` (in Clojure `;;`) at its top:
 
 	name@mark,mark		a method in the lines that end in a comment `//: mark`; a name without a dot is of
 				the target's class, one with a `$` in front (`$Square.area`) of a class in that, and
@@ -38,6 +38,10 @@ Directives, lines `// name: value`:
 		    shows, gives them that of what stands behind
     unnamed: N	    per cent of the samples may have methods that are gone before they are named (0.5)
     observe: no	    it cannot be observed by itself
+    inlined: N	    in mode exact some stack must have N methods in a row that are inlined
+    seen: NAME...   where all is compiled that runs for long, each of these must be in the name of some
+		    stack's innermost frame
+    agent: yes	    it is an agent of the JVM as well, which may redefine classes
 """
 import collections
 import os
@@ -50,7 +54,7 @@ _MARKS = re.compile(r"(?:_\[[i~]\])*$")
 
 _WITH_FILE = re.compile(
     r"(?P<name>.+) \((?P<file>[^()]*\.(?:java|kt|scala|clj))(?::(?P<line>\d+))?\)")
-_LIBRARY = re.compile(r"(?:java|javax|jdk|sun|com\.sun|scala|kotlin)\.[^;]*")
+_LIBRARY = re.compile(r"(?:java|javax|jdk|sun|com\.sun|scala|kotlin|clojure)\.[^;]*")
 _HIDDEN = re.compile(r"[^ ;]*\$\$Lambda[^ ;.]*\.[^ ;]+|"
                      r"java\.lang\.invoke\.(?:LambdaForm|\w+\$Holder\.|[\w$]+Species_)[^ ;]*")
 _PROXY = re.compile(r"(?:com\.sun\.proxy|jdk\.proxy\d+)\.\$Proxy\d+\.[^ ;]+|\$Proxy\d+\.[^ ;]+")
@@ -69,7 +73,7 @@ _REPEAT = re.compile(r"(.*?)([*+?]|\{\d+(?:,\d+)?\})?$", re.S)
 UNNAMED_PERCENT = 0.5
 
 # By the suffix of a source.
-LANGUAGES = {"java": "java", "scala": "scala", "kt": "kotlin"}
+LANGUAGES = {"java": "java", "scala": "scala", "kt": "kotlin", "clj": "clojure"}
 
 JavaFrame = collections.namedtuple("JavaFrame", "name file line is_inlined is_approximate",
                                    defaults=(False, False))
@@ -321,18 +325,25 @@ class Target:
         self.comm = ("j-" + self.name)[:15]
         self.language = LANGUAGES[self.file.rpartition(".")[2]]
         with open(path, encoding="utf-8") as file:
-            head = re.match(r"(?://.*\n|\n)*", file.read())[0]
+            head = re.match(r"(?:(?://|;;).*\n|\n)*", file.read())[0]
+        head = re.sub("^;;", "//", head, flags=re.M)
         self._marks = _marks(path)
         directives = dict(re.findall(r"^// (\w+): (.*)$", head, re.M))
         # Kotlin makes a class of a file's functions.
         self.main_class = self.name + "Kt" * (self.language == "kotlin")
+        # What runs it, as arguments of the JVM.
+        self.program = (["clojure.main", "-m", self.name] if self.language == "clojure"
+                        else [self.main_class])
         self.release = int(directives.get("release", 8))
         self.depth = int(directives.get("depth", 0))
+        self.inlined = int(directives.get("inlined", 0))
+        self.seen = directives.get("seen", "").split()
         self.is_truncated = directives.get("truncated") == "yes"
         self.busy, *percents = directives.get("busy", " 0").split(" ")
         self.busy_percent, self.exact_busy_percent = int(percents[0]), int(percents[-1])
         self.unnamed_percent = float(directives.get("unnamed", UNNAMED_PERCENT))
         self.is_observed = directives.get("observe") != "no"
+        self.is_agent = directives.get("agent") == "yes"
         builder = _Builder(self._atom)
         chains = re.findall(r"^// chain: (.*)$", head, re.M)
         assert chains, "no chain is declared in " + path

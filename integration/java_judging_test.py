@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# beside others
 """By what stacks of Java are judged (java_chains.py, java_test.py): what it must let pass and what it
 must refuse, over a target and stacks written by hand.
 """
@@ -272,9 +273,9 @@ class Verdicts(unittest.TestCase):
     START = ("clone3", "start_thread", "JavaMain", "call_stub")
     GOOD = (*START, "Made.main (Made.java:%d)" % LINES["turn"])
 
-    def verdict(self, *stacks, mode="plain", **more):
+    def verdict(self, *stacks, mode="plain", version=0, **more):
         target = make_target(**more)
-        verdict = java_test.Verdict(target, Ends(), mode)
+        verdict = java_test.Verdict(target, Ends(), mode, version)
         for frames, count in stacks:
             verdict.add(Stack(target.comm, tuple(frames)), count)
         return verdict
@@ -340,13 +341,40 @@ class Verdicts(unittest.TestCase):
         self.assert_fails(self.verdict((self.GOOD, 200), (outer, 100), mode="exact",
                                        directive=busy), "only 33.333 %")
 
+    def test_where_all_is_exact_few_may_be_approximate(self):
+        near = (*self.START, "Made.main (Made.java:1)_[~]")
+        for count, is_good in ((30, True), (50, False)):
+            verdict = self.verdict((self.GOOD, 300), (near, count), mode="exact")
+            self.assertEqual(not verdict.failures, is_good)
+            self.assertEqual(self.verdict((self.GOOD, 300), (near, count)).failures, [])
+        self.assert_fails(verdict, "approximate: 14.286 %")
+
+    def test_inlined_methods_are_counted_in_a_row(self):
+        stack = (*self.GOOD, *["Made.many (Made.java:%d)_[i]" % LINES["deep"]] * 2)
+        for inlined, is_good in ((2, True), (3, False)):
+            verdict = self.verdict((stack, 300), mode="exact", directive="// inlined: %d" % inlined)
+            self.assertEqual(not verdict.failures, is_good)
+        self.assert_fails(verdict, "inlined 2 deep at most")
+        self.assertEqual(self.verdict((stack, 300), directive="// inlined: 3").failures, [])
+
+    def test_stubs_are_seen_innermost_where_all_is_compiled(self):
+        stack, seen = (*self.GOOD, "[stub: StubRoutines::copies]"), "// seen: copies hashes"
+        both = ((stack, 300), ((*self.GOOD, "[stub: StubRoutines::hashes8]"), 1))
+        self.assertEqual(self.verdict(*both, version=11, directive=seen).failures, [])
+        verdict = self.verdict((stack, 300), ((*both[1][0], "futex_[k]"), 1), version=11, directive=seen)
+        self.assertEqual(verdict.failures, [])
+        self.assert_fails(self.verdict((stack, 300), version=11, directive=seen), "never seen: hashes")
+        self.assertEqual(self.verdict((stack, 300), version=8, directive=seen).failures, [])
+        self.assertEqual(self.verdict((stack, 300), version=11, mode="int",
+                                      directive=seen).failures, [])
+
     def test_methods_without_names_and_lines_are_counted(self):
         nameless, lineless = (*self.GOOD, "[java: no name]"), (*self.START, "Made.main (Made.java)")
         self.assert_fails(self.verdict((self.GOOD, 300), (nameless, 3)), "without names: 0.990 %")
         self.assertEqual(self.verdict((self.GOOD, 300), (nameless, 3),
                                       directive="// unnamed: 1").failures, [])
-        self.assertEqual(self.verdict((self.GOOD, 300), (lineless, 9)).failures, [])
-        self.assert_fails(self.verdict((self.GOOD, 300), (lineless, 30)), "without a line: 9")
+        self.assertEqual(self.verdict((self.GOOD, 300), (lineless, 3)).failures, [])
+        self.assert_fails(self.verdict((self.GOOD, 300), (lineless, 9)), "without a line: 2.9")
 
     def test_a_thread_that_begins_is_whole(self):
         self.assertEqual(self.verdict((self.GOOD, 300), (("clone3",), 2)).failures, [])

@@ -5,7 +5,7 @@
 their frames, those with methods as well as those of collectors and compilers; and a JVM that starts
 while the agent runs is known soon.
 
-usage: java_loads_test.py [JDK|MODE|LOAD|start...]
+usage: java_loads_test.py [JDK|MODE|LOAD|start|first...]
 """
 import collections
 import glob
@@ -44,16 +44,20 @@ START = "start"
 START_SECONDS = 8
 # Of the samples of a JVM from its first instruction on.
 START_PERCENT = 90
+# The name of such a JVM.
+EARLY = "j-early"
+# As an argument, in the long tier anyway: the test of a compiler's first half minute.
+FIRST = "first"
+HALF_MINUTE = 30
 
 
-def start(java, mode, load):
-    """The Program, stopped when it is ready, so that the next one gets ready as well."""
+def load_command(java, mode, load, *options):
+    """The command that runs @load, with more @options of the JVM."""
     arguments = []
     if load == "Compile":
-        arguments = sorted(path for path in glob.glob(javas.LOAD_CLASSES + "/sources/*.java"))
-    command = java.command(*java.options(mode), HEAPS[load], "-cp", javas.LOAD_CLASSES, load,
-                           *arguments)
-    return Program(*command, seconds=READY_SECONDS)
+        arguments = sorted(glob.glob(javas.LOAD_CLASSES + "/sources/*.java"))
+    return java.command(*java.options(mode), HEAPS[load], *options, "-cp", javas.LOAD_CLASSES, load,
+                        *arguments)
 
 
 def judge(stack, ends):
@@ -113,7 +117,7 @@ def test_load(tap, java, mode, load):
     """One load."""
     name = "%s in %s, %s" % (load, java, mode)
     try:
-        program = start(java, mode, load)
+        program = Program(*load_command(java, mode, load), seconds=READY_SECONDS)
     except javas.Lacking as lack:
         tap.skip("%s: %g %% of the stacks are complete" % (name, COMPLETE_PERCENT), lack)
         return
@@ -123,36 +127,53 @@ def test_load(tap, java, mode, load):
     judge_complete(tap, name, stacks, StackEnds(java.directories))
 
 
-def test_start(tap, java):
-    """A JVM that starts while the agent runs: it is known before its program has loaded its classes."""
-    name = "%s is known soon after its start" % java
-    target = javas.find_targets(["Calls"])["Calls"]
-    # By another name than that of other JVMs.
-    link = os.path.join(javas.OUTPUT, "j-early")
+def sample_early(java, command, seconds):
+    """Stacks of a JVM that starts while the agent runs, from its first instruction on, by another name
+    than that of other JVMs.
+    """
+    link = os.path.join(javas.OUTPUT, EARLY)
     if os.path.lexists(link):
         os.unlink(link)
     os.symlink(java.path(), link)
-    command = java.target(target, "plain", "-Dallframes.unnamed=yes")
     command[command.index(java.path())] = link
-    with Agent("-samples-per-second", 997, "-with-lines", "-comm", "j-early") as agent:
+    with Agent("-samples-per-second", 997, "-with-lines", "-comm", EARLY) as agent:
         if not agent.wait_started(READY_SECONDS):
             raise RuntimeError("the agent failed: " + agent.log_text())
         with Program(*command, ready=False) as program:
-            time.sleep(START_SECONDS)
+            time.sleep(seconds)
             os.kill(program.pid, signal.SIGSTOP)
-            stacks = without_native_lines(agent.stop(seconds=60).stacks)
-    ends = StackEnds(java.directories)
+            return without_native_lines(agent.stop(seconds=60).stacks)
+
+
+def judge_early(tap, name, stacks, ends, percent):
+    """One result: @percent of @stacks are whole."""
     bad, total = collections.Counter(), 0
     for stack, count in stacks.items():
         if stack.is_without_memory or stack.is_between_states:
             continue
         total += count
-        if judge(stack, ends):
-            bad[(stack.errors or ["other"])[0]] += count
+        why = judge(stack, ends)
+        if why:
+            bad[(stack.errors or [why])[0]] += count
     text = "%s of %d are complete; the others: %s" % (share(total - bad.total(), total), total,
                                                      dict(bad))
-    tap.ok(total >= SAMPLES and 100 * bad.total() <= (100 - START_PERCENT) * total, name, text)
+    tap.ok(total >= SAMPLES and 100 * bad.total() <= (100 - percent) * total, name, text)
     tap.note("%s: %s" % (name, text))
+
+
+def test_start(tap, java):
+    """A JVM that starts while the agent runs: it is known before its program has loaded its classes."""
+    target = javas.find_targets(["Calls"])["Calls"]
+    command = java.target(target, "plain", "-Dallframes.unnamed=yes")
+    judge_early(tap, "%s is known soon after its start" % java,
+                sample_early(java, command, START_SECONDS), StackEnds(java.directories), START_PERCENT)
+
+
+def test_first_half_minute(tap, java):
+    """A compiler's, in which the JVM makes most of its code, and throws much of that away."""
+    command = load_command(java, "plain", "Compile", "-Dallframes.unnamed=yes")
+    judge_early(tap, "%g %% of a compiler's first half minute in %s" % (COMPLETE_PERCENT, java),
+                sample_early(java, command, HALF_MINUTE), StackEnds(java.directories), COMPLETE_PERCENT)
 
 
 def main():
@@ -163,18 +184,22 @@ def main():
         tap.finish()
     words = sys.argv[1:]
     every = javas.at_hand(IS_LONG or any(re.fullmatch(r"\w+-\d+", word) for word in words))
+    if IS_LONG:
+        javas.skip_missing(tap)
     javas.build_loads()
     javas.build()
     wanted = [every[name] for name in every if name in words] or list(every.values())
     modes = [name for name in javas.MODES if name in words] or (
         MODES if IS_LONG else SHORT_MODES)
-    loads = [name for name in HEAPS if name in words or not {*HEAPS, START} & set(words)]
+    loads = [name for name in HEAPS if name in words or not {*HEAPS, START, FIRST} & set(words)]
     for java in wanted:
         for mode in modes:
             for load in loads:
                 test_load(tap, java, mode, load)
         if java.root == "/" and (START in words or len(loads) == len(HEAPS)):
             test_start(tap, java)
+        if java.root == "/" and (FIRST in words or (IS_LONG and len(loads) == len(HEAPS))):
+            test_first_half_minute(tap, java)
     tap.finish()
 
 

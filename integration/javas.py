@@ -14,6 +14,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(ROOT, "scripts"))
 import fetch_java_languages
 import fetch_javas
+from build_targets import one_at_a_time
 import java_chains
 import pythons
 
@@ -22,6 +23,8 @@ OUTPUT = os.path.join(ROOT, "build", "integration", "java")
 CLASSES = os.path.join(OUTPUT, "classes")
 # In an archive names are what they are, whatever the locale.
 ARCHIVE = os.path.join(OUTPUT, "classes.jar")
+# By it the archive is an agent of the JVM, too.
+MANIFEST = os.path.join(OUTPUT, "manifest.txt")
 LIBRARY = os.path.join(OUTPUT, "libjni.so")
 LOADS = os.path.join(ROOT, "integration", "targets", "java_loads")
 LOAD_CLASSES = os.path.join(OUTPUT, "loads")
@@ -29,6 +32,8 @@ MACHINE = "/usr/lib/jvm"
 
 _DIAGNOSTIC = "-XX:+UnlockDiagnosticVMOptions"
 _EXPERIMENTAL = "-XX:+UnlockExperimentalVMOptions"
+# Then a target ends.
+_OBSERVING = "-Dallframes.observe=2"
 # What a JVM does not know it refuses, and is left out.
 MODES = {
     "plain": [],
@@ -51,11 +56,21 @@ MODES = {
     "small-cache": ["-XX:ReservedCodeCacheSize=6m"],
     "large-pages": ["-XX:+UseTransparentHugePages"],
     "aot": ["-XX:AOTMode=on"],
+    "epsilon": [_EXPERIMENTAL, "-XX:+UseEpsilonGC"],
+    "z-gen": ["-XX:+UseZGC", "-XX:+ZGenerational"],
+    "shenandoah-gen": [_EXPERIMENTAL, "-XX:+UseShenandoahGC", "-XX:ShenandoahGCMode=generational"],
+    # There is no other client for 64 bits.
+    "client": ["-XX:+UseSerialGC", "-XX:+NeverActAsServerClassMachine"],
+    "cds-dynamic": ["-Xshare:on"],
 }
+# Of what the JVM's options do not tell.
+MODES_FROM = {"client": 9, "cds-dynamic": 13}
 SHORT_MODES = ["plain", "int", "c1", "exact"]
 # In other modes than these, what interests is the JVM, and a few targets do.
 LANGUAGE_MODES = ["plain", "int", "c1", "c2", "comp", "exact"]
 SHORT_TARGETS = ["Calls", "Exceptions", "Garbage", "Inlined", "Reflection"]
+# Where nothing is ever freed, those that do not need more.
+MODE_TARGETS = {"epsilon": ["Calls", "Inlined"]}
 HEAP = "-Xmx256m"
 # From then on the JVM warns of C.
 NATIVE_ACCESS_FROM = 22
@@ -65,7 +80,8 @@ _COMPILERS = {
     "kotlin": ["org.jetbrains.kotlin.cli.jvm.K2JVMCompiler", "-nowarn", "-no-stdlib", "-no-reflect",
                "-jvm-target", "1.8"],
 }
-_LIBRARIES = {"scala": "scala-library-*.jar", "kotlin": "kotlin-stdlib-[0-9]*.jar"}
+_LIBRARIES = {"scala": "scala-library-*.jar", "kotlin": "kotlin-stdlib-[0-9]*.jar",
+              "clojure": "*.jar"}
 
 
 class Lacking(Exception):
@@ -99,6 +115,8 @@ class Java:
     def options(self, mode):
         """The options of a mode of this name. Raises Lacking where it has none such."""
         options = MODES[mode]
+        if self.version < MODES_FROM.get(mode, 0):
+            raise Lacking("from JDK %d on" % MODES_FROM[mode])
         if options and subprocess.run(self.command(*options, HEAP, "-version"), check=False,
                                       stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                       stderr=subprocess.DEVNULL).returncode:
@@ -116,24 +134,32 @@ class Java:
                    "-Dallframes.library=" + LIBRARY, "-cp", ":".join([ARCHIVE, *_libraries(target.language)])]
         if self.version >= NATIVE_ACCESS_FROM:
             options.append("--enable-native-access=ALL-UNNAMED")
+        if target.is_agent:
+            options.append("-javaagent:" + ARCHIVE)
         if mode == "aot":
-            options += ["-XX:AOTCache=" + self._archive(target, options)]
-        return self.command(*options, target.main_class)
+            options += ["-XX:AOTCache=" + self._archive(target, mode, options)]
+        if mode == "cds-dynamic":
+            options += ["-XX:SharedArchiveFile=" + self._archive(target, mode, options)]
+        return self.command(*options, *target.program)
 
-    def _archive(self, target, options):
-        """The AOT cache of @target, made if it is not there."""
-        archive = os.path.join(OUTPUT, "%s-%s.aot" % (self.name, target.name))
-        options = [option for option in options if "AOTMode" not in option]
-        if not os.path.exists(archive):
-            recorded = archive + ".conf"
-            for step in (["-XX:AOTMode=record", "-Dallframes.observe=2"], ["-XX:AOTMode=create"]):
-                more = ["-XX:AOTCache=" + archive] if "create" in step[0] else []
-                done = subprocess.run(
-                    self.command(*step, "-XX:AOTConfiguration=" + recorded, *more, *options,
-                                 target.main_class), check=False, stdin=subprocess.DEVNULL,
-                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-                if done.returncode:
-                    raise RuntimeError("%s: no AOT cache: %s" % (self, done.stdout[-2000:]))
+    def _archive(self, target, mode, options):
+        """The archive of @target's classes, made if it is not there or of older ones, which the JVM refuses."""
+        archive = os.path.join(OUTPUT, "%s-%s.%s" % (self.name, target.name, mode))
+        options = [option for option in options if option not in MODES[mode]]
+        if os.path.exists(archive) and os.path.getmtime(archive) > os.path.getmtime(ARCHIVE):
+            return archive
+        configuration = "-XX:AOTConfiguration=" + archive + ".conf"
+        steps = {
+            "aot": [["-XX:AOTMode=record", configuration, _OBSERVING],
+                    ["-XX:AOTMode=create", configuration, "-XX:AOTCache=" + archive]],
+            "cds-dynamic": [["-XX:ArchiveClassesAtExit=" + archive, _OBSERVING]],
+        }
+        for step in steps[mode]:
+            done = subprocess.run(self.command(*step, *options, *target.program), check=False,
+                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                  stderr=subprocess.STDOUT)
+            if done.returncode:
+                raise RuntimeError("%s: no archive: %s" % (self, done.stdout[-2000:]))
         return archive
 
     @property
@@ -180,6 +206,14 @@ def fetched():
     return found
 
 
+def skip_missing(tap):
+    """In the long tier, a result for each JDK that was not brought: what is not there is not tested."""
+    for suite, (architecture, _, versions) in fetch_javas.ROOTS.items():
+        for version in versions if architecture == "amd64" else []:
+            if "%s-%d" % (suite, version) not in fetched():
+                tap.skip("stacks in %s-%d" % (suite, version), "scripts/fetch_javas.py did not bring it")
+
+
 def at_hand(is_long):
     """All of them by name; the short tier has the machine's own."""
     return {**of_machine(), **(fetched() if is_long else {})}
@@ -213,6 +247,7 @@ def find_targets(names=()):
     return {name: target for name, target in targets.items() if not names or name in names}
 
 
+@one_at_a_time
 def build(names=()):
     """Compiles the targets, if a source is newer than they are. Those, or @names, for which there is
     a compiler.
@@ -236,7 +271,9 @@ def build(names=()):
     for target in others:
         _compile_other(target)
     _build_library()
-    subprocess.run([compiler(8).path("jar"), "cf", ARCHIVE + ".new", "-C", CLASSES, "."], check=True)
+    with open(MANIFEST, "w", encoding="utf-8") as file:
+        file.write("Premain-Class: Redefined\nCan-Redefine-Classes: true\n")
+    _run(compiler(8).path("jar"), "cfm", ARCHIVE + ".new", MANIFEST, "-C", CLASSES, ".")
     os.replace(ARCHIVE + ".new", ARCHIVE)
     return targets
 
@@ -255,6 +292,11 @@ def _libraries(language):
 
 
 def _compile_other(target):
+    if target.language == "clojure":
+        # It compiles what it loads, by the name of the program.
+        _run(compiler(8).path(), "-cp", ":".join([CLASSES, TARGETS, fetch_java_languages.class_path("clojure")]),
+             "-Dclojure.compile.path=" + CLASSES, "clojure.lang.Compile", target.name)
+        return
     class_path = ":".join([CLASSES, *_libraries(target.language)])
     _run(compiler(8).path(), "-cp", fetch_java_languages.class_path(target.language),
          *_COMPILERS[target.language], "-cp", class_path, "-d", CLASSES, target.path)

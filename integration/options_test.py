@@ -64,6 +64,13 @@ WRONG_USAGE = [
     ["-viewer", "0.0.0.0:0"],
     ["-retention", "0s"],
     ["-viewer-token-file", "/dev/null"],
+    ["-receive", "4317"],
+    ["-receive", "0.0.0.0:0"],
+    ["-receive", "127.0.0.1:0", "-receive-tls-cert", "/etc/passwd"],
+    ["-receive", "127.0.0.1:0", "-receive-tls-cert", "/etc/passwd", "-receive-tls-key", "/etc/passwd"],
+    ["-receive", "127.0.0.1:0", "-receive-token-file", "/dev/null"],
+    ["-receive-token-file", "/etc/passwd"],
+    ["-doctor", "-receive", "127.0.0.1:0"],
     ["-doctor", "-viewer", "127.0.0.1:0"],
     ["-open", "/nonexistent"],
     ["-doctor=perhaps"],
@@ -74,7 +81,8 @@ WRONG_USAGE = [
 ]
 
 NAMES = """collection-agent disable-tls tls-ca tls-cert tls-key header reporter-interval
-    reporter-jitter resource-grouping with-cpu output viewer viewer-token-file retention open doctor pid comm cgroup cpus samples-per-second
+    reporter-jitter resource-grouping with-cpu output viewer viewer-token-file retention receive receive-tls-cert
+    receive-tls-key receive-token-file open doctor pid comm cgroup cpus samples-per-second
     duration probabilistic-threshold probabilistic-interval probabilistic-seed tags tracers
     fold-runtime-frames with-lines with-goroutine-id max-map-memory cache-dir log-level version
     help""".split()

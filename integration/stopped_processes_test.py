@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# beside others
 # time limit: 900 s
 """Stops real programs at random moments, and walks all their threads with the kernel side's unwinder
 (build/walk_process) and with elfutils' (eu-stack): both must see the same (unwinders.py). Prints TAP.
@@ -85,7 +86,7 @@ def main():
             tap.skip("stopped processes", "no %s" % tool)
             tap.finish()
     names = arguments or (busy_programs.NAMES if IS_LONG else SHORT_NAMES)
-    inputs = os.path.join(OUTPUT, "busy")
+    inputs = os.path.join(OUTPUT, "busy-stopped")
     busy_programs.make_inputs(inputs)
     with tempfile.TemporaryDirectory(prefix="allframes-test-") as directory:
         for name in names:

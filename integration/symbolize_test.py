@@ -265,6 +265,14 @@ def check_ids(tap, received):
     tap.ok(ids, "file ids are sent", ids)
 
 
+def check_first(tap, leaves):
+    """A stack with a name and the same without are two to a collector: none goes before its names are there."""
+    nameless = {location: count for location, count in leaves.items()
+                if location.type == "native" and location.mapping and not location.lines}
+    tap.ok(not nameless, "-symbolize symtab: no native leaf goes without a name, from the first request on",
+           *list(nameless.items())[:8])
+
+
 def check_less(tap, running, how):
     """-symbolize none and symtab."""
     with Collector() as collector, \
@@ -277,6 +285,8 @@ def check_less(tap, running, how):
         result = agent.stop()
         received = collector.stop()
         leaves = leaves_of(collector.saved_files()[before:])
+        if how == "symtab":
+            check_first(tap, leaves_of(collector.saved_files()))
     native = {location: count for location, count in leaves.items() if location.type == "native"}
     tap.ok(result.status == 0 and sum(native.values()) > 20, "-symbolize %s: samples come" % how,
            result.log[-2000:], leaves)

@@ -6,107 +6,31 @@
 all of it is clicked through, and its numbers are compared with the folded stacks of the same
 samples. Screenshots are left in build/integration/viewer/.
 """
-import contextlib
-import http.server
 import json
 import os
-import re
 import sys
-import threading
+import tempfile
 import time
 import urllib.parse
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import browser as browsers
-import build_targets
-import javas
-import pythons
 from browser import Browser
-from harness import OUTPUT, ROOT, Agent, Program, Tap, need_root
-from viewer_pages import Api, Geometry, count_ending, count_with, names_of, number_in
+from harness import Agent, Tap, cpu_seconds, need_root, rss_anon_bytes, thread_seconds
+from viewer_controls import check_controls, query_of
+from viewer_page_code import check_code
+from viewer_pages import (KNOWN_FUNCTIONS, NATIVE_CALLER, NATIVE_LEAF, NATIVE_MIDDLE, SHOTS, Page,
+                          check_first_graph, check_process_filter, check_quiet, check_range,
+                          check_search, check_zoom, count_ending, count_with, stop_recording, targets,
+                          wait_for_page, wait_for_samples)
 
-SHOTS = os.path.join(OUTPUT, "viewer")
-ASSETS = os.path.join(ROOT, "viewer", "assets")
 SAMPLES_PER_SECOND = 199
-MIN_SAMPLES = 600
-ADDRESS = re.compile(r"(http://[^\s;,]+)")
-# What runs beside may be anything; these have known functions.
-NATIVE_LEAF, NATIVE_MIDDLE, NATIVE_CALLER = "leaf_plain", "middle", "outer"
-KNOWN_FUNCTIONS = {"native": NATIVE_LEAF, "python": "spin", "java": "Calls.turn"}
-
-
-class Page:
-    """The open page, its API and what is expected of both."""
-
-    def __init__(self, tap, browser, url, pids):
-        self.tap = tap
-        self.browser = browser
-        self.api = Api(url)
-        self.url = url
-        self.pids = pids
-
-    def open(self, hash_text="", **size):
-        self.browser.open(self.url + hash_text, **size)
-        return self.browser.wait("document.querySelector('#content canvas, #content table,"
-                                 " #content .empty') && document.querySelector('.facet')")
-
-    def shot(self, name):
-        self.browser.screenshot(os.path.join(SHOTS, name + ".png"))
-
-    def hash(self):
-        """The address's hash as a dictionary of lists."""
-        return urllib.parse.parse_qs(self.browser.evaluate("location.hash.slice(1)"))
-
-    def total(self):
-        """The samples of the flame graph's root, as the page says them."""
-        return number_in(self.browser.text(".flame .bar"), r"([\d,]+) samples")
-
-    def shows(self, samples, selector=".flame .bar"):
-        """Waits until the page says @samples; True if it comes to that."""
-        return bool(self.browser.wait(
-            "document.querySelector(%s)?.innerText.includes(%s)"
-            % (json.dumps(selector), json.dumps("{:,} samples".format(samples))), seconds=10))
-
-    def clear(self):
-        """Drops filters, times and zoom, and goes to the flame graph."""
-        self.browser.evaluate("document.activeElement.blur()")
-        self.browser.type(".tools input[type=search]", "")
-        self.browser.evaluate("document.activeElement.blur()")
-        self.browser.key("c")
-        self.browser.key("1")
-        self.browser.wait("document.querySelector('.flame canvas')")
-
-
-@contextlib.contextmanager
-def targets():
-    """Runs the programs; gives their pids by language."""
-    with contextlib.ExitStack() as stack:
-        pids = {}
-        if build_targets.build(["calls"]):
-            program = Program(build_targets.TARGETS["calls"].path)
-            pids["native"] = stack.enter_context(program).pid
-        interpreters = list(pythons.of_machine().values())
-        if interpreters:
-            program = Program(*interpreters[-1].target("calls"), seconds=60)
-            pids["python"] = stack.enter_context(program).pid
-        machines = list(javas.of_machine().values())
-        if machines:
-            target = {target.name: target for target in javas.build(["Calls"])}["Calls"]
-            program = Program(*machines[-1].target(target, "plain"), seconds=60)
-            pids["java"] = stack.enter_context(program).pid
-        yield pids
-
-
-def wait_for_samples(page):
-    """Waits until the functions of all targets are known by name."""
-    wanted = {KNOWN_FUNCTIONS[language] for language in page.pids}
-    end = time.monotonic() + 60
-    while time.monotonic() < end:
-        names = {name for stack in page.api.stacks() for name in names_of(stack)}
-        if wanted <= names and page.api.get("status")["samples"] >= MIN_SAMPLES:
-            return True
-        time.sleep(0.2)
-    return False
+TOKEN = "a-token-of-thirty-two-letters-0123"
+# What the agent may take while the page is open, at its own rate.
+SETTLE_SECONDS = 10
+COST_SECONDS = 20
+MAX_CORE_PERCENT = 2
+MAX_MB = 150
 
 
 def wait_for_more(page, samples):
@@ -137,18 +61,6 @@ def check_live(page):
     tap.ok(browser.wait("document.querySelector('.state.live')"), "and goes on")
 
 
-def stop_recording(page):
-    """From here on the samples are the same for the page and for us."""
-    page.browser.click("header button[title^='The history']")
-    is_paused = page.browser.wait(
-        "document.querySelector('header button[title^=\"The history\"]').ariaPressed === 'true'")
-    page.tap.ok(is_paused and page.api.get("status")["is_paused"],
-                "the history stops recording by a click")
-    before = None
-    while before != (before := page.api.get("status")["samples"]):
-        time.sleep(0.3)
-
-
 def check_flame(page):
     tap, browser = page.tap, page.browser
     page.open()
@@ -157,17 +69,8 @@ def check_flame(page):
     tap.ok(page.shows(answer["total"]) and sum(stacks.values()) == answer["total"],
            "the root has all samples", "page %s, API %d, folded %d"
            % (page.total(), answer["total"], sum(stacks.values())))
-    geometry = Geometry(answer)
-    path = geometry.path_to(NATIVE_MIDDLE)
-    node = geometry.find(path)
+    path = check_zoom(page, answer)
     width = browser.place(".flame canvas")[2]
-    browser.click(".flame canvas", geometry.place(node, width))
-    tap.ok(page.shows(geometry.samples(node)) and browser.text(".flame .bar b") == NATIVE_MIDDLE
-           and json.loads(page.hash().get("zoom", ["[]"])[0]) == path,
-           "a click zooms to the frame below it, and says its samples",
-           browser.text(".flame .bar"), page.hash())
-    tap.ok(browser.wait("document.querySelector('.tooltip')?.innerText.includes('%s')"
-                        % NATIVE_MIDDLE), "a tooltip names it too", browser.text(".tooltip"))
     page.shot("zoom")
     browser.evaluate("document.querySelector('.flame canvas').focus()")
     browser.key("ArrowUp")
@@ -183,14 +86,7 @@ def check_flame(page):
     page.shot("flipped")
     browser.key("f")
 
-    browser.key("/")
-    # Of many frames one above the other: each sample counts once.
-    browser.type(".tools input[type=search]", "main")
-    matching = sum(count for stack, count in stacks.items()
-                   if any("main" in name.lower() for name in [stack.comm, *names_of(stack)]))
-    tap.ok(browser.wait("document.querySelector('.flame .bar').innerText.includes("
-                        "'%s samples match')" % "{:,}".format(matching)), "the search says the share of matching samples",
-           browser.text(".flame .bar"), matching)
+    check_search(page, answer)
     page.shot("search")
     page.clear()
 
@@ -247,15 +143,7 @@ def check_filters(page):
     tap, browser = page.tap, page.browser
     stacks = page.api.stacks()
     for language, pid in page.pids.items():
-        of_target = page.api.stacks(pid=pid)
-        browser.evaluate("[...document.querySelectorAll('.more-rows')].filter(more =>"
-                         "more.innerText.endsWith('more')).forEach(more => more.click())")
-        browser.click("[data-facet=pid] button[data-value='%d']" % pid)
-        tap.ok(page.shows(sum(of_target.values()))
-               and len({stack.comm for stack in of_target}) == 1
-               and count_with(of_target, KNOWN_FUNCTIONS[language]) > 0,
-               "the filter by process leaves the samples of the %s program" % language,
-               page.total(), sum(of_target.values()))
+        check_process_filter(page, language, pid)
         if language != list(page.pids)[-1]:
             page.clear()
     tap.ok(browser.wait("document.querySelector('.filters button')"), "the filter is shown")
@@ -278,21 +166,10 @@ def check_filters(page):
 
 def check_times(page):
     tap, browser = page.tap, page.browser
-    total = page.total()
-
-    def chosen():
-        found = page.hash()
-        return [int(found[name][0]) for name in ("from", "to")] if "from" in found else None
-
-    browser.drag(".strip:nth-of-type(1) canvas", (0.3, 0.5), (0.6, 0.5))
-    browser.wait("location.hash.includes('from=')")
-    span = chosen()
-    expected = page.api.get("flame", **{"from": span[0], "to": span[1]})["total"]
-    tap.ok(0 < expected < total and page.shows(expected), "a drag in the time line chooses a range",
-           span, expected, page.total())
+    span = check_range(page)
     browser.evaluate("document.querySelector('.strip canvas').focus()")
     browser.key("ArrowRight")
-    moved = browser.wait("!location.hash.includes('from=%d&')" % span[0]) and chosen()
+    moved = browser.wait("!location.hash.includes('from=%d&')" % (span[0] + page.epoch)) and page.chosen()
     tap.ok(moved and moved[0] > span[0] and moved[1] - moved[0] == span[1] - span[0],
            "an arrow moves it", span, moved)
     browser.key("Escape")
@@ -305,7 +182,7 @@ def check_times(page):
     x = (column + 0.5) / answer["columns"]
     browser.drag(".strip:nth-of-type(2) canvas", (x, 0.79), (x, 0.21))
     browser.wait("location.hash.includes('from=')")
-    span = chosen()
+    span = page.chosen()
     start = answer["from"] + 1000 * column * answer.get("seconds_per_column", 1)
     expected = page.api.get("flame", **{"from": span[0], "to": span[1]})["total"]
     tap.ok(start + 150 <= span[0] < span[1] <= start + 850 and page.shows(expected),
@@ -317,7 +194,8 @@ def check_times(page):
     browser.drag(".strip:nth-of-type(1) canvas", (0.2, 0.5), (0.9, 0.5))
     is_compared = browser.wait("document.querySelector('.legend .more')")
     places = page.hash()
-    query = {name: places[name][0] for name in ("from", "to", "base_from", "base_to")}
+    query = {name: int(places[name][0]) - page.epoch
+             for name in ("from", "to", "base_from", "base_to")}
     answer = page.api.get("flame", root="process", max_nodes=10000, **query)
     words = browser.wait("(text => text.includes('z = ') && text)"
                          "(document.querySelector('.flame .bar').innerText)") or ""
@@ -327,6 +205,12 @@ def check_times(page):
     browser.key("2")
     tap.ok(browser.wait("document.querySelectorAll('table.top thead th').length === 9"),
            "the table compares them too")
+    page.shot("comparison-top")
+    browser.evaluate("document.querySelector('table.top .function button').click()")
+    tap.ok(browser.wait("document.querySelector('.sandwich .legend .more')"
+                        " && document.querySelector('.sandwich .bar').innerText.includes('z = ')"),
+           "and callers and callees, with their legend", browser.text(".sandwich .bar"))
+    page.shot("comparison-sandwich")
     browser.key("1")
     page.shot("comparison")
     link = browser.evaluate("location.href")
@@ -400,38 +284,68 @@ def check_sizes(page):
                 page.shot(name)
                 wide = page.browser.evaluate("document.documentElement.scrollWidth")
                 page.tap.ok(wide <= width, "%s fits its width" % name, wide)
+                columns = int(query_of(page, "heatmap")["columns"][0])
+                strip = page.browser.place(".strip:nth-of-type(2) canvas")[2]
+                page.tap.ok(strip / 2 < columns <= strip, "%s: a column of the heat map has a pixel"
+                            % name, columns, strip)
     page.open()
 
 
-class Refusing(http.server.SimpleHTTPRequestHandler):
-    """The page without the token that its server asks for."""
-
-    def __init__(self, *arguments):
-        super().__init__(*arguments, directory=ASSETS)
-
-    def do_GET(self):
-        if self.path.startswith("/api/"):
-            self.send_error(401)
-        else:
-            super().do_GET()
-
-    def log_message(self, *_):
-        pass
-
-
-def check_token(tap, browser):
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Refusing) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        try:
-            browser.open("http://127.0.0.1:%d/" % server.server_port)
+def check_token(tap):
+    """The door of an agent that asks for a token: what the page says without it, and the link that has it."""
+    with tempfile.TemporaryDirectory() as directory, Browser() as browser:
+        path = os.path.join(directory, "token")
+        with open(path, "w", encoding="ascii") as file:
+            file.write(TOKEN + "\n")
+        os.chmod(path, 0o600)
+        with Agent("-viewer", "127.0.0.1:0", "-viewer-token-file", path, outputs=[]) as agent:
+            url = wait_for_page(agent)
+            if not tap.ok(url, "the agent starts with a token", agent.log_text()):
+                return
+            browser.open(url)
             tap.ok(browser.wait("document.querySelector('.problem')?.innerText.includes('token')"),
                    "a page without its token says what to do", browser.text("body"))
-        finally:
-            # It waits for open connections otherwise.
-            browser.open("about:blank")
-            server.shutdown()
-            thread.join()
+            browser.open(url + "?token=wrong")
+            tap.ok(browser.wait("document.querySelector('.problem')?.innerText.includes('token')"),
+                   "and one with a wrong one", browser.text("body"))
+            # What was refused stands in the console.
+            browser.errors.clear()
+            browser.open(url + "?token=" + TOKEN)
+            tap.ok(browser.wait("document.querySelector('.flame canvas')?.width > 0"
+                                " && !document.querySelector('.problem') && !location.search"),
+                   "the link with the token lets in, and the address loses it", browser.text("body"))
+            browser.open(url)
+            tap.ok(browser.wait("document.querySelector('.flame canvas')?.width > 0")
+                   and not browser.errors and not browser.evaluate("document.cookie"),
+                   "from then on the page needs none, and scripts do not see it", *browser.errors)
+
+
+def check_cost(tap):
+    """Of the agent as it comes, with the page open: all its threads, the page's answers among them."""
+    with Browser() as browser, Agent("-viewer", "127.0.0.1:0", outputs=[]) as agent:
+        url = wait_for_page(agent)
+        if not tap.ok(url, "the agent starts for its cost to be seen", agent.log_text()):
+            return
+        page = Page(tap, browser, url, {})
+        page.open()
+        browser.wait("document.querySelector('.flame canvas')?.width > 0")
+        # Its start is another figure: until what runs is known and has names.
+        browser.wait("false", seconds=SETTLE_SECONDS)
+        start, before, first = time.monotonic(), cpu_seconds(agent.pid), len(browser.requests)
+        viewer_before = thread_seconds(agent.pid, "viewer")
+        while time.monotonic() < start + COST_SECONDS:
+            # What Chromium has to say is read meanwhile.
+            browser.wait("false", seconds=1)
+        seconds = time.monotonic() - start
+        percent = 100 * (cpu_seconds(agent.pid) - before) / seconds
+        viewer = 100 * (thread_seconds(agent.pid, "viewer") - viewer_before) / seconds
+        memory = rss_anon_bytes(agent.pid) / 1e6
+        asked = sum("/api/flame" in url for url in browser.requests[first:])
+        tap.note("with the page open for %d s, which asked for %d flame graphs: %.2f %% of a core, of these %.2f %%"
+                 " for the page; %.0f MB" % (COST_SECONDS, asked, percent, viewer, memory))
+        tap.ok(asked >= 2 and percent < MAX_CORE_PERCENT, "the agent takes less than %d %% of a core with the"
+               " page open" % MAX_CORE_PERCENT, percent, viewer, asked)
+        tap.ok(memory < MAX_MB, "and less than %d MB" % MAX_MB, memory)
 
 
 def main():
@@ -440,35 +354,28 @@ def main():
     if not browsers.COMMAND:
         tap.skip("the viewer's page", "needs chromium")
         tap.finish()
-    os.makedirs(SHOTS, exist_ok=True)
-    with Browser() as browser:
-        check_token(tap, browser)
+    check_code(tap)
+    check_token(tap)
+    check_cost(tap)
     with targets() as pids, Browser() as browser:
         tap.note("targets: %s" % ", ".join(pids))
         start = time.monotonic()
         with Agent("-viewer", "127.0.0.1:0", "-samples-per-second", SAMPLES_PER_SECOND,
                    outputs=[]) as agent:
-            tap.ok(agent.wait_started(), "the agent starts", agent.log_text())
-            started = time.monotonic()
-            address = ADDRESS.search(agent.log_text())
-            if not tap.ok(address, "it prints the page's address", agent.log_text()):
+            url = wait_for_page(agent)
+            if not tap.ok(url, "the agent starts and prints the page's address", agent.log_text()):
                 tap.finish()
-            page = Page(tap, browser, address[1].rstrip("/") + "/", pids)
-            page.open()
-            tap.ok(browser.wait("document.querySelector('.flame canvas')?.width > 0"),
-                   "the first flame graph comes")
-            tap.note("the agent samples after %.1f s, first flame graph %.1f s later"
-                     % (started - start, time.monotonic() - started))
+            page = Page(tap, browser, url, pids)
+            check_first_graph(page, start)
             check_live(page)
             tap.ok(wait_for_samples(page), "functions of all programs come by name")
             stop_recording(page)
             for check in (check_flame, check_top, check_sandwich, check_filters, check_times,
                           check_exports, check_rest, check_sizes):
                 check(page)
-            tap.ok(not browser.errors, "the console is quiet", *browser.errors[:10])
-            strange = [url for url in browser.requests
-                       if not url.startswith((page.url, "about:", "file:", "data:"))]
-            tap.ok(not strange, "nothing is asked of anybody else", *strange[:10])
+            for width, height in ((1280, 800), (390, 844)):
+                check_controls(page, width, height)
+            check_quiet(page)
             agent.stop()
             tap.ok(browser.wait("document.querySelector('.problem')?.innerText.includes('ended')"),
                    "the page says that the agent has ended", browser.text("body")[:500])

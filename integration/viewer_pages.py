@@ -1,15 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of the viewer's page share: the API asked without a browser, stacks counted by
-hand, and where frames are on the page's canvas.
+"""What the tests of the viewer's page share: programs to be seen on it, the page in a browser, the API asked without
+one, stacks counted by hand, and where frames are on the page's canvas.
 """
+import contextlib
 import json
+import os
 import re
+import time
 import urllib.parse
 import urllib.request
 
-from harness import parse_folded
+import build_targets
+import javas
+import pythons
+from harness import OUTPUT, Program, parse_folded
 
 ROW_PIXELS = 18
+SHOTS = os.path.join(OUTPUT, "viewer")
+MIN_SAMPLES = 600
+FIRST_GRAPH_SECONDS = 5
+ADDRESS = re.compile(r" to (http://[^\s;,]+);")
+SHOWING = re.compile(r"^info: showing \S+ at (http://\S+);", re.M)
+# What runs beside may be anything; these have known functions.
+NATIVE_LEAF, NATIVE_MIDDLE, NATIVE_CALLER = "leaf_plain", "middle", "outer"
+KNOWN_FUNCTIONS = {"native": NATIVE_LEAF, "python": "spin", "java": "Calls.turn"}
 
 
 class Api:
@@ -72,17 +86,6 @@ class Geometry:
     def samples(self, node):
         return self._tree["total"][node]
 
-    def find(self, path):
-        """The node with the names of @path, which starts below the root; None if there is none."""
-        node = 0
-        for name in path:
-            children = [i for i, parent in enumerate(self._tree["parent"]) if parent == node
-                        and self._tree["names"][self._tree["name"][i]] == name]
-            if not children:
-                return None
-            node = children[0]
-        return node
-
     def path_to(self, name):
         """The path to the node of function @name that has most samples; None if there is none."""
         tree = self._tree
@@ -95,6 +98,32 @@ class Geometry:
             node = tree["parent"][node]
         return path
 
+    def greatest(self, name):
+        """The node of function @name that has most samples."""
+        return max((i for i in range(1, len(self._depth)) if self.name(i) == name), key=self.samples)
+
+    def line(self, node):
+        return self._tree["line"][node]
+
+    def matching(self, text):
+        """Samples below frames with @text in their names, each once."""
+        matches = [text in self.name(i).lower() and i > 0 for i in range(len(self._depth))]
+        is_below, count = [False] * len(matches), 0
+        for i, parent in enumerate(self._tree["parent"]):
+            is_below[i] = parent >= 0 and (is_below[parent] or matches[parent])
+            if matches[i] and not is_below[i]:
+                count += self.samples(i)
+        return count
+
+    def name(self, node):
+        return self._tree["names"][self._tree["name"][node]]
+
+    def parent(self, node):
+        return self._tree["parent"][node]
+
+    def children(self, node):
+        return [i for i, parent in enumerate(self._tree["parent"]) if parent == node]
+
     def place(self, node, width):
         """The middle of the node on a canvas of @width pixels that shows all."""
         middle = (self._left[node] + self._tree["total"][node] / 2) / self.total * width
@@ -105,3 +134,224 @@ def number_in(text, pattern):
     """The first group of @pattern in @text as a number; None if it is not there."""
     match = re.search(pattern, text)
     return int(match[1].replace(",", "")) if match else None
+
+
+class Page:
+    """The open page, its API and what is expected of both."""
+
+    def __init__(self, tap, browser, url, pids):
+        self.tap = tap
+        self.browser = browser
+        self.api = Api(url)
+        self.epoch = self.api.get("status")["epoch_ms"]
+        self.url = url
+        self.pids = pids
+
+    def open(self, hash_text="", **size):
+        self.browser.open(self.url + hash_text, **size)
+        return self.browser.wait("document.querySelector('#content canvas, #content table,"
+                                 " #content .empty') && document.querySelector('.facet')")
+
+    def shot(self, name):
+        os.makedirs(SHOTS, exist_ok=True)
+        self.browser.screenshot(os.path.join(SHOTS, name + ".png"))
+
+    def hash(self):
+        """The address's hash as a dictionary of lists."""
+        return urllib.parse.parse_qs(self.browser.evaluate("location.hash.slice(1)"))
+
+    def total(self):
+        """The samples of the flame graph's root, as the page says them."""
+        return number_in(self.browser.text(".flame .bar"), r"([\d,]+) samples")
+
+    def shows(self, samples, selector=".flame .bar"):
+        """Waits until the page says @samples; True if it comes to that."""
+        return bool(self.browser.wait(
+            "document.querySelector(%s)?.innerText.includes(%s)"
+            % (json.dumps(selector), json.dumps("{:,} samples".format(samples))), seconds=10))
+
+    def chosen(self):
+        """The chosen range in ms as the API has it; None if there is none. The address has times of the clock."""
+        found = self.hash()
+        return ([int(found[name][0]) - self.epoch for name in ("from", "to")] if "from" in found
+                else None)
+
+    def reset(self):
+        """The flame graph of all samples, whatever was looked at."""
+        self.browser.evaluate("document.querySelector('dialog')?.close(); document.activeElement.blur();"
+                              "location.hash = '#'")
+        self.browser.wait("document.querySelector('.flame canvas')?.dataset.zoom === '0'")
+        self.deselect()
+        self.shows(self.api.get("status")["samples"])
+
+    def settle(self):
+        """Waits until a history that records no more has all that was on its way."""
+        before = None
+        while before != (before := self.api.get("status")["samples"]):
+            time.sleep(0.3)
+
+    def deselect(self):
+        """Of the frame that was clicked last nothing is left."""
+        self.browser.wait("document.querySelector('.flame canvas')")
+        self.browser.evaluate("document.querySelector('.flame canvas').focus()")
+        self.browser.key("Escape")
+        self.browser.evaluate("document.activeElement.blur()")
+
+    def clear(self):
+        """Drops filters, times and zoom, and goes to the flame graph."""
+        self.browser.evaluate("document.activeElement.blur()")
+        self.browser.type(".tools input[type=search]", "")
+        self.browser.evaluate("document.activeElement.blur()")
+        self.browser.key("c")
+        self.browser.key("1")
+        self.deselect()
+
+
+@contextlib.contextmanager
+def targets(languages=tuple(KNOWN_FUNCTIONS)):
+    """Runs the programs of these languages that the machine can; gives their pids by language."""
+    with contextlib.ExitStack() as stack:
+        pids = {}
+        if "native" in languages and build_targets.build(["calls"]):
+            program = Program(build_targets.TARGETS["calls"].path)
+            pids["native"] = stack.enter_context(program).pid
+        interpreters = list(pythons.of_machine().values()) if "python" in languages else []
+        if interpreters:
+            program = Program(*interpreters[-1].target("calls"), seconds=60)
+            pids["python"] = stack.enter_context(program).pid
+        machines = list(javas.of_machine().values()) if "java" in languages else []
+        if machines:
+            target = {target.name: target for target in javas.build(["Calls"])}["Calls"]
+            program = Program(*machines[-1].target(target, "plain"), seconds=60)
+            pids["java"] = stack.enter_context(program).pid
+        yield pids
+
+
+def wait_for_samples(page):
+    """Waits until the functions of all targets are known by name."""
+    wanted = {KNOWN_FUNCTIONS[language] for language in page.pids}
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        names = {name for stack in page.api.stacks() for name in names_of(stack)}
+        if wanted <= names and page.api.get("status")["samples"] >= MIN_SAMPLES:
+            return True
+        time.sleep(0.2)
+    return False
+
+
+def _wait_for_address(agent, pattern, seconds=30):
+    end = time.monotonic() + seconds
+    while not (found := pattern.search(agent.log_text())):
+        if agent.process.poll() is not None or time.monotonic() > end:
+            return None
+        time.sleep(0.02)
+    return found[1].rstrip("/") + "/"
+
+
+def wait_for_page(agent):
+    """The address of the page of an agent that samples, when it does; None if it does not come to that."""
+    return _wait_for_address(agent, ADDRESS)
+
+
+def wait_for_file(agent):
+    """The same of an agent that shows a file."""
+    return _wait_for_address(agent, SHOWING)
+
+
+def check_first_graph(page, start):
+    """From the start of the agent's process on, at time @start: a flame graph, and on it a function by its name."""
+    name = KNOWN_FUNCTIONS["native"]
+    page.open()
+    # A path to it, so that the page says its name where it may be too narrow on the canvas.
+    shown = page.browser.wait("Number(document.querySelector('.flame .bar')?.innerText"
+                              ".match(/([\\d,]+) samples/)?.[1].replaceAll(',', '')) > 0")
+    drawn = time.monotonic() - start
+    page.browser.type(".tools input[type=search]", name)
+    named = page.browser.wait("Number(document.querySelector('.flame .bar').innerText"
+                              ".match(/([\\d,]+) samples match/)?.[1].replaceAll(',', '')) > 0")
+    seconds = time.monotonic() - start
+    page.tap.ok(shown and named and seconds < FIRST_GRAPH_SECONDS,
+                "the first flame graph comes within %d s of the start, with %s by name"
+                % (FIRST_GRAPH_SECONDS, name), drawn, seconds, page.browser.text("body")[:500])
+    page.tap.note("first flame graph after %.1f s, %s by name after %.1f s" % (drawn, name, seconds))
+    page.browser.type(".tools input[type=search]", "")
+    page.browser.evaluate("document.activeElement.blur()")
+
+
+def check_zoom(page, answer):
+    """A click in the graph of all samples, which @answer has too; leaves it zoomed and returns the path."""
+    browser = page.browser
+    geometry = Geometry(answer)
+    path = geometry.path_to(NATIVE_MIDDLE)
+    node = geometry.greatest(NATIVE_MIDDLE)
+    width = browser.place(".flame canvas")[2]
+    browser.click(".flame canvas", geometry.place(node, width))
+    page.tap.ok(page.shows(geometry.samples(node)) and browser.text(".flame .bar b") == NATIVE_MIDDLE
+                and json.loads(page.hash().get("zoom", ["[]"])[0]) == path,
+                "a click zooms to the frame below it, and says its samples",
+                browser.text(".flame .bar"), page.hash())
+    page.tap.ok(browser.wait("document.querySelector('.tooltip')?.innerText.includes('%s')"
+                             % NATIVE_MIDDLE), "a tooltip names it too", browser.text(".tooltip"))
+    return path
+
+
+def check_search(page, answer):
+    """Of many frames one above the other: each sample counts once. What was pruned is not found."""
+    browser = page.browser
+    browser.key("/")
+    browser.type(".tools input[type=search]", "main")
+    matching = Geometry(answer).matching("main")
+    counted = sum(count for stack, count in page.api.stacks().items()
+                  if any("main" in name.lower() for name in [stack.comm, *names_of(stack)]))
+    page.tap.ok(matching == counted or (answer["tree"]["pruned_nodes"] and matching < counted),
+                "as many samples match as in the folded stacks", matching, counted)
+    page.tap.ok(browser.wait("document.querySelector('.flame .bar').innerText.includes("
+                             "'%s samples match')" % "{:,}".format(matching)),
+                "the search says the share of matching samples", browser.text(".flame .bar"), matching)
+
+
+def check_process_filter(page, language, pid):
+    """The filter by process; leaves it chosen."""
+    browser = page.browser
+    of_target = page.api.stacks(pid=pid)
+    browser.evaluate("document.querySelector('.facets').open = true")
+    browser.evaluate("[...document.querySelectorAll('.more-rows')].filter(more =>"
+                     "more.innerText.endsWith('more')).forEach(more => more.click())")
+    browser.click("[data-facet=pid] button[data-value='%d']" % pid)
+    page.tap.ok(page.shows(sum(of_target.values()))
+                and len({stack.comm for stack in of_target}) == 1
+                and count_with(of_target, KNOWN_FUNCTIONS[language]) > 0,
+                "the filter by process leaves the samples of the %s program" % language,
+                page.total(), sum(of_target.values()))
+
+
+def check_range(page):
+    """A drag in the time line; leaves the range chosen and returns it."""
+    browser = page.browser
+    total = page.total()
+    browser.drag(".strip:nth-of-type(1) canvas", (0.3, 0.5), (0.6, 0.5))
+    browser.wait("location.hash.includes('from=')")
+    span = page.chosen()
+    expected = page.api.get("flame", **{"from": span[0], "to": span[1]})["total"]
+    page.tap.ok(0 < expected < total and page.shows(expected),
+                "a drag in the time line chooses a range", span, expected, page.total())
+    return span
+
+
+def stop_recording(page):
+    """From here on the samples are the same for the page and for us."""
+    page.browser.click("header button[title^='The history']")
+    is_paused = page.browser.wait(
+        "document.querySelector('header button[title^=\"The history\"]').ariaPressed === 'true'")
+    page.tap.ok(is_paused and page.api.get("status")["is_paused"],
+                "the history stops recording by a click")
+    page.settle()
+
+
+def check_quiet(page):
+    """Of all that was done with the page."""
+    browser = page.browser
+    page.tap.ok(not browser.errors, "the console is quiet", *browser.errors[:10])
+    strange = [url for url in browser.requests
+               if not url.startswith((page.url, "about:", "file:", "data:"))]
+    page.tap.ok(not strange, "nothing is asked of anybody else", *strange[:10])

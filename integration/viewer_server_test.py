@@ -18,7 +18,7 @@ import time
 import urllib.parse
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from harness import Agent, Tap, need_root, run_agent
+from harness import Agent, Tap, need_root, rss_anon_bytes, run_agent
 
 ADDRESS = re.compile(r" to http://(\S+?):(\d+);")
 DEFAULT_PORT = 7171
@@ -80,11 +80,6 @@ def serving(tap, *options):
                       agent.log_text()):
             tap.finish()
         yield agent, Server(agent)
-
-
-def rss_anon(pid):
-    with open("/proc/%d/status" % pid, encoding="ascii", errors="replace") as file:
-        return int(re.search(r"^RssAnon:\s*(\d+) kB", file.read(), re.M)[1]) << 10
 
 
 def check_page(tap, server):
@@ -158,7 +153,7 @@ def check_nonsense(tap, server):
 
 
 def check_many_connections(tap, agent, server):
-    before = rss_anon(agent.pid)
+    before = rss_anon_bytes(agent.pid)
     idle = []
     try:
         for i in range(IDLE_CONNECTIONS):
@@ -170,7 +165,7 @@ def check_many_connections(tap, agent, server):
         begin = time.monotonic()
         status = server.status("/api/flame")
         seconds = time.monotonic() - begin
-        after = rss_anon(agent.pid)
+        after = rss_anon_bytes(agent.pid)
         tap.ok(status == 200 and seconds < 10, "the page answers beside %d idle connections"
                % IDLE_CONNECTIONS, status, seconds)
         tap.ok(after - before < MAX_GROWTH and after < MAX_RSS_ANON,

@@ -159,22 +159,55 @@ static int make_tree(const struct stack_counts *counts, struct flame_tree *tree)
 	return err ? err : flame_tree_init(tree, &stacks, ranks, FLAME_PAGE_MAX_NODES);
 }
 
+/* What stands in the page behind the place for the profile; NULL if it has none. */
+static const char *begin_page(FILE *out)
+{
+	const char *behind = strstr(flame_page, place);
+
+	if (!behind)
+		return NULL;
+	behind += sizeof(place) - 1;
+	fwrite(flame_page, 1, (size_t)(behind - flame_page), out);
+	return behind;
+}
+
+static void end_page(FILE *out, const char *behind)
+{
+	fwrite(behind, 1, (size_t)(flame_page_end - behind), out);
+}
+
+int flame_page_write_json(FILE *out, const char *json)
+{
+	const char *behind = begin_page(out);
+
+	if (!behind)
+		return -EINVAL;
+	/* It stands in strings only. */
+	for (const char *c = json; *c; c++) {
+		if (*c == '<')
+			fputs("\\u003c", out);
+		else
+			putc(*c, out);
+	}
+	end_page(out, behind);
+	return 0;
+}
+
 int flame_page_write(FILE *out, const struct stack_counts *counts)
 {
 	_cleanup_(flame_tree_deinit) struct flame_tree tree = { 0 };
-	const char *behind = strstr(flame_page, place);
+	const char *behind;
 	int err = make_tree(counts, &tree);
 
 	if (err)
 		return err;
+	behind = begin_page(out);
 	if (!behind)
 		return -EINVAL;
-	behind += sizeof(place) - 1;
-	fwrite(flame_page, 1, (size_t)(behind - flame_page), out);
 	fprintf(out, "{\"total\":%" PRIu64 ",\"tree\":{", counts->total);
 	put_names(out, counts);
 	put_columns(out, counts, &tree);
 	fputs("}}", out);
-	fwrite(behind, 1, (size_t)(flame_page_end - behind), out);
+	end_page(out, behind);
 	return 0;
 }

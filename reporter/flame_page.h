@@ -17,4 +17,7 @@ enum { FLAME_PAGE_MAX_NODES = 100000 };
 /** Errors of writing stay in @out (ferror()). -ENOMEM. */
 int flame_page_write(FILE *out, const struct stack_counts *counts);
 
+/** The page of what the viewer answered: @json as /api/flame has it (viewer/page/API.md). */
+int flame_page_write_json(FILE *out, const char *json);
+
 #endif

@@ -1,22 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/grpc_answer.h"
 
-#include <grpc/byte_buffer.h>
-#include <grpc/byte_buffer_reader.h>
 #include <grpc/slice.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
 
 #include "agent/base/cleanup.h"
 #include "agent/base/text.h"
+#include "reporter/grpc_message.h"
 #include "reporter/otlp_answer.h"
-
-enum {
-	/* zlib's: any window, and a gzip or a zlib header as there is. */
-	ANY_HEADER_WINDOW_BITS = 32 + 15,
-};
 
 static void read_retry_delay(struct transport_answer *answer, const grpc_metadata_array *trailers)
 {
@@ -31,46 +23,16 @@ static void read_retry_delay(struct transport_answer *answer, const grpc_metadat
 	}
 }
 
-/* Unpacks to OTLP_ANSWER_MAX_BYTES at most, whatever was packed. */
-static int unpack(const void *packed, size_t packed_bytes, void *bytes, size_t *count)
-{
-	z_stream stream = { .next_in = (void *)packed, .avail_in = packed_bytes };
-	int result;
-
-	if (inflateInit2(&stream, ANY_HEADER_WINDOW_BITS) != Z_OK)
-		return -1;
-	stream.next_out = bytes;
-	stream.avail_out = OTLP_ANSWER_MAX_BYTES;
-	result = inflate(&stream, Z_FINISH);
-	*count = stream.total_out;
-	inflateEnd(&stream);
-	return result == Z_STREAM_END ? 0 : -1;
-}
-
 static void read_response(struct transport_answer *answer, grpc_byte_buffer *response)
 {
-	_cleanup_(free_pointer) void *unpacked = NULL;
-	grpc_byte_buffer_reader reader;
-	grpc_slice slice;
-	const void *bytes;
+	_cleanup_(free_pointer) char *bytes = NULL;
 	size_t count;
-	int error = 0;
 
-	if (!response || !grpc_byte_buffer_reader_init(&reader, response))
-		return otlp_answer_set_message(answer,
-					       "there is no answer in the collector's reply");
-	slice = grpc_byte_buffer_reader_readall(&reader);
-	grpc_byte_buffer_reader_destroy(&reader);
-	bytes = GRPC_SLICE_START_PTR(slice);
-	count = GRPC_SLICE_LENGTH(slice);
-	if (response->type == GRPC_BB_RAW && response->data.raw.compression != GRPC_COMPRESS_NONE) {
-		unpacked = malloc(OTLP_ANSWER_MAX_BYTES);
-		error = unpacked ? unpack(bytes, count, unpacked, &count) : -1;
-		bytes = unpacked;
-	}
-	if (error || otlp_answer_read_response(answer, bytes, count))
+	if (!response)
+		otlp_answer_set_message(answer, "there is no answer in the collector's reply");
+	else if (grpc_message_read(response, OTLP_ANSWER_MAX_BYTES, &bytes, &count) ||
+		 otlp_answer_read_response(answer, bytes, count))
 		otlp_answer_set_message(answer, "the collector's answer cannot be understood");
-	grpc_slice_unref(slice);
 }
 
 const char grpc_unusable_certificates[] =

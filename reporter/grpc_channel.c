@@ -2,20 +2,17 @@
 #include "reporter/grpc_channel.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <grpc/grpc_security.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "agent/base/cleanup.h"
 #include "agent/base/error.h"
-#include "agent/base/hash128.h"
+#include "reporter/grpc_pem.h"
 #include "reporter/otlp_answer.h"
 
 enum {
-	PEM_MAX_BYTES = 8 << 20,
 	/*
 	 * Servers close connections that are pinged more often than every 5 minutes. The timeout is
 	 * also for how long sent bytes may stay unacknowledged (TCP_USER_TIMEOUT).
@@ -35,30 +32,6 @@ static const char *const system_ca_paths[] = {
 	"/etc/ssl/cert.pem",
 	"/usr/share/grpc/roots.pem",
 };
-
-static int read_pem(const char *path, const char *kind, const char *mark, char **text)
-{
-	_cleanup_(free_pointer) char *bytes = NULL;
-	_cleanup_(close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	struct stat file;
-	ssize_t count;
-
-	if (fd < 0 || fstat(fd, &file))
-		return fail(-EINVAL, "cannot read the %s %s: %s", kind, path, strerror(errno));
-	if (!S_ISREG(file.st_mode) || file.st_size > PEM_MAX_BYTES)
-		return fail(-EINVAL, "the %s %s is no file of PEM text", kind, path);
-	bytes = malloc(file.st_size + 1);
-	if (!bytes)
-		return fail(-ENOMEM, "no memory for the %s %s", kind, path);
-	count = read(fd, bytes, file.st_size);
-	if (count < 0)
-		return fail(-EINVAL, "cannot read the %s %s: %s", kind, path, strerror(errno));
-	bytes[count] = '\0';
-	if (!strstr(bytes, mark))
-		return fail(-EINVAL, "the %s %s holds no PEM text (%s...)", kind, path, mark);
-	*text = take_pointer(bytes);
-	return 0;
-}
 
 static const char *find_system_cas(void)
 {
@@ -80,32 +53,19 @@ static const char *find_system_cas(void)
 
 uint64_t grpc_channel_files_state(const struct grpc_transport_options *options)
 {
-	const char *paths[] = {
+	const char *const paths[] = {
 		options->tls_ca ? options->tls_ca : find_system_cas(),
 		options->tls_cert,
 		options->tls_key,
 	};
-	struct stat files[3];
 
-	memset(files, 0, sizeof(files));
-	for (size_t i = 0; i < 3 && !options->is_plain; i++) {
-		struct stat file;
-
-		if (!paths[i] || stat(paths[i], &file))
-			continue;
-		files[i].st_dev = file.st_dev;
-		files[i].st_ino = file.st_ino;
-		files[i].st_size = file.st_size;
-		files[i].st_mtim = file.st_mtim;
-		files[i].st_ctim = file.st_ctim;
-	}
-	return hash64_bytes(files, sizeof(files));
+	return options->is_plain ? 0 :
+				   grpc_pem_files_state(paths, sizeof(paths) / sizeof(paths[0]));
 }
 
 static int make_tls_credentials(const struct grpc_transport_options *options,
 				grpc_channel_credentials **credentials)
 {
-	static const char certificate_mark[] = "-----BEGIN ";
 	const char *ca_path = options->tls_ca ? options->tls_ca : find_system_cas();
 	_cleanup_(free_pointer) char *cas = NULL;
 	_cleanup_(free_pointer) char *certificate = NULL;
@@ -117,12 +77,11 @@ static int make_tls_credentials(const struct grpc_transport_options *options,
 		return fail(-EINVAL,
 			    "this system has no file of CA certificates that is known here; "
 			    "install ca-certificates, or give -tls-ca FILE");
-	error = read_pem(ca_path, "CA certificates", certificate_mark, &cas);
+	error = grpc_pem_read(ca_path, "CA certificates", &cas);
 	if (!error && options->tls_cert)
-		error = read_pem(options->tls_cert, "client certificate", certificate_mark,
-				 &certificate);
+		error = grpc_pem_read(options->tls_cert, "client certificate", &certificate);
 	if (!error && options->tls_key)
-		error = read_pem(options->tls_key, "client key", certificate_mark, &key);
+		error = grpc_pem_read(options->tls_key, "client key", &key);
 	if (error)
 		return error;
 	pair = (grpc_ssl_pem_key_cert_pair){ .private_key = key, .cert_chain = certificate };

@@ -9,7 +9,6 @@
 #include <grpc/byte_buffer.h>
 #include <grpc/grpc.h>
 #include <grpc/slice.h>
-#include <grpc/support/log.h>
 #include <grpc/support/time.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -19,9 +18,9 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
 #include "agent/base/error.h"
-#include "agent/base/log.h"
 #include "reporter/grpc_answer.h"
 #include "reporter/grpc_channel.h"
+#include "reporter/grpc_library.h"
 #include "reporter/otlp_answer.h"
 
 #define EXPORT_METHOD "/opentelemetry.proto.collector.profiles.v1development.ProfilesService/Export"
@@ -90,6 +89,8 @@ static int read_headers(struct call_state *state, const struct transport_headers
 static bool publish_call(struct grpc_transport *transport, struct call_state *state,
 			 uint64_t timeout_ns)
 {
+	const char *method = transport->options->method ? transport->options->method :
+							  EXPORT_METHOD;
 	gpr_timespec timeout = gpr_time_from_nanos(
 		timeout_ns > INT64_MAX ? INT64_MAX : (int64_t)timeout_ns, GPR_TIMESPAN);
 	gpr_timespec deadline = gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), timeout);
@@ -100,8 +101,8 @@ static bool publish_call(struct grpc_transport *transport, struct call_state *st
 	if (!is_cancelled) {
 		state->call = grpc_channel_create_call(transport->channel, NULL,
 						       GRPC_PROPAGATE_DEFAULTS, transport->queue,
-						       grpc_slice_from_static_string(EXPORT_METHOD),
-						       NULL, deadline, NULL);
+						       grpc_slice_from_static_string(method), NULL,
+						       deadline, NULL);
 		transport->call = state->call;
 	}
 	pthread_mutex_unlock(&transport->lock);
@@ -263,11 +264,6 @@ static int check_certificates(struct grpc_transport *transport)
 	return 0;
 }
 
-static void log_line(gpr_log_func_args *line)
-{
-	log_debug("grpc: %s", line->message);
-}
-
 int grpc_transport_create(const struct grpc_transport_options *options,
 			  struct grpc_transport **created)
 {
@@ -280,10 +276,7 @@ int grpc_transport_create(const struct grpc_transport_options *options,
 
 	if (!transport)
 		return fail(-ENOMEM, "no memory for the transport");
-	gpr_set_log_function(log_line);
-	/* The system's own way to find hosts; c-ares knows less of them, and leaks in each look-up. */
-	setenv("GRPC_DNS_RESOLVER", "native", 0);
-	grpc_init();
+	grpc_library_init();
 	transport->base.ops = &ops;
 	transport->options = options;
 	pthread_mutex_init(&transport->lock, NULL);

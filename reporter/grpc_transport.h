@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * The transport over gRPC's C core: unary calls of ProfilesService/Export, gzip, one at a time. It
+ * The transport over gRPC's C core: unary calls, gzip, one at a time. It
  * connects at the first call; a connection that fails is tried again by each call and in between, so
  * that a call fails at once where there is none. Certificates that are renewed on disk are read
  * again after a failure. What a collector answers is bounded to OTLP_ANSWER_MAX_BYTES, unpacked, and
@@ -19,6 +19,8 @@
 
 /** Borrowed for as long as the transport lives. */
 struct grpc_transport_options {
+	/** "/package.Service/Method"; NULL: ProfilesService/Export. */
+	const char *method;
 	/** `host:port`, `1.2.3.4:port` or `[::1]:port`. */
 	const char *address;
 	/** No TLS; the three paths are not used then. */

@@ -20,6 +20,11 @@ typedef Opentelemetry__Proto__Collector__Profiles__V1development__ExportProfiles
 typedef Opentelemetry__Proto__Collector__Profiles__V1development__ExportProfilesPartialSuccess
 	partial_success;
 
+#define EXPORT_RESPONSE_INIT                                                                       \
+	OPENTELEMETRY__PROTO__COLLECTOR__PROFILES__V1DEVELOPMENT__EXPORT_PROFILES_SERVICE_RESPONSE__INIT
+#define PARTIAL_SUCCESS_INIT                                                                       \
+	OPENTELEMETRY__PROTO__COLLECTOR__PROFILES__V1DEVELOPMENT__EXPORT_PROFILES_PARTIAL_SUCCESS__INIT
+
 static const char retry_info_type[] = "google.rpc.RetryInfo";
 
 void otlp_answer_set_message(struct transport_answer *answer, const char *text)
@@ -56,6 +61,19 @@ int otlp_answer_read_response(struct transport_answer *answer, const void *bytes
 	}
 	COLLECTOR_(export_profiles_service_response__free_unpacked)(response, NULL);
 	return 0;
+}
+
+size_t otlp_answer_write_response(int64_t rejected, const char *text, void *bytes, size_t capacity)
+{
+	partial_success partial = PARTIAL_SUCCESS_INIT;
+	export_response response = EXPORT_RESPONSE_INIT;
+
+	partial.rejected_profiles = rejected;
+	partial.error_message = (char *)text;
+	response.partial_success = &partial;
+	if (COLLECTOR_(export_profiles_service_response__get_packed_size)(&response) > capacity)
+		return 0;
+	return COLLECTOR_(export_profiles_service_response__pack)(&response, bytes);
 }
 
 static uint64_t duration_ns(const Google__Rpc__Duration *duration)

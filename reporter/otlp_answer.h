@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * What a collector answers, from bytes that it may have made up: bounded, and without trust in any
- * number or text.
+ * number or text. And what we answer as one.
  */
 #ifndef REPORTER_OTLP_ANSWER_H
 #define REPORTER_OTLP_ANSWER_H
@@ -22,6 +22,12 @@ void otlp_answer_set_message(struct transport_answer *answer, const char *text);
  * -EBADMSG if it is none; then they are untouched.
  */
 int otlp_answer_read_response(struct transport_answer *answer, const void *bytes, size_t count);
+
+/**
+ * The other side of it: writes an ExportProfilesServiceResponse of @rejected profiles and @text, which is valid UTF-8,
+ * into @bytes if there is room for @capacity of them; how many they are, 0 if there is not.
+ */
+size_t otlp_answer_write_response(int64_t rejected, const char *text, void *bytes, size_t capacity);
 
 /**
  * The retry_delay of the first RetryInfo in a google.rpc.Status, as the trailer

@@ -11,6 +11,7 @@
 static const char *const key_names[OTLP_KEY_COUNT] = {
 	[OTLP_SERVICE_NAME] = "service.name",
 	[OTLP_CONTAINER_ID] = "container.id",
+	[OTLP_HOST_NAME] = "host.name",
 	[OTLP_PROCESS_PID] = "process.pid",
 	[OTLP_EXECUTABLE_NAME] = "process.executable.name",
 	[OTLP_EXECUTABLE_PATH] = "process.executable.path",
@@ -70,7 +71,7 @@ static void add_common(struct otlp_attributes *attributes, const struct otlp_opt
 		uint32_t id;
 
 		for (int j = 0; j < OTLP_KEY_COUNT; j++) {
-			if (attributes->keys[j] == keys.items[i])
+			if (attributes->keys[j] == keys.items[i] && j != OTLP_HOST_NAME)
 				attributes->keys[j] = 0;
 		}
 		if (is_replaced(options, keys.items, i) || !keys.items[i])
@@ -112,6 +113,7 @@ static bool is_on_resource(enum resource_grouping grouping, enum otlp_key key)
 {
 	switch (key) {
 	case OTLP_SERVICE_NAME:
+	case OTLP_HOST_NAME:
 		return true;
 	case OTLP_CONTAINER_ID:
 		return grouping != GROUP_BY_SERVICE;
@@ -187,6 +189,11 @@ static void place_program(struct otlp_attributes *attributes, const struct proce
 	place_text(attributes, OTLP_GO_MODULE_VERSION, info->go_module_version);
 }
 
+static bool is_host_name(const struct otlp_attributes *attributes, uint32_t id)
+{
+	return otlp_attribute(attributes->dictionary, id).key == attributes->keys[OTLP_HOST_NAME];
+}
+
 static void make_process(struct otlp_attributes *attributes, const struct stored_sample *sample,
 			 struct otlp_process *process)
 {
@@ -197,13 +204,17 @@ static void make_process(struct otlp_attributes *attributes, const struct stored
 	attributes->sequence.count = 0;
 	process->first_attribute = attributes->process_attributes.count;
 	place_service_name(attributes, sample);
-	if (info)
+	if (info) {
 		place_text(attributes, OTLP_CONTAINER_ID, info->container_id);
+		place_text(attributes, OTLP_HOST_NAME, info->host_name);
+	}
 	place(attributes, OTLP_PROCESS_PID, OTLP_VALUE_NUMBER, sample->pid);
 	if (info)
 		place_program(attributes, info);
 	for (size_t i = 0; i < attributes->common.count; i++)
-		append_id(attributes, &attributes->sequence, attributes->common.items[i]);
+		if (!info || !*info->host_name ||
+		    !is_host_name(attributes, attributes->common.items[i]))
+			append_id(attributes, &attributes->sequence, attributes->common.items[i]);
 	if (!dictionary->err)
 		dictionary->err = sequence_counts_place(&attributes->resources,
 							&attributes->sequence, &resource);

@@ -34,6 +34,8 @@
 enum otlp_key {
 	OTLP_SERVICE_NAME,
 	OTLP_CONTAINER_ID,
+	/** Of samples that others sent, in place of what the options have. */
+	OTLP_HOST_NAME,
 	OTLP_PROCESS_PID,
 	OTLP_EXECUTABLE_NAME,
 	OTLP_EXECUTABLE_PATH,

@@ -30,8 +30,8 @@ struct sample_totals {
 };
 
 /**
- * Owned by the agent; report() is the work thread's. Totals are read when that has ended, or by
- * sample_counter_read().
+ * Owned by the agent; report() is one thread's: the work thread's, or of samples that others send the
+ * receiver's. Totals are read when that has ended, or by sample_counter_read().
  */
 struct sample_counter {
 	struct reporter reporter;

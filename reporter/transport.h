@@ -47,7 +47,8 @@ struct transport;
 
 struct transport_ops {
 	/**
-	 * Sends one ExportProfilesServiceRequest and waits for the answer, @timeout_ns at most. Always
+	 * Sends one request (an ExportProfilesServiceRequest, if it is no transport of another method) and
+	 * waits for the answer, @timeout_ns at most. Always
 	 * fills *@answer: what fails on the way is a status too.
 	 */
 	void (*send)(struct transport *transport, const void *bytes, size_t byte_count,

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Brings a large debug file into ~/.cache/allframes/debug-file, for the bench: that of HotSpot's server VM in
-Debian's package openjdk-NN-dbg, its sections unpacked. Prints its path. It needs Debian's apt-get.
+Debian's package openjdk-NN-dbg, as it is there, with sections that are compressed, and unpacked. Prints both paths.
+It needs Debian's apt-get.
 """
 import glob
 import os
@@ -12,6 +13,7 @@ import tempfile
 
 CACHE = os.path.expanduser("~/.cache/allframes/debug-file")
 DEBUG_FILE = os.path.join(CACHE, "libjvm.debug")
+PACKED_FILE = os.path.join(CACHE, "libjvm.packed.debug")
 
 
 def _output(*command, cwd=None):
@@ -28,9 +30,9 @@ def _package():
 
 
 def fetch():
-    """The path of the file; the package is taken apart where the file is not there yet."""
-    if os.path.exists(DEBUG_FILE):
-        return DEBUG_FILE
+    """The paths of the file unpacked and packed; the package is taken apart where they are not there yet."""
+    if os.path.exists(DEBUG_FILE) and os.path.exists(PACKED_FILE):
+        return DEBUG_FILE, PACKED_FILE
     os.makedirs(CACHE, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=CACHE) as directory:
         # apt's own user may have no way in, which it warns of.
@@ -41,8 +43,9 @@ def fetch():
         unpacked = os.path.join(directory, "unpacked")
         _output("objcopy", "--decompress-debug-sections", largest, unpacked)
         os.rename(unpacked, DEBUG_FILE)
-    return DEBUG_FILE
+        os.rename(largest, PACKED_FILE)
+    return DEBUG_FILE, PACKED_FILE
 
 
 if __name__ == "__main__":
-    print(fetch())
+    print(*fetch(), sep="\n")

@@ -33,6 +33,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 UNIT_LIMIT_S = 180
 SCRIPT_LIMIT_S = 900
 LONG_LIMIT_S = 4 * 3600
+# Of a unit test, for what it does with all that was fetched.
+LONG_UNIT_LIMIT_S = 3600
 HEAD_LINES = 30
 SHOWN_LINES = 400
 
@@ -199,8 +201,15 @@ def judge(output, status, limit_s):
     return passed, failed, skipped, trouble
 
 
+def limit_of(test, long_tier):
+    """Seconds that @test may take."""
+    if not long_tier:
+        return test.limit_s
+    return max(test.limit_s, LONG_LIMIT_S if test.path.suffix else LONG_UNIT_LIMIT_S)
+
+
 def run(test, environment, long_tier):
-    limit_s = max(test.limit_s, LONG_LIMIT_S) if long_tier and test.path.suffix else test.limit_s
+    limit_s = limit_of(test, long_tier)
     start = time.monotonic()
     # A file and not a pipe: a process that a test left behind must not keep the runner waiting.
     with tempfile.TemporaryFile(mode="w+", encoding="utf-8", errors="replace") as file:

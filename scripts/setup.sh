@@ -3,7 +3,7 @@
 # Installs the Debian packages that are missing, and says so; with nothing missing it does nothing.
 # On other distributions it checks for the commands and headers and names what is missing.
 #
-#	setup.sh build|test|check|fuzz|page...
+#	setup.sh build|test|long|check|fuzz|page...
 #
 # Each list below has one package a line, and behind a colon the command or header by which it is
 # recognised (python:MODULE is a module of Python's): where that is there already, by whatever way,
@@ -64,6 +64,10 @@ qemu-system-arm:qemu-system-aarch64
 busybox-static:busybox
 chromium:chromium'
 
+# Of what the long tier fetches, compilers of other languages of the JVM come by it.
+long_packages='
+maven:mvn'
+
 # The viewer's page is built by them; what comes of it is committed.
 page_packages='
 nodejs:node
@@ -99,11 +103,12 @@ for list in "$@"; do
 	case $list in
 	build) packages=$build_packages ;;
 	test) packages=$test_packages ;;
+	long) packages=$long_packages ;;
 	check) packages=$check_packages ;;
 	fuzz) packages=$fuzz_packages ;;
 	page) packages=$page_packages ;;
 	*)
-		echo "setup.sh: $list: give build, test, check, fuzz or page" >&2
+		echo "setup.sh: $list: give build, test, long, check, fuzz or page" >&2
 		exit 2
 		;;
 	esac

@@ -10,6 +10,7 @@
 
 #include "agent/base/byte_reader.h"
 #include "agent/base/error.h"
+#include "symbols/big_bytes.h"
 
 enum {
 	ROW_MAX_BYTES = 3 * VARINT_MAX_BYTES,
@@ -18,7 +19,7 @@ enum {
 void address_runs_deinit(struct address_runs *runs)
 {
 	address_run_vector_deinit(&runs->runs);
-	byte_vector_deinit(&runs->bytes);
+	big_bytes_deinit(&runs->bytes);
 }
 
 static bool is_nothing(struct address_value value)
@@ -58,7 +59,7 @@ int address_runs_add(struct address_runs *runs, struct address_row row)
 			(struct address_run){ .start = row.address, .offset = runs->bytes.count };
 		runs->last = (struct address_row){ .address = row.address };
 	}
-	if (byte_vector_reserve(&runs->bytes, runs->bytes.count + ROW_MAX_BYTES))
+	if (big_bytes_reserve(&runs->bytes, runs->bytes.count + ROW_MAX_BYTES))
 		return fail(-ENOMEM, "no memory for runs of addresses");
 	put_uleb128(&runs->bytes, row.address - runs->last.address);
 	put_sleb128(&runs->bytes, (int64_t)row.value.first - runs->last.value.first);

@@ -25,6 +25,7 @@ VECTOR_DEFINE(address_run_vector, struct address_run)
 
 struct address_runs {
 	struct address_run_vector runs;
+	/** By big_bytes.h. */
 	struct byte_vector bytes;
 	/** The run that is being added to, if is_open. */
 	struct address_run open;

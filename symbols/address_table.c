@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "agent/base/error.h"
+#include "symbols/big_bytes.h"
 
 enum {
 	NUMBER_BYTES = 4,
@@ -19,7 +20,7 @@ void address_table_bytes_deinit(struct address_table_bytes *table)
 {
 	number_vector_deinit(&table->addresses);
 	number_vector_deinit(&table->offsets);
-	byte_vector_deinit(&table->rows);
+	big_bytes_deinit(&table->rows);
 }
 
 /* Bytes that numbers up to @largest take. */
@@ -87,7 +88,7 @@ int address_table_bytes_finish(struct address_table_bytes *table)
 		return fail(-E2BIG, "a table of more than 4 GiB");
 	if (number_vector_push(&table->addresses, htole32(start - table->base)) ||
 	    number_vector_push(&table->offsets, htole32(table->rows.count)) ||
-	    byte_vector_reserve(&table->rows, table->rows.count + BLOCK_MAX_BYTES))
+	    big_bytes_reserve(&table->rows, table->rows.count + BLOCK_MAX_BYTES))
 		return fail(-ENOMEM, "no memory for a table of addresses");
 	put_block(table);
 	table->waiting_count = 0;
@@ -153,9 +154,15 @@ static uint32_t rows_up_to(const uint8_t *addresses, uint32_t count, uint32_t wi
 {
 	uint32_t below = 0;
 
+	/* Without a branch at the row that counts, which nobody could guess. */
 	if (width == 1) {
 		for (uint32_t i = 0; i < count; i++)
 			below += addresses[i] <= offset;
+		return below;
+	}
+	if (width == 2) {
+		for (uint32_t i = 0; i < count; i++)
+			below += (uint32_t)(addresses[2 * i] | addresses[2 * i + 1] << 8) <= offset;
 		return below;
 	}
 	while (below < count && read_number(addresses + below * width, width) <= offset)

@@ -43,6 +43,7 @@ struct address_table_bytes {
 	/** Of each block: its address less @base; and where its rows begin in @rows. */
 	struct number_vector addresses;
 	struct number_vector offsets;
+	/** By big_bytes.h. */
 	struct byte_vector rows;
 	/** Of the writer: rows that wait until their block is full. */
 	struct address_row waiting[ADDRESS_TABLE_BLOCK_ROWS];

@@ -7,15 +7,18 @@
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
+#include <elfutils/libdwelf.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <libelf.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "agent/base/cleanup.h"
 #include "agent/base/error.h"
 #include "symbols/dwarf_unit.h"
+#include "symbols/scratch_file.h"
+#include "symbols/unpacked_elf.h"
 
 enum {
 	/* What one Dwarf is used for: some ten megabytes. */
@@ -30,6 +33,13 @@ static uint64_t (*provide_split)(uint64_t id);
 void dwarf_ranges_provide_split(uint64_t (*provide)(uint64_t id))
 {
 	provide_split = provide;
+}
+
+static int (*provide_unpacked)(const struct elf_image *image, int *fd);
+
+void dwarf_ranges_provide_unpacked(int (*provide)(const struct elf_image *image, int *fd))
+{
+	provide_unpacked = provide;
 }
 
 struct pass {
@@ -76,6 +86,20 @@ static uint64_t open_split(Dwarf_CU *unit, Dwarf_Die *split)
 	return bytes;
 }
 
+/* libdw takes for dwz's common file whatever lies at its path: of another build it has other names. */
+static int check_common_file(Dwarf *dwarf)
+{
+	const char *path;
+	const void *wanted, *found;
+	ssize_t wanted_bytes = dwelf_dwarf_gnu_debugaltlink(dwarf, &path, &wanted);
+	Dwarf *common = wanted_bytes > 0 ? dwarf_getalt(dwarf) : NULL;
+
+	if (!common || (dwelf_elf_gnu_build_id(dwarf_getelf(common), &found) == wanted_bytes &&
+			!memcmp(found, wanted, wanted_bytes)))
+		return 0;
+	return fail(-EBADMSG, "the common file %.64s is of another build", path);
+}
+
 /* Units by one Dwarf. */
 static int add_some(struct pass *pass)
 {
@@ -86,6 +110,9 @@ static int add_some(struct pass *pass)
 
 	if (!dwarf)
 		return fail(-ENOENT, "no DWARF: %s", dwarf_errmsg(-1));
+	err = check_common_file(dwarf);
+	if (err)
+		return err;
 	pass->reader.line_count = 0;
 	while (!err && number < first + UNITS_MAX && pass->reader.line_count < LINES_MAX &&
 	       split_count < SPLIT_UNITS_MAX && split_bytes < SPLIT_BYTES_MAX) {
@@ -114,39 +141,23 @@ static int add_some(struct pass *pass)
 	return err;
 }
 
-/* libdw unpacks sections before it looks at them, into memory of the size that they claim. */
-static int check_sections(const struct elf_image *image)
+static int unpack(const struct elf_image *image, int *fd)
 {
-	uint64_t all_bytes = 0;
-
-	for (uint32_t i = 0; i < image->section_count; i++) {
-		const struct elf_section *section = &image->sections[i];
-		uint64_t bytes;
-
-		if (elf_section_encoding(section) == ELF_ENCODING_PLAIN ||
-		    elf_image_unpacked_bytes(image, section, &bytes))
-			continue;
-		if (bytes / DWARF_MAX_EXPANSION > section->size)
-			return fail(-E2BIG,
-				    "section %.32s claims to be %" PRIu64 " bytes in %" PRIu64,
-				    section->name, bytes, section->size);
-		all_bytes += bytes;
-		if (all_bytes > DWARF_MAX_UNPACKED_BYTES)
-			return fail(-E2BIG, "compressed sections of %" PRIu64 " bytes", all_bytes);
-	}
-	return 0;
+	return provide_unpacked ? provide_unpacked(image, fd) :
+				  unpacked_elf_make(image, scratch_file_open, fd);
 }
 
 int dwarf_ranges_add(struct range_writer *writer, const struct elf_image *image)
 {
 	_cleanup_(end_elf) Elf *elf = NULL;
 	struct pass pass = { .reader = { .writer = writer, .names.strings = &writer->strings } };
-	int err = check_sections(image);
+	_cleanup_(close_fd) int unpacked = -1;
+	int err = unpack(image, &unpacked);
 
 	if (err)
 		return err;
 	elf_version(EV_CURRENT);
-	elf = elf_begin(image->fd, ELF_C_READ_MMAP, NULL);
+	elf = elf_begin(unpacked >= 0 ? unpacked : image->fd, ELF_C_READ_MMAP, NULL);
 	if (!elf)
 		return fail(-EBADMSG, "libelf: %s", elf_errmsg(-1));
 	pass.elf = elf;

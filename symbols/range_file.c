@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "agent/base/error.h"
+#include "agent/base/text.h"
 
 enum {
 	/* Four numbers of 32 bits. */
@@ -163,6 +164,12 @@ static bool read_scope(const struct range_file *file, uint32_t at, struct scope 
 	return true;
 }
 
+/* Whether symbol "main.cold" is of function "main": compilers name what they part so. */
+static bool is_part_of(const char *symbol, const char *function)
+{
+	return function && text_starts_with(symbol, function) && symbol[strlen(function)] == '.';
+}
+
 uint32_t range_file_lookup(const struct range_file *file, uint64_t address,
 			   struct range_frame *frames, uint32_t capacity)
 {
@@ -170,6 +177,7 @@ uint32_t range_file_lookup(const struct range_file *file, uint64_t address,
 	struct range_frame frame;
 	uint32_t count = 0, at, depth;
 	struct scope scope = { 0 };
+	const char *name;
 
 	if (!capacity)
 		return 0;
@@ -191,9 +199,10 @@ uint32_t range_file_lookup(const struct range_file *file, uint64_t address,
 		return count;
 	/* A linkage name, where the function has none of its own. */
 	symbol = address_table_lookup(&file->tables[RANGE_SYMBOLS], address);
+	name = string_at(file, symbol.first);
 	if (!count && (symbol.first || frame.file))
 		frames[count++] = frame;
-	if (count && string_at(file, symbol.first))
-		frames[count - 1].function = string_at(file, symbol.first);
+	if (count && name && !is_part_of(name, frames[count - 1].function))
+		frames[count - 1].function = name;
 	return count;
 }

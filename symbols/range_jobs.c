@@ -3,6 +3,10 @@
 
 #include <stdlib.h>
 
+#include "agent/base/clock.h"
+#include "agent/base/error.h"
+#include "agent/base/log.h"
+
 void range_jobs_push(struct range_job_queue *queue, struct range_job *job)
 {
 	job->next = NULL;
@@ -23,6 +27,27 @@ struct range_job *range_jobs_pop(struct range_job_queue *queue)
 	if (!queue->first)
 		queue->last = NULL;
 	return job;
+}
+
+struct range_job *range_job_create(struct binary *binary, pid_t pid, enum range_depth depth)
+{
+	struct range_job *job = malloc(sizeof(*job));
+
+	if (job)
+		*job = (struct range_job){ .binary = binary_ref(binary),
+					   .pid = pid,
+					   .depth = depth };
+	return job;
+}
+
+void range_job_log_failed(const struct range_job *job)
+{
+	static struct log_limit limit = { .interval_ns = NS_PER_SECOND, .burst = 20 };
+	uint64_t suppressed;
+
+	if (log_limit_allow(&limit, clock_monotonic_ns(), &suppressed))
+		log_debug("no %s of %s: %s", job->depth == RANGE_DEPTH_FULL ? "lines" : "symbols",
+			  job->binary->path, error_text());
 }
 
 void range_job_destroy(struct range_job *job)

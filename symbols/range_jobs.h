@@ -27,6 +27,12 @@ void range_jobs_push(struct range_job_queue *queue, struct range_job *job);
 /** NULL if there is none; the caller's. */
 struct range_job *range_jobs_pop(struct range_job_queue *queue);
 
+/** NULL without memory. Takes a reference on @binary. */
+struct range_job *range_job_create(struct binary *binary, pid_t pid, enum range_depth depth);
+
+/** Says why it has failed (agent/base/error.h), unless many do. Any thread, one at a time. */
+void range_job_log_failed(const struct range_job *job);
+
 void range_job_destroy(struct range_job *job);
 
 #endif

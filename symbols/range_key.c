@@ -13,7 +13,7 @@
 
 enum {
 	/* Raise it whenever the same bytes would give other ranges. */
-	MAKER_VERSION = 1,
+	MAKER_VERSION = 2,
 	PIECE_BYTES = 256 << 10,
 	/* Of a section's name, what is looked at: many may have one long name. */
 	SECTION_NAME_MAX_BYTES = 256,

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -19,8 +20,11 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
 #include "agent/base/error.h"
+#include "symbols/big_bytes.h"
 #include "symbols/child_process.h"
 #include "symbols/range_maker_child.h"
+#include "symbols/scratch_file.h"
+#include "symbols/unpacked_elf.h"
 
 enum {
 	/* Of the clock: others may want the CPU more. */
@@ -32,16 +36,22 @@ enum {
 	OPENS_MAX = 1 << 18,
 };
 
+/* Of all that a process unpacks, one file after the other. */
+#define SCRATCH_MAX_BYTES (2 * UNPACKED_MAX_BYTES)
+
 /* Whether the program takes the hidden argument: another would do all it does once more. */
 static bool is_entered;
 
 /* A process and what was heard of it. */
 struct maker {
 	const struct debug_file_search *search;
+	/* Borrowed: the file whose ranges are made. */
+	int elf;
 	struct child_process child;
 	int socket;
 	uint64_t deadline_ns;
 	uint32_t open_count;
+	uint64_t scratch_bytes;
 	bool is_late;
 	bool has_result;
 	int result;
@@ -98,13 +108,21 @@ static int start(struct maker *maker)
 
 /* --- what it says --- */
 
-static void open_for(struct maker *maker, const char *path)
+static void open_for(struct maker *maker, const struct range_maker_message *message)
 {
 	struct range_maker_message reply = { .kind = RANGE_MAKER_OPENED };
 	_cleanup_(close_fd) int fd = -1;
 
-	if (maker->search && maker->open_count++ < OPENS_MAX)
-		(void)debug_file_open_path(maker->search, path, &fd);
+	if (message->kind == RANGE_MAKER_OPEN) {
+		if (maker->search && maker->open_count++ < OPENS_MAX)
+			(void)debug_file_open_path(maker->search, message->text, maker->elf, &fd);
+	} else if (message->kind == RANGE_MAKER_OPEN_BIG_BYTES) {
+		if (maker->open_count++ < OPENS_MAX)
+			(void)scratch_file_open_sparse(BIG_BYTES_MAX, &fd);
+	} else if (message->bytes <= SCRATCH_MAX_BYTES - maker->scratch_bytes) {
+		maker->scratch_bytes += message->bytes;
+		(void)scratch_file_open(message->bytes, &fd);
+	}
 	/* If that fails the process is at its end. */
 	(void)send_with(maker->socket, &reply, offsetof(struct range_maker_message, text), &fd,
 			fd >= 0);
@@ -120,8 +138,9 @@ static bool hear(struct maker *maker, int flags)
 	if (size <= (ssize_t)text_offset)
 		return false;
 	((char *)&message)[size - 1] = '\0';
-	if (message.kind == RANGE_MAKER_OPEN) {
-		open_for(maker, message.text);
+	if (message.kind == RANGE_MAKER_OPEN || message.kind == RANGE_MAKER_OPEN_SCRATCH ||
+	    message.kind == RANGE_MAKER_OPEN_BIG_BYTES) {
+		open_for(maker, &message);
 	} else if (message.kind == RANGE_MAKER_RESULT) {
 		maker->has_result = true;
 		maker->result = message.error < 0 && message.error > -4096 ? message.error :
@@ -185,28 +204,39 @@ static int judge(const struct maker *maker, int status)
 {
 	if (WIFSIGNALED(status))
 		return judge_signal(maker, WTERMSIG(status));
+	/* It is its own limit that a process without memory has met: another try would end as this one. */
+	if (WEXITSTATUS(status) == RANGE_MAKER_EXIT_NO_MEMORY ||
+	    (maker->has_result && maker->result == -ENOMEM))
+		return fail(-E2BIG, "ranges take more memory than allowed");
 	if (maker->has_result && !WEXITSTATUS(status))
 		return maker->result ? fail(maker->result, "%s", maker->text) : 0;
-	if (WEXITSTATUS(status) == RANGE_MAKER_EXIT_NO_MEMORY)
-		return fail(-ENOMEM, "ranges take more memory than allowed");
 	return fail(-EBADMSG, "the process that makes ranges ended with status %d",
 		    WEXITSTATUS(status));
 }
 
-static int finish(struct maker *maker)
+static uint64_t time_ns(struct timeval time)
+{
+	return (uint64_t)time.tv_sec * NS_PER_SECOND + (uint64_t)time.tv_usec * 1000;
+}
+
+/* @cpu_ns: of what stays behind as much as it may use. */
+static int finish(struct maker *maker, const struct range_maker_limits *limits, uint64_t *cpu_ns)
 {
 	int status, err = serve(maker);
+	struct rusage usage;
 
 	if (err) {
 		kill(maker->child.pid, SIGKILL);
 		waitpid(maker->child.pid, NULL, WNOHANG);
+		*cpu_ns += limits->cpu_ns;
 		return err;
 	}
 	while (!maker->has_result && hear(maker, MSG_DONTWAIT))
 		;
-	while (waitpid(maker->child.pid, &status, 0) < 0)
+	while (wait4(maker->child.pid, &status, 0, &usage) < 0)
 		if (errno != EINTR)
 			return fail_errno(-errno, "end of a process that makes ranges");
+	*cpu_ns += time_ns(usage.ru_utime) + time_ns(usage.ru_stime);
 	return judge(maker, status);
 }
 
@@ -218,11 +248,11 @@ static void maker_deinit(struct maker *maker)
 
 int range_maker_run(const struct range_maker_files *files, const struct debug_file_search *search,
 		    enum range_depth depth, struct hash128 key,
-		    const struct range_maker_limits *limits)
+		    const struct range_maker_limits *limits, uint64_t *cpu_ns)
 {
-	_cleanup_(maker_deinit) struct maker maker = { .search = search,
-						       .child.pid_fd = -1,
-						       .socket = -1 };
+	_cleanup_(maker_deinit) struct maker maker = {
+		.search = search, .elf = files->elf, .child.pid_fd = -1, .socket = -1
+	};
 	struct range_maker_request request = {
 		.limits = *limits,
 		.key = key,
@@ -230,6 +260,7 @@ int range_maker_run(const struct range_maker_files *files, const struct debug_fi
 		.parent = getpid(),
 	};
 	int fds[RANGE_MAKER_FILES_MAX] = { files->elf, files->output }, fd_count = 2, err;
+	uint64_t used_ns = 0;
 
 	if (!is_entered)
 		return fail(-EOPNOTSUPP, "this program cannot make ranges in a process");
@@ -244,5 +275,8 @@ int range_maker_run(const struct range_maker_files *files, const struct debug_fi
 	if (err)
 		return err;
 	(void)send_with(maker.socket, &request, sizeof(request), fds, fd_count);
-	return finish(&maker);
+	err = finish(&maker, limits, &used_ns);
+	if (cpu_ns)
+		*cpu_ns += used_ns;
+	return err;
 }

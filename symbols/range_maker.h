@@ -9,6 +9,9 @@
  *	range_maker_enter	gives up all but memory, time and these files (symbols/sandbox.h); make_ranges
  *		< OPEN path	of a .dwo or .dwp file, or the common file of dwz: opened below the roots of the search,
  *		> OPENED	regular files only
+ *		< OPEN_SCRATCH	for sections that are compressed
+ *		< OPEN_BIG_BYTES for what is collected (symbols/big_bytes.h)
+ *		> OPENED
  *		< RESULT
  *
  * What the process sends and writes is hostile too.
@@ -18,6 +21,7 @@
 
 #include <stdint.h>
 
+#include "agent/base/clock.h"
 #include "agent/base/hash128.h"
 #include "agent/host/debug_file.h"
 #include "symbols/make_ranges.h"
@@ -29,6 +33,12 @@ struct range_maker_limits {
 	uint64_t memory_bytes;
 	uint64_t output_bytes;
 };
+
+/** What a file gets in the agent: one of 1 GB takes 8 s of CPU time, 70 MB and a range file of 140 MB. */
+#define RANGE_MAKER_CPU_NS (60 * NS_PER_SECOND)
+/** With what the process has at its start less than 200 MB. */
+#define RANGE_MAKER_MEMORY_BYTES (186ULL << 20)
+#define RANGE_MAKER_OUTPUT_BYTES (512ULL << 20)
 
 /** Open files, the caller's. */
 struct range_maker_files {
@@ -47,14 +57,15 @@ void range_maker_enter(int argument_count, char **arguments);
 
 /**
  * Makes the range file of an ELF file in a process with limits; blocks until that ends. @search: where
- * files that debug data name may be, NULL for nowhere. @key goes into the header. Any thread may call this, and must not end meanwhile.
+ * files that debug data name may be, NULL for nowhere. @key goes into the header. Any thread may call this, and must not end meanwhile. The CPU time of the
+ * process is added to *@cpu_ns, also after a failure; NULL for nowhere.
  *
- * -ETIME, -ENOMEM and -E2BIG over the limits, -EBADMSG for a file that is damaged or has ended the
+ * -ETIME and -E2BIG over the limits, -EAGAIN without room for what is compressed, -EBADMSG for a file that is damaged or has ended the
  * process, -EOPNOTSUPP if it is no ELF file that is known, others as system calls say. What is in the
  * output then is rubbish.
  */
 int range_maker_run(const struct range_maker_files *files, const struct debug_file_search *search,
 		    enum range_depth depth, struct hash128 key,
-		    const struct range_maker_limits *limits);
+		    const struct range_maker_limits *limits, uint64_t *cpu_ns);
 
 #endif

@@ -14,9 +14,11 @@
 
 #include "agent/base/cleanup.h"
 #include "agent/base/error.h"
+#include "symbols/big_bytes.h"
 #include "symbols/dwarf_ranges.h"
 #include "symbols/sandbox.h"
 #include "symbols/split_package.h"
+#include "symbols/unpacked_elf.h"
 
 enum {
 	EXIT_USAGE = 2,
@@ -42,11 +44,13 @@ static const char package_end[] = ".dwp";
 
 /* The units that libdw looks for in files of their own. */
 static struct {
+	/* -1: there is no package. */
+	int fd;
 	struct split_package file;
 	bool is_open;
 	/* The one that is opened next, -1 for none. */
 	int unit_fd;
-} package = { .unit_fd = -1 };
+} package = { .fd = -1, .unit_fd = -1 };
 
 /* Receives @size bytes exactly, and at most @capacity descriptors. */
 static int receive(void *bytes, size_t size, int *fds, int capacity, int *fd_count)
@@ -91,48 +95,121 @@ static bool is_package(const char *path, size_t length)
 	return length > end_length && !strcmp(path + length - end_length, package_end);
 }
 
-/* In a signal handler: by what may be called there. */
-static int open_named(const char *path)
+/* What is asked for in @message; -1 if it cannot be had. */
+static int ask(struct range_maker_message *message)
+{
+	int fd, fd_count;
+
+	if (send_message(message) ||
+	    receive(message, offsetof(struct range_maker_message, text), &fd, 1, &fd_count))
+		return -1;
+	return fd_count ? fd : -1;
+}
+
+static int ask_scratch(uint64_t bytes, int *fd)
+{
+	static struct range_maker_message message;
+
+	message = (struct range_maker_message){ .kind = RANGE_MAKER_OPEN_SCRATCH, .bytes = bytes };
+	*fd = ask(&message);
+	return *fd >= 0 ? 0 : fail(-EAGAIN, "no room to unpack sections");
+}
+
+static int ask_big_bytes(int *fd)
+{
+	static struct range_maker_message message;
+
+	message = (struct range_maker_message){ .kind = RANGE_MAKER_OPEN_BIG_BYTES };
+	*fd = ask(&message);
+	return *fd >= 0 ? 0 : -EAGAIN;
+}
+
+static int ask_path(const char *path)
 {
 	static struct range_maker_message message;
 	size_t length = strlen(path);
-	int fd, fd_count;
 
-	/* Versions of libdw that know packages ask for those first. */
-	if (package.unit_fd >= 0 && !is_package(path, length))
-		return take_fd(package.unit_fd);
 	if (path[0] != '/' || length >= sizeof(message.text))
 		return -ENOENT;
 	message.kind = RANGE_MAKER_OPEN;
 	memcpy(message.text, path, length + 1);
-	if (send_message(&message) ||
-	    receive(&message, offsetof(struct range_maker_message, text), &fd, 1, &fd_count))
-		return -EIO;
-	return fd_count ? fd : -ENOENT;
+	return ask(&message);
+}
+
+/* --- sections that are compressed --- */
+
+/* Of the file at hand: its place is that of the one that it was made of. */
+static struct {
+	int fd;
+	int original_fd;
+} unpacked = { .fd = -1 };
+
+static int unpack(const struct elf_image *image, int *fd)
+{
+	int err = unpacked_elf_make(image, ask_scratch, fd);
+
+	if (err)
+		return err;
+	unpacked.fd = *fd;
+	unpacked.original_fd = image->fd;
+	return 0;
+}
+
+/* What libdw reads in place of the file at @fd, which is closed if that is another one. */
+static int unpack_named(int fd)
+{
+	_cleanup_(elf_image_deinit) struct elf_image image = { .fd = -1 };
+	int made;
+
+	if (elf_image_init_fd(&image, fd) || unpacked_elf_make(&image, ask_scratch, &made) ||
+	    made < 0)
+		return fd;
+	close(fd);
+	return made;
+}
+
+/*
+ * In a signal handler, but that of a call which this very thread has made: no library is in the midst of
+ * something. Versions of libdw that know packages ask for those first.
+ */
+static int open_named(const char *path)
+{
+	int fd;
+
+	if (package.unit_fd >= 0 && !is_package(path, strlen(path)))
+		return take_fd(package.unit_fd);
+	fd = ask_path(path);
+	return fd >= 0 ? unpack_named(fd) : -ENOENT;
 }
 
 /* --- packages of split units --- */
 
-/* Opened before the file system is given up: mapped, as libdw maps what it reads. */
-static void open_package(const char *path)
+static void find_package(void)
 {
-	char package_path[PATH_MAX];
+	char path[PATH_MAX];
+
+	for (int i = 0; i < job.fd_count && package.fd < 0; i++) {
+		if (i == FILE_OUTPUT || snprintf(path, sizeof(path), "%s%s", job.paths[i],
+						 package_end) >= (int)sizeof(path))
+			continue;
+		package.fd = ask_path(path);
+	}
+}
+
+/* Mapped, as libdw maps what it reads. */
+static void open_package(void)
+{
 	struct stat status;
 	void *bytes;
-	int fd;
 
-	if (snprintf(package_path, sizeof(package_path), "%s%s", path, package_end) >=
-	    (int)sizeof(package_path))
+	if (package.fd < 0)
 		return;
-	fd = open_named(package_path);
-	if (fd < 0)
-		return;
-	bytes = fstat(fd, &status) || !status.st_size ?
+	package.fd = unpack_named(package.fd);
+	bytes = fstat(package.fd, &status) || !status.st_size ?
 			MAP_FAILED :
-			mmap(NULL, status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+			mmap(NULL, status.st_size, PROT_READ, MAP_PRIVATE, package.fd, 0);
 	if (bytes != MAP_FAILED && !split_package_init(&package.file, bytes, status.st_size))
 		package.is_open = true;
-	close(fd);
 }
 
 /* Makes the file that open_named() gives next. */
@@ -158,6 +235,8 @@ static uint64_t provide_split(uint64_t id)
 
 static const char *path_of(int fd)
 {
+	if (fd == unpacked.fd)
+		fd = unpacked.original_fd;
 	for (int i = 0; i < job.fd_count; i++)
 		if (job.fds[i] == fd && job.paths[i][0])
 			return job.paths[i];
@@ -187,16 +266,17 @@ static int enter_sandbox(void)
 	struct sandbox_limits sandbox = {
 		.cpu_ns = limits->cpu_ns,
 		.memory_bytes = limits->memory_bytes,
-		.mapped_bytes = NAMED_FILES_BYTES,
+		.mapped_bytes = NAMED_FILES_BYTES + UNPACKED_MAX_BYTES + BIG_BYTES_MAX,
 		.output_bytes = limits->output_bytes,
 	};
+	struct stat status;
 
 	for (int i = 0; i < job.fd_count; i++) {
-		struct stat status;
-
 		if (i != FILE_OUTPUT && !fstat(job.fds[i], &status))
 			sandbox.mapped_bytes += status.st_size;
 	}
+	if (package.fd >= 0 && !fstat(package.fd, &status))
+		sandbox.mapped_bytes += status.st_size;
 	return sandbox_enter(&sandbox, &files);
 }
 
@@ -209,6 +289,7 @@ static int write_ranges(void)
 
 	if (err)
 		return err;
+	open_package();
 	has_debug = job.fd_count > FILE_DEBUG && !elf_image_init_fd(&debug, job.fds[FILE_DEBUG]);
 	err = make_ranges_of(&image, has_debug ? &debug : NULL, job.request.depth, &writer);
 	return err ? err : range_writer_finish(&writer, job.request.key, job.fds[FILE_OUTPUT]);
@@ -227,10 +308,11 @@ static int start(void)
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != job.request.parent)
 		return -ESRCH;
 	read_paths();
-	for (int i = 0; i < job.fd_count && !package.is_open; i++)
-		if (i != FILE_OUTPUT && job.request.depth == RANGE_DEPTH_FULL)
-			open_package(job.paths[i]);
+	if (job.request.depth == RANGE_DEPTH_FULL)
+		find_package();
 	dwarf_ranges_provide_split(provide_split);
+	dwarf_ranges_provide_unpacked(unpack);
+	big_bytes_use_files(ask_big_bytes);
 	return 0;
 }
 

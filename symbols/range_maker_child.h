@@ -34,6 +34,8 @@ struct range_maker_request {
 
 enum range_maker_message_kind {
 	RANGE_MAKER_OPEN,
+	RANGE_MAKER_OPEN_SCRATCH,
+	RANGE_MAKER_OPEN_BIG_BYTES,
 	RANGE_MAKER_OPENED,
 	RANGE_MAKER_RESULT,
 };
@@ -43,6 +45,8 @@ struct range_maker_message {
 	uint32_t kind;
 	/** 0 or -errno */
 	int32_t error;
+	/** Of a scratch file. */
+	uint64_t bytes;
 	/** A path, or what the error is. */
 	char text[PATH_MAX];
 };

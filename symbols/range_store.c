@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
+ * A thread for symbols and one for DWARF, with CPU time of their own: a file whose DWARF takes for ever holds
+ * up that of others, and never a symbol.
+ *
  * Two steps from a binary to its ranges: by executable id, which is never used again, to what was made
  * for each depth, and from there by its key to the mapping. Whoever looks something up holds a
  * reference on the mapping, so it may go from the cache of mappings meanwhile.
@@ -7,21 +10,20 @@
 #include "symbols/range_store.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
 #include "agent/base/error.h"
-#include "agent/base/hash_map.h"
-#include "agent/base/log.h"
 #include "agent/base/lru_cache.h"
 #include "agent/base/metrics.h"
+#include "symbols/cpu_share.h"
+#include "symbols/made_ranges.h"
 #include "symbols/range_jobs.h"
 #include "symbols/range_retry.h"
 
@@ -29,11 +31,15 @@ enum {
 	DEPTH_COUNT = RANGE_DEPTH_FULL + 1,
 	/* A tenth of a CPU that others want, also of the processes that read DWARF. */
 	NICE_VALUE = 10,
+	/* Of processes whose DWARF waits. */
+	ROOTS_MAX = 256,
+	/* How many processes are asked for a root, after the first one. */
+	ROOT_TRIES_MAX = 8,
 };
 
 /*
- * Of the work, which anybody can make more: what can be saved up, and which part of the time that
- * goes by is added. A debug file of 1 GB takes 8 s.
+ * Of the CPU time of each thread's work, which anybody can make more: what can be saved up, and which part of
+ * the time that goes by is added. A debug file of 1 GB takes 8 s.
  */
 #define BURST_NS (60 * NS_PER_SECOND)
 enum { SHARE = 4 };
@@ -51,148 +57,73 @@ enum range_state {
 	RANGES_LATER,
 };
 
-/* A range file: of all entries whose files have the same bytes. */
-struct made {
-	struct hash128 key;
-	/* -1: it was dropped. */
-	int fd;
-	uint32_t references;
-};
-
 struct entry {
-	/* The first process that was told of. */
+	/* A process that was told of, and its root where that was taken: -1 if it was not. */
 	pid_t pid;
+	int root_fd;
+	/* There was none any more when debug data was looked for; and how often that was done again. */
+	bool is_rootless;
+	uint32_t root_tries;
 	enum range_state states[DEPTH_COUNT];
-	struct made *made[DEPTH_COUNT];
+	struct made_file *made[DEPTH_COUNT];
 	/* Of RANGES_LATER. */
 	struct range_retry retries[DEPTH_COUNT];
+};
+
+/* A thread, which does the jobs of one depth. */
+struct worker {
+	struct range_store *store;
+	enum range_depth depth;
+	pthread_t thread;
+	/* Of the thread. */
+	struct cpu_share share;
+	/* Under the lock. */
+	struct range_job_queue queue;
+	bool is_busy;
+	bool is_done;
 };
 
 struct range_store {
 	struct range_source source;
 	struct range_store_options options;
-	pthread_t thread;
-	/* Of the thread. */
-	uint64_t spent_ns;
-	uint64_t refilled_ns;
+	struct worker workers[DEPTH_COUNT];
+	uint32_t worker_count;
 
-	/* Of all below. */
+	/* Of all below, and of what is marked so above. */
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	bool is_stopping;
 	bool is_hurried;
 	/* What comes now is not put into the entries. */
 	bool is_frozen;
-	bool is_busy;
-	bool is_done;
-	struct range_job_queue queues[DEPTH_COUNT];
 	size_t waiting_count;
+	/* Of entries. */
+	size_t root_count;
 	uint64_t change_count;
 	/* executable id -> struct entry */
 	struct lru_cache entries;
-	/* key -> struct made, not referenced */
-	struct hash_map made;
-	/* key -> struct mapped_ranges */
-	struct lru_cache mapped;
-	/* key -> struct made, not referenced: those whose files are held open */
-	struct lru_cache files;
+	struct made_ranges made;
 };
-
-/* --- what was made; all with the lock --- */
-
-static void release_mapped(void *context, const void *key, void *value)
-{
-	(void)context;
-	(void)key;
-	mapped_ranges_unref(value);
-}
-
-/* Leaves the made one to its entries, without a file. */
-static void drop_file(struct range_store *store, struct made *made)
-{
-	hash_map_remove_bytes(&store->made, &made->key, sizeof(made->key), NULL);
-	lru_cache_remove(&store->mapped, &made->key);
-	close_fd(&made->fd);
-	made->fd = -1;
-}
-
-static void release_file(void *context, const void *key, void *value)
-{
-	struct made *made = value;
-
-	(void)key;
-	/* Not so if the last entry has let go of it. */
-	if (made->fd < 0)
-		return;
-	drop_file(context, made);
-	metrics_add(METRIC_RANGES_DROPPED, 1);
-}
-
-static void made_unref(struct range_store *store, struct made *made)
-{
-	if (!made || --made->references)
-		return;
-	if (made->fd >= 0) {
-		drop_file(store, made);
-		lru_cache_remove(&store->files, &made->key);
-	}
-	free(made);
-}
-
-static struct made *find_made(struct range_store *store, struct hash128 key)
-{
-	uint64_t found;
-
-	if (!hash_map_find_bytes(&store->made, &key, sizeof(key), &found))
-		return NULL;
-	((struct made *)(uintptr_t)found)->references++;
-	return (struct made *)(uintptr_t)found;
-}
-
-/* Takes the file over. */
-static struct made *add_made(struct range_store *store, struct hash128 key,
-			     const struct range_file_made *file)
-{
-	struct made *made = malloc(sizeof(*made));
-
-	if (!made || hash_map_set_bytes(&store->made, &key, sizeof(key), (uintptr_t)made)) {
-		free(made);
-		close(file->fd);
-		return NULL;
-	}
-	*made = (struct made){ .key = key, .fd = file->fd, .references = 1 };
-	if (lru_cache_put(&store->files, &key, made, file->bytes)) {
-		made_unref(store, made);
-		return NULL;
-	}
-	return made;
-}
-
-static struct mapped_ranges *map(struct range_store *store, struct made *made)
-{
-	struct mapped_ranges *mapped = lru_cache_get(&store->mapped, &made->key);
-
-	/* Used now. */
-	lru_cache_get(&store->files, &made->key);
-	if (mapped)
-		return mapped_ranges_ref(mapped);
-	/* It was checked when it was made or found. */
-	if (mapped_ranges_create(made->fd, made->key, true, &mapped))
-		return NULL;
-	if (!lru_cache_put(&store->mapped, &made->key, mapped, 0))
-		mapped_ranges_ref(mapped);
-	return mapped;
-}
 
 /* --- entries; all with the lock --- */
 
+/* The caller's. */
+static int take_root(struct range_store *store, struct entry *entry)
+{
+	store->root_count -= entry->root_fd >= 0;
+	return take_fd(entry->root_fd);
+}
+
 static void release_entry(void *context, const void *key, void *value)
 {
+	struct range_store *store = context;
 	struct entry *entry = value;
+	int root_fd = take_root(store, entry);
 
 	(void)key;
+	close_fd(&root_fd);
 	for (int depth = 0; depth < DEPTH_COUNT; depth++)
-		made_unref(context, entry->made[depth]);
+		made_ranges_unref(&store->made, entry->made[depth]);
 	free(entry);
 }
 
@@ -204,7 +135,7 @@ static struct entry *find_entry(struct range_store *store, const struct binary *
 		return entry;
 	entry = calloc(1, sizeof(*entry));
 	if (entry)
-		entry->pid = pid;
+		*entry = (struct entry){ .pid = pid, .root_fd = -1 };
 	if (entry && lru_cache_put(&store->entries, &binary->executable_id, entry, 0)) {
 		free(entry);
 		return NULL;
@@ -227,22 +158,13 @@ static void push_job(struct range_store *store, struct entry *entry, struct bina
 	if (!is_to_be_made(entry, depth) || store->is_stopping || store->is_frozen ||
 	    store->waiting_count == RANGE_STORE_MAX_WAITING)
 		return;
-	job = malloc(sizeof(*job));
+	job = range_job_create(binary, pid, depth);
 	if (!job)
 		return;
-	*job = (struct range_job){ .binary = binary_ref(binary), .pid = pid, .depth = depth };
-	range_jobs_push(&store->queues[depth], job);
+	range_jobs_push(&store->workers[depth].queue, job);
 	store->waiting_count++;
 	entry->states[depth] = RANGES_WAITING;
 	pthread_cond_broadcast(&store->changed);
-}
-
-static struct range_job *pop_job(struct range_store *store, enum range_depth depth)
-{
-	struct range_job *job = range_jobs_pop(&store->queues[depth]);
-
-	store->waiting_count -= job != NULL;
-	return job;
 }
 
 static void want(struct range_store *store, struct entry *entry, struct binary *binary, pid_t pid,
@@ -250,6 +172,18 @@ static void want(struct range_store *store, struct entry *entry, struct binary *
 {
 	for (enum range_depth each = 0; each <= depth; each++)
 		push_job(store, entry, binary, pid, each);
+}
+
+/* Another process may have a root still, in which there is a debug file. */
+static void note_process(struct entry *entry, pid_t pid)
+{
+	if (!entry->is_rootless || entry->pid == pid ||
+	    entry->states[RANGE_DEPTH_FULL] != RANGES_NONE || entry->root_tries == ROOT_TRIES_MAX)
+		return;
+	entry->pid = pid;
+	entry->is_rootless = false;
+	entry->root_tries++;
+	entry->states[RANGE_DEPTH_FULL] = RANGES_UNKNOWN;
 }
 
 static bool is_read(const struct binary *binary)
@@ -266,8 +200,10 @@ void range_store_want(struct range_store *store, struct binary *binary, pid_t pi
 		return;
 	pthread_mutex_lock(&store->lock);
 	entry = find_entry(store, binary, pid);
-	if (entry)
+	if (entry) {
+		note_process(entry, pid);
 		want(store, entry, binary, pid, depth);
+	}
 	pthread_mutex_unlock(&store->lock);
 }
 
@@ -297,14 +233,14 @@ static struct mapped_ranges *get(struct range_source *source, struct binary *bin
 	/* Of which nobody knows a process: range_store_want() comes first. */
 	entry = lru_cache_get(&store->entries, &binary->executable_id);
 	for (int each = depth; entry && each >= 0 && !mapped; each--) {
-		struct made *made = entry->made[each];
+		struct made_file *made = entry->made[each];
 
 		if (made && made->fd >= 0) {
-			mapped = map(store, made);
+			mapped = made_ranges_map(&store->made, made);
 		} else if (made) {
 			entry->made[each] = NULL;
 			entry->states[each] = RANGES_UNKNOWN;
-			made_unref(store, made);
+			made_ranges_unref(&store->made, made);
 		}
 	}
 	if (entry)
@@ -313,46 +249,69 @@ static struct mapped_ranges *get(struct range_source *source, struct binary *bin
 	return mapped;
 }
 
-/* --- the thread --- */
+/* --- the threads --- */
 
-static void log_failed(const struct range_job *job)
+/*
+ * The root of a job's process: that of its entry, else as it is now; -1 if it has none of its own. The
+ * process may be gone before its DWARF is read: the thread for symbols, which has less to do, leaves the root to it.
+ */
+static int get_root(struct range_store *store, const struct range_job *job, bool *is_rootless)
 {
-	static struct log_limit limit = { .interval_ns = NS_PER_SECOND, .burst = 20 };
-	uint64_t suppressed;
+	_cleanup_(close_fd) int root_fd = -1;
+	struct entry *entry;
 
-	if (log_limit_allow(&limit, clock_monotonic_ns(), &suppressed))
-		log_debug("no %s of %s: %s", job->depth == RANGE_DEPTH_FULL ? "lines" : "symbols",
-			  job->binary->path, error_text());
+	pthread_mutex_lock(&store->lock);
+	entry = lru_cache_peek(&store->entries, &job->binary->executable_id);
+	if (entry && job->depth == RANGE_DEPTH_FULL)
+		root_fd = take_root(store, entry);
+	pthread_mutex_unlock(&store->lock);
+	*is_rootless = root_fd < 0 &&
+		       range_work_open_root(&store->options.work, job->pid, &root_fd);
+	if (root_fd < 0 || job->depth == RANGE_DEPTH_FULL)
+		return take_fd(root_fd);
+	pthread_mutex_lock(&store->lock);
+	entry = lru_cache_peek(&store->entries, &job->binary->executable_id);
+	if (entry && entry->root_fd < 0 && store->root_count < ROOTS_MAX &&
+	    entry->states[RANGE_DEPTH_FULL] == RANGES_WAITING) {
+		entry->root_fd = fcntl(root_fd, F_DUPFD_CLOEXEC, 0);
+		store->root_count += entry->root_fd >= 0;
+	}
+	pthread_mutex_unlock(&store->lock);
+	return take_fd(root_fd);
 }
 
 /* What was made, or there already, with a reference. A frozen store keeps what it has. */
 static int keep(struct range_store *store, const struct range_work *work,
-		const struct range_file_made *file, struct made **made)
+		const struct range_file_made *file, struct made_file **made)
 {
 	pthread_mutex_lock(&store->lock);
 	if (store->is_frozen)
 		close(file->fd);
 	else
-		*made = add_made(store, work->key, file);
+		*made = made_ranges_add(&store->made, work->key, file->fd, file->bytes);
 	pthread_mutex_unlock(&store->lock);
 	return *made ? 0 : -ENOMEM;
 }
 
 /* *@made is a reference. -ENOENT: there is nothing. Without the lock. */
-static int do_job(struct range_store *store, const struct range_job *job, struct made **made)
+static int do_job(struct worker *worker, const struct range_job *job, int root_fd,
+		  struct made_file **made)
 {
+	struct range_store *store = worker->store;
 	_cleanup_(range_work_deinit) struct range_work work;
+	const struct range_process process = { .pid = job->pid, .root_fd = root_fd };
 	struct range_file_made file;
-	int err = range_work_init(&work, &store->options.work, job->binary, job->pid, job->depth);
+	int err = range_work_init(&work, &store->options.work, job->binary, &process, job->depth);
 
 	if (err)
 		return err;
 	pthread_mutex_lock(&store->lock);
-	*made = find_made(store, work.key);
+	*made = made_ranges_find(&store->made, work.key);
 	pthread_mutex_unlock(&store->lock);
 	if (*made)
 		return 0;
 	err = range_work_do(&work, &file);
+	cpu_share_spend(&worker->share, work.process_cpu_ns);
 	if (err)
 		metrics_add(METRIC_RANGES_FAILED, 1);
 	/* That a file has none is known by now. */
@@ -362,19 +321,22 @@ static int do_job(struct range_store *store, const struct range_job *job, struct
 }
 
 /* With the lock. The entry may have gone meanwhile. */
-static void put_result(struct range_store *store, const struct range_job *job, struct made *made,
-		       int err)
+static void put_result(struct range_store *store, const struct range_job *job,
+		       struct made_file *made, int err, bool is_rootless)
 {
 	struct entry *entry = lru_cache_peek(&store->entries, &job->binary->executable_id);
+	int root_fd = entry && job->depth == RANGE_DEPTH_FULL ? take_root(store, entry) : -1;
 
+	close_fd(&root_fd);
 	if (!entry || entry->made[job->depth] || store->is_frozen) {
-		made_unref(store, made);
+		made_ranges_unref(&store->made, made);
 		return;
 	}
 	if (err) {
 		entry->states[job->depth] = range_retry_note(&entry->retries[job->depth], err) ?
 						    RANGES_LATER :
 						    RANGES_NONE;
+		entry->is_rootless |= is_rootless && job->depth == RANGE_DEPTH_FULL;
 		return;
 	}
 	entry->made[job->depth] = made;
@@ -394,81 +356,106 @@ static void wait_until(struct range_store *store, uint64_t until_ns)
 	pthread_cond_timedwait(&store->changed, &store->lock, &until);
 }
 
-/* How long work has to wait for its share of the CPU. */
-static uint64_t rest_ns(struct range_store *store)
-{
-	uint64_t now_ns = clock_monotonic_ns();
-	uint64_t refill_ns = (now_ns - store->refilled_ns) / SHARE;
-
-	store->spent_ns -= refill_ns < store->spent_ns ? refill_ns : store->spent_ns;
-	store->refilled_ns = now_ns;
-	return store->spent_ns < BURST_NS ? 0 : (store->spent_ns - BURST_NS + NS_PER_MS) * SHARE;
-}
-
 /* With the lock. NULL: the store ends, or stays as it is. */
-static struct range_job *next_job(struct range_store *store)
+static struct range_job *next_job(struct worker *worker)
 {
+	struct range_store *store = worker->store;
+
 	while (!store->is_stopping && !store->is_frozen) {
-		uint64_t wait_ns = store->waiting_count ? rest_ns(store) : 0;
+		uint64_t now_ns = clock_monotonic_ns(), wait_ns = 0;
 		struct range_job *job = NULL;
 
-		for (int depth = 0; !job && depth < DEPTH_COUNT; depth++)
-			if (!wait_ns || store->is_hurried)
-				job = pop_job(store, depth);
-		if (job)
+		if (worker->queue.first)
+			wait_ns = cpu_share_rest_ns(&worker->share, now_ns);
+		if (!wait_ns || store->is_hurried)
+			job = range_jobs_pop(&worker->queue);
+		if (job) {
+			store->waiting_count--;
 			return job;
+		}
 		if (wait_ns)
-			wait_until(store, clock_monotonic_ns() + wait_ns);
+			wait_until(store, now_ns + wait_ns);
 		else
 			pthread_cond_wait(&store->changed, &store->lock);
 	}
 	return NULL;
 }
 
+/* With the lock, which is let go meanwhile. */
+static void run_job(struct worker *worker, struct range_job *job)
+{
+	struct range_store *store = worker->store;
+	uint64_t begin_ns = clock_thread_cpu_ns();
+	struct made_file *made = NULL;
+	bool is_rootless;
+	int err, root_fd;
+
+	worker->is_busy = true;
+	pthread_mutex_unlock(&store->lock);
+	root_fd = get_root(store, job, &is_rootless);
+	err = do_job(worker, job, root_fd, &made);
+	close_fd(&root_fd);
+	pthread_mutex_lock(&store->lock);
+	if (err && err != -ENOENT)
+		range_job_log_failed(job);
+	put_result(store, job, made, err, is_rootless);
+	if (err == -ENOENT && store->options.no_dwarf)
+		store->options.no_dwarf(store->options.no_dwarf_context, job->binary);
+	worker->is_busy = false;
+	cpu_share_spend(&worker->share, clock_thread_cpu_ns() - begin_ns);
+	pthread_cond_broadcast(&store->changed);
+	range_job_destroy(job);
+}
+
 static void *run_thread(void *argument)
 {
-	struct range_store *store = argument;
+	static const char *const names[DEPTH_COUNT] = { "names", "lines" };
+	struct worker *worker = argument;
+	struct range_store *store = worker->store;
 	struct range_job *job;
 	int own_nice;
 
-	pthread_setname_np(pthread_self(), "names");
+	pthread_setname_np(pthread_self(), names[worker->depth]);
 	own_nice = getpriority(PRIO_PROCESS, gettid());
 	if (own_nice < NICE_VALUE)
 		setpriority(PRIO_PROCESS, gettid(), NICE_VALUE);
-	store->refilled_ns = clock_monotonic_ns();
+	cpu_share_init(&worker->share, BURST_NS, SHARE, clock_monotonic_ns());
 	pthread_mutex_lock(&store->lock);
-	while ((job = next_job(store))) {
-		uint64_t begin_ns = clock_monotonic_ns();
-		struct made *made = NULL;
-		int err;
-
-		store->is_busy = true;
+	while ((job = next_job(worker))) {
 		/* Somebody waits. */
 		if (store->is_hurried)
 			setpriority(PRIO_PROCESS, gettid(), own_nice);
-		pthread_mutex_unlock(&store->lock);
-		err = do_job(store, job, &made);
-		if (err && err != -ENOENT)
-			log_failed(job);
-		pthread_mutex_lock(&store->lock);
-		put_result(store, job, made, err);
-		if (err == -ENOENT && store->options.no_dwarf)
-			store->options.no_dwarf(store->options.no_dwarf_context, job->binary);
-		store->is_busy = false;
-		store->spent_ns += clock_monotonic_ns() - begin_ns;
-		pthread_cond_broadcast(&store->changed);
-		range_job_destroy(job);
+		run_job(worker, job);
 	}
-	store->is_done = true;
+	worker->is_done = true;
 	pthread_cond_broadcast(&store->changed);
 	pthread_mutex_unlock(&store->lock);
 	return NULL;
 }
 
+/* --- those who wait; with the lock --- */
+
+static size_t busy_count(const struct range_store *store)
+{
+	size_t count = 0;
+
+	for (uint32_t i = 0; i < store->worker_count; i++)
+		count += store->workers[i].is_busy;
+	return count;
+}
+
+static bool is_done(const struct range_store *store)
+{
+	for (uint32_t i = 0; i < store->worker_count; i++)
+		if (!store->workers[i].is_done)
+			return false;
+	return true;
+}
+
 void range_store_progress(struct range_store *store, size_t *waiting, uint64_t *changes)
 {
 	pthread_mutex_lock(&store->lock);
-	*waiting = store->waiting_count + store->is_busy;
+	*waiting = store->waiting_count + busy_count(store);
 	*changes = store->change_count;
 	pthread_mutex_unlock(&store->lock);
 }
@@ -480,9 +467,23 @@ bool range_store_wait(struct range_store *store, uint64_t deadline_ns)
 	pthread_mutex_lock(&store->lock);
 	store->is_hurried = true;
 	pthread_cond_broadcast(&store->changed);
-	while ((store->waiting_count || store->is_busy) && clock_monotonic_ns() < deadline_ns)
+	while ((store->waiting_count || busy_count(store)) && clock_monotonic_ns() < deadline_ns)
 		wait_until(store, deadline_ns);
-	is_complete = !store->waiting_count && !store->is_busy;
+	is_complete = !store->waiting_count && !busy_count(store);
+	pthread_mutex_unlock(&store->lock);
+	return is_complete;
+}
+
+bool range_store_wait_symbols(struct range_store *store, uint64_t deadline_ns)
+{
+	const struct worker *worker = &store->workers[RANGE_DEPTH_SYMBOLS];
+	bool is_complete;
+
+	pthread_mutex_lock(&store->lock);
+	while ((worker->queue.first || worker->is_busy) && !store->is_stopping &&
+	       !store->is_frozen && clock_monotonic_ns() < deadline_ns)
+		wait_until(store, deadline_ns);
+	is_complete = !worker->queue.first && !worker->is_busy;
 	pthread_mutex_unlock(&store->lock);
 	return is_complete;
 }
@@ -512,18 +513,33 @@ static void free_store(struct range_store *store)
 {
 	struct range_job *job;
 
-	for (int depth = 0; depth < DEPTH_COUNT; depth++) {
-		while ((job = pop_job(store, depth)))
+	for (uint32_t i = 0; i < DEPTH_COUNT; i++)
+		while ((job = range_jobs_pop(&store->workers[i].queue)))
 			range_job_destroy(job);
-	}
 	lru_cache_deinit(&store->entries);
-	lru_cache_deinit(&store->mapped);
-	lru_cache_deinit(&store->files);
-	hash_map_deinit(&store->made);
+	made_ranges_deinit(&store->made);
 	file_cache_destroy(store->options.work.cache);
 	pthread_cond_destroy(&store->changed);
 	pthread_mutex_destroy(&store->lock);
 	free(store);
+}
+
+static int start_workers(struct range_store *store)
+{
+	for (uint32_t i = 0; i < DEPTH_COUNT; i++) {
+		struct worker *worker = &store->workers[i];
+		int err;
+
+		worker->store = store;
+		worker->depth = i;
+		err = pthread_create(&worker->thread, NULL, run_thread, worker);
+		if (err)
+			return fail_errno(-err, "cannot start a thread for names");
+		pthread_mutex_lock(&store->lock);
+		store->worker_count++;
+		pthread_mutex_unlock(&store->lock);
+	}
+	return 0;
 }
 
 int range_store_create(const struct range_store_options *options, struct range_store **store)
@@ -541,14 +557,12 @@ int range_store_create(const struct range_store_options *options, struct range_s
 	init_locks(created);
 	lru_cache_init(&created->entries, sizeof(uint64_t), RANGE_STORE_MAX_BINARIES, 0,
 		       release_entry, created);
-	lru_cache_init(&created->mapped, sizeof(struct hash128), RANGE_STORE_MAX_MAPPED, 0,
-		       release_mapped, NULL);
-	lru_cache_init(&created->files, sizeof(struct hash128), 2 * RANGE_STORE_MAX_BINARIES,
-		       options->file_bytes ? options->file_bytes : 1, release_file, created);
-	err = pthread_create(&created->thread, NULL, run_thread, created);
+	made_ranges_init(&created->made, 2 * RANGE_STORE_MAX_BINARIES, RANGE_STORE_MAX_MAPPED,
+			 options->file_bytes);
+	err = start_workers(created);
 	if (err) {
-		free_store(created);
-		return fail_errno(-err, "cannot start the thread for names");
+		(void)range_store_destroy(created);
+		return err;
 	}
 	*store = created;
 	return 0;
@@ -557,24 +571,26 @@ int range_store_create(const struct range_store_options *options, struct range_s
 bool range_store_destroy(struct range_store *store)
 {
 	uint64_t deadline_ns = clock_monotonic_ns() + LEAVE_NS;
-	bool is_done;
+	bool is_left;
 
 	if (!store)
 		return true;
 	pthread_mutex_lock(&store->lock);
 	store->is_stopping = true;
 	pthread_cond_broadcast(&store->changed);
-	while (!store->is_done && clock_monotonic_ns() < deadline_ns)
+	while (!is_done(store) && clock_monotonic_ns() < deadline_ns)
 		wait_until(store, deadline_ns);
-	is_done = store->is_done;
+	is_left = !is_done(store);
 	pthread_mutex_unlock(&store->lock);
-	if (!is_done) {
-		pthread_detach(store->thread);
-		return false;
+	for (uint32_t i = 0; i < store->worker_count; i++) {
+		if (is_left)
+			pthread_detach(store->workers[i].thread);
+		else
+			pthread_join(store->workers[i].thread, NULL);
 	}
-	pthread_join(store->thread, NULL);
-	free_store(store);
-	return true;
+	if (!is_left)
+		free_store(store);
+	return !is_left;
 }
 
 struct range_source *range_store_source(struct range_store *store)

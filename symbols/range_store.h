@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Ranges of the binaries that names are asked for, made by a thread of its own: symbols of all of them
- * first, then DWARF, one file at a time, at low priority and with a share of the CPU at most. What was
+ * Ranges of the binaries that names are asked for, made by two threads of its own, one for symbols and one for
+ * DWARF: one file at a time each, at low priority and with a share of the CPU at most. What was
  * made is known by the bytes that it was made of (range_key.h), so copies of a file share it. With a
  * disk cache it is kept there; else it lies in files without a name, of which the least recently used go
  * above a limit. No more than some are mapped at a time.
@@ -32,7 +32,7 @@ struct range_store_options {
 	/** Of all range files that are held open; others are made or found again. */
 	uint64_t file_bytes;
 	/**
-	 * Told by the thread, with its lock, that there is no DWARF for @binary, which may be got from
+	 * Told by a thread, with its lock, that there is no DWARF for @binary, which may be got from
 	 * elsewhere: then range_store_retry(). May be NULL.
 	 */
 	void (*no_dwarf)(void *context, struct binary *binary);
@@ -42,8 +42,8 @@ struct range_store_options {
 int range_store_create(const struct range_store_options *options, struct range_store **store);
 
 /**
- * Takes NULL. False: the thread waits for a file that takes its time; it is left behind with all that it
- * uses, which must live on, and ends when it can.
+ * Takes NULL. False: a thread waits for a file that takes its time; they are left behind with all that they
+ * use, which must live on, and end when they can.
  */
 bool range_store_destroy(struct range_store *store);
 
@@ -52,7 +52,7 @@ struct range_source *range_store_source(struct range_store *store);
 
 /**
  * Has ranges of @binary made, if they are not there. @pid: a process that has mapped it, in whose root the
- * debug file may be; 0 for none. The source answers for no binary before, and has made again what was
+ * debug file may be; 0 for none. Where it was gone too early another one that has mapped it counts. The source answers for no binary before, and has made again what was
  * dropped.
  */
 void range_store_want(struct range_store *store, struct binary *binary, pid_t pid,
@@ -63,9 +63,15 @@ void range_store_retry(struct range_store *store, struct binary *binary);
 
 /**
  * Waits until all that was wanted is there, or cannot be, and until @deadline_ns (CLOCK_MONOTONIC) at most.
- * Nothing holds the thread back any more. False if something is missing.
+ * Nothing holds the threads back any more. False if something is missing.
  */
 bool range_store_wait(struct range_store *store, uint64_t deadline_ns);
+
+/**
+ * Waits until symbols are there, or cannot be, of all that was wanted, and until @deadline_ns at most, or
+ * until the store ends or is frozen. False if some are missing. Any thread.
+ */
+bool range_store_wait_symbols(struct range_store *store, uint64_t deadline_ns);
 
 /**
  * How many binaries are still waited for, and a number that grows whenever answers may have got better. Any thread.

@@ -15,14 +15,19 @@
 #include <unistd.h>
 
 #include "agent/base/cleanup.h"
+#include "agent/base/clock.h"
 #include "agent/base/error.h"
 #include "agent/base/metrics.h"
+#include "symbols/scratch_file.h"
 
 enum {
 	/* Of symbols and their names: some times as much memory for a moment. */
 	SYMBOLS_HERE_MAX_BYTES = 4 << 20,
 	MINI_HERE_MAX_BYTES = 512 << 10,
 };
+
+/* Other files' symbols wait meanwhile. The million of the largest programs take a second. */
+#define SYMBOLS_CPU_NS (5 * NS_PER_SECOND)
 
 static bool has_dwarf(const struct elf_image *image)
 {
@@ -60,8 +65,37 @@ static int take_key(const struct range_work *work, struct range_key *key)
 	return err;
 }
 
+static bool is_same_place(int one_fd, int other_fd)
+{
+	struct statx one, other;
+
+	/* DONT_SYNC: no server of a file system is asked. */
+	return !statx(one_fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO, &one) &&
+	       !statx(other_fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO, &other) &&
+	       one.stx_ino == other.stx_ino && one.stx_dev_major == other.stx_dev_major &&
+	       one.stx_dev_minor == other.stx_dev_minor;
+}
+
+int range_work_open_root(const struct range_work_options *options, pid_t pid, int *fd)
+{
+	const struct debug_file_search search = { .proc_root = options->proc_root,
+						  .may_read = options->may_read,
+						  .context = options->context };
+	_cleanup_(close_fd) int root_fd = -1, host_fd = -1;
+
+	if (!options->proc_root || !pid)
+		return 0;
+	if (debug_file_open_root(&search, pid, &root_fd))
+		return fail(-ESRCH, "no root of process %d", pid);
+	if (debug_file_open_root(&search, DEBUG_FILE_HOST_PID, &host_fd) ||
+	    !is_same_place(root_fd, host_fd))
+		*fd = take_fd(root_fd);
+	return 0;
+}
+
 int range_work_init(struct range_work *work, const struct range_work_options *options,
-		    const struct binary *binary, pid_t pid, enum range_depth depth)
+		    const struct binary *binary, const struct range_process *process,
+		    enum range_depth depth)
 {
 	struct range_key key;
 	int err;
@@ -71,7 +105,9 @@ int range_work_init(struct range_work *work, const struct range_work_options *op
 		.binary = binary,
 		.depth = depth,
 		.search = { .proc_root = options->proc_root,
-			    .pid = pid,
+			    .pid = process->pid,
+			    .has_root = process->root_fd >= 0,
+			    .root_fd = process->root_fd,
 			    .path = binary->path,
 			    .fetched = options->fetched,
 			    .may_read = options->may_read,
@@ -105,21 +141,6 @@ void range_work_deinit(struct range_work *work)
 }
 
 /* --- the file that is written --- */
-
-static int open_unnamed(int *fd)
-{
-	static const char *const folders[] = { "/var/tmp", "/tmp" };
-	int opened = -1;
-
-	for (size_t i = 0; opened < 0 && i < sizeof(folders) / sizeof(folders[0]); i++)
-		opened = open(folders[i], O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
-	if (opened < 0)
-		opened = memfd_create("ranges", MFD_CLOEXEC);
-	if (opened < 0)
-		return fail_errno(-errno, "range file");
-	*fd = opened;
-	return 0;
-}
 
 static uint64_t symbol_bytes(const struct elf_image *image)
 {
@@ -164,13 +185,15 @@ static int make(struct range_work *work, bool is_unnamed, int fd)
 	struct range_key after;
 	int err;
 
+	if (work->depth == RANGE_DEPTH_SYMBOLS && limits.cpu_ns > SYMBOLS_CPU_NS)
+		limits.cpu_ns = SYMBOLS_CPU_NS;
 	if (is_unnamed && limits.output_bytes > work->options->unnamed_bytes)
 		limits.output_bytes = work->options->unnamed_bytes;
 	if (is_small(work))
 		err = make_symbols(work, fd);
 	else
 		err = range_maker_run(&files, work->options->proc_root ? &work->search : NULL,
-				      work->depth, work->key, &limits);
+				      work->depth, work->key, &limits, &work->process_cpu_ns);
 	if (!err)
 		err = mapped_ranges_create(fd, work->key, false, &mapped);
 	if (err)
@@ -185,7 +208,7 @@ static int make(struct range_work *work, bool is_unnamed, int fd)
 static int make_unnamed(struct range_work *work, int *fd)
 {
 	_cleanup_(close_fd) int opened = -1;
-	int err = open_unnamed(&opened);
+	int err = scratch_file_open(0, &opened);
 
 	if (!err)
 		err = make(work, true, opened);

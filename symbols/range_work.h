@@ -25,7 +25,21 @@ struct range_work_options {
 	void *context;
 };
 
-/** Used by one thread. Borrows options and binary. */
+/** A process that has mapped the file. */
+struct range_process {
+	/** 0: none is known. */
+	pid_t pid;
+	/** Its root, with O_PATH, that was taken while it lived; -1: it has to be looked for. Borrowed. */
+	int root_fd;
+};
+
+/**
+ * Takes the root of process @pid, if it may be read and is not the host's: else *@fd stays as it is. -ESRCH if
+ * there is none any more. The caller owns *@fd. May wait for a file system, as range_work_init() may.
+ */
+int range_work_open_root(const struct range_work_options *options, pid_t pid, int *fd);
+
+/** Used by one thread. Borrows options, binary and the process's root. */
 struct range_work {
 	const struct range_work_options *options;
 	const struct binary *binary;
@@ -36,6 +50,8 @@ struct range_work {
 	struct elf_image debug;
 	struct hash128 key;
 	bool is_partial;
+	/** CPU time of the processes that were started. */
+	uint64_t process_cpu_ns;
 };
 
 struct range_file_made {
@@ -45,11 +61,12 @@ struct range_file_made {
 };
 
 /**
- * Opens what there is and takes its key. @pid: a process that has mapped the file, 0 for none. -ENOENT if
+ * Opens what there is and takes its key. -ENOENT if
  * at this depth nothing more is known than of symbols. The caller deinits, also after a failure.
  */
 int range_work_init(struct range_work *work, const struct range_work_options *options,
-		    const struct binary *binary, pid_t pid, enum range_depth depth);
+		    const struct binary *binary, const struct range_process *process,
+		    enum range_depth depth);
 void range_work_deinit(struct range_work *work);
 
 /** Finds or makes the file. Errors as of range_maker_run(); -EAGAIN: the file was changed meanwhile. */

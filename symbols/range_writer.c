@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "agent/base/error.h"
+#include "symbols/big_bytes.h"
 
 enum {
 	SCOPE_MAX_BYTES = 4 * VARINT_MAX_BYTES,
@@ -25,7 +26,7 @@ struct output {
 void range_writer_deinit(struct range_writer *writer)
 {
 	string_table_deinit(&writer->strings);
-	byte_vector_deinit(&writer->scopes);
+	big_bytes_deinit(&writer->scopes);
 	for (int i = 0; i < RANGE_TABLE_COUNT; i++)
 		address_runs_deinit(&writer->runs[i]);
 }
@@ -38,7 +39,7 @@ int range_writer_add_scope(struct range_writer *writer, const struct range_scope
 
 	if (scopes->count > SCOPES_MAX_BYTES)
 		return fail(-E2BIG, "more than %d bytes of functions", SCOPES_MAX_BYTES);
-	if (byte_vector_reserve(scopes, scopes->count + 1 + SCOPE_MAX_BYTES))
+	if (big_bytes_reserve(scopes, scopes->count + 1 + SCOPE_MAX_BYTES))
 		return fail(-ENOMEM, "no memory for functions");
 	/* No scope has the number 0. */
 	if (!scopes->count)
@@ -82,16 +83,17 @@ static int write_at(int fd, uint64_t offset, const void *bytes, size_t count)
 
 static int put_part(struct output *output, int part, const void *bytes, size_t count)
 {
-	int err = write_at(output->fd, output->offset, bytes, count);
-
+	/* An empty one at the end lies where the file ends, and not where another would begin. */
+	if (count)
+		output->offset =
+			(output->offset + PART_ALIGNMENT - 1) / PART_ALIGNMENT * PART_ALIGNMENT;
 	output->header.parts[part] = (struct range_file_part){
 		.offset = htole64(output->offset),
 		.bytes = htole64(count),
 		.hash = hash128_bytes(bytes, count),
 	};
-	output->offset =
-		(output->offset + count + PART_ALIGNMENT - 1) / PART_ALIGNMENT * PART_ALIGNMENT;
-	return err;
+	output->offset += count;
+	return write_at(output->fd, output->offset - count, bytes, count);
 }
 
 static int put_table(struct output *output, int table, struct address_table_bytes *bytes)
@@ -127,7 +129,7 @@ static int put_parts(struct range_writer *writer, struct output *output)
 	if (!err)
 		err = put_part(output, RANGE_PART_SCOPES, writer->scopes.items,
 			       writer->scopes.count);
-	byte_vector_deinit(&writer->scopes);
+	big_bytes_deinit(&writer->scopes);
 	for (int i = 0; i < RANGE_TABLE_COUNT && !err; i++) {
 		struct address_table_bytes bytes = { 0 };
 

@@ -17,6 +17,7 @@
 /** All bytes zero is an empty one. Used by one thread. */
 struct range_writer {
 	struct string_table strings;
+	/** By big_bytes.h. */
 	struct byte_vector scopes;
 	struct address_runs runs[RANGE_TABLE_COUNT];
 	/** Code is in here: what claims to be elsewhere was left over by a linker. An end of 0 is none. */

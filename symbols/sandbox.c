@@ -338,7 +338,8 @@ static int install_filter(int socket)
 
 int sandbox_enter(const struct sandbox_limits *limits, const struct sandbox_files *files)
 {
-	struct sigaction action = { .sa_sigaction = answer, .sa_flags = SA_SIGINFO };
+	/* NODEFER: a handler may ask for the status of a file that it has opened. */
+	struct sigaction action = { .sa_sigaction = answer, .sa_flags = SA_SIGINFO | SA_NODEFER };
 	int err;
 
 	sandbox_files = files;

@@ -7,6 +7,7 @@
 
 #include "agent/base/error.h"
 #include "agent/base/hash128.h"
+#include "symbols/big_bytes.h"
 
 enum {
 	FIRST_SLOTS = 1024,
@@ -14,7 +15,7 @@ enum {
 
 void string_table_deinit(struct string_table *table)
 {
-	byte_vector_deinit(&table->bytes);
+	big_bytes_deinit(&table->bytes);
 	string_table_finish(table);
 }
 
@@ -33,10 +34,13 @@ static uint32_t *find_slot(const struct string_table *table, const char *text, s
 
 	for (;; i = (i + 1) & mask) {
 		uint32_t number = table->slots[i];
-		const uint8_t *known = table->bytes.items + number;
+		const uint8_t *known;
 
-		if (!number || (table->bytes.count - number > length && !known[length] &&
-				!memcmp(known, text, length)))
+		if (!number)
+			return &table->slots[i];
+		known = table->bytes.items + number;
+		if (table->bytes.count - number > length && !known[length] &&
+		    !memcmp(known, text, length))
 			return &table->slots[i];
 	}
 }
@@ -82,7 +86,7 @@ int string_table_add(struct string_table *table, const char *text, size_t length
 	}
 	if (length >= STRING_TABLE_MAX_BYTES || wanted > STRING_TABLE_MAX_BYTES)
 		return fail(-E2BIG, "more than %d bytes of names", STRING_TABLE_MAX_BYTES);
-	if (byte_vector_reserve(&table->bytes, wanted))
+	if (big_bytes_reserve(&table->bytes, wanted))
 		return fail(-ENOMEM, "no memory for strings");
 	if (!table->bytes.count)
 		table->bytes.items[table->bytes.count++] = 0;

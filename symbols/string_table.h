@@ -15,7 +15,7 @@ enum {
 };
 
 struct string_table {
-	/** Empty, or begins with the empty string. */
+	/** Empty, or begins with the empty string. By big_bytes.h. */
 	struct byte_vector bytes;
 	/** Open addressing; 0 is a free slot. */
 	uint32_t *slots;

@@ -130,7 +130,7 @@ static uint32_t find_symbol(struct symbol_store *store, const struct binary *bin
 
 static bool reads_file(const struct symbol_store *store, const struct binary *binary)
 {
-	return store->options.table_limit_bytes &&
+	return binary->fd >= 0 && store->options.table_limit_bytes &&
 	       (!binary->may_hang || store->options.reads_remote);
 }
 
@@ -138,7 +138,8 @@ static bool reads_file(const struct symbol_store *store, const struct binary *bi
 static uint32_t find_frames(struct symbol_store *store, struct binary *binary, uint64_t address,
 			    uint32_t capacity)
 {
-	struct range_source *source = store->options.ranges;
+	struct range_source *source = binary->is_elsewhere ? store->options.uploaded :
+							     store->options.ranges;
 
 	mapped_ranges_unref(store->ranges);
 	store->ranges = source ? source->ops->get(source, binary, store->options.depth) : NULL;
@@ -222,13 +223,14 @@ static uint32_t resolve(struct symbol_lookup *lookup, struct binary *binary, uin
 {
 	struct symbol_store *store = (struct symbol_store *)lookup;
 	struct symbol_lookup *go = go_symbols_lookup(store->go);
-	uint32_t count;
+	uint32_t count = 0;
 	bool is_place;
 
 	/* The names of kernel functions come with their frames. */
-	if (!capacity || binary->is_kernel || binary->fd < 0)
+	if (!capacity || binary->is_kernel)
 		return 0;
-	count = go->ops->resolve(go, binary, address, symbols, capacity);
+	if (binary->fd >= 0)
+		count = go->ops->resolve(go, binary, address, symbols, capacity);
 	if (count)
 		return count;
 	count = find_frames(store, binary, address, capacity < FRAMES_MAX ? capacity : FRAMES_MAX);

@@ -24,6 +24,8 @@ struct symbol_store_options {
 	/** Borrowed; NULL: no ranges. */
 	struct range_source *ranges;
 	enum range_depth depth;
+	/** Of binaries that are elsewhere. Borrowed; NULL: they have no names. */
+	struct range_source *uploaded;
 	/**
 	 * Of the symbol tables that are kept; one table may exceed it for itself. Names of Go take
 	 * GO_SYMBOLS_MAX_BYTES of it, or are on top of it if it is not larger than that. 0: names of

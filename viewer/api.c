@@ -151,17 +151,12 @@ static int pause_history(const struct api *api, const struct api_request *reques
 static int ask(struct question *question, struct api_answer *answer, json_t *object)
 {
 	const char *path = question->request->path;
-	uint64_t start = clock_thread_cpu_ns();
-	int err;
 
 	if (!strcmp(path, "export"))
 		return answer_export(question, answer);
 	for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
-		if (strcmp(path, answers[i].path))
-			continue;
-		err = answers[i].answer(question, object);
-		put_number(object, "cost_ms", (clock_thread_cpu_ns() - start) / NS_PER_MS);
-		return err;
+		if (!strcmp(path, answers[i].path))
+			return answers[i].answer(question, object);
 	}
 	return fail(-ENOENT, "there is no such question");
 }

@@ -16,70 +16,37 @@
 #include "reporter/pprof.h"
 #include "reporter/sort_times.h"
 #include "reporter/stack_counts.h"
+#include "viewer/api_stacks.h"
 
 enum {
-	/* Of the samples of one file: each takes 24 bytes while it is made. */
-	EXPORT_SAMPLES_MAX = 8 << 20,
+	/* Of one file: distinct samples, and samples whose times are written; each takes memory while it is made. */
+	EXPORT_DISTINCT_MAX = 512 << 10,
+	EXPORT_TIMES_MAX = 2 << 20,
+	/* Of the page: more than it shows of a live one. */
+	PAGE_NODES = 20000,
+	CPU_BITS = 32,
 };
 
-VECTOR_DEFINE(export_sample_vector, struct history_sample)
 VECTOR_DEFINE(stored_sample_vector, struct stored_sample)
 
 struct export_content {
-	struct export_sample_vector samples;
+	/* By key and CPU: places in stored. */
+	struct hash_map places;
 	struct stored_sample_vector stored;
+	/* Those of the first one, of the second, ...; NULL if they are not wanted. */
 	uint64_t *times;
+	uint64_t samples;
 };
 
 static void content_deinit(struct export_content *content)
 {
-	export_sample_vector_deinit(&content->samples);
+	hash_map_deinit(&content->places);
 	stored_sample_vector_deinit(&content->stored);
 	free(content->times);
 }
 
-static int collect(struct question *question, struct export_content *content)
-{
-	const struct selection *selection = &question->selection;
-	struct history_sample sample;
-	unsigned int misses;
-	int more, err;
-
-	question_seek(question, selection->from_ms, selection->to_ms);
-	while ((more = question_next(question, &sample, &misses)) > 0) {
-		if (misses)
-			continue;
-		if (content->samples.count == EXPORT_SAMPLES_MAX)
-			return fail(-EINVAL, "more than %d samples at once: choose a shorter time",
-				    EXPORT_SAMPLES_MAX);
-		err = export_sample_vector_push(&content->samples, sample);
-		if (err)
-			return err;
-	}
-	return more;
-}
-
-static int compare_samples(const void *a, const void *b)
-{
-	const struct history_sample *one = a, *other = b;
-
-	if (one->key != other->key)
-		return one->key < other->key ? -1 : 1;
-	if (one->cpu != other->cpu)
-		return one->cpu < other->cpu ? -1 : 1;
-	return (one->time_ns > other->time_ns) - (one->time_ns < other->time_ns);
-}
-
-static int compare_counts(const void *a, const void *b)
-{
-	const struct stored_sample *one = a, *other = b;
-
-	return (one->count < other->count) - (one->count > other->count);
-}
-
 static struct stored_sample stored_sample(const struct question *question,
-					  const struct history_sample *sample,
-					  const uint64_t *times)
+					  const struct history_sample *sample)
 {
 	const struct history_key *key = history_view_key(&question->view, sample->key);
 
@@ -92,35 +59,118 @@ static struct stored_sample stored_sample(const struct question *question,
 		.pid = key->pid,
 		.tid = key->tid,
 		.cpu = sample->cpu,
-		.times_ns = times,
 	};
 }
 
-/* One for all samples of a key and a CPU. */
-static int store(const struct question *question, struct export_content *content)
+static uint64_t place_key(const struct history_sample *sample)
 {
-	const struct export_sample_vector *samples = &content->samples;
-	const struct history_sample *before = NULL;
-	int err = 0;
+	return (uint64_t)sample->key << CPU_BITS | sample->cpu;
+}
 
-	content->times = calloc(samples->count + 1, sizeof(*content->times));
-	if (!content->times)
-		return -ENOMEM;
-	if (samples->count)
-		qsort(samples->items, samples->count, sizeof(samples->items[0]), compare_samples);
-	for (size_t i = 0; i < samples->count && !err; i++) {
-		const struct history_sample *sample = &samples->items[i];
+static int count_sample(struct question *question, const struct history_sample *sample,
+			struct export_content *content)
+{
+	uint64_t place = content->stored.count;
+	int err;
 
-		content->times[i] = sample->time_ns;
-		if (!before || before->key != sample->key || before->cpu != sample->cpu)
-			err = stored_sample_vector_push(&content->stored,
-							stored_sample(question, sample,
-								      &content->times[i]));
+	content->samples++;
+	if (!hash_map_find(&content->places, place_key(sample), &place)) {
+		if (place == EXPORT_DISTINCT_MAX)
+			return fail(-EINVAL,
+				    "more than %d different samples at once: choose a shorter time",
+				    EXPORT_DISTINCT_MAX);
+		err = stored_sample_vector_push(&content->stored, stored_sample(question, sample));
 		if (!err)
-			content->stored.items[content->stored.count - 1].count++;
-		before = sample;
+			err = hash_map_set(&content->places, place_key(sample), place);
+		if (err)
+			return err;
 	}
-	if (content->stored.count)
+	content->stored.items[place].count++;
+	return 0;
+}
+
+/* Goes through the samples that are selected; without @keeps_cpus they are all of none. */
+static int each_sample(struct question *question, bool keeps_cpus, struct export_content *content,
+		       int (*take)(struct question *question, const struct history_sample *sample,
+				   struct export_content *content))
+{
+	const struct selection *selection = &question->selection;
+	struct history_sample sample;
+	unsigned int misses;
+	int more, err;
+
+	question_seek(question, selection->from_ms, selection->to_ms);
+	while ((more = question_next(question, &sample, &misses)) > 0) {
+		if (misses)
+			continue;
+		if (!keeps_cpus)
+			sample.cpu = SAMPLE_NO_CPU;
+		err = take(question, &sample, content);
+		if (err)
+			return err;
+	}
+	return more;
+}
+
+/* Puts its time behind those that its stored sample has already: `count` grows anew. */
+static int put_time(struct question *question, const struct history_sample *sample,
+		    struct export_content *content)
+{
+	struct stored_sample *stored;
+	uint64_t place = 0;
+
+	(void)question;
+	hash_map_find(&content->places, place_key(sample), &place);
+	stored = &content->stored.items[place];
+	content->times[stored->times_ns - content->times + stored->count++] = sample->time_ns;
+	return 0;
+}
+
+static int collect_times(struct question *question, struct export_content *content)
+{
+	uint64_t *next;
+	int err;
+
+	if (content->samples > EXPORT_TIMES_MAX)
+		return fail(-EINVAL, "more than %d samples with their times: choose a shorter time",
+			    EXPORT_TIMES_MAX);
+	content->times = next = calloc(content->samples + 1, sizeof(*content->times));
+	if (!next)
+		return -ENOMEM;
+	for (size_t i = 0; i < content->stored.count; i++) {
+		struct stored_sample *stored = &content->stored.items[i];
+
+		stored->times_ns = next;
+		next += stored->count;
+		stored->count = 0;
+	}
+	err = each_sample(question, true, content, put_time);
+	for (size_t i = 0; i < content->stored.count && !err; i++) {
+		const struct stored_sample *stored = &content->stored.items[i];
+
+		sort_times(content->times + (stored->times_ns - content->times), stored->count);
+	}
+	return err;
+}
+
+static int compare_counts(const void *a, const void *b)
+{
+	const struct stored_sample *one = a, *other = b;
+
+	if (one->count != other->count)
+		return one->count < other->count ? 1 : -1;
+	return (one->times_ns > other->times_ns) - (one->times_ns < other->times_ns);
+}
+
+/* All that is selected, the most frequent first. */
+static int collect(struct question *question, bool keeps_cpus, bool keeps_times,
+		   struct export_content *content)
+{
+	int err = each_sample(question, keeps_cpus, content, count_sample);
+
+	if (!err && keeps_times)
+		err = collect_times(question, content);
+	if (!err && content->stored.count)
 		qsort(content->stored.items, content->stored.count,
 		      sizeof(content->stored.items[0]), compare_counts);
 	return err;
@@ -128,8 +178,8 @@ static int store(const struct question *question, struct export_content *content
 
 /* --- formats --- */
 
-static int write_stacks(const struct question *question, const struct sample_snapshot *snapshot,
-			bool is_page, FILE *out)
+static int write_folded(struct question *question, const struct sample_snapshot *snapshot,
+			FILE *out)
 {
 	const char *lines = request_parameter(question->request, "lines");
 	struct stack_counts counts;
@@ -138,12 +188,26 @@ static int write_stacks(const struct question *question, const struct sample_sna
 
 	if (err)
 		return err;
-	if (is_page)
-		err = flame_page_write(out, &counts);
-	else
-		folded_write(out, &counts);
+	folded_write(out, &counts);
 	stack_counts_deinit(&counts);
-	return err;
+	return 0;
+}
+
+/* The flame graph that the page shows. */
+static int write_page(struct question *question, const struct sample_snapshot *snapshot, FILE *out)
+{
+	_cleanup_(free_pointer) char *text = NULL;
+	json_t *answer = json_object();
+	int err;
+
+	(void)snapshot;
+	put_text(answer, "host", question->api->config.host);
+	err = flame_json(question, PAGE_NODES, answer);
+	text = err ? NULL : json_dumps(answer, JSON_COMPACT);
+	json_decref(answer);
+	if (!text)
+		return err ? err : -ENOMEM;
+	return flame_page_write_json(out, text);
 }
 
 static uint64_t duration_ns(const struct question *question)
@@ -169,8 +233,7 @@ static uint32_t samples_per_second(const struct api_config *config)
 	return config->samples_per_second ? config->samples_per_second : 1;
 }
 
-static int write_pprof(const struct question *question, const struct sample_snapshot *snapshot,
-		       FILE *out)
+static int write_pprof(struct question *question, const struct sample_snapshot *snapshot, FILE *out)
 {
 	const struct api_config *config = &question->api->config;
 	struct profile_info info = {
@@ -183,8 +246,7 @@ static int write_pprof(const struct question *question, const struct sample_snap
 	return pprof_write(out, snapshot, &info, config->lookup);
 }
 
-static int write_otlp(const struct question *question, const struct sample_snapshot *snapshot,
-		      FILE *out)
+static int write_otlp(struct question *question, const struct sample_snapshot *snapshot, FILE *out)
 {
 	const struct api_config *config = &question->api->config;
 	const struct otlp_attribute attributes[] = { { "host.name", config->host } };
@@ -205,31 +267,22 @@ static int write_otlp(const struct question *question, const struct sample_snaps
 	return otlp_file_write(out, snapshot, &window, &options);
 }
 
-static const struct {
-	const char *format;
+static const struct format {
+	const char *name;
 	const char *suffix;
 	const char *content_type;
+	int (*write)(struct question *question, const struct sample_snapshot *snapshot, FILE *out);
+	bool has_samples;
+	bool has_cpus;
+	bool has_times;
 } formats[] = {
-	{ "pprof", "pb.gz", "application/octet-stream" },
-	{ "folded", "folded", "text/plain; charset=utf-8" },
-	{ "otlp", "otlp", "application/octet-stream" },
-	{ "html", "html", "text/html; charset=utf-8" },
+	{ "pprof", "pb.gz", "application/octet-stream", write_pprof, true, false, false },
+	{ "folded", "folded", "text/plain; charset=utf-8", write_folded, true, false, false },
+	{ "otlp", "otlp", "application/octet-stream", write_otlp, true, true, true },
+	{ "html", "html", "text/html; charset=utf-8", write_page, false, false, false },
 };
 
-enum { FORMAT_PPROF, FORMAT_FOLDED, FORMAT_OTLP, FORMAT_HTML, FORMAT_COUNT };
-
-static int write_format(const struct question *question, const struct sample_snapshot *snapshot,
-			int format, FILE *out)
-{
-	switch (format) {
-	case FORMAT_PPROF:
-		return write_pprof(question, snapshot, out);
-	case FORMAT_OTLP:
-		return write_otlp(question, snapshot, out);
-	default:
-		return write_stacks(question, snapshot, format == FORMAT_HTML, out);
-	}
-}
+enum { FORMAT_COUNT = sizeof(formats) / sizeof(formats[0]) };
 
 /* Letters, digits, dots and dashes only: it goes into a header. */
 static void name_file(const struct question *question, const char *suffix,
@@ -257,23 +310,23 @@ int answer_export(struct question *question, struct api_answer *answer)
 {
 	_cleanup_(content_deinit) struct export_content content = { 0 };
 	const char *wanted = request_parameter(question->request, "format");
+	const struct format *format = formats;
 	struct sample_snapshot snapshot = { 0 };
-	int format = 0, err;
 	FILE *out;
+	int err = 0;
 
-	while (format < FORMAT_COUNT && (!wanted || strcmp(wanted, formats[format].format)))
+	while (format < formats + FORMAT_COUNT && (!wanted || strcmp(wanted, format->name)))
 		format++;
-	if (format == FORMAT_COUNT)
+	if (format == formats + FORMAT_COUNT)
 		return fail(-EINVAL, "format is pprof, folded, otlp or html");
-	err = collect(question, &content);
-	if (!err)
-		err = store(question, &content);
+	if (format->has_samples)
+		err = collect(question, format->has_cpus, format->has_times, &content);
 	out = err ? NULL : open_memstream(&answer->body, &answer->bytes);
 	if (!out)
 		return err ? err : -ENOMEM;
 	snapshot.samples = content.stored.items;
 	snapshot.count = content.stored.count;
-	err = write_format(question, &snapshot, format, out);
+	err = format->write(question, &snapshot, out);
 	if (ferror(out) && !err)
 		err = -ENOMEM;
 	if (fclose(out) && !err)
@@ -283,7 +336,7 @@ int answer_export(struct question *question, struct api_answer *answer)
 		*answer = (struct api_answer){ .status = 200 };
 		return err;
 	}
-	answer->content_type = formats[format].content_type;
-	name_file(question, formats[format].suffix, answer);
+	answer->content_type = format->content_type;
+	name_file(question, format->suffix, answer);
 	return 0;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "agent/base/cleanup.h"
+#include "agent/base/hash128.h"
 
 enum {
 	/* Of each list. */
@@ -31,6 +32,7 @@ enum facet_kind {
 	FACET_PROCESSES,
 	FACET_THREADS,
 	FACET_CONTAINERS,
+	FACET_HOSTS,
 	FACET_KINDS,
 	FACET_COUNT,
 };
@@ -48,12 +50,14 @@ static const unsigned int own_selectors[FACET_COUNT] = {
 	[FACET_PROCESSES] = 1U << SELECT_PID | 1U << SELECT_COMM,
 	[FACET_THREADS] = 1U << SELECT_TID | 1U << SELECT_THREAD,
 	[FACET_CONTAINERS] = 1U << SELECT_CONTAINER,
+	[FACET_HOSTS] = 1U << SELECT_HOST,
 	[FACET_KINDS] = 1U << SELECT_KIND,
 };
 
-/* What entries are told apart by; equal texts of a history are the same pointers. No padding. */
+/* What entries are told apart by; equal texts of a history are the same pointers, but for hosts. No padding. */
 struct entry_key {
 	uint64_t text;
+	uint64_t host_hash;
 	uint32_t number;
 	uint32_t other;
 };
@@ -61,6 +65,11 @@ struct entry_key {
 static const char *container_of(const struct history_key *key)
 {
 	return key->process ? key->process->container_id : "";
+}
+
+static const char *host_of(const struct history_key *key)
+{
+	return key->process ? key->process->host_name : "";
 }
 
 static int leaf_kind(struct facets *facets, const struct history_key *key, uint32_t *kind)
@@ -98,10 +107,12 @@ static int add_key(struct facets *facets, enum facet_kind list, uint32_t number,
 	const struct history_key *key = history_view_key(&facets->question->view, number);
 	struct facet *facet = &facets->lists[list];
 	struct entry_key entry = { .number = key->pid };
-	const char *container;
+	const char *text;
 	uint32_t kind;
 	int err;
 
+	if (list == FACET_PROCESSES || list == FACET_THREADS)
+		entry.host_hash = hash64_bytes(host_of(key), strlen(host_of(key)));
 	switch (list) {
 	case FACET_PROCESSES:
 		entry.text = (uintptr_t)key->process_comm;
@@ -111,8 +122,9 @@ static int add_key(struct facets *facets, enum facet_kind list, uint32_t number,
 		entry.other = key->tid;
 		break;
 	case FACET_CONTAINERS:
-		container = container_of(key);
-		return add_entry(facet, container, strlen(container) + 1, number, count);
+	case FACET_HOSTS:
+		text = list == FACET_HOSTS ? host_of(key) : container_of(key);
+		return add_entry(facet, text, strlen(text) + 1, number, count);
 	default:
 		err = leaf_kind(facets, key, &kind);
 		/* A stack without a frame is of no kind. */
@@ -182,14 +194,19 @@ static json_t *entry_json(const struct facets *facets, enum facet_kind list,
 		put_number(object, "pid", key->pid);
 		put_text(object, "comm", key->process_comm);
 		put_text(object, "container", container_of(key));
+		put_text(object, "host", host_of(key));
 		break;
 	case FACET_THREADS:
 		put_number(object, "tid", key->tid);
 		put_number(object, "pid", key->pid);
 		put_text(object, "name", key->thread_comm);
+		put_text(object, "host", host_of(key));
 		break;
 	case FACET_CONTAINERS:
 		put_text(object, "id", container_of(key));
+		break;
+	case FACET_HOSTS:
+		put_text(object, "host", host_of(key));
 		break;
 	default:
 		put_text(object, "kind", kind_name((uint8_t)entry->number));
@@ -259,6 +276,7 @@ int answer_facets(struct question *question, json_t *object)
 	put_list(&facets, FACET_PROCESSES, "processes", object);
 	put_list(&facets, FACET_THREADS, "threads", object);
 	put_list(&facets, FACET_CONTAINERS, "containers", object);
+	put_list(&facets, FACET_HOSTS, "hosts", object);
 	put_list(&facets, FACET_KINDS, "kinds", object);
 	put_cpus(&facets, object);
 	return 0;

@@ -22,12 +22,21 @@ struct process_row {
 	uint64_t frames;
 	uint64_t named;
 	uint64_t reasons[REASON_COUNT];
+	bool has_python;
+	bool has_java;
 };
 
 struct binary_row {
 	const struct binary *binary;
+	/* Of stacks that have a frame of it, each once. */
+	uint64_t samples;
+	uint64_t complete;
 	uint64_t frames;
 	uint64_t named;
+	/* Of the walks that did not find the caller of a frame of it. */
+	uint64_t reasons[REASON_COUNT];
+	/* The last key that was counted, from 1 on. */
+	uint64_t counted;
 };
 
 VECTOR_DEFINE(process_row_vector, struct process_row)
@@ -127,51 +136,92 @@ static int frame_is_named(struct quality *quality, const struct frame *frame, bo
 	return hash_map_set_bytes(&quality->is_named, key, sizeof(key), *is_named);
 }
 
-static int count_frame(struct quality *quality, const struct frame *frame, uint64_t count,
-		       struct process_row *process)
+/* One key's samples on their way to the rows. */
+struct counted_stack {
+	const struct trace *trace;
+	struct process_row *process;
+	/* Of the frame before, towards the leaf: whose caller was looked for. Among the rows, from 1 on; 0: none. */
+	size_t callee;
+	uint64_t count;
+	uint64_t serial;
+};
+
+static void count_reason(struct quality *quality, const struct counted_stack *stack, int reason)
 {
-	struct binary_row *binary = NULL;
+	if (stack->callee)
+		quality->binaries.items[stack->callee - 1].reasons[reason] += stack->count;
+}
+
+static int count_binary(struct quality *quality, struct counted_stack *stack,
+			const struct binary *binary, bool is_named)
+{
+	struct binary_row *row;
+	int err = find_binary(quality, binary, &row);
+
+	if (err)
+		return err;
+	row->frames += stack->count;
+	row->named += is_named ? stack->count : 0;
+	stack->callee = (size_t)(row - quality->binaries.items) + 1;
+	if (row->counted == stack->serial)
+		return 0;
+	row->counted = stack->serial;
+	row->samples += stack->count;
+	row->complete += stack->trace->is_complete ? stack->count : 0;
+	return 0;
+}
+
+static int count_frame(struct quality *quality, const struct frame *frame,
+		       struct counted_stack *stack)
+{
+	struct process_row *process = stack->process;
 	bool is_named;
 	int err;
 
 	if (frame->kind == FRAME_ERROR) {
-		if (frame->error < UNWIND_ERROR_COUNT)
-			process->reasons[frame->error] += count;
+		if (frame->error < UNWIND_ERROR_COUNT) {
+			process->reasons[frame->error] += stack->count;
+			count_reason(quality, stack, frame->error);
+		}
 		return 0;
 	}
+	if (frame->flags & FRAME_GUESS)
+		count_reason(quality, stack, REASON_GUESS);
 	err = frame_is_named(quality, frame, &is_named);
-	if (!err && frame->kind == FRAME_NATIVE && frame->binary)
-		err = find_binary(quality, frame->binary, &binary);
 	if (err)
 		return err;
-	process->frames += count;
-	process->named += is_named ? count : 0;
-	if (binary) {
-		binary->frames += count;
-		binary->named += is_named ? count : 0;
-	}
-	return 0;
+	process->frames += stack->count;
+	process->named += is_named ? stack->count : 0;
+	process->has_python |= frame->kind == FRAME_PYTHON;
+	process->has_java |= frame->kind == FRAME_JAVA;
+	stack->callee = 0;
+	return frame->kind == FRAME_NATIVE && frame->binary ?
+		       count_binary(quality, stack, frame->binary, is_named) :
+		       0;
 }
 
 static int count_key(struct quality *quality, uint32_t number, uint64_t count)
 {
 	const struct history_key *key = history_view_key(&quality->question->view, number);
-	const struct trace *trace = key->trace;
-	struct process_row *process;
-	int err = find_process(quality, key, &process);
+	struct counted_stack stack = {
+		.trace = key->trace,
+		.count = count,
+		.serial = (uint64_t)number + 1,
+	};
+	int err = find_process(quality, key, &stack.process);
 
 	if (err)
 		return err;
 	quality->samples += count;
-	process->samples += count;
-	quality->complete += trace->is_complete ? count : 0;
-	process->complete += trace->is_complete ? count : 0;
-	if (trace->has_guess)
-		process->reasons[REASON_GUESS] += count;
-	for (uint32_t i = 0; i < trace->frame_count && !err; i++) {
-		struct frame frame = trace_frame(trace, i);
+	stack.process->samples += count;
+	quality->complete += key->trace->is_complete ? count : 0;
+	stack.process->complete += key->trace->is_complete ? count : 0;
+	if (key->trace->has_guess)
+		stack.process->reasons[REASON_GUESS] += count;
+	for (uint32_t i = 0; i < key->trace->frame_count && !err; i++) {
+		struct frame frame = trace_frame(key->trace, i);
 
-		err = count_frame(quality, &frame, count, process);
+		err = count_frame(quality, &frame, &stack);
 	}
 	return err;
 }
@@ -236,12 +286,12 @@ static const char *reason_text(int reason)
 }
 
 /* The most frequent one; UNWIND_OK for none. */
-static int frequent_reason(const struct process_row *row)
+static int frequent_reason(const uint64_t reasons[REASON_COUNT])
 {
 	int most = UNWIND_OK;
 
 	for (int reason = UNWIND_OK + 1; reason < REASON_COUNT; reason++) {
-		if (row->reasons[reason] > (most ? row->reasons[most] : 0))
+		if (reasons[reason] > (most ? reasons[most] : 0))
 			most = reason;
 	}
 	return most;
@@ -249,23 +299,41 @@ static int frequent_reason(const struct process_row *row)
 
 /* --- JSON --- */
 
+static void put_reason(json_t *object, const uint64_t reasons[REASON_COUNT])
+{
+	int reason = frequent_reason(reasons);
+
+	put_text(object, "reason", reason ? reason_text(reason) : "");
+	put_number(object, "reason_count", reason ? reasons[reason] : 0);
+	put_text(object, "mend", reason && mends[reason] ? mends[reason] : "");
+}
+
+/* What the process says of itself, else what its frames do. */
+static const char *runtime_of(const struct process_row *row)
+{
+	const struct process_info *info = row->key->process;
+
+	if (info && *info->runtime_name)
+		return info->runtime_name;
+	if (row->has_python)
+		return row->has_java ? "python, java" : "python";
+	return row->has_java ? "java" : "";
+}
+
 static json_t *process_json(const struct process_row *row)
 {
 	const struct process_info *info = row->key->process;
-	int reason = frequent_reason(row);
 	json_t *object = json_object();
 
 	put_number(object, "pid", row->key->pid);
 	put_text(object, "comm", row->key->process_comm);
 	put_text(object, "executable", info ? info->executable_path : "");
-	put_text(object, "runtime", info ? info->runtime_name : "");
+	put_text(object, "runtime", runtime_of(row));
 	put_number(object, "samples", row->samples);
 	put_number(object, "complete", row->complete);
 	put_number(object, "frames", row->frames);
 	put_number(object, "named", row->named);
-	put_text(object, "reason", reason ? reason_text(reason) : "");
-	put_number(object, "reason_count", reason ? row->reasons[reason] : 0);
-	put_text(object, "mend", reason && mends[reason] ? mends[reason] : "");
+	put_reason(object, row->reasons);
 	return object;
 }
 
@@ -280,10 +348,13 @@ static json_t *binary_json(const struct binary_row *row)
 		text_builder_format(&build_id, "%02x", binary->build_id[i]);
 	put_text(object, "file", binary->path);
 	put_text(object, "build_id", text_builder_text(&build_id));
+	put_number(object, "samples", row->samples);
+	put_number(object, "complete", row->complete);
 	put_number(object, "frames", row->frames);
 	put_number(object, "named", row->named);
-	put_text(object, "reason", has_gaps ? "no symbol at the address" : "");
-	put_text(object, "mend",
+	put_reason(object, row->reasons);
+	put_text(object, "names_reason", has_gaps ? "no symbol at the address" : "");
+	put_text(object, "names_mend",
 		 !has_gaps ? "" :
 		 binary->build_id_bytes ?
 			     "Install the file's debug package, or ask for -debuginfod." :
@@ -303,10 +374,20 @@ static int compare_processes(const void *a, const void *b)
 	return (one->samples < other->samples) - (one->samples > other->samples);
 }
 
+/* Stacks that it did not let be walked, and frames without a name. */
+static uint64_t gaps(const struct binary_row *row)
+{
+	uint64_t count = row->frames - row->named;
+
+	for (int reason = UNWIND_OK + 1; reason < REASON_COUNT; reason++)
+		count += row->reasons[reason];
+	return count;
+}
+
 static int compare_binaries(const void *a, const void *b)
 {
 	const struct binary_row *one = a, *other = b;
-	uint64_t first = one->frames - one->named, second = other->frames - other->named;
+	uint64_t first = gaps(one), second = gaps(other);
 
 	if (first != second)
 		return first < second ? 1 : -1;

@@ -108,10 +108,10 @@ static void put_root(struct tree_writer *writer)
 	put(writer, COLUMN_FLAGS, 0);
 }
 
-static void put_counts(struct tree_writer *writer, const struct flame_node *node)
+/* @root: what the shares of the tree are of. */
+static void put_counts(struct tree_writer *writer, const struct flame_node *node,
+		       const struct flame_node *root)
 {
-	const struct asked_stacks *asked = writer->asked;
-
 	put(writer, COLUMN_SELF, (json_int_t)node->self);
 	put(writer, COLUMN_TOTAL, (json_int_t)node->total);
 	if (!writer->z)
@@ -119,8 +119,8 @@ static void put_counts(struct tree_writer *writer, const struct flame_node *node
 	put(writer, COLUMN_BASE_SELF, (json_int_t)node->base_self);
 	put(writer, COLUMN_BASE_TOTAL, (json_int_t)node->base_total);
 	json_array_append_new(writer->z,
-			      json_real(share_significance(node->total, asked->total,
-							   node->base_total, asked->base_total)));
+			      json_real(share_significance(node->total, root->total,
+							   node->base_total, root->base_total)));
 }
 
 static json_t *kinds_json(void)
@@ -153,7 +153,7 @@ static json_t *tree_json(const struct question *question, const struct asked_sta
 			put_function(&writer, &tree->nodes.items[i]);
 		else
 			put_root(&writer);
-		put_counts(&writer, &tree->nodes.items[i]);
+		put_counts(&writer, &tree->nodes.items[i], &tree->nodes.items[0]);
 	}
 	json_object_set_new(object, "names", writer.texts.array);
 	json_object_set_new(object, "files", writer.files.array);
@@ -232,6 +232,20 @@ static int put_tree(const struct question *question, const struct asked_stacks *
 	return err;
 }
 
+/* Of many stacks growth by doubling would take twice the memory. */
+static int reserve_stacks(struct numbered_stacks *numbered, const struct asked_stacks *asked)
+{
+	size_t count = 0;
+	int err;
+
+	for (size_t i = 0; i < asked->stacks.count; i++)
+		count += asked->stacks.items[i].level_count + asked->stacks.items[i].list.count;
+	err = number_vector_reserve(&numbered->numbers, count);
+	if (!err)
+		err = number_vector_reserve(&numbered->starts, asked->stacks.count);
+	return err ? err : flame_stack_vector_reserve(&numbered->stacks, asked->stacks.count);
+}
+
 static int push_whole(struct numbered_stacks *numbered, const struct asked_stacks *asked,
 		      const struct question *question, const struct asked_stack *stack)
 {
@@ -244,16 +258,14 @@ static int push_whole(struct numbered_stacks *numbered, const struct asked_stack
 	return err;
 }
 
-int answer_flame(struct question *question, json_t *object)
+int flame_json(struct question *question, size_t max_nodes, json_t *object)
 {
 	_cleanup_(asked_stacks_deinit) struct asked_stacks asked = { 0 };
 	_cleanup_(numbered_stacks_deinit) struct numbered_stacks numbered = { 0 };
-	uint64_t max_nodes;
-	int err = request_number(question->request, "max_nodes", 1, NODES_MAX, FLAME_NODES,
-				 &max_nodes);
+	int err = asked_stacks_init(&asked, question);
 
 	if (!err)
-		err = asked_stacks_init(&asked, question);
+		err = reserve_stacks(&numbered, &asked);
 	for (size_t i = 0; i < asked.stacks.count && !err; i++)
 		err = push_whole(&numbered, &asked, question, &asked.stacks.items[i]);
 	if (err)
@@ -264,6 +276,15 @@ int answer_flame(struct question *question, json_t *object)
 	return put_tree(question, &asked, &numbered, max_nodes, "all", object, "tree");
 }
 
+int answer_flame(struct question *question, json_t *object)
+{
+	uint64_t max_nodes;
+	int err = request_number(question->request, "max_nodes", 1, NODES_MAX, FLAME_NODES,
+				 &max_nodes);
+
+	return err ? err : flame_json(question, max_nodes, object);
+}
+
 /* --- one function --- */
 
 struct sandwich {
@@ -272,6 +293,8 @@ struct sandwich {
 	const char *kind;
 	uint64_t self;
 	uint64_t samples;
+	uint64_t base_self;
+	uint64_t base_samples;
 	struct numbered_stacks callees;
 	struct numbered_stacks callers;
 };
@@ -326,10 +349,28 @@ static int cut_stack(struct sandwich *sandwich, const struct asked_stacks *asked
 	if (outermost == stack->list.count)
 		return 0;
 	sandwich->samples += stack->count;
-	if (innermost == stack->list.count - 1)
+	sandwich->base_samples += stack->base_count;
+	if (innermost == stack->list.count - 1) {
 		sandwich->self += stack->count;
+		sandwich->base_self += stack->base_count;
+	}
 	err = push_callees(sandwich, asked, question, stack, outermost);
 	return err ? err : push_callers(sandwich, asked, question, stack, innermost);
+}
+
+static void put_sums(const struct question *question, const struct asked_stacks *asked,
+		     const struct sandwich *sandwich, json_t *object)
+{
+	put_number(object, "total", asked->total);
+	put_number(object, "self", sandwich->self);
+	put_number(object, "samples", sandwich->samples);
+	if (!question->selection.has_base)
+		return;
+	put_number(object, "base_total", asked->base_total);
+	put_number(object, "base_self", sandwich->base_self);
+	put_number(object, "base_samples", sandwich->base_samples);
+	put_significance(object, "z", sandwich->samples, asked->total, sandwich->base_samples,
+			 asked->base_total);
 }
 
 static int put_sandwich(struct question *question, struct sandwich *sandwich, json_t *object)
@@ -345,9 +386,7 @@ static int put_sandwich(struct question *question, struct sandwich *sandwich, js
 		err = cut_stack(sandwich, &asked, question, &asked.stacks.items[i]);
 	if (err)
 		return err;
-	put_number(object, "total", asked.total);
-	put_number(object, "self", sandwich->self);
-	put_number(object, "samples", sandwich->samples);
+	put_sums(question, &asked, sandwich, object);
 	err = put_tree(question, &asked, &sandwich->callees, max_nodes, sandwich->name, object,
 		       "callees");
 	return err ? err :

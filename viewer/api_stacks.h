@@ -9,4 +9,7 @@
 int answer_flame(struct question *question, json_t *object);
 int answer_sandwich(struct question *question, json_t *object);
 
+/** The same as answer_flame(), with so many nodes at most. */
+int flame_json(struct question *question, size_t max_nodes, json_t *object);
+
 #endif

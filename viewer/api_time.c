@@ -130,16 +130,19 @@ int answer_heatmap(struct question *question, json_t *object)
 {
 	struct cells cells = { 0 };
 	struct heat heat;
-	uint64_t seconds, columns;
+	uint64_t seconds, columns, most;
 	int err =
 		request_number(question->request, "rows", 1, HEAT_ROWS_MAX, HEAT_ROWS, &heat.rows);
 
+	if (!err)
+		err = request_number(question->request, "columns", 1, HEAT_COLUMNS_MAX,
+				     HEAT_COLUMNS_MAX, &most);
 	if (err)
 		return err;
 	clip_range(question, &cells);
 	cells.from_ms -= cells.from_ms % MS_PER_SECOND;
 	seconds = (cells.to_ms - cells.from_ms - 1) / MS_PER_SECOND + 1;
-	heat.seconds_per_column = (seconds - 1) / HEAT_COLUMNS_MAX + 1;
+	heat.seconds_per_column = (seconds - 1) / most + 1;
 	columns = (seconds - 1) / heat.seconds_per_column + 1;
 	cells.count = columns * heat.rows;
 	err = count_cells(question, &cells, heat_cell, &heat);

@@ -87,28 +87,44 @@ static json_t *row_json(const struct question *question, const struct asked_stac
 		return object;
 	put_number(object, "base_self", row->base_self);
 	put_number(object, "base_total", row->base_total);
-	json_object_set_new(object, "z",
-			    json_real(share_significance(row->total, asked->total, row->base_total,
-							 asked->base_total)));
+	put_significance(object, "z", row->total, asked->total, row->base_total, asked->base_total);
+	put_significance(object, "z_self", row->self, asked->total, row->base_self,
+			 asked->base_total);
 	return object;
 }
 
-/* Sorts @rows, @count of which there may be, and puts the first @limit of those that there are. */
+static bool is_wanted(const struct question *question, const struct asked_stacks *asked,
+		      const struct top_row *row, const char *text)
+{
+	const struct stack_names *names = &question->api->names;
+	uint32_t function = asked->with_lines ? names->places.items[row->number].function :
+						row->number;
+
+	return !text ||
+	       strcasestr(stack_names_text(names, names->functions.items[function].name), text);
+}
+
+/* Sorts @rows, @count of which there may be, and puts the first @limit of those that there are, with @text. */
 static void put_rows(const struct question *question, const struct asked_stacks *asked,
 		     struct top_row *rows, size_t count, uint64_t limit, bool by_self,
 		     json_t *object)
 {
+	const char *text = request_parameter(question->request, "name");
 	json_t *array = json_array();
-	size_t present = 0;
+	size_t present = 0, wanted = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		if (rows[i].counted)
-			rows[present++] = rows[i];
+		if (!rows[i].counted)
+			continue;
+		present++;
+		if (is_wanted(question, asked, &rows[i], text))
+			rows[wanted++] = rows[i];
 	}
-	qsort(rows, present, sizeof(*rows), by_self ? compare_by_self : compare_by_total);
-	for (size_t i = 0; i < present && i < limit; i++)
+	qsort(rows, wanted, sizeof(*rows), by_self ? compare_by_self : compare_by_total);
+	for (size_t i = 0; i < wanted && i < limit; i++)
 		json_array_append_new(array, row_json(question, asked, &rows[i]));
 	put_number(object, "functions", present);
+	put_number(object, "named", wanted);
 	json_object_set_new(object, "rows", array);
 }
 

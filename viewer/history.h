@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * The samples of the last while, in memory, for the page: each one as the number of its key, its CPU and the time
- * since the one before, about seven bytes. It is a struct reporter, which the work thread fills; the viewer's thread
+ * since the one before, packed in rows of about six bytes. It is a struct reporter, which the work thread fills; the viewer's thread
  * reads by views. One lock, held to add a sample, and to let the oldest go, a few thousand at once.
  */
 #ifndef VIEWER_HISTORY_H
@@ -16,7 +16,7 @@
 #include "viewer/history_keys.h"
 
 enum {
-	HISTORY_DEFAULT_MAX_BYTES = 48 << 20,
+	HISTORY_DEFAULT_MAX_BYTES = 68 << 20,
 };
 
 #define HISTORY_WITHOUT_END UINT64_MAX

@@ -27,14 +27,25 @@ struct key_identity {
 
 _Static_assert(sizeof(struct key_identity) == 64, "struct key_identity has no padding");
 
-enum {
-	TRACE_KEY_BYTES = offsetof(struct key_identity, process_hash),
-	KEY_BYTES = sizeof(struct key_identity) + ENTRY_BYTES,
+/* What processes are told apart by; their hash is of all their texts. */
+struct process_key {
+	uint64_t hash;
+	uint64_t pid;
 };
 
-/* One of equal traces, texts or sets of labels, and how many keys have it. */
+struct trace_key {
+	struct hash128 hash;
+	uint64_t executables_hash;
+};
+
+/* One of equal traces, processes, texts or sets of labels, and how many keys have it. */
 struct shared_trace {
 	struct trace *trace;
+	uint32_t users;
+};
+
+struct shared_process {
+	struct process_info *info;
 	uint32_t users;
 };
 
@@ -46,10 +57,9 @@ struct shared_bytes {
 
 struct kept_key {
 	struct history_key key;
-	struct key_identity identity;
 	uint32_t samples;
-	/* Of a free one: the next free number and 1. */
-	uint32_t next_free;
+	/* A number and 1, 0 for none: the next free one of a free one, else the next whose identity has the same hash. */
+	uint32_t next;
 };
 
 static struct kept_key *key_at(struct kept_key *const *blocks, uint32_t number)
@@ -111,24 +121,69 @@ static void unshare(struct history_keys *keys, const void *bytes)
 	free(shared);
 }
 
+static size_t binary_cost(const struct binary *binary)
+{
+	return binary_bytes(binary) + ENTRY_BYTES + 2 * BLOCK_OVERHEAD_BYTES;
+}
+
+static void unshare_binaries(struct history_keys *keys, const struct trace *trace, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		const struct binary *binary = trace_binaries(trace)[i];
+		uint64_t users = 0;
+
+		hash_map_find(&keys->binaries, (uintptr_t)binary, &users);
+		if (users > 1) {
+			/* It is there: that takes no memory. */
+			(void)hash_map_set(&keys->binaries, (uintptr_t)binary, users - 1);
+			continue;
+		}
+		hash_map_remove(&keys->binaries, (uintptr_t)binary, NULL);
+		keys->bytes -= binary_cost(binary);
+	}
+}
+
+/* Counts those of a trace that is new; nothing of it if that fails. */
+static int share_binaries(struct history_keys *keys, const struct trace *trace)
+{
+	for (uint32_t i = 0; i < trace->binary_count; i++) {
+		const struct binary *binary = trace_binaries(trace)[i];
+		uint64_t users = 0;
+		bool is_known = hash_map_find(&keys->binaries, (uintptr_t)binary, &users);
+
+		if (hash_map_set(&keys->binaries, (uintptr_t)binary, users + 1)) {
+			unshare_binaries(keys, trace, i);
+			return -ENOMEM;
+		}
+		if (!is_known)
+			keys->bytes += binary_cost(binary);
+	}
+	return 0;
+}
+
 static size_t trace_cost(const struct trace *trace)
 {
-	return trace->bytes + sizeof(struct shared_trace) + TRACE_KEY_BYTES + ENTRY_BYTES +
+	return trace->bytes + sizeof(struct shared_trace) + sizeof(struct trace_key) + ENTRY_BYTES +
 	       2 * BLOCK_OVERHEAD_BYTES;
 }
 
-static struct trace *share_trace(struct history_keys *keys, struct trace *trace,
-				 const struct key_identity *identity)
+static struct trace *share_trace(struct history_keys *keys, struct trace *trace)
 {
+	const struct trace_key identity = { trace->hash, trace->executables_hash };
 	struct shared_trace *shared;
 	uint64_t found;
 
-	if (hash_map_find_bytes(&keys->traces, identity, TRACE_KEY_BYTES, &found)) {
+	if (hash_map_find_bytes(&keys->traces, &identity, sizeof(identity), &found)) {
 		shared = (struct shared_trace *)(uintptr_t)found;
 	} else {
 		shared = calloc(1, sizeof(*shared));
-		if (!shared || hash_map_set_bytes(&keys->traces, identity, TRACE_KEY_BYTES,
-						  (uintptr_t)shared)) {
+		if (!shared || share_binaries(keys, trace)) {
+			free(shared);
+			return NULL;
+		}
+		if (hash_map_set_bytes(&keys->traces, &identity, sizeof(identity),
+				       (uintptr_t)shared)) {
+			unshare_binaries(keys, trace, trace->binary_count);
 			free(shared);
 			return NULL;
 		}
@@ -139,27 +194,94 @@ static struct trace *share_trace(struct history_keys *keys, struct trace *trace,
 	return shared->trace;
 }
 
-static void unshare_trace(struct history_keys *keys, const struct key_identity *identity)
+static void unshare_trace(struct history_keys *keys, const struct trace *trace)
 {
+	const struct trace_key identity = { trace->hash, trace->executables_hash };
 	struct shared_trace *shared;
 	uint64_t found;
 
-	if (!hash_map_find_bytes(&keys->traces, identity, TRACE_KEY_BYTES, &found))
+	if (!hash_map_find_bytes(&keys->traces, &identity, sizeof(identity), &found))
 		return;
 	shared = (struct shared_trace *)(uintptr_t)found;
 	if (--shared->users)
 		return;
-	hash_map_remove_bytes(&keys->traces, identity, TRACE_KEY_BYTES, NULL);
+	hash_map_remove_bytes(&keys->traces, &identity, sizeof(identity), NULL);
 	keys->bytes -= trace_cost(shared->trace);
+	unshare_binaries(keys, shared->trace, shared->trace->binary_count);
 	trace_unref(shared->trace);
 	free(shared);
+}
+
+static size_t process_cost(const struct process_info *info)
+{
+	return process_info_bytes(info) + sizeof(struct shared_process) +
+	       sizeof(struct process_key) + ENTRY_BYTES + 3 * BLOCK_OVERHEAD_BYTES;
+}
+
+static struct process_info *share_process(struct history_keys *keys, struct process_info *info)
+{
+	const struct process_key key = { info->hash, info->pid };
+	struct shared_process *shared;
+	uint64_t found;
+
+	if (hash_map_find_bytes(&keys->processes, &key, sizeof(key), &found)) {
+		shared = (struct shared_process *)(uintptr_t)found;
+	} else {
+		shared = calloc(1, sizeof(*shared));
+		if (!shared ||
+		    hash_map_set_bytes(&keys->processes, &key, sizeof(key), (uintptr_t)shared)) {
+			free(shared);
+			return NULL;
+		}
+		shared->info = process_info_ref(info);
+		keys->bytes += process_cost(info);
+	}
+	shared->users++;
+	return shared->info;
+}
+
+static void unshare_process(struct history_keys *keys, const struct process_info *info)
+{
+	const struct process_key key = { info->hash, info->pid };
+	struct shared_process *shared;
+	uint64_t found;
+
+	if (!hash_map_find_bytes(&keys->processes, &key, sizeof(key), &found))
+		return;
+	shared = (struct shared_process *)(uintptr_t)found;
+	if (--shared->users)
+		return;
+	hash_map_remove_bytes(&keys->processes, &key, sizeof(key), NULL);
+	keys->bytes -= process_cost(shared->info);
+	process_info_unref(shared->info);
+	free(shared);
+}
+
+/* @key borrows what it has. */
+static struct key_identity identify(const struct history_key *key)
+{
+	struct key_identity identity = {
+		.trace_hash = key->trace->hash,
+		.executables_hash = key->trace->executables_hash,
+		.process_comm_hash = hash64_bytes(key->process_comm, strlen(key->process_comm)),
+		.thread_comm_hash = hash64_bytes(key->thread_comm, strlen(key->thread_comm)),
+		.pid = key->pid,
+		.tid = key->tid,
+	};
+
+	if (key->process)
+		identity.process_hash = key->process->hash;
+	if (key->labels)
+		identity.labels_hash = hash64_bytes(key->labels, label_set_bytes(key->labels));
+	return identity;
 }
 
 static void free_parts(struct history_keys *keys, struct kept_key *kept)
 {
 	if (kept->key.trace)
-		unshare_trace(keys, &kept->identity);
-	process_info_unref(kept->key.process);
+		unshare_trace(keys, kept->key.trace);
+	if (kept->key.process)
+		unshare_process(keys, kept->key.process);
 	unshare(keys, kept->key.process_comm);
 	unshare(keys, kept->key.thread_comm);
 	unshare(keys, kept->key.labels);
@@ -167,27 +289,6 @@ static void free_parts(struct history_keys *keys, struct kept_key *kept)
 }
 
 /* --- keys --- */
-
-static struct key_identity identify(const struct trace *trace, const struct sample_context *context)
-{
-	struct key_identity identity = {
-		.trace_hash = trace->hash,
-		.executables_hash = trace->executables_hash,
-		.process_comm_hash =
-			hash64_bytes(context->process_comm, strlen(context->process_comm)),
-		.thread_comm_hash =
-			hash64_bytes(context->thread_comm, strlen(context->thread_comm)),
-		.pid = context->pid,
-		.tid = context->tid,
-	};
-
-	if (context->process)
-		identity.process_hash = context->process->hash;
-	if (context->labels)
-		identity.labels_hash =
-			hash64_bytes(context->labels, label_set_bytes(context->labels));
-	return identity;
-}
 
 /* A zeroed one; its number. */
 static int take_number(struct history_keys *keys, uint32_t *number)
@@ -197,7 +298,7 @@ static int take_number(struct history_keys *keys, uint32_t *number)
 
 	if (keys->free_number) {
 		*number = keys->free_number - 1;
-		keys->free_number = key_at(keys->blocks.items, *number)->next_free;
+		keys->free_number = key_at(keys->blocks.items, *number)->next;
 		return 0;
 	}
 	if (keys->used == UINT32_MAX - HISTORY_KEYS_PER_BLOCK)
@@ -217,34 +318,34 @@ static int take_number(struct history_keys *keys, uint32_t *number)
 
 static void give_number_back(struct history_keys *keys, uint32_t number)
 {
-	key_at(keys->blocks.items, number)->next_free = keys->free_number;
+	key_at(keys->blocks.items, number)->next = keys->free_number;
 	keys->free_number = number + 1;
 }
 
-static int fill(struct history_keys *keys, struct kept_key *kept, struct trace *trace,
-		const struct sample_context *context, const struct key_identity *identity)
+/* @wanted borrows what it has. */
+static int fill(struct history_keys *keys, struct kept_key *kept, const struct history_key *wanted)
 {
 	struct history_key *key = &kept->key;
 
-	kept->identity = *identity;
 	kept->samples = 0;
-	key->pid = context->pid;
-	key->tid = context->tid;
-	key->process = context->process ? process_info_ref(context->process) : NULL;
-	key->process_comm = share(keys, context->process_comm, strlen(context->process_comm) + 1);
-	key->thread_comm = share(keys, context->thread_comm, strlen(context->thread_comm) + 1);
-	if (context->labels)
-		key->labels = share(keys, context->labels, label_set_bytes(context->labels));
-	key->trace = share_trace(keys, trace, identity);
+	key->pid = wanted->pid;
+	key->tid = wanted->tid;
+	if (wanted->process)
+		key->process = share_process(keys, wanted->process);
+	key->process_comm = share(keys, wanted->process_comm, strlen(wanted->process_comm) + 1);
+	key->thread_comm = share(keys, wanted->thread_comm, strlen(wanted->thread_comm) + 1);
+	if (wanted->labels)
+		key->labels = share(keys, wanted->labels, label_set_bytes(wanted->labels));
+	key->trace = share_trace(keys, wanted->trace);
 	return key->trace && key->process_comm && key->thread_comm &&
-			       (key->labels || !context->labels) ?
+			       (key->labels || !wanted->labels) &&
+			       (key->process || !wanted->process) ?
 		       0 :
 		       -ENOMEM;
 }
 
-static int make_key(struct history_keys *keys, struct trace *trace,
-		    const struct sample_context *context, const struct key_identity *identity,
-		    uint32_t *number)
+static int make_key(struct history_keys *keys, const struct history_key *wanted, uint64_t hash,
+		    uint64_t next, uint32_t *number)
 {
 	struct kept_key *kept;
 	int err = take_number(keys, number);
@@ -252,33 +353,70 @@ static int make_key(struct history_keys *keys, struct trace *trace,
 	if (err)
 		return err;
 	kept = key_at(keys->blocks.items, *number);
-	err = fill(keys, kept, trace, context, identity);
+	err = fill(keys, kept, wanted);
 	if (!err)
-		err = hash_map_set_bytes(&keys->numbers, identity, sizeof(*identity), *number);
+		err = hash_map_set(&keys->numbers, hash, (uint64_t)*number + 1);
 	if (err) {
 		free_parts(keys, kept);
 		give_number_back(keys, *number);
 		return err;
 	}
-	keys->bytes += KEY_BYTES;
+	kept->next = (uint32_t)next;
+	keys->bytes += ENTRY_BYTES;
 	return 0;
 }
 
 int history_keys_add(struct history_keys *keys, struct trace *trace,
 		     const struct sample_context *context, uint32_t *number, bool *is_new)
 {
-	struct key_identity identity = identify(trace, context);
-	uint64_t found;
+	const struct history_key wanted = {
+		.trace = trace,
+		.process = context->process,
+		.process_comm = context->process_comm,
+		.thread_comm = context->thread_comm,
+		.labels = context->labels,
+		.pid = context->pid,
+		.tid = context->tid,
+	};
+	struct key_identity identity = identify(&wanted), other;
+	uint64_t hash = hash64_bytes(&identity, sizeof(identity)), first = 0, each;
 	int err = 0;
 
-	*is_new = !hash_map_find_bytes(&keys->numbers, &identity, sizeof(identity), &found);
+	hash_map_find(&keys->numbers, hash, &first);
+	for (each = first; each; each = key_at(keys->blocks.items, (uint32_t)each - 1)->next) {
+		other = identify(&key_at(keys->blocks.items, (uint32_t)each - 1)->key);
+		if (!memcmp(&other, &identity, sizeof(identity)))
+			break;
+	}
+	*is_new = !each;
 	if (*is_new)
-		err = make_key(keys, trace, context, &identity, number);
+		err = make_key(keys, &wanted, hash, first, number);
 	else
-		*number = (uint32_t)found;
+		*number = (uint32_t)each - 1;
 	if (!err)
 		key_at(keys->blocks.items, *number)->samples++;
 	return err;
+}
+
+/* Takes the key out of those with its hash. */
+static void unlink_key(struct history_keys *keys, struct kept_key *kept, uint32_t number)
+{
+	const struct key_identity identity = identify(&kept->key);
+	uint64_t hash = hash64_bytes(&identity, sizeof(identity)), each = 0;
+
+	hash_map_find(&keys->numbers, hash, &each);
+	if (each != (uint64_t)number + 1) {
+		struct kept_key *before = key_at(keys->blocks.items, (uint32_t)each - 1);
+
+		while (before->next != number + 1)
+			before = key_at(keys->blocks.items, before->next - 1);
+		before->next = kept->next;
+	} else if (kept->next) {
+		/* The entry is there: that takes no memory. */
+		(void)hash_map_set(&keys->numbers, hash, kept->next);
+	} else {
+		hash_map_remove(&keys->numbers, hash, NULL);
+	}
 }
 
 void history_keys_remove(struct history_keys *keys, uint32_t number)
@@ -287,8 +425,8 @@ void history_keys_remove(struct history_keys *keys, uint32_t number)
 
 	if (--kept->samples)
 		return;
-	hash_map_remove_bytes(&keys->numbers, &kept->identity, sizeof(kept->identity), NULL);
-	keys->bytes -= KEY_BYTES;
+	unlink_key(keys, kept, number);
+	keys->bytes -= ENTRY_BYTES;
 	free_parts(keys, kept);
 	give_number_back(keys, number);
 }
@@ -302,6 +440,8 @@ void history_keys_deinit(struct history_keys *keys)
 	key_block_vector_deinit(&keys->blocks);
 	hash_map_deinit(&keys->numbers);
 	hash_map_deinit(&keys->traces);
+	hash_map_deinit(&keys->processes);
 	hash_map_deinit(&keys->shared);
+	hash_map_deinit(&keys->binaries);
 	*keys = (struct history_keys){ 0 };
 }

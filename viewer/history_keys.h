@@ -18,6 +18,7 @@
 struct history_key {
 	/** Equal ones are the same pointer. */
 	struct trace *trace;
+	/** NULL: none. Equal ones are the same pointer, too. */
 	struct process_info *process;
 	const char *process_comm;
 	const char *thread_comm;
@@ -40,11 +41,17 @@ struct history_keys {
 	/** Numbers below have been used; of those that are free, the last one and 1. */
 	uint32_t used;
 	uint32_t free_number;
-	/** By identity, by the hashes of traces, by the bytes of texts and labels. */
+	/**
+	 * By the hash of their identity (a number and 1), by the hashes of traces, by hash and pid, by the bytes of texts
+	 * and labels.
+	 */
 	struct hash_map numbers;
 	struct hash_map traces;
+	struct hash_map processes;
 	struct hash_map shared;
-	/** What all of it takes, nearly. */
+	/** Of the traces, by address: how many traces have it. */
+	struct hash_map binaries;
+	/** What all of it takes, nearly; also what others have, too. */
 	size_t bytes;
 };
 

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "agent/base/clock.h"
 #include "agent/base/error.h"
 #include "agent/base/hash128.h"
 #include "viewer/assets.h"
@@ -30,6 +31,7 @@ enum {
 	GZIP_WINDOW_BITS = 15 + 16,
 	ZLIB_MEMORY_LEVEL = 8,
 	ETAG_BYTES = 24,
+	NS_PER_US = 1000,
 };
 
 #define COOKIE_NAME "allframes_token"
@@ -105,10 +107,20 @@ static bool compress_reply(struct reply *reply)
 	return true;
 }
 
+/* What the server's thread has taken up to here: of this answer the making, writing and compressing. */
+static void add_cpu_time(struct MHD_Response *response)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%" PRIu64, clock_thread_cpu_ns() / NS_PER_US);
+	MHD_add_response_header(response, "X-Allframes-CPU-us", text);
+}
+
 static void add_headers(struct MHD_Response *response, const struct reply *reply)
 {
 	char disposition[192];
 
+	add_cpu_time(response);
 	MHD_add_response_header(response, "Content-Type", reply->content_type);
 	MHD_add_response_header(response, "Content-Security-Policy", SECURITY_POLICY);
 	MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
@@ -131,8 +143,9 @@ static void add_headers(struct MHD_Response *response, const struct reply *reply
 
 static enum MHD_Result send_reply(struct MHD_Connection *connection, struct reply *reply)
 {
+	/* What is downloaded can be large, and goes to the same machine most often. */
 	bool is_compressed = reply->count >= COMPRESSED_MIN_BYTES && reply->count < UINT32_MAX &&
-			     accepts_gzip(connection) && compress_reply(reply);
+			     !reply->file_name && accepts_gzip(connection) && compress_reply(reply);
 	struct MHD_Response *response = MHD_create_response_from_buffer(
 		reply->count, reply->bytes,
 		reply->is_owned ? MHD_RESPMEM_MUST_FREE : MHD_RESPMEM_PERSISTENT);

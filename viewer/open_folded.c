@@ -34,7 +34,8 @@ static int find_mapping(struct folded_reader *reader, const char *file,
 	if (!hash_map_find_bytes(&reader->files, file, strlen(file), &place)) {
 		struct opened_mapping mapping;
 
-		err = opened_mapping_init(&mapping, &(struct binary){ .path = (char *)file });
+		err = opened_mapping_init(&mapping, &(struct binary){ .path = (char *)file },
+					  reader->opened);
 		if (err)
 			return err;
 		place = reader->mappings.count;
@@ -148,7 +149,7 @@ static void folded_reader_deinit(struct folded_reader *reader)
 int open_folded(char *text, size_t count, struct opened_samples *opened)
 {
 	struct folded_reader reader = { .opened = opened };
-	int err = opened_mapping_init_nowhere(&reader.nowhere);
+	int err = opened_mapping_init_nowhere(&reader.nowhere, opened);
 
 	if (!err)
 		err = read_lines(&reader, text, count);

@@ -14,6 +14,11 @@
 #include "viewer/opened_frame.h"
 #include "viewer/opened_identity.h"
 
+enum {
+	/* So many bytes of text may be looked at as one may be kept. */
+	TEXTS_PER_KEPT = 8,
+};
+
 #define REQUEST_DESCRIPTOR                                                                         \
 	opentelemetry__proto__collector__profiles__v1development__export_profiles_service_request__descriptor
 
@@ -29,6 +34,13 @@ typedef Opentelemetry__Proto__Profiles__V1development__Function function_message
 typedef Opentelemetry__Proto__Profiles__V1development__Line line_message;
 typedef Opentelemetry__Proto__Profiles__V1development__ValueType value_type_message;
 
+/* What is said of a whole location. */
+struct location_traits {
+	uint8_t kind;
+	/* enum opened_mark */
+	uint8_t marks;
+};
+
 struct otlp_reader {
 	const dictionary_message *dictionary;
 	struct opened_samples *opened;
@@ -36,7 +48,10 @@ struct otlp_reader {
 	/* By index; and the one of locations without. */
 	struct opened_mapping *places;
 	struct opened_mapping nowhere;
+	struct location_traits *traits;
 	struct opened_stack stack;
+	/* Of its frames, each time: what it takes to compare and to hash them. */
+	size_t text_bytes;
 	/* By number of the stack, twice: of virtual threads those behind. NULL: not made yet. */
 	struct trace **traces;
 	struct opened_identities identities;
@@ -112,13 +127,13 @@ static int make_place(struct otlp_reader *reader, const mapping_message *mapping
 
 		read_mapping_attribute(key, value.text, &values);
 	}
-	return opened_mapping_init(place, &values);
+	return opened_mapping_init(place, &values, reader->opened);
 }
 
 static int make_places(struct otlp_reader *reader)
 {
 	const dictionary_message *dictionary = reader->dictionary;
-	int err = opened_mapping_init_nowhere(&reader->nowhere);
+	int err = opened_mapping_init_nowhere(&reader->nowhere, reader->opened);
 
 	if (dictionary->n_mapping_table > OPENED_MAPPINGS_MAX)
 		return fail(-EBADMSG, "it names more than %d files", OPENED_MAPPINGS_MAX);
@@ -129,15 +144,6 @@ static int make_places(struct otlp_reader *reader)
 		err = make_place(reader, dictionary->mapping_table[i], &reader->places[i]);
 	return err;
 }
-
-/* --- stacks --- */
-
-/* What is said of a whole location. */
-struct location_traits {
-	uint8_t kind;
-	/* enum opened_mark */
-	uint8_t marks;
-};
 
 static uint8_t kind_of(const char *type)
 {
@@ -176,6 +182,21 @@ static struct location_traits traits_of(const struct otlp_reader *reader,
 	return traits;
 }
 
+/* Once for each, however often stacks refer to it. */
+static int read_traits(struct otlp_reader *reader)
+{
+	const dictionary_message *dictionary = reader->dictionary;
+
+	reader->traits = calloc(dictionary->n_location_table + 1, sizeof(*reader->traits));
+	if (!reader->traits)
+		return -ENOMEM;
+	for (size_t i = 1; i < dictionary->n_location_table; i++)
+		reader->traits[i] = traits_of(reader, dictionary->location_table[i]);
+	return 0;
+}
+
+/* --- stacks --- */
+
 static const struct opened_mapping *place_of(const struct otlp_reader *reader, int32_t index)
 {
 	return index > 0 && (size_t)index < reader->dictionary->n_mapping_table ?
@@ -205,6 +226,7 @@ static int push_frame(struct otlp_reader *reader, const location_message *locati
 		name.marks |= OPENED_ERROR;
 		name.error = UNWIND_NO_INFO;
 	}
+	reader->text_bytes += strlen(function) + strlen(file);
 	frame = opened_frame_make(place_of(reader, location->mapping_index), traits->kind, function,
 				  &name, file, line ? line->line : 0);
 	/* Where there was no name its text may say where the function begins. */
@@ -215,9 +237,10 @@ static int push_frame(struct otlp_reader *reader, const location_message *locati
 	return opened_stack_push(&reader->stack, &frame);
 }
 
-static int push_location(struct otlp_reader *reader, const location_message *location)
+static int push_location(struct otlp_reader *reader, int32_t index)
 {
-	struct location_traits traits = traits_of(reader, location);
+	const location_message *location = reader->dictionary->location_table[index];
+	struct location_traits traits = reader->traits[index];
 	int err = 0;
 
 	if (!location->n_lines)
@@ -246,7 +269,7 @@ static int push_stack(struct otlp_reader *reader, int32_t index)
 		int32_t location = stack->location_indices[i];
 
 		if (location > 0 && (size_t)location < dictionary->n_location_table)
-			err = push_location(reader, dictionary->location_table[location]);
+			err = push_location(reader, location);
 	}
 	return err;
 }
@@ -261,15 +284,20 @@ static int find_trace(struct otlp_reader *reader, int32_t index, bool is_of_virt
 	int err;
 
 	if (!*kept) {
+		reader->text_bytes = 0;
 		err = push_stack(reader, index);
+		if (!err)
+			err = opened_samples_spend(reader->opened,
+						   reader->text_bytes / TEXTS_PER_KEPT);
 		if (err)
 			return err;
 		if (is_of_virtual_thread)
 			opened_stack_set_virtual(&reader->stack);
 		*kept = opened_stack_finish(&reader->stack);
+		err = *kept ? opened_samples_share(reader->opened, kept) : -ENOMEM;
+		if (err)
+			return err;
 	}
-	if (!*kept)
-		return -ENOMEM;
 	*trace = trace_ref(*kept);
 	return 0;
 }
@@ -334,6 +362,16 @@ static bool has_unit(const struct otlp_reader *reader, const value_type_message 
 	       !strcmp(opened_names_text(&reader->names, (uint64_t)type->unit_strindex), unit);
 }
 
+/* Others are of bytes, of time without a period, and so on. */
+static bool counts_samples(const struct otlp_reader *reader, const profile_message *profile)
+{
+	const value_type_message *type = profile->sample_type;
+
+	return !type || has_unit(reader, type, "") || has_unit(reader, type, "count") ||
+	       (profile->period > 0 && profile->period_type &&
+		type->unit_strindex == profile->period_type->unit_strindex);
+}
+
 static void read_facts(struct otlp_reader *reader, const profile_message *profile)
 {
 	struct opened_samples *opened = reader->opened;
@@ -366,6 +404,10 @@ static int read_profile(struct otlp_reader *reader, const struct opened_identity
 {
 	int err = 0;
 
+	if (reader->opened->max_samples && !counts_samples(reader, profile)) {
+		reader->opened->skipped_profiles++;
+		return 0;
+	}
 	read_facts(reader, profile);
 	for (size_t i = 0; i < profile->n_samples && !err; i++)
 		err = read_sample(reader, resource, profile, profile->samples[i]);
@@ -391,7 +433,7 @@ static void read_resource(struct otlp_reader *reader,
 
 static int read_resource_profiles(struct otlp_reader *reader, const resource_message *profiles)
 {
-	struct opened_identity identity = { 0 };
+	struct opened_identity identity = { .host_name = reader->opened->unnamed_host };
 	int err = 0;
 
 	opened_identities_begin(&reader->identities);
@@ -413,6 +455,8 @@ static int read_request(struct otlp_reader *reader, const request_message *reque
 
 	if (!err)
 		err = make_places(reader);
+	if (!err)
+		err = read_traits(reader);
 	reader->traces =
 		calloc(2 * (reader->dictionary->n_stack_table + 1), sizeof(*reader->traces));
 	if (!reader->traces)
@@ -427,6 +471,7 @@ static void otlp_reader_deinit(struct otlp_reader *reader)
 	for (size_t i = 0; reader->places && i < reader->dictionary->n_mapping_table; i++)
 		opened_mapping_deinit(&reader->places[i]);
 	free(reader->places);
+	free(reader->traits);
 	for (size_t i = 0; reader->traces && i < 2 * (reader->dictionary->n_stack_table + 1); i++)
 		if (reader->traces[i])
 			trace_unref(reader->traces[i]);
@@ -441,7 +486,7 @@ int open_otlp(const void *bytes, size_t count, size_t max_bytes, struct opened_s
 {
 	static const dictionary_message empty =
 		OPENTELEMETRY__PROTO__PROFILES__V1DEVELOPMENT__PROFILES_DICTIONARY__INIT;
-	struct otlp_reader reader = { .opened = opened };
+	struct otlp_reader reader = { .opened = opened, .identities.opened = opened };
 	struct decode_budget budget;
 	ProtobufCMessage *message;
 	const request_message *request;

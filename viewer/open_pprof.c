@@ -59,7 +59,7 @@ static int index_tables(struct pprof_reader *reader)
 static int make_places(struct pprof_reader *reader)
 {
 	const Pprof__Profile *profile = reader->profile;
-	int err = opened_mapping_init_nowhere(&reader->nowhere);
+	int err = opened_mapping_init_nowhere(&reader->nowhere, reader->opened);
 
 	if (profile->n_mapping > OPENED_MAPPINGS_MAX)
 		return fail(-EBADMSG, "it names more than %d files", OPENED_MAPPINGS_MAX);
@@ -76,8 +76,8 @@ static int make_places(struct pprof_reader *reader)
 		};
 
 		opened_build_id(opened_names_text(&reader->names, mapping->build_id), &values);
-		err = opened_mapping_init(&reader->places[i], &values);
-		if (!reader->program && reader->places[i].place == OPENED_FILE)
+		err = opened_mapping_init(&reader->places[i], &values, reader->opened);
+		if (!err && !reader->program && reader->places[i].place == OPENED_FILE)
 			reader->program = binary_name(reader->places[i].binary);
 	}
 	return err;

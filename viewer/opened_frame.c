@@ -49,24 +49,30 @@ static uint64_t hash_values(const struct binary *values)
 	return hash64_bytes(&key, sizeof(key)) | OPENED_EXECUTABLE_IDS;
 }
 
-int opened_mapping_init_nowhere(struct opened_mapping *mapping)
+int opened_mapping_init_nowhere(struct opened_mapping *mapping, struct opened_samples *opened)
 {
-	return opened_mapping_init(mapping, &(struct binary){ .path = (char *)NOWHERE });
+	return opened_mapping_init(mapping, &(struct binary){ .path = (char *)NOWHERE }, opened);
 }
 
-int opened_mapping_init(struct opened_mapping *mapping, const struct binary *values)
+int opened_mapping_init(struct opened_mapping *mapping, const struct binary *values,
+			struct opened_samples *opened)
 {
 	struct binary complete = *values;
+	int err;
 
 	*mapping = (struct opened_mapping){ .place = place_of(values->path) };
 	if (mapping->place == OPENED_ANONYMOUS)
 		return 0;
 	complete.fd = -1;
+	complete.is_elsewhere = true;
 	complete.is_kernel = mapping->place == OPENED_IN_KERNEL;
 	complete.executable_id = hash_values(values);
 	if (complete.is_kernel)
 		/* Not to be told apart by addresses, which others may leave out. */
 		complete.memory_start = complete.memory_limit = complete.file_offset = 0;
+	err = opened_samples_spend(opened, sizeof(complete) + strlen(complete.path) + 1);
+	if (err)
+		return err;
 	mapping->binary = binary_create(&complete);
 	if (!mapping->binary)
 		return -ENOMEM;
@@ -83,7 +89,7 @@ void opened_mapping_deinit(struct opened_mapping *mapping)
 
 void opened_build_id(const char *text, struct binary *values)
 {
-	size_t length = strlen(text);
+	size_t length = strnlen(text, 2 * sizeof(values->build_id) + 1);
 
 	if (length % 2 || length > 2 * sizeof(values->build_id))
 		return;

@@ -7,6 +7,7 @@
 
 #include "agent/base/trace.h"
 #include "viewer/opened_name.h"
+#include "viewer/opened_samples.h"
 
 enum opened_place {
 	OPENED_FILE,
@@ -30,11 +31,12 @@ struct opened_mapping {
 
 /**
  * Of what a profile says of a file; executable_id, is_kernel and fd are set here. Equal ones have equal ids, those of
- * different files different ones. -ENOMEM.
+ * different files different ones. What it takes counts in @opened. -ENOMEM, -E2BIG with a text for users.
  */
-int opened_mapping_init(struct opened_mapping *mapping, const struct binary *values);
-/** Of frames that do not say where they lie. -ENOMEM. */
-int opened_mapping_init_nowhere(struct opened_mapping *mapping);
+int opened_mapping_init(struct opened_mapping *mapping, const struct binary *values,
+			struct opened_samples *opened);
+/** Of frames that do not say where they lie. -ENOMEM, -E2BIG. */
+int opened_mapping_init_nowhere(struct opened_mapping *mapping, struct opened_samples *opened);
 /** Takes a zeroed one. */
 void opened_mapping_deinit(struct opened_mapping *mapping);
 

@@ -7,6 +7,11 @@
 
 #include "agent/base/text.h"
 
+enum {
+	/* Beside the process: its place in the vector, and in the map with its key. */
+	PROCESS_ENTRY_BYTES = 128,
+};
+
 #define LABEL_KEY_PREFIX "process.context.label."
 #define UNKNOWN_SERVICE "unknown_service:"
 
@@ -82,13 +87,18 @@ static int share_process(struct opened_identities *identities, struct process_in
 			return 0;
 		}
 	}
-	err = identities->processes.count < OPENED_PROCESSES_MAX ?
-		      process_info_vector_push(&identities->processes, *info) :
-		      -E2BIG;
-	if (err) {
+	if (identities->processes.count >= OPENED_PROCESSES_MAX) {
 		process_info_unref(*info);
 		*info = NULL;
-		return err == -E2BIG ? 0 : err;
+		return 0;
+	}
+	err = opened_samples_spend(identities->opened,
+				   process_info_bytes(*info) + PROCESS_ENTRY_BYTES);
+	if (!err)
+		err = process_info_vector_push(&identities->processes, *info);
+	if (err) {
+		process_info_unref(*info);
+		return err;
 	}
 	return hash_map_set_bytes(&identities->places, key, sizeof(key),
 				  identities->processes.count - 1);
@@ -118,6 +128,7 @@ int opened_identities_context(struct opened_identities *identities,
 		.pid = identity->pid,
 		.executable_path = identity->executable_path,
 		.container_id = identity->container_id,
+		.host_name = identity->host_name,
 		.service_name = service && !text_starts_with(service, UNKNOWN_SERVICE) ? service :
 											 NULL,
 		.runtime_name = identity->runtime_name,
@@ -128,7 +139,8 @@ int opened_identities_context(struct opened_identities *identities,
 	struct process_info *process = NULL;
 	int err;
 
-	if (!trace->is_kernel_thread) {
+	/* Of kernel threads there is nothing to tell but where they run. */
+	if (!trace->is_kernel_thread || is_set(identity->host_name)) {
 		process = process_info_create(&values);
 		if (!process)
 			return -ENOMEM;

@@ -10,6 +10,7 @@
 #include "agent/base/trace.h"
 #include "agent/base/vector.h"
 #include "viewer/opened_labels.h"
+#include "viewer/opened_samples.h"
 
 struct opened_value {
 	/** "" if it is no text. */
@@ -45,8 +46,10 @@ enum {
 
 VECTOR_DEFINE(process_info_vector, struct process_info *)
 
-/** Makes processes of identities, one for all that are equal. All bytes zero: none yet. */
+/** Makes processes of identities, one for all that are equal. All but @opened zero: none yet. */
 struct opened_identities {
+	/** What they take counts there; borrowed. */
+	struct opened_samples *opened;
 	struct process_info_vector processes;
 	/** By hash and pid. */
 	struct hash_map places;
@@ -60,7 +63,7 @@ void opened_identities_begin(struct opened_identities *identities);
 void opened_identities_set(struct opened_identities *identities, struct opened_identity *identity,
 			   const char *key, const struct opened_value *value);
 
-/** All but the time of it; borrowed from @identity and @identities, until the next begin. -ENOMEM. */
+/** All but the time of it; borrowed from @identity and @identities, until the next begin. -ENOMEM, -E2BIG. */
 int opened_identities_context(struct opened_identities *identities,
 			      const struct opened_identity *identity, const struct trace *trace,
 			      struct sample_context *context);

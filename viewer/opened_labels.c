@@ -13,7 +13,7 @@ void opened_labels_clear(struct opened_labels *labels)
 /* Copies @text, cut to @capacity bytes; returns its length. */
 static uint8_t put_text(char *to, const char *text, size_t capacity)
 {
-	size_t length = text_cut_length(text, strlen(text), capacity);
+	size_t length = text_cut_length(text, strnlen(text, capacity + 1), capacity);
 
 	memcpy(to, text, length);
 	return (uint8_t)length;

@@ -11,6 +11,8 @@
 enum {
 	/* Longer names of processes and threads are cut; a multiple of 8. */
 	COMM_MAX_BYTES = 256,
+	/* What a map's entry takes beside its value. */
+	TRACE_ENTRY_BYTES = 72,
 };
 
 /* --- stacks --- */
@@ -62,11 +64,13 @@ void opened_stack_deinit(struct opened_stack *stack)
 
 /* --- samples --- */
 
-static int spend(struct opened_samples *opened, size_t bytes)
+int opened_samples_spend(struct opened_samples *opened, size_t bytes)
 {
+	size_t most = opened->max_bytes ? opened->max_bytes : OPENED_MAX_BYTES;
+
 	opened->bytes += bytes;
-	return opened->bytes > OPENED_MAX_BYTES ?
-		       fail(-E2BIG, "its stacks need more than %d MiB", OPENED_MAX_BYTES >> 20) :
+	return opened->bytes > most ?
+		       fail(-E2BIG, "its stacks and processes need more than %zu MiB", most >> 20) :
 		       0;
 }
 
@@ -78,7 +82,7 @@ static int keep(struct opened_samples *opened, const void *bytes, size_t count, 
 	int err;
 
 	if (!kept_bytes_find(&opened->kept, bytes, count, hash, &number)) {
-		err = spend(opened, kept_bytes_cost(count));
+		err = opened_samples_spend(opened, kept_bytes_cost(count));
 		if (!err)
 			err = kept_bytes_reserve(&opened->kept, count);
 		if (err)
@@ -112,29 +116,49 @@ static int keep_context(struct opened_samples *opened, struct sample_context *co
 			    (const void **)&context->labels);
 }
 
+static int add_trace(struct opened_samples *opened, struct trace *trace, const void *key,
+		     size_t key_bytes)
+{
+	int err = opened_samples_spend(opened, trace->bytes + TRACE_ENTRY_BYTES);
+
+	return err ? err : hash_map_set_bytes(&opened->traces, key, key_bytes, (uintptr_t)trace);
+}
+
 /* The trace that is equal to *@trace, which takes its place; its reference is the caller's. */
-static int share_trace(struct opened_samples *opened, struct trace **trace)
+static int share_trace(struct opened_samples *opened, struct trace **trace, bool *is_new)
 {
 	const uint64_t key[3] = { (*trace)->hash.high, (*trace)->hash.low,
 				  (*trace)->executables_hash };
 	uint64_t found;
-	int err;
 
-	if (hash_map_find_bytes(&opened->traces, key, sizeof(key), &found)) {
-		trace_unref(*trace);
-		*trace = trace_ref((struct trace *)(uintptr_t)found);
-		return 0;
-	}
-	err = spend(opened, (*trace)->bytes);
-	return err ? err : hash_map_set_bytes(&opened->traces, key, sizeof(key), (uintptr_t)*trace);
+	*is_new = !hash_map_find_bytes(&opened->traces, key, sizeof(key), &found);
+	if (*is_new)
+		return add_trace(opened, *trace, key, sizeof(key));
+	trace_ref((struct trace *)(uintptr_t)found);
+	trace_unref(*trace);
+	*trace = (struct trace *)(uintptr_t)found;
+	return 0;
+}
+
+int opened_samples_share(struct opened_samples *opened, struct trace **trace)
+{
+	bool is_new;
+	int err = share_trace(opened, trace, &is_new);
+
+	return err || is_new ? err : opened_samples_spend(opened, (*trace)->bytes);
 }
 
 int opened_samples_begin(struct opened_samples *opened, struct trace *trace,
 			 const struct sample_context *context)
 {
 	struct opened_sample sample = { .trace = trace, .context = *context };
-	int err = share_trace(opened, &sample.trace);
+	bool is_new;
+	int err = share_trace(opened, &sample.trace, &is_new);
 
+	if (!err && opened->is_cancelled && *opened->is_cancelled)
+		err = -ECANCELED;
+	if (!err)
+		err = opened_samples_spend(opened, sizeof(sample));
 	if (!err)
 		err = keep_context(opened, &sample.context);
 	if (!err)
@@ -156,13 +180,21 @@ int opened_samples_add(struct opened_samples *opened, uint64_t time_ns, uint64_t
 		.sample = opened->samples.count - 1,
 	};
 
+	int err;
+
 	if (!count)
 		return 0;
+	err = opened_samples_spend(opened, sizeof(moment));
+	if (err)
+		return err;
 	if (!opened->moments.count || time_ns < opened->first_ns)
 		opened->first_ns = time_ns;
 	if (!opened->moments.count || time_ns > opened->last_ns)
 		opened->last_ns = time_ns;
 	opened->total = count > UINT64_MAX - opened->total ? UINT64_MAX : opened->total + count;
+	if (opened->max_samples && opened->total > opened->max_samples)
+		return fail(-E2BIG, "it has more than %llu samples",
+			    (unsigned long long)opened->max_samples);
 	return opened_moment_vector_push(&opened->moments, moment);
 }
 
@@ -177,9 +209,8 @@ static int compare_moments(const void *a, const void *b)
 
 uint64_t opened_samples_report(struct opened_samples *opened, struct reporter *reporter)
 {
-	double scale = opened->total > OPENED_SAMPLES_MAX ?
-			       (double)OPENED_SAMPLES_MAX / (double)opened->total :
-			       1;
+	const uint64_t most = OPENED_SAMPLES_MAX;
+	double scale = opened->total > most ? (double)most / (double)opened->total : 1;
 	uint64_t reported = 0;
 	/* What was due so far, parts of a sample and all. */
 	double due = 0;
@@ -193,7 +224,7 @@ uint64_t opened_samples_report(struct opened_samples *opened, struct reporter *r
 
 		sample->context.time_ns = moment->time_ns;
 		due += (double)moment->count * scale;
-		for (; (double)reported + 0.5 < due && reported < OPENED_SAMPLES_MAX; reported++)
+		for (; (double)reported + 0.5 < due && reported < most; reported++)
 			reporter->ops->report(reporter, sample->trace, &sample->context);
 	}
 	return reported;

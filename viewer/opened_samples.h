@@ -6,6 +6,7 @@
 #ifndef VIEWER_OPENED_SAMPLES_H
 #define VIEWER_OPENED_SAMPLES_H
 
+#include <stdatomic.h>
 #include <stdint.h>
 
 #include "agent/base/hash_map.h"
@@ -20,7 +21,7 @@ enum {
 	/** Of a stack; nearer the root there is [truncated] then. */
 	OPENED_FRAMES_MAX = 4096,
 	OPENED_HOST_MAX_BYTES = 256,
-	/** Of all traces, texts and labels together. */
+	/** Of all that is read, without another bound. */
 	OPENED_MAX_BYTES = 1 << 30,
 };
 
@@ -66,8 +67,19 @@ struct opened_samples {
 	struct opened_moment_vector moments;
 	/** Equal ones are one: by their hashes, borrowed from the samples. */
 	struct hash_map traces;
-	/** Of traces, texts and labels. */
+	/** Of all of it, binaries and processes too; and how much of it there may be, 0: OPENED_MAX_BYTES. */
 	size_t bytes;
+	size_t max_bytes;
+	/**
+	 * Not 0: profiles whose values are no numbers of samples are left out, and counted, and more samples than that
+	 * are refused. 0: values are taken for samples, and scaled down where there are more than OPENED_SAMPLES_MAX.
+	 */
+	uint64_t max_samples;
+	uint64_t skipped_profiles;
+	/** What another thread sets to have the reading end soon, with -ECANCELED; NULL: nobody does. Borrowed. */
+	const atomic_bool *is_cancelled;
+	/** The machine of samples that do not say theirs; NULL: this one. Borrowed. */
+	const char *unnamed_host;
 	/** Texts and labels of the contexts. */
 	struct kept_bytes kept;
 	uint64_t total;
@@ -81,14 +93,23 @@ struct opened_samples {
 	uint64_t last_ns;
 };
 
+/** Counts @bytes more. -E2BIG with a text for users if there may not be so much. */
+int opened_samples_spend(struct opened_samples *opened, size_t bytes);
+
+/**
+ * For readers that keep traces themselves: the one that is equal to *@trace takes its place, if there is one. What it
+ * takes counts in any case: to make it again takes time. -ENOMEM, -E2BIG.
+ */
+int opened_samples_share(struct opened_samples *opened, struct trace **trace);
+
 /**
  * Whose samples come next: takes over the caller's reference on @trace, in any case, and copies *@context. -ENOMEM,
- * -E2BIG for more than OPENED_MAX_BYTES; after a failure it can only be taken down.
+ * -ECANCELED, -E2BIG with a text for users for more than there may be; after a failure it can only be taken down.
  */
 int opened_samples_begin(struct opened_samples *opened, struct trace *trace,
 			 const struct sample_context *context);
 
-/** @count samples of it, at this time. -ENOMEM. */
+/** @count samples of it, at this time. -ENOMEM, -E2BIG. */
 int opened_samples_add(struct opened_samples *opened, uint64_t time_ns, uint64_t count);
 
 /** Hands them to @reporter; returns how many that were. */

@@ -47,15 +47,13 @@ static void append_share(struct text_builder *text, unsigned long long part,
 /* What is wrong, and what would mend it, below the row. */
 static void append_advice(struct text_builder *text, const json_t *row)
 {
-	unsigned long long count = number_of(row, "reason_count");
-
 	text_builder_append(text, "\n");
-	if (!*text_of(row, "reason"))
-		return;
-	text_builder_format(text, "           %s", text_of(row, "reason"));
-	if (count)
-		text_builder_format(text, " (%llu)", count);
-	text_builder_format(text, ". %s\n", text_of(row, "mend"));
+	if (*text_of(row, "reason"))
+		text_builder_format(text, "           %s (%llu). %s\n", text_of(row, "reason"),
+				    number_of(row, "reason_count"), text_of(row, "mend"));
+	if (*text_of(row, "names_reason"))
+		text_builder_format(text, "           %s. %s\n", text_of(row, "names_reason"),
+				    text_of(row, "names_mend"));
 }
 
 static void append_process(struct text_builder *text, const json_t *row)
@@ -77,8 +75,9 @@ static const char *end_of_path(const char *path)
 
 static void append_binary(struct text_builder *text, const json_t *row)
 {
-	text_builder_format(text, "  %-*s  %9llu", PATH_BYTES, end_of_path(text_of(row, "file")),
-			    number_of(row, "frames"));
+	text_builder_format(text, "  %-*s  %7llu", PATH_BYTES, end_of_path(text_of(row, "file")),
+			    number_of(row, "samples"));
+	append_share(text, number_of(row, "complete"), number_of(row, "samples"));
 	append_share(text, number_of(row, "named"), number_of(row, "frames"));
 	append_advice(text, row);
 }
@@ -111,8 +110,10 @@ int quality_text_append(struct api *api, struct text_builder *text)
 			    "  %7s  %-*s  %7s  %7s  %7s\n",
 			    "pid", NAME_BYTES, "process", "samples", "whole", "named");
 	append_rows(text, json_object_get(answer, "processes"), append_process);
-	text_builder_format(text, "\nNames by binary\n  %-*s  %9s  %7s\n", PATH_BYTES, "file",
-			    "frames", "named");
+	text_builder_format(text,
+			    "\nStacks by binary, those with most to mend first\n"
+			    "  %-*s  %7s  %7s  %7s\n",
+			    PATH_BYTES, "file", "samples", "whole", "named");
 	append_rows(text, json_object_get(answer, "binaries"), append_binary);
 	return text->failed ? -ENOMEM : 0;
 }

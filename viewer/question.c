@@ -180,12 +180,20 @@ static int count_range(struct question *question, uint64_t from_ms, uint64_t to_
 	return more;
 }
 
-/* What is one stack to the question: equal texts are the same pointers. */
+/* What is one stack to the question: equal texts are the same pointers. No padding. */
 struct stack_key {
 	uint64_t trace;
 	uint64_t process_comm;
 	uint64_t thread_comm;
 };
+
+struct wanted_stack {
+	struct stack_key key;
+	/* Of a key of the history that has it. */
+	uint32_t number;
+};
+
+VECTOR_DEFINE(wanted_stack_vector, struct wanted_stack)
 
 static int add_stack(struct asked_stacks *asked, struct question *question,
 		     const struct history_key *key, enum root_level root)
@@ -201,42 +209,62 @@ static int add_stack(struct asked_stacks *asked, struct question *question,
 	return err ? err : asked_stack_vector_push(&asked->stacks, stack);
 }
 
-/* The place of the stack that has the key, in asked->stacks. */
-static int find_stack(struct asked_stacks *asked, struct question *question, struct hash_map *found,
-		      uint32_t number, enum root_level root, uint64_t *place)
+static int compare_stacks(const void *a, const void *b)
 {
-	const struct history_key *key = history_view_key(&question->view, number);
-	struct stack_key wanted = {
-		.trace = (uintptr_t)key->trace,
-		.process_comm = root >= ROOT_PROCESS ? (uintptr_t)key->process_comm : 0,
-		.thread_comm = root >= ROOT_THREAD ? (uintptr_t)key->thread_comm : 0,
-	};
-	int err;
+	const struct wanted_stack *one = a, *other = b;
+	int difference = memcmp(&one->key, &other->key, sizeof(one->key));
 
-	if (hash_map_find_bytes(found, &wanted, sizeof(wanted), place))
-		return 0;
-	*place = asked->stacks.count;
-	err = add_stack(asked, question, key, root);
-	return err ? err : hash_map_set_bytes(found, &wanted, sizeof(wanted), *place);
+	return difference ? difference :
+			    (one->number > other->number) - (one->number < other->number);
+}
+
+/* Those with samples: equal ones stand together. */
+static int list_stacks(const struct question *question, const uint64_t *counts,
+		       const uint64_t *base_counts, enum root_level root,
+		       struct wanted_stack_vector *wanted)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; i < question->view.key_count && !err; i++) {
+		const struct history_key *key;
+
+		if (!counts[i] && (!base_counts || !base_counts[i]))
+			continue;
+		key = history_view_key(&question->view, i);
+		err = wanted_stack_vector_push(
+			wanted,
+			(struct wanted_stack){
+				.key.trace = (uintptr_t)key->trace,
+				.key.process_comm =
+					root >= ROOT_PROCESS ? (uintptr_t)key->process_comm : 0,
+				.key.thread_comm =
+					root >= ROOT_THREAD ? (uintptr_t)key->thread_comm : 0,
+				.number = i,
+			});
+	}
+	if (!err && wanted->count)
+		qsort(wanted->items, wanted->count, sizeof(wanted->items[0]), compare_stacks);
+	return err;
 }
 
 static int merge_keys(struct asked_stacks *asked, struct question *question, const uint64_t *counts,
 		      const uint64_t *base_counts, enum root_level root)
 {
-	_cleanup_(hash_map_deinit) struct hash_map found = { 0 };
-	uint64_t place;
-	int err = 0;
+	_cleanup_(wanted_stack_vector_deinit) struct wanted_stack_vector wanted = { 0 };
+	int err = list_stacks(question, counts, base_counts, root, &wanted);
 
-	for (uint32_t i = 0; i < question->view.key_count && !err; i++) {
-		uint64_t base_count = base_counts ? base_counts[i] : 0;
+	for (size_t i = 0; i < wanted.count && !err; i++) {
+		const struct wanted_stack *each = &wanted.items[i];
+		struct asked_stack *stack;
 
-		if (!counts[i] && !base_count)
-			continue;
-		err = find_stack(asked, question, &found, i, root, &place);
+		if (!i || memcmp(&each->key, &each[-1].key, sizeof(each->key)))
+			err = add_stack(asked, question,
+					history_view_key(&question->view, each->number), root);
 		if (err)
 			break;
-		asked->stacks.items[place].count += counts[i];
-		asked->stacks.items[place].base_count += base_count;
+		stack = &asked->stacks.items[asked->stacks.count - 1];
+		stack->count += counts[each->number];
+		stack->base_count += base_counts ? base_counts[each->number] : 0;
 	}
 	return err;
 }
@@ -310,4 +338,11 @@ double share_significance(uint64_t count, uint64_t total, uint64_t base_count, u
 	if (!(error > 0))
 		return 0;
 	return round(((double)count / n - (double)base_count / m) / error * 10) / 10;
+}
+
+void put_significance(json_t *object, const char *key, uint64_t count, uint64_t total,
+		      uint64_t base_count, uint64_t base_total)
+{
+	json_object_set_new(object, key,
+			    json_real(share_significance(count, total, base_count, base_total)));
 }

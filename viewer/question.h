@@ -80,5 +80,8 @@ void put_text(json_t *object, const char *key, const char *text);
 
 /** How far the share of @count in @total is from that in the base, in standard deviations, to one decimal. */
 double share_significance(uint64_t count, uint64_t total, uint64_t base_count, uint64_t base_total);
+/** Sets @key of @object to it. */
+void put_significance(json_t *object, const char *key, uint64_t count, uint64_t total,
+		      uint64_t base_count, uint64_t base_total);
 
 #endif

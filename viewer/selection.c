@@ -14,6 +14,7 @@ static const char *const selector_names[SELECTOR_COUNT] = {
 	[SELECT_COMM] = "comm",
 	[SELECT_THREAD] = "thread",
 	[SELECT_CONTAINER] = "container",
+	[SELECT_HOST] = "host",
 	[SELECT_CPU] = "cpu",
 	[SELECT_KIND] = "kind",
 	[SELECT_FUNCTION] = "function",
@@ -170,6 +171,7 @@ bool selection_has_number(const struct selection *selection, enum selector selec
 unsigned int selection_misses(const struct selection *selection, const struct history_key *key)
 {
 	const char *container = key->process ? key->process->container_id : "";
+	const char *host = key->process ? key->process->host_name : "";
 	unsigned int misses = 0;
 
 	if (!selection_has_number(selection, SELECT_PID, key->pid))
@@ -182,5 +184,7 @@ unsigned int selection_misses(const struct selection *selection, const struct hi
 		misses |= 1U << SELECT_THREAD;
 	if (!selection_has_text(selection, SELECT_CONTAINER, container))
 		misses |= 1U << SELECT_CONTAINER;
+	if (!selection_has_text(selection, SELECT_HOST, host))
+		misses |= 1U << SELECT_HOST;
 	return misses;
 }

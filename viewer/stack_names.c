@@ -138,6 +138,11 @@ int stack_names_level(struct stack_names *names, enum text_kind kind, const char
 
 /* --- lists --- */
 
+static size_t list_bytes(const struct kept_list *kept)
+{
+	return sizeof(*kept) + kept->count * sizeof(uint32_t) + ENTRY_BYTES;
+}
+
 static void forget(struct stack_names *names)
 {
 	size_t cursor = 0;
@@ -174,6 +179,32 @@ void stack_names_deinit(struct stack_names *names)
 	number_vector_deinit(&names->scratch);
 }
 
+static void drop_list(struct stack_names *names, struct kept_list *kept)
+{
+	hash_map_remove(&names->lists, (uintptr_t)kept->trace, NULL);
+	names->bytes -= list_bytes(kept);
+	trace_unref(kept->trace);
+	free(kept);
+}
+
+/* Those of traces that nobody else has any more: the history has let them go. */
+static void drop_unused(struct stack_names *names)
+{
+	size_t cursor = 0, count = 0, capacity = names->lists.count;
+	_cleanup_(free_pointer) struct kept_list **unused = calloc(capacity + 1, sizeof(*unused));
+	uint64_t value;
+
+	/* Without memory they stay for now. */
+	while (unused && hash_map_next(&names->lists, &cursor, NULL, &value)) {
+		struct kept_list *kept = (struct kept_list *)(uintptr_t)value;
+
+		if (__atomic_load_n(&kept->trace->references, __ATOMIC_RELAXED) == 1)
+			unused[count++] = kept;
+	}
+	for (size_t i = 0; i < count; i++)
+		drop_list(names, unused[i]);
+}
+
 void stack_names_begin(struct stack_names *names, uint64_t generation)
 {
 	size_t bytes = names->bytes + names->numbers.expansions.capacity * sizeof(uint32_t) +
@@ -181,6 +212,8 @@ void stack_names_begin(struct stack_names *names, uint64_t generation)
 
 	if (generation != names->generation || bytes > names->max_bytes)
 		forget(names);
+	else
+		drop_unused(names);
 	names->generation = generation;
 }
 
@@ -206,7 +239,7 @@ static int keep_list(struct stack_names *names, struct trace *trace, struct kept
 		return err;
 	}
 	(*kept)->trace = trace_ref(trace);
-	names->bytes += sizeof(**kept) + bytes + ENTRY_BYTES;
+	names->bytes += list_bytes(*kept);
 	return 0;
 }
 

@@ -50,6 +50,11 @@ void binary_unref(struct binary *binary)
 	free(binary);
 }
 
+size_t binary_bytes(const struct binary *binary)
+{
+	return sizeof(*binary) + strlen(binary->path) + 1 + (binary->go ? sizeof(*binary->go) : 0);
+}
+
 const char *binary_name(const struct binary *binary)
 {
 	const char *slash = strrchr(binary->path, '/');

@@ -7,6 +7,7 @@
 #define AGENT_BASE_BINARY_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /** The outward name of a file (agent/host/file_id.h); never a key inside the agent. */
@@ -44,6 +45,8 @@ struct binary {
 	/** Of a file with code of Go; NULL for all others. */
 	const struct go_program *go;
 	bool is_kernel;
+	/** Told by a profile that was read, and perhaps of another machine: nothing here is to be taken for it. */
+	bool is_elsewhere;
 	/**
 	 * From the first executable segment to the end of the last: ELF virtual addresses and the
 	 * file offset of the first. For pprof and OTLP mappings.
@@ -67,6 +70,9 @@ struct binary {
 struct binary *binary_create(const struct binary *values);
 struct binary *binary_ref(struct binary *binary);
 void binary_unref(struct binary *binary);
+
+/** What it takes in memory. */
+size_t binary_bytes(const struct binary *binary);
 
 /** The part of the path behind the last slash. */
 const char *binary_name(const struct binary *binary);

@@ -13,6 +13,7 @@
 static const size_t text_offsets[] = {
 	offsetof(struct process_info, executable_path),
 	offsetof(struct process_info, container_id),
+	offsetof(struct process_info, host_name),
 	offsetof(struct process_info, service_name),
 	offsetof(struct process_info, runtime_name),
 	offsetof(struct process_info, runtime_version),

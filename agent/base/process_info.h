@@ -7,6 +7,7 @@
 #define AGENT_BASE_PROCESS_INFO_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /**
@@ -20,6 +21,8 @@ struct process_info {
 	const char *executable_path;
 	/** 64 hexadecimal digits or what else names the container in the process's cgroup. */
 	const char *container_id;
+	/** The machine it runs on, of samples that others sent; "": this one. */
+	const char *host_name;
 	/** As the process's environment has it (OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES). */
 	const char *service_name;
 	/** "go" if its executable is a program of Go, and which Go made it: "go1.26.8". */
@@ -43,6 +46,12 @@ void process_info_unref(struct process_info *info);
 
 /** Whether the pids and all texts are equal; takes NULL, which equals NULL. */
 bool process_info_equal(const struct process_info *a, const struct process_info *b);
+
+/** What it takes in memory. */
+static inline size_t process_info_bytes(const struct process_info *info)
+{
+	return sizeof(*info) + info->text_bytes;
+}
 
 /** The part of the executable's path behind the last slash; "" if the path is not known. */
 const char *process_info_executable_name(const struct process_info *info);

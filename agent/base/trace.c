@@ -264,7 +264,7 @@ static const uint64_t *packed_frames(const struct trace *trace)
 	return (const uint64_t *)(trace + 1);
 }
 
-static struct binary **trace_binaries(const struct trace *trace)
+struct binary **trace_binaries(const struct trace *trace)
 {
 	return (struct binary **)(packed_frames(trace) + trace->frame_count);
 }

@@ -99,6 +99,9 @@ void trace_unref(struct trace *trace);
  */
 struct frame trace_frame(const struct trace *trace, uint32_t index);
 
+/** The trace's binaries, binary_count of them, borrowed; one may stand there twice. */
+struct binary **trace_binaries(const struct trace *trace);
+
 /** The address to look up for @frame: that of the call for a return address. */
 static inline uint64_t frame_lookup_address(const struct frame *frame)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The search: at most four paths in each of two roots, and one where files are fetched to. The root of a process may be a FUSE file
- * system whose server never answers, so its device is asked of the kernel's own memory and judged
- * by the caller before anything is looked up in it.
+ * The search: at most four paths in each of two roots, and one where files are fetched to. The root of a process
+ * may be a FUSE file system whose server never answers, and so may what is mounted in it: the device of each
+ * mount is asked of the kernel's own memory and judged by the caller before anything is looked up there.
  */
 #include "agent/host/debug_file.h"
 #include "agent/host/elf_notes.h"
@@ -28,9 +28,18 @@ enum {
 	LINK_MAX_BYTES = NAME_MAX + 16,
 	CRC_BYTES = 4,
 	CRC_PIECE_BYTES = 64 << 10,
+	/* That a path leads through. */
+	MOUNTS_MAX = 8,
 };
 
 static const char debug_folder[] = "usr/lib/debug";
+
+/* A folder that paths are looked up below, and whose mounts they are. */
+struct debug_root {
+	int fd;
+	const struct debug_file_search *search;
+	pid_t pid;
+};
 
 /* What is known of the file whose debug file is looked for. */
 struct debug_target {
@@ -127,16 +136,86 @@ static bool belongs(const struct debug_target *target, int fd, bool is_by_link)
 	return is_by_link && has_crc(fd, debug.size, target->crc);
 }
 
-/* @resolve: RESOLVE_... beside those that keep it below the root. */
-static int open_below(int root_fd, const char *path, uint64_t resolve, int *fd)
+/* Whether the mount that @fd, an O_PATH descriptor, lies on may be read. */
+static bool may_read(const struct debug_file_search *search, pid_t pid, int fd)
+{
+	struct statx status;
+
+	/* DONT_SYNC: the server of a FUSE file system is not asked. */
+	if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, 0, &status))
+		return false;
+	return !search->may_read ||
+	       search->may_read(search->context, pid, status.stx_dev_major, status.stx_dev_minor);
+}
+
+/* Nothing is mounted for it (autofs), and nobody else is asked. A descriptor or -errno. */
+static int open_path(int folder_fd, const char *path, uint64_t flags, uint64_t resolve)
 {
 	struct open_how how = {
-		.flags = O_PATH | O_CLOEXEC,
-		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS | resolve,
+		.flags = O_PATH | O_CLOEXEC | flags,
+		.resolve = RESOLVE_NO_MAGICLINKS | resolve,
 	};
-	_cleanup_(close_fd) int path_fd = syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
+	int fd = syscall(SYS_openat2, folder_fd, path, &how, sizeof(how));
+
+	return fd < 0 ? -errno : fd;
+}
+
+/*
+ * Opens what is mounted at the first place on the way along *@path that is on another mount, and moves *@path
+ * behind it. A link to another mount is not followed.
+ */
+static int enter_mount(const struct debug_root *root, int folder_fd, uint64_t resolve,
+		       const char **path)
+{
+	char part[PATH_MAX];
+	int fd = 0;
+
+	for (const char *end = *path; *end && fd >= 0;) {
+		end += strspn(end, "/");
+		end += strcspn(end, "/");
+		if (snprintf(part, sizeof(part), "%.*s", (int)(end - *path), *path) >=
+		    (int)sizeof(part))
+			return -ENOENT;
+		fd = open_path(folder_fd, part, 0, resolve | RESOLVE_NO_XDEV);
+		if (fd >= 0)
+			close(fd);
+		if (fd == -EXDEV)
+			*path = end + strspn(end, "/");
+	}
+	if (fd != -EXDEV)
+		return -ENOENT;
+	fd = open_path(folder_fd, part, O_NOFOLLOW, resolve);
+	if (fd >= 0 && !may_read(root->search, root->pid, fd)) {
+		close(fd);
+		return -ENOENT;
+	}
+	return fd;
+}
+
+/*
+ * The regular file at @path below a root. Where mounts are judged, links lead nowhere outside of the mount that they
+ * are on.
+ */
+static int open_below(const struct debug_root *root, const char *path, int *fd)
+{
+	_cleanup_(close_fd) int mount_fd = -1, path_fd = -1;
+	uint64_t resolve = RESOLVE_IN_ROOT;
 	struct file_key key;
 
+	path_fd = open_path(root->fd, path, 0,
+			    root->search->may_read ? resolve | RESOLVE_NO_XDEV : resolve);
+	for (int i = 0; i < MOUNTS_MAX && path_fd == -EXDEV; i++) {
+		int next = enter_mount(root, mount_fd < 0 ? root->fd : mount_fd, resolve, &path);
+
+		close_fd(&mount_fd);
+		mount_fd = next;
+		resolve = RESOLVE_BENEATH;
+		if (next < 0)
+			return -ENOENT;
+		/* A file may be mounted, too. */
+		path_fd = *path ? open_path(next, path, 0, resolve | RESOLVE_NO_XDEV) :
+				  fcntl(next, F_DUPFD_CLOEXEC, 0);
+	}
 	return path_fd < 0 || regular_file_reopen(path_fd, fd, &key) ? -ENOENT : 0;
 }
 
@@ -144,24 +223,24 @@ static int open_below(int root_fd, const char *path, uint64_t resolve, int *fd)
  * What a debug file says is shown of all processes that have the file: so it is root's, ours or that user's who has
  * the file, too, and not of somebody who has made a root of his own with other people's files in it.
  */
-static bool is_of_owner(const struct elf_image *image, int fd)
+static bool is_of_owner(int file_fd, int fd)
 {
 	struct stat debug, file;
 
 	if (fstat(fd, &debug))
 		return false;
 	return !debug.st_uid || debug.st_uid == geteuid() ||
-	       (image->fd >= 0 && !fstat(image->fd, &file) && file.st_uid == debug.st_uid);
+	       (file_fd >= 0 && !fstat(file_fd, &file) && file.st_uid == debug.st_uid);
 }
 
 /* The file at @path below a root, if it belongs. */
-static int try_path(int root_fd, const char *path, const struct debug_target *target,
-		    bool is_by_link, int *fd)
+static int try_path(const struct debug_root *root, const char *path,
+		    const struct debug_target *target, bool is_by_link, int *fd)
 {
 	_cleanup_(close_fd) int opened = -1;
 
-	if (open_below(root_fd, path, RESOLVE_NO_XDEV, &opened) ||
-	    !is_of_owner(target->image, opened) || !belongs(target, opened, is_by_link))
+	if (open_below(root, path, &opened) || !is_of_owner(target->image->fd, opened) ||
+	    !belongs(target, opened, is_by_link))
 		return -ENOENT;
 	*fd = take_fd(opened);
 	return 0;
@@ -175,7 +254,7 @@ static const char *put_digits(const uint8_t *bytes, uint32_t count, char *text)
 	return text;
 }
 
-static int try_build_id(int root_fd, const struct debug_target *target, int *fd)
+static int try_build_id(const struct debug_root *root, const struct debug_target *target, int *fd)
 {
 	char digits[2 * BUILD_ID_MAX_BYTES + 1] = "";
 	char path[sizeof(debug_folder) + 32 + sizeof(digits)];
@@ -185,12 +264,14 @@ static int try_build_id(int root_fd, const struct debug_target *target, int *fd)
 	put_digits(target->build_id, target->build_id_bytes, digits);
 	snprintf(path, sizeof(path), "%s/.build-id/%.2s/%s.debug", debug_folder, digits,
 		 digits + 2);
-	return try_path(root_fd, path, target, false, fd);
+	return try_path(root, path, target, false, fd);
 }
 
-static int try_fetched(const char *directory, const struct debug_target *target, int *fd)
+static int try_fetched(const struct debug_file_search *search, const struct debug_target *target,
+		       int *fd)
 {
-	_cleanup_(close_fd) int root_fd = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_(close_fd) int root_fd = open(search->fetched, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	const struct debug_root root = { root_fd, search, getpid() };
 	char digits[2 * BUILD_ID_MAX_BYTES + 1] = "";
 	char path[sizeof(digits) + 32];
 
@@ -198,16 +279,17 @@ static int try_fetched(const char *directory, const struct debug_target *target,
 		return -ENOENT;
 	snprintf(path, sizeof(path), "%s/debuginfo",
 		 put_digits(target->build_id, target->build_id_bytes, digits));
-	return try_path(root_fd, path, target, false, fd);
+	return try_path(&root, path, target, false, fd);
 }
 
-static int try_links(int root_fd, const char *file_path, const struct debug_target *target, int *fd)
+static int try_links(const struct debug_root *root, const struct debug_target *target, int *fd)
 {
 	/* What goes before the folder of the file, and what behind it. */
 	static const struct {
 		const char *before;
 		const char *behind;
 	} places[] = { { "", "" }, { "", "/.debug" }, { debug_folder, "" } };
+	const char *file_path = root->search->path;
 	const char *slash = file_path ? strrchr(file_path, '/') : NULL;
 	char path[PATH_MAX];
 	int err = -ENOENT;
@@ -218,26 +300,34 @@ static int try_links(int root_fd, const char *file_path, const struct debug_targ
 		if (snprintf(path, sizeof(path), "%s%.*s%s/%s", places[i].before,
 			     (int)(slash - file_path), file_path, places[i].behind,
 			     target->link) < (int)sizeof(path))
-			err = try_path(root_fd, path, target, true, fd);
+			err = try_path(root, path, target, true, fd);
 	return err;
 }
 
-/* The root of process @pid, if it may be read. */
-static int open_root(const struct debug_file_search *search, pid_t pid, int *fd)
+int debug_file_open_root(const struct debug_file_search *search, pid_t pid, int *fd)
 {
 	_cleanup_(close_fd) int root_fd = -1;
-	struct statx status;
 	char path[PATH_MAX];
 
 	snprintf(path, sizeof(path), "%s/%d/root", search->proc_root, pid);
 	root_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	/* DONT_SYNC: the server of a FUSE file system is not asked. */
-	if (root_fd < 0 || statx(root_fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, 0, &status))
-		return -ENOENT;
-	if (search->may_read &&
-	    !search->may_read(search->context, pid, status.stx_dev_major, status.stx_dev_minor))
+	if (root_fd < 0 || !may_read(search, pid, root_fd))
 		return -ENOENT;
 	*fd = take_fd(root_fd);
+	return 0;
+}
+
+/* It may have been taken, and been found to be readable, while the process lived. */
+static int get_root(const struct debug_file_search *search, pid_t pid, int *fd)
+{
+	int root_fd;
+
+	if (!search->has_root || pid != search->pid)
+		return debug_file_open_root(search, pid, fd);
+	root_fd = fcntl(search->root_fd, F_DUPFD_CLOEXEC, 0);
+	if (root_fd < 0)
+		return -ENOENT;
+	*fd = root_fd;
 	return 0;
 }
 
@@ -245,12 +335,14 @@ static int try_root(const struct debug_file_search *search, pid_t pid,
 		    const struct debug_target *target, int *fd)
 {
 	_cleanup_(close_fd) int root_fd = -1;
+	struct debug_root root = { .search = search, .pid = pid };
 
-	if (open_root(search, pid, &root_fd))
+	if (get_root(search, pid, &root_fd))
 		return -ENOENT;
-	if (!try_build_id(root_fd, target, fd))
+	root.fd = root_fd;
+	if (!try_build_id(&root, target, fd))
 		return 0;
-	return try_links(root_fd, search->path, target, fd);
+	return try_links(&root, target, fd);
 }
 
 int debug_file_open(const struct debug_file_search *search, const struct elf_image *image, int *fd)
@@ -268,29 +360,35 @@ int debug_file_open(const struct debug_file_search *search, const struct elf_ima
 	if (search->pid && search->pid != DEBUG_FILE_HOST_PID &&
 	    !try_root(search, search->pid, &target, fd))
 		return 0;
-	if (search->fetched && !try_fetched(search->fetched, &target, fd))
+	if (search->fetched && !try_fetched(search, &target, fd))
 		return 0;
 	return fail(-ENOENT, "no debug file that belongs");
 }
 
 static int try_root_path(const struct debug_file_search *search, pid_t pid, const char *path,
-			 int *fd)
+			 int file_fd, int *fd)
 {
-	_cleanup_(close_fd) int root_fd = -1;
+	_cleanup_(close_fd) int root_fd = -1, opened = -1;
+	struct debug_root root = { .search = search, .pid = pid };
 
-	if (open_root(search, pid, &root_fd))
+	if (get_root(search, pid, &root_fd))
 		return -ENOENT;
-	return open_below(root_fd, path, search->may_leave_mount ? 0 : RESOLVE_NO_XDEV, fd);
+	root.fd = root_fd;
+	if (open_below(&root, path, &opened) || !is_of_owner(file_fd, opened))
+		return -ENOENT;
+	*fd = take_fd(opened);
+	return 0;
 }
 
-int debug_file_open_path(const struct debug_file_search *search, const char *path, int *fd)
+int debug_file_open_path(const struct debug_file_search *search, const char *path, int file_fd,
+			 int *fd)
 {
 	if (path[0] != '/')
 		return fail(-EINVAL, "a debug file's path without a folder");
-	if (search->pid && !try_root_path(search, search->pid, path, fd))
+	if (!try_root_path(search, DEBUG_FILE_HOST_PID, path, file_fd, fd))
 		return 0;
-	if (search->pid != DEBUG_FILE_HOST_PID &&
-	    !try_root_path(search, DEBUG_FILE_HOST_PID, path, fd))
+	if (search->pid && search->pid != DEBUG_FILE_HOST_PID &&
+	    !try_root_path(search, search->pid, path, file_fd, fd))
 		return 0;
 	return fail(-ENOENT, "no regular file at a debug file's path");
 }

@@ -9,8 +9,8 @@
  * A file is taken only if it is proven to belong: by an equal build id or, where one of the two has
  * none, by the CRC-32 in the link; its code must lie where the file's does, and it be root's, or of who has the file.
  *
- * Paths and files are hostile: they are resolved below the root without leaving it or its mount,
- * and only regular files are opened.
+ * Paths and files are hostile: they are resolved below the root without leaving it, and only regular files are
+ * opened. A path may lead through mounts that can be read without the fear of hanging, a link not.
  */
 #ifndef AGENT_HOST_DEBUG_FILE_H
 #define AGENT_HOST_DEBUG_FILE_H
@@ -37,19 +37,23 @@ struct debug_file_search {
 	const char *proc_root;
 	/** A process that has mapped the file; 0 if there is none any more. */
 	pid_t pid;
+	/** Whether @root_fd is that process's root, as debug_file_open_root() has opened it: it may be gone now. */
+	bool has_root;
+	int root_fd;
 	/** The file's path in that process's root, for links; NULL: unknown. */
 	const char *path;
 	/**
 	 * Whether files on this device, which process @pid sees, can be read without the fear of
-	 * hanging. NULL: on all.
+	 * hanging: asked of each root, and of each mount that a path leads to. NULL: on all.
 	 */
 	bool (*may_read)(void *context, pid_t pid, uint32_t major, uint32_t minor);
 	void *context;
 	/** Where debuginfod's client keeps what it fetches (debuginfod-find(1)); NULL: nothing is looked for there. */
 	const char *fetched;
-	/** For debug_file_open_path(): for tools, whose user can tell which mounts answer. */
-	bool may_leave_mount;
 };
+
+/** Opens the root of process @pid with O_PATH, if it may be read; the caller owns *@fd. -ENOENT. */
+int debug_file_open_root(const struct debug_file_search *search, pid_t pid, int *fd);
 
 /**
  * Opens the debug file of @image; the caller owns *@fd. -ENOENT if there is none that is proven to
@@ -58,11 +62,12 @@ struct debug_file_search {
 int debug_file_open(const struct debug_file_search *search, const struct elf_image *image, int *fd);
 
 /**
- * Opens the regular file at @path, an absolute one that debug data name (of a .dwo file, of dwz's common
- * file), in the same roots. Whether it belongs is for the caller to prove. The caller owns *@fd.
- * -ENOENT, -EINVAL.
+ * Opens the regular file at @path, an absolute one that the debug data of @file_fd name (of a .dwo file, of dwz's
+ * common file), in the same roots in the same order, if it is root's, or of who has that file. Whether it
+ * belongs is for the caller to prove. The caller owns *@fd. -ENOENT, -EINVAL.
  */
-int debug_file_open_path(const struct debug_file_search *search, const char *path, int *fd);
+int debug_file_open_path(const struct debug_file_search *search, const char *path, int file_fd,
+			 int *fd);
 
 /** Takes a .gnu_debuglink apart: a name without folders, padding, a CRC. -EBADMSG. */
 int debug_link_parse(const void *bytes, size_t size, const char **name, uint32_t *crc);

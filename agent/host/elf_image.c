@@ -383,17 +383,46 @@ int elf_image_unpacked_bytes(const struct elf_image *image, const struct elf_sec
 	return read_compression_header(elf_section_encoding(section), &reader, &compression, bytes);
 }
 
+/* The header of @raw, and what is behind it. */
+static int split_packed(enum elf_encoding encoding, const struct elf_bytes *raw,
+			enum compression *compression, uint64_t *size, struct elf_bytes *packed)
+{
+	struct byte_reader reader;
+	int err;
+
+	byte_reader_init(&reader, raw->data, raw->size);
+	err = read_compression_header(encoding, &reader, compression, size);
+	if (err)
+		return err;
+	*packed = (struct elf_bytes){ .data = raw->data + byte_reader_offset(&reader),
+				      .size = byte_reader_left(&reader) };
+	return 0;
+}
+
+int elf_decode_into(enum elf_encoding encoding, const struct elf_bytes *raw, void *output,
+		    uint64_t bytes)
+{
+	enum compression compression = COMPRESSION_ZLIB;
+	struct elf_bytes packed;
+	uint64_t size = 0;
+	int err = split_packed(encoding, raw, &compression, &size, &packed);
+
+	if (err)
+		return err;
+	if (size != bytes)
+		return fail(-EBADMSG, "a section of %" PRIu64 " bytes, not %" PRIu64, size, bytes);
+	return decompress(compression, packed.data, packed.size, output, bytes);
+}
+
 int elf_decode(enum elf_encoding encoding, const struct elf_bytes *raw, uint64_t limit,
 	       struct elf_bytes *bytes)
 {
 	_cleanup_(free_pointer) uint8_t *data = NULL;
 	enum compression compression = COMPRESSION_ZLIB;
-	struct byte_reader reader;
+	struct elf_bytes packed;
 	uint64_t size = 0;
-	int err;
+	int err = split_packed(encoding, raw, &compression, &size, &packed);
 
-	byte_reader_init(&reader, raw->data, raw->size);
-	err = read_compression_header(encoding, &reader, &compression, &size);
 	if (err)
 		return err;
 	if (size > limit)
@@ -402,8 +431,7 @@ int elf_decode(enum elf_encoding encoding, const struct elf_bytes *raw, uint64_t
 	data = malloc(size ? size : 1);
 	if (!data)
 		return fail(-ENOMEM, "no memory for a section of %" PRIu64 " bytes", size);
-	err = decompress(compression, raw->data + byte_reader_offset(&reader),
-			 byte_reader_left(&reader), data, size);
+	err = decompress(compression, packed.data, packed.size, data, size);
 	if (err)
 		return err;
 	bytes->size = size;

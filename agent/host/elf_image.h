@@ -142,6 +142,10 @@ int elf_image_unpacked_bytes(const struct elf_image *image, const struct elf_sec
 int elf_decode(enum elf_encoding encoding, const struct elf_bytes *raw, uint64_t limit,
 	       struct elf_bytes *bytes);
 
+/** The same into @output, which @bytes must fill exactly: else -EBADMSG, and @output holds rubbish. */
+int elf_decode_into(enum elf_encoding encoding, const struct elf_bytes *raw, void *output,
+		    uint64_t bytes);
+
 /**
  * Both in one: a section's contents, decompressed if need be, in fresh memory. @limit holds for
  * both, and errors are theirs.

@@ -2,7 +2,7 @@
 /**
  * Where the function at an address begins, by the sorted table in .eh_frame_hdr (LSB Core 5.0, 10.6.2), which
  * stripped files have too: a few small reads. Only for tables as all linkers write them: 32-bit distances from
- * the header. What is told is where an FDE begins: a part that the compiler put elsewhere has one of
+ * the header. In files without one, such as static programs, by a pass over .eh_frame, of 1 MiB at most. What is told is where an FDE begins: a part that the compiler put elsewhere has one of
  * its own.
  */
 #ifndef AGENT_HOST_FUNCTION_START_H

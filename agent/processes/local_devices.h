@@ -16,7 +16,7 @@
 
 #include "agent/base/hash_map.h"
 
-/** Each of one thread: of sync, and of the one that makes names. */
+/** Not thread-safe: one of sync, and one of the threads that make names, under a lock of theirs. */
 struct local_devices {
 	/** Device -> device_kind. */
 	struct hash_map kinds;

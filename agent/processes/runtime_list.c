@@ -3,6 +3,7 @@
 
 #include "agent/processes/attachments.h"
 #include "agent/processes/executable_interpreter.h"
+#include "agent/processes/unsupported_runtime.h"
 #include "interpreters/interpreter.h"
 
 static void list_runtime(const struct process *process, const struct process_mapping *mapping,
@@ -36,6 +37,26 @@ static bool is_first_of_runtime(const struct process *process, uint32_t index)
 	return true;
 }
 
+/* The first file that is known by its name; once for a process. */
+static void list_unsupported(const struct process *process,
+			     void (*take)(void *context, const struct listed_runtime *runtime),
+			     void *context)
+{
+	for (uint32_t i = 0; i < process->mapping_count; i++) {
+		const struct executable *executable = process->mappings[i].executable;
+		struct listed_runtime runtime = { .pid = process->pid };
+
+		if (!executable || !executable->binary)
+			continue;
+		runtime.path = executable->binary->path;
+		runtime.unsupported = unsupported_runtime_name(runtime.path);
+		if (runtime.unsupported) {
+			take(context, &runtime);
+			return;
+		}
+	}
+}
+
 void runtime_list(const struct process_table *table,
 		  void (*take)(void *context, const struct listed_runtime *runtime), void *context)
 {
@@ -45,8 +66,11 @@ void runtime_list(const struct process_table *table,
 	while (hash_map_next(&table->processes, &cursor, NULL, &value)) {
 		const struct process *process = (void *)(uintptr_t)value;
 
-		for (uint32_t i = 0; !process->ended_ns && i < process->mapping_count; i++)
+		if (process->ended_ns)
+			continue;
+		for (uint32_t i = 0; i < process->mapping_count; i++)
 			if (is_first_of_runtime(process, i))
 				list_runtime(process, &process->mappings[i], take, context);
+		list_unsupported(process, take, context);
 	}
 }

@@ -20,6 +20,8 @@ struct listed_runtime {
 	bool is_attached;
 	/** Why not; NULL: it was not ready yet. */
 	const char *refusal;
+	/** One that is known by its file's name alone (unsupported_runtime.h): the name. Nothing else is set then. */
+	const char *unsupported;
 };
 
 /** Tells @take of all of them, in no order; texts are borrowed for the call. When no other thread has the table. */

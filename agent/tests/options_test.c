@@ -83,16 +83,40 @@ static void what_is_no_option_is_refused(void **state)
 	assert_refused("-PID: unknown option", "-PID", "1", NULL);
 }
 
-static void options_of_later_issues_are_refused(void **state)
+static void what_samples_nothing_takes_no_places_for_samples(void **state)
 {
-	static char *const later[] = {
-		"-receive=127.0.0.1:4317",
-		"-upload-symbols=libfoo.so",
-	};
+	static const char open[] = "-open=x.folded", upload[] = "-upload-symbols=libfoo.so";
+	static const char collector[] = "-collection-agent=host";
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(later) / sizeof(later[0]); i++)
-		assert_refused("unknown option", later[i], NULL);
+	assert_refused("leave out -output", open, "-output=x.txt", NULL);
+	assert_refused("leave out -output", "-doctor", "-output=x.txt", NULL);
+	assert_refused("leave out -output", upload, collector, "-output=x.txt", NULL);
+	assert_refused("leave out -collection-agent", open, collector, NULL);
+	assert_refused("leave out -collection-agent", "-doctor", collector, NULL);
+	assert_refused("leave out -receive", open, "-receive=127.0.0.1:4317", NULL);
+	assert_refused("leave out -receive", upload, collector, "-receive=127.0.0.1:4317", NULL);
+	assert_refused("leave out -viewer", "-doctor", "-viewer=127.0.0.1:0", NULL);
+	assert_refused("leave out -viewer", upload, collector, "-viewer=127.0.0.1:0", NULL);
+	assert_refused("leave out -doctor", "-doctor", open, NULL);
+	assert_refused("leave out -doctor", "-doctor", upload, collector, NULL);
+	assert_refused("leave out -open", open, upload, collector, NULL);
+}
+
+static void uploads_add_up_and_need_a_receiver(void **state)
+{
+	struct options options;
+
+	(void)state;
+	options = parse("-upload-symbols=a.so", "-upload-symbols=b.so", "-collection-agent=host",
+			NULL);
+	assert_int_equal(options.upload_count, 2);
+	assert_string_equal(options.uploads[0], "a.so");
+	assert_string_equal(options.uploads[1], "b.so");
+	options_deinit(&options);
+	assert_refused("give -collection-agent", "-upload-symbols=a.so", NULL);
+	assert_refused("given twice", "-upload-symbols=a.so", "-upload-symbols=a.so", NULL);
+	assert_refused("give an ELF file", "-upload-symbols=", NULL);
 }
 
 static void long_unknown_options_are_cut_in_the_error(void **state)
@@ -285,7 +309,8 @@ int main(void)
 		option_test(a_value_may_hold_dashes_and_equals_signs),
 		option_test(the_last_use_of_an_option_wins),
 		option_test(what_is_no_option_is_refused),
-		option_test(options_of_later_issues_are_refused),
+		option_test(what_samples_nothing_takes_no_places_for_samples),
+		option_test(uploads_add_up_and_need_a_receiver),
 		option_test(long_unknown_options_are_cut_in_the_error),
 		option_test(an_option_without_its_value_is_refused),
 		option_test(help_and_version_end_the_parsing),

@@ -16,9 +16,9 @@
  * as it is; or the bytecode's place (bci) in the interpreted method, JAVA_NO_BCI: not known.
  *
  * fingerprint: of a compiled frame java_fingerprint() of its Method's address and the compile id; of an
- * interpreted one that of two words of the ConstMethod, the second through java_method_word() with the number
- * of classes that were unloaded, since a class of one form may lie where the last one lay; 0: they could not
- * be read.
+ * interpreted one java_method_fingerprint(), with how many classes were unloaded, since a class of one form may
+ * lie where the last one lay, and how often its own was redefined, for so may its versions; 0: it could not be
+ * read.
  */
 #ifndef EBPF_ABI_JAVA_H
 #define EBPF_ABI_JAVA_H
@@ -119,7 +119,9 @@ struct java_process {
 	struct unwind_header stubs;
 	/** What a continuation's entry has below its frame pointer; 0: not known. */
 	__u16 continuation_bytes;
-	__u16 reserved[3];
+	/** In a ConstantPool, a __u32: how often its class was redefined before it was made; 0: not known. */
+	__u16 constants_version;
+	__u16 reserved[2];
 	/** Where the JVM counts classes that it unloads, before their memory is used again; 0: not known. */
 	__u64 unloads;
 	__u64 reserved_word;
@@ -148,6 +150,16 @@ static inline __u32 java_fingerprint(__u64 first, __u64 second)
 	__u32 fingerprint = java_mix(java_mix(0, first), second) >> 32;
 
 	return fingerprint ? fingerprint : 1;
+}
+
+/**
+ * Of an interpreted method: of its ConstMethod the address of the ConstantPool and @word, what is at
+ * const_method_code_size; the number of unloaded classes; and the version of the ConstantPool.
+ */
+static inline __u32 java_method_fingerprint(__u64 constants, __u64 word, __u64 unloads,
+					    __u32 version)
+{
+	return java_fingerprint(java_mix(constants, version), java_method_word(word, unloads));
 }
 
 #endif

@@ -283,6 +283,18 @@ static int take_facts(const struct vm_answer *answers, struct java_layout *layou
 	return 0;
 }
 
+/*
+ * ConstantPool::_saved, a number of 4 bytes that is in no table, stands behind _length: the version, or of the
+ * JVM's archive of classes another number, which does not change. Source: oops/constantPool.hpp of 8 to 27.
+ */
+static void take_saved(struct java_layout *layout)
+{
+	layout->constant_pool_version = (struct vm_place){
+		.offset = layout->constant_pool_length.offset + layout->constant_pool_length.bytes,
+		.bytes = 4,
+	};
+}
+
 int java_layout_read(const struct vm_symbols *symbols, uint64_t bias, struct remote_memory *memory,
 		     struct java_layout *layout)
 {
@@ -301,6 +313,7 @@ int java_layout_read(const struct vm_symbols *symbols, uint64_t bias, struct rem
 	if (err)
 		return err;
 	found.machine = symbols->machine;
+	take_saved(&found);
 	*layout = found;
 	return 0;
 }

@@ -93,6 +93,8 @@ struct java_layout {
 	/** The entries stand behind the ConstantPool, a pointer each. */
 	uint16_t constant_pool_bytes;
 	struct vm_place constant_pool_holder, constant_pool_length;
+	/** How often its class was redefined before it was made. */
+	struct vm_place constant_pool_version;
 	/** The name of the source file: of the class up to 16. */
 	struct vm_place constant_pool_source_file, klass_source_file;
 	struct vm_place klass_name, symbol_length, symbol_body;

@@ -94,7 +94,7 @@ static int check_method(const struct java_symbolizer *symbolizer, struct remote_
 			uint64_t method, uint32_t fingerprint, struct identity *identity)
 {
 	const struct java_layout *layout = &symbolizer->layout;
-	uint64_t const_method = 0, constants = 0, word = 0, holder = 0, unloads = 0;
+	uint64_t const_method = 0, constants = 0, word = 0, holder = 0, unloads = 0, version = 0;
 	int err = java_field_read(memory, method, layout->method_const_method, &const_method);
 
 	if (!err)
@@ -104,9 +104,12 @@ static int check_method(const struct java_symbolizer *symbolizer, struct remote_
 		err = remote_memory_read(memory,
 					 const_method + layout->const_method_code_size.offset,
 					 &word, sizeof(word));
+	if (!err)
+		err = java_field_read(memory, constants, layout->constant_pool_version, &version);
 	if (!err && symbolizer->unloads)
 		err = remote_memory_read(memory, symbolizer->unloads, &unloads, sizeof(unloads));
-	if (!err && java_fingerprint(constants, java_method_word(word, unloads)) != fingerprint)
+	if (!err &&
+	    java_method_fingerprint(constants, word, unloads, (uint32_t)version) != fingerprint)
 		return fail(-ESTALE, "another method");
 	if (!err)
 		err = java_field_read(memory, constants, layout->constant_pool_holder, &holder);

@@ -4,8 +4,9 @@
  * frame is known by its two words (ebpf/abi/java.h). Those of compiled code are no other code's, whatever
  * becomes of it: no two compilations have the same number, and nothing is read for what was named before.
  * A method of the interpreter may have been freed, and another one of its form lie in its place: the words
- * hold how many classes had been unloaded then, and what was named before is right as well. In a JVM that
- * does not count them, whose it is is looked up again, but not in each stack.
+ * hold how many classes had been unloaded then, and how often its own had been redefined, and what was named
+ * before is right as well. In a JVM that does not count the former, whose it is is looked up again, but not in
+ * each stack.
  */
 #ifndef INTERPRETERS_JAVA_JAVA_SYMBOLIZE_H
 #define INTERPRETERS_JAVA_JAVA_SYMBOLIZE_H

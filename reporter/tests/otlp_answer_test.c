@@ -141,6 +141,25 @@ static void without_retry_info_there_is_no_delay(void **state)
 	assert_true(otlp_answer_read_retry_delay("\x1a\x7f", 2) == UINT64_MAX);
 }
 
+static void what_is_written_is_read(void **state)
+{
+	struct transport_answer answer = { 0 };
+	uint8_t bytes[64];
+	size_t count;
+
+	(void)state;
+	count = otlp_answer_write_response(3, "not these", bytes, sizeof(bytes));
+	assert_in_range(count, 1, sizeof(bytes));
+	assert_int_equal(otlp_answer_read_response(&answer, bytes, count), 0);
+	assert_int_equal(answer.rejected_profiles, 3);
+	assert_string_equal(answer.message, "not these");
+	assert_int_equal(otlp_answer_write_response(3, "not these", bytes, count - 1), 0);
+	/* An empty message is an answer, too. */
+	answer = (struct transport_answer){ 0 };
+	assert_int_equal(otlp_answer_read_response(&answer, bytes, 0), 0);
+	assert_string_equal(answer.message, "");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -152,6 +171,7 @@ int main(void)
 		cmocka_unit_test(a_retry_delay_is_seconds_and_nanoseconds),
 		cmocka_unit_test(a_mad_retry_delay_stays_a_number),
 		cmocka_unit_test(without_retry_info_there_is_no_delay),
+		cmocka_unit_test(what_is_written_is_read),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -99,6 +99,36 @@ static void what_is_not_known_is_left_out(void **state)
 	requests_free(requests);
 }
 
+static void samples_of_other_machines_say_so(void **state)
+{
+	const struct otlp_attribute own[] = { { "host.name", "here" }, { "rack", "7" } };
+	struct samples *s = *state;
+	struct requests *requests;
+	const Data *data;
+
+	s->options.attributes = own;
+	s->options.attribute_count = 2;
+	add(s, TRACE(native_frame(s->fixture.prog, 0x1000, 0)), 77, 78, 1)->process =
+		process_info_create(&(struct process_info){ .pid = 77, .host_name = "there" });
+	add(s, TRACE(native_frame(s->fixture.prog, 0x1000, 0)), 79, 79, 1)->process =
+		process_info_create(&(struct process_info){ .pid = 79 });
+	requests = build(s);
+	data = only(requests);
+	assert_int_equal(data->n_resource_profiles, 2);
+	for (size_t i = 0; i < 2; i++) {
+		const ResourceProfiles *profiles = data->resource_profiles[i];
+		uint32_t seen = 0;
+
+		for (size_t j = 0; j < profiles->resource->n_attributes; j++)
+			seen += !strcmp(profiles->resource->attributes[j]->key, "host.name");
+		assert_int_equal(seen, 1);
+		assert_string_equal(value_text(resource_value(profiles, "host.name")),
+				    i ? "here" : "there");
+		assert_string_equal(value_text(resource_value(profiles, "rack")), "7");
+	}
+	requests_free(requests);
+}
+
 static void a_sample_of_a_virtual_thread_says_so(void **state)
 {
 	struct samples *s = *state;
@@ -283,6 +313,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(attributes_stand_where_the_grouping_wants_them),
 		TEST(what_is_not_known_is_left_out),
+		TEST(samples_of_other_machines_say_so),
 		TEST(a_sample_of_a_virtual_thread_says_so),
 		TEST(the_service_has_a_name_in_any_case),
 		TEST(the_grouping_says_who_shares_a_resource),

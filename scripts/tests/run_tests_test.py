@@ -107,6 +107,12 @@ class Programs(unittest.TestCase):
             test = run_tests.make_test(path)
         self.assertEqual((test.limit_s, test.is_long), (77, True))
 
+    def test_in_the_long_tier_all_have_more_time(self):
+        for name in ("build/asan/agent/walks/tests/java_walk_test", "scripts/tests/qemu_test.py"):
+            test = run_tests.make_test(run_tests.ROOT / name)
+            self.assertEqual(run_tests.limit_of(test, False), test.limit_s)
+            self.assertGreaterEqual(run_tests.limit_of(test, True), 3600)
+
     def test_what_is_in_integration_runs_alone_if_it_does_not_say_otherwise(self):
         script = run_tests.ROOT / "integration" / "arm64_test.py"
         self.assertFalse(run_tests.make_test(script).is_alone)

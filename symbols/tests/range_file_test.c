@@ -45,9 +45,23 @@ static void interval(struct interval_vector *intervals, uint64_t start, uint64_t
 			 0);
 }
 
+static struct made take_made(struct range_writer *writer)
+{
+	int fd = memfd_create("ranges", MFD_CLOEXEC);
+	struct made made;
+
+	assert_int_equal(range_writer_finish(writer, (struct hash128){ 1, 2 }, fd), 0);
+	made.size = lseek(fd, 0, SEEK_END);
+	made.bytes = malloc(made.size);
+	assert_non_null(made.bytes);
+	assert_int_equal(pread(fd, made.bytes, made.size, 0), made.size);
+	close(fd);
+	return made;
+}
+
 /*
  * 0x1000 outer (lines 10, 11), in which at 0x1010 middle is inlined, in that at 0x1014 inner;
- * 0x1100 plain, whose symbol is called otherwise; 0x1200 only a symbol, 0x1300 only a line.
+ * 0x1100 plain, whose symbol is called otherwise, and at 0x1110 its part; 0x1200 only a symbol, 0x1300 only a line.
  */
 static struct made make(void)
 {
@@ -69,29 +83,22 @@ static struct made make(void)
 					    { 0x1014, { b, 30 } }, { 0x1018, { a, 11 } },
 					    { 0x1020, { 0, 0 } },  { 0x1300, { a, 40 } },
 					    { 0x1310, { 0, 0 } } };
-	struct made made;
-	int fd = memfd_create("ranges", MFD_CLOEXEC);
 
 	interval(&scopes, 0x1000, 0x1020, outer);
 	interval(&scopes, 0x1010, 0x1018, middle);
 	interval(&scopes, 0x1014, 0x1018, inner);
-	interval(&scopes, 0x1100, 0x1110, plain);
+	interval(&scopes, 0x1100, 0x1120, plain);
 	interval(&symbols, 0x1000, 0x1020, string(&writer, "outer.cold"));
 	interval(&symbols, 0x1100, 0x1110, string(&writer, "_Z5plainv"));
+	interval(&symbols, 0x1110, 0x1120, string(&writer, "plain.cold"));
 	interval(&symbols, 0x1200, 0x1210, string(&writer, "only_symbol"));
 	assert_int_equal(range_writer_add_intervals(&writer, RANGE_SCOPES, &scopes), 0);
 	assert_int_equal(range_writer_add_intervals(&writer, RANGE_SYMBOLS, &symbols), 0);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		assert_int_equal(address_runs_add(&writer.runs[RANGE_LINES], rows[i]), 0);
-	assert_int_equal(range_writer_finish(&writer, (struct hash128){ 1, 2 }, fd), 0);
 	interval_vector_deinit(&scopes);
 	interval_vector_deinit(&symbols);
-	made.size = lseek(fd, 0, SEEK_END);
-	made.bytes = malloc(made.size);
-	assert_non_null(made.bytes);
-	assert_int_equal(pread(fd, made.bytes, made.size, 0), made.size);
-	close(fd);
-	return made;
+	return take_made(&writer);
 }
 
 /* "function file:line" of each frame, "*" behind what is inlined. */
@@ -111,6 +118,27 @@ static void expect(const struct made *made, uint64_t address, uint32_t capacity,
 			 frames[i].file ? frames[i].file : "?", frames[i].line,
 			 frames[i].is_inlined ? "*" : "");
 	assert_string_equal(text, expected);
+}
+
+static void tables_may_be_empty_whatever_lies_before_them(void **state)
+{
+	(void)state;
+	for (size_t length = 1; length <= 16; length++) {
+		struct range_writer writer = { .first_address = 0x1000 };
+		struct interval_vector scopes = { 0 };
+		char name[17] = "", expected[32];
+		struct made made;
+
+		memset(name, 'n', length);
+		interval(&scopes, 0x1000, 0x1020,
+			 scope(&writer, (struct range_scope){ .name = string(&writer, name) }));
+		assert_int_equal(range_writer_add_intervals(&writer, RANGE_SCOPES, &scopes), 0);
+		interval_vector_deinit(&scopes);
+		made = take_made(&writer);
+		snprintf(expected, sizeof(expected), "%s ?:0", name);
+		expect(&made, 0x1010, 8, expected);
+		free(made.bytes);
+	}
 }
 
 static void a_chain_has_the_lines_of_its_calls(void **state)
@@ -145,6 +173,8 @@ static void symbols_name_what_has_no_linkage_name(void **state)
 
 	(void)state;
 	expect(&made, 0x1100, 8, "_Z5plainv ?:0");
+	/* What the compiler parted is of the function, whichever name it has. */
+	expect(&made, 0x1110, 8, "plain ?:0");
 	expect(&made, 0x1200, 8, "only_symbol ?:0");
 	expect(&made, 0x1300, 8, "? a.c:40");
 	free(made.bytes);
@@ -184,6 +214,7 @@ static void another_version_is_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(tables_may_be_empty_whatever_lies_before_them),
 		cmocka_unit_test(a_chain_has_the_lines_of_its_calls),
 		cmocka_unit_test(the_innermost_and_the_outermost_stay),
 		cmocka_unit_test(symbols_name_what_has_no_linkage_name),

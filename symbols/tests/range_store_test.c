@@ -9,7 +9,6 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,95 +19,9 @@
 
 #include "agent/base/clock.h"
 #include "agent/base/metrics.h"
+#include "agent/host/tests/elf_builder.h"
 #include "symbols/range_store.h"
-
-enum { PATH_BYTES = 128 };
-
-#define WAIT_NS (60 * NS_PER_SECOND)
-
-static const struct range_store_options plain = {
-	.work = { .unnamed_bytes = 64 << 20,
-		  .limits = { .cpu_ns = WAIT_NS,
-			      .memory_bytes = 1ULL << 30,
-			      .output_bytes = 64 << 20 } },
-	.file_bytes = 64 << 20,
-};
-
-static int take_bias(struct dl_phdr_info *info, size_t size, void *context)
-{
-	(void)size;
-	*(uint64_t *)context = info->dlpi_addr;
-	/* The program comes first. */
-	return 1;
-}
-
-__attribute__((noinline, used)) static int local_function(int x)
-{
-	return x * 3;
-}
-
-/* The ELF virtual address of local_function(). */
-static uint64_t local_address(void)
-{
-	uint64_t bias = 0;
-
-	dl_iterate_phdr(take_bias, &bias);
-	return (uintptr_t)local_function - bias;
-}
-
-static struct binary *open_binary(const char *path, uint64_t executable_id)
-{
-	const struct binary values = {
-		.executable_id = executable_id,
-		.fd = open(path, O_RDONLY | O_CLOEXEC),
-		.path = (char *)path,
-	};
-
-	assert_true(values.fd >= 0);
-	return binary_create(&values);
-}
-
-static struct binary *own_binary(uint64_t executable_id)
-{
-	return open_binary("/proc/self/exe", executable_id);
-}
-
-static struct range_store *create(const struct range_store_options *options)
-{
-	struct range_store *store;
-
-	assert_int_equal(range_store_create(options, &store), 0);
-	return store;
-}
-
-static void want(struct range_store *store, struct binary *binary, enum range_depth depth)
-{
-	range_store_want(store, binary, 0, depth);
-	assert_true(range_store_wait(store, clock_monotonic_ns() + WAIT_NS));
-}
-
-static struct mapped_ranges *get(struct range_store *store, struct binary *binary,
-				 enum range_depth depth)
-{
-	struct range_source *source = range_store_source(store);
-
-	return source->ops->get(source, binary, depth);
-}
-
-/* That local_function() is known, and with a file and a line or without. */
-static void expect_local(struct mapped_ranges *ranges, bool has_lines)
-{
-	struct range_frame frames[4];
-
-	assert_non_null(ranges);
-	assert_int_equal(range_file_lookup(&ranges->file, local_address(), frames, 4), 1);
-	assert_string_equal(frames[0].function, "local_function");
-	if (has_lines)
-		assert_non_null(strstr(frames[0].file, "range_store_test.c"));
-	else
-		assert_null(frames[0].file);
-	mapped_ranges_unref(ranges);
-}
+#include "symbols/tests/range_store_fixture.h"
 
 static void symbols_and_lines_are_made_in_the_background(void **state)
 {
@@ -265,8 +178,36 @@ static void files_that_are_held_open_are_bounded(void **state)
 	binary_unref(binary);
 }
 
-/* Flips a byte in the middle of each file there; how many. */
-static int damage_files(const char *directory)
+enum damage {
+	DAMAGE_BYTE,
+	DAMAGE_HALF_IS_GONE,
+	DAMAGE_HEAD_IS_LEFT,
+	DAMAGE_LAST_BYTE_IS_GONE,
+	DAMAGE_ALL_IS_GONE,
+	DAMAGE_COUNT,
+};
+
+static void damage_file(int fd, off_t size, enum damage damage)
+{
+	const off_t cut[] = {
+		[DAMAGE_HALF_IS_GONE] = size / 2,
+		[DAMAGE_HEAD_IS_LEFT] = sizeof(struct range_file_header),
+		[DAMAGE_LAST_BYTE_IS_GONE] = size - 1,
+		[DAMAGE_ALL_IS_GONE] = 0,
+	};
+	char byte;
+
+	if (damage != DAMAGE_BYTE) {
+		assert_int_equal(ftruncate(fd, cut[damage]), 0);
+		return;
+	}
+	assert_int_equal(pread(fd, &byte, 1, size / 2), 1);
+	byte ^= 4;
+	assert_int_equal(pwrite(fd, &byte, 1, size / 2), 1);
+}
+
+/* Damages each file there; how many. */
+static int damage_files(const char *directory, enum damage damage)
 {
 	DIR *stream = opendir(directory);
 	struct dirent *entry;
@@ -275,14 +216,11 @@ static int damage_files(const char *directory)
 	while ((entry = readdir(stream))) {
 		int fd = openat(dirfd(stream), entry->d_name, O_RDWR);
 		struct stat status;
-		char byte;
 
 		if (fd < 0)
 			continue;
 		assert_int_equal(fstat(fd, &status), 0);
-		assert_int_equal(pread(fd, &byte, 1, status.st_size / 2), 1);
-		byte ^= 4;
-		assert_int_equal(pwrite(fd, &byte, 1, status.st_size / 2), 1);
+		damage_file(fd, status.st_size, damage);
 		close(fd);
 		count++;
 	}
@@ -317,11 +255,100 @@ static void the_disk_cache_keeps_them_and_damage_is_found(void **state)
 	assert_non_null(mkdtemp(directory));
 	assert_int_equal(make_with_cache(directory), 2);
 	assert_int_equal(make_with_cache(directory), 0);
-	assert_int_equal(damage_files(directory), 2);
-	assert_int_equal(make_with_cache(directory), 2);
-	assert_int_equal(make_with_cache(directory), 0);
+	for (enum damage damage = 0; damage < DAMAGE_COUNT; damage++) {
+		assert_int_equal(damage_files(directory, damage), 2);
+		assert_int_equal(make_with_cache(directory), 2);
+		assert_int_equal(make_with_cache(directory), 0);
+	}
 	snprintf(command, sizeof(command), "rm -r %s", directory);
 	assert_int_equal(system(command), 0);
+}
+
+/* A file whose DWARF takes minutes: as many units that say nothing. */
+static struct binary *slow_binary(uint64_t executable_id)
+{
+	enum { UNITS = 1000000, UNIT_BYTES = 12 };
+	static const uint8_t abbreviations[] = { 1, 0x11, 0, 0, 0, 0 };
+	static const uint8_t unit[UNIT_BYTES] = { UNIT_BYTES - 4, 0, 0, 0, 4, 0, 0, 0, 0, 0, 8, 1 };
+	static struct elf_builder builder;
+	uint8_t *units = malloc((size_t)UNITS * UNIT_BYTES);
+	const struct binary values = {
+		.executable_id = executable_id,
+		.fd = memfd_create("slow", MFD_CLOEXEC),
+		.path = "slow",
+	};
+	uint32_t section;
+
+	assert_true(values.fd >= 0 && units);
+	elf_builder_init(&builder, 1);
+	elf_builder_add(&builder, ".debug_abbrev", SHT_PROGBITS, 0, abbreviations,
+			sizeof(abbreviations));
+	section = elf_builder_add(&builder, ".debug_info", SHT_PROGBITS, 0, "", 0);
+	elf_builder_finish(&builder);
+	built_header(&builder)->e_ident[EI_VERSION] = EV_CURRENT;
+	built_header(&builder)->e_version = EV_CURRENT;
+	built_header(&builder)->e_ehsize = sizeof(Elf64_Ehdr);
+	built_section(&builder, section)->sh_offset = BUILT_BYTES;
+	built_section(&builder, section)->sh_size = (size_t)UNITS * UNIT_BYTES;
+	for (size_t i = 0; i < UNITS; i++)
+		memcpy(units + i * UNIT_BYTES, unit, UNIT_BYTES);
+	assert_int_equal(pwrite(values.fd, builder.bytes, BUILT_BYTES, 0), BUILT_BYTES);
+	assert_int_equal(pwrite(values.fd, units, (size_t)UNITS * UNIT_BYTES, BUILT_BYTES),
+			 UNITS * UNIT_BYTES);
+	free(units);
+	return binary_create(&values);
+}
+
+static void dwarf_that_takes_long_holds_up_no_symbols(void **state)
+{
+	struct range_store_options options = plain;
+	struct binary *slow = slow_binary(1), *small = own_binary(2);
+	struct range_store *store;
+	uint64_t changes, begin_ns;
+	size_t waiting;
+
+	(void)state;
+	options.work.limits.cpu_ns = 8 * NS_PER_SECOND;
+	metrics_reset();
+	store = create(&options);
+	range_store_want(store, slow, 0, RANGE_DEPTH_FULL);
+	assert_true(range_store_wait_symbols(store, clock_monotonic_ns() + WAIT_NS));
+	begin_ns = clock_monotonic_ns();
+	range_store_want(store, small, 0, RANGE_DEPTH_FULL);
+	assert_true(range_store_wait_symbols(store, begin_ns + 2 * NS_PER_SECOND));
+	expect_local(get(store, small, RANGE_DEPTH_FULL), false);
+	/* The other one is still being read. */
+	range_store_progress(store, &waiting, &changes);
+	assert_int_equal(waiting, 2);
+	/* It costs itself. */
+	assert_true(range_store_wait(store, clock_monotonic_ns() + 4 * WAIT_NS));
+	assert_int_equal(metrics_read(METRIC_RANGES_FAILED), 1);
+	expect_local(get(store, small, RANGE_DEPTH_FULL), true);
+	assert_true(range_store_destroy(store));
+	binary_unref(slow);
+	binary_unref(small);
+}
+
+static void what_takes_more_memory_than_allowed_is_tried_once(void **state)
+{
+	struct range_store_options options = plain;
+	struct binary *binary = own_binary(1);
+	struct range_store *store;
+
+	(void)state;
+	options.work.limits.memory_bytes = 64 << 10;
+	store = create(&options);
+	metrics_reset();
+	want(store, binary, RANGE_DEPTH_FULL);
+	expect_local(get(store, binary, RANGE_DEPTH_FULL), false);
+	assert_int_equal(metrics_read(METRIC_RANGES_FAILED), 1);
+	/* After what would be the wait for the next one. */
+	usleep(1200 * 1000);
+	expect_local(get(store, binary, RANGE_DEPTH_FULL), false);
+	assert_true(range_store_wait(store, clock_monotonic_ns() + WAIT_NS));
+	assert_int_equal(metrics_read(METRIC_RANGES_FAILED), 1);
+	assert_true(range_store_destroy(store));
+	binary_unref(binary);
 }
 
 /* A file system that never answers, until it is let go. */
@@ -404,6 +431,8 @@ int main(int argument_count, char **arguments)
 		cmocka_unit_test(what_the_system_could_not_do_is_tried_again),
 		cmocka_unit_test(files_that_are_held_open_are_bounded),
 		cmocka_unit_test(the_disk_cache_keeps_them_and_damage_is_found),
+		cmocka_unit_test(dwarf_that_takes_long_holds_up_no_symbols),
+		cmocka_unit_test(what_takes_more_memory_than_allowed_is_tried_once),
 		cmocka_unit_test(a_thread_that_hangs_is_left_behind),
 		cmocka_unit_test(what_comes_late_changes_no_answer),
 	};

@@ -367,6 +367,29 @@ static void until_there_are_ranges_the_symbol_table_is_asked(void **state)
 	close(binary.fd);
 }
 
+/* [vdso] and what cannot be opened have no descriptor either. */
+static void only_binaries_of_elsewhere_get_uploaded_names(void **state)
+{
+	struct one_source here = make_source(NULL), uploaded = make_inlined();
+	const struct symbol_store_options options = {
+		.ranges = &here.source,
+		.uploaded = &uploaded.source,
+		.depth = RANGE_DEPTH_FULL,
+	};
+	struct binary binary = { .executable_id = 1, .fd = -1, .path = (char *)"[vdso]" };
+	struct symbol_store *store;
+
+	(void)state;
+	assert_int_equal(symbol_store_create(&options, &store), 0);
+	assert_string_equal(resolve(store, &binary, 0x1210), "");
+	assert_int_equal(uploaded.asked, 0);
+	binary.is_elsewhere = true;
+	assert_string_equal(resolve(store, &binary, 0x1210), "__GI__start");
+	assert_int_equal(here.asked, 1);
+	symbol_store_destroy(store);
+	mapped_ranges_unref(uploaded.ranges);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -378,6 +401,7 @@ int main(void)
 		cmocka_unit_test(ranges_have_inlined_functions_and_lines),
 		cmocka_unit_test(without_a_name_the_start_stands_for_it),
 		cmocka_unit_test(until_there_are_ranges_the_symbol_table_is_asked),
+		cmocka_unit_test(only_binaries_of_elsewhere_get_uploaded_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,9 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # time limit: 300 s
-"""build/symbols as its users call it: wrong options, what is no address, damaged files."""
+"""build/symbols as its users call it: what it says of files and of what lies beside them, its options, what is
+no address, damaged files.
+"""
 import os
 import random
+import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -76,19 +80,150 @@ def check_damaged(tap, folder, program, address):
     tap.ok(said_nothing, "of files that are cut it is said that no name is in them", said_nothing)
 
 
+def build(path, *flags, source=SOURCE):
+    subprocess.run(["gcc", "-g", "-O2", "-x", "c", "-", "-o", path, *flags], input=source, text=True,
+                   check=True)
+    return path
+
+
+def address_of_main(program):
+    listing = subprocess.run(["nm", program], stdout=subprocess.PIPE, text=True, check=True).stdout
+    return next(int(line.split()[0], 16) for line in listing.splitlines() if line.endswith(" T main"))
+
+
+def check_options(tap, folder, program, address):
+    """-symtab, -here, -o and -stats."""
+    where = "%x" % address
+    full, symtab = run("-fi", program, where), run("-fi", "-symtab", program, where)
+    tap.ok(full.stdout.startswith("main\n") and re.search(r"<stdin>:1\n", full.stdout),
+           "with debug data: function, file and line", full)
+    tap.ok(symtab.returncode == 0 and symtab.stdout == "main\n??:?\n", "-symtab: the function alone",
+           symtab)
+    here = run("-fi", "-here", program, where)
+    tap.ok(here.stdout == full.stdout and not here.returncode, "-here: the same by this process", here)
+    kept = os.path.join(folder, "kept")
+    result = run("-fi", "-o", kept, program, where)
+    with open(kept, "rb") as file:
+        data = file.read()
+    stats = run("-stats", program, program)
+    claimed = re.findall(r": (\d+) bytes of ranges in [0-9.]+ s ", stats.stdout)
+    tap.ok(result.stdout == full.stdout and b"main\0" in data and claimed == [str(len(data))] * 2,
+           "-o keeps the range file, -stats has its bytes, of each file", result, stats, len(data))
+    rows = [int(number) for number in re.findall(r"(\d+) rows of", stats.stdout)]
+    tap.ok(len(rows) == 6 and all(rows), "-stats: rows of functions, lines and symbols", stats)
+    result = run("-f", "-o", os.path.join(folder, "none", "kept"), program, where)
+    tap.ok(result.returncode == UNREADABLE and not result.stdout and result.stderr.count("\n") == 1,
+           "-o: a file that cannot be written is said so", result)
+
+
+def says(tap, name, path, *wanted, unwanted=()):
+    result = run(path)
+    tap.ok(result.returncode == 0 and all(re.search(text, result.stdout) for text in wanted)
+           and not any(re.search(text, result.stdout) for text in unwanted), "of a file: " + name,
+           result.stdout, result.stderr)
+
+
+def build_id(path):
+    text = subprocess.run(["readelf", "-n", path], stdout=subprocess.PIPE, text=True, check=True).stdout
+    return re.search("Build ID: ([0-9a-f]+)", text)[1]
+
+
+def check_report(tap, folder, program):
+    says(tap, "ids, symbols, units by version", program, "  build id %s\n" % build_id(program),
+         r"  file id [0-9a-f]{32}\n", "  no debug file\n", r"  \d+ functions in its symbol tables\n",
+         r"  DWARF in it: 1 units of version 5, \d+ bytes\n", r"bytes of ranges in",
+         unwanted=["split", "common file", "Go"])
+    old = build(os.path.join(folder, "old"), "-gdwarf-3", "-gz", "-Wl,--build-id=none")
+    says(tap, "DWARF 3, packed, no build id", old, "  no build id\n",
+         r"DWARF in it, packed by zlib: 1 units of version 3,")
+    for version in 4, 5:
+        split = build(os.path.join(folder, "split%d" % version), "-gsplit-dwarf", "-gdwarf-%d" % version)
+        says(tap, "split DWARF %d" % version, split, r"units of version %d" % version, "split: the rest is in")
+    debug, stripped = os.path.join(folder, "stripped.debug"), os.path.join(folder, "stripped")
+    subprocess.run(["objcopy", "--only-keep-debug", program, debug], check=True)
+    subprocess.run(["objcopy", "--strip-all", "--add-gnu-debuglink=" + debug, program, stripped],
+                   check=True)
+    says(tap, "its debug file", stripped, "  debug file %s\n" % debug,
+         r"\d+ functions in the debug file's", "DWARF in the debug file: 1 units")
+    os.remove(debug)
+    says(tap, "no DWARF", stripped, "  no debug file\n", "  no DWARF in it\n", "no function or line by DWARF")
+
+
+def check_common_file(tap, folder):
+    """What dwz has moved to another file is found there, and is not believed of another build."""
+    name = "dwz's common file"
+    if not shutil.which("dwz"):
+        tap.skip(name, "no dwz")
+        return
+    # Much that both have, so that dwz moves it.
+    text = "".join("struct s%d { long a_member_of_some_length, another_one_of_%d; } v%d;\n" % (i, i, i)
+                   for i in range(40))
+    text += "static inline int in_common_%s(int x) { return x * x + 7; }\n"
+    text += "int main(int count, char **words) { return in_common_%s(count) + !words; }\n"
+    programs = []
+    for twin in "one", "two":
+        programs.append(build(os.path.join(folder, twin), "-gdwarf-4", source=text.replace("%s", "name")))
+    common = os.path.join(folder, "common")
+    subprocess.run(["dwz", "-m", common, *programs], check=True)
+    where = "%x" % address_of_main(programs[0])
+    whole = run("-fi", programs[0], where)
+    tap.ok("in_common_name\n" in whole.stdout and "main\n" in whole.stdout,
+           name + ": names are found in it", whole)
+    says(tap, name, programs[0], "dwz's common file %s: taken\n" % common)
+    with open(common, "r+b") as file:
+        data = bytearray(file.read())
+        at = data.index(bytes.fromhex(build_id(common)))
+        data[at] ^= 1
+        file.seek(0)
+        file.write(data)
+    for how in [], ["-here"]:
+        stale = run("-fi", *how, programs[0], where)
+        tap.ok(stale.returncode == 0 and "in_common_name" not in stale.stdout
+               and stale.stdout == "main\n??:?\n", "%s of another build is refused %s" % (name, " ".join(how)),
+               stale)
+    says(tap, name + " of another build", programs[0], "of another build, so that no DWARF is read\n",
+         "no function or line by DWARF")
+    os.remove(common)
+    says(tap, name + " that is gone", programs[0], "dwz's common file %s: not there\n" % common)
+
+
+def check_go(tap, folder):
+    """A stripped file of Go is named by Go's own table."""
+    go = shutil.which("go") or "/usr/local/go/bin/go"
+    if not os.path.exists(go):
+        tap.skip("stripped files of Go", "no go")
+        return
+    source, program = os.path.join(folder, "main.go"), os.path.join(folder, "of_go")
+    with open(source, "w", encoding="utf-8") as file:
+        file.write("package main\n\nfunc main() {\n\tprintln(1)\n}\n")
+    environment = dict(os.environ, CGO_ENABLED="0", GO111MODULE="off", GOFLAGS="",
+                       GOCACHE=os.path.join(folder, "go-cache"))
+    whole = program + ".whole"
+    for path, flags in (whole, ""), (program, "-s -w"):
+        subprocess.run([go, "build", "-ldflags=" + flags, "-o", path, source], check=True, env=environment,
+                       cwd=folder)
+    listing = subprocess.run(["nm", whole], stdout=subprocess.PIPE, text=True, check=True).stdout
+    tap.ok(listing.count("\n") > 100, "the program of Go has symbols before it is stripped")
+    says(tap, "code of Go", program, "no function in its symbol tables", "no DWARF in it",
+         r"code of Go, by go1\.\S+: its table of functions has names, files and lines")
+    addresses = [line.split()[0] for line in listing.splitlines() if line.endswith(" T main.main")]
+    result = run("-fi", program, *addresses)
+    tap.ok(result.stdout == "main.main\n%s:3\n" % source and not result.stderr,
+           "a stripped file of Go is named by Go's table", result, addresses)
+
+
 def main():
     tap = Tap()
     random.seed(8)
     with tempfile.TemporaryDirectory(prefix="allframes-symbols-") as folder:
-        program = os.path.join(folder, "program")
-        subprocess.run(["gcc", "-g", "-O2", "-x", "c", "-", "-o", program], input=SOURCE, text=True,
-                       check=True)
-        listing = subprocess.run(["nm", program], stdout=subprocess.PIPE, text=True,
-                                 check=True).stdout
-        address = next(int(line.split()[0], 16) for line in listing.splitlines()
-                       if line.endswith(" T main"))
+        program = build(os.path.join(folder, "program"))
+        address = address_of_main(program)
         check_usage(tap, program)
         check_lines(tap, program, address)
+        check_options(tap, folder, program, address)
+        check_report(tap, folder, program)
+        check_common_file(tap, folder)
+        check_go(tap, folder)
         check_files(tap, folder)
         check_damaged(tap, folder, program, address)
     tap.finish()

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * build/symbols [-a] [-f] [-i] [-C] [-symtab] [-here] [-o RANGEFILE] FILE [ADDR...|-]
+ * build/symbols [-a] [-f] [-i] [-C] [-symtab] [-limited] [-here] [-o RANGEFILE] FILE [ADDR...|-]
  * build/symbols -stats|-bench FILE...
  *
- * Prints what is known of the code at hexadecimal addresses of an ELF file, as addr2line does; with `-`
- * for the addresses on stdin, one a line:
+ * Prints what is known of an ELF file: its ids, its debug file, where its names come from, and what reading
+ * those takes. With hexadecimal addresses prints what is known of the code there, as addr2line does; with `-`
+ * for the addresses on stdin, one a line. A file of Go without debug data has Go's own table for that:
  *	-a		the address, in a line before them
  *	-f		functions, each in a line before its file and line
  *	-i		what is inlined there, innermost first; else only the innermost
  *	-C		names as they were written, and not as linkers see them
  *	-symtab		symbols only, no DWARF
+ *	-limited	the file gets the memory and the CPU time that the agent would give it
  *	-here		the file is read by this process, not by one of its own with limits: for debuggers
  *	-o RANGEFILE	keeps the range file
- *	-stats		seconds, memory and bytes that the range file takes, and its rows: the default
- *			without addresses
- *	-bench		nanoseconds for a look-up at random, too
+ *	-stats		seconds, memory and bytes that the range file takes, and its rows, alone
+ *	-bench		nanoseconds for a look-up at random, too, and for one of 1,000 addresses
  *
  * A file that says nothing of its code, such as one whose tables are cut off, is said so on stderr.
  *
@@ -36,12 +37,16 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
 #include "agent/base/error.h"
+#include "agent/host/go_frames.h"
 #include "symbols/demangle.h"
+#include "symbols/file_report.h"
 #include "symbols/range_maker.h"
 
 enum {
 	FRAMES_MAX = RANGE_FILE_MAX_DEPTH,
 	BENCH_LOOKUPS = 1000000,
+	/* As many as a profile has of one file. */
+	BENCH_SAME_ADDRESSES = 1000,
 	LINE_BYTES = 64,
 	CPU_MAX_S = 3600,
 };
@@ -54,6 +59,7 @@ static struct {
 	bool inlines;
 	bool demangled;
 	bool symtab;
+	bool limited;
 	bool here;
 	bool stats;
 	bool bench;
@@ -73,6 +79,25 @@ static void made_deinit(struct made *made)
 {
 	if (made->bytes)
 		munmap(made->bytes, made->size);
+}
+
+/* The file itself, for what no range file has. */
+struct source {
+	int fd;
+	struct elf_image image;
+	/* Asked if no DWARF was read. */
+	bool has_go;
+	struct go_table go;
+	struct go_frames frames;
+};
+
+static void source_deinit(struct source *source)
+{
+	go_frames_deinit(&source->frames);
+	if (source->has_go)
+		go_table_deinit(&source->go);
+	elf_image_deinit(&source->image);
+	close_fd(&source->fd);
 }
 
 /* The file that is written to: of the user's, or one that has no name. */
@@ -115,14 +140,19 @@ static int write_ranges(const char *path, int fd)
 		.memory_bytes = MEMORY_MAX_BYTES,
 		.output_bytes = MEMORY_MAX_BYTES,
 	};
+	static const struct range_maker_limits agent_limits = {
+		.cpu_ns = RANGE_MAKER_CPU_NS,
+		.memory_bytes = RANGE_MAKER_MEMORY_BYTES,
+		.output_bytes = RANGE_MAKER_OUTPUT_BYTES,
+	};
 	/* Not blocking: of a pipe, which is no file, nobody may ever write. */
 	_cleanup_(close_fd) int input = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	_cleanup_(close_fd) int debug = -1;
 	_cleanup_(free_pointer) char *real_path = realpath(path, NULL);
 	struct range_maker_files files;
-	struct debug_file_search search = {
-		.proc_root = "/proc", .pid = getpid(), .path = real_path, .may_leave_mount = true
-	};
+	struct debug_file_search search = { .proc_root = "/proc",
+					    .pid = getpid(),
+					    .path = real_path };
 	enum range_depth depth = options.symtab ? RANGE_DEPTH_SYMBOLS : RANGE_DEPTH_FULL;
 
 	if (input < 0 || !real_path)
@@ -131,7 +161,8 @@ static int write_ranges(const char *path, int fd)
 		return write_ranges_here(input, &search, depth, fd);
 	debug = open_debug_file(input, &search);
 	files = (struct range_maker_files){ .elf = input, .debug = debug, .output = fd };
-	return range_maker_run(&files, &search, depth, (struct hash128){ 0 }, &limits);
+	return range_maker_run(&files, &search, depth, (struct hash128){ 0 },
+			       options.limited ? &agent_limits : &limits, NULL);
 }
 
 /* Of this process and those that it had. */
@@ -194,15 +225,38 @@ static void print_frame(const struct range_frame *frame)
 		printf("%s:?\n", frame->file ? frame->file : "??");
 }
 
-static void print_address(const struct range_file *ranges, const char *text)
+/* By Go's table. */
+static uint32_t find_go_frames(struct source *source, uint64_t address,
+			       struct range_frame frames[FRAMES_MAX])
+{
+	const struct go_frame_vector *found = &source->frames.frames;
+	uint32_t count = 0;
+
+	if (!source->has_go || go_frames_find(&source->frames, &source->go, address))
+		return 0;
+	for (size_t i = 0; i < found->count && count < FRAMES_MAX; i++) {
+		const struct go_frame *frame = &found->items[i];
+
+		if (!frame->is_left_out)
+			frames[count++] = (struct range_frame){
+				.function = go_frames_function(&source->frames, frame),
+				.file = go_frames_file(&source->frames, frame),
+				.line = frame->line > 0 ? (uint32_t)frame->line : 0,
+			};
+	}
+	return count;
+}
+
+static void print_address(const struct range_file *ranges, struct source *source, const char *text)
 {
 	struct range_frame frames[FRAMES_MAX];
 	uint64_t address = strtoull(text, NULL, 16);
-	uint32_t count = range_file_lookup(ranges, address, frames, FRAMES_MAX);
+	uint32_t count = find_go_frames(source, address, frames);
 
+	if (!count)
+		count = range_file_lookup(ranges, address, frames, FRAMES_MAX);
 	if (options.addresses)
 		printf("0x%016" PRIx64 "\n", address);
-
 	if (!count) {
 		if (options.functions)
 			puts("??");
@@ -212,46 +266,59 @@ static void print_address(const struct range_file *ranges, const char *text)
 		print_frame(&frames[i]);
 }
 
-static void print_addresses(const struct range_file *ranges, char **texts)
+static void print_addresses(const struct range_file *ranges, struct source *source, char **texts)
 {
 	_cleanup_(free_pointer) char *line = NULL;
 	size_t capacity = 0;
 
 	for (; *texts; texts++) {
 		if (strcmp(*texts, "-")) {
-			print_address(ranges, *texts);
+			print_address(ranges, source, *texts);
 			continue;
 		}
 		while (getline(&line, &capacity, stdin) > 0)
-			print_address(ranges, line);
+			print_address(ranges, source, line);
 	}
 }
 
 /* --- what it costs --- */
 
+/* Nanoseconds for one of @count addresses at random, which are the same ones again and again; and its frames. */
+static double look_up(const struct range_file *ranges, const struct address_table *table,
+		      uint32_t count, double *frames_each)
+{
+	struct range_frame frames[FRAMES_MAX];
+	uint64_t begin_ns, state = 1, frame_count = 0;
+	uint32_t last;
+
+	memcpy(&last, table->addresses + (table->block_count - 1) * sizeof(last), sizeof(last));
+	begin_ns = clock_thread_cpu_ns();
+	for (uint32_t i = 0; i < BENCH_LOOKUPS; i++) {
+		if (i % count == 0)
+			state = 1;
+		state = state * 6364136223846793005 + 1442695040888963407;
+		frame_count += range_file_lookup(
+			ranges, table->base + (state >> 32) % (last + 1ULL), frames, FRAMES_MAX);
+	}
+	*frames_each = (double)frame_count / BENCH_LOOKUPS;
+	return (double)(clock_thread_cpu_ns() - begin_ns) / BENCH_LOOKUPS;
+}
+
 static void bench(const struct made *made)
 {
 	const struct range_file *ranges = &made->ranges;
 	const struct address_table *table = &ranges->tables[RANGE_SYMBOLS];
-	struct range_frame frames[FRAMES_MAX];
-	uint64_t begin_ns, state = 1, frame_count = 0;
-	uint32_t span, last;
+	double frames_each, ns;
 
 	if (ranges->tables[RANGE_LINES].block_count)
 		table = &ranges->tables[RANGE_LINES];
 	if (!table->block_count)
 		return;
-	memcpy(&last, table->addresses + (table->block_count - 1) * sizeof(last), sizeof(last));
-	span = last + 1;
-	begin_ns = clock_thread_cpu_ns();
-	for (int i = 0; i < BENCH_LOOKUPS; i++) {
-		state = state * 6364136223846793005 + 1442695040888963407;
-		frame_count += range_file_lookup(ranges, table->base + (state >> 32) % span, frames,
-						 FRAMES_MAX);
-	}
-	printf("  %.0f ns a look-up at random, %.2f frames each\n",
-	       (double)(clock_thread_cpu_ns() - begin_ns) / BENCH_LOOKUPS,
-	       (double)frame_count / BENCH_LOOKUPS);
+	ns = look_up(ranges, table, BENCH_LOOKUPS, &frames_each);
+	printf("  %.0f ns a look-up at random, %.2f frames each\n", ns, frames_each);
+	ns = look_up(ranges, table, BENCH_SAME_ADDRESSES, &frames_each);
+	printf("  %.0f ns of %d addresses, %.2f frames each\n", ns, BENCH_SAME_ADDRESSES,
+	       frames_each);
 }
 
 /* The most that was ever in memory; a file's pages can be had again, and count apart. */
@@ -313,6 +380,8 @@ static bool take_option(int argc, char **argv, int *i)
 
 	if (!strcmp(option, "symtab"))
 		options.symtab = true;
+	else if (!strcmp(option, "limited"))
+		options.limited = true;
 	else if (!strcmp(option, "here"))
 		options.here = true;
 	else if (!strcmp(option, "stats"))
@@ -342,34 +411,65 @@ static bool are_addresses(char **texts)
 	return true;
 }
 
-static bool has_rows(const struct made *made)
+static bool has_rows(const struct made *made, enum range_table table)
 {
 	struct range_file_header header;
-	uint64_t count = 0;
 
 	memcpy(&header, made->bytes, sizeof(header));
-	for (int i = 0; i < RANGE_TABLE_COUNT; i++)
-		count |= header.row_counts[i];
-	return count;
+	return header.row_counts[table];
+}
+
+static bool has_dwarf_rows(const struct made *made)
+{
+	return has_rows(made, RANGE_SCOPES) || has_rows(made, RANGE_LINES);
+}
+
+/* A file that is read all the same may be none that this can read: then it has nothing more to say. */
+static void open_source(const char *path, bool has_dwarf, struct source *source)
+{
+	source->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (source->fd < 0 || elf_image_init_fd(&source->image, source->fd))
+		return;
+	source->has_go = !has_dwarf && !options.symtab &&
+			 !go_table_init(&source->go, &source->image);
+}
+
+static void report(const char *path, const struct made *made, const struct source *source)
+{
+	_cleanup_(free_pointer) char *real_path = realpath(path, NULL);
+	_cleanup_(elf_image_deinit) struct elf_image debug = { .fd = -1 };
+	const struct debug_file_search search = { .proc_root = "/proc",
+						  .pid = getpid(),
+						  .path = real_path };
+	_cleanup_(close_fd) int debug_fd = open_debug_file(source->fd, &search);
+	bool has_debug = debug_fd >= 0 && !elf_image_init_fd(&debug, debug_fd);
+
+	file_report_print(stdout, path, &source->image, has_debug ? &debug : NULL, &search);
+	if (!options.symtab && !has_dwarf_rows(made))
+		puts("  no function or line by DWARF");
 }
 
 static int do_file(const char *path, char **addresses)
 {
 	_cleanup_(made_deinit) struct made made = { 0 };
+	_cleanup_(source_deinit) struct source source = { .fd = -1, .image = { .fd = -1 } };
 	int err = make(path, &made);
 
 	if (err || !made.bytes) {
 		fprintf(stderr, "symbols: %s: %s\n", path, error_text());
 		return err;
 	}
-	if (!has_rows(&made))
+	open_source(path, has_dwarf_rows(&made), &source);
+	if (!has_dwarf_rows(&made) && !has_rows(&made, RANGE_SYMBOLS) && !source.has_go)
 		fprintf(stderr, "symbols: %s: no name or line is in it\n", path);
+	if (!options.stats && !*addresses && source.image.segments)
+		report(path, &made, &source);
 	if (!addresses || !*addresses || options.stats)
 		print_stats(path, &made);
 	if (options.bench)
 		bench(&made);
 	if (addresses)
-		print_addresses(&made.ranges, addresses);
+		print_addresses(&made.ranges, &source, addresses);
 	return 0;
 }
 
@@ -382,7 +482,7 @@ int main(int argc, char **argv)
 		if (!take_option(argc, argv, &i))
 			break;
 	if (i == argc || argv[i][0] == '-') {
-		fputs("usage: symbols [-a] [-f] [-i] [-C] [-symtab] [-here] [-o RANGEFILE] FILE [ADDR...|-]\n"
+		fputs("usage: symbols [-a] [-f] [-i] [-C] [-symtab] [-limited] [-here] [-o RANGEFILE] FILE [ADDR...|-]\n"
 		      "       symbols -stats|-bench FILE...\n",
 		      stderr);
 		return 2;

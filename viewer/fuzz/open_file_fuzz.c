@@ -7,6 +7,7 @@
  * covers: opened_samples.c decode_budget.c
  */
 #include "viewer/open_file.h"
+#include "viewer/open_otlp.h"
 
 #include <assert.h>
 #include <stdint.h>
@@ -14,6 +15,11 @@
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count);
+
+enum {
+	RECEIVED_MAX_BYTES = 64 << 10,
+	RECEIVED_SAMPLES_MAX = 1000,
+};
 
 static uint64_t reported;
 
@@ -35,6 +41,19 @@ static void report(struct reporter *reporter, struct trace *trace,
 	}
 }
 
+/* As if somebody had sent it. */
+static void open_received(const uint8_t *bytes, size_t count)
+{
+	struct opened_samples opened = {
+		.max_bytes = RECEIVED_MAX_BYTES,
+		.max_samples = RECEIVED_SAMPLES_MAX,
+	};
+
+	if (!open_otlp(bytes, count, 16 * RECEIVED_MAX_BYTES, &opened))
+		assert(opened.total <= RECEIVED_SAMPLES_MAX && opened.bytes <= RECEIVED_MAX_BYTES);
+	opened_samples_free(&opened);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
 {
 	static const struct reporter_ops ops = { .report = report };
@@ -51,5 +70,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
 	}
 	opened_samples_free(&opened);
 	free(copy);
+	open_received(bytes, count);
 	return 0;
 }

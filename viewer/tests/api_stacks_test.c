@@ -294,6 +294,141 @@ static void two_ranges_are_compared_by_their_shares(void **state)
 	json_decref(json);
 }
 
+static void equal_numbers_of_machines_are_different_rows(void **state)
+{
+	static const char *const hosts[] = { "", "web", "db" };
+	static const char *const lists[] = { "processes", "threads" };
+	struct asked *asked = *state;
+	json_t *json;
+
+	for (int i = 0; i < 3; i++)
+		for (int j = 0; j <= i; j++)
+			report_stack(asked->history, "main",
+				     &(struct told){ .comm = "systemd",
+						     .host = hosts[i],
+						     .pid = 1,
+						     .tid = 1,
+						     .time_ns = EPOCH_NS + 1 });
+	json = ask_json(asked, "facets");
+	for (int list = 0; list < 2; list++) {
+		const json_t *rows = json_object_get(json, lists[list]);
+
+		assert_int_equal(json_array_size(rows), 3);
+		/* The greatest first. */
+		for (int i = 0; i < 3; i++) {
+			const json_t *row = json_array_get(rows, 2 - i);
+
+			assert_int_equal(json_integer_value(json_object_get(row, "pid")), 1);
+			assert_int_equal(json_integer_value(json_object_get(row, "count")), i + 1);
+			assert_string_equal(json_string_value(json_object_get(row, "host")),
+					    hosts[i]);
+		}
+	}
+	json_decref(json);
+}
+
+/* Two proportions by hand, to one decimal. */
+static double significance(double count, double total, double base_count, double base_total)
+{
+	double pooled = (count + base_count) / (total + base_total);
+
+	return (count / total - base_count / base_total) /
+	       sqrt(pooled * (1 - pooled) * (1 / total + 1 / base_total));
+}
+
+static void assert_near(double value, double expected)
+{
+	assert_true(fabs(value - expected) < 0.051);
+}
+
+#define RANGES "from=1000&to=2000&base_from=0&base_to=1000"
+
+/* In the base 40 samples of 100 have f, in the range 60 of 200. */
+static void report_two_ranges(const struct asked *asked)
+{
+	const struct told base = { .time_ns = EPOCH_NS + 500 * MS_NS };
+	const struct told range = { .time_ns = EPOCH_NS + 1500 * MS_NS };
+
+	report_many(asked, "main;f;g", &base, 30);
+	report_many(asked, "main;f", &base, 10);
+	report_many(asked, "main;gone;h", &base, 20);
+	report_many(asked, "main", &base, 40);
+	report_many(asked, "main;f;g", &range, 15);
+	report_many(asked, "main;f", &range, 45);
+	report_many(asked, "main", &range, 140);
+}
+
+static const json_t *row_named(const json_t *answer, const char *name)
+{
+	size_t i;
+	json_t *row;
+
+	json_array_foreach(json_object_get(answer, "rows"), i, row)
+	{
+		if (!strcmp(json_string_value(json_object_get(row, "name")), name))
+			return row;
+	}
+	fail_msg("no row %s", name);
+	return NULL;
+}
+
+static double real(const json_t *object, const char *key)
+{
+	return json_real_value(json_object_get(object, key));
+}
+
+static void self_and_total_of_the_table_have_a_significance_each(void **state)
+{
+	const struct asked *asked = *state;
+	const json_t *row;
+	json_t *json;
+
+	report_two_ranges(asked);
+	json = ask_json(asked, "top?" RANGES);
+	/* f has become rarer, its own samples more frequent. */
+	row = row_named(json, "f");
+	assert_near(real(row, "z"), significance(60, 200, 40, 100));
+	assert_near(real(row, "z_self"), significance(45, 200, 10, 100));
+	assert_true(real(row, "z") < 0);
+	assert_true(real(row, "z_self") > 2);
+	json_decref(json);
+}
+
+static double z_at(const json_t *tree, size_t node)
+{
+	return json_real_value(json_array_get(json_object_get(tree, "z"), node));
+}
+
+static void a_sandwich_compares_shares_of_its_function(void **state)
+{
+	const struct asked *asked = *state;
+	const json_t *tree;
+	json_t *json;
+
+	report_two_ranges(asked);
+	json = ask_json(asked, "sandwich?of=f&root=none&" RANGES);
+	assert_int_equal(number(json, "samples"), 60);
+	assert_int_equal(number(json, "base_samples"), 40);
+	assert_int_equal(number(json, "base_self"), 10);
+	assert_int_equal(number(json, "base_total"), 100);
+	assert_near(real(json, "z"), significance(60, 200, 40, 100));
+	tree = json_object_get(json, "callees");
+	assert_string_equal(text_of(tree, "names", cell(tree, "name", 1)), "g");
+	assert_near(z_at(tree, 1), significance(15, 60, 30, 40));
+	/* All of its samples come from main, before as now. */
+	tree = json_object_get(json, "callers");
+	assert_string_equal(text_of(tree, "names", cell(tree, "name", 1)), "main");
+	assert_near(z_at(tree, 1), 0);
+	json_decref(json);
+	/* What has gone is shown all the same. */
+	json = ask_json(asked, "sandwich?of=gone&root=none&" RANGES);
+	assert_int_equal(number(json, "samples"), 0);
+	assert_int_equal(number(json, "base_samples"), 20);
+	assert_near(real(json, "z"), significance(0, 200, 20, 100));
+	assert_int_equal(cell(json_object_get(json, "callees"), "base_total", 1), 20);
+	json_decref(json);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -306,6 +441,9 @@ int main(void)
 		TEST(different_parameters_narrow_and_the_same_one_widens),
 		TEST(a_list_to_choose_from_is_not_narrowed_by_itself),
 		TEST(two_ranges_are_compared_by_their_shares),
+		TEST(equal_numbers_of_machines_are_different_rows),
+		TEST(self_and_total_of_the_table_have_a_significance_each),
+		TEST(a_sandwich_compares_shares_of_its_function),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -93,6 +93,99 @@ static void quality_says_why_stacks_are_not_whole(void **state)
 	json_decref(json);
 }
 
+static const json_t *binary_named(const json_t *answer, const char *path)
+{
+	const json_t *row;
+	size_t i;
+
+	json_array_foreach(json_object_get(answer, "binaries"), i, row)
+	{
+		if (!strcmp(json_string_value(json_object_get(row, "file")), path))
+			return row;
+	}
+	fail_msg("no binary %s", path);
+	return NULL;
+}
+
+/* Frames of binaries by their numbers, the leaf first; -1 an error, and what is negative else a guess. */
+static void report_binaries(const struct asked *asked, struct binary *const *binaries,
+			    const int *numbers, uint32_t count, bool is_complete)
+{
+	struct frame frames[8] = { 0 };
+	struct trace *trace;
+
+	for (uint32_t i = 0; i < count; i++) {
+		int number = numbers[i];
+
+		frames[i] = (struct frame){ .kind = FRAME_NATIVE, .address = 0x1000 + i };
+		if (number == -1)
+			frames[i] = (struct frame){ .kind = FRAME_ERROR, .error = UNWIND_NO_INFO };
+		else
+			frames[i].binary = binaries[number < 0 ? -number - 2 : number];
+		if (number < -1)
+			frames[i].flags = FRAME_GUESS;
+	}
+	trace = trace_create(frames, count, is_complete, false);
+	assert_non_null(trace);
+	report_trace(asked->history, trace, &(struct told){ .pid = 1, .time_ns = EPOCH_NS });
+	trace_unref(trace);
+}
+
+static void assert_binary(const json_t *answer, const char *path, json_int_t samples,
+			  json_int_t complete, json_int_t frames, const char *reason,
+			  json_int_t reason_count)
+{
+	const json_t *row = binary_named(answer, path);
+
+	assert_int_equal(number(row, "samples"), samples);
+	assert_int_equal(number(row, "complete"), complete);
+	assert_int_equal(number(row, "frames"), frames);
+	assert_string_equal(json_string_value(json_object_get(row, "reason")), reason);
+	assert_int_equal(number(row, "reason_count"), reason_count);
+	assert_true(!*reason || *json_string_value(json_object_get(row, "mend")));
+	assert_string_equal(json_string_value(json_object_get(row, "names_reason")),
+			    "no symbol at the address");
+}
+
+static void quality_blames_the_binary_whose_caller_was_not_found(void **state)
+{
+	const struct asked *asked = *state;
+	struct binary *binaries[2];
+	json_t *json;
+
+	for (int i = 0; i < 2; i++)
+		binaries[i] = binary_create(&(struct binary){
+			.fd = -1,
+			.executable_id = (uint64_t)i + 1,
+			.file_id.bytes[0] = (uint8_t)(i + 1),
+			.path = i ? "/lib/b.so" : "/bin/a",
+		});
+	/* b calls into a and back, and the caller of the outer b is not found. */
+	report_binaries(asked, binaries, (int[]){ 1, 0, 1, -1 }, 4, false);
+	report_binaries(asked, binaries, (int[]){ 1, 0, 1, -1 }, 4, false);
+	report_binaries(asked, binaries, (int[]){ 1, 0 }, 2, true);
+	/* The caller of a frame of a is a guess. */
+	report_binaries(asked, binaries, (int[]){ 0, -2 }, 2, false);
+	json = ask_json(asked, "quality");
+	assert_binary(json, "/bin/a", 4, 1, 5, "a frame that is a guess", 1);
+	assert_binary(json, "/lib/b.so", 3, 1, 5, unwind_error_text(UNWIND_NO_INFO), 2);
+	json_decref(json);
+	binary_unref(binaries[0]);
+	binary_unref(binaries[1]);
+}
+
+static void quality_says_which_language_a_process_has(void **state)
+{
+	const struct asked *asked = *state;
+	json_t *json, *row;
+
+	report_many(asked, "a", &(struct told){ .pid = 1 }, 1);
+	json = ask_json(asked, "quality");
+	row = json_array_get(json_object_get(json, "processes"), 0);
+	assert_string_equal(json_string_value(json_object_get(row, "runtime")), "python");
+	json_decref(json);
+}
+
 static void exports_are_what_outputs_write(void **state)
 {
 	const struct asked *asked = *state;
@@ -116,7 +209,65 @@ static void exports_are_what_outputs_write(void **state)
 	free(answer.body);
 	ask(asked, "export?format=html", false, &answer);
 	assert_non_null(strstr(answer.body, "\"names\":["));
+	assert_non_null(strstr(answer.body, "\"one\""));
 	free(answer.body);
+}
+
+static void an_exported_page_is_what_is_shown(void **state)
+{
+	const struct asked *asked = *state;
+	struct api_answer answer;
+
+	report_many(asked, "main;</script>", &(struct told){ .comm = "one", .pid = 1 }, 2);
+	report_many(asked, "main", &(struct told){ .time_ns = EPOCH_NS + 1500 * MS_NS }, 5);
+	ask(asked, "export?format=html&root=none&from=1000&to=2000&base_from=0&base_to=1000", false,
+	    &answer);
+	assert_null(strstr(answer.body, "\"one\""));
+	assert_null(strstr(answer.body, "main;</script>"));
+	assert_non_null(strstr(answer.body, "\"\\u003c/script>\""));
+	assert_non_null(strstr(answer.body, "\"base_total\":[2,2,2]"));
+	assert_non_null(strstr(answer.body, "{\"host\":\"box \\\"1\\\"\",\"total\":5"));
+	free(answer.body);
+}
+
+static void columns_of_the_heat_map_are_as_many_as_asked_for_at_most(void **state)
+{
+	const struct asked *asked = *state;
+	json_t *json;
+
+	for (uint32_t i = 0; i < 100; i++)
+		report_many(asked, "main",
+			    &(struct told){ .time_ns = EPOCH_NS + i * SECOND_NS + 510 * MS_NS }, 1);
+	json = ask_json(asked, "heatmap?rows=2&columns=30");
+	assert_int_equal(number(json, "seconds_per_column"), 4);
+	assert_int_equal(number(json, "columns"), 25);
+	/* All in the second half of their seconds. */
+	for (size_t i = 0; i < 25; i++) {
+		const json_t *counts = json_object_get(json, "counts");
+
+		assert_int_equal(json_integer_value(json_array_get(counts, 2 * i)), 0);
+		assert_int_equal(json_integer_value(json_array_get(counts, 2 * i + 1)), 4);
+	}
+	json_decref(json);
+	assert_int_equal(ask_number(asked, "heatmap", "seconds_per_column"), 1);
+}
+
+static void the_table_is_searched_beyond_its_limit(void **state)
+{
+	const struct asked *asked = *state;
+	json_t *json, *rows;
+
+	report_many(asked, "main;often", &(struct told){ .pid = 1 }, 9);
+	report_many(asked, "main;Rare_one", &(struct told){ .pid = 1 }, 1);
+	json = ask_json(asked, "top?limit=1&name=rare");
+	rows = json_object_get(json, "rows");
+	assert_int_equal(json_array_size(rows), 1);
+	assert_string_equal(json_string_value(json_object_get(json_array_get(rows, 0), "name")),
+			    "Rare_one");
+	assert_int_equal(number(json, "functions"), 3);
+	assert_int_equal(number(json, "named"), 1);
+	json_decref(json);
+	assert_int_equal(ask_number(asked, "top?name=none", "named"), 0);
 }
 
 static void questions_that_make_no_sense_are_told_so(void **state)
@@ -229,7 +380,12 @@ int main(void)
 		TEST(the_time_line_and_the_heat_map_have_all_samples),
 		TEST(an_empty_history_has_empty_answers),
 		TEST(quality_says_why_stacks_are_not_whole),
+		TEST(quality_blames_the_binary_whose_caller_was_not_found),
+		TEST(quality_says_which_language_a_process_has),
 		TEST(exports_are_what_outputs_write),
+		TEST(an_exported_page_is_what_is_shown),
+		TEST(columns_of_the_heat_map_are_as_many_as_asked_for_at_most),
+		TEST(the_table_is_searched_beyond_its_limit),
 		TEST(questions_that_make_no_sense_are_told_so),
 		TEST(too_many_values_are_refused),
 		TEST(names_may_be_any_bytes),

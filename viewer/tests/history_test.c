@@ -83,6 +83,37 @@ static void samples_come_out_as_they_went_in(void **state)
 	history_destroy(history);
 }
 
+/* As a machine has them: two CPUs, 99 samples a second each, and a few hundred stacks that come again and again. */
+static void a_sample_takes_a_few_bytes(void **state)
+{
+	enum { STACKS = 300, SAMPLES = 300000 };
+	struct history *history = make_history(HISTORY_WITHOUT_END, 0);
+	struct history_facts first, last;
+	double bytes;
+
+	(void)state;
+	srand(9);
+	for (uint32_t i = 0; i < STACKS + SAMPLES; i++) {
+		char stack[32];
+
+		if (i == STACKS)
+			history_facts(history, &first);
+		snprintf(stack, sizeof(stack), "main;f%u",
+			 i < STACKS ? i : (uint32_t)rand() % STACKS);
+		report_stack(history, stack,
+			     &(struct told){ .pid = 1,
+					     .cpu = i % 2,
+					     .time_ns = SECOND_NS + i / 2 * 10101010ULL +
+							(uint64_t)rand() % 100000 });
+	}
+	history_facts(history, &last);
+	bytes = (double)(last.bytes - first.bytes) / SAMPLES;
+	print_message("%.1f bytes per sample\n", bytes);
+	assert_true(bytes < 10);
+	assert_int_equal(last.samples, STACKS + SAMPLES);
+	history_destroy(history);
+}
+
 static void a_range_of_times_has_its_samples(void **state)
 {
 	struct history *history = make_history(3600 * SECOND_NS, 0);
@@ -150,6 +181,75 @@ static void the_oldest_go_where_there_is_no_room(void **state)
 	assert_int_equal(facts.samples + facts.dropped, 50000);
 	assert_true(facts.samples > 100);
 	assert_int_equal(count_samples(history, 0, UINT64_MAX), facts.samples);
+	history_destroy(history);
+}
+
+/* Reports a stack of a frame in @binary, of a process of @pid with long texts. */
+static void report_of_process(struct history *history, struct binary *binary, uint32_t pid,
+			      const char *host, uint64_t time_ns)
+{
+	const struct process_info values = { .pid = pid, .host_name = host };
+	struct process_info *process = process_info_create(&values);
+	const struct frame frame = {
+		.kind = FRAME_NATIVE,
+		.binary = binary,
+		.address = pid,
+	};
+	struct trace *trace = trace_create(&frame, 1, true, false);
+	const struct sample_context context = {
+		.pid = pid,
+		.time_ns = time_ns,
+		.process_comm = "comm",
+		.thread_comm = "comm",
+		.process = process,
+	};
+
+	history_reporter(history)->ops->report(history_reporter(history), trace, &context);
+	trace_unref(trace);
+	process_info_unref(process);
+}
+
+static size_t history_bytes(struct history *history)
+{
+	struct history_facts facts;
+
+	history_facts(history, &facts);
+	return facts.bytes;
+}
+
+static void processes_and_binaries_count_once_and_go_with_their_samples(void **state)
+{
+	enum { TEXT_BYTES = 100000 };
+	char text[TEXT_BYTES + 1];
+	struct history *history = make_history(10 * SECOND_NS, 0);
+	struct binary *binary, *other;
+	size_t bytes, first;
+
+	(void)state;
+	memset(text, 'x', TEXT_BYTES);
+	text[TEXT_BYTES] = '\0';
+	binary = binary_create(&(struct binary){ .executable_id = 1, .fd = -1, .path = text });
+	other = binary_create(&(struct binary){ .executable_id = 2, .fd = -1, .path = "short" });
+	report_of_process(history, binary, 1, "", SECOND_NS);
+	first = history_bytes(history);
+	assert_true(first > TEXT_BYTES);
+	/* The same binary, in another stack. */
+	report_of_process(history, binary, 2, "", SECOND_NS);
+	assert_true(history_bytes(history) < first + 2000);
+	bytes = history_bytes(history);
+	/* A process, and the same one once more, made anew, in another stack. */
+	report_of_process(history, other, 3, text, SECOND_NS);
+	assert_true(history_bytes(history) > bytes + TEXT_BYTES);
+	bytes = history_bytes(history);
+	report_of_process(history, binary, 3, text, SECOND_NS);
+	assert_true(history_bytes(history) < bytes + 2000);
+	/* All of it goes. */
+	report_of_process(history, other, 4, "", 50 * SECOND_NS);
+	report_of_process(history, other, 4, "", 52 * SECOND_NS);
+	assert_true(history_bytes(history) < first);
+	assert_int_equal(binary->references, 1);
+	binary_unref(binary);
+	binary_unref(other);
 	history_destroy(history);
 }
 
@@ -286,9 +386,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(samples_come_out_as_they_went_in),
+		cmocka_unit_test(a_sample_takes_a_few_bytes),
 		cmocka_unit_test(a_range_of_times_has_its_samples),
 		cmocka_unit_test(what_is_too_old_goes_with_all_that_it_needed),
 		cmocka_unit_test(the_oldest_go_where_there_is_no_room),
+		cmocka_unit_test(processes_and_binaries_count_once_and_go_with_their_samples),
 		cmocka_unit_test(while_it_is_looked_at_nothing_goes),
 		cmocka_unit_test(a_paused_history_takes_nothing),
 		cmocka_unit_test(new_traces_are_listed_once),

@@ -14,6 +14,7 @@ enum { STACK_FRAMES_MAX = 64 };
 struct told {
 	const char *comm;
 	const char *thread;
+	const char *host;
 	uint32_t pid;
 	uint32_t tid;
 	uint32_t cpu;
@@ -67,6 +68,7 @@ static inline void report_trace(struct history *history, struct trace *trace,
 		.pid = told->pid,
 		.executable_path = "/opt/prog",
 		.container_id = told->pid % 2 ? "" : "c0ffee",
+		.host_name = told->host,
 	});
 	const struct sample_context context = {
 		.time_ns = told->time_ns,

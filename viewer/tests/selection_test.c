@@ -100,6 +100,27 @@ static void containers_are_chosen_by_name_and_by_having_none(void **state)
 	process_info_unref(info);
 }
 
+static void machines_are_chosen_by_name_and_this_one_by_none(void **state)
+{
+	struct process_info *info =
+		process_info_create(&(struct process_info){ .pid = 9, .host_name = "there" });
+	struct history_key key = { .process_comm = "web", .thread_comm = "w", .process = info };
+	struct api_request request = REQUEST("host", "there");
+	struct selection selection;
+
+	(void)state;
+	assert_int_equal(selection_init(&selection, &request), 0);
+	assert_int_equal(selection_misses(&selection, &key), 0);
+	key.process = NULL;
+	assert_int_equal(selection_misses(&selection, &key), 1 << SELECT_HOST);
+	selection_deinit(&selection);
+	request = REQUEST("host", "");
+	assert_int_equal(selection_init(&selection, &request), 0);
+	assert_int_equal(selection_misses(&selection, &key), 0);
+	selection_deinit(&selection);
+	process_info_unref(info);
+}
+
 static void times_are_read(void **state)
 {
 	struct api_request request = REQUEST("from", "1000", "to", "2000", "base_from", "0",
@@ -151,6 +172,7 @@ int main(void)
 		cmocka_unit_test(without_parameters_everything_is_chosen),
 		cmocka_unit_test(the_same_parameter_widens_and_others_narrow_down),
 		cmocka_unit_test(containers_are_chosen_by_name_and_by_having_none),
+		cmocka_unit_test(machines_are_chosen_by_name_and_this_one_by_none),
 		cmocka_unit_test(times_are_read),
 		cmocka_unit_test(what_makes_no_sense_is_refused),
 	};

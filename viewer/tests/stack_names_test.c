@@ -115,27 +115,54 @@ static void better_names_are_asked_for_and_others_kept(void **state)
 
 static void what_is_kept_is_bounded(void **state)
 {
+	enum { TRACES = 5000 };
+	static struct trace *traces[TRACES];
 	struct stack_names names;
 	struct place_list list;
 	size_t most = 0;
 
 	(void)state;
 	stack_names_init(&names, NULL, 64 << 10);
-	for (int i = 0; i < 5000; i++) {
+	for (int i = 0; i < TRACES; i++) {
 		char stack[64];
-		struct trace *trace;
 
 		snprintf(stack, sizeof(stack), "main;function_%d", i);
-		trace = make_trace(stack);
+		traces[i] = make_trace(stack);
 		stack_names_begin(&names, 1);
-		assert_int_equal(stack_names_list(&names, trace, &list), 0);
+		assert_int_equal(stack_names_list(&names, traces[i], &list), 0);
 		assert_string_equal(name_at(&names, &list, 1), stack + strlen("main;"));
 		most = names.bytes > most ? names.bytes : most;
-		trace_unref(trace);
 	}
 	assert_true(most > 32 << 10);
 	assert_true(most < 80 << 10);
 	stack_names_deinit(&names);
+	for (int i = 0; i < TRACES; i++)
+		trace_unref(traces[i]);
+}
+
+static void traces_that_have_gone_are_let_go(void **state)
+{
+	struct trace *one = make_trace("main;one"), *other = make_trace("main;other");
+	struct stack_names names;
+	struct place_list list;
+	size_t bytes;
+
+	(void)state;
+	stack_names_init(&names, NULL, MAX_BYTES);
+	stack_names_begin(&names, 1);
+	assert_int_equal(stack_names_list(&names, one, &list), 0);
+	bytes = names.bytes;
+	assert_int_equal(stack_names_list(&names, other, &list), 0);
+	assert_true(names.bytes > bytes);
+	stack_names_begin(&names, 1);
+	assert_int_equal(names.lists.count, 2);
+	trace_unref(one);
+	stack_names_begin(&names, 1);
+	assert_int_equal(names.lists.count, 1);
+	assert_int_equal(other->references, 2);
+	stack_names_deinit(&names);
+	assert_int_equal(other->references, 1);
+	trace_unref(other);
 }
 
 static void ranks_are_in_the_order_of_names(void **state)
@@ -168,6 +195,7 @@ int main(void)
 		cmocka_unit_test(lines_of_a_function_are_places_of_one_function),
 		cmocka_unit_test(better_names_are_asked_for_and_others_kept),
 		cmocka_unit_test(what_is_kept_is_bounded),
+		cmocka_unit_test(traces_that_have_gone_are_let_go),
 		cmocka_unit_test(ranks_are_in_the_order_of_names),
 	};
 

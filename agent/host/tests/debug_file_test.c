@@ -8,7 +8,10 @@
 #include <cmocka.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -78,8 +81,12 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
 	struct fixture *fixture = *state;
+	char mount_path[64];
 
 	elf_image_deinit(&fixture->image);
+	/* Of a test that has failed. */
+	snprintf(mount_path, sizeof(mount_path), "%s/mount", fixture->proc_root);
+	(void)umount2(mount_path, MNT_DETACH);
 	remove_folder(fixture->proc_root);
 	free(fixture);
 	return 0;
@@ -160,6 +167,13 @@ static void what_somebody_else_has_put_there_is_not_believed(void **state)
 	assert_int_equal(chown(path, SOMEBODY, SOMEBODY), 0);
 	assert_int_equal(debug_file_open(&fixture->search, &fixture->image, &debug_fd), 0);
 	close(debug_fd);
+	/* The same of what debug data name. */
+	assert_int_equal(debug_file_open_path(&fixture->search, "/" BUILD_ID_PATH, fd, &debug_fd),
+			 0);
+	close(debug_fd);
+	assert_int_equal(fchown(fd, 0, 0), 0);
+	assert_int_equal(debug_file_open_path(&fixture->search, "/" BUILD_ID_PATH, fd, &debug_fd),
+			 -ENOENT);
 }
 
 static void another_build_id_or_other_text_is_not_believed(void **state)
@@ -258,11 +272,137 @@ static void devices_that_may_hang_are_left_alone(void **state)
 	assert_finds(fixture, "42/root/" BUILD_ID_PATH);
 }
 
+/* --- mounts --- */
+
+struct mounted {
+	/* A mount below which others stay in their namespace, and the process that has them. */
+	char folder[64];
+	pid_t pid;
+	/* Of what it has mounted at usr/lib/debug. */
+	dev_t device;
+};
+
+static void mount_memory(const char *path)
+{
+	assert_int_equal(mount("none", path, "tmpfs", 0, NULL), 0);
+}
+
+/* Lives in a root and a mount namespace of its own, with a debug file and links on a mount there. */
+static void be_mounted(const struct fixture *fixture, const char *folder, int ready)
+{
+	const char byte = 0;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (unshare(CLONE_NEWNS) || chroot(folder) || chdir("/") ||
+	    mount("none", "/usr/lib/debug", "tmpfs", 0, NULL))
+		_exit(1);
+	write_fake_bytes("", BUILD_ID_PATH, fixture->debug.bytes, BUILT_BYTES);
+	write_fake_bytes("", "usr/lib/debug/opt/tool/bin.debug", fixture->debug.bytes, BUILT_BYTES);
+	write_fake_bytes("", "outside.debug", fixture->debug.bytes, BUILT_BYTES);
+	if (symlink("opt/tool/bin.debug", "/usr/lib/debug/inside") ||
+	    symlink("../../../outside.debug", "/usr/lib/debug/out") ||
+	    symlink("/usr/lib/debug/opt/tool/bin.debug", "/usr/lib/debug/absolute") ||
+	    symlink("usr/lib/debug/inside", "/onto") || write(ready, &byte, 1) != 1)
+		_exit(1);
+	for (;;)
+		pause();
+}
+
+static void start_mounted(const struct fixture *fixture, struct mounted *mounted)
+{
+	struct stat status;
+	char path[128];
+	int ready[2];
+
+	snprintf(mounted->folder, sizeof(mounted->folder), "%s/mount", fixture->proc_root);
+	write_fake_file(fixture->proc_root, "mount/empty", "");
+	mount_memory(mounted->folder);
+	assert_int_equal(mount(NULL, mounted->folder, NULL, MS_PRIVATE, NULL), 0);
+	write_fake_file(mounted->folder, "usr/lib/debug/empty", "");
+	assert_int_equal(pipe(ready), 0);
+	mounted->pid = fork();
+	if (!mounted->pid)
+		be_mounted(fixture, mounted->folder, ready[1]);
+	close(ready[1]);
+	assert_int_equal(read(ready[0], path, 1), 1);
+	close(ready[0]);
+	snprintf(path, sizeof(path), "/proc/%d/root/usr/lib/debug", mounted->pid);
+	assert_int_equal(stat(path, &status), 0);
+	mounted->device = status.st_dev;
+}
+
+static void end_mounted(const struct mounted *mounted)
+{
+	end_process(mounted->pid);
+	assert_int_equal(umount(mounted->folder), 0);
+}
+
+static bool refuse_device(void *context, pid_t pid, uint32_t major, uint32_t minor)
+{
+	(void)pid;
+	return makedev(major, minor) != *(dev_t *)context;
+}
+
+static int find_mounted(struct fixture *fixture)
+{
+	_cleanup_(close_fd) int fd = -1;
+
+	return debug_file_open(&fixture->search, &fixture->image, &fd);
+}
+
+static int open_mounted(struct fixture *fixture, const char *path)
+{
+	_cleanup_(close_fd) int fd = -1;
+
+	return debug_file_open_path(&fixture->search, path, -1, &fd);
+}
+
+static void other_mounts_are_entered_if_they_may_be_read(void **state)
+{
+	struct fixture *fixture = *state;
+	struct mounted mounted;
+	dev_t refused = 0;
+
+	if (geteuid())
+		skip();
+	build(&fixture->debug, 0xef, NULL, 0);
+	start_mounted(fixture, &mounted);
+	fixture->search.proc_root = "/proc";
+	fixture->search.pid = mounted.pid;
+	fixture->search.may_read = refuse_device;
+	fixture->search.context = &refused;
+	/* By the build id, then by the link. */
+	build(&fixture->file, 0xef, NULL, 0);
+	elf_image_init_memory(&fixture->image, fixture->file.bytes, BUILT_BYTES);
+	assert_int_equal(find_mounted(fixture), 0);
+	refused = mounted.device;
+	assert_int_equal(find_mounted(fixture), -ENOENT);
+	elf_image_deinit(&fixture->image);
+	build(&fixture->file, 0, "bin.debug", debug_crc(fixture));
+	elf_image_init_memory(&fixture->image, fixture->file.bytes, BUILT_BYTES);
+	assert_int_equal(find_mounted(fixture), -ENOENT);
+	refused = 0;
+	assert_int_equal(find_mounted(fixture), 0);
+	/* Links stay on their mount. */
+	assert_int_equal(open_mounted(fixture, "/usr/lib/debug/inside"), 0);
+	assert_int_equal(open_mounted(fixture, "/usr/lib/debug/out"), -ENOENT);
+	assert_int_equal(open_mounted(fixture, "/usr/lib/debug/absolute"), -ENOENT);
+	assert_int_equal(open_mounted(fixture, "/usr/lib/debug/../debug/inside"), -ENOENT);
+	assert_int_equal(open_mounted(fixture, "/onto"), -ENOENT);
+	assert_int_equal(open_mounted(fixture, "/usr/lib/debug"), -ENOENT);
+	/* Who fears nothing follows them all. */
+	fixture->search.may_read = NULL;
+	assert_int_equal(find_mounted(fixture), 0);
+	assert_int_equal(open_mounted(fixture, "/onto"), 0);
+	assert_int_equal(open_mounted(fixture, "/usr/lib/debug/out"), 0);
+	end_mounted(&mounted);
+}
+
 /* The error of opening @path, which debug data name; what is found must be @expected. */
 static int open_named(struct fixture *fixture, const char *path, const char *expected)
 {
 	_cleanup_(close_fd) int fd = -1;
-	int err = debug_file_open_path(&fixture->search, path, &fd);
+	int err = debug_file_open_path(&fixture->search, path, -1, &fd);
 	char found[16] = "";
 
 	if (!err) {
@@ -277,11 +417,11 @@ static void files_that_debug_data_name_are_regular_and_below_a_root(void **state
 	struct fixture *fixture = *state;
 	char path[PATH_MAX];
 
-	write_fake_file(fixture->proc_root, "1/root/b/a.dwo", "host");
-	assert_int_equal(open_named(fixture, "/b/a.dwo", "host"), 0);
 	write_fake_file(fixture->proc_root, "42/root/b/a.dwo", "own");
 	assert_int_equal(open_named(fixture, "/b/a.dwo", "own"), 0);
 	assert_int_equal(open_named(fixture, "/../b/../b/a.dwo", "own"), 0);
+	write_fake_file(fixture->proc_root, "1/root/b/a.dwo", "host");
+	assert_int_equal(open_named(fixture, "/b/a.dwo", "host"), 0);
 	assert_int_equal(open_named(fixture, "/b/other.dwo", ""), -ENOENT);
 	assert_int_equal(open_named(fixture, "b/a.dwo", ""), -EINVAL);
 	assert_int_equal(open_named(fixture, "/b", ""), -ENOENT);
@@ -334,6 +474,7 @@ int main(void)
 		TEST(links_are_tried_in_three_folders_and_proven_by_crc),
 		TEST(links_in_the_file_system_lead_nowhere_outside_of_the_root),
 		TEST(devices_that_may_hang_are_left_alone),
+		TEST(other_mounts_are_entered_if_they_may_be_read),
 		TEST(files_that_debug_data_name_are_regular_and_below_a_root),
 		cmocka_unit_test(links_are_names_without_folders),
 	};

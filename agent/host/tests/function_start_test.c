@@ -113,6 +113,37 @@ static void what_is_not_as_linkers_write_it_is_refused(void **state)
 	elf_image_deinit(&made.image);
 }
 
+/* As in static programs. */
+static void without_a_table_starts_are_the_same(void **state)
+{
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	struct elf_image image, without;
+	struct elf_symbols symbols;
+	uint32_t found = 0;
+
+	(void)state;
+	assert_int_equal(elf_image_init_fd(&image, fd), 0);
+	assert_int_equal(elf_image_init_fd(&without, fd), 0);
+	for (uint32_t i = 0; i < without.segment_count; i++)
+		if (without.segments[i].type == PT_GNU_EH_FRAME)
+			without.segments[i].type = PT_NULL;
+	assert_int_equal(elf_symbols_init(&symbols, &image), 0);
+	for (uint32_t i = 0; i < symbols.count; i++) {
+		uint64_t address = symbols.symbols[i].address + symbols.symbols[i].size / 2;
+		uint64_t start = 1, expected = 1;
+		int error = function_start(&image, address, &expected);
+
+		assert_int_equal(function_start(&without, address, &start), error);
+		assert_int_equal(start, expected);
+		found += !error;
+	}
+	assert_true(found > 50);
+	elf_symbols_deinit(&symbols);
+	elf_image_deinit(&without);
+	elf_image_deinit(&image);
+	close(fd);
+}
+
 static void functions_of_this_program_begin_at_their_symbols(void **state)
 {
 	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
@@ -145,6 +176,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_address_of_a_function_leads_to_its_start),
 		cmocka_unit_test(what_is_not_as_linkers_write_it_is_refused),
+		cmocka_unit_test(without_a_table_starts_are_the_same),
 		cmocka_unit_test(functions_of_this_program_begin_at_their_symbols),
 	};
 

@@ -29,7 +29,8 @@ static void frames_of_the_interpreter_keep_their_caller_s_stack_pointer(void **s
 	java->world->start.registers[6] = stack_address(FP_WORD);
 	assert_java_walk(java, "ICsE");
 	assert_int_equal(trace->words[0], frame_word(FRAME_JAVA, 0, METHOD));
-	assert_int_equal(trace->words[1], 4ULL << 32 | java_fingerprint(OBJECTS, BYTECODE_BYTES));
+	assert_int_equal(trace->words[1],
+			 4ULL << 32 | java_method_fingerprint(OBJECTS, BYTECODE_BYTES, 0, 0));
 	/* The register has something else meanwhile. */
 	java->world->start.registers[SENDER_SP_REGISTER] = BYTECODES + BYTECODE_BYTES;
 	assert_java_walk(java, "ICsE");
@@ -58,14 +59,33 @@ static void unloaded_classes_make_another_method_of_what_lies_in_its_place(void 
 		put_object(java, counter, count, 8);
 		assert_java_walk(java, "ICsE");
 		assert_int_equal((uint32_t)words[1],
-				 java_fingerprint(OBJECTS,
-						  java_method_word(BYTECODE_BYTES, count)));
+				 java_method_fingerprint(OBJECTS, BYTECODE_BYTES, count, 0));
 	}
 	/* What cannot be read counts as none. */
 	java->process.unloads = 8;
 	publish_java(java);
 	assert_java_walk(java, "ICsE");
-	assert_int_equal((uint32_t)words[1], java_fingerprint(OBJECTS, BYTECODE_BYTES));
+	assert_int_equal((uint32_t)words[1],
+			 java_method_fingerprint(OBJECTS, BYTECODE_BYTES, 0, 0));
+}
+
+static void a_redefined_class_makes_another_method_of_what_lies_in_its_place(void **state)
+{
+	enum { VERSION_AT = 64 };
+	struct java *java = *state;
+	const uint64_t *words = java->world->trace.words;
+
+	lay_interpreted(java, FP_WORD);
+	set_leaf(java, INTERPRETER + 16, "\x90", 1, LEAF_WORD);
+	java->world->start.registers[6] = stack_address(FP_WORD);
+	java->process.constants_version = VERSION_AT;
+	publish_java(java);
+	for (uint32_t version = 0; version < 4; version++) {
+		put_object(java, OBJECTS + VERSION_AT, version, 4);
+		assert_java_walk(java, "ICsE");
+		assert_int_equal((uint32_t)words[1],
+				 java_method_fingerprint(OBJECTS, BYTECODE_BYTES, 0, version));
+	}
 }
 
 static void a_method_that_calls_itself_is_one_method(void **state)
@@ -392,6 +412,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		java_test(frames_of_the_interpreter_keep_their_caller_s_stack_pointer),
 		java_test(unloaded_classes_make_another_method_of_what_lies_in_its_place),
+		java_test(a_redefined_class_makes_another_method_of_what_lies_in_its_place),
 		java_test(a_method_that_calls_itself_is_one_method),
 		java_test(a_method_that_begins_is_at_its_first_bytecode),
 		java_test(at_its_entry_the_interpreter_makes_its_frame),

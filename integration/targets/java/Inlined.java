@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Methods that are inlined into each other, five deep, with the work at each depth; and one of several
+// Methods that are inlined into each other, five deep, with some of the work at each depth; and one of several
 // bodies, of which the one that is called is inlined behind a check.
 //
-// chain: main@turn > one@one > two@two > three@three > four@four > five@five
+// inlined: 5
+// chain: main@turn > into@into > one@one > two@two > three@three > four@four > five@five
 // chain: main@turn > (guarded@guarded) > ($Adder.apply@adder|$Mixer.apply@mixer) > five@five
 // chain: main@turn > getter@getter ($Adder.value@adder_value|$Mixer.value@mixer_value)
 
@@ -24,26 +25,27 @@ public class Inlined {
 		@Override int value() { return value; } //: mixer_value
 	}
 
+	static int into(int n) {
+		int sum = 0; //: into
+		for (int i = 0; i < n; i++) //: into
+			sum = sum * 31 + one(i); //: into
+		return sum; //: into
+	}
+
 	static int one(int n) {
-		int sum = 0; //: one
-		for (int i = 0; i < n; i++) //: one
-			sum = sum * 31 + two(i); //: one
-		return sum; //: one
+		return two(n / 3) * 31 + n; //: one
 	}
 
 	static int two(int n) {
-		int sum = n; //: two
-		for (int i = 0; i < 4; i++) //: two
-			sum = sum * 17 ^ three(sum + i); //: two
-		return sum; //: two
+		return three(n ^ 5) * 17 ^ n; //: two
 	}
 
 	static int three(int n) {
-		return four(n) * 7 + four(n >>> 2); //: three
+		return four(n >>> 2) * 7 + n; //: three
 	}
 
 	static int four(int n) {
-		return five(n % 1000) ^ five(n * 3); //: four
+		return five(n % 1000) ^ n; //: four
 	}
 
 	static int five(int n) {
@@ -69,11 +71,11 @@ public class Inlined {
 
 	public static void main(String[] arguments) {
 		Operation[] operations = { new Adder(), new Mixer() };
-		Target.sink += one(1) + guarded(operations[0], 1) + guarded(operations[1], 1);
+		Target.sink += into(1) + guarded(operations[0], 1) + guarded(operations[1], 1);
 		Target.sink += getter(operations, 2);
-		Target.ready(Inlined.class);
+		Target.ready(Inlined.class); //: turn
 		for (int n = 0;; n++) { //: turn
-			Target.sink += one(100); //: turn
+			Target.sink += into(1000); //: turn
 			Target.sink += guarded(operations[n / 1000 & 1], 1000); //: turn
 			Target.sink += getter(operations, 1000); //: turn
 		}

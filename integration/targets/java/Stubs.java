@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the JVM has assembly for: copies, fills, hashes, ciphers, check sums, mathematics.
 //
+// seen: arraycopy sha256_implCompress
 // chain: main@main > LIBRARY
 // chain: main@main turn@turn > (copies@copies|fills@fills|hashes@hashes|ciphers@ciphers|sums@sums|mathematics@mathematics|compares@compares|big@big) LIBRARY
 

@@ -130,17 +130,19 @@ static int name_compiled(uint32_t offset, uint8_t flags, struct interpreted_fram
 	return name_compiled_by(&symbolizer, offset, flags, frames);
 }
 
-/* Sampled when @unloads classes had been unloaded. */
+/* Sampled when @unloads classes had been unloaded, of the version that its class has now. */
 static int name_interpreted_at(struct java_symbolizer *by, uint64_t unloads, int method,
 			       uint32_t bci, struct interpreted_frames *frames)
 {
 	uint64_t word = 0;
+	uint32_t version;
 	uint64_t words[2] = { frame_word(FRAME_JAVA, 0, MADE_VM_BASE + method_at(method)) };
 
+	memcpy(&version, vm.bytes + method_at(method) + CONSTANTS, 4);
 	memcpy(&word, vm.bytes + method_at(method) + CONST_METHOD + 16, 8);
 	words[1] = (uint64_t)bci << 32 |
-		   java_fingerprint(MADE_VM_BASE + method_at(method) + CONSTANTS,
-				    java_method_word(word, unloads));
+		   java_method_fingerprint(MADE_VM_BASE + method_at(method) + CONSTANTS, word,
+					   unloads, version);
 	return java_symbolize(by, &vm.memory, words, now_ns, frames);
 }
 
@@ -317,6 +319,29 @@ static void where_unloaded_classes_are_counted_names_are_of_the_class_that_was_s
 	now_ns += 2 * JAVA_LOOK_NS;
 	assert_int_equal(name_interpreted_at(&counting, 5, INNER, 1, &frames), 0);
 	check_frame(&frames.items[0], "a.Inner$1.get", 31);
+	assert_int_equal(vm.reads, 0);
+	java_symbolizer_deinit(&counting);
+}
+
+static void redefined_classes_have_the_lines_of_the_version_that_was_sampled(void **state)
+{
+	struct java_symbolizer counting;
+	struct interpreted_frames frames;
+
+	(void)state;
+	java_symbolizer_init(&counting, &symbolizer.layout, MADE_VM_BASE + UNLOADS_AT, false);
+	made_vm_put(&vm, UNLOADS_AT, 5, 8);
+	for (uint32_t version = 0; version < 3; version++) {
+		make_method(INNER, "a/Inner$1", "get", 30 + version);
+		made_vm_put(&vm, method_at(INNER) + CONSTANTS, version, 4);
+		assert_int_equal(name_interpreted_at(&counting, 5, INNER, 1, &frames), 0);
+		check_frame(&frames.items[0], "a.Inner$1.get", 31 + version);
+	}
+	/* What was named of an old version is known. */
+	made_vm_put(&vm, method_at(INNER) + CONSTANTS, 1, 4);
+	vm.reads = 0;
+	assert_int_equal(name_interpreted_at(&counting, 5, INNER, 1, &frames), 0);
+	check_frame(&frames.items[0], "a.Inner$1.get", 32);
 	assert_int_equal(vm.reads, 0);
 	java_symbolizer_deinit(&counting);
 }
@@ -508,6 +533,7 @@ int main(void)
 		TEST(nothing_is_read_for_compiled_code_that_is_known),
 		TEST(an_interpreted_method_is_looked_at_again_after_a_while),
 		TEST(where_unloaded_classes_are_counted_names_are_of_the_class_that_was_sampled),
+		TEST(redefined_classes_have_the_lines_of_the_version_that_was_sampled),
 		TEST(a_class_of_the_same_form_in_the_place_of_another_has_its_own_name),
 		TEST(deep_chains_keep_the_innermost_and_the_physical_method),
 		TEST(forged_debug_information_leaves_the_compiled_method),

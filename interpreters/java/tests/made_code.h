@@ -99,6 +99,7 @@ static inline struct java_layout made_code_layout(void)
 		.constant_pool_bytes = 24,
 		.constant_pool_holder = { 8, 8 },
 		.constant_pool_length = { 16, 4 },
+		.constant_pool_version = { 0, 4 },
 		.klass_name = { 16, 8 },
 		.symbol_length = { 4, 2 },
 		.symbol_body = { 6, 0 },

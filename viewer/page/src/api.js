@@ -34,10 +34,14 @@ async function send(path, parameters, options) {
 	}
 	if (!response.ok)
 		throw new Problem('refused', answer.error || `The agent refused ${path}.`);
-	return answer;
+	return { data: answer, cpuMs: Number(response.headers.get('X-Allframes-CPU-us')) / 1000 };
 }
 
+/** {data, cpuMs}: the answer, and what all answers up to it have cost the agent. */
 export const ask = (path, parameters, signal) => send(path, parameters, { signal });
 
-export const setPaused = (isOn) => send('pause', `on=${isOn ? 1 : 0}`,
-	{ method: 'POST', headers: { 'X-Allframes': '1' } });
+export async function setPaused(isOn) {
+	const { data } = await send('pause', `on=${isOn ? 1 : 0}`,
+		{ method: 'POST', headers: { 'X-Allframes': '1' } });
+	return data;
+}

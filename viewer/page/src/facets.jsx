@@ -9,18 +9,22 @@ const SHORT = 6;
 const LISTS = [
 	['processes', 'Process', 'pid', (row) => row.pid, (row) => `${row.comm} ${row.pid}`],
 	['threads', 'Thread', 'tid', (row) => row.tid, (row) => `${row.name} ${row.tid}`],
+	['hosts', 'Machine', 'host', (row) => row.host, (row, own) => row.host || own],
 	['containers', 'Container', 'container', (row) => row.id, (row) => row.id.slice(0, 16) || 'none'],
 	['cpus', 'CPU', 'cpu', (row) => row.cpu, (row) => `CPU ${row.cpu}`],
 	['kinds', 'Kind of the leaf', 'kind', (row) => row.kind, (row) => row.kind],
 ];
 
-function Facet({ title, rows, total, parameter, valueOf, textOf, chosen, onToggle }) {
+/** Lists in which numbers of different machines may be equal. */
+const OF_HOSTS = ['processes', 'threads'];
+
+function Facet({ title, rows, total, parameter, valueOf, textOf, chosen, isChosen, onToggle, onRow }) {
 	const [isLong, setLong] = useState(false);
 	const greatest = rows.reduce((most, row) => Math.max(most, row.count), 1);
 	const values = rows.map((row) => String(valueOf(row)));
 	// What was chosen stays, also where no sample has it now.
 	const gone = chosen.filter((value) => !values.includes(value));
-	const shown = rows.filter((row, i) => isLong || i < SHORT || chosen.includes(values[i]));
+	const shown = rows.filter((row, i) => isLong || i < SHORT || isChosen(row, values[i]));
 	return (
 		<fieldset class="facet" data-facet={parameter}>
 			<legend>{title}</legend>
@@ -28,9 +32,9 @@ function Facet({ title, rows, total, parameter, valueOf, textOf, chosen, onToggl
 				{shown.map((row) => {
 					const value = String(valueOf(row));
 					return (
-						<li key={value}>
-							<button class="plain" aria-pressed={chosen.includes(value)} data-value={value}
-								onClick={() => onToggle(parameter, value)} title={textOf(row)}>
+						<li key={`${value} ${row.host ?? ''}`}>
+							<button class="plain" aria-pressed={isChosen(row, value)} data-value={value}
+								onClick={() => onRow(row, value)} title={textOf(row)}>
 								<i style={{ width: `${100 * row.count / greatest}%` }} />
 								<span>{textOf(row)}</span>
 								<em>{count(row.count)}</em>
@@ -56,10 +60,29 @@ function Facet({ title, rows, total, parameter, valueOf, textOf, chosen, onToggl
 	);
 }
 
-export function Facets({ answer, view, onToggle }) {
-	return LISTS.map(([list, title, parameter, valueOf, textOf]) => (
-		<Facet key={list} title={title} rows={answer[list]} total={answer[`${list}_total`]}
-			parameter={parameter} valueOf={valueOf} textOf={textOf} chosen={view[parameter]}
-			onToggle={onToggle} />
-	));
+/** @own: the name of the machine that serves the page. */
+export function Facets({ answer, view, own, onToggle }) {
+	// Machines are only told apart where there are several.
+	const lists = LISTS.filter(([list, , parameter]) =>
+		list !== 'hosts' || answer[list].length > 1 || view[parameter].length > 0);
+	const hasHosts = answer.hosts.length > 1 || view.host.length > 0;
+	return lists.map(([list, title, parameter, valueOf, textOf]) => {
+		const isOfHost = hasHosts && OF_HOSTS.includes(list);
+		const isHostChosen = (row) => !isOfHost || view.host.includes(row.host);
+		const isChosen = (row, value) => view[parameter].includes(value)
+			&& (isHostChosen(row) || !view.host.length);
+		// The machine is chosen with its process, and stays when that goes.
+		const onRow = (row, value) => {
+			if (isChosen(row, value) || !view[parameter].includes(value))
+				onToggle(parameter, value);
+			if (!isChosen(row, value) && !isHostChosen(row))
+				onToggle('host', row.host);
+		};
+		return (
+			<Facet key={list} title={title} rows={answer[list]} total={answer[`${list}_total`]}
+				parameter={parameter} valueOf={valueOf} chosen={view[parameter]} isChosen={isChosen}
+				textOf={(row) => textOf(row, own) + (isOfHost ? ` on ${row.host || own}` : '')}
+				onToggle={onToggle} onRow={onRow} />
+		);
+	});
 }

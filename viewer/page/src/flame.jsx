@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A flame graph: the canvas, its mouse and keyboard, and the words about the frame in focus.
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { APPROXIMATE, GUESS, INLINED, LEGEND, kindColour } from './colours.js';
+import { APPROXIMATE, GUESS, INLINED, LEGEND, isLevel, kindColour } from './colours.js';
 import { count, percent } from './format.js';
 import { ROW, differenceText, neighbour, nodeUnder, paint } from './paint.js';
 import { fileOf, flagsOf, kindOf, nameOf, nodeAt, pathOf, searchTree } from './tree.js';
@@ -177,7 +177,7 @@ export function Flame({ tree, label, zoom, onZoom, search, isFlipped, isDark, ac
 						? `${count(found.samples)} samples match, ${percent(found.samples, tree.allTotal)}`
 						: <FocusWords tree={tree} node={inFocus} />}
 				</span>
-				{inFocus > 0 && actions.map(([text, act]) => (
+				{inFocus > 0 && !isLevel(kindOf(tree, inFocus)) && actions.map(([text, act]) => (
 					<button key={text} onClick={() => act(nameOf(tree, inFocus), kindOf(tree, inFocus))}>
 						{text}
 					</button>

@@ -23,6 +23,8 @@ function Facts({ status }) {
 		`${percent(totals.complete, totals.samples)} complete`,
 		`${count(totals.lost)} lost`,
 	];
+	if (status.dropped)
+		facts.push(`${count(status.dropped)} left out for want of room`);
 	if (status.names_pending)
 		facts.push(`names of ${count(status.names_pending)} binaries to come`);
 	return (
@@ -113,7 +115,7 @@ export function Filters({ view, change, onToggle, onClear }) {
 		<div class="filters" aria-label="Filters">
 			{FACETS.flatMap((name) => view[name].map((value) => (
 				<button key={`${name} ${value}`} onClick={() => onToggle(name, value)}>
-					{`${name}: ${value || 'none'}`} ✕
+					{`${name}: ${value || (name === 'host' ? 'this machine' : 'none')}`} ✕
 				</button>
 			)))}
 			{view.only && <button onClick={() => change({ only: '' })}>{`with ${view.only}`} ✕</button>}

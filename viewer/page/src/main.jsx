@@ -16,7 +16,7 @@ import { useTheme } from './theme.js';
 import { Times } from './timeline.jsx';
 import { layOut } from './tree.js';
 import {
-	FACETS, TABS, frameQuery, hasBase, hasRange, readView, writeView, zoomPath,
+	FACETS, TABS, frameQuery, hasBase, readView, timesOf, writeView, zoomPath,
 } from './view.js';
 
 /** [view, function that changes it]: the second argument says that "back" shall not return here. */
@@ -57,8 +57,6 @@ function useWindowWidth() {
 	return width;
 }
 
-const span = (from, to) => (from === '' ? null : [from, to]);
-
 function App() {
 	const [view, change] = useView();
 	const [theme, isDark, nextTheme] = useTheme();
@@ -72,6 +70,9 @@ function App() {
 	const { status, answers, problem } = rounds;
 	const tree = useMemo(() => answers.flame && layOut(answers.flame.data), [answers.flame]);
 	const isFrozen = frozenAt !== null;
+	const epoch = status?.epoch_ms ?? 0;
+	const range = timesOf(view, 'range', epoch);
+	const base = timesOf(view, 'base', epoch);
 
 	const freeze = () => setFrozenAt(isFrozen || !status ? null : status.now_ms);
 	const keep = async () => {
@@ -91,7 +92,7 @@ function App() {
 			: [...view[name], value],
 	});
 	const choose = (name, times) => {
-		const [from, to] = times ? times.map(Math.round) : ['', ''];
+		const [from, to] = times ? times.map((ms) => epoch + Math.round(ms)) : ['', ''];
 		change(name === 'base' ? { base_from: from, base_to: to } : { from, to, last: '' });
 		if (name === 'base')
 			setTarget('range');
@@ -102,7 +103,7 @@ function App() {
 	const keys = {
 		'/': () => searchBox.current.focus(), ' ': freeze, c: clear, d: nextTheme,
 		f: () => change({ flipped: view.flipped ? '' : '1' }),
-		b: () => hasRange(view) && choose('base', [view.from, view.to]),
+		b: () => range && choose('base', range),
 		'?': () => setHelpOpen(true), Escape: () => change({ zoom: '' }),
 	};
 	// Before the next key, which may come at once.
@@ -125,7 +126,7 @@ function App() {
 			document.title = `${status.host} · Allframes`;
 	}, [status?.host]);
 
-	const exportQuery = frameQuery(view, isFrozen ? frozenAt : status?.now_ms ?? 0, isFrozen);
+	const exportQuery = frameQuery(view, epoch, isFrozen ? frozenAt : status?.now_ms ?? 0, isFrozen);
 	return (
 		<>
 			<TopLine status={status} problem={problem} isFrozen={isFrozen} onFreeze={freeze}
@@ -137,15 +138,15 @@ function App() {
 				<details class="facets" open={!isNarrow}>
 					<summary>Filters</summary>
 					{answers.facets
-						&& <Facets answer={answers.facets.data} view={view} onToggle={toggle} />}
+						&& <Facets answer={answers.facets.data} view={view} own={status?.host}
+							onToggle={toggle} />}
 				</details>
 				<main>
 					<Filters view={view} change={change} onToggle={toggle} onClear={clear} />
 					<section class="times" aria-label="Times">
 						{status && (
 							<Times status={status} timeline={answers.timeline?.data}
-								heat={answers.heatmap?.data} range={span(view.from, view.to)}
-								base={span(view.base_from, view.base_to)} target={target}
+								heat={answers.heatmap?.data} range={range} base={base} target={target}
 								onTarget={setTarget} onChoose={choose} isDark={isDark} />
 						)}
 					</section>
@@ -174,7 +175,7 @@ function Content({ view, answers, hasNothing, tree, isDark, change, onPick, onOn
 		return <p class="empty">Waiting for the first samples…</p>;
 	if (view.tab === 'top') {
 		return <TopTable answer={answer} sort={view.sort} onSort={(sort) => change({ sort })}
-			{...shared} />;
+			named={view.named} onNamed={(named) => change({ named }, true)} {...shared} />;
 	}
 	if (view.tab === 'quality')
 		return <Quality answer={answer} />;

@@ -7,14 +7,15 @@ export const ROW = 18;
 const MIN_WIDTH = 0.5;
 const FONT = '11.5px ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace';
 
-/** What a comparison says of a frame, as words for those who do not see colours too. */
-export function differenceText(tree, i) {
-	const z = tree.z?.[i] ?? 0;
-	const isMore = tree.total[i] * (tree.allBase || 1) > tree.base_total[i] * (tree.allTotal || 1);
+export function significanceText(z, isMore) {
 	const meaning = Math.abs(z) < SIGNIFICANT ? 'not significant'
 		: isMore ? 'more than in the base' : 'less than in the base';
 	return `z = ${z.toFixed(1)}, ${meaning}`;
 }
+
+/** What a comparison says of a frame, as words for those who do not see colours too. */
+export const differenceText = (tree, i) => significanceText(tree.z?.[i] ?? 0,
+	tree.total[i] * (tree.allBase || 1) > tree.base_total[i] * (tree.allTotal || 1));
 
 function colourOf(tree, i, isDark) {
 	if (tree.isComparison && i > 0) {

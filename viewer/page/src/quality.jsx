@@ -8,6 +8,7 @@ function Reason({ row }) {
 			{row.reason}
 			{row.reason_count > 0 && <span class="faint"> ({count(row.reason_count)})</span>}
 			{row.mend && <span class="mend">{row.mend}</span>}
+			{row.names_reason && <div>{row.names_reason}<span class="mend">{row.names_mend}</span></div>}
 		</td>
 	);
 }
@@ -61,9 +62,10 @@ export function Quality({ answer }) {
 						<tr>
 							<th scope="col">Binary</th>
 							<th scope="col">Build ID</th>
-							<th scope="col" class="number">Frames</th>
+							<th scope="col" class="number">Samples</th>
+							<th scope="col" class="number">Complete</th>
 							<th scope="col" class="number">Named</th>
-							<th scope="col">Reason, and what would mend it</th>
+							<th scope="col">Most frequent reason, and what would mend it</th>
 						</tr>
 					</thead>
 					<tbody>
@@ -71,7 +73,8 @@ export function Quality({ answer }) {
 							<tr key={`${row.file} ${row.build_id}`}>
 								<td>{row.file}</td>
 								<td class="id" title={row.build_id}>{row.build_id}</td>
-								<td class="number">{count(row.frames)}</td>
+								<td class="number">{count(row.samples)}</td>
+								<Part part={row.complete} whole={row.samples} />
 								<Part part={row.named} whole={row.frames} />
 								<Reason row={row} />
 							</tr>

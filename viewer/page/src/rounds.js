@@ -1,21 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 // Asks the agent round by round for what is looked at, as often as costs it little.
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { ask } from './api.js';
-import { filterQuery, frameQuery, hasBase, hasRange, selectionQuery } from './view.js';
+import { filterQuery, frameQuery, selectionQuery, timesOf } from './view.js';
 
 const MIN_WAIT_MS = 1000;
-/** Of the agent's time for the answers: it spends 2 % of a core on the page at most. */
-const WAIT_PER_COST = 50;
+/** Of the agent's CPU time for the answers: it spends 1 % of a core on the page at most. */
+const WAIT_PER_COST = 100;
+/** So much of the waiting is forgiven at first, or when the page has cost little for long: names come while one looks. */
+const FORGIVEN_MS = 30000;
+const MAX_WAIT_MS = 60000;
 const WAIT_AFTER_PROBLEM_MS = 2000;
 const MAX_NODES = 10000;
 const SANDWICH_NODES = 5000;
 const ROWS = 500;
+const MAX_ROWS = 10000;
+
+/** Adds to what is @owed, with the time since then taken off, and returns it. */
+function owe(owed, ms) {
+	const now = performance.now();
+	owed.ms = Math.min(MAX_WAIT_MS, Math.max(-FORGIVEN_MS, owed.ms - (now - owed.at)) + ms);
+	owed.at = now;
+	return owed.ms;
+}
+
+/** A column needs a pixel; beside the heat map are the filters, where the window is wide. */
+const heatColumns = (width) => width - (width > 760 ? 320 : 32);
 
 /** The heat map shows the range with some time about it, or the last @seconds. */
 function heatTimes(view, status, now, seconds) {
-	const span = hasRange(view) ? [view.from, view.to]
-		: hasBase(view) ? [view.base_from, view.base_to] : null;
+	const span = timesOf(view, 'range', status.epoch_ms) ?? timesOf(view, 'base', status.epoch_ms);
 	if (span && span[1] - span[0] >= seconds * 1000)
 		return span;
 	const wanted = span ? span[0] - (seconds * 1000 - (span[1] - span[0])) / 2 : Infinity;
@@ -27,15 +41,19 @@ function heatTimes(view, status, now, seconds) {
 function requestsOf(view, status, frozenAt, width) {
 	const isFrozen = frozenAt !== null;
 	const now = isFrozen ? frozenAt : status.now_ms;
-	const frames = frameQuery(view, now, isFrozen);
-	const selection = selectionQuery(view, now, isFrozen);
+	const frames = frameQuery(view, status.epoch_ms, now, isFrozen);
+	const selection = selectionQuery(view, status.epoch_ms, now, isFrozen);
 	const requests = [];
 	if (view.tab === 'flame') {
 		frames.append('max_nodes', MAX_NODES);
 		requests.push(['flame', frames]);
 	} else if (view.tab === 'top') {
 		frames.append('sort', view.sort === 'total' ? 'total' : 'self');
-		frames.append('limit', ROWS);
+		// The server knows texts; an expression chooses among the first of its rows.
+		const isExpression = /^\/.+\/$/.test(view.named);
+		frames.append('limit', isExpression ? MAX_ROWS : ROWS);
+		if (view.named && !isExpression)
+			frames.append('name', view.named);
 		requests.push(['top', frames]);
 	} else if (view.tab === 'sandwich' && view.of) {
 		frames.append('of', view.of);
@@ -56,6 +74,7 @@ function requestsOf(view, status, frozenAt, width) {
 	heat.append('from', from);
 	heat.append('to', isFrozen ? Math.min(to, now) : to);
 	heat.append('rows', 50);
+	heat.append('columns', heatColumns(width));
 	requests.push(['heatmap', heat], ['facets', selection]);
 	return requests;
 }
@@ -69,6 +88,8 @@ export function useRounds(view, frozenAt, isHidden, width) {
 	const [answers, setAnswers] = useState({});
 	const [problem, setProblem] = useState(null);
 	const isFrozen = frozenAt !== null;
+	// How long the next round has still to wait at that time, by what the rounds before have cost.
+	const owed = useRef({ ms: -FORGIVEN_MS, at: performance.now() });
 	const { search, zoom, flipped, ...asked } = view;
 	const key = JSON.stringify([asked, frozenAt, width]);
 
@@ -78,21 +99,25 @@ export function useRounds(view, frozenAt, isHidden, width) {
 		const controller = new AbortController();
 		let timer;
 		let generation = null;
+		// At the end of the last round: sending counts to the next one.
+		let cpuBefore = null;
 		const round = async () => {
 			let wait = MIN_WAIT_MS;
 			try {
-				const now = await ask('status', '', controller.signal);
+				let { data: now, cpuMs } = await ask('status', '', controller.signal);
+				cpuBefore ??= cpuMs;
 				replaceStatus(now);
 				if (now.generation !== generation) {
-					let cost = 0;
 					for (const [name, query] of requestsOf(view, now, frozenAt, width)) {
-						const data = await ask(name, query, controller.signal);
-						cost += data.cost_ms || 0;
-						setAnswers((old) => ({ ...old, [name]: { query: String(query), data } }));
+						const answer = await ask(name, query, controller.signal);
+						cpuMs = answer.cpuMs;
+						setAnswers((old) => ({ ...old,
+							[name]: { query: String(query), data: answer.data } }));
 					}
 					generation = now.generation;
-					wait = Math.max(wait, cost * WAIT_PER_COST);
 				}
+				wait = Math.max(wait, owe(owed.current, (cpuMs - cpuBefore) * WAIT_PER_COST));
+				cpuBefore = cpuMs;
 				setProblem(null);
 			} catch (error) {
 				if (error.name === 'AbortError')

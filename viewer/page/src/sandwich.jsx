@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // One function: who calls it, above; what it calls, below.
 import { useMemo, useState } from 'preact/hooks';
-import { Flame } from './flame.jsx';
+import { Flame, Legend } from './flame.jsx';
 import { count, percent } from './format.js';
+import { significanceText } from './paint.js';
 import { childrenOf, kindOf, layOut, nameOf } from './tree.js';
 
 const NO_PATH = [];
 
 function Nearest({ title, tree, onPick }) {
-	const rows = [...childrenOf(tree, 0)].sort((a, b) => tree.total[b] - tree.total[a]).slice(0, 12);
+	const rows = [...childrenOf(tree, 0)].sort((a, b) => tree.width[b] - tree.width[a]).slice(0, 12);
 	return (
 		<div class="nearest">
 			<h3>{title}</h3>
@@ -27,6 +28,13 @@ function Nearest({ title, tree, onPick }) {
 	);
 }
 
+/** The function's share beside that in the base; the shares in the graphs are of the function. */
+const comparison = (answer) =>
+	`base: ${count(answer.base_samples)} samples, ${percent(answer.base_samples, answer.base_total)}; `
+	+ `self ${count(answer.base_self)}; `
+	+ significanceText(answer.z, answer.samples * answer.base_total
+		> answer.base_samples * answer.total);
+
 /** @answer: of "sandwich", or null while a function is still to be chosen. */
 export function Sandwich({ answer, name, search, isDark, onPick }) {
 	const callers = useMemo(() => answer && layOut({ tree: answer.callers }), [answer]);
@@ -43,7 +51,7 @@ export function Sandwich({ answer, name, search, isDark, onPick }) {
 	}
 	if (!answer)
 		return <p class="empty">Looking for {name}…</p>;
-	if (!answer.samples)
+	if (!answer.samples && !answer.base_samples)
 		return <p class="empty">No sample of what is chosen has {name} in its stack.</p>;
 	const shared = { search, isDark, actions: [['Callers and callees', onPick]] };
 	return (
@@ -53,6 +61,7 @@ export function Sandwich({ answer, name, search, isDark, onPick }) {
 				<span class="shown">
 					{`${count(answer.samples)} samples, ${percent(answer.samples, answer.total)}; `
 						+ `self ${count(answer.self)}, ${percent(answer.self, answer.total)}`}
+					{callers.isComparison && ` · ${comparison(answer)}`}
 				</span>
 			</div>
 			<div class="halves">
@@ -67,6 +76,7 @@ export function Sandwich({ answer, name, search, isDark, onPick }) {
 					<Nearest title="Calls" tree={callees} onPick={onPick} />
 				</aside>
 			</div>
+			<Legend isDark={isDark} isComparison={callers.isComparison} />
 		</section>
 	);
 }

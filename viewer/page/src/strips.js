@@ -51,9 +51,9 @@ function heatColour(share, isDark) {
 		: [255 - 60 * strength * strength, 222 - 190 * strength, 190 - 175 * strength];
 }
 
-const columnMs = (heat) => 1000 * (heat.seconds_per_column || 1);
+export const columnMs = (heat) => 1000 * (heat.seconds_per_column || 1);
 
-/** One column a second, upwards; the rows of the first part of it at the bottom. */
+/** One column a second or several, upwards; the rows of the first part of them at the bottom. */
 export function paintHeatmap(canvas, width, height, heat, ranges, isDark) {
 	const pen = prepare(canvas, width, height);
 	const { columns, rows, counts, max } = heat;
@@ -79,8 +79,10 @@ export function paintHeatmap(canvas, width, height, heat, ranges, isDark) {
 			const start = heat.from + column * columnMs(heat);
 			if (start >= range[1])
 				break;
-			const low = Math.max(0, (range[0] - start) / columnMs(heat));
-			const high = Math.min(1, (range[1] - start) / columnMs(heat));
+			// Of a column of several seconds the rows are parts of each of them.
+			const isSecond = columnMs(heat) === 1000;
+			const low = isSecond ? Math.max(0, (range[0] - start) / 1000) : 0;
+			const high = isSecond ? Math.min(1, (range[1] - start) / 1000) : 1;
 			pen.globalAlpha = isDark ? 0.5 : 0.35;
 			pen.fillStyle = colour;
 			pen.fillRect(column * wide, height * (1 - high), wide, height * (high - low));
@@ -97,12 +99,15 @@ export function timelineBucket(timeline, width, x) {
 	return [from, from + timeline.step_ms];
 }
 
-/** The cell's [from, to] at a point of the heat map. */
+/** The cell's [from, to] at a point of the heat map; the whole column's where that is several seconds. */
 export function heatCell(heat, width, height, x, y) {
 	const column = Math.max(0, Math.min(heat.columns - 1, Math.floor(x / width * heat.columns)));
+	const start = heat.from + column * columnMs(heat);
+	if (columnMs(heat) > 1000)
+		return [start, start + columnMs(heat)];
 	const row = Math.max(0, Math.min(heat.rows - 1, Math.floor((1 - y / height) * heat.rows)));
-	const step = columnMs(heat) / heat.rows;
-	const from = heat.from + column * columnMs(heat) + row * step;
+	const step = 1000 / heat.rows;
+	const from = start + row * step;
 	return [Math.round(from), Math.round(from + step)];
 }
 

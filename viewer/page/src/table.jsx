@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Functions by their samples: the table of the answer to "top".
-import { useMemo, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { GUESS, INLINED, SIGNIFICANT, kindColour } from './colours.js';
 import { count, percent } from './format.js';
 import { matcher } from './tree.js';
+
+const FILTER_MS = 250;
 
 /** A heading that sorts by its column; a table that sorts by nothing else needs no such button. */
 export function SortHeading({ name, text, sort, onSort, isNumber }) {
@@ -30,18 +32,32 @@ function Share({ part, total, class: name }) {
 function Difference({ row, part, answer }) {
 	const base = answer.base_total ? 100 * row[`base_${part}`] / answer.base_total : 0;
 	const share = answer.total ? 100 * row[part] / answer.total : 0;
-	const isSignificant = Math.abs(row.z) >= SIGNIFICANT;
+	const z = part === 'self' ? row.z_self : row.z;
+	const isSignificant = Math.abs(z) >= SIGNIFICANT;
 	return (
 		<td class={`number ${isSignificant ? (share > base ? 'more' : 'less') : 'faint'}`}
-			title={`base: ${count(row[`base_${part}`])} samples; z = ${row.z}`}>
+			title={`base: ${count(row[`base_${part}`])} samples; z = ${z}`}>
 			{`${share >= base ? '+' : '−'}${Math.abs(share - base).toFixed(2)}`}
 		</td>
 	);
 }
 
+/** The text, and after a moment without a key the server's rows too are those with it. */
+function useFilter(named, onNamed) {
+	const [filter, setFilter] = useState(named);
+	const timer = useRef();
+	useEffect(() => () => clearTimeout(timer.current), []);
+	useEffect(() => setFilter(named), [named]);
+	return [filter, (text) => {
+		setFilter(text);
+		clearTimeout(timer.current);
+		timer.current = setTimeout(() => onNamed(text), FILTER_MS);
+	}];
+}
+
 /** @answer: of "top". The rows are the server's first by self or total; the name sorts these. */
-export function TopTable({ answer, sort, onSort, search, isDark, onPick }) {
-	const [filter, setFilter] = useState('');
+export function TopTable({ answer, sort, onSort, named, onNamed, search, isDark, onPick }) {
+	const [filter, setFilter] = useFilter(named, onNamed);
 	const matches = useMemo(() => matcher(filter), [filter]);
 	const isFound = useMemo(() => matcher(search), [search]);
 	const rows = useMemo(() => {

@@ -3,7 +3,7 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { clockTime, count, duration } from './format.js';
 import {
-	heatCell, moveRange, paintHeatmap, paintTimeline, timelineBucket,
+	columnMs, heatCell, moveRange, paintHeatmap, paintTimeline, timelineBucket,
 } from './strips.js';
 
 const KEYS = 'arrow keys move the range, with Shift its end, Escape drops it';
@@ -89,18 +89,23 @@ export function Times({ status, timeline, heat, range, base, target, onTarget, o
 					steps={{ wide: timeline.step_ms, fine: timeline.step_ms }} />
 			)}
 			{heat && (
-				<Strip label="Heat map, a column a second" height={72} {...shared}
+				<Strip label={`Heat map, a column is ${duration(columnMs(heat))}`} height={72} {...shared}
 					paint={(canvas, width, height) => paintHeatmap(canvas, width, height, heat, ranges,
 						isDark)}
 					bucketAt={(width, height, x, y) => heatCell(heat, width, height, x, y)}
-					steps={{ wide: 1000, fine: Math.max(1, Math.round(1000 / heat.rows)) }} />
+					steps={{
+						wide: columnMs(heat),
+						fine: columnMs(heat) > 1000 ? columnMs(heat)
+							: Math.max(1, Math.round(1000 / heat.rows)),
+					}} />
 			)}
 			<div class="bar">
 				<span class="faint ends">
 					{`${clockTime(status.epoch_ms, first)} – ${clockTime(status.epoch_ms, last)}`}
 					{heat && heat.columns > 0
-						&& `, heat map of ${duration(heat.columns * 1000 * (heat.seconds_per_column || 1))}`
-							+ `, at most ${count(heat.max)} in ${Math.round(1000 / heat.rows)} ms`}
+						&& `, heat map of ${duration(heat.columns * columnMs(heat))}`
+							+ `, at most ${count(heat.max)} in ${Math.round(1000 / heat.rows)} ms`
+							+ (columnMs(heat) > 1000 ? ` of ${columnMs(heat) / 1000} s` : '')}
 				</span>
 				<span class="group" role="group" aria-label="What a choice of times sets">
 					{[['range', 'Range'], ['base', 'Base']].map(([name, text]) => (

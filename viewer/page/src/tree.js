@@ -52,21 +52,35 @@ export function* childrenOf(tree, i) {
 		yield child;
 }
 
-/** Names from below the root to node @i. */
+/** How many neighbours before node @i have its name: functions of several kinds can. */
+function namesakesBefore(tree, i) {
+	let number = 0;
+	for (const child of childrenOf(tree, tree.parent[i])) {
+		if (child === i)
+			break;
+		number += nameOf(tree, child) === nameOf(tree, i) ? 1 : 0;
+	}
+	return number;
+}
+
+/** Names from below the root to node @i; [name, n] for one that is not the first of its name there. */
 export function pathOf(tree, i) {
 	const path = [];
-	for (; i > 0; i = tree.parent[i])
-		path.unshift(nameOf(tree, i));
+	for (; i > 0; i = tree.parent[i]) {
+		const number = namesakesBefore(tree, i);
+		path.unshift(number ? [nameOf(tree, i), number] : nameOf(tree, i));
+	}
 	return path;
 }
 
 /** The deepest node that @path leads to; after a refresh the rest may be gone. */
 export function nodeAt(tree, path) {
 	let node = 0;
-	for (const name of path) {
+	for (const step of path) {
+		let [name, left] = Array.isArray(step) ? step : [step, 0];
 		let next = -1;
 		for (const child of childrenOf(tree, node)) {
-			if (nameOf(tree, child) === name) {
+			if (nameOf(tree, child) === name && left-- <= 0) {
 				next = child;
 				break;
 			}

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is looked at, as one plain object that location.hash holds: a link restores it.
+// What is looked at, as one plain object that location.hash holds: a link restores it. Its times are unix ms, so that
+// a link means the same to an agent that was started again.
 
-export const FACETS = ['comm', 'pid', 'thread', 'tid', 'container', 'cpu', 'kind'];
+export const FACETS = ['comm', 'pid', 'thread', 'tid', 'container', 'host', 'cpu', 'kind'];
 export const TABS = ['flame', 'top', 'sandwich', 'quality'];
 
 const DEFAULTS = {
 	tab: 'flame', last: '', from: '', to: '', base_from: '', base_to: '', root: 'process',
-	lines: '', flipped: '', search: '', only: '', of: '', of_kind: '', sort: 'self', zoom: '',
+	lines: '', flipped: '', search: '', named: '', only: '', of: '', of_kind: '', sort: 'self', zoom: '',
 };
 
 export function readView(hash) {
@@ -17,7 +18,7 @@ export function readView(hash) {
 	for (const name of FACETS)
 		view[name] = given.getAll(name);
 	for (const name of ['from', 'to', 'base_from', 'base_to', 'last'])
-		view[name] = /^\d{1,12}$/.test(view[name]) ? Number(view[name]) : '';
+		view[name] = /^\d{1,15}$/.test(view[name]) ? Number(view[name]) : '';
 	if (!TABS.includes(view.tab))
 		view.tab = DEFAULTS.tab;
 	return view;
@@ -44,6 +45,12 @@ export function zoomPath(view) {
 	}
 }
 
+/** [from, to] of the range, or the base, in ms since @epoch; null for none. What lies before @epoch is at it. */
+export function timesOf(view, name, epoch) {
+	const [from, to] = name === 'base' ? [view.base_from, view.base_to] : [view.from, view.to];
+	return from === '' || to === '' ? null : [Math.max(0, from - epoch), Math.max(1, to - epoch)];
+}
+
 export const hasRange = (view) => view.from !== '' && view.to !== '';
 export const hasBase = (view) => view.base_from !== '' && view.base_to !== '';
 export const hasFilters = (view) => view.only !== '' || FACETS.some((name) => view[name].length);
@@ -58,12 +65,13 @@ export function filterQuery(view) {
 	return query;
 }
 
-/** The query of what is selected; @now is the moment up to which is shown. */
-export function selectionQuery(view, now, isFrozen) {
+/** The query of what is selected; @now is the moment up to which is shown, in ms since @epoch. */
+export function selectionQuery(view, epoch, now, isFrozen) {
 	const query = filterQuery(view);
-	if (hasRange(view)) {
-		query.append('from', view.from);
-		query.append('to', view.to);
+	const range = timesOf(view, 'range', epoch);
+	if (range) {
+		query.append('from', range[0]);
+		query.append('to', range[1]);
 	} else {
 		if (view.last)
 			query.append('from', Math.max(0, now - view.last * 1000));
@@ -74,14 +82,15 @@ export function selectionQuery(view, now, isFrozen) {
 }
 
 /** selectionQuery() with how frames are shown, and what it is compared with. */
-export function frameQuery(view, now, isFrozen) {
-	const query = selectionQuery(view, now, isFrozen);
+export function frameQuery(view, epoch, now, isFrozen) {
+	const query = selectionQuery(view, epoch, now, isFrozen);
+	const base = timesOf(view, 'base', epoch);
 	query.append('root', view.root);
 	if (view.lines)
 		query.append('lines', '1');
-	if (hasBase(view)) {
-		query.append('base_from', view.base_from);
-		query.append('base_to', view.base_to);
+	if (base) {
+		query.append('base_from', base[0]);
+		query.append('base_to', base[1]);
 	}
 	return query;
 }

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/upload_symbols.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/agent.h"
+#include "agent/base/cleanup.h"
+#include "agent/base/clock.h"
+#include "agent/base/error.h"
+#include "agent/base/hash128.h"
+#include "agent/base/log.h"
+#include "agent/collector_transport.h"
+#include "agent/host/elf_notes.h"
+#include "agent/host/file_id.h"
+#include "reporter/grpc_transport.h"
+#include "symbols/range_file.h"
+#include "symbols/range_maker.h"
+#include "symbols/scratch_file.h"
+#include "symbols/uploaded_ranges.h"
+#include "viewer/symbol_upload.h"
+
+enum {
+	/* How often a piece is sent where nobody answers, and a file where the receiver has lost it. */
+	TRIES = 5,
+	/* And where others have all places: for minutes. */
+	BUSY_TRIES = 60,
+};
+
+/* The user waits for this file, and nothing else. */
+#define MAKER_CPU_NS (1800 * NS_PER_SECOND)
+#define MAKER_MEMORY_BYTES (2ULL << 30)
+/* For one piece, over a slow line too. */
+#define PIECE_TIMEOUT_NS (60 * NS_PER_SECOND)
+/* Before the second try; twice as long before each one after it, up to the other. */
+#define FIRST_PAUSE_NS NS_PER_SECOND
+#define LONGEST_PAUSE_NS (5 * NS_PER_SECOND)
+
+/* One file: what it is known by, and its range file. */
+struct upload_file {
+	uint8_t build_id[BUILD_ID_MAX_BYTES];
+	uint32_t build_id_bytes;
+	struct file_id file_id;
+	/* -1: not made yet. */
+	int fd;
+	uint8_t *bytes;
+	size_t size;
+};
+
+static void upload_file_deinit(struct upload_file *file)
+{
+	if (file->bytes)
+		munmap(file->bytes, file->size);
+	close_fd(&file->fd);
+}
+
+/* --- the range file --- */
+
+static int open_debug_file(const struct elf_image *image, const struct debug_file_search *search)
+{
+	int fd;
+
+	return debug_file_open(search, image, &fd) ? -1 : fd;
+}
+
+static int read_ids(const struct elf_image *image, int fd, struct upload_file *file)
+{
+	/* Without one the file id will do. */
+	if (elf_image_build_id(image, file->build_id, &file->build_id_bytes))
+		file->build_id_bytes = 0;
+	return file_id_of_file(fd, &file->file_id) ? fail_errno(-errno, "cannot be read") : 0;
+}
+
+static int make_ranges_file(const char *path, struct upload_file *file)
+{
+	static const struct range_maker_limits limits = {
+		.cpu_ns = MAKER_CPU_NS,
+		.memory_bytes = MAKER_MEMORY_BYTES,
+		.output_bytes = UPLOAD_MAX_BYTES,
+	};
+	_cleanup_(close_fd) int input = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	_cleanup_(elf_image_deinit) struct elf_image image = { .fd = -1 };
+	_cleanup_(free_pointer) char *real_path = NULL;
+	_cleanup_(close_fd) int debug = -1;
+	struct debug_file_search search = { .proc_root = "/proc", .pid = getpid() };
+	int err;
+
+	if (input < 0)
+		return fail_errno(-errno, "cannot be opened");
+	search.path = real_path = realpath(path, NULL);
+	if (!real_path)
+		return fail_errno(-errno, "its path");
+	err = elf_image_init_fd(&image, input);
+	if (!err)
+		err = read_ids(&image, input, file);
+	if (err)
+		return err;
+	debug = open_debug_file(&image, &search);
+	err = scratch_file_open(0, &file->fd);
+	if (err)
+		return err;
+	return range_maker_run(
+		&(struct range_maker_files){ .elf = input, .debug = debug, .output = file->fd },
+		&search, RANGE_DEPTH_FULL, (struct hash128){ 0 }, &limits, NULL);
+}
+
+static int map_ranges(struct upload_file *file)
+{
+	struct range_file ranges;
+	struct stat status;
+	int err;
+
+	if (fstat(file->fd, &status) || !status.st_size)
+		return fail(-EBADMSG, "nothing is known of its code");
+	file->size = (size_t)status.st_size;
+	file->bytes = mmap(NULL, file->size, PROT_READ, MAP_SHARED, file->fd, 0);
+	if (file->bytes == MAP_FAILED) {
+		file->bytes = NULL;
+		return fail_errno(-errno, "its symbols");
+	}
+	err = range_file_init(&ranges, file->bytes, file->size);
+	if (err)
+		return err;
+	for (int i = 0; i < RANGE_TABLE_COUNT; i++)
+		if (ranges.tables[i].block_count)
+			return 0;
+	return fail(-ENOENT,
+		    "it says nothing of its code: there are neither symbols nor debug data");
+}
+
+/* --- sending --- */
+
+/* Before try @number of one thing, the first being 0. */
+static void wait_before(int number)
+{
+	uint64_t pause_ns = number ? FIRST_PAUSE_NS : 0;
+
+	for (int i = 1; i < number && pause_ns < LONGEST_PAUSE_NS; i++)
+		pause_ns *= 2;
+	if (pause_ns > LONGEST_PAUSE_NS)
+		pause_ns = LONGEST_PAUSE_NS;
+	nanosleep(&(struct timespec){ .tv_sec = (time_t)(pause_ns / NS_PER_SECOND) }, NULL);
+}
+
+/* How often to try where that is the answer. */
+static int tries_of(enum rpc_status status)
+{
+	switch (status) {
+	case RPC_CANCELLED:
+	case RPC_DEADLINE_EXCEEDED:
+	case RPC_UNAVAILABLE:
+		return TRIES;
+	case RPC_RESOURCE_EXHAUSTED:
+		return BUSY_TRIES;
+	default:
+		return 1;
+	}
+}
+
+static int send_piece(struct transport *transport, const struct options *options,
+		      const struct upload_piece *piece)
+{
+	struct transport_answer answer;
+	size_t count;
+	_cleanup_(free_pointer) void *request = symbol_upload_pack(piece, &count);
+	int tries = 0;
+
+	if (!request)
+		return fail(-ENOMEM, "there is no memory for it");
+	do {
+		wait_before(tries++);
+		transport->ops->send(transport, request, count, PIECE_TIMEOUT_NS, &answer);
+	} while (tries < tries_of(answer.status));
+	if (answer.status == RPC_OK)
+		return 0;
+	return fail(answer.status == RPC_ABORTED ? -EAGAIN : -EIO, "%s does not take it: %s",
+		    options->collector.address, answer.message);
+}
+
+static int send_pieces(struct transport *transport, const struct options *options,
+		       const struct upload_file *file)
+{
+	struct upload_piece piece = {
+		/* Never 0. */
+		.upload_id = hash128_draw_seed() | 1,
+		.build_id = file->build_id,
+		.build_id_bytes = file->build_id_bytes,
+		.file_id = &file->file_id,
+		.size = file->size,
+	};
+	int err = 0;
+
+	for (; piece.offset < file->size && !err; piece.offset += piece.count) {
+		piece.bytes = file->bytes + piece.offset;
+		piece.count = file->size - piece.offset;
+		if (piece.count > SYMBOL_UPLOAD_PIECE_BYTES)
+			piece.count = SYMBOL_UPLOAD_PIECE_BYTES;
+		err = send_piece(transport, options, &piece);
+	}
+	return err;
+}
+
+static int upload(struct transport *transport, const struct options *options, const char *path)
+{
+	_cleanup_(upload_file_deinit) struct upload_file file = { .fd = -1 };
+	int err = make_ranges_file(path, &file);
+
+	if (!err)
+		err = map_ranges(&file);
+	if (err)
+		return err;
+	for (int i = 0; i < TRIES; i++) {
+		wait_before(i);
+		err = send_pieces(transport, options, &file);
+		if (err != -EAGAIN)
+			break;
+	}
+	if (!err)
+		log_info("%s: its symbols are sent, %.1f MB", path, (double)file.size / 1e6);
+	return err;
+}
+
+int upload_symbols(const struct options *options)
+{
+	struct grpc_transport_options transport_options =
+		collector_transport_options(&options->collector);
+	struct grpc_transport *transport;
+	int status = EXIT_STATUS_DONE;
+	int err;
+
+	transport_options.method = SYMBOL_UPLOAD_METHOD;
+	err = grpc_transport_create(&transport_options, &transport);
+	if (err) {
+		log_error("%s", error_text());
+		return err == -EINVAL ? EXIT_STATUS_USAGE : EXIT_STATUS_FAILED;
+	}
+	for (uint32_t i = 0; i < options->upload_count; i++) {
+		if (!upload(grpc_transport_base(transport), options, options->uploads[i]))
+			continue;
+		log_error("%s: %s", options->uploads[i], error_text());
+		status = EXIT_STATUS_FAILED;
+	}
+	grpc_transport_destroy(transport);
+	return status;
+}

@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""With -with-signatures the names of Java methods have the types that javap tells of them.
+
+usage: java_signatures_test.py [JDK|MODE|TARGET...]
+"""
+import glob
+import os
+import re
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import javas
+from attached_samples import sample_attached
+from harness import IS_LONG, Program, Tap, need_root
+from java_chains import JavaFrame, split
+
+SECONDS = 3
+READY_SECONDS = 60
+SAMPLES = 200
+MODES = ["plain", "int"]
+TARGETS = ["Calls", "Recursion"]
+_METHOD = re.compile(r"^  (?:.* )?([\w.$<>]+|static \{\})(?:\(.*)?;\n    descriptor: (\S+)$", re.M)
+
+
+def methods_of(target):
+    """The methods of @target's classes, as the agent calls them: class.method, types and result."""
+    found = set()
+    javap = javas.compiler(8).path("javap")
+    for path in glob.glob(os.path.join(javas.CLASSES, target.name + "*.class")):
+        one = os.path.basename(path)[:-len(".class")]
+        text = subprocess.run([javap, "-s", "-p", path], check=True, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, text=True).stdout
+        for method, types in _METHOD.findall(text):
+            if types.startswith("("):
+                method = {one: "<init>", "static {}": "<clinit>"}.get(method, method)
+                # A semicolon ends a frame in folded files.
+                found.add("%s.%s%s" % (one, method, types.replace(";", ":")))
+    return found
+
+
+def test(tap, java, mode, target):
+    """One target: its methods in all samples have the types that they have."""
+    name = "methods of %s in %s, %s, have their types" % (target.name, java, mode)
+    known = methods_of(target)
+    with Program(*java.target(target, mode), seconds=READY_SECONDS) as program:
+        stacks = sample_attached([program], SECONDS, "-with-lines", "-with-signatures").stacks
+    seen, wrong, count = set(), set(), 0
+    for stack, samples in stacks.items():
+        own = [item for item in split(stack.user_frames)[0]
+               if isinstance(item, JavaFrame) and item.file == target.file]
+        count += samples * bool(own)
+        seen |= {frame.name for frame in own if frame.name in known}
+        wrong |= {frame.name for frame in own if frame.name not in known}
+    tap.ok(count >= SAMPLES and len(seen) > 3 and not wrong, name,
+           "%d samples, %d methods of %d" % (count, len(seen), len(known)), *sorted(wrong)[:8])
+
+
+def plan(arguments):
+    every, todo = javas.chosen(arguments, IS_LONG)
+    if todo:
+        return [(java, mode, names or TARGETS) for java, mode, names in todo]
+    return [(java, mode, TARGETS) for java in (every.values() if IS_LONG else list(every.values())[-1:])
+            for mode in MODES]
+
+
+def main():
+    tap = Tap()
+    need_root(tap, "types of Java's methods")
+    if not javas.of_machine():
+        tap.skip("types of Java's methods", "there is no JDK on this machine")
+        tap.finish()
+    todo = plan(sys.argv[1:])
+    javas.build()
+    for java, mode, names in todo:
+        for target in javas.find_targets(names).values():
+            test(tap, java, mode, target)
+    tap.finish()
+
+
+if __name__ == "__main__":
+    main()

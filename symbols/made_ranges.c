@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "symbols/made_ranges.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "agent/base/cleanup.h"
+#include "agent/base/metrics.h"
+
+static void release_mapped(void *context, const void *key, void *value)
+{
+	(void)context;
+	(void)key;
+	mapped_ranges_unref(value);
+}
+
+/* Leaves it to those who refer to it, without a file. */
+static void drop_file(struct made_ranges *made, struct made_file *file)
+{
+	hash_map_remove_bytes(&made->made, &file->key, sizeof(file->key), NULL);
+	lru_cache_remove(&made->mapped, &file->key);
+	close_fd(&file->fd);
+	file->fd = -1;
+}
+
+static void release_file(void *context, const void *key, void *value)
+{
+	struct made_file *file = value;
+
+	(void)key;
+	/* Not so if the last reference has gone. */
+	if (file->fd < 0)
+		return;
+	drop_file(context, file);
+	metrics_add(METRIC_RANGES_DROPPED, 1);
+}
+
+void made_ranges_init(struct made_ranges *made, size_t files_max, size_t mapped_max,
+		      uint64_t file_bytes)
+{
+	made->made = (struct hash_map){ 0 };
+	lru_cache_init(&made->mapped, sizeof(struct hash128), mapped_max, 0, release_mapped, NULL);
+	lru_cache_init(&made->files, sizeof(struct hash128), files_max, file_bytes ? file_bytes : 1,
+		       release_file, made);
+}
+
+void made_ranges_deinit(struct made_ranges *made)
+{
+	lru_cache_deinit(&made->mapped);
+	lru_cache_deinit(&made->files);
+	hash_map_deinit(&made->made);
+}
+
+struct made_file *made_ranges_find(struct made_ranges *made, struct hash128 key)
+{
+	uint64_t found;
+
+	if (!hash_map_find_bytes(&made->made, &key, sizeof(key), &found))
+		return NULL;
+	((struct made_file *)(uintptr_t)found)->references++;
+	return (struct made_file *)(uintptr_t)found;
+}
+
+struct made_file *made_ranges_add(struct made_ranges *made, struct hash128 key, int fd,
+				  uint64_t bytes)
+{
+	struct made_file *file = malloc(sizeof(*file));
+
+	if (!file || hash_map_set_bytes(&made->made, &key, sizeof(key), (uintptr_t)file)) {
+		free(file);
+		close(fd);
+		return NULL;
+	}
+	*file = (struct made_file){ .key = key, .fd = fd, .references = 1 };
+	if (lru_cache_put(&made->files, &key, file, bytes)) {
+		made_ranges_unref(made, file);
+		return NULL;
+	}
+	return file;
+}
+
+void made_ranges_unref(struct made_ranges *made, struct made_file *file)
+{
+	if (!file || --file->references)
+		return;
+	if (file->fd >= 0) {
+		drop_file(made, file);
+		lru_cache_remove(&made->files, &file->key);
+	}
+	free(file);
+}
+
+struct mapped_ranges *made_ranges_map(struct made_ranges *made, struct made_file *file)
+{
+	struct mapped_ranges *mapped = lru_cache_get(&made->mapped, &file->key);
+
+	/* Used now. */
+	lru_cache_get(&made->files, &file->key);
+	if (mapped)
+		return mapped_ranges_ref(mapped);
+	/* It was checked when it was made or found. */
+	if (mapped_ranges_create(file->fd, file->key, true, &mapped))
+		return NULL;
+	if (!lru_cache_put(&made->mapped, &file->key, mapped, 0))
+		mapped_ranges_ref(mapped);
+	return mapped;
+}

@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Debug data that are made to keep a reader busy for ever or to take all memory: each file ends in an error or
+ * a result within the limits, and another file is named all the same. The limits are near those of the agent;
+ * the processes that read are this very program.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <dwarf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "agent/base/clock.h"
+#include "agent/host/tests/elf_builder.h"
+#include "symbols/range_maker.h"
+#include "symbols/varint.h"
+
+enum {
+	CODE = BUILT_ADDRESS + 0x100,
+	CODE_BYTES = 0x10,
+	NESTED_DIES = 1000000,
+	ABBREVIATIONS_BYTES = 64 << 20,
+	BOMB_BYTES = 1 << 30,
+	/* What a bomb is in: a part of it that the ratio allows. */
+	BOMB_PACKED_BYTES = 32 << 20,
+	CPU_S = 5,
+};
+
+static const struct range_maker_limits limits = {
+	.cpu_ns = CPU_S * NS_PER_SECOND,
+	.memory_bytes = 300 << 20,
+	.output_bytes = 64 << 20,
+};
+
+/* --- files --- */
+
+static void put(struct byte_vector *bytes, const void *data, size_t size)
+{
+	assert_int_equal(byte_vector_reserve(bytes, bytes->count + size), 0);
+	memcpy(bytes->items + bytes->count, data, size);
+	bytes->count += size;
+}
+
+static void put_number(struct byte_vector *bytes, uint64_t number, size_t size)
+{
+	put(bytes, &number, size);
+}
+
+/* As ULEB128 in one byte. */
+#define PUT(bytes, ...)                                                                            \
+	put(bytes, (const uint8_t[]){ __VA_ARGS__ }, sizeof((uint8_t[]){ __VA_ARGS__ }))
+
+/* The head of a unit of DWARF 4, and its first entry, of abbreviation 1, which has children and no attribute. */
+static void begin_unit(struct byte_vector *info)
+{
+	put_number(info, 0, 4);
+	put_number(info, 4, 2);
+	put_number(info, 0, 4);
+	put_number(info, 8, 1);
+	PUT(info, 1);
+}
+
+static void end_unit(struct byte_vector *info)
+{
+	uint32_t length;
+
+	PUT(info, 0);
+	length = info->count - sizeof(length);
+	memcpy(info->items, &length, sizeof(length));
+}
+
+static void put_unit_abbreviation(struct byte_vector *abbreviations)
+{
+	PUT(abbreviations, 1, DW_TAG_compile_unit, DW_CHILDREN_yes, 0, 0);
+}
+
+struct part {
+	const char *name;
+	const struct byte_vector *bytes;
+	uint64_t flags;
+};
+
+/* A file with a symbol over CODE, and these sections. */
+static int write_file(const struct part *parts, size_t count)
+{
+	static const char names[] = "\0of_symbols";
+	const Elf64_Sym symbols[] = { { 0 },
+				      { .st_name = 1,
+					.st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC),
+					.st_shndx = 1,
+					.st_value = CODE,
+					.st_size = CODE_BYTES } };
+	static struct elf_builder builder;
+	uint32_t sections[8], symbol_table, text;
+	char path[] = "/tmp/hostile_dwarf_XXXXXX";
+	int fd = mkostemp(path, O_CLOEXEC);
+	uint64_t offset = BUILT_BYTES;
+
+	assert_true(fd >= 0);
+	unlink(path);
+	elf_builder_init(&builder, 1);
+	text = elf_builder_add(&builder, ".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, "", 0);
+	symbol_table =
+		elf_builder_add(&builder, ".symtab", SHT_SYMTAB, 0, symbols, sizeof(symbols));
+	elf_builder_add(&builder, ".strtab", SHT_STRTAB, 0, names, sizeof(names));
+	for (size_t i = 0; i < count; i++)
+		sections[i] = elf_builder_add(&builder, parts[i].name, SHT_PROGBITS, parts[i].flags,
+					      "", 0);
+	elf_builder_finish(&builder);
+	built_header(&builder)->e_ident[EI_VERSION] = EV_CURRENT;
+	built_header(&builder)->e_version = EV_CURRENT;
+	built_header(&builder)->e_ehsize = sizeof(Elf64_Ehdr);
+	built_section(&builder, text)->sh_addr = CODE;
+	built_section(&builder, text)->sh_size = CODE_BYTES;
+	built_section(&builder, symbol_table)->sh_link = symbol_table + 1;
+	built_section(&builder, symbol_table)->sh_entsize = sizeof(Elf64_Sym);
+	for (size_t i = 0; i < count; i++) {
+		const struct byte_vector *bytes = parts[i].bytes;
+
+		built_section(&builder, sections[i])->sh_addr = 0;
+		built_section(&builder, sections[i])->sh_offset = offset;
+		built_section(&builder, sections[i])->sh_size = bytes->count;
+		assert_int_equal(pwrite(fd, bytes->items, bytes->count, offset), bytes->count);
+		offset += bytes->count;
+	}
+	assert_int_equal(pwrite(fd, builder.bytes, BUILT_BYTES, 0), BUILT_BYTES);
+	return fd;
+}
+
+static int write_dwarf(struct byte_vector *info, struct byte_vector *abbreviations)
+{
+	const struct part parts[] = { { .name = ".debug_info", .bytes = info },
+				      { .name = ".debug_abbrev", .bytes = abbreviations } };
+	int fd = write_file(parts, 2);
+
+	byte_vector_deinit(info);
+	byte_vector_deinit(abbreviations);
+	return fd;
+}
+
+/* --- what becomes of them --- */
+
+/* Makes ranges of @fd, which is closed. */
+static int make(int fd, const struct range_maker_limits *wanted, struct range_file *file)
+{
+	int output = memfd_create("ranges", MFD_CLOEXEC);
+	const struct range_maker_files files = { .elf = fd, .debug = -1, .output = output };
+	int err = range_maker_run(&files, NULL, RANGE_DEPTH_FULL, (struct hash128){ 0 }, wanted,
+				  NULL);
+
+	if (!err) {
+		size_t size = lseek(output, 0, SEEK_END);
+		void *bytes = mmap(NULL, size, PROT_READ, MAP_SHARED, output, 0);
+
+		assert_ptr_not_equal(bytes, MAP_FAILED);
+		assert_int_equal(range_file_init(file, bytes, size), 0);
+	}
+	close(output);
+	close(fd);
+	return err;
+}
+
+static int take_bias(struct dl_phdr_info *info, size_t size, void *context)
+{
+	(void)size;
+	*(uint64_t *)context = info->dlpi_addr;
+	/* The program comes first. */
+	return 1;
+}
+
+static __attribute__((noinline, used)) int known_function(int x)
+{
+	return x * 3;
+}
+
+static void expect_another_is_named(void)
+{
+	static const struct range_maker_limits wide = {
+		.cpu_ns = 300 * NS_PER_SECOND,
+		.memory_bytes = 1 << 30,
+		.output_bytes = 1 << 30,
+	};
+	struct range_frame frames[2];
+	struct range_file file;
+	uint64_t bias = 0;
+
+	dl_iterate_phdr(take_bias, &bias);
+	assert_int_equal(make(open("/proc/self/exe", O_RDONLY | O_CLOEXEC), &wide, &file), 0);
+	assert_int_equal(range_file_lookup(&file, (uintptr_t)known_function - bias, frames, 2), 1);
+	assert_string_equal(frames[0].function, "known_function");
+	assert_non_null(strstr(frames[0].file, "hostile_dwarf_test.c"));
+}
+
+/* The name at CODE; NULL without one. */
+static const char *name_of_code(const struct range_file *file)
+{
+	struct range_frame frames[2];
+
+	return range_file_lookup(file, CODE, frames, 2) ? frames[0].function : NULL;
+}
+
+static void expect_symbol(int fd)
+{
+	struct range_file file;
+
+	assert_int_equal(make(fd, &limits, &file), 0);
+	assert_string_equal(name_of_code(&file), "of_symbols");
+	expect_another_is_named();
+}
+
+/* --- entries --- */
+
+static void siblings_that_point_backwards_end(void **state)
+{
+	/* Targets within the unit: its head, its first entry, the entry itself, beyond the end. */
+	static const uint32_t targets[] = { 0, 11, 12, 17, 1 << 20 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(targets) / sizeof(targets[0]); i++) {
+		struct byte_vector info = { 0 }, abbreviations = { 0 };
+
+		put_unit_abbreviation(&abbreviations);
+		PUT(&abbreviations, 2, DW_TAG_namespace, DW_CHILDREN_yes, DW_AT_sibling,
+		    DW_FORM_ref4, 0, 0, 0);
+		begin_unit(&info);
+		for (int k = 0; k < 2; k++) {
+			PUT(&info, 2);
+			put_number(&info, targets[i], 4);
+			PUT(&info, 0);
+		}
+		end_unit(&info);
+		expect_symbol(write_dwarf(&info, &abbreviations));
+	}
+}
+
+static void a_million_entries_in_each_other_end(void **state)
+{
+	struct byte_vector info = { 0 }, abbreviations = { 0 };
+	struct range_file file;
+	int err;
+
+	(void)state;
+	put_unit_abbreviation(&abbreviations);
+	PUT(&abbreviations, 2, DW_TAG_namespace, DW_CHILDREN_yes, 0, 0, 0);
+	begin_unit(&info);
+	for (int i = 0; i < NESTED_DIES; i++)
+		PUT(&info, 2);
+	end_unit(&info);
+	err = make(write_dwarf(&info, &abbreviations), &limits, &file);
+	assert_true(!err || err == -ETIME);
+	expect_another_is_named();
+}
+
+/* Two functions that each say that all of them is in the other; and one that says so of itself. */
+static void references_in_a_circle_end(void **state)
+{
+	static const uint8_t attributes[] = { DW_AT_abstract_origin, DW_AT_specification };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(attributes); i++) {
+		struct byte_vector info = { 0 }, abbreviations = { 0 };
+		const uint32_t first = 12, second = first + 1 + 4 + 8 + 4;
+
+		put_unit_abbreviation(&abbreviations);
+		PUT(&abbreviations, 2, DW_TAG_subprogram, DW_CHILDREN_no, attributes[i],
+		    DW_FORM_ref4, DW_AT_low_pc, DW_FORM_addr, DW_AT_high_pc, DW_FORM_data4, 0, 0,
+		    0);
+		begin_unit(&info);
+		for (int k = 0; k < 3; k++) {
+			PUT(&info, 2);
+			put_number(&info, k ? k == 1 ? first : second + second - first : second, 4);
+			put_number(&info, CODE, 8);
+			put_number(&info, CODE_BYTES, 4);
+		}
+		end_unit(&info);
+		expect_symbol(write_dwarf(&info, &abbreviations));
+	}
+}
+
+static void tables_of_abbreviations_are_bounded_by_memory(void **state)
+{
+	struct byte_vector info = { 0 }, abbreviations = { 0 };
+	struct range_file file;
+	int err;
+
+	(void)state;
+	put_unit_abbreviation(&abbreviations);
+	for (uint64_t i = 3; abbreviations.count < ABBREVIATIONS_BYTES; i++)
+		PUT(&abbreviations, (i & 127) | 128, (i >> 7 & 127) | 128, (i >> 14 & 127) | 128,
+		    i >> 21, DW_TAG_subprogram, DW_CHILDREN_no, 0, 0);
+	/* The one that is wanted comes last. */
+	PUT(&abbreviations, 2, DW_TAG_subprogram, DW_CHILDREN_no, 0, 0, 0);
+	begin_unit(&info);
+	PUT(&info, 2);
+	end_unit(&info);
+	err = make(write_dwarf(&info, &abbreviations), &limits, &file);
+	assert_true(err == -ENOMEM || err == -E2BIG || err == -ETIME);
+	expect_another_is_named();
+}
+
+/* --- compression --- */
+
+/* BOMB_BYTES of nothing, as many as the section says, in a section that is as large as it may be for that. */
+static void sections_that_become_huge_are_bounded_by_memory(void **state)
+{
+	static const Elf64_Chdr header = { .ch_type = ELFCOMPRESS_ZLIB,
+					   .ch_size = BOMB_BYTES,
+					   .ch_addralign = 1 };
+	struct byte_vector info = { 0 }, abbreviations = { 0 };
+	const struct part parts[] = {
+		{ .name = ".debug_info", .bytes = &info, .flags = SHF_COMPRESSED },
+		{ .name = ".debug_abbrev", .bytes = &abbreviations }
+	};
+	static uint8_t nothing[1 << 20], packed[1 << 16];
+	z_stream stream = { 0 };
+	struct range_file file;
+	int err;
+
+	(void)state;
+	put(&info, &header, sizeof(header));
+	assert_int_equal(deflateInit(&stream, Z_BEST_SPEED), Z_OK);
+	for (int i = 0; i <= BOMB_BYTES / (int)sizeof(nothing); i++) {
+		stream.next_in = nothing;
+		stream.avail_in = i < BOMB_BYTES / (int)sizeof(nothing) ? sizeof(nothing) : 0;
+		do {
+			stream.next_out = packed;
+			stream.avail_out = sizeof(packed);
+			assert_true(deflate(&stream, stream.avail_in ? Z_NO_FLUSH : Z_FINISH) >=
+				    Z_BUF_ERROR);
+			put(&info, packed, sizeof(packed) - stream.avail_out);
+		} while (!stream.avail_out);
+	}
+	deflateEnd(&stream);
+	while (info.count < BOMB_PACKED_BYTES)
+		put(&info, nothing, sizeof(nothing));
+	put_unit_abbreviation(&abbreviations);
+	err = make(write_file(parts, 2), &limits, &file);
+	byte_vector_deinit(&info);
+	byte_vector_deinit(&abbreviations);
+	/* libdw may say no more than that there is no DWARF. */
+	if (err)
+		assert_true(err == -ENOMEM || err == -ETIME || err == -E2BIG);
+	else
+		assert_string_equal(name_of_code(&file), "of_symbols");
+	expect_another_is_named();
+}
+
+int main(int argument_count, char **arguments)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(siblings_that_point_backwards_end),
+		cmocka_unit_test(a_million_entries_in_each_other_end),
+		cmocka_unit_test(references_in_a_circle_end),
+		cmocka_unit_test(tables_of_abbreviations_are_bounded_by_memory),
+		cmocka_unit_test(sections_that_become_huge_are_bounded_by_memory),
+	};
+
+	range_maker_enter(argument_count, arguments);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

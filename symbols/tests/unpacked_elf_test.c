@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copies of this very program, whose debug data objcopy has packed. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* cmocka has a macro of the name of a function in agent/base/error.h. */
+#undef fail
+#include "agent/base/cleanup.h"
+#include "agent/base/clock.h"
+#include "agent/base/text.h"
+#include "agent/host/tests/elf_builder.h"
+#include "symbols/range_maker.h"
+#include "symbols/scratch_file.h"
+#include "symbols/unpacked_elf.h"
+
+static const char *const ways[] = { "zlib", "zlib-gnu", "zstd" };
+enum { WAY_COUNT = sizeof(ways) / sizeof(ways[0]) };
+
+static int open_self(void)
+{
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+
+	assert_true(fd >= 0);
+	return fd;
+}
+
+/* This program with its debug data packed, as a file without a name. */
+static int open_packed(const char *way)
+{
+	char path[] = "/tmp/unpacked_elf_test.XXXXXX", command[256];
+	int fd = mkstemp(path);
+
+	assert_true(fd >= 0);
+	close(fd);
+	snprintf(command, sizeof(command), "objcopy --compress-debug-sections=%s /proc/%d/exe %s",
+		 way, getpid(), path);
+	assert_int_equal(system(command), 0);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	assert_true(fd >= 0);
+	unlink(path);
+	return fd;
+}
+
+static uint32_t count_packed(const struct elf_image *image)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < image->section_count; i++)
+		count += elf_section_encoding(&image->sections[i]) != ELF_ENCODING_PLAIN;
+	return count;
+}
+
+/* That each section of debug data in @wanted is in @got, byte by byte. */
+static void expect_debug_data(const struct elf_image *wanted, const struct elf_image *got)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < wanted->section_count; i++) {
+		const struct elf_section *section = &wanted->sections[i];
+		const struct elf_section *found = elf_image_find_section(got, section->name);
+		_cleanup_(elf_bytes_deinit) struct elf_bytes left = { 0 }, right = { 0 };
+
+		if (!text_starts_with(section->name, ".debug_"))
+			continue;
+		assert_non_null(found);
+		assert_int_equal(elf_image_load_section(wanted, section, UINT64_MAX, &left), 0);
+		assert_int_equal(elf_image_load_raw_section(got, found, UINT64_MAX, &right), 0);
+		assert_int_equal(left.size, right.size);
+		assert_memory_equal(left.data, right.data, left.size);
+		count++;
+	}
+	assert_in_range(count, 5, 20);
+}
+
+static void what_comes_out_is_what_was_packed(void **state)
+{
+	_cleanup_(close_fd) int self_fd = open_self();
+	_cleanup_(elf_image_deinit) struct elf_image self = { .fd = -1 };
+
+	(void)state;
+	assert_int_equal(elf_image_init_fd(&self, self_fd), 0);
+	for (int i = 0; i < WAY_COUNT; i++) {
+		_cleanup_(close_fd) int packed_fd = open_packed(ways[i]), fd = -1;
+		_cleanup_(elf_image_deinit) struct elf_image packed = { .fd = -1 };
+		_cleanup_(elf_image_deinit) struct elf_image image = { .fd = -1 };
+
+		assert_int_equal(elf_image_init_fd(&packed, packed_fd), 0);
+		assert_in_range(count_packed(&packed), 4, 20);
+		assert_int_equal(unpacked_elf_make(&packed, scratch_file_open, &fd), 0);
+		assert_true(fd >= 0);
+		assert_int_equal(elf_image_init_fd(&image, fd), 0);
+		assert_int_equal(image.machine, self.machine);
+		assert_int_equal(count_packed(&image), 0);
+		expect_debug_data(&self, &image);
+	}
+}
+
+static void a_file_with_nothing_packed_is_left_as_it_is(void **state)
+{
+	_cleanup_(close_fd) int self_fd = open_self();
+	_cleanup_(elf_image_deinit) struct elf_image self = { .fd = -1 };
+	int fd = 0;
+
+	(void)state;
+	assert_int_equal(elf_image_init_fd(&self, self_fd), 0);
+	assert_int_equal(unpacked_elf_make(&self, scratch_file_open, &fd), 0);
+	assert_int_equal(fd, -1);
+}
+
+static int take_bias(struct dl_phdr_info *info, size_t size, void *context)
+{
+	(void)size;
+	*(uint64_t *)context = info->dlpi_addr;
+	/* The program comes first. */
+	return 1;
+}
+
+static __attribute__((noinline)) uintptr_t here(void)
+{
+	return (uintptr_t)__builtin_return_address(0) - 1;
+}
+
+enum {
+	LINE = __LINE__ + 4,
+};
+static __attribute__((noinline)) uintptr_t known_function(void)
+{
+	return here() + 0 * LINE;
+}
+
+/* What a process with @memory_bytes says of known_function(). */
+static void expect_lines(int fd, uint64_t memory_bytes)
+{
+	const struct range_maker_limits limits = { .cpu_ns = 300 * NS_PER_SECOND,
+						   .memory_bytes = memory_bytes,
+						   .output_bytes = 1 << 30 };
+	_cleanup_(close_fd) int output = memfd_create("ranges", MFD_CLOEXEC);
+	const struct range_maker_files files = { .elf = fd, .debug = -1, .output = output };
+	struct range_frame frames[2];
+	struct range_file file;
+	uint64_t bias = 0;
+	size_t size;
+	void *bytes;
+
+	dl_iterate_phdr(take_bias, &bias);
+	assert_int_equal(range_maker_run(&files, NULL, RANGE_DEPTH_FULL, (struct hash128){ 0 },
+					 &limits, NULL),
+			 0);
+	size = lseek(output, 0, SEEK_END);
+	bytes = mmap(NULL, size, PROT_READ, MAP_SHARED, output, 0);
+	assert_ptr_not_equal(bytes, MAP_FAILED);
+	assert_int_equal(range_file_init(&file, bytes, size), 0);
+	assert_int_equal(range_file_lookup(&file, known_function() - bias, frames, 2), 1);
+	assert_string_equal(frames[0].function, "known_function");
+	assert_non_null(frames[0].file);
+	assert_non_null(strstr(frames[0].file, "symbols/tests/unpacked_elf_test.c"));
+	assert_int_equal(frames[0].line, LINE);
+	munmap(bytes, size);
+}
+
+static void the_process_that_makes_ranges_reads_all_of_them(void **state)
+{
+	(void)state;
+	for (int i = 0; i < WAY_COUNT; i++) {
+		_cleanup_(close_fd) int packed = open_packed(ways[i]);
+
+		expect_lines(packed, 256 << 20);
+	}
+}
+
+/* An image with one section, which is .debug_info; its bytes are the builder's. */
+static void build(struct elf_builder *builder, const void *bytes, size_t size,
+		  struct elf_image *image)
+{
+	elf_builder_init(builder, 1);
+	elf_builder_add(builder, ".debug_info", SHT_PROGBITS, SHF_COMPRESSED, bytes, size);
+	elf_builder_finish(builder);
+	assert_int_equal(elf_image_init_memory(image, builder->bytes, BUILT_BYTES), 0);
+}
+
+static void what_is_damaged_is_empty_and_what_is_huge_refused(void **state)
+{
+	static const struct {
+		uint64_t claimed;
+		int error;
+	} cases[] = {
+		{ 3ULL << 30, -E2BIG },
+		{ UINT64_MAX, -E2BIG },
+		{ 17 << 20, -E2BIG },
+		{ 1 << 10, 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		static struct elf_builder builder;
+		_cleanup_(elf_image_deinit) struct elf_image image = { .fd = -1 };
+		_cleanup_(elf_image_deinit) struct elf_image made = { .fd = -1 };
+		_cleanup_(close_fd) int fd = -1;
+		const Elf64_Chdr header = { .ch_type = ELFCOMPRESS_ZLIB,
+					    .ch_size = cases[i].claimed,
+					    .ch_addralign = 1 };
+		uint8_t bytes[128] = { 0 };
+
+		memcpy(bytes, &header, sizeof(header));
+		build(&builder, bytes, sizeof(bytes), &image);
+		assert_int_equal(unpacked_elf_make(&image, scratch_file_open, &fd), cases[i].error);
+		if (cases[i].error)
+			continue;
+		assert_int_equal(elf_image_init_fd(&made, fd), 0);
+		assert_int_equal(elf_image_find_section(&made, ".debug_info")->size, 0);
+	}
+}
+
+static int open_nothing(uint64_t bytes, int *fd)
+{
+	(void)bytes;
+	(void)fd;
+	return -ENOSPC;
+}
+
+static void without_room_nothing_is_made(void **state)
+{
+	static struct elf_builder builder;
+	_cleanup_(elf_image_deinit) struct elf_image image = { .fd = -1 };
+	const Elf64_Chdr header = { .ch_type = ELFCOMPRESS_ZLIB, .ch_size = 16 };
+	int fd = -2;
+
+	(void)state;
+	build(&builder, &header, sizeof(header), &image);
+	assert_int_equal(unpacked_elf_make(&image, open_nothing, &fd), -ENOSPC);
+	assert_int_equal(fd, -2);
+	/* More than any disk has. */
+	assert_int_equal(scratch_file_open(1ULL << 60, &fd), -ENOSPC);
+	assert_int_equal(fd, -2);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_comes_out_is_what_was_packed),
+		cmocka_unit_test(a_file_with_nothing_packed_is_left_as_it_is),
+		cmocka_unit_test(the_process_that_makes_ranges_reads_all_of_them),
+		cmocka_unit_test(what_is_damaged_is_empty_and_what_is_huge_refused),
+		cmocka_unit_test(without_room_nothing_is_made),
+	};
+
+	range_maker_enter(argc, argv);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

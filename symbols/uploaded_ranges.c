@@ -1,0 +1,588 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What an upload costs (to write, check and hash it) is paid by the thread that brings it, without the lock; what is
+ * in a file that was there before by who first asks for it. The lock is for two tables: of ids, with what they name,
+ * and of files that are mapped, by content.
+ */
+#include "symbols/uploaded_ranges.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/base/cleanup.h"
+#include "agent/base/error.h"
+#include "agent/base/file_cache.h"
+#include "agent/base/lru_cache.h"
+
+enum {
+	/* Ids that were asked for, and files that are mapped. */
+	FOUND_MAX = 8192,
+	MAPPED_MAX = 1024,
+	/* Uploads that are done, and whose last piece may come again. */
+	FINISHED_MAX = 64,
+	/* Ids are files of 16 bytes; each takes a block of 4 KiB. */
+	NAME_BYTES = sizeof(struct hash128),
+};
+
+/* Range files that are uploaded are known by their content. */
+static const struct hash128 no_key;
+
+struct upload {
+	/* 0: there is none. */
+	uint64_t id;
+	struct new_file file;
+	uint64_t size;
+	uint64_t received;
+	/* Where the last piece began. */
+	uint64_t last_offset;
+	uint64_t last_ns;
+};
+
+struct finished_upload {
+	uint64_t id;
+	uint64_t size;
+	uint64_t last_offset;
+};
+
+struct uploaded_ranges {
+	struct range_source source;
+	struct file_cache *files;
+	/* By the hash of an id: the key of the file. */
+	struct file_cache *names;
+	/* Of the thread that brings them. */
+	struct upload uploads[UPLOADS_MAX];
+	struct finished_upload finished[FINISHED_MAX];
+	size_t next_finished;
+	uint64_t evicted;
+	atomic_uint_fast64_t changes;
+	pthread_mutex_t lock;
+	/* Under the lock: hash of an id -> struct found, and key of a file -> struct mapped_ranges. */
+	struct lru_cache found;
+	struct lru_cache mapped;
+};
+
+struct found {
+	/* NULL: nobody has uploaded any. */
+	struct mapped_ranges *ranges;
+};
+
+/* --- ids --- */
+
+enum id_kind {
+	BUILD_ID,
+	FILE_ID,
+};
+
+static struct hash128 name_key(enum id_kind kind, const void *id, size_t bytes)
+{
+	uint8_t text[1 + BUILD_ID_MAX_BYTES] = { (uint8_t)kind };
+
+	memcpy(text + 1, id, bytes);
+	return hash128_content(text, 1 + bytes);
+}
+
+static int write_name(struct uploaded_ranges *uploaded, struct hash128 name, struct hash128 key)
+{
+	struct new_file file;
+	int err = file_cache_begin(uploaded->names, &file);
+
+	if (err)
+		return err;
+	if (pwrite(file.fd, &key, sizeof(key), 0) == (ssize_t)sizeof(key)) {
+		err = file_cache_keep(uploaded->names, name, &file);
+	} else {
+		err = fail_errno(errno ? -errno : -ENOSPC, "an uploaded file's name");
+		file_cache_abandon(uploaded->names, &file);
+	}
+	close(file.fd);
+	return err;
+}
+
+static int read_name(struct uploaded_ranges *uploaded, struct hash128 name, struct hash128 *key)
+{
+	_cleanup_(close_fd) int fd = -1;
+	int err = file_cache_open(uploaded->names, name, &fd);
+
+	if (err)
+		return err;
+	if (pread(fd, key, sizeof(*key), 0) != (ssize_t)sizeof(*key))
+		return -ENOENT;
+	file_cache_touch(fd);
+	return 0;
+}
+
+/* --- the tables --- */
+
+static void release_found(void *context, const void *key, void *value)
+{
+	struct found *found = value;
+
+	(void)context;
+	(void)key;
+	mapped_ranges_unref(found->ranges);
+	free(found);
+}
+
+static void release_mapped(void *context, const void *key, void *value)
+{
+	(void)context;
+	(void)key;
+	mapped_ranges_unref(value);
+}
+
+static void init_tables(struct uploaded_ranges *uploaded)
+{
+	lru_cache_init(&uploaded->found, sizeof(struct hash128), FOUND_MAX, 0, release_found, NULL);
+	lru_cache_init(&uploaded->mapped, sizeof(struct hash128), MAPPED_MAX, 0, release_mapped,
+		       NULL);
+}
+
+static void deinit_tables(struct uploaded_ranges *uploaded)
+{
+	lru_cache_deinit(&uploaded->found);
+	lru_cache_deinit(&uploaded->mapped);
+}
+
+/* With the lock. Without memory it is mapped again. */
+static void put_mapped(struct uploaded_ranges *uploaded, struct hash128 key,
+		       struct mapped_ranges *mapped)
+{
+	if (lru_cache_put(&uploaded->mapped, &key, mapped_ranges_ref(mapped), 0))
+		mapped_ranges_unref(mapped);
+}
+
+/* --- uploads --- */
+
+static void end_upload(struct uploaded_ranges *uploaded, struct upload *upload)
+{
+	if (upload->id) {
+		file_cache_abandon(uploaded->files, &upload->file);
+		close(upload->file.fd);
+	}
+	*upload = (struct upload){ 0 };
+}
+
+static struct upload *find_upload(struct uploaded_ranges *uploaded, uint64_t id)
+{
+	for (size_t i = 0; i < UPLOADS_MAX; i++)
+		if (uploaded->uploads[i].id == id)
+			return &uploaded->uploads[i];
+	return NULL;
+}
+
+/* The one that has rested for longest; NULL: there is none. */
+static struct upload *least_recent(struct uploaded_ranges *uploaded)
+{
+	struct upload *least = NULL;
+
+	for (size_t i = 0; i < UPLOADS_MAX; i++) {
+		struct upload *upload = &uploaded->uploads[i];
+
+		if (upload->id && (!least || upload->last_ns < least->last_ns))
+			least = upload;
+	}
+	return least;
+}
+
+static uint64_t unfinished_bytes(const struct uploaded_ranges *uploaded)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < UPLOADS_MAX; i++)
+		bytes += uploaded->uploads[i].size;
+	return bytes;
+}
+
+/* A place for an upload of @size bytes; those that rest make way. */
+static int make_place(struct uploaded_ranges *uploaded, uint64_t size, uint64_t now_ns,
+		      struct upload **place)
+{
+	struct upload *least;
+
+	for (;;) {
+		*place = find_upload(uploaded, 0);
+		if (*place && unfinished_bytes(uploaded) + size <= UPLOAD_MAX_BYTES)
+			return 0;
+		least = least_recent(uploaded);
+		if (!least || now_ns - least->last_ns < UPLOAD_IDLE_NS)
+			return fail(-EBUSY, "others upload symbols now: try again later");
+		end_upload(uploaded, least);
+	}
+}
+
+static void end_rested(struct uploaded_ranges *uploaded, uint64_t now_ns)
+{
+	for (size_t i = 0; i < UPLOADS_MAX; i++) {
+		struct upload *upload = &uploaded->uploads[i];
+
+		if (upload->id && now_ns - upload->last_ns >= UPLOAD_END_NS)
+			end_upload(uploaded, upload);
+	}
+}
+
+static int begin_upload(struct uploaded_ranges *uploaded, const struct upload_piece *piece,
+			uint64_t now_ns, struct upload **upload)
+{
+	struct upload *begun = find_upload(uploaded, piece->upload_id);
+	int err;
+
+	if (begun)
+		end_upload(uploaded, begun);
+	err = make_place(uploaded, piece->size, now_ns, &begun);
+	if (!err)
+		err = file_cache_begin(uploaded->files, &begun->file);
+	if (err)
+		return err;
+	begun->id = piece->upload_id;
+	begun->size = piece->size;
+	*upload = begun;
+	return 0;
+}
+
+static bool is_known_id(const struct file_id *file_id)
+{
+	static const struct file_id zero;
+
+	return memcmp(file_id, &zero, sizeof(zero));
+}
+
+static int check_piece(const struct upload_piece *piece)
+{
+	if (!piece->upload_id || (!piece->build_id_bytes && !piece->file_id) ||
+	    piece->build_id_bytes > BUILD_ID_MAX_BYTES || !piece->count ||
+	    (piece->file_id && !is_known_id(piece->file_id)) || piece->offset > piece->size ||
+	    piece->count > piece->size - piece->offset)
+		return fail(-EINVAL, "this is no piece of an upload");
+	if (piece->size > UPLOAD_MAX_BYTES)
+		return fail(-E2BIG, "the symbols have more than %llu MiB", UPLOAD_MAX_BYTES >> 20);
+	return 0;
+}
+
+static int write_piece(struct upload *upload, const struct upload_piece *piece, uint64_t now_ns)
+{
+	const char *bytes = piece->bytes;
+	size_t written = 0;
+
+	while (written < piece->count) {
+		ssize_t count = pwrite(upload->file.fd, bytes + written, piece->count - written,
+				       (off_t)(piece->offset + written));
+
+		if (count <= 0)
+			return fail_errno(count ? -errno : -ENOSPC, "the symbols cannot be kept");
+		written += (size_t)count;
+	}
+	upload->last_offset = upload->received;
+	upload->received += piece->count;
+	upload->last_ns = now_ns;
+	return 0;
+}
+
+/* All of it is there: checks it, and takes its key. */
+static int check_file(const struct upload *upload, struct mapped_ranges **mapped,
+		      struct hash128 *key)
+{
+	int err = mapped_ranges_create(upload->file.fd, no_key, false, mapped);
+
+	if (err)
+		return fail(err == -ENOMEM ? err : -EBADMSG,
+			    err == -EOPNOTSUPP ? "symbols of another version of the agent" :
+						 "these are no symbols, or they are damaged");
+	*key = hash128_content((*mapped)->bytes, (*mapped)->size);
+	return 0;
+}
+
+static void release_ranges(struct mapped_ranges **mapped)
+{
+	mapped_ranges_unref(*mapped);
+}
+
+/* Of a file that is mapped already the one on disk stays, since it would go on to take its room. */
+static int keep_file(struct uploaded_ranges *uploaded, const struct upload *upload,
+		     struct hash128 key, struct mapped_ranges *mapped)
+{
+	uint64_t evicted;
+	int err = 0;
+
+	pthread_mutex_lock(&uploaded->lock);
+	if (lru_cache_get(&uploaded->mapped, &key)) {
+		file_cache_abandon(uploaded->files, &upload->file);
+	} else {
+		err = file_cache_keep(uploaded->files, key, &upload->file);
+		evicted = file_cache_evicted(uploaded->files);
+		/* What is mapped takes its room, too. */
+		if (evicted != uploaded->evicted) {
+			deinit_tables(uploaded);
+			init_tables(uploaded);
+		}
+		uploaded->evicted = evicted;
+		if (!err)
+			put_mapped(uploaded, key, mapped);
+	}
+	pthread_mutex_unlock(&uploaded->lock);
+	return err;
+}
+
+static int write_names(struct uploaded_ranges *uploaded, const struct hash128 *names, size_t count,
+		       struct hash128 key)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < count && !err; i++)
+		err = write_name(uploaded, names[i], key);
+	return err;
+}
+
+static int name_file(struct uploaded_ranges *uploaded, const struct upload_piece *piece,
+		     struct hash128 key)
+{
+	struct hash128 names[2];
+	size_t count = 0;
+	int err;
+
+	if (piece->build_id_bytes)
+		names[count++] = name_key(BUILD_ID, piece->build_id, piece->build_id_bytes);
+	if (piece->file_id)
+		names[count++] = name_key(FILE_ID, piece->file_id, sizeof(*piece->file_id));
+	err = write_names(uploaded, names, count, key);
+	/* First, so that who has found the old one does not put it back. */
+	uploaded->changes++;
+	pthread_mutex_lock(&uploaded->lock);
+	for (size_t i = 0; i < count; i++)
+		lru_cache_remove(&uploaded->found, &names[i]);
+	pthread_mutex_unlock(&uploaded->lock);
+	return err;
+}
+
+static int finish_upload(struct uploaded_ranges *uploaded, struct upload *upload,
+			 const struct upload_piece *piece)
+{
+	_cleanup_(release_ranges) struct mapped_ranges *mapped = NULL;
+	const struct finished_upload finished = { upload->id, upload->size, upload->last_offset };
+	struct hash128 key;
+	int err = check_file(upload, &mapped, &key);
+
+	if (err) {
+		end_upload(uploaded, upload);
+		return err;
+	}
+	err = keep_file(uploaded, upload, key, mapped);
+	close(upload->file.fd);
+	*upload = (struct upload){ 0 };
+	if (!err)
+		err = name_file(uploaded, piece, key);
+	if (!err)
+		uploaded->finished[uploaded->next_finished++ % FINISHED_MAX] = finished;
+	return err;
+}
+
+/* Whether it was taken before, and last. */
+static bool is_repeated(struct uploaded_ranges *uploaded, const struct upload_piece *piece)
+{
+	const struct upload *upload = find_upload(uploaded, piece->upload_id);
+	uint64_t end = piece->offset + piece->count;
+
+	if (upload)
+		return upload->size == piece->size && upload->last_offset == piece->offset &&
+		       upload->received == end;
+	for (size_t i = 0; i < FINISHED_MAX; i++) {
+		const struct finished_upload *finished = &uploaded->finished[i];
+
+		if (finished->id == piece->upload_id && finished->size == piece->size &&
+		    finished->last_offset == piece->offset && end == piece->size)
+			return true;
+	}
+	return false;
+}
+
+static int add_piece(struct uploaded_ranges *uploaded, const struct upload_piece *piece,
+		     uint64_t now_ns)
+{
+	struct upload *upload = NULL;
+	int err;
+
+	if (piece->offset)
+		upload = find_upload(uploaded, piece->upload_id);
+	else if ((err = begin_upload(uploaded, piece, now_ns, &upload)))
+		return err;
+	if (!upload || upload->received != piece->offset || upload->size != piece->size)
+		return fail(-EAGAIN, "this is not the next piece of an upload");
+	err = write_piece(upload, piece, now_ns);
+	if (err) {
+		end_upload(uploaded, upload);
+		return err;
+	}
+	return upload->received < upload->size ? 0 : finish_upload(uploaded, upload, piece);
+}
+
+int uploaded_ranges_add(struct uploaded_ranges *uploaded, const struct upload_piece *piece,
+			uint64_t now_ns)
+{
+	int err = check_piece(piece);
+
+	if (err)
+		return err;
+	end_rested(uploaded, now_ns);
+	return is_repeated(uploaded, piece) ? 0 : add_piece(uploaded, piece, now_ns);
+}
+
+uint64_t uploaded_ranges_changes(struct uploaded_ranges *uploaded)
+{
+	return uploaded->changes;
+}
+
+/* --- the source --- */
+
+/* A reference; NULL if it is not mapped. */
+static struct mapped_ranges *get_mapped(struct uploaded_ranges *uploaded, struct hash128 key)
+{
+	struct mapped_ranges *mapped;
+
+	pthread_mutex_lock(&uploaded->lock);
+	mapped = lru_cache_get(&uploaded->mapped, &key);
+	if (mapped)
+		mapped_ranges_ref(mapped);
+	pthread_mutex_unlock(&uploaded->lock);
+	return mapped;
+}
+
+/* What may have been damaged since goes, if no new one has come in its place. */
+static void remove_damaged(struct uploaded_ranges *uploaded, struct hash128 key)
+{
+	pthread_mutex_lock(&uploaded->lock);
+	if (!lru_cache_peek(&uploaded->mapped, &key))
+		file_cache_remove(uploaded->files, key);
+	pthread_mutex_unlock(&uploaded->lock);
+}
+
+static struct mapped_ranges *map_file(struct uploaded_ranges *uploaded, struct hash128 key)
+{
+	_cleanup_(close_fd) int fd = -1;
+	struct mapped_ranges *mapped;
+
+	if (file_cache_open(uploaded->files, key, &fd))
+		return NULL;
+	if (mapped_ranges_create(fd, no_key, false, &mapped)) {
+		remove_damaged(uploaded, key);
+		return NULL;
+	}
+	file_cache_touch(fd);
+	return mapped;
+}
+
+static struct mapped_ranges *open_named(struct uploaded_ranges *uploaded, struct hash128 name)
+{
+	struct mapped_ranges *mapped;
+	struct hash128 key;
+
+	if (read_name(uploaded, name, &key))
+		return NULL;
+	mapped = get_mapped(uploaded, key);
+	if (mapped)
+		return mapped;
+	mapped = map_file(uploaded, key);
+	if (!mapped)
+		return NULL;
+	pthread_mutex_lock(&uploaded->lock);
+	put_mapped(uploaded, key, mapped);
+	pthread_mutex_unlock(&uploaded->lock);
+	return mapped;
+}
+
+/* With the lock. Without memory it is looked up again. */
+static void put_found(struct uploaded_ranges *uploaded, struct hash128 name,
+		      struct mapped_ranges *mapped)
+{
+	struct found *found = calloc(1, sizeof(*found));
+
+	if (!found)
+		return;
+	found->ranges = mapped ? mapped_ranges_ref(mapped) : NULL;
+	if (lru_cache_put(&uploaded->found, &name, found, 0))
+		release_found(NULL, NULL, found);
+}
+
+static struct mapped_ranges *find_named(struct uploaded_ranges *uploaded, struct hash128 name)
+{
+	struct mapped_ranges *mapped = NULL;
+	uint64_t changes = uploaded->changes;
+	struct found *found;
+
+	pthread_mutex_lock(&uploaded->lock);
+	found = lru_cache_get(&uploaded->found, &name);
+	if (found && found->ranges)
+		mapped = mapped_ranges_ref(found->ranges);
+	pthread_mutex_unlock(&uploaded->lock);
+	if (found)
+		return mapped;
+	mapped = open_named(uploaded, name);
+	pthread_mutex_lock(&uploaded->lock);
+	if (changes == uploaded->changes)
+		put_found(uploaded, name, mapped);
+	pthread_mutex_unlock(&uploaded->lock);
+	return mapped;
+}
+
+/* The very file, if somebody had it; else what has its build id, such as its debug file. */
+static struct mapped_ranges *get(struct range_source *source, struct binary *binary,
+				 enum range_depth depth)
+{
+	struct uploaded_ranges *uploaded = (struct uploaded_ranges *)source;
+	struct mapped_ranges *mapped = NULL;
+
+	(void)depth;
+	if (is_known_id(&binary->file_id))
+		mapped = find_named(uploaded,
+				    name_key(FILE_ID, &binary->file_id, sizeof(binary->file_id)));
+	if (mapped || !binary->build_id_bytes)
+		return mapped;
+	return find_named(uploaded, name_key(BUILD_ID, binary->build_id, binary->build_id_bytes));
+}
+
+_Static_assert(offsetof(struct uploaded_ranges, source) == 0, "get() casts");
+
+struct range_source *uploaded_ranges_source(struct uploaded_ranges *uploaded)
+{
+	return &uploaded->source;
+}
+
+int uploaded_ranges_create(const char *directory, struct uploaded_ranges **uploaded)
+{
+	static const struct range_source_ops ops = { .get = get };
+	struct uploaded_ranges *created = calloc(1, sizeof(*created));
+	int err;
+
+	if (!created)
+		return fail(-ENOMEM, "no memory for uploaded symbols");
+	created->source.ops = &ops;
+	pthread_mutex_init(&created->lock, NULL);
+	init_tables(created);
+	err = file_cache_create(directory, ".uploads", UPLOADS_KEPT_MAX_BYTES, &created->files);
+	if (!err)
+		err = file_cache_create(directory, ".uploadids", UPLOAD_NAMES_MAX * NAME_BYTES,
+					&created->names);
+	if (err) {
+		uploaded_ranges_destroy(created);
+		return err;
+	}
+	created->evicted = file_cache_evicted(created->files);
+	*uploaded = created;
+	return 0;
+}
+
+void uploaded_ranges_destroy(struct uploaded_ranges *uploaded)
+{
+	if (!uploaded)
+		return;
+	for (size_t i = 0; i < UPLOADS_MAX; i++)
+		end_upload(uploaded, &uploaded->uploads[i]);
+	deinit_tables(uploaded);
+	file_cache_destroy(uploaded->names);
+	file_cache_destroy(uploaded->files);
+	pthread_mutex_destroy(&uploaded->lock);
+	free(uploaded);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** An address of this machine to listen on, as an option names it: `host:port`. Errors have a text for users. */
+#ifndef VIEWER_LISTEN_ADDRESS_H
+#define VIEWER_LISTEN_ADDRESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+struct listen_address {
+	struct sockaddr_storage socket;
+	socklen_t bytes;
+};
+
+/** Of listen_address_text(). */
+enum { LISTEN_ADDRESS_TEXT_BYTES = 64 };
+
+/** Reads the value of @option ("-viewer"): an IP address or a name, in brackets for IPv6. -EINVAL. */
+int listen_address_read(const char *option, const char *text, struct listen_address *address);
+
+/** Only this machine can ask there. */
+bool listen_address_is_loopback(const struct listen_address *address);
+
+void listen_address_set_port(struct listen_address *address, uint16_t port);
+uint16_t listen_address_port(const struct listen_address *address);
+
+/** "127.0.0.1:7171", "[::1]:7171" */
+void listen_address_text(const struct listen_address *address,
+			 char text[LISTEN_ADDRESS_TEXT_BYTES]);
+
+/** A socket that listens there, and *@address as it is bound then: a port of 0 has become another. -errno. */
+int listen_address_open(struct listen_address *address);
+
+#endif
