@@ -17,6 +17,8 @@ COMMAND = next((path for path in map(shutil.which, ("chromium", "chromium-browse
 _KEY_CODES = {"Escape": 27, "Enter": 13, " ": 32, "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39,
               "ArrowDown": 40, "Delete": 46}
 _SHIFT = 8
+# What has not moved for so long stands still.
+_STILL_MS = 50
 
 
 class Browser:
@@ -159,12 +161,19 @@ class Browser:
         return self.evaluate("document.querySelector(%s)?.innerText ?? ''" % json.dumps(selector))
 
     def place(self, selector):
-        """[left, top, width, height] of the first match, scrolled into view."""
-        place = self.wait("(() => { const found = document.querySelector(%s);"
-                          "if (!found) return null; found.scrollIntoView({block: 'nearest'});"
-                          "const box = found.getBoundingClientRect();"
-                          "return [box.x, box.y, box.width, box.height]; })()"
-                          % json.dumps(selector))
+        """[left, top, width, height] of the first match, scrolled into view: once it stands still, as what an
+        answer brings moves what is below.
+        """
+        box = ("(() => { const found = document.querySelector(%s);"
+               "if (!found) return null; found.scrollIntoView({block: 'nearest'});"
+               "const box = found.getBoundingClientRect();"
+               "return [box.x, box.y, box.width, box.height]; })()" % json.dumps(selector))
+        place = self.wait("(async () => { const place = () => %s;"
+                          "const before = place();"
+                          "await new Promise(resolve => setTimeout(resolve, %d));"
+                          "const after = place();"
+                          "return before && after && before.every((part, i) => part === after[i])"
+                          " ? after : null; })()" % (box, _STILL_MS))
         if not place:
             raise RuntimeError("nothing is " + selector)
         return place

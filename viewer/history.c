@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Samples lie in chunks, the newest of which is written to. A full one never changes, so that a view needs a copy of
- * the newest only; as long as there is a view no chunk goes, and no key.
+ * Samples lie in chunks of three columns, the newest of which is written to. A full one never changes, so that a view
+ * needs a copy of the newest only; as long as there is a view no chunk goes, and no key.
  */
 #include "viewer/history.h"
 
@@ -13,8 +13,11 @@
 #include "reporter/packed_numbers.h"
 
 enum {
-	CHUNK_MAX_BYTES = 64 << 10,
-	SAMPLE_MAX_BYTES = 2 * PACKED_32_MAX_BYTES + PACKED_64_MAX_BYTES,
+	/* Of a chunk that is written to: as they share it where a key takes two or three bytes, a time three. */
+	KEYS_MAX_BYTES = 24 << 10,
+	TIMES_MAX_BYTES = 28 << 10,
+	CPUS_MAX_BYTES = 12 << 10,
+	CHUNK_MAX_BYTES = KEYS_MAX_BYTES + TIMES_MAX_BYTES + CPUS_MAX_BYTES,
 	/* What is kept goes in so many steps: of time, and of what new keys take. */
 	CHUNKS_PER_RETENTION = 60,
 	CHUNKS_PER_BUDGET = 32,
@@ -24,9 +27,25 @@ enum {
 	EXCESS_DIVISOR = 8,
 };
 
-struct chunk {
-	uint8_t *data;
+/* Packed numbers, one a sample. */
+struct column {
+	uint32_t start;
 	uint32_t bytes;
+	uint32_t max_bytes;
+};
+
+enum {
+	KEYS,
+	/* Differences: each one to the sample before, in ns. */
+	TIMES,
+	CPUS,
+	COLUMN_COUNT,
+};
+
+struct chunk {
+	/* The columns, one behind the other. */
+	uint8_t *data;
+	struct column columns[COLUMN_COUNT];
 	uint32_t capacity;
 	uint32_t samples;
 	/* What the first sample's difference is to. */
@@ -61,26 +80,67 @@ struct history {
 	uint32_t new_count;
 };
 
-/* --- what goes --- */
+/* --- columns --- */
 
-static const uint8_t *read_sample(const uint8_t *at, struct history_sample *sample)
+static const uint8_t *column_data(const struct chunk *chunk, int column)
 {
-	sample->key = (uint32_t)packed_get(&at);
-	sample->time_ns += unpacked_difference(packed_get(&at));
-	sample->cpu = (uint32_t)packed_get(&at);
-	return at;
+	return chunk->data + chunk->columns[column].start;
 }
+
+static bool has_room(const struct chunk *chunk)
+{
+	for (int i = 0; i < COLUMN_COUNT; i++) {
+		const struct column *column = &chunk->columns[i];
+
+		if (column->max_bytes - column->bytes < PACKED_64_MAX_BYTES)
+			return false;
+	}
+	return true;
+}
+
+static void append(struct chunk *chunk, int column_number, uint64_t number)
+{
+	struct column *column = &chunk->columns[column_number];
+	uint8_t *end = chunk->data + column->start + column->bytes;
+
+	column->bytes += (uint32_t)(packed_put(end, number) - end);
+}
+
+static uint32_t bytes_in(const struct chunk *chunk)
+{
+	uint32_t bytes = 0;
+
+	for (int i = 0; i < COLUMN_COUNT; i++)
+		bytes += chunk->columns[i].bytes;
+	return bytes;
+}
+
+/* To @data, of bytes_in(): the chunk's own or another, without room between them. */
+static void move_columns(struct chunk *chunk, uint8_t *data)
+{
+	uint32_t start = 0;
+
+	for (int i = 0; i < COLUMN_COUNT; i++) {
+		struct column *column = &chunk->columns[i];
+
+		memmove(data + start, column_data(chunk, i), column->bytes);
+		column->start = start;
+		column->max_bytes = column->bytes;
+		start += column->bytes;
+	}
+	chunk->data = data;
+	chunk->capacity = start;
+}
+
+/* --- what goes --- */
 
 static void drop_oldest_chunk(struct history *history)
 {
 	struct chunk chunk = history->chunks.items[0];
-	struct history_sample sample = { .time_ns = chunk.base_ns };
-	const uint8_t *at = chunk.data;
+	const uint8_t *keys = column_data(&chunk, KEYS);
 
-	for (uint32_t i = 0; i < chunk.samples; i++) {
-		at = read_sample(at, &sample);
-		history_keys_remove(&history->keys, sample.key);
-	}
+	for (uint32_t i = 0; i < chunk.samples; i++)
+		history_keys_remove(&history->keys, (uint32_t)packed_get(&keys));
 	history->samples -= chunk.samples;
 	history->changes++;
 	history->chunk_bytes -= chunk.capacity;
@@ -126,15 +186,21 @@ static void seal(struct history *history)
 {
 	struct chunk *chunk = newest_chunk(history);
 
-	history->chunk_bytes -= chunk->capacity - chunk->bytes;
-	chunk->data = vector_shrink(chunk->data, chunk->bytes);
-	chunk->capacity = chunk->bytes;
+	history->chunk_bytes -= chunk->capacity - bytes_in(chunk);
+	move_columns(chunk, chunk->data);
+	chunk->data = vector_shrink(chunk->data, chunk->capacity);
 }
 
 static int begin_chunk(struct history *history, uint64_t time_ns)
 {
 	struct chunk chunk = {
 		.data = malloc(CHUNK_MAX_BYTES),
+		.columns = {
+			[KEYS] = { .max_bytes = KEYS_MAX_BYTES },
+			[TIMES] = { .start = KEYS_MAX_BYTES, .max_bytes = TIMES_MAX_BYTES },
+			[CPUS] = { .start = KEYS_MAX_BYTES + TIMES_MAX_BYTES,
+				   .max_bytes = CPUS_MAX_BYTES },
+		},
 		.capacity = CHUNK_MAX_BYTES,
 		.base_ns = time_ns,
 		.least_ns = UINT64_MAX,
@@ -156,7 +222,7 @@ static bool is_full(const struct history *history, const struct chunk *chunk, ui
 	const struct history_options *options = &history->options;
 	uint64_t age_ns = time_ns > chunk->base_ns ? time_ns - chunk->base_ns : 0;
 
-	if (chunk->capacity - chunk->bytes < SAMPLE_MAX_BYTES)
+	if (!has_room(chunk))
 		return true;
 	return chunk->samples &&
 	       (age_ns > options->retention_ns / CHUNKS_PER_RETENTION ||
@@ -187,11 +253,10 @@ static void write_sample(struct history *history, uint32_t key,
 {
 	struct chunk *chunk = newest_chunk(history);
 	uint64_t time_ns = context->time_ns;
-	uint8_t *at = packed_put(chunk->data + chunk->bytes, key);
 
-	at = packed_put(at, packed_difference(time_ns - history->last_in_chunk_ns));
-	at = packed_put(at, context->cpu);
-	chunk->bytes = (uint32_t)(at - chunk->data);
+	append(chunk, KEYS, key);
+	append(chunk, TIMES, packed_difference(time_ns - history->last_in_chunk_ns));
+	append(chunk, CPUS, context->cpu);
 	chunk->samples++;
 	if (time_ns < chunk->least_ns)
 		chunk->least_ns = time_ns;
@@ -332,12 +397,11 @@ void history_facts(struct history *history, struct history_facts *facts)
 
 static int copy_newest(struct chunk *chunk)
 {
-	uint8_t *copy = malloc(chunk->bytes + 1);
+	uint8_t *copy = malloc(bytes_in(chunk) + 1);
 
 	if (!copy)
 		return -ENOMEM;
-	memcpy(copy, chunk->data, chunk->bytes);
-	chunk->data = copy;
+	move_columns(chunk, copy);
 	return 0;
 }
 
@@ -399,7 +463,7 @@ void history_view_seek(struct history_view *view, uint64_t from_ns, uint64_t to_
 	view->from_ns = from_ns > view->first_ns ? from_ns : view->first_ns;
 	view->to_ns = to_ns;
 	view->next_chunk = 0;
-	view->left = 0;
+	view->samples_left = 0;
 }
 
 /* The next chunk with times that are wanted. */
@@ -411,8 +475,10 @@ static bool enter_chunk(struct history_view *view)
 		if (!chunk->samples || chunk->greatest_ns < view->from_ns ||
 		    chunk->least_ns >= view->to_ns)
 			continue;
-		view->at = chunk->data;
-		view->left = chunk->samples;
+		view->keys = column_data(chunk, KEYS);
+		view->times = column_data(chunk, TIMES);
+		view->cpus = column_data(chunk, CPUS);
+		view->samples_left = chunk->samples;
 		view->time_ns = chunk->base_ns;
 		return true;
 	}
@@ -421,17 +487,16 @@ static bool enter_chunk(struct history_view *view)
 
 bool history_view_next(struct history_view *view, struct history_sample *sample)
 {
-	sample->time_ns = view->time_ns;
-	for (;;) {
-		while (view->left) {
-			view->left--;
-			view->at = read_sample(view->at, sample);
-			view->time_ns = sample->time_ns;
+	do {
+		while (view->samples_left) {
+			view->samples_left--;
+			view->time_ns += unpacked_difference(packed_get(&view->times));
+			sample->time_ns = view->time_ns;
+			sample->key = (uint32_t)packed_get(&view->keys);
+			sample->cpu = (uint32_t)packed_get(&view->cpus);
 			if (sample->time_ns >= view->from_ns && sample->time_ns < view->to_ns)
 				return true;
 		}
-		if (!enter_chunk(view))
-			return false;
-		sample->time_ns = view->time_ns;
-	}
+	} while (enter_chunk(view));
+	return false;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * The samples of the last while, in memory, for the page: each one as the number of its key, its CPU and the time
- * since the one before, packed in rows of about six bytes. It is a struct reporter, which the work thread fills; the viewer's thread
- * reads by views. One lock, held to add a sample, and to let the oldest go, a few thousand at once.
+ * The samples of the last while, in memory, for the page: columns of the numbers of their keys, the times since the
+ * sample before and the CPUs, packed: about six bytes a sample. It is a struct reporter, which the work thread fills;
+ * the viewer's thread reads by views. One lock, held to add a sample, and to let the oldest go, a few thousand at once.
  */
 #ifndef VIEWER_HISTORY_H
 #define VIEWER_HISTORY_H
@@ -74,8 +74,11 @@ struct history_view {
 	uint64_t from_ns;
 	uint64_t to_ns;
 	size_t next_chunk;
-	const uint8_t *at;
-	uint32_t left;
+	/** In each column of its chunk. */
+	const uint8_t *keys;
+	const uint8_t *times;
+	const uint8_t *cpus;
+	uint32_t samples_left;
 	uint64_t time_ns;
 };
 
