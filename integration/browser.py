@@ -161,8 +161,8 @@ class Browser:
         return self.evaluate("document.querySelector(%s)?.innerText ?? ''" % json.dumps(selector))
 
     def place(self, selector):
-        """[left, top, width, height] of the first match, scrolled into view: once it stands still, as what an
-        answer brings moves what is below.
+        """[left, top, width, height] of the first match, scrolled into view; it is waited for until it
+        stands still, as an answer moves what is below it.
         """
         box = ("(() => { const found = document.querySelector(%s);"
                "if (!found) return null; found.scrollIntoView({block: 'nearest'});"

@@ -180,6 +180,11 @@ static int ask_of_samples(struct api *api, const struct api_request *request,
 	return err;
 }
 
+void api_tidy(struct api *api)
+{
+	stack_names_tidy(&api->names);
+}
+
 void api_answer(struct api *api, const struct api_request *request, struct api_answer *answer)
 {
 	json_t *object = json_object();

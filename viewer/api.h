@@ -80,6 +80,9 @@ struct api;
 int api_create(const struct api_config *config, struct api **api);
 void api_destroy(struct api *api);
 
+/** To be called now and then, also while nobody asks: lets go of what the history no longer has. */
+void api_tidy(struct api *api);
+
 /** Fills *@answer, whatever is asked for. */
 void api_answer(struct api *api, const struct api_request *request, struct api_answer *answer);
 

@@ -4,12 +4,15 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <microhttpd.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <zlib.h>
 
+#include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
 #include "agent/base/error.h"
 #include "agent/base/hash128.h"
@@ -32,6 +35,8 @@ enum {
 	ZLIB_MEMORY_LEVEL = 8,
 	ETAG_BYTES = 24,
 	NS_PER_US = 1000,
+	/* What nobody asks for any more goes so often. */
+	TIDY_MS = 10000,
 };
 
 #define COOKIE_NAME "allframes_token"
@@ -43,7 +48,9 @@ enum {
 struct http_server {
 	struct http_server_options options;
 	struct MHD_Daemon *daemon;
-	bool is_named;
+	pthread_t thread;
+	/* An eventfd: becomes readable when the thread should end. */
+	int stop_fd;
 };
 
 /* One answer on its way. */
@@ -335,14 +342,6 @@ static enum MHD_Result answer_request(struct http_server *server, struct MHD_Con
 	return answer_question(server, connection, path + sizeof(api_prefix) - 1, is_post);
 }
 
-/* The library gives its thread a name of its own. */
-static void name_thread(struct http_server *server)
-{
-	if (!server->is_named)
-		pthread_setname_np(pthread_self(), "viewer");
-	server->is_named = true;
-}
-
 /* Called with the headers, with pieces of a body, and when all is there. */
 static enum MHD_Result handle(void *context, struct MHD_Connection *connection, const char *url,
 			      const char *method, const char *version, const char *upload,
@@ -353,7 +352,6 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
 
 	(void)version;
 	(void)upload;
-	name_thread(context);
 	if (!is_post && strcmp(method, "GET") && strcmp(method, "HEAD"))
 		return send_error(connection, MHD_HTTP_METHOD_NOT_ALLOWED,
 				  "{\"error\":\"only GET and HEAD\"}");
@@ -377,23 +375,87 @@ static void ignore_log(void *context, const char *format, va_list arguments)
 	(void)arguments;
 }
 
+/* --- its thread --- */
+
+/* Until a connection wants something, or @ms are over; false: the thread should end. */
+static bool wait_for_clients(const struct http_server *server, uint64_t ms)
+{
+	const union MHD_DaemonInfo *info =
+		MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_EPOLL_FD);
+	struct pollfd fds[] = {
+		{ .fd = server->stop_fd, .events = POLLIN },
+		{ .fd = info->epoll_fd, .events = POLLIN },
+	};
+	MHD_UNSIGNED_LONG_LONG timeout_ms;
+
+	if (MHD_get_timeout(server->daemon, &timeout_ms) == MHD_YES && timeout_ms < ms)
+		ms = timeout_ms;
+	poll(fds, sizeof(fds) / sizeof(fds[0]), (int)ms);
+	return !fds[0].revents;
+}
+
+static void *run(void *context)
+{
+	struct http_server *server = context;
+	uint64_t tidied_ms = clock_monotonic_ns() / NS_PER_MS;
+
+	pthread_setname_np(pthread_self(), "viewer");
+	while (wait_for_clients(server, TIDY_MS)) {
+		uint64_t now_ms;
+
+		MHD_run(server->daemon);
+		now_ms = clock_monotonic_ns() / NS_PER_MS;
+		if (now_ms - tidied_ms >= TIDY_MS) {
+			api_tidy(server->options.api);
+			tidied_ms = now_ms;
+		}
+	}
+	return NULL;
+}
+
+static int start(struct http_server *server)
+{
+	const struct http_server_options *options = &server->options;
+	int err;
+
+	server->stop_fd = eventfd(0, EFD_CLOEXEC);
+	if (server->stop_fd < 0)
+		return -errno;
+	server->daemon = MHD_start_daemon(
+		MHD_USE_EPOLL | MHD_USE_ERROR_LOG, options->port, NULL, NULL, handle, server,
+		MHD_OPTION_EXTERNAL_LOGGER, ignore_log, NULL, MHD_OPTION_LISTEN_SOCKET, options->fd,
+		MHD_OPTION_CONNECTION_LIMIT, (unsigned int)CONNECTIONS_MAX,
+		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned int)IDLE_SECONDS,
+		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES, MHD_OPTION_END);
+	if (!server->daemon)
+		return -EIO;
+	err = -pthread_create(&server->thread, NULL, run, server);
+	if (err)
+		/* The caller keeps the socket. */
+		MHD_quiesce_daemon(server->daemon);
+	return err;
+}
+
+static void destroy(struct http_server *server)
+{
+	if (server->daemon)
+		MHD_stop_daemon(server->daemon);
+	close_fd(&server->stop_fd);
+	free(server);
+}
+
 int http_server_start(const struct http_server_options *options, struct http_server **server)
 {
 	struct http_server *started = calloc(1, sizeof(*started));
+	int err;
 
 	if (!started)
 		return fail(-ENOMEM, "no memory for the viewer");
 	started->options = *options;
-	started->daemon = MHD_start_daemon(
-		MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ERROR_LOG, options->port, NULL, NULL,
-		handle, started, MHD_OPTION_EXTERNAL_LOGGER, ignore_log, NULL,
-		MHD_OPTION_LISTEN_SOCKET, options->fd, MHD_OPTION_CONNECTION_LIMIT,
-		(unsigned int)CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT,
-		(unsigned int)IDLE_SECONDS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-		(size_t)CONNECTION_BYTES, MHD_OPTION_END);
-	if (!started->daemon) {
-		free(started);
-		return fail(-EIO, "cannot start the viewer's thread");
+	err = start(started);
+	if (err) {
+		destroy(started);
+		return fail_errno(err, "cannot start the viewer's thread");
 	}
 	*server = started;
 	return 0;
@@ -403,6 +465,7 @@ void http_server_stop(struct http_server *server)
 {
 	if (!server)
 		return;
-	MHD_stop_daemon(server->daemon);
-	free(server);
+	eventfd_write(server->stop_fd, 1);
+	pthread_join(server->thread, NULL);
+	destroy(server);
 }

@@ -187,8 +187,7 @@ static void drop_list(struct stack_names *names, struct kept_list *kept)
 	free(kept);
 }
 
-/* Those of traces that nobody else has any more: the history has let them go. */
-static void drop_unused(struct stack_names *names)
+void stack_names_tidy(struct stack_names *names)
 {
 	size_t cursor = 0, count = 0, capacity = names->lists.count;
 	_cleanup_(free_pointer) struct kept_list **unused = calloc(capacity + 1, sizeof(*unused));
@@ -213,7 +212,7 @@ void stack_names_begin(struct stack_names *names, uint64_t generation)
 	if (generation != names->generation || bytes > names->max_bytes)
 		forget(names);
 	else
-		drop_unused(names);
+		stack_names_tidy(names);
 	names->generation = generation;
 }
 

@@ -63,10 +63,10 @@ struct stack_names {
 void stack_names_init(struct stack_names *names, struct symbol_lookup *lookup, size_t max_bytes);
 void stack_names_deinit(struct stack_names *names);
 
-/**
- * Before each question: forgets everything if @generation is another one, or too much is kept, and lists of traces that
- * nobody else has any more.
- */
+/** Forgets the lists of traces that nobody else has any more: that the history has let go. */
+void stack_names_tidy(struct stack_names *names);
+
+/** Before each question: tidies; forgets everything if @generation is another one, or too much is kept. */
 void stack_names_begin(struct stack_names *names, uint64_t generation);
 
 /** The list of @trace, borrowed until the next begin. -ENOMEM. */

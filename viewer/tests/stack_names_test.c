@@ -154,10 +154,10 @@ static void traces_that_have_gone_are_let_go(void **state)
 	bytes = names.bytes;
 	assert_int_equal(stack_names_list(&names, other, &list), 0);
 	assert_true(names.bytes > bytes);
-	stack_names_begin(&names, 1);
+	stack_names_tidy(&names);
 	assert_int_equal(names.lists.count, 2);
 	trace_unref(one);
-	stack_names_begin(&names, 1);
+	stack_names_tidy(&names);
 	assert_int_equal(names.lists.count, 1);
 	assert_int_equal(other->references, 2);
 	stack_names_deinit(&names);
