@@ -19,6 +19,8 @@ ROW_PIXELS = 18
 SHOTS = os.path.join(OUTPUT, "viewer")
 MIN_SAMPLES = 600
 FIRST_GRAPH_SECONDS = 5
+# After which what has no names yet is compared without them.
+NAMES_SECONDS = 60
 ADDRESS = re.compile(r" to (http://[^\s;,]+);")
 SHOWING = re.compile(r"^info: showing \S+ at (http://\S+);", re.M)
 # What runs beside may be anything; these have known functions.
@@ -339,12 +341,15 @@ def check_range(page):
 
 
 def stop_recording(page):
-    """From here on the samples are the same for the page and for us."""
+    """From here on samples and names are the same for the page and for us."""
     page.browser.click("header button[title^='The history']")
     is_paused = page.browser.wait(
         "document.querySelector('header button[title^=\"The history\"]').ariaPressed === 'true'")
     page.tap.ok(is_paused and page.api.get("status")["is_paused"],
                 "the history stops recording by a click")
+    end = time.monotonic() + NAMES_SECONDS
+    while page.api.get("status")["names_pending"] and time.monotonic() < end:
+        time.sleep(0.1)
     page.settle()
 
 
