@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # long
-# time limit: 400 s
+# time limit: 900 s
 """The viewer's page in a headless Chromium, on a live profile of programs whose stacks are known:
 all of it is clicked through, and its numbers are compared with the folded stacks of the same
 samples. Screenshots are left in build/integration/viewer/.
@@ -25,6 +25,7 @@ from viewer_pages import (KNOWN_FUNCTIONS, NATIVE_CALLER, NATIVE_LEAF, NATIVE_MI
                           wait_for_page, wait_for_samples)
 
 SAMPLES_PER_SECOND = 199
+FIRST_GRAPH_SECONDS = 5
 TOKEN = "a-token-of-thirty-two-letters-0123"
 # What the agent may take while the page is open, at its own rate.
 SETTLE_SECONDS = 10
@@ -366,7 +367,7 @@ def main():
             if not tap.ok(url, "the agent starts and prints the page's address", agent.log_text()):
                 tap.finish()
             page = Page(tap, browser, url, pids)
-            check_first_graph(page, start)
+            check_first_graph(page, start, FIRST_GRAPH_SECONDS)
             check_live(page)
             tap.ok(wait_for_samples(page), "functions of all programs come by name")
             stop_recording(page)
