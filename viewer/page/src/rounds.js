@@ -8,7 +8,7 @@ const MIN_WAIT_MS = 1000;
 /** Of the agent's CPU time for the answers: it spends 1 % of a core on the page at most. */
 const WAIT_PER_COST = 100;
 /** So much of the waiting is forgiven at first, or when the page has cost little for long: names come while one looks. */
-const FORGIVEN_MS = 30000;
+const FORGIVEN_MS = 10000;
 const MAX_WAIT_MS = 60000;
 const WAIT_AFTER_PROBLEM_MS = 2000;
 const MAX_NODES = 10000;
