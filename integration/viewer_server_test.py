@@ -19,24 +19,32 @@ import urllib.parse
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from harness import Agent, Tap, need_root, rss_anon_bytes, run_agent
+from viewer_pages import wait_for_file
 
-ADDRESS = re.compile(r" to http://(\S+?):(\d+);")
+ADDRESS = re.compile(r" to http://(\S+:\d+);")
 DEFAULT_PORT = 7171
 IDLE_CONNECTIONS = 1000
 MAX_RSS_ANON = 150 << 20
 MAX_GROWTH = 40 << 20
 STOP_SECONDS = 5
+# A profile of which each answer and export is 8 MB: more than sockets hold.
+LARGE_STACKS = 300
+LARGE_FRAMES = 30
+LARGE_NAME = "x" * 900
+# Clients that ask and do not read: their answers would take 240 MB.
+UNREAD_CONNECTIONS = 30
+MAX_UNREAD_GROWTH = 64 << 20
 TOKEN = "correct-horse-battery-staple"
 
 
 class Server:
-    """The server at @host, @port, asked one request at a time."""
+    """The server at @netloc, asked one request at a time."""
 
-    def __init__(self, agent):
-        host, port = ADDRESS.search(agent.log_text()).groups()
+    def __init__(self, netloc):
+        host, _, port = netloc.rpartition(":")
         self.host = host.strip("[]")
         self.port = int(port)
-        self.netloc = "%s:%s" % (host, port)
+        self.netloc = netloc
 
     def ask(self, path, method="GET", **headers):
         """(status, headers, body) of one request of its own connection."""
@@ -79,7 +87,7 @@ def serving(tap, *options):
                       "the agent says its page's address: %s" % " ".join(options),
                       agent.log_text()):
             tap.finish()
-        yield agent, Server(agent)
+        yield agent, Server(ADDRESS.search(agent.log_text())[1])
 
 
 def check_page(tap, server):
@@ -176,6 +184,54 @@ def check_many_connections(tap, agent, server):
             connection.close()
 
 
+def begin_to_read(server, path):
+    """A connection on which @path is asked for, and no more than the first line of the answer taken."""
+    connection = socket.socket()
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    connection.settimeout(20)
+    connection.connect((server.host, server.port))
+    connection.sendall(("GET %s HTTP/1.1\r\nHost: %s\r\n\r\n" % (path, server.netloc)).encode())
+    return connection, connection.recv(20)
+
+
+def write_large_file(path):
+    with open(path, "w", encoding="utf-8") as file:
+        for i in range(LARGE_STACKS):
+            file.write(";".join("f%d_%d_%s" % (i, j, LARGE_NAME) for j in range(LARGE_FRAMES)) + " 1000\n")
+
+
+def check_unread(tap, directory):
+    """Answers that nobody reads are bounded: the agent keeps no more of them."""
+    path = os.path.join(directory, "large.folded")
+    write_large_file(path)
+    with Agent("-open", path, "-viewer", "127.0.0.1:0", outputs=[]) as agent:
+        address = wait_for_file(agent)
+        if not tap.ok(address, "the agent shows a large file", agent.log_text()):
+            return
+        server = Server(urllib.parse.urlsplit(address).netloc)
+        export = "/api/export?format=folded"
+        with begin_to_read(server, export)[0]:
+            status, _, body = server.ask(export)
+            tap.ok(status == 503 and b"error" in body and server.status("/api/status") == 200
+                   and server.status("/api/flame") == 200, "one file at a time is downloaded", status, body[:200])
+        end = time.monotonic() + 20
+        while server.status(export) != 200 and time.monotonic() < end:
+            time.sleep(0.1)
+        tap.ok(server.status(export) == 200, "and the next one when it is read or given up")
+        before = rss_anon_bytes(agent.pid)
+        unread = [begin_to_read(server, "/api/flame?max_nodes=10000") for _ in range(UNREAD_CONNECTIONS)]
+        grown = rss_anon_bytes(agent.pid) - before
+        refused = sum(b" 503 " in line for _, line in unread)
+        tap.ok(refused and grown < MAX_UNREAD_GROWTH, "what is not read is bounded", refused, grown)
+        tap.note("%d of %d turned away; memory grew by %.1f MB" % (refused, UNREAD_CONNECTIONS, grown / 1e6))
+        for connection, _ in unread:
+            connection.close()
+        end = time.monotonic() + 20
+        while server.status("/api/flame") != 200 and time.monotonic() < end:
+            time.sleep(0.1)
+        tap.ok(server.status("/api/flame") == 200, "and is over with its clients")
+
+
 def check_stop(tap, agent, server, number):
     with socket.create_connection((server.host, server.port)) as connection:
         connection.sendall(b"GET / HTTP/1.1\r\n")
@@ -254,6 +310,7 @@ def main():
     check_default(tap)
     with tempfile.TemporaryDirectory(prefix="allframes-token-") as directory:
         check_addresses(tap, directory)
+        check_unread(tap, directory)
     with serving(tap, "-viewer", "127.0.0.1:0", "-duration", "2s") as (agent, _):
         result = agent.wait(20)
         tap.ok(result.status == 0, "with a duration it ends by itself", result.log)

@@ -27,6 +27,8 @@ enum {
 	/* Of a request, its headers and what is written at once. */
 	CONNECTION_BYTES = 32 << 10,
 	PARAMETERS_MAX = 512,
+	/* Of answers that clients have not read yet: beyond it questions are turned away. */
+	UNREAD_MAX_BYTES = 32 << 20,
 	/* Below, compression is not worth it. */
 	COMPRESSED_MIN_BYTES = 1024,
 	COMPRESSION_LEVEL = 3,
@@ -51,6 +53,15 @@ struct http_server {
 	pthread_t thread;
 	/* An eventfd: becomes readable when the thread should end. */
 	int stop_fd;
+	/* Of answers on their way, without the one file that may be downloaded at a time. */
+	size_t unread_bytes;
+	bool has_download;
+};
+
+/* A request from its headers on, until its answer is read or the client gone. */
+struct request {
+	size_t unread_bytes;
+	bool is_download;
 };
 
 /* One answer on its way. */
@@ -231,15 +242,55 @@ static enum MHD_Result take_parameter(void *context, enum MHD_ValueKind kind, co
 	return MHD_YES;
 }
 
+/* Clients that ask for much and read nothing may not make the agent keep it all. */
+static bool is_too_much(const struct http_server *server, const char *path)
+{
+	return server->unread_bytes > UNREAD_MAX_BYTES ||
+	       (server->has_download && !strcmp(path, "export"));
+}
+
+static void note_unread(struct http_server *server, struct request *request,
+			const struct reply *reply)
+{
+	request->is_download = reply->file_name;
+	if (request->is_download)
+		server->has_download = true;
+	else
+		request->unread_bytes = reply->count;
+	server->unread_bytes += request->unread_bytes;
+}
+
+static void end_request(void *context, struct MHD_Connection *connection, void **request_pointer,
+			enum MHD_RequestTerminationCode code)
+{
+	struct http_server *server = context;
+	struct request *request = *request_pointer;
+
+	(void)connection;
+	(void)code;
+	if (!request)
+		return;
+	server->unread_bytes -= request->unread_bytes;
+	if (request->is_download)
+		server->has_download = false;
+	free(request);
+	*request_pointer = NULL;
+}
+
 static enum MHD_Result answer_question(struct http_server *server,
 				       struct MHD_Connection *connection, const char *path,
-				       bool is_post)
+				       bool is_post, struct request *begun)
 {
 	struct parameters parameters = { 0 };
 	struct api_request request = { .path = path, .is_post = is_post };
 	struct api_answer answer;
+	enum MHD_Result result;
 	struct reply reply;
 
+	if (is_too_much(server, path))
+		return send_error(
+			connection, MHD_HTTP_SERVICE_UNAVAILABLE,
+			"{\"error\":\"others have not read what they asked for: try again in a while\"}");
 	MHD_get_connection_values_n(connection, MHD_GET_ARGUMENT_KIND, take_parameter, &parameters);
 	if (parameters.is_bad)
 		return send_error(connection, MHD_HTTP_BAD_REQUEST,
@@ -259,7 +310,10 @@ static enum MHD_Result answer_question(struct http_server *server,
 		.file_name = *answer.file_name ? answer.file_name : NULL,
 		.allow = answer.status == MHD_HTTP_METHOD_NOT_ALLOWED ? "GET, HEAD" : NULL,
 	};
-	return send_reply(connection, &reply);
+	result = send_reply(connection, &reply);
+	if (result == MHD_YES)
+		note_unread(server, begun, &reply);
+	return result;
 }
 
 /* --- who asks --- */
@@ -308,7 +362,7 @@ static enum guard_verdict judge(const struct http_server *server, struct MHD_Con
 }
 
 static enum MHD_Result answer_request(struct http_server *server, struct MHD_Connection *connection,
-				      const char *path, bool is_post)
+				      const char *path, bool is_post, struct request *begun)
 {
 	static const char api_prefix[] = "/api/";
 	const struct asset *asset;
@@ -339,7 +393,7 @@ static enum MHD_Result answer_request(struct http_server *server, struct MHD_Con
 	if (strncmp(path, api_prefix, sizeof(api_prefix) - 1))
 		return send_error(connection, MHD_HTTP_NOT_FOUND,
 				  "{\"error\":\"there is nothing here\"}");
-	return answer_question(server, connection, path + sizeof(api_prefix) - 1, is_post);
+	return answer_question(server, connection, path + sizeof(api_prefix) - 1, is_post, begun);
 }
 
 /* Called with the headers, with pieces of a body, and when all is there. */
@@ -347,7 +401,6 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
 			      const char *method, const char *version, const char *upload,
 			      size_t *upload_bytes, void **request)
 {
-	static char has_begun;
 	bool is_post = !strcmp(method, "POST");
 
 	(void)version;
@@ -356,15 +409,15 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
 		return send_error(connection, MHD_HTTP_METHOD_NOT_ALLOWED,
 				  "{\"error\":\"only GET and HEAD\"}");
 	if (!*request) {
-		*request = &has_begun;
-		return MHD_YES;
+		*request = calloc(1, sizeof(struct request));
+		return *request ? MHD_YES : MHD_NO;
 	}
 	/* No question has a body. */
 	if (*upload_bytes) {
 		*upload_bytes = 0;
 		return MHD_YES;
 	}
-	return answer_request(context, connection, url, is_post);
+	return answer_request(context, connection, url, is_post, *request);
 }
 
 /* What clients do wrong is no matter of the log. */
@@ -423,7 +476,8 @@ static int start(struct http_server *server)
 		return -errno;
 	server->daemon = MHD_start_daemon(
 		MHD_USE_EPOLL | MHD_USE_ERROR_LOG, options->port, NULL, NULL, handle, server,
-		MHD_OPTION_EXTERNAL_LOGGER, ignore_log, NULL, MHD_OPTION_LISTEN_SOCKET, options->fd,
+		MHD_OPTION_EXTERNAL_LOGGER, ignore_log, NULL, MHD_OPTION_NOTIFY_COMPLETED,
+		end_request, server, MHD_OPTION_LISTEN_SOCKET, options->fd,
 		MHD_OPTION_CONNECTION_LIMIT, (unsigned int)CONNECTIONS_MAX,
 		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned int)IDLE_SECONDS,
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES, MHD_OPTION_END);
