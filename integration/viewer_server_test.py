@@ -139,6 +139,8 @@ def check_guard(tap, server):
            and not server.get("status")["is_paused"], "refused: a change that a form could send")
     tap.ok(server.status("/api/pause?on=1", "POST", Content_Length="0", X_Allframes="1") == 200
            and server.get("status")["is_paused"], "the page may pause")
+    times = [server.get("status")["now_ms"] for _ in range(2) if not time.sleep(0.1)]
+    tap.ok(times[0] == times[1], "the time of a paused history stands still", times)
     server.status("/api/pause?on=0", "POST", Content_Length="0", X_Allframes="1")
     tap.ok(server.status("/api/pause?on=1") == 405 and server.status("/", "PUT") == 405
            and server.status("/api/status", "DELETE") == 405, "other methods are refused")

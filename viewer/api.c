@@ -65,6 +65,7 @@ static int answer_status(struct question *question, json_t *object)
 {
 	const struct api_config *config = &question->api->config;
 	struct api_totals totals = read_totals(question->api);
+	bool is_paused = history_is_paused(config->history);
 	struct history_facts facts;
 
 	history_facts(config->history, &facts);
@@ -73,12 +74,12 @@ static int answer_status(struct question *question, json_t *object)
 	put_text(object, "kernel", config->kernel);
 	put_text(object, "source", config->source);
 	json_object_set_new(object, "is_live", json_boolean(config->is_live));
-	json_object_set_new(object, "is_paused", json_boolean(history_is_paused(config->history)));
+	json_object_set_new(object, "is_paused", json_boolean(is_paused));
 	json_object_set_new(object, "token_needed", json_boolean(config->token_needed));
 	put_number(object, "epoch_ms", config->epoch_realtime_ns / NS_PER_MS);
 	put_number(object, "now_ms",
-		   config->is_live ? question_ms(question, clock_monotonic_ns()) :
-				     question->end_ms);
+		   config->is_live && !is_paused ? question_ms(question, clock_monotonic_ns()) :
+						   question->end_ms);
 	put_number(object, "first_ms", question->first_ms);
 	put_number(object, "samples_per_second", config->samples_per_second);
 	put_number(object, "cpu_count", config->cpu_count);
