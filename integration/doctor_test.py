@@ -14,6 +14,7 @@ import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import build_targets
+import gos
 import javas
 import pythons
 from harness import AGENT, Program, Tap, need_root, run_agent
@@ -93,6 +94,9 @@ def check_whole(tap, directory):
             target = {target.name: target for target in javas.build(["Calls"])}["Calls"]
             program = Program(*machine.target(target, "plain"), seconds=60)
             known["HotSpot"] = stack.enter_context(program).pid
+        for go in list(gos.at_hand(False).values())[:1]:
+            command = go.build(gos.find_targets(["calls"])["calls"], "plain")
+            known["Go"] = stack.enter_context(Program(*command, ready=False)).pid
         result = run_agent("-doctor", outputs=[], seconds=60)
     text = result.output
     tap.ok(result.status == 0, "the doctor ends well", result.status, result.log)
