@@ -186,13 +186,19 @@ def check_many_connections(tap, agent, server):
             connection.close()
 
 
-def begin_to_read(server, path):
-    """A connection on which @path is asked for, and no more than the first line of the answer taken."""
+def begin_to_ask(server, path):
+    """A connection on which @path is asked for, which does not hold much of the answer."""
     connection = socket.socket()
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     connection.settimeout(20)
     connection.connect((server.host, server.port))
     connection.sendall(("GET %s HTTP/1.1\r\nHost: %s\r\n\r\n" % (path, server.netloc)).encode())
+    return connection
+
+
+def begin_to_read(server, path):
+    """The same and the first bytes of the answer: it has been made."""
+    connection = begin_to_ask(server, path)
     return connection, connection.recv(20)
 
 
@@ -200,6 +206,21 @@ def write_large_file(path):
     with open(path, "w", encoding="utf-8") as file:
         for i in range(LARGE_STACKS):
             file.write(";".join("f%d_%d_%s" % (i, j, LARGE_NAME) for j in range(LARGE_FRAMES)) + " 1000\n")
+
+
+def check_stop_in_flood(tap, agent, server):
+    begin = time.monotonic()
+    server.status("/api/top?limit=1")
+    cost = time.monotonic() - begin
+    connections = [begin_to_ask(server, "/api/top?limit=1") for _ in range(IDLE_CONNECTIONS)]
+    begin = time.monotonic()
+    result = agent.stop(signal.SIGTERM)
+    seconds = time.monotonic() - begin
+    tap.ok(result.status == 0 and seconds < STOP_SECONDS, "it ends while %d clients wait for answers"
+           % len(connections), result.log, seconds)
+    tap.note("%.1f s; an answer takes %.3f s" % (seconds, cost))
+    for connection in connections:
+        connection.close()
 
 
 def check_unread(tap, directory):
@@ -232,6 +253,7 @@ def check_unread(tap, directory):
         while server.status("/api/flame") != 200 and time.monotonic() < end:
             time.sleep(0.1)
         tap.ok(server.status("/api/flame") == 200, "and is over with its clients")
+        check_stop_in_flood(tap, agent, server)
 
 
 def check_stop(tap, agent, server, number):

@@ -53,6 +53,8 @@ struct http_server {
 	pthread_t thread;
 	/* An eventfd: becomes readable when the thread should end. */
 	int stop_fd;
+	/* Atomic: what waits for an answer then gets none. */
+	bool is_stopping;
 	/* Of answers on their way, without the one file that may be downloaded at a time. */
 	size_t unread_bytes;
 	bool has_download;
@@ -402,9 +404,12 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
 			      size_t *upload_bytes, void **request)
 {
 	bool is_post = !strcmp(method, "POST");
+	struct http_server *server = context;
 
 	(void)version;
 	(void)upload;
+	if (__atomic_load_n(&server->is_stopping, __ATOMIC_RELAXED))
+		return MHD_NO;
 	if (!is_post && strcmp(method, "GET") && strcmp(method, "HEAD"))
 		return send_error(connection, MHD_HTTP_METHOD_NOT_ALLOWED,
 				  "{\"error\":\"only GET and HEAD\"}");
@@ -417,7 +422,7 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
 		*upload_bytes = 0;
 		return MHD_YES;
 	}
-	return answer_request(context, connection, url, is_post, *request);
+	return answer_request(server, connection, url, is_post, *request);
 }
 
 /* What clients do wrong is no matter of the log. */
@@ -519,6 +524,7 @@ void http_server_stop(struct http_server *server)
 {
 	if (!server)
 		return;
+	__atomic_store_n(&server->is_stopping, true, __ATOMIC_RELAXED);
 	eventfd_write(server->stop_fd, 1);
 	pthread_join(server->thread, NULL);
 	destroy(server);
