@@ -20,11 +20,10 @@ from harness import Agent, Tap, cpu_seconds, need_root, rss_anon_bytes, thread_s
 from viewer_controls import check_controls, query_of
 from viewer_page_code import check_code
 from viewer_pages import (KNOWN_FUNCTIONS, NATIVE_CALLER, NATIVE_LEAF, NATIVE_MIDDLE, SHOTS, Page,
-                          check_first_graph, check_process_filter, check_quiet, check_range,
-                          check_search, check_zoom, count_ending, count_with, stop_recording, targets,
-                          wait_for_page, wait_for_samples)
+                          check_process_filter, check_quiet, check_range, check_search, check_zoom,
+                          count_ending, count_with, live_page, stop_recording, wait_for_page,
+                          wait_for_samples)
 
-SAMPLES_PER_SECOND = 199
 FIRST_GRAPH_SECONDS = 5
 TOKEN = "a-token-of-thirty-two-letters-0123"
 # What the agent may take while the page is open, at its own rate.
@@ -360,29 +359,21 @@ def main():
     check_code(tap)
     check_token(tap)
     check_cost(tap)
-    with targets() as pids, Browser() as browser:
-        tap.note("targets: %s" % ", ".join(pids))
-        start = time.monotonic()
-        with Agent("-viewer", "127.0.0.1:0", "-samples-per-second", SAMPLES_PER_SECOND,
-                   outputs=[]) as agent:
-            url = wait_for_page(agent)
-            if not tap.ok(url, "the agent starts and prints the page's address", agent.log_text()):
-                tap.finish()
-            page = Page(tap, browser, url, pids)
-            check_first_graph(page, start, FIRST_GRAPH_SECONDS)
-            check_live(page)
-            tap.ok(wait_for_samples(page), "functions of all programs come by name")
-            stop_recording(page)
-            for check in (check_flame, check_top, check_sandwich, check_filters, check_times,
-                          check_exports, check_rest, check_sizes):
-                check(page)
-            for width, height in ((1280, 800), (390, 844)):
-                check_controls(page, width, height)
-            check_quiet(page)
-            agent.stop()
-            tap.ok(browser.wait("document.querySelector('.problem')?.innerText.includes('ended')"),
-                   "the page says that the agent has ended", browser.text("body")[:500])
-            page.shot("ended")
+    with live_page(tap, KNOWN_FUNCTIONS, FIRST_GRAPH_SECONDS) as (page, agent):
+        tap.note("targets: %s" % ", ".join(page.pids))
+        check_live(page)
+        tap.ok(wait_for_samples(page), "functions of all programs come by name")
+        stop_recording(page)
+        for check in (check_flame, check_top, check_sandwich, check_filters, check_times,
+                      check_exports, check_rest, check_sizes):
+            check(page)
+        for width, height in ((1280, 800), (390, 844)):
+            check_controls(page, width, height)
+        check_quiet(page)
+        agent.stop()
+        tap.ok(page.browser.wait("document.querySelector('.problem')?.innerText.includes('ended')"),
+               "the page says that the agent has ended", page.browser.text("body")[:500])
+        page.shot("ended")
     tap.finish()
 
 

@@ -13,11 +13,13 @@ import urllib.request
 import build_targets
 import javas
 import pythons
-from harness import OUTPUT, Program, parse_folded
+from browser import Browser
+from harness import OUTPUT, Agent, Program, parse_folded
 
 ROW_PIXELS = 18
 SHOTS = os.path.join(OUTPUT, "viewer")
 MIN_SAMPLES = 600
+SAMPLES_PER_SECOND = 199
 # After which what has no names yet is compared without them.
 NAMES_SECONDS = 60
 ADDRESS = re.compile(r" to (http://[^\s;,]+);")
@@ -209,7 +211,7 @@ class Page:
 
 
 @contextlib.contextmanager
-def targets(languages=tuple(KNOWN_FUNCTIONS)):
+def targets(languages):
     """Runs the programs of these languages that the machine can; gives their pids by language."""
     with contextlib.ExitStack() as stack:
         pids = {}
@@ -279,6 +281,21 @@ def check_first_graph(page, start, max_seconds):
     page.tap.note("first flame graph after %.1f s, %s by name after %.1f s" % (drawn, name, seconds))
     page.browser.type(".tools input[type=search]", "")
     page.browser.evaluate("document.activeElement.blur()")
+
+
+@contextlib.contextmanager
+def live_page(tap, languages, first_graph_seconds):
+    """(Page, Agent) of an agent beside programs of @languages: its first flame graph has been looked at."""
+    with targets(languages) as pids, Browser() as browser:
+        start = time.monotonic()
+        with Agent("-viewer", "127.0.0.1:0", "-samples-per-second", SAMPLES_PER_SECOND,
+                   outputs=[]) as agent:
+            url = wait_for_page(agent)
+            if not tap.ok(url, "the agent starts and prints the page's address", agent.log_text()):
+                tap.finish()
+            page = Page(tap, browser, url, pids)
+            check_first_graph(page, start, first_graph_seconds)
+            yield page, agent
 
 
 def check_zoom(page, answer):
