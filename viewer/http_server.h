@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * The page and its answers over HTTP, by libmicrohttpd, in one thread: bounded in connections, in the bytes of a
- * request, and in the time that a client may do nothing.
+ * request and of answers that nobody has read yet, and in the time that a client may do nothing.
  */
 #ifndef VIEWER_HTTP_SERVER_H
 #define VIEWER_HTTP_SERVER_H
