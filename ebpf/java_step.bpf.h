@@ -32,12 +32,15 @@ enum {
 	JAVA_EXTRA_WORDS_MAX = 5,
 };
 
-/* True if the caller's stack is above this frame's, or a leaf's on arm64, which need not have any. */
+/*
+ * True if the caller's stack is above this frame's, or a leaf's on arm64, which need not have any, or by a row that
+ * knows what lies below it: the end of frames that were brought back to the stack.
+ */
 static __always_inline bool java_is_progress(const struct walk_state *state,
 					     const struct java_caller *caller)
 {
 	if (caller->sp == state->sp)
-		return !RETURN_ADDRESS_BYTES && java_is_leaf(state);
+		return java_is_leaf(state) && (!RETURN_ADDRESS_BYTES || caller->is_known);
 	return caller->sp > state->sp && caller->sp - state->sp <= JAVA_FRAME_MAX_BYTES;
 }
 

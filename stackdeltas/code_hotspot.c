@@ -208,6 +208,15 @@ static void make_frame(struct code_state *state)
 	state->ra_slot = RA_SLOT;
 }
 
+/* Above frames that were brought back: the innermost one's return address and frame pointer lie below the CFA. */
+static void know_thawed(struct code_state *state, struct code_value sp)
+{
+	state->sp = sp;
+	state->fp.kind = CODE_UNKNOWN;
+	state->fp_slot = (struct code_value){ CODE_FROM_CFA, FP_SLOT };
+	state->ra_slot = RA_SLOT;
+}
+
 /* The return address has been taken away with arguments above it, and is put back. */
 static bool pushes_return(const struct code_piece *piece, uint32_t offset,
 			  const struct code_state *last, const struct code_state *state)
@@ -238,15 +247,15 @@ static void follow_continuation(const struct code_piece *piece, uint32_t offset,
 	}
 	/* mov rbx, rax */
 	if (last->continuation == CODE_BELOW_ENTRY && is_at(piece, offset, "\x48\x8b\xd8", 3)) {
-		state->sp.kind = CODE_UNKNOWN;
+		know_thawed(state, (struct code_value){ CODE_UNKNOWN, 0 });
+		state->other = (struct code_value){ CODE_FROM_CFA, 0 };
+		state->other_register = DWARF_X86_RBX;
 		state->continuation = CODE_NO_CONTINUATION;
 	}
 	/* mov rsp, rbx; sub rsp, 16 */
-	if (is_anew(last) && offset >= 3 &&
-	    is_at(piece, offset - 3, "\x48\x8b\xe3\x48\x83\xec\x10", 7)) {
-		make_frame(state);
-		state->fp.kind = CODE_UNKNOWN;
-	}
+	if (last->sp.kind == CODE_UNKNOWN && last->other.kind == CODE_FROM_CFA &&
+	    is_at(piece, offset, "\x48\x8b\xe3\x48\x83\xec\x10", 7))
+		know_thawed(state, (struct code_value){ CODE_FROM_CFA, 0 });
 }
 
 void code_hotspot_amend(const struct code_piece *piece, uint32_t offset,

@@ -400,7 +400,8 @@ static void test_frames_of_a_continuation_come_below_its_entry(void **state)
 	expect(&rows, 7, "cfa=entry(sp+0) ra=same fp=same");
 	expect(&rows, 17, "cfa=entry(sp+0+rbx) ra=same fp=same");
 	expect(&rows, 21, "cfa=entry(sp+8+rbx) ra=same fp=same");
-	assert_int_equal(rule_at(&rows, 24)->cfa, CFA_NONE);
+	expect(&rows, 24, "cfa=r3+0 ra=cfa-8 fp=cfa-16 rbx=undefined");
+	expect(&rows, 27, "cfa=sp+0 ra=cfa-8 fp=cfa-16 rbx=undefined");
 	expect(&rows, 31, "cfa=sp+16 ra=cfa-8 fp=cfa-16 rbx=undefined");
 	expect(&rows, 32, "cfa=sp+8 ra=cfa-8 fp=same rbx=undefined");
 	memcpy(barrier + 7, code + 4, sizeof(code) - 4);

@@ -195,6 +195,24 @@ static void the_place_of_the_caller_s_stack_may_be_on_the_stack(void **state)
 	assert_java_walk(java, "sCsE");
 }
 
+static void frames_that_were_brought_back_may_begin_at_the_stack_pointer(void **state)
+{
+	const struct unwind_rule rule = {
+		.cfa = CFA_SP,
+		.ra = SAVED_AT_CFA,
+		.ra_offset = -8,
+		.fp = SAVED_AT_CFA,
+		.fp_offset = -16,
+	};
+	struct java *java = *state;
+
+	set_leaf(java, java_code_at(SEGMENT_STUB, ROW + 4), "\x90", 1, LEAF_WORD);
+	put_word(java, LEAF_WORD - 1, return_to(java, SEGMENT_CALLER));
+	put_caller(java, LEAF_WORD);
+	put_row(java, &rule);
+	assert_java_walk(java, "sCsE");
+}
+
 static void frames_that_are_brought_back_lie_below_the_entry(void **state)
 {
 	enum { ENTRY_WORD = BOTTOM_WORD + 9, RETURN_WORD = ENTRY_WORD + 5, RBX = 3 };
@@ -265,6 +283,7 @@ int main(void)
 		java_test(a_return_address_may_be_in_the_thread),
 		java_test(an_argument_may_be_popped_behind_the_return_address),
 		java_test(the_place_of_the_caller_s_stack_may_be_on_the_stack),
+		java_test(frames_that_were_brought_back_may_begin_at_the_stack_pointer),
 		java_test(frames_that_are_brought_back_lie_below_the_entry),
 		java_test(native_code_may_have_called_what_a_row_is_known_of),
 		java_test(what_c1_has_pushed_for_a_stub_it_pops_behind_the_call),
