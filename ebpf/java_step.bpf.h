@@ -112,18 +112,23 @@ java_read_const_method(struct java_walk *walk, __u64 const_method, __u64 *consta
 }
 
 /*
- * How often the class of a ConstantPool was redefined before it was made, and if it was, which class that is;
- * both 0: not known.
+ * The class of a ConstantPool, and how often that was redefined before it was made, in one read; both 0: not
+ * known.
  */
-static __always_inline void java_read_class(const struct java_walk *walk, __u64 constants,
-					    __u64 *holder, __u32 *version)
+static __always_inline void java_read_class(struct java_walk *walk, __u64 constants, __u64 *holder,
+					    __u32 *version)
 {
-	if (!walk->process.constants_version ||
-	    bpf_probe_read_user(version, sizeof(*version),
-				(const void *)(constants + walk->process.constants_version)))
-		*version = 0;
-	if (*version && read_word(constants + walk->process.constants_holder, holder))
-		*holder = 0;
+	__u32 place = walk->process.constants_version - walk->process.constants_holder;
+	__u64 words[JAVA_CONSTANTS_BYTES / 8];
+
+	if (!walk->process.constants_version || place > JAVA_CONSTANTS_BYTES - sizeof(*version) ||
+	    bpf_probe_read_user(words, sizeof(words),
+				(const void *)(constants + walk->process.constants_holder)))
+		return;
+	/* Verifiers before 5.12 take no variable place on the stack. */
+	__builtin_memcpy(walk->head, words, sizeof(words));
+	*holder = words[0];
+	*version = java_head_field(walk, place, 4);
 }
 
 /* The bytecode's place, which @bcp or else @saved_bcp is the address of; 0: the first. */

@@ -39,6 +39,8 @@ enum {
 	JAVA_NO_BCI = 0xffff,
 	/** Of what is read of a ConstMethod at once. */
 	JAVA_CONST_METHOD_MAX_BYTES = 40,
+	/** Of what is read of a ConstantPool at once, from its class's address on. */
+	JAVA_CONSTANTS_BYTES = 64,
 };
 
 #define JAVA_COMPILED (1U << 31)
@@ -120,8 +122,8 @@ struct java_process {
 	/** What a continuation's entry has below its frame pointer; 0: not known. */
 	__u16 continuation_bytes;
 	/**
-	 * In a ConstantPool: its class's address, and a __u32, how often that was redefined before the ConstantPool
-	 * was made; 0: not known.
+	 * In a ConstantPool: its class's address, and behind it, within JAVA_CONSTANTS_BYTES, a __u32, how often that
+	 * was redefined before the ConstantPool was made; 0: not known.
 	 */
 	__u16 constants_holder;
 	__u16 constants_version;
@@ -159,9 +161,7 @@ static inline __u32 java_fingerprint(__u64 first, __u64 second)
 /**
  * Of an interpreted method: of its ConstMethod the address of the ConstantPool and @word, what is at
  * const_method_code_size; the number of unloaded classes; and of the ConstantPool the class and its version,
- * both 0 where they are not known, and the class where it was not redefined (to read it always costs a half of
- * a frame more). As long as no class is unloaded only one that is loaded where the first version of a redefined
- * one lay, with a method of its form at the same place, can have the same.
+ * 0 both where they are not known. As long as no class is unloaded no two that ever are have the same two.
  */
 static inline __u32 java_method_fingerprint(__u64 constants, __u64 word, __u64 unloads,
 					    __u64 holder, __u32 version)

@@ -106,11 +106,12 @@ static int check_method(const struct java_symbolizer *symbolizer, struct remote_
 					 &word, sizeof(word));
 	if (!err)
 		err = java_field_read(memory, constants, layout->constant_pool_holder, &holder);
-	if (!err)
+	if (!err && layout->constant_pool_version.bytes)
 		err = java_field_read(memory, constants, layout->constant_pool_version, &version);
 	if (!err && symbolizer->unloads)
 		err = remote_memory_read(memory, symbolizer->unloads, &unloads, sizeof(unloads));
-	if (!err && java_method_fingerprint(constants, word, unloads, version ? holder : 0,
+	if (!err && java_method_fingerprint(constants, word, unloads,
+					    layout->constant_pool_version.bytes ? holder : 0,
 					    (uint32_t)version) != fingerprint)
 		return fail(-ESTALE, "another method");
 	if (!err)

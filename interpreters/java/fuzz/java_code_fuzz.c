@@ -75,8 +75,7 @@ static void name_frame(const struct java_layout *layout, struct fuzz_memory *mem
 			return;
 		words[0] = frame_word(FRAME_JAVA, 0, nmethod->method);
 		words[1] = (uint64_t)(offset & UINT16_MAX) << 32 |
-			   java_method_fingerprint(constants, word, 0, version ? holder : 0,
-						   (uint32_t)version);
+			   java_method_fingerprint(constants, word, 0, holder, (uint32_t)version);
 	}
 	java_symbolizer_init(&symbolizer, layout, 0, false);
 	for (int i = 0; i < 2; i++) {

@@ -143,7 +143,7 @@ static int name_interpreted_at(struct java_symbolizer *by, uint64_t unloads, int
 	memcpy(&word, vm.bytes + method_at(method) + CONST_METHOD + 16, 8);
 	words[1] = (uint64_t)bci << 32 |
 		   java_method_fingerprint(MADE_VM_BASE + method_at(method) + CONSTANTS, word,
-					   unloads, version ? holder : 0, version);
+					   unloads, holder, version);
 	return java_symbolize(by, &vm.memory, words, now_ns, frames);
 }
 
