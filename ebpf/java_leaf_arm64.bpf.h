@@ -22,6 +22,7 @@ enum {
 	/* The caller's stack pointer at the entry of adapters and of the interpreter: up to 17, and later. */
 	JAVA_SENDER_SP_REGISTER_OF_8 = 13,
 	JAVA_SENDER_SP_REGISTER = 19,
+	JAVA_THREAD_REGISTER = 28,
 	/* That adapters put onto the stack. */
 	JAVA_ADAPTER_MAX_BYTES = 8192,
 	/* The longest beginning has 30 instructions: those of a barrier. */

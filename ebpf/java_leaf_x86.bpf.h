@@ -19,6 +19,7 @@ enum {
 	JAVA_JUMP_REGISTER = 10,
 	JAVA_BCP_REGISTER = 13,
 	JAVA_SENDER_SP_REGISTER = 13,
+	JAVA_THREAD_REGISTER = 15,
 	/* Of what pusha() saves. */
 	JAVA_SAVED_R13_BYTES = 16,
 	/* mov [r15 + d32], 0 */

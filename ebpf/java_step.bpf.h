@@ -32,12 +32,15 @@ enum {
 	JAVA_EXTRA_WORDS_MAX = 5,
 };
 
-/* True if the caller's stack is above this frame's, or a leaf's on arm64, which need not have any. */
+/*
+ * True if the caller's stack is above this frame's, or a leaf's on arm64, which need not have any, or by a row that
+ * knows what lies below it: the end of frames that were brought back to the stack.
+ */
 static __always_inline bool java_is_progress(const struct walk_state *state,
 					     const struct java_caller *caller)
 {
 	if (caller->sp == state->sp)
-		return !RETURN_ADDRESS_BYTES && java_is_leaf(state);
+		return java_is_leaf(state) && (!RETURN_ADDRESS_BYTES || caller->is_known);
 	return caller->sp > state->sp && caller->sp - state->sp <= JAVA_FRAME_MAX_BYTES;
 }
 
@@ -108,16 +111,24 @@ java_read_const_method(struct java_walk *walk, __u64 const_method, __u64 *consta
 	return UNWIND_OK;
 }
 
-/* How often the class of a ConstantPool was redefined before it was made; 0: not known. */
-static __always_inline __u32 java_version_of(const struct java_walk *walk, __u64 constants)
+/*
+ * The class of a ConstantPool, and how often that was redefined before it was made, in one read; both 0: not
+ * known.
+ */
+static __always_inline void java_read_class(struct java_walk *walk, __u64 constants, __u64 *holder,
+					    __u32 *version)
 {
-	__u32 version = 0;
+	__u32 place = walk->process.constants_version - walk->process.constants_holder;
+	__u64 words[JAVA_CONSTANTS_BYTES / 8];
 
-	if (!walk->process.constants_version ||
-	    bpf_probe_read_user(&version, sizeof(version),
-				(const void *)(constants + walk->process.constants_version)))
-		return 0;
-	return version;
+	if (!walk->process.constants_version || place > JAVA_CONSTANTS_BYTES - sizeof(*version) ||
+	    bpf_probe_read_user(words, sizeof(words),
+				(const void *)(constants + walk->process.constants_holder)))
+		return;
+	/* Verifiers before 5.12 take no variable place on the stack. */
+	__builtin_memcpy(walk->head, words, sizeof(words));
+	*holder = words[0];
+	*version = java_head_field(walk, place, 4);
 }
 
 /* The bytecode's place, which @bcp or else @saved_bcp is the address of; 0: the first. */
@@ -143,6 +154,8 @@ static __always_inline enum unwind_error java_push_interpreted(struct walk_state
 {
 	struct java_kept *kept = java_kept_at(walk, method);
 	__u64 const_method = kept->place, constants = 0, sizes = kept->sizes, bci = JAVA_NO_BCI;
+	__u64 holder = 0;
+	__u32 version = 0;
 
 	/* As long as its bytecode is executed it is there, and the Method's. */
 	if (java_is_kept(walk, kept, method) &&
@@ -162,8 +175,9 @@ static __always_inline enum unwind_error java_push_interpreted(struct walk_state
 	if (kept->number != walk->number) {
 		kept->number = walk->number;
 		kept->sizes = sizes;
-		kept->fingerprint = java_method_fingerprint(constants, sizes, walk->unloads,
-							    java_version_of(walk, constants));
+		java_read_class(walk, constants, &holder, &version);
+		kept->fingerprint =
+			java_method_fingerprint(constants, sizes, walk->unloads, holder, version);
 	}
 	return push_frame(state, frame_word(FRAME_JAVA, state->frame_flags, method),
 			  bci << 32 | kept->fingerprint);

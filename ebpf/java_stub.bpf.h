@@ -192,6 +192,21 @@ static __always_inline enum unwind_error java_row_cfa(struct walk_state *state,
 	return UNWIND_OK;
 }
 
+/* The return address that is in a register, or in what the JVM has of the thread. */
+static __always_inline enum unwind_error java_read_outside_stack(const struct walk_state *state,
+								 const struct unwind_rule *rule,
+								 __u64 *address)
+{
+	if (!state->registers_known)
+		return UNWIND_REGISTER_UNKNOWN;
+	if (rule->ra == SAVED_IN_THREAD)
+		return read_word(state->registers[JAVA_THREAD_REGISTER] + rule->ra_offset, address);
+	if ((__u16)rule->ra_offset >= REGISTER_COUNT_MAX)
+		return UNWIND_REGISTER_UNKNOWN;
+	*address = state->registers[(__u16)rule->ra_offset];
+	return UNWIND_OK;
+}
+
 static __always_inline enum unwind_error java_read_by_row(struct walk_state *state,
 							  const struct unwind_rule *rule,
 							  struct java_caller *caller)
@@ -212,12 +227,12 @@ static __always_inline enum unwind_error java_read_by_row(struct walk_state *sta
 	caller->is_known = 1;
 	if (!RETURN_ADDRESS_BYTES && rule->ra == SAVED_SAME)
 		return java_read_link(state, caller);
-	if (rule->ra != SAVED_IN_REGISTER)
+	if (rule->ra != SAVED_IN_REGISTER && rule->ra != SAVED_IN_THREAD)
 		return java_read_code(state, caller->sp + rule->ra_offset, caller);
-	if (!state->registers_known || (__u16)rule->ra_offset >= REGISTER_COUNT_MAX)
-		return UNWIND_REGISTER_UNKNOWN;
-	/* The return address has been popped, and an argument maybe: the stack is the caller's already. */
-	caller->pc = state->registers[(__u16)rule->ra_offset];
+	error = java_read_outside_stack(state, rule, &caller->pc);
+	if (error)
+		return error;
+	/* It has been popped, and an argument maybe, or not pushed yet: the stack is the caller's already. */
 	if (state->sp - caller->sp <= JAVA_POPPED_MAX_BYTES)
 		state->sp = caller->sp - 8;
 	return UNWIND_OK;

@@ -11,6 +11,7 @@ import unittest
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [FOLDER, os.path.join(FOLDER, "..", "scripts", "tests")]
+import java_observer_test
 import java_test
 import tap_unittest
 from harness import Stack
@@ -259,6 +260,32 @@ class Approximate(Judged):
 
     def test_a_chain_that_ends_later_may_end_there(self):
         self.assert_allows(MAIN, self.near("deep", "deep"))
+
+
+class Misplaced(unittest.TestCase):
+    TOLD = {(("A.main", "A.java", 1), ("A.left", "A.java", 2), ("L.run", "L.java", 7), ("A.one", "A.java", 3)),
+            (("A.main", "A.java", 1), ("A.right", "A.java", 4), ("L.run", "L.java", 8), ("A.two", "A.java", 5))}
+    SPIN = JavaFrame("Target.spin", "Target.java", 9, is_inlined=True)
+
+    def is_misplaced(self, physical, inlined):
+        frames = [JavaFrame(*one) for one in physical] + [JavaFrame(*one, is_inlined=True) for one in inlined]
+        return java_observer_test.is_misplaced(frames + [self.SPIN], self.TOLD)
+
+    def test_what_is_inlined_may_be_another_branch_of_the_same_compiled_method(self):
+        left, right = sorted(self.TOLD)
+        self.assertTrue(self.is_misplaced([*left[:2], right[2]], right[3:]))
+        # No such callers, no such methods below, another compiled method, and nothing inlined.
+        self.assertFalse(self.is_misplaced([left[0], right[2]], right[3:]))
+        self.assertFalse(self.is_misplaced([*left[:2], right[2]], [("A.three", "A.java", 5)]))
+        self.assertFalse(self.is_misplaced([*left[:2], left[2]], right[3:]))
+        self.assertFalse(self.is_misplaced(left[:1], right[2:]))
+        self.assertFalse(self.is_misplaced([*left[:2], right[2], right[3]], []))
+
+    def test_where_spin_itself_was_compiled_nothing_is(self):
+        left, right = sorted(self.TOLD)
+        frames = [JavaFrame(*one) for one in (*left[:2], right[2], right[3])]
+        self.assertFalse(java_observer_test.is_misplaced(
+            frames + [self.SPIN._replace(is_inlined=False)], self.TOLD))
 
 
 class Ends:

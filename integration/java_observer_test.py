@@ -6,6 +6,10 @@
 A target writes down what Thread.getStackTrace() tells in the calls of Target.spin(); each stack that the
 agent shows there must be one of these, hidden methods and inlined ones included.
 
+What C2 inserts last of all, such as spills, no record of DebugNonSafepoints is made for: the JVM describes it
+by the next instruction that has one, which may be of another branch of the same compiled method. Of 35,000
+samples of Streams one was so. Such stacks are whole, and both of their parts are told of.
+
 usage: java_observer_test.py [JDK|MODE|TARGET...]
 """
 import collections
@@ -33,6 +37,8 @@ TARGETS = ["Calls", "Exceptions", "Hidden", "Jni", "Kotlin", "Monitors", "Names"
            "Reflection", "Scala", "Streams"]
 SHORT_TARGETS = ["Calls", "Reflection", "Scala", "Streams"]
 LEAF = "Target.spin"
+# Beside one: of a target's samples, those that the next instruction's record describes.
+MISPLACED_MAX = 0.001
 SUFFIXES = tuple("." + suffix for suffix in LANGUAGES)
 
 
@@ -60,13 +66,26 @@ def read_told(path):
     return stacks
 
 
-class Comparison:
-    """Of one target's samples with what it told."""
+def is_misplaced(frames, told):
+    """True if the callers of the compiled method that @frames end in are those of a stack of @told, and what is
+    inlined into it, down to LEAF, is that of another one.
+    """
+    callers = callers_of_spin(frames)
+    at = max((i for i, frame in enumerate(frames) if not frame.is_inlined), default=0)
+    if at >= len(callers):
+        return False
+    return (any(stack[:at] == callers[:at] and stack[at:] and stack[at][:2] == callers[at][:2] for stack in told)
+            and any(stack[at - len(callers):] == callers[at:] for stack in told))
 
-    def __init__(self, told):
+
+class Comparison:
+    """Of one target's samples with what it told; @is_described: the JVM has a record of each instruction."""
+
+    def __init__(self, told, is_described=False):
         self._told = told
+        self._is_described = is_described
         self._seen = set()
-        self.total = self.approximate = 0
+        self.total = self.approximate = self.misplaced = 0
         self._wrong = collections.Counter()
 
     def add(self, stack, count):
@@ -81,18 +100,21 @@ class Comparison:
         self.total += count
         if callers in self._told:
             self._seen.add(callers)
+        elif self._is_described and is_misplaced(frames, self._told):
+            self.misplaced += count
         else:
             self._wrong[callers] += count
 
     def judge(self, tap, name):
-        text = "%d samples, %d of them wrong, %d approximate; of %d stacks told %d were seen" % (
-            self.total, self._wrong.total(), self.approximate, len(self._told), len(self._seen))
+        text = "%d samples, %d of them wrong, %d misplaced, %d approximate; of %d stacks told %d were seen" % (
+            self.total, self._wrong.total(), self.misplaced, self.approximate, len(self._told), len(self._seen))
         notes = ["%d times %s" % (count, text_of([JavaFrame(*frame) for frame in callers])[-1500:])
                  for callers, count in self._wrong.most_common(3)]
         if notes:
             nearest = max(self._told, key=lambda one: len(set(one) & set(next(iter(self._wrong)))))
             notes.append("told: " + text_of([JavaFrame(*frame) for frame in nearest])[-1500:])
         tap.ok(self.total >= SAMPLES and not self._wrong
+               and self.misplaced <= 1 + self.total * MISPLACED_MAX
                and len(self._seen) >= min(SEEN_MIN, len(self._told)),
                "stacks of %s are as the JVM says" % name, *notes, text)
         tap.note("%s: %s" % (name, text))
@@ -108,7 +130,7 @@ def test(tap, java, mode, target):
         tap.skip("stacks of %s are as the JVM says" % name, lack)
         return
     with Program(*command, seconds=READY_SECONDS) as program:
-        comparison = Comparison(read_told(path))
+        comparison = Comparison(read_told(path), mode == "exact")
         os.unlink(path)
         for _ in range(ROUNDS_MAX):
             for stack, count in sample_attached([program], SECONDS, "-with-lines").stacks.items():

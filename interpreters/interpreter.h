@@ -73,7 +73,10 @@ struct interpreter_code {
 	size_t start_count;
 	/** Nothing in it moves the stack pointer: it is not looked at. */
 	bool is_flat;
-	/** Nothing calls its first byte; where it goes back to is in a register there (x86-64: rdx). */
+	/**
+	 * Nothing calls its first byte; where it goes back to is in a register there (x86-64: rdx), or in what the
+	 * JVM has of the thread, if it begins with the push of another register.
+	 */
 	bool is_thrown_to;
 	/** Its first byte is jumped to from within a frame of this size, kept by rbp; 0: it is called. */
 	uint32_t frame_bytes;

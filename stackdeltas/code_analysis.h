@@ -49,7 +49,10 @@ struct code_analysis_input {
 	 * nobody's to keep.
 	 */
 	bool is_hotspot;
-	/** Of such code: nothing calls its first byte; where it goes back to is in rdx there. */
+	/**
+	 * Of such code: nothing calls its first byte; where it goes back to is in rdx there, or in what the JVM has
+	 * of the thread, if it begins with push rbx.
+	 */
 	bool is_thrown_to;
 	/** Its first byte is jumped to from within a frame of this size, kept by rbp; 0: it is called. */
 	uint32_t frame_bytes;

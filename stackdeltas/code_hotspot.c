@@ -13,10 +13,16 @@ enum {
 	/* From the CFA. */
 	RA_SLOT = -8,
 	FP_SLOT = -16,
+	/* Of the two instructions by which the return address comes from the thread to the stack. */
+	X86_RETURN_BYTES = 11,
+	/* All registers, those of vectors as well, are saved by less. */
+	MAX_SAVING_BYTES = 2048,
 };
 
 /* mov rsp, [r15 + d32]; a barrier to which frames return begins with it, on that stack already. */
 static const char GO_TO_ENTRY[] = "\x49\x8b\xa7";
+/* push rbx */
+static const char MAKE_ROOM[] = "\x53";
 
 bool code_hotspot_is_entry(const struct code_piece *piece, const struct code_state *state)
 {
@@ -66,10 +72,63 @@ static void go_to_entry(const struct code_piece *piece, struct code_state *state
 	state->continuation = CODE_AT_ENTRY;
 }
 
+/*
+ * How many bytes at @offset bring the return address from the thread to the stack, and its @place there; 0: they
+ * do something else.
+ */
+static uint32_t return_from_thread(const struct code_piece *piece, uint32_t offset, int32_t *place)
+{
+	const uint8_t *bytes = piece->bytes + offset;
+	uint32_t words[2];
+
+	if (piece->machine == EM_X86_64) {
+		/* mov reg, [r15 + d32]; mov [rbp + 8], reg */
+		if (piece->size - offset < X86_RETURN_BYTES || memcmp(bytes, "\x49\x8b", 2) ||
+		    (bytes[2] & 0xc7) != 0x87 || memcmp(bytes + 7, "\x48\x89", 2) ||
+		    bytes[9] != (bytes[2] & 0x38) + 0x45 || bytes[10] != WORD_BYTES)
+			return 0;
+		memcpy(place, bytes + 3, sizeof(*place));
+		return X86_RETURN_BYTES;
+	}
+	/* ldr reg, [x28, #n]; str reg, [x29, #8] */
+	if (offset % sizeof(words[0]) || piece->size - offset < sizeof(words))
+		return 0;
+	memcpy(words, bytes, sizeof(words));
+	if ((words[0] & 0xffc003e0) != 0xf9400380 || words[1] != (0xf90007a0 | (words[0] & 31)))
+		return 0;
+	*place = (int32_t)(words[0] >> 10 & 0xfff) * WORD_BYTES;
+	return sizeof(words);
+}
+
+/*
+ * A poll in a method goes on here, as if it had called: only the thread has where that was, until all registers
+ * are saved and it is stored into the frame, SharedRuntime::generate_handler_blob().
+ */
+static bool enter_at_poll(const struct code_piece *piece, struct code_state *state)
+{
+	bool makes_room = piece->is_thrown_to && is_at(piece, 0, MAKE_ROOM, 1);
+	int32_t place = 0;
+
+	if (piece->machine == EM_X86_64 && !makes_room)
+		return false;
+	for (uint32_t i = 0; i < piece->size && i < MAX_SAVING_BYTES && !place; i++)
+		return_from_thread(piece, i, &place);
+	if (!place && !makes_room)
+		return false;
+	state->sp.offset = 0;
+	state->ra_slot = 0;
+	state->ra_register = CODE_NO_REGISTER;
+	state->ra_in_thread = place;
+	return true;
+}
+
 void code_hotspot_enter(const struct code_piece *piece, uint32_t offset, struct code_state *state)
 {
-	bool is_first = piece->is_hotspot && piece->machine == EM_X86_64 && !offset;
+	bool is_first = piece->is_hotspot && !offset;
 
+	if (is_first && enter_at_poll(piece, state))
+		return;
+	is_first = is_first && piece->machine == EM_X86_64;
 	if (piece->is_hotspot && is_at(piece, offset, GO_TO_ENTRY, 3)) {
 		go_to_entry(piece, state);
 	} else if (is_first && piece->is_thrown_to) {
@@ -126,12 +185,35 @@ static void keep_return(const struct code_state *last, struct code_state *state)
 		state->ra_slot = last->ra_slot;
 }
 
+/* The second of the two instructions that store it has been executed. */
+static void take_return_from_thread(const struct code_piece *piece, uint32_t offset,
+				    const struct code_state *last, struct code_state *state)
+{
+	uint32_t load_bytes = piece->machine == EM_X86_64 ? 7 : 4;
+	int32_t place;
+
+	if (!last->ra_in_thread || last->fp.kind != CODE_FROM_CFA || offset < load_bytes ||
+	    !return_from_thread(piece, offset - load_bytes, &place))
+		return;
+	state->ra_slot = last->fp.offset + WORD_BYTES;
+	state->ra_in_thread = 0;
+}
+
 /* The frame of a function that has begun so: push rbp; mov rbp, rsp. */
 static void make_frame(struct code_state *state)
 {
 	state->sp = (struct code_value){ CODE_FROM_CFA, FP_SLOT };
 	state->fp = state->sp;
 	state->fp_slot = state->sp;
+	state->ra_slot = RA_SLOT;
+}
+
+/* Above frames that were brought back: the innermost one's return address and frame pointer lie below the CFA. */
+static void know_thawed(struct code_state *state, struct code_value sp)
+{
+	state->sp = sp;
+	state->fp.kind = CODE_UNKNOWN;
+	state->fp_slot = (struct code_value){ CODE_FROM_CFA, FP_SLOT };
 	state->ra_slot = RA_SLOT;
 }
 
@@ -165,15 +247,15 @@ static void follow_continuation(const struct code_piece *piece, uint32_t offset,
 	}
 	/* mov rbx, rax */
 	if (last->continuation == CODE_BELOW_ENTRY && is_at(piece, offset, "\x48\x8b\xd8", 3)) {
-		state->sp.kind = CODE_UNKNOWN;
+		know_thawed(state, (struct code_value){ CODE_UNKNOWN, 0 });
+		state->other = (struct code_value){ CODE_FROM_CFA, 0 };
+		state->other_register = DWARF_X86_RBX;
 		state->continuation = CODE_NO_CONTINUATION;
 	}
 	/* mov rsp, rbx; sub rsp, 16 */
-	if (is_anew(last) && offset >= 3 &&
-	    is_at(piece, offset - 3, "\x48\x8b\xe3\x48\x83\xec\x10", 7)) {
-		make_frame(state);
-		state->fp.kind = CODE_UNKNOWN;
-	}
+	if (last->sp.kind == CODE_UNKNOWN && last->other.kind == CODE_FROM_CFA &&
+	    is_at(piece, offset, "\x48\x8b\xe3\x48\x83\xec\x10", 7))
+		know_thawed(state, (struct code_value){ CODE_FROM_CFA, 0 });
 }
 
 void code_hotspot_amend(const struct code_piece *piece, uint32_t offset,
@@ -184,6 +266,7 @@ void code_hotspot_amend(const struct code_piece *piece, uint32_t offset,
 	if (!piece->is_hotspot)
 		return;
 	keep_return(last, state);
+	take_return_from_thread(piece, offset, last, state);
 	if (piece->machine != EM_X86_64)
 		return;
 	/* Frames of Java's are aligned: nothing happens, and nothing else keeps the stack pointer. */

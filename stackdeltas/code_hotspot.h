@@ -5,7 +5,9 @@
  *
  * Its calls come back, or what stands behind them stops. No register but the frame pointer is kept for a
  * caller. Stubs that find where an exception goes on pop their return address and jump there; some make
- * the stack anew, of which nothing is known from there on.
+ * the stack anew, of which nothing is known from there on; those that bring a continuation's frames to the stack
+ * know them by rbx, until they go there. Behind a poll, which calls nothing, the thread has the return address,
+ * until it is stored into the frame.
  */
 #ifndef STACKDELTAS_CODE_HOTSPOT_H
 #define STACKDELTAS_CODE_HOTSPOT_H

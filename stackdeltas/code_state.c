@@ -306,6 +306,8 @@ int code_state_merge(struct code_state *into, const struct code_state *from)
 		merged.ra_slot = 0;
 	if (merged.rbx_slot != from->rbx_slot)
 		merged.rbx_slot = 0;
+	if (merged.ra_in_thread != from->ra_in_thread)
+		merged.ra_in_thread = 0;
 	if (merged.ra_register != from->ra_register)
 		merged.ra_register = CODE_NO_REGISTER;
 	merged.rbx_is_callers &= from->rbx_is_callers;
@@ -357,6 +359,11 @@ static bool set_ra(const struct code_state *state, uint16_t machine, struct unwi
 		rule->ra = SAVED_AT_CFA;
 		rule->ra_offset = state->ra_slot;
 		return rule->ra_offset == state->ra_slot;
+	}
+	if (state->ra_in_thread) {
+		rule->ra = SAVED_IN_THREAD;
+		rule->ra_offset = state->ra_in_thread;
+		return rule->ra_offset == state->ra_in_thread;
 	}
 	if (state->ra_register == CODE_NO_REGISTER)
 		return false;

@@ -66,6 +66,8 @@ struct code_state {
 	/** The return address and the caller's rbx are stored at CFA + this; 0: nowhere. */
 	int32_t ra_slot;
 	int32_t rbx_slot;
+	/** The return address is so far behind the beginning of HotSpot's thread; 0: it is not there. */
+	int32_t ra_in_thread;
 	uint8_t other_register;
 	/** The return address is in this register, too or only. */
 	uint8_t ra_register;
@@ -76,7 +78,7 @@ struct code_state {
 	uint32_t continuation;
 };
 
-_Static_assert(sizeof(struct code_state) == 72, "no padding in struct code_state");
+_Static_assert(sizeof(struct code_state) == 76, "no padding in struct code_state");
 
 static inline struct code_value code_value_add(struct code_value value, int64_t offset)
 {

@@ -65,6 +65,9 @@ static void saved_text(uint8_t kind, int16_t offset, const char *same, char text
 	case SAVED_AT_SP:
 		snprintf(text, PART_MAX_BYTES, "*(sp%+d)", offset);
 		break;
+	case SAVED_IN_THREAD:
+		snprintf(text, PART_MAX_BYTES, "*(thread%+d)", offset);
+		break;
 	case SAVED_IN_REGISTER:
 		snprintf(text, PART_MAX_BYTES, "r%d", offset);
 		break;

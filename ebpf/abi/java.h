@@ -17,8 +17,8 @@
  *
  * fingerprint: of a compiled frame java_fingerprint() of its Method's address and the compile id; of an
  * interpreted one java_method_fingerprint(), with how many classes were unloaded, since a class of one form may
- * lie where the last one lay, and how often its own was redefined, for so may its versions; 0: it could not be
- * read.
+ * lie where the last one lay, and which its own is and how often that was redefined, for so may versions of it and
+ * of others; 0: it could not be read.
  */
 #ifndef EBPF_ABI_JAVA_H
 #define EBPF_ABI_JAVA_H
@@ -39,6 +39,8 @@ enum {
 	JAVA_NO_BCI = 0xffff,
 	/** Of what is read of a ConstMethod at once. */
 	JAVA_CONST_METHOD_MAX_BYTES = 40,
+	/** Of what is read of a ConstantPool at once, from its class's address on. */
+	JAVA_CONSTANTS_BYTES = 64,
 };
 
 #define JAVA_COMPILED (1U << 31)
@@ -119,9 +121,13 @@ struct java_process {
 	struct unwind_header stubs;
 	/** What a continuation's entry has below its frame pointer; 0: not known. */
 	__u16 continuation_bytes;
-	/** In a ConstantPool, a __u32: how often its class was redefined before it was made; 0: not known. */
+	/**
+	 * In a ConstantPool: its class's address, and behind it, within JAVA_CONSTANTS_BYTES, a __u32, how often that
+	 * was redefined before the ConstantPool was made; 0: not known.
+	 */
+	__u16 constants_holder;
 	__u16 constants_version;
-	__u16 reserved[2];
+	__u16 reserved;
 	/** Where the JVM counts classes that it unloads, before their memory is used again; 0: not known. */
 	__u64 unloads;
 	__u64 reserved_word;
@@ -154,12 +160,14 @@ static inline __u32 java_fingerprint(__u64 first, __u64 second)
 
 /**
  * Of an interpreted method: of its ConstMethod the address of the ConstantPool and @word, what is at
- * const_method_code_size; the number of unloaded classes; and the version of the ConstantPool.
+ * const_method_code_size; the number of unloaded classes; and of the ConstantPool the class and its version,
+ * 0 both where they are not known. As long as no class is unloaded no two that ever are have the same two.
  */
 static inline __u32 java_method_fingerprint(__u64 constants, __u64 word, __u64 unloads,
-					    __u32 version)
+					    __u64 holder, __u32 version)
 {
-	return java_fingerprint(java_mix(constants, version), java_method_word(word, unloads));
+	return java_fingerprint(java_mix(java_mix(constants, holder), version),
+				java_method_word(word, unloads));
 }
 
 #endif

@@ -165,7 +165,12 @@ enum saved_kind {
 	SAVED_IN_REGISTER = 4,
 	/** At sp + offset: frames so large that their CFA is out of the offset's reach. */
 	SAVED_AT_SP = 5,
-	SAVED_KIND_COUNT = 6,
+	/**
+	 * HotSpot's stubs: in what the JVM has of the thread, at r15 (arm64: x28) + offset. Only of a return
+	 * address, and where all registers are known.
+	 */
+	SAVED_IN_THREAD = 6,
+	SAVED_KIND_COUNT = 7,
 };
 
 enum rule_flag {

@@ -153,6 +153,7 @@ static int take_methods(const struct java_layout *layout, struct java_process *p
 	process->const_method_bytes = layout->const_method_bytes;
 	process->const_method_constants = layout->const_method_constants.offset;
 	process->const_method_code_size = layout->const_method_code_size.offset;
+	process->constants_holder = layout->constant_pool_holder.offset;
 	process->constants_version = layout->constant_pool_version.offset;
 	return 0;
 }

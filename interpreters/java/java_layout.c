@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "agent/base/error.h"
+#include "ebpf/abi/java.h"
 
 enum {
 	FIRST_VERSION = 8,
@@ -285,14 +286,18 @@ static int take_facts(const struct vm_answer *answers, struct java_layout *layou
 
 /*
  * ConstantPool::_saved, a number of 4 bytes that is in no table, stands behind _length: the version, or of the
- * JVM's archive of classes another number, which does not change. Source: oops/constantPool.hpp of 8 to 27.
+ * JVM's archive of classes another number, which does not change. Source: oops/constantPool.hpp of 8 to 27. It is
+ * read together with the class.
  */
 static void take_saved(struct java_layout *layout)
 {
-	layout->constant_pool_version = (struct vm_place){
-		.offset = layout->constant_pool_length.offset + layout->constant_pool_length.bytes,
-		.bytes = 4,
-	};
+	uint32_t place = layout->constant_pool_length.offset + layout->constant_pool_length.bytes;
+
+	layout->constant_pool_version = (struct vm_place){ 0 };
+	if (place >= layout->constant_pool_holder.offset &&
+	    place - layout->constant_pool_holder.offset <= JAVA_CONSTANTS_BYTES - sizeof(uint32_t))
+		layout->constant_pool_version =
+			(struct vm_place){ .offset = place, .bytes = sizeof(uint32_t) };
 }
 
 int java_layout_read(const struct vm_symbols *symbols, uint64_t bias, struct remote_memory *memory,

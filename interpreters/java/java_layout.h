@@ -93,7 +93,7 @@ struct java_layout {
 	/** The entries stand behind the ConstantPool, a pointer each. */
 	uint16_t constant_pool_bytes;
 	struct vm_place constant_pool_holder, constant_pool_length;
-	/** How often its class was redefined before it was made. */
+	/** How often its class was redefined before it was made; of no bytes: not known. */
 	struct vm_place constant_pool_version;
 	/** The name of the source file: of the class up to 16. */
 	struct vm_place constant_pool_source_file, klass_source_file;

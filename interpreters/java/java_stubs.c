@@ -36,7 +36,7 @@ enum {
 	CALL_STUB_MAX_BYTES = 1024,
 	/*
 	 * On x86-64 push rdx, push rbx: where an exception was thrown, and in handlers of safepoints, where nothing
-	 * was called. The first is the return address, the other makes room for it; so these begin behind it.
+	 * was called. The first is the return address, the other makes room for it.
 	 */
 	PUSH_RDX = 0x52,
 	PUSH_RBX = 0x53,
@@ -316,18 +316,11 @@ static int find_pointers(struct stubs *stubs, uint64_t address, uint64_t bytes)
 	return err;
 }
 
-/* Of blocks with a frame: an exception goes on in its handler. */
+/* Of blocks with a frame: an exception goes on in its handler, and so does a poll. */
 static bool is_thrown_to(const struct stub *stub, uint16_t machine)
 {
-	return machine == EM_X86_64 && stub->blob.frame_bytes && *stub->bytes == PUSH_RDX;
-}
-
-static uint64_t first_start(const struct stub *stub, uint16_t machine)
-{
-	bool makes_room = machine == EM_X86_64 && stub->blob.frame_bytes &&
-			  *stub->bytes == PUSH_RBX;
-
-	return stub->blob.code_start + makes_room;
+	return machine == EM_X86_64 && stub->blob.frame_bytes &&
+	       (*stub->bytes == PUSH_RDX || *stub->bytes == PUSH_RBX);
 }
 
 static int find_starts(struct stubs *stubs, const struct java_data_ranges *ranges, uint64_t bias)
@@ -337,7 +330,7 @@ static int find_starts(struct stubs *stubs, const struct java_data_ranges *range
 	int err = 0;
 
 	for (size_t i = 0; i < stubs->stubs.count && !err; i++)
-		err = add_start(stubs, first_start(&stubs->stubs.items[i], stubs->layout->machine));
+		err = add_start(stubs, stubs->stubs.items[i].blob.code_start);
 	for (uint32_t i = 0; i < ranges->count && !err; i++)
 		err = find_pointers(stubs, bias + ranges->ranges[i].address,
 				    ranges->ranges[i].bytes);

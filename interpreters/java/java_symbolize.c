@@ -105,14 +105,15 @@ static int check_method(const struct java_symbolizer *symbolizer, struct remote_
 					 const_method + layout->const_method_code_size.offset,
 					 &word, sizeof(word));
 	if (!err)
+		err = java_field_read(memory, constants, layout->constant_pool_holder, &holder);
+	if (!err && layout->constant_pool_version.bytes)
 		err = java_field_read(memory, constants, layout->constant_pool_version, &version);
 	if (!err && symbolizer->unloads)
 		err = remote_memory_read(memory, symbolizer->unloads, &unloads, sizeof(unloads));
-	if (!err &&
-	    java_method_fingerprint(constants, word, unloads, (uint32_t)version) != fingerprint)
+	if (!err && java_method_fingerprint(constants, word, unloads,
+					    layout->constant_pool_version.bytes ? holder : 0,
+					    (uint32_t)version) != fingerprint)
 		return fail(-ESTALE, "another method");
-	if (!err)
-		err = java_field_read(memory, constants, layout->constant_pool_holder, &holder);
 	if (!err)
 		err = java_field_read(memory, holder, layout->klass_name, &identity->class_name);
 	identity->method = method;

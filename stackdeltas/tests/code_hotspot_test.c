@@ -51,13 +51,13 @@ static void analyse(const uint8_t *bytes, size_t size, size_t second, bool is_ho
 }
 
 /* A stub of HotSpot's that is thrown to, or jumped to from within a frame. */
-static void analyse_entered(const uint8_t *bytes, size_t size, bool is_thrown_to,
-			    uint32_t frame_bytes, struct rows *rows)
+static void analyse_entered_on(uint16_t machine, const uint8_t *bytes, size_t size,
+			       bool is_thrown_to, uint32_t frame_bytes, struct rows *rows)
 {
 	const struct code_bytes range = { BASE, bytes, size };
 	const uint64_t start = BASE;
 	const struct code_analysis_input input = {
-		.machine = EM_X86_64,
+		.machine = machine,
 		.ranges = &range,
 		.range_count = 1,
 		.starts = &start,
@@ -72,6 +72,12 @@ static void analyse_entered(const uint8_t *bytes, size_t size, bool is_thrown_to
 	assert_int_equal(code_analysis_run(&input, &handler, NULL), 0);
 }
 
+static void analyse_entered(const uint8_t *bytes, size_t size, bool is_thrown_to,
+			    uint32_t frame_bytes, struct rows *rows)
+{
+	analyse_entered_on(EM_X86_64, bytes, size, is_thrown_to, frame_bytes, rows);
+}
+
 static const struct unwind_rule *rule_at(const struct rows *rows, size_t offset)
 {
 	size_t i = rows->count;
@@ -81,14 +87,19 @@ static const struct unwind_rule *rule_at(const struct rows *rows, size_t offset)
 	return &rows->rules[i - 1];
 }
 
-static void expect(const struct rows *rows, size_t offset, const char *text)
+static void expect_on(uint16_t machine, const struct rows *rows, size_t offset, const char *text)
 {
 	char actual[RULE_TEXT_MAX_BYTES];
 	struct unwind_rule rule = *rule_at(rows, offset);
 
 	assert_false(rule.flags & RULE_GUESS);
-	rule_text(&rule, EM_X86_64, actual);
+	rule_text(&rule, machine, actual);
 	assert_string_equal(actual, text);
+}
+
+static void expect(const struct rows *rows, size_t offset, const char *text)
+{
+	expect_on(EM_X86_64, rows, offset, text);
 }
 
 static void test_what_stands_behind_a_call_needs_no_proof(void **state)
@@ -258,6 +269,54 @@ static void test_what_is_thrown_to_has_its_return_address_in_a_register(void **s
 	assert_int_equal(rule_at(&rows, 13)->cfa, CFA_NONE);
 }
 
+static void test_where_a_poll_goes_on_the_thread_has_the_return_address(void **state)
+{
+	/*
+	 * push rbx; push rbp; mov rsp,rbp; sub $16,rsp; mov r15,(rsp); mov d32(r15),rbx; mov rbx,8(rbp); call *r10;
+	 * leave; ret
+	 */
+	static const uint8_t code[] = { 0x53, 0x55, 0x48, 0x89, 0xe5, 0x48, 0x83, 0xec, 16,  0x4c,
+					0x89, 0x3c, 0x24, 0x49, 0x8b, 0x9f, 0xe8, 3,	0,   0,
+					0x48, 0x89, 0x5d, 8,	0x41, 0xff, 0xd2, 0xc9, 0xc3 };
+	uint8_t other[sizeof(code)];
+	struct rows rows;
+
+	(void)state;
+	analyse_entered(code, sizeof(code), true, 0, &rows);
+	expect(&rows, 0, "cfa=sp+0 ra=*(thread+1000) fp=same");
+	expect(&rows, 1, "cfa=sp+8 ra=*(thread+1000) fp=same rbx=cfa-8");
+	expect(&rows, 2, "cfa=sp+16 ra=*(thread+1000) fp=cfa-16 rbx=cfa-8");
+	expect(&rows, 5, "cfa=fp+16 ra=*(thread+1000) fp=cfa-16 rbx=cfa-8");
+	expect(&rows, 20, "cfa=fp+16 ra=*(thread+1000) fp=cfa-16 rbx=cfa-8");
+	expect(&rows, 24, "cfa=fp+16 ra=cfa-8 fp=cfa-16 rbx=undefined");
+	expect(&rows, 28, "cfa=sp+8 ra=cfa-8 fp=same rbx=undefined");
+	/* Another register is stored: the room has nothing in it. */
+	memcpy(other, code, sizeof(code));
+	other[22] = 0x4d;
+	analyse_entered(other, sizeof(other), true, 0, &rows);
+	assert_int_equal(rule_at(&rows, 0)->cfa, CFA_NONE);
+	assert_int_equal(rule_at(&rows, 2)->cfa, CFA_NONE);
+}
+
+static void test_where_a_poll_goes_on_the_link_register_is_an_older_call_s(void **state)
+{
+	/*
+	 * stp x29,x30,[sp,#-16]!; mov x29,sp; sub sp,sp,#16; ldr x20,[x28,#1000]; str x20,[x29,#8]; blr x8;
+	 * mov sp,x29; ldp x29,x30,[sp],#16; ret
+	 */
+	static const uint32_t code[] = { 0xa9bf7bfd, 0x910003fd, 0xd10043ff, 0xf941f794, 0xf90007b4,
+					 0xd63f0100, 0x910003bf, 0xa8c17bfd, 0xd65f03c0 };
+	struct rows rows;
+
+	(void)state;
+	analyse_entered_on(EM_AARCH64, (const uint8_t *)code, sizeof(code), false, 0, &rows);
+	expect_on(EM_AARCH64, &rows, 0, "cfa=sp+0 ra=*(thread+1000) fp=same");
+	expect_on(EM_AARCH64, &rows, 12, "cfa=sp+32 ra=*(thread+1000) fp=cfa-16");
+	expect_on(EM_AARCH64, &rows, 16, "cfa=sp+32 ra=*(thread+1000) fp=cfa-16");
+	expect_on(EM_AARCH64, &rows, 20, "cfa=sp+32 ra=cfa-8 fp=cfa-16");
+	expect_on(EM_AARCH64, &rows, 32, "cfa=sp+0 ra=lr fp=same");
+}
+
 static void test_what_goes_on_in_a_frame_takes_it_away(void **state)
 {
 	/* mov rax,8(rbp); mov 16(rsp),rbp; add $48,rsp; leave; ret */
@@ -341,7 +400,8 @@ static void test_frames_of_a_continuation_come_below_its_entry(void **state)
 	expect(&rows, 7, "cfa=entry(sp+0) ra=same fp=same");
 	expect(&rows, 17, "cfa=entry(sp+0+rbx) ra=same fp=same");
 	expect(&rows, 21, "cfa=entry(sp+8+rbx) ra=same fp=same");
-	assert_int_equal(rule_at(&rows, 24)->cfa, CFA_NONE);
+	expect(&rows, 24, "cfa=r3+0 ra=cfa-8 fp=cfa-16 rbx=undefined");
+	expect(&rows, 27, "cfa=sp+0 ra=cfa-8 fp=cfa-16 rbx=undefined");
 	expect(&rows, 31, "cfa=sp+16 ra=cfa-8 fp=cfa-16 rbx=undefined");
 	expect(&rows, 32, "cfa=sp+8 ra=cfa-8 fp=same rbx=undefined");
 	memcpy(barrier + 7, code + 4, sizeof(code) - 4);
@@ -367,6 +427,8 @@ int main(void)
 		cmocka_unit_test(test_the_own_frame_pointer_comes_back_from_the_stack),
 		cmocka_unit_test(test_a_path_that_runs_over_a_start_is_data),
 		cmocka_unit_test(test_what_is_thrown_to_has_its_return_address_in_a_register),
+		cmocka_unit_test(test_where_a_poll_goes_on_the_thread_has_the_return_address),
+		cmocka_unit_test(test_where_a_poll_goes_on_the_link_register_is_an_older_call_s),
 		cmocka_unit_test(test_what_goes_on_in_a_frame_takes_it_away),
 		cmocka_unit_test(test_a_return_address_may_take_the_place_of_an_argument),
 		cmocka_unit_test(test_frames_are_made_on_a_stack_made_anew),

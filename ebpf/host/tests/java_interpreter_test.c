@@ -30,7 +30,7 @@ static void frames_of_the_interpreter_keep_their_caller_s_stack_pointer(void **s
 	assert_java_walk(java, "ICsE");
 	assert_int_equal(trace->words[0], frame_word(FRAME_JAVA, 0, METHOD));
 	assert_int_equal(trace->words[1],
-			 4ULL << 32 | java_method_fingerprint(OBJECTS, BYTECODE_BYTES, 0, 0));
+			 4ULL << 32 | java_method_fingerprint(OBJECTS, BYTECODE_BYTES, 0, 0, 0));
 	/* The register has something else meanwhile. */
 	java->world->start.registers[SENDER_SP_REGISTER] = BYTECODES + BYTECODE_BYTES;
 	assert_java_walk(java, "ICsE");
@@ -59,33 +59,42 @@ static void unloaded_classes_make_another_method_of_what_lies_in_its_place(void 
 		put_object(java, counter, count, 8);
 		assert_java_walk(java, "ICsE");
 		assert_int_equal((uint32_t)words[1],
-				 java_method_fingerprint(OBJECTS, BYTECODE_BYTES, count, 0));
+				 java_method_fingerprint(OBJECTS, BYTECODE_BYTES, count, 0, 0));
 	}
 	/* What cannot be read counts as none. */
 	java->process.unloads = 8;
 	publish_java(java);
 	assert_java_walk(java, "ICsE");
 	assert_int_equal((uint32_t)words[1],
-			 java_method_fingerprint(OBJECTS, BYTECODE_BYTES, 0, 0));
+			 java_method_fingerprint(OBJECTS, BYTECODE_BYTES, 0, 0, 0));
 }
 
 static void a_redefined_class_makes_another_method_of_what_lies_in_its_place(void **state)
 {
-	enum { VERSION_AT = 64 };
+	enum { HOLDER_AT = 24, VERSION_AT = 64, HOLDER = 0x7f0012345678 };
 	struct java *java = *state;
 	const uint64_t *words = java->world->trace.words;
 
 	lay_interpreted(java, FP_WORD);
 	set_leaf(java, INTERPRETER + 16, "\x90", 1, LEAF_WORD);
 	java->world->start.registers[6] = stack_address(FP_WORD);
+	java->process.constants_holder = HOLDER_AT;
 	java->process.constants_version = VERSION_AT;
 	publish_java(java);
 	for (uint32_t version = 0; version < 4; version++) {
+		put_object(java, OBJECTS + HOLDER_AT, HOLDER + version / 2, 8);
 		put_object(java, OBJECTS + VERSION_AT, version, 4);
 		assert_java_walk(java, "ICsE");
 		assert_int_equal((uint32_t)words[1],
-				 java_method_fingerprint(OBJECTS, BYTECODE_BYTES, 0, version));
+				 java_method_fingerprint(OBJECTS, BYTECODE_BYTES, 0,
+							 HOLDER + version / 2, version));
 	}
+	/* They lie too far apart. */
+	java->process.constants_version = HOLDER_AT + JAVA_CONSTANTS_BYTES;
+	publish_java(java);
+	assert_java_walk(java, "ICsE");
+	assert_int_equal((uint32_t)words[1],
+			 java_method_fingerprint(OBJECTS, BYTECODE_BYTES, 0, 0, 0));
 }
 
 static void a_method_that_calls_itself_is_one_method(void **state)

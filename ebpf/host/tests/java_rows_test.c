@@ -10,6 +10,9 @@ enum {
 	/* Of the row at hand, in the stub's code. */
 	ROW = 0x40,
 	RETURN_REGISTER = 1,
+	THREAD_REGISTER = 15,
+	/* What the JVM has of the thread, as if it were on the stack. */
+	THREAD_WORD = LEAF_WORD + 40,
 	/* So that the caller of a stub with five words has the stack aligned. */
 	BOTTOM_WORD = LEAF_WORD + 1,
 };
@@ -131,6 +134,27 @@ static void a_return_address_may_be_in_a_register_and_the_stack_the_caller_s(voi
 	assert_java_walk(java, "sCsE");
 }
 
+static void a_return_address_may_be_in_the_thread(void **state)
+{
+	struct unwind_rule rule = { .cfa = CFA_SP, .ra = SAVED_IN_THREAD, .ra_offset = 16 };
+	struct java *java = *state;
+
+	/* At the first instruction, and behind the push that makes room. */
+	set_leaf(java, java_code_at(SEGMENT_STUB, ROW + 4), "\x90", 1, LEAF_WORD);
+	java->world->start.registers[THREAD_REGISTER] = stack_address(THREAD_WORD);
+	put_word(java, THREAD_WORD + 2, return_to(java, SEGMENT_CALLER));
+	put_caller(java, LEAF_WORD);
+	put_row(java, &rule);
+	assert_java_walk(java, "sCsE");
+	set_leaf(java, java_code_at(SEGMENT_STUB, ROW + 4), "\x90", 1, LEAF_WORD - 1);
+	java->world->start.registers[THREAD_REGISTER] = stack_address(THREAD_WORD);
+	rule.cfa_offset = 8;
+	put_row(java, &rule);
+	assert_java_walk(java, "sCsE");
+	java->world->start.registers[THREAD_REGISTER] = 8;
+	assert_string_equal(java_walk_text(java), "s!");
+}
+
 static void an_argument_may_be_popped_behind_the_return_address(void **state)
 {
 	struct unwind_rule rule = {
@@ -168,6 +192,24 @@ static void the_place_of_the_caller_s_stack_may_be_on_the_stack(void **state)
 	lay_stub(java);
 	put_row(java, &rule);
 	put_word(java, BOTTOM_WORD + 1, stack_address(BOTTOM_WORD + 3));
+	assert_java_walk(java, "sCsE");
+}
+
+static void frames_that_were_brought_back_may_begin_at_the_stack_pointer(void **state)
+{
+	const struct unwind_rule rule = {
+		.cfa = CFA_SP,
+		.ra = SAVED_AT_CFA,
+		.ra_offset = -8,
+		.fp = SAVED_AT_CFA,
+		.fp_offset = -16,
+	};
+	struct java *java = *state;
+
+	set_leaf(java, java_code_at(SEGMENT_STUB, ROW + 4), "\x90", 1, LEAF_WORD);
+	put_word(java, LEAF_WORD - 1, return_to(java, SEGMENT_CALLER));
+	put_caller(java, LEAF_WORD);
+	put_row(java, &rule);
 	assert_java_walk(java, "sCsE");
 }
 
@@ -238,8 +280,10 @@ int main(void)
 		java_test(what_is_not_believed_is_not_followed),
 		java_test(the_frame_pointer_is_restored),
 		java_test(a_return_address_may_be_in_a_register_and_the_stack_the_caller_s),
+		java_test(a_return_address_may_be_in_the_thread),
 		java_test(an_argument_may_be_popped_behind_the_return_address),
 		java_test(the_place_of_the_caller_s_stack_may_be_on_the_stack),
+		java_test(frames_that_were_brought_back_may_begin_at_the_stack_pointer),
 		java_test(frames_that_are_brought_back_lie_below_the_entry),
 		java_test(native_code_may_have_called_what_a_row_is_known_of),
 		java_test(what_c1_has_pushed_for_a_stub_it_pops_behind_the_call),

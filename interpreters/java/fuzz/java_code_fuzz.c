@@ -51,7 +51,7 @@ static void name_frame(const struct java_layout *layout, struct fuzz_memory *mem
 		       const struct java_nmethod *nmethod, uint64_t nmethod_address,
 		       uint32_t offset, bool is_compiled)
 {
-	uint64_t const_method = 0, constants = 0, word = 0, version = 0;
+	uint64_t const_method = 0, constants = 0, word = 0, version = 0, holder = 0;
 	struct java_symbolizer symbolizer;
 	struct interpreted_frames frames;
 	uint64_t words[2] = {
@@ -68,12 +68,14 @@ static void name_frame(const struct java_layout *layout, struct fuzz_memory *mem
 		    remote_memory_read(&memory->memory,
 				       const_method + layout->const_method_code_size.offset, &word,
 				       sizeof(word)) ||
+		    java_field_read(&memory->memory, constants, layout->constant_pool_holder,
+				    &holder) ||
 		    java_field_read(&memory->memory, constants, layout->constant_pool_version,
 				    &version))
 			return;
 		words[0] = frame_word(FRAME_JAVA, 0, nmethod->method);
 		words[1] = (uint64_t)(offset & UINT16_MAX) << 32 |
-			   java_method_fingerprint(constants, word, 0, (uint32_t)version);
+			   java_method_fingerprint(constants, word, 0, holder, (uint32_t)version);
 	}
 	java_symbolizer_init(&symbolizer, layout, 0, false);
 	for (int i = 0; i < 2; i++) {

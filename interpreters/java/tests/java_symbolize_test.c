@@ -134,15 +134,16 @@ static int name_compiled(uint32_t offset, uint8_t flags, struct interpreted_fram
 static int name_interpreted_at(struct java_symbolizer *by, uint64_t unloads, int method,
 			       uint32_t bci, struct interpreted_frames *frames)
 {
-	uint64_t word = 0;
+	uint64_t word = 0, holder = 0;
 	uint32_t version;
 	uint64_t words[2] = { frame_word(FRAME_JAVA, 0, MADE_VM_BASE + method_at(method)) };
 
 	memcpy(&version, vm.bytes + method_at(method) + CONSTANTS, 4);
+	memcpy(&holder, vm.bytes + method_at(method) + CONSTANTS + 8, 8);
 	memcpy(&word, vm.bytes + method_at(method) + CONST_METHOD + 16, 8);
 	words[1] = (uint64_t)bci << 32 |
 		   java_method_fingerprint(MADE_VM_BASE + method_at(method) + CONSTANTS, word,
-					   unloads, version);
+					   unloads, holder, version);
 	return java_symbolize(by, &vm.memory, words, now_ns, frames);
 }
 
