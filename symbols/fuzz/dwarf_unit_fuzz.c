@@ -30,8 +30,10 @@ static void look_up(int fd)
 
 	if (bytes == MAP_FAILED || range_file_init(&file, bytes, size))
 		abort();
-	for (int i = 0; i < RANGE_TABLE_COUNT; i++)
-		(void)range_file_lookup(&file, file.tables[i].base, frames, FRAMES);
+	for (uint32_t i = 0; i < file.blocks.count; i++)
+		(void)range_file_lookup(&file,
+					file.blocks.base + address_index_at(&file.blocks.index, i),
+					frames, FRAMES);
 	munmap(bytes, size);
 }
 
