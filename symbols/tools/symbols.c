@@ -17,7 +17,8 @@
  *	-stats		seconds, memory and bytes that the range file takes, and its rows, alone
  *	-bench		nanoseconds for a look-up at random, too, and for one of 1,000 addresses
  *
- * A file that says nothing of its code, such as one whose tables are cut off, is said so on stderr.
+ * A file that says nothing of its code, such as one whose tables are cut off, is said so on stderr; and why DWARF was
+ * not read, or not all of it.
  *
  * Exit status: 0, 1 if a file could not be read, 2 wrong usage.
  */
@@ -39,6 +40,7 @@
 #include "agent/base/error.h"
 #include "agent/host/go_frames.h"
 #include "symbols/demangle.h"
+#include "symbols/dwarf_problem.h"
 #include "symbols/file_report.h"
 #include "symbols/range_maker.h"
 
@@ -452,6 +454,9 @@ static int do_file(const char *path, char **addresses)
 		fprintf(stderr, "symbols: %s: %s\n", path, error_text());
 		return err;
 	}
+	if (dwarf_problem_text()[0])
+		fprintf(stderr, "symbols: %s: not all DWARF is read: %s\n", path,
+			dwarf_problem_text());
 	open_source(path, has_dwarf_rows(&made), &source);
 	if (!has_dwarf_rows(&made) && !has_rows(&made, RANGE_SYMBOLS) && !source.has_go)
 		fprintf(stderr, "symbols: %s: no name or line is in it\n", path);
