@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "agent/base/byte_reader.h"
 #include "agent/base/error.h"
@@ -18,7 +19,7 @@ enum {
 
 void address_runs_deinit(struct address_runs *runs)
 {
-	address_run_vector_deinit(&runs->runs);
+	big_bytes_deinit(&runs->runs);
 	big_bytes_deinit(&runs->bytes);
 }
 
@@ -40,8 +41,10 @@ static int close_run(struct address_runs *runs, uint64_t end)
 		runs->bytes.count = runs->open.offset;
 		return 0;
 	}
-	if (address_run_vector_push(&runs->runs, runs->open))
+	if (big_bytes_reserve(&runs->runs, runs->runs.count + sizeof(runs->open)))
 		return fail(-ENOMEM, "no memory for runs of addresses");
+	memcpy(runs->runs.items + runs->runs.count, &runs->open, sizeof(runs->open));
+	runs->runs.count += sizeof(runs->open);
 	return 0;
 }
 
@@ -78,14 +81,62 @@ static int compare_runs(const void *left, const void *right)
 	return a->offset < b->offset ? -1 : a->offset > b->offset;
 }
 
+static struct address_run *all_runs(const struct address_runs *runs)
+{
+	return (struct address_run *)runs->runs.items;
+}
+
+/* Lets the run at @i sink to where the ones below it in the heap are lower. */
+static void sift(struct address_run *runs, size_t i, size_t count)
+{
+	struct address_run run = runs[i];
+
+	for (size_t child = 2 * i + 1; child < count; child = 2 * i + 1) {
+		if (child + 1 < count && compare_runs(&runs[child], &runs[child + 1]) < 0)
+			child++;
+		if (compare_runs(&run, &runs[child]) >= 0)
+			break;
+		runs[i] = runs[child];
+		i = child;
+	}
+	runs[i] = run;
+}
+
+/* Where they lie: qsort() takes as much memory again. */
+static void sort_in_place(struct address_run *runs, size_t count)
+{
+	for (size_t i = count / 2; i-- > 0;)
+		sift(runs, i, count);
+	for (size_t left = count; left-- > 1;) {
+		struct address_run last = runs[left];
+
+		runs[left] = runs[0];
+		runs[0] = last;
+		sift(runs, 0, left);
+	}
+}
+
+static void sort_runs(struct address_runs *runs)
+{
+	struct address_run *all = all_runs(runs);
+	size_t count = address_runs_count(runs), i = 1;
+
+	while (i < count && compare_runs(&all[i - 1], &all[i]) < 0)
+		i++;
+	if (i >= count)
+		return;
+	if (runs->runs.count > BIG_BYTES_IN_HEAP_MAX)
+		sort_in_place(all, count);
+	else
+		qsort(all, count, sizeof(all[0]), compare_runs);
+}
+
 void address_rows_init(struct address_rows *rows, struct address_runs *runs, uint64_t first_address,
 		       uint64_t end_address)
 {
 	if (runs->is_open)
 		(void)close_run(runs, runs->last.address);
-	if (runs->runs.count)
-		qsort(runs->runs.items, runs->runs.count, sizeof(runs->runs.items[0]),
-		      compare_runs);
+	sort_runs(runs);
 	*rows = (struct address_rows){
 		.runs = runs,
 		.end_address = end_address,
@@ -96,10 +147,10 @@ void address_rows_init(struct address_rows *rows, struct address_runs *runs, uin
 /* Goes into the next run of which something is left. False at the end. */
 static bool enter_run(struct address_rows *rows)
 {
-	const struct address_run_vector *runs = &rows->runs->runs;
+	size_t count = address_runs_count(rows->runs);
 
-	for (; rows->run < runs->count; rows->run++) {
-		const struct address_run *run = &runs->items[rows->run];
+	for (; rows->run < count; rows->run++) {
+		const struct address_run *run = &all_runs(rows->runs)[rows->run];
 		uint64_t end = run->end < rows->end_address ? run->end : rows->end_address;
 
 		if (end <= rows->covered || run->start >= end)

@@ -2,7 +2,7 @@
 /**
  * What holds from which address on, as it is collected: runs of rows, each of a part of the text
  * without gaps, in any order. Rows are packed at once into about three bytes, so that
- * those of a debug file of a gigabyte can stay in memory until all are known.
+ * those of a debug file of a gigabyte can be kept until all are known.
  */
 #ifndef SYMBOLS_ADDRESS_RUNS_H
 #define SYMBOLS_ADDRESS_RUNS_H
@@ -31,11 +31,9 @@ struct address_run {
 	uint32_t row_count;
 };
 
-VECTOR_DEFINE(address_run_vector, struct address_run)
-
 struct address_runs {
-	struct address_run_vector runs;
-	/** By big_bytes.h. */
+	/** Both by big_bytes.h: each function may be a run. */
+	struct byte_vector runs;
 	struct byte_vector bytes;
 	/** The run that is being added to, if is_open. */
 	struct address_run open;
@@ -44,6 +42,11 @@ struct address_runs {
 };
 
 void address_runs_deinit(struct address_runs *runs);
+
+static inline size_t address_runs_count(const struct address_runs *runs)
+{
+	return runs->runs.count / sizeof(struct address_run);
+}
 
 /**
  * From @row's address on its value holds, up to that of the next row; a value of zeroes ends the

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "symbols/address_runs.h"
+#include "symbols/big_bytes.h"
 
 VECTOR_DEFINE(address_row_vector, struct address_row)
 
@@ -153,6 +154,31 @@ static void random_rows_are_found(void **state)
 	address_row_vector_deinit(&table);
 }
 
+/* More runs than are sorted by qsort(), in any order. */
+static void many_runs_are_sorted(void **state)
+{
+	enum { RUNS = 200000, STEP = 7919 };
+	struct address_runs runs = { 0 };
+	struct address_row_vector rows;
+	uint64_t at = 0;
+
+	(void)state;
+	for (uint32_t i = 0; i < RUNS; i++) {
+		at = (at + STEP) % RUNS;
+		add(&runs, 0x1000 + at * 16, at + 1, 5);
+		add(&runs, 0x1000 + at * 16 + 10, 0, 0);
+	}
+	assert_int_equal(address_runs_count(&runs), RUNS);
+	assert_true(runs.runs.count > BIG_BYTES_IN_HEAP_MAX);
+	rows = finish(&runs, 0, UINT64_MAX);
+	assert_int_equal(rows.count, 2 * RUNS);
+	for (uint32_t i = 0; i < rows.count; i++) {
+		assert_int_equal(rows.items[i].address, 0x1000 + i / 2 * 16 + i % 2 * 10);
+		assert_int_equal(rows.items[i].value.first, i % 2 ? 0 : i / 2 + 1);
+	}
+	address_row_vector_deinit(&rows);
+}
+
 static void nothing_has_no_rows(void **state)
 {
 	struct address_row_vector table;
@@ -171,6 +197,7 @@ int main(void)
 		cmocka_unit_test(addresses_that_fall_are_refused),
 		cmocka_unit_test(the_run_that_begins_first_has_what_overlaps),
 		cmocka_unit_test(random_rows_are_found),
+		cmocka_unit_test(many_runs_are_sorted),
 		cmocka_unit_test(nothing_has_no_rows),
 	};
 

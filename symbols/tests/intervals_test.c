@@ -63,7 +63,7 @@ static void no_intervals_are_no_runs(void **state)
 
 	(void)state;
 	assert_int_equal(intervals_flatten(&intervals, &runs), 0);
-	assert_int_equal(runs.runs.count, 0);
+	assert_int_equal(address_runs_count(&runs), 0);
 }
 
 int main(void)
