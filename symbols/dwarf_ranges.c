@@ -133,7 +133,8 @@ static int supplementary_init(struct supplementary *supplementary, const struct 
 	if (common_file_link_read(image, &link) || !link.is_supplementary ||
 	    common_file_path(&link, image->fd, path, sizeof(path)))
 		return 0;
-	supplementary->fd = open(path, O_RDONLY | O_CLOEXEC);
+	/* Not blocking: it may be a pipe, where no sandbox looks for files. */
+	supplementary->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (supplementary->fd < 0) {
 		dwarf_problem_note("the common file %.64s is not there", link.path);
 		return 0;
