@@ -127,9 +127,8 @@ static int map_ranges(struct upload_file *file)
 	err = range_file_init(&ranges, file->bytes, file->size);
 	if (err)
 		return err;
-	for (int i = 0; i < RANGE_TABLE_COUNT; i++)
-		if (ranges.tables[i].block_count)
-			return 0;
+	if (ranges.blocks.count)
+		return 0;
 	return fail(-ENOENT,
 		    "it says nothing of its code: there are neither symbols nor debug data");
 }

@@ -19,8 +19,8 @@ def _by_id(messages, what):
     return table
 
 
-class Sample(collections.namedtuple("Sample", "frames values labels")):
-    """frames: function names, root first; labels: dict of name to text or number."""
+class Sample(collections.namedtuple("Sample", "frames values labels places")):
+    """frames: function names, root first; labels: dict of name to text or number; places: (file, line) of each frame."""
 
 
 class Profile:
@@ -47,6 +47,7 @@ class Profile:
         _by_id([location for location, _ in locations], "location")
         self._check_doubled(locations)
         self._frames = {location.id: self._names(part) for location, part in locations}
+        self._places = {location.id: self._files_and_lines(part) for location, part in locations}
         self._mapping_of = {location.id: location.mapping for location, _ in locations}
         if not set(self._mapping_of.values()) <= set(self.mappings) | {0}:
             raise ValueError("a location has an unknown mapping")
@@ -85,8 +86,12 @@ class Profile:
         return [self._strings[self._functions[line.function].name]
                 for line in reversed(self._lines(data))]
 
+    def _files_and_lines(self, data):
+        return [(self._strings[self._functions[line.function].file], line.line)
+                for line in reversed(self._lines(data))]
+
     def _sample(self, data):
-        frames, in_kernel = [], []
+        frames, in_kernel, places = [], [], []
         for location in reversed(numbers(data, 1)):
             mapping = self._mapping_of[location]
             file = self.mapping_file(self.mappings[mapping]) if mapping else ""
@@ -94,6 +99,7 @@ class Profile:
             if not names:
                 raise ValueError("a location has no function")
             frames += names
+            places += self._places[location]
             in_kernel += [file.startswith("[kernel.")] * len(names)
         labels = {}
         for number, value in fields(data):
@@ -107,4 +113,4 @@ class Profile:
         if len(values) != len(self.sample_types):
             raise ValueError("a sample has %d values" % len(values))
         frames = [frame + "_[k]" if kernel else frame for frame, kernel in zip(frames, in_kernel)]
-        return Sample(tuple(frames), values, labels)
+        return Sample(tuple(frames), values, labels, tuple(places))

@@ -82,6 +82,14 @@ def make_root(directory):
     return "/inl_root"
 
 
+def make_linked(path):
+    """A stripped program without a build id, which has the name and the sum of its debug file, beside it."""
+    build_cxx(path, "-Wl,--build-id=none")
+    run("objcopy", "--only-keep-debug", path, path + ".debug")
+    run("objcopy", "--strip-all", "--add-gnu-debuglink=" + path + ".debug", path)
+    return path
+
+
 class Running:
     """The programs under profile, by comm, each with the source that it is of."""
 
@@ -102,6 +110,7 @@ class Running:
         deleted = os.path.join(self.directory, "inl_deleted")
         self.start("inl_deleted", CXX, deleted)
         os.unlink(deleted)
+        self.start("inl_linked", CXX, make_linked(os.path.join(self.directory, "inl_linked")))
         root = os.path.join(self.directory, "root")
         os.mkdir(root)
         program = make_root(root)
@@ -150,15 +159,36 @@ def judge_folded(tap, stacks, sources):
                    "folded: main has the line of its call")
 
 
+IN_EACH_OTHER = [re.compile(r"(\S*::)?%s(\(.*\))?" % name) for name in ("outer", "middle", "inner")]
+
+
+def chain_places(sample):
+    """Files and lines of outer, middle and inner in each other; None if they are not there."""
+    for i in range(len(sample.frames) - 2):
+        if all(name.fullmatch(frame) for name, frame in zip(IN_EACH_OTHER, sample.frames[i:])):
+            return sample.places[i:i + 3]
+    return None
+
+
 def judge_profile(tap, path, sources):
-    """pprof's frames have no lines here; its functions stand in each other."""
-    by_comm = collections.Counter()
+    """pprof's functions stand in each other, with their lines."""
+    found, right, others = collections.Counter(), collections.Counter(), collections.Counter()
     for sample in Profile(path).samples:
-        if re.search(r";(\S*::)?outer(\(.*\))?;(\S*::)?middle(\(.*\))?;(\S*::)?inner",
-                     ";".join(sample.frames)):
-            by_comm[sample.labels["comm"]] += sample.values[0]
+        comm, places = sample.labels["comm"], chain_places(sample)
+        if not places or comm not in sources:
+            continue
+        source = sources[comm]
+        found[comm] += sample.values[0]
+        wanted = [(source.lines["outer"],), (source.lines["middle"],),
+                  (source.lines["inner"] - 1, source.lines["inner"])]
+        if all(file == source.file and line in lines for (file, line), lines in zip(places, wanted)):
+            right[comm] += sample.values[0]
+        else:
+            others[places] += sample.values[0]
     for comm in sources:
-        tap.ok(by_comm[comm] > 20, "pprof: %s has the inlined functions" % comm, by_comm)
+        tap.ok(found[comm] > 20, "pprof: %s has the inlined functions" % comm, found)
+        tap.ok(right[comm] > WHOLE_CHAIN_MIN * found[comm], "pprof: %s has their files and lines" % comm,
+               "%d of %d" % (right[comm], found[comm]), others.most_common(5))
 
 
 def is_whole(location, source):

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "agent/base/byte_reader.h"
 #include "agent/base/error.h"
@@ -18,7 +19,7 @@ enum {
 
 void address_runs_deinit(struct address_runs *runs)
 {
-	address_run_vector_deinit(&runs->runs);
+	big_bytes_deinit(&runs->runs);
 	big_bytes_deinit(&runs->bytes);
 }
 
@@ -40,8 +41,10 @@ static int close_run(struct address_runs *runs, uint64_t end)
 		runs->bytes.count = runs->open.offset;
 		return 0;
 	}
-	if (address_run_vector_push(&runs->runs, runs->open))
+	if (big_bytes_reserve(&runs->runs, runs->runs.count + sizeof(runs->open)))
 		return fail(-ENOMEM, "no memory for runs of addresses");
+	memcpy(runs->runs.items + runs->runs.count, &runs->open, sizeof(runs->open));
+	runs->runs.count += sizeof(runs->open);
 	return 0;
 }
 
@@ -78,100 +81,145 @@ static int compare_runs(const void *left, const void *right)
 	return a->offset < b->offset ? -1 : a->offset > b->offset;
 }
 
-/* Rows of which each waits until the next has another address, since then the last one of several counts. */
-struct row_queue {
-	struct address_table_bytes *table;
-	struct address_row waiting;
-	struct address_value written;
-	bool is_waiting;
-};
-
-static int flush_row(struct row_queue *queue)
+static struct address_run *all_runs(const struct address_runs *runs)
 {
-	if (!queue->is_waiting || is_equal(queue->waiting.value, queue->written))
-		return 0;
-	queue->written = queue->waiting.value;
-	return address_table_bytes_add(queue->table, queue->waiting);
+	return (struct address_run *)runs->runs.items;
 }
 
-static int put_row(struct row_queue *queue, struct address_row row)
+/* Lets the run at @i sink to where the ones below it in the heap are lower. */
+static void sift(struct address_run *runs, size_t i, size_t count)
 {
-	if (queue->is_waiting && queue->waiting.address != row.address) {
-		int err = flush_row(queue);
+	struct address_run run = runs[i];
 
-		if (err)
-			return err;
-	}
-	queue->waiting = row;
-	queue->is_waiting = true;
-	return 0;
-}
-
-/* The rows of @run from address @covered on, up to @end. */
-static int put_run(struct row_queue *queue, const struct address_runs *runs,
-		   const struct address_run *run, uint64_t covered, uint64_t end)
-{
-	struct address_row row = { .address = run->start };
-	struct byte_reader reader;
-
-	byte_reader_init(&reader, runs->bytes.items + run->offset, runs->bytes.count - run->offset);
-	for (uint32_t i = 0; i < run->row_count; i++) {
-		struct address_row shown;
-		int err;
-
-		row.address += byte_reader_uleb128(&reader);
-		row.value.first += byte_reader_sleb128(&reader);
-		row.value.second += byte_reader_sleb128(&reader);
-		if (row.address >= end)
+	for (size_t child = 2 * i + 1; child < count; child = 2 * i + 1) {
+		if (child + 1 < count && compare_runs(&runs[child], &runs[child + 1]) < 0)
+			child++;
+		if (compare_runs(&run, &runs[child]) >= 0)
 			break;
-		shown = row;
-		if (shown.address < covered)
-			shown.address = covered;
-		err = put_row(queue, shown);
-		if (err)
-			return err;
+		runs[i] = runs[child];
+		i = child;
 	}
-	return put_row(queue, (struct address_row){ .address = end });
+	runs[i] = run;
 }
 
-static int put_runs(struct address_runs *runs, uint64_t covered, uint64_t end_address,
-		    struct row_queue *queue)
+/* Where they lie: qsort() takes as much memory again. */
+static void sort_in_place(struct address_run *runs, size_t count)
 {
-	int err = 0;
+	for (size_t i = count / 2; i-- > 0;)
+		sift(runs, i, count);
+	for (size_t left = count; left-- > 1;) {
+		struct address_run last = runs[left];
 
-	if (runs->runs.count)
-		qsort(runs->runs.items, runs->runs.count, sizeof(runs->runs.items[0]),
-		      compare_runs);
-	for (size_t i = 0; i < runs->runs.count && !err; i++) {
-		const struct address_run *run = &runs->runs.items[i];
-
-		uint64_t end = run->end < end_address ? run->end : end_address;
-
-		if (end <= covered || run->start >= end)
-			continue;
-		err = put_run(queue, runs, run, covered, end);
-		covered = end;
+		runs[left] = runs[0];
+		runs[0] = last;
+		sift(runs, 0, left);
 	}
-	if (!err)
-		err = flush_row(queue);
-	return err ? err : address_table_bytes_finish(queue->table);
 }
 
-int address_runs_finish(struct address_runs *runs, uint64_t first_address, uint64_t end_address,
-			struct address_table_bytes *table)
+static void sort_runs(struct address_runs *runs)
 {
-	struct address_table_bytes result = { 0 };
-	struct row_queue queue = { .table = &result };
-	int err;
+	struct address_run *all = all_runs(runs);
+	size_t count = address_runs_count(runs), i = 1;
 
+	while (i < count && compare_runs(&all[i - 1], &all[i]) < 0)
+		i++;
+	if (i >= count)
+		return;
+	if (runs->runs.count > BIG_BYTES_IN_HEAP_MAX)
+		sort_in_place(all, count);
+	else
+		qsort(all, count, sizeof(all[0]), compare_runs);
+}
+
+void address_rows_init(struct address_rows *rows, struct address_runs *runs, uint64_t first_address,
+		       uint64_t end_address)
+{
 	if (runs->is_open)
 		(void)close_run(runs, runs->last.address);
-	err = put_runs(runs, first_address, end_address, &queue);
-	address_runs_deinit(runs);
-	if (err) {
-		address_table_bytes_deinit(&result);
-		return err;
+	sort_runs(runs);
+	*rows = (struct address_rows){
+		.runs = runs,
+		.end_address = end_address,
+		.covered = first_address,
+	};
+}
+
+/* Goes into the next run of which something is left. False at the end. */
+static bool enter_run(struct address_rows *rows)
+{
+	size_t count = address_runs_count(rows->runs);
+
+	for (; rows->run < count; rows->run++) {
+		const struct address_run *run = &all_runs(rows->runs)[rows->run];
+		uint64_t end = run->end < rows->end_address ? run->end : rows->end_address;
+
+		if (end <= rows->covered || run->start >= end)
+			continue;
+		rows->run++;
+		rows->is_inside = true;
+		rows->run_end = end;
+		rows->rows_left = run->row_count;
+		rows->offset = run->offset;
+		rows->read = (struct address_row){ .address = run->start };
+		return true;
 	}
-	*table = result;
-	return 0;
+	return false;
+}
+
+static void read_row(struct address_rows *rows)
+{
+	const struct byte_vector *bytes = &rows->runs->bytes;
+	struct byte_reader reader;
+
+	byte_reader_init(&reader, bytes->items + rows->offset, bytes->count - rows->offset);
+	rows->read.address += byte_reader_uleb128(&reader);
+	rows->read.value.first += byte_reader_sleb128(&reader);
+	rows->read.value.second += byte_reader_sleb128(&reader);
+	rows->offset += byte_reader_offset(&reader);
+	rows->rows_left--;
+}
+
+/* The rows of one run after the other, from where the one before has ended; behind each nothing holds. */
+static bool next_of_run(struct address_rows *rows, struct address_row *row)
+{
+	if (!rows->is_inside && !enter_run(rows))
+		return false;
+	if (rows->rows_left)
+		read_row(rows);
+	else
+		rows->read.address = rows->run_end;
+	if (rows->read.address >= rows->run_end) {
+		rows->is_inside = false;
+		rows->covered = rows->run_end;
+		*row = (struct address_row){ .address = rows->run_end };
+		return true;
+	}
+	*row = rows->read;
+	if (row->address < rows->covered)
+		row->address = rows->covered;
+	return true;
+}
+
+bool address_rows_next(struct address_rows *rows, struct address_row *row)
+{
+	struct address_row next, done;
+
+	while (next_of_run(rows, &next)) {
+		bool is_done = rows->is_waiting && rows->waiting.address != next.address &&
+			       !is_equal(rows->waiting.value, rows->given);
+
+		done = rows->waiting;
+		rows->waiting = next;
+		rows->is_waiting = true;
+		if (is_done) {
+			rows->given = done.value;
+			*row = done;
+			return true;
+		}
+	}
+	if (!rows->is_waiting || is_equal(rows->waiting.value, rows->given))
+		return false;
+	rows->is_waiting = false;
+	*row = rows->waiting;
+	return true;
 }

@@ -49,3 +49,20 @@ void dwarf_attributes_read(struct dwarf_attributes *attributes, Dwarf_Die *die)
 	attributes->present = 0;
 	(void)dwarf_getattrs(die, take, attributes, 0);
 }
+
+Dwarf_Die *dwarf_attributes_die(const Dwarf_Attribute *attribute, Dwarf_Die *die)
+{
+	Dwarf_Attribute reference = *attribute;
+	uint8_t offset_bytes;
+	Dwarf_Die unit;
+
+	if (attribute->form == DW_FORM_ref_sup4 || attribute->form == DW_FORM_ref_sup8) {
+		/* The same by the name that it had before DWARF 5, where the number is as long as the unit has them. */
+		if (!dwarf_cu_die(attribute->cu, &unit, NULL, NULL, NULL, &offset_bytes, NULL,
+				  NULL) ||
+		    offset_bytes != (attribute->form == DW_FORM_ref_sup4 ? 4 : 8))
+			return NULL;
+		reference.form = DW_FORM_GNU_ref_alt;
+	}
+	return dwarf_formref_die(&reference, die);
+}

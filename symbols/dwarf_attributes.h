@@ -40,4 +40,10 @@ static inline Dwarf_Attribute *dwarf_attributes_find(struct dwarf_attributes *at
 	return attributes->present & 1u << wanted ? &attributes->items[wanted] : NULL;
 }
 
+/**
+ * The DIE that @attribute refers to, also in dwz's common file; NULL if there is none. As dwarf_formref_die(), which
+ * up to elfutils 0.188 at least takes references of DWARF 5 to that file (DW_FORM_ref_sup4) for such within its own.
+ */
+Dwarf_Die *dwarf_attributes_die(const Dwarf_Attribute *attribute, Dwarf_Die *die);
+
 #endif

@@ -67,7 +67,7 @@ static void look(struct dwarf_attributes *attributes, struct found *found)
 			found->name = dwarf_formstring(name);
 		if (!next)
 			next = dwarf_attributes_find(attributes, DWARF_SPECIFICATION);
-		if (found->linkage_name || !next || !dwarf_formref_die(next, &die))
+		if (found->linkage_name || !next || !dwarf_attributes_die(next, &die))
 			return;
 		dwarf_attributes_read(attributes, &die);
 	}
@@ -95,7 +95,7 @@ static bool find_origin(Dwarf_Die *die, struct dwarf_attributes *attributes, Dwa
 	Dwarf_Attribute *attribute = dwarf_attributes_find(attributes, DWARF_ABSTRACT_ORIGIN);
 
 	return dwarf_tag(die) == DW_TAG_inlined_subroutine && attribute &&
-	       dwarf_formref_die(attribute, origin);
+	       dwarf_attributes_die(attribute, origin);
 }
 
 int dwarf_names_find(struct dwarf_names *names, Dwarf_Die *die, struct dwarf_attributes *attributes,

@@ -9,13 +9,18 @@
 #include <elfutils/libdw.h>
 #include <elfutils/libdwelf.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
 #include <libelf.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "agent/base/cleanup.h"
 #include "agent/base/error.h"
+#include "symbols/common_file.h"
+#include "symbols/dwarf_problem.h"
 #include "symbols/dwarf_unit.h"
 #include "symbols/scratch_file.h"
 #include "symbols/unpacked_elf.h"
@@ -44,6 +49,7 @@ void dwarf_ranges_provide_unpacked(int (*provide)(const struct elf_image *image,
 
 struct pass {
 	Elf *elf;
+	const struct elf_image *image;
 	struct dwarf_reader reader;
 	/* Units that are done. */
 	uint64_t done_count;
@@ -94,15 +100,59 @@ static int check_common_file(Dwarf *dwarf)
 	ssize_t wanted_bytes = dwelf_dwarf_gnu_debugaltlink(dwarf, &path, &wanted);
 	Dwarf *common = wanted_bytes > 0 ? dwarf_getalt(dwarf) : NULL;
 
+	if (wanted_bytes > 0 && !common)
+		dwarf_problem_note("the common file %.64s is not there", path);
 	if (!common || (dwelf_elf_gnu_build_id(dwarf_getelf(common), &found) == wanted_bytes &&
 			!memcmp(found, wanted, wanted_bytes)))
 		return 0;
 	return fail(-EBADMSG, "the common file %.64s is of another build", path);
 }
 
+/* The common file that DWARF 5's .debug_sup names, which libdw does not look for. */
+struct supplementary {
+	int fd;
+	Elf *elf;
+	Dwarf *dwarf;
+};
+
+static void supplementary_deinit(struct supplementary *supplementary)
+{
+	dwarf_end(supplementary->dwarf);
+	elf_end(supplementary->elf);
+	close_fd(&supplementary->fd);
+}
+
+/* What is in no file is missing from names, as with libdw's own. */
+static int supplementary_init(struct supplementary *supplementary, const struct elf_image *image,
+			      Dwarf *dwarf)
+{
+	_cleanup_(common_file_link_deinit) struct common_file_link link = { 0 };
+	char path[PATH_MAX];
+
+	*supplementary = (struct supplementary){ .fd = -1 };
+	if (common_file_link_read(image, &link) || !link.is_supplementary ||
+	    common_file_path(&link, image->fd, path, sizeof(path)))
+		return 0;
+	/* Not blocking: it may be a pipe, where no sandbox looks for files. */
+	supplementary->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (supplementary->fd < 0) {
+		dwarf_problem_note("the common file %.64s is not there", link.path);
+		return 0;
+	}
+	if (!common_file_is(&link, supplementary->fd))
+		return fail(-EBADMSG, "the common file %.64s is of another build", link.path);
+	supplementary->elf = elf_begin(supplementary->fd, ELF_C_READ_MMAP, NULL);
+	supplementary->dwarf = dwarf_begin_elf(supplementary->elf, DWARF_C_READ, NULL);
+	if (!supplementary->dwarf)
+		return fail(-EBADMSG, "the common file %.64s: %s", link.path, dwarf_errmsg(-1));
+	dwarf_setalt(dwarf, supplementary->dwarf);
+	return 0;
+}
+
 /* Units by one Dwarf. */
 static int add_some(struct pass *pass)
 {
+	_cleanup_(supplementary_deinit) struct supplementary supplementary = { .fd = -1 };
 	_cleanup_(end_dwarf) Dwarf *dwarf = dwarf_begin_elf(pass->elf, DWARF_C_READ, NULL);
 	uint64_t number = 0, first = pass->done_count, split_count = 0, split_bytes = 0;
 	Dwarf_CU *at = NULL;
@@ -111,6 +161,8 @@ static int add_some(struct pass *pass)
 	if (!dwarf)
 		return fail(-ENOENT, "no DWARF: %s", dwarf_errmsg(-1));
 	err = check_common_file(dwarf);
+	if (!err)
+		err = supplementary_init(&supplementary, pass->image, dwarf);
 	if (err)
 		return err;
 	pass->reader.line_count = 0;
@@ -119,7 +171,12 @@ static int add_some(struct pass *pass)
 		Dwarf_Die unit, split = { 0 };
 		uint8_t type;
 
-		if (dwarf_get_units(dwarf, at, &at, NULL, &type, &unit, NULL)) {
+		int more = dwarf_get_units(dwarf, at, &at, NULL, &type, &unit, NULL);
+
+		if (more) {
+			if (more < 0)
+				dwarf_problem_note("unit %" PRIu64 ": %s", number + 1,
+						   dwarf_errmsg(-1));
 			pass->is_at_end = true;
 			break;
 		}
@@ -134,8 +191,10 @@ static int add_some(struct pass *pass)
 			continue;
 		err = dwarf_reader_add_unit(&pass->reader, &unit, split.addr ? &split : NULL);
 		/* A damaged unit costs no other. */
-		if (err == -EBADMSG)
+		if (err == -EBADMSG) {
+			dwarf_problem_note("unit %" PRIu64 ": %s", number, error_text());
 			err = 0;
+		}
 	}
 	dwarf_names_clear(&pass->reader.names);
 	return err;
@@ -161,6 +220,7 @@ int dwarf_ranges_add(struct range_writer *writer, const struct elf_image *image)
 	if (!elf)
 		return fail(-EBADMSG, "libelf: %s", elf_errmsg(-1));
 	pass.elf = elf;
+	pass.image = image;
 	while (!err && !pass.is_at_end) {
 		err = add_some(&pass);
 		release_pages(elf);

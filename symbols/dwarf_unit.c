@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "agent/base/error.h"
+#include "symbols/dwarf_problem.h"
 
 enum {
 	DEPTH_MAX = 512,
@@ -39,11 +40,16 @@ void dwarf_reader_deinit(struct dwarf_reader *reader)
 }
 
 /* What libdw could not read is left out, but not what there was no memory for: its text alone tells. */
-static int check_memory(void)
+static int check_memory(Dwarf_Die *unit, const char *what)
 {
 	const char *text = dwarf_errmsg(dwarf_errno());
 
-	return text && !strcmp(text, "out of memory") ? fail(-ENOMEM, "libdw: %s", text) : 0;
+	if (text && !strcmp(text, "out of memory"))
+		return fail(-ENOMEM, "libdw: %s", text);
+	/* Units of types, and what dwz has moved, may have none. */
+	if (text && dwarf_hasattr(unit, DW_AT_stmt_list))
+		dwarf_problem_note("%s: %s", what, text);
+	return 0;
 }
 
 /* Before the files of a unit are asked for: all are unknown. */
@@ -286,7 +292,7 @@ static int add_functions(struct dwarf_reader *reader, Dwarf_Die *unit)
 
 	if (dwarf_getsrcfiles(unit, &walk.files, &walk.file_count)) {
 		walk.file_count = 0;
-		err = check_memory();
+		err = check_memory(unit, "files");
 		if (err)
 			return err;
 	}
@@ -407,7 +413,7 @@ static int add_lines(struct dwarf_reader *reader, Dwarf_Die *unit)
 	int err;
 
 	if (dwarf_getsrclines(unit, &lines, &count) || dwarf_getsrcfiles(unit, &files, &file_count))
-		return check_memory();
+		return check_memory(unit, "lines");
 	reader->line_count += count;
 	err = forget_files(reader, file_count);
 	if (!err)

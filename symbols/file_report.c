@@ -16,6 +16,7 @@
 #include "agent/host/file_id.h"
 #include "agent/host/go_program.h"
 #include "agent/host/go_table.h"
+#include "symbols/common_file.h"
 
 enum {
 	/* In front of the length of a unit of 64-bit DWARF. */
@@ -23,7 +24,6 @@ enum {
 	UNIT_SKELETON = 4,
 	/* ELFCOMPRESS_ZSTD, which older <elf.h> do not have. */
 	PACKED_BY_ZSTD = 2,
-	ALT_LINK_MAX_BYTES = PATH_MAX + BUILD_ID_MAX_BYTES,
 };
 
 void unit_counts_read(struct unit_counts *counts, const void *bytes, size_t size)
@@ -161,45 +161,23 @@ static void print_units(FILE *output, const struct elf_image *image, const char 
 		fputs("  some are split: the rest is in .dwo files or a .dwp\n", output);
 }
 
-/* Whether @fd, a file, has the build id. */
-static bool has_build_id(int fd, const uint8_t *wanted, size_t wanted_bytes)
-{
-	_cleanup_(elf_image_deinit) struct elf_image image = { .fd = -1 };
-	uint8_t build_id[BUILD_ID_MAX_BYTES];
-	uint32_t bytes;
-
-	return !elf_image_init_fd(&image, fd) && !elf_image_build_id(&image, build_id, &bytes) &&
-	       bytes == wanted_bytes && !memcmp(build_id, wanted, bytes);
-}
-
-/* dwz's common file: by its path, which counts from the folder of the file that names it. */
+/* What dwz has moved from several files. */
 static void print_common_file(FILE *output, const struct elf_image *image,
 			      const struct debug_file_search *search)
 {
-	const struct elf_section *section = elf_image_find_section(image, ".gnu_debugaltlink");
-	_cleanup_(elf_bytes_deinit) struct elf_bytes link = { 0 };
+	_cleanup_(common_file_link_deinit) struct common_file_link link = { 0 };
 	_cleanup_(close_fd) int fd = -1;
-	char own[64], path[2 * PATH_MAX] = "";
-	const char *name, *end, *slash;
-	ssize_t length;
+	char path[PATH_MAX];
 
-	if (!section || elf_image_load_section(image, section, ALT_LINK_MAX_BYTES, &link))
+	if (common_file_link_read(image, &link) ||
+	    common_file_path(&link, image->fd, path, sizeof(path)))
 		return;
-	name = (const char *)link.data;
-	end = memchr(name, '\0', link.size);
-	snprintf(own, sizeof(own), "/proc/self/fd/%d", image->fd);
-	length = readlink(own, path, PATH_MAX - 1);
-	if (!end || length <= 0)
-		return;
-	slash = strrchr(path, '/');
-	snprintf(name[0] == '/' ? path : path + (slash - path) + 1, PATH_MAX, "%s", name);
 	fprintf(output, "  dwz's common file %s: ", path);
 	if (debug_file_open_path(search, path, image->fd, &fd))
 		fputs("not there\n", output);
 	else
-		fputs(has_build_id(fd, (const uint8_t *)end + 1, name + link.size - end - 1) ?
-			      "taken\n" :
-			      "of another build, so that no DWARF is read\n",
+		fputs(common_file_is(&link, fd) ? "taken\n" :
+						  "of another build, so that no DWARF is read\n",
 		      output);
 }
 

@@ -8,9 +8,9 @@
 
 #include "agent/base/cleanup.h"
 #include "agent/base/error.h"
-#include "agent/base/log.h"
 #include "agent/host/decompress.h"
 #include "agent/host/elf_symbols.h"
+#include "symbols/dwarf_problem.h"
 #include "symbols/dwarf_ranges.h"
 
 enum {
@@ -118,6 +118,7 @@ int make_ranges_of(const struct elf_image *image, const struct elf_image *debug,
 	const struct elf_image *with_dwarf = debug && has_dwarf(debug) ? debug : image;
 	int err;
 
+	dwarf_problem_clear();
 	find_code(image, writer);
 	err = add_all_symbols(image, debug, writer);
 	if (err || depth == RANGE_DEPTH_SYMBOLS)
@@ -126,7 +127,7 @@ int make_ranges_of(const struct elf_image *image, const struct elf_image *debug,
 		return 0;
 	err = dwarf_ranges_add(writer, with_dwarf);
 	if (err)
-		log_debug("not all DWARF is read: %s", error_text());
+		dwarf_problem_note("%s", error_text());
 	return is_fatal(err) ? err : 0;
 }
 

@@ -6,20 +6,6 @@
 #include <string.h>
 
 #include "agent/base/error.h"
-#include "agent/base/text.h"
-
-enum {
-	/* Four numbers of 32 bits. */
-	SCOPE_MAX_BYTES = 4 * 5,
-};
-
-struct scope {
-	uint32_t outer;
-	bool is_plain;
-	uint32_t name;
-	uint32_t call_file;
-	uint32_t call_line;
-};
 
 static const uint8_t *part_bytes(const struct range_file_header *header, const uint8_t *bytes,
 				 uint32_t part)
@@ -38,27 +24,21 @@ static int check_parts(const struct range_file_header *header, size_t size)
 	return 0;
 }
 
-static int init_tables(struct range_file *file, const struct range_file_header *header,
+static int init_blocks(struct range_blocks *blocks, const struct range_file_header *header,
 		       const uint8_t *bytes)
 {
-	for (int i = 0; i < RANGE_TABLE_COUNT; i++) {
-		uint32_t part = RANGE_PART_TABLES + 2 * i;
-		uint64_t index_bytes = header->parts[part].bytes;
-		uint64_t count = index_bytes / (2 * sizeof(uint32_t));
-		const uint8_t *index = part_bytes(header, bytes, part);
+	uint64_t block_bytes = header->parts[RANGE_PART_BLOCKS].bytes;
+	uint64_t index_bytes = header->parts[RANGE_PART_INDEX].bytes;
+	uint64_t count = block_bytes / RANGE_BLOCK_BYTES;
 
-		if (index_bytes % (2 * sizeof(uint32_t)) || count > UINT32_MAX)
-			return fail(-EBADMSG, "an index of %zu bytes in a range file",
-				    (size_t)index_bytes);
-		file->tables[i] = (struct address_table){
-			.base = le64toh(header->bases[i]),
-			.block_count = count,
-			.addresses = index,
-			.offsets = index + count * sizeof(uint32_t),
-			.rows = part_bytes(header, bytes, part + 1),
-			.rows_bytes = header->parts[part + 1].bytes,
-		};
-	}
+	if (block_bytes % RANGE_BLOCK_BYTES || count > UINT32_MAX ||
+	    index_bytes != address_index_bytes(count))
+		return fail(-EBADMSG, "an index of %zu bytes for blocks of %zu in a range file",
+			    (size_t)index_bytes, (size_t)block_bytes);
+	blocks->base = le64toh(header->base);
+	blocks->bytes = part_bytes(header, bytes, RANGE_PART_BLOCKS);
+	blocks->count = count;
+	address_index_init(&blocks->index, part_bytes(header, bytes, RANGE_PART_INDEX), count);
 	return 0;
 }
 
@@ -85,7 +65,7 @@ int range_file_init_unchecked(struct range_file *file, const void *bytes, size_t
 	int err = read_header(&header, bytes, size);
 
 	if (!err)
-		err = init_tables(&result, &header, bytes);
+		err = init_blocks(&result.blocks, &header, bytes);
 	if (err)
 		return err;
 	result.strings = (const char *)part_bytes(&header, bytes, RANGE_PART_STRINGS);
@@ -123,86 +103,60 @@ static const char *string_at(const struct range_file *file, uint32_t offset)
 	return offset && offset < file->strings_bytes ? file->strings + offset : NULL;
 }
 
-/* As byte_reader_uleb128() where it is known that a number of 32 bits ends before the bytes do. */
-static inline uint32_t read_uleb128(const uint8_t **position)
+/* A pass over a chain of scopes, from the innermost on. */
+struct chain {
+	const struct range_file *file;
+	struct range_block_row row;
+	/* The next one: in the block, or in the file's scopes. */
+	uint32_t number;
+	uint32_t far;
+};
+
+static bool next_scope(struct chain *chain, struct range_scope *scope)
 {
-	uint32_t value = 0;
+	uint32_t far = chain->far;
 
-	for (uint32_t shift = 0; shift < 32; shift += 7) {
-		uint8_t byte = *(*position)++;
-
-		value |= (uint32_t)(byte & 0x7f) << shift;
-		if (byte < 0x80)
-			break;
+	if (!far) {
+		if (!range_block_scope(&chain->row, chain->number, scope, &far))
+			return false;
+		chain->number = scope->outer;
 	}
-	return value;
-}
-
-/* False at what is no scope. Scopes around one another lie before it: chains end. */
-static bool read_scope(const struct range_file *file, uint32_t at, struct scope *scope)
-{
-	uint8_t last[SCOPE_MAX_BYTES] = { 0 };
-	const uint8_t *position;
-	uint32_t head;
-
-	if (!at || at >= file->scopes_bytes)
+	if (!far)
+		return true;
+	if (!scope_bytes_read(chain->file->scopes, chain->file->scopes_bytes, far, scope))
 		return false;
-	position = file->scopes + at;
-	if (file->scopes_bytes - at < SCOPE_MAX_BYTES) {
-		memcpy(last, position, file->scopes_bytes - at);
-		position = last;
-	}
-	head = read_uleb128(&position);
-	*scope = (struct scope){ .is_plain = head & 1, .name = read_uleb128(&position) };
-	if (head >> 1 >= at)
-		return false;
-	if (head >> 1) {
-		scope->outer = at - (head >> 1);
-		scope->call_file = read_uleb128(&position);
-		scope->call_line = read_uleb128(&position);
-	}
+	/* What is around it is not in the block. */
+	chain->number = 0;
+	chain->far = scope->outer;
 	return true;
-}
-
-/* Whether symbol "main.cold" is of function "main": compilers name what they part so. */
-static bool is_part_of(const char *symbol, const char *function)
-{
-	return function && text_starts_with(symbol, function) && symbol[strlen(function)] == '.';
 }
 
 uint32_t range_file_lookup(const struct range_file *file, uint64_t address,
 			   struct range_frame *frames, uint32_t capacity)
 {
-	struct address_value scope_value, line, symbol;
+	struct chain chain = { .file = file };
+	struct range_scope scope = { 0 };
 	struct range_frame frame;
-	uint32_t count = 0, at, depth;
-	struct scope scope = { 0 };
-	const char *name;
+	uint32_t count = 0;
 
 	if (!capacity)
 		return 0;
-	scope_value = address_table_lookup(&file->tables[RANGE_SCOPES], address);
-	line = address_table_lookup(&file->tables[RANGE_LINES], address);
-	frame = (struct range_frame){ .file = string_at(file, line.first), .line = line.second };
-	at = scope_value.first;
-	for (depth = 0; depth < RANGE_FILE_MAX_DEPTH && read_scope(file, at, &scope); depth++) {
+	if (!range_blocks_find(&file->blocks, address, &chain.row))
+		return 0;
+	frame = (struct range_frame){ .file = string_at(file, chain.row.file),
+				      .line = chain.row.line };
+	chain.number = chain.row.scope;
+	for (uint32_t depth = 0; depth < RANGE_FILE_MAX_DEPTH && next_scope(&chain, &scope);
+	     depth++) {
 		frame.function = string_at(file, scope.name);
 		frame.is_inlined = scope.outer;
 		frames[count < capacity ? count++ : count - 1] = frame;
 		frame = (struct range_frame){ .file = string_at(file, scope.call_file),
 					      .line = scope.call_line };
-		at = scope.outer;
-		if (!at)
+		if (!scope.outer)
 			break;
 	}
-	if (count && !(scope.is_plain && !frames[count - 1].is_inlined))
-		return count;
-	/* A linkage name, where the function has none of its own. */
-	symbol = address_table_lookup(&file->tables[RANGE_SYMBOLS], address);
-	name = string_at(file, symbol.first);
-	if (!count && (symbol.first || frame.file))
+	if (!count && frame.file)
 		frames[count++] = frame;
-	if (count && name && !is_part_of(name, frames[count - 1].function))
-		frames[count - 1].function = name;
 	return count;
 }

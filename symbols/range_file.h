@@ -3,15 +3,14 @@
  * A range file: what is known of the code of one ELF file, to be looked up by address: functions with
  * what is inlined into them, source files and lines, symbols. symbols/range_writer.h makes it once; the
  * reader works on the bytes as they lie in a mapping of the file (one of our own, for a foreign one
- * could be truncated), so that a look-up costs a few cache lines and the file no memory that could
- * not be had again.
+ * could be truncated), so that the file costs no memory that could not be had again, and a look-up waits
+ * for what is not in a cache once: the lines of one block.
  *
- * Numbers are little endian. A header with the places of seven parts and a hash of each:
+ * Numbers are little endian. A header with the places of four parts, at multiples of 64, and a hash of each:
  *	strings		each with a NUL behind it; a string is meant by its offset, 0 is none
- *	scopes		functions and inlined functions; a scope is meant by its offset, 0 is none.
- *			ULEB128: distance back to the scope around it * 2 (0: a function by itself), plus
- *			1 if the name is no linkage name; name; if it is inlined, file and line of the call
- *	three tables	(symbols/address_table.h) of scopes; of files and lines; of symbols' names
+ *	blocks		(symbols/range_block.h) functions with what is inlined into them, files and lines; and before
+ *			them their index (symbols/address_index.h). Where DWARF has no linkage name, symbols name
+ *	scopes		(symbols/scope_bytes.h) functions and calls around those that are inlined too deeply for a block
  *
  * The reader believes nothing: the hashes find damage, and whatever gets by them leads to wrong names,
  * never outside of the bytes or into a loop.
@@ -24,16 +23,17 @@
 #include <stdint.h>
 
 #include "agent/base/hash128.h"
-#include "symbols/address_table.h"
+#include "symbols/range_block.h"
 
 enum {
-	RANGE_FILE_VERSION = 1,
+	RANGE_FILE_VERSION = 2,
 	/** Deeper inlining than this is cut. */
 	RANGE_FILE_MAX_DEPTH = 256,
 };
 
 #define RANGE_FILE_MAGIC "afranges"
 
+/** What is collected. */
 enum range_table {
 	RANGE_SCOPES,
 	RANGE_LINES,
@@ -43,10 +43,10 @@ enum range_table {
 
 enum range_part {
 	RANGE_PART_STRINGS,
+	RANGE_PART_INDEX,
+	RANGE_PART_BLOCKS,
 	RANGE_PART_SCOPES,
-	/** Of each table in turn: what of its index is in one part, and its rows. */
-	RANGE_PART_TABLES,
-	RANGE_PART_COUNT = RANGE_PART_TABLES + 2 * RANGE_TABLE_COUNT,
+	RANGE_PART_COUNT,
 };
 
 struct range_file_part {
@@ -62,8 +62,9 @@ struct range_file_header {
 	uint32_t reserved;
 	/** What the file was made from. */
 	struct hash128 key;
-	/** Of each table. */
-	uint64_t bases[RANGE_TABLE_COUNT];
+	/** What addresses count from. */
+	uint64_t base;
+	/** As they were collected. */
 	uint64_t row_counts[RANGE_TABLE_COUNT];
 	struct range_file_part parts[RANGE_PART_COUNT];
 	/** Of the header up to here. */
@@ -72,7 +73,7 @@ struct range_file_header {
 
 /** Borrows the bytes; read-only after init. */
 struct range_file {
-	struct address_table tables[RANGE_TABLE_COUNT];
+	struct range_blocks blocks;
 	const char *strings;
 	size_t strings_bytes;
 	const uint8_t *scopes;

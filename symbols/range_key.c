@@ -154,7 +154,8 @@ static bool has_more_files(const struct elf_image *image)
 	const struct elf_section *section = elf_image_find_section(image, ".debug_abbrev");
 	_cleanup_(elf_bytes_deinit) struct elf_bytes abbreviations = { 0 };
 
-	if (elf_image_find_section(image, ".gnu_debugaltlink"))
+	if (elf_image_find_section(image, ".gnu_debugaltlink") ||
+	    elf_image_find_section(image, ".debug_sup"))
 		return true;
 	if (!section)
 		section = elf_image_find_section(image, ".zdebug_abbrev");

@@ -20,8 +20,10 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
 #include "agent/base/error.h"
+#include "agent/base/log.h"
 #include "symbols/big_bytes.h"
 #include "symbols/child_process.h"
+#include "symbols/dwarf_problem.h"
 #include "symbols/range_maker_child.h"
 #include "symbols/scratch_file.h"
 #include "symbols/unpacked_elf.h"
@@ -208,8 +210,15 @@ static int judge(const struct maker *maker, int status)
 	if (WEXITSTATUS(status) == RANGE_MAKER_EXIT_NO_MEMORY ||
 	    (maker->has_result && maker->result == -ENOMEM))
 		return fail(-E2BIG, "ranges take more memory than allowed");
-	if (maker->has_result && !WEXITSTATUS(status))
-		return maker->result ? fail(maker->result, "%s", maker->text) : 0;
+	if (maker->has_result && !WEXITSTATUS(status)) {
+		if (maker->result)
+			return fail(maker->result, "%s", maker->text);
+		if (maker->text[0]) {
+			log_debug("not all DWARF is read: %s", maker->text);
+			dwarf_problem_note("%s", maker->text);
+		}
+		return 0;
+	}
 	return fail(-EBADMSG, "the process that makes ranges ended with status %d",
 		    WEXITSTATUS(status));
 }
@@ -262,6 +271,7 @@ int range_maker_run(const struct range_maker_files *files, const struct debug_fi
 	int fds[RANGE_MAKER_FILES_MAX] = { files->elf, files->output }, fd_count = 2, err;
 	uint64_t used_ns = 0;
 
+	dwarf_problem_clear();
 	if (!is_entered)
 		return fail(-EOPNOTSUPP, "this program cannot make ranges in a process");
 	if (files->debug >= 0)

@@ -58,7 +58,8 @@ void range_maker_enter(int argument_count, char **arguments);
 /**
  * Makes the range file of an ELF file in a process with limits; blocks until that ends. @search: where
  * files that debug data name may be, NULL for nowhere. @key goes into the header. Any thread may call this, and must not end meanwhile. The CPU time of the
- * process is added to *@cpu_ns, also after a failure; NULL for nowhere.
+ * process is added to *@cpu_ns, also after a failure; NULL for nowhere. What is wrong with its DWARF alone is no
+ * failure: symbols/dwarf_problem.h says it.
  *
  * -ETIME and -E2BIG over the limits, -EAGAIN without room for what is compressed, -EBADMSG for a file that is damaged or has ended the
  * process, -EOPNOTSUPP if it is no ELF file that is known, others as system calls say. What is in the

@@ -15,6 +15,7 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/error.h"
 #include "symbols/big_bytes.h"
+#include "symbols/dwarf_problem.h"
 #include "symbols/dwarf_ranges.h"
 #include "symbols/sandbox.h"
 #include "symbols/split_package.h"
@@ -326,8 +327,8 @@ void range_maker_child(void)
 	result.error = enter_sandbox();
 	if (!result.error)
 		result.error = write_ranges();
-	if (result.error)
-		snprintf(result.text, sizeof(result.text), "%s", error_text());
+	snprintf(result.text, sizeof(result.text), "%s",
+		 result.error ? error_text() : dwarf_problem_text());
 	/* Nothing is freed: the memory goes with the process. */
 	_exit(send_message(&result) ? EXIT_USAGE : 0);
 }

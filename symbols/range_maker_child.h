@@ -47,7 +47,7 @@ struct range_maker_message {
 	int32_t error;
 	/** Of a scratch file. */
 	uint64_t bytes;
-	/** A path, or what the error is. */
+	/** A path, or what the error is; without one what symbols/dwarf_problem.h says. */
 	char text[PATH_MAX];
 };
 

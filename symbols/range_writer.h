@@ -17,23 +17,12 @@
 /** All bytes zero is an empty one. Used by one thread. */
 struct range_writer {
 	struct string_table strings;
-	/** By big_bytes.h. */
+	/** By symbols/scope_bytes.h. */
 	struct byte_vector scopes;
 	struct address_runs runs[RANGE_TABLE_COUNT];
 	/** Code is in here: what claims to be elsewhere was left over by a linker. An end of 0 is none. */
 	uint64_t first_address;
 	uint64_t end_address;
-};
-
-/** A function, or one that is inlined into scope @outer if that is not 0. */
-struct range_scope {
-	uint32_t outer;
-	/** Strings by their numbers. */
-	uint32_t name;
-	uint32_t call_file;
-	uint32_t call_line;
-	/** The name is not the linkage name: a symbol's is better. */
-	bool is_plain;
 };
 
 void range_writer_deinit(struct range_writer *writer);

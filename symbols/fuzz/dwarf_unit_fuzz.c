@@ -3,7 +3,7 @@
  * Reads the DWARF of an ELF file that is the input, looks up in what was made of it, and reports what is known of
  * the file: nothing of ours crashes, and the range file is one that can be read.
  *
- * covers: dwarf_unit.c dwarf_names.c dwarf_ranges.c dwarf_attributes.c file_report.c
+ * covers: dwarf_unit.c dwarf_names.c dwarf_ranges.c dwarf_attributes.c dwarf_problem.c common_file.c file_report.c
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -30,8 +30,10 @@ static void look_up(int fd)
 
 	if (bytes == MAP_FAILED || range_file_init(&file, bytes, size))
 		abort();
-	for (int i = 0; i < RANGE_TABLE_COUNT; i++)
-		(void)range_file_lookup(&file, file.tables[i].base, frames, FRAMES);
+	for (uint32_t i = 0; i < file.blocks.count; i++)
+		(void)range_file_lookup(&file,
+					file.blocks.base + address_index_at(&file.blocks.index, i),
+					frames, FRAMES);
 	munmap(bytes, size);
 }
 

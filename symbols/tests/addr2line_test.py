@@ -81,7 +81,8 @@ LONG_PROGRAMS = {
     "g++ -O0 DWARF 5": ["g++ -g -gdwarf-5 -O0 shop.cpp -o {program}"],
     "g++ -O2 old gz": ["g++ -g -gz=zlib-gnu -O2 shop.cpp -o {program}", GCC_TWIN],
     "g++ -O2 LTO": ["g++ -g -flto -O2 shop.cpp -o {program}"],
-    "g++ -O2 zstd": ["g++ -g -O2 shop.cpp -o {program}", "cp {program} {program}.twin",
+    # Binutils and elfutils that are fetched unpack it themselves; LLVM before version 15 does not.
+    "g++ -O2 zstd": ["g++ -g -O2 shop.cpp -o {program}", "cp {program} {program}.plain",
                      "objcopy --compress-debug-sections=zstd {program}"],
     "g++ -O2 library": ["g++ -g -O2 -shared -fPIC shop.cpp -o {program}"],
     "clang++ -O3 library": ["clang++ -g -gdwarf-aranges -O3 -shared -fPIC shop.cpp -o {program}",
@@ -97,6 +98,9 @@ LONG_PROGRAMS = {
     "g++ -O2 common file": [
         "g++ -g -gdwarf-4 -O2 shop.cpp -o {program}", "g++ -g -gdwarf-4 -O3 shop.cpp -o {program}.3",
         "cp {program} {program}.twin", "dwz -m {program}.common {program} {program}.3"],
+    "g++ -O2 common file DWARF 5": [
+        "g++ -g -gdwarf-5 -O2 shop.cpp -o {program}", "g++ -g -gdwarf-5 -O3 shop.cpp -o {program}.3",
+        "cp {program} {program}.twin", "dwz --dwarf-5 -m {program}.common {program} {program}.3"],
     "clang++ -O0 DWARF 4": ["clang++ -g -gdwarf-aranges -gdwarf-4 -O0 shop.cpp -o {program}"],
     "clang++ -O3 DWARF 4": ["clang++ -g -gdwarf-aranges -gdwarf-4 -O3 shop.cpp -o {program}"],
     "clang++ -O2 LTO": ["clang++ -g -gdwarf-aranges -flto -fuse-ld=lld -O2 shop.cpp -o {program}",
@@ -415,7 +419,8 @@ def compare(program):
     asked = [addresses[i] for i in odd]
     elfutils = dict(zip(odd, ask(newest(program, "eu-addr2line", "-afiC", "-e", program), asked)
                         if odd else []))
-    llvm = dict(zip(odd, ask_llvm(program, asked) if odd else []))
+    plain = program + ".plain" if os.path.exists(program + ".plain") else program
+    llvm = dict(zip(odd, ask_llvm(plain, asked) if odd else []))
     found = Comparison()
     for i, address in enumerate(addresses):
         judge(found, symbols, address, ours[i], binutils[i], elfutils.get(i, ()), llvm.get(i, ()))

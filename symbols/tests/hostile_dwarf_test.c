@@ -13,18 +13,14 @@
 
 #include <dwarf.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 #include <zlib.h>
 
-#include "agent/base/clock.h"
 #include "agent/host/tests/elf_builder.h"
-#include "symbols/range_maker.h"
+#include "symbols/tests/range_maker_fixture.h"
 #include "symbols/varint.h"
 
 enum {
@@ -152,55 +148,12 @@ static int write_dwarf(struct byte_vector *info, struct byte_vector *abbreviatio
 
 /* --- what becomes of them --- */
 
-/* Makes ranges of @fd, which is closed. */
-static int make(int fd, const struct range_maker_limits *wanted, struct range_file *file)
-{
-	int output = memfd_create("ranges", MFD_CLOEXEC);
-	const struct range_maker_files files = { .elf = fd, .debug = -1, .output = output };
-	int err = range_maker_run(&files, NULL, RANGE_DEPTH_FULL, (struct hash128){ 0 }, wanted,
-				  NULL);
-
-	if (!err) {
-		size_t size = lseek(output, 0, SEEK_END);
-		void *bytes = mmap(NULL, size, PROT_READ, MAP_SHARED, output, 0);
-
-		assert_ptr_not_equal(bytes, MAP_FAILED);
-		assert_int_equal(range_file_init(file, bytes, size), 0);
-	}
-	close(output);
-	close(fd);
-	return err;
-}
-
-static int take_bias(struct dl_phdr_info *info, size_t size, void *context)
-{
-	(void)size;
-	*(uint64_t *)context = info->dlpi_addr;
-	/* The program comes first. */
-	return 1;
-}
-
-static __attribute__((noinline, used)) int known_function(int x)
-{
-	return x * 3;
-}
-
 static void expect_another_is_named(void)
 {
-	static const struct range_maker_limits wide = {
-		.cpu_ns = 300 * NS_PER_SECOND,
-		.memory_bytes = 1 << 30,
-		.output_bytes = 1 << 30,
-	};
-	struct range_frame frames[2];
 	struct range_file file;
-	uint64_t bias = 0;
 
-	dl_iterate_phdr(take_bias, &bias);
-	assert_int_equal(make(open("/proc/self/exe", O_RDONLY | O_CLOEXEC), &wide, &file), 0);
-	assert_int_equal(range_file_lookup(&file, (uintptr_t)known_function - bias, frames, 2), 1);
-	assert_string_equal(frames[0].function, "known_function");
-	assert_non_null(strstr(frames[0].file, "hostile_dwarf_test.c"));
+	assert_int_equal(make(open_self(), RANGE_DEPTH_FULL, &wide, &file), 0);
+	expect_known_function(&file, true);
 }
 
 /* The name at CODE; NULL without one. */
@@ -215,7 +168,7 @@ static void expect_symbol(int fd)
 {
 	struct range_file file;
 
-	assert_int_equal(make(fd, &limits, &file), 0);
+	assert_int_equal(make(fd, RANGE_DEPTH_FULL, &limits, &file), 0);
 	assert_string_equal(name_of_code(&file), "of_symbols");
 	expect_another_is_named();
 }
@@ -258,7 +211,7 @@ static void a_million_entries_in_each_other_end(void **state)
 	for (int i = 0; i < NESTED_DIES; i++)
 		PUT(&info, 2);
 	end_unit(&info);
-	err = make(write_dwarf(&info, &abbreviations), &limits, &file);
+	err = make(write_dwarf(&info, &abbreviations), RANGE_DEPTH_FULL, &limits, &file);
 	assert_true(!err || err == -ETIME);
 	expect_another_is_named();
 }
@@ -305,7 +258,7 @@ static void tables_of_abbreviations_are_bounded_by_memory(void **state)
 	begin_unit(&info);
 	PUT(&info, 2);
 	end_unit(&info);
-	err = make(write_dwarf(&info, &abbreviations), &limits, &file);
+	err = make(write_dwarf(&info, &abbreviations), RANGE_DEPTH_FULL, &limits, &file);
 	assert_true(err == -ENOMEM || err == -E2BIG || err == -ETIME);
 	expect_another_is_named();
 }
@@ -346,7 +299,7 @@ static void sections_that_become_huge_are_bounded_by_memory(void **state)
 	while (info.count < BOMB_PACKED_BYTES)
 		put(&info, nothing, sizeof(nothing));
 	put_unit_abbreviation(&abbreviations);
-	err = make(write_file(parts, 2), &limits, &file);
+	err = make(write_file(parts, 2), RANGE_DEPTH_FULL, &limits, &file);
 	byte_vector_deinit(&info);
 	byte_vector_deinit(&abbreviations);
 	/* libdw may say no more than that there is no DWARF. */

@@ -23,10 +23,12 @@ static void of_several_intervals_the_highest_counts(void **state)
 	srand(2);
 	for (int round = 0; round < 300; round++) {
 		struct interval_vector intervals = { 0 };
-		struct address_table_bytes bytes;
 		struct address_runs runs = { 0 };
 		uint32_t expected[SPAN] = { 0 };
-		struct address_table table;
+		struct address_rows rows;
+		struct address_row next;
+		uint32_t value = 0;
+		bool has_next;
 
 		for (uint32_t i = 1; i <= INTERVALS; i++) {
 			uint32_t start = rand() % SPAN, end = start + rand() % 60;
@@ -40,19 +42,17 @@ static void of_several_intervals_the_highest_counts(void **state)
 				expected[at] = i;
 		}
 		assert_int_equal(intervals_flatten(&intervals, &runs), 0);
-		assert_int_equal(address_runs_finish(&runs, 0, UINT64_MAX, &bytes), 0);
-		table = (struct address_table){
-			.base = bytes.base,
-			.block_count = bytes.addresses.count,
-			.addresses = (const uint8_t *)bytes.addresses.items,
-			.offsets = (const uint8_t *)bytes.offsets.items,
-			.rows = bytes.rows.items,
-			.rows_bytes = bytes.rows.count,
-		};
-		for (uint32_t at = 0; at < SPAN; at++)
-			assert_int_equal(address_table_lookup(&table, at).first, expected[at]);
+		address_rows_init(&rows, &runs, 0, UINT64_MAX);
+		has_next = address_rows_next(&rows, &next);
+		for (uint32_t at = 0; at < SPAN; at++) {
+			if (has_next && next.address == at) {
+				value = next.value.first;
+				has_next = address_rows_next(&rows, &next);
+			}
+			assert_int_equal(value, expected[at]);
+		}
 		interval_vector_deinit(&intervals);
-		address_table_bytes_deinit(&bytes);
+		address_runs_deinit(&runs);
 	}
 }
 
@@ -63,7 +63,7 @@ static void no_intervals_are_no_runs(void **state)
 
 	(void)state;
 	assert_int_equal(intervals_flatten(&intervals, &runs), 0);
-	assert_int_equal(runs.runs.count, 0);
+	assert_int_equal(address_runs_count(&runs), 0);
 }
 
 int main(void)

@@ -7,6 +7,8 @@ and packed in each way; and what is said of its addresses is right.
 
 The file is some units of generated functions, compiled once and linked many times, each time with a prefix of its own
 before their symbols: more than what zstd keeps in mind, which would pack the same unit into nothing. Each function has another one inlined, in a line that is known.
+Another file has 1.5 million small functions, each in a section of its own, with padding between them: as many runs of addresses
+as there can be.
 """
 import os
 import random
@@ -25,6 +27,7 @@ UNITS = 8
 # Of each unit.
 FUNCTIONS = 300
 FILE_BYTES = 1150 << 20
+SMALL_FUNCTIONS, SMALL_UNITS = 15000, 100
 LIMIT_BYTES = 200 * 1000 * 1000
 ADDRESSES = 2000
 STEPS = 40
@@ -127,6 +130,41 @@ def answers(path, addresses, first_line, ranges):
     return right, inlined, most
 
 
+def build_many(folder):
+    source, kind, path = (os.path.join(folder, name) for name in ("small.c", "small.o", "many"))
+    with open(source, "w", encoding="ascii") as file:
+        file.write("static volatile long mark;\n")
+        for i in range(SMALL_FUNCTIONS):
+            file.write("long small_%d(long a) { mark = a * %d; return a ^ %d; }\n" % (i, i, i))
+    subprocess.run(["gcc", "-g", "-O2", "-falign-functions=16", "-ffunction-sections", "-c", source, "-o", kind], check=True)
+    units = []
+    for i in range(SMALL_UNITS):
+        units.append(os.path.join(folder, "small%d.o" % i))
+        subprocess.run(["objcopy", "--prefix-symbols=s%d_" % i, kind, units[-1]], check=True)
+    with open(os.path.join(folder, "units"), "w", encoding="ascii") as file:
+        file.write("\n".join(units))
+    subprocess.run(["ld", "-e", "s0_small_0", "-o", path, "@" + file.name], check=True)
+    for one in units:
+        os.unlink(one)
+    return path
+
+
+def check_many(tap, folder):
+    path = build_many(folder)
+    listing = subprocess.run(["nm", path], check=True, stdout=subprocess.PIPE, text=True).stdout
+    found = re.findall(r"^(\w+) T (s\d+_small_(\d+))$", listing, re.MULTILINE)
+    chosen = random.sample(found, ADDRESSES)
+    output, most = anonymous_peak.run(SYMBOLS, "-limited", "-f", path, *[address for address, _, _ in chosen])
+    tap.note("%d functions: %d bytes at most" % (len(found), most))
+    tap.ok(len(found) == SMALL_FUNCTIONS * SMALL_UNITS and 0 < most < LIMIT_BYTES,
+           "1.5 million functions take less than 200 MB of memory", len(found), most)
+    lines = output.splitlines()
+    # Line 1 is not of a function.
+    right = sum(name == "small_%s" % number and place.endswith("/small.c:%d" % (int(number) + 2))
+                for name, place, (_, _, number) in zip(lines[::2], lines[1::2], chosen))
+    tap.ok(right == ADDRESSES, "names and lines are right: 1.5 million functions", right, *lines[:8])
+
+
 def main():
     tap = Tap()
     random.seed(8)
@@ -144,6 +182,8 @@ def main():
             tap.ok(0 < most < LIMIT_BYTES, "less than 200 MB of memory: " + way, most)
             tap.ok(right > 0.999 * ADDRESSES and inlined > 10, "names and lines are right: " + way,
                    right, inlined)
+    with tempfile.TemporaryDirectory(prefix="allframes-many-", dir="/var/tmp") as folder:
+        check_many(tap, folder)
     tap.finish()
 
 

@@ -138,7 +138,7 @@ static void other_files_have_no_ranges(void **state)
 	assert_int_equal(write(fd, text, sizeof(text)), sizeof(text));
 	assert_int_equal(make_ranges(&image, NULL, RANGE_DEPTH_FULL, &writer), 0);
 	for (int i = 0; i < RANGE_TABLE_COUNT; i++)
-		assert_int_equal(writer.runs[i].runs.count, 0);
+		assert_int_equal(address_runs_count(&writer.runs[i]), 0);
 	range_writer_deinit(&writer);
 	close(fd);
 }

@@ -88,6 +88,12 @@ static struct made make(void)
 	interval(&scopes, 0x1010, 0x1018, middle);
 	interval(&scopes, 0x1014, 0x1018, inner);
 	interval(&scopes, 0x1100, 0x1120, plain);
+	interval(&scopes, 0x1108, 0x110c,
+		 scope(&writer, (struct range_scope){ .outer = plain,
+						      .name = string(&writer, "part"),
+						      .call_file = a,
+						      .call_line = 50,
+						      .is_plain = true }));
 	interval(&symbols, 0x1000, 0x1020, string(&writer, "outer.cold"));
 	interval(&symbols, 0x1100, 0x1110, string(&writer, "_Z5plainv"));
 	interval(&symbols, 0x1110, 0x1120, string(&writer, "plain.cold"));
@@ -173,10 +179,56 @@ static void symbols_name_what_has_no_linkage_name(void **state)
 
 	(void)state;
 	expect(&made, 0x1100, 8, "_Z5plainv ?:0");
+	/* Of what is inlined there is no symbol. */
+	expect(&made, 0x1108, 8, "part ?:0*, _Z5plainv a.c:50");
 	/* What the compiler parted is of the function, whichever name it has. */
 	expect(&made, 0x1110, 8, "plain ?:0");
 	expect(&made, 0x1200, 8, "only_symbol ?:0");
 	expect(&made, 0x1300, 8, "? a.c:40");
+	free(made.bytes);
+}
+
+/* Calls that a block has no room for lie elsewhere; and no more than 256 frames are shown. */
+static void chains_may_be_deep(void **state)
+{
+	enum { DEPTH = 300, SPAN = 0x10000 };
+	struct range_writer writer = { .first_address = 0x1000 };
+	struct interval_vector scopes = { 0 };
+	struct range_frame frames[DEPTH];
+	uint32_t outer = 0, file = string(&writer, "a.c");
+	struct range_file ranges;
+	struct made made;
+
+	(void)state;
+	for (uint32_t i = 0; i < DEPTH; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "f%u", i);
+		outer = scope(&writer, (struct range_scope){ .outer = outer,
+							     .name = string(&writer, name),
+							     .call_file = file,
+							     .call_line = i });
+		interval(&scopes, 0x1000 + i, 0x1000 + SPAN - i, outer);
+	}
+	interval(&scopes, 0x1000 + SPAN, 0x1001 + SPAN, outer);
+	assert_int_equal(range_writer_add_intervals(&writer, RANGE_SCOPES, &scopes), 0);
+	interval_vector_deinit(&scopes);
+	made = take_made(&writer);
+	assert_int_equal(range_file_init(&ranges, made.bytes, made.size), 0);
+	for (uint32_t depth = 1; depth <= DEPTH; depth++) {
+		uint32_t count = range_file_lookup(&ranges, 0x1000 + depth - 1, frames, DEPTH);
+		uint32_t shown = depth < RANGE_FILE_MAX_DEPTH ? depth : RANGE_FILE_MAX_DEPTH;
+
+		assert_int_equal(count, shown);
+		for (uint32_t i = 0; i < count; i++) {
+			char name[16];
+
+			snprintf(name, sizeof(name), "f%u", depth - 1 - i);
+			assert_string_equal(frames[i].function, name);
+			assert_int_equal(frames[i].line, i ? depth - i : 0);
+			assert_int_equal(frames[i].is_inlined, i + 1 < depth);
+		}
+	}
 	free(made.bytes);
 }
 
@@ -192,8 +244,8 @@ static void any_changed_byte_is_noticed(void **state)
 		unnoticed += !range_file_init(&file, made.bytes, made.size);
 		made.bytes[i] ^= 0x10;
 	}
-	/* What fills parts up to 8 bytes is no content. */
-	assert_true(unnoticed < 8 * RANGE_PART_COUNT);
+	/* What fills parts up to a line of the cache is no content. */
+	assert_true(unnoticed < 64 * RANGE_PART_COUNT);
 	assert_int_equal(range_file_init(&file, made.bytes, made.size), 0);
 	for (size_t size = 0; size < made.size; size++)
 		assert_int_not_equal(range_file_init(&file, made.bytes, size), 0);
@@ -218,6 +270,7 @@ int main(void)
 		cmocka_unit_test(a_chain_has_the_lines_of_its_calls),
 		cmocka_unit_test(the_innermost_and_the_outermost_stay),
 		cmocka_unit_test(symbols_name_what_has_no_linkage_name),
+		cmocka_unit_test(chains_may_be_deep),
 		cmocka_unit_test(any_changed_byte_is_noticed),
 		cmocka_unit_test(another_version_is_refused),
 	};

@@ -10,7 +10,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <link.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -25,7 +24,7 @@
 #include "agent/base/clock.h"
 #include "agent/base/error.h"
 #include "agent/host/tests/elf_builder.h"
-#include "symbols/range_maker.h"
+#include "symbols/tests/range_maker_fixture.h"
 
 enum {
 	UNIT_BYTES = 12,
@@ -33,91 +32,15 @@ enum {
 	SLOW_UNITS = 1000000,
 };
 
-static const struct range_maker_limits wide = {
-	.cpu_ns = 300 * NS_PER_SECOND,
-	.memory_bytes = 1 << 30,
-	.output_bytes = 1 << 30,
-};
-
-static const struct hash128 key = { .high = 1, .low = 2 };
-
-static int open_self(void)
-{
-	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-
-	assert_true(fd >= 0);
-	return fd;
-}
-
-/* Makes ranges of @fd, which is closed; those are mapped until the test ends if that goes well. */
-static int make(int fd, enum range_depth depth, const struct range_maker_limits *limits,
-		struct range_file *file)
-{
-	int output = memfd_create("ranges", MFD_CLOEXEC);
-	const struct range_maker_files files = { .elf = fd, .debug = -1, .output = output };
-	int err = range_maker_run(&files, NULL, depth, key, limits, NULL);
-
-	if (!err) {
-		size_t size = lseek(output, 0, SEEK_END);
-		void *bytes = mmap(NULL, size, PROT_READ, MAP_SHARED, output, 0);
-		struct range_file_header header;
-
-		assert_ptr_not_equal(bytes, MAP_FAILED);
-		memcpy(&header, bytes, sizeof(header));
-		assert_true(hash128_equal(header.key, key));
-		assert_int_equal(range_file_init(file, bytes, size), 0);
-	}
-	close(output);
-	close(fd);
-	return err;
-}
-
-static int take_bias(struct dl_phdr_info *info, size_t size, void *context)
-{
-	(void)size;
-	*(uint64_t *)context = info->dlpi_addr;
-	/* The program comes first. */
-	return 1;
-}
-
-static uint64_t own_address(uintptr_t address)
-{
-	uint64_t bias;
-
-	dl_iterate_phdr(take_bias, &bias);
-	return address - bias;
-}
-
-static __attribute__((noinline)) uintptr_t here(void)
-{
-	return (uintptr_t)__builtin_return_address(0) - 1;
-}
-
-enum {
-	LINE = __LINE__ + 4,
-};
-static __attribute__((noinline)) uintptr_t known_function(void)
-{
-	return here() + 0 * LINE;
-}
-
 static void a_process_makes_what_this_one_would(void **state)
 {
-	uint64_t address = own_address(known_function());
-	struct range_frame frames[2];
 	struct range_file file;
 
 	(void)state;
 	assert_int_equal(make(open_self(), RANGE_DEPTH_FULL, &wide, &file), 0);
-	assert_int_equal(range_file_lookup(&file, address, frames, 2), 1);
-	assert_string_equal(frames[0].function, "known_function");
-	assert_non_null(strstr(frames[0].file, "symbols/tests/range_maker_test.c"));
-	assert_int_equal(frames[0].line, LINE);
-
+	expect_known_function(&file, true);
 	assert_int_equal(make(open_self(), RANGE_DEPTH_SYMBOLS, &wide, &file), 0);
-	assert_int_equal(range_file_lookup(&file, address, frames, 2), 1);
-	assert_string_equal(frames[0].function, "known_function");
-	assert_null(frames[0].file);
+	expect_known_function(&file, false);
 }
 
 static void limits_end_it(void **state)

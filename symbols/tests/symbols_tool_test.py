@@ -149,9 +149,9 @@ def check_report(tap, folder, program):
     says(tap, "no DWARF", stripped, "  no debug file\n", "  no DWARF in it\n", "no function or line by DWARF")
 
 
-def check_common_file(tap, folder):
+def check_common_file(tap, folder, version, *flags):
     """What dwz has moved to another file is found there, and is not believed of another build."""
-    name = "dwz's common file"
+    name = "dwz's common file of DWARF %d" % version
     if not shutil.which("dwz"):
         tap.skip(name, "no dwz")
         return
@@ -162,29 +162,70 @@ def check_common_file(tap, folder):
     text += "int main(int count, char **words) { return in_common_%s(count) + !words; }\n"
     programs = []
     for twin in "one", "two":
-        programs.append(build(os.path.join(folder, twin), "-gdwarf-4", source=text.replace("%s", "name")))
+        programs.append(build(os.path.join(folder, twin), "-gdwarf-%d" % version, source=text.replace("%s", "name")))
     common = os.path.join(folder, "common")
-    subprocess.run(["dwz", "-m", common, *programs], check=True)
     where = "%x" % address_of_main(programs[0])
+    before = run("-fi", programs[0], where).stdout
+    # By its name, which counts from the program's folder.
+    result = subprocess.run(["dwz", *flags, "-m", "common", "one", "two"], cwd=folder, check=False, stdout=subprocess.PIPE,
+                            stderr=subprocess.STDOUT, text=True)
+    if result.returncode:
+        tap.skip(name, "dwz: " + result.stdout.strip())
+        return
+    listing = subprocess.run(["readelf", "-SW", programs[0]], stdout=subprocess.PIPE, text=True, check=True).stdout
+    tap.ok((".debug_sup" if version == 5 else ".gnu_debugaltlink") in listing, name + " is there", listing)
     whole = run("-fi", programs[0], where)
-    tap.ok("in_common_name\n" in whole.stdout and "main\n" in whole.stdout,
+    tap.ok("in_common_name\n" in whole.stdout and "main\n" in whole.stdout and whole.stdout == before,
            name + ": names are found in it", whole)
     says(tap, name, programs[0], "dwz's common file %s: taken\n" % common)
+    if version == 5:
+        identity = subprocess.run(["objcopy", "-O", "binary", "--only-section=.debug_sup", "--set-section-flags",
+                                   ".debug_sup=alloc", common, "/dev/stdout"], check=True,
+                                  stdout=subprocess.PIPE).stdout[-20:]
+    else:
+        identity = bytes.fromhex(build_id(common))
     with open(common, "r+b") as file:
         data = bytearray(file.read())
-        at = data.index(bytes.fromhex(build_id(common)))
+        at = data.index(identity)
         data[at] ^= 1
         file.seek(0)
         file.write(data)
     for how in [], ["-here"]:
         stale = run("-fi", *how, programs[0], where)
         tap.ok(stale.returncode == 0 and "in_common_name" not in stale.stdout
-               and stale.stdout == "main\n??:?\n", "%s of another build is refused %s" % (name, " ".join(how)),
-               stale)
+               and stale.stdout == "main\n??:?\n" and "common is of another build\n" in stale.stderr,
+               "%s of another build is refused %s" % (name, " ".join(how)), stale)
     says(tap, name + " of another build", programs[0], "of another build, so that no DWARF is read\n",
          "no function or line by DWARF")
     os.remove(common)
     says(tap, name + " that is gone", programs[0], "dwz's common file %s: not there\n" % common)
+    gone = run("-fi", programs[0], where)
+    tap.ok(gone.returncode == 0 and "in_common_name" not in gone.stdout and "common is not there\n" in gone.stderr,
+           name + " that is gone has no names", gone)
+
+
+def section_place(program, name):
+    listing = subprocess.run(["readelf", "-SW", program], stdout=subprocess.PIPE, text=True, check=True).stdout
+    return int(re.search(r" %s +PROGBITS +\w+ (\w+)" % re.escape(name), listing)[1], 16)
+
+
+def check_reasons(tap, folder, program, address):
+    """Why DWARF cannot be read, in libdw's words."""
+    path = os.path.join(folder, "no_dwarf")
+    for section, reason in (".debug_info", "unit 1: invalid DWARF version"), (".debug_line", "files: invalid"):
+        with open(program, "rb") as file:
+            data = bytearray(file.read())
+        at = section_place(program, section)
+        data[at + 4:at + 6] = b"\xff\xff"
+        with open(path, "wb") as file:
+            file.write(data)
+        for how in [], ["-here"]:
+            result = run("-f", *how, path, "%x" % address)
+            tap.ok(result.returncode == 0 and result.stdout == "main\n??:?\n" and result.stderr.count("\n") == 1
+                   and "not all DWARF is read: " in result.stderr and reason in result.stderr,
+                   "why DWARF is not read: %s %s" % (section, " ".join(how)), result)
+    result = run("-f", program, "%x" % address)
+    tap.ok(not result.stderr, "of DWARF that is read there is nothing to say", result)
 
 
 def check_go(tap, folder):
@@ -222,7 +263,9 @@ def main():
         check_lines(tap, program, address)
         check_options(tap, folder, program, address)
         check_report(tap, folder, program)
-        check_common_file(tap, folder)
+        check_common_file(tap, folder, 4)
+        check_common_file(tap, folder, 5, "--dwarf-5")
+        check_reasons(tap, folder, program, address)
         check_go(tap, folder)
         check_files(tap, folder)
         check_damaged(tap, folder, program, address)

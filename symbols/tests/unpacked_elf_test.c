@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,23 +18,14 @@
 /* cmocka has a macro of the name of a function in agent/base/error.h. */
 #undef fail
 #include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
 #include "agent/base/text.h"
 #include "agent/host/tests/elf_builder.h"
-#include "symbols/range_maker.h"
 #include "symbols/scratch_file.h"
+#include "symbols/tests/range_maker_fixture.h"
 #include "symbols/unpacked_elf.h"
 
 static const char *const ways[] = { "zlib", "zlib-gnu", "zstd" };
 enum { WAY_COUNT = sizeof(ways) / sizeof(ways[0]) };
-
-static int open_self(void)
-{
-	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-
-	assert_true(fd >= 0);
-	return fd;
-}
 
 /* This program with its debug data packed, as a file without a name. */
 static int open_packed(const char *way)
@@ -120,64 +110,16 @@ static void a_file_with_nothing_packed_is_left_as_it_is(void **state)
 	assert_int_equal(fd, -1);
 }
 
-static int take_bias(struct dl_phdr_info *info, size_t size, void *context)
-{
-	(void)size;
-	*(uint64_t *)context = info->dlpi_addr;
-	/* The program comes first. */
-	return 1;
-}
-
-static __attribute__((noinline)) uintptr_t here(void)
-{
-	return (uintptr_t)__builtin_return_address(0) - 1;
-}
-
-enum {
-	LINE = __LINE__ + 4,
-};
-static __attribute__((noinline)) uintptr_t known_function(void)
-{
-	return here() + 0 * LINE;
-}
-
-/* What a process with @memory_bytes says of known_function(). */
-static void expect_lines(int fd, uint64_t memory_bytes)
-{
-	const struct range_maker_limits limits = { .cpu_ns = 300 * NS_PER_SECOND,
-						   .memory_bytes = memory_bytes,
-						   .output_bytes = 1 << 30 };
-	_cleanup_(close_fd) int output = memfd_create("ranges", MFD_CLOEXEC);
-	const struct range_maker_files files = { .elf = fd, .debug = -1, .output = output };
-	struct range_frame frames[2];
-	struct range_file file;
-	uint64_t bias = 0;
-	size_t size;
-	void *bytes;
-
-	dl_iterate_phdr(take_bias, &bias);
-	assert_int_equal(range_maker_run(&files, NULL, RANGE_DEPTH_FULL, (struct hash128){ 0 },
-					 &limits, NULL),
-			 0);
-	size = lseek(output, 0, SEEK_END);
-	bytes = mmap(NULL, size, PROT_READ, MAP_SHARED, output, 0);
-	assert_ptr_not_equal(bytes, MAP_FAILED);
-	assert_int_equal(range_file_init(&file, bytes, size), 0);
-	assert_int_equal(range_file_lookup(&file, known_function() - bias, frames, 2), 1);
-	assert_string_equal(frames[0].function, "known_function");
-	assert_non_null(frames[0].file);
-	assert_non_null(strstr(frames[0].file, "symbols/tests/unpacked_elf_test.c"));
-	assert_int_equal(frames[0].line, LINE);
-	munmap(bytes, size);
-}
-
 static void the_process_that_makes_ranges_reads_all_of_them(void **state)
 {
-	(void)state;
-	for (int i = 0; i < WAY_COUNT; i++) {
-		_cleanup_(close_fd) int packed = open_packed(ways[i]);
+	struct range_maker_limits limits = wide;
+	struct range_file file;
 
-		expect_lines(packed, 256 << 20);
+	(void)state;
+	limits.memory_bytes = 256 << 20;
+	for (int i = 0; i < WAY_COUNT; i++) {
+		assert_int_equal(make(open_packed(ways[i]), RANGE_DEPTH_FULL, &limits, &file), 0);
+		expect_known_function(&file, true);
 	}
 }
 

@@ -17,7 +17,8 @@
  *	-stats		seconds, memory and bytes that the range file takes, and its rows, alone
  *	-bench		nanoseconds for a look-up at random, too, and for one of 1,000 addresses
  *
- * A file that says nothing of its code, such as one whose tables are cut off, is said so on stderr.
+ * A file that says nothing of its code, such as one whose tables are cut off, is said so on stderr; and why DWARF was
+ * not read, or not all of it.
  *
  * Exit status: 0, 1 if a file could not be read, 2 wrong usage.
  */
@@ -39,6 +40,7 @@
 #include "agent/base/error.h"
 #include "agent/host/go_frames.h"
 #include "symbols/demangle.h"
+#include "symbols/dwarf_problem.h"
 #include "symbols/file_report.h"
 #include "symbols/range_maker.h"
 
@@ -284,21 +286,19 @@ static void print_addresses(const struct range_file *ranges, struct source *sour
 /* --- what it costs --- */
 
 /* Nanoseconds for one of @count addresses at random, which are the same ones again and again; and its frames. */
-static double look_up(const struct range_file *ranges, const struct address_table *table,
-		      uint32_t count, double *frames_each)
+static double look_up(const struct range_file *ranges, uint32_t count, double *frames_each)
 {
+	const struct range_blocks *blocks = &ranges->blocks;
+	uint64_t span = address_index_at(&blocks->index, blocks->count - 1) + 1ULL;
+	uint64_t begin_ns = clock_thread_cpu_ns(), state = 1, frame_count = 0;
 	struct range_frame frames[FRAMES_MAX];
-	uint64_t begin_ns, state = 1, frame_count = 0;
-	uint32_t last;
 
-	memcpy(&last, table->addresses + (table->block_count - 1) * sizeof(last), sizeof(last));
-	begin_ns = clock_thread_cpu_ns();
 	for (uint32_t i = 0; i < BENCH_LOOKUPS; i++) {
 		if (i % count == 0)
 			state = 1;
 		state = state * 6364136223846793005 + 1442695040888963407;
-		frame_count += range_file_lookup(
-			ranges, table->base + (state >> 32) % (last + 1ULL), frames, FRAMES_MAX);
+		frame_count += range_file_lookup(ranges, blocks->base + (state >> 32) % span,
+						 frames, FRAMES_MAX);
 	}
 	*frames_each = (double)frame_count / BENCH_LOOKUPS;
 	return (double)(clock_thread_cpu_ns() - begin_ns) / BENCH_LOOKUPS;
@@ -306,17 +306,13 @@ static double look_up(const struct range_file *ranges, const struct address_tabl
 
 static void bench(const struct made *made)
 {
-	const struct range_file *ranges = &made->ranges;
-	const struct address_table *table = &ranges->tables[RANGE_SYMBOLS];
 	double frames_each, ns;
 
-	if (ranges->tables[RANGE_LINES].block_count)
-		table = &ranges->tables[RANGE_LINES];
-	if (!table->block_count)
+	if (!made->ranges.blocks.count)
 		return;
-	ns = look_up(ranges, table, BENCH_LOOKUPS, &frames_each);
+	ns = look_up(&made->ranges, BENCH_LOOKUPS, &frames_each);
 	printf("  %.0f ns a look-up at random, %.2f frames each\n", ns, frames_each);
-	ns = look_up(ranges, table, BENCH_SAME_ADDRESSES, &frames_each);
+	ns = look_up(&made->ranges, BENCH_SAME_ADDRESSES, &frames_each);
 	printf("  %.0f ns of %d addresses, %.2f frames each\n", ns, BENCH_SAME_ADDRESSES,
 	       frames_each);
 }
@@ -340,19 +336,18 @@ static void print_memory(void)
 
 static void print_stats(const char *path, const struct made *made)
 {
-	static const char *const tables[] = { "functions", "lines", "symbols" };
 	struct range_file_header header;
 
 	memcpy(&header, made->bytes, sizeof(header));
 	printf("%s: %zu bytes of ranges in %.3f s (%.3f s of CPU time)\n", path, made->size,
 	       made->made_ns / 1e9, made->cpu_ns / 1e9);
-	printf("  %zu bytes of names, %zu of functions and calls\n", made->ranges.strings_bytes,
+	printf("  %zu bytes of names, %zu of what is inlined deeply\n", made->ranges.strings_bytes,
 	       made->ranges.scopes_bytes);
-	for (int i = 0; i < RANGE_TABLE_COUNT; i++)
-		printf("  %" PRIu64 " rows of %s in %" PRIu64 " bytes\n", header.row_counts[i],
-		       tables[i],
-		       header.parts[RANGE_PART_TABLES + 2 * i].bytes +
-			       header.parts[RANGE_PART_TABLES + 2 * i + 1].bytes);
+	printf("  %" PRIu64 " rows of functions, %" PRIu64 " rows of lines and %" PRIu64
+	       " rows of symbols in %" PRIu64 " bytes\n",
+	       header.row_counts[RANGE_SCOPES], header.row_counts[RANGE_LINES],
+	       header.row_counts[RANGE_SYMBOLS],
+	       header.parts[RANGE_PART_INDEX].bytes + header.parts[RANGE_PART_BLOCKS].bytes);
 	print_memory();
 }
 
@@ -459,6 +454,9 @@ static int do_file(const char *path, char **addresses)
 		fprintf(stderr, "symbols: %s: %s\n", path, error_text());
 		return err;
 	}
+	if (dwarf_problem_text()[0])
+		fprintf(stderr, "symbols: %s: not all DWARF is read: %s\n", path,
+			dwarf_problem_text());
 	open_source(path, has_dwarf_rows(&made), &source);
 	if (!has_dwarf_rows(&made) && !has_rows(&made, RANGE_SYMBOLS) && !source.has_go)
 		fprintf(stderr, "symbols: %s: no name or line is in it\n", path);
