@@ -13,7 +13,7 @@ from harness import Tap, need_root
 from viewer_pages import (check_process_filter, check_quiet, check_range, check_search, check_zoom, live_page,
                           stop_recording, wait_for_samples)
 
-# Other tests run beside this one.
+# A hurry is for the long tier: what runs this one may be busy.
 FIRST_GRAPH_SECONDS = 15
 SIZES = ((1280, 800), (390, 844))
 
