@@ -15,8 +15,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import browser as browsers
 from browser import Browser
 from harness import OUTPUT, Agent, Tap, need_root, parse_folded
-from viewer_page_test import KNOWN_FUNCTIONS, targets
-from viewer_pages import Geometry
+from viewer_pages import KNOWN_FUNCTIONS, Geometry, targets
 
 RATE = 199
 SECONDS = "5s"
@@ -101,7 +100,7 @@ def main():
     tap = Tap()
     need_root(tap, "a profile as a page")
     os.makedirs(SHOTS, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="allframes-page-") as directory, targets() as pids:
+    with tempfile.TemporaryDirectory(prefix="allframes-page-") as directory, targets(KNOWN_FUNCTIONS) as pids:
         outputs = [os.path.join(directory, "a" + suffix) for suffix in (".folded", ".html")]
         with Agent("-samples-per-second", RATE, "-duration", SECONDS, outputs=outputs) as agent:
             result = agent.wait()
