@@ -70,7 +70,9 @@ public class Redefined {
 	}
 
 	static void redefine(Class<?> redefined, byte[] bytes) throws Exception {
-		instrumentation.redefineClasses(new ClassDefinition(redefined, bytes)); //: redefine
+		synchronized (Target.tracing) { //: redefine
+			instrumentation.redefineClasses(new ClassDefinition(redefined, bytes)); //: redefine
+		} //: redefine
 	} //: redefine
 
 	static int one_as_one(int n) {
@@ -109,8 +111,11 @@ public class Redefined {
 		Target.ready(Redefined.class);
 		for (int n = 0;; n++) { //: main
 			Target.sink += turn(bytes, n, 40000); //: main
-			if (n % 4 == 0) //: main
-				System.gc(); //: main
+			if (n % 4 == 0) { //: main
+				synchronized (Target.tracing) { //: main
+					System.gc(); //: main
+				} //: main
+			}
 		}
 	}
 }

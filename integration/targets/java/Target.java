@@ -24,6 +24,11 @@ public final class Target {
 	private static final Set<String> told = new HashSet<>();
 	private static boolean isTelling;
 	private static int callsLeft = TOLD_CALLS;
+	/**
+	 * Held while a trace is taken, and to be held to redefine classes: JDK 25 crashes when methods of a trace
+	 * are thrown away before they are written down.
+	 */
+	static final Object tracing = new Object();
 	public static volatile int sink;
 
 	/** Something to do, by which it can be told who called it. */
@@ -111,8 +116,11 @@ public final class Target {
 		long end = System.nanoTime() + (long)(Double.parseDouble(SECONDS) * 1e9);
 		try {
 			while (System.nanoTime() < end && stacks.size() < STACKS_MAX) {
-				for (Thread thread : threads)
-					stacks.add(textOf(thread.getStackTrace()));
+				for (Thread thread : threads) {
+					synchronized (tracing) {
+						stacks.add(textOf(thread.getStackTrace()));
+					}
+				}
 				Thread.sleep(0, 200000);
 			}
 			try (PrintStream out = new PrintStream(System.out, true, "UTF-8")) {

@@ -57,5 +57,5 @@ workers = [threading.Thread(target=work, daemon=True)
 for worker in workers:
     worker.start()  #: start
 target.ready()
-for worker in workers:
+for worker in workers:  #: wait
     worker.join()  #: wait
