@@ -56,7 +56,7 @@ enum {
 #define TRIM_NS (30 * NS_PER_SECOND)
 /* How long the first sample waits for the processes that run already: less where somebody looks on. */
 #define LOAD_TIMEOUT_NS (10 * NS_PER_SECOND)
-#define PAGE_LOAD_TIMEOUT_NS (3 * NS_PER_SECOND)
+#define PAGE_LOAD_TIMEOUT_NS (2 * NS_PER_SECOND)
 /* From the stop on, for the debug data of what was sampled; then the outputs are written. */
 #define NAMES_TIMEOUT_NS (3 * NS_PER_SECOND)
 /* With process_manager_stop()'s 2 s and the outputs a normal stop stays under 5 s. */
