@@ -35,6 +35,23 @@ static __always_inline void java_load_stubs(struct walk_state *state)
 	stubs->rule_count = header->rule_count;
 }
 
+/*
+ * Methods are thrown away with their classes, or at a safepoint, behind which what lies in their place is made: so
+ * a Method that is executed is the one that it was before, if nothing was counted since. Where that is not
+ * counted it is so within one walk.
+ */
+static __always_inline void java_load_counters(struct java_walk *walk)
+{
+	__u64 safepoints = 0;
+
+	walk->unloads = 0;
+	walk->method_number = walk->number << 1;
+	if (!walk->process.unloads || read_word(walk->process.unloads, &walk->unloads))
+		return;
+	if (walk->process.safepoints && !read_word(walk->process.safepoints, &safepoints))
+		walk->method_number = (__u32)(walk->unloads + safepoints) << 1 | 1;
+}
+
 /** Loads what is known of the process's JVM, once in a walk; false if that cannot be had. */
 static __always_inline bool java_load_process(struct walk_state *state)
 {
@@ -45,9 +62,7 @@ static __always_inline bool java_load_process(struct walk_state *state)
 	java_load_stubs(state);
 	state->java.process_key = state->record.stamp.start_time_ns + state->record.stamp.exec_id;
 	state->java.number++;
-	state->java.unloads = 0;
-	if (state->java.process.unloads)
-		read_word(state->java.process.unloads, &state->java.unloads);
+	java_load_counters(&state->java);
 	state->java.is_loaded = 1;
 	return true;
 }

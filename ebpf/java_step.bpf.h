@@ -159,7 +159,7 @@ static __always_inline enum unwind_error java_push_interpreted(struct walk_state
 
 	/* As long as its bytecode is executed it is there, and the Method's. */
 	if (java_is_kept(walk, kept, method) &&
-	    (kept->number == walk->number ||
+	    (kept->number == walk->method_number ||
 	     !java_read_const_method(walk, const_method, &constants, &sizes)))
 		bci = java_bci(walk, const_method, sizes, bcp, saved_bcp);
 	barrier();
@@ -172,8 +172,8 @@ static __always_inline enum unwind_error java_push_interpreted(struct walk_state
 		kept->place = const_method;
 		kept->number = 0;
 	}
-	if (kept->number != walk->number) {
-		kept->number = walk->number;
+	if (kept->number != walk->method_number) {
+		kept->number = walk->method_number;
 		kept->sizes = sizes;
 		java_read_class(walk, constants, &holder, &version);
 		kept->fingerprint =

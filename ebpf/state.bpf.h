@@ -189,7 +189,7 @@ struct java_caller {
 
 /**
  * What was found of an address in an nmethod's code, or of a Method, from walk to walk. It may be gone, and
- * something else in its place: each use of it asks the process.
+ * something else in its place: each use of it asks the process, or its counters.
  */
 struct java_kept {
 	/** 0 in an entry that is not used. */
@@ -209,7 +209,10 @@ struct java_kept {
 	__u32 position;
 	__u32 frame_bytes;
 	__s32 frame_complete;
-	/** Of the walk that asked last: what it saw executed stays till its end. */
+	/**
+	 * Of an nmethod, of the walk that asked last (java_walk.number): what it saw executed stays till its end.
+	 * Of a Method the time when it was asked (java_walk.method_number).
+	 */
 	__u32 number;
 };
 
@@ -253,6 +256,9 @@ struct java_walk {
 	__u64 process_key;
 	/** Of classes, when the walk came to the JVM's code; 0 where that is not counted. */
 	__u64 unloads;
+	/** The same as long as no Method of the process can have become another one; never 0. */
+	__u32 method_number;
+	__u32 reserved;
 	struct java_kept kept[JAVA_KEPT_COUNT];
 };
 

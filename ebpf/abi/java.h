@@ -130,7 +130,8 @@ struct java_process {
 	__u16 reserved;
 	/** Where the JVM counts classes that it unloads, before their memory is used again; 0: not known. */
 	__u64 unloads;
-	__u64 reserved_word;
+	/** Where it counts the safepoints that it begins: only there are classes redefined; 0: not known. */
+	__u64 safepoints;
 };
 
 _Static_assert(sizeof(struct java_process) == 336, "struct java_process is 21 cells");

@@ -170,7 +170,7 @@ int java_attach_read(const struct java_layout *layout, struct remote_memory *mem
 {
 	struct java_process made = { .bcp_slot = bcp_slot(layout) };
 	struct java_heaps found = { .count = 0 };
-	uint64_t unloads = 0;
+	uint64_t unloads = 0, safepoints = 0;
 	int err = refuse_zero(layout, memory);
 
 	if (!err)
@@ -183,9 +183,12 @@ int java_attach_read(const struct java_layout *layout, struct remote_memory *mem
 		err = take_methods(layout, &made);
 	if (!err)
 		err = java_counter_find(layout, memory, "java.cls.unloadedClasses", &unloads);
+	if (!err)
+		err = java_counter_find(layout, memory, "sun.rt.safepoints", &safepoints);
 	if (err)
 		return err;
 	made.unloads = unloads;
+	made.safepoints = safepoints;
 	take_heaps(&found, &made);
 	*heaps = found;
 	*process = made;

@@ -393,6 +393,7 @@ static void take_java(struct input *input, struct world *world, uint32_t row_cel
 	process.code_start = JAVA_START + JAVA_CODE;
 	process.code_bytes = JAVA_BYTES - JAVA_CODE;
 	process.unloads = choices[7] & 1 ? JAVA_START + choices[7] * 8 : 0;
+	process.safepoints = choices[7] & 2 ? process.unloads : 0;
 	if (choices[3] & 1) {
 		process.interpreter_start = JAVA_START + JAVA_BYTES - 2 * JAVA_BLOCK_BYTES;
 		process.interpreter_end = JAVA_START + JAVA_BYTES - JAVA_BLOCK_BYTES;
