@@ -53,10 +53,13 @@ enum {
 };
 
 #define TICK_NS NS_PER_SECOND
+/* While somebody may wait for the first names. */
+#define EARLY_NS (3 * NS_PER_SECOND)
+#define EARLY_TICK_NS (NS_PER_SECOND / 5)
 #define TRIM_NS (30 * NS_PER_SECOND)
 /* How long the first sample waits for the processes that run already: less where somebody looks on. */
 #define LOAD_TIMEOUT_NS (10 * NS_PER_SECOND)
-#define PAGE_LOAD_TIMEOUT_NS (2 * NS_PER_SECOND)
+#define PAGE_LOAD_TIMEOUT_NS (1500 * NS_PER_MS)
 /* From the stop on, for the debug data of what was sampled; then the outputs are written. */
 #define NAMES_TIMEOUT_NS (3 * NS_PER_SECOND)
 /* With process_manager_stop()'s 2 s and the outputs a normal stop stays under 5 s. */
@@ -443,7 +446,9 @@ static int sample(struct agent *agent)
 				log_warn("%s; trying again", error_text());
 			notice_binaries(agent);
 			update_counters(agent);
-			next_tick_ns = now_ns + TICK_NS;
+			next_tick_ns =
+				now_ns +
+				(now_ns - agent->start_ns < EARLY_NS ? EARLY_TICK_NS : TICK_NS);
 		}
 		trim_heap(now_ns, &next_trim_ns);
 		wake_ns = next_tick_ns < deadline_ns ? next_tick_ns : deadline_ns;
