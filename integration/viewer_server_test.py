@@ -186,6 +186,28 @@ def check_many_connections(tap, agent, server):
             connection.close()
 
 
+def check_one_address(tap, server):
+    """Where other machines can connect, one does not keep the others out."""
+    idle = [socket.create_connection((server.host, server.port), timeout=20, source_address=("127.0.0.9", 0))
+            for _ in range(IDLE_CONNECTIONS)]
+    try:
+        tap.ok(server.status("/") == 200, "the page answers others beside %d connections of one address"
+               % len(idle))
+        held = 0
+        for connection in idle:
+            connection.settimeout(0.01)
+            try:
+                held += bool(connection.recv(1))
+            except TimeoutError:
+                held += 1
+            except ConnectionError:
+                pass
+        tap.ok(0 < held < IDLE_CONNECTIONS / 10, "which had to end but for some", held)
+    finally:
+        for connection in idle:
+            connection.close()
+
+
 def begin_to_ask(server, path):
     """A connection on which @path is asked for, which does not hold much of the answer."""
     connection = socket.socket()
@@ -314,6 +336,7 @@ def check_addresses(tap, directory):
                "which opens it too")
         tap.ok("Set-Cookie" not in server.ask("/?token=wrong-wrong-wrong-wrong")[1],
                "a wrong one does not")
+        check_one_address(tap, server)
     if os.path.exists("/proc/sys/net/ipv6") and socket.has_ipv6:
         with contextlib.suppress(OSError), socket.socket(socket.AF_INET6) as probe:
             probe.bind(("::1", 0))

@@ -7,7 +7,7 @@
 
 void folded_write(FILE *out, const struct stack_counts *counts)
 {
-	for (size_t i = 0; i < counts->stacks.sequences.count; i++) {
+	for (size_t i = 0; i < counts->stacks.sequences.count && !ferror(out); i++) {
 		const struct counted_sequence *stack = &counts->stacks.sequences.items[i];
 
 		stack_counts_write_stack(counts, stack, out);

@@ -37,7 +37,7 @@ static int push_native_frame(struct stack_numbers *numbers, const struct frame *
 			     struct number_vector *stack)
 {
 	struct native_key key = {
-		.binary = (uintptr_t)frame->binary,
+		.binary = frame->binary ? binary_identity(frame->binary) : 0,
 		.address = frame_lookup_address(frame),
 		.flags = frame->flags & (FRAME_GUESS | FRAME_PANICS),
 	};

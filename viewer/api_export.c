@@ -22,6 +22,8 @@ enum {
 	/* Of one file: distinct samples, and samples whose times are written; each takes memory while it is made. */
 	EXPORT_DISTINCT_MAX = 512 << 10,
 	EXPORT_TIMES_MAX = 2 << 20,
+	EXPORT_MAX_BYTES = 256 << 20,
+	EXPORT_FIRST_BYTES = 64 << 10,
 	/* Of the page: more than it shows of a live one. */
 	PAGE_NODES = 20000,
 	CPU_BITS = 32,
@@ -183,9 +185,15 @@ static int write_folded(struct question *question, const struct sample_snapshot 
 {
 	const char *lines = request_parameter(question->request, "lines");
 	struct stack_counts counts;
-	int err = stack_counts_init(&counts, snapshot, question->api->config.lookup,
-				    lines && !strcmp(lines, "1"));
+	struct place_list list;
+	int err = 0;
 
+	/* As large as they may be to be shown. */
+	for (size_t i = 0; i < snapshot->count && !err; i++)
+		err = stack_names_list(&question->api->names, snapshot->samples[i].trace, &list);
+	if (!err)
+		err = stack_counts_init(&counts, snapshot, question->api->config.lookup,
+					lines && !strcmp(lines, "1"));
 	if (err)
 		return err;
 	folded_write(out, &counts);
@@ -306,13 +314,84 @@ static void name_file(const struct question *question, const char *suffix,
 		 suffix);
 }
 
+/* --- the file's bytes --- */
+
+struct body {
+	/* A zero behind them. */
+	char *bytes;
+	size_t count;
+	size_t capacity;
+	/* More was to be written than may be. */
+	bool is_full;
+};
+
+static void body_deinit(struct body *body)
+{
+	free(body->bytes);
+}
+
+/* Room for @count bytes more. */
+static int body_reserve(struct body *body, size_t count)
+{
+	size_t capacity = body->capacity ? body->capacity : EXPORT_FIRST_BYTES;
+	char *grown;
+
+	while (capacity <= body->count + count)
+		capacity += capacity / 2;
+	if (capacity == body->capacity)
+		return 0;
+	grown = realloc(body->bytes, capacity);
+	if (!grown)
+		return -ENOMEM;
+	body->bytes = grown;
+	body->capacity = capacity;
+	return 0;
+}
+
+/* Of fopencookie(): 0 is an error. */
+static ssize_t body_append(void *cookie, const char *bytes, size_t count)
+{
+	struct body *body = cookie;
+
+	body->is_full |= count > EXPORT_MAX_BYTES - body->count;
+	if (body->is_full || body_reserve(body, count))
+		return 0;
+	memcpy(body->bytes + body->count, bytes, count);
+	body->count += count;
+	body->bytes[body->count] = 0;
+	return (ssize_t)count;
+}
+
+/* Has @format write it, all or nothing. */
+static int write_body(struct question *question, const struct format *format,
+		      const struct sample_snapshot *snapshot, struct body *body)
+{
+	const cookie_io_functions_t functions = { .write = body_append };
+	FILE *out = body_reserve(body, 0) ? NULL : fopencookie(body, "w", functions);
+	bool is_written;
+	int err;
+
+	if (!out)
+		return -ENOMEM;
+	body->bytes[0] = 0;
+	err = format->write(question, snapshot, out);
+	is_written = !fflush(out) && !ferror(out);
+	fclose(out);
+	if (body->is_full)
+		return fail(
+			-EINVAL,
+			"this would be a file of more than %d MiB: choose a shorter time or a filter",
+			EXPORT_MAX_BYTES >> 20);
+	return err || is_written ? err : -ENOMEM;
+}
+
 int answer_export(struct question *question, struct api_answer *answer)
 {
 	_cleanup_(content_deinit) struct export_content content = { 0 };
 	const char *wanted = request_parameter(question->request, "format");
 	const struct format *format = formats;
 	struct sample_snapshot snapshot = { 0 };
-	FILE *out;
+	_cleanup_(body_deinit) struct body body = { 0 };
 	int err = 0;
 
 	while (format < formats + FORMAT_COUNT && (!wanted || strcmp(wanted, format->name)))
@@ -321,21 +400,15 @@ int answer_export(struct question *question, struct api_answer *answer)
 		return fail(-EINVAL, "format is pprof, folded, otlp or html");
 	if (format->has_samples)
 		err = collect(question, format->has_cpus, format->has_times, &content);
-	out = err ? NULL : open_memstream(&answer->body, &answer->bytes);
-	if (!out)
-		return err ? err : -ENOMEM;
 	snapshot.samples = content.stored.items;
 	snapshot.count = content.stored.count;
-	err = format->write(question, &snapshot, out);
-	if (ferror(out) && !err)
-		err = -ENOMEM;
-	if (fclose(out) && !err)
-		err = -ENOMEM;
-	if (err) {
-		free(answer->body);
-		*answer = (struct api_answer){ .status = 200 };
+	if (!err)
+		err = write_body(question, format, &snapshot, &body);
+	if (err)
 		return err;
-	}
+	answer->body = body.bytes;
+	answer->bytes = body.count;
+	body.bytes = NULL;
 	answer->content_type = format->content_type;
 	name_file(question, format->suffix, answer);
 	return 0;

@@ -72,7 +72,14 @@ static void quality_deinit(struct quality *quality)
 struct process_identity {
 	uint64_t comm;
 	uint64_t pid;
+	uint64_t host_hash;
 };
+
+/* Empty for this one. */
+static const char *host_of(const struct history_key *key)
+{
+	return key->process ? key->process->host_name : "";
+}
 
 static int find_process(struct quality *quality, const struct history_key *key,
 			struct process_row **row)
@@ -80,6 +87,7 @@ static int find_process(struct quality *quality, const struct history_key *key,
 	struct process_identity identity = {
 		.comm = (uintptr_t)key->process_comm,
 		.pid = key->pid,
+		.host_hash = hash64_bytes(host_of(key), strlen(host_of(key))),
 	};
 	uint64_t place = quality->processes.count;
 	int err = 0;
@@ -101,11 +109,11 @@ static int find_binary(struct quality *quality, const struct binary *binary,
 	uint64_t place = quality->binaries.count;
 	int err = 0;
 
-	if (!hash_map_find(&quality->binary_places, (uintptr_t)binary, &place)) {
+	if (!hash_map_find(&quality->binary_places, binary_identity(binary), &place)) {
 		err = binary_row_vector_push(&quality->binaries,
 					     (struct binary_row){ .binary = binary });
 		if (!err)
-			err = hash_map_set(&quality->binary_places, (uintptr_t)binary, place);
+			err = hash_map_set(&quality->binary_places, binary_identity(binary), place);
 	}
 	*row = err ? NULL : &quality->binaries.items[place];
 	return err;
@@ -121,8 +129,11 @@ static bool ask_name(struct quality *quality, const struct frame *frame)
 
 static int frame_is_named(struct quality *quality, const struct frame *frame, bool *is_named)
 {
-	uint64_t key[2] = { (uintptr_t)frame->binary, frame_lookup_address(frame) };
+	uint64_t key[2] = { 0, frame_lookup_address(frame) };
 	uint64_t known;
+
+	if (frame->binary)
+		key[0] = binary_identity(frame->binary);
 
 	if (frame_carries_name(frame)) {
 		*is_named = frame->function && *frame->function;
@@ -327,6 +338,7 @@ static json_t *process_json(const struct process_row *row)
 
 	put_number(object, "pid", row->key->pid);
 	put_text(object, "comm", row->key->process_comm);
+	put_text(object, "host", host_of(row->key));
 	put_text(object, "executable", info ? info->executable_path : "");
 	put_text(object, "runtime", runtime_of(row));
 	put_number(object, "samples", row->samples);

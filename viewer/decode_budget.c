@@ -2,6 +2,7 @@
 #include "viewer/decode_budget.h"
 
 #include <malloc.h>
+#include <stdint.h>
 #include <stdlib.h>
 
 enum {
@@ -9,6 +10,8 @@ enum {
 	STACK_MAX_BYTES = 128 << 10,
 	/* What malloc() itself takes of each block. */
 	BLOCK_BYTES = 8,
+	/* Beside what there may be at once: lists of what a message has in it come and go, level by level. */
+	TOTAL_FACTOR = 8,
 };
 
 static void *budget_alloc(void *context, size_t bytes)
@@ -18,8 +21,10 @@ static void *budget_alloc(void *context, size_t bytes)
 	size_t used;
 	void *block;
 
-	if (budget->stack - here > STACK_MAX_BYTES || bytes > budget->left)
+	if (budget->stack - here > STACK_MAX_BYTES || bytes > budget->left ||
+	    bytes > budget->total_left)
 		return NULL;
+	budget->total_left -= bytes;
 	block = malloc(bytes);
 	if (!block)
 		return NULL;
@@ -42,6 +47,7 @@ void decode_budget_init(struct decode_budget *budget, size_t bytes)
 	*budget = (struct decode_budget){
 		.allocator = { budget_alloc, budget_free, budget },
 		.left = bytes,
+		.total_left = bytes > SIZE_MAX / TOTAL_FACTOR ? SIZE_MAX : bytes * TOTAL_FACTOR,
 		.stack = __builtin_frame_address(0),
 	};
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * For protobuf-c, which bounds neither memory nor depth: an allocator that refuses what is over a budget, and messages
- * that are nested too deep.
+ * that are nested too deep. A message that comes again and again in place of one is merged each time, all that was
+ * there copied: so all that was ever asked for is bounded, too.
  */
 #ifndef VIEWER_DECODE_BUDGET_H
 #define VIEWER_DECODE_BUDGET_H
@@ -13,6 +14,8 @@ struct decode_budget {
 	/** To hand to unpack and free_unpacked functions. */
 	ProtobufCAllocator allocator;
 	size_t left;
+	/** What is given back does not count. */
+	size_t total_left;
 	const char *stack;
 };
 

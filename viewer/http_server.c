@@ -22,6 +22,8 @@
 enum {
 	/* Beyond it new ones wait until others end. */
 	CONNECTIONS_MAX = 1024,
+	/* The same of one address, where there is a token: other machines can connect. Browsers have 6. */
+	CONNECTIONS_PER_ADDRESS = 64,
 	/* Seconds that a client may do nothing. */
 	IDLE_SECONDS = 15,
 	/* Of a request, its headers and what is written at once. */
@@ -484,6 +486,8 @@ static int start(struct http_server *server)
 		MHD_OPTION_EXTERNAL_LOGGER, ignore_log, NULL, MHD_OPTION_NOTIFY_COMPLETED,
 		end_request, server, MHD_OPTION_LISTEN_SOCKET, options->fd,
 		MHD_OPTION_CONNECTION_LIMIT, (unsigned int)CONNECTIONS_MAX,
+		MHD_OPTION_PER_IP_CONNECTION_LIMIT,
+		(unsigned int)(options->token ? CONNECTIONS_PER_ADDRESS : CONNECTIONS_MAX),
 		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned int)IDLE_SECONDS,
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES, MHD_OPTION_END);
 	if (!server->daemon)

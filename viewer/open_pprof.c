@@ -241,7 +241,8 @@ static void read_facts(struct pprof_reader *reader)
 	const Pprof__Profile *profile = reader->profile;
 	struct opened_samples *opened = reader->opened;
 
-	opened->start_ns = profile->time_nanos > 0 ? (uint64_t)profile->time_nanos : 0;
+	if (profile->time_nanos > 0)
+		opened->start_ns = (uint64_t)profile->time_nanos;
 	opened->duration_ns = profile->duration_nanos > 0 ? (uint64_t)profile->duration_nanos : 0;
 	if (is_type(reader, profile->period_type, NULL, "nanoseconds") && profile->period > 0 &&
 	    profile->period <= (int64_t)NS_PER_SECOND)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "agent/base/cleanup.h"
+#include "agent/base/error.h"
 #include "agent/base/hash128.h"
 
 enum {
@@ -226,6 +227,11 @@ static int keep_list(struct stack_names *names, struct trace *trace, struct kept
 	if (err)
 		return err;
 	bytes = names->scratch.count * sizeof(uint32_t);
+	/* A frame can have many names: what the history has in 8 bytes may take hundreds here. */
+	if (names->bytes + bytes > STACK_NAMES_QUESTION_MAX * names->max_bytes)
+		return fail(-EINVAL,
+			    "these stacks are too large to be shown at once: choose a shorter "
+			    "time or a filter");
 	*kept = malloc(sizeof(**kept) + bytes);
 	if (!*kept)
 		return -ENOMEM;

@@ -39,6 +39,8 @@ struct place_list {
 	size_t count;
 };
 
+enum { STACK_NAMES_QUESTION_MAX = 4 };
+
 struct kept_list;
 
 VECTOR_DEFINE(kept_list_vector, struct kept_list *)
@@ -59,7 +61,10 @@ struct stack_names {
 	uint64_t generation;
 };
 
-/** @lookup may be NULL; @max_bytes is asked for by stack_names_begin(). */
+/**
+ * @lookup may be NULL. Between two questions at most @max_bytes are kept, as stack_names_begin() sees to; the lists
+ * for one question may take STACK_NAMES_QUESTION_MAX times that.
+ */
 void stack_names_init(struct stack_names *names, struct symbol_lookup *lookup, size_t max_bytes);
 void stack_names_deinit(struct stack_names *names);
 

@@ -137,7 +137,7 @@ int viewer_start(struct viewer *viewer)
 	config.token_needed = server.token;
 	config.retention_ns = history->retention_ns == HISTORY_WITHOUT_END ? 0 :
 									     history->retention_ns;
-	if (!config.epoch_realtime_ns) {
+	if (config.is_live) {
 		config.epoch_realtime_ns = clock_realtime_ns();
 		config.epoch_monotonic_ns = clock_monotonic_ns();
 	}

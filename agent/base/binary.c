@@ -30,6 +30,11 @@ struct binary *binary_create(const struct binary *values)
 	return binary;
 }
 
+uint64_t binary_identity(const struct binary *binary)
+{
+	return binary->executable_id ? binary->executable_id : (uintptr_t)binary;
+}
+
 struct binary *binary_ref(struct binary *binary)
 {
 	__atomic_add_fetch(&binary->references, 1, __ATOMIC_RELAXED);

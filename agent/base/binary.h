@@ -71,6 +71,12 @@ struct binary *binary_create(const struct binary *values);
 struct binary *binary_ref(struct binary *binary);
 void binary_unref(struct binary *binary);
 
+/**
+ * The same for all binaries that stand for one file, and no other's even when they are gone, since ids of files are
+ * not used again; the kernel's, which have none, stay.
+ */
+uint64_t binary_identity(const struct binary *binary);
+
 /** What it takes in memory. */
 size_t binary_bytes(const struct binary *binary);
 

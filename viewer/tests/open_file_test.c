@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <zlib.h>
 
 #include "agent/base/error.h"
@@ -22,6 +23,7 @@
 #include "reporter/tests/fixture.h"
 
 #define SECOND_NS 1000000000ULL
+#define START_NS (1700000000 * SECOND_NS)
 
 enum {
 	LINES_MAX = 64,
@@ -74,10 +76,10 @@ static char *folded_of(const struct sample_snapshot *snapshot, struct symbol_loo
 	return text;
 }
 
-static char *pprof_of(struct fixture *f, size_t *bytes)
+static char *pprof_of(struct fixture *f, uint64_t start_ns, size_t *bytes)
 {
 	const struct profile_info info = {
-		.start_time_ns = 1700000000 * SECOND_NS,
+		.start_time_ns = start_ns,
 		.duration_ns = 5 * SECOND_NS,
 		.samples_per_second = 19,
 	};
@@ -186,7 +188,7 @@ static void pprof_reads_as_it_was_written(void **state)
 	fixture_report_all_kinds(f);
 	report_interpreted(f);
 	folded = folded_of(fixture_snapshot(f), &f->lookup, false);
-	file = pprof_of(f, &bytes);
+	file = pprof_of(f, START_NS, &bytes);
 	assert_reads_as(file, bytes, false, folded);
 	free(file);
 	free(folded);
@@ -249,7 +251,7 @@ static void who_and_when_are_read(void **state)
 	char *file;
 
 	REPORT(f, "prog", 10, 1, native_frame(f->prog, 0x1000, 0));
-	file = pprof_of(f, &bytes);
+	file = pprof_of(f, START_NS, &bytes);
 	open_content(file, bytes, &opened);
 	free(file);
 	assert_int_equal(opened.samples.count, 1);
@@ -274,6 +276,23 @@ static void who_and_when_are_read(void **state)
 	assert_string_equal(sample->context.process->executable_path, "/opt/prog");
 	/* The fixture's samples are all of the clock's first moment. */
 	assert_int_equal(opened.first_ns, 1700000000 * SECOND_NS);
+	opened_samples_free(&opened);
+}
+
+static void a_profile_without_a_time_is_of_its_file_s(void **state)
+{
+	struct fixture *f = *state;
+	struct opened_samples opened;
+	uint64_t now_ns = (uint64_t)time(NULL) * SECOND_NS;
+	size_t bytes;
+	char *file;
+
+	REPORT(f, "prog", 10, 1, native_frame(f->prog, 0x1000, 0));
+	file = pprof_of(f, 0, &bytes);
+	open_content(file, bytes, &opened);
+	free(file);
+	assert_in_range(opened.start_ns, now_ns - SECOND_NS, now_ns + 60 * SECOND_NS);
+	assert_int_equal(opened.first_ns, opened.start_ns);
 	opened_samples_free(&opened);
 }
 
@@ -353,7 +372,7 @@ static void cut_files_are_refused(void **state)
 	size_t bytes;
 
 	fixture_report_all_kinds(f);
-	file = pprof_of(f, &bytes);
+	file = pprof_of(f, START_NS, &bytes);
 	for (size_t cut = 3; cut < bytes; cut += 7)
 		assert_refused(file, cut, "damaged");
 	free(file);
@@ -436,6 +455,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(otlp_reads_as_it_was_written, setup,
 						fixture_teardown),
 		cmocka_unit_test_setup_teardown(who_and_when_are_read, setup, fixture_teardown),
+		cmocka_unit_test_setup_teardown(a_profile_without_a_time_is_of_its_file_s, setup,
+						fixture_teardown),
 		cmocka_unit_test(stacks_of_other_tools_are_read),
 		cmocka_unit_test(more_samples_than_are_kept_are_scaled_down),
 		cmocka_unit_test(what_is_no_profile_is_refused),

@@ -496,6 +496,26 @@ static void more_samples_than_may_be_are_refused(void **state)
 	opened_samples_free(&opened);
 }
 
+/* A message that comes again is merged into the one before: what that has is copied each time. */
+static void what_is_merged_again_and_again_is_refused(void **state)
+{
+	enum { TIMES = 512 << 10 };
+	/* dictionary { string_table: "" } */
+	static const uint8_t one[] = { 0x12, 2, 0x2a, 0 };
+	struct opened_samples opened = receiving;
+	struct byte_vector bytes = { 0 };
+	double start = cpu_seconds();
+
+	(void)state;
+	for (int i = 0; i < TIMES; i++)
+		put(&bytes, one, sizeof(one));
+	assert_int_equal(open_otlp(bytes.items, bytes.count, ROOM, &opened), -EBADMSG);
+	/* All of it takes minutes. */
+	assert_true(cpu_seconds() - start < 10);
+	byte_vector_deinit(&bytes);
+	opened_samples_free(&opened);
+}
+
 static void reading_ends_when_it_is_to(void **state)
 {
 	atomic_bool is_cancelled = true;
@@ -522,6 +542,7 @@ int main(void)
 		cmocka_unit_test(a_text_is_not_measured_for_each_reference),
 		cmocka_unit_test(what_is_no_number_of_samples_is_left_out),
 		cmocka_unit_test(more_samples_than_may_be_are_refused),
+		cmocka_unit_test(what_is_merged_again_and_again_is_refused),
 		cmocka_unit_test(reading_ends_when_it_is_to),
 	};
 

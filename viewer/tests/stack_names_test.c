@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "viewer/stack_names.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -140,6 +141,37 @@ static void what_is_kept_is_bounded(void **state)
 		trace_unref(traces[i]);
 }
 
+static void what_one_question_takes_is_bounded(void **state)
+{
+	enum { TRACES = 64, FRAMES = 60, LIST_BYTES = FRAMES * sizeof(uint32_t) };
+	static struct trace *traces[TRACES];
+	struct text_builder stack = { 0 };
+	struct stack_names names;
+	struct place_list list;
+	int refused = 0;
+
+	(void)state;
+	for (int i = 0; i < FRAMES; i++)
+		text_builder_format(&stack, "%smain", i ? ";" : "");
+	stack_names_init(&names, NULL, 4 * LIST_BYTES);
+	stack_names_begin(&names, 1);
+	for (int i = 0; i < TRACES; i++) {
+		int err;
+
+		traces[i] = make_trace(text_builder_text(&stack));
+		err = stack_names_list(&names, traces[i], &list);
+		assert_true(!err || err == -EINVAL);
+		refused += !!err;
+	}
+	assert_true(refused > TRACES - 4 * STACK_NAMES_QUESTION_MAX);
+	assert_true(refused < TRACES - STACK_NAMES_QUESTION_MAX);
+	assert_true(names.bytes <= STACK_NAMES_QUESTION_MAX * names.max_bytes + 4 * LIST_BYTES);
+	stack_names_deinit(&names);
+	text_builder_deinit(&stack);
+	for (int i = 0; i < TRACES; i++)
+		trace_unref(traces[i]);
+}
+
 static void traces_that_have_gone_are_let_go(void **state)
 {
 	struct trace *one = make_trace("main;one"), *other = make_trace("main;other");
@@ -195,6 +227,7 @@ int main(void)
 		cmocka_unit_test(lines_of_a_function_are_places_of_one_function),
 		cmocka_unit_test(better_names_are_asked_for_and_others_kept),
 		cmocka_unit_test(what_is_kept_is_bounded),
+		cmocka_unit_test(what_one_question_takes_is_bounded),
 		cmocka_unit_test(traces_that_have_gone_are_let_go),
 		cmocka_unit_test(ranks_are_in_the_order_of_names),
 	};
