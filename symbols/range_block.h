@@ -15,8 +15,8 @@
  *	of each scope its name, of 4 bytes; the scope around it, which stands before it, and is 0 for a function by
  *		itself; file and line of the call
  * A scope whose name has 2^30 stands for the one of symbols/scope_bytes.h at the rest of it: of calls that are inlined
- * more than RANGE_BLOCK_DEPTH deep, a block has the innermost. Numbers are little endian; the last three bytes of a
- * block are not used, so that four bytes can be read where a number is shorter.
+ * more than RANGE_BLOCK_DEPTH deep, a block has the innermost. Numbers are little endian; the last four bytes of a
+ * block are not used, so that four bytes can be read where a number is shorter, or has none.
  */
 #ifndef SYMBOLS_RANGE_BLOCK_H
 #define SYMBOLS_RANGE_BLOCK_H
@@ -30,7 +30,7 @@
 
 enum {
 	RANGE_BLOCK_BYTES = 512,
-	RANGE_BLOCK_USED_MAX = RANGE_BLOCK_BYTES - 3,
+	RANGE_BLOCK_USED_MAX = RANGE_BLOCK_BYTES - 4,
 	RANGE_BLOCK_HEAD_BYTES = 4,
 	RANGE_BLOCK_ROWS_MAX = 192,
 	/** Name, outer one and file, without the line. */

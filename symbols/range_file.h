@@ -26,7 +26,7 @@
 #include "symbols/range_block.h"
 
 enum {
-	RANGE_FILE_VERSION = 2,
+	RANGE_FILE_VERSION = 3,
 	/** Deeper inlining than this is cut. */
 	RANGE_FILE_MAX_DEPTH = 256,
 };

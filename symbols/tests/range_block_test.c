@@ -102,10 +102,35 @@ static void counts_that_do_not_fit_are_no_block(void **state)
 	block[3] = 5 << 4;
 	assert_false(find(block, 0x1000, &row));
 	block[3] = 0;
-	block[2] = 126;
+	block[2] = 125;
 	assert_true(find(block, 0x1000, &row));
-	block[2] = 127;
+	block[2] = 126;
 	assert_false(find(block, 0x1000, &row));
+	free(block);
+}
+
+/* Of every number that a block with room for them can have, the last is read within the block, though it has no bytes. */
+static void numbers_without_bytes_end_a_block(void **state)
+{
+	uint8_t *block = new_block("", 1);
+	uint32_t found = 0;
+
+	(void)state;
+	for (uint32_t i = 0; i < RANGE_BLOCK_ROWS_MAX * 256 * 128; i++) {
+		struct range_block_row row;
+		struct range_scope scope;
+		uint32_t far;
+
+		block[0] = 1 + i % RANGE_BLOCK_ROWS_MAX;
+		block[1] = i / RANGE_BLOCK_ROWS_MAX % 256;
+		block[2] = i / RANGE_BLOCK_ROWS_MAX / 256;
+		if (!find(block, UINT32_MAX, &row))
+			continue;
+		found++;
+		if (block[1])
+			assert_true(range_block_scope(&row, block[1], &scope, &far));
+	}
+	assert_true(found > 10000);
 	free(block);
 }
 
@@ -143,6 +168,7 @@ int main(void)
 		cmocka_unit_test(a_block_is_as_its_header_says),
 		cmocka_unit_test(a_scope_does_not_lie_in_itself),
 		cmocka_unit_test(counts_that_do_not_fit_are_no_block),
+		cmocka_unit_test(numbers_without_bytes_end_a_block),
 		cmocka_unit_test(random_blocks_are_read_within_their_bytes),
 	};
 
