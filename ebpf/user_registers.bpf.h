@@ -20,6 +20,10 @@ enum {
 	SAVED_PC = 16,
 	SAVED_CODE_SEGMENT = 17,
 	SAVED_WORDS = 21,
+	/* `mov $15,%rax; syscall` */
+	SIGNAL_RETURN_BYTES = 9,
+	/* In struct rt_sigframe (asm/sigframe.h): sp of the interrupted code, and pc behind it. */
+	SIGNAL_FRAME_SP = 168,
 	/* Of 64-bit and 32-bit user code (asm/segment.h). */
 	PRIVILEGE_MASK = 3,
 	USER_CODE_32 = 0x23,
@@ -76,6 +80,30 @@ static __always_inline bool is_behind_system_call(__u64 pc)
 
 	return !bpf_probe_read_user(&code, sizeof(code), (const void *)(pc - sizeof(code))) &&
 	       code == 0x050f;
+}
+
+/*
+ * While the kernel begins a signal's handler or returns from one, sp is that of the new state and pc that of the old one
+ * for some instructions: walked as they are, such stacks would be wrong without a sign of it. With a handler's frame at
+ * sp the old sp stands in that. Returning, the frame has been left behind, and where it was is not known any more.
+ */
+static __always_inline enum unwind_error settle_stack_pointer(__u64 *registers)
+{
+	__u64 pc = registers[PC_REGISTER], sp = registers[SP_REGISTER], interrupted[2], trampoline;
+
+	if (is_signal_return(pc - SIGNAL_RETURN_BYTES)) {
+		/* A handler returns to the trampoline by the first word of its frame. */
+		if (bpf_probe_read_user(&trampoline, sizeof(trampoline),
+					(const void *)(sp - RETURN_ADDRESS_BYTES)) ||
+		    trampoline != pc - SIGNAL_RETURN_BYTES)
+			return UNWIND_NO_REGISTERS;
+		return UNWIND_OK;
+	}
+	if (!bpf_probe_read_user(interrupted, sizeof(interrupted),
+				 (const void *)(sp + SIGNAL_FRAME_SP)) &&
+	    interrupted[1] == pc)
+		registers[SP_REGISTER] = interrupted[0];
+	return UNWIND_OK;
 }
 
 #else /* __TARGET_ARCH_arm64 */
@@ -146,6 +174,11 @@ static __always_inline bool is_behind_system_call(__u64 pc)
 	return false;
 }
 
+static __always_inline enum unwind_error settle_stack_pointer(__u64 *registers)
+{
+	return UNWIND_OK;
+}
+
 #endif
 
 /*
@@ -208,7 +241,7 @@ static __always_inline enum unwind_error take_saved_registers(const volatile __u
 	SAVED_REGISTERS(X)
 #undef X
 	barrier();
-	return UNWIND_OK;
+	return settle_stack_pointer(state->registers);
 }
 
 /** Sets the state to the innermost user frame of @task, the current one. */
