@@ -221,7 +221,7 @@ static int write_format(struct output_job *job, enum output_format format, FILE 
 		return write_otlp(job, out);
 	if (!job->has_counts) {
 		err = stack_counts_init(&job->counts, job->snapshot, job->lookup,
-					job->files->with_lines);
+					job->files->with_lines, SIZE_MAX);
 		if (err)
 			return err;
 		job->has_counts = true;

@@ -109,7 +109,7 @@ static int compare_stacks(const void *a, const void *b, void *context)
 }
 
 int stack_counts_init(struct stack_counts *counts, const struct sample_snapshot *snapshot,
-		      struct symbol_lookup *lookup, bool with_lines)
+		      struct symbol_lookup *lookup, bool with_lines, size_t max_bytes)
 {
 	struct stack_counts fresh = { 0 };
 	struct merge merge = {
@@ -119,8 +119,11 @@ int stack_counts_init(struct stack_counts *counts, const struct sample_snapshot 
 	};
 	int err = 0;
 
-	for (size_t i = 0; i < snapshot->count && !err; i++)
+	for (size_t i = 0; i < snapshot->count && !err; i++) {
 		err = merge_sample(&merge, &snapshot->samples[i]);
+		if (!err && fresh.stacks.numbers.count > max_bytes / sizeof(uint32_t))
+			err = -E2BIG;
+	}
 	hash_map_deinit(&merge.text_numbers);
 	stack_numbers_deinit(&merge.numbers);
 	number_vector_deinit(&merge.stack);

@@ -34,10 +34,11 @@ struct stack_counts {
 
 /**
  * Looks up all names and merges; stacks that differ in lines only are different ones @with_lines.
- * @lookup may be NULL. -ENOMEM.
+ * @lookup may be NULL. -ENOMEM; -E2BIG when the lists of numbers take more than @max_bytes: a frame can have many
+ * names.
  */
 int stack_counts_init(struct stack_counts *counts, const struct sample_snapshot *snapshot,
-		      struct symbol_lookup *lookup, bool with_lines);
+		      struct symbol_lookup *lookup, bool with_lines, size_t max_bytes);
 void stack_counts_deinit(struct stack_counts *counts);
 
 /** Writes the text of @stack, without a line end; errors stay in @out (ferror()). */

@@ -23,7 +23,8 @@ enum {
 	EXPORT_DISTINCT_MAX = 512 << 10,
 	EXPORT_TIMES_MAX = 2 << 20,
 	EXPORT_MAX_BYTES = 256 << 20,
-	EXPORT_FIRST_BYTES = 64 << 10,
+	/* What the lists of folded stacks may take. */
+	EXPORT_LISTS_MAX_BYTES = 128 << 20,
 	/* Of the page: more than it shows of a live one. */
 	PAGE_NODES = 20000,
 	CPU_BITS = 32,
@@ -185,15 +186,12 @@ static int write_folded(struct question *question, const struct sample_snapshot 
 {
 	const char *lines = request_parameter(question->request, "lines");
 	struct stack_counts counts;
-	struct place_list list;
-	int err = 0;
+	int err = stack_counts_init(&counts, snapshot, question->api->config.lookup,
+				    lines && !strcmp(lines, "1"), EXPORT_LISTS_MAX_BYTES);
 
-	/* As large as they may be to be shown. */
-	for (size_t i = 0; i < snapshot->count && !err; i++)
-		err = stack_names_list(&question->api->names, snapshot->samples[i].trace, &list);
-	if (!err)
-		err = stack_counts_init(&counts, snapshot, question->api->config.lookup,
-					lines && !strcmp(lines, "1"));
+	if (err == -E2BIG)
+		return fail(-EINVAL, "these stacks are too large to be written at once: choose a "
+				     "shorter time or a filter");
 	if (err)
 		return err;
 	folded_write(out, &counts);
@@ -316,49 +314,32 @@ static void name_file(const struct question *question, const char *suffix,
 
 /* --- the file's bytes --- */
 
+VECTOR_DEFINE(char_vector, char)
+
 struct body {
 	/* A zero behind them. */
-	char *bytes;
-	size_t count;
-	size_t capacity;
+	struct char_vector bytes;
 	/* More was to be written than may be. */
 	bool is_full;
 };
 
 static void body_deinit(struct body *body)
 {
-	free(body->bytes);
-}
-
-/* Room for @count bytes more. */
-static int body_reserve(struct body *body, size_t count)
-{
-	size_t capacity = body->capacity ? body->capacity : EXPORT_FIRST_BYTES;
-	char *grown;
-
-	while (capacity <= body->count + count)
-		capacity += capacity / 2;
-	if (capacity == body->capacity)
-		return 0;
-	grown = realloc(body->bytes, capacity);
-	if (!grown)
-		return -ENOMEM;
-	body->bytes = grown;
-	body->capacity = capacity;
-	return 0;
+	char_vector_deinit(&body->bytes);
 }
 
 /* Of fopencookie(): 0 is an error. */
 static ssize_t body_append(void *cookie, const char *bytes, size_t count)
 {
 	struct body *body = cookie;
+	struct char_vector *written = &body->bytes;
 
-	body->is_full |= count > EXPORT_MAX_BYTES - body->count;
-	if (body->is_full || body_reserve(body, count))
+	body->is_full |= count > EXPORT_MAX_BYTES - written->count;
+	if (body->is_full || char_vector_reserve(written, written->count + count + 1))
 		return 0;
-	memcpy(body->bytes + body->count, bytes, count);
-	body->count += count;
-	body->bytes[body->count] = 0;
+	memcpy(written->items + written->count, bytes, count);
+	written->count += count;
+	written->items[written->count] = 0;
 	return (ssize_t)count;
 }
 
@@ -367,13 +348,13 @@ static int write_body(struct question *question, const struct format *format,
 		      const struct sample_snapshot *snapshot, struct body *body)
 {
 	const cookie_io_functions_t functions = { .write = body_append };
-	FILE *out = body_reserve(body, 0) ? NULL : fopencookie(body, "w", functions);
+	FILE *out = char_vector_push(&body->bytes, 0) ? NULL : fopencookie(body, "w", functions);
 	bool is_written;
 	int err;
 
 	if (!out)
 		return -ENOMEM;
-	body->bytes[0] = 0;
+	body->bytes.count = 0;
 	err = format->write(question, snapshot, out);
 	is_written = !fflush(out) && !ferror(out);
 	fclose(out);
@@ -406,9 +387,9 @@ int answer_export(struct question *question, struct api_answer *answer)
 		err = write_body(question, format, &snapshot, &body);
 	if (err)
 		return err;
-	answer->body = body.bytes;
-	answer->bytes = body.count;
-	body.bytes = NULL;
+	answer->body = body.bytes.items;
+	answer->bytes = body.bytes.count;
+	body.bytes = (struct char_vector){ 0 };
 	answer->content_type = format->content_type;
 	name_file(question, format->suffix, answer);
 	return 0;

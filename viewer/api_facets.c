@@ -62,16 +62,6 @@ struct entry_key {
 	uint32_t other;
 };
 
-static const char *container_of(const struct history_key *key)
-{
-	return key->process ? key->process->container_id : "";
-}
-
-static const char *host_of(const struct history_key *key)
-{
-	return key->process ? key->process->host_name : "";
-}
-
 static int leaf_kind(struct facets *facets, const struct history_key *key, uint32_t *kind)
 {
 	struct stack_names *names = &facets->question->api->names;
@@ -112,7 +102,8 @@ static int add_key(struct facets *facets, enum facet_kind list, uint32_t number,
 	int err;
 
 	if (list == FACET_PROCESSES || list == FACET_THREADS)
-		entry.host_hash = hash64_bytes(host_of(key), strlen(host_of(key)));
+		entry.host_hash =
+			hash64_bytes(history_key_host(key), strlen(history_key_host(key)));
 	switch (list) {
 	case FACET_PROCESSES:
 		entry.text = (uintptr_t)key->process_comm;
@@ -123,7 +114,7 @@ static int add_key(struct facets *facets, enum facet_kind list, uint32_t number,
 		break;
 	case FACET_CONTAINERS:
 	case FACET_HOSTS:
-		text = list == FACET_HOSTS ? host_of(key) : container_of(key);
+		text = list == FACET_HOSTS ? history_key_host(key) : history_key_container(key);
 		return add_entry(facet, text, strlen(text) + 1, number, count);
 	default:
 		err = leaf_kind(facets, key, &kind);
@@ -193,20 +184,20 @@ static json_t *entry_json(const struct facets *facets, enum facet_kind list,
 	case FACET_PROCESSES:
 		put_number(object, "pid", key->pid);
 		put_text(object, "comm", key->process_comm);
-		put_text(object, "container", container_of(key));
-		put_text(object, "host", host_of(key));
+		put_text(object, "container", history_key_container(key));
+		put_text(object, "host", history_key_host(key));
 		break;
 	case FACET_THREADS:
 		put_number(object, "tid", key->tid);
 		put_number(object, "pid", key->pid);
 		put_text(object, "name", key->thread_comm);
-		put_text(object, "host", host_of(key));
+		put_text(object, "host", history_key_host(key));
 		break;
 	case FACET_CONTAINERS:
-		put_text(object, "id", container_of(key));
+		put_text(object, "id", history_key_container(key));
 		break;
 	case FACET_HOSTS:
-		put_text(object, "host", host_of(key));
+		put_text(object, "host", history_key_host(key));
 		break;
 	default:
 		put_text(object, "kind", kind_name((uint8_t)entry->number));

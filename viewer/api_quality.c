@@ -75,19 +75,13 @@ struct process_identity {
 	uint64_t host_hash;
 };
 
-/* Empty for this one. */
-static const char *host_of(const struct history_key *key)
-{
-	return key->process ? key->process->host_name : "";
-}
-
 static int find_process(struct quality *quality, const struct history_key *key,
 			struct process_row **row)
 {
 	struct process_identity identity = {
 		.comm = (uintptr_t)key->process_comm,
 		.pid = key->pid,
-		.host_hash = hash64_bytes(host_of(key), strlen(host_of(key))),
+		.host_hash = hash64_bytes(history_key_host(key), strlen(history_key_host(key))),
 	};
 	uint64_t place = quality->processes.count;
 	int err = 0;
@@ -338,7 +332,7 @@ static json_t *process_json(const struct process_row *row)
 
 	put_number(object, "pid", row->key->pid);
 	put_text(object, "comm", row->key->process_comm);
-	put_text(object, "host", host_of(row->key));
+	put_text(object, "host", history_key_host(row->key));
 	put_text(object, "executable", info ? info->executable_path : "");
 	put_text(object, "runtime", runtime_of(row));
 	put_number(object, "samples", row->samples);

@@ -27,6 +27,18 @@ struct history_key {
 	uint32_t tid;
 };
 
+/** Empty for this one. */
+static inline const char *history_key_host(const struct history_key *key)
+{
+	return key->process ? key->process->host_name : "";
+}
+
+/** Empty for none. */
+static inline const char *history_key_container(const struct history_key *key)
+{
+	return key->process ? key->process->container_id : "";
+}
+
 enum {
 	HISTORY_KEYS_PER_BLOCK = 512,
 };

@@ -170,8 +170,8 @@ bool selection_has_number(const struct selection *selection, enum selector selec
 
 unsigned int selection_misses(const struct selection *selection, const struct history_key *key)
 {
-	const char *container = key->process ? key->process->container_id : "";
-	const char *host = key->process ? key->process->host_name : "";
+	const char *container = history_key_container(key);
+	const char *host = history_key_host(key);
 	unsigned int misses = 0;
 
 	if (!selection_has_number(selection, SELECT_PID, key->pid))

@@ -290,8 +290,9 @@ static inline char *fixture_output(struct fixture *fixture,
 	size_t bytes;
 	FILE *out = open_memstream(&text, &bytes);
 
-	assert_int_equal(
-		stack_counts_init(&counts, fixture_snapshot(fixture), &fixture->lookup, false), 0);
+	assert_int_equal(stack_counts_init(&counts, fixture_snapshot(fixture), &fixture->lookup,
+					   false, SIZE_MAX),
+			 0);
 	write(out, &counts);
 	fclose(out);
 	stack_counts_deinit(&counts);

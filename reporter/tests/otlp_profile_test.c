@@ -156,7 +156,7 @@ static void add_folded_lines(const struct sample_snapshot *snapshot, struct symb
 	char *text = NULL, *line;
 	size_t bytes;
 
-	assert_int_equal(stack_counts_init(&counts, snapshot, lookup, false), 0);
+	assert_int_equal(stack_counts_init(&counts, snapshot, lookup, false, SIZE_MAX), 0);
 	for (size_t i = 0; i < counts.stacks.sequences.count; i++) {
 		FILE *out = open_memstream(&text, &bytes);
 

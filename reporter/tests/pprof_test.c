@@ -166,7 +166,8 @@ static void add_folded_lines(struct fixture *f, struct hash_map *lines)
 	size_t bytes;
 	FILE *out = open_memstream(&text, &bytes);
 
-	assert_int_equal(stack_counts_init(&counts, fixture_snapshot(f), &f->lookup, false), 0);
+	assert_int_equal(
+		stack_counts_init(&counts, fixture_snapshot(f), &f->lookup, false, SIZE_MAX), 0);
 	folded_write(out, &counts);
 	fclose(out);
 	remove_all(text, "_[k]");

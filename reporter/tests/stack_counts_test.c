@@ -37,7 +37,8 @@ static void stacks_that_read_the_same_are_one(void **state)
 
 	fixture_report_all_kinds(f);
 	assert_int_equal(fixture_snapshot(f)->count, 6);
-	assert_int_equal(stack_counts_init(&counts, fixture_snapshot(f), &f->lookup, false), 0);
+	assert_int_equal(
+		stack_counts_init(&counts, fixture_snapshot(f), &f->lookup, false, SIZE_MAX), 0);
 	assert_int_equal(counts.total, 17);
 	assert_int_equal(counts.stacks.sequences.count, 5);
 	assert_int_equal(counts.stacks.sequences.items[0].count, 5 + 2);
@@ -53,11 +54,27 @@ static void lines_part_stacks_if_they_are_wanted(void **state)
 
 	for (frame.line = 1; frame.line <= 3; frame.line++)
 		REPORT(f, "p", 1, 1, frame);
-	assert_int_equal(stack_counts_init(&counts, fixture_snapshot(f), NULL, false), 0);
+	assert_int_equal(stack_counts_init(&counts, fixture_snapshot(f), NULL, false, SIZE_MAX), 0);
 	assert_int_equal(counts.stacks.sequences.count, 1);
 	stack_counts_deinit(&counts);
-	assert_int_equal(stack_counts_init(&counts, fixture_snapshot(f), NULL, true), 0);
+	assert_int_equal(stack_counts_init(&counts, fixture_snapshot(f), NULL, true, SIZE_MAX), 0);
 	assert_int_equal(counts.stacks.sequences.count, 3);
+	stack_counts_deinit(&counts);
+}
+
+static void lists_are_bounded(void **state)
+{
+	struct fixture *f = *state;
+	struct stack_counts counts = { .total = 3 };
+
+	/* Three numbers each: of the process and of two frames. */
+	REPORT(f, "a", 1, 1, native_frame(f->prog, 0x2000, 0), native_frame(f->prog, 0x1000, 0));
+	REPORT(f, "b", 1, 1, native_frame(f->prog, 0x2000, 0), native_frame(f->prog, 0x1000, 0));
+	REPORT(f, "b", 2, 1, native_frame(f->prog, 0x2000, 0), native_frame(f->prog, 0x1000, 0));
+	assert_int_equal(stack_counts_init(&counts, fixture_snapshot(f), NULL, false, 23), -E2BIG);
+	assert_int_equal(counts.total, 3);
+	assert_int_equal(stack_counts_init(&counts, fixture_snapshot(f), NULL, false, 24), 0);
+	assert_int_equal(counts.total, 3);
 	stack_counts_deinit(&counts);
 }
 
@@ -82,6 +99,7 @@ int main(void)
 		TEST(an_address_is_looked_up_once),
 		TEST(stacks_that_read_the_same_are_one),
 		TEST(lines_part_stacks_if_they_are_wanted),
+		TEST(lists_are_bounded),
 		TEST(stacks_stand_in_the_order_of_counts_and_then_of_texts),
 	};
 

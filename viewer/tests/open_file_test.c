@@ -69,7 +69,7 @@ static char *folded_of(const struct sample_snapshot *snapshot, struct symbol_loo
 	size_t bytes;
 	FILE *out = open_memstream(&text, &bytes);
 
-	assert_int_equal(stack_counts_init(&counts, snapshot, lookup, with_lines), 0);
+	assert_int_equal(stack_counts_init(&counts, snapshot, lookup, with_lines, SIZE_MAX), 0);
 	folded_write(out, &counts);
 	fclose(out);
 	stack_counts_deinit(&counts);
