@@ -103,7 +103,7 @@ enum unwind_error {
 	UNWIND_UNKNOWN_PROCESS = 10,
 	/** A 32-bit task. */
 	UNWIND_32BIT = 11,
-	/** The task's user registers could not be read. */
+	/** The task's user registers could not be read, or the kernel was amid changing them for a signal. */
 	UNWIND_NO_REGISTERS = 12,
 	/** A table in a BPF map contradicts itself: a bug, or it is being replaced. */
 	UNWIND_BAD_TABLE = 13,
