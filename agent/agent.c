@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <malloc.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -23,6 +22,7 @@
 #include "agent/base/error.h"
 #include "agent/base/file_cache.h"
 #include "agent/base/hash128.h"
+#include "agent/base/heap.h"
 #include "agent/base/log.h"
 #include "agent/base/metrics.h"
 #include "agent/base/text_builder.h"
@@ -49,14 +49,12 @@
 enum {
 	DELTA_CACHE_MAX_BYTES = 512 << 20,
 	OPEN_FILES_WANTED = 1 << 16,
-	HEAP_BLOCK_BYTES = 64 << 10,
 };
 
 #define TICK_NS NS_PER_SECOND
 /* While somebody may wait for the first names. */
 #define EARLY_NS (3 * NS_PER_SECOND)
 #define EARLY_NOTICE_NS (NS_PER_SECOND / 5)
-#define TRIM_NS (30 * NS_PER_SECOND)
 /* How long the first sample waits for the processes that run already: less where somebody looks on. */
 #define LOAD_TIMEOUT_NS (10 * NS_PER_SECOND)
 #define PAGE_LOAD_TIMEOUT_NS (1500 * NS_PER_MS)
@@ -151,17 +149,6 @@ static int report_failure(const struct options *options, int error)
 	default:
 		return EXIT_STATUS_FAILED;
 	}
-}
-
-/*
- * Large blocks, such as the bytes of a file that is parsed, go back to the system when they are
- * freed, and threads share one heap: half the memory, and no thread allocates much.
- */
-static void limit_heap(void)
-{
-	mallopt(M_ARENA_MAX, 1);
-	mallopt(M_MMAP_THRESHOLD, HEAP_BLOCK_BYTES);
-	mallopt(M_TRIM_THRESHOLD, 2 * HEAP_BLOCK_BYTES);
 }
 
 /* Each executable keeps a descriptor, so that files deleted meanwhile still have names. */
@@ -393,18 +380,6 @@ static int switch_sampling(struct agent *agent)
 	return perf_sampler_enable(agent->sampler);
 }
 
-/*
- * What comes and goes with processes is small and lies between what stays, so that the heap gives
- * nothing back by itself: pages that are free as a whole do go.
- */
-static void trim_heap(uint64_t now_ns, uint64_t *next_trim_ns)
-{
-	if (now_ns < *next_trim_ns)
-		return;
-	malloc_trim(0);
-	*next_trim_ns = now_ns + TRIM_NS;
-}
-
 static void notice_binaries(struct agent *agent)
 {
 	destinations_notice(&agent->destinations, agent->names);
@@ -460,7 +435,7 @@ static int sample(struct agent *agent)
 		} else if (now_ns >= next_notice_ns) {
 			next_notice_ns = next_early_notice(agent, now_ns);
 		}
-		trim_heap(now_ns, &next_trim_ns);
+		heap_trim(now_ns, &next_trim_ns);
 		wake_ns = next_tick_ns < deadline_ns ? next_tick_ns : deadline_ns;
 		if (next_notice_ns < wake_ns)
 			wake_ns = next_notice_ns;
@@ -585,7 +560,7 @@ int agent_run(const struct options *options)
 	};
 	int error;
 
-	limit_heap();
+	heap_limit();
 	/* A reader of -output - that went away is an error of that output, not our end. */
 	signal(SIGPIPE, SIG_IGN);
 	error = stop_signal_init(&agent.stop, EXIT_STATUS_FAILED);

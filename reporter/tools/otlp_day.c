@@ -6,13 +6,13 @@
  *
  *	otlp_day
  */
-#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "agent/base/clock.h"
+#include "agent/base/heap.h"
 #include "agent/base/log.h"
 #include "agent/base/metrics.h"
 #include "reporter/otlp_reporter.h"
@@ -24,7 +24,6 @@ enum {
 	COMMON_STACKS = 50,
 	STACK_FRAMES = 30,
 	RATE = 19,
-	HEAP_BLOCK_BYTES = 64 << 10,
 };
 
 #define INTERVAL_NS (5 * NS_PER_SECOND)
@@ -177,9 +176,7 @@ int main(void)
 	};
 	const struct binary file = { .executable_id = 1, .path = "/usr/bin/program", .fd = -1 };
 
-	mallopt(M_ARENA_MAX, 1);
-	mallopt(M_MMAP_THRESHOLD, HEAP_BLOCK_BYTES);
-	mallopt(M_TRIM_THRESHOLD, 2 * HEAP_BLOCK_BYTES);
+	heap_limit();
 	log_set_level(LOG_ERROR);
 	binary = need(binary_create(&file));
 	for (int i = 0; i < COMMON_STACKS; i++)
