@@ -395,6 +395,7 @@ def check_odd_profiles(tap, receiver):
     """What is not shown is told."""
     for name, request, words, taken in (
             ("a sample", profile_request(b"count", 3), b"", 3),
+            ("a sample of ten minutes ago", profile_request(b"count", 3, 600), b"", 3),
             ("heap bytes", profile_request(b"bytes", 3), b"only numbers of samples", 0),
             ("time that nothing divides", profile_request(b"nanoseconds", 3),
              b"only numbers of samples", 0),

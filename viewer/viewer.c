@@ -121,6 +121,16 @@ static void number_stacks(struct api *api)
 	free(answer.body);
 }
 
+/* What comes from other machines can be as old as the oldest that is kept. */
+static void set_epoch(struct api_config *config)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+	uint64_t age_ns = config->retention_ns < now_ns ? config->retention_ns : now_ns;
+
+	config->epoch_monotonic_ns = now_ns - age_ns;
+	config->epoch_realtime_ns = clock_realtime_ns() - age_ns;
+}
+
 int viewer_start(struct viewer *viewer)
 {
 	const struct history_options *history = &viewer->options.history;
@@ -137,10 +147,8 @@ int viewer_start(struct viewer *viewer)
 	config.token_needed = server.token;
 	config.retention_ns = history->retention_ns == HISTORY_WITHOUT_END ? 0 :
 									     history->retention_ns;
-	if (config.is_live) {
-		config.epoch_realtime_ns = clock_realtime_ns();
-		config.epoch_monotonic_ns = clock_monotonic_ns();
-	}
+	if (config.is_live)
+		set_epoch(&config);
 	err = api_create(&config, &viewer->api);
 	if (err)
 		return fail(err, "no memory for the viewer");

@@ -38,7 +38,7 @@ const char *viewer_url(const struct viewer *viewer);
 
 struct history *viewer_history(struct viewer *viewer);
 
-/** Begins to answer: what has no time of its own is as old as this. */
+/** Begins to answer. */
 int viewer_start(struct viewer *viewer);
 
 /** Answers nobody any more; nothing of what was borrowed is used any more. */
