@@ -22,8 +22,13 @@ enum {
 	SAVED_WORDS = 21,
 	/* `mov $15,%rax; syscall` */
 	SIGNAL_RETURN_BYTES = 9,
-	/* In struct rt_sigframe (asm/sigframe.h): sp of the interrupted code, and pc behind it. */
-	SIGNAL_FRAME_SP = 168,
+	/* In struct rt_sigframe (asm/sigframe.h): the interrupted code's bp, bx, dx, ax, cx, sp and pc. */
+	SIGNAL_FRAME_WORDS_OFFSET = 128,
+	SIGNAL_FRAME_BP = 0,
+	SIGNAL_FRAME_BX = 1,
+	SIGNAL_FRAME_SP = 5,
+	SIGNAL_FRAME_PC = 6,
+	SIGNAL_FRAME_WORDS = 7,
 	/* Of 64-bit and 32-bit user code (asm/segment.h). */
 	PRIVILEGE_MASK = 3,
 	USER_CODE_32 = 0x23,
@@ -82,14 +87,24 @@ static __always_inline bool is_behind_system_call(__u64 pc)
 	       code == 0x050f;
 }
 
+/* True if a handler's @frame is that of the code that has @registers, all but sp. */
+static __always_inline bool interrupts(const __u64 *frame, const __u64 *registers)
+{
+	return frame[SIGNAL_FRAME_PC] && frame[SIGNAL_FRAME_PC] == registers[PC_REGISTER] &&
+	       frame[SIGNAL_FRAME_BP] == registers[FP_REGISTER] &&
+	       frame[SIGNAL_FRAME_BX] == registers[RBX_REGISTER];
+}
+
 /*
  * While the kernel begins a signal's handler or returns from one, sp is that of the new state and pc that of the old one
  * for some instructions: walked as they are, such stacks would be wrong without a sign of it. With a handler's frame at
- * sp the old sp stands in that. Returning, the frame has been left behind, and where it was is not known any more.
+ * sp the old sp stands in that. Returning, the frame has been left behind, and where it was is not known any more. That
+ * sp is first is the compiler's choice (of GCC 15 for 6.18): of kernels that set pc first such stacks stay as they are.
  */
 static __always_inline enum unwind_error settle_stack_pointer(__u64 *registers)
 {
-	__u64 pc = registers[PC_REGISTER], sp = registers[SP_REGISTER], interrupted[2], trampoline;
+	__u64 pc = registers[PC_REGISTER], sp = registers[SP_REGISTER], trampoline;
+	__u64 frame[SIGNAL_FRAME_WORDS];
 
 	if (is_signal_return(pc - SIGNAL_RETURN_BYTES)) {
 		/* A handler returns to the trampoline by the first word of its frame. */
@@ -99,10 +114,10 @@ static __always_inline enum unwind_error settle_stack_pointer(__u64 *registers)
 			return UNWIND_NO_REGISTERS;
 		return UNWIND_OK;
 	}
-	if (!bpf_probe_read_user(interrupted, sizeof(interrupted),
-				 (const void *)(sp + SIGNAL_FRAME_SP)) &&
-	    interrupted[1] == pc)
-		registers[SP_REGISTER] = interrupted[0];
+	if (!bpf_probe_read_user(frame, sizeof(frame),
+				 (const void *)(sp + SIGNAL_FRAME_WORDS_OFFSET)) &&
+	    interrupts(frame, registers))
+		registers[SP_REGISTER] = frame[SIGNAL_FRAME_SP];
 	return UNWIND_OK;
 }
 
@@ -174,6 +189,7 @@ static __always_inline bool is_behind_system_call(__u64 pc)
 	return false;
 }
 
+/* What there is to do amid a signal has not been measured. */
 static __always_inline enum unwind_error settle_stack_pointer(__u64 *registers)
 {
 	return UNWIND_OK;

@@ -49,8 +49,10 @@ int question_init(struct question *question, struct api *api, const struct api_r
 	}
 	memset(question->misses, 0xff, question->view.key_count * sizeof(uint16_t));
 	history_facts(api->config.history, &facts);
+	if (!facts.samples && api->config.is_live)
+		facts.first_ns = facts.last_ns = clock_monotonic_ns();
 	question->first_ms = question_ms(question, facts.first_ns);
-	question->end_ms = facts.samples ? question_ms(question, facts.last_ns) + 1 : 1;
+	question->end_ms = question_ms(question, facts.last_ns) + 1;
 	return 0;
 }
 
