@@ -114,7 +114,8 @@ def check_ends(tap):
            and Stack("a", ("entry_[k]", "do_exit_[k]")).is_without_memory
            and not Stack("a", ("main", "entry_[k]", "do_exit_[k]")).is_without_memory
            and Stack("a", ("[error: x]", "f", "x64_setup_rt_frame_[k]")).is_between_states
-           and Stack("a", ("[error: x]", "f", "restore_sigcontext_[k]")).is_between_states
+           and not Stack("a", ("[error: x]", "f", "restore_sigcontext_[k]")).is_between_states
+           and Stack("a", ("[error: no user registers]", "restore_sigcontext_[k]")).is_between_states
            and not Stack("a", ("_start", "f", "x64_setup_rt_frame_[k]")).is_between_states
            and not Stack("a", ("[error: x]", "f", "setup_rt_frame")).is_between_states
            and ends.is_complete(Stack("a", ("ret_from_fork_asm_[k]", "kthread_[k]"))),
