@@ -283,9 +283,39 @@ static __always_inline bool java_take_kept(struct java_walk *walk, struct java_k
 	walk->code_start = address - kept->position;
 	walk->frame_bytes = kept->frame_bytes;
 	walk->frame_complete = kept->frame_complete;
+	walk->original_pc_place = kept->original_pc_place;
 	walk->fingerprint = kept->fingerprint;
 	walk->is_nmethod = 1;
 	return true;
+}
+
+/*
+ * To what frames return that have been given up: up to 25 call +0 of HandlerImpl::emit_deopt_handler(), or
+ * movabs r10, the place itself, of C1's LIR_Assembler::emit_deopt_handler(); then a jump back to the call
+ * that stands in front.
+ */
+static __always_inline bool java_is_deopt_handler(__u64 code, __u64 address)
+{
+	__u64 place = 0;
+
+	/* adr x30, to itself; b, to a bl or to adrp, add and blr */
+	if (RETURN_ADDRESS_BYTES == 0)
+		return (__u32)code == 0x1000001e || ((__u32)code & ~2U) == 0x17fffffd;
+	if ((code & 0xffffffffffULL) == 0xe8 || (code & 0xffff) == 0xf9eb)
+		return true;
+	return (code & 0xffff) == 0xba49 && !read_word(address + 2, &place) && place == address;
+}
+
+/* walk->original_pc_place for the nmethod's @address, behind java_read_identity(). */
+static __always_inline void java_find_original_pc(struct java_walk *walk, __u64 address)
+{
+	__u32 field = walk->process.nmethod_original_pc - walk->process.blob_oop_maps -
+		      JAVA_HEAD_MAX_BYTES;
+	__u64 code = 0;
+
+	if (!read_word(address, &code) && java_is_deopt_handler(code, address))
+		walk->original_pc_place = java_head_field(walk, field, 4);
+	barrier();
 }
 
 static __always_inline void java_keep(struct java_walk *walk, __u64 address)
@@ -295,12 +325,14 @@ static __always_inline void java_keep(struct java_walk *walk, __u64 address)
 	__u32 compile_id = 0;
 
 	walk->fingerprint = 0;
+	walk->original_pc_place = walk->frame_bytes;
 	if (!java_read_identity(walk, &oop_maps, &compile_id) ||
 	    read_word(walk->blob + walk->process.nmethod_method, &method))
 		return;
 	walk->fingerprint = java_fingerprint(method, compile_id);
 	if (!oop_maps || !compile_id)
 		return;
+	java_find_original_pc(walk, address);
 	kept = java_new_kept(walk, address);
 	kept->place = walk->blob;
 	kept->oop_maps = oop_maps;
@@ -309,6 +341,7 @@ static __always_inline void java_keep(struct java_walk *walk, __u64 address)
 	kept->position = address - walk->code_start;
 	kept->frame_bytes = walk->frame_bytes;
 	kept->frame_complete = walk->frame_complete;
+	kept->original_pc_place = walk->original_pc_place;
 }
 
 /** Finds the blob that executes at @address, which lies in a heap; UNWIND_NO_INFO: there is none. */
@@ -324,22 +357,6 @@ static __always_inline enum unwind_error java_find_blob(struct java_walk *walk, 
 	if (!error && walk->is_nmethod)
 		java_keep(walk, address);
 	return error;
-}
-
-/*
- * To what frames return that have been given up, up to 25: call +0 of HandlerImpl::emit_deopt_handler(), or
- * movabs r10, the place itself, of C1's LIR_Assembler::emit_deopt_handler().
- */
-static __always_inline bool java_is_deopt_handler(__u64 code, __u64 address)
-{
-	__u64 place = 0;
-
-	/* adr x30, to itself */
-	if (RETURN_ADDRESS_BYTES == 0)
-		return (__u32)code == 0x1000001e;
-	if ((code & 0xffffffffffULL) == 0xe8)
-		return true;
-	return (code & 0xffff) == 0xba49 && !read_word(address + 2, &place) && place == address;
 }
 
 /*

@@ -80,13 +80,30 @@ static __always_inline enum unwind_error java_leave_call_stub(struct walk_state 
 	return error;
 }
 
-static __always_inline enum unwind_error java_push_compiled(struct walk_state *state,
-							    const struct java_walk *walk)
+/*
+ * walk->position: where the frame is at. In one that was given up the JVM has put that away, and state->pc is a
+ * handler behind all that calls.
+ */
+static __always_inline void java_find_position(struct walk_state *state, struct java_walk *walk)
 {
-	__u64 position = JAVA_COMPILED | (__u32)(state->pc - walk->code_start);
+	__u64 original = 0;
 
+	walk->position = state->pc - walk->code_start;
+	if (walk->original_pc_place >= walk->frame_bytes ||
+	    window_read_up(&state->stack, state->sp + walk->original_pc_place, &original))
+		return;
+	original = code_address(original) - walk->code_start;
+	if (original < walk->position)
+		walk->position = original;
+}
+
+static __always_inline enum unwind_error java_push_compiled(struct walk_state *state,
+							    struct java_walk *walk)
+{
+	java_find_position(state, walk);
+	barrier();
 	return push_frame(state, frame_word(FRAME_JAVA, state->frame_flags, walk->blob),
-			  position << 32 | walk->fingerprint);
+			  (__u64)(JAVA_COMPILED | walk->position) << 32 | walk->fingerprint);
 }
 
 /* Of @const_method: the two words of the fingerprint, the second with the size of its bytecode. */

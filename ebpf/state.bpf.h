@@ -209,6 +209,7 @@ struct java_kept {
 	__u32 position;
 	__u32 frame_bytes;
 	__s32 frame_complete;
+	__u32 original_pc_place;
 	/**
 	 * Of an nmethod, of the walk that asked last (java_walk.number): what it saw executed stays till its end.
 	 * Of a Method the time when it was asked (java_walk.method_number).
@@ -233,9 +234,15 @@ struct java_walk {
 	__u32 frame_bytes;
 	/** From code_start; negative: never. */
 	__s32 frame_complete;
+	/**
+	 * In its frame, if that was given up: where it was, and that is a handler to which its callees return is
+	 * the address at hand. Not below frame_bytes: it was not given up.
+	 */
+	__u32 original_pc_place;
 	__u32 is_nmethod;
-	/** Of an nmethod (abi/java.h). */
+	/** Of an nmethod, and of the frame at hand in it (abi/java.h). */
 	__u32 fingerprint;
+	__u32 position;
 	/** An answer of a check: not in a local variable, whose values the verifier would follow. */
 	__u32 check;
 	/** The same of where a leaf stands (enum java_place). */

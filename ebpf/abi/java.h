@@ -127,7 +127,8 @@ struct java_process {
 	 */
 	__u16 constants_holder;
 	__u16 constants_version;
-	__u16 reserved;
+	/** In an nmethod, a __u32: where a frame of it that was given up has the place that it was at. */
+	__u16 nmethod_original_pc;
 	/** Where the JVM counts classes that it unloads, before their memory is used again; 0: not known. */
 	__u64 unloads;
 	/** Where it counts the safepoints that it begins: only there are classes redefined; 0: not known. */

@@ -132,6 +132,7 @@ static int take_methods(const struct java_layout *layout, struct java_process *p
 {
 	if (layout->block_used.bytes != 1 || layout->nmethod_method.bytes != 8 ||
 	    layout->nmethod_compile_id.bytes != 4 || layout->nmethod_compile_id.offset % 4 ||
+	    layout->nmethod_original_pc.bytes != 4 || layout->nmethod_original_pc.offset % 4 ||
 	    layout->blob_oop_maps.bytes != 8 || layout->method_const_method.bytes != 8 ||
 	    layout->const_method_constants.bytes != 8 ||
 	    layout->const_method_name.offset != layout->const_method_code_size.offset + 2 ||
@@ -149,6 +150,8 @@ static int take_methods(const struct java_layout *layout, struct java_process *p
 	process->nmethod_bytes = layout->nmethod_bytes;
 	process->nmethod_method = layout->nmethod_method.offset;
 	process->nmethod_compile_id = layout->nmethod_compile_id.offset;
+	/* It is read together with the compile id, which it stands right before, up to 27. */
+	process->nmethod_original_pc = layout->nmethod_original_pc.offset;
 	process->method_const_method = layout->method_const_method.offset;
 	process->const_method_bytes = layout->const_method_bytes;
 	process->const_method_constants = layout->const_method_constants.offset;

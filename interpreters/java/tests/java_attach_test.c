@@ -73,6 +73,7 @@ static void fields_that_the_kernel_side_cannot_read_are_refused(void **state)
 		&layout.nmethod_method,	     &layout.nmethod_compile_id,
 		&layout.method_const_method, &layout.const_method_constants,
 		&layout.blob_name,	     &layout.blob_oop_maps,
+		&layout.nmethod_original_pc,
 	};
 
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
