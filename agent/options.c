@@ -250,8 +250,9 @@ void options_print_help(FILE *file)
 {
 	fputs("Usage: agent [OPTION...]\n"
 	      "\n"
-	      "Samples what every CPU of this machine runs, kernel and native frames together,\n"
-	      "without a change to the programs. Needs root. Stop it with Ctrl-C.\n"
+	      "Samples what every CPU of this machine runs, with kernel, native, Go, Java and\n"
+	      "Python frames in one stack, without a change to the programs. Needs root. Stop\n"
+	      "it with Ctrl-C.\n"
 	      "\n"
 	      "Options take one dash or two, `-name=value` or `-name value`. Each can also come\n"
 	      "from the environment as ALLFRAMES_NAME (upper case, _ for -); the command line\n"
