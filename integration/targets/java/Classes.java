@@ -2,7 +2,7 @@
 // Classes of all kinds: nested, inner, local, anonymous, enumerations with bodies, generic ones with
 // bridges, and initializers.
 //
-// busy: Target.spin 50 1
+// busy: Target.spin 50 0
 // chain: main@main > turn@turn
 // chain: main@main turn@turn > $Nested$Deeper.run@nested SPIN
 // chain: main@main turn@turn > $Inner.run@inner > access$#@class? > of_outer@of_outer > SPIN
