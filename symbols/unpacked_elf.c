@@ -65,12 +65,16 @@ static bool is_debug_data(const char *name)
 	return text_starts_with(name, ".debug_") || text_starts_with(name, ".zdebug_");
 }
 
-/* By the names of all sections libdw tells files of split units from others: an unread one is there, and empty. */
+/*
+ * By the names of all sections libdw tells files of split units from others: an unread one is there, and
+ * empty. By its build id the common file of dwz is known.
+ */
 static bool is_kept(const struct elf_section *section)
 {
 	if (section->type == SHT_NOBITS || strnlen(section->name, NAME_MAX_BYTES) == NAME_MAX_BYTES)
 		return false;
-	return is_debug_data(section->name) || !strcmp(section->name, ".gnu_debugaltlink");
+	return is_debug_data(section->name) || !strcmp(section->name, ".gnu_debugaltlink") ||
+	       !strcmp(section->name, ".note.gnu.build-id");
 }
 
 static uint64_t align(uint64_t offset)

@@ -19,6 +19,7 @@
 #undef fail
 #include "agent/base/cleanup.h"
 #include "agent/base/text.h"
+#include "agent/host/elf_notes.h"
 #include "agent/host/tests/elf_builder.h"
 #include "symbols/scratch_file.h"
 #include "symbols/tests/range_maker_fixture.h"
@@ -119,6 +120,25 @@ static void what_comes_out_is_what_was_packed(void **state)
 		assert_int_equal(count_packed(&image), 0);
 		expect_debug_data(&self, &image);
 	}
+}
+
+/* By which the common file of dwz is known, which distributions pack. */
+static void the_build_id_is_kept(void **state)
+{
+	_cleanup_(close_fd) int packed_fd = open_packed("zlib"), fd = -1;
+	_cleanup_(elf_image_deinit) struct elf_image packed = { .fd = -1 };
+	_cleanup_(elf_image_deinit) struct elf_image made = { .fd = -1 };
+	uint8_t wanted[BUILD_ID_MAX_BYTES], got[BUILD_ID_MAX_BYTES];
+	uint32_t wanted_bytes, got_bytes;
+
+	(void)state;
+	assert_int_equal(elf_image_init_fd(&packed, packed_fd), 0);
+	assert_int_equal(unpacked_elf_make(&packed, scratch_file_open, &fd), 0);
+	assert_int_equal(elf_image_init_fd(&made, fd), 0);
+	assert_int_equal(elf_image_build_id(&packed, wanted, &wanted_bytes), 0);
+	assert_int_equal(elf_image_build_id(&made, got, &got_bytes), 0);
+	assert_int_equal(got_bytes, wanted_bytes);
+	assert_memory_equal(got, wanted, wanted_bytes);
 }
 
 static void a_file_with_nothing_packed_is_left_as_it_is(void **state)
@@ -250,6 +270,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_comes_out_is_what_was_packed),
+		cmocka_unit_test(the_build_id_is_kept),
 		cmocka_unit_test(a_file_with_nothing_packed_is_left_as_it_is),
 		cmocka_unit_test(the_process_that_makes_ranges_reads_all_of_them),
 		cmocka_unit_test(what_is_damaged_is_empty_and_what_is_huge_refused),
