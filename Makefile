@@ -41,8 +41,8 @@ FLAGS_fuzz := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-r
 FLAGS_debug := -O0 -g3 -fsanitize=address,undefined
 # Packages of arm64, unpacked; of their own architecture the cross compiler has only the C library.
 ARM64_LIBRARIES := $(HOME)/.cache/allframes/arm64-libraries
-ARM64_PACKAGES := libssl-dev libxxhash-dev liblzma-dev libzstd-dev zlib1g-dev libelf-dev libdw-dev \
-	libiberty-dev libprotobuf-c-dev libbpf-dev
+ARM64_PACKAGES := libssl-dev libxxhash-dev liblzma-dev libzstd-dev libdeflate-dev zlib1g-dev libelf-dev \
+	libdw-dev libiberty-dev libprotobuf-c-dev libbpf-dev
 # Has the number of them in its name, so that an older cache gets the rest.
 ARM64_FETCHED := $(ARM64_LIBRARIES)/.fetched-$(words $(ARM64_PACKAGES))
 # Its own kernel programs go before those of this machine; of gRPC there are only headers, this machine's.
@@ -90,7 +90,7 @@ uses_agent := agent walks processes stackdeltas interpreters symbols viewer repo
 uses_collector := collector base
 
 # Each program is linked with those of them that it uses: gRPC's come with the collector's transport.
-LDLIBS_ALL := -Wl,--as-needed -lbpf -lcrypto -lxxhash -lprotobuf-c -lgrpc -lgpr -lmicrohttpd -ljansson -liberty -ldw -lelf -llzma -lzstd -lz -lm
+LDLIBS_ALL := -Wl,--as-needed -lbpf -lcrypto -lxxhash -lprotobuf-c -lgrpc -lgpr -lmicrohttpd -ljansson -liberty -ldw -lelf -llzma -lzstd -ldeflate -lz -lm
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
@@ -243,13 +243,13 @@ build/arm64/flags: | $(ARM64_FETCHED)
 
 build/arm64/walk_core: build/arm64/agent/walks/tools/walk_core.o $(call archives,arm64,walks)
 	$(call say,LD,$@)
-	$(Q)$(CC_arm64) $(CFLAGS_ALL) $(LDFLAGS_arm64) -o $@ $^ -lcrypto -lxxhash -liberty -llzma -lzstd -lz
+	$(Q)$(CC_arm64) $(CFLAGS_ALL) $(LDFLAGS_arm64) -o $@ $^ -lcrypto -lxxhash -liberty -llzma -lzstd -ldeflate -lz
 
 # For tests in virtual machines of arm64. It cannot send: nothing of gRPC is linked in.
 build/agent_arm64: build/arm64/agent/main.o $(call archives,arm64,agent)
 	$(call say,LD,$@)
 	$(Q)$(CC_arm64) $(CFLAGS_ALL) $(LDFLAGS_arm64) -Wl,--unresolved-symbols=ignore-all -o $@ $^ -lbpf -lcrypto -lxxhash -lprotobuf-c -liberty \
-		-ldw -lelf -llzma -lzstd -lz -lm
+		-ldw -lelf -llzma -lzstd -ldeflate -lz -lm
 
 # What tests run under qemu-user: where there is no apt-get, its libraries cannot be fetched.
 ARM64_PROGRAMS := $(if $(shell command -v apt-get),build/arm64/walk_core)

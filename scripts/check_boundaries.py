@@ -50,9 +50,10 @@ LIBRARY_HOMES = [
     (r"openssl/.*", ["agent/host/file_id"]),
     (r"xxhash\.h", ["agent/base/hash128."]),
     (r"microhttpd\.h|jansson\.h", ["viewer/"]),
-    (r"zlib\.h", ["agent/host/decompress", "agent/host/debug_file", "agent/host/tests/",
+    (r"zlib\.h", ["agent/host/debug_file", "agent/host/tests/",
                   "symbols/tests/", "reporter/", "viewer/http_server", "viewer/gunzip",
                   "viewer/tests/", "integration/collector/", "bench/otlp_"]),
+    (r"libdeflate\.h", ["agent/host/decompress", "agent/host/tests/"]),
     (r"zstd.*\.h|lzma.*\.h", ["agent/host/decompress", "agent/host/tests/", "reporter/",
                               "integration/collector/", "bench/otlp_"]),
 ]

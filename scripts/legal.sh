@@ -17,6 +17,7 @@ license_of() {
 	libupb.so.* | libre2.so.*) echo "BSD-3-Clause" ;;
 	libcares.so.*) echo "MIT" ;;
 	libstdc++.so.* | libgcc_s.so.*) echo "GPL-3.0-or-later WITH GCC-exception-3.1" ;;
+	libdeflate.so.*) echo "MIT" ;;
 	libdw.so.* | libelf.so.*) echo "LGPL-3.0-or-later OR GPL-2.0-or-later" ;;
 	libprotobuf-c.so.*) echo "BSD-2-Clause" ;;
 	liblzma.so.*) echo "public domain; 0BSD from 5.6 on" ;;

@@ -21,6 +21,7 @@ libssl-dev:openssl/evp.h
 libxxhash-dev:xxhash.h
 zlib1g-dev:zlib.h
 libzstd-dev:zstd.h
+libdeflate-dev:libdeflate.h
 liblzma-dev:lzma.h
 libelf-dev:libelf.h
 libdw-dev:elfutils/libdw.h

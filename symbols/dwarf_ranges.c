@@ -28,7 +28,7 @@
 enum {
 	/* What one Dwarf is used for: some ten megabytes. */
 	UNITS_MAX = 1000,
-	LINES_MAX = 400000,
+	LINES_MAX = 350000,
 	SPLIT_UNITS_MAX = 100,
 	SPLIT_BYTES_MAX = 64 << 20,
 };

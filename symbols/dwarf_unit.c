@@ -18,6 +18,18 @@ enum {
 	RANGES_MAX = 1 << 27,
 	RANGES_PER_FUNCTION_MAX = 1 << 16,
 	UNKNOWN_FILE = UINT32_MAX,
+	/* Abbreviations that are remembered; a large unit has some hundred. */
+	ABBREVIATIONS_MAX = 2048,
+};
+
+/* What a function is by its abbreviation, without a look at its attributes: most have no code. */
+enum function_kind {
+	FUNCTION_UNKNOWN,
+	FUNCTION_WITH_CODE,
+	/* Such as one that is inlined elsewhere; functions in it may have code. */
+	FUNCTION_ABSTRACT,
+	/* Its entries are parameters. */
+	FUNCTION_DECLARATION,
 };
 
 /* The unit that is walked. */
@@ -28,6 +40,8 @@ struct walk {
 	uint64_t dies_left;
 	uint32_t order;
 	bool is_plain_language;
+	/* enum function_kind by the abbreviation's code. */
+	uint8_t kinds[ABBREVIATIONS_MAX];
 };
 
 void dwarf_reader_deinit(struct dwarf_reader *reader)
@@ -204,6 +218,25 @@ static int add_function(struct walk *walk, Dwarf_Die *die, struct dwarf_attribut
 	return add_ranges(walk, die, attributes, *number);
 }
 
+static enum function_kind find_kind(Dwarf_Die *die)
+{
+	if (dwarf_hasattr(die, DW_AT_low_pc) || dwarf_hasattr(die, DW_AT_ranges))
+		return FUNCTION_WITH_CODE;
+	return dwarf_hasattr(die, DW_AT_declaration) ? FUNCTION_DECLARATION : FUNCTION_ABSTRACT;
+}
+
+/* dwarf_tag() has found the abbreviation of @die. */
+static enum function_kind kind_of(struct walk *walk, Dwarf_Die *die)
+{
+	unsigned int code = dwarf_getabbrevcode(die->abbrev);
+
+	if (code >= ABBREVIATIONS_MAX)
+		return find_kind(die);
+	if (walk->kinds[code] == FUNCTION_UNKNOWN)
+		walk->kinds[code] = find_kind(die);
+	return walk->kinds[code];
+}
+
 /* Not in add_die(), which recurses. */
 static __attribute__((noinline)) int add_if_code(struct walk *walk, Dwarf_Die *die, uint32_t outer,
 						 uint32_t *scope)
@@ -211,6 +244,7 @@ static __attribute__((noinline)) int add_if_code(struct walk *walk, Dwarf_Die *d
 	struct dwarf_attributes attributes;
 
 	dwarf_attributes_read(&attributes, die);
+	/* Damage may have hidden what the abbreviation has. */
 	if (!outer && !has_code(&attributes))
 		return 0;
 	return add_function(walk, die, &attributes, outer, scope);
@@ -221,12 +255,17 @@ static int add_children(struct walk *walk, Dwarf_Die *die, uint32_t outer, uint3
 /* @outer: the function that @die lies in, 0 outside of all. */
 static int add_die(struct walk *walk, Dwarf_Die *die, uint32_t outer, uint32_t depth)
 {
+	enum function_kind kind;
 	uint32_t scope = 0;
 	int err = 0;
 
 	switch (dwarf_tag(die)) {
 	case DW_TAG_subprogram:
-		err = add_if_code(walk, die, 0, &scope);
+		kind = kind_of(walk, die);
+		if (kind == FUNCTION_DECLARATION)
+			return 0;
+		if (kind == FUNCTION_WITH_CODE)
+			err = add_if_code(walk, die, 0, &scope);
 		break;
 	case DW_TAG_inlined_subroutine:
 		if (!outer)

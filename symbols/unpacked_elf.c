@@ -38,13 +38,43 @@ struct output {
 	size_t names_bytes;
 };
 
-static bool is_read(const struct elf_section *section)
+/*
+ * What debug data have for debuggers: places of variables, frames, macros, indexes. Nothing here asks
+ * libdw for that. A section that no libdw knows by now may be of use to a later one, and is kept.
+ */
+static const char *const unread_kinds[] = {
+	"aranges", "frame", "gnu_pubnames", "gnu_pubtypes", "loc",	"loclists",
+	"macinfo", "macro", "names",	    "pubnames",	    "pubtypes",
+};
+
+/* @name begins as those of debug data do. */
+static bool is_unread(const char *name)
+{
+	const char *kind = strchr(name, '_') + 1;
+	const char *end = strchrnul(kind, '.');
+
+	for (size_t i = 0; i < sizeof(unread_kinds) / sizeof(unread_kinds[0]); i++)
+		if (strlen(unread_kinds[i]) == (size_t)(end - kind) &&
+		    !strncmp(kind, unread_kinds[i], end - kind))
+			return true;
+	return false;
+}
+
+static bool is_debug_data(const char *name)
+{
+	return text_starts_with(name, ".debug_") || text_starts_with(name, ".zdebug_");
+}
+
+/*
+ * By the names of all sections libdw tells files of split units from others: an unread one is there, and
+ * empty. By its build id the common file of dwz is known.
+ */
+static bool is_kept(const struct elf_section *section)
 {
 	if (section->type == SHT_NOBITS || strnlen(section->name, NAME_MAX_BYTES) == NAME_MAX_BYTES)
 		return false;
-	return text_starts_with(section->name, ".debug_") ||
-	       text_starts_with(section->name, ".zdebug_") ||
-	       !strcmp(section->name, ".gnu_debugaltlink");
+	return is_debug_data(section->name) || !strcmp(section->name, ".gnu_debugaltlink") ||
+	       !strcmp(section->name, ".note.gnu.build-id");
 }
 
 static uint64_t align(uint64_t offset)
@@ -52,12 +82,16 @@ static uint64_t align(uint64_t offset)
 	return (offset + SECTION_ALIGNMENT - 1) & ~(uint64_t)(SECTION_ALIGNMENT - 1);
 }
 
-/* What a section has when it is unpacked; 0 if its header is damaged. */
+/* What is kept of a section when it is unpacked; 0 if its header is damaged. */
 static int unpacked_bytes(const struct elf_image *image, const struct elf_section *section,
 			  uint64_t *bytes)
 {
 	uint64_t claimed = section->size;
 
+	if (is_debug_data(section->name) && is_unread(section->name)) {
+		*bytes = 0;
+		return 0;
+	}
 	if (elf_section_encoding(section) != ELF_ENCODING_PLAIN &&
 	    elf_image_unpacked_bytes(image, section, &claimed))
 		claimed = 0;
@@ -100,7 +134,7 @@ static int make_plan(const struct elf_image *image, struct plan *plan)
 		uint64_t bytes;
 		int err;
 
-		if (!is_read(section))
+		if (!is_kept(section))
 			continue;
 		err = unpacked_bytes(image, section, &bytes);
 		if (err)
@@ -175,7 +209,9 @@ static int add_section(struct output *output, const struct elf_image *image,
 	/* The file may be another one by now. */
 	if (align(bytes) > output->size - output->end)
 		return fail(-EAGAIN, "changed while it was read");
-	if (elf_section_encoding(section) == ELF_ENCODING_PLAIN)
+	if (!bytes)
+		err = 0;
+	else if (elf_section_encoding(section) == ELF_ENCODING_PLAIN)
 		err = elf_image_read(image, section->offset, place, bytes);
 	else
 		err = unpack(image, section, place, bytes);
@@ -241,7 +277,7 @@ static int fill(struct output *output, const struct elf_image *image, const stru
 	output->names = (char *)output->bytes + names;
 	output->sections = (Elf64_Shdr *)(output->bytes + (output->size - headers));
 	for (uint32_t i = 0; i < image->section_count; i++) {
-		int err = is_read(&image->sections[i]) ?
+		int err = is_kept(&image->sections[i]) ?
 				  add_section(output, image, &image->sections[i]) :
 				  0;
 

@@ -2,7 +2,7 @@
 /**
  * An ELF file whose debug data is compressed, as one in which it is not: libelf unpacks sections into
  * memory of its own, and some builds of it leave those out that zstd has packed. What is made has the sections
- * that libdw reads and nothing else. It is written to a file that is mapped, whose pages are no memory
+ * that libdw is asked for and nothing else; the others of debug data are empty. It is written to a file that is mapped, whose pages are no memory
  * of the process; nothing of a section is held but where it stands.
  *
  * Sizes are what the file claims; a section that is damaged is empty then.

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * zlib and zstd in one shot, xz piece by piece. The caller bounds the output; no library gets to
- * allocate by what the input says: zlib's window is 32 KiB at most, zstd writes straight to the
- * output, and liblzma has a limit, and touches no more of its dictionary than the output fills.
+ * allocate by what the input says: libdeflate, which takes half of zlib's time, and zstd write
+ * straight to the output, and liblzma has a limit, and touches no more of its dictionary than the
+ * output fills.
  */
 #include "agent/host/decompress.h"
 
 #include <errno.h>
-#include <limits.h>
+#include <libdeflate.h>
 #include <lzma.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <zlib.h>
 #include <zstd.h>
 
 #include "agent/base/cleanup.h"
@@ -23,45 +23,20 @@ enum {
 	XZ_FIRST_OUTPUT_BYTES = 256 << 10,
 };
 
-static int inflate_all(z_stream *stream, size_t input_bytes, size_t output_bytes)
-{
-	size_t input_left = input_bytes, output_left = output_bytes;
-	int status;
-
-	/* zlib counts in unsigned int: hand over pieces. */
-	do {
-		uInt input_piece = input_left < UINT_MAX ? input_left : UINT_MAX;
-		uInt output_piece = output_left < UINT_MAX ? output_left : UINT_MAX;
-
-		stream->avail_in = input_piece;
-		stream->avail_out = output_piece;
-		status = inflate(stream, Z_NO_FLUSH);
-		input_left -= input_piece - stream->avail_in;
-		output_left -= output_piece - stream->avail_out;
-		if (status == Z_OK && !input_left)
-			return fail(-EBADMSG, "zlib data end too early");
-	} while (status == Z_OK);
-	if (status == Z_MEM_ERROR)
-		return fail(-ENOMEM, "no memory to decompress");
-	/* Z_BUF_ERROR: no progress, because the output is full or the input has ended. */
-	if (status != Z_STREAM_END || output_left)
-		return fail(-EBADMSG, "zlib data are damaged or not of the size that is stated");
-	return 0;
-}
-
 static int decompress_zlib(const void *input, size_t input_bytes, void *output, size_t output_bytes)
 {
-	z_stream stream = {
-		.next_in = (Bytef *)input,
-		.next_out = output,
-	};
-	int err;
+	struct libdeflate_decompressor *decompressor = libdeflate_alloc_decompressor();
+	enum libdeflate_result result;
 
-	if (inflateInit(&stream) != Z_OK)
+	if (!decompressor)
 		return fail(-ENOMEM, "no memory to decompress");
-	err = inflate_all(&stream, input_bytes, output_bytes);
-	inflateEnd(&stream);
-	return err;
+	/* Nobody asks how long the output is: another length than that of the buffer is an error. */
+	result = libdeflate_zlib_decompress(decompressor, input, input_bytes, output, output_bytes,
+					    NULL);
+	libdeflate_free_decompressor(decompressor);
+	if (result != LIBDEFLATE_SUCCESS)
+		return fail(-EBADMSG, "zlib data are damaged or not of the size that is stated");
+	return 0;
 }
 
 static int decompress_zstd(const void *input, size_t input_bytes, void *output, size_t output_bytes)

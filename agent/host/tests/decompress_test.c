@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <libdeflate.h>
 #include <lzma.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,6 +80,67 @@ static void rubbish_is_refused(void **state)
 	assert_int_equal(decompress(COMPRESSION_ZLIB, packed, 5000, output, 100), -EBADMSG);
 	assert_int_equal(decompress(COMPRESSION_ZSTD, packed, 5000, output, 100), -EBADMSG);
 	assert_int_equal(decompress(7, packed, 5000, output, 100), -EOPNOTSUPP);
+}
+
+/* Every part that is missing, and bits of the head, the middle and the checksum. */
+static void zlib_data_that_are_cut_or_damaged_are_refused(void **state)
+{
+	const size_t size = pack(COMPRESSION_ZLIB);
+	const size_t places[] = { 0, 1, size / 2, size - 4, size - 1 };
+
+	(void)state;
+	for (size_t left = 0; left < size; left += left < 64 || left > size - 64 ? 1 : 61)
+		assert_int_equal(decompress(COMPRESSION_ZLIB, packed, left, output, sizeof(output)),
+				 -EBADMSG);
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		packed[places[i]] ^= 0x20;
+		assert_int_equal(decompress(COMPRESSION_ZLIB, packed, size, output, sizeof(output)),
+				 -EBADMSG);
+		packed[places[i]] ^= 0x20;
+	}
+	assert_int_equal(decompress(COMPRESSION_ZLIB, packed, size, output, sizeof(output)), 0);
+}
+
+static void zlib_data_of_one_byte_more_or_less_than_stated_are_refused(void **state)
+{
+	static uint8_t larger[PLAIN_BYTES + 1];
+	size_t size = pack(COMPRESSION_ZLIB);
+
+	(void)state;
+	assert_int_equal(decompress(COMPRESSION_ZLIB, packed, size, output, sizeof(output) - 1),
+			 -EBADMSG);
+	assert_int_equal(decompress(COMPRESSION_ZLIB, packed, size, larger, sizeof(larger)),
+			 -EBADMSG);
+}
+
+/* As a section may be filled up behind them. */
+static void what_stands_behind_zlib_data_does_not_count(void **state)
+{
+	size_t size = pack(COMPRESSION_ZLIB);
+
+	(void)state;
+	memset(packed + size, 0xff, 100);
+	assert_int_equal(decompress(COMPRESSION_ZLIB, packed, size + 100, output, sizeof(output)),
+			 0);
+	assert_memory_equal(output, plain, sizeof(plain));
+}
+
+static void *allocate_nothing(size_t size)
+{
+	(void)size;
+	return NULL;
+}
+
+static void without_memory_nothing_comes_out(void **state)
+{
+	size_t size = pack(COMPRESSION_ZLIB);
+
+	(void)state;
+	libdeflate_set_memory_allocator(allocate_nothing, free);
+	assert_int_equal(decompress(COMPRESSION_ZLIB, packed, size, output, sizeof(output)),
+			 -ENOMEM);
+	libdeflate_set_memory_allocator(malloc, free);
+	assert_int_equal(decompress(COMPRESSION_ZLIB, packed, size, output, sizeof(output)), 0);
 }
 
 /* A .xz stream of the plain bytes, with the given preset of xz. */
@@ -157,6 +219,10 @@ int main(void)
 		cmocka_unit_test(another_size_than_stated_is_refused),
 		cmocka_unit_test(longer_output_than_there_is_is_refused),
 		cmocka_unit_test(rubbish_is_refused),
+		cmocka_unit_test(zlib_data_that_are_cut_or_damaged_are_refused),
+		cmocka_unit_test(zlib_data_of_one_byte_more_or_less_than_stated_are_refused),
+		cmocka_unit_test(what_stands_behind_zlib_data_does_not_count),
+		cmocka_unit_test(without_memory_nothing_comes_out),
 		cmocka_unit_test(xz_streams_of_every_preset_come_out_as_they_went_in),
 		cmocka_unit_test(xz_data_that_are_large_damaged_or_cut_are_refused),
 		cmocka_unit_test(xz_bombs_cost_no_more_than_the_limit),
