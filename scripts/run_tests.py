@@ -250,8 +250,9 @@ def main():
     parser.add_argument("programs", nargs="*", type=pathlib.Path)
     arguments = parser.parse_args()
 
-    tests = [make_test(ROOT / path) for path in arguments.programs]
-    tests += [make_test(path) for path in find_scripts()]
+    # Scripts first: some take minutes, and at the end one of them would run with no other beside it.
+    tests = [make_test(path) for path in find_scripts()]
+    tests += [make_test(ROOT / path) for path in arguments.programs]
     tests = [test for test in tests
              if arguments.only in name_of(test.path) and (arguments.long or not test.is_long)]
     # Options of the agent in the user's environment must not reach the agents under test.
