@@ -290,31 +290,48 @@ static __always_inline bool java_take_kept(struct java_walk *walk, struct java_k
 }
 
 /*
- * To what frames return that have been given up: up to 25 call +0 of HandlerImpl::emit_deopt_handler(), or
- * movabs r10, the place itself, of C1's LIR_Assembler::emit_deopt_handler(); then a jump back to the call
- * that stands in front.
+ * To what frames return that have been given up, up to 25: call +0 of HandlerImpl::emit_deopt_handler(), or
+ * movabs r10, the place itself, of C1's LIR_Assembler::emit_deopt_handler().
  */
 static __always_inline bool java_is_deopt_handler(__u64 code, __u64 address)
 {
 	__u64 place = 0;
 
-	/* adr x30, to itself; b, to a bl or to adrp, add and blr */
+	/* adr x30, to itself */
 	if (RETURN_ADDRESS_BYTES == 0)
-		return (__u32)code == 0x1000001e || ((__u32)code & ~2U) == 0x17fffffd;
-	if ((code & 0xffffffffffULL) == 0xe8 || (code & 0xffff) == 0xf9eb)
+		return (__u32)code == 0x1000001e;
+	if ((code & 0xffffffffffULL) == 0xe8)
 		return true;
 	return (code & 0xffff) == 0xba49 && !read_word(address + 2, &place) && place == address;
+}
+
+/*
+ * The same from 26 on: a jump back to the call that stands in front. Behind any other call of Java's code there
+ * is a nop.
+ */
+static __always_inline bool java_jumps_back(__u64 code)
+{
+	/* b, to bl or to adrp, add and blr */
+	if (RETURN_ADDRESS_BYTES == 0)
+		return ((__u32)code & ~2U) == 0x17fffffd;
+	return (code & 0xffff) == 0xf9eb;
 }
 
 /* walk->original_pc_place for the nmethod's @address, behind java_read_identity(). */
 static __always_inline void java_find_original_pc(struct java_walk *walk, __u64 address)
 {
-	__u32 field = walk->process.nmethod_original_pc - walk->process.blob_oop_maps -
-		      JAVA_HEAD_MAX_BYTES;
+	__u32 behind_maps = walk->process.nmethod_compile_id - walk->process.blob_oop_maps;
 	__u64 code = 0;
+	bool is_handler;
 
-	if (!read_word(address, &code) && java_is_deopt_handler(code, address))
-		walk->original_pc_place = java_head_field(walk, field, 4);
+	if (!walk->process.deopt_handler || read_word(address, &code))
+		return;
+	is_handler = walk->process.deopt_handler == JAVA_DEOPT_HANDLER_JUMPS_BACK ?
+			     java_jumps_back(code) :
+			     java_is_deopt_handler(code, address);
+	if (is_handler)
+		walk->original_pc_place =
+			java_head_field(walk, behind_maps - sizeof(__u32) - JAVA_HEAD_MAX_BYTES, 4);
 	barrier();
 }
 

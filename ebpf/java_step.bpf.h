@@ -90,6 +90,7 @@ static __always_inline void java_find_position(struct walk_state *state, struct 
 
 	walk->position = state->pc - walk->code_start;
 	if (walk->original_pc_place >= walk->frame_bytes ||
+	    !(state->frame_flags & FRAME_RETURN_ADDRESS) ||
 	    window_read_up(&state->stack, state->sp + walk->original_pc_place, &original))
 		return;
 	original = code_address(original) - walk->code_start;

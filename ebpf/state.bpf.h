@@ -215,6 +215,7 @@ struct java_kept {
 	 * Of a Method the time when it was asked (java_walk.method_number).
 	 */
 	__u32 number;
+	__u32 reserved;
 };
 
 /** Where a walk stands in the frames of HotSpot's code (java_step.bpf.h). */
@@ -235,8 +236,8 @@ struct java_walk {
 	/** From code_start; negative: never. */
 	__s32 frame_complete;
 	/**
-	 * In its frame, if that was given up: where it was, and that is a handler to which its callees return is
-	 * the address at hand. Not below frame_bytes: it was not given up.
+	 * Where in its frame, in bytes from the stack pointer, the JVM has put the place that it was at;
+	 * frame_bytes or more: the address at hand is no handler of frames that were given up.
 	 */
 	__u32 original_pc_place;
 	__u32 is_nmethod;

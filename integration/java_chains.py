@@ -36,6 +36,8 @@ Directives, lines `// name: value`:
     busy: NAME N M  per cent of the exact stacks that end in a method, at least, must have this one; in mode
 		    exact M (N): of some loops C2 keeps no lines, and with DebugNonSafepoints the JVM, as JFR
 		    shows, gives them that of what stands behind
+    own: N M	    per cent of the samples must be the program's own, and not its JVM's threads'; with -Xcomp
+		    M (20 20)
     unnamed: N	    per cent of the samples may have methods that are gone before they are named (0.5)
     observe: no	    it cannot be observed by itself
     inlined: N	    in mode exact some stack must have N methods in a row that are inlined
@@ -71,6 +73,8 @@ _REPEAT = re.compile(r"(.*?)([*+?]|\{\d+(?:,\d+)?\})?$", re.S)
 
 # Code that is thrown away goes with its names: of 5,793 samples under Shenandoah 5 had such methods.
 UNNAMED_PERCENT = 0.5
+# The JVM's own threads collect and compile.
+OWN_PERCENT = 20
 
 # By the suffix of a source.
 LANGUAGES = {"java": "java", "scala": "scala", "kt": "kotlin", "clj": "clojure"}
@@ -341,6 +345,8 @@ class Target:
         self.is_truncated = directives.get("truncated") == "yes"
         self.busy, *percents = directives.get("busy", " 0").split(" ")
         self.busy_percent, self.exact_busy_percent = int(percents[0]), int(percents[-1])
+        self.own_percent, self.comp_own_percent = map(
+            int, directives.get("own", "%d %d" % (OWN_PERCENT, OWN_PERCENT)).split())
         self.unnamed_percent = float(directives.get("unnamed", UNNAMED_PERCENT))
         self.is_observed = directives.get("observe") != "no"
         self.is_agent = directives.get("agent") == "yes"

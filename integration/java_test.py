@@ -30,10 +30,7 @@ SECONDS = 10 if IS_LONG else 4
 READY_SECONDS = 120
 # On a machine that is busy with other things the targets get little of it.
 ROUNDS_MAX = 5
-# Of a target's samples, and of so many; the others are of the JVM's own threads, which collect and compile. With
-# -Xcomp they compile again all that is redefined: 2 to 19 % are the own ones of Redefined.
-OWN_PERCENT = 20
-OWN_PERCENT_OF_MODE = {"comp": 1}
+# Of a target's own samples.
 OWN_MIN = 40
 # Of samples that say that they were taken while the kernel changed what is walked.
 BETWEEN_STATES_MAX = 0.002
@@ -169,7 +166,7 @@ class Verdict:
         target, found = self._target, []
         if self.total < SAMPLES_PER_TARGET:
             found.append("only %d samples" % self.total)
-        own_percent = OWN_PERCENT_OF_MODE.get(self._mode, OWN_PERCENT)
+        own_percent = target.comp_own_percent if self._mode == "comp" else target.own_percent
         if self.own < max(OWN_MIN, own_percent / 100 * self.total):
             found.append("of the target's own: " + share(self.own, self.total))
         if self.between_states > max(1, BETWEEN_STATES_MAX * self.total):

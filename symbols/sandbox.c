@@ -259,7 +259,7 @@ static const struct rule fixed_rules[] = {
 	{ .call = SYS_memfd_create },
 	{ .call = SYS_gettid },
 	{ .call = SYS_getpid },
-	/* By it qsort() of glibc up to 2.36 knows that there is memory for a merge sort. */
+	/* By it qsort() of glibc up to 2.38 knows that there is memory for a merge sort. */
 	{ .call = SYS_sysinfo },
 	{ .call = SYS_rt_sigprocmask },
 	{ .call = SYS_rt_sigreturn },

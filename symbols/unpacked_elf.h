@@ -2,8 +2,8 @@
 /**
  * An ELF file whose debug data is compressed, as one in which it is not: libelf unpacks sections into
  * memory of its own, and some builds of it leave those out that zstd has packed. What is made has the sections
- * that libdw is asked for and nothing else; the others of debug data are empty. It is written to a file that is mapped, whose pages are no memory
- * of the process; nothing of a section is held but where it stands.
+ * of debug data, those empty that nothing here asks libdw for, and the build id. It is written to a file that is
+ * mapped, whose pages are no memory of the process; nothing of a section is held but where it stands.
  *
  * Sizes are what the file claims; a section that is damaged is empty then.
  */

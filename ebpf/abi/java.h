@@ -43,6 +43,20 @@ enum {
 	JAVA_CONSTANTS_BYTES = 64,
 };
 
+/**
+ * By what an nmethod's handlers are known to which callees of a frame return that was given up, as C1 and C2 make
+ * them. Where one is known, a __u32 in front of nmethod_compile_id says where in such a frame, in bytes from its
+ * stack pointer, the JVM has put the place that it was at; that stands JAVA_HEAD_MAX_BYTES or more behind
+ * blob_oop_maps.
+ */
+enum java_deopt_handler {
+	JAVA_DEOPT_HANDLER_UNKNOWN = 0,
+	/** Up to 25: it begins with a call that pushes its own address, or with something of that kind. */
+	JAVA_DEOPT_HANDLER_CALLS = 1,
+	/** From 26 on: a jump back to the call in front. */
+	JAVA_DEOPT_HANDLER_JUMPS_BACK = 2,
+};
+
 #define JAVA_COMPILED (1U << 31)
 #define JAVA_STUB (1U << 30)
 
@@ -127,8 +141,8 @@ struct java_process {
 	 */
 	__u16 constants_holder;
 	__u16 constants_version;
-	/** In an nmethod, a __u32: where a frame of it that was given up has the place that it was at. */
-	__u16 nmethod_original_pc;
+	/** enum java_deopt_handler. */
+	__u16 deopt_handler;
 	/** Where the JVM counts classes that it unloads, before their memory is used again; 0: not known. */
 	__u64 unloads;
 	/** Where it counts the safepoints that it begins: only there are classes redefined; 0: not known. */

@@ -22,6 +22,8 @@ enum {
 	BCP_SLOT_X86_OF_8 = 7,
 	BCP_SLOT_ARM64 = 9,
 	BCP_SLOT_ARM64_OF_8 = 7,
+	/* Of a deoptimization handler: emit_deopt_handler() of c1_LIRAssembler and of the .ad files. */
+	FIRST_WITH_JUMP_BACK = 26,
 };
 
 _Static_assert((int)JAVA_MAX_HEAPS == (int)JAVA_CODE_HEAPS_MAX, "all heaps are published");
@@ -128,11 +130,22 @@ static int take_blob(const struct java_layout *layout, struct java_process *proc
 	return 0;
 }
 
+/* The place is read together with the compile id, in front of which it stands in all that are known: 8 to 27. */
+static uint16_t deopt_handler_of(const struct java_layout *layout)
+{
+	struct vm_place place = layout->nmethod_original_pc;
+
+	if (place.bytes != 4 || place.offset + 4 != layout->nmethod_compile_id.offset ||
+	    place.offset < layout->blob_oop_maps.offset + JAVA_HEAD_MAX_BYTES)
+		return JAVA_DEOPT_HANDLER_UNKNOWN;
+	return layout->version < FIRST_WITH_JUMP_BACK ? JAVA_DEOPT_HANDLER_CALLS :
+							JAVA_DEOPT_HANDLER_JUMPS_BACK;
+}
+
 static int take_methods(const struct java_layout *layout, struct java_process *process)
 {
 	if (layout->block_used.bytes != 1 || layout->nmethod_method.bytes != 8 ||
 	    layout->nmethod_compile_id.bytes != 4 || layout->nmethod_compile_id.offset % 4 ||
-	    layout->nmethod_original_pc.bytes != 4 || layout->nmethod_original_pc.offset % 4 ||
 	    layout->blob_oop_maps.bytes != 8 || layout->method_const_method.bytes != 8 ||
 	    layout->const_method_constants.bytes != 8 ||
 	    layout->const_method_name.offset != layout->const_method_code_size.offset + 2 ||
@@ -150,8 +163,7 @@ static int take_methods(const struct java_layout *layout, struct java_process *p
 	process->nmethod_bytes = layout->nmethod_bytes;
 	process->nmethod_method = layout->nmethod_method.offset;
 	process->nmethod_compile_id = layout->nmethod_compile_id.offset;
-	/* It is read together with the compile id, which it stands right before, up to 27. */
-	process->nmethod_original_pc = layout->nmethod_original_pc.offset;
+	process->deopt_handler = deopt_handler_of(layout);
 	process->method_const_method = layout->method_const_method.offset;
 	process->const_method_bytes = layout->const_method_bytes;
 	process->const_method_constants = layout->const_method_constants.offset;

@@ -114,7 +114,7 @@ static const struct fact facts[] = {
 	PLACE(8, LAST_VERSION, nmethod_compile_id, "nmethod", "_compile_id"),
 	PLACE(8, LAST_VERSION, nmethod_comp_level, "nmethod", "_comp_level"),
 	PLACE(8, LAST_VERSION, nmethod_entry_bci, "nmethod", "_entry_bci"),
-	PLACE(8, LAST_VERSION, nmethod_original_pc, "nmethod", "_orig_pc_offset"),
+	PLACE_IF_TOLD(8, LAST_VERSION, nmethod_original_pc, "nmethod", "_orig_pc_offset"),
 	PLACE(8, LAST_VERSION, nmethod_state, "nmethod", "_state"),
 	PLACE(8, LAST_VERSION, nmethod_scopes_pcs, "nmethod", "_scopes_pcs_offset"),
 	PLACE(8, 22, nmethod_scopes_pcs_end, "nmethod", "_dependencies_offset"),

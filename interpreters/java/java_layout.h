@@ -67,7 +67,7 @@ struct java_layout {
 	/** An nmethod is a CodeBlob with a header of this size. */
 	uint16_t nmethod_bytes;
 	struct vm_place nmethod_method, nmethod_compile_id, nmethod_comp_level, nmethod_entry_bci;
-	/** In an nmethod: where in its frames the original pc is kept, from the stack pointer on. */
+	/** In an nmethod: where in its frames the place is kept that those were at which it gives up. */
 	struct vm_place nmethod_original_pc;
 	struct vm_place nmethod_state;
 	/**

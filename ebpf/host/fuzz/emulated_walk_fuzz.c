@@ -412,7 +412,7 @@ static void take_java(struct input *input, struct world *world, uint32_t row_cel
 		process.nmethod_bytes = 100;
 		process.nmethod_method = 24;
 		process.blob_oop_maps = 56;
-		process.nmethod_original_pc = 56 + JAVA_HEAD_MAX_BYTES + 4 * (choices[6] >> 2 & 3);
+		process.deopt_handler = choices[6] >> 2 & 3;
 		process.nmethod_compile_id = 56 + JAVA_HEAD_MAX_BYTES + 4 * (choices[6] % 4);
 		process.blob_name = 32;
 		process.method_const_method = 8;

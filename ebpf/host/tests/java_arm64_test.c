@@ -253,6 +253,42 @@ static void a_frame_that_was_given_up_returns_to_its_handler(void **state)
 	assert_java_walk(java, "CCsE");
 }
 
+static void a_frame_that_was_given_up_is_where_it_was(void **state)
+{
+	enum { ORIGINAL_WORD = 3 };
+	const struct arm64_place place = { false, 6 };
+	/* adr x30, to itself; from 26 on b, to bl or to adrp, add and blr in front */
+	static const struct {
+		uint32_t code, before;
+		uint16_t kind;
+	} handlers[] = {
+		{ 0x1000001e, 0xd503201f, JAVA_DEOPT_HANDLER_CALLS },
+		{ 0x17ffffff, 0x94000040, JAVA_DEOPT_HANDLER_JUMPS_BACK },
+		{ 0x17fffffd, 0xd63f0100, JAVA_DEOPT_HANDLER_JUMPS_BACK },
+	};
+
+	for (size_t i = 0; i < sizeof(handlers) / sizeof(handlers[0]); i++) {
+		struct java *java;
+		uint64_t handler = java_code_at(SEGMENT_CALLER, 0x300);
+
+		java_teardown(state);
+		setup(state);
+		java = *state;
+		java->process.deopt_handler = handlers[i].kind;
+		publish_java(java);
+		lay_leaf(java, java_code_at(SEGMENT_COMPILED, IN_CODE), &place);
+		put_word(java, LEAF_WORD + 5, handler);
+		put_number(java, handler - 4, handlers[i].before, 4);
+		put_number(java, handler, handlers[i].code, 4);
+		put_number(java, blob_at(SEGMENT_CALLER) + BLOB_ORIGINAL_PC, 8 * ORIGINAL_WORD, 4);
+		/* Signed, as return addresses may be. */
+		put_word(java, LEAF_WORD + 6 + ORIGINAL_WORD,
+			 java_code_at(SEGMENT_CALLER, 0x200) | 0x2bULL << 56);
+		assert_java_walk(java, "CCsE");
+		assert_int_equal(java->world->trace.words[3] >> 32, JAVA_COMPILED | 0x200);
+	}
+}
+
 /* The interpreter's frame with its pair at PAIR_WORD, called by a compiled method. */
 static void lay_interpreted(struct java *java, uint64_t pc)
 {
@@ -445,6 +481,7 @@ int main(void)
 		test(what_is_saved_around_a_call_is_passed_over),
 		test(signatures_of_return_addresses_are_taken_off),
 		test(a_frame_that_was_given_up_returns_to_its_handler),
+		test(a_frame_that_was_given_up_is_where_it_was),
 		test(an_interpreter_s_frame_has_its_caller_s_stack_pointer),
 		test(at_the_interpreter_s_entry_the_caller_is_in_registers),
 		test(what_throws_at_an_entry_is_another_path),

@@ -303,57 +303,6 @@ static void what_is_behind_no_call_is_no_return_address(void **state)
 	assert_java_walk(java, "C!");
 }
 
-static void a_frame_that_was_given_up_is_where_it_was(void **state)
-{
-	/* Of C2 up to 25, and from 26 on. */
-	static const struct {
-		const char *code;
-		uint32_t size, entry;
-	} handlers[] = { { "\xe8\0\0\0\0", 5, 0 }, { "\xe8\1\0\0\0\xeb\xf9", 7, 5 } };
-	enum { HANDLER = 0x300, ORIGINAL_WORD = 3, FRAME = LEAF_WORD + FRAME_WORDS };
-
-	for (size_t i = 0; i < sizeof(handlers) / sizeof(handlers[0]); i++) {
-		uint32_t entry = HANDLER + handlers[i].entry;
-		struct java *java;
-
-		java_teardown(state);
-		java_setup(state);
-		java = *state;
-		lay_compiled(java, IN_CODE, &in_frame);
-		put_code(java, java_code_at(SEGMENT_CALLER, HANDLER), handlers[i].code,
-			 handlers[i].size);
-		put_word(java, FRAME - 1, java_code_at(SEGMENT_CALLER, entry));
-		put_number(java, blob_at(SEGMENT_CALLER) + BLOB_ORIGINAL_PC, 8 * ORIGINAL_WORD, 4);
-		put_word(java, FRAME + ORIGINAL_WORD, java_code_at(SEGMENT_CALLER, 0x200));
-		/* By the second walk the method is known. */
-		for (int walk = 0; walk < 2; walk++) {
-			assert_java_walk(java, "CCsE");
-			assert_int_equal(java->world->trace.words[3] >> 32, JAVA_COMPILED | 0x200);
-		}
-		/* What lies there may be anything. */
-		put_word(java, FRAME + ORIGINAL_WORD, java_code_at(SEGMENT_CALLER, entry + 1));
-		assert_java_walk(java, "CCsE");
-		assert_int_equal(java->world->trace.words[3] >> 32, JAVA_COMPILED | entry);
-		put_word(java, FRAME + ORIGINAL_WORD, CODE_START - 1);
-		assert_java_walk(java, "CCsE");
-		assert_int_equal(java->world->trace.words[3] >> 32, JAVA_COMPILED | entry);
-	}
-}
-
-static void what_is_beyond_the_frame_is_no_place_of_one_that_was_given_up(void **state)
-{
-	struct java *java = *state;
-
-	lay_compiled(java, IN_CODE, &in_frame);
-	put_code(java, java_code_at(SEGMENT_CALLER, 0x300), "\xe8\0\0\0\0", 5);
-	put_word(java, LEAF_WORD + FRAME_WORDS - 1, java_code_at(SEGMENT_CALLER, 0x300));
-	put_number(java, blob_at(SEGMENT_CALLER) + BLOB_ORIGINAL_PC, 8 * CALLER_FRAME_WORDS, 4);
-	put_word(java, LEAF_WORD + FRAME_WORDS + CALLER_FRAME_WORDS,
-		 java_code_at(SEGMENT_CALLER, 0x200));
-	assert_java_walk(java, "CCsE");
-	assert_int_equal(java->world->trace.words[3] >> 32, JAVA_COMPILED | 0x300);
-}
-
 static void a_method_that_calls_itself_is_one_method(void **state)
 {
 	struct java *java = *state;
@@ -541,8 +490,6 @@ int main(void)
 		java_test(words_that_pow_has_on_the_stack_are_counted),
 		java_test(a_stack_pointer_that_is_kept_on_the_stack_is_gone_back_to),
 		java_test(what_is_behind_no_call_is_no_return_address),
-		java_test(a_frame_that_was_given_up_is_where_it_was),
-		java_test(what_is_beyond_the_frame_is_no_place_of_one_that_was_given_up),
 		java_test(a_method_that_calls_itself_is_one_method),
 		java_test(stubs_are_called_or_keep_a_frame),
 		java_test(what_leads_to_a_virtual_method_leaves_the_stack_alone),

@@ -3,6 +3,9 @@
 // they had are thrown away: so that what was freed is used again for other versions, and an old name or an
 // old line would be wrong. Of each version a method of its own calls it.
 //
+// With -Xcomp the JVM compiles all again that is redefined.
+//
+// own: 20 1
 // agent: yes
 // unnamed: 10
 // chain: main@main > LIBRARY

@@ -73,7 +73,6 @@ static void fields_that_the_kernel_side_cannot_read_are_refused(void **state)
 		&layout.nmethod_method,	     &layout.nmethod_compile_id,
 		&layout.method_const_method, &layout.const_method_constants,
 		&layout.blob_name,	     &layout.blob_oop_maps,
-		&layout.nmethod_original_pc,
 	};
 
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
@@ -115,6 +114,38 @@ static void bytecodes_are_where_the_version_keeps_them(void **state)
 		assert_int_equal(attach(), 0);
 		assert_int_equal(process.bcp_slot, rows[i].slot);
 	}
+}
+
+static void frames_that_were_given_up_are_known_by_their_version_s_handlers(void **state)
+{
+	static const struct {
+		struct vm_place original_pc;
+		uint32_t version;
+		uint16_t handler;
+	} rows[] = {
+		{ { 200, 4 }, 8, JAVA_DEOPT_HANDLER_CALLS },
+		{ { 200, 4 }, 25, JAVA_DEOPT_HANDLER_CALLS },
+		{ { 200, 4 }, 26, JAVA_DEOPT_HANDLER_JUMPS_BACK },
+		/* Not told, or not where it is read. */
+		{ { JAVA_NO_PLACE, 0 }, 25, JAVA_DEOPT_HANDLER_UNKNOWN },
+		{ { 200, 8 }, 25, JAVA_DEOPT_HANDLER_UNKNOWN },
+		{ { 196, 4 }, 25, JAVA_DEOPT_HANDLER_UNKNOWN },
+		{ { 208, 4 }, 25, JAVA_DEOPT_HANDLER_UNKNOWN },
+	};
+
+	(void)state;
+	layout.nmethod_compile_id.offset = 204;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		layout.version = rows[i].version;
+		layout.nmethod_original_pc = rows[i].original_pc;
+		assert_int_equal(attach(), 0);
+		assert_int_equal(process.deopt_handler, rows[i].handler);
+	}
+	/* In what is thrown away of what is read. */
+	layout.nmethod_original_pc = (struct vm_place){ 200, 4 };
+	layout.blob_oop_maps.offset = 200 - JAVA_HEAD_MAX_BYTES + 8;
+	assert_int_equal(attach(), 0);
+	assert_int_equal(process.deopt_handler, JAVA_DEOPT_HANDLER_UNKNOWN);
 }
 
 static void what_a_continuation_s_entry_has_is_aligned(void **state)
@@ -163,6 +194,8 @@ int main(void)
 		cmocka_unit_test_setup(what_is_read_of_a_blob_holds_all_that_is_wanted, setup),
 		cmocka_unit_test_setup(fields_that_the_kernel_side_cannot_read_are_refused, setup),
 		cmocka_unit_test_setup(bytecodes_are_where_the_version_keeps_them, setup),
+		cmocka_unit_test_setup(
+			frames_that_were_given_up_are_known_by_their_version_s_handlers, setup),
 		cmocka_unit_test_setup(what_a_continuation_s_entry_has_is_aligned, setup),
 		cmocka_unit_test_setup(a_jvm_without_code_of_its_own_is_refused_in_words, setup),
 		cmocka_unit_test_setup(a_jvm_that_is_not_set_up_is_waited_for, setup),
