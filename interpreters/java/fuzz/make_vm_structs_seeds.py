@@ -103,7 +103,7 @@ def main():
                                  lambda texts: texts[0] in asked)
     values["IntConstants"] = copy_table(process, image, SYMBOLS[13:14],
                                         "IntConstantEntryArrayStride",
-                                        lambda texts: texts[0].startswith(b"frame::"))
+                                        lambda texts: texts[0] in asked)
     struct.pack_into("<%dQ" % len(SYMBOLS), image.content, 0, *values.values())
     with open(sys.argv[2], "wb") as seed:
         seed.write(image.content)
