@@ -2,7 +2,7 @@
 // Kotlin: functions of a file, extensions, default arguments, inline functions, lambdas, companions,
 // sequences.
 //
-// busy: Target.spin 30 1
+// busy: Target.spin 20 1
 // chain: main@- > main@main > turn@turn > LIBRARY
 // chain: main@- main@main turn@- LIBRARY
 // chain: main@- main@main turn@behind
