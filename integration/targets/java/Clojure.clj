@@ -17,7 +17,7 @@
 (defprotocol Greets
   (greet [this n]))
 
-(deftype Greeter [size]
+(deftype Greeter [size] ; //: greet
   Greets
   (greet [this n] ; //: greet
     (Target/spin (int n)))) ; //: greet
