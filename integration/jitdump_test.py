@@ -6,6 +6,7 @@
 V8 and CPython keep up to 2 MB of records before they write them: the programs here make enough code
 for the records of what they then spend their time in to be in the file.
 """
+import contextlib
 import os
 import re
 import shutil
@@ -96,11 +97,19 @@ def jitdump_python():
         match = re.match(r"3\.(\d+)", version)
         if not match or int(match[1]) < 13 or not os.path.exists(path):
             continue
-        if subprocess.run([path, "-X", "perf_jit", "-c", "import sys; "
-                           "sys.exit(not sys.is_stack_trampoline_active())"],
-                          check=False).returncode == 0:
+        with subprocess.Popen([path, "-X", "perf_jit", "-c", "import sys; "
+                               "sys.exit(not sys.is_stack_trampoline_active())"]) as process:
+            process.wait()
+        remove_dump(process.pid)
+        if process.returncode == 0:
             return path
     return None
+
+
+def remove_dump(pid):
+    """Python's file, which it leaves behind."""
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink("/tmp/jit-%d.dump" % pid)
 
 
 def check_python(tap):
@@ -115,9 +124,7 @@ def check_python(tap):
             file.write(PYTHON_SCRIPT)
         with Program(path, "-X", "perf_jit", script) as program:
             stacks, _ = folded(directory, program.pid)
-        dump = "/tmp/jit-%d.dump" % program.pid
-        if os.path.exists(dump):
-            os.unlink(dump)
+        remove_dump(program.pid)
     named = sum(count for stack, count in stacks.items()
                 if re.search(r";py::hot_inner:\S*/hot.py_\[[j?]\];", stack))
     tap.ok(named >= LEAST_SAMPLES, name, "%d of %d samples" % (named, sum(stacks.values())), stacks)

@@ -64,6 +64,19 @@ int code_lines_add(struct code_lines *lines, uint32_t offset, uint32_t line, con
 	return err ? err : code_line_rows_push(&lines->rows, row);
 }
 
+int code_lines_set_file(struct code_lines *lines, const char *file, size_t length)
+{
+	uint32_t start;
+	int err;
+
+	lines->files.count = 0;
+	lines->file_count = 0;
+	err = add_file(lines, file, length, &start);
+	for (size_t i = 0; i < lines->rows.count && !err; i++)
+		lines->rows.items[i].file = start;
+	return err;
+}
+
 /* Rows at one offset come by their line, so that the same rows give the same bytes. */
 static int compare_rows(const void *left, const void *right)
 {

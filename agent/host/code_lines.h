@@ -49,6 +49,9 @@ void code_lines_clear(struct code_lines *lines);
 int code_lines_add(struct code_lines *lines, uint32_t offset, uint32_t line, const char *file,
 		   size_t length);
 
+/** Makes @file that of all rows. Errors as code_lines_add(). */
+int code_lines_set_file(struct code_lines *lines, const char *file, size_t length);
+
 /**
  * Sorts the rows, leaves out those that say nothing new, and gives *@bytes of them as
  * code_lines_find() reads them, borrowed until the next change. -ENOMEM.

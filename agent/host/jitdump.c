@@ -29,6 +29,16 @@ enum {
 	 * and nearly all functions have a line for their first instructions.
 	 */
 	LINE_SHIFT = 0x40,
+
+	/* Address, line and column; the file's name and its NUL come behind. */
+	ROW_BYTES = 16,
+	/* V8 fills records up to a multiple. */
+	RECORD_ALIGNMENT = 8,
+	/*
+	 * V8 (of node 20) frees a file's name before it writes it (LinuxPerfJitLogger of its
+	 * diagnostics/perf-jit.cc): of so many bytes glibc's malloc() has then made use.
+	 */
+	FREED_BYTES = 16,
 };
 
 struct record {
@@ -51,16 +61,62 @@ size_t jitdump_bytes(const struct jitdump *dump)
 
 /* --- records --- */
 
+static bool is_file_name(const char *name)
+{
+	if (!*name)
+		return false;
+	for (; *name; name++)
+		if ((unsigned char)*name < ' ' || *name == 0x7f)
+			return false;
+	return true;
+}
+
+/* In front of ":LINE:COLUMN", with which V8 ends names of functions; NULL without that. */
+static const char *file_end(const char *function)
+{
+	const char *end = function + strlen(function);
+
+	for (int i = 0; i < 2; i++) {
+		const char *number = end;
+
+		while (number > function && number[-1] >= '0' && number[-1] <= '9')
+			number--;
+		if (number == end || number == function || number[-1] != ':')
+			return NULL;
+		end = number - 1;
+	}
+	return end;
+}
+
+/* V8's name of a function, "JS:*name file:line:column", has the file whose name was freed. */
+static int restore_file(struct jitdump *dump, const char *function)
+{
+	size_t length = dump->freed_name_bytes;
+	const char *end = file_end(function), *file, *left;
+
+	if (!end || (size_t)(end - function) <= length || end[-(ssize_t)length - 1] != ' ')
+		return -EBADMSG;
+	file = end - length;
+	left = dump->lines.files.items;
+	if (!is_file_name(file) || memcmp(end - strlen(left), left, strlen(left)) != 0)
+		return -EBADMSG;
+	return code_lines_set_file(&dump->lines, file, length);
+}
+
 /* Those of the function, if they can be its own. */
-static int pack_lines(struct jitdump *dump, uint64_t start, uint32_t size, const void **packed,
-		      uint32_t *bytes)
+static int pack_lines(struct jitdump *dump, uint64_t start, uint32_t size, const char *name,
+		      const void **packed, uint32_t *bytes)
 {
 	const struct code_line *rows;
+	int err;
 
 	*packed = NULL;
 	*bytes = 0;
 	if (!dump->has_lines || dump->lines_start != start)
 		return 0;
+	err = dump->freed_name_bytes ? restore_file(dump, name) : 0;
+	if (err)
+		return err == -ENOMEM ? err : 0;
 	if (code_lines_pack(&dump->lines, packed, bytes))
 		return -ENOMEM;
 	rows = dump->lines.rows.items;
@@ -92,7 +148,7 @@ static int take_load(struct jitdump *dump, struct code_batch *batch, struct reco
 	/* Without code, or with more than any function has. */
 	if (!name || !*name || !size || size > UINT32_MAX || start + size < start)
 		return 0;
-	err = pack_lines(dump, start, size, &packed, &bytes);
+	err = pack_lines(dump, start, size, name, &packed, &bytes);
 	if (!err)
 		err = code_batch_add(batch, start, size, name, strlen(name), packed, bytes);
 	dump->has_lines = false;
@@ -113,53 +169,104 @@ static int take_move(struct code_batch *batch, struct record *record)
 	return code_batch_move(batch, old_start, start, size);
 }
 
-static bool is_file_name(const char *name)
+static int add_line(struct jitdump *dump, uint64_t address, uint32_t line, const char *file,
+		    size_t length)
 {
-	if (!*name)
-		return false;
-	for (; *name; name++)
-		if ((unsigned char)*name < ' ' || *name == 0x7f)
-			return false;
-	return true;
+	if (address < dump->lines_start || address - dump->lines_start > UINT32_MAX)
+		return -EBADMSG;
+	return code_lines_add(&dump->lines, address - dump->lines_start, line, file, length);
+}
+
+/* One row that makes no sense is the end of all: nothing says where the next one begins. */
+static int add_lines(struct jitdump *dump, struct byte_reader reader, uint64_t count)
+{
+	const char *file = NULL, *name;
+	int err = 0;
+
+	for (uint64_t i = 0; i < count && !err; i++) {
+		uint64_t address = byte_reader_u64(&reader);
+		uint32_t line = byte_reader_u32(&reader);
+
+		/* The column. */
+		byte_reader_skip(&reader, 4);
+		name = byte_reader_string(&reader);
+		/* The same file as before. */
+		if (!name || strcmp(name, "\xff") != 0)
+			file = name;
+		if (!file || !is_file_name(file))
+			return -EBADMSG;
+		err = add_line(dump, address, line, file, strlen(file));
+	}
+	return err;
 }
 
 /*
- * One row that makes no sense is the end of all: node 20 has garbage in the place of some files'
- * names, and then nothing says where the next row begins.
+ * Rows whose files' names were freed before they were written, if all have one of @name_bytes: what
+ * is left of that is taken for the file.
  */
+static int add_freed_lines(struct jitdump *dump, struct byte_reader reader, uint64_t count,
+			   size_t name_bytes)
+{
+	size_t freed_bytes = name_bytes < FREED_BYTES ? name_bytes : FREED_BYTES;
+	size_t kept_bytes = name_bytes - freed_bytes;
+	int err = 0;
+
+	code_lines_clear(&dump->lines);
+	for (uint64_t i = 0; i < count && !err; i++) {
+		uint64_t address = byte_reader_u64(&reader);
+		uint32_t line = byte_reader_u32(&reader);
+		const char *name;
+
+		byte_reader_skip(&reader, 4);
+		name = byte_reader_bytes(&reader, name_bytes + 1);
+		if (!name || strnlen(name + freed_bytes, kept_bytes + 1) != kept_bytes)
+			return -EBADMSG;
+		err = add_line(dump, address, line, name + freed_bytes, kept_bytes);
+	}
+	if (!err && dump->lines.file_count != 1)
+		return -EBADMSG;
+	dump->freed_name_bytes = name_bytes;
+	return err;
+}
+
+/* The same, of the shortest name that these rows can have, for zeros fill the record up. */
+static int find_freed_lines(struct jitdump *dump, struct byte_reader reader, uint64_t count)
+{
+	uint64_t left = byte_reader_left(&reader);
+	int err = -EBADMSG;
+
+	if (!count)
+		return err;
+	for (uint32_t fill = RECORD_ALIGNMENT; fill-- > 0;) {
+		uint64_t bytes = left < fill ? 0 : (left - fill) / count;
+
+		if (bytes <= ROW_BYTES + 1 || bytes * count != left - fill)
+			continue;
+		err = add_freed_lines(dump, reader, count, bytes - ROW_BYTES - 1);
+		if (err != -EBADMSG)
+			return err;
+	}
+	return err;
+}
+
 static int take_lines(struct jitdump *dump, struct record *record)
 {
 	struct byte_reader *reader = &record->reader;
-	const char *file = NULL, *name;
-	uint64_t address, count;
-	uint32_t line;
+	uint64_t count;
 	int err;
 
 	dump->has_lines = false;
+	dump->freed_name_bytes = 0;
 	code_lines_clear(&dump->lines);
 	dump->lines_start = byte_reader_u64(reader);
 	count = byte_reader_u64(reader);
 	if (count > CODE_LINES_MAX_ROWS)
 		return 0;
-	for (uint64_t i = 0; i < count; i++) {
-		address = byte_reader_u64(reader);
-		line = byte_reader_u32(reader);
-		/* The column. */
-		byte_reader_skip(reader, 4);
-		name = byte_reader_string(reader);
-		/* The same file as before. */
-		if (!name || strcmp(name, "\xff") != 0)
-			file = name;
-		if (!file || !is_file_name(file) || address < dump->lines_start ||
-		    address - dump->lines_start > UINT32_MAX)
-			return 0;
-		err = code_lines_add(&dump->lines, address - dump->lines_start, line, file,
-				     strlen(file));
-		if (err)
-			return err == -E2BIG ? 0 : err;
-	}
-	dump->has_lines = true;
-	return 0;
+	err = add_lines(dump, *reader, count);
+	if (err == -EBADMSG)
+		err = find_freed_lines(dump, *reader, count);
+	dump->has_lines = !err;
+	return err == -ENOMEM ? err : 0;
 }
 
 static int take_record(struct jitdump *dump, struct code_batch *batch, struct record *record)

@@ -31,6 +31,8 @@ struct jitdump {
 	/** Of the next function, if that is the one at @lines_start. */
 	struct code_lines lines;
 	uint64_t lines_start;
+	/** Their one file's name has so many bytes, of which only some are left; else 0. */
+	uint32_t freed_name_bytes;
 	bool has_lines;
 	bool has_header;
 	/** What follows cannot be read. */
