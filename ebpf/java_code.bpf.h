@@ -307,7 +307,7 @@ static __always_inline bool java_is_deopt_handler(__u64 code, __u64 address)
 
 /*
  * The same from 26 on: a jump back to the call that stands in front. Behind any other call of Java's code there
- * is a nop.
+ * is a nop, but in a JVM that runs without continuations (-XX:-VMContinuations).
  */
 static __always_inline bool java_jumps_back(__u64 code)
 {

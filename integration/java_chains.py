@@ -35,7 +35,7 @@ Directives, lines `// name: value`:
     truncated: yes  stacks may be cut at their root
     busy: NAME N M  per cent of the exact stacks that end in a method, at least, must have this one; in mode
 		    exact M (N): of some loops C2 keeps no lines, and with DebugNonSafepoints the JVM, as JFR
-		    shows, gives them that of what stands behind
+		    shows, gives them that of what stands behind (0: it is not judged)
     own: N M	    per cent of the samples must be the program's own, and not its JVM's threads'; with -Xcomp
 		    M (20 20)
     unnamed: N	    per cent of the samples may have methods that are gone before they are named (0.5)

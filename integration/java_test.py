@@ -27,7 +27,7 @@ AT_ONCE = 6
 COMP_TARGETS = ["Calls", "Inlined"]
 SECONDS = 10 if IS_LONG else 4
 # With -Xcomp, beside others.
-READY_SECONDS = 120
+READY_SECONDS = 300
 # On a machine that is busy with other things the targets get little of it.
 ROUNDS_MAX = 5
 # Of a target's own samples.
@@ -229,7 +229,7 @@ def test_group(tap, java, mode, group):
     programs = []
     try:
         for target in group:
-            programs.append(Program(*java.target(target, mode), seconds=READY_SECONDS))
+            programs.append(start(java, mode, target))
         for _ in range(ROUNDS_MAX):
             for stack, count in sample(programs, SECONDS).items():
                 verdicts[stack.comm].add(stack, count)

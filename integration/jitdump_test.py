@@ -74,7 +74,8 @@ def check_node(tap):
     if not shutil.which("node"):
         tap.skip(name, "no node on this machine")
         return
-    with tempfile.TemporaryDirectory() as directory:
+    # Of names of files with a longer path than 16 bytes the agent can make up for what V8 spoils.
+    with tempfile.TemporaryDirectory(prefix="allframes-jitdump-") as directory:
         script = os.path.join(directory, "hot.js")
         with open(script, "w", encoding="ascii") as file:
             file.write(NODE_SCRIPT)

@@ -217,6 +217,9 @@ static int read_eh_frame(const struct elf_image *image, struct unwind_input *inp
 
 	if (!section)
 		return read_by_segment(image, input, bytes);
+	/* It is loaded with the program; nobody else would unpack it, and that can take long. */
+	if (elf_section_encoding(section) != ELF_ENCODING_PLAIN)
+		return fail(-EBADMSG, ".eh_frame is compressed");
 	input->eh_frame_address = section->address;
 	return elf_image_load_section(image, section, UNWIND_INPUT_MAX_BYTES, bytes);
 }

@@ -220,9 +220,15 @@ static int add_function(struct walk *walk, Dwarf_Die *die, struct dwarf_attribut
 
 static enum function_kind find_kind(Dwarf_Die *die)
 {
+	Dwarf_Attribute declaration;
+
 	if (dwarf_hasattr(die, DW_AT_low_pc) || dwarf_hasattr(die, DW_AT_ranges))
 		return FUNCTION_WITH_CODE;
-	return dwarf_hasattr(die, DW_AT_declaration) ? FUNCTION_DECLARATION : FUNCTION_ABSTRACT;
+	/* A flag that has a value may be different in each that has this abbreviation. */
+	if (dwarf_attr(die, DW_AT_declaration, &declaration) &&
+	    dwarf_whatform(&declaration) == DW_FORM_flag_present)
+		return FUNCTION_DECLARATION;
+	return FUNCTION_ABSTRACT;
 }
 
 /* dwarf_tag() has found the abbreviation of @die. */

@@ -13,7 +13,7 @@
 
 enum {
 	/* Raise it whenever the same bytes would give other ranges. */
-	MAKER_VERSION = 2,
+	MAKER_VERSION = 3,
 	PIECE_BYTES = 256 << 10,
 	/* Of a section's name, what is looked at: many may have one long name. */
 	SECTION_NAME_MAX_BYTES = 256,
@@ -68,12 +68,6 @@ static int add_contents(struct chain *chain, const struct elf_image *image,
 	return 0;
 }
 
-static bool is_debug(const struct elf_section *section)
-{
-	return text_starts_with(section->name, ".debug_") ||
-	       text_starts_with(section->name, ".zdebug_");
-}
-
 static bool is_read(const struct elf_image *image, const struct elf_section *section,
 		    enum range_depth depth)
 {
@@ -91,7 +85,7 @@ static bool is_read(const struct elf_image *image, const struct elf_section *sec
 	}
 	if (!strcmp(section->name, ".gnu_debugdata"))
 		return true;
-	return depth == RANGE_DEPTH_FULL && is_debug(section);
+	return depth == RANGE_DEPTH_FULL && elf_section_is_debug_data(section);
 }
 
 static void add_segment(struct chain *chain, const struct elf_segment *segment)

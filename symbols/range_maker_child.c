@@ -14,6 +14,7 @@
 
 #include "agent/base/cleanup.h"
 #include "agent/base/error.h"
+#include "agent/host/decompress.h"
 #include "symbols/big_bytes.h"
 #include "symbols/dwarf_problem.h"
 #include "symbols/dwarf_ranges.h"
@@ -311,6 +312,7 @@ static int start(void)
 	read_paths();
 	if (job.request.depth == RANGE_DEPTH_FULL)
 		find_package();
+	decompress_prepare();
 	dwarf_ranges_provide_split(provide_split);
 	dwarf_ranges_provide_unpacked(unpack);
 	big_bytes_use_files(ask_big_bytes);

@@ -60,11 +60,6 @@ static bool is_unread(const char *name)
 	return false;
 }
 
-static bool is_debug_data(const char *name)
-{
-	return text_starts_with(name, ".debug_") || text_starts_with(name, ".zdebug_");
-}
-
 /*
  * By the names of all sections libdw tells files of split units from others: an unread one is there, and
  * empty. By its build id the common file of dwz is known.
@@ -73,7 +68,7 @@ static bool is_kept(const struct elf_section *section)
 {
 	if (section->type == SHT_NOBITS || strnlen(section->name, NAME_MAX_BYTES) == NAME_MAX_BYTES)
 		return false;
-	return is_debug_data(section->name) || !strcmp(section->name, ".gnu_debugaltlink") ||
+	return elf_section_is_debug_data(section) || !strcmp(section->name, ".gnu_debugaltlink") ||
 	       !strcmp(section->name, ".note.gnu.build-id");
 }
 
@@ -88,7 +83,7 @@ static int unpacked_bytes(const struct elf_image *image, const struct elf_sectio
 {
 	uint64_t claimed = section->size;
 
-	if (is_debug_data(section->name) && is_unread(section->name)) {
+	if (elf_section_is_debug_data(section) && is_unread(section->name)) {
 		*bytes = 0;
 		return 0;
 	}

@@ -21,7 +21,17 @@ enum {
 	/* What xz -9 needs, and some. */
 	XZ_MEMORY_MAX_BYTES = 72 << 20,
 	XZ_FIRST_OUTPUT_BYTES = 256 << 10,
+	/* Input for no output at all; empty blocks could go on for ever. */
+	INPUT_SPARE_BYTES = 64 << 10,
+	/* Data that cannot be compressed get longer, but by far less than this part. */
+	INPUT_GROWTH = 8,
 };
+
+void decompress_prepare(void)
+{
+	/* On arm64 libdeflate reads /proc/self/auxv. */
+	libdeflate_adler32(1, "", 1);
+}
 
 static int decompress_zlib(const void *input, size_t input_bytes, void *output, size_t output_bytes)
 {
@@ -53,6 +63,10 @@ static int decompress_zstd(const void *input, size_t input_bytes, void *output, 
 int decompress(enum compression compression, const void *input, size_t input_bytes, void *output,
 	       size_t output_bytes)
 {
+	size_t growth_bytes = output_bytes / INPUT_GROWTH + INPUT_SPARE_BYTES;
+
+	if (input_bytes > output_bytes && input_bytes - output_bytes > growth_bytes)
+		input_bytes = output_bytes + growth_bytes;
 	switch (compression) {
 	case COMPRESSION_ZLIB:
 		return decompress_zlib(input, input_bytes, output, output_bytes);

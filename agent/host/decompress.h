@@ -2,7 +2,8 @@
 /**
  * Decompression of whole buffers: of a size that is known beforehand, as ELF's compressed sections
  * have it, or of any size below a limit. The input is hostile; the output never grows beyond what
- * the caller allows, and so neither does the time.
+ * the caller allows, and of input that says nothing no more is read than an output of this size can
+ * have, and so the time does not grow, either.
  */
 #ifndef AGENT_HOST_DECOMPRESS_H
 #define AGENT_HOST_DECOMPRESS_H
@@ -13,6 +14,9 @@ enum compression {
 	COMPRESSION_ZLIB,
 	COMPRESSION_ZSTD,
 };
+
+/** Before the first use in a process that may not open files any more: libraries look at the CPU. */
+void decompress_prepare(void);
 
 /**
  * Decompresses @input into @output, which must come out exactly @output_bytes long. -EBADMSG if the

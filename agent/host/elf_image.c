@@ -17,6 +17,7 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/error.h"
 #include "agent/base/read_exactly.h"
+#include "agent/base/text.h"
 #include "agent/host/decompress.h"
 
 enum {
@@ -324,8 +325,14 @@ enum elf_encoding elf_section_encoding(const struct elf_section *section)
 {
 	if (section->flags & SHF_COMPRESSED)
 		return ELF_ENCODING_COMPRESSED;
-	return strncmp(section->name, zdebug_prefix, strlen(zdebug_prefix)) ? ELF_ENCODING_PLAIN :
-									      ELF_ENCODING_ZDEBUG;
+	return text_starts_with(section->name, zdebug_prefix) ? ELF_ENCODING_ZDEBUG :
+								ELF_ENCODING_PLAIN;
+}
+
+bool elf_section_is_debug_data(const struct elf_section *section)
+{
+	return text_starts_with(section->name, ".debug_") ||
+	       text_starts_with(section->name, zdebug_prefix);
 }
 
 int elf_image_load_raw_section(const struct elf_image *image, const struct elf_section *section,

@@ -124,6 +124,9 @@ const struct elf_section *elf_image_find_section(const struct elf_image *image, 
 
 enum elf_encoding elf_section_encoding(const struct elf_section *section);
 
+/** Whether it is one of DWARF's, by its name. */
+bool elf_section_is_debug_data(const struct elf_section *section);
+
 /** Reads a section as it stands in the file; -ENOENT for SHT_NOBITS, -E2BIG over @limit, -EBADMSG. */
 int elf_image_load_raw_section(const struct elf_image *image, const struct elf_section *section,
 			       uint64_t limit, struct elf_bytes *raw);

@@ -36,7 +36,8 @@ enum {
 	RECORD_ALIGNMENT = 8,
 	/*
 	 * V8 (of node 20) frees a file's name before it writes it (LinuxPerfJitLogger of its
-	 * diagnostics/perf-jit.cc): of so many bytes glibc's malloc() has then made use.
+	 * diagnostics/perf-jit.cc): so many bytes glibc's malloc() has then made use of, for an
+	 * address and what may be one. The highest bytes of addresses are zeros.
 	 */
 	FREED_BYTES = 16,
 };
@@ -92,13 +93,13 @@ static const char *file_end(const char *function)
 static int restore_file(struct jitdump *dump, const char *function)
 {
 	size_t length = dump->freed_name_bytes;
-	const char *end = file_end(function), *file, *left;
+	const char *end = file_end(function), *file;
 
 	if (!end || (size_t)(end - function) <= length || end[-(ssize_t)length - 1] != ' ')
 		return -EBADMSG;
 	file = end - length;
-	left = dump->lines.files.items;
-	if (!is_file_name(file) || memcmp(end - strlen(left), left, strlen(left)) != 0)
+	if (!is_file_name(file) ||
+	    memcmp(file + FREED_BYTES, dump->lines.files.items, length - FREED_BYTES) != 0)
 		return -EBADMSG;
 	return code_lines_set_file(&dump->lines, file, length);
 }
@@ -177,6 +178,19 @@ static int add_line(struct jitdump *dump, uint64_t address, uint32_t line, const
 	return code_lines_add(&dump->lines, address - dump->lines_start, line, file, length);
 }
 
+/* What stands behind the last row. */
+static bool is_fill(struct byte_reader *reader)
+{
+	size_t left = byte_reader_left(reader);
+
+	if (byte_reader_failed(reader) || left >= RECORD_ALIGNMENT)
+		return false;
+	while (left--)
+		if (byte_reader_u8(reader))
+			return false;
+	return true;
+}
+
 /* One row that makes no sense is the end of all: nothing says where the next one begins. */
 static int add_lines(struct jitdump *dump, struct byte_reader reader, uint64_t count)
 {
@@ -197,39 +211,40 @@ static int add_lines(struct jitdump *dump, struct byte_reader reader, uint64_t c
 			return -EBADMSG;
 		err = add_line(dump, address, line, file, strlen(file));
 	}
-	return err;
+	return err || is_fill(&reader) ? err : -EBADMSG;
 }
 
 /*
- * Rows whose files' names were freed before they were written, if all have one of @name_bytes: what
- * is left of that is taken for the file.
+ * Rows whose files' names were all freed before they were written, if they can be one of @name_bytes,
+ * of which at least what stands behind the last slash is left. That is taken for the file.
  */
 static int add_freed_lines(struct jitdump *dump, struct byte_reader reader, uint64_t count,
 			   size_t name_bytes)
 {
-	size_t freed_bytes = name_bytes < FREED_BYTES ? name_bytes : FREED_BYTES;
-	size_t kept_bytes = name_bytes - freed_bytes;
+	size_t kept_bytes = name_bytes - FREED_BYTES;
 	int err = 0;
 
 	code_lines_clear(&dump->lines);
 	for (uint64_t i = 0; i < count && !err; i++) {
 		uint64_t address = byte_reader_u64(&reader);
 		uint32_t line = byte_reader_u32(&reader);
-		const char *name;
+		const char *name, *kept;
 
 		byte_reader_skip(&reader, 4);
 		name = byte_reader_bytes(&reader, name_bytes + 1);
-		if (!name || strnlen(name + freed_bytes, kept_bytes + 1) != kept_bytes)
+		kept = name ? name + FREED_BYTES : NULL;
+		if (!name || !memchr(name, '\0', FREED_BYTES) || !memchr(kept, '/', kept_bytes) ||
+		    strnlen(kept, kept_bytes + 1) != kept_bytes)
 			return -EBADMSG;
-		err = add_line(dump, address, line, name + freed_bytes, kept_bytes);
+		err = add_line(dump, address, line, kept, kept_bytes);
 	}
-	if (!err && dump->lines.file_count != 1)
+	if (!err && (!is_fill(&reader) || dump->lines.file_count != 1))
 		return -EBADMSG;
 	dump->freed_name_bytes = name_bytes;
 	return err;
 }
 
-/* The same, of the shortest name that these rows can have, for zeros fill the record up. */
+/* The same, of whatever length the name has in a record of this size. */
 static int find_freed_lines(struct jitdump *dump, struct byte_reader reader, uint64_t count)
 {
 	uint64_t left = byte_reader_left(&reader);
@@ -237,10 +252,10 @@ static int find_freed_lines(struct jitdump *dump, struct byte_reader reader, uin
 
 	if (!count)
 		return err;
-	for (uint32_t fill = RECORD_ALIGNMENT; fill-- > 0;) {
-		uint64_t bytes = left < fill ? 0 : (left - fill) / count;
+	for (uint32_t fill = 0; fill < RECORD_ALIGNMENT && fill < left; fill++) {
+		uint64_t bytes = (left - fill) / count;
 
-		if (bytes <= ROW_BYTES + 1 || bytes * count != left - fill)
+		if (bytes <= ROW_BYTES + FREED_BYTES + 1 || bytes * count != left - fill)
 			continue;
 		err = add_freed_lines(dump, reader, count, bytes - ROW_BYTES - 1);
 		if (err != -EBADMSG)

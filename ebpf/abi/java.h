@@ -13,7 +13,8 @@
  * A frame of a stub has its own place in the process as address, JAVA_STUB as position and fingerprint 0.
  *
  * position: JAVA_COMPILED and the place behind the beginning of the nmethod's code, of a return address
- * as it is; or the bytecode's place (bci) in the interpreted method, JAVA_NO_BCI: not known.
+ * as it is, or, where the frame was given up and returns to a handler, of the one that the JVM put away;
+ * or the bytecode's place (bci) in the interpreted method, JAVA_NO_BCI: not known.
  *
  * fingerprint: of a compiled frame java_fingerprint() of its Method's address and the compile id; of an
  * interpreted one java_method_fingerprint(), with how many classes were unloaded, since a class of one form may

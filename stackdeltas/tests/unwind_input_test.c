@@ -127,6 +127,25 @@ static void assert_only_code(const struct fixture *fixture, int eh_frame_error)
 			 input.segments[0].end - input.segments[0].start);
 }
 
+static void an_eh_frame_that_is_compressed_is_none(void **state)
+{
+	struct fixture *fixture = *state;
+	_cleanup_(unwind_input_deinit) struct unwind_input input = { 0 };
+	Elf64_Shdr *sections = (Elf64_Shdr *)(fixture->bytes + fixture->header->e_shoff);
+	uint64_t names = sections[fixture->header->e_shstrndx].sh_offset;
+	int changed_count = 0;
+
+	for (int i = 0; i < fixture->header->e_shnum; i++)
+		if (!strcmp((char *)fixture->bytes + names + sections[i].sh_name, ".eh_frame")) {
+			sections[i].sh_flags |= SHF_COMPRESSED;
+			changed_count++;
+		}
+	assert_int_equal(changed_count, 1);
+	assert_int_equal(read_input(fixture, &input), 0);
+	assert_int_equal(input.eh_frame_error, -EBADMSG);
+	assert_int_equal(input.eh_frame_bytes, 0);
+}
+
 static void fdes_are_handed_on_with_what_was_counted_in_them(void **state)
 {
 	_cleanup_(unwind_input_deinit) struct unwind_input input = { 0 };
@@ -282,6 +301,7 @@ int main(void)
 		TEST(only_code_that_nobody_called_is_an_entry_point),
 		TEST(segments_lead_to_the_same_bytes_as_sections),
 		TEST(a_header_without_table_is_enough),
+		TEST(an_eh_frame_that_is_compressed_is_none),
 		TEST(fdes_are_handed_on_with_what_was_counted_in_them),
 		TEST(damaged_headers_are_told),
 		TEST(a_pointer_outside_of_the_file_is_enoent),

@@ -101,6 +101,10 @@ LONG_PROGRAMS = {
     "g++ -O2 common file DWARF 5": [
         "g++ -g -gdwarf-5 -O2 shop.cpp -o {program}", "g++ -g -gdwarf-5 -O3 shop.cpp -o {program}.3",
         "cp {program} {program}.twin", "dwz --dwarf-5 -m {program}.common {program} {program}.3"],
+    "g++ -O2 packed common file": [
+        "g++ -g -gdwarf-4 -O2 shop.cpp -o {program}", "g++ -g -gdwarf-4 -O3 shop.cpp -o {program}.3",
+        "cp {program} {program}.twin", "dwz -m {program}.common {program} {program}.3",
+        "objcopy --compress-debug-sections=zlib {program}.common"],
     "clang++ -O0 DWARF 4": ["clang++ -g -gdwarf-aranges -gdwarf-4 -O0 shop.cpp -o {program}"],
     "clang++ -O3 DWARF 4": ["clang++ -g -gdwarf-aranges -gdwarf-4 -O3 shop.cpp -o {program}"],
     "clang++ -O2 LTO": ["clang++ -g -gdwarf-aranges -flto -fuse-ld=lld -O2 shop.cpp -o {program}",

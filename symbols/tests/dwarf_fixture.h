@@ -77,11 +77,12 @@ static inline int write_file(const struct part *parts, size_t count)
 					.st_size = CODE_BYTES } };
 	static struct elf_builder builder;
 	uint32_t sections[8], symbol_table, text;
-	char path[] = "/tmp/hostile_dwarf_XXXXXX";
+	char path[] = "/tmp/made_dwarf_XXXXXX";
 	int fd = mkostemp(path, O_CLOEXEC);
 	uint64_t offset = BUILT_BYTES;
 
 	assert_true(fd >= 0);
+	assert_true(count <= sizeof(sections) / sizeof(sections[0]));
 	unlink(path);
 	elf_builder_init(&builder, 1);
 	text = elf_builder_add(&builder, ".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, "", 0);

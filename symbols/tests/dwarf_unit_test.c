@@ -45,20 +45,22 @@ static void expect_function(int fd, const char *name)
 	assert_string_equal(frames[0].function, name);
 }
 
-/* A function with @attribute, which has no code, around one that has. */
-static int write_nested(uint8_t attribute, uint64_t code)
+/* A function with @attribute, which has no code, around one that has; with DW_FORM_flag that is 0. */
+static int write_nested(uint8_t attribute, uint8_t form, uint64_t code)
 {
 	struct byte_vector info = { 0 }, abbreviations = { 0 };
 
 	put_unit_abbreviation(&abbreviations);
-	PUT(&abbreviations, ABBREVIATION_OUTER, DW_TAG_subprogram, DW_CHILDREN_yes, attribute,
-	    DW_FORM_flag_present, 0, 0);
+	PUT(&abbreviations, ABBREVIATION_OUTER, DW_TAG_subprogram, DW_CHILDREN_yes, attribute, form,
+	    0, 0);
 	put_code_abbreviation(&abbreviations, code);
 	PUT(&abbreviations, 0);
 	begin_unit(&info);
 	/* Twice, as what is known of the abbreviation is used from the second on. */
 	for (int i = 0; i < 2; i++) {
 		PUT(&info, ABBREVIATION_OUTER);
+		if (form == DW_FORM_flag)
+			PUT(&info, 0);
 		if (i)
 			put_code(&info, code);
 		PUT(&info, 0);
@@ -70,14 +72,16 @@ static int write_nested(uint8_t attribute, uint64_t code)
 static void functions_in_one_without_code_are_found(void **state)
 {
 	(void)state;
-	expect_function(write_nested(DW_AT_inline, 3), "inner");
-	expect_function(write_nested(DW_AT_inline, ABBREVIATION_LATE), "inner");
+	expect_function(write_nested(DW_AT_inline, DW_FORM_flag_present, 3), "inner");
+	expect_function(write_nested(DW_AT_inline, DW_FORM_flag_present, ABBREVIATION_LATE),
+			"inner");
+	expect_function(write_nested(DW_AT_declaration, DW_FORM_flag, 3), "inner");
 }
 
 static void a_declaration_is_not_looked_into(void **state)
 {
 	(void)state;
-	expect_function(write_nested(DW_AT_declaration, 3), "of_symbols");
+	expect_function(write_nested(DW_AT_declaration, DW_FORM_flag_present, 3), "of_symbols");
 }
 
 /* The same number is another abbreviation in each unit. */

@@ -65,10 +65,6 @@ static bool is_one_of(const char *name, const char *const *names, size_t count)
 /* That each section of debug data in @wanted is in @got, byte by byte; those that nothing reads are empty. */
 static void expect_debug_data(const struct elf_image *wanted, const struct elf_image *got)
 {
-	static const char *const read[] = {
-		".debug_info",	   ".debug_abbrev", ".debug_line",     ".debug_str",
-		".debug_line_str", ".debug_ranges", ".debug_rnglists",
-	};
 	static const char *const unread[] = {
 		".debug_aranges", ".debug_frame",    ".debug_loc",	    ".debug_loclists",
 		".debug_macro",	  ".debug_pubnames", ".debug_gnu_pubtypes",
@@ -88,14 +84,14 @@ static void expect_debug_data(const struct elf_image *wanted, const struct elf_i
 			unread_count++;
 			continue;
 		}
-		assert_true(is_one_of(section->name, read, sizeof(read) / sizeof(read[0])));
 		assert_int_equal(elf_image_load_section(wanted, section, UINT64_MAX, &left), 0);
 		assert_int_equal(elf_image_load_raw_section(got, found, UINT64_MAX, &right), 0);
 		assert_int_equal(left.size, right.size);
 		assert_memory_equal(left.data, right.data, left.size);
 		read_count++;
 	}
-	assert_in_range(read_count, 4, 7);
+	/* .debug_info, _abbrev, _line and _str at least. */
+	assert_in_range(read_count, 4, 20);
 	assert_in_range(unread_count, 2, 7);
 }
 

@@ -125,6 +125,33 @@ static void what_stands_behind_zlib_data_does_not_count(void **state)
 	assert_memory_equal(output, plain, sizeof(plain));
 }
 
+/* A stream of one byte behind blocks that are empty. */
+static size_t pack_behind_empty_blocks(size_t count)
+{
+	static const uint8_t empty[] = { 0, 0, 0, 0xff, 0xff };
+	static const uint8_t head[] = { 0x78, 0x9c };
+	static const uint8_t last[] = { 1, 1, 0, 0xfe, 0xff, 'x', 0, 'y', 0, 'y' };
+	uint8_t *end = packed;
+
+	assert_true(sizeof(head) + count * sizeof(empty) + sizeof(last) <= sizeof(packed));
+	end = mempcpy(end, head, sizeof(head));
+	while (count--)
+		end = mempcpy(end, empty, sizeof(empty));
+	end = mempcpy(end, last, sizeof(last));
+	return end - packed;
+}
+
+static void zlib_data_that_say_nothing_for_long_are_refused(void **state)
+{
+	size_t size = pack_behind_empty_blocks(12000);
+
+	(void)state;
+	assert_int_equal(decompress(COMPRESSION_ZLIB, packed, size, output, 1), 0);
+	assert_int_equal(output[0], 'x');
+	size = pack_behind_empty_blocks(14000);
+	assert_int_equal(decompress(COMPRESSION_ZLIB, packed, size, output, 1), -EBADMSG);
+}
+
 static void *allocate_nothing(size_t size)
 {
 	(void)size;
@@ -222,6 +249,7 @@ int main(void)
 		cmocka_unit_test(zlib_data_that_are_cut_or_damaged_are_refused),
 		cmocka_unit_test(zlib_data_of_one_byte_more_or_less_than_stated_are_refused),
 		cmocka_unit_test(what_stands_behind_zlib_data_does_not_count),
+		cmocka_unit_test(zlib_data_that_say_nothing_for_long_are_refused),
 		cmocka_unit_test(without_memory_nothing_comes_out),
 		cmocka_unit_test(xz_streams_of_every_preset_come_out_as_they_went_in),
 		cmocka_unit_test(xz_data_that_are_large_damaged_or_cut_are_refused),

@@ -316,61 +316,70 @@ static void lines_that_make_no_sense_are_left_out(void **state)
 	assert_int_equal(fixture->dump.names.functions.count, 7);
 }
 
-/* As node 20 writes them: of each name 16 bytes are malloc()'s, which has zeros among its own. */
-static void put_freed_lines(struct fixture *fixture, uint64_t start, const struct row *rows,
-			    uint64_t count)
+/* As node 20 writes them: 16 bytes of each name are malloc()'s, which has zeros among its own. */
+static void free_names(struct fixture *fixture, size_t record, uint64_t count)
 {
-	size_t record = fixture->size;
-
-	put_lines(fixture, start, rows, count);
 	/* Type, size and time; start and count. */
 	for (size_t at = record + 32; count--; at += 16) {
 		size_t length = strlen((const char *)fixture->bytes + at + 16);
 
 		for (size_t i = 0; i < 16 && i < length; i++)
-			fixture->bytes[at + 16 + i] = i % 8 < 5 ? 0x1f + 7 * i : 0;
+			fixture->bytes[at + 16 + i] = i % 8 < 6 ? 'A' + i : 0;
 		at += length + 1;
 	}
-	while (fixture->size % 8)
-		put(fixture, 0, 1);
+}
+
+/* Those of the first @freed_count, filled up with @fill. */
+static void put_freed_lines(struct fixture *fixture, const struct row *rows, uint64_t count,
+			    uint64_t freed_count, uint8_t fill)
+{
+	uint64_t start = rows[0].address - 0x40;
+	size_t record = fixture->size;
+
+	put_lines(fixture, start, rows, count);
+	free_names(fixture, record, freed_count);
+	while ((fixture->size - record) % 8)
+		put(fixture, fill, 1);
 	end_record(fixture, record);
 }
+
+#define LONG_FILE "/srv/in some folder/name.js"
 
 static void of_lines_whose_file_was_freed_the_function_tells_the_file(void **state)
 {
 	const struct row rows[] = {
-		{ 0x1040, 7, "/srv/a b/long-name.js" },
-		{ 0x1050, 8, "/srv/a b/long-name.js" },
-		{ 0x1058, 9, "/srv/a b/long-name.js" },
+		{ 0x1040, 7, LONG_FILE },
+		{ 0x1050, 8, LONG_FILE },
+		{ 0x1058, 9, LONG_FILE },
 	};
-	const struct row brief[] = { { 0x2040, 3, "a.js" } };
+	const struct row one[] = { { 0x2040, 3, LONG_FILE } };
 	struct fixture *fixture = *state;
 
-	put_freed_lines(fixture, 0x1000, rows, 3);
-	put_load(fixture, 0x1000, 0x20, "JS:*work /srv/a b/long-name.js:8:18", 0);
-	put_freed_lines(fixture, 0x2000, brief, 1);
-	put_load(fixture, 0x2000, 0x20, "JS:^ a.js:1:1", 0);
+	put_freed_lines(fixture, rows, 3, 3, 0);
+	put_load(fixture, 0x1000, 0x20, "JS:*work " LONG_FILE ":8:18", 0);
+	put_freed_lines(fixture, one, 1, 1, 0);
+	put_load(fixture, 0x2000, 0x20, "JS:^ " LONG_FILE ":1:1", 0);
 	/* Whole lines behind them are as ever. */
 	put_lines(fixture, 0x3000, (const struct row[]){ { 0x3040, 4, "b.js" } }, 1);
 	put_load(fixture, 0x3000, 0x20, "JS:*other c.js:1:1", 0);
 	take_all(fixture);
-	check_line(fixture, 0x1000, "/srv/a b/long-name.js", 7);
-	check_line(fixture, 0x1010, "/srv/a b/long-name.js", 8);
-	check_line(fixture, 0x101f, "/srv/a b/long-name.js", 9);
-	check_line(fixture, 0x2010, "a.js", 3);
+	check_line(fixture, 0x1000, LONG_FILE, 7);
+	check_line(fixture, 0x1010, LONG_FILE, 8);
+	check_line(fixture, 0x101f, LONG_FILE, 9);
+	check_line(fixture, 0x2010, LONG_FILE, 3);
 	check_line(fixture, 0x3000, "b.js", 4);
 }
 
 static void lines_whose_file_was_freed_and_is_not_told_are_left_out(void **state)
 {
 	const char *const names[] = {
-		/* Not this file, another length, no columns, nothing in front. */
-		"JS:*work /srv/a b/long-nama.js:8:18",
-		"JS:*work /srv/long-name.js:8:18",
-		"JS:*work /srv/a b/long-name.js:8",
-		"JS:*work /srv/a b/long-name.js",
-		"/srv/a b/long-name.js:8:18",
-		"JS:*work/srv/a b/long-name.js:8:18",
+		/* Another file, another length, no columns, nothing in front. */
+		"JS:*work /srv/in some folder/nama.js:8:18",
+		"JS:*work /srv/in a folder/name.js:8:18",
+		"JS:*work " LONG_FILE ":8",
+		"JS:*work " LONG_FILE,
+		LONG_FILE ":8:18",
+		"JS:*work" LONG_FILE ":8:18",
 		":8:18",
 		"8",
 	};
@@ -378,27 +387,51 @@ static void lines_whose_file_was_freed_and_is_not_told_are_left_out(void **state
 	uint64_t start = 0x10000;
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++, start += 0x1000) {
-		const struct row rows[] = { { start + 0x40, 7, "/srv/a b/long-name.js" } };
+		const struct row row = { start + 0x40, 7, LONG_FILE };
 
-		put_freed_lines(fixture, start, rows, 1);
+		put_freed_lines(fixture, &row, 1, 1, 0);
 		put_load(fixture, start, 0x20, names[i], 0);
 	}
-	/* Files of two lengths, and two of one. */
-	put_freed_lines(fixture, 0x1000,
-			(const struct row[]){ { 0x1040, 7, "/srv/a b/long-name.js" },
-					      { 0x1050, 8, "/srv/a b/name.js" } },
-			2);
-	put_load(fixture, 0x1000, 0x20, "JS:*work /srv/a b/long-name.js:8:18", 0);
-	put_freed_lines(fixture, 0x2000,
-			(const struct row[]){ { 0x2040, 7, "/srv/a b/long-name.js" },
-					      { 0x2050, 8, "/srv/a b/long-nama.js" } },
-			2);
-	put_load(fixture, 0x2000, 0x20, "JS:*work /srv/a b/long-name.js:8:18", 0);
 	take_all(fixture);
-	check_line(fixture, 0x1000, NULL, 0);
-	check_line(fixture, 0x2000, NULL, 0);
-	for (start = 0x10000; start < 0x18000; start += 0x1000)
-		check_line(fixture, start, NULL, 0);
+	while (start > 0x10000)
+		check_line(fixture, start -= 0x1000, NULL, 0);
+}
+
+static void lines_of_which_too_much_was_freed_are_left_out(void **state)
+{
+	const struct {
+		struct row rows[2];
+		uint64_t count, freed_count;
+		uint8_t fill;
+	} tables[] = {
+		/* Files of two lengths, two of one, and one whole. */
+		{ { { 0, 7, LONG_FILE }, { 0, 8, "/srv/in some folder/n.js" } }, 2, 2, 0 },
+		{ { { 0, 7, LONG_FILE }, { 0, 8, "/srv/in some folder/nama.js" } }, 2, 2, 0 },
+		{ { { 0, 7, LONG_FILE }, { 0, 8, LONG_FILE } }, 2, 1, 0 },
+		/* Of the file's own name some. */
+		{ { { 0, 7, "/srv/long/long-name.js" } }, 1, 1, 0 },
+		{ { { 0, 7, "short.js" } }, 1, 1, 0 },
+		/* No fill. */
+		{ { { 0, 7, LONG_FILE } }, 1, 1, 1 },
+		{ { { 0, 7, "short.js" } }, 1, 0, 1 },
+	};
+	struct fixture *fixture = *state;
+	char name[64];
+
+	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
+		uint64_t start = 0x1000 * (i + 1);
+		struct row rows[] = { tables[i].rows[0], tables[i].rows[1] };
+
+		rows[0].address = start + 0x40;
+		rows[1].address = start + 0x48;
+		put_freed_lines(fixture, rows, tables[i].count, tables[i].freed_count,
+				tables[i].fill);
+		snprintf(name, sizeof(name), "JS:*work %s:8:18", rows[0].file);
+		put_load(fixture, start, 0x20, name, 0);
+	}
+	take_all(fixture);
+	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
+		check_line(fixture, 0x1000 * (i + 1), NULL, 0);
 }
 
 static void too_many_files_or_rows_leave_a_function_without_lines(void **state)
@@ -502,6 +535,7 @@ int main(void)
 		TEST(lines_that_make_no_sense_are_left_out),
 		TEST(of_lines_whose_file_was_freed_the_function_tells_the_file),
 		TEST(lines_whose_file_was_freed_and_is_not_told_are_left_out),
+		TEST(lines_of_which_too_much_was_freed_are_left_out),
 		TEST(too_many_files_or_rows_leave_a_function_without_lines),
 		TEST(a_file_is_read_on_as_it_grows),
 		TEST(other_files_and_broken_ones_are_told),

@@ -2,6 +2,8 @@
 // Classes that are loaded, compiled and unloaded in a loop: two of the same shape by turns, so that what
 // was freed is used again for the other's methods, and an old name would be wrong.
 //
+// With -Xcomp the JVM compiles all that is loaded: 85 % of the samples are of that in 8.
+// own: 20 10
 // unnamed: 10
 // chain: main@main > LIBRARY
 // chain: main@main turn@turn LIBRARY
