@@ -15,6 +15,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -268,8 +269,10 @@ def named_parts(receiver, host):
     return parts
 
 
-def check_uploads(tap, directory):
-    """Native functions of other machines get their names from files of theirs that somebody uploads."""
+def check_uploads(tap, directory, readable):
+    """Native functions of other machines get their names from files of theirs that somebody uploads. Anybody can
+    read what is in @readable: nobody can in a clone that lies in /root.
+    """
     calls, stripped = TARGETS["calls"], TARGETS["calls_stripped"]
     damaged = os.path.join(directory, "damaged")
     with open(calls.path, "rb") as source, open(damaged, "wb") as file:
@@ -283,9 +286,9 @@ def check_uploads(tap, directory):
                and named_parts(receiver, "web-4") == {"calls": 0, "calls_stripped": 0},
                "without uploads there are no names", named_parts(receiver, "web-4"))
         nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
-        debug_file = os.path.join(directory, "calls.debug")
+        debug_file = os.path.join(readable, "calls.debug")
         subprocess.run(["objcopy", "--only-keep-debug", stripped.twin, debug_file], check=True)
-        result = upload(receiver.address, calls.path, debug_file, prefix=nobody)
+        result = upload(receiver.address, shutil.copy(calls.path, readable), debug_file, prefix=nobody)
         tap.ok(result.status == 0 and not warnings(result.log)
                and result.log.count("its symbols are sent") == 2,
                "anybody can upload files", result.status, result.log)
@@ -294,7 +297,7 @@ def check_uploads(tap, directory):
         tap.ok(min(parts.values()) > 0.98, "and their functions have names: by file id, and by the build "
                "id of its debug file what was stripped", parts,
                list(receiver.api.stacks(host="web-4", comm="calls"))[:3], sent.log[-700:])
-        secret = os.path.join(directory, "secret")
+        secret = os.path.join(readable, "secret")
         shutil.copy(calls.path, secret)
         os.chmod(secret, 0)
         result = upload(receiver.address, secret, prefix=nobody)
@@ -480,7 +483,9 @@ def main():
         tap.ok(result.status == 0 and not warnings(result.log) and seconds < 5,
                "it ends in order, and does not wait for who has not said all", seconds,
                result.status, *warnings(result.log))
-    check_uploads(tap, directory)
+    with tempfile.TemporaryDirectory(prefix="allframes-uploads-") as readable:
+        os.chmod(readable, 0o755)
+        check_uploads(tap, directory, readable)
     check_restart(tap)
     with Certificates() as certificates:
         certificates.other_ca()
