@@ -36,7 +36,7 @@ FEW = 2
 # Of samples with methods.
 JAVA_PERCENT = 20
 MODES = ["plain", "serial", "parallel", "z", "shenandoah", "comp", "wide-oops", "small-cache"]
-SHORT_MODES = ["plain", "parallel"]
+SHORT_MODES = ["plain"]
 # What each needs lies in memory that it fills again and again.
 HEAPS = {"Compile": "-Xmx160m", "Serve": "-Xmx48m"}
 # As an argument: the test of what starts while the agent runs.
