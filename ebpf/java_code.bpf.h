@@ -238,14 +238,16 @@ static __always_inline struct java_kept *java_new_kept(struct java_walk *walk, _
 /*
  * Reads which compilation the nmethod is: a number that no other one ever has. Its oop maps are there as
  * long as the nmethod is, and before its memory is used for another one the JVM sets their address to 0.
- * Both in one read, which costs more than all else here; *@oop_maps is 0 where they lie too far apart.
+ * Both in one read, which costs more than all else here; *@oop_maps is 0 where they lie too far apart. *@method, if
+ * it is asked for, is the nmethod's Method where that lies among what is read, else 0.
  */
 static __always_inline bool java_read_identity(struct java_walk *walk, __u64 *oop_maps,
-					       __u32 *compile_id)
+					       __u32 *compile_id, __u64 *method)
 {
 	const struct java_process *process = &walk->process;
 	__u64 words[JAVA_IDENTITY_WORDS];
 	__u32 place = process->nmethod_compile_id - process->blob_oop_maps;
+	__u32 method_place = process->nmethod_method - process->blob_oop_maps;
 	__u32 bytes = place + sizeof(*compile_id);
 
 	*oop_maps = 0;
@@ -259,6 +261,11 @@ static __always_inline bool java_read_identity(struct java_walk *walk, __u64 *oo
 	if (bpf_probe_read_user(words, bytes, (const void *)(walk->blob + process->blob_oop_maps)))
 		return false;
 	/* Verifiers before 5.12 take no variable place on the stack. */
+	if (method) {
+		__builtin_memcpy(walk->head, words, sizeof(walk->head));
+		if (method_place < JAVA_HEAD_MAX_BYTES)
+			*method = java_head_field(walk, method_place, 8);
+	}
 	__builtin_memcpy(walk->head, words + JAVA_HEAD_WORDS, sizeof(walk->head));
 	*oop_maps = words[0];
 	*compile_id = java_head_field(walk, place - JAVA_HEAD_MAX_BYTES, 4);
@@ -276,8 +283,8 @@ static __always_inline bool java_take_kept(struct java_walk *walk, struct java_k
 		return false;
 	walk->blob = kept->place;
 	if (kept->number != walk->number &&
-	    (!java_read_identity(walk, &oop_maps, &compile_id) || oop_maps != kept->oop_maps ||
-	     compile_id != kept->compile_id))
+	    (!java_read_identity(walk, &oop_maps, &compile_id, NULL) ||
+	     oop_maps != kept->oop_maps || compile_id != kept->compile_id))
 		return false;
 	kept->number = walk->number;
 	walk->code_start = address - kept->position;
@@ -343,8 +350,9 @@ static __always_inline void java_keep(struct java_walk *walk, __u64 address)
 
 	walk->fingerprint = 0;
 	walk->original_pc_place = walk->frame_bytes;
-	if (!java_read_identity(walk, &oop_maps, &compile_id) ||
-	    read_word(walk->blob + walk->process.nmethod_method, &method))
+	if (!java_read_identity(walk, &oop_maps, &compile_id, &method))
+		return;
+	if (!method && read_word(walk->blob + walk->process.nmethod_method, &method))
 		return;
 	walk->fingerprint = java_fingerprint(method, compile_id);
 	if (!oop_maps || !compile_id)
