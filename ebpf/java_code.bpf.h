@@ -239,7 +239,7 @@ static __always_inline struct java_kept *java_new_kept(struct java_walk *walk, _
  * Reads which compilation the nmethod is: a number that no other one ever has. Its oop maps are there as
  * long as the nmethod is, and before its memory is used for another one the JVM sets their address to 0.
  * Both in one read, which costs more than all else here; *@oop_maps is 0 where they lie too far apart. *@method, if
- * it is asked for, is the nmethod's Method where that lies among what is read, else 0.
+ * it is asked for, becomes the nmethod's Method where that lies among what is read, else it stays.
  */
 static __always_inline bool java_read_identity(struct java_walk *walk, __u64 *oop_maps,
 					       __u32 *compile_id, __u64 *method)
