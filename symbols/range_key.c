@@ -8,7 +8,6 @@
 
 #include "agent/base/cleanup.h"
 #include "agent/base/error.h"
-#include "agent/base/text.h"
 #include "symbols/range_file.h"
 
 enum {

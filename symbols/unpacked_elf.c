@@ -16,7 +16,6 @@
 
 #include "agent/base/cleanup.h"
 #include "agent/base/error.h"
-#include "agent/base/text.h"
 
 enum {
 	/* Longer names are none that libdw knows. */

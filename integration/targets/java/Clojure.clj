@@ -1,7 +1,7 @@
 ;; SPDX-License-Identifier: Apache-2.0
 ;; Clojure: functions of several arities, with names that Java does not allow, types and protocols, lazy
-;; sequences of a closure. With DebugNonSafepoints C2 of 8 leaves spin's loop without lines in one run of four or
-;; seven: then JFR has it in 4.9 of 100 samples, too.
+;; sequences of a closure. With DebugNonSafepoints C2 of 8 leaves spin's loop without lines in some runs: in one of
+;; them JFR had it in 4.9 of 100 samples, and the agent in 4.6.
 ;;
 ;; busy: Target.spin 20 0
 ;; chain: LIBRARY $_main.doInvoke@main > $_main.invokeStatic@main > LIBRARY
