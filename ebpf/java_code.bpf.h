@@ -100,7 +100,7 @@ static __always_inline bool java_is_interpreter(const struct java_walk *walk, __
 	       address < walk->process.interpreter_end;
 }
 
-/* The field of @bytes bytes at @offset of what was read of the blob. */
+/* The field of @bytes bytes at @offset of what was read last. */
 static __always_inline __u64 java_head_field(const struct java_walk *walk, __u32 offset,
 					     __u32 bytes)
 {
@@ -115,52 +115,47 @@ static __always_inline __u64 java_head_field(const struct java_walk *walk, __u32
 	return bytes == 4 ? (__u32)word : word;
 }
 
-static __always_inline enum unwind_error java_read_head(struct java_walk *walk)
+/* Reads the first @bytes of @address, at most @max, a power of two, for java_head_field(). */
+static __always_inline bool java_read_head(struct java_walk *walk, __u64 address, __u32 bytes,
+					   __u32 max)
 {
-	__u64 head[JAVA_HEAD_WORDS];
-	/* 1 to JAVA_HEAD_MAX_BYTES, as all verifiers see. */
-	__u32 bytes = ((walk->process.head_bytes - 1) & (JAVA_HEAD_MAX_BYTES - 1)) + 1;
-
-	if (bpf_probe_read_user(head, bytes, (const void *)walk->blob))
-		return UNWIND_NO_INFO;
-	__builtin_memcpy(walk->head, head, sizeof(head));
-	return UNWIND_OK;
+	/* 1 to @max, as all verifiers see. */
+	barrier_var(bytes);
+	bytes = ((bytes - 1) & (max - 1)) + 1;
+	return !bpf_probe_read_user(walk->head, bytes, (const void *)address);
 }
 
-/* Reads the blob at walk->blob, which @address has to lie in. */
+static __always_inline __u64 java_blob_field(const struct java_walk *walk, __u32 offset,
+					     __u32 bytes)
+{
+	return java_head_field(walk, walk->process.block_bytes + offset, bytes);
+}
+
+/* Reads the blob at walk->blob, which @address has to lie in, and its block, which has to be in use. */
 static __always_inline enum unwind_error java_read_blob(struct java_walk *walk, __u64 address)
 {
 	const struct java_process *process = &walk->process;
-	enum unwind_error error = java_read_head(walk);
 	__u64 complete, code_end;
 	__s32 words;
 
-	if (error)
-		return error;
-	words = java_head_field(walk, process->blob_frame_size, 4);
+	if (!java_read_head(walk, walk->blob - process->block_bytes, process->head_bytes,
+			    JAVA_HEAD_MAX_BYTES) ||
+	    !(__u8)java_head_field(walk, process->block_used, 1))
+		return UNWIND_NO_INFO;
+	words = java_blob_field(walk, process->blob_frame_size, 4);
 	complete =
-		java_head_field(walk, process->blob_frame_complete, process->frame_complete_bytes);
+		java_blob_field(walk, process->blob_frame_complete, process->frame_complete_bytes);
 	walk->code_start = process->code_is_address ?
-				   java_head_field(walk, process->blob_code, 8) :
-				   walk->blob + java_head_field(walk, process->blob_code, 4);
-	code_end = walk->blob + java_head_field(walk, process->blob_data, 4);
+				   java_blob_field(walk, process->blob_code, 8) :
+				   walk->blob + java_blob_field(walk, process->blob_code, 4);
+	code_end = walk->blob + java_blob_field(walk, process->blob_data, 4);
 	/* Some without a frame have -1. */
 	walk->frame_bytes = words > 0 && words < 1 << 24 ? 8 * words : 0;
 	walk->frame_complete = process->frame_complete_bytes == 2 ? (__s16)complete :
 								    (__s32)complete;
-	walk->is_nmethod = java_head_field(walk, process->blob_header_size,
+	walk->is_nmethod = java_blob_field(walk, process->blob_header_size,
 					   process->header_size_bytes) == process->nmethod_bytes;
 	return address >= walk->code_start && address < code_end ? UNWIND_OK : UNWIND_NO_INFO;
-}
-
-/* Whether the block of walk->blob is in use, as that of each frame's code is. */
-static __always_inline bool java_is_used(const struct java_walk *walk)
-{
-	const struct java_process *process = &walk->process;
-	__u64 block = walk->blob - process->block_bytes;
-	__u64 word = 0;
-
-	return !read_word(block + process->block_used, &word) && (__u8)word;
 }
 
 /* Finds walk->blob by the segment map of the heap that @address lies in. */
@@ -185,7 +180,7 @@ static __always_inline enum unwind_error java_search_blob(struct java_walk *walk
 		return UNWIND_NO_INFO;
 	walk->blob =
 		row->start + (segment << row->log2_segment_size % 64) + walk->process.block_bytes;
-	return java_is_used(walk) ? UNWIND_OK : UNWIND_NO_INFO;
+	return UNWIND_OK;
 }
 
 /*
@@ -238,38 +233,46 @@ static __always_inline struct java_kept *java_new_kept(struct java_walk *walk, _
 /*
  * Reads which compilation the nmethod is: a number that no other one ever has. Its oop maps are there as
  * long as the nmethod is, and before its memory is used for another one the JVM sets their address to 0.
- * Both in one read, which costs more than all else here; *@oop_maps is 0 where they lie too far apart. *@method, if
- * it is asked for, becomes the nmethod's Method where that lies among what is read, else it stays.
+ * Both in one read, with what lies between them, which costs more than all else here; *@oop_maps is 0 where they
+ * lie too far apart.
  */
 static __always_inline bool java_read_identity(struct java_walk *walk, __u64 *oop_maps,
-					       __u32 *compile_id, __u64 *method)
+					       __u32 *compile_id)
 {
 	const struct java_process *process = &walk->process;
-	__u64 words[JAVA_IDENTITY_WORDS];
 	__u32 place = process->nmethod_compile_id - process->blob_oop_maps;
-	__u32 method_place = process->nmethod_method - process->blob_oop_maps;
-	__u32 bytes = place + sizeof(*compile_id);
 
 	*oop_maps = 0;
-	if (place < JAVA_HEAD_MAX_BYTES || place > JAVA_IDENTITY_BYTES - sizeof(*compile_id))
+	if (place > JAVA_IDENTITY_MAX_BYTES - sizeof(*compile_id))
 		return !bpf_probe_read_user(
 			compile_id, sizeof(*compile_id),
 			(const void *)(walk->blob + process->nmethod_compile_id));
-	/* 1 to JAVA_IDENTITY_BYTES, as all verifiers see. */
-	barrier_var(bytes);
-	bytes = ((bytes - 1) & (JAVA_IDENTITY_BYTES - 1)) + 1;
-	if (bpf_probe_read_user(words, bytes, (const void *)(walk->blob + process->blob_oop_maps)))
+	if (!java_read_head(walk, walk->blob + process->blob_oop_maps, place + sizeof(*compile_id),
+			    JAVA_IDENTITY_MAX_BYTES))
 		return false;
-	/* Verifiers before 5.12 take no variable place on the stack. */
-	if (method) {
-		__builtin_memcpy(walk->head, words, sizeof(walk->head));
-		if (method_place < JAVA_HEAD_MAX_BYTES)
-			*method = java_head_field(walk, method_place, 8);
-	}
-	__builtin_memcpy(walk->head, words + JAVA_HEAD_WORDS, sizeof(walk->head));
-	*oop_maps = words[0];
-	*compile_id = java_head_field(walk, place - JAVA_HEAD_MAX_BYTES, 4);
+	*oop_maps = walk->head[0];
+	*compile_id = java_head_field(walk, place, 4);
 	return true;
+}
+
+/* Of an nmethod whose oop maps java_read_identity() has found, the field at @offset of what was read with them. */
+static __always_inline __u64 java_nmethod_field(const struct java_walk *walk, __u32 offset,
+						__u32 bytes)
+{
+	return java_head_field(walk, offset - walk->process.blob_oop_maps, bytes);
+}
+
+/* The nmethod's Method, behind java_read_identity(); 0: it cannot be read. */
+static __always_inline __u64 java_read_method(const struct java_walk *walk, __u64 oop_maps)
+{
+	const struct java_process *process = &walk->process;
+	__u64 method = 0;
+
+	if (oop_maps && process->nmethod_method > process->blob_oop_maps &&
+	    process->nmethod_method < process->nmethod_compile_id)
+		return java_nmethod_field(walk, process->nmethod_method, 8);
+	read_word(walk->blob + process->nmethod_method, &method);
+	return method;
 }
 
 /* What was found of @address before, if it still is the same compilation's. */
@@ -283,8 +286,8 @@ static __always_inline bool java_take_kept(struct java_walk *walk, struct java_k
 		return false;
 	walk->blob = kept->place;
 	if (kept->number != walk->number &&
-	    (!java_read_identity(walk, &oop_maps, &compile_id, NULL) ||
-	     oop_maps != kept->oop_maps || compile_id != kept->compile_id))
+	    (!java_read_identity(walk, &oop_maps, &compile_id) || oop_maps != kept->oop_maps ||
+	     compile_id != kept->compile_id))
 		return false;
 	kept->number = walk->number;
 	walk->code_start = address - kept->position;
@@ -296,63 +299,39 @@ static __always_inline bool java_take_kept(struct java_walk *walk, struct java_k
 	return true;
 }
 
-/*
- * To what frames return that have been given up, up to 25: call +0 of HandlerImpl::emit_deopt_handler(), or
- * movabs r10, the place itself, of C1's LIR_Assembler::emit_deopt_handler().
- */
-static __always_inline bool java_is_deopt_handler(__u64 code, __u64 address)
+/* Whether @address is the handler that the nmethod's field at @offset has. */
+static __always_inline bool java_is_handler(const struct java_walk *walk, __u32 offset,
+					    __u64 address)
 {
-	__u64 place = 0;
-
-	/* adr x30, to itself */
-	if (RETURN_ADDRESS_BYTES == 0)
-		return (__u32)code == 0x1000001e;
-	if ((code & 0xffffffffffULL) == 0xe8)
-		return true;
-	return (code & 0xffff) == 0xba49 && !read_word(address + 2, &place) && place == address;
-}
-
-/*
- * The same from 26 on: a jump back to the call that stands in front. Behind any other call of Java's code there
- * is a nop, but in a JVM that runs without continuations (-XX:-VMContinuations).
- */
-static __always_inline bool java_jumps_back(__u64 code)
-{
-	/* b, to bl or to adrp, add and blr */
-	if (RETURN_ADDRESS_BYTES == 0)
-		return ((__u32)code & ~2U) == 0x17fffffd;
-	return (code & 0xffff) == 0xf9eb;
+	if (walk->process.deopt_handler_bytes == 8)
+		return java_nmethod_field(walk, offset, 8) == address;
+	return walk->blob + (__s32)java_nmethod_field(walk, offset, 4) == address;
 }
 
 /* walk->original_pc_place for the nmethod's @address, behind java_read_identity(). */
 static __always_inline void java_find_original_pc(struct java_walk *walk, __u64 address)
 {
-	__u32 behind_maps = walk->process.nmethod_compile_id - walk->process.blob_oop_maps;
-	__u64 code = 0;
-	bool is_handler;
+	const struct java_process *process = &walk->process;
 
-	if (!walk->process.deopt_handler || read_word(address, &code))
-		return;
-	is_handler = walk->process.deopt_handler == JAVA_DEOPT_HANDLER_JUMPS_BACK ?
-			     java_jumps_back(code) :
-			     java_is_deopt_handler(code, address);
-	if (is_handler)
-		walk->original_pc_place =
-			java_head_field(walk, behind_maps - sizeof(__u32) - JAVA_HEAD_MAX_BYTES, 4);
+	if (process->deopt_handler_bytes &&
+	    (java_is_handler(walk, process->nmethod_deopt_handler, address) ||
+	     java_is_handler(walk, process->nmethod_deopt_mh_handler, address)))
+		walk->original_pc_place = java_nmethod_field(walk, process->nmethod_original_pc, 4);
 	barrier();
 }
 
 static __always_inline void java_keep(struct java_walk *walk, __u64 address)
 {
 	struct java_kept *kept;
-	__u64 method = 0, oop_maps = 0;
+	__u64 method, oop_maps = 0;
 	__u32 compile_id = 0;
 
 	walk->fingerprint = 0;
 	walk->original_pc_place = walk->frame_bytes;
-	if (!java_read_identity(walk, &oop_maps, &compile_id, &method))
+	if (!java_read_identity(walk, &oop_maps, &compile_id))
 		return;
-	if (!method && read_word(walk->blob + walk->process.nmethod_method, &method))
+	method = java_read_method(walk, oop_maps);
+	if (!method)
 		return;
 	walk->fingerprint = java_fingerprint(method, compile_id);
 	if (!oop_maps || !compile_id)
@@ -394,6 +373,22 @@ static __always_inline bool java_is_return_barrier(__u64 code)
 	if (RETURN_ADDRESS_BYTES == 0)
 		return (code & 0xffffffffffc003ffULL) == 0x9100011ff9400388ULL;
 	return (code & 0xffffffULL) == 0xa78b49;
+}
+
+/*
+ * To what frames return that have been given up, up to 25: call +0 of HandlerImpl::emit_deopt_handler(), or
+ * movabs r10, the place itself, of C1's LIR_Assembler::emit_deopt_handler().
+ */
+static __always_inline bool java_is_deopt_handler(__u64 code, __u64 address)
+{
+	__u64 place = 0;
+
+	/* adr x30, to itself */
+	if (RETURN_ADDRESS_BYTES == 0)
+		return (__u32)code == 0x1000001e;
+	if ((code & 0xffffffffffULL) == 0xe8)
+		return true;
+	return (code & 0xffff) == 0xba49 && !read_word(address + 2, &place) && place == address;
 }
 
 /**

@@ -111,18 +111,14 @@ static __always_inline enum unwind_error java_push_compiled(struct walk_state *s
 static __always_inline enum unwind_error
 java_read_const_method(struct java_walk *walk, __u64 const_method, __u64 *constants, __u64 *sizes)
 {
-	enum { COUNT = JAVA_CONST_METHOD_MAX_BYTES / 8 };
 	__u32 place = walk->process.const_method_code_size - walk->process.const_method_constants;
 	__u32 shift = 8 * (place % 8);
-	__u64 words[COUNT];
 
 	if (place > JAVA_CONST_METHOD_MAX_BYTES - 8 ||
-	    bpf_probe_read_user(words, sizeof(words),
+	    bpf_probe_read_user(walk->head, JAVA_CONST_METHOD_MAX_BYTES,
 				(const void *)(const_method + walk->process.const_method_constants)))
 		return UNWIND_NO_INFO;
-	/* Verifiers before 5.12 take no variable place on the stack. */
-	__builtin_memcpy(walk->head, words, sizeof(words));
-	*constants = words[0];
+	*constants = walk->head[0];
 	*sizes = java_head_field(walk, place, 8);
 	if (shift)
 		*sizes |= java_head_field(walk, place + 8 - place % 8, 8) << (64 - shift);
@@ -137,15 +133,12 @@ static __always_inline void java_read_class(struct java_walk *walk, __u64 consta
 					    __u32 *version)
 {
 	__u32 place = walk->process.constants_version - walk->process.constants_holder;
-	__u64 words[JAVA_CONSTANTS_BYTES / 8];
 
 	if (!walk->process.constants_version || place > JAVA_CONSTANTS_BYTES - sizeof(*version) ||
-	    bpf_probe_read_user(words, sizeof(words),
+	    bpf_probe_read_user(walk->head, JAVA_CONSTANTS_BYTES,
 				(const void *)(constants + walk->process.constants_holder)))
 		return;
-	/* Verifiers before 5.12 take no variable place on the stack. */
-	__builtin_memcpy(walk->head, words, sizeof(words));
-	*holder = words[0];
+	*holder = walk->head[0];
 	*version = java_head_field(walk, place, 4);
 }
 

@@ -27,8 +27,7 @@ enum {
 	PYTHON_PLACES_MAX = 8,
 	/** Fingerprints kept during a walk, a power of two. */
 	PYTHON_KNOWN_CODES = 16,
-	JAVA_HEAD_WORDS = JAVA_HEAD_MAX_BYTES / 8,
-	JAVA_IDENTITY_WORDS = JAVA_IDENTITY_BYTES / 8,
+	JAVA_HEAD_WORDS = JAVA_IDENTITY_MAX_BYTES / 8,
 	/** What is known of code and Methods, kept between walks: pairs of entries. */
 	JAVA_KEPT_SHIFT = 9,
 	JAVA_KEPT_COUNT = 1 << JAVA_KEPT_SHIFT,
@@ -258,7 +257,7 @@ struct java_walk {
 	/** Of stubs: the rows, and the last one that was found. */
 	struct cached_mapping stubs;
 	struct unwind_rule stub_rule __attribute__((aligned(8)));
-	/** What was read last of a CodeBlob. */
+	/** What was read last of a CodeBlob, or of what else has fields. */
 	__u64 head[JAVA_HEAD_WORDS];
 	/** No two processes that ever run have the same. */
 	__u64 process_key;

@@ -31,10 +31,10 @@
 
 enum {
 	JAVA_CODE_HEAPS_MAX = 8,
-	/** Of what is read of a CodeBlob at once, from its beginning. */
+	/** Of what is read at once of a block and the CodeBlob in it, from its beginning. */
 	JAVA_HEAD_MAX_BYTES = 128,
-	/** From an nmethod's oop maps to its compile id, which lies in the second half of that. */
-	JAVA_IDENTITY_BYTES = 2 * JAVA_HEAD_MAX_BYTES,
+	/** The same of an nmethod, from its oop maps to its compile id. */
+	JAVA_IDENTITY_MAX_BYTES = 256,
 	/** A segment map's entry for what is no code; others lead back by that many segments. */
 	JAVA_SEGMENT_FREE = 0xff,
 	JAVA_NO_BCI = 0xffff,
@@ -42,20 +42,6 @@ enum {
 	JAVA_CONST_METHOD_MAX_BYTES = 40,
 	/** Of what is read of a ConstantPool at once, from its class's address on. */
 	JAVA_CONSTANTS_BYTES = 64,
-};
-
-/**
- * By what an nmethod's handlers are known to which callees of a frame return that was given up, as C1 and C2 make
- * them. Where one is known, a __u32 in front of nmethod_compile_id says where in such a frame, in bytes from its
- * stack pointer, the JVM has put the place that it was at; that stands JAVA_HEAD_MAX_BYTES or more behind
- * blob_oop_maps.
- */
-enum java_deopt_handler {
-	JAVA_DEOPT_HANDLER_UNKNOWN = 0,
-	/** Up to 25: it begins with a call that pushes its own address, or with something of that kind. */
-	JAVA_DEOPT_HANDLER_CALLS = 1,
-	/** From 26 on: a jump back to the call in front. */
-	JAVA_DEOPT_HANDLER_JUMPS_BACK = 2,
 };
 
 #define JAVA_COMPILED (1U << 31)
@@ -94,7 +80,7 @@ struct java_process {
 	/** A heap's block: a byte that says whether it is in use, and where its CodeBlob begins. */
 	__u16 block_used;
 	__u16 block_bytes;
-	/** In a CodeBlob: what is read of it, and in that the size of the kind of blob, */
+	/** What is read of both, from the block on. In a CodeBlob: the size of the kind of blob, */
 	__u16 head_bytes;
 	__u16 blob_header_size;
 	/** its frame's size in words, a __u32, and where in the code the frame has been made, */
@@ -130,6 +116,14 @@ struct java_process {
 	__u16 call_stub_before;
 	__u16 call_stub_bytes;
 	/**
+	 * Between an nmethod's oop maps and its compile id: where callees of a frame return that was given up, in two
+	 * kinds of calls; and a __u32, where in such a frame the JVM has put the place that it was at, in bytes from the
+	 * stack pointer.
+	 */
+	__u16 nmethod_deopt_handler;
+	__u16 nmethod_deopt_mh_handler;
+	__u16 nmethod_original_pc;
+	/**
 	 * Rows of stubs, by addresses in the process; behind this struct, whose first cell is 0 to the
 	 * numbers of cells here. No pages: none.
 	 */
@@ -142,8 +136,8 @@ struct java_process {
 	 */
 	__u16 constants_holder;
 	__u16 constants_version;
-	/** enum java_deopt_handler. */
-	__u16 deopt_handler;
+	/** Of the two handlers: 8, addresses; 4, __s32 from the nmethod on; 0: those fields are not known. */
+	__u16 deopt_handler_bytes;
 	/** Where the JVM counts classes that it unloads, before their memory is used again; 0: not known. */
 	__u64 unloads;
 	/** Where it counts the safepoints that it begins: only there are classes redefined; 0: not known. */

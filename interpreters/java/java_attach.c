@@ -22,8 +22,6 @@ enum {
 	BCP_SLOT_X86_OF_8 = 7,
 	BCP_SLOT_ARM64 = 9,
 	BCP_SLOT_ARM64_OF_8 = 7,
-	/* Of a deoptimization handler: emit_deopt_handler() of c1_LIRAssembler and of the .ad files. */
-	FIRST_WITH_JUMP_BACK = 26,
 };
 
 _Static_assert((int)JAVA_MAX_HEAPS == (int)JAVA_CODE_HEAPS_MAX, "all heaps are published");
@@ -93,11 +91,11 @@ static int read_interpreter(const struct java_layout *layout, struct remote_memo
 				  &process->call_stub_return, sizeof(process->call_stub_return));
 }
 
-/* Widens what is read of a CodeBlob to @place; false if it is no field of one of two sizes. */
+/* Widens what is read of a block and its CodeBlob to @place; false if it is no field of one of two sizes. */
 static bool take_field(struct vm_place place, uint8_t bytes, uint8_t other_bytes,
 		       struct java_process *process, uint16_t *offset)
 {
-	uint32_t end = (uint32_t)place.offset + place.bytes;
+	uint32_t end = process->block_bytes + (uint32_t)place.offset + place.bytes;
 
 	if ((place.bytes != bytes && place.bytes != other_bytes) || place.offset % place.bytes ||
 	    end > JAVA_HEAD_MAX_BYTES)
@@ -114,6 +112,11 @@ static int take_blob(const struct java_layout *layout, struct java_process *proc
 	struct vm_place code = has_address ? layout->blob_code_begin : layout->blob_code_offset;
 	uint8_t code_bytes = has_address ? 8 : 4;
 
+	if (layout->block_used.bytes != 1 || layout->block_bytes % 8 ||
+	    layout->block_used.offset >= layout->block_bytes)
+		return fail(-EOPNOTSUPP, "HotSpot's HeapBlock has other fields");
+	process->block_used = layout->block_used.offset;
+	process->block_bytes = layout->block_bytes;
 	if (!take_field(layout->blob_header_size, 2, 4, process, &process->blob_header_size) ||
 	    !take_field(layout->blob_frame_size, 4, 4, process, &process->blob_frame_size) ||
 	    !take_field(layout->blob_frame_complete, 2, 4, process,
@@ -130,46 +133,61 @@ static int take_blob(const struct java_layout *layout, struct java_process *proc
 	return 0;
 }
 
-/* The place is read together with the compile id, in front of which it stands in all that are known: 8 to 27. */
-static uint16_t deopt_handler_of(const struct java_layout *layout)
+/* Whether @place of @bytes is read together with which compilation the nmethod is. */
+static bool is_beside_compile_id(const struct java_layout *layout, struct vm_place place,
+				 uint8_t bytes)
 {
-	struct vm_place place = layout->nmethod_original_pc;
+	uint32_t start = layout->blob_oop_maps.offset;
+	uint32_t end = (uint32_t)layout->nmethod_compile_id.offset + sizeof(uint32_t);
 
-	if (place.bytes != 4 || place.offset + 4 != layout->nmethod_compile_id.offset ||
-	    place.offset < layout->blob_oop_maps.offset + JAVA_HEAD_MAX_BYTES)
-		return JAVA_DEOPT_HANDLER_UNKNOWN;
-	return layout->version < FIRST_WITH_JUMP_BACK ? JAVA_DEOPT_HANDLER_CALLS :
-							JAVA_DEOPT_HANDLER_JUMPS_BACK;
+	return place.bytes == bytes && place.offset >= start && place.offset + bytes <= end &&
+	       (place.offset - start) % bytes == 0 && end - start <= JAVA_IDENTITY_MAX_BYTES;
+}
+
+/* Where that is not told, or not where it is read, frames that were given up are at their handler. */
+static void take_deopt_handlers(const struct java_layout *layout, struct java_process *process)
+{
+	struct vm_place handler = layout->nmethod_deopt_handler;
+	bool has_both = layout->nmethod_deopt_mh_handler.bytes != 0;
+	struct vm_place other = has_both ? layout->nmethod_deopt_mh_handler : handler;
+
+	if ((handler.bytes != 4 && handler.bytes != 8) ||
+	    !is_beside_compile_id(layout, handler, handler.bytes) ||
+	    !is_beside_compile_id(layout, other, handler.bytes) ||
+	    !is_beside_compile_id(layout, layout->nmethod_original_pc, 4))
+		return;
+	process->nmethod_deopt_handler = handler.offset;
+	process->nmethod_deopt_mh_handler = other.offset;
+	process->nmethod_original_pc = layout->nmethod_original_pc.offset;
+	process->deopt_handler_bytes = handler.bytes;
 }
 
 static int take_methods(const struct java_layout *layout, struct java_process *process)
 {
-	if (layout->block_used.bytes != 1 || layout->nmethod_method.bytes != 8 ||
+	if (layout->nmethod_method.bytes != 8 || layout->nmethod_method.offset % 8 ||
 	    layout->nmethod_compile_id.bytes != 4 || layout->nmethod_compile_id.offset % 4 ||
-	    layout->blob_oop_maps.bytes != 8 || layout->method_const_method.bytes != 8 ||
-	    layout->const_method_constants.bytes != 8 ||
+	    layout->blob_oop_maps.bytes != 8 || layout->blob_oop_maps.offset % 8 ||
+	    layout->method_const_method.bytes != 8 || layout->const_method_constants.bytes != 8 ||
 	    layout->const_method_name.offset != layout->const_method_code_size.offset + 2 ||
 	    layout->const_method_signature.offset != layout->const_method_code_size.offset + 4 ||
 	    layout->const_method_code_size.offset < layout->const_method_constants.offset ||
 	    layout->const_method_code_size.offset + 8 - layout->const_method_constants.offset >
 		    JAVA_CONST_METHOD_MAX_BYTES)
 		return fail(-EOPNOTSUPP, "HotSpot's methods have other fields");
-	process->block_used = layout->block_used.offset;
 	/* gen_continuation_enter() aligns it. */
 	process->continuation_bytes = (layout->continuation_entry_bytes + STACK_ALIGNMENT - 1) &
 				      -STACK_ALIGNMENT;
-	process->block_bytes = layout->block_bytes;
 	process->blob_oop_maps = layout->blob_oop_maps.offset;
 	process->nmethod_bytes = layout->nmethod_bytes;
 	process->nmethod_method = layout->nmethod_method.offset;
 	process->nmethod_compile_id = layout->nmethod_compile_id.offset;
-	process->deopt_handler = deopt_handler_of(layout);
 	process->method_const_method = layout->method_const_method.offset;
 	process->const_method_bytes = layout->const_method_bytes;
 	process->const_method_constants = layout->const_method_constants.offset;
 	process->const_method_code_size = layout->const_method_code_size.offset;
 	process->constants_holder = layout->constant_pool_holder.offset;
 	process->constants_version = layout->constant_pool_version.offset;
+	take_deopt_handlers(layout, process);
 	return 0;
 }
 

@@ -67,8 +67,12 @@ struct java_layout {
 	/** An nmethod is a CodeBlob with a header of this size. */
 	uint16_t nmethod_bytes;
 	struct vm_place nmethod_method, nmethod_compile_id, nmethod_comp_level, nmethod_entry_bci;
-	/** In an nmethod: where in its frames the place is kept that those were at which it gives up. */
-	struct vm_place nmethod_original_pc;
+	/**
+	 * Where callees of its frames return that it has given up, in two kinds of calls, addresses in 9 to 22, else
+	 * offsets, of which 26 and later have one; and where in such a frame the place is kept that it was at. Of no
+	 * bytes: not told.
+	 */
+	struct vm_place nmethod_deopt_handler, nmethod_deopt_mh_handler, nmethod_original_pc;
 	struct vm_place nmethod_state;
 	/**
 	 * Debug information: records of places in the code (PcDesc), scopes, and the methods that these

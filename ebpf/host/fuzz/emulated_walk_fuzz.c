@@ -372,6 +372,18 @@ static void take_code(struct input *input, uint8_t *code, size_t bytes)
 	}
 }
 
+/* The handler of block @index for frames that were given up, @offset behind where its code begins. */
+static void put_handler(const struct java_process *process, int index, uint8_t offset,
+			uint8_t *field)
+{
+	uint64_t blob = JAVA_START + JAVA_CODE + index * JAVA_BLOCK_BYTES + JAVA_BLOB;
+	uint64_t handler = JAVA_BLOB_CODE + offset;
+
+	if (process->deopt_handler_bytes == 8)
+		handler += blob;
+	memcpy(field, &handler, sizeof(handler));
+}
+
 /* A process's JVM: fields as the input has them, or such as fit the heap that is made. Its row is the last. */
 static void take_java(struct input *input, struct world *world, uint32_t row_cell)
 {
@@ -412,8 +424,11 @@ static void take_java(struct input *input, struct world *world, uint32_t row_cel
 		process.nmethod_bytes = 100;
 		process.nmethod_method = 24;
 		process.blob_oop_maps = 56;
-		process.deopt_handler = choices[6] >> 2 & 3;
+		process.deopt_handler_bytes = choices[6] >> 1 & 12;
 		process.nmethod_compile_id = 56 + JAVA_HEAD_MAX_BYTES + 4 * (choices[6] % 4);
+		process.nmethod_deopt_handler = 64;
+		process.nmethod_deopt_mh_handler = 56 + choices[6] / 4 % 4 * 8;
+		process.nmethod_original_pc = process.nmethod_compile_id - 4;
 		process.blob_name = 32;
 		process.method_const_method = 8;
 		process.const_method_bytes = 48;
@@ -436,6 +451,7 @@ static void take_java(struct input *input, struct world *world, uint32_t row_cel
 		block[8] = values[3] >= 8;
 		memcpy(block + JAVA_BLOB, head, sizeof(head));
 		memcpy(block + JAVA_BLOB + 32, &name, sizeof(name));
+		put_handler(&process, i, values[2], block + JAVA_BLOB + 64);
 		memcpy(block + JAVA_BLOB + 48, values[0] >> 6 & 1 ? "I2C/C2I " : "vtable c", 8);
 		take_code(input, block + JAVA_BLOB + JAVA_BLOB_CODE,
 			  JAVA_BLOCK_BYTES - JAVA_BLOB - JAVA_BLOB_CODE);

@@ -260,11 +260,10 @@ static void a_frame_that_was_given_up_is_where_it_was(void **state)
 	/* adr x30, to itself; from 26 on b, to bl or to adrp, add and blr in front */
 	static const struct {
 		uint32_t code, before;
-		uint16_t kind;
 	} handlers[] = {
-		{ 0x1000001e, 0xd503201f, JAVA_DEOPT_HANDLER_CALLS },
-		{ 0x17ffffff, 0x94000040, JAVA_DEOPT_HANDLER_JUMPS_BACK },
-		{ 0x17fffffd, 0xd63f0100, JAVA_DEOPT_HANDLER_JUMPS_BACK },
+		{ 0x1000001e, 0xd503201f },
+		{ 0x17ffffff, 0x94000040 },
+		{ 0x17fffffd, 0xd63f0100 },
 	};
 
 	for (size_t i = 0; i < sizeof(handlers) / sizeof(handlers[0]); i++) {
@@ -274,12 +273,11 @@ static void a_frame_that_was_given_up_is_where_it_was(void **state)
 		java_teardown(state);
 		setup(state);
 		java = *state;
-		java->process.deopt_handler = handlers[i].kind;
-		publish_java(java);
 		lay_leaf(java, java_code_at(SEGMENT_COMPILED, IN_CODE), &place);
 		put_word(java, LEAF_WORD + 5, handler);
 		put_number(java, handler - 4, handlers[i].before, 4);
 		put_number(java, handler, handlers[i].code, 4);
+		put_number(java, blob_at(SEGMENT_CALLER) + BLOB_DEOPT_HANDLER, handler, 8);
 		put_number(java, blob_at(SEGMENT_CALLER) + BLOB_ORIGINAL_PC, 8 * ORIGINAL_WORD, 4);
 		/* Signed, as return addresses may be. */
 		put_word(java, LEAF_WORD + 6 + ORIGINAL_WORD,

@@ -27,7 +27,9 @@ enum {
 	BLOB_DATA = 20,
 	BLOB_OOP_MAPS = 24,
 	BLOB_METHOD = 32,
-	BLOB_ORIGINAL_PC = BLOB_OOP_MAPS + JAVA_HEAD_MAX_BYTES + 4,
+	BLOB_DEOPT_HANDLER = 40,
+	BLOB_DEOPT_MH_HANDLER = 48,
+	BLOB_ORIGINAL_PC = 156,
 	BLOB_COMPILE_ID = 160,
 	NMETHOD_BYTES = 48,
 	STUB_BYTES = 40,
@@ -253,7 +255,7 @@ static inline int java_setup(void **state)
 		.call_stub_return = java_code_at(SEGMENT_CALL_STUB, 0x100),
 		.block_used = BLOCK_USED,
 		.block_bytes = BLOCK_BYTES,
-		.head_bytes = 24,
+		.head_bytes = BLOCK_BYTES + 24,
 		.blob_name = BLOB_NAME,
 		.blob_header_size = BLOB_HEADER_SIZE,
 		.blob_frame_size = BLOB_FRAME_SIZE,
@@ -264,7 +266,10 @@ static inline int java_setup(void **state)
 		.blob_oop_maps = BLOB_OOP_MAPS,
 		.nmethod_method = BLOB_METHOD,
 		.nmethod_compile_id = BLOB_COMPILE_ID,
-		.deopt_handler = JAVA_DEOPT_HANDLER_CALLS,
+		.nmethod_deopt_handler = BLOB_DEOPT_HANDLER,
+		.nmethod_deopt_mh_handler = BLOB_DEOPT_MH_HANDLER,
+		.nmethod_original_pc = BLOB_ORIGINAL_PC,
+		.deopt_handler_bytes = 8,
 		.method_const_method = METHOD_CONST,
 		.const_method_bytes = CONST_BYTES,
 		.const_method_constants = CONST_CONSTANTS,
@@ -281,6 +286,7 @@ static inline int java_setup(void **state)
 	put_number(java, blob_at(SEGMENT_COMPILED) + BLOB_METHOD, METHOD, 8);
 	put_number(java, blob_at(SEGMENT_COMPILED) + BLOB_COMPILE_ID, 77, 4);
 	put_number(java, blob_at(SEGMENT_CALLER) + BLOB_OOP_MAPS, OBJECTS, 8);
+	put_number(java, blob_at(SEGMENT_CALLER) + BLOB_METHOD, METHOD, 8);
 	put_number(java, blob_at(SEGMENT_CALLER) + BLOB_COMPILE_ID, 78, 4);
 	put_object(java, METHOD + METHOD_CONST, CONST_METHOD, 8);
 	put_object(java, CONST_METHOD + CONST_CONSTANTS, OBJECTS, 8);

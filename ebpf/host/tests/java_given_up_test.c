@@ -9,13 +9,13 @@ enum {
 	ORIGINAL_WORD = 3,
 };
 
-/* A caller that was given up at 0x200, and whose callee returns to @entry of its code. */
-static void lay_given_up(struct java *java, uint16_t deopt_handler, uint32_t entry)
+/* A caller that was given up at 0x200, and whose callee returns to its handler. */
+static void lay_given_up(struct java *java)
 {
-	java->process.deopt_handler = deopt_handler;
 	publish_java(java);
 	lay_compiled(java, IN_CODE, &in_frame);
-	put_word(java, CALLER_WORD - 1, java_code_at(SEGMENT_CALLER, entry));
+	put_word(java, CALLER_WORD - 1, java_code_at(SEGMENT_CALLER, HANDLER));
+	put_number(java, java_code_at(SEGMENT_CALLER, HANDLER), 0xe8, 5);
 	put_number(java, blob_at(SEGMENT_CALLER) + BLOB_ORIGINAL_PC, 8 * ORIGINAL_WORD, 4);
 	put_word(java, CALLER_WORD + ORIGINAL_WORD, java_code_at(SEGMENT_CALLER, 0x200));
 }
@@ -31,51 +31,69 @@ static void assert_caller_at(struct java *java, uint32_t position)
 
 static void a_frame_that_was_given_up_is_where_it_was(void **state)
 {
-	const uint64_t self = java_code_at(SEGMENT_CALLER, HANDLER);
-	/* Of C2 and of C1 up to 25, and of both from 26 on. */
+	const uint64_t handler = java_code_at(SEGMENT_CALLER, HANDLER);
+	/* As 9 to 22 have them, and the others. */
 	const struct {
-		const char *code;
-		uint32_t size, entry;
-		uint16_t kind;
+		uint32_t place;
+		uint16_t bytes;
+		uint64_t value;
 	} handlers[] = {
-		{ "\xe8\0\0\0\0", 5, HANDLER, JAVA_DEOPT_HANDLER_CALLS },
-		{ "\x49\xba", 2, HANDLER, JAVA_DEOPT_HANDLER_CALLS },
-		{ "\xe8\1\0\0\0\xeb\xf9", 7, HANDLER + 5, JAVA_DEOPT_HANDLER_JUMPS_BACK },
+		{ BLOB_DEOPT_HANDLER, 8, handler },
+		{ BLOB_DEOPT_MH_HANDLER, 8, handler },
+		{ BLOB_DEOPT_HANDLER, 4, CODE_AT + HANDLER },
+		{ BLOB_DEOPT_MH_HANDLER, 4, CODE_AT + HANDLER },
 	};
 
 	for (size_t i = 0; i < sizeof(handlers) / sizeof(handlers[0]); i++) {
-		uint32_t entry = handlers[i].entry;
 		struct java *java;
 
 		java_teardown(state);
 		java_setup(state);
 		java = *state;
-		put_number(java, self + 2, self, 8);
-		put_code(java, self, handlers[i].code, handlers[i].size);
-		lay_given_up(java, handlers[i].kind, entry);
+		java->process.deopt_handler_bytes = handlers[i].bytes;
+		lay_given_up(java);
+		put_number(java, blob_at(SEGMENT_CALLER) + handlers[i].place, handlers[i].value,
+			   handlers[i].bytes);
 		assert_caller_at(java, 0x200);
 		/* What lies there may be anything. */
 		put_word(java, CALLER_WORD + ORIGINAL_WORD,
-			 java_code_at(SEGMENT_CALLER, entry + 1));
-		assert_caller_at(java, entry);
+			 java_code_at(SEGMENT_CALLER, HANDLER + 1));
+		assert_caller_at(java, HANDLER);
 		put_word(java, CALLER_WORD + ORIGINAL_WORD, CODE_START - 1);
-		assert_caller_at(java, entry);
+		assert_caller_at(java, HANDLER);
 	}
 }
 
-static void what_is_no_handler_of_the_version_is_a_return_address(void **state)
+static void put_handler(struct java *java, uint32_t segment)
+{
+	put_number(java, blob_at(segment) + BLOB_DEOPT_HANDLER, java_code_at(segment, HANDLER), 8);
+}
+
+static void what_is_not_the_nmethod_s_handler_is_a_return_address(void **state)
 {
 	struct java *java = *state;
 
-	/* A loop that calls, and has no nop in it. */
-	put_code(java, java_code_at(SEGMENT_CALLER, HANDLER), "\xe8\1\0\0\0\xeb\xf9", 7);
-	lay_given_up(java, JAVA_DEOPT_HANDLER_CALLS, HANDLER + 5);
-	assert_caller_at(java, HANDLER + 5);
+	/* Of another nmethod, and none. */
+	lay_given_up(java);
+	put_number(java, blob_at(SEGMENT_CALLER) + BLOB_DEOPT_HANDLER,
+		   java_code_at(SEGMENT_COMPILED, HANDLER), 8);
+	assert_caller_at(java, HANDLER);
 	java_teardown(state);
 	java_setup(state);
 	java = *state;
-	put_code(java, java_code_at(SEGMENT_CALLER, HANDLER), "\xe8\0\0\0\0", 5);
-	lay_given_up(java, JAVA_DEOPT_HANDLER_UNKNOWN, HANDLER);
+	java->process.deopt_handler_bytes = 4;
+	lay_given_up(java);
+	put_number(java, blob_at(SEGMENT_CALLER) + BLOB_DEOPT_HANDLER, (uint32_t)-1, 4);
+	assert_caller_at(java, HANDLER);
+}
+
+static void where_handlers_are_not_known_frames_are_there(void **state)
+{
+	struct java *java = *state;
+
+	java->process.deopt_handler_bytes = 0;
+	lay_given_up(java);
+	put_handler(java, SEGMENT_CALLER);
 	assert_caller_at(java, HANDLER);
 }
 
@@ -83,8 +101,8 @@ static void what_is_beyond_the_frame_is_no_place_of_one_that_was_given_up(void *
 {
 	struct java *java = *state;
 
-	put_code(java, java_code_at(SEGMENT_CALLER, HANDLER), "\xe8\0\0\0\0", 5);
-	lay_given_up(java, JAVA_DEOPT_HANDLER_CALLS, HANDLER);
+	lay_given_up(java);
+	put_handler(java, SEGMENT_CALLER);
 	put_number(java, blob_at(SEGMENT_CALLER) + BLOB_ORIGINAL_PC, 8 * CALLER_FRAME_WORDS, 4);
 	put_word(java, CALLER_WORD + CALLER_FRAME_WORDS, java_code_at(SEGMENT_CALLER, 0x200));
 	assert_caller_at(java, HANDLER);
@@ -97,6 +115,7 @@ static void at_a_handler_s_first_instruction_a_leaf_is_there(void **state)
 
 	put_number(java, blob_at(SEGMENT_COMPILED) + BLOB_OOP_MAPS, OBJECTS, 8);
 	put_number(java, blob_at(SEGMENT_COMPILED) + BLOB_ORIGINAL_PC, 8, 4);
+	put_handler(java, SEGMENT_COMPILED);
 	lay_compiled(java, HANDLER, &handler);
 	put_word(java, LEAF_WORD + 1, java_code_at(SEGMENT_COMPILED, 0x200));
 	assert_java_walk(java, "CCsE");
@@ -107,7 +126,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		java_test(a_frame_that_was_given_up_is_where_it_was),
-		java_test(what_is_no_handler_of_the_version_is_a_return_address),
+		java_test(what_is_not_the_nmethod_s_handler_is_a_return_address),
+		java_test(where_handlers_are_not_known_frames_are_there),
 		java_test(what_is_beyond_the_frame_is_no_place_of_one_that_was_given_up),
 		java_test(at_a_handler_s_first_instruction_a_leaf_is_there),
 	};

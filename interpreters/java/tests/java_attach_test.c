@@ -54,12 +54,12 @@ static void what_is_read_of_a_blob_holds_all_that_is_wanted(void **state)
 	(void)state;
 	assert_int_equal(attach(), 0);
 	/* The last is where the code begins, 4 bytes at 28. */
-	assert_int_equal(process.head_bytes, 32);
+	assert_int_equal(process.head_bytes, MADE_BLOCK_BYTES + 32);
 	assert_int_equal(process.blob_code, 28);
 	assert_int_equal(process.code_is_address, 0);
 	layout.blob_code_begin = (struct vm_place){ 88, 8 };
 	assert_int_equal(attach(), 0);
-	assert_int_equal(process.head_bytes, 96);
+	assert_int_equal(process.head_bytes, MADE_BLOCK_BYTES + 96);
 	assert_int_equal(process.blob_code, 88);
 	assert_int_equal(process.code_is_address, 1);
 }
@@ -81,10 +81,22 @@ static void fields_that_the_kernel_side_cannot_read_are_refused(void **state)
 		assert_int_equal(attach(), -EOPNOTSUPP);
 	}
 	setup(state);
-	layout.blob_data_offset.offset = JAVA_HEAD_MAX_BYTES;
+	layout.blob_data_offset.offset = JAVA_HEAD_MAX_BYTES - MADE_BLOCK_BYTES;
 	assert_int_equal(attach(), -EOPNOTSUPP);
 	setup(state);
 	layout.blob_data_offset.offset = 26;
+	assert_int_equal(attach(), -EOPNOTSUPP);
+	setup(state);
+	layout.block_bytes = 12;
+	assert_int_equal(attach(), -EOPNOTSUPP);
+	setup(state);
+	layout.block_used.offset = MADE_BLOCK_BYTES;
+	assert_int_equal(attach(), -EOPNOTSUPP);
+	setup(state);
+	layout.blob_oop_maps.offset += 4;
+	assert_int_equal(attach(), -EOPNOTSUPP);
+	setup(state);
+	layout.nmethod_method.offset += 4;
 	assert_int_equal(attach(), -EOPNOTSUPP);
 	setup(state);
 	layout.const_method_name.offset += 2;
@@ -116,36 +128,49 @@ static void bytecodes_are_where_the_version_keeps_them(void **state)
 	}
 }
 
-static void frames_that_were_given_up_are_known_by_their_version_s_handlers(void **state)
+static void frames_that_were_given_up_are_known_by_their_nmethod_s_handlers(void **state)
 {
 	static const struct {
-		struct vm_place original_pc;
-		uint32_t version;
-		uint16_t handler;
+		struct vm_place handler, mh_handler, original_pc;
+		uint16_t bytes;
 	} rows[] = {
-		{ { 200, 4 }, 8, JAVA_DEOPT_HANDLER_CALLS },
-		{ { 200, 4 }, 25, JAVA_DEOPT_HANDLER_CALLS },
-		{ { 200, 4 }, 26, JAVA_DEOPT_HANDLER_JUMPS_BACK },
+		{ { 184, 8 }, { 192, 8 }, { 200, 4 }, 8 },
+		{ { 64, 4 }, { 60, 4 }, { 200, 4 }, 4 },
+		{ { 196, 4 }, { JAVA_NO_PLACE, 0 }, { 200, 4 }, 4 },
 		/* Not told, or not where it is read. */
-		{ { JAVA_NO_PLACE, 0 }, 25, JAVA_DEOPT_HANDLER_UNKNOWN },
-		{ { 200, 8 }, 25, JAVA_DEOPT_HANDLER_UNKNOWN },
-		{ { 196, 4 }, 25, JAVA_DEOPT_HANDLER_UNKNOWN },
-		{ { 208, 4 }, 25, JAVA_DEOPT_HANDLER_UNKNOWN },
+		{ { 184, 8 }, { 192, 8 }, { JAVA_NO_PLACE, 0 }, 0 },
+		{ { JAVA_NO_PLACE, 0 }, { 192, 8 }, { 200, 4 }, 0 },
+		{ { 184, 8 }, { 192, 4 }, { 200, 4 }, 0 },
+		{ { 184, 2 }, { 184, 2 }, { 200, 4 }, 0 },
+		{ { 188, 8 }, { 192, 8 }, { 200, 4 }, 0 },
+		{ { 184, 8 }, { 48, 8 }, { 200, 4 }, 0 },
+		{ { 184, 8 }, { 192, 8 }, { 200, 8 }, 0 },
+		{ { 184, 8 }, { 192, 8 }, { 208, 4 }, 0 },
 	};
 
 	(void)state;
 	layout.nmethod_compile_id.offset = 204;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		layout.version = rows[i].version;
+		layout.nmethod_deopt_handler = rows[i].handler;
+		layout.nmethod_deopt_mh_handler = rows[i].mh_handler;
 		layout.nmethod_original_pc = rows[i].original_pc;
 		assert_int_equal(attach(), 0);
-		assert_int_equal(process.deopt_handler, rows[i].handler);
+		assert_int_equal(process.deopt_handler_bytes, rows[i].bytes);
+		if (!rows[i].bytes)
+			continue;
+		assert_int_equal(process.nmethod_deopt_handler, rows[i].handler.offset);
+		assert_int_equal(process.nmethod_deopt_mh_handler,
+				 rows[i].mh_handler.bytes ? rows[i].mh_handler.offset :
+							    rows[i].handler.offset);
+		assert_int_equal(process.nmethod_original_pc, rows[i].original_pc.offset);
 	}
-	/* In what is thrown away of what is read. */
+	/* More than is read. */
+	layout.nmethod_deopt_handler = (struct vm_place){ 184, 8 };
+	layout.nmethod_deopt_mh_handler = (struct vm_place){ 192, 8 };
 	layout.nmethod_original_pc = (struct vm_place){ 200, 4 };
-	layout.blob_oop_maps.offset = 200 - JAVA_HEAD_MAX_BYTES + 8;
+	layout.nmethod_compile_id.offset = layout.blob_oop_maps.offset + JAVA_IDENTITY_MAX_BYTES;
 	assert_int_equal(attach(), 0);
-	assert_int_equal(process.deopt_handler, JAVA_DEOPT_HANDLER_UNKNOWN);
+	assert_int_equal(process.deopt_handler_bytes, 0);
 }
 
 static void what_a_continuation_s_entry_has_is_aligned(void **state)
@@ -195,7 +220,7 @@ int main(void)
 		cmocka_unit_test_setup(fields_that_the_kernel_side_cannot_read_are_refused, setup),
 		cmocka_unit_test_setup(bytecodes_are_where_the_version_keeps_them, setup),
 		cmocka_unit_test_setup(
-			frames_that_were_given_up_are_known_by_their_version_s_handlers, setup),
+			frames_that_were_given_up_are_known_by_their_nmethod_s_handlers, setup),
 		cmocka_unit_test_setup(what_a_continuation_s_entry_has_is_aligned, setup),
 		cmocka_unit_test_setup(a_jvm_without_code_of_its_own_is_refused_in_words, setup),
 		cmocka_unit_test_setup(a_jvm_that_is_not_set_up_is_waited_for, setup),

@@ -285,6 +285,23 @@ static void look_for_chain(struct check *check, const struct java_blob *blob,
 	}
 }
 
+/* Where the callees of its frames return if they are given up is known, in its code: native wrappers have none. */
+static void check_handler(const struct check *check, const struct java_blob *blob, const char *name)
+{
+	const struct java_process *data = (const struct java_process *)check->attached->data;
+	struct remote_memory *memory = (struct remote_memory *)&check->java.memory.memory;
+	uint64_t handler = 0;
+
+	assert_true(data->deopt_handler_bytes == 4 || data->deopt_handler_bytes == 8);
+	assert_int_equal(remote_memory_read(memory, blob->address + data->nmethod_deopt_handler,
+					    &handler, data->deopt_handler_bytes),
+			 0);
+	if (data->deopt_handler_bytes == 4)
+		handler = blob->address + (uint64_t)(int32_t)handler;
+	assert_int_equal(handler > blob->code_start && handler < blob->code_end,
+			 !strcmp(name, "nmethod"));
+}
+
 /* "ID LEVEL STATE NAME [HEADER, CODE - END]", as CodeCache::print_codelist() says it. */
 static void check_method(struct check *check, const char *line)
 {
@@ -311,6 +328,7 @@ static void check_method(struct check *check, const char *line)
 	check_frame_size(check, &blob, name);
 	assert_int_equal(java_blob_name(&check->layout, memory, &blob, blob_name), 0);
 	assert_true(!strcmp(blob_name, "nmethod") || !strcmp(blob_name, "native nmethod"));
+	check_handler(check, &blob, blob_name);
 	assert_int_equal(java_nmethod_read(&check->layout, memory, &blob, &nmethod), 0);
 	assert_int_equal(nmethod.compile_id, id);
 	assert_int_equal(nmethod.comp_level, level);

@@ -75,6 +75,8 @@ static inline struct java_layout made_code_layout(void)
 		.nmethod_comp_level = { 44, 1 },
 		.nmethod_state = { 45, 1 },
 		.nmethod_entry_bci = { 48, 4 },
+		.nmethod_deopt_handler = { JAVA_NO_PLACE, 0 },
+		.nmethod_deopt_mh_handler = { JAVA_NO_PLACE, 0 },
 		.nmethod_original_pc = { JAVA_NO_PLACE, 0 },
 		.nmethod_scopes_pcs = { 64, 4 },
 		.nmethod_scopes_pcs_end = { 68, 4 },
