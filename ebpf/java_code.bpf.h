@@ -110,19 +110,11 @@ static __always_inline __u64 java_head_field(const struct java_walk *walk, __u32
 	/* The verifier has to see that it is in range, which the compiler may think that it knows. */
 	barrier_var(index);
 	word = walk->head[index % JAVA_HEAD_WORDS] >> 8 * (offset % 8);
+	if (bytes == 1)
+		return (__u8)word;
 	if (bytes == 2)
 		return (__u16)word;
 	return bytes == 4 ? (__u32)word : word;
-}
-
-/* Reads the first @bytes of @address, at most @max, a power of two, for java_head_field(). */
-static __always_inline bool java_read_head(struct java_walk *walk, __u64 address, __u32 bytes,
-					   __u32 max)
-{
-	/* 1 to @max, as all verifiers see. */
-	barrier_var(bytes);
-	bytes = ((bytes - 1) & (max - 1)) + 1;
-	return !bpf_probe_read_user(walk->head, bytes, (const void *)address);
 }
 
 static __always_inline __u64 java_blob_field(const struct java_walk *walk, __u32 offset,
@@ -135,12 +127,14 @@ static __always_inline __u64 java_blob_field(const struct java_walk *walk, __u32
 static __always_inline enum unwind_error java_read_blob(struct java_walk *walk, __u64 address)
 {
 	const struct java_process *process = &walk->process;
+	/* 1 to JAVA_HEAD_MAX_BYTES, as all verifiers see. */
+	__u32 bytes = ((process->head_bytes - 1) & (JAVA_HEAD_MAX_BYTES - 1)) + 1;
 	__u64 complete, code_end;
 	__s32 words;
 
-	if (!java_read_head(walk, walk->blob - process->block_bytes, process->head_bytes,
-			    JAVA_HEAD_MAX_BYTES) ||
-	    !(__u8)java_head_field(walk, process->block_used, 1))
+	if (bpf_probe_read_user(walk->head, bytes,
+				(const void *)(walk->blob - process->block_bytes)) ||
+	    !java_head_field(walk, process->block_used, 1))
 		return UNWIND_NO_INFO;
 	words = java_blob_field(walk, process->blob_frame_size, 4);
 	complete =
@@ -183,15 +177,6 @@ static __always_inline enum unwind_error java_search_blob(struct java_walk *walk
 	return UNWIND_OK;
 }
 
-/*
- * The first of the two entries that what is known of @address, or of the Method there, is kept in. Code
- * lies at multiples of a size, for which one multiplication is not enough.
- */
-static __always_inline __u32 java_kept_index(__u64 address)
-{
-	return java_mix(java_mix(0, address), 0) >> (64 - JAVA_KEPT_SHIFT) & ~1U;
-}
-
 static __always_inline bool java_is_kept(const struct java_walk *walk, const struct java_kept *kept,
 					 __u64 address)
 {
@@ -205,23 +190,38 @@ static __always_inline struct java_kept *java_kept_entry(struct java_walk *walk,
 	return &walk->kept[index % JAVA_KEPT_COUNT];
 }
 
-/* The one of the two that has @address, if one does. */
-static __always_inline struct java_kept *java_kept_at(struct java_walk *walk, __u64 address)
+/*
+ * One of the two places that what is known of @address, or of the Method there, may be kept in. Code lies at
+ * multiples of a size, for which one multiplication is not enough.
+ */
+static __always_inline __u32 java_kept_index(__u64 address, bool is_other)
 {
-	__u32 index = java_kept_index(address);
-	bool is_first = java_is_kept(walk, java_kept_entry(walk, index), address);
+	__u64 mix = java_mix(java_mix(0, address), 0);
 
-	return java_kept_entry(walk, index + !is_first);
+	return mix >> (64 - JAVA_KEPT_SHIFT * (1 + is_other)) & (JAVA_KEPT_COUNT - 1);
 }
 
-/* A new one in place of the one of this address, else of the older one. */
+/* The one that has @address, else the other one. */
+static __always_inline struct java_kept *java_kept_at(struct java_walk *walk, __u64 address)
+{
+	struct java_kept *kept = java_kept_entry(walk, java_kept_index(address, false));
+
+	return java_is_kept(walk, kept, address) ?
+		       kept :
+		       java_kept_entry(walk, java_kept_index(address, true));
+}
+
+/*
+ * A new one in place of the one of this address, else, in turns, of either. What was there before may come to its
+ * own other place when it is asked for again: so in a few walks all that are asked for have places, if these are
+ * twice as many.
+ */
 static __always_inline struct java_kept *java_new_kept(struct java_walk *walk, __u64 address)
 {
-	__u32 index = java_kept_index(address);
-	struct java_kept *kept = java_kept_entry(walk, index);
+	struct java_kept *kept = java_kept_at(walk, address);
 
-	if (!java_is_kept(walk, kept, address))
-		*java_kept_entry(walk, index + 1) = *kept;
+	if (!java_is_kept(walk, kept, address) && java_mix(walk->number, address) >> 63)
+		kept = java_kept_entry(walk, java_kept_index(address, false));
 	*kept = (struct java_kept){
 		.process_key = walk->process_key,
 		.address = address,
@@ -233,24 +233,33 @@ static __always_inline struct java_kept *java_new_kept(struct java_walk *walk, _
 /*
  * Reads which compilation the nmethod is: a number that no other one ever has. Its oop maps are there as
  * long as the nmethod is, and before its memory is used for another one the JVM sets their address to 0.
- * Both in one read, with what lies between them, which costs more than all else here; *@oop_maps is 0 where they
- * lie too far apart.
+ * Both in one read, which costs more than all else here; *@oop_maps is 0 where they lie too far apart. What lies
+ * between them is there for java_nmethod_field() if @all is.
  */
-static __always_inline bool java_read_identity(struct java_walk *walk, __u64 *oop_maps,
+static __always_inline bool java_read_identity(struct java_walk *walk, bool all, __u64 *oop_maps,
 					       __u32 *compile_id)
 {
+	enum { HALF_WORDS = JAVA_HEAD_WORDS / 2 };
 	const struct java_process *process = &walk->process;
+	__u64 words[JAVA_HEAD_WORDS];
 	__u32 place = process->nmethod_compile_id - process->blob_oop_maps;
+	__u32 bytes = place + sizeof(*compile_id);
 
 	*oop_maps = 0;
-	if (place > JAVA_IDENTITY_MAX_BYTES - sizeof(*compile_id))
+	if (place > sizeof(words) - sizeof(*compile_id))
 		return !bpf_probe_read_user(
 			compile_id, sizeof(*compile_id),
 			(const void *)(walk->blob + process->nmethod_compile_id));
-	if (!java_read_head(walk, walk->blob + process->blob_oop_maps, place + sizeof(*compile_id),
-			    JAVA_IDENTITY_MAX_BYTES))
+	/* 1 to that of the words, as all verifiers see. */
+	barrier_var(bytes);
+	bytes = ((bytes - 1) & (sizeof(words) - 1)) + 1;
+	if (bpf_probe_read_user(words, bytes, (const void *)(walk->blob + process->blob_oop_maps)))
 		return false;
-	*oop_maps = walk->head[0];
+	/* Verifiers before 5.12 take no variable place on the stack; a read right to a map takes longer. */
+	if (all || place < sizeof(words) / 2)
+		__builtin_memcpy(walk->head, words, sizeof(words) / 2);
+	__builtin_memcpy(walk->head + HALF_WORDS, words + HALF_WORDS, sizeof(words) / 2);
+	*oop_maps = words[0];
 	*compile_id = java_head_field(walk, place, 4);
 	return true;
 }
@@ -286,8 +295,8 @@ static __always_inline bool java_take_kept(struct java_walk *walk, struct java_k
 		return false;
 	walk->blob = kept->place;
 	if (kept->number != walk->number &&
-	    (!java_read_identity(walk, &oop_maps, &compile_id) || oop_maps != kept->oop_maps ||
-	     compile_id != kept->compile_id))
+	    (!java_read_identity(walk, false, &oop_maps, &compile_id) ||
+	     oop_maps != kept->oop_maps || compile_id != kept->compile_id))
 		return false;
 	kept->number = walk->number;
 	walk->code_start = address - kept->position;
@@ -328,7 +337,7 @@ static __always_inline void java_keep(struct java_walk *walk, __u64 address)
 
 	walk->fingerprint = 0;
 	walk->original_pc_place = walk->frame_bytes;
-	if (!java_read_identity(walk, &oop_maps, &compile_id))
+	if (!java_read_identity(walk, true, &oop_maps, &compile_id))
 		return;
 	method = java_read_method(walk, oop_maps);
 	if (!method)

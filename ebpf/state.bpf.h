@@ -28,7 +28,7 @@ enum {
 	/** Fingerprints kept during a walk, a power of two. */
 	PYTHON_KNOWN_CODES = 16,
 	JAVA_HEAD_WORDS = JAVA_IDENTITY_MAX_BYTES / 8,
-	/** What is known of code and Methods, kept between walks: pairs of entries. */
+	/** What is known of code and Methods, kept between walks: each in one of two entries. */
 	JAVA_KEPT_SHIFT = 9,
 	JAVA_KEPT_COUNT = 1 << JAVA_KEPT_SHIFT,
 };
