@@ -82,7 +82,15 @@ struct interpreter_code {
 	uint32_t frame_bytes;
 };
 
-/** The process to attach to. All borrowed for the call. */
+/**
+ * Of the direct jumps and branches from the instruction at @bytes on, of @size, the first that goes to @low to
+ * @high, both counted from @bytes and below 0: where it goes, counted so. 0: there is none before a place that
+ * nothing goes on behind, or that is not known. @machine is EM_X86_64 or EM_AARCH64. Any thread.
+ */
+typedef int64_t interpreter_find_jump(uint16_t machine, const uint8_t *bytes, size_t size,
+				      int64_t low, int64_t high);
+
+/** The process to attach to. All borrowed for the call, but functions. */
 struct interpreter_target {
 	uint32_t pid;
 	struct remote_memory *memory;
@@ -98,6 +106,8 @@ struct interpreter_target {
 	 */
 	int (*analyse)(uint16_t machine, const struct interpreter_code *code, size_t count,
 		       struct stack_deltas *deltas);
+	/** NULL: nobody can. */
+	interpreter_find_jump *find_jump;
 };
 
 /**

@@ -88,6 +88,7 @@ int attach_request_run(const struct attach_request *request, const char *proc_ro
 		.modules = request->modules,
 		.module_count = request->module_count,
 		.analyse = runtime_code_analyse,
+		.find_jump = runtime_code_find_jump,
 	};
 	struct interpreter_process *process;
 	struct process_memory memory;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From code to rows, one piece after the other. */
+/* From code to rows, one piece after the other; and from jump to jump. */
 #include "agent/processes/runtime_code.h"
 
 #include <elf.h>
@@ -7,8 +7,10 @@
 
 #include "agent/base/cleanup.h"
 #include "agent/base/error.h"
+#include "stackdeltas/arm64_step.h"
 #include "stackdeltas/code_analysis.h"
 #include "stackdeltas/delta_builder.h"
+#include "stackdeltas/x86_step.h"
 
 enum {
 	/* A guess; HotSpot's stubs have a row in 45 to 90 bytes. */
@@ -80,4 +82,39 @@ int runtime_code_analyse(uint16_t machine, const struct interpreter_code *code, 
 			err = delta_builder_add(&builder, end, DELTA_RULE_NONE);
 	}
 	return err ? err : delta_builder_finish(&builder, deltas);
+}
+
+static bool goes_on(const struct code_step *step)
+{
+	switch (step->flow) {
+	case CODE_FLOW_NEXT:
+	case CODE_FLOW_NOP:
+	case CODE_FLOW_CALL:
+	case CODE_FLOW_CALL_INDIRECT:
+	case CODE_FLOW_BRANCH:
+	case CODE_FLOW_SYSCALL:
+		return step->length > 0;
+	default:
+		return false;
+	}
+}
+
+int64_t runtime_code_find_jump(uint16_t machine, const uint8_t *bytes, size_t size, int64_t low,
+			       int64_t high)
+{
+	code_step_function *decode = machine == EM_X86_64 ? x86_step : arm64_step;
+	struct code_step step;
+
+	for (size_t at = 0; at < size; at += step.length) {
+		decode(bytes + at, size - at, NULL, &step);
+		if (step.flow == CODE_FLOW_JUMP || step.flow == CODE_FLOW_BRANCH) {
+			int64_t target = (int64_t)at + step.target;
+
+			if (target >= low && target <= high)
+				return target;
+		}
+		if (!goes_on(&step))
+			break;
+	}
+	return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Rows of code that a runtime has made for itself, for languages, which cannot make any
- * (interpreter_target.analyse).
+ * What the instructions say of code that a runtime has made for itself, for languages, which know none
+ * (struct interpreter_target).
  */
 #ifndef AGENT_PROCESSES_RUNTIME_CODE_H
 #define AGENT_PROCESSES_RUNTIME_CODE_H
@@ -12,5 +12,7 @@
 /** As interpreter_target.analyse; any thread. The caller deinits @deltas. */
 int runtime_code_analyse(uint16_t machine, const struct interpreter_code *code, size_t count,
 			 struct stack_deltas *deltas);
+
+interpreter_find_jump runtime_code_find_jump;
 
 #endif

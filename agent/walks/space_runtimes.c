@@ -59,6 +59,7 @@ static int attach(struct space_runtimes *runtimes, const struct interpreter_file
 		.modules = modules->items,
 		.module_count = (uint32_t)modules->count,
 		.analyse = runtime_code_analyse,
+		.find_jump = runtime_code_find_jump,
 	};
 	struct interpreter_process *process;
 	int err = file->interpreter->ops->attach(file, &target, &process);

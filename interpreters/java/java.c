@@ -107,7 +107,8 @@ static int attach(const struct interpreter_file *probed, const struct interprete
 		return err ? err : -ENOMEM;
 	}
 	made->stub_names = names;
-	java_symbolizer_init(&made->symbolizer, &layout, data.unloads, probed->with_signatures);
+	java_symbolizer_init(&made->symbolizer, &layout, data.unloads, probed->with_signatures,
+			     target->find_jump);
 	made->heaps = heaps;
 	made->data = rows;
 	made->process.interpreter = &java_interpreter;

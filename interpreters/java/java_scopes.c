@@ -21,6 +21,8 @@ enum {
 	BCI_BIAS = 1,
 	/** Of no scope, at both ends. */
 	END_RECORDS = 2,
+	/** Of a barrier's code: ZGC's saves all registers, and fetches them back. */
+	MAX_BARRIER_BYTES = 1024,
 	/** No compiler has made the code that calls them (CompLevel_none). */
 	LEVEL_OF_NATIVE_METHODS = 0,
 };
@@ -247,9 +249,36 @@ static int take_compiled_method(const struct java_layout *layout, struct remote_
 				     &scopes->scopes[0].method);
 }
 
+/*
+ * Behind all that is described: the record of the place that the code at @offset goes back to, where what it was
+ * left from ends (share/gc/shared/c2/barrierSetC2.cpp, BarrierStubC2). @behind stays if none is found.
+ */
+static int find_left_record(const struct java_layout *layout, struct remote_memory *memory,
+			    const struct java_blob *blob, const struct debug_info *info,
+			    uint32_t offset, interpreter_find_jump *find_jump,
+			    struct record *before, struct record *behind)
+{
+	uint64_t address = blob->code_start + offset;
+	int64_t last = (int64_t)before->place - offset, target;
+	uint8_t code[MAX_BARRIER_BYTES];
+	size_t size;
+	int err;
+
+	if (address >= blob->code_end || last >= 0)
+		return 0;
+	size = blob->code_end - address < sizeof(code) ? blob->code_end - address : sizeof(code);
+	err = remote_memory_read(memory, address, code, size);
+	if (err)
+		return err;
+	target = find_jump(layout->machine, code, size, -(int64_t)offset, last);
+	return target ? find_records(layout, memory, info, (uint32_t)(offset + target), before,
+				     behind) :
+			0;
+}
+
 int java_scopes_read(const struct java_layout *layout, struct remote_memory *memory,
 		     const struct java_blob *blob, uint32_t offset, bool is_return_address,
-		     struct java_scopes *scopes)
+		     interpreter_find_jump *find_jump, struct java_scopes *scopes)
 {
 	struct debug_info info = { 0 };
 	struct record before, behind;
@@ -266,6 +295,9 @@ int java_scopes_read(const struct java_layout *layout, struct remote_memory *mem
 			   (uint32_t)behind.place == offset;
 	if (!scopes->is_exact)
 		err = describes_all_code(layout, memory, blob->address, &info, &scopes->is_exact);
+	if (!err && scopes->is_exact && is_of_scope(&before) && !is_of_scope(&behind) && find_jump)
+		err = find_left_record(layout, memory, blob, &info, offset, find_jump, &before,
+				       &behind);
 	if (!err && !scopes->is_exact)
 		err = read_between(layout, memory, &info, offset, &before, &behind, scopes);
 	else if (!err && is_of_scope(&behind))

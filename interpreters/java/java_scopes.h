@@ -5,7 +5,8 @@
  * return address to Java's code has one of its own. With -XX:+DebugNonSafepoints each instruction is
  * described, by the record behind it, which stands at the end of the part of the code that it is for. But
  * what C2 inserts last, such as spills, has none: the record behind that may be of another branch (of 35,000
- * samples of a target one had such methods; nothing tells them from others).
+ * samples of a target one had such methods; nothing tells them from others). And what collectors' barriers seldom
+ * do, which C2 puts behind all that is described, is of the place that it goes back to.
  *
  * Else the place lies between two records, which may be of other inlined methods of the same compiled one.
  * What is inlined in the same way at both is taken; so are 9 of 10 inlined methods right that are taken,
@@ -23,6 +24,7 @@
 #include <stdint.h>
 
 #include "agent/host/remote_memory.h"
+#include "interpreters/interpreter.h"
 #include "interpreters/java/java_code.h"
 #include "interpreters/java/java_layout.h"
 
@@ -51,10 +53,10 @@ struct java_scopes {
 /**
  * The scopes of the place @offset behind the beginning of @blob's code, which is an nmethod's: of a
  * return address as it is. Where the debug information says nothing, the compiled method alone, which is
- * exact if it is a native one. -EBADMSG, -EFAULT, -ESRCH.
+ * exact if it is a native one. @find_jump may be NULL. -EBADMSG, -EFAULT, -ESRCH.
  */
 int java_scopes_read(const struct java_layout *layout, struct remote_memory *memory,
 		     const struct java_blob *blob, uint32_t offset, bool is_return_address,
-		     struct java_scopes *scopes);
+		     interpreter_find_jump *find_jump, struct java_scopes *scopes);
 
 #endif

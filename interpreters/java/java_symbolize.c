@@ -58,12 +58,13 @@ static void release_place(void *context, const void *key, void *value)
 }
 
 void java_symbolizer_init(struct java_symbolizer *symbolizer, const struct java_layout *layout,
-			  uint64_t unloads, bool with_signatures)
+			  uint64_t unloads, bool with_signatures, interpreter_find_jump *find_jump)
 {
 	memset(symbolizer, 0, sizeof(*symbolizer));
 	symbolizer->layout = *layout;
 	symbolizer->unloads = unloads;
 	symbolizer->with_signatures = with_signatures;
+	symbolizer->find_jump = find_jump;
 	lru_cache_init(&symbolizer->places, 2 * sizeof(uint64_t), JAVA_PLACES_MAX_ENTRIES,
 		       JAVA_PLACES_MAX_BYTES, release_place, NULL);
 }
@@ -174,16 +175,18 @@ static bool is_passing(int err)
 	return err == -EAGAIN || err == -ESRCH || err == -ENOMEM;
 }
 
-static int read_compiled(const struct java_layout *layout, struct remote_memory *memory,
+static int read_compiled(const struct java_symbolizer *symbolizer, struct remote_memory *memory,
 			 const uint64_t words[2], uint64_t method, struct java_scopes *scopes)
 {
+	const struct java_layout *layout = &symbolizer->layout;
 	uint32_t offset = words[1] >> 32 & ~JAVA_COMPILED;
 	struct java_blob blob;
 	int err = java_blob_find_at(layout, memory, frame_address(words[0]), &blob);
 
 	if (!err)
 		err = java_scopes_read(layout, memory, &blob, offset,
-				       frame_flags(words[0]) & FRAME_RETURN_ADDRESS, scopes);
+				       frame_flags(words[0]) & FRAME_RETURN_ADDRESS,
+				       symbolizer->find_jump, scopes);
 	if (!err || is_passing(err))
 		return err;
 	scopes->count = 1;
@@ -192,13 +195,13 @@ static int read_compiled(const struct java_layout *layout, struct remote_memory 
 	return 0;
 }
 
-static int read_scopes(const struct java_layout *layout, struct remote_memory *memory,
+static int read_scopes(const struct java_symbolizer *symbolizer, struct remote_memory *memory,
 		       const uint64_t words[2], uint64_t method, struct java_scopes *scopes)
 {
 	uint32_t position = words[1] >> 32;
 
 	if (position & JAVA_COMPILED)
-		return read_compiled(layout, memory, words, method, scopes);
+		return read_compiled(symbolizer, memory, words, method, scopes);
 	scopes->count = 1;
 	scopes->scopes[0] = (struct java_scope){ method, (int32_t)position };
 	scopes->is_exact = true;
@@ -289,8 +292,7 @@ static int read_place(struct java_symbolizer *symbolizer, struct remote_memory *
 	text_builder_clear(&symbolizer->texts);
 	err = check(symbolizer, &windows.memory, words, &identity);
 	if (!err)
-		err = read_scopes(&symbolizer->layout, &windows.memory, words, identity.method,
-				  scopes);
+		err = read_scopes(symbolizer, &windows.memory, words, identity.method, scopes);
 	for (uint32_t i = 0; !err && i < scopes->count; i++)
 		err = read_method(symbolizer, &windows.memory, &scopes->scopes[i], &methods[i]);
 	if (is_passing(err))

@@ -43,6 +43,8 @@ struct java_symbolizer {
 	/** The address in the process where it counts the classes that it has unloaded; 0: it does not. */
 	uint64_t unloads;
 	bool with_signatures;
+	/** NULL: nobody can. */
+	interpreter_find_jump *find_jump;
 	/** The two words -> struct java_place. */
 	struct lru_cache places;
 	/** Of `places`, as counted in the sum of all processes. */
@@ -56,9 +58,9 @@ struct java_symbolizer {
 	java_text text;
 };
 
-/** The layout is copied. @unloads: as in the struct. @with_signatures: names have the types of arguments and result. */
+/** The layout is copied. @unloads, @find_jump: as in the struct. @with_signatures: names have the types of arguments and result. */
 void java_symbolizer_init(struct java_symbolizer *symbolizer, const struct java_layout *layout,
-			  uint64_t unloads, bool with_signatures);
+			  uint64_t unloads, bool with_signatures, interpreter_find_jump *find_jump);
 void java_symbolizer_deinit(struct java_symbolizer *symbolizer);
 
 /** As interpreter_ops.symbolize. @now_ns: clock_monotonic_ns(). */

@@ -78,11 +78,36 @@ static void code_that_lies_too_far_apart_is_refused(void **state)
 	assert_int_equal(runtime_code_analyse(EM_X86_64, code, 0, &deltas), -EINVAL);
 }
 
+/* As C2 has them behind its code: test r9, r9; je ahead; call; jmp back. */
+static void jumps_back_are_found_from_instruction_to_instruction(void **state)
+{
+	static const uint8_t code[] = { 0x4d, 0x85, 0xc9, 0x74, 0x10, 0xe8, 0,	  0,
+					0,    0,    0xe9, 0x00, 0xff, 0xff, 0xff, 0xcc };
+	/* cbz x0, ahead; b back */
+	static const uint32_t arm64[] = { 0xb4000060, 0x17ffff00 };
+	const uint8_t *arm64_bytes = (const uint8_t *)arm64;
+	const int64_t target = 15 - 256;
+
+	(void)state;
+	assert_int_equal(runtime_code_find_jump(EM_X86_64, code, sizeof(code), -1000, -1), target);
+	assert_int_equal(runtime_code_find_jump(EM_X86_64, code, sizeof(code), target, target),
+			 target);
+	/* Not there, cut, and behind what nothing goes on from. */
+	assert_int_equal(runtime_code_find_jump(EM_X86_64, code, sizeof(code), -1000, target - 1),
+			 0);
+	assert_int_equal(runtime_code_find_jump(EM_X86_64, code, sizeof(code), target + 1, -1), 0);
+	assert_int_equal(runtime_code_find_jump(EM_X86_64, code, 14, -1000, -1), 0);
+	assert_int_equal(runtime_code_find_jump(EM_X86_64, stub, sizeof(stub), -1000, -1), 0);
+	assert_int_equal(runtime_code_find_jump(EM_AARCH64, arm64_bytes, sizeof(arm64), -2000, -1),
+			 4 - 1024);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(pieces_have_rows_and_nothing_stands_between_them),
 		cmocka_unit_test(code_that_lies_too_far_apart_is_refused),
+		cmocka_unit_test(jumps_back_are_found_from_instruction_to_instruction),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

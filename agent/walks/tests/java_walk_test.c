@@ -298,7 +298,8 @@ static void find_main_thread(struct run *run)
 static void begin(struct run *run, const char *path, const char *const *options)
 {
 	struct interpreter_target target = { .memory = &run->java.memory.memory,
-					     .analyse = runtime_code_analyse };
+					     .analyse = runtime_code_analyse,
+					     .find_jump = runtime_code_find_jump };
 	char line[64];
 	int err;
 

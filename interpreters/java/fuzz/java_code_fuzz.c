@@ -26,6 +26,16 @@ enum { MAX_READS = 1 << 16 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+/* Anywhere that is asked for. */
+static int64_t find_jump(uint16_t machine, const uint8_t *bytes, size_t size, int64_t low,
+			 int64_t high)
+{
+	(void)machine;
+	if (!size || low > high || high >= 0)
+		abort();
+	return low + bytes[size - 1] % (high - low + 1);
+}
+
 static void look_at_scopes(const struct java_layout *layout, struct fuzz_memory *memory,
 			   const struct java_blob *blob, uint64_t address)
 {
@@ -34,7 +44,7 @@ static void look_at_scopes(const struct java_layout *layout, struct fuzz_memory 
 	java_text text;
 
 	if (java_scopes_read(layout, &memory->memory, blob, (uint32_t)(address - blob->code_start),
-			     address & 1, &scopes))
+			     address & 1, find_jump, &scopes))
 		return;
 	if (!scopes.count || scopes.count > JAVA_MAX_SCOPES)
 		abort();
@@ -77,7 +87,7 @@ static void name_frame(const struct java_layout *layout, struct fuzz_memory *mem
 		words[1] = (uint64_t)(offset & UINT16_MAX) << 32 |
 			   java_method_fingerprint(constants, word, 0, holder, (uint32_t)version);
 	}
-	java_symbolizer_init(&symbolizer, layout, 0, false);
+	java_symbolizer_init(&symbolizer, layout, 0, false, find_jump);
 	for (int i = 0; i < 2; i++) {
 		if (java_symbolize(&symbolizer, &memory->memory, words, 0, &frames))
 			break;

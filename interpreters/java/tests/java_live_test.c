@@ -168,7 +168,7 @@ static bool is_described(struct check *check, const struct java_blob *blob, uint
 	struct java_scopes scopes;
 
 	assert_int_equal(java_scopes_read(&check->layout, &check->java.memory.memory, blob, offset,
-					  false, &scopes),
+					  false, NULL, &scopes),
 			 0);
 	return scopes.is_exact;
 }
@@ -184,8 +184,8 @@ static void check_scopes(struct check *check, const struct java_blob *blob, uint
 	assert_int_equal(java_method_name(&check->layout, memory, method, false, name), 0);
 	step = strstr(name, "JavaTarget.") == name ? 1 : STEP_BYTES;
 	for (uint32_t at = 0; at < blob->code_end - blob->code_start; at += step) {
-		assert_int_equal(java_scopes_read(&check->layout, memory, blob, at, true, &scopes),
-				 0);
+		assert_int_equal(
+			java_scopes_read(&check->layout, memory, blob, at, true, NULL, &scopes), 0);
 		assert_in_range(scopes.count, 1, JAVA_MAX_SCOPES);
 		assert_int_equal(scopes.scopes[scopes.count - 1].method, method);
 		check->exact_count += scopes.is_exact;

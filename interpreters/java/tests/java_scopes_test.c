@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "interpreters/java/java_scopes.h"
 
+#include <elf.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,6 +14,8 @@
 enum {
 	/** Of the memory. */
 	MAPS_AT = 0xc000,
+	CODE_AT = 0xd000,
+	CODE_BYTES = 60,
 	OUTER = 0x1110,
 	MIDDLE = 0x2220,
 	INNER = 0x3330,
@@ -46,12 +49,27 @@ static void make_code(void)
 	made_code_put_record(&vm, 4, INT32_MAX, 0);
 }
 
+/* To where the code's first byte says, if that is allowed. */
+static int64_t find_jump(uint16_t machine, const uint8_t *bytes, size_t size, int64_t low,
+			 int64_t high)
+{
+	int8_t target = (int8_t)bytes[0];
+
+	assert_int_equal(machine, EM_X86_64);
+	assert_int_not_equal(size, 0);
+	return target >= low && target <= high ? target : 0;
+}
+
 static int read_place(uint32_t offset, bool is_return_address, struct java_scopes *scopes)
 {
-	const struct java_layout layout = made_code_layout();
-	const struct java_blob blob = { .address = MADE_VM_BASE + MADE_BLOB_AT };
+	struct java_layout layout = made_code_layout();
+	const struct java_blob blob = { .address = MADE_VM_BASE + MADE_BLOB_AT,
+					.code_start = MADE_VM_BASE + CODE_AT,
+					.code_end = MADE_VM_BASE + CODE_AT + CODE_BYTES };
 
-	return java_scopes_read(&layout, &vm.memory, &blob, offset, is_return_address, scopes);
+	layout.machine = EM_X86_64;
+	return java_scopes_read(&layout, &vm.memory, &blob, offset, is_return_address, find_jump,
+				scopes);
 }
 
 static int read_scopes(uint32_t offset, struct java_scopes *scopes)
@@ -171,6 +189,47 @@ static void with_records_of_all_code_the_one_behind_a_place_is_of_it(void **stat
 	assert_false(scopes.is_exact);
 }
 
+/* It goes back to where the record ends of what it was left from. */
+static void what_stands_behind_all_records_is_of_the_place_that_it_goes_back_to(void **state)
+{
+	static const struct {
+		uint32_t offset;
+		int8_t jump;
+		uint32_t count;
+	} expected[] = {
+		{ 40, -30, 1 },
+		{ 40, -29, 3 },
+		{ 40, -20, 3 },
+		{ 40, -10, 2 },
+		{ 59, -39, 3 },
+	}, unknown[] = {
+		/* To no such place, and from no code. */
+		{ 40, -9, 1 },
+		{ 40, -41, 1 },
+		{ 40, 0, 1 },
+		{ 60, -40, 1 },
+	};
+	struct java_scopes scopes;
+
+	(void)state;
+	make_code();
+	made_vm_put(&vm, MAPS_AT, 2, 4);
+	for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++) {
+		made_vm_put(&vm, CODE_AT + expected[i].offset, (uint8_t)expected[i].jump, 1);
+		for (int is_return = 0; is_return <= 1; is_return++) {
+			assert_int_equal(read_place(expected[i].offset, is_return, &scopes), 0);
+			assert_true(scopes.is_exact);
+			assert_int_equal(scopes.count, expected[i].count);
+		}
+	}
+	for (size_t i = 0; i < sizeof(unknown) / sizeof(unknown[0]); i++) {
+		made_vm_put(&vm, CODE_AT + unknown[i].offset, (uint8_t)unknown[i].jump, 1);
+		assert_int_equal(read_place(unknown[i].offset, false, &scopes), 0);
+		assert_false(scopes.is_exact);
+		check_scope(&scopes.scopes[0], OUTER, JAVA_BCI_OF_ENTRY);
+	}
+}
+
 static void without_records_it_is_the_compiled_method(void **state)
 {
 	struct java_scopes scopes;
@@ -251,7 +310,7 @@ static void check_with(const struct java_layout *layout)
 	const struct java_blob blob = { .address = MADE_VM_BASE + MADE_BLOB_AT };
 	struct java_scopes scopes;
 
-	assert_int_equal(java_scopes_read(layout, &vm.memory, &blob, 20, true, &scopes), 0);
+	assert_int_equal(java_scopes_read(layout, &vm.memory, &blob, 20, true, NULL, &scopes), 0);
 	assert_int_equal(scopes.count, 3);
 	check_scope(&scopes.scopes[0], INNER, JAVA_BCI_OF_ENTRY);
 	check_scope(&scopes.scopes[1], MIDDLE, 6);
@@ -310,6 +369,8 @@ int main(void)
 		cmocka_unit_test(between_records_what_both_have_is_taken),
 		cmocka_unit_test(methods_behind_different_calls_are_not_the_same),
 		cmocka_unit_test(with_records_of_all_code_the_one_behind_a_place_is_of_it),
+		cmocka_unit_test(
+			what_stands_behind_all_records_is_of_the_place_that_it_goes_back_to),
 		cmocka_unit_test(without_records_it_is_the_compiled_method),
 		cmocka_unit_test(forged_scopes_are_refused),
 		cmocka_unit_test(chains_that_are_too_long_are_refused),

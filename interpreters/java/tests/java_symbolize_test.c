@@ -101,7 +101,7 @@ static int set_up(void **state)
 	made_code_put_record(&vm, 1, 10, 1);
 	made_code_put_record(&vm, 2, 20, 13);
 	made_code_put_record(&vm, 3, INT32_MAX, 0);
-	java_symbolizer_init(&symbolizer, &layout, 0, false);
+	java_symbolizer_init(&symbolizer, &layout, 0, false, NULL);
 	now_ns = NS_PER_SECOND;
 	return 0;
 }
@@ -195,7 +195,7 @@ static void by_one_method_virtual_threads_are_mounted(void **state)
 		const struct java_layout layout = made_code_layout();
 
 		make_method(OUTER, "jdk/internal/vm/Continuation", names[i / 2], 10);
-		java_symbolizer_init(&named, &layout, 0, i % 2);
+		java_symbolizer_init(&named, &layout, 0, i % 2, NULL);
 		assert_int_equal(name_interpreted_by(&named, OUTER, 0, &frames), 0);
 		assert_int_equal(frames.items[0].mounts_virtual_thread, i < 2);
 		java_symbolizer_deinit(&named);
@@ -304,7 +304,7 @@ static void where_unloaded_classes_are_counted_names_are_of_the_class_that_was_s
 	struct interpreted_frames frames;
 
 	(void)state;
-	java_symbolizer_init(&counting, &symbolizer.layout, MADE_VM_BASE + UNLOADS_AT, false);
+	java_symbolizer_init(&counting, &symbolizer.layout, MADE_VM_BASE + UNLOADS_AT, false, NULL);
 	made_vm_put(&vm, UNLOADS_AT, 5, 8);
 	assert_int_equal(name_interpreted_at(&counting, 4, INNER, 1, &frames), -ESTALE);
 	assert_int_equal(name_interpreted_at(&counting, 5, INNER, 1, &frames), 0);
@@ -330,7 +330,7 @@ static void redefined_classes_have_the_lines_of_the_version_that_was_sampled(voi
 	struct interpreted_frames frames;
 
 	(void)state;
-	java_symbolizer_init(&counting, &symbolizer.layout, MADE_VM_BASE + UNLOADS_AT, false);
+	java_symbolizer_init(&counting, &symbolizer.layout, MADE_VM_BASE + UNLOADS_AT, false, NULL);
 	made_vm_put(&vm, UNLOADS_AT, 5, 8);
 	for (uint32_t version = 0; version < 3; version++) {
 		make_method(INNER, "a/Inner$1", "get", 30 + version);
@@ -486,7 +486,7 @@ static void all_processes_together_have_so_many_places(void **state)
 
 	(void)state;
 	for (int i = 0; i < COUNT; i++) {
-		java_symbolizer_init(&filled[i], &layout, 0, false);
+		java_symbolizer_init(&filled[i], &layout, 0, false, NULL);
 		fill(&filled[i]);
 	}
 	/* The first ones have all that one may have, the others what each has. */
