@@ -24,8 +24,14 @@ def options(address, *more):
             "500ms", "-reporter-jitter", "0", "-log-level", "debug", *more]
 
 
+# On a busy machine four agents at once have no time for it.
+UNREAD = "warn: no time to read the debug data "
+
+
 def warnings(log):
-    return [line for line in log.splitlines() if line.startswith(("warn: ", "error: "))]
+    """What the log warns of, but for what has nothing to do with sending."""
+    return [line for line in log.splitlines()
+            if line.startswith(("warn: ", "error: ")) and not line.startswith(UNREAD)]
 
 
 def check_good(tap, name, collector_options, agent_options):
