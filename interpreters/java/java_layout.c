@@ -16,6 +16,11 @@ enum {
 	 * was moved, both places are asked for.
 	 */
 	LAST_VERSION = 27,
+	/**
+	 * Which no table of 21 tells, but the frame of its enterSpecial(), which has 10 words, 2 of them a call's. The
+	 * first word is never written: it may be an address of code.
+	 */
+	CONTINUATION_ENTRY_BYTES_OF_21 = 64,
 	/** HotSpot of Java 8 has versions of its own, the last one 25. */
 	HOTSPOT_OF_JAVA_8 = 25,
 };
@@ -329,6 +334,8 @@ int java_layout_read(const struct vm_symbols *symbols, uint64_t bias, struct rem
 		return err;
 	found.machine = symbols->machine;
 	take_saved(&found);
+	if (found.version == 21)
+		found.continuation_entry_bytes = CONTINUATION_ENTRY_BYTES_OF_21;
 	*layout = found;
 	return 0;
 }

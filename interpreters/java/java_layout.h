@@ -55,7 +55,7 @@ struct java_layout {
 	struct vm_place space_low, space_high, space_low_boundary, space_high_boundary;
 	struct vm_place block_used;
 	uint16_t block_bytes;
-	/** From 25 on, else 0. */
+	/** Of 21, and from 25 on; else 0: its words are looked through. */
 	uint16_t continuation_entry_bytes;
 	struct vm_place queue_buffer, queue_buffer_limit;
 
