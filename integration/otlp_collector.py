@@ -18,6 +18,16 @@ COLLECTOR = os.path.join(ROOT, "build", "collector")
 BROKEN_RULES_STATUS = 3
 
 
+def warnings(log):
+    """Lines of an agent's log that are warnings or errors."""
+    return [line for line in log.splitlines() if line.startswith(("warn: ", "error: "))]
+
+
+def sending_warnings(log):
+    """All but that names of local outputs came too late, which is no matter of sending."""
+    return [line for line in warnings(log) if "no time to read the debug data" not in line]
+
+
 def parse_stacks(text):
     """Counter of stacks, texts of frames root first without a process's name, from folded text."""
     stacks = collections.Counter()

@@ -13,7 +13,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import build_targets
 from build_targets import TARGETS
 from harness import IS_LONG, STOP_SECONDS, Agent, Program, Tap, need_root
-from otlp_collector import Collector, free_address
+from otlp_collector import Collector, free_address, warnings
 
 RATE = 97
 
@@ -21,11 +21,6 @@ RATE = 97
 def options(address, interval="500ms"):
     return ["-collection-agent", address, "-disable-tls", "-samples-per-second", RATE,
             "-reporter-interval", interval, "-reporter-jitter", "0", "-log-level", "debug"]
-
-
-def warnings(log):
-    """Lines of the log that are warnings or errors."""
-    return [line for line in log.splitlines() if line.startswith(("warn: ", "error: "))]
 
 
 class Outcome:

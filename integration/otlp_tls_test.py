@@ -14,7 +14,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import build_targets
 from build_targets import TARGETS
 from harness import Agent, Program, Tap, need_root
-from otlp_collector import Certificates, Collector
+from otlp_collector import Certificates, Collector, sending_warnings
 
 RATE = 97
 
@@ -24,16 +24,6 @@ def options(address, *more):
             "500ms", "-reporter-jitter", "0", "-log-level", "debug", *more]
 
 
-# On a busy machine four agents at once have no time for it.
-UNREAD = "warn: no time to read the debug data "
-
-
-def warnings(log):
-    """What the log warns of, but for what has nothing to do with sending."""
-    return [line for line in log.splitlines()
-            if line.startswith(("warn: ", "error: ")) and not line.startswith(UNREAD)]
-
-
 def check_good(tap, name, collector_options, agent_options):
     """The agent sends with these options, and everything comes."""
     with Collector(*collector_options) as collector:
@@ -41,7 +31,7 @@ def check_good(tap, name, collector_options, agent_options):
             result = agent.wait(40)
             total = sum(result.stacks.values())
         received = collector.stop()
-    tap.ok(result.status == 0 and received.samples_once == total > 0 and not warnings(result.log)
+    tap.ok(result.status == 0 and received.samples_once == total > 0 and not sending_warnings(result.log)
            and not received.broken_rules, name, result.log[-2000:], received.broken(),
            received.log[-1000:])
 
@@ -53,7 +43,7 @@ def run_bad(case):
         with Agent(*options(collector.address, *agent_options)) as agent:
             agent.wait_started()
             end = time.monotonic() + 20
-            while not warnings(agent.log_text()) and time.monotonic() < end:
+            while not sending_warnings(agent.log_text()) and time.monotonic() < end:
                 time.sleep(0.1)
             time.sleep(1.5)
             lives = agent.process.poll() is None
@@ -67,7 +57,7 @@ def check_bad(tap, cases):
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
         outcomes = list(pool.map(run_bad, cases))
     for (name, words, _, _), (result, lives, received) in zip(cases, outcomes):
-        lines = warnings(result.log)
+        lines = sending_warnings(result.log)
         tap.ok(lives and result.status == 0 and received.samples_all == 0,
                "the agent goes on: " + name, result.log[-2000:])
         tap.ok(len(lines) == 1 and words in lines[0], "one line says why: " + name,
@@ -104,7 +94,7 @@ def check_change(tap, certificates):
            + result.metrics["otlp_samples_dropped"] >= total > 0,
            "no sample is lost without a word", before.samples_once, after.samples_once, total,
            result.last_line)
-    tap.ok(len(warnings(result.log)) <= 3, "and the log stays short", *warnings(result.log))
+    tap.ok(len(sending_warnings(result.log)) <= 3, "and the log stays short", *sending_warnings(result.log))
 
 
 def main():

@@ -22,7 +22,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import build_targets
 from build_targets import TARGETS
 from harness import OUTPUT, Agent, Program, Tap, need_root, run_agent
-from otlp_collector import Certificates
+from otlp_collector import Certificates, sending_warnings
 from viewer_pages import Api, count_with
 
 RATE = 199
@@ -96,12 +96,6 @@ def send(address, host, *more, seconds=3):
     return run_agent(*sender_options(address, host, "-duration", "%ds" % seconds, *more))
 
 
-def warnings(log):
-    """All but that names of local outputs came too late, which is no matter here."""
-    return [line for line in log.splitlines() if line.startswith(("warn: ", "error: "))
-            and "no time to read the debug data" not in line]
-
-
 def check_machines(tap, receiver, directory):
     """Two machines send, and each one's samples are there, all of them and under its name."""
     calls = TARGETS["calls"].path
@@ -113,7 +107,7 @@ def check_machines(tap, receiver, directory):
         got = receiver.wait_for(host, totals[host])
         stacks = receiver.api.stacks(host=host)
         tap.ok(result.status == 0 and got == totals[host] == sum(stacks.values()) > RATE
-               and not warnings(result.log), "all samples of %s are there" % host, got,
+               and not sending_warnings(result.log), "all samples of %s are there" % host, got,
                totals[host], result.log[-1500:])
         by_comm = [collections.Counter(), collections.Counter()]
         for counts, counter in zip((stacks, result.stacks), by_comm):
@@ -233,7 +227,7 @@ def check_token(tap, certificates):
                  "the token is missing or wrong"),
                 ("no TLS", [*bearer, "-disable-tls"], "")):
             result = send(receiver.address, "unsafe", *options, seconds=2)
-            lines = warnings(result.log)
+            lines = sending_warnings(result.log)
             tap.ok(not receiver.hosts().get("unsafe") and lines and words in lines[0],
                    "with %s nothing comes, and the sender says why" % name, receiver.hosts(),
                    *lines)
@@ -244,7 +238,7 @@ def check_token(tap, certificates):
         for source, place in zip(stranger, files):
             shutil.copy(source, place)
         result = send(receiver.address, "late", *tls, *bearer, seconds=2)
-        tap.ok(not receiver.hosts().get("late") and warnings(result.log),
+        tap.ok(not receiver.hosts().get("late") and sending_warnings(result.log),
                "a certificate that changes on disk is the one of the next connection",
                receiver.hosts(), result.log[-1500:])
         result = send(receiver.address, "later", "-tls-ca", certificates.path("other.pem"),
@@ -289,7 +283,7 @@ def check_uploads(tap, directory, readable):
         debug_file = os.path.join(readable, "calls.debug")
         subprocess.run(["objcopy", "--only-keep-debug", stripped.twin, debug_file], check=True)
         result = upload(receiver.address, shutil.copy(calls.path, readable), debug_file, prefix=nobody)
-        tap.ok(result.status == 0 and not warnings(result.log)
+        tap.ok(result.status == 0 and not sending_warnings(result.log)
                and result.log.count("its symbols are sent") == 2,
                "anybody can upload files", result.status, result.log)
         parts = named_parts(receiver, "web-4")
@@ -304,7 +298,7 @@ def check_uploads(tap, directory, readable):
         tap.ok(result.status == 1 and "Permission denied" in result.log,
                "what may not be read is told", result.log)
         result = upload(receiver.address, "/etc/passwd", calls.path, damaged, "/nonexistent")
-        lines = warnings(result.log)
+        lines = sending_warnings(result.log)
         tap.ok(result.status == 1 and len(lines) == 3
                and [line.split(": ")[1] for line in lines] == ["/etc/passwd", damaged, "/nonexistent"]
                and result.log.count("its symbols are sent") == 1,
@@ -344,12 +338,12 @@ def check_busy(tap, receiver, path):
 def check_refused_uploads(tap, receiver, path):
     """@receiver has no -cache-dir."""
     result = upload(receiver.address, path)
-    tap.ok(result.status == 1 and "-cache-dir" in result.log and len(warnings(result.log)) == 1,
+    tap.ok(result.status == 1 and "-cache-dir" in result.log and len(sending_warnings(result.log)) == 1,
            "who has nowhere to keep symbols says so", result.log)
     with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as probe:
         address = "127.0.0.1:%d" % probe.getsockname()[1]
     result = upload(address, path)
-    tap.ok(result.status == 1 and address in result.log and len(warnings(result.log)) == 1
+    tap.ok(result.status == 1 and address in result.log and len(sending_warnings(result.log)) == 1
            and result.seconds < 30, "where nobody listens that is told", result.seconds, result.log)
 
 
@@ -480,9 +474,9 @@ def main():
             start = time.monotonic()
             result = receiver.agent.stop(signal.SIGTERM)
             seconds = time.monotonic() - start
-        tap.ok(result.status == 0 and not warnings(result.log) and seconds < 5,
+        tap.ok(result.status == 0 and not sending_warnings(result.log) and seconds < 5,
                "it ends in order, and does not wait for who has not said all", seconds,
-               result.status, *warnings(result.log))
+               result.status, *sending_warnings(result.log))
     with tempfile.TemporaryDirectory(prefix="allframes-uploads-") as readable:
         os.chmod(readable, 0o755)
         check_uploads(tap, directory, readable)

@@ -58,7 +58,10 @@ struct java_symbolizer {
 	java_text text;
 };
 
-/** The layout is copied. @unloads, @find_jump: as in the struct. @with_signatures: names have the types of arguments and result. */
+/**
+ * The layout is copied. @unloads, @find_jump: as in the struct. @with_signatures: names have the types of arguments
+ * and result.
+ */
 void java_symbolizer_init(struct java_symbolizer *symbolizer, const struct java_layout *layout,
 			  uint64_t unloads, bool with_signatures, interpreter_find_jump *find_jump);
 void java_symbolizer_deinit(struct java_symbolizer *symbolizer);

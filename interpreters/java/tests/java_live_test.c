@@ -286,10 +286,10 @@ static void look_for_chain(struct check *check, const struct java_blob *blob,
 }
 
 /* Where the callees of its frames return if they are given up is known, in its code: native wrappers have none. */
-static void check_handler(const struct check *check, const struct java_blob *blob, const char *name)
+static void check_handler(struct check *check, const struct java_blob *blob, const char *name)
 {
 	const struct java_process *data = (const struct java_process *)check->attached->data;
-	struct remote_memory *memory = (struct remote_memory *)&check->java.memory.memory;
+	struct remote_memory *memory = &check->java.memory.memory;
 	uint64_t handler = 0;
 
 	assert_true(data->deopt_handler_bytes == 4 || data->deopt_handler_bytes == 8);

@@ -226,6 +226,7 @@ static void what_stands_behind_all_records_is_of_the_place_that_it_goes_back_to(
 		made_vm_put(&vm, CODE_AT + unknown[i].offset, (uint8_t)unknown[i].jump, 1);
 		assert_int_equal(read_place(unknown[i].offset, false, &scopes), 0);
 		assert_false(scopes.is_exact);
+		assert_int_equal(scopes.count, unknown[i].count);
 		check_scope(&scopes.scopes[0], OUTER, JAVA_BCI_OF_ENTRY);
 	}
 }
