@@ -8,8 +8,8 @@
 #   build/fuzz  for libFuzzer, by clang        build/debug  for debuggers: -O0, ASan and UBSan
 #   build/arm64 for arm64 by a cross compiler: tools that run under qemu-user
 #
-# Programs: build/agent, build/TOOL, build/asan/FOLDER/tests/NAME_test,
-# build/fuzz/FOLDER/fuzz/NAME_fuzz.
+# Programs: build/agent, build/TOOL, build/asan/FOLDER/tests/NAME_test (links to one program for each
+# folder), build/fuzz/FOLDER/fuzz/NAME_fuzz.
 #
 # What people call stands at the end. Objects are built again when a file they include changes, or
 # the flags or the version they are built with.
@@ -51,6 +51,8 @@ FLAGS_arm64 := $(CFLAGS) -iquote build/arm64/include -idirafter /usr/include $(f
 	-isystem $(ARM64_LIBRARIES)/$(p)/usr/include/aarch64-linux-gnu)
 # libcrypto.a warns of what it could load; nothing of that is used.
 LDFLAGS_arm64 := -static -Wl,--no-warnings $(ARM64_PACKAGES:%=-L$(ARM64_LIBRARIES)/%/usr/lib/aarch64-linux-gnu)
+# The tests of a folder are one program (scripts/unit_tests.c), and $* is the path of one of them.
+FLAGS_of_test = -Dmain=$(notdir $*)_test_main -Wno-missing-prototypes
 CC_obj := $(CC)
 CC_asan := $(CC)
 CC_fuzz := $(CLANG)
@@ -163,11 +165,15 @@ endef
 
 define variant_rules # variant
 build/$(1)/flags: FORCE
-	$$(call keep,$$(CC_$(1)) $$(CPPFLAGS_ALL) $$(CFLAGS_ALL) $$(FLAGS_$(1)))
+	$$(call keep,$$(CC_$(1)) $$(CPPFLAGS_ALL) $$(CFLAGS_ALL) $$(FLAGS_$(1)) $$(FLAGS_of_test))
 build/$(1)/%.o: %.c build/$(1)/flags | $$(GENERATED)
 	$$(call say,CC,$$@)
 	@mkdir -p $$(@D)
 	$$(Q)$$(CC_$(1)) $$(CPPFLAGS_ALL) $$(CFLAGS_ALL) $$(FLAGS_$(1)) -MMD -MP -c $$< -o $$@
+build/$(1)/%_test.o: %_test.c build/$(1)/flags | $$(GENERATED)
+	$$(call say,CC,$$@)
+	@mkdir -p $$(@D)
+	$$(Q)$$(CC_$(1)) $$(CPPFLAGS_ALL) $$(CFLAGS_ALL) $$(FLAGS_$(1)) $$(FLAGS_of_test) -MMD -MP -c $$< -o $$@
 $$(USES_SKELETON:%.c=build/$(1)/%.o): | $$(SKELETON)
 build/$(1)/agent/tracing/tests/verifier_test.o: | build/ebpf/allframes_arm64.skel.h
 build/$(1)/reporter/flame_page.o: viewer/assets/export.html
@@ -205,13 +211,6 @@ $$($(1)_tools): build/%: build/obj/$$(dir_$(1))/tools/%.o $$(call archives,obj,$
 	$$(Q)$$(CC) $$(CFLAGS_ALL) $$(CFLAGS) -o $$@ $$^ $$(LDLIBS_ALL)
 TOOLS += $$($(1)_tools)
 
-$(1)_tests := $$(patsubst %.c,build/asan/%,$$(foreach d,$$(call folders_of,$(1)),$$(wildcard $$(d)/tests/*_test.c)))
-$$($(1)_tests): %: %.o $$(call archives,asan,$(1))
-	$$(call say,LD,$$@)
-	@mkdir -p $$(@D)
-	$$(Q)$$(CC) $$(CFLAGS_ALL) $$(FLAGS_asan) -o $$@ $$^ -lcmocka $$(LDLIBS_ALL)
-UNIT_TESTS += $$($(1)_tests)
-
 $(1)_fuzzers := $$(patsubst %.c,build/fuzz/%,$$(foreach d,$$(call folders_of,$(1)),$$(wildcard $$(d)/fuzz/*_fuzz.c)))
 $$($(1)_fuzzers): %: %.o $$(call archives,fuzz,$(1))
 	$$(call say,LD,$$@)
@@ -221,6 +220,26 @@ FUZZERS += $$($(1)_fuzzers)
 endef
 
 $(foreach l,$(filter-out proto,$(LIBRARIES)),$(eval $(call folder_programs,$(l))))
+
+# One binary for all tests of a folder, which scripts/unit_tests.c begins.
+define unit_tests # library, folder
+$(2)_tests := $$(basename $$(notdir $$(wildcard $(2)/tests/*_test.c)))
+build/asan/$(2)/tests/unit_tests.names: FORCE
+	$$(call keep,$$($(2)_tests))
+build/asan/$(2)/tests/unit_tests.o: scripts/unit_tests.c build/asan/$(2)/tests/unit_tests.names
+	$$(call say,CC,$$@)
+	@mkdir -p $$(@D)
+	$$(Q)$$(CC) $$(CFLAGS_ALL) $$(FLAGS_asan) '-DUNIT_TESTS=$$(patsubst %,X(%),$$($(2)_tests))' -c $$< -o $$@
+build/asan/$(2)/tests/unit_tests: build/asan/$(2)/tests/unit_tests.o \
+		$$($(2)_tests:%=build/asan/$(2)/tests/%.o) $$(call archives,asan,$(1))
+	$$(call say,LD,$$@)
+	$$(Q)$$(CC) $$(CFLAGS_ALL) $$(FLAGS_asan) -o $$@ $$^ -lcmocka $$(LDLIBS_ALL)
+$$($(2)_tests:%=build/asan/$(2)/tests/%): build/asan/$(2)/tests/unit_tests
+	$$(Q)ln -sf unit_tests $$@
+UNIT_TESTS += $$($(2)_tests:%=build/asan/$(2)/tests/%)
+endef
+
+$(foreach l,$(filter-out proto,$(LIBRARIES)),$(foreach d,$(call folders_of,$(l)),$(eval $(call unit_tests,$(l),$(d)))))
 
 # walk_core with the unwinder of arm64: to run on this machine, and on arm64.
 build/obj/arm64/emulated_walk.o: ebpf/host/emulated_walk.c build/obj/flags
@@ -270,18 +289,28 @@ run:
 	$(build) build/agent
 	$(Q)scripts/run.sh
 
+# All of the short tier, or those with T in their path.
+T ?=
 test:
 	$(Q)scripts/setup.sh build test fuzz
 	$(Q)scripts/fetch_gos.py --short
 	$(build) all unit-tests fuzzers $(ARM64_PROGRAMS)
-	$(Q)scripts/run_tests.py $(UNIT_TESTS)
+	$(Q)scripts/run_tests.py --only '$(T)' $(UNIT_TESTS)
 
+# The one test, or fuzzer, of the name T.
+test-one:
+	$(Q)scripts/setup.sh build test fuzz
+	$(build) all unit-tests $(if $(filter %_fuzz fuzzers fuzzers_test%,$(T)),fuzzers) $(ARM64_PROGRAMS)
+	$(Q)scripts/run_tests.py --one '$(T)' $(UNIT_TESTS)
+
+# The parts of the long tier that have not passed for this tree, or the one of the name PART.
+PART ?=
 test-long:
 	$(Q)scripts/setup.sh build test long fuzz page
 	$(Q)$(if $(shell command -v apt-get),scripts/fetch_javas.py >/dev/null)
 	$(Q)scripts/fetch_java_languages.py >/dev/null
 	$(build) all unit-tests fuzzers $(ARM64_PROGRAMS) $(ARM64_AGENT)
-	$(Q)scripts/run_tests.py --long $(UNIT_TESTS)
+	$(Q)scripts/run_tests.py --long --part '$(PART)' $(UNIT_TESTS)
 
 check:
 	$(Q)scripts/setup.sh build check
@@ -325,7 +354,7 @@ clean:
 	rm -rf build
 
 FORCE:
-.PHONY: all tools unit-tests fuzzers generated run test test-long check format bench fuzz debug \
+.PHONY: all tools unit-tests fuzzers generated run test test-one test-long check format bench fuzz debug \
 	page legal install clean FORCE
 
 -include $(shell find build -name '*.d' 2>/dev/null)
