@@ -7,24 +7,45 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "agent/base/random_state.h"
 
 #include <cmocka.h>
 
-static bool has_entropy;
+static bool is_faked, has_entropy;
 static unsigned int last_flags;
 
-/* In the place of the C library's: a machine that has just been started, or one that runs. */
+/*
+ * Replaces the function of the C library: a machine that has just been started, or one that runs.
+ * Other tests in the same program get the kernel's numbers.
+ */
 ssize_t getrandom(void *buffer, size_t bytes, unsigned int flags)
 {
 	last_flags = flags;
+	if (!is_faked)
+		return syscall(SYS_getrandom, buffer, bytes, flags);
 	if (!has_entropy) {
 		errno = EAGAIN;
 		return -1;
 	}
 	memset(buffer, 0x5a, bytes);
 	return (ssize_t)bytes;
+}
+
+static int start_fake(void **state)
+{
+	(void)state;
+	is_faked = true;
+	return 0;
+}
+
+static int end_fake(void **state)
+{
+	(void)state;
+	is_faked = false;
+	return 0;
 }
 
 static void the_kernels_numbers_are_taken(void **state)
@@ -58,5 +79,5 @@ int main(void)
 		cmocka_unit_test(without_them_the_states_still_differ),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, start_fake, end_fake);
 }

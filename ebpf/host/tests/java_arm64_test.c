@@ -4,6 +4,16 @@
  * arm64, compiled into this test.
  */
 #define __TARGET_ARCH_arm64
+/* Other names for the linker: the walk of this machine may be in the same program. */
+#define emulated_executables arm64_executables
+#define emulated_slabs arm64_slabs
+#define emulated_find_vma arm64_find_vma
+#define emulated_machine arm64_machine
+#define emulated_map_lookup_elem arm64_map_lookup_elem
+#define emulated_probe_read_kernel arm64_probe_read_kernel
+#define emulated_probe_read_user arm64_probe_read_user
+#define emulated_stack_pointer arm64_stack_pointer
+#define emulated_walk arm64_walk
 #include "ebpf/host/emulated_walk.c"
 
 #include "ebpf/host/tests/java_fixture.h"
