@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the tests, and ends with one line: N passed, N failed, N skipped.
 
-    run_tests.py [--long] [--only TEXT | --one NAME | --part PART] [BINARY...]
+    run_tests.py [--long] [--only TEXT | --one NAME | --part PART] [PROGRAM...]
 
-BINARY are the built test binaries of the folders; scripts are found (test_programs.py). Tests run side
-by side, those that need the machine for themselves at the end, one after the other. --long sets
-ALLFRAMES_LONG=1 for all and runs the parts of the long tier that have not passed yet for this tree
-(long_parts.py), or the one of --part.
+PROGRAM are built unit tests; scripts are found (test_programs.py). Tests run side by side, those that
+need the machine for themselves at the end, one after the other. --long sets ALLFRAMES_LONG=1 for all
+and runs the parts of the long tier that have not passed yet for this tree (long_parts.py), or the one
+of --part.
 
 A test that failed is run twice more, once beside others as before and once alone. If both are green it
 counts as passed, is printed as unsteady, and its output is kept in build/unsteady.txt. What says for
@@ -202,11 +202,12 @@ def main():
     parser.add_argument("--only", default="", help="run tests whose path contains this")
     parser.add_argument("--one", default="", help="run the test of this name, of any tier")
     parser.add_argument("--part", default="", help="run this part of the long tier")
-    parser.add_argument("binaries", nargs="*", type=pathlib.Path)
+    parser.add_argument("programs", nargs="*", type=pathlib.PurePath)
     arguments = parser.parse_args()
 
     # Scripts first: some take long, and at the end one of them would run with no other beside it.
-    tests = test_programs.find_scripts() + test_programs.find_unit_tests(arguments.binaries)
+    tests = test_programs.find_scripts()
+    tests += [test_programs.unit_test(program) for program in arguments.programs]
     is_whole = not arguments.one and not arguments.only
     if arguments.long and is_whole:
         return long_parts.run(tests, arguments.part, run_tests)

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tests of the project: where they are, how each is run, and what its output says.
 
-A test is a C file FOLDER/tests/NAME_test.c, run by the one test binary of its folder
-(build/asan/FOLDER/tests/unit_tests NAME_test), or a script FOLDER/tests/NAME_test.py or .sh, or
-integration/NAME_test.py or .sh. All print TAP. The first lines of a script may say:
+A test is a program build/asan/FOLDER/tests/NAME_test, built from FOLDER/tests/NAME_test.c, or a script
+FOLDER/tests/NAME_test.py or .sh, or integration/NAME_test.py or .sh. All print TAP. The first lines of a script may say:
 
     # long                    it belongs to the long tier only, as do scripts in a folder called long
     # time limit: 900 s       after this time it counts as hanging
@@ -107,15 +106,10 @@ def find_scripts():
     return [script_test(path) for path in found]
 
 
-def find_unit_tests(binaries):
-    """The tests in the test binaries build/VARIANT/FOLDER/tests/unit_tests."""
-    found = []
-    for binary in binaries:
-        folder = pathlib.PurePath(*binary.parts[2:-1])
-        for path in sorted((ROOT / folder).glob("*_test.c")):
-            found.append(Test(f"{folder}/{path.stem}", [str(ROOT / binary), path.stem],
-                              UNIT_LIMIT_S, is_unit=True))
-    return found
+def unit_test(program):
+    """The test that @program is, a path below the root."""
+    return Test(str(pathlib.PurePath(*program.parts[2:])), [str(ROOT / program)], UNIT_LIMIT_S,
+                is_unit=True)
 
 
 def count_results(output, status, limit_s):
