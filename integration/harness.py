@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the live tests share: starts the agent and the targets, reads the agent's files strictly,
-and prints TAP. Standard library only. The tests run as root, one at a time.
+and prints TAP. Standard library only. The tests run as root, some at the same time.
 """
 import collections
 import ctypes
@@ -22,8 +22,10 @@ AGENT = os.environ.get("ALLFRAMES_AGENT", os.path.join(ROOT, "build", "agent"))
 OUTPUT = os.path.join(ROOT, "build", "integration")
 IS_LONG = os.environ.get("ALLFRAMES_LONG") == "1"
 
-# An agent that is told to stop has 5 s; beyond that it hangs.
+# What an agent that is told to stop may take, without the time that it waited for a CPU.
 STOP_SECONDS = 5
+# What takes longer than this hangs, on a busy machine too.
+HANG_SECONDS = 120
 
 sys.path.insert(0, os.path.join(ROOT, "integration"))
 
@@ -50,6 +52,15 @@ class Tap:
     def skip(self, name, why):
         self._count += 1
         print("ok %d - %s # SKIP %s" % (self._count, name, why))
+
+    def never(self, unwanted, name, *diagnostics):
+        """One result: nothing of @unwanted, what may never be seen, has been. If something was, the test
+        is not tried again.
+        """
+        good = self.ok(not unwanted, name, *diagnostics)
+        if not good:
+            self.note("final: " + name)
+        return good
 
     def note(self, text):
         for line in str(text).splitlines():
@@ -190,6 +201,8 @@ class AgentResult:
         self.output = output
         self.log = log
         self.seconds = seconds
+        # From the signal to the end, without the time that its threads waited for a CPU; see Agent.stop().
+        self.stop_seconds = None
         self._folded_path = folded_path
 
     @property
@@ -256,7 +269,7 @@ class Agent:
     def log_bytes(self):
         return os.stat(self._log.name).st_size
 
-    def wait_started(self, seconds=20):
+    def wait_started(self, seconds=HANG_SECONDS):
         """Waits for the start line; False if the agent ended or nothing came in time."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
@@ -267,7 +280,7 @@ class Agent:
             time.sleep(0.02)
         return False
 
-    def wait_attached(self, pids, seconds=30):
+    def wait_attached(self, pids, seconds=HANG_SECONDS):
         """Waits until the runtimes of @pids are attached to, or that time is over; needs
         -log-level debug. Returns the CPU time that it took in microseconds, by pid.
         """
@@ -280,25 +293,43 @@ class Agent:
                 return times
             time.sleep(0.05)
 
-    def wait(self, seconds=120):
+    def wait(self, seconds=HANG_SECONDS):
         """Waits for the end. Raises subprocess.TimeoutExpired if it does not come."""
-        status = self.process.wait(seconds)
+        try:
+            status = self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            print("# final: the agent still ran after %d s" % seconds)
+            raise
+        if -status in CRASH_SIGNALS:
+            print("# final: the agent was ended by signal %d" % -status)
         taken = time.monotonic() - self._start
         with open(self._stdout.name, encoding="utf-8", errors="surrogateescape") as file:
             output = file.read()
         return AgentResult(status, output, self.log_text(), self.folded_path, taken)
 
-    def stop(self, number=signal.SIGINT, seconds=STOP_SECONDS + 1):
+    def stop(self, number=signal.SIGINT, seconds=HANG_SECONDS):
         """Sends a signal and waits for the end."""
+        before = cpu_waits(self.pid)
+        after = dict(before)
+        start = time.monotonic()
         self.process.send_signal(number)
-        return self.wait(seconds)
+        while self.process.poll() is None and time.monotonic() < start + seconds:
+            time.sleep(0.02)
+            after.update(cpu_waits(self.pid))
+        taken = time.monotonic() - start
+        result = self.wait(1)
+        result.stop_seconds = taken - (sum(after.values()) - sum(before.values()))
+        return result
 
+
+# Of an agent that failed by a fault of its own.
+CRASH_SIGNALS = (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGILL, signal.SIGFPE)
 
 # It comes right before the sampling is switched on.
 START_LINE = re.compile(r"^info: sampling .* times a second", re.M)
 
 
-def run_agent(*options, seconds=120, **more):
+def run_agent(*options, seconds=HANG_SECONDS, **more):
     """Runs the agent to its end. The files are read before they go: see AgentResult.stacks."""
     with Agent(*options, **more) as agent:
         result = agent.wait(seconds)
@@ -364,14 +395,14 @@ class Program:
     With @ready the constructor returns once the program has printed "ready".
     """
 
-    def __init__(self, *command, ready=True, seconds=20, preexec_fn=die_with_parent, **more):
+    def __init__(self, *command, ready=True, seconds=HANG_SECONDS, preexec_fn=die_with_parent, **more):
         self.process = subprocess.Popen(list(map(str, command)), stdin=subprocess.DEVNULL,
                                         stdout=subprocess.PIPE, preexec_fn=preexec_fn, **more)
         if ready and not self.wait_ready(seconds):
             self.__exit__()
             raise RuntimeError("%s did not get ready" % command[0])
 
-    def wait_ready(self, seconds=20):
+    def wait_ready(self, seconds=HANG_SECONDS):
         """Waits for "ready"; False if the program ended or nothing came in time."""
         end = time.monotonic() + seconds
         text = b""
@@ -532,6 +563,19 @@ def thread_seconds(pid, name):
         if comm == name:
             ticks += sum(map(int, rest.split()[11:13]))
     return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def cpu_waits(pid):
+    """{tid: seconds}: how long each thread of process @pid has been runnable without a CPU."""
+    waits = {}
+    try:
+        for tid in os.listdir("/proc/%d/task" % pid):
+            with open("/proc/%d/task/%s/schedstat" % (pid, tid), encoding="ascii") as file:
+                waits[tid] = int(file.read().split()[1]) / 1e9
+    except OSError:
+        # The process, or the thread, is gone.
+        pass
+    return waits
 
 
 def rss_anon_bytes(pid):

@@ -165,7 +165,8 @@ def test_environment(long_tier):
 def choose(tests, arguments):
     """Those of @tests that are to run."""
     if arguments.one:
-        found = [test for test in tests if test.is_called(arguments.one)]
+        found = ([test for test in tests if test.is_called(arguments.one)]
+                 or test_programs.find_fuzzer(arguments.one))
         if not found:
             sys.exit(f"no test is called {arguments.one}: give the name of its file")
         return found

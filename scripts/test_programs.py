@@ -112,6 +112,13 @@ def unit_test(program):
                 is_unit=True)
 
 
+def find_fuzzer(name):
+    """A minute of the fuzzer of this name as a test, in a list; empty if there is none."""
+    return [Test(name, [str(ROOT / "scripts/run_fuzzers.py"), "--seconds", "60",
+                        str("build/fuzz" / path.relative_to(ROOT).with_suffix(""))], SCRIPT_LIMIT_S)
+            for pattern in ("*/fuzz", "*/*/fuzz") for path in ROOT.glob(f"{pattern}/{name}.c")]
+
+
 def count_results(output, status, limit_s):
     """Counts the results in @output: (passed, failed, skipped, trouble)."""
     passed = failed = skipped = planned = 0
