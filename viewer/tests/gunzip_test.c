@@ -28,9 +28,8 @@ static size_t pack_zeros(unsigned char *packed, size_t count)
 
 	stream.next_in = zeros;
 	stream.avail_in = (unsigned int)count;
-	assert_int_equal(deflateInit2(&stream, 9, Z_DEFLATED, MAX_WBITS + 16, 8,
-				      Z_DEFAULT_STRATEGY),
-			 Z_OK);
+	assert_int_equal(
+		deflateInit2(&stream, 9, Z_DEFLATED, MAX_WBITS + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);
 	assert_int_equal(deflate(&stream, Z_FINISH), Z_STREAM_END);
 	deflateEnd(&stream);
 	free(zeros);

@@ -394,7 +394,8 @@ static void this_very_process_is_published_with_its_vdso_and_a_memfd(void **stat
 
 static void a_deleted_program_can_still_be_read(void **state)
 {
-	char folder[] = "/tmp/process_sync_test_XXXXXX", program[64], command[96], argument[] = "60";
+	char folder[] = "/tmp/process_sync_test_XXXXXX", program[64], command[96],
+	     argument[] = "60";
 	char *const arguments[] = { program, argument, NULL };
 	struct fixture *fixture = *state;
 	struct process *process;

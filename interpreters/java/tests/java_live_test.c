@@ -372,8 +372,8 @@ static uint32_t count_compiled(struct check *check, const char *name)
 				continue;
 			last = blob.address;
 			if (is_short && blob.code_end > at)
-				at += (blob.code_end - 1 - at) >> heap->log2_segment_size
-								   << heap->log2_segment_size;
+				at += (blob.code_end - 1 - at) >>
+				      heap->log2_segment_size << heap->log2_segment_size;
 			if (!blob.is_nmethod)
 				continue;
 			assert_int_equal(java_nmethod_read(&check->layout, memory, &blob, &nmethod),
