@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """Stacks of programs under uprobes, and of 32-bit programs, as the kernel side sees them live."""
+import collections
 import os
 import re
 import shutil
@@ -13,8 +14,9 @@ sys.path.insert(0, os.path.join(ROOT, "integration"))
 from harness import AGENT, Tap, need_root, parse_folded
 
 RATE = 997
-SECONDS = 3
 SAMPLES = 200
+# Runs of a second until there are SAMPLES: beside other programs a target has little of the CPU.
+RUNS_MAX = 30
 CHAIN = ["main", "outer"] + ["probed"] * 4 + ["leaf"]
 # In the few instructions in which the kernel has taken a probe off the list and has not returned
 # yet, and in those in which it has put its address on the stack and not yet on the list, nobody
@@ -27,14 +29,19 @@ PROGRAM_32 = "void _start(void) { for (;;) __asm__ volatile(\"int $0x80\" ::\"a\
 def profile(command, scratch, has_line=True):
     """The stacks of @command; None if its first line, where it has one, does not say "ready"."""
     folded = os.path.join(scratch, "stacks.folded")
+    stacks = collections.Counter()
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as program:
         try:
             if not has_line or program.stdout.readline() == "ready\n":
-                subprocess.run([AGENT, "-pid", str(program.pid), "-duration", f"{SECONDS}s",
-                                "-samples-per-second", str(RATE), "-output", folded],
-                               check=True, capture_output=True, timeout=60)
-                with open(folded, encoding="utf-8", errors="surrogateescape") as file:
-                    return parse_folded(file.read())
+                for _ in range(RUNS_MAX):
+                    subprocess.run([AGENT, "-pid", str(program.pid), "-duration", "1s",
+                                    "-samples-per-second", str(RATE), "-output", folded],
+                                   check=True, capture_output=True, timeout=300)
+                    with open(folded, encoding="utf-8", errors="surrogateescape") as file:
+                        stacks.update(parse_folded(file.read()))
+                    if sum(stacks.values()) >= SAMPLES:
+                        break
+                return stacks
         finally:
             program.kill()
     return None

@@ -28,14 +28,19 @@ enum {
 	BOMB_BYTES = 1 << 30,
 	/* What a bomb is in: a part of it that the ratio allows. */
 	BOMB_PACKED_BYTES = 32 << 20,
+	MEMORY_BYTES = 300 << 20,
 	CPU_S = 5,
+	/* In the short tier files and the limit of memory are both that much smaller. */
+	SHORT_PART = 4,
 };
 
-static const struct range_maker_limits limits = {
+static struct range_maker_limits limits = {
 	.cpu_ns = CPU_S * NS_PER_SECOND,
-	.memory_bytes = 300 << 20,
+	.memory_bytes = MEMORY_BYTES,
 	.output_bytes = 64 << 20,
 };
+/* By how much sizes are divided. */
+static int part = 1;
 
 /* --- what becomes of them --- */
 
@@ -61,7 +66,6 @@ static void expect_symbol(int fd)
 
 	assert_int_equal(make(fd, RANGE_DEPTH_FULL, &limits, &file), 0);
 	assert_string_equal(name_of_code(&file), "of_symbols");
-	expect_another_is_named();
 }
 
 /* --- entries --- */
@@ -87,9 +91,10 @@ static void siblings_that_point_backwards_end(void **state)
 		end_unit(&info);
 		expect_symbol(write_dwarf(&info, &abbreviations));
 	}
+	expect_another_is_named();
 }
 
-static void a_million_entries_in_each_other_end(void **state)
+static void many_entries_in_each_other_end(void **state)
 {
 	struct byte_vector info = { 0 }, abbreviations = { 0 };
 	struct range_file file;
@@ -99,7 +104,7 @@ static void a_million_entries_in_each_other_end(void **state)
 	put_unit_abbreviation(&abbreviations);
 	PUT(&abbreviations, 2, DW_TAG_namespace, DW_CHILDREN_yes, 0, 0, 0);
 	begin_unit(&info);
-	for (int i = 0; i < NESTED_DIES; i++)
+	for (int i = 0; i < NESTED_DIES / part; i++)
 		PUT(&info, 2);
 	end_unit(&info);
 	err = make(write_dwarf(&info, &abbreviations), RANGE_DEPTH_FULL, &limits, &file);
@@ -131,6 +136,7 @@ static void references_in_a_circle_end(void **state)
 		end_unit(&info);
 		expect_symbol(write_dwarf(&info, &abbreviations));
 	}
+	expect_another_is_named();
 }
 
 static void tables_of_abbreviations_are_bounded_by_memory(void **state)
@@ -141,7 +147,7 @@ static void tables_of_abbreviations_are_bounded_by_memory(void **state)
 
 	(void)state;
 	put_unit_abbreviation(&abbreviations);
-	for (uint64_t i = 3; abbreviations.count < ABBREVIATIONS_BYTES; i++)
+	for (uint64_t i = 3; abbreviations.count < (size_t)(ABBREVIATIONS_BYTES / part); i++)
 		PUT(&abbreviations, (i & 127) | 128, (i >> 7 & 127) | 128, (i >> 14 & 127) | 128,
 		    i >> 21, DW_TAG_subprogram, DW_CHILDREN_no, 0, 0);
 	/* The one that is wanted comes last. */
@@ -159,9 +165,10 @@ static void tables_of_abbreviations_are_bounded_by_memory(void **state)
 /* BOMB_BYTES of nothing, as many as the section says, in a section that is as large as it may be for that. */
 static void sections_that_become_huge_are_bounded_by_memory(void **state)
 {
-	static const Elf64_Chdr header = { .ch_type = ELFCOMPRESS_ZLIB,
-					   .ch_size = BOMB_BYTES,
-					   .ch_addralign = 1 };
+	const int bomb_bytes = BOMB_BYTES / part;
+	const Elf64_Chdr header = { .ch_type = ELFCOMPRESS_ZLIB,
+				    .ch_size = (Elf64_Xword)bomb_bytes,
+				    .ch_addralign = 1 };
 	struct byte_vector info = { 0 }, abbreviations = { 0 };
 	const struct part parts[] = {
 		{ .name = ".debug_info", .bytes = &info, .flags = SHF_COMPRESSED },
@@ -175,9 +182,9 @@ static void sections_that_become_huge_are_bounded_by_memory(void **state)
 	(void)state;
 	put(&info, &header, sizeof(header));
 	assert_int_equal(deflateInit(&stream, Z_BEST_SPEED), Z_OK);
-	for (int i = 0; i <= BOMB_BYTES / (int)sizeof(nothing); i++) {
+	for (int i = 0; i <= bomb_bytes / (int)sizeof(nothing); i++) {
 		stream.next_in = nothing;
-		stream.avail_in = i < BOMB_BYTES / (int)sizeof(nothing) ? sizeof(nothing) : 0;
+		stream.avail_in = i < bomb_bytes / (int)sizeof(nothing) ? sizeof(nothing) : 0;
 		do {
 			stream.next_out = packed;
 			stream.avail_out = sizeof(packed);
@@ -187,7 +194,7 @@ static void sections_that_become_huge_are_bounded_by_memory(void **state)
 		} while (!stream.avail_out);
 	}
 	deflateEnd(&stream);
-	while (info.count < BOMB_PACKED_BYTES)
+	while (info.count < (size_t)(BOMB_PACKED_BYTES / part))
 		put(&info, nothing, sizeof(nothing));
 	put_unit_abbreviation(&abbreviations);
 	err = make(write_file(parts, 2), RANGE_DEPTH_FULL, &limits, &file);
@@ -198,19 +205,21 @@ static void sections_that_become_huge_are_bounded_by_memory(void **state)
 		assert_true(err == -ENOMEM || err == -ETIME || err == -E2BIG);
 	else
 		assert_string_equal(name_of_code(&file), "of_symbols");
-	expect_another_is_named();
 }
 
 int main(int argument_count, char **arguments)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(siblings_that_point_backwards_end),
-		cmocka_unit_test(a_million_entries_in_each_other_end),
+		cmocka_unit_test(many_entries_in_each_other_end),
 		cmocka_unit_test(references_in_a_circle_end),
 		cmocka_unit_test(tables_of_abbreviations_are_bounded_by_memory),
 		cmocka_unit_test(sections_that_become_huge_are_bounded_by_memory),
 	};
 
 	range_maker_enter(argument_count, arguments);
+	if (!getenv("ALLFRAMES_LONG"))
+		part = SHORT_PART;
+	limits.memory_bytes = MEMORY_BYTES / part;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

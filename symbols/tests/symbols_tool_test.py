@@ -19,7 +19,7 @@ from harness import Tap
 SYMBOLS = os.path.join(ROOT, "build/symbols")
 USAGE, UNREADABLE = 2, 1
 SOURCE = "int main(int count, char **words) { return count * count + !words; }\n"
-DAMAGED_COUNT = 60
+DAMAGED_COUNT = 300 if os.environ.get("ALLFRAMES_LONG") == "1" else 20
 DAMAGED_BYTES = 40
 TIME_LIMIT_S = 60
 

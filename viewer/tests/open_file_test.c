@@ -389,6 +389,7 @@ static void cut_files_are_refused(void **state)
 	free(file);
 }
 
+/* What gunzip_test.c asks of any limit, with that of files: a GiB is unpacked. */
 static void bombs_are_refused(void **state)
 {
 	const size_t plain_bytes = (size_t)1100 << 20, step = 1 << 20;
@@ -396,6 +397,11 @@ static void bombs_are_refused(void **state)
 	z_stream stream = { .next_out = packed, .avail_out = 2 << 20 };
 
 	(void)state;
+	if (!getenv("ALLFRAMES_LONG")) {
+		free(zeros);
+		free(packed);
+		skip();
+	}
 	deflateInit2(&stream, 9, Z_DEFLATED, MAX_WBITS + 16, 8, Z_DEFAULT_STRATEGY);
 	for (size_t done = 0; done < plain_bytes; done += step) {
 		stream.next_in = zeros;

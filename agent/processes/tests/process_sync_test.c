@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 
 #include "agent/base/clock.h"
+#include "agent/host/tests/proc_fixture.h"
 #include "ebpf/abi/frame.h"
 
 static void neighbours_of_one_file_are_one_row(void **state)
@@ -393,7 +394,8 @@ static void this_very_process_is_published_with_its_vdso_and_a_memfd(void **stat
 
 static void a_deleted_program_can_still_be_read(void **state)
 {
-	char folder[] = "/tmp/process_sync_test_XXXXXX", program[64], command[96], argument[] = "60";
+	char folder[] = "/tmp/process_sync_test_XXXXXX", program[64], command[96],
+	     argument[] = "60";
 	char *const arguments[] = { program, argument, NULL };
 	struct fixture *fixture = *state;
 	struct process *process;
@@ -440,34 +442,17 @@ static void a_deleted_program_can_still_be_read(void **state)
 	drop(fixture, process);
 }
 
-static void *exit_as_leader_thread(void *context)
-{
-	(void)context;
-	for (;;)
-		pause();
-	return NULL;
-}
-
 static void a_process_whose_leader_has_exited_is_read_through_its_threads(void **state)
 {
-	const struct timespec pause = { .tv_nsec = 100000000 };
 	struct fixture *fixture = *state;
+	pid_t pid = start_without_leader();
 	struct process *process;
 	struct fake_entry entry;
-	pid_t pid = fork();
 
-	if (!pid) {
-		pthread_t thread;
-
-		pthread_create(&thread, NULL, exit_as_leader_thread, NULL);
-		pthread_exit(NULL);
-	}
-	nanosleep(&pause, NULL);
 	fixture->sync.proc_root = "/proc";
 	process = add(fixture, pid, 100, 1);
 	sync_process(fixture, process);
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
+	end_process(pid);
 	assert_true(fake_published(&fixture->writer, pid, &entry));
 	assert_true(row_of(&entry, (uintptr_t)&row_of, NULL) >= EXECUTABLE_ID_FIRST);
 	drop(fixture, process);

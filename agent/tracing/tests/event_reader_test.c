@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 
 #include "agent/base/clock.h"
 #include "agent/base/metrics.h"
@@ -16,6 +17,8 @@
 #include "agent/tracing/tests/live_programs.h"
 
 enum { RATE = 997, LOG_MAX = 200000 };
+
+#define WAIT_NS (60 * NS_PER_SECOND)
 
 enum kind {
 	KIND_SAMPLE,
@@ -43,10 +46,17 @@ struct session {
 	bool is_slow;
 };
 
+static uint32_t log_count(const struct session *session)
+{
+	return __atomic_load_n(&session->count, __ATOMIC_ACQUIRE);
+}
+
 static void add(struct session *session, struct entry entry)
 {
-	if (session->count < LOG_MAX)
-		session->log[session->count++] = entry;
+	if (session->count == LOG_MAX)
+		return;
+	session->log[session->count] = entry;
+	__atomic_store_n(&session->count, session->count + 1, __ATOMIC_RELEASE);
 }
 
 static void on_sample(void *context, const struct trace_record *record, size_t bytes)
@@ -141,12 +151,33 @@ static int find(const struct session *session, enum kind kind, uint32_t pid, uin
 	return -1;
 }
 
+/* How many there are of these. */
+static uint32_t count_of(const struct session *session, enum kind kind, uint32_t pid)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < log_count(session); i++)
+		count += session->log[i].kind == kind && session->log[i].pid == pid;
+	return count;
+}
+
+/* Until @wanted of these have been handed out, or nothing more may be. */
+static void wait_for(const struct session *session, enum kind kind, uint32_t pid, uint32_t wanted)
+{
+	uint64_t end_ns = clock_monotonic_ns() + WAIT_NS;
+
+	while (count_of(session, kind, pid) < wanted && log_count(session) < LOG_MAX &&
+	       clock_monotonic_ns() < end_ns)
+		usleep(10000);
+}
+
 static void a_busy_process_is_seen_by_samples_and_a_notice(void **state)
 {
 	struct session *session = start(state);
 	uint32_t child = (uint32_t)live_busy_child();
 
-	usleep(300 * 1000);
+	wait_for(session, KIND_SAMPLE, child, 1);
+	wait_for(session, KIND_NOTICE, child, 1);
 	live_kill((pid_t)child);
 	stop(session);
 	assert_true(find(session, KIND_SAMPLE, child, 0) >= 0);
@@ -199,7 +230,8 @@ static void a_mapping_is_handed_out_before_the_samples_taken_after_it(void **sta
 	session->is_slow = true;
 	start(state);
 	child = (uint32_t)mapping_child();
-	usleep(1500 * 1000);
+	wait_for(session, KIND_MAPPING, child, 21);
+	wait_for(session, KIND_SAMPLE, child, 21);
 	live_kill((pid_t)child);
 	stop(session);
 	for (uint32_t i = 0; i < session->count; i++) {
@@ -221,6 +253,21 @@ static void a_mapping_is_handed_out_before_the_samples_taken_after_it(void **sta
 	assert_true(samples > 20);
 }
 
+/* Until the child's process has had so much of a CPU. */
+static void run_for_ms(uint32_t child, uint64_t ms)
+{
+	uint64_t end_ns = clock_monotonic_ns() + WAIT_NS;
+	struct timespec used = { 0 };
+	clockid_t clock;
+
+	assert_int_equal(clock_getcpuclockid((pid_t)child, &clock), 0);
+	while ((uint64_t)used.tv_sec * NS_PER_SECOND + (uint64_t)used.tv_nsec < ms * NS_PER_MS &&
+	       clock_monotonic_ns() < end_ns) {
+		usleep(10000);
+		assert_int_equal(clock_gettime(clock, &used), 0);
+	}
+}
+
 static void without_a_thread_a_drain_hands_out_all(void **state)
 {
 	struct session *session = start(state);
@@ -230,7 +277,7 @@ static void without_a_thread_a_drain_hands_out_all(void **state)
 	session->count = 0;
 	child = (uint32_t)live_busy_child();
 	assert_int_equal(perf_sampler_enable(session->sampler), 0);
-	usleep(200 * 1000);
+	run_for_ms(child, 100);
 	live_kill((pid_t)child);
 	assert_int_equal(perf_sampler_disable(session->sampler), 0);
 	assert_int_equal(session->count, 0);

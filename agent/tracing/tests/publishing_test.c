@@ -26,6 +26,7 @@ enum {
 	TEXT_BYTES = 2 * MARGIN_BYTES,
 	PAGE_COUNT = TEXT_BYTES >> UNWIND_PAGE_SHIFT,
 	SLOTS = 3,
+	WALKS_MIN = 100,
 };
 
 struct session {
@@ -195,6 +196,15 @@ static pid_t deep_child(void)
 	return child;
 }
 
+/* For two seconds, and until there are enough walks where other programs have most of the CPU. */
+static bool is_more_wanted(const struct session *session, uint64_t start_ns)
+{
+	uint64_t passed_ns = clock_monotonic_ns() - start_ns;
+
+	return passed_ns < 2 * NS_PER_SECOND ||
+	       (session->good <= WALKS_MIN && passed_ns < 60 * NS_PER_SECOND);
+}
+
 static void no_walk_mixes_two_versions(void **state)
 {
 	struct bpf_loader_options options = live_options();
@@ -211,7 +221,7 @@ static void no_walk_mixes_two_versions(void **state)
 	struct process_stamp stamp;
 	struct map_writer *writer;
 	struct bpf_maps *maps;
-	uint64_t end_ns;
+	uint64_t start_ns;
 
 	(void)state;
 #ifndef __x86_64__
@@ -226,8 +236,8 @@ static void no_walk_mixes_two_versions(void **state)
 	run_on_cpu(0);
 	stamp = live_stamp(loader, session.pid);
 	assert_int_equal(perf_sampler_enable(sampler), 0);
-	end_ns = clock_monotonic_ns() + 2 * NS_PER_SECOND;
-	for (uint64_t version = 1; clock_monotonic_ns() < end_ns; version++) {
+	start_ns = clock_monotonic_ns();
+	for (uint64_t version = 1; is_more_wanted(&session, start_ns); version++) {
 		publish_version(writer, &session, &stamp, version);
 		/* The slot of the next version but one comes free. */
 		if (version > 1)
@@ -246,7 +256,7 @@ static void no_walk_mixes_two_versions(void **state)
 	print_message("%llu walks in one version, %llu between two\n",
 		      (unsigned long long)session.good, (unsigned long long)session.between);
 	assert_int_equal(session.wrong, 0);
-	assert_true(session.good > 100);
+	assert_true(session.good > WALKS_MIN);
 	perf_sampler_destroy(sampler);
 	event_reader_destroy(reader);
 	bpf_maps_destroy(maps);

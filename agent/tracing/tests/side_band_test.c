@@ -153,7 +153,7 @@ static void the_descriptor_wakes_when_there_is_news(void **state)
 
 	(void)state;
 	run_child(map_executable, (void *)0x123450000000);
-	assert_int_equal(poll(&pollfd, 1, 1000), 1);
+	assert_int_equal(poll(&pollfd, 1, 60000), 1);
 	assert_true(side_band_drain(side_band, &handler) > 0);
 	side_band_destroy(side_band);
 }

@@ -7,10 +7,13 @@ One line for a code object: `code ID NAME FILE LINES`, names as hexadecimal UTF-
 """
 
 import ctypes
+import os
 import sys
 
-MODULES = ["argparse", "dis", "inspect", "json.decoder", "tokenize", "textwrap", "threading",
-           "traceback", "collections", "subprocess", "pickle", "difflib"]
+MODULES = ["argparse", "inspect", "threading", "subprocess", "pickle"]
+LONG_MODULES = ["dis", "json.decoder", "tokenize", "textwrap", "traceback", "collections", "difflib"]
+if os.environ.get("ALLFRAMES_LONG"):
+    MODULES += LONG_MODULES
 MANY_LINES = 12000
 LARGE_CODE_BYTES = 20000
 
