@@ -1,35 +1,54 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Waits for SIGINT and SIGTERM; SIGUSR1, sent by stop_signal_deinit() alone, ends the thread. */
+/* Waits for the signals that ask to stop; stop_signal_deinit() ends the thread by SIGUSR1. */
 #include "agent/stop_signal.h"
 
 #include <errno.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "agent/base/error.h"
 
-static void stop_signals(sigset_t *signals)
+/* True under nohup. */
+static bool is_hangup_ignored(void)
+{
+	struct sigaction action;
+
+	return !sigaction(SIGHUP, NULL, &action) && action.sa_handler == SIG_IGN;
+}
+
+/*
+ * A blocked signal reaches sigwait() even if it is ignored. SIGINT is wanted all the same: shells
+ * without job control start programs in the background with SIGINT ignored, and scripts stop the
+ * agent by it.
+ */
+static void choose_signals(sigset_t *signals)
 {
 	sigemptyset(signals);
 	sigaddset(signals, SIGINT);
 	sigaddset(signals, SIGTERM);
 	sigaddset(signals, SIGUSR1);
+	if (!is_hangup_ignored())
+		sigaddset(signals, SIGHUP);
 }
 
 static void *wait_for_signals(void *argument)
 {
 	struct stop_signal *stop = argument;
 	uint32_t signal_count = 0;
-	sigset_t signals;
 	int number;
 
-	stop_signals(&signals);
-	while (!sigwait(&signals, &number) && number != SIGUSR1) {
-		if (++signal_count > 1)
+	while (!sigwait(&stop->signals, &number)) {
+		if (number == SIGUSR1) {
+			if (__atomic_load_n(&stop->is_ending, __ATOMIC_ACQUIRE))
+				break;
+			continue;
+		}
+		if (number != SIGHUP && ++signal_count > 1)
 			_exit(stop->exit_status);
-		/* Fails only if the counter is full, which one write cannot make it. */
+		/* Fails only if the 64-bit counter is full. */
 		eventfd_write(stop->fd, 1);
 	}
 	return NULL;
@@ -37,17 +56,14 @@ static void *wait_for_signals(void *argument)
 
 int stop_signal_init(struct stop_signal *stop, int exit_status)
 {
-	sigset_t signals;
 	int error;
 
-	stop_signals(&signals);
-	error = pthread_sigmask(SIG_BLOCK, &signals, NULL);
+	*stop = (struct stop_signal){ .exit_status = exit_status };
+	choose_signals(&stop->signals);
+	error = pthread_sigmask(SIG_BLOCK, &stop->signals, NULL);
 	if (error)
 		return fail_errno(-error, "cannot block signals");
-	*stop = (struct stop_signal){
-		.fd = eventfd(0, EFD_CLOEXEC),
-		.exit_status = exit_status,
-	};
+	stop->fd = eventfd(0, EFD_CLOEXEC);
 	if (stop->fd < 0)
 		return fail_errno(-errno, "cannot make an eventfd");
 	error = pthread_create(&stop->thread, NULL, wait_for_signals, stop);
@@ -60,6 +76,7 @@ int stop_signal_init(struct stop_signal *stop, int exit_status)
 
 void stop_signal_deinit(struct stop_signal *stop)
 {
+	__atomic_store_n(&stop->is_ending, true, __ATOMIC_RELEASE);
 	pthread_kill(stop->thread, SIGUSR1);
 	pthread_join(stop->thread, NULL);
 	close(stop->fd);

@@ -1,24 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * SIGINT and SIGTERM: the first makes a descriptor readable, a second ends the process at once. A
- * thread of its own waits for them, so that the second works whatever the others are doing.
+ * SIGINT, SIGTERM and SIGHUP: the first makes a descriptor readable. A second SIGINT or SIGTERM ends
+ * the process at once; SIGHUP never does, because one closed terminal sends several: the kernel's
+ * and those of the shell, and systemd sends one right after SIGTERM. A SIGHUP that is ignored from
+ * the start (nohup) stays ignored.
+ *
+ * A thread of its own waits for them, so that the second works whatever the others are doing.
  */
 #ifndef AGENT_STOP_SIGNAL_H
 #define AGENT_STOP_SIGNAL_H
 
 #include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
 
 struct stop_signal {
 	pthread_t thread;
 	/** Readable (poll) once the first signal has come; never read. */
 	int fd;
 	int exit_status;
+	/** What the thread waits for. */
+	sigset_t signals;
+	/** Set before the SIGUSR1 that ends the thread; any other SIGUSR1 does nothing. */
+	bool is_ending;
 };
 
 /**
- * Blocks both signals in the calling thread, so call it before other threads are made (they
- * inherit that). At the second signal the process exits with @exit_status. @stop must not move.
- * 0 or -errno.
+ * Blocks these signals in the calling thread, so call it before other threads are made (they
+ * inherit that). At the second SIGINT or SIGTERM the process exits with @exit_status.
+ * @stop must not move. 0 or -errno.
  */
 int stop_signal_init(struct stop_signal *stop, int exit_status);
 

@@ -171,27 +171,34 @@ static bool is_of_runtime(const struct python_code_layout *layout, const uint8_t
 	       code_pointer(bytes, layout->filename) == name;
 }
 
-/* Whether @count is that of an object that lives. */
-static bool is_count(uint16_t version, uint64_t count)
+/* What the count of references says of an object. */
+enum object_state {
+	/* The count is 0, or the allocator's link to the next free block. */
+	OBJECT_FREED,
+	OBJECT_COUNTED,
+	/* Never freed. */
+	OBJECT_IMMORTAL,
+};
+
+static enum object_state state_of_count(uint16_t version, uint64_t count)
 {
+	bool is_immortal = false;
+
 	/* Since 3.14 flags of the object have the highest 16 bits. */
 	count &= (1ULL << 48) - 1;
 	if (count <= REFERENCES_MAX)
-		return count;
-	/* Objects that are never freed. */
+		return count ? OBJECT_COUNTED : OBJECT_FREED;
 	if (version >= PYTHON_VERSION(3, 14))
-		return count > INT32_MAX && count <= UINT32_MAX;
-	if (version >= PYTHON_VERSION(3, 12))
-		return count == UINT32_MAX;
-	return version == PYTHON_VERSION(3, 11) && count == REFERENCES_STATIC;
+		is_immortal = count > INT32_MAX && count <= UINT32_MAX;
+	else if (version >= PYTHON_VERSION(3, 12))
+		is_immortal = count == UINT32_MAX;
+	else if (version == PYTHON_VERSION(3, 11))
+		is_immortal = count == REFERENCES_STATIC;
+	return is_immortal ? OBJECT_IMMORTAL : OBJECT_FREED;
 }
 
-/*
- * -ESTALE for an object that was freed: the count of references is 0, or the allocator's link to the
- * next free block.
- */
-static int check_alive(const struct python_layout *layout, struct remote_memory *memory,
-		       uint64_t address)
+static int read_state(const struct python_layout *layout, struct remote_memory *memory,
+		      uint64_t address, enum object_state *state)
 {
 	uint64_t count;
 	int64_t shared;
@@ -209,25 +216,28 @@ static int check_alive(const struct python_layout *layout, struct remote_memory 
 				count = 1;
 		}
 	}
-	if (err)
-		return err;
-	if (is_count(layout->version, count))
-		return 0;
-	return fail(-ESTALE, "the code object at %#" PRIx64 " was freed", address);
+	if (!err)
+		*state = state_of_count(layout->version, count);
+	return err;
 }
 
-/*
- * A code object that was freed keeps its fields, and so its fingerprint, until its memory is used
- * again. Its line table is freed with it, and may have become another's before: -ESTALE.
- */
-static int check_line_table(const struct python_code_cache *cache, struct remote_memory *memory,
-			    uint64_t address, const struct python_code *code,
+/* -ESTALE if the code object at @address was freed. */
+static int check_alive(const struct python_layout *layout, struct remote_memory *memory,
+		       uint64_t address)
+{
+	enum object_state state;
+	int err = read_state(layout, memory, address, &state);
+
+	if (!err && state == OBJECT_FREED)
+		err = fail(-ESTALE, "the code object at %#" PRIx64 " was freed", address);
+	return err;
+}
+
+static bool line_table_fits(const struct python_code_cache *cache, const struct python_code *code,
 			    const struct elf_bytes *table)
 {
-	if (python_lines_fit(cache->layout.lines, table->data, table->size,
-			     code->instruction_bytes))
-		return 0;
-	return check_alive(&cache->layout, memory, address);
+	return python_lines_fit(cache->layout.lines, table->data, table->size,
+				code->instruction_bytes);
 }
 
 /* Of the code object of which @bytes were read; 0 if it cannot be told. */
@@ -245,6 +255,49 @@ static uint64_t instruction_bytes(const struct python_code_cache *cache,
 			       &size, sizeof(size)))
 		return 0;
 	return size;
+}
+
+/*
+ * -ESTALE unless the string at @address is the one that a code object had which was freed. A string
+ * that was freed with it keeps its characters. One that others refer to may be a new one in the same
+ * memory.
+ */
+static int check_string_of_freed(const struct python_layout *layout, struct remote_memory *memory,
+				 uint64_t address)
+{
+	enum object_state state;
+	int err = read_state(layout, memory, address, &state);
+
+	if (!err && state == OBJECT_COUNTED)
+		err = fail(-ESTALE, "the string at %#" PRIx64 " may be another one by now",
+			   address);
+	return err;
+}
+
+/*
+ * Checks what was read of the code object at @address: its fields (@bytes), and its strings and its
+ * @table (NULL: too large) in @code. All of it is right if the object lives still. A code object that
+ * was freed keeps its fields, and so its fingerprint, until its memory is used again, but the memory
+ * of its strings and its table may have become another's before: -ESTALE.
+ */
+static int check_code(const struct python_code_cache *cache, struct remote_memory *memory,
+		      uint64_t address, const uint8_t *bytes, const struct python_code *code,
+		      const struct elf_bytes *table)
+{
+	const struct python_layout *layout = &cache->layout;
+	uint64_t name = code_pointer(bytes, layout->code.name);
+	uint64_t qualified_name = layout->code.qualified_name ?
+					  code_pointer(bytes, layout->code.qualified_name) :
+					  name;
+	bool is_name_in_fingerprint = cache->process.code_name != PYTHON_NO_OFFSET;
+	int err = check_alive(layout, memory, address);
+
+	if (err != -ESTALE || !table || !line_table_fits(cache, code, table))
+		return err;
+	err = check_string_of_freed(layout, memory, code_pointer(bytes, layout->code.filename));
+	if (!err && !(is_name_in_fingerprint && qualified_name == name))
+		err = check_string_of_freed(layout, memory, qualified_name);
+	return err;
 }
 
 /* Reads the code object at @address; *@code is the caller's. */
@@ -298,8 +351,7 @@ static int read_code(struct python_code_cache *cache, struct remote_memory *memo
 	if (table.size)
 		memcpy(made->bytes + made->line_table, table.data, table.size);
 	/* What is no line table any more may be of any size. */
-	err = err ? check_alive(&cache->layout, memory, address) :
-		    check_line_table(cache, memory, address, made, &table);
+	err = check_code(cache, memory, address, bytes, made, err ? NULL : &table);
 	if (err) {
 		free(made);
 		return err;
@@ -396,8 +448,8 @@ static int line_of(struct python_code_cache *cache, struct remote_memory *memory
 	}
 	if (!err)
 		err = check_fingerprint(cache, memory, key->address, key->fingerprint);
-	if (!err)
-		err = check_line_table(cache, memory, key->address, code, &table);
+	if (!err && !line_table_fits(cache, code, &table))
+		err = check_alive(&cache->layout, memory, key->address);
 	if (!err)
 		*line = python_line(cache->layout.lines, table.data, table.size, code->first_line,
 				    offset);

@@ -29,23 +29,13 @@ struct fake_memory {
 	uint8_t bytes[END];
 	/** At this read the object changes; 0: never. */
 	int changes_at;
+	/** At this read it is freed, and its file name's memory becomes another string; 0: never. */
+	int frees_at;
 	int reads;
 	/** What was said of the object of that fingerprint. */
 	uint32_t object;
 	uint32_t fingerprint;
 };
-
-static int read_fake(struct remote_memory *memory, uint64_t address, void *buffer, size_t bytes)
-{
-	struct fake_memory *fake = (struct fake_memory *)memory;
-
-	if (++fake->reads == fake->changes_at)
-		fake->bytes[CODE + 40]++;
-	if (address >= END || bytes > END - address)
-		return -EFAULT;
-	memcpy(buffer, fake->bytes + address, bytes);
-	return 0;
-}
 
 static void put(struct fake_memory *fake, uint64_t address, uint64_t word)
 {
@@ -59,6 +49,23 @@ static void put_string(struct fake_memory *fake, uint64_t address, const void *c
 	put(fake, address + 24, address * 77);
 	put(fake, address + 32, kind << 2 | 1 << 5 | is_ascii << 6 | 1 << 7);
 	memcpy(fake->bytes + address + (is_ascii ? 48 : 72), characters, count * kind);
+}
+
+static int read_fake(struct remote_memory *memory, uint64_t address, void *buffer, size_t bytes)
+{
+	struct fake_memory *fake = (struct fake_memory *)memory;
+
+	if (++fake->reads == fake->changes_at)
+		fake->bytes[CODE + 40]++;
+	if (fake->reads == fake->frees_at) {
+		put(fake, CODE, 0);
+		put_string(fake, FILENAME, "other", 5, 1, true);
+		put(fake, FILENAME, 1);
+	}
+	if (address >= END || bytes > END - address)
+		return -EFAULT;
+	memcpy(buffer, fake->bytes + address, bytes);
+	return 0;
 }
 
 static void put_string_of_3_12(struct fake_memory *fake, uint64_t address, const char *text)
@@ -324,6 +331,145 @@ static void the_line_table_of_an_object_that_was_freed_has_to_fit(void **state)
 	assert_int_equal(symbolize_with_references(&layout, 0, (uint64_t)-4, 6), -ESTALE);
 }
 
+static void a_file_name_of_an_object_that_was_freed_may_be_another_string(void **state)
+{
+	/* Links of lists of free blocks, and 0. */
+	static const uint64_t freed[] = { 0, 0x7f0123456780 };
+	static struct python_code_cache cache;
+	static struct fake_memory fake;
+	struct interpreted_frame frame;
+	uint32_t fingerprint;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(freed) / sizeof(freed[0]); i++) {
+		/* The object is freed with its file name, or lives: the name is right. */
+		for (int is_alive = 0; is_alive < 2; is_alive++) {
+			put_code(&fake);
+			cache_of_3_9(&cache);
+			put(&fake, CODE, is_alive ? 1 : freed[i]);
+			put(&fake, NAME, 2);
+			put(&fake, FILENAME, is_alive ? 1 : freed[i]);
+			assert_int_equal(python_code_read_fingerprint(&cache, &fake.memory, CODE,
+								      &fingerprint),
+					 0);
+			assert_int_equal(symbolize(&cache, &fake, fingerprint, 0, &frame), 0);
+			assert_string_equal(frame.file, "a\xc3\xa9");
+			assert_int_equal(frame.line, 11);
+			python_code_cache_deinit(&cache);
+		}
+		/* Its fields and its line table are there, and its file name's memory has another. */
+		put_code(&fake);
+		cache_of_3_9(&cache);
+		assert_int_equal(
+			python_code_read_fingerprint(&cache, &fake.memory, CODE, &fingerprint), 0);
+		put(&fake, CODE, freed[i]);
+		put_string(&fake, FILENAME, "other", 5, 1, true);
+		put(&fake, FILENAME, 1);
+		assert_int_equal(symbolize(&cache, &fake, fingerprint, 0, &frame), -ESTALE);
+		python_code_cache_deinit(&cache);
+	}
+}
+
+static void an_object_may_be_freed_while_it_is_read(void **state)
+{
+	static struct python_code_cache cache;
+	static struct fake_memory fake;
+	struct interpreted_frame frame;
+	uint32_t fingerprint;
+	int reads;
+
+	(void)state;
+	put_code(&fake);
+	cache_of_3_9(&cache);
+	assert_int_equal(python_code_read_fingerprint(&cache, &fake.memory, CODE, &fingerprint), 0);
+	fake.reads = 0;
+	assert_int_equal(symbolize(&cache, &fake, fingerprint, 0, &frame), 0);
+	reads = fake.reads;
+	python_code_cache_deinit(&cache);
+	for (int i = 1; i <= reads; i++) {
+		put_code(&fake);
+		cache_of_3_9(&cache);
+		fake.frees_at = i;
+		/* Either it was read before, or it has no name. */
+		if (symbolize(&cache, &fake, fingerprint, 0, &frame))
+			assert_true(fake.reads >= i);
+		else
+			assert_string_equal(frame.file, "a\xc3\xa9");
+		python_code_cache_deinit(&cache);
+	}
+}
+
+static void qualified_names_of_objects_that_were_freed_may_be_other_strings(void **state)
+{
+	static const struct {
+		uint16_t version;
+		bool is_free_threaded;
+		/* Of the qualified name. */
+		uint64_t first, second;
+		int expected;
+	} cases[] = {
+		{ PYTHON_VERSION(3, 11), false, 1, 0, -ESTALE },
+		{ PYTHON_VERSION(3, 11), false, 999999999, 0, 0 },
+		{ PYTHON_VERSION(3, 11), false, 0, 0, 0 },
+		{ PYTHON_VERSION(3, 12), false, 1, 0, -ESTALE },
+		{ PYTHON_VERSION(3, 12), false, 0xffffffff, 0, 0 },
+		{ PYTHON_VERSION(3, 12), false, 0x7f0123456780, 0, 0 },
+		{ PYTHON_VERSION(3, 12), true, 1, 0, -ESTALE },
+		{ PYTHON_VERSION(3, 12), true, 0, 1 << 2 | 3, -ESTALE },
+		{ PYTHON_VERSION(3, 12), true, 0xffffffff, 0, 0 },
+		{ PYTHON_VERSION(3, 12), true, 0, 3, 0 },
+	};
+	static struct python_code_cache cache;
+	static struct fake_memory fake;
+	struct interpreted_frame frame;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct python_process process = { 0 };
+		struct python_layout layout;
+		uint32_t fingerprint;
+
+		put_code(&fake);
+		assert_int_equal(python_layout_init(&layout, cases[i].version, false), 0);
+		layout.is_free_threaded = cases[i].is_free_threaded;
+		layout.references = layout.is_free_threaded ? 4 : 0;
+		assert_int_equal(python_code_describe(&layout, &process), 0);
+		python_code_cache_init(&cache, &layout, &process);
+		if (cases[i].version == PYTHON_VERSION(3, 11)) {
+			put_string(&fake, QUALIFIED_NAME, "A.name", 6, 1, true);
+			put_string(&fake, FILENAME, "a.py", 4, 1, true);
+		} else {
+			put_string_of_3_12(&fake, QUALIFIED_NAME, "A.name");
+			put_string_of_3_12(&fake, FILENAME, "a.py");
+		}
+		put(&fake, CODE, 0);
+		/* Instructions of 8 bytes, which the line table fits. */
+		put(&fake, CODE + layout.bytes.size, 4);
+		put(&fake, CODE + layout.code.name, NAME);
+		put(&fake, CODE + layout.code.filename, FILENAME);
+		put(&fake, CODE + layout.code.qualified_name, QUALIFIED_NAME);
+		put(&fake, CODE + layout.code.line_table, TABLE);
+		memcpy(fake.bytes + TABLE + 32, "\xf0\xf0\xf0\xf0", 4);
+		memcpy(fake.bytes + QUALIFIED_NAME + layout.references, &cases[i].first,
+		       layout.is_free_threaded ? 4 : 8);
+		if (layout.is_free_threaded)
+			memcpy(fake.bytes + QUALIFIED_NAME + layout.references + 4,
+			       &cases[i].second, 8);
+		assert_int_equal(
+			python_code_read_fingerprint(&cache, &fake.memory, CODE, &fingerprint), 0);
+		fake.object = 0;
+		fake.fingerprint = 0;
+		assert_int_equal(symbolize(&cache, &fake, fingerprint, 0, &frame),
+				 cases[i].expected);
+		/* A living object's names are right whatever refers to them. */
+		put(&fake, CODE + layout.references, 1);
+		fake.object = 0;
+		assert_int_equal(symbolize(&cache, &fake, fingerprint, 0, &frame), 0);
+		assert_string_equal(frame.function, "A.name");
+		python_code_cache_deinit(&cache);
+	}
+}
+
 /* Of a live one it is what it is; of none that was freed a line is told, then or later. */
 static void the_line_table_of_an_object_that_was_freed_may_seem_large(void **state)
 {
@@ -393,6 +539,9 @@ int main(void)
 		cmocka_unit_test(forks_that_differ_are_told_apart),
 		cmocka_unit_test(an_object_that_changes_while_it_is_read_has_no_name),
 		cmocka_unit_test(the_line_table_of_an_object_that_was_freed_has_to_fit),
+		cmocka_unit_test(a_file_name_of_an_object_that_was_freed_may_be_another_string),
+		cmocka_unit_test(an_object_may_be_freed_while_it_is_read),
+		cmocka_unit_test(qualified_names_of_objects_that_were_freed_may_be_other_strings),
 		cmocka_unit_test(the_line_table_of_an_object_that_was_freed_may_seem_large),
 		cmocka_unit_test(hostile_strings_and_tables_are_refused),
 	};
