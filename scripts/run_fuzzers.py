@@ -3,14 +3,19 @@
 """Runs libFuzzer programs and prints what each covered of the code it is for.
 
     run_fuzzers.py --seconds N [build/fuzz/FOLDER/fuzz/NAME_fuzz...]
+    run_fuzzers.py --runs N [build/fuzz/FOLDER/fuzz/NAME_fuzz...]
 
 Without a program it runs those of all FOLDER/fuzz/NAME_fuzz.c, which must have been built. The
 output is TAP, with what was covered as comments.
 
-A fuzzer starts from the inputs that an earlier run found (build/fuzz/FOLDER/fuzz/NAME_fuzz.corpus) and
-from the files in FOLDER/fuzz/NAME_seeds/, if there are any. The code it is for is FOLDER/NAME.c, or
-what a line `covers: FILE.c FILE.c` in the fuzzer's source says. As many run side by side as there
-are CPUs. One that has not covered enough in its time, as on a slow machine, gets it again.
+A fuzzer starts from the files in FOLDER/fuzz/NAME_seeds/, if there are any. With --seconds it starts
+from the inputs of earlier runs, too (build/fuzz/FOLDER/fuzz/NAME_fuzz.corpus), and keeps new ones
+there. With --runs it executes N inputs from a fixed start of its random numbers and keeps none:
+neither the machine's speed nor an earlier run decides what it covers.
+
+The code of a fuzzer is FOLDER/NAME.c, or what a line `covers: FILE.c FILE.c` in the fuzzer's source
+says. As many run side by side as there are CPUs. One that has not covered enough runs again, from
+what it has found.
 
 Exit status 1 if an input crashed a fuzzer, ran out of memory or took too long (its file is named),
 or if a fuzzer covered less than MIN_COVERED_PERCENT of the lines of its code.
@@ -18,12 +23,14 @@ or if a fuzzer covered less than MIN_COVERED_PERCENT of the lines of its code.
 
 import argparse
 import concurrent.futures
+import contextlib
 import json
 import os
 import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 MIN_COVERED_PERCENT = 80
@@ -50,15 +57,13 @@ def covered_files(program):
     return files or [str(folder / f"{name}.c")]
 
 
-def fuzz(program, seconds):
-    """Runs fuzzer @program: (is clean, the end of its output)."""
+def fuzz(program, corpus, limits):
+    """Runs fuzzer @program, new inputs go to @corpus: (is clean, the end of its output)."""
     source = ROOT / pathlib.PurePath(*program.parts[2:-1])
-    corpus = ROOT / f"{program}.corpus"
-    corpus.mkdir(exist_ok=True)
     seeds = source / (program.name.removesuffix("_fuzz") + "_seeds")
-    command = [ROOT / program, f"-max_total_time={seconds}", f"-max_len={MAX_INPUT_BYTES}",
-               f"-timeout={INPUT_LIMIT_S}", f"-rss_limit_mb={MEMORY_LIMIT_MB}",
-               "-print_final_stats=1", f"-artifact_prefix={ROOT / program}.", corpus]
+    command = [ROOT / program, *limits, f"-max_len={MAX_INPUT_BYTES}", f"-timeout={INPUT_LIMIT_S}",
+               f"-rss_limit_mb={MEMORY_LIMIT_MB}", "-print_final_stats=1",
+               f"-artifact_prefix={ROOT / program}.", corpus]
     if seeds.is_dir():
         command.append(seeds)
     environment = dict(os.environ, LLVM_PROFILE_FILE=f"{ROOT / program}.profraw")
@@ -92,11 +97,30 @@ def covered_percent(lines):
     return 100 * covered / count if count else 0
 
 
-def fuzz_until_covered(program, seconds):
+@contextlib.contextmanager
+def open_corpus(program, is_kept):
+    """The folder for the inputs that @program finds: a temporary one if it is not kept."""
+    if is_kept:
+        corpus = ROOT / f"{program}.corpus"
+        corpus.mkdir(exist_ok=True)
+        yield corpus
+    else:
+        with tempfile.TemporaryDirectory(prefix="allframes-fuzz-") as directory:
+            yield pathlib.Path(directory)
+
+
+def fuzz_until_covered(program, seconds, runs):
     """Runs fuzzer @program until it has covered enough, ROUNDS_MAX times at most: (is clean, the end
-    of its last output, coverage; None if it is not clean)."""
-    for _ in range(ROUNDS_MAX):
-        is_clean, output = fuzz(program, seconds)
+    of its last output, coverage; None if it is not clean). A round takes @seconds, or else @runs
+    executions."""
+    with open_corpus(program, seconds is not None) as corpus:
+        return fuzz_rounds(program, corpus, seconds, runs)
+
+
+def fuzz_rounds(program, corpus, seconds, runs):
+    for number in range(1, ROUNDS_MAX + 1):
+        limits = [f"-max_total_time={seconds}"] if runs is None else [f"-runs={runs}", f"-seed={number}"]
+        is_clean, output = fuzz(program, corpus, limits)
         if not is_clean:
             return False, output, None
         lines = coverage(program)
@@ -132,7 +156,9 @@ def find_programs():
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--seconds", type=int, required=True)
+    limit = parser.add_mutually_exclusive_group(required=True)
+    limit.add_argument("--seconds", type=int)
+    limit.add_argument("--runs", type=int)
     parser.add_argument("programs", nargs="*", type=pathlib.PurePath)
     arguments = parser.parse_args()
     programs = arguments.programs or find_programs()
@@ -140,9 +166,10 @@ def main():
     print(f"1..{len(programs)}", flush=True)
     all_good = True
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        runs = {pool.submit(fuzz_until_covered, program, arguments.seconds): program for program in programs}
-        for number, finished in enumerate(concurrent.futures.as_completed(runs), 1):
-            all_good &= report(number, runs[finished], *finished.result())
+        fuzzed = {pool.submit(fuzz_until_covered, program, arguments.seconds, arguments.runs): program
+                  for program in programs}
+        for number, finished in enumerate(concurrent.futures.as_completed(fuzzed), 1):
+            all_good &= report(number, fuzzed[finished], *finished.result())
     return 0 if all_good else 1
 
 
