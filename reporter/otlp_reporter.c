@@ -198,7 +198,7 @@ static int collect(struct otlp_reporter *reporter, uint64_t end_ns)
 	struct otlp_window window = {
 		.start_ns = reporter->window_start_ns,
 		.end_ns = end_ns,
-		.realtime_offset_ns = (int64_t)(clock_realtime_ns() - clock_monotonic_ns()),
+		.realtime_offset_ns = clock_realtime_offset_ns(),
 	};
 	uint64_t sample_count = 0;
 	int error = sample_store_take(reporter->store, &snapshot);

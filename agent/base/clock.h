@@ -17,4 +17,10 @@ uint64_t clock_thread_cpu_ns(void);
 /** CLOCK_REALTIME, ns since 1970. */
 uint64_t clock_realtime_ns(void);
 
+/**
+ * What has to be added to CLOCK_MONOTONIC for CLOCK_REALTIME, ns. Both are read again where the thread
+ * had to wait for a CPU between them.
+ */
+int64_t clock_realtime_offset_ns(void);
+
 #endif

@@ -182,7 +182,7 @@ static void intervals_differ_within_the_jitter(void **state)
 /* Keeps the interval of the first profile that was sent, as CLOCK_MONOTONIC. */
 static void keep_window(struct fake_transport *transport, uint64_t timeout_ns)
 {
-	uint64_t offset_ns = clock_realtime_ns() - clock_monotonic_ns();
+	uint64_t offset_ns = (uint64_t)clock_realtime_offset_ns();
 	export_request *request;
 	profile_message *profile;
 

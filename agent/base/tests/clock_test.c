@@ -27,6 +27,15 @@ static void realtime_is_the_system_s(void **state)
 	assert_in_range(seconds, now - 2, now + 2);
 }
 
+static void the_offset_leads_from_one_clock_to_the_other(void **state)
+{
+	uint64_t before_ns = clock_realtime_ns();
+	uint64_t now_ns = clock_monotonic_ns() + (uint64_t)clock_realtime_offset_ns();
+
+	(void)state;
+	assert_in_range(now_ns, before_ns - NS_PER_MS, clock_realtime_ns() + NS_PER_MS);
+}
+
 static void cpu_time_stands_while_the_thread_sleeps(void **state)
 {
 	const struct timespec pause = { .tv_nsec = 100 * NS_PER_MS };
@@ -45,6 +54,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(monotonic_time_does_not_go_back),
 		cmocka_unit_test(realtime_is_the_system_s),
+		cmocka_unit_test(the_offset_leads_from_one_clock_to_the_other),
 		cmocka_unit_test(cpu_time_stands_while_the_thread_sleeps),
 	};
 

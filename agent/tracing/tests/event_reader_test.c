@@ -277,7 +277,7 @@ static void without_a_thread_a_drain_hands_out_all(void **state)
 	session->count = 0;
 	child = (uint32_t)live_busy_child();
 	assert_int_equal(perf_sampler_enable(session->sampler), 0);
-	run_for_ms(child, 100);
+	run_for_ms(child, 20);
 	live_kill((pid_t)child);
 	assert_int_equal(perf_sampler_disable(session->sampler), 0);
 	assert_int_equal(session->count, 0);

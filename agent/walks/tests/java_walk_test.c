@@ -16,6 +16,7 @@
 #include <sys/uio.h>
 #include <time.h>
 
+#include "agent/base/clock.h"
 #include "agent/base/error.h"
 
 #include <cmocka.h>
@@ -33,8 +34,9 @@
 
 enum {
 	STOPS = 300,
-	/* Until most of it is compiled. */
-	WARM_UP_US = 2500000,
+	/* CPU time of the JVM until most of it is compiled, and when that is no longer waited for. */
+	WARM_UP_MS = 3000,
+	WARM_UP_LIMIT_S = 120,
 	NAME_BYTES = 128,
 	FRAMES_MAX = 1024,
 	KEPT_FAULTS = 6,
@@ -295,6 +297,20 @@ static void find_main_thread(struct run *run)
 	}
 }
 
+static void warm_up(pid_t pid)
+{
+	uint64_t end_ns = clock_monotonic_ns() + WARM_UP_LIMIT_S * NS_PER_SECOND;
+	struct timespec used = { 0 };
+	clockid_t clock;
+
+	assert_int_equal(clock_getcpuclockid(pid, &clock), 0);
+	while ((uint64_t)used.tv_sec * 1000 + (uint64_t)used.tv_nsec / NS_PER_MS < WARM_UP_MS &&
+	       clock_monotonic_ns() < end_ns) {
+		usleep(10000);
+		assert_int_equal(clock_gettime(clock, &used), 0);
+	}
+}
+
 static void begin(struct run *run, const char *path, const char *const *options)
 {
 	struct interpreter_target target = { .memory = &run->java.memory.memory,
@@ -305,7 +321,7 @@ static void begin(struct run *run, const char *path, const char *const *options)
 
 	assert_int_equal(live_java_start(&run->java, path, options), 0);
 	assert_non_null(fgets(line, sizeof(line), run->java.output));
-	usleep(WARM_UP_US);
+	warm_up(run->java.pid);
 	assert_int_equal(live_java_find(&run->java), 0);
 	target.bias = run->java.bias;
 	err = java_interpreter.ops->attach(run->java.file, &target, &run->attached);
