@@ -25,7 +25,8 @@ from otlp_collector import Collector
 
 PROGRAMS = 500 if IS_LONG else 100
 PROCESSES = 20000 if IS_LONG else 2000
-WARM_UP = 1000
+# The short tier compares busy moments, so the caches of the first one have to be filled.
+WARM_UP = 2 * PROGRAMS if IS_LONG else 2 * PROCESSES
 AT_ONCE = 4
 ALLOWED_PERCENT = 5
 # Of the processes and the programs, those that the agent may still have when they count as gone.
