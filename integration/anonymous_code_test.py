@@ -4,8 +4,10 @@
 """Code in anonymous memory: text that a program has copied there out of its file, and code that a
 program makes while it runs, whose names are in a perf map.
 """
+import contextlib
 import os
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -15,11 +17,16 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import build_targets
-from harness import OUTPUT, Agent, Program, Tap, need_root, run_agent
+from harness import OUTPUT, Agent, Program, Tap, need_root
 from pprof_reader import Profile
+from sampled import WAIT_SECONDS, sample, sample_run, wait_cpu
 
 RATE = 499
 LEAST_SAMPLES = 100
+# CPU time of a program in which it gets more than LEAST_SAMPLES of them.
+CPU_SECONDS = 0.5
+# CPU time of an agent that samples programs whose perf maps are hostile, its start included.
+HOSTILE_CPU_SECONDS = 10
 NODE_SCRIPT = """
 function hotInner(x) { let s = 0; for (let i = 0; i < 2000; i++) s += Math.sqrt(i * x) % 7; return s; }
 function hotOuter(n) { let t = 0; for (let i = 0; i < n; i++) t += hotInner(i); return t; }
@@ -36,13 +43,6 @@ def build(name):
     source = os.path.join(build_targets.SOURCES, name + ".c")
     subprocess.run([*build_targets.C, "-o", path, source], check=True)
     return path
-
-
-def profile(pid, seconds=2):
-    result = run_agent("-samples-per-second", RATE, "-duration", "%ds" % seconds, "-pid", pid)
-    if result.status != 0:
-        raise RuntimeError("the agent failed: " + result.log)
-    return result.stacks
 
 
 def leaves(stacks):
@@ -66,14 +66,13 @@ def check_copied_text(tap):
             Agent("-samples-per-second", RATE, "-pid", program.pid) as agent:
         if not agent.wait_started():
             raise RuntimeError(agent.log_text())
-        time.sleep(1)
+        wait_cpu([program.pid], CPU_SECONDS)
         program.process.send_signal(signal.SIGUSR1)
         answer = program.process.stdout.readline()
         with open("/proc/%d/maps" % program.pid, encoding="utf-8") as file:
             is_copied = not re.search(r" r-xp .*copied_text", file.read())
-        time.sleep(2)
-        agent.process.send_signal(signal.SIGINT)
-        result = agent.wait()
+        wait_cpu([program.pid], 2 * CPU_SECONDS)
+        result = agent.stop(seconds=WAIT_SECONDS)
         stacks = result.stacks
     wrong = {str(stack): count for stack, count in stacks.items()
              if stack.errors or not re.search(r";main(;outer(;inner)?)?$",
@@ -85,12 +84,22 @@ def check_copied_text(tap):
            answer, "%d samples" % total, wrong)
 
 
+def wait_renamed(pid):
+    """Waits until the program has written the second name to its perf map."""
+    end = time.monotonic() + WAIT_SECONDS
+    while time.monotonic() < end:
+        with open("/tmp/perf-%d.map" % pid, encoding="ascii") as file:
+            if "second_name" in file.read():
+                return
+        time.sleep(0.02)
+
+
 def check_perf_map(tap, path):
     with Program(path) as program:
-        first = leaves(profile(program.pid))
+        first = leaves(sample([program.pid], RATE, CPU_SECONDS))
         program.process.send_signal(signal.SIGUSR1)
-        time.sleep(0.2)
-        second = leaves(profile(program.pid))
+        wait_renamed(program.pid)
+        second = leaves(sample([program.pid], RATE, CPU_SECONDS))
     os.unlink("/tmp/perf-%d.map" % program.pid)
     tap.ok(first.get("first_name with spaces_[j]", 0) >= LEAST_SAMPLES
            and not any("second_name" in name for name in first),
@@ -105,11 +114,12 @@ def check_renamed_while_sampled(tap, path):
             Agent("-samples-per-second", RATE, "-pid", program.pid) as agent:
         if not agent.wait_started():
             raise RuntimeError(agent.log_text())
-        time.sleep(2)
+        wait_cpu([program.pid], CPU_SECONDS)
         program.process.send_signal(signal.SIGUSR1)
-        time.sleep(3)
-        agent.process.send_signal(signal.SIGINT)
-        found = leaves(agent.wait().stacks)
+        wait_renamed(program.pid)
+        # The agent looks at the file every second or so.
+        wait_cpu([program.pid], 3)
+        found = leaves(agent.stop(seconds=WAIT_SECONDS).stacks)
     os.unlink("/tmp/perf-%d.map" % program.pid)
     tap.ok(found.get("first_name with spaces_[j]", 0) >= LEAST_SAMPLES
            and found.get("second_name_[j]", 0) >= LEAST_SAMPLES,
@@ -131,46 +141,63 @@ def check_namespaces(tap, path):
             children = "/proc/%d/task/%d/children" % (outer.pid, outer.pid)
             with open(children, encoding="ascii") as file:
                 pid = int(file.read().split()[0])
-            found = leaves(profile(pid))
+            found = leaves(sample([pid], RATE, CPU_SECONDS))
         finally:
             outer.kill()
     tap.ok(found.get("first_name with spaces_[j]", 0) >= LEAST_SAMPLES, name, found)
 
 
-def check_hostile(tap, path):
-    """Files that are none, somebody else's, or garbage: no names, no wait, and no harm."""
-    with tempfile.TemporaryDirectory() as directory:
-        line = "%x 1000 stolen_name\n"
-        for name in ("a FIFO", "a link", "another user's file", "a file from before the process",
-                     "a line that is cut off", "a gigabyte without sense"):
-            with Program(path, "quiet") as program:
-                place = "/tmp/perf-%d.map" % program.pid
-                text = line % anonymous_code(program.pid)
-                other = os.path.join(directory, "other")
-                with open(other if name == "a link" else place, "w", encoding="ascii") as file:
-                    if name == "a gigabyte without sense":
-                        file.write("\n" * 100000)
-                        file.truncate(1 << 30)
-                    elif name == "a line that is cut off":
-                        file.write(text[:-1])
-                    else:
-                        file.write(text)
-                if name == "a FIFO":
-                    os.unlink(place)
-                    os.mkfifo(place)
-                elif name == "a link":
-                    os.symlink(other, place)
-                elif name == "another user's file":
-                    os.chown(place, 12345, 12345)
-                elif name == "a file from before the process":
-                    os.utime(place, (1e9, 1e9))
-                begin = time.monotonic()
-                found = leaves(profile(program.pid))
-                seconds = time.monotonic() - begin
-                os.unlink(place)
-            tap.ok(sum(found.values()) >= LEAST_SAMPLES and seconds < 10
-                   and not any("stolen" in leaf for leaf in found),
-                   "no names are taken from %s" % name, "%.1f s" % seconds, found)
+def write_hostile(kind, pid, directory):
+    """Makes the perf map of process @pid one that the agent must not take names from."""
+    path = "/tmp/perf-%d.map" % pid
+    text = "%x 1000 stolen_name\n" % anonymous_code(pid)
+    other = os.path.join(directory, "other")
+    with open(other if kind == "a link" else path, "w", encoding="ascii") as file:
+        if kind == "a gigabyte without sense":
+            file.write("\n" * 100000)
+            file.truncate(1 << 30)
+        elif kind == "a line that is cut off":
+            file.write(text[:-1])
+        else:
+            file.write(text)
+    if kind == "a FIFO":
+        os.unlink(path)
+        os.mkfifo(path)
+    elif kind == "a link":
+        os.symlink(other, path)
+    elif kind == "another user's file":
+        os.chown(path, 12345, 12345)
+    elif kind == "a file from before the process":
+        os.utime(path, (1e9, 1e9))
+    return path
+
+
+def check_hostile(tap, program_path):
+    """Files that are none, somebody else's, or garbage: no names, no wait, and no harm. Each kind is a
+    program with a name of its own, and one agent samples all of them.
+    """
+    kinds = ("a FIFO", "a link", "another user's file", "a file from before the process",
+             "a line that is cut off", "a gigabyte without sense")
+    with tempfile.TemporaryDirectory() as directory, contextlib.ExitStack() as programs:
+        pids, maps = [], []
+        for number in range(len(kinds)):
+            path = shutil.copy(program_path, os.path.join(directory, "hostile%d" % number))
+            pids.append(programs.enter_context(Program(path, "quiet")).pid)
+        for kind, pid in zip(kinds, pids):
+            maps.append(write_hostile(kind, pid, directory))
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        stacks = sample(pids, RATE, CPU_SECONDS)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        for path in maps:
+            os.unlink(path)
+    seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    tap.ok(seconds < HOSTILE_CPU_SECONDS, "such files cost the agent little", "%.1f s" % seconds)
+    for number, kind in enumerate(kinds):
+        found = leaves({stack: count for stack, count in stacks.items()
+                        if stack.comm == "hostile%d" % number})
+        tap.ok(sum(found.values()) >= LEAST_SAMPLES
+               and not any("stolen" in leaf for leaf in found),
+               "no names are taken from %s" % kind, found)
 
 
 def check_node(tap):
@@ -184,8 +211,7 @@ def check_node(tap):
             file.write(NODE_SCRIPT)
         outputs = [os.path.join(directory, "out." + kind) for kind in ("pb.gz", "folded", "otlp")]
         with Program("node", "--perf-basic-prof", script, cwd=directory) as program:
-            result = run_agent("-samples-per-second", RATE, "-duration", "2s", "-pid",
-                               program.pid, outputs=outputs)
+            result = sample_run([program.pid], RATE, 2, outputs=outputs)
         os.unlink("/tmp/perf-%d.map" % program.pid)
         with open(outputs[1], encoding="utf-8") as file:
             folded = file.read()

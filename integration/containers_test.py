@@ -4,22 +4,25 @@
 overlays, deleted and replaced files, programs in memory only; and processes that look odd in
 /proc: leaders that have exited, children without exec.
 """
+import contextlib
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
-import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import build_targets
 import chains
 from build_targets import TARGETS
 from harness import Agent, Program, Tap, need_root, run_agent
+from sampled import WAIT_SECONDS, sample, wait_cpu
 
 RATE = 997
-SECONDS = 2
+# CPU time that a target has while it is sampled.
+CPU_SECONDS = 1
 LEAST_SAMPLES = 200
+FUNNY_NAMES = "a b", "new\nline", "semi;colon", "x (deleted)", "käse"
 
 
 def check(tap, name, source, stacks, comm, is_ended=False):
@@ -46,11 +49,38 @@ def check(tap, name, source, stacks, comm, is_ended=False):
     tap.ok(not unnamed, name + ": the agent has named all that has a symbol", sorted(set(unnamed)))
 
 
-def profile(*selection):
-    result = run_agent("-samples-per-second", RATE, "-duration", "%ds" % SECONDS, *selection)
-    if result.status != 0:
-        raise RuntimeError("the agent failed: " + result.log)
-    return result.stacks
+class Running(contextlib.ExitStack):
+    """Programs that one agent samples together, until the context is left; @checks are functions that
+    judge its stacks, in the order in which the programs were started.
+    """
+
+    def __init__(self, tap, directory):
+        super().__init__()
+        self.tap = tap
+        self.directory = directory
+        self.pids = []
+        self.checks = []
+
+    def start(self, *command, **more):
+        """Starts a program of which no other one has started before it was ready."""
+        program = self.enter_context(Program(*command, **more))
+        self.pids.append(innermost_child(program.pid))
+        return program
+
+    def expect(self, name, source, comm):
+        self.checks.append(lambda stacks: check(self.tap, name, source, stacks, comm))
+
+    def judge(self):
+        stacks = sample(self.pids, RATE, CPU_SECONDS)
+        for check_stacks in self.checks:
+            check_stacks(stacks)
+
+
+def innermost_child(pid):
+    """The process that is at work: @pid, or what was forked by it, as unshare does."""
+    with open("/proc/%d/task/%d/children" % (pid, pid), encoding="ascii") as file:
+        children = file.read().split()
+    return innermost_child(int(children[0])) if children else pid
 
 
 def make_root(directory, target):
@@ -66,55 +96,50 @@ def make_root(directory, target):
             shutil.copy(word, there)
 
 
-def check_namespaces(tap, directory):
+def start_namespaces(running):
     name = "another mount and pid namespace, another root, a path that the host has as well"
     # In a chroot "/" is no mount point, so its propagation cannot be changed; nothing is mounted.
     command = ["unshare", "--mount", "--propagation", "unchanged", "--pid", "--fork",
                "--kill-child", "chroot"]
     if not shutil.which("unshare"):
-        tap.skip(name, "no unshare")
+        running.tap.skip(name, "no unshare")
         return
-    root = os.path.join(directory, "root")
+    root = os.path.join(running.directory, "root")
     make_root(root, TARGETS["calls"])
     # The same path on the host is another program: its symbols would be wrong here.
-    host_made = not os.path.exists("/app")
-    if host_made:
-        os.mkdir("/app")
-        shutil.copy(TARGETS["alloca"].path, "/app/program")
-    try:
-        with Program(*command, root, "/app/program"):
-            check(tap, name, "calls", profile("-comm", "program"), "program")
-    finally:
-        if host_made:
-            shutil.rmtree("/app")
+    host_path = "/app/program"
+    if os.path.exists("/app"):
+        raise RuntimeError("this machine has an /app, where the test puts a program")
+    os.mkdir("/app")
+    running.callback(shutil.rmtree, "/app")
+    shutil.copy(TARGETS["alloca"].path, host_path)
+    running.start(*command, root, host_path)
+    running.expect(name, "calls", "program")
 
 
-def check_private_mount(tap, directory):
+def start_private_mount(running):
     """The file lies on a file system that only its own mount namespace has."""
-    name = "a file on a mount that the agent does not see"
     # What is mounted below a private mount stays in its namespace; "/" need not be a mount point.
-    private = os.path.join(directory, "private")
-    place = os.path.join(private, "mount")
+    private = os.path.join(running.directory, "private")
+    mount = os.path.join(private, "mount")
     os.mkdir(private)
     subprocess.run(["mount", "-t", "tmpfs", "none", private], check=True)
-    try:
-        subprocess.run(["mount", "--make-private", private], check=True)
-        os.mkdir(place)
-        script = 'mount -t tmpfs none "$1" && cp "$2" "$1/program" && exec "$1/program"'
-        with Program("unshare", "--mount", "--propagation", "unchanged", "sh", "-c", script, "sh",
-                     place, TARGETS["calls"].path):
-            check(tap, name, "calls", profile("-comm", "program"), "program")
-    finally:
-        subprocess.run(["umount", private], check=True)
+    running.callback(subprocess.run, ["umount", private], check=True)
+    subprocess.run(["mount", "--make-private", private], check=True)
+    os.mkdir(mount)
+    script = 'mount -t tmpfs none "$1" && cp "$2" "$1/on_mount" && exec "$1/on_mount"'
+    running.start("unshare", "--mount", "--propagation", "unchanged", "sh", "-c", script, "sh",
+                  mount, TARGETS["calls"].path)
+    running.expect("a file on a mount that the agent does not see", "calls", "on_mount")
 
 
-def check_overlay(tap, directory):
+def start_overlay(running):
     name = "a file on an overlay, whose device is not the one in /proc/PID/maps"
-    parts = {part: os.path.join(directory, "overlay", part)
+    parts = {part: os.path.join(running.directory, "overlay", part)
              for part in ("lower", "upper", "work", "merged")}
     for part in parts.values():
         os.makedirs(part)
-    shutil.copy(TARGETS["calls"].path, os.path.join(parts["lower"], "program"))
+    shutil.copy(TARGETS["calls"].path, os.path.join(parts["lower"], "on_overlay"))
     options = "lowerdir=%(lower)s,upperdir=%(upper)s,workdir=%(work)s" % parts
     mounted = None
     for extra in "", ",xino=off":
@@ -123,50 +148,53 @@ def check_overlay(tap, directory):
             mounted = parts["merged"]
             break
     if not mounted:
-        tap.skip(name, "cannot mount an overlay here")
+        running.tap.skip(name, "cannot mount an overlay here")
         return
-    try:
-        with Program(os.path.join(mounted, "program")):
-            check(tap, name, "calls", profile("-comm", "program"), "program")
-    finally:
-        # Another agent may hold the program open; then the mount goes when that ends.
-        subprocess.run(["umount", "--lazy", mounted], check=True)
+    # Another agent may hold the program open; then the mount goes when that ends.
+    running.callback(subprocess.run, ["umount", "--lazy", mounted], check=True)
+    running.start(os.path.join(mounted, "on_overlay"))
+    running.expect(name, "calls", "on_overlay")
 
 
-def check_deleted(tap, directory):
-    path = os.path.join(directory, "deleted")
+def start_deleted(running):
+    path = os.path.join(running.directory, "deleted")
     shutil.copy(TARGETS["calls"].path, path)
-    with Program(path) as program:
-        os.unlink(path)
-        check(tap, "a deleted file", "calls", profile("-pid", program.pid), "deleted")
+    running.start(path)
+    os.unlink(path)
+    running.expect("a deleted file", "calls", "deleted")
 
 
-def check_replaced(tap, directory):
-    path = os.path.join(directory, "replaced")
+def start_replaced(running):
+    path = os.path.join(running.directory, "replaced")
     shutil.copy(TARGETS["calls"].path, path)
-    with Program(path) as program:
-        shutil.copy(TARGETS["alloca"].path, path + ".new")
-        os.rename(path + ".new", path)
-        check(tap, "a file replaced by another program", "calls", profile("-pid", program.pid),
-              "replaced")
+    running.start(path)
+    shutil.copy(TARGETS["alloca"].path, path + ".new")
+    os.rename(path + ".new", path)
+    running.expect("a file replaced by another program", "calls", "replaced")
 
 
-def check_funny_names(tap, directory):
-    for name in "a b", "new\nline", "semi;colon", "x (deleted)", "käse":
-        path = os.path.join(directory, name)
+def start_funny_names(running):
+    for name in FUNNY_NAMES:
+        path = os.path.join(running.directory, name)
         shutil.copy(TARGETS["calls_stripped"].path, path)
-        with Program(path) as program:
-            stacks = profile("-pid", program.pid)
-        total = sum(stacks.values())
-        complete = sum(count for stack, count in stacks.items()
+        running.start(path)
+    running.checks.append(lambda stacks: check_funny_names(running.tap, stacks))
+
+
+def check_funny_names(tap, stacks):
+    for name in FUNNY_NAMES:
+        # What looks like the kernel's mark of a file that is gone is taken off.
+        file_name = name.replace("\n", " ").replace(";", ":").removesuffix(" (deleted)")
+        comm = name.replace("\n", " ").replace(";", ":")
+        own = {stack: count for stack, count in stacks.items() if stack.comm == comm}
+        total = sum(own.values())
+        complete = sum(count for stack, count in own.items()
                        if not stack.errors and len(stack.user_frames) >= 4)
         tap.ok(total >= LEAST_SAMPLES and complete == total,
                "a file with a name that is hard to read: %s" % ascii(name),
                "%d of %d samples complete" % (complete, total),
-               *[str(stack) for stack in list(stacks)[:3]])
-        # What looks like the kernel's mark of a file that is gone is taken off.
-        shown = name.replace("\n", " ").replace(";", ":").removesuffix(" (deleted)")
-        check_starts(tap, ascii(name), shown, stacks)
+               *[str(stack) for stack in list(own)[:3]], sorted({stack.comm for stack in stacks}))
+        check_starts(tap, ascii(name), file_name, own)
 
 
 def check_starts(tap, name, file_name, stacks):
@@ -177,28 +205,29 @@ def check_starts(tap, name, file_name, stacks):
            "frames of a stripped file are where its functions start: " + name, sorted(map(hex, found)))
 
 
-def check_memory_only(tap):
+def start_memory_only(running):
     """A program that was never in a file system: memfd_create and exec."""
     memory = os.memfd_create("in-memory", 0)
+    running.callback(os.close, memory)
     with open(TARGETS["calls"].path, "rb") as file:
         os.write(memory, file.read())
-    with Program("/proc/self/fd/%d" % memory, pass_fds=[memory]) as program:
-        with open("/proc/%d/comm" % program.pid, encoding="utf-8") as file:
-            comm = file.read().strip()
-        check(tap, "a program in memory only (memfd)", "calls", profile("-pid", program.pid), comm)
-    os.close(memory)
+    program = running.start("/proc/self/fd/%d" % memory, pass_fds=[memory])
+    with open("/proc/%d/comm" % program.pid, encoding="utf-8") as file:
+        comm = file.read().strip()
+    running.expect("a program in memory only (memfd)", "calls", comm)
 
 
-def check_exited_leader(tap):
-    with Program(TARGETS["exited_leader"].path) as program:
-        check(tap, "a process whose leader has exited", "exited_leader",
-              profile("-pid", program.pid), "exited_leader")
+def start_exited_leader(running):
+    running.start(TARGETS["exited_leader"].path)
+    running.expect("a process whose leader has exited", "exited_leader", "exited_leader")
 
 
 def check_fork(tap):
     with Program(TARGETS["fork_child"].path):
-        check(tap, "children without exec", "fork_child", profile("-comm", "fork_child"),
-              "fork_child")
+        result = run_agent("-samples-per-second", RATE, "-duration", "2s", "-comm", "fork_child")
+    if result.status != 0:
+        raise RuntimeError("the agent failed: " + result.log)
+    check(tap, "children without exec", "fork_child", result.stacks, "fork_child")
 
 
 def check_exited_process(tap, directory):
@@ -207,12 +236,12 @@ def check_exited_process(tap, directory):
     shutil.copy(TARGETS["calls"].path, path)
     with Program(path) as program:
         with Agent("-pid", program.pid, "-samples-per-second", RATE) as agent:
-            agent.wait_started()
-            time.sleep(SECONDS)
+            agent.wait_started(WAIT_SECONDS)
+            wait_cpu([program.pid], CPU_SECONDS)
             program.process.kill()
             os.unlink(path)
-            time.sleep(0.5)
-            stacks = agent.stop().stacks
+            program.process.wait()
+            stacks = agent.stop(seconds=WAIT_SECONDS).stacks
     check(tap, "a process and a file that are gone before the output is written", "calls", stacks,
           "gone", is_ended=True)
 
@@ -222,14 +251,16 @@ def main():
     need_root(tap, "containers")
     build_targets.build(["calls", "calls_stripped", "alloca", "exited_leader", "fork_child"])
     with tempfile.TemporaryDirectory(prefix="allframes-files-") as directory:
-        check_namespaces(tap, directory)
-        check_private_mount(tap, directory)
-        check_overlay(tap, directory)
-        check_deleted(tap, directory)
-        check_replaced(tap, directory)
-        check_funny_names(tap, directory)
-        check_memory_only(tap)
-        check_exited_leader(tap)
+        with Running(tap, directory) as running:
+            start_namespaces(running)
+            start_private_mount(running)
+            start_overlay(running)
+            start_deleted(running)
+            start_replaced(running)
+            start_funny_names(running)
+            start_memory_only(running)
+            start_exited_leader(running)
+            running.judge()
         check_fork(tap)
         check_exited_process(tap, directory)
     tap.finish()

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Samples programs until each had some CPU time, so that the number of samples does not depend on what
+else the machine does.
+"""
+import contextlib
+import os
+import signal
+import time
+
+from harness import Agent, FinishedResult, cpu_seconds
+
+# A program that has not had its CPU time by then hangs.
+WAIT_SECONDS = 300
+
+
+def wait_cpu(pids, seconds):
+    """Waits until each process of @pids has used @seconds more of CPU time, or has ended."""
+    wanted = {pid: cpu_seconds(pid) + seconds for pid in pids}
+    end = time.monotonic() + WAIT_SECONDS
+    while any(is_alive(pid) and cpu_seconds(pid) < wanted[pid] for pid in pids):
+        if time.monotonic() > end:
+            raise RuntimeError("no CPU time for one of the processes %s" % pids)
+        time.sleep(0.05)
+
+
+@contextlib.contextmanager
+def stopped(pids):
+    """The processes are stopped, and go on when the context is left at the latest."""
+    signal_all(pids, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        signal_all(pids, signal.SIGCONT)
+
+
+def signal_all(pids, number):
+    for pid in pids:
+        try:
+            os.kill(pid, number)
+        except ProcessLookupError:
+            pass
+
+
+def is_alive(pid):
+    return os.path.exists("/proc/%d" % pid)
+
+
+def sample(pids, rate, seconds, **more):
+    """The stacks of the processes @pids, of which each used @seconds of CPU time meanwhile."""
+    return sample_run(pids, rate, seconds, **more).stacks
+
+
+def sample_run(pids, rate, seconds, **more):
+    """The agent's result of such a run. It must have started and ended well. The processes are stopped
+    until the agent samples: it gets ready the sooner.
+    """
+    with stopped(pids), Agent("-samples-per-second", rate, "-pid", ",".join(map(str, pids)), **more) as agent:
+        if not agent.wait_started(WAIT_SECONDS):
+            raise RuntimeError("the agent did not start: " + agent.log_text())
+        signal_all(pids, signal.SIGCONT)
+        wait_cpu(pids, seconds)
+        result = agent.stop(seconds=WAIT_SECONDS)
+        if result.status != 0:
+            raise RuntimeError("the agent failed: " + result.log)
+        return FinishedResult(result, result.stacks) if os.path.exists(agent.folded_path) else result
