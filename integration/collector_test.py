@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# beside others
 """build/collector as people run it: options, files, TLS, exit status."""
 import os
 import socket

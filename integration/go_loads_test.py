@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# alone: it loads the machine
 # time limit: 1800 s
 """Real programs in Go under load: 99.5 % of the stacks are complete, judged from their frames.
 

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# beside others
 """The live tests' own tools: what they must refuse, and what they must let pass."""
 import os
 import struct

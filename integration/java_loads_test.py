@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# alone: it loads the machine
 # time limit: 7200 s
 """Real loads in Java, on eight threads and short of memory: 99.5 % of the stacks are complete, judged from
 their frames, those with methods as well as those of collectors and compilers; and a JVM that starts

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# beside others
 # time limit: 1800 s
 """What the targets in Java declare is what their JVMs say of them: no agent is needed.
 

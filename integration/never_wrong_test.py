@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# alone: it loads the machine
 """Never a wrong frame, where processes and files change under the agent.
 
 The targets (targets/baited.h) have functions named after their file, which call each other in one

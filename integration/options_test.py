@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# alone: it counts runs of the kernel programs, and what is left loaded
 """The command line: wrong usage, missing privilege and kernel features, destinations that fail,
 signals, two agents at once, selection, probabilistic profiling; each with its exit status and one
 line that says what is wrong, and with nothing left loaded.

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# alone: it loads the machine, and counts what is lost
 # long
 # time limit: 5400 s
 """An hour of the busy mix, sent over OTLP: no rule is broken, stacks and samples are those of the

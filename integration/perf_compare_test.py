@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# alone: it compares shares with another profiler's
 # long
 # time limit: 1500 s
 """Beside `perf record --call-graph dwarf` on the same load: the 20 functions with the most time, what

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# beside others
 # time limit: 1800 s
 """The kernel side's unwinder over core files of every Python at hand: each thread's frames are
 those that the program told of itself, with lines, and stand where the native frames run them.

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# alone: it loads the machine
 # time limit: 7200 s
 """Real loads in Python: 99.5 % of the stacks are complete, judged from their frames, and so are the
 Python frames in them: each frame of the interpreter's loop has its own.

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# beside others
 # time limit: 1800 s
 """What the targets in Python declare is what their interpreters do: no agent is needed.
 

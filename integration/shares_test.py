@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# alone: it compares shares of CPU time
 """The shares of samples agree with the CPU time of /proc/PID/stat: within one percentage point, or
 four standard deviations of a share of that many samples.
 

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# beside others
 # time limit: 900 s
 """Stops real programs at random moments, and walks all their threads with the kernel side's unwinder
 (build/walk_process) and with elfutils' (eu-stack): both must see the same (unwinders.py). Prints TAP.
