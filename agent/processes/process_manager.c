@@ -549,6 +549,15 @@ void process_manager_list_runtimes(const struct process_manager *manager,
 	runtime_list(&manager->table, take, context);
 }
 
+/* Samples that were taken and will never be reported: those in the queue, and those that wait for their process. */
+static void drop_unfinished_samples(struct process_manager *manager)
+{
+	uint64_t in = __atomic_load_n(&manager->samples_in, __ATOMIC_ACQUIRE);
+	uint64_t out = __atomic_exchange_n(&manager->samples_out, in, __ATOMIC_ACQ_REL);
+
+	metrics_add(METRIC_SAMPLES_DROPPED, in - out);
+}
+
 void process_manager_stop(struct process_manager *manager)
 {
 	__atomic_store_n(&manager->is_stopping, true, __ATOMIC_RELEASE);
@@ -560,6 +569,8 @@ void process_manager_stop(struct process_manager *manager)
 		pthread_join(manager->sync_thread, NULL);
 	if (manager->has_work_thread)
 		pthread_join(manager->work_thread, NULL);
+	if (manager->has_work_thread)
+		drop_unfinished_samples(manager);
 	manager->has_sync_thread = false;
 	manager->has_work_thread = false;
 	if (manager->loaders.remote_loads.ring && !manager->is_abandoned &&

@@ -303,6 +303,21 @@ static void when_the_queue_is_full_the_oldest_samples_go_and_are_counted(void **
 	assert_int_equal(trace_frame(fixture->reporter.last, 0).address, count - 1);
 }
 
+static void samples_that_are_left_at_the_stop_count_as_dropped(void **state)
+{
+	struct fixture *fixture = *state;
+	uint32_t count = 20000;
+
+	for (uint32_t i = 0; i < count; i++)
+		sample(fixture, 1, i, EXECUTABLE_ID_ANONYMOUS);
+	assert_int_equal(metrics_read(METRIC_SAMPLES_DROPPED), 0);
+	assert_int_equal(process_manager_start(fixture->manager, NULL, 0), 0);
+	process_manager_stop(fixture->manager);
+	assert_int_equal(fixture->reporter.count + metrics_read(METRIC_SAMPLES_DROPPED), count);
+	process_manager_stop(fixture->manager);
+	assert_int_equal(fixture->reporter.count + metrics_read(METRIC_SAMPLES_DROPPED), count);
+}
+
 static void notices_that_do_not_fit_end_in_a_sync_of_everything(void **state)
 {
 	struct fixture *fixture = *state;
@@ -380,6 +395,7 @@ int main(void)
 		TEST(a_mapping_of_a_known_process_is_followed),
 		TEST(a_fork_that_died_at_once_is_no_error),
 		TEST(when_the_queue_is_full_the_oldest_samples_go_and_are_counted),
+		TEST(samples_that_are_left_at_the_stop_count_as_dropped),
 		TEST(notices_that_do_not_fit_end_in_a_sync_of_everything),
 		cmocka_unit_test(
 			a_file_of_which_nobody_knows_the_file_system_is_opened_all_the_same),
