@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# beside others
 """The judge of Go's stacks takes what sources allow, and nothing else."""
 import os
 import sys

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# beside others
 # time limit: 7200 s
 """The unwinder of arm64 over core files of Debian's JDKs of arm64, which run under qemu-user and are
 stopped at random: stacks lie in the set that the target's source allows (java_chains.py), with lines,

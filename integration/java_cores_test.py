@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# beside others
 # time limit: 7200 s
 """The kernel side's unwinder over core files of JVMs: each thread's stack lies in the set that the
 target's source allows (java_chains.py), with lines, and is whole, without a guess.
@@ -27,7 +26,7 @@ from harness import IS_LONG, Program, StackEnds, Tap, share, take_count
 from java_test import READY_SECONDS
 from unwinders import WALK_CORE
 
-CORES = 4 if IS_LONG else 2
+CORES = 4 if IS_LONG else 1
 LONG_JAVAS = ["sid-8", "machine-17", "trixie-21", "machine-25"]
 LONG_MODES = ["int", "c1", "c2", "exact"]
 SHORT_TARGETS = ["Calls", "Exceptions"]

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# beside others
 """By what stacks of Java are judged (java_chains.py, java_test.py): what it must let pass and what it
 must refuse, over a target and stacks written by hand.
 """

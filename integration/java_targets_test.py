@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# beside others
 # time limit: 1800 s
 """What the targets in Java declare is what their JVMs say of them: no agent is needed.
 
@@ -23,7 +22,7 @@ from harness import IS_LONG, Tap, die_with_parent
 from java_chains import JavaFrame, text_of
 from python_targets_test import changed
 
-SECONDS = 3 if IS_LONG else 2
+SECONDS = 3 if IS_LONG else 1
 AT_ONCE = 2
 CHANGES = 200
 STACKS = 2

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# beside others
 # time limit: 3600 s
 """The unwinder of arm64 over core files of Debian's Pythons of arm64, which run under qemu-user:
 each thread's frames are those that the program told of itself, with lines, and stand where the

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# beside others
 # time limit: 1800 s
 """The kernel side's unwinder over core files of every Python at hand: each thread's frames are
 those that the program told of itself, with lines, and stand where the native frames run them.
@@ -63,7 +62,7 @@ def main():
     if not writes_into_own_folder():
         tap.skip("core files of Python", "the kernel hands them to another program")
         tap.finish()
-    every = {**pythons.of_machine(), **(pythons.fetched() if IS_LONG or arguments else {})}
+    every = pythons.at_hand(bool(IS_LONG or arguments))
     names = [name for name in arguments if name not in every]
     for python in every.values():
         # Without the lock nothing holds the other threads still while they are told.

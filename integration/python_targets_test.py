@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# beside others
 # time limit: 1800 s
 """What the targets in Python declare is what their interpreters do: no agent is needed.
 
@@ -21,7 +20,7 @@ from harness import IS_LONG, Tap
 from python_chains import PythonFrame, Target
 
 OBSERVER = os.path.join(pythons.TARGETS, "..", "..", "python_observer.py")
-SECONDS = 4 if IS_LONG else 2
+SECONDS = 4 if IS_LONG else 1
 CHANGES = 200
 
 
