@@ -85,6 +85,9 @@ def sample_attached(programs, seconds, *options, rate=ATTACHED_RATE, selection=N
             times = SampleTimes(file.read(), has_lines)
     result = FinishedResult(result, without_native_lines(stacks) if has_lines else stacks)
     result.times = times
+    if not is_known:
+        # Only the wait needed these lines; what people see of such runtimes is judged by the others.
+        result.log = "".join(line for line in result.log.splitlines(True) if not line.startswith("debug: "))
     if not stays_stopped:
         signal_all(signal.SIGCONT)
     return result
