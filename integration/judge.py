@@ -24,8 +24,7 @@ SHOWN_STACKS = 4
 # What a program runs after the line "ready" before it is stopped, and how long that is waited for.
 PAST_READY_NS = 2000000
 PAST_READY_SECONDS = 0.3
-# Parts of the samples that a fault spoils: of one target's, and of all.
-TARGET_FAULT = 0.05
+# The part of all samples that a fault spoils which the tests must find.
 RUN_FAULT = 0.005
 
 # A stack that says that it is not whole, by a guess or an error.
