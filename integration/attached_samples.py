@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Samples of programs in languages that the agent attaches to: it knows them before they run."""
+"""Samples of programs that the agent knows before they run: their unwind rows, and their runtimes."""
 import collections
 import itertools
 import os
+import re
 import signal
+import tempfile
 import time
 
-from harness import Agent, FinishedResult, without_native_lines
+from harness import Agent, FinishedResult, parse_folded, without_native_lines
+from sample_times import SampleTimes
 
 ATTACHED_RATE = 997
 # On a busy machine, until the agent has started, attached, and ended.
@@ -27,39 +30,64 @@ def stacks_by_comm(stacks):
     return found
 
 
+def _files_of(pid):
+    """The paths of the files whose code a process has mapped."""
+    with open("/proc/%d/maps" % pid, encoding="utf-8", errors="surrogateescape") as file:
+        return set(re.findall(r"^\S+ ..x. \S+ \S+ \d+ +(/.*)$", file.read(), re.M))
+
+
+def _wait_published(agent, pids, is_known):
+    """Waits until the kernel side has the runtimes of @pids, or if not @is_known the unwind rows of the files
+    that they have mapped. What it does not know in time shows.
+    """
+    wanted = set()
+    for pid in pids:
+        wanted |= {"process %d: runtime published" % pid} if is_known else {
+            path + ": unwind rows published" for path in _files_of(pid)}
+    end = time.monotonic() + AGENT_MAX_SECONDS
+    while time.monotonic() < end:
+        if wanted <= {line.removeprefix("debug: ") for line in agent.log_text().splitlines()}:
+            return
+        time.sleep(0.05)
+
+
 def sample_attached(programs, seconds, *options, rate=ATTACHED_RATE, selection=None, is_known=True,
-                    settle_seconds=1, stays_stopped=False):
-    """What an agent left that samples @programs while they run. They are stopped while it attaches to
-    their runtimes, so that no sample comes before, and while it ends. @selection: options in place of
-    -pid; @is_known: it will attach to them.
+                    stays_stopped=False):
+    """What an agent left that samples @programs while they run, an AgentResult with @times, the SampleTimes.
+    They are stopped until it knows their unwind rows or runtimes, so that no sample comes before, and while
+    it ends. @selection: options in place of -pid; @is_known: it will attach to their runtimes.
     """
     pids = {program.pid for program in programs}
+    has_lines = "-with-lines" in options
 
     def signal_all(number):
         for pid in pids:
             os.kill(pid, number)
 
     signal_all(signal.SIGSTOP)
-    with Agent("-samples-per-second", rate, *["-log-level", "debug"] * is_known, *options,
-               *(selection or ["-pid", ",".join(map(str, pids))])) as agent:
-        if not agent.wait_started(AGENT_MAX_SECONDS):
-            raise RuntimeError("the agent failed: " + agent.log_text())
-        # What it does not know in time shows.
-        if is_known:
-            agent.wait_attached(pids, AGENT_MAX_SECONDS)
-        # It is told to the kernel side soon after.
-        time.sleep(settle_seconds)
-        signal_all(signal.SIGCONT)
-        time.sleep(seconds)
-        signal_all(signal.SIGSTOP)
-        # What is in the rings is named while the programs are there.
-        result = agent.stop(seconds=AGENT_MAX_SECONDS)
+    with tempfile.TemporaryDirectory(prefix="allframes-test-") as directory:
+        folded, timed = (os.path.join(directory, "stacks" + suffix) for suffix in (".folded", ".otlp"))
+        with Agent("-samples-per-second", rate, "-log-level", "debug", *options,
+                   *(selection or ["-pid", ",".join(map(str, pids))]), outputs=[folded, timed]) as agent:
+            if not agent.wait_started(AGENT_MAX_SECONDS):
+                raise RuntimeError("the agent failed: " + agent.log_text())
+            _wait_published(agent, pids, is_known)
+            signal_all(signal.SIGCONT)
+            time.sleep(seconds)
+            signal_all(signal.SIGSTOP)
+            # What is in the rings is named while the programs are there.
+            result = agent.stop(seconds=AGENT_MAX_SECONDS)
         if result.status != 0:
             raise RuntimeError("the agent failed: " + result.log)
-        stacks = result.stacks
-        if "-with-lines" in options:
-            stacks = without_native_lines(stacks)
-        result = FinishedResult(result, stacks)
+        with open(folded, encoding="utf-8", errors="surrogateescape", newline="\n") as file:
+            stacks = parse_folded(file.read())
+        with open(timed, "rb") as file:
+            times = SampleTimes(file.read(), has_lines)
+    result = FinishedResult(result, without_native_lines(stacks) if has_lines else stacks)
+    result.times = times
+    if not is_known:
+        # Only the wait needed these lines; what people see of such runtimes is judged by the others.
+        result.log = "".join(line for line in result.log.splitlines(True) if not line.startswith("debug: "))
     if not stays_stopped:
         signal_all(signal.SIGCONT)
     return result

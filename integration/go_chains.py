@@ -120,9 +120,11 @@ class Style:
 
 
 class _Expressions:
-    """Makes regular expressions of declarations, for one style."""
+    """Makes regular expressions of declarations, for one style. @own: with it, behind what is known there may
+    be functions that have no name here, but none of main and of @own, C functions, and no error and no guess.
+    """
 
-    def __init__(self, style):
+    def __init__(self, style, own=None):
         self._style = style
         self.runtime = _RUNTIME if not style.has_cgo else "(?:%s|%s)" % (_RUNTIME, _CGO_HELPERS)
         if style.is_static:
@@ -131,6 +133,8 @@ class _Expressions:
             self.runtime = r"(?:%s|race\w+)" % self.runtime
         if style.has_cgo and not style.has_symbols:
             self.runtime = r"(?:%s|[^;]*\+0x[0-9a-f]+)" % self.runtime
+        unknown = "" if own is None else r"(?:(?!main\.|\[|(?:%s);)[^;]*(?<!_\[\?\]);)*" % "|".join(["-", *own])
+        self._behind = "(?:%s;)*%s" % (self.runtime, unknown)
 
     def _name(self, name):
         """One name, as an expression."""
@@ -180,7 +184,7 @@ class _Expressions:
         tail = ""
         for word in reversed(self._words(open_end)):
             tail = "(?:%s%s)?" % (self._frame(word), tail)
-        return "%s%s(?:%s;)*" % (self.sequence(fixed), tail, self.runtime)
+        return "%s%s%s" % (self.sequence(fixed), tail, self._behind)
 
 
 class Target:
@@ -222,6 +226,8 @@ class Chains:
     def __init__(self, target, style):
         make = _Expressions(style)
         self._own = re.compile("|".join(map(make.chain, target.declared)))
+        open_ended = _Expressions(style, re.findall(r"\b(?:CGO|CALLBACK)\((\w+)\)", " ".join(target.declared)))
+        self._unknown = re.compile("|".join(map(open_ended.chain, [*target.declared, *_BACKGROUND])))
         self._background = re.compile("|".join([*map(make.chain, _BACKGROUND), _BEGINNING]
                                                + [_LEFT] * style.is_race))
         # The race detector takes most of the time, and hardly anything else is seen of some.
@@ -239,6 +245,10 @@ class Chains:
     def is_background(self, frames):
         """True for those of the runtime's own goroutines and threads."""
         return self._background.fullmatch(self._text(frames)) is not None
+
+    def has_unknown_runtime(self, frames):
+        """True for what would be allowed but for its innermost functions, which have no name here."""
+        return self._unknown.fullmatch(self._text(frames)) is not None
 
     def find_wanted(self, frames):
         """Those of what must be seen that are in @frames."""

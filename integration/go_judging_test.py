@@ -80,6 +80,14 @@ def main():
     for frames in BAD:
         tap.ok(not chains.is_own(frames) and not chains.is_background(frames),
                "not allowed: " + ";".join(frames))
+    for frames in BAD:
+        tap.ok(not chains.has_unknown_runtime(frames) or frames == ["runtime.goexit", "runtime.mallocgc"],
+               "no function that is unknown: " + ";".join(frames))
+    frames = MAIN + ["main.a", "runtime.mallocgc", "new_in_libc"]
+    tap.ok(chains.has_unknown_runtime(frames) and not chains.is_own(frames)
+           and not chains.has_unknown_runtime(frames + ["main.a"])
+           and not chains.has_unknown_runtime(frames + ["x_[?]"]),
+           "behind what is known there may be functions without a name here")
     flat = Chains(target, Style(is_inlining=False))
     frames = MAIN + ["main.a", "main.(*list[...]).b", "main.c"]
     tap.ok(flat.is_own(frames) and not flat.is_own(frames[:-1] + ["main.c_[i]"]),

@@ -10,86 +10,55 @@ usage: go_test.py [VERSION|MODE|TARGET...]
 
 A VERSION is as go1.22.12, a MODE one of gos.MODES.
 """
-import collections
+import itertools
 import os
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import gos
-from attached_samples import sample_attached, shorten, stacks_by_comm
+import judge
+from attached_samples import sample_attached, stacks_by_comm
 from go_chains import Chains
-from harness import IS_LONG, Program, Tap, need_root, share
+from harness import IS_LONG, Tap, need_root, share
 
-SAMPLES_PER_TARGET = 200
-AT_ONCE = 6
 SECONDS = 10 if IS_LONG else 3
-# On a machine that is busy with other things the targets get little of it.
-ROUNDS_MAX = 5
-# Of samples that say that they were taken while the kernel changed what is walked.
-BETWEEN_STATES_MAX = 0.002
-SHOWN_STACKS = 4
-# The long tier wants none. What else comes once in some thousand samples are functions of the runtime
-# and of libc that go_chains.py has no name for.
-WRONG_MAX = 0 if IS_LONG else 0.004
-WRONG_MAX_SAMPLES = 0 if IS_LONG else 2
+# A stack that is allowed but for functions, innermost, that go_chains.py has no name for: of the runtime,
+# of libc.
+UNKNOWN_RUNTIME = "unknown functions of the runtime"
 
 
-class Verdict:
+class Verdict(judge.Verdict):
     """What there is to say about the stacks of one target."""
+    kinds = (judge.BETWEEN_STATES, UNKNOWN_RUNTIME)
 
-    def __init__(self, target, style):
+    def __init__(self, target, style, limits=judge.NoneAllowed):
+        super().__init__(limits)
         self._target = target
         self._chains = Chains(target, style)
-        self.total = self.own = self.in_kernel = self.between_states = 0
-        self.wrong = collections.Counter()
+        self.kernel_percent = target.kernel_percent
+        self.own = 0
         self.seen = set()
 
-    def add(self, stack, count):
-        """Judges one stack."""
+    def judge(self, stack, count):
         users = stack.user_frames
-        if stack.is_without_memory:
-            return
-        self.total += count
-        if stack.is_between_states:
-            self.between_states += count
-            return
-        if stack.frames[-1].endswith("_[k]"):
-            self.in_kernel += count
         if self._chains.is_own(users):
             self.own += count
         elif not self._chains.is_background(users):
-            self.wrong[shorten(stack.frames)] += count
+            if self._chains.has_unknown_runtime(users):
+                self.add_bad(UNKNOWN_RUNTIME, stack, count)
+            else:
+                self.add_wrong("not allowed", stack, count)
         self.seen.update(self._chains.find_wanted(users))
 
-    @property
-    def is_settled(self):
-        """True if more samples would not make it better."""
-        return self.has_wrong or not self.failures
-
-    @property
-    def has_wrong(self):
-        """True if more samples are wrong than may be."""
-        return self.wrong.total() > max(WRONG_MAX_SAMPLES, WRONG_MAX * self.total)
-
-    @property
-    def failures(self):
-        """Texts of what is not as it should be."""
-        target = self._target
+    def shortfalls(self):
         found = []
-        if self.has_wrong:
-            found = ["%d times %s" % (count, text[-1500:])
-                     for text, count in self.wrong.most_common(SHOWN_STACKS)]
-            found.append("%d of %d samples are wrong" % (self.wrong.total(), self.total))
-        if self.total < SAMPLES_PER_TARGET:
-            found.append("only %d samples" % self.total)
-        if 100 * self.own < target.own_percent * self.total:
+        if 100 * self.own < self._target.own_percent * self.total:
             found.append("in chains that are declared: " + share(self.own, self.total))
-        if 100 * self.in_kernel < target.kernel_percent * self.total:
-            found.append("in the kernel: " + share(self.in_kernel, self.total))
-        if self.between_states > max(1, BETWEEN_STATES_MAX * self.total):
-            found.append("between two states: %d" % self.between_states)
-        found += ["never seen: " + text for text in self._chains.wanted if text not in self.seen]
-        return found
+        return found + ["never seen: " + text for text in self._chains.wanted if text not in self.seen]
+
+    @property
+    def note(self):
+        return "%s, in its own chains: %s" % (super().note, share(self.own, self.total))
 
 
 def sample(programs, seconds, *options):
@@ -102,56 +71,29 @@ def title(target, go, mode_name):
     return "all samples of %s in %s, %s, are allowed" % (target.name, go, mode_name)
 
 
-def sample_group(commands, verdicts):
-    """Runs programs side by side, @commands by comm, until @verdicts, by comm too, are settled."""
-    programs = []
-    try:
-        for command in commands.values():
-            programs.append(Program(*command))
-        for _ in range(ROUNDS_MAX):
-            for comm, stacks in sample(programs, SECONDS).items():
-                for stack, count in stacks.items():
-                    verdicts[comm].add(stack, count)
-            if all(verdict.is_settled for verdict in verdicts.values()):
-                break
-    finally:
-        for program in programs:
-            program.__exit__()
-
-
-def test_group(tap, go, mode_name, group):
-    """Samples the targets of @group, (target, command) each, together and judges each."""
-    verdicts = {target.comm: Verdict(target, gos.MODES[mode_name].style(target))
-                for target, _ in group}
-    sample_group({target.comm: command for target, command in group}, verdicts)
-    for target, _ in group:
-        verdict = verdicts[target.comm]
-        tap.ok(not verdict.failures, title(target, go, mode_name), *verdict.failures)
-        tap.note("%s: %d samples, in its own chains: %s" % (
-            target.comm, verdict.total, share(verdict.own, verdict.total)))
-
-
-def test_mode(tap, go, mode_name, targets):
-    """All @targets, built by @go in one mode."""
-    built = []
-    for target in targets:
-        try:
-            built.append((target, go.build(target, mode_name)))
-        except gos.Lacking as lack:
-            tap.skip(title(target, go, mode_name), lack)
-    for first in range(0, len(built), AT_ONCE):
-        test_group(tap, go, mode_name, built[first:first + AT_ONCE])
+def cases_of(tap, the_judge, todo):
+    """The judge.Case of each target in @todo; what a build needs and lacks is skipped."""
+    builds = []
+    for go, mode_name, names in todo:
+        for target in gos.find_targets(names).values():
+            try:
+                builds.append((target, go, mode_name, go.build(target, mode_name)))
+            except gos.Lacking as lack:
+                tap.skip(title(target, go, mode_name), lack)
+    limits = the_judge.limits(len(builds))
+    return [((go, mode_name), judge.Case(
+        title(target, go, mode_name), target.comm, command,
+        Verdict(target, gos.MODES[mode_name].style(target), limits)))
+            for target, go, mode_name, command in builds]
 
 
 def plan(arguments):
     """What is to run: (Go, mode, names of targets or none for all) each."""
-    every = gos.at_hand(IS_LONG or any(word.startswith("go1.") for word in arguments))
-    gos_wanted = [name for name in every if name in arguments]
-    modes = [name for name in gos.MODES if name in arguments]
-    names = [word for word in arguments if word not in gos_wanted + modes]
+    chosen = gos.chosen(arguments, IS_LONG)
+    every = chosen.every
     if arguments or IS_LONG:
-        return [(every[name], mode, names) for name in gos_wanted or every
-                for mode in modes or gos.MODES]
+        return [(go, mode, chosen.names) for go in chosen.runtimes or every.values()
+                for mode in chosen.modes or gos.MODES]
     first, *others = every.values()
     return ([(first, "plain", [])]
             + [(first, mode, gos.SHORT_TARGETS) for mode in gos.SHORT_MODES[1:]]
@@ -164,8 +106,10 @@ def main():
     if not gos.at_hand(IS_LONG):
         tap.skip("stacks of Go", "there is no go on this machine")
         tap.finish()
-    for go, mode_name, names in plan(sys.argv[1:]):
-        test_mode(tap, go, mode_name, gos.find_targets(names).values())
+    the_judge = judge.Judge(tap, "go_test", SECONDS)
+    for _, group in itertools.groupby(cases_of(tap, the_judge, plan(sys.argv[1:])), lambda case: case[0]):
+        the_judge.run([case for _, case in group])
+    the_judge.finish(is_whole=not sys.argv[1:])
     tap.finish()
 
 

@@ -2,7 +2,6 @@
 """The Go toolchains at hand, and the targets as they build them: this machine's own, and what
 scripts/fetch_gos.py brought.
 """
-import functools
 import glob
 import os
 import re
@@ -14,6 +13,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(ROOT, "scripts"))
 import fetch_gos
 import go_chains
+from runtimes import Finder, Lacking, Runtime
 
 TARGETS = os.path.join(ROOT, "integration", "targets", "go")
 OUTPUT = os.path.join(ROOT, "build", "integration", "go")
@@ -24,10 +24,6 @@ LONG_VERSIONS = ["1.16.15", "1.17.13", "1.18.10", "1.19.13", "1.20.14", "1.21.13
                  "1.23.12", "1.24.0", "1.25.14", "1.26.11", "1.27.4"]
 # What the short tier runs in other versions than the machine's.
 SHORT_TARGETS = ["calls", "callbacks", "clock", "panics", "recursion", "system_stack"]
-
-
-class Lacking(Exception):
-    """What a build needs is not on this machine."""
 
 
 class Mode:
@@ -70,7 +66,7 @@ RACE_FROM = 20
 SHORT_MODES = ["plain", "external-pie-stripped"]
 
 
-class Go:
+class Go(Runtime):
     """One toolchain. @root: its GOROOT, or None for the machine's go. @goarch, @compiler:
     for another machine; @additions: sources that each program gets beside its own.
     """
@@ -92,8 +88,8 @@ class Go:
         self.folder = os.path.join(OUTPUT, goarch, self.version)
         self.environment["GOCACHE"] = os.path.join(OUTPUT, "cache")
 
-    def __str__(self):
-        return self.name
+    def command(self, *arguments):
+        return [self._go, *arguments]
 
     def _output(self, *arguments):
         return subprocess.run([self._go, *arguments], env=self.environment, check=True, text=True,
@@ -174,17 +170,20 @@ def find_targets(names=()):
             if (name in names if names else target.declared)}
 
 
-@functools.lru_cache(maxsize=None)
-def at_hand(is_long):
-    """All toolchains by name, the machine's first; the short tier takes some."""
-    found = {}
-    if fetch_gos.machines_go():
-        go = Go(None)
-        found[go.name] = go
-    for version in LONG_VERSIONS if is_long else SHORT_VERSIONS:
-        if fetch_gos.is_fetched(version):
-            found["go" + version] = Go(fetch_gos.DIRECTORY / version)
-    return found
+def _of_machine():
+    go = Go(None) if fetch_gos.machines_go() else None
+    return {go.name: go} if go else {}
+
+
+def _fetched(versions=tuple(LONG_VERSIONS)):
+    return {"go" + version: Go(fetch_gos.DIRECTORY / version) for version in versions
+            if fetch_gos.is_fetched(version)}
+
+
+# The machine's first.
+FINDER = Finder(_of_machine, _fetched, lambda machine, fetched: {**machine, **fetched(tuple(SHORT_VERSIONS))},
+                r"go1\..*", MODES)
+at_hand, chosen = FINDER.at_hand, FINDER.chosen
 
 
 if __name__ == "__main__":

@@ -76,10 +76,9 @@ class CoresVerdict(Verdict):
         else:
             super().add(stack, count)
 
-    _flagged_max = 0
+    samples_wanted = 0
 
-    def _shortfalls(self):
-        """Texts."""
+    def shortfalls(self):
         found = ["only %d stacks of its own" % self.own] if self.own < self._least else []
         if self.guessed > max(1, self.total * self._guess_percent / 100):
             found.append("%d of %d stacks have guesses" % (self.guessed, self.total))

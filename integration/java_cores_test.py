@@ -12,7 +12,6 @@ usage: java_cores_test.py [-cores N] [JDK|MODE|TARGET...]
 import glob
 import os
 import random
-import re
 import signal
 import subprocess
 import sys
@@ -27,7 +26,7 @@ from harness import IS_LONG, Program, StackEnds, Tap, share, take_count
 from java_test import READY_SECONDS
 from unwinders import WALK_CORE
 
-CORES = 4 if IS_LONG else 2
+CORES = 4 if IS_LONG else 1
 LONG_JAVAS = ["sid-8", "machine-17", "trixie-21", "machine-25"]
 LONG_MODES = ["int", "c1", "c2", "exact"]
 SHORT_TARGETS = ["Calls", "Exceptions"]
@@ -85,13 +84,11 @@ def check(tap, java, mode, target, cores):
 
 def plan(arguments):
     """(Java, mode, targets' names) of what is to be done."""
-    every = javas.at_hand(IS_LONG or any(re.fullmatch(r"\w+-\d+", word) for word in arguments))
-    wanted = [every[name] for name in every if name in arguments]
-    modes = [name for name in javas.MODES if name in arguments]
-    names = [word for word in arguments if word not in every and word not in javas.MODES]
+    chosen = javas.FINDER.chosen(arguments, IS_LONG)
+    every = chosen.every
     if arguments:
-        return [(java, mode, names) for java in wanted or every.values()
-                for mode in modes or ["plain"]]
+        return [(java, mode, chosen.names) for java in chosen.runtimes or every.values()
+                for mode in chosen.modes or ["plain"]]
     if IS_LONG:
         found = [every[name] for name in LONG_JAVAS if name in every]
         return [(java, mode, [] if mode == "plain" else javas.SHORT_TARGETS)

@@ -10,8 +10,10 @@ import unittest
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [FOLDER, os.path.join(FOLDER, "..", "scripts", "tests")]
+import bad_events
 import java_observer_test
 import java_test
+import judge
 import tap_unittest
 from harness import Stack
 from java_chains import JavaFrame, Target, is_library, parse_frame, split
@@ -299,9 +301,9 @@ class Verdicts(unittest.TestCase):
     START = ("clone3", "start_thread", "JavaMain", "call_stub")
     GOOD = (*START, "Made.main (Made.java:%d)" % LINES["turn"])
 
-    def verdict(self, *stacks, mode="plain", version=0, **more):
+    def verdict(self, *stacks, mode="plain", version=0, limits=judge.NoneAllowed, **more):
         target = make_target(**more)
-        verdict = java_test.Verdict(target, Ends(), mode, version)
+        verdict = java_test.Verdict(target, Ends(), mode, version, limits)
         for frames, count in stacks:
             verdict.add(Stack(target.comm, tuple(frames)), count)
         return verdict
@@ -331,12 +333,17 @@ class Verdicts(unittest.TestCase):
             "not complete": ("[error: stack unreadable]", *self.GOOD),
             "a guess": (*self.START, "x_[?]", *self.GOOD[4:]),
         }
+        limits = judge.Limits(bad_events.SoundRates("java_test", {"java_test": {
+            judge.FLAGGED: {"events": 100, "samples": 200000}}}), 1)
+        allowed = limits.limit(judge.FLAGGED, 2000)
+        self.assertTrue(1 < allowed < 20)
         for why, frames in bad.items():
-            self.assertEqual(self.verdict((self.GOOD, 300), (frames, 1)).failures, [])
-            self.assertEqual(self.verdict((self.GOOD, 1998), (frames, 4)).failures, [])
-            verdict = self.verdict((self.GOOD, 1995), (frames, 5))
+            good = (self.GOOD, 2000 - allowed)
+            self.assertEqual(self.verdict(good, (frames, allowed), limits=limits).failures, [])
+            verdict = self.verdict(good, (frames, allowed + 1), limits=limits)
             self.assert_fails(verdict, why)
-            self.assert_fails(verdict, "5 of 2000 samples are not whole")
+            self.assert_fails(verdict, "%d of 2001 samples are not whole" % (allowed + 1))
+            self.assert_fails(self.verdict((self.GOOD, 2000), (frames, 1)), "1 of 2001 samples are not whole")
 
     def test_there_must_be_enough_of_its_own_and_deep_ones(self):
         self.assert_fails(self.verdict((self.GOOD, 100)), "only 100 samples")

@@ -22,7 +22,7 @@ from harness import IS_LONG, Tap, die_with_parent
 from java_chains import JavaFrame, text_of
 from python_targets_test import changed
 
-SECONDS = 3 if IS_LONG else 2
+SECONDS = 3 if IS_LONG else 1
 AT_ONCE = 2
 CHANGES = 200
 STACKS = 2

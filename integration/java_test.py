@@ -8,7 +8,6 @@ The targets are stopped while the agent starts and attaches to them, so that no 
 
 usage: java_test.py [JDK|MODE|TARGET...]
 """
-import collections
 import itertools
 import os
 import re
@@ -16,27 +15,19 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import javas
+import judge
 from attached_samples import sample_attached, shorten
-from harness import IS_LONG, Program, StackEnds, Tap, need_root, share
+from harness import IS_LONG, StackEnds, Tap, need_root, share
 from java_chains import JavaFrame, is_library, parse_frame, split, text_of
 from python_test import is_in_clone
 
-SAMPLES_PER_TARGET = 200
-AT_ONCE = 6
 # Of the short tier, where all is compiled at once.
 COMP_TARGETS = ["Calls", "Inlined"]
-SECONDS = 10 if IS_LONG else 4
+SECONDS = 10 if IS_LONG else 3
 # With -Xcomp, beside others.
 READY_SECONDS = 300
-# On a machine that is busy with other things the targets get little of it.
-ROUNDS_MAX = 5
 # Of a target's own samples.
 OWN_MIN = 40
-# Of samples that say that they were taken while the kernel changed what is walked.
-BETWEEN_STATES_MAX = 0.002
-# Of a target's samples, those that say that they are not whole, by a guess or an error: at single
-# instructions of HotSpot's stubs, and while it makes frames anew. What says nothing has to be right.
-FLAGGED_MAX = 0.002
 # Of a target's samples, those in which the innermost method, just entered, has no line.
 LINELESS_PERCENT = 1
 # Exact stacks that tell where the time goes: those that end in a method.
@@ -50,45 +41,37 @@ INLINING_MODE = "exact"
 STUB_MODES = ["plain", "exact"]
 # 8 has none for hashes.
 STUBS_FROM = 9
-SHOWN_STACKS = 4
 NAMELESS = "[java: no name]"
 _READY = re.compile(r"Target\.(ready|join|leave)\b")
 # Of what these call.
 READY_DEPTH = 40
 
 
-class Verdict:
+class Verdict(judge.Verdict):
     """What there is to say about the stacks of one target."""
 
-    def __init__(self, target, ends, mode="plain", version=0):
+    def __init__(self, target, ends, mode="plain", version=0, limits=judge.NoneAllowed):
+        super().__init__(limits)
         self._target = target
         self._ends = ends
         self._mode = mode
         self._busy_percent = target.exact_busy_percent if mode == "exact" else target.busy_percent
-        self.total = self.own = self.between_states = self.approximate = self.depth = 0
+        self.own = self.approximate = self.depth = 0
         self.inlined, self._unseen = 0, set(target.seen if version >= STUBS_FROM else ())
         self.unnamed = self.without_line = self.exact = self.busy = 0
-        self.wrong, self.flagged = collections.Counter(), collections.Counter()
 
-    def add(self, stack, count):
-        """Judges one stack."""
-        if stack.is_without_memory:
-            return
-        users = stack.user_frames
-        if any(map(_READY.match, users[-READY_DEPTH:])):
-            # It was stopped while it told that it is ready.
-            return
-        self.total += count
-        if stack.is_between_states:
-            self.between_states += count
-            return
+    def is_left_out(self, stack):
+        """Also where it was stopped while it said that it is ready."""
+        return stack.is_without_memory or any(map(_READY.match, stack.user_frames[-READY_DEPTH:]))
+
+    def judge(self, stack, count):
         flaw = self._find_flaw(stack)
         if flaw:
-            self.flagged[(flaw, shorten(users))] += count
+            self.add_bad(judge.FLAGGED, stack, count, flaw)
             return
         why = self._judge(stack, count)
         if why:
-            self.wrong[(why, shorten(users))] += count
+            self.add_wrong(why, stack, count)
 
     def _is_cut(self, stack):
         return self._target.is_truncated and stack.user_frames[:1] == ["[truncated]"]
@@ -141,36 +124,11 @@ class Verdict:
             self.without_line += count
         return None
 
-    @property
-    def is_settled(self):
-        """True if more samples would not make it better."""
-        return bool(self.wrong) or not self.failures
-
-    @property
-    def failures(self):
-        """Texts of what is not as it should be."""
-        found = []
-        if self.wrong:
-            found += _tell(self.wrong, self.total, "wrong")
-        if self.flagged.total() > self._flagged_max:
-            found += _tell(self.flagged, self.total, "not whole")
-        found += self._shortfalls()
-        return [text.encode("ascii", "backslashreplace").decode() for text in found]
-
-    @property
-    def _flagged_max(self):
-        return max(1, FLAGGED_MAX * self.total)
-
-    def _shortfalls(self):
-        """Texts of what there is too little or too much of."""
+    def shortfalls(self):
         target, found = self._target, []
-        if self.total < SAMPLES_PER_TARGET:
-            found.append("only %d samples" % self.total)
         own_percent = target.comp_own_percent if self._mode == "comp" else target.own_percent
         if self.own < max(OWN_MIN, own_percent / 100 * self.total):
             found.append("of the target's own: " + share(self.own, self.total))
-        if self.between_states > max(1, BETWEEN_STATES_MAX * self.total):
-            found.append("between two states: %d" % self.between_states)
         if self.exact >= EXACT_MIN and 100 * self.busy < self._busy_percent * self.exact:
             found.append("in %s only %s of the exact ones" % (
                 target.busy, share(self.busy, self.exact)))
@@ -193,6 +151,12 @@ class Verdict:
             found.append("never seen: " + " ".join(sorted(self._unseen)))
         return found
 
+    @property
+    def note(self):
+        return "%s, %s its own, of these %s approximate, %d deep, %d inlined, %s without a line" % (
+            super().note, share(self.own, self.total), share(self.approximate, self.own), self.depth,
+            self.inlined, share(self.without_line, self.total))
+
 
 def deepest_inlined(methods):
     """How many of @methods in a row are inlined, each into the one before."""
@@ -200,21 +164,9 @@ def deepest_inlined(methods):
                for is_inlined, group in itertools.groupby(method.is_inlined for method in methods))
 
 
-def _tell(stacks, total, what):
-    """Texts of @stacks, {(reason, text): count}, of @total."""
-    return ["%d times %s\n    %s" % (count, why[-1000:], text[-1500:])
-            for (why, text), count in stacks.most_common(SHOWN_STACKS)] + [
-                "%d of %d samples are %s" % (stacks.total(), total, what)]
-
-
 def sample(programs, seconds, *options):
     """Stacks of @programs, which run while the agent knows them."""
     return sample_attached(programs, seconds, "-with-lines", *options).stacks
-
-
-def start(java, mode, target):
-    """The Program, which the JVM's warnings on standard error do not disturb."""
-    return Program(*java.target(target, mode), seconds=READY_SECONDS)
 
 
 def title(target, java, mode):
@@ -222,47 +174,23 @@ def title(target, java, mode):
     return "all samples of %s in %s, %s, are allowed" % (target.name, java, mode)
 
 
-def test_group(tap, java, mode, group):
-    """Samples the targets of @group side by side until there is enough of each, and judges each."""
-    ends = StackEnds(java.directories)
-    verdicts = {target.comm: Verdict(target, ends, mode, java.version) for target in group}
-    programs = []
-    try:
-        for target in group:
-            programs.append(start(java, mode, target))
-        for _ in range(ROUNDS_MAX):
-            for stack, count in sample(programs, SECONDS).items():
-                verdicts[stack.comm].add(stack, count)
-            if all(verdict.is_settled for verdict in verdicts.values()):
-                break
-    finally:
-        for program in programs:
-            program.__exit__()
-    for target in group:
-        verdict = verdicts[target.comm]
-        tap.ok(not verdict.failures, title(target, java, mode), *verdict.failures)
-        tap.note("%s: %d samples, %d not whole, %s its own, of these %s approximate, %d deep, "
-                 "%d inlined, %s without a line" % (
-                     target.name, verdict.total, verdict.flagged.total(),
-                     share(verdict.own, verdict.total), share(verdict.approximate, verdict.own),
-                     verdict.depth, verdict.inlined, share(verdict.without_line, verdict.total)))
-
-
-def runnable(tap, java, mode, targets):
-    """Those of @targets that run in @java; the others are skipped."""
-    for target in targets:
-        try:
-            java.target(target, mode)
-            yield target
-        except javas.Lacking as lack:
-            tap.skip(title(target, java, mode), lack)
-
-
-def test_mode(tap, java, mode, targets):
-    """All @targets in one JDK and one mode."""
-    found = list(runnable(tap, java, mode, targets))
-    for first in range(0, len(found), AT_ONCE):
-        test_group(tap, java, mode, found[first:first + AT_ONCE])
+def cases_of(tap, the_judge, todo, targets):
+    """The judge.Case of each of @targets that @todo names, with what it runs in; others are skipped."""
+    found = []
+    for java, mode, names in todo:
+        for target in targets:
+            if names and target.name not in names:
+                continue
+            try:
+                found.append((java, mode, target, java.target(target, mode)))
+            except javas.Lacking as lack:
+                tap.skip(title(target, java, mode), lack)
+    limits = the_judge.limits(len(found))
+    ends = {java: StackEnds(java.directories) for java, _, _, _ in found}
+    return [((java, mode), judge.Case(
+        title(target, java, mode), target.comm, command,
+        Verdict(target, ends[java], mode, java.version, limits), seconds=READY_SECONDS))
+            for java, mode, target, command in found]
 
 
 def plan(arguments):
@@ -276,8 +204,8 @@ def plan(arguments):
                 for java in every.values() for mode in javas.MODES]
     *others, newest = every.values()
     return [(newest, "plain", []), (newest, "comp", COMP_TARGETS)] + [
-        (java, mode, javas.SHORT_TARGETS) for java in (newest, *others)
-        for mode in javas.SHORT_MODES if (java, mode) != (newest, "plain")]
+        (newest, mode, javas.SHORT_TARGETS) for mode in javas.SHORT_MODES if mode != "plain"] + [
+            (java, "plain", javas.SHORT_TARGETS) for java in others]
 
 
 def main():
@@ -289,10 +217,11 @@ def main():
     todo = plan(sys.argv[1:])
     if IS_LONG:
         javas.skip_missing(tap)
-    targets = javas.build()
-    for java, mode, names in todo:
-        test_mode(tap, java, mode, [target for target in targets
-                                    if not names or target.name in names])
+    the_judge = judge.Judge(tap, "java_test", SECONDS, "-with-lines")
+    cases = cases_of(tap, the_judge, todo, javas.build())
+    for _, group in itertools.groupby(cases, lambda case: case[0]):
+        the_judge.run([case for _, case in group])
+    the_judge.finish(is_whole=not sys.argv[1:])
     tap.finish()
 
 

@@ -17,6 +17,7 @@ import fetch_javas
 from build_targets import one_at_a_time
 import java_chains
 import pythons
+from runtimes import Finder, Lacking, Runtime
 
 TARGETS = os.path.join(ROOT, "integration", "targets", "java")
 OUTPUT = os.path.join(ROOT, "build", "integration", "java")
@@ -84,11 +85,7 @@ _LIBRARIES = {"scala": "scala-library-*.jar", "kotlin": "kotlin-stdlib-[0-9]*.ja
               "clojure": "*.jar"}
 
 
-class Lacking(Exception):
-    """What a run needs is not on this machine."""
-
-
-class Java:
+class Java(Runtime):
     """One JDK. @home: its folder; @root: the file system that it lives in, "/" the machine's own."""
 
     def __init__(self, name, home, version, root="/"):
@@ -96,9 +93,6 @@ class Java:
         self.home = home
         self.version = version
         self.root = root
-
-    def __str__(self):
-        return self.name
 
     def path(self, program="java"):
         """A program of it, within its root."""
@@ -182,8 +176,7 @@ def _version_of(home):
     return int(match[1]) if match else 0
 
 
-@functools.lru_cache(maxsize=None)
-def of_machine():
+def _of_machine():
     """The machine's JDKs, the oldest first."""
     homes = {os.path.realpath(path) for path in glob.glob(MACHINE + "/*")
              if os.path.exists(os.path.join(path, "bin", "javac"))}
@@ -192,8 +185,7 @@ def of_machine():
             for version, home in found if version}
 
 
-@functools.lru_cache(maxsize=None)
-def fetched():
+def _fetched():
     """What fetch_javas.py brought."""
     found = {}
     for suite, (architecture, _, versions) in fetch_javas.ROOTS.items():
@@ -214,23 +206,19 @@ def skip_missing(tap):
                 tap.skip("stacks in %s-%d" % (suite, version), "scripts/fetch_javas.py did not bring it")
 
 
-def at_hand(is_long):
-    """All of them by name; the short tier has the machine's own."""
-    return {**of_machine(), **(fetched() if is_long else {})}
+# The short tier has the machine's own.
+FINDER = Finder(_of_machine, _fetched, lambda machine, _: machine, r"\w+-\d+", MODES)
+of_machine, fetched, at_hand = FINDER.of_machine, FINDER.fetched, FINDER.at_hand
 
 
 def chosen(arguments, is_long):
     """The JDKs at hand by name, and (Java, mode, targets' names) of what @arguments name, none if
     there are none.
     """
-    every = at_hand(is_long or any(re.fullmatch(r"\w+-\d+", word) for word in arguments))
-    wanted = [every[name] for name in every if name in arguments]
-    modes = [name for name in MODES if name in arguments]
-    names = [word for word in arguments if word not in every and word not in MODES]
-    if not arguments:
-        return every, []
-    return every, [(java, mode, names) for java in wanted or list(every.values())[-1:]
-                   for mode in modes or ["plain"]]
+    found = FINDER.chosen(arguments, is_long)
+    return found.every, [(java, mode, found.names)
+                         for java in (found.runtimes or list(found.every.values())[-1:] if arguments else [])
+                         for mode in found.modes or ["plain"]]
 
 
 def compiler(release):

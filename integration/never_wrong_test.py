@@ -21,7 +21,7 @@ import chains
 from build_targets import COLOURS, FILLED, OUTPUT, TARGETS, TWINS
 from harness import IS_LONG, Program, StackEnds, Tap, need_root, run_agent, share
 
-SECONDS = 600 if IS_LONG else 15
+SECONDS = 600 if IS_LONG else 6
 RATE = 997
 # Of the samples that are not from before the process was known, so that the run could have shown
 # a wrong frame.

@@ -62,7 +62,7 @@ def main():
     if not writes_into_own_folder():
         tap.skip("core files of Python", "the kernel hands them to another program")
         tap.finish()
-    every = {**pythons.of_machine(), **(pythons.fetched() if IS_LONG or arguments else {})}
+    every = pythons.at_hand(bool(IS_LONG or arguments))
     names = [name for name in arguments if name not in every]
     for python in every.values():
         # Without the lock nothing holds the other threads still while they are told.

@@ -25,9 +25,10 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import pythons
 from attached_samples import ATTACHED_RATE, sample_attached, stacks_by_comm
 from harness import IS_LONG, Program, StackEnds, Tap, need_root, share
+from judge import Judge
 from python_chains import PythonFrame, Target, is_loop, parse_frame, read_head, split
 from python_targets_test import has_needs
-from python_test import ATTACH_SECONDS, Run, is_in_clone, test_group
+from python_test import case_of, is_in_clone
 
 SECONDS = 30 if IS_LONG else 4
 # Samples a second, and how many a load has at least on a machine that is busy with other things.
@@ -73,7 +74,7 @@ def sample(programs, seconds, rate=ATTACHED_RATE, is_known=True):
     attached to them, or after some time if it will not.
     """
     result = sample_attached(programs, seconds, "-with-lines", rate=rate, is_known=is_known,
-                             settle_seconds=ATTACH_SECONDS, stays_stopped=True)
+                             stays_stopped=True)
     return stacks_by_comm(result.stacks), result.log
 
 
@@ -179,9 +180,9 @@ def test_stripped(tap, python):
     """What has no symbols shows the same stacks."""
     with tempfile.TemporaryDirectory() as directory:
         stripped = changed_python(python, directory, "stripped", strip)
-        runs = [Run(stripped, Target(os.path.join(pythons.TARGETS, name + ".py"),
-                                     stripped.version)) for name in STRIPPED_TARGETS]
-        test_group(tap, runs, "-pid", ",".join(str(run.program.pid) for run in runs))
+        Judge(tap, "python_loads_test", SECONDS, "-with-lines").run([
+            case_of(stripped, Target(os.path.join(pythons.TARGETS, name + ".py"), stripped.version))
+            for name in STRIPPED_TARGETS])
 
 
 def forge_version(path):

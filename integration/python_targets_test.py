@@ -20,7 +20,7 @@ from harness import IS_LONG, Tap
 from python_chains import PythonFrame, Target
 
 OBSERVER = os.path.join(pythons.TARGETS, "..", "..", "python_observer.py")
-SECONDS = 4 if IS_LONG else 2
+SECONDS = 4 if IS_LONG else 1
 CHANGES = 200
 
 

@@ -11,21 +11,18 @@ import collections
 import glob
 import os
 import re
-import signal
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import judge
 import pythons
-from attached_samples import sample_attached, stacks_by_comm
-from harness import IS_LONG, Program, StackEnds, Tap, need_root, share
+from harness import IS_LONG, StackEnds, Tap, need_root, share
 from python_chains import PythonFrame, Target, split
 from python_targets_test import lack_of
 
-SAMPLES_PER_TARGET = 200
-SECONDS = 12 if IS_LONG else 4
-# On a machine that is busy with other things the targets get little of it.
-ROUNDS_MAX = 5
-ATTACH_SECONDS = 2
+SECONDS = 12 if IS_LONG else 2
+# All targets that make no processes run side by side.
+AT_ONCE = 40
 # A debug build that starts among twenty others.
 READY_SECONDS = 120
 # Of two functions that take the same time.
@@ -49,30 +46,34 @@ def has_no_stack(users, ends):
     return len(users) > len(known) == 1 and ends.is_entry(known[0])
 
 
-class Verdict:
+class Verdict(judge.Verdict):
     """What there is to say about the stacks of one target."""
+    kinds = ()
 
-    def __init__(self, target, ends, is_compiling=False):
+    def __init__(self, target, ends, is_compiling=False, limits=judge.NoneAllowed):
+        super().__init__(limits)
         self._target = target
         self._ends = ends
         self._has_cut_forks = target.forks and is_compiling
-        self.total = self.unknown = self.unnamed = self.native = self.bare = self.unread = 0
-        self.cut = 0
+        self.unknown = self.unnamed = self.native = self.bare = self.unread = self.cut = 0
         self.names = collections.Counter()
         self.groups_max = 0
-        self.wrong = collections.Counter()
+
+    def is_left_out(self, stack):
+        """Also what cannot be known of programs that begin all the time, or lasts for a moment."""
+        target = self._target
+        return ((target.forks and (is_unavoidable(stack) or stack.errors and is_in_exec(stack)))
+                or ((target.forks or target.is_native) and stack.is_without_memory))
 
     def add(self, stack, count):
-        """Judges one stack."""
-        target = self._target
-        if ((target.forks and is_unavoidable(stack))
-                or (target.forks and stack.errors and is_in_exec(stack))
-                or ((target.forks or target.is_native) and stack.is_without_memory)):
+        if self.is_left_out(stack):
             self.unknown += count
-            return
+        super().add(stack, count)
+
+    def judge(self, stack, count):
         why = self._judge(stack, count)
         if why:
-            self.wrong[(why, tuple(stack.user_frames + stack.errors))] += count
+            self.add_wrong(why, stack._replace(frames=tuple(stack.user_frames)), count)
 
     def _judge(self, stack, count):
         target = self._target
@@ -81,9 +82,9 @@ class Verdict:
         if is_cloning:
             users = with_caller_of_clone(users)
         if not users and target.forks:
+            self.total -= count
             self.unknown += count
             return None
-        self.total += count
         if (is_cloning and len(users) == 1) or (target.is_native
                                                 and has_no_stack(users, self._ends)):
             self.native += count
@@ -126,16 +127,8 @@ class Verdict:
                                                    if not isinstance(item, PythonFrame)) + 1)
         return None if target.allows(items) else "not allowed: " + target.text(items)
 
-    @property
-    def failures(self):
-        """Texts of what is not as it should be."""
-        target = self._target
-        found = ["%d times %s\n    %s" % (count, why, ";".join(frames)[-1500:])
-                 for (why, frames), count in self.wrong.most_common(6)]
-        if self.wrong:
-            found.append("%d of %d samples are wrong" % (sum(self.wrong.values()), self.total))
-        if self.total < SAMPLES_PER_TARGET:
-            found.append("only %d samples" % self.total)
+    def shortfalls(self):
+        target, found = self._target, []
         if 100 * self.unnamed > target.unnamed_percent * self.total:
             found.append("without names: " + share(self.unnamed, self.total))
         if 100 * self.unread > target.unread_percent * self.total:
@@ -153,7 +146,12 @@ class Verdict:
             found.append("not even: %s" % dict(zip(target.even, counts)))
         if self.groups_max < target.alternates:
             found.append("at most %d groups of Python frames" % self.groups_max)
-        return [text.encode("ascii", "backslashreplace").decode() for text in found]
+        return found
+
+    @property
+    def note(self):
+        return "%d samples, %d without names, %d without Python frames, %d not known, %d with error frames" % (
+            self.total, self.unnamed, self.native, self.unknown, self.unread)
 
 
 def is_in_clone(frame, ends):
@@ -204,20 +202,6 @@ def is_in_exec(stack):
                for frame in stack.frames)
 
 
-class Run:
-    """One target in one Python, stopped until its samples are wanted."""
-
-    def __init__(self, python, target):
-        self.python = python
-        self.target = target
-        other = {**os.environ, "ALLFRAMES_OTHER_PYTHON": _other(python)}
-        self.program = Program(*python.target(target.name), seconds=READY_SECONDS, env=other)
-        self.signal(signal.SIGSTOP)
-
-    def signal(self, number):
-        os.kill(self.program.pid, number)
-
-
 def _other(python):
     """The path of another Python in the same root, its own if there is none."""
     others = [one for one in pythons.at_hand(python.root != "/").values()
@@ -225,42 +209,12 @@ def _other(python):
     return (others or [python])[-1].path
 
 
-def profile(runs, seconds, *selection):
-    """Stacks by comm of @runs, which run while the agent knows them, and are stopped again."""
-    result = sample_attached([run.program for run in runs], seconds, "-with-lines",
-                             selection=selection, settle_seconds=ATTACH_SECONDS,
-                             stays_stopped=True)
-    return stacks_by_comm(result.stacks)
-
-
-def test_group(tap, runs, *selection):
-    """Samples @runs together until there is enough of each, and judges each."""
-    by_comm = collections.defaultdict(collections.Counter)
-    # A program that yields, as those without the GIL do, gets next to nothing beside the others.
-    lacking = runs
-    try:
-        for _ in range(ROUNDS_MAX):
-            for comm, stacks in profile(lacking, SECONDS, *selection).items():
-                by_comm[comm].update(stacks)
-            lacking = [run for run in runs
-                       if by_comm[run.target.comm].total() <= 1.2 * SAMPLES_PER_TARGET]
-            if not lacking:
-                break
-    finally:
-        for run in runs:
-            run.program.__exit__()
-    for run in runs:
-        verdict = Verdict(run.target, StackEnds(run.python.directories, run.python.entries),
-                          run.python.is_compiling)
-        for stack, count in by_comm[run.target.comm].items():
-            verdict.add(stack, count)
-        failures = verdict.failures
-        tap.ok(not failures, "all samples of %s in %s are allowed" % (run.target.name, run.python),
-               *failures)
-        tap.note("%s in %s: %d samples, %d without names, %d without Python frames, %d not known, "
-                 "%d with error frames for them" % (run.target.name, run.python, verdict.total,
-                                                    verdict.unnamed, verdict.native,
-                                                    verdict.unknown, verdict.unread))
+def case_of(python, target, limits=judge.NoneAllowed):
+    """One target in one Python."""
+    verdict = Verdict(target, StackEnds(python.directories, python.entries), python.is_compiling, limits)
+    return judge.Case("all samples of %s in %s are allowed" % (target.name, python), target.comm,
+                      python.target(target.name), verdict, target.forks, seconds=READY_SECONDS,
+                      env={**os.environ, "ALLFRAMES_OTHER_PYTHON": _other(python)})
 
 
 def targets_of(python, names):
@@ -271,32 +225,29 @@ def targets_of(python, names):
             yield Target(path, python.version)
 
 
-def test_python(tap, python, names):
+def cases_in(tap, python, names):
     """All targets (@names, if any) in one Python."""
-    group = []
+    found = []
     for target in targets_of(python, names):
         lack = lack_of(python, target)
         if lack:
             tap.skip("all samples of %s in %s are allowed" % (target.name, python), lack)
-        elif target.forks:
-            test_group(tap, [Run(python, target)], "-comm", target.comm)
         else:
-            group.append(Run(python, target))
-    if group:
-        pids = ",".join(str(run.program.pid) for run in group)
-        test_group(tap, group, "-pid", pids)
+            found.append(case_of(python, target))
+    return found
 
 
 def main():
     tap = Tap()
     need_root(tap, "stacks of Python")
-    every = pythons.at_hand(IS_LONG or any("-" in word for word in sys.argv[1:]))
-    names = [word for word in sys.argv[1:] if word not in every]
+    chosen = pythons.chosen(sys.argv[1:], IS_LONG)
+    names = chosen.names
     if not IS_LONG and not sys.argv[1:]:
         names = pythons.SHORT_TARGETS
-    for name, python in every.items():
-        if name in sys.argv[1:] or not set(sys.argv[1:]) & set(every):
-            test_python(tap, python, names)
+    the_judge = judge.Judge(tap, "python_test", SECONDS, "-with-lines", at_once=AT_ONCE)
+    for python in chosen.runtimes or chosen.every.values():
+        the_judge.run(cases_in(tap, python, names))
+    the_judge.finish(is_whole=not sys.argv[1:])
     tap.finish()
 
 

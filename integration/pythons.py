@@ -13,6 +13,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(ROOT, "scripts"))
 import fetch_python_packages
 import fetch_pythons
+from runtimes import Finder, Runtime
 
 TARGETS = os.path.join(ROOT, "integration", "targets", "python")
 # The short tier's: a slice of each kind.
@@ -39,7 +40,7 @@ _ENTER = ('for d in proc dev tmp; do mount --rbind /$d "$0/$d" || exit; done;'
           'exec unshare --root "$0" --wd "${ROOT_DIRECTORY:-/}" "$@"')
 
 
-class Python:
+class Python(Runtime):
     """One interpreter. @root: the file system that it lives in; "/" is the machine's own."""
 
     def __init__(self, name, path, root="/", environment=None):
@@ -49,9 +50,6 @@ class Python:
         self._settings = ["%s=%s" % pair for pair in (environment or {}).items()]
         # What is compiled while it runs, with a compiler that needs a large stack.
         self.is_compiling = (environment or {}).get("PYTHON_JIT") == "1"
-
-    def __str__(self):
-        return self.name
 
     @functools.cached_property
     def _description(self):
@@ -143,8 +141,7 @@ def _version_key(path):
     return [int(number) for number in re.findall(r"\d+", os.path.basename(path))]
 
 
-@functools.lru_cache(maxsize=None)
-def of_machine():
+def _of_machine():
     """pyenv's versions from 3.6 on, and the machine's own."""
     found = {}
     for directory in sorted(glob.glob(PYENV + "/3.*"), key=_version_key):
@@ -159,8 +156,7 @@ def of_machine():
     return found
 
 
-@functools.lru_cache(maxsize=None)
-def fetched():
+def _fetched():
     """What fetch_pythons.py brought: of other suites, and built here."""
     found = {}
     for suite in fetch_pythons.ROOTS:
@@ -194,14 +190,15 @@ def _newest_of_chains(found):
              for name, python in found.items()}.values()}
 
 
-def at_hand(is_long):
-    """All of them by name; the short tier takes some of this machine's, and its own."""
-    if is_long:
-        return {**of_machine(), **fetched()}
-    found = of_machine()
-    return {**_newest_of_chains({name: python for name, python in found.items()
+def _short(machine, _):
+    """Some of this machine's, and its own."""
+    return {**_newest_of_chains({name: python for name, python in machine.items()
                                  if name.startswith("pyenv-")}),
-            **{name: python for name, python in found.items() if name.startswith("machine-")}}
+            **{name: python for name, python in machine.items() if name.startswith("machine-")}}
+
+
+FINDER = Finder(_of_machine, _fetched, _short, r".*-.*")
+of_machine, fetched, at_hand, chosen = FINDER.of_machine, FINDER.fetched, FINDER.at_hand, FINDER.chosen
 
 
 if __name__ == "__main__":

@@ -320,8 +320,10 @@ static void finish_load(struct executable_cache *cache, struct loaded_rows *load
 	if (err && log_limit_allow(&limit, now_ns, &suppressed))
 		log_warn("%s: no unwind rows: %s; trying again later", executable->binary->path,
 			 strerror(-err));
-	if (!err && !is_published)
+	if (!err && !is_published) {
 		metrics_add(METRIC_EXECUTABLES_LOADED, 1);
+		log_debug("%s: unwind rows published", executable->binary->path);
+	}
 	pthread_mutex_lock(&cache->lock);
 	if (!err) {
 		executable->map_bytes = deltas_map_bytes(&loaded->deltas);

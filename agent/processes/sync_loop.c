@@ -286,6 +286,8 @@ static void handle_attached(struct sync_loop *loop, const struct attach_answer *
 
 	for (uint32_t i = 0; i < count; i++)
 		process_sync_republish(&loop->sync, changed[i]);
+	if (count)
+		log_debug("process %u: runtime published", answer->pid);
 }
 
 void sync_loop_handle(struct sync_loop *loop, const struct sync_event *event, uint64_t now_ns)
