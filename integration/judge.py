@@ -14,16 +14,15 @@ import time
 
 import bad_events
 from attached_samples import sample_attached, shorten, stacks_by_comm
-from harness import Program, share
+from harness import HANG_SECONDS, Program, share
 
 SAMPLES_PER_TARGET = 200
 AT_ONCE = 6
 # On a machine that is busy with other things the targets get little of it.
 ROUNDS_MAX = 8
 SHOWN_STACKS = 4
-# What a program runs after the line "ready" before it is stopped, and how long that is waited for.
+# What a program runs after the line "ready" before it is stopped.
 PAST_READY_NS = 2000000
-PAST_READY_SECONDS = 0.3
 # The part of all samples that a fault spoils which the tests must find.
 RUN_FAULT = 0.005
 
@@ -113,6 +112,7 @@ class Verdict:
 
     @property
     def has_wrong(self):
+        """True if a stack is wrong, which is never an accident."""
         return bool(self.wrong)
 
     @property
@@ -155,12 +155,19 @@ def _run_ns(pid):
         return int(file.read().split()[0])
 
 
+def _sleeps(pid):
+    """Whether the first thread of a process waits for something."""
+    with open("/proc/%d/stat" % pid, encoding="utf-8", errors="replace") as file:
+        return file.read().rpartition(")")[2].split()[0] == "S"
+
+
 def _wait_past_ready(pid):
-    """Waits until a program that has said that it is ready has gone on: it must not be stopped in the midst
-    of saying it. One that waits for its threads does not go on.
+    """Waits until a program that has said that it is ready has gone on, or waits for its threads: it must
+    not be stopped in the midst of saying it.
     """
-    end, before_ns = time.monotonic() + PAST_READY_SECONDS, _run_ns(pid)
-    while _run_ns(pid) < before_ns + PAST_READY_NS and time.monotonic() < end:
+    end, before_ns = time.monotonic() + HANG_SECONDS, _run_ns(pid)
+    while (_run_ns(pid) < before_ns + PAST_READY_NS and not _sleeps(pid)
+           and time.monotonic() < end):
         time.sleep(0.005)
 
 
@@ -250,6 +257,8 @@ class Judge:
     def _report(self, case):
         failures = case.verdict.failures
         self._tap.ok(not failures, case.title, *failures)
+        if case.verdict.has_wrong:
+            self._tap.note("final: a wrong stack")
         self._tap.note("%s: %s" % (case.title, case.verdict.note))
         for kind in case.verdict.bad:
             self._run.add(kind, case.verdict.events(kind), case.verdict.total)
