@@ -50,11 +50,12 @@ def sample(pids, rate, seconds, **more):
     return sample_run(pids, rate, seconds, **more).stacks
 
 
-def sample_run(pids, rate, seconds, **more):
+def sample_run(pids, rate, seconds, *options, **more):
     """The agent's result of such a run. It must have started and ended well. The processes are stopped
     until the agent samples: it gets ready the sooner.
     """
-    with stopped(pids), Agent("-samples-per-second", rate, "-pid", ",".join(map(str, pids)), **more) as agent:
+    with stopped(pids), Agent("-samples-per-second", rate, "-pid", ",".join(map(str, pids)), *options,
+                              **more) as agent:
         if not agent.wait_started(WAIT_SECONDS):
             raise RuntimeError("the agent did not start: " + agent.log_text())
         signal_all(pids, signal.SIGCONT)
