@@ -357,4 +357,4 @@ FORCE:
 .PHONY: all tools unit-tests fuzzers generated run test test-one test-long check format bench fuzz debug \
 	page legal install clean FORCE
 
--include $(shell find build -name '*.d' 2>/dev/null)
+-include $(shell find build -path build/integration -prune -o -name '*.d' -type f -print 2>/dev/null)

@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 import time
 
-from harness import die_with_parent
+from harness import HANG_SECONDS, die_with_parent
 
 COMMAND = next((path for path in map(shutil.which, ("chromium", "chromium-browser",
                                                     "google-chrome")) if path), None)
@@ -27,7 +27,7 @@ class Browser:
     @errors: what the console and failed scripts have said; @requests: addresses asked for.
     """
 
-    def __init__(self, seconds=30):
+    def __init__(self, seconds=HANG_SECONDS):
         self._seconds = seconds
         self._directory = tempfile.mkdtemp(prefix="allframes-browser-")
         to_read, self._to = os.pipe()

@@ -97,7 +97,7 @@ def check_whole(tap, directory):
         for go in list(gos.at_hand(False).values())[:1]:
             command = go.build(gos.find_targets(["calls"])["calls"], "plain")
             known["Go"] = stack.enter_context(Program(*command, ready=False)).pid
-        result = run_agent("-doctor", outputs=[], seconds=60)
+        result = run_agent("-doctor", outputs=[])
     text = result.output
     tap.ok(result.status == 0, "the doctor ends well", result.status, result.log)
     tap.ok("Kernel and privileges\n  ok " in text and "the kernel programs load with" in text,
@@ -131,7 +131,7 @@ def check_one_process(tap):
         return
     path = build_targets.TARGETS["calls"].path
     with Program(path) as one, Program(path) as other:
-        result = run_agent("-doctor", "-pid", one.pid, "-duration", "2s", outputs=[], seconds=60)
+        result = run_agent("-doctor", "-pid", one.pid, "-duration", "2s", outputs=[])
     tap.ok(result.status == 0 and row_of(result.output, one.pid)
            and not row_of(result.output, other.pid), "-pid: of that process alone",
            result.log, result.output)
@@ -144,7 +144,7 @@ def check_without(tap, directory):
     os.chmod(agent, 0o755)
     nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all",
               "--bounding-set=-all"]
-    result = run_agent("-doctor", outputs=[], prefix=nobody, agent=agent, seconds=20)
+    result = run_agent("-doctor", outputs=[], prefix=nobody, agent=agent)
     tap.ok(result.status == 3 and re.search(r"^  bad .*root", result.output, re.M),
            "without privileges it says so, and what is needed", result.status, result.output)
     things = [thing for thing in KERNEL_THINGS if thing in result.output]
@@ -152,18 +152,18 @@ def check_without(tap, directory):
            "and what else is in the way", *things, result.output)
     # Without this one the agent starts.
     without = ["setpriv", "--bounding-set=-sys_ptrace", "--inh-caps=-sys_ptrace"]
-    result = run_agent("-doctor", "-duration", "1s", outputs=[], prefix=without, seconds=30)
+    result = run_agent("-doctor", "-duration", "1s", outputs=[], prefix=without)
     tap.ok(re.search(r"^  bad   CAP_SYS_PTRACE is missing: .*names", result.output, re.M)
            and "  ok    CAP_BPF\n" in result.output, "a capability that is missing is told of",
            result.status, result.output)
     hide = ["unshare", "--mount", "sh", "-c",
             'mount -t tmpfs none /sys/kernel/btf && exec "$@"', "sh"]
-    result = run_agent("-doctor", outputs=[], prefix=hide, seconds=20)
+    result = run_agent("-doctor", outputs=[], prefix=hide)
     tap.ok(result.status == 3 and "CONFIG_DEBUG_INFO_BTF" in result.output,
            "and without what the kernel must have", result.status, result.output)
     for more in (["-viewer", "127.0.0.1:0"], ["-output", "x.folded"],
                  ["-collection-agent", "127.0.0.1:4317", "-disable-tls"], ["-open", "x.folded"]):
-        result = run_agent("-doctor", *more, outputs=[], seconds=20)
+        result = run_agent("-doctor", *more, outputs=[])
         tap.ok(result.status == 2 and "leave out " in result.log,
                "-doctor and %s are refused together" % more[0], result.status, result.log)
 

@@ -225,7 +225,7 @@ def run_agent(tap, target, with_goroutines, directory):
                   outputs=[pprof]) as agent:
         agent.wait_started()
         wait_busy(target.pid)
-        result = agent.stop(seconds=20)
+        result = agent.stop()
         received = collector.stop()
         if not tap.ok(result.status == 0, "the agent runs and ends well", result.log[-3000:]):
             return None

@@ -143,7 +143,7 @@ def sample_early(java, command, seconds):
         with Program(*command, ready=False) as program:
             time.sleep(seconds)
             os.kill(program.pid, signal.SIGSTOP)
-            return without_native_lines(agent.stop(seconds=60).stacks)
+            return without_native_lines(agent.stop().stacks)
 
 
 def judge_early(tap, name, stacks, ends, percent):

@@ -8,15 +8,15 @@ usage: java_virtual_test.py [JDK]
 import os
 import sys
 import tempfile
-import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import javas
 from harness import Agent, Program, Tap, need_root
 from pprof_reader import Profile
+from sampled import wait_cpu
 
-SECONDS = 3
-READY_SECONDS = 60
+# Of CPU time of the JVM.
+CPU_SECONDS = 4
 SAMPLES = 200
 MODES = ["plain", "int"]
 OWN = "Virtual.lambda$main$0"
@@ -30,7 +30,7 @@ def samples_of(program, directory):
         if not agent.wait_started():
             raise RuntimeError("the agent failed: " + agent.log_text())
         agent.wait_attached({program.pid})
-        time.sleep(SECONDS)
+        wait_cpu([program.pid], CPU_SECONDS)
         if agent.stop().status:
             raise RuntimeError("the agent failed: " + agent.log_text())
     return Profile(path).samples
@@ -38,8 +38,7 @@ def samples_of(program, directory):
 
 def test_mode(tap, java, mode, target):
     name = "%s, %s" % (java, mode)
-    with Program(*java.target(target, mode), seconds=READY_SECONDS) as program, \
-            tempfile.TemporaryDirectory() as directory:
+    with Program(*java.target(target, mode)) as program, tempfile.TemporaryDirectory() as directory:
         samples = samples_of(program, directory)
     virtual = [sample for sample in samples if OWN in sample.frames]
     count = sum(sample.values[0] for sample in virtual)

@@ -131,7 +131,7 @@ def check_refused(tap, directory):
         AGENT: "neither pprof nor folded",
     }
     for path, why in wrong.items():
-        result = run_agent("-open", path, outputs=[], seconds=20)
+        result = run_agent("-open", path, outputs=[])
         tap.ok(result.status == 2 and why in result.log and result.log.count("\n") == 1,
                "-open %s is refused in a line" % os.path.basename(path), result.status, result.log)
     result = run_agent("-open", "a.folded", outputs=["b.folded"], seconds=20)

@@ -12,7 +12,7 @@ import subprocess
 import tempfile
 import time
 
-from harness import ROOT, Program
+from harness import HANG_SECONDS, ROOT, Program
 
 COLLECTOR = os.path.join(ROOT, "build", "collector")
 BROKEN_RULES_STATUS = 3
@@ -23,9 +23,15 @@ def warnings(log):
     return [line for line in log.splitlines() if line.startswith(("warn: ", "error: "))]
 
 
+# Warnings that say nothing about sending: names of local outputs that came too late, and files of other
+# programs on this machine.
+_NOT_OF_SENDING = re.compile("no time to read the debug data|its programs show native frames only|"
+                             "no unwind rows")
+
+
 def sending_warnings(log):
-    """All but that names of local outputs came too late, which is no matter of sending."""
-    return [line for line in warnings(log) if "no time to read the debug data" not in line]
+    """The warnings about sending."""
+    return [line for line in warnings(log) if not _NOT_OF_SENDING.search(line)]
 
 
 def parse_stacks(text):
@@ -87,7 +93,7 @@ class Collector(Program):
                          *options, ready=False, stderr=self._log)
         self.address = self._read_address()
 
-    def _read_address(self, seconds=20):
+    def _read_address(self, seconds=HANG_SECONDS):
         if not select.select([self.process.stdout], [], [], seconds)[0]:
             self.__exit__()
             raise RuntimeError("the collector does not start")
@@ -107,7 +113,7 @@ class Collector(Program):
         with open(self._log.name, encoding="utf-8", errors="replace") as file:
             return file.read()
 
-    def look(self, seconds=10):
+    def look(self, seconds=HANG_SECONDS):
         """What it has got up to now."""
         if os.path.exists(self._report):
             os.remove(self._report)
@@ -119,7 +125,7 @@ class Collector(Program):
             time.sleep(0.02)
         return Received(self.directory)
 
-    def wait_for(self, condition, seconds=90):
+    def wait_for(self, condition, seconds=HANG_SECONDS):
         """Looks until @condition of what it has got is true; what it has got then, or at the end."""
         end = time.monotonic() + seconds
         while True:
@@ -128,7 +134,7 @@ class Collector(Program):
                 return received
             time.sleep(0.1)
 
-    def stop(self, seconds=20):
+    def stop(self, seconds=HANG_SECONDS):
         self.process.send_signal(signal.SIGTERM)
         self.process.wait(seconds)
         return Received(self.directory, self.process.returncode, self.log_text())

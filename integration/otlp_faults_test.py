@@ -12,25 +12,25 @@ import time
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import build_targets
 from build_targets import TARGETS
-from harness import IS_LONG, STOP_SECONDS, Agent, Program, Tap, need_root
-from otlp_collector import Collector, free_address, warnings
+from harness import HANG_SECONDS, IS_LONG, STOP_SECONDS, Agent, Program, Tap, need_root
+from otlp_collector import Collector, free_address, sending_warnings
 
 RATE = 97
 
 
-def options(address, interval="500ms"):
-    return ["-collection-agent", address, "-disable-tls", "-samples-per-second", RATE,
+def options(program, address, interval="500ms"):
+    return ["-collection-agent", address, "-disable-tls", "-samples-per-second", RATE, "-pid", program.pid,
             "-reporter-interval", interval, "-reporter-jitter", "0", "-log-level", "debug"]
 
 
 class Outcome:
-    """A run of the agent against a collector with @answers."""
+    """A run of the agent, which samples @program, against a collector with @answers."""
 
-    def __init__(self, answers, seconds, interval="500ms"):
+    def __init__(self, program, answers, seconds, interval="500ms"):
         with Collector("-answers", answers) as collector:
-            with Agent(*options(collector.address, interval), "-duration",
+            with Agent(*options(program, collector.address, interval), "-duration",
                        "%ds" % seconds) as agent:
-                self.result = agent.wait(seconds + 30)
+                self.result = agent.wait(seconds + HANG_SECONDS)
                 self.total = sum(self.result.stacks.values())
             self.received = collector.stop()
         self.metrics = self.result.metrics
@@ -51,7 +51,7 @@ class Outcome:
             self.total, self.metrics["otlp_samples_sent"], self.dropped,
             self.received.samples_once, self.received.samples_taken, self.received.samples_all,
             self.received.broken(),
-            "\n".join(warnings(self.log)))
+            "\n".join(sending_warnings(self.log)))
 
 
 def check_outcome(tap, outcome, name):
@@ -62,9 +62,9 @@ def check_outcome(tap, outcome, name):
            outcome.received.broken())
 
 
-def check_random_faults(tap):
+def check_random_faults(tap, program):
     for seed in range(1, 13 if IS_LONG else 2):
-        outcome = Outcome("random:%d:50" % seed, 20 if IS_LONG else 6, "300ms")
+        outcome = Outcome(program, "random:%d:50" % seed, 20 if IS_LONG else 6, "300ms")
         name = "faults in half of the requests, seed %d" % seed
         check_outcome(tap, outcome, name)
         answers = {entry["answer"] for entry in outcome.requests}
@@ -73,8 +73,8 @@ def check_random_faults(tap):
         tap.note("%s: %s" % (name, sorted(answers)))
 
 
-def check_retries(tap):
-    outcome = Outcome("status=14:try again*2", 3)
+def check_retries(tap, program):
+    outcome = Outcome(program, "status=14:try again*2", 3)
     check_outcome(tap, outcome, "unavailable at first")
     hashes = [entry["hash"] for entry in outcome.requests]
     tap.ok(len(hashes) > 3 and len(set(hashes[:3])) == 1,
@@ -86,10 +86,10 @@ def check_retries(tap):
     lines = [line for line in outcome.log.splitlines() if "try again" in line
              and line.startswith("warn")]
     tap.ok(len(lines) == 1, "one line says that the collector does not take profiles",
-           *warnings(outcome.log))
+           *sending_warnings(outcome.log))
     tap.ok("takes profiles again" in outcome.log, "and one that it does again")
 
-    outcome = Outcome("retry-info=1500ms", 3)
+    outcome = Outcome(program, "retry-info=1500ms", 3)
     check_outcome(tap, outcome, "RESOURCE_EXHAUSTED with RetryInfo")
     times = [entry["time_ns"] for entry in outcome.requests]
     tap.ok(len(times) > 1 and outcome.requests[0]["hash"] == outcome.requests[1]["hash"]
@@ -97,51 +97,51 @@ def check_retries(tap):
            times, outcome)
 
 
-def check_no_retries(tap):
+def check_no_retries(tap, program):
     for answer, text in (("status=8:no room", "no room"), ("status=3:not wanted", "not wanted"),
                          ("status=12:unknown", "unknown")):
-        outcome = Outcome(answer, 1)
+        outcome = Outcome(program, answer, 1)
         check_outcome(tap, outcome, answer)
         hashes = [entry["hash"] for entry in outcome.requests]
         tap.ok(len(set(hashes)) == len(hashes) and outcome.dropped == outcome.requests[0]["samples"],
                "it is not tried again, and counted: " + answer, hashes, outcome)
-        lines = warnings(outcome.log)
+        lines = sending_warnings(outcome.log)
         tap.ok(len(lines) == 1 and text in lines[0], "one line says so: " + answer, *lines)
-    outcome = Outcome("garbage", 1)
+    outcome = Outcome(program, "garbage", 1)
     check_outcome(tap, outcome, "garbage")
-    lines = warnings(outcome.log)
+    lines = sending_warnings(outcome.log)
     tap.ok(not outcome.metrics["otlp_retries"] and not outcome.dropped and len(lines) == 1,
            "an answer that cannot be read is a success, by its status, and one line tells",
            outcome)
 
 
-def check_partial_success(tap):
-    outcome = Outcome("partial=2:too long,partial=0:a hint", 2)
+def check_partial_success(tap, program):
+    outcome = Outcome(program, "partial=2:too long,partial=0:a hint", 2)
     check_outcome(tap, outcome, "partial success")
     hashes = [entry["hash"] for entry in outcome.requests]
     tap.ok(len(set(hashes)) == len(hashes) and not outcome.metrics["otlp_retries"],
            "a partial success is never tried again", hashes)
     tap.ok(outcome.metrics["otlp_profiles_rejected"] == 2, "what was rejected is counted")
     tap.ok(any("rejects 2 profiles" in line and "too long" in line
-               for line in warnings(outcome.log)), "and logged", *warnings(outcome.log))
-    outcome = Outcome("partial=0:a hint", 1)
-    tap.ok(any("a hint" in line for line in warnings(outcome.log)), "a warning is logged",
-           *warnings(outcome.log))
+               for line in sending_warnings(outcome.log)), "and logged", *sending_warnings(outcome.log))
+    outcome = Outcome(program, "partial=0:a hint", 1)
+    tap.ok(any("a hint" in line for line in sending_warnings(outcome.log)), "a warning is logged",
+           *sending_warnings(outcome.log))
 
 
-def check_late_and_reset(tap):
-    outcome = Outcome("late=1s,reset,late=500ms,reset", 4)
+def check_late_and_reset(tap, program):
+    outcome = Outcome(program, "late=1s,reset,late=500ms,reset", 4)
     check_outcome(tap, outcome, "late answers and resets")
     tap.ok(not outcome.dropped and outcome.received.samples_once == outcome.total,
            "nothing is lost by late answers and resets", outcome)
 
 
-def check_absent(tap):
+def check_absent(tap, program):
     address = free_address()
-    with Agent(*options(address)) as agent:
+    with Agent(*options(program, address)) as agent:
         started = agent.wait_started()
         time.sleep(2)
-        tap.ok(started and agent.process.poll() is None and len(warnings(agent.log_text())) == 1,
+        tap.ok(started and agent.process.poll() is None and len(sending_warnings(agent.log_text())) == 1,
                "a collector that is not there does not stop the agent, and one line says so",
                agent.log_text()[-2000:])
         with Collector(listen=address) as collector:
@@ -161,33 +161,31 @@ def check_absent(tap):
                "what was taken before it came is delivered too",
                first.samples_once, second.samples_once, total, result.last_line)
         tap.ok("takes profiles again" in result.log, "and the log says that it came",
-               *warnings(result.log))
+               *sending_warnings(result.log))
 
 
-def check_hanging(tap):
+def check_hanging(tap, program):
     with Collector("-answers", "hang*") as collector:
-        with Agent(*options(collector.address)) as agent:
+        with Agent(*options(program, collector.address)) as agent:
             agent.wait_started()
             collector.wait_for(lambda received: received.requests > 0)
             time.sleep(1)
-            start = time.monotonic()
             result = agent.stop(signal.SIGTERM)
-            seconds = time.monotonic() - start
             total = sum(result.stacks.values())
         received = collector.stop()
-    tap.ok(result.status == 0 and seconds <= STOP_SECONDS,
+    tap.ok(result.status == 0 and result.stop_seconds <= STOP_SECONDS,
            "SIGTERM ends the agent within %d s while a collector hangs" % STOP_SECONDS,
-           "%.1f s" % seconds, result.log[-2000:])
+           "%.1f s" % result.stop_seconds, result.log[-2000:])
     tap.ok(total > 0 and result.metrics["otlp_samples_dropped"] == total
            and received.samples_taken == 0, "and all that was not answered counts as dropped",
            total, result.log[-2000:])
-    tap.note("it took %.1f s" % seconds)
+    tap.note("it took %.1f s" % result.stop_seconds)
 
 
-def check_flush(tap):
+def check_flush(tap, program):
     """Nothing has been sent when the end comes: the interval is an hour."""
     with Collector() as collector:
-        with Agent(*options(collector.address, "1h")) as agent:
+        with Agent(*options(program, collector.address, "1h")) as agent:
             agent.wait_started()
             time.sleep(1)
             result = agent.stop(signal.SIGTERM)
@@ -203,15 +201,15 @@ def main():
     if not build_targets.build(["calls"]):
         tap.skip("OTLP with faults", "a compiler is missing")
         tap.finish()
-    with Program(TARGETS["calls"].path):
-        check_random_faults(tap)
-        check_retries(tap)
-        check_no_retries(tap)
-        check_partial_success(tap)
-        check_late_and_reset(tap)
-        check_absent(tap)
-        check_hanging(tap)
-        check_flush(tap)
+    with Program(TARGETS["calls"].path) as program:
+        check_random_faults(tap, program)
+        check_retries(tap, program)
+        check_no_retries(tap, program)
+        check_partial_success(tap, program)
+        check_late_and_reset(tap, program)
+        check_absent(tap, program)
+        check_hanging(tap, program)
+        check_flush(tap, program)
     tap.finish()
 
 

@@ -14,7 +14,7 @@ import time
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import build_targets
 from build_targets import TARGETS
-from harness import Agent, Program, Tap, need_root
+from harness import HANG_SECONDS, Agent, Program, Tap, need_root
 from otlp_collector import Collector, read_requests, without_comm
 
 PROGRAMS = ["calls", "threads", "syscalls", "exceptions"]
@@ -39,7 +39,7 @@ class Run:
                        "%ds" % seconds, "-log-level", "debug", *options,
                        outputs=[folded, otlp], environment=environment) as agent:
                 agent.folded_path = folded
-                self.result = agent.wait(seconds + 30)
+                self.result = agent.wait(seconds + HANG_SECONDS)
                 self.pid = agent.pid
                 self.stacks = self.result.stacks if os.path.exists(folded) else None
             self.received = collector.stop()
@@ -212,7 +212,7 @@ def check_compression(tap):
     with Collector() as collector:
         with Agent("-collection-agent", collector.address, "-disable-tls", "-duration", "1s",
                    environment={"OTEL_EXPORTER_OTLP_COMPRESSION": "none"}) as agent:
-            result = agent.wait(40)
+            result = agent.wait()
         received = collector.stop()
     tap.ok(result.status == 0 and set(received.broken_rules) == {"2"}
            and received.wire_bytes == received.raw_bytes,

@@ -28,7 +28,7 @@ def check_good(tap, name, collector_options, agent_options):
     """The agent sends with these options, and everything comes."""
     with Collector(*collector_options) as collector:
         with Agent(*options(collector.address, *agent_options), "-duration", "2s") as agent:
-            result = agent.wait(40)
+            result = agent.wait()
             total = sum(result.stacks.values())
         received = collector.stop()
     tap.ok(result.status == 0 and received.samples_once == total > 0 and not sending_warnings(result.log)

@@ -22,8 +22,9 @@ import time
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import build_targets
 from build_targets import TARGETS
-from harness import OUTPUT, Agent, Program, Tap, need_root, run_agent
+from harness import HANG_SECONDS, OUTPUT, STOP_SECONDS, Agent, Program, Tap, need_root, run_agent
 from otlp_collector import Certificates, sending_warnings
+from sampled import sample_run
 from viewer_pages import Api, count_with
 
 RATE = 199
@@ -54,7 +55,7 @@ class Receiver:
         """Samples by machine."""
         return {row["host"]: row["count"] for row in self.api.get("facets")["hosts"]}
 
-    def wait_for(self, host, count, seconds=15):
+    def wait_for(self, host, count, seconds=HANG_SECONDS):
         """The samples of @host when there are @count, or that time is over."""
         end = time.monotonic() + seconds
         while self.hosts().get(host, 0) < count and time.monotonic() < end:
@@ -72,7 +73,7 @@ class Receiver:
 
     def connect(self):
         host, port = self.address.rsplit(":", 1)
-        return socket.create_connection((host, int(port)), timeout=20)
+        return socket.create_connection((host, int(port)), timeout=HANG_SECONDS)
 
 
 @contextlib.contextmanager
@@ -88,21 +89,25 @@ def receiving(tap, *options):
 
 
 def sender_options(address, host, *more):
-    return ["-collection-agent", address, "-tags", "host.name:" + host, "-samples-per-second",
-            RATE, "-reporter-interval", "500ms", "-reporter-jitter", "0", "-with-cpu", *more]
+    return ["-collection-agent", address, "-tags", "host.name:" + host, "-reporter-interval", "500ms",
+            "-reporter-jitter", "0", "-with-cpu", *more]
 
 
-def send(address, host, *more, seconds=3):
-    """A run that sends: its result, with the folded stacks of the same samples."""
-    return run_agent(*sender_options(address, host, "-duration", "%ds" % seconds, *more))
+def send(address, host, programs, *more, seconds=1):
+    """A run that sends what each of @programs does in @seconds of CPU time: its result, with the folded
+    stacks of the same samples.
+    """
+    return sample_run([program.pid for program in programs], RATE, seconds,
+                      *sender_options(address, host, *more))
 
 
 def check_machines(tap, receiver, directory):
     """Two machines send, and each one's samples are there, all of them and under its name."""
     calls = TARGETS["calls"].path
-    with Program(calls), Program(TARGETS["syscalls"].path):
-        sent = {"web-1": send(receiver.address, "web-1", "-disable-tls", "-symbolize", "full"),
-                "web-2": send(receiver.address, "web-2", "-disable-tls")}
+    with Program(calls) as one, Program(TARGETS["syscalls"].path) as two:
+        sent = {"web-1": send(receiver.address, "web-1", [one, two], "-disable-tls", "-symbolize",
+                              "full", seconds=3),
+                "web-2": send(receiver.address, "web-2", [one, two], "-disable-tls", seconds=2)}
     totals = {host: sum(result.stacks.values()) for host, result in sent.items()}
     for host, result in sent.items():
         got = receiver.wait_for(host, totals[host])
@@ -157,8 +162,9 @@ def check_restart(tap):
     """The receiver is killed and comes back: what was sent meanwhile comes then."""
     with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as probe:
         address = "127.0.0.1:%d" % probe.getsockname()[1]
-    with Program(TARGETS["calls"].path), \
-            Agent(*sender_options(address, "web-3", "-disable-tls")) as sender:
+    with Program(TARGETS["calls"].path) as program, \
+            Agent("-pid", program.pid, "-samples-per-second", RATE,
+                  *sender_options(address, "web-3", "-disable-tls")) as sender:
         tap.ok(sender.wait_started(), "a sender whose receiver is not there yet starts",
                sender.log_text())
         with receiving(tap, "-receive", address) as receiver:
@@ -168,14 +174,14 @@ def check_restart(tap):
             receiver.agent.process.wait()
         time.sleep(1)
         with receiving(tap, "-receive", address) as receiver:
-            before = receiver.wait_for("web-3", RATE, 30)
+            before = receiver.wait_for("web-3", RATE)
             result = sender.stop(signal.SIGTERM)
             tap.ok(before >= RATE and result.status == 0,
                    "and so they do when it was killed and is there again", before,
                    result.log[-1500:])
 
 
-def check_flood(tap, receiver, options):
+def check_flood(tap, receiver, program, options):
     """More connections than may be are all ended; who comes then is served."""
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
@@ -195,7 +201,7 @@ def check_flood(tap, receiver, options):
             pass
     tap.ok(ended and "too many connections" in receiver.agent.log_text(),
            "%d connections are ended" % FLOOD_CONNECTIONS, receiver.agent.log_text()[-500:])
-    result = send(receiver.address, "after", *options, seconds=2)
+    result = send(receiver.address, "after", [program], *options)
     total = sum(result.stacks.values())
     tap.ok(receiver.wait_for("after", total) == total > 0, "and who comes then is served",
            result.log[-1500:])
@@ -213,21 +219,22 @@ def check_token(tap, certificates):
     for source, place in zip(first, files):
         shutil.copy(source, place)
     with receiving(tap, "-receive-tls-cert", files[0], "-receive-tls-key", files[1],
-                   "-receive-token-file", token_file) as receiver, Program(TARGETS["calls"].path):
+                   "-receive-token-file", token_file) as receiver, \
+            Program(TARGETS["calls"].path) as program:
         tap.ok(receiver.how == "TLS", "it says that it talks TLS", receiver.how)
         tls = ["-tls-ca", certificates.ca]
         bearer = ["-header", "authorization=@" + certificates.path("bearer")]
-        result = send(receiver.address, "safe", *tls, *bearer, seconds=2)
+        result = send(receiver.address, "safe", [program], *tls, *bearer)
         total = sum(result.stacks.values())
         tap.ok(receiver.wait_for("safe", total) == total > 0, "with TLS and the token all comes",
                receiver.hosts(), total, result.log[-1500:])
-        check_flood(tap, receiver, [*tls, *bearer])
+        check_flood(tap, receiver, program, [*tls, *bearer])
         for name, options, words in (
                 ("no token", tls, "the token is missing or wrong"),
                 ("a wrong token", [*tls, "-header", "authorization=Bearer wrong"],
                  "the token is missing or wrong"),
                 ("no TLS", [*bearer, "-disable-tls"], "")):
-            result = send(receiver.address, "unsafe", *options, seconds=2)
+            result = send(receiver.address, "unsafe", [program], *options)
             lines = sending_warnings(result.log)
             tap.ok(not receiver.hosts().get("unsafe") and lines and words in lines[0],
                    "with %s nothing comes, and the sender says why" % name, receiver.hosts(),
@@ -238,12 +245,12 @@ def check_token(tap, certificates):
         stranger = certificates.make("stranger", ca="other")
         for source, place in zip(stranger, files):
             shutil.copy(source, place)
-        result = send(receiver.address, "late", *tls, *bearer, seconds=2)
+        result = send(receiver.address, "late", [program], *tls, *bearer)
         tap.ok(not receiver.hosts().get("late") and sending_warnings(result.log),
                "a certificate that changes on disk is the one of the next connection",
                receiver.hosts(), result.log[-1500:])
-        result = send(receiver.address, "later", "-tls-ca", certificates.path("other.pem"),
-                      *bearer, seconds=2)
+        result = send(receiver.address, "later", [program], "-tls-ca", certificates.path("other.pem"),
+                      *bearer)
         total = sum(result.stacks.values())
         tap.ok(receiver.wait_for("later", total) == total > 0, "and good for who trusts it",
                result.log[-1500:])
@@ -274,8 +281,8 @@ def check_uploads(tap, directory, readable):
         file.write(source.read()[:3000])
     cache = os.path.join(directory, "cache")
     with receiving(tap, "-cache-dir", cache) as receiver:
-        with Program(calls.path), Program(stripped.path):
-            sent = send(receiver.address, "web-4", "-disable-tls", seconds=4)
+        with Program(calls.path) as one, Program(stripped.path) as two:
+            sent = send(receiver.address, "web-4", [one, two], "-disable-tls")
         total = sum(sent.stacks.values())
         tap.ok(receiver.wait_for("web-4", total) == total
                and named_parts(receiver, "web-4") == {"calls": 0, "calls_stripped": 0},
@@ -306,8 +313,9 @@ def check_uploads(tap, directory, readable):
                "each file that is none is told, the others are sent", result.log)
         receiver.agent.stop(signal.SIGTERM)
     with receiving(tap, "-cache-dir", cache) as receiver:
-        with Program(calls.path), Program(stripped.path):
-            total = sum(send(receiver.address, "web-5", "-disable-tls", seconds=4).stacks.values())
+        with Program(calls.path) as one, Program(stripped.path) as two:
+            sent = send(receiver.address, "web-5", [one, two], "-disable-tls")
+        total = sum(sent.stacks.values())
         receiver.wait_for("web-5", total)
         parts = named_parts(receiver, "web-5")
         tap.ok(min(parts.values()) > 0.98, "they are kept for the next start", parts)
@@ -443,10 +451,10 @@ def check_bad_clients(tap, receiver):
             if i % 2:
                 with contextlib.suppress(OSError):
                     connection.sendall(call(b"x" * 100, length=1 << 20)[:-9])
-        with Program(TARGETS["calls"].path):
-            result = send(receiver.address, "good", "-disable-tls", seconds=2)
+        with Program(TARGETS["calls"].path) as program:
+            result = send(receiver.address, "good", [program], "-disable-tls")
         total = sum(result.stacks.values())
-        got = receiver.wait_for("good", total, 90)
+        got = receiver.wait_for("good", total)
         tap.ok(got == total > 0, "beside %d connections that do nothing a good one comes in"
                % IDLE_CONNECTIONS, got, total, result.log[-1500:])
         grown = receiver.memory() - before
@@ -472,11 +480,10 @@ def main():
         with receiver.connect() as connection:
             connection.sendall(call(b"x" * 100, length=1 << 20)[:-9])
             time.sleep(0.5)
-            start = time.monotonic()
             result = receiver.agent.stop(signal.SIGTERM)
-            seconds = time.monotonic() - start
-        tap.ok(result.status == 0 and not sending_warnings(result.log) and seconds < 5,
-               "it ends in order, and does not wait for who has not said all", seconds,
+        tap.ok(result.status == 0 and not sending_warnings(result.log)
+               and result.stop_seconds < STOP_SECONDS,
+               "it ends in order, and does not wait for who has not said all", result.stop_seconds,
                result.status, *sending_warnings(result.log))
     with tempfile.TemporaryDirectory(prefix="allframes-uploads-") as readable:
         os.chmod(readable, 0o755)

@@ -56,16 +56,16 @@ def click_button(page, text, within="body"):
         "(() => { document.querySelectorAll('[data-clicked]').forEach(e => delete e.dataset.clicked);"
         "const found = [...document.querySelectorAll(%s + ' button')].find(button =>"
         "button.innerText.trim() === %s); if (found) found.dataset.clicked = '1'; return found; })()"
-        % (json.dumps(within), json.dumps(text)), seconds=5)
+        % (json.dumps(within), json.dumps(text)))
     page.browser.click("[data-clicked]")
 
 
 def hash_has(page, text):
-    return bool(page.browser.wait("location.hash.includes(%s)" % json.dumps(text), seconds=10))
+    return bool(page.browser.wait("location.hash.includes(%s)" % json.dumps(text)))
 
 
 def hash_lacks(page, text):
-    return bool(page.browser.wait("!location.hash.includes(%s)" % json.dumps(text), seconds=10))
+    return bool(page.browser.wait("!location.hash.includes(%s)" % json.dumps(text)))
 
 
 def focused(page):
@@ -88,7 +88,7 @@ def click_node(page, geometry, node):
     page.browser.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
     page.browser.click(".flame canvas", (x, y - scrolled))
     page.browser.wait("document.querySelector('.flame .bar b')?.innerText === %s"
-                      % json.dumps(geometry.name(node)), seconds=10)
+                      % json.dumps(geometry.name(node)))
 
 
 def click_function(page, name, **query):
@@ -192,11 +192,11 @@ def check_sandwich_zoom(page):
     width = page.browser.place(callees + " canvas")[2]
     page.browser.click(callees + " canvas", geometry.place(child, width))
     shown = page.browser.wait("document.querySelector(%s + ' .bar b')?.innerText === %s"
-                              % (json.dumps(callees), json.dumps(name)), seconds=10)
+                              % (json.dumps(callees), json.dumps(name)))
     click_button(page, "Zoom out", callees)
     return bool(shown) and bool(page.browser.wait(
         "document.querySelector(%s + ' .bar b')?.innerText === '%s'"
-        % (json.dumps(callees), NATIVE_MIDDLE), seconds=10)), name
+        % (json.dumps(callees), NATIVE_MIDDLE))), name
 
 
 @control("Use as base")

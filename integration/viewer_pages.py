@@ -14,7 +14,7 @@ import build_targets
 import javas
 import pythons
 from browser import Browser
-from harness import OUTPUT, Agent, Program, parse_folded
+from harness import HANG_SECONDS, OUTPUT, Agent, Program, parse_folded
 
 ROW_PIXELS = 18
 SHOTS = os.path.join(OUTPUT, "viewer")
@@ -37,7 +37,7 @@ class Api:
 
     def fetch(self, address):
         """The body of an address relative to the page's."""
-        with urllib.request.urlopen(urllib.parse.urljoin(self.url, address), timeout=30) as answer:
+        with urllib.request.urlopen(urllib.parse.urljoin(self.url, address), timeout=HANG_SECONDS) as answer:
             return answer.read()
 
     def get(self, path, **query):
@@ -171,7 +171,7 @@ class Page:
         """Waits until the page says @samples; True if it comes to that."""
         return bool(self.browser.wait(
             "document.querySelector(%s)?.innerText.includes(%s)"
-            % (json.dumps(selector), json.dumps("{:,} samples".format(samples))), seconds=10))
+            % (json.dumps(selector), json.dumps("{:,} samples".format(samples)))))
 
     def chosen(self):
         """The chosen range in ms as the API has it; None if there is none. The address has times of the clock."""
@@ -220,12 +220,12 @@ def targets(languages):
             pids["native"] = stack.enter_context(program).pid
         interpreters = list(pythons.of_machine().values()) if "python" in languages else []
         if interpreters:
-            program = Program(*interpreters[-1].target("calls"), seconds=60)
+            program = Program(*interpreters[-1].target("calls"))
             pids["python"] = stack.enter_context(program).pid
         machines = list(javas.of_machine().values()) if "java" in languages else []
         if machines:
             target = {target.name: target for target in javas.build(["Calls"])}["Calls"]
-            program = Program(*machines[-1].target(target, "plain"), seconds=60)
+            program = Program(*machines[-1].target(target, "plain"))
             pids["java"] = stack.enter_context(program).pid
         yield pids
 
@@ -242,7 +242,7 @@ def wait_for_samples(page):
     return False
 
 
-def _wait_for_address(agent, pattern, seconds=30):
+def _wait_for_address(agent, pattern, seconds=HANG_SECONDS):
     end = time.monotonic() + seconds
     while not (found := pattern.search(agent.log_text())):
         if agent.process.poll() is not None or time.monotonic() > end:
