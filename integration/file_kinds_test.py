@@ -9,6 +9,7 @@ or error. Where there is none, frames may be flagged as guesses, and a walk that
 not wrong if it says so; 90 % have to be right all the same. usage: file_kinds_test.py [KIND...]
 """
 import collections
+import functools
 import os
 import subprocess
 import sys
@@ -98,36 +99,47 @@ def profile(started):
     return by_kind
 
 
-def start(tap, kind, directory):
-    """The running program, or None if it cannot be made, which is a result."""
-    # Not NAME.d: make takes that for a list of dependencies, if a killed test leaves it behind.
-    own = os.path.join(directory, kind.name + ".files")
-    os.mkdir(own)
+def or_failure(tap, kind, make, directory):
+    """What @make returns for the folder of @kind, or None if it cannot be made, which is a result."""
     try:
-        kind.build(own)
-        program = kind.start(own)
+        return make(directory)
     except (RuntimeError, subprocess.CalledProcessError) as problem:
         tap.ok(False, "stacks of %s" % kind.name, problem)
         return None
+
+
+def build(kind, directory):
+    os.mkdir(directory)
+    kind.build(directory)
+    return kind
+
+
+def start(kind, directory):
+    """The running program."""
+    program = kind.start(directory)
     with open("/proc/%d/comm" % program.pid, encoding="utf-8") as file:
         kind.comm = file.read().rstrip("\n")
     return program
 
 
 def check_group(tap, group, directory):
+    # Not NAME.d: make takes that for a list of dependencies, if a killed test leaves it behind.
+    folders = {kind: os.path.join(directory, kind.name + ".files") for kind in group}
+    # All are built before one runs, and none runs while they are judged.
+    built = [kind for kind in group
+             if or_failure(tap, kind, functools.partial(build, kind), folders[kind])]
     started = []
     try:
-        for kind in group:
-            program = start(tap, kind, directory)
+        for kind in built:
+            program = or_failure(tap, kind, functools.partial(start, kind), folders[kind])
             if program:
                 started.append((kind, program))
-        if started:
-            by_kind = profile(started)
-            for kind, _ in started:
-                judge(tap, kind, by_kind[kind.name])
+        by_kind = profile(started) if started else {}
     finally:
         for _, program in started:
             program.__exit__()
+    for kind, _ in started:
+        judge(tap, kind, by_kind[kind.name])
 
 
 def main():
