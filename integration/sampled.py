@@ -28,6 +28,12 @@ def wait_cpu(pids, seconds, then=lambda pid: None):
             then(pid)
 
 
+def run_for(pids, seconds):
+    """The stopped processes @pids go on, and each is stopped again when it has used @seconds of CPU time."""
+    signal_all(pids, signal.SIGCONT)
+    wait_cpu(pids, seconds, lambda pid: signal_all([pid], signal.SIGSTOP))
+
+
 @contextlib.contextmanager
 def stopped(pids):
     """The processes are stopped, and go on when the context is left at the latest."""
@@ -64,8 +70,7 @@ def sample_run(pids, rate, seconds, *options, **more):
                               **more) as agent:
         if not agent.wait_started(WAIT_SECONDS):
             raise RuntimeError("the agent did not start: " + agent.log_text())
-        signal_all(pids, signal.SIGCONT)
-        wait_cpu(pids, seconds, lambda pid: signal_all([pid], signal.SIGSTOP))
+        run_for(pids, seconds)
         result = agent.stop(seconds=WAIT_SECONDS)
         if result.status != 0:
             raise RuntimeError("the agent failed: " + result.log)
