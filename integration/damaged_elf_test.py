@@ -24,7 +24,7 @@ import chains
 from build_targets import TARGETS
 from harness import IS_LONG, Agent, Program, Tap, need_root
 
-SECONDS = 60 if IS_LONG else 8
+SECONDS = 60 if IS_LONG else 5
 RATE = 997
 RANDOM_COPIES = 60 if IS_LONG else 16
 HUGE = 1 << 63
