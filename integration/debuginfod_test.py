@@ -15,13 +15,12 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from harness import OUTPUT, ROOT, Agent, Program, Tap, need_root
+from harness import HANG_SECONDS, OUTPUT, ROOT, STOP_SECONDS, Agent, Program, Tap, need_root
+from sampled import run_for, stopped
 
 SOURCE = os.path.join(ROOT, "integration", "targets", "inlined.cpp")
 RATE = 197
-SECONDS = 3
-# For the server to look through its folder, and for the client to fetch, on a busy machine.
-WAIT_SECONDS = 60
+CPU_SECONDS = 0.5
 
 
 def run(*command):
@@ -68,7 +67,7 @@ class Server:
             return False
 
     def wait_for(self, identity):
-        end = time.monotonic() + WAIT_SECONDS
+        end = time.monotonic() + HANG_SECONDS
         while not self._gives(identity):
             if time.monotonic() > end or self._process.poll() is not None:
                 raise RuntimeError("debuginfod does not serve: " + self.log_text()[-2000:])
@@ -92,23 +91,23 @@ class Server:
 
 
 def profile(program, cache, urls, *options, fetched=None):
-    """The result of a run over @program, which goes on until the debug file of build id @fetched came, if given;
-    its stacks; and how long its end took.
+    """The result of a run over @program, which goes on until the debug file of build id @fetched came and was
+    read, if given, and its stacks.
     """
     environment = {"DEBUGINFOD_URLS": urls, "DEBUGINFOD_CACHE_PATH": cache, "DEBUGINFOD_TIMEOUT": "1000"}
-    with Agent("-samples-per-second", RATE, "-with-lines", "-log-level", "debug", "-pid", program.pid, *options,
-               environment=environment) as agent:
+    with stopped([program.pid]), Agent(
+            "-samples-per-second", RATE, "-with-lines", "-log-level", "debug", "-pid", program.pid, *options,
+            environment=environment) as agent:
         agent.wait_started()
-        end = time.monotonic() + WAIT_SECONDS
+        run_for([program.pid], CPU_SECONDS)
+        end = time.monotonic() + HANG_SECONDS
         while fetched and not os.path.exists(os.path.join(cache, fetched, "debuginfo")):
             if time.monotonic() > end:
                 break
             time.sleep(0.1)
-        time.sleep(SECONDS)
-        begin = time.monotonic()
+        run_for([program.pid], CPU_SECONDS)
         result = agent.stop()
-        seconds = time.monotonic() - begin
-        return result, result.stacks if result.status == 0 else {}, seconds
+        return result, result.stacks if result.status == 0 else {}
 
 
 def has_lines(stacks):
@@ -119,17 +118,17 @@ def has_lines(stacks):
 
 def check_fetched(tap, directory, server, program, identity):
     cache = os.path.join(directory, "cache")
-    result, stacks, _ = profile(program, cache, server.url)
+    result, stacks = profile(program, cache, server.url)
     tap.ok(result.status == 0 and stacks and not has_lines(stacks), "off by default: no lines",
            result.log[-2000:])
     tap.ok(not server.asked(), "and nobody is asked", server.asked())
-    result, stacks, _ = profile(program, cache, server.url, "-debuginfod", fetched=identity)
+    result, stacks = profile(program, cache, server.url, "-debuginfod", fetched=identity)
     tap.ok(has_lines(stacks), "-debuginfod: functions, inlined ones and lines",
            [str(stack) for stack in list(stacks)[:3]], result.log[-2000:], server.log_text()[-1000:])
     tap.ok(result.metrics["debug_files_fetched"] >= 1 and any(identity in line for line in server.asked()),
            "a debug file was fetched", result.metrics, server.asked())
     asked = len(server.asked())
-    result, stacks, _ = profile(program, cache, server.url, "-debuginfod")
+    result, stacks = profile(program, cache, server.url, "-debuginfod")
     tap.ok(has_lines(stacks), "a second run has the lines out of the client's cache", result.log[-2000:])
     tap.ok(not any(identity in line for line in server.asked()[asked:]), "and asks for that file no more",
            server.asked()[asked:])
@@ -140,7 +139,7 @@ def check_lying(tap, directory, program, identity, other):
     cache = os.path.join(directory, "forged")
     os.makedirs(os.path.join(cache, identity))
     shutil.copy(other, os.path.join(cache, identity, "debuginfo"))
-    result, stacks, _ = profile(program, cache, "http://127.0.0.1:1", "-debuginfod")
+    result, stacks = profile(program, cache, "http://127.0.0.1:1", "-debuginfod")
     tap.ok(result.status == 0 and stacks and not has_lines(stacks),
            "a debug file of another build id is not believed", result.log[-2000:])
 
@@ -150,10 +149,11 @@ def check_hanging(tap, directory, program):
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         silent.listen()
-        result, stacks, seconds = profile(program, os.path.join(directory, "empty"),
-                                  "http://127.0.0.1:%d" % silent.getsockname()[1], "-debuginfod")
+        result, stacks = profile(program, os.path.join(directory, "empty"),
+                                 "http://127.0.0.1:%d" % silent.getsockname()[1], "-debuginfod")
     tap.ok(result.status == 0 and any("outer" in str(stack) or "inl" in str(stack) for stack in stacks)
-           and seconds < 5, "a server that never answers holds nothing up", "%.1f s" % seconds, result.log[-2000:])
+           and result.stop_seconds < STOP_SECONDS, "a server that never answers holds nothing up",
+           "%.1f s" % result.stop_seconds, result.log[-2000:])
 
 
 def check_refused(tap):

@@ -9,6 +9,7 @@ or error. Where there is none, frames may be flagged as guesses, and a walk that
 not wrong if it says so; 90 % have to be right all the same. usage: file_kinds_test.py [KIND...]
 """
 import collections
+import functools
 import os
 import subprocess
 import sys
@@ -17,13 +18,15 @@ import tempfile
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import chains
 from file_kinds import KINDS
-from harness import IS_LONG, OUTPUT, Tap, need_root, run_agent, share
+from harness import IS_LONG, OUTPUT, Tap, need_root, share
+from sampled import sample
 
 RATE = 997
-SECONDS = 20 if IS_LONG else 2
+# Of each program, in a run.
+CPU_SECONDS = 5 if IS_LONG else 0.3
 ROUNDS_MAX = 6
 # So many programs share the machine in a run.
-AT_ONCE = 6
+AT_ONCE = 10
 SAMPLES_PER_KIND = 200
 RIGHT_PERCENT_OF_GUESSES = 90
 GUESS = "_[?]"
@@ -73,53 +76,70 @@ def judge(tap, kind, stacks):
                                                        share(guessed, total), total))
 
 
+def count_judged(stacks):
+    """Samples that were taken after the unwind rows were loaded."""
+    return sum(count for stack, count in stacks.items() if NOT_LOADED not in stack.errors)
+
+
 def profile(started):
     """Stacks of each of @started, pairs of kind and program."""
     by_kind = collections.defaultdict(collections.Counter)
-    pids = ",".join(str(program.pid) for _, program in started)
+    lacking = started
     for _ in range(ROUNDS_MAX):
-        result = run_agent("-samples-per-second", RATE, "-duration", "%ds" % SECONDS, "-pid", pids)
-        if result.status != 0:
-            raise RuntimeError("the agent failed: " + result.log)
-        for stack, count in result.stacks.items():
+        stacks = sample([program.pid for _, program in lacking], RATE, CPU_SECONDS)
+        for stack, count in stacks.items():
             owners = [kind for kind, _ in started if kind.comm == stack.comm]
             if len(owners) != 1:
                 raise RuntimeError("whose is %s?" % stack.comm)
             by_kind[owners[0].name][stack] += count
-        if all(by_kind[kind.name].total() >= SAMPLES_PER_KIND for kind, _ in started):
+        lacking = [(kind, program) for kind, program in started
+                   if count_judged(by_kind[kind.name]) < SAMPLES_PER_KIND]
+        if not lacking:
             break
     return by_kind
 
 
-def start(tap, kind, directory):
-    """The running program, or None if it cannot be made, which is a result."""
-    own = os.path.join(directory, kind.name + ".d")
-    os.mkdir(own)
+def or_failure(tap, kind, make, directory):
+    """What @make returns for the folder of @kind, or None if it cannot be made, which is a result."""
     try:
-        kind.build(own)
-        program = kind.start(own)
+        return make(directory)
     except (RuntimeError, subprocess.CalledProcessError) as problem:
         tap.ok(False, "stacks of %s" % kind.name, problem)
         return None
+
+
+def build(kind, directory):
+    os.mkdir(directory)
+    kind.build(directory)
+    return kind
+
+
+def start(kind, directory):
+    """The running program."""
+    program = kind.start(directory)
     with open("/proc/%d/comm" % program.pid, encoding="utf-8") as file:
         kind.comm = file.read().rstrip("\n")
     return program
 
 
 def check_group(tap, group, directory):
+    # Not NAME.d: make takes that for a list of dependencies, if a killed test leaves it behind.
+    folders = {kind: os.path.join(directory, kind.name + ".files") for kind in group}
+    # All are built before one runs, and none runs while they are judged.
+    built = [kind for kind in group
+             if or_failure(tap, kind, functools.partial(build, kind), folders[kind])]
     started = []
     try:
-        for kind in group:
-            program = start(tap, kind, directory)
+        for kind in built:
+            program = or_failure(tap, kind, functools.partial(start, kind), folders[kind])
             if program:
                 started.append((kind, program))
-        if started:
-            by_kind = profile(started)
-            for kind, _ in started:
-                judge(tap, kind, by_kind[kind.name])
+        by_kind = profile(started) if started else {}
     finally:
         for _, program in started:
             program.__exit__()
+    for kind, _ in started:
+        judge(tap, kind, by_kind[kind.name])
 
 
 def main():

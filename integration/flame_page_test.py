@@ -14,11 +14,13 @@ import tempfile
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import browser as browsers
 from browser import Browser
-from harness import OUTPUT, Agent, Tap, need_root, parse_folded
+from harness import OUTPUT, Tap, need_root, parse_folded
+from sampled import sample_run
 from viewer_pages import KNOWN_FUNCTIONS, Geometry, targets
 
 RATE = 199
-SECONDS = "5s"
+# Of each program.
+CPU_SECONDS = 1
 SHOTS = os.path.join(OUTPUT, "viewer")
 # Of a name in folded stacks; the page has the kind and flags for them.
 MARK = re.compile(r"_\[[kij?~]\]$")
@@ -100,19 +102,18 @@ def main():
     tap = Tap()
     need_root(tap, "a profile as a page")
     os.makedirs(SHOTS, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="allframes-page-") as directory, targets(KNOWN_FUNCTIONS) as pids:
+    with tempfile.TemporaryDirectory(prefix="allframes-page-") as directory:
         outputs = [os.path.join(directory, "a" + suffix) for suffix in (".folded", ".html")]
-        with Agent("-samples-per-second", RATE, "-duration", SECONDS, outputs=outputs) as agent:
-            result = agent.wait()
-        if tap.ok(result.status == 0, "the agent ends well", result.log[-2000:]):
-            with open(outputs[0], encoding="utf-8", errors="surrogateescape") as file:
-                folded = parse_folded(file.read())
-            profile = profile_of(outputs[1])
-            check_tree(tap, profile, folded, pids)
-            if browsers.COMMAND:
-                check_page(tap, outputs[1], profile, folded)
-            else:
-                tap.skip("the page in a browser", "needs chromium")
+        with targets(KNOWN_FUNCTIONS) as pids:
+            sample_run(list(pids.values()), RATE, CPU_SECONDS, outputs=outputs)
+        with open(outputs[0], encoding="utf-8", errors="surrogateescape") as file:
+            folded = parse_folded(file.read())
+        profile = profile_of(outputs[1])
+        check_tree(tap, profile, folded, pids)
+        if browsers.COMMAND:
+            check_page(tap, outputs[1], profile, folded)
+        else:
+            tap.skip("the page in a browser", "needs chromium")
     tap.finish()
 
 

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# time limit: 120 s
 """Names, files and lines of code made at run time, from the jitdump files of real runtimes.
 
 V8 and CPython keep up to 2 MB of records before they write them: the programs here make enough code
@@ -15,10 +14,12 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from harness import Program, Tap, need_root, run_agent
+from harness import Program, Tap, need_root
 from pprof_reader import Profile
+from sampled import sample_run
 
 RATE = 499
+CPU_SECONDS = 1
 LEAST_SAMPLES = 100
 # The inner loop has a line of its own, in which nearly all time goes.
 NODE_SCRIPT = """
@@ -59,10 +60,7 @@ while True:
 def folded(directory, pid, *options):
     """Lines of the folded stacks, with their counts, and the frames of the pprof file."""
     outputs = [os.path.join(directory, "out." + kind) for kind in ("folded", "pb.gz")]
-    result = run_agent("-samples-per-second", RATE, "-duration", "3s", "-pid", pid, *options,
-                       outputs=outputs)
-    if result.status != 0:
-        raise RuntimeError("the agent failed: " + result.log)
+    sample_run([pid], RATE, CPU_SECONDS, *options, outputs=outputs)
     with open(outputs[0], encoding="utf-8", errors="replace") as file:
         lines = [line.rsplit(" ", 1) for line in file.read().splitlines()]
     frames = str([sample.frames for sample in Profile(outputs[1]).samples])

@@ -13,14 +13,25 @@ from harness import Agent, FinishedResult, cpu_seconds
 WAIT_SECONDS = 300
 
 
-def wait_cpu(pids, seconds):
-    """Waits until each process of @pids has used @seconds more of CPU time, or has ended."""
+def wait_cpu(pids, seconds, then=lambda pid: None):
+    """Waits until each process of @pids has used @seconds more of CPU time, or has ended; calls @then
+    with each of them when it has.
+    """
     wanted = {pid: cpu_seconds(pid) + seconds for pid in pids}
     end = time.monotonic() + WAIT_SECONDS
-    while any(is_alive(pid) and cpu_seconds(pid) < wanted[pid] for pid in pids):
+    while wanted:
         if time.monotonic() > end:
-            raise RuntimeError("no CPU time for one of the processes %s" % pids)
+            raise RuntimeError("no CPU time for one of the processes %s" % list(wanted))
         time.sleep(0.05)
+        for pid in [pid for pid in wanted if not is_alive(pid) or cpu_seconds(pid) >= wanted[pid]]:
+            del wanted[pid]
+            then(pid)
+
+
+def run_for(pids, seconds):
+    """The stopped processes @pids go on, and each is stopped again when it has used @seconds of CPU time."""
+    signal_all(pids, signal.SIGCONT)
+    wait_cpu(pids, seconds, lambda pid: signal_all([pid], signal.SIGSTOP))
 
 
 @contextlib.contextmanager
@@ -52,14 +63,14 @@ def sample(pids, rate, seconds, **more):
 
 def sample_run(pids, rate, seconds, *options, **more):
     """The agent's result of such a run. It must have started and ended well. The processes are stopped
-    until the agent samples: it gets ready the sooner.
+    until the agent samples, so that it gets ready the sooner, and each one again when it has had its
+    time, so that the others get theirs.
     """
     with stopped(pids), Agent("-samples-per-second", rate, "-pid", ",".join(map(str, pids)), *options,
                               **more) as agent:
         if not agent.wait_started(WAIT_SECONDS):
             raise RuntimeError("the agent did not start: " + agent.log_text())
-        signal_all(pids, signal.SIGCONT)
-        wait_cpu(pids, seconds)
+        run_for(pids, seconds)
         result = agent.stop(seconds=WAIT_SECONDS)
         if result.status != 0:
             raise RuntimeError("the agent failed: " + result.log)
