@@ -16,8 +16,8 @@ import sys
 import tempfile
 import time
 
-from harness import (AGENT, HANG_SECONDS, START_LINE, Agent, Program, Tap, cpu_seconds, die_with_parent, need_root,
-                     parse_folded)
+from harness import (AGENT, HANG_SECONDS, START_LINE, Agent, Program, Tap, cpu_seconds,
+                     die_with_parent, need_root, parse_folded)
 
 RATE = 997
 # CPU time of the target, for some samples.
