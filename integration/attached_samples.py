@@ -10,6 +10,7 @@ import time
 
 from harness import Agent, FinishedResult, parse_folded, without_native_lines
 from sample_times import SampleTimes
+from sampled import run_at_most
 
 ATTACHED_RATE = 997
 # On a busy machine, until the agent has started, attached, and ended.
@@ -52,10 +53,11 @@ def _wait_published(agent, pids, is_known):
 
 
 def sample_attached(programs, seconds, *options, rate=ATTACHED_RATE, selection=None, is_known=True,
-                    stays_stopped=False):
+                    stays_stopped=False, cpu_seconds=None):
     """What an agent left that samples @programs while they run, an AgentResult with @times, the SampleTimes.
     They are stopped until it knows their unwind rows or runtimes, so that no sample comes before, and while
-    it ends. @selection: options in place of -pid; @is_known: it will attach to their runtimes.
+    it ends. They run for @seconds, or for less: each until it has used @cpu_seconds. @selection: options in
+    place of -pid; @is_known: it will attach to their runtimes.
     """
     pids = {program.pid for program in programs}
     has_lines = "-with-lines" in options
@@ -72,8 +74,11 @@ def sample_attached(programs, seconds, *options, rate=ATTACHED_RATE, selection=N
             if not agent.wait_started(AGENT_MAX_SECONDS):
                 raise RuntimeError("the agent failed: " + agent.log_text())
             _wait_published(agent, pids, is_known)
-            signal_all(signal.SIGCONT)
-            time.sleep(seconds)
+            if cpu_seconds:
+                run_at_most(pids, cpu_seconds, seconds)
+            else:
+                signal_all(signal.SIGCONT)
+                time.sleep(seconds)
             signal_all(signal.SIGSTOP)
             # What is in the rings is named while the programs are there.
             result = agent.stop(seconds=AGENT_MAX_SECONDS)

@@ -204,14 +204,15 @@ def groups_of(cases, at_once=AT_ONCE):
 
 
 class Judge:
-    """Judges the targets of one test. @seconds: of one round; @options: of the agent; @is_known: the
-    agent attaches to the targets' runtime.
+    """Judges the targets of one test. @seconds: of one round, which is shorter where each target has used
+    @cpu_seconds before; @options: of the agent; @is_known: the agent attaches to the targets' runtime.
     """
 
-    def __init__(self, tap, test, seconds, *options, is_known=True, at_once=AT_ONCE):
+    def __init__(self, tap, test, seconds, *options, is_known=True, at_once=AT_ONCE, cpu_seconds=None):
         self._tap = tap
         self._run = bad_events.Run(test)
         self._seconds = seconds
+        self._cpu_seconds = cpu_seconds
         self._options = options
         self._is_known = is_known
         self._at_once = at_once
@@ -240,7 +241,9 @@ class Judge:
             result = sample_attached(
                 [case.program for case in lacking], self._seconds, *self._options,
                 selection=["-comm", lacking[0].comm] if lacking[0].forks else None,
-                is_known=self._is_known, stays_stopped=True)
+                is_known=self._is_known, stays_stopped=True,
+                # What forks uses its time in processes that are gone.
+                cpu_seconds=None if lacking[0].forks else self._cpu_seconds)
             by_comm = stacks_by_comm(result.stacks)
             unexpected = set(by_comm) - {case.comm for case in lacking}
             if unexpected:

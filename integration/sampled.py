@@ -13,25 +13,41 @@ from harness import Agent, FinishedResult, cpu_seconds
 WAIT_SECONDS = 300
 
 
-def wait_cpu(pids, seconds, then=lambda pid: None):
-    """Waits until each process of @pids has used @seconds more of CPU time, or has ended; calls @then
-    with each of them when it has.
+def _wait_cpu(pids, seconds, limit_seconds, then):
+    """Waits until each process of @pids has used @seconds more of CPU time, or has ended, for
+    @limit_seconds at most; calls @then with each of them when it has. Returns those that have not.
     """
     wanted = {pid: cpu_seconds(pid) + seconds for pid in pids}
-    end = time.monotonic() + WAIT_SECONDS
-    while wanted:
-        if time.monotonic() > end:
-            raise RuntimeError("no CPU time for one of the processes %s" % list(wanted))
+    end = time.monotonic() + limit_seconds
+    while wanted and time.monotonic() < end:
         time.sleep(0.05)
         for pid in [pid for pid in wanted if not is_alive(pid) or cpu_seconds(pid) >= wanted[pid]]:
             del wanted[pid]
             then(pid)
+    return list(wanted)
+
+
+def _need_none(hanging):
+    if hanging:
+        raise RuntimeError("no CPU time for one of the processes %s" % hanging)
+
+
+def wait_cpu(pids, seconds):
+    """Waits until each process of @pids has used @seconds more of CPU time, or has ended."""
+    _need_none(_wait_cpu(pids, seconds, WAIT_SECONDS, lambda pid: None))
+
+
+def run_at_most(pids, seconds, limit_seconds):
+    """The stopped processes @pids go on, and each is stopped again when it has used @seconds of CPU time.
+    Returns those that have not used it after @limit_seconds, and go on.
+    """
+    signal_all(pids, signal.SIGCONT)
+    return _wait_cpu(pids, seconds, limit_seconds, lambda pid: signal_all([pid], signal.SIGSTOP))
 
 
 def run_for(pids, seconds):
-    """The stopped processes @pids go on, and each is stopped again when it has used @seconds of CPU time."""
-    signal_all(pids, signal.SIGCONT)
-    wait_cpu(pids, seconds, lambda pid: signal_all([pid], signal.SIGSTOP))
+    """As run_at_most(), for processes that use so much some time."""
+    _need_none(run_at_most(pids, seconds, WAIT_SECONDS))
 
 
 @contextlib.contextmanager

@@ -16,12 +16,10 @@ import sys
 import tempfile
 import time
 
-from harness import (AGENT, START_LINE, Agent, Program, Tap, cpu_seconds, die_with_parent, need_root,
-                     parse_folded)
+from harness import (AGENT, HANG_SECONDS, START_LINE, Agent, Program, Tap, cpu_seconds,
+                     die_with_parent, need_root, parse_folded)
 
 RATE = 997
-# For a hang; nothing is judged by it.
-HANG_SECONDS = 60
 # CPU time of the target, for some samples.
 CPU_SECONDS = 0.1
 # Busy for a third of the time.
@@ -262,6 +260,8 @@ def check_second_signal(tap, target, directory):
 def main():
     tap = Tap()
     need_root(tap, "signals that stop the agent")
+    # Whoever runs the tests by nohup hands on a SIGHUP that is ignored.
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     with Program(sys.executable, "-c", TARGET) as target:
         with open("/proc/%d/comm" % target.pid) as file:
             target.comm = file.read().strip()

@@ -15,7 +15,7 @@ static const struct {
 	const char *name;
 	int (*run)(int argc, char **argv);
 } tests[] = {
-#define X(name) {#name, name##_main},
+#define X(name) { #name, name##_main },
 	UNIT_TESTS
 #undef X
 };
@@ -33,6 +33,7 @@ int main(int argc, char **argv)
 			return tests[i].run(argc, argv);
 	if (unit_tests_enter)
 		unit_tests_enter(argc, argv);
-	fprintf(stderr, "%s: start it by the name of a test, as one of the links beside it\n", argv[0]);
+	fprintf(stderr, "%s: start it by the name of a test, as one of the links beside it\n",
+		argv[0]);
 	return 2;
 }
