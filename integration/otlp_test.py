@@ -14,19 +14,20 @@ import time
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import build_targets
 from build_targets import TARGETS
-from harness import HANG_SECONDS, Agent, Program, Tap, need_root
+from harness import Agent, Program, Tap, need_root
 from otlp_collector import Collector, read_requests, without_comm
+from sampled import run_for, sample_run, stopped
 
 PROGRAMS = ["calls", "threads", "syscalls", "exceptions"]
 RATE = 97
 
 
 class Run:
-    """One run of the agent against a collector that answers well. With an environment, that names
-    the collector too.
+    """One run of the agent over the processes @pids against a collector that answers well, until each
+    had @seconds of CPU time. With an environment, that names the collector too.
     """
 
-    def __init__(self, *options, seconds=2, environment=None):
+    def __init__(self, pids, *options, seconds=0.5, environment=None):
         with Collector() as collector, tempfile.TemporaryDirectory() as directory:
             otlp = os.path.join(directory, "all.otlp")
             folded = os.path.join(directory, "all.folded")
@@ -35,12 +36,16 @@ class Run:
                 where = []
                 environment = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://" + collector.address,
                                **environment}
-            with Agent(*where, "-samples-per-second", RATE, "-reporter-interval", "1s", "-duration",
-                       "%ds" % seconds, "-log-level", "debug", *options,
-                       outputs=[folded, otlp], environment=environment) as agent:
+            with stopped(pids), Agent(
+                    *where, "-samples-per-second", RATE, "-reporter-interval", "1s", "-reporter-jitter", "0",
+                    "-pid", ",".join(map(str, pids)), "-log-level", "debug", *options,
+                    outputs=[folded, otlp], environment=environment) as agent:
                 agent.folded_path = folded
-                self.result = agent.wait(seconds + HANG_SECONDS)
-                self.pid = agent.pid
+                agent.wait_started()
+                start = time.monotonic()
+                run_for(pids, seconds)
+                self.seconds = time.monotonic() - start
+                self.result = agent.stop()
                 self.stacks = self.result.stacks if os.path.exists(folded) else None
             self.received = collector.stop()
             self.is_whole = self.stacks is not None and os.path.exists(otlp)
@@ -77,12 +82,13 @@ def check_run(tap, run, name):
     return True
 
 
-def check_stacks(tap):
-    run = Run(seconds=4)
+def check_stacks(tap, pids):
+    run = Run(pids, seconds=2)
     if not check_run(tap, run, "by container, as it is by default"):
         return
-    tap.ok(3 <= run.received.requests <= 7, "a request for each interval", run.received.requests)
-    tap.ok(run.received.samples_all > 200, "of a busy machine", run.received.samples_all)
+    tap.ok(run.seconds - 2 <= run.received.requests <= run.seconds + 2, "a request for each interval",
+           run.received.requests, run.seconds)
+    tap.ok(run.received.samples_all > 200, "of all samples", run.received.samples_all)
     unnamed = [stack for stack in run.received.stacks if "+0x" in stack]
     tap.ok(len(unnamed) > 0.5 * len(run.received.stacks),
            "native frames go without names, for the backend to find",
@@ -121,8 +127,9 @@ def check_groupings(tap):
     with tempfile.NamedTemporaryFile("w", suffix=".header") as file:
         file.write("from a file\n")
         file.flush()
-        with Program(TARGETS["threads"].path) as program:
-            run = Run("-resource-grouping", "process", "-with-cpu", "-tags",
+        with Program(TARGETS["threads"].path) as program, Program(TARGETS["calls"].path) as other:
+            pids = [program.pid, other.pid]
+            run = Run(pids, "-resource-grouping", "process", "-with-cpu", "-tags",
                       "rack:b12,host.name:another", "-header", "x-scope=team one", "-header",
                       "authorization=@" + file.name)
             if check_run(tap, run, "by process, with CPUs"):
@@ -136,7 +143,7 @@ def check_groupings(tap):
             cpus = {int(cpu) for cpu in run.received.values("sample", "cpu.logical_number")}
             tap.ok(cpus and cpus <= set(range(os.cpu_count())), "the CPUs are those there are",
                    cpus)
-            run = Run("-resource-grouping", "service",
+            run = Run(pids, "-resource-grouping", "service",
                       environment={"OTEL_EXPORTER_OTLP_HEADERS": "x-from=environment"})
             if check_run(tap, run, "by service"):
                 check_places(tap, run, program.pid, {**COMMON, **by_sample})
@@ -150,7 +157,7 @@ def check_groupings(tap):
 def check_service_name(tap):
     environment = {**os.environ, "OTEL_SERVICE_NAME": "the shop \u20ac"}
     with Program(TARGETS["calls"].path, env=environment) as program:
-        run = Run("-pid", program.pid, seconds=2)
+        run = Run([program.pid])
         if not check_run(tap, run, "one process alone"):
             return
         tap.ok(run.received.values("resource", "service.name") == {"the shop \u20ac"},
@@ -196,7 +203,7 @@ def check_containers(tap):
             with open(os.path.join(path, "cgroup.procs"), "w", encoding="ascii") as file:
                 file.write(str(program.pid))
             for grouping, place in ("container", "resource"), ("service", "sample"):
-                run = Run("-resource-grouping", grouping, seconds=1)
+                run = Run([program.pid], "-resource-grouping", grouping)
                 tap.ok(not run.received.broken_rules
                        and container in run.received.values(place, "container.id")
                        and not run.received.values("sample" if place == "resource" else "resource",
@@ -209,10 +216,9 @@ def check_containers(tap):
 
 def check_compression(tap):
     """And that the rule which asks for it can be broken by an agent."""
-    with Collector() as collector:
-        with Agent("-collection-agent", collector.address, "-disable-tls", "-duration", "1s",
-                   environment={"OTEL_EXPORTER_OTLP_COMPRESSION": "none"}) as agent:
-            result = agent.wait()
+    with Collector() as collector, Program(TARGETS["calls"].path) as program:
+        result = sample_run([program.pid], RATE, 0.5, "-collection-agent", collector.address, "-disable-tls",
+                            environment={"OTEL_EXPORTER_OTLP_COMPRESSION": "none"})
         received = collector.stop()
     tap.ok(result.status == 0 and set(received.broken_rules) == {"2"}
            and received.wire_bytes == received.raw_bytes,
@@ -228,14 +234,15 @@ def main():
         tap.finish()
     programs = [Program(TARGETS[name].path) for name in PROGRAMS if name != "threads"]
     try:
-        check_stacks(tap)
-        check_groupings(tap)
+        check_stacks(tap, [program.pid for program in programs])
+        # Beside them.
         check_service_name(tap)
-        check_containers(tap)
-        check_compression(tap)
     finally:
         for program in programs:
             program.__exit__()
+    check_groupings(tap)
+    check_containers(tap)
+    check_compression(tap)
     tap.finish()
 
 
