@@ -5,6 +5,7 @@ one clear line for each thing that does not fit: wrong authority, expired certif
 plain text to a TLS port and the reverse.
 """
 import concurrent.futures
+import functools
 import os
 import signal
 import sys
@@ -13,49 +14,72 @@ import time
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import build_targets
 from build_targets import TARGETS
-from harness import Agent, Program, Tap, need_root
+from harness import HANG_SECONDS, Agent, Program, Tap, need_root
 from otlp_collector import Certificates, Collector, sending_warnings
+from sampled import sample_run
 
 RATE = 97
+CPU_SECONDS = 0.5
+# A few samples for each request, and the rest of the CPU for the agents.
+NEARLY_IDLE = """
+import time
+print("ready", flush=True)
+while True:
+    end = time.process_time() + 0.01
+    while time.process_time() < end:
+        pass
+    time.sleep(0.05)
+"""
 
 
 def options(address, *more):
-    return ["-collection-agent", address, "-samples-per-second", RATE, "-reporter-interval",
-            "500ms", "-reporter-jitter", "0", "-log-level", "debug", *more]
+    return ["-collection-agent", address, "-reporter-interval", "500ms", "-reporter-jitter", "0",
+            "-log-level", "debug", *more]
 
 
-def check_good(tap, name, collector_options, agent_options):
+def start_agent(pid, *more):
+    return Agent("-samples-per-second", RATE, "-pid", pid, *more)
+
+
+def wait_for_warning(agent, words=""):
+    """Waits until the agent's log says something about sending that has @words in it."""
+    end = time.monotonic() + HANG_SECONDS
+    while time.monotonic() < end:
+        if any(words in line for line in sending_warnings(agent.log_text())):
+            return
+        time.sleep(0.1)
+
+
+def check_good(tap, name, pid, collector_options, agent_options):
     """The agent sends with these options, and everything comes."""
     with Collector(*collector_options) as collector:
-        with Agent(*options(collector.address, *agent_options), "-duration", "2s") as agent:
-            result = agent.wait()
-            total = sum(result.stacks.values())
+        result = sample_run([pid], RATE, CPU_SECONDS, *options(collector.address, *agent_options))
+        total = sum(result.stacks.values())
         received = collector.stop()
-    tap.ok(result.status == 0 and received.samples_once == total > 0 and not sending_warnings(result.log)
+    tap.ok(received.samples_once == total > 0 and not sending_warnings(result.log)
            and not received.broken_rules, name, result.log[-2000:], received.broken(),
            received.log[-1000:])
 
 
-def run_bad(case):
+def run_bad(pid, case):
     """(the agent's result, whether it went on, what the collector got) of one of bad_cases()."""
     _, _, collector_options, agent_options = case
     with Collector(*collector_options) as collector:
-        with Agent(*options(collector.address, *agent_options)) as agent:
+        with start_agent(pid, *options(collector.address, *agent_options)) as agent:
             agent.wait_started()
-            end = time.monotonic() + 20
-            while not sending_warnings(agent.log_text()) and time.monotonic() < end:
-                time.sleep(0.1)
+            wait_for_warning(agent)
+            # For a second line, which there must not be.
             time.sleep(1.5)
             lives = agent.process.poll() is None
             result = agent.stop(signal.SIGTERM)
         return result, lives, collector.stop()
 
 
-def check_bad(tap, cases):
+def check_bad(tap, pid, cases):
     """Nothing can be sent; one line says why, and the agent lives on."""
     # Side by side, since each waits for its end in vain.
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
-        outcomes = list(pool.map(run_bad, cases))
+        outcomes = list(pool.map(functools.partial(run_bad, pid), cases))
     for (name, words, _, _), (result, lives, received) in zip(cases, outcomes):
         lines = sending_warnings(result.log)
         tap.ok(lives and result.status == 0 and received.samples_all == 0,
@@ -66,19 +90,19 @@ def check_bad(tap, cases):
             tap.note(line)
 
 
-def check_change(tap, certificates):
+def check_change(tap, pid, certificates):
     """The collector comes back with another certificate: of a stranger, then of the authority."""
     first = certificates.make("first")
     stranger = certificates.make("stranger", ca="other")
     second = certificates.make("second")
     with Collector("-tls-cert", first[0], "-tls-key", first[1]) as collector:
         address = collector.address
-        with Agent(*options(address, "-tls-ca", certificates.ca)) as agent:
+        with start_agent(pid, *options(address, "-tls-ca", certificates.ca)) as agent:
             before = collector.wait_for(lambda received: received.samples_taken > 0)
             collector.stop()
             with Collector("-tls-cert", stranger[0], "-tls-key", stranger[1],
                            listen=address) as another:
-                time.sleep(3)
+                wait_for_warning(agent, "signed by no CA that is trusted")
                 between = another.stop()
             with Collector("-tls-cert", second[0], "-tls-key", second[1],
                            listen=address) as last:
@@ -103,7 +127,7 @@ def main():
     if not build_targets.build(["calls"]):
         tap.skip("OTLP over TLS", "a compiler is missing")
         tap.finish()
-    with Certificates() as certificates, Program(TARGETS["calls"].path):
+    with Certificates() as certificates:
         other = certificates.other_ca()
         server = certificates.make("server")
         client = certificates.make("client")
@@ -113,10 +137,11 @@ def main():
         tls = ["-tls-cert", server[0], "-tls-key", server[1]]
         mutual = [*tls, "-client-ca", certificates.ca]
         trust = ["-tls-ca", certificates.ca]
-        check_good(tap, "TLS with an authority of our own", tls, trust)
-        check_good(tap, "a client certificate", mutual,
-                   [*trust, "-tls-cert", client[0], "-tls-key", client[1]])
-        check_bad(tap, [
+        with Program(TARGETS["calls"].path) as program:
+            check_good(tap, "TLS with an authority of our own", program.pid, tls, trust)
+            check_good(tap, "a client certificate", program.pid, mutual,
+                       [*trust, "-tls-cert", client[0], "-tls-key", client[1]])
+        cases = [
             ("another authority", "signed by no CA that is trusted", tls, ["-tls-ca", other]),
             ("the system's authorities", "signed by no CA that is trusted", tls, []),
             ("an expired certificate", "has expired",
@@ -128,8 +153,10 @@ def main():
              [*trust, "-tls-cert", guest[0], "-tls-key", guest[1]]),
             ("TLS to a plain port", "speaks no TLS", [], trust),
             ("plain text to a TLS port", "may want TLS", tls, ["-disable-tls"]),
-        ])
-        check_change(tap, certificates)
+        ]
+        with Program(sys.executable, "-c", NEARLY_IDLE) as program:
+            check_bad(tap, program.pid, cases)
+            check_change(tap, program.pid, certificates)
     tap.finish()
 
 
