@@ -97,7 +97,8 @@ def check_whole(tap, directory):
         for go in list(gos.at_hand(False).values())[:1]:
             command = go.build(gos.find_targets(["calls"])["calls"], "plain")
             known["Go"] = stack.enter_context(Program(*command, ready=False)).pid
-        result = run_agent("-doctor", outputs=[])
+        pids = [unknown.pid, stripped.pid, *([perl.pid] if perl else []), *known.values()]
+        result = run_agent("-doctor", "-pid", ",".join(map(str, pids)), outputs=[])
     text = result.output
     tap.ok(result.status == 0, "the doctor ends well", result.status, result.log)
     tap.ok("Kernel and privileges\n  ok " in text and "the kernel programs load with" in text,
