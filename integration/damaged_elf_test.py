@@ -22,9 +22,13 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import build_targets
 import chains
 from build_targets import TARGETS
-from harness import IS_LONG, Agent, Program, Tap, need_root
+from harness import HANG_SECONDS, IS_LONG, Agent, Program, Tap, need_root
+from sampled import stopped, wait_cpu
 
-SECONDS = 60 if IS_LONG else 8
+SECONDS = 60 if IS_LONG else 5
+# At least, of files and of the CPU time of a whole program.
+SHAKEN = SECONDS / 4
+CPU_SECONDS = 0.4
 RATE = 997
 RANDOM_COPIES = 60 if IS_LONG else 16
 HUGE = 1 << 63
@@ -249,6 +253,11 @@ class Shaker:
             program.process.poll()
         os.unlink(library)
 
+    def wait_for(self, count):
+        end = time.monotonic() + HANG_SECONDS
+        while self.count < count and time.monotonic() < end:
+            time.sleep(0.1)
+
     def stop(self):
         self._stop.set()
         self._thread.join()
@@ -270,32 +279,38 @@ def main():
             for path in paths.values():
                 programs.append(Program("nice", "-n", "10", path, ready=False))
             ready = [program for program in programs if program.wait_ready()]
-            whole = Program("nice", "-n", "-10", TARGETS["alloca"].path)
+            whole = Program(TARGETS["alloca"].path)
             programs.append(whole)
             tap.ok(len(ready) == len(paths), "all damaged programs run", len(ready), len(paths))
-            with Agent("-samples-per-second", RATE, "-duration", "%ds" % SECONDS) as agent:
+            with Agent("-samples-per-second", RATE) as agent:
+                with stopped([program.pid for program in programs]):
+                    agent.wait_started()
+                begin = time.monotonic()
                 shaker = Shaker(directory)
                 try:
-                    time.sleep(SECONDS * 0.7)
+                    time.sleep(SECONDS)
+                    wait_cpu([whole.pid], CPU_SECONDS)
+                    shaker.wait_for(SHAKEN)
                     rss = peak_rss_mb(agent.pid)
                 finally:
                     shaker.stop()
-                result = agent.wait()
+                result = agent.stop()
+                seconds = time.monotonic() - begin
                 stacks = result.stacks
         finally:
             for program in programs:
                 program.__exit__()
     tap.ok(result.status == 0, "the agent lives", "status %d" % result.status, result.log[-3000:])
     tap.ok(rss < RSS_MAX_MB, "the agent's memory stays small", "%.0f MB at most" % rss)
-    tap.ok(shaker.count >= SECONDS / 4, "files changed their length while they were mapped",
+    tap.ok(shaker.count >= SHAKEN, "files changed their length while they were mapped",
            shaker.count)
-    check_log(tap, paths, result.log, shaker.count)
+    check_log(tap, paths, result.log, shaker.count, seconds)
     check_stacks(tap, paths, stacks)
     tap.note("%d programs, %d files shaken, %.0f MB at most" % (len(paths), shaker.count, rss))
     tap.finish()
 
 
-def check_log(tap, paths, log, shaken):
+def check_log(tap, paths, log, shaken, seconds):
     lines = collections.Counter()
     for line in log.splitlines():
         for name, path in paths.items():
@@ -305,7 +320,7 @@ def check_log(tap, paths, log, shaken):
     tap.ok(not doubled, "each damaged file has at most one line", *doubled)
     count = log.count("\n")
     # A burst, then one a second, and what the agent says of itself.
-    tap.ok(count <= 20 + 2 * SECONDS + 10, "the log is limited",
+    tap.ok(count <= 20 + 2 * seconds + 10, "the log is limited",
            "%d lines, %d files shaken" % (count, shaken), log[-1000:])
     # Where only the tables are damaged, rows come from the code.
     tap.ok(lines["eh_too_large"], "a file that gives no rows at all is told", log[-3000:])

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # long
+# alone: it measures what the agent costs
 # time limit: 900 s
 """The viewer's page in a headless Chromium, on a live profile of programs whose stacks are known:
 all of it is clicked through, and its numbers are compared with the folded stacks of the same

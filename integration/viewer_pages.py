@@ -19,6 +19,7 @@ from harness import HANG_SECONDS, OUTPUT, Agent, Program, parse_folded
 ROW_PIXELS = 18
 SHOTS = os.path.join(OUTPUT, "viewer")
 MIN_SAMPLES = 600
+MIN_WHOLE_SAMPLES = 100
 SAMPLES_PER_SECOND = 199
 # After which what has no names yet is compared without them.
 NAMES_SECONDS = 60
@@ -231,12 +232,14 @@ def targets(languages):
 
 
 def wait_for_samples(page):
-    """Waits until the functions of all targets are known by name."""
-    wanted = {KNOWN_FUNCTIONS[language] for language in page.pids}
-    end = time.monotonic() + 60
+    """Waits until the functions of all targets are known by name, with samples enough of each that are
+    whole: on a busy machine the first ones are from before the unwind rows were loaded.
+    """
+    end = time.monotonic() + HANG_SECONDS
     while time.monotonic() < end:
-        names = {name for stack in page.api.stacks() for name in names_of(stack)}
-        if wanted <= names and page.api.get("status")["samples"] >= MIN_SAMPLES:
+        whole = {stack: count for stack, count in page.api.stacks().items() if not stack.errors}
+        counts = [count_with(whole, KNOWN_FUNCTIONS[language]) for language in page.pids]
+        if all(count >= MIN_WHOLE_SAMPLES for count in counts) and page.api.get("status")["samples"] >= MIN_SAMPLES:
             return True
         time.sleep(0.2)
     return False
@@ -284,11 +287,14 @@ def check_first_graph(page, start, max_seconds):
 
 
 @contextlib.contextmanager
-def live_page(tap, languages, first_graph_seconds):
-    """(Page, Agent) of an agent beside programs of @languages: its first flame graph has been looked at."""
+def live_page(tap, languages, first_graph_seconds, is_of_targets=False):
+    """(Page, Agent) of an agent beside programs of @languages, or if @is_of_targets of these programs only:
+    its first flame graph has been looked at.
+    """
     with targets(languages) as pids, Browser() as browser:
+        selection = ["-pid", ",".join(map(str, pids.values()))] if is_of_targets else []
         start = time.monotonic()
-        with Agent("-viewer", "127.0.0.1:0", "-samples-per-second", SAMPLES_PER_SECOND,
+        with Agent("-viewer", "127.0.0.1:0", "-samples-per-second", SAMPLES_PER_SECOND, *selection,
                    outputs=[]) as agent:
             url = wait_for_page(agent)
             if not tap.ok(url, "the agent starts and prints the page's address", agent.log_text()):
