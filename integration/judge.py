@@ -155,18 +155,18 @@ def _run_ns(pid):
         return int(file.read().split()[0])
 
 
-def _sleeps(pid):
-    """Whether the first thread of a process waits for something."""
+def _runs(pid):
+    """Whether the first thread of a process runs: it may wait for others, or have ended."""
     with open("/proc/%d/stat" % pid, encoding="utf-8", errors="replace") as file:
-        return file.read().rpartition(")")[2].split()[0] == "S"
+        return file.read().rpartition(")")[2].split()[0] == "R"
 
 
 def _wait_past_ready(pid):
-    """Waits until a program that has said that it is ready has gone on, or waits for its threads: it must
-    not be stopped in the midst of saying it.
+    """Waits until a program that has said that it is ready has gone on, or leaves the work to its threads:
+    it must not be stopped in the midst of saying it.
     """
     end, before_ns = time.monotonic() + HANG_SECONDS, _run_ns(pid)
-    while (_run_ns(pid) < before_ns + PAST_READY_NS and not _sleeps(pid)
+    while (_run_ns(pid) < before_ns + PAST_READY_NS and _runs(pid)
            and time.monotonic() < end):
         time.sleep(0.005)
 
