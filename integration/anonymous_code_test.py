@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# time limit: 300 s
 """Code in anonymous memory: text that a program has copied there out of its file, and code that a
 program makes while it runs, whose names are in a perf map.
 """

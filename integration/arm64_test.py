@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# time limit: 600 s
 """The unwinder of arm64 over core files: programs of integration/targets/arm64, compiled in several
 ways, run under qemu-user and are stopped at random by a signal that leaves a core file. Each
 thread's stack is walked by build/arm64/walk_core, the unwinder compiled for arm64 (under qemu-user

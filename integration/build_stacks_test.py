@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # alone: it loads the machine with a build
-# time limit: 600 s
 """A parallel build (make -j4) of small C files at 99 Hz: 95 % of the user stacks are complete,
 first samples included, judged from the frames.
 

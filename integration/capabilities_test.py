@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # long
-# time limit: 600 s
 """The capabilities in docker/kubernetes/daemonset.yaml are enough, and each of them is needed: the
 agent runs with all of them and no other, then without each, and what fails then is what the
 manifest says.

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# time limit: 600 s
 """Core files of real programs, as the kernel writes them when a signal kills and as gdb's gcore does,
 walked with the kernel side's unwinder (build/walk_core) and with eu-stack: both must see the same
 (unwinders.py). Prints TAP.

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# time limit: 180 s
 """`agent -doctor` beside programs that it should know, one that it should not, and one without symbols; and where
 the agent may not run. Prints TAP.
 """

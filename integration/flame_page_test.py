@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# time limit: 300 s
 """-output profile.html: one file with the samples of the run as a flame graph. Its tree is the folded stacks of the
 same run, and a headless Chromium draws it, zooms and searches, and asks nobody for anything.
 """

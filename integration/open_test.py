@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# time limit: 180 s
 """`agent -open`: a run of the live agent, written in all formats, is shown again by a user without any
 privileges, and what the page exports are the folded stacks of that run. Prints TAP.
 """

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# time limit: 300 s
 """The least that the viewer's page must do, in a headless Chromium on a live profile: viewer_page_test.py, of the long
 tier, clicks through all of it.
 """

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# time limit: 600 s
 """The agent on older kernels: in virtual machines, it loads all programs and walks known chains.
 
     qemu_test.py [SUITE...]

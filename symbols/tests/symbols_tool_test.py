@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# time limit: 300 s
 """build/symbols as its users call it: what it says of files and of what lies beside them, its options, what is
 no address, damaged files.
 """
