@@ -196,12 +196,13 @@ def cases_of(tap, the_judge, todo, targets):
 def plan(arguments):
     """(Java, mode, targets' names) of what is to be done."""
     every, todo = javas.chosen(arguments, IS_LONG)
+    if IS_LONG and set(arguments) <= set(every):
+        # A part of the long tier is one JDK in all modes.
+        return [(every[name], mode, [] if mode in javas.LANGUAGE_MODES
+                 else javas.MODE_TARGETS.get(mode, javas.SHORT_TARGETS))
+                for name in arguments or every for mode in javas.MODES]
     if todo:
         return todo
-    if IS_LONG:
-        return [(java, mode, [] if mode in javas.LANGUAGE_MODES
-                 else javas.MODE_TARGETS.get(mode, javas.SHORT_TARGETS))
-                for java in every.values() for mode in javas.MODES]
     *others, newest = every.values()
     return [(newest, "plain", []), (newest, "comp", COMP_TARGETS)] + [
         (newest, mode, javas.SHORT_TARGETS) for mode in javas.SHORT_MODES if mode != "plain"] + [
