@@ -8,6 +8,7 @@ a language adds), and of each as many events as sound agents have (bad_events.py
 where only a fault that hits it hard shows, and fewer of all targets together.
 """
 import collections
+import glob
 import os
 import signal
 import time
@@ -21,7 +22,7 @@ AT_ONCE = 6
 # On a machine that is busy with other things the targets get little of it.
 ROUNDS_MAX = 8
 SHOWN_STACKS = 4
-# What a program runs after the line "ready" before it is stopped.
+# What a thread runs after the line "ready" before its program is stopped.
 PAST_READY_NS = 2000000
 # The part of all samples that a fault spoils which the tests must find.
 RUN_FAULT = 0.005
@@ -149,26 +150,31 @@ def list_stacks(stacks, total, what):
                 "%d of %d samples are %s" % (stacks.total(), total, what)]
 
 
-def _run_ns(pid):
-    """How long the first thread of a process has run."""
-    with open("/proc/%d/schedstat" % pid, encoding="ascii") as file:
+def _run_ns(task):
+    """How long a thread has run. @task: its directory in /proc."""
+    with open(task + "/schedstat", encoding="ascii") as file:
         return int(file.read().split()[0])
 
 
-def _runs(pid):
-    """Whether the first thread of a process runs: it may wait for others, or have ended."""
-    with open("/proc/%d/stat" % pid, encoding="utf-8", errors="replace") as file:
-        return file.read().rpartition(")")[2].split()[0] == "R"
+def _wants_to_run(task):
+    """Whether a thread runs, or waits for a lock of the kernel: it may wait for others, or have ended."""
+    with open(task + "/stat", encoding="utf-8", errors="replace") as file:
+        return file.read().rpartition(")")[2].split()[0] in "RD"
 
 
 def _wait_past_ready(pid):
-    """Waits until a program that has said that it is ready has gone on, or leaves the work to its threads:
-    it must not be stopped in the midst of saying it.
+    """Waits until each thread of a program that has said that it is ready has gone on, or leaves the work to
+    others: the one that says it must not be stopped in the midst of that.
     """
-    end, before_ns = time.monotonic() + HANG_SECONDS, _run_ns(pid)
-    while (_run_ns(pid) < before_ns + PAST_READY_NS and _runs(pid)
-           and time.monotonic() < end):
-        time.sleep(0.005)
+    end = time.monotonic() + HANG_SECONDS
+    for task in glob.glob("/proc/%d/task/*" % pid):
+        try:
+            before_ns = _run_ns(task)
+            while (_run_ns(task) < before_ns + PAST_READY_NS and _wants_to_run(task)
+                   and time.monotonic() < end):
+                time.sleep(0.005)
+        except (FileNotFoundError, ProcessLookupError):
+            pass
 
 
 class Case:

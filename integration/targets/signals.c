@@ -62,6 +62,17 @@ static void use_alternate_stack(void *bottom)
 		abort();
 }
 
+/* @how: SIG_BLOCK or SIG_UNBLOCK, in the calling thread. */
+static void set_alarm_mask(int how)
+{
+	sigset_t alarm_only;
+
+	sigemptyset(&alarm_only);
+	sigaddset(&alarm_only, SIGALRM);
+	if (pthread_sigmask(how, &alarm_only, NULL))
+		abort();
+}
+
 static void start_timer(void)
 {
 	struct sigaction action = { .sa_handler = handler, .sa_flags = SA_RESTART | SA_ONSTACK };
@@ -81,6 +92,7 @@ FRAME static void *begin(void *unused)
 	if (ALTERNATE == 2)
 		use_alternate_stack(mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE,
 					 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+	set_alarm_mask(SIG_UNBLOCK);
 	start_timer();
 	target_ready();
 	for (;;)
@@ -92,19 +104,17 @@ int main(void)
 {
 	pthread_attr_t attributes;
 	pthread_t thread;
-	sigset_t alarm_only;
 
 	if (ALTERNATE != 2) {
 		begin(NULL);
 		return 1;
 	}
+	/* Before there is a timer: the first thread would be in the handler otherwise. */
+	set_alarm_mask(SIG_BLOCK);
 	pthread_attr_init(&attributes);
 	pthread_attr_setstack(&attributes, low_stack, sizeof(low_stack));
 	if (pthread_create(&thread, &attributes, begin, NULL))
 		abort();
-	sigemptyset(&alarm_only);
-	sigaddset(&alarm_only, SIGALRM);
-	pthread_sigmask(SIG_BLOCK, &alarm_only, NULL);
 	pthread_join(thread, NULL);
 	return 1;
 }
