@@ -5,11 +5,9 @@ import itertools
 import os
 import re
 import signal
-import tempfile
 import time
 
-from harness import Agent, FinishedResult, parse_folded, without_native_lines
-from sample_times import SampleTimes
+from harness import Agent, FinishedResult, without_native_lines
 from sampled import run_at_most
 
 ATTACHED_RATE = 997
@@ -67,29 +65,24 @@ def sample_attached(programs, seconds, *options, rate=ATTACHED_RATE, selection=N
             os.kill(pid, number)
 
     signal_all(signal.SIGSTOP)
-    with tempfile.TemporaryDirectory(prefix="allframes-test-") as directory:
-        folded, timed = (os.path.join(directory, "stacks" + suffix) for suffix in (".folded", ".otlp"))
-        with Agent("-samples-per-second", rate, "-log-level", "debug", *options,
-                   *(selection or ["-pid", ",".join(map(str, pids))]), outputs=[folded, timed]) as agent:
-            if not agent.wait_started(AGENT_MAX_SECONDS):
-                raise RuntimeError("the agent failed: " + agent.log_text())
-            _wait_published(agent, pids, is_known)
-            if cpu_seconds:
-                run_at_most(pids, cpu_seconds, seconds)
-            else:
-                signal_all(signal.SIGCONT)
-                time.sleep(seconds)
-            signal_all(signal.SIGSTOP)
-            # What is in the rings is named while the programs are there.
-            result = agent.stop(seconds=AGENT_MAX_SECONDS)
+    with Agent("-samples-per-second", rate, "-log-level", "debug", *options,
+               *(selection or ["-pid", ",".join(map(str, pids))]), is_timed=True) as agent:
+        if not agent.wait_started(AGENT_MAX_SECONDS):
+            raise RuntimeError("the agent failed: " + agent.log_text())
+        _wait_published(agent, pids, is_known)
+        if cpu_seconds:
+            run_at_most(pids, cpu_seconds, seconds)
+        else:
+            signal_all(signal.SIGCONT)
+            time.sleep(seconds)
+        signal_all(signal.SIGSTOP)
+        # What is in the rings is named while the programs are there.
+        result = agent.stop(seconds=AGENT_MAX_SECONDS)
         if result.status != 0:
             raise RuntimeError("the agent failed: " + result.log)
-        with open(folded, encoding="utf-8", errors="surrogateescape", newline="\n") as file:
-            stacks = parse_folded(file.read())
-        with open(timed, "rb") as file:
-            times = SampleTimes(file.read(), has_lines)
+        stacks = result.stacks
     result = FinishedResult(result, without_native_lines(stacks) if has_lines else stacks)
-    result.times = times
+    result.times.is_without_native_lines = has_lines
     if not is_known:
         # Only the wait needed these lines; what people see of such runtimes is judged by the others.
         result.log = "".join(line for line in result.log.splitlines(True) if not line.startswith("debug: "))

@@ -140,17 +140,42 @@ class SoundRates:
 
 
 class Run:
-    """The bad events of one run of a test, of all its targets together."""
+    """The bad events of one run of a test, by kind. What is added is judged at the end, of all targets together;
+    what is checked is judged at once.
+    """
 
     def __init__(self, test, rates=None, log=LOG):
         self.test = test
         self.rates = rates or SoundRates(test)
         self._log = log
         self._events, self._samples = collections.Counter(), collections.Counter()
+        self._fault_rates = {}
 
-    def add(self, kind, events, samples):
+    def add(self, kind, events, samples, fault_rate):
+        """Counts @events in @samples of one target. @fault_rate: of the fault that the test has to find."""
         self._events[kind] += events
         self._samples[kind] += samples
+        self._fault_rates[kind] = fault_rate
+
+    def check(self, tap, name, kind, events, samples, fault_rate, *diagnostics, is_good=True):
+        """Counts them, and gives one result: there are no more events than sound agents have, a fault of
+        @fault_rate would have shown, and @is_good. @diagnostics: said if it fails.
+        """
+        self._events[kind] += events
+        self._samples[kind] += samples
+        self._judge(tap, name, kind, events, samples, fault_rate, *diagnostics, is_good=is_good)
+
+    def _judge(self, tap, name, kind, events, samples, fault_rate, *diagnostics, is_good=True, is_whole=True):
+        rate, why = self.rates.rate(kind), ""
+        most = limit(rate, samples)
+        try:
+            allowed(rate, fault_rate, samples)
+        except ValueError as error:
+            why = str(error)
+        text = "%s: %d events in %d samples, %d allowed, by %d runs" % (
+            kind, events, samples, most, self.rates.runs(kind)) + (": " + why) * bool(why)
+        tap.ok(events <= most and not (why and is_whole) and is_good, name, text, *diagnostics)
+        tap.note(text)
 
     def write(self):
         """Appends the counts to the log, a line for each kind."""
@@ -163,20 +188,11 @@ class Run:
                     "samples": samples, "date": now, "run": "%s/%d" % (now, os.getpid()),
                     "machine": "%s, %d CPUs" % (platform.release(), os.cpu_count())}) + "\n")
 
-    def finish(self, tap, fault_rate, is_whole=True):
-        """Writes the counts, and one result for each kind: a fault of @fault_rate would have been found, and
-        was not. A run that is not whole, by arguments, may have too few samples for that.
+    def finish(self, tap, is_whole=True):
+        """Writes the counts, and gives one result for each kind that was added. A run that is not whole, by
+        arguments, may have too few samples to find the fault.
         """
         self.write()
-        for kind, samples in sorted(self._samples.items()):
-            rate, events, why = self.rates.rate(kind), self._events[kind], ""
-            most = limit(rate, samples)
-            try:
-                allowed(rate, fault_rate, samples)
-            except ValueError as error:
-                why = str(error)
-            text = "%s: %d events in %d samples, %d allowed, by %d runs" % (
-                kind, events, samples, most, self.rates.runs(kind))
-            tap.ok(events <= most and not (why and is_whole),
-                   "%s: no more bad events than sound agents have" % kind, text, why)
-            tap.note(text + (": " + why) * bool(why))
+        for kind, fault_rate in sorted(self._fault_rates.items()):
+            self._judge(tap, "%s: no more bad events than sound agents have" % kind, kind,
+                        self._events[kind], self._samples[kind], fault_rate, is_whole=is_whole)

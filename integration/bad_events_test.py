@@ -96,16 +96,25 @@ def check_run(tap):
         for events, samples, is_whole, is_good in ((k, 5000, True, True), (k + 1, 5000, True, False),
                                                    (0, 50, True, False), (0, 50, False, True)):
             run = bad_events.Run("one_test", rates, path)
-            run.add("flagged", events, samples - 20)
-            run.add("flagged", 0, 20)
+            run.add("flagged", events, samples - 20, 0.01)
+            run.add("flagged", 0, 20, 0.01)
             results = Results()
-            run.finish(results, 0.01, is_whole)
+            run.finish(results, is_whole)
             tap.ok(not results.failed == is_good, "%d events of %d in a %s run are %s" % (
                 events, samples, "whole" if is_whole else "short", "allowed" if is_good else "not allowed"))
+        for events, samples, more, is_good in ((k, 5000, True, True), (k + 1, 5000, True, False), (0, 50, True, False),
+                                               (0, 5000, False, False)):
+            results = Results()
+            run = bad_events.Run("one_test", rates, path)
+            run.check(results, "checked", "flagged", events, samples, 0.01, is_good=more)
+            run.finish(results)
+            tap.ok(results.failed == [] if is_good else results.failed == ["checked"],
+                   "%d events of %d that are checked are %s" % (events, samples, "allowed" if is_good
+                                                                else "not allowed"), results.failed)
         with open(path, encoding="utf-8") as file:
             lines = [json.loads(line) for line in file]
     tap.ok([(line["test"], line["class"], line["events"], line["samples"]) for line in lines][:2]
-           == [("one_test", "flagged", k, 5000), ("one_test", "flagged", k + 1, 5000)],
+           == [("one_test", "flagged", k, 5000), ("one_test", "flagged", k + 1, 5000)] and len(lines) == 8,
            "each run leaves its counts", lines)
 
 

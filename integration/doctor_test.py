@@ -7,6 +7,7 @@ import contextlib
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -16,7 +17,8 @@ import build_targets
 import gos
 import javas
 import pythons
-from harness import AGENT, Program, Tap, need_root, run_agent
+from harness import AGENT, Agent, Program, Tap, need_root, run_agent
+from sampled import signal_all, stopped, wait_cpu
 
 # What a CPython of the future may look like.
 UNKNOWN_PYTHON = """
@@ -76,28 +78,40 @@ def runtime_of(text, pid):
     return match[0] if match else ""
 
 
+def ask_doctor(pids, *options):
+    """The result of a doctor that looks at the processes @pids, which are stopped until it samples."""
+    with stopped(pids), Agent("-doctor", "-pid", ",".join(map(str, pids)), *options, outputs=[]) as agent:
+        agent.wait_started()
+        signal_all(pids, signal.SIGCONT)
+        return agent.wait()
+
+
 def check_whole(tap, directory):
     with contextlib.ExitStack() as stack:
-        unknown = stack.enter_context(Program(
-            compile_program(directory, "python9", UNKNOWN_PYTHON, "-rdynamic"), ready=False))
-        stripped = stack.enter_context(Program(
-            compile_program(directory, "stripped", STRIPPED, "-s"), ready=False))
+        def start(*command, **more):
+            """Starts a program and stops it, so that the next one gets ready as well."""
+            program = stack.enter_context(Program(*command, **more))
+            if "ready" in more:
+                wait_cpu([program.pid], 0.1)
+            os.kill(program.pid, signal.SIGSTOP)
+            return program
+
+        unknown = start(compile_program(directory, "python9", UNKNOWN_PYTHON, "-rdynamic"), ready=False)
+        stripped = start(compile_program(directory, "stripped", STRIPPED, "-s"), ready=False)
         perl = shutil.which("perl")
         if perl:
-            perl = stack.enter_context(Program(perl, "-e", "1 while 1", ready=False))
+            perl = start(perl, "-e", "1 while 1", ready=False)
         known = {}
         for interpreter in list(pythons.of_machine().values())[-1:]:
-            program = Program(*interpreter.target("calls"), seconds=60)
-            known["CPython"] = stack.enter_context(program).pid
+            known["CPython"] = start(*interpreter.target("calls")).pid
         for machine in list(javas.of_machine().values())[-1:]:
             target = {target.name: target for target in javas.build(["Calls"])}["Calls"]
-            program = Program(*machine.target(target, "plain"), seconds=60)
-            known["HotSpot"] = stack.enter_context(program).pid
+            known["HotSpot"] = start(*machine.target(target, "plain")).pid
         for go in list(gos.at_hand(False).values())[:1]:
             command = go.build(gos.find_targets(["calls"])["calls"], "plain")
-            known["Go"] = stack.enter_context(Program(*command, ready=False)).pid
+            known["Go"] = start(*command, ready=False).pid
         pids = [unknown.pid, stripped.pid, *([perl.pid] if perl else []), *known.values()]
-        result = run_agent("-doctor", "-pid", ",".join(map(str, pids)), outputs=[])
+        result = ask_doctor(pids)
     text = result.output
     tap.ok(result.status == 0, "the doctor ends well", result.status, result.log)
     tap.ok("Kernel and privileges\n  ok " in text and "the kernel programs load with" in text,
@@ -131,7 +145,8 @@ def check_one_process(tap):
         return
     path = build_targets.TARGETS["calls"].path
     with Program(path) as one, Program(path) as other:
-        result = run_agent("-doctor", "-pid", one.pid, "-duration", "2s", outputs=[])
+        with stopped([other.pid]):
+            result = ask_doctor([one.pid], "-duration", "2s")
     tap.ok(result.status == 0 and row_of(result.output, one.pid)
            and not row_of(result.output, other.pid), "-pid: of that process alone",
            result.log, result.output)

@@ -29,7 +29,7 @@ UNKNOWN_RUNTIME = "unknown functions of the runtime"
 
 class Verdict(judge.Verdict):
     """What there is to say about the stacks of one target."""
-    kinds = (judge.BETWEEN_STATES, UNKNOWN_RUNTIME)
+    kinds = {judge.BETWEEN_STATES: judge.RUN_FAULT, UNKNOWN_RUNTIME: judge.RUN_FAULT}
 
     def __init__(self, target, style, limits=judge.NoneAllowed):
         super().__init__(limits)

@@ -28,6 +28,7 @@ STOP_SECONDS = 5
 HANG_SECONDS = 120
 
 sys.path.insert(0, os.path.join(ROOT, "integration"))
+from sample_times import SampleTimes
 
 
 class Tap:
@@ -194,15 +195,18 @@ def without_native_lines(stacks):
 
 
 class AgentResult:
-    """What a finished agent left: status, stderr, stdout, and its folded file if there is one."""
+    """What a finished agent left: status, stderr, stdout, and its folded file if there is one. @times: when
+    its samples came, SampleTimes, of an agent that is timed.
+    """
 
-    def __init__(self, status, output, log, folded_path, seconds):
+    def __init__(self, status, output, log, folded_path, seconds, times=None):
         self.status = status
         self.output = output
         self.log = log
         self.seconds = seconds
         # From the signal to the end, without the time that its threads waited for a CPU; see Agent.stop().
         self.stop_seconds = None
+        self.times = times
         self._folded_path = folded_path
 
     @property
@@ -227,13 +231,16 @@ class AgentResult:
 class Agent:
     """A running agent. Used as a context: leaving it kills what still runs.
 
-    Unless @outputs says otherwise it writes a folded file, which AgentResult.stacks reads.
+    Unless @outputs says otherwise it writes a folded file, which AgentResult.stacks reads; with @is_timed also
+    an .otlp file, for AgentResult.times.
     """
 
-    def __init__(self, *options, outputs=None, environment=None, prefix=(), agent=AGENT):
+    def __init__(self, *options, outputs=None, environment=None, prefix=(), agent=AGENT, is_timed=False):
         self._directory = tempfile.mkdtemp(prefix="allframes-test-")
         self.folded_path = os.path.join(self._directory, "stacks.folded")
+        self._timed_path = os.path.join(self._directory, "stacks.otlp") if is_timed else None
         outputs = [self.folded_path] if outputs is None else outputs
+        outputs = [*outputs, self._timed_path] if is_timed else outputs
         self.command = [*prefix, agent, *map(str, options)]
         for path in outputs:
             self.command += ["-output", path]
@@ -305,7 +312,11 @@ class Agent:
         taken = time.monotonic() - self._start
         with open(self._stdout.name, encoding="utf-8", errors="surrogateescape") as file:
             output = file.read()
-        return AgentResult(status, output, self.log_text(), self.folded_path, taken)
+        times = None
+        if self._timed_path and status == 0:
+            with open(self._timed_path, "rb") as file:
+                times = SampleTimes(file.read())
+        return AgentResult(status, output, self.log_text(), self.folded_path, taken, times)
 
     def stop(self, number=signal.SIGINT, seconds=HANG_SECONDS):
         """Sends a signal and waits for the end."""
@@ -343,7 +354,7 @@ class FinishedResult(AgentResult):
     """An AgentResult whose folded file has been read and is gone."""
 
     def __init__(self, result, stacks):
-        super().__init__(result.status, result.output, result.log, None, result.seconds)
+        super().__init__(result.status, result.output, result.log, None, result.seconds, result.times)
         self._stacks = stacks
 
     @property

@@ -7,8 +7,7 @@ A target writes down what Thread.getStackTrace() tells in the calls of Target.sp
 agent shows there must be one of these, hidden methods and inlined ones included.
 
 What C2 inserts last of all, such as spills, no record of DebugNonSafepoints is made for: the JVM describes it
-by the next instruction that has one, which may be of another branch of the same compiled method. Of 35,000
-samples of Streams one was so. Such stacks are whole, and both of their parts are told of.
+by the next instruction that has one, which may be of another branch of the same compiled method. Such stacks are whole, and both of their parts are told of.
 
 usage: java_observer_test.py [JDK|MODE|TARGET...]
 """
@@ -17,6 +16,7 @@ import os
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import bad_events
 import javas
 from attached_samples import sample_attached
 from harness import IS_LONG, Program, Tap, need_root
@@ -37,8 +37,9 @@ TARGETS = ["Calls", "Exceptions", "Hidden", "Jni", "Kotlin", "Monitors", "Names"
            "Reflection", "Scala", "Streams"]
 SHORT_TARGETS = ["Calls", "Reflection", "Scala", "Streams"]
 LEAF = "Target.spin"
-# Beside one: of a target's samples, those that the next instruction's record describes.
-MISPLACED_MAX = 0.001
+# Samples that the next instruction's record describes.
+MISPLACED = "misplaced"
+MISPLACED_FAULT = 0.02
 SUFFIXES = tuple("." + suffix for suffix in LANGUAGES)
 
 
@@ -83,7 +84,7 @@ class Comparison:
 
     def __init__(self, is_described):
         self._told = set()
-        self._is_described = is_described
+        self.is_described = is_described
         self._seen = set()
         self.total = self.approximate = self.misplaced = 0
         self._wrong = collections.Counter()
@@ -104,7 +105,7 @@ class Comparison:
         self.total += count
         if callers in self._told:
             self._seen.add(callers)
-        elif self._is_described and is_misplaced(frames, self._told):
+        elif self.is_described and is_misplaced(frames, self._told):
             self.misplaced += count
         else:
             self._wrong[callers] += count
@@ -118,13 +119,12 @@ class Comparison:
             nearest = max(self._told, key=lambda one: len(set(one) & set(next(iter(self._wrong)))))
             notes.append("told: " + text_of([JavaFrame(*frame) for frame in nearest])[-1500:])
         tap.ok(self.total >= SAMPLES and not self._wrong
-               and self.misplaced <= 1 + self.total * MISPLACED_MAX
                and len(self._seen) >= min(SEEN_MIN, len(self._told)),
                "stacks of %s are as the JVM says" % name, *notes, text)
         tap.note("%s: %s" % (name, text))
 
 
-def test(tap, java, mode, target):
+def test(tap, run, java, mode, target):
     """One target."""
     name = "%s in %s, %s" % (target.name, java, mode)
     path = os.path.join(javas.OUTPUT, "told-%s-%s-%s" % (java, mode, target.name))
@@ -144,6 +144,8 @@ def test(tap, java, mode, target):
         if comparison.total >= SAMPLES:
             break
     comparison.judge(tap, name)
+    if comparison.is_described:
+        run.add(MISPLACED, comparison.misplaced, comparison.total, MISPLACED_FAULT)
 
 
 def plan(arguments):
@@ -165,11 +167,13 @@ def main():
         tap.skip("what the JVM says of stacks", "there is no JDK on this machine")
         tap.finish()
     todo = plan(sys.argv[1:])
+    run = bad_events.Run("java_observer_test")
     targets = {target.name: target for target in javas.build()}
     for java, mode, names in todo:
         for name in names:
             if name in targets:
-                test(tap, java, mode, targets[name])
+                test(tap, run, java, mode, targets[name])
+    run.finish(tap, is_whole=not sys.argv[1:])
     tap.finish()
 
 

@@ -14,18 +14,18 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import bad_events
 import javas
 from attached_samples import sample_attached, shorten
 from harness import Program, StackEnds, Tap, need_root
 from java_chains import JavaFrame, split
 from java_test import NAMELESS
+from judge import FLAGGED, RUN_FAULT
 
 SECONDS = 4
 READY_SECONDS = 60
 # Of threads in code of Java, and of those that collect and compile.
 SAMPLES = 100
-# A thread that begins or ends.
-BAD_MAX = 0.005
 # Of Garbage some threads are the collector's.
 TARGETS = ["Calls", "Garbage"]
 ANONYMOUS_ERROR = "[error: anonymous executable memory]"
@@ -86,15 +86,17 @@ def test(tap, java):
         bad = collections.Counter()
         for stack, count in stacks:
             if not is_whole(stack, ends):
-                bad[shorten(stack.frames)] += count
+                bad[stack] += count
         native = sum(count for stack, count in stacks if ends.is_complete(stack))
     with_java = sum(count for stack, count in stacks if NAMELESS in stack.user_frames or any(
         isinstance(item, JavaFrame) for item in split(stack.user_frames)[0]))
     text = "%d samples, %d of threads without code of Java, %d not whole, %d with frames of Java" % (
         total, native, bad.total(), with_java)
-    tap.ok(min(total - native, native) >= SAMPLES and bad.total() <= BAD_MAX * total
-           and not with_java, "%s has native frames" % changed, text,
-           *["%d times %s" % (count, stack) for stack, count in bad.most_common(4)])
+    run = bad_events.Run("java_refused_test")
+    run.check(tap, "%s has native frames" % changed, FLAGGED, result.times.count_events(bad), total, RUN_FAULT, text,
+              *["%d times %s" % (count, shorten(stack.frames)) for stack, count in bad.most_common(4)],
+              is_good=min(total - native, native) >= SAMPLES and not with_java)
+    run.finish(tap)
     tap.note(text)
     lines = [line for line in result.log.splitlines() if re.search(r"libjvm|hotspot|java", line, re.I)
              and not line.startswith("info: sampling")]

@@ -28,14 +28,15 @@ SECONDS = 10 if IS_LONG else 3
 READY_SECONDS = 300
 # Of a target's own samples.
 OWN_MIN = 40
-# Of a target's samples, those in which the innermost method, just entered, has no line.
-LINELESS_PERCENT = 1
+# The innermost method, just entered, has no line.
+LINELESS = "without a line"
+LINELESS_FAULT = 0.05
 # Exact stacks that tell where the time goes: those that end in a method.
 EXACT_MIN = 100
-# Of a target's own samples in mode exact, in which the JVM has a record of each instruction that may be
-# interrupted. What it inserts later, such as barriers and what is spilled, has none: 0 to 0.3 % of five targets,
-# 5.8 % of Stubs.
-EXACT_APPROXIMATE_PERCENT = 10
+# In mode exact the JVM has a record of each instruction that may be interrupted. What it inserts later, such as
+# barriers and what is spilled, has none; in the assembly that it has for some methods there is much of that.
+APPROXIMATE, APPROXIMATE_STUBS = "approximate in mode exact", "approximate in mode exact, with stubs"
+APPROXIMATE_FAULT = 0.2
 # Where what the JVM inlines, and the assembly that it has for some methods, are judged.
 INLINING_MODE = "exact"
 STUB_MODES = ["plain", "exact"]
@@ -51,6 +52,10 @@ class Verdict(judge.Verdict):
     """What there is to say about the stacks of one target."""
 
     def __init__(self, target, ends, mode="plain", version=0, limits=judge.NoneAllowed):
+        self.kinds = {**judge.Verdict.kinds, LINELESS: LINELESS_FAULT}
+        self._approximate = APPROXIMATE_STUBS if target.seen else APPROXIMATE
+        if mode == "exact":
+            self.kinds[self._approximate] = APPROXIMATE_FAULT
         super().__init__(limits)
         self._target = target
         self._ends = ends
@@ -58,7 +63,7 @@ class Verdict(judge.Verdict):
         self._busy_percent = target.exact_busy_percent if mode == "exact" else target.busy_percent
         self.own = self.approximate = self.depth = 0
         self.inlined, self._unseen = 0, set(target.seen if version >= STUBS_FROM else ())
-        self.unnamed = self.without_line = self.exact = self.busy = 0
+        self.unnamed = self.exact = self.busy = 0
 
     def is_left_out(self, stack):
         """Also where it was stopped while it said that it is ready."""
@@ -115,13 +120,15 @@ class Verdict(judge.Verdict):
             self.inlined = max(self.inlined, deepest_inlined(methods))
         if methods[-1].is_approximate:
             self.approximate += count
+            if self._approximate in self.kinds:
+                self.add_bad(self._approximate, stack, count)
         elif parse_frame(stack.frames[-1]):
             self.exact += count
             self.busy += count * any(method.name == target.busy for method in methods)
         if not target.allows(items, is_cut=is_cut):
             return "not allowed: " + shorten(text_of(items).split(";"))
         if not methods[-1].line and not target.allows(items, is_cut=is_cut, needs_line=True):
-            self.without_line += count
+            self.add_bad(LINELESS, stack, count)
         return None
 
     def shortfalls(self):
@@ -134,8 +141,6 @@ class Verdict(judge.Verdict):
                 target.busy, share(self.busy, self.exact)))
         if 100 * self.unnamed > target.unnamed_percent * self.total:
             found.append("without names: " + share(self.unnamed, self.total))
-        if 100 * self.without_line > LINELESS_PERCENT * self.total:
-            found.append("without a line: " + share(self.without_line, self.total))
         if self.depth < target.depth:
             found.append("%d deep at most" % self.depth)
         return found + self._shortfalls_of_mode()
@@ -143,8 +148,6 @@ class Verdict(judge.Verdict):
     def _shortfalls_of_mode(self):
         """The same of what some modes have."""
         target, found = self._target, []
-        if self._mode == "exact" and 100 * self.approximate > EXACT_APPROXIMATE_PERCENT * self.own:
-            found.append("approximate: " + share(self.approximate, self.own))
         if self._mode == INLINING_MODE and self.inlined < target.inlined:
             found.append("inlined %d deep at most" % self.inlined)
         if self._mode in STUB_MODES and self._unseen:
@@ -153,9 +156,9 @@ class Verdict(judge.Verdict):
 
     @property
     def note(self):
-        return "%s, %s its own, of these %s approximate, %d deep, %d inlined, %s without a line" % (
+        return "%s, %s its own, of these %s approximate, %d deep, %d inlined" % (
             super().note, share(self.own, self.total), share(self.approximate, self.own), self.depth,
-            self.inlined, share(self.without_line, self.total))
+            self.inlined)
 
 
 def deepest_inlined(methods):

@@ -24,7 +24,7 @@ ROUNDS_MAX = 8
 SHOWN_STACKS = 4
 # What a thread runs after the line "ready" before its program is stopped.
 PAST_READY_NS = 2000000
-# The part of all samples that a fault spoils which the tests must find.
+# The part of all samples that a fault of unwinding spoils at least.
 RUN_FAULT = 0.005
 
 # A stack that says that it is not whole, by a guess or an error.
@@ -59,8 +59,8 @@ class Verdict:
     """
     samples_wanted = SAMPLES_PER_TARGET
     kernel_percent = 0
-    # Kinds of bad samples that are counted also when there are none.
-    kinds = (FLAGGED, BETWEEN_STATES)
+    # Kinds of bad samples, with the part of all samples that a fault spoils which the test must find.
+    kinds = {FLAGGED: RUN_FAULT, BETWEEN_STATES: RUN_FAULT}
 
     def __init__(self, limits=NoneAllowed):
         self.limits = limits
@@ -270,8 +270,8 @@ class Judge:
             self._tap.note("final: a wrong stack")
         self._tap.note("%s: %s" % (case.title, case.verdict.note))
         for kind in case.verdict.bad:
-            self._run.add(kind, case.verdict.events(kind), case.verdict.total)
+            self._run.add(kind, case.verdict.events(kind), case.verdict.total, case.verdict.kinds[kind])
 
     def finish(self, is_whole=True):
         """The results of all targets together."""
-        self._run.finish(self._tap, RUN_FAULT, is_whole)
+        self._run.finish(self._tap, is_whole)

@@ -24,7 +24,7 @@ CPU_SECONDS = None if IS_LONG else 0.3
 
 class Verdict(judge.Verdict):
     """What there is to say about the stacks of one target."""
-    kinds = (judge.BETWEEN_STATES,)
+    kinds = {judge.BETWEEN_STATES: judge.RUN_FAULT}
 
     def __init__(self, target, allowed, limits=judge.NoneAllowed):
         super().__init__(limits)

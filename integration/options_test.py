@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# alone: it counts runs of the kernel programs, and what is left loaded
 """The command line: wrong usage, missing privilege and kernel features, destinations that fail,
 signals, two agents at once, selection, probabilistic profiling; each with its exit status and one
 line that says what is wrong, and with nothing left loaded.
@@ -23,6 +22,7 @@ from build_targets import TARGETS
 from harness import (AGENT, START_LINE, STOP_SECONDS, Agent, Program, Tap, bpf_objects, bpf_objects_of,
                      bpf_objects_without_owner, bpftool, cpu_seconds, need_root, online_cpus,
                      parse_folded, run_agent)
+from sampled import run_for, stopped
 
 WRONG_USAGE = [
     ["-no-such-option"],
@@ -185,12 +185,12 @@ def check_no_space(tap, one):
 
 
 @contextlib.contextmanager
-def busy_cpus():
-    """A busy program on each CPU: there are virtual machines whose kernel delivers no samples of an
-    idle CPU, to perf no more than to us. Yields the options that select one of them.
+def busy_cpus(count):
+    """@count busy programs: there are virtual machines whose kernel delivers no samples of an idle CPU, to
+    perf no more than to us. Yields the options that select one of them.
     """
     with contextlib.ExitStack() as stack:
-        programs = [stack.enter_context(Program(TARGETS["recursion"].path)) for _ in online_cpus()]
+        programs = [stack.enter_context(Program(TARGETS["recursion"].path)) for _ in range(count)]
         yield ["-pid", programs[0].pid]
 
 
@@ -255,19 +255,17 @@ class CpuTime:
 
 
 def check_two_agents(tap):
-    seconds = 4
-    options = ["-duration", "%ds" % seconds, "-samples-per-second", 199]
-    with Program(TARGETS["calls"].path) as program:
-        options += ["-pid", program.pid]
-        with Agent(*options) as one, Agent(*options) as two:
-            one.wait_started()
-            two.wait_started()
-            expected = CpuTime(program, 199)
-            time.sleep(seconds)
-            wanted = expected.samples()
-            # Names may take some seconds more.
-            results = [one.wait(), two.wait()]
-            counts = [samples_of(result.stacks, "calls") for result in results]
+    with Program(TARGETS["calls"].path) as program, contextlib.ExitStack() as stack:
+        agents = [stack.enter_context(Agent("-samples-per-second", 199, "-pid", program.pid))
+                  for _ in range(2)]
+        with stopped([program.pid]):
+            for agent in agents:
+                agent.wait_started()
+        expected = CpuTime(program, 199)
+        run_for([program.pid], 3)
+        wanted = expected.samples()
+        results = [agent.stop() for agent in agents]
+        counts = [samples_of(result.stacks, "calls") for result in results]
     tap.ok([result.status for result in results] == [0, 0]
            and all(0.7 * wanted < count < 1.3 * wanted for count in counts),
            "two agents at once both work", counts, wanted, *[result.log for result in results])
@@ -287,46 +285,55 @@ def make_cgroup():
 
 
 def check_selection(tap):
-    options = ["-duration", "2s", "-samples-per-second", 199]
-    with Program(TARGETS["calls"].path) as chosen, Program(TARGETS["alloca"].path) as other:
-        result = run_agent("-pid", chosen.pid, *options)
-        comms = {stack.comm for stack in result.stacks}
-        tap.ok(comms == {"calls"}, "-pid profiles this process only", comms)
-        result = run_agent("-comm", "alloca", *options)
-        comms = {stack.comm for stack in result.stacks}
-        tap.ok(comms == {"alloca"}, "-comm profiles these processes only", comms)
-        result = run_agent(*options, environment={"ALLFRAMES_COMM": "calls"})
-        comms = {stack.comm for stack in result.stacks}
-        tap.ok(comms == {"calls"}, "the environment sets what the command line does not", comms)
-        cpus = online_cpus()
+    """Agents side by side, each with another selection."""
+    cpus = online_cpus()
+    cgroup = make_cgroup()
+    with Program(TARGETS["calls"].path) as chosen, Program(TARGETS["alloca"].path) as other, \
+            contextlib.ExitStack() as stack:
         os.sched_setaffinity(chosen.pid, cpus[:1])
         os.sched_setaffinity(other.pid, cpus[-1:])
-        # By pid: other programs of these names may be running.
-        result = run_agent("-cpus", cpus[0], "-pid", "%d,%d" % (chosen.pid, other.pid), *options)
-        comms = {stack.comm for stack in result.stacks}
-        tap.ok("calls" in comms and (len(cpus) == 1 or "alloca" not in comms),
-               "-cpus profiles these CPUs only", comms)
-        cgroup = make_cgroup()
-        if not cgroup:
-            tap.skip("-cgroup profiles the tasks below it only", "no cgroup v2 to write to")
-            return
-        with open(os.path.join(cgroup, "cgroup.procs"), "w", encoding="ascii") as file:
-            file.write(str(chosen.pid))
-        result = run_agent("-cgroup", cgroup, *options)
-        comms = {stack.comm for stack in result.stacks}
-        tap.ok(comms == {"calls"}, "-cgroup profiles the tasks below it only", comms, result.log)
-    os.rmdir(cgroup)
+
+        def start(*options, **more):
+            return stack.enter_context(Agent("-samples-per-second", 199, *options, **more))
+
+        both = "%d,%d" % (chosen.pid, other.pid)
+        agents = {
+            "-pid profiles this process only": (start("-pid", chosen.pid), "calls"),
+            "-comm profiles these processes only": (start("-comm", "alloca"), "alloca"),
+            "the environment sets what the command line does not":
+                (start(environment={"ALLFRAMES_COMM": "calls"}), "calls"),
+            # By pid: other programs of these names may be running.
+            "-cpus profiles these CPUs only": (start("-cpus", cpus[0], "-pid", both), "calls"),
+        }
+        name = "-cgroup profiles the tasks below it only"
+        if cgroup:
+            with open(os.path.join(cgroup, "cgroup.procs"), "w", encoding="ascii") as file:
+                file.write(str(chosen.pid))
+            agents[name] = (start("-cgroup", cgroup), "calls")
+        with stopped([chosen.pid, other.pid]):
+            started = [agent.wait_started() for agent, _ in agents.values()]
+        run_for([chosen.pid, other.pid], 1)
+        for title, (agent, comm) in agents.items():
+            result = agent.stop()
+            comms = {stack.comm for stack in result.stacks}
+            if title.startswith("-cpus") and len(cpus) == 1:
+                comms.discard("alloca")
+            tap.ok(all(started) and comms == {comm}, title, comms, result.log)
+    if cgroup:
+        os.rmdir(cgroup)
+    else:
+        tap.skip(name, "no cgroup v2 to write to")
 
 
 def check_threads(tap):
-    with Program(TARGETS["threads"].path) as program:
-        with Agent("-pid", program.pid, "-duration", "2s", "-samples-per-second", 199) as agent:
+    with Program(TARGETS["threads"].path) as program, \
+            Agent("-pid", program.pid, "-samples-per-second", 199) as agent:
+        with stopped([program.pid]):
             agent.wait_started()
-            expected = CpuTime(program, 199)
-            # And no longer: the agent's own end takes its time on a busy machine.
-            time.sleep(2)
-            wanted = expected.samples()
-            count = sum(agent.wait().stacks.values())
+        expected = CpuTime(program, 199)
+        run_for([program.pid], 2)
+        wanted = expected.samples()
+        count = sum(agent.stop().stacks.values())
     tap.ok(0.8 * wanted < count, "-pid has the threads of the process in it",
            "%d samples, wanted %d" % (count, wanted))
 
@@ -336,26 +343,30 @@ INTERVAL_MS = 50
 
 
 def check_probabilistic_share(tap):
-    """The share of its CPU time for which a program that never sleeps is sampled."""
+    """The share of its CPU time for which a program that never sleeps is sampled, by two agents at once."""
     rate = 997
-    for threshold, seed in (30, 1), (70, 2):
-        with Program(TARGETS["calls"].path) as program:
-            with Agent("-pid", program.pid, "-samples-per-second", rate, "-duration",
-                       "%dms" % (INTERVALS * INTERVAL_MS), "-probabilistic-threshold", threshold,
-                       "-probabilistic-interval", "%dms" % INTERVAL_MS, "-probabilistic-seed",
-                       seed) as agent:
+    seeds = {30: 1, 70: 2}
+    with Program(TARGETS["calls"].path) as program, contextlib.ExitStack() as stack:
+        # So that it has about as much of each interval, beside other tests too.
+        os.setpriority(os.PRIO_PROCESS, program.pid, -15)
+        agents = {threshold: stack.enter_context(Agent(
+            "-pid", program.pid, "-samples-per-second", rate, "-probabilistic-threshold", threshold,
+            "-probabilistic-interval", "%dms" % INTERVAL_MS, "-probabilistic-seed", seed))
+                  for threshold, seed in seeds.items()}
+        with stopped([program.pid]):
+            for agent in agents.values():
                 agent.wait_started()
-                expected = CpuTime(program, rate)
-                # And no longer: the agent's own end takes its time on a busy machine.
-                time.sleep(INTERVALS * INTERVAL_MS / 1000)
-                wanted = expected.samples()
-                result = agent.wait()
-                share = sum(result.stacks.values()) / wanted
+        expected = CpuTime(program, rate)
+        time.sleep(INTERVALS * INTERVAL_MS / 1000)
+        with stopped([program.pid]):
+            wanted = expected.samples()
+            results = {threshold: agent.stop() for threshold, agent in agents.items()}
+            counts = {threshold: sum(result.stacks.values()) for threshold, result in results.items()}
+    for threshold, result in results.items():
+        share = counts[threshold] / wanted
         sigma = math.sqrt(threshold / 100 * (1 - threshold / 100) / INTERVALS)
         switches = len(re.findall("sampling is (?:on|off)", result.log))
-        # The start line comes a moment before the first sample.
-        tap.ok(threshold / 100 - 3 * sigma - 0.05 <= share <= threshold / 100 + 3 * sigma + 0.02
-               and switches > INTERVALS / 10,
+        tap.ok(abs(share - threshold / 100) <= 3 * sigma + 0.02 and switches > INTERVALS / 10,
                "probabilistic threshold %d: on for that share of %d intervals" %
                (threshold, INTERVALS),
                "share %.3f, 3 sigma %.3f, %d switches" % (share, 3 * sigma, switches))
@@ -382,7 +393,7 @@ def check_probabilistic_off(tap):
 
 def check_probabilistic_on(tap):
     """The count by which the check above judges does count."""
-    with Agent("-samples-per-second", 999) as agent:
+    with busy_cpus(len(online_cpus())), Agent("-samples-per-second", 999) as agent:
         agent.wait_started()
         runs = count_runs(agent.pid, 1)
     tap.ok(runs and runs >= 500 * len(online_cpus()), "on, the program runs at each tick", runs)
@@ -422,16 +433,16 @@ def main():
     check_usage(tap)
     check_privilege(tap)
     check_no_btf(tap)
-    with busy_cpus() as one:
+    with busy_cpus(1) as one:
         check_outputs(tap, one)
         check_no_space(tap, one)
         check_signals(tap, before, one)
-        check_two_agents(tap)
-        check_selection(tap)
-        check_threads(tap)
-        check_probabilistic_share(tap)
-        check_probabilistic_off(tap)
-        check_probabilistic_on(tap)
+    check_two_agents(tap)
+    check_selection(tap)
+    check_threads(tap)
+    check_probabilistic_share(tap)
+    check_probabilistic_off(tap)
+    check_probabilistic_on(tap)
     left = settle(before)
     tap.ok(not left, "after all this nothing is left loaded", left)
     tap.finish()

@@ -14,6 +14,7 @@ import build_targets
 from build_targets import TARGETS
 from harness import HANG_SECONDS, IS_LONG, STOP_SECONDS, Agent, Program, Tap, need_root
 from otlp_collector import Collector, free_address, sending_warnings
+from sampled import signal_all, stopped
 
 RATE = 97
 
@@ -28,8 +29,11 @@ class Outcome:
 
     def __init__(self, program, answers, seconds, interval="500ms"):
         with Collector("-answers", answers) as collector:
-            with Agent(*options(program, collector.address, interval), "-duration",
-                       "%ds" % seconds) as agent:
+            # Stopped while the agents of others start, so that these get ready the sooner.
+            with stopped([program.pid]), Agent(*options(program, collector.address, interval), "-duration",
+                                               "%ds" % seconds) as agent:
+                agent.wait_started()
+                signal_all([program.pid], signal.SIGCONT)
                 self.result = agent.wait(seconds + HANG_SECONDS)
                 self.total = sum(self.result.stacks.values())
             self.received = collector.stop()

@@ -7,6 +7,7 @@ that are there when the agent starts. All of them have Python frames then.
 
 usage: python_attach_test.py [PYTHON...]
 """
+import collections
 import contextlib
 import os
 import re
@@ -16,8 +17,9 @@ import sys
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import bad_events
 import pythons
-from harness import IS_LONG, Agent, Tap, die_with_parent, need_root, share
+from harness import IS_LONG, Agent, Tap, die_with_parent, need_root
 from many_processes_test import Usage
 from python_chains import parse_frame
 
@@ -28,8 +30,9 @@ START_SECONDS = 60
 # Between two lines of the agent's log that tell what its tables take.
 TOLD_SECONDS = 12
 STOP_SECONDS = 60
-# Of the samples that are taken when all are attached to.
-COMPLETE_PERCENT = 99.5
+# A loop has none: of the samples that are taken when all are attached to.
+WITHOUT_PYTHON = "without Python frames"
+WITHOUT_FAULT = 0.05
 COMM = "py-attach"
 
 PROGRAM = """
@@ -86,12 +89,12 @@ def usage(agent):
     """What the agent uses, with the map bytes of now."""
     told = agent.log_text().count("bytes of maps")
     end = time.monotonic() + TOLD_SECONDS
-    while agent.log_text().count("bytes of maps") < told + 2 and time.monotonic() < end:
+    while agent.log_text().count("bytes of maps") == told and time.monotonic() < end:
         time.sleep(0.1)
     return Usage(agent, "/")
 
 
-def judge(tap, name, agent, crowd, times):
+def judge(tap, run, name, agent, crowd, times):
     """Results on the attaching itself, and on the stacks of @crowd."""
     slowest = max(times.values(), default=0)
     missing = "|".join(map(str, crowd.pids - set(times)))
@@ -105,20 +108,19 @@ def judge(tap, name, agent, crowd, times):
     time.sleep(3)
     agent.process.send_signal(signal.SIGINT)
     result = agent.wait(STOP_SECONDS)
-    total = python = 0
+    total, without = 0, collections.Counter()
     for stack, count in result.stacks.items():
         if stack.comm == COMM and any("_PyEval" in frame for frame in stack.frames):
             total += count
-            python += count if any(parse_frame(frame) for frame in stack.frames) else 0
-    tap.ok(result.status == 0 and total >= PROCESSES // 5
-           and 100 * python >= COMPLETE_PERCENT * total,
-           "%s: their loops have Python frames" % name,
-           "%s of %d have" % (share(python, total), total))
+            if not any(parse_frame(frame) for frame in stack.frames):
+                without[stack] += count
+    run.check(tap, "%s: their loops have Python frames" % name, WITHOUT_PYTHON, result.times.count_events(without),
+              total, WITHOUT_FAULT, is_good=result.status == 0 and total >= PROCESSES // 5)
 
 
 def start_agent(stack, crowd=None):
     agent = stack.enter_context(Agent("-samples-per-second", 997, "-with-lines", "-comm", COMM,
-                                      "-log-level", "debug"))
+                                      "-log-level", "debug", is_timed=True))
     begin = time.monotonic()
     if not agent.wait_started(START_SECONDS):
         raise RuntimeError("the agent failed: " + agent.log_text())
@@ -126,7 +128,7 @@ def start_agent(stack, crowd=None):
     return agent, times, time.monotonic() - begin
 
 
-def test_started_at_once(tap, python):
+def test_started_at_once(tap, run, python):
     """They start under an agent that runs, and take their memory of it."""
     name = "%d of %s that start at once" % (PROCESSES, python)
     with contextlib.ExitStack() as stack:
@@ -146,26 +148,28 @@ def test_started_at_once(tap, python):
         tap.ok(kib < MEMORY_MAX_KIB, "%s: less than %d KiB each" % (name, MEMORY_MAX_KIB),
                "%.1f KiB" % kib)
         tap.note("%s: %.1f KiB each\nbefore: %s\nafter: %s" % (name, kib, before, after))
-        judge(tap, name, agent, crowd, times)
+        judge(tap, run, name, agent, crowd, times)
 
 
-def test_there_at_start(tap, python):
+def test_there_at_start(tap, run, python):
     name = "%d of %s that are there at the start" % (PROCESSES, python)
     with contextlib.ExitStack() as stack:
         crowd = stack.enter_context(Crowd(python))
         agent, times, seconds = start_agent(stack, crowd)
         tap.note("%s: attached to %.2f s after the agent's start" % (name, seconds))
-        judge(tap, name, agent, crowd, times)
+        judge(tap, run, name, agent, crowd, times)
 
 
 def main():
     tap = Tap()
     need_root(tap, "attaching to many Pythons")
+    run = bad_events.Run("python_attach_test")
     every = pythons.at_hand(IS_LONG or len(sys.argv) > 1)
     own = [name for name, python in every.items() if python.root == "/"]
     for name in sys.argv[1:] or (own if IS_LONG else own[-1:]):
-        test_started_at_once(tap, every[name])
-        test_there_at_start(tap, every[name])
+        test_started_at_once(tap, run, every[name])
+        test_there_at_start(tap, run, every[name])
+    run.finish(tap)
     tap.finish()
 
 

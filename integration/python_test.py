@@ -29,12 +29,14 @@ READY_SECONDS = 120
 EVEN_SHARE = 0.35
 # Of the samples of a target whose children are known only after a while.
 KNOWN_SHARE = 0.5
-# Of the samples of a target that runs some instructions without unwind tables.
-BARE_PERCENT = 2
+# In a target that runs some instructions without unwind tables.
+BARE = "in code without unwind tables"
+BARE_FAULT = 0.1
 NO_TABLES = ["[error: no unwind information]", "[error: anonymous executable memory]"]
-# Of the samples of forks that compile: the first ones of each are walked from a copy of the stack,
-# which the compiler's frames may not fit into, and without the code that was made.
-CUT_PERCENT = 5
+# In forks that compile: their first samples are walked from a copy of the stack, which the compiler's frames may
+# not fit into, and without the code that was made.
+CUT = "cut"
+CUT_FAULT = 0.3
 CUT_FRAMES = 10
 CUT_ENDS = ["[error: anonymous executable memory]", "[error: stack unreadable]"]
 UNREAD = "[error: interpreted frames unreadable]"
@@ -48,14 +50,15 @@ def has_no_stack(users, ends):
 
 class Verdict(judge.Verdict):
     """What there is to say about the stacks of one target."""
-    kinds = ()
 
     def __init__(self, target, ends, is_compiling=False, limits=judge.NoneAllowed):
+        self.kinds = {BARE: BARE_FAULT} if target.bare else {}
+        if target.forks and is_compiling:
+            self.kinds[CUT] = CUT_FAULT
         super().__init__(limits)
         self._target = target
         self._ends = ends
-        self._has_cut_forks = target.forks and is_compiling
-        self.unknown = self.unnamed = self.native = self.bare = self.unread = self.cut = 0
+        self.unknown = self.unnamed = self.native = self.unread = 0
         self.names = collections.Counter()
         self.groups_max = 0
 
@@ -90,10 +93,10 @@ class Verdict(judge.Verdict):
             self.native += count
             return None
         if target.bare and is_bare(users, target.bare):
-            self.bare += count
+            self.add_bad(BARE, stack, count)
             return None
-        if self._has_cut_forks and users[0] in CUT_ENDS and len(users) < CUT_FRAMES:
-            self.cut += count
+        if CUT in self.kinds and users[0] in CUT_ENDS and len(users) < CUT_FRAMES:
+            self.add_bad(CUT, stack, count)
             return None
         if target.unread_percent and set(stack.errors) == {UNREAD}:
             self.unread += count
@@ -135,10 +138,6 @@ class Verdict(judge.Verdict):
             found.append("error frames for Python frames: " + share(self.unread, self.total))
         if self.native > 0.1 * self.total:
             found.append("without Python frames: " + share(self.native, self.total))
-        if 100 * self.bare > BARE_PERCENT * self.total:
-            found.append("in code without unwind tables: " + share(self.bare, self.total))
-        if 100 * self.cut > CUT_PERCENT * self.total:
-            found.append("cut: " + share(self.cut, self.total))
         if self.unknown > (1 - KNOWN_SHARE) * (self.total + self.unknown):
             found.append("before known: " + share(self.unknown, self.total + self.unknown))
         counts = [self.names[name] for name in target.even]

@@ -19,13 +19,12 @@ def _plain(frame):
 
 
 class SampleTimes:
-    """The samples of one .otlp file by thread; read when they are asked for. @is_without_native_lines: the
-    stacks that will be asked for are those of harness.without_native_lines().
-    """
+    """The samples of one .otlp file by thread; read when they are asked for."""
 
-    def __init__(self, data, is_without_native_lines=False):
+    def __init__(self, data):
         self._data = data
-        self._is_without_native_lines = is_without_native_lines
+        # The stacks that will be asked for are those of harness.without_native_lines().
+        self.is_without_native_lines = False
 
     def count_events(self, stacks):
         """How many events @stacks are, {Stack: count} of the same run. Those that are not found in the
@@ -54,7 +53,7 @@ class SampleTimes:
             else:
                 for kind, entry in fields(value):
                     tables[kind].append(entry)
-        names = _Names(tables, self._is_without_native_lines)
+        names = _Names(tables, self.is_without_native_lines)
         threads = collections.defaultdict(list)
         for resource in resources:
             for sample in _samples(resource):

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# alone: it floods a server, and measures how long answers take
 """The server of the viewer's page on the live agent: what it serves, whom it refuses, and what clients
 that mean no good can do to it. Prints TAP.
 """

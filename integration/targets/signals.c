@@ -8,6 +8,7 @@
  * chain: BEGIN RESTORE > handler handler_leaf
  * chain: BEGIN interrupted RESTORE > handler handler_leaf
  * chain: BEGIN interrupted (leaf_plain|leaf_saved) RESTORE > handler handler_leaf
+ * chain: START main > JOIN
  */
 #include <pthread.h>
 #include <string.h>

@@ -3,6 +3,7 @@
  * Threads, whose walks end in the C library's clone.
  *
  * chain: THREAD > worker (leaf_one|leaf_two)
+ * chain: START main > JOIN
  */
 #include <pthread.h>
 
