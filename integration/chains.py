@@ -35,6 +35,7 @@ MACROS = {
     "MUSL_STATIC_RESTORE": "__restore(?:_rt)?;",
     # The shared library has no symbol for it but __setjmp's, in front of it and without a size.
     "MUSL_RESTORE": r"(?:__restore(?:_rt)?|__setjmp|%s);" % _MUSL,
+    "MUSL_JOIN": r"(?:(?:_*pthread_\w*join\w*|_*timedwait\w*|__syscall\w*|%s);){1,6}" % _MUSL,
     "BEGIN": "(?:%smain;|%s)begin;" % (_START, _THREAD),
     "RESTORE": "(?:_*restore_rt|%s);" % _LIBC,
     "LIBCALL": "(?:@plt;|(?:%s;){0,3})" % _LIBC_CALL,

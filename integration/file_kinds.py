@@ -241,7 +241,7 @@ def kind(name, *flags, source="calls.c", **more):
 
 
 # The start of a program under musl, whose start is _start alone to glibc's three frames.
-MUSL_MACROS = {"START": "MUSL_START", "THREAD": "MUSL_THREAD", "BEGIN": "MUSL_BEGIN",
+MUSL_MACROS = {"START": "MUSL_START", "JOIN": "MUSL_JOIN", "THREAD": "MUSL_THREAD", "BEGIN": "MUSL_BEGIN",
                "RESTORE": "MUSL_RESTORE"}
 
 KINDS = [

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads messages by the protobuf wire format alone."""
-import collections
+import types
 
 
 def _varint(data, at):
@@ -41,7 +41,7 @@ def message(data, **names):
     for number, value in fields(data):
         if number in by_number:
             found[by_number[number]] = value
-    return collections.namedtuple("Message", names)(**found)
+    return types.SimpleNamespace(**found)
 
 
 def numbers(data, wanted):

@@ -87,7 +87,7 @@ class _Names:
         self._tables = tables
         self._is_without_native_lines = is_without_native_lines
         self._strings = [text.decode("utf-8", "surrogateescape") for text in tables[5]]
-        self._stacks = {}
+        self._stacks, self._frames_of = {}, {}
 
     def attributes(self, data):
         found = {}
@@ -103,7 +103,9 @@ class _Names:
         if index not in self._stacks:
             frames = []
             for location in reversed(numbers(self._tables[7][index], 1)):
-                frames += self._frames(self._tables[2][location])
+                if location not in self._frames_of:
+                    self._frames_of[location] = self._frames(self._tables[2][location])
+                frames += self._frames_of[location]
             self._stacks[index] = tuple(frames)
         return self._stacks[index]
 
