@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads messages by the protobuf wire format alone."""
-import types
+import collections
+import functools
 
 
 def _varint(data, at):
@@ -34,6 +35,11 @@ def fields(data):
         yield number, value
 
 
+@functools.cache
+def _message_type(*names):
+    return collections.namedtuple("Message", names)
+
+
 def message(data, **names):
     """The fields of a message that has each at most once; absent ones are 0."""
     found = dict.fromkeys(names, 0)
@@ -41,7 +47,7 @@ def message(data, **names):
     for number, value in fields(data):
         if number in by_number:
             found[by_number[number]] = value
-    return types.SimpleNamespace(**found)
+    return _message_type(*names)(**found)
 
 
 def numbers(data, wanted):
