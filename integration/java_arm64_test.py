@@ -11,7 +11,6 @@ then that is what they are.
 
 usage: java_arm64_test.py [-stops N] [JDK|MODE|TARGET...]
 """
-import collections
 import ctypes
 import glob
 import os

@@ -10,7 +10,6 @@ import unittest
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [FOLDER, os.path.join(FOLDER, "..", "scripts", "tests")]
-import bad_events
 import java_observer_test
 import java_test
 import judge
@@ -333,8 +332,7 @@ class Verdicts(unittest.TestCase):
             "not complete": ("[error: stack unreadable]", *self.GOOD),
             "a guess": (*self.START, "x_[?]", *self.GOOD[4:]),
         }
-        limits = judge.Limits(bad_events.SoundRates("java_test", {"java_test": {
-            judge.FLAGGED: {"events": 100, "samples": 200000}}}), 1)
+        limits = judge.limits_of(judge.FLAGGED, 100, 200000)
         allowed = limits.limit(judge.FLAGGED, 2000)
         self.assertTrue(1 < allowed < 20)
         for why, frames in bad.items():
@@ -376,11 +374,12 @@ class Verdicts(unittest.TestCase):
 
     def test_where_all_is_exact_few_may_be_approximate(self):
         near = (*self.START, "Made.main (Made.java:1)_[~]")
-        for count, is_good in ((30, True), (50, False)):
-            verdict = self.verdict((self.GOOD, 300), (near, count), mode="exact")
+        limits = judge.limits_of(java_test.APPROXIMATE, 100, 3000)
+        for count, is_good in ((10, True), (50, False)):
+            verdict = self.verdict((self.GOOD, 300), (near, count), mode="exact", limits=limits)
             self.assertEqual(not verdict.failures, is_good)
             self.assertEqual(self.verdict((self.GOOD, 300), (near, count)).failures, [])
-        self.assert_fails(verdict, "approximate: 14.286 %")
+        self.assert_fails(verdict, "50 of 350 samples are approximate in mode exact")
 
     def test_inlined_methods_are_counted_in_a_row(self):
         stack = (*self.GOOD, *["Made.many (Made.java:%d)_[i]" % LINES["deep"]] * 2)
@@ -406,8 +405,10 @@ class Verdicts(unittest.TestCase):
         self.assert_fails(self.verdict((self.GOOD, 300), (nameless, 3)), "without names: 0.990 %")
         self.assertEqual(self.verdict((self.GOOD, 300), (nameless, 3),
                                       directive="// unnamed: 1").failures, [])
-        self.assertEqual(self.verdict((self.GOOD, 300), (lineless, 3)).failures, [])
-        self.assert_fails(self.verdict((self.GOOD, 300), (lineless, 9)), "without a line: 2.9")
+        limits = judge.limits_of(java_test.LINELESS, 10, 3000)
+        self.assertEqual(self.verdict((self.GOOD, 300), (lineless, 3), limits=limits).failures, [])
+        self.assert_fails(self.verdict((self.GOOD, 300), (lineless, 9), limits=limits),
+                          "9 of 309 samples are without a line")
 
     def test_a_thread_that_begins_is_whole(self):
         self.assertEqual(self.verdict((self.GOOD, 300), (("clone3",), 2)).failures, [])

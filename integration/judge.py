@@ -44,6 +44,11 @@ class Limits:
         return self.rates.limit(kind, samples, self.parts)
 
 
+def limits_of(kind, events, samples):
+    """Limits of one target by a rate of @kind, @events of @samples, and of no other kind."""
+    return Limits(bad_events.SoundRates("made", {"made": {kind: {"events": events, "samples": samples}}}), 1)
+
+
 class NoneAllowed:
     """Limits where a bad event is a fault."""
 

@@ -23,7 +23,7 @@ import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from busy_mix import DATA_BASE, FOREVER, write_sources
-from harness import Agent, ProcessGroups, Tap, die_with_parent, need_root
+from harness import Agent, ProcessGroups, Tap, need_root
 
 SECONDS = int(sys.argv[1]) if sys.argv[1:] else 60
 RATE = 199

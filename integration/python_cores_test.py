@@ -19,7 +19,7 @@ import core_notes
 import python_cores
 import pythons
 from core_files_test import writes_into_own_folder
-from harness import IS_LONG, ROOT, Tap, take_count
+from harness import IS_LONG, Tap, take_count
 from python_chains import Target
 from python_targets_test import lack_of
 from unwinders import WALK_CORE

@@ -11,6 +11,7 @@ import unittest
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [FOLDER, os.path.join(FOLDER, "..", "scripts", "tests")]
+import judge
 import python_test
 import tap_unittest
 from harness import Stack
@@ -242,7 +243,7 @@ class Verdicts(unittest.TestCase):
                 ("forks: yes", True, 5, True), ("forks: yes", True, 30, False),
                 ("forks: yes", False, 5, False), ("", True, 5, False)):
             target = make_target(directives=directives)
-            verdict = python_test.Verdict(target, Ends(), is_compiling)
+            verdict = python_test.Verdict(target, Ends(), is_compiling, judge.limits_of(python_test.CUT, 100, 3000))
             good = [frame.replace("PATH", target.path) for frame in self.good()]
             verdict.add(Stack(target.comm, tuple(good)), 300)
             verdict.add(Stack(target.comm, cut), count)

@@ -6,7 +6,6 @@
 Each interpreter looks at its own stacks (python_observer.py), and the declaration must allow all of
 them, and none in which a line, a name or a frame was changed.
 """
-import concurrent.futures
 import glob
 import json
 import os
