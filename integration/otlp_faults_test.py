@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# waits: for collectors that fail
 """A collector that is late, full, wrong, silent, gone or not there yet. Every sample is delivered at
 least once or counted as dropped; a retry has the bytes of the first try; the agent goes on, and ends
 in time.

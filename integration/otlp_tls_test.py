@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# waits: for connections and their ends
 """TLS between agent and collector: authorities, client certificates, certificates that change, and
 one clear line for each thing that does not fit: wrong authority, expired certificate, another name,
 plain text to a TLS port and the reverse.

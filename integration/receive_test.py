@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# waits: for senders, servers and time-outs
 """`agent -receive`: agents of other machines (by name: all run here) send to one that shows them on its page; with
 TLS and a token, after a restart, and beside clients that mean no good; names come from what `agent -upload-symbols`
 sends. Prints TAP.

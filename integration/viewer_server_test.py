@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# waits: for clients that do not read
 """The server of the viewer's page on the live agent: what it serves, whom it refuses, and what clients
 that mean no good can do to it. Prints TAP.
 """

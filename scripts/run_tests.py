@@ -47,18 +47,20 @@ class Runner:
     def __init__(self, environment, long_tier):
         self._environment = environment
         self._long_tier = long_tier
-        self._pool = concurrent.futures.ProcessPoolExecutor(
-            WORKERS, multiprocessing.get_context("fork"), test_process.adopt_orphans)
+        self._pool, self._waiting_pool = (concurrent.futures.ProcessPoolExecutor(
+            count, multiprocessing.get_context("fork"), test_process.adopt_orphans) for count in (WORKERS, 1))
 
     def __enter__(self):
         return self
 
     def __exit__(self, *_):
         self._pool.shutdown(cancel_futures=True)
+        self._waiting_pool.shutdown(cancel_futures=True)
 
     def start(self, test):
         """The future Outcome of @test."""
-        return self._pool.submit(test_programs.run_test, test, self._environment, self._long_tier)
+        pool = self._waiting_pool if test.is_waiting else self._pool
+        return pool.submit(test_programs.run_test, test, self._environment, self._long_tier)
 
     def run(self, tests):
         """Outcomes of @tests as they come: first of those that may run side by side."""
