@@ -29,8 +29,7 @@ from viewer_pages import Api, count_with
 RATE = 199
 PLACES = re.compile(r" to (http://\S+) with what is sent to (\S+) \((TLS|plain text)\)")
 IDLE_CONNECTIONS = 1000
-# More than the agent lets be.
-FLOOD_CONNECTIONS = 2200
+CONNECTIONS_AT_ONCE = 100
 MAX_GROWTH = 60 << 20
 MAX_CPU_SECONDS = 5
 TOKEN = "correct-horse-battery-staple"
@@ -180,26 +179,37 @@ def check_restart(tap):
                    result.log[-1500:])
 
 
+def hurry(pid):
+    """Each thread of a process goes before those of other tests."""
+    for tid in os.listdir("/proc/%d/task" % pid):
+        with contextlib.suppress(ProcessLookupError):
+            os.setpriority(os.PRIO_PROCESS, int(tid), -10)
+
+
+def is_ended(connection):
+    connection.settimeout(HANG_SECONDS)
+    try:
+        return not connection.recv(1)
+    except ConnectionError:
+        return True
+    except TimeoutError:
+        return False
+
+
 def check_flood(tap, receiver, program, options):
     """More connections than may be are all ended; who comes then is served."""
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    ended = False
+    # Those that say nothing end by themselves after 10 s: a slow agent never has so many.
+    hurry(receiver.agent.pid)
+    end = time.monotonic() + HANG_SECONDS
     with contextlib.ExitStack() as stack:
-        first = stack.enter_context(receiver.connect())
-        with contextlib.suppress(OSError):
-            for _ in range(FLOOD_CONNECTIONS):
-                stack.enter_context(receiver.connect())
-        # Sooner than what says nothing ends by itself.
-        first.settimeout(7)
-        try:
-            ended = not first.recv(1)
-        except ConnectionError:
-            ended = True
-        except TimeoutError:
-            pass
-    tap.ok(ended and "too many connections" in receiver.agent.log_text(),
-           "%d connections are ended" % FLOOD_CONNECTIONS, receiver.agent.log_text()[-500:])
+        connections = []
+        while "too many connections" not in receiver.agent.log_text() and time.monotonic() < end:
+            with contextlib.suppress(OSError):
+                connections += [stack.enter_context(receiver.connect()) for _ in range(CONNECTIONS_AT_ONCE)]
+        tap.ok("too many connections" in receiver.agent.log_text() and all(map(is_ended, connections[:10])),
+               "a flood of connections is ended", len(connections), receiver.agent.log_text()[-500:])
     result = send(receiver.address, "after", [program], *options)
     total = sum(result.stacks.values())
     tap.ok(receiver.wait_for("after", total) == total > 0, "and who comes then is served",
