@@ -23,6 +23,7 @@
 #include "agent/processes/executable_interpreter.h"
 #include "agent/processes/executable_rows.h"
 #include "agent/processes/load_threads.h"
+#include "agent/processes/mapping_log.h"
 #include "agent/processes/perf_maps.h"
 #include "agent/processes/process.h"
 #include "agent/processes/runtime_list.h"
@@ -47,6 +48,7 @@ enum {
 struct process_manager {
 	struct process_manager_config config;
 	struct process_table table;
+	struct mapping_log mapping_log;
 	struct executable_cache *executables;
 	struct perf_maps *perf_maps;
 	struct load_threads loaders;
@@ -177,7 +179,6 @@ static void take_notice(void *context, const struct process_notice *notice)
 	struct process_manager *manager = context;
 	struct sync_event event = { .type = EVENT_NOTICE, .notice = *notice };
 
-	event.notice.comm[COMM_BYTES - 1] = '\0';
 	process_table_note_program(&manager->table, notice->pid, &notice->stamp);
 	push_event(manager, &event);
 }
@@ -188,17 +189,8 @@ static void take_side_band(void *context, const struct side_band_event *news)
 	struct sync_event event = { .type = EVENT_LOST };
 	enum mapping_news mapping_news;
 
+	mapping_log_add(&manager->mapping_log, news);
 	switch (news->type) {
-	case SIDE_BAND_FORK:
-		if (news->pid != news->parent_pid)
-			process_table_note_fork(&manager->table, news->pid, news->parent_pid,
-						news->time_ns);
-		break;
-	case SIDE_BAND_COMM:
-		if (news->pid == news->tid)
-			process_table_note_comm(&manager->table, news->pid, news->comm,
-						news->time_ns);
-		break;
 	case SIDE_BAND_MAPPING:
 		/* Of processes that nobody asked about yet, all is read when somebody does. */
 		mapping_news = process_table_note_mapping(&manager->table, news->pid, news->start,
@@ -277,6 +269,7 @@ static int init_parts(struct process_manager *manager)
 	struct process_sync sync = {
 		.writer = config->writer,
 		.table = &manager->table,
+		.mapping_log = &manager->mapping_log,
 		.proc_root = config->proc_root,
 		.request_file = request_file,
 		.request_attach = request_attach,
@@ -322,7 +315,9 @@ int process_manager_create(const struct process_manager_config *config,
 		return fail(-ENOMEM, "no memory for the process manager");
 	created->config = *config;
 	process_table_init(&created->table);
-	err = init_parts(created);
+	err = mapping_log_init(&created->mapping_log);
+	if (!err)
+		err = init_parts(created);
 	if (err) {
 		process_manager_destroy(created);
 		return err;
@@ -350,6 +345,7 @@ bool process_manager_destroy(struct process_manager *manager)
 	executable_cache_destroy(manager->executables);
 	perf_maps_destroy(manager->perf_maps);
 	process_table_deinit(&manager->table);
+	mapping_log_deinit(&manager->mapping_log);
 	free(manager->tasks);
 	free(manager);
 	return true;

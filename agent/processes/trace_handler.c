@@ -224,13 +224,13 @@ static const struct label_set *read_labels(struct trace_handler *handler,
 static void report(struct trace_handler *handler, const struct trace_record *record,
 		   const struct process_view *view, struct trace *trace, bool was_known)
 {
-	char thread_comm[COMM_BYTES];
+	char thread_comm[COMM_BYTES], process_comm[COMM_BYTES];
 	struct sample_context context = {
 		.time_ns = record->time_ns,
 		.pid = record->pid,
 		.tid = record->tid,
 		.cpu = record->cpu,
-		.process_comm = view->comm,
+		.process_comm = process_comm,
 		.thread_comm = thread_comm,
 		.process = view->info,
 		.labels = read_labels(handler, record, view),
@@ -239,9 +239,8 @@ static void report(struct trace_handler *handler, const struct trace_record *rec
 
 	memcpy(thread_comm, record->comm, COMM_BYTES);
 	thread_comm[COMM_BYTES - 1] = '\0';
-	/* The leader's own samples say what its comm was at that moment. */
-	if (record->pid == record->tid || record->flags & RECORD_KERNEL_THREAD)
-		context.process_comm = thread_comm;
+	memcpy(process_comm, record->process_comm, COMM_BYTES);
+	process_comm[COMM_BYTES - 1] = '\0';
 	handler->config.reporter->ops->report(handler->config.reporter, trace, &context);
 }
 

@@ -16,9 +16,12 @@
 
 /*
  * A busy build maps a few thousand files per second and CPU, at some 130 bytes each: enough for a
- * tenth of a second without a reader.
+ * tenth of a second without a reader, which is woken when a ring is a quarter full.
  */
-enum { RING_BYTES = 128 * 1024 };
+enum {
+	RING_BYTES = 128 * 1024,
+	WAKE_UP_BYTES = RING_BYTES / 4,
+};
 
 struct side_band {
 	struct cpu_events events;
@@ -90,12 +93,9 @@ int side_band_create(struct side_band **out)
 		/* Without mmap_data: executable mappings only. */
 		.mmap = 1,
 		.mmap2 = 1,
-		.task = 1,
-		.comm = 1,
-		.comm_exec = 1,
-		/* In bytes, so: with every record. wakeup_events would count samples only. */
+		/* A reader that was woken for each record would slow down whoever maps something. */
 		.watermark = 1,
-		.wakeup_watermark = 1,
+		.wakeup_watermark = WAKE_UP_BYTES,
 	};
 	side_band->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (side_band->epoll_fd < 0)

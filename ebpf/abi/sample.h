@@ -85,11 +85,12 @@ struct trace_record {
 	__u8 reserved;
 	/** Of word_count, how many are kernel frames. */
 	__u32 kernel_word_count;
-	/** Of the thread: a text, bytes behind its end mean nothing. */
+	/** Of the thread and of its process's leader: texts, bytes behind their ends mean nothing. */
 	char comm[COMM_BYTES];
+	char process_comm[COMM_BYTES];
 };
 
-_Static_assert(sizeof(struct trace_record) == 64, "the record header is 64 bytes");
+_Static_assert(sizeof(struct trace_record) == 80, "the record header is 80 bytes");
 
 /**
  * What the program says of the work at hand (Go's pprof.Do()). Bytes behind the lengths mean nothing; the
@@ -121,7 +122,7 @@ struct first_sample {
 	__u8 stack[FIRST_STACK_MAX_BYTES];
 };
 
-_Static_assert(sizeof(struct first_sample) == 64 + 33 * 8 + 8 + 128 * 8 + 16384,
+_Static_assert(sizeof(struct first_sample) == 80 + 33 * 8 + 8 + 128 * 8 + 16384,
 	       "struct first_sample is ABI");
 
 /** Room for any record. */
