@@ -67,9 +67,7 @@ static __always_inline void begin_record(struct walk_state *state, struct task_s
 /* The kernel's frames, as they come: their addresses are words of frames (abi/frame.h). */
 static __always_inline void add_kernel_frames(void *ctx, struct walk_state *state)
 {
-	__u64 *words = state->record.type == RECORD_FIRST ?
-			       state->first.kernel_words :
-			       &state->record_words[RECORD_HEADER_WORDS];
+	__u64 *words = &state->record_words[RECORD_HEADER_WORDS];
 	long bytes = bpf_get_stack(ctx, words, KERNEL_FRAMES_MAX * sizeof(*words), 0);
 	__u32 frame_count = bytes > 0 ? bytes / sizeof(*words) : 0;
 
@@ -206,6 +204,7 @@ int sample_entry(void *ctx)
 		add_kernel_frames(ctx, state);
 	if (state->record.type == RECORD_FIRST) {
 		begin_first_sample(state);
+		count(COUNTER_FIRST);
 		state->at_end = 1;
 	} else if (!is_kernel && !state->error) {
 		state->uprobe_task = (__u64)TASK_READ(task, utask);

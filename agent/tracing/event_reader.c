@@ -57,7 +57,8 @@ bool event_reader_is_well_formed(const struct trace_record *record, size_t bytes
 		return bytes >= offsetof(struct first_sample, stack) &&
 		       first->stack_bytes <= FIRST_STACK_MAX_BYTES &&
 		       bytes == offsetof(struct first_sample, stack) + first->stack_bytes &&
-		       record->kernel_word_count <= KERNEL_FRAMES_MAX;
+		       record->kernel_word_count <= record->word_count &&
+		       record->word_count <= FIRST_MAX_WORDS;
 	default:
 		return false;
 	}
