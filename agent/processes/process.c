@@ -136,6 +136,11 @@ struct process *process_table_current(struct process_table *table, uint32_t pid)
 	return process;
 }
 
+bool process_table_knows(struct process_table *table, uint32_t pid)
+{
+	return process_table_current(table, pid);
+}
+
 void process_table_end(struct process_table *table, struct process *process, uint64_t now_ns)
 {
 	pthread_mutex_lock(&table->lock);

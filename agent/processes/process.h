@@ -180,6 +180,9 @@ void process_table_deinit(struct process_table *table);
 struct process *process_table_add(struct process_table *table, uint32_t pid,
 				  const struct process_stamp *stamp, uint64_t now_ns);
 
+/** Ring. Whether any program of @pid is there. */
+bool process_table_knows(struct process_table *table, uint32_t pid);
+
 /** Sync. The process of exactly that stamp, or the newest in that pid; NULL if there is none. */
 struct process *process_table_find(struct process_table *table, uint32_t pid,
 				   const struct process_stamp *stamp);

@@ -165,7 +165,8 @@ void event_reader_drain(struct event_reader *reader)
 
 	if (reader->side_band)
 		side_band_drain(reader->side_band, &reader->handler);
-	ring_reader_consume(&reader->notices, notices_end, on_notice, reader);
+	if (ring_reader_consume(&reader->notices, notices_end, on_notice, reader))
+		reader->handler.notices_end(reader->handler.context);
 	ring_reader_consume(&reader->samples, samples_end, on_sample, reader);
 }
 

@@ -125,6 +125,7 @@ static void notice(struct fixture *fixture, enum process_notice_type type, uint3
 	};
 
 	fixture->handler.notice(fixture->handler.context, &notice);
+	fixture->handler.notices_end(fixture->handler.context);
 }
 
 static void sample(struct fixture *fixture, uint32_t pid, uint64_t address, uint64_t id)
@@ -325,7 +326,7 @@ static void notices_that_do_not_fit_end_in_a_sync_of_everything(void **state)
 	uint32_t own = getpid();
 
 	for (uint32_t i = 0; i < 40000; i++)
-		notice(fixture, NOTICE_EXIT, 100000 + i, 1);
+		notice(fixture, NOTICE_EXEC, 100000 + i, 1);
 	assert_int_equal(process_manager_start(fixture->manager, NULL, 0), 0);
 	notice(fixture, NOTICE_UNKNOWN_PROCESS, own, 1);
 	assert_true(wait_for(fixture, is_published, own));
