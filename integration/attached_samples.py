@@ -76,7 +76,7 @@ def sample_attached(programs, seconds, *options, rate=ATTACHED_RATE, selection=N
             signal_all(signal.SIGCONT)
             time.sleep(seconds)
         signal_all(signal.SIGSTOP)
-        # What is in the rings is named while the programs are there.
+        # The agent names what is left in its rings while the programs still exist.
         result = agent.stop(seconds=AGENT_MAX_SECONDS)
         if result.status != 0:
             raise RuntimeError("the agent failed: " + result.log)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # alone: it loads the machine with a build
-"""A parallel build (make -j4) of small C files at 99 Hz: the user stacks are complete, first samples included, judged from the
-frames: all but as many as sound agents have, and in the long tier 95 %.
+"""A parallel build (make -j4) of small C files at 99 Hz: the user stacks are complete, first samples included,
+judged from the frames: all but as many as sound agents have, and in the long tier 95 %.
 
 Most of the processes of such a build live for a few milliseconds, and half of its samples are the
 first of their process: what the agent does with those shows here. 60 files, and 300 with

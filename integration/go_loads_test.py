@@ -228,12 +228,12 @@ def judge(tap, run, name, stacks, events):
             reasons[reason] += count
             examples.setdefault(reason, str(stack)[-600:])
     bad = reasons.total()
-    is_short_lived = name in SHORT_LIVED
-    percent = 0 if not IS_LONG else SHORT_LIVED_PERCENT if is_short_lived else COMPLETE_PERCENT
+    percent, fault = ((SHORT_LIVED_PERCENT, SHORT_LIVED_FAULT) if name in SHORT_LIVED
+                      else (COMPLETE_PERCENT, COMPLETE_FAULT))
     run.check(tap, "%s: the stacks are complete" % name, "not whole, %s" % name, events, total,
-              SHORT_LIVED_FAULT if is_short_lived else COMPLETE_FAULT,
+              fault,
               *["%s, for one: %s" % (reason, examples[reason]) for reason, _ in reasons.most_common(SHOWN_REASONS)],
-              is_good=total >= SAMPLES and 100 * bad <= (100 - percent) * total)
+              is_good=total >= SAMPLES and (not IS_LONG or 100 * bad <= (100 - percent) * total))
     tap.note("%s: %s of %d samples are complete" % (name, share(total - bad, total), total))
     for reason, count in reasons.most_common(SHOWN_REASONS):
         tap.note("  %s %s" % (share(count, total), reason))

@@ -48,7 +48,7 @@ START_SECONDS = 8
 START_PERCENT = 90
 # The name of such a JVM.
 EARLY = "j-early"
-# Of what is compiled, beside Target.java, which all need.
+# The short tier compiles so many sources beside Target.java, which all of them need.
 SHORT_SOURCES = 5
 # As an argument, in the long tier anyway: the test of a compiler's first half minute.
 FIRST = "first"
@@ -85,13 +85,12 @@ class Count:
 
     def __init__(self):
         self.total = 0
-        self.bad, self.bad_stacks = collections.Counter(), collections.Counter()
+        self.bad = collections.Counter()
 
     def add(self, why, stack, count):
         self.total += count
         if why:
-            self.bad[why + ": " + shorten(stack.frames)[-1200:]] += count
-            self.bad_stacks[stack] += count
+            self.bad[why, stack] += count
 
     @property
     def keeps_promise(self):
@@ -114,8 +113,9 @@ def judge_complete(tap, run, name, result, ends):
     text = "with methods %s; without %s" % (with_java, others)
     for kind, part in ((WITH_METHODS, with_java), (WITHOUT_METHODS, others)):
         run.check(tap, "%s: the stacks %s are complete" % (name, kind.partition(", ")[2]), kind,
-                  result.times.count_events(part.bad_stacks), part.total, COMPLETE_FAULT, text,
-                  *["%d times %s" % (count, why) for why, count in part.bad.most_common(4)],
+                  result.times.count_events({stack: count for (_, stack), count in part.bad.items()}), part.total, COMPLETE_FAULT, text,
+                  *["%d times %s: %s" % (count, why, shorten(stack.frames)[-1200:])
+                    for (why, stack), count in part.bad.most_common(4)],
                   is_good=part.keeps_promise)
     tap.ok(total >= SAMPLES and 100 * with_java.total >= JAVA_PERCENT * total,
            "%s: at least %d %% of the stacks have methods" % (name, JAVA_PERCENT), text)

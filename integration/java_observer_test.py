@@ -7,7 +7,8 @@ A target writes down what Thread.getStackTrace() tells in the calls of Target.sp
 agent shows there must be one of these, hidden methods and inlined ones included.
 
 What C2 inserts last of all, such as spills, no record of DebugNonSafepoints is made for: the JVM describes it
-by the next instruction that has one, which may be of another branch of the same compiled method. Such stacks are whole, and both of their parts are told of.
+by the next instruction that has one, which may be of another branch of the same compiled method. Such
+stacks are whole, and both of their parts are told of.
 
 usage: java_observer_test.py [JDK|MODE|TARGET...]
 """

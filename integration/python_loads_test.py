@@ -37,7 +37,7 @@ RATES = {97: 30, ATTACHED_RATE: 200} if IS_LONG else {ATTACHED_RATE: 200}
 # A compile of all modules that a package of PyPI imports, without what others have left compiled.
 READY_SECONDS = 120
 COMPLETE_PERCENT = 99.5 if IS_LONG else 0
-# Of the samples of one load.
+# A fault spoils this part of the samples of one load.
 COMPLETE_FAULT = 0.1
 NATIVE = "native stacks, not whole"
 NATIVE_PERCENT = 10
