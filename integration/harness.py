@@ -121,14 +121,15 @@ class Stack(collections.namedtuple("Stack", "comm frames")):
     @property
     def is_between_states(self):
         """An error while the kernel changes what is walked: it writes the registers of a signal
-        handler's first frame, or has put an empty memory in the place of the old program's. While it
-        writes those of the code behind a handler there are none, and no other error will do.
+        handler's first frame, or has put an empty memory in the place of the old program's, or copies
+        a page of the stack. While it writes those of the code behind a handler there are none, and no
+        other error will do.
         """
         if "[error: no user registers]" in self.frames and "restore_sigcontext_[k]" in self.frames:
             return True
-        return bool(self.errors) and any(
+        return bool(self.errors) and (self.is_in_page_copy or any(
             re.fullmatch(r"(\w*_)?setup_rt_frame_\[k\]|begin_new_exec_\[k\]", frame)
-            for frame in self.frames)
+            for frame in self.frames))
 
     @property
     def is_in_page_copy(self):

@@ -116,6 +116,8 @@ def check_ends(tap):
            and not Stack("a", ("[error: x]", "f", "restore_sigcontext_[k]")).is_between_states
            and Stack("a", ("[error: no user registers]", "restore_sigcontext_[k]")).is_between_states
            and not Stack("a", ("_start", "f", "x64_setup_rt_frame_[k]")).is_between_states
+           and Stack("a", ("[error: x]", "fork", "do_wp_page_[k]", "ptep_clear_flush_[k]")).is_between_states
+           and not Stack("a", ("_start", "fork", "do_wp_page_[k]")).is_between_states
            and not Stack("a", ("[error: x]", "f", "setup_rt_frame")).is_between_states
            and ends.is_complete(Stack("a", ("ret_from_fork_asm_[k]", "kthread_[k]"))),
            "completeness is judged by the frames")

@@ -34,6 +34,8 @@ from test_programs import PLAN, RESULT, ROOT, SKIP
 
 WORKERS = os.cpu_count()
 SHOWN_LINES = 400
+# Of what failed in a test, once more at the end.
+FAILED_LINES = 30
 SLOWEST_SHOWN = 15
 RETRIED_MAX = 5
 RETRY_SECONDS = 600
@@ -129,10 +131,19 @@ def retry(runner, outcomes):
     return [green.get(outcome.test.name, outcome) for outcome in outcomes], unsteady
 
 
+def show_failed_lines(outcome):
+    """Prints the results of a test that failed once more, without the others: whoever reads a log that was
+    cut short has its end."""
+    print(f"what failed in {outcome.test.name}:")
+    for line in outcome.failed_lines[:FAILED_LINES]:
+        print(f"    {line}")
+
+
 def keep_unsteady(unsteady):
     """Prints the unsteady tests, and writes them with their outputs to UNSTEADY_FILE."""
     UNSTEADY_FILE.unlink(missing_ok=True)
     for outcome in unsteady:
+        show_failed_lines(outcome)
         line = f"unsteady: {outcome.test.name}: {outcome.what_failed}"
         print(line)
         UNSTEADY_FILE.parent.mkdir(exist_ok=True)
@@ -191,6 +202,9 @@ def run_tests(tests, long_tier):
     failed = sum(outcome.failed for outcome in outcomes)
     skipped = sum(outcome.skipped for outcome in outcomes)
     broken = [outcome.test.name for outcome in outcomes if outcome.failed]
+    for outcome in outcomes:
+        if outcome.failed:
+            show_failed_lines(outcome)
     if broken:
         print("failed: " + " ".join(sorted(broken)))
     if len(unsteady) > UNSTEADY_MAX:

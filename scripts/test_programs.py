@@ -82,6 +82,20 @@ class Outcome:
                  if (match := RESULT.match(line)) and match.group(1) and not SKIP.search(line)]
         return "; ".join(names + [self.trouble] * bool(self.trouble))
 
+    @property
+    def failed_lines(self):
+        """The lines of the results that failed, each with what it says of itself."""
+        lines, is_failed = [], False
+        for line in self.run.output.splitlines():
+            result = RESULT.match(line)
+            if result:
+                is_failed = bool(result.group(1)) and not SKIP.search(line)
+            elif not line.startswith("#"):
+                is_failed = False
+            if is_failed:
+                lines.append(line)
+        return lines + [self.trouble] * bool(self.trouble)
+
 
 def script_test(path):
     """The test that script @path is."""

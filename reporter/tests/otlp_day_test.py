@@ -21,11 +21,11 @@ HOUR = re.compile(r"hour (\d+): collector (.*), (\d+) kB, (\d+) kB used, (\d+) s
 PAGES, USED = 2, 3
 # Moods at the end of whose hours nothing waits to be sent.
 EMPTYING = ("takes all", "refuses")
-EMPTY_GROWTH_MAX_KB = 128
-# Of a full queue the heap has 21 to 23.5 MB, from one time to the next.
-FULL_GROWTH_MAX = 1.15
-USED_EMPTY_GROWTH_MAX_KB = 32
-USED_FULL_GROWTH_MAX = 1.02
+# How much more there may be in the second half of the day: a part of it, and this many kB.
+# How the heap is cut up is chance: in 48 days of the short tier it had 550 to 960 kB with nothing to send, and
+# with a full queue up to 1.14 times as much in the second half as in the first.
+PAGES_GROWTH, PAGES_GROWTH_KB = 1.1, 512
+USED_GROWTH, USED_GROWTH_KB = 1.02, 32
 
 
 def most(hours, column, is_empty):
@@ -33,10 +33,10 @@ def most(hours, column, is_empty):
     return max(int(hour[column]) for hour in hours if (hour[1] in EMPTYING) == is_empty)
 
 
-def is_flat(hours, column, empty_growth_kb, full_growth):
+def is_flat(hours, column, growth, growth_kb):
     first, last = hours[:12], hours[12:]
-    return (most(last, column, True) - most(first, column, True) <= empty_growth_kb
-            and most(last, column, False) <= full_growth * most(first, column, False))
+    return all(most(last, column, is_empty) <= growth * most(first, column, is_empty) + growth_kb
+               for is_empty in (True, False))
 
 
 def result(number, is_good, name, *lines):
@@ -55,8 +55,8 @@ def main():
     if not good:
         return 1
     memory = [int(hour[PAGES]) for hour in hours]
-    good &= result(2, is_flat(hours, PAGES, EMPTY_GROWTH_MAX_KB, FULL_GROWTH_MAX)
-                   and is_flat(hours, USED, USED_EMPTY_GROWTH_MAX_KB, USED_FULL_GROWTH_MAX),
+    good &= result(2, is_flat(hours, PAGES, PAGES_GROWTH, PAGES_GROWTH_KB)
+                   and is_flat(hours, USED, USED_GROWTH, USED_GROWTH_KB),
                    "the memory of the reporter is flat over the day", run.stdout)
     sent = [int(hour[4]) for hour in hours]
     dropped = [int(hour[5]) for hour in hours]

@@ -195,6 +195,12 @@ if [ "$n" -lt %d ]; then echo "not ok 1 - it is quick"; %s exit 1; fi; echo "ok 
         self.assertEqual(counts, (0, 1, 0))
         self.assertIn("a wrong name", printed)
 
+    def test_what_failed_is_printed_once_more_at_the_end(self):
+        _, printed, _ = self.run_scripts("echo 'ok 1 - a'; echo '# of a'; echo 'not ok 2 - b'; "
+                                         "echo '# final: of b'; echo 'ok 3 - c'; exit 1")
+        self.assertRegex(printed, r"what failed in \S+made0_test.sh:\n    not ok 2 - b\n    # final: of b\n"
+                                  r"failed: \S+made0_test.sh\n$")
+
     def test_three_unsteady_tests_fail_the_run(self):
         counts, _, _ = self.run_scripts(*[self.FAILING % (1, "")] * 3)
         self.assertEqual(counts, (3, 1, 0))
