@@ -5,6 +5,8 @@
  * chain: THREAD > worker leaf
  */
 #include <pthread.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "target.h"
 
@@ -13,12 +15,28 @@ FRAME unsigned long leaf(unsigned long n)
 	return n + work(50);
 }
 
+/* Until the main thread is a zombie: on its way there it has stacks of its own. */
+static void wait_for_leader(void)
+{
+	char text[256] = "";
+	const char *state;
+
+	do {
+		FILE *file = fopen("/proc/self/stat", "r");
+
+		if (!file || !fgets(text, sizeof(text), file))
+			abort();
+		fclose(file);
+		state = strrchr(text, ')');
+	} while (!state || state[2] != 'Z');
+}
+
 FRAME void *worker(void *argument)
 {
 	volatile unsigned long sink = 0;
 
-	/* Is told to the thread that asked for it, so the leader's own goes with it. */
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	wait_for_leader();
+	target_ready();
 	for (;;)
 		sink += leaf(sink);
 	return argument;
@@ -28,7 +46,6 @@ int main(void)
 {
 	pthread_t thread;
 
-	target_ready();
 	if (pthread_create(&thread, NULL, worker, NULL))
 		abort();
 	pthread_exit(NULL);
