@@ -10,7 +10,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,6 +32,7 @@
 #include "agent/native_names.h"
 #include "agent/options.h"
 #include "agent/probabilistic.h"
+#include "agent/process_setup.h"
 #include "agent/processes/process_manager.h"
 #include "agent/stop_signal.h"
 #include "agent/tracing/bpf_loader.h"
@@ -561,10 +561,9 @@ int agent_run(const struct options *options)
 	int error;
 
 	heap_limit();
-	/* A reader of -output - that went away is an error of that output, not our end. */
-	signal(SIGPIPE, SIG_IGN);
-	error = stop_signal_init(&agent.stop, EXIT_STATUS_FAILED);
-
+	error = process_check_descriptors();
+	if (!error)
+		error = stop_signal_init(&agent.stop, EXIT_STATUS_FAILED);
 	if (error)
 		return report_failure(options, error);
 	agent.has_stop = true;

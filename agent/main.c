@@ -7,6 +7,7 @@
 #include "agent/base/error.h"
 #include "agent/base/log.h"
 #include "agent/options.h"
+#include "agent/process_setup.h"
 #include "agent/show_file.h"
 #include "agent/upload_symbols.h"
 #include "build/version.h"
@@ -27,6 +28,7 @@ int main(int argument_count, char **arguments)
 	_cleanup_(options_deinit) struct options options = { 0 };
 	int error;
 
+	process_setup();
 	range_maker_enter(argument_count, arguments);
 	error = options_parse(&options, argument_count, arguments);
 	if (error) {

@@ -25,10 +25,11 @@
 	X(TRACE_CACHE_HITS, "samples", "samples whose trace was in the cache")                     \
 	X(TRACES_CONVERTED, "traces", "raw traces converted")                                      \
 	X(NOTICES_RECEIVED, "notices", "process notices read")                                     \
-	X(SIDE_BAND_EVENTS, "events", "mapping, fork and comm records read")                       \
+	X(SIDE_BAND_EVENTS, "events", "mapping records read")                                      \
 	X(SIDE_BAND_LOST, "events", "side-band records that the kernel reported lost")             \
 	X(PROCESSES, "processes", "processes known now")                                           \
 	X(PROCESS_SYNCS, "syncs", "times the mappings of a process were read")                     \
+	X(PROCESSES_REPLAYED, "processes", "processes gone whose mappings came from the side-band") \
 	X(PROCESS_SYNCS_FAILED, "syncs", "times the mappings of a process could not be read")      \
 	X(EXECUTABLES, "files", "executables known now")                                           \
 	X(EXECUTABLES_LOADED, "files", "executables whose unwind rows were loaded")                \

@@ -23,6 +23,8 @@
 #include "agent/processes/executable_interpreter.h"
 #include "agent/processes/executable_rows.h"
 #include "agent/processes/load_threads.h"
+#include "agent/processes/mapping_log.h"
+#include "agent/processes/new_programs.h"
 #include "agent/processes/perf_maps.h"
 #include "agent/processes/process.h"
 #include "agent/processes/runtime_list.h"
@@ -47,10 +49,12 @@ enum {
 struct process_manager {
 	struct process_manager_config config;
 	struct process_table table;
+	struct mapping_log mapping_log;
 	struct executable_cache *executables;
 	struct perf_maps *perf_maps;
 	struct load_threads loaders;
 	struct sync_loop loop;
+	struct new_programs new_programs;
 	struct trace_handler *handler;
 	/** struct sync_event: from the ring, load and work threads to sync. */
 	struct bounded_queue events;
@@ -172,14 +176,46 @@ static void request_file(void *context, const struct process *process,
 
 /* --- from the ring thread --- */
 
-static void take_notice(void *context, const struct process_notice *notice)
+static void pass_on_notice(void *context, const struct process_notice *notice)
 {
 	struct process_manager *manager = context;
 	struct sync_event event = { .type = EVENT_NOTICE, .notice = *notice };
 
-	event.notice.comm[COMM_BYTES - 1] = '\0';
-	process_table_note_program(&manager->table, notice->pid, &notice->stamp);
 	push_event(manager, &event);
+}
+
+static void take_notice(void *context, const struct process_notice *notice)
+{
+	struct process_manager *manager = context;
+	struct new_programs *programs = &manager->new_programs;
+	bool is_known = process_table_knows(&manager->table, notice->pid);
+
+	switch (notice->type) {
+	case NOTICE_EXEC:
+		process_table_note_program(&manager->table, notice->pid, &notice->stamp);
+		if (!is_known) {
+			new_programs_add(programs, notice);
+			return;
+		}
+		break;
+	case NOTICE_EXIT:
+		/* Forks that were not sampled are not known. */
+		if (new_programs_end(programs, notice) || !is_known)
+			return;
+		break;
+	default:
+		process_table_note_program(&manager->table, notice->pid, &notice->stamp);
+		new_programs_pass_on_of(programs, notice->pid);
+		break;
+	}
+	pass_on_notice(manager, notice);
+}
+
+static void end_notices(void *context)
+{
+	struct process_manager *manager = context;
+
+	new_programs_pass_on(&manager->new_programs);
 }
 
 static void take_side_band(void *context, const struct side_band_event *news)
@@ -188,17 +224,8 @@ static void take_side_band(void *context, const struct side_band_event *news)
 	struct sync_event event = { .type = EVENT_LOST };
 	enum mapping_news mapping_news;
 
+	mapping_log_add(&manager->mapping_log, news);
 	switch (news->type) {
-	case SIDE_BAND_FORK:
-		if (news->pid != news->parent_pid)
-			process_table_note_fork(&manager->table, news->pid, news->parent_pid,
-						news->time_ns);
-		break;
-	case SIDE_BAND_COMM:
-		if (news->pid == news->tid)
-			process_table_note_comm(&manager->table, news->pid, news->comm,
-						news->time_ns);
-		break;
 	case SIDE_BAND_MAPPING:
 		/* Of processes that nobody asked about yet, all is read when somebody does. */
 		mapping_news = process_table_note_mapping(&manager->table, news->pid, news->start,
@@ -242,6 +269,7 @@ void process_manager_handler(struct process_manager *manager, struct event_handl
 	handler->context = manager;
 	handler->sample = take_sample;
 	handler->notice = take_notice;
+	handler->notices_end = end_notices;
 	handler->side_band = take_side_band;
 }
 
@@ -277,6 +305,7 @@ static int init_parts(struct process_manager *manager)
 	struct process_sync sync = {
 		.writer = config->writer,
 		.table = &manager->table,
+		.mapping_log = &manager->mapping_log,
 		.proc_root = config->proc_root,
 		.request_file = request_file,
 		.request_attach = request_attach,
@@ -321,8 +350,12 @@ int process_manager_create(const struct process_manager_config *config,
 	if (!created)
 		return fail(-ENOMEM, "no memory for the process manager");
 	created->config = *config;
+	created->new_programs.pass_on = pass_on_notice;
+	created->new_programs.context = created;
 	process_table_init(&created->table);
-	err = init_parts(created);
+	err = mapping_log_init(&created->mapping_log);
+	if (!err)
+		err = init_parts(created);
 	if (err) {
 		process_manager_destroy(created);
 		return err;
@@ -350,6 +383,7 @@ bool process_manager_destroy(struct process_manager *manager)
 	executable_cache_destroy(manager->executables);
 	perf_maps_destroy(manager->perf_maps);
 	process_table_deinit(&manager->table);
+	mapping_log_deinit(&manager->mapping_log);
 	free(manager->tasks);
 	free(manager);
 	return true;

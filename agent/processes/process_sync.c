@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
@@ -75,6 +76,19 @@ static int identify_vdso(struct process_sync *sync, const struct process *proces
 	return err;
 }
 
+/* By the process itself, or once it is gone by others who may see the same file: its parent, or we. */
+static int open_anyhow(struct process_sync *sync, const struct process *process,
+		       const struct proc_mapping *row, int *fd, struct file_key *key)
+{
+	int err = mapped_file_open(sync->proc_root, process->pid, row, fd, key);
+
+	if (err == -ESRCH && process->parent_pid)
+		err = mapped_file_open_by_path(sync->proc_root, process->parent_pid, row, fd, key);
+	if (err == -ESRCH || err == -ENOENT)
+		err = mapped_file_open_by_path(sync->proc_root, getpid(), row, fd, key);
+	return err;
+}
+
 static int open_file(struct process_sync *sync, const struct process *process,
 		     const struct proc_mapping *row, struct executable **executable)
 {
@@ -86,11 +100,11 @@ static int open_file(struct process_sync *sync, const struct process *process,
 		if (*executable)
 			return 0;
 	}
-	err = mapped_file_open(sync->proc_root, process->pid, row, &fd, &key);
+	err = open_anyhow(sync, process, row, &fd, &key);
 	if (err == -EMFILE || err == -ENFILE) {
 		/* Descriptors of files that nobody maps any more are the first to go. */
 		executable_cache_trim(sync->executables, 0);
-		err = mapped_file_open(sync->proc_root, process->pid, row, &fd, &key);
+		err = open_anyhow(sync, process, row, &fd, &key);
 	}
 	if (err)
 		return err;
@@ -427,13 +441,19 @@ static void replace_rows(struct process_sync *sync, struct process *process,
 	process_table_finish_sync(sync->table, process, state, lost_rows, clock_monotonic_ns());
 }
 
+/* Whether a fork has mapped nothing by itself. */
+static bool is_like_parent(struct process_sync *sync, const struct process *process)
+{
+	return !mapping_log_may_have(sync->mapping_log, process->pid,
+				     process->stamp.start_time_ns);
+}
+
 /* Its own maps cannot be read (any more): what a fork has from its parent, as far as that is sure. */
 static bool inherit_rows(struct process_sync *sync, struct process *process)
 {
-	bool is_alike;
-	const struct process *parent = process_table_fork_parent(sync->table, process, &is_alike);
+	const struct process *parent = process_table_fork_parent(sync->table, process);
 
-	if (!parent || !is_alike)
+	if (!parent || !is_like_parent(sync, process))
 		return false;
 	process_attributes_inherit(sync->table, process, parent);
 	if (process->state == PROCESS_NEW) {
@@ -444,13 +464,70 @@ static bool inherit_rows(struct process_sync *sync, struct process *process)
 	return true;
 }
 
+/* The program that @process runs, or of which it is a fork, if its exec was heard of. */
+static bool find_logged_program(struct process_sync *sync, const struct process *process,
+				struct logged_program *program)
+{
+	const struct process *parent;
+
+	*program = (struct logged_program){
+		.pid = process->pid,
+		.start_ns = process->stamp.start_time_ns,
+		.exec_ns = process->exec_ns,
+		.code_address = process->code_address,
+	};
+	if (process->exec_ns)
+		return true;
+	parent = process->is_fork ? process_table_current(sync->table, process->parent_pid) : NULL;
+	if (!parent || !parent->exec_ns || parent->stamp.exec_id != process->stamp.exec_id)
+		return false;
+	*program = (struct logged_program){
+		.pid = parent->pid,
+		.start_ns = parent->stamp.start_time_ns,
+		.exec_ns = parent->exec_ns,
+		.code_address = parent->code_address,
+		.fork_pid = process->pid,
+		.fork_ns = process->stamp.start_time_ns,
+	};
+	return true;
+}
+
+/* The same from what the side-band told of its mappings. */
+static bool replay_rows(struct process_sync *sync, struct process *process)
+{
+	const struct address_range none = { .start = UINT64_MAX };
+	_cleanup_(proc_maps_deinit) struct proc_maps maps = { 0 };
+	struct mapping_vector built = { 0 };
+	struct logged_program program;
+	struct mapping_table *rows;
+
+	if (!find_logged_program(sync, process, &program) ||
+	    mapping_log_list(sync->mapping_log, &program, &maps))
+		return false;
+	if (build_mappings(sync, process, &maps, &none, NULL, 0, &built))
+		return false;
+	rows = make_rows(built.items, built.count, false);
+	if (!rows) {
+		release_mappings(sync, built.items, built.count);
+		return false;
+	}
+	process_attributes_replay(sync->table, process, &maps, built.items, program.code_address);
+	process->mappings = built.items;
+	process->mapping_count = built.count;
+	process_table_prepare_rows(sync->table, process, rows);
+	metrics_add(METRIC_PROCESSES_REPLAYED, 1);
+	return true;
+}
+
 static int sync_gone(struct process_sync *sync, struct process *process, int err)
 {
 	enum process_state state = process->state;
 
 	metrics_add(METRIC_PROCESS_SYNCS_FAILED, 1);
 	if (state == PROCESS_NEW)
-		state = inherit_rows(sync, process) ? PROCESS_SYNCED : PROCESS_UNREADABLE;
+		state = inherit_rows(sync, process) || replay_rows(sync, process) ?
+				PROCESS_SYNCED :
+				PROCESS_UNREADABLE;
 	process_table_fail_sync(sync->table, process, state, clock_monotonic_ns());
 	return err;
 }
@@ -465,7 +542,6 @@ int process_sync_run(struct process_sync *sync, struct process *process,
 	struct mapping_vector built = { 0 };
 	uint64_t begin_cpu_ns = clock_thread_cpu_ns();
 	struct mapping_table *rows;
-	bool is_alike;
 	int err;
 
 	metrics_add(METRIC_PROCESS_SYNCS, 1);
@@ -475,8 +551,8 @@ int process_sync_run(struct process_sync *sync, struct process *process,
 	if (err)
 		return sync_gone(sync, process, err);
 	if (process->state == PROCESS_NEW)
-		parent = process_table_fork_parent(sync->table, process, &is_alike);
-	if (parent && is_alike)
+		parent = process_table_fork_parent(sync->table, process);
+	if (parent && is_like_parent(sync, process))
 		model = parent;
 	err = build_mappings(sync, process, &maps, touched, model->mappings, model->mapping_count,
 			     &built);

@@ -18,6 +18,7 @@
 #include "agent/processes/attachments.h"
 #include "agent/processes/executable_cache.h"
 #include "agent/processes/local_devices.h"
+#include "agent/processes/mapping_log.h"
 #include "agent/processes/process.h"
 
 struct process_sync {
@@ -32,6 +33,8 @@ struct process_sync {
 	/** As struct attachments has it. */
 	void (*request_attach)(void *context, struct attach_request *request);
 	void *context;
+	/** Borrowed. */
+	struct mapping_log *mapping_log;
 	struct local_devices devices;
 	struct attachments attachments;
 	/** Rows of all processes on the kernel side. */
@@ -50,8 +53,8 @@ struct address_range {
 
 /**
  * Syncs and publishes @process; *@has_changed tells whether its rows did. -ESRCH: the process is
- * gone, and then it has the rows of the parent that it is a fork of, if that is certain, else those
- * it had. Others as reading maps says.
+ * gone, and then it has the rows of the parent that it is a fork of, if that is certain, else what the log
+ * of mappings tells, else those it had. Others as reading maps says.
  */
 int process_sync_run(struct process_sync *sync, struct process *process,
 		     const struct address_range *touched, bool *has_changed);

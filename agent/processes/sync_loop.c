@@ -148,7 +148,7 @@ static void end_older(struct sync_loop *loop, struct process *process, uint64_t 
 }
 
 static struct process *add(struct sync_loop *loop, uint32_t pid, const struct process_stamp *stamp,
-			   const char *comm, uint64_t now_ns)
+			   uint64_t now_ns)
 {
 	struct process_table *table = loop->sync.table;
 	struct process *process = process_table_find(table, pid, stamp);
@@ -157,7 +157,7 @@ static struct process *add(struct sync_loop *loop, uint32_t pid, const struct pr
 		return process;
 	if (table->processes.count >= TABLE_MAX_PROCESSES)
 		make_room(loop);
-	process = process_table_add(table, pid, stamp, comm, now_ns);
+	process = process_table_add(table, pid, stamp, now_ns);
 	if (process)
 		end_older(loop, process, now_ns);
 	metrics_set(METRIC_PROCESSES, table->processes.count);
@@ -166,7 +166,7 @@ static struct process *add(struct sync_loop *loop, uint32_t pid, const struct pr
 
 void sync_loop_add_task(struct sync_loop *loop, const struct task_snapshot *task, uint64_t now_ns)
 {
-	if (!task->is_kernel_thread && add(loop, task->pid, &task->stamp, task->comm, now_ns))
+	if (!task->is_kernel_thread && add(loop, task->pid, &task->stamp, now_ns))
 		schedule(loop, task->pid, SYNC_MAPPINGS, now_ns);
 }
 
@@ -181,6 +181,20 @@ static uint64_t sync_pause_end(const struct sync_loop *loop, const struct proces
 
 /* --- events --- */
 
+/* One that was never sampled has nothing to wait for. */
+static void end_process(struct sync_loop *loop, const struct process_notice *notice, uint64_t now_ns)
+{
+	struct process *process =
+		process_table_find(loop->sync.table, notice->pid, &notice->stamp);
+
+	if (!process)
+		return;
+	if (process->state == PROCESS_NEW && !process->is_sampled)
+		remove_process(loop, process);
+	else
+		process_table_end(loop->sync.table, process, now_ns);
+}
+
 static void handle_notice(struct sync_loop *loop, const struct process_notice *notice,
 			  uint64_t now_ns)
 {
@@ -188,23 +202,24 @@ static void handle_notice(struct sync_loop *loop, const struct process_notice *n
 	uint64_t due_ns;
 
 	if (notice->type == NOTICE_EXIT) {
-		process = process_table_find(loop->sync.table, notice->pid, &notice->stamp);
-		if (process)
-			process_table_end(loop->sync.table, process, now_ns);
+		end_process(loop, notice, now_ns);
 		return;
 	}
-	process = add(loop, notice->pid, &notice->stamp, notice->comm, now_ns);
+	process = add(loop, notice->pid, &notice->stamp, now_ns);
 	if (!process)
 		return;
+	if (notice->type != NOTICE_EXEC) {
+		process->is_sampled = true;
+		process->parent_pid = notice->parent_pid;
+		process->is_fork = notice->is_fork;
+	}
 	switch (notice->type) {
 	case NOTICE_EXEC:
-		/*
-		 * At once, since it may end soon; it is published by a second sync. Only by that
-		 * one when syncs cost too much already.
-		 */
-		process->publish_after_ns = now_ns + EXEC_DELAY_NS;
-		schedule(loop, notice->pid, SYNC_MAPPINGS,
-			 loop->pause_percent > 100 ? process->publish_after_ns : now_ns);
+		/* Heard of late, with the next samples: most processes of a build have ended by then. */
+		process->exec_ns = notice->time_ns;
+		process->code_address = notice->address;
+		process->publish_after_ns = notice->time_ns + EXEC_DELAY_NS;
+		schedule(loop, notice->pid, SYNC_MAPPINGS, process->publish_after_ns);
 		break;
 	case NOTICE_UNKNOWN_ADDRESS:
 		due_ns = sync_pause_end(loop, process, SYNC_SHARE);

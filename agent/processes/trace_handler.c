@@ -224,13 +224,13 @@ static const struct label_set *read_labels(struct trace_handler *handler,
 static void report(struct trace_handler *handler, const struct trace_record *record,
 		   const struct process_view *view, struct trace *trace, bool was_known)
 {
-	char thread_comm[COMM_BYTES];
+	char thread_comm[COMM_BYTES], process_comm[COMM_BYTES];
 	struct sample_context context = {
 		.time_ns = record->time_ns,
 		.pid = record->pid,
 		.tid = record->tid,
 		.cpu = record->cpu,
-		.process_comm = view->comm,
+		.process_comm = process_comm,
 		.thread_comm = thread_comm,
 		.process = view->info,
 		.labels = read_labels(handler, record, view),
@@ -239,9 +239,8 @@ static void report(struct trace_handler *handler, const struct trace_record *rec
 
 	memcpy(thread_comm, record->comm, COMM_BYTES);
 	thread_comm[COMM_BYTES - 1] = '\0';
-	/* The leader's own samples say what its comm was at that moment. */
-	if (record->pid == record->tid || record->flags & RECORD_KERNEL_THREAD)
-		context.process_comm = thread_comm;
+	memcpy(process_comm, record->process_comm, COMM_BYTES);
+	process_comm[COMM_BYTES - 1] = '\0';
 	handler->config.reporter->ops->report(handler->config.reporter, trace, &context);
 }
 
@@ -268,7 +267,8 @@ static void handle_stack(struct trace_handler *handler, const struct trace_recor
 		metrics_add(METRIC_SAMPLES_MALFORMED, 1);
 		return;
 	}
-	was_known = record->type == RECORD_TRACE && shape.error != UNWIND_UNKNOWN_PROCESS;
+	was_known = (record->type == RECORD_TRACE || record->flags & RECORD_RESUMED) &&
+		    shape.error != UNWIND_UNKNOWN_PROCESS;
 	if (shape.trusted_words < count) {
 		if (words != handler->words)
 			memcpy(handler->words, words, shape.trusted_words * sizeof(*words));
@@ -310,7 +310,7 @@ static const struct stack_deltas *lend_rows(void *context, uint64_t executable_i
 	return lent.deltas;
 }
 
-/* Appends the user frames to the @count kernel words in handler->words; returns all. */
+/* Appends the user frames to the @count words in handler->words, frames so far; returns all. */
 static uint32_t walk_first(struct trace_handler *handler, const struct first_sample *sample,
 			   const struct process_view *view, uint32_t count, uint8_t *flags)
 {
@@ -357,9 +357,13 @@ static bool rows_are_loading(struct trace_handler *handler, const struct mapping
  * Whether all that will be known of the process is known. Its maps may have been read after an exec
  * that was not heard of yet; then they are withdrawn when it is.
  */
-static bool is_settled(struct trace_handler *handler, struct process_view *view)
+static bool is_settled(struct trace_handler *handler, const struct first_sample *sample,
+		       struct process_view *view)
 {
 	if (!view->process || view->state == PROCESS_NEW)
+		return false;
+	/* The kernel side has asked for another look at its maps. */
+	if (sample->unknown & FIRST_UNKNOWN_MAPPING && view->synced_ns < sample->record.time_ns)
 		return false;
 	if (!handler->config.first_unwinder || view->state == PROCESS_UNREADABLE)
 		return true;
@@ -387,10 +391,10 @@ static bool ends_at_loading_rows(struct trace_handler *handler, const struct pro
 static bool handle_first(struct trace_handler *handler, const struct first_sample *sample,
 			 const struct process_view *view, bool is_last_try)
 {
-	uint32_t count = sample->record.kernel_word_count;
+	uint32_t count = sample->record.word_count;
 	uint8_t flags = sample->record.flags;
 
-	memcpy(handler->words, sample->kernel_words, count * sizeof(uint64_t));
+	memcpy(handler->words, sample->words, count * sizeof(uint64_t));
 	count = walk_first(handler, sample, view, count, &flags);
 	if (!is_last_try && ends_at_loading_rows(handler, view, count))
 		return false;
@@ -424,6 +428,7 @@ static bool handle_fork(struct trace_handler *handler, const struct trace_record
 
 static bool try_waiting(void *context, const struct trace_record *record, bool is_last_try)
 {
+	const struct first_sample *first = (const struct first_sample *)record;
 	struct trace_handler *handler = context;
 	struct process_view view;
 	bool is_done;
@@ -433,9 +438,8 @@ static bool try_waiting(void *context, const struct trace_record *record, bool i
 	if (record->type == RECORD_TRACE)
 		is_done = handle_fork(handler, record, &view, is_last_try);
 	else
-		is_done = (is_last_try || is_settled(handler, &view)) &&
-			  handle_first(handler, (const struct first_sample *)record, &view,
-				       is_last_try);
+		is_done = (is_last_try || is_settled(handler, first, &view)) &&
+			  handle_first(handler, first, &view, is_last_try);
 	process_view_release(handler->config.table, &view);
 	return is_done;
 }
@@ -443,8 +447,10 @@ static bool try_waiting(void *context, const struct trace_record *record, bool i
 static void wait_for_process(struct trace_handler *handler, const struct trace_record *record,
 			     size_t bytes)
 {
-	if (first_samples_add(&handler->first, record, bytes,
-			      handler->now_ns + FIRST_SAMPLE_WAIT_NS))
+	uint64_t wait_ns = record->flags & RECORD_RESUMED ? RESUMED_SAMPLE_WAIT_NS :
+							    FIRST_SAMPLE_WAIT_NS;
+
+	if (first_samples_add(&handler->first, record, bytes, handler->now_ns + wait_ns))
 		try_waiting(handler, record, true);
 }
 
@@ -454,7 +460,8 @@ static bool first_is_malformed(const struct first_sample *sample, size_t bytes)
 
 	return bytes < head_bytes || sample->stack_bytes > bytes - head_bytes ||
 	       sample->stack_bytes > FIRST_STACK_MAX_BYTES ||
-	       sample->record.kernel_word_count > KERNEL_FRAMES_MAX;
+	       sample->record.kernel_word_count > sample->record.word_count ||
+	       sample->record.word_count > FIRST_MAX_WORDS;
 }
 
 static void take_first(struct trace_handler *handler, const struct first_sample *sample,

@@ -34,6 +34,8 @@ enum {
 
 /** How long a first sample waits at most for its process. */
 #define FIRST_SAMPLE_WAIT_NS (300 * NS_PER_MS)
+/** The same for rows of files, which may be large. */
+#define RESUMED_SAMPLE_WAIT_NS (3 * NS_PER_SECOND)
 
 /** All borrowed. */
 struct trace_handler_config {

@@ -57,7 +57,8 @@ bool event_reader_is_well_formed(const struct trace_record *record, size_t bytes
 		return bytes >= offsetof(struct first_sample, stack) &&
 		       first->stack_bytes <= FIRST_STACK_MAX_BYTES &&
 		       bytes == offsetof(struct first_sample, stack) + first->stack_bytes &&
-		       record->kernel_word_count <= KERNEL_FRAMES_MAX;
+		       record->kernel_word_count <= record->word_count &&
+		       record->word_count <= FIRST_MAX_WORDS;
 	default:
 		return false;
 	}
@@ -164,7 +165,8 @@ void event_reader_drain(struct event_reader *reader)
 
 	if (reader->side_band)
 		side_band_drain(reader->side_band, &reader->handler);
-	ring_reader_consume(&reader->notices, notices_end, on_notice, reader);
+	if (ring_reader_consume(&reader->notices, notices_end, on_notice, reader))
+		reader->handler.notices_end(reader->handler.context);
 	ring_reader_consume(&reader->samples, samples_end, on_sample, reader);
 }
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <time.h>
 #include <unistd.h>
@@ -16,9 +17,12 @@
 
 /*
  * A busy build maps a few thousand files per second and CPU, at some 130 bytes each: enough for a
- * tenth of a second without a reader.
+ * tenth of a second without a reader, which is woken when a ring is a quarter full.
  */
-enum { RING_BYTES = 128 * 1024 };
+enum {
+	RING_BYTES = 128 * 1024,
+	WAKE_UP_BYTES = RING_BYTES / 4,
+};
 
 struct side_band {
 	struct cpu_events events;
@@ -27,6 +31,11 @@ struct side_band {
 	bool has_new_cpu;
 	/* For records that wrap. */
 	struct perf_ring_record scratch;
+	/* The record before, of a size that most have; size 0: none. */
+	struct repeated_record {
+		uint16_t size;
+		uint8_t bytes[256];
+	} last;
 };
 
 static int event_opened(void *context, struct cpu_event *event)
@@ -90,12 +99,9 @@ int side_band_create(struct side_band **out)
 		/* Without mmap_data: executable mappings only. */
 		.mmap = 1,
 		.mmap2 = 1,
-		.task = 1,
-		.comm = 1,
-		.comm_exec = 1,
-		/* In bytes, so: with every record. wakeup_events would count samples only. */
+		/* A reader that was woken for each record would slow down whoever maps something. */
 		.watermark = 1,
-		.wakeup_watermark = 1,
+		.wakeup_watermark = WAKE_UP_BYTES,
 	};
 	side_band->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (side_band->epoll_fd < 0)
@@ -126,6 +132,22 @@ int side_band_fd(const struct side_band *side_band)
 	return side_band->epoll_fd;
 }
 
+/*
+ * Whether @record says what the one before it said, but for the time: a program that maps and unmaps the same
+ * file, or changes protections, as fast as it can. Remembers it for the next one.
+ */
+static bool is_repeated(struct side_band *side_band, const struct perf_event_header *record)
+{
+	struct repeated_record *last = &side_band->last;
+	size_t bytes = record->size > sizeof(uint64_t) ? record->size - sizeof(uint64_t) : 0;
+
+	if (last->size == record->size && !memcmp(last->bytes, record, bytes))
+		return record->type == PERF_RECORD_MMAP2;
+	last->size = record->size <= sizeof(last->bytes) ? record->size : 0;
+	memcpy(last->bytes, record, last->size ? bytes : 0);
+	return false;
+}
+
 static uint32_t drain_ring(struct side_band *side_band, struct perf_ring *ring,
 			   const struct event_handler *handler)
 {
@@ -133,11 +155,13 @@ static uint32_t drain_ring(struct side_band *side_band, struct perf_ring *ring,
 	const struct perf_event_header *record;
 	uint32_t count = 0;
 
+	/* What was read in an earlier round may have been acted on. */
+	side_band->last.size = 0;
 	while ((record = perf_ring_next(ring, end, &side_band->scratch))) {
 		struct side_band_event event;
 		uint64_t lost_count;
 
-		if (!side_band_record_parse(record, &event, &lost_count)) {
+		if (!is_repeated(side_band, record) && !side_band_record_parse(record, &event, &lost_count)) {
 			metrics_add(METRIC_SIDE_BAND_LOST, lost_count);
 			handler->side_band(handler->context, &event);
 			count++;

@@ -9,7 +9,8 @@ static struct first_sample make_first(uint64_t exec_id, uint64_t time_ns)
 	sample.record.type = RECORD_FIRST;
 	sample.record.flags = RECORD_IN_KERNEL;
 	sample.record.kernel_word_count = 1;
-	sample.kernel_words[0] = 0xffffffff81000000ULL;
+	sample.record.word_count = 1;
+	sample.words[0] = 0xffffffff81000000ULL;
 	sample.registers[16] = 0x4242;
 	sample.stack_bytes = 16;
 	return sample;

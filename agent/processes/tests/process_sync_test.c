@@ -4,6 +4,8 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 
 #include "agent/base/clock.h"
@@ -159,6 +161,64 @@ static void a_process_that_is_gone_keeps_what_it_had(void **state)
 	drop(fixture, unread);
 }
 
+static struct process *add_fork(struct fixture *fixture, uint32_t pid, uint64_t start_ns,
+				uint32_t parent_pid)
+{
+	struct process *child = add(fixture, pid, start_ns, 1);
+
+	child->parent_pid = parent_pid;
+	child->is_fork = true;
+	return child;
+}
+
+/* The side-band tells that @pid has mapped the first page of the file @path, or of no file. */
+static void log_mapping(struct fixture *fixture, uint32_t pid, uint64_t time_ns, uint64_t start,
+			const char *path)
+{
+	struct side_band_event event = {
+		.type = SIDE_BAND_MAPPING,
+		.time_ns = time_ns,
+		.pid = pid,
+		.start = start,
+		.length = 0x1000,
+		.path = path,
+	};
+	struct stat status;
+
+	if (!stat(path, &status)) {
+		event.inode = status.st_ino;
+		event.device_major = major(status.st_dev);
+		event.device_minor = minor(status.st_dev);
+	}
+	mapping_log_add(&fixture->log, &event);
+}
+
+static void what_is_gone_has_the_rows_that_the_side_band_told_of(void **state)
+{
+	struct fixture *fixture = *state;
+	uint64_t now_ns = clock_monotonic_ns();
+	struct process *process = add(fixture, 7, now_ns, 1);
+	bool has_changed;
+
+	/* Its files are found by path, from our own root. */
+	make_process(fixture, 1, "/bin/ls");
+	make_process(fixture, getpid(), "/bin/ls");
+	fake_proc_link(&fixture->proc, getpid(), "root", "/");
+	log_mapping(fixture, 7, now_ns + 1, 0x400000, "/bin/ls");
+	log_mapping(fixture, 7, now_ns + 2, 0x500000, "/bin/cat");
+	process->exec_ns = now_ns + 3;
+	process->code_address = 0x400123;
+	assert_int_equal(process_sync_run(&fixture->sync, process, &nothing_touched, &has_changed),
+			 -ESRCH);
+	assert_int_equal(process->state, PROCESS_SYNCED);
+	assert_int_equal(process->table->count, 2);
+	assert_int_equal(process->table->rows[0].start, 0x400000);
+	assert_true(process->table->rows[0].executable_id >= EXECUTABLE_ID_FIRST);
+	assert_true(process->table->rows[1].executable_id >= EXECUTABLE_ID_FIRST);
+	assert_string_equal(process->info->executable_path, "/bin/ls");
+	drop(fixture, process);
+}
+
 static void a_fork_that_is_gone_has_the_rows_of_its_parent(void **state)
 {
 	struct fixture *fixture = *state;
@@ -177,8 +237,7 @@ static void a_fork_that_is_gone_has_the_rows_of_its_parent(void **state)
 				       .service_name = "shop",
 			       }));
 	fork_ns = clock_monotonic_ns();
-	process_table_note_fork(&fixture->table, 8, 7, fork_ns);
-	child = add(fixture, 8, fork_ns, 1);
+	child = add_fork(fixture, 8, fork_ns, 7);
 	assert_int_equal(process_sync_run(&fixture->sync, child, &nothing_touched, &has_changed),
 			 -ESRCH);
 	assert_int_equal(child->state, PROCESS_SYNCED);
@@ -204,8 +263,7 @@ static void a_fork_that_lives_is_told_of_as_its_parent_is(void **state)
 	make_process(fixture, 8, "/bin/ls");
 	sync_process(fixture, parent);
 	fork_ns = clock_monotonic_ns();
-	process_table_note_fork(&fixture->table, 8, 7, fork_ns);
-	child = add(fixture, 8, fork_ns, 1);
+	child = add_fork(fixture, 8, fork_ns, 7);
 	sync_process(fixture, child);
 	assert_non_null(child->info);
 	assert_string_equal(child->info->executable_path, "/bin/ls");
@@ -228,18 +286,16 @@ static void a_fork_that_mapped_something_does_not_have_the_rows_of_its_parent(vo
 	make_process(fixture, 8, "/bin/cat");
 	sync_process(fixture, parent);
 	fork_ns = clock_monotonic_ns();
-	process_table_note_fork(&fixture->table, 8, 7, fork_ns);
-	process_table_note_mapping(&fixture->table, 8, 0x1000, 0x1000, fork_ns + 1);
-	child = add(fixture, 8, fork_ns, 1);
+	log_mapping(fixture, 8, fork_ns + 1, 0x1000, "//anon");
+	child = add_fork(fixture, 8, fork_ns, 7);
 	sync_process(fixture, child);
 	assert_int_equal(child->state, PROCESS_SYNCED);
 	assert_null(child->parent_table);
 	/* It is a fork all the same. */
 	assert_string_equal(child->info->executable_path, "/bin/ls");
 
-	process_table_note_fork(&fixture->table, 9, 7, fork_ns);
-	process_table_note_mapping(&fixture->table, 9, 0x1000, 0x1000, fork_ns + 1);
-	gone = add(fixture, 9, fork_ns, 1);
+	log_mapping(fixture, 9, fork_ns + 1, 0x1000, "//anon");
+	gone = add_fork(fixture, 9, fork_ns, 7);
 	assert_int_equal(process_sync_run(&fixture->sync, gone, &nothing_touched, &has_changed),
 			 -ESRCH);
 	assert_int_equal(gone->state, PROCESS_UNREADABLE);
@@ -470,6 +526,7 @@ int main(void)
 		TEST(another_library_at_the_same_address_is_another_executable),
 		TEST(a_file_that_was_overwritten_is_seen_where_something_was_mapped),
 		TEST(a_process_that_is_gone_keeps_what_it_had),
+		TEST(what_is_gone_has_the_rows_that_the_side_band_told_of),
 		TEST(a_fork_that_is_gone_has_the_rows_of_its_parent),
 		TEST(a_fork_that_lives_is_told_of_as_its_parent_is),
 		TEST(a_fork_that_mapped_something_does_not_have_the_rows_of_its_parent),
