@@ -13,7 +13,6 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "agent/base/cleanup.h"
@@ -48,7 +47,6 @@
 
 enum {
 	DELTA_CACHE_MAX_BYTES = 512 << 20,
-	OPEN_FILES_WANTED = 1 << 16,
 };
 
 #define TICK_NS NS_PER_SECOND
@@ -151,18 +149,6 @@ static int report_failure(const struct options *options, int error)
 	}
 }
 
-/* Each executable keeps a descriptor, so that files deleted meanwhile still have names. */
-static void raise_open_files_limit(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= OPEN_FILES_WANTED)
-		return;
-	limit.rlim_cur = limit.rlim_max < OPEN_FILES_WANTED ? limit.rlim_max : OPEN_FILES_WANTED;
-	if (setrlimit(RLIMIT_NOFILE, &limit))
-		log_debug("cannot raise the limit of open files; staying with the present one");
-}
-
 /* A directory that others could write to is a wrong one, no lack of privilege. */
 static int cache_error(int error)
 {
@@ -198,7 +184,6 @@ static int init_user_side(struct agent *agent)
 	const struct options *options = agent->options;
 	int error;
 
-	raise_open_files_limit();
 	error = kernel_symbols_create(&agent->kernel_symbols, "/proc", "/sys");
 	if (error)
 		log_warn("%s; kernel frames will have no names", error_text());

@@ -38,7 +38,8 @@ static __always_inline bool may_be_resumed(const struct walk_state *state)
 	return state->record.type == RECORD_TRACE &&
 	       (state->error == UNWIND_NOT_LOADED || state->error == UNWIND_NO_MAPPING) &&
 	       state->sp_known && !state->interpreter_cell &&
-	       state->record.word_count <= FIRST_MAX_WORDS &&
+	       state->record.word_count >= RESUMED_FRAME_WORDS &&
+	       state->record.word_count <= FIRST_MAX_WORDS - RESUMED_FRAME_WORDS &&
 	       !(state->record.flags & RECORD_PARENT_ENTRY);
 }
 
@@ -61,9 +62,9 @@ static __always_inline void begin_resumed_sample(struct walk_state *state)
 {
 	__u8 unknown = state->registers_known ? 0 : FIRST_UNKNOWN_REGISTERS;
 
-	/* The frame without rows was added already. */
-	if (state->error == UNWIND_NOT_LOADED && state->record.word_count >= 2)
-		state->record.word_count -= 2;
+	/* The frame without rows was added already, and stays behind the others. */
+	if (state->error == UNWIND_NOT_LOADED)
+		state->record.word_count -= RESUMED_FRAME_WORDS;
 	if (state->error == UNWIND_NO_MAPPING)
 		unknown |= FIRST_UNKNOWN_MAPPING;
 	if (!state->fp_known)

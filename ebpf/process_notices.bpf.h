@@ -58,7 +58,7 @@ static __always_inline void send_notice_once(struct task_struct *task, __u32 typ
 	if (last && last->type == type && stamp_equal(&last->stamp, stamp))
 		return;
 	notice.parent_pid = task_process_number(parent);
-	notice.is_fork = is_fork_of(leader, parent);
+	notice.is_fork = is_fork_of(task, leader, parent);
 	if (send_notice(&notice, true))
 		bpf_map_update_elem(&notified, &pid, &told, BPF_ANY);
 }

@@ -100,10 +100,7 @@ static __always_inline bool find_process(struct walk_state *state, __u32 pid,
 	return true;
 }
 
-/*
- * True if the process is a new fork and its parent's entry will do for it. What either of them maps after
- * the fork shows in the number of pages with code, and for certain in user space.
- */
+/* True if the process is a new fork and its parent's entry will do for it, of which user space makes certain. */
 static __always_inline bool find_parent(struct walk_state *state, struct task_struct *task,
 					struct task_struct *leader)
 {
@@ -113,8 +110,7 @@ static __always_inline bool find_parent(struct walk_state *state, struct task_st
 	if (state->record.time_ns - state->record.stamp.start_time_ns > FORK_NEW_NS)
 		return false;
 	parent = TASK_READ(leader, real_parent);
-	if (!is_fork_of(leader, parent) ||
-	    BPF_CORE_READ(parent, mm, exec_vm) != BPF_CORE_READ(task, mm, exec_vm))
+	if (!is_fork_of(task, leader, parent))
 		return false;
 	stamp = leader_stamp(BPF_CORE_READ(parent, group_leader));
 	if (!find_process(state, task_process_number(parent), &stamp))

@@ -42,8 +42,8 @@ struct event_handler {
 	/** @bytes is the whole size of the record (abi/sample.h). */
 	void (*sample)(void *context, const struct trace_record *record, size_t bytes);
 	void (*notice)(void *context, const struct process_notice *notice);
-	/** All notices that are there have been handed out; samples come next. */
-	void (*notices_end)(void *context);
+	/** All notices and side-band events of what happened before @time_ns have been handed out; samples come next. */
+	void (*news_end)(void *context, uint64_t time_ns);
 	void (*side_band)(void *context, const struct side_band_event *event);
 };
 

@@ -27,6 +27,7 @@
 	X(NOTICES_RECEIVED, "notices", "process notices read")                                     \
 	X(SIDE_BAND_EVENTS, "events", "mapping records read")                                      \
 	X(SIDE_BAND_LOST, "events", "side-band records that the kernel reported lost")             \
+	X(MAPPINGS_REPLACED, "events", "those of them where another file had been")                 \
 	X(PROCESSES, "processes", "processes known now")                                           \
 	X(PROCESS_SYNCS, "syncs", "times the mappings of a process were read")                     \
 	X(PROCESSES_REPLAYED, "processes", "processes gone whose mappings came from the side-band") \

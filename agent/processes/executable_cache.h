@@ -97,6 +97,8 @@ struct executable {
 	/* --- */
 	enum executable_state state;
 	bool is_load_requested;
+	/** Its rows are too many to be kept for walks in user space. */
+	bool is_too_large_to_keep;
 	uint32_t references;
 	/** Of the rows in the maps. */
 	uint64_t map_bytes;

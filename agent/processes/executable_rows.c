@@ -83,7 +83,8 @@ static void request_load(struct executable_cache *cache, uint64_t executable_id,
 	pthread_mutex_lock(&cache->lock);
 	executable = executable_cache_by_id(cache, executable_id);
 	if (executable && !executable->is_load_requested &&
-	    (keep_only || executable->state == EXECUTABLE_UNLOADED) &&
+	    (executable->state == EXECUTABLE_UNLOADED ||
+	     (keep_only && !executable->is_too_large_to_keep)) &&
 	    clock_monotonic_ns() >= executable->retry_ns) {
 		executable->is_load_requested = true;
 		if (executable->state == EXECUTABLE_UNLOADED) {
@@ -259,13 +260,26 @@ static uint64_t deltas_map_bytes(const struct stack_deltas *deltas)
 	return (uint64_t)stack_deltas_cell_count(deltas) * CELL_BYTES;
 }
 
+static void note_too_large(struct executable_cache *cache, uint64_t executable_id)
+{
+	struct executable *executable;
+
+	pthread_mutex_lock(&cache->lock);
+	executable = executable_cache_by_id(cache, executable_id);
+	if (executable)
+		executable->is_too_large_to_keep = true;
+	pthread_mutex_unlock(&cache->lock);
+}
+
 /* Takes @deltas over. */
 static void keep_rows(struct executable_cache *cache, uint64_t executable_id,
 		      struct stack_deltas *deltas)
 {
 	struct kept_rows *kept = NULL;
 
-	if (cache->config.keep_rows)
+	if (deltas_map_bytes(deltas) > KEPT_MAX_BYTES)
+		note_too_large(cache, executable_id);
+	else if (cache->config.keep_rows)
 		kept = malloc(sizeof(*kept));
 	if (kept) {
 		kept->references = 1;

@@ -14,6 +14,7 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
 #include "agent/base/error.h"
+#include "agent/base/hash128.h"
 #include "agent/base/urgent_thread.h"
 #include "agent/base/vector.h"
 
@@ -26,6 +27,18 @@ VECTOR_DEFINE(logged_vector, struct logged_mapping)
 VECTOR_DEFINE(row_vector, struct proc_mapping)
 VECTOR_DEFINE(char_vector, char)
 VECTOR_DEFINE(edge_vector, uint64_t)
+
+/* Copies of mappings; the path of each is a place in paths. */
+struct gathered {
+	struct logged_vector mappings;
+	struct char_vector paths;
+	uint64_t lost_until_ns;
+};
+
+static uint64_t max_u64(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
 
 int mapping_log_init(struct mapping_log *log)
 {
@@ -44,6 +57,7 @@ static void forget_paths(struct mapping_log *log)
 	for (uint32_t i = 0; i < log->path_count; i++)
 		free(log->paths[i]);
 	log->path_count = 0;
+	log->path_bytes = 0;
 	hash_map_deinit(&log->path_numbers);
 }
 
@@ -59,30 +73,37 @@ static void forget_all(struct mapping_log *log, uint64_t time_ns)
 {
 	forget_paths(log);
 	memset(log->buckets, 0, sizeof(log->buckets));
-	if (time_ns > log->lost_until_ns)
-		log->lost_until_ns = time_ns;
+	log->newest_ns = max_u64(log->newest_ns, time_ns);
+	log->lost_until_ns = max_u64(log->lost_until_ns, log->newest_ns);
 }
 
 /* The number of @path; -ENOMEM, -ENOSPC. */
 static int path_number(struct mapping_log *log, const char *path, uint32_t *number)
 {
 	size_t bytes = strlen(path) + 1;
-	uint64_t found;
+	uint64_t hash, found;
 	char *copy;
 
-	if (hash_map_find_bytes(&log->path_numbers, path, bytes, &found)) {
+	if (bytes > MAPPING_LOG_PATH_MAX_BYTES) {
+		path = "";
+		bytes = 1;
+	}
+	hash = hash64_bytes(path, bytes);
+	if (hash_map_find(&log->path_numbers, hash, &found)) {
 		*number = (uint32_t)found;
 		return 0;
 	}
-	if (log->path_count == MAPPING_LOG_MAX_PATHS)
+	if (log->path_count == MAPPING_LOG_MAX_PATHS ||
+	    log->path_bytes + bytes > MAPPING_LOG_PATHS_MAX_BYTES)
 		return -ENOSPC;
 	copy = strdup(path);
-	if (!copy || hash_map_set_bytes(&log->path_numbers, path, bytes, log->path_count)) {
+	if (!copy || hash_map_set(&log->path_numbers, hash, log->path_count)) {
 		free(copy);
 		return -ENOMEM;
 	}
 	*number = log->path_count;
 	log->paths[log->path_count++] = copy;
+	log->path_bytes += (uint32_t)bytes;
 	return 0;
 }
 
@@ -104,13 +125,17 @@ static void add_locked(struct mapping_log *log, const struct side_band_event *ev
 		.pid = event->pid,
 		.previous = *bucket_of(log, event->pid),
 	};
+	struct logged_mapping *place;
 
 	if (event->type != SIDE_BAND_MAPPING || mapping.end < mapping.start ||
 	    path_number(log, event->path, &mapping.path)) {
 		forget_all(log, event->time_ns);
 		return;
 	}
-	log->mappings[log->count++ % MAPPING_LOG_MAX] = mapping;
+	place = &log->mappings[log->count++ % MAPPING_LOG_MAX];
+	log->lost_until_ns = max_u64(log->lost_until_ns, place->time_ns);
+	log->newest_ns = max_u64(log->newest_ns, mapping.time_ns);
+	*place = mapping;
 	*bucket_of(log, event->pid) = log->count;
 }
 
@@ -121,6 +146,16 @@ void mapping_log_add(struct mapping_log *log, const struct side_band_event *even
 	pthread_mutex_unlock(&log->lock);
 }
 
+void mapping_log_note_heard(struct mapping_log *log, uint64_t time_ns)
+{
+	__atomic_store_n(&log->heard_until_ns, time_ns, __ATOMIC_RELEASE);
+}
+
+uint64_t mapping_log_heard_until(struct mapping_log *log)
+{
+	return __atomic_load_n(&log->heard_until_ns, __ATOMIC_ACQUIRE);
+}
+
 /* The mapping with that number, counted from 1; NULL if it is none, or overwritten. */
 static const struct logged_mapping *mapping_at(const struct mapping_log *log, uint64_t number)
 {
@@ -129,13 +164,46 @@ static const struct logged_mapping *mapping_at(const struct mapping_log *log, ui
 	return &log->mappings[(number - 1) % MAPPING_LOG_MAX];
 }
 
-/* Whether what was mapped from @since_ns on is all there. */
-static bool is_complete(const struct mapping_log *log, uint64_t since_ns)
+static int add_text(struct char_vector *texts, const char *text)
 {
-	const struct logged_mapping *oldest = &log->mappings[log->count % MAPPING_LOG_MAX];
+	size_t bytes = strlen(text) + 1;
 
-	return since_ns > log->lost_until_ns &&
-	       (log->count < MAPPING_LOG_MAX || oldest->time_ns < since_ns);
+	if (char_vector_reserve(texts, texts->count + bytes))
+		return -ENOMEM;
+	memcpy(texts->items + texts->count, text, bytes);
+	texts->count += bytes;
+	return 0;
+}
+
+/* Takes what was mapped in @pid from @since_ns to @until_ns. False if it is too much, or without memory. */
+static bool gather(const struct mapping_log *log, uint32_t pid, uint64_t since_ns, uint64_t until_ns,
+		   struct gathered *found)
+{
+	const struct logged_mapping *mapping;
+	uint64_t number = log->buckets[pid % MAPPING_LOG_BUCKETS];
+
+	for (; (mapping = mapping_at(log, number)); number = mapping->previous) {
+		struct logged_mapping copy = *mapping;
+
+		if (mapping->pid != pid || mapping->time_ns < since_ns ||
+		    mapping->time_ns > until_ns)
+			continue;
+		copy.path = (uint32_t)found->paths.count;
+		if (found->mappings.count == LISTED_MAX ||
+		    add_text(&found->paths, log->paths[mapping->path]) ||
+		    logged_vector_push(&found->mappings, copy))
+			return false;
+	}
+	return true;
+}
+
+static bool gather_program(const struct mapping_log *log, const struct logged_program *program,
+			   struct gathered *found)
+{
+	if (!program->fork_pid)
+		return gather(log, program->pid, program->start_ns, UINT64_MAX, found);
+	return gather(log, program->fork_pid, program->fork_ns, UINT64_MAX, found) &&
+	       gather(log, program->pid, program->start_ns, program->fork_ns, found);
 }
 
 static int later_first(const void *a, const void *b)
@@ -146,39 +214,6 @@ static int later_first(const void *a, const void *b)
 	return left > right ? -1 : left < right;
 }
 
-/* What was mapped in @pid from @since_ns to @until_ns, the latest first. */
-static int gather(struct mapping_log *log, uint32_t pid, uint64_t since_ns, uint64_t until_ns,
-		  struct logged_vector *found)
-{
-	const struct logged_mapping *mapping;
-	uint64_t number = *bucket_of(log, pid);
-
-	for (; (mapping = mapping_at(log, number)); number = mapping->previous) {
-		if (mapping->pid != pid || mapping->time_ns < since_ns ||
-		    mapping->time_ns > until_ns)
-			continue;
-		if (found->count == LISTED_MAX)
-			return -ENOENT;
-		if (logged_vector_push(found, *mapping))
-			return -ENOMEM;
-	}
-	/* CPUs are read one after the other. */
-	if (found->count)
-		qsort(found->items, found->count, sizeof(*found->items), later_first);
-	return 0;
-}
-
-static int gather_program(struct mapping_log *log, const struct logged_program *program,
-			  struct logged_vector *found)
-{
-	int err;
-
-	if (!program->fork_pid)
-		return gather(log, program->pid, program->start_ns, UINT64_MAX, found);
-	err = gather(log, program->fork_pid, program->fork_ns, UINT64_MAX, found);
-	return err ? err : gather(log, program->pid, program->start_ns, program->fork_ns, found);
-}
-
 static bool is_program_text(const struct logged_mapping *mapping,
 			    const struct logged_program *program)
 {
@@ -187,14 +222,17 @@ static bool is_program_text(const struct logged_mapping *mapping,
 }
 
 /* Cuts off what the programs before mapped: an exec maps the program's own text first. */
-static int cut_before_exec(const struct mapping_log *log, const struct logged_program *program,
-			   struct logged_vector *found)
+static int cut_before_exec(const struct logged_program *program, struct gathered *found)
 {
-	for (size_t i = 0; i < found->count; i++) {
-		if (!is_program_text(&found->items[i], program))
+	struct logged_vector *mappings = &found->mappings;
+
+	if (mappings->count)
+		qsort(mappings->items, mappings->count, sizeof(*mappings->items), later_first);
+	for (size_t i = 0; i < mappings->count; i++) {
+		if (!is_program_text(&mappings->items[i], program))
 			continue;
-		found->count = i + 1;
-		return is_complete(log, found->items[i].time_ns) ? 0 : -ENOENT;
+		mappings->count = i + 1;
+		return mappings->items[i].time_ns > found->lost_until_ns ? 0 : -ENOENT;
 	}
 	return -ENOENT;
 }
@@ -206,114 +244,103 @@ static int ascending(const void *a, const void *b)
 	return left < right ? -1 : left > right;
 }
 
-/* Where any of @found starts or ends, ascending. */
-static int list_edges(const struct logged_vector *found, struct edge_vector *edges)
+/* Where any of @mappings starts or ends, ascending. */
+static int list_edges(const struct logged_vector *mappings, struct edge_vector *edges)
 {
-	if (edge_vector_reserve(edges, 2 * found->count + 1))
+	if (edge_vector_reserve(edges, 2 * mappings->count + 1))
 		return -ENOMEM;
-	for (size_t i = 0; i < found->count; i++) {
-		edge_vector_push(edges, found->items[i].start);
-		edge_vector_push(edges, found->items[i].end);
+	for (size_t i = 0; i < mappings->count; i++) {
+		edge_vector_push(edges, mappings->items[i].start);
+		edge_vector_push(edges, mappings->items[i].end);
 	}
 	qsort(edges->items, edges->count, sizeof(*edges->items), ascending);
 	return 0;
 }
 
-/* The latest of @found that has @address; its index, or the count of all. */
-static size_t latest_at(const struct logged_vector *found, uint64_t address)
+/* Of anonymous memory the offset says nothing. */
+static uint64_t offset_at(const struct logged_mapping *mapping, uint64_t address)
 {
-	size_t i = 0;
-
-	while (i < found->count &&
-	       !(found->items[i].start <= address && address < found->items[i].end))
-		i++;
-	return i;
+	return mapping->inode ? mapping->offset + (address - mapping->start) : 0;
 }
 
-/* Appends the path to @paths; its place there, to be made a pointer when they move no more. */
-static int add_path(struct char_vector *paths, const char *path, const char **place)
+/* The one that lay at @address in all the time; NULL: none did, or different ones. */
+static const struct logged_mapping *only_one_at(const struct logged_vector *mappings, uint64_t address)
 {
-	size_t bytes = strlen(path) + 1;
+	const struct logged_mapping *only = NULL;
 
-	*place = (const char *)paths->count;
-	if (char_vector_reserve(paths, paths->count + bytes))
-		return -ENOMEM;
-	memcpy(paths->items + paths->count, path, bytes);
-	paths->count += bytes;
-	return 0;
+	for (size_t i = 0; i < mappings->count; i++) {
+		const struct logged_mapping *mapping = &mappings->items[i];
+
+		if (address < mapping->start || address >= mapping->end)
+			continue;
+		if (only && !(only->inode == mapping->inode &&
+			      only->device_major == mapping->device_major &&
+			      only->device_minor == mapping->device_minor &&
+			      offset_at(only, address) == offset_at(mapping, address)))
+			return NULL;
+		only = mapping;
+	}
+	return only;
 }
 
-/* Rows of @found, the latest first, as they lie over each other. */
-static int build_rows(const struct mapping_log *log, const struct logged_vector *found,
-		      const struct edge_vector *edges, struct row_vector *rows,
-		      struct char_vector *paths)
+/* Rows between the edges, neighbours of one mapping as one. */
+static int build_rows(const struct gathered *found, const struct edge_vector *edges,
+		      struct row_vector *rows)
 {
-	size_t last = found->count;
+	const struct logged_mapping *last = NULL;
 
 	for (size_t i = 0; i + 1 < edges->count; i++) {
 		uint64_t start = edges->items[i], end = edges->items[i + 1];
-		size_t index = latest_at(found, start);
-		const struct logged_mapping *mapping = &found->items[index];
-		struct proc_mapping row;
+		const struct logged_mapping *mapping = only_one_at(&found->mappings, start);
 
 		if (start == end)
 			continue;
-		if (index == found->count) {
-			last = index;
-			continue;
-		}
-		if (index == last) {
+		if (mapping && mapping == last) {
 			rows->items[rows->count - 1].end = end;
-			continue;
+		} else if (mapping) {
+			const struct proc_mapping row = {
+				.start = start,
+				.end = end,
+				.offset = offset_at(mapping, start),
+				.inode = mapping->inode,
+				.device_major = mapping->device_major,
+				.device_minor = mapping->device_minor,
+				.protection = PROT_READ | PROT_EXEC,
+				.path = found->paths.items + mapping->path,
+			};
+
+			if (row_vector_push(rows, row))
+				return -ENOMEM;
 		}
-		row = (struct proc_mapping){
-			.start = start,
-			.end = end,
-			.inode = mapping->inode,
-			.device_major = mapping->device_major,
-			.device_minor = mapping->device_minor,
-			.protection = PROT_READ | PROT_EXEC,
-		};
-		if (mapping->inode)
-			row.offset = mapping->offset + (start - mapping->start);
-		if (add_path(paths, mapping->inode ? log->paths[mapping->path] : "", &row.path) ||
-		    row_vector_push(rows, row))
-			return -ENOMEM;
-		last = index;
+		last = mapping;
 	}
 	return 0;
-}
-
-static int list_locked(struct mapping_log *log, const struct logged_program *program,
-		       struct proc_maps *maps)
-{
-	_cleanup_(logged_vector_deinit) struct logged_vector found = { 0 };
-	_cleanup_(edge_vector_deinit) struct edge_vector edges = { 0 };
-	struct char_vector paths = { 0 };
-	struct row_vector rows = { 0 };
-	int err = gather_program(log, program, &found);
-
-	if (!err)
-		err = cut_before_exec(log, program, &found);
-	if (!err)
-		err = list_edges(&found, &edges);
-	if (!err)
-		err = build_rows(log, &found, &edges, &rows, &paths);
-	for (size_t i = 0; i < rows.count; i++)
-		rows.items[i].path = paths.items + (uintptr_t)rows.items[i].path;
-	/* Owned by @maps, also after an error. */
-	*maps = (struct proc_maps){ .rows = rows.items, .count = rows.count, .paths = paths.items };
-	return err;
 }
 
 int mapping_log_list(struct mapping_log *log, const struct logged_program *program,
 		     struct proc_maps *maps)
 {
+	struct gathered found = { 0 };
+	_cleanup_(edge_vector_deinit) struct edge_vector edges = { 0 };
+	struct row_vector rows = { 0 };
+	bool is_whole;
 	int err;
 
 	pthread_mutex_lock(&log->lock);
-	err = list_locked(log, program, maps);
+	is_whole = gather_program(log, program, &found);
+	found.lost_until_ns = log->lost_until_ns;
 	pthread_mutex_unlock(&log->lock);
+	err = is_whole ? cut_before_exec(program, &found) : -ENOENT;
+	if (!err)
+		err = list_edges(&found.mappings, &edges);
+	if (!err)
+		err = build_rows(&found, &edges, &rows);
+	logged_vector_deinit(&found.mappings);
+	*maps = (struct proc_maps){
+		.rows = rows.items,
+		.count = (uint32_t)rows.count,
+		.paths = found.paths.items,
+	};
 	if (err)
 		proc_maps_deinit(maps);
 	return err;
@@ -321,12 +348,15 @@ int mapping_log_list(struct mapping_log *log, const struct logged_program *progr
 
 bool mapping_log_may_have(struct mapping_log *log, uint32_t pid, uint64_t since_ns)
 {
-	_cleanup_(logged_vector_deinit) struct logged_vector found = { 0 };
+	const struct logged_mapping *mapping;
 	bool may_have;
+	uint64_t number;
 
 	pthread_mutex_lock(&log->lock);
-	may_have = gather(log, pid, since_ns, UINT64_MAX, &found) || found.count ||
-		   !is_complete(log, since_ns);
+	may_have = since_ns <= log->lost_until_ns;
+	number = *bucket_of(log, pid);
+	for (; !may_have && (mapping = mapping_at(log, number)); number = mapping->previous)
+		may_have = mapping->pid == pid && mapping->time_ns >= since_ns;
 	pthread_mutex_unlock(&log->lock);
 	return may_have;
 }

@@ -22,6 +22,9 @@ enum {
 	MAPPING_LOG_MAX = 1 << 13,
 	MAPPING_LOG_BUCKETS = 1 << 11,
 	MAPPING_LOG_MAX_PATHS = 1 << 13,
+	/** Of all paths, and of one; a longer one is "", and its file unknown. */
+	MAPPING_LOG_PATHS_MAX_BYTES = 1 << 20,
+	MAPPING_LOG_PATH_MAX_BYTES = 512,
 };
 
 struct logged_mapping {
@@ -46,11 +49,17 @@ struct mapping_log {
 	uint64_t count;
 	/** By pid: the latest, counted from 1. */
 	uint64_t buckets[MAPPING_LOG_BUCKETS];
+	/** By the hash of their texts. Of two that have the same, one is taken for the other: its file is not that. */
 	struct hash_map path_numbers;
 	char *paths[MAPPING_LOG_MAX_PATHS];
 	uint32_t path_count;
-	/** What was mapped before that may have been lost. */
+	uint32_t path_bytes;
+	/** The time of the latest mapping. */
+	uint64_t newest_ns;
+	/** What was mapped until then may have been lost. */
 	uint64_t lost_until_ns;
+	/** All that was mapped until then is here, or was. */
+	uint64_t heard_until_ns;
 };
 
 /** Which program of a pid is meant, by times of CLOCK_MONOTONIC. */
@@ -73,9 +82,17 @@ void mapping_log_deinit(struct mapping_log *log);
 /** Ring. Keeps a SIDE_BAND_MAPPING, or forgets what may be incomplete after a SIDE_BAND_LOST. */
 void mapping_log_add(struct mapping_log *log, const struct side_band_event *event);
 
+/** Ring. All that happened until @time_ns has been handed out. */
+void mapping_log_note_heard(struct mapping_log *log, uint64_t time_ns);
+
+/** Sync. Until when all is known that happened. */
+uint64_t mapping_log_heard_until(struct mapping_log *log);
+
 /**
- * Sync. What @program mapped, as its maps showed it but for what the kernel maps by itself ([vdso]) and what
- * was unmapped since. -ENOENT if it is not all there (any more), -ENOMEM. The caller deinits @maps.
+ * Sync. What @program mapped in all its life, also what it unmapped: what is true of every moment. Where
+ * different files lay one after the other there is nothing, and so no stack goes on there. What other
+ * programs mapped later in the same pid counts as its own: where it can be mistaken for what this one
+ * had, both lay there. -ENOENT if it is not all there (any more), -ENOMEM. The caller deinits @maps.
  */
 int mapping_log_list(struct mapping_log *log, const struct logged_program *program,
 		     struct proc_maps *maps);

@@ -312,8 +312,10 @@ void process_table_finish_sync(struct process_table *table, struct process *proc
 		process->changed_ns = now_ns;
 		process->is_settled = false;
 	}
-	if (lost_rows)
+	if (lost_rows) {
 		process->generation = ++table->last_generation;
+		process->lost_ns = now_ns;
+	}
 	for (uint32_t i = 0; i < process->stale_count; i++)
 		if (process->stale[i].until_ns == UINT64_MAX &&
 		    process->stale[i].from_ns < process->read_ns)
@@ -332,7 +334,9 @@ void process_table_fail_sync(struct process_table *table, struct process *proces
 		mapping_table_unref(process->table);
 		process->table = process->next_table;
 		process->next_table = NULL;
-		/* Not read from a process that may have changed: a parent's rows, or none. */
+		process->table_read_ns = process->read_ns;
+		process->changed_ns = now_ns;
+		/* Not read from a process that may have changed: a parent's rows, those of the side-band, or none. */
 		process->is_settled = true;
 	}
 	pthread_mutex_unlock(&table->lock);
@@ -457,8 +461,10 @@ bool process_table_view(struct process_table *table, uint32_t pid,
 
 	view->process = NULL;
 	view->state = PROCESS_NEW;
+	view->read_ns = 0;
 	view->synced_ns = 0;
 	view->is_outdated = false;
+	view->has_lost_rows = false;
 	view->is_settled = false;
 	view->is_superseded = false;
 	view->has_parent_rows = false;
@@ -476,7 +482,9 @@ bool process_table_view(struct process_table *table, uint32_t pid,
 		process->last_sample_ns = time_ns;
 	view->process = process;
 	view->state = process->state;
+	view->read_ns = process->table_read_ns;
 	view->synced_ns = process->synced_ns;
+	view->has_lost_rows = time_ns < process->lost_ns;
 	view->is_outdated = process->recent_count;
 	view->is_settled = process->is_settled;
 	view->is_superseded = process->is_superseded;

@@ -122,8 +122,11 @@ struct process {
 	/** 0: not known. It is a fork of it for certain, without an exec since. */
 	uint32_t parent_pid;
 	bool is_fork;
-	/** A sample was taken of it. */
+	/** A sample was taken of it, or of a fork of it. */
 	bool is_sampled;
+	/** When it was found to be gone; 0: not yet. Then all is known of it that ever will be. */
+	uint64_t gone_ns;
+	bool is_final;
 
 	/* --- */
 	enum process_state state;
@@ -131,6 +134,8 @@ struct process {
 	uint64_t ended_ns;
 	/** Part of the key of cached traces: a new number whenever a mapping goes or changes. */
 	uint64_t generation;
+	/** When a reading that found a mapping gone or changed was over. */
+	uint64_t lost_ns;
 	uint64_t last_sample_ns;
 	uint64_t synced_ns;
 	uint32_t references;
@@ -258,9 +263,12 @@ struct process_view {
 	/** One reference; NULL: not known, and then all is 0. */
 	struct process *process;
 	enum process_state state;
-	/** When its maps had been read last, and whether something was mapped since. */
+	/** When its maps were read last, and when that was over; whether something was mapped since. */
+	uint64_t read_ns;
 	uint64_t synced_ns;
 	bool is_outdated;
+	/** A mapping went or changed since the sample was taken, or may have: the rows are not those of then. */
+	bool has_lost_rows;
 	bool is_settled;
 	bool is_superseded;
 	/** It is a fork that has had the rows of its parent ever since. */

@@ -43,6 +43,8 @@ enum {
 
 /* How often the work thread looks at first samples that wait, and at the kernel's symbols. */
 #define WAITING_TICK_NS (5 * NS_PER_MS)
+/* For samples that are there at the end. */
+#define FINISH_MAX_NS NS_PER_SECOND
 #define IDLE_TICK_NS (200 * NS_PER_MS)
 #define POLL_NS (2 * NS_PER_MS)
 
@@ -199,6 +201,7 @@ static void take_notice(void *context, const struct process_notice *notice)
 		}
 		break;
 	case NOTICE_EXIT:
+		process_table_note_program(&manager->table, notice->pid, &notice->stamp);
 		/* Forks that were not sampled are not known. */
 		if (new_programs_end(programs, notice) || !is_known)
 			return;
@@ -206,16 +209,19 @@ static void take_notice(void *context, const struct process_notice *notice)
 	default:
 		process_table_note_program(&manager->table, notice->pid, &notice->stamp);
 		new_programs_pass_on_of(programs, notice->pid);
+		if (notice->is_fork)
+			new_programs_pass_on_of(programs, notice->parent_pid);
 		break;
 	}
 	pass_on_notice(manager, notice);
 }
 
-static void end_notices(void *context)
+static void end_news(void *context, uint64_t until_ns)
 {
 	struct process_manager *manager = context;
 
 	new_programs_pass_on(&manager->new_programs);
+	mapping_log_note_heard(&manager->mapping_log, until_ns);
 }
 
 static void take_side_band(void *context, const struct side_band_event *news)
@@ -234,6 +240,7 @@ static void take_side_band(void *context, const struct side_band_event *news)
 			break;
 		event.type = EVENT_MAPPING;
 		event.mapping.is_replaced = mapping_news == MAPPING_REPLACED;
+		metrics_add(METRIC_MAPPINGS_REPLACED, event.mapping.is_replaced);
 		event.mapping.pid = news->pid;
 		event.mapping.start = news->start;
 		event.mapping.end = news->start + news->length;
@@ -269,7 +276,7 @@ void process_manager_handler(struct process_manager *manager, struct event_handl
 	handler->context = manager;
 	handler->sample = take_sample;
 	handler->notice = take_notice;
-	handler->notices_end = end_notices;
+	handler->news_end = end_news;
 	handler->side_band = take_side_band;
 }
 
@@ -457,6 +464,21 @@ static void *run_sync(void *context)
 	return NULL;
 }
 
+/* At the end: what is there is reported with what is known now. */
+static void finish_samples(struct process_manager *manager, union longest_record *record)
+{
+	uint64_t end_ns = clock_monotonic_ns() + FINISH_MAX_NS, out = 0, now_ns;
+	size_t bytes;
+
+	while ((now_ns = clock_monotonic_ns()) < end_ns &&
+	       !bounded_queue_pop(&manager->samples, record, &bytes, 0)) {
+		trace_handler_handle(manager->handler, &record->record, bytes, now_ns);
+		out++;
+	}
+	trace_handler_finish(manager->handler);
+	__atomic_add_fetch(&manager->samples_out, out, __ATOMIC_RELEASE);
+}
+
 static void *run_work(void *context)
 {
 	struct process_manager *manager = context;
@@ -488,6 +510,8 @@ static void *run_work(void *context)
 		waiting = trace_handler_waiting_count(handler);
 		__atomic_add_fetch(&manager->samples_out, out - waiting, __ATOMIC_RELEASE);
 	}
+	__atomic_add_fetch(&manager->samples_out, waiting, __ATOMIC_RELEASE);
+	finish_samples(manager, &record);
 	return NULL;
 }
 
@@ -583,7 +607,7 @@ void process_manager_list_runtimes(const struct process_manager *manager,
 	runtime_list(&manager->table, take, context);
 }
 
-/* Samples that were taken and will never be reported: those in the queue, and those that wait for their process. */
+/* Samples that were taken and will never be reported: there were too many to the end. */
 static void drop_unfinished_samples(struct process_manager *manager)
 {
 	uint64_t in = __atomic_load_n(&manager->samples_in, __ATOMIC_ACQUIRE);

@@ -21,6 +21,7 @@
 #include "agent/host/remote_memory.h"
 #include "agent/processes/copied_text.h"
 #include "agent/processes/executable_rows.h"
+#include "agent/processes/gone_process.h"
 #include "agent/processes/process_attributes.h"
 #include "ebpf/abi/frame.h"
 
@@ -76,19 +77,6 @@ static int identify_vdso(struct process_sync *sync, const struct process *proces
 	return err;
 }
 
-/* By the process itself, or once it is gone by others who may see the same file: its parent, or we. */
-static int open_anyhow(struct process_sync *sync, const struct process *process,
-		       const struct proc_mapping *row, int *fd, struct file_key *key)
-{
-	int err = mapped_file_open(sync->proc_root, process->pid, row, fd, key);
-
-	if (err == -ESRCH && process->parent_pid)
-		err = mapped_file_open_by_path(sync->proc_root, process->parent_pid, row, fd, key);
-	if (err == -ESRCH || err == -ENOENT)
-		err = mapped_file_open_by_path(sync->proc_root, getpid(), row, fd, key);
-	return err;
-}
-
 static int open_file(struct process_sync *sync, const struct process *process,
 		     const struct proc_mapping *row, struct executable **executable)
 {
@@ -100,11 +88,11 @@ static int open_file(struct process_sync *sync, const struct process *process,
 		if (*executable)
 			return 0;
 	}
-	err = open_anyhow(sync, process, row, &fd, &key);
+	err = mapped_file_open(sync->proc_root, process->pid, row, &fd, &key);
 	if (err == -EMFILE || err == -ENFILE) {
 		/* Descriptors of files that nobody maps any more are the first to go. */
 		executable_cache_trim(sync->executables, 0);
-		err = open_anyhow(sync, process, row, &fd, &key);
+		err = mapped_file_open(sync->proc_root, process->pid, row, &fd, &key);
 	}
 	if (err)
 		return err;
@@ -163,8 +151,7 @@ static void identify_anonymous(struct process_sync *sync, const struct process *
 	mapping->bias = text.bias;
 }
 
-/* Fills id and bias from the executable. */
-static int place_executable(struct process_mapping *mapping)
+int process_sync_place(struct process_mapping *mapping)
 {
 	const struct executable *executable = mapping->executable;
 
@@ -195,7 +182,7 @@ static void identify(struct process_sync *sync, const struct process *process,
 	else if (strcmp(row->path, "[vsyscall]") != 0)
 		identify_anonymous(sync, process, known, known_count, mapping);
 	if (!err && mapping->executable && !mapping->executable_id)
-		err = place_executable(mapping);
+		err = process_sync_place(mapping);
 	if (err)
 		log_debug("process %u: %s: %s", process->pid, row->path, error_text());
 }
@@ -464,72 +451,78 @@ static bool inherit_rows(struct process_sync *sync, struct process *process)
 	return true;
 }
 
-/* The program that @process runs, or of which it is a fork, if its exec was heard of. */
-static bool find_logged_program(struct process_sync *sync, const struct process *process,
-				struct logged_program *program)
+/* What was known of @mapping when the process was still there. */
+static void keep_known(struct process_sync *sync, const struct process *process,
+		       struct process_mapping *mapping)
 {
-	const struct process *parent;
+	for (uint32_t i = 0; i < process->mapping_count; i++) {
+		const struct process_mapping *known = &process->mappings[i];
 
-	*program = (struct logged_program){
-		.pid = process->pid,
-		.start_ns = process->stamp.start_time_ns,
-		.exec_ns = process->exec_ns,
-		.code_address = process->code_address,
-	};
-	if (process->exec_ns)
-		return true;
-	parent = process->is_fork ? process_table_current(sync->table, process->parent_pid) : NULL;
-	if (!parent || !parent->exec_ns || parent->stamp.exec_id != process->stamp.exec_id)
-		return false;
-	*program = (struct logged_program){
-		.pid = parent->pid,
-		.start_ns = parent->stamp.start_time_ns,
-		.exec_ns = parent->exec_ns,
-		.code_address = parent->code_address,
-		.fork_pid = process->pid,
-		.fork_ns = process->stamp.start_time_ns,
-	};
-	return true;
+		if (known->start != mapping->start || known->end != mapping->end ||
+		    known->offset != mapping->offset || known->inode != mapping->inode ||
+		    known->device_major != mapping->device_major ||
+		    known->device_minor != mapping->device_minor)
+			continue;
+		*mapping = *known;
+		if (mapping->executable)
+			executable_ref(sync->executables, mapping->executable);
+		return;
+	}
 }
 
-/* The same from what the side-band told of its mappings. */
+/* The same from what the side-band told of its mappings, in place of those that were read before it was gone. */
 static bool replay_rows(struct process_sync *sync, struct process *process)
 {
-	const struct address_range none = { .start = UINT64_MAX };
-	_cleanup_(proc_maps_deinit) struct proc_maps maps = { 0 };
-	struct mapping_vector built = { 0 };
-	struct logged_program program;
+	struct process_mapping *mappings;
 	struct mapping_table *rows;
+	uint32_t count;
 
-	if (!find_logged_program(sync, process, &program) ||
-	    mapping_log_list(sync->mapping_log, &program, &maps))
+	if (!gone_process_list(sync, process, &mappings, &count))
 		return false;
-	if (build_mappings(sync, process, &maps, &none, NULL, 0, &built))
-		return false;
-	rows = make_rows(built.items, built.count, false);
+	for (uint32_t i = 0; i < count; i++)
+		if (!mappings[i].executable_id)
+			keep_known(sync, process, &mappings[i]);
+	rows = make_rows(mappings, count, false);
 	if (!rows) {
-		release_mappings(sync, built.items, built.count);
+		release_mappings(sync, mappings, count);
 		return false;
 	}
-	process_attributes_replay(sync->table, process, &maps, built.items, program.code_address);
-	process->mappings = built.items;
-	process->mapping_count = built.count;
+	release_mappings(sync, process->mappings, process->mapping_count);
+	process->mappings = mappings;
+	process->mapping_count = count;
 	process_table_prepare_rows(sync->table, process, rows);
-	metrics_add(METRIC_PROCESSES_REPLAYED, 1);
 	return true;
 }
 
-static int sync_gone(struct process_sync *sync, struct process *process, int err)
+/* Its maps cannot be read; @err says why. */
+static int sync_failed(struct process_sync *sync, struct process *process, int err)
 {
 	enum process_state state = process->state;
 
 	metrics_add(METRIC_PROCESS_SYNCS_FAILED, 1);
 	if (state == PROCESS_NEW)
-		state = inherit_rows(sync, process) || replay_rows(sync, process) ?
-				PROCESS_SYNCED :
-				PROCESS_UNREADABLE;
+		state = PROCESS_UNREADABLE;
 	process_table_fail_sync(sync->table, process, state, clock_monotonic_ns());
 	return err;
+}
+
+/* It is gone: once all is known that happened to it, its rows are made from that. */
+static int sync_gone(struct process_sync *sync, struct process *process)
+{
+	bool is_first = process->state == PROCESS_NEW;
+
+	if (!process->gone_ns)
+		process->gone_ns = clock_monotonic_ns();
+	if (mapping_log_heard_until(sync->mapping_log) < process->gone_ns)
+		return -EAGAIN;
+	if (process->is_final)
+		return -ESRCH;
+	process->is_final = true;
+	if (!(is_first && inherit_rows(sync, process)) && !replay_rows(sync, process))
+		return sync_failed(sync, process, -ESRCH);
+	metrics_add(METRIC_PROCESS_SYNCS_FAILED, 1);
+	process_table_fail_sync(sync->table, process, PROCESS_SYNCED, clock_monotonic_ns());
+	return -ESRCH;
 }
 
 int process_sync_run(struct process_sync *sync, struct process *process,
@@ -547,9 +540,13 @@ int process_sync_run(struct process_sync *sync, struct process *process,
 	metrics_add(METRIC_PROCESS_SYNCS, 1);
 	*has_changed = false;
 	process_table_begin_sync(sync->table, process, clock_monotonic_ns());
-	err = proc_maps_read(&maps, sync->proc_root, process->pid, PROC_MAPS_EXECUTABLE);
+	/* What is in /proc/PID now may be another one's. */
+	err = process->ended_ns ? -ESRCH :
+				  proc_maps_read(&maps, sync->proc_root, process->pid, PROC_MAPS_EXECUTABLE);
+	if (err == -ESRCH)
+		return sync_gone(sync, process);
 	if (err)
-		return sync_gone(sync, process, err);
+		return sync_failed(sync, process, err);
 	if (process->state == PROCESS_NEW)
 		parent = process_table_fork_parent(sync->table, process);
 	if (parent && is_like_parent(sync, process))
@@ -559,7 +556,7 @@ int process_sync_run(struct process_sync *sync, struct process *process,
 	rows = err ? NULL : make_rows(built.items, built.count, false);
 	if (!rows) {
 		release_mappings(sync, built.items, built.count);
-		return sync_gone(sync, process, -ENOMEM);
+		return sync_failed(sync, process, -ENOMEM);
 	}
 	if (parent)
 		process_attributes_inherit(sync->table, process, parent);
@@ -600,7 +597,7 @@ void process_sync_identified(struct process_sync *sync, struct process *process,
 	}
 	mapping->executable = executable;
 	process_attributes_identified(sync->table, process, mapping);
-	if (place_executable(mapping))
+	if (process_sync_place(mapping))
 		return;
 	attachments_update(&sync->attachments, process, clock_monotonic_ns());
 	rows = make_rows(process->mappings, process->mapping_count, false);

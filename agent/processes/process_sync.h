@@ -54,10 +54,14 @@ struct address_range {
 /**
  * Syncs and publishes @process; *@has_changed tells whether its rows did. -ESRCH: the process is
  * gone, and then it has the rows of the parent that it is a fork of, if that is certain, else what the log
- * of mappings tells, else those it had. Others as reading maps says.
+ * of mappings tells, else those it had. -EAGAIN: it is gone, and what happened to it is not all known yet.
+ * Others as reading maps says.
  */
 int process_sync_run(struct process_sync *sync, struct process *process,
 		     const struct address_range *touched, bool *has_changed);
+
+/** Fills id and bias of @mapping from its executable. -ENOENT if that has no such part. */
+int process_sync_place(struct process_mapping *mapping);
 
 /**
  * The answer to request_file() for the mapping at @start with the inode @inode: @executable, a

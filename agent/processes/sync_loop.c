@@ -46,6 +46,8 @@ enum {
 #define REPUBLISH_NS (50 * NS_PER_MS)
 #define PUBLISH_RETRY_NS (20 * NS_PER_MS)
 #define PUBLISH_GIVE_UP_NS NS_PER_SECOND
+/* What happened to a process that is gone is heard of a little later. */
+#define GONE_RETRY_NS (5 * NS_PER_MS)
 #define SYNC_DELAY_MAX_NS (10 * NS_PER_SECOND)
 /* Losing events over and over must not have us read all maps over and over. */
 #define EVERYTHING_PAUSE_NS (100 * NS_PER_MS)
@@ -195,6 +197,16 @@ static void end_process(struct sync_loop *loop, const struct process_notice *not
 		process_table_end(loop->sync.table, process, now_ns);
 }
 
+/* What is known of the parent is true of a fork as well. */
+static void keep_parent(struct sync_loop *loop, const struct process *child)
+{
+	struct process *parent =
+		child->is_fork ? process_table_current(loop->sync.table, child->parent_pid) : NULL;
+
+	if (parent)
+		parent->is_sampled = true;
+}
+
 static void handle_notice(struct sync_loop *loop, const struct process_notice *notice,
 			  uint64_t now_ns)
 {
@@ -212,6 +224,7 @@ static void handle_notice(struct sync_loop *loop, const struct process_notice *n
 		process->is_sampled = true;
 		process->parent_pid = notice->parent_pid;
 		process->is_fork = notice->is_fork;
+		keep_parent(loop, process);
 	}
 	switch (notice->type) {
 	case NOTICE_EXEC:
@@ -367,6 +380,19 @@ static uint64_t publish_time(const struct process *process, uint64_t now_ns)
 	return now_ns + PUBLISH_RETRY_NS;
 }
 
+/* Programs before @process in its pid that were sampled and not read; false if that is too early. */
+static bool sync_older(struct sync_loop *loop, struct process *process)
+{
+	const struct address_range nothing = { .start = UINT64_MAX };
+	bool has_changed, is_done = true;
+
+	while ((process = process->older))
+		if (process->state == PROCESS_NEW && process->is_sampled)
+			is_done &= process_sync_run(&loop->sync, process, &nothing, &has_changed) !=
+				   -EAGAIN;
+	return is_done;
+}
+
 static void run_sync(struct sync_loop *loop, const struct scheduled_sync *entry, uint64_t now_ns)
 {
 	struct process *process = process_table_current(loop->sync.table, entry->pid);
@@ -380,7 +406,11 @@ static void run_sync(struct sync_loop *loop, const struct scheduled_sync *entry,
 	if (!process)
 		return;
 	is_first = process->state == PROCESS_NEW;
-	if (process->ended_ns && !is_first) {
+	if (!sync_older(loop, process))
+		schedule(loop, entry->pid, SYNC_MAPPINGS, now_ns + GONE_RETRY_NS);
+	/* Of one that has ended what was read may be half of it. */
+	if (process->ended_ns && !is_first &&
+	    (process->is_final || !(entry->reasons & SYNC_UNKNOWN_ADDRESS))) {
 		/* If it is not over after all, its next notice comes when it is forgotten. */
 		if (entry->reasons & (SYNC_UNKNOWN_PROCESS | SYNC_UNKNOWN_ADDRESS))
 			schedule(loop, entry->pid, SYNC_REARM, now_ns + PROCESS_GRACE_NS);
@@ -394,8 +424,12 @@ static void run_sync(struct sync_loop *loop, const struct scheduled_sync *entry,
 	if (!is_first)
 		loop->resync_cost_ns += process->sync_cost_ns;
 	/* Its notice came before this one, or was lost. */
-	if (err == -ESRCH)
+	if (err == -ESRCH || err == -EAGAIN)
 		process_table_end(loop->sync.table, process, now_ns);
+	if (err == -EAGAIN) {
+		schedule(loop, entry->pid, entry->reasons, now_ns + GONE_RETRY_NS);
+		return;
+	}
 	if (!err && process->is_partial)
 		schedule(loop, entry->pid, SYNC_MAPPINGS,
 			 sync_pause_end(loop, process, SYNC_SHARE));

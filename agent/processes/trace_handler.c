@@ -24,6 +24,9 @@
 enum {
 	/* Executables whose rows one walk may look at. */
 	LENT_ROWS_MAX = 256,
+	/* Walks that go on may wait while there are no more of all, and of their process. */
+	RESUMED_SAMPLES_MAX = FIRST_SAMPLES_MAX / 2,
+	RESUMED_OF_PROCESS_MAX = 16,
 };
 
 /* Traces that no sample had for so long leave the cache, and with them binaries and descriptors. */
@@ -310,15 +313,31 @@ static const struct stack_deltas *lend_rows(void *context, uint64_t executable_i
 	return lent.deltas;
 }
 
+/* Whether a walk that goes on for want of rows begins with the frame that had none, behind the words so far. */
+static bool goes_on_there(const struct first_sample *sample, const uint64_t *words, uint32_t count)
+{
+	const __u64 *wanted = sample->words + sample->record.word_count;
+
+	if (!(sample->record.flags & RECORD_RESUMED) || sample->unknown & FIRST_UNKNOWN_MAPPING)
+		return true;
+	return count >= RESUMED_FRAME_WORDS && frame_kind(words[0]) == frame_kind(wanted[0]) &&
+	       frame_address(words[0]) == frame_address(wanted[0]) && words[1] == wanted[1];
+}
+
 /* Appends the user frames to the @count words in handler->words, frames so far; returns all. */
 static uint32_t walk_first(struct trace_handler *handler, const struct first_sample *sample,
 			   const struct process_view *view, uint32_t count, uint8_t *flags)
 {
 	struct first_unwinder *unwinder = handler->config.first_unwinder;
 	bool reached_end = false;
+	uint32_t before = count;
 
 	if (sample->record.flags & RECORD_KERNEL_THREAD)
 		return count;
+	if (view->has_lost_rows) {
+		handler->words[count] = frame_word(FRAME_ERROR, UNWIND_REPLACED, 0);
+		return count + 1;
+	}
 	if (unwinder && view->rows && view->state == PROCESS_SYNCED &&
 	    (view->is_settled || !view->is_superseded)) {
 		const struct first_tables tables = {
@@ -333,6 +352,10 @@ static uint32_t walk_first(struct trace_handler *handler, const struct first_sam
 		while (handler->lent_count)
 			executable_rows_return(handler->config.executables,
 					       handler->lent[--handler->lent_count].kept);
+		if (!goes_on_there(sample, handler->words + before, count - before)) {
+			handler->words[before] = frame_word(FRAME_ERROR, UNWIND_REPLACED, 0);
+			return before + 1;
+		}
 		if (reached_end)
 			*flags |= RECORD_REACHED_END;
 		return count;
@@ -362,11 +385,11 @@ static bool is_settled(struct trace_handler *handler, const struct first_sample 
 {
 	if (!view->process || view->state == PROCESS_NEW)
 		return false;
-	/* The kernel side has asked for another look at its maps. */
-	if (sample->unknown & FIRST_UNKNOWN_MAPPING && view->synced_ns < sample->record.time_ns)
-		return false;
 	if (!handler->config.first_unwinder || view->state == PROCESS_UNREADABLE)
 		return true;
+	/* The kernel side has asked for another look at its maps. */
+	if (sample->unknown & FIRST_UNKNOWN_MAPPING && view->read_ns < sample->record.time_ns)
+		return false;
 	if (view->is_outdated || rows_are_loading(handler, view->rows))
 		return false;
 	if (!view->is_settled && !view->is_superseded &&
@@ -444,13 +467,24 @@ static bool try_waiting(void *context, const struct trace_record *record, bool i
 	return is_done;
 }
 
+/* A process of which nothing more will be known must not take the room of the others. */
+static bool may_wait(const struct trace_handler *handler, const struct trace_record *record)
+{
+	return !(record->flags & RECORD_RESUMED) ||
+	       (handler->first.count < RESUMED_SAMPLES_MAX &&
+		first_samples_count_of(&handler->first, record->pid) < RESUMED_OF_PROCESS_MAX);
+}
+
 static void wait_for_process(struct trace_handler *handler, const struct trace_record *record,
 			     size_t bytes)
 {
-	uint64_t wait_ns = record->flags & RECORD_RESUMED ? RESUMED_SAMPLE_WAIT_NS :
-							    FIRST_SAMPLE_WAIT_NS;
+	const struct first_sample *first = (const struct first_sample *)record;
+	bool waits_for_rows = record->type == RECORD_FIRST && record->flags & RECORD_RESUMED &&
+			      !(first->unknown & FIRST_UNKNOWN_MAPPING);
+	uint64_t wait_ns = waits_for_rows ? ROWS_WAIT_NS : FIRST_SAMPLE_WAIT_NS;
 
-	if (first_samples_add(&handler->first, record, bytes, handler->now_ns + wait_ns))
+	if (!may_wait(handler, record) ||
+	    first_samples_add(&handler->first, record, bytes, handler->now_ns + wait_ns))
 		try_waiting(handler, record, true);
 }
 
@@ -461,7 +495,7 @@ static bool first_is_malformed(const struct first_sample *sample, size_t bytes)
 	return bytes < head_bytes || sample->stack_bytes > bytes - head_bytes ||
 	       sample->stack_bytes > FIRST_STACK_MAX_BYTES ||
 	       sample->record.kernel_word_count > sample->record.word_count ||
-	       sample->record.word_count > FIRST_MAX_WORDS;
+	       sample->record.word_count > FIRST_MAX_WORDS - RESUMED_FRAME_WORDS;
 }
 
 static void take_first(struct trace_handler *handler, const struct first_sample *sample,
@@ -518,6 +552,11 @@ void trace_handler_handle(struct trace_handler *handler, const struct trace_reco
 		take_first(handler, (const struct first_sample *)record, bytes);
 	else
 		metrics_add(METRIC_SAMPLES_MALFORMED, 1);
+}
+
+void trace_handler_finish(struct trace_handler *handler)
+{
+	first_samples_try(&handler->first, UINT64_MAX, try_waiting, handler);
 }
 
 void trace_handler_tick(struct trace_handler *handler, uint64_t now_ns)

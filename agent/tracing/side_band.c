@@ -31,10 +31,11 @@ struct side_band {
 	bool has_new_cpu;
 	/* For records that wrap. */
 	struct perf_ring_record scratch;
-	/* The record before, of a size that most have; size 0: none. */
-	struct repeated_record {
+	/* The record before, of a size that most have; size 0: none. It came again since it was handed out. */
+	struct last_record {
 		uint16_t size;
-		uint8_t bytes[256];
+		bool is_repeated;
+		_Alignas(uint64_t) uint8_t bytes[256];
 	} last;
 };
 
@@ -132,20 +133,49 @@ int side_band_fd(const struct side_band *side_band)
 	return side_band->epoll_fd;
 }
 
-/*
- * Whether @record says what the one before it said, but for the time: a program that maps and unmaps the same
- * file, or changes protections, as fast as it can. Remembers it for the next one.
- */
-static bool is_repeated(struct side_band *side_band, const struct perf_event_header *record)
+static uint32_t hand_out(const struct perf_event_header *record, const struct event_handler *handler)
 {
-	struct repeated_record *last = &side_band->last;
-	size_t bytes = record->size > sizeof(uint64_t) ? record->size - sizeof(uint64_t) : 0;
+	struct side_band_event event;
+	uint64_t lost_count;
 
-	if (last->size == record->size && !memcmp(last->bytes, record, bytes))
-		return record->type == PERF_RECORD_MMAP2;
+	if (side_band_record_parse(record, &event, &lost_count))
+		return 0;
+	metrics_add(METRIC_SIDE_BAND_LOST, lost_count);
+	handler->side_band(handler->context, &event);
+	return 1;
+}
+
+/* The last one of several that say the same. */
+static uint32_t hand_out_repeated(struct last_record *last, const struct event_handler *handler)
+{
+	if (!last->is_repeated)
+		return 0;
+	last->is_repeated = false;
+	return hand_out((const void *)last->bytes, handler);
+}
+
+/* Whether @record says what the one before it said, but for the time, which is at its end. */
+static bool repeats(const struct last_record *last, const struct perf_event_header *record)
+{
+	return last->size == record->size && record->type == PERF_RECORD_MMAP2 &&
+	       !memcmp(last->bytes, record, record->size - sizeof(uint64_t));
+}
+
+/*
+ * A program that maps and unmaps the same file, or changes protections, as fast as it can, makes the same
+ * record again and again: of those that follow each other the first and the last are handed out.
+ */
+static uint32_t take_record(struct side_band *side_band, const struct perf_event_header *record,
+			    const struct event_handler *handler)
+{
+	struct last_record *last = &side_band->last;
+	bool is_repeated = repeats(last, record);
+	uint32_t count = is_repeated ? 0 : hand_out_repeated(last, handler);
+
+	last->is_repeated = is_repeated;
 	last->size = record->size <= sizeof(last->bytes) ? record->size : 0;
-	memcpy(last->bytes, record, last->size ? bytes : 0);
-	return false;
+	memcpy(last->bytes, record, last->size);
+	return is_repeated ? 0 : count + hand_out(record, handler);
 }
 
 static uint32_t drain_ring(struct side_band *side_band, struct perf_ring *ring,
@@ -158,17 +188,10 @@ static uint32_t drain_ring(struct side_band *side_band, struct perf_ring *ring,
 	/* What was read in an earlier round may have been acted on. */
 	side_band->last.size = 0;
 	while ((record = perf_ring_next(ring, end, &side_band->scratch))) {
-		struct side_band_event event;
-		uint64_t lost_count;
-
-		if (!is_repeated(side_band, record) && !side_band_record_parse(record, &event, &lost_count)) {
-			metrics_add(METRIC_SIDE_BAND_LOST, lost_count);
-			handler->side_band(handler->context, &event);
-			count++;
-		}
+		count += take_record(side_band, record, handler);
 		perf_ring_advance(ring, record);
 	}
-	return count;
+	return count + hand_out_repeated(&side_band->last, handler);
 }
 
 uint32_t side_band_drain(struct side_band *side_band, const struct event_handler *handler)

@@ -28,6 +28,8 @@ enum {
 	FIRST_STACK_MAX_BYTES = 16384,
 	/** Kernel frames, and user frames of a walk that goes on. */
 	FIRST_MAX_WORDS = KERNEL_FRAMES_MAX + 2 * 256,
+	/** Words of the native frame at which a walk stopped for want of rows. */
+	RESUMED_FRAME_WORDS = 2,
 	/**
 	 * Of it, below sp: a function that is about to return has taken registers from there, and its
 	 * unwind rules still say so. x86-64's red zone, in which no signal handler writes.
@@ -126,7 +128,11 @@ enum {
 _Static_assert(sizeof(struct sample_label) == 192, "struct sample_label is whole words");
 
 struct first_sample {
-	/** type RECORD_FIRST; word_count words of frames so far, where those of a trace are. */
+	/**
+	 * type RECORD_FIRST; word_count words of frames so far, where those of a trace are. Behind them, if it
+	 * is RECORD_RESUMED without FIRST_UNKNOWN_MAPPING, the frame that had no rows, with which the walk is
+	 * to go on.
+	 */
 	struct trace_record record;
 	__u64 words[FIRST_MAX_WORDS];
 	/** By DWARF number: x86-64 0..15 and the pc at 16; arm64 0..30, sp at 31, pc at 32. */

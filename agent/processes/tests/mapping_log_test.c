@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -44,8 +45,8 @@ static uint64_t at(const struct fixture *fixture, uint64_t ms)
 	return fixture->start_ns + ms * NS_PER_MS;
 }
 
-static void add(struct fixture *fixture, uint64_t ms, uint32_t pid, uint64_t start, uint64_t end,
-		uint64_t inode, const char *path)
+static void add_part(struct fixture *fixture, uint64_t ms, uint32_t pid, uint64_t start,
+			     uint64_t end, uint64_t offset, uint64_t inode, const char *path)
 {
 	const struct side_band_event event = {
 		.type = SIDE_BAND_MAPPING,
@@ -55,12 +56,18 @@ static void add(struct fixture *fixture, uint64_t ms, uint32_t pid, uint64_t sta
 		.device_minor = 1,
 		.start = start,
 		.length = end - start,
-		.offset = 0x100000,
+		.offset = offset,
 		.inode = inode,
 		.path = path,
 	};
 
 	mapping_log_add(&fixture->log, &event);
+}
+
+static void add(struct fixture *fixture, uint64_t ms, uint32_t pid, uint64_t start, uint64_t end,
+		uint64_t inode, const char *path)
+{
+	add_part(fixture, ms, pid, start, end, 0x100000, inode, path);
 }
 
 static struct logged_program program_of(const struct fixture *fixture, uint32_t pid,
@@ -114,10 +121,10 @@ static void a_program_has_what_it_mapped_since_its_exec(void **state)
 	assert_lists(fixture, &program,
 		     "400000-403000:100000 20 /bin/ls\n"
 		     "500000-501000:100000 21 /lib/libc.so\n"
-		     "600000-601000:0 0 \n");
+		     "600000-601000:0 0 //anon\n");
 }
 
-static void what_was_mapped_later_lies_above(void **state)
+static void where_different_files_lay_is_nothing(void **state)
 {
 	struct fixture *fixture = *state;
 	struct logged_program program = program_of(fixture, 7, 1, 3);
@@ -125,11 +132,18 @@ static void what_was_mapped_later_lies_above(void **state)
 	add(fixture, 2, 7, 0x400000, 0x405000, 20, "/bin/ls");
 	add(fixture, 4, 7, 0x402000, 0x403000, 0, "//anon");
 	add(fixture, 5, 7, 0x404000, 0x408000, 21, "/lib/a.so");
+	/* The same once more, in part: as after mprotect(). */
+	add_part(fixture, 6, 7, 0x406000, 0x407000, 0x102000, 21, "/lib/a.so");
 	assert_lists(fixture, &program,
 		     "400000-402000:100000 20 /bin/ls\n"
-		     "402000-403000:0 0 \n"
 		     "403000-404000:103000 20 /bin/ls\n"
-		     "404000-408000:100000 21 /lib/a.so\n");
+		     "405000-408000:101000 21 /lib/a.so\n");
+	/* The next program of that pid has its text there: nobody heard of it. */
+	add(fixture, 7, 7, 0x400000, 0x401000, 30, "/bin/next");
+	assert_lists(fixture, &program,
+		     "401000-402000:101000 20 /bin/ls\n"
+		     "403000-404000:103000 20 /bin/ls\n"
+		     "405000-408000:101000 21 /lib/a.so\n");
 }
 
 static void the_order_of_cpus_does_not_matter(void **state)
@@ -137,11 +151,12 @@ static void the_order_of_cpus_does_not_matter(void **state)
 	struct fixture *fixture = *state;
 	struct logged_program program = program_of(fixture, 7, 1, 3);
 
-	add(fixture, 4, 7, 0x400000, 0x401000, 0, "//anon");
+	add(fixture, 4, 7, 0x500000, 0x501000, 21, "/lib/libc.so");
 	add(fixture, 2, 7, 0x400000, 0x402000, 20, "/bin/ls");
+	add(fixture, 1, 7, 0x600000, 0x601000, 11, "/lib/old.so");
 	assert_lists(fixture, &program,
-		     "400000-401000:0 0 \n"
-		     "401000-402000:101000 20 /bin/ls\n");
+		     "400000-402000:100000 20 /bin/ls\n"
+		     "500000-501000:100000 21 /lib/libc.so\n");
 }
 
 static void a_fork_has_its_parents_until_then_and_its_own(void **state)
@@ -218,18 +233,69 @@ static void the_oldest_go_first(void **state)
 	assert_lists_nothing(fixture, &young);
 }
 
+static void a_loss_is_of_all_that_was_read_before(void **state)
+{
+	struct fixture *fixture = *state;
+	struct logged_program program = program_of(fixture, 7, 1, 9);
+	const struct side_band_event loss = { .type = SIDE_BAND_LOST, .time_ns = at(fixture, 4) };
+
+	/* Read before from another CPU's ring, though it happened later. */
+	add(fixture, 8, 7, 0x400000, 0x402000, 10, "/bin/sh");
+	mapping_log_add(&fixture->log, &loss);
+	assert_lists_nothing(fixture, &program);
+	assert_true(mapping_log_may_have(&fixture->log, 7, at(fixture, 8)));
+	/* What is overwritten may be later than what stays. */
+	add(fixture, 500, 7, 0x400000, 0x402000, 10, "/bin/sh");
+	add(fixture, 300, 7, 0x400000, 0x402000, 10, "/bin/sh");
+	for (uint32_t i = 0; i < MAPPING_LOG_MAX - 1; i++)
+		add(fixture, 600, 9, 0x400000, 0x402000, 10, "/bin/sh");
+	program = program_of(fixture, 7, 300, 400);
+	assert_lists_nothing(fixture, &program);
+}
+
+static void long_paths_are_unknown_and_all_are_bounded(void **state)
+{
+	struct fixture *fixture = *state;
+	struct logged_program program = program_of(fixture, 7, 1, 3);
+	char path[4096];
+
+	memset(path, 'a', sizeof(path));
+	path[sizeof(path) - 1] = '\0';
+	add(fixture, 2, 7, 0x400000, 0x402000, 10, path);
+	assert_lists(fixture, &program, "400000-402000:100000 10 \n");
+	for (uint32_t i = 0; i < 5000; i++) {
+		memset(path, 'a', sizeof(path));
+		path[snprintf(path, sizeof(path), "%u", i)] = 'a';
+		path[500] = '\0';
+		add(fixture, 2, 7, 0x400000, 0x402000, 10, path);
+		assert_true(fixture->log.path_bytes <= MAPPING_LOG_PATHS_MAX_BYTES);
+	}
+}
+
+static void until_when_all_is_known_can_be_asked(void **state)
+{
+	struct fixture *fixture = *state;
+
+	assert_int_equal(mapping_log_heard_until(&fixture->log), 0);
+	mapping_log_note_heard(&fixture->log, at(fixture, 3));
+	assert_int_equal(mapping_log_heard_until(&fixture->log), at(fixture, 3));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(a_program_has_what_it_mapped_since_its_exec),
-		TEST(what_was_mapped_later_lies_above),
+		TEST(where_different_files_lay_is_nothing),
 		TEST(the_order_of_cpus_does_not_matter),
 		TEST(a_fork_has_its_parents_until_then_and_its_own),
 		TEST(a_fork_may_have_mapped_what_is_in_the_log_or_lost),
 		TEST(what_is_not_all_there_is_not_listed),
 		TEST(the_oldest_go_first),
+		TEST(a_loss_is_of_all_that_was_read_before),
+		TEST(long_paths_are_unknown_and_all_are_bounded),
+		TEST(until_when_all_is_known_can_be_asked),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

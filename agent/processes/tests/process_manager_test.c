@@ -125,7 +125,7 @@ static void notice(struct fixture *fixture, enum process_notice_type type, uint3
 	};
 
 	fixture->handler.notice(fixture->handler.context, &notice);
-	fixture->handler.notices_end(fixture->handler.context);
+	fixture->handler.news_end(fixture->handler.context, clock_monotonic_ns());
 }
 
 static void sample(struct fixture *fixture, uint32_t pid, uint64_t address, uint64_t id)

@@ -56,6 +56,7 @@ static inline int set_up(void **state)
 	fake_proc_init(&fixture->proc);
 	process_table_init(&fixture->table);
 	assert_int_equal(mapping_log_init(&fixture->log), 0);
+	mapping_log_note_heard(&fixture->log, UINT64_MAX);
 	config.writer = &fixture->writer.writer;
 	fixture->sync = (struct process_sync){
 		.writer = &fixture->writer.writer,

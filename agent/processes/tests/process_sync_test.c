@@ -193,21 +193,27 @@ static void log_mapping(struct fixture *fixture, uint32_t pid, uint64_t time_ns,
 	mapping_log_add(&fixture->log, &event);
 }
 
+/* A process that was made now, of which the side-band tells that it runs /bin/ls. */
+static struct process *add_gone(struct fixture *fixture, uint64_t now_ns)
+{
+	struct process *process = add(fixture, 7, now_ns, 1);
+
+	make_process(fixture, getpid(), "/bin/ls");
+	fake_proc_link(&fixture->proc, getpid(), "root", "/");
+	log_mapping(fixture, 7, now_ns + 1, 0x400000, "/bin/ls");
+	process->exec_ns = now_ns + 3;
+	process->code_address = 0x400123;
+	return process;
+}
+
 static void what_is_gone_has_the_rows_that_the_side_band_told_of(void **state)
 {
 	struct fixture *fixture = *state;
 	uint64_t now_ns = clock_monotonic_ns();
-	struct process *process = add(fixture, 7, now_ns, 1);
+	struct process *process = add_gone(fixture, now_ns);
 	bool has_changed;
 
-	/* Its files are found by path, from our own root. */
-	make_process(fixture, 1, "/bin/ls");
-	make_process(fixture, getpid(), "/bin/ls");
-	fake_proc_link(&fixture->proc, getpid(), "root", "/");
-	log_mapping(fixture, 7, now_ns + 1, 0x400000, "/bin/ls");
 	log_mapping(fixture, 7, now_ns + 2, 0x500000, "/bin/cat");
-	process->exec_ns = now_ns + 3;
-	process->code_address = 0x400123;
 	assert_int_equal(process_sync_run(&fixture->sync, process, &nothing_touched, &has_changed),
 			 -ESRCH);
 	assert_int_equal(process->state, PROCESS_SYNCED);
@@ -216,6 +222,77 @@ static void what_is_gone_has_the_rows_that_the_side_band_told_of(void **state)
 	assert_true(process->table->rows[0].executable_id >= EXECUTABLE_ID_FIRST);
 	assert_true(process->table->rows[1].executable_id >= EXECUTABLE_ID_FIRST);
 	assert_string_equal(process->info->executable_path, "/bin/ls");
+	drop(fixture, process);
+}
+
+static void what_happened_to_it_is_waited_for(void **state)
+{
+	struct fixture *fixture = *state;
+	struct process *process = add_gone(fixture, clock_monotonic_ns());
+	bool has_changed;
+
+	mapping_log_note_heard(&fixture->log, 0);
+	assert_int_equal(process_sync_run(&fixture->sync, process, &nothing_touched, &has_changed),
+			 -EAGAIN);
+	assert_int_equal(process->state, PROCESS_NEW);
+	mapping_log_note_heard(&fixture->log, clock_monotonic_ns());
+	assert_int_equal(process_sync_run(&fixture->sync, process, &nothing_touched, &has_changed),
+			 -ESRCH);
+	assert_int_equal(process->state, PROCESS_SYNCED);
+	drop(fixture, process);
+}
+
+static void another_process_of_its_pid_is_not_taken_for_it(void **state)
+{
+	struct fixture *fixture = *state;
+	struct process *process = add_gone(fixture, clock_monotonic_ns());
+	bool has_changed;
+
+	make_process(fixture, 7, "/bin/cat");
+	process_table_end(&fixture->table, process, clock_monotonic_ns());
+	assert_int_equal(process_sync_run(&fixture->sync, process, &nothing_touched, &has_changed),
+			 -ESRCH);
+	assert_int_equal(process->mapping_count, 1);
+	assert_string_equal(process->info->executable_path, "/bin/ls");
+	drop(fixture, process);
+}
+
+static void files_that_changed_since_are_not_taken(void **state)
+{
+	struct fixture *fixture = *state;
+	const char *path = "/tmp/changed_since.bin";
+	uint64_t now_ns = clock_monotonic_ns();
+	struct process *process = add_gone(fixture, now_ns);
+	bool has_changed;
+
+	assert_int_equal(system("cp /bin/cat /tmp/changed_since.bin"), 0);
+	log_mapping(fixture, 7, now_ns + 2, 0x500000, path);
+	assert_int_equal(process_sync_run(&fixture->sync, process, &nothing_touched, &has_changed),
+			 -ESRCH);
+	assert_int_equal(process->table->count, 1);
+	assert_int_equal(process->table->rows[0].start, 0x400000);
+	unlink(path);
+	drop(fixture, process);
+}
+
+static void what_was_read_before_it_was_gone_is_completed(void **state)
+{
+	struct fixture *fixture = *state;
+	uint64_t now_ns = clock_monotonic_ns();
+	struct process *process = add_gone(fixture, now_ns);
+	uint64_t anonymous_id = EXECUTABLE_ID_ANONYMOUS;
+	bool has_changed;
+
+	make_process(fixture, 7, "/bin/ls");
+	sync_process(fixture, process);
+	assert_int_equal(process->table->count, 1);
+	log_mapping(fixture, 7, clock_monotonic_ns(), 0x500000, "/bin/cat");
+	log_mapping(fixture, 7, clock_monotonic_ns(), 0x600000, "//anon");
+	process_table_end(&fixture->table, process, clock_monotonic_ns());
+	assert_int_equal(process_sync_run(&fixture->sync, process, &nothing_touched, &has_changed),
+			 -ESRCH);
+	assert_int_equal(process->table->count, 3);
+	assert_int_equal(process->table->rows[2].executable_id, anonymous_id);
 	drop(fixture, process);
 }
 
@@ -380,10 +457,13 @@ static void an_ended_process_is_not_published_over_its_successor(void **state)
 	struct process *first = add(fixture, 7, 100, 1);
 	struct process *second = add(fixture, 7, 100, 2);
 	struct fake_entry entry;
+	bool has_changed;
 
 	make_process(fixture, 7, "/bin/ls");
 	sync_process(fixture, second);
-	sync_process(fixture, first);
+	/* What is in /proc is its successor's. */
+	assert_int_equal(process_sync_run(&fixture->sync, first, &nothing_touched, &has_changed), -ESRCH);
+	assert_null(first->table);
 	assert_true(fake_published(&fixture->writer, 7, &entry));
 	assert_int_equal(entry.stamp.exec_id, 2);
 	drop(fixture, first);
@@ -527,6 +607,10 @@ int main(void)
 		TEST(a_file_that_was_overwritten_is_seen_where_something_was_mapped),
 		TEST(a_process_that_is_gone_keeps_what_it_had),
 		TEST(what_is_gone_has_the_rows_that_the_side_band_told_of),
+		TEST(what_happened_to_it_is_waited_for),
+		TEST(another_process_of_its_pid_is_not_taken_for_it),
+		TEST(files_that_changed_since_are_not_taken),
+		TEST(what_was_read_before_it_was_gone_is_completed),
 		TEST(a_fork_that_is_gone_has_the_rows_of_its_parent),
 		TEST(a_fork_that_lives_is_told_of_as_its_parent_is),
 		TEST(a_fork_that_mapped_something_does_not_have_the_rows_of_its_parent),

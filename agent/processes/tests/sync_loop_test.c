@@ -53,6 +53,7 @@ static int set_up(void **state)
 	fake_proc_init(&fixture->proc);
 	process_table_init(&fixture->table);
 	assert_int_equal(mapping_log_init(&fixture->log), 0);
+	mapping_log_note_heard(&fixture->log, UINT64_MAX);
 	config.writer = &fixture->writer.writer;
 	assert_int_equal(executable_cache_create(&config, &fixture->executables), 0);
 	sync.writer = &fixture->writer.writer;
@@ -187,6 +188,33 @@ static void what_was_sampled_is_looked_for_after_its_end(void **state)
 	notice(fixture, NOTICE_EXEC, 7, 1, now_ns);
 	notice(fixture, NOTICE_UNKNOWN_PROCESS, 7, 1, now_ns + 1);
 	notice(fixture, NOTICE_EXIT, 7, 1, now_ns + NS_PER_MS);
+	run(fixture, now_ns + NS_PER_SECOND);
+	assert_int_equal(process_table_find(&fixture->table, 7, &stamp)->state, PROCESS_UNREADABLE);
+}
+
+static void what_is_gone_is_looked_at_when_all_is_known(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct process_stamp stamp = { 100, 1 };
+	uint64_t now_ns = fixture->start_ns;
+
+	mapping_log_note_heard(&fixture->log, 0);
+	notice(fixture, NOTICE_UNKNOWN_PROCESS, 7, 1, now_ns);
+	run(fixture, now_ns + NS_PER_MS);
+	assert_int_equal(process_table_find(&fixture->table, 7, &stamp)->state, PROCESS_NEW);
+	mapping_log_note_heard(&fixture->log, UINT64_MAX);
+	run(fixture, now_ns + 20 * NS_PER_MS);
+	assert_int_equal(process_table_find(&fixture->table, 7, &stamp)->state, PROCESS_UNREADABLE);
+}
+
+static void a_program_that_ran_another_is_looked_at_too(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct process_stamp stamp = { 100, 1 };
+	uint64_t now_ns = fixture->start_ns;
+
+	notice(fixture, NOTICE_UNKNOWN_PROCESS, 7, 1, now_ns);
+	notice(fixture, NOTICE_EXEC, 7, 2, now_ns + 1);
 	run(fixture, now_ns + NS_PER_SECOND);
 	assert_int_equal(process_table_find(&fixture->table, 7, &stamp)->state, PROCESS_UNREADABLE);
 }
@@ -488,6 +516,8 @@ int main(void)
 		TEST(an_exec_is_synced_with_its_libraries),
 		TEST(what_was_never_sampled_is_forgotten_at_its_end),
 		TEST(what_was_sampled_is_looked_for_after_its_end),
+		TEST(what_is_gone_is_looked_at_when_all_is_known),
+		TEST(a_program_that_ran_another_is_looked_at_too),
 		TEST(endless_mapping_does_not_put_publishing_off_for_ever),
 		TEST(several_mappings_make_one_sync),
 		TEST(an_address_that_stays_unknown_is_asked_for_ever_more_rarely),

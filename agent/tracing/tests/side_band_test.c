@@ -173,6 +173,38 @@ static void only_much_news_wakes(void **state)
 	side_band_destroy(side_band);
 }
 
+static void map_the_same(void *argument)
+{
+	for (uint32_t i = 0; i < 300; i++) {
+		void *code = mmap(argument, 4096, PROT_READ | PROT_EXEC,
+				  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+
+		if (code == MAP_FAILED)
+			_exit(1);
+	}
+}
+
+static void of_records_that_repeat_the_first_and_the_last_are_told(void **state)
+{
+	struct side_band *side_band = open_or_skip();
+	uint64_t end_ns;
+	uint32_t child;
+	int first, last;
+
+	(void)state;
+	child = (uint32_t)run_child(map_the_same, (void *)0x123450000000);
+	end_ns = clock_monotonic_ns();
+	assert_true(side_band_drain(side_band, &handler) < 100);
+	first = find(SIDE_BAND_MAPPING, child, 0);
+	assert_true(first >= 0);
+	last = find(SIDE_BAND_MAPPING, child, first + 1);
+	assert_true(last >= 0);
+	assert_true(seen[last].event.time_ns > seen[first].event.time_ns);
+	assert_true(seen[last].event.time_ns < end_ns);
+	assert_int_equal(seen[last].event.start, 0x123450000000);
+	side_band_destroy(side_band);
+}
+
 static void a_full_ring_is_told_as_a_loss(void **state)
 {
 	struct side_band *side_band = open_or_skip();
@@ -218,6 +250,7 @@ int main(void)
 		cmocka_unit_test(executable_mappings_are_told),
 		cmocka_unit_test(files_are_told_as_fstat_has_them),
 		cmocka_unit_test(only_much_news_wakes),
+		cmocka_unit_test(of_records_that_repeat_the_first_and_the_last_are_told),
 		cmocka_unit_test(a_full_ring_is_told_as_a_loss),
 		cmocka_unit_test(a_tick_without_changes_tells_nothing),
 	};
