@@ -133,7 +133,8 @@ static __always_inline bool is_between_programs(struct task_struct *task, __u32 
 
 /*
  * Sets the state to the innermost user frame, and the type of the record: with what is known of the
- * process it can be walked here, else its first sample has to be walked in user space.
+ * process it can be walked here, else its first sample has to be walked in user space. A task that has
+ * given up its memory, since it exits or is between two programs, has no user frames: it is at its end.
  */
 static __always_inline enum unwind_error find_user_frame(void *ctx, struct walk_state *state,
 							 struct task_struct *task,
@@ -144,11 +145,15 @@ static __always_inline enum unwind_error find_user_frame(void *ctx, struct walk_
 	enum unwind_error error;
 	bool known;
 
-	if (!TASK_READ(task, mm))
-		return UNWIND_NO_MEMORY;
+	if (!TASK_READ(task, mm)) {
+		state->at_end = 1;
+		return UNWIND_OK;
+	}
 	known = find_process(state, state->record.pid, &stamp);
-	if (!known && is_between_programs(task, task_flags))
-		return UNWIND_NO_MEMORY;
+	if (!known && is_between_programs(task, task_flags)) {
+		state->at_end = 1;
+		return UNWIND_OK;
+	}
 	if (!known) {
 		send_notice_once(task, NOTICE_UNKNOWN_PROCESS, state->record.pid, &stamp, 0);
 		known = find_parent(state, task, leader);
@@ -202,7 +207,7 @@ int sample_entry(void *ctx)
 		begin_first_sample(state);
 		count(COUNTER_FIRST);
 		state->at_end = 1;
-	} else if (!is_kernel && !state->error) {
+	} else if (!state->at_end && !state->error) {
 		state->uprobe_task = (__u64)TASK_READ(task, utask);
 		enter_unwinder(ctx, UNWINDER_NATIVE);
 	}
