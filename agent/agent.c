@@ -469,9 +469,9 @@ static int count_missed_ticks(struct agent *agent)
 static void finish_sampling(struct agent *agent)
 {
 	stop_ring_thread(agent);
+	/* What waits for rows then is reported without. */
 	if (process_manager_flush(agent->processes, FLUSH_TIMEOUT_NS))
-		log_warn("samples were still being converted after %g s; they are dropped",
-			 (double)FLUSH_TIMEOUT_NS / NS_PER_SECOND);
+		log_debug("samples: %s", error_text());
 	process_manager_stop(agent->processes);
 	if (bpf_metrics_update(bpf_loader_fds(agent->loader)) || count_missed_ticks(agent))
 		log_warn("%s; the summary lacks the kernel's counters", error_text());

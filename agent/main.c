@@ -11,6 +11,7 @@
 #include "agent/show_file.h"
 #include "agent/upload_symbols.h"
 #include "build/version.h"
+#include "symbols/child_process.h"
 #include "symbols/range_maker.h"
 
 /* What -help and -version print must arrive, or scripts take half of it for the whole. */
@@ -29,6 +30,7 @@ int main(int argument_count, char **arguments)
 	int error;
 
 	process_setup();
+	child_process_enter(argument_count, arguments);
 	range_maker_enter(argument_count, arguments);
 	error = options_parse(&options, argument_count, arguments);
 	if (error) {

@@ -10,10 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
 #include "agent/base/error.h"
 #include "agent/base/log.h"
 #include "agent/base/lru_cache.h"
+#include "agent/host/binary_file.h"
 #include "agent/host/go_frames.h"
 
 enum {
@@ -117,15 +119,18 @@ static void log_refused(const struct binary *binary)
 		log_debug("no names of Go in %s: %s", binary->path, error_text());
 }
 
-/* Never NULL but without memory: what cannot be read has an err. */
+/* NULL without memory, and if the file is gone; what cannot be read has an err. */
 static struct table *read_table(const struct binary *binary)
 {
+	_cleanup_(binary_file_return) struct borrowed_file file = binary_file_borrow(binary);
 	struct table *table = calloc(1, sizeof(*table));
 
-	if (!table)
+	if (!table || file.fd < 0) {
+		free(table);
 		return NULL;
+	}
 	table->image.fd = -1;
-	table->err = elf_image_init_fd(&table->image, binary->fd);
+	table->err = elf_image_init_fd(&table->image, file.fd);
 	if (!table->err)
 		table->err = go_table_init(&table->go, &table->image);
 	if (table->err == -ENOMEM) {
@@ -176,6 +181,7 @@ static bool may_spend(struct allowance *allowance, uint64_t burst_ns, uint32_t s
 static int find_frames(struct go_symbols *symbols, struct table *table, const struct binary *binary,
 		       uint64_t address)
 {
+	_cleanup_(binary_file_return) struct borrowed_file file = { .fd = -1 };
 	uint64_t now_ns = clock_monotonic_ns(), begin_ns, spent_ns;
 	int err;
 
@@ -186,9 +192,12 @@ static int find_frames(struct go_symbols *symbols, struct table *table, const st
 	if (!lru_cache_get(&symbols->open, &binary->executable_id) &&
 	    lru_cache_put(&symbols->open, &binary->executable_id, table, 0))
 		return fail(-ENOMEM, "no memory for Go's table");
+	file = binary_file_borrow(binary);
+	if (file.fd < 0)
+		return -EAGAIN;
 	begin_ns = clock_thread_cpu_ns();
 	/* Binaries of one id share the file, but not the descriptor. */
-	table->image.fd = binary->fd;
+	table->image.fd = file.fd;
 	err = go_frames_find(&symbols->frames, &table->go, address);
 	table->image.fd = -1;
 	spent_ns = clock_thread_cpu_ns() - begin_ns;
@@ -324,7 +333,7 @@ static uint32_t give(const struct answer *answer, struct symbol *symbols, uint32
 
 static bool is_read(const struct go_symbols *symbols, const struct binary *binary)
 {
-	return binary->go && binary->fd >= 0 && (!binary->may_hang || symbols->reads_remote);
+	return binary->go && binary_file_is_known(binary) && (!binary->may_hang || symbols->reads_remote);
 }
 
 static uint32_t resolve(struct symbol_lookup *lookup, struct binary *binary, uint64_t address,

@@ -115,7 +115,8 @@ int range_work_init(struct range_work *work, const struct range_work_options *op
 		.image = { .fd = -1 },
 		.debug = { .fd = -1 },
 	};
-	err = elf_image_init_fd(&work->image, binary->fd);
+	work->file = binary_file_borrow(binary);
+	err = work->file.fd < 0 ? -ESTALE : elf_image_init_fd(&work->image, work->file.fd);
 	if (err)
 		return err;
 	if (options->proc_root)
@@ -138,6 +139,7 @@ void range_work_deinit(struct range_work *work)
 	elf_image_deinit(&work->image);
 	elf_image_deinit(&work->debug);
 	close_fd(&fd);
+	binary_file_return(&work->file);
 }
 
 /* --- the file that is written --- */
@@ -177,7 +179,7 @@ static int make_symbols(const struct range_work *work, int fd)
 
 static int make(struct range_work *work, bool is_unnamed, int fd)
 {
-	const struct range_maker_files files = { .elf = work->binary->fd,
+	const struct range_maker_files files = { .elf = work->file.fd,
 						 .debug = work->debug.fd,
 						 .output = fd };
 	struct range_maker_limits limits = work->options->limits;

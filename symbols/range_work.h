@@ -7,6 +7,7 @@
 #define SYMBOLS_RANGE_WORK_H
 
 #include "agent/base/file_cache.h"
+#include "agent/host/binary_file.h"
 #include "symbols/mapped_ranges.h"
 #include "symbols/range_key.h"
 #include "symbols/range_maker.h"
@@ -43,6 +44,7 @@ int range_work_open_root(const struct range_work_options *options, pid_t pid, in
 struct range_work {
 	const struct range_work_options *options;
 	const struct binary *binary;
+	struct borrowed_file file;
 	enum range_depth depth;
 	struct debug_file_search search;
 	struct elf_image image;

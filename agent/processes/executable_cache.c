@@ -17,6 +17,7 @@
 #include "agent/base/hash128.h"
 #include "agent/base/metrics.h"
 #include "agent/base/urgent_thread.h"
+#include "agent/host/binary_file.h"
 #include "agent/host/remote_memory.h"
 #include "agent/processes/executable_file.h"
 #include "agent/processes/executable_interpreter.h"
@@ -24,6 +25,9 @@
 #include "ebpf/abi/frame.h"
 
 enum { VDSO_MAX_BYTES = 64 << 10 };
+
+/* No file has this device, so images and files never meet. */
+#define IMAGE_DEVICE UINT64_MAX
 
 /*
  * A file that changed so recently may change again without a new ctime, which has the grain of a
@@ -47,6 +51,7 @@ int executable_cache_create(const struct executable_cache_config *config,
 		return fail(-ENOMEM, "no memory for the executables");
 	}
 	new_cache->config = *config;
+	new_cache->next_close_ns = UINT64_MAX;
 	urgent_lock_init(&new_cache->lock);
 	executable_rows_init(new_cache);
 	*cache = new_cache;
@@ -137,6 +142,65 @@ void executable_unref(struct executable_cache *cache, struct executable *executa
 		cache->newest_unused = executable;
 		cache->unused_count++;
 	}
+	pthread_mutex_unlock(&cache->lock);
+}
+
+static void note_left_locked(struct executable_cache *cache, struct executable *executable,
+			     uint64_t now_ns)
+{
+	uint64_t close_ns = now_ns + EXECUTABLE_OPEN_NS;
+
+	executable->left_ns = now_ns;
+	if (close_ns < cache->next_close_ns)
+		__atomic_store_n(&cache->next_close_ns, close_ns, __ATOMIC_RELAXED);
+}
+
+void executable_note_run(struct executable_cache *cache, struct executable *executable)
+{
+	pthread_mutex_lock(&cache->lock);
+	executable->runner_count++;
+	pthread_mutex_unlock(&cache->lock);
+}
+
+void executable_note_left(struct executable_cache *cache, struct executable *executable,
+			  uint64_t now_ns)
+{
+	pthread_mutex_lock(&cache->lock);
+	if (!--executable->runner_count)
+		note_left_locked(cache, executable, now_ns);
+	pthread_mutex_unlock(&cache->lock);
+}
+
+bool executable_lacks_file(const struct executable *executable)
+{
+	return executable->binary && binary_file_is_let_go(executable->binary);
+}
+
+uint64_t executable_cache_next_close(const struct executable_cache *cache)
+{
+	return __atomic_load_n(&cache->next_close_ns, __ATOMIC_RELAXED);
+}
+
+void executable_cache_close_files(struct executable_cache *cache, uint64_t now_ns)
+{
+	uint64_t next_ns = UINT64_MAX;
+
+	if (now_ns < executable_cache_next_close(cache))
+		return;
+	pthread_mutex_lock(&cache->lock);
+	for (uint32_t i = 0; i < cache->used_slots; i++) {
+		struct executable *executable = cache->slots[i];
+
+		if (!executable || executable->runner_count || !executable->left_ns)
+			continue;
+		if (now_ns >= executable->left_ns + EXECUTABLE_OPEN_NS) {
+			binary_file_let_go(executable->binary);
+			executable->left_ns = 0;
+		} else if (executable->left_ns + EXECUTABLE_OPEN_NS < next_ns) {
+			next_ns = executable->left_ns + EXECUTABLE_OPEN_NS;
+		}
+	}
+	__atomic_store_n(&cache->next_close_ns, next_ns, __ATOMIC_RELAXED);
 	pthread_mutex_unlock(&cache->lock);
 }
 
@@ -231,6 +295,7 @@ static struct executable *insert(struct executable_cache *cache, struct executab
 	}
 	cache->count++;
 	metrics_set(METRIC_EXECUTABLES, cache->count);
+	note_left_locked(cache, executable, clock_monotonic_ns());
 	present = executable;
 	goto unlock;
 
@@ -247,6 +312,15 @@ unlock:
 	return present;
 }
 
+/* Takes @fd over. */
+static void give_file(struct executable *executable, int fd)
+{
+	if (executable->binary)
+		binary_file_take(executable->binary, fd);
+	else
+		close(fd);
+}
+
 int executable_cache_open(struct executable_cache *cache, int fd, const struct file_key *key,
 			  pid_t pid, const char *path, bool is_remote,
 			  struct executable **executable)
@@ -258,7 +332,7 @@ int executable_cache_open(struct executable_cache *cache, int fd, const struct f
 
 	created = executable_cache_find(cache, key);
 	if (created) {
-		close(fd);
+		give_file(created, fd);
 		*executable = created;
 		return 0;
 	}
@@ -284,6 +358,9 @@ int executable_cache_open(struct executable_cache *cache, int fd, const struct f
 		inserted = insert(cache, created, NULL);
 	} else {
 		values.fd = fd;
+		/* What was no file cannot be found again. */
+		if (key->device != IMAGE_DEVICE)
+			values.key = *key;
 		values.path = (char *)path;
 		values.may_hang = is_remote;
 		inserted = insert(cache, created, &values);
@@ -294,7 +371,7 @@ int executable_cache_open(struct executable_cache *cache, int fd, const struct f
 		return fail(-ENOSPC, "no room for another executable");
 	/* The descriptor is the binary's, if a binary was made of it. */
 	if (inserted != created || !created->binary)
-		close(fd);
+		give_file(inserted, fd);
 	else
 		cache->config.request_load(cache->config.context, created->id, is_remote);
 	*executable = inserted;
@@ -305,9 +382,8 @@ int executable_cache_open_image(struct executable_cache *cache, const void *byte
 				const char *path, struct executable **executable)
 {
 	struct hash128 hash = hash128_content(bytes, size);
-	/* No file has this device, so images and files never meet. */
 	const struct file_key key = {
-		.device = UINT64_MAX,
+		.device = IMAGE_DEVICE,
 		.inode = hash.high,
 		.size = size,
 		.mtime_ns = (int64_t)hash.low,

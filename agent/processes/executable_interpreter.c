@@ -12,6 +12,7 @@
 #include "agent/base/flag_ranges.h"
 #include "agent/base/log.h"
 #include "agent/base/metrics.h"
+#include "agent/host/binary_file.h"
 #include "interpreters/interpreter.h"
 
 void executable_interpreter_release(const struct interpreter_file *file)
@@ -70,7 +71,8 @@ static int probe(const struct executable_cache *cache, const struct binary *bina
 		 struct interpreter_file **file)
 {
 	_cleanup_(elf_image_deinit) struct elf_image image = { .fd = -1 };
-	int err = elf_image_init_fd(&image, binary->fd);
+	_cleanup_(binary_file_return) struct borrowed_file from = binary_file_borrow(binary);
+	int err = from.fd < 0 ? -ENOENT : elf_image_init_fd(&image, from.fd);
 
 	if (err)
 		return err;

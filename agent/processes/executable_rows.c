@@ -13,6 +13,7 @@
 #include "agent/base/error.h"
 #include "agent/base/log.h"
 #include "agent/base/metrics.h"
+#include "agent/host/binary_file.h"
 #include "agent/processes/executable_file.h"
 #include "agent/processes/executable_interpreter.h"
 #include "ebpf/abi/frame.h"
@@ -199,15 +200,20 @@ void executable_rows_load(struct executable_cache *cache, uint64_t executable_id
 	bool is_damaged = false;
 	struct executable_origin origin;
 	struct binary *binary = file_to_load(cache, executable_id, &is_damaged, &origin);
+	struct borrowed_file from;
 	int err;
 
 	if (!binary)
 		return;
 	/* Of a file with damaged headers enough has been said already. */
 	origin.path = binary->path;
-	if (!is_damaged)
-		loaded.err = executable_file_load(binary->fd, &origin, cache->config.delta_cache,
+	from = binary_file_borrow(binary);
+	if (from.fd < 0)
+		loaded.err = -ESTALE;
+	else if (!is_damaged)
+		loaded.err = executable_file_load(from.fd, &origin, cache->config.delta_cache,
 						  &loaded.deltas);
+	binary_file_return(&from);
 	if (loaded.err == -EBADMSG || loaded.err == -E2BIG)
 		executable_log_damaged(binary->path, loaded.err);
 	/* The file has said all that it will ever say. */

@@ -96,6 +96,8 @@ struct process {
 	uint64_t changed_ns;
 	struct process_mapping *mappings;
 	uint32_t mapping_count;
+	/** It was told of their files that it runs them. */
+	bool runs_files;
 	/** There are more new files than one sync may look at. */
 	bool is_partial;
 	bool is_published;

@@ -614,6 +614,9 @@ static void drop_unfinished_samples(struct process_manager *manager)
 	uint64_t out = __atomic_exchange_n(&manager->samples_out, in, __ATOMIC_ACQ_REL);
 
 	metrics_add(METRIC_SAMPLES_DROPPED, in - out);
+	if (in > out)
+		log_warn("%llu samples were still to be converted when the time was over; they are dropped",
+			 (unsigned long long)(in - out));
 }
 
 void process_manager_stop(struct process_manager *manager)

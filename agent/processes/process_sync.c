@@ -85,8 +85,9 @@ static int open_file(struct process_sync *sync, const struct process *process,
 
 	if (!mapped_file_key(sync->proc_root, process->pid, row, &key)) {
 		*executable = executable_cache_find(sync->executables, &key);
-		if (*executable)
+		if (*executable && !executable_lacks_file(*executable))
 			return 0;
+		executable_unref(sync->executables, *executable);
 	}
 	err = mapped_file_open(sync->proc_root, process->pid, row, &fd, &key);
 	if (err == -EMFILE || err == -ENFILE) {
@@ -193,6 +194,31 @@ static void release_mappings(struct process_sync *sync, struct process_mapping *
 	for (uint32_t i = 0; i < count; i++)
 		executable_unref(sync->executables, mappings[i].executable);
 	free(mappings);
+}
+
+static void note_left(struct process_sync *sync, struct process *process, uint64_t now_ns)
+{
+	for (uint32_t i = 0; process->runs_files && i < process->mapping_count; i++)
+		if (process->mappings[i].executable)
+			executable_note_left(sync->executables, process->mappings[i].executable,
+					     now_ns);
+	process->runs_files = false;
+}
+
+/* Takes @mappings over, in place of those it had. */
+static void set_mappings(struct process_sync *sync, struct process *process,
+			 struct process_mapping *mappings, uint32_t count)
+{
+	bool runs_files = !process->ended_ns;
+
+	for (uint32_t i = 0; runs_files && i < count; i++)
+		if (mappings[i].executable)
+			executable_note_run(sync->executables, mappings[i].executable);
+	note_left(sync, process, clock_monotonic_ns());
+	release_mappings(sync, process->mappings, process->mapping_count);
+	process->mappings = mappings;
+	process->mapping_count = count;
+	process->runs_files = runs_files;
 }
 
 static bool is_same_line(const struct process_mapping *mapping, const struct proc_mapping *row)
@@ -487,9 +513,7 @@ static bool replay_rows(struct process_sync *sync, struct process *process)
 		release_mappings(sync, mappings, count);
 		return false;
 	}
-	release_mappings(sync, process->mappings, process->mapping_count);
-	process->mappings = mappings;
-	process->mapping_count = count;
+	set_mappings(sync, process, mappings, count);
 	process_table_prepare_rows(sync->table, process, rows);
 	return true;
 }
@@ -561,9 +585,7 @@ int process_sync_run(struct process_sync *sync, struct process *process,
 	if (parent)
 		process_attributes_inherit(sync->table, process, parent);
 	process_attributes_read(sync->table, process, sync->proc_root, &maps, built.items);
-	release_mappings(sync, process->mappings, process->mapping_count);
-	process->mappings = built.items;
-	process->mapping_count = built.count;
+	set_mappings(sync, process, built.items, built.count);
 	if (parent)
 		attachments_inherit(&sync->attachments, process, parent);
 	if (model != process && mapping_table_equal(model->table, rows)) {
@@ -596,6 +618,8 @@ void process_sync_identified(struct process_sync *sync, struct process *process,
 		return;
 	}
 	mapping->executable = executable;
+	if (process->runs_files)
+		executable_note_run(sync->executables, executable);
 	process_attributes_identified(sync->table, process, mapping);
 	if (process_sync_place(mapping))
 		return;
@@ -627,6 +651,12 @@ void process_sync_republish(struct process_sync *sync, struct process *process)
 		publish(sync, process, process->table);
 }
 
+void process_sync_end(struct process_sync *sync, struct process *process, uint64_t now_ns)
+{
+	process_table_end(sync->table, process, now_ns);
+	note_left(sync, process, now_ns);
+}
+
 void process_sync_retire(struct process_sync *sync, struct process *process)
 {
 	if (!process->is_published)
@@ -641,7 +671,5 @@ void process_sync_release(struct process_sync *sync, struct process *process)
 {
 	process_sync_retire(sync, process);
 	attachments_release(&sync->attachments, process);
-	release_mappings(sync, process->mappings, process->mapping_count);
-	process->mappings = NULL;
-	process->mapping_count = 0;
+	set_mappings(sync, process, NULL, 0);
 }

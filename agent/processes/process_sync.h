@@ -79,6 +79,9 @@ void process_sync_doubt(struct process_sync *sync, struct process *process);
 /** Runtimes of @process changed: publishes it again, if it is published. */
 void process_sync_republish(struct process_sync *sync, struct process *process);
 
+/** Says that @process ended at @now_ns, if it had not before: it runs no files any more. */
+void process_sync_end(struct process_sync *sync, struct process *process, uint64_t now_ns);
+
 /** Takes the process out of the kernel side's maps. */
 void process_sync_retire(struct process_sync *sync, struct process *process);
 

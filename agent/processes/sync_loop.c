@@ -138,6 +138,7 @@ static void end_older(struct sync_loop *loop, struct process *process, uint64_t 
 
 	if (!older)
 		return;
+	process_sync_end(&loop->sync, older, now_ns);
 	process_sync_retire(&loop->sync, older);
 	if (older->read_ns && !older->is_settled && now_ns - older->read_ns < DOUBT_NS)
 		process_sync_doubt(&loop->sync, older);
@@ -194,7 +195,7 @@ static void end_process(struct sync_loop *loop, const struct process_notice *not
 	if (process->state == PROCESS_NEW && !process->is_sampled)
 		remove_process(loop, process);
 	else
-		process_table_end(loop->sync.table, process, now_ns);
+		process_sync_end(&loop->sync, process, now_ns);
 }
 
 /* What is known of the parent is true of a fork as well. */
@@ -425,7 +426,7 @@ static void run_sync(struct sync_loop *loop, const struct scheduled_sync *entry,
 		loop->resync_cost_ns += process->sync_cost_ns;
 	/* Its notice came before this one, or was lost. */
 	if (err == -ESRCH || err == -EAGAIN)
-		process_table_end(loop->sync.table, process, now_ns);
+		process_sync_end(&loop->sync, process, now_ns);
 	if (err == -EAGAIN) {
 		schedule(loop, entry->pid, entry->reasons, now_ns + GONE_RETRY_NS);
 		return;
@@ -476,7 +477,7 @@ static void expire(struct sync_loop *loop, uint64_t now_ns)
 
 		if (!process->ended_ns && process->pid % SEARCH_TICKS == loop->tick_count &&
 		    is_gone(loop, process))
-			process_table_end(loop->sync.table, process, now_ns);
+			process_sync_end(&loop->sync, process, now_ns);
 		if (!process->ended_ns)
 			continue;
 		if (now_ns > process->ended_ns + PROCESS_GRACE_NS)
@@ -526,6 +527,7 @@ void sync_loop_tick(struct sync_loop *loop, uint64_t now_ns)
 
 	if (loop->has_lost && now_ns >= loop->next_everything_ns)
 		sync_everything(loop, now_ns);
+	executable_cache_close_files(loop->sync.executables, now_ns);
 	if (now_ns < loop->next_tick_ns)
 		return;
 	loop->next_tick_ns = now_ns + TICK_NS;
@@ -553,6 +555,8 @@ uint64_t sync_loop_next_due(const struct sync_loop *loop)
 		due_ns = rearm_ns;
 	if (loop->has_lost && loop->next_everything_ns < due_ns)
 		due_ns = loop->next_everything_ns;
+	if (executable_cache_next_close(loop->sync.executables) < due_ns)
+		due_ns = executable_cache_next_close(loop->sync.executables);
 	return loop->next_tick_ns < due_ns ? loop->next_tick_ns : due_ns;
 }
 

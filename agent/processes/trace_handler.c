@@ -288,8 +288,10 @@ static void handle_stack(struct trace_handler *handler, const struct trace_recor
 	/* Stacks that end where rows are not loaded yet are soon longer: not worth keeping. */
 	trace = find_trace(handler, record, view, &stack, names_state,
 			   shape.error != UNWIND_NOT_LOADED);
-	if (!trace)
+	if (!trace) {
+		metrics_add(METRIC_SAMPLES_DROPPED, 1);
 		return;
+	}
 	report(handler, record, view, trace, was_known);
 	trace_unref(trace);
 }

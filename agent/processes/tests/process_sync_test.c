@@ -471,6 +471,37 @@ static void an_ended_process_is_not_published_over_its_successor(void **state)
 	drop(fixture, second);
 }
 
+static void the_files_of_a_process_that_ended_are_closed(void **state)
+{
+	struct fixture *fixture = *state;
+	struct process *first = add(fixture, 7, 100, 1), *second = add(fixture, 8, 100, 1);
+	uint64_t now_ns = clock_monotonic_ns();
+	struct executable *ls;
+
+	make_process(fixture, 7, "/bin/ls");
+	make_process(fixture, 8, "/bin/ls");
+	sync_process(fixture, first);
+	sync_process(fixture, second);
+	/* Twice is not two of them. */
+	sync_process(fixture, second);
+	ls = first->mappings[0].executable;
+	process_sync_end(&fixture->sync, first, now_ns);
+	process_sync_end(&fixture->sync, first, now_ns);
+	executable_cache_close_files(fixture->sync.executables, now_ns + 2 * EXECUTABLE_OPEN_NS);
+	assert_false(executable_lacks_file(ls));
+	drop(fixture, second);
+	now_ns = clock_monotonic_ns();
+	executable_cache_close_files(fixture->sync.executables, now_ns + 2 * EXECUTABLE_OPEN_NS);
+	assert_true(executable_lacks_file(ls));
+	/* The next one that runs it gives it back. */
+	second = add(fixture, 8, 200, 1);
+	sync_process(fixture, second);
+	assert_ptr_equal(second->mappings[0].executable, ls);
+	assert_false(executable_lacks_file(ls));
+	drop(fixture, second);
+	drop(fixture, first);
+}
+
 /* --- real processes --- */
 
 static uint64_t row_of(const struct fake_entry *entry, uint64_t address, uint64_t *elf_address)
@@ -618,6 +649,7 @@ int main(void)
 		TEST(a_file_on_a_foreign_file_system_is_left_to_another_thread),
 		TEST(a_late_answer_about_a_file_does_no_harm),
 		TEST(an_ended_process_is_not_published_over_its_successor),
+		TEST(the_files_of_a_process_that_ended_are_closed),
 		TEST(this_very_process_is_published_with_its_vdso_and_a_memfd),
 		TEST(a_deleted_program_can_still_be_read),
 		TEST(a_process_whose_leader_has_exited_is_read_through_its_threads),

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/host/binary_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/base/cleanup.h"
+#include "agent/base/error.h"
+#include "agent/base/slow_close.h"
+#include "agent/host/mapped_file.h"
+
+/* Of the descriptors of all binaries: held for a moment. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+bool binary_file_is_known(const struct binary *binary)
+{
+	bool is_known;
+
+	pthread_mutex_lock(&lock);
+	is_known = binary->fd >= 0 || binary->is_let_go;
+	pthread_mutex_unlock(&lock);
+	return is_known;
+}
+
+bool binary_file_is_let_go(const struct binary *binary)
+{
+	bool is_let_go;
+
+	pthread_mutex_lock(&lock);
+	is_let_go = binary->is_let_go;
+	pthread_mutex_unlock(&lock);
+	return is_let_go;
+}
+
+static int open_by_path(const struct binary *binary)
+{
+	_cleanup_(close_fd) int path_fd = -1;
+	struct file_key key;
+	int fd;
+
+	if (binary->may_hang)
+		return fail(-1, "%s: no process runs it any more", binary->path);
+	path_fd = open(binary->path, O_PATH | O_CLOEXEC | O_NOFOLLOW);
+	if (path_fd < 0)
+		return fail(-1, "%s: %s", binary->path, strerror(errno));
+	if (file_key_of_fd(path_fd, &key) || memcmp(&key, &binary->key, sizeof(key)) ||
+	    regular_file_reopen(path_fd, &fd, &key))
+		return fail(-1, "%s: it is another file now", binary->path);
+	return fd;
+}
+
+struct borrowed_file binary_file_borrow(const struct binary *binary)
+{
+	struct borrowed_file file = { .binary = (struct binary *)binary };
+	bool is_let_go;
+
+	pthread_mutex_lock(&lock);
+	is_let_go = binary->is_let_go;
+	file.fd = binary->fd;
+	file.binary->reader_count += file.fd >= 0;
+	pthread_mutex_unlock(&lock);
+	if (file.fd < 0)
+		file.fd = is_let_go ? open_by_path(binary) :
+				      fail(-1, "%s: there is no file", binary->path);
+	return file;
+}
+
+/* With the lock: the descriptor if it is to be closed now, else -1. */
+static int take_unused(struct binary *binary)
+{
+	int fd = binary->fd;
+
+	if (!binary->is_let_go || binary->reader_count)
+		return -1;
+	binary->fd = -1;
+	return fd;
+}
+
+static void close_descriptor(const struct binary *binary, int fd)
+{
+	if (fd >= 0 && binary->may_hang)
+		slow_close(fd);
+	else if (fd >= 0)
+		close(fd);
+}
+
+void binary_file_return(struct borrowed_file *file)
+{
+	int fd = file->fd;
+
+	if (fd < 0)
+		return;
+	pthread_mutex_lock(&lock);
+	if (fd == file->binary->fd) {
+		file->binary->reader_count--;
+		fd = take_unused(file->binary);
+	}
+	pthread_mutex_unlock(&lock);
+	close_descriptor(file->binary, fd);
+	file->fd = -1;
+}
+
+void binary_file_let_go(struct binary *binary)
+{
+	int fd = -1;
+
+	pthread_mutex_lock(&lock);
+	if (binary->fd >= 0 && binary->key.inode) {
+		binary->is_let_go = true;
+		fd = take_unused(binary);
+	}
+	pthread_mutex_unlock(&lock);
+	close_descriptor(binary, fd);
+}
+
+void binary_file_take(struct binary *binary, int fd)
+{
+	pthread_mutex_lock(&lock);
+	if (binary->is_let_go && binary->fd < 0) {
+		binary->fd = fd;
+		fd = -1;
+	}
+	binary->is_let_go = false;
+	pthread_mutex_unlock(&lock);
+	close_descriptor(binary, fd);
+}
