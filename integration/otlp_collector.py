@@ -26,7 +26,8 @@ def warnings(log):
 # Warnings that say nothing about sending: names of local outputs that came too late, and files of other
 # programs on this machine.
 _NOT_OF_SENDING = re.compile("no time to read the debug data|its programs show native frames only|"
-                             "no unwind rows")
+                             "no unwind rows|its stacks will be cut|mappings not published|"
+                             "more news of processes")
 
 
 def sending_warnings(log):
