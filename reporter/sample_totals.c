@@ -16,8 +16,8 @@ static void add(uint64_t *sum, uint64_t count)
 /* A kernel thread has none, nor has a task that has given up its memory: the kernel is all there is. */
 static bool has_user_stack(const struct trace *trace)
 {
-	return !trace->is_kernel_thread &&
-	       !(trace->frame_count && trace_frame(trace, trace->frame_count - 1).kind == FRAME_KERNEL);
+	return !trace->is_kernel_thread && trace->frame_count &&
+	       trace_frame(trace, trace->frame_count - 1).kind != FRAME_KERNEL;
 }
 
 static void add_to_totals(struct sample_totals *totals, const struct trace *trace,

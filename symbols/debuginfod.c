@@ -19,7 +19,7 @@
 #include "agent/base/hash_map.h"
 #include "agent/base/log.h"
 #include "agent/base/metrics.h"
-#include "symbols/child_process.h"
+#include "agent/base/child_process.h"
 
 struct debuginfod {
 	struct debuginfod_options options;

@@ -365,7 +365,7 @@ static void put_result(struct range_store *store, const struct range_job *job,
 		return;
 	}
 	if (err) {
-		if (err == -ESTALE && !entry->retries[job->depth].tries)
+		if (err == -ESTALE && job->depth == RANGE_DEPTH_SYMBOLS && !entry->retries[job->depth].tries)
 			metrics_add(METRIC_FILES_GONE, 1);
 		entry->states[job->depth] = range_retry_note(&entry->retries[job->depth], err) ?
 						    RANGES_LATER :

@@ -10,18 +10,36 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/error.h"
 #include "agent/base/slow_close.h"
+#include "agent/base/urgent_thread.h"
 #include "agent/host/mapped_file.h"
 
-/* Of the descriptors of all binaries: held for a moment. */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+/* Of the descriptors of all binaries: held for a moment, by urgent threads too. */
+static pthread_mutex_t descriptors_lock;
+static pthread_once_t has_lock = PTHREAD_ONCE_INIT;
+
+static void init_lock(void)
+{
+	urgent_lock_init(&descriptors_lock);
+}
+
+static void lock_descriptors(void)
+{
+	pthread_once(&has_lock, init_lock);
+	pthread_mutex_lock(&descriptors_lock);
+}
+
+static void unlock_descriptors(void)
+{
+	pthread_mutex_unlock(&descriptors_lock);
+}
 
 bool binary_file_is_known(const struct binary *binary)
 {
 	bool is_known;
 
-	pthread_mutex_lock(&lock);
+	lock_descriptors();
 	is_known = binary->fd >= 0 || binary->is_let_go;
-	pthread_mutex_unlock(&lock);
+	unlock_descriptors();
 	return is_known;
 }
 
@@ -29,9 +47,9 @@ bool binary_file_is_let_go(const struct binary *binary)
 {
 	bool is_let_go;
 
-	pthread_mutex_lock(&lock);
+	lock_descriptors();
 	is_let_go = binary->is_let_go;
-	pthread_mutex_unlock(&lock);
+	unlock_descriptors();
 	return is_let_go;
 }
 
@@ -57,11 +75,11 @@ struct borrowed_file binary_file_borrow(const struct binary *binary)
 	struct borrowed_file file = { .binary = (struct binary *)binary };
 	bool is_let_go;
 
-	pthread_mutex_lock(&lock);
+	lock_descriptors();
 	is_let_go = binary->is_let_go;
 	file.fd = binary->fd;
 	file.binary->reader_count += file.fd >= 0;
-	pthread_mutex_unlock(&lock);
+	unlock_descriptors();
 	if (file.fd < 0)
 		file.fd = is_let_go ? open_by_path(binary) :
 				      fail(-1, "%s: there is no file", binary->path);
@@ -93,12 +111,12 @@ void binary_file_return(struct borrowed_file *file)
 
 	if (fd < 0)
 		return;
-	pthread_mutex_lock(&lock);
+	lock_descriptors();
 	if (fd == file->binary->fd) {
 		file->binary->reader_count--;
 		fd = take_unused(file->binary);
 	}
-	pthread_mutex_unlock(&lock);
+	unlock_descriptors();
 	close_descriptor(file->binary, fd);
 	file->fd = -1;
 }
@@ -107,23 +125,23 @@ void binary_file_let_go(struct binary *binary)
 {
 	int fd = -1;
 
-	pthread_mutex_lock(&lock);
+	lock_descriptors();
 	if (binary->fd >= 0 && binary->key.inode) {
 		binary->is_let_go = true;
 		fd = take_unused(binary);
 	}
-	pthread_mutex_unlock(&lock);
+	unlock_descriptors();
 	close_descriptor(binary, fd);
 }
 
 void binary_file_take(struct binary *binary, int fd)
 {
-	pthread_mutex_lock(&lock);
+	lock_descriptors();
 	if (binary->is_let_go && binary->fd < 0) {
 		binary->fd = fd;
 		fd = -1;
 	}
 	binary->is_let_go = false;
-	pthread_mutex_unlock(&lock);
+	unlock_descriptors();
 	close_descriptor(binary, fd);
 }

@@ -28,7 +28,7 @@ bool binary_file_is_let_go(const struct binary *binary);
 struct borrowed_file binary_file_borrow(const struct binary *binary);
 void binary_file_return(struct borrowed_file *file);
 
-/** Closes the descriptor when nobody reads by it any more; unless the file could not be found again by a path. */
+/** Closes the descriptor when nobody reads by it any more; unless it is of no file but of a copy, which has no path. */
 void binary_file_let_go(struct binary *binary);
 
 /** Takes @fd over, of the same file: it is run again. */

@@ -7,7 +7,7 @@
 
 #include "agent/base/error.h"
 #include "agent/processes/executable_interpreter.h"
-#include "agent/processes/runtime_code.h"
+#include "agent/runtimes/runtime_code.h"
 
 static void add_module(struct attach_request *request, const struct process_mapping *mapping)
 {

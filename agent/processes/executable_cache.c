@@ -26,6 +26,10 @@
 
 enum { VDSO_MAX_BYTES = 64 << 10 };
 
+/* Of files that no process runs any more. */
+enum { CLOSED_AT_ONCE = 64 };
+#define CLOSE_PAUSE_NS (50 * NS_PER_MS)
+
 /* No file has this device, so images and files never meet. */
 #define IMAGE_DEVICE UINT64_MAX
 
@@ -62,6 +66,9 @@ static void executable_free(struct executable *executable)
 {
 	executable_interpreter_release(executable->interpreter);
 	free(executable->refusal);
+	/* Traces may have it for long. */
+	if (executable->binary)
+		binary_file_let_go(executable->binary);
 	binary_unref(executable->binary);
 	elf_image_deinit(&executable->segments);
 	free(executable);
@@ -183,7 +190,9 @@ uint64_t executable_cache_next_close(const struct executable_cache *cache)
 
 void executable_cache_close_files(struct executable_cache *cache, uint64_t now_ns)
 {
+	struct binary *left[CLOSED_AT_ONCE];
 	uint64_t next_ns = UINT64_MAX;
+	uint32_t count = 0;
 
 	if (now_ns < executable_cache_next_close(cache))
 		return;
@@ -193,15 +202,21 @@ void executable_cache_close_files(struct executable_cache *cache, uint64_t now_n
 
 		if (!executable || executable->runner_count || !executable->left_ns)
 			continue;
-		if (now_ns >= executable->left_ns + EXECUTABLE_OPEN_NS) {
-			binary_file_let_go(executable->binary);
+		if (now_ns >= executable->left_ns + EXECUTABLE_OPEN_NS && count < CLOSED_AT_ONCE) {
+			left[count++] = binary_ref(executable->binary);
 			executable->left_ns = 0;
 		} else if (executable->left_ns + EXECUTABLE_OPEN_NS < next_ns) {
 			next_ns = executable->left_ns + EXECUTABLE_OPEN_NS;
 		}
 	}
+	if (next_ns < now_ns + CLOSE_PAUSE_NS)
+		next_ns = now_ns + CLOSE_PAUSE_NS;
 	__atomic_store_n(&cache->next_close_ns, next_ns, __ATOMIC_RELAXED);
 	pthread_mutex_unlock(&cache->lock);
+	for (uint32_t i = 0; i < count; i++) {
+		binary_file_let_go(left[i]);
+		binary_unref(left[i]);
+	}
 }
 
 int executable_mapping_bias(const struct executable *executable, uint64_t start, uint64_t end,
@@ -237,7 +252,7 @@ struct executable *executable_cache_find(struct executable_cache *cache, const s
 
 	pthread_mutex_lock(&cache->lock);
 	executable = find_locked(cache, key);
-	was_resting = executable && executable->is_resting;
+	was_resting = executable && executable->is_resting && !executable_lacks_file(executable);
 	if (was_resting)
 		executable->is_resting = false;
 	pthread_mutex_unlock(&cache->lock);
@@ -312,13 +327,24 @@ unlock:
 	return present;
 }
 
-/* Takes @fd over. */
-static void give_file(struct executable *executable, int fd)
+/* Takes @fd over: the file is about to be run again. Rows that rest come back with it. */
+static void give_file(struct executable_cache *cache, struct executable *executable, int fd)
 {
-	if (executable->binary)
-		binary_file_take(executable->binary, fd);
-	else
+	bool was_resting;
+
+	if (!executable->binary) {
 		close(fd);
+		return;
+	}
+	binary_file_take(executable->binary, fd);
+	pthread_mutex_lock(&cache->lock);
+	was_resting = executable->is_resting;
+	executable->is_resting = false;
+	if (!executable->runner_count)
+		note_left_locked(cache, executable, clock_monotonic_ns());
+	pthread_mutex_unlock(&cache->lock);
+	if (was_resting)
+		executable_rows_want(cache, executable->id);
 }
 
 int executable_cache_open(struct executable_cache *cache, int fd, const struct file_key *key,
@@ -332,7 +358,7 @@ int executable_cache_open(struct executable_cache *cache, int fd, const struct f
 
 	created = executable_cache_find(cache, key);
 	if (created) {
-		give_file(created, fd);
+		give_file(cache, created, fd);
 		*executable = created;
 		return 0;
 	}
@@ -371,7 +397,7 @@ int executable_cache_open(struct executable_cache *cache, int fd, const struct f
 		return fail(-ENOSPC, "no room for another executable");
 	/* The descriptor is the binary's, if a binary was made of it. */
 	if (inserted != created || !created->binary)
-		give_file(inserted, fd);
+		give_file(cache, inserted, fd);
 	else
 		cache->config.request_load(cache->config.context, created->id, is_remote);
 	*executable = inserted;

@@ -213,7 +213,6 @@ void executable_rows_load(struct executable_cache *cache, uint64_t executable_id
 	else if (!is_damaged)
 		loaded.err = executable_file_load(from.fd, &origin, cache->config.delta_cache,
 						  &loaded.deltas);
-	binary_file_return(&from);
 	if (loaded.err == -EBADMSG || loaded.err == -E2BIG)
 		executable_log_damaged(binary->path, loaded.err);
 	/* The file has said all that it will ever say. */
@@ -225,6 +224,7 @@ void executable_rows_load(struct executable_cache *cache, uint64_t executable_id
 	} else if (!loaded.err) {
 		executable_interpreter_flag(cache, binary, &loaded.deltas);
 	}
+	binary_file_return(&from);
 	binary_unref(binary);
 	pthread_mutex_lock(&cache->lock);
 	err = loaded_vector_push(&cache->loaded, loaded);

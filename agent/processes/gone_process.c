@@ -80,11 +80,6 @@ static int identify_file(struct process_sync *sync, const struct process *proces
 	err = open_file(sync, process, row, &fd, &key);
 	if (err)
 		return err;
-	mapping->executable = executable_cache_find(sync->executables, &key);
-	if (mapping->executable) {
-		close(fd);
-		return process_sync_place(mapping);
-	}
 	err = executable_cache_open(sync->executables, fd, &key, process->pid, row->path, false,
 				    &mapping->executable);
 	if (err)

@@ -23,6 +23,9 @@ enum {
 	LISTED_MAX = 512,
 };
 
+/* Between two rounds of the ring thread clocks drift apart by less. */
+#define CLOCK_STEP_NS ((int64_t)NS_PER_MS)
+
 VECTOR_DEFINE(logged_vector, struct logged_mapping)
 VECTOR_DEFINE(row_vector, struct proc_mapping)
 VECTOR_DEFINE(char_vector, char)
@@ -49,6 +52,7 @@ int mapping_log_init(struct mapping_log *log)
 		return fail(-ENOMEM, "no memory for the log of mappings");
 	/* What was mapped before is not known. */
 	log->lost_until_ns = clock_monotonic_ns();
+	log->realtime_offset_ns = clock_realtime_offset_ns();
 	return 0;
 }
 
@@ -148,6 +152,14 @@ void mapping_log_add(struct mapping_log *log, const struct side_band_event *even
 
 void mapping_log_note_heard(struct mapping_log *log, uint64_t time_ns)
 {
+	int64_t offset_ns = clock_realtime_offset_ns();
+
+	if (llabs(offset_ns - log->realtime_offset_ns) > CLOCK_STEP_NS) {
+		pthread_mutex_lock(&log->lock);
+		forget_all(log, clock_monotonic_ns());
+		pthread_mutex_unlock(&log->lock);
+	}
+	log->realtime_offset_ns = offset_ns;
 	__atomic_store_n(&log->heard_until_ns, time_ns, __ATOMIC_RELEASE);
 }
 

@@ -58,8 +58,10 @@ struct mapping_log {
 	uint64_t newest_ns;
 	/** What was mapped until then may have been lost. */
 	uint64_t lost_until_ns;
-	/** All that was mapped until then is here, or was. */
+	/** Atomic: all that was mapped until then is here, or was. */
 	uint64_t heard_until_ns;
+	/** How far apart the clocks were then: if one was set, times of files say nothing of what was mapped before. */
+	int64_t realtime_offset_ns;
 };
 
 /** Which program of a pid is meant, by times of CLOCK_MONOTONIC. */

@@ -260,6 +260,7 @@ static int build_mappings(struct process_sync *sync, struct process *process,
 		if (k < known_count && is_same_line(&known[k], row) && !known[k].look_count &&
 		    (known[k].executable_id ||
 		     (known[k].is_requested && known == process->mappings)) &&
+		    !(known[k].executable && executable_lacks_file(known[k].executable)) &&
 		    (row->end <= touched->start || row->start >= touched->end)) {
 			mapping = known[k];
 			if (mapping.executable)
@@ -608,7 +609,8 @@ void process_sync_identified(struct process_sync *sync, struct process *process,
 
 	for (uint32_t i = 0; i < process->mapping_count && !mapping; i++)
 		if (process->mappings[i].start == start && process->mappings[i].inode == inode &&
-		    process->mappings[i].is_requested && !process->mappings[i].executable_id)
+		    process->mappings[i].is_requested && !process->mappings[i].executable_id &&
+		    !process->mappings[i].executable)
 			mapping = &process->mappings[i];
 	if (!mapping || !executable) {
 		executable_unref(sync->executables, executable);

@@ -408,7 +408,9 @@ static void run_sync(struct sync_loop *loop, const struct scheduled_sync *entry,
 		return;
 	is_first = process->state == PROCESS_NEW;
 	if (!sync_older(loop, process))
-		schedule(loop, entry->pid, SYNC_MAPPINGS, now_ns + GONE_RETRY_NS);
+		schedule(loop, entry->pid, SYNC_OLDER, now_ns + GONE_RETRY_NS);
+	if (entry->reasons == SYNC_OLDER)
+		return;
 	/* Of one that has ended what was read may be half of it. */
 	if (process->ended_ns && !is_first &&
 	    (process->is_final || !(entry->reasons & SYNC_UNKNOWN_ADDRESS))) {

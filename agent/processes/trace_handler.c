@@ -29,7 +29,7 @@ enum {
 	RESUMED_OF_PROCESS_MAX = 16,
 };
 
-/* Traces that no sample had for so long leave the cache, and with them binaries and descriptors. */
+/* Traces that no sample had for so long leave the cache, and with them binaries. */
 #define TRACE_AGE_NS (30 * NS_PER_SECOND)
 
 /* Hashed together with the hash of the words. No padding. */

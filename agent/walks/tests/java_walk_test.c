@@ -21,7 +21,7 @@
 
 #include <cmocka.h>
 
-#include "agent/processes/runtime_code.h"
+#include "agent/runtimes/runtime_code.h"
 #include "agent/walks/stopped_process.h"
 #include "agent/walks/user_walk.h"
 

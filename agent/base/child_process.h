@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** Starting another program without a shell, beside the agent's threads. */
-#ifndef SYMBOLS_CHILD_PROCESS_H
-#define SYMBOLS_CHILD_PROCESS_H
+#ifndef AGENT_BASE_CHILD_PROCESS_H
+#define AGENT_BASE_CHILD_PROCESS_H
 
 #include <sys/types.h>
 

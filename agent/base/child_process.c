@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "symbols/child_process.h"
+#include "agent/base/child_process.h"
 
 #include <errno.h>
 #include <fcntl.h>
