@@ -71,6 +71,7 @@ struct answer {
 struct go_symbols {
 	struct symbol_lookup lookup;
 	bool reads_remote;
+	const struct path_judge *judge;
 	/* executable id -> struct table; and the same ones, if they have pages. */
 	struct lru_cache tables;
 	struct lru_cache open;
@@ -120,9 +121,10 @@ static void log_refused(const struct binary *binary)
 }
 
 /* NULL without memory, and if the file is gone; what cannot be read has an err. */
-static struct table *read_table(const struct binary *binary)
+static struct table *read_table(const struct go_symbols *symbols, const struct binary *binary)
 {
-	_cleanup_(binary_file_return) struct borrowed_file file = binary_file_borrow(binary);
+	_cleanup_(binary_file_return) struct borrowed_file file =
+		binary_file_open(binary, symbols->judge);
 	struct table *table = calloc(1, sizeof(*table));
 
 	if (!table || file.fd < 0) {
@@ -156,7 +158,7 @@ static struct table *find_table(struct go_symbols *symbols, const struct binary 
 
 	if (table)
 		return table;
-	table = read_table(binary);
+	table = read_table(symbols, binary);
 	if (!table)
 		return NULL;
 	if (lru_cache_put_capped(&symbols->tables, &binary->executable_id, table,
@@ -192,7 +194,7 @@ static int find_frames(struct go_symbols *symbols, struct table *table, const st
 	if (!lru_cache_get(&symbols->open, &binary->executable_id) &&
 	    lru_cache_put(&symbols->open, &binary->executable_id, table, 0))
 		return fail(-ENOMEM, "no memory for Go's table");
-	file = binary_file_borrow(binary);
+	file = binary_file_open(binary, symbols->judge);
 	if (file.fd < 0)
 		return -EAGAIN;
 	begin_ns = clock_thread_cpu_ns();
@@ -372,7 +374,8 @@ static void rest(struct symbol_lookup *lookup)
 	go_frames_deinit(&symbols->frames);
 }
 
-int go_symbols_create(struct go_symbols **symbols, bool reads_remote)
+int go_symbols_create(struct go_symbols **symbols, bool reads_remote,
+		      const struct path_judge *judge)
 {
 	static const struct symbol_lookup_ops ops = { .resolve = resolve,
 						      .part = part,
@@ -383,6 +386,7 @@ int go_symbols_create(struct go_symbols **symbols, bool reads_remote)
 		return fail(-ENOMEM, "no memory for names of Go");
 	created->lookup.ops = &ops;
 	created->reads_remote = reads_remote;
+	created->judge = judge;
 	lru_cache_init(&created->tables, sizeof(uint64_t), TABLES_MAX, GO_SYMBOLS_MAX_TABLE_BYTES,
 		       release_table, created);
 	init_open(created);

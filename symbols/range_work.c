@@ -79,8 +79,7 @@ static bool is_same_place(int one_fd, int other_fd)
 int range_work_open_root(const struct range_work_options *options, pid_t pid, int *fd)
 {
 	const struct debug_file_search search = { .proc_root = options->proc_root,
-						  .may_read = options->may_read,
-						  .context = options->context };
+						  .judge = options->judge };
 	_cleanup_(close_fd) int root_fd = -1, host_fd = -1;
 
 	if (!options->proc_root || !pid)
@@ -110,12 +109,11 @@ int range_work_init(struct range_work *work, const struct range_work_options *op
 			    .root_fd = process->root_fd,
 			    .path = binary->path,
 			    .fetched = options->fetched,
-			    .may_read = options->may_read,
-			    .context = options->context },
+			    .judge = options->judge },
 		.image = { .fd = -1 },
 		.debug = { .fd = -1 },
 	};
-	work->file = binary_file_borrow(binary);
+	work->file = binary_file_open(binary, &options->judge);
 	err = work->file.fd < 0 ? -ESTALE : elf_image_init_fd(&work->image, work->file.fd);
 	if (err)
 		return err;

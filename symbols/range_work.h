@@ -22,8 +22,7 @@ struct range_work_options {
 	struct range_maker_limits limits;
 	/** As in struct debug_file_search. */
 	const char *fetched;
-	bool (*may_read)(void *context, pid_t pid, uint32_t major, uint32_t minor);
-	void *context;
+	struct path_judge judge;
 };
 
 /** A process that has mapped the file. */

@@ -76,9 +76,10 @@ static size_t table_bytes(const struct symbol_table *table)
 }
 
 /* NULL without memory, and if the file is gone; what cannot be read is an empty table. */
-static struct symbol_table *read_table(const struct binary *binary)
+static struct symbol_table *read_table(const struct symbol_store *store, const struct binary *binary)
 {
-	_cleanup_(binary_file_return) struct borrowed_file file = binary_file_borrow(binary);
+	_cleanup_(binary_file_return) struct borrowed_file file =
+		binary_file_open(binary, store->options.judge);
 	_cleanup_(elf_image_deinit) struct elf_image image = { .fd = -1 };
 	struct symbol_table *table = calloc(1, sizeof(*table));
 	int err;
@@ -102,7 +103,7 @@ static struct symbol_table *find_table(struct symbol_store *store, const struct 
 
 	if (table)
 		return table;
-	table = read_table(binary);
+	table = read_table(store, binary);
 	if (!table)
 		return NULL;
 	if (lru_cache_put_capped(&store->tables, &binary->executable_id, table,
@@ -126,7 +127,7 @@ static uint32_t find_symbol(struct symbol_store *store, const struct binary *bin
 	if (!symbol)
 		return 0;
 	/* Binaries of one id share the file. */
-	file = binary_file_borrow(binary);
+	file = binary_file_open(binary, store->options.judge);
 	image = (struct elf_image){ .fd = file.fd, .size = table->file_bytes };
 	if (file.fd < 0 ||
 	    elf_symbols_name(&table->symbols, &image, symbol, store->name, sizeof(store->name)))
@@ -159,7 +160,8 @@ static uint32_t find_frames(struct symbol_store *store, struct binary *binary, u
 static bool find_start(struct symbol_store *store, const struct binary *binary, uint64_t address,
 		       uint64_t *start)
 {
-	_cleanup_(binary_file_return) struct borrowed_file file = binary_file_borrow(binary);
+	_cleanup_(binary_file_return) struct borrowed_file file =
+		binary_file_open(binary, store->options.judge);
 	int err;
 
 	if (store->image_id != binary->executable_id) {
@@ -290,7 +292,7 @@ int symbol_store_create(const struct symbol_store_options *options, struct symbo
 
 	if (!created)
 		return fail(-ENOMEM, "no memory for symbols");
-	err = go_symbols_create(&created->go, options->reads_remote);
+	err = go_symbols_create(&created->go, options->reads_remote, options->judge);
 	if (err) {
 		free(created);
 		return err;

@@ -11,7 +11,6 @@
 #include "agent/base/error.h"
 #include "agent/base/slow_close.h"
 #include "agent/base/urgent_thread.h"
-#include "agent/host/mapped_file.h"
 
 /* Of the descriptors of all binaries: held for a moment, by urgent threads too. */
 static pthread_mutex_t descriptors_lock;
@@ -53,36 +52,40 @@ bool binary_file_is_let_go(const struct binary *binary)
 	return is_let_go;
 }
 
-static int open_by_path(const struct binary *binary)
-{
-	_cleanup_(close_fd) int path_fd = -1;
-	struct file_key key;
-	int fd;
-
-	if (binary->may_hang)
-		return fail(-1, "%s: no process runs it any more", binary->path);
-	path_fd = open(binary->path, O_PATH | O_CLOEXEC | O_NOFOLLOW);
-	if (path_fd < 0)
-		return fail(-1, "%s: %s", binary->path, strerror(errno));
-	if (file_key_of_fd(path_fd, &key) || memcmp(&key, &binary->key, sizeof(key)) ||
-	    regular_file_reopen(path_fd, &fd, &key))
-		return fail(-1, "%s: it is another file now", binary->path);
-	return fd;
-}
-
 struct borrowed_file binary_file_borrow(const struct binary *binary)
 {
 	struct borrowed_file file = { .binary = (struct binary *)binary };
-	bool is_let_go;
 
 	lock_descriptors();
-	is_let_go = binary->is_let_go;
 	file.fd = binary->fd;
 	file.binary->reader_count += file.fd >= 0;
 	unlock_descriptors();
 	if (file.fd < 0)
-		file.fd = is_let_go ? open_by_path(binary) :
-				      fail(-1, "%s: there is no file", binary->path);
+		fail(-1, "%s: its file was closed", binary->path);
+	return file;
+}
+
+static int open_by_path(const struct binary *binary, const struct path_judge *judge)
+{
+	_cleanup_(close_fd) int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	const struct judged_root root = { .fd = root_fd, .pid = getpid(), .judge = judge };
+	_cleanup_(close_fd) int fd = -1;
+	struct file_key key;
+
+	if (root_fd < 0 || !judged_path_may_read(judge, root.pid, root_fd) ||
+	    judged_path_open(&root, binary->path, &fd, &key))
+		return fail(-1, "%s: it is not there any more", binary->path);
+	if (memcmp(&key, &binary->key, sizeof(key)) != 0)
+		return fail(-1, "%s: it is another file now", binary->path);
+	return take_fd(fd);
+}
+
+struct borrowed_file binary_file_open(const struct binary *binary, const struct path_judge *judge)
+{
+	struct borrowed_file file = binary_file_borrow(binary);
+
+	if (file.fd < 0 && judge && !binary->may_hang && binary_file_is_let_go(binary))
+		file.fd = open_by_path(binary, judge);
 	return file;
 }
 

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 
 #include "agent/base/binary.h"
+#include "agent/host/judged_path.h"
 
 /** The file while somebody reads it. */
 struct borrowed_file {
@@ -24,8 +25,15 @@ bool binary_file_is_known(const struct binary *binary);
 /** Whether the file was closed, or is to be: binary_file_take(). */
 bool binary_file_is_let_go(const struct binary *binary);
 
-/** The binary has to live until the file is given back. */
+/** By the descriptor, if there is one. The binary has to live until the file is given back. */
 struct borrowed_file binary_file_borrow(const struct binary *binary);
+
+/**
+ * Or by the path, below our own root, as far as mounts on the way may be read; @judge NULL: not by the path. For
+ * threads that may wait for a file system.
+ */
+struct borrowed_file binary_file_open(const struct binary *binary, const struct path_judge *judge);
+
 void binary_file_return(struct borrowed_file *file);
 
 /** Closes the descriptor when nobody reads by it any more; unless it is of no file but of a copy, which has no path. */

@@ -173,8 +173,8 @@ int mapped_file_open_in_root(const char *proc_root, pid_t pid, const char *path,
 	return err ? err : open_below_root(root_fd, path, NULL, fd, key);
 }
 
-int mapped_file_open_by_path(const char *proc_root, pid_t pid, const struct proc_mapping *mapping,
-			     int *fd, struct file_key *key)
+static int open_by_path(const char *proc_root, pid_t pid, const struct proc_mapping *mapping,
+			int *fd, struct file_key *key)
 {
 	_cleanup_(close_fd) int root_fd = -1;
 	char path[PATH_MAX];
@@ -208,7 +208,7 @@ int mapped_file_open(const char *proc_root, pid_t pid, const struct proc_mapping
 	}
 	if (!err || err == -EOPNOTSUPP)
 		return err;
-	err = mapped_file_open_by_path(proc_root, task, mapping, fd, key);
+	err = open_by_path(proc_root, task, mapping, fd, key);
 	if (!err || err == -EOPNOTSUPP)
 		return err;
 	snprintf(path, sizeof(path), "%s/%d", proc_root, pid);

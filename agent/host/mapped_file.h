@@ -24,13 +24,6 @@ int mapped_file_open(const char *proc_root, pid_t pid, const struct proc_mapping
 		     struct file_key *key);
 
 /**
- * The same by path alone, below the root of another process @pid, which sees the same files: device and inode
- * must be those of the mapping.
- */
-int mapped_file_open_by_path(const char *proc_root, pid_t pid, const struct proc_mapping *mapping,
-			     int *fd, struct file_key *key);
-
-/**
  * The key alone, by map_files and without opening the file; -EOPNOTSUPP if it is not a regular one,
  * -ENOENT if there is no such mapping (any more), others as stat(2) says.
  */
