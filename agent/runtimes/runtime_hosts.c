@@ -68,6 +68,7 @@ struct runtime_host {
 };
 
 struct runtime_hosts {
+	struct runtime_home home;
 	struct runtime_hosts_options options;
 	/* Of the lists. */
 	pthread_mutex_t lock;
@@ -233,18 +234,6 @@ static int host_create(const struct runtime_hosts *hosts, uid_t uid, struct runt
 
 /* --- all of them --- */
 
-int runtime_hosts_create(const struct runtime_hosts_options *options, struct runtime_hosts **hosts)
-{
-	struct runtime_hosts *created = calloc(1, sizeof(*created));
-
-	if (!created)
-		return fail(-ENOMEM, "no memory for runtimes");
-	created->options = *options;
-	pthread_mutex_init(&created->lock, NULL);
-	*hosts = created;
-	return 0;
-}
-
 /* With the lock: forgets those that hung and have ended since. */
 static void reap(struct runtime_hosts *hosts)
 {
@@ -396,18 +385,21 @@ static void release(struct hosted *hosted, enum host_request_kind kind)
 	hosted->host = NULL;
 }
 
-void hosted_release_runtime(struct hosted *runtime)
+static void release_runtime(struct runtime_home *home, struct hosted *runtime)
 {
+	(void)home;
 	release(runtime, HOST_REQUEST_REMOVE_RUNTIME);
 }
 
-void hosted_release_memory(struct hosted *memory)
+static void release_memory(struct runtime_home *home, struct hosted *memory)
 {
+	(void)home;
 	release(memory, HOST_REQUEST_REMOVE_MEMORY);
 }
 
-bool hosted_is_lost(const struct hosted *hosted)
+static bool hosted_is_lost(struct runtime_home *home, const struct hosted *hosted)
 {
+	(void)home;
 	return is_lost(hosted->host);
 }
 
@@ -502,9 +494,10 @@ static int attach_locked(struct runtime_host *host, const struct host_request *r
 	return err;
 }
 
-int runtime_hosts_attach(struct runtime_hosts *hosts, const struct host_target *target,
-			 struct host_runtime *runtime)
+static int attach(struct runtime_home *home, const struct host_target *target,
+		  struct host_runtime *runtime)
 {
+	struct runtime_hosts *hosts = (struct runtime_hosts *)home;
 	struct host_request request = {
 		.kind = HOST_REQUEST_ATTACH,
 		.pid = target->pid,
@@ -543,9 +536,10 @@ int runtime_hosts_attach(struct runtime_hosts *hosts, const struct host_target *
 
 /* --- to name --- */
 
-int runtime_hosts_add_memory(struct runtime_hosts *hosts, const struct hosted *runtime, int fd,
-			     struct hosted *memory)
+static int add_memory(struct runtime_home *home, const struct hosted *runtime, int fd,
+		      struct hosted *memory)
 {
+	struct runtime_hosts *hosts = (struct runtime_hosts *)home;
 	struct runtime_host *host = runtime->host;
 	const struct host_request request = {
 		.kind = HOST_REQUEST_ADD_MEMORY,
@@ -620,11 +614,11 @@ static int name_locked(struct runtime_host *host, const struct host_request *req
 	return err;
 }
 
-int runtime_hosts_name(struct runtime_hosts *hosts, const struct hosted *runtime,
-		       const struct hosted *memories, uint32_t memory_count, uint32_t pid,
-		       const struct name_query *queries, uint32_t query_count,
-		       struct name_answers *answers)
+static int name(struct runtime_home *home, const struct hosted *runtime,
+		const struct hosted *memories, uint32_t memory_count, uint32_t pid,
+		const struct name_query *queries, uint32_t query_count, struct name_answers *answers)
 {
+	struct runtime_hosts *hosts = (struct runtime_hosts *)home;
 	struct runtime_host *host = runtime->host;
 	struct host_request request = {
 		.kind = HOST_REQUEST_NAME,
@@ -646,4 +640,30 @@ int runtime_hosts_name(struct runtime_hosts *hosts, const struct hosted *runtime
 	if (err)
 		name_answers_clear(answers);
 	return err;
+}
+
+int runtime_hosts_create(const struct runtime_hosts_options *options, struct runtime_hosts **hosts)
+{
+	static const struct runtime_home_ops ops = {
+		.attach = attach,
+		.add_memory = add_memory,
+		.name = name,
+		.release_runtime = release_runtime,
+		.release_memory = release_memory,
+		.is_lost = hosted_is_lost,
+	};
+	struct runtime_hosts *created = calloc(1, sizeof(*created));
+
+	if (!created)
+		return fail(-ENOMEM, "no memory for runtimes");
+	created->home.ops = &ops;
+	created->options = *options;
+	pthread_mutex_init(&created->lock, NULL);
+	*hosts = created;
+	return 0;
+}
+
+struct runtime_home *runtime_hosts_home(struct runtime_hosts *hosts)
+{
+	return &hosts->home;
 }
