@@ -70,10 +70,10 @@ def check(tap, mount, is_deleted):
     what = "a program that was deleted" if is_deleted else "a program"
     path = os.path.join(mount, COMM)
     shutil.copy(TARGETS["calls"].path, path)
-    with Collector() as collector, Agent(*OPTIONS, "-viewer", "127.0.0.1:0") as page, \
+    with Collector() as collector, Agent(*OPTIONS, "-viewer", "127.0.0.1:0", outputs=[]) as page, \
             Agent(*OPTIONS) as output, \
             Agent(*OPTIONS, "-collection-agent", collector.address, "-disable-tls", "-symbolize",
-                  "full") as sender:
+                  "full", outputs=[]) as sender:
         run_program(path, (page, output, sender), is_deleted)
         seconds = unmount(mount)
         tap.ok(seconds is not None, what + ": its file system can be unmounted")

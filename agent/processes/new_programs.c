@@ -47,9 +47,9 @@ bool new_programs_end(struct new_programs *programs, const struct process_notice
 	return true;
 }
 
-void new_programs_pass_on(struct new_programs *programs)
+void new_programs_pass_on(struct new_programs *programs, uint64_t time_ns)
 {
 	for (uint32_t i = 0; programs->count && i < NEW_PROGRAMS_MAX; i++)
-		if (programs->execs[i].pid)
+		if (programs->execs[i].pid && programs->execs[i].time_ns < time_ns)
 			pass_on(programs, &programs->execs[i]);
 }

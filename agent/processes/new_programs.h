@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Programs that began since the kernel's notices were read last. Most of those of a build have ended by
- * then and were never sampled: the sync thread does not hear of them. Owned by the ring thread.
+ * Programs that began lately. Most of those of a build have ended a moment later and were never sampled: the sync
+ * thread does not hear of them. Owned by the ring thread.
  */
 #ifndef AGENT_PROCESSES_NEW_PROGRAMS_H
 #define AGENT_PROCESSES_NEW_PROGRAMS_H
@@ -27,8 +27,8 @@ struct new_programs {
 };
 
 /**
- * Keeps a NOTICE_EXEC, in place of an earlier one of that pid; what else has its place is passed on, and all
- * that is left at the end by new_programs_pass_on().
+ * Keeps a NOTICE_EXEC, in place of an earlier one of that pid; what else has its place is passed on, and what
+ * goes on running by new_programs_pass_on().
  */
 void new_programs_add(struct new_programs *programs, const struct process_notice *exec);
 
@@ -38,7 +38,7 @@ void new_programs_pass_on_of(struct new_programs *programs, uint32_t pid);
 /** True if the exec of @exit's program was there, which then is forgotten: nothing came of it. */
 bool new_programs_end(struct new_programs *programs, const struct process_notice *exit);
 
-/** Passes all on. */
-void new_programs_pass_on(struct new_programs *programs);
+/** Passes on those that began before @time_ns. */
+void new_programs_pass_on(struct new_programs *programs, uint64_t time_ns);
 
 #endif

@@ -43,6 +43,8 @@ enum {
 
 /* How often the work thread looks at first samples that wait, and at the kernel's symbols. */
 #define WAITING_TICK_NS (5 * NS_PER_MS)
+/* Without a sample a program is looked at when it has run for so long. */
+#define NEW_PROGRAM_NS (20 * NS_PER_MS)
 /* For samples that are there at the end. */
 #define FINISH_MAX_NS NS_PER_SECOND
 #define IDLE_TICK_NS (200 * NS_PER_MS)
@@ -220,7 +222,7 @@ static void end_news(void *context, uint64_t until_ns)
 {
 	struct process_manager *manager = context;
 
-	new_programs_pass_on(&manager->new_programs);
+	new_programs_pass_on(&manager->new_programs, until_ns - NEW_PROGRAM_NS);
 	mapping_log_note_heard(&manager->mapping_log, until_ns);
 }
 

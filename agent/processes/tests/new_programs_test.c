@@ -59,10 +59,10 @@ static void what_began_and_ended_is_not_heard_of(void **state)
 	add(&fixture, 7, 1);
 	add(&fixture, 8, 1);
 	assert_true(end(&fixture, 7, 1));
-	new_programs_pass_on(&fixture.programs);
+	new_programs_pass_on(&fixture.programs, UINT64_MAX);
 	assert_int_equal(fixture.count, 1);
 	assert_int_equal(fixture.passed_on[0], 8);
-	new_programs_pass_on(&fixture.programs);
+	new_programs_pass_on(&fixture.programs, UINT64_MAX);
 	assert_int_equal(fixture.count, 1);
 	assert_false(end(&fixture, 8, 1));
 }
@@ -89,7 +89,7 @@ static void of_two_execs_in_a_pid_the_second_counts(void **state)
 	add(&fixture, 7, 2);
 	assert_false(end(&fixture, 7, 1));
 	assert_true(end(&fixture, 7, 2));
-	new_programs_pass_on(&fixture.programs);
+	new_programs_pass_on(&fixture.programs, UINT64_MAX);
 	assert_int_equal(fixture.count, 0);
 }
 
@@ -106,6 +106,21 @@ static void what_has_no_place_is_passed_on(void **state)
 	assert_int_equal(fixture.programs.count, 0);
 }
 
+static void what_began_a_moment_ago_is_kept(void **state)
+{
+	struct fixture fixture = make_fixture();
+	struct process_notice exec = notice_of(7, 1);
+
+	(void)state;
+	fixture.programs.context = &fixture;
+	exec.time_ns = 200;
+	new_programs_add(&fixture.programs, &exec);
+	new_programs_pass_on(&fixture.programs, 200);
+	assert_int_equal(fixture.count, 0);
+	new_programs_pass_on(&fixture.programs, 201);
+	assert_int_equal(fixture.count, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -113,6 +128,7 @@ int main(void)
 		cmocka_unit_test(what_was_sampled_is_passed_on_before_its_end),
 		cmocka_unit_test(of_two_execs_in_a_pid_the_second_counts),
 		cmocka_unit_test(what_has_no_place_is_passed_on),
+		cmocka_unit_test(what_began_a_moment_ago_is_kept),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
