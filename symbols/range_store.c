@@ -145,8 +145,11 @@ static void release_entry(void *context, const void *key, void *value)
 {
 	struct range_store *store = context;
 	struct entry *entry = value;
-	int root_fd = take_root(store, *(const uint64_t *)key);
+	uint64_t executable_id;
+	int root_fd;
 
+	memcpy(&executable_id, key, sizeof(executable_id));
+	root_fd = take_root(store, executable_id);
 	close_fd(&root_fd);
 	for (int depth = 0; depth < DEPTH_COUNT; depth++)
 		made_ranges_unref(&store->made, entry->made[depth]);

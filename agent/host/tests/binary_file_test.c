@@ -68,8 +68,9 @@ static int tear_down(void **state)
 
 static void assert_reads(const struct fixture *fixture, const char *wanted)
 {
+	const struct path_judge judge = { 0 };
 	_cleanup_(binary_file_return) struct borrowed_file file =
-		binary_file_borrow(fixture->binary);
+		binary_file_open(fixture->binary, &judge);
 	char text[16] = "";
 
 	assert_true(file.fd >= 0);
@@ -79,7 +80,8 @@ static void assert_reads(const struct fixture *fixture, const char *wanted)
 
 static void assert_is_gone(const struct fixture *fixture)
 {
-	struct borrowed_file file = binary_file_borrow(fixture->binary);
+	const struct path_judge judge = { 0 };
+	struct borrowed_file file = binary_file_open(fixture->binary, &judge);
 
 	assert_int_equal(file.fd, -1);
 	assert_true(binary_file_is_known(fixture->binary));

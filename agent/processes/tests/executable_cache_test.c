@@ -363,7 +363,8 @@ static void unused_records_are_forgotten_the_oldest_first_and_ids_never_come_bac
 	/* A binary that a trace holds stays whole. */
 	executable_cache_trim(fixture->cache, 0);
 	assert_string_equal(binary_name(binary), "ls");
-	assert_true(fcntl(binary->fd, F_GETFD) >= 0);
+	/* A trace may have it for long: its file is closed all the same. */
+	assert_int_equal(binary->fd, -1);
 	binary_unref(binary);
 	b = open_path(fixture, "/bin/cat");
 	assert_true(b->id != b_id && b->id != a_id);
