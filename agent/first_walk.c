@@ -35,8 +35,7 @@ static uint32_t unwind(struct first_unwinder *unwinder, const struct first_sampl
 {
 	struct first_walk *walk = (struct first_walk *)unwinder;
 	struct emulated_start start = {
-		.frame_flags = sample->frame_flags,
-		.unknown = sample->unknown,
+		.is_system_call = sample->record.flags & RECORD_IN_SYSTEM_CALL,
 	};
 
 	memcpy(start.registers, sample->registers, sizeof(start.registers));

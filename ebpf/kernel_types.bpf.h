@@ -74,7 +74,6 @@ struct file;
 
 struct mm_struct {
 	unsigned long exec_vm;
-	unsigned long start_code;
 	struct file *exe_file;
 };
 

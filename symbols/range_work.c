@@ -79,7 +79,8 @@ static bool is_same_place(int one_fd, int other_fd)
 int range_work_open_root(const struct range_work_options *options, pid_t pid, int *fd)
 {
 	const struct debug_file_search search = { .proc_root = options->proc_root,
-						  .judge = options->judge };
+						  .may_read = options->may_read,
+						  .context = options->context };
 	_cleanup_(close_fd) int root_fd = -1, host_fd = -1;
 
 	if (!options->proc_root || !pid)
@@ -109,12 +110,12 @@ int range_work_init(struct range_work *work, const struct range_work_options *op
 			    .root_fd = process->root_fd,
 			    .path = binary->path,
 			    .fetched = options->fetched,
-			    .judge = options->judge },
+			    .may_read = options->may_read,
+			    .context = options->context },
 		.image = { .fd = -1 },
 		.debug = { .fd = -1 },
 	};
-	work->file = binary_file_open(binary, &options->judge);
-	err = work->file.fd < 0 ? -ESTALE : elf_image_init_fd(&work->image, work->file.fd);
+	err = elf_image_init_fd(&work->image, binary->fd);
 	if (err)
 		return err;
 	if (options->proc_root)
@@ -137,7 +138,6 @@ void range_work_deinit(struct range_work *work)
 	elf_image_deinit(&work->image);
 	elf_image_deinit(&work->debug);
 	close_fd(&fd);
-	binary_file_return(&work->file);
 }
 
 /* --- the file that is written --- */
@@ -177,7 +177,7 @@ static int make_symbols(const struct range_work *work, int fd)
 
 static int make(struct range_work *work, bool is_unnamed, int fd)
 {
-	const struct range_maker_files files = { .elf = work->file.fd,
+	const struct range_maker_files files = { .elf = work->binary->fd,
 						 .debug = work->debug.fd,
 						 .output = fd };
 	struct range_maker_limits limits = work->options->limits;

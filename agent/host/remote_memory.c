@@ -62,21 +62,15 @@ static int open_task_memory(void *fd, pid_t tid, const char *path)
 	return 0;
 }
 
-void process_memory_init_fd(struct process_memory *process, int fd)
-{
-	static const struct remote_memory_ops ops = { .read = process_memory_read };
-
-	*process = (struct process_memory){ .memory = { .ops = &ops }, .fd = fd };
-}
-
 int process_memory_init(struct process_memory *process, const char *proc_root, pid_t pid)
 {
+	static const struct remote_memory_ops ops = { .read = process_memory_read };
 	int fd, err;
 
 	err = proc_try_threads(proc_root, pid, "mem", open_task_memory, &fd);
 	if (err)
 		return err == -ESRCH ? fail(-ESRCH, "process %d is gone", pid) : err;
-	process_memory_init_fd(process, fd);
+	*process = (struct process_memory){ .memory = { .ops = &ops }, .fd = fd };
 	return 0;
 }
 

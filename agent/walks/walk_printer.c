@@ -206,7 +206,7 @@ int walk_printer_print(struct walk_printer *printer, uint32_t tid, const struct 
 {
 	struct first_tables tables = address_space_tables(space);
 	struct emulated_start start = {
-		.frame_flags = set->is_system_call ? FRAME_RETURN_ADDRESS : 0,
+		.is_system_call = set->is_system_call,
 		.thread_pointer = set->thread_pointer,
 	};
 	int err;

@@ -41,10 +41,8 @@ struct emulated_memory {
 struct emulated_start {
 	/** By DWARF number, as in struct first_sample. */
 	uint64_t registers[REGISTER_COUNT_MAX];
-	/** Of the first frame: FRAME_RETURN_ADDRESS also where pc is behind a system call instruction. */
-	uint8_t frame_flags;
-	/** enum first_unknown; 0: all registers are known, as those of a leaf. */
-	uint8_t unknown;
+	/** RECORD_IN_SYSTEM_CALL: pc is behind a system call instruction. */
+	bool is_system_call;
 	/** The process's mapping table. */
 	uint32_t mapping_cell;
 	uint32_t mapping_count;
