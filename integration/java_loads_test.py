@@ -112,8 +112,9 @@ def judge_complete(tap, run, name, result, ends):
     total = with_java.total + others.total
     text = "with methods %s; without %s" % (with_java, others)
     for kind, part in ((WITH_METHODS, with_java), (WITHOUT_METHODS, others)):
+        bad_stacks = {stack: count for (_, stack), count in part.bad.items()}
         run.check(tap, "%s: the stacks %s are complete" % (name, kind.partition(", ")[2]), kind,
-                  result.times.count_events({stack: count for (_, stack), count in part.bad.items()}), part.total, COMPLETE_FAULT, text,
+                  result.times.count_events(bad_stacks), part.total, COMPLETE_FAULT, text,
                   *["%d times %s: %s" % (count, why, shorten(stack.frames)[-1200:])
                     for (why, stack), count in part.bad.most_common(4)],
                   is_good=part.keeps_promise)

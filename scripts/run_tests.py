@@ -34,7 +34,7 @@ from test_programs import PLAN, RESULT, ROOT, SKIP
 
 WORKERS = os.cpu_count()
 SHOWN_LINES = 400
-# Of what failed in a test, once more at the end.
+# The end of a run repeats so many lines about each test that failed.
 FAILED_LINES = 30
 SLOWEST_SHOWN = 15
 RETRIED_MAX = 5
@@ -132,8 +132,7 @@ def retry(runner, outcomes):
 
 
 def show_failed_lines(outcome):
-    """Prints the results of a test that failed once more, without the others: whoever reads a log that was
-    cut short has its end."""
+    """Prints only the failed results of @outcome: a log whose middle was cut out still has its end."""
     print(f"what failed in {outcome.test.name}:")
     for line in outcome.failed_lines[:FAILED_LINES]:
         print(f"    {line}")
@@ -201,12 +200,11 @@ def run_tests(tests, long_tier):
     passed = sum(outcome.passed for outcome in outcomes)
     failed = sum(outcome.failed for outcome in outcomes)
     skipped = sum(outcome.skipped for outcome in outcomes)
-    broken = [outcome.test.name for outcome in outcomes if outcome.failed]
-    for outcome in outcomes:
-        if outcome.failed:
-            show_failed_lines(outcome)
+    broken = [outcome for outcome in outcomes if outcome.failed]
+    for outcome in broken:
+        show_failed_lines(outcome)
     if broken:
-        print("failed: " + " ".join(sorted(broken)))
+        print("failed: " + " ".join(sorted(outcome.test.name for outcome in broken)))
     if len(unsteady) > UNSTEADY_MAX:
         print(f"{len(unsteady)} tests are unsteady: that is a failure")
         failed += 1

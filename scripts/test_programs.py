@@ -63,6 +63,12 @@ class Test:
         return name in (self.name, self.name.rpartition("/")[2], stem, stem.removesuffix("_test"))
 
 
+def is_failure(line):
+    """True if @line of a test's output is a result that failed."""
+    result = RESULT.match(line)
+    return bool(result and result.group(1) and not SKIP.search(line))
+
+
 @dataclasses.dataclass
 class Outcome:
     test: Test
@@ -78,20 +84,16 @@ class Outcome:
     @property
     def what_failed(self):
         """One line about the failure."""
-        names = [match.group(2).strip(" -") for line in self.run.output.splitlines()
-                 if (match := RESULT.match(line)) and match.group(1) and not SKIP.search(line)]
+        names = [RESULT.match(line).group(2).strip(" -") for line in self.run.output.splitlines()
+                 if is_failure(line)]
         return "; ".join(names + [self.trouble] * bool(self.trouble))
 
     @property
     def failed_lines(self):
-        """The lines of the results that failed, each with what it says of itself."""
+        """The result lines that failed, each followed by its own "#" lines, and the trouble if there was one."""
         lines, is_failed = [], False
         for line in self.run.output.splitlines():
-            result = RESULT.match(line)
-            if result:
-                is_failed = bool(result.group(1)) and not SKIP.search(line)
-            elif not line.startswith("#"):
-                is_failed = False
+            is_failed = is_failure(line) or is_failed and line.startswith("#")
             if is_failed:
                 lines.append(line)
         return lines + [self.trouble] * bool(self.trouble)

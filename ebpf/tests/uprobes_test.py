@@ -21,8 +21,9 @@ RUNS_MAX = 30
 CHAIN = ["main", "outer"] + ["probed"] * 4 + ["leaf"]
 # In the few instructions in which the kernel has taken a probe off the list and has not returned
 # yet, and in those in which it has put its address on the stack and not yet on the list, nobody
-# can say where the function returns to. A kernel side that does not find the probes has it in most samples.
+# can say where the function returns to.
 BETWEEN = "between probe and list, at each %s"
+# An unwinder that does not find the probes would end far more than this part of the samples so.
 FAULT_RATE = 0.2
 
 PROGRAM_32 = "void _start(void) { for (;;) __asm__ volatile(\"int $0x80\" ::\"a\"(64)); }\n"
