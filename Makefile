@@ -61,7 +61,7 @@ CC_arm64 := aarch64-linux-gnu-gcc
 VARIANTS := obj asan fuzz debug arm64
 
 # Folder of each library, and what it may use (the include table of CONTRIBUTING.md), in link order.
-LIBRARIES := base host proto emulation stackdeltas interpreters symbols reporter viewer tracing processes walks agent collector
+LIBRARIES := base host proto emulation stackdeltas interpreters symbols reporter viewer tracing runtimes processes walks agent collector
 dir_base := agent/base
 dir_host := agent/host
 dir_proto := build/proto
@@ -72,6 +72,7 @@ dir_symbols := symbols
 dir_reporter := reporter
 dir_viewer := viewer
 dir_tracing := agent/tracing
+dir_runtimes := agent/runtimes
 dir_processes := agent/processes
 dir_walks := agent/walks
 dir_agent := agent
@@ -86,9 +87,10 @@ uses_symbols := symbols host base
 uses_reporter := reporter proto base
 uses_viewer := viewer reporter proto base
 uses_tracing := tracing base
-uses_processes := processes stackdeltas interpreters symbols reporter host proto base
-uses_walks := walks processes stackdeltas interpreters symbols emulation host base
-uses_agent := agent walks processes stackdeltas interpreters symbols viewer reporter tracing emulation host proto base
+uses_runtimes := runtimes stackdeltas interpreters host base
+uses_processes := processes runtimes stackdeltas interpreters symbols reporter host proto base
+uses_walks := walks processes runtimes stackdeltas interpreters symbols emulation host base
+uses_agent := agent walks processes runtimes stackdeltas interpreters symbols viewer reporter tracing emulation host proto base
 uses_collector := collector base
 
 # Each program is linked with those of them that it uses: gRPC's come with the collector's transport.

@@ -10,11 +10,9 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "agent/base/cleanup.h"
@@ -33,6 +31,7 @@
 #include "agent/native_names.h"
 #include "agent/options.h"
 #include "agent/probabilistic.h"
+#include "agent/process_setup.h"
 #include "agent/processes/process_manager.h"
 #include "agent/stop_signal.h"
 #include "agent/tracing/bpf_loader.h"
@@ -48,7 +47,6 @@
 
 enum {
 	DELTA_CACHE_MAX_BYTES = 512 << 20,
-	OPEN_FILES_WANTED = 1 << 16,
 };
 
 #define TICK_NS NS_PER_SECOND
@@ -151,18 +149,6 @@ static int report_failure(const struct options *options, int error)
 	}
 }
 
-/* Each executable keeps a descriptor, so that files deleted meanwhile still have names. */
-static void raise_open_files_limit(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= OPEN_FILES_WANTED)
-		return;
-	limit.rlim_cur = limit.rlim_max < OPEN_FILES_WANTED ? limit.rlim_max : OPEN_FILES_WANTED;
-	if (setrlimit(RLIMIT_NOFILE, &limit))
-		log_debug("cannot raise the limit of open files; staying with the present one");
-}
-
 /* A directory that others could write to is a wrong one, no lack of privilege. */
 static int cache_error(int error)
 {
@@ -198,7 +184,6 @@ static int init_user_side(struct agent *agent)
 	const struct options *options = agent->options;
 	int error;
 
-	raise_open_files_limit();
 	error = kernel_symbols_create(&agent->kernel_symbols, "/proc", "/sys");
 	if (error)
 		log_warn("%s; kernel frames will have no names", error_text());
@@ -484,9 +469,9 @@ static int count_missed_ticks(struct agent *agent)
 static void finish_sampling(struct agent *agent)
 {
 	stop_ring_thread(agent);
+	/* What waits for rows then is reported without. */
 	if (process_manager_flush(agent->processes, FLUSH_TIMEOUT_NS))
-		log_warn("samples were still being converted after %g s; they are dropped",
-			 (double)FLUSH_TIMEOUT_NS / NS_PER_SECOND);
+		log_debug("samples: %s", error_text());
 	process_manager_stop(agent->processes);
 	if (bpf_metrics_update(bpf_loader_fds(agent->loader)) || count_missed_ticks(agent))
 		log_warn("%s; the summary lacks the kernel's counters", error_text());
@@ -561,10 +546,9 @@ int agent_run(const struct options *options)
 	int error;
 
 	heap_limit();
-	/* A reader of -output - that went away is an error of that output, not our end. */
-	signal(SIGPIPE, SIG_IGN);
-	error = stop_signal_init(&agent.stop, EXIT_STATUS_FAILED);
-
+	error = process_check_descriptors();
+	if (!error)
+		error = stop_signal_init(&agent.stop, EXIT_STATUS_FAILED);
 	if (error)
 		return report_failure(options, error);
 	agent.has_stop = true;

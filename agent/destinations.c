@@ -58,9 +58,9 @@ static int make_attributes(struct destinations *destinations)
 }
 
 /* Files that may never answer would have it hang: their frames go without names. */
-static int init_go_names(struct destinations *destinations)
+static int init_go_names(struct destinations *destinations, const struct native_names *names)
 {
-	int error = go_symbols_create(&destinations->go_symbols, false);
+	int error = go_symbols_create(&destinations->go_symbols, false, native_names_judge(names));
 
 	if (!error)
 		destinations->otlp_options.lookup = go_symbols_lookup(destinations->go_symbols);
@@ -92,7 +92,7 @@ static int init_collector(struct destinations *destinations, struct native_names
 		config.taken = notice_taken;
 		config.context = names;
 	} else {
-		error = init_go_names(destinations);
+		error = init_go_names(destinations, names);
 		if (error)
 			return error;
 	}

@@ -35,7 +35,8 @@ static uint32_t unwind(struct first_unwinder *unwinder, const struct first_sampl
 {
 	struct first_walk *walk = (struct first_walk *)unwinder;
 	struct emulated_start start = {
-		.is_system_call = sample->record.flags & RECORD_IN_SYSTEM_CALL,
+		.frame_flags = sample->frame_flags,
+		.unknown = sample->unknown,
 	};
 
 	memcpy(start.registers, sample->registers, sizeof(start.registers));

@@ -7,9 +7,11 @@
 #include "agent/base/error.h"
 #include "agent/base/log.h"
 #include "agent/options.h"
+#include "agent/process_setup.h"
 #include "agent/show_file.h"
 #include "agent/upload_symbols.h"
 #include "build/version.h"
+#include "agent/base/child_process.h"
 #include "symbols/range_maker.h"
 
 /* What -help and -version print must arrive, or scripts take half of it for the whole. */
@@ -27,6 +29,8 @@ int main(int argument_count, char **arguments)
 	_cleanup_(options_deinit) struct options options = { 0 };
 	int error;
 
+	child_process_enter(argument_count, arguments);
+	process_setup();
 	range_maker_enter(argument_count, arguments);
 	error = options_parse(&options, argument_count, arguments);
 	if (error) {

@@ -51,6 +51,8 @@ struct native_names {
 	struct symbol_store *sent;
 	/* Of the report thread: until then it does not wait for symbols. */
 	uint64_t no_wait_ns;
+	/* Of files that no process runs any more: whether they may be read by their paths. */
+	struct path_judge judge;
 	pthread_mutex_t devices_lock;
 	struct local_devices devices;
 	pthread_mutex_t lock;
@@ -130,8 +132,7 @@ static int create_ranges(const struct options *options, struct native_names *nam
 			.limits = { .cpu_ns = RANGE_MAKER_CPU_NS,
 				    .memory_bytes = RANGE_MAKER_MEMORY_BYTES,
 				    .output_bytes = RANGE_MAKER_OUTPUT_BYTES },
-			.may_read = is_local,
-			.context = names,
+			.judge = names->judge,
 		},
 		.file_bytes = RANGE_FILES_MAX_BYTES,
 	};
@@ -161,6 +162,7 @@ static int create_full(struct native_names *names, size_t table_limit_bytes,
 		.depth = RANGE_DEPTH_FULL,
 		.table_limit_bytes = table_limit_bytes,
 		.reads_remote = true,
+		.judge = &names->judge,
 		.names_starts = true,
 		.demangles = true,
 	};
@@ -174,6 +176,7 @@ static int create_sent(struct native_names *names, enum symbolize symbolize)
 	const struct symbol_store_options options = {
 		.ranges = range_store_source(names->ranges),
 		.depth = symbolize == SYMBOLIZE_FULL ? RANGE_DEPTH_FULL : RANGE_DEPTH_SYMBOLS,
+		.judge = &names->judge,
 		.demangles = true,
 	};
 
@@ -205,6 +208,11 @@ static int create_stores(const struct options *options, struct native_names *nam
 	return error;
 }
 
+const struct path_judge *native_names_judge(const struct native_names *names)
+{
+	return &names->judge;
+}
+
 int native_names_create(const struct options *options, struct native_names **names)
 {
 	struct native_names *created = calloc(1, sizeof(*created));
@@ -215,6 +223,7 @@ int native_names_create(const struct options *options, struct native_names **nam
 	local_devices_init(&created->devices);
 	pthread_mutex_init(&created->devices_lock, NULL);
 	pthread_mutex_init(&created->lock, NULL);
+	created->judge = (struct path_judge){ .may_read = is_local, .context = created };
 	error = create_stores(options, created);
 	if (error) {
 		native_names_destroy(created);

@@ -7,6 +7,7 @@
 #define EBPF_FIRST_SAMPLE_BPF_H
 
 #include "ebpf/maps.bpf.h"
+#include "ebpf/safe_reads.bpf.h"
 #include "ebpf/state.bpf.h"
 
 enum {
@@ -16,15 +17,68 @@ enum {
 	STACK_READS_MAX = FIRST_STACK_MAX_BYTES / STACK_CHUNK_BYTES + 10,
 };
 
-/** Adds the registers to the record, whose kernel frames are there already. */
+/** Adds the registers to the record, whose frames so far are there already. */
 static __always_inline void begin_first_sample(struct walk_state *state)
 {
 	for (int i = 0; i < REGISTER_COUNT_MAX; i++)
 		state->first.registers[i] = i < REGISTER_COUNT ? state->registers[i] : 0;
 	state->first.stack_bytes = 0;
 	state->first.below_bytes = 0;
+	state->first.unknown = 0;
+	state->first.frame_flags = state->frame_flags;
 	state->record_bytes = __builtin_offsetof(struct first_sample, stack);
-	count(COUNTER_FIRST);
+}
+
+/**
+ * True if the walk stopped at what user space knows soon, and can go on from there. Interpreted frames are
+ * not in the stack alone.
+ */
+static __always_inline bool may_be_resumed(const struct walk_state *state)
+{
+	return state->record.type == RECORD_TRACE &&
+	       (state->error == UNWIND_NOT_LOADED || state->error == UNWIND_NO_MAPPING) &&
+	       state->sp_known && !state->interpreter_cell &&
+	       state->record.word_count >= RESUMED_FRAME_WORDS &&
+	       state->record.word_count <= FIRST_MAX_WORDS - RESUMED_FRAME_WORDS &&
+	       !(state->record.flags & RECORD_PARENT_ENTRY);
+}
+
+/** Has this frame's rbx in the registers, from where it was saved; false if that is not known. */
+static __always_inline bool fetch_rbx(struct walk_state *state)
+{
+	__u64 value;
+
+	if (state->rbx_place == RBX_IN_REGISTER)
+		return true;
+	if (RBX_REGISTER >= REGISTER_COUNT || state->rbx_place == RBX_NOWHERE ||
+	    read_word(state->rbx_place, &value))
+		return false;
+	state->registers[RBX_REGISTER % REGISTER_COUNT] = value;
+	return true;
+}
+
+/** Makes the trace a first sample that goes on where the walk stopped. */
+static __always_inline void begin_resumed_sample(struct walk_state *state)
+{
+	__u8 unknown = state->registers_known ? 0 : FIRST_UNKNOWN_REGISTERS;
+
+	/* The frame without rows was added already, and stays behind the others. */
+	if (state->error == UNWIND_NOT_LOADED)
+		state->record.word_count -= RESUMED_FRAME_WORDS;
+	if (state->error == UNWIND_NO_MAPPING)
+		unknown |= FIRST_UNKNOWN_MAPPING;
+	if (!state->fp_known)
+		unknown |= FIRST_UNKNOWN_FP;
+	if (!state->registers_known && !fetch_rbx(state))
+		unknown |= FIRST_UNKNOWN_RBX;
+	state->registers[PC_REGISTER] = state->pc;
+	state->registers[SP_REGISTER] = state->sp;
+	state->registers[FP_REGISTER] = state->fp;
+	begin_first_sample(state);
+	state->first.unknown = unknown;
+	state->record.type = RECORD_FIRST;
+	state->record.flags |= RECORD_RESUMED;
+	count(COUNTER_RESUMED);
 }
 
 /** Adds what lies right below state->sp; false if it cannot be read. */

@@ -74,6 +74,7 @@ struct file;
 
 struct mm_struct {
 	unsigned long exec_vm;
+	unsigned long start_code;
 	struct file *exe_file;
 };
 

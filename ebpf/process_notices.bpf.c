@@ -9,21 +9,27 @@
  */
 #include "ebpf/process_notices.bpf.h"
 
-static __always_inline int notice_current(__u32 type)
+static __always_inline int notice_current(struct task_struct *task, __u32 type, __u64 address)
 {
-	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
-	struct process_stamp stamp = leader_stamp(BPF_CORE_READ(task, group_leader));
-	__u32 pid = task_process_number(task);
+	struct process_notice notice = {
+		.type = type,
+		.pid = task_process_number(task),
+		.stamp = leader_stamp(BPF_CORE_READ(task, group_leader)),
+		.time_ns = bpf_ktime_get_ns(),
+		.address = address,
+	};
 
-	if (pid)
-		send_notice(task, type, pid, &stamp, 0);
+	if (notice.pid)
+		send_notice(&notice, false);
 	return 0;
 }
 
 SEC("raw_tp/sched_process_exec")
 int process_exec(void *ctx)
 {
-	return notice_current(NOTICE_EXEC);
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+
+	return notice_current(task, NOTICE_EXEC, BPF_CORE_READ(task, mm, start_code));
 }
 
 SEC("raw_tp/sched_process_exit")
@@ -37,5 +43,5 @@ int process_exit(void *ctx)
 	 */
 	if (BPF_CORE_READ(task, signal, live.counter) > 0)
 		return 0;
-	return notice_current(NOTICE_EXIT);
+	return notice_current(task, NOTICE_EXIT, 0);
 }

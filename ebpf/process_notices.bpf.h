@@ -8,21 +8,27 @@
 #include "ebpf/maps.bpf.h"
 #include "ebpf/task.bpf.h"
 
-/* False if the ring was full. Always wakes user space: processes are read within milliseconds. */
-static __always_inline bool send_notice(struct task_struct *task, __u32 type, __u32 pid,
-					const struct process_stamp *stamp, __u64 address)
-{
-	struct task_struct *leader = BPF_CORE_READ(task, group_leader);
-	struct process_notice notice = {
-		.type = type,
-		.pid = pid,
-		.stamp = *stamp,
-		.address = address,
-		.parent_pid = task_process_number(BPF_CORE_READ(leader, real_parent)),
-	};
+enum {
+	/** What is not urgent wakes user space when the ring is fuller than one part in this many. */
+	NOTICES_WAKE_UP_FRACTION = 4,
+};
 
-	BPF_CORE_READ_INTO(&notice.comm, leader, comm);
-	if (bpf_ringbuf_output(&notices, &notice, sizeof(notice), BPF_RB_FORCE_WAKEUP)) {
+static __always_inline __u64 notice_flags(bool is_urgent)
+{
+	__u64 size = bpf_ringbuf_query(&notices, BPF_RB_RING_SIZE);
+
+	if (is_urgent || bpf_ringbuf_query(&notices, BPF_RB_AVAIL_DATA) > size / NOTICES_WAKE_UP_FRACTION)
+		return BPF_RB_FORCE_WAKEUP;
+	return BPF_RB_NO_WAKEUP;
+}
+
+/*
+ * False if the ring was full. What is urgent wakes user space at once; the rest is read with the next
+ * samples, since processes that are never sampled are of no interest.
+ */
+static __always_inline bool send_notice(const struct process_notice *notice, bool is_urgent)
+{
+	if (bpf_ringbuf_output(&notices, (void *)notice, sizeof(*notice), notice_flags(is_urgent))) {
 		count(COUNTER_NOTICES_LOST);
 		return false;
 	}
@@ -30,16 +36,30 @@ static __always_inline bool send_notice(struct task_struct *task, __u32 type, __
 	return true;
 }
 
-/* As send_notice(), but nothing if user space was told and has not asked to be told again. */
+/*
+ * Tells of a sample of @task that found too little, but nothing if user space was told and has not asked to
+ * be told again.
+ */
 static __always_inline void send_notice_once(struct task_struct *task, __u32 type, __u32 pid,
 					     const struct process_stamp *stamp, __u64 address)
 {
 	struct notified *last = bpf_map_lookup_elem(&notified, &pid);
 	struct notified told = { .stamp = *stamp, .type = type };
+	struct task_struct *leader = BPF_CORE_READ(task, group_leader);
+	struct task_struct *parent = BPF_CORE_READ(leader, real_parent);
+	struct process_notice notice = {
+		.type = type,
+		.pid = pid,
+		.stamp = *stamp,
+		.time_ns = bpf_ktime_get_ns(),
+		.address = address,
+	};
 
 	if (last && last->type == type && stamp_equal(&last->stamp, stamp))
 		return;
-	if (send_notice(task, type, pid, stamp, address))
+	notice.parent_pid = task_process_number(parent);
+	notice.is_fork = is_fork_of(task, leader, parent);
+	if (send_notice(&notice, true))
 		bpf_map_update_elem(&notified, &pid, &told, BPF_ANY);
 }
 

@@ -58,14 +58,16 @@ static __always_inline void begin_record(struct walk_state *state, struct task_s
 	record->reserved = 0;
 	record->kernel_word_count = 0;
 	read_current_comm(task, record->comm);
+	if (leader == task)
+		__builtin_memcpy(record->process_comm, record->comm, COMM_BYTES);
+	else
+		BPF_CORE_READ_INTO(&record->process_comm, leader, comm);
 }
 
 /* The kernel's frames, as they come: their addresses are words of frames (abi/frame.h). */
 static __always_inline void add_kernel_frames(void *ctx, struct walk_state *state)
 {
-	__u64 *words = state->record.type == RECORD_FIRST ?
-			       state->first.kernel_words :
-			       &state->record_words[RECORD_HEADER_WORDS];
+	__u64 *words = &state->record_words[RECORD_HEADER_WORDS];
 	long bytes = bpf_get_stack(ctx, words, KERNEL_FRAMES_MAX * sizeof(*words), 0);
 	__u32 frame_count = bytes > 0 ? bytes / sizeof(*words) : 0;
 
@@ -98,33 +100,20 @@ static __always_inline bool find_process(struct walk_state *state, __u32 pid,
 	return true;
 }
 
-/*
- * True if the process is a new fork and its parent's entry will do for it. Every exec opens its
- * program anew, so that two processes with the same open file run what one exec began; a parent
- * that has exited and left the child to another program is told by that as well. What either of
- * them maps after the fork shows in the number of pages with code, and for certain in user space.
- */
+/* True if the process is a new fork and its parent's entry will do for it, of which user space makes certain. */
 static __always_inline bool find_parent(struct walk_state *state, struct task_struct *task,
 					struct task_struct *leader)
 {
 	struct task_struct *parent;
-	struct mm_struct *mm, *parent_mm;
 	struct process_stamp stamp;
-	struct file *program;
 
-	if (!(TASK_READ(leader, flags) & TASK_FORKED_WITHOUT_EXEC) ||
-	    state->record.time_ns - state->record.stamp.start_time_ns > FORK_NEW_NS)
+	if (state->record.time_ns - state->record.stamp.start_time_ns > FORK_NEW_NS)
 		return false;
-	parent = BPF_CORE_READ(leader, real_parent);
-	parent_mm = BPF_CORE_READ(parent, mm);
-	mm = TASK_READ(task, mm);
-	program = BPF_CORE_READ(mm, exe_file);
-	if (!program || BPF_CORE_READ(parent_mm, exe_file) != program ||
-	    BPF_CORE_READ(parent_mm, exec_vm) != BPF_CORE_READ(mm, exec_vm))
+	parent = TASK_READ(leader, real_parent);
+	if (!is_fork_of(task, leader, parent))
 		return false;
 	stamp = leader_stamp(BPF_CORE_READ(parent, group_leader));
-	if (stamp.exec_id != state->record.stamp.exec_id ||
-	    !find_process(state, task_process_number(parent), &stamp))
+	if (!find_process(state, task_process_number(parent), &stamp))
 		return false;
 	state->record.flags |= RECORD_PARENT_ENTRY;
 	return true;
@@ -144,7 +133,8 @@ static __always_inline bool is_between_programs(struct task_struct *task, __u32 
 
 /*
  * Sets the state to the innermost user frame, and the type of the record: with what is known of the
- * process it can be walked here, else its first sample has to be walked in user space.
+ * process it can be walked here, else its first sample has to be walked in user space. A task that has
+ * given up its memory, since it exits or is between two programs, has no user frames: it is at its end.
  */
 static __always_inline enum unwind_error find_user_frame(void *ctx, struct walk_state *state,
 							 struct task_struct *task,
@@ -155,11 +145,15 @@ static __always_inline enum unwind_error find_user_frame(void *ctx, struct walk_
 	enum unwind_error error;
 	bool known;
 
-	if (!TASK_READ(task, mm))
-		return UNWIND_NO_MEMORY;
+	if (!TASK_READ(task, mm)) {
+		state->at_end = 1;
+		return UNWIND_OK;
+	}
 	known = find_process(state, state->record.pid, &stamp);
-	if (!known && is_between_programs(task, task_flags))
-		return UNWIND_NO_MEMORY;
+	if (!known && is_between_programs(task, task_flags)) {
+		state->at_end = 1;
+		return UNWIND_OK;
+	}
 	if (!known) {
 		send_notice_once(task, NOTICE_UNKNOWN_PROCESS, state->record.pid, &stamp, 0);
 		known = find_parent(state, task, leader);
@@ -211,8 +205,9 @@ int sample_entry(void *ctx)
 		add_kernel_frames(ctx, state);
 	if (state->record.type == RECORD_FIRST) {
 		begin_first_sample(state);
+		count(COUNTER_FIRST);
 		state->at_end = 1;
-	} else if (!is_kernel && !state->error) {
+	} else if (!state->at_end && !state->error) {
 		state->uprobe_task = (__u64)TASK_READ(task, utask);
 		enter_unwinder(ctx, UNWINDER_NATIVE);
 	}

@@ -97,6 +97,23 @@ static __always_inline struct process_stamp leader_stamp(struct task_struct *lea
 	return stamp;
 }
 
+/*
+ * True if the process of @task, whose leader is @leader, is a fork of @parent without an exec of its own, and
+ * @parent still runs what it ran then. Every exec opens its program anew, so that two processes with the same
+ * open file run what one exec began. A child whose parent has exited has another one now, which may be the one
+ * before: if what was mapped in between shows in the size of the code, it is told by that.
+ */
+static __always_inline bool is_fork_of(struct task_struct *task, struct task_struct *leader,
+				       struct task_struct *parent)
+{
+	struct file *program = BPF_CORE_READ(task, mm, exe_file);
+
+	return BPF_CORE_READ(leader, flags) & TASK_FORKED_WITHOUT_EXEC && program &&
+	       BPF_CORE_READ(parent, mm, exe_file) == program &&
+	       BPF_CORE_READ(parent, mm, exec_vm) == BPF_CORE_READ(task, mm, exec_vm) &&
+	       BPF_CORE_READ(parent, self_exec_id) == BPF_CORE_READ(leader, self_exec_id);
+}
+
 static __always_inline bool stamp_equal(const struct process_stamp *a,
 					const struct process_stamp *b)
 {

@@ -23,10 +23,8 @@ int task_snapshot(struct bpf_iter__task *ctx)
 	snapshot.pid = task_process_number(task);
 	if (!snapshot.pid)
 		return 0;
-	snapshot.parent_pid = task_process_number(BPF_CORE_READ(task, real_parent));
 	snapshot.stamp = leader_stamp(task);
 	snapshot.is_kernel_thread = is_kernel_thread(BPF_CORE_READ(task, flags));
-	BPF_CORE_READ_INTO(&snapshot.comm, task, comm);
 	seq_write(seq, &snapshot, sizeof(snapshot));
 	return 0;
 }

@@ -27,6 +27,8 @@ int unwind_stop(void *ctx)
 
 	if (!state)
 		return 0;
+	if (may_be_resumed(state))
+		begin_resumed_sample(state);
 	if (state->record.type == RECORD_FIRST)
 		add_stack_copy(state);
 	finish_record(state);

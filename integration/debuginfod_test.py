@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """With -debuginfod, debug files that are not on the machine come from a server, elfutils' own here, by its client
-and its cache; without it nobody is asked. What a server gives for another build id is not believed, and one that
-never answers holds nothing up.
+and its cache; without it nobody is asked. What a server gives for another build id is not believed, one that
+never answers holds nothing up, and the client ends with the agent.
 """
+import glob
 import http.client
 import os
 import re
@@ -156,6 +157,51 @@ def check_hanging(tap, directory, program):
            "%.1f s" % result.stop_seconds, result.log[-2000:])
 
 
+def check_bound(tap, directory, program):
+    """The client waits for such a server when the agent is killed."""
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        silent.settimeout(HANG_SECONDS)
+        environment = {"DEBUGINFOD_URLS": "http://127.0.0.1:%d" % silent.getsockname()[1],
+                       "DEBUGINFOD_CACHE_PATH": os.path.join(directory, "killed"), "DEBUGINFOD_TIMEOUT": "1000"}
+        with Agent("-samples-per-second", RATE, "-with-lines", "-pid", program.pid, "-debuginfod",
+                   environment=environment) as agent:
+            agent.wait_started()
+            connection, _ = silent.accept()
+            with connection:
+                clients = children_of(agent.process.pid, "debuginfod-find")
+                agent.process.kill()
+                agent.process.wait()
+                end = time.monotonic() + HANG_SECONDS
+                while any(map(is_running, clients)) and time.monotonic() < end:
+                    time.sleep(0.05)
+                left = [pid for pid in clients if is_running(pid)]
+    tap.ok(clients and not left, "the client ends with an agent that is killed", clients, left)
+
+
+def children_of(pid, comm):
+    """Process ids of the children of @pid whose name begins with @comm."""
+    found = []
+    for path in glob.glob("/proc/[0-9]*/status"):
+        try:
+            with open(path, encoding="utf-8", errors="replace") as file:
+                fields = dict(line.split(":\t", 1) for line in file.read().splitlines() if ":\t" in line)
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        if fields.get("PPid") == str(pid) and fields["Name"].startswith(comm[:15]):
+            found.append(int(fields["Pid"]))
+    return found
+
+
+def is_running(pid):
+    try:
+        with open("/proc/%d/stat" % pid, encoding="utf-8", errors="replace") as file:
+            return file.read().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
 def check_refused(tap):
     for what, environment in (("no server", {"DEBUGINFOD_URLS": ""}),
                               ("no debuginfod-find", {"DEBUGINFOD_URLS": "http://127.0.0.1:1", "PATH": "/nowhere"})):
@@ -177,6 +223,7 @@ def main():
             check_fetched(tap, directory, server, program, identity)
             check_lying(tap, directory, program, identity, os.path.join(directory, "served", "inl_other.debug"))
             check_hanging(tap, directory, program)
+            check_bound(tap, directory, program)
     check_refused(tap)
     tap.finish()
 

@@ -114,9 +114,8 @@ class Stack(collections.namedtuple("Stack", "comm frames")):
         """The sample is of a task that has no program any more, or not yet: on its way out, or in
         exec between the old program and the new one.
         """
-        frames = [frame for frame in self.frames if frame != "[error: process is exiting]"]
-        return (all(frame.endswith("_[k]") for frame in frames)
-                and any(re.match("do_exit|.*execve|begin_new_exec", frame) for frame in frames))
+        return (all(frame.endswith("_[k]") for frame in self.frames)
+                and any(re.match("do_exit|.*execve|begin_new_exec", frame) for frame in self.frames))
 
     @property
     def is_between_states(self):

@@ -142,6 +142,25 @@ def check_no_btf(tap):
     expect_failure(tap, name, result, 3)
 
 
+def check_surroundings(tap, one):
+    """What a service manager or a shell may leave an agent with."""
+    with tempfile.TemporaryDirectory() as directory:
+        path = os.path.join(directory, "stacks.folded")
+        result = subprocess.run(["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh", AGENT, "-duration", "1s", *map(str, one),
+                                 "-output", path], check=False)
+        with open(path, encoding="utf-8") as file:
+            tap.ok(result.returncode == 0 and parse_folded(file.read()),
+                   "closed standard streams are no hindrance", result.returncode)
+    result = run_agent("-duration", "1s", outputs=[], prefix=["prlimit", "--nofile=40:40"])
+    expect_failure(tap, "too few descriptors are told of", result, 1)
+    tap.ok("40 open files are allowed" in result.log, "with their number", result.log)
+    result = run_agent("-duration", "1s", *one, prefix=["prlimit", "--fsize=0"], outputs=["/tmp/never.folded"])
+    lines = result.log.splitlines()
+    tap.ok(result.status == 1 and "File too large" in result.log and lines[-1].startswith("info: ")
+           and not os.path.exists("/tmp/never.folded"), "a file that may not grow is an error of that output",
+           result.status, result.log)
+
+
 def check_outputs(tap, one):
     for path in "/nonexistent/stacks.folded", "/proc/stacks.folded", "/sys/profile.pb.gz":
         result = run_agent("-duration", "1s", outputs=[path])
@@ -434,6 +453,7 @@ def main():
     check_privilege(tap)
     check_no_btf(tap)
     with busy_cpus(1) as one:
+        check_surroundings(tap, one)
         check_outputs(tap, one)
         check_no_space(tap, one)
         check_signals(tap, before, one)

@@ -13,6 +13,13 @@ static void add(uint64_t *sum, uint64_t count)
 	__atomic_store_n(sum, *sum + count, __ATOMIC_RELAXED);
 }
 
+/* A kernel thread has none, nor has a task that has given up its memory: the kernel is all there is. */
+static bool has_user_stack(const struct trace *trace)
+{
+	return !trace->is_kernel_thread && trace->frame_count &&
+	       trace_frame(trace, trace->frame_count - 1).kind != FRAME_KERNEL;
+}
+
 static void add_to_totals(struct sample_totals *totals, const struct trace *trace,
 			  const struct sample_context *context)
 {
@@ -23,7 +30,7 @@ static void add_to_totals(struct sample_totals *totals, const struct trace *trac
 		add(&totals->errors[error], trace->error_mask >> error & 1);
 	if (!context->was_known) {
 		totals->before_known++;
-	} else if (!trace->is_kernel_thread && !(trace->error_mask & 1U << UNWIND_NO_MEMORY)) {
+	} else if (has_user_stack(trace)) {
 		totals->known_user++;
 		totals->known_user_complete += trace->is_complete;
 	}

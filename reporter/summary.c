@@ -20,6 +20,7 @@ void run_summary_collect(struct run_summary *summary, const struct sample_totals
 				metrics->values[METRIC_SAMPLES_MALFORMED] +
 				metrics->values[METRIC_SAMPLES_UNSTORED],
 		.counted_and_lost = metrics->values[METRIC_SAMPLES_UNSTORED],
+		.files_gone = metrics->values[METRIC_FILES_GONE],
 	};
 }
 
@@ -71,4 +72,7 @@ void run_summary_append(const struct run_summary *summary, struct text_builder *
 	append_errors(samples, text);
 	text_builder_format(text, ", from before the process was known %.2f%%",
 			    percent(samples->before_known, samples->samples));
+	if (summary->files_gone)
+		text_builder_format(text, ", files gone before they were read for names %" PRIu64,
+				    summary->files_gone);
 }

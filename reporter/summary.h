@@ -28,6 +28,8 @@ struct run_summary {
 	uint64_t lost_dropped;
 	/** Of lost_dropped, those that a store had no room for: they are among the samples too. */
 	uint64_t counted_and_lost;
+	/** No ticks: files that were gone before their names or lines were read. */
+	uint64_t files_gone;
 };
 
 /** Puts the numbers together from the totals of all samples and the metrics. */

@@ -19,7 +19,7 @@
 #include "agent/base/hash_map.h"
 #include "agent/base/log.h"
 #include "agent/base/metrics.h"
-#include "symbols/child_process.h"
+#include "agent/base/child_process.h"
 
 struct debuginfod {
 	struct debuginfod_options options;
@@ -130,7 +130,7 @@ static bool fetch(const struct debuginfod *debuginfod, const struct binary *bina
 
 	for (uint32_t i = 0; i < binary->build_id_bytes; i++)
 		sprintf(digits + 2 * (size_t)i, "%02x", binary->build_id[i]);
-	if (child_process_start(debuginfod->options.program, arguments, -1, -1, &child)) {
+	if (child_process_start_bound(debuginfod->options.program, arguments, &child)) {
 		log_debug("no debug file of %s: %s", binary->path, error_text());
 		return false;
 	}

@@ -10,10 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
 #include "agent/base/error.h"
 #include "agent/base/log.h"
 #include "agent/base/lru_cache.h"
+#include "agent/host/binary_file.h"
 #include "agent/host/go_frames.h"
 
 enum {
@@ -69,6 +71,7 @@ struct answer {
 struct go_symbols {
 	struct symbol_lookup lookup;
 	bool reads_remote;
+	const struct path_judge *judge;
 	/* executable id -> struct table; and the same ones, if they have pages. */
 	struct lru_cache tables;
 	struct lru_cache open;
@@ -117,15 +120,19 @@ static void log_refused(const struct binary *binary)
 		log_debug("no names of Go in %s: %s", binary->path, error_text());
 }
 
-/* Never NULL but without memory: what cannot be read has an err. */
-static struct table *read_table(const struct binary *binary)
+/* NULL without memory, and if the file is gone; what cannot be read has an err. */
+static struct table *read_table(const struct go_symbols *symbols, const struct binary *binary)
 {
+	_cleanup_(binary_file_return) struct borrowed_file file =
+		binary_file_open(binary, symbols->judge);
 	struct table *table = calloc(1, sizeof(*table));
 
-	if (!table)
+	if (!table || file.fd < 0) {
+		free(table);
 		return NULL;
+	}
 	table->image.fd = -1;
-	table->err = elf_image_init_fd(&table->image, binary->fd);
+	table->err = elf_image_init_fd(&table->image, file.fd);
 	if (!table->err)
 		table->err = go_table_init(&table->go, &table->image);
 	if (table->err == -ENOMEM) {
@@ -151,7 +158,7 @@ static struct table *find_table(struct go_symbols *symbols, const struct binary 
 
 	if (table)
 		return table;
-	table = read_table(binary);
+	table = read_table(symbols, binary);
 	if (!table)
 		return NULL;
 	if (lru_cache_put_capped(&symbols->tables, &binary->executable_id, table,
@@ -176,6 +183,7 @@ static bool may_spend(struct allowance *allowance, uint64_t burst_ns, uint32_t s
 static int find_frames(struct go_symbols *symbols, struct table *table, const struct binary *binary,
 		       uint64_t address)
 {
+	_cleanup_(binary_file_return) struct borrowed_file file = { .fd = -1 };
 	uint64_t now_ns = clock_monotonic_ns(), begin_ns, spent_ns;
 	int err;
 
@@ -186,9 +194,12 @@ static int find_frames(struct go_symbols *symbols, struct table *table, const st
 	if (!lru_cache_get(&symbols->open, &binary->executable_id) &&
 	    lru_cache_put(&symbols->open, &binary->executable_id, table, 0))
 		return fail(-ENOMEM, "no memory for Go's table");
+	file = binary_file_open(binary, symbols->judge);
+	if (file.fd < 0)
+		return -EAGAIN;
 	begin_ns = clock_thread_cpu_ns();
 	/* Binaries of one id share the file, but not the descriptor. */
-	table->image.fd = binary->fd;
+	table->image.fd = file.fd;
 	err = go_frames_find(&symbols->frames, &table->go, address);
 	table->image.fd = -1;
 	spent_ns = clock_thread_cpu_ns() - begin_ns;
@@ -324,7 +335,7 @@ static uint32_t give(const struct answer *answer, struct symbol *symbols, uint32
 
 static bool is_read(const struct go_symbols *symbols, const struct binary *binary)
 {
-	return binary->go && binary->fd >= 0 && (!binary->may_hang || symbols->reads_remote);
+	return binary->go && binary_file_is_known(binary) && (!binary->may_hang || symbols->reads_remote);
 }
 
 static uint32_t resolve(struct symbol_lookup *lookup, struct binary *binary, uint64_t address,
@@ -363,7 +374,8 @@ static void rest(struct symbol_lookup *lookup)
 	go_frames_deinit(&symbols->frames);
 }
 
-int go_symbols_create(struct go_symbols **symbols, bool reads_remote)
+int go_symbols_create(struct go_symbols **symbols, bool reads_remote,
+		      const struct path_judge *judge)
 {
 	static const struct symbol_lookup_ops ops = { .resolve = resolve,
 						      .part = part,
@@ -374,6 +386,7 @@ int go_symbols_create(struct go_symbols **symbols, bool reads_remote)
 		return fail(-ENOMEM, "no memory for names of Go");
 	created->lookup.ops = &ops;
 	created->reads_remote = reads_remote;
+	created->judge = judge;
 	lru_cache_init(&created->tables, sizeof(uint64_t), TABLES_MAX, GO_SYMBOLS_MAX_TABLE_BYTES,
 		       release_table, created);
 	init_open(created);

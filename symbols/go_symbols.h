@@ -30,9 +30,11 @@ enum {
 
 /** Used by one thread at a time. */
 struct go_symbols;
+struct path_judge;
 
 /** @reads_remote: also files whose file system may never answer, by which the caller may hang. */
-int go_symbols_create(struct go_symbols **symbols, bool reads_remote);
+int go_symbols_create(struct go_symbols **symbols, bool reads_remote,
+		      const struct path_judge *judge);
 void go_symbols_destroy(struct go_symbols *symbols);
 
 /** Borrowed: it lives as long as @symbols. */

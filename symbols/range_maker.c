@@ -22,7 +22,7 @@
 #include "agent/base/error.h"
 #include "agent/base/log.h"
 #include "symbols/big_bytes.h"
-#include "symbols/child_process.h"
+#include "agent/base/child_process.h"
 #include "symbols/dwarf_problem.h"
 #include "symbols/range_maker_child.h"
 #include "symbols/scratch_file.h"

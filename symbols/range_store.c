@@ -22,6 +22,7 @@
 #include "agent/base/error.h"
 #include "agent/base/lru_cache.h"
 #include "agent/base/metrics.h"
+#include "agent/host/binary_file.h"
 #include "symbols/cpu_share.h"
 #include "symbols/made_ranges.h"
 #include "symbols/range_jobs.h"
@@ -47,6 +48,9 @@ enum { SHARE = 4 };
 /* How long the end waits for a file that is being read. */
 #define LEAVE_NS (200 * NS_PER_MS)
 
+/* A root is kept for DWARF that is read soon. */
+#define ROOT_KEEP_NS NS_PER_SECOND
+
 enum range_state {
 	RANGES_UNKNOWN,
 	RANGES_WAITING,
@@ -58,9 +62,8 @@ enum range_state {
 };
 
 struct entry {
-	/* A process that was told of, and its root where that was taken: -1 if it was not. */
+	/* A process that was told of. */
 	pid_t pid;
-	int root_fd;
 	/* There was none any more when debug data was looked for; and how often that was done again. */
 	bool is_rootless;
 	uint32_t root_tries;
@@ -68,6 +71,13 @@ struct entry {
 	struct made_file *made[DEPTH_COUNT];
 	/* Of RANGES_LATER. */
 	struct range_retry retries[DEPTH_COUNT];
+};
+
+/* The root of a process that ran a binary whose DWARF waits. */
+struct waiting_root {
+	uint64_t executable_id;
+	uint64_t since_ns;
+	int fd;
 };
 
 /* A thread, which does the jobs of one depth. */
@@ -97,7 +107,8 @@ struct range_store {
 	/* What comes now is not put into the entries. */
 	bool is_frozen;
 	size_t waiting_count;
-	/* Of entries. */
+	/* The oldest first. */
+	struct waiting_root roots[ROOTS_MAX];
 	size_t root_count;
 	uint64_t change_count;
 	/* executable id -> struct entry */
@@ -107,20 +118,38 @@ struct range_store {
 
 /* --- entries; all with the lock --- */
 
-/* The caller's. */
-static int take_root(struct range_store *store, struct entry *entry)
+/* The caller's; -1 if there is none. */
+static int take_root(struct range_store *store, uint64_t executable_id)
 {
-	store->root_count -= entry->root_fd >= 0;
-	return take_fd(entry->root_fd);
+	for (size_t i = 0; i < store->root_count; i++) {
+		int fd = store->roots[i].fd;
+
+		if (store->roots[i].executable_id != executable_id)
+			continue;
+		store->root_count--;
+		memmove(&store->roots[i], &store->roots[i + 1],
+			(store->root_count - i) * sizeof(store->roots[0]));
+		return fd;
+	}
+	return -1;
+}
+
+/* The file system of a root that is held cannot be unmounted. */
+static void close_old_roots(struct range_store *store, uint64_t now_ns)
+{
+	while (store->root_count && now_ns >= store->roots[0].since_ns + ROOT_KEEP_NS)
+		close(take_root(store, store->roots[0].executable_id));
 }
 
 static void release_entry(void *context, const void *key, void *value)
 {
 	struct range_store *store = context;
 	struct entry *entry = value;
-	int root_fd = take_root(store, entry);
+	uint64_t executable_id;
+	int root_fd;
 
-	(void)key;
+	memcpy(&executable_id, key, sizeof(executable_id));
+	root_fd = take_root(store, executable_id);
 	close_fd(&root_fd);
 	for (int depth = 0; depth < DEPTH_COUNT; depth++)
 		made_ranges_unref(&store->made, entry->made[depth]);
@@ -135,7 +164,7 @@ static struct entry *find_entry(struct range_store *store, const struct binary *
 		return entry;
 	entry = calloc(1, sizeof(*entry));
 	if (entry)
-		*entry = (struct entry){ .pid = pid, .root_fd = -1 };
+		*entry = (struct entry){ .pid = pid };
 	if (entry && lru_cache_put(&store->entries, &binary->executable_id, entry, 0)) {
 		free(entry);
 		return NULL;
@@ -188,7 +217,7 @@ static void note_process(struct entry *entry, pid_t pid)
 
 static bool is_read(const struct binary *binary)
 {
-	return !binary->is_kernel && binary->fd >= 0 && !binary->may_hang;
+	return !binary->is_kernel && binary_file_is_known(binary) && !binary->may_hang;
 }
 
 void range_store_want(struct range_store *store, struct binary *binary, pid_t pid,
@@ -261,9 +290,8 @@ static int get_root(struct range_store *store, const struct range_job *job, bool
 	struct entry *entry;
 
 	pthread_mutex_lock(&store->lock);
-	entry = lru_cache_peek(&store->entries, &job->binary->executable_id);
-	if (entry && job->depth == RANGE_DEPTH_FULL)
-		root_fd = take_root(store, entry);
+	if (job->depth == RANGE_DEPTH_FULL)
+		root_fd = take_root(store, job->binary->executable_id);
 	pthread_mutex_unlock(&store->lock);
 	*is_rootless = root_fd < 0 &&
 		       range_work_open_root(&store->options.work, job->pid, &root_fd);
@@ -271,10 +299,16 @@ static int get_root(struct range_store *store, const struct range_job *job, bool
 		return take_fd(root_fd);
 	pthread_mutex_lock(&store->lock);
 	entry = lru_cache_peek(&store->entries, &job->binary->executable_id);
-	if (entry && entry->root_fd < 0 && store->root_count < ROOTS_MAX &&
+	if (entry && store->root_count < ROOTS_MAX &&
 	    entry->states[RANGE_DEPTH_FULL] == RANGES_WAITING) {
-		entry->root_fd = fcntl(root_fd, F_DUPFD_CLOEXEC, 0);
-		store->root_count += entry->root_fd >= 0;
+		const struct waiting_root root = {
+			.executable_id = job->binary->executable_id,
+			.since_ns = clock_monotonic_ns(),
+			.fd = fcntl(root_fd, F_DUPFD_CLOEXEC, 0),
+		};
+
+		if (root.fd >= 0)
+			store->roots[store->root_count++] = root;
 	}
 	pthread_mutex_unlock(&store->lock);
 	return take_fd(root_fd);
@@ -325,7 +359,8 @@ static void put_result(struct range_store *store, const struct range_job *job,
 		       struct made_file *made, int err, bool is_rootless)
 {
 	struct entry *entry = lru_cache_peek(&store->entries, &job->binary->executable_id);
-	int root_fd = entry && job->depth == RANGE_DEPTH_FULL ? take_root(store, entry) : -1;
+	int root_fd = job->depth == RANGE_DEPTH_FULL ? take_root(store, job->binary->executable_id) :
+						       -1;
 
 	close_fd(&root_fd);
 	if (!entry || entry->made[job->depth] || store->is_frozen) {
@@ -333,6 +368,8 @@ static void put_result(struct range_store *store, const struct range_job *job,
 		return;
 	}
 	if (err) {
+		if (err == -ESTALE && job->depth == RANGE_DEPTH_SYMBOLS && !entry->retries[job->depth].tries)
+			metrics_add(METRIC_FILES_GONE, 1);
 		entry->states[job->depth] = range_retry_note(&entry->retries[job->depth], err) ?
 						    RANGES_LATER :
 						    RANGES_NONE;
@@ -365,6 +402,7 @@ static struct range_job *next_job(struct worker *worker)
 		uint64_t now_ns = clock_monotonic_ns(), wait_ns = 0;
 		struct range_job *job = NULL;
 
+		close_old_roots(store, now_ns);
 		if (worker->queue.first)
 			wait_ns = cpu_share_rest_ns(&worker->share, now_ns);
 		if (!wait_ns || store->is_hurried)
@@ -373,6 +411,8 @@ static struct range_job *next_job(struct worker *worker)
 			store->waiting_count--;
 			return job;
 		}
+		if (store->root_count && (!wait_ns || wait_ns > ROOT_KEEP_NS))
+			wait_ns = ROOT_KEEP_NS;
 		if (wait_ns)
 			wait_until(store, now_ns + wait_ns);
 		else
@@ -396,7 +436,7 @@ static void run_job(struct worker *worker, struct range_job *job)
 	err = do_job(worker, job, root_fd, &made);
 	close_fd(&root_fd);
 	pthread_mutex_lock(&store->lock);
-	if (err && err != -ENOENT)
+	if (err && err != -ENOENT && err != -ESTALE)
 		range_job_log_failed(job);
 	put_result(store, job, made, err, is_rootless);
 	if (err == -ENOENT && store->options.no_dwarf)

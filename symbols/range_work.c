@@ -79,8 +79,7 @@ static bool is_same_place(int one_fd, int other_fd)
 int range_work_open_root(const struct range_work_options *options, pid_t pid, int *fd)
 {
 	const struct debug_file_search search = { .proc_root = options->proc_root,
-						  .may_read = options->may_read,
-						  .context = options->context };
+						  .judge = options->judge };
 	_cleanup_(close_fd) int root_fd = -1, host_fd = -1;
 
 	if (!options->proc_root || !pid)
@@ -110,12 +109,12 @@ int range_work_init(struct range_work *work, const struct range_work_options *op
 			    .root_fd = process->root_fd,
 			    .path = binary->path,
 			    .fetched = options->fetched,
-			    .may_read = options->may_read,
-			    .context = options->context },
+			    .judge = options->judge },
 		.image = { .fd = -1 },
 		.debug = { .fd = -1 },
 	};
-	err = elf_image_init_fd(&work->image, binary->fd);
+	work->file = binary_file_open(binary, &options->judge);
+	err = work->file.fd < 0 ? -ESTALE : elf_image_init_fd(&work->image, work->file.fd);
 	if (err)
 		return err;
 	if (options->proc_root)
@@ -138,6 +137,7 @@ void range_work_deinit(struct range_work *work)
 	elf_image_deinit(&work->image);
 	elf_image_deinit(&work->debug);
 	close_fd(&fd);
+	binary_file_return(&work->file);
 }
 
 /* --- the file that is written --- */
@@ -177,7 +177,7 @@ static int make_symbols(const struct range_work *work, int fd)
 
 static int make(struct range_work *work, bool is_unnamed, int fd)
 {
-	const struct range_maker_files files = { .elf = work->binary->fd,
+	const struct range_maker_files files = { .elf = work->file.fd,
 						 .debug = work->debug.fd,
 						 .output = fd };
 	struct range_maker_limits limits = work->options->limits;

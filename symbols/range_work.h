@@ -7,6 +7,7 @@
 #define SYMBOLS_RANGE_WORK_H
 
 #include "agent/base/file_cache.h"
+#include "agent/host/binary_file.h"
 #include "symbols/mapped_ranges.h"
 #include "symbols/range_key.h"
 #include "symbols/range_maker.h"
@@ -21,8 +22,7 @@ struct range_work_options {
 	struct range_maker_limits limits;
 	/** As in struct debug_file_search. */
 	const char *fetched;
-	bool (*may_read)(void *context, pid_t pid, uint32_t major, uint32_t minor);
-	void *context;
+	struct path_judge judge;
 };
 
 /** A process that has mapped the file. */
@@ -43,6 +43,7 @@ int range_work_open_root(const struct range_work_options *options, pid_t pid, in
 struct range_work {
 	const struct range_work_options *options;
 	const struct binary *binary;
+	struct borrowed_file file;
 	enum range_depth depth;
 	struct debug_file_search search;
 	struct elf_image image;

@@ -16,6 +16,7 @@
 #include "agent/base/log.h"
 #include "agent/base/lru_cache.h"
 #include "agent/base/text.h"
+#include "agent/host/binary_file.h"
 #include "agent/host/elf_symbols.h"
 #include "agent/host/function_start.h"
 #include "symbols/demangle.h"
@@ -74,16 +75,20 @@ static size_t table_bytes(const struct symbol_table *table)
 	return sizeof(*table) + table->symbols.count * sizeof(struct elf_symbol);
 }
 
-/* Never NULL but without memory: what cannot be read is an empty table. */
-static struct symbol_table *read_table(const struct binary *binary)
+/* NULL without memory, and if the file is gone; what cannot be read is an empty table. */
+static struct symbol_table *read_table(const struct symbol_store *store, const struct binary *binary)
 {
+	_cleanup_(binary_file_return) struct borrowed_file file =
+		binary_file_open(binary, store->options.judge);
 	_cleanup_(elf_image_deinit) struct elf_image image = { .fd = -1 };
 	struct symbol_table *table = calloc(1, sizeof(*table));
 	int err;
 
-	if (!table)
+	if (!table || file.fd < 0) {
+		free(table);
 		return NULL;
-	err = elf_image_init_fd(&image, binary->fd);
+	}
+	err = elf_image_init_fd(&image, file.fd);
 	if (!err)
 		err = elf_symbols_init(&table->symbols, &image);
 	table->file_bytes = image.size;
@@ -98,7 +103,7 @@ static struct symbol_table *find_table(struct symbol_store *store, const struct 
 
 	if (table)
 		return table;
-	table = read_table(binary);
+	table = read_table(store, binary);
 	if (!table)
 		return NULL;
 	if (lru_cache_put_capped(&store->tables, &binary->executable_id, table,
@@ -116,13 +121,16 @@ static uint32_t find_symbol(struct symbol_store *store, const struct binary *bin
 	struct symbol_table *table = find_table(store, binary);
 	const struct elf_symbol *symbol = table ? elf_symbols_lookup(&table->symbols, address) :
 						  NULL;
-	struct elf_image file;
+	_cleanup_(binary_file_return) struct borrowed_file file = { .fd = -1 };
+	struct elf_image image;
 
 	if (!symbol)
 		return 0;
 	/* Binaries of one id share the file. */
-	file = (struct elf_image){ .fd = binary->fd, .size = table->file_bytes };
-	if (elf_symbols_name(&table->symbols, &file, symbol, store->name, sizeof(store->name)))
+	file = binary_file_open(binary, store->options.judge);
+	image = (struct elf_image){ .fd = file.fd, .size = table->file_bytes };
+	if (file.fd < 0 ||
+	    elf_symbols_name(&table->symbols, &image, symbol, store->name, sizeof(store->name)))
 		return 0;
 	store->frames[0] = (struct range_frame){ .function = store->name };
 	return 1;
@@ -130,7 +138,7 @@ static uint32_t find_symbol(struct symbol_store *store, const struct binary *bin
 
 static bool reads_file(const struct symbol_store *store, const struct binary *binary)
 {
-	return binary->fd >= 0 && store->options.table_limit_bytes &&
+	return binary_file_is_known(binary) && store->options.table_limit_bytes &&
 	       (!binary->may_hang || store->options.reads_remote);
 }
 
@@ -152,6 +160,8 @@ static uint32_t find_frames(struct symbol_store *store, struct binary *binary, u
 static bool find_start(struct symbol_store *store, const struct binary *binary, uint64_t address,
 		       uint64_t *start)
 {
+	_cleanup_(binary_file_return) struct borrowed_file file =
+		binary_file_open(binary, store->options.judge);
 	int err;
 
 	if (store->image_id != binary->executable_id) {
@@ -159,10 +169,11 @@ static bool find_start(struct symbol_store *store, const struct binary *binary, 
 		store->image = (struct elf_image){ .fd = -1 };
 		store->image_id = binary->executable_id;
 		/* It has no segments then. */
-		(void)elf_image_init_fd(&store->image, binary->fd);
+		if (file.fd >= 0)
+			(void)elf_image_init_fd(&store->image, file.fd);
 	}
 	/* Binaries of one id share the file. */
-	store->image.fd = binary->fd;
+	store->image.fd = file.fd;
 	err = function_start(&store->image, address, start);
 	store->image.fd = -1;
 	return !err;
@@ -229,7 +240,7 @@ static uint32_t resolve(struct symbol_lookup *lookup, struct binary *binary, uin
 	/* The names of kernel functions come with their frames. */
 	if (!capacity || binary->is_kernel)
 		return 0;
-	if (binary->fd >= 0)
+	if (binary_file_is_known(binary))
 		count = go->ops->resolve(go, binary, address, symbols, capacity);
 	if (count)
 		return count;
@@ -281,7 +292,7 @@ int symbol_store_create(const struct symbol_store_options *options, struct symbo
 
 	if (!created)
 		return fail(-ENOMEM, "no memory for symbols");
-	err = go_symbols_create(&created->go, options->reads_remote);
+	err = go_symbols_create(&created->go, options->reads_remote, options->judge);
 	if (err) {
 		free(created);
 		return err;

@@ -16,6 +16,7 @@
 #include <stddef.h>
 
 #include "agent/base/symbol_lookup.h"
+#include "agent/host/judged_path.h"
 #include "symbols/make_ranges.h"
 
 struct range_source;
@@ -34,6 +35,8 @@ struct symbol_store_options {
 	size_t table_limit_bytes;
 	/** Reads files whose file system may never answer, too. */
 	bool reads_remote;
+	/** For files that no process runs any more, by their paths. Borrowed; NULL: those are not read. */
+	const struct path_judge *judge;
 	/**
 	 * Where there is no name, what stands for it is "file+0x" and the address at which the function begins,
 	 * if .eh_frame tells. Only where files are read.

@@ -274,7 +274,6 @@ static const char *const mends[REASON_COUNT] = {
 	[UNWIND_32BIT] = "Nothing: 32-bit programs are not walked.",
 	[UNWIND_NO_REGISTERS] = "A kernel of 5.15 or newer, if it comes often.",
 	[UNWIND_BAD_TABLE] = "Build the file anew: its unwind information contradicts itself.",
-	[UNWIND_NO_MEMORY] = "Nothing: the process was about to end.",
 	[UNWIND_REPLACED] = "Restart the program: its file was replaced while it ran.",
 	[UNWIND_INTERPRETER_THREAD] =
 		"Nothing if it is rare: the thread was just being made or ended.",

@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "agent/base/file_key.h"
+
 /** The outward name of a file (agent/host/file_id.h); never a key inside the agent. */
 struct file_id {
 	uint8_t bytes[16];
@@ -36,7 +38,10 @@ struct go_program {
 	char module_version[GO_MODULE_VERSION_MAX_BYTES + 1];
 };
 
-/** Immutable after binary_create() and shared between threads by reference count (atomic). */
+/**
+ * Immutable after binary_create(), but for the descriptor, and shared between threads by reference count
+ * (atomic).
+ */
 struct binary {
 	uint64_t executable_id;
 	struct file_id file_id;
@@ -54,8 +59,16 @@ struct binary {
 	uint64_t memory_start;
 	uint64_t memory_limit;
 	uint64_t file_offset;
-	/** Readable file descriptor (regular file or sealed copy), owned; -1 if there is none. */
+	/**
+	 * Readable file descriptor (regular file or sealed copy), owned; -1 if there is none, or not now. It
+	 * is used by the functions of agent/host/binary_file.h.
+	 */
 	int fd;
+	/** Who reads by the descriptor now; and that it is to be closed, or was, since nobody runs the file. */
+	uint32_t reader_count;
+	bool is_let_go;
+	/** The state of the file; all 0 if it has no path by which it could be found again. */
+	struct file_key key;
 	/** The file system of it may never answer: not to be closed by who has to go on. */
 	bool may_hang;
 	/** As the process saw it, without " (deleted)"; "[vdso]" and the like for special ones. */

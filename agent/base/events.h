@@ -17,10 +17,6 @@
 enum side_band_type {
 	/** An executable mapping was made or changed. */
 	SIDE_BAND_MAPPING,
-	/** A process (pid != parent_pid) or a thread was made. */
-	SIDE_BAND_FORK,
-	/** The leader's comm changed. */
-	SIDE_BAND_COMM,
 	/** Records of unknown processes were lost: sync all. */
 	SIDE_BAND_LOST,
 };
@@ -29,14 +25,16 @@ struct side_band_event {
 	enum side_band_type type;
 	/** CLOCK_MONOTONIC, ns, as in samples: of the change (of the loss, for SIDE_BAND_LOST). */
 	uint64_t time_ns;
+	/** The rest is of SIDE_BAND_MAPPING: where in which process, and what; inode 0: no file. */
 	uint32_t pid;
-	uint32_t tid;
-	uint32_t parent_pid;
-	/** SIDE_BAND_MAPPING: address range in the process. */
+	uint32_t device_major;
+	uint32_t device_minor;
 	uint64_t start;
 	uint64_t length;
-	/** SIDE_BAND_COMM; borrowed. */
-	const char *comm;
+	uint64_t offset;
+	uint64_t inode;
+	/** As the process would call it, or a word in place of a path ("//anon"); borrowed. */
+	const char *path;
 };
 
 struct event_handler {
@@ -44,6 +42,8 @@ struct event_handler {
 	/** @bytes is the whole size of the record (abi/sample.h). */
 	void (*sample)(void *context, const struct trace_record *record, size_t bytes);
 	void (*notice)(void *context, const struct process_notice *notice);
+	/** All notices and side-band events of what happened before @time_ns have been handed out; samples come next. */
+	void (*news_end)(void *context, uint64_t time_ns);
 	void (*side_band)(void *context, const struct side_band_event *event);
 };
 

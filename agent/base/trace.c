@@ -38,7 +38,6 @@ static const struct {
 	[UNWIND_32BIT] = { "32bit", "32-bit task" },
 	[UNWIND_NO_REGISTERS] = { "no_registers", "no user registers" },
 	[UNWIND_BAD_TABLE] = { "bad_table", "unwind table contradicts itself" },
-	[UNWIND_NO_MEMORY] = { "no_memory", "process is exiting" },
 	[UNWIND_REPLACED] = { "replaced", "file replaced meanwhile" },
 	[UNWIND_INTERPRETER_THREAD] = { "interpreter_thread", "interpreter's thread not found" },
 	[UNWIND_INTERPRETER_FRAMES] = { "interpreter_frames", "interpreted frames unreadable" },

@@ -11,35 +11,24 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 #include <zlib.h>
 
 #include "agent/base/cleanup.h"
 #include "agent/base/error.h"
 #include "agent/base/read_exactly.h"
-#include "agent/host/mapped_file.h"
+#include "agent/host/judged_path.h"
 
 enum {
 	LINK_MAX_BYTES = NAME_MAX + 16,
 	CRC_BYTES = 4,
 	CRC_PIECE_BYTES = 64 << 10,
-	/* That a path leads through. */
-	MOUNTS_MAX = 8,
 };
 
 static const char debug_folder[] = "usr/lib/debug";
-
-/* A folder that paths are looked up below, and whose mounts they are. */
-struct debug_root {
-	int fd;
-	const struct debug_file_search *search;
-	pid_t pid;
-};
 
 /* What is known of the file whose debug file is looked for. */
 struct debug_target {
@@ -136,89 +125,6 @@ static bool belongs(const struct debug_target *target, int fd, bool is_by_link)
 	return is_by_link && has_crc(fd, debug.size, target->crc);
 }
 
-/* Whether the mount that @fd, an O_PATH descriptor, lies on may be read. */
-static bool may_read(const struct debug_file_search *search, pid_t pid, int fd)
-{
-	struct statx status;
-
-	/* DONT_SYNC: the server of a FUSE file system is not asked. */
-	if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, 0, &status))
-		return false;
-	return !search->may_read ||
-	       search->may_read(search->context, pid, status.stx_dev_major, status.stx_dev_minor);
-}
-
-/* Nothing is mounted for it (autofs), and nobody else is asked. A descriptor or -errno. */
-static int open_path(int folder_fd, const char *path, uint64_t flags, uint64_t resolve)
-{
-	struct open_how how = {
-		.flags = O_PATH | O_CLOEXEC | flags,
-		.resolve = RESOLVE_NO_MAGICLINKS | resolve,
-	};
-	int fd = syscall(SYS_openat2, folder_fd, path, &how, sizeof(how));
-
-	return fd < 0 ? -errno : fd;
-}
-
-/*
- * Opens what is mounted at the first place on the way along *@path that is on another mount, and moves *@path
- * behind it. A link to another mount is not followed.
- */
-static int enter_mount(const struct debug_root *root, int folder_fd, uint64_t resolve,
-		       const char **path)
-{
-	char part[PATH_MAX];
-	int fd = 0;
-
-	for (const char *end = *path; *end && fd >= 0;) {
-		end += strspn(end, "/");
-		end += strcspn(end, "/");
-		if (snprintf(part, sizeof(part), "%.*s", (int)(end - *path), *path) >=
-		    (int)sizeof(part))
-			return -ENOENT;
-		fd = open_path(folder_fd, part, 0, resolve | RESOLVE_NO_XDEV);
-		if (fd >= 0)
-			close(fd);
-		if (fd == -EXDEV)
-			*path = end + strspn(end, "/");
-	}
-	if (fd != -EXDEV)
-		return -ENOENT;
-	fd = open_path(folder_fd, part, O_NOFOLLOW, resolve);
-	if (fd >= 0 && !may_read(root->search, root->pid, fd)) {
-		close(fd);
-		return -ENOENT;
-	}
-	return fd;
-}
-
-/*
- * The regular file at @path below a root. Where mounts are judged, links lead nowhere outside of the mount that they
- * are on.
- */
-static int open_below(const struct debug_root *root, const char *path, int *fd)
-{
-	_cleanup_(close_fd) int mount_fd = -1, path_fd = -1;
-	uint64_t resolve = RESOLVE_IN_ROOT;
-	struct file_key key;
-
-	path_fd = open_path(root->fd, path, 0,
-			    root->search->may_read ? resolve | RESOLVE_NO_XDEV : resolve);
-	for (int i = 0; i < MOUNTS_MAX && path_fd == -EXDEV; i++) {
-		int next = enter_mount(root, mount_fd < 0 ? root->fd : mount_fd, resolve, &path);
-
-		close_fd(&mount_fd);
-		mount_fd = next;
-		resolve = RESOLVE_BENEATH;
-		if (next < 0)
-			return -ENOENT;
-		/* A file may be mounted, too. */
-		path_fd = *path ? open_path(next, path, 0, resolve | RESOLVE_NO_XDEV) :
-				  fcntl(next, F_DUPFD_CLOEXEC, 0);
-	}
-	return path_fd < 0 || regular_file_reopen(path_fd, fd, &key) ? -ENOENT : 0;
-}
-
 /*
  * What a debug file says is shown of all processes that have the file: so it is root's, ours or that user's who has
  * the file, too, and not of somebody who has made a root of his own with other people's files in it.
@@ -234,12 +140,13 @@ static bool is_of_owner(int file_fd, int fd)
 }
 
 /* The file at @path below a root, if it belongs. */
-static int try_path(const struct debug_root *root, const char *path,
+static int try_path(const struct judged_root *root, const char *path,
 		    const struct debug_target *target, bool is_by_link, int *fd)
 {
 	_cleanup_(close_fd) int opened = -1;
+	struct file_key key;
 
-	if (open_below(root, path, &opened) || !is_of_owner(target->image->fd, opened) ||
+	if (judged_path_open(root, path, &opened, &key) || !is_of_owner(target->image->fd, opened) ||
 	    !belongs(target, opened, is_by_link))
 		return -ENOENT;
 	*fd = take_fd(opened);
@@ -254,7 +161,7 @@ static const char *put_digits(const uint8_t *bytes, uint32_t count, char *text)
 	return text;
 }
 
-static int try_build_id(const struct debug_root *root, const struct debug_target *target, int *fd)
+static int try_build_id(const struct judged_root *root, const struct debug_target *target, int *fd)
 {
 	char digits[2 * BUILD_ID_MAX_BYTES + 1] = "";
 	char path[sizeof(debug_folder) + 32 + sizeof(digits)];
@@ -271,7 +178,7 @@ static int try_fetched(const struct debug_file_search *search, const struct debu
 		       int *fd)
 {
 	_cleanup_(close_fd) int root_fd = open(search->fetched, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	const struct debug_root root = { root_fd, search, getpid() };
+	const struct judged_root root = { root_fd, getpid(), &search->judge };
 	char digits[2 * BUILD_ID_MAX_BYTES + 1] = "";
 	char path[sizeof(digits) + 32];
 
@@ -282,14 +189,14 @@ static int try_fetched(const struct debug_file_search *search, const struct debu
 	return try_path(&root, path, target, false, fd);
 }
 
-static int try_links(const struct debug_root *root, const struct debug_target *target, int *fd)
+static int try_links(const struct judged_root *root, const char *file_path,
+		     const struct debug_target *target, int *fd)
 {
 	/* What goes before the folder of the file, and what behind it. */
 	static const struct {
 		const char *before;
 		const char *behind;
 	} places[] = { { "", "" }, { "", "/.debug" }, { debug_folder, "" } };
-	const char *file_path = root->search->path;
 	const char *slash = file_path ? strrchr(file_path, '/') : NULL;
 	char path[PATH_MAX];
 	int err = -ENOENT;
@@ -311,7 +218,7 @@ int debug_file_open_root(const struct debug_file_search *search, pid_t pid, int 
 
 	snprintf(path, sizeof(path), "%s/%d/root", search->proc_root, pid);
 	root_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (root_fd < 0 || !may_read(search, pid, root_fd))
+	if (root_fd < 0 || !judged_path_may_read(&search->judge, pid, root_fd))
 		return -ENOENT;
 	*fd = take_fd(root_fd);
 	return 0;
@@ -335,14 +242,14 @@ static int try_root(const struct debug_file_search *search, pid_t pid,
 		    const struct debug_target *target, int *fd)
 {
 	_cleanup_(close_fd) int root_fd = -1;
-	struct debug_root root = { .search = search, .pid = pid };
+	struct judged_root root = { .pid = pid, .judge = &search->judge };
 
 	if (get_root(search, pid, &root_fd))
 		return -ENOENT;
 	root.fd = root_fd;
 	if (!try_build_id(&root, target, fd))
 		return 0;
-	return try_links(&root, target, fd);
+	return try_links(&root, search->path, target, fd);
 }
 
 int debug_file_open(const struct debug_file_search *search, const struct elf_image *image, int *fd)
@@ -369,12 +276,13 @@ static int try_root_path(const struct debug_file_search *search, pid_t pid, cons
 			 int file_fd, int *fd)
 {
 	_cleanup_(close_fd) int root_fd = -1, opened = -1;
-	struct debug_root root = { .search = search, .pid = pid };
+	struct judged_root root = { .pid = pid, .judge = &search->judge };
+	struct file_key key;
 
 	if (get_root(search, pid, &root_fd))
 		return -ENOENT;
 	root.fd = root_fd;
-	if (open_below(&root, path, &opened) || !is_of_owner(file_fd, opened))
+	if (judged_path_open(&root, path, &opened, &key) || !is_of_owner(file_fd, opened))
 		return -ENOENT;
 	*fd = take_fd(opened);
 	return 0;

@@ -20,6 +20,7 @@
 #include <sys/types.h>
 
 #include "agent/host/elf_image.h"
+#include "agent/host/judged_path.h"
 
 enum {
 	/**
@@ -42,12 +43,8 @@ struct debug_file_search {
 	int root_fd;
 	/** The file's path in that process's root, for links; NULL: unknown. */
 	const char *path;
-	/**
-	 * Whether files on this device, which process @pid sees, can be read without the fear of
-	 * hanging: asked of each root, and of each mount that a path leads to. NULL: on all.
-	 */
-	bool (*may_read)(void *context, pid_t pid, uint32_t major, uint32_t minor);
-	void *context;
+	/** Asked of each root, and of each mount that a path leads to. */
+	struct path_judge judge;
 	/** Where debuginfod's client keeps what it fetches (debuginfod-find(1)); NULL: nothing is looked for there. */
 	const char *fetched;
 };

@@ -11,16 +11,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "agent/base/file_key.h"
 #include "agent/host/proc_maps.h"
-
-/** What tells one state of an open file from another; the internal key of files. */
-struct file_key {
-	uint64_t device;
-	uint64_t inode;
-	uint64_t size;
-	int64_t mtime_ns;
-	int64_t ctime_ns;
-};
 
 /**
  * Opens the file of @mapping and gives its descriptor, which the caller owns, and its key.

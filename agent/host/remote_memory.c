@@ -62,15 +62,21 @@ static int open_task_memory(void *fd, pid_t tid, const char *path)
 	return 0;
 }
 
-int process_memory_init(struct process_memory *process, const char *proc_root, pid_t pid)
+void process_memory_init_fd(struct process_memory *process, int fd)
 {
 	static const struct remote_memory_ops ops = { .read = process_memory_read };
+
+	*process = (struct process_memory){ .memory = { .ops = &ops }, .fd = fd };
+}
+
+int process_memory_init(struct process_memory *process, const char *proc_root, pid_t pid)
+{
 	int fd, err;
 
 	err = proc_try_threads(proc_root, pid, "mem", open_task_memory, &fd);
 	if (err)
 		return err == -ESRCH ? fail(-ESRCH, "process %d is gone", pid) : err;
-	*process = (struct process_memory){ .memory = { .ops = &ops }, .fd = fd };
+	process_memory_init_fd(process, fd);
 	return 0;
 }
 

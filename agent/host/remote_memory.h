@@ -35,6 +35,8 @@ struct process_memory {
 
 /** Opens @proc_root/PID/mem, or a living thread's if the leader has exited; -ESRCH, -EACCES. */
 int process_memory_init(struct process_memory *process, const char *proc_root, pid_t pid);
+/** The same of a descriptor that was opened so, which it takes over. */
+void process_memory_init_fd(struct process_memory *process, int fd);
 void process_memory_deinit(struct process_memory *process);
 
 #endif

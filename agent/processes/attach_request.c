@@ -7,23 +7,29 @@
 
 #include "agent/base/error.h"
 #include "agent/processes/executable_interpreter.h"
-#include "agent/processes/runtime_code.h"
+#include "agent/runtimes/runtime_code.h"
 
 static void add_module(struct attach_request *request, const struct process_mapping *mapping)
 {
 	struct binary *binary = mapping->executable ? mapping->executable->binary : NULL;
 	uint32_t count = request->module_count;
 
-	if (!binary || binary->fd < 0 || count == ATTACH_MAX_MODULES ||
+	struct borrowed_file file;
+
+	if (!binary || count == ATTACH_MAX_MODULES ||
 	    mapping->executable_id != mapping->executable->id)
 		return;
-	if (count && request->binaries[count - 1] == binary &&
+	if (count && request->files[count - 1].binary == binary &&
 	    request->modules[count - 1].bias == mapping->bias)
 		return;
-	request->binaries[count] = binary_ref(binary);
+	file = binary_file_borrow(binary);
+	if (file.fd < 0)
+		return;
+	binary_ref(binary);
+	request->files[count] = file;
 	request->modules[count] = (struct interpreter_module){
 		.path = binary->path,
-		.fd = binary->fd,
+		.fd = file.fd,
 		.bias = mapping->bias,
 	};
 	if (mapping->executable->is_remote)
@@ -40,9 +46,9 @@ struct attach_request *attach_request_create(struct executable_cache *executable
 
 	if (!request)
 		return NULL;
-	request->binaries = calloc(room, sizeof(struct binary *));
+	request->files = calloc(room, sizeof(*request->files));
 	request->modules = calloc(room, sizeof(*request->modules));
-	if (!request->binaries || !request->modules) {
+	if (!request->files || !request->modules) {
 		attach_request_destroy(request, executables);
 		return NULL;
 	}
@@ -57,10 +63,14 @@ struct attach_request *attach_request_create(struct executable_cache *executable
 
 void attach_request_destroy(struct attach_request *request, struct executable_cache *executables)
 {
-	for (uint32_t i = 0; i < request->module_count; i++)
-		binary_unref(request->binaries[i]);
+	for (uint32_t i = 0; i < request->module_count; i++) {
+		struct binary *binary = request->files[i].binary;
+
+		binary_file_return(&request->files[i]);
+		binary_unref(binary);
+	}
 	executable_unref(executables, request->executable);
-	free(request->binaries);
+	free(request->files);
 	free(request->modules);
 	free(request);
 }

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "agent/host/binary_file.h"
 #include "agent/processes/executable_cache.h"
 #include "agent/processes/process.h"
 #include "agent/processes/process_runtime.h"
@@ -26,8 +27,8 @@ struct attach_request {
 	/** One of the files is on a file system that may hang: for load_remote. */
 	bool is_remote;
 	uint32_t module_count;
-	/** Their files; one reference each. */
-	struct binary **binaries;
+	/** Their files, which are read by the modules; a reference to each binary. */
+	struct borrowed_file *files;
 	struct interpreter_module *modules;
 };
 

@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#include "agent/base/cleanup.h"
+#include "agent/host/binary_file.h"
 #include "agent/host/remote_memory.h"
 #include "agent/processes/executable_cache.h"
 #include "ebpf/abi/frame.h"
@@ -59,12 +61,16 @@ bool copied_text_is_equal(const struct copied_text *text, const char *proc_root,
 	uint32_t count = pages < PAGES_COMPARED ? pages : PAGES_COMPARED;
 	struct process_memory memory;
 	uint32_t compared = 0;
+	_cleanup_(binary_file_return) struct borrowed_file file = { .fd = -1 };
 	bool is_equal = true;
 
 	/* Its headers say nothing of addresses if they are damaged. */
-	if (!image.segment_count || process_memory_init(&memory, proc_root, pid))
+	if (!image.segment_count)
 		return false;
-	image.fd = text->executable->binary->fd;
+	file = binary_file_borrow(text->executable->binary);
+	if (file.fd < 0 || process_memory_init(&memory, proc_root, pid))
+		return false;
+	image.fd = file.fd;
 	for (uint32_t i = 0; is_equal && i < count; i++) {
 		/* From the first page to the last one. */
 		uint64_t page = count > 1 ? (pages - 1) * i / (count - 1) : 0;

@@ -17,6 +17,7 @@
 #include "agent/base/hash128.h"
 #include "agent/base/metrics.h"
 #include "agent/base/urgent_thread.h"
+#include "agent/host/binary_file.h"
 #include "agent/host/remote_memory.h"
 #include "agent/processes/executable_file.h"
 #include "agent/processes/executable_interpreter.h"
@@ -24,6 +25,13 @@
 #include "ebpf/abi/frame.h"
 
 enum { VDSO_MAX_BYTES = 64 << 10 };
+
+/* Of files that no process runs any more. */
+enum { CLOSED_AT_ONCE = 64 };
+#define CLOSE_PAUSE_NS (50 * NS_PER_MS)
+
+/* No file has this device, so images and files never meet. */
+#define IMAGE_DEVICE UINT64_MAX
 
 /*
  * A file that changed so recently may change again without a new ctime, which has the grain of a
@@ -47,6 +55,7 @@ int executable_cache_create(const struct executable_cache_config *config,
 		return fail(-ENOMEM, "no memory for the executables");
 	}
 	new_cache->config = *config;
+	new_cache->next_close_ns = UINT64_MAX;
 	urgent_lock_init(&new_cache->lock);
 	executable_rows_init(new_cache);
 	*cache = new_cache;
@@ -57,6 +66,9 @@ static void executable_free(struct executable *executable)
 {
 	executable_interpreter_release(executable->interpreter);
 	free(executable->refusal);
+	/* Traces may have it for long. */
+	if (executable->binary)
+		binary_file_let_go(executable->binary);
 	binary_unref(executable->binary);
 	elf_image_deinit(&executable->segments);
 	free(executable);
@@ -140,6 +152,73 @@ void executable_unref(struct executable_cache *cache, struct executable *executa
 	pthread_mutex_unlock(&cache->lock);
 }
 
+static void note_left_locked(struct executable_cache *cache, struct executable *executable,
+			     uint64_t now_ns)
+{
+	uint64_t close_ns = now_ns + EXECUTABLE_OPEN_NS;
+
+	executable->left_ns = now_ns;
+	if (close_ns < cache->next_close_ns)
+		__atomic_store_n(&cache->next_close_ns, close_ns, __ATOMIC_RELAXED);
+}
+
+void executable_note_run(struct executable_cache *cache, struct executable *executable)
+{
+	pthread_mutex_lock(&cache->lock);
+	executable->runner_count++;
+	pthread_mutex_unlock(&cache->lock);
+}
+
+void executable_note_left(struct executable_cache *cache, struct executable *executable,
+			  uint64_t now_ns)
+{
+	pthread_mutex_lock(&cache->lock);
+	if (!--executable->runner_count)
+		note_left_locked(cache, executable, now_ns);
+	pthread_mutex_unlock(&cache->lock);
+}
+
+bool executable_lacks_file(const struct executable *executable)
+{
+	return executable->binary && binary_file_is_let_go(executable->binary);
+}
+
+uint64_t executable_cache_next_close(const struct executable_cache *cache)
+{
+	return __atomic_load_n(&cache->next_close_ns, __ATOMIC_RELAXED);
+}
+
+void executable_cache_close_files(struct executable_cache *cache, uint64_t now_ns)
+{
+	struct binary *left[CLOSED_AT_ONCE];
+	uint64_t next_ns = UINT64_MAX;
+	uint32_t count = 0;
+
+	if (now_ns < executable_cache_next_close(cache))
+		return;
+	pthread_mutex_lock(&cache->lock);
+	for (uint32_t i = 0; i < cache->used_slots; i++) {
+		struct executable *executable = cache->slots[i];
+
+		if (!executable || executable->runner_count || !executable->left_ns)
+			continue;
+		if (now_ns >= executable->left_ns + EXECUTABLE_OPEN_NS && count < CLOSED_AT_ONCE) {
+			left[count++] = binary_ref(executable->binary);
+			executable->left_ns = 0;
+		} else if (executable->left_ns + EXECUTABLE_OPEN_NS < next_ns) {
+			next_ns = executable->left_ns + EXECUTABLE_OPEN_NS;
+		}
+	}
+	if (next_ns < now_ns + CLOSE_PAUSE_NS)
+		next_ns = now_ns + CLOSE_PAUSE_NS;
+	__atomic_store_n(&cache->next_close_ns, next_ns, __ATOMIC_RELAXED);
+	pthread_mutex_unlock(&cache->lock);
+	for (uint32_t i = 0; i < count; i++) {
+		binary_file_let_go(left[i]);
+		binary_unref(left[i]);
+	}
+}
+
 int executable_mapping_bias(const struct executable *executable, uint64_t start, uint64_t end,
 			    uint64_t offset, uint64_t *bias)
 {
@@ -173,7 +252,7 @@ struct executable *executable_cache_find(struct executable_cache *cache, const s
 
 	pthread_mutex_lock(&cache->lock);
 	executable = find_locked(cache, key);
-	was_resting = executable && executable->is_resting;
+	was_resting = executable && executable->is_resting && !executable_lacks_file(executable);
 	if (was_resting)
 		executable->is_resting = false;
 	pthread_mutex_unlock(&cache->lock);
@@ -231,6 +310,7 @@ static struct executable *insert(struct executable_cache *cache, struct executab
 	}
 	cache->count++;
 	metrics_set(METRIC_EXECUTABLES, cache->count);
+	note_left_locked(cache, executable, clock_monotonic_ns());
 	present = executable;
 	goto unlock;
 
@@ -247,6 +327,26 @@ unlock:
 	return present;
 }
 
+/* Takes @fd over: the file is about to be run again. Rows that rest come back with it. */
+static void give_file(struct executable_cache *cache, struct executable *executable, int fd)
+{
+	bool was_resting;
+
+	if (!executable->binary) {
+		close(fd);
+		return;
+	}
+	binary_file_take(executable->binary, fd);
+	pthread_mutex_lock(&cache->lock);
+	was_resting = executable->is_resting;
+	executable->is_resting = false;
+	if (!executable->runner_count)
+		note_left_locked(cache, executable, clock_monotonic_ns());
+	pthread_mutex_unlock(&cache->lock);
+	if (was_resting)
+		executable_rows_want(cache, executable->id);
+}
+
 int executable_cache_open(struct executable_cache *cache, int fd, const struct file_key *key,
 			  pid_t pid, const char *path, bool is_remote,
 			  struct executable **executable)
@@ -258,7 +358,7 @@ int executable_cache_open(struct executable_cache *cache, int fd, const struct f
 
 	created = executable_cache_find(cache, key);
 	if (created) {
-		close(fd);
+		give_file(cache, created, fd);
 		*executable = created;
 		return 0;
 	}
@@ -284,6 +384,9 @@ int executable_cache_open(struct executable_cache *cache, int fd, const struct f
 		inserted = insert(cache, created, NULL);
 	} else {
 		values.fd = fd;
+		/* What was no file cannot be found again. */
+		if (key->device != IMAGE_DEVICE)
+			values.key = *key;
 		values.path = (char *)path;
 		values.may_hang = is_remote;
 		inserted = insert(cache, created, &values);
@@ -294,7 +397,7 @@ int executable_cache_open(struct executable_cache *cache, int fd, const struct f
 		return fail(-ENOSPC, "no room for another executable");
 	/* The descriptor is the binary's, if a binary was made of it. */
 	if (inserted != created || !created->binary)
-		close(fd);
+		give_file(cache, inserted, fd);
 	else
 		cache->config.request_load(cache->config.context, created->id, is_remote);
 	*executable = inserted;
@@ -305,9 +408,8 @@ int executable_cache_open_image(struct executable_cache *cache, const void *byte
 				const char *path, struct executable **executable)
 {
 	struct hash128 hash = hash128_content(bytes, size);
-	/* No file has this device, so images and files never meet. */
 	const struct file_key key = {
-		.device = UINT64_MAX,
+		.device = IMAGE_DEVICE,
 		.inode = hash.high,
 		.size = size,
 		.mtime_ns = (int64_t)hash.low,

@@ -34,12 +34,15 @@ struct interpreter_file;
 struct remote_memory;
 
 enum {
-	/** Records that no process maps any more, kept with their descriptors open. */
+	/** Records that no process maps any more. */
 	EXECUTABLE_MAX_UNUSED = 1024,
 };
 
 /** How long rows stay in the maps when no process has the file mapped any more. */
 #define EXECUTABLE_KEEP_NS (20 * NS_PER_SECOND)
+
+/** How long the file stays open when no process runs it any more: for rows and names to be made. */
+#define EXECUTABLE_OPEN_NS (1200 * NS_PER_MS)
 
 struct executable_cache_config {
 	/** "/proc", or a test's; borrowed. NULL: no separate debug files. */
@@ -97,7 +100,12 @@ struct executable {
 	/* --- */
 	enum executable_state state;
 	bool is_load_requested;
+	/** Its rows are too many to be kept for walks in user space. */
+	bool is_too_large_to_keep;
 	uint32_t references;
+	/** Processes that run it; while there are none: since when. */
+	uint32_t runner_count;
+	uint64_t left_ns;
 	/** Of the rows in the maps. */
 	uint64_t map_bytes;
 	uint64_t last_used_ns;
@@ -131,6 +139,8 @@ struct executable_cache {
 	struct executable *oldest_unused;
 	struct executable *newest_unused;
 	uint32_t unused_count;
+	/** Atomic: when the next file may be closed; UINT64_MAX: none. */
+	uint64_t next_close_ns;
 	/** executable_rows: rows on their way, rows to be published, rows kept in memory. */
 	uint32_t loading_count;
 	struct loaded_vector loaded;
@@ -176,6 +186,19 @@ int executable_cache_open_vdso(struct executable_cache *cache, struct remote_mem
 struct executable *executable_ref(struct executable_cache *cache, struct executable *executable);
 /** Takes NULL. */
 void executable_unref(struct executable_cache *cache, struct executable *executable);
+
+/** Sync. A process runs the file, or does not any more. */
+void executable_note_run(struct executable_cache *cache, struct executable *executable);
+void executable_note_left(struct executable_cache *cache, struct executable *executable,
+			  uint64_t now_ns);
+
+/** Whether its file was closed, since no process ran it: executable_cache_open() takes it. Any thread. */
+bool executable_lacks_file(const struct executable *executable);
+
+/** Sync. Closes files that no process has run for EXECUTABLE_OPEN_NS. */
+void executable_cache_close_files(struct executable_cache *cache, uint64_t now_ns);
+/** When that has something to do; UINT64_MAX: not as far as is known. */
+uint64_t executable_cache_next_close(const struct executable_cache *cache);
 
 /** The bias of a mapping of the file; -ENOENT if no segment of it is there. */
 int executable_mapping_bias(const struct executable *executable, uint64_t start, uint64_t end,

@@ -12,6 +12,7 @@
 #include "agent/base/flag_ranges.h"
 #include "agent/base/log.h"
 #include "agent/base/metrics.h"
+#include "agent/host/binary_file.h"
 #include "interpreters/interpreter.h"
 
 void executable_interpreter_release(const struct interpreter_file *file)
@@ -70,7 +71,8 @@ static int probe(const struct executable_cache *cache, const struct binary *bina
 		 struct interpreter_file **file)
 {
 	_cleanup_(elf_image_deinit) struct elf_image image = { .fd = -1 };
-	int err = elf_image_init_fd(&image, binary->fd);
+	_cleanup_(binary_file_return) struct borrowed_file from = binary_file_borrow(binary);
+	int err = from.fd < 0 ? -ESTALE : elf_image_init_fd(&image, from.fd);
 
 	if (err)
 		return err;
@@ -102,6 +104,17 @@ static bool begin_probe(struct executable_cache *cache, uint64_t executable_id)
 	return is_first;
 }
 
+static void forget_probe(struct executable_cache *cache, uint64_t executable_id)
+{
+	struct executable *executable;
+
+	pthread_mutex_lock(&cache->lock);
+	executable = executable_cache_by_id(cache, executable_id);
+	if (executable)
+		executable->is_probed = false;
+	pthread_mutex_unlock(&cache->lock);
+}
+
 void executable_interpreter_probe(struct executable_cache *cache, const struct binary *binary)
 {
 	struct interpreter_file *file;
@@ -112,6 +125,9 @@ void executable_interpreter_probe(struct executable_cache *cache, const struct b
 	if (!begin_probe(cache, binary->executable_id))
 		return;
 	err = probe(cache, binary, &file);
+	/* The file is gone, and may come back. */
+	if (err == -ESTALE)
+		forget_probe(cache, binary->executable_id);
 	if (err && err != -EOPNOTSUPP)
 		return;
 	pthread_mutex_lock(&cache->lock);

@@ -13,6 +13,7 @@
 #include "agent/base/error.h"
 #include "agent/base/log.h"
 #include "agent/base/metrics.h"
+#include "agent/host/binary_file.h"
 #include "agent/processes/executable_file.h"
 #include "agent/processes/executable_interpreter.h"
 #include "ebpf/abi/frame.h"
@@ -83,7 +84,8 @@ static void request_load(struct executable_cache *cache, uint64_t executable_id,
 	pthread_mutex_lock(&cache->lock);
 	executable = executable_cache_by_id(cache, executable_id);
 	if (executable && !executable->is_load_requested &&
-	    (keep_only || executable->state == EXECUTABLE_UNLOADED) &&
+	    (executable->state == EXECUTABLE_UNLOADED ||
+	     (keep_only && !executable->is_too_large_to_keep)) &&
 	    clock_monotonic_ns() >= executable->retry_ns) {
 		executable->is_load_requested = true;
 		if (executable->state == EXECUTABLE_UNLOADED) {
@@ -198,14 +200,18 @@ void executable_rows_load(struct executable_cache *cache, uint64_t executable_id
 	bool is_damaged = false;
 	struct executable_origin origin;
 	struct binary *binary = file_to_load(cache, executable_id, &is_damaged, &origin);
+	struct borrowed_file from;
 	int err;
 
 	if (!binary)
 		return;
 	/* Of a file with damaged headers enough has been said already. */
 	origin.path = binary->path;
-	if (!is_damaged)
-		loaded.err = executable_file_load(binary->fd, &origin, cache->config.delta_cache,
+	from = binary_file_borrow(binary);
+	if (from.fd < 0)
+		loaded.err = -ESTALE;
+	else if (!is_damaged)
+		loaded.err = executable_file_load(from.fd, &origin, cache->config.delta_cache,
 						  &loaded.deltas);
 	if (loaded.err == -EBADMSG || loaded.err == -E2BIG)
 		executable_log_damaged(binary->path, loaded.err);
@@ -218,6 +224,7 @@ void executable_rows_load(struct executable_cache *cache, uint64_t executable_id
 	} else if (!loaded.err) {
 		executable_interpreter_flag(cache, binary, &loaded.deltas);
 	}
+	binary_file_return(&from);
 	binary_unref(binary);
 	pthread_mutex_lock(&cache->lock);
 	err = loaded_vector_push(&cache->loaded, loaded);
@@ -259,13 +266,26 @@ static uint64_t deltas_map_bytes(const struct stack_deltas *deltas)
 	return (uint64_t)stack_deltas_cell_count(deltas) * CELL_BYTES;
 }
 
+static void note_too_large(struct executable_cache *cache, uint64_t executable_id)
+{
+	struct executable *executable;
+
+	pthread_mutex_lock(&cache->lock);
+	executable = executable_cache_by_id(cache, executable_id);
+	if (executable)
+		executable->is_too_large_to_keep = true;
+	pthread_mutex_unlock(&cache->lock);
+}
+
 /* Takes @deltas over. */
 static void keep_rows(struct executable_cache *cache, uint64_t executable_id,
 		      struct stack_deltas *deltas)
 {
 	struct kept_rows *kept = NULL;
 
-	if (cache->config.keep_rows)
+	if (deltas_map_bytes(deltas) > KEPT_MAX_BYTES)
+		note_too_large(cache, executable_id);
+	else if (cache->config.keep_rows)
 		kept = malloc(sizeof(*kept));
 	if (kept) {
 		kept->references = 1;

@@ -30,6 +30,15 @@ int first_samples_add(struct first_samples *samples, const struct trace_record *
 	return 0;
 }
 
+uint32_t first_samples_count_of(const struct first_samples *samples, uint32_t pid)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < samples->count; i++)
+		count += samples->waiting[(samples->start + i) % FIRST_SAMPLES_MAX].record->pid == pid;
+	return count;
+}
+
 void first_samples_try(struct first_samples *samples, uint64_t now_ns,
 		       bool (*try_sample)(void *context, const struct trace_record *record,
 					  bool is_last_try),

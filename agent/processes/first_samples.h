@@ -14,7 +14,7 @@
 #include "ebpf/abi/sample.h"
 
 enum {
-	/** About 4 MB, if every one has a whole stack copy; 12, if they are forks with 3,000 frames. */
+	/** About 6 MB, if every one has a whole stack copy; 12, if they are forks with 3,000 frames. */
 	FIRST_SAMPLES_MAX = 256,
 };
 
@@ -34,6 +34,9 @@ void first_samples_deinit(struct first_samples *samples);
 /** Copies the @bytes bytes of @record. -ENOSPC if the room is full, -ENOMEM. */
 int first_samples_add(struct first_samples *samples, const struct trace_record *record,
 		      size_t bytes, uint64_t deadline_ns);
+
+/** How many of them are samples of @pid. */
+uint32_t first_samples_count_of(const struct first_samples *samples, uint32_t pid);
 
 /**
  * Calls @try_sample for each one, the oldest first, with the word whether its time is over; those

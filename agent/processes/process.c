@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The table of processes. It believes what it is told by the kernel side (stamps, side-band); comms
- * are bytes that a process chose and are only copied.
+ * The table of processes. It believes what it is told by the kernel side (stamps, side-band).
  */
 #include "agent/processes/process.h"
 
@@ -16,9 +15,6 @@
 enum {
 	NEWS_MAX = 1 << 15,
 };
-
-/** Of a fork in the table of forks: the child has mapped something since. */
-#define FORK_HAS_MAPPED (1ULL << 63)
 
 /** Samples of that age are not expected any more: they have been handled or dropped. */
 #define STALE_MEMORY_NS (10 * NS_PER_SECOND)
@@ -47,14 +43,12 @@ void process_table_init(struct process_table *table)
 {
 	memset(table, 0, sizeof(*table));
 	urgent_lock_init(&table->lock);
-	lru_cache_init(&table->forks, sizeof(uint32_t), NEWS_MAX, 0, NULL, NULL);
 	lru_cache_init(&table->programs, sizeof(uint32_t), NEWS_MAX, 0, NULL, NULL);
 }
 
 void process_table_deinit(struct process_table *table)
 {
 	hash_map_deinit(&table->processes);
-	lru_cache_deinit(&table->forks);
 	lru_cache_deinit(&table->programs);
 	pthread_mutex_destroy(&table->lock);
 }
@@ -89,8 +83,7 @@ static bool heard_of_later(struct process_table *table, uint32_t pid,
 }
 
 struct process *process_table_add(struct process_table *table, uint32_t pid,
-				  const struct process_stamp *stamp, const char *comm,
-				  uint64_t now_ns)
+				  const struct process_stamp *stamp, uint64_t now_ns)
 {
 	struct process *newest, *process;
 
@@ -109,7 +102,6 @@ struct process *process_table_add(struct process_table *table, uint32_t pid,
 	process->is_superseded = heard_of_later(table, pid, stamp);
 	process->generation = ++table->last_generation;
 	process->references = 1;
-	memcpy(process->comm, comm, strnlen(comm, COMM_BYTES - 1));
 	process->older = newest;
 	if (hash_map_set_pointer(&table->processes, pid, process)) {
 		process_free(process);
@@ -142,6 +134,11 @@ struct process *process_table_current(struct process_table *table, uint32_t pid)
 	process = hash_map_get_pointer(&table->processes, pid);
 	pthread_mutex_unlock(&table->lock);
 	return process;
+}
+
+bool process_table_knows(struct process_table *table, uint32_t pid)
+{
+	return process_table_current(table, pid);
 }
 
 void process_table_end(struct process_table *table, struct process *process, uint64_t now_ns)
@@ -315,8 +312,10 @@ void process_table_finish_sync(struct process_table *table, struct process *proc
 		process->changed_ns = now_ns;
 		process->is_settled = false;
 	}
-	if (lost_rows)
+	if (lost_rows) {
 		process->generation = ++table->last_generation;
+		process->lost_ns = now_ns;
+	}
 	for (uint32_t i = 0; i < process->stale_count; i++)
 		if (process->stale[i].until_ns == UINT64_MAX &&
 		    process->stale[i].from_ns < process->read_ns)
@@ -335,7 +334,9 @@ void process_table_fail_sync(struct process_table *table, struct process *proces
 		mapping_table_unref(process->table);
 		process->table = process->next_table;
 		process->next_table = NULL;
-		/* Not read from a process that may have changed: a parent's rows, or none. */
+		process->table_read_ns = process->read_ns;
+		process->changed_ns = now_ns;
+		/* Not read from a process that may have changed: a parent's rows, those of the side-band, or none. */
 		process->is_settled = true;
 	}
 	pthread_mutex_unlock(&table->lock);
@@ -363,20 +364,13 @@ void process_table_set_runtimes(struct process_table *table, struct process *pro
 	runtime_set_unref(before);
 }
 
-struct process *process_table_fork_parent(struct process_table *table, const struct process *child,
-					  bool *is_alike)
+struct process *process_table_fork_parent(struct process_table *table, const struct process *child)
 {
 	struct process *parent = NULL;
-	uint32_t pid = child->pid;
-	uint64_t fork;
 
 	pthread_mutex_lock(&table->lock);
-	fork = (uintptr_t)lru_cache_peek(&table->forks, &pid);
-	/* A fork long before or after the child's start was that of another child in this pid. */
-	if (fork &&
-	    (uint32_t)((uint32_t)fork - child->stamp.start_time_ns / NS_PER_MS + 1000) < 2000)
-		parent = hash_map_get_pointer(&table->processes, (fork & ~FORK_HAS_MAPPED) >> 32);
-	*is_alike = !(fork & FORK_HAS_MAPPED);
+	if (child->is_fork)
+		parent = hash_map_get_pointer(&table->processes, child->parent_pid);
 	/*
 	 * The number of execs is inherited: if it is the same, and this was the parent's program
 	 * and these its rows before the fork, then the child runs the same still.
@@ -417,16 +411,6 @@ static enum mapping_news note_mapping(struct process *process, const struct mapp
 	return replaces ? MAPPING_REPLACED : MAPPING_ADDED;
 }
 
-/* It has maps of its own, which only it can tell: no parent's table will do for it. */
-static void note_mapping_of_fork(struct process_table *table, uint32_t pid)
-{
-	uint64_t fork = (uintptr_t)lru_cache_peek(&table->forks, &pid);
-
-	if (fork &&
-	    lru_cache_put(&table->forks, &pid, (void *)(uintptr_t)(fork | FORK_HAS_MAPPED), 0))
-		lru_cache_remove(&table->forks, &pid);
-}
-
 enum mapping_news process_table_note_mapping(struct process_table *table, uint32_t pid,
 					     uint64_t start, uint64_t length, uint64_t time_ns)
 {
@@ -440,8 +424,6 @@ enum mapping_news process_table_note_mapping(struct process_table *table, uint32
 
 	pthread_mutex_lock(&table->lock);
 	process = hash_map_get_pointer(&table->processes, pid);
-	if (!process || !process->table)
-		note_mapping_of_fork(table, pid);
 	if (process)
 		news = note_mapping(process, &range);
 	pthread_mutex_unlock(&table->lock);
@@ -464,39 +446,9 @@ void process_table_note_program(struct process_table *table, uint32_t pid,
 	pthread_mutex_unlock(&table->lock);
 }
 
-void process_table_note_comm(struct process_table *table, uint32_t pid, const char *comm,
-			     uint64_t time_ns)
-{
-	struct process *process;
-
-	pthread_mutex_lock(&table->lock);
-	process = hash_map_get_pointer(&table->processes, pid);
-	/* Late news of what this program is, or of what ran before it: the notice knew better. */
-	if (process && (time_ns >= process->known_ns || !process->older)) {
-		memcpy(process->comm_before, process->comm, COMM_BYTES);
-		memset(process->comm, 0, COMM_BYTES);
-		memcpy(process->comm, comm, strnlen(comm, COMM_BYTES - 1));
-		process->comm_ns = time_ns;
-	}
-	pthread_mutex_unlock(&table->lock);
-}
-
-void process_table_note_fork(struct process_table *table, uint32_t pid, uint32_t parent_pid,
-			     uint64_t time_ns)
-{
-	uint64_t fork = (uint64_t)parent_pid << 32 | (uint32_t)(time_ns / NS_PER_MS);
-
-	pthread_mutex_lock(&table->lock);
-	/* Without memory the fork is forgotten, and the child inherits nothing. */
-	if (lru_cache_put(&table->forks, &pid, (void *)(uintptr_t)fork, 0))
-		lru_cache_remove(&table->forks, &pid);
-	pthread_mutex_unlock(&table->lock);
-}
-
 void process_table_forget_news(struct process_table *table)
 {
 	pthread_mutex_lock(&table->lock);
-	lru_cache_age(&table->forks);
 	lru_cache_age(&table->programs);
 	pthread_mutex_unlock(&table->lock);
 }
@@ -509,13 +461,14 @@ bool process_table_view(struct process_table *table, uint32_t pid,
 
 	view->process = NULL;
 	view->state = PROCESS_NEW;
+	view->read_ns = 0;
 	view->synced_ns = 0;
 	view->is_outdated = false;
+	view->has_lost_rows = false;
 	view->is_settled = false;
 	view->is_superseded = false;
 	view->has_parent_rows = false;
 	view->generation = 0;
-	view->comm[0] = '\0';
 	view->info = NULL;
 	view->rows = NULL;
 	view->runtimes = NULL;
@@ -529,15 +482,15 @@ bool process_table_view(struct process_table *table, uint32_t pid,
 		process->last_sample_ns = time_ns;
 	view->process = process;
 	view->state = process->state;
+	view->read_ns = process->table_read_ns;
 	view->synced_ns = process->synced_ns;
+	view->has_lost_rows = time_ns < process->lost_ns;
 	view->is_outdated = process->recent_count;
 	view->is_settled = process->is_settled;
 	view->is_superseded = process->is_superseded;
 	view->has_parent_rows = process->table && process->table == process->parent_table;
 	view->generation = process->generation;
 	view->runtimes = runtime_set_ref(process->runtimes);
-	memcpy(view->comm, time_ns < process->comm_ns ? process->comm_before : process->comm,
-	       COMM_BYTES);
 	view->info = process->info;
 	if (process->table)
 		view->rows = mapping_table_ref(process->table);

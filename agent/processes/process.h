@@ -96,6 +96,8 @@ struct process {
 	uint64_t changed_ns;
 	struct process_mapping *mappings;
 	uint32_t mapping_count;
+	/** It was told of their files that it runs them. */
+	bool runs_files;
 	/** There are more new files than one sync may look at. */
 	bool is_partial;
 	bool is_published;
@@ -116,6 +118,17 @@ struct process {
 	struct process_attachments *attachments;
 	/** The program before in the same pid. */
 	struct process *older;
+	/** Of the notice of its exec, 0 without one: its time, and an address in the program's code. */
+	uint64_t exec_ns;
+	uint64_t code_address;
+	/** 0: not known. It is a fork of it for certain, without an exec since. */
+	uint32_t parent_pid;
+	bool is_fork;
+	/** A sample was taken of it, or of a fork of it. */
+	bool is_sampled;
+	/** When it was found to be gone; 0: not yet. Then all is known of it that ever will be. */
+	uint64_t gone_ns;
+	bool is_final;
 
 	/* --- */
 	enum process_state state;
@@ -123,6 +136,8 @@ struct process {
 	uint64_t ended_ns;
 	/** Part of the key of cached traces: a new number whenever a mapping goes or changes. */
 	uint64_t generation;
+	/** When a reading that found a mapping gone or changed was over. */
+	uint64_t lost_ns;
 	uint64_t last_sample_ns;
 	uint64_t synced_ns;
 	uint32_t references;
@@ -150,18 +165,12 @@ struct process {
 	/** NULL until read; replaced once at most, and the one before is kept. */
 	struct process_info *info;
 	struct process_info *older_info;
-	/** The comm since comm_ns, and the one before. */
-	uint64_t comm_ns;
-	char comm[COMM_BYTES];
-	char comm_before[COMM_BYTES];
 };
 
 struct process_table {
 	pthread_mutex_t lock;
 	/** pid -> the newest struct process. */
 	struct hash_map processes;
-	/** Child pid -> forking pid, time, and whether the child has mapped anything since (note_fork). */
-	struct lru_cache forks;
 	/** Pid -> the newest program that was heard of, which need not be in the table yet. */
 	struct lru_cache programs;
 	uint64_t last_generation;
@@ -173,12 +182,13 @@ void process_table_init(struct process_table *table);
 void process_table_deinit(struct process_table *table);
 
 /**
- * Sync. The process @pid with @stamp: found, or made with the given comm, and then what ran in this
- * pid before has ended. NULL without memory, and if @stamp is older than that of the present one.
+ * Sync. The process @pid with @stamp: found, or made, and then what ran in this pid before has ended. NULL without memory, and if @stamp is older than that of the present one.
  */
 struct process *process_table_add(struct process_table *table, uint32_t pid,
-				  const struct process_stamp *stamp, const char *comm,
-				  uint64_t now_ns);
+				  const struct process_stamp *stamp, uint64_t now_ns);
+
+/** Ring. Whether any program of @pid is there. */
+bool process_table_knows(struct process_table *table, uint32_t pid);
 
 /** Sync. The process of exactly that stamp, or the newest in that pid; NULL if there is none. */
 struct process *process_table_find(struct process_table *table, uint32_t pid,
@@ -223,11 +233,9 @@ void process_table_set_runtimes(struct process_table *table, struct process *pro
 
 /**
  * Sync. The process of which @child is a fork that has run no exec since, and whose own mappings
- * have not changed since either; NULL if that is not certain. Borrowed. *@is_alike: the child has
- * mapped nothing, so that its mappings are the same.
+ * have not changed since either; NULL if that is not certain. Borrowed.
  */
-struct process *process_table_fork_parent(struct process_table *table, const struct process *child,
-					  bool *is_alike);
+struct process *process_table_fork_parent(struct process_table *table, const struct process *child);
 
 enum mapping_news {
 	/** No sync need come of it: the pid is not known, or its maps were read since. */
@@ -248,28 +256,26 @@ enum mapping_news process_table_note_mapping(struct process_table *table, uint32
  */
 void process_table_note_program(struct process_table *table, uint32_t pid,
 				const struct process_stamp *stamp);
-void process_table_note_comm(struct process_table *table, uint32_t pid, const char *comm,
-			     uint64_t time_ns);
-void process_table_note_fork(struct process_table *table, uint32_t pid, uint32_t parent_pid,
-			     uint64_t time_ns);
 
-/** Sync, every few seconds. Forgets forks and programs noted before the call before this one. */
+/** Sync, every few seconds. Forgets programs noted before the call before this one. */
 void process_table_forget_news(struct process_table *table);
 
 /** What a sample needs to know of its process; a copy, but for what the reference keeps alive. */
 struct process_view {
-	/** One reference; NULL: not known, and then all but comm is 0. */
+	/** One reference; NULL: not known, and then all is 0. */
 	struct process *process;
 	enum process_state state;
-	/** When its maps had been read last, and whether something was mapped since. */
+	/** When its maps were read last, and when that was over; whether something was mapped since. */
+	uint64_t read_ns;
 	uint64_t synced_ns;
 	bool is_outdated;
+	/** A mapping went or changed since the sample was taken, or may have: the rows are not those of then. */
+	bool has_lost_rows;
 	bool is_settled;
 	bool is_superseded;
 	/** It is a fork that has had the rows of its parent ever since. */
 	bool has_parent_rows;
 	uint64_t generation;
-	char comm[COMM_BYTES];
 	/** Kept alive by the process; NULL if it is not known. */
 	struct process_info *info;
 	/** One reference, NULL if there is none, both. */

@@ -71,6 +71,27 @@ void process_attributes_read(struct process_table *table, struct process *proces
 	set_info(table, process, &values);
 }
 
+void process_attributes_replay(struct process_table *table, struct process *process,
+			       const struct proc_maps *maps, struct process_mapping *mappings,
+			       uint64_t code_address)
+{
+	const struct process *parent = process_table_current(table, process->parent_pid);
+	struct process_info values = { .pid = process->pid };
+	uint32_t i = 0;
+
+	while (i < maps->count &&
+	       !(maps->rows[i].start <= code_address && code_address < maps->rows[i].end))
+		i++;
+	if (process->info || i == maps->count)
+		return;
+	values.executable_path = maps->rows[i].path;
+	values.container_id = parent && parent->info ? parent->info->container_id : "";
+	values.service_name = "";
+	mappings[i].is_program = true;
+	add_program(&values, &mappings[i]);
+	set_info(table, process, &values);
+}
+
 void process_attributes_identified(struct process_table *table, struct process *process,
 				   const struct process_mapping *mapping)
 {

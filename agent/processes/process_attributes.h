@@ -21,6 +21,14 @@ void process_attributes_read(struct process_table *table, struct process *proces
 			     const char *proc_root, const struct proc_maps *maps,
 			     struct process_mapping *mappings);
 
+/**
+ * The same for a process that is gone: @maps come from the side-band, its executable is what has
+ * @code_address, its container that of its parent, and its service is not known.
+ */
+void process_attributes_replay(struct process_table *table, struct process *process,
+			       const struct proc_maps *maps, struct process_mapping *mappings,
+			       uint64_t code_address);
+
 /** Adds what the file of @mapping says, which has come to be known, if it is the marked one. */
 void process_attributes_identified(struct process_table *table, struct process *process,
 				   const struct process_mapping *mapping);

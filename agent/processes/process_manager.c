@@ -23,6 +23,8 @@
 #include "agent/processes/executable_interpreter.h"
 #include "agent/processes/executable_rows.h"
 #include "agent/processes/load_threads.h"
+#include "agent/processes/mapping_log.h"
+#include "agent/processes/new_programs.h"
 #include "agent/processes/perf_maps.h"
 #include "agent/processes/process.h"
 #include "agent/processes/runtime_list.h"
@@ -41,16 +43,22 @@ enum {
 
 /* How often the work thread looks at first samples that wait, and at the kernel's symbols. */
 #define WAITING_TICK_NS (5 * NS_PER_MS)
+/* Without a sample a program is looked at when it has run for so long. */
+#define NEW_PROGRAM_NS (20 * NS_PER_MS)
+/* For samples that are there at the end. */
+#define FINISH_MAX_NS NS_PER_SECOND
 #define IDLE_TICK_NS (200 * NS_PER_MS)
 #define POLL_NS (2 * NS_PER_MS)
 
 struct process_manager {
 	struct process_manager_config config;
 	struct process_table table;
+	struct mapping_log mapping_log;
 	struct executable_cache *executables;
 	struct perf_maps *perf_maps;
 	struct load_threads loaders;
 	struct sync_loop loop;
+	struct new_programs new_programs;
 	struct trace_handler *handler;
 	/** struct sync_event: from the ring, load and work threads to sync. */
 	struct bounded_queue events;
@@ -172,14 +180,50 @@ static void request_file(void *context, const struct process *process,
 
 /* --- from the ring thread --- */
 
-static void take_notice(void *context, const struct process_notice *notice)
+static void pass_on_notice(void *context, const struct process_notice *notice)
 {
 	struct process_manager *manager = context;
 	struct sync_event event = { .type = EVENT_NOTICE, .notice = *notice };
 
-	event.notice.comm[COMM_BYTES - 1] = '\0';
-	process_table_note_program(&manager->table, notice->pid, &notice->stamp);
 	push_event(manager, &event);
+}
+
+static void take_notice(void *context, const struct process_notice *notice)
+{
+	struct process_manager *manager = context;
+	struct new_programs *programs = &manager->new_programs;
+	bool is_known = process_table_knows(&manager->table, notice->pid);
+
+	switch (notice->type) {
+	case NOTICE_EXEC:
+		process_table_note_program(&manager->table, notice->pid, &notice->stamp);
+		if (!is_known) {
+			new_programs_add(programs, notice);
+			return;
+		}
+		break;
+	case NOTICE_EXIT:
+		process_table_note_program(&manager->table, notice->pid, &notice->stamp);
+		/* Forks that were not sampled are not known. */
+		if (new_programs_end(programs, notice) || !is_known)
+			return;
+		break;
+	default:
+		process_table_note_program(&manager->table, notice->pid, &notice->stamp);
+		new_programs_pass_on_of(programs, notice->pid);
+		if (notice->is_fork)
+			new_programs_pass_on_of(programs, notice->parent_pid);
+		break;
+	}
+	pass_on_notice(manager, notice);
+}
+
+static void end_news(void *context, uint64_t until_ns)
+{
+	struct process_manager *manager = context;
+
+	new_programs_pass_on(&manager->new_programs, until_ns - NEW_PROGRAM_NS);
+	mapping_log_note_heard(&manager->mapping_log, until_ns);
 }
 
 static void take_side_band(void *context, const struct side_band_event *news)
@@ -188,17 +232,8 @@ static void take_side_band(void *context, const struct side_band_event *news)
 	struct sync_event event = { .type = EVENT_LOST };
 	enum mapping_news mapping_news;
 
+	mapping_log_add(&manager->mapping_log, news);
 	switch (news->type) {
-	case SIDE_BAND_FORK:
-		if (news->pid != news->parent_pid)
-			process_table_note_fork(&manager->table, news->pid, news->parent_pid,
-						news->time_ns);
-		break;
-	case SIDE_BAND_COMM:
-		if (news->pid == news->tid)
-			process_table_note_comm(&manager->table, news->pid, news->comm,
-						news->time_ns);
-		break;
 	case SIDE_BAND_MAPPING:
 		/* Of processes that nobody asked about yet, all is read when somebody does. */
 		mapping_news = process_table_note_mapping(&manager->table, news->pid, news->start,
@@ -207,6 +242,7 @@ static void take_side_band(void *context, const struct side_band_event *news)
 			break;
 		event.type = EVENT_MAPPING;
 		event.mapping.is_replaced = mapping_news == MAPPING_REPLACED;
+		metrics_add(METRIC_MAPPINGS_REPLACED, event.mapping.is_replaced);
 		event.mapping.pid = news->pid;
 		event.mapping.start = news->start;
 		event.mapping.end = news->start + news->length;
@@ -242,6 +278,7 @@ void process_manager_handler(struct process_manager *manager, struct event_handl
 	handler->context = manager;
 	handler->sample = take_sample;
 	handler->notice = take_notice;
+	handler->news_end = end_news;
 	handler->side_band = take_side_band;
 }
 
@@ -277,6 +314,7 @@ static int init_parts(struct process_manager *manager)
 	struct process_sync sync = {
 		.writer = config->writer,
 		.table = &manager->table,
+		.mapping_log = &manager->mapping_log,
 		.proc_root = config->proc_root,
 		.request_file = request_file,
 		.request_attach = request_attach,
@@ -321,8 +359,12 @@ int process_manager_create(const struct process_manager_config *config,
 	if (!created)
 		return fail(-ENOMEM, "no memory for the process manager");
 	created->config = *config;
+	created->new_programs.pass_on = pass_on_notice;
+	created->new_programs.context = created;
 	process_table_init(&created->table);
-	err = init_parts(created);
+	err = mapping_log_init(&created->mapping_log);
+	if (!err)
+		err = init_parts(created);
 	if (err) {
 		process_manager_destroy(created);
 		return err;
@@ -350,6 +392,7 @@ bool process_manager_destroy(struct process_manager *manager)
 	executable_cache_destroy(manager->executables);
 	perf_maps_destroy(manager->perf_maps);
 	process_table_deinit(&manager->table);
+	mapping_log_deinit(&manager->mapping_log);
 	free(manager->tasks);
 	free(manager);
 	return true;
@@ -423,6 +466,21 @@ static void *run_sync(void *context)
 	return NULL;
 }
 
+/* At the end: what is there is reported with what is known now. */
+static void finish_samples(struct process_manager *manager, union longest_record *record)
+{
+	uint64_t end_ns = clock_monotonic_ns() + FINISH_MAX_NS, out = 0, now_ns;
+	size_t bytes;
+
+	while ((now_ns = clock_monotonic_ns()) < end_ns &&
+	       !bounded_queue_pop(&manager->samples, record, &bytes, 0)) {
+		trace_handler_handle(manager->handler, &record->record, bytes, now_ns);
+		out++;
+	}
+	trace_handler_finish(manager->handler);
+	__atomic_add_fetch(&manager->samples_out, out, __ATOMIC_RELEASE);
+}
+
 static void *run_work(void *context)
 {
 	struct process_manager *manager = context;
@@ -454,6 +512,8 @@ static void *run_work(void *context)
 		waiting = trace_handler_waiting_count(handler);
 		__atomic_add_fetch(&manager->samples_out, out - waiting, __ATOMIC_RELEASE);
 	}
+	__atomic_add_fetch(&manager->samples_out, waiting, __ATOMIC_RELEASE);
+	finish_samples(manager, &record);
 	return NULL;
 }
 
@@ -549,13 +609,16 @@ void process_manager_list_runtimes(const struct process_manager *manager,
 	runtime_list(&manager->table, take, context);
 }
 
-/* Samples that were taken and will never be reported: those in the queue, and those that wait for their process. */
+/* Samples that were taken and will never be reported: there were too many to the end. */
 static void drop_unfinished_samples(struct process_manager *manager)
 {
 	uint64_t in = __atomic_load_n(&manager->samples_in, __ATOMIC_ACQUIRE);
 	uint64_t out = __atomic_exchange_n(&manager->samples_out, in, __ATOMIC_ACQ_REL);
 
 	metrics_add(METRIC_SAMPLES_DROPPED, in - out);
+	if (in > out)
+		log_warn("%llu samples were still to be converted when the time was over; they are dropped",
+			 (unsigned long long)(in - out));
 }
 
 void process_manager_stop(struct process_manager *manager)

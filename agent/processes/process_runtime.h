@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "agent/host/remote_memory.h"
-#include "agent/processes/read_budget.h"
+#include "agent/runtimes/read_budget.h"
 #include "interpreters/interpreter.h"
 
 struct shared_runtime;

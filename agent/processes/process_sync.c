@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
@@ -20,6 +21,7 @@
 #include "agent/host/remote_memory.h"
 #include "agent/processes/copied_text.h"
 #include "agent/processes/executable_rows.h"
+#include "agent/processes/gone_process.h"
 #include "agent/processes/process_attributes.h"
 #include "ebpf/abi/frame.h"
 
@@ -83,8 +85,9 @@ static int open_file(struct process_sync *sync, const struct process *process,
 
 	if (!mapped_file_key(sync->proc_root, process->pid, row, &key)) {
 		*executable = executable_cache_find(sync->executables, &key);
-		if (*executable)
+		if (*executable && !executable_lacks_file(*executable))
 			return 0;
+		executable_unref(sync->executables, *executable);
 	}
 	err = mapped_file_open(sync->proc_root, process->pid, row, &fd, &key);
 	if (err == -EMFILE || err == -ENFILE) {
@@ -149,8 +152,7 @@ static void identify_anonymous(struct process_sync *sync, const struct process *
 	mapping->bias = text.bias;
 }
 
-/* Fills id and bias from the executable. */
-static int place_executable(struct process_mapping *mapping)
+int process_sync_place(struct process_mapping *mapping)
 {
 	const struct executable *executable = mapping->executable;
 
@@ -181,7 +183,7 @@ static void identify(struct process_sync *sync, const struct process *process,
 	else if (strcmp(row->path, "[vsyscall]") != 0)
 		identify_anonymous(sync, process, known, known_count, mapping);
 	if (!err && mapping->executable && !mapping->executable_id)
-		err = place_executable(mapping);
+		err = process_sync_place(mapping);
 	if (err)
 		log_debug("process %u: %s: %s", process->pid, row->path, error_text());
 }
@@ -192,6 +194,31 @@ static void release_mappings(struct process_sync *sync, struct process_mapping *
 	for (uint32_t i = 0; i < count; i++)
 		executable_unref(sync->executables, mappings[i].executable);
 	free(mappings);
+}
+
+static void note_left(struct process_sync *sync, struct process *process, uint64_t now_ns)
+{
+	for (uint32_t i = 0; process->runs_files && i < process->mapping_count; i++)
+		if (process->mappings[i].executable)
+			executable_note_left(sync->executables, process->mappings[i].executable,
+					     now_ns);
+	process->runs_files = false;
+}
+
+/* Takes @mappings over, in place of those it had. */
+static void set_mappings(struct process_sync *sync, struct process *process,
+			 struct process_mapping *mappings, uint32_t count)
+{
+	bool runs_files = !process->ended_ns;
+
+	for (uint32_t i = 0; runs_files && i < count; i++)
+		if (mappings[i].executable)
+			executable_note_run(sync->executables, mappings[i].executable);
+	note_left(sync, process, clock_monotonic_ns());
+	release_mappings(sync, process->mappings, process->mapping_count);
+	process->mappings = mappings;
+	process->mapping_count = count;
+	process->runs_files = runs_files;
 }
 
 static bool is_same_line(const struct process_mapping *mapping, const struct proc_mapping *row)
@@ -233,6 +260,7 @@ static int build_mappings(struct process_sync *sync, struct process *process,
 		if (k < known_count && is_same_line(&known[k], row) && !known[k].look_count &&
 		    (known[k].executable_id ||
 		     (known[k].is_requested && known == process->mappings)) &&
+		    !(known[k].executable && executable_lacks_file(known[k].executable)) &&
 		    (row->end <= touched->start || row->start >= touched->end)) {
 			mapping = known[k];
 			if (mapping.executable)
@@ -427,13 +455,19 @@ static void replace_rows(struct process_sync *sync, struct process *process,
 	process_table_finish_sync(sync->table, process, state, lost_rows, clock_monotonic_ns());
 }
 
+/* Whether a fork has mapped nothing by itself. */
+static bool is_like_parent(struct process_sync *sync, const struct process *process)
+{
+	return !mapping_log_may_have(sync->mapping_log, process->pid,
+				     process->stamp.start_time_ns);
+}
+
 /* Its own maps cannot be read (any more): what a fork has from its parent, as far as that is sure. */
 static bool inherit_rows(struct process_sync *sync, struct process *process)
 {
-	bool is_alike;
-	const struct process *parent = process_table_fork_parent(sync->table, process, &is_alike);
+	const struct process *parent = process_table_fork_parent(sync->table, process);
 
-	if (!parent || !is_alike)
+	if (!parent || !is_like_parent(sync, process))
 		return false;
 	process_attributes_inherit(sync->table, process, parent);
 	if (process->state == PROCESS_NEW) {
@@ -444,15 +478,76 @@ static bool inherit_rows(struct process_sync *sync, struct process *process)
 	return true;
 }
 
-static int sync_gone(struct process_sync *sync, struct process *process, int err)
+/* What was known of @mapping when the process was still there. */
+static void keep_known(struct process_sync *sync, const struct process *process,
+		       struct process_mapping *mapping)
+{
+	for (uint32_t i = 0; i < process->mapping_count; i++) {
+		const struct process_mapping *known = &process->mappings[i];
+
+		if (known->start != mapping->start || known->end != mapping->end ||
+		    known->offset != mapping->offset || known->inode != mapping->inode ||
+		    known->device_major != mapping->device_major ||
+		    known->device_minor != mapping->device_minor)
+			continue;
+		*mapping = *known;
+		if (mapping->executable)
+			executable_ref(sync->executables, mapping->executable);
+		return;
+	}
+}
+
+/* The same from what the side-band told of its mappings, in place of those that were read before it was gone. */
+static bool replay_rows(struct process_sync *sync, struct process *process)
+{
+	struct process_mapping *mappings;
+	struct mapping_table *rows;
+	uint32_t count;
+
+	if (!gone_process_list(sync, process, &mappings, &count))
+		return false;
+	for (uint32_t i = 0; i < count; i++)
+		if (!mappings[i].executable_id)
+			keep_known(sync, process, &mappings[i]);
+	rows = make_rows(mappings, count, false);
+	if (!rows) {
+		release_mappings(sync, mappings, count);
+		return false;
+	}
+	set_mappings(sync, process, mappings, count);
+	process_table_prepare_rows(sync->table, process, rows);
+	return true;
+}
+
+/* Its maps cannot be read; @err says why. */
+static int sync_failed(struct process_sync *sync, struct process *process, int err)
 {
 	enum process_state state = process->state;
 
 	metrics_add(METRIC_PROCESS_SYNCS_FAILED, 1);
 	if (state == PROCESS_NEW)
-		state = inherit_rows(sync, process) ? PROCESS_SYNCED : PROCESS_UNREADABLE;
+		state = PROCESS_UNREADABLE;
 	process_table_fail_sync(sync->table, process, state, clock_monotonic_ns());
 	return err;
+}
+
+/* It is gone: once all is known that happened to it, its rows are made from that. */
+static int sync_gone(struct process_sync *sync, struct process *process)
+{
+	bool is_first = process->state == PROCESS_NEW;
+
+	if (!process->gone_ns)
+		process->gone_ns = clock_monotonic_ns();
+	if (mapping_log_heard_until(sync->mapping_log) < process->gone_ns)
+		return -EAGAIN;
+	if (process->is_final)
+		return -ESRCH;
+	process->is_final = true;
+	if (!(is_first && inherit_rows(sync, process)) && !replay_rows(sync, process))
+		return sync_failed(sync, process, -ESRCH);
+	metrics_add(METRIC_PROCESS_SYNCS_FAILED, 1);
+	process_table_fail_sync(sync->table, process, PROCESS_SYNCED, clock_monotonic_ns());
+	return -ESRCH;
 }
 
 int process_sync_run(struct process_sync *sync, struct process *process,
@@ -465,32 +560,33 @@ int process_sync_run(struct process_sync *sync, struct process *process,
 	struct mapping_vector built = { 0 };
 	uint64_t begin_cpu_ns = clock_thread_cpu_ns();
 	struct mapping_table *rows;
-	bool is_alike;
 	int err;
 
 	metrics_add(METRIC_PROCESS_SYNCS, 1);
 	*has_changed = false;
 	process_table_begin_sync(sync->table, process, clock_monotonic_ns());
-	err = proc_maps_read(&maps, sync->proc_root, process->pid, PROC_MAPS_EXECUTABLE);
+	/* What is in /proc/PID now may be another one's. */
+	err = process->ended_ns ? -ESRCH :
+				  proc_maps_read(&maps, sync->proc_root, process->pid, PROC_MAPS_EXECUTABLE);
+	if (err == -ESRCH)
+		return sync_gone(sync, process);
 	if (err)
-		return sync_gone(sync, process, err);
+		return sync_failed(sync, process, err);
 	if (process->state == PROCESS_NEW)
-		parent = process_table_fork_parent(sync->table, process, &is_alike);
-	if (parent && is_alike)
+		parent = process_table_fork_parent(sync->table, process);
+	if (parent && is_like_parent(sync, process))
 		model = parent;
 	err = build_mappings(sync, process, &maps, touched, model->mappings, model->mapping_count,
 			     &built);
 	rows = err ? NULL : make_rows(built.items, built.count, false);
 	if (!rows) {
 		release_mappings(sync, built.items, built.count);
-		return sync_gone(sync, process, -ENOMEM);
+		return sync_failed(sync, process, -ENOMEM);
 	}
 	if (parent)
 		process_attributes_inherit(sync->table, process, parent);
 	process_attributes_read(sync->table, process, sync->proc_root, &maps, built.items);
-	release_mappings(sync, process->mappings, process->mapping_count);
-	process->mappings = built.items;
-	process->mapping_count = built.count;
+	set_mappings(sync, process, built.items, built.count);
 	if (parent)
 		attachments_inherit(&sync->attachments, process, parent);
 	if (model != process && mapping_table_equal(model->table, rows)) {
@@ -513,7 +609,8 @@ void process_sync_identified(struct process_sync *sync, struct process *process,
 
 	for (uint32_t i = 0; i < process->mapping_count && !mapping; i++)
 		if (process->mappings[i].start == start && process->mappings[i].inode == inode &&
-		    process->mappings[i].is_requested && !process->mappings[i].executable_id)
+		    process->mappings[i].is_requested && !process->mappings[i].executable_id &&
+		    !process->mappings[i].executable)
 			mapping = &process->mappings[i];
 	if (!mapping || !executable) {
 		executable_unref(sync->executables, executable);
@@ -523,8 +620,10 @@ void process_sync_identified(struct process_sync *sync, struct process *process,
 		return;
 	}
 	mapping->executable = executable;
+	if (process->runs_files)
+		executable_note_run(sync->executables, executable);
 	process_attributes_identified(sync->table, process, mapping);
-	if (place_executable(mapping))
+	if (process_sync_place(mapping))
 		return;
 	attachments_update(&sync->attachments, process, clock_monotonic_ns());
 	rows = make_rows(process->mappings, process->mapping_count, false);
@@ -554,6 +653,12 @@ void process_sync_republish(struct process_sync *sync, struct process *process)
 		publish(sync, process, process->table);
 }
 
+void process_sync_end(struct process_sync *sync, struct process *process, uint64_t now_ns)
+{
+	process_table_end(sync->table, process, now_ns);
+	note_left(sync, process, now_ns);
+}
+
 void process_sync_retire(struct process_sync *sync, struct process *process)
 {
 	if (!process->is_published)
@@ -568,7 +673,5 @@ void process_sync_release(struct process_sync *sync, struct process *process)
 {
 	process_sync_retire(sync, process);
 	attachments_release(&sync->attachments, process);
-	release_mappings(sync, process->mappings, process->mapping_count);
-	process->mappings = NULL;
-	process->mapping_count = 0;
+	set_mappings(sync, process, NULL, 0);
 }

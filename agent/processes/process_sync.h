@@ -18,6 +18,7 @@
 #include "agent/processes/attachments.h"
 #include "agent/processes/executable_cache.h"
 #include "agent/processes/local_devices.h"
+#include "agent/processes/mapping_log.h"
 #include "agent/processes/process.h"
 
 struct process_sync {
@@ -32,6 +33,8 @@ struct process_sync {
 	/** As struct attachments has it. */
 	void (*request_attach)(void *context, struct attach_request *request);
 	void *context;
+	/** Borrowed. */
+	struct mapping_log *mapping_log;
 	struct local_devices devices;
 	struct attachments attachments;
 	/** Rows of all processes on the kernel side. */
@@ -50,11 +53,15 @@ struct address_range {
 
 /**
  * Syncs and publishes @process; *@has_changed tells whether its rows did. -ESRCH: the process is
- * gone, and then it has the rows of the parent that it is a fork of, if that is certain, else those
- * it had. Others as reading maps says.
+ * gone, and then it has the rows of the parent that it is a fork of, if that is certain, else what the log
+ * of mappings tells, else those it had. -EAGAIN: it is gone, and what happened to it is not all known yet.
+ * Others as reading maps says.
  */
 int process_sync_run(struct process_sync *sync, struct process *process,
 		     const struct address_range *touched, bool *has_changed);
+
+/** Fills id and bias of @mapping from its executable. -ENOENT if that has no such part. */
+int process_sync_place(struct process_mapping *mapping);
 
 /**
  * The answer to request_file() for the mapping at @start with the inode @inode: @executable, a
@@ -71,6 +78,9 @@ void process_sync_doubt(struct process_sync *sync, struct process *process);
 
 /** Runtimes of @process changed: publishes it again, if it is published. */
 void process_sync_republish(struct process_sync *sync, struct process *process);
+
+/** Says that @process ended at @now_ns, if it had not before: it runs no files any more. */
+void process_sync_end(struct process_sync *sync, struct process *process, uint64_t now_ns);
 
 /** Takes the process out of the kernel side's maps. */
 void process_sync_retire(struct process_sync *sync, struct process *process);

@@ -46,6 +46,8 @@ enum {
 #define REPUBLISH_NS (50 * NS_PER_MS)
 #define PUBLISH_RETRY_NS (20 * NS_PER_MS)
 #define PUBLISH_GIVE_UP_NS NS_PER_SECOND
+/* What happened to a process that is gone is heard of a little later. */
+#define GONE_RETRY_NS (5 * NS_PER_MS)
 #define SYNC_DELAY_MAX_NS (10 * NS_PER_SECOND)
 /* Losing events over and over must not have us read all maps over and over. */
 #define EVERYTHING_PAUSE_NS (100 * NS_PER_MS)
@@ -136,6 +138,7 @@ static void end_older(struct sync_loop *loop, struct process *process, uint64_t 
 
 	if (!older)
 		return;
+	process_sync_end(&loop->sync, older, now_ns);
 	process_sync_retire(&loop->sync, older);
 	if (older->read_ns && !older->is_settled && now_ns - older->read_ns < DOUBT_NS)
 		process_sync_doubt(&loop->sync, older);
@@ -148,7 +151,7 @@ static void end_older(struct sync_loop *loop, struct process *process, uint64_t 
 }
 
 static struct process *add(struct sync_loop *loop, uint32_t pid, const struct process_stamp *stamp,
-			   const char *comm, uint64_t now_ns)
+			   uint64_t now_ns)
 {
 	struct process_table *table = loop->sync.table;
 	struct process *process = process_table_find(table, pid, stamp);
@@ -157,7 +160,7 @@ static struct process *add(struct sync_loop *loop, uint32_t pid, const struct pr
 		return process;
 	if (table->processes.count >= TABLE_MAX_PROCESSES)
 		make_room(loop);
-	process = process_table_add(table, pid, stamp, comm, now_ns);
+	process = process_table_add(table, pid, stamp, now_ns);
 	if (process)
 		end_older(loop, process, now_ns);
 	metrics_set(METRIC_PROCESSES, table->processes.count);
@@ -166,7 +169,7 @@ static struct process *add(struct sync_loop *loop, uint32_t pid, const struct pr
 
 void sync_loop_add_task(struct sync_loop *loop, const struct task_snapshot *task, uint64_t now_ns)
 {
-	if (!task->is_kernel_thread && add(loop, task->pid, &task->stamp, task->comm, now_ns))
+	if (!task->is_kernel_thread && add(loop, task->pid, &task->stamp, now_ns))
 		schedule(loop, task->pid, SYNC_MAPPINGS, now_ns);
 }
 
@@ -181,6 +184,30 @@ static uint64_t sync_pause_end(const struct sync_loop *loop, const struct proces
 
 /* --- events --- */
 
+/* One that was never sampled has nothing to wait for. */
+static void end_process(struct sync_loop *loop, const struct process_notice *notice, uint64_t now_ns)
+{
+	struct process *process =
+		process_table_find(loop->sync.table, notice->pid, &notice->stamp);
+
+	if (!process)
+		return;
+	if (process->state == PROCESS_NEW && !process->is_sampled)
+		remove_process(loop, process);
+	else
+		process_sync_end(&loop->sync, process, now_ns);
+}
+
+/* What is known of the parent is true of a fork as well. */
+static void keep_parent(struct sync_loop *loop, const struct process *child)
+{
+	struct process *parent =
+		child->is_fork ? process_table_current(loop->sync.table, child->parent_pid) : NULL;
+
+	if (parent)
+		parent->is_sampled = true;
+}
+
 static void handle_notice(struct sync_loop *loop, const struct process_notice *notice,
 			  uint64_t now_ns)
 {
@@ -188,23 +215,25 @@ static void handle_notice(struct sync_loop *loop, const struct process_notice *n
 	uint64_t due_ns;
 
 	if (notice->type == NOTICE_EXIT) {
-		process = process_table_find(loop->sync.table, notice->pid, &notice->stamp);
-		if (process)
-			process_table_end(loop->sync.table, process, now_ns);
+		end_process(loop, notice, now_ns);
 		return;
 	}
-	process = add(loop, notice->pid, &notice->stamp, notice->comm, now_ns);
+	process = add(loop, notice->pid, &notice->stamp, now_ns);
 	if (!process)
 		return;
+	if (notice->type != NOTICE_EXEC) {
+		process->is_sampled = true;
+		process->parent_pid = notice->parent_pid;
+		process->is_fork = notice->is_fork;
+		keep_parent(loop, process);
+	}
 	switch (notice->type) {
 	case NOTICE_EXEC:
-		/*
-		 * At once, since it may end soon; it is published by a second sync. Only by that
-		 * one when syncs cost too much already.
-		 */
-		process->publish_after_ns = now_ns + EXEC_DELAY_NS;
-		schedule(loop, notice->pid, SYNC_MAPPINGS,
-			 loop->pause_percent > 100 ? process->publish_after_ns : now_ns);
+		/* Heard of late, with the next samples: most processes of a build have ended by then. */
+		process->exec_ns = notice->time_ns;
+		process->code_address = notice->address;
+		process->publish_after_ns = notice->time_ns + EXEC_DELAY_NS;
+		schedule(loop, notice->pid, SYNC_MAPPINGS, process->publish_after_ns);
 		break;
 	case NOTICE_UNKNOWN_ADDRESS:
 		due_ns = sync_pause_end(loop, process, SYNC_SHARE);
@@ -352,6 +381,19 @@ static uint64_t publish_time(const struct process *process, uint64_t now_ns)
 	return now_ns + PUBLISH_RETRY_NS;
 }
 
+/* Programs before @process in its pid that were sampled and not read; false if that is too early. */
+static bool sync_older(struct sync_loop *loop, struct process *process)
+{
+	const struct address_range nothing = { .start = UINT64_MAX };
+	bool has_changed, is_done = true;
+
+	while ((process = process->older))
+		if (process->state == PROCESS_NEW && process->is_sampled)
+			is_done &= process_sync_run(&loop->sync, process, &nothing, &has_changed) !=
+				   -EAGAIN;
+	return is_done;
+}
+
 static void run_sync(struct sync_loop *loop, const struct scheduled_sync *entry, uint64_t now_ns)
 {
 	struct process *process = process_table_current(loop->sync.table, entry->pid);
@@ -365,7 +407,13 @@ static void run_sync(struct sync_loop *loop, const struct scheduled_sync *entry,
 	if (!process)
 		return;
 	is_first = process->state == PROCESS_NEW;
-	if (process->ended_ns && !is_first) {
+	if (!sync_older(loop, process))
+		schedule(loop, entry->pid, SYNC_OLDER, now_ns + GONE_RETRY_NS);
+	if (entry->reasons == SYNC_OLDER)
+		return;
+	/* Of one that has ended what was read may be half of it. */
+	if (process->ended_ns && !is_first &&
+	    (process->is_final || !(entry->reasons & SYNC_UNKNOWN_ADDRESS))) {
 		/* If it is not over after all, its next notice comes when it is forgotten. */
 		if (entry->reasons & (SYNC_UNKNOWN_PROCESS | SYNC_UNKNOWN_ADDRESS))
 			schedule(loop, entry->pid, SYNC_REARM, now_ns + PROCESS_GRACE_NS);
@@ -379,8 +427,12 @@ static void run_sync(struct sync_loop *loop, const struct scheduled_sync *entry,
 	if (!is_first)
 		loop->resync_cost_ns += process->sync_cost_ns;
 	/* Its notice came before this one, or was lost. */
-	if (err == -ESRCH)
-		process_table_end(loop->sync.table, process, now_ns);
+	if (err == -ESRCH || err == -EAGAIN)
+		process_sync_end(&loop->sync, process, now_ns);
+	if (err == -EAGAIN) {
+		schedule(loop, entry->pid, entry->reasons, now_ns + GONE_RETRY_NS);
+		return;
+	}
 	if (!err && process->is_partial)
 		schedule(loop, entry->pid, SYNC_MAPPINGS,
 			 sync_pause_end(loop, process, SYNC_SHARE));
@@ -427,7 +479,7 @@ static void expire(struct sync_loop *loop, uint64_t now_ns)
 
 		if (!process->ended_ns && process->pid % SEARCH_TICKS == loop->tick_count &&
 		    is_gone(loop, process))
-			process_table_end(loop->sync.table, process, now_ns);
+			process_sync_end(&loop->sync, process, now_ns);
 		if (!process->ended_ns)
 			continue;
 		if (now_ns > process->ended_ns + PROCESS_GRACE_NS)
@@ -477,6 +529,7 @@ void sync_loop_tick(struct sync_loop *loop, uint64_t now_ns)
 
 	if (loop->has_lost && now_ns >= loop->next_everything_ns)
 		sync_everything(loop, now_ns);
+	executable_cache_close_files(loop->sync.executables, now_ns);
 	if (now_ns < loop->next_tick_ns)
 		return;
 	loop->next_tick_ns = now_ns + TICK_NS;
@@ -504,6 +557,8 @@ uint64_t sync_loop_next_due(const struct sync_loop *loop)
 		due_ns = rearm_ns;
 	if (loop->has_lost && loop->next_everything_ns < due_ns)
 		due_ns = loop->next_everything_ns;
+	if (executable_cache_next_close(loop->sync.executables) < due_ns)
+		due_ns = executable_cache_next_close(loop->sync.executables);
 	return loop->next_tick_ns < due_ns ? loop->next_tick_ns : due_ns;
 }
 

@@ -4,10 +4,10 @@
  * process is over. No thread and no clock of its own: the process manager calls it, tests too.
  *
  *	unknown process		it is added and synced at once
- *	exec			synced at once, and published once the program has mapped its libraries
+ *	exec			synced and published once the program has mapped its libraries
  *	mapping			synced a moment later, so that the libraries of a start come together
  *	unknown address		synced; while that finds nothing new, asked for ever more rarely
- *	exit			stays for a while, for samples that are still on their way
+ *	exit			if it was sampled it stays for a while, for samples still on their way
  *	events lost		every process is synced, every notice armed again
  *
  * Syncs of processes that were synced before are spaced out when all together they take more than

@@ -26,6 +26,8 @@ enum sync_reason {
 	SYNC_REARM = 1 << 3,
 	/** Not a sync: a runtime may be attached to (attachments.h). */
 	SYNC_ATTACH = 1 << 4,
+	/** Not of the process itself, but of the programs before it in its pid. */
+	SYNC_OLDER = 1 << 5,
 };
 
 struct scheduled_sync {

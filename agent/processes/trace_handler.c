@@ -24,9 +24,12 @@
 enum {
 	/* Executables whose rows one walk may look at. */
 	LENT_ROWS_MAX = 256,
+	/* Walks that go on may wait while there are no more of all, and of their process. */
+	RESUMED_SAMPLES_MAX = FIRST_SAMPLES_MAX / 2,
+	RESUMED_OF_PROCESS_MAX = 16,
 };
 
-/* Traces that no sample had for so long leave the cache, and with them binaries and descriptors. */
+/* Traces that no sample had for so long leave the cache, and with them binaries. */
 #define TRACE_AGE_NS (30 * NS_PER_SECOND)
 
 /* Hashed together with the hash of the words. No padding. */
@@ -224,13 +227,13 @@ static const struct label_set *read_labels(struct trace_handler *handler,
 static void report(struct trace_handler *handler, const struct trace_record *record,
 		   const struct process_view *view, struct trace *trace, bool was_known)
 {
-	char thread_comm[COMM_BYTES];
+	char thread_comm[COMM_BYTES], process_comm[COMM_BYTES];
 	struct sample_context context = {
 		.time_ns = record->time_ns,
 		.pid = record->pid,
 		.tid = record->tid,
 		.cpu = record->cpu,
-		.process_comm = view->comm,
+		.process_comm = process_comm,
 		.thread_comm = thread_comm,
 		.process = view->info,
 		.labels = read_labels(handler, record, view),
@@ -239,9 +242,8 @@ static void report(struct trace_handler *handler, const struct trace_record *rec
 
 	memcpy(thread_comm, record->comm, COMM_BYTES);
 	thread_comm[COMM_BYTES - 1] = '\0';
-	/* The leader's own samples say what its comm was at that moment. */
-	if (record->pid == record->tid || record->flags & RECORD_KERNEL_THREAD)
-		context.process_comm = thread_comm;
+	memcpy(process_comm, record->process_comm, COMM_BYTES);
+	process_comm[COMM_BYTES - 1] = '\0';
 	handler->config.reporter->ops->report(handler->config.reporter, trace, &context);
 }
 
@@ -268,7 +270,8 @@ static void handle_stack(struct trace_handler *handler, const struct trace_recor
 		metrics_add(METRIC_SAMPLES_MALFORMED, 1);
 		return;
 	}
-	was_known = record->type == RECORD_TRACE && shape.error != UNWIND_UNKNOWN_PROCESS;
+	was_known = (record->type == RECORD_TRACE || record->flags & RECORD_RESUMED) &&
+		    shape.error != UNWIND_UNKNOWN_PROCESS;
 	if (shape.trusted_words < count) {
 		if (words != handler->words)
 			memcpy(handler->words, words, shape.trusted_words * sizeof(*words));
@@ -285,8 +288,10 @@ static void handle_stack(struct trace_handler *handler, const struct trace_recor
 	/* Stacks that end where rows are not loaded yet are soon longer: not worth keeping. */
 	trace = find_trace(handler, record, view, &stack, names_state,
 			   shape.error != UNWIND_NOT_LOADED);
-	if (!trace)
+	if (!trace) {
+		metrics_add(METRIC_SAMPLES_DROPPED, 1);
 		return;
+	}
 	report(handler, record, view, trace, was_known);
 	trace_unref(trace);
 }
@@ -310,15 +315,31 @@ static const struct stack_deltas *lend_rows(void *context, uint64_t executable_i
 	return lent.deltas;
 }
 
-/* Appends the user frames to the @count kernel words in handler->words; returns all. */
+/* Whether a walk that goes on for want of rows begins with the frame that had none, behind the words so far. */
+static bool goes_on_there(const struct first_sample *sample, const uint64_t *words, uint32_t count)
+{
+	const __u64 *wanted = sample->words + sample->record.word_count;
+
+	if (!(sample->record.flags & RECORD_RESUMED) || sample->unknown & FIRST_UNKNOWN_MAPPING)
+		return true;
+	return count >= RESUMED_FRAME_WORDS && frame_kind(words[0]) == frame_kind(wanted[0]) &&
+	       frame_address(words[0]) == frame_address(wanted[0]) && words[1] == wanted[1];
+}
+
+/* Appends the user frames to the @count words in handler->words, frames so far; returns all. */
 static uint32_t walk_first(struct trace_handler *handler, const struct first_sample *sample,
 			   const struct process_view *view, uint32_t count, uint8_t *flags)
 {
 	struct first_unwinder *unwinder = handler->config.first_unwinder;
 	bool reached_end = false;
+	uint32_t before = count;
 
 	if (sample->record.flags & RECORD_KERNEL_THREAD)
 		return count;
+	if (view->has_lost_rows) {
+		handler->words[count] = frame_word(FRAME_ERROR, UNWIND_REPLACED, 0);
+		return count + 1;
+	}
 	if (unwinder && view->rows && view->state == PROCESS_SYNCED &&
 	    (view->is_settled || !view->is_superseded)) {
 		const struct first_tables tables = {
@@ -333,6 +354,10 @@ static uint32_t walk_first(struct trace_handler *handler, const struct first_sam
 		while (handler->lent_count)
 			executable_rows_return(handler->config.executables,
 					       handler->lent[--handler->lent_count].kept);
+		if (!goes_on_there(sample, handler->words + before, count - before)) {
+			handler->words[before] = frame_word(FRAME_ERROR, UNWIND_REPLACED, 0);
+			return before + 1;
+		}
 		if (reached_end)
 			*flags |= RECORD_REACHED_END;
 		return count;
@@ -357,12 +382,16 @@ static bool rows_are_loading(struct trace_handler *handler, const struct mapping
  * Whether all that will be known of the process is known. Its maps may have been read after an exec
  * that was not heard of yet; then they are withdrawn when it is.
  */
-static bool is_settled(struct trace_handler *handler, struct process_view *view)
+static bool is_settled(struct trace_handler *handler, const struct first_sample *sample,
+		       struct process_view *view)
 {
 	if (!view->process || view->state == PROCESS_NEW)
 		return false;
 	if (!handler->config.first_unwinder || view->state == PROCESS_UNREADABLE)
 		return true;
+	/* The kernel side has asked for another look at its maps. */
+	if (sample->unknown & FIRST_UNKNOWN_MAPPING && view->read_ns < sample->record.time_ns)
+		return false;
 	if (view->is_outdated || rows_are_loading(handler, view->rows))
 		return false;
 	if (!view->is_settled && !view->is_superseded &&
@@ -387,10 +416,10 @@ static bool ends_at_loading_rows(struct trace_handler *handler, const struct pro
 static bool handle_first(struct trace_handler *handler, const struct first_sample *sample,
 			 const struct process_view *view, bool is_last_try)
 {
-	uint32_t count = sample->record.kernel_word_count;
+	uint32_t count = sample->record.word_count;
 	uint8_t flags = sample->record.flags;
 
-	memcpy(handler->words, sample->kernel_words, count * sizeof(uint64_t));
+	memcpy(handler->words, sample->words, count * sizeof(uint64_t));
 	count = walk_first(handler, sample, view, count, &flags);
 	if (!is_last_try && ends_at_loading_rows(handler, view, count))
 		return false;
@@ -424,6 +453,7 @@ static bool handle_fork(struct trace_handler *handler, const struct trace_record
 
 static bool try_waiting(void *context, const struct trace_record *record, bool is_last_try)
 {
+	const struct first_sample *first = (const struct first_sample *)record;
 	struct trace_handler *handler = context;
 	struct process_view view;
 	bool is_done;
@@ -433,18 +463,30 @@ static bool try_waiting(void *context, const struct trace_record *record, bool i
 	if (record->type == RECORD_TRACE)
 		is_done = handle_fork(handler, record, &view, is_last_try);
 	else
-		is_done = (is_last_try || is_settled(handler, &view)) &&
-			  handle_first(handler, (const struct first_sample *)record, &view,
-				       is_last_try);
+		is_done = (is_last_try || is_settled(handler, first, &view)) &&
+			  handle_first(handler, first, &view, is_last_try);
 	process_view_release(handler->config.table, &view);
 	return is_done;
+}
+
+/* A process of which nothing more will be known must not take the room of the others. */
+static bool may_wait(const struct trace_handler *handler, const struct trace_record *record)
+{
+	return !(record->flags & RECORD_RESUMED) ||
+	       (handler->first.count < RESUMED_SAMPLES_MAX &&
+		first_samples_count_of(&handler->first, record->pid) < RESUMED_OF_PROCESS_MAX);
 }
 
 static void wait_for_process(struct trace_handler *handler, const struct trace_record *record,
 			     size_t bytes)
 {
-	if (first_samples_add(&handler->first, record, bytes,
-			      handler->now_ns + FIRST_SAMPLE_WAIT_NS))
+	const struct first_sample *first = (const struct first_sample *)record;
+	bool waits_for_rows = record->type == RECORD_FIRST && record->flags & RECORD_RESUMED &&
+			      !(first->unknown & FIRST_UNKNOWN_MAPPING);
+	uint64_t wait_ns = waits_for_rows ? ROWS_WAIT_NS : FIRST_SAMPLE_WAIT_NS;
+
+	if (!may_wait(handler, record) ||
+	    first_samples_add(&handler->first, record, bytes, handler->now_ns + wait_ns))
 		try_waiting(handler, record, true);
 }
 
@@ -454,7 +496,8 @@ static bool first_is_malformed(const struct first_sample *sample, size_t bytes)
 
 	return bytes < head_bytes || sample->stack_bytes > bytes - head_bytes ||
 	       sample->stack_bytes > FIRST_STACK_MAX_BYTES ||
-	       sample->record.kernel_word_count > KERNEL_FRAMES_MAX;
+	       sample->record.kernel_word_count > sample->record.word_count ||
+	       sample->record.word_count > FIRST_MAX_WORDS - RESUMED_FRAME_WORDS;
 }
 
 static void take_first(struct trace_handler *handler, const struct first_sample *sample,
@@ -511,6 +554,11 @@ void trace_handler_handle(struct trace_handler *handler, const struct trace_reco
 		take_first(handler, (const struct first_sample *)record, bytes);
 	else
 		metrics_add(METRIC_SAMPLES_MALFORMED, 1);
+}
+
+void trace_handler_finish(struct trace_handler *handler)
+{
+	first_samples_try(&handler->first, UINT64_MAX, try_waiting, handler);
 }
 
 void trace_handler_tick(struct trace_handler *handler, uint64_t now_ns)

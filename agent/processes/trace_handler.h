@@ -34,6 +34,8 @@ enum {
 
 /** How long a first sample waits at most for its process. */
 #define FIRST_SAMPLE_WAIT_NS (300 * NS_PER_MS)
+/** And how long a walk that is to go on waits for the rows of a file, which may be large. */
+#define ROWS_WAIT_NS (3 * NS_PER_SECOND)
 
 /** All borrowed. */
 struct trace_handler_config {
@@ -59,6 +61,9 @@ void trace_handler_handle(struct trace_handler *handler, const struct trace_reco
 
 /** To be called every few milliseconds while first samples wait, and now and then otherwise. */
 void trace_handler_tick(struct trace_handler *handler, uint64_t now_ns);
+
+/** At the end: first samples that wait are converted and reported with what is known now. */
+void trace_handler_finish(struct trace_handler *handler);
 
 /** First samples that wait. */
 uint32_t trace_handler_waiting_count(const struct trace_handler *handler);

@@ -57,7 +57,8 @@ bool event_reader_is_well_formed(const struct trace_record *record, size_t bytes
 		return bytes >= offsetof(struct first_sample, stack) &&
 		       first->stack_bytes <= FIRST_STACK_MAX_BYTES &&
 		       bytes == offsetof(struct first_sample, stack) + first->stack_bytes &&
-		       record->kernel_word_count <= KERNEL_FRAMES_MAX;
+		       record->kernel_word_count <= record->word_count &&
+		       record->word_count <= FIRST_MAX_WORDS - RESUMED_FRAME_WORDS;
 	default:
 		return false;
 	}
@@ -159,12 +160,14 @@ void event_reader_drain(struct event_reader *reader)
 	 * ring by now: drained first, it is handed out first (a fork before the notice that nothing
 	 * is known of it). Later ones wait for the next round.
 	 */
+	uint64_t begin_ns = clock_monotonic_ns();
 	uint64_t samples_end = ring_reader_end(&reader->samples);
 	uint64_t notices_end = ring_reader_end(&reader->notices);
 
 	if (reader->side_band)
 		side_band_drain(reader->side_band, &reader->handler);
 	ring_reader_consume(&reader->notices, notices_end, on_notice, reader);
+	reader->handler.news_end(reader->handler.context, begin_ns);
 	ring_reader_consume(&reader->samples, samples_end, on_sample, reader);
 }
 
@@ -187,12 +190,14 @@ int event_reader_run(struct event_reader *reader)
 	struct urgent_thread urgency;
 	bool is_stopped = false;
 
-	/* Notices must overtake the short-lived processes that they are about. */
+	/* Notices of samples must overtake the short-lived processes that they are about. */
 	urgent_thread_init(&urgency, THREAD_NICE);
 
 	while (!is_stopped) {
 		/* Samples wake us only when their ring fills up. */
-		int pause_ms = read_pace_interval(&reader->pace, metrics_read(METRIC_FRAMES_GONE),
+		int pause_ms = read_pace_interval(&reader->pace,
+						  metrics_read(METRIC_FRAMES_GONE) +
+							  metrics_read(METRIC_MAPPINGS_REPLACED),
 						  metrics_read(METRIC_SAMPLES_RECEIVED),
 						  clock_monotonic_ns());
 		int count = epoll_wait(reader->epoll_fd, ready, 4, pause_ms);

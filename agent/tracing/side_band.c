@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <time.h>
 #include <unistd.h>
@@ -16,9 +17,12 @@
 
 /*
  * A busy build maps a few thousand files per second and CPU, at some 130 bytes each: enough for a
- * tenth of a second without a reader.
+ * tenth of a second without a reader, which is woken when a ring is a quarter full.
  */
-enum { RING_BYTES = 128 * 1024 };
+enum {
+	RING_BYTES = 128 * 1024,
+	WAKE_UP_BYTES = RING_BYTES / 4,
+};
 
 struct side_band {
 	struct cpu_events events;
@@ -27,6 +31,12 @@ struct side_band {
 	bool has_new_cpu;
 	/* For records that wrap. */
 	struct perf_ring_record scratch;
+	/* The record before, of a size that most have; size 0: none. It came again since it was handed out. */
+	struct last_record {
+		uint16_t size;
+		bool is_repeated;
+		_Alignas(uint64_t) uint8_t bytes[256];
+	} last;
 };
 
 static int event_opened(void *context, struct cpu_event *event)
@@ -90,12 +100,9 @@ int side_band_create(struct side_band **out)
 		/* Without mmap_data: executable mappings only. */
 		.mmap = 1,
 		.mmap2 = 1,
-		.task = 1,
-		.comm = 1,
-		.comm_exec = 1,
-		/* In bytes, so: with every record. wakeup_events would count samples only. */
+		/* A reader that was woken for each record would slow down whoever maps something. */
 		.watermark = 1,
-		.wakeup_watermark = 1,
+		.wakeup_watermark = WAKE_UP_BYTES,
 	};
 	side_band->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (side_band->epoll_fd < 0)
@@ -126,6 +133,51 @@ int side_band_fd(const struct side_band *side_band)
 	return side_band->epoll_fd;
 }
 
+static uint32_t hand_out(const struct perf_event_header *record, const struct event_handler *handler)
+{
+	struct side_band_event event;
+	uint64_t lost_count;
+
+	if (side_band_record_parse(record, &event, &lost_count))
+		return 0;
+	metrics_add(METRIC_SIDE_BAND_LOST, lost_count);
+	handler->side_band(handler->context, &event);
+	return 1;
+}
+
+/* The last one of several that say the same. */
+static uint32_t hand_out_repeated(struct last_record *last, const struct event_handler *handler)
+{
+	if (!last->is_repeated)
+		return 0;
+	last->is_repeated = false;
+	return hand_out((const void *)last->bytes, handler);
+}
+
+/* Whether @record says what the one before it said, but for the time, which is at its end. */
+static bool repeats(const struct last_record *last, const struct perf_event_header *record)
+{
+	return last->size == record->size && record->type == PERF_RECORD_MMAP2 &&
+	       !memcmp(last->bytes, record, record->size - sizeof(uint64_t));
+}
+
+/*
+ * A program that maps and unmaps the same file, or changes protections, as fast as it can, makes the same
+ * record again and again: of those that follow each other the first and the last are handed out.
+ */
+static uint32_t take_record(struct side_band *side_band, const struct perf_event_header *record,
+			    const struct event_handler *handler)
+{
+	struct last_record *last = &side_band->last;
+	bool is_repeated = repeats(last, record);
+	uint32_t count = is_repeated ? 0 : hand_out_repeated(last, handler);
+
+	last->is_repeated = is_repeated;
+	last->size = record->size <= sizeof(last->bytes) ? record->size : 0;
+	memcpy(last->bytes, record, last->size);
+	return is_repeated ? 0 : count + hand_out(record, handler);
+}
+
 static uint32_t drain_ring(struct side_band *side_band, struct perf_ring *ring,
 			   const struct event_handler *handler)
 {
@@ -133,18 +185,13 @@ static uint32_t drain_ring(struct side_band *side_band, struct perf_ring *ring,
 	const struct perf_event_header *record;
 	uint32_t count = 0;
 
+	/* What was read in an earlier round may have been acted on. */
+	side_band->last.size = 0;
 	while ((record = perf_ring_next(ring, end, &side_band->scratch))) {
-		struct side_band_event event;
-		uint64_t lost_count;
-
-		if (!side_band_record_parse(record, &event, &lost_count)) {
-			metrics_add(METRIC_SIDE_BAND_LOST, lost_count);
-			handler->side_band(handler->context, &event);
-			count++;
-		}
+		count += take_record(side_band, record, handler);
 		perf_ring_advance(ring, record);
 	}
-	return count;
+	return count + hand_out_repeated(&side_band->last, handler);
 }
 
 uint32_t side_band_drain(struct side_band *side_band, const struct event_handler *handler)

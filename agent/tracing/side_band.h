@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * News of mappings, forks and names from perf's side-band: one PERF_COUNT_SW_DUMMY event with its
- * own mmapped ring per online CPU. It reports every new executable mapping, so that a library
+ * News of mappings from perf's side-band: one PERF_COUNT_SW_DUMMY event with its own mmapped ring per
+ * online CPU. It reports every new executable mapping, so that a library
  * replaced at the same address is noticed; munmap and mremap are not reported by the kernel.
  * Record formats: perf_event_open(2), include/uapi/linux/perf_event.h.
  *
@@ -21,7 +21,7 @@ struct side_band;
 int side_band_create(struct side_band **side_band);
 void side_band_destroy(struct side_band *side_band);
 
-/** A descriptor that is readable (epoll) when there is something to drain. */
+/** A descriptor that is readable (epoll) when there is much to drain. */
 int side_band_fd(const struct side_band *side_band);
 
 /**

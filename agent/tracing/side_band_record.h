@@ -12,10 +12,9 @@
 #include "agent/base/events.h"
 
 /**
- * Fills @event, whose comm is borrowed from @record, and *@lost_count with the number of records
+ * Fills @event, whose path is borrowed from @record, and *@lost_count with the number of records
  * that a PERF_RECORD_LOST stands for, else 0. Returns 0; -ENOENT for records that nobody asks for
- * (exits, comms of single threads, tasks outside the agent's pid namespace); -EBADMSG for one that
- * is too short.
+ * (mappings of data, tasks outside the agent's pid namespace); -EBADMSG for one that is too short.
  */
 int side_band_record_parse(const struct perf_event_header *record, struct side_band_event *event,
 			   uint64_t *lost_count);

@@ -206,7 +206,7 @@ int walk_printer_print(struct walk_printer *printer, uint32_t tid, const struct 
 {
 	struct first_tables tables = address_space_tables(space);
 	struct emulated_start start = {
-		.is_system_call = set->is_system_call,
+		.frame_flags = set->is_system_call ? FRAME_RETURN_ADDRESS : 0,
 		.thread_pointer = set->thread_pointer,
 	};
 	int err;

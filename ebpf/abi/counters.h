@@ -21,6 +21,7 @@
 	X(KERNEL_THREAD, "samples", "samples of kernel threads")                                   \
 	X(REACHED_END, "samples", "user walks that reached the outermost frame")                   \
 	X(FIRST, "samples", "samples of processes that were not known yet")                        \
+	X(RESUMED, "samples", "samples whose walk goes on in user space")                          \
 	X(USER_FRAMES, "frames", "user frames walked")                                             \
 	X(KERNEL_FRAMES, "frames", "kernel frames walked")                                         \
 	X(NOTICES, "notices", "process notices put on their ring")                                 \

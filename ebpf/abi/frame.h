@@ -107,23 +107,21 @@ enum unwind_error {
 	UNWIND_NO_REGISTERS = 12,
 	/** A table in a BPF map contradicts itself: a bug, or it is being replaced. */
 	UNWIND_BAD_TABLE = 13,
-	/** The task has given up its memory: it exits, or is between two programs in execve. */
-	UNWIND_NO_MEMORY = 14,
 	/**
 	 * A file of the process was replaced by another just before the sample; what follows may
 	 * have been walked with the tables of the old one. Set by user space.
 	 */
-	UNWIND_REPLACED = 15,
+	UNWIND_REPLACED = 14,
 	/**
 	 * The interpreter's state of this thread was not found: its frames are left out of the walk,
 	 * which goes on.
 	 */
-	UNWIND_INTERPRETER_THREAD = 16,
+	UNWIND_INTERPRETER_THREAD = 15,
 	/** Interpreted frames are missing here: their chain could not be followed. The walk goes on. */
-	UNWIND_INTERPRETER_FRAMES = 17,
+	UNWIND_INTERPRETER_FRAMES = 16,
 	/** A runtime went to another stack here, and the one it came from was not found. */
-	UNWIND_STACK_SWITCH = 18,
-	UNWIND_ERROR_COUNT = 19,
+	UNWIND_STACK_SWITCH = 17,
+	UNWIND_ERROR_COUNT = 18,
 };
 
 static inline __u64 frame_word(__u8 kind, __u8 flags, __u64 address)

@@ -98,16 +98,16 @@ struct process_notice {
 	__u32 type;
 	__u32 pid;
 	struct process_stamp stamp;
-	/** The pc for NOTICE_UNKNOWN_ADDRESS, else 0. */
+	/** CLOCK_MONOTONIC, ns. */
+	__u64 time_ns;
+	/** The pc for NOTICE_UNKNOWN_ADDRESS, where the program's code starts for NOTICE_EXEC, else 0. */
 	__u64 address;
-	/** The real parent's pid. */
+	/** The real parent's pid, and 1 if the process is a fork of it and both run what one exec began. */
 	__u32 parent_pid;
-	__u32 reserved;
-	/** Of the leader. */
-	char comm[COMM_BYTES];
+	__u32 is_fork;
 };
 
-_Static_assert(sizeof(struct process_notice) == 56, "struct process_notice is ABI");
+_Static_assert(sizeof(struct process_notice) == 48, "struct process_notice is ABI");
 
 /** Value of the hash `notified`: what was last sent for a pid. */
 struct notified {
@@ -119,14 +119,11 @@ struct notified {
 /** What the program iter/task writes for each thread group leader, one after the other. */
 struct task_snapshot {
 	__u32 pid;
-	__u32 parent_pid;
-	struct process_stamp stamp;
 	/** 1 for kernel threads: they never get an entry. */
 	__u32 is_kernel_thread;
-	__u32 reserved;
-	char comm[COMM_BYTES];
+	struct process_stamp stamp;
 };
 
-_Static_assert(sizeof(struct task_snapshot) == 48, "struct task_snapshot is ABI");
+_Static_assert(sizeof(struct task_snapshot) == 24, "struct task_snapshot is ABI");
 
 #endif

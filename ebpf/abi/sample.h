@@ -5,10 +5,11 @@
  * RECORD_TRACE: struct trace_record, then word_count words of frames (abi/frame.h), kernel frames
  * first, leaf first, then label_bytes of labels, each a struct sample_label.
  *
- * RECORD_FIRST: struct first_sample, cut behind stack_bytes of its stack. It is sent for samples of
- * a process without a valid entry, but for forks whose parent's entry does (RECORD_PARENT_ENTRY): its
- * kernel frames, its registers and the top of its stack, which user space unwinds with the same
- * unwinder source once it has read the process's maps.
+ * RECORD_FIRST: struct first_sample, cut behind stack_bytes of its stack: a walk that user space is to
+ * go on with, by the same unwinder source, once it knows what was missing. It has the frames so far, the
+ * registers there and the top of the stack. It is sent for samples of a process without a valid entry,
+ * but for forks whose parent's entry does (RECORD_PARENT_ENTRY), and for those that came to a file whose
+ * rows are not loaded yet, or to an address that was mapped lately (RECORD_RESUMED).
  *
  * A record stands in the ring as it was in the state of its CPU: user space trusts its shape, since
  * the kernel side wrote it, but nothing that came out of the process (stack, registers, comm).
@@ -25,6 +26,10 @@ enum {
 	/** Words of the longest trace: kernel frames, native user frames, one error frame. */
 	TRACE_MAX_WORDS = KERNEL_FRAMES_MAX + 2 * USER_FRAMES_MAX + 1,
 	FIRST_STACK_MAX_BYTES = 16384,
+	/** Kernel frames, and user frames of a walk that goes on. */
+	FIRST_MAX_WORDS = KERNEL_FRAMES_MAX + 2 * 256,
+	/** Words of the native frame at which a walk stopped for want of rows. */
+	RESUMED_FRAME_WORDS = 2,
 	/**
 	 * Of it, below sp: a function that is about to return has taken registers from there, and its
 	 * unwind rules still say so. x86-64's red zone, in which no signal handler writes.
@@ -62,6 +67,18 @@ enum record_flag {
 	 * turn out to be its parent's.
 	 */
 	RECORD_PARENT_ENTRY = 1 << 4,
+	/** Of RECORD_FIRST: the walk began, and stopped for want of rows or mappings. */
+	RECORD_RESUMED = 1 << 5,
+};
+
+/** What the walk does not know where it goes on. */
+enum first_unknown {
+	/** All registers but pc, sp, fp and rbx. */
+	FIRST_UNKNOWN_REGISTERS = 1 << 0,
+	FIRST_UNKNOWN_FP = 1 << 1,
+	FIRST_UNKNOWN_RBX = 1 << 2,
+	/** What is mapped at the pc, which was not there when the maps were read. */
+	FIRST_UNKNOWN_MAPPING = 1 << 3,
 };
 
 /** Which family of programs took the sample. */
@@ -85,11 +102,12 @@ struct trace_record {
 	__u8 reserved;
 	/** Of word_count, how many are kernel frames. */
 	__u32 kernel_word_count;
-	/** Of the thread: a text, bytes behind its end mean nothing. */
+	/** Of the thread and of its process's leader: texts, bytes behind their ends mean nothing. */
 	char comm[COMM_BYTES];
+	char process_comm[COMM_BYTES];
 };
 
-_Static_assert(sizeof(struct trace_record) == 64, "the record header is 64 bytes");
+_Static_assert(sizeof(struct trace_record) == 80, "the record header is 80 bytes");
 
 /**
  * What the program says of the work at hand (Go's pprof.Do()). Bytes behind the lengths mean nothing; the
@@ -110,18 +128,25 @@ enum {
 _Static_assert(sizeof(struct sample_label) == 192, "struct sample_label is whole words");
 
 struct first_sample {
-	/** type RECORD_FIRST; the frames are in kernel_words. */
+	/**
+	 * type RECORD_FIRST; word_count words of frames so far, where those of a trace are. Behind them, if it
+	 * is RECORD_RESUMED without FIRST_UNKNOWN_MAPPING, the frame that had no rows, with which the walk is
+	 * to go on.
+	 */
 	struct trace_record record;
+	__u64 words[FIRST_MAX_WORDS];
 	/** By DWARF number: x86-64 0..15 and the pc at 16; arm64 0..30, sp at 31, pc at 32. */
 	__u64 registers[REGISTER_COUNT_MAX];
 	/** Bytes of stack; of them below sp: FIRST_BELOW_BYTES, 0 if they could not be read. */
 	__u32 stack_bytes;
-	__u32 below_bytes;
-	__u64 kernel_words[KERNEL_FRAMES_MAX];
+	__u16 below_bytes;
+	/** enum first_unknown; enum frame_flag of the frame that comes next. */
+	__u8 unknown;
+	__u8 frame_flags;
 	__u8 stack[FIRST_STACK_MAX_BYTES];
 };
 
-_Static_assert(sizeof(struct first_sample) == 64 + 33 * 8 + 8 + 128 * 8 + 16384,
+_Static_assert(sizeof(struct first_sample) == 80 + 640 * 8 + 33 * 8 + 8 + 16384,
 	       "struct first_sample is ABI");
 
 /** Room for any record. */

@@ -74,8 +74,13 @@ static void set_start(struct walk_state *state, const struct emulated_start *sta
 	state->interpreter_cell = start->interpreter_cell;
 	state->thread_pointer = start->thread_pointer;
 	state_start_at_registers(state);
-	if (start->is_system_call)
-		state->frame_flags = FRAME_RETURN_ADDRESS;
+	state->frame_flags = start->frame_flags;
+	if (start->unknown & FIRST_UNKNOWN_REGISTERS)
+		state->registers_known = 0;
+	if (start->unknown & FIRST_UNKNOWN_FP)
+		state->fp_known = 0;
+	if (start->unknown & FIRST_UNKNOWN_RBX)
+		state->rbx_place = RBX_NOWHERE;
 }
 
 uint16_t emulated_machine(void)

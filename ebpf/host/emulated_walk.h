@@ -41,8 +41,10 @@ struct emulated_memory {
 struct emulated_start {
 	/** By DWARF number, as in struct first_sample. */
 	uint64_t registers[REGISTER_COUNT_MAX];
-	/** RECORD_IN_SYSTEM_CALL: pc is behind a system call instruction. */
-	bool is_system_call;
+	/** Of the first frame: FRAME_RETURN_ADDRESS also where pc is behind a system call instruction. */
+	uint8_t frame_flags;
+	/** enum first_unknown; 0: all registers are known, as those of a leaf. */
+	uint8_t unknown;
 	/** The process's mapping table. */
 	uint32_t mapping_cell;
 	uint32_t mapping_count;

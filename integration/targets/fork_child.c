@@ -6,7 +6,7 @@
  * forks: yes
  * chain: START main > spawn child_busy leaf
  * chain: START main spawn ANY{0,6}
- * chain: (\[error:.process.is.exiting\])? (entry_SYSCALL.*_\[k\]) ANY* do_exit_\[k\] ANY*
+ * chain: (entry_SYSCALL.*_\[k\]) ANY* do_exit_\[k\] ANY*
  */
 #include <sys/wait.h>
 

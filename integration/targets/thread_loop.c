@@ -4,7 +4,7 @@
  * no memory any more.
  *
  * chain: THREAD > worker leaf
- * chain: (\[error:\sprocess\sis\sexiting\])
+ * chain: (entry_SYSCALL.*_\[k\]) ANY* do_exit_\[k\] ANY*
  * chain: CLONE ((?!worker|\[error)[^;?]+){0,10}
  * chain: START main > (create_once|join_once) ((?!worker|\[error)[^;?]+){0,10}
  */

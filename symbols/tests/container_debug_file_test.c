@@ -83,8 +83,8 @@ static void find_debug_file(bool is_root_kept)
 	free(binary->path);
 	binary->path = strdup("/bin/p");
 	options.work.proc_root = proc;
-	options.work.may_read = wait_at_gate;
-	options.work.context = &gate;
+	options.work.judge.may_read = wait_at_gate;
+	options.work.judge.context = &gate;
 	store = create(&options);
 	range_store_want(store, slow, SLOW_PID, RANGE_DEPTH_FULL);
 	assert_int_equal(read(gate.asked[0], &byte, 1), 1);

@@ -25,7 +25,7 @@ static int setup(void **state)
 	(void)state;
 	made_go_example(&go, GO_TABLE_1_20, 26);
 	made_go_make(&go);
-	return go_symbols_create(&symbols, false);
+	return go_symbols_create(&symbols, false, NULL);
 }
 
 static int teardown(void **state)
@@ -140,7 +140,7 @@ static void files_that_may_never_answer_are_read_only_if_that_is_wanted(void **s
 	(void)state;
 	binary.may_hang = true;
 	expect(&binary, TEXT, "");
-	assert_int_equal(go_symbols_create(&patient, true), 0);
+	assert_int_equal(go_symbols_create(&patient, true, NULL), 0);
 	expect_of(go_symbols_lookup(patient), &binary, TEXT, 8, "main.leaf /src/main.go:10");
 	go_symbols_destroy(patient);
 	close(binary.fd);

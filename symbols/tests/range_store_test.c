@@ -379,8 +379,8 @@ static void start_slow(struct slow_devices *slow, struct binary *binary)
 	assert_int_equal(pipe(slow->go), 0);
 	assert_int_equal(pipe(slow->asked), 0);
 	options.work.proc_root = "/proc";
-	options.work.may_read = wait_for_go;
-	options.work.context = slow;
+	options.work.judge.may_read = wait_for_go;
+	options.work.judge.context = slow;
 	slow->store = create(&options);
 	range_store_want(slow->store, binary, getpid(), RANGE_DEPTH_SYMBOLS);
 	assert_int_equal(read(slow->asked[0], &byte, 1), 1);

@@ -265,8 +265,8 @@ static void devices_that_may_hang_are_left_alone(void **state)
 	build(&fixture->debug, 0xef, NULL, 0);
 	put_debug(fixture, "42/root/" BUILD_ID_PATH);
 	put_debug(fixture, "1/root/" BUILD_ID_PATH);
-	fixture->search.may_read = refuse;
-	fixture->search.context = &refused;
+	fixture->search.judge.may_read = refuse;
+	fixture->search.judge.context = &refused;
 	assert_finds(fixture, "1/root/" BUILD_ID_PATH);
 	refused = DEBUG_FILE_HOST_PID;
 	assert_finds(fixture, "42/root/" BUILD_ID_PATH);
@@ -369,8 +369,8 @@ static void other_mounts_are_entered_if_they_may_be_read(void **state)
 	start_mounted(fixture, &mounted);
 	fixture->search.proc_root = "/proc";
 	fixture->search.pid = mounted.pid;
-	fixture->search.may_read = refuse_device;
-	fixture->search.context = &refused;
+	fixture->search.judge.may_read = refuse_device;
+	fixture->search.judge.context = &refused;
 	/* By the build id, then by the link. */
 	build(&fixture->file, 0xef, NULL, 0);
 	elf_image_init_memory(&fixture->image, fixture->file.bytes, BUILT_BYTES);
@@ -391,7 +391,7 @@ static void other_mounts_are_entered_if_they_may_be_read(void **state)
 	assert_int_equal(open_mounted(fixture, "/onto"), -ENOENT);
 	assert_int_equal(open_mounted(fixture, "/usr/lib/debug"), -ENOENT);
 	/* Who fears nothing follows them all. */
-	fixture->search.may_read = NULL;
+	fixture->search.judge.may_read = NULL;
 	assert_int_equal(find_mounted(fixture), 0);
 	assert_int_equal(open_mounted(fixture, "/onto"), 0);
 	assert_int_equal(open_mounted(fixture, "/usr/lib/debug/out"), 0);

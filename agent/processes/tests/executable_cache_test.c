@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "agent/base/clock.h"
 #include "agent/processes/executable_cache.h"
@@ -362,7 +363,8 @@ static void unused_records_are_forgotten_the_oldest_first_and_ids_never_come_bac
 	/* A binary that a trace holds stays whole. */
 	executable_cache_trim(fixture->cache, 0);
 	assert_string_equal(binary_name(binary), "ls");
-	assert_true(fcntl(binary->fd, F_GETFD) >= 0);
+	/* A trace may have it for long: its file is closed all the same. */
+	assert_int_equal(binary->fd, -1);
 	binary_unref(binary);
 	b = open_path(fixture, "/bin/cat");
 	assert_true(b->id != b_id && b->id != a_id);
@@ -441,6 +443,49 @@ static void rows_of_a_forgotten_executable_are_dropped(void **state)
 	assert_int_equal(executable_rows_loading_count(fixture->cache), 0);
 }
 
+static void a_file_that_no_process_runs_is_closed_after_a_while(void **state)
+{
+	struct fixture *fixture = *state;
+	struct executable *executable = open_path(fixture, "/bin/ls"), *again;
+	uint64_t now_ns = clock_monotonic_ns();
+
+	executable_note_run(fixture->cache, executable);
+	executable_note_run(fixture->cache, executable);
+	executable_cache_close_files(fixture->cache, now_ns + 10 * EXECUTABLE_OPEN_NS);
+	assert_false(executable_lacks_file(executable));
+	assert_int_equal(executable_cache_next_close(fixture->cache), UINT64_MAX);
+	executable_note_left(fixture->cache, executable, now_ns);
+	assert_int_equal(executable_cache_next_close(fixture->cache), UINT64_MAX);
+	executable_note_left(fixture->cache, executable, now_ns);
+	assert_int_equal(executable_cache_next_close(fixture->cache), now_ns + EXECUTABLE_OPEN_NS);
+	executable_cache_close_files(fixture->cache, now_ns + EXECUTABLE_OPEN_NS - 1);
+	assert_false(executable_lacks_file(executable));
+	executable_cache_close_files(fixture->cache, now_ns + EXECUTABLE_OPEN_NS);
+	assert_true(executable_lacks_file(executable));
+	/* Whoever runs it next brings it along. */
+	again = open_path(fixture, "/bin/ls");
+	assert_ptr_equal(again, executable);
+	assert_false(executable_lacks_file(executable));
+	executable_unref(fixture->cache, again);
+	executable_unref(fixture->cache, executable);
+}
+
+static void rows_of_a_file_that_is_gone_are_asked_for_again(void **state)
+{
+	struct fixture *fixture = *state;
+	const char *path = "/tmp/executable_gone.bin";
+	struct executable *executable;
+
+	assert_int_equal(system("cp /bin/ls /tmp/executable_gone.bin"), 0);
+	executable = open_path(fixture, path);
+	executable_cache_close_files(fixture->cache, clock_monotonic_ns() + 2 * EXECUTABLE_OPEN_NS);
+	unlink(path);
+	load_all(fixture);
+	assert_int_equal(executable->state, EXECUTABLE_UNLOADED);
+	assert_true(executable->retry_ns > clock_monotonic_ns());
+	executable_unref(fixture->cache, executable);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -462,6 +507,8 @@ int main(void)
 		TEST(what_nobody_maps_is_unloaded_and_forgotten_after_a_while),
 		TEST(a_binary_in_traces_keeps_its_id_but_not_its_rows),
 		TEST(rows_of_a_forgotten_executable_are_dropped),
+		TEST(a_file_that_no_process_runs_is_closed_after_a_while),
+		TEST(rows_of_a_file_that_is_gone_are_asked_for_again),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

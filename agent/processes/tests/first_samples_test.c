@@ -9,7 +9,8 @@ static struct first_sample make_first(uint64_t exec_id, uint64_t time_ns)
 	sample.record.type = RECORD_FIRST;
 	sample.record.flags = RECORD_IN_KERNEL;
 	sample.record.kernel_word_count = 1;
-	sample.kernel_words[0] = 0xffffffff81000000ULL;
+	sample.record.word_count = 1;
+	sample.words[0] = 0xffffffff81000000ULL;
 	sample.registers[16] = 0x4242;
 	sample.stack_bytes = 16;
 	return sample;
@@ -215,6 +216,136 @@ static void when_too_many_wait_the_rest_goes_on_at_once(void **state)
 	assert_int_equal(fixture->reporter.count, 300 - 256);
 }
 
+/* A walk that came to the frame at 0x4242 of /bin/ls, which had no rows yet. */
+static struct first_sample make_resumed(const struct fixture *fixture, uint64_t time_ns)
+{
+	struct first_sample sample = make_first(1, time_ns);
+
+	sample.record.flags |= RECORD_RESUMED;
+	sample.words[1] = frame_word(FRAME_NATIVE, 0, 0x1111);
+	sample.words[2] = fixture->ls->id;
+	sample.record.word_count = 3;
+	sample.words[3] = frame_word(FRAME_NATIVE, 0, 0x4242);
+	sample.words[4] = fixture->ls->id;
+	return sample;
+}
+
+static void a_walk_goes_on_behind_the_frames_that_it_has(void **state)
+{
+	struct fixture *fixture = *state;
+	struct first_sample sample = make_resumed(fixture, 4000);
+	struct process *process = add_process(fixture, 1);
+
+	make_handler(fixture, &fixture->unwinder);
+	load_rows(fixture);
+	sync_rows(fixture, process, 0x1000, false, 2500);
+	time_passes(fixture, 4000);
+	take_first(fixture, &sample);
+	trace_handler_tick(fixture->handler, 6000);
+	assert_int_equal(fixture->reporter.count, 1);
+	assert_true(fixture->reporter.last->is_complete);
+	assert_true(fixture->reporter.context.was_known);
+	assert_int_equal(fixture->reporter.last->frame_count, 3);
+	assert_int_equal(trace_frame(fixture->reporter.last, 1).address, 0x1111);
+	assert_int_equal(trace_frame(fixture->reporter.last, 2).address, 0x4242);
+	process_table_remove(&fixture->table, process);
+}
+
+/* Of a kernel frame and a native one, and that what came behind them is another file's now. */
+static void assert_replaced(const struct fixture *fixture)
+{
+	assert_int_equal(fixture->reporter.count, 1);
+	assert_false(fixture->reporter.last->is_complete);
+	assert_int_equal(fixture->reporter.last->frame_count, 3);
+	assert_int_equal(trace_frame(fixture->reporter.last, 1).address, 0x1111);
+	assert_int_equal(trace_frame(fixture->reporter.last, 2).error, UNWIND_REPLACED);
+}
+
+static void a_walk_does_not_go_on_with_rows_of_a_later_time(void **state)
+{
+	struct fixture *fixture = *state;
+	struct first_sample sample = make_resumed(fixture, 4000);
+	struct process *process = add_process(fixture, 1);
+
+	make_handler(fixture, &fixture->unwinder);
+	load_rows(fixture);
+	sync_rows(fixture, process, 0x1000, false, 2500);
+	take_first(fixture, &sample);
+	/* Its maps were read a moment before it was taken, but that was over behind it. */
+	sync_rows(fixture, process, 0x1000, true, 4500);
+	time_passes(fixture, 5000);
+	trace_handler_tick(fixture->handler, 6000);
+	assert_replaced(fixture);
+	process_table_remove(&fixture->table, process);
+}
+
+static void a_walk_does_not_go_on_with_another_frame(void **state)
+{
+	struct fixture *fixture = *state;
+	struct first_sample sample = make_resumed(fixture, 4000);
+	struct process *process = add_process(fixture, 1);
+
+	make_handler(fixture, &fixture->unwinder);
+	load_rows(fixture);
+	sync_rows(fixture, process, 0x1000, false, 2500);
+	time_passes(fixture, 4000);
+	sample.words[3] = frame_word(FRAME_NATIVE, 0, 0x4243);
+	take_first(fixture, &sample);
+	trace_handler_tick(fixture->handler, 6000);
+	assert_replaced(fixture);
+	process_table_remove(&fixture->table, process);
+}
+
+static void a_walk_at_an_unknown_address_waits_until_the_maps_are_read_again(void **state)
+{
+	struct fixture *fixture = *state;
+	struct first_sample sample = make_resumed(fixture, 4000);
+	struct process *process = add_process(fixture, 1);
+
+	make_handler(fixture, &fixture->unwinder);
+	load_rows(fixture);
+	sync_rows(fixture, process, 0x1000, false, 3999);
+	time_passes(fixture, 4000);
+	sample.unknown = FIRST_UNKNOWN_MAPPING;
+	take_first(fixture, &sample);
+	trace_handler_tick(fixture->handler, 6000);
+	assert_int_equal(fixture->reporter.count, 0);
+	sync_rows(fixture, process, 0x1000, false, 6000);
+	time_passes(fixture, 6001);
+	trace_handler_tick(fixture->handler, 7000);
+	assert_int_equal(fixture->reporter.count, 1);
+	assert_true(fixture->reporter.last->is_complete);
+	process_table_remove(&fixture->table, process);
+}
+
+static void one_process_leaves_room_for_the_walks_of_others(void **state)
+{
+	struct fixture *fixture = *state;
+	struct first_sample sample = make_resumed(fixture, 4000);
+
+	for (uint32_t i = 0; i < 100; i++)
+		take_first(fixture, &sample);
+	assert_int_equal(trace_handler_waiting_count(fixture->handler), 16);
+	assert_int_equal(fixture->reporter.count, 100 - 16);
+	for (uint32_t pid = 100; pid < 400; pid++) {
+		sample.record.pid = pid;
+		take_first(fixture, &sample);
+	}
+	assert_int_equal(trace_handler_waiting_count(fixture->handler), 128);
+}
+
+static void what_waits_at_the_end_is_reported(void **state)
+{
+	struct fixture *fixture = *state;
+	struct first_sample sample = make_first(1, 2000);
+
+	take_first(fixture, &sample);
+	take_first(fixture, &sample);
+	trace_handler_finish(fixture->handler);
+	assert_int_equal(trace_handler_waiting_count(fixture->handler), 0);
+	assert_int_equal(fixture->reporter.count, 2);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -228,6 +359,12 @@ int main(void)
 		TEST(a_first_sample_does_not_wait_for_ever),
 		TEST(rows_of_a_superseded_program_that_never_settled_are_not_used),
 		TEST(when_too_many_wait_the_rest_goes_on_at_once),
+		TEST(a_walk_goes_on_behind_the_frames_that_it_has),
+		TEST(a_walk_does_not_go_on_with_rows_of_a_later_time),
+		TEST(a_walk_does_not_go_on_with_another_frame),
+		TEST(a_walk_at_an_unknown_address_waits_until_the_maps_are_read_again),
+		TEST(one_process_leaves_room_for_the_walks_of_others),
+		TEST(what_waits_at_the_end_is_reported),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -92,7 +92,7 @@ static inline struct process *language_fixture_add(struct language_fixture *fixt
 	const struct process_stamp stamp = { 100, 1 };
 
 	fake_proc_write(&fixture->proc, pid, "mem", "memory");
-	return process_table_add(&fixture->table, pid, &stamp, "leader", 1000);
+	return process_table_add(&fixture->table, pid, &stamp, 1000);
 }
 
 #endif

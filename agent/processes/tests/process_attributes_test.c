@@ -32,7 +32,7 @@ static struct process *add(struct fixture *fixture, uint32_t pid, uint64_t exec_
 {
 	const struct process_stamp stamp = { .start_time_ns = 100, .exec_id = exec_id };
 
-	return process_table_add(&fixture->table, pid, &stamp, "test", 1000);
+	return process_table_add(&fixture->table, pid, &stamp, 1000);
 }
 
 /* What /proc says of @pid; @environment has one variable. */

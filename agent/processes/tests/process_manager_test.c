@@ -122,10 +122,10 @@ static void notice(struct fixture *fixture, enum process_notice_type type, uint3
 		.type = type,
 		.pid = pid,
 		.stamp = { 100, exec_id },
-		.comm = "sleep",
 	};
 
 	fixture->handler.notice(fixture->handler.context, &notice);
+	fixture->handler.news_end(fixture->handler.context, clock_monotonic_ns());
 }
 
 static void sample(struct fixture *fixture, uint32_t pid, uint64_t address, uint64_t id)
@@ -143,6 +143,7 @@ static void sample(struct fixture *fixture, uint32_t pid, uint64_t address, uint
 			.type = RECORD_TRACE,
 			.flags = RECORD_REACHED_END,
 			.comm = "thread",
+			.process_comm = "sleep",
 		},
 		.words = { frame_word(sample_kind, 0, address), id },
 	};
@@ -163,7 +164,7 @@ static void a_runtime_is_attached_to_and_its_frames_named(void **state)
 {
 	struct fixture *fixture = *state;
 	pid_t pid = start_sleep();
-	struct task_snapshot task = { .pid = pid, .stamp = { 100, 1 }, .comm = "sleep" };
+	struct task_snapshot task = { .pid = pid, .stamp = { 100, 1 } };
 	struct fake_entry entry;
 
 	sample_kind = FAKE_KIND;
@@ -188,7 +189,7 @@ static void a_runtime_that_is_not_ready_is_attached_to_when_it_is(void **state)
 {
 	struct fixture *fixture = *state;
 	pid_t pid = start_sleep();
-	struct task_snapshot task = { .pid = pid, .stamp = { 100, 1 }, .comm = "sleep" };
+	struct task_snapshot task = { .pid = pid, .stamp = { 100, 1 } };
 
 	fake_language.attach_err = -EAGAIN;
 	assert_int_equal(process_manager_start(fixture->manager, &task, 1), 0);
@@ -204,8 +205,8 @@ static void the_processes_of_the_start_are_published_and_loaded(void **state)
 {
 	struct fixture *fixture = *state;
 	struct task_snapshot tasks[2] = {
-		{ .pid = getpid(), .stamp = { 100, 1 }, .comm = "test" },
-		{ .pid = 2, .stamp = { 1, 0 }, .is_kernel_thread = 1, .comm = "kthreadd" },
+		{ .pid = getpid(), .stamp = { 100, 1 } },
+		{ .pid = 2, .stamp = { 1, 0 }, .is_kernel_thread = 1 },
 	};
 	struct fake_entry entry;
 
@@ -254,6 +255,7 @@ static void a_mapping_of_a_known_process_is_followed(void **state)
 		.type = SIDE_BAND_MAPPING,
 		.start = 0x1000,
 		.length = 0x1000,
+		.path = "//anon",
 	};
 	const struct timespec pause = { .tv_nsec = 2000000 };
 	pid_t pid = start_sleep();
@@ -324,7 +326,7 @@ static void notices_that_do_not_fit_end_in_a_sync_of_everything(void **state)
 	uint32_t own = getpid();
 
 	for (uint32_t i = 0; i < 40000; i++)
-		notice(fixture, NOTICE_EXIT, 100000 + i, 1);
+		notice(fixture, NOTICE_EXEC, 100000 + i, 1);
 	assert_int_equal(process_manager_start(fixture->manager, NULL, 0), 0);
 	notice(fixture, NOTICE_UNKNOWN_PROCESS, own, 1);
 	assert_true(wait_for(fixture, is_published, own));

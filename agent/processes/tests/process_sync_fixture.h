@@ -14,6 +14,7 @@ struct fixture {
 	struct fake_writer writer;
 	struct fake_proc proc;
 	struct process_table table;
+	struct mapping_log log;
 	struct process_sync sync;
 	uint32_t asked_count;
 	uint64_t asked_start;
@@ -54,10 +55,13 @@ static inline int set_up(void **state)
 	fake_writer_init(&fixture->writer);
 	fake_proc_init(&fixture->proc);
 	process_table_init(&fixture->table);
+	assert_int_equal(mapping_log_init(&fixture->log), 0);
+	mapping_log_note_heard(&fixture->log, UINT64_MAX);
 	config.writer = &fixture->writer.writer;
 	fixture->sync = (struct process_sync){
 		.writer = &fixture->writer.writer,
 		.table = &fixture->table,
+		.mapping_log = &fixture->log,
 		.proc_root = fixture->proc.root,
 		.request_file = request_file,
 		.context = fixture,
@@ -75,6 +79,7 @@ static inline int tear_down(void **state)
 	process_sync_deinit(&fixture->sync);
 	executable_cache_destroy(fixture->sync.executables);
 	process_table_deinit(&fixture->table);
+	mapping_log_deinit(&fixture->log);
 	fake_proc_deinit(&fixture->proc);
 	free(fixture);
 	return 0;
@@ -85,7 +90,7 @@ static inline struct process *add(struct fixture *fixture, uint32_t pid, uint64_
 {
 	const struct process_stamp stamp = { .start_time_ns = start_ns, .exec_id = exec_id };
 
-	return process_table_add(&fixture->table, pid, &stamp, "test", clock_monotonic_ns());
+	return process_table_add(&fixture->table, pid, &stamp, clock_monotonic_ns());
 }
 
 static inline void drop(struct fixture *fixture, struct process *process)

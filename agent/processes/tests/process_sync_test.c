@@ -4,6 +4,8 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 
 #include "agent/base/clock.h"
@@ -159,6 +161,141 @@ static void a_process_that_is_gone_keeps_what_it_had(void **state)
 	drop(fixture, unread);
 }
 
+static struct process *add_fork(struct fixture *fixture, uint32_t pid, uint64_t start_ns,
+				uint32_t parent_pid)
+{
+	struct process *child = add(fixture, pid, start_ns, 1);
+
+	child->parent_pid = parent_pid;
+	child->is_fork = true;
+	return child;
+}
+
+/* The side-band tells that @pid has mapped the first page of the file @path, or of no file. */
+static void log_mapping(struct fixture *fixture, uint32_t pid, uint64_t time_ns, uint64_t start,
+			const char *path)
+{
+	struct side_band_event event = {
+		.type = SIDE_BAND_MAPPING,
+		.time_ns = time_ns,
+		.pid = pid,
+		.start = start,
+		.length = 0x1000,
+		.path = path,
+	};
+	struct stat status;
+
+	if (!stat(path, &status)) {
+		event.inode = status.st_ino;
+		event.device_major = major(status.st_dev);
+		event.device_minor = minor(status.st_dev);
+	}
+	mapping_log_add(&fixture->log, &event);
+}
+
+/* A process that was made now, of which the side-band tells that it runs /bin/ls. */
+static struct process *add_gone(struct fixture *fixture, uint64_t now_ns)
+{
+	struct process *process = add(fixture, 7, now_ns, 1);
+
+	make_process(fixture, getpid(), "/bin/ls");
+	fake_proc_link(&fixture->proc, getpid(), "root", "/");
+	log_mapping(fixture, 7, now_ns + 1, 0x400000, "/bin/ls");
+	process->exec_ns = now_ns + 3;
+	process->code_address = 0x400123;
+	return process;
+}
+
+static void what_is_gone_has_the_rows_that_the_side_band_told_of(void **state)
+{
+	struct fixture *fixture = *state;
+	uint64_t now_ns = clock_monotonic_ns();
+	struct process *process = add_gone(fixture, now_ns);
+	bool has_changed;
+
+	log_mapping(fixture, 7, now_ns + 2, 0x500000, "/bin/cat");
+	assert_int_equal(process_sync_run(&fixture->sync, process, &nothing_touched, &has_changed),
+			 -ESRCH);
+	assert_int_equal(process->state, PROCESS_SYNCED);
+	assert_int_equal(process->table->count, 2);
+	assert_int_equal(process->table->rows[0].start, 0x400000);
+	assert_true(process->table->rows[0].executable_id >= EXECUTABLE_ID_FIRST);
+	assert_true(process->table->rows[1].executable_id >= EXECUTABLE_ID_FIRST);
+	assert_string_equal(process->info->executable_path, "/bin/ls");
+	drop(fixture, process);
+}
+
+static void what_happened_to_it_is_waited_for(void **state)
+{
+	struct fixture *fixture = *state;
+	struct process *process = add_gone(fixture, clock_monotonic_ns());
+	bool has_changed;
+
+	mapping_log_note_heard(&fixture->log, 0);
+	assert_int_equal(process_sync_run(&fixture->sync, process, &nothing_touched, &has_changed),
+			 -EAGAIN);
+	assert_int_equal(process->state, PROCESS_NEW);
+	mapping_log_note_heard(&fixture->log, clock_monotonic_ns());
+	assert_int_equal(process_sync_run(&fixture->sync, process, &nothing_touched, &has_changed),
+			 -ESRCH);
+	assert_int_equal(process->state, PROCESS_SYNCED);
+	drop(fixture, process);
+}
+
+static void another_process_of_its_pid_is_not_taken_for_it(void **state)
+{
+	struct fixture *fixture = *state;
+	struct process *process = add_gone(fixture, clock_monotonic_ns());
+	bool has_changed;
+
+	make_process(fixture, 7, "/bin/cat");
+	process_table_end(&fixture->table, process, clock_monotonic_ns());
+	assert_int_equal(process_sync_run(&fixture->sync, process, &nothing_touched, &has_changed),
+			 -ESRCH);
+	assert_int_equal(process->mapping_count, 1);
+	assert_string_equal(process->info->executable_path, "/bin/ls");
+	drop(fixture, process);
+}
+
+static void files_that_changed_since_are_not_taken(void **state)
+{
+	struct fixture *fixture = *state;
+	const char *path = "/tmp/changed_since.bin";
+	uint64_t now_ns = clock_monotonic_ns();
+	struct process *process = add_gone(fixture, now_ns);
+	bool has_changed;
+
+	assert_int_equal(system("cp /bin/cat /tmp/changed_since.bin"), 0);
+	log_mapping(fixture, 7, now_ns + 2, 0x500000, path);
+	assert_int_equal(process_sync_run(&fixture->sync, process, &nothing_touched, &has_changed),
+			 -ESRCH);
+	assert_int_equal(process->table->count, 1);
+	assert_int_equal(process->table->rows[0].start, 0x400000);
+	unlink(path);
+	drop(fixture, process);
+}
+
+static void what_was_read_before_it_was_gone_is_completed(void **state)
+{
+	struct fixture *fixture = *state;
+	uint64_t now_ns = clock_monotonic_ns();
+	struct process *process = add_gone(fixture, now_ns);
+	uint64_t anonymous_id = EXECUTABLE_ID_ANONYMOUS;
+	bool has_changed;
+
+	make_process(fixture, 7, "/bin/ls");
+	sync_process(fixture, process);
+	assert_int_equal(process->table->count, 1);
+	log_mapping(fixture, 7, clock_monotonic_ns(), 0x500000, "/bin/cat");
+	log_mapping(fixture, 7, clock_monotonic_ns(), 0x600000, "//anon");
+	process_table_end(&fixture->table, process, clock_monotonic_ns());
+	assert_int_equal(process_sync_run(&fixture->sync, process, &nothing_touched, &has_changed),
+			 -ESRCH);
+	assert_int_equal(process->table->count, 3);
+	assert_int_equal(process->table->rows[2].executable_id, anonymous_id);
+	drop(fixture, process);
+}
+
 static void a_fork_that_is_gone_has_the_rows_of_its_parent(void **state)
 {
 	struct fixture *fixture = *state;
@@ -177,8 +314,7 @@ static void a_fork_that_is_gone_has_the_rows_of_its_parent(void **state)
 				       .service_name = "shop",
 			       }));
 	fork_ns = clock_monotonic_ns();
-	process_table_note_fork(&fixture->table, 8, 7, fork_ns);
-	child = add(fixture, 8, fork_ns, 1);
+	child = add_fork(fixture, 8, fork_ns, 7);
 	assert_int_equal(process_sync_run(&fixture->sync, child, &nothing_touched, &has_changed),
 			 -ESRCH);
 	assert_int_equal(child->state, PROCESS_SYNCED);
@@ -204,8 +340,7 @@ static void a_fork_that_lives_is_told_of_as_its_parent_is(void **state)
 	make_process(fixture, 8, "/bin/ls");
 	sync_process(fixture, parent);
 	fork_ns = clock_monotonic_ns();
-	process_table_note_fork(&fixture->table, 8, 7, fork_ns);
-	child = add(fixture, 8, fork_ns, 1);
+	child = add_fork(fixture, 8, fork_ns, 7);
 	sync_process(fixture, child);
 	assert_non_null(child->info);
 	assert_string_equal(child->info->executable_path, "/bin/ls");
@@ -228,18 +363,16 @@ static void a_fork_that_mapped_something_does_not_have_the_rows_of_its_parent(vo
 	make_process(fixture, 8, "/bin/cat");
 	sync_process(fixture, parent);
 	fork_ns = clock_monotonic_ns();
-	process_table_note_fork(&fixture->table, 8, 7, fork_ns);
-	process_table_note_mapping(&fixture->table, 8, 0x1000, 0x1000, fork_ns + 1);
-	child = add(fixture, 8, fork_ns, 1);
+	log_mapping(fixture, 8, fork_ns + 1, 0x1000, "//anon");
+	child = add_fork(fixture, 8, fork_ns, 7);
 	sync_process(fixture, child);
 	assert_int_equal(child->state, PROCESS_SYNCED);
 	assert_null(child->parent_table);
 	/* It is a fork all the same. */
 	assert_string_equal(child->info->executable_path, "/bin/ls");
 
-	process_table_note_fork(&fixture->table, 9, 7, fork_ns);
-	process_table_note_mapping(&fixture->table, 9, 0x1000, 0x1000, fork_ns + 1);
-	gone = add(fixture, 9, fork_ns, 1);
+	log_mapping(fixture, 9, fork_ns + 1, 0x1000, "//anon");
+	gone = add_fork(fixture, 9, fork_ns, 7);
 	assert_int_equal(process_sync_run(&fixture->sync, gone, &nothing_touched, &has_changed),
 			 -ESRCH);
 	assert_int_equal(gone->state, PROCESS_UNREADABLE);
@@ -324,15 +457,49 @@ static void an_ended_process_is_not_published_over_its_successor(void **state)
 	struct process *first = add(fixture, 7, 100, 1);
 	struct process *second = add(fixture, 7, 100, 2);
 	struct fake_entry entry;
+	bool has_changed;
 
 	make_process(fixture, 7, "/bin/ls");
 	sync_process(fixture, second);
-	sync_process(fixture, first);
+	/* What is in /proc is its successor's. */
+	assert_int_equal(process_sync_run(&fixture->sync, first, &nothing_touched, &has_changed), -ESRCH);
+	assert_null(first->table);
 	assert_true(fake_published(&fixture->writer, 7, &entry));
 	assert_int_equal(entry.stamp.exec_id, 2);
 	drop(fixture, first);
 	assert_true(fake_published(&fixture->writer, 7, NULL));
 	drop(fixture, second);
+}
+
+static void the_files_of_a_process_that_ended_are_closed(void **state)
+{
+	struct fixture *fixture = *state;
+	struct process *first = add(fixture, 7, 100, 1), *second = add(fixture, 8, 100, 1);
+	uint64_t now_ns = clock_monotonic_ns();
+	struct executable *ls;
+
+	make_process(fixture, 7, "/bin/ls");
+	make_process(fixture, 8, "/bin/ls");
+	sync_process(fixture, first);
+	sync_process(fixture, second);
+	/* Twice is not two of them. */
+	sync_process(fixture, second);
+	ls = first->mappings[0].executable;
+	process_sync_end(&fixture->sync, first, now_ns);
+	process_sync_end(&fixture->sync, first, now_ns);
+	executable_cache_close_files(fixture->sync.executables, now_ns + 2 * EXECUTABLE_OPEN_NS);
+	assert_false(executable_lacks_file(ls));
+	drop(fixture, second);
+	now_ns = clock_monotonic_ns();
+	executable_cache_close_files(fixture->sync.executables, now_ns + 2 * EXECUTABLE_OPEN_NS);
+	assert_true(executable_lacks_file(ls));
+	/* The next one that runs it gives it back. */
+	second = add(fixture, 8, 200, 1);
+	sync_process(fixture, second);
+	assert_ptr_equal(second->mappings[0].executable, ls);
+	assert_false(executable_lacks_file(ls));
+	drop(fixture, second);
+	drop(fixture, first);
 }
 
 /* --- real processes --- */
@@ -470,6 +637,11 @@ int main(void)
 		TEST(another_library_at_the_same_address_is_another_executable),
 		TEST(a_file_that_was_overwritten_is_seen_where_something_was_mapped),
 		TEST(a_process_that_is_gone_keeps_what_it_had),
+		TEST(what_is_gone_has_the_rows_that_the_side_band_told_of),
+		TEST(what_happened_to_it_is_waited_for),
+		TEST(another_process_of_its_pid_is_not_taken_for_it),
+		TEST(files_that_changed_since_are_not_taken),
+		TEST(what_was_read_before_it_was_gone_is_completed),
 		TEST(a_fork_that_is_gone_has_the_rows_of_its_parent),
 		TEST(a_fork_that_lives_is_told_of_as_its_parent_is),
 		TEST(a_fork_that_mapped_something_does_not_have_the_rows_of_its_parent),
@@ -477,6 +649,7 @@ int main(void)
 		TEST(a_file_on_a_foreign_file_system_is_left_to_another_thread),
 		TEST(a_late_answer_about_a_file_does_no_harm),
 		TEST(an_ended_process_is_not_published_over_its_successor),
+		TEST(the_files_of_a_process_that_ended_are_closed),
 		TEST(this_very_process_is_published_with_its_vdso_and_a_memfd),
 		TEST(a_deleted_program_can_still_be_read),
 		TEST(a_process_whose_leader_has_exited_is_read_through_its_threads),

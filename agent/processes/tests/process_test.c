@@ -18,11 +18,11 @@ static struct process_stamp stamp_of(uint64_t start_ns, uint64_t exec_id)
 }
 
 static struct process *add(struct process_table *table, uint32_t pid, uint64_t start_ns,
-			   uint64_t exec_id, const char *comm, uint64_t now_ns)
+			   uint64_t exec_id, uint64_t now_ns)
 {
 	struct process_stamp stamp = stamp_of(start_ns, exec_id);
 
-	return process_table_add(table, pid, &stamp, comm, now_ns);
+	return process_table_add(table, pid, &stamp, now_ns);
 }
 
 static struct mapping_table *one_row(uint64_t start, uint64_t end, uint64_t id)
@@ -50,19 +50,19 @@ static void a_new_stamp_in_a_pid_is_another_process(void **state)
 
 	(void)state;
 	process_table_init(&table);
-	first = add(&table, 7, 100, 1, "sh", 1000);
-	assert_ptr_equal(add(&table, 7, 100, 1, "sh", 1001), first);
-	second = add(&table, 7, 100, 2, "ls", 2000);
+	first = add(&table, 7, 100, 1, 1000);
+	assert_ptr_equal(add(&table, 7, 100, 1, 1001), first);
+	second = add(&table, 7, 100, 2, 2000);
 	assert_ptr_not_equal(first, second);
 	assert_int_equal(first->ended_ns, 2000);
 	assert_ptr_equal(process_table_current(&table, 7), second);
 	assert_ptr_equal(process_table_find(&table, 7, &first_stamp), first);
 
 	assert_true(process_table_view(&table, 7, &first_stamp, 1500, &view));
-	assert_string_equal(view.comm, "sh");
+	assert_ptr_equal(view.process, first);
 	process_view_release(&table, &view);
 	assert_true(process_table_view(&table, 7, &second_stamp, 1500, &view));
-	assert_string_equal(view.comm, "ls");
+	assert_ptr_equal(view.process, second);
 	process_view_release(&table, &view);
 
 	process_table_remove(&table, first);
@@ -79,9 +79,9 @@ static void an_older_stamp_than_the_present_one_is_refused(void **state)
 
 	(void)state;
 	process_table_init(&table);
-	process = add(&table, 7, 200, 5, "new", 1000);
-	assert_null(add(&table, 7, 100, 9, "reused pid", 1001));
-	assert_null(add(&table, 7, 200, 4, "before exec", 1001));
+	process = add(&table, 7, 200, 5, 1000);
+	assert_null(add(&table, 7, 100, 9, 1001));
+	assert_null(add(&table, 7, 200, 4, 1001));
 	process_table_remove(&table, process);
 	process_table_deinit(&table);
 }
@@ -95,7 +95,7 @@ static void a_view_outlives_the_removal_of_its_process(void **state)
 
 	(void)state;
 	process_table_init(&table);
-	process = add(&table, 7, 100, 1, "sh", 1000);
+	process = add(&table, 7, 100, 1, 1000);
 	process_table_set_info(
 		&table, process,
 		process_info_create(&(struct process_info){ .executable_path = "/bin/sh" }));
@@ -105,45 +105,6 @@ static void a_view_outlives_the_removal_of_its_process(void **state)
 	assert_string_equal(view.info->executable_path, "/bin/sh");
 	assert_int_equal(view.rows->count, 1);
 	process_view_release(&table, &view);
-	process_table_deinit(&table);
-}
-
-static void a_comm_holds_from_its_time_on(void **state)
-{
-	struct process_stamp stamp = stamp_of(100, 1);
-	struct process_table table;
-	struct process_view view;
-	struct process *process;
-
-	(void)state;
-	process_table_init(&table);
-	process = add(&table, 7, 100, 1, "before", 1000);
-	process_table_note_comm(&table, 7, "a name of more than 15 bytes", 2000);
-	process_table_view(&table, 7, &stamp, 1999, &view);
-	assert_string_equal(view.comm, "before");
-	process_view_release(&table, &view);
-	process_table_view(&table, 7, &stamp, 2000, &view);
-	assert_string_equal(view.comm, "a name of more ");
-	process_view_release(&table, &view);
-	process_table_remove(&table, process);
-	process_table_deinit(&table);
-}
-
-static void late_news_of_the_comm_before_does_not_stick(void **state)
-{
-	struct process_table table;
-	struct process *first, *second;
-
-	(void)state;
-	process_table_init(&table);
-	first = add(&table, 7, 100, 1, "one", 1000);
-	second = add(&table, 7, 100, 2, "two", 2000);
-	process_table_note_comm(&table, 7, "one", 1500);
-	assert_string_equal(second->comm, "two");
-	process_table_note_comm(&table, 7, "three", 2500);
-	assert_string_equal(second->comm, "three");
-	process_table_remove(&table, first);
-	process_table_remove(&table, second);
 	process_table_deinit(&table);
 }
 
@@ -166,7 +127,7 @@ static void what_is_mapped_over_is_stale_until_the_next_table(void **state)
 
 	(void)state;
 	process_table_init(&table);
-	process = add(&table, 7, 100, 1, "sh", 1000);
+	process = add(&table, 7, 100, 1, 1000);
 	sync_rows(&table, process, 1000, 1001, one_row(0x1000, 0x2000, ID(1)), false);
 	assert_int_equal(process_table_note_mapping(&table, 7, 0x1800, 0x1000, 2000),
 			 MAPPING_REPLACED);
@@ -192,7 +153,7 @@ static void what_is_mapped_elsewhere_makes_nothing_stale(void **state)
 
 	(void)state;
 	process_table_init(&table);
-	process = add(&table, 7, 100, 1, "sh", 1000);
+	process = add(&table, 7, 100, 1, 1000);
 	sync_rows(&table, process, 1000, 1001, one_row(0x1000, 0x2000, ID(1)), false);
 	process_table_note_mapping(&table, 7, 0x2000, 0x1000, 2000);
 	process_table_note_mapping(&table, 7, 0, 0x1000, 2000);
@@ -208,7 +169,7 @@ static void a_mapping_during_a_sync_makes_the_new_rows_stale(void **state)
 
 	(void)state;
 	process_table_init(&table);
-	process = add(&table, 7, 100, 1, "sh", 1000);
+	process = add(&table, 7, 100, 1, 1000);
 	process_table_begin_sync(&table, process, 1000);
 	/* Between the reading of the maps and the rows being made known. */
 	process_table_note_mapping(&table, 7, 0x1000, 0x1000, 1005);
@@ -229,7 +190,7 @@ static void news_of_a_mapping_that_was_read_already_needs_no_sync(void **state)
 
 	(void)state;
 	process_table_init(&table);
-	process = add(&table, 7, 100, 1, "sh", 1000);
+	process = add(&table, 7, 100, 1, 1000);
 	sync_rows(&table, process, 1000, 1010, one_row(0x1000, 0x2000, ID(1)), false);
 	assert_int_equal(process_table_note_mapping(&table, 7, 0x1000, 0x1000, 990), MAPPING_KNOWN);
 	assert_false(is_stale_at(&table, 1020, ID(1)));
@@ -253,7 +214,7 @@ static void too_many_stale_executables_make_everything_stale(void **state)
 
 	(void)state;
 	process_table_init(&table);
-	process = add(&table, 7, 100, 1, "sh", 1000);
+	process = add(&table, 7, 100, 1, 1000);
 	for (uint32_t i = 0; i < PROCESS_MAX_STALE + 1; i++)
 		rows[i] = (struct mapping_row){ .start = i * 0x1000,
 						.end = (i + 1) * 0x1000,
@@ -277,7 +238,7 @@ static void the_generation_changes_only_when_rows_are_lost(void **state)
 
 	(void)state;
 	process_table_init(&table);
-	process = add(&table, 7, 100, 1, "sh", 1000);
+	process = add(&table, 7, 100, 1, 1000);
 	generation = process->generation;
 	sync_rows(&table, process, 1000, 1001, one_row(0x1000, 0x2000, ID(1)), false);
 	assert_int_equal(process->generation, generation);
@@ -287,27 +248,27 @@ static void the_generation_changes_only_when_rows_are_lost(void **state)
 	process_table_deinit(&table);
 }
 
+static struct process *add_fork(struct process_table *table, uint32_t pid, uint64_t start_ns,
+				uint64_t exec_id, uint32_t parent_pid)
+{
+	struct process *child = add(table, pid, start_ns, exec_id, start_ns + 1000);
+
+	child->parent_pid = parent_pid;
+	child->is_fork = true;
+	return child;
+}
+
 static void a_fork_without_exec_has_its_parent_as_model(void **state)
 {
 	struct process_table table;
-	struct process *parent, *child, *mapper;
-	bool is_alike;
+	struct process *parent, *child;
 
 	(void)state;
 	process_table_init(&table);
-	parent = add(&table, 7, 100, 3, "sh", 1000);
+	parent = add(&table, 7, 100, 3, 1000);
 	sync_rows(&table, parent, 1000, 1001, one_row(0x1000, 0x2000, ID(1)), false);
-	process_table_note_fork(&table, 8, 7, 5000);
-	child = add(&table, 8, 4999, 3, "sh", 6000);
-	assert_ptr_equal(process_table_fork_parent(&table, child, &is_alike), parent);
-	assert_true(is_alike);
-	/* It mapped something after the fork. */
-	process_table_note_fork(&table, 10, 7, 5000);
-	process_table_note_mapping(&table, 10, 0x1000, 0x1000, 5500);
-	mapper = add(&table, 10, 5000, 3, "sh", 6000);
-	assert_ptr_equal(process_table_fork_parent(&table, mapper, &is_alike), parent);
-	assert_false(is_alike);
-	process_table_remove(&table, mapper);
+	child = add_fork(&table, 8, 4999, 3, 7);
+	assert_ptr_equal(process_table_fork_parent(&table, child), parent);
 	process_table_remove(&table, child);
 	process_table_remove(&table, parent);
 	process_table_deinit(&table);
@@ -317,24 +278,22 @@ static void a_child_that_may_run_something_else_has_no_model(void **state)
 {
 	struct process_table table;
 	struct process *parent, *execed, *orphan, *late;
-	bool is_alike;
 
 	(void)state;
 	process_table_init(&table);
-	parent = add(&table, 7, 100, 3, "sh", 1000);
+	parent = add(&table, 7, 100, 3, 1000);
 	sync_rows(&table, parent, 1000, 1001, one_row(0x1000, 0x2000, ID(1)), false);
 
-	process_table_note_fork(&table, 8, 7, 5000);
-	execed = add(&table, 8, 5000, 4, "ls", 6000);
-	assert_null(process_table_fork_parent(&table, execed, &is_alike));
-	/* The parent is known by hearsay only. */
-	orphan = add(&table, 9, 5000, 3, "sh", 6000);
-	assert_null(process_table_fork_parent(&table, orphan, &is_alike));
+	execed = add_fork(&table, 8, 5000, 4, 7);
+	assert_null(process_table_fork_parent(&table, execed));
+	/* Its parent may be another one by now. */
+	orphan = add(&table, 9, 5000, 3, 6000);
+	orphan->parent_pid = 7;
+	assert_null(process_table_fork_parent(&table, orphan));
 	/* The parent's maps changed after the fork. */
-	process_table_note_fork(&table, 11, 7, 6500);
 	sync_rows(&table, parent, 7000, 7001, one_row(0x1000, 0x2000, ID(2)), true);
-	late = add(&table, 11, 6500, 3, "sh", 7500);
-	assert_null(process_table_fork_parent(&table, late, &is_alike));
+	late = add_fork(&table, 11, 6500, 3, 7);
+	assert_null(process_table_fork_parent(&table, late));
 
 	process_table_remove(&table, execed);
 	process_table_remove(&table, orphan);
@@ -352,7 +311,7 @@ static void rows_are_settled_unless_another_program_was_heard_of(void **state)
 
 	(void)state;
 	process_table_init(&table);
-	process = add(&table, 7, 100, 1, "sh", 1000);
+	process = add(&table, 7, 100, 1, 1000);
 	sync_rows(&table, process, 1000, 1010, one_row(0x1000, 0x2000, ID(1)), false);
 	process_table_view(&table, 7, &stamp, 1020, &view);
 	assert_false(view.is_settled);
@@ -388,27 +347,27 @@ static void what_is_added_after_its_successor_was_heard_of_is_superseded(void **
 	process_table_note_program(&table, 7, &next);
 	/* Older news change nothing. */
 	process_table_note_program(&table, 7, &(struct process_stamp){ 100, 1 });
-	process = add(&table, 7, 100, 1, "one", 1000);
+	process = add(&table, 7, 100, 1, 1000);
 	assert_true(process->is_superseded);
 	process_table_remove(&table, process);
-	process = add(&table, 7, 100, 2, "two", 1000);
+	process = add(&table, 7, 100, 2, 1000);
 	assert_false(process->is_superseded);
 	process_table_remove(&table, process);
-	process = add(&table, 8, 100, 1, "one", 1000);
+	process = add(&table, 8, 100, 1, 1000);
 	assert_false(process->is_superseded);
 	process_table_remove(&table, process);
 	/* The pid was used again. */
 	process_table_note_program(&table, 7, &other);
-	process = add(&table, 7, 100, 3, "three", 1000);
+	process = add(&table, 7, 100, 3, 1000);
 	assert_true(process->is_superseded);
 	process_table_remove(&table, process);
 	process_table_note_program(&table, 7, &next);
-	process = add(&table, 7, 30ULL * 86400 * NS_PER_SECOND, 1, "other", 1000);
+	process = add(&table, 7, 30ULL * 86400 * NS_PER_SECOND, 1, 1000);
 	assert_false(process->is_superseded);
 	process_table_remove(&table, process);
 	process_table_forget_news(&table);
 	process_table_forget_news(&table);
-	process = add(&table, 7, 100, 3, "three", 1000);
+	process = add(&table, 7, 100, 3, 1000);
 	assert_false(process->is_superseded);
 	process_table_remove(&table, process);
 	process_table_deinit(&table);
@@ -420,8 +379,6 @@ int main(void)
 		cmocka_unit_test(a_new_stamp_in_a_pid_is_another_process),
 		cmocka_unit_test(an_older_stamp_than_the_present_one_is_refused),
 		cmocka_unit_test(a_view_outlives_the_removal_of_its_process),
-		cmocka_unit_test(a_comm_holds_from_its_time_on),
-		cmocka_unit_test(late_news_of_the_comm_before_does_not_stick),
 		cmocka_unit_test(what_is_mapped_over_is_stale_until_the_next_table),
 		cmocka_unit_test(what_is_mapped_elsewhere_makes_nothing_stale),
 		cmocka_unit_test(a_mapping_during_a_sync_makes_the_new_rows_stale),

@@ -4,6 +4,7 @@
 #include <sys/sysmacros.h>
 
 #include "agent/base/clock.h"
+#include "agent/base/metrics.h"
 #include "agent/processes/sync_loop.h"
 #include "ebpf/abi/frame.h"
 
@@ -11,10 +12,12 @@ struct fixture {
 	struct fake_writer writer;
 	struct fake_proc proc;
 	struct process_table table;
+	struct mapping_log log;
 	struct executable_cache *executables;
 	struct sync_loop loop;
 	/* Syncs read the real clock, so tests count from the present. */
 	uint64_t start_ns;
+	uint64_t syncs_before;
 };
 
 static void request_load(void *context, uint64_t executable_id, bool is_remote)
@@ -44,11 +47,13 @@ static int set_up(void **state)
 		.request_load = request_load,
 		.loaded = loaded,
 	};
-	struct process_sync sync = { .request_file = request_file };
+	struct process_sync sync = { .request_file = request_file, .mapping_log = &fixture->log };
 
 	fake_writer_init(&fixture->writer);
 	fake_proc_init(&fixture->proc);
 	process_table_init(&fixture->table);
+	assert_int_equal(mapping_log_init(&fixture->log), 0);
+	mapping_log_note_heard(&fixture->log, UINT64_MAX);
 	config.writer = &fixture->writer.writer;
 	assert_int_equal(executable_cache_create(&config, &fixture->executables), 0);
 	sync.writer = &fixture->writer.writer;
@@ -57,6 +62,7 @@ static int set_up(void **state)
 	sync.proc_root = fixture->proc.root;
 	sync_loop_init(&fixture->loop, &sync);
 	fixture->start_ns = clock_monotonic_ns();
+	fixture->syncs_before = metrics_read(METRIC_PROCESS_SYNCS);
 	*state = fixture;
 	return 0;
 }
@@ -68,6 +74,7 @@ static int tear_down(void **state)
 	sync_loop_deinit(&fixture->loop);
 	executable_cache_destroy(fixture->executables);
 	process_table_deinit(&fixture->table);
+	mapping_log_deinit(&fixture->log);
 	fake_proc_deinit(&fixture->proc);
 	free(fixture);
 	return 0;
@@ -90,7 +97,7 @@ static void notice(struct fixture *fixture, enum process_notice_type type, uint3
 			.type = type,
 			.pid = pid,
 			.stamp = { .start_time_ns = 100, .exec_id = exec_id },
-			.comm = "test",
+			.time_ns = now_ns,
 		},
 	};
 
@@ -115,7 +122,7 @@ static uint32_t run(struct fixture *fixture, uint64_t now_ns)
 static void a_task_of_the_snapshot_is_published_at_once(void **state)
 {
 	struct fixture *fixture = *state;
-	struct task_snapshot task = { .pid = 7, .stamp = { 100, 1 }, .comm = "x" };
+	struct task_snapshot task = { .pid = 7, .stamp = { 100, 1 } };
 	struct task_snapshot kernel_thread = { .pid = 8, .is_kernel_thread = 1 };
 
 	give_maps(fixture, 7, 0x1000);
@@ -139,7 +146,7 @@ static void an_unknown_process_is_synced_at_once_and_armed_again(void **state)
 	assert_int_equal(fixture->writer.last_rearmed, 7);
 }
 
-static void an_exec_is_synced_at_once_and_published_with_its_libraries(void **state)
+static void an_exec_is_synced_with_its_libraries(void **state)
 {
 	struct fixture *fixture = *state;
 	const struct process_stamp stamp = { 100, 1 };
@@ -147,10 +154,8 @@ static void an_exec_is_synced_at_once_and_published_with_its_libraries(void **st
 
 	give_maps(fixture, 7, 0x1000);
 	notice(fixture, NOTICE_EXEC, 7, 1, now_ns);
-	process_table_find(&fixture->table, 7, &stamp)->publish_after_ns += NS_PER_SECOND;
-	assert_int_equal(run(fixture, now_ns), 1);
-	assert_int_equal(process_table_find(&fixture->table, 7, &stamp)->state, PROCESS_SYNCED);
-	assert_false(fake_published(&fixture->writer, 7, NULL));
+	assert_int_equal(run(fixture, now_ns), 0);
+	assert_int_equal(process_table_find(&fixture->table, 7, &stamp)->state, PROCESS_NEW);
 	/* A library puts it off, but by little. */
 	now_ns += NS_PER_MS;
 	mapping(fixture, 7, now_ns);
@@ -158,6 +163,60 @@ static void an_exec_is_synced_at_once_and_published_with_its_libraries(void **st
 		;
 	assert_int_equal(run(fixture, now_ns + 100 * NS_PER_MS), 1);
 	assert_true(fake_published(&fixture->writer, 7, NULL));
+}
+
+static void what_was_never_sampled_is_forgotten_at_its_end(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct process_stamp stamp = { 100, 1 };
+	uint64_t now_ns = fixture->start_ns;
+
+	notice(fixture, NOTICE_EXEC, 7, 1, now_ns);
+	notice(fixture, NOTICE_EXIT, 7, 1, now_ns + NS_PER_MS);
+	assert_null(process_table_find(&fixture->table, 7, &stamp));
+	assert_int_equal(metrics_read(METRIC_PROCESS_SYNCS), fixture->syncs_before);
+	run(fixture, now_ns + NS_PER_SECOND);
+	assert_int_equal(metrics_read(METRIC_PROCESS_SYNCS), fixture->syncs_before);
+}
+
+static void what_was_sampled_is_looked_for_after_its_end(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct process_stamp stamp = { 100, 1 };
+	uint64_t now_ns = fixture->start_ns;
+
+	notice(fixture, NOTICE_EXEC, 7, 1, now_ns);
+	notice(fixture, NOTICE_UNKNOWN_PROCESS, 7, 1, now_ns + 1);
+	notice(fixture, NOTICE_EXIT, 7, 1, now_ns + NS_PER_MS);
+	run(fixture, now_ns + NS_PER_SECOND);
+	assert_int_equal(process_table_find(&fixture->table, 7, &stamp)->state, PROCESS_UNREADABLE);
+}
+
+static void what_is_gone_is_looked_at_when_all_is_known(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct process_stamp stamp = { 100, 1 };
+	uint64_t now_ns = fixture->start_ns;
+
+	mapping_log_note_heard(&fixture->log, 0);
+	notice(fixture, NOTICE_UNKNOWN_PROCESS, 7, 1, now_ns);
+	run(fixture, now_ns + NS_PER_MS);
+	assert_int_equal(process_table_find(&fixture->table, 7, &stamp)->state, PROCESS_NEW);
+	mapping_log_note_heard(&fixture->log, UINT64_MAX);
+	run(fixture, now_ns + 20 * NS_PER_MS);
+	assert_int_equal(process_table_find(&fixture->table, 7, &stamp)->state, PROCESS_UNREADABLE);
+}
+
+static void a_program_that_ran_another_is_looked_at_too(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct process_stamp stamp = { 100, 1 };
+	uint64_t now_ns = fixture->start_ns;
+
+	notice(fixture, NOTICE_UNKNOWN_PROCESS, 7, 1, now_ns);
+	notice(fixture, NOTICE_EXEC, 7, 2, now_ns + 1);
+	run(fixture, now_ns + NS_PER_SECOND);
+	assert_int_equal(process_table_find(&fixture->table, 7, &stamp)->state, PROCESS_UNREADABLE);
 }
 
 static void endless_mapping_does_not_put_publishing_off_for_ever(void **state)
@@ -454,7 +513,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_task_of_the_snapshot_is_published_at_once),
 		TEST(an_unknown_process_is_synced_at_once_and_armed_again),
-		TEST(an_exec_is_synced_at_once_and_published_with_its_libraries),
+		TEST(an_exec_is_synced_with_its_libraries),
+		TEST(what_was_never_sampled_is_forgotten_at_its_end),
+		TEST(what_was_sampled_is_looked_for_after_its_end),
+		TEST(what_is_gone_is_looked_at_when_all_is_known),
+		TEST(a_program_that_ran_another_is_looked_at_too),
 		TEST(endless_mapping_does_not_put_publishing_off_for_ever),
 		TEST(several_mappings_make_one_sync),
 		TEST(an_address_that_stays_unknown_is_asked_for_ever_more_rarely),

@@ -129,7 +129,7 @@ static inline struct process *add_process(struct fixture *fixture, uint64_t exec
 {
 	const struct process_stamp stamp = { 100, exec_id };
 
-	return process_table_add(&fixture->table, 7, &stamp, "leader", 1000);
+	return process_table_add(&fixture->table, 7, &stamp, 1000);
 }
 
 static inline void sync_rows(struct fixture *fixture, struct process *process, uint64_t start,
@@ -164,6 +164,7 @@ static inline struct record make_record(uint64_t exec_id, uint64_t time_ns)
 			.family = FAMILY_CLOCK,
 			.flags = RECORD_REACHED_END,
 			.comm = "thread",
+			.process_comm = "leader",
 		},
 	};
 }

@@ -65,6 +65,12 @@ static void on_sample(void *context, const struct trace_record *record, size_t b
 	add(context, (struct entry){ KIND_SAMPLE, record->pid, record->type, record->time_ns });
 }
 
+static void on_news_end(void *context, uint64_t time_ns)
+{
+	(void)context;
+	(void)time_ns;
+}
+
 static void on_notice(void *context, const struct process_notice *notice)
 {
 	add(context, (struct entry){ KIND_NOTICE, notice->pid, notice->type, 0 });
@@ -102,7 +108,7 @@ static struct session *start(void **state)
 {
 	struct session *session = *state;
 	struct bpf_loader_options options = live_options();
-	const struct event_handler handler = { session, on_sample, on_notice, on_side_band };
+	const struct event_handler handler = { session, on_sample, on_notice, on_news_end, on_side_band };
 	struct perf_sampler_options sampler_options = { .samples_per_second = RATE };
 
 	session->loader = live_loader(&options);

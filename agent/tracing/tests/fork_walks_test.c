@@ -75,6 +75,12 @@ static void on_sample(void *context, const struct trace_record *record, size_t b
 		session->wrong++;
 }
 
+static void on_news_end(void *context, uint64_t time_ns)
+{
+	(void)context;
+	(void)time_ns;
+}
+
 static void on_notice(void *context, const struct process_notice *notice)
 {
 	(void)context;
@@ -84,7 +90,7 @@ static void on_notice(void *context, const struct process_notice *notice)
 static int start_session(void **state)
 {
 	static struct session session;
-	const struct event_handler handler = { &session, on_sample, on_notice, NULL };
+	const struct event_handler handler = { .context = &session, .sample = on_sample, .notice = on_notice, .news_end = on_news_end };
 	struct bpf_loader_options options = live_options();
 	struct perf_sampler_options sampler_options = { .samples_per_second = RATE };
 	const struct bpf_fds *fds;

@@ -108,6 +108,12 @@ static void on_sample(void *context, const struct trace_record *record, size_t b
 		session->wrong++;
 }
 
+static void on_news_end(void *context, uint64_t time_ns)
+{
+	(void)context;
+	(void)time_ns;
+}
+
 static void on_notice(void *context, const struct process_notice *notice)
 {
 	(void)context;
@@ -215,7 +221,7 @@ static void no_walk_mixes_two_versions(void **state)
 		.samples_per_second = RATE,
 	};
 	struct session session = { .start = (uintptr_t)deep - MARGIN_BYTES };
-	const struct event_handler handler = { &session, on_sample, on_notice, NULL };
+	const struct event_handler handler = { .context = &session, .sample = on_sample, .notice = on_notice, .news_end = on_news_end };
 	struct perf_sampler *sampler;
 	struct event_reader *reader;
 	struct process_stamp stamp;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Live: what the kernel says of a child that forks, maps, renames itself and executes. */
+/* Live: what the kernel says of a child that maps and executes. */
 #include "agent/tracing/side_band.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -11,9 +12,11 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -25,7 +28,7 @@ enum { LOG_EVENTS = 65536, MAPPED_BYTES = 3 * 4096 };
 
 static struct {
 	struct side_band_event event;
-	char comm[COMM_BYTES];
+	char path[16];
 } seen[LOG_EVENTS];
 static uint32_t seen_count;
 
@@ -35,8 +38,8 @@ static void on_side_band(void *context, const struct side_band_event *event)
 	if (seen_count == LOG_EVENTS)
 		return;
 	seen[seen_count].event = *event;
-	if (event->comm)
-		snprintf(seen[seen_count].comm, COMM_BYTES, "%s", event->comm);
+	if (event->path)
+		snprintf(seen[seen_count].path, sizeof(seen->path), "%s", event->path);
 	seen_count++;
 }
 
@@ -92,20 +95,17 @@ static void map_executable(void *address)
 		_exit(1);
 }
 
-static void forks_and_executable_mappings_are_told(void **state)
+static void executable_mappings_are_told(void **state)
 {
 	struct side_band *side_band = open_or_skip();
 	void *address = (void *)0x123450000000;
 	uint64_t before_ns = clock_monotonic_ns();
 	uint32_t child = (uint32_t)run_child(map_executable, address), count;
-	int fork_index, mapping_index;
+	int mapping_index;
 
 	(void)state;
 	count = side_band_drain(side_band, &handler);
 	assert_int_equal(count, seen_count);
-	fork_index = find(SIDE_BAND_FORK, child, 0);
-	assert_true(fork_index >= 0);
-	assert_int_equal(seen[fork_index].event.parent_pid, getpid());
 	mapping_index = find(SIDE_BAND_MAPPING, child, 0);
 	assert_true(mapping_index >= 0);
 	assert_int_equal(seen[mapping_index].event.start, (uintptr_t)address);
@@ -117,44 +117,31 @@ static void forks_and_executable_mappings_are_told(void **state)
 	side_band_destroy(side_band);
 }
 
-static void rename_and_execute(void *argument)
+static void execute(void *argument)
 {
 	(void)argument;
-	prctl(PR_SET_NAME, "renamed");
 	execl("/bin/true", "true", (char *)NULL);
 }
 
-static bool has_name(uint32_t pid, const char *name)
-{
-	int index = find(SIDE_BAND_COMM, pid, 0);
-
-	while (index >= 0 && strcmp(seen[index].comm, name))
-		index = find(SIDE_BAND_COMM, pid, index + 1);
-	return index >= 0;
-}
-
-static void names_are_told_as_they_change(void **state)
+static void files_are_told_as_fstat_has_them(void **state)
 {
 	struct side_band *side_band = open_or_skip();
-	uint32_t child = (uint32_t)run_child(rename_and_execute, NULL);
+	char program[PATH_MAX];
+	struct stat status;
+	uint32_t child;
+	int index;
 
 	(void)state;
+	assert_non_null(realpath("/bin/true", program));
+	assert_int_equal(stat(program, &status), 0);
+	child = (uint32_t)run_child(execute, NULL);
 	side_band_drain(side_band, &handler);
-	assert_true(has_name(child, "renamed"));
-	assert_true(has_name(child, "true"));
-	assert_true(find(SIDE_BAND_MAPPING, child, 0) >= 0);
-	side_band_destroy(side_band);
-}
-
-static void the_descriptor_wakes_when_there_is_news(void **state)
-{
-	struct side_band *side_band = open_or_skip();
-	struct pollfd pollfd = { .fd = side_band_fd(side_band), .events = POLLIN };
-
-	(void)state;
-	run_child(map_executable, (void *)0x123450000000);
-	assert_int_equal(poll(&pollfd, 1, 60000), 1);
-	assert_true(side_band_drain(side_band, &handler) > 0);
+	index = find(SIDE_BAND_MAPPING, child, 0);
+	assert_true(index >= 0);
+	assert_int_equal(seen[index].event.inode, status.st_ino);
+	assert_int_equal(seen[index].event.device_major, major(status.st_dev));
+	assert_int_equal(seen[index].event.device_minor, minor(status.st_dev));
+	assert_int_equal(strncmp(seen[index].path, program, sizeof(seen->path) - 1), 0);
 	side_band_destroy(side_band);
 }
 
@@ -170,6 +157,52 @@ static void map_many(void *argument)
 			_exit(1);
 		munmap(code, 4096);
 	}
+}
+
+static void only_much_news_wakes(void **state)
+{
+	struct side_band *side_band = open_or_skip();
+	struct pollfd pollfd = { .fd = side_band_fd(side_band), .events = POLLIN };
+
+	(void)state;
+	run_child(map_executable, (void *)0x123450000000);
+	assert_int_equal(poll(&pollfd, 1, 0), 0);
+	run_child(map_many, NULL);
+	assert_int_equal(poll(&pollfd, 1, 60000), 1);
+	assert_true(side_band_drain(side_band, &handler) > 0);
+	side_band_destroy(side_band);
+}
+
+static void map_the_same(void *argument)
+{
+	for (uint32_t i = 0; i < 300; i++) {
+		void *code = mmap(argument, 4096, PROT_READ | PROT_EXEC,
+				  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+
+		if (code == MAP_FAILED)
+			_exit(1);
+	}
+}
+
+static void of_records_that_repeat_the_first_and_the_last_are_told(void **state)
+{
+	struct side_band *side_band = open_or_skip();
+	uint64_t end_ns;
+	uint32_t child;
+	int first, last;
+
+	(void)state;
+	child = (uint32_t)run_child(map_the_same, (void *)0x123450000000);
+	end_ns = clock_monotonic_ns();
+	assert_true(side_band_drain(side_band, &handler) < 100);
+	first = find(SIDE_BAND_MAPPING, child, 0);
+	assert_true(first >= 0);
+	last = find(SIDE_BAND_MAPPING, child, first + 1);
+	assert_true(last >= 0);
+	assert_true(seen[last].event.time_ns > seen[first].event.time_ns);
+	assert_true(seen[last].event.time_ns < end_ns);
+	assert_int_equal(seen[last].event.start, 0x123450000000);
+	side_band_destroy(side_band);
 }
 
 static void a_full_ring_is_told_as_a_loss(void **state)
@@ -214,9 +247,10 @@ static void a_tick_without_changes_tells_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(forks_and_executable_mappings_are_told),
-		cmocka_unit_test(names_are_told_as_they_change),
-		cmocka_unit_test(the_descriptor_wakes_when_there_is_news),
+		cmocka_unit_test(executable_mappings_are_told),
+		cmocka_unit_test(files_are_told_as_fstat_has_them),
+		cmocka_unit_test(only_much_news_wakes),
+		cmocka_unit_test(of_records_that_repeat_the_first_and_the_last_are_told),
 		cmocka_unit_test(a_full_ring_is_told_as_a_loss),
 		cmocka_unit_test(a_tick_without_changes_tells_nothing),
 	};

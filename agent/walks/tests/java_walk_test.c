@@ -21,7 +21,7 @@
 
 #include <cmocka.h>
 
-#include "agent/processes/runtime_code.h"
+#include "agent/runtimes/runtime_code.h"
 #include "agent/walks/stopped_process.h"
 #include "agent/walks/user_walk.h"
 
@@ -252,7 +252,7 @@ static void walk_once(struct run *run)
 			 0);
 	assert_int_equal(register_set_read(&set, emulated_machine(), bytes, vector.iov_len), 0);
 	memcpy(start.registers, set.registers, sizeof(start.registers));
-	start.is_system_call = set.is_system_call;
+	start.frame_flags = set.is_system_call ? FRAME_RETURN_ADDRESS : 0;
 	start.thread_pointer = set.thread_pointer;
 	tables.runtimes = &runtime;
 	tables.runtime_count = 1;

@@ -510,7 +510,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	memset(world.code, 0, sizeof(world.code));
 	memset(world.java, 0, sizeof(world.java));
 	take(&input, choices, sizeof(choices));
-	start.is_system_call = choices[0] & 1;
+	start.frame_flags = choices[0] & FRAME_RETURN_ADDRESS;
 	start.uprobe_task = choices[0] & 2 ? TASK_START : 0;
 	if (choices[0] & 4)
 		start.mapping_count = choices[1];

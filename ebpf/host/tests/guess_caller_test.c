@@ -364,7 +364,7 @@ static void clone_returns_twice(void **state)
 	memcpy(jit.code + 0x7e, "\x0f\x05\x48\x85\xc0", 5);
 	world_set_registers(world, jit_at(0x80), stack_address(8), 0);
 	world->stack[8] = code_at(RULE_END);
-	world->start.is_system_call = true;
+	world->start.frame_flags = FRAME_RETURN_ADDRESS;
 	world->start.registers[0] = -38;
 	world_walk(world);
 	assert_end(world, 2);

@@ -242,7 +242,7 @@ static void a_trampoline_in_its_system_call_is_the_function_in_front_of_pc(void 
 
 	world_publish_rules(world, rules, RULE_COUNT);
 	world_set_registers(world, end, stack_address(1001), 0);
-	world->start.is_system_call = true;
+	world->start.frame_flags = FRAME_RETURN_ADDRESS;
 	world->stack[1001 + 5 + signal_words[16]] = code_at(RULE_END);
 	world->stack[1001 + 5 + signal_words[7]] = stack_address(20);
 	world_walk(world);
@@ -317,11 +317,11 @@ static void a_system_call_is_looked_up_one_byte_before(void **state)
 	world_set_registers(world, TEXT_START + (RULE_OWN + 1) * 16, stack_address(10), 0);
 	world->start.registers[13] = stack_address(20);
 	world->stack[19] = code_at(RULE_END);
-	world->start.is_system_call = true;
+	world->start.frame_flags = FRAME_RETURN_ADDRESS;
 	world_walk(world);
 	assert_end(world, 2);
 	assert_frame(world, 0, TEXT_START + (RULE_OWN + 1) * 16, FRAME_RETURN_ADDRESS);
-	world->start.is_system_call = false;
+	world->start.frame_flags = 0;
 	world_walk(world);
 	assert_error(world, 1, UNWIND_NO_INFO, TEXT_START + (RULE_OWN + 1) * 16);
 }

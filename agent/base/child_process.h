@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** Starting another program without a shell, beside the agent's threads. */
-#ifndef SYMBOLS_CHILD_PROCESS_H
-#define SYMBOLS_CHILD_PROCESS_H
+#ifndef AGENT_BASE_CHILD_PROCESS_H
+#define AGENT_BASE_CHILD_PROCESS_H
 
 #include <sys/types.h>
 
@@ -18,5 +18,15 @@ struct child_process {
  */
 int child_process_start(const char *program, char *const arguments[], int given, int number,
 			struct child_process *child);
+
+/**
+ * The same for a program of others, which gets no descriptor and is killed when the thread that starts it, or
+ * the whole agent, has ended, whatever the reason.
+ */
+int child_process_start_bound(const char *program, char *const arguments[],
+			      struct child_process *child);
+
+/** At the begin of main(): does not return in a process that is to become such a program. */
+void child_process_enter(int argument_count, char **arguments);
 
 #endif

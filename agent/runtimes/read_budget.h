@@ -5,8 +5,8 @@
  * thread busy for seconds, and with it the samples of all other processes. What is counted is bytes, with
  * READ_BUDGET_PER_READ for each read, so that a process gets the same on a busy machine.
  */
-#ifndef AGENT_PROCESSES_READ_BUDGET_H
-#define AGENT_PROCESSES_READ_BUDGET_H
+#ifndef AGENT_RUNTIMES_READ_BUDGET_H
+#define AGENT_RUNTIMES_READ_BUDGET_H
 
 #include <stdint.h>
 

@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "symbols/child_process.h"
+#include "agent/base/child_process.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -57,6 +62,42 @@ static int spawn(const char *program, char *const arguments[], int given, int nu
 	posix_spawn_file_actions_destroy(&actions);
 	posix_spawnattr_destroy(&attributes);
 	return err;
+}
+
+/* agent BOUND_ARGUMENT PARENT PROGRAM ARGUMENT... */
+#define BOUND_ARGUMENT "-bound-to-parent"
+enum { BOUND_PARENT = 2, BOUND_PROGRAM, BOUND_ARGUMENTS_MAX = 16 };
+
+/* Whether the program takes the hidden argument: a test does not. */
+static bool is_entered;
+
+void child_process_enter(int argument_count, char **arguments)
+{
+	is_entered = true;
+	if (argument_count <= BOUND_PROGRAM || strcmp(arguments[1], BOUND_ARGUMENT) != 0)
+		return;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	/* The parent may have ended before that. */
+	if (getppid() == atoi(arguments[BOUND_PARENT]))
+		execvp(arguments[BOUND_PROGRAM], arguments + BOUND_PROGRAM);
+	_exit(EXIT_FAILURE);
+}
+
+int child_process_start_bound(const char *program, char *const arguments[],
+			      struct child_process *child)
+{
+	char name[] = "agent", argument[] = BOUND_ARGUMENT, parent[16];
+	char *bound[BOUND_ARGUMENTS_MAX] = { name, argument, parent, (char *)program };
+
+	if (!is_entered)
+		return child_process_start(program, arguments, -1, -1, child);
+	snprintf(parent, sizeof(parent), "%d", (int)getpid());
+	for (int i = 1; arguments[i]; i++) {
+		if (BOUND_PROGRAM + i + 1 == BOUND_ARGUMENTS_MAX)
+			return fail(-E2BIG, "start of %s", arguments[0]);
+		bound[BOUND_PROGRAM + i] = arguments[i];
+	}
+	return child_process_start("/proc/self/exe", bound, -1, -1, child);
 }
 
 int child_process_start(const char *program, char *const arguments[], int given, int number,

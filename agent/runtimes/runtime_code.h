@@ -3,8 +3,8 @@
  * What the instructions say of code that a runtime has made for itself, for languages, which know none
  * (struct interpreter_target).
  */
-#ifndef AGENT_PROCESSES_RUNTIME_CODE_H
-#define AGENT_PROCESSES_RUNTIME_CODE_H
+#ifndef AGENT_RUNTIMES_RUNTIME_CODE_H
+#define AGENT_RUNTIMES_RUNTIME_CODE_H
 
 #include "agent/base/stack_deltas.h"
 #include "interpreters/interpreter.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From code to rows, one piece after the other; and from jump to jump. */
-#include "agent/processes/runtime_code.h"
+#include "agent/runtimes/runtime_code.h"
 
 #include <elf.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/processes/runtime_code.h"
+#include "agent/runtimes/runtime_code.h"
 
 #include <elf.h>
 #include <errno.h>

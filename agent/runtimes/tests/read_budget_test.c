@@ -9,7 +9,7 @@
 #include <errno.h>
 
 #include "agent/base/clock.h"
-#include "agent/processes/read_budget.h"
+#include "agent/runtimes/read_budget.h"
 
 static uint32_t source_reads;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lengths come from hostile memory, so sums are made without overflow. */
-#include "agent/processes/read_budget.h"
+#include "agent/runtimes/read_budget.h"
 
 #include <errno.h>
 

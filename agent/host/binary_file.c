@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/host/binary_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/base/cleanup.h"
+#include "agent/base/error.h"
+#include "agent/base/slow_close.h"
+#include "agent/base/urgent_thread.h"
+
+/* Of the descriptors of all binaries: held for a moment, by urgent threads too. */
+static pthread_mutex_t descriptors_lock;
+static pthread_once_t has_lock = PTHREAD_ONCE_INIT;
+
+static void init_lock(void)
+{
+	urgent_lock_init(&descriptors_lock);
+}
+
+static void lock_descriptors(void)
+{
+	pthread_once(&has_lock, init_lock);
+	pthread_mutex_lock(&descriptors_lock);
+}
+
+static void unlock_descriptors(void)
+{
+	pthread_mutex_unlock(&descriptors_lock);
+}
+
+bool binary_file_is_known(const struct binary *binary)
+{
+	bool is_known;
+
+	lock_descriptors();
+	is_known = binary->fd >= 0 || binary->is_let_go;
+	unlock_descriptors();
+	return is_known;
+}
+
+bool binary_file_is_let_go(const struct binary *binary)
+{
+	bool is_let_go;
+
+	lock_descriptors();
+	is_let_go = binary->is_let_go;
+	unlock_descriptors();
+	return is_let_go;
+}
+
+struct borrowed_file binary_file_borrow(const struct binary *binary)
+{
+	struct borrowed_file file = { .binary = (struct binary *)binary };
+
+	lock_descriptors();
+	file.fd = binary->fd;
+	file.binary->reader_count += file.fd >= 0;
+	unlock_descriptors();
+	if (file.fd < 0)
+		fail(-1, "%s: its file was closed", binary->path);
+	return file;
+}
+
+static int open_by_path(const struct binary *binary, const struct path_judge *judge)
+{
+	_cleanup_(close_fd) int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	const struct judged_root root = { .fd = root_fd, .pid = getpid(), .judge = judge };
+	_cleanup_(close_fd) int fd = -1;
+	struct file_key key;
+
+	if (root_fd < 0 || !judged_path_may_read(judge, root.pid, root_fd) ||
+	    judged_path_open(&root, binary->path, &fd, &key))
+		return fail(-1, "%s: it is not there any more", binary->path);
+	if (memcmp(&key, &binary->key, sizeof(key)) != 0)
+		return fail(-1, "%s: it is another file now", binary->path);
+	return take_fd(fd);
+}
+
+struct borrowed_file binary_file_open(const struct binary *binary, const struct path_judge *judge)
+{
+	struct borrowed_file file = binary_file_borrow(binary);
+
+	if (file.fd < 0 && judge && !binary->may_hang && binary_file_is_let_go(binary))
+		file.fd = open_by_path(binary, judge);
+	return file;
+}
+
+/* With the lock: the descriptor if it is to be closed now, else -1. */
+static int take_unused(struct binary *binary)
+{
+	int fd = binary->fd;
+
+	if (!binary->is_let_go || binary->reader_count)
+		return -1;
+	binary->fd = -1;
+	return fd;
+}
+
+static void close_descriptor(const struct binary *binary, int fd)
+{
+	if (fd >= 0 && binary->may_hang)
+		slow_close(fd);
+	else if (fd >= 0)
+		close(fd);
+}
+
+void binary_file_return(struct borrowed_file *file)
+{
+	int fd = file->fd;
+
+	if (fd < 0)
+		return;
+	lock_descriptors();
+	if (fd == file->binary->fd) {
+		file->binary->reader_count--;
+		fd = take_unused(file->binary);
+	}
+	unlock_descriptors();
+	close_descriptor(file->binary, fd);
+	file->fd = -1;
+}
+
+void binary_file_let_go(struct binary *binary)
+{
+	int fd = -1;
+
+	lock_descriptors();
+	if (binary->fd >= 0 && binary->key.inode) {
+		binary->is_let_go = true;
+		fd = take_unused(binary);
+	}
+	unlock_descriptors();
+	close_descriptor(binary, fd);
+}
+
+void binary_file_take(struct binary *binary, int fd)
+{
+	lock_descriptors();
+	if (binary->is_let_go && binary->fd < 0) {
+		binary->fd = fd;
+		fd = -1;
+	}
+	binary->is_let_go = false;
+	unlock_descriptors();
+	close_descriptor(binary, fd);
+}

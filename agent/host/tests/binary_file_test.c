@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/host/binary_file.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "agent/base/cleanup.h"
+#include "agent/host/mapped_file.h"
+
+struct fixture {
+	char path[64];
+	struct binary *binary;
+};
+
+static int open_file(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	assert_true(fd >= 0);
+	return fd;
+}
+
+static void write_file(const char *path, const char *text)
+{
+	FILE *file = fopen(path, "we");
+
+	assert_non_null(file);
+	assert_true(fputs(text, file) >= 0);
+	assert_int_equal(fclose(file), 0);
+}
+
+static int set_up(void **state)
+{
+	struct fixture *fixture = calloc(1, sizeof(*fixture));
+	struct binary values = { .executable_id = 1 };
+
+	assert_non_null(fixture);
+	snprintf(fixture->path, sizeof(fixture->path), "/tmp/binary_file_test.%d", getpid());
+	write_file(fixture->path, "first");
+	values.path = fixture->path;
+	values.fd = open_file(fixture->path);
+	assert_int_equal(file_key_of_fd(values.fd, &values.key), 0);
+	fixture->binary = binary_create(&values);
+	assert_non_null(fixture->binary);
+	*state = fixture;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *fixture = *state;
+
+	binary_unref(fixture->binary);
+	unlink(fixture->path);
+	free(fixture);
+	return 0;
+}
+
+static void assert_reads(const struct fixture *fixture, const char *wanted)
+{
+	const struct path_judge judge = { 0 };
+	_cleanup_(binary_file_return) struct borrowed_file file =
+		binary_file_open(fixture->binary, &judge);
+	char text[16] = "";
+
+	assert_true(file.fd >= 0);
+	assert_true(pread(file.fd, text, sizeof(text) - 1, 0) >= 0);
+	assert_string_equal(text, wanted);
+}
+
+static void assert_is_gone(const struct fixture *fixture)
+{
+	const struct path_judge judge = { 0 };
+	struct borrowed_file file = binary_file_open(fixture->binary, &judge);
+
+	assert_int_equal(file.fd, -1);
+	assert_true(binary_file_is_known(fixture->binary));
+	binary_file_return(&file);
+}
+
+static bool is_open(int fd)
+{
+	return fcntl(fd, F_GETFD) >= 0;
+}
+
+static void a_file_is_read_by_its_descriptor_also_when_it_is_deleted(void **state)
+{
+	struct fixture *fixture = *state;
+
+	assert_false(binary_file_is_let_go(fixture->binary));
+	unlink(fixture->path);
+	assert_reads(fixture, "first");
+}
+
+static void what_was_let_go_is_closed_and_found_at_its_path(void **state)
+{
+	struct fixture *fixture = *state;
+	int fd = fixture->binary->fd;
+
+	binary_file_let_go(fixture->binary);
+	assert_false(is_open(fd));
+	assert_true(binary_file_is_let_go(fixture->binary));
+	assert_reads(fixture, "first");
+	unlink(fixture->path);
+	assert_is_gone(fixture);
+}
+
+static void another_file_at_its_path_is_not_taken_for_it(void **state)
+{
+	struct fixture *fixture = *state;
+
+	binary_file_let_go(fixture->binary);
+	unlink(fixture->path);
+	write_file(fixture->path, "other");
+	assert_is_gone(fixture);
+	/* Nor is one behind a link. */
+	unlink(fixture->path);
+	assert_int_equal(symlink("/bin/ls", fixture->path), 0);
+	assert_is_gone(fixture);
+}
+
+static void the_descriptor_stays_while_somebody_reads(void **state)
+{
+	struct fixture *fixture = *state;
+	struct borrowed_file one = binary_file_borrow(fixture->binary);
+	struct borrowed_file other = binary_file_borrow(fixture->binary);
+	int fd = fixture->binary->fd;
+
+	assert_int_equal(one.fd, fd);
+	assert_int_equal(other.fd, fd);
+	binary_file_let_go(fixture->binary);
+	binary_file_return(&one);
+	assert_true(is_open(fd));
+	binary_file_return(&other);
+	assert_false(is_open(fd));
+}
+
+static void a_file_that_is_run_again_is_taken(void **state)
+{
+	struct fixture *fixture = *state;
+	int fd = open_file(fixture->path), second;
+
+	binary_file_let_go(fixture->binary);
+	unlink(fixture->path);
+	binary_file_take(fixture->binary, fd);
+	assert_false(binary_file_is_let_go(fixture->binary));
+	assert_reads(fixture, "first");
+	/* It has one. */
+	second = open_file("/bin/ls");
+	binary_file_take(fixture->binary, second);
+	assert_false(is_open(second));
+	assert_reads(fixture, "first");
+}
+
+static void one_that_is_taken_before_it_was_closed_stays(void **state)
+{
+	struct fixture *fixture = *state;
+	struct borrowed_file file = binary_file_borrow(fixture->binary);
+	int fd = fixture->binary->fd;
+
+	binary_file_let_go(fixture->binary);
+	binary_file_take(fixture->binary, open_file(fixture->path));
+	binary_file_return(&file);
+	assert_true(is_open(fd));
+	assert_int_equal(fixture->binary->fd, fd);
+}
+
+static void what_has_no_path_is_not_let_go(void **state)
+{
+	struct fixture *fixture = *state;
+
+	memset(&fixture->binary->key, 0, sizeof(fixture->binary->key));
+	binary_file_let_go(fixture->binary);
+	assert_true(is_open(fixture->binary->fd));
+	assert_reads(fixture, "first");
+}
+
+static void what_has_no_file_is_not_known(void **state)
+{
+	const struct binary values = { .executable_id = 1, .fd = -1 };
+	struct binary *binary = binary_create(&values);
+	struct borrowed_file file = binary_file_borrow(binary);
+
+	(void)state;
+	assert_int_equal(file.fd, -1);
+	assert_false(binary_file_is_known(binary));
+	binary_file_return(&file);
+	binary_unref(binary);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_file_is_read_by_its_descriptor_also_when_it_is_deleted),
+		TEST(what_was_let_go_is_closed_and_found_at_its_path),
+		TEST(another_file_at_its_path_is_not_taken_for_it),
+		TEST(the_descriptor_stays_while_somebody_reads),
+		TEST(a_file_that_is_run_again_is_taken),
+		TEST(one_that_is_taken_before_it_was_closed_stays),
+		TEST(what_has_no_path_is_not_let_go),
+		cmocka_unit_test(what_has_no_file_is_not_known),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/processes/gone_process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "agent/base/cleanup.h"
+#include "agent/base/clock.h"
+#include "agent/base/error.h"
+#include "agent/base/log.h"
+#include "agent/base/metrics.h"
+#include "agent/host/judged_path.h"
+#include "agent/processes/process_attributes.h"
+
+/* By so much the times of files may be behind: they are those of the last tick. */
+#define FILE_TIME_STEP_NS (10 * NS_PER_MS)
+
+/* The program that @process runs, or of which it is a fork, if its exec was heard of. */
+static bool find_program(struct process_sync *sync, const struct process *process,
+			 struct logged_program *program)
+{
+	const struct process *parent;
+
+	*program = (struct logged_program){
+		.pid = process->pid,
+		.start_ns = process->stamp.start_time_ns,
+		.exec_ns = process->exec_ns,
+		.code_address = process->code_address,
+	};
+	if (process->exec_ns)
+		return true;
+	parent = process->is_fork ? process_table_current(sync->table, process->parent_pid) : NULL;
+	if (!parent || !parent->exec_ns || parent->stamp.exec_id != process->stamp.exec_id ||
+	    parent->exec_ns > process->stamp.start_time_ns)
+		return false;
+	*program = (struct logged_program){
+		.pid = parent->pid,
+		.start_ns = parent->stamp.start_time_ns,
+		.exec_ns = parent->exec_ns,
+		.code_address = parent->code_address,
+		.fork_pid = process->pid,
+		.fork_ns = process->stamp.start_time_ns,
+	};
+	return true;
+}
+
+static bool is_local(void *context, pid_t pid, uint32_t major_number, uint32_t minor_number)
+{
+	struct process_sync *sync = context;
+
+	return local_devices_contain(&sync->devices, sync->proc_root, pid, major_number,
+				     minor_number, clock_monotonic_ns());
+}
+
+/* The file that was mapped, at its path in the root of process @pid. */
+static int open_in_root(struct process_sync *sync, pid_t pid, const struct proc_mapping *row,
+			int *fd, struct file_key *key)
+{
+	const struct path_judge judge = { .may_read = is_local, .context = sync };
+	_cleanup_(close_fd) int root_fd = -1, opened = -1;
+	struct judged_root root = { .pid = pid, .judge = &judge };
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/%d/root", sync->proc_root, pid);
+	root.fd = root_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (root_fd < 0 || !judged_path_may_read(&judge, pid, root_fd) ||
+	    judged_path_open(&root, row->path, &opened, key) || key->inode != row->inode ||
+	    key->device != makedev(row->device_major, row->device_minor))
+		return fail(-ENOENT, "it is not at its path");
+	*fd = take_fd(opened);
+	return 0;
+}
+
+/*
+ * By the parent's root, or by ours. Never by what is in /proc/PID now, which may be another process.
+ * The device and the inode are those that were mapped; that they have not become another file since, or
+ * other bytes, is seen by the time of the file's last change.
+ */
+static int open_file(struct process_sync *sync, const struct process *process,
+		     const struct proc_mapping *row, int *fd, struct file_key *key)
+{
+	int64_t start_ns = (int64_t)process->stamp.start_time_ns + clock_realtime_offset_ns();
+	int err = -ENOENT;
+
+	if (process->parent_pid)
+		err = open_in_root(sync, (pid_t)process->parent_pid, row, fd, key);
+	if (err)
+		err = open_in_root(sync, getpid(), row, fd, key);
+	if (!err && key->ctime_ns > start_ns - (int64_t)FILE_TIME_STEP_NS) {
+		close(*fd);
+		return fail(-ESTALE, "it was changed after the process had begun");
+	}
+	return err;
+}
+
+static int identify_file(struct process_sync *sync, const struct process *process,
+			 const struct proc_mapping *row, struct process_mapping *mapping)
+{
+	struct file_key key;
+	int fd, err;
+
+	/* Another thread would look for it in the process. */
+	if (!local_devices_contain(&sync->devices, sync->proc_root, getpid(), row->device_major,
+				   row->device_minor, process->read_ns))
+		return fail(-EREMOTE, "it is on no local file system");
+	err = open_file(sync, process, row, &fd, &key);
+	if (err)
+		return err;
+	err = executable_cache_open(sync->executables, fd, &key, process->pid, row->path, false,
+				    &mapping->executable);
+	if (err)
+		close(fd);
+	return err ? err : process_sync_place(mapping);
+}
+
+bool gone_process_list(struct process_sync *sync, struct process *process,
+		       struct process_mapping **mappings, uint32_t *count)
+{
+	_cleanup_(proc_maps_deinit) struct proc_maps maps = { 0 };
+	struct process_mapping *listed;
+	struct logged_program program;
+
+	if (!find_program(sync, process, &program) ||
+	    mapping_log_list(sync->mapping_log, &program, &maps))
+		return false;
+	listed = calloc(maps.count + 1, sizeof(*listed));
+	if (!listed)
+		return false;
+	for (uint32_t i = 0; i < maps.count; i++) {
+		const struct proc_mapping *row = &maps.rows[i];
+
+		listed[i] = (struct process_mapping){
+			.start = row->start,
+			.end = row->end,
+			.offset = row->offset,
+			.inode = row->inode,
+			.device_major = row->device_major,
+			.device_minor = row->device_minor,
+		};
+		if (!row->inode && row->path[0] != '[')
+			listed[i].executable_id = EXECUTABLE_ID_ANONYMOUS;
+		else if (row->inode && identify_file(sync, process, row, &listed[i]))
+			log_debug("process %u, which is gone: %s: %s", process->pid, row->path,
+				  error_text());
+	}
+	process_attributes_replay(sync->table, process, &maps, listed, program.code_address);
+	metrics_add(METRIC_PROCESSES_REPLAYED, 1);
+	*mappings = listed;
+	*count = maps.count;
+	return true;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * What a process that is gone had mapped, from the side-band's news of it. Its files are found by their
+ * paths, by others who may see them, and taken only if they are for certain what was mapped.
+ */
+#ifndef AGENT_PROCESSES_GONE_PROCESS_H
+#define AGENT_PROCESSES_GONE_PROCESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "agent/processes/process_sync.h"
+
+/**
+ * Sync. Lists the mappings of @process, sorted, with a reference to each file that was found; the caller
+ * frees them. What the process says of itself is set, if it was not. False if they are not known.
+ */
+bool gone_process_list(struct process_sync *sync, struct process *process,
+		       struct process_mapping **mappings, uint32_t *count);
+
+#endif

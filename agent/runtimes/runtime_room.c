@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/runtimes/runtime_room.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "agent/base/error.h"
+#include "agent/base/hash_map.h"
+#include "agent/host/remote_memory.h"
+#include "agent/runtimes/read_budget.h"
+#include "agent/runtimes/runtime_code.h"
+
+struct room_memory {
+	struct process_memory memory;
+	struct read_budget budget;
+};
+
+struct runtime_room {
+	/* Of the maps; what they lead to is one thread's. */
+	pthread_mutex_t lock;
+	struct hash_map runtimes;
+	struct hash_map memories;
+};
+
+struct runtime_room *runtime_room_create(void)
+{
+	struct runtime_room *room = calloc(1, sizeof(*room));
+
+	if (room)
+		pthread_mutex_init(&room->lock, NULL);
+	return room;
+}
+
+static void memory_destroy(struct room_memory *memory)
+{
+	if (!memory)
+		return;
+	process_memory_deinit(&memory->memory);
+	free(memory);
+}
+
+static void runtime_destroy(struct interpreter_process *process)
+{
+	if (process)
+		process->interpreter->ops->detach(process);
+}
+
+void runtime_room_destroy(struct runtime_room *room)
+{
+	size_t cursor = 0;
+	uint64_t value;
+
+	if (!room)
+		return;
+	while (hash_map_next(&room->runtimes, &cursor, NULL, &value))
+		runtime_destroy((void *)(uintptr_t)value);
+	cursor = 0;
+	while (hash_map_next(&room->memories, &cursor, NULL, &value))
+		memory_destroy((void *)(uintptr_t)value);
+	hash_map_deinit(&room->runtimes);
+	hash_map_deinit(&room->memories);
+	pthread_mutex_destroy(&room->lock);
+	free(room);
+}
+
+/* NULL if there is none. */
+static void *find(struct runtime_room *room, const struct hash_map *map, uint64_t id)
+{
+	void *found;
+
+	pthread_mutex_lock(&room->lock);
+	found = hash_map_get_pointer(map, id);
+	pthread_mutex_unlock(&room->lock);
+	return found;
+}
+
+static int put(struct runtime_room *room, struct hash_map *map, uint64_t id, const void *value)
+{
+	int err;
+
+	pthread_mutex_lock(&room->lock);
+	err = hash_map_set_pointer(map, id, value);
+	pthread_mutex_unlock(&room->lock);
+	return err;
+}
+
+static void *take(struct runtime_room *room, struct hash_map *map, uint64_t id)
+{
+	uint64_t value = 0;
+
+	pthread_mutex_lock(&room->lock);
+	hash_map_remove(map, id, &value);
+	pthread_mutex_unlock(&room->lock);
+	return (void *)(uintptr_t)value;
+}
+
+int runtime_room_add_memory(struct runtime_room *room, uint64_t memory_id, int fd)
+{
+	struct room_memory *memory = calloc(1, sizeof(*memory));
+
+	if (!memory) {
+		close(fd);
+		return -ENOMEM;
+	}
+	process_memory_init_fd(&memory->memory, fd);
+	if (put(room, &room->memories, memory_id, memory)) {
+		memory_destroy(memory);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+void runtime_room_remove_memory(struct runtime_room *room, uint64_t memory_id)
+{
+	memory_destroy(take(room, &room->memories, memory_id));
+}
+
+int runtime_room_attach(struct runtime_room *room, uint64_t runtime_id,
+			const struct interpreter_file *file, const struct room_target *target,
+			const struct interpreter_process **process)
+{
+	struct room_memory *memory = find(room, &room->memories, target->memory_id);
+	struct interpreter_target attached = {
+		.pid = target->pid,
+		.bias = target->bias,
+		.modules = target->modules,
+		.module_count = target->module_count,
+		.analyse = runtime_code_analyse,
+		.find_jump = runtime_code_find_jump,
+	};
+	struct interpreter_process *made;
+	int err;
+
+	if (!memory)
+		return fail(-ESRCH, "the process is gone");
+	attached.memory = &memory->memory.memory;
+	err = file->interpreter->ops->attach(file, &attached, &made);
+	if (err)
+		return err;
+	if (put(room, &room->runtimes, runtime_id, made)) {
+		runtime_destroy(made);
+		return fail(-ENOMEM, "no memory for a runtime");
+	}
+	*process = made;
+	return 0;
+}
+
+void runtime_room_remove_runtime(struct runtime_room *room, uint64_t runtime_id)
+{
+	runtime_destroy(take(room, &room->runtimes, runtime_id));
+}
+
+/* Which of the memories holds the objects, fingerprints tell. */
+static int symbolize(struct interpreter_process *process, struct room_memory *const *memories,
+		     uint32_t memory_count, const struct name_query *query, uint32_t *object,
+		     struct interpreted_frames *frames)
+{
+	int err = -ESRCH;
+
+	for (uint32_t i = 0; i < memory_count && err == -ESRCH; i++) {
+		struct budgeted_memory memory;
+
+		if (!memories[i])
+			continue;
+		budgeted_memory_init(&memory, &memories[i]->memory.memory, &memories[0]->budget);
+		err = process->interpreter->ops->symbolize(process, &memory.memory, query->words,
+							   object, frames);
+	}
+	return err;
+}
+
+int runtime_room_name(struct runtime_room *room, const struct room_names *names, uint64_t now_ns,
+		      struct name_answers *answers)
+{
+	struct interpreter_process *process = find(room, &room->runtimes, names->runtime_id);
+	struct room_memory *memories[ROOM_MEMORIES_MAX] = { NULL };
+	struct interpreted_frames frames;
+	bool is_there;
+	int err = 0;
+
+	for (uint32_t i = 0; i < names->memory_count; i++)
+		memories[i] = find(room, &room->memories, names->memory_ids[i]);
+	is_there = process && process->interpreter->ops->symbolize && memories[0];
+	if (is_there)
+		read_budget_begin_stack(&memories[0]->budget, now_ns);
+	for (uint32_t i = 0; i < names->query_count && !err; i++) {
+		uint32_t object = names->queries[i].object;
+		int answer = is_there ? symbolize(process, memories, names->memory_count,
+						  &names->queries[i], &object, &frames) :
+					-ESRCH;
+
+		err = name_answers_add(answers, answer, object, &frames);
+	}
+	return err;
+}

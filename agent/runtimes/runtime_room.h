@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Runtimes of languages that live in this process, with the memories of the processes that they are in: what
+ * a process made for that does (runtime_host.h), and a test. Both are known by numbers, which whoever asks gives them
+ * and uses once.
+ *
+ * Two threads: one attaches, one does the rest. What is attached to is that thread's then.
+ */
+#ifndef AGENT_RUNTIMES_RUNTIME_ROOM_H
+#define AGENT_RUNTIMES_RUNTIME_ROOM_H
+
+#include <stdint.h>
+
+#include "agent/runtimes/name_answers.h"
+#include "interpreters/interpreter.h"
+
+struct runtime_room;
+
+/** NULL without memory. */
+struct runtime_room *runtime_room_create(void);
+/** Takes NULL. Detaches from all. */
+void runtime_room_destroy(struct runtime_room *room);
+
+/** Takes @fd over, /proc/PID/mem of a process. -ENOMEM. Any thread. */
+int runtime_room_add_memory(struct runtime_room *room, uint64_t memory_id, int fd);
+void runtime_room_remove_memory(struct runtime_room *room, uint64_t memory_id);
+
+/** What is attached to, beside the file. Borrowed for the call. */
+struct room_target {
+	uint32_t pid;
+	uint64_t memory_id;
+	uint64_t bias;
+	const struct interpreter_module *modules;
+	uint32_t module_count;
+};
+
+/** *@process is borrowed until the runtime is removed. As interpreter_ops.attach() says. */
+int runtime_room_attach(struct runtime_room *room, uint64_t runtime_id,
+			const struct interpreter_file *file, const struct room_target *target,
+			const struct interpreter_process **process);
+void runtime_room_remove_runtime(struct runtime_room *room, uint64_t runtime_id);
+
+enum { ROOM_MEMORIES_MAX = 3 };
+
+/**
+ * Whose frames are to be named, all of one stack: by the first of the memories that is there, and within the read
+ * budget of the first of all.
+ */
+struct room_names {
+	uint64_t runtime_id;
+	uint32_t memory_count;
+	uint64_t memory_ids[ROOM_MEMORIES_MAX];
+	const struct name_query *queries;
+	uint32_t query_count;
+};
+
+/** Appends an answer for each query. -ENOMEM; what else fails is in the answers. */
+int runtime_room_name(struct runtime_room *room, const struct room_names *names, uint64_t now_ns,
+		      struct name_answers *answers);
+
+#endif
