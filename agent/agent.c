@@ -33,6 +33,7 @@
 #include "agent/probabilistic.h"
 #include "agent/process_setup.h"
 #include "agent/processes/process_manager.h"
+#include "agent/start_priority.h"
 #include "agent/stop_signal.h"
 #include "agent/tracing/bpf_loader.h"
 #include "agent/tracing/bpf_maps.h"
@@ -53,7 +54,7 @@ enum {
 /* While somebody may wait for the first names. */
 #define EARLY_NS (3 * NS_PER_SECOND)
 #define EARLY_NOTICE_NS (NS_PER_SECOND / 5)
-/* How long the first sample waits for the processes that run already: less where somebody looks on. */
+/* How long the start line waits for the processes that run already: less where somebody looks on. */
 #define LOAD_TIMEOUT_NS (10 * NS_PER_SECOND)
 #define PAGE_LOAD_TIMEOUT_NS (1500 * NS_PER_MS)
 /* From the stop on, for the debug data of what was sampled; then the outputs are written. */
@@ -68,6 +69,7 @@ struct agent {
 	const struct options *options;
 	struct stop_signal stop;
 	bool has_stop;
+	struct start_priority priority;
 	struct native_names *names;
 	struct destinations destinations;
 	int cgroup_fd;
@@ -84,9 +86,10 @@ struct agent {
 	bool has_ring_thread;
 	struct probabilistic probabilistic;
 	struct tick_clock tick_clock;
-	/* Of sampling, the wait for the first tables left out. */
+	/* Of sampling, which ends at the deadline if nobody ends it before. */
 	uint64_t start_ns;
 	uint64_t start_realtime_ns;
+	uint64_t deadline_ns;
 	uint64_t end_ns;
 };
 
@@ -113,6 +116,7 @@ static void agent_deinit(struct agent *agent)
 {
 	bool uses_delta_cache;
 
+	start_priority_end(&agent->priority);
 	tick_clock_deinit(&agent->tick_clock);
 	stop_ring_thread(agent);
 	event_reader_destroy(agent->reader);
@@ -296,15 +300,20 @@ static bool wait_for_stop(struct agent *agent, uint64_t deadline_ns)
 	return ppoll(&poll_fd, 1, &timeout, NULL) > 0;
 }
 
-/* Waits for the tables of the processes that run already, but not for ever. */
+/*
+ * Waits for the tables of the processes that run already, but not for ever; false if it was told to stop.
+ * Samples are taken meanwhile: those that need tables wait for them, too.
+ */
 static bool wait_until_loaded(struct agent *agent)
 {
-	uint64_t begin_ns = clock_monotonic_ns();
+	uint64_t begin_ns = agent->start_ns;
 	uint64_t deadline_ns =
 		begin_ns +
 		(options_have_page(agent->options) ? PAGE_LOAD_TIMEOUT_NS : LOAD_TIMEOUT_NS);
 	bool is_stopped = false;
 
+	if (deadline_ns > agent->deadline_ns)
+		deadline_ns = agent->deadline_ns;
 	while (!is_stopped && clock_monotonic_ns() < deadline_ns) {
 		if (!process_manager_wait_loaded(agent->processes, 50 * NS_PER_MS))
 			break;
@@ -386,11 +395,14 @@ static uint64_t next_early_notice(struct agent *agent, uint64_t now_ns)
 	return now_ns + EARLY_NOTICE_NS;
 }
 
-/* Keeps the time until the duration is over or a signal comes. */
-static int sample(struct agent *agent)
+static int draw_sampling(struct agent *agent, uint64_t now_ns)
+{
+	return probabilistic_tick(&agent->probabilistic, now_ns) ? switch_sampling(agent) : 0;
+}
+
+static int start_sampling(struct agent *agent)
 {
 	const struct options *options = agent->options;
-	uint64_t next_tick_ns, next_notice_ns, next_trim_ns, deadline_ns, now_ns;
 	int error;
 
 	probabilistic_init(&agent->probabilistic, options->probabilistic_threshold,
@@ -400,17 +412,26 @@ static int sample(struct agent *agent)
 	if (error)
 		return error;
 	agent->start_realtime_ns = clock_realtime_ns();
-	agent->start_ns = now_ns = next_tick_ns = next_trim_ns = clock_monotonic_ns();
+	agent->start_ns = clock_monotonic_ns();
+	agent->deadline_ns =
+		options->duration_ns ? agent->start_ns + options->duration_ns : UINT64_MAX;
+	return draw_sampling(agent, agent->start_ns);
+}
+
+/* Keeps the time until the duration is over or a signal comes. */
+static int keep_time(struct agent *agent)
+{
+	uint64_t next_tick_ns, next_notice_ns, next_trim_ns, now_ns;
+	int error;
+
+	now_ns = next_tick_ns = next_trim_ns = clock_monotonic_ns();
 	next_notice_ns = now_ns + EARLY_NOTICE_NS;
-	deadline_ns = options->duration_ns ? now_ns + options->duration_ns : UINT64_MAX;
-	while (now_ns < deadline_ns) {
+	while (now_ns < agent->deadline_ns) {
 		uint64_t wake_ns;
 
-		if (probabilistic_tick(&agent->probabilistic, now_ns)) {
-			error = switch_sampling(agent);
-			if (error)
-				return error;
-		}
+		error = draw_sampling(agent, now_ns);
+		if (error)
+			return error;
 		if (now_ns >= next_tick_ns) {
 			if (perf_sampler_tick(agent->sampler))
 				log_warn("%s; trying again", error_text());
@@ -421,7 +442,7 @@ static int sample(struct agent *agent)
 			next_notice_ns = next_early_notice(agent, now_ns);
 		}
 		heap_trim(now_ns, &next_trim_ns);
-		wake_ns = next_tick_ns < deadline_ns ? next_tick_ns : deadline_ns;
+		wake_ns = next_tick_ns < agent->deadline_ns ? next_tick_ns : agent->deadline_ns;
 		if (next_notice_ns < wake_ns)
 			wake_ns = next_notice_ns;
 		if (agent->probabilistic.next_draw_ns < wake_ns)
@@ -430,7 +451,20 @@ static int sample(struct agent *agent)
 			break;
 		now_ns = clock_monotonic_ns();
 	}
-	error = stop_sampling(agent);
+	return 0;
+}
+
+static int sample(struct agent *agent)
+{
+	int error = start_sampling(agent);
+
+	start_priority_end(&agent->priority);
+	if (!error && wait_until_loaded(agent)) {
+		log_start(agent);
+		error = keep_time(agent);
+	}
+	if (!error)
+		error = stop_sampling(agent);
 	agent->end_ns = clock_monotonic_ns();
 	return error;
 }
@@ -552,14 +586,12 @@ int agent_run(const struct options *options)
 	if (error)
 		return report_failure(options, error);
 	agent.has_stop = true;
+	start_priority_begin(&agent.priority, START_PRIORITY_NS);
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
 		error = steps[i](&agent);
 		if (error)
 			return report_failure(options, error);
 	}
-	if (!wait_until_loaded(&agent))
-		return EXIT_STATUS_DONE;
-	log_start(&agent);
 	error = sample(&agent);
 	if (error)
 		return report_failure(options, error);

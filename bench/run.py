@@ -19,6 +19,7 @@ import kernel_side
 import otlp_side
 import page_side
 import python_side
+import start_side
 import symbol_side
 import throughput
 import user_side
@@ -134,6 +135,25 @@ def bench_start(table):
     table.limit("BPF map memory", cold.map_mb, 60, "MB")
 
 
+def bench_first_seconds(table):
+    """Of the clock's ticks from the agent's exec on, and the start of a large program."""
+    cold, warm = start_side.busy_figures()
+    for name, start, first, later in (("without", cold, 80, 95), ("with", warm, 90, 98)):
+        table.at_least("busy machine, %s a disk cache: ticks complete in second %d" %
+                       (name, start_side.FIRST_SECOND), start.first_percent, first, "%")
+        table.at_least("the same in second %d" % start_side.LATER_SECOND, start.later_percent, later, "%")
+        table.limit("CPU at raised priority until then", start.raised_seconds, 1, "s")
+    table.limit("quiet machine: exec to the first complete sample",
+                start_side.quiet_figures().first_complete_seconds, 1.5, "s")
+    large = start_side.large_figures()
+    if not large:
+        table.note("start of a large program", "this machine has no Chromium")
+        return
+    table.limit("start of Chromium (%d samples): unwind rows not loaded" % large.samples,
+                large.not_loaded_percent, 2, "%")
+    table.limit("the agent's CPU for it", large.agent_seconds, 0.2, "s")
+
+
 def bench_throughput(table):
     """Of a server on all CPUs, by pairs of intervals: it takes minutes."""
     loss = throughput.measure()
@@ -193,6 +213,7 @@ PARTS = {
     "churn": bench_churn,
     "mix": bench_mix,
     "start": bench_start,
+    "first": bench_first_seconds,
     "otlp": bench_otlp,
     "symbols": bench_symbols,
     "page": bench_page,

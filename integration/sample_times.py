@@ -34,7 +34,7 @@ class SampleTimes:
             return 0
         wanted = {(stack.comm, tuple(map(_plain, stack.frames))) for stack in stacks}
         found, threads = set(), []
-        for samples in self._threads.values():
+        for samples in self.threads.values():
             samples.sort()
             keys = [key for _, key in samples]
             found |= wanted & set(keys)
@@ -44,7 +44,7 @@ class SampleTimes:
         return min(sum(stacks.values()), bad_events.count_events(threads) + missing)
 
     @property
-    def _threads(self):
+    def threads(self):
         """{(pid, tid): [(time, (comm, frames))]}."""
         resources, tables = [], collections.defaultdict(list)
         for number, value in fields(self._data):

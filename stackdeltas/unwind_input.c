@@ -22,6 +22,9 @@ enum {
 	/* A landing pad and one instruction. */
 	ENTRY_CODE_BYTES = 8,
 	ARM64_RESOLVER_BYTES = 32,
+	/* What a byte of code, and one that is compressed, may cost next to one of a table. */
+	CODE_WORK = 16,
+	PACKED_WORK = 64,
 };
 
 #define ARRAY_LENGTH(array) (sizeof(array) / sizeof((array)[0]))
@@ -354,6 +357,22 @@ void unwind_input_deinit(struct unwind_input *input)
 		unwind_source_deinit(&input->sources[i]);
 	bare_code_deinit(&input->code);
 	memset(input, 0, sizeof(*input));
+}
+
+uint64_t unwind_input_work(const struct unwind_input *input)
+{
+	uint64_t work = input->eh_frame_bytes;
+
+	for (uint32_t i = 0; i < input->source_count; i++) {
+		const struct unwind_source *source = &input->sources[i];
+		bool is_packed = source->kind == UNWIND_SOURCE_MINI_DEBUG ||
+				 source->encoding != ELF_ENCODING_PLAIN;
+
+		work += source->raw.size * (is_packed ? PACKED_WORK : 1);
+	}
+	for (uint32_t i = 0; i < input->code.range_count; i++)
+		work += input->code.ranges[i].size * CODE_WORK;
+	return work;
 }
 
 /* The key that covers what @key does and a number and bytes more. */

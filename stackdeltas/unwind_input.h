@@ -107,6 +107,9 @@ void unwind_input_deinit(struct unwind_input *input);
 void unwind_input_add_debug_file(struct unwind_input *input, const struct elf_image *image,
 				 const struct debug_file_search *search);
 
+/** How many bytes of .eh_frame take as long to be made into rows, roughly. */
+uint64_t unwind_input_work(const struct unwind_input *input);
+
 /** Covers the bytes, the addresses, the machine and EXTRACTOR_VERSION. Of inputs without Go's table. */
 struct hash128 unwind_input_key(const struct unwind_input *input);
 

@@ -50,13 +50,8 @@ bool urgent_thread_decide(struct urgent_thread *thread, uint64_t now_ns, uint64_
 	return thread->is_wanted;
 }
 
-void urgent_thread_tick(struct urgent_thread *thread)
+static void follow(struct urgent_thread *thread, bool is_wanted)
 {
-	bool is_wanted;
-
-	if (!thread->is_allowed)
-		return;
-	is_wanted = urgent_thread_decide(thread, clock_monotonic_ns(), clock_thread_cpu_ns());
 	if (is_wanted == thread->is_realtime)
 		return;
 	if (set_realtime(is_wanted))
@@ -64,6 +59,23 @@ void urgent_thread_tick(struct urgent_thread *thread)
 	else
 		/* Taken away meanwhile; giving it up is never refused. */
 		thread->is_allowed = false;
+}
+
+void urgent_thread_tick(struct urgent_thread *thread)
+{
+	if (thread->is_allowed)
+		follow(thread, urgent_thread_decide(thread, clock_monotonic_ns(),
+						    clock_thread_cpu_ns()));
+}
+
+void urgent_thread_rest(struct urgent_thread *thread)
+{
+	if (!thread->is_allowed)
+		return;
+	/* What was used so far counts. */
+	(void)urgent_thread_decide(thread, clock_monotonic_ns(), clock_thread_cpu_ns());
+	thread->is_wanted = false;
+	follow(thread, false);
 }
 
 int urgent_lock_init(pthread_mutex_t *lock)

@@ -43,6 +43,9 @@ void urgent_thread_init(struct urgent_thread *thread, int nice);
 /** To be called at each turn of the thread's loop. */
 void urgent_thread_tick(struct urgent_thread *thread);
 
+/** What follows until the next tick is not urgent: it has the nice value. */
+void urgent_thread_rest(struct urgent_thread *thread);
+
 /**
  * The decision alone: whether the thread is to be real-time at @now_ns, when it has used @cpu_ns.
  */

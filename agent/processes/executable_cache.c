@@ -257,7 +257,7 @@ struct executable *executable_cache_find(struct executable_cache *cache, const s
 		executable->is_resting = false;
 	pthread_mutex_unlock(&cache->lock);
 	if (was_resting)
-		executable_rows_want(cache, executable->id);
+		executable_rows_bring_back(cache, executable->id);
 	return executable;
 }
 
@@ -344,7 +344,7 @@ static void give_file(struct executable_cache *cache, struct executable *executa
 		note_left_locked(cache, executable, clock_monotonic_ns());
 	pthread_mutex_unlock(&cache->lock);
 	if (was_resting)
-		executable_rows_want(cache, executable->id);
+		executable_rows_bring_back(cache, executable->id);
 }
 
 int executable_cache_open(struct executable_cache *cache, int fd, const struct file_key *key,

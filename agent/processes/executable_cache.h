@@ -60,7 +60,7 @@ struct executable_cache_config {
 	/** Asks for a call of executable_rows_load() by a load thread. Called without the lock. */
 	void (*request_load)(void *context, uint64_t executable_id, bool is_remote);
 	/** Says that a sample waits for rows that were asked for. Called without the lock. */
-	void (*hurry)(void *context);
+	void (*hurry)(void *context, uint64_t executable_id);
 	/** Says that executable_rows_publish() has something to do. Any thread. */
 	void (*loaded)(void *context);
 	void *context;
@@ -100,6 +100,8 @@ struct executable {
 	/* --- */
 	enum executable_state state;
 	bool is_load_requested;
+	/** A sample asked for its rows, now or earlier. */
+	bool is_wanted;
 	/** Its rows are too many to be kept for walks in user space. */
 	bool is_too_large_to_keep;
 	uint32_t references;

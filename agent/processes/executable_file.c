@@ -116,7 +116,7 @@ static void add_debug_file(const struct elf_image *image, const struct executabl
 }
 
 int executable_file_load(int fd, const struct executable_origin *origin, struct delta_cache *cache,
-			 struct stack_deltas *deltas)
+			 uint64_t max_work_bytes, struct stack_deltas *deltas)
 {
 	_cleanup_(elf_image_deinit) struct elf_image image = { .fd = -1 };
 	_cleanup_(unwind_input_deinit) struct unwind_input input = { 0 };
@@ -130,6 +130,8 @@ int executable_file_load(int fd, const struct executable_origin *origin, struct 
 		return err;
 	if (input.is_bare && origin && origin->proc_root)
 		add_debug_file(&image, origin, &input);
+	if (unwind_input_work(&input) > max_work_bytes)
+		return fail(-EAGAIN, "a file of much work");
 	return delta_cache_get(cache, &input, deltas);
 }
 

@@ -41,11 +41,11 @@ struct executable_origin {
 /**
  * The deltas of @fd, out of @cache (may be NULL) if they are there; of a file with much code that
  * its own tables do not describe, with those of its debug file. @origin may be NULL. The caller
- * deinits the deltas. -ENOENT: the file has neither unwind tables nor code; -EBADMSG, -E2BIG,
- * -ENOMEM, or as the file system says.
+ * deinits the deltas. -ENOENT: the file has neither unwind tables nor code; -EAGAIN: it is more work
+ * than for @max_work_bytes bytes of .eh_frame; -EBADMSG, -E2BIG, -ENOMEM, or as the file system says.
  */
 int executable_file_load(int fd, const struct executable_origin *origin, struct delta_cache *cache,
-			 struct stack_deltas *deltas);
+			 uint64_t max_work_bytes, struct stack_deltas *deltas);
 
 /** Deltas that say nothing about any address, for files without usable tables. 0 or -ENOMEM. */
 int executable_file_empty_deltas(struct stack_deltas *deltas);

@@ -24,6 +24,10 @@ enum {
 	KEPT_MAX_COUNT = 4096,
 	/** At least one part in so many of the budget comes free in one go. */
 	EVICT_SHARE = 16,
+	/** What takes longer than so much .eh_frame, some 5 ms, is not quick. */
+	QUICK_WORK_BYTES = 2 << 20,
+	/** And what takes longer than so much, some 100 ms, is not done for nobody. */
+	UNWANTED_WORK_BYTES = 32 << 20,
 };
 
 /** Rows that were evicted stay away so long: where the memory is too small, they would take turns. */
@@ -76,16 +80,27 @@ void executable_log_damaged(const char *path, int err)
 		log_warn("%s: %s (%s); its stacks will be cut", path, error_text(), strerror(-err));
 }
 
-static void request_load(struct executable_cache *cache, uint64_t executable_id, bool keep_only)
+enum load_reason {
+	/** A process runs the file (again). */
+	LOAD_FOR_PROCESS,
+	/** A sample came to it; or it did so in user space, for which rows have to be kept in memory. */
+	LOAD_FOR_SAMPLE,
+	LOAD_TO_KEEP,
+};
+
+static void request_load(struct executable_cache *cache, uint64_t executable_id,
+			 enum load_reason reason)
 {
 	struct executable *executable;
 	bool is_wanted = false, is_remote = false, is_waiting = false;
 
 	pthread_mutex_lock(&cache->lock);
 	executable = executable_cache_by_id(cache, executable_id);
+	if (executable && reason != LOAD_FOR_PROCESS)
+		executable->is_wanted = true;
 	if (executable && !executable->is_load_requested &&
 	    (executable->state == EXECUTABLE_UNLOADED ||
-	     (keep_only && !executable->is_too_large_to_keep)) &&
+	     (reason == LOAD_TO_KEEP && !executable->is_too_large_to_keep)) &&
 	    clock_monotonic_ns() >= executable->retry_ns) {
 		executable->is_load_requested = true;
 		if (executable->state == EXECUTABLE_UNLOADED) {
@@ -95,17 +110,23 @@ static void request_load(struct executable_cache *cache, uint64_t executable_id,
 		is_wanted = true;
 		is_remote = executable->is_remote;
 	}
-	is_waiting = executable && executable->is_load_requested && !executable->is_remote;
+	is_waiting = executable && executable->is_load_requested && !executable->is_remote &&
+		     reason != LOAD_FOR_PROCESS;
 	pthread_mutex_unlock(&cache->lock);
 	if (is_wanted)
 		cache->config.request_load(cache->config.context, executable_id, is_remote);
 	if (is_waiting)
-		cache->config.hurry(cache->config.context);
+		cache->config.hurry(cache->config.context, executable_id);
 }
 
 void executable_rows_want(struct executable_cache *cache, uint64_t executable_id)
 {
-	request_load(cache, executable_id, false);
+	request_load(cache, executable_id, LOAD_FOR_SAMPLE);
+}
+
+void executable_rows_bring_back(struct executable_cache *cache, uint64_t executable_id)
+{
+	request_load(cache, executable_id, LOAD_FOR_PROCESS);
 }
 
 static bool is_loading_locked(const struct executable_cache *cache, uint64_t executable_id)
@@ -161,7 +182,7 @@ const struct stack_deltas *executable_rows_borrow(struct executable_cache *cache
 	*kept = found;
 	if (found)
 		return &found->deltas;
-	request_load(cache, executable_id, true);
+	request_load(cache, executable_id, LOAD_TO_KEEP);
 	return NULL;
 }
 
@@ -194,17 +215,43 @@ static struct binary *file_to_load(struct executable_cache *cache, uint64_t exec
 	return binary;
 }
 
-void executable_rows_load(struct executable_cache *cache, uint64_t executable_id)
+/* Leaves the state of a load that came to its end. */
+static void set_state_locked(struct executable_cache *cache, struct executable *executable,
+			     enum executable_state state)
+{
+	if (executable->state == EXECUTABLE_LOADING)
+		cache->loading_count--;
+	executable->state = state;
+	executable->is_load_requested = false;
+}
+
+/* Hands what was loaded to the sync thread. */
+static void hand_in(struct executable_cache *cache, struct loaded_rows *loaded)
+{
+	int err;
+
+	pthread_mutex_lock(&cache->lock);
+	err = loaded_vector_push(&cache->loaded, *loaded);
+	pthread_mutex_unlock(&cache->lock);
+	if (err) {
+		stack_deltas_deinit(&loaded->deltas);
+		executable_rows_load_dropped(cache, loaded->executable_id);
+	}
+	cache->config.loaded(cache->config.context);
+}
+
+/* False if it would take more than @max_work_bytes. */
+static bool load(struct executable_cache *cache, uint64_t executable_id, uint64_t max_work_bytes)
 {
 	struct loaded_rows loaded = { .executable_id = executable_id, .err = -ENOENT };
 	bool is_damaged = false;
 	struct executable_origin origin;
 	struct binary *binary = file_to_load(cache, executable_id, &is_damaged, &origin);
 	struct borrowed_file from;
-	int err;
 
 	if (!binary)
-		return;
+		return true;
+	log_debug("%s: making unwind rows", binary->path);
 	/* Of a file with damaged headers enough has been said already. */
 	origin.path = binary->path;
 	from = binary_file_borrow(binary);
@@ -212,7 +259,7 @@ void executable_rows_load(struct executable_cache *cache, uint64_t executable_id
 		loaded.err = -ESTALE;
 	else if (!is_damaged)
 		loaded.err = executable_file_load(from.fd, &origin, cache->config.delta_cache,
-						  &loaded.deltas);
+						  max_work_bytes, &loaded.deltas);
 	if (loaded.err == -EBADMSG || loaded.err == -E2BIG)
 		executable_log_damaged(binary->path, loaded.err);
 	/* The file has said all that it will ever say. */
@@ -226,24 +273,78 @@ void executable_rows_load(struct executable_cache *cache, uint64_t executable_id
 	}
 	binary_file_return(&from);
 	binary_unref(binary);
-	pthread_mutex_lock(&cache->lock);
-	err = loaded_vector_push(&cache->loaded, loaded);
-	pthread_mutex_unlock(&cache->lock);
-	if (err) {
-		stack_deltas_deinit(&loaded.deltas);
-		executable_rows_load_dropped(cache, executable_id);
-	}
-	cache->config.loaded(cache->config.context);
+	if (loaded.err == -EAGAIN)
+		return false;
+	hand_in(cache, &loaded);
+	return true;
 }
 
-/* Leaves the state of a load that came to its end. */
-static void set_state_locked(struct executable_cache *cache, struct executable *executable,
-			     enum executable_state state)
+void executable_rows_load(struct executable_cache *cache, uint64_t executable_id)
 {
-	if (executable->state == EXECUTABLE_LOADING)
-		cache->loading_count--;
-	executable->state = state;
-	executable->is_load_requested = false;
+	(void)load(cache, executable_id, UINT64_MAX);
+}
+
+bool executable_rows_load_quick(struct executable_cache *cache, uint64_t executable_id)
+{
+	return load(cache, executable_id, QUICK_WORK_BYTES);
+}
+
+/* False if a sample has asked for it meanwhile. */
+static bool put_off(struct executable_cache *cache, uint64_t executable_id)
+{
+	struct executable *executable;
+	bool is_put_off = true;
+
+	pthread_mutex_lock(&cache->lock);
+	executable = executable_cache_by_id(cache, executable_id);
+	if (executable) {
+		is_put_off = !executable->is_wanted;
+		if (is_put_off)
+			set_state_locked(cache, executable, EXECUTABLE_UNLOADED);
+	}
+	pthread_mutex_unlock(&cache->lock);
+	return is_put_off;
+}
+
+/* Whether samples of its processes need the file's rows before they come to it. */
+static bool is_runtime(struct executable_cache *cache, uint64_t executable_id)
+{
+	struct binary *binary = executable_cache_binary(cache, executable_id);
+	struct executable *executable;
+	bool is_one = false;
+
+	if (!binary)
+		return false;
+	executable_interpreter_probe(cache, binary);
+	binary_unref(binary);
+	pthread_mutex_lock(&cache->lock);
+	executable = executable_cache_by_id(cache, executable_id);
+	is_one = executable && executable_interpreter(executable);
+	pthread_mutex_unlock(&cache->lock);
+	return is_one;
+}
+
+void executable_rows_load_unwanted(struct executable_cache *cache, uint64_t executable_id)
+{
+	if (load(cache, executable_id, UNWANTED_WORK_BYTES))
+		return;
+	if (is_runtime(cache, executable_id) || !put_off(cache, executable_id))
+		(void)load(cache, executable_id, UINT64_MAX);
+	else
+		/* Whoever waits for all that is loading waits for less. */
+		cache->config.loaded(cache->config.context);
+}
+
+void executable_rows_size_up(struct executable_cache *cache, uint64_t executable_id, uint64_t *bytes,
+			     bool *is_wanted)
+{
+	struct executable *executable;
+
+	pthread_mutex_lock(&cache->lock);
+	executable = executable_cache_by_id(cache, executable_id);
+	*bytes = executable ? executable->key.size : 0;
+	*is_wanted = executable && executable->is_wanted;
+	pthread_mutex_unlock(&cache->lock);
 }
 
 void executable_rows_load_dropped(struct executable_cache *cache, uint64_t executable_id)

@@ -25,6 +25,19 @@ void executable_rows_deinit(struct executable_cache *cache);
 /** Load threads. Parses the file; the rows wait for executable_rows_publish(). */
 void executable_rows_load(struct executable_cache *cache, uint64_t executable_id);
 
+/** The same of what takes some milliseconds at most; false if this would take longer, and nothing was done. */
+bool executable_rows_load_quick(struct executable_cache *cache, uint64_t executable_id);
+
+/**
+ * The same for a file that no sample asked for: what takes longer than some 100 ms is put off until one does, unless
+ * it is a runtime.
+ */
+void executable_rows_load_unwanted(struct executable_cache *cache, uint64_t executable_id);
+
+/** Any thread. The size of the file (0: it is forgotten), and whether a sample asked for its rows. */
+void executable_rows_size_up(struct executable_cache *cache, uint64_t executable_id, uint64_t *bytes,
+			     bool *is_wanted);
+
 /** Any thread. A request_load() was lost: it may be asked for again later. */
 void executable_rows_load_dropped(struct executable_cache *cache, uint64_t executable_id);
 
@@ -42,6 +55,9 @@ void executable_rows_note_used(struct executable_cache *cache, uint64_t now_ns);
  * that may help, and soon.
  */
 void executable_rows_want(struct executable_cache *cache, uint64_t executable_id);
+
+/** Any thread. A process runs the file again, of which rows had been unloaded. */
+void executable_rows_bring_back(struct executable_cache *cache, uint64_t executable_id);
 
 /** Any thread. Whether the rows are on their way; how many executables wait for theirs. */
 bool executable_rows_are_loading(struct executable_cache *cache, uint64_t executable_id);

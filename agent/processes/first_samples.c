@@ -13,8 +13,8 @@ void first_samples_deinit(struct first_samples *samples)
 	samples->count = 0;
 }
 
-int first_samples_add(struct first_samples *samples, const struct trace_record *record,
-		      size_t bytes, uint64_t deadline_ns)
+int first_samples_add(struct first_samples *samples, const struct waiting_sample *sample,
+		      size_t bytes)
 {
 	struct waiting_sample *place;
 	struct trace_record *copy;
@@ -24,9 +24,10 @@ int first_samples_add(struct first_samples *samples, const struct trace_record *
 	copy = malloc(bytes);
 	if (!copy)
 		return -ENOMEM;
-	memcpy(copy, record, bytes);
+	memcpy(copy, sample->record, bytes);
 	place = &samples->waiting[(samples->start + samples->count++) % FIRST_SAMPLES_MAX];
-	*place = (struct waiting_sample){ .record = copy, .deadline_ns = deadline_ns };
+	*place = *sample;
+	place->record = copy;
 	return 0;
 }
 
@@ -40,8 +41,8 @@ uint32_t first_samples_count_of(const struct first_samples *samples, uint32_t pi
 }
 
 void first_samples_try(struct first_samples *samples, uint64_t now_ns,
-		       bool (*try_sample)(void *context, const struct trace_record *record,
-					  bool is_last_try),
+		       bool (*try_sample)(void *context, struct waiting_sample *sample,
+					  uint64_t now_ns),
 		       void *context)
 {
 	uint32_t kept = 0;
@@ -50,7 +51,7 @@ void first_samples_try(struct first_samples *samples, uint64_t now_ns,
 		uint32_t index = (samples->start + i) % FIRST_SAMPLES_MAX;
 		struct waiting_sample waiting = samples->waiting[index];
 
-		if (try_sample(context, waiting.record, now_ns >= waiting.deadline_ns)) {
+		if (try_sample(context, &waiting, now_ns)) {
 			free(waiting.record);
 			continue;
 		}

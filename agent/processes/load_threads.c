@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Two queues, two threads. Requests that do not fit are told to whoever waits for the answer. */
+/* Two queues, three threads. Requests that do not fit are told to whoever waits for the answer. */
 #include "agent/processes/load_threads.h"
 
 #include <errno.h>
@@ -15,23 +15,16 @@
 #include "agent/base/error.h"
 #include "agent/base/log.h"
 #include "agent/base/slow_close.h"
+#include "agent/base/urgent_thread.h"
 #include "agent/host/mapped_file.h"
 #include "agent/processes/executable_rows.h"
 
 enum {
-	LOADS_MAX = 1 << 14,
 	REMOTE_LOADS_BYTES = 256 << 10,
 	/** Nice values. */
 	LOW_PRIORITY = 10,
 	NORMAL_PRIORITY = 0,
 	STOP_TIMEOUT_SECONDS = 1,
-};
-
-/* In the queue loads. */
-struct load_request {
-	/* Not NULL: attaches to a runtime, and else the rows of executable_id are made. */
-	struct attach_request *attach;
-	uint64_t executable_id;
 };
 
 /* In the queue remote_loads. */
@@ -81,16 +74,18 @@ static void attach(struct load_threads *threads, struct attach_request *request)
 	answer_attach(threads, request, err, runtime);
 }
 
-static void drop_load(void *context, void *record, size_t bytes)
+static void drop_load(struct load_threads *threads, const struct load_request *request)
 {
-	struct load_threads *threads = context;
-	struct load_request *request = record;
-
-	(void)bytes;
 	if (request->attach)
 		answer_attach(threads, request->attach, -EAGAIN, NULL);
 	else
 		executable_rows_load_dropped(threads->executables, request->executable_id);
+}
+
+static void push_load(struct load_threads *threads, const struct load_request *request)
+{
+	if (load_queue_push(&threads->loads, request))
+		drop_load(threads, request);
 }
 
 static void drop_remote(void *context, void *record, size_t bytes)
@@ -119,14 +114,13 @@ int load_threads_init(struct load_threads *threads)
 {
 	int err;
 
-	err = bounded_queue_init_fixed(&threads->loads, LOADS_MAX, sizeof(struct load_request),
-				       drop_load, threads);
+	err = load_queue_init(&threads->loads);
 	if (err)
 		return fail(err, "no memory for the queue of files");
 	err = bounded_queue_init(&threads->remote_loads, REMOTE_LOADS_BYTES,
 				 sizeof(struct remote_request), drop_remote, threads);
 	if (err) {
-		bounded_queue_deinit(&threads->loads);
+		load_queue_deinit(&threads->loads);
 		return fail(err, "no memory for the queue of files");
 	}
 	return 0;
@@ -134,8 +128,18 @@ int load_threads_init(struct load_threads *threads)
 
 void load_threads_deinit(struct load_threads *threads)
 {
-	bounded_queue_deinit(&threads->loads);
+	load_queue_deinit(&threads->loads);
 	bounded_queue_deinit(&threads->remote_loads);
+}
+
+/* Has `load` go on at normal priority: with what a sample waits for, or to come to it. */
+static void hurry_load(struct load_threads *threads)
+{
+	pid_t tid = __atomic_load_n(&threads->load_tid, __ATOMIC_ACQUIRE);
+
+	/* Of a thread alone: on Linux, nice is per thread. */
+	if (tid && !__atomic_exchange_n(&threads->is_hurried, true, __ATOMIC_ACQ_REL))
+		setpriority(PRIO_PROCESS, tid, NORMAL_PRIORITY);
 }
 
 static void *run_load(void *context)
@@ -143,27 +147,51 @@ static void *run_load(void *context)
 	struct load_threads *threads = context;
 	struct load_request request;
 
-	/* Of this thread alone: on Linux, nice is per thread. */
 	setpriority(PRIO_PROCESS, gettid(), LOW_PRIORITY);
 	__atomic_store_n(&threads->load_tid, gettid(), __ATOMIC_RELEASE);
-	while (!bounded_queue_pop(&threads->loads, &request, NULL, -1)) {
+	while (!load_queue_pop(&threads->loads, false, &request)) {
+		if (request.is_wanted)
+			hurry_load(threads);
+		else if (__atomic_exchange_n(&threads->is_hurried, false, __ATOMIC_ACQ_REL))
+			setpriority(PRIO_PROCESS, gettid(), LOW_PRIORITY);
 		if (request.attach)
 			attach(threads, request.attach);
-		else
+		else if (request.is_wanted)
 			executable_rows_load(threads->executables, request.executable_id);
-		if (!bounded_queue_count(&threads->loads) &&
-		    __atomic_exchange_n(&threads->is_urgent, false, __ATOMIC_ACQ_REL))
-			setpriority(PRIO_PROCESS, gettid(), LOW_PRIORITY);
+		else
+			executable_rows_load_unwanted(threads->executables, request.executable_id);
 	}
 	return NULL;
 }
 
-void load_threads_hurry(struct load_threads *threads)
+static void *run_load_small(void *context)
 {
-	pid_t tid = __atomic_load_n(&threads->load_tid, __ATOMIC_ACQUIRE);
+	struct load_threads *threads = context;
+	struct load_request request;
+	struct urgent_thread urgency;
 
-	if (tid && !__atomic_exchange_n(&threads->is_urgent, true, __ATOMIC_ACQ_REL))
-		setpriority(PRIO_PROCESS, tid, NORMAL_PRIORITY);
+	urgent_thread_init(&urgency, NORMAL_PRIORITY);
+	urgent_thread_rest(&urgency);
+	while (!load_queue_pop(&threads->loads, true, &request)) {
+		if (request.is_wanted)
+			urgent_thread_tick(&urgency);
+		if (request.attach) {
+			attach(threads, request.attach);
+		} else if (!executable_rows_load_quick(threads->executables,
+						       request.executable_id)) {
+			request.is_heavy = true;
+			push_load(threads, &request);
+		}
+		urgent_thread_rest(&urgency);
+	}
+	return NULL;
+}
+
+void load_threads_hurry(struct load_threads *threads, uint64_t executable_id)
+{
+	/* What is in the queue no more is being made: by `load`, unless it is done in a moment. */
+	load_queue_raise(&threads->loads, executable_id);
+	hurry_load(threads);
 }
 
 static struct executable *identify(struct load_threads *threads, struct remote_request *request)
@@ -225,6 +253,11 @@ int load_threads_start(struct load_threads *threads)
 		return fail_errno(-err, "starting the thread load");
 	threads->has_load_thread = true;
 	pthread_setname_np(threads->load_thread, "load");
+	err = pthread_create(&threads->small_thread, NULL, run_load_small, threads);
+	if (err)
+		return fail_errno(-err, "starting the thread load_small");
+	threads->has_small_thread = true;
+	pthread_setname_np(threads->small_thread, "load_small");
 	err = pthread_create(&threads->remote_thread, NULL, run_remote, threads);
 	if (err)
 		return fail_errno(-err, "starting the thread load_remote");
@@ -235,12 +268,14 @@ int load_threads_start(struct load_threads *threads)
 
 void load_threads_request(struct load_threads *threads, uint64_t executable_id, bool is_remote)
 {
-	struct load_request local = { .executable_id = executable_id };
 	struct remote_request request;
 
 	if (!is_remote) {
-		if (bounded_queue_push(&threads->loads, &local, sizeof(local)))
-			drop_load(threads, &local, sizeof(local));
+		struct load_request local = { .executable_id = executable_id };
+
+		executable_rows_size_up(threads->executables, executable_id, &local.bytes,
+					&local.is_wanted);
+		push_load(threads, &local);
 		return;
 	}
 	memset(&request, 0, PATHLESS_BYTES);
@@ -252,14 +287,12 @@ void load_threads_request(struct load_threads *threads, uint64_t executable_id, 
 
 void load_threads_request_attach(struct load_threads *threads, struct attach_request *attach)
 {
-	struct load_request local = { .attach = attach };
+	/* Until it is done, samples lack the frames that a profile is taken for. */
+	const struct load_request local = { .attach = attach, .is_wanted = true };
 	struct remote_request request;
 
 	if (!attach->is_remote) {
-		if (bounded_queue_push(&threads->loads, &local, sizeof(local)))
-			drop_load(threads, &local, sizeof(local));
-		/* Until it is done, samples lack the frames that a profile is taken for. */
-		load_threads_hurry(threads);
+		push_load(threads, &local);
 		return;
 	}
 	memset(&request, 0, PATHLESS_BYTES);
@@ -303,28 +336,32 @@ void load_threads_request_file(struct load_threads *threads, const struct file_r
 }
 
 /* Takes out what is queued, so that the thread ends after what it does at the moment. */
-static void close_queue(struct bounded_queue *queue, void *record,
-			void (*drop)(void *context, void *record, size_t bytes), void *context)
+static void close_remote_queue(struct load_threads *threads)
 {
+	struct remote_request request;
 	size_t bytes;
 
-	bounded_queue_close(queue);
-	while (!bounded_queue_pop(queue, record, &bytes, 0))
-		drop(context, record, bytes);
+	bounded_queue_close(&threads->remote_loads);
+	while (!bounded_queue_pop(&threads->remote_loads, &request, &bytes, 0))
+		drop_remote(threads, &request, bytes);
 }
 
 int load_threads_stop(struct load_threads *threads)
 {
-	struct remote_request request;
 	struct timespec deadline;
 	struct load_request load;
 
-	close_queue(&threads->loads, &load, drop_load, threads);
-	close_queue(&threads->remote_loads, &request, drop_remote, threads);
+	load_queue_close(&threads->loads);
+	while (load_queue_take_any(&threads->loads, &load))
+		drop_load(threads, &load);
+	close_remote_queue(threads);
 	__atomic_store_n(&threads->load_tid, 0, __ATOMIC_RELEASE);
 	if (threads->has_load_thread)
 		pthread_join(threads->load_thread, NULL);
 	threads->has_load_thread = false;
+	if (threads->has_small_thread)
+		pthread_join(threads->small_thread, NULL);
+	threads->has_small_thread = false;
 	if (!threads->has_remote_thread)
 		return 0;
 	clock_gettime(CLOCK_MONOTONIC, &deadline);

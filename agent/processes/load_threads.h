@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * The threads that read files: `load` makes unwind rows of files on this host's own file systems,
- * and attaches to runtimes in processes;
+ * and attaches to runtimes in processes; `load_small` does the same, but only what takes a few milliseconds
+ * (load_queue.h), so that a small program has its rows at once while a large one's are made.
  * `load_remote` does all work on network and FUSE file systems, where a read may never come back,
  * and reads perf maps and jitdump files, which lie where the process wants them.
- * Both run at low priority, so that a slow file costs the host and the other threads little; but
- * not while samples wait for rows.
+ *
+ * `load` and `load_remote` run at low priority, so that a slow file costs the host and the other threads
+ * little; but `load` not while it makes what samples wait for. `load_small` is urgent (urgent_thread.h) for these.
  */
 #ifndef AGENT_PROCESSES_LOAD_THREADS_H
 #define AGENT_PROCESSES_LOAD_THREADS_H
@@ -19,6 +21,7 @@
 #include "agent/host/proc_maps.h"
 #include "agent/processes/attachments.h"
 #include "agent/processes/executable_cache.h"
+#include "agent/processes/load_queue.h"
 #include "agent/processes/perf_maps.h"
 #include "ebpf/abi/process.h"
 
@@ -42,15 +45,17 @@ struct load_threads {
 	void (*attached)(void *context, const struct attach_answer *answer);
 	void *context;
 
-	/** Atomic: samples wait for what is in the queue `loads`. */
-	bool is_urgent;
+	/** Atomic: `load` has normal priority. */
+	bool is_hurried;
 	/** Atomic: of the thread load, 0 before it runs. */
 	pid_t load_tid;
-	struct bounded_queue loads;
+	struct load_queue loads;
 	struct bounded_queue remote_loads;
 	pthread_t load_thread;
+	pthread_t small_thread;
 	pthread_t remote_thread;
 	bool has_load_thread;
+	bool has_small_thread;
 	bool has_remote_thread;
 };
 
@@ -64,8 +69,8 @@ int load_threads_start(struct load_threads *threads);
 /** Any thread. Has the rows of an executable made (executable_rows_load()). */
 void load_threads_request(struct load_threads *threads, uint64_t executable_id, bool is_remote);
 
-/** Any thread. Samples wait for rows: `load` runs at normal priority until its queue is empty. */
-void load_threads_hurry(struct load_threads *threads);
+/** Any thread. A sample waits for these rows, which were asked for: they go before others. */
+void load_threads_hurry(struct load_threads *threads, uint64_t executable_id);
 
 /** Any thread. Has the file of a mapping on a remote file system opened and identified. */
 void load_threads_request_file(struct load_threads *threads, const struct file_request *request,

@@ -150,11 +150,11 @@ static void request_load(void *context, uint64_t executable_id, bool is_remote)
 	load_threads_request(&manager->loaders, executable_id, is_remote);
 }
 
-static void hurry(void *context)
+static void hurry(void *context, uint64_t executable_id)
 {
 	struct process_manager *manager = context;
 
-	load_threads_hurry(&manager->loaders);
+	load_threads_hurry(&manager->loaders, executable_id);
 }
 
 static void request_names(void *context, uint32_t pid, const struct process_stamp *stamp)

@@ -6,8 +6,8 @@
  *
  *	ring thread (agent/tracing)  event handler below: only puts records into bounded queues
  *	sync                         reads maps, opens local files, owns the map_writer
- *	load, load_remote            low priority: parse ELF, attach to runtimes; files on network or FUSE file systems
- *	                             are opened and read by load_remote alone, which may hang there
+ *	load, load_small             parse ELF, attach to runtimes; load_small only what takes a moment
+ *	load_remote                  opens and reads files on network or FUSE file systems, and may hang there
  *	work                         trace handler: converts samples and reports them
  *
  * Notices and side-band events that did not fit their queue end in a sync of everything; of samples

@@ -241,7 +241,8 @@ static void handle_notice(struct sync_loop *loop, const struct process_notice *n
 			 due_ns > now_ns ? due_ns : now_ns);
 		break;
 	default:
-		schedule(loop, notice->pid, SYNC_UNKNOWN_PROCESS, now_ns);
+		/* It was sampled: before all that was not. */
+		schedule(loop, notice->pid, SYNC_UNKNOWN_PROCESS, 0);
 		break;
 	}
 }

@@ -366,18 +366,6 @@ static uint32_t walk_first(struct trace_handler *handler, const struct first_sam
 	return count + 1;
 }
 
-static bool rows_are_loading(struct trace_handler *handler, const struct mapping_table *rows)
-{
-	struct executable_cache *executables = handler->config.executables;
-	uint64_t executable_id = 0;
-
-	if (rows)
-		executable_id = executable_rows_first_loading(executables, rows->rows, rows->count);
-	if (executable_id)
-		executable_rows_want(executables, executable_id);
-	return executable_id;
-}
-
 /*
  * Whether all that will be known of the process is known. Its maps may have been read after an exec
  * that was not heard of yet; then they are withdrawn when it is.
@@ -392,7 +380,7 @@ static bool is_settled(struct trace_handler *handler, const struct first_sample 
 	/* The kernel side has asked for another look at its maps. */
 	if (sample->unknown & FIRST_UNKNOWN_MAPPING && view->read_ns < sample->record.time_ns)
 		return false;
-	if (view->is_outdated || rows_are_loading(handler, view->rows))
+	if (view->is_outdated)
 		return false;
 	if (!view->is_settled && !view->is_superseded &&
 	    handler->newest_sample_ns > view->synced_ns) {
@@ -402,26 +390,29 @@ static bool is_settled(struct trace_handler *handler, const struct first_sample 
 	return view->is_settled;
 }
 
-/* Whether the walk ended at rows that will be there soon. */
-static bool ends_at_loading_rows(struct trace_handler *handler, const struct process_view *view,
-				 uint32_t count)
+/* The executable at which the walk ended and whose rows will be there soon; 0: none. */
+static uint64_t find_loading(struct trace_handler *handler, const struct process_view *view,
+			     uint32_t count)
 {
 	struct stack_shape shape;
+	bool is_loading =
+		!look_at(handler->words, count, view, &shape) &&
+		shape.error == UNWIND_NOT_LOADED &&
+		executable_rows_are_loading(handler->config.executables, shape.last_executable_id);
 
-	return !look_at(handler->words, count, view, &shape) && shape.error == UNWIND_NOT_LOADED &&
-	       executable_rows_are_loading(handler->config.executables, shape.last_executable_id);
+	return is_loading ? shape.last_executable_id : 0;
 }
 
-/* Returns false if a later try may be better. */
+/* Returns false if a later try may be better, when the rows of *@awaited_id are there. */
 static bool handle_first(struct trace_handler *handler, const struct first_sample *sample,
-			 const struct process_view *view, bool is_last_try)
+			 const struct process_view *view, bool is_last_try, uint64_t *awaited_id)
 {
 	uint32_t count = sample->record.word_count;
 	uint8_t flags = sample->record.flags;
 
 	memcpy(handler->words, sample->words, count * sizeof(uint64_t));
 	count = walk_first(handler, sample, view, count, &flags);
-	if (!is_last_try && ends_at_loading_rows(handler, view, count))
+	if (!is_last_try && (*awaited_id = find_loading(handler, view, count)))
 		return false;
 	handle_stack(handler, &sample->record, view, handler->words, count, flags);
 	return true;
@@ -451,20 +442,27 @@ static bool handle_fork(struct trace_handler *handler, const struct trace_record
 	return true;
 }
 
-static bool try_waiting(void *context, const struct trace_record *record, bool is_last_try)
+static bool try_waiting(void *context, struct waiting_sample *waiting, uint64_t now_ns)
 {
+	const struct trace_record *record = waiting->record;
 	const struct first_sample *first = (const struct first_sample *)record;
 	struct trace_handler *handler = context;
+	bool is_done, is_last_try = now_ns >= waiting->deadline_ns;
 	struct process_view view;
-	bool is_done;
 
+	if (!is_last_try && waiting->awaited_id &&
+	    executable_rows_are_loading(handler->config.executables, waiting->awaited_id))
+		return false;
 	process_table_view(handler->config.table, record->pid, &record->stamp, record->time_ns,
 			   &view);
-	if (record->type == RECORD_TRACE)
+	if (record->type == RECORD_TRACE) {
 		is_done = handle_fork(handler, record, &view, is_last_try);
-	else
-		is_done = (is_last_try || is_settled(handler, first, &view)) &&
-			  handle_first(handler, first, &view, is_last_try);
+	} else if (is_settled(handler, first, &view)) {
+		is_done = handle_first(handler, first, &view, is_last_try, &waiting->awaited_id);
+	} else {
+		is_done = now_ns >= waiting->known_by_ns &&
+			  handle_first(handler, first, &view, true, &waiting->awaited_id);
+	}
 	process_view_release(handler->config.table, &view);
 	return is_done;
 }
@@ -480,14 +478,18 @@ static bool may_wait(const struct trace_handler *handler, const struct trace_rec
 static void wait_for_process(struct trace_handler *handler, const struct trace_record *record,
 			     size_t bytes)
 {
-	const struct first_sample *first = (const struct first_sample *)record;
-	bool waits_for_rows = record->type == RECORD_FIRST && record->flags & RECORD_RESUMED &&
-			      !(first->unknown & FIRST_UNKNOWN_MAPPING);
-	uint64_t wait_ns = waits_for_rows ? ROWS_WAIT_NS : FIRST_SAMPLE_WAIT_NS;
+	uint64_t known_by_ns = handler->now_ns + FIRST_SAMPLE_WAIT_NS;
+	struct waiting_sample waiting = {
+		/* The room copies it. */
+		.record = (struct trace_record *)record,
+		.known_by_ns = known_by_ns,
+		.deadline_ns = record->type == RECORD_TRACE ? known_by_ns :
+							      handler->now_ns + ROWS_WAIT_NS,
+	};
 
 	if (!may_wait(handler, record) ||
-	    first_samples_add(&handler->first, record, bytes, handler->now_ns + wait_ns))
-		try_waiting(handler, record, true);
+	    first_samples_add(&handler->first, &waiting, bytes))
+		try_waiting(handler, &waiting, UINT64_MAX);
 }
 
 static bool first_is_malformed(const struct first_sample *sample, size_t bytes)

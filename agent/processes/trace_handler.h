@@ -32,9 +32,9 @@ enum {
 	TRACE_CACHE_MAX_BYTES = 10 << 20,
 };
 
-/** How long a first sample waits at most for its process. */
+/** How long a sample waits at most for its process to be known. */
 #define FIRST_SAMPLE_WAIT_NS (300 * NS_PER_MS)
-/** And how long a walk that is to go on waits for the rows of a file, which may be large. */
+/** And for the rows of files, which may be large. */
 #define ROWS_WAIT_NS (3 * NS_PER_SECOND)
 
 /** All borrowed. */

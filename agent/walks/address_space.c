@@ -25,6 +25,12 @@ static void ignore_request(void *context, uint64_t executable_id, bool is_remote
 	(void)is_remote;
 }
 
+static void ignore_hurry(void *context, uint64_t executable_id)
+{
+	(void)context;
+	(void)executable_id;
+}
+
 static void ignore(void *context)
 {
 	(void)context;
@@ -34,7 +40,7 @@ int address_space_init(struct address_space *space, uint32_t languages)
 {
 	const struct executable_cache_config config = {
 		.request_load = ignore_request,
-		.hurry = ignore,
+		.hurry = ignore_hurry,
 		.loaded = ignore,
 		.probe = interpreters_probe,
 		.languages = languages,
@@ -186,7 +192,7 @@ int address_space_read_file(const struct address_space *space, uint64_t address,
 static int load_deltas(struct address_space *space, const struct binary *binary,
 		       struct stack_deltas *deltas)
 {
-	int err = executable_file_load(binary->fd, NULL, NULL, deltas);
+	int err = executable_file_load(binary->fd, NULL, NULL, UINT64_MAX, deltas);
 
 	if (err && err != -ENOENT)
 		log_warn("%s: %s", binary->path, error_text());

@@ -26,6 +26,12 @@ static void request_load(void *context, uint64_t executable_id, bool is_remote)
 	(void)is_remote;
 }
 
+static void ignore_hurry(void *context, uint64_t executable_id)
+{
+	(void)context;
+	(void)executable_id;
+}
+
 static void ignore(void *context)
 {
 	(void)context;
@@ -40,7 +46,7 @@ static void make_cache(struct fixture *fixture, bool has_languages)
 		.probe = has_languages ? fake_probe : NULL,
 		.request_load = request_load,
 		.loaded = ignore,
-		.hurry = ignore,
+		.hurry = ignore_hurry,
 	};
 
 	executable_cache_destroy(fixture->cache);

@@ -154,15 +154,20 @@ static void a_first_sample_waits_for_rows_and_for_mappings_on_their_way(void **s
 	time_passes(fixture, 5000);
 	sync_rows(fixture, process, 0x1000, false, 2500);
 	take_first(fixture, &sample);
+	/* It is not tried again until the rows at which it stopped are there. */
 	trace_handler_tick(fixture->handler, now_ns);
-	assert_int_equal(fixture->walk_count, 0);
+	trace_handler_tick(fixture->handler, now_ns + FIRST_SAMPLE_WAIT_NS);
+	assert_int_equal(fixture->walk_count, 1);
+	assert_int_equal(fixture->reporter.count, 0);
 	load_rows(fixture);
 	process_table_note_mapping(&fixture->table, 7, 0x8000, 0x1000, 3000);
 	trace_handler_tick(fixture->handler, now_ns);
-	assert_int_equal(fixture->walk_count, 0);
+	assert_int_equal(fixture->walk_count, 1);
 	sync_rows(fixture, process, 0x1000, false, 3500);
 	trace_handler_tick(fixture->handler, now_ns);
-	assert_int_equal(fixture->walk_count, 1);
+	assert_int_equal(fixture->walk_count, 2);
+	assert_int_equal(fixture->reporter.count, 1);
+	assert_true(fixture->reporter.last->is_complete);
 	process_table_remove(&fixture->table, process);
 }
 
@@ -181,6 +186,24 @@ static void a_first_sample_does_not_wait_for_ever(void **state)
 	assert_int_equal(fixture->reporter.last->frame_count, 2);
 	assert_int_equal(trace_frame(fixture->reporter.last, 1).error, UNWIND_UNKNOWN_PROCESS);
 	assert_false(fixture->reporter.context.was_known);
+}
+
+static void a_first_sample_does_not_wait_for_rows_for_ever(void **state)
+{
+	struct fixture *fixture = *state;
+	struct first_sample sample = make_first(1, 2000);
+	struct process *process = add_process(fixture, 1);
+
+	make_handler(fixture, &fixture->unwinder);
+	sync_rows(fixture, process, 0x1000, false, 2500);
+	take_first(fixture, &sample);
+	time_passes(fixture, 5000);
+	trace_handler_tick(fixture->handler, 2000 + ROWS_WAIT_NS - 1);
+	assert_int_equal(fixture->reporter.count, 0);
+	trace_handler_tick(fixture->handler, 2000 + ROWS_WAIT_NS);
+	assert_int_equal(fixture->reporter.count, 1);
+	assert_int_equal(trace_frame(fixture->reporter.last, 2).error, UNWIND_NOT_LOADED);
+	process_table_remove(&fixture->table, process);
 }
 
 static void rows_of_a_superseded_program_that_never_settled_are_not_used(void **state)
@@ -357,6 +380,7 @@ int main(void)
 		TEST(a_first_sample_waits_for_its_process_and_is_walked),
 		TEST(a_first_sample_waits_for_rows_and_for_mappings_on_their_way),
 		TEST(a_first_sample_does_not_wait_for_ever),
+		TEST(a_first_sample_does_not_wait_for_rows_for_ever),
 		TEST(rows_of_a_superseded_program_that_never_settled_are_not_used),
 		TEST(when_too_many_wait_the_rest_goes_on_at_once),
 		TEST(a_walk_goes_on_behind_the_frames_that_it_has),

@@ -20,6 +20,12 @@ static void request_load(void *context, uint64_t executable_id, bool is_remote)
 	(void)is_remote;
 }
 
+static void ignore_hurry(void *context, uint64_t executable_id)
+{
+	(void)context;
+	(void)executable_id;
+}
+
 static void ignore(void *context)
 {
 	(void)context;
@@ -30,7 +36,7 @@ static int set_up(void **state)
 	struct fixture *fixture = calloc(1, sizeof(*fixture));
 	struct executable_cache_config config = {
 		.request_load = request_load,
-		.hurry = ignore,
+		.hurry = ignore_hurry,
 		.loaded = ignore,
 	};
 	struct frame_converter_config converter_config = { 0 };

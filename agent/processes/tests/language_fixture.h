@@ -34,6 +34,12 @@ static inline void language_fixture_request_load(void *context, uint64_t executa
 	(void)is_remote;
 }
 
+static inline void language_fixture_ignore_hurry(void *context, uint64_t executable_id)
+{
+	(void)context;
+	(void)executable_id;
+}
+
 static inline void language_fixture_ignore(void *context)
 {
 	(void)context;
@@ -62,7 +68,7 @@ static inline void language_fixture_init(struct language_fixture *fixture)
 		.writer = &fixture->writer.writer,
 		.probe = fake_probe,
 		.request_load = language_fixture_request_load,
-		.hurry = language_fixture_ignore,
+		.hurry = language_fixture_ignore_hurry,
 		.loaded = language_fixture_ignore,
 	};
 

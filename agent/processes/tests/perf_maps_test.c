@@ -407,6 +407,12 @@ static void ignore_load(void *context, uint64_t executable_id, bool is_remote)
 	(void)is_remote;
 }
 
+static void ignore_hurry(void *context, uint64_t executable_id)
+{
+	(void)context;
+	(void)executable_id;
+}
+
 static void ignore(void *context)
 {
 	(void)context;
@@ -416,7 +422,7 @@ static void frames_have_the_name_that_their_memory_has_now(void **state)
 {
 	const struct executable_cache_config cache_config = {
 		.request_load = ignore_load,
-		.hurry = ignore,
+		.hurry = ignore_hurry,
 		.loaded = ignore,
 	};
 	struct fixture *fixture = *state;

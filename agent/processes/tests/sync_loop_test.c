@@ -146,6 +146,22 @@ static void an_unknown_process_is_synced_at_once_and_armed_again(void **state)
 	assert_int_equal(fixture->writer.last_rearmed, 7);
 }
 
+static void of_all_that_wait_the_sampled_one_is_synced_first(void **state)
+{
+	struct fixture *fixture = *state;
+
+	for (uint32_t pid = 10; pid < 60; pid++) {
+		struct task_snapshot task = { .pid = pid, .stamp = { 100, 1 } };
+
+		give_maps(fixture, pid, 0x1000);
+		sync_loop_add_task(&fixture->loop, &task, fixture->start_ns);
+	}
+	notice(fixture, NOTICE_UNKNOWN_PROCESS, 57, 1, fixture->start_ns + NS_PER_MS);
+	assert_int_equal(sync_loop_run_due(&fixture->loop, fixture->start_ns + NS_PER_MS, 1), 1);
+	assert_true(fake_published(&fixture->writer, 57, NULL));
+	assert_int_equal(sync_loop_pending_count(&fixture->loop), 49);
+}
+
 static void an_exec_is_synced_with_its_libraries(void **state)
 {
 	struct fixture *fixture = *state;
@@ -513,6 +529,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_task_of_the_snapshot_is_published_at_once),
 		TEST(an_unknown_process_is_synced_at_once_and_armed_again),
+		TEST(of_all_that_wait_the_sampled_one_is_synced_first),
 		TEST(an_exec_is_synced_with_its_libraries),
 		TEST(what_was_never_sampled_is_forgotten_at_its_end),
 		TEST(what_was_sampled_is_looked_for_after_its_end),

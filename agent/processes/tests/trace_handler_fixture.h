@@ -38,12 +38,18 @@ static inline void request_load(void *context, uint64_t executable_id, bool is_r
 	fixture->requested = executable_id;
 }
 
+static inline void ignore_hurry(void *context, uint64_t executable_id)
+{
+	(void)context;
+	(void)executable_id;
+}
+
 static inline void loaded(void *context)
 {
 	(void)context;
 }
 
-/* Finds one frame in the first row, and the end. */
+/* Finds one frame in the first row, and the end, or that there are no rows. */
 static inline uint32_t walk(struct first_unwinder *unwinder, const struct first_sample *sample,
 			    const struct first_tables *tables, uint64_t *words, uint32_t capacity,
 			    bool *reached_end)
@@ -58,8 +64,9 @@ static inline uint32_t walk(struct first_unwinder *unwinder, const struct first_
 			      tables->find_deltas(tables->context, tables->rows[0].executable_id);
 	words[0] = frame_word(FRAME_NATIVE, 0, sample->registers[16]);
 	words[1] = tables->rows[0].executable_id;
-	*reached_end = true;
-	return 2;
+	words[2] = frame_word(FRAME_ERROR, UNWIND_NOT_LOADED, 0);
+	*reached_end = fixture->had_deltas;
+	return fixture->had_deltas ? 2 : 3;
 }
 
 static const struct first_unwinder_ops walk_ops = { .unwind = walk };
@@ -84,7 +91,7 @@ static inline int set_up(void **state)
 		.keep_rows = true,
 		.request_load = request_load,
 		.loaded = loaded,
-		.hurry = loaded,
+		.hurry = ignore_hurry,
 		.context = fixture,
 	};
 	struct file_key key;

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/start_priority.h"
+
+#include <sched.h>
+#include <unistd.h>
+
+enum {
+	/* Above common threads is enough. */
+	REALTIME_PRIORITY = 1,
+};
+
+#define LOOK_NS (10 * NS_PER_MS)
+
+static bool set_policy(pid_t tid, int policy)
+{
+	const struct sched_param param = {
+		.sched_priority = policy == SCHED_OTHER ? 0 : REALTIME_PRIORITY,
+	};
+
+	return !sched_setscheduler(tid, policy, &param);
+}
+
+static uint64_t used_cpu_ns(const struct start_priority *priority)
+{
+	struct timespec used;
+
+	/* What cannot be told is too much. */
+	if (clock_gettime(priority->cpu_clock, &used))
+		return UINT64_MAX;
+	return used.tv_sec * NS_PER_SECOND + used.tv_nsec;
+}
+
+static void *watch(void *context)
+{
+	struct start_priority *priority = context;
+
+	/* To look in time, however busy the host is. */
+	set_policy(0, SCHED_RR);
+	pthread_mutex_lock(&priority->lock);
+	while (!priority->is_ended && used_cpu_ns(priority) < priority->max_cpu_ns) {
+		uint64_t until_ns = clock_monotonic_ns() + LOOK_NS;
+		const struct timespec until = {
+			.tv_sec = until_ns / NS_PER_SECOND,
+			.tv_nsec = until_ns % NS_PER_SECOND,
+		};
+
+		pthread_cond_clockwait(&priority->ended, &priority->lock, CLOCK_MONOTONIC, &until);
+	}
+	pthread_mutex_unlock(&priority->lock);
+	set_policy(priority->tid, SCHED_OTHER);
+	return NULL;
+}
+
+void start_priority_begin(struct start_priority *priority, uint64_t max_cpu_ns)
+{
+	*priority = (struct start_priority){ .tid = gettid(), .max_cpu_ns = max_cpu_ns };
+	if (pthread_getcpuclockid(pthread_self(), &priority->cpu_clock) ||
+	    !set_policy(0, SCHED_RR | SCHED_RESET_ON_FORK))
+		return;
+	pthread_mutex_init(&priority->lock, NULL);
+	pthread_cond_init(&priority->ended, NULL);
+	priority->has_watch = !pthread_create(&priority->watch, NULL, watch, priority);
+	if (priority->has_watch) {
+		pthread_setname_np(priority->watch, "start");
+		return;
+	}
+	/* Not without a limit. */
+	set_policy(0, SCHED_OTHER);
+	pthread_cond_destroy(&priority->ended);
+	pthread_mutex_destroy(&priority->lock);
+}
+
+void start_priority_end(struct start_priority *priority)
+{
+	if (!priority->has_watch)
+		return;
+	pthread_mutex_lock(&priority->lock);
+	priority->is_ended = true;
+	pthread_cond_signal(&priority->ended);
+	pthread_mutex_unlock(&priority->lock);
+	pthread_join(priority->watch, NULL);
+	priority->has_watch = false;
+	pthread_cond_destroy(&priority->ended);
+	pthread_mutex_destroy(&priority->lock);
+}

@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""A small program that starts while the unwind rows of a large one are being made does not wait for them."""
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from harness import HANG_SECONDS, Agent, Program, Tap, need_root
+
+RATE = 197
+SMALL_COUNT = 5
+# Functions without tables, of 32 bytes: some megabytes, of which the rows take a second.
+FUNCTIONS = 350000
+
+SPIN = """
+#include <stdio.h>
+volatile unsigned count;
+int main(void) { puts("ready"); fflush(stdout); for (;;) count++; }
+"""
+
+LARGE = """
+	.text
+	.rept %d
+	push %%rbx
+	sub $32,%%rsp
+	mov %%rdi,8(%%rsp)
+	test %%rdi,%%rdi
+	je 1f
+	mov (%%rdi),%%rbx
+1:	add $32,%%rsp
+	pop %%rbx
+	ret
+	.p2align 5
+	.endr
+	.section .note.GNU-stack,"",@progbits
+""" % FUNCTIONS
+
+
+def build(directory, name, *sources):
+    """A program of @sources, texts by their suffix."""
+    files = []
+    for suffix, text in sources:
+        files.append(os.path.join(directory, "source" + suffix))
+        with open(files[-1], "w", encoding="ascii") as file:
+            file.write(text)
+    path = os.path.join(directory, name)
+    subprocess.run(["gcc", "-O1", "-o", path, *files], check=True)
+    return path
+
+
+def wait_for(agent, text):
+    """Waits until @text is in the log; False if it does not come."""
+    end = time.monotonic() + HANG_SECONDS
+    while text not in agent.log_text():
+        if time.monotonic() > end or agent.process.poll() is not None:
+            return False
+        time.sleep(0.005)
+    return True
+
+
+def check(tap, directory):
+    large = build(directory, "large", (".c", SPIN), (".s", LARGE))
+    smalls = []
+    for i in range(SMALL_COUNT):
+        # Files of their own.
+        smalls.append(build(directory, "small%d" % i, (".c", SPIN)))
+    programs = []
+    with Agent("-samples-per-second", RATE, "-log-level", "debug") as agent:
+        agent.wait_started()
+        try:
+            programs.append(Program(large))
+            begun = wait_for(agent, large + ": making unwind rows")
+            programs += [Program(small) for small in smalls]
+            ended = begun and wait_for(agent, large + ": unwind rows published")
+            for small in smalls:
+                wait_for(agent, small + ": unwind rows published")
+        finally:
+            for program in programs:
+                program.__exit__()
+        result = agent.stop()
+    order = re.findall(r"(\w+): (making unwind rows|unwind rows published)", result.log)
+    tap.ok(ended, "the rows of a large program are made", result.log[-2000:])
+    places = {(name, what): i for i, (name, what) in enumerate(order)}
+    last = places.get(("large", "unwind rows published"), 0)
+    before = [i for i in range(SMALL_COUNT)
+              if places.get(("small%d" % i, "unwind rows published"), last) < last]
+    tap.ok(len(before) == SMALL_COUNT,
+           "small programs that start meanwhile have theirs before (%d of %d)" % (len(before), SMALL_COUNT), order)
+    bad = {stack: count for stack, count in result.stacks.items()
+           if re.match(r"small\d|large", stack.comm) and "[error: unwind rows not loaded]" in stack.frames}
+    tap.ok(not bad, "no sample of them went without its rows", bad)
+
+
+def main():
+    tap = Tap()
+    need_root(tap, "small programs go first")
+    if os.uname().machine != "x86_64":
+        tap.skip("small programs go first", "the large program is for x86-64")
+        tap.finish()
+    with tempfile.TemporaryDirectory(prefix="allframes-small-") as directory:
+        check(tap, directory)
+    tap.finish()
+
+
+main()
