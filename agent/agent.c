@@ -27,6 +27,7 @@
 #include "agent/destinations.h"
 #include "agent/first_walk.h"
 #include "agent/host/kernel_symbols.h"
+#include "agent/language_loading.h"
 #include "agent/missed_ticks.h"
 #include "agent/native_names.h"
 #include "agent/options.h"
@@ -74,6 +75,7 @@ struct agent {
 	struct destinations destinations;
 	int cgroup_fd;
 	struct bpf_loader *loader;
+	struct language_loading languages;
 	struct bpf_maps *maps;
 	struct side_band *side_band;
 	struct perf_sampler *sampler;
@@ -117,6 +119,7 @@ static void agent_deinit(struct agent *agent)
 	bool uses_delta_cache;
 
 	start_priority_end(&agent->priority);
+	language_loading_stop(&agent->languages);
 	tick_clock_deinit(&agent->tick_clock);
 	stop_ring_thread(agent);
 	event_reader_destroy(agent->reader);
@@ -283,7 +286,8 @@ static int start_processes(struct agent *agent)
 	error = task_list_read(agent->loader, &tasks, &task_count);
 	if (error)
 		return error;
-	return process_manager_start(agent->processes, tasks, task_count);
+	error = process_manager_start(agent->processes, tasks, task_count);
+	return error ? error : language_loading_start(&agent->languages, agent->loader);
 }
 
 /* True as soon as a signal to stop has come; waits for one until @deadline_ns. */
@@ -300,29 +304,35 @@ static bool wait_for_stop(struct agent *agent, uint64_t deadline_ns)
 	return ppoll(&poll_fd, 1, &timeout, NULL) > 0;
 }
 
+/* Whether all that runs already can be walked, as far as time goes: a page is not waited for so long. */
+static bool is_loaded(struct agent *agent, uint64_t now_ns, uint64_t timeout_ns)
+{
+	bool has_tables = !process_manager_wait_loaded(agent->processes, timeout_ns) ||
+			  (options_have_page(agent->options) &&
+			   now_ns >= agent->start_ns + PAGE_LOAD_TIMEOUT_NS);
+
+	return has_tables && language_loading_is_done(&agent->languages);
+}
+
 /*
- * Waits for the tables of the processes that run already, but not for ever; false if it was told to stop.
- * Samples are taken meanwhile: those that need tables wait for them, too.
+ * Waits for the programs of languages, and for the tables of the processes that run already, but not for ever;
+ * false if it was told to stop. Samples are taken meanwhile: those that need tables wait for them, too.
  */
 static bool wait_until_loaded(struct agent *agent)
 {
-	uint64_t begin_ns = agent->start_ns;
-	uint64_t deadline_ns =
-		begin_ns +
-		(options_have_page(agent->options) ? PAGE_LOAD_TIMEOUT_NS : LOAD_TIMEOUT_NS);
+	uint64_t deadline_ns = agent->start_ns + LOAD_TIMEOUT_NS, now_ns = agent->start_ns;
 	bool is_stopped = false;
 
 	if (deadline_ns > agent->deadline_ns)
 		deadline_ns = agent->deadline_ns;
-	while (!is_stopped && clock_monotonic_ns() < deadline_ns) {
-		if (!process_manager_wait_loaded(agent->processes, 50 * NS_PER_MS))
-			break;
-		is_stopped = wait_for_stop(agent, 0);
+	while (!is_stopped && now_ns < deadline_ns && !is_loaded(agent, now_ns, 20 * NS_PER_MS)) {
+		is_stopped = wait_for_stop(agent, now_ns + 40 * NS_PER_MS);
+		now_ns = clock_monotonic_ns();
 	}
 	log_debug("%llu processes and %llu executables loaded in %llu ms",
 		  (unsigned long long)metrics_read(METRIC_PROCESSES),
 		  (unsigned long long)metrics_read(METRIC_EXECUTABLES_LOADED),
-		  (unsigned long long)((clock_monotonic_ns() - begin_ns) / NS_PER_MS));
+		  (unsigned long long)((clock_monotonic_ns() - agent->start_ns) / NS_PER_MS));
 	return !is_stopped;
 }
 

@@ -81,12 +81,20 @@ class _Raised:
             self._last[name] = ran_ns, is_raised
 
 
+def _started_at(pid):
+    """When a process began, in seconds since the epoch."""
+    with open("/proc/%d/stat" % pid, encoding="utf-8", errors="surrogateescape") as file:
+        ticks = int(file.read().rpartition(")")[2].split()[19])
+    age = time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")
+    return time.time() - age
+
+
 def _run(seconds, *options):
-    """Runs an agent for so long from its exec on: its samples, times from its exec on, and its _Raised."""
+    """Runs an agent for so long from its start on: its samples, times from then on, and its _Raised."""
     with tempfile.TemporaryDirectory(prefix="allframes-start-") as directory:
         file_name = os.path.join(directory, "profile.otlp")
-        begin = time.time()
         with harness.Agent("-samples-per-second", RATE, *options, outputs=[file_name]) as agent:
+            begin = _started_at(agent.pid)
             raised = _Raised(agent.pid)
             while time.time() < begin + seconds:
                 raised.look()

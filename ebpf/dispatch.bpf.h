@@ -63,6 +63,21 @@ static __always_inline void leave_walk(void *ctx, struct walk_state *state)
 	send_record(state);
 }
 
+/**
+ * Of the native unwinder, which stands in for those of languages until they are loaded: frames of functions
+ * that the runtimes run are left out of this walk.
+ */
+static __always_inline void go_without_languages(struct walk_state *state)
+{
+	/* Go's frame cannot be stepped out of. */
+	if (state->language == FRAME_GO)
+		state->error = UNWIND_STACK_SWITCH;
+	else if (has_held_frame(state))
+		state->error = release_frame(state);
+	state->language = FRAME_NONE;
+	state->interpreter_cell = 0;
+}
+
 /** From the unwinder of @language to that of the frames that come next, or out of the walk. */
 static __always_inline void enter_language_or_leave(void *ctx, struct walk_state *state,
 						    __u32 language)

@@ -2,7 +2,8 @@
 /*
  * native_unwind, native_unwind_chain
  * enter: tail call to UNWINDER_NATIVE, the state set to a frame of native code; the loader puts one
- *        of the two there: native_unwind where the kernel has bpf_loop(), else the chain
+ *        of the two there: native_unwind where the kernel has bpf_loop(), else the chain; and to
+ *        the unwinder of a language, as long as that is not loaded
  * leave: tail call to UNWINDER_STOP; to a language's unwinder at the first frame that runs one of its
  *        functions
  * reads: slabs and executables, written by user space; the process's stack
@@ -33,7 +34,10 @@ int native_unwind(void *ctx)
 
 	if (!context.state)
 		return 0;
-	bpf_loop(USER_FRAMES_MAX, walk_frame_callback, &context, 0);
+	if (context.state->language)
+		go_without_languages(context.state);
+	if (!context.state->error)
+		bpf_loop(USER_FRAMES_MAX, walk_frame_callback, &context, 0);
 	enter_language_or_leave(ctx, context.state, FRAME_NONE);
 	return 0;
 }
@@ -54,6 +58,8 @@ int native_unwind_chain(void *ctx)
 
 	if (!state)
 		return 0;
+	if (state->language)
+		go_without_languages(state);
 	/* A run of its own, since the verifier would follow the frames behind each way through it. */
 	if (state->guess_for)
 		state->error = guess_caller(state, false);

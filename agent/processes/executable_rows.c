@@ -5,6 +5,7 @@
  */
 #include "agent/processes/executable_rows.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,8 +25,8 @@ enum {
 	KEPT_MAX_COUNT = 4096,
 	/** At least one part in so many of the budget comes free in one go. */
 	EVICT_SHARE = 16,
-	/** What takes longer than so much .eh_frame, some 5 ms, is not quick. */
-	QUICK_WORK_BYTES = 2 << 20,
+	/** What takes longer than so much .eh_frame, some 10 ms, is not quick. */
+	QUICK_WORK_BYTES = 3 << 20,
 	/** And what takes longer than so much, some 100 ms, is not done for nobody. */
 	UNWANTED_WORK_BYTES = 32 << 20,
 };
@@ -335,6 +336,17 @@ void executable_rows_load_unwanted(struct executable_cache *cache, uint64_t exec
 		cache->config.loaded(cache->config.context);
 }
 
+static uint64_t text_bytes(const struct executable *executable)
+{
+	const struct elf_image *image = &executable->segments;
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < image->segment_count; i++)
+		if (image->segments[i].type == PT_LOAD && image->segments[i].flags & PF_X)
+			bytes += image->segments[i].file_bytes;
+	return bytes;
+}
+
 void executable_rows_size_up(struct executable_cache *cache, uint64_t executable_id, uint64_t *bytes,
 			     bool *is_wanted)
 {
@@ -342,7 +354,7 @@ void executable_rows_size_up(struct executable_cache *cache, uint64_t executable
 
 	pthread_mutex_lock(&cache->lock);
 	executable = executable_cache_by_id(cache, executable_id);
-	*bytes = executable ? executable->key.size : 0;
+	*bytes = executable ? text_bytes(executable) : 0;
 	*is_wanted = executable && executable->is_wanted;
 	pthread_mutex_unlock(&cache->lock);
 }

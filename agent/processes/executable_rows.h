@@ -34,7 +34,7 @@ bool executable_rows_load_quick(struct executable_cache *cache, uint64_t executa
  */
 void executable_rows_load_unwanted(struct executable_cache *cache, uint64_t executable_id);
 
-/** Any thread. The size of the file (0: it is forgotten), and whether a sample asked for its rows. */
+/** Any thread. The size of the file's code (0: it is forgotten), and whether a sample asked for its rows. */
 void executable_rows_size_up(struct executable_cache *cache, uint64_t executable_id, uint64_t *bytes,
 			     bool *is_wanted);
 

@@ -21,15 +21,15 @@ struct attach_request;
 
 enum {
 	LOAD_QUEUE_MAX = 1 << 14,
-	/** Files up to this size take some milliseconds of CPU time at most. */
-	LOAD_SMALL_BYTES = 4 << 20,
+	/** Files with no more code than this mostly take some milliseconds of CPU time at most. */
+	LOAD_SMALL_BYTES = 16 << 20,
 };
 
 struct load_request {
 	/** Not NULL: attaches to a runtime, which is small, and else makes the rows of executable_id. */
 	struct attach_request *attach;
 	uint64_t executable_id;
-	/** Size of the file. */
+	/** Size of the file's code. */
 	uint64_t bytes;
 	/** A sample waits for it. */
 	bool is_wanted;

@@ -51,10 +51,12 @@ struct pid_namespace {
 	uint32_t inode;
 };
 
+struct feature_set;
+
 struct bpf_loader {
 	struct allframes *skeleton;
-	/* Of the feature set that it was loaded with. */
-	const char *features;
+	/* What it was loaded with. */
+	const struct feature_set *features;
 	struct bpf_fds fds;
 };
 
@@ -97,13 +99,14 @@ struct unwinder_pair {
 	size_t chain;
 };
 
+/* In the order in which they are loaded, the native one with all else. */
 static const struct unwinder_pair unwinder_pairs[] = {
 	{ UNWINDER_NATIVE, offsetof(struct allframes, progs.native_unwind),
 	  offsetof(struct allframes, progs.native_unwind_chain) },
-	{ UNWINDER_PYTHON, offsetof(struct allframes, progs.python_unwind),
-	  offsetof(struct allframes, progs.python_unwind_chain) },
 	{ UNWINDER_GO, offsetof(struct allframes, progs.go_unwind),
 	  offsetof(struct allframes, progs.go_unwind_chain) },
+	{ UNWINDER_PYTHON, offsetof(struct allframes, progs.python_unwind),
+	  offsetof(struct allframes, progs.python_unwind_chain) },
 	{ UNWINDER_JAVA, offsetof(struct allframes, progs.java_unwind),
 	  offsetof(struct allframes, progs.java_unwind_chain) },
 };
@@ -344,11 +347,13 @@ static int configure(struct allframes *skeleton, const struct bpf_loader_options
 	for (size_t i = 0; i < sizeof(unwinder_pairs) / sizeof(unwinder_pairs[0]) && !err; i++) {
 		const struct unwinder_pair *pair = &unwinder_pairs[i];
 
+		bool is_native = pair->unwinder == UNWINDER_NATIVE;
+
 		err = bpf_program__set_autoload(pair_program(skeleton, pair, true),
-						features->has_loop);
+						is_native && features->has_loop);
 		if (!err)
 			err = bpf_program__set_autoload(pair_program(skeleton, pair, false),
-							!features->has_loop);
+							is_native && !features->has_loop);
 	}
 	return err ? fail_errno(err, "configuring the BPF programs") : 0;
 }
@@ -397,7 +402,7 @@ static int load(struct bpf_loader *loader, const struct bpf_loader_options *opti
 		if (err)
 			return err;
 		err = allframes__load(loader->skeleton);
-		loader->features = feature_sets[i].text;
+		loader->features = &feature_sets[i];
 		if (!err)
 			return 0;
 		allframes__destroy(loader->skeleton);
@@ -428,15 +433,57 @@ static int set_unwinder(const struct bpf_loader *loader, uint32_t unwinder,
 static int fill_unwinders(const struct bpf_loader *loader)
 {
 	const struct allframes *skeleton = loader->skeleton;
+	const struct bpf_program *native =
+		pair_program(skeleton, &unwinder_pairs[0], loader->features->has_loop);
 	int err = set_unwinder(loader, UNWINDER_STOP, skeleton->progs.unwind_stop);
 
-	for (size_t i = 0; i < sizeof(unwinder_pairs) / sizeof(unwinder_pairs[0]) && !err; i++) {
-		const struct unwinder_pair *pair = &unwinder_pairs[i];
-		const struct bpf_program *program = pair_program(skeleton, pair, true);
+	/* It stands in for the languages' until those are there. */
+	for (size_t i = 0; i < sizeof(unwinder_pairs) / sizeof(unwinder_pairs[0]) && !err; i++)
+		err = set_unwinder(loader, unwinder_pairs[i].unwinder, native);
+	return err;
+}
 
-		if (!bpf_program__autoload(program))
-			program = pair_program(skeleton, pair, false);
-		err = set_unwinder(loader, pair->unwinder, program);
+/* Has @skeleton use the maps of the loader, and make none. */
+static int share_maps(const struct bpf_loader *loader, struct allframes *skeleton)
+{
+	const struct bpf_map *shared;
+	struct bpf_map *map;
+	int err = 0;
+
+	bpf_object__for_each_map(map, skeleton->obj) {
+		shared = bpf_object__find_map_by_name(loader->skeleton->obj, bpf_map__name(map));
+		if (!err)
+			err = shared ? bpf_map__reuse_fd(map, bpf_map__fd(shared)) : -ENOENT;
+	}
+	return err;
+}
+
+static int load_language(const struct bpf_loader *loader, const struct unwinder_pair *pair)
+{
+	_cleanup_(destroy_skeleton) struct allframes *skeleton = allframes__open();
+	struct bpf_program *program, *wanted;
+	int err;
+
+	if (!skeleton)
+		return fail_errno(-errno, "opening the BPF programs");
+	wanted = pair_program(skeleton, pair, loader->features->has_loop);
+	bpf_object__for_each_program(program, skeleton->obj)
+		bpf_program__set_autoload(program, program == wanted);
+	err = share_maps(loader, skeleton);
+	if (err)
+		return fail_errno(err, "sharing the BPF maps");
+	err = allframes__load(skeleton);
+	return err ? load_error(err) : set_unwinder(loader, pair->unwinder, wanted);
+}
+
+int bpf_loader_load_languages(struct bpf_loader *loader, const bool *is_stopping)
+{
+	int err = 0;
+
+	for (size_t i = 1; i < sizeof(unwinder_pairs) / sizeof(unwinder_pairs[0]) && !err; i++) {
+		if (__atomic_load_n(is_stopping, __ATOMIC_ACQUIRE))
+			return 0;
+		err = load_language(loader, &unwinder_pairs[i]);
 	}
 	return err;
 }
@@ -528,7 +575,7 @@ void bpf_loader_destroy(struct bpf_loader *loader)
 
 const char *bpf_loader_features(const struct bpf_loader *loader)
 {
-	return loader->features;
+	return loader->features->text;
 }
 
 const struct bpf_fds *bpf_loader_fds(const struct bpf_loader *loader)

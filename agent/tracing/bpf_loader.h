@@ -5,6 +5,9 @@
  * the agent is, however it ends. agent/tracing is the only home of libbpf; the rest of the folder
  * works on the descriptors that this file hands out.
  *
+ * The unwinders of languages take the kernel several times as long to verify as all else, and come later:
+ * nothing waits for them.
+ *
  * What the kernel can do is found by loading the programs themselves, first in the combination that
  * asks for most (bpf_loop beside tail calls, bpf_task_pt_regs), then in those that ask for less.
  */
@@ -58,6 +61,12 @@ struct bpf_fds {
  */
 int bpf_loader_create(const struct bpf_loader_options *options, struct bpf_loader **loader);
 void bpf_loader_destroy(struct bpf_loader *loader);
+
+/**
+ * Loads the unwinders of languages, one after the other. Until then walks show the native frames of their
+ * programs alone. Any thread, once. Returns early, with 0, when *@is_stopping (atomic) is set; errors as above.
+ */
+int bpf_loader_load_languages(struct bpf_loader *loader, const bool *is_stopping);
 
 /** What the kernel has of what the programs would use, as words for users. */
 const char *bpf_loader_features(const struct bpf_loader *loader);
