@@ -82,6 +82,7 @@ def check(tap, directory):
             for program in programs:
                 program.__exit__()
         result = agent.stop()
+        stacks = result.stacks
     order = re.findall(r"(\w+): (making unwind rows|unwind rows published)", result.log)
     tap.ok(ended, "the rows of a large program are made", result.log[-2000:])
     places = {(name, what): i for i, (name, what) in enumerate(order)}
@@ -90,7 +91,7 @@ def check(tap, directory):
               if places.get(("small%d" % i, "unwind rows published"), last) < last]
     tap.ok(len(before) == SMALL_COUNT,
            "small programs that start meanwhile have theirs before (%d of %d)" % (len(before), SMALL_COUNT), order)
-    bad = {stack: count for stack, count in result.stacks.items()
+    bad = {stack: count for stack, count in stacks.items()
            if re.match(r"small\d|large", stack.comm) and "[error: unwind rows not loaded]" in stack.frames}
     tap.ok(not bad, "no sample of them went without its rows", bad)
 

@@ -173,23 +173,23 @@ static int cut_known(const struct unwind_input *input, struct area_vector *areas
 	return error;
 }
 
+static uint64_t count_bytes(const struct area_vector *gaps)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < gaps->count; i++)
+		bytes += gaps->items[i].end - gaps->items[i].start;
+	return bytes;
+}
+
 /* Drops what is over the limits; gives the bytes of the rest. */
 static size_t limit_gaps(struct area_vector *gaps)
 {
-	size_t bytes = 0;
-
+	if (count_bytes(gaps) > BARE_CODE_MAX_BYTES)
+		gaps->count = 0;
 	if (gaps->count > BARE_CODE_MAX_RANGES)
 		gaps->count = BARE_CODE_MAX_RANGES;
-	for (size_t i = 0; i < gaps->count; i++) {
-		struct unwind_segment *gap = &gaps->items[i];
-
-		if (gap->end - gap->start > BARE_CODE_MAX_BYTES - bytes) {
-			gap->end = gap->start + (BARE_CODE_MAX_BYTES - bytes);
-			gaps->count = gap->end > gap->start ? i + 1 : i;
-		}
-		bytes += gap->end - gap->start;
-	}
-	return bytes;
+	return count_bytes(gaps);
 }
 
 static int read_ranges(const struct elf_image *image, const struct area_vector *gaps, size_t bytes,
@@ -232,7 +232,7 @@ int bare_code_read(const struct elf_image *image, const struct unwind_input *inp
 {
 	_cleanup_(area_vector_deinit) struct area_vector areas = { 0 };
 	_cleanup_(area_vector_deinit) struct area_vector gaps = { 0 };
-	uint64_t all = 0;
+	uint64_t all;
 	int error;
 
 	if (code)
@@ -244,8 +244,7 @@ int bare_code_read(const struct elf_image *image, const struct unwind_input *inp
 		error = find_gaps(table, &areas, &gaps);
 	if (error)
 		return error;
-	for (size_t i = 0; i < gaps.count; i++)
-		all += gaps.items[i].end - gaps.items[i].start;
+	all = count_bytes(&gaps);
 	if (code)
 		error = read_ranges(image, &gaps, limit_gaps(&gaps), code);
 	if (code && !error)

@@ -21,7 +21,10 @@ struct fde_table;
 struct unwind_input;
 
 enum {
-	/** What lies higher is left to frame pointers. */
+	/**
+	 * Files with more are left to frame pointers as a whole: to analyse this takes most of a second of CPU time,
+	 * and of a program of hundreds of megabytes samples would rarely come to what it is about.
+	 */
 	BARE_CODE_MAX_BYTES = 16 << 20,
 	BARE_CODE_MAX_RANGES = 1 << 16,
 	BARE_CODE_MAX_STARTS = 1 << 20,
@@ -40,8 +43,8 @@ struct bare_code {
 
 /**
  * Finds what @table leaves out of the executable sections of @image (of its segments, if it has no
- * sections) and of the segments of @input, PLT stubs and functions in Go's table apart. Gives the number of such bytes, which
- * were not all read if they are over a limit above, and none if @code is NULL. -ENOMEM, or as the
+ * sections) and of the segments of @input, PLT stubs and functions in Go's table apart. Gives the number of such bytes, of
+ * which none were read if they are more than BARE_CODE_MAX_BYTES, or @code is NULL. -ENOMEM, or as the
  * file system says. The caller deinits @code in any case.
  */
 int bare_code_read(const struct elf_image *image, const struct unwind_input *input,

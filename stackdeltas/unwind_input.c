@@ -259,7 +259,8 @@ static int read_go(const struct elf_image *image, struct unwind_input *input, bo
 	*has_go = go_program_is_one(image);
 	if (!*has_go) {
 		error = bare_code_read(image, input, input->fdes, NULL, &bare_bytes);
-		if (error || bare_bytes <= UNWIND_INPUT_GO_BARE_BYTES)
+		if (error || bare_bytes <= UNWIND_INPUT_GO_BARE_BYTES ||
+		    (image->section_count && bare_bytes > BARE_CODE_MAX_BYTES))
 			return error;
 	}
 	error = go_code_create(image, &input->go);

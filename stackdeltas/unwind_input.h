@@ -39,7 +39,10 @@ enum {
 	 * assembly of the C library have less.
 	 */
 	UNWIND_INPUT_BARE_BYTES = 1024,
-	/** With more than this, files that name no table of Go are searched for one. */
+	/**
+	 * With more than this, files that name no table of Go are searched for one; but not large files with sections,
+	 * which Go's linker would have left some of its own in.
+	 */
 	UNWIND_INPUT_GO_BARE_BYTES = 256 << 10,
 };
 

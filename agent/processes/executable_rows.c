@@ -17,6 +17,7 @@
 #include "agent/host/binary_file.h"
 #include "agent/processes/executable_file.h"
 #include "agent/processes/executable_interpreter.h"
+#include "agent/processes/load_queue.h"
 #include "ebpf/abi/frame.h"
 
 enum {
@@ -27,8 +28,6 @@ enum {
 	EVICT_SHARE = 16,
 	/** What takes longer than so much .eh_frame, some 10 ms, is not quick. */
 	QUICK_WORK_BYTES = 3 << 20,
-	/** And what takes longer than so much, some 100 ms, is not done for nobody. */
-	UNWANTED_WORK_BYTES = 32 << 20,
 };
 
 /** Rows that were evicted stay away so long: where the memory is too small, they would take turns. */
@@ -325,17 +324,6 @@ static bool is_runtime(struct executable_cache *cache, uint64_t executable_id)
 	return is_one;
 }
 
-void executable_rows_load_unwanted(struct executable_cache *cache, uint64_t executable_id)
-{
-	if (load(cache, executable_id, UNWANTED_WORK_BYTES))
-		return;
-	if (is_runtime(cache, executable_id) || !put_off(cache, executable_id))
-		(void)load(cache, executable_id, UINT64_MAX);
-	else
-		/* Whoever waits for all that is loading waits for less. */
-		cache->config.loaded(cache->config.context);
-}
-
 static uint64_t text_bytes(const struct executable *executable)
 {
 	const struct elf_image *image = &executable->segments;
@@ -357,6 +345,21 @@ void executable_rows_size_up(struct executable_cache *cache, uint64_t executable
 	*bytes = executable ? text_bytes(executable) : 0;
 	*is_wanted = executable && executable->is_wanted;
 	pthread_mutex_unlock(&cache->lock);
+}
+
+void executable_rows_load_unwanted(struct executable_cache *cache, uint64_t executable_id)
+{
+	uint64_t bytes;
+	bool is_wanted;
+
+	executable_rows_size_up(cache, executable_id, &bytes, &is_wanted);
+	if (bytes <= LOAD_SMALL_BYTES && load(cache, executable_id, QUICK_WORK_BYTES))
+		return;
+	if (is_runtime(cache, executable_id) || !put_off(cache, executable_id))
+		(void)load(cache, executable_id, UINT64_MAX);
+	else
+		/* Whoever waits for all that is loading waits for less. */
+		cache->config.loaded(cache->config.context);
 }
 
 void executable_rows_load_dropped(struct executable_cache *cache, uint64_t executable_id)

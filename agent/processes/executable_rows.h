@@ -29,8 +29,8 @@ void executable_rows_load(struct executable_cache *cache, uint64_t executable_id
 bool executable_rows_load_quick(struct executable_cache *cache, uint64_t executable_id);
 
 /**
- * The same for a file that no sample asked for: what takes longer than some 100 ms is put off until one does, unless
- * it is a runtime.
+ * The same for a file that no sample asked for: what is large, or takes longer than some milliseconds, is put off until
+ * one does, unless it is a runtime.
  */
 void executable_rows_load_unwanted(struct executable_cache *cache, uint64_t executable_id);
 

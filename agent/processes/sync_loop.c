@@ -24,8 +24,12 @@ enum {
 	TABLE_MAX_PROCESSES = 2 * PROCESS_MAX_COUNT,
 	/** Programs of one pid that ended one after the other and are still remembered. */
 	OLDER_MAX_COUNT = 16,
-	/** A process may cost this share of a CPU, one in so many; and if it replaces files. */
+	/**
+	 * A process may cost this share of a CPU, one in so many, if samples come to what is not known; if it maps more,
+	 * which samples have not come to; and if it replaces files.
+	 */
 	SYNC_SHARE = 10,
+	MAPPING_SHARE = 25,
 	REPLACED_SHARE = 2,
 	/** How much longer pauses become at most when all together cost too much. */
 	PAUSE_MAX_PERCENT = 100 * 100,
@@ -263,7 +267,7 @@ static void handle_mapping(struct sync_loop *loop, uint32_t pid, uint64_t start,
 
 	if (!process || process->ended_ns)
 		return;
-	pause_end_ns = sync_pause_end(loop, process, is_replaced ? REPLACED_SHARE : SYNC_SHARE);
+	pause_end_ns = sync_pause_end(loop, process, is_replaced ? REPLACED_SHARE : MAPPING_SHARE);
 	if (request.due_ns < pause_end_ns)
 		request.due_ns = pause_end_ns;
 	sync_schedule_add(&loop->schedule, &request);
