@@ -115,7 +115,7 @@ static __always_inline __u32 rule_index(__u64 executable_id, __u64 address)
 	       (32 - RULE_CACHE_SHIFT);
 }
 
-/** Finds the rule of @address, which lies in @mapping, and keeps it. */
+/** Finds the rule of @address, which lies in @mapping, and keeps it if it says something. */
 static __always_inline enum unwind_error find_rule(struct walk_state *state,
 						   const struct cached_mapping *mapping,
 						   __u64 address, const struct unwind_rule **rule)
@@ -134,7 +134,8 @@ static __always_inline enum unwind_error find_rule(struct walk_state *state,
 	error = search_rule(mapping, offset, &kept->rule);
 	if (error)
 		return error;
-	kept->executable_id = executable_id;
+	/* What is not known may be later, under the same id. */
+	kept->executable_id = kept->rule.cfa == CFA_NONE ? 0 : executable_id;
 	kept->address = address;
 	return UNWIND_OK;
 }

@@ -360,6 +360,11 @@ void unwind_input_deinit(struct unwind_input *input)
 	memset(input, 0, sizeof(*input));
 }
 
+void unwind_input_leave_code(struct unwind_input *input)
+{
+	bare_code_deinit(&input->code);
+}
+
 uint64_t unwind_input_work(const struct unwind_input *input)
 {
 	uint64_t work = input->eh_frame_bytes;

@@ -110,6 +110,9 @@ void unwind_input_deinit(struct unwind_input *input);
 void unwind_input_add_debug_file(struct unwind_input *input, const struct elf_image *image,
 				 const struct debug_file_search *search);
 
+/** Forgets the code that no table describes, whose rows cost most: there the frame pointer is left. */
+void unwind_input_leave_code(struct unwind_input *input);
+
 /** How many bytes of .eh_frame take as long to be made into rows, roughly. */
 uint64_t unwind_input_work(const struct unwind_input *input);
 

@@ -71,6 +71,8 @@ struct loaded_rows {
 	uint64_t executable_id;
 	int err;
 	struct stack_deltas deltas;
+	/** Rows of code that no table describes were left out. */
+	bool lacks_code;
 };
 
 VECTOR_DEFINE(loaded_vector, struct loaded_rows)
@@ -102,6 +104,10 @@ struct executable {
 	bool is_load_requested;
 	/** A sample asked for its rows, now or earlier. */
 	bool is_wanted;
+	/** Its rows lack code, to which so many samples came; and it is to have them all the same. */
+	bool lacks_code;
+	bool is_code_wanted;
+	uint32_t lack_count;
 	/** Its rows are too many to be kept for walks in user space. */
 	bool is_too_large_to_keep;
 	uint32_t references;

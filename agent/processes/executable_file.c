@@ -115,11 +115,30 @@ static void add_debug_file(const struct elf_image *image, const struct executabl
 	local_devices_deinit(&judge.devices);
 }
 
+static uint64_t code_bytes(const struct unwind_input *input)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < input->code.range_count; i++)
+		bytes += input->code.ranges[i].size;
+	return bytes;
+}
+
+/* From the disk cache, without a look at how much it is; -ENOENT. */
+static int load_cached(struct delta_cache *cache, const struct unwind_input *input,
+		       struct stack_deltas *deltas)
+{
+	return cache && !input->go ? delta_cache_load(cache, unwind_input_key(input), deltas) :
+				     -ENOENT;
+}
+
 int executable_file_load(int fd, const struct executable_origin *origin, struct delta_cache *cache,
-			 uint64_t max_work_bytes, struct stack_deltas *deltas)
+			 const struct load_limits *limits, struct stack_deltas *deltas,
+			 bool *lacks_code)
 {
 	_cleanup_(elf_image_deinit) struct elf_image image = { .fd = -1 };
 	_cleanup_(unwind_input_deinit) struct unwind_input input = { 0 };
+	bool is_left;
 	int err;
 
 	err = elf_image_init_fd(&image, fd);
@@ -130,9 +149,18 @@ int executable_file_load(int fd, const struct executable_origin *origin, struct 
 		return err;
 	if (input.is_bare && origin && origin->proc_root)
 		add_debug_file(&image, origin, &input);
-	if (unwind_input_work(&input) > max_work_bytes)
+	is_left = code_bytes(&input) > limits->max_code_bytes &&
+		  load_cached(cache, &input, deltas);
+	if (code_bytes(&input) > limits->max_code_bytes && !is_left)
+		return 0;
+	if (is_left)
+		unwind_input_leave_code(&input);
+	if (unwind_input_work(&input) > limits->max_work_bytes)
 		return fail(-EAGAIN, "a file of much work");
-	return delta_cache_get(cache, &input, deltas);
+	err = delta_cache_get(cache, &input, deltas);
+	if (!err && lacks_code)
+		*lacks_code = is_left;
+	return err;
 }
 
 int executable_file_empty_deltas(struct stack_deltas *deltas)

@@ -38,14 +38,23 @@ struct executable_origin {
 	bool may_hang;
 };
 
+/** What rows may cost. */
+struct load_limits {
+	/** As many bytes of .eh_frame take as long. */
+	uint64_t max_work_bytes;
+	/** Code that no table describes is left out if there is more of it, unless its rows are in the disk cache. */
+	uint64_t max_code_bytes;
+};
+
 /**
  * The deltas of @fd, out of @cache (may be NULL) if they are there; of a file with much code that
  * its own tables do not describe, with those of its debug file. @origin may be NULL. The caller
- * deinits the deltas. -ENOENT: the file has neither unwind tables nor code; -EAGAIN: it is more work
- * than for @max_work_bytes bytes of .eh_frame; -EBADMSG, -E2BIG, -ENOMEM, or as the file system says.
+ * deinits the deltas. *@lacks_code (may be NULL): code was left out. -ENOENT: the file has neither unwind tables nor code; -EAGAIN: it is more work
+ * than @limits allow; -EBADMSG, -E2BIG, -ENOMEM, or as the file system says.
  */
 int executable_file_load(int fd, const struct executable_origin *origin, struct delta_cache *cache,
-			 uint64_t max_work_bytes, struct stack_deltas *deltas);
+			 const struct load_limits *limits, struct stack_deltas *deltas,
+			 bool *lacks_code);
 
 /** Deltas that say nothing about any address, for files without usable tables. 0 or -ENOMEM. */
 int executable_file_empty_deltas(struct stack_deltas *deltas);

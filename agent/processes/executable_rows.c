@@ -28,6 +28,15 @@ enum {
 	EVICT_SHARE = 16,
 	/** What takes longer than so much .eh_frame, some 10 ms, is not quick. */
 	QUICK_WORK_BYTES = 3 << 20,
+	/**
+	 * Code that no table describes: more of it is analysed when so many samples came to it. Most of a program that
+	 * starts is never sampled again.
+	 */
+	PROMPT_CODE_BYTES = 2 << 20,
+	LACK_MAX_COUNT = 64,
+	/** Of .eh_frame, for an entry of its search table of 8 bytes. */
+	FDE_BYTES = 40,
+	FDE_ENTRY_BYTES = 8,
 };
 
 /** Rows that were evicted stay away so long: where the memory is too small, they would take turns. */
@@ -124,6 +133,27 @@ void executable_rows_want(struct executable_cache *cache, uint64_t executable_id
 	request_load(cache, executable_id, LOAD_FOR_SAMPLE);
 }
 
+void executable_rows_note_lack(struct executable_cache *cache, uint64_t executable_id)
+{
+	struct executable *executable;
+	bool is_often = false, is_remote = false;
+
+	pthread_mutex_lock(&cache->lock);
+	executable = executable_cache_by_id(cache, executable_id);
+	if (executable && executable->lacks_code && !executable->is_load_requested &&
+	    ++executable->lack_count >= LACK_MAX_COUNT &&
+	    clock_monotonic_ns() >= executable->retry_ns) {
+		is_often = true;
+		is_remote = executable->is_remote;
+		executable->is_wanted = true;
+		executable->is_code_wanted = true;
+		executable->is_load_requested = true;
+	}
+	pthread_mutex_unlock(&cache->lock);
+	if (is_often)
+		cache->config.request_load(cache->config.context, executable_id, is_remote);
+}
+
 void executable_rows_bring_back(struct executable_cache *cache, uint64_t executable_id)
 {
 	request_load(cache, executable_id, LOAD_FOR_PROCESS);
@@ -195,7 +225,8 @@ void executable_rows_return(struct executable_cache *cache, struct kept_rows *ke
 
 /* The file of @executable_id, one reference; NULL if it is forgotten. */
 static struct binary *file_to_load(struct executable_cache *cache, uint64_t executable_id,
-				   bool *is_damaged, struct executable_origin *origin)
+				   bool *is_damaged, bool *is_code_wanted,
+				   struct executable_origin *origin)
 {
 	struct executable *executable;
 	struct binary *binary = NULL;
@@ -205,6 +236,7 @@ static struct binary *file_to_load(struct executable_cache *cache, uint64_t exec
 	if (executable) {
 		binary = binary_ref(executable->binary);
 		*is_damaged = !executable->segments.segment_count;
+		*is_code_wanted = executable->is_code_wanted;
 		*origin = (struct executable_origin){
 			.proc_root = cache->config.proc_root,
 			.pid = executable->pid,
@@ -244,13 +276,17 @@ static void hand_in(struct executable_cache *cache, struct loaded_rows *loaded)
 static bool load(struct executable_cache *cache, uint64_t executable_id, uint64_t max_work_bytes)
 {
 	struct loaded_rows loaded = { .executable_id = executable_id, .err = -ENOENT };
-	bool is_damaged = false;
+	struct load_limits limits = { max_work_bytes, PROMPT_CODE_BYTES };
+	bool is_damaged = false, is_code_wanted = false;
 	struct executable_origin origin;
-	struct binary *binary = file_to_load(cache, executable_id, &is_damaged, &origin);
+	struct binary *binary =
+		file_to_load(cache, executable_id, &is_damaged, &is_code_wanted, &origin);
 	struct borrowed_file from;
 
 	if (!binary)
 		return true;
+	if (is_code_wanted)
+		limits.max_code_bytes = UINT64_MAX;
 	log_debug("%s: making unwind rows", binary->path);
 	/* Of a file with damaged headers enough has been said already. */
 	origin.path = binary->path;
@@ -259,7 +295,7 @@ static bool load(struct executable_cache *cache, uint64_t executable_id, uint64_
 		loaded.err = -ESTALE;
 	else if (!is_damaged)
 		loaded.err = executable_file_load(from.fd, &origin, cache->config.delta_cache,
-						  max_work_bytes, &loaded.deltas);
+						  &limits, &loaded.deltas, &loaded.lacks_code);
 	if (loaded.err == -EBADMSG || loaded.err == -E2BIG)
 		executable_log_damaged(binary->path, loaded.err);
 	/* The file has said all that it will ever say. */
@@ -298,7 +334,7 @@ static bool put_off(struct executable_cache *cache, uint64_t executable_id)
 	pthread_mutex_lock(&cache->lock);
 	executable = executable_cache_by_id(cache, executable_id);
 	if (executable) {
-		is_put_off = !executable->is_wanted;
+		is_put_off = !executable->is_wanted && executable->state == EXECUTABLE_LOADING;
 		if (is_put_off)
 			set_state_locked(cache, executable, EXECUTABLE_UNLOADED);
 	}
@@ -324,36 +360,41 @@ static bool is_runtime(struct executable_cache *cache, uint64_t executable_id)
 	return is_one;
 }
 
-static uint64_t text_bytes(const struct executable *executable)
+/* About how much .eh_frame there is, by its search table; without one there may only be code. */
+static uint64_t table_bytes(const struct executable *executable)
 {
 	const struct elf_image *image = &executable->segments;
-	uint64_t bytes = 0;
+	uint64_t code_bytes = 0;
 
-	for (uint32_t i = 0; i < image->segment_count; i++)
-		if (image->segments[i].type == PT_LOAD && image->segments[i].flags & PF_X)
-			bytes += image->segments[i].file_bytes;
-	return bytes;
+	for (uint32_t i = 0; i < image->segment_count; i++) {
+		const struct elf_segment *segment = &image->segments[i];
+
+		if (segment->type == PT_GNU_EH_FRAME && segment->file_bytes)
+			return segment->file_bytes / FDE_ENTRY_BYTES * FDE_BYTES;
+		if (segment->type == PT_LOAD && segment->flags & PF_X)
+			code_bytes += segment->file_bytes;
+	}
+	return code_bytes;
 }
 
-void executable_rows_size_up(struct executable_cache *cache, uint64_t executable_id, uint64_t *bytes,
-			     bool *is_wanted)
+void executable_rows_size_up(struct executable_cache *cache, struct load_request *request)
 {
 	struct executable *executable;
 
 	pthread_mutex_lock(&cache->lock);
-	executable = executable_cache_by_id(cache, executable_id);
-	*bytes = executable ? text_bytes(executable) : 0;
-	*is_wanted = executable && executable->is_wanted;
+	executable = executable_cache_by_id(cache, request->executable_id);
+	request->bytes = executable ? table_bytes(executable) : 0;
+	request->is_wanted = executable && executable->is_wanted;
+	request->is_heavy = executable && executable->is_code_wanted;
 	pthread_mutex_unlock(&cache->lock);
 }
 
-void executable_rows_load_unwanted(struct executable_cache *cache, uint64_t executable_id)
+void executable_rows_load_unwanted(struct executable_cache *cache,
+				   const struct load_request *request)
 {
-	uint64_t bytes;
-	bool is_wanted;
+	uint64_t executable_id = request->executable_id;
 
-	executable_rows_size_up(cache, executable_id, &bytes, &is_wanted);
-	if (bytes <= LOAD_SMALL_BYTES && load(cache, executable_id, QUICK_WORK_BYTES))
+	if (load_request_is_small(request) && load(cache, executable_id, QUICK_WORK_BYTES))
 		return;
 	if (is_runtime(cache, executable_id) || !put_off(cache, executable_id))
 		(void)load(cache, executable_id, UINT64_MAX);
@@ -438,19 +479,25 @@ static void finish_load(struct executable_cache *cache, struct loaded_rows *load
 {
 	static struct log_limit limit = { .interval_ns = NS_PER_SECOND, .burst = 5 };
 	struct executable *executable;
-	bool is_published;
+	bool is_published, is_replaced;
 	uint64_t suppressed;
 	int err = loaded->err;
 
 	pthread_mutex_lock(&cache->lock);
 	executable = executable_cache_by_id(cache, loaded->executable_id);
 	is_published = executable && executable->state == EXECUTABLE_PUBLISHED;
+	is_replaced = is_published && !err && executable->lacks_code && !loaded->lacks_code;
 	pthread_mutex_unlock(&cache->lock);
 	/* Only this thread removes records, so this one stays where it is. */
 	if (!executable) {
 		stack_deltas_deinit(&loaded->deltas);
 		return;
 	}
+	/* Walks that come in between wait for the rows in user space. */
+	if (is_replaced)
+		cache->config.writer->ops->retire_executable(cache->config.writer,
+							     loaded->executable_id);
+	is_published &= !is_replaced;
 	if (!err && !is_published)
 		err = publish(cache, loaded, now_ns);
 	if (err && log_limit_allow(&limit, now_ns, &suppressed))
@@ -464,6 +511,7 @@ static void finish_load(struct executable_cache *cache, struct loaded_rows *load
 	if (!err) {
 		executable->map_bytes = deltas_map_bytes(&loaded->deltas);
 		executable->last_used_ns = now_ns;
+		executable->lacks_code = loaded->lacks_code;
 	} else {
 		executable->retry_ns = now_ns + RETRY_NS;
 	}

@@ -17,6 +17,7 @@
 
 /** Rows in memory that somebody reads. */
 struct kept_rows;
+struct load_request;
 
 /** As for executable_cache_create(), which calls them. */
 void executable_rows_init(struct executable_cache *cache);
@@ -29,14 +30,17 @@ void executable_rows_load(struct executable_cache *cache, uint64_t executable_id
 bool executable_rows_load_quick(struct executable_cache *cache, uint64_t executable_id);
 
 /**
- * The same for a file that no sample asked for: what is large, or takes longer than some milliseconds, is put off until
- * one does, unless it is a runtime.
+ * Does @request, for a file that no sample asked for: what takes longer than some milliseconds is put off until one
+ * does, unless it is a runtime.
  */
-void executable_rows_load_unwanted(struct executable_cache *cache, uint64_t executable_id);
+void executable_rows_load_unwanted(struct executable_cache *cache,
+				   const struct load_request *request);
 
-/** Any thread. The size of the file's code (0: it is forgotten), and whether a sample asked for its rows. */
-void executable_rows_size_up(struct executable_cache *cache, uint64_t executable_id, uint64_t *bytes,
-			     bool *is_wanted);
+/**
+ * Any thread. Fills in what is known of a load before it is done: bytes, is_wanted and is_heavy of a request, which is
+ * for its executable_id.
+ */
+void executable_rows_size_up(struct executable_cache *cache, struct load_request *request);
 
 /** Any thread. A request_load() was lost: it may be asked for again later. */
 void executable_rows_load_dropped(struct executable_cache *cache, uint64_t executable_id);
@@ -55,6 +59,12 @@ void executable_rows_note_used(struct executable_cache *cache, uint64_t now_ns);
  * that may help, and soon.
  */
 void executable_rows_want(struct executable_cache *cache, uint64_t executable_id);
+
+/**
+ * Work. A sample came to code of the file that no row is for. Large amounts of code that no table describes are
+ * analysed when that has happened often enough.
+ */
+void executable_rows_note_lack(struct executable_cache *cache, uint64_t executable_id);
 
 /** Any thread. A process runs the file again, of which rows had been unloaded. */
 void executable_rows_bring_back(struct executable_cache *cache, uint64_t executable_id);

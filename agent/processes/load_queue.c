@@ -39,7 +39,7 @@ void load_queue_deinit(struct load_queue *queue)
 	queue->requests = NULL;
 }
 
-static bool is_small(const struct load_request *request)
+bool load_request_is_small(const struct load_request *request)
 {
 	return request->attach || (!request->is_heavy && request->bytes <= LOAD_SMALL_BYTES);
 }
@@ -47,7 +47,7 @@ static bool is_small(const struct load_request *request)
 /* Lower goes first. */
 static int rank(const struct load_request *request)
 {
-	if (!is_small(request))
+	if (!load_request_is_small(request))
 		return request->is_wanted ? 0 : 3;
 	return request->is_wanted ? 1 : 2;
 }
@@ -67,7 +67,7 @@ static size_t find_next(const struct load_queue *queue, bool only_small)
 	size_t best = queue->count;
 
 	for (size_t i = 0; i < queue->count; i++) {
-		if (only_small && !is_small(&queue->requests[i]))
+		if (only_small && !load_request_is_small(&queue->requests[i]))
 			continue;
 		if (best == queue->count ||
 		    goes_before(&queue->requests[i], &queue->requests[best]))

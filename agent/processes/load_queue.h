@@ -21,15 +21,15 @@ struct attach_request;
 
 enum {
 	LOAD_QUEUE_MAX = 1 << 14,
-	/** Files with no more code than this mostly take some milliseconds of CPU time at most. */
-	LOAD_SMALL_BYTES = 16 << 20,
+	/** Files with tables of no more than this take some milliseconds of CPU time at most, but for surprises. */
+	LOAD_SMALL_BYTES = 4 << 20,
 };
 
 struct load_request {
 	/** Not NULL: attaches to a runtime, which is small, and else makes the rows of executable_id. */
 	struct attach_request *attach;
 	uint64_t executable_id;
-	/** Size of the file's code. */
+	/** About the size of the file's tables. */
 	uint64_t bytes;
 	/** A sample waits for it. */
 	bool is_wanted;
@@ -49,6 +49,9 @@ struct load_queue {
 	uint64_t last_order;
 	bool is_closed;
 };
+
+/** Whether it is done in some milliseconds, as far as is known. */
+bool load_request_is_small(const struct load_request *request);
 
 /** -ENOMEM. */
 int load_queue_init(struct load_queue *queue);

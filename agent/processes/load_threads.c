@@ -159,7 +159,7 @@ static void *run_load(void *context)
 		else if (request.is_wanted)
 			executable_rows_load(threads->executables, request.executable_id);
 		else
-			executable_rows_load_unwanted(threads->executables, request.executable_id);
+			executable_rows_load_unwanted(threads->executables, &request);
 	}
 	return NULL;
 }
@@ -273,8 +273,7 @@ void load_threads_request(struct load_threads *threads, uint64_t executable_id, 
 	if (!is_remote) {
 		struct load_request local = { .executable_id = executable_id };
 
-		executable_rows_size_up(threads->executables, executable_id, &local.bytes,
-					&local.is_wanted);
+		executable_rows_size_up(threads->executables, &local);
 		push_load(threads, &local);
 		return;
 	}

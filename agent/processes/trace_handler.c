@@ -52,6 +52,8 @@ struct stack_shape {
 	/* The error that the walk ended in, and the executable of the frame before it. */
 	uint8_t error;
 	uint64_t last_executable_id;
+	/* The executable of a frame whose caller had to be guessed, the last of them. */
+	uint64_t lacking_executable_id;
 	/* Some of it is anonymous code. */
 	bool has_anonymous;
 };
@@ -139,6 +141,8 @@ static int look_at(const uint64_t *words, uint32_t count, const struct process_v
 		if (!length || length > count - i)
 			return -EBADMSG;
 		if (kind == FRAME_NATIVE) {
+			if (frame_flags(words[i]) & FRAME_GUESS)
+				shape->lacking_executable_id = shape->last_executable_id;
 			shape->last_executable_id = words[i + 1];
 			if (words[i + 1] == EXECUTABLE_ID_ANONYMOUS)
 				shape->has_anonymous = true;
@@ -147,6 +151,8 @@ static int look_at(const uint64_t *words, uint32_t count, const struct process_v
 				shape->trusted_words = i;
 		} else if (kind == FRAME_ERROR) {
 			shape->error = frame_flags(words[i]);
+			if (shape->error == UNWIND_NO_INFO)
+				shape->lacking_executable_id = shape->last_executable_id;
 		}
 		i += length;
 	}
@@ -282,6 +288,8 @@ static void handle_stack(struct trace_handler *handler, const struct trace_recor
 	} else if (shape.error == UNWIND_NOT_LOADED) {
 		executable_rows_want(handler->config.executables, shape.last_executable_id);
 	}
+	if (shape.lacking_executable_id)
+		executable_rows_note_lack(handler->config.executables, shape.lacking_executable_id);
 	if (shape.has_anonymous && handler->config.perf_maps)
 		names_state = perf_maps_ask(handler->config.perf_maps, record->pid, &record->stamp,
 					    handler->now_ns);

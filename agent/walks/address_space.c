@@ -192,7 +192,8 @@ int address_space_read_file(const struct address_space *space, uint64_t address,
 static int load_deltas(struct address_space *space, const struct binary *binary,
 		       struct stack_deltas *deltas)
 {
-	int err = executable_file_load(binary->fd, NULL, NULL, UINT64_MAX, deltas);
+	const struct load_limits all = { UINT64_MAX, UINT64_MAX };
+	int err = executable_file_load(binary->fd, NULL, NULL, &all, deltas, NULL);
 
 	if (err && err != -ENOENT)
 		log_warn("%s: %s", binary->path, error_text());
