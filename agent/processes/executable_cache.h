@@ -57,7 +57,7 @@ struct executable_cache_config {
 	int (*probe)(uint32_t languages, const struct elf_image *image, const char *path,
 		     struct interpreter_file **file);
 	uint32_t languages;
-	/** Asks for a call of executable_rows_load() by a load thread. Called without the lock. */
+	/** Asks for a call of executable_load() by a load thread. Called without the lock. */
 	void (*request_load)(void *context, uint64_t executable_id, bool is_remote);
 	/** Says that a sample waits for rows that were asked for. Called without the lock. */
 	void (*hurry)(void *context, uint64_t executable_id);

@@ -17,6 +17,7 @@
 #include "agent/base/slow_close.h"
 #include "agent/base/urgent_thread.h"
 #include "agent/host/mapped_file.h"
+#include "agent/processes/executable_load.h"
 #include "agent/processes/executable_rows.h"
 
 enum {
@@ -79,7 +80,7 @@ static void drop_load(struct load_threads *threads, const struct load_request *r
 	if (request->attach)
 		answer_attach(threads, request->attach, -EAGAIN, NULL);
 	else
-		executable_rows_load_dropped(threads->executables, request->executable_id);
+		executable_load_dropped(threads->executables, request->executable_id);
 }
 
 static void push_load(struct load_threads *threads, const struct load_request *request)
@@ -96,7 +97,7 @@ static void drop_remote(void *context, void *record, size_t bytes)
 	(void)bytes;
 	switch (request->type) {
 	case REMOTE_ROWS:
-		executable_rows_load_dropped(threads->executables, request->executable_id);
+		executable_load_dropped(threads->executables, request->executable_id);
 		break;
 	case REMOTE_FILE:
 		threads->identified(threads->context, &request->file, NULL);
@@ -157,9 +158,9 @@ static void *run_load(void *context)
 		if (request.attach)
 			attach(threads, request.attach);
 		else if (request.is_wanted)
-			executable_rows_load(threads->executables, request.executable_id);
+			executable_load(threads->executables, request.executable_id);
 		else
-			executable_rows_load_unwanted(threads->executables, &request);
+			executable_load_unwanted(threads->executables, &request);
 	}
 	return NULL;
 }
@@ -177,7 +178,7 @@ static void *run_load_small(void *context)
 			urgent_thread_tick(&urgency);
 		if (request.attach) {
 			attach(threads, request.attach);
-		} else if (!executable_rows_load_quick(threads->executables,
+		} else if (!executable_load_quick(threads->executables,
 						       request.executable_id)) {
 			request.is_heavy = true;
 			push_load(threads, &request);
@@ -227,7 +228,7 @@ static void *run_remote(void *context)
 	while (!bounded_queue_pop(&threads->remote_loads, &request, NULL, -1)) {
 		switch (request.type) {
 		case REMOTE_ROWS:
-			executable_rows_load(threads->executables, request.executable_id);
+			executable_load(threads->executables, request.executable_id);
 			break;
 		case REMOTE_FILE:
 			threads->identified(threads->context, &request.file,
@@ -273,7 +274,7 @@ void load_threads_request(struct load_threads *threads, uint64_t executable_id, 
 	if (!is_remote) {
 		struct load_request local = { .executable_id = executable_id };
 
-		executable_rows_size_up(threads->executables, &local);
+		executable_load_size_up(threads->executables, &local);
 		push_load(threads, &local);
 		return;
 	}

@@ -66,7 +66,7 @@ void load_threads_deinit(struct load_threads *threads);
 
 int load_threads_start(struct load_threads *threads);
 
-/** Any thread. Has the rows of an executable made (executable_rows_load()). */
+/** Any thread. Has the rows of an executable made (executable_load()). */
 void load_threads_request(struct load_threads *threads, uint64_t executable_id, bool is_remote);
 
 /** Any thread. A sample waits for these rows, which were asked for: they go before others. */

@@ -119,6 +119,22 @@ static void what_fdes_leave_of_executable_sections_is_bare(void **state)
 	assert_true(bare_code_contains(&fixture->code, fixture->text + 0x20f));
 }
 
+static void too_much_of_it_is_counted_and_left(void **state)
+{
+	const uint64_t much = BARE_CODE_MAX_BYTES + 1ULL;
+	struct fixture *fixture = *state;
+
+	for (uint32_t i = 0; i < fixture->image.section_count; i++)
+		if (fixture->image.sections[i].address == fixture->text)
+			fixture->image.sections[i].size = much;
+	fixture->input.segments[0].end = fixture->text + much;
+	read_code(fixture, much);
+	assert_int_equal(fixture->code.range_count, 0);
+	cover(fixture, CODE_BYTES, much);
+	read_code(fixture, CODE_BYTES);
+	assert_range(fixture, 0, 0, CODE_BYTES);
+}
+
 static void plt_stubs_are_no_bare_code(void **state)
 {
 	struct fixture *fixture = *state;
@@ -209,6 +225,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(what_fdes_leave_of_executable_sections_is_bare),
+		TEST(too_much_of_it_is_counted_and_left),
 		TEST(plt_stubs_are_no_bare_code),
 		TEST(without_sections_all_of_a_segment_may_be_code),
 		TEST(hostile_sections_are_joined_and_cut_to_the_segments),

@@ -73,6 +73,7 @@ static int own_policy(void)
 static void *use_it_up(void *context)
 {
 	struct urgent_thread thread;
+	uint64_t used_ns;
 
 	(void)context;
 	urgent_thread_init(&thread, 0);
@@ -88,6 +89,14 @@ static void *use_it_up(void *context)
 	assert_int_equal(own_policy(), SCHED_OTHER);
 	thread.period_start_ns = 0;
 	urgent_thread_tick(&thread);
+	assert_int_equal(own_policy(), SCHED_RR);
+	urgent_thread_rest(&thread);
+	assert_int_equal(own_policy(), SCHED_OTHER);
+	used_ns = thread.used_ns;
+	thread.last_cpu_ns = 0;
+	urgent_thread_tick(&thread);
+	/* What it used while it rested does not count. */
+	assert_true(thread.used_ns <= used_ns);
 	assert_int_equal(own_policy(), SCHED_RR);
 	return NULL;
 }

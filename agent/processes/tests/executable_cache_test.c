@@ -8,7 +8,9 @@
 
 #include "agent/base/clock.h"
 #include "agent/processes/executable_cache.h"
+#include "agent/processes/executable_load.h"
 #include "agent/processes/executable_rows.h"
+#include "agent/processes/load_queue.h"
 #include "ebpf/abi/frame.h"
 
 struct fixture {
@@ -69,7 +71,7 @@ static int tear_down(void **state)
 static void load_all(struct fixture *fixture)
 {
 	for (uint32_t i = 0; i < fixture->requested_count; i++)
-		executable_rows_load(fixture->cache, fixture->requested[i]);
+		executable_load(fixture->cache, fixture->requested[i]);
 	fixture->requested_count = 0;
 	executable_rows_publish(fixture->cache, clock_monotonic_ns());
 }
@@ -229,6 +231,60 @@ static void rows_are_published_once_loaded(void **state)
 	/* Nothing is missing, so nothing is loaded. */
 	executable_rows_want(fixture->cache, executable->id);
 	assert_int_equal(fixture->requested_count, 0);
+	executable_unref(fixture->cache, executable);
+}
+
+static void what_takes_long_is_put_off_until_a_sample_asks(void **state)
+{
+	struct fixture *fixture = *state;
+	struct executable *executable = open_path(fixture, "/bin/ls");
+	const struct load_request request = { .executable_id = executable->id, .is_heavy = true };
+	struct load_request asked = { .executable_id = executable->id };
+
+	executable_load_unwanted(fixture->cache, &request);
+	executable_rows_publish(fixture->cache, clock_monotonic_ns());
+	assert_false(fake_has_executable(&fixture->writer, executable->id));
+	assert_int_equal(executable_rows_loading_count(fixture->cache), 0);
+	executable_load_size_up(fixture->cache, &asked);
+	assert_false(asked.is_wanted);
+	fixture->requested_count = 0;
+	executable_rows_want(fixture->cache, executable->id);
+	assert_int_equal(fixture->requested_count, 1);
+	executable_load_size_up(fixture->cache, &asked);
+	assert_true(asked.is_wanted);
+	assert_false(asked.is_heavy);
+	assert_true(asked.bytes > 0);
+	/* Had it been taken from the queue before it was asked for: it is done. */
+	executable_load_unwanted(fixture->cache, &request);
+	executable_rows_publish(fixture->cache, clock_monotonic_ns());
+	assert_true(fake_has_executable(&fixture->writer, executable->id));
+	executable_unref(fixture->cache, executable);
+}
+
+static void code_that_was_left_out_is_analysed_when_samples_came_to_it_often(void **state)
+{
+	struct fixture *fixture = *state;
+	struct executable *executable = open_path(fixture, "/bin/ls");
+	struct load_request asked = { .executable_id = executable->id };
+
+	load_all(fixture);
+	executable_rows_note_lack(fixture->cache, executable->id);
+	assert_int_equal(executable->lack_count, 0);
+	executable->lacks_code = true;
+	while (!fixture->requested_count && executable->lack_count < 1000)
+		executable_rows_note_lack(fixture->cache, executable->id);
+	assert_int_equal(executable->lack_count, 64);
+	assert_int_equal(fixture->requested_count, 1);
+	executable_rows_note_lack(fixture->cache, executable->id);
+	assert_int_equal(fixture->requested_count, 1);
+	executable_load_size_up(fixture->cache, &asked);
+	assert_true(asked.is_wanted && asked.is_heavy);
+	/* Walks have the rows that there are, and then those in their place. */
+	assert_true(fake_has_executable(&fixture->writer, executable->id));
+	load_all(fixture);
+	assert_true(fake_has_executable(&fixture->writer, executable->id));
+	assert_false(executable->lacks_code);
+	assert_int_equal(executable->state, EXECUTABLE_PUBLISHED);
 	executable_unref(fixture->cache, executable);
 }
 
@@ -441,7 +497,7 @@ static void rows_of_a_forgotten_executable_are_dropped(void **state)
 	struct executable *a = open_path(fixture, "/bin/ls");
 	uint64_t id = a->id;
 
-	executable_rows_load(fixture->cache, id);
+	executable_load(fixture->cache, id);
 	executable_unref(fixture->cache, a);
 	executable_cache_trim(fixture->cache, 0);
 	executable_rows_publish(fixture->cache, clock_monotonic_ns());
@@ -507,6 +563,8 @@ int main(void)
 		TEST(an_image_is_found_by_its_bytes),
 		TEST(without_room_the_least_recently_used_rows_go),
 		TEST(what_nobody_maps_goes_first),
+		TEST(what_takes_long_is_put_off_until_a_sample_asks),
+		TEST(code_that_was_left_out_is_analysed_when_samples_came_to_it_often),
 		TEST(rows_that_never_fit_leave_the_rest_alone_and_are_not_tried_at_once),
 		TEST(rows_that_could_not_be_read_are_not_kept),
 		TEST(unused_records_are_forgotten_the_oldest_first_and_ids_never_come_back),

@@ -3,6 +3,8 @@
 #include "agent/processes/executable_file.h"
 
 #include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -75,6 +77,33 @@ static void text_reaches_over_all_executable_segments(void **state)
 	assert_int_equal(binary.file_offset, 0x1000);
 }
 
+static int load(uint64_t max_work_bytes, uint64_t max_code_bytes, bool *lacks_code)
+{
+	const struct load_limits limits = { max_work_bytes, max_code_bytes };
+	int fd = open("/bin/ls", O_RDONLY | O_CLOEXEC);
+	struct stack_deltas deltas = { 0 };
+	int err = executable_file_load(fd, NULL, NULL, &limits, &deltas, lacks_code);
+
+	assert_true(fd >= 0);
+	stack_deltas_deinit(&deltas);
+	close(fd);
+	return err;
+}
+
+static void what_rows_cost_is_limited(void **state)
+{
+	bool lacks_code = true;
+
+	(void)state;
+	assert_int_equal(load(1, UINT64_MAX, &lacks_code), -EAGAIN);
+	assert_true(lacks_code);
+	assert_int_equal(load(UINT64_MAX, UINT64_MAX, &lacks_code), 0);
+	assert_false(lacks_code);
+	/* The start files of the C library have no tables. */
+	assert_int_equal(load(UINT64_MAX, 0, &lacks_code), 0);
+	assert_true(lacks_code);
+}
+
 static void segments_may_come_in_any_order(void **state)
 {
 	const Elf64_Phdr segments[SEGMENTS] = {
@@ -95,6 +124,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(text_reaches_over_all_executable_segments),
+		cmocka_unit_test(what_rows_cost_is_limited),
 		cmocka_unit_test(segments_may_come_in_any_order),
 	};
 

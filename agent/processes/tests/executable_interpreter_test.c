@@ -6,6 +6,7 @@
 #include "agent/base/clock.h"
 #include "agent/base/metrics.h"
 #include "agent/processes/executable_interpreter.h"
+#include "agent/processes/executable_load.h"
 #include "agent/processes/executable_rows.h"
 #include "agent/processes/tests/fake_language.h"
 #include "stackdeltas/delta_cache.h"
@@ -93,7 +94,7 @@ static struct executable *open_path(struct fixture *fixture, const char *path)
 
 static void load(struct fixture *fixture, const struct executable *executable)
 {
-	executable_rows_load(fixture->cache, executable->id);
+	executable_load(fixture->cache, executable->id);
 	executable_rows_publish(fixture->cache, clock_monotonic_ns());
 }
 

@@ -12,6 +12,7 @@
 
 #include "agent/base/clock.h"
 #include "agent/base/metrics.h"
+#include "agent/processes/executable_load.h"
 #include "agent/processes/executable_rows.h"
 #include "agent/processes/process.h"
 #include "agent/processes/tests/fake_language.h"
@@ -57,7 +58,7 @@ static inline struct executable *language_fixture_open(struct language_fixture *
 	assert_int_equal(executable_cache_open(fixture->executables, fd, &key, 0, path, false,
 					       &executable),
 			 0);
-	executable_rows_load(fixture->executables, executable->id);
+	executable_load(fixture->executables, executable->id);
 	executable_rows_publish(fixture->executables, clock_monotonic_ns());
 	return executable;
 }

@@ -494,8 +494,8 @@ static void repeated_syncs_that_cost_too_much_are_spaced_out(void **state)
 	sync_loop_tick(&fixture->loop, now_ns);
 	process->read_ns = now_ns;
 	mapping(fixture, 7, now_ns);
-	assert_int_equal(run(fixture, now_ns + 49 * NS_PER_MS), 0);
-	assert_int_equal(run(fixture, now_ns + 50 * NS_PER_MS), 1);
+	assert_int_equal(run(fixture, now_ns + 124 * NS_PER_MS), 0);
+	assert_int_equal(run(fixture, now_ns + 125 * NS_PER_MS), 1);
 	/* With rest the pauses become what they were. */
 	for (uint32_t i = 1; i < 5; i++) {
 		fixture->loop.resync_cost_ns = 0;
@@ -505,8 +505,8 @@ static void repeated_syncs_that_cost_too_much_are_spaced_out(void **state)
 	process->sync_cost_ns = NS_PER_MS;
 	process->read_ns = now_ns;
 	mapping(fixture, 7, now_ns);
-	assert_int_equal(run(fixture, now_ns + 9 * NS_PER_MS), 0);
-	assert_int_equal(run(fixture, now_ns + 10 * NS_PER_MS), 1);
+	assert_int_equal(run(fixture, now_ns + 24 * NS_PER_MS), 0);
+	assert_int_equal(run(fixture, now_ns + 25 * NS_PER_MS), 1);
 }
 
 static void a_program_that_execs_on_and_on_is_not_remembered_on_and_on(void **state)

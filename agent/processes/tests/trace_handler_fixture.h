@@ -12,6 +12,7 @@
 
 #include "agent/base/clock.h"
 #include "agent/base/metrics.h"
+#include "agent/processes/executable_load.h"
 #include "agent/processes/executable_rows.h"
 #include "agent/processes/trace_handler.h"
 
@@ -128,7 +129,7 @@ static inline int tear_down(void **state)
 
 static inline void load_rows(struct fixture *fixture)
 {
-	executable_rows_load(fixture->executables, fixture->ls->id);
+	executable_load(fixture->executables, fixture->ls->id);
 	executable_rows_publish(fixture->executables, clock_monotonic_ns());
 }
 

@@ -273,9 +273,33 @@ static void frames_without_a_file_say_what_they_are(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
+static void code_without_rows_is_noted(void **state)
+{
+	struct fixture *fixture = *state;
+	struct record record = make_record(1, 2000);
+	struct record other = make_record(1, 2001);
+
+	fixture->ls->lacks_code = true;
+	push_native(&record, 0x4000, fixture->ls->id);
+	push_native(&record, 0x9000, EXECUTABLE_ID_ANONYMOUS);
+	load_rows(fixture);
+	fixture->ls->lacks_code = true;
+	handle(fixture, &record);
+	assert_int_equal(fixture->ls->lack_count, 0);
+	/* The caller of the first frame was guessed; and was not found. */
+	record.words[2] = frame_word(FRAME_NATIVE, FRAME_GUESS, 0x9000);
+	handle(fixture, &record);
+	assert_int_equal(fixture->ls->lack_count, 1);
+	push_native(&other, 0x4000, fixture->ls->id);
+	push_error(&other, UNWIND_NO_INFO);
+	handle(fixture, &other);
+	assert_int_equal(fixture->ls->lack_count, 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		TEST(code_without_rows_is_noted),
 		TEST(a_sample_is_reported_with_its_binary_and_its_names),
 		TEST(the_same_stack_is_converted_once),
 		TEST(labels_are_the_samples_and_not_the_traces),
