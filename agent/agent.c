@@ -58,6 +58,7 @@ enum {
 /* How long the start line waits for the processes that run already: less where somebody looks on. */
 #define LOAD_TIMEOUT_NS (10 * NS_PER_SECOND)
 #define PAGE_LOAD_TIMEOUT_NS (1500 * NS_PER_MS)
+#define START_LOOK_NS (40 * NS_PER_MS)
 /* From the stop on, for the debug data of what was sampled; then the outputs are written. */
 #define NAMES_TIMEOUT_NS (3 * NS_PER_SECOND)
 /* With process_manager_stop()'s 2 s and the outputs a normal stop stays under 5 s. */
@@ -71,6 +72,8 @@ struct agent {
 	struct stop_signal stop;
 	bool has_stop;
 	struct start_priority priority;
+	/* The start line was printed. */
+	bool is_started;
 	struct native_names *names;
 	struct destinations destinations;
 	int cgroup_fd;
@@ -88,11 +91,12 @@ struct agent {
 	bool has_ring_thread;
 	struct probabilistic probabilistic;
 	struct tick_clock tick_clock;
-	/* Of sampling, which ends at the deadline if nobody ends it before. */
+	/* Of sampling. */
 	uint64_t start_ns;
 	uint64_t start_realtime_ns;
-	uint64_t deadline_ns;
 	uint64_t end_ns;
+	/* From the start line on, after the duration; UINT64_MAX before. */
+	uint64_t deadline_ns;
 };
 
 static void *run_ring_thread(void *argument)
@@ -304,36 +308,18 @@ static bool wait_for_stop(struct agent *agent, uint64_t deadline_ns)
 	return ppoll(&poll_fd, 1, &timeout, NULL) > 0;
 }
 
-/* Whether all that runs already can be walked, as far as time goes: a page is not waited for so long. */
-static bool is_loaded(struct agent *agent, uint64_t now_ns, uint64_t timeout_ns)
+/*
+ * Whether the programs of languages and the tables of the processes that run already are there, as far as time goes: a page
+ * is not waited for so long. Samples are taken before: those that need tables wait for them, too.
+ */
+static bool is_loaded(struct agent *agent, uint64_t now_ns)
 {
-	bool has_tables = !process_manager_wait_loaded(agent->processes, timeout_ns) ||
+	bool has_tables = !process_manager_wait_loaded(agent->processes, 0) ||
 			  (options_have_page(agent->options) &&
 			   now_ns >= agent->start_ns + PAGE_LOAD_TIMEOUT_NS);
 
-	return has_tables && language_loading_is_done(&agent->languages);
-}
-
-/*
- * Waits for the programs of languages, and for the tables of the processes that run already, but not for ever;
- * false if it was told to stop. Samples are taken meanwhile: those that need tables wait for them, too.
- */
-static bool wait_until_loaded(struct agent *agent)
-{
-	uint64_t deadline_ns = agent->start_ns + LOAD_TIMEOUT_NS, now_ns = agent->start_ns;
-	bool is_stopped = false;
-
-	if (deadline_ns > agent->deadline_ns)
-		deadline_ns = agent->deadline_ns;
-	while (!is_stopped && now_ns < deadline_ns && !is_loaded(agent, now_ns, 20 * NS_PER_MS)) {
-		is_stopped = wait_for_stop(agent, now_ns + 40 * NS_PER_MS);
-		now_ns = clock_monotonic_ns();
-	}
-	log_debug("%llu processes and %llu executables loaded in %llu ms",
-		  (unsigned long long)metrics_read(METRIC_PROCESSES),
-		  (unsigned long long)metrics_read(METRIC_EXECUTABLES_LOADED),
-		  (unsigned long long)((clock_monotonic_ns() - agent->start_ns) / NS_PER_MS));
-	return !is_stopped;
+	return (has_tables && language_loading_is_done(&agent->languages)) ||
+	       now_ns >= agent->start_ns + LOAD_TIMEOUT_NS;
 }
 
 static void log_start(const struct agent *agent)
@@ -354,6 +340,24 @@ static void log_start(const struct agent *agent)
 	destinations_describe(&agent->destinations, &text);
 	text_builder_format(&text, "; Ctrl-C or SIGTERM stops");
 	log_info("%s", text_builder_text(&text));
+}
+
+/* When to look again for what the start line waits for; prints it when that is there. */
+static uint64_t next_start_look(struct agent *agent, uint64_t now_ns)
+{
+	if (agent->is_started)
+		return UINT64_MAX;
+	agent->is_started = is_loaded(agent, now_ns);
+	if (!agent->is_started)
+		return now_ns + START_LOOK_NS;
+	log_debug("%llu processes and %llu executables loaded in %llu ms",
+		  (unsigned long long)metrics_read(METRIC_PROCESSES),
+		  (unsigned long long)metrics_read(METRIC_EXECUTABLES_LOADED),
+		  (unsigned long long)((now_ns - agent->start_ns) / NS_PER_MS));
+	log_start(agent);
+	if (agent->options->duration_ns)
+		agent->deadline_ns = now_ns + agent->options->duration_ns;
+	return UINT64_MAX;
 }
 
 /* @error of starting or stopping the clock of ticks. */
@@ -405,11 +409,6 @@ static uint64_t next_early_notice(struct agent *agent, uint64_t now_ns)
 	return now_ns + EARLY_NOTICE_NS;
 }
 
-static int draw_sampling(struct agent *agent, uint64_t now_ns)
-{
-	return probabilistic_tick(&agent->probabilistic, now_ns) ? switch_sampling(agent) : 0;
-}
-
 static int start_sampling(struct agent *agent)
 {
 	const struct options *options = agent->options;
@@ -423,9 +422,9 @@ static int start_sampling(struct agent *agent)
 		return error;
 	agent->start_realtime_ns = clock_realtime_ns();
 	agent->start_ns = clock_monotonic_ns();
-	agent->deadline_ns =
-		options->duration_ns ? agent->start_ns + options->duration_ns : UINT64_MAX;
-	return draw_sampling(agent, agent->start_ns);
+	agent->deadline_ns = UINT64_MAX;
+	probabilistic_tick(&agent->probabilistic, agent->start_ns);
+	return switch_sampling(agent);
 }
 
 /* Keeps the time until the duration is over or a signal comes. */
@@ -439,9 +438,12 @@ static int keep_time(struct agent *agent)
 	while (now_ns < agent->deadline_ns) {
 		uint64_t wake_ns;
 
-		error = draw_sampling(agent, now_ns);
-		if (error)
-			return error;
+		if (probabilistic_tick(&agent->probabilistic, now_ns)) {
+			error = switch_sampling(agent);
+			if (error)
+				return error;
+		}
+		wake_ns = next_start_look(agent, now_ns);
 		if (now_ns >= next_tick_ns) {
 			if (perf_sampler_tick(agent->sampler))
 				log_warn("%s; trying again", error_text());
@@ -452,7 +454,10 @@ static int keep_time(struct agent *agent)
 			next_notice_ns = next_early_notice(agent, now_ns);
 		}
 		heap_trim(now_ns, &next_trim_ns);
-		wake_ns = next_tick_ns < agent->deadline_ns ? next_tick_ns : agent->deadline_ns;
+		if (next_tick_ns < wake_ns)
+			wake_ns = next_tick_ns;
+		if (agent->deadline_ns < wake_ns)
+			wake_ns = agent->deadline_ns;
 		if (next_notice_ns < wake_ns)
 			wake_ns = next_notice_ns;
 		if (agent->probabilistic.next_draw_ns < wake_ns)
@@ -469,10 +474,8 @@ static int sample(struct agent *agent)
 	int error = start_sampling(agent);
 
 	start_priority_end(&agent->priority);
-	if (!error && wait_until_loaded(agent)) {
-		log_start(agent);
+	if (!error)
 		error = keep_time(agent);
-	}
 	if (!error)
 		error = stop_sampling(agent);
 	agent->end_ns = clock_monotonic_ns();

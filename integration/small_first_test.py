@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A small program that starts while the unwind rows of a large one are being made does not wait for them."""
+"""A small program that starts while the unwind rows of a large one are being made does not wait for them. Those of much
+code without tables are made when samples have come to it often, and then take a second.
+"""
 import os
 import re
 import subprocess
@@ -13,13 +15,19 @@ from harness import HANG_SECONDS, Agent, Program, Tap, need_root
 
 RATE = 197
 SMALL_COUNT = 5
-# Functions without tables, of 32 bytes: some megabytes, of which the rows take a second.
+# Functions without tables, of 32 bytes.
 FUNCTIONS = 350000
 
 SPIN = """
 #include <stdio.h>
 volatile unsigned count;
 int main(void) { puts("ready"); fflush(stdout); for (;;) count++; }
+"""
+
+BUSY = """
+#include <stdio.h>
+void work(unsigned long count);
+int main(void) { puts("ready"); fflush(stdout); for (;;) work(1000000); }
 """
 
 LARGE = """
@@ -36,6 +44,13 @@ LARGE = """
 	ret
 	.p2align 5
 	.endr
+	.globl work
+work:	push %%rbx
+	mov %%rdi,%%rbx
+1:	dec %%rbx
+	jnz 1b
+	pop %%rbx
+	ret
 	.section .note.GNU-stack,"",@progbits
 """ % FUNCTIONS
 
@@ -52,10 +67,10 @@ def build(directory, name, *sources):
     return path
 
 
-def wait_for(agent, text):
-    """Waits until @text is in the log; False if it does not come."""
+def wait_for(agent, text, count=1):
+    """Waits until @text is @count times in the log; False if it does not come."""
     end = time.monotonic() + HANG_SECONDS
-    while text not in agent.log_text():
+    while agent.log_text().count(text) < count:
         if time.monotonic() > end or agent.process.poll() is not None:
             return False
         time.sleep(0.005)
@@ -63,7 +78,7 @@ def wait_for(agent, text):
 
 
 def check(tap, directory):
-    large = build(directory, "large", (".c", SPIN), (".s", LARGE))
+    large = build(directory, "large", (".c", BUSY), (".s", LARGE))
     smalls = []
     for i in range(SMALL_COUNT):
         # Files of their own.
@@ -73,9 +88,9 @@ def check(tap, directory):
         agent.wait_started()
         try:
             programs.append(Program(large))
-            begun = wait_for(agent, large + ": making unwind rows")
+            begun = wait_for(agent, large + ": making unwind rows", 2)
             programs += [Program(small) for small in smalls]
-            ended = begun and wait_for(agent, large + ": unwind rows published")
+            ended = begun and wait_for(agent, large + ": unwind rows published", 2)
             for small in smalls:
                 wait_for(agent, small + ": unwind rows published")
         finally:
@@ -83,7 +98,7 @@ def check(tap, directory):
                 program.__exit__()
         result = agent.stop()
         stacks = result.stacks
-    order = re.findall(r"(\w+): (making unwind rows|unwind rows published)", result.log)
+    order = re.findall(r"/(large|small\d): (making unwind rows|unwind rows published)", result.log)
     tap.ok(ended, "the rows of a large program are made", result.log[-2000:])
     places = {(name, what): i for i, (name, what) in enumerate(order)}
     last = places.get(("large", "unwind rows published"), 0)

@@ -18,6 +18,8 @@
 enum {
 	/** What takes longer than so much .eh_frame, some 10 ms, is not quick. */
 	QUICK_WORK_BYTES = 3 << 20,
+	/** And what takes longer than so much, some 80 ms, is not done for nobody. */
+	UNWANTED_WORK_BYTES = 24 << 20,
 	/**
 	 * Code that no table describes: more of it is analysed when samples came to it often. Most of a program that
 	 * starts is never sampled again.
@@ -184,12 +186,9 @@ void executable_load_size_up(struct executable_cache *cache, struct load_request
 	pthread_mutex_unlock(&cache->lock);
 }
 
-void executable_load_unwanted(struct executable_cache *cache,
-				   const struct load_request *request)
+void executable_load_unwanted(struct executable_cache *cache, uint64_t executable_id)
 {
-	uint64_t executable_id = request->executable_id;
-
-	if (load_request_is_small(request) && load(cache, executable_id, QUICK_WORK_BYTES))
+	if (load(cache, executable_id, UNWANTED_WORK_BYTES))
 		return;
 	if (is_runtime(cache, executable_id) || !put_off(cache, executable_id))
 		(void)load(cache, executable_id, UINT64_MAX);

@@ -20,11 +20,10 @@ void executable_load(struct executable_cache *cache, uint64_t executable_id);
 bool executable_load_quick(struct executable_cache *cache, uint64_t executable_id);
 
 /**
- * Does @request, for a file that no sample asked for: what takes longer than some milliseconds is put off until one
- * does, unless it is a runtime.
+ * The same for a file that no sample asked for: what takes longer than some 80 ms is put off until one does, unless it
+ * is a runtime.
  */
-void executable_load_unwanted(struct executable_cache *cache,
-				   const struct load_request *request);
+void executable_load_unwanted(struct executable_cache *cache, uint64_t executable_id);
 
 /**
  * Any thread. Fills in what is known of a load before it is done: bytes, is_wanted and is_heavy of a request, which is

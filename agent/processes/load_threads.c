@@ -160,7 +160,7 @@ static void *run_load(void *context)
 		else if (request.is_wanted)
 			executable_load(threads->executables, request.executable_id);
 		else
-			executable_load_unwanted(threads->executables, &request);
+			executable_load_unwanted(threads->executables, request.executable_id);
 	}
 	return NULL;
 }

@@ -234,29 +234,62 @@ static void rows_are_published_once_loaded(void **state)
 	executable_unref(fixture->cache, executable);
 }
 
-static void what_takes_long_is_put_off_until_a_sample_asks(void **state)
+static void what_a_sample_asked_for_goes_before_others(void **state)
 {
 	struct fixture *fixture = *state;
 	struct executable *executable = open_path(fixture, "/bin/ls");
-	const struct load_request request = { .executable_id = executable->id, .is_heavy = true };
 	struct load_request asked = { .executable_id = executable->id };
 
-	executable_load_unwanted(fixture->cache, &request);
-	executable_rows_publish(fixture->cache, clock_monotonic_ns());
-	assert_false(fake_has_executable(&fixture->writer, executable->id));
-	assert_int_equal(executable_rows_loading_count(fixture->cache), 0);
 	executable_load_size_up(fixture->cache, &asked);
 	assert_false(asked.is_wanted);
-	fixture->requested_count = 0;
+	assert_true(asked.bytes > 0);
 	executable_rows_want(fixture->cache, executable->id);
 	assert_int_equal(fixture->requested_count, 1);
 	executable_load_size_up(fixture->cache, &asked);
 	assert_true(asked.is_wanted);
 	assert_false(asked.is_heavy);
-	assert_true(asked.bytes > 0);
-	/* Had it been taken from the queue before it was asked for: it is done. */
-	executable_load_unwanted(fixture->cache, &request);
+	/* Had it been taken from the queue before, it is done all the same. */
+	executable_load_unwanted(fixture->cache, executable->id);
+	fixture->requested_count = 0;
 	executable_rows_publish(fixture->cache, clock_monotonic_ns());
+	assert_true(fake_has_executable(&fixture->writer, executable->id));
+	executable_unref(fixture->cache, executable);
+}
+
+/* Two megabytes of code without tables. */
+static void make_large(const char *path)
+{
+	char command[512];
+
+	snprintf(command, sizeof(command),
+		 "printf '.globl main\\nmain: ret\\n.rept 120000\\npush %%%%rbx\\npop %%%%rbx\\nret\\n.p2align 4\\n.endr\\n' | "
+		 "cc -nostdlib -static -Wl,-e,main -x assembler -o %s - 2>/dev/null",
+		 path);
+	if (system(command))
+		skip();
+}
+
+static void what_takes_long_is_put_off_until_a_sample_asks(void **state)
+{
+	struct fixture *fixture = *state;
+	char path[] = "/tmp/allframes-large-XXXXXX";
+	int fd = mkstemp(path);
+	struct executable *executable;
+
+	assert_true(fd >= 0);
+	close(fd);
+	make_large(path);
+	executable = open_path(fixture, path);
+	unlink(path);
+	assert_false(executable_load_quick(fixture->cache, executable->id));
+	executable_load_unwanted(fixture->cache, executable->id);
+	executable_rows_publish(fixture->cache, clock_monotonic_ns());
+	assert_false(fake_has_executable(&fixture->writer, executable->id));
+	assert_int_equal(executable_rows_loading_count(fixture->cache), 0);
+	fixture->requested_count = 0;
+	executable_rows_want(fixture->cache, executable->id);
+	assert_int_equal(fixture->requested_count, 1);
+	load_all(fixture);
 	assert_true(fake_has_executable(&fixture->writer, executable->id));
 	executable_unref(fixture->cache, executable);
 }
@@ -563,6 +596,7 @@ int main(void)
 		TEST(an_image_is_found_by_its_bytes),
 		TEST(without_room_the_least_recently_used_rows_go),
 		TEST(what_nobody_maps_goes_first),
+		TEST(what_a_sample_asked_for_goes_before_others),
 		TEST(what_takes_long_is_put_off_until_a_sample_asks),
 		TEST(code_that_was_left_out_is_analysed_when_samples_came_to_it_often),
 		TEST(rows_that_never_fit_leave_the_rest_alone_and_are_not_tried_at_once),
