@@ -104,6 +104,8 @@ struct executable {
 	bool is_load_requested;
 	/** A sample asked for its rows, now or earlier. */
 	bool is_wanted;
+	/** A process with a runtime maps it. */
+	bool is_needed;
 	/** Its rows lack code, to which so many samples came; and it is to have them all the same. */
 	bool lacks_code;
 	bool is_code_wanted;

@@ -18,8 +18,6 @@
 enum {
 	/** What takes longer than so much .eh_frame, some 10 ms, is not quick. */
 	QUICK_WORK_BYTES = 3 << 20,
-	/** And what takes longer than so much, some 80 ms, is not done for nobody. */
-	UNWANTED_WORK_BYTES = 24 << 20,
 	/**
 	 * Code that no table describes: more of it is analysed when samples came to it often. Most of a program that
 	 * starts is never sampled again.
@@ -122,7 +120,7 @@ bool executable_load_quick(struct executable_cache *cache, uint64_t executable_i
 	return load(cache, executable_id, QUICK_WORK_BYTES);
 }
 
-/* False if a sample has asked for it meanwhile. */
+/* False if somebody has asked for it. */
 static bool put_off(struct executable_cache *cache, uint64_t executable_id)
 {
 	struct executable *executable;
@@ -131,7 +129,8 @@ static bool put_off(struct executable_cache *cache, uint64_t executable_id)
 	pthread_mutex_lock(&cache->lock);
 	executable = executable_cache_by_id(cache, executable_id);
 	if (executable) {
-		is_put_off = !executable->is_wanted && executable->state == EXECUTABLE_LOADING;
+		is_put_off = !executable->is_wanted && !executable->is_needed &&
+			     executable->state == EXECUTABLE_LOADING;
 		if (is_put_off)
 			executable_rows_set_state(cache, executable, EXECUTABLE_UNLOADED);
 	}
@@ -188,7 +187,7 @@ void executable_load_size_up(struct executable_cache *cache, struct load_request
 
 void executable_load_unwanted(struct executable_cache *cache, uint64_t executable_id)
 {
-	if (load(cache, executable_id, UNWANTED_WORK_BYTES))
+	if (executable_load_quick(cache, executable_id))
 		return;
 	if (is_runtime(cache, executable_id) || !put_off(cache, executable_id))
 		(void)load(cache, executable_id, UINT64_MAX);

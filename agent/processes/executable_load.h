@@ -20,8 +20,8 @@ void executable_load(struct executable_cache *cache, uint64_t executable_id);
 bool executable_load_quick(struct executable_cache *cache, uint64_t executable_id);
 
 /**
- * The same for a file that no sample asked for: what takes longer than some 80 ms is put off until one does, unless it
- * is a runtime.
+ * The same for a file that no sample asked for: what takes longer than some milliseconds is put off until one does, unless
+ * it is a runtime, or mapped with one (executable_rows_need()).
  */
 void executable_load_unwanted(struct executable_cache *cache, uint64_t executable_id);
 

@@ -138,6 +138,22 @@ void executable_rows_note_lack(struct executable_cache *cache, uint64_t executab
 		cache->config.request_load(cache->config.context, executable_id, is_remote);
 }
 
+void executable_rows_need(struct executable_cache *cache, uint64_t executable_id)
+{
+	struct executable *executable;
+	bool is_new = false;
+
+	pthread_mutex_lock(&cache->lock);
+	executable = executable_cache_by_id(cache, executable_id);
+	if (executable) {
+		is_new = !executable->is_needed;
+		executable->is_needed = true;
+	}
+	pthread_mutex_unlock(&cache->lock);
+	if (is_new)
+		request_load(cache, executable_id, LOAD_FOR_PROCESS);
+}
+
 void executable_rows_bring_back(struct executable_cache *cache, uint64_t executable_id)
 {
 	request_load(cache, executable_id, LOAD_FOR_PROCESS);

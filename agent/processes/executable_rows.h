@@ -50,6 +50,12 @@ void executable_rows_want(struct executable_cache *cache, uint64_t executable_id
  */
 void executable_rows_note_lack(struct executable_cache *cache, uint64_t executable_id);
 
+/**
+ * Sync. A process with a runtime maps the file: its rows are made before samples come to it, since walks with interpreted
+ * frames cannot go on in user space.
+ */
+void executable_rows_need(struct executable_cache *cache, uint64_t executable_id);
+
 /** Any thread. A process runs the file again, of which rows had been unloaded. */
 void executable_rows_bring_back(struct executable_cache *cache, uint64_t executable_id);
 

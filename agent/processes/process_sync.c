@@ -416,6 +416,8 @@ static void publish(struct process_sync *sync, struct process *process,
 	if (process != process_table_current(sync->table, process->pid) || process->ended_ns ||
 	    is_better_unpublished(sync, process, rows, now_ns))
 		return;
+	for (uint32_t i = 0; interpreter_count && i < rows->count; i++)
+		executable_rows_need(sync->executables, rows->rows[i].executable_id);
 	limit_tables(sync, process, bytes);
 	do {
 		err = writer->ops->publish_process(writer, process->pid, &process->stamp,

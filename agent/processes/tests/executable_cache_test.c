@@ -294,6 +294,29 @@ static void what_takes_long_is_put_off_until_a_sample_asks(void **state)
 	executable_unref(fixture->cache, executable);
 }
 
+static void what_is_mapped_with_a_runtime_is_not_put_off(void **state)
+{
+	struct fixture *fixture = *state;
+	char path[] = "/tmp/allframes-large-XXXXXX";
+	int fd = mkstemp(path);
+	struct executable *executable;
+
+	assert_true(fd >= 0);
+	close(fd);
+	make_large(path);
+	executable = open_path(fixture, path);
+	unlink(path);
+	executable_load_unwanted(fixture->cache, executable->id);
+	fixture->requested_count = 0;
+	executable_rows_need(fixture->cache, executable->id);
+	executable_rows_need(fixture->cache, executable->id);
+	assert_int_equal(fixture->requested_count, 1);
+	executable_load_unwanted(fixture->cache, executable->id);
+	executable_rows_publish(fixture->cache, clock_monotonic_ns());
+	assert_true(fake_has_executable(&fixture->writer, executable->id));
+	executable_unref(fixture->cache, executable);
+}
+
 static void code_that_was_left_out_is_analysed_when_samples_came_to_it_often(void **state)
 {
 	struct fixture *fixture = *state;
@@ -598,6 +621,7 @@ int main(void)
 		TEST(what_nobody_maps_goes_first),
 		TEST(what_a_sample_asked_for_goes_before_others),
 		TEST(what_takes_long_is_put_off_until_a_sample_asks),
+		TEST(what_is_mapped_with_a_runtime_is_not_put_off),
 		TEST(code_that_was_left_out_is_analysed_when_samples_came_to_it_often),
 		TEST(rows_that_never_fit_leave_the_rest_alone_and_are_not_tried_at_once),
 		TEST(rows_that_could_not_be_read_are_not_kept),
