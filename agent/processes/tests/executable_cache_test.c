@@ -1,93 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/processes/tests/fakes.h"
-
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <time.h>
-#include <unistd.h>
-
-#include "agent/base/clock.h"
-#include "agent/processes/executable_cache.h"
-#include "agent/processes/executable_load.h"
-#include "agent/processes/executable_rows.h"
-#include "agent/processes/load_queue.h"
-#include "ebpf/abi/frame.h"
-
-struct fixture {
-	struct fake_writer writer;
-	struct executable_cache *cache;
-	uint64_t requested[64];
-	uint32_t requested_count;
-};
-
-static void request_load(void *context, uint64_t executable_id, bool is_remote)
-{
-	struct fixture *fixture = context;
-
-	(void)is_remote;
-	assert_true(fixture->requested_count < 64);
-	fixture->requested[fixture->requested_count++] = executable_id;
-}
-
-static void ignore_hurry(void *context, uint64_t executable_id)
-{
-	(void)context;
-	(void)executable_id;
-}
-
-static void loaded(void *context)
-{
-	(void)context;
-}
-
-static int set_up(void **state)
-{
-	struct fixture *fixture = calloc(1, sizeof(*fixture));
-	struct executable_cache_config config = {
-		.keep_rows = true,
-		.request_load = request_load,
-		.loaded = loaded,
-		.hurry = ignore_hurry,
-		.context = fixture,
-	};
-
-	fake_writer_init(&fixture->writer);
-	config.writer = &fixture->writer.writer;
-	assert_int_equal(executable_cache_create(&config, &fixture->cache), 0);
-	*state = fixture;
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	struct fixture *fixture = *state;
-
-	executable_cache_destroy(fixture->cache);
-	free(fixture);
-	return 0;
-}
-
-/* What the load threads would do. */
-static void load_all(struct fixture *fixture)
-{
-	for (uint32_t i = 0; i < fixture->requested_count; i++)
-		executable_load(fixture->cache, fixture->requested[i]);
-	fixture->requested_count = 0;
-	executable_rows_publish(fixture->cache, clock_monotonic_ns());
-}
-
-static struct executable *open_path(struct fixture *fixture, const char *path)
-{
-	struct executable *executable;
-	struct file_key key;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-
-	assert_true(fd >= 0);
-	assert_int_equal(file_key_of_fd(fd, &key), 0);
-	assert_int_equal(
-		executable_cache_open(fixture->cache, fd, &key, 0, path, false, &executable), 0);
-	return executable;
-}
+#include "agent/processes/tests/executable_cache_fixture.h"
 
 static void copy_file(const char *from, const char *to)
 {
@@ -231,116 +143,6 @@ static void rows_are_published_once_loaded(void **state)
 	/* Nothing is missing, so nothing is loaded. */
 	executable_rows_want(fixture->cache, executable->id);
 	assert_int_equal(fixture->requested_count, 0);
-	executable_unref(fixture->cache, executable);
-}
-
-static void what_a_sample_asked_for_goes_before_others(void **state)
-{
-	struct fixture *fixture = *state;
-	struct executable *executable = open_path(fixture, "/bin/ls");
-	struct load_request asked = { .executable_id = executable->id };
-
-	executable_load_size_up(fixture->cache, &asked);
-	assert_false(asked.is_wanted);
-	assert_true(asked.bytes > 0);
-	executable_rows_want(fixture->cache, executable->id);
-	assert_int_equal(fixture->requested_count, 1);
-	executable_load_size_up(fixture->cache, &asked);
-	assert_true(asked.is_wanted);
-	assert_false(asked.is_heavy);
-	/* Had it been taken from the queue before, it is done all the same. */
-	executable_load_unwanted(fixture->cache, executable->id);
-	fixture->requested_count = 0;
-	executable_rows_publish(fixture->cache, clock_monotonic_ns());
-	assert_true(fake_has_executable(&fixture->writer, executable->id));
-	executable_unref(fixture->cache, executable);
-}
-
-/* Two megabytes of code without tables. */
-static void make_large(const char *path)
-{
-	char command[512];
-
-	snprintf(command, sizeof(command),
-		 "printf '.globl main\\nmain: ret\\n.rept 120000\\npush %%%%rbx\\npop %%%%rbx\\nret\\n.p2align 4\\n.endr\\n' | "
-		 "cc -nostdlib -static -Wl,-e,main -x assembler -o %s - 2>/dev/null",
-		 path);
-	if (system(command))
-		skip();
-}
-
-static void what_takes_long_is_put_off_until_a_sample_asks(void **state)
-{
-	struct fixture *fixture = *state;
-	char path[] = "/tmp/allframes-large-XXXXXX";
-	int fd = mkstemp(path);
-	struct executable *executable;
-
-	assert_true(fd >= 0);
-	close(fd);
-	make_large(path);
-	executable = open_path(fixture, path);
-	unlink(path);
-	assert_false(executable_load_quick(fixture->cache, executable->id));
-	executable_load_unwanted(fixture->cache, executable->id);
-	executable_rows_publish(fixture->cache, clock_monotonic_ns());
-	assert_false(fake_has_executable(&fixture->writer, executable->id));
-	assert_int_equal(executable_rows_loading_count(fixture->cache), 0);
-	fixture->requested_count = 0;
-	executable_rows_want(fixture->cache, executable->id);
-	assert_int_equal(fixture->requested_count, 1);
-	load_all(fixture);
-	assert_true(fake_has_executable(&fixture->writer, executable->id));
-	executable_unref(fixture->cache, executable);
-}
-
-static void what_is_mapped_with_a_runtime_is_not_put_off(void **state)
-{
-	struct fixture *fixture = *state;
-	char path[] = "/tmp/allframes-large-XXXXXX";
-	int fd = mkstemp(path);
-	struct executable *executable;
-
-	assert_true(fd >= 0);
-	close(fd);
-	make_large(path);
-	executable = open_path(fixture, path);
-	unlink(path);
-	executable_load_unwanted(fixture->cache, executable->id);
-	fixture->requested_count = 0;
-	executable_rows_need(fixture->cache, executable->id);
-	executable_rows_need(fixture->cache, executable->id);
-	assert_int_equal(fixture->requested_count, 1);
-	executable_load_unwanted(fixture->cache, executable->id);
-	executable_rows_publish(fixture->cache, clock_monotonic_ns());
-	assert_true(fake_has_executable(&fixture->writer, executable->id));
-	executable_unref(fixture->cache, executable);
-}
-
-static void code_that_was_left_out_is_analysed_when_samples_came_to_it_often(void **state)
-{
-	struct fixture *fixture = *state;
-	struct executable *executable = open_path(fixture, "/bin/ls");
-	struct load_request asked = { .executable_id = executable->id };
-
-	load_all(fixture);
-	executable_rows_note_lack(fixture->cache, executable->id);
-	assert_int_equal(executable->lack_count, 0);
-	executable->lacks_code = true;
-	while (!fixture->requested_count && executable->lack_count < 1000)
-		executable_rows_note_lack(fixture->cache, executable->id);
-	assert_int_equal(executable->lack_count, 64);
-	assert_int_equal(fixture->requested_count, 1);
-	executable_rows_note_lack(fixture->cache, executable->id);
-	assert_int_equal(fixture->requested_count, 1);
-	executable_load_size_up(fixture->cache, &asked);
-	assert_true(asked.is_wanted && asked.is_heavy);
-	/* Walks have the rows that there are, and then those in their place. */
-	assert_true(fake_has_executable(&fixture->writer, executable->id));
-	load_all(fixture);
-	assert_true(fake_has_executable(&fixture->writer, executable->id));
-	assert_false(executable->lacks_code);
-	assert_int_equal(executable->state, EXECUTABLE_PUBLISHED);
 	executable_unref(fixture->cache, executable);
 }
 
@@ -604,8 +406,6 @@ static void rows_of_a_file_that_is_gone_are_asked_for_again(void **state)
 	executable_unref(fixture->cache, executable);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -619,10 +419,6 @@ int main(void)
 		TEST(an_image_is_found_by_its_bytes),
 		TEST(without_room_the_least_recently_used_rows_go),
 		TEST(what_nobody_maps_goes_first),
-		TEST(what_a_sample_asked_for_goes_before_others),
-		TEST(what_takes_long_is_put_off_until_a_sample_asks),
-		TEST(what_is_mapped_with_a_runtime_is_not_put_off),
-		TEST(code_that_was_left_out_is_analysed_when_samples_came_to_it_often),
 		TEST(rows_that_never_fit_leave_the_rest_alone_and_are_not_tried_at_once),
 		TEST(rows_that_could_not_be_read_are_not_kept),
 		TEST(unused_records_are_forgotten_the_oldest_first_and_ids_never_come_back),
