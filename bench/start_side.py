@@ -3,6 +3,7 @@
 agent that has run for long.
 """
 import collections
+import contextlib
 import glob
 import os
 import re
@@ -35,6 +36,17 @@ _ENDLESS = (
     ("md5sum", "/dev/zero"),
     ("sh", "-c", "exec gzip -9 < /dev/zero > /dev/null"),
 )
+
+
+@contextlib.contextmanager
+def all_cpus():
+    """What is started here may use the bench's CPU, too."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, harness.online_cpus())
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
 
 
 def _start_busy():
