@@ -370,9 +370,10 @@ static void notice_binaries(struct agent *agent)
 	destinations_notice(&agent->destinations, agent->names);
 }
 
-/* What the page says of the kernel's counters. */
+/* What the page says of the kernel's counters, and of what is held up. */
 static void update_counters(const struct agent *agent)
 {
+	process_manager_note_delays(agent->processes);
 	if (agent->destinations.viewer && bpf_metrics_update(bpf_loader_fds(agent->loader)))
 		log_debug("%s; the page's counters are old", error_text());
 }
@@ -475,6 +476,8 @@ static void finish_sampling(struct agent *agent)
 	process_manager_stop(agent->processes);
 	if (bpf_metrics_update(bpf_loader_fds(agent->loader)) || count_missed_ticks(agent))
 		log_warn("%s; the summary lacks the kernel's counters", error_text());
+	else
+		missed_ticks_note_unread();
 }
 
 /* What -doctor says. */

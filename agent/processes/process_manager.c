@@ -27,6 +27,7 @@
 #include "agent/processes/new_programs.h"
 #include "agent/processes/perf_maps.h"
 #include "agent/processes/process.h"
+#include "agent/processes/queue_delay.h"
 #include "agent/processes/runtime_list.h"
 #include "agent/processes/sync_loop.h"
 #include "agent/processes/trace_handler.h"
@@ -64,6 +65,8 @@ struct process_manager {
 	struct bounded_queue events;
 	/** Records, from the ring thread to work. */
 	struct bounded_queue samples;
+	struct queue_delay event_delay;
+	struct queue_delay sample_delay;
 	pthread_t sync_thread;
 	pthread_t work_thread;
 	bool has_sync_thread;
@@ -100,6 +103,7 @@ static void drop_event(void *context, void *record, size_t bytes)
 
 static void push_event(struct process_manager *manager, struct sync_event *event)
 {
+	event->queued_ns = clock_monotonic_ns();
 	/* After the end of the sync thread nobody wants it. */
 	if (bounded_queue_push(&manager->events, event, sizeof(*event)))
 		drop_event(manager, event, sizeof(*event));
@@ -359,6 +363,8 @@ int process_manager_create(const struct process_manager_config *config,
 	if (!created)
 		return fail(-ENOMEM, "no memory for the process manager");
 	created->config = *config;
+	created->event_delay.queue = &created->events;
+	created->sample_delay.queue = &created->samples;
 	created->new_programs.pass_on = pass_on_notice;
 	created->new_programs.context = created;
 	process_table_init(&created->table);
@@ -420,10 +426,23 @@ static int take_events(struct process_manager *manager, uint64_t due_ns)
 
 	err = bounded_queue_pop(&manager->events, &event, NULL, timeout_ns);
 	for (uint32_t i = 0; !err && i < EVENT_BATCH; i++) {
+		queue_delay_begin(&manager->event_delay, event.queued_ns);
 		sync_loop_handle(&manager->loop, &event, clock_monotonic_ns());
 		err = bounded_queue_pop(&manager->events, &event, NULL, 0);
 	}
 	return err == -EPIPE ? err : 0;
+}
+
+/* Returns when something is due without any event; if it is due already, it is what has waited longest. */
+static uint64_t note_due(struct process_manager *manager)
+{
+	uint64_t due_ns = sync_loop_next_due(&manager->loop);
+
+	if (due_ns <= clock_monotonic_ns())
+		queue_delay_begin(&manager->event_delay, due_ns);
+	else
+		queue_delay_end(&manager->event_delay);
+	return due_ns;
 }
 
 static void recover_lost_events(struct process_manager *manager)
@@ -450,8 +469,9 @@ static void *run_sync(void *context)
 	urgent_thread_init(&urgency, SYNC_PRIORITY);
 	add_tasks(manager);
 	while (!__atomic_load_n(&manager->is_stopping, __ATOMIC_ACQUIRE)) {
-		if (take_events(manager, sync_loop_next_due(&manager->loop)))
+		if (take_events(manager, note_due(manager)))
 			break;
+		note_due(manager);
 		recover_lost_events(manager);
 		for (uint32_t i = 0; i < SYNC_BATCH; i++) {
 			/* One sync may read many files. */
@@ -500,6 +520,7 @@ static void *run_work(void *context)
 		if (err == -EPIPE)
 			break;
 		now_ns = clock_monotonic_ns();
+		queue_delay_begin(&manager->sample_delay, err ? now_ns : record.record.time_ns);
 		if (!err) {
 			trace_handler_handle(handler, &record.record, bytes, now_ns);
 			out++;
@@ -508,6 +529,7 @@ static void *run_work(void *context)
 			trace_handler_tick(handler, now_ns);
 			tick_ns = now_ns + WAITING_TICK_NS;
 		}
+		queue_delay_end(&manager->sample_delay);
 		out += waiting;
 		waiting = trace_handler_waiting_count(handler);
 		__atomic_add_fetch(&manager->samples_out, out - waiting, __ATOMIC_RELEASE);
@@ -599,6 +621,16 @@ int process_manager_flush(struct process_manager *manager, uint64_t timeout_ns)
 	uint64_t mark = __atomic_load_n(&manager->samples_in, __ATOMIC_ACQUIRE);
 
 	return poll_until(manager, timeout_ns, is_flushed, mark);
+}
+
+void process_manager_note_delays(const struct process_manager *manager)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+
+	metrics_set(METRIC_OLDEST_SAMPLE_AGE,
+		    queue_delay_age(&manager->sample_delay, now_ns) / NS_PER_MS);
+	metrics_set(METRIC_OLDEST_EVENT_AGE,
+		    queue_delay_age(&manager->event_delay, now_ns) / NS_PER_MS);
 }
 
 void process_manager_list_runtimes(const struct process_manager *manager,

@@ -49,6 +49,8 @@ enum sync_event_type {
 };
 
 struct sync_event {
+	/** CLOCK_MONOTONIC; by whoever puts it into the queue. First: queue_delay.h. */
+	uint64_t queued_ns;
 	enum sync_event_type type;
 	union {
 		struct process_notice notice;
