@@ -383,7 +383,14 @@ static void read_delays(void *context, struct api_totals *totals)
 static void the_status_says_what_is_held_up(void **state)
 {
 	const struct asked *asked = *state;
-	const struct api_config config = { .history = asked->history, .read_totals = read_delays };
+	const struct api_config config = {
+		.history = asked->history,
+		.read_totals = read_delays,
+		.version = "",
+		.host = "",
+		.kernel = "",
+		.source = "",
+	};
 	struct asked delayed = { .history = asked->history };
 	json_t *json = ask_json(asked, "status");
 	const json_t *delays = json_object_get(json, "delays");
