@@ -27,13 +27,12 @@
 #include "symbols/made_ranges.h"
 #include "symbols/range_jobs.h"
 #include "symbols/range_retry.h"
+#include "symbols/waiting_roots.h"
 
 enum {
 	DEPTH_COUNT = RANGE_DEPTH_FULL + 1,
 	/* A tenth of a CPU that others want, also of the processes that read DWARF. */
 	NICE_VALUE = 10,
-	/* Of processes whose DWARF waits. */
-	ROOTS_MAX = 256,
 	/* How many processes are asked for a root, after the first one. */
 	ROOT_TRIES_MAX = 8,
 };
@@ -48,9 +47,6 @@ enum { SHARE = 4 };
 /* How long the end waits for a file that is being read. */
 #define LEAVE_NS (200 * NS_PER_MS)
 
-/* A root is kept for DWARF that is read soon. */
-#define ROOT_KEEP_NS NS_PER_SECOND
-
 enum range_state {
 	RANGES_UNKNOWN,
 	RANGES_WAITING,
@@ -59,6 +55,8 @@ enum range_state {
 	RANGES_NONE,
 	/* The system could not do it: to be tried again when somebody asks, after a while. */
 	RANGES_LATER,
+	/* The file is not there: to be tried again when a process runs it. */
+	RANGES_STALE,
 };
 
 struct entry {
@@ -71,13 +69,8 @@ struct entry {
 	struct made_file *made[DEPTH_COUNT];
 	/* Of RANGES_LATER. */
 	struct range_retry retries[DEPTH_COUNT];
-};
-
-/* The root of a process that ran a binary whose DWARF waits. */
-struct waiting_root {
-	uint64_t executable_id;
-	uint64_t since_ns;
-	int fd;
+	/* It is counted in METRIC_FILES_GONE. */
+	bool is_gone;
 };
 
 /* A thread, which does the jobs of one depth. */
@@ -107,9 +100,7 @@ struct range_store {
 	/* What comes now is not put into the entries. */
 	bool is_frozen;
 	size_t waiting_count;
-	/* The oldest first. */
-	struct waiting_root roots[ROOTS_MAX];
-	size_t root_count;
+	struct waiting_roots roots;
 	uint64_t change_count;
 	/* executable id -> struct entry */
 	struct lru_cache entries;
@@ -117,29 +108,6 @@ struct range_store {
 };
 
 /* --- entries; all with the lock --- */
-
-/* The caller's; -1 if there is none. */
-static int take_root(struct range_store *store, uint64_t executable_id)
-{
-	for (size_t i = 0; i < store->root_count; i++) {
-		int fd = store->roots[i].fd;
-
-		if (store->roots[i].executable_id != executable_id)
-			continue;
-		store->root_count--;
-		memmove(&store->roots[i], &store->roots[i + 1],
-			(store->root_count - i) * sizeof(store->roots[0]));
-		return fd;
-	}
-	return -1;
-}
-
-/* The file system of a root that is held cannot be unmounted. */
-static void close_old_roots(struct range_store *store, uint64_t now_ns)
-{
-	while (store->root_count && now_ns >= store->roots[0].since_ns + ROOT_KEEP_NS)
-		close(take_root(store, store->roots[0].executable_id));
-}
 
 static void release_entry(void *context, const void *key, void *value)
 {
@@ -149,7 +117,7 @@ static void release_entry(void *context, const void *key, void *value)
 	int root_fd;
 
 	memcpy(&executable_id, key, sizeof(executable_id));
-	root_fd = take_root(store, executable_id);
+	root_fd = waiting_roots_take(&store->roots, executable_id);
 	close_fd(&root_fd);
 	for (int depth = 0; depth < DEPTH_COUNT; depth++)
 		made_ranges_unref(&store->made, entry->made[depth]);
@@ -172,11 +140,19 @@ static struct entry *find_entry(struct range_store *store, const struct binary *
 	return entry;
 }
 
-static bool is_to_be_made(const struct entry *entry, enum range_depth depth)
+static bool is_to_be_made(const struct entry *entry, const struct binary *binary,
+			  enum range_depth depth)
 {
-	return entry->states[depth] == RANGES_UNKNOWN ||
-	       (entry->states[depth] == RANGES_LATER &&
-		clock_monotonic_ns() >= entry->retries[depth].time_ns);
+	switch (entry->states[depth]) {
+	case RANGES_UNKNOWN:
+		return true;
+	case RANGES_LATER:
+		return clock_monotonic_ns() >= entry->retries[depth].time_ns;
+	case RANGES_STALE:
+		return !binary_file_is_let_go(binary);
+	default:
+		return false;
+	}
 }
 
 static void push_job(struct range_store *store, struct entry *entry, struct binary *binary,
@@ -184,7 +160,7 @@ static void push_job(struct range_store *store, struct entry *entry, struct bina
 {
 	struct range_job *job;
 
-	if (!is_to_be_made(entry, depth) || store->is_stopping || store->is_frozen ||
+	if (!is_to_be_made(entry, binary, depth) || store->is_stopping || store->is_frozen ||
 	    store->waiting_count == RANGE_STORE_MAX_WAITING)
 		return;
 	job = range_job_create(binary, pid, depth);
@@ -291,7 +267,7 @@ static int get_root(struct range_store *store, const struct range_job *job, bool
 
 	pthread_mutex_lock(&store->lock);
 	if (job->depth == RANGE_DEPTH_FULL)
-		root_fd = take_root(store, job->binary->executable_id);
+		root_fd = waiting_roots_take(&store->roots, job->binary->executable_id);
 	pthread_mutex_unlock(&store->lock);
 	*is_rootless = root_fd < 0 &&
 		       range_work_open_root(&store->options.work, job->pid, &root_fd);
@@ -299,17 +275,9 @@ static int get_root(struct range_store *store, const struct range_job *job, bool
 		return take_fd(root_fd);
 	pthread_mutex_lock(&store->lock);
 	entry = lru_cache_peek(&store->entries, &job->binary->executable_id);
-	if (entry && store->root_count < ROOTS_MAX &&
-	    entry->states[RANGE_DEPTH_FULL] == RANGES_WAITING) {
-		const struct waiting_root root = {
-			.executable_id = job->binary->executable_id,
-			.since_ns = clock_monotonic_ns(),
-			.fd = fcntl(root_fd, F_DUPFD_CLOEXEC, 0),
-		};
-
-		if (root.fd >= 0)
-			store->roots[store->root_count++] = root;
-	}
+	if (entry && entry->states[RANGE_DEPTH_FULL] == RANGES_WAITING)
+		waiting_roots_add(&store->roots, job->binary->executable_id, root_fd,
+				  clock_monotonic_ns());
 	pthread_mutex_unlock(&store->lock);
 	return take_fd(root_fd);
 }
@@ -359,7 +327,7 @@ static void put_result(struct range_store *store, const struct range_job *job,
 		       struct made_file *made, int err, bool is_rootless)
 {
 	struct entry *entry = lru_cache_peek(&store->entries, &job->binary->executable_id);
-	int root_fd = job->depth == RANGE_DEPTH_FULL ? take_root(store, job->binary->executable_id) :
+	int root_fd = job->depth == RANGE_DEPTH_FULL ? waiting_roots_take(&store->roots, job->binary->executable_id) :
 						       -1;
 
 	close_fd(&root_fd);
@@ -367,9 +335,13 @@ static void put_result(struct range_store *store, const struct range_job *job,
 		made_ranges_unref(&store->made, made);
 		return;
 	}
+	if (err == -ESTALE) {
+		entry->states[job->depth] = RANGES_STALE;
+		metrics_add(METRIC_FILES_GONE, job->depth == RANGE_DEPTH_SYMBOLS && !entry->is_gone);
+		entry->is_gone |= job->depth == RANGE_DEPTH_SYMBOLS;
+		return;
+	}
 	if (err) {
-		if (err == -ESTALE && job->depth == RANGE_DEPTH_SYMBOLS && !entry->retries[job->depth].tries)
-			metrics_add(METRIC_FILES_GONE, 1);
 		entry->states[job->depth] = range_retry_note(&entry->retries[job->depth], err) ?
 						    RANGES_LATER :
 						    RANGES_NONE;
@@ -402,7 +374,6 @@ static struct range_job *next_job(struct worker *worker)
 		uint64_t now_ns = clock_monotonic_ns(), wait_ns = 0;
 		struct range_job *job = NULL;
 
-		close_old_roots(store, now_ns);
 		if (worker->queue.first)
 			wait_ns = cpu_share_rest_ns(&worker->share, now_ns);
 		if (!wait_ns || store->is_hurried)
@@ -411,8 +382,6 @@ static struct range_job *next_job(struct worker *worker)
 			store->waiting_count--;
 			return job;
 		}
-		if (store->root_count && (!wait_ns || wait_ns > ROOT_KEEP_NS))
-			wait_ns = ROOT_KEEP_NS;
 		if (wait_ns)
 			wait_until(store, now_ns + wait_ns);
 		else
@@ -526,6 +495,13 @@ bool range_store_wait_symbols(struct range_store *store, uint64_t deadline_ns)
 	is_complete = !worker->queue.first && !worker->is_busy;
 	pthread_mutex_unlock(&store->lock);
 	return is_complete;
+}
+
+void range_store_tick(struct range_store *store)
+{
+	pthread_mutex_lock(&store->lock);
+	waiting_roots_close_old(&store->roots, clock_monotonic_ns());
+	pthread_mutex_unlock(&store->lock);
 }
 
 void range_store_freeze(struct range_store *store)
