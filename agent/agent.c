@@ -416,6 +416,7 @@ static int sample(struct agent *agent)
 			if (perf_sampler_tick(agent->sampler))
 				log_warn("%s; trying again", error_text());
 			notice_binaries(agent);
+			native_names_tick(agent->names);
 			update_counters(agent);
 			next_tick_ns = now_ns + TICK_NS;
 		} else if (now_ns >= next_notice_ns) {

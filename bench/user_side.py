@@ -29,7 +29,7 @@ MixFigures = collections.namedtuple(
     "MixFigures", "hit_percent conversions_per_sample before_known_percent")
 
 
-def _user_and_system(pid):
+def user_and_system(pid):
     """CPU time in seconds. /proc/PID/stat has hundredths, schedstat of the threads all of it."""
     with open("/proc/%d/stat" % pid, encoding="utf-8", errors="surrogateescape") as file:
         fields = file.read().rpartition(")")[2].split()
@@ -55,9 +55,9 @@ def _cost_of(agent, program, seconds):
     for number in (signal.SIGSTOP, signal.SIGCONT):
         program.process.send_signal(number)
         time.sleep(0.2)
-        before, ran_before = _user_and_system(agent.pid), _user_and_system(program.pid)[1]
+        before, ran_before = user_and_system(agent.pid), user_and_system(program.pid)[1]
         time.sleep(seconds)
-        after, ran_after = _user_and_system(agent.pid), _user_and_system(program.pid)[1]
+        after, ran_after = user_and_system(agent.pid), user_and_system(program.pid)[1]
         costs.append(_Cost(after[0] - before[0], after[1] - before[1], ran_after - ran_before))
     without, with_program = costs
     return _Cost(with_program.user - without.user, with_program.total - without.total,
@@ -179,10 +179,10 @@ def _start(options, files, eh_frame_mb):
 def _wait_loaded(agent, begin):
     """Seconds until the agent has been idle, in case it gave up waiting before all was loaded."""
     last = begin
-    used = _user_and_system(agent.pid)[1]
+    used = user_and_system(agent.pid)[1]
     while time.monotonic() - last < 1:
         time.sleep(0.1)
-        now = _user_and_system(agent.pid)[1]
+        now = user_and_system(agent.pid)[1]
         if now - used > 0.05:
             last = time.monotonic()
         used = now

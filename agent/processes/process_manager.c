@@ -24,9 +24,9 @@
 #include "agent/processes/executable_rows.h"
 #include "agent/processes/load_threads.h"
 #include "agent/processes/mapping_log.h"
-#include "agent/processes/new_programs.h"
 #include "agent/processes/perf_maps.h"
 #include "agent/processes/process.h"
+#include "agent/processes/process_news.h"
 #include "agent/processes/queue_delay.h"
 #include "agent/processes/runtime_list.h"
 #include "agent/processes/sync_loop.h"
@@ -44,8 +44,6 @@ enum {
 
 /* How often the work thread looks at first samples that wait, and at the kernel's symbols. */
 #define WAITING_TICK_NS (5 * NS_PER_MS)
-/* Without a sample a program is looked at when it has run for so long. */
-#define NEW_PROGRAM_NS (20 * NS_PER_MS)
 /* For samples that are there at the end. */
 #define FINISH_MAX_NS NS_PER_SECOND
 #define IDLE_TICK_NS (200 * NS_PER_MS)
@@ -59,7 +57,7 @@ struct process_manager {
 	struct perf_maps *perf_maps;
 	struct load_threads loaders;
 	struct sync_loop loop;
-	struct new_programs new_programs;
+	struct process_news news;
 	struct trace_handler *handler;
 	/** struct sync_event: from the ring, load and work threads to sync. */
 	struct bounded_queue events;
@@ -184,78 +182,30 @@ static void request_file(void *context, const struct process *process,
 
 /* --- from the ring thread --- */
 
-static void pass_on_notice(void *context, const struct process_notice *notice)
+static void queue_event(void *context, struct sync_event *event)
 {
-	struct process_manager *manager = context;
-	struct sync_event event = { .type = EVENT_NOTICE, .notice = *notice };
-
-	push_event(manager, &event);
+	push_event(context, event);
 }
 
 static void take_notice(void *context, const struct process_notice *notice)
 {
 	struct process_manager *manager = context;
-	struct new_programs *programs = &manager->new_programs;
-	bool is_known = process_table_knows(&manager->table, notice->pid);
 
-	switch (notice->type) {
-	case NOTICE_EXEC:
-		process_table_note_program(&manager->table, notice->pid, &notice->stamp);
-		if (!is_known) {
-			new_programs_add(programs, notice);
-			return;
-		}
-		break;
-	case NOTICE_EXIT:
-		process_table_note_program(&manager->table, notice->pid, &notice->stamp);
-		/* Forks that were not sampled are not known. */
-		if (new_programs_end(programs, notice) || !is_known)
-			return;
-		break;
-	default:
-		process_table_note_program(&manager->table, notice->pid, &notice->stamp);
-		new_programs_pass_on_of(programs, notice->pid);
-		if (notice->is_fork)
-			new_programs_pass_on_of(programs, notice->parent_pid);
-		break;
-	}
-	pass_on_notice(manager, notice);
+	process_news_take_notice(&manager->news, notice);
 }
 
 static void end_news(void *context, uint64_t until_ns)
 {
 	struct process_manager *manager = context;
 
-	new_programs_pass_on(&manager->new_programs, until_ns - NEW_PROGRAM_NS);
-	mapping_log_note_heard(&manager->mapping_log, until_ns);
+	process_news_end(&manager->news, until_ns);
 }
 
-static void take_side_band(void *context, const struct side_band_event *news)
+static void take_side_band(void *context, const struct side_band_event *event)
 {
 	struct process_manager *manager = context;
-	struct sync_event event = { .type = EVENT_LOST };
-	enum mapping_news mapping_news;
 
-	mapping_log_add(&manager->mapping_log, news);
-	switch (news->type) {
-	case SIDE_BAND_MAPPING:
-		/* Of processes that nobody asked about yet, all is read when somebody does. */
-		mapping_news = process_table_note_mapping(&manager->table, news->pid, news->start,
-							  news->length, news->time_ns);
-		if (mapping_news == MAPPING_KNOWN)
-			break;
-		event.type = EVENT_MAPPING;
-		event.mapping.is_replaced = mapping_news == MAPPING_REPLACED;
-		metrics_add(METRIC_MAPPINGS_REPLACED, event.mapping.is_replaced);
-		event.mapping.pid = news->pid;
-		event.mapping.start = news->start;
-		event.mapping.end = news->start + news->length;
-		push_event(manager, &event);
-		break;
-	case SIDE_BAND_LOST:
-		push_event(manager, &event);
-		break;
-	}
+	process_news_take_side_band(&manager->news, event);
 }
 
 static void drop_sample(void *context, void *record, size_t bytes)
@@ -367,6 +317,7 @@ int process_manager_create(const struct process_manager_config *config,
 	created->sample_delay.queue = &created->samples;
 	created->new_programs.pass_on = pass_on_notice;
 	created->new_programs.context = created;
+	process_news_init(&created->news, &created->table, &created->mapping_log, queue_event, created);
 	process_table_init(&created->table);
 	err = mapping_log_init(&created->mapping_log);
 	if (!err)

@@ -60,9 +60,6 @@ struct address_range {
 int process_sync_run(struct process_sync *sync, struct process *process,
 		     const struct address_range *touched, bool *has_changed);
 
-/** Fills id and bias of @mapping from its executable. -ENOENT if that has no such part. */
-int process_sync_place(struct process_mapping *mapping);
-
 /**
  * The answer to request_file() for the mapping at @start with the inode @inode: @executable, a
  * reference of which it takes over, or NULL if the file cannot be had. Publishes the process again.
