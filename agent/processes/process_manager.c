@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Queues and threads. What is decided about processes is in sync_loop, what about samples in
- * trace_handler, and files are read in load_threads; this feeds them and takes them down.
+ * sample_loop and trace_handler, and files are read in load_threads; this feeds them and takes them down.
  */
 #include "agent/processes/process_manager.h"
 
@@ -29,24 +29,18 @@
 #include "agent/processes/process_news.h"
 #include "agent/processes/queue_delay.h"
 #include "agent/processes/runtime_list.h"
+#include "agent/processes/sample_loop.h"
 #include "agent/processes/sync_loop.h"
 #include "agent/processes/trace_handler.h"
 
 enum {
 	EVENTS_MAX = 1 << 14,
-	/** Several seconds of samples at 99 Hz on a large host. */
-	SAMPLES_BYTES = 4 << 20,
 	EVENT_BATCH = 256,
 	SYNC_BATCH = 8,
 	/** A nice value: maps of short-lived processes are read now or never. */
 	SYNC_PRIORITY = -10,
 };
 
-/* How often the work thread looks at first samples that wait, and at the kernel's symbols. */
-#define WAITING_TICK_NS (5 * NS_PER_MS)
-/* For samples that are there at the end. */
-#define FINISH_MAX_NS NS_PER_SECOND
-#define IDLE_TICK_NS (200 * NS_PER_MS)
 #define POLL_NS (2 * NS_PER_MS)
 
 struct process_manager {
@@ -58,13 +52,10 @@ struct process_manager {
 	struct load_threads loaders;
 	struct sync_loop loop;
 	struct process_news news;
-	struct trace_handler *handler;
 	/** struct sync_event: from the ring, load and work threads to sync. */
 	struct bounded_queue events;
-	/** Records, from the ring thread to work. */
-	struct bounded_queue samples;
 	struct queue_delay event_delay;
-	struct queue_delay sample_delay;
+	struct sample_loop samples;
 	pthread_t sync_thread;
 	pthread_t work_thread;
 	bool has_sync_thread;
@@ -79,9 +70,6 @@ struct process_manager {
 	bool is_stopping;
 	bool has_lost_events;
 	bool has_synced_tasks;
-	/** Records pushed, and records that left the queue and any waiting room, dropped or not. */
-	uint64_t samples_in;
-	uint64_t samples_out;
 };
 
 /* --- towards the sync thread --- */
@@ -208,23 +196,11 @@ static void take_side_band(void *context, const struct side_band_event *event)
 	process_news_take_side_band(&manager->news, event);
 }
 
-static void drop_sample(void *context, void *record, size_t bytes)
-{
-	struct process_manager *manager = context;
-
-	(void)record;
-	(void)bytes;
-	metrics_add(METRIC_SAMPLES_DROPPED, 1);
-	__atomic_add_fetch(&manager->samples_out, 1, __ATOMIC_RELEASE);
-}
-
 static void take_sample(void *context, const struct trace_record *record, size_t bytes)
 {
 	struct process_manager *manager = context;
 
-	__atomic_add_fetch(&manager->samples_in, 1, __ATOMIC_RELAXED);
-	if (bounded_queue_push(&manager->samples, record, bytes))
-		drop_sample(manager, NULL, 0);
+	sample_loop_add(&manager->samples, record, bytes);
 }
 
 void process_manager_handler(struct process_manager *manager, struct event_handler *handler)
@@ -279,8 +255,7 @@ static int init_parts(struct process_manager *manager)
 	err = bounded_queue_init_fixed(&manager->events, EVENTS_MAX, sizeof(struct sync_event),
 				       drop_event, manager);
 	if (!err)
-		err = bounded_queue_init(&manager->samples, SAMPLES_BYTES,
-					 sizeof(union longest_record), drop_sample, manager);
+		err = sample_loop_init(&manager->samples);
 	if (err)
 		return fail(err, "no memory for the queues of events and samples");
 	err = executable_cache_create(&cache_config, &manager->executables);
@@ -301,7 +276,7 @@ static int init_parts(struct process_manager *manager)
 	err = load_threads_init(&manager->loaders);
 	if (err)
 		return err;
-	return trace_handler_create(&handler_config, &manager->handler);
+	return trace_handler_create(&handler_config, &manager->samples.handler);
 }
 
 int process_manager_create(const struct process_manager_config *config,
@@ -314,9 +289,6 @@ int process_manager_create(const struct process_manager_config *config,
 		return fail(-ENOMEM, "no memory for the process manager");
 	created->config = *config;
 	created->event_delay.queue = &created->events;
-	created->sample_delay.queue = &created->samples;
-	created->new_programs.pass_on = pass_on_notice;
-	created->new_programs.context = created;
 	process_news_init(&created->news, &created->table, &created->mapping_log, queue_event, created);
 	process_table_init(&created->table);
 	err = mapping_log_init(&created->mapping_log);
@@ -337,13 +309,12 @@ bool process_manager_destroy(struct process_manager *manager)
 	process_manager_stop(manager);
 	if (manager->is_abandoned)
 		return false;
-	trace_handler_destroy(manager->handler);
+	trace_handler_destroy(manager->samples.handler);
 	if (manager->loaders.remote_loads.ring)
 		load_threads_deinit(&manager->loaders);
 	if (manager->events.ring)
 		bounded_queue_deinit(&manager->events);
-	if (manager->samples.ring)
-		bounded_queue_deinit(&manager->samples);
+	sample_loop_deinit(&manager->samples);
 	if (manager->executables)
 		sync_loop_deinit(&manager->loop);
 	executable_cache_destroy(manager->executables);
@@ -437,56 +408,11 @@ static void *run_sync(void *context)
 	return NULL;
 }
 
-/* At the end: what is there is reported with what is known now. */
-static void finish_samples(struct process_manager *manager, union longest_record *record)
-{
-	uint64_t end_ns = clock_monotonic_ns() + FINISH_MAX_NS, out = 0, now_ns;
-	size_t bytes;
-
-	while ((now_ns = clock_monotonic_ns()) < end_ns &&
-	       !bounded_queue_pop(&manager->samples, record, &bytes, 0)) {
-		trace_handler_handle(manager->handler, &record->record, bytes, now_ns);
-		out++;
-	}
-	trace_handler_finish(manager->handler);
-	__atomic_add_fetch(&manager->samples_out, out, __ATOMIC_RELEASE);
-}
-
 static void *run_work(void *context)
 {
 	struct process_manager *manager = context;
-	struct trace_handler *handler = manager->handler;
-	/* Whole, since records are copied as far as they go. */
-	union longest_record record;
-	uint64_t now_ns, tick_ns = 0;
-	uint32_t waiting = 0;
-	size_t bytes;
-	int err;
 
-	while (!__atomic_load_n(&manager->is_stopping, __ATOMIC_ACQUIRE)) {
-		uint64_t out = 0;
-
-		err = bounded_queue_pop(&manager->samples, &record, &bytes,
-					waiting ? WAITING_TICK_NS : IDLE_TICK_NS);
-		if (err == -EPIPE)
-			break;
-		now_ns = clock_monotonic_ns();
-		queue_delay_begin(&manager->sample_delay, err ? now_ns : record.record.time_ns);
-		if (!err) {
-			trace_handler_handle(handler, &record.record, bytes, now_ns);
-			out++;
-		}
-		if (now_ns >= tick_ns) {
-			trace_handler_tick(handler, now_ns);
-			tick_ns = now_ns + WAITING_TICK_NS;
-		}
-		queue_delay_end(&manager->sample_delay);
-		out += waiting;
-		waiting = trace_handler_waiting_count(handler);
-		__atomic_add_fetch(&manager->samples_out, out - waiting, __ATOMIC_RELEASE);
-	}
-	__atomic_add_fetch(&manager->samples_out, waiting, __ATOMIC_RELEASE);
-	finish_samples(manager, &record);
+	sample_loop_run(&manager->samples);
 	return NULL;
 }
 
@@ -564,14 +490,12 @@ int process_manager_wait_loaded(struct process_manager *manager, uint64_t timeou
 
 static bool is_flushed(struct process_manager *manager, uint64_t mark)
 {
-	return __atomic_load_n(&manager->samples_out, __ATOMIC_ACQUIRE) >= mark;
+	return sample_loop_has_done(&manager->samples, mark);
 }
 
 int process_manager_flush(struct process_manager *manager, uint64_t timeout_ns)
 {
-	uint64_t mark = __atomic_load_n(&manager->samples_in, __ATOMIC_ACQUIRE);
-
-	return poll_until(manager, timeout_ns, is_flushed, mark);
+	return poll_until(manager, timeout_ns, is_flushed, sample_loop_count(&manager->samples));
 }
 
 void process_manager_note_delays(const struct process_manager *manager)
@@ -579,7 +503,7 @@ void process_manager_note_delays(const struct process_manager *manager)
 	uint64_t now_ns = clock_monotonic_ns();
 
 	metrics_set(METRIC_OLDEST_SAMPLE_AGE,
-		    queue_delay_age(&manager->sample_delay, now_ns) / NS_PER_MS);
+		    queue_delay_age(&manager->samples.delay, now_ns) / NS_PER_MS);
 	metrics_set(METRIC_OLDEST_EVENT_AGE,
 		    queue_delay_age(&manager->event_delay, now_ns) / NS_PER_MS);
 }
@@ -592,31 +516,18 @@ void process_manager_list_runtimes(const struct process_manager *manager,
 	runtime_list(&manager->table, take, context);
 }
 
-/* Samples that were taken and will never be reported: there were too many to the end. */
-static void drop_unfinished_samples(struct process_manager *manager)
-{
-	uint64_t in = __atomic_load_n(&manager->samples_in, __ATOMIC_ACQUIRE);
-	uint64_t out = __atomic_exchange_n(&manager->samples_out, in, __ATOMIC_ACQ_REL);
-
-	metrics_add(METRIC_SAMPLES_DROPPED, in - out);
-	if (in > out)
-		log_warn("%llu samples were still to be converted when the time was over; they are dropped",
-			 (unsigned long long)(in - out));
-}
-
 void process_manager_stop(struct process_manager *manager)
 {
 	__atomic_store_n(&manager->is_stopping, true, __ATOMIC_RELEASE);
 	if (manager->events.ring)
 		bounded_queue_close(&manager->events);
-	if (manager->samples.ring)
-		bounded_queue_close(&manager->samples);
+	sample_loop_stop(&manager->samples);
 	if (manager->has_sync_thread)
 		pthread_join(manager->sync_thread, NULL);
 	if (manager->has_work_thread)
 		pthread_join(manager->work_thread, NULL);
 	if (manager->has_work_thread)
-		drop_unfinished_samples(manager);
+		sample_loop_drop_rest(&manager->samples);
 	manager->has_sync_thread = false;
 	manager->has_work_thread = false;
 	if (manager->loaders.remote_loads.ring && !manager->is_abandoned &&
