@@ -34,6 +34,7 @@
 #include "agent/process_setup.h"
 #include "agent/processes/process_manager.h"
 #include "agent/stop_signal.h"
+#include "agent/tick_classes.h"
 #include "agent/tracing/bpf_loader.h"
 #include "agent/tracing/bpf_maps.h"
 #include "agent/tracing/bpf_metrics.h"
@@ -437,36 +438,6 @@ static int sample(struct agent *agent)
 	return error;
 }
 
-static int count_missed_ticks(struct agent *agent)
-{
-	const struct bpf_fds *fds = bpf_loader_fds(agent->loader);
-	uint32_t cpu_count = agent->tick_clock.cpu_count;
-	_cleanup_(free_pointer) uint64_t *ticks = calloc(cpu_count, sizeof(*ticks));
-	_cleanup_(free_pointer) uint64_t *runs = calloc(cpu_count, sizeof(*runs));
-	_cleanup_(free_pointer) uint64_t *idle_runs = calloc(cpu_count, sizeof(*idle_runs));
-	struct missed_ticks missed = { 0 };
-	int error;
-
-	if (!ticks || !runs || !idle_runs)
-		return fail(-ENOMEM, "no memory for the ticks of %u CPUs", cpu_count);
-	error = bpf_metrics_read_cpus(fds, COUNTER_RUNS, runs);
-	if (!error)
-		error = bpf_metrics_read_cpus(fds, COUNTER_IDLE, idle_runs);
-	if (error)
-		return error;
-	perf_sampler_read_ticks(agent->sampler, ticks, cpu_count);
-	for (uint32_t cpu = 0; cpu < cpu_count; cpu++) {
-		const struct cpu_ticks cpu_ticks = { ticks[cpu], runs[cpu], idle_runs[cpu] };
-
-		missed_ticks_add(&missed, &cpu_ticks, &agent->tick_clock.total[cpu],
-				 agent->options->samples_per_second);
-	}
-	metrics_set(METRIC_IDLE_UNSEEN, missed.idle);
-	metrics_set(METRIC_TICKS_STOLEN, missed.stolen);
-	metrics_set(METRIC_SAMPLES_SKIPPED, missed.skipped);
-	return 0;
-}
-
 /* Brings everything that was sampled into the store, and the counters into the metrics. */
 static void finish_sampling(struct agent *agent)
 {
@@ -475,10 +446,9 @@ static void finish_sampling(struct agent *agent)
 	if (process_manager_flush(agent->processes, FLUSH_TIMEOUT_NS))
 		log_debug("samples: %s", error_text());
 	process_manager_stop(agent->processes);
-	if (bpf_metrics_update(bpf_loader_fds(agent->loader)) || count_missed_ticks(agent))
+	if (tick_classes_count(bpf_loader_fds(agent->loader), agent->sampler, &agent->tick_clock,
+			       agent->options->samples_per_second))
 		log_warn("%s; the summary lacks the kernel's counters", error_text());
-	else
-		missed_ticks_note_unread();
 }
 
 /* What -doctor says. */

@@ -7,7 +7,6 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
 #include "agent/base/error.h"
-#include "agent/base/metrics.h"
 
 int tick_clock_init(struct tick_clock *clock, const char *proc_root, uint32_t cpu_count)
 {
@@ -83,17 +82,4 @@ void missed_ticks_add(struct missed_ticks *missed, const struct cpu_ticks *cpu,
 	missed->idle += idle;
 	missed->stolen += stolen;
 	missed->skipped += missing - idle - stolen;
-}
-
-void missed_ticks_note_unread(void)
-{
-	uint64_t samples = metrics_read(metric_of_counter(COUNTER_SAMPLES));
-	uint64_t received = metrics_read(METRIC_SAMPLES_RECEIVED);
-	uint64_t runs = metrics_read(metric_of_counter(COUNTER_RUNS));
-	uint64_t told = metrics_read(metric_of_counter(COUNTER_IDLE)) +
-			metrics_read(metric_of_counter(COUNTER_UNSELECTED)) + samples +
-			metrics_read(metric_of_counter(COUNTER_LOST_RING_FULL));
-
-	metrics_set(METRIC_SAMPLES_UNSENT, runs > told ? runs - told : 0);
-	metrics_set(METRIC_SAMPLES_UNREAD, samples > received ? samples - received : 0);
 }

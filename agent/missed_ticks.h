@@ -54,10 +54,4 @@ struct missed_ticks {
 void missed_ticks_add(struct missed_ticks *missed, const struct cpu_ticks *cpu,
 		      const struct cpu_times *times, uint32_t samples_per_second);
 
-/**
- * Sets METRIC_SAMPLES_UNSENT and METRIC_SAMPLES_UNREAD from the kernel side's counters: what is missing between a
- * run of the program and the agent's queue. Both are 0 unless something has failed, such as the ring thread.
- */
-void missed_ticks_note_unread(void);
-
 #endif

@@ -7,7 +7,6 @@
 #include <cmocka.h>
 
 #include "agent/base/clock.h"
-#include "agent/base/metrics.h"
 #include "agent/host/tests/proc_fixture.h"
 #include "agent/missed_ticks.h"
 
@@ -102,31 +101,6 @@ static void the_clock_counts_time_between_start_and_stop_only(void **state)
 	remove_folder(folder);
 }
 
-static void assert_unread(uint64_t unsent, uint64_t unread)
-{
-	missed_ticks_note_unread();
-	assert_int_equal(metrics_read(METRIC_SAMPLES_UNSENT), unsent);
-	assert_int_equal(metrics_read(METRIC_SAMPLES_UNREAD), unread);
-}
-
-static void a_run_that_sent_nothing_and_a_sample_that_nobody_read_are_known(void **state)
-{
-	(void)state;
-	metrics_reset();
-	assert_unread(0, 0);
-	metrics_set(metric_of_counter(COUNTER_RUNS), 100);
-	metrics_set(metric_of_counter(COUNTER_IDLE), 50);
-	metrics_set(metric_of_counter(COUNTER_UNSELECTED), 10);
-	metrics_set(metric_of_counter(COUNTER_LOST_RING_FULL), 5);
-	metrics_set(metric_of_counter(COUNTER_SAMPLES), 35);
-	metrics_set(METRIC_SAMPLES_RECEIVED, 35);
-	assert_unread(0, 0);
-	metrics_set(metric_of_counter(COUNTER_RUNS), 103);
-	metrics_set(METRIC_SAMPLES_RECEIVED, 31);
-	assert_unread(3, 4);
-	metrics_reset();
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -134,7 +108,6 @@ int main(void)
 		cmocka_unit_test(a_tick_missing_on_a_cpu_whose_idle_ticks_came_was_skipped),
 		cmocka_unit_test(a_tick_that_went_while_the_hypervisor_had_the_cpu_is_not_skipped),
 		cmocka_unit_test(counts_that_do_not_fit_never_make_more_than_is_missing),
-		cmocka_unit_test(a_run_that_sent_nothing_and_a_sample_that_nobody_read_are_known),
 		cmocka_unit_test(the_clock_counts_time_between_start_and_stop_only),
 	};
 
