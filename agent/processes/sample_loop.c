@@ -16,8 +16,6 @@ enum {
 /* How often first samples that wait are looked at, and the kernel's symbols. */
 #define WAITING_TICK_NS (5 * NS_PER_MS)
 #define IDLE_TICK_NS (200 * NS_PER_MS)
-/* For samples that are there at the end. */
-#define FINISH_MAX_NS NS_PER_SECOND
 
 static void drop_sample(void *context, void *record, size_t bytes)
 {
@@ -31,7 +29,10 @@ static void drop_sample(void *context, void *record, size_t bytes)
 
 int sample_loop_init(struct sample_loop *loop)
 {
-	*loop = (struct sample_loop){ .delay = { .queue = &loop->queue } };
+	*loop = (struct sample_loop){
+		.delay = { .queue = &loop->queue },
+		.finish_ns = NS_PER_SECOND,
+	};
 	return bounded_queue_init(&loop->queue, SAMPLES_BYTES, sizeof(union longest_record),
 				  drop_sample, loop);
 }
@@ -51,7 +52,7 @@ void sample_loop_add(struct sample_loop *loop, const struct trace_record *record
 /* At the end: what is there is reported with what is known now. */
 static void finish(struct sample_loop *loop, union longest_record *record)
 {
-	uint64_t end_ns = clock_monotonic_ns() + FINISH_MAX_NS, out = 0, now_ns;
+	uint64_t end_ns = clock_monotonic_ns() + loop->finish_ns, out = 0, now_ns;
 	size_t bytes;
 
 	while ((now_ns = clock_monotonic_ns()) < end_ns &&

@@ -23,6 +23,8 @@ struct sample_loop {
 	struct queue_delay delay;
 	/** Borrowed, of the work thread; set before that runs. */
 	struct trace_handler *handler;
+	/** How long the work thread goes on after the stop, at most: one second, but for tests. */
+	uint64_t finish_ns;
 	/* Atomic: */
 	bool is_stopping;
 	/** Records that came, and records that left the queue and any waiting room, dropped or not. */
@@ -38,7 +40,7 @@ void sample_loop_deinit(struct sample_loop *loop);
 /** For the ring thread; never blocks. The oldest go when there is no room, and @record itself after the stop. */
 void sample_loop_add(struct sample_loop *loop, const struct trace_record *record, size_t bytes);
 
-/** The work thread's life: until sample_loop_stop(), and then for a second at most with what is there. */
+/** The work thread's life: until sample_loop_stop(), and then for finish_ns with what is there. */
 void sample_loop_run(struct sample_loop *loop);
 
 /** Any thread; takes one that is all zero. */

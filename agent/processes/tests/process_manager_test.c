@@ -376,14 +376,16 @@ static void a_sample_that_holds_the_work_thread_up_waits_too(void **state)
 {
 	static const struct reporter_ops blocking = { .report = report_when_let };
 	struct fixture *fixture = *state;
+	bool has_aged;
 
 	fixture->reporter.reporter.ops = &blocking;
 	report_blocked = 1;
 	assert_int_equal(process_manager_start(fixture->manager, NULL, 0), 0);
 	sample(fixture, 1, 1, EXECUTABLE_ID_ANONYMOUS);
 	/* The queue is empty then. */
-	assert_true(wait_for(fixture, has_aged_sample, 100));
+	has_aged = wait_for(fixture, has_aged_sample, 100);
 	__atomic_store_n(&report_blocked, 0, __ATOMIC_RELEASE);
+	assert_true(has_aged);
 	assert_true(wait_for(fixture, waits_for_nothing, 0));
 	assert_int_equal(process_manager_flush(fixture->manager, 20 * NS_PER_SECOND), 0);
 }

@@ -80,6 +80,28 @@ static void each_record_is_reported_or_malformed_or_dropped(void **state)
 	sample_loop_deinit(&loop);
 }
 
+static void what_there_is_no_time_for_at_the_stop_is_dropped(void **state)
+{
+	struct fixture *fixture = *state;
+	struct record record = make_record(1, 2000);
+	struct sample_loop loop;
+
+	assert_int_equal(sample_loop_init(&loop), 0);
+	loop.finish_ns = 0;
+	push_native(&record, 0x1000, EXECUTABLE_ID_ANONYMOUS);
+	for (int i = 0; i < 100; i++)
+		add(&loop, &record);
+	sample_loop_stop(&loop);
+	end(&loop, start(fixture, &loop));
+	assert_int_equal(fixture->reporter.count, 0);
+	assert_int_equal(metrics_read(METRIC_SAMPLES_DROPPED), 100);
+	assert_true(sample_loop_has_done(&loop, 100));
+	/* And once only. */
+	sample_loop_drop_rest(&loop);
+	assert_int_equal(metrics_read(METRIC_SAMPLES_DROPPED), 100);
+	sample_loop_deinit(&loop);
+}
+
 static void what_waits_for_its_process_at_the_stop_is_reported(void **state)
 {
 	struct fixture *fixture = *state;
@@ -107,6 +129,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(each_record_is_reported_or_malformed_or_dropped),
+		TEST(what_there_is_no_time_for_at_the_stop_is_dropped),
 		TEST(what_waits_for_its_process_at_the_stop_is_reported),
 	};
 
