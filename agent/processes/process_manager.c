@@ -80,6 +80,7 @@ static void drop_event(void *context, void *record, size_t bytes)
 	struct sync_event *event = record;
 
 	(void)bytes;
+	queue_delay_drop(&manager->event_delay, event->queued_ns);
 	if (event->type == EVENT_IDENTIFIED)
 		executable_unref(manager->executables, event->identified.executable);
 	if (event->type == EVENT_ATTACHED)

@@ -17,14 +17,20 @@ enum {
 #define WAITING_TICK_NS (5 * NS_PER_MS)
 #define IDLE_TICK_NS (200 * NS_PER_MS)
 
+static void count_dropped(struct sample_loop *loop)
+{
+	metrics_add(METRIC_SAMPLES_DROPPED, 1);
+	__atomic_add_fetch(&loop->out, 1, __ATOMIC_RELEASE);
+}
+
 static void drop_sample(void *context, void *record, size_t bytes)
 {
 	struct sample_loop *loop = context;
+	const struct trace_record *dropped = record;
 
-	(void)record;
 	(void)bytes;
-	metrics_add(METRIC_SAMPLES_DROPPED, 1);
-	__atomic_add_fetch(&loop->out, 1, __ATOMIC_RELEASE);
+	queue_delay_drop(&loop->delay, dropped->time_ns);
+	count_dropped(loop);
 }
 
 int sample_loop_init(struct sample_loop *loop)
@@ -46,7 +52,7 @@ void sample_loop_add(struct sample_loop *loop, const struct trace_record *record
 {
 	__atomic_add_fetch(&loop->in, 1, __ATOMIC_RELAXED);
 	if (bounded_queue_push(&loop->queue, record, bytes))
-		drop_sample(loop, NULL, 0);
+		count_dropped(loop);
 }
 
 /* At the end: what is there is reported with what is known now. */

@@ -66,10 +66,39 @@ static void something_younger_than_the_queue_does_not_hide_it(void **state)
 	bounded_queue_deinit(&queue);
 }
 
+static void drop(void *context, void *record, size_t bytes)
+{
+	struct record *dropped = record;
+
+	assert_int_equal(bytes, sizeof(*dropped));
+	queue_delay_drop(context, dropped->time_ns);
+}
+
+static void a_thread_that_takes_nothing_is_behind_what_its_queue_dropped(void **state)
+{
+	struct bounded_queue queue;
+	struct queue_delay delay = { .queue = &queue };
+
+	(void)state;
+	assert_int_equal(bounded_queue_init_fixed(&queue, 2, sizeof(struct record), drop, &delay), 0);
+	for (uint64_t time_ns = 1000; time_ns <= 9000; time_ns += 1000)
+		push(&delay, time_ns);
+	assert_int_equal(queue_delay_age(&delay, 10000), 9000);
+	/* Now it takes one. */
+	take(&delay);
+	assert_int_equal(queue_delay_age(&delay, 10000), 2000);
+	push(&delay, 10000);
+	push(&delay, 11000);
+	/* What is at hand is older than what was dropped meanwhile. */
+	assert_int_equal(queue_delay_age(&delay, 12000), 4000);
+	bounded_queue_deinit(&queue);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_oldest_counts_in_the_queue_or_at_hand),
+		cmocka_unit_test(a_thread_that_takes_nothing_is_behind_what_its_queue_dropped),
 		cmocka_unit_test(something_younger_than_the_queue_does_not_hide_it),
 	};
 
