@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "agent/agent.h"
 #include "agent/base/cleanup.h"
@@ -12,6 +13,7 @@
 #include "agent/upload_symbols.h"
 #include "build/version.h"
 #include "agent/base/child_process.h"
+#include "reporter/grpc_library.h"
 #include "symbols/range_maker.h"
 
 /* What -help and -version print must arrive, or scripts take half of it for the whole. */
@@ -24,10 +26,17 @@ static int finish_output(void)
 	return EXIT_STATUS_DONE;
 }
 
+static int run(const struct options *options)
+{
+	if (options->upload_count)
+		return upload_symbols(options);
+	return options->open_path ? show_file(options) : agent_run(options);
+}
+
 int main(int argument_count, char **arguments)
 {
 	_cleanup_(options_deinit) struct options options = { 0 };
-	int error;
+	int error, status;
 
 	child_process_enter(argument_count, arguments);
 	process_setup();
@@ -52,7 +61,11 @@ int main(int argument_count, char **arguments)
 		log_info("OTEL_EXPORTER_OTLP_ENDPOINT is not used, its protocol is not grpc; give "
 			 "-collection-agent, or OTEL_EXPORTER_OTLP_PROFILES_PROTOCOL=grpc and an "
 			 "endpoint for it");
-	if (options.upload_count)
-		return upload_symbols(&options);
-	return options.open_path ? show_file(&options) : agent_run(&options);
+	status = run(&options);
+	/* Threads that a collector holds up: what exit() destroys, they may use. */
+	if (grpc_library_is_left()) {
+		fflush(stdout);
+		_exit(status);
+	}
+	return status;
 }
