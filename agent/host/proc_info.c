@@ -33,6 +33,27 @@ static int read_executable_link(const char *link, char path[PROC_PATH_MAX_BYTES]
 	return 0;
 }
 
+int proc_user(const char *proc_root, pid_t pid, uid_t *uid)
+{
+	_cleanup_(close_file) FILE *file = NULL;
+	char path[PATH_MAX], line[256];
+	unsigned int real;
+
+	snprintf(path, sizeof(path), "%s/%d/status", proc_root, pid);
+	file = fopen(path, "re");
+	if (!file)
+		return errno == ENOENT || errno == ESRCH ? fail(-ESRCH, "process %d is gone", pid) :
+							   fail_errno(-errno, "%s", path);
+	/* The name of the program, before it, has no line ends. */
+	while (fgets(line, sizeof(line), file)) {
+		if (sscanf(line, "Uid: %u", &real) == 1) {
+			*uid = real;
+			return 0;
+		}
+	}
+	return fail(ferror(file) ? -ESRCH : -EBADMSG, "%s has no user", path);
+}
+
 static int compare_pids(const void *left, const void *right)
 {
 	pid_t a = *(const pid_t *)left, b = *(const pid_t *)right;

@@ -120,12 +120,23 @@ static void ask(struct attachments *attachments, struct process *process,
 	attachments->request(attachments->context, request);
 }
 
+/* Whether its runtime, which it had, is to be replaced by one that is attached to anew. */
+static bool is_lost(const struct attachment *attachment)
+{
+	return attachment->runtime && process_runtime_is_lost(attachment->runtime);
+}
+
 /* The runtime is attached to, as it was or anew. */
 static void look_again(struct attachments *attachments, struct process *process,
 		       struct attachment *attachment, uint64_t now_ns)
 {
 	set_state(attachments, attachment, ATTACHMENT_ATTACHED);
 	attachment->due_ns = 0;
+	/* It was lost while its answer was on its way. */
+	if (is_lost(attachment)) {
+		wait_until(attachments, process, attachment, now_ns + pauses_ns[0]);
+		return;
+	}
 	if (!process_runtime_data(attachment->runtime)->may_grow ||
 	    attachment->growth_count == GROWTH_PAUSE_COUNT)
 		return;
@@ -250,7 +261,7 @@ static void hasten(struct attachments *attachments, struct process *process, uin
 static bool attach_at_once(struct attachments *attachments, const struct process *process,
 			   struct attachment *attachment)
 {
-	const struct attach_request request = {
+	struct attach_request request = {
 		.pid = process->pid,
 		.executable = attachment->executable,
 		.bias = attachment->bias,
@@ -259,7 +270,7 @@ static bool attach_at_once(struct attachments *attachments, const struct process
 
 	if (!executable_interpreter(attachment->executable)->attaches_at_once ||
 	    attachments->attached_count >= ATTACHMENTS_MAX ||
-	    attach_request_run(&request, attachments->proc_root, &runtime))
+	    attach_request_run(&request, attachments->proc_root, attachments->home, &runtime))
 		return false;
 	set_runtime(attachments, attachment, runtime);
 	return true;
@@ -330,28 +341,31 @@ void attachments_lend(struct attachments *attachments, struct process *process,
 					   runtime_set_ref(parent->runtimes));
 }
 
-void attachments_update_all(struct attachments *attachments, uint64_t now_ns)
+/* The processes that have not ended, one after the other; NULL at the end. @cursor: 0 at first. */
+static struct process *next_process(struct attachments *attachments, size_t *cursor)
 {
 	struct process_table *table = attachments->table;
-	size_t cursor = 0;
+	struct process *process;
 	uint64_t value;
+	bool is_there;
 
-	if (!attachments->request)
-		return;
 	/* Only this thread adds and removes, so a step at a time needs the lock. */
-	for (;;) {
-		struct process *process;
-		bool is_there;
-
+	do {
 		pthread_mutex_lock(&table->lock);
-		is_there = hash_map_next(&table->processes, &cursor, NULL, &value);
+		is_there = hash_map_next(&table->processes, cursor, NULL, &value);
 		pthread_mutex_unlock(&table->lock);
-		if (!is_there)
-			return;
-		process = (void *)(uintptr_t)value;
-		if (!process->ended_ns)
-			update(attachments, process, false, now_ns);
-	}
+		process = is_there ? (void *)(uintptr_t)value : NULL;
+	} while (process && process->ended_ns);
+	return process;
+}
+
+void attachments_update_all(struct attachments *attachments, uint64_t now_ns)
+{
+	struct process *process;
+	size_t cursor = 0;
+
+	while (attachments->request && (process = next_process(attachments, &cursor)))
+		update(attachments, process, false, now_ns);
 }
 
 /* --- answers --- */
@@ -420,24 +434,6 @@ static bool has_same_data(const struct process_runtime *first, const struct proc
 	       !memcmp(one->data, other->data, one->data_bytes);
 }
 
-/* What was attached to before stays, unless there is something new. True if it has become another one. */
-static bool answer_growth(struct attachments *attachments, struct process *process,
-			  struct attachment *attachment, const struct attach_answer *answer,
-			  uint64_t now_ns)
-{
-	bool is_new = !answer->err && !has_same_data(attachment->runtime, answer->runtime);
-
-	if (is_new) {
-		drop_runtime(attachments, attachment);
-		set_runtime(attachments, attachment, answer->runtime);
-		share_runtimes(attachments, process);
-	} else {
-		process_runtime_unref(answer->runtime);
-	}
-	look_again(attachments, process, attachment, now_ns);
-	return is_new;
-}
-
 /* The next try, or the end of them. */
 static void answer_error(struct attachments *attachments, struct process *process,
 			 struct attachment *attachment, int err, uint64_t now_ns)
@@ -452,12 +448,40 @@ static void answer_error(struct attachments *attachments, struct process *proces
 		/* It will not work, or the end of the process is heard of soon. */
 		set_state(attachments, attachment, ATTACHMENT_REFUSED);
 		break;
+	case -EHOSTDOWN:
+		if (attachment->runtime)
+			process_runtime_note_hanging(attachment->runtime);
+		set_state(attachments, attachment, ATTACHMENT_REFUSED);
+		break;
 	default:
 		/* Not ready, or read while it was changing. */
 		attachment->try_count++;
 		wait_until(attachments, process, attachment, now_ns + pauses_ns[pause]);
 		break;
 	}
+}
+
+/* What was attached to before stays, unless there is something new. True if it has become another one. */
+static bool answer_again(struct attachments *attachments, struct process *process,
+			 struct attachment *attachment, const struct attach_answer *answer,
+			 uint64_t now_ns)
+{
+	bool was_lost = is_lost(attachment);
+	bool is_new = !answer->err &&
+		      (was_lost || !has_same_data(attachment->runtime, answer->runtime));
+
+	if (is_new) {
+		drop_runtime(attachments, attachment);
+		set_runtime(attachments, attachment, answer->runtime);
+		share_runtimes(attachments, process);
+	} else {
+		process_runtime_unref(answer->runtime);
+	}
+	if (answer->err && (was_lost || answer->err == -EHOSTDOWN))
+		answer_error(attachments, process, attachment, answer->err, now_ns);
+	else
+		look_again(attachments, process, attachment, now_ns);
+	return is_new;
 }
 
 uint32_t attachments_answer(struct attachments *attachments, const struct attach_answer *answer,
@@ -475,7 +499,7 @@ uint32_t attachments_answer(struct attachments *attachments, const struct attach
 	}
 	if (attachment->runtime) {
 		changed[0] = process;
-		return answer_growth(attachments, process, attachment, answer, now_ns);
+		return answer_again(attachments, process, attachment, answer, now_ns);
 	}
 	if (answer->err) {
 		answer_error(attachments, process, attachment, answer->err, now_ns);
@@ -491,6 +515,33 @@ uint32_t attachments_answer(struct attachments *attachments, const struct attach
 	share_runtimes(attachments, process);
 	changed[count++] = process;
 	return count;
+}
+
+/* A runtime that is asked for already gets a new one by that. */
+static void replace_lost(struct attachments *attachments, struct process *process, bool is_hanging,
+			 uint64_t now_ns)
+{
+	struct process_attachments *list = process->attachments;
+
+	for (uint32_t i = 0; list && i < list->count; i++) {
+		struct attachment *attachment = &list->items[i];
+
+		if (!is_lost(attachment))
+			continue;
+		if (is_hanging)
+			answer_error(attachments, process, attachment, -EHOSTDOWN, now_ns);
+		else if (attachment->state == ATTACHMENT_ATTACHED)
+			ask(attachments, process, attachment, now_ns);
+	}
+}
+
+void attachments_note_lost(struct attachments *attachments, uint32_t pid, uint64_t now_ns)
+{
+	struct process *process;
+	size_t cursor = 0;
+
+	while ((process = next_process(attachments, &cursor)))
+		replace_lost(attachments, process, process->pid == pid, now_ns);
 }
 
 void attachments_run_due(struct attachments *attachments, uint64_t now_ns)

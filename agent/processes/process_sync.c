@@ -50,6 +50,7 @@ void process_sync_init(struct process_sync *sync)
 		.table = sync->table,
 		.executables = sync->executables,
 		.proc_root = sync->proc_root,
+		.home = sync->home,
 		.request = sync->request_attach,
 		.context = sync->context,
 	};

@@ -27,6 +27,8 @@ struct process_sync {
 	struct executable_cache *executables;
 	/** Borrowed. */
 	const char *proc_root;
+	/** As struct attachments has it. Borrowed. */
+	struct runtime_home *home;
 	/** Has load_remote open the file of a mapping; its answer goes to process_sync_identified(). */
 	void (*request_file)(void *context, const struct process *process,
 			     const struct proc_mapping *mapping);

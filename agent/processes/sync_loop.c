@@ -351,6 +351,9 @@ void sync_loop_handle(struct sync_loop *loop, const struct sync_event *event, ui
 	case EVENT_ATTACHED:
 		handle_attached(loop, &event->attached, now_ns);
 		break;
+	case EVENT_RUNTIMES_LOST:
+		attachments_note_lost(&loop->sync.attachments, event->lost_pid, now_ns);
+		break;
 	}
 }
 

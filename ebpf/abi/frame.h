@@ -121,7 +121,9 @@ enum unwind_error {
 	UNWIND_INTERPRETER_FRAMES = 16,
 	/** A runtime went to another stack here, and the one it came from was not found. */
 	UNWIND_STACK_SWITCH = 17,
-	UNWIND_ERROR_COUNT = 18,
+	/** Interpreted frames whose names lie in memory that does not answer: user space put this in their place. */
+	UNWIND_NO_ANSWER = 18,
+	UNWIND_ERROR_COUNT = 19,
 };
 
 static inline __u64 frame_word(__u8 kind, __u8 flags, __u64 address)

@@ -50,15 +50,19 @@ static void give_runtimes_of(struct fixture *fixture, struct process *process, u
 	struct process_runtime *runtimes[INTERPRETER_MAX_COUNT];
 
 	for (uint32_t i = 0; i < count; i++) {
-		struct fake_process *fake = calloc(1, sizeof(*fake));
+		struct runtime_home *home = &fixture->base.home.home;
+		struct host_target target = { .pid = process->pid };
 		struct process_memory memory;
+		struct host_runtime made;
 
-		fake->process.interpreter = interpreter;
 		assert_int_equal(process_memory_init(&memory, fixture->base.proc.root,
 						     (pid_t)process->pid),
 				 0);
-		runtimes[i] =
-			process_runtime_create(fixture->base.runtime->id, &fake->process, &memory);
+		target.memory = memory.fd;
+		assert_int_equal(home->ops->attach(home, &target, &made), 0);
+		process_memory_deinit(&memory);
+		runtimes[i] = process_runtime_create(fixture->base.runtime->id, process->pid,
+						     interpreter, home, &made);
 	}
 	process_table_set_runtimes(&fixture->base.table, process,
 				   count ? runtime_set_create(runtimes, count) : NULL);

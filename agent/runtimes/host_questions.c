@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/runtimes/host_questions.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/base/cleanup.h"
+#include "agent/base/clock.h"
+#include "agent/base/error.h"
+
+/* However busy the process is. */
+#define NAME_MAX_NS (10 * NS_PER_SECOND)
+#define ATTACH_MAX_NS (60 * NS_PER_SECOND)
+
+static int ended_error(int code)
+{
+	return fail(code, "the process that read its memory has ended");
+}
+
+/* --- to attach --- */
+
+static int send_modules(int socket, const struct host_target *target)
+{
+	_Alignas(struct host_module) char bytes[MESSAGE_MAX_BYTES];
+	int fds[MESSAGE_MAX_FDS], count = 0, err = 0;
+	size_t size = 0;
+
+	for (uint32_t i = 0; i < target->module_count; i++) {
+		const struct interpreter_module *module = &target->modules[i];
+		size_t path_bytes = strlen(module->path) + 1;
+		size_t needed = (sizeof(struct host_module) + path_bytes + 7) / 8 * 8;
+		struct host_module *packed;
+
+		if (needed > sizeof(bytes))
+			return fail(-ENAMETOOLONG, "%.100s...", module->path);
+		if (count == MESSAGE_MAX_FDS || size + needed > sizeof(bytes)) {
+			err = message_send(socket, bytes, size, fds, count);
+			if (err)
+				return err;
+			count = 0;
+			size = 0;
+		}
+		packed = (struct host_module *)(bytes + size);
+		*packed = (struct host_module){
+			.bias = module->bias,
+			.path_bytes = (uint32_t)path_bytes,
+		};
+		memcpy(packed->path, module->path, path_bytes);
+		size += needed;
+		fds[count++] = module->fd;
+	}
+	return count ? message_send(socket, bytes, size, fds, count) : 0;
+}
+
+static int send_attach(int socket, const struct host_request *request,
+		       const struct host_target *target)
+{
+	const int fds[] = { target->file, target->memory };
+	size_t path_bytes = strlen(target->path) + 1;
+	char packet[MESSAGE_MAX_BYTES];
+	int err;
+
+	memcpy(packet, request, sizeof(*request));
+	memcpy(packet + sizeof(*request), target->path, path_bytes);
+	err = message_send(socket, packet, sizeof(*request) + path_bytes, fds, 2);
+	return err ? err : send_modules(socket, target);
+}
+
+/* What a language may say; codes that mean the process itself are ours. */
+static int language_error(int err)
+{
+	return err < 0 && err > -4096 && err != -EHOSTDOWN && err != -ENOTCONN &&
+			       err != -ECANCELED ?
+		       err :
+		       -EBADMSG;
+}
+
+static int receive_attached(int socket, struct host_runtime *runtime)
+{
+	struct host_attached answer;
+	_cleanup_(free_pointer) void *data = NULL;
+
+	if (message_receive(socket, &answer, sizeof(answer), NULL) != sizeof(answer))
+		return ended_error(-EHOSTDOWN);
+	if (answer.err) {
+		answer.text[sizeof(answer.text) - 1] = '\0';
+		return fail(language_error(answer.err), "%s", answer.text);
+	}
+	if (!answer.data_bytes || answer.data_bytes % CELL_BYTES ||
+	    answer.data_bytes > INTERPRETER_DATA_MAX_BYTES)
+		return ended_error(-EHOSTDOWN);
+	data = malloc(answer.data_bytes);
+	if (!data || message_receive_all(socket, data, answer.data_bytes))
+		return ended_error(-EHOSTDOWN);
+	runtime->data = take_pointer(data);
+	runtime->data_bytes = answer.data_bytes;
+	runtime->may_grow = answer.may_grow;
+	runtime->cpu_ns = answer.cpu_ns;
+	return 0;
+}
+
+int host_ask_attach(const struct host_process *process, struct host_request *request,
+		    const struct host_target *target, const bool *is_cancelled,
+		    struct host_runtime *runtime)
+{
+	int socket = process->channels[HOST_ATTACH].socket, err;
+
+	if (strlen(target->path) >= MESSAGE_MAX_BYTES - sizeof(*request))
+		return fail(-ENAMETOOLONG, "%.100s...", target->path);
+	request->kind = HOST_REQUEST_ATTACH;
+	request->pid = target->pid;
+	request->executable_id = target->executable_id;
+	request->bias = target->bias;
+	request->module_count = target->module_count;
+	if (send_attach(socket, request, target))
+		return ended_error(-ENOTCONN);
+	err = host_process_wait(process, HOST_ATTACH, ATTACH_MAX_NS, is_cancelled);
+	return err ? err : receive_attached(socket, runtime);
+}
+
+/* --- to name --- */
+
+static size_t array_bytes(const struct host_named *named, uint32_t query_count)
+{
+	return query_count * sizeof(struct name_answer) +
+	       named->frame_count * sizeof(struct name_frame) + named->text_bytes;
+}
+
+/* @bytes has the arrays of @named. */
+static int take_answers(const struct host_named *named, const char *bytes, uint32_t query_count,
+			struct name_answers *answers)
+{
+	if (name_answer_vector_reserve(&answers->answers, query_count) ||
+	    name_frame_vector_reserve(&answers->frames, named->frame_count) ||
+	    name_text_vector_reserve(&answers->texts, named->text_bytes))
+		return fail(-ENOMEM, "no memory for names");
+	answers->answers.count = query_count;
+	answers->frames.count = named->frame_count;
+	answers->texts.count = named->text_bytes;
+	memcpy(answers->answers.items, bytes, query_count * sizeof(struct name_answer));
+	bytes += query_count * sizeof(struct name_answer);
+	if (named->frame_count)
+		memcpy(answers->frames.items, bytes,
+		       named->frame_count * sizeof(struct name_frame));
+	bytes += named->frame_count * sizeof(struct name_frame);
+	if (named->text_bytes)
+		memcpy(answers->texts.items, bytes, named->text_bytes);
+	return name_answers_are_valid(answers, query_count) ? 0 : ended_error(-EHOSTDOWN);
+}
+
+static int receive_names(int socket, uint32_t query_count, struct name_answers *answers)
+{
+	char packet[MESSAGE_MAX_BYTES];
+	ssize_t size = message_receive(socket, packet, sizeof(packet), NULL);
+	_cleanup_(free_pointer) char *all = NULL;
+	struct host_named named;
+	size_t bytes, first;
+
+	if (size < (ssize_t)sizeof(named))
+		return ended_error(-EHOSTDOWN);
+	memcpy(&named, packet, sizeof(named));
+	first = (size_t)size - sizeof(named);
+	if (named.err)
+		return fail(-ENOMEM, "no memory for names");
+	if (named.frame_count > NAME_ANSWERS_MAX_FRAMES ||
+	    named.text_bytes > NAME_ANSWERS_MAX_TEXT_BYTES)
+		return ended_error(-EHOSTDOWN);
+	bytes = array_bytes(&named, query_count);
+	if (first == bytes)
+		return take_answers(&named, packet + sizeof(named), query_count, answers);
+	if (first > bytes)
+		return ended_error(-EHOSTDOWN);
+	all = malloc(bytes);
+	if (!all)
+		return ended_error(-EHOSTDOWN);
+	memcpy(all, packet + sizeof(named), first);
+	if (message_receive_all(socket, all + first, bytes - first))
+		return ended_error(-EHOSTDOWN);
+	return take_answers(&named, all, query_count, answers);
+}
+
+int host_ask_names(const struct host_process *process, const struct host_request *request,
+		   const struct name_query *queries, struct name_answers *answers)
+{
+	int socket = process->channels[HOST_NAMES].socket, err;
+	size_t query_bytes = request->query_count * sizeof(*queries);
+	char packet[MESSAGE_MAX_BYTES];
+
+	memcpy(packet, request, sizeof(*request));
+	memcpy(packet + sizeof(*request), queries, query_bytes);
+	if (message_send(socket, packet, sizeof(*request) + query_bytes, NULL, 0))
+		return ended_error(-ENOTCONN);
+	err = host_process_wait(process, HOST_NAMES, NAME_MAX_NS, NULL);
+	return err ? err : receive_names(socket, request->query_count, answers);
+}
