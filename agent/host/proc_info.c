@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "agent/base/cleanup.h"
@@ -35,23 +36,16 @@ static int read_executable_link(const char *link, char path[PROC_PATH_MAX_BYTES]
 
 int proc_user(const char *proc_root, pid_t pid, uid_t *uid)
 {
-	_cleanup_(close_file) FILE *file = NULL;
-	char path[PATH_MAX], line[256];
-	unsigned int real;
+	struct stat status;
+	char path[PATH_MAX];
 
-	snprintf(path, sizeof(path), "%s/%d/status", proc_root, pid);
-	file = fopen(path, "re");
-	if (!file)
+	/* Of this folder, also where the process may not be looked into, which makes its files root's. */
+	snprintf(path, sizeof(path), "%s/%d", proc_root, pid);
+	if (stat(path, &status))
 		return errno == ENOENT || errno == ESRCH ? fail(-ESRCH, "process %d is gone", pid) :
 							   fail_errno(-errno, "%s", path);
-	/* The name of the program, before it, has no line ends. */
-	while (fgets(line, sizeof(line), file)) {
-		if (sscanf(line, "Uid: %u", &real) == 1) {
-			*uid = real;
-			return 0;
-		}
-	}
-	return fail(ferror(file) ? -ESRCH : -EBADMSG, "%s has no user", path);
+	*uid = status.st_uid;
+	return 0;
 }
 
 static int compare_pids(const void *left, const void *right)

@@ -22,7 +22,7 @@ enum {
 /** Target of /proc/PID/exe without " (deleted)"; -ENOENT for kernel threads. */
 int proc_executable_path(const char *proc_root, pid_t pid, char path[PROC_PATH_MAX_BYTES]);
 
-/** The real user id of @pid. -ESRCH, -EBADMSG; others as open() says. */
+/** The effective user id of @pid. -ESRCH; others as stat() says. */
 int proc_user(const char *proc_root, pid_t pid, uid_t *uid);
 
 /** Numbers, ascending, owned by the caller: free(). */

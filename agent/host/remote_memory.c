@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -46,18 +48,22 @@ static int process_memory_read(struct remote_memory *memory, uint64_t address, v
 	return 0;
 }
 
-/* A descriptor of a task's memory that can be read; -ESRCH if the task has none any more. */
+/*
+ * A descriptor of a task's memory; -ESRCH if the task has none any more. Then its link to the program is empty; reading a
+ * byte would tell as well, but may hang.
+ */
 static int open_task_memory(void *fd, pid_t tid, const char *path)
 {
 	_cleanup_(close_fd) int opened = open(path, O_RDONLY | O_CLOEXEC);
-	char byte;
+	int folder_length = (int)strlen(path) - (int)strlen("mem");
+	char link[PATH_MAX], target;
 
 	(void)tid;
 	if (opened < 0)
 		return errno == ENOENT || errno == ESRCH ? -ESRCH : fail_errno(-errno, "%s", path);
-	/* Address 0 is never mapped: EIO where there is memory, end of file where there is none. */
-	if (pread(opened, &byte, 1, 0) == 0)
-		return -ESRCH;
+	snprintf(link, sizeof(link), "%.*sexe", folder_length, path);
+	if (readlink(link, &target, 1) < 0)
+		return errno == ENOENT || errno == ESRCH ? -ESRCH : fail_errno(-errno, "%s", link);
 	*(int *)fd = take_fd(opened);
 	return 0;
 }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * Memory of another process. Read by pread of /proc/PID/mem and not by process_vm_readv, which a
- * process can block for ever with userfaultfd.
+ * process can block for ever with userfaultfd. Such a read, too, may never come back: where the memory is that of a file
+ * whose file system does not answer, or where somebody else reads there. The agent reads in processes made for it
+ * (agent/runtimes/).
  */
 #ifndef AGENT_HOST_REMOTE_MEMORY_H
 #define AGENT_HOST_REMOTE_MEMORY_H
@@ -33,7 +35,7 @@ struct process_memory {
 	int fd;
 };
 
-/** Opens @proc_root/PID/mem, or a living thread's if the leader has exited; -ESRCH, -EACCES. */
+/** Opens @proc_root/PID/mem, or a living thread's if the leader has exited, and reads nothing; -ESRCH, -EACCES. */
 int process_memory_init(struct process_memory *process, const char *proc_root, pid_t pid);
 /** The same of a descriptor that was opened so, which it takes over. */
 void process_memory_init_fd(struct process_memory *process, int fd);

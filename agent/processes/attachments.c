@@ -540,8 +540,11 @@ void attachments_note_lost(struct attachments *attachments, uint32_t pid, uint64
 	struct process *process;
 	size_t cursor = 0;
 
-	while ((process = next_process(attachments, &cursor)))
+	while ((process = next_process(attachments, &cursor))) {
+		if (process->pid == pid)
+			process->is_hanging = true;
 		replace_lost(attachments, process, process->pid == pid, now_ns);
+	}
 }
 
 void attachments_run_due(struct attachments *attachments, uint64_t now_ns)

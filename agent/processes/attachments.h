@@ -119,7 +119,7 @@ uint32_t attachments_answer(struct attachments *attachments, const struct attach
 
 /**
  * What runtimes lived in was lost, while memory or files of process @pid (0: of none) were read. All of them are asked
- * for again, but those of @pid: they stay, and their frames are errors.
+ * for again, but those of @pid: they stay, and their frames are errors. Its mappings are not looked at any more.
  */
 void attachments_note_lost(struct attachments *attachments, uint32_t pid, uint64_t now_ns);
 

@@ -17,8 +17,8 @@
 #include "agent/base/metrics.h"
 #include "agent/base/vector.h"
 #include "agent/host/mapped_file.h"
+#include "agent/host/own_vdso.h"
 #include "agent/host/proc_info.h"
-#include "agent/host/remote_memory.h"
 #include "agent/processes/copied_text.h"
 #include "agent/processes/executable_rows.h"
 #include "agent/processes/gone_process.h"
@@ -46,6 +46,8 @@ VECTOR_DEFINE(row_vector, struct mapping_row)
 void process_sync_init(struct process_sync *sync)
 {
 	local_devices_init(&sync->devices);
+	if (own_vdso_find(&sync->vdso, &sync->vdso_bytes))
+		log_debug("%s; the kernel's code in processes has no names", error_text());
 	sync->attachments = (struct attachments){
 		.table = sync->table,
 		.executables = sync->executables,
@@ -64,18 +66,17 @@ void process_sync_deinit(struct process_sync *sync)
 
 /* --- who is mapped --- */
 
-static int identify_vdso(struct process_sync *sync, const struct process *process,
-			 struct process_mapping *mapping)
+/*
+ * All 64-bit programs have the same, ours too: so the memory of the process need not be read. A process could have
+ * written to its own; that would give it wrong stacks, and nobody else.
+ */
+static int identify_vdso(struct process_sync *sync, struct process_mapping *mapping)
 {
-	struct process_memory memory;
-	int err = process_memory_init(&memory, sync->proc_root, process->pid);
-
-	if (err)
-		return err;
-	err = executable_cache_open_vdso(sync->executables, &memory.memory, mapping->start,
-					 mapping->end, "[vdso]", &mapping->executable);
-	process_memory_deinit(&memory);
-	return err;
+	if (mapping->end - mapping->start != sync->vdso_bytes)
+		return fail(-EOPNOTSUPP, "a vDSO of %llu bytes",
+			    (unsigned long long)(mapping->end - mapping->start));
+	return executable_cache_open_image(sync->executables, sync->vdso, sync->vdso_bytes,
+					   "[vdso]", &mapping->executable);
 }
 
 static int open_file(struct process_sync *sync, const struct process *process,
@@ -178,7 +179,7 @@ static void identify(struct process_sync *sync, const struct process *process,
 	if (row->inode)
 		err = identify_file(sync, process, row, mapping);
 	else if (!strcmp(row->path, "[vdso]"))
-		err = identify_vdso(sync, process, mapping);
+		err = identify_vdso(sync, mapping);
 	else if (!strcmp(row->path, "[uprobes]"))
 		mapping->executable_id = EXECUTABLE_ID_UPROBES;
 	else if (strcmp(row->path, "[vsyscall]") != 0)

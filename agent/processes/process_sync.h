@@ -37,6 +37,9 @@ struct process_sync {
 	void *context;
 	/** Borrowed. */
 	struct mapping_log *mapping_log;
+	/** Of this process; 0 bytes: there is none. */
+	const void *vdso;
+	size_t vdso_bytes;
 	struct local_devices devices;
 	struct attachments attachments;
 	/** Rows of all processes on the kernel side. */

@@ -7,6 +7,7 @@
 #ifndef AGENT_RUNTIMES_HOST_PROTOCOL_H
 #define AGENT_RUNTIMES_HOST_PROTOCOL_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "agent/runtimes/message_socket.h"
@@ -26,6 +27,8 @@ enum {
 	HOST_SOCKET = 3,
 	HOST_ERROR_BYTES = 256,
 	HOST_MODULES_MAX = 4096,
+	/** Of a file, with its NUL. */
+	HOST_PATH_MAX_BYTES = 8192,
 };
 
 struct host_hello {
@@ -42,9 +45,9 @@ struct host_ready {
 
 enum host_request_kind {
 	/**
-	 * Channel HOST_ATTACH: the path of the runtime's file, with its NUL, follows in the same packet, which has two
-	 * descriptors: the file and the process's memory. Then packets with the modules, module_count in all.
-	 * Answer: struct host_attached, then the data.
+	 * Channel HOST_ATTACH: the path of the runtime's file follows, with its NUL, and then, in this and more packets,
+	 * the modules, module_count in all. The first descriptors are the file and the process's memory.
+	 * Answer: struct host_attached and the data.
 	 */
 	HOST_REQUEST_ATTACH,
 	/** Channel HOST_NAMES: the queries follow in the same packet. Answer: struct host_named and its arrays. */
@@ -74,7 +77,7 @@ _Static_assert(sizeof(struct host_request) + NAME_QUERIES_MAX * sizeof(struct na
 		       MESSAGE_MAX_BYTES,
 	       "a question fits into a packet");
 
-/** A packet of modules has one of these for each, at multiples of 8 bytes, each with its descriptor. */
+/** Each at a multiple of 8 bytes in its packet, and with its descriptor. */
 struct host_module {
 	uint64_t bias;
 	/** With the NUL. */
@@ -93,6 +96,11 @@ struct host_attached {
 	/** Why it failed. */
 	char text[HOST_ERROR_BYTES];
 };
+
+static inline size_t host_aligned(size_t bytes)
+{
+	return (bytes + 7) / 8 * 8;
+}
 
 /** Then as many answers as there were queries, the frames and the strings, if there is no error. */
 struct host_named {

@@ -20,51 +20,72 @@ static int ended_error(int code)
 
 /* --- to attach --- */
 
-static int send_modules(int socket, const struct host_target *target)
-{
+/* A packet that is being filled. */
+struct packet {
 	_Alignas(struct host_module) char bytes[MESSAGE_MAX_BYTES];
-	int fds[MESSAGE_MAX_FDS], count = 0, err = 0;
-	size_t size = 0;
+	size_t size;
+	int fds[MESSAGE_MAX_FDS];
+	int fd_count;
+};
 
-	for (uint32_t i = 0; i < target->module_count; i++) {
-		const struct interpreter_module *module = &target->modules[i];
-		size_t path_bytes = strlen(module->path) + 1;
-		size_t needed = (sizeof(struct host_module) + path_bytes + 7) / 8 * 8;
-		struct host_module *packed;
+static int send_packet(int socket, struct packet *packet)
+{
+	int err = message_send(socket, packet->bytes, packet->size, packet->fds, packet->fd_count);
 
-		if (needed > sizeof(bytes))
-			return fail(-ENAMETOOLONG, "%.100s...", module->path);
-		if (count == MESSAGE_MAX_FDS || size + needed > sizeof(bytes)) {
-			err = message_send(socket, bytes, size, fds, count);
-			if (err)
-				return err;
-			count = 0;
-			size = 0;
-		}
-		packed = (struct host_module *)(bytes + size);
-		*packed = (struct host_module){
-			.bias = module->bias,
-			.path_bytes = (uint32_t)path_bytes,
-		};
-		memcpy(packed->path, module->path, path_bytes);
-		size += needed;
-		fds[count++] = module->fd;
-	}
-	return count ? message_send(socket, bytes, size, fds, count) : 0;
+	packet->size = 0;
+	packet->fd_count = 0;
+	return err;
+}
+
+static int add_module(int socket, struct packet *packet, const struct interpreter_module *module)
+{
+	size_t path_bytes = strlen(module->path) + 1;
+	size_t needed = host_aligned(sizeof(struct host_module) + path_bytes);
+	struct host_module *packed;
+	int err = 0;
+
+	if (packet->fd_count == MESSAGE_MAX_FDS || packet->size + needed > MESSAGE_MAX_BYTES)
+		err = send_packet(socket, packet);
+	if (err)
+		return err;
+	packed = (struct host_module *)(packet->bytes + packet->size);
+	*packed = (struct host_module){
+		.bias = module->bias,
+		.path_bytes = (uint32_t)path_bytes,
+	};
+	memcpy(packed->path, module->path, path_bytes);
+	packet->size += needed;
+	packet->fds[packet->fd_count++] = module->fd;
+	return 0;
 }
 
 static int send_attach(int socket, const struct host_request *request,
 		       const struct host_target *target)
 {
-	const int fds[] = { target->file, target->memory };
 	size_t path_bytes = strlen(target->path) + 1;
-	char packet[MESSAGE_MAX_BYTES];
-	int err;
+	struct packet packet;
+	int err = 0;
 
-	memcpy(packet, request, sizeof(*request));
-	memcpy(packet + sizeof(*request), target->path, path_bytes);
-	err = message_send(socket, packet, sizeof(*request) + path_bytes, fds, 2);
-	return err ? err : send_modules(socket, target);
+	memcpy(packet.bytes, request, sizeof(*request));
+	memcpy(packet.bytes + sizeof(*request), target->path, path_bytes);
+	packet.size = host_aligned(sizeof(*request) + path_bytes);
+	packet.fds[0] = target->file;
+	packet.fds[1] = target->memory;
+	packet.fd_count = 2;
+	for (uint32_t i = 0; i < target->module_count && !err; i++)
+		err = add_module(socket, &packet, &target->modules[i]);
+	return err ? err : send_packet(socket, &packet);
+}
+
+/* Whether all paths, which are the process's, fit into packets. */
+static bool fits(const struct host_target *target)
+{
+	if (strlen(target->path) >= HOST_PATH_MAX_BYTES)
+		return false;
+	for (uint32_t i = 0; i < target->module_count; i++)
+		if (strlen(target->modules[i].path) >= HOST_PATH_MAX_BYTES)
+			return false;
+	return true;
 }
 
 /* What a language may say; codes that mean the process itself are ours. */
@@ -78,25 +99,32 @@ static int language_error(int err)
 
 static int receive_attached(int socket, struct host_runtime *runtime)
 {
-	struct host_attached answer;
-	_cleanup_(free_pointer) void *data = NULL;
+	_Alignas(struct host_attached) char packet[MESSAGE_MAX_BYTES];
+	struct host_attached *answer = (struct host_attached *)packet;
+	ssize_t size = message_receive(socket, packet, sizeof(packet), NULL);
+	_cleanup_(free_pointer) char *data = NULL;
+	size_t first;
 
-	if (message_receive(socket, &answer, sizeof(answer), NULL) != sizeof(answer))
+	if (size < (ssize_t)sizeof(*answer))
 		return ended_error(-EHOSTDOWN);
-	if (answer.err) {
-		answer.text[sizeof(answer.text) - 1] = '\0';
-		return fail(language_error(answer.err), "%s", answer.text);
+	if (answer->err) {
+		answer->text[sizeof(answer->text) - 1] = '\0';
+		return fail(language_error(answer->err), "%s", answer->text);
 	}
-	if (!answer.data_bytes || answer.data_bytes % CELL_BYTES ||
-	    answer.data_bytes > INTERPRETER_DATA_MAX_BYTES)
+	first = (size_t)size - sizeof(*answer);
+	if (!answer->data_bytes || answer->data_bytes % CELL_BYTES ||
+	    answer->data_bytes > INTERPRETER_DATA_MAX_BYTES || first > answer->data_bytes)
 		return ended_error(-EHOSTDOWN);
-	data = malloc(answer.data_bytes);
-	if (!data || message_receive_all(socket, data, answer.data_bytes))
+	data = malloc(answer->data_bytes);
+	if (!data)
+		return ended_error(-EHOSTDOWN);
+	memcpy(data, packet + sizeof(*answer), first);
+	if (message_receive_all(socket, data + first, answer->data_bytes - first))
 		return ended_error(-EHOSTDOWN);
 	runtime->data = take_pointer(data);
-	runtime->data_bytes = answer.data_bytes;
-	runtime->may_grow = answer.may_grow;
-	runtime->cpu_ns = answer.cpu_ns;
+	runtime->data_bytes = answer->data_bytes;
+	runtime->may_grow = answer->may_grow;
+	runtime->cpu_ns = answer->cpu_ns;
 	return 0;
 }
 
@@ -106,8 +134,8 @@ int host_ask_attach(const struct host_process *process, struct host_request *req
 {
 	int socket = process->channels[HOST_ATTACH].socket, err;
 
-	if (strlen(target->path) >= MESSAGE_MAX_BYTES - sizeof(*request))
-		return fail(-ENAMETOOLONG, "%.100s...", target->path);
+	if (!fits(target))
+		return fail(-ENAMETOOLONG, "a file that process %u has mapped", target->pid);
 	request->kind = HOST_REQUEST_ATTACH;
 	request->pid = target->pid;
 	request->executable_id = target->executable_id;

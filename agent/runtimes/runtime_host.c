@@ -80,6 +80,7 @@ static int find_file(struct host *host, const struct host_request *request, cons
 struct modules {
 	struct interpreter_module *items;
 	uint32_t count;
+	uint32_t wanted;
 };
 
 static void modules_deinit(struct modules *modules)
@@ -91,19 +92,17 @@ static void modules_deinit(struct modules *modules)
 	free(modules->items);
 }
 
-/* One packet of them. */
-static int receive_modules(const struct host *host, struct modules *modules, uint32_t wanted)
+/* Takes those out of a packet, whose descriptors from @fd on are theirs. */
+static int take_modules(struct modules *modules, const char *bytes, size_t size,
+			struct message_fds *fds, int fd)
 {
-	_Alignas(struct host_module) char bytes[MESSAGE_MAX_BYTES];
-	_cleanup_(message_fds_deinit) struct message_fds fds = { 0 };
-	ssize_t size = message_receive(host->sockets[HOST_ATTACH], bytes, sizeof(bytes), &fds);
 	size_t at = 0;
 
-	if (size < 0)
-		return (int)size;
-	for (int i = 0; i < fds.count && modules->count < wanted; i++) {
+	if (fds->count - fd > (int)(modules->wanted - modules->count))
+		return -EBADMSG;
+	for (; fd < fds->count; fd++) {
 		const struct host_module *module = (const void *)(bytes + at);
-		size_t left = (size_t)size - at;
+		size_t left = at < size ? size - at : 0;
 		char *path;
 
 		if (left < sizeof(*module) || !module->path_bytes ||
@@ -115,25 +114,45 @@ static int receive_modules(const struct host *host, struct modules *modules, uin
 			return -ENOMEM;
 		modules->items[modules->count++] = (struct interpreter_module){
 			.path = path,
-			.fd = take_fd(fds.fds[i]),
+			.fd = take_fd(fds->fds[fd]),
 			.bias = module->bias,
 		};
-		at += (sizeof(*module) + module->path_bytes + 7) / 8 * 8;
+		at += host_aligned(sizeof(*module) + module->path_bytes);
 	}
-	return fds.count ? 0 : -EBADMSG;
+	return 0;
 }
 
-static int receive_all_modules(const struct host *host, uint32_t count, struct modules *modules)
+static int receive_modules(const struct host *host, struct modules *modules)
 {
-	int err = 0;
+	_Alignas(struct host_module) char bytes[MESSAGE_MAX_BYTES];
+	_cleanup_(message_fds_deinit) struct message_fds fds = { 0 };
+	ssize_t size = message_receive(host->sockets[HOST_ATTACH], bytes, sizeof(bytes), &fds);
 
-	if (count > HOST_MODULES_MAX)
+	if (size < 0)
+		return (int)size;
+	return fds.count ? take_modules(modules, bytes, (size_t)size, &fds, 0) : -EBADMSG;
+}
+
+/* Those of the request's own packet, which come behind the path, and the rest. */
+static int take_all_modules(const struct host *host, const struct received *received,
+			    struct message_fds *fds, struct modules *modules)
+{
+	size_t path_bytes = strnlen(received->more, received->more_bytes) + 1;
+	size_t at = host_aligned(path_bytes);
+	uint32_t count = received->head.module_count;
+	int err;
+
+	_Static_assert(sizeof(struct host_request) % 8 == 0, "what follows it is aligned");
+	if (fds->count < 2 || path_bytes > received->more_bytes || count > HOST_MODULES_MAX ||
+	    at > received->more_bytes)
 		return -EBADMSG;
 	modules->items = calloc(count + 1, sizeof(*modules->items));
 	if (!modules->items)
 		return -ENOMEM;
+	modules->wanted = count;
+	err = take_modules(modules, received->more + at, received->more_bytes - at, fds, 2);
 	while (!err && modules->count < count)
-		err = receive_modules(host, modules, count);
+		err = receive_modules(host, modules);
 	return err;
 }
 
@@ -161,6 +180,21 @@ static int attach(struct host *host, const struct host_request *request, const c
 	return err;
 }
 
+static int send_attached(int socket, const struct host_attached *answer, const void *data)
+{
+	char packet[MESSAGE_MAX_BYTES];
+	size_t room = sizeof(packet) - sizeof(*answer);
+	size_t first = answer->data_bytes < room ? answer->data_bytes : room;
+	int err;
+
+	memcpy(packet, answer, sizeof(*answer));
+	memcpy(packet + sizeof(*answer), data, first);
+	err = message_send(socket, packet, sizeof(*answer) + first, NULL, 0);
+	return err ? err :
+		     message_send_all(socket, (const char *)data + first,
+				      answer->data_bytes - first);
+}
+
 /* An error is of the socket: there is nobody to answer then. */
 static int do_attach(struct host *host, const struct received *received, struct message_fds *fds)
 {
@@ -171,10 +205,7 @@ static int do_attach(struct host *host, const struct received *received, struct 
 	int socket = host->sockets[HOST_ATTACH], err;
 	uint64_t begin_cpu_ns;
 
-	if (fds->count != 2 || !received->more_bytes ||
-	    received->more[received->more_bytes - 1])
-		return -EBADMSG;
-	err = receive_all_modules(host, request->module_count, &modules);
+	err = take_all_modules(host, received, fds, &modules);
 	if (err)
 		return err;
 	begin_cpu_ns = clock_thread_cpu_ns();
@@ -186,8 +217,8 @@ static int do_attach(struct host *host, const struct received *received, struct 
 		answer.may_grow = process->may_grow;
 	}
 	answer.cpu_ns = clock_thread_cpu_ns() - begin_cpu_ns;
-	err = message_send(socket, &answer, sizeof(answer), NULL, 0);
-	return err || answer.err ? err : message_send_all(socket, process->data, process->data_bytes);
+	return answer.err ? message_send(socket, &answer, sizeof(answer), NULL, 0) :
+			    send_attached(socket, &answer, process->data);
 }
 
 /* --- to name --- */

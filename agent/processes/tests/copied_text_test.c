@@ -62,6 +62,7 @@ static void copy_into_memory(struct fixture *fixture, uint32_t pid, const struct
 	void *bytes = malloc(text->bytes);
 	int from = open(program, O_RDONLY | O_CLOEXEC), to;
 
+	fake_proc_link(&fixture->proc, pid, "exe", program);
 	snprintf(path, sizeof(path), "%s/%u/mem", fixture->proc.root, pid);
 	to = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	assert_true(bytes && from >= 0 && to >= 0);
