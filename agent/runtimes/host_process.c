@@ -55,6 +55,19 @@ static int look_at(const struct host_process *process, int32_t tid, bool *is_run
 	return 0;
 }
 
+/* Where in the kernel the thread waits, for the log. */
+static int hanging_error(const struct host_process *process, int32_t tid)
+{
+	_cleanup_(close_file) FILE *file = NULL;
+	char path[64], place[64] = "";
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/wchan", process->child.pid, tid);
+	file = fopen(path, "re");
+	if (file && !fgets(place, sizeof(place), file))
+		place[0] = '\0';
+	return fail(-EHOSTDOWN, "its memory or a file of it does not answer (%s)", place);
+}
+
 static int ended_error(void)
 {
 	return fail(-EHOSTDOWN, "the process that read its memory has ended");
@@ -86,7 +99,7 @@ int host_process_wait(const struct host_process *process, enum host_channel chan
 		looks = is_running || runs != last_runs ? 0 : looks + 1;
 		last_runs = runs;
 	}
-	return fail(-EHOSTDOWN, "its memory or a file of it does not answer");
+	return hanging_error(process, tid);
 }
 
 /* --- start --- */
