@@ -261,7 +261,7 @@ static int init_runtimes(struct agent *agent, uint32_t languages)
 		.context = agent,
 	};
 
-	return languages ? runtime_hosts_create(&options, &agent->runtimes) : 0;
+	return runtime_hosts_create(&options, &agent->runtimes);
 }
 
 /* Connects the kernel side to processes/ and has all running processes read. */
@@ -290,8 +290,7 @@ static int start_processes(struct agent *agent)
 	error = init_runtimes(agent, config.languages);
 	if (error)
 		return error;
-	if (agent->runtimes)
-		config.home = runtime_hosts_home(agent->runtimes);
+	config.home = runtime_hosts_home(agent->runtimes);
 	error = process_manager_create(&config, &agent->processes);
 	if (error)
 		return error;

@@ -53,7 +53,7 @@ struct process_manager_config {
 	int (*probe)(uint32_t languages, const struct elf_image *image, const char *path,
 		     struct interpreter_file **file);
 	uint32_t languages;
-	/** Where their runtimes are attached to; NULL with no languages. */
+	/** Where runtimes are attached to, and where memory is read; NULL: neither is done. */
 	struct runtime_home *home;
 	/** Leaves out frames of a runtime's own code (frame_converter.h). */
 	bool fold_runtime_frames;

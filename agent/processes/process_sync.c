@@ -144,7 +144,7 @@ static void identify_anonymous(struct process_sync *sync, const struct process *
 		if (known[i].executable == text.executable && known[i].look_count > look_count &&
 		    known[i].start < mapping->end && known[i].end > mapping->start)
 			look_count = known[i].look_count;
-	if (copied_text_is_equal(&text, sync->proc_root, process->pid))
+	if (copied_text_is_equal(&text, sync->home, sync->proc_root, process->pid))
 		mapping->executable_id = text.executable->id;
 	else if (look_count >= COPY_MAX_LOOKS)
 		return;

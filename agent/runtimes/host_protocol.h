@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "agent/runtimes/message_socket.h"
+#include "agent/runtimes/runtime_home.h"
 #include "agent/runtimes/runtime_room.h"
 
 /** The only argument of the program. */
@@ -50,6 +51,11 @@ enum host_request_kind {
 	 * Answer: struct host_attached and the data.
 	 */
 	HOST_REQUEST_ATTACH,
+	/**
+	 * Channel HOST_ATTACH: query_count struct memory_part follow in the same packet, which has the memory's descriptor.
+	 * Answer: an int32_t, 0 or an error, and the bytes.
+	 */
+	HOST_REQUEST_READ,
 	/** Channel HOST_NAMES: the queries follow in the same packet. Answer: struct host_named and its arrays. */
 	HOST_REQUEST_NAME,
 	/** Channel HOST_NAMES, without answers. The first one has a descriptor. */

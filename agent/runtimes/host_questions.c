@@ -147,6 +147,37 @@ int host_ask_attach(const struct host_process *process, struct host_request *req
 	return err ? err : receive_attached(socket, runtime);
 }
 
+/* --- to read --- */
+
+static int receive_read(int socket, size_t size, void *bytes)
+{
+	int32_t err;
+
+	if (message_receive(socket, &err, sizeof(err), NULL) != sizeof(err))
+		return ended_error(-EHOSTDOWN);
+	if (err)
+		return fail(language_error(err), "memory of a process");
+	return message_receive_all(socket, bytes, size) ? ended_error(-EHOSTDOWN) : 0;
+}
+
+int host_ask_read(const struct host_process *process, int fd, const struct memory_part *parts,
+		  uint32_t count, void *bytes)
+{
+	const struct host_request request = { .kind = HOST_REQUEST_READ, .query_count = count };
+	int socket = process->channels[HOST_ATTACH].socket, err;
+	char packet[sizeof(request) + HOME_READ_PARTS * sizeof(*parts)];
+	size_t size = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		size += parts[i].bytes;
+	memcpy(packet, &request, sizeof(request));
+	memcpy(packet + sizeof(request), parts, count * sizeof(*parts));
+	if (message_send(socket, packet, sizeof(request) + count * sizeof(*parts), &fd, 1))
+		return ended_error(-ENOTCONN);
+	err = host_process_wait(process, HOST_ATTACH, NAME_MAX_NS, NULL);
+	return err ? err : receive_read(socket, size, bytes);
+}
+
 /* --- to name --- */
 
 static size_t array_bytes(const struct host_named *named, uint32_t query_count)

@@ -24,6 +24,10 @@ int host_ask_attach(const struct host_process *process, struct host_request *req
 		    const struct host_target *target, const bool *is_cancelled,
 		    struct host_runtime *runtime);
 
+/** As runtime_home_ops.read(). */
+int host_ask_read(const struct host_process *process, int fd, const struct memory_part *parts,
+		  uint32_t count, void *bytes);
+
 /** Replaces @answers. @request has its ids and the number of @queries. -ENOMEM. */
 int host_ask_names(const struct host_process *process, const struct host_request *request,
 		   const struct name_query *queries, struct name_answers *answers);

@@ -48,6 +48,19 @@ struct host_runtime {
 	uint64_t cpu_ns;
 };
 
+/** A part of a process's memory, HOME_READ_BYTES at most. */
+struct memory_part {
+	uint64_t address;
+	uint32_t bytes;
+	uint32_t reserved;
+};
+
+enum {
+	/** Of one read. */
+	HOME_READ_PARTS = 16,
+	HOME_READ_BYTES = 4096,
+};
+
 /**
  * Any thread, but each runtime and each memory is used by one thread at a time.
  *
@@ -66,6 +79,12 @@ struct runtime_home_ops {
 		    const struct hosted *memories, uint32_t memory_count, uint32_t pid,
 		    const struct name_query *queries, uint32_t query_count,
 		    struct name_answers *answers);
+	/**
+	 * Reads @count parts, HOME_READ_PARTS at most, of the memory @fd of process @pid, one behind the other into
+	 * @bytes. As remote_memory_ops.read(), and -EAGAIN.
+	 */
+	int (*read)(struct runtime_home *home, uid_t uid, uint32_t pid, int fd,
+		    const struct memory_part *parts, uint32_t count, void *bytes);
 	/** Give a reference back. They never wait. */
 	void (*release_runtime)(struct runtime_home *home, struct hosted *runtime);
 	void (*release_memory)(struct runtime_home *home, struct hosted *memory);

@@ -22,6 +22,7 @@
 #include "agent/base/error.h"
 #include "agent/base/hash_map.h"
 #include "agent/host/elf_image.h"
+#include "agent/host/remote_memory.h"
 #include "agent/runtimes/host_protocol.h"
 #include "agent/runtimes/message_socket.h"
 #include "interpreters/registry.h"
@@ -38,6 +39,7 @@ struct host {
 	int sockets[HOST_CHANNEL_COUNT];
 	/* Of the thread that attaches: executable id -> struct interpreter_file. */
 	struct hash_map files;
+	char read_bytes[HOME_READ_PARTS * HOME_READ_BYTES];
 	/* Of the thread that names. */
 	struct name_answers answers;
 	struct name_text_vector reply;
@@ -221,6 +223,42 @@ static int do_attach(struct host *host, const struct received *received, struct 
 			    send_attached(socket, &answer, process->data);
 }
 
+/* --- to read --- */
+
+static int read_parts(struct host *host, const struct memory_part *parts, uint32_t count, int fd)
+{
+	struct process_memory memory;
+	int err = 0;
+
+	process_memory_init_fd(&memory, fd);
+	for (uint32_t i = 0; i < count && !err; i++)
+		err = parts[i].bytes > HOME_READ_BYTES ?
+			      -EBADMSG :
+			      remote_memory_read(&memory.memory, parts[i].address,
+						 host->read_bytes + (size_t)i * HOME_READ_BYTES,
+						 parts[i].bytes);
+	process_memory_deinit(&memory);
+	return err;
+}
+
+static int do_read(struct host *host, const struct received *received, struct message_fds *fds)
+{
+	const struct memory_part *parts = (const struct memory_part *)received->more;
+	uint32_t count = received->head.query_count;
+	int socket = host->sockets[HOST_ATTACH], err;
+	int32_t answer;
+
+	if (fds->count != 1 || count > HOME_READ_PARTS ||
+	    received->more_bytes != count * sizeof(*parts))
+		return -EBADMSG;
+	answer = read_parts(host, parts, count, take_fd(fds->fds[0]));
+	err = message_send(socket, &answer, sizeof(answer), NULL, 0);
+	for (uint32_t i = 0; i < count && !err && !answer; i++)
+		err = message_send_all(socket, host->read_bytes + (size_t)i * HOME_READ_BYTES,
+				       parts[i].bytes);
+	return err;
+}
+
 /* --- to name --- */
 
 static void append(struct name_text_vector *reply, const void *bytes, size_t size)
@@ -301,6 +339,8 @@ static int serve_one(struct host *host, enum host_channel channel, struct receiv
 	if ((size_t)size < sizeof(received->head))
 		return -EBADMSG;
 	received->more_bytes = (size_t)size - sizeof(received->head);
+	if (channel == HOST_ATTACH && received->head.kind == HOST_REQUEST_READ)
+		return do_read(host, received, &fds);
 	if (channel == HOST_ATTACH)
 		return received->head.kind == HOST_REQUEST_ATTACH ?
 			       do_attach(host, received, &fds) :

@@ -391,6 +391,24 @@ static int hosts_attach(struct runtime_home *home, const struct host_target *tar
 	return err == -ENOTCONN ? -EAGAIN : err;
 }
 
+static int hosts_read(struct runtime_home *home, uid_t uid, uint32_t pid, int fd,
+		      const struct memory_part *parts, uint32_t count, void *bytes)
+{
+	struct runtime_hosts *hosts = (struct runtime_hosts *)home;
+	struct runtime_host *host = NULL;
+	int err = get_host(hosts, uid, &host);
+
+	if (err)
+		return err;
+	pthread_mutex_lock(&host->asking[HOST_ATTACH]);
+	err = host_is_lost(host) ? lost_error() :
+				   host_ask_read(&host->process, fd, parts, count, bytes);
+	pthread_mutex_unlock(&host->asking[HOST_ATTACH]);
+	err = judge(hosts, host, err, pid);
+	host_unref(host);
+	return err == -ENOTCONN ? -EAGAIN : err;
+}
+
 static int hosts_name(struct runtime_home *home, const struct hosted *runtime,
 		      const struct hosted *memories, uint32_t memory_count, uint32_t pid,
 		      const struct name_query *queries, uint32_t query_count,
@@ -438,6 +456,7 @@ int runtime_hosts_create(const struct runtime_hosts_options *options, struct run
 		.attach = hosts_attach,
 		.add_memory = hosts_add_memory,
 		.name = hosts_name,
+		.read = hosts_read,
 		.release_runtime = hosts_release_runtime,
 		.release_memory = hosts_release_memory,
 		.is_lost = hosts_is_lost,

@@ -145,6 +145,24 @@ static inline int local_home_name(struct runtime_home *home, const struct hosted
 	return runtime_room_name(local->room, &names, 1, answers);
 }
 
+static inline int local_home_read(struct runtime_home *home, uid_t uid, uint32_t pid, int fd,
+				  const struct memory_part *parts, uint32_t count, void *bytes)
+{
+	struct process_memory memory;
+	char *to = bytes;
+	int err = 0;
+
+	(void)uid;
+	if (pid == ((struct local_home *)home)->hanging_pid)
+		return -EHOSTDOWN;
+	process_memory_init_fd(&memory, fd);
+	for (uint32_t i = 0; i < count && !err; i++) {
+		err = remote_memory_read(&memory.memory, parts[i].address, to, parts[i].bytes);
+		to += parts[i].bytes;
+	}
+	return err;
+}
+
 static inline void local_home_stop_attaching(struct runtime_home *home)
 {
 	((struct local_home *)home)->is_stopped = true;
@@ -156,6 +174,7 @@ static inline void local_home_init(struct local_home *home)
 		.attach = local_home_attach,
 		.add_memory = local_home_add_memory,
 		.name = local_home_name,
+		.read = local_home_read,
 		.release_runtime = local_home_release_runtime,
 		.release_memory = local_home_release_memory,
 		.is_lost = local_home_is_lost,

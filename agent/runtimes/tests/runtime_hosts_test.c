@@ -234,6 +234,29 @@ static void nothing_is_attached_to_after_the_stop(void **state)
 	assert_int_equal(attach_to_no_runtime(fixture, USER), -ECANCELED);
 }
 
+static void parts_of_memory_are_read_one_behind_the_other(void **state)
+{
+	static const char text[] = "memory of this process";
+	struct fixture *fixture = *state;
+	struct memory_part parts[2] = {
+		{ .address = (uintptr_t)text + 10, .bytes = 4 },
+		{ .address = (uintptr_t)text, .bytes = 6 },
+	};
+	int fd = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
+	char bytes[10];
+
+	assert_int_equal(fixture->home->ops->read(fixture->home, USER, 7, fd, parts, 2, bytes), 0);
+	assert_memory_equal(bytes, "thismemory", sizeof(bytes));
+	parts[1].address = 8;
+	assert_int_equal(fixture->home->ops->read(fixture->home, USER, 7, fd, parts, 2, bytes),
+			 -EFAULT);
+	stop_host(find_host(-1));
+	assert_int_equal(fixture->home->ops->read(fixture->home, USER, 7, fd, parts, 1, bytes),
+			 -EHOSTDOWN);
+	assert_int_equal(fixture->lost_pid, 7);
+	close(fd);
+}
+
 /* --- with a runtime --- */
 
 static bool start_python(struct live_python *python)
@@ -407,6 +430,7 @@ int main(int argc, char **argv)
 		TEST(a_host_that_ended_by_itself_costs_no_process_its_runtime),
 		TEST(a_user_whose_hosts_are_lost_again_and_again_gets_no_more),
 		TEST(nothing_is_attached_to_after_the_stop),
+		TEST(parts_of_memory_are_read_one_behind_the_other),
 		TEST(a_runtime_lives_in_its_host_and_is_asked_there),
 		TEST(what_lived_in_a_host_that_hangs_is_lost),
 	};
