@@ -11,36 +11,15 @@
 
 #include "agent/base/clock.h"
 #include "agent/base/metrics.h"
+#include "agent/processes/attach_pace.h"
 #include "agent/processes/executable_interpreter.h"
 
 /* An answer may never come: load_remote can hang. */
 #define ASK_AGAIN_NS (60 * NS_PER_SECOND)
-/* Mappings that change again and again must not cause a try each time, and less and less often. */
-#define TRY_MIN_NS (50 * NS_PER_MS)
 /* After a change of the mappings: the runtime loads modules while it sets itself up. */
 #define CHANGED_PAUSE_NS (5 * NS_PER_MS)
 /* What was let go for want of room. */
 #define LET_GO_NS (60 * NS_PER_SECOND)
-
-/* From the n-th try to the next; the last one again and again. */
-static const uint64_t pauses_ns[] = {
-	5 * NS_PER_MS, 20 * NS_PER_MS,	  80 * NS_PER_MS,     320 * NS_PER_MS,
-	NS_PER_SECOND, 5 * NS_PER_SECOND, 20 * NS_PER_SECOND, 60 * NS_PER_SECOND,
-};
-
-/* From one that may grow to the next look at it. */
-static const uint64_t growth_pauses_ns[] = {
-	200 * NS_PER_MS,    NS_PER_SECOND,	5 * NS_PER_SECOND,
-	20 * NS_PER_SECOND, 60 * NS_PER_SECOND, 600 * NS_PER_SECOND,
-};
-
-enum {
-	GROWTH_PAUSE_COUNT = sizeof(growth_pauses_ns) / sizeof(growth_pauses_ns[0]),
-	PAUSE_COUNT = sizeof(pauses_ns) / sizeof(pauses_ns[0]),
-	/* So many tries, then TRY_MIN_NS doubles; so often that it does. */
-	TRIES_PER_DOUBLING = 16,
-	DOUBLINGS_MAX = 6,
-};
 
 /* --- the state of a process --- */
 
@@ -134,13 +113,13 @@ static void look_again(struct attachments *attachments, struct process *process,
 	attachment->due_ns = 0;
 	/* It was lost while its answer was on its way. */
 	if (is_lost(attachment)) {
-		wait_until(attachments, process, attachment, now_ns + pauses_ns[0]);
+		wait_until(attachments, process, attachment, now_ns + attach_pace_pause_ns(0));
 		return;
 	}
 	if (!process_runtime_data(attachment->runtime)->may_grow ||
-	    attachment->growth_count == GROWTH_PAUSE_COUNT)
+	    attachment->growth_count == ATTACH_GROWTH_MAX)
 		return;
-	attachment->due_ns = now_ns + growth_pauses_ns[attachment->growth_count++];
+	attachment->due_ns = now_ns + attach_pace_growth_ns(attachment->growth_count++);
 	note_due(attachments, process, attachment->due_ns);
 }
 
@@ -234,13 +213,6 @@ static bool drop_unmapped(struct attachments *attachments, struct process *proce
 	return has_dropped;
 }
 
-static uint64_t least_pause_ns(const struct attachment *attachment)
-{
-	uint32_t doublings = attachment->try_count / TRIES_PER_DOUBLING;
-
-	return TRY_MIN_NS << (doublings < DOUBLINGS_MAX ? doublings : DOUBLINGS_MAX);
-}
-
 /* Those that wait for their runtime may find it ready. */
 static void hasten(struct attachments *attachments, struct process *process, uint64_t now_ns)
 {
@@ -249,9 +221,11 @@ static void hasten(struct attachments *attachments, struct process *process, uin
 	for (uint32_t i = 0; list && i < list->count; i++) {
 		struct attachment *attachment = &list->items[i];
 		uint64_t due_ns = now_ns + CHANGED_PAUSE_NS;
+		uint64_t least_ns =
+			attachment->tried_ns + attach_pace_least_ns(attachment->try_count);
 
-		if (due_ns < attachment->tried_ns + least_pause_ns(attachment))
-			due_ns = attachment->tried_ns + least_pause_ns(attachment);
+		if (due_ns < least_ns)
+			due_ns = least_ns;
 		if (attachment->state == ATTACHMENT_WAITING && due_ns < attachment->due_ns)
 			wait_until(attachments, process, attachment, due_ns);
 	}
@@ -438,9 +412,6 @@ static bool has_same_data(const struct process_runtime *first, const struct proc
 static void answer_error(struct attachments *attachments, struct process *process,
 			 struct attachment *attachment, int err, uint64_t now_ns)
 {
-	uint32_t pause = attachment->try_count < PAUSE_COUNT ? attachment->try_count :
-							       PAUSE_COUNT - 1;
-
 	switch (err) {
 	case -EOPNOTSUPP:
 	case -EBADMSG:
@@ -455,8 +426,8 @@ static void answer_error(struct attachments *attachments, struct process *proces
 		break;
 	default:
 		/* Not ready, or read while it was changing. */
-		attachment->try_count++;
-		wait_until(attachments, process, attachment, now_ns + pauses_ns[pause]);
+		wait_until(attachments, process, attachment,
+			   now_ns + attach_pace_pause_ns(attachment->try_count++));
 		break;
 	}
 }
