@@ -213,6 +213,6 @@ int sandbox_enter(const struct sandbox_limits *limits, const struct sandbox_file
 	step_back();
 	err = set_limits(limits);
 	if (!err)
-		err = confinement_drop_privileges();
+		err = confinement_drop_privileges(0);
 	return err ? err : install_filter(files->socket);
 }

@@ -73,12 +73,16 @@ int confinement_limit_memory(uint64_t own_bytes, uint64_t mapped_bytes)
 	return confinement_limit(RLIMIT_AS, add_saturated(mapped, mapped_bytes));
 }
 
-int confinement_drop_privileges(void)
+int confinement_drop_privileges(uint32_t kept)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = { 0 };
+	struct __user_cap_data_struct had[_LINUX_CAPABILITY_U32S_3] = { 0 };
+	struct __user_cap_data_struct left[_LINUX_CAPABILITY_U32S_3] = { 0 };
 
-	if (syscall(SYS_capset, &header, none))
+	if (kept && syscall(SYS_capget, &header, had))
+		return fail_errno(-errno, "reading capabilities");
+	left[0].effective = left[0].permitted = had[0].permitted & kept;
+	if (syscall(SYS_capset, &header, left))
 		return fail_errno(-errno, "giving up capabilities");
 	/* Not dumpable: a limit of 0 does not keep core dumps from programs that take them by a pipe. */
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -173,7 +174,8 @@ static int attach(struct host *host, const struct host_request *request, const c
 	int err = find_file(host, request, path, fds->fds[0], &file);
 
 	if (!err)
-		err = runtime_room_add_memory(host->room, target.memory_id, take_fd(fds->fds[1]));
+		err = runtime_room_add_memory(host->room, target.memory_id,
+					      process_memory_create(take_fd(fds->fds[1])));
 	if (err)
 		return err;
 	err = runtime_room_attach(host->room, request->runtime_id, file, &target, process);
@@ -227,17 +229,18 @@ static int do_attach(struct host *host, const struct received *received, struct 
 
 static int read_parts(struct host *host, const struct memory_part *parts, uint32_t count, int fd)
 {
-	struct process_memory memory;
-	int err = 0;
+	struct remote_memory *memory = process_memory_create(fd);
+	int err = memory ? 0 : -ENOMEM;
 
-	process_memory_init_fd(&memory, fd);
 	for (uint32_t i = 0; i < count && !err; i++)
 		err = parts[i].bytes > HOME_READ_BYTES ?
 			      -EBADMSG :
-			      remote_memory_read(&memory.memory, parts[i].address,
+			      remote_memory_read(memory, parts[i].address,
 						 host->read_bytes + (size_t)i * HOME_READ_BYTES,
 						 parts[i].bytes);
-	process_memory_deinit(&memory);
+	if (!err && !remote_memory_is_same(memory))
+		err = -ESRCH;
+	remote_memory_destroy(memory);
 	return err;
 }
 
@@ -306,7 +309,6 @@ static int do_name(struct host *host, const struct received *received)
 	if (names.query_count > NAME_QUERIES_MAX || names.memory_count > ROOM_MEMORIES_MAX ||
 	    received->more_bytes != names.query_count * sizeof(struct name_query))
 		return -EBADMSG;
-	name_answers_clear(&host->answers);
 	named.err = runtime_room_name(host->room, &names, clock_monotonic_ns(), &host->answers);
 	if (!named.err)
 		named.err = make_reply(host, &named);
@@ -323,7 +325,8 @@ static int add_memory(struct host *host, const struct host_request *request,
 	if (fds->count != 1)
 		return -EBADMSG;
 	/* Without memory what is asked of it says that the process is gone. */
-	(void)runtime_room_add_memory(host->room, request->memory_ids[0], take_fd(fds->fds[0]));
+	(void)runtime_room_add_memory(host->room, request->memory_ids[0],
+				      process_memory_create(take_fd(fds->fds[0])));
 	return 0;
 }
 
@@ -369,6 +372,7 @@ static int filter_calls(int socket)
 		{ .call = SYS_recvmsg, .kind = CALL_ALLOWED_EQUAL, .value = (uint32_t)socket },
 		{ .call = SYS_read },
 		{ .call = SYS_pread64 },
+		{ .call = SYS_process_vm_readv },
 		{ .call = SYS_lseek },
 		{ .call = SYS_close },
 		{ .call = SYS_fstat },
@@ -428,7 +432,8 @@ static int confine(void)
 {
 	int err = confinement_limit_memory(MEMORY_MAX_BYTES, UINT64_MAX);
 
-	return err ? err : confinement_drop_privileges();
+	/* With which other processes may be read. */
+	return err ? err : confinement_drop_privileges(1U << CAP_SYS_PTRACE);
 }
 
 static int receive_hello(struct host *host)

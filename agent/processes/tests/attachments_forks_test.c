@@ -9,7 +9,7 @@ static void a_fork_is_attached_to_as_its_parent_is(void **state)
 	struct process *child = language_fixture_add(&fixture->base, 8);
 	struct process_view view;
 
-	fake_proc_write(&fixture->base.proc, 8, "mem", "mEmory");
+	fake_proc_write_memory(&fixture->base.proc, 8, 'E');
 	map(fixture, child, fixture->base.runtime, 0x10000);
 	attachments_inherit(&fixture->attachments, child, parent);
 	attachments_update(&fixture->attachments, child, 2000);
@@ -31,7 +31,7 @@ static void a_fork_is_attached_to_as_its_parent_is(void **state)
 /* Process @pid has exited: its memory reads as an empty file. */
 static void lose_memory(struct fixture *fixture, uint32_t pid)
 {
-	fake_proc_write(&fixture->base.proc, pid, "mem", "");
+	fake_proc_write_memory(&fixture->base.proc, pid, 0);
 }
 
 static int symbolize_in(struct process *process)
@@ -45,13 +45,10 @@ static void a_fork_that_is_gone_is_named_by_those_it_came_from(void **state)
 	struct fixture *fixture = *state;
 	struct process *line[5] = { add_attached(fixture, 7, 1000) };
 
-	fake_proc_write(&fixture->base.proc, 7, "mem", "first");
+	fake_proc_write_memory(&fixture->base.proc, 7, 'i');
 	for (uint32_t i = 1; i < 5; i++) {
-		char text[] = "0-";
-
-		text[1] = (char)('0' + i);
 		line[i] = language_fixture_add(&fixture->base, 7 + i);
-		fake_proc_write(&fixture->base.proc, 7 + i, "mem", text);
+		fake_proc_write_memory(&fixture->base.proc, 7 + i, (char)('0' + i));
 		map(fixture, line[i], fixture->base.runtime, 0x10000);
 		attachments_inherit(&fixture->attachments, line[i], line[i - 1]);
 	}
@@ -80,7 +77,7 @@ static void many_objects_keep_their_places(void **state)
 	struct process *process = add_attached(fixture, 7, 1000);
 	uint32_t kept = 0;
 
-	fake_proc_write(&fixture->base.proc, 7, "mem", "first");
+	fake_proc_write_memory(&fixture->base.proc, 7, 'i');
 	for (uint32_t round = 0; round < 2; round++) {
 		for (uint64_t i = 0; i < RUNTIME_OBJECTS_MAX / 4; i++) {
 			assert_int_equal(name_one(process->runtimes->runtimes[0],

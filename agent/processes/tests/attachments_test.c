@@ -264,7 +264,7 @@ static void a_process_that_is_gone_is_silent(void **state)
 
 	map(fixture, process, fixture->base.runtime, 0x20000);
 	attachments_update(&fixture->attachments, process, 1000);
-	snprintf(path, sizeof(path), "%s/7/mem", fixture->base.proc.root);
+	snprintf(path, sizeof(path), "%s/7/stat", fixture->base.proc.root);
 	unlink(path);
 	assert_int_equal(answer(fixture, 1000), -ESRCH);
 	assert_int_equal(fixture->changed_count, 0);

@@ -261,7 +261,7 @@ static void forks_with_different_functions_at_one_address_never_share_a_name(voi
 	struct fixture *fixture = *state;
 	struct process *fork = language_fixture_add(&fixture->base, 8);
 
-	fake_proc_write(&fixture->base.proc, 8, "mem", "mEmory");
+	fake_proc_write_memory(&fixture->base.proc, 8, 'E');
 	give_runtimes(fixture, fixture->process, 1);
 	give_runtimes(fixture, fork, 1);
 	handle_one(fixture, 0x5550, 3, 77);

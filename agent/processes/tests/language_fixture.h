@@ -95,7 +95,7 @@ static inline struct process *language_fixture_add(struct language_fixture *fixt
 {
 	const struct process_stamp stamp = { 100, 1 };
 
-	fake_proc_write(&fixture->proc, pid, "mem", "memory");
+	fake_proc_write_memory(&fixture->proc, pid, 'e');
 	fake_proc_link(&fixture->proc, pid, "exe", "/bin/ls");
 	return process_table_add(&fixture->table, pid, &stamp, 1000);
 }

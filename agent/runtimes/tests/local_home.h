@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "agent/runtimes/tests/fake_language.h"
+#include "agent/runtimes/tests/file_memory.h"
 #include "agent/runtimes/runtime_home.h"
 #include "agent/runtimes/runtime_room.h"
 
@@ -54,7 +55,7 @@ static inline int local_home_add(struct local_home *home, int fd, struct hosted 
 {
 	memory->id = local_home_new_id(home);
 	__atomic_add_fetch(&home->memory_count, 1, __ATOMIC_RELAXED);
-	return runtime_room_add_memory(home->room, memory->id, fcntl(fd, F_DUPFD_CLOEXEC, 0));
+	return runtime_room_add_memory(home->room, memory->id, file_memory_create(fd));
 }
 
 static inline void local_home_release_memory(struct runtime_home *home, struct hosted *memory)
@@ -148,18 +149,19 @@ static inline int local_home_name(struct runtime_home *home, const struct hosted
 static inline int local_home_read(struct runtime_home *home, uid_t uid, uint32_t pid, int fd,
 				  const struct memory_part *parts, uint32_t count, void *bytes)
 {
-	struct process_memory memory;
+	struct remote_memory *memory;
 	char *to = bytes;
 	int err = 0;
 
 	(void)uid;
 	if (pid == ((struct local_home *)home)->hanging_pid)
 		return -EHOSTDOWN;
-	process_memory_init_fd(&memory, fd);
+	memory = file_memory_create(fd);
 	for (uint32_t i = 0; i < count && !err; i++) {
-		err = remote_memory_read(&memory.memory, parts[i].address, to, parts[i].bytes);
+		err = remote_memory_read(memory, parts[i].address, to, parts[i].bytes);
 		to += parts[i].bytes;
 	}
+	remote_memory_destroy(memory);
 	return err;
 }
 

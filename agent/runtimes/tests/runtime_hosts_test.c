@@ -106,7 +106,7 @@ static int attach_to_no_runtime(struct fixture *fixture, uid_t uid)
 		.executable_id = 1,
 		.path = "/bin/cat",
 		.file = open("/bin/cat", O_RDONLY | O_CLOEXEC),
-		.memory = open("/proc/self/mem", O_RDONLY | O_CLOEXEC),
+		.memory = open("/proc/self/stat", O_RDONLY | O_CLOEXEC),
 	};
 	struct host_runtime runtime;
 	int err = fixture->home->ops->attach(fixture->home, &target, &runtime);
@@ -242,7 +242,7 @@ static void parts_of_memory_are_read_one_behind_the_other(void **state)
 		{ .address = (uintptr_t)text + 10, .bytes = 4 },
 		{ .address = (uintptr_t)text, .bytes = 6 },
 	};
-	int fd = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
+	int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
 	char bytes[10];
 
 	assert_int_equal(fixture->home->ops->read(fixture->home, USER, 7, fd, parts, 2, bytes), 0);

@@ -9,6 +9,7 @@
 
 #include "agent/runtimes/runtime_room.h"
 #include "agent/runtimes/tests/fake_language.h"
+#include "agent/runtimes/tests/file_memory.h"
 
 enum { MEMORY = 1, GONE, OTHER, RUNTIME, FRAMES = 3 };
 
@@ -24,7 +25,8 @@ static void add_memory(struct fixture *fixture, uint64_t id, const char *text)
 	int fd = memfd_create("memory", MFD_CLOEXEC);
 
 	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
-	assert_int_equal(runtime_room_add_memory(fixture->room, id, fd), 0);
+	assert_int_equal(runtime_room_add_memory(fixture->room, id, file_memory_create(fd)), 0);
+	close(fd);
 }
 
 static int set_up(void **state)
