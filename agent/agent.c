@@ -33,6 +33,7 @@
 #include "agent/probabilistic.h"
 #include "agent/process_setup.h"
 #include "agent/processes/process_manager.h"
+#include "agent/runtimes/runtime_hosts.h"
 #include "agent/stop_signal.h"
 #include "agent/tick_classes.h"
 #include "agent/tracing/bpf_loader.h"
@@ -82,6 +83,7 @@ struct agent {
 	struct kernel_symbols *kernel_symbols;
 	struct delta_cache *delta_cache;
 	struct first_walk *first_walk;
+	struct runtime_hosts *runtimes;
 	struct process_manager *processes;
 	struct event_reader *reader;
 	pthread_t ring_thread;
@@ -115,15 +117,17 @@ static void stop_ring_thread(struct agent *agent)
 
 static void agent_deinit(struct agent *agent)
 {
-	bool uses_delta_cache;
+	bool is_left_behind;
 
 	tick_clock_deinit(&agent->tick_clock);
 	stop_ring_thread(agent);
 	event_reader_destroy(agent->reader);
-	uses_delta_cache = !process_manager_destroy(agent->processes);
+	is_left_behind = !process_manager_destroy(agent->processes);
 	first_walk_destroy(agent->first_walk);
-	if (!uses_delta_cache)
+	if (!is_left_behind) {
+		runtime_hosts_destroy(agent->runtimes);
 		delta_cache_destroy(agent->delta_cache);
+	}
 	kernel_symbols_destroy(agent->kernel_symbols);
 	perf_sampler_destroy(agent->sampler);
 	side_band_destroy(agent->side_band);
@@ -245,6 +249,25 @@ static int init_kernel_side(struct agent *agent)
 			       tick_clock_init(&agent->tick_clock, "/proc", (uint32_t)cpu_count);
 }
 
+/* Not before there are processes: they ask for runtimes. */
+static void runtimes_lost(void *context, uint32_t pid)
+{
+	struct agent *agent = context;
+
+	process_manager_runtimes_lost(agent->processes, pid);
+}
+
+static int init_runtimes(struct agent *agent, uint32_t languages)
+{
+	const struct runtime_hosts_options options = {
+		.languages = languages,
+		.lost = runtimes_lost,
+		.context = agent,
+	};
+
+	return runtime_hosts_create(&options, &agent->runtimes);
+}
+
 /* Connects the kernel side to processes/ and has all running processes read. */
 static int start_processes(struct agent *agent)
 {
@@ -268,6 +291,10 @@ static int start_processes(struct agent *agent)
 	if (error)
 		return error;
 	config.first_unwinder = first_walk_unwinder(agent->first_walk);
+	error = init_runtimes(agent, config.languages);
+	if (error)
+		return error;
+	config.home = runtime_hosts_home(agent->runtimes);
 	error = process_manager_create(&config, &agent->processes);
 	if (error)
 		return error;

@@ -8,7 +8,6 @@
 #include "agent/base/error.h"
 #include "agent/base/log.h"
 #include "agent/host/mapped_file.h"
-#include "agent/host/remote_memory.h"
 #include "agent/processes/copied_text.h"
 #include "ebpf/abi/frame.h"
 
@@ -17,18 +16,17 @@ enum {
 	COPY_MAX_LOOKS = 4,
 };
 
-static int identify_vdso(struct process_sync *sync, const struct process *process,
-			 struct process_mapping *mapping)
+/*
+ * All 64-bit programs have the same, ours too: so the memory of the process need not be read. A process could have
+ * written to its own; that would give it wrong stacks, and nobody else.
+ */
+static int identify_vdso(struct process_sync *sync, struct process_mapping *mapping)
 {
-	struct process_memory memory;
-	int err = process_memory_init(&memory, sync->proc_root, process->pid);
-
-	if (err)
-		return err;
-	err = executable_cache_open_vdso(sync->executables, &memory.memory, mapping->start,
-					 mapping->end, "[vdso]", &mapping->executable);
-	process_memory_deinit(&memory);
-	return err;
+	if (mapping->end - mapping->start != sync->vdso_bytes)
+		return fail(-EOPNOTSUPP, "a vDSO of %llu bytes",
+			    (unsigned long long)(mapping->end - mapping->start));
+	return executable_cache_open_image(sync->executables, sync->vdso, sync->vdso_bytes,
+					   "[vdso]", &mapping->executable);
 }
 
 static int open_file(struct process_sync *sync, const struct process *process,
@@ -96,7 +94,7 @@ static void identify_anonymous(struct process_sync *sync, const struct process *
 		if (known[i].executable == text.executable && known[i].look_count > look_count &&
 		    known[i].start < mapping->end && known[i].end > mapping->start)
 			look_count = known[i].look_count;
-	if (copied_text_is_equal(&text, sync->proc_root, process->pid))
+	if (copied_text_is_equal(&text, sync->home, sync->proc_root, process->pid))
 		mapping->executable_id = text.executable->id;
 	else if (look_count >= COPY_MAX_LOOKS)
 		return;
@@ -127,7 +125,7 @@ void mapping_identify(struct process_sync *sync, const struct process *process,
 	if (row->inode)
 		err = identify_file(sync, process, row, mapping);
 	else if (!strcmp(row->path, "[vdso]"))
-		err = identify_vdso(sync, process, mapping);
+		err = identify_vdso(sync, mapping);
 	else if (!strcmp(row->path, "[uprobes]"))
 		mapping->executable_id = EXECUTABLE_ID_UPROBES;
 	else if (strcmp(row->path, "[vsyscall]") != 0)

@@ -127,6 +127,13 @@ static void runtime_attached(void *context, const struct attach_answer *answer)
 	push_event(context, &event);
 }
 
+void process_manager_runtimes_lost(struct process_manager *manager, uint32_t pid)
+{
+	struct sync_event event = { .type = EVENT_RUNTIMES_LOST, .lost_pid = pid };
+
+	push_event(manager, &event);
+}
+
 static void request_attach(void *context, struct attach_request *request)
 {
 	struct process_manager *manager = context;
@@ -247,6 +254,7 @@ static int init_parts(struct process_manager *manager)
 		.table = &manager->table,
 		.mapping_log = &manager->mapping_log,
 		.proc_root = config->proc_root,
+		.home = config->home,
 		.request_file = request_file,
 		.request_attach = request_attach,
 		.context = manager,
@@ -271,6 +279,7 @@ static int init_parts(struct process_manager *manager)
 	sync_loop_init(&manager->loop, &sync);
 	manager->loaders.executables = manager->executables;
 	manager->loaders.proc_root = config->proc_root;
+	manager->loaders.home = config->home;
 	manager->loaders.identified = file_identified;
 	manager->loaders.attached = runtime_attached;
 	manager->loaders.context = manager;
@@ -373,6 +382,7 @@ static void recover_lost_events(struct process_manager *manager)
 	static struct log_limit limit = { .interval_ns = 10 * NS_PER_SECOND, .burst = 1 };
 	const struct sync_event lost = { .type = EVENT_LOST };
 	const struct sync_event loaded = { .type = EVENT_LOADED };
+	const struct sync_event runtimes = { .type = EVENT_RUNTIMES_LOST };
 	uint64_t now_ns = clock_monotonic_ns();
 	uint64_t suppressed;
 
@@ -382,6 +392,7 @@ static void recover_lost_events(struct process_manager *manager)
 		log_warn("more news of processes than could be queued: reading all maps again");
 	sync_loop_handle(&manager->loop, &lost, now_ns);
 	sync_loop_handle(&manager->loop, &loaded, now_ns);
+	sync_loop_handle(&manager->loop, &runtimes, now_ns);
 }
 
 static void *run_sync(void *context)

@@ -16,6 +16,7 @@
 #include "agent/base/log.h"
 #include "agent/base/metrics.h"
 #include "agent/base/vector.h"
+#include "agent/host/own_vdso.h"
 #include "agent/host/proc_info.h"
 #include "agent/processes/executable_rows.h"
 #include "agent/processes/gone_process.h"
@@ -42,10 +43,13 @@ VECTOR_DEFINE(row_vector, struct mapping_row)
 void process_sync_init(struct process_sync *sync)
 {
 	local_devices_init(&sync->devices);
+	if (own_vdso_find(&sync->vdso, &sync->vdso_bytes))
+		log_debug("%s; the kernel's code in processes has no names", error_text());
 	sync->attachments = (struct attachments){
 		.table = sync->table,
 		.executables = sync->executables,
 		.proc_root = sync->proc_root,
+		.home = sync->home,
 		.request = sync->request_attach,
 		.context = sync->context,
 	};

@@ -8,11 +8,12 @@
 #include "agent/base/clock.h"
 #include "agent/base/metrics.h"
 #include "agent/processes/process_manager.h"
-#include "agent/processes/tests/fake_language.h"
+#include "agent/runtimes/tests/local_home.h"
 
 struct fixture {
 	struct fake_writer writer;
 	struct fake_reporter reporter;
+	struct local_home home;
 	struct process_manager *manager;
 	struct event_handler handler;
 };
@@ -33,6 +34,8 @@ static int set_up_with(void **state, const char *proc_root)
 	sample_kind = FRAME_NATIVE;
 	fake_writer_init(&fixture->writer);
 	fake_reporter_init(&fixture->reporter);
+	local_home_init(&fixture->home);
+	config.home = &fixture->home.home;
 	config.writer = &fixture->writer.writer;
 	config.reporter = &fixture->reporter.reporter;
 	assert_int_equal(process_manager_create(&config, &fixture->manager), 0);
@@ -51,6 +54,7 @@ static int tear_down(void **state)
 	struct fixture *fixture = *state;
 
 	process_manager_destroy(fixture->manager);
+	local_home_deinit(&fixture->home);
 	fake_reporter_deinit(&fixture->reporter);
 	free(fixture);
 	return 0;
