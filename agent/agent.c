@@ -52,9 +52,7 @@ enum {
 };
 
 #define TICK_NS NS_PER_SECOND
-/* While somebody may wait for the first names. */
-#define EARLY_NS (3 * NS_PER_SECOND)
-#define EARLY_NOTICE_NS (NS_PER_SECOND / 5)
+#define NOTICE_NS (NS_PER_SECOND / 5)
 /* How long the first sample waits for the processes that run already: less where somebody looks on. */
 #define LOAD_TIMEOUT_NS (10 * NS_PER_SECOND)
 #define PAGE_LOAD_TIMEOUT_NS (1500 * NS_PER_MS)
@@ -409,15 +407,6 @@ static void update_counters(const struct agent *agent)
 		log_debug("%s; the page's counters are old", error_text());
 }
 
-/* What runs already has names at a page's first look: often at first, then with each tick. */
-static uint64_t next_early_notice(struct agent *agent, uint64_t now_ns)
-{
-	if (!agent->destinations.viewer || now_ns - agent->start_ns >= EARLY_NS)
-		return UINT64_MAX;
-	notice_binaries(agent);
-	return now_ns + EARLY_NOTICE_NS;
-}
-
 /* Keeps the time until the duration is over or a signal comes. */
 static int sample(struct agent *agent)
 {
@@ -433,7 +422,7 @@ static int sample(struct agent *agent)
 		return error;
 	agent->start_realtime_ns = clock_realtime_ns();
 	agent->start_ns = now_ns = next_tick_ns = next_trim_ns = clock_monotonic_ns();
-	next_notice_ns = now_ns + EARLY_NOTICE_NS;
+	next_notice_ns = now_ns + NOTICE_NS;
 	deadline_ns = options->duration_ns ? now_ns + options->duration_ns : UINT64_MAX;
 	while (now_ns < deadline_ns) {
 		uint64_t wake_ns;
@@ -446,12 +435,14 @@ static int sample(struct agent *agent)
 		if (now_ns >= next_tick_ns) {
 			if (perf_sampler_tick(agent->sampler))
 				log_warn("%s; trying again", error_text());
-			notice_binaries(agent);
-			native_names_tick(agent->names);
 			update_counters(agent);
 			next_tick_ns = now_ns + TICK_NS;
-		} else if (now_ns >= next_notice_ns) {
-			next_notice_ns = next_early_notice(agent, now_ns);
+		}
+		/* Often: names are made before the files of programs that have ended are closed. */
+		if (now_ns >= next_notice_ns) {
+			notice_binaries(agent);
+			native_names_tick(agent->names);
+			next_notice_ns = now_ns + NOTICE_NS;
 		}
 		heap_trim(now_ns, &next_trim_ns);
 		wake_ns = next_tick_ns < deadline_ns ? next_tick_ns : deadline_ns;

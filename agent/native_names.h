@@ -54,7 +54,7 @@ void native_names_notice_listed(struct native_names *names, const struct listed_
  */
 void native_names_notice_taken(struct native_names *names, const struct sample_snapshot *snapshot);
 
-/** Housekeeping, every second or so. Any thread. */
+/** Housekeeping, several times a second. Any thread. */
 void native_names_tick(struct native_names *names);
 
 /**

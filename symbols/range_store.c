@@ -433,8 +433,12 @@ bool range_store_wait_symbols(struct range_store *store, uint64_t deadline_ns)
 
 void range_store_tick(struct range_store *store)
 {
+	uint64_t now_ns = clock_monotonic_ns();
+
 	pthread_mutex_lock(&store->lock);
-	waiting_roots_close_old(&store->roots, clock_monotonic_ns());
+	waiting_roots_close_old(&store->roots, now_ns);
+	for (uint32_t i = 0; i < store->worker_count; i++)
+		range_jobs_return_files(&store->workers[i].queue, now_ns);
 	pthread_mutex_unlock(&store->lock);
 }
 

@@ -20,6 +20,8 @@
 /* A host that was lost counts against its user for so long. */
 #define LOST_COUNTS_NS (60 * NS_PER_SECOND)
 #define END_MAX_NS NS_PER_SECOND
+/* One that hangs was killed before, and there may be HOSTS_LOST_MAX of them. */
+#define LOST_END_MAX_NS (50 * NS_PER_MS)
 
 /* A request without an answer. */
 struct notice {
@@ -490,7 +492,7 @@ void runtime_hosts_destroy(struct runtime_hosts *hosts)
 	if (!hosts)
 		return;
 	end_all(hosts->living, END_MAX_NS);
-	end_all(hosts->lost, 0);
+	end_all(hosts->lost, LOST_END_MAX_NS);
 	pthread_mutex_destroy(&hosts->lock);
 	pthread_mutex_destroy(&hosts->starting);
 	free(hosts);
