@@ -6,6 +6,7 @@
 # that a broken boundary does not link. The same sources are built in variants:
 #   build/obj   what users run        build/asan   for tests, with ASan and UBSan
 #   build/fuzz  for libFuzzer, by clang        build/debug  for debuggers: -O0, ASan and UBSan
+#   build/tsan  for a test, with ThreadSanitizer
 #   build/arm64 for arm64 by a cross compiler: tools that run under qemu-user
 #
 # Programs: build/agent, build/TOOL, build/asan/FOLDER/tests/NAME_test (links to one program for each
@@ -39,6 +40,7 @@ FLAGS_asan := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all
 FLAGS_fuzz := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all \
 	-fprofile-instr-generate -fcoverage-mapping
 FLAGS_debug := -O0 -g3 -fsanitize=address,undefined
+FLAGS_tsan := -O1 -g -fsanitize=thread
 # Packages of arm64, unpacked; of their own architecture the cross compiler has only the C library.
 ARM64_LIBRARIES := $(HOME)/.cache/allframes/arm64-libraries
 ARM64_PACKAGES := libssl-dev libxxhash-dev liblzma-dev libzstd-dev libdeflate-dev zlib1g-dev libelf-dev \
@@ -57,8 +59,9 @@ CC_obj := $(CC)
 CC_asan := $(CC)
 CC_fuzz := $(CLANG)
 CC_debug := $(CC)
+CC_tsan := $(CC)
 CC_arm64 := aarch64-linux-gnu-gcc
-VARIANTS := obj asan fuzz debug arm64
+VARIANTS := obj asan fuzz debug tsan arm64
 
 # Folder of each library, and what it may use (the include table of CONTRIBUTING.md), in link order.
 LIBRARIES := base host proto emulation stackdeltas interpreters symbols reporter viewer tracing runtimes processes walks agent collector
@@ -200,6 +203,10 @@ build/agent: build/obj/agent/main.o $(call archives,obj,agent)
 build/agent-debug: build/debug/agent/main.o $(call archives,debug,agent)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS_ALL) $(FLAGS_debug) -o $@ $^ $(LDLIBS_ALL)
+
+build/agent-tsan: build/tsan/agent/main.o $(call archives,tsan,agent)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS_ALL) $(FLAGS_tsan) -o $@ $^ $(LDLIBS_ALL)
 
 # Checks what an agent sends, by code of its own.
 build/collector: build/obj/integration/collector/main.o $(call archives,obj,collector)

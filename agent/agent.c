@@ -34,8 +34,10 @@
 #include "agent/probabilistic.h"
 #include "agent/process_setup.h"
 #include "agent/processes/process_manager.h"
+#include "agent/runtimes/runtime_hosts.h"
 #include "agent/start_priority.h"
 #include "agent/stop_signal.h"
+#include "agent/tick_classes.h"
 #include "agent/tracing/bpf_loader.h"
 #include "agent/tracing/bpf_maps.h"
 #include "agent/tracing/bpf_metrics.h"
@@ -52,9 +54,7 @@ enum {
 };
 
 #define TICK_NS NS_PER_SECOND
-/* While somebody may wait for the first names. */
-#define EARLY_NS (3 * NS_PER_SECOND)
-#define EARLY_NOTICE_NS (NS_PER_SECOND / 5)
+#define NOTICE_NS (NS_PER_SECOND / 5)
 /* How long the start line waits for the processes that run already: less where somebody looks on. */
 #define LOAD_TIMEOUT_NS (10 * NS_PER_SECOND)
 #define PAGE_LOAD_TIMEOUT_NS (1500 * NS_PER_MS)
@@ -63,8 +63,11 @@ enum {
 #define NAMES_TIMEOUT_NS (3 * NS_PER_SECOND)
 /* With process_manager_stop()'s 2 s and the outputs a normal stop stays under 5 s. */
 #define FLUSH_TIMEOUT_NS (1 * NS_PER_SECOND)
-/* From the stop on, for all that is still to be sent; the outputs are written meanwhile. */
-#define SEND_TIMEOUT_NS (4500 * NS_PER_MS)
+/*
+ * From the stop on, for all that is still to be sent; the outputs are written meanwhile. What is cancelled then, and
+ * the end of gRPC, take 0.3 s more at most.
+ */
+#define SEND_TIMEOUT_NS (4200 * NS_PER_MS)
 
 /* Owner: the thread in agent_run(); what others use is said where they are handed it. */
 struct agent {
@@ -85,6 +88,7 @@ struct agent {
 	struct kernel_symbols *kernel_symbols;
 	struct delta_cache *delta_cache;
 	struct first_walk *first_walk;
+	struct runtime_hosts *runtimes;
 	struct process_manager *processes;
 	struct event_reader *reader;
 	pthread_t ring_thread;
@@ -120,17 +124,19 @@ static void stop_ring_thread(struct agent *agent)
 
 static void agent_deinit(struct agent *agent)
 {
-	bool uses_delta_cache;
+	bool is_left_behind;
 
 	start_priority_end(&agent->priority);
 	language_loading_stop(&agent->languages);
 	tick_clock_deinit(&agent->tick_clock);
 	stop_ring_thread(agent);
 	event_reader_destroy(agent->reader);
-	uses_delta_cache = !process_manager_destroy(agent->processes);
+	is_left_behind = !process_manager_destroy(agent->processes);
 	first_walk_destroy(agent->first_walk);
-	if (!uses_delta_cache)
+	if (!is_left_behind) {
+		runtime_hosts_destroy(agent->runtimes);
 		delta_cache_destroy(agent->delta_cache);
+	}
 	kernel_symbols_destroy(agent->kernel_symbols);
 	perf_sampler_destroy(agent->sampler);
 	side_band_destroy(agent->side_band);
@@ -252,6 +258,25 @@ static int init_kernel_side(struct agent *agent)
 			       tick_clock_init(&agent->tick_clock, "/proc", (uint32_t)cpu_count);
 }
 
+/* Not before there are processes: they ask for runtimes. */
+static void runtimes_lost(void *context, uint32_t pid)
+{
+	struct agent *agent = context;
+
+	process_manager_runtimes_lost(agent->processes, pid);
+}
+
+static int init_runtimes(struct agent *agent, uint32_t languages)
+{
+	const struct runtime_hosts_options options = {
+		.languages = languages,
+		.lost = runtimes_lost,
+		.context = agent,
+	};
+
+	return runtime_hosts_create(&options, &agent->runtimes);
+}
+
 /* Connects the kernel side to processes/ and has all running processes read. */
 static int start_processes(struct agent *agent)
 {
@@ -275,6 +300,10 @@ static int start_processes(struct agent *agent)
 	if (error)
 		return error;
 	config.first_unwinder = first_walk_unwinder(agent->first_walk);
+	error = init_runtimes(agent, config.languages);
+	if (error)
+		return error;
+	config.home = runtime_hosts_home(agent->runtimes);
 	error = process_manager_create(&config, &agent->processes);
 	if (error)
 		return error;
@@ -393,20 +422,12 @@ static void notice_binaries(struct agent *agent)
 	destinations_notice(&agent->destinations, agent->names);
 }
 
-/* What the page says of the kernel's counters. */
+/* What the page says of the kernel's counters, and of what is held up. */
 static void update_counters(const struct agent *agent)
 {
+	process_manager_note_delays(agent->processes);
 	if (agent->destinations.viewer && bpf_metrics_update(bpf_loader_fds(agent->loader)))
 		log_debug("%s; the page's counters are old", error_text());
-}
-
-/* What runs already has names at a page's first look: often at first, then with each tick. */
-static uint64_t next_early_notice(struct agent *agent, uint64_t now_ns)
-{
-	if (!agent->destinations.viewer || now_ns - agent->start_ns >= EARLY_NS)
-		return UINT64_MAX;
-	notice_binaries(agent);
-	return now_ns + EARLY_NOTICE_NS;
 }
 
 static int start_sampling(struct agent *agent)
@@ -434,7 +455,7 @@ static int keep_time(struct agent *agent)
 	int error;
 
 	now_ns = next_tick_ns = next_trim_ns = clock_monotonic_ns();
-	next_notice_ns = now_ns + EARLY_NOTICE_NS;
+	next_notice_ns = now_ns + NOTICE_NS;
 	while (now_ns < agent->deadline_ns) {
 		uint64_t wake_ns;
 
@@ -447,11 +468,14 @@ static int keep_time(struct agent *agent)
 		if (now_ns >= next_tick_ns) {
 			if (perf_sampler_tick(agent->sampler))
 				log_warn("%s; trying again", error_text());
-			notice_binaries(agent);
 			update_counters(agent);
 			next_tick_ns = now_ns + TICK_NS;
-		} else if (now_ns >= next_notice_ns) {
-			next_notice_ns = next_early_notice(agent, now_ns);
+		}
+		/* Often: names are made before the files of programs that have ended are closed. */
+		if (now_ns >= next_notice_ns) {
+			notice_binaries(agent);
+			native_names_tick(agent->names);
+			next_notice_ns = now_ns + NOTICE_NS;
 		}
 		heap_trim(now_ns, &next_trim_ns);
 		if (next_tick_ns < wake_ns)
@@ -490,8 +514,7 @@ static void finish_sampling(struct agent *agent)
 	if (process_manager_flush(agent->processes, FLUSH_TIMEOUT_NS))
 		log_debug("samples: %s", error_text());
 	process_manager_stop(agent->processes);
-	if (bpf_metrics_update(bpf_loader_fds(agent->loader)) ||
-	    missed_ticks_count(&agent->tick_clock, agent->loader, agent->sampler,
+	if (tick_classes_count(bpf_loader_fds(agent->loader), agent->sampler, &agent->tick_clock,
 			       agent->options->samples_per_second))
 		log_warn("%s; the summary lacks the kernel's counters", error_text());
 }

@@ -139,9 +139,12 @@ static void read_totals(void *context, struct api_totals *totals)
 		.samples = sums.samples + received.samples,
 		.idle = metrics_read(metric_of_counter(COUNTER_IDLE)),
 		.lost = metrics_read(metric_of_counter(COUNTER_LOST_RING_FULL)) +
-			metrics_read(METRIC_SAMPLES_DROPPED),
+			metrics_read(METRIC_SAMPLES_DROPPED) +
+			metrics_read(METRIC_SAMPLES_MALFORMED),
 		.complete = sums.complete + received.complete,
 		.guesses = sums.guesses + received.guesses,
+		.oldest_sample_ms = metrics_read(METRIC_OLDEST_SAMPLE_AGE),
+		.oldest_event_ms = metrics_read(METRIC_OLDEST_EVENT_AGE),
 	};
 	for (int i = 0; i < UNWIND_ERROR_COUNT; i++)
 		totals->errors += sums.errors[i] + received.errors[i];

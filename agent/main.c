@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "agent/agent.h"
 #include "agent/base/cleanup.h"
@@ -8,10 +9,12 @@
 #include "agent/base/log.h"
 #include "agent/options.h"
 #include "agent/process_setup.h"
+#include "agent/runtimes/runtime_host.h"
 #include "agent/show_file.h"
 #include "agent/upload_symbols.h"
 #include "build/version.h"
 #include "agent/base/child_process.h"
+#include "reporter/grpc_library.h"
 #include "symbols/range_maker.h"
 
 /* What -help and -version print must arrive, or scripts take half of it for the whole. */
@@ -24,14 +27,22 @@ static int finish_output(void)
 	return EXIT_STATUS_DONE;
 }
 
+static int run(const struct options *options)
+{
+	if (options->upload_count)
+		return upload_symbols(options);
+	return options->open_path ? show_file(options) : agent_run(options);
+}
+
 int main(int argument_count, char **arguments)
 {
 	_cleanup_(options_deinit) struct options options = { 0 };
-	int error;
+	int error, status;
 
 	child_process_enter(argument_count, arguments);
 	process_setup();
 	range_maker_enter(argument_count, arguments);
+	runtime_host_enter(argument_count, arguments);
 	error = options_parse(&options, argument_count, arguments);
 	if (error) {
 		log_error("%s", error_text());
@@ -52,7 +63,11 @@ int main(int argument_count, char **arguments)
 		log_info("OTEL_EXPORTER_OTLP_ENDPOINT is not used, its protocol is not grpc; give "
 			 "-collection-agent, or OTEL_EXPORTER_OTLP_PROFILES_PROTOCOL=grpc and an "
 			 "endpoint for it");
-	if (options.upload_count)
-		return upload_symbols(&options);
-	return options.open_path ? show_file(&options) : agent_run(&options);
+	status = run(&options);
+	/* Threads that a collector holds up: what exit() destroys, they may use. */
+	if (grpc_library_is_left()) {
+		fflush(stdout);
+		_exit(status);
+	}
+	return status;
 }

@@ -7,11 +7,6 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
 #include "agent/base/error.h"
-#include "agent/base/metrics.h"
-#include "agent/tracing/bpf_loader.h"
-#include "agent/tracing/bpf_metrics.h"
-#include "agent/tracing/perf_sampler.h"
-#include "ebpf/abi/counters.h"
 
 int tick_clock_init(struct tick_clock *clock, const char *proc_root, uint32_t cpu_count)
 {
@@ -87,34 +82,4 @@ void missed_ticks_add(struct missed_ticks *missed, const struct cpu_ticks *cpu,
 	missed->idle += idle;
 	missed->stolen += stolen;
 	missed->skipped += missing - idle - stolen;
-}
-
-int missed_ticks_count(const struct tick_clock *clock, const struct bpf_loader *loader,
-		       struct perf_sampler *sampler, uint32_t samples_per_second)
-{
-	const struct bpf_fds *fds = bpf_loader_fds(loader);
-	uint32_t cpu_count = clock->cpu_count;
-	_cleanup_(free_pointer) uint64_t *ticks = calloc(cpu_count, sizeof(*ticks));
-	_cleanup_(free_pointer) uint64_t *runs = calloc(cpu_count, sizeof(*runs));
-	_cleanup_(free_pointer) uint64_t *idle_runs = calloc(cpu_count, sizeof(*idle_runs));
-	struct missed_ticks missed = { 0 };
-	int error;
-
-	if (!ticks || !runs || !idle_runs)
-		return fail(-ENOMEM, "no memory for the ticks of %u CPUs", cpu_count);
-	error = bpf_metrics_read_cpus(fds, COUNTER_RUNS, runs);
-	if (!error)
-		error = bpf_metrics_read_cpus(fds, COUNTER_IDLE, idle_runs);
-	if (error)
-		return error;
-	perf_sampler_read_ticks(sampler, ticks, cpu_count);
-	for (uint32_t cpu = 0; cpu < cpu_count; cpu++) {
-		const struct cpu_ticks cpu_ticks = { ticks[cpu], runs[cpu], idle_runs[cpu] };
-
-		missed_ticks_add(&missed, &cpu_ticks, &clock->total[cpu], samples_per_second);
-	}
-	metrics_set(METRIC_IDLE_UNSEEN, missed.idle);
-	metrics_set(METRIC_TICKS_STOLEN, missed.stolen);
-	metrics_set(METRIC_SAMPLES_SKIPPED, missed.skipped);
-	return 0;
 }

@@ -14,9 +14,6 @@
 
 #include "agent/host/cpu_times.h"
 
-struct bpf_loader;
-struct perf_sampler;
-
 /** Where the time of each CPU went while sampling was on. Not thread-safe. */
 struct tick_clock {
 	const char *proc_root;
@@ -56,12 +53,5 @@ struct missed_ticks {
 /** Adds to @missed what is missing on a CPU whose time went as @times say. */
 void missed_ticks_add(struct missed_ticks *missed, const struct cpu_ticks *cpu,
 		      const struct cpu_times *times, uint32_t samples_per_second);
-
-/**
- * Brings the same of all CPUs into the metrics, by what events and programs counted while @clock ran. -ENOMEM, or as
- * bpf_metrics.h says.
- */
-int missed_ticks_count(const struct tick_clock *clock, const struct bpf_loader *loader,
-		       struct perf_sampler *sampler, uint32_t samples_per_second);
 
 #endif

@@ -348,6 +348,12 @@ void native_names_notice_taken(struct native_names *names, const struct sample_s
 		wait_for_symbols(names);
 }
 
+void native_names_tick(struct native_names *names)
+{
+	if (names->ranges)
+		range_store_tick(names->ranges);
+}
+
 void native_names_progress(struct native_names *names, uint64_t *pending, uint64_t *changes)
 {
 	size_t waiting = 0;

@@ -54,6 +54,9 @@ void native_names_notice_listed(struct native_names *names, const struct listed_
  */
 void native_names_notice_taken(struct native_names *names, const struct sample_snapshot *snapshot);
 
+/** Housekeeping, several times a second. Any thread. */
+void native_names_tick(struct native_names *names);
+
 /**
  * How many binaries' debug data is still to be read, and a number that grows when names may have got better. Any
  * thread.

@@ -14,6 +14,7 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import go_side
+import harm_side
 import java_side
 import kernel_side
 import otlp_side
@@ -117,6 +118,27 @@ def bench_churn(table):
                    "%.1f us" % (user_side.cpu_per_event(command) * 1e6))
 
 
+def bench_harm(table):
+    """What others lose: at both usual rates."""
+    for rate in (19, 97):
+        for work, left in harm_side.left_speeds(rate).items():
+            table.at_least("left of the speed of others: %s, at %d Hz" % (work, rate), 100 * left,
+                           100 * harm_side.WORKS[work], "%")
+    table.limit("CPU of a build of %d small files with the agent, its own counted in, beside without" %
+                harm_side.BUILD_FILES, harm_side.build_cost_percent(97), 1.5, "% more")
+
+
+def bench_execs(table):
+    for rate in (19, 97):
+        figures = harm_side.exec_figures(rate)
+        table.limit("%.0f execs/s: the agent at %d Hz" % (figures.per_second, rate),
+                    figures.core_percent, 4, "% of a core")
+        table.limit("the same: BPF per exec and exit", figures.bpf_us, 5, "us")
+        table.limit("the same: RssAnon", figures.rss_anon_mb, 22, "MB")
+        table.at_least("the same: samples of ls that are complete", figures.ls_complete_percent, 90,
+                       "%")
+
+
 def bench_mix(table):
     mix = user_side.mix_figures()
     table.note("busy mix: hash cache hit rate", "%.1f %%" % mix.hit_percent)
@@ -213,6 +235,8 @@ PARTS = {
     "cache": bench_cache,
     "samples": bench_samples,
     "churn": bench_churn,
+    "harm": bench_harm,
+    "execs": bench_execs,
     "mix": bench_mix,
     "start": bench_start,
     "first": bench_first_seconds,

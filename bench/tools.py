@@ -39,12 +39,13 @@ def build_all():
         _run(*C, *flags, "-o", path("hops" + suffix), "hops.c", "-L" + OUTPUT,
              "-Wl,-rpath,$ORIGIN", *["-lhop%d%s" % (i, suffix) for i in range(OBJECTS)])
     _run(*C, *WITHOUT, "-DDIFFERENT", "-o", path("depth_different"), "depth.c")
-    for name in "paths", "churn", "map_files":
+    for name in "paths", "churn", "map_files", "execs":
         _run(*C, *WITHOUT, "-o", path(name), name + ".c")
     messages = ["otlp_profiles", "otlp_common", "otlp_resource"]
     _run("gcc", "-std=gnu11", "-D_GNU_SOURCE", "-O2", "-I..", "-I../build", "-I../build/proto", "-o",
          path("otlp_bytes"), "otlp_bytes.c", *["../build/proto/%s.pb-c.c" % name for name in messages],
          "-lprotobuf-c", "-lz")
+    _run(*C, *WITHOUT, "-pthread", "-o", path("works"), "works.c")
     _run("gcc", "-std=gnu11", "-D_GNU_SOURCE", "-O2", "-o", path("base_walk"), "base_walk.c",
          "-lbpf", "-lelf", "-lz")
     _run("clang", "-g", "-O2", "-target", "bpf", "-mcpu=v3",

@@ -143,7 +143,8 @@ class Stack(collections.namedtuple("Stack", "comm frames")):
 
 # They stand for a language's frames of one native frame; the native ones go on.
 INTERPRETER_ERRORS = ("[error: interpreted frames unreadable]",
-                      "[error: interpreter's thread not found]")
+                      "[error: interpreter's thread not found]",
+                      "[error: memory does not answer]")
 
 
 def parse_folded(text):

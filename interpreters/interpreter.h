@@ -47,7 +47,7 @@ struct interpreter_file {
 	/** Code whose rows get RULE_INTERPRETER: the loop with its cold parts. Sorted. */
 	struct code_range ranges[INTERPRETER_MAX_RANGES];
 	uint32_t range_count;
-	/** attach reads neither memory nor files, so it need not wait for a load thread. */
+	/** attach reads neither memory, which is NULL then, nor files, so it need not wait for a load thread. */
 	bool attaches_at_once;
 	/** Names of methods are to have the types of arguments and result, where a language overloads them. */
 	bool with_signatures;
@@ -174,7 +174,8 @@ struct interpreter_ops {
 	 *
 	 * Forks that make objects apart from each other make different ones of the same words. So
 	 * *@object, if not 0, is what an earlier call for these words and the same process left there
-	 * (also with -ENOENT); with 0 nothing in the cache is believed before @memory was looked at.
+	 * (also with -ENOENT); with 0 nothing in the cache is believed before @memory was looked at. What is
+	 * said with an object holds for all later calls with these words and the same process.
 	 *
 	 * NULL for a language without frames of its own (FRAME_GO).
 	 */

@@ -11,7 +11,7 @@
 #include "agent/base/text_builder.h"
 #include "reporter/sample_totals.h"
 
-/** Ticks of the sampling events: busy, idle, unselected, stolen and lost ones make up all of them. */
+/** Ticks of the sampling events: each is in exactly one of busy samples, idle, unselected, stolen and lost_*. */
 struct run_summary {
 	/** Counted busy samples; of them the complete ones and so on. */
 	struct sample_totals samples;
@@ -20,14 +20,14 @@ struct run_summary {
 	/** Gone while a hypervisor had the CPU. */
 	uint64_t stolen;
 	/**
-	 * Lost: ring full; the kernel skipped the program; our queues or a store were full, or the
-	 * record was malformed.
+	 * Lost: ring full; the kernel skipped the program; the record never came, came malformed, or our
+	 * queue was full or the time over before its turn.
 	 */
 	uint64_t lost_ring_full;
 	uint64_t lost_skipped;
 	uint64_t lost_dropped;
-	/** Of lost_dropped, those that a store had no room for: they are among the samples too. */
-	uint64_t counted_and_lost;
+	/** No ticks of their own, but some of the busy samples: those that the store of the outputs had no room for. */
+	uint64_t unstored;
 	/** No ticks: files that were gone before their names or lines were read. */
 	uint64_t files_gone;
 };
@@ -35,6 +35,9 @@ struct run_summary {
 /** Puts the numbers together from the totals of all samples and the metrics. */
 void run_summary_collect(struct run_summary *summary, const struct sample_totals *totals,
 			 const struct metrics_snapshot *metrics);
+
+/** The sum over all classes. */
+uint64_t run_summary_ticks(const struct run_summary *summary);
 
 /** Appends the line, without a line end. */
 void run_summary_append(const struct run_summary *summary, struct text_builder *text);

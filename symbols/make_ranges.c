@@ -12,6 +12,7 @@
 #include "agent/host/elf_symbols.h"
 #include "symbols/dwarf_problem.h"
 #include "symbols/dwarf_ranges.h"
+#include "symbols/go_functions.h"
 
 enum {
 	/* .gnu_debugdata, packed and unpacked: a tenth of the largest programs' symbols. */
@@ -102,6 +103,8 @@ static int add_all_symbols(const struct elf_image *image, const struct elf_image
 	_cleanup_(interval_vector_deinit) struct interval_vector intervals = { 0 };
 	int err = 0;
 
+	if (!debug)
+		err = go_functions_add(image, &intervals, &writer->strings);
 	/* The file's own go before the others: a debug file has none that are dynamic. */
 	if (debug)
 		err = add_symbols(debug, 0, &intervals, &writer->strings);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * All that can be known of a file's code into a range file: its own symbols, those of
- * .gnu_debugdata, those of its separate debug file, and the DWARF of the first of both that has any.
+ * .gnu_debugdata, those of its separate debug file, what Go's table has of a stripped program, and the DWARF of the first of both that has any.
  */
 #ifndef SYMBOLS_MAKE_RANGES_H
 #define SYMBOLS_MAKE_RANGES_H

@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include "agent/base/binary.h"
+#include "agent/host/binary_file.h"
 #include "symbols/range_source.h"
 
 struct range_job {
@@ -14,6 +15,9 @@ struct range_job {
 	struct binary *binary;
 	pid_t pid;
 	enum range_depth depth;
+	/** So that symbols, which take little time, are there also of files that are closed or deleted meanwhile. */
+	struct borrowed_file file;
+	uint64_t since_ns;
 };
 
 /** All zero is empty. */
@@ -26,6 +30,9 @@ void range_jobs_push(struct range_job_queue *queue, struct range_job *job);
 
 /** NULL if there is none; the caller's. */
 struct range_job *range_jobs_pop(struct range_job_queue *queue);
+
+/** Gives back files of jobs that have waited for long, where they are in the way (agent/host/binary_file.h). */
+void range_jobs_return_files(struct range_job_queue *queue, uint64_t now_ns);
 
 /** NULL without memory. Takes a reference on @binary. */
 struct range_job *range_job_create(struct binary *binary, pid_t pid, enum range_depth depth);

@@ -8,11 +8,12 @@
 
 #include "agent/base/cleanup.h"
 #include "agent/base/error.h"
+#include "symbols/go_functions.h"
 #include "symbols/range_file.h"
 
 enum {
 	/* Raise it whenever the same bytes would give other ranges. */
-	MAKER_VERSION = 3,
+	MAKER_VERSION = 4,
 	PIECE_BYTES = 256 << 10,
 	/* Of a section's name, what is looked at: many may have one long name. */
 	SECTION_NAME_MAX_BYTES = 256,
@@ -82,7 +83,7 @@ static bool is_read(const struct elf_image *image, const struct elf_section *sec
 		    user->link < image->section_count && &image->sections[user->link] == section)
 			return true;
 	}
-	if (!strcmp(section->name, ".gnu_debugdata"))
+	if (!strcmp(section->name, ".gnu_debugdata") || section == go_functions_section(image))
 		return true;
 	return depth == RANGE_DEPTH_FULL && elf_section_is_debug_data(section);
 }

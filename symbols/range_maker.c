@@ -21,6 +21,7 @@
 #include "agent/base/clock.h"
 #include "agent/base/error.h"
 #include "agent/base/log.h"
+#include "agent/host/binary_file.h"
 #include "symbols/big_bytes.h"
 #include "agent/base/child_process.h"
 #include "symbols/dwarf_problem.h"
@@ -32,6 +33,8 @@ enum {
 	/* Of the clock: others may want the CPU more. */
 	CLOCK_FACTOR = 10,
 	CLOCK_EXTRA_S = 20,
+	/* How often it is seen whether the file is in the way. */
+	LOOK_MS = 200,
 	/* For the end of a process that was killed; one that waits for a dead file system stays. */
 	KILLED_WAIT_MS = 1000,
 	/* .dwo files: one for each unit, at two paths. */
@@ -49,12 +52,15 @@ struct maker {
 	const struct debug_file_search *search;
 	/* Borrowed: the file whose ranges are made. */
 	int elf;
+	const struct binary *binary;
 	struct child_process child;
 	int socket;
 	uint64_t deadline_ns;
 	uint32_t open_count;
 	uint64_t scratch_bytes;
+	/* It was killed, since it was late or in the way. */
 	bool is_late;
+	bool is_in_the_way;
 	bool has_result;
 	int result;
 	char text[128];
@@ -160,7 +166,7 @@ static int wait_ms(const struct maker *maker)
 	uint64_t left_ms =
 		now_ns < maker->deadline_ns ? (maker->deadline_ns - now_ns) / NS_PER_MS + 1 : 0;
 
-	return left_ms > INT32_MAX ? INT32_MAX : (int)left_ms;
+	return left_ms > LOOK_MS ? LOOK_MS : (int)left_ms;
 }
 
 /* Serves the process until it ends, or is killed since it is late. -ETIME if it does not even end then. */
@@ -172,8 +178,8 @@ static int serve(struct maker *maker)
 	};
 
 	for (;;) {
-		int timeout = maker->is_late ? KILLED_WAIT_MS : wait_ms(maker);
-		int count = poll(polled, 2, timeout);
+		bool is_killed = maker->is_late || maker->is_in_the_way;
+		int count = poll(polled, 2, is_killed ? KILLED_WAIT_MS : wait_ms(maker));
 
 		if (count < 0 && errno != EINTR)
 			return fail_errno(-errno, "wait for a process that makes ranges");
@@ -181,12 +187,14 @@ static int serve(struct maker *maker)
 			return 0;
 		if (count > 0 && polled[1].revents && !hear(maker, MSG_DONTWAIT))
 			polled[1].fd = -1;
-		if (maker->is_late && !count)
+		if (is_killed && !count)
 			return fail(-ETIME, "a process that makes ranges hangs and stays behind");
-		if (!maker->is_late && !wait_ms(maker)) {
-			maker->is_late = true;
+		if (is_killed)
+			continue;
+		maker->is_late = clock_monotonic_ns() >= maker->deadline_ns;
+		maker->is_in_the_way = maker->binary && binary_file_is_in_the_way(maker->binary);
+		if (maker->is_late || maker->is_in_the_way)
 			kill(maker->child.pid, SIGKILL);
-		}
 	}
 }
 
@@ -194,6 +202,8 @@ static int serve(struct maker *maker)
 
 static int judge_signal(const struct maker *maker, int number)
 {
+	if (maker->is_in_the_way)
+		return fail(-ESTALE, "nobody runs the file any more, and its file system may be wanted");
 	if (number == SIGXCPU || maker->is_late)
 		return fail(-ETIME, "ranges take longer than allowed");
 	if (number == SIGXFSZ)
@@ -260,7 +270,11 @@ int range_maker_run(const struct range_maker_files *files, const struct debug_fi
 		    const struct range_maker_limits *limits, uint64_t *cpu_ns)
 {
 	_cleanup_(maker_deinit) struct maker maker = {
-		.search = search, .elf = files->elf, .child.pid_fd = -1, .socket = -1
+		.search = search,
+		.elf = files->elf,
+		.binary = files->binary,
+		.child.pid_fd = -1,
+		.socket = -1,
 	};
 	struct range_maker_request request = {
 		.limits = *limits,

@@ -21,6 +21,7 @@
 
 #include <stdint.h>
 
+#include "agent/base/binary.h"
 #include "agent/base/clock.h"
 #include "agent/base/hash128.h"
 #include "agent/host/debug_file.h"
@@ -47,6 +48,8 @@ struct range_maker_files {
 	int debug;
 	/** Empty, and of our own. */
 	int output;
+	/** NULL, or whose file @elf is: the process ends when that is in the way (agent/host/binary_file.h). */
+	const struct binary *binary;
 };
 
 /**
@@ -61,7 +64,7 @@ void range_maker_enter(int argument_count, char **arguments);
  * process is added to *@cpu_ns, also after a failure; NULL for nowhere. What is wrong with its DWARF alone is no
  * failure: symbols/dwarf_problem.h says it.
  *
- * -ETIME and -E2BIG over the limits, -EAGAIN without room for what is compressed, -EBADMSG for a file that is damaged or has ended the
+ * -ESTALE: the file was in the way, -ETIME and -E2BIG over the limits, -EAGAIN without room for what is compressed, -EBADMSG for a file that is damaged or has ended the
  * process, -EOPNOTSUPP if it is no ELF file that is known, others as system calls say. What is in the
  * output then is rubbish.
  */

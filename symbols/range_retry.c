@@ -22,8 +22,6 @@ static bool is_temporary(int err)
 	case -EIO:
 	case -EINTR:
 	case -EAGAIN:
-	/* The file is not at its path, but a process may run it again. */
-	case -ESTALE:
 		return true;
 	default:
 		return false;

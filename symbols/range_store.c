@@ -24,18 +24,13 @@
 #include "agent/base/metrics.h"
 #include "agent/host/binary_file.h"
 #include "symbols/cpu_share.h"
-#include "symbols/made_ranges.h"
+#include "symbols/range_entry.h"
 #include "symbols/range_jobs.h"
-#include "symbols/range_retry.h"
+#include "symbols/waiting_roots.h"
 
 enum {
-	DEPTH_COUNT = RANGE_DEPTH_FULL + 1,
 	/* A tenth of a CPU that others want, also of the processes that read DWARF. */
 	NICE_VALUE = 10,
-	/* Of processes whose DWARF waits. */
-	ROOTS_MAX = 256,
-	/* How many processes are asked for a root, after the first one. */
-	ROOT_TRIES_MAX = 8,
 };
 
 /*
@@ -47,38 +42,6 @@ enum { SHARE = 4 };
 
 /* How long the end waits for a file that is being read. */
 #define LEAVE_NS (200 * NS_PER_MS)
-
-/* A root is kept for DWARF that is read soon. */
-#define ROOT_KEEP_NS NS_PER_SECOND
-
-enum range_state {
-	RANGES_UNKNOWN,
-	RANGES_WAITING,
-	RANGES_MADE,
-	/* There are none, or they cannot be made. */
-	RANGES_NONE,
-	/* The system could not do it: to be tried again when somebody asks, after a while. */
-	RANGES_LATER,
-};
-
-struct entry {
-	/* A process that was told of. */
-	pid_t pid;
-	/* There was none any more when debug data was looked for; and how often that was done again. */
-	bool is_rootless;
-	uint32_t root_tries;
-	enum range_state states[DEPTH_COUNT];
-	struct made_file *made[DEPTH_COUNT];
-	/* Of RANGES_LATER. */
-	struct range_retry retries[DEPTH_COUNT];
-};
-
-/* The root of a process that ran a binary whose DWARF waits. */
-struct waiting_root {
-	uint64_t executable_id;
-	uint64_t since_ns;
-	int fd;
-};
 
 /* A thread, which does the jobs of one depth. */
 struct worker {
@@ -96,7 +59,7 @@ struct worker {
 struct range_store {
 	struct range_source source;
 	struct range_store_options options;
-	struct worker workers[DEPTH_COUNT];
+	struct worker workers[RANGE_DEPTH_COUNT];
 	uint32_t worker_count;
 
 	/* Of all below, and of what is marked so above. */
@@ -107,64 +70,39 @@ struct range_store {
 	/* What comes now is not put into the entries. */
 	bool is_frozen;
 	size_t waiting_count;
-	/* The oldest first. */
-	struct waiting_root roots[ROOTS_MAX];
-	size_t root_count;
+	struct waiting_roots roots;
 	uint64_t change_count;
-	/* executable id -> struct entry */
+	/* executable id -> struct range_entry */
 	struct lru_cache entries;
 	struct made_ranges made;
 };
 
 /* --- entries; all with the lock --- */
 
-/* The caller's; -1 if there is none. */
-static int take_root(struct range_store *store, uint64_t executable_id)
-{
-	for (size_t i = 0; i < store->root_count; i++) {
-		int fd = store->roots[i].fd;
-
-		if (store->roots[i].executable_id != executable_id)
-			continue;
-		store->root_count--;
-		memmove(&store->roots[i], &store->roots[i + 1],
-			(store->root_count - i) * sizeof(store->roots[0]));
-		return fd;
-	}
-	return -1;
-}
-
-/* The file system of a root that is held cannot be unmounted. */
-static void close_old_roots(struct range_store *store, uint64_t now_ns)
-{
-	while (store->root_count && now_ns >= store->roots[0].since_ns + ROOT_KEEP_NS)
-		close(take_root(store, store->roots[0].executable_id));
-}
-
 static void release_entry(void *context, const void *key, void *value)
 {
 	struct range_store *store = context;
-	struct entry *entry = value;
+	struct range_entry *entry = value;
 	uint64_t executable_id;
 	int root_fd;
 
 	memcpy(&executable_id, key, sizeof(executable_id));
-	root_fd = take_root(store, executable_id);
+	root_fd = waiting_roots_take(&store->roots, executable_id);
 	close_fd(&root_fd);
-	for (int depth = 0; depth < DEPTH_COUNT; depth++)
+	for (int depth = 0; depth < RANGE_DEPTH_COUNT; depth++)
 		made_ranges_unref(&store->made, entry->made[depth]);
 	free(entry);
 }
 
-static struct entry *find_entry(struct range_store *store, const struct binary *binary, pid_t pid)
+static struct range_entry *find_entry(struct range_store *store, const struct binary *binary, pid_t pid)
 {
-	struct entry *entry = lru_cache_get(&store->entries, &binary->executable_id);
+	struct range_entry *entry = lru_cache_get(&store->entries, &binary->executable_id);
 
 	if (entry)
 		return entry;
 	entry = calloc(1, sizeof(*entry));
 	if (entry)
-		*entry = (struct entry){ .pid = pid };
+		*entry = (struct range_entry){ .pid = pid };
 	if (entry && lru_cache_put(&store->entries, &binary->executable_id, entry, 0)) {
 		free(entry);
 		return NULL;
@@ -172,19 +110,12 @@ static struct entry *find_entry(struct range_store *store, const struct binary *
 	return entry;
 }
 
-static bool is_to_be_made(const struct entry *entry, enum range_depth depth)
-{
-	return entry->states[depth] == RANGES_UNKNOWN ||
-	       (entry->states[depth] == RANGES_LATER &&
-		clock_monotonic_ns() >= entry->retries[depth].time_ns);
-}
-
-static void push_job(struct range_store *store, struct entry *entry, struct binary *binary,
+static void push_job(struct range_store *store, struct range_entry *entry, struct binary *binary,
 		     pid_t pid, enum range_depth depth)
 {
 	struct range_job *job;
 
-	if (!is_to_be_made(entry, depth) || store->is_stopping || store->is_frozen ||
+	if (!range_entry_is_to_be_made(entry, binary, depth) || store->is_stopping || store->is_frozen ||
 	    store->waiting_count == RANGE_STORE_MAX_WAITING)
 		return;
 	job = range_job_create(binary, pid, depth);
@@ -196,23 +127,11 @@ static void push_job(struct range_store *store, struct entry *entry, struct bina
 	pthread_cond_broadcast(&store->changed);
 }
 
-static void want(struct range_store *store, struct entry *entry, struct binary *binary, pid_t pid,
+static void want(struct range_store *store, struct range_entry *entry, struct binary *binary, pid_t pid,
 		 enum range_depth depth)
 {
 	for (enum range_depth each = 0; each <= depth; each++)
 		push_job(store, entry, binary, pid, each);
-}
-
-/* Another process may have a root still, in which there is a debug file. */
-static void note_process(struct entry *entry, pid_t pid)
-{
-	if (!entry->is_rootless || entry->pid == pid ||
-	    entry->states[RANGE_DEPTH_FULL] != RANGES_NONE || entry->root_tries == ROOT_TRIES_MAX)
-		return;
-	entry->pid = pid;
-	entry->is_rootless = false;
-	entry->root_tries++;
-	entry->states[RANGE_DEPTH_FULL] = RANGES_UNKNOWN;
 }
 
 static bool is_read(const struct binary *binary)
@@ -223,14 +142,14 @@ static bool is_read(const struct binary *binary)
 void range_store_want(struct range_store *store, struct binary *binary, pid_t pid,
 		      enum range_depth depth)
 {
-	struct entry *entry;
+	struct range_entry *entry;
 
 	if (!is_read(binary))
 		return;
 	pthread_mutex_lock(&store->lock);
 	entry = find_entry(store, binary, pid);
 	if (entry) {
-		note_process(entry, pid);
+		range_entry_note_process(entry, pid);
 		want(store, entry, binary, pid, depth);
 	}
 	pthread_mutex_unlock(&store->lock);
@@ -238,7 +157,7 @@ void range_store_want(struct range_store *store, struct binary *binary, pid_t pi
 
 void range_store_retry(struct range_store *store, struct binary *binary)
 {
-	struct entry *entry;
+	struct range_entry *entry;
 
 	pthread_mutex_lock(&store->lock);
 	entry = lru_cache_peek(&store->entries, &binary->executable_id);
@@ -254,7 +173,7 @@ static struct mapped_ranges *get(struct range_source *source, struct binary *bin
 {
 	struct range_store *store = (struct range_store *)source;
 	struct mapped_ranges *mapped = NULL;
-	struct entry *entry;
+	struct range_entry *entry;
 
 	if (!is_read(binary))
 		return NULL;
@@ -287,11 +206,11 @@ static struct mapped_ranges *get(struct range_source *source, struct binary *bin
 static int get_root(struct range_store *store, const struct range_job *job, bool *is_rootless)
 {
 	_cleanup_(close_fd) int root_fd = -1;
-	struct entry *entry;
+	struct range_entry *entry;
 
 	pthread_mutex_lock(&store->lock);
 	if (job->depth == RANGE_DEPTH_FULL)
-		root_fd = take_root(store, job->binary->executable_id);
+		root_fd = waiting_roots_take(&store->roots, job->binary->executable_id);
 	pthread_mutex_unlock(&store->lock);
 	*is_rootless = root_fd < 0 &&
 		       range_work_open_root(&store->options.work, job->pid, &root_fd);
@@ -299,17 +218,9 @@ static int get_root(struct range_store *store, const struct range_job *job, bool
 		return take_fd(root_fd);
 	pthread_mutex_lock(&store->lock);
 	entry = lru_cache_peek(&store->entries, &job->binary->executable_id);
-	if (entry && store->root_count < ROOTS_MAX &&
-	    entry->states[RANGE_DEPTH_FULL] == RANGES_WAITING) {
-		const struct waiting_root root = {
-			.executable_id = job->binary->executable_id,
-			.since_ns = clock_monotonic_ns(),
-			.fd = fcntl(root_fd, F_DUPFD_CLOEXEC, 0),
-		};
-
-		if (root.fd >= 0)
-			store->roots[store->root_count++] = root;
-	}
+	if (entry && entry->states[RANGE_DEPTH_FULL] == RANGES_WAITING)
+		waiting_roots_add(&store->roots, job->binary->executable_id, root_fd,
+				  clock_monotonic_ns());
 	pthread_mutex_unlock(&store->lock);
 	return take_fd(root_fd);
 }
@@ -358,8 +269,8 @@ static int do_job(struct worker *worker, const struct range_job *job, int root_f
 static void put_result(struct range_store *store, const struct range_job *job,
 		       struct made_file *made, int err, bool is_rootless)
 {
-	struct entry *entry = lru_cache_peek(&store->entries, &job->binary->executable_id);
-	int root_fd = job->depth == RANGE_DEPTH_FULL ? take_root(store, job->binary->executable_id) :
+	struct range_entry *entry = lru_cache_peek(&store->entries, &job->binary->executable_id);
+	int root_fd = job->depth == RANGE_DEPTH_FULL ? waiting_roots_take(&store->roots, job->binary->executable_id) :
 						       -1;
 
 	close_fd(&root_fd);
@@ -368,12 +279,7 @@ static void put_result(struct range_store *store, const struct range_job *job,
 		return;
 	}
 	if (err) {
-		if (err == -ESTALE && job->depth == RANGE_DEPTH_SYMBOLS && !entry->retries[job->depth].tries)
-			metrics_add(METRIC_FILES_GONE, 1);
-		entry->states[job->depth] = range_retry_note(&entry->retries[job->depth], err) ?
-						    RANGES_LATER :
-						    RANGES_NONE;
-		entry->is_rootless |= is_rootless && job->depth == RANGE_DEPTH_FULL;
+		range_entry_note_failed(entry, job->depth, err, is_rootless);
 		return;
 	}
 	entry->made[job->depth] = made;
@@ -402,7 +308,6 @@ static struct range_job *next_job(struct worker *worker)
 		uint64_t now_ns = clock_monotonic_ns(), wait_ns = 0;
 		struct range_job *job = NULL;
 
-		close_old_roots(store, now_ns);
 		if (worker->queue.first)
 			wait_ns = cpu_share_rest_ns(&worker->share, now_ns);
 		if (!wait_ns || store->is_hurried)
@@ -411,8 +316,6 @@ static struct range_job *next_job(struct worker *worker)
 			store->waiting_count--;
 			return job;
 		}
-		if (store->root_count && (!wait_ns || wait_ns > ROOT_KEEP_NS))
-			wait_ns = ROOT_KEEP_NS;
 		if (wait_ns)
 			wait_until(store, now_ns + wait_ns);
 		else
@@ -449,7 +352,7 @@ static void run_job(struct worker *worker, struct range_job *job)
 
 static void *run_thread(void *argument)
 {
-	static const char *const names[DEPTH_COUNT] = { "names", "lines" };
+	static const char *const names[RANGE_DEPTH_COUNT] = { "names", "lines" };
 	struct worker *worker = argument;
 	struct range_store *store = worker->store;
 	struct range_job *job;
@@ -528,6 +431,17 @@ bool range_store_wait_symbols(struct range_store *store, uint64_t deadline_ns)
 	return is_complete;
 }
 
+void range_store_tick(struct range_store *store)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+
+	pthread_mutex_lock(&store->lock);
+	waiting_roots_close_old(&store->roots, now_ns);
+	for (uint32_t i = 0; i < store->worker_count; i++)
+		range_jobs_return_files(&store->workers[i].queue, now_ns);
+	pthread_mutex_unlock(&store->lock);
+}
+
 void range_store_freeze(struct range_store *store)
 {
 	pthread_mutex_lock(&store->lock);
@@ -553,7 +467,7 @@ static void free_store(struct range_store *store)
 {
 	struct range_job *job;
 
-	for (uint32_t i = 0; i < DEPTH_COUNT; i++)
+	for (uint32_t i = 0; i < RANGE_DEPTH_COUNT; i++)
 		while ((job = range_jobs_pop(&store->workers[i].queue)))
 			range_job_destroy(job);
 	lru_cache_deinit(&store->entries);
@@ -566,7 +480,7 @@ static void free_store(struct range_store *store)
 
 static int start_workers(struct range_store *store)
 {
-	for (uint32_t i = 0; i < DEPTH_COUNT; i++) {
+	for (uint32_t i = 0; i < RANGE_DEPTH_COUNT; i++) {
 		struct worker *worker = &store->workers[i];
 		int err;
 

@@ -78,6 +78,9 @@ bool range_store_wait_symbols(struct range_store *store, uint64_t deadline_ns);
  */
 void range_store_progress(struct range_store *store, size_t *waiting, uint64_t *changes);
 
+/** Housekeeping, several times a second. Any thread. */
+void range_store_tick(struct range_store *store);
+
 /** From now on answers stay as they are, so that outputs show a frame as one thing, wherever it is. */
 void range_store_freeze(struct range_store *store);
 

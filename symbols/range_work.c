@@ -18,6 +18,7 @@
 #include "agent/base/clock.h"
 #include "agent/base/error.h"
 #include "agent/base/metrics.h"
+#include "symbols/go_functions.h"
 #include "symbols/scratch_file.h"
 
 enum {
@@ -92,6 +93,12 @@ int range_work_open_root(const struct range_work_options *options, pid_t pid, in
 	return 0;
 }
 
+/* DWARF of a file that is in the way: better no lines than a file system that cannot be unmounted. */
+static bool is_read_for_long(const struct binary *binary, enum range_depth depth)
+{
+	return depth == RANGE_DEPTH_FULL && binary_file_is_in_the_way(binary);
+}
+
 int range_work_init(struct range_work *work, const struct range_work_options *options,
 		    const struct binary *binary, const struct range_process *process,
 		    enum range_depth depth)
@@ -113,7 +120,7 @@ int range_work_init(struct range_work *work, const struct range_work_options *op
 		.image = { .fd = -1 },
 		.debug = { .fd = -1 },
 	};
-	work->file = binary_file_open(binary, &options->judge);
+	work->file = binary_file_open(binary, is_read_for_long(binary, depth) ? NULL : &options->judge);
 	err = work->file.fd < 0 ? -ESTALE : elf_image_init_fd(&work->image, work->file.fd);
 	if (err)
 		return err;
@@ -144,7 +151,8 @@ void range_work_deinit(struct range_work *work)
 
 static uint64_t symbol_bytes(const struct elf_image *image)
 {
-	uint64_t bytes = 0;
+	const struct elf_section *go = go_functions_section(image);
+	uint64_t bytes = go ? go->size : 0;
 
 	for (uint32_t i = 0; i < image->section_count; i++) {
 		const struct elf_section *section = &image->sections[i];
@@ -179,7 +187,8 @@ static int make(struct range_work *work, bool is_unnamed, int fd)
 {
 	const struct range_maker_files files = { .elf = work->file.fd,
 						 .debug = work->debug.fd,
-						 .output = fd };
+						 .output = fd,
+						 .binary = work->binary };
 	struct range_maker_limits limits = work->options->limits;
 	struct mapped_ranges *mapped;
 	struct range_key after;

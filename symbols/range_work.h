@@ -62,7 +62,7 @@ struct range_file_made {
 };
 
 /**
- * Opens what there is and takes its key. -ENOENT if
+ * Opens what there is and takes its key. -ESTALE if the file is not there, -ENOENT if
  * at this depth nothing more is known than of symbols. The caller deinits, also after a failure.
  */
 int range_work_init(struct range_work *work, const struct range_work_options *options,

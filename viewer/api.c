@@ -61,6 +61,16 @@ static json_t *totals_json(const struct api_totals *totals)
 	return object;
 }
 
+/* What is held up; a hang of a helper process belongs here too. */
+static json_t *delays_json(const struct api_totals *totals)
+{
+	json_t *object = json_object();
+
+	put_number(object, "sample_ms", totals->oldest_sample_ms);
+	put_number(object, "event_ms", totals->oldest_event_ms);
+	return object;
+}
+
 static int answer_status(struct question *question, json_t *object)
 {
 	const struct api_config *config = &question->api->config;
@@ -90,6 +100,7 @@ static int answer_status(struct question *question, json_t *object)
 	put_number(object, "names_pending", totals.names_pending);
 	put_number(object, "generation", facts.changes + totals.names_generation);
 	json_object_set_new(object, "totals", totals_json(&totals));
+	json_object_set_new(object, "delays", delays_json(&totals));
 	return 0;
 }
 

@@ -20,6 +20,9 @@ struct api_totals {
 	uint64_t complete;
 	uint64_t guesses;
 	uint64_t errors;
+	/** How old, in ms, what waits longest is: of samples, and of news of processes. 0: nothing waits. */
+	uint64_t oldest_sample_ms;
+	uint64_t oldest_event_ms;
 	/** Binaries whose debug data is still to be read, and a number that grows when names get better. */
 	uint64_t names_pending;
 	uint64_t names_generation;

@@ -280,6 +280,8 @@ static const char *const mends[REASON_COUNT] = {
 	[UNWIND_INTERPRETER_FRAMES] =
 		"Nothing if it is rare: the interpreter was changing its frames.",
 	[UNWIND_STACK_SWITCH] = "Nothing if it is rare: the runtime was switching stacks.",
+	[UNWIND_NO_ANSWER] =
+		"Look after the file system of what the program has mapped: its server does not answer.",
 	[REASON_GUESS] =
 		"Unwind information for code without any (-fasynchronous-unwind-tables), or frame pointers.",
 };

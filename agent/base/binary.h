@@ -67,6 +67,8 @@ struct binary {
 	/** Who reads by the descriptor now; and that it is to be closed, or was, since nobody runs the file. */
 	uint32_t reader_count;
 	bool is_let_go;
+	/** CLOCK_MONOTONIC: it was not at its path and is not looked for before. */
+	uint64_t no_search_ns;
 	/** The state of the file; all 0 if it has no path by which it could be found again. */
 	struct file_key key;
 	/** The file system of it may never answer: not to be closed by who has to go on. */

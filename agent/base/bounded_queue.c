@@ -88,17 +88,22 @@ static void copy_in(struct bounded_queue *queue, const void *bytes, size_t count
 	queue->used_bytes += count;
 }
 
+/* The @count bytes that stand @offset behind the start. */
+static void copy_from(const struct bounded_queue *queue, size_t offset, void *bytes, size_t count)
+{
+	size_t at = (queue->start + offset) % queue->ring_bytes;
+	size_t first = queue->ring_bytes - at < count ? queue->ring_bytes - at : count;
+
+	memcpy(bytes, queue->ring + at, first);
+	memcpy((unsigned char *)bytes + first, queue->ring, count - first);
+}
+
 /* @bytes may be NULL, to throw away. */
 static void copy_out(struct bounded_queue *queue, void *bytes, size_t count)
 {
-	size_t at = queue->start;
-	size_t first = queue->ring_bytes - at < count ? queue->ring_bytes - at : count;
-
-	if (bytes && count) {
-		memcpy(bytes, queue->ring + at, first);
-		memcpy((unsigned char *)bytes + first, queue->ring, count - first);
-	}
-	queue->start = (at + count) % queue->ring_bytes;
+	if (bytes && count)
+		copy_from(queue, 0, bytes, count);
+	queue->start = (queue->start + count) % queue->ring_bytes;
 	queue->used_bytes -= count;
 }
 
@@ -209,6 +214,22 @@ int bounded_queue_pop(struct bounded_queue *queue, void *record, size_t *bytes, 
 		record_bytes = take_oldest(queue, record);
 		if (bytes)
 			*bytes = record_bytes;
+	}
+	pthread_mutex_unlock(&queue->lock);
+	return err;
+}
+
+int bounded_queue_peek(struct bounded_queue *queue, void *bytes, size_t count)
+{
+	uint32_t length;
+	int err = -EAGAIN;
+
+	pthread_mutex_lock(&queue->lock);
+	if (queue->count) {
+		copy_from(queue, 0, &length, sizeof(length));
+		err = length < count ? -E2BIG : 0;
+		if (!err)
+			copy_from(queue, sizeof(length), bytes, count);
 	}
 	pthread_mutex_unlock(&queue->lock);
 	return err;

@@ -63,6 +63,12 @@ int bounded_queue_push(struct bounded_queue *queue, const void *record, size_t b
  */
 int bounded_queue_pop(struct bounded_queue *queue, void *record, size_t *bytes, int64_t timeout_ns);
 
+/**
+ * Copies the first @count bytes of the oldest record, which stays, to @bytes. -EAGAIN if the queue is empty,
+ * -E2BIG if the record is shorter.
+ */
+int bounded_queue_peek(struct bounded_queue *queue, void *bytes, size_t count);
+
 /** Wakes all readers: they still get what is in the queue, then -EPIPE. Pushes fail from now on. */
 void bounded_queue_close(struct bounded_queue *queue);
 

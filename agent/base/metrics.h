@@ -18,10 +18,14 @@
 	X(SAMPLES_SKIPPED, "samples", "ticks for which the kernel did not run the program")        \
 	X(IDLE_UNSEEN, "samples", "ticks kept back by idle CPUs, by the time they were idle")      \
 	X(TICKS_STOLEN, "samples", "ticks gone while a hypervisor had the CPU, at most")           \
+	X(SAMPLES_UNSENT, "samples", "runs of the sampling program that should have sent a sample") \
+	X(SAMPLES_UNREAD, "samples", "samples that still lay in their ring at the end")            \
 	X(SAMPLES_RECEIVED, "samples", "records read from the ring of samples")                    \
 	X(SAMPLES_DROPPED, "samples", "samples dropped because a queue was full")                  \
 	X(SAMPLES_UNSTORED, "samples", "samples dropped because the sample store was full")        \
 	X(SAMPLES_MALFORMED, "samples", "records whose shape made no sense")                       \
+	X(OLDEST_SAMPLE_AGE, "ms", "age of the oldest sample that the work thread is not done with") \
+	X(OLDEST_EVENT_AGE, "ms", "how long the oldest process event has waited for the sync thread") \
 	X(TRACE_CACHE_HITS, "samples", "samples whose trace was in the cache")                     \
 	X(TRACES_CONVERTED, "traces", "raw traces converted")                                      \
 	X(NOTICES_RECEIVED, "notices", "process notices read")                                     \

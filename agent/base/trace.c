@@ -42,6 +42,7 @@ static const struct {
 	[UNWIND_INTERPRETER_THREAD] = { "interpreter_thread", "interpreter's thread not found" },
 	[UNWIND_INTERPRETER_FRAMES] = { "interpreter_frames", "interpreted frames unreadable" },
 	[UNWIND_STACK_SWITCH] = { "stack_switch", "runtime's other stack not found" },
+	[UNWIND_NO_ANSWER] = { "no_answer", "memory does not answer" },
 };
 
 const char *unwind_error_text(enum unwind_error error)

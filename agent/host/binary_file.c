@@ -5,12 +5,17 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "agent/base/cleanup.h"
+#include "agent/base/clock.h"
 #include "agent/base/error.h"
 #include "agent/base/slow_close.h"
 #include "agent/base/urgent_thread.h"
+
+/* What was not at its path is not looked for again so soon. */
+#define NO_SEARCH_NS NS_PER_SECOND
 
 /* Of the descriptors of all binaries: held for a moment, by urgent threads too. */
 static pthread_mutex_t descriptors_lock;
@@ -52,6 +57,14 @@ bool binary_file_is_let_go(const struct binary *binary)
 	return is_let_go;
 }
 
+bool binary_file_is_in_the_way(const struct binary *binary)
+{
+	struct stat root;
+
+	return binary_file_is_let_go(binary) &&
+	       (stat("/", &root) || root.st_dev != binary->key.device);
+}
+
 struct borrowed_file binary_file_borrow(const struct binary *binary)
 {
 	struct borrowed_file file = { .binary = (struct binary *)binary };
@@ -80,12 +93,32 @@ static int open_by_path(const struct binary *binary, const struct path_judge *ju
 	return take_fd(fd);
 }
 
+static bool is_to_be_searched(const struct binary *binary)
+{
+	bool is_to_be;
+
+	lock_descriptors();
+	is_to_be = binary->is_let_go && clock_monotonic_ns() >= binary->no_search_ns;
+	unlock_descriptors();
+	return is_to_be;
+}
+
+static void note_search_failed(struct binary *binary)
+{
+	lock_descriptors();
+	binary->no_search_ns = clock_monotonic_ns() + NO_SEARCH_NS;
+	unlock_descriptors();
+}
+
 struct borrowed_file binary_file_open(const struct binary *binary, const struct path_judge *judge)
 {
 	struct borrowed_file file = binary_file_borrow(binary);
 
-	if (file.fd < 0 && judge && !binary->may_hang && binary_file_is_let_go(binary))
-		file.fd = open_by_path(binary, judge);
+	if (file.fd >= 0 || !judge || binary->may_hang || !is_to_be_searched(binary))
+		return file;
+	file.fd = open_by_path(binary, judge);
+	if (file.fd < 0)
+		note_search_failed(file.binary);
 	return file;
 }
 

@@ -25,12 +25,18 @@ bool binary_file_is_known(const struct binary *binary);
 /** Whether the file was closed, or is to be: binary_file_take(). */
 bool binary_file_is_let_go(const struct binary *binary);
 
+/**
+ * Whether whoever reads the file for long holds up an unmount: nobody runs it any more, and it is not in the file
+ * system of our own root.
+ */
+bool binary_file_is_in_the_way(const struct binary *binary);
+
 /** By the descriptor, if there is one. The binary has to live until the file is given back. */
 struct borrowed_file binary_file_borrow(const struct binary *binary);
 
 /**
- * Or by the path, below our own root, as far as mounts on the way may be read; @judge NULL: not by the path. For
- * threads that may wait for a file system.
+ * Or by the path, below our own root, as far as mounts on the way may be read; @judge NULL: not by the path. What
+ * was not there is looked for again after a second only. For threads that may wait for a file system.
  */
 struct borrowed_file binary_file_open(const struct binary *binary, const struct path_judge *judge);
 

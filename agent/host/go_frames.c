@@ -111,26 +111,41 @@ static bool has_name(const struct go_table *table, uint32_t name, bool is_inline
 	return name || (is_inlined && table->minor <= 20);
 }
 
-static int append_function(struct expansion *expansion, uint32_t name, bool is_inlined,
-			   uint32_t *at)
+static int append_name(struct go_table *table, uint32_t name, bool is_inlined,
+		       struct text_builder *text)
 {
-	const struct go_part *part = &expansion->table->header.names;
-	struct text_builder *text = &expansion->frames->text;
-	bool is_named = has_name(expansion->table, name, is_inlined);
+	const struct go_part *part = &table->header.names;
+	bool is_named = has_name(table, name, is_inlined);
 	size_t start = text->length;
 	int err = 0;
 
 	if (name >= part->bytes)
 		return fail(-EBADMSG, "a name of a function of Go at %#x", name);
 	if (is_named)
-		err = elf_pages_read_string(&expansion->table->pages, part->offset + name,
+		err = elf_pages_read_string(&table->pages, part->offset + name,
 					    part->offset + part->bytes, GO_NAME_MAX_BYTES, text);
 	if (err)
 		return err;
 	/* Up to 1.17 brackets belong to types of arrays; the linkers of 1.18 to 1.20 shorten as well. */
-	if (is_named && expansion->table->header.version >= GO_TABLE_1_18)
+	if (is_named && table->header.version >= GO_TABLE_1_18)
 		shorten_instance(text, start);
-	return end_name(text, start, at);
+	return 0;
+}
+
+int go_frames_append_function(struct go_table *table, const struct go_function *function,
+			      struct text_builder *text)
+{
+	return append_name(table, function->name, false, text);
+}
+
+static int append_function(struct expansion *expansion, uint32_t name, bool is_inlined,
+			   uint32_t *at)
+{
+	struct text_builder *text = &expansion->frames->text;
+	size_t start = text->length;
+	int err = append_name(expansion->table, name, is_inlined, text);
+
+	return err ? err : end_name(text, start, at);
 }
 
 /* Where the name of the function's file @number starts, in file_names; NO_FILE if it is not there. */

@@ -57,6 +57,10 @@ void go_frames_deinit(struct go_frames *frames);
  */
 int go_frames_find(struct go_frames *frames, struct go_table *table, uint64_t address);
 
+/** Appends the name that the function is shown by; nothing if it has none. -EBADMSG; @text may have failed. */
+int go_frames_append_function(struct go_table *table, const struct go_function *function,
+			      struct text_builder *text);
+
 /** Borrowed until the next change. */
 const char *go_frames_function(const struct go_frames *frames, const struct go_frame *frame);
 const char *go_frames_file(const struct go_frames *frames, const struct go_frame *frame);

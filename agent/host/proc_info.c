@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "agent/base/cleanup.h"
@@ -30,6 +31,20 @@ static int read_executable_link(const char *link, char path[PROC_PATH_MAX_BYTES]
 	path[length] = '\0';
 	if (length >= (ssize_t)sizeof(mark) && !strcmp(path + length - sizeof(mark) + 1, mark))
 		path[length - sizeof(mark) + 1] = '\0';
+	return 0;
+}
+
+int proc_user(const char *proc_root, pid_t pid, uid_t *uid)
+{
+	struct stat status;
+	char path[PATH_MAX];
+
+	/* Of this folder, also where the process may not be looked into, which makes its files root's. */
+	snprintf(path, sizeof(path), "%s/%d", proc_root, pid);
+	if (stat(path, &status))
+		return errno == ENOENT || errno == ESRCH ? fail(-ESRCH, "process %d is gone", pid) :
+							   fail_errno(-errno, "%s", path);
+	*uid = status.st_uid;
 	return 0;
 }
 

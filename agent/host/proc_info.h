@@ -22,6 +22,9 @@ enum {
 /** Target of /proc/PID/exe without " (deleted)"; -ENOENT for kernel threads. */
 int proc_executable_path(const char *proc_root, pid_t pid, char path[PROC_PATH_MAX_BYTES]);
 
+/** The effective user id of @pid. -ESRCH; others as stat() says. */
+int proc_user(const char *proc_root, pid_t pid, uid_t *uid);
+
 /** Numbers, ascending, owned by the caller: free(). */
 struct pid_list {
 	pid_t *pids;

@@ -7,7 +7,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "agent/base/cleanup.h"
@@ -19,65 +22,134 @@ int remote_memory_read(struct remote_memory *memory, uint64_t address, void *buf
 	return memory->ops->read(memory, address, buffer, bytes);
 }
 
+bool remote_memory_is_same(struct remote_memory *memory)
+{
+	return !memory->ops->is_same || memory->ops->is_same(memory);
+}
+
+void remote_memory_destroy(struct remote_memory *memory)
+{
+	if (memory && memory->ops->destroy)
+		memory->ops->destroy(memory);
+}
+
 static int process_memory_read(struct remote_memory *memory, uint64_t address, void *buffer,
 			       size_t bytes)
 {
 	struct process_memory *process = (struct process_memory *)memory;
-	size_t done = 0;
+	struct iovec local = { .iov_base = buffer, .iov_len = bytes };
+	struct iovec remote = { .iov_base = (void *)(uintptr_t)address, .iov_len = bytes };
+	ssize_t count;
 
-	/* Offsets of pread are signed; user addresses stay below. */
-	if (address > INT64_MAX || bytes > INT64_MAX - address)
-		return fail(-EFAULT, "address %#" PRIx64, address);
-	while (done < bytes) {
-		ssize_t count =
-			pread(process->fd, (char *)buffer + done, bytes - done, address + done);
-
-		if (count < 0 && errno == EINTR)
-			continue;
-		if (count < 0 && errno != EIO)
-			return fail_errno(-errno, "read of process memory");
-		if (count < 0)
-			return fail(-EFAULT, "address %#" PRIx64 " is not mapped", address + done);
-		/* Only memory whose last user is gone reads as an empty file. */
-		if (!count)
-			return fail(-ESRCH, "the process is gone");
-		done += count;
-	}
-	return 0;
+	if (!process->identity.stack_start)
+		return fail(-ESRCH, "the process is gone");
+	if (!bytes)
+		return 0;
+	count = process_vm_readv(process->identity.tid, &local, 1, &remote, 1, 0);
+	if (count == (ssize_t)bytes)
+		return 0;
+	if (count < 0 && errno == ESRCH)
+		return fail(-ESRCH, "the process is gone");
+	/* An address that cannot be one is an invalid argument. */
+	if (count < 0 && errno != EFAULT && errno != EINVAL)
+		return fail_errno(-errno, "read of process memory");
+	return fail(-EFAULT, "address %#" PRIx64 " is not mapped", address);
 }
 
-/* A descriptor of a task's memory that can be read; -ESRCH if the task has none any more. */
-static int open_task_memory(void *fd, pid_t tid, const char *path)
+/* All zero if there is none. */
+static struct program_identity read_identity(int fd)
+{
+	struct program_identity identity = { 0 };
+	char text[2048];
+	ssize_t count = pread(fd, text, sizeof(text) - 1, 0);
+	const char *rest;
+
+	if (count <= 0)
+		return identity;
+	text[count] = '\0';
+	/* The name, in parentheses, may hold anything. */
+	rest = strrchr(text, ')');
+	if (!rest || sscanf(text, "%d", &identity.tid) != 1 ||
+	    sscanf(rest + 1,
+		   " %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu"
+		   " %*s %*s %*s %*s %*s %llu",
+		   &identity.start_time, &identity.stack_start) != 2)
+		return (struct program_identity){ 0 };
+	return identity;
+}
+
+/* A descriptor of a task that has memory; -ESRCH if it has none any more. */
+static int open_task(void *fd, pid_t tid, const char *path)
 {
 	_cleanup_(close_fd) int opened = open(path, O_RDONLY | O_CLOEXEC);
-	char byte;
 
 	(void)tid;
 	if (opened < 0)
 		return errno == ENOENT || errno == ESRCH ? -ESRCH : fail_errno(-errno, "%s", path);
-	/* Address 0 is never mapped: EIO where there is memory, end of file where there is none. */
-	if (pread(opened, &byte, 1, 0) == 0)
+	if (!read_identity(opened).stack_start)
 		return -ESRCH;
 	*(int *)fd = take_fd(opened);
 	return 0;
 }
 
-void process_memory_init_fd(struct process_memory *process, int fd)
+static bool process_memory_is_same(struct remote_memory *memory)
 {
-	static const struct remote_memory_ops ops = { .read = process_memory_read };
+	struct process_memory *process = (struct process_memory *)memory;
+	const struct program_identity *known = &process->identity;
+	struct program_identity now;
 
-	*process = (struct process_memory){ .memory = { .ops = &ops }, .fd = fd };
+	if (!known->stack_start)
+		return true;
+	now = read_identity(process->fd);
+	if (now.tid == known->tid && now.start_time == known->start_time &&
+	    now.stack_start == known->stack_start)
+		return true;
+	process->identity = (struct program_identity){ 0 };
+	return false;
+}
+
+static void process_memory_destroy(struct remote_memory *memory)
+{
+	process_memory_deinit((struct process_memory *)memory);
+	free(memory);
+}
+
+static void init_fd(struct process_memory *process, int fd)
+{
+	static const struct remote_memory_ops ops = {
+		.read = process_memory_read,
+		.is_same = process_memory_is_same,
+		.destroy = process_memory_destroy,
+	};
+
+	*process = (struct process_memory){
+		.memory = { .ops = &ops },
+		.fd = fd,
+		.identity = read_identity(fd),
+	};
 }
 
 int process_memory_init(struct process_memory *process, const char *proc_root, pid_t pid)
 {
 	int fd, err;
 
-	err = proc_try_threads(proc_root, pid, "mem", open_task_memory, &fd);
+	err = proc_try_threads(proc_root, pid, "stat", open_task, &fd);
 	if (err)
 		return err == -ESRCH ? fail(-ESRCH, "process %d is gone", pid) : err;
-	process_memory_init_fd(process, fd);
+	init_fd(process, fd);
 	return 0;
+}
+
+struct remote_memory *process_memory_create(int fd)
+{
+	struct process_memory *process = calloc(1, sizeof(*process));
+
+	if (!process) {
+		close(fd);
+		return NULL;
+	}
+	init_fd(process, fd);
+	return &process->memory;
 }
 
 void process_memory_deinit(struct process_memory *process)

@@ -5,9 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "agent/base/cleanup.h"
 #include "agent/base/error.h"
+#include "agent/host/proc_info.h"
+#include "agent/host/remote_memory.h"
 #include "agent/processes/executable_interpreter.h"
-#include "agent/runtimes/runtime_code.h"
 
 static void add_module(struct attach_request *request, const struct process_mapping *mapping)
 {
@@ -88,33 +90,70 @@ static void note_refusal(struct executable *executable, uint32_t pid)
 	executable_interpreter_log_refused(executable->binary->path, more);
 }
 
-int attach_request_run(const struct attach_request *request, const char *proc_root,
+/* What takes no reading of memory: the agent does it itself. */
+static int attach_here(const struct attach_request *request, const struct interpreter_file *file,
 		       struct process_runtime **runtime)
 {
-	const struct interpreter_file *file = executable_interpreter(request->executable);
-	struct interpreter_target target = {
+	const struct interpreter_target target = {
 		.pid = request->pid,
 		.bias = request->bias,
 		.modules = request->modules,
 		.module_count = request->module_count,
-		.analyse = runtime_code_analyse,
-		.find_jump = runtime_code_find_jump,
 	};
 	struct interpreter_process *process;
-	struct process_memory memory;
-	int err;
+	int err = file->interpreter->ops->attach(file, &target, &process);
 
-	err = process_memory_init(&memory, proc_root, (pid_t)request->pid);
 	if (err)
 		return err;
-	target.memory = &memory.memory;
-	err = file->interpreter->ops->attach(file, &target, &process);
-	if (err) {
-		if (err == -EOPNOTSUPP || err == -EBADMSG)
-			note_refusal(request->executable, request->pid);
-		process_memory_deinit(&memory);
-		return err;
-	}
-	*runtime = process_runtime_create(request->executable->id, process, &memory);
+	*runtime = process_runtime_create_local(request->executable->id, request->pid, process);
+	file->interpreter->ops->detach(process);
 	return *runtime ? 0 : fail(-ENOMEM, "no memory for a runtime");
+}
+
+static int attach_there(struct attach_request *request, const struct interpreter_file *file,
+			const char *proc_root, struct runtime_home *home,
+			struct process_runtime **runtime)
+{
+	_cleanup_(process_memory_deinit) struct process_memory memory = { .fd = -1 };
+	_cleanup_(binary_file_return) struct borrowed_file own =
+		binary_file_borrow(request->executable->binary);
+	struct host_target target = {
+		.pid = request->pid,
+		.executable_id = request->executable->id,
+		.path = request->executable->binary->path,
+		.file = own.fd,
+		.bias = request->bias,
+		.modules = request->modules,
+		.module_count = request->module_count,
+	};
+	struct host_runtime made;
+	int err;
+
+	if (own.fd < 0)
+		return fail(-ESTALE, "%s is not there any more", target.path);
+	err = proc_user(proc_root, (pid_t)request->pid, &target.uid);
+	if (!err)
+		err = process_memory_init(&memory, proc_root, (pid_t)request->pid);
+	if (err)
+		return err;
+	target.memory = memory.fd;
+	err = home->ops->attach(home, &target, &made);
+	if (err)
+		return err;
+	request->cpu_ns = made.cpu_ns;
+	*runtime = process_runtime_create(target.executable_id, target.pid, file->interpreter, home,
+					  &made);
+	return *runtime ? 0 : fail(-ENOMEM, "no memory for a runtime");
+}
+
+int attach_request_run(struct attach_request *request, const char *proc_root,
+		       struct runtime_home *home, struct process_runtime **runtime)
+{
+	const struct interpreter_file *file = executable_interpreter(request->executable);
+	int err = file->attaches_at_once ? attach_here(request, file, runtime) :
+					   attach_there(request, file, proc_root, home, runtime);
+
+	if (err == -EOPNOTSUPP || err == -EBADMSG)
+		note_refusal(request->executable, request->pid);
+	return err;
 }

@@ -30,6 +30,8 @@ struct attach_request {
 	/** Their files, which are read by the modules; a reference to each binary. */
 	struct borrowed_file *files;
 	struct interpreter_module *modules;
+	/** Set by attach_request_run(): CPU time that it took elsewhere. */
+	uint64_t cpu_ns;
 };
 
 /** With the files that @process has mapped. NULL without memory. */
@@ -37,9 +39,12 @@ struct attach_request *attach_request_create(struct executable_cache *executable
 					     const struct process *process,
 					     struct executable *executable, uint64_t bias);
 
-/** Attaches; 0 and one reference to the caller, or as interpreter_ops.attach(). Any thread. */
-int attach_request_run(const struct attach_request *request, const char *proc_root,
-		       struct process_runtime **runtime);
+/**
+ * Attaches, in @home but to what attaches_at_once (interpreter.h); 0 and one reference to the caller, or as
+ * runtime_home_ops.attach(). Any thread.
+ */
+int attach_request_run(struct attach_request *request, const char *proc_root,
+		       struct runtime_home *home, struct process_runtime **runtime);
 void attach_request_destroy(struct attach_request *request, struct executable_cache *executables);
 
 #endif

@@ -11,36 +11,15 @@
 
 #include "agent/base/clock.h"
 #include "agent/base/metrics.h"
+#include "agent/processes/attach_pace.h"
 #include "agent/processes/executable_interpreter.h"
 
 /* An answer may never come: load_remote can hang. */
 #define ASK_AGAIN_NS (60 * NS_PER_SECOND)
-/* Mappings that change again and again must not cause a try each time, and less and less often. */
-#define TRY_MIN_NS (50 * NS_PER_MS)
 /* After a change of the mappings: the runtime loads modules while it sets itself up. */
 #define CHANGED_PAUSE_NS (5 * NS_PER_MS)
 /* What was let go for want of room. */
 #define LET_GO_NS (60 * NS_PER_SECOND)
-
-/* From the n-th try to the next; the last one again and again. */
-static const uint64_t pauses_ns[] = {
-	5 * NS_PER_MS, 20 * NS_PER_MS,	  80 * NS_PER_MS,     320 * NS_PER_MS,
-	NS_PER_SECOND, 5 * NS_PER_SECOND, 20 * NS_PER_SECOND, 60 * NS_PER_SECOND,
-};
-
-/* From one that may grow to the next look at it. */
-static const uint64_t growth_pauses_ns[] = {
-	200 * NS_PER_MS,    NS_PER_SECOND,	5 * NS_PER_SECOND,
-	20 * NS_PER_SECOND, 60 * NS_PER_SECOND, 600 * NS_PER_SECOND,
-};
-
-enum {
-	GROWTH_PAUSE_COUNT = sizeof(growth_pauses_ns) / sizeof(growth_pauses_ns[0]),
-	PAUSE_COUNT = sizeof(pauses_ns) / sizeof(pauses_ns[0]),
-	/* So many tries, then TRY_MIN_NS doubles; so often that it does. */
-	TRIES_PER_DOUBLING = 16,
-	DOUBLINGS_MAX = 6,
-};
 
 /* --- the state of a process --- */
 
@@ -120,16 +99,27 @@ static void ask(struct attachments *attachments, struct process *process,
 	attachments->request(attachments->context, request);
 }
 
+/* Whether its runtime, which it had, is to be replaced by one that is attached to anew. */
+static bool is_lost(const struct attachment *attachment)
+{
+	return attachment->runtime && process_runtime_is_lost(attachment->runtime);
+}
+
 /* The runtime is attached to, as it was or anew. */
 static void look_again(struct attachments *attachments, struct process *process,
 		       struct attachment *attachment, uint64_t now_ns)
 {
 	set_state(attachments, attachment, ATTACHMENT_ATTACHED);
 	attachment->due_ns = 0;
-	if (!process_runtime_data(attachment->runtime)->may_grow ||
-	    attachment->growth_count == GROWTH_PAUSE_COUNT)
+	/* It was lost while its answer was on its way. */
+	if (is_lost(attachment)) {
+		wait_until(attachments, process, attachment, now_ns + attach_pace_pause_ns(0));
 		return;
-	attachment->due_ns = now_ns + growth_pauses_ns[attachment->growth_count++];
+	}
+	if (!process_runtime_data(attachment->runtime)->may_grow ||
+	    attachment->growth_count == ATTACH_GROWTH_MAX)
+		return;
+	attachment->due_ns = now_ns + attach_pace_growth_ns(attachment->growth_count++);
 	note_due(attachments, process, attachment->due_ns);
 }
 
@@ -223,13 +213,6 @@ static bool drop_unmapped(struct attachments *attachments, struct process *proce
 	return has_dropped;
 }
 
-static uint64_t least_pause_ns(const struct attachment *attachment)
-{
-	uint32_t doublings = attachment->try_count / TRIES_PER_DOUBLING;
-
-	return TRY_MIN_NS << (doublings < DOUBLINGS_MAX ? doublings : DOUBLINGS_MAX);
-}
-
 /* Those that wait for their runtime may find it ready. */
 static void hasten(struct attachments *attachments, struct process *process, uint64_t now_ns)
 {
@@ -238,9 +221,11 @@ static void hasten(struct attachments *attachments, struct process *process, uin
 	for (uint32_t i = 0; list && i < list->count; i++) {
 		struct attachment *attachment = &list->items[i];
 		uint64_t due_ns = now_ns + CHANGED_PAUSE_NS;
+		uint64_t least_ns =
+			attachment->tried_ns + attach_pace_least_ns(attachment->try_count);
 
-		if (due_ns < attachment->tried_ns + least_pause_ns(attachment))
-			due_ns = attachment->tried_ns + least_pause_ns(attachment);
+		if (due_ns < least_ns)
+			due_ns = least_ns;
 		if (attachment->state == ATTACHMENT_WAITING && due_ns < attachment->due_ns)
 			wait_until(attachments, process, attachment, due_ns);
 	}
@@ -250,7 +235,7 @@ static void hasten(struct attachments *attachments, struct process *process, uin
 static bool attach_at_once(struct attachments *attachments, const struct process *process,
 			   struct attachment *attachment)
 {
-	const struct attach_request request = {
+	struct attach_request request = {
 		.pid = process->pid,
 		.executable = attachment->executable,
 		.bias = attachment->bias,
@@ -259,7 +244,7 @@ static bool attach_at_once(struct attachments *attachments, const struct process
 
 	if (!executable_interpreter(attachment->executable)->attaches_at_once ||
 	    attachments->attached_count >= ATTACHMENTS_MAX ||
-	    attach_request_run(&request, attachments->proc_root, &runtime))
+	    attach_request_run(&request, attachments->proc_root, attachments->home, &runtime))
 		return false;
 	set_runtime(attachments, attachment, runtime);
 	return true;
@@ -330,28 +315,31 @@ void attachments_lend(struct attachments *attachments, struct process *process,
 					   runtime_set_ref(parent->runtimes));
 }
 
-void attachments_update_all(struct attachments *attachments, uint64_t now_ns)
+/* The processes that have not ended, one after the other; NULL at the end. @cursor: 0 at first. */
+static struct process *next_process(struct attachments *attachments, size_t *cursor)
 {
 	struct process_table *table = attachments->table;
-	size_t cursor = 0;
+	struct process *process;
 	uint64_t value;
+	bool is_there;
 
-	if (!attachments->request)
-		return;
 	/* Only this thread adds and removes, so a step at a time needs the lock. */
-	for (;;) {
-		struct process *process;
-		bool is_there;
-
+	do {
 		pthread_mutex_lock(&table->lock);
-		is_there = hash_map_next(&table->processes, &cursor, NULL, &value);
+		is_there = hash_map_next(&table->processes, cursor, NULL, &value);
 		pthread_mutex_unlock(&table->lock);
-		if (!is_there)
-			return;
-		process = (void *)(uintptr_t)value;
-		if (!process->ended_ns)
-			update(attachments, process, false, now_ns);
-	}
+		process = is_there ? (void *)(uintptr_t)value : NULL;
+	} while (process && process->ended_ns);
+	return process;
+}
+
+void attachments_update_all(struct attachments *attachments, uint64_t now_ns)
+{
+	struct process *process;
+	size_t cursor = 0;
+
+	while (attachments->request && (process = next_process(attachments, &cursor)))
+		update(attachments, process, false, now_ns);
 }
 
 /* --- answers --- */
@@ -420,12 +408,38 @@ static bool has_same_data(const struct process_runtime *first, const struct proc
 	       !memcmp(one->data, other->data, one->data_bytes);
 }
 
-/* What was attached to before stays, unless there is something new. True if it has become another one. */
-static bool answer_growth(struct attachments *attachments, struct process *process,
-			  struct attachment *attachment, const struct attach_answer *answer,
-			  uint64_t now_ns)
+/* The next try, or the end of them. */
+static void answer_error(struct attachments *attachments, struct process *process,
+			 struct attachment *attachment, int err, uint64_t now_ns)
 {
-	bool is_new = !answer->err && !has_same_data(attachment->runtime, answer->runtime);
+	switch (err) {
+	case -EOPNOTSUPP:
+	case -EBADMSG:
+	case -ESRCH:
+		/* It will not work, or the end of the process is heard of soon. */
+		set_state(attachments, attachment, ATTACHMENT_REFUSED);
+		break;
+	case -EHOSTDOWN:
+		if (attachment->runtime)
+			process_runtime_note_hanging(attachment->runtime);
+		set_state(attachments, attachment, ATTACHMENT_REFUSED);
+		break;
+	default:
+		/* Not ready, or read while it was changing. */
+		wait_until(attachments, process, attachment,
+			   now_ns + attach_pace_pause_ns(attachment->try_count++));
+		break;
+	}
+}
+
+/* What was attached to before stays, unless there is something new. True if it has become another one. */
+static bool answer_again(struct attachments *attachments, struct process *process,
+			 struct attachment *attachment, const struct attach_answer *answer,
+			 uint64_t now_ns)
+{
+	bool was_lost = is_lost(attachment);
+	bool is_new = !answer->err &&
+		      (was_lost || !has_same_data(attachment->runtime, answer->runtime));
 
 	if (is_new) {
 		drop_runtime(attachments, attachment);
@@ -434,30 +448,11 @@ static bool answer_growth(struct attachments *attachments, struct process *proce
 	} else {
 		process_runtime_unref(answer->runtime);
 	}
-	look_again(attachments, process, attachment, now_ns);
+	if (answer->err && (was_lost || answer->err == -EHOSTDOWN))
+		answer_error(attachments, process, attachment, answer->err, now_ns);
+	else
+		look_again(attachments, process, attachment, now_ns);
 	return is_new;
-}
-
-/* The next try, or the end of them. */
-static void answer_error(struct attachments *attachments, struct process *process,
-			 struct attachment *attachment, int err, uint64_t now_ns)
-{
-	uint32_t pause = attachment->try_count < PAUSE_COUNT ? attachment->try_count :
-							       PAUSE_COUNT - 1;
-
-	switch (err) {
-	case -EOPNOTSUPP:
-	case -EBADMSG:
-	case -ESRCH:
-		/* It will not work, or the end of the process is heard of soon. */
-		set_state(attachments, attachment, ATTACHMENT_REFUSED);
-		break;
-	default:
-		/* Not ready, or read while it was changing. */
-		attachment->try_count++;
-		wait_until(attachments, process, attachment, now_ns + pauses_ns[pause]);
-		break;
-	}
 }
 
 uint32_t attachments_answer(struct attachments *attachments, const struct attach_answer *answer,
@@ -475,7 +470,7 @@ uint32_t attachments_answer(struct attachments *attachments, const struct attach
 	}
 	if (attachment->runtime) {
 		changed[0] = process;
-		return answer_growth(attachments, process, attachment, answer, now_ns);
+		return answer_again(attachments, process, attachment, answer, now_ns);
 	}
 	if (answer->err) {
 		answer_error(attachments, process, attachment, answer->err, now_ns);
@@ -491,6 +486,36 @@ uint32_t attachments_answer(struct attachments *attachments, const struct attach
 	share_runtimes(attachments, process);
 	changed[count++] = process;
 	return count;
+}
+
+/* A runtime that is asked for already gets a new one by that. */
+static void replace_lost(struct attachments *attachments, struct process *process, bool is_hanging,
+			 uint64_t now_ns)
+{
+	struct process_attachments *list = process->attachments;
+
+	for (uint32_t i = 0; list && i < list->count; i++) {
+		struct attachment *attachment = &list->items[i];
+
+		if (!is_lost(attachment))
+			continue;
+		if (is_hanging)
+			answer_error(attachments, process, attachment, -EHOSTDOWN, now_ns);
+		else if (attachment->state == ATTACHMENT_ATTACHED)
+			ask(attachments, process, attachment, now_ns);
+	}
+}
+
+void attachments_note_lost(struct attachments *attachments, uint32_t pid, uint64_t now_ns)
+{
+	struct process *process;
+	size_t cursor = 0;
+
+	while ((process = next_process(attachments, &cursor))) {
+		if (process->pid == pid)
+			process->is_hanging = true;
+		replace_lost(attachments, process, process->pid == pid, now_ns);
+	}
 }
 
 void attachments_run_due(struct attachments *attachments, uint64_t now_ns)

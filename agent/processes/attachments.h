@@ -4,8 +4,9 @@
  * that is a runtime, a load thread is asked to attach, since that reads files and memory; its answer
  * comes back to sync, which publishes the process again with what the kernel side needs. A runtime
  * that has not set itself up yet is tried again, after ever longer pauses, and soon after a change
- * of its mappings. One that may grow is attached to again a few times. A fork is attached to at once, as its parent is, and so is a runtime for which
- * nothing need be read: most programs of Go, which may live for milliseconds only.
+ * of its mappings. One that may grow is attached to again a few times, and so is one that was lost with what it lived
+ * in (runtime_home.h): what the kernel side has of it stays meanwhile. A fork is attached to at once, as its parent is,
+ * and so is a runtime for which nothing need be read: most programs of Go, which may live for milliseconds only.
  *
  * Owned by the sync thread. Runtimes in processes are limited to
  * ATTACHMENTS_MAX; beyond it those go whose process was not sampled for longest.
@@ -32,7 +33,7 @@ enum attachment_state {
 	ATTACHMENT_ASKED,
 	/** To be asked for again at due_ns, if that is not 0. */
 	ATTACHMENT_ATTACHED,
-	/** It will not work. */
+	/** It will not work. With a runtime: it worked until memory of the process did not answer. */
 	ATTACHMENT_REFUSED,
 };
 
@@ -46,7 +47,7 @@ struct attachment {
 	uint64_t due_ns;
 	/** Times that it was attached to again. */
 	uint32_t growth_count;
-	/** One reference if it is attached, which it stays while it is asked for again; else NULL. */
+	/** One reference once it was attached to, also while it is asked for again; else NULL. */
 	struct process_runtime *runtime;
 };
 
@@ -61,6 +62,8 @@ struct attachments {
 	struct process_table *table;
 	struct executable_cache *executables;
 	const char *proc_root;
+	/** Where runtimes are attached to. Borrowed. */
+	struct runtime_home *home;
 	/**
 	 * Has a load thread run @request, which it takes over; the answer goes to
 	 * attachments_answer(). NULL: nothing is attached to.
@@ -75,7 +78,7 @@ struct attachments {
 	uint32_t asked_count;
 };
 
-/** The first five fields are the caller's, the others zero. */
+/** The first six fields are the caller's, the others zero. */
 void attachments_deinit(struct attachments *attachments);
 
 /**
@@ -113,6 +116,12 @@ struct attach_answer {
 enum { ATTACH_MAX_CHANGED = 2 };
 uint32_t attachments_answer(struct attachments *attachments, const struct attach_answer *answer,
 			    uint64_t now_ns, struct process *changed[ATTACH_MAX_CHANGED]);
+
+/**
+ * What runtimes lived in was lost, while memory or files of process @pid (0: of none) were read. All of them are asked
+ * for again, but those of @pid: they stay, and their frames are errors. Its mappings are not looked at any more.
+ */
+void attachments_note_lost(struct attachments *attachments, uint32_t pid, uint64_t now_ns);
 
 /** Asks for what is due; when the next is. */
 void attachments_run_due(struct attachments *attachments, uint64_t now_ns);

@@ -9,14 +9,10 @@
 
 #include "agent/base/cleanup.h"
 #include "agent/host/binary_file.h"
+#include "agent/host/proc_info.h"
 #include "agent/host/remote_memory.h"
 #include "agent/processes/executable_cache.h"
 #include "ebpf/abi/frame.h"
-
-enum {
-	PAGE_BYTES = 4096,
-	PAGES_COMPARED = 16,
-};
 
 bool copied_text_find(const struct process_mapping *known, uint32_t count, uint64_t start,
 		      uint64_t end, struct copied_text *text)
@@ -44,46 +40,64 @@ bool copied_text_find(const struct process_mapping *known, uint32_t count, uint6
 	return true;
 }
 
-static bool page_is_equal(const struct elf_image *image, struct remote_memory *memory,
-			  uint64_t bias, uint64_t address, uint64_t bytes)
+/* The pages that are compared, from the first to the last one. */
+static uint32_t choose_pages(const struct copied_text *text, const struct elf_image *image,
+			     struct memory_part parts[HOME_READ_PARTS])
 {
-	unsigned char in_file[PAGE_BYTES], in_memory[PAGE_BYTES];
+	uint64_t pages = (text->end - text->start) / HOME_READ_BYTES;
+	uint32_t wanted = pages < HOME_READ_PARTS ? pages : HOME_READ_PARTS, count = 0;
 
-	return !elf_image_read_address(image, address - bias, in_file, bytes) &&
-	       !remote_memory_read(memory, address, in_memory, bytes) &&
-	       !memcmp(in_file, in_memory, bytes);
-}
-
-bool copied_text_is_equal(const struct copied_text *text, const char *proc_root, uint32_t pid)
-{
-	struct elf_image image = text->executable->segments;
-	uint64_t pages = (text->end - text->start) / PAGE_BYTES;
-	uint32_t count = pages < PAGES_COMPARED ? pages : PAGES_COMPARED;
-	struct process_memory memory;
-	uint32_t compared = 0;
-	_cleanup_(binary_file_return) struct borrowed_file file = { .fd = -1 };
-	bool is_equal = true;
-
-	/* Its headers say nothing of addresses if they are damaged. */
-	if (!image.segment_count)
-		return false;
-	file = binary_file_borrow(text->executable->binary);
-	if (file.fd < 0 || process_memory_init(&memory, proc_root, pid))
-		return false;
-	image.fd = file.fd;
-	for (uint32_t i = 0; is_equal && i < count; i++) {
-		/* From the first page to the last one. */
-		uint64_t page = count > 1 ? (pages - 1) * i / (count - 1) : 0;
-		uint64_t address = text->start + page * PAGE_BYTES;
-		uint64_t bytes = elf_image_bytes_at_address(&image, address - text->bias);
+	for (uint32_t i = 0; i < wanted; i++) {
+		uint64_t page = wanted > 1 ? (pages - 1) * i / (wanted - 1) : 0;
+		uint64_t address = text->start + page * HOME_READ_BYTES;
+		uint64_t bytes = elf_image_bytes_at_address(image, address - text->bias);
 
 		/* A segment need not fill its last page, nor one the gap to the next. */
-		if (!bytes)
-			continue;
-		is_equal = page_is_equal(&image, &memory.memory, text->bias, address,
-					 bytes < PAGE_BYTES ? bytes : PAGE_BYTES);
-		compared++;
+		if (bytes)
+			parts[count++] = (struct memory_part){
+				.address = address,
+				.bytes = bytes < HOME_READ_BYTES ? (uint32_t)bytes : HOME_READ_BYTES,
+			};
 	}
-	process_memory_deinit(&memory);
-	return is_equal && compared;
+	return count;
+}
+
+static int read_memory(struct runtime_home *home, const char *proc_root, uint32_t pid,
+		       const struct memory_part *parts, uint32_t count, void *bytes)
+{
+	_cleanup_(process_memory_deinit) struct process_memory memory = { .fd = -1 };
+	uid_t uid;
+	int err = proc_user(proc_root, (pid_t)pid, &uid);
+
+	if (!err)
+		err = process_memory_init(&memory, proc_root, (pid_t)pid);
+	return err ? err : home->ops->read(home, uid, pid, memory.fd, parts, count, bytes);
+}
+
+bool copied_text_is_equal(const struct copied_text *text, struct runtime_home *home,
+			  const char *proc_root, uint32_t pid)
+{
+	char in_memory[HOME_READ_PARTS * HOME_READ_BYTES], in_file[HOME_READ_BYTES];
+	_cleanup_(binary_file_return) struct borrowed_file file = { .fd = -1 };
+	struct elf_image image = text->executable->segments;
+	struct memory_part parts[HOME_READ_PARTS];
+	const char *bytes = in_memory;
+	uint32_t count;
+
+	/* Its headers say nothing of addresses if they are damaged. */
+	count = image.segment_count ? choose_pages(text, &image, parts) : 0;
+	if (!count || !home)
+		return false;
+	file = binary_file_borrow(text->executable->binary);
+	if (file.fd < 0 || read_memory(home, proc_root, pid, parts, count, in_memory))
+		return false;
+	image.fd = file.fd;
+	for (uint32_t i = 0; i < count; i++) {
+		if (elf_image_read_address(&image, parts[i].address - text->bias, in_file,
+					   parts[i].bytes) ||
+		    memcmp(in_file, bytes, parts[i].bytes) != 0)
+			return false;
+		bytes += parts[i].bytes;
+	}
+	return true;
 }

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "agent/processes/process.h"
+#include "agent/runtimes/runtime_home.h"
 
 /** Where a mapping lies, and where a file's text was mapped before. */
 struct copied_text {
@@ -30,8 +31,10 @@ bool copied_text_find(const struct process_mapping *known, uint32_t count, uint6
 
 /**
  * Whether the bytes of @text in the process's memory are those of the file, as far as a bounded
- * number of its pages tells. Reads memory and file.
+ * number of its pages tells. Reads the file, and has @home read the memory: what was anonymous a moment ago may be a file
+ * by now that never answers.
  */
-bool copied_text_is_equal(const struct copied_text *text, const char *proc_root, uint32_t pid);
+bool copied_text_is_equal(const struct copied_text *text, struct runtime_home *home,
+			  const char *proc_root, uint32_t pid);
 
 #endif

@@ -314,7 +314,8 @@ static void finish_load(struct executable_cache *cache, struct loaded_rows *load
 	is_published &= !is_replaced;
 	if (!err && !is_published)
 		err = publish(cache, loaded, now_ns);
-	if (err && log_limit_allow(&limit, now_ns, &suppressed))
+	/* A file that nobody runs any more was closed: its rows are made when somebody does. */
+	if (err && err != -ESTALE && log_limit_allow(&limit, now_ns, &suppressed))
 		log_warn("%s: no unwind rows: %s; trying again later", executable->binary->path,
 			 strerror(-err));
 	if (!err && !is_published) {

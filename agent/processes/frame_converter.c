@@ -68,6 +68,7 @@ int frame_converter_create(const struct frame_converter_config *config,
 
 	if (!created)
 		return fail(-ENOMEM, "no memory for the frame converter");
+	interpreted_names_init(&created->names);
 	created->config = *config;
 	created->uprobes = create_special_binary(EXECUTABLE_ID_UPROBES, "[uprobes]");
 	created->unmapped = create_special_binary(EXECUTABLE_ID_UNMAPPED, "[unmapped]");
@@ -100,6 +101,11 @@ void frame_converter_destroy(struct frame_converter *converter)
 	binary_unref(converter->unmapped);
 	binary_unref(converter->unknown);
 	free(converter);
+}
+
+void frame_converter_age(struct frame_converter *converter)
+{
+	interpreted_names_age(&converter->names);
 }
 
 /* Borrowed from the converter; NULL without memory. */
@@ -261,6 +267,10 @@ static uint32_t convert_frame(struct frame_converter *converter, const struct ra
 		err = interpreted_names_put(&converter->names, words, frames, &count);
 		if (err && err != -ENOENT)
 			*is_lasting = false;
+		/* One stands for all that follow each other. */
+		if (err == -EHOSTDOWN && !is_first && frames[-1].kind == FRAME_ERROR &&
+		    frames[-1].error == frames[0].error)
+			return 0;
 		return err == -ENOENT ? 0 : count;
 	}
 }
@@ -294,7 +304,8 @@ struct trace *frame_converter_convert(struct frame_converter *converter,
 
 	if (converter->kernel_binaries.count > KERNEL_BINARIES_MAX)
 		forget_kernel_binaries(converter);
-	interpreted_names_begin(&converter->names, stack->runtimes);
+	interpreted_names_begin(&converter->names, stack->runtimes, stack->words,
+				stack->word_count);
 	converter->code_name_bytes = 0;
 	count = convert_frames(converter, stack, &is_whole, &is_named);
 	if (converter->config.fold_runtime_frames && stack->runtimes)

@@ -48,6 +48,9 @@ int frame_converter_create(const struct frame_converter_config *config,
 			   struct frame_converter **converter);
 void frame_converter_destroy(struct frame_converter *converter);
 
+/** Now and then: forgets names that no trace needed since the call before. */
+void frame_converter_age(struct frame_converter *converter);
+
 /**
  * The trace with one reference, which is the caller's; NULL without memory. *@is_lasting is false if
  * an interpreted frame has no name, and may have one when the same words come again.

@@ -15,6 +15,7 @@
 #include "agent/base/log.h"
 #include "agent/base/metrics.h"
 #include "agent/host/judged_path.h"
+#include "agent/processes/mapping_identity.h"
 #include "agent/processes/process_attributes.h"
 
 /* By so much the times of files may be behind: they are those of the last tick. */
@@ -115,7 +116,7 @@ static int identify_file(struct process_sync *sync, const struct process *proces
 				    &mapping->executable);
 	if (err)
 		close(fd);
-	return err ? err : process_sync_place(mapping);
+	return err ? err : mapping_place(mapping);
 }
 
 bool gone_process_list(struct process_sync *sync, struct process *process,

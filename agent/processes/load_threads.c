@@ -64,12 +64,12 @@ static void attach(struct load_threads *threads, struct attach_request *request)
 {
 	uint64_t begin_cpu_ns = clock_thread_cpu_ns();
 	struct process_runtime *runtime = NULL;
-	int err = attach_request_run(request, threads->proc_root, &runtime);
+	int err = attach_request_run(request, threads->proc_root, threads->home, &runtime);
 
 	if (!err)
 		log_debug("process %u: attached to %s in %" PRIu64 " us", request->pid,
 			  request->executable->binary->path,
-			  (clock_thread_cpu_ns() - begin_cpu_ns) / 1000);
+			  (clock_thread_cpu_ns() - begin_cpu_ns + request->cpu_ns) / 1000);
 	else if (err != -ESRCH)
 		log_debug("process %u: %s", request->pid, error_text());
 	answer_attach(threads, request, err, runtime);
@@ -351,6 +351,8 @@ int load_threads_stop(struct load_threads *threads)
 	struct timespec deadline;
 	struct load_request load;
 
+	if (threads->home)
+		threads->home->ops->stop_attaching(threads->home);
 	load_queue_close(&threads->loads);
 	while (load_queue_take_any(&threads->loads, &load))
 		drop_load(threads, &load);

@@ -38,6 +38,8 @@ struct load_threads {
 	struct executable_cache *executables;
 	struct perf_maps *perf_maps;
 	const char *proc_root;
+	/** Where runtimes are attached to (attachments.h). */
+	struct runtime_home *home;
 	/** The answer to a request: an executable with a reference, or NULL. Called by any thread. */
 	void (*identified)(void *context, const struct file_request *request,
 			   struct executable *executable);
@@ -59,7 +61,7 @@ struct load_threads {
 	bool has_remote_thread;
 };
 
-/** The first six fields are the caller's. -ENOMEM. */
+/** The first seven fields are the caller's. -ENOMEM. */
 int load_threads_init(struct load_threads *threads);
 /** Not after load_threads_stop() said -EAGAIN. */
 void load_threads_deinit(struct load_threads *threads);

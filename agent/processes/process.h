@@ -129,6 +129,8 @@ struct process {
 	/** When it was found to be gone; 0: not yet. Then all is known of it that ever will be. */
 	uint64_t gone_ns;
 	bool is_final;
+	/** A read of its memory hangs: it keeps others from its mappings, so they are not looked at any more. */
+	bool is_hanging;
 
 	/* --- */
 	enum process_state state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Queues and threads. What is decided about processes is in sync_loop, what about samples in
- * trace_handler, and files are read in load_threads; this feeds them and takes them down.
+ * sample_loop and trace_handler, and files are read in load_threads; this feeds them and takes them down.
  */
 #include "agent/processes/process_manager.h"
 
@@ -24,30 +24,23 @@
 #include "agent/processes/executable_rows.h"
 #include "agent/processes/load_threads.h"
 #include "agent/processes/mapping_log.h"
-#include "agent/processes/new_programs.h"
 #include "agent/processes/perf_maps.h"
 #include "agent/processes/process.h"
+#include "agent/processes/process_news.h"
+#include "agent/processes/queue_delay.h"
 #include "agent/processes/runtime_list.h"
+#include "agent/processes/sample_loop.h"
 #include "agent/processes/sync_loop.h"
 #include "agent/processes/trace_handler.h"
 
 enum {
 	EVENTS_MAX = 1 << 14,
-	/** Several seconds of samples at 99 Hz on a large host. */
-	SAMPLES_BYTES = 4 << 20,
 	EVENT_BATCH = 256,
 	SYNC_BATCH = 8,
 	/** A nice value: maps of short-lived processes are read now or never. */
 	SYNC_PRIORITY = -10,
 };
 
-/* How often the work thread looks at first samples that wait, and at the kernel's symbols. */
-#define WAITING_TICK_NS (5 * NS_PER_MS)
-/* Without a sample a program is looked at when it has run for so long. */
-#define NEW_PROGRAM_NS (20 * NS_PER_MS)
-/* For samples that are there at the end. */
-#define FINISH_MAX_NS NS_PER_SECOND
-#define IDLE_TICK_NS (200 * NS_PER_MS)
 #define POLL_NS (2 * NS_PER_MS)
 
 struct process_manager {
@@ -58,12 +51,11 @@ struct process_manager {
 	struct perf_maps *perf_maps;
 	struct load_threads loaders;
 	struct sync_loop loop;
-	struct new_programs new_programs;
-	struct trace_handler *handler;
+	struct process_news news;
 	/** struct sync_event: from the ring, load and work threads to sync. */
 	struct bounded_queue events;
-	/** Records, from the ring thread to work. */
-	struct bounded_queue samples;
+	struct queue_delay event_delay;
+	struct sample_loop samples;
 	pthread_t sync_thread;
 	pthread_t work_thread;
 	bool has_sync_thread;
@@ -78,9 +70,6 @@ struct process_manager {
 	bool is_stopping;
 	bool has_lost_events;
 	bool has_synced_tasks;
-	/** Records pushed, and records that left the queue and any waiting room, dropped or not. */
-	uint64_t samples_in;
-	uint64_t samples_out;
 };
 
 /* --- towards the sync thread --- */
@@ -91,6 +80,7 @@ static void drop_event(void *context, void *record, size_t bytes)
 	struct sync_event *event = record;
 
 	(void)bytes;
+	queue_delay_drop(&manager->event_delay, event->queued_ns);
 	if (event->type == EVENT_IDENTIFIED)
 		executable_unref(manager->executables, event->identified.executable);
 	if (event->type == EVENT_ATTACHED)
@@ -100,6 +90,7 @@ static void drop_event(void *context, void *record, size_t bytes)
 
 static void push_event(struct process_manager *manager, struct sync_event *event)
 {
+	event->queued_ns = clock_monotonic_ns();
 	/* After the end of the sync thread nobody wants it. */
 	if (bounded_queue_push(&manager->events, event, sizeof(*event)))
 		drop_event(manager, event, sizeof(*event));
@@ -134,6 +125,13 @@ static void runtime_attached(void *context, const struct attach_answer *answer)
 	struct sync_event event = { .type = EVENT_ATTACHED, .attached = *answer };
 
 	push_event(context, &event);
+}
+
+void process_manager_runtimes_lost(struct process_manager *manager, uint32_t pid)
+{
+	struct sync_event event = { .type = EVENT_RUNTIMES_LOST, .lost_pid = pid };
+
+	push_event(manager, &event);
 }
 
 static void request_attach(void *context, struct attach_request *request)
@@ -180,97 +178,37 @@ static void request_file(void *context, const struct process *process,
 
 /* --- from the ring thread --- */
 
-static void pass_on_notice(void *context, const struct process_notice *notice)
+static void queue_event(void *context, struct sync_event *event)
 {
-	struct process_manager *manager = context;
-	struct sync_event event = { .type = EVENT_NOTICE, .notice = *notice };
-
-	push_event(manager, &event);
+	push_event(context, event);
 }
 
 static void take_notice(void *context, const struct process_notice *notice)
 {
 	struct process_manager *manager = context;
-	struct new_programs *programs = &manager->new_programs;
-	bool is_known = process_table_knows(&manager->table, notice->pid);
 
-	switch (notice->type) {
-	case NOTICE_EXEC:
-		process_table_note_program(&manager->table, notice->pid, &notice->stamp);
-		if (!is_known) {
-			new_programs_add(programs, notice);
-			return;
-		}
-		break;
-	case NOTICE_EXIT:
-		process_table_note_program(&manager->table, notice->pid, &notice->stamp);
-		/* Forks that were not sampled are not known. */
-		if (new_programs_end(programs, notice) || !is_known)
-			return;
-		break;
-	default:
-		process_table_note_program(&manager->table, notice->pid, &notice->stamp);
-		new_programs_pass_on_of(programs, notice->pid);
-		if (notice->is_fork)
-			new_programs_pass_on_of(programs, notice->parent_pid);
-		break;
-	}
-	pass_on_notice(manager, notice);
+	process_news_take_notice(&manager->news, notice);
 }
 
 static void end_news(void *context, uint64_t until_ns)
 {
 	struct process_manager *manager = context;
 
-	new_programs_pass_on(&manager->new_programs, until_ns - NEW_PROGRAM_NS);
-	mapping_log_note_heard(&manager->mapping_log, until_ns);
+	process_news_end(&manager->news, until_ns);
 }
 
-static void take_side_band(void *context, const struct side_band_event *news)
-{
-	struct process_manager *manager = context;
-	struct sync_event event = { .type = EVENT_LOST };
-	enum mapping_news mapping_news;
-
-	mapping_log_add(&manager->mapping_log, news);
-	switch (news->type) {
-	case SIDE_BAND_MAPPING:
-		/* Of processes that nobody asked about yet, all is read when somebody does. */
-		mapping_news = process_table_note_mapping(&manager->table, news->pid, news->start,
-							  news->length, news->time_ns);
-		if (mapping_news == MAPPING_KNOWN)
-			break;
-		event.type = EVENT_MAPPING;
-		event.mapping.is_replaced = mapping_news == MAPPING_REPLACED;
-		metrics_add(METRIC_MAPPINGS_REPLACED, event.mapping.is_replaced);
-		event.mapping.pid = news->pid;
-		event.mapping.start = news->start;
-		event.mapping.end = news->start + news->length;
-		push_event(manager, &event);
-		break;
-	case SIDE_BAND_LOST:
-		push_event(manager, &event);
-		break;
-	}
-}
-
-static void drop_sample(void *context, void *record, size_t bytes)
+static void take_side_band(void *context, const struct side_band_event *event)
 {
 	struct process_manager *manager = context;
 
-	(void)record;
-	(void)bytes;
-	metrics_add(METRIC_SAMPLES_DROPPED, 1);
-	__atomic_add_fetch(&manager->samples_out, 1, __ATOMIC_RELEASE);
+	process_news_take_side_band(&manager->news, event);
 }
 
 static void take_sample(void *context, const struct trace_record *record, size_t bytes)
 {
 	struct process_manager *manager = context;
 
-	__atomic_add_fetch(&manager->samples_in, 1, __ATOMIC_RELAXED);
-	if (bounded_queue_push(&manager->samples, record, bytes))
-		drop_sample(manager, NULL, 0);
+	sample_loop_add(&manager->samples, record, bytes);
 }
 
 void process_manager_handler(struct process_manager *manager, struct event_handler *handler)
@@ -316,6 +254,7 @@ static int init_parts(struct process_manager *manager)
 		.table = &manager->table,
 		.mapping_log = &manager->mapping_log,
 		.proc_root = config->proc_root,
+		.home = config->home,
 		.request_file = request_file,
 		.request_attach = request_attach,
 		.context = manager,
@@ -325,8 +264,7 @@ static int init_parts(struct process_manager *manager)
 	err = bounded_queue_init_fixed(&manager->events, EVENTS_MAX, sizeof(struct sync_event),
 				       drop_event, manager);
 	if (!err)
-		err = bounded_queue_init(&manager->samples, SAMPLES_BYTES,
-					 sizeof(union longest_record), drop_sample, manager);
+		err = sample_loop_init(&manager->samples);
 	if (err)
 		return fail(err, "no memory for the queues of events and samples");
 	err = executable_cache_create(&cache_config, &manager->executables);
@@ -341,13 +279,14 @@ static int init_parts(struct process_manager *manager)
 	sync_loop_init(&manager->loop, &sync);
 	manager->loaders.executables = manager->executables;
 	manager->loaders.proc_root = config->proc_root;
+	manager->loaders.home = config->home;
 	manager->loaders.identified = file_identified;
 	manager->loaders.attached = runtime_attached;
 	manager->loaders.context = manager;
 	err = load_threads_init(&manager->loaders);
 	if (err)
 		return err;
-	return trace_handler_create(&handler_config, &manager->handler);
+	return trace_handler_create(&handler_config, &manager->samples.handler);
 }
 
 int process_manager_create(const struct process_manager_config *config,
@@ -359,8 +298,8 @@ int process_manager_create(const struct process_manager_config *config,
 	if (!created)
 		return fail(-ENOMEM, "no memory for the process manager");
 	created->config = *config;
-	created->new_programs.pass_on = pass_on_notice;
-	created->new_programs.context = created;
+	created->event_delay.queue = &created->events;
+	process_news_init(&created->news, &created->table, &created->mapping_log, queue_event, created);
 	process_table_init(&created->table);
 	err = mapping_log_init(&created->mapping_log);
 	if (!err)
@@ -380,13 +319,12 @@ bool process_manager_destroy(struct process_manager *manager)
 	process_manager_stop(manager);
 	if (manager->is_abandoned)
 		return false;
-	trace_handler_destroy(manager->handler);
+	trace_handler_destroy(manager->samples.handler);
 	if (manager->loaders.remote_loads.ring)
 		load_threads_deinit(&manager->loaders);
 	if (manager->events.ring)
 		bounded_queue_deinit(&manager->events);
-	if (manager->samples.ring)
-		bounded_queue_deinit(&manager->samples);
+	sample_loop_deinit(&manager->samples);
 	if (manager->executables)
 		sync_loop_deinit(&manager->loop);
 	executable_cache_destroy(manager->executables);
@@ -420,10 +358,23 @@ static int take_events(struct process_manager *manager, uint64_t due_ns)
 
 	err = bounded_queue_pop(&manager->events, &event, NULL, timeout_ns);
 	for (uint32_t i = 0; !err && i < EVENT_BATCH; i++) {
+		queue_delay_begin(&manager->event_delay, event.queued_ns);
 		sync_loop_handle(&manager->loop, &event, clock_monotonic_ns());
 		err = bounded_queue_pop(&manager->events, &event, NULL, 0);
 	}
 	return err == -EPIPE ? err : 0;
+}
+
+/* Returns when something is due without any event; if it is due already, it is what has waited longest. */
+static uint64_t note_due(struct process_manager *manager)
+{
+	uint64_t due_ns = sync_loop_next_due(&manager->loop);
+
+	if (due_ns <= clock_monotonic_ns())
+		queue_delay_begin(&manager->event_delay, due_ns);
+	else
+		queue_delay_end(&manager->event_delay);
+	return due_ns;
 }
 
 static void recover_lost_events(struct process_manager *manager)
@@ -431,6 +382,7 @@ static void recover_lost_events(struct process_manager *manager)
 	static struct log_limit limit = { .interval_ns = 10 * NS_PER_SECOND, .burst = 1 };
 	const struct sync_event lost = { .type = EVENT_LOST };
 	const struct sync_event loaded = { .type = EVENT_LOADED };
+	const struct sync_event runtimes = { .type = EVENT_RUNTIMES_LOST };
 	uint64_t now_ns = clock_monotonic_ns();
 	uint64_t suppressed;
 
@@ -440,6 +392,7 @@ static void recover_lost_events(struct process_manager *manager)
 		log_warn("more news of processes than could be queued: reading all maps again");
 	sync_loop_handle(&manager->loop, &lost, now_ns);
 	sync_loop_handle(&manager->loop, &loaded, now_ns);
+	sync_loop_handle(&manager->loop, &runtimes, now_ns);
 }
 
 static void *run_sync(void *context)
@@ -450,8 +403,9 @@ static void *run_sync(void *context)
 	urgent_thread_init(&urgency, SYNC_PRIORITY);
 	add_tasks(manager);
 	while (!__atomic_load_n(&manager->is_stopping, __ATOMIC_ACQUIRE)) {
-		if (take_events(manager, sync_loop_next_due(&manager->loop)))
+		if (take_events(manager, note_due(manager)))
 			break;
+		note_due(manager);
 		recover_lost_events(manager);
 		for (uint32_t i = 0; i < SYNC_BATCH; i++) {
 			/* One sync may read many files. */
@@ -466,54 +420,11 @@ static void *run_sync(void *context)
 	return NULL;
 }
 
-/* At the end: what is there is reported with what is known now. */
-static void finish_samples(struct process_manager *manager, union longest_record *record)
-{
-	uint64_t end_ns = clock_monotonic_ns() + FINISH_MAX_NS, out = 0, now_ns;
-	size_t bytes;
-
-	while ((now_ns = clock_monotonic_ns()) < end_ns &&
-	       !bounded_queue_pop(&manager->samples, record, &bytes, 0)) {
-		trace_handler_handle(manager->handler, &record->record, bytes, now_ns);
-		out++;
-	}
-	trace_handler_finish(manager->handler);
-	__atomic_add_fetch(&manager->samples_out, out, __ATOMIC_RELEASE);
-}
-
 static void *run_work(void *context)
 {
 	struct process_manager *manager = context;
-	struct trace_handler *handler = manager->handler;
-	/* Whole, since records are copied as far as they go. */
-	union longest_record record;
-	uint64_t now_ns, tick_ns = 0;
-	uint32_t waiting = 0;
-	size_t bytes;
-	int err;
 
-	while (!__atomic_load_n(&manager->is_stopping, __ATOMIC_ACQUIRE)) {
-		uint64_t out = 0;
-
-		err = bounded_queue_pop(&manager->samples, &record, &bytes,
-					waiting ? WAITING_TICK_NS : IDLE_TICK_NS);
-		if (err == -EPIPE)
-			break;
-		now_ns = clock_monotonic_ns();
-		if (!err) {
-			trace_handler_handle(handler, &record.record, bytes, now_ns);
-			out++;
-		}
-		if (now_ns >= tick_ns) {
-			trace_handler_tick(handler, now_ns);
-			tick_ns = now_ns + WAITING_TICK_NS;
-		}
-		out += waiting;
-		waiting = trace_handler_waiting_count(handler);
-		__atomic_add_fetch(&manager->samples_out, out - waiting, __ATOMIC_RELEASE);
-	}
-	__atomic_add_fetch(&manager->samples_out, waiting, __ATOMIC_RELEASE);
-	finish_samples(manager, &record);
+	sample_loop_run(&manager->samples);
 	return NULL;
 }
 
@@ -591,14 +502,22 @@ int process_manager_wait_loaded(struct process_manager *manager, uint64_t timeou
 
 static bool is_flushed(struct process_manager *manager, uint64_t mark)
 {
-	return __atomic_load_n(&manager->samples_out, __ATOMIC_ACQUIRE) >= mark;
+	return sample_loop_has_done(&manager->samples, mark);
 }
 
 int process_manager_flush(struct process_manager *manager, uint64_t timeout_ns)
 {
-	uint64_t mark = __atomic_load_n(&manager->samples_in, __ATOMIC_ACQUIRE);
+	return poll_until(manager, timeout_ns, is_flushed, sample_loop_count(&manager->samples));
+}
 
-	return poll_until(manager, timeout_ns, is_flushed, mark);
+void process_manager_note_delays(const struct process_manager *manager)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+
+	metrics_set(METRIC_OLDEST_SAMPLE_AGE,
+		    queue_delay_age(&manager->samples.delay, now_ns) / NS_PER_MS);
+	metrics_set(METRIC_OLDEST_EVENT_AGE,
+		    queue_delay_age(&manager->event_delay, now_ns) / NS_PER_MS);
 }
 
 void process_manager_list_runtimes(const struct process_manager *manager,
@@ -609,31 +528,18 @@ void process_manager_list_runtimes(const struct process_manager *manager,
 	runtime_list(&manager->table, take, context);
 }
 
-/* Samples that were taken and will never be reported: there were too many to the end. */
-static void drop_unfinished_samples(struct process_manager *manager)
-{
-	uint64_t in = __atomic_load_n(&manager->samples_in, __ATOMIC_ACQUIRE);
-	uint64_t out = __atomic_exchange_n(&manager->samples_out, in, __ATOMIC_ACQ_REL);
-
-	metrics_add(METRIC_SAMPLES_DROPPED, in - out);
-	if (in > out)
-		log_warn("%llu samples were still to be converted when the time was over; they are dropped",
-			 (unsigned long long)(in - out));
-}
-
 void process_manager_stop(struct process_manager *manager)
 {
 	__atomic_store_n(&manager->is_stopping, true, __ATOMIC_RELEASE);
 	if (manager->events.ring)
 		bounded_queue_close(&manager->events);
-	if (manager->samples.ring)
-		bounded_queue_close(&manager->samples);
+	sample_loop_stop(&manager->samples);
 	if (manager->has_sync_thread)
 		pthread_join(manager->sync_thread, NULL);
 	if (manager->has_work_thread)
 		pthread_join(manager->work_thread, NULL);
 	if (manager->has_work_thread)
-		drop_unfinished_samples(manager);
+		sample_loop_drop_rest(&manager->samples);
 	manager->has_sync_thread = false;
 	manager->has_work_thread = false;
 	if (manager->loaders.remote_loads.ring && !manager->is_abandoned &&

@@ -30,6 +30,7 @@ struct interpreter_file;
 struct kernel_symbols;
 struct listed_runtime;
 struct process_manager;
+struct runtime_home;
 
 /** Everything is borrowed and must outlive the manager. */
 struct process_manager_config {
@@ -52,6 +53,8 @@ struct process_manager_config {
 	int (*probe)(uint32_t languages, const struct elf_image *image, const char *path,
 		     struct interpreter_file **file);
 	uint32_t languages;
+	/** Where runtimes are attached to, and where memory is read; NULL: neither is done. */
+	struct runtime_home *home;
 	/** Leaves out frames of a runtime's own code (frame_converter.h). */
 	bool fold_runtime_frames;
 };
@@ -62,7 +65,7 @@ int process_manager_create(const struct process_manager_config *config,
 
 /**
  * Stops first if need be. Takes NULL. False if load_remote hangs in a file system and was left
- * behind: what it uses (its part of the manager, the delta cache) then has to stay.
+ * behind: what it uses (its part of the manager, the delta cache, the home of runtimes) then has to stay.
  */
 bool process_manager_destroy(struct process_manager *manager);
 
@@ -90,6 +93,18 @@ int process_manager_wait_loaded(struct process_manager *manager, uint64_t timeou
  * meanwhile. 0 or -EAGAIN after @timeout_ns.
  */
 int process_manager_flush(struct process_manager *manager, uint64_t timeout_ns);
+
+/**
+ * Sets METRIC_OLDEST_SAMPLE_AGE and METRIC_OLDEST_EVENT_AGE: how far the work and the sync thread are behind.
+ * Samples that wait for news of their process, for a bounded time, are none of it. Between create and destroy.
+ */
+void process_manager_note_delays(const struct process_manager *manager);
+
+/**
+ * Any thread. What runtimes lived in was lost while it read memory or files of process @pid, 0: of none
+ * (runtime_hosts_options.lost).
+ */
+void process_manager_runtimes_lost(struct process_manager *manager, uint32_t pid);
 
 /**
  * Tells @take of all runtimes (runtime_list.h) of the processes that are known, in no order; the texts are borrowed for the call.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reference counts around what the languages make, which looks at hostile memory by itself. */
+/* Reference counts around what the languages make, which looks at hostile memory elsewhere. */
 #include "agent/processes/process_runtime.h"
 
 #include <errno.h>
@@ -8,32 +8,35 @@
 
 #include "agent/base/cleanup.h"
 #include "agent/base/error.h"
+#include "agent/host/remote_memory.h"
 
-/* Of the places of a runtime's objects, those that an object may have; a cache line of them. */
-enum { SET_PLACES = 4 };
+/* Of the slots of a runtime's objects, those that an object may have; a cache line of them. */
+enum { SET_SLOTS = 4 };
 
 /* Of a process and its forks. */
 struct shared_runtime {
 	unsigned int references;
-	struct interpreter_process *process;
+	/* NULL: it was attached to here. */
+	struct runtime_home *home;
+	struct hosted runtime;
+	/* Its data are ours. */
+	struct interpreter_process process;
 };
 
 /* Of a process, and of its forks when it is read for them. */
 struct shared_memory {
 	unsigned int references;
-	struct process_memory memory;
+	struct runtime_home *home;
+	struct hosted memory;
 };
-
-static void detach(struct interpreter_process *process)
-{
-	process->interpreter->ops->detach(process);
-}
 
 static void shared_unref(struct shared_runtime *shared)
 {
 	if (__atomic_sub_fetch(&shared->references, 1, __ATOMIC_ACQ_REL))
 		return;
-	detach(shared->process);
+	if (shared->home)
+		shared->home->ops->release_runtime(shared->home, &shared->runtime);
+	free((void *)shared->process.data);
 	free(shared);
 }
 
@@ -47,13 +50,20 @@ static void memory_unref(struct shared_memory *memory)
 {
 	if (__atomic_sub_fetch(&memory->references, 1, __ATOMIC_ACQ_REL))
 		return;
-	process_memory_deinit(&memory->memory);
+	memory->home->ops->release_memory(memory->home, &memory->memory);
 	free(memory);
 }
 
-struct process_runtime *process_runtime_create(uint64_t executable_id,
-					       struct interpreter_process *process,
-					       struct process_memory *memory)
+static uint64_t next_id(void)
+{
+	static uint64_t last_id;
+
+	return __atomic_add_fetch(&last_id, 1, __ATOMIC_RELAXED);
+}
+
+struct process_runtime *process_runtime_create(uint64_t executable_id, uint32_t pid,
+					       const struct interpreter *interpreter,
+					       struct runtime_home *home, struct host_runtime *made)
 {
 	struct process_runtime *runtime = malloc(sizeof(*runtime));
 	struct shared_runtime *shared = malloc(sizeof(*shared));
@@ -63,20 +73,72 @@ struct process_runtime *process_runtime_create(uint64_t executable_id,
 		free(runtime);
 		free(shared);
 		free(own);
-		detach(process);
-		process_memory_deinit(memory);
+		home->ops->release_runtime(home, &made->runtime);
+		home->ops->release_memory(home, &made->memory);
+		free(made->data);
 		return NULL;
 	}
-	*shared = (struct shared_runtime){ .references = 1, .process = process };
-	*own = (struct shared_memory){ .references = 1, .memory = *memory };
+	*shared = (struct shared_runtime){
+		.references = 1,
+		.home = home,
+		.runtime = made->runtime,
+		.process = {
+			.interpreter = interpreter,
+			.data_bytes = made->data_bytes,
+			.data = made->data,
+			.may_grow = made->may_grow,
+		},
+	};
+	*own = (struct shared_memory){ .references = 1, .home = home, .memory = made->memory };
 	*runtime = (struct process_runtime){
 		.references = 1,
+		.pid = pid,
+		.id = next_id(),
 		.executable_id = executable_id,
 		.shared = shared,
 		.memory_count = 1,
 		.memories = { own },
 	};
 	return runtime;
+}
+
+struct process_runtime *process_runtime_create_local(uint64_t executable_id, uint32_t pid,
+						     const struct interpreter_process *process)
+{
+	struct process_runtime *runtime = malloc(sizeof(*runtime));
+	struct shared_runtime *shared = malloc(sizeof(*shared));
+	void *data = malloc(process->data_bytes);
+
+	if (!runtime || !shared || !data) {
+		free(runtime);
+		free(shared);
+		free(data);
+		return NULL;
+	}
+	memcpy(data, process->data, process->data_bytes);
+	*shared = (struct shared_runtime){ .references = 1, .process = *process };
+	shared->process.data = data;
+	*runtime = (struct process_runtime){
+		.references = 1,
+		.pid = pid,
+		.id = next_id(),
+		.executable_id = executable_id,
+		.shared = shared,
+	};
+	return runtime;
+}
+
+/* The memory of @pid, for a fork of what lives in @runtime. */
+static int add_memory(const struct process_runtime *runtime, const char *proc_root, uint32_t pid,
+		      struct hosted *memory)
+{
+	struct shared_runtime *shared = runtime->shared;
+	_cleanup_(process_memory_deinit) struct process_memory opened = { .fd = -1 };
+	int err = process_memory_init(&opened, proc_root, (pid_t)pid);
+
+	return err ? err :
+		     shared->home->ops->add_memory(shared->home, &shared->runtime, opened.fd,
+						   memory);
 }
 
 int process_runtime_fork(const struct process_runtime *runtime, const char *proc_root, uint32_t pid,
@@ -88,23 +150,25 @@ int process_runtime_fork(const struct process_runtime *runtime, const char *proc
 
 	if (!created || !own)
 		return fail(-ENOMEM, "no memory for a runtime");
-	*own = (struct shared_memory){ .references = 1 };
 	*created = (struct process_runtime){
 		.references = 1,
+		.pid = pid,
+		.id = next_id(),
 		.executable_id = runtime->executable_id,
 		.shared = runtime->shared,
-		.memory_count = 1,
-		.memories = { own },
 	};
-	err = process_memory_init(&own->memory, proc_root, (pid_t)pid);
-	if (err)
-		return err;
-	created->memories[created->memory_count++] = memory_ref(runtime->memories[0]);
-	if (runtime->memory_count > 1)
-		created->memories[created->memory_count++] =
-			memory_ref(runtime->memories[runtime->memory_count - 1]);
+	if (runtime->shared->home) {
+		*own = (struct shared_memory){ .references = 1, .home = runtime->shared->home };
+		err = add_memory(runtime, proc_root, pid, &own->memory);
+		if (err)
+			return err;
+		created->memories[created->memory_count++] = take_pointer(own);
+		created->memories[created->memory_count++] = memory_ref(runtime->memories[0]);
+		if (runtime->memory_count > 1)
+			created->memories[created->memory_count++] =
+				memory_ref(runtime->memories[runtime->memory_count - 1]);
+	}
 	__atomic_add_fetch(&created->shared->references, 1, __ATOMIC_RELAXED);
-	take_pointer(own);
 	*fork = take_pointer(created);
 	return 0;
 }
@@ -127,23 +191,35 @@ void process_runtime_unref(struct process_runtime *runtime)
 
 const struct interpreter_process *process_runtime_data(const struct process_runtime *runtime)
 {
-	return runtime->shared->process;
+	return &runtime->shared->process;
 }
 
-/* The place of the object of @words, now its own: the first of its set, whose last one goes. */
-static struct runtime_object *find_place(struct process_runtime *runtime, const uint64_t words[2])
+bool process_runtime_is_lost(const struct process_runtime *runtime)
+{
+	const struct shared_runtime *shared = runtime->shared;
+
+	return shared->home && shared->home->ops->is_lost(shared->home, &shared->runtime);
+}
+
+void process_runtime_note_hanging(struct process_runtime *runtime)
+{
+	__atomic_store_n(&runtime->is_hanging, true, __ATOMIC_RELAXED);
+}
+
+/* The slot of the object of @words, now its own: the first of its set, whose last one goes. */
+static struct runtime_object *find_slot(struct process_runtime *runtime, const uint64_t words[2])
 {
 	struct runtime_object wanted = { .address = frame_address(words[0]),
 					 .fingerprint = (uint32_t)words[1] };
 	uint64_t mixed = (wanted.address ^ wanted.fingerprint) * 0x9e3779b97f4a7c15ULL;
 	struct runtime_object *set =
-		&runtime->objects[(mixed >> 32) % (RUNTIME_OBJECTS_MAX / SET_PLACES) * SET_PLACES];
+		&runtime->objects[(mixed >> 32) % (RUNTIME_OBJECTS_MAX / SET_SLOTS) * SET_SLOTS];
 	uint32_t i = 0;
 
-	while (i < SET_PLACES &&
+	while (i < SET_SLOTS &&
 	       (set[i].address != wanted.address || set[i].fingerprint != wanted.fingerprint))
 		i++;
-	if (i < SET_PLACES)
+	if (i < SET_SLOTS)
 		wanted = set[i];
 	else
 		i--;
@@ -152,28 +228,28 @@ static struct runtime_object *find_place(struct process_runtime *runtime, const 
 	return set;
 }
 
-void process_runtime_begin_stack(struct process_runtime *runtime, uint64_t now_ns)
+int process_runtime_name(struct process_runtime *runtime, struct name_query *queries,
+			 uint32_t count, struct name_answers *answers)
 {
-	read_budget_begin_stack(&runtime->budget, now_ns);
-}
+	const struct interpreter *interpreter = runtime->shared->process.interpreter;
+	struct runtime_home *home = runtime->shared->home;
+	struct hosted memories[ROOM_MEMORIES_MAX];
+	int err;
 
-int process_runtime_symbolize(struct process_runtime *runtime, const uint64_t words[2],
-			      struct interpreted_frames *frames)
-{
-	struct interpreter_process *process = runtime->shared->process;
-	struct runtime_object *place = find_place(runtime, words);
-	int err = -ESRCH;
-
-	if (!process->interpreter->ops->symbolize)
-		return fail(-EBADMSG, "%s has native frames only", process->interpreter->name);
-	for (uint32_t i = 0; i < runtime->memory_count && err == -ESRCH; i++) {
-		struct budgeted_memory memory;
-
-		budgeted_memory_init(&memory, &runtime->memories[i]->memory.memory,
-				     &runtime->budget);
-		err = process->interpreter->ops->symbolize(process, &memory.memory, words,
-							   &place->object, frames);
-	}
+	if (!home)
+		return fail(-EBADMSG, "%s has native frames only", interpreter->name);
+	if (__atomic_load_n(&runtime->is_hanging, __ATOMIC_RELAXED))
+		return fail(-EHOSTDOWN, "memory of process %u does not answer", runtime->pid);
+	for (uint32_t i = 0; i < runtime->memory_count; i++)
+		memories[i] = runtime->memories[i]->memory;
+	for (uint32_t i = 0; i < count; i++)
+		queries[i].object = find_slot(runtime, queries[i].words)->object;
+	err = home->ops->name(home, &runtime->shared->runtime, memories, runtime->memory_count,
+			      runtime->pid, queries, count, answers);
+	if (err == -EHOSTDOWN)
+		process_runtime_note_hanging(runtime);
+	for (uint32_t i = 0; i < count && !err; i++)
+		find_slot(runtime, queries[i].words)->object = answers->answers.items[i].object;
 	return err;
 }
 

@@ -16,19 +16,16 @@
 #include "agent/base/log.h"
 #include "agent/base/metrics.h"
 #include "agent/base/vector.h"
-#include "agent/host/mapped_file.h"
+#include "agent/host/own_vdso.h"
 #include "agent/host/proc_info.h"
-#include "agent/host/remote_memory.h"
-#include "agent/processes/copied_text.h"
 #include "agent/processes/executable_rows.h"
 #include "agent/processes/gone_process.h"
+#include "agent/processes/mapping_identity.h"
 #include "agent/processes/process_attributes.h"
 #include "ebpf/abi/frame.h"
 
 enum {
 	PUBLISH_MAX_TRIES = 8,
-	/* At anonymous memory in the place of a file's text. */
-	COPY_MAX_LOOKS = 4,
 	/* The tables of processes get at most this part of the map memory: programs with many thousand
 	 * mappings must not push out the unwind rows that all others are walked with. */
 	TABLES_SHARE = 2,
@@ -46,10 +43,13 @@ VECTOR_DEFINE(row_vector, struct mapping_row)
 void process_sync_init(struct process_sync *sync)
 {
 	local_devices_init(&sync->devices);
+	if (own_vdso_find(&sync->vdso, &sync->vdso_bytes))
+		log_debug("%s; the kernel's code in processes has no names", error_text());
 	sync->attachments = (struct attachments){
 		.table = sync->table,
 		.executables = sync->executables,
 		.proc_root = sync->proc_root,
+		.home = sync->home,
 		.request = sync->request_attach,
 		.context = sync->context,
 	};
@@ -59,133 +59,6 @@ void process_sync_deinit(struct process_sync *sync)
 {
 	attachments_deinit(&sync->attachments);
 	local_devices_deinit(&sync->devices);
-}
-
-/* --- who is mapped --- */
-
-static int identify_vdso(struct process_sync *sync, const struct process *process,
-			 struct process_mapping *mapping)
-{
-	struct process_memory memory;
-	int err = process_memory_init(&memory, sync->proc_root, process->pid);
-
-	if (err)
-		return err;
-	err = executable_cache_open_vdso(sync->executables, &memory.memory, mapping->start,
-					 mapping->end, "[vdso]", &mapping->executable);
-	process_memory_deinit(&memory);
-	return err;
-}
-
-static int open_file(struct process_sync *sync, const struct process *process,
-		     const struct proc_mapping *row, struct executable **executable)
-{
-	struct file_key key;
-	int fd, err;
-
-	if (!mapped_file_key(sync->proc_root, process->pid, row, &key)) {
-		*executable = executable_cache_find(sync->executables, &key);
-		if (*executable && !executable_lacks_file(*executable))
-			return 0;
-		executable_unref(sync->executables, *executable);
-	}
-	err = mapped_file_open(sync->proc_root, process->pid, row, &fd, &key);
-	if (err == -EMFILE || err == -ENFILE) {
-		/* Descriptors of files that nobody maps any more are the first to go. */
-		executable_cache_trim(sync->executables, 0);
-		err = mapped_file_open(sync->proc_root, process->pid, row, &fd, &key);
-	}
-	if (err)
-		return err;
-	err = executable_cache_open(sync->executables, fd, &key, process->pid, row->path, false,
-				    executable);
-	if (err)
-		close(fd);
-	return err;
-}
-
-static int identify_file(struct process_sync *sync, const struct process *process,
-			 const struct proc_mapping *row, struct process_mapping *mapping)
-{
-	int err;
-
-	if (!local_devices_contain(&sync->devices, sync->proc_root, process->pid, row->device_major,
-				   row->device_minor, process->read_ns)) {
-		mapping->is_requested = true;
-		sync->request_file(sync->context, process, row);
-		return 0;
-	}
-	err = open_file(sync, process, row, &mapping->executable);
-	/* A device: memory of a driver, without unwind tables. */
-	if (err == -EOPNOTSUPP) {
-		mapping->executable_id = EXECUTABLE_ID_ANONYMOUS;
-		return 0;
-	}
-	return err;
-}
-
-/*
- * Anonymous memory is a file's text if it was before and has its bytes still. A copy that is made in
- * place has them some time after it is mapped, so it is looked at again a few times.
- */
-static void identify_anonymous(struct process_sync *sync, const struct process *process,
-			       const struct process_mapping *known, uint32_t known_count,
-			       struct process_mapping *mapping)
-{
-	struct copied_text text;
-	uint32_t look_count = 0;
-
-	mapping->executable_id = EXECUTABLE_ID_ANONYMOUS;
-	if (!copied_text_find(known, known_count, mapping->start, mapping->end, &text))
-		return;
-	for (uint32_t i = 0; i < known_count; i++)
-		if (known[i].executable == text.executable && known[i].look_count > look_count &&
-		    known[i].start < mapping->end && known[i].end > mapping->start)
-			look_count = known[i].look_count;
-	if (copied_text_is_equal(&text, sync->proc_root, process->pid))
-		mapping->executable_id = text.executable->id;
-	else if (look_count >= COPY_MAX_LOOKS)
-		return;
-	else
-		mapping->look_count = look_count + 1;
-	mapping->executable = executable_ref(sync->executables, text.executable);
-	mapping->bias = text.bias;
-}
-
-int process_sync_place(struct process_mapping *mapping)
-{
-	const struct executable *executable = mapping->executable;
-
-	if (executable->id >= EXECUTABLE_ID_FIRST &&
-	    executable_mapping_bias(executable, mapping->start, mapping->end, mapping->offset,
-				    &mapping->bias))
-		return -ENOENT;
-	mapping->executable_id = executable->id;
-	return 0;
-}
-
-/*
- * Finds out what is mapped. Failures leave the mapping without an id, and so without a row: samples
- * there say that nothing is known, and ask again.
- */
-static void identify(struct process_sync *sync, const struct process *process,
-		     const struct proc_mapping *row, const struct process_mapping *known,
-		     uint32_t known_count, struct process_mapping *mapping)
-{
-	int err = 0;
-
-	if (row->inode)
-		err = identify_file(sync, process, row, mapping);
-	else if (!strcmp(row->path, "[vdso]"))
-		err = identify_vdso(sync, process, mapping);
-	else if (!strcmp(row->path, "[uprobes]"))
-		mapping->executable_id = EXECUTABLE_ID_UPROBES;
-	else if (strcmp(row->path, "[vsyscall]") != 0)
-		identify_anonymous(sync, process, known, known_count, mapping);
-	if (!err && mapping->executable && !mapping->executable_id)
-		err = process_sync_place(mapping);
-	if (err)
-		log_debug("process %u: %s: %s", process->pid, row->path, error_text());
 }
 
 static void release_mappings(struct process_sync *sync, struct process_mapping *mappings,
@@ -266,7 +139,7 @@ static int build_mappings(struct process_sync *sync, struct process *process,
 			if (mapping.executable)
 				executable_ref(sync->executables, mapping.executable);
 		} else if (clock_monotonic_ns() < end_ns) {
-			identify(sync, process, row, known, known_count, &mapping);
+			mapping_identify(sync, process, row, known, known_count, &mapping);
 		} else {
 			process->is_partial = true;
 		}
@@ -625,7 +498,7 @@ void process_sync_identified(struct process_sync *sync, struct process *process,
 	if (process->runs_files)
 		executable_note_run(sync->executables, executable);
 	process_attributes_identified(sync->table, process, mapping);
-	if (process_sync_place(mapping))
+	if (mapping_place(mapping))
 		return;
 	attachments_update(&sync->attachments, process, clock_monotonic_ns());
 	rows = make_rows(process->mappings, process->mapping_count, false);

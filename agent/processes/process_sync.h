@@ -27,6 +27,8 @@ struct process_sync {
 	struct executable_cache *executables;
 	/** Borrowed. */
 	const char *proc_root;
+	/** As struct attachments has it. Borrowed. */
+	struct runtime_home *home;
 	/** Has load_remote open the file of a mapping; its answer goes to process_sync_identified(). */
 	void (*request_file)(void *context, const struct process *process,
 			     const struct proc_mapping *mapping);
@@ -35,6 +37,9 @@ struct process_sync {
 	void *context;
 	/** Borrowed. */
 	struct mapping_log *mapping_log;
+	/** Of this process; 0 bytes: there is none. */
+	const void *vdso;
+	size_t vdso_bytes;
 	struct local_devices devices;
 	struct attachments attachments;
 	/** Rows of all processes on the kernel side. */
@@ -59,9 +64,6 @@ struct address_range {
  */
 int process_sync_run(struct process_sync *sync, struct process *process,
 		     const struct address_range *touched, bool *has_changed);
-
-/** Fills id and bias of @mapping from its executable. -ENOENT if that has no such part. */
-int process_sync_place(struct process_mapping *mapping);
 
 /**
  * The answer to request_file() for the mapping at @start with the inode @inode: @executable, a

@@ -356,6 +356,9 @@ void sync_loop_handle(struct sync_loop *loop, const struct sync_event *event, ui
 	case EVENT_ATTACHED:
 		handle_attached(loop, &event->attached, now_ns);
 		break;
+	case EVENT_RUNTIMES_LOST:
+		attachments_note_lost(&loop->sync.attachments, event->lost_pid, now_ns);
+		break;
 	}
 }
 
@@ -411,6 +414,11 @@ static void run_sync(struct sync_loop *loop, const struct scheduled_sync *entry,
 
 	if (!process)
 		return;
+	if (process->is_hanging && !process->ended_ns) {
+		if (entry->reasons & (SYNC_UNKNOWN_PROCESS | SYNC_UNKNOWN_ADDRESS))
+			schedule(loop, entry->pid, SYNC_REARM, now_ns + REARM_MAX_NS);
+		return;
+	}
 	is_first = process->state == PROCESS_NEW;
 	if (!sync_older(loop, process))
 		schedule(loop, entry->pid, SYNC_OLDER, now_ns + GONE_RETRY_NS);

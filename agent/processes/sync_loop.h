@@ -8,6 +8,7 @@
  *	mapping			synced a moment later, so that the libraries of a start come together
  *	unknown address		synced; while that finds nothing new, asked for ever more rarely
  *	exit			if it was sampled it stays for a while, for samples still on their way
+ *	runtimes lost		they are attached to again, but those of the process that did not answer
  *	events lost		every process is synced, every notice armed again
  *
  * Syncs of processes that were synced before are spaced out when all together they take more than
@@ -46,9 +47,13 @@ enum sync_event_type {
 	EVENT_LOADED,
 	/** A load thread attached to a runtime, or could not. */
 	EVENT_ATTACHED,
+	/** What runtimes lived in was lost. */
+	EVENT_RUNTIMES_LOST,
 };
 
 struct sync_event {
+	/** CLOCK_MONOTONIC; by whoever puts it into the queue. First: queue_delay.h. */
+	uint64_t queued_ns;
 	enum sync_event_type type;
 	union {
 		struct process_notice notice;
@@ -68,6 +73,8 @@ struct sync_event {
 			struct executable *executable;
 		} identified;
 		struct attach_answer attached;
+		/** The process that was read when the runtimes were lost; 0: none. */
+		uint32_t lost_pid;
 	};
 };
 

@@ -585,6 +585,7 @@ void trace_handler_tick(struct trace_handler *handler, uint64_t now_ns)
 		return;
 	handler->next_age_ns = now_ns + TRACE_AGE_NS;
 	lru_cache_age(&handler->traces);
+	frame_converter_age(handler->converter);
 	if (handler->config.perf_maps)
 		perf_maps_expire(handler->config.perf_maps, now_ns);
 }

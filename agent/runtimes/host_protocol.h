@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * What the agent and a process that holds runtimes for it (runtime_host.h) say to each other: equals of one build. There are
- * two sockets, one for a thread that attaches and one for a thread that names; each has one question at a time.
+ * The messages between the agent and a process that holds runtimes for it (runtime_host.h), two sides of one build.
+ * There are two sockets, one for the thread that attaches and one for the thread that names; each has one
+ * question at a time. A message may take several packets (message_send_all()).
  */
 #ifndef AGENT_RUNTIMES_HOST_PROTOCOL_H
 #define AGENT_RUNTIMES_HOST_PROTOCOL_H
 
-#include <limits.h>
+#include <stddef.h>
 #include <stdint.h>
 
+#include "agent/runtimes/message_socket.h"
+#include "agent/runtimes/runtime_home.h"
 #include "agent/runtimes/runtime_room.h"
 
-/** Of the program, as its only one. */
+/** The only argument of the program. */
 #define HOST_ARGUMENT "-hold-runtimes"
 
 enum host_channel {
@@ -21,14 +24,19 @@ enum host_channel {
 };
 
 enum {
-	/** HOST_NAMES in the new process; the other socket comes by it, with a struct host_hello. */
+	/** The socket of HOST_NAMES in the new process; the other one comes through it, with a struct host_hello. */
 	HOST_SOCKET = 3,
 	HOST_ERROR_BYTES = 256,
+	HOST_MODULES_MAX = 4096,
+	/** Of a file, with its NUL. */
+	HOST_PATH_MAX_BYTES = 8192,
 };
 
 struct host_hello {
-	/** The process ends with this one. */
+	/** The process ends when this one has ended. */
 	int32_t parent;
+	/** Nice value of both threads. */
+	int32_t priority;
 };
 
 /** The first packet of each channel: the thread that serves it. */
@@ -38,13 +46,19 @@ struct host_ready {
 
 enum host_request_kind {
 	/**
-	 * Channel HOST_ATTACH. With the runtime's file and the memory of the process; then the modules,
-	 * module_count of them, come in packets. Answer: struct host_attached, and the data.
+	 * Channel HOST_ATTACH: the path of the runtime's file follows, with its NUL, and then, in this and more packets,
+	 * the modules, module_count in all. The first descriptors are the file and the process's memory.
+	 * Answer: struct host_attached and the data.
 	 */
 	HOST_REQUEST_ATTACH,
-	/** Channel HOST_NAMES. Then the queries. Answer: struct host_named, and answers, frames and texts. */
+	/**
+	 * Channel HOST_ATTACH: query_count struct memory_part follow in the same packet, which has the memory's descriptor.
+	 * Answer: an int32_t, 0 or an error, and the bytes.
+	 */
+	HOST_REQUEST_READ,
+	/** Channel HOST_NAMES: the queries follow in the same packet. Answer: struct host_named and its arrays. */
 	HOST_REQUEST_NAME,
-	/** Channel HOST_NAMES, without answers. */
+	/** Channel HOST_NAMES, without answers. The first one has a descriptor. */
 	HOST_REQUEST_ADD_MEMORY,
 	HOST_REQUEST_REMOVE_MEMORY,
 	HOST_REQUEST_REMOVE_RUNTIME,
@@ -58,16 +72,18 @@ struct host_request {
 	uint64_t memory_ids[ROOM_MEMORIES_MAX];
 	uint32_t memory_count;
 	uint32_t query_count;
-	/** Of the runtime's file; which languages it may be of (interpreters/registry.h). */
+	/** The runtime's file, and which languages it may be of (interpreters/registry.h). */
 	uint64_t executable_id;
 	uint64_t bias;
 	uint32_t languages;
 	uint32_t module_count;
-	/** Of the runtime's file. */
-	char path[PATH_MAX];
 };
 
-/** A packet of modules has one of these for each, one behind the other, each with its descriptor. */
+_Static_assert(sizeof(struct host_request) + NAME_QUERIES_MAX * sizeof(struct name_query) <=
+		       MESSAGE_MAX_BYTES,
+	       "a question fits into a packet");
+
+/** Each at a multiple of 8 bytes in its packet, and with its descriptor. */
 struct host_module {
 	uint64_t bias;
 	/** With the NUL. */
@@ -81,10 +97,18 @@ struct host_attached {
 	uint32_t data_bytes;
 	uint32_t may_grow;
 	uint32_t reserved;
-	/** What the error is. */
+	/** CPU time that it took. */
+	uint64_t cpu_ns;
+	/** Why it failed. */
 	char text[HOST_ERROR_BYTES];
 };
 
+static inline size_t host_aligned(size_t bytes)
+{
+	return (bytes + 7) / 8 * 8;
+}
+
+/** Then as many answers as there were queries, the frames and the strings, if there is no error. */
 struct host_named {
 	int32_t err;
 	uint32_t frame_count;

@@ -28,7 +28,8 @@ static ssize_t result_of(ssize_t result)
 	return errno == ECONNRESET ? -EPIPE : -errno;
 }
 
-int message_send(int socket, const void *bytes, size_t size, const int *fds, int fd_count)
+static int send_packet(int socket, const void *bytes, size_t size, const int *fds, int fd_count,
+		       int flags)
 {
 	struct iovec part = { .iov_base = (void *)bytes, .iov_len = size };
 	union control control = { 0 };
@@ -46,9 +47,19 @@ int message_send(int socket, const void *bytes, size_t size, const int *fds, int
 		memcpy(CMSG_DATA(&control.header), fds, (size_t)fd_count * sizeof(int));
 	}
 	do {
-		sent = result_of(sendmsg(socket, &message, MSG_NOSIGNAL));
+		sent = result_of(sendmsg(socket, &message, MSG_NOSIGNAL | flags));
 	} while (sent == -EINTR);
 	return sent < 0 ? (int)sent : 0;
+}
+
+int message_send(int socket, const void *bytes, size_t size, const int *fds, int fd_count)
+{
+	return send_packet(socket, bytes, size, fds, fd_count, 0);
+}
+
+int message_try_send(int socket, const void *bytes, size_t size, const int *fds, int fd_count)
+{
+	return send_packet(socket, bytes, size, fds, fd_count, MSG_DONTWAIT);
 }
 
 int message_send_all(int socket, const void *bytes, size_t size)

@@ -24,6 +24,9 @@ void message_fds_deinit(struct message_fds *fds);
 /** Sends one packet with @fd_count descriptors. -EPIPE: nobody is there any more; others as sendmsg(). */
 int message_send(int socket, const void *bytes, size_t size, const int *fds, int fd_count);
 
+/** The same, but never waits: -EAGAIN. */
+int message_try_send(int socket, const void *bytes, size_t size, const int *fds, int fd_count);
+
 /** Sends @size bytes, which may be 0, in as many packets as it takes. */
 int message_send_all(int socket, const void *bytes, size_t size);
 

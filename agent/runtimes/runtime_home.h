@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Where runtimes live that were attached to: what is done with them goes there, since it reads memory of others. The
- * agent's are in processes of their own (runtime_hosts.h), a test's in the test.
+ * Where attached runtimes live: everything that reads a process's memory for them happens there. The agent's live in
+ * processes of their own (runtime_hosts.h), a test's in the test (tests/local_home.h).
  */
 #ifndef AGENT_RUNTIMES_RUNTIME_HOME_H
 #define AGENT_RUNTIMES_RUNTIME_HOME_H
@@ -16,9 +16,9 @@
 struct runtime_home;
 struct runtime_host;
 
-/** A runtime that lives there, or a memory: a reference to it. All bytes zero: none. */
+/** A reference to a runtime or a memory that lives there. All bytes zero: none. */
 struct hosted {
-	/** NULL in a home that has one place only. */
+	/** NULL in a home without hosts. */
 	struct runtime_host *host;
 	uint64_t id;
 };
@@ -29,7 +29,7 @@ struct host_target {
 	uint32_t pid;
 	uint64_t executable_id;
 	const char *path;
-	/** The runtime's file, and /proc/PID/mem. */
+	/** The runtime's file, and the process's memory: /proc/PID/stat (agent/host/remote_memory.h). */
 	int file;
 	int memory;
 	uint64_t bias;
@@ -37,35 +37,60 @@ struct host_target {
 	uint32_t module_count;
 };
 
-/** What comes of it: references for the caller, and the data for the kernel side, allocated. */
+/** The result: references for the caller, and the data for the kernel side, for the caller to free. */
 struct host_runtime {
 	struct hosted runtime;
 	struct hosted memory;
 	uint32_t data_bytes;
 	void *data;
 	bool may_grow;
+	/** CPU time that it took there. */
+	uint64_t cpu_ns;
+};
+
+/** A part of a process's memory, HOME_READ_BYTES at most. */
+struct memory_part {
+	uint64_t address;
+	uint32_t bytes;
+	uint32_t reserved;
+};
+
+enum {
+	/** Of one read. */
+	HOME_READ_PARTS = 16,
+	HOME_READ_BYTES = 4096,
 };
 
 /**
- * Any thread, but each runtime and each memory is used by one thread at a time. What was lost with its place gives
- * -EHOSTDOWN: it may be attached to anew.
+ * Any thread, but each runtime and each memory is used by one thread at a time.
+ *
+ *	-EHOSTDOWN	memory or files of this process do not answer
+ *	-ENOTCONN	the runtime was lost with the host that it lived in; it may be attached to anew
  */
 struct runtime_home_ops {
-	/** As interpreter_ops.attach() says, and -EHOSTDOWN: the process does not answer. */
+	/** Also as interpreter_ops.attach(). */
 	int (*attach)(struct runtime_home *home, const struct host_target *target,
 		      struct host_runtime *runtime);
-	/** The memory of another process beside @runtime; @fd stays the caller's. */
+	/** Gives @runtime the memory of another process, a fork. @fd stays the caller's. -ENOMEM, -ENOTCONN. */
 	int (*add_memory)(struct runtime_home *home, const struct hosted *runtime, int fd,
 			  struct hosted *memory);
-	/** As runtime_room_name(): replaces @answers. @pid is whose memory the first one is. */
+	/** As runtime_room_name(), but replaces @answers. @pid is the process of the first memory. */
 	int (*name)(struct runtime_home *home, const struct hosted *runtime,
 		    const struct hosted *memories, uint32_t memory_count, uint32_t pid,
 		    const struct name_query *queries, uint32_t query_count,
 		    struct name_answers *answers);
+	/**
+	 * Reads @count parts, HOME_READ_PARTS at most, of the memory @fd of process @pid, one behind the other into
+	 * @bytes. As remote_memory_ops.read(), and -EAGAIN.
+	 */
+	int (*read)(struct runtime_home *home, uid_t uid, uint32_t pid, int fd,
+		    const struct memory_part *parts, uint32_t count, void *bytes);
 	/** Give a reference back. They never wait. */
 	void (*release_runtime)(struct runtime_home *home, struct hosted *runtime);
 	void (*release_memory)(struct runtime_home *home, struct hosted *memory);
 	bool (*is_lost)(struct runtime_home *home, const struct hosted *hosted);
+	/** From now on attach() fails with -ECANCELED, also where it waits. */
+	void (*stop_attaching)(struct runtime_home *home);
 };
 
 struct runtime_home {

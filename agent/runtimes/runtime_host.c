@@ -2,6 +2,7 @@
 #include "agent/runtimes/runtime_host.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/capability.h>
 #include <pthread.h>
 #include <signal.h>
@@ -10,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -17,18 +19,19 @@
 
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
+#include "agent/base/confinement.h"
 #include "agent/base/error.h"
 #include "agent/base/hash_map.h"
 #include "agent/host/elf_image.h"
+#include "agent/host/remote_memory.h"
 #include "agent/runtimes/host_protocol.h"
 #include "agent/runtimes/message_socket.h"
 #include "interpreters/registry.h"
 
 enum {
 	EXIT_USAGE = 2,
-	/* Files of runtimes that were looked at; whoever has more of them does without. */
+	/* Files of runtimes that were looked at; more of them are not attached to. */
 	FILES_MAX = 256,
-	MODULES_MAX = 4096,
 	MEMORY_MAX_BYTES = 512 << 20,
 };
 
@@ -37,15 +40,23 @@ struct host {
 	int sockets[HOST_CHANNEL_COUNT];
 	/* Of the thread that attaches: executable id -> struct interpreter_file. */
 	struct hash_map files;
+	char read_bytes[HOME_READ_PARTS * HOME_READ_BYTES];
 	/* Of the thread that names. */
-	struct name_query queries[NAME_QUERIES_MAX];
 	struct name_answers answers;
+	struct name_text_vector reply;
+};
+
+/* A request as it came, with what follows it. */
+struct received {
+	struct host_request head;
+	char more[MESSAGE_MAX_BYTES - sizeof(struct host_request)];
+	size_t more_bytes;
 };
 
 /* --- to attach --- */
 
-static int find_file(struct host *host, const struct host_request *request, int fd,
-		     const struct interpreter_file **file)
+static int find_file(struct host *host, const struct host_request *request, const char *path,
+		     int fd, const struct interpreter_file **file)
 {
 	_cleanup_(elf_image_deinit) struct elf_image image = { .fd = -1 };
 	struct interpreter_file *made;
@@ -58,7 +69,7 @@ static int find_file(struct host *host, const struct host_request *request, int 
 		return fail(-ENOSPC, "more than %d runtimes", FILES_MAX);
 	err = elf_image_init_fd(&image, fd);
 	if (!err)
-		err = interpreters_probe(request->languages, &image, request->path, &made);
+		err = interpreters_probe(request->languages, &image, path, &made);
 	if (err)
 		return err;
 	if (hash_map_set_pointer(&host->files, request->executable_id, made)) {
@@ -72,6 +83,7 @@ static int find_file(struct host *host, const struct host_request *request, int 
 struct modules {
 	struct interpreter_module *items;
 	uint32_t count;
+	uint32_t wanted;
 };
 
 static void modules_deinit(struct modules *modules)
@@ -83,19 +95,17 @@ static void modules_deinit(struct modules *modules)
 	free(modules->items);
 }
 
-/* One packet of them. */
-static int receive_modules(const struct host *host, struct modules *modules, uint32_t wanted)
+/* Takes those out of a packet, whose descriptors from @fd on are theirs. */
+static int take_modules(struct modules *modules, const char *bytes, size_t size,
+			struct message_fds *fds, int fd)
 {
-	_Alignas(struct host_module) char bytes[MESSAGE_MAX_BYTES];
-	_cleanup_(message_fds_deinit) struct message_fds fds = { 0 };
-	ssize_t size = message_receive(host->sockets[HOST_ATTACH], bytes, sizeof(bytes), &fds);
 	size_t at = 0;
 
-	if (size < 0)
-		return (int)size;
-	for (int i = 0; i < fds.count && modules->count < wanted; i++) {
+	if (fds->count - fd > (int)(modules->wanted - modules->count))
+		return -EBADMSG;
+	for (; fd < fds->count; fd++) {
 		const struct host_module *module = (const void *)(bytes + at);
-		size_t left = (size_t)size - at;
+		size_t left = at < size ? size - at : 0;
 		char *path;
 
 		if (left < sizeof(*module) || !module->path_bytes ||
@@ -107,30 +117,51 @@ static int receive_modules(const struct host *host, struct modules *modules, uin
 			return -ENOMEM;
 		modules->items[modules->count++] = (struct interpreter_module){
 			.path = path,
-			.fd = take_fd(fds.fds[i]),
+			.fd = take_fd(fds->fds[fd]),
 			.bias = module->bias,
 		};
-		at += (sizeof(*module) + module->path_bytes + 7) / 8 * 8;
+		at += host_aligned(sizeof(*module) + module->path_bytes);
 	}
-	return fds.count ? 0 : -EBADMSG;
+	return 0;
 }
 
-static int receive_all_modules(const struct host *host, uint32_t count, struct modules *modules)
+static int receive_modules(const struct host *host, struct modules *modules)
 {
-	int err = 0;
+	_Alignas(struct host_module) char bytes[MESSAGE_MAX_BYTES];
+	_cleanup_(message_fds_deinit) struct message_fds fds = { 0 };
+	ssize_t size = message_receive(host->sockets[HOST_ATTACH], bytes, sizeof(bytes), &fds);
 
-	if (count > MODULES_MAX)
+	if (size < 0)
+		return (int)size;
+	return fds.count ? take_modules(modules, bytes, (size_t)size, &fds, 0) : -EBADMSG;
+}
+
+/* Those of the request's own packet, which come behind the path, and the rest. */
+static int take_all_modules(const struct host *host, const struct received *received,
+			    struct message_fds *fds, struct modules *modules)
+{
+	size_t path_bytes = strnlen(received->more, received->more_bytes) + 1;
+	size_t at = host_aligned(path_bytes);
+	uint32_t count = received->head.module_count;
+	int err;
+
+	_Static_assert(sizeof(struct host_request) % 8 == 0, "what follows it is aligned");
+	if (fds->count < 2 || path_bytes > received->more_bytes || count > HOST_MODULES_MAX ||
+	    at > received->more_bytes)
 		return -EBADMSG;
 	modules->items = calloc(count + 1, sizeof(*modules->items));
 	if (!modules->items)
 		return -ENOMEM;
+	modules->wanted = count;
+	err = take_modules(modules, received->more + at, received->more_bytes - at, fds, 2);
 	while (!err && modules->count < count)
-		err = receive_modules(host, modules, count);
+		err = receive_modules(host, modules);
 	return err;
 }
 
-static int attach(struct host *host, const struct host_request *request, struct message_fds *fds,
-		  const struct modules *modules, const struct interpreter_process **process)
+static int attach(struct host *host, const struct host_request *request, const char *path,
+		  struct message_fds *fds, const struct modules *modules,
+		  const struct interpreter_process **process)
 {
 	const struct room_target target = {
 		.pid = request->pid,
@@ -140,10 +171,11 @@ static int attach(struct host *host, const struct host_request *request, struct 
 		.module_count = modules->count,
 	};
 	const struct interpreter_file *file;
-	int err = find_file(host, request, fds->fds[0], &file);
+	int err = find_file(host, request, path, fds->fds[0], &file);
 
 	if (!err)
-		err = runtime_room_add_memory(host->room, target.memory_id, take_fd(fds->fds[1]));
+		err = runtime_room_add_memory(host->room, target.memory_id,
+					      process_memory_create(take_fd(fds->fds[1])));
 	if (err)
 		return err;
 	err = runtime_room_attach(host->room, request->runtime_id, file, &target, process);
@@ -152,68 +184,137 @@ static int attach(struct host *host, const struct host_request *request, struct 
 	return err;
 }
 
-/* An error is of the socket: there is nobody to answer then. */
-static int do_attach(struct host *host, const struct host_request *request,
-		     struct message_fds *fds)
+static int send_attached(int socket, const struct host_attached *answer, const void *data)
 {
+	char packet[MESSAGE_MAX_BYTES];
+	size_t room = sizeof(packet) - sizeof(*answer);
+	size_t first = answer->data_bytes < room ? answer->data_bytes : room;
+	int err;
+
+	memcpy(packet, answer, sizeof(*answer));
+	memcpy(packet + sizeof(*answer), data, first);
+	err = message_send(socket, packet, sizeof(*answer) + first, NULL, 0);
+	return err ? err :
+		     message_send_all(socket, (const char *)data + first,
+				      answer->data_bytes - first);
+}
+
+/* An error is of the socket: there is nobody to answer then. */
+static int do_attach(struct host *host, const struct received *received, struct message_fds *fds)
+{
+	const struct host_request *request = &received->head;
 	_cleanup_(modules_deinit) struct modules modules = { 0 };
 	const struct interpreter_process *process = NULL;
 	struct host_attached answer = { 0 };
 	int socket = host->sockets[HOST_ATTACH], err;
+	uint64_t begin_cpu_ns;
 
-	if (fds->count != 2)
-		return -EBADMSG;
-	err = receive_all_modules(host, request->module_count, &modules);
+	err = take_all_modules(host, received, fds, &modules);
 	if (err)
 		return err;
-	answer.err = attach(host, request, fds, &modules, &process);
+	begin_cpu_ns = clock_thread_cpu_ns();
+	answer.err = attach(host, request, received->more, fds, &modules, &process);
 	if (answer.err) {
 		snprintf(answer.text, sizeof(answer.text), "%s", error_text());
 	} else {
 		answer.data_bytes = process->data_bytes;
 		answer.may_grow = process->may_grow;
 	}
+	answer.cpu_ns = clock_thread_cpu_ns() - begin_cpu_ns;
+	return answer.err ? message_send(socket, &answer, sizeof(answer), NULL, 0) :
+			    send_attached(socket, &answer, process->data);
+}
+
+/* --- to read --- */
+
+static int read_parts(struct host *host, const struct memory_part *parts, uint32_t count, int fd)
+{
+	struct remote_memory *memory = process_memory_create(fd);
+	int err = memory ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; i < count && !err; i++)
+		err = parts[i].bytes > HOME_READ_BYTES ?
+			      -EBADMSG :
+			      remote_memory_read(memory, parts[i].address,
+						 host->read_bytes + (size_t)i * HOME_READ_BYTES,
+						 parts[i].bytes);
+	if (!err && !remote_memory_is_same(memory))
+		err = -ESRCH;
+	remote_memory_destroy(memory);
+	return err;
+}
+
+static int do_read(struct host *host, const struct received *received, struct message_fds *fds)
+{
+	const struct memory_part *parts = (const struct memory_part *)received->more;
+	uint32_t count = received->head.query_count;
+	int socket = host->sockets[HOST_ATTACH], err;
+	int32_t answer;
+
+	if (fds->count != 1 || count > HOME_READ_PARTS ||
+	    received->more_bytes != count * sizeof(*parts))
+		return -EBADMSG;
+	answer = read_parts(host, parts, count, take_fd(fds->fds[0]));
 	err = message_send(socket, &answer, sizeof(answer), NULL, 0);
-	return err || answer.err ? err : message_send_all(socket, process->data, process->data_bytes);
+	for (uint32_t i = 0; i < count && !err && !answer; i++)
+		err = message_send_all(socket, host->read_bytes + (size_t)i * HOME_READ_BYTES,
+				       parts[i].bytes);
+	return err;
 }
 
 /* --- to name --- */
 
-static int do_name(struct host *host, const struct host_request *request)
+static void append(struct name_text_vector *reply, const void *bytes, size_t size)
 {
+	if (size)
+		memcpy(reply->items + reply->count, bytes, size);
+	reply->count += size;
+}
+
+/* The answers as they are sent; without memory none. */
+static int make_reply(struct host *host, struct host_named *named)
+{
+	const struct name_answers *answers = &host->answers;
+	size_t answer_bytes = answers->answers.count * sizeof(struct name_answer);
+	size_t frame_bytes = answers->frames.count * sizeof(struct name_frame);
+	struct name_text_vector *reply = &host->reply;
+
+	reply->count = 0;
+	if (name_text_vector_reserve(reply, sizeof(*named) + answer_bytes + frame_bytes +
+						    answers->texts.count))
+		return -ENOMEM;
+	named->frame_count = (uint32_t)answers->frames.count;
+	named->text_bytes = (uint32_t)answers->texts.count;
+	append(reply, named, sizeof(*named));
+	append(reply, answers->answers.items, answer_bytes);
+	append(reply, answers->frames.items, frame_bytes);
+	append(reply, answers->texts.items, answers->texts.count);
+	return 0;
+}
+
+static int do_name(struct host *host, const struct received *received)
+{
+	const struct host_request *request = &received->head;
 	const struct room_names names = {
 		.runtime_id = request->runtime_id,
 		.memory_count = request->memory_count,
 		.memory_ids = { request->memory_ids[0], request->memory_ids[1],
 				request->memory_ids[2] },
-		.queries = host->queries,
+		.queries = (const struct name_query *)received->more,
 		.query_count = request->query_count,
 	};
-	struct name_answers *answers = &host->answers;
 	struct host_named named = { 0 };
-	int socket = host->sockets[HOST_NAMES], err;
+	int socket = host->sockets[HOST_NAMES];
 
-	if (names.query_count > NAME_QUERIES_MAX || names.memory_count > ROOM_MEMORIES_MAX)
+	if (names.query_count > NAME_QUERIES_MAX || names.memory_count > ROOM_MEMORIES_MAX ||
+	    received->more_bytes != names.query_count * sizeof(struct name_query))
 		return -EBADMSG;
-	err = message_receive_all(socket, host->queries,
-				  names.query_count * sizeof(host->queries[0]));
-	if (err)
-		return err;
-	name_answers_clear(answers);
-	named.err = runtime_room_name(host->room, &names, clock_monotonic_ns(), answers);
-	if (!named.err) {
-		named.frame_count = (uint32_t)answers->frames.count;
-		named.text_bytes = (uint32_t)answers->texts.count;
-	}
-	err = message_send(socket, &named, sizeof(named), NULL, 0);
-	if (err || named.err)
-		return err;
-	err = message_send_all(socket, answers->answers.items,
-			       answers->answers.count * sizeof(answers->answers.items[0]));
-	if (!err)
-		err = message_send_all(socket, answers->frames.items,
-				       answers->frames.count * sizeof(answers->frames.items[0]));
-	return err ? err : message_send_all(socket, answers->texts.items, answers->texts.count);
+	named.err = runtime_room_name(host->room, &names, clock_monotonic_ns(), &host->answers);
+	if (!named.err)
+		named.err = make_reply(host, &named);
+	if (named.err)
+		return message_send(socket, &named, sizeof(named), NULL, 0);
+	return message_send_all(socket, host->reply.items, host->reply.count);
 }
 
 /* --- the threads --- */
@@ -224,48 +325,99 @@ static int add_memory(struct host *host, const struct host_request *request,
 	if (fds->count != 1)
 		return -EBADMSG;
 	/* Without memory what is asked of it says that the process is gone. */
-	(void)runtime_room_add_memory(host->room, request->memory_ids[0], take_fd(fds->fds[0]));
+	(void)runtime_room_add_memory(host->room, request->memory_ids[0],
+				      process_memory_create(take_fd(fds->fds[0])));
 	return 0;
 }
 
-static int serve_one(struct host *host, enum host_channel channel)
+/* Memory of the thread's own, aligned for the queries. */
+static int serve_one(struct host *host, enum host_channel channel, struct received *received)
 {
 	_cleanup_(message_fds_deinit) struct message_fds fds = { 0 };
-	struct host_request request;
-	ssize_t size = message_receive(host->sockets[channel], &request, sizeof(request), &fds);
+	ssize_t size = message_receive(host->sockets[channel], received,
+				       offsetof(struct received, more_bytes), &fds);
 
 	if (size < 0)
 		return (int)size;
-	if ((size_t)size <= offsetof(struct host_request, path))
+	if ((size_t)size < sizeof(received->head))
 		return -EBADMSG;
-	((char *)&request)[size - 1] = '\0';
+	received->more_bytes = (size_t)size - sizeof(received->head);
+	if (channel == HOST_ATTACH && received->head.kind == HOST_REQUEST_READ)
+		return do_read(host, received, &fds);
 	if (channel == HOST_ATTACH)
-		return request.kind == HOST_REQUEST_ATTACH ? do_attach(host, &request, &fds) :
-							     -EBADMSG;
-	switch (request.kind) {
+		return received->head.kind == HOST_REQUEST_ATTACH ?
+			       do_attach(host, received, &fds) :
+			       -EBADMSG;
+	switch (received->head.kind) {
 	case HOST_REQUEST_NAME:
-		return do_name(host, &request);
+		return do_name(host, received);
 	case HOST_REQUEST_ADD_MEMORY:
-		return add_memory(host, &request, &fds);
+		return add_memory(host, &received->head, &fds);
 	case HOST_REQUEST_REMOVE_MEMORY:
-		runtime_room_remove_memory(host->room, request.memory_ids[0]);
+		runtime_room_remove_memory(host->room, received->head.memory_ids[0]);
 		return 0;
 	case HOST_REQUEST_REMOVE_RUNTIME:
-		runtime_room_remove_runtime(host->room, request.runtime_id);
+		runtime_room_remove_runtime(host->room, received->head.runtime_id);
 		return 0;
 	default:
 		return -EBADMSG;
 	}
 }
 
+/* What reading files and memory takes, and talking to the agent; files come open. */
+static int filter_calls(int socket)
+{
+	const struct call_rule rules[] = {
+		{ .call = SYS_sendmsg, .kind = CALL_ALLOWED_EQUAL, .value = (uint32_t)socket },
+		{ .call = SYS_recvmsg, .kind = CALL_ALLOWED_EQUAL, .value = (uint32_t)socket },
+		{ .call = SYS_read },
+		{ .call = SYS_pread64 },
+		{ .call = SYS_process_vm_readv },
+		{ .call = SYS_lseek },
+		{ .call = SYS_close },
+		{ .call = SYS_fstat },
+		/* fstat() of some C libraries. */
+		{ .call = SYS_newfstatat,
+		  .kind = CALL_ALLOWED_EQUAL,
+		  .argument = 3,
+		  .value = AT_EMPTY_PATH },
+		{ .call = SYS_mmap, .kind = CALL_ALLOWED_WITHOUT, .argument = 2, .value = PROT_EXEC },
+		{ .call = SYS_mprotect,
+		  .kind = CALL_ALLOWED_WITHOUT,
+		  .argument = 2,
+		  .value = PROT_EXEC },
+		{ .call = SYS_mremap },
+		{ .call = SYS_munmap },
+		{ .call = SYS_madvise },
+		{ .call = SYS_brk },
+		{ .call = SYS_futex },
+		{ .call = SYS_sched_yield },
+		{ .call = SYS_clock_gettime },
+		{ .call = SYS_getrandom },
+		{ .call = SYS_gettid },
+		{ .call = SYS_getpid },
+		/* By it qsort() of glibc up to 2.38 knows that there is memory for a merge sort. */
+		{ .call = SYS_sysinfo },
+		{ .call = SYS_rt_sigprocmask },
+		{ .call = SYS_sigaltstack },
+		{ .call = SYS_exit },
+		{ .call = SYS_exit_group },
+	};
+
+	return confinement_filter_calls(rules, sizeof(rules) / sizeof(rules[0]));
+}
+
 /* Until the agent has gone; nothing is freed then. */
 static void serve(struct host *host, enum host_channel channel)
 {
 	const struct host_ready ready = { .tid = gettid() };
-	int err = message_send(host->sockets[channel], &ready, sizeof(ready), NULL, 0);
+	struct received received;
+	int err = filter_calls(host->sockets[channel]);
 
+	if (!err)
+		err = message_send(host->sockets[channel], &ready, sizeof(ready), NULL, 0);
 	while (!err)
-		err = serve_one(host, channel);
+		err = serve_one(host, channel, &received);
 	_exit(0);
 }
 
@@ -276,19 +428,12 @@ static void *run_attaching(void *argument)
 	return NULL;
 }
 
-static int drop_privileges(void)
+static int confine(void)
 {
-	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = { 0 };
-	const struct rlimit no_core = { 0, 0 };
-	const struct rlimit memory = { MEMORY_MAX_BYTES, MEMORY_MAX_BYTES };
+	int err = confinement_limit_memory(MEMORY_MAX_BYTES, UINT64_MAX);
 
-	setrlimit(RLIMIT_CORE, &no_core);
-	setrlimit(RLIMIT_DATA, &memory);
-	if (syscall(SYS_capset, &header, none) || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
-	    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))
-		return -errno;
-	return 0;
+	/* With which other processes may be read. */
+	return err ? err : confinement_drop_privileges(1U << CAP_SYS_PTRACE);
 }
 
 static int receive_hello(struct host *host)
@@ -302,6 +447,8 @@ static int receive_hello(struct host *host)
 	host->sockets[HOST_NAMES] = HOST_SOCKET;
 	host->sockets[HOST_ATTACH] = take_fd(fds.fds[0]);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	/* Of this thread, and of the one that it starts. */
+	setpriority(PRIO_PROCESS, 0, hello.priority);
 	return getppid() == hello.parent ? 0 : -ESRCH;
 }
 
@@ -311,10 +458,12 @@ static void run(void)
 	pthread_t thread;
 
 	prctl(PR_SET_NAME, "runtimes");
+	/* What the agent was started with is not for it. */
+	close_range(HOST_SOCKET + 1, UINT32_MAX, 0);
 	if (host)
 		host->room = runtime_room_create();
 	/* By hand, most likely. */
-	if (!host || !host->room || receive_hello(host) || drop_privileges() ||
+	if (!host || !host->room || receive_hello(host) || confine() ||
 	    pthread_create(&thread, NULL, run_attaching, host))
 		_exit(EXIT_USAGE);
 	serve(host, HOST_NAMES);

@@ -13,7 +13,7 @@
 #include "agent/runtimes/runtime_code.h"
 
 struct room_memory {
-	struct process_memory memory;
+	struct remote_memory *memory;
 	struct read_budget budget;
 };
 
@@ -37,7 +37,7 @@ static void memory_destroy(struct room_memory *memory)
 {
 	if (!memory)
 		return;
-	process_memory_deinit(&memory->memory);
+	remote_memory_destroy(memory->memory);
 	free(memory);
 }
 
@@ -96,17 +96,18 @@ static void *take(struct runtime_room *room, struct hash_map *map, uint64_t id)
 	return (void *)(uintptr_t)value;
 }
 
-int runtime_room_add_memory(struct runtime_room *room, uint64_t memory_id, int fd)
+int runtime_room_add_memory(struct runtime_room *room, uint64_t memory_id,
+			    struct remote_memory *memory)
 {
-	struct room_memory *memory = calloc(1, sizeof(*memory));
+	struct room_memory *added = memory ? calloc(1, sizeof(*added)) : NULL;
 
-	if (!memory) {
-		close(fd);
+	if (!added) {
+		remote_memory_destroy(memory);
 		return -ENOMEM;
 	}
-	process_memory_init_fd(&memory->memory, fd);
-	if (put(room, &room->memories, memory_id, memory)) {
-		memory_destroy(memory);
+	added->memory = memory;
+	if (put(room, &room->memories, memory_id, added)) {
+		memory_destroy(added);
 		return -ENOMEM;
 	}
 	return 0;
@@ -135,10 +136,14 @@ int runtime_room_attach(struct runtime_room *room, uint64_t runtime_id,
 
 	if (!memory)
 		return fail(-ESRCH, "the process is gone");
-	attached.memory = &memory->memory.memory;
+	attached.memory = memory->memory;
 	err = file->interpreter->ops->attach(file, &attached, &made);
 	if (err)
 		return err;
+	if (!remote_memory_is_same(memory->memory)) {
+		runtime_destroy(made);
+		return fail(-ESRCH, "the process is gone");
+	}
 	if (put(room, &room->runtimes, runtime_id, made)) {
 		runtime_destroy(made);
 		return fail(-ENOMEM, "no memory for a runtime");
@@ -164,27 +169,21 @@ static int symbolize(struct interpreter_process *process, struct room_memory *co
 
 		if (!memories[i])
 			continue;
-		budgeted_memory_init(&memory, &memories[i]->memory.memory, &memories[0]->budget);
+		budgeted_memory_init(&memory, memories[i]->memory, &memories[0]->budget);
 		err = process->interpreter->ops->symbolize(process, &memory.memory, query->words,
 							   object, frames);
 	}
 	return err;
 }
 
-int runtime_room_name(struct runtime_room *room, const struct room_names *names, uint64_t now_ns,
-		      struct name_answers *answers)
+static int name_all(struct interpreter_process *process, struct room_memory *const *memories,
+		    const struct room_names *names, struct name_answers *answers)
 {
-	struct interpreter_process *process = find(room, &room->runtimes, names->runtime_id);
-	struct room_memory *memories[ROOM_MEMORIES_MAX] = { NULL };
+	bool is_there = process && process->interpreter->ops->symbolize && memories[0];
 	struct interpreted_frames frames;
-	bool is_there;
 	int err = 0;
 
-	for (uint32_t i = 0; i < names->memory_count; i++)
-		memories[i] = find(room, &room->memories, names->memory_ids[i]);
-	is_there = process && process->interpreter->ops->symbolize && memories[0];
-	if (is_there)
-		read_budget_begin_stack(&memories[0]->budget, now_ns);
+	name_answers_clear(answers);
 	for (uint32_t i = 0; i < names->query_count && !err; i++) {
 		uint32_t object = names->queries[i].object;
 		int answer = is_there ? symbolize(process, memories, names->memory_count,
@@ -193,5 +192,31 @@ int runtime_room_name(struct runtime_room *room, const struct room_names *names,
 
 		err = name_answers_add(answers, answer, object, &frames);
 	}
+	return err;
+}
+
+static bool are_same(struct room_memory *const *memories, uint32_t count)
+{
+	bool are_same = true;
+
+	for (uint32_t i = 0; i < count; i++)
+		are_same &= !memories[i] || remote_memory_is_same(memories[i]->memory);
+	return are_same;
+}
+
+int runtime_room_name(struct runtime_room *room, const struct room_names *names, uint64_t now_ns,
+		      struct name_answers *answers)
+{
+	struct interpreter_process *process = find(room, &room->runtimes, names->runtime_id);
+	struct room_memory *memories[ROOM_MEMORIES_MAX] = { NULL };
+	int err;
+
+	for (uint32_t i = 0; i < names->memory_count; i++)
+		memories[i] = find(room, &room->memories, names->memory_ids[i]);
+	if (memories[0])
+		read_budget_begin_stack(&memories[0]->budget, now_ns);
+	do
+		err = name_all(process, memories, names, answers);
+	while (!err && !are_same(memories, names->memory_count));
 	return err;
 }

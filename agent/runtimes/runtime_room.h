@@ -21,8 +21,9 @@ struct runtime_room *runtime_room_create(void);
 /** Takes NULL. Detaches from all. */
 void runtime_room_destroy(struct runtime_room *room);
 
-/** Takes @fd over, /proc/PID/mem of a process. -ENOMEM. Any thread. */
-int runtime_room_add_memory(struct runtime_room *room, uint64_t memory_id, int fd);
+/** Takes @memory over in any case; NULL gives -ENOMEM, as no memory does. Any thread. */
+int runtime_room_add_memory(struct runtime_room *room, uint64_t memory_id,
+			    struct remote_memory *memory);
 void runtime_room_remove_memory(struct runtime_room *room, uint64_t memory_id);
 
 /** What is attached to, beside the file. Borrowed for the call. */
@@ -54,7 +55,7 @@ struct room_names {
 	uint32_t query_count;
 };
 
-/** Appends an answer for each query. -ENOMEM; what else fails is in the answers. */
+/** Replaces @answers by one for each query. -ENOMEM; what else fails is in the answers. */
 int runtime_room_name(struct runtime_room *room, const struct room_names *names, uint64_t now_ns,
 		      struct name_answers *answers);
 

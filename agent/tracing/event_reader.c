@@ -69,11 +69,11 @@ static void on_sample(void *context, const void *bytes, size_t count)
 	struct event_reader *reader = context;
 	const struct trace_record *record = bytes;
 
+	metrics_add(METRIC_SAMPLES_RECEIVED, 1);
 	if (!event_reader_is_well_formed(record, count)) {
 		metrics_add(METRIC_SAMPLES_MALFORMED, 1);
 		return;
 	}
-	metrics_add(METRIC_SAMPLES_RECEIVED, 1);
 	reader->handler.sample(reader->handler.context, record, count);
 }
 

@@ -23,7 +23,7 @@
  * bits. The first word of a trace is then the interrupted instruction, the kernel frames behind it
  * are return addresses. In an error frame the flags byte holds an enum unwind_error. Frames stand
  * leaf first, kernel frames before user frames. Errors end a trace, but those of interpreters
- * (UNWIND_INTERPRETER_...), which stand where frames are missing.
+ * (UNWIND_INTERPRETER_..., UNWIND_NO_ANSWER), which stand where frames are missing.
  *
  * An executable id names one loaded file for the life of the agent and is never used again:
  * bits 15..0 are its slot in the executables map, bits 63..16 a generation that starts at 1. Ids
@@ -121,7 +121,9 @@ enum unwind_error {
 	UNWIND_INTERPRETER_FRAMES = 16,
 	/** A runtime went to another stack here, and the one it came from was not found. */
 	UNWIND_STACK_SWITCH = 17,
-	UNWIND_ERROR_COUNT = 18,
+	/** Interpreted frames whose names lie in memory that does not answer: user space put this in their place. */
+	UNWIND_NO_ANSWER = 18,
+	UNWIND_ERROR_COUNT = 19,
 };
 
 static inline __u64 frame_word(__u8 kind, __u8 flags, __u64 address)

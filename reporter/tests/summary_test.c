@@ -40,7 +40,7 @@ static void the_line_tells_what_was_sampled_and_how_well(void **state)
 	summary.samples.errors[UNWIND_NO_INFO] = 15;
 	summary.samples.errors[UNWIND_TRUNCATED] = 3;
 	assert_line(&summary, "2000 busy samples, idle 79.0%, lost 10 (0.10%: ring full 1, skipped "
-			      "by the kernel 7, dropped 2), not selected 90, complete 99.00% (user "
+			      "by the kernel 7, dropped 2), not selected 90, ticks in all 10000, complete 99.00% (user "
 			      "stacks of known processes 99.50%), guesses 0.10%, errors 0.90% (no "
 			      "unwind information 15, truncated 3), from before the process was "
 			      "known 2.50%");
@@ -52,7 +52,7 @@ static void a_run_without_samples_divides_by_nothing(void **state)
 
 	(void)state;
 	assert_line(&summary, "0 busy samples, idle 0.0%, lost 0 (0.00%: ring full 0, skipped by "
-			      "the kernel 0, dropped 0), not selected 0, complete 0.00% (user "
+			      "the kernel 0, dropped 0), not selected 0, ticks in all 0, complete 0.00% (user "
 			      "stacks of known processes 0.00%), guesses 0.00%, errors 0.00%, from "
 			      "before the process was known 0.00%");
 }
@@ -71,6 +71,8 @@ static void the_numbers_come_from_the_totals_and_the_metrics(void **state)
 	metrics.values[METRIC_TICKS_STOLEN] = 64;
 	metrics.values[METRIC_SAMPLES_DROPPED] = 16;
 	metrics.values[METRIC_SAMPLES_MALFORMED] = 32;
+	metrics.values[METRIC_SAMPLES_UNSENT] = 128;
+	metrics.values[METRIC_SAMPLES_UNREAD] = 256;
 	metrics.values[METRIC_SAMPLES_UNSTORED] = 3;
 	run_summary_collect(&summary, &totals, &metrics);
 	assert_int_equal(summary.samples.samples, 10);
@@ -79,24 +81,27 @@ static void the_numbers_come_from_the_totals_and_the_metrics(void **state)
 	assert_int_equal(summary.stolen, 64);
 	assert_int_equal(summary.lost_ring_full, 4);
 	assert_int_equal(summary.lost_skipped, 8);
-	assert_int_equal(summary.lost_dropped, 16 + 32 + 3);
-	assert_int_equal(summary.counted_and_lost, 3);
+	assert_int_equal(summary.lost_dropped, 16 + 32 + 128 + 256);
+	assert_int_equal(summary.unstored, 3);
+	assert_int_equal(run_summary_ticks(&summary), 10 + 1 + 2 + 4 + 8 + 64 + 16 + 32 + 128 + 256);
 }
 
-static void samples_that_no_store_had_room_for_are_not_two_ticks(void **state)
+static void samples_that_no_store_had_room_for_are_busy_samples_and_not_lost(void **state)
 {
 	struct run_summary summary = {
 		.samples.samples = 500,
 		.idle = 490,
-		.lost_dropped = 110,
-		.counted_and_lost = 100,
+		.lost_dropped = 10,
+		.unstored = 100,
 	};
 	struct text_builder text = { 0 };
 
 	(void)state;
 	run_summary_append(&summary, &text);
 	assert_non_null(strstr(text_builder_text(&text),
-			       "500 busy samples, idle 49.0%, lost 110 (11.00%: "));
+			       "500 busy samples, idle 49.0%, lost 10 (1.00%: "));
+	assert_non_null(strstr(text_builder_text(&text), "ticks in all 1000, "));
+	assert_non_null(strstr(text_builder_text(&text), ", in no file for want of memory 100"));
 	text_builder_deinit(&text);
 }
 
@@ -109,7 +114,7 @@ static void ticks_that_a_hypervisor_took_are_told_where_there_are_any(void **sta
 	run_summary_append(&summary, &text);
 	assert_non_null(strstr(text_builder_text(&text), "500 busy samples, idle 40.0%, lost 0 "));
 	assert_non_null(strstr(text_builder_text(&text),
-			       "not selected 0, taken by the hypervisor 100, complete"));
+			       "not selected 0, taken by the hypervisor 100, ticks in all 1000, complete"));
 	text_builder_deinit(&text);
 }
 
@@ -119,7 +124,7 @@ int main(void)
 		cmocka_unit_test(the_line_tells_what_was_sampled_and_how_well),
 		cmocka_unit_test(a_run_without_samples_divides_by_nothing),
 		cmocka_unit_test(the_numbers_come_from_the_totals_and_the_metrics),
-		cmocka_unit_test(samples_that_no_store_had_room_for_are_not_two_ticks),
+		cmocka_unit_test(samples_that_no_store_had_room_for_are_busy_samples_and_not_lost),
 		cmocka_unit_test(ticks_that_a_hypervisor_took_are_told_where_there_are_any),
 	};
 

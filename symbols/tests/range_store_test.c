@@ -19,6 +19,7 @@
 
 #include "agent/base/clock.h"
 #include "agent/base/metrics.h"
+#include "agent/host/binary_file.h"
 #include "agent/host/tests/elf_builder.h"
 #include "symbols/range_store.h"
 #include "symbols/tests/range_store_fixture.h"
@@ -328,6 +329,40 @@ static void dwarf_that_takes_long_holds_up_no_symbols(void **state)
 	binary_unref(small);
 }
 
+static void dwarf_of_a_file_that_is_in_the_way_is_not_read_on(void **state)
+{
+	struct binary *slow = slow_binary(1);
+	int again = fcntl(slow->fd, F_DUPFD_CLOEXEC, 0);
+	struct range_store *store = create(&plain);
+	uint64_t changes;
+	size_t waiting;
+
+	(void)state;
+	metrics_reset();
+	/* Of no file system that can be unmounted, but not of the root's. */
+	slow->key.inode = 1;
+	range_store_want(store, slow, 0, RANGE_DEPTH_FULL);
+	assert_true(range_store_wait_symbols(store, clock_monotonic_ns() + WAIT_NS));
+	range_store_progress(store, &waiting, &changes);
+	assert_int_equal(waiting, 1);
+	binary_file_let_go(slow);
+	assert_true(range_store_wait(store, clock_monotonic_ns() + WAIT_NS));
+	assert_int_equal(slow->fd, -1);
+	assert_int_equal(metrics_read(METRIC_RANGES_FAILED), 1);
+	/* Nobody runs it yet. */
+	range_store_want(store, slow, 0, RANGE_DEPTH_FULL);
+	range_store_progress(store, &waiting, &changes);
+	assert_int_equal(waiting, 0);
+	binary_file_take(slow, again);
+	range_store_want(store, slow, 0, RANGE_DEPTH_FULL);
+	range_store_progress(store, &waiting, &changes);
+	assert_int_equal(waiting, 1);
+	binary_file_let_go(slow);
+	assert_true(range_store_wait(store, clock_monotonic_ns() + WAIT_NS));
+	assert_true(range_store_destroy(store));
+	binary_unref(slow);
+}
+
 static void what_takes_more_memory_than_allowed_is_tried_once(void **state)
 {
 	struct range_store_options options = plain;
@@ -431,6 +466,7 @@ int main(int argument_count, char **arguments)
 		cmocka_unit_test(files_that_are_held_open_are_bounded),
 		cmocka_unit_test(the_disk_cache_keeps_them_and_damage_is_found),
 		cmocka_unit_test(dwarf_that_takes_long_holds_up_no_symbols),
+		cmocka_unit_test(dwarf_of_a_file_that_is_in_the_way_is_not_read_on),
 		cmocka_unit_test(what_takes_more_memory_than_allowed_is_tried_once),
 		cmocka_unit_test(a_thread_that_hangs_is_left_behind),
 		cmocka_unit_test(what_comes_late_changes_no_answer),

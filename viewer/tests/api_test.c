@@ -373,6 +373,40 @@ static void a_pause_is_asked_for_by_post(void **state)
 	free(answer.body);
 }
 
+static void read_delays(void *context, struct api_totals *totals)
+{
+	(void)context;
+	totals->oldest_sample_ms = 1234;
+	totals->oldest_event_ms = 77;
+}
+
+static void the_status_says_what_is_held_up(void **state)
+{
+	const struct asked *asked = *state;
+	const struct api_config config = {
+		.history = asked->history,
+		.read_totals = read_delays,
+		.version = "",
+		.host = "",
+		.kernel = "",
+		.source = "",
+	};
+	struct asked delayed = { .history = asked->history };
+	json_t *json = ask_json(asked, "status");
+	const json_t *delays = json_object_get(json, "delays");
+
+	assert_int_equal(number(delays, "sample_ms"), 0);
+	assert_int_equal(number(delays, "event_ms"), 0);
+	json_decref(json);
+	assert_int_equal(api_create(&config, &delayed.api), 0);
+	json = ask_json(&delayed, "status");
+	delays = json_object_get(json, "delays");
+	assert_int_equal(number(delays, "sample_ms"), 1234);
+	assert_int_equal(number(delays, "event_ms"), 77);
+	json_decref(json);
+	api_destroy(delayed.api);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -389,6 +423,7 @@ int main(void)
 		TEST(questions_that_make_no_sense_are_told_so),
 		TEST(too_many_values_are_refused),
 		TEST(names_may_be_any_bytes),
+		TEST(the_status_says_what_is_held_up),
 		TEST(a_pause_is_asked_for_by_post),
 	};
 

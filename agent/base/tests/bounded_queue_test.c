@@ -203,11 +203,41 @@ static void memory_of_a_burst_goes_back_when_the_queue_is_empty(void **state)
 	bounded_queue_deinit(&queue);
 }
 
+static void the_oldest_record_can_be_looked_at(void **state)
+{
+	struct bounded_queue queue;
+	uint64_t record[2], start;
+
+	(void)state;
+	/* Odd, so that records run over the end of the ring. */
+	assert_int_equal(bounded_queue_init(&queue, 61, sizeof(record), NULL, NULL), 0);
+	assert_int_equal(bounded_queue_peek(&queue, &start, sizeof(start)), -EAGAIN);
+	for (uint64_t i = 0; i < 100; i++) {
+		record[0] = i;
+		assert_int_equal(bounded_queue_push(&queue, record, sizeof(record)), 0);
+		record[0] = i + 1000;
+		assert_int_equal(bounded_queue_push(&queue, record, sizeof(record)), 0);
+		for (int again = 0; again < 2; again++) {
+			assert_int_equal(bounded_queue_peek(&queue, &start, sizeof(start)), 0);
+			assert_int_equal(start, i);
+		}
+		assert_int_equal(bounded_queue_count(&queue), 2);
+		for (int j = 0; j < 2; j++)
+			assert_int_equal(bounded_queue_pop(&queue, record, NULL, 0), 0);
+	}
+	assert_int_equal(bounded_queue_push(&queue, record, 7), 0);
+	assert_int_equal(bounded_queue_peek(&queue, &start, sizeof(start)), -E2BIG);
+	bounded_queue_close(&queue);
+	assert_int_equal(bounded_queue_peek(&queue, &start, 7), 0);
+	bounded_queue_deinit(&queue);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(records_of_all_sizes_come_out_as_they_went_in),
 		cmocka_unit_test(the_oldest_are_dropped),
+		cmocka_unit_test(the_oldest_record_can_be_looked_at),
 		cmocka_unit_test(a_queue_that_could_hold_no_record_is_refused),
 		cmocka_unit_test(waiting_ends_when_the_time_is_over),
 		cmocka_unit_test(a_closed_queue_gives_what_it_has_and_takes_nothing),

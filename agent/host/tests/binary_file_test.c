@@ -15,9 +15,11 @@
 #include <cmocka.h>
 
 #include "agent/base/cleanup.h"
+#include "agent/base/clock.h"
 #include "agent/host/mapped_file.h"
 
 struct fixture {
+	char folder[48];
 	char path[64];
 	struct binary *binary;
 };
@@ -45,7 +47,9 @@ static int set_up(void **state)
 	struct binary values = { .executable_id = 1 };
 
 	assert_non_null(fixture);
-	snprintf(fixture->path, sizeof(fixture->path), "/tmp/binary_file_test.%d", getpid());
+	snprintf(fixture->folder, sizeof(fixture->folder), "/tmp/binary_file_test.%d", getpid());
+	assert_int_equal(mkdir(fixture->folder, 0700), 0);
+	snprintf(fixture->path, sizeof(fixture->path), "%s/file", fixture->folder);
 	write_file(fixture->path, "first");
 	values.path = fixture->path;
 	values.fd = open_file(fixture->path);
@@ -62,6 +66,7 @@ static int tear_down(void **state)
 
 	binary_unref(fixture->binary);
 	unlink(fixture->path);
+	rmdir(fixture->folder);
 	free(fixture);
 	return 0;
 }
@@ -175,6 +180,36 @@ static void one_that_is_taken_before_it_was_closed_stays(void **state)
 	assert_int_equal(fixture->binary->fd, fd);
 }
 
+static void what_is_not_there_is_looked_for_again_after_a_while(void **state)
+{
+	struct fixture *fixture = *state;
+	char aside[80];
+
+	binary_file_let_go(fixture->binary);
+	/* Of the folder, since a name of its own is a change of the file. */
+	snprintf(aside, sizeof(aside), "%s.aside", fixture->folder);
+	assert_int_equal(rename(fixture->folder, aside), 0);
+	assert_is_gone(fixture);
+	assert_int_equal(rename(aside, fixture->folder), 0);
+	assert_is_gone(fixture);
+	fixture->binary->no_search_ns = clock_monotonic_ns();
+	assert_reads(fixture, "first");
+}
+
+static void a_file_is_in_the_way_where_somebody_may_want_to_unmount(void **state)
+{
+	struct fixture *fixture = *state;
+	struct stat root;
+
+	assert_int_equal(stat("/", &root), 0);
+	assert_false(binary_file_is_in_the_way(fixture->binary));
+	binary_file_let_go(fixture->binary);
+	fixture->binary->key.device = root.st_dev;
+	assert_false(binary_file_is_in_the_way(fixture->binary));
+	fixture->binary->key.device = root.st_dev + 1;
+	assert_true(binary_file_is_in_the_way(fixture->binary));
+}
+
 static void what_has_no_path_is_not_let_go(void **state)
 {
 	struct fixture *fixture = *state;
@@ -209,6 +244,8 @@ int main(void)
 		TEST(the_descriptor_stays_while_somebody_reads),
 		TEST(a_file_that_is_run_again_is_taken),
 		TEST(one_that_is_taken_before_it_was_closed_stays),
+		TEST(what_is_not_there_is_looked_for_again_after_a_while),
+		TEST(a_file_is_in_the_way_where_somebody_may_want_to_unmount),
 		TEST(what_has_no_path_is_not_let_go),
 		cmocka_unit_test(what_has_no_file_is_not_known),
 	};

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <fcntl.h>
 
 #include "agent/host/remote_memory.h"
 #include "agent/host/tests/proc_fixture.h"
@@ -62,11 +63,43 @@ static void a_process_whose_leader_has_exited_is_read(void **state)
 	end_process(pid);
 }
 
+static void after_an_exec_it_is_another_program(void **state)
+{
+	struct process_memory process;
+	int to_child[2];
+	uint64_t value;
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(pipe2(to_child, O_CLOEXEC), 0);
+	pid = fork();
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (read(to_child[0], &value, 1) == 1)
+			execl("/bin/sleep", "sleep", "60", NULL);
+		_exit(1);
+	}
+	assert_int_equal(process_memory_init(&process, "/proc", pid), 0);
+	assert_int_equal(read_u64(&process, (uintptr_t)marker, &value), 0);
+	assert_true(remote_memory_is_same(&process.memory));
+	assert_int_equal(write(to_child[1], "x", 1), 1);
+	while (remote_memory_is_same(&process.memory))
+		usleep(1000);
+	assert_int_equal(read_u64(&process, (uintptr_t)marker, &value), -ESRCH);
+	/* Nothing was read of it. */
+	assert_true(remote_memory_is_same(&process.memory));
+	process_memory_deinit(&process);
+	end_process(pid);
+	close(to_child[0]);
+	close(to_child[1]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(another_process_is_read),
 		cmocka_unit_test(a_process_whose_leader_has_exited_is_read),
+		cmocka_unit_test(after_an_exec_it_is_another_program),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -34,6 +34,7 @@ static inline int set_up(void **state)
 		.table = &fixture->base.table,
 		.executables = fixture->base.executables,
 		.proc_root = fixture->base.proc.root,
+		.home = &fixture->base.home.home,
 		.request = take_request,
 		.context = fixture,
 	};
@@ -99,11 +100,25 @@ static inline int answer(struct fixture *fixture, uint64_t now_ns)
 	fixture->request_count--;
 	memmove(fixture->requests, fixture->requests + 1,
 		fixture->request_count * sizeof(fixture->requests[0]));
-	answer.err = attach_request_run(request, fixture->base.proc.root, &answer.runtime);
+	answer.err = attach_request_run(request, fixture->base.proc.root, fixture->attachments.home,
+					&answer.runtime);
 	attach_request_destroy(request, fixture->base.executables);
 	fixture->changed_count =
 		attachments_answer(&fixture->attachments, &answer, now_ns, fixture->changed);
 	return answer.err;
+}
+
+/* Names one frame, as the work thread does. */
+static inline int name_one(struct process_runtime *runtime, uint64_t address)
+{
+	struct name_query query = { .words = { frame_word(FAKE_KIND, 0, address), 77 } };
+	struct name_answers answers = { 0 };
+	int err = process_runtime_name(runtime, &query, 1, &answers);
+
+	if (!err)
+		err = answers.answers.items[0].err;
+	name_answers_deinit(&answers);
+	return err;
 }
 
 static inline struct process *add_attached(struct fixture *fixture, uint32_t pid, uint64_t now_ns)

@@ -7,11 +7,9 @@ static void a_fork_is_attached_to_as_its_parent_is(void **state)
 	struct process_interpreter list[INTERPRETER_MAX_COUNT];
 	struct process *parent = add_attached(fixture, 7, 1000);
 	struct process *child = language_fixture_add(&fixture->base, 8);
-	const uint64_t words[2] = { frame_word(FAKE_KIND, 0, 0x50), 77 };
-	struct interpreted_frames frames;
 	struct process_view view;
 
-	fake_proc_write(&fixture->base.proc, 8, "mem", "mEmory");
+	fake_proc_write_memory(&fixture->base.proc, 8, 'E');
 	map(fixture, child, fixture->base.runtime, 0x10000);
 	attachments_inherit(&fixture->attachments, child, parent);
 	attachments_update(&fixture->attachments, child, 2000);
@@ -23,7 +21,7 @@ static void a_fork_is_attached_to_as_its_parent_is(void **state)
 	drop(fixture, parent);
 	assert_int_equal(fake_language.detach_count, 0);
 	process_table_view(&fixture->base.table, 8, &child->stamp, 4000, &view);
-	assert_int_equal(process_runtime_symbolize(view.runtimes->runtimes[0], words, &frames), 0);
+	assert_int_equal(name_one(view.runtimes->runtimes[0], 0x50), 0);
 	assert_int_equal(fake_language.byte, 'E');
 	process_view_release(&fixture->base.table, &view);
 	drop(fixture, child);
@@ -33,16 +31,13 @@ static void a_fork_is_attached_to_as_its_parent_is(void **state)
 /* Process @pid has exited: its memory reads as an empty file. */
 static void lose_memory(struct fixture *fixture, uint32_t pid)
 {
-	fake_proc_write(&fixture->base.proc, pid, "mem", "");
+	fake_proc_write_memory(&fixture->base.proc, pid, 0);
 }
 
 static int symbolize_in(struct process *process)
 {
-	const uint64_t words[2] = { frame_word(FAKE_KIND, 0, 0x50), 77 };
-	struct interpreted_frames frames;
-
 	fake_language.byte = 0;
-	return process_runtime_symbolize(process->runtimes->runtimes[0], words, &frames);
+	return name_one(process->runtimes->runtimes[0], 0x50);
 }
 
 static void a_fork_that_is_gone_is_named_by_those_it_came_from(void **state)
@@ -50,13 +45,10 @@ static void a_fork_that_is_gone_is_named_by_those_it_came_from(void **state)
 	struct fixture *fixture = *state;
 	struct process *line[5] = { add_attached(fixture, 7, 1000) };
 
-	fake_proc_write(&fixture->base.proc, 7, "mem", "first");
+	fake_proc_write_memory(&fixture->base.proc, 7, 'i');
 	for (uint32_t i = 1; i < 5; i++) {
-		char text[] = "0-";
-
-		text[1] = (char)('0' + i);
 		line[i] = language_fixture_add(&fixture->base, 7 + i);
-		fake_proc_write(&fixture->base.proc, 7 + i, "mem", text);
+		fake_proc_write_memory(&fixture->base.proc, 7 + i, (char)('0' + i));
 		map(fixture, line[i], fixture->base.runtime, 0x10000);
 		attachments_inherit(&fixture->attachments, line[i], line[i - 1]);
 	}
@@ -83,17 +75,13 @@ static void many_objects_keep_their_places(void **state)
 {
 	struct fixture *fixture = *state;
 	struct process *process = add_attached(fixture, 7, 1000);
-	struct interpreted_frames frames;
 	uint32_t kept = 0;
 
-	fake_proc_write(&fixture->base.proc, 7, "mem", "first");
+	fake_proc_write_memory(&fixture->base.proc, 7, 'i');
 	for (uint32_t round = 0; round < 2; round++) {
 		for (uint64_t i = 0; i < RUNTIME_OBJECTS_MAX / 4; i++) {
-			const uint64_t words[2] = { frame_word(FAKE_KIND, 0, 0x1000 + 0xb0 * i),
-						    77 };
-
-			assert_int_equal(process_runtime_symbolize(process->runtimes->runtimes[0],
-								   words, &frames),
+			assert_int_equal(name_one(process->runtimes->runtimes[0],
+						  0x1000 + 0xb0 * i),
 					 0);
 			kept += round && fake_language.object == 0x1001 + 0xb0 * i;
 		}
@@ -109,14 +97,12 @@ static void a_fork_that_is_gone_before_it_is_looked_at_is_named_by_its_parent(vo
 	struct process_interpreter list[INTERPRETER_MAX_COUNT];
 	struct process *parent = add_attached(fixture, 7, 1000);
 	struct process *child = language_fixture_add(&fixture->base, 8);
-	const uint64_t words[2] = { frame_word(FAKE_KIND, 0, 0x50), 77 };
-	struct interpreted_frames frames;
 	struct process_view view;
 
 	attachments_lend(&fixture->attachments, child, parent);
 	process_table_view(&fixture->base.table, 8, &child->stamp, 4000, &view);
 	assert_non_null(view.runtimes);
-	assert_int_equal(process_runtime_symbolize(view.runtimes->runtimes[0], words, &frames), 0);
+	assert_int_equal(name_one(view.runtimes->runtimes[0], 0x50), 0);
 	assert_int_equal(fake_language.byte, 'e');
 	process_view_release(&fixture->base.table, &view);
 	assert_int_equal(attachments_list(child, list), 0);

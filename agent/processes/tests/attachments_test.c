@@ -264,7 +264,7 @@ static void a_process_that_is_gone_is_silent(void **state)
 
 	map(fixture, process, fixture->base.runtime, 0x20000);
 	attachments_update(&fixture->attachments, process, 1000);
-	snprintf(path, sizeof(path), "%s/7/mem", fixture->base.proc.root);
+	snprintf(path, sizeof(path), "%s/7/stat", fixture->base.proc.root);
 	unlink(path);
 	assert_int_equal(answer(fixture, 1000), -ESRCH);
 	assert_int_equal(fixture->changed_count, 0);
@@ -407,6 +407,112 @@ static void above_the_limit_who_was_not_sampled_for_longest_is_let_go(void **sta
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
+static void what_was_lost_is_attached_to_again_while_its_data_stay(void **state)
+{
+	struct fixture *fixture = *state;
+	struct process *process = add_attached(fixture, 7, 1000);
+	struct process_interpreter list[INTERPRETER_MAX_COUNT];
+	struct local_home *home = &fixture->base.home;
+
+	local_home_lose(home);
+	assert_int_equal(name_one(process->runtimes->runtimes[0], 0x50), -ENOTCONN);
+	attachments_note_lost(&fixture->attachments, 0, 2000);
+	assert_int_equal(attachments_list(process, list), 1);
+	assert_int_equal(fixture->request_count, 1);
+	assert_int_equal(answer(fixture, 3000), 0);
+	assert_int_equal(fixture->changed_count, 1);
+	assert_ptr_equal(fixture->changed[0], process);
+	assert_int_equal(name_one(process->runtimes->runtimes[0], 0x50), 0);
+	/* Nothing is lost now. */
+	attachments_note_lost(&fixture->attachments, 0, 4000);
+	assert_int_equal(fixture->request_count, 0);
+	drop(fixture, process);
+}
+
+static void what_is_not_ready_when_it_was_lost_is_tried_again(void **state)
+{
+	struct fixture *fixture = *state;
+	struct process *process = add_attached(fixture, 7, 1000);
+	struct process_interpreter list[INTERPRETER_MAX_COUNT];
+
+	local_home_lose(&fixture->base.home);
+	attachments_note_lost(&fixture->attachments, 0, 2000);
+	fake_language.attach_err = -EAGAIN;
+	assert_int_equal(answer(fixture, 3000), -EAGAIN);
+	assert_int_equal(attachments_list(process, list), 1);
+	fake_language.attach_err = 0;
+	attachments_run_due(&fixture->attachments, 3000 + NS_PER_SECOND);
+	assert_int_equal(answer(fixture, 4000 + NS_PER_SECOND), 0);
+	assert_int_equal(name_one(process->runtimes->runtimes[0], 0x50), 0);
+	drop(fixture, process);
+}
+
+static void a_process_whose_memory_does_not_answer_is_refused_and_others_are_not(void **state)
+{
+	struct fixture *fixture = *state;
+	struct process *hanging = add_attached(fixture, 7, 1000);
+	struct process *other = add_attached(fixture, 8, 1000);
+	struct process_interpreter list[INTERPRETER_MAX_COUNT];
+
+	fixture->base.home.hanging_pid = 7;
+	assert_int_equal(name_one(hanging->runtimes->runtimes[0], 0x50), -EHOSTDOWN);
+	attachments_note_lost(&fixture->attachments, 7, 2000);
+	assert_true(hanging->is_hanging);
+	assert_false(other->is_hanging);
+	assert_int_equal(fixture->request_count, 1);
+	assert_int_equal(fixture->requests[0]->pid, 8);
+	assert_int_equal(answer(fixture, 3000), 0);
+	assert_int_equal(name_one(other->runtimes->runtimes[0], 0x50), 0);
+	/* The kernel side finds its frames still, and nobody asks again. */
+	assert_int_equal(attachments_list(hanging, list), 1);
+	attachments_run_due(&fixture->attachments, 1000 * NS_PER_SECOND);
+	assert_int_equal(fixture->request_count, 0);
+	fixture->base.home.hanging_pid = 0;
+	assert_int_equal(name_one(hanging->runtimes->runtimes[0], 0x50), -EHOSTDOWN);
+	drop(fixture, hanging);
+	drop(fixture, other);
+}
+
+static void a_process_that_does_not_answer_when_it_is_attached_to_is_refused(void **state)
+{
+	struct fixture *fixture = *state;
+	struct process *process = language_fixture_add(&fixture->base, 7);
+
+	fixture->base.home.hanging_pid = 7;
+	map(fixture, process, fixture->base.runtime, 0x10000);
+	attachments_update(&fixture->attachments, process, 1000);
+	assert_int_equal(answer(fixture, 2000), -EHOSTDOWN);
+	attachments_run_due(&fixture->attachments, 1000 * NS_PER_SECOND);
+	assert_int_equal(fixture->request_count, 0);
+	drop(fixture, process);
+}
+
+static void a_runtime_that_was_lost_before_its_answer_came_is_asked_for_again(void **state)
+{
+	struct fixture *fixture = *state;
+	struct process *process = language_fixture_add(&fixture->base, 7);
+	struct attach_request *request;
+	struct attach_answer attached = { .pid = 7 };
+
+	map(fixture, process, fixture->base.runtime, 0x10000);
+	attachments_update(&fixture->attachments, process, 1000);
+	request = fixture->requests[0];
+	fixture->request_count = 0;
+	attached.stamp = request->stamp;
+	attached.executable_id = request->executable->id;
+	assert_int_equal(attach_request_run(request, fixture->base.proc.root,
+					    &fixture->base.home.home, &attached.runtime),
+			 0);
+	attach_request_destroy(request, fixture->base.executables);
+	local_home_lose(&fixture->base.home);
+	attachments_note_lost(&fixture->attachments, 0, 1500);
+	attachments_answer(&fixture->attachments, &attached, 2000, fixture->changed);
+	attachments_run_due(&fixture->attachments, 2000 + NS_PER_SECOND);
+	assert_int_equal(answer(fixture, 3000 + NS_PER_SECOND), 0);
+	assert_int_equal(name_one(process->runtimes->runtimes[0], 0x50), 0);
+	drop(fixture, process);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -424,6 +530,11 @@ int main(void)
 		TEST(what_is_not_mapped_any_more_is_let_go),
 		TEST(a_runtime_found_later_is_attached_to_in_who_maps_it_already),
 		TEST(above_the_limit_who_was_not_sampled_for_longest_is_let_go),
+		TEST(what_was_lost_is_attached_to_again_while_its_data_stay),
+		TEST(what_is_not_ready_when_it_was_lost_is_tried_again),
+		TEST(a_process_whose_memory_does_not_answer_is_refused_and_others_are_not),
+		TEST(a_process_that_does_not_answer_when_it_is_attached_to_is_refused),
+		TEST(a_runtime_that_was_lost_before_its_answer_came_is_asked_for_again),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

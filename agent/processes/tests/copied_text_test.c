@@ -62,8 +62,9 @@ static void copy_into_memory(struct fixture *fixture, uint32_t pid, const struct
 	void *bytes = malloc(text->bytes);
 	int from = open(program, O_RDONLY | O_CLOEXEC), to;
 
-	snprintf(path, sizeof(path), "%s/%u/mem", fixture->proc.root, pid);
-	to = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	fake_proc_write_memory(&fixture->proc, (int)pid, '-');
+	snprintf(path, sizeof(path), "%s/%u/stat", fixture->proc.root, pid);
+	to = open(path, O_RDWR | O_CLOEXEC);
 	assert_true(bytes && from >= 0 && to >= 0);
 	assert_true(pread(from, bytes, text->bytes, text->offset) > 0);
 	assert_int_equal(pwrite(to, bytes, text->bytes, text->start), text->bytes);
@@ -77,7 +78,7 @@ static void change_byte(struct fixture *fixture, uint32_t pid, uint64_t address)
 	char path[256], byte;
 	int fd;
 
-	snprintf(path, sizeof(path), "%s/%u/mem", fixture->proc.root, pid);
+	snprintf(path, sizeof(path), "%s/%u/stat", fixture->proc.root, pid);
 	fd = open(path, O_RDWR | O_CLOEXEC);
 	assert_int_equal(pread(fd, &byte, 1, address), 1);
 	byte ^= 1;

@@ -8,7 +8,7 @@
 #include "agent/processes/executable_interpreter.h"
 #include "agent/processes/executable_load.h"
 #include "agent/processes/executable_rows.h"
-#include "agent/processes/tests/fake_language.h"
+#include "agent/runtimes/tests/fake_language.h"
 #include "stackdeltas/delta_cache.h"
 
 enum { CACHE_BYTES = 64 << 20 };

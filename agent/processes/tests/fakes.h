@@ -359,6 +359,15 @@ static inline void fake_proc_write(const struct fake_proc *proc, uint32_t pid, c
 	write_text(full, text);
 }
 
+/** Process @pid has @byte at address 1 of a struct file_memory; 0: it has exited. */
+static inline void fake_proc_write_memory(struct fake_proc *proc, int pid, char byte)
+{
+	char text[] = "1? (fake) R 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 1 0 0 0 0 0 1 0 0\n";
+
+	text[1] = byte;
+	fake_proc_write(proc, pid, "stat", byte ? text : "");
+}
+
 /** The link at @path (map_files/..., exe) of the process leads to @target. */
 static inline void fake_proc_link(const struct fake_proc *proc, uint32_t pid, const char *path,
 				  const char *target)

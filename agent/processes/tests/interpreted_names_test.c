@@ -50,15 +50,19 @@ static void give_runtimes_of(struct fixture *fixture, struct process *process, u
 	struct process_runtime *runtimes[INTERPRETER_MAX_COUNT];
 
 	for (uint32_t i = 0; i < count; i++) {
-		struct fake_process *fake = calloc(1, sizeof(*fake));
+		struct runtime_home *home = &fixture->base.home.home;
+		struct host_target target = { .pid = process->pid };
 		struct process_memory memory;
+		struct host_runtime made;
 
-		fake->process.interpreter = interpreter;
 		assert_int_equal(process_memory_init(&memory, fixture->base.proc.root,
 						     (pid_t)process->pid),
 				 0);
-		runtimes[i] =
-			process_runtime_create(fixture->base.runtime->id, &fake->process, &memory);
+		target.memory = memory.fd;
+		assert_int_equal(home->ops->attach(home, &target, &made), 0);
+		process_memory_deinit(&memory);
+		runtimes[i] = process_runtime_create(fixture->base.runtime->id, process->pid,
+						     interpreter, home, &made);
 	}
 	process_table_set_runtimes(&fixture->base.table, process,
 				   count ? runtime_set_create(runtimes, count) : NULL);
@@ -257,7 +261,7 @@ static void forks_with_different_functions_at_one_address_never_share_a_name(voi
 	struct fixture *fixture = *state;
 	struct process *fork = language_fixture_add(&fixture->base, 8);
 
-	fake_proc_write(&fixture->base.proc, 8, "mem", "mEmory");
+	fake_proc_write_memory(&fixture->base.proc, 8, 'E');
 	give_runtimes(fixture, fixture->process, 1);
 	give_runtimes(fixture, fork, 1);
 	handle_one(fixture, 0x5550, 3, 77);
@@ -440,6 +444,90 @@ static void folding_keeps_what_does_not_run_the_frames(void **state)
 	give_runtimes(fixture, fixture->process, 0);
 }
 
+static void frames_that_are_known_take_no_round(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct local_home *home = &fixture->base.home;
+
+	give_runtimes(fixture, fixture->process, 1);
+	begin(fixture);
+	for (uint32_t i = 0; i < 20; i++)
+		put(fixture, 0x100 + i % 5, 1, 77);
+	handle(fixture);
+	assert_int_equal(home->round_count, 1);
+	assert_int_equal(home->query_count, 5);
+	/* Another stack of the same frames, and a frame more. */
+	begin(fixture);
+	for (uint32_t i = 0; i < 5; i++)
+		put(fixture, 0x104 - i, 1, 77);
+	handle(fixture);
+	assert_int_equal(home->round_count, 1);
+	put(fixture, 0x200, 1, 77);
+	assert_string_equal(trace_frame(handle(fixture), 5).function, "f200");
+	assert_int_equal(home->round_count, 2);
+	assert_int_equal(home->query_count, 6);
+	/* What was not named is asked for again. */
+	handle_one(fixture, 0x300, 1, 78);
+	handle_one(fixture, 0x300, 1, 78);
+	assert_int_equal(home->query_count, 8);
+}
+
+static void a_stack_of_many_different_frames_is_named_whole(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct trace *trace;
+
+	give_runtimes(fixture, fixture->process, 1);
+	begin(fixture);
+	for (uint32_t i = 0; i < FRAMES_MAX; i++)
+		put(fixture, 0x1000 + i, 1, 77);
+	trace = handle(fixture);
+	for (uint32_t i = 0; i < FRAMES_MAX; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "f%x", 0x1000 + i);
+		assert_string_equal(trace_frame(trace, i).function, name);
+	}
+	assert_int_equal(fixture->base.home.round_count, 1);
+}
+
+static void memory_that_does_not_answer_is_one_error_and_asked_once(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct trace *trace;
+
+	give_runtimes(fixture, fixture->process, 1);
+	fixture->base.home.hanging_pid = 7;
+	begin(fixture);
+	put_native(fixture, OTHER, 0, 0x10);
+	put(fixture, 0x1, 1, 77);
+	put(fixture, 0x2, 1, 77);
+	put_native(fixture, OTHER, FRAME_RETURN_ADDRESS, 0x20);
+	put(fixture, 0x3, 1, 77);
+	for (uint32_t i = 0; i < 2; i++) {
+		trace = handle(fixture);
+		assert_int_equal(trace->frame_count, 4);
+		assert_int_equal(trace_frame(trace, 1).error, UNWIND_NO_ANSWER);
+		assert_int_equal(trace_frame(trace, 2).address, 0x20);
+		assert_int_equal(trace_frame(trace, 3).error, UNWIND_NO_ANSWER);
+		assert_false(trace->is_complete);
+	}
+	assert_int_equal(fixture->base.home.round_count, 1);
+}
+
+static void a_runtime_that_was_lost_leaves_frames_without_names_until_it_is_back(void **state)
+{
+	struct fixture *fixture = *state;
+
+	give_runtimes(fixture, fixture->process, 1);
+	local_home_lose(&fixture->base.home);
+	assert_string_equal(trace_frame(handle_one(fixture, 0x5550, 3, 77), 0).function,
+			    "[fake: no name]");
+	assert_true(fixture->reporter.last->is_complete);
+	give_runtimes(fixture, fixture->process, 1);
+	assert_string_equal(trace_frame(handle_one(fixture, 0x5550, 3, 77), 0).function, "f5550");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -461,6 +549,10 @@ int main(void)
 		TEST(what_is_inlined_beyond_the_longest_trace_is_cut),
 		TEST(folding_leaves_out_the_runtime_between_interpreted_frames),
 		TEST(folding_keeps_what_does_not_run_the_frames),
+		TEST(frames_that_are_known_take_no_round),
+		TEST(a_stack_of_many_different_frames_is_named_whole),
+		TEST(memory_that_does_not_answer_is_one_error_and_asked_once),
+		TEST(a_runtime_that_was_lost_leaves_frames_without_names_until_it_is_back),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -15,11 +15,13 @@
 #include "agent/processes/executable_load.h"
 #include "agent/processes/executable_rows.h"
 #include "agent/processes/process.h"
-#include "agent/processes/tests/fake_language.h"
+#include "agent/runtimes/tests/fake_language.h"
+#include "agent/runtimes/tests/local_home.h"
 
 struct language_fixture {
 	struct fake_writer writer;
 	struct fake_proc proc;
+	struct local_home home;
 	struct process_table table;
 	struct executable_cache *executables;
 	/** The file of the runtime, and another one. */
@@ -77,6 +79,7 @@ static inline void language_fixture_init(struct language_fixture *fixture)
 	fake_language_init("/ls");
 	fake_writer_init(&fixture->writer);
 	fake_proc_init(&fixture->proc);
+	local_home_init(&fixture->home);
 	process_table_init(&fixture->table);
 	assert_int_equal(executable_cache_create(&config, &fixture->executables), 0);
 	fixture->runtime = language_fixture_open(fixture, "/bin/ls");
@@ -90,6 +93,7 @@ static inline void language_fixture_deinit(struct language_fixture *fixture)
 	executable_cache_destroy(fixture->executables);
 	process_table_deinit(&fixture->table);
 	fake_proc_deinit(&fixture->proc);
+	local_home_deinit(&fixture->home);
 	assert_int_equal(fake_language.probe_count, fake_language.release_count);
 }
 
@@ -98,7 +102,8 @@ static inline struct process *language_fixture_add(struct language_fixture *fixt
 {
 	const struct process_stamp stamp = { 100, 1 };
 
-	fake_proc_write(&fixture->proc, pid, "mem", "memory");
+	fake_proc_write_memory(&fixture->proc, pid, 'e');
+	fake_proc_link(&fixture->proc, pid, "exe", "/bin/ls");
 	return process_table_add(&fixture->table, pid, &stamp, 1000);
 }
 

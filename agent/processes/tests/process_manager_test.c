@@ -8,11 +8,12 @@
 #include "agent/base/clock.h"
 #include "agent/base/metrics.h"
 #include "agent/processes/process_manager.h"
-#include "agent/processes/tests/fake_language.h"
+#include "agent/runtimes/tests/local_home.h"
 
 struct fixture {
 	struct fake_writer writer;
 	struct fake_reporter reporter;
+	struct local_home home;
 	struct process_manager *manager;
 	struct event_handler handler;
 };
@@ -33,6 +34,8 @@ static int set_up_with(void **state, const char *proc_root)
 	sample_kind = FRAME_NATIVE;
 	fake_writer_init(&fixture->writer);
 	fake_reporter_init(&fixture->reporter);
+	local_home_init(&fixture->home);
+	config.home = &fixture->home.home;
 	config.writer = &fixture->writer.writer;
 	config.reporter = &fixture->reporter.reporter;
 	assert_int_equal(process_manager_create(&config, &fixture->manager), 0);
@@ -51,6 +54,7 @@ static int tear_down(void **state)
 	struct fixture *fixture = *state;
 
 	process_manager_destroy(fixture->manager);
+	local_home_deinit(&fixture->home);
 	fake_reporter_deinit(&fixture->reporter);
 	free(fixture);
 	return 0;
@@ -322,6 +326,76 @@ static void samples_that_are_left_at_the_stop_count_as_dropped(void **state)
 	assert_int_equal(fixture->reporter.count + metrics_read(METRIC_SAMPLES_DROPPED), count);
 }
 
+static uint64_t age(struct fixture *fixture, enum metric metric)
+{
+	process_manager_note_delays(fixture->manager);
+	return metrics_read(metric);
+}
+
+static bool has_aged_sample(struct fixture *fixture, uint32_t ms)
+{
+	return age(fixture, METRIC_OLDEST_SAMPLE_AGE) >= ms;
+}
+
+static bool has_aged_event(struct fixture *fixture, uint32_t ms)
+{
+	return age(fixture, METRIC_OLDEST_EVENT_AGE) >= ms;
+}
+
+static bool waits_for_nothing(struct fixture *fixture, uint32_t ms)
+{
+	(void)ms;
+	return !age(fixture, METRIC_OLDEST_SAMPLE_AGE) && !age(fixture, METRIC_OLDEST_EVENT_AGE);
+}
+
+static void what_waits_has_an_age_until_it_is_done(void **state)
+{
+	struct fixture *fixture = *state;
+	pid_t pid = start_sleep();
+
+	assert_true(waits_for_nothing(fixture, 0));
+	/* Before the start nobody takes them out. */
+	sample(fixture, 1, 1, EXECUTABLE_ID_ANONYMOUS);
+	assert_true(wait_for(fixture, has_aged_sample, 20));
+	assert_int_equal(age(fixture, METRIC_OLDEST_EVENT_AGE), 0);
+	notice(fixture, NOTICE_UNKNOWN_PROCESS, pid, 1);
+	assert_true(wait_for(fixture, has_aged_event, 20));
+	assert_int_equal(process_manager_start(fixture->manager, NULL, 0), 0);
+	assert_true(wait_for(fixture, waits_for_nothing, 0));
+	end_process(pid);
+}
+
+static int report_blocked;
+
+/* Holds the work thread up, as memory that hangs does. */
+static void report_when_let(struct reporter *reporter, struct trace *trace,
+			    const struct sample_context *context)
+{
+	const struct timespec pause = { .tv_nsec = 1000000 };
+
+	(void)reporter, (void)trace, (void)context;
+	while (__atomic_load_n(&report_blocked, __ATOMIC_ACQUIRE))
+		nanosleep(&pause, NULL);
+}
+
+static void a_sample_that_holds_the_work_thread_up_waits_too(void **state)
+{
+	static const struct reporter_ops blocking = { .report = report_when_let };
+	struct fixture *fixture = *state;
+	bool has_aged;
+
+	fixture->reporter.reporter.ops = &blocking;
+	report_blocked = 1;
+	assert_int_equal(process_manager_start(fixture->manager, NULL, 0), 0);
+	sample(fixture, 1, 1, EXECUTABLE_ID_ANONYMOUS);
+	/* The queue is empty then. */
+	has_aged = wait_for(fixture, has_aged_sample, 100);
+	__atomic_store_n(&report_blocked, 0, __ATOMIC_RELEASE);
+	assert_true(has_aged);
+	assert_true(wait_for(fixture, waits_for_nothing, 0));
+	assert_int_equal(process_manager_flush(fixture->manager, 20 * NS_PER_SECOND), 0);
+}
+
 static void notices_that_do_not_fit_end_in_a_sync_of_everything(void **state)
 {
 	struct fixture *fixture = *state;
@@ -400,6 +474,8 @@ int main(void)
 		TEST(a_fork_that_died_at_once_is_no_error),
 		TEST(when_the_queue_is_full_the_oldest_samples_go_and_are_counted),
 		TEST(samples_that_are_left_at_the_stop_count_as_dropped),
+		TEST(what_waits_has_an_age_until_it_is_done),
+		TEST(a_sample_that_holds_the_work_thread_up_waits_too),
 		TEST(notices_that_do_not_fit_end_in_a_sync_of_everything),
 		cmocka_unit_test(
 			a_file_of_which_nobody_knows_the_file_system_is_opened_all_the_same),

@@ -9,10 +9,12 @@
 
 #include "agent/base/clock.h"
 #include "agent/processes/process_sync.h"
+#include "agent/runtimes/tests/local_home.h"
 
 struct fixture {
 	struct fake_writer writer;
 	struct fake_proc proc;
+	struct local_home home;
 	struct process_table table;
 	struct mapping_log log;
 	struct process_sync sync;
@@ -54,6 +56,7 @@ static inline int set_up(void **state)
 
 	fake_writer_init(&fixture->writer);
 	fake_proc_init(&fixture->proc);
+	local_home_init(&fixture->home);
 	process_table_init(&fixture->table);
 	assert_int_equal(mapping_log_init(&fixture->log), 0);
 	mapping_log_note_heard(&fixture->log, UINT64_MAX);
@@ -63,6 +66,7 @@ static inline int set_up(void **state)
 		.table = &fixture->table,
 		.mapping_log = &fixture->log,
 		.proc_root = fixture->proc.root,
+		.home = &fixture->home.home,
 		.request_file = request_file,
 		.context = fixture,
 	};
@@ -81,6 +85,7 @@ static inline int tear_down(void **state)
 	process_table_deinit(&fixture->table);
 	mapping_log_deinit(&fixture->log);
 	fake_proc_deinit(&fixture->proc);
+	local_home_deinit(&fixture->home);
 	free(fixture);
 	return 0;
 }

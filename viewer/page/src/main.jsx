@@ -4,6 +4,7 @@ import { render } from 'preact';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { setPaused } from './api.js';
 import './app.css';
+import { Delays } from './delays.jsx';
 import { Facets } from './facets.jsx';
 import { Flame, Legend } from './flame.jsx';
 import { Filters, ToolLine, TopLine } from './header.jsx';
@@ -133,6 +134,7 @@ function App() {
 				onKeep={keep} theme={theme} onTheme={nextTheme} onHelp={() => setHelpOpen(true)}
 				exportQuery={exportQuery} />
 			{problem && <p class="problem" role="alert">{problem.message}</p>}
+			{status && <Delays delays={status.delays} />}
 			<ToolLine view={view} change={change} searchBox={searchBox} />
 			<div class="body">
 				<details class="facets" open={!isNarrow}>

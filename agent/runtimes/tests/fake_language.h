@@ -3,8 +3,8 @@
  * A language whose runtime is any file of one name, such as "ls". What it answers is set by the
  * test; it counts what it is asked. Locked where threads run: the counters are atomic.
  */
-#ifndef AGENT_PROCESSES_TESTS_FAKE_LANGUAGE_H
-#define AGENT_PROCESSES_TESTS_FAKE_LANGUAGE_H
+#ifndef AGENT_RUNTIMES_TESTS_FAKE_LANGUAGE_H
+#define AGENT_RUNTIMES_TESTS_FAKE_LANGUAGE_H
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/processes/mapping_identity.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/base/error.h"
+#include "agent/base/log.h"
+#include "agent/host/mapped_file.h"
+#include "agent/processes/copied_text.h"
+#include "ebpf/abi/frame.h"
+
+enum {
+	/* At anonymous memory in the place of a file's text. */
+	COPY_MAX_LOOKS = 4,
+};
+
+/*
+ * All 64-bit programs have the same, ours too: so the memory of the process need not be read. A process could have
+ * written to its own; that would give it wrong stacks, and nobody else.
+ */
+static int identify_vdso(struct process_sync *sync, struct process_mapping *mapping)
+{
+	if (mapping->end - mapping->start != sync->vdso_bytes)
+		return fail(-EOPNOTSUPP, "a vDSO of %llu bytes",
+			    (unsigned long long)(mapping->end - mapping->start));
+	return executable_cache_open_image(sync->executables, sync->vdso, sync->vdso_bytes,
+					   "[vdso]", &mapping->executable);
+}
+
+static int open_file(struct process_sync *sync, const struct process *process,
+		     const struct proc_mapping *row, struct executable **executable)
+{
+	struct file_key key;
+	int fd, err;
+
+	if (!mapped_file_key(sync->proc_root, process->pid, row, &key)) {
+		*executable = executable_cache_find(sync->executables, &key);
+		if (*executable && !executable_lacks_file(*executable))
+			return 0;
+		executable_unref(sync->executables, *executable);
+	}
+	err = mapped_file_open(sync->proc_root, process->pid, row, &fd, &key);
+	if (err == -EMFILE || err == -ENFILE) {
+		/* Descriptors of files that nobody maps any more are the first to go. */
+		executable_cache_trim(sync->executables, 0);
+		err = mapped_file_open(sync->proc_root, process->pid, row, &fd, &key);
+	}
+	if (err)
+		return err;
+	err = executable_cache_open(sync->executables, fd, &key, process->pid, row->path, false,
+				    executable);
+	if (err)
+		close(fd);
+	return err;
+}
+
+static int identify_file(struct process_sync *sync, const struct process *process,
+			 const struct proc_mapping *row, struct process_mapping *mapping)
+{
+	int err;
+
+	if (!local_devices_contain(&sync->devices, sync->proc_root, process->pid, row->device_major,
+				   row->device_minor, process->read_ns)) {
+		mapping->is_requested = true;
+		sync->request_file(sync->context, process, row);
+		return 0;
+	}
+	err = open_file(sync, process, row, &mapping->executable);
+	/* A device: memory of a driver, without unwind tables. */
+	if (err == -EOPNOTSUPP) {
+		mapping->executable_id = EXECUTABLE_ID_ANONYMOUS;
+		return 0;
+	}
+	return err;
+}
+
+/*
+ * Anonymous memory is a file's text if it was before and has its bytes still. A copy that is made in
+ * place has them some time after it is mapped, so it is looked at again a few times.
+ */
+static void identify_anonymous(struct process_sync *sync, const struct process *process,
+			       const struct process_mapping *known, uint32_t known_count,
+			       struct process_mapping *mapping)
+{
+	struct copied_text text;
+	uint32_t look_count = 0;
+
+	mapping->executable_id = EXECUTABLE_ID_ANONYMOUS;
+	if (!copied_text_find(known, known_count, mapping->start, mapping->end, &text))
+		return;
+	for (uint32_t i = 0; i < known_count; i++)
+		if (known[i].executable == text.executable && known[i].look_count > look_count &&
+		    known[i].start < mapping->end && known[i].end > mapping->start)
+			look_count = known[i].look_count;
+	if (copied_text_is_equal(&text, sync->home, sync->proc_root, process->pid))
+		mapping->executable_id = text.executable->id;
+	else if (look_count >= COPY_MAX_LOOKS)
+		return;
+	else
+		mapping->look_count = look_count + 1;
+	mapping->executable = executable_ref(sync->executables, text.executable);
+	mapping->bias = text.bias;
+}
+
+int mapping_place(struct process_mapping *mapping)
+{
+	const struct executable *executable = mapping->executable;
+
+	if (executable->id >= EXECUTABLE_ID_FIRST &&
+	    executable_mapping_bias(executable, mapping->start, mapping->end, mapping->offset,
+				    &mapping->bias))
+		return -ENOENT;
+	mapping->executable_id = executable->id;
+	return 0;
+}
+
+void mapping_identify(struct process_sync *sync, const struct process *process,
+		      const struct proc_mapping *row, const struct process_mapping *known,
+		      uint32_t known_count, struct process_mapping *mapping)
+{
+	int err = 0;
+
+	if (row->inode)
+		err = identify_file(sync, process, row, mapping);
+	else if (!strcmp(row->path, "[vdso]"))
+		err = identify_vdso(sync, mapping);
+	else if (!strcmp(row->path, "[uprobes]"))
+		mapping->executable_id = EXECUTABLE_ID_UPROBES;
+	else if (strcmp(row->path, "[vsyscall]") != 0)
+		identify_anonymous(sync, process, known, known_count, mapping);
+	if (!err && mapping->executable && !mapping->executable_id)
+		err = mapping_place(mapping);
+	if (err)
+		log_debug("process %u: %s: %s", process->pid, row->path, error_text());
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/processes/process_news.h"
+
+#include "agent/base/clock.h"
+#include "agent/base/metrics.h"
+
+/* Without a sample a program is looked at when it has run for so long. */
+#define NEW_PROGRAM_NS (20 * NS_PER_MS)
+
+static void pass_on_notice(void *context, const struct process_notice *notice)
+{
+	struct process_news *news = context;
+	struct sync_event event = { .type = EVENT_NOTICE, .notice = *notice };
+
+	news->push(news->context, &event);
+}
+
+void process_news_init(struct process_news *news, struct process_table *table,
+		       struct mapping_log *mapping_log,
+		       void (*push)(void *context, struct sync_event *event), void *context)
+{
+	*news = (struct process_news){
+		.table = table,
+		.mapping_log = mapping_log,
+		.new_programs = { .pass_on = pass_on_notice, .context = news },
+		.push = push,
+		.context = context,
+	};
+}
+
+void process_news_take_notice(struct process_news *news, const struct process_notice *notice)
+{
+	struct new_programs *programs = &news->new_programs;
+	bool is_known = process_table_knows(news->table, notice->pid);
+
+	process_table_note_program(news->table, notice->pid, &notice->stamp);
+	switch (notice->type) {
+	case NOTICE_EXEC:
+		if (!is_known) {
+			new_programs_add(programs, notice);
+			return;
+		}
+		break;
+	case NOTICE_EXIT:
+		/* Forks that were not sampled are not known. */
+		if (new_programs_end(programs, notice) || !is_known)
+			return;
+		break;
+	default:
+		new_programs_pass_on_of(programs, notice->pid);
+		if (notice->is_fork)
+			new_programs_pass_on_of(programs, notice->parent_pid);
+		break;
+	}
+	pass_on_notice(news, notice);
+}
+
+void process_news_end(struct process_news *news, uint64_t until_ns)
+{
+	new_programs_pass_on(&news->new_programs, until_ns - NEW_PROGRAM_NS);
+	mapping_log_note_heard(news->mapping_log, until_ns);
+}
+
+static void take_mapping(struct process_news *news, const struct side_band_event *mapping)
+{
+	struct sync_event event = {
+		.type = EVENT_MAPPING,
+		.mapping = {
+			.pid = mapping->pid,
+			.start = mapping->start,
+			.end = mapping->start + mapping->length,
+		},
+	};
+
+	/* Of processes that nobody asked about yet, all is read when somebody does. */
+	switch (process_table_note_mapping(news->table, mapping->pid, mapping->start,
+					   mapping->length, mapping->time_ns)) {
+	case MAPPING_KNOWN:
+		return;
+	case MAPPING_REPLACED:
+		event.mapping.is_replaced = true;
+		metrics_add(METRIC_MAPPINGS_REPLACED, 1);
+		break;
+	default:
+		break;
+	}
+	news->push(news->context, &event);
+}
+
+void process_news_take_side_band(struct process_news *news, const struct side_band_event *event)
+{
+	struct sync_event lost = { .type = EVENT_LOST };
+
+	mapping_log_add(news->mapping_log, event);
+	switch (event->type) {
+	case SIDE_BAND_MAPPING:
+		take_mapping(news, event);
+		break;
+	case SIDE_BAND_LOST:
+		news->push(news->context, &lost);
+		break;
+	}
+}

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Processes that are gone, and forks, which have what others know of them. */
+#include "agent/processes/tests/process_sync_fixture.h"
+
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include "agent/base/clock.h"
+#include "ebpf/abi/frame.h"
+
+static void a_process_that_is_gone_keeps_what_it_had(void **state)
+{
+	struct fixture *fixture = *state;
+	struct process *process = add(fixture, 7, 100, 1);
+	struct process *unread = add(fixture, 8, 100, 1);
+	bool has_changed;
+
+	make_process(fixture, 7, "/bin/ls");
+	sync_process(fixture, process);
+	fake_proc_deinit(&fixture->proc);
+	mkdir(fixture->proc.root, 0755);
+	assert_int_equal(process_sync_run(&fixture->sync, process, &nothing_touched, &has_changed),
+			 -ESRCH);
+	assert_int_equal(process->state, PROCESS_SYNCED);
+	assert_int_equal(process->table->count, 1);
+	assert_int_equal(process_sync_run(&fixture->sync, unread, &nothing_touched, &has_changed),
+			 -ESRCH);
+	assert_int_equal(unread->state, PROCESS_UNREADABLE);
+	drop(fixture, process);
+	drop(fixture, unread);
+}
+
+static struct process *add_fork(struct fixture *fixture, uint32_t pid, uint64_t start_ns,
+				uint32_t parent_pid)
+{
+	struct process *child = add(fixture, pid, start_ns, 1);
+
+	child->parent_pid = parent_pid;
+	child->is_fork = true;
+	return child;
+}
+
+/* The side-band tells that @pid has mapped the first page of the file @path, or of no file. */
+static void log_mapping(struct fixture *fixture, uint32_t pid, uint64_t time_ns, uint64_t start,
+			const char *path)
+{
+	struct side_band_event event = {
+		.type = SIDE_BAND_MAPPING,
+		.time_ns = time_ns,
+		.pid = pid,
+		.start = start,
+		.length = 0x1000,
+		.path = path,
+	};
+	struct stat status;
+
+	if (!stat(path, &status)) {
+		event.inode = status.st_ino;
+		event.device_major = major(status.st_dev);
+		event.device_minor = minor(status.st_dev);
+	}
+	mapping_log_add(&fixture->log, &event);
+}
+
+/* A process that was made now, of which the side-band tells that it runs /bin/ls. */
+static struct process *add_gone(struct fixture *fixture, uint64_t now_ns)
+{
+	struct process *process = add(fixture, 7, now_ns, 1);
+
+	make_process(fixture, getpid(), "/bin/ls");
+	fake_proc_link(&fixture->proc, getpid(), "root", "/");
+	log_mapping(fixture, 7, now_ns + 1, 0x400000, "/bin/ls");
+	process->exec_ns = now_ns + 3;
+	process->code_address = 0x400123;
+	return process;
+}
+
+static void what_is_gone_has_the_rows_that_the_side_band_told_of(void **state)
+{
+	struct fixture *fixture = *state;
+	uint64_t now_ns = clock_monotonic_ns();
+	struct process *process = add_gone(fixture, now_ns);
+	bool has_changed;
+
+	log_mapping(fixture, 7, now_ns + 2, 0x500000, "/bin/cat");
+	assert_int_equal(process_sync_run(&fixture->sync, process, &nothing_touched, &has_changed),
+			 -ESRCH);
+	assert_int_equal(process->state, PROCESS_SYNCED);
+	assert_int_equal(process->table->count, 2);
+	assert_int_equal(process->table->rows[0].start, 0x400000);
+	assert_true(process->table->rows[0].executable_id >= EXECUTABLE_ID_FIRST);
+	assert_true(process->table->rows[1].executable_id >= EXECUTABLE_ID_FIRST);
+	assert_string_equal(process->info->executable_path, "/bin/ls");
+	drop(fixture, process);
+}
+
+static void what_happened_to_it_is_waited_for(void **state)
+{
+	struct fixture *fixture = *state;
+	struct process *process = add_gone(fixture, clock_monotonic_ns());
+	bool has_changed;
+
+	mapping_log_note_heard(&fixture->log, 0);
+	assert_int_equal(process_sync_run(&fixture->sync, process, &nothing_touched, &has_changed),
+			 -EAGAIN);
+	assert_int_equal(process->state, PROCESS_NEW);
+	mapping_log_note_heard(&fixture->log, clock_monotonic_ns());
+	assert_int_equal(process_sync_run(&fixture->sync, process, &nothing_touched, &has_changed),
+			 -ESRCH);
+	assert_int_equal(process->state, PROCESS_SYNCED);
+	drop(fixture, process);
+}
+
+static void another_process_of_its_pid_is_not_taken_for_it(void **state)
+{
+	struct fixture *fixture = *state;
+	struct process *process = add_gone(fixture, clock_monotonic_ns());
+	bool has_changed;
+
+	make_process(fixture, 7, "/bin/cat");
+	process_table_end(&fixture->table, process, clock_monotonic_ns());
+	assert_int_equal(process_sync_run(&fixture->sync, process, &nothing_touched, &has_changed),
+			 -ESRCH);
+	assert_int_equal(process->mapping_count, 1);
+	assert_string_equal(process->info->executable_path, "/bin/ls");
+	drop(fixture, process);
+}
+
+static void files_that_changed_since_are_not_taken(void **state)
+{
+	struct fixture *fixture = *state;
+	const char *path = "/tmp/changed_since.bin";
+	uint64_t now_ns = clock_monotonic_ns();
+	struct process *process = add_gone(fixture, now_ns);
+	bool has_changed;
+
+	assert_int_equal(system("cp /bin/cat /tmp/changed_since.bin"), 0);
+	log_mapping(fixture, 7, now_ns + 2, 0x500000, path);
+	assert_int_equal(process_sync_run(&fixture->sync, process, &nothing_touched, &has_changed),
+			 -ESRCH);
+	assert_int_equal(process->table->count, 1);
+	assert_int_equal(process->table->rows[0].start, 0x400000);
+	unlink(path);
+	drop(fixture, process);
+}
+
+static void what_was_read_before_it_was_gone_is_completed(void **state)
+{
+	struct fixture *fixture = *state;
+	uint64_t now_ns = clock_monotonic_ns();
+	struct process *process = add_gone(fixture, now_ns);
+	uint64_t anonymous_id = EXECUTABLE_ID_ANONYMOUS;
+	bool has_changed;
+
+	make_process(fixture, 7, "/bin/ls");
+	sync_process(fixture, process);
+	assert_int_equal(process->table->count, 1);
+	log_mapping(fixture, 7, clock_monotonic_ns(), 0x500000, "/bin/cat");
+	log_mapping(fixture, 7, clock_monotonic_ns(), 0x600000, "//anon");
+	process_table_end(&fixture->table, process, clock_monotonic_ns());
+	assert_int_equal(process_sync_run(&fixture->sync, process, &nothing_touched, &has_changed),
+			 -ESRCH);
+	assert_int_equal(process->table->count, 3);
+	assert_int_equal(process->table->rows[2].executable_id, anonymous_id);
+	drop(fixture, process);
+}
+
+static void a_fork_that_is_gone_has_the_rows_of_its_parent(void **state)
+{
+	struct fixture *fixture = *state;
+	struct process *parent = add(fixture, 7, 100, 1);
+	uint64_t fork_ns;
+	struct process *child;
+	bool has_changed;
+
+	make_process(fixture, 7, "/bin/ls");
+	sync_process(fixture, parent);
+	process_table_set_info(&fixture->table, parent,
+			       process_info_create(&(struct process_info){
+				       .pid = 7,
+				       .executable_path = "/bin/ls",
+				       .container_id = "c0ffee",
+				       .service_name = "shop",
+			       }));
+	fork_ns = clock_monotonic_ns();
+	child = add_fork(fixture, 8, fork_ns, 7);
+	assert_int_equal(process_sync_run(&fixture->sync, child, &nothing_touched, &has_changed),
+			 -ESRCH);
+	assert_int_equal(child->state, PROCESS_SYNCED);
+	assert_ptr_equal(child->table, parent->table);
+	assert_ptr_equal(child->parent_table, parent->table);
+	assert_int_equal(child->info->pid, 8);
+	assert_string_equal(child->info->executable_path, "/bin/ls");
+	assert_string_equal(child->info->container_id, "c0ffee");
+	assert_string_equal(child->info->service_name, "shop");
+	drop(fixture, child);
+	drop(fixture, parent);
+}
+
+static void a_fork_that_lives_is_told_of_as_its_parent_is(void **state)
+{
+	struct fixture *fixture = *state;
+	struct process *parent = add(fixture, 7, 100, 1);
+	struct process *child;
+	uint64_t fork_ns;
+
+	make_process(fixture, 7, "/bin/ls");
+	fake_proc_link(&fixture->proc, 7, "exe", "/bin/ls");
+	make_process(fixture, 8, "/bin/ls");
+	sync_process(fixture, parent);
+	fork_ns = clock_monotonic_ns();
+	child = add_fork(fixture, 8, fork_ns, 7);
+	sync_process(fixture, child);
+	assert_non_null(child->info);
+	assert_string_equal(child->info->executable_path, "/bin/ls");
+	assert_ptr_equal(child->table, parent->table);
+	assert_ptr_equal(child->parent_table, parent->table);
+	drop(fixture, child);
+	drop(fixture, parent);
+}
+
+static void a_fork_that_mapped_something_does_not_have_the_rows_of_its_parent(void **state)
+{
+	struct fixture *fixture = *state;
+	struct process *parent = add(fixture, 7, 100, 1);
+	struct process *child, *gone;
+	uint64_t fork_ns;
+	bool has_changed;
+
+	make_process(fixture, 7, "/bin/ls");
+	fake_proc_link(&fixture->proc, 7, "exe", "/bin/ls");
+	make_process(fixture, 8, "/bin/cat");
+	sync_process(fixture, parent);
+	fork_ns = clock_monotonic_ns();
+	log_mapping(fixture, 8, fork_ns + 1, 0x1000, "//anon");
+	child = add_fork(fixture, 8, fork_ns, 7);
+	sync_process(fixture, child);
+	assert_int_equal(child->state, PROCESS_SYNCED);
+	assert_null(child->parent_table);
+	/* It is a fork all the same. */
+	assert_string_equal(child->info->executable_path, "/bin/ls");
+
+	log_mapping(fixture, 9, fork_ns + 1, 0x1000, "//anon");
+	gone = add_fork(fixture, 9, fork_ns, 7);
+	assert_int_equal(process_sync_run(&fixture->sync, gone, &nothing_touched, &has_changed),
+			 -ESRCH);
+	assert_int_equal(gone->state, PROCESS_UNREADABLE);
+	drop(fixture, gone);
+	drop(fixture, child);
+	drop(fixture, parent);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_process_that_is_gone_keeps_what_it_had),
+		TEST(what_is_gone_has_the_rows_that_the_side_band_told_of),
+		TEST(what_happened_to_it_is_waited_for),
+		TEST(another_process_of_its_pid_is_not_taken_for_it),
+		TEST(files_that_changed_since_are_not_taken),
+		TEST(what_was_read_before_it_was_gone_is_completed),
+		TEST(a_fork_that_is_gone_has_the_rows_of_its_parent),
+		TEST(a_fork_that_lives_is_told_of_as_its_parent_is),
+		TEST(a_fork_that_mapped_something_does_not_have_the_rows_of_its_parent),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

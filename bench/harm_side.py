@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What others lose by the agent beside them: the speed of works that the kernel tells it of, CPU time of a build, and
+what short-lived programs cost.
+"""
+import collections
+import json
+import os
+import resource
+import statistics
+import subprocess
+import tempfile
+import time
+
+from tools import path
+import harness
+import user_side
+
+# Work: what is left of its speed at least.
+WORKS = {"name": 0.95, "thread": 0.95, "fork": 0.95, "spawn": 0.95, "mmap": 0.75, "mprotect": 0.58}
+WORK_ROUNDS = 11
+WORK_SECONDS = 0.8
+
+BUILD_FILES = 500
+BUILD_PAIRS = 15
+
+EXEC_RATE = 719
+EXEC_SECONDS = 15
+
+ExecFigures = collections.namedtuple(
+    "ExecFigures", "per_second core_percent bpf_us rss_anon_mb ls_complete_percent")
+
+
+def _speed(work):
+    text = subprocess.run([path("works"), work, str(WORK_SECONDS)], stdout=subprocess.PIPE,
+                          text=True, check=True).stdout
+    return float(text)
+
+
+def left_speeds(rate):
+    """{work: what is left of its speed with an agent at @rate}, medians of pairs."""
+    ratios = collections.defaultdict(list)
+    for i in range(WORK_ROUNDS):
+        speeds = {}
+        # Which one comes first is by turns: the machine may become slower or faster.
+        for with_agent in (bool(i % 2), not i % 2):
+            if with_agent:
+                with harness.Agent("-samples-per-second", rate) as agent:
+                    agent.wait_started()
+                    speeds[True] = {work: _speed(work) for work in WORKS}
+                    agent.stop()
+            else:
+                speeds[False] = {work: _speed(work) for work in WORKS}
+        for work in WORKS:
+            ratios[work].append(speeds[True][work] / speeds[False][work])
+    return {work: statistics.median(values) for work, values in ratios.items()}
+
+
+def _build(directory):
+    """CPU seconds of compiling all files there, one after the other."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(["sh", "-c", "for file in *.c; do gcc -O1 -c $file -o /dev/null || exit 1; done"],
+                   cwd=directory, check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def build_cost_percent(rate):
+    """How much more CPU time the build of small files takes with the agent, the agent's counted in: the median of
+    pairs.
+    """
+    costs = []
+    with tempfile.TemporaryDirectory(prefix="allframes-build-") as directory:
+        for i in range(BUILD_FILES):
+            with open(os.path.join(directory, "file%d.c" % i), "w", encoding="ascii") as file:
+                file.write("int function_%d(int x) { return x * %d; }\n" % (i, i))
+        for i in range(BUILD_PAIRS):
+            seconds = {}
+            for with_agent in (bool(i % 2), not i % 2):
+                if not with_agent:
+                    seconds[False] = _build(directory)
+                    continue
+                with harness.Agent("-samples-per-second", rate) as agent:
+                    agent.wait_started()
+                    before = user_side.user_and_system(agent.pid)[1]
+                    seconds[True] = _build(directory)
+                    seconds[True] += user_side.user_and_system(agent.pid)[1] - before
+                    agent.stop()
+            costs.append(100 * (seconds[True] / seconds[False] - 1))
+    return statistics.median(costs)
+
+
+def _notices_ns(agent):
+    """Run time of the programs for execs and exits."""
+    ids = {number for kind, number in harness.bpf_objects_of(agent.pid) if kind == "prog"}
+    text = subprocess.run([harness.bpftool(), "-j", "prog", "list"], stdout=subprocess.PIPE,
+                          check=True).stdout
+    return sum(one.get("run_time_ns", 0) for one in json.loads(text)
+               if one["id"] in ids and one["type"] == "raw_tracepoint")
+
+
+def exec_figures(rate):
+    """What @EXEC_RATE short-lived programs a second cost."""
+    with harness.Agent("-samples-per-second", rate) as agent:
+        agent.wait_started()
+        time.sleep(2)
+        ran_before, bpf_before = user_side.user_and_system(agent.pid)[1], _notices_ns(agent)
+        begin = time.monotonic()
+        text = subprocess.run([path("execs"), str(EXEC_RATE), str(EXEC_SECONDS)],
+                              stdout=subprocess.PIPE, text=True, check=True).stdout
+        seconds = time.monotonic() - begin
+        ran = user_side.user_and_system(agent.pid)[1] - ran_before
+        bpf_ns = _notices_ns(agent) - bpf_before
+        rss_anon_mb = harness.rss_anon_bytes(agent.pid) / (1 << 20)
+        result = agent.stop()
+    ends = harness.StackEnds()
+    stacks = {stack: count for stack, count in result.stacks.items() if stack.comm == "ls"}
+    complete = sum(count for stack, count in stacks.items()
+                   if stack.is_without_memory or ends.is_complete(stack))
+    return ExecFigures(float(text) / seconds, 100 * ran / seconds, bpf_ns / 1000 / float(text),
+                       rss_anon_mb, 100 * complete / max(1, sum(stacks.values())))

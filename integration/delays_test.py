@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# waits: a thread is held up for seconds
+"""What is held up in the agent is seen: while the thread that converts samples, or the one that reads maps of
+processes, can do nothing, the status has the growing age of what waits for it, and the page says so in a line, which
+goes when the thread goes on.
+"""
+import contextlib
+import time
+
+import browser as browsers
+import build_targets
+from browser import Browser
+from build_targets import TARGETS
+from harness import HANG_SECONDS, Agent, Program, Tap, need_root
+from held_thread import held
+from viewer_pages import Page, targets, wait_for_page
+
+SIZES = ((1280, 800), (390, 844))
+# From which on the page shows a line, and beyond.
+SHOWN_MS = 1000
+OLD_MS = 2000
+
+
+def wait_delay(page, key, condition):
+    """Waits until the status says of the delay @key what @condition() wants; the last one that it said."""
+    end = time.monotonic() + HANG_SECONDS
+    while True:
+        delay = page.api.get("status")["delays"][key]
+        if condition(delay) or time.monotonic() > end:
+            return delay
+        time.sleep(0.05)
+
+
+def shows_line(page, kind):
+    return page.browser.wait("document.querySelector('[data-delay=%s]')" % kind)
+
+
+def check_page(page, kind):
+    if not page.browser:
+        page.tap.skip("the page says that %s are held up" % kind, "needs chromium")
+        return
+    for width, height in SIZES:
+        page.open(width=width, height=height)
+        page.tap.ok(shows_line(page, kind), "the page says that %s are held up, at %d pixels" % (kind, width))
+        page.tap.note(page.browser.text("[data-delay=%s]" % kind))
+        page.shot("delay-%s-%d" % (kind, width))
+
+
+def check_held(page, agent, thread, key, kind):
+    with contextlib.ExitStack() as stack:
+        with held(agent.pid, thread):
+            # News of a process, and samples of it.
+            stack.enter_context(Program(TARGETS["calls"].path))
+            delay = wait_delay(page, key, lambda delay: delay > OLD_MS)
+            later = wait_delay(page, key, lambda delay_now: delay_now > delay)
+            page.tap.ok(OLD_MS < delay < later, "the status says how old what waits for %s is" % thread, delay, later)
+            check_page(page, kind)
+        delay = wait_delay(page, key, lambda delay: delay < SHOWN_MS)
+        page.tap.ok(delay < SHOWN_MS, "and that nothing waits when it goes on", delay)
+        if page.browser:
+            page.tap.ok(page.browser.wait("!document.querySelector('[data-delay=%s]')" % kind),
+                        "and the page says so no more")
+
+
+def main():
+    tap = Tap()
+    need_root(tap, "what is held up is seen")
+    build_targets.build(["calls"])
+    with targets(["native"]) as pids, Agent("-viewer", "127.0.0.1:0", "-samples-per-second", 199,
+                                            outputs=[]) as agent:
+        url = wait_for_page(agent)
+        if not tap.ok(url, "the agent starts and prints the page's address", agent.log_text()):
+            tap.finish()
+        with Browser() if browsers.COMMAND else contextlib.nullcontext() as browser:
+            page = Page(tap, browser, url, pids)
+            check_held(page, agent, "work", "sample_ms", "samples")
+            check_held(page, agent, "sync", "event_ms", "processes")
+            if browser:
+                tap.ok(not browser.errors, "the console is quiet", *browser.errors[:10])
+        tap.ok(agent.stop().status == 0, "the agent ends well", agent.log_text())
+    tap.finish()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,68 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# long
+# alone
+"""ThreadSanitizer over the whole agent: on a busy machine, with a page that is looked at, a file, a collector, and
+programs in Python and Java.
+"""
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import busy_mix_test
+from harness import ROOT, Agent, Tap, need_root
+from otlp_collector import Collector
+from viewer_pages import Api, wait_for_page
+
+AGENT = os.path.join(ROOT, "build", "agent-tsan")
+SECONDS = 60
+# ThreadSanitizer's own exit status after a report.
+STATUS = 66
+# gRPC, its C++ library and OpenSSL are not built for ThreadSanitizer: it does not see how they keep their threads
+# apart. It does not know pthread_clockjoin_np() either, by which threads are joined that may hang.
+SUPPRESSIONS = """
+called_from_lib:libgrpc.so
+called_from_lib:libgpr.so
+called_from_lib:libssl.so
+called_from_lib:libcrypto.so
+called_from_lib:libabsl
+race:libgrpc.so
+race:libgpr.so
+thread:load_threads_start
+thread:grpc_library_deinit
+"""
+
+
+def main():
+    tap = Tap()
+    need_root(tap, "ThreadSanitizer over the agent")
+    subprocess.run(["make", "--no-print-directory", "-j2", "build/agent-tsan"], cwd=ROOT, check=True,
+                   stdout=subprocess.DEVNULL)
+    with tempfile.TemporaryDirectory(prefix="allframes-races-") as directory:
+        suppressions = os.path.join(directory, "suppressions")
+        with open(suppressions, "w", encoding="ascii") as file:
+            file.write(SUPPRESSIONS)
+        options = "suppressions=%s exitcode=%d" % (suppressions, STATUS)
+        with busy_mix_test.Mix(directory), Collector() as collector, \
+                Agent("-samples-per-second", 197, "-viewer", "127.0.0.1:0", "-collection-agent",
+                      collector.address, "-disable-tls", "-reporter-interval", "2s", "-symbolize", "full",
+                      agent=AGENT, environment={"TSAN_OPTIONS": options}) as agent:
+            api = Api(wait_for_page(agent))
+            end = time.monotonic() + SECONDS
+            while time.monotonic() < end:
+                api.stacks()
+                time.sleep(1)
+            result = agent.stop()
+            received = collector.stop()
+    reports = result.log.count("WARNING: ThreadSanitizer")
+    tap.ok(result.status == 0 and not reports, "no thread of the agent races with another",
+           "status %d" % result.status, result.log)
+    tap.ok(sum(result.stacks.values()) > SECONDS and received.stacks, "it sampled and sent meanwhile")
+    tap.finish()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "symbols/range_entry.h"
+
+#include <errno.h>
+
+#include "agent/base/clock.h"
+#include "agent/base/metrics.h"
+#include "agent/host/binary_file.h"
+
+enum {
+	/* How many processes are asked for a root, after the first one. */
+	ROOT_TRIES_MAX = 8,
+};
+
+bool range_entry_is_to_be_made(const struct range_entry *entry, const struct binary *binary,
+			       enum range_depth depth)
+{
+	switch (entry->states[depth]) {
+	case RANGES_UNKNOWN:
+		return true;
+	case RANGES_LATER:
+		return clock_monotonic_ns() >= entry->retries[depth].time_ns;
+	case RANGES_STALE:
+		return !binary_file_is_let_go(binary);
+	default:
+		return false;
+	}
+}
+
+void range_entry_note_process(struct range_entry *entry, pid_t pid)
+{
+	if (!entry->is_rootless || entry->pid == pid ||
+	    entry->states[RANGE_DEPTH_FULL] != RANGES_NONE || entry->root_tries == ROOT_TRIES_MAX)
+		return;
+	entry->pid = pid;
+	entry->is_rootless = false;
+	entry->root_tries++;
+	entry->states[RANGE_DEPTH_FULL] = RANGES_UNKNOWN;
+}
+
+static void note_gone(struct range_entry *entry)
+{
+	if (!entry->is_gone)
+		metrics_add(METRIC_FILES_GONE, 1);
+	entry->is_gone = true;
+}
+
+void range_entry_note_failed(struct range_entry *entry, enum range_depth depth, int err,
+			     bool is_rootless)
+{
+	if (err == -ESTALE) {
+		entry->states[depth] = RANGES_STALE;
+		if (depth == RANGE_DEPTH_SYMBOLS)
+			note_gone(entry);
+		return;
+	}
+	entry->states[depth] = range_retry_note(&entry->retries[depth], err) ? RANGES_LATER :
+									       RANGES_NONE;
+	entry->is_rootless |= is_rootless && depth == RANGE_DEPTH_FULL;
+}

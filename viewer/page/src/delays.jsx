@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is held up in the agent: a line for each, while it lasts.
+import { duration } from './format.js';
+
+/** Younger than this is what waits on a busy machine, too. */
+const SHOWN_MS = 1000;
+
+/** [key, text] of each line. What else can hang (a helper process) gets its line here. */
+function linesOf(delays) {
+	const { sample_ms: sampleMs, event_ms: eventMs } = delays;
+	const lines = [];
+	if (sampleMs > SHOWN_MS) {
+		lines.push(['samples', `Samples are held up: the oldest that waits is ${duration(sampleMs)} old, `
+			+ 'and the last ones are not shown yet.']);
+	}
+	if (eventMs > SHOWN_MS) {
+		lines.push(['processes', `News of processes are held up: the oldest waits for ${duration(eventMs)}, `
+			+ 'and stacks of new programs are incomplete.']);
+	}
+	return lines;
+}
+
+export function Delays({ delays }) {
+	return linesOf(delays).map(([key, text]) => (
+		<p key={key} class="delay" role="status" data-delay={key}>{text}</p>
+	));
+}
