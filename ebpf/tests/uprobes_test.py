@@ -29,17 +29,21 @@ FAULT_RATE = 0.2
 PROGRAM_32 = "void _start(void) { for (;;) __asm__ volatile(\"int $0x80\" ::\"a\"(64)); }\n"
 
 
-def profile(command, scratch, has_line=True):
-    """The stacks of @command; None if its first line, where it has one, does not say "ready"."""
+def profile(command, scratch, logs, has_line=True):
+    """The stacks of @command; None if its first line, where it has one, does not say "ready". To @logs
+    goes what the agents logged.
+    """
     folded = os.path.join(scratch, "stacks.folded")
     stacks = collections.Counter()
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as program:
         try:
             if not has_line or program.stdout.readline() == "ready\n":
                 for _ in range(RUNS_MAX):
-                    subprocess.run([AGENT, "-pid", str(program.pid), "-duration", "1s",
-                                    "-samples-per-second", str(RATE), "-output", folded],
-                                   check=True, capture_output=True, timeout=300)
+                    agent = subprocess.run([AGENT, "-pid", str(program.pid), "-duration", "1s",
+                                            "-samples-per-second", str(RATE), "-log-level", "debug",
+                                            "-output", folded],
+                                           check=True, capture_output=True, timeout=300, text=True)
+                    logs.append(agent.stderr)
                     with open(folded, encoding="utf-8", errors="surrogateescape") as file:
                         stacks.update(parse_folded(file.read()))
                     if sum(stacks.values()) >= SAMPLES:
@@ -72,7 +76,8 @@ def check_probes(tap, run, scratch):
                     os.path.join(ROOT, "ebpf/tests/probed_target.c")], check=True)
     for where in ("call", "return"):
         name = f"a uprobe at each {where} does not show in the stacks"
-        stacks = profile([program, where], scratch)
+        logs = []
+        stacks = profile([program, where], scratch, logs)
         if stacks is None:
             tap.skip(name, "this kernel has no uprobes for us")
             continue
@@ -82,6 +87,7 @@ def check_probes(tap, run, scratch):
                  if not is_right(stack.frames) and not is_between(stack.frames)}
         run.check(tap, name, BETWEEN % where, between, total, FAULT_RATE,
                   *(f"{count} times {stack}" for stack, count in list(wrong.items())[:10]),
+                  *logs,
                   is_good=total >= SAMPLES and not wrong)
 
 
@@ -96,9 +102,10 @@ def check_32_bit(tap, scratch):
                                           check=False).returncode != 124:
         tap.skip(name, "no 32-bit programs here")
         return
-    stacks = profile([program], scratch, has_line=False)
+    logs = []
+    stacks = profile([program], scratch, logs, has_line=False)
     wrong = [stack for stack in stacks if stack.user_frames != ["[error: 32-bit task]"]]
-    tap.ok(sum(stacks.values()) >= SAMPLES and not wrong, name, *wrong[:10])
+    tap.ok(sum(stacks.values()) >= SAMPLES and not wrong, name, *wrong[:10], *logs)
 
 
 def main():
