@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -323,20 +322,6 @@ static int start_processes(struct agent *agent)
 	return error ? error : language_loading_start(&agent->languages, agent->loader);
 }
 
-/* True as soon as a signal to stop has come; waits for one until @deadline_ns. */
-static bool wait_for_stop(struct agent *agent, uint64_t deadline_ns)
-{
-	struct pollfd poll_fd = { .fd = agent->stop.fd, .events = POLLIN };
-	uint64_t now_ns = clock_monotonic_ns();
-	uint64_t left_ns = deadline_ns > now_ns ? deadline_ns - now_ns : 0;
-	struct timespec timeout = {
-		.tv_sec = left_ns / NS_PER_SECOND,
-		.tv_nsec = left_ns % NS_PER_SECOND,
-	};
-
-	return ppoll(&poll_fd, 1, &timeout, NULL) > 0;
-}
-
 /*
  * Whether the programs of languages and the tables of the processes that run already are there, as far as time goes: a page
  * is not waited for so long. Samples are taken before: those that need tables wait for them, too.
@@ -486,7 +471,7 @@ static int keep_time(struct agent *agent)
 			wake_ns = next_notice_ns;
 		if (agent->probabilistic.next_draw_ns < wake_ns)
 			wake_ns = agent->probabilistic.next_draw_ns;
-		if (wait_for_stop(agent, wake_ns))
+		if (stop_signal_wait(&agent->stop, wake_ns))
 			break;
 		now_ns = clock_monotonic_ns();
 	}

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "agent/agent.h"
+#include "agent/base/child_process.h"
 #include "agent/base/cleanup.h"
 #include "agent/base/error.h"
 #include "agent/base/log.h"
@@ -13,7 +14,6 @@
 #include "agent/show_file.h"
 #include "agent/upload_symbols.h"
 #include "build/version.h"
-#include "agent/base/child_process.h"
 #include "reporter/grpc_library.h"
 #include "symbols/range_maker.h"
 

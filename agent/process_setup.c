@@ -46,11 +46,14 @@ void process_setup(void)
 int process_check_descriptors(void)
 {
 	long cpu_count = sysconf(_SC_NPROCESSORS_CONF);
-	rlim_t needed = DESCRIPTORS_MIN + DESCRIPTORS_OF_CPU * (rlim_t)(cpu_count > 0 ? cpu_count : 1);
+	rlim_t needed =
+		DESCRIPTORS_MIN + DESCRIPTORS_OF_CPU * (rlim_t)(cpu_count > 0 ? cpu_count : 1);
 	struct rlimit limit;
 
 	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= needed)
 		return 0;
-	return fail(-EMFILE, "%llu open files are allowed, and %llu are needed: raise the limit (ulimit -n, or LimitNOFILE= of a service)",
-		    (unsigned long long)limit.rlim_cur, (unsigned long long)needed);
+	return fail(
+		-EMFILE,
+		"%llu open files are allowed, and %llu are needed: raise the limit (ulimit -n, or LimitNOFILE= of a service)",
+		(unsigned long long)limit.rlim_cur, (unsigned long long)needed);
 }

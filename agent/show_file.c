@@ -2,7 +2,6 @@
 #include "agent/show_file.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -109,7 +108,6 @@ static void report_samples(struct shown_file *shown)
 
 static int run(struct shown_file *shown)
 {
-	struct pollfd poll_fd = { .events = POLLIN };
 	int error = open_file(shown->options->open_path, &shown->opened);
 
 	if (!error)
@@ -122,8 +120,7 @@ static int run(struct shown_file *shown)
 		return error;
 	log_info("showing %s at %s; Ctrl-C or SIGTERM stops", shown->options->open_path,
 		 viewer_url(shown->viewer));
-	poll_fd.fd = shown->stop.fd;
-	while (poll(&poll_fd, 1, -1) < 0 && errno == EINTR)
+	while (!stop_signal_wait(&shown->stop, UINT64_MAX))
 		;
 	viewer_stop(shown->viewer);
 	return 0;

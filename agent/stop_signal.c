@@ -3,12 +3,12 @@
 #include "agent/stop_signal.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "agent/base/clock.h"
 #include "agent/base/error.h"
 
 /* True under nohup. */
@@ -72,6 +72,15 @@ int stop_signal_init(struct stop_signal *stop, int exit_status)
 		return fail_errno(-error, "cannot start the thread for signals");
 	}
 	return 0;
+}
+
+bool stop_signal_wait(const struct stop_signal *stop, uint64_t until_ns)
+{
+	struct pollfd poll_fd = { .fd = stop->fd, .events = POLLIN };
+	uint64_t now_ns = clock_monotonic_ns();
+	struct timespec timeout = clock_timespec(until_ns > now_ns ? until_ns - now_ns : 0);
+
+	return ppoll(&poll_fd, 1, &timeout, NULL) > 0;
 }
 
 void stop_signal_deinit(struct stop_signal *stop)

@@ -13,10 +13,11 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 struct stop_signal {
 	pthread_t thread;
-	/** Readable (poll) once the first signal has come; never read. */
+	/** Readable once the first signal has come; never read. */
 	int fd;
 	int exit_status;
 	/** What the thread waits for. */
@@ -31,6 +32,9 @@ struct stop_signal {
  * @stop must not move. 0 or -errno.
  */
 int stop_signal_init(struct stop_signal *stop, int exit_status);
+
+/** True as soon as the first signal has come; waits for it until @until_ns (CLOCK_MONOTONIC) at most. */
+bool stop_signal_wait(const struct stop_signal *stop, uint64_t until_ns);
 
 /** Ends the thread; the signals stay blocked. */
 void stop_signal_deinit(struct stop_signal *stop);

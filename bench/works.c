@@ -53,7 +53,8 @@ static void make_code(unsigned long number)
 
 static void map_code(unsigned long number)
 {
-	void *code = mmap(NULL, PAGE_BYTES, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *code =
+		mmap(NULL, PAGE_BYTES, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	(void)number;
 	fail_if(code == MAP_FAILED || munmap(code, PAGE_BYTES), "mmap");

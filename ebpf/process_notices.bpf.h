@@ -17,7 +17,8 @@ static __always_inline __u64 notice_flags(bool is_urgent)
 {
 	__u64 size = bpf_ringbuf_query(&notices, BPF_RB_RING_SIZE);
 
-	if (is_urgent || bpf_ringbuf_query(&notices, BPF_RB_AVAIL_DATA) > size / NOTICES_WAKE_UP_FRACTION)
+	if (is_urgent ||
+	    bpf_ringbuf_query(&notices, BPF_RB_AVAIL_DATA) > size / NOTICES_WAKE_UP_FRACTION)
 		return BPF_RB_FORCE_WAKEUP;
 	return BPF_RB_NO_WAKEUP;
 }
@@ -28,7 +29,8 @@ static __always_inline __u64 notice_flags(bool is_urgent)
  */
 static __always_inline bool send_notice(const struct process_notice *notice, bool is_urgent)
 {
-	if (bpf_ringbuf_output(&notices, (void *)notice, sizeof(*notice), notice_flags(is_urgent))) {
+	if (bpf_ringbuf_output(&notices, (void *)notice, sizeof(*notice),
+			       notice_flags(is_urgent))) {
 		count(COUNTER_NOTICES_LOST);
 		return false;
 	}

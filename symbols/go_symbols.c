@@ -335,7 +335,8 @@ static uint32_t give(const struct answer *answer, struct symbol *symbols, uint32
 
 static bool is_read(const struct go_symbols *symbols, const struct binary *binary)
 {
-	return binary->go && binary_file_is_known(binary) && (!binary->may_hang || symbols->reads_remote);
+	return binary->go && binary_file_is_known(binary) &&
+	       (!binary->may_hang || symbols->reads_remote);
 }
 
 static uint32_t resolve(struct symbol_lookup *lookup, struct binary *binary, uint64_t address,

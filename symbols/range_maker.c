@@ -17,13 +17,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "agent/base/child_process.h"
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
 #include "agent/base/error.h"
 #include "agent/base/log.h"
 #include "agent/host/binary_file.h"
 #include "symbols/big_bytes.h"
-#include "agent/base/child_process.h"
 #include "symbols/dwarf_problem.h"
 #include "symbols/range_maker_child.h"
 #include "symbols/scratch_file.h"
@@ -203,7 +203,8 @@ static int serve(struct maker *maker)
 static int judge_signal(const struct maker *maker, int number)
 {
 	if (maker->is_in_the_way)
-		return fail(-ESTALE, "nobody runs the file any more, and its file system may be wanted");
+		return fail(-ESTALE,
+			    "nobody runs the file any more, and its file system may be wanted");
 	if (number == SIGXCPU || maker->is_late)
 		return fail(-ETIME, "ranges take longer than allowed");
 	if (number == SIGXFSZ)

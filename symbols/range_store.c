@@ -95,7 +95,8 @@ static void release_entry(void *context, const void *key, void *value)
 	free(entry);
 }
 
-static struct range_entry *find_entry(struct range_store *store, const struct binary *binary, pid_t pid)
+static struct range_entry *find_entry(struct range_store *store, const struct binary *binary,
+				      pid_t pid)
 {
 	struct range_entry *entry = lru_cache_get(&store->entries, &binary->executable_id);
 
@@ -116,8 +117,8 @@ static void push_job(struct range_store *store, struct range_entry *entry, struc
 {
 	struct range_job *job;
 
-	if (!range_entry_is_to_be_made(entry, binary, depth) || store->is_stopping || store->is_frozen ||
-	    store->waiting_count == RANGE_STORE_MAX_WAITING)
+	if (!range_entry_is_to_be_made(entry, binary, depth) || store->is_stopping ||
+	    store->is_frozen || store->waiting_count == RANGE_STORE_MAX_WAITING)
 		return;
 	job = range_job_create(binary, pid, depth);
 	if (!job)
@@ -128,8 +129,8 @@ static void push_job(struct range_store *store, struct range_entry *entry, struc
 	pthread_cond_broadcast(&store->changed);
 }
 
-static void want(struct range_store *store, struct range_entry *entry, struct binary *binary, pid_t pid,
-		 enum range_depth depth)
+static void want(struct range_store *store, struct range_entry *entry, struct binary *binary,
+		 pid_t pid, enum range_depth depth)
 {
 	for (enum range_depth each = 0; each <= depth; each++)
 		push_job(store, entry, binary, pid, each);
@@ -271,8 +272,9 @@ static void put_result(struct range_store *store, const struct range_job *job,
 		       struct made_file *made, int err, bool is_rootless)
 {
 	struct range_entry *entry = lru_cache_peek(&store->entries, &job->binary->executable_id);
-	int root_fd = job->depth == RANGE_DEPTH_FULL ? waiting_roots_take(&store->roots, job->binary->executable_id) :
-						       -1;
+	int root_fd = job->depth == RANGE_DEPTH_FULL ?
+			      waiting_roots_take(&store->roots, job->binary->executable_id) :
+			      -1;
 
 	close_fd(&root_fd);
 	if (!entry || entry->made[job->depth] || store->is_frozen) {

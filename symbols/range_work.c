@@ -120,7 +120,8 @@ int range_work_init(struct range_work *work, const struct range_work_options *op
 		.image = { .fd = -1 },
 		.debug = { .fd = -1 },
 	};
-	work->file = binary_file_open(binary, is_read_for_long(binary, depth) ? NULL : &options->judge);
+	work->file =
+		binary_file_open(binary, is_read_for_long(binary, depth) ? NULL : &options->judge);
 	err = work->file.fd < 0 ? -ESTALE : elf_image_init_fd(&work->image, work->file.fd);
 	if (err)
 		return err;
@@ -185,10 +186,9 @@ static int make_symbols(const struct range_work *work, int fd)
 
 static int make(struct range_work *work, bool is_unnamed, int fd)
 {
-	const struct range_maker_files files = { .elf = work->file.fd,
-						 .debug = work->debug.fd,
-						 .output = fd,
-						 .binary = work->binary };
+	const struct range_maker_files files = {
+		.elf = work->file.fd, .debug = work->debug.fd, .output = fd, .binary = work->binary
+	};
 	struct range_maker_limits limits = work->options->limits;
 	struct mapped_ranges *mapped;
 	struct range_key after;

@@ -76,7 +76,8 @@ static size_t table_bytes(const struct symbol_table *table)
 }
 
 /* NULL without memory, and if the file is gone; what cannot be read is an empty table. */
-static struct symbol_table *read_table(const struct symbol_store *store, const struct binary *binary)
+static struct symbol_table *read_table(const struct symbol_store *store,
+				       const struct binary *binary)
 {
 	_cleanup_(binary_file_return) struct borrowed_file file =
 		binary_file_open(binary, store->options.judge);

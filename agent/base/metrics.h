@@ -18,23 +18,27 @@
 	X(SAMPLES_SKIPPED, "samples", "ticks for which the kernel did not run the program")        \
 	X(IDLE_UNSEEN, "samples", "ticks kept back by idle CPUs, by the time they were idle")      \
 	X(TICKS_STOLEN, "samples", "ticks gone while a hypervisor had the CPU, at most")           \
-	X(SAMPLES_UNSENT, "samples", "runs of the sampling program that should have sent a sample") \
+	X(SAMPLES_UNSENT, "samples",                                                               \
+	  "runs of the sampling program that should have sent a sample")                           \
 	X(SAMPLES_UNREAD, "samples", "samples that still lay in their ring at the end")            \
 	X(SAMPLES_RECEIVED, "samples", "records read from the ring of samples")                    \
 	X(SAMPLES_DROPPED, "samples", "samples dropped because a queue was full")                  \
 	X(SAMPLES_UNSTORED, "samples", "samples dropped because the sample store was full")        \
 	X(SAMPLES_MALFORMED, "samples", "records whose shape made no sense")                       \
-	X(OLDEST_SAMPLE_AGE, "ms", "age of the oldest sample that the work thread is not done with") \
-	X(OLDEST_EVENT_AGE, "ms", "how long the oldest process event has waited for the sync thread") \
+	X(OLDEST_SAMPLE_AGE, "ms",                                                                 \
+	  "age of the oldest sample that the work thread is not done with")                        \
+	X(OLDEST_EVENT_AGE, "ms",                                                                  \
+	  "how long the oldest process event has waited for the sync thread")                      \
 	X(TRACE_CACHE_HITS, "samples", "samples whose trace was in the cache")                     \
 	X(TRACES_CONVERTED, "traces", "raw traces converted")                                      \
 	X(NOTICES_RECEIVED, "notices", "process notices read")                                     \
 	X(SIDE_BAND_EVENTS, "events", "mapping records read")                                      \
 	X(SIDE_BAND_LOST, "events", "side-band records that the kernel reported lost")             \
-	X(MAPPINGS_REPLACED, "events", "those of them where another file had been")                 \
+	X(MAPPINGS_REPLACED, "events", "those of them where another file had been")                \
 	X(PROCESSES, "processes", "processes known now")                                           \
 	X(PROCESS_SYNCS, "syncs", "times the mappings of a process were read")                     \
-	X(PROCESSES_REPLAYED, "processes", "processes gone whose mappings came from the side-band") \
+	X(PROCESSES_REPLAYED, "processes",                                                         \
+	  "processes gone whose mappings came from the side-band")                                 \
 	X(PROCESS_SYNCS_FAILED, "syncs", "times the mappings of a process could not be read")      \
 	X(EXECUTABLES, "files", "executables known now")                                           \
 	X(EXECUTABLES_LOADED, "files", "executables whose unwind rows were loaded")                \
@@ -44,14 +48,14 @@
 	X(INTERPRETERS_REFUSED, "files", "runtimes of a version or make that is not known")        \
 	X(INTERPRETERS_ATTACHED, "runtimes", "runtimes in processes attached to now")              \
 	X(INTERPRETERS_DETACHED, "runtimes", "runtimes let go since there were too many")          \
-	X(RUNTIME_HOSTS_LOST, "processes", "processes that held runtimes, and hang or have ended")      \
+	X(RUNTIME_HOSTS_LOST, "processes", "processes that held runtimes, and hang or have ended") \
 	X(FRAMES_NAMED, "frames", "interpreted frames named, once per converted trace")            \
 	X(FRAMES_UNNAMED, "frames", "interpreted frames whose function was gone or unreadable")    \
 	X(FRAMES_GONE, "frames", "those whose function was freed before it was read")              \
 	X(RANGES_MADE, "files", "range files made of symbols and debug data")                      \
 	X(RANGES_CACHED, "files", "range files found in the disk cache")                           \
 	X(RANGES_FAILED, "files", "files of which no range file could be made")                    \
-	X(FILES_GONE, "files", "files that were gone before their names or lines were read")           \
+	X(FILES_GONE, "files", "files that were gone before their names or lines were read")       \
 	X(RANGES_DROPPED, "files", "range files without a name dropped for lack of room")          \
 	X(DEBUG_FILES_FETCHED, "files", "debug files that debuginfod's client brought")            \
 	X(OTLP_REQUESTS_SENT, "requests", "requests that the collector took")                      \

@@ -64,8 +64,8 @@ static void follow(struct urgent_thread *thread, bool is_wanted)
 void urgent_thread_tick(struct urgent_thread *thread)
 {
 	if (thread->is_allowed)
-		follow(thread, urgent_thread_decide(thread, clock_monotonic_ns(),
-						    clock_thread_cpu_ns()));
+		follow(thread,
+		       urgent_thread_decide(thread, clock_monotonic_ns(), clock_thread_cpu_ns()));
 }
 
 void urgent_thread_rest(struct urgent_thread *thread)

@@ -146,8 +146,8 @@ static int try_path(const struct judged_root *root, const char *path,
 	_cleanup_(close_fd) int opened = -1;
 	struct file_key key;
 
-	if (judged_path_open(root, path, &opened, &key) || !is_of_owner(target->image->fd, opened) ||
-	    !belongs(target, opened, is_by_link))
+	if (judged_path_open(root, path, &opened, &key) ||
+	    !is_of_owner(target->image->fd, opened) || !belongs(target, opened, is_by_link))
 		return -ENOENT;
 	*fd = take_fd(opened);
 	return 0;

@@ -56,7 +56,8 @@ static uint32_t choose_pages(const struct copied_text *text, const struct elf_im
 		if (bytes)
 			parts[count++] = (struct memory_part){
 				.address = address,
-				.bytes = bytes < HOME_READ_BYTES ? (uint32_t)bytes : HOME_READ_BYTES,
+				.bytes = bytes < HOME_READ_BYTES ? (uint32_t)bytes :
+								   HOME_READ_BYTES,
 			};
 	}
 	return count;

@@ -149,8 +149,7 @@ int executable_file_load(int fd, const struct executable_origin *origin, struct 
 		return err;
 	if (input.is_bare && origin && origin->proc_root)
 		add_debug_file(&image, origin, &input);
-	is_left = code_bytes(&input) > limits->max_code_bytes &&
-		  load_cached(cache, &input, deltas);
+	is_left = code_bytes(&input) > limits->max_code_bytes && load_cached(cache, &input, deltas);
 	if (code_bytes(&input) > limits->max_code_bytes && !is_left)
 		return 0;
 	if (is_left)

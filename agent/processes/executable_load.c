@@ -205,9 +205,9 @@ void executable_load_dropped(struct executable_cache *cache, uint64_t executable
 	if (executable) {
 		executable->retry_ns = clock_monotonic_ns() + EXECUTABLE_RETRY_NS;
 		executable_rows_set_state(cache, executable,
-					  executable->state == EXECUTABLE_PUBLISHED ? EXECUTABLE_PUBLISHED :
-									     EXECUTABLE_UNLOADED);
+					  executable->state == EXECUTABLE_PUBLISHED ?
+						  EXECUTABLE_PUBLISHED :
+						  EXECUTABLE_UNLOADED);
 	}
 	pthread_mutex_unlock(&cache->lock);
 }
-

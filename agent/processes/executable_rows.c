@@ -331,7 +331,8 @@ static void finish_load(struct executable_cache *cache, struct loaded_rows *load
 		executable->retry_ns = now_ns + EXECUTABLE_RETRY_NS;
 	}
 	executable_rows_set_state(cache, executable,
-				  !err || is_published ? EXECUTABLE_PUBLISHED : EXECUTABLE_UNLOADED);
+				  !err || is_published ? EXECUTABLE_PUBLISHED :
+							 EXECUTABLE_UNLOADED);
 	pthread_mutex_unlock(&cache->lock);
 	/* Those for which there is no room in the maps, too; but not what could not be made. */
 	if (!loaded->err)

@@ -36,7 +36,8 @@ uint32_t first_samples_count_of(const struct first_samples *samples, uint32_t pi
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < samples->count; i++)
-		count += samples->waiting[(samples->start + i) % FIRST_SAMPLES_MAX].record->pid == pid;
+		count += samples->waiting[(samples->start + i) % FIRST_SAMPLES_MAX].record->pid ==
+			 pid;
 	return count;
 }
 

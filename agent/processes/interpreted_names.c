@@ -326,10 +326,9 @@ void interpreted_names_begin(struct interpreted_names *names, const struct runti
 	forget_stack(names);
 	names->runtimes = runtimes;
 	for (uint32_t i = 0; runtimes && i < word_count; i += frame_word_count(words[i])) {
-		struct stack_name *name =
-			frame_kind_is_interpreted(frame_kind(words[i])) ?
-				add_name(names, &words[i]) :
-				NULL;
+		struct stack_name *name = frame_kind_is_interpreted(frame_kind(words[i])) ?
+						  add_name(names, &words[i]) :
+						  NULL;
 
 		for (uint32_t j = 0; name && j < runtime_count; j++)
 			if (find_kept(names, runtimes->runtimes[j], name))

@@ -178,8 +178,7 @@ static void *run_load_small(void *context)
 			urgent_thread_tick(&urgency);
 		if (request.attach) {
 			attach(threads, request.attach);
-		} else if (!executable_load_quick(threads->executables,
-						       request.executable_id)) {
+		} else if (!executable_load_quick(threads->executables, request.executable_id)) {
 			request.is_heavy = true;
 			push_load(threads, &request);
 		}

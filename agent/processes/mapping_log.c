@@ -188,8 +188,8 @@ static int add_text(struct char_vector *texts, const char *text)
 }
 
 /* Takes what was mapped in @pid from @since_ns to @until_ns. False if it is too much, or without memory. */
-static bool gather(const struct mapping_log *log, uint32_t pid, uint64_t since_ns, uint64_t until_ns,
-		   struct gathered *found)
+static bool gather(const struct mapping_log *log, uint32_t pid, uint64_t since_ns,
+		   uint64_t until_ns, struct gathered *found)
 {
 	const struct logged_mapping *mapping;
 	uint64_t number = log->buckets[pid % MAPPING_LOG_BUCKETS];
@@ -276,7 +276,8 @@ static uint64_t offset_at(const struct logged_mapping *mapping, uint64_t address
 }
 
 /* The one that lay at @address in all the time; NULL: none did, or different ones. */
-static const struct logged_mapping *only_one_at(const struct logged_vector *mappings, uint64_t address)
+static const struct logged_mapping *only_one_at(const struct logged_vector *mappings,
+						uint64_t address)
 {
 	const struct logged_mapping *only = NULL;
 

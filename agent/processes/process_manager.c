@@ -299,7 +299,8 @@ int process_manager_create(const struct process_manager_config *config,
 		return fail(-ENOMEM, "no memory for the process manager");
 	created->config = *config;
 	created->event_delay.queue = &created->events;
-	process_news_init(&created->news, &created->table, &created->mapping_log, queue_event, created);
+	process_news_init(&created->news, &created->table, &created->mapping_log, queue_event,
+			  created);
 	process_table_init(&created->table);
 	err = mapping_log_init(&created->mapping_log);
 	if (!err)

@@ -333,8 +333,7 @@ static void replace_rows(struct process_sync *sync, struct process *process,
 /* Whether a fork has mapped nothing by itself. */
 static bool is_like_parent(struct process_sync *sync, const struct process *process)
 {
-	return !mapping_log_may_have(sync->mapping_log, process->pid,
-				     process->stamp.start_time_ns);
+	return !mapping_log_may_have(sync->mapping_log, process->pid, process->stamp.start_time_ns);
 }
 
 /* Its own maps cannot be read (any more): what a fork has from its parent, as far as that is sure. */
@@ -441,8 +440,9 @@ int process_sync_run(struct process_sync *sync, struct process *process,
 	*has_changed = false;
 	process_table_begin_sync(sync->table, process, clock_monotonic_ns());
 	/* What is in /proc/PID now may be another one's. */
-	err = process->ended_ns ? -ESRCH :
-				  proc_maps_read(&maps, sync->proc_root, process->pid, PROC_MAPS_EXECUTABLE);
+	err = process->ended_ns ?
+		      -ESRCH :
+		      proc_maps_read(&maps, sync->proc_root, process->pid, PROC_MAPS_EXECUTABLE);
 	if (err == -ESRCH)
 		return sync_gone(sync, process);
 	if (err)

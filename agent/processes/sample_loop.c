@@ -120,8 +120,9 @@ void sample_loop_drop_rest(struct sample_loop *loop)
 
 	metrics_add(METRIC_SAMPLES_DROPPED, in - out);
 	if (in > out)
-		log_warn("%llu samples were still to be converted when the time was over; they are dropped",
-			 (unsigned long long)(in - out));
+		log_warn(
+			"%llu samples were still to be converted when the time was over; they are dropped",
+			(unsigned long long)(in - out));
 }
 
 uint64_t sample_loop_count(const struct sample_loop *loop)

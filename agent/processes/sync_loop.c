@@ -189,10 +189,10 @@ static uint64_t sync_pause_end(const struct sync_loop *loop, const struct proces
 /* --- events --- */
 
 /* One that was never sampled has nothing to wait for. */
-static void end_process(struct sync_loop *loop, const struct process_notice *notice, uint64_t now_ns)
+static void end_process(struct sync_loop *loop, const struct process_notice *notice,
+			uint64_t now_ns)
 {
-	struct process *process =
-		process_table_find(loop->sync.table, notice->pid, &notice->stamp);
+	struct process *process = process_table_find(loop->sync.table, notice->pid, &notice->stamp);
 
 	if (!process)
 		return;

@@ -404,8 +404,7 @@ static uint64_t find_loading(struct trace_handler *handler, const struct process
 {
 	struct stack_shape shape;
 	bool is_loading =
-		!look_at(handler->words, count, view, &shape) &&
-		shape.error == UNWIND_NOT_LOADED &&
+		!look_at(handler->words, count, view, &shape) && shape.error == UNWIND_NOT_LOADED &&
 		executable_rows_are_loading(handler->config.executables, shape.last_executable_id);
 
 	return is_loading ? shape.last_executable_id : 0;
@@ -495,8 +494,7 @@ static void wait_for_process(struct trace_handler *handler, const struct trace_r
 							      handler->now_ns + ROWS_WAIT_NS,
 	};
 
-	if (!may_wait(handler, record) ||
-	    first_samples_add(&handler->first, &waiting, bytes))
+	if (!may_wait(handler, record) || first_samples_add(&handler->first, &waiting, bytes))
 		try_waiting(handler, &waiting, UINT64_MAX);
 }
 

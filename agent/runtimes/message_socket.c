@@ -67,9 +67,9 @@ int message_send_all(int socket, const void *bytes, size_t size)
 	int err = 0;
 
 	for (size_t sent = 0; sent < size && !err; sent += MESSAGE_MAX_BYTES)
-		err = message_send(socket, (const char *)bytes + sent,
-				   size - sent < MESSAGE_MAX_BYTES ? size - sent : MESSAGE_MAX_BYTES,
-				   NULL, 0);
+		err = message_send(
+			socket, (const char *)bytes + sent,
+			size - sent < MESSAGE_MAX_BYTES ? size - sent : MESSAGE_MAX_BYTES, NULL, 0);
 	return err;
 }
 

@@ -180,8 +180,8 @@ static int check_lost(struct runtime_hosts *hosts, uid_t uid)
 		of_all++;
 	}
 	if (of_user >= HOSTS_LOST_OF_USER_MAX || of_all >= HOSTS_LOST_MAX)
-		return fail(-EAGAIN, "too many processes of user %u had memory that does not answer",
-			    uid);
+		return fail(-EAGAIN,
+			    "too many processes of user %u had memory that does not answer", uid);
 	return 0;
 }
 
@@ -229,8 +229,9 @@ static bool lose(struct runtime_hosts *hosts, struct runtime_host *host, uint32_
 	if (__atomic_exchange_n(&host->is_lost, true, __ATOMIC_ACQ_REL))
 		return false;
 	if (pid)
-		log_warn("process %u: %s; its frames have no names, and runtimes of user %u are attached to again",
-			 pid, error_text(), host->uid);
+		log_warn(
+			"process %u: %s; its frames have no names, and runtimes of user %u are attached to again",
+			pid, error_text(), host->uid);
 	else
 		log_warn("%s; runtimes of user %u are attached to again", error_text(), host->uid);
 	host_process_kill(&host->process, 0);
@@ -315,7 +316,8 @@ static void release(struct hosted *hosted, enum host_request_kind kind)
 	if (!host)
 		return;
 	if (!host_is_lost(host))
-		(void)send_notice(host, (struct notice){ .kind = kind, .id = hosted->id, .fd = -1 });
+		(void)send_notice(host,
+				  (struct notice){ .kind = kind, .id = hosted->id, .fd = -1 });
 	host_unref(host);
 	*hosted = (struct hosted){ 0 };
 }

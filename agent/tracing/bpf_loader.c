@@ -450,7 +450,8 @@ static int share_maps(const struct bpf_loader *loader, struct allframes *skeleto
 	struct bpf_map *map;
 	int err = 0;
 
-	bpf_object__for_each_map(map, skeleton->obj) {
+	bpf_object__for_each_map(map, skeleton->obj)
+	{
 		shared = bpf_object__find_map_by_name(loader->skeleton->obj, bpf_map__name(map));
 		if (!err)
 			err = shared ? bpf_map__reuse_fd(map, bpf_map__fd(shared)) : -ENOENT;

@@ -195,11 +195,10 @@ int event_reader_run(struct event_reader *reader)
 
 	while (!is_stopped) {
 		/* Samples wake us only when their ring fills up. */
-		int pause_ms = read_pace_interval(&reader->pace,
-						  metrics_read(METRIC_FRAMES_GONE) +
-							  metrics_read(METRIC_MAPPINGS_REPLACED),
-						  metrics_read(METRIC_SAMPLES_RECEIVED),
-						  clock_monotonic_ns());
+		int pause_ms = read_pace_interval(
+			&reader->pace,
+			metrics_read(METRIC_FRAMES_GONE) + metrics_read(METRIC_MAPPINGS_REPLACED),
+			metrics_read(METRIC_SAMPLES_RECEIVED), clock_monotonic_ns());
 		int count = epoll_wait(reader->epoll_fd, ready, 4, pause_ms);
 
 		if (count < 0 && errno != EINTR)

@@ -133,7 +133,8 @@ int side_band_fd(const struct side_band *side_band)
 	return side_band->epoll_fd;
 }
 
-static uint32_t hand_out(const struct perf_event_header *record, const struct event_handler *handler)
+static uint32_t hand_out(const struct perf_event_header *record,
+			 const struct event_handler *handler)
 {
 	struct side_band_event event;
 	uint64_t lost_count;

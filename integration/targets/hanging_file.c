@@ -77,7 +77,8 @@ static void serve(int fd)
 
 	for (;;) {
 		ssize_t size = read(fd, request, sizeof(request));
-		struct answer answer = { .head.unique = ((struct fuse_in_header *)request)->unique };
+		struct answer answer = { .head.unique =
+						 ((struct fuse_in_header *)request)->unique };
 		int bytes;
 
 		if (size < 0 && errno != EINTR)

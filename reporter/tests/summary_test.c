@@ -39,11 +39,13 @@ static void the_line_tells_what_was_sampled_and_how_well(void **state)
 	(void)state;
 	summary.samples.errors[UNWIND_NO_INFO] = 15;
 	summary.samples.errors[UNWIND_TRUNCATED] = 3;
-	assert_line(&summary, "2000 busy samples, idle 79.0%, lost 10 (0.10%: ring full 1, skipped "
-			      "by the kernel 7, dropped 2), not selected 90, ticks in all 10000, complete 99.00% (user "
-			      "stacks of known processes 99.50%), guesses 0.10%, errors 0.90% (no "
-			      "unwind information 15, truncated 3), from before the process was "
-			      "known 2.50%");
+	assert_line(
+		&summary,
+		"2000 busy samples, idle 79.0%, lost 10 (0.10%: ring full 1, skipped "
+		"by the kernel 7, dropped 2), not selected 90, ticks in all 10000, complete 99.00% (user "
+		"stacks of known processes 99.50%), guesses 0.10%, errors 0.90% (no "
+		"unwind information 15, truncated 3), from before the process was "
+		"known 2.50%");
 }
 
 static void a_run_without_samples_divides_by_nothing(void **state)
@@ -51,10 +53,12 @@ static void a_run_without_samples_divides_by_nothing(void **state)
 	struct run_summary summary = { 0 };
 
 	(void)state;
-	assert_line(&summary, "0 busy samples, idle 0.0%, lost 0 (0.00%: ring full 0, skipped by "
-			      "the kernel 0, dropped 0), not selected 0, ticks in all 0, complete 0.00% (user "
-			      "stacks of known processes 0.00%), guesses 0.00%, errors 0.00%, from "
-			      "before the process was known 0.00%");
+	assert_line(
+		&summary,
+		"0 busy samples, idle 0.0%, lost 0 (0.00%: ring full 0, skipped by "
+		"the kernel 0, dropped 0), not selected 0, ticks in all 0, complete 0.00% (user "
+		"stacks of known processes 0.00%), guesses 0.00%, errors 0.00%, from "
+		"before the process was known 0.00%");
 }
 
 static void the_numbers_come_from_the_totals_and_the_metrics(void **state)
@@ -83,7 +87,8 @@ static void the_numbers_come_from_the_totals_and_the_metrics(void **state)
 	assert_int_equal(summary.lost_skipped, 8);
 	assert_int_equal(summary.lost_dropped, 16 + 32 + 128 + 256);
 	assert_int_equal(summary.unstored, 3);
-	assert_int_equal(run_summary_ticks(&summary), 10 + 1 + 2 + 4 + 8 + 64 + 16 + 32 + 128 + 256);
+	assert_int_equal(run_summary_ticks(&summary),
+			 10 + 1 + 2 + 4 + 8 + 64 + 16 + 32 + 128 + 256);
 }
 
 static void samples_that_no_store_had_room_for_are_busy_samples_and_not_lost(void **state)
@@ -98,8 +103,8 @@ static void samples_that_no_store_had_room_for_are_busy_samples_and_not_lost(voi
 
 	(void)state;
 	run_summary_append(&summary, &text);
-	assert_non_null(strstr(text_builder_text(&text),
-			       "500 busy samples, idle 49.0%, lost 10 (1.00%: "));
+	assert_non_null(
+		strstr(text_builder_text(&text), "500 busy samples, idle 49.0%, lost 10 (1.00%: "));
 	assert_non_null(strstr(text_builder_text(&text), "ticks in all 1000, "));
 	assert_non_null(strstr(text_builder_text(&text), ", in no file for want of memory 100"));
 	text_builder_deinit(&text);
@@ -113,8 +118,9 @@ static void ticks_that_a_hypervisor_took_are_told_where_there_are_any(void **sta
 	(void)state;
 	run_summary_append(&summary, &text);
 	assert_non_null(strstr(text_builder_text(&text), "500 busy samples, idle 40.0%, lost 0 "));
-	assert_non_null(strstr(text_builder_text(&text),
-			       "not selected 0, taken by the hypervisor 100, ticks in all 1000, complete"));
+	assert_non_null(
+		strstr(text_builder_text(&text),
+		       "not selected 0, taken by the hypervisor 100, ticks in all 1000, complete"));
 	text_builder_deinit(&text);
 }
 

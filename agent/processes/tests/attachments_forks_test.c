@@ -80,9 +80,8 @@ static void many_objects_keep_their_places(void **state)
 	fake_proc_write_memory(&fixture->base.proc, 7, 'i');
 	for (uint32_t round = 0; round < 2; round++) {
 		for (uint64_t i = 0; i < RUNTIME_OBJECTS_MAX / 4; i++) {
-			assert_int_equal(name_one(process->runtimes->runtimes[0],
-						  0x1000 + 0xb0 * i),
-					 0);
+			assert_int_equal(
+				name_one(process->runtimes->runtimes[0], 0x1000 + 0xb0 * i), 0);
 			kept += round && fake_language.object == 0x1001 + 0xb0 * i;
 		}
 	}

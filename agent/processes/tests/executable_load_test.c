@@ -29,10 +29,11 @@ static void make_large(const char *path)
 {
 	char command[512];
 
-	snprintf(command, sizeof(command),
-		 "printf '.globl main\\nmain: ret\\n.rept 120000\\npush %%%%rbx\\npop %%%%rbx\\nret\\n.p2align 4\\n.endr\\n' | "
-		 "cc -nostdlib -static -Wl,-e,main -x assembler -o %s - 2>/dev/null",
-		 path);
+	snprintf(
+		command, sizeof(command),
+		"printf '.globl main\\nmain: ret\\n.rept 120000\\npush %%%%rbx\\npop %%%%rbx\\nret\\n.p2align 4\\n.endr\\n' | "
+		"cc -nostdlib -static -Wl,-e,main -x assembler -o %s - 2>/dev/null",
+		path);
 	if (system(command))
 		skip();
 }

@@ -46,7 +46,7 @@ static uint64_t at(const struct fixture *fixture, uint64_t ms)
 }
 
 static void add_part(struct fixture *fixture, uint64_t ms, uint32_t pid, uint64_t start,
-			     uint64_t end, uint64_t offset, uint64_t inode, const char *path)
+		     uint64_t end, uint64_t offset, uint64_t inode, const char *path)
 {
 	const struct side_band_event event = {
 		.type = SIDE_BAND_MAPPING,
@@ -179,8 +179,7 @@ static void a_fork_has_its_parents_until_then_and_its_own(void **state)
 static void a_fork_may_have_mapped_what_is_in_the_log_or_lost(void **state)
 {
 	struct fixture *fixture = *state;
-	const struct side_band_event loss = { .type = SIDE_BAND_LOST,
-					      .time_ns = at(fixture, 10) };
+	const struct side_band_event loss = { .type = SIDE_BAND_LOST, .time_ns = at(fixture, 10) };
 
 	add(fixture, 2, 9, 0x400000, 0x402000, 10, "/bin/sh");
 	assert_false(mapping_log_may_have(&fixture->log, 9, at(fixture, 3)));
@@ -204,8 +203,9 @@ static void what_is_not_all_there_is_not_listed(void **state)
 	add(fixture, 3, 7, 0x500000, 0x501000, 21, "/lib/libc.so");
 	assert_lists_nothing(fixture, &program);
 	add(fixture, 2, 7, 0x400000, 0x402000, 10, "/bin/sh");
-	assert_lists(fixture, &program, "400000-402000:100000 10 /bin/sh\n"
-					"500000-501000:100000 21 /lib/libc.so\n");
+	assert_lists(fixture, &program,
+		     "400000-402000:100000 10 /bin/sh\n"
+		     "500000-501000:100000 21 /lib/libc.so\n");
 	mapping_log_add(&fixture->log, &loss);
 	assert_lists_nothing(fixture, &program);
 }

@@ -221,8 +221,7 @@ static void the_processes_of_the_start_are_published_and_loaded(void **state)
 	assert_false(fake_published(&fixture->writer, 2, NULL));
 	assert_int_equal(entry.stamp.exec_id, 1);
 	for (uint32_t i = 0; i < entry.count; i++)
-		loaded_count +=
-			fake_has_executable(&fixture->writer, entry.rows[i].executable_id);
+		loaded_count += fake_has_executable(&fixture->writer, entry.rows[i].executable_id);
 	/* Large files such as this program are put off until a sample comes to them. */
 	assert_true(loaded_count > 3);
 }

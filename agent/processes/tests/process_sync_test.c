@@ -220,7 +220,8 @@ static void an_ended_process_is_not_published_over_its_successor(void **state)
 	make_process(fixture, 7, "/bin/ls");
 	sync_process(fixture, second);
 	/* What is in /proc is its successor's. */
-	assert_int_equal(process_sync_run(&fixture->sync, first, &nothing_touched, &has_changed), -ESRCH);
+	assert_int_equal(process_sync_run(&fixture->sync, first, &nothing_touched, &has_changed),
+			 -ESRCH);
 	assert_null(first->table);
 	assert_true(fake_published(&fixture->writer, 7, &entry));
 	assert_int_equal(entry.stamp.exec_id, 2);

@@ -80,7 +80,8 @@ static void a_thread_that_takes_nothing_is_behind_what_its_queue_dropped(void **
 	struct queue_delay delay = { .queue = &queue };
 
 	(void)state;
-	assert_int_equal(bounded_queue_init_fixed(&queue, 2, sizeof(struct record), drop, &delay), 0);
+	assert_int_equal(bounded_queue_init_fixed(&queue, 2, sizeof(struct record), drop, &delay),
+			 0);
 	for (uint64_t time_ns = 1000; time_ns <= 9000; time_ns += 1000)
 		push(&delay, time_ns);
 	assert_int_equal(queue_delay_age(&delay, 10000), 9000);

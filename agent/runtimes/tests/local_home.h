@@ -11,10 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/runtimes/tests/fake_language.h"
-#include "agent/runtimes/tests/file_memory.h"
 #include "agent/runtimes/runtime_home.h"
 #include "agent/runtimes/runtime_room.h"
+#include "agent/runtimes/tests/fake_language.h"
+#include "agent/runtimes/tests/file_memory.h"
 
 struct local_home {
 	struct runtime_home home;

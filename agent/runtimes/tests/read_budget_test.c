@@ -23,7 +23,8 @@ static int read_source(struct remote_memory *memory, uint64_t address, void *buf
 	return 0;
 }
 
-static struct remote_memory source = { .ops = &(const struct remote_memory_ops){ .read = read_source } };
+static struct remote_memory source = { .ops = &(const struct remote_memory_ops){
+					       .read = read_source } };
 
 /* Reads @bytes until that fails; how often it did not. */
 static uint32_t reads_until_refused(struct read_budget *budget, size_t bytes)

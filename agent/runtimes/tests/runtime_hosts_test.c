@@ -7,11 +7,11 @@
 
 #include <cmocka.h>
 
-#include <linux/capability.h>
 #include "agent/runtimes/runtime_host.h"
 #include "agent/runtimes/runtime_hosts.h"
 #include "ebpf/abi/frame.h"
 #include "interpreters/python/tests/live_python.h"
+#include <linux/capability.h>
 
 enum { MODULES_MAX = 64, USER = 1000, OTHER_USER = 1001 };
 
@@ -164,7 +164,8 @@ static void a_host_may_read_processes_and_has_no_descriptors_but_its_own(void **
 		int value;
 
 		if (sscanf(line, "Cap%15[A-Za-z]: %llx", name, &set) == 2 && strcmp(name, "Bnd")) {
-			assert_int_equal(set, strcmp(name, "Prm") && strcmp(name, "Eff") ? 0 : read_others);
+			assert_int_equal(
+				set, strcmp(name, "Prm") && strcmp(name, "Eff") ? 0 : read_others);
 			count++;
 		}
 		if (sscanf(line, "NoNewPrivs: %d", &value) == 1 ||

@@ -108,7 +108,8 @@ static struct session *start(void **state)
 {
 	struct session *session = *state;
 	struct bpf_loader_options options = live_options();
-	const struct event_handler handler = { session, on_sample, on_notice, on_news_end, on_side_band };
+	const struct event_handler handler = { session, on_sample, on_notice, on_news_end,
+					       on_side_band };
 	struct perf_sampler_options sampler_options = { .samples_per_second = RATE };
 
 	session->loader = live_loader(&options);

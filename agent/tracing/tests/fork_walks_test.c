@@ -90,7 +90,10 @@ static void on_notice(void *context, const struct process_notice *notice)
 static int start_session(void **state)
 {
 	static struct session session;
-	const struct event_handler handler = { .context = &session, .sample = on_sample, .notice = on_notice, .news_end = on_news_end };
+	const struct event_handler handler = { .context = &session,
+					       .sample = on_sample,
+					       .notice = on_notice,
+					       .news_end = on_news_end };
 	struct bpf_loader_options options = live_options();
 	struct perf_sampler_options sampler_options = { .samples_per_second = RATE };
 	const struct bpf_fds *fds;

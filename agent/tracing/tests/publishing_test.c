@@ -221,7 +221,10 @@ static void no_walk_mixes_two_versions(void **state)
 		.samples_per_second = RATE,
 	};
 	struct session session = { .start = (uintptr_t)deep - MARGIN_BYTES };
-	const struct event_handler handler = { .context = &session, .sample = on_sample, .notice = on_notice, .news_end = on_news_end };
+	const struct event_handler handler = { .context = &session,
+					       .sample = on_sample,
+					       .notice = on_notice,
+					       .news_end = on_news_end };
 	struct perf_sampler *sampler;
 	struct event_reader *reader;
 	struct process_stamp stamp;
