@@ -146,9 +146,6 @@ static int find_first_segment(const struct java_heap *heap, struct remote_memory
 								     0;
 			err = remote_memory_read(memory, heap->segment_map + window_start, window,
 						 window_end - window_start);
-			/* The map has memory for as much of the heap as the JVM has committed. */
-			if (err == -EFAULT)
-				return fail(-ENOENT, "a segment that is not committed");
 			if (err)
 				return err;
 		}

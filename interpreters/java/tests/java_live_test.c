@@ -408,6 +408,7 @@ static void check_runtime_code(struct check *check)
 	char name[JAVA_BLOB_NAME_BYTES];
 	uint64_t interpreter = word_at(check, check->layout.interpreter_code), buffer;
 	struct java_blob blob;
+	int err;
 
 	assert_int_equal(java_blob_find(&check->layout, &check->heaps, memory,
 					word_at(check, check->layout.call_stub_return_address),
@@ -420,9 +421,10 @@ static void check_runtime_code(struct check *check)
 	assert_int_equal(java_blob_find(&check->layout, &check->heaps, memory, buffer, &blob), 0);
 	assert_int_equal(java_blob_name(&check->layout, memory, &blob, name), 0);
 	assert_string_equal(name, "Interpreter");
-	assert_int_equal(java_blob_find(&check->layout, &check->heaps, memory,
-					check->heaps.heaps[0].low - 1, &blob),
-			 -ENOENT);
+	/* It may lie in the reserved part of another heap, whose segment map has no memory for it yet. */
+	err = java_blob_find(&check->layout, &check->heaps, memory, check->heaps.heaps[0].low - 1,
+			     &blob);
+	assert_true(err == -ENOENT || err == -EFAULT);
 }
 
 static int attach(struct check *check)
