@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,7 +56,9 @@ enum {
 /* How long the start line waits for the processes that run already: less where somebody looks on. */
 #define LOAD_TIMEOUT_NS (10 * NS_PER_SECOND)
 #define PAGE_LOAD_TIMEOUT_NS (1500 * NS_PER_MS)
-#define START_LOOK_NS (40 * NS_PER_MS)
+#define START_LOOK_NS (20 * NS_PER_MS)
+/* How long the first sample waits for them. */
+#define FIRST_LOAD_NS (2 * NS_PER_SECOND)
 /* From the stop on, for the debug data of what was sampled; then the outputs are written. */
 #define NAMES_TIMEOUT_NS (3 * NS_PER_SECOND)
 /* With process_manager_stop()'s 2 s and the outputs a normal stop stays under 5 s. */
@@ -90,8 +91,6 @@ struct agent {
 	struct runtime_hosts *runtimes;
 	struct process_manager *processes;
 	struct event_reader *reader;
-	pthread_t ring_thread;
-	bool has_ring_thread;
 	struct probabilistic probabilistic;
 	struct tick_clock tick_clock;
 	/* Of sampling. */
@@ -102,25 +101,6 @@ struct agent {
 	uint64_t deadline_ns;
 };
 
-static void *run_ring_thread(void *argument)
-{
-	struct event_reader *reader = argument;
-
-	pthread_setname_np(pthread_self(), "ring");
-	if (event_reader_run(reader))
-		log_error("%s; samples are lost from here on", error_text());
-	return NULL;
-}
-
-static void stop_ring_thread(struct agent *agent)
-{
-	if (!agent->has_ring_thread)
-		return;
-	event_reader_stop(agent->reader);
-	pthread_join(agent->ring_thread, NULL);
-	agent->has_ring_thread = false;
-}
-
 static void agent_deinit(struct agent *agent)
 {
 	bool is_left_behind;
@@ -128,7 +108,7 @@ static void agent_deinit(struct agent *agent)
 	start_priority_end(&agent->priority);
 	language_loading_stop(&agent->languages);
 	tick_clock_deinit(&agent->tick_clock);
-	stop_ring_thread(agent);
+	event_reader_stop(agent->reader);
 	event_reader_destroy(agent->reader);
 	is_left_behind = !process_manager_destroy(agent->processes);
 	first_walk_destroy(agent->first_walk);
@@ -311,10 +291,9 @@ static int start_processes(struct agent *agent)
 				    &agent->reader);
 	if (error)
 		return error;
-	error = pthread_create(&agent->ring_thread, NULL, run_ring_thread, agent->reader);
+	error = event_reader_start(agent->reader);
 	if (error)
-		return fail_errno(-error, "cannot start the ring thread");
-	agent->has_ring_thread = true;
+		return error;
 	error = task_list_read(agent->loader, &tasks, &task_count);
 	if (error)
 		return error;
@@ -322,18 +301,39 @@ static int start_processes(struct agent *agent)
 	return error ? error : language_loading_start(&agent->languages, agent->loader);
 }
 
-/*
- * Whether the programs of languages and the tables of the processes that run already are there, as far as time goes: a page
- * is not waited for so long. Samples are taken before: those that need tables wait for them, too.
- */
-static bool is_loaded(struct agent *agent, uint64_t now_ns)
+static bool is_selective(const struct options *options)
 {
-	bool has_tables = !process_manager_wait_loaded(agent->processes, 0) ||
-			  (options_have_page(agent->options) &&
-			   now_ns >= agent->start_ns + PAGE_LOAD_TIMEOUT_NS);
+	return options->pid_count || options->comm[0] || options->cgroup;
+}
 
-	return (has_tables && language_loading_is_done(&agent->languages)) ||
-	       now_ns >= agent->start_ns + LOAD_TIMEOUT_NS;
+/* Whether the programs of languages and the tables of the processes that run already are there. */
+static bool is_loaded(struct agent *agent)
+{
+	return !process_manager_wait_loaded(agent->processes, 0) &&
+	       language_loading_is_done(&agent->languages);
+}
+
+/*
+ * On a machine that is not busy all is loaded before the first sample. The samples of a busy one cannot wait so long, and
+ * those that need tables wait for them; but of selected processes every sample is to be complete.
+ */
+static void wait_before_sampling(struct agent *agent)
+{
+	uint64_t wait_ns = is_selective(agent->options) ? LOAD_TIMEOUT_NS : FIRST_LOAD_NS;
+	uint64_t now_ns = clock_monotonic_ns(), deadline_ns = now_ns + wait_ns;
+
+	for (; now_ns < deadline_ns && !is_loaded(agent); now_ns = clock_monotonic_ns())
+		if (stop_signal_wait(&agent->stop, now_ns + START_LOOK_NS))
+			return;
+}
+
+/* A page is not waited for so long as all else. */
+static bool is_start_over(struct agent *agent, uint64_t now_ns)
+{
+	uint64_t wait_ns = options_have_page(agent->options) ? PAGE_LOAD_TIMEOUT_NS :
+							       LOAD_TIMEOUT_NS;
+
+	return now_ns >= agent->start_ns + wait_ns || is_loaded(agent);
 }
 
 static void log_start(const struct agent *agent)
@@ -343,9 +343,7 @@ static void log_start(const struct agent *agent)
 	uint32_t cpu_count = perf_sampler_cpu_count(agent->sampler);
 
 	text_builder_format(&text, "sampling %s on %u CPU%s %u times a second",
-			    options->pid_count || options->comm[0] || options->cgroup ?
-				    "the selected processes" :
-				    "all processes",
+			    is_selective(options) ? "the selected processes" : "all processes",
 			    cpu_count, cpu_count == 1 ? "" : "s", options->samples_per_second);
 	if (options->duration_ns)
 		text_builder_format(&text, " for %g s",
@@ -361,7 +359,7 @@ static uint64_t next_start_look(struct agent *agent, uint64_t now_ns)
 {
 	if (agent->is_started)
 		return UINT64_MAX;
-	agent->is_started = is_loaded(agent, now_ns);
+	agent->is_started = is_start_over(agent, now_ns);
 	if (!agent->is_started)
 		return now_ns + START_LOOK_NS;
 	log_debug("%llu processes and %llu executables loaded in %llu ms",
@@ -480,8 +478,10 @@ static int keep_time(struct agent *agent)
 
 static int sample(struct agent *agent)
 {
-	int error = start_sampling(agent);
+	int error;
 
+	wait_before_sampling(agent);
+	error = start_sampling(agent);
 	start_priority_end(&agent->priority);
 	if (!error)
 		error = keep_time(agent);
@@ -494,7 +494,7 @@ static int sample(struct agent *agent)
 /* Brings everything that was sampled into the store, and the counters into the metrics. */
 static void finish_sampling(struct agent *agent)
 {
-	stop_ring_thread(agent);
+	event_reader_stop(agent->reader);
 	/* What waits for rows then is reported without. */
 	if (process_manager_flush(agent->processes, FLUSH_TIMEOUT_NS))
 		log_debug("samples: %s", error_text());

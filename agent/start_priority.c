@@ -54,7 +54,9 @@ static void *watch(void *context)
 void start_priority_begin(struct start_priority *priority, uint64_t max_cpu_ns)
 {
 	*priority = (struct start_priority){ .tid = gettid(), .max_cpu_ns = max_cpu_ns };
-	if (pthread_getcpuclockid(pthread_self(), &priority->cpu_clock) ||
+	/* A policy that somebody chose for the agent (chrt) stays, for all of its threads. */
+	if (sched_getscheduler(0) != SCHED_OTHER ||
+	    pthread_getcpuclockid(pthread_self(), &priority->cpu_clock) ||
 	    !set_policy(0, SCHED_RR | SCHED_RESET_ON_FORK))
 		return;
 	pthread_mutex_init(&priority->lock, NULL);

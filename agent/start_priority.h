@@ -33,7 +33,8 @@ struct start_priority {
 
 /**
  * Raises the calling thread until start_priority_end(), or until it has used @max_cpu_ns of CPU time, all
- * counted. Threads that it starts are common ones. Where the priority is refused nothing happens.
+ * counted. Threads that it starts are common ones. Where the priority is refused, or the caller
+ * has another than the common policy, nothing happens.
  */
 void start_priority_begin(struct start_priority *priority, uint64_t max_cpu_ns);
 

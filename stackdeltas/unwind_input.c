@@ -22,9 +22,10 @@ enum {
 	/* A landing pad and one instruction. */
 	ENTRY_CODE_BYTES = 8,
 	ARM64_RESOLVER_BYTES = 32,
-	/* What a byte of code, and one that is compressed, may cost next to one of a table. */
+	/* What a byte of code, one that is compressed, and a function of Go may cost next to a byte of a table. */
 	CODE_WORK = 16,
 	PACKED_WORK = 64,
+	GO_FUNCTION_WORK = 256,
 };
 
 #define ARRAY_LENGTH(array) (sizeof(array) / sizeof((array)[0]))
@@ -369,6 +370,8 @@ uint64_t unwind_input_work(const struct unwind_input *input)
 {
 	uint64_t work = input->eh_frame_bytes;
 
+	if (input->go)
+		work += (uint64_t)input->go->table.header.function_count * GO_FUNCTION_WORK;
 	for (uint32_t i = 0; i < input->source_count; i++) {
 		const struct unwind_source *source = &input->sources[i];
 		bool is_packed = source->kind == UNWIND_SOURCE_MINI_DEBUG ||

@@ -31,6 +31,9 @@ static int add_function(struct go_table *table, const struct go_function *functi
 
 	text_builder_clear(name);
 	err = go_frames_append_function(table, function, name);
+	/* A name that is too long is left out. */
+	if (err == -E2BIG)
+		return 0;
 	if (!err && name->failed)
 		err = fail(-ENOMEM, "no memory for names of Go");
 	if (err || !name->length)

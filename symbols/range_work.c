@@ -25,6 +25,8 @@ enum {
 	/* Of symbols and their names: some times as much memory for a moment. */
 	SYMBOLS_HERE_MAX_BYTES = 4 << 20,
 	MINI_HERE_MAX_BYTES = 512 << 10,
+	/* Of the names that come out. */
+	NAMES_HERE_MAX_BYTES = 32 << 20,
 };
 
 /* Other files' symbols wait meanwhile. The million of the largest programs take a second. */
@@ -177,7 +179,9 @@ static bool is_small(const struct range_work *work)
 
 static int make_symbols(const struct range_work *work, int fd)
 {
-	_cleanup_(range_writer_deinit) struct range_writer writer = { 0 };
+	_cleanup_(range_writer_deinit) struct range_writer writer = {
+		.strings.max_bytes = NAMES_HERE_MAX_BYTES,
+	};
 	int err = make_ranges_of(&work->image, work->debug.fd >= 0 ? &work->debug : NULL,
 				 RANGE_DEPTH_SYMBOLS, &writer);
 
@@ -192,7 +196,7 @@ static int make(struct range_work *work, bool is_unnamed, int fd)
 	struct range_maker_limits limits = work->options->limits;
 	struct mapped_ranges *mapped;
 	struct range_key after;
-	int err;
+	int err = -E2BIG;
 
 	if (work->depth == RANGE_DEPTH_SYMBOLS && limits.cpu_ns > SYMBOLS_CPU_NS)
 		limits.cpu_ns = SYMBOLS_CPU_NS;
@@ -200,7 +204,8 @@ static int make(struct range_work *work, bool is_unnamed, int fd)
 		limits.output_bytes = work->options->unnamed_bytes;
 	if (is_small(work))
 		err = make_symbols(work, fd);
-	else
+	/* A small file may have names that are much larger than it is. */
+	if (err == -E2BIG)
 		err = range_maker_run(&files, work->options->proc_root ? &work->search : NULL,
 				      work->depth, work->key, &limits, &work->process_cpu_ns);
 	if (!err)

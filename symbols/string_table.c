@@ -66,6 +66,7 @@ static int grow(struct string_table *table)
 
 int string_table_add(struct string_table *table, const char *text, size_t length, uint32_t *number)
 {
+	uint32_t max_bytes = table->max_bytes ? table->max_bytes : STRING_TABLE_MAX_BYTES;
 	size_t wanted = table->bytes.count + length + 2;
 	uint32_t *slot;
 
@@ -84,8 +85,8 @@ int string_table_add(struct string_table *table, const char *text, size_t length
 		*number = *slot;
 		return 0;
 	}
-	if (length >= STRING_TABLE_MAX_BYTES || wanted > STRING_TABLE_MAX_BYTES)
-		return fail(-E2BIG, "more than %d bytes of names", STRING_TABLE_MAX_BYTES);
+	if (length >= max_bytes || wanted > max_bytes)
+		return fail(-E2BIG, "more than %u bytes of names", max_bytes);
 	if (big_bytes_reserve(&table->bytes, wanted))
 		return fail(-ENOMEM, "no memory for strings");
 	if (!table->bytes.count)

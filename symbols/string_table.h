@@ -21,6 +21,8 @@ struct string_table {
 	uint32_t *slots;
 	uint32_t slot_count;
 	uint32_t count;
+	/** 0: STRING_TABLE_MAX_BYTES. */
+	uint32_t max_bytes;
 };
 
 void string_table_deinit(struct string_table *table);

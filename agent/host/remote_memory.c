@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -131,9 +132,14 @@ static void init_fd(struct process_memory *process, int fd)
 
 int process_memory_init(struct process_memory *process, const char *proc_root, pid_t pid)
 {
+	char path[PATH_MAX];
 	int fd, err;
 
-	err = proc_try_threads(proc_root, pid, "stat", open_task, &fd);
+	/* That of the task alone: the kernel makes the one of the process by a look at all of its threads. */
+	snprintf(path, sizeof(path), "%s/%d/task/%d/stat", proc_root, pid, pid);
+	err = open_task(&fd, pid, path);
+	if (err == -ESRCH)
+		err = proc_try_threads(proc_root, pid, "stat", open_task, &fd);
 	if (err)
 		return err == -ESRCH ? fail(-ESRCH, "process %d is gone", pid) : err;
 	init_fd(process, fd);

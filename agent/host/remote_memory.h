@@ -48,13 +48,13 @@ struct program_identity {
 /** A live process. One thread at a time. */
 struct process_memory {
 	struct remote_memory memory;
-	/** Of /proc/PID/stat. */
+	/** Of a task's stat. */
 	int fd;
 	/** Of the task by which the memory is read. */
 	struct program_identity identity;
 };
 
-/** Opens @proc_root/PID/stat, or a living thread's if the leader has exited; reads no memory. -ESRCH, -EACCES. */
+/** Opens @proc_root/PID/task/PID/stat, or a living thread's if the leader has exited; reads no memory. -ESRCH, -EACCES. */
 int process_memory_init(struct process_memory *process, const char *proc_root, pid_t pid);
 void process_memory_deinit(struct process_memory *process);
 

@@ -75,8 +75,8 @@ static int read_memory(struct runtime_home *home, const char *proc_root, uint32_
 	return err ? err : home->ops->read(home, uid, pid, memory.fd, parts, count, bytes);
 }
 
-bool copied_text_is_equal(const struct copied_text *text, struct runtime_home *home,
-			  const char *proc_root, uint32_t pid)
+int copied_text_is_equal(const struct copied_text *text, struct runtime_home *home,
+			 const char *proc_root, uint32_t pid, bool *is_equal)
 {
 	char in_memory[HOME_READ_PARTS * HOME_READ_BYTES], in_file[HOME_READ_BYTES];
 	_cleanup_(binary_file_return) struct borrowed_file file = { .fd = -1 };
@@ -84,21 +84,25 @@ bool copied_text_is_equal(const struct copied_text *text, struct runtime_home *h
 	struct memory_part parts[HOME_READ_PARTS];
 	const char *bytes = in_memory;
 	uint32_t count;
+	int err;
 
+	*is_equal = false;
 	/* Its headers say nothing of addresses if they are damaged. */
 	count = image.segment_count ? choose_pages(text, &image, parts) : 0;
 	if (!count || !home)
-		return false;
+		return 0;
 	file = binary_file_borrow(text->executable->binary);
-	if (file.fd < 0 || read_memory(home, proc_root, pid, parts, count, in_memory))
-		return false;
+	err = file.fd < 0 ? -ENOENT : read_memory(home, proc_root, pid, parts, count, in_memory);
+	if (err)
+		return err == -EAGAIN ? err : 0;
 	image.fd = file.fd;
 	for (uint32_t i = 0; i < count; i++) {
 		if (elf_image_read_address(&image, parts[i].address - text->bias, in_file,
 					   parts[i].bytes) ||
 		    memcmp(in_file, bytes, parts[i].bytes) != 0)
-			return false;
+			return 0;
 		bytes += parts[i].bytes;
 	}
-	return true;
+	*is_equal = true;
+	return 0;
 }

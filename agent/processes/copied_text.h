@@ -30,11 +30,11 @@ bool copied_text_find(const struct process_mapping *known, uint32_t count, uint6
 		      uint64_t end, struct copied_text *text);
 
 /**
- * Whether the bytes of @text in the process's memory are those of the file, as far as a bounded
+ * *@is_equal: whether the bytes of @text in the process's memory are those of the file, as far as a bounded
  * number of its pages tells. Reads the file, and has @home read the memory: what was anonymous a moment ago may be a file
- * by now that never answers.
+ * by now that never answers. -EAGAIN: not known yet.
  */
-bool copied_text_is_equal(const struct copied_text *text, struct runtime_home *home,
-			  const char *proc_root, uint32_t pid);
+int copied_text_is_equal(const struct copied_text *text, struct runtime_home *home,
+			 const char *proc_root, uint32_t pid, bool *is_equal);
 
 #endif

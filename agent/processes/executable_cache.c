@@ -340,6 +340,8 @@ static void give_file(struct executable_cache *cache, struct executable *executa
 	pthread_mutex_lock(&cache->lock);
 	was_resting = executable->is_resting;
 	executable->is_resting = false;
+	/* What failed may have failed for want of the file. */
+	executable->retry_ns = 0;
 	if (!executable->runner_count)
 		note_left_locked(cache, executable, clock_monotonic_ns());
 	pthread_mutex_unlock(&cache->lock);

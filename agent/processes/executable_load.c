@@ -104,7 +104,8 @@ static bool load(struct executable_cache *cache, uint64_t executable_id, uint64_
 	}
 	binary_file_return(&from);
 	binary_unref(binary);
-	if (loaded.err == -EAGAIN)
+	/* Without a limit it is what the file system says. */
+	if (loaded.err == -EAGAIN && max_work_bytes != UINT64_MAX)
 		return false;
 	hand_in(cache, &loaded);
 	return true;

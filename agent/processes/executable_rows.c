@@ -26,6 +26,9 @@ enum {
 	LACK_MAX_COUNT = 64,
 };
 
+/** Rows whose file was closed, since nobody ran it, are not asked for again before this. */
+#define STALE_RETRY_NS (100 * NS_PER_MS)
+
 /** Rows that were evicted stay away so long: where the memory is too small, they would take turns. */
 #define COME_BACK_NS NS_PER_SECOND
 
@@ -328,7 +331,9 @@ static void finish_load(struct executable_cache *cache, struct loaded_rows *load
 		executable->last_used_ns = now_ns;
 		executable->lacks_code = loaded->lacks_code;
 	} else {
-		executable->retry_ns = now_ns + EXECUTABLE_RETRY_NS;
+		executable->retry_ns =
+			now_ns + (err == -ESTALE ? STALE_RETRY_NS : EXECUTABLE_RETRY_NS);
+		executable->is_resting |= err == -ESTALE && !is_published;
 	}
 	executable_rows_set_state(cache, executable,
 				  !err || is_published ? EXECUTABLE_PUBLISHED :

@@ -67,7 +67,8 @@ static size_t find_next(const struct load_queue *queue, bool only_small)
 	size_t best = queue->count;
 
 	for (size_t i = 0; i < queue->count; i++) {
-		if (only_small && !load_request_is_small(&queue->requests[i]))
+		if ((only_small && !load_request_is_small(&queue->requests[i])) ||
+		    (queue->is_attaching && queue->requests[i].attach))
 			continue;
 		if (best == queue->count ||
 		    goes_before(&queue->requests[i], &queue->requests[best]))
@@ -115,6 +116,7 @@ bool load_queue_raise(struct load_queue *queue, uint64_t executable_id)
 static void take_out(struct load_queue *queue, size_t index, struct load_request *request)
 {
 	*request = queue->requests[index];
+	queue->is_attaching |= request->attach != NULL;
 	queue->requests[index] = queue->requests[--queue->count];
 }
 
@@ -132,6 +134,14 @@ int load_queue_pop(struct load_queue *queue, bool only_small, struct load_reques
 		err = -EPIPE;
 	pthread_mutex_unlock(&queue->lock);
 	return err;
+}
+
+void load_queue_attach_done(struct load_queue *queue)
+{
+	pthread_mutex_lock(&queue->lock);
+	queue->is_attaching = false;
+	pthread_cond_broadcast(&queue->filled);
+	pthread_mutex_unlock(&queue->lock);
 }
 
 void load_queue_close(struct load_queue *queue)

@@ -7,7 +7,7 @@
  *	small thread	then the smaller goes before the larger
  *	other thread	large ones that a sample waits for, then small ones, then the rest
  *
- * Of equals the older one goes first. Bounded; any number of threads push and raise.
+ * One thread at a time attaches. Of equals the older one goes first. Bounded; any number of threads push and raise.
  */
 #ifndef AGENT_PROCESSES_LOAD_QUEUE_H
 #define AGENT_PROCESSES_LOAD_QUEUE_H
@@ -47,6 +47,8 @@ struct load_queue {
 	struct load_request *requests;
 	size_t count;
 	uint64_t last_order;
+	/** A thread attaches: the other one makes rows, however long a process keeps it waiting. */
+	bool is_attaching;
 	bool is_closed;
 };
 
@@ -69,6 +71,9 @@ bool load_queue_raise(struct load_queue *queue, uint64_t executable_id);
  * queue is closed and has none for the caller.
  */
 int load_queue_pop(struct load_queue *queue, bool only_small, struct load_request *request);
+
+/** The request that a thread popped was an attach, and is done. */
+void load_queue_attach_done(struct load_queue *queue);
 
 /** Wakes all readers, who get the rest of the queue, and then -EPIPE. Pushes fail from now on. */
 void load_queue_close(struct load_queue *queue);

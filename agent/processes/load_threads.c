@@ -155,12 +155,14 @@ static void *run_load(void *context)
 			hurry_load(threads);
 		else if (__atomic_exchange_n(&threads->is_hurried, false, __ATOMIC_ACQ_REL))
 			setpriority(PRIO_PROCESS, gettid(), LOW_PRIORITY);
-		if (request.attach)
+		if (request.attach) {
 			attach(threads, request.attach);
-		else if (request.is_wanted)
+			load_queue_attach_done(&threads->loads);
+		} else if (request.is_wanted) {
 			executable_load(threads->executables, request.executable_id);
-		else
+		} else {
 			executable_load_unwanted(threads->executables, request.executable_id);
+		}
 	}
 	return NULL;
 }
@@ -178,7 +180,10 @@ static void *run_load_small(void *context)
 			urgent_thread_tick(&urgency);
 		if (request.attach) {
 			attach(threads, request.attach);
+			load_queue_attach_done(&threads->loads);
 		} else if (!executable_load_quick(threads->executables, request.executable_id)) {
+			/* A sample may have asked for it meanwhile. */
+			executable_load_size_up(threads->executables, &request);
 			request.is_heavy = true;
 			push_load(threads, &request);
 		}
@@ -350,8 +355,6 @@ int load_threads_stop(struct load_threads *threads)
 	struct timespec deadline;
 	struct load_request load;
 
-	if (threads->home)
-		threads->home->ops->stop_attaching(threads->home);
 	load_queue_close(&threads->loads);
 	while (load_queue_take_any(&threads->loads, &load))
 		drop_load(threads, &load);

@@ -86,6 +86,8 @@ static void identify_anonymous(struct process_sync *sync, const struct process *
 {
 	struct copied_text text;
 	uint32_t look_count = 0;
+	bool is_equal;
+	int err;
 
 	mapping->executable_id = EXECUTABLE_ID_ANONYMOUS;
 	if (!copied_text_find(known, known_count, mapping->start, mapping->end, &text))
@@ -94,7 +96,11 @@ static void identify_anonymous(struct process_sync *sync, const struct process *
 		if (known[i].executable == text.executable && known[i].look_count > look_count &&
 		    known[i].start < mapping->end && known[i].end > mapping->start)
 			look_count = known[i].look_count;
-	if (copied_text_is_equal(&text, sync->home, sync->proc_root, process->pid))
+	err = copied_text_is_equal(&text, sync->home, sync->proc_root, process->pid, &is_equal);
+	/* That was no look. */
+	if (err == -EAGAIN && look_count)
+		look_count--;
+	if (is_equal)
 		mapping->executable_id = text.executable->id;
 	else if (look_count >= COPY_MAX_LOOKS)
 		return;

@@ -508,6 +508,8 @@ static bool is_flushed(struct process_manager *manager, uint64_t mark)
 
 int process_manager_flush(struct process_manager *manager, uint64_t timeout_ns)
 {
+	/* Programs that are gone wait for no more news. */
+	mapping_log_note_heard(&manager->mapping_log, UINT64_MAX);
 	return poll_until(manager, timeout_ns, is_flushed, sample_loop_count(&manager->samples));
 }
 
@@ -532,6 +534,9 @@ void process_manager_list_runtimes(const struct process_manager *manager,
 void process_manager_stop(struct process_manager *manager)
 {
 	__atomic_store_n(&manager->is_stopping, true, __ATOMIC_RELEASE);
+	/* Nobody waits for other processes any more, neither sync nor who loads. */
+	if (manager->loaders.home)
+		manager->loaders.home->ops->stop_attaching(manager->loaders.home);
 	if (manager->events.ring)
 		bounded_queue_close(&manager->events);
 	sample_loop_stop(&manager->samples);

@@ -364,6 +364,7 @@ static void keep_known(struct process_sync *sync, const struct process *process,
 		    known->device_major != mapping->device_major ||
 		    known->device_minor != mapping->device_minor)
 			continue;
+		executable_unref(sync->executables, mapping->executable);
 		*mapping = *known;
 		if (mapping->executable)
 			executable_ref(sync->executables, mapping->executable);

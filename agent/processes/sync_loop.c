@@ -437,7 +437,7 @@ static void run_sync(struct sync_loop *loop, const struct scheduled_sync *entry,
 	    now_ns > process->published_ns + REPUBLISH_NS)
 		process_sync_retire(&loop->sync, process);
 	err = process_sync_run(&loop->sync, process, &touched, &has_changed);
-	if (!is_first)
+	if (!is_first && !err)
 		loop->resync_cost_ns += process->sync_cost_ns;
 	/* Its notice came before this one, or was lost. */
 	if (err == -ESRCH || err == -EAGAIN)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * An answer comes within microseconds, but for attaching. When one takes its time, the thread that owes it is looked at.
- * A thread that reads memory or files computes between two reads, so one that only waits is stuck in a read. A
- * process that computes for long, or that gets no CPU, is waited for.
+ * A thread that reads memory or files computes between two reads, so one that only waits is stuck in a read; and one that
+ * waits at nearly every look reads from somebody who answers slowly, maybe on purpose. A process that computes for long, or
+ * that gets no CPU, is waited for.
  */
 #include "agent/runtimes/host_process.h"
 
@@ -25,6 +26,9 @@ enum {
 	LOOK_MS = 50,
 	/* Looks between which the thread did not run. A busy disk may take half of this for a page. */
 	LOOKS_MAX = 10,
+	/* Looks at which it waited, in one answer: 2 s and 5 s. Everybody's samples wait for names. */
+	NAMES_WAITS_MAX = 40,
+	ATTACH_WAITS_MAX = 100,
 	/* For the rest of a message whose first packet has come. */
 	PACKET_TIMEOUT_SECONDS = 5,
 };
@@ -78,11 +82,12 @@ int host_process_wait(const struct host_process *process, enum host_channel chan
 {
 	struct pollfd polled = { .fd = process->channels[channel].socket, .events = POLLIN };
 	uint64_t deadline_ns = clock_monotonic_ns() + max_ns, runs = 0, last_runs = UINT64_MAX;
+	int waits_max = channel == HOST_NAMES ? NAMES_WAITS_MAX : ATTACH_WAITS_MAX;
 	int32_t tid = process->channels[channel].tid;
 	bool is_running = true;
-	int looks = 0;
+	int looks = 0, waits = 0;
 
-	while (clock_monotonic_ns() < deadline_ns && looks <= LOOKS_MAX) {
+	while (clock_monotonic_ns() < deadline_ns && looks <= LOOKS_MAX && waits <= waits_max) {
 		int count = poll(&polled, 1, LOOK_MS);
 
 		if (count > 0 && polled.revents & POLLIN)
@@ -97,6 +102,7 @@ int host_process_wait(const struct host_process *process, enum host_channel chan
 		if (tid && look_at(process, tid, &is_running, &runs) == -ESRCH)
 			return ended_error();
 		looks = is_running || runs != last_runs ? 0 : looks + 1;
+		waits += !is_running;
 		last_runs = runs;
 	}
 	return hanging_error(process, tid);
@@ -122,10 +128,11 @@ static int make_channels(struct host_process *process, int theirs[HOST_CHANNEL_C
 	return 0;
 }
 
-static int wait_ready(struct host_process *process, enum host_channel channel)
+static int wait_ready(struct host_process *process, enum host_channel channel,
+		      const bool *is_cancelled)
 {
 	struct host_ready ready;
-	int err = host_process_wait(process, channel, START_MAX_NS, NULL);
+	int err = host_process_wait(process, channel, START_MAX_NS, is_cancelled);
 
 	if (err)
 		return err;
@@ -136,7 +143,7 @@ static int wait_ready(struct host_process *process, enum host_channel channel)
 	return 0;
 }
 
-int host_process_start(struct host_process *process, const char *program)
+int host_process_start(struct host_process *process, const char *program, const bool *is_cancelled)
 {
 	char argument[] = HOST_ARGUMENT, name[] = "hold-runtimes";
 	char *arguments[] = { name, argument, NULL };
@@ -161,7 +168,7 @@ int host_process_start(struct host_process *process, const char *program)
 	for (int i = 0; i < HOST_CHANNEL_COUNT; i++)
 		close_fd(&theirs[i]);
 	for (int i = 0; i < HOST_CHANNEL_COUNT && !err; i++)
-		err = wait_ready(process, i);
+		err = wait_ready(process, i, is_cancelled);
 	if (err) {
 		host_process_kill(process, NS_PER_SECOND);
 		host_process_deinit(process);

@@ -21,12 +21,16 @@ struct host_process {
 	} channels[HOST_CHANNEL_COUNT];
 };
 
-/** Starts @program and waits until both threads are ready, 10 s at most. As child_process_start(), -EHOSTDOWN. */
-int host_process_start(struct host_process *process, const char *program);
+/**
+ * Starts @program and waits until both threads are ready, 10 s at most. It is killed when the calling thread ends. As
+ * child_process_start(), -EHOSTDOWN, -ECANCELED: *@is_cancelled (atomic) was set.
+ */
+int host_process_start(struct host_process *process, const char *program, const bool *is_cancelled);
 
 /**
  * Waits until a message comes, @max_ns at most. -EHOSTDOWN: the thread that owes it has ended, or hangs: it waits in the
- * kernel, and has not run for half a second. -ECANCELED: *@is_cancelled (atomic) was set.
+ * kernel, and has not run for half a second, or has waited there for some seconds in all. -ECANCELED: *@is_cancelled
+ * (atomic) was set.
  */
 int host_process_wait(const struct host_process *process, enum host_channel channel,
 		      uint64_t max_ns, const bool *is_cancelled);

@@ -117,7 +117,7 @@ static int receive_attached(int socket, struct host_runtime *runtime)
 		return ended_error(-EHOSTDOWN);
 	data = malloc(answer->data_bytes);
 	if (!data)
-		return ended_error(-EHOSTDOWN);
+		return fail(-ENOTCONN, "no memory for a runtime");
 	memcpy(data, packet + sizeof(*answer), first);
 	if (message_receive_all(socket, data + first, answer->data_bytes - first))
 		return ended_error(-EHOSTDOWN);
@@ -161,7 +161,7 @@ static int receive_read(int socket, size_t size, void *bytes)
 }
 
 int host_ask_read(const struct host_process *process, int fd, const struct memory_part *parts,
-		  uint32_t count, void *bytes)
+		  uint32_t count, const bool *is_cancelled, void *bytes)
 {
 	const struct host_request request = { .kind = HOST_REQUEST_READ, .query_count = count };
 	int socket = process->channels[HOST_ATTACH].socket, err;
@@ -174,7 +174,7 @@ int host_ask_read(const struct host_process *process, int fd, const struct memor
 	memcpy(packet + sizeof(request), parts, count * sizeof(*parts));
 	if (message_send(socket, packet, sizeof(request) + count * sizeof(*parts), &fd, 1))
 		return ended_error(-ENOTCONN);
-	err = host_process_wait(process, HOST_ATTACH, NAME_MAX_NS, NULL);
+	err = host_process_wait(process, HOST_ATTACH, NAME_MAX_NS, is_cancelled);
 	return err ? err : receive_read(socket, size, bytes);
 }
 
@@ -232,7 +232,7 @@ static int receive_names(int socket, uint32_t query_count, struct name_answers *
 		return ended_error(-EHOSTDOWN);
 	all = malloc(bytes);
 	if (!all)
-		return ended_error(-EHOSTDOWN);
+		return fail(-ENOTCONN, "no memory for names");
 	memcpy(all, packet + sizeof(named), first);
 	if (message_receive_all(socket, all + first, bytes - first))
 		return ended_error(-EHOSTDOWN);

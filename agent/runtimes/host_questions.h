@@ -4,7 +4,8 @@
  * come from a program of ours that has read hostile memory, so nothing in them is trusted.
  *
  * Beside the errors of the answers: -EHOSTDOWN: the process owes the answer, and hangs or has ended; -ENOTCONN: it had
- * ended before it was asked; -ECANCELED. The channel cannot be used any more after any of them.
+ * ended before it was asked, or the answer could not be taken here; -ECANCELED. The channel cannot be used any more after
+ * any of them.
  */
 #ifndef AGENT_RUNTIMES_HOST_QUESTIONS_H
 #define AGENT_RUNTIMES_HOST_QUESTIONS_H
@@ -26,7 +27,7 @@ int host_ask_attach(const struct host_process *process, struct host_request *req
 
 /** As runtime_home_ops.read(). */
 int host_ask_read(const struct host_process *process, int fd, const struct memory_part *parts,
-		  uint32_t count, void *bytes);
+		  uint32_t count, const bool *is_cancelled, void *bytes);
 
 /** Replaces @answers. @request has its ids and the number of @queries. -ENOMEM. */
 int host_ask_names(const struct host_process *process, const struct host_request *request,

@@ -7,6 +7,11 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "agent/base/clock.h"
+
+/* From the first to the last packet of a message. */
+#define RECEIVE_MAX_NS (5 * NS_PER_SECOND)
+
 /* Room for the descriptors of a packet, aligned as the kernel wants it. */
 union control {
 	char bytes[CMSG_SPACE(MESSAGE_MAX_FDS * sizeof(int))];
@@ -112,8 +117,15 @@ ssize_t message_receive(int socket, void *bytes, size_t size, struct message_fds
 
 int message_receive_all(int socket, void *bytes, size_t size)
 {
+	uint64_t deadline_ns = clock_monotonic_ns() + RECEIVE_MAX_NS;
+
+	/* However small its packets are. */
 	for (size_t done = 0; done < size;) {
-		ssize_t received = message_receive(socket, (char *)bytes + done, size - done, NULL);
+		ssize_t received;
+
+		if (clock_monotonic_ns() > deadline_ns)
+			return -ETIMEDOUT;
+		received = message_receive(socket, (char *)bytes + done, size - done, NULL);
 
 		if (received < 0)
 			return (int)received;

@@ -36,7 +36,7 @@ int message_send_all(int socket, const void *bytes, size_t size);
  */
 ssize_t message_receive(int socket, void *bytes, size_t size, struct message_fds *fds);
 
-/** What message_send_all() sent: exactly @size bytes. -EPIPE, -EBADMSG. */
+/** What message_send_all() sent: exactly @size bytes, within 10 s. -EPIPE, -EBADMSG, -ETIMEDOUT. */
 int message_receive_all(int socket, void *bytes, size_t size);
 
 #endif

@@ -21,6 +21,8 @@ struct hosted {
 	/** NULL in a home without hosts. */
 	struct runtime_host *host;
 	uint64_t id;
+	/** Of the process. */
+	uid_t uid;
 };
 
 /** What to attach to. All borrowed. */
@@ -29,7 +31,7 @@ struct host_target {
 	uint32_t pid;
 	uint64_t executable_id;
 	const char *path;
-	/** The runtime's file, and the process's memory: /proc/PID/stat (agent/host/remote_memory.h). */
+	/** The runtime's file, and the process's memory: /proc/PID/task/PID/stat (agent/host/remote_memory.h). */
 	int file;
 	int memory;
 	uint64_t bias;
@@ -81,7 +83,7 @@ struct runtime_home_ops {
 		    struct name_answers *answers);
 	/**
 	 * Reads @count parts, HOME_READ_PARTS at most, of the memory @fd of process @pid, one behind the other into
-	 * @bytes. As remote_memory_ops.read(), and -EAGAIN.
+	 * @bytes. As remote_memory_ops.read(); -EAGAIN: not now, since it would have to wait for others.
 	 */
 	int (*read)(struct runtime_home *home, uid_t uid, uint32_t pid, int fd,
 		    const struct memory_part *parts, uint32_t count, void *bytes);
@@ -89,7 +91,7 @@ struct runtime_home_ops {
 	void (*release_runtime)(struct runtime_home *home, struct hosted *runtime);
 	void (*release_memory)(struct runtime_home *home, struct hosted *memory);
 	bool (*is_lost)(struct runtime_home *home, const struct hosted *hosted);
-	/** From now on attach() fails with -ECANCELED, also where it waits. */
+	/** From now on attach() and read() fail with -ECANCELED, also where they wait. */
 	void (*stop_attaching)(struct runtime_home *home);
 };
 

@@ -30,7 +30,7 @@
 
 enum {
 	EXIT_USAGE = 2,
-	/* Files of runtimes that were looked at; more of them are not attached to. */
+	/* Files of runtimes that were looked at: when there are more, all of them are looked at again. */
 	FILES_MAX = 256,
 	MEMORY_MAX_BYTES = 512 << 20,
 };
@@ -55,6 +55,20 @@ struct received {
 
 /* --- to attach --- */
 
+/* Attached runtimes do not need them. */
+static void forget_files(struct host *host)
+{
+	uint64_t value;
+	size_t cursor = 0;
+
+	while (hash_map_next(&host->files, &cursor, NULL, &value)) {
+		struct interpreter_file *file = (void *)(uintptr_t)value;
+
+		file->interpreter->ops->release(file);
+	}
+	hash_map_deinit(&host->files);
+}
+
 static int find_file(struct host *host, const struct host_request *request, const char *path,
 		     int fd, const struct interpreter_file **file)
 {
@@ -66,7 +80,7 @@ static int find_file(struct host *host, const struct host_request *request, cons
 	if (*file)
 		return 0;
 	if (host->files.count == FILES_MAX)
-		return fail(-ENOSPC, "more than %d runtimes", FILES_MAX);
+		forget_files(host);
 	err = elf_image_init_fd(&image, fd);
 	if (!err)
 		err = interpreters_probe(request->languages, &image, path, &made);

@@ -4,8 +4,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "agent/base/cleanup.h"
@@ -13,7 +14,7 @@
 #include "agent/base/error.h"
 #include "agent/base/log.h"
 #include "agent/base/metrics.h"
-#include "agent/base/vector.h"
+#include "agent/runtimes/host_notices.h"
 #include "agent/runtimes/host_process.h"
 #include "agent/runtimes/host_questions.h"
 
@@ -22,23 +23,22 @@
 #define END_MAX_NS NS_PER_SECOND
 /* One that hangs was killed before, and there may be HOSTS_LOST_MAX of them. */
 #define LOST_END_MAX_NS (50 * NS_PER_MS)
-
-/* A request without an answer. */
-struct notice {
-	enum host_request_kind kind;
-	uint64_t id;
-	/* HOST_REQUEST_ADD_MEMORY: ours; else -1. */
-	int fd;
-};
-
-VECTOR_DEFINE(notice_vector, struct notice)
+/* How long a read waits for another one, or for an attach. */
+#define READ_WAIT_NS (20 * NS_PER_MS)
+/* Between two tries to start a host, when the first failed; each pause is twice as long as the one before. */
+#define START_PAUSE_MIN_NS NS_PER_SECOND
+#define START_PAUSE_MAX_NS (64 * NS_PER_SECOND)
 
 struct runtime_host {
 	/* Of the lists, with their lock. */
 	struct runtime_host *next;
-	uint64_t lost_ns;
 	bool has_ended;
+	/* 0: it was ended because nobody used it. */
+	uint64_t lost_ns;
+	/* The user whose process it was lost with. */
+	uid_t lost_uid;
 
+	/* The user that it was started for. */
 	uid_t uid;
 	struct host_process process;
 	/* Atomic. */
@@ -46,9 +46,7 @@ struct runtime_host {
 	bool is_lost;
 	/* Held by who asks, one for each channel. */
 	pthread_mutex_t asking[HOST_CHANNEL_COUNT];
-	/* What goes before the next question for names: its senders never wait. */
-	pthread_mutex_t notices_lock;
-	struct notice_vector notices;
+	struct host_notices notices;
 };
 
 struct runtime_hosts {
@@ -58,21 +56,23 @@ struct runtime_hosts {
 	pthread_mutex_t lock;
 	struct runtime_host *living;
 	struct runtime_host *lost;
-	/* Held by who starts a host. */
-	pthread_mutex_t starting;
+	/* The host of wanted_uid is to be started: by one thread, since it is killed when that ends. */
+	bool is_wanted;
+	uid_t wanted_uid;
+	bool is_ending;
+	pthread_cond_t is_to_start;
+	pthread_cond_t was_started;
+	/* After a failure, which is start_error. */
+	uint64_t next_start_ns;
+	uint64_t start_pause_ns;
+	char start_error[HOST_ERROR_BYTES];
+	pthread_t starter;
 	/* Atomic. */
 	uint64_t last_id;
 	bool is_cancelled;
 };
 
 /* --- a host --- */
-
-static void notices_deinit(struct notice_vector *notices)
-{
-	for (size_t i = 0; i < notices->count; i++)
-		close_fd(&notices->items[i].fd);
-	notice_vector_deinit(notices);
-}
 
 static struct runtime_host *host_ref(struct runtime_host *host)
 {
@@ -87,8 +87,7 @@ static void host_unref(struct runtime_host *host)
 	host_process_deinit(&host->process);
 	for (int i = 0; i < HOST_CHANNEL_COUNT; i++)
 		pthread_mutex_destroy(&host->asking[i]);
-	pthread_mutex_destroy(&host->notices_lock);
-	notices_deinit(&host->notices);
+	host_notices_deinit(&host->notices);
 	free(host);
 }
 
@@ -103,16 +102,16 @@ static int lost_error(void)
 }
 
 /* NULL with error_text(). */
-static struct runtime_host *host_create(const struct runtime_hosts *hosts, uid_t uid)
+static struct runtime_host *host_create(struct runtime_hosts *hosts, uid_t uid)
 {
-	const char *program = hosts->options.program;
+	const char *program = hosts->options.program ? hosts->options.program : "/proc/self/exe";
 	struct runtime_host *created = calloc(1, sizeof(*created));
 
 	if (!created) {
 		fail(-ENOMEM, "no memory");
 		return NULL;
 	}
-	if (host_process_start(&created->process, program ? program : "/proc/self/exe")) {
+	if (host_process_start(&created->process, program, &hosts->is_cancelled)) {
 		free(created);
 		return NULL;
 	}
@@ -120,7 +119,7 @@ static struct runtime_host *host_create(const struct runtime_hosts *hosts, uid_t
 	created->references = 1;
 	for (int i = 0; i < HOST_CHANNEL_COUNT; i++)
 		pthread_mutex_init(&created->asking[i], NULL);
-	pthread_mutex_init(&created->notices_lock, NULL);
+	host_notices_init(&created->notices);
 	return created;
 }
 
@@ -156,17 +155,52 @@ uint32_t runtime_hosts_hanging_count(struct runtime_hosts *hosts)
 	return count;
 }
 
-/* With the lock. The host of @uid, or the one that it shares; NULL: it is to have a new one. */
-static struct runtime_host *find_living(const struct runtime_hosts *hosts, uid_t uid)
+/* With the lock. */
+static void move_to_lost(struct runtime_hosts *hosts, struct runtime_host *host)
+{
+	struct runtime_host **link = &hosts->living;
+
+	while (*link && *link != host)
+		link = &(*link)->next;
+	if (*link)
+		*link = host->next;
+	host->next = hosts->lost;
+	hosts->lost = host;
+}
+
+/* With the lock. Ends a host in which nothing lives; false if there is none. */
+static bool end_unused(struct runtime_hosts *hosts)
+{
+	struct runtime_host *host = hosts->living;
+
+	while (host && __atomic_load_n(&host->references, __ATOMIC_ACQUIRE) > 1)
+		host = host->next;
+	if (!host)
+		return false;
+	__atomic_store_n(&host->is_lost, true, __ATOMIC_RELEASE);
+	host_process_kill(&host->process, 0);
+	move_to_lost(hosts, host);
+	return true;
+}
+
+/* With the lock. */
+static struct runtime_host *find_own(const struct runtime_hosts *hosts, uid_t uid)
 {
 	struct runtime_host *found = hosts->living;
+
+	while (found && found->uid != uid)
+		found = found->next;
+	return found;
+}
+
+/* With the lock. The one that @uid shares with others; NULL: it is to have a new one. */
+static struct runtime_host *find_shared(struct runtime_hosts *hosts)
+{
 	uint32_t count = 0;
 
-	for (; found && found->uid != uid; found = found->next)
+	for (const struct runtime_host *host = hosts->living; host; host = host->next)
 		count++;
-	if (!found && count >= HOSTS_MAX)
-		found = hosts->living;
-	return found ? host_ref(found) : NULL;
+	return count < HOSTS_MAX || end_unused(hosts) ? NULL : hosts->living;
 }
 
 /* With the lock. */
@@ -176,8 +210,8 @@ static int check_lost(struct runtime_hosts *hosts, uid_t uid)
 
 	reap(hosts, clock_monotonic_ns());
 	for (const struct runtime_host *host = hosts->lost; host; host = host->next) {
-		of_user += host->uid == uid;
-		of_all++;
+		of_user += host->lost_ns && host->lost_uid == uid;
+		of_all += host->lost_ns != 0;
 	}
 	if (of_user >= HOSTS_LOST_OF_USER_MAX || of_all >= HOSTS_LOST_MAX)
 		return fail(-EAGAIN,
@@ -185,47 +219,101 @@ static int check_lost(struct runtime_hosts *hosts, uid_t uid)
 	return 0;
 }
 
-/* A reference for the caller. */
-static int start_host(struct runtime_hosts *hosts, uid_t uid, struct runtime_host **host)
+/* With the lock. */
+static void note_start_failed(struct runtime_hosts *hosts, uid_t uid)
 {
-	struct runtime_host *started = host_create(hosts, uid);
+	if (!hosts->start_pause_ns)
+		log_warn(
+			"no process to hold runtimes of user %u: %s; their frames have no names, trying again",
+			uid, error_text());
+	hosts->start_pause_ns = hosts->start_pause_ns ? 2 * hosts->start_pause_ns :
+							START_PAUSE_MIN_NS;
+	if (hosts->start_pause_ns > START_PAUSE_MAX_NS)
+		hosts->start_pause_ns = START_PAUSE_MAX_NS;
+	hosts->next_start_ns = clock_monotonic_ns() + hosts->start_pause_ns;
+	snprintf(hosts->start_error, sizeof(hosts->start_error), "%s", error_text());
+}
 
-	if (!started)
-		return fail(-EAGAIN, "no process to hold runtimes of user %u: %s", uid,
-			    error_text());
-	*host = host_ref(started);
+static void *run_starter(void *context)
+{
+	struct runtime_hosts *hosts = context;
+
+	pthread_setname_np(pthread_self(), "hosts");
 	pthread_mutex_lock(&hosts->lock);
-	started->next = hosts->living;
-	hosts->living = started;
+	while (!hosts->is_ending) {
+		struct runtime_host *started;
+		uid_t uid = hosts->wanted_uid;
+
+		if (!hosts->is_wanted) {
+			pthread_cond_wait(&hosts->is_to_start, &hosts->lock);
+			continue;
+		}
+		pthread_mutex_unlock(&hosts->lock);
+		started = host_create(hosts, uid);
+		pthread_mutex_lock(&hosts->lock);
+		if (started) {
+			started->next = hosts->living;
+			hosts->living = started;
+			hosts->start_pause_ns = 0;
+			hosts->next_start_ns = 0;
+		} else {
+			note_start_failed(hosts, uid);
+		}
+		hosts->is_wanted = false;
+		pthread_cond_broadcast(&hosts->was_started);
+	}
 	pthread_mutex_unlock(&hosts->lock);
+	return NULL;
+}
+
+/* With the lock. Has a host started; 0 when something has changed since. */
+static int wait_for_start(struct runtime_hosts *hosts, uid_t uid, bool may_wait)
+{
+	if (__atomic_load_n(&hosts->is_cancelled, __ATOMIC_ACQUIRE))
+		return fail(-ECANCELED, "the agent stops");
+	if (clock_monotonic_ns() < hosts->next_start_ns)
+		return fail(-EAGAIN, "no process to hold runtimes of user %u: %s", uid,
+			    hosts->start_error);
+	if (!hosts->is_wanted) {
+		hosts->is_wanted = true;
+		hosts->wanted_uid = uid;
+		pthread_cond_signal(&hosts->is_to_start);
+	}
+	if (!may_wait)
+		return fail(-EAGAIN, "a process to hold runtimes of user %u starts", uid);
+	pthread_cond_wait(&hosts->was_started, &hosts->lock);
 	return 0;
 }
 
-/* A reference for the caller. */
-static int get_host(struct runtime_hosts *hosts, uid_t uid, struct runtime_host **host)
+/* A reference for the caller. Whoever may not wait gets -EAGAIN until the host has started. */
+static int get_host(struct runtime_hosts *hosts, uid_t uid, bool may_wait,
+		    struct runtime_host **host)
 {
 	struct runtime_host *found;
 	int err = 0;
 
-	pthread_mutex_lock(&hosts->starting);
+	if (__atomic_load_n(&hosts->is_cancelled, __ATOMIC_ACQUIRE))
+		return fail(-ECANCELED, "the agent stops");
 	pthread_mutex_lock(&hosts->lock);
-	found = find_living(hosts, uid);
-	if (!found)
+	while (!(found = find_own(hosts, uid)) && !err) {
 		err = check_lost(hosts, uid);
-	pthread_mutex_unlock(&hosts->lock);
+		if (!err && (found = find_shared(hosts)))
+			break;
+		if (!err)
+			err = wait_for_start(hosts, uid, may_wait);
+	}
 	if (found)
-		*host = found;
-	else if (!err)
-		err = start_host(hosts, uid, host);
-	pthread_mutex_unlock(&hosts->starting);
-	return err;
+		*host = host_ref(found);
+	pthread_mutex_unlock(&hosts->lock);
+	return found ? 0 : err;
 }
 
-/* It hangs, or has ended by itself: from now on nothing is asked of it. False if that was known. */
-static bool lose(struct runtime_hosts *hosts, struct runtime_host *host, uint32_t pid)
+/*
+ * It hangs, or has ended by itself: from now on nothing is asked of it. @pid, a process of @uid: of whom it was asked
+ * then; 0: nobody is to blame. False if that was known.
+ */
+static bool lose(struct runtime_hosts *hosts, struct runtime_host *host, uint32_t pid, uid_t uid)
 {
-	struct runtime_host **link = &hosts->living;
-
 	if (__atomic_exchange_n(&host->is_lost, true, __ATOMIC_ACQ_REL))
 		return false;
 	if (pid)
@@ -236,13 +324,9 @@ static bool lose(struct runtime_hosts *hosts, struct runtime_host *host, uint32_
 		log_warn("%s; runtimes of user %u are attached to again", error_text(), host->uid);
 	host_process_kill(&host->process, 0);
 	pthread_mutex_lock(&hosts->lock);
-	while (*link && *link != host)
-		link = &(*link)->next;
-	if (*link)
-		*link = host->next;
 	host->lost_ns = clock_monotonic_ns();
-	host->next = hosts->lost;
-	hosts->lost = host;
+	host->lost_uid = uid;
+	move_to_lost(hosts, host);
 	pthread_mutex_unlock(&hosts->lock);
 	metrics_add(METRIC_RUNTIME_HOSTS_LOST, 1);
 	hosts->options.lost(hosts->options.context, pid);
@@ -250,12 +334,13 @@ static bool lose(struct runtime_hosts *hosts, struct runtime_host *host, uint32_
 }
 
 /* Acts on the error of a question about @pid. That is -ENOTCONN if the host was lost because of another one. */
-static int judge(struct runtime_hosts *hosts, struct runtime_host *host, int err, uint32_t pid)
+static int judge(struct runtime_hosts *hosts, struct runtime_host *host, int err, uint32_t pid,
+		 uid_t uid)
 {
-	if (err == -EHOSTDOWN && !lose(hosts, host, pid))
+	if (err == -EHOSTDOWN && !lose(hosts, host, pid, uid))
 		return lost_error();
 	if (err == -ENOTCONN)
-		lose(hosts, host, 0);
+		lose(hosts, host, 0, uid);
 	return err;
 }
 
@@ -266,43 +351,19 @@ static uint64_t next_id(struct runtime_hosts *hosts)
 
 /* --- requests without answers --- */
 
-/* With the lock of the channel HOST_NAMES. What does not fit into the socket stays for the next time. */
-static void send_notices(struct runtime_host *host)
+/* With the lock of the channel HOST_NAMES. */
+static void send_notices(struct runtime_host *host, bool may_wait)
 {
-	struct notice_vector *notices = &host->notices;
-	size_t sent = 0;
-
-	pthread_mutex_lock(&host->notices_lock);
-	for (; sent < notices->count; sent++) {
-		struct notice *notice = &notices->items[sent];
-		const struct host_request request = {
-			.kind = notice->kind,
-			.runtime_id = notice->id,
-			.memory_ids = { notice->id },
-		};
-
-		if (message_try_send(host->process.channels[HOST_NAMES].socket, &request,
-				     sizeof(request), &notice->fd, notice->fd >= 0) == -EAGAIN)
-			break;
-		close_fd(&notice->fd);
-	}
-	if (sent && sent < notices->count)
-		memmove(notices->items, notices->items + sent,
-			(notices->count - sent) * sizeof(notices->items[0]));
-	notices->count -= sent;
-	pthread_mutex_unlock(&host->notices_lock);
+	host_notices_send(&host->notices, host->process.channels[HOST_NAMES].socket, may_wait);
 }
 
-static int send_notice(struct runtime_host *host, struct notice notice)
+static int send_notice(struct runtime_host *host, struct host_notice notice)
 {
-	int err;
+	int err = host_notices_add(&host->notices, notice);
 
-	pthread_mutex_lock(&host->notices_lock);
-	err = notice_vector_push(&host->notices, notice);
-	pthread_mutex_unlock(&host->notices_lock);
 	/* Who asks at the moment sends it before the next question. */
 	if (!err && !host_is_lost(host) && !pthread_mutex_trylock(&host->asking[HOST_NAMES])) {
-		send_notices(host);
+		send_notices(host, false);
 		pthread_mutex_unlock(&host->asking[HOST_NAMES]);
 	}
 	return err;
@@ -317,7 +378,7 @@ static void release(struct hosted *hosted, enum host_request_kind kind)
 		return;
 	if (!host_is_lost(host))
 		(void)send_notice(host,
-				  (struct notice){ .kind = kind, .id = hosted->id, .fd = -1 });
+				  (struct host_notice){ .kind = kind, .id = hosted->id, .fd = -1 });
 	host_unref(host);
 	*hosted = (struct hosted){ 0 };
 }
@@ -339,7 +400,7 @@ static int hosts_add_memory(struct runtime_home *home, const struct hosted *runt
 {
 	struct runtime_hosts *hosts = (struct runtime_hosts *)home;
 	struct runtime_host *host = runtime->host;
-	struct notice notice = {
+	struct host_notice notice = {
 		.kind = HOST_REQUEST_ADD_MEMORY,
 		.id = next_id(hosts),
 		.fd = fcntl(fd, F_DUPFD_CLOEXEC, 0),
@@ -351,7 +412,7 @@ static int hosts_add_memory(struct runtime_home *home, const struct hosted *runt
 		close(notice.fd);
 		return lost_error();
 	}
-	*memory = (struct hosted){ host_ref(host), notice.id };
+	*memory = (struct hosted){ .host = host_ref(host), .id = notice.id, .uid = runtime->uid };
 	return 0;
 }
 
@@ -376,9 +437,7 @@ static int hosts_attach(struct runtime_home *home, const struct host_target *tar
 	struct runtime_host *host = NULL;
 	int err;
 
-	if (__atomic_load_n(&hosts->is_cancelled, __ATOMIC_ACQUIRE))
-		return fail(-ECANCELED, "the agent stops");
-	err = get_host(hosts, target->uid, &host);
+	err = get_host(hosts, target->uid, true, &host);
 	if (err)
 		return err;
 	pthread_mutex_lock(&host->asking[HOST_ATTACH]);
@@ -386,10 +445,18 @@ static int hosts_attach(struct runtime_home *home, const struct host_target *tar
 				   host_ask_attach(&host->process, &request, target,
 						   &hosts->is_cancelled, runtime);
 	pthread_mutex_unlock(&host->asking[HOST_ATTACH]);
-	err = judge(hosts, host, err, target->pid);
+	err = judge(hosts, host, err, target->pid, target->uid);
 	if (!err) {
-		runtime->runtime = (struct hosted){ host_ref(host), request.runtime_id };
-		runtime->memory = (struct hosted){ host_ref(host), request.memory_ids[0] };
+		runtime->runtime = (struct hosted){
+			.host = host_ref(host),
+			.id = request.runtime_id,
+			.uid = target->uid,
+		};
+		runtime->memory = (struct hosted){
+			.host = host_ref(host),
+			.id = request.memory_ids[0],
+			.uid = target->uid,
+		};
 	}
 	host_unref(host);
 	return err == -ENOTCONN ? -EAGAIN : err;
@@ -399,16 +466,21 @@ static int hosts_read(struct runtime_home *home, uid_t uid, uint32_t pid, int fd
 		      const struct memory_part *parts, uint32_t count, void *bytes)
 {
 	struct runtime_hosts *hosts = (struct runtime_hosts *)home;
+	struct timespec until = clock_timespec(clock_monotonic_ns() + READ_WAIT_NS);
 	struct runtime_host *host = NULL;
-	int err = get_host(hosts, uid, &host);
+	int err = get_host(hosts, uid, false, &host);
 
 	if (err)
 		return err;
-	pthread_mutex_lock(&host->asking[HOST_ATTACH]);
-	err = host_is_lost(host) ? lost_error() :
-				   host_ask_read(&host->process, fd, parts, count, bytes);
+	if (pthread_mutex_clocklock(&host->asking[HOST_ATTACH], CLOCK_MONOTONIC, &until)) {
+		host_unref(host);
+		return fail(-EAGAIN, "the process that reads it is busy");
+	}
+	err = host_is_lost(host) ?
+		      lost_error() :
+		      host_ask_read(&host->process, fd, parts, count, &hosts->is_cancelled, bytes);
 	pthread_mutex_unlock(&host->asking[HOST_ATTACH]);
-	err = judge(hosts, host, err, pid);
+	err = judge(hosts, host, err, pid, uid);
 	host_unref(host);
 	return err == -ENOTCONN ? -EAGAIN : err;
 }
@@ -435,11 +507,11 @@ static int hosts_name(struct runtime_home *home, const struct hosted *runtime,
 	if (host_is_lost(host)) {
 		err = lost_error();
 	} else {
-		send_notices(host);
+		send_notices(host, true);
 		err = host_ask_names(&host->process, &request, queries, answers);
 	}
 	pthread_mutex_unlock(&host->asking[HOST_NAMES]);
-	err = judge(hosts, host, err, pid);
+	err = judge(hosts, host, err, pid, runtime->uid);
 	if (err)
 		name_answers_clear(answers);
 	return err;
@@ -449,10 +521,21 @@ static void hosts_stop_attaching(struct runtime_home *home)
 {
 	struct runtime_hosts *hosts = (struct runtime_hosts *)home;
 
+	pthread_mutex_lock(&hosts->lock);
 	__atomic_store_n(&hosts->is_cancelled, true, __ATOMIC_RELEASE);
+	pthread_cond_broadcast(&hosts->was_started);
+	pthread_mutex_unlock(&hosts->lock);
 }
 
 /* --- create and destroy --- */
+
+static void hosts_free(struct runtime_hosts *hosts)
+{
+	pthread_cond_destroy(&hosts->is_to_start);
+	pthread_cond_destroy(&hosts->was_started);
+	pthread_mutex_destroy(&hosts->lock);
+	free(hosts);
+}
 
 int runtime_hosts_create(const struct runtime_hosts_options *options, struct runtime_hosts **hosts)
 {
@@ -467,13 +550,19 @@ int runtime_hosts_create(const struct runtime_hosts_options *options, struct run
 		.stop_attaching = hosts_stop_attaching,
 	};
 	struct runtime_hosts *created = calloc(1, sizeof(*created));
+	int err;
 
 	if (!created)
 		return fail(-ENOMEM, "no memory for runtimes");
-	created->home.ops = &ops;
-	created->options = *options;
+	*created = (struct runtime_hosts){ .home.ops = &ops, .options = *options };
 	pthread_mutex_init(&created->lock, NULL);
-	pthread_mutex_init(&created->starting, NULL);
+	pthread_cond_init(&created->is_to_start, NULL);
+	pthread_cond_init(&created->was_started, NULL);
+	err = pthread_create(&created->starter, NULL, run_starter, created);
+	if (err) {
+		hosts_free(created);
+		return fail_errno(-err, "starting the thread hosts");
+	}
 	*hosts = created;
 	return 0;
 }
@@ -493,11 +582,15 @@ void runtime_hosts_destroy(struct runtime_hosts *hosts)
 {
 	if (!hosts)
 		return;
+	pthread_mutex_lock(&hosts->lock);
+	hosts->is_ending = true;
+	__atomic_store_n(&hosts->is_cancelled, true, __ATOMIC_RELEASE);
+	pthread_cond_signal(&hosts->is_to_start);
+	pthread_mutex_unlock(&hosts->lock);
+	pthread_join(hosts->starter, NULL);
 	end_all(hosts->living, END_MAX_NS);
 	end_all(hosts->lost, LOST_END_MAX_NS);
-	pthread_mutex_destroy(&hosts->lock);
-	pthread_mutex_destroy(&hosts->starting);
-	free(hosts);
+	hosts_free(hosts);
 }
 
 struct runtime_home *runtime_hosts_home(struct runtime_hosts *hosts)

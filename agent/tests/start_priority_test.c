@@ -55,11 +55,26 @@ static void it_ends_by_itself_when_it_is_used_up(void **state)
 	start_priority_end(&priority);
 }
 
+static void a_policy_that_was_chosen_stays(void **state)
+{
+	const struct sched_param param = { .sched_priority = 0 };
+	struct start_priority priority;
+
+	(void)state;
+	assert_int_equal(sched_setscheduler(0, SCHED_BATCH, &param), 0);
+	start_priority_begin(&priority, UINT64_MAX);
+	assert_int_equal(own_policy(), SCHED_BATCH);
+	start_priority_end(&priority);
+	assert_int_equal(own_policy(), SCHED_BATCH);
+	assert_int_equal(sched_setscheduler(0, SCHED_OTHER, &param), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(it_lasts_until_its_end_and_is_not_inherited),
 		cmocka_unit_test(it_ends_by_itself_when_it_is_used_up),
+		cmocka_unit_test(a_policy_that_was_chosen_stays),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -459,7 +459,8 @@ static int share_maps(const struct bpf_loader *loader, struct allframes *skeleto
 	return err;
 }
 
-static int load_language(const struct bpf_loader *loader, const struct unwinder_pair *pair)
+static int load_unwinder(const struct bpf_loader *loader, const struct unwinder_pair *pair,
+			 bool has_loop)
 {
 	_cleanup_(destroy_skeleton) struct allframes *skeleton = allframes__open();
 	struct bpf_program *program, *wanted;
@@ -467,7 +468,7 @@ static int load_language(const struct bpf_loader *loader, const struct unwinder_
 
 	if (!skeleton)
 		return fail_errno(-errno, "opening the BPF programs");
-	wanted = pair_program(skeleton, pair, loader->features->has_loop);
+	wanted = pair_program(skeleton, pair, has_loop);
 	bpf_object__for_each_program(program, skeleton->obj)
 		bpf_program__set_autoload(program, program == wanted);
 	err = share_maps(loader, skeleton);
@@ -477,16 +478,29 @@ static int load_language(const struct bpf_loader *loader, const struct unwinder_
 	return err ? load_error(err) : set_unwinder(loader, pair->unwinder, wanted);
 }
 
+/* What a kernel does not take with bpf_loop() it may take as a chain of tail calls. */
+static int load_language(const struct bpf_loader *loader, const struct unwinder_pair *pair)
+{
+	int err = load_unwinder(loader, pair, loader->features->has_loop);
+
+	return err && loader->features->has_loop ? load_unwinder(loader, pair, false) : err;
+}
+
 int bpf_loader_load_languages(struct bpf_loader *loader, const bool *is_stopping)
 {
-	int err = 0;
+	int first_err = 0;
 
-	for (size_t i = 1; i < sizeof(unwinder_pairs) / sizeof(unwinder_pairs[0]) && !err; i++) {
+	for (size_t i = 1; i < sizeof(unwinder_pairs) / sizeof(unwinder_pairs[0]); i++) {
+		int err;
+
 		if (__atomic_load_n(is_stopping, __ATOMIC_ACQUIRE))
 			return 0;
 		err = load_language(loader, &unwinder_pairs[i]);
+		if (err)
+			log_debug("unwinder %u: %s", unwinder_pairs[i].unwinder, error_text());
+		first_err = first_err ? first_err : err;
 	}
-	return err;
+	return first_err;
 }
 
 static int fill_selection(const struct bpf_loader *loader, const struct bpf_loader_options *options)

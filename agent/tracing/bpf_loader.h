@@ -8,7 +8,7 @@
  * The unwinders of languages take the kernel several times as long to verify as all else, and come later:
  * nothing waits for them.
  *
- * What the kernel can do is found by loading the programs themselves, first in the combination that
+ * What the kernel can do is found by loading the native programs themselves, first in the combination that
  * asks for most (bpf_loop beside tail calls, bpf_task_pt_regs), then in those that ask for less.
  */
 #ifndef AGENT_TRACING_BPF_LOADER_H
@@ -64,7 +64,8 @@ void bpf_loader_destroy(struct bpf_loader *loader);
 
 /**
  * Loads the unwinders of languages, one after the other. Until then walks show the native frames of their
- * programs alone. Any thread, once. Returns early, with 0, when *@is_stopping (atomic) is set; errors as above.
+ * programs alone; so it is of those that the kernel does not take. Any thread, once. Returns early, with 0, when
+ * *@is_stopping (atomic) is set; the first error, as above, when all were tried.
  */
 int bpf_loader_load_languages(struct bpf_loader *loader, const bool *is_stopping);
 

@@ -2,6 +2,7 @@
 #include "agent/tracing/event_reader.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -34,6 +35,8 @@ struct event_reader {
 	int epoll_fd;
 	/* Readable for good once stopping is asked for. */
 	int stop_fd;
+	pthread_t thread;
+	bool has_thread;
 	uint64_t next_tick_ns;
 	struct read_pace pace;
 	struct log_limit tick_errors;
@@ -183,7 +186,7 @@ static void tick(struct event_reader *reader)
 		log_warn("%s; mappings made there are noticed late", error_text());
 }
 
-int event_reader_run(struct event_reader *reader)
+static int drain_until_stopped(struct event_reader *reader)
 {
 	const struct timespec pause = { .tv_nsec = PAUSE_NS };
 	struct epoll_event ready[4];
@@ -214,12 +217,30 @@ int event_reader_run(struct event_reader *reader)
 	return 0;
 }
 
+static void *run(void *argument)
+{
+	struct event_reader *reader = argument;
+
+	pthread_setname_np(pthread_self(), "ring");
+	if (drain_until_stopped(reader))
+		log_error("%s; samples are lost from here on", error_text());
+	return NULL;
+}
+
+int event_reader_start(struct event_reader *reader)
+{
+	int error = pthread_create(&reader->thread, NULL, run, reader);
+
+	reader->has_thread = !error;
+	return error ? fail_errno(-error, "cannot start the ring thread") : 0;
+}
+
 void event_reader_stop(struct event_reader *reader)
 {
-	const uint64_t one = 1;
-	int saved_errno = errno;
-
+	if (!reader || !reader->has_thread)
+		return;
 	/* Fails only if the counter is full, and then it is readable anyway. */
-	if (write(reader->stop_fd, &one, sizeof(one)) < 0)
-		errno = saved_errno;
+	eventfd_write(reader->stop_fd, 1);
+	pthread_join(reader->thread, NULL);
+	reader->has_thread = false;
 }

@@ -26,19 +26,16 @@ int event_reader_create(const struct bpf_fds *fds, struct side_band *side_band,
 			const struct event_handler *handler, struct event_reader **reader);
 void event_reader_destroy(struct event_reader *reader);
 
-/**
- * The ring thread's life: drains until event_reader_stop(), then drains once more and returns 0.
- * -errno if epoll fails.
- */
-int event_reader_run(struct event_reader *reader);
+/** Starts the ring thread, which drains until event_reader_stop(), and then once more. -errno. */
+int event_reader_start(struct event_reader *reader);
 
-/** Ends event_reader_run() soon. For any thread, and for signal handlers. */
+/** Waits for the end of the ring thread; takes NULL, and one that was not started or was stopped. */
 void event_reader_stop(struct event_reader *reader);
 
 /** Whether @bytes bytes at @record, aligned to 8, are a record by its own lengths. */
 bool event_reader_is_well_formed(const struct trace_record *record, size_t bytes);
 
-/** Drains once without waiting. Only while no event_reader_run() is on its way. */
+/** Drains once without waiting. Only while there is no ring thread. */
 void event_reader_drain(struct event_reader *reader);
 
 #endif

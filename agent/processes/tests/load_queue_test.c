@@ -166,6 +166,25 @@ static void who_waits_for_a_small_one_is_woken_by_it(void **state)
 	assert_int_equal(pop(queue, false), 1);
 }
 
+static void one_thread_at_a_time_attaches(void **state)
+{
+	const struct load_request attach = { .attach = (struct attach_request *)state };
+	struct load_queue *queue = *state;
+	struct load_request request;
+
+	assert_int_equal(load_queue_push(queue, &attach), 0);
+	assert_int_equal(load_queue_push(queue, &attach), 0);
+	push(queue, 1, SMALL, false);
+	assert_int_equal(load_queue_pop(queue, true, &request), 0);
+	assert_non_null(request.attach);
+	/* However long that takes, the other one makes rows. */
+	assert_int_equal(pop(queue, false), 1);
+	load_queue_attach_done(queue);
+	assert_int_equal(load_queue_pop(queue, false, &request), 0);
+	assert_non_null(request.attach);
+	load_queue_attach_done(queue);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -179,6 +198,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			runtimes_are_small_and_what_turned_out_to_be_heavy_is_not, set_up,
 			tear_down),
+		cmocka_unit_test_setup_teardown(one_thread_at_a_time_attaches, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(it_is_bounded_and_in_order_when_full, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(who_waits_for_a_small_one_is_woken_by_it, set_up,

@@ -12,6 +12,7 @@
 #include "ebpf/abi/frame.h"
 #include "interpreters/python/tests/live_python.h"
 #include <linux/capability.h>
+#include <sys/stat.h>
 
 enum { MODULES_MAX = 64, USER = 1000, OTHER_USER = 1001 };
 
@@ -50,18 +51,33 @@ static int set_up(void **state)
 /* Our only child that is not a Python, or -1. */
 static pid_t find_host(pid_t python)
 {
-	char path[64];
-	FILE *children;
 	int pid = -1, found = -1;
+	glob_t threads;
 
-	snprintf(path, sizeof(path), "/proc/self/task/%d/children", getpid());
-	children = fopen(path, "re");
-	assert_non_null(children);
-	while (fscanf(children, "%d", &pid) == 1)
-		if (pid != python)
-			found = pid;
-	fclose(children);
+	/* A thread of its own starts them. */
+	assert_int_equal(glob("/proc/self/task/*/children", 0, NULL, &threads), 0);
+	for (size_t i = 0; i < threads.gl_pathc; i++) {
+		FILE *children = fopen(threads.gl_pathv[i], "re");
+
+		while (children && fscanf(children, "%d", &pid) == 1)
+			if (pid != python)
+				found = pid;
+		if (children)
+			fclose(children);
+	}
+	globfree(&threads);
 	return found;
+}
+
+/* A pid that is none would be everybody's. */
+static void signal_host(pid_t pid, int number)
+{
+	int err;
+
+	if (pid <= 0)
+		abort();
+	err = kill(pid, number);
+	assert_int_equal(err, 0);
 }
 
 static int tear_down(void **state)
@@ -79,9 +95,8 @@ static void stop_host(pid_t pid)
 {
 	char pattern[64];
 	glob_t tasks;
-	int err = kill(pid, SIGSTOP);
 
-	assert_int_equal(err, 0);
+	signal_host(pid, SIGSTOP);
 	snprintf(pattern, sizeof(pattern), "/proc/%d/task/*/stat", pid);
 	assert_int_equal(glob(pattern, 0, NULL, &tasks), 0);
 	for (size_t i = 0; i < tasks.gl_pathc; i++) {
@@ -204,7 +219,7 @@ static void a_host_that_ended_by_itself_costs_no_process_its_runtime(void **stat
 	siginfo_t ended;
 
 	assert_int_equal(attach_to_no_runtime(fixture, USER), -ENOENT);
-	assert_int_equal(kill(find_host(-1), SIGKILL), 0);
+	signal_host(find_host(-1), SIGKILL);
 	assert_int_equal(waitid(P_PID, (id_t)find_host(-1), &ended, WEXITED | WNOWAIT), 0);
 	assert_int_equal(attach_to_no_runtime(fixture, USER), -EAGAIN);
 	assert_int_equal(fixture->lost_count, 1);
@@ -229,6 +244,50 @@ static void a_user_whose_hosts_are_lost_again_and_again_gets_no_more(void **stat
 	assert_int_equal(attach_to_no_runtime(fixture, OTHER_USER), -ENOENT);
 }
 
+static void of_many_users_those_without_runtimes_keep_no_host(void **state)
+{
+	struct fixture *fixture = *state;
+	pid_t first;
+
+	assert_int_equal(attach_to_no_runtime(fixture, USER), -ENOENT);
+	first = find_host(-1);
+	for (uid_t i = 1; i <= HOSTS_MAX; i++)
+		assert_int_equal(attach_to_no_runtime(fixture, USER + i), -ENOENT);
+	/* Nothing lived in the one that was not used last. */
+	while (!kill(first, 0) && runtime_hosts_hanging_count(fixture->hosts))
+		usleep(1000);
+	assert_int_equal(fixture->lost_count, 0);
+	assert_int_equal(attach_to_no_runtime(fixture, USER), -ENOENT);
+}
+
+static void a_host_that_does_not_start_is_not_tried_again_at_once(void **state)
+{
+	static const char start[] = "#!/bin/sh\necho tried >>\"$0.tries\"\n";
+	char program[] = "/tmp/allframes-start-XXXXXX", tries[64], lines[64];
+	struct runtime_hosts_options options = { .program = program, .lost = note_lost };
+	struct fixture fixture = { 0 };
+	int fd = mkstemp(program);
+	ssize_t count;
+
+	(void)state;
+	assert_int_equal(write(fd, start, sizeof(start) - 1), sizeof(start) - 1);
+	assert_int_equal(fchmod(fd, 0700), 0);
+	close(fd);
+	options.context = &fixture;
+	assert_int_equal(runtime_hosts_create(&options, &fixture.hosts), 0);
+	fixture.home = runtime_hosts_home(fixture.hosts);
+	assert_int_equal(attach_to_no_runtime(&fixture, USER), -EAGAIN);
+	assert_int_equal(attach_to_no_runtime(&fixture, OTHER_USER), -EAGAIN);
+	runtime_hosts_destroy(fixture.hosts);
+	snprintf(tries, sizeof(tries), "%s.tries", program);
+	fd = open(tries, O_RDONLY | O_CLOEXEC);
+	count = read(fd, lines, sizeof(lines));
+	assert_int_equal(count, sizeof("tried"));
+	close(fd);
+	unlink(tries);
+	unlink(program);
+}
+
 static void nothing_is_attached_to_after_the_stop(void **state)
 {
 	struct fixture *fixture = *state;
@@ -245,10 +304,14 @@ static void parts_of_memory_are_read_one_behind_the_other(void **state)
 		{ .address = (uintptr_t)text + 10, .bytes = 4 },
 		{ .address = (uintptr_t)text, .bytes = 6 },
 	};
-	int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+	int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC), err;
 	char bytes[10];
 
-	assert_int_equal(fixture->home->ops->read(fixture->home, USER, 7, fd, parts, 2, bytes), 0);
+	/* It does not wait until a host has started. */
+	do {
+		err = fixture->home->ops->read(fixture->home, USER, 7, fd, parts, 2, bytes);
+	} while (err == -EAGAIN);
+	assert_int_equal(err, 0);
 	assert_memory_equal(bytes, "thismemory", sizeof(bytes));
 	parts[1].address = 8;
 	assert_int_equal(fixture->home->ops->read(fixture->home, USER, 7, fd, parts, 2, bytes),
@@ -432,6 +495,8 @@ int main(int argc, char **argv)
 		TEST(a_host_that_hangs_is_abandoned_and_its_process_named),
 		TEST(a_host_that_ended_by_itself_costs_no_process_its_runtime),
 		TEST(a_user_whose_hosts_are_lost_again_and_again_gets_no_more),
+		TEST(of_many_users_those_without_runtimes_keep_no_host),
+		cmocka_unit_test(a_host_that_does_not_start_is_not_tried_again_at_once),
 		TEST(nothing_is_attached_to_after_the_stop),
 		TEST(parts_of_memory_are_read_one_behind_the_other),
 		TEST(a_runtime_lives_in_its_host_and_is_asked_there),

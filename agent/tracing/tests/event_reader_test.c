@@ -5,7 +5,6 @@
  */
 #include "agent/tracing/event_reader.h"
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -39,7 +38,6 @@ struct session {
 	struct side_band *side_band;
 	struct perf_sampler *sampler;
 	struct event_reader *reader;
-	pthread_t thread;
 	struct entry *log;
 	uint32_t count;
 	/* A handler that takes its time: more is written while a round is under way. */
@@ -87,13 +85,6 @@ static void on_side_band(void *context, const struct side_band_event *event)
 		    (struct entry){ KIND_MAPPING, event->pid, event->type, event->time_ns });
 }
 
-static void *run(void *context)
-{
-	struct session *session = context;
-
-	return (void *)(intptr_t)event_reader_run(session->reader);
-}
-
 static int set_up(void **state)
 {
 	struct session *session = calloc(1, sizeof(*session));
@@ -119,19 +110,15 @@ static struct session *start(void **state)
 	assert_int_equal(event_reader_create(bpf_loader_fds(session->loader), session->side_band,
 					     &handler, &session->reader),
 			 0);
-	assert_int_equal(pthread_create(&session->thread, NULL, run, session), 0);
+	assert_int_equal(event_reader_start(session->reader), 0);
 	assert_int_equal(perf_sampler_enable(session->sampler), 0);
 	return session;
 }
 
 static void stop(struct session *session)
 {
-	void *result;
-
 	assert_int_equal(perf_sampler_disable(session->sampler), 0);
 	event_reader_stop(session->reader);
-	assert_int_equal(pthread_join(session->thread, &result), 0);
-	assert_null(result);
 }
 
 static int tear_down(void **state)
