@@ -9,19 +9,12 @@
 #include <unistd.h>
 
 #include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
 #include "agent/base/error.h"
 #include "agent/base/log.h"
 #include "agent/base/metrics.h"
 #include "agent/base/vector.h"
-#include "agent/runtimes/host_process.h"
+#include "agent/runtimes/host_pool.h"
 #include "agent/runtimes/host_questions.h"
-
-/* A host that was lost counts against its user for so long. */
-#define LOST_COUNTS_NS (60 * NS_PER_SECOND)
-#define END_MAX_NS NS_PER_SECOND
-/* One that hangs was killed before, and there may be HOSTS_LOST_MAX of them. */
-#define LOST_END_MAX_NS (50 * NS_PER_MS)
 
 /* A request without an answer. */
 struct notice {
@@ -34,18 +27,7 @@ struct notice {
 VECTOR_DEFINE(notice_vector, struct notice)
 
 struct runtime_host {
-	/* Of the lists, with their lock. */
-	struct runtime_host *next;
-	uint64_t lost_ns;
-	bool has_ended;
-
-	uid_t uid;
-	struct host_process process;
-	/* Atomic. */
-	unsigned int references;
-	bool is_lost;
-	/* Held by who asks, one for each channel. */
-	pthread_mutex_t asking[HOST_CHANNEL_COUNT];
+	struct pooled_host pooled;
 	/* What goes before the next question for names: its senders never wait. */
 	pthread_mutex_t notices_lock;
 	struct notice_vector notices;
@@ -54,47 +36,52 @@ struct runtime_host {
 struct runtime_hosts {
 	struct runtime_home home;
 	struct runtime_hosts_options options;
-	/* Of the lists; never held over I/O. */
-	pthread_mutex_t lock;
-	struct runtime_host *living;
-	struct runtime_host *lost;
-	/* Held by who starts a host. */
-	pthread_mutex_t starting;
+	struct host_pool pool;
 	/* Atomic. */
 	uint64_t last_id;
 	bool is_cancelled;
 };
 
+static const struct host_kind runtime_host_kind = {
+	.argument = HOST_ARGUMENT,
+	.name = "hold-runtimes",
+	.channel_count = HOST_CHANNEL_COUNT,
+	.job = "hold runtimes",
+	.fault = "memory that does not answer",
+	.subject = "its memory or a file of it",
+};
+
 /* --- a host --- */
 
-static void notices_deinit(struct notice_vector *notices)
+static void host_init(struct pooled_host *pooled)
 {
-	for (size_t i = 0; i < notices->count; i++)
-		close_fd(&notices->items[i].fd);
-	notice_vector_deinit(notices);
+	pthread_mutex_init(&((struct runtime_host *)pooled)->notices_lock, NULL);
+}
+
+static void host_deinit(struct pooled_host *pooled)
+{
+	struct runtime_host *host = (struct runtime_host *)pooled;
+
+	pthread_mutex_destroy(&host->notices_lock);
+	for (size_t i = 0; i < host->notices.count; i++)
+		close_fd(&host->notices.items[i].fd);
+	notice_vector_deinit(&host->notices);
 }
 
 static struct runtime_host *host_ref(struct runtime_host *host)
 {
-	__atomic_add_fetch(&host->references, 1, __ATOMIC_RELAXED);
+	pooled_host_ref(&host->pooled);
 	return host;
 }
 
 static void host_unref(struct runtime_host *host)
 {
-	if (__atomic_sub_fetch(&host->references, 1, __ATOMIC_ACQ_REL))
-		return;
-	host_process_deinit(&host->process);
-	for (int i = 0; i < HOST_CHANNEL_COUNT; i++)
-		pthread_mutex_destroy(&host->asking[i]);
-	pthread_mutex_destroy(&host->notices_lock);
-	notices_deinit(&host->notices);
-	free(host);
+	pooled_host_unref(&host->pooled);
 }
 
 static bool host_is_lost(const struct runtime_host *host)
 {
-	return __atomic_load_n(&host->is_lost, __ATOMIC_ACQUIRE);
+	return pooled_host_is_lost(&host->pooled);
 }
 
 static int lost_error(void)
@@ -102,148 +89,31 @@ static int lost_error(void)
 	return fail(-ENOTCONN, "the process that held the runtime is gone");
 }
 
-/* NULL with error_text(). */
-static struct runtime_host *host_create(const struct runtime_hosts *hosts, uid_t uid)
-{
-	const char *program = hosts->options.program;
-	struct runtime_host *created = calloc(1, sizeof(*created));
-
-	if (!created) {
-		fail(-ENOMEM, "no memory");
-		return NULL;
-	}
-	if (host_process_start(&created->process, program ? program : "/proc/self/exe")) {
-		free(created);
-		return NULL;
-	}
-	created->uid = uid;
-	created->references = 1;
-	for (int i = 0; i < HOST_CHANNEL_COUNT; i++)
-		pthread_mutex_init(&created->asking[i], NULL);
-	pthread_mutex_init(&created->notices_lock, NULL);
-	return created;
-}
-
 /* --- all of them --- */
-
-/* With the lock. Notes which of the lost ones have ended, and forgets those that count no more. */
-static void reap(struct runtime_hosts *hosts, uint64_t now_ns)
-{
-	struct runtime_host **link = &hosts->lost;
-
-	while (*link) {
-		struct runtime_host *host = *link;
-
-		host->has_ended = host->has_ended || host_process_has_ended(&host->process);
-		if (!host->has_ended || now_ns < host->lost_ns + LOST_COUNTS_NS) {
-			link = &host->next;
-			continue;
-		}
-		*link = host->next;
-		host_unref(host);
-	}
-}
 
 uint32_t runtime_hosts_hanging_count(struct runtime_hosts *hosts)
 {
-	uint32_t count = 0;
-
-	pthread_mutex_lock(&hosts->lock);
-	reap(hosts, clock_monotonic_ns());
-	for (const struct runtime_host *host = hosts->lost; host; host = host->next)
-		count += !host->has_ended;
-	pthread_mutex_unlock(&hosts->lock);
-	return count;
-}
-
-/* With the lock. The host of @uid, or the one that it shares; NULL: it is to have a new one. */
-static struct runtime_host *find_living(const struct runtime_hosts *hosts, uid_t uid)
-{
-	struct runtime_host *found = hosts->living;
-	uint32_t count = 0;
-
-	for (; found && found->uid != uid; found = found->next)
-		count++;
-	if (!found && count >= HOSTS_MAX)
-		found = hosts->living;
-	return found ? host_ref(found) : NULL;
-}
-
-/* With the lock. */
-static int check_lost(struct runtime_hosts *hosts, uid_t uid)
-{
-	uint32_t of_user = 0, of_all = 0;
-
-	reap(hosts, clock_monotonic_ns());
-	for (const struct runtime_host *host = hosts->lost; host; host = host->next) {
-		of_user += host->uid == uid;
-		of_all++;
-	}
-	if (of_user >= HOSTS_LOST_OF_USER_MAX || of_all >= HOSTS_LOST_MAX)
-		return fail(-EAGAIN,
-			    "too many processes of user %u had memory that does not answer", uid);
-	return 0;
-}
-
-/* A reference for the caller. */
-static int start_host(struct runtime_hosts *hosts, uid_t uid, struct runtime_host **host)
-{
-	struct runtime_host *started = host_create(hosts, uid);
-
-	if (!started)
-		return fail(-EAGAIN, "no process to hold runtimes of user %u: %s", uid,
-			    error_text());
-	*host = host_ref(started);
-	pthread_mutex_lock(&hosts->lock);
-	started->next = hosts->living;
-	hosts->living = started;
-	pthread_mutex_unlock(&hosts->lock);
-	return 0;
+	return host_pool_hanging_count(&hosts->pool, NULL, NULL);
 }
 
 /* A reference for the caller. */
 static int get_host(struct runtime_hosts *hosts, uid_t uid, struct runtime_host **host)
 {
-	struct runtime_host *found;
-	int err = 0;
-
-	pthread_mutex_lock(&hosts->starting);
-	pthread_mutex_lock(&hosts->lock);
-	found = find_living(hosts, uid);
-	if (!found)
-		err = check_lost(hosts, uid);
-	pthread_mutex_unlock(&hosts->lock);
-	if (found)
-		*host = found;
-	else if (!err)
-		err = start_host(hosts, uid, host);
-	pthread_mutex_unlock(&hosts->starting);
-	return err;
+	return host_pool_get(&hosts->pool, uid, (struct pooled_host **)host);
 }
 
-/* It hangs, or has ended by itself: from now on nothing is asked of it. False if that was known. */
+/* It hangs, or has ended by itself. False if that was known. */
 static bool lose(struct runtime_hosts *hosts, struct runtime_host *host, uint32_t pid)
 {
-	struct runtime_host **link = &hosts->living;
-
-	if (__atomic_exchange_n(&host->is_lost, true, __ATOMIC_ACQ_REL))
+	if (!host_pool_lose(&hosts->pool, &host->pooled))
 		return false;
 	if (pid)
 		log_warn(
 			"process %u: %s; its frames have no names, and runtimes of user %u are attached to again",
-			pid, error_text(), host->uid);
+			pid, error_text(), host->pooled.uid);
 	else
-		log_warn("%s; runtimes of user %u are attached to again", error_text(), host->uid);
-	host_process_kill(&host->process, 0);
-	pthread_mutex_lock(&hosts->lock);
-	while (*link && *link != host)
-		link = &(*link)->next;
-	if (*link)
-		*link = host->next;
-	host->lost_ns = clock_monotonic_ns();
-	host->next = hosts->lost;
-	hosts->lost = host;
-	pthread_mutex_unlock(&hosts->lock);
+		log_warn("%s; runtimes of user %u are attached to again", error_text(),
+			 host->pooled.uid);
 	metrics_add(METRIC_RUNTIME_HOSTS_LOST, 1);
 	hosts->options.lost(hosts->options.context, pid);
 	return true;
@@ -281,7 +151,7 @@ static void send_notices(struct runtime_host *host)
 			.memory_ids = { notice->id },
 		};
 
-		if (message_try_send(host->process.channels[HOST_NAMES].socket, &request,
+		if (message_try_send(host->pooled.process.channels[HOST_NAMES].socket, &request,
 				     sizeof(request), &notice->fd, notice->fd >= 0) == -EAGAIN)
 			break;
 		close_fd(&notice->fd);
@@ -301,9 +171,9 @@ static int send_notice(struct runtime_host *host, struct notice notice)
 	err = notice_vector_push(&host->notices, notice);
 	pthread_mutex_unlock(&host->notices_lock);
 	/* Who asks at the moment sends it before the next question. */
-	if (!err && !host_is_lost(host) && !pthread_mutex_trylock(&host->asking[HOST_NAMES])) {
+	if (!err && !host_is_lost(host) && !pthread_mutex_trylock(&host->pooled.asking[HOST_NAMES])) {
 		send_notices(host);
-		pthread_mutex_unlock(&host->asking[HOST_NAMES]);
+		pthread_mutex_unlock(&host->pooled.asking[HOST_NAMES]);
 	}
 	return err;
 }
@@ -381,11 +251,11 @@ static int hosts_attach(struct runtime_home *home, const struct host_target *tar
 	err = get_host(hosts, target->uid, &host);
 	if (err)
 		return err;
-	pthread_mutex_lock(&host->asking[HOST_ATTACH]);
+	pthread_mutex_lock(&host->pooled.asking[HOST_ATTACH]);
 	err = host_is_lost(host) ? lost_error() :
-				   host_ask_attach(&host->process, &request, target,
+				   host_ask_attach(&host->pooled.process, &request, target,
 						   &hosts->is_cancelled, runtime);
-	pthread_mutex_unlock(&host->asking[HOST_ATTACH]);
+	pthread_mutex_unlock(&host->pooled.asking[HOST_ATTACH]);
 	err = judge(hosts, host, err, target->pid);
 	if (!err) {
 		runtime->runtime = (struct hosted){ host_ref(host), request.runtime_id };
@@ -404,10 +274,10 @@ static int hosts_read(struct runtime_home *home, uid_t uid, uint32_t pid, int fd
 
 	if (err)
 		return err;
-	pthread_mutex_lock(&host->asking[HOST_ATTACH]);
+	pthread_mutex_lock(&host->pooled.asking[HOST_ATTACH]);
 	err = host_is_lost(host) ? lost_error() :
-				   host_ask_read(&host->process, fd, parts, count, bytes);
-	pthread_mutex_unlock(&host->asking[HOST_ATTACH]);
+				   host_ask_read(&host->pooled.process, fd, parts, count, bytes);
+	pthread_mutex_unlock(&host->pooled.asking[HOST_ATTACH]);
 	err = judge(hosts, host, err, pid);
 	host_unref(host);
 	return err == -ENOTCONN ? -EAGAIN : err;
@@ -431,14 +301,14 @@ static int hosts_name(struct runtime_home *home, const struct hosted *runtime,
 	for (uint32_t i = 0; i < memory_count; i++)
 		request.memory_ids[i] = memories[i].id;
 	name_answers_clear(answers);
-	pthread_mutex_lock(&host->asking[HOST_NAMES]);
+	pthread_mutex_lock(&host->pooled.asking[HOST_NAMES]);
 	if (host_is_lost(host)) {
 		err = lost_error();
 	} else {
 		send_notices(host);
-		err = host_ask_names(&host->process, &request, queries, answers);
+		err = host_ask_names(&host->pooled.process, &request, queries, answers);
 	}
-	pthread_mutex_unlock(&host->asking[HOST_NAMES]);
+	pthread_mutex_unlock(&host->pooled.asking[HOST_NAMES]);
 	err = judge(hosts, host, err, pid);
 	if (err)
 		name_answers_clear(answers);
@@ -466,37 +336,29 @@ int runtime_hosts_create(const struct runtime_hosts_options *options, struct run
 		.is_lost = hosts_is_lost,
 		.stop_attaching = hosts_stop_attaching,
 	};
+	const struct host_pool_options pool_options = {
+		.kind = &runtime_host_kind,
+		.program = options->program,
+		.host_bytes = sizeof(struct runtime_host),
+		.init = host_init,
+		.deinit = host_deinit,
+	};
 	struct runtime_hosts *created = calloc(1, sizeof(*created));
 
 	if (!created)
 		return fail(-ENOMEM, "no memory for runtimes");
 	created->home.ops = &ops;
 	created->options = *options;
-	pthread_mutex_init(&created->lock, NULL);
-	pthread_mutex_init(&created->starting, NULL);
+	host_pool_init(&created->pool, &pool_options);
 	*hosts = created;
 	return 0;
-}
-
-static void end_all(struct runtime_host *list, uint64_t max_ns)
-{
-	while (list) {
-		struct runtime_host *host = list;
-
-		list = host->next;
-		host_process_kill(&host->process, max_ns);
-		host_unref(host);
-	}
 }
 
 void runtime_hosts_destroy(struct runtime_hosts *hosts)
 {
 	if (!hosts)
 		return;
-	end_all(hosts->living, END_MAX_NS);
-	end_all(hosts->lost, LOST_END_MAX_NS);
-	pthread_mutex_destroy(&hosts->lock);
-	pthread_mutex_destroy(&hosts->starting);
+	host_pool_deinit(&hosts->pool);
 	free(hosts);
 }
 
