@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "agent/runtimes/file_host.h"
 #include "agent/runtimes/runtime_host.h"
 #include "agent/runtimes/runtime_hosts.h"
 #include "ebpf/abi/frame.h"
@@ -417,10 +418,11 @@ static void what_lived_in_a_host_that_hangs_is_lost(void **state)
 	live_python_stop(&python);
 }
 
-/* A process that holds runtimes is this program, started again: see scripts/unit_tests.c. */
+/* A process that holds runtimes or reads files is this program, started again: see scripts/unit_tests.c. */
 void unit_tests_enter(int argc, char **argv)
 {
 	runtime_host_enter(argc, argv);
+	file_host_enter(argc, argv);
 }
 
 int main(int argc, char **argv)
