@@ -82,8 +82,8 @@ int confinement_drop_privileges(uint64_t kept)
 	if (kept && syscall(SYS_capget, &header, had))
 		return fail_errno(-errno, "reading capabilities");
 	for (uint32_t i = 0; i < _LINUX_CAPABILITY_U32S_3; i++)
-		left[i].effective = left[i].permitted =
-			had[i].permitted & (uint32_t)(kept >> (32 * i));
+		left[i].effective = left[i].permitted = had[i].permitted &
+							(uint32_t)(kept >> (32 * i));
 	if (syscall(SYS_capset, &header, left))
 		return fail_errno(-errno, "giving up capabilities");
 	/* Not dumpable: a limit of 0 does not keep core dumps from programs that take them by a pipe. */

@@ -44,8 +44,9 @@ struct file_home_ops {
 	 * Opens a file and reads *@count bytes of it from @offset on, @size at most and 0 at its end; *@key says which
 	 * file it was. As mapped_file_open() or perf_map_open(), and as pread().
 	 */
-	int (*read)(struct file_home *home, uid_t uid, const struct code_file *file, uint64_t offset,
-		    void *bytes, uint32_t size, struct file_key *key, uint32_t *count);
+	int (*read)(struct file_home *home, uid_t uid, const struct code_file *file,
+		    uint64_t offset, void *bytes, uint32_t size, struct file_key *key,
+		    uint32_t *count);
 	/** Drops copies that nobody asked for lately. */
 	void (*expire)(struct file_home *home, uint64_t now_ns);
 	/** From now on nothing is opened, and what takes more than a second is given up. */

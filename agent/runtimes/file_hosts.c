@@ -109,7 +109,8 @@ static bool hangs(struct file_hosts *hosts, const struct place *place)
 }
 
 /* With the lock of its channel: whoever asks next knows. */
-static void lose(struct file_hosts *hosts, struct file_host *host, const struct place *place, int err)
+static void lose(struct file_hosts *hosts, struct file_host *host, const struct place *place,
+		 int err)
 {
 	if (err == -EHOSTDOWN)
 		host->fault = *place;

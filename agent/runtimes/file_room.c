@@ -60,11 +60,10 @@ int file_room_read(const struct file_room *room, const struct code_file *file, u
 	_cleanup_(close_fd) int fd = -1;
 	struct file_key opened;
 	ssize_t result;
-	int err = file->mapping ?
-			  mapped_file_open(room->proc_root, (pid_t)file->pid, file->mapping, &fd,
-					   &opened) :
-			  perf_map_open(room->proc_root, (pid_t)file->pid, file->since_ns, &fd,
-					&opened);
+	int err = file->mapping ? mapped_file_open(room->proc_root, (pid_t)file->pid, file->mapping,
+						   &fd, &opened) :
+				  perf_map_open(room->proc_root, (pid_t)file->pid, file->since_ns,
+						&fd, &opened);
 
 	if (err)
 		return err;

@@ -171,7 +171,8 @@ static int send_notice(struct runtime_host *host, struct notice notice)
 	err = notice_vector_push(&host->notices, notice);
 	pthread_mutex_unlock(&host->notices_lock);
 	/* Who asks at the moment sends it before the next question. */
-	if (!err && !host_is_lost(host) && !pthread_mutex_trylock(&host->pooled.asking[HOST_NAMES])) {
+	if (!err && !host_is_lost(host) &&
+	    !pthread_mutex_trylock(&host->pooled.asking[HOST_NAMES])) {
 		send_notices(host);
 		pthread_mutex_unlock(&host->pooled.asking[HOST_NAMES]);
 	}

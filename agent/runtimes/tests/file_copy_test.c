@@ -97,8 +97,10 @@ static void dwarf_is_left_out_and_everything_else_is_there(void **state)
 			uint64_t left = section->size - at;
 			size_t size = left < PIECE ? left : PIECE;
 
-			assert_int_equal(elf_image_read(&image, section->offset + at, original, size), 0);
-			assert_int_equal(elf_image_read(&other, section->offset + at, copied, size), 0);
+			assert_int_equal(
+				elf_image_read(&image, section->offset + at, original, size), 0);
+			assert_int_equal(elf_image_read(&other, section->offset + at, copied, size),
+					 0);
 			assert_memory_equal(original, copied, size);
 		}
 	}

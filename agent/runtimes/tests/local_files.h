@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** A home for files in the test's own process, which can be made to lose them. */
+/** A home for files in the test's own process, which can be made to lose them. Any thread. */
 #ifndef AGENT_RUNTIMES_TESTS_LOCAL_FILES_H
 #define AGENT_RUNTIMES_TESTS_LOCAL_FILES_H
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 
 #include "agent/runtimes/file_room.h"
 
 struct local_files {
 	struct file_home home;
+	pthread_mutex_t lock;
 	struct file_room room;
 	uint64_t last_id;
 	/** Files with a number up to this one are lost. */
@@ -34,19 +36,25 @@ static inline bool local_file_is_lost(const struct held_file *held)
 static inline int local_file_copy(struct held_file *held, int *fd)
 {
 	struct local_file *file = (struct local_file *)held;
+	int err;
 
 	if (local_file_is_lost(held))
 		return -ESTALE;
+	pthread_mutex_lock(&file->files->lock);
 	file->files->copy_count++;
-	return file_room_copy(&file->files->room, file->id, fd);
+	err = file_room_copy(&file->files->room, file->id, fd);
+	pthread_mutex_unlock(&file->files->lock);
+	return err;
 }
 
 static inline void local_file_release(struct held_file *held)
 {
 	struct local_file *file = (struct local_file *)held;
 
+	pthread_mutex_lock(&file->files->lock);
 	file_room_close(&file->files->room, file->id);
 	file->files->held_count--;
+	pthread_mutex_unlock(&file->files->lock);
 	free(file);
 }
 
@@ -64,17 +72,19 @@ static inline int local_files_open(struct file_home *home, uid_t uid, uint32_t p
 	int err;
 
 	(void)uid;
+	pthread_mutex_lock(&files->lock);
 	*file = (struct local_file){
 		.held = { .ops = &ops, .references = 1 },
 		.files = files,
 		.id = ++files->last_id,
 	};
 	err = file_room_open(&files->room, file->id, pid, mapping, key);
+	files->held_count += !err;
+	pthread_mutex_unlock(&files->lock);
 	if (err) {
 		free(file);
 		return err;
 	}
-	files->held_count++;
 	*held = &file->held;
 	return 0;
 }
@@ -109,11 +119,13 @@ static inline void local_files_init(struct local_files *files, const char *proc_
 	};
 
 	*files = (struct local_files){ .home.ops = &ops, .room.proc_root = proc_root };
+	pthread_mutex_init(&files->lock, NULL);
 }
 
 static inline void local_files_deinit(struct local_files *files)
 {
 	file_room_deinit(&files->room);
+	pthread_mutex_destroy(&files->lock);
 }
 
 #endif
