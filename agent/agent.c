@@ -32,6 +32,7 @@
 #include "agent/probabilistic.h"
 #include "agent/process_setup.h"
 #include "agent/processes/process_manager.h"
+#include "agent/runtimes/file_hosts.h"
 #include "agent/runtimes/runtime_hosts.h"
 #include "agent/start_priority.h"
 #include "agent/stop_signal.h"
@@ -89,6 +90,7 @@ struct agent {
 	struct delta_cache *delta_cache;
 	struct first_walk *first_walk;
 	struct runtime_hosts *runtimes;
+	struct file_hosts *files;
 	struct process_manager *processes;
 	struct event_reader *reader;
 	struct probabilistic probabilistic;
@@ -103,19 +105,15 @@ struct agent {
 
 static void agent_deinit(struct agent *agent)
 {
-	bool is_left_behind;
-
 	start_priority_end(&agent->priority);
 	language_loading_stop(&agent->languages);
 	tick_clock_deinit(&agent->tick_clock);
 	event_reader_stop(agent->reader);
 	event_reader_destroy(agent->reader);
-	is_left_behind = !process_manager_destroy(agent->processes);
+	process_manager_destroy(agent->processes);
 	first_walk_destroy(agent->first_walk);
-	if (!is_left_behind) {
-		runtime_hosts_destroy(agent->runtimes);
-		delta_cache_destroy(agent->delta_cache);
-	}
+	runtime_hosts_destroy(agent->runtimes);
+	delta_cache_destroy(agent->delta_cache);
 	kernel_symbols_destroy(agent->kernel_symbols);
 	perf_sampler_destroy(agent->sampler);
 	side_band_destroy(agent->side_band);
@@ -124,6 +122,8 @@ static void agent_deinit(struct agent *agent)
 	close_fd(&agent->cgroup_fd);
 	destinations_deinit(&agent->destinations);
 	native_names_destroy(agent->names);
+	/* Binaries may hold files till then. */
+	file_hosts_destroy(agent->files);
 	if (agent->has_stop)
 		stop_signal_deinit(&agent->stop);
 }
@@ -237,7 +237,7 @@ static int init_kernel_side(struct agent *agent)
 			       tick_clock_init(&agent->tick_clock, "/proc", (uint32_t)cpu_count);
 }
 
-/* Not before there are processes: they ask for runtimes. */
+/* Not before there are processes: they ask for runtimes and files. */
 static void runtimes_lost(void *context, uint32_t pid)
 {
 	struct agent *agent = context;
@@ -245,15 +245,22 @@ static void runtimes_lost(void *context, uint32_t pid)
 	process_manager_runtimes_lost(agent->processes, pid);
 }
 
-static int init_runtimes(struct agent *agent, uint32_t languages)
+static void files_lost(void *context)
+{
+	process_manager_files_lost(((struct agent *)context)->processes);
+}
+
+static int init_hosts(struct agent *agent, uint32_t languages)
 {
 	const struct runtime_hosts_options options = {
 		.languages = languages,
 		.lost = runtimes_lost,
 		.context = agent,
 	};
+	const struct file_hosts_options file_options = { .lost = files_lost, .context = agent };
+	int error = runtime_hosts_create(&options, &agent->runtimes);
 
-	return runtime_hosts_create(&options, &agent->runtimes);
+	return error ? error : file_hosts_create(&file_options, &agent->files);
 }
 
 /* Connects the kernel side to processes/ and has all running processes read. */
@@ -279,10 +286,11 @@ static int start_processes(struct agent *agent)
 	if (error)
 		return error;
 	config.first_unwinder = first_walk_unwinder(agent->first_walk);
-	error = init_runtimes(agent, config.languages);
+	error = init_hosts(agent, config.languages);
 	if (error)
 		return error;
 	config.home = runtime_hosts_home(agent->runtimes);
+	config.files = file_hosts_home(agent->files);
 	error = process_manager_create(&config, &agent->processes);
 	if (error)
 		return error;
@@ -400,11 +408,6 @@ static int switch_sampling(struct agent *agent)
 	return perf_sampler_enable(agent->sampler);
 }
 
-static void notice_binaries(struct agent *agent)
-{
-	destinations_notice(&agent->destinations, agent->names);
-}
-
 /* What the page says of the kernel's counters, and of what is held up. */
 static void update_counters(const struct agent *agent)
 {
@@ -456,7 +459,7 @@ static int keep_time(struct agent *agent)
 		}
 		/* Often: names are made before the files of programs that have ended are closed. */
 		if (now_ns >= next_notice_ns) {
-			notice_binaries(agent);
+			destinations_notice(&agent->destinations, agent->names);
 			native_names_tick(agent->names);
 			next_notice_ns = now_ns + NOTICE_NS;
 		}
@@ -552,7 +555,7 @@ static int report(struct agent *agent)
 
 	destinations_begin_stop(&agent->destinations, agent->end_ns + SEND_TIMEOUT_NS);
 	if (agent->destinations.samples || agent->destinations.doctor) {
-		notice_binaries(agent);
+		destinations_notice(&agent->destinations, agent->names);
 		native_names_wait(agent->names, agent->end_ns + NAMES_TIMEOUT_NS);
 	}
 	if (agent->destinations.doctor)

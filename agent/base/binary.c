@@ -7,8 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/base/slow_close.h"
-
 struct binary *binary_create(const struct binary *values)
 {
 	struct binary *binary = malloc(sizeof(*binary));
@@ -46,10 +44,9 @@ void binary_unref(struct binary *binary)
 	/* Release and acquire: what other holders read comes before the free. */
 	if (!binary || __atomic_sub_fetch(&binary->references, 1, __ATOMIC_ACQ_REL))
 		return;
-	if (binary->fd >= 0 && binary->may_hang)
-		slow_close(binary->fd);
-	else if (binary->fd >= 0)
+	if (binary->fd >= 0)
 		close(binary->fd);
+	held_file_unref(binary->held);
 	free(binary->path);
 	free((struct go_program *)binary->go);
 	free(binary);

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "agent/base/file_key.h"
+#include "agent/base/held_file.h"
 
 /** The outward name of a file (agent/host/file_id.h); never a key inside the agent. */
 struct file_id {
@@ -39,7 +40,7 @@ struct go_program {
 };
 
 /**
- * Immutable after binary_create(), but for the descriptor, and shared between threads by reference count
+ * Immutable after binary_create(), but for the file, and shared between threads by reference count
  * (atomic).
  */
 struct binary {
@@ -64,6 +65,8 @@ struct binary {
 	 * is used by the functions of agent/host/binary_file.h.
 	 */
 	int fd;
+	/** The file instead, where its file system may never answer: a reference; NULL if there is none, or not now. */
+	struct held_file *held;
 	/** Who reads by the descriptor now; and that it is to be closed, or was, since nobody runs the file. */
 	uint32_t reader_count;
 	bool is_let_go;
@@ -71,7 +74,7 @@ struct binary {
 	uint64_t no_search_ns;
 	/** The state of the file; all 0 if it has no path by which it could be found again. */
 	struct file_key key;
-	/** The file system of it may never answer: not to be closed by who has to go on. */
+	/** The file system of it may never answer. */
 	bool may_hang;
 	/** As the process saw it, without " (deleted)"; "[vdso]" and the like for special ones. */
 	char *path;
@@ -79,8 +82,8 @@ struct binary {
 };
 
 /**
- * Copies *@values with one reference; takes over @values->fd, copies the path and what go points to.
- * NULL without memory: then the descriptor is still the caller's.
+ * Copies *@values with one reference; takes over @values->fd and @values->held, copies the path and what go
+ * points to. NULL without memory: then both are still the caller's.
  */
 struct binary *binary_create(const struct binary *values);
 struct binary *binary_ref(struct binary *binary);

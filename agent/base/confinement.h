@@ -38,10 +38,10 @@ int confinement_limit(int resource, uint64_t value);
 int confinement_limit_memory(uint64_t own_bytes, uint64_t mapped_bytes);
 
 /**
- * No capabilities but those of @kept, a bit for each (1 << CAP_...) below 32, no new ones, no core dumps, not to be
- * traced. The calling thread's, so before others are started.
+ * No capabilities but those of @kept, a bit for each (1 << CAP_...), as far as they are there, no new ones, no core
+ * dumps, not to be traced. The calling thread's, so before others are started.
  */
-int confinement_drop_privileges(uint32_t kept);
+int confinement_drop_privileges(uint64_t kept);
 
 /**
  * For the calling thread: calls that no rule allows fail with EPERM, so that a library that tries something else, as

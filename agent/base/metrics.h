@@ -49,6 +49,7 @@
 	X(INTERPRETERS_ATTACHED, "runtimes", "runtimes in processes attached to now")              \
 	X(INTERPRETERS_DETACHED, "runtimes", "runtimes let go since there were too many")          \
 	X(RUNTIME_HOSTS_LOST, "processes", "processes that held runtimes, and hang or have ended") \
+	X(FILE_HOSTS_LOST, "processes", "processes that read files, and hang or have ended")       \
 	X(FRAMES_NAMED, "frames", "interpreted frames named, once per converted trace")            \
 	X(FRAMES_UNNAMED, "frames", "interpreted frames whose function was gone or unreadable")    \
 	X(FRAMES_GONE, "frames", "those whose function was freed before it was read")              \

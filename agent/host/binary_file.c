@@ -11,7 +11,6 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
 #include "agent/base/error.h"
-#include "agent/base/slow_close.h"
 #include "agent/base/urgent_thread.h"
 
 /* What was not at its path is not looked for again so soon. */
@@ -42,9 +41,15 @@ bool binary_file_is_known(const struct binary *binary)
 	bool is_known;
 
 	lock_descriptors();
-	is_known = binary->fd >= 0 || binary->is_let_go;
+	is_known = binary->fd >= 0 || binary->held || binary->is_let_go;
 	unlock_descriptors();
 	return is_known;
+}
+
+/* With the lock. */
+static bool is_lost(const struct binary *binary)
+{
+	return binary->held && binary->held->ops->is_lost(binary->held);
 }
 
 bool binary_file_is_let_go(const struct binary *binary)
@@ -52,7 +57,7 @@ bool binary_file_is_let_go(const struct binary *binary)
 	bool is_let_go;
 
 	lock_descriptors();
-	is_let_go = binary->is_let_go;
+	is_let_go = binary->is_let_go || is_lost(binary);
 	unlock_descriptors();
 	return is_let_go;
 }
@@ -65,15 +70,30 @@ bool binary_file_is_in_the_way(const struct binary *binary)
 	       (stat("/", &root) || root.st_dev != binary->key.device);
 }
 
+/* Without the lock. The descriptor of a copy, or -1. */
+static int copy_held(const struct binary *binary, struct held_file *held)
+{
+	int fd, err = held->ops->copy(held, &fd);
+
+	if (err)
+		fail(err, "%s: %s", binary->path, error_text());
+	held_file_unref(held);
+	return err ? -1 : fd;
+}
+
 struct borrowed_file binary_file_borrow(const struct binary *binary)
 {
 	struct borrowed_file file = { .binary = (struct binary *)binary };
+	struct held_file *held;
 
 	lock_descriptors();
 	file.fd = binary->fd;
 	file.binary->reader_count += file.fd >= 0;
+	held = binary->held ? held_file_ref(binary->held) : NULL;
 	unlock_descriptors();
-	if (file.fd < 0)
+	if (held)
+		file.fd = copy_held(binary, held);
+	else if (file.fd < 0)
 		fail(-1, "%s: its file was closed", binary->path);
 	return file;
 }
@@ -133,14 +153,6 @@ static int take_unused(struct binary *binary)
 	return fd;
 }
 
-static void close_descriptor(const struct binary *binary, int fd)
-{
-	if (fd >= 0 && binary->may_hang)
-		slow_close(fd);
-	else if (fd >= 0)
-		close(fd);
-}
-
 void binary_file_return(struct borrowed_file *file)
 {
 	int fd = file->fd;
@@ -153,31 +165,41 @@ void binary_file_return(struct borrowed_file *file)
 		fd = take_unused(file->binary);
 	}
 	unlock_descriptors();
-	close_descriptor(file->binary, fd);
+	close_fd(&fd);
 	file->fd = -1;
 }
 
 void binary_file_let_go(struct binary *binary)
 {
+	struct held_file *held = NULL;
 	int fd = -1;
 
 	lock_descriptors();
-	if (binary->fd >= 0 && binary->key.inode) {
+	if ((binary->fd >= 0 || binary->held) && binary->key.inode) {
 		binary->is_let_go = true;
 		fd = take_unused(binary);
+		held = binary->held;
+		binary->held = NULL;
 	}
 	unlock_descriptors();
-	close_descriptor(binary, fd);
+	close_fd(&fd);
+	held_file_unref(held);
 }
 
-void binary_file_take(struct binary *binary, int fd)
+void binary_file_take(struct binary *binary, int fd, struct held_file *held)
 {
+	struct held_file *unused = held;
+
 	lock_descriptors();
-	if (binary->is_let_go && binary->fd < 0) {
+	if (held && (is_lost(binary) || (binary->is_let_go && !binary->held))) {
+		unused = binary->held;
+		binary->held = held;
+	} else if (!held && binary->is_let_go && binary->fd < 0) {
 		binary->fd = fd;
 		fd = -1;
 	}
 	binary->is_let_go = false;
 	unlock_descriptors();
-	close_descriptor(binary, fd);
+	close_fd(&fd);
+	held_file_unref(unused);
 }

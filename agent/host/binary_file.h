@@ -2,7 +2,8 @@
 /**
  * The file of a binary. As long as a process runs it, its descriptor is there; then it is closed, so that its
  * file system can be unmounted and what was deleted takes no room, and the file is opened by its path for
- * as long as somebody reads it. Any thread.
+ * as long as somebody reads it. Where a file system may never answer, another process has the file
+ * (agent/base/held_file.h), and who reads it reads a copy. Any thread.
  */
 #ifndef AGENT_HOST_BINARY_FILE_H
 #define AGENT_HOST_BINARY_FILE_H
@@ -22,7 +23,7 @@ struct borrowed_file {
 /** Whether the binary has a file, which need not be there any more. */
 bool binary_file_is_known(const struct binary *binary);
 
-/** Whether the file was closed, or is to be: binary_file_take(). */
+/** Whether the file was closed, is to be, or was lost: binary_file_take(). */
 bool binary_file_is_let_go(const struct binary *binary);
 
 /**
@@ -31,7 +32,10 @@ bool binary_file_is_let_go(const struct binary *binary);
  */
 bool binary_file_is_in_the_way(const struct binary *binary);
 
-/** By the descriptor, if there is one. The binary has to live until the file is given back. */
+/**
+ * By the descriptor, if there is one. The binary has to live until the file is given back. With may_hang the copy
+ * is made first, which may take seconds: for threads that may wait.
+ */
 struct borrowed_file binary_file_borrow(const struct binary *binary);
 
 /**
@@ -45,7 +49,7 @@ void binary_file_return(struct borrowed_file *file);
 /** Closes the descriptor when nobody reads by it any more; unless it is of no file but of a copy, which has no path. */
 void binary_file_let_go(struct binary *binary);
 
-/** Takes @fd over, of the same file: it is run again. */
-void binary_file_take(struct binary *binary, int fd);
+/** Takes @fd, or else @held, over, of the same file: it is run again. */
+void binary_file_take(struct binary *binary, int fd, struct held_file *held);
 
 #endif

@@ -15,8 +15,7 @@ static void add_module(struct attach_request *request, const struct process_mapp
 {
 	struct binary *binary = mapping->executable ? mapping->executable->binary : NULL;
 	uint32_t count = request->module_count;
-
-	struct borrowed_file file;
+	struct borrowed_file file = { .binary = binary, .fd = -1 };
 
 	if (!binary || count == ATTACH_MAX_MODULES ||
 	    mapping->executable_id != mapping->executable->id)
@@ -24,8 +23,12 @@ static void add_module(struct attach_request *request, const struct process_mapp
 	if (count && request->files[count - 1].binary == binary &&
 	    request->modules[count - 1].bias == mapping->bias)
 		return;
-	file = binary_file_borrow(binary);
-	if (file.fd < 0)
+	/* What is remote has to be copied: by load_remote. */
+	if (mapping->executable->is_remote)
+		request->is_remote = true;
+	else
+		file = binary_file_borrow(binary);
+	if (file.fd < 0 && !mapping->executable->is_remote)
 		return;
 	binary_ref(binary);
 	request->files[count] = file;
@@ -34,8 +37,6 @@ static void add_module(struct attach_request *request, const struct process_mapp
 		.fd = file.fd,
 		.bias = mapping->bias,
 	};
-	if (mapping->executable->is_remote)
-		request->is_remote = true;
 	request->module_count++;
 }
 
@@ -146,12 +147,37 @@ static int attach_there(struct attach_request *request, const struct interpreter
 	return *runtime ? 0 : fail(-ENOMEM, "no memory for a runtime");
 }
 
+/* Copies of the files that are remote; those that are not to be had are left out. */
+static void copy_remote(struct attach_request *request)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < request->module_count; i++) {
+		struct borrowed_file file = request->files[i];
+
+		if (file.fd < 0)
+			file = binary_file_borrow(file.binary);
+		if (file.fd < 0) {
+			binary_unref(file.binary);
+			continue;
+		}
+		request->files[count] = file;
+		request->modules[count] = request->modules[i];
+		request->modules[count++].fd = file.fd;
+	}
+	request->module_count = count;
+}
+
 int attach_request_run(struct attach_request *request, const char *proc_root,
 		       struct runtime_home *home, struct process_runtime **runtime)
 {
 	const struct interpreter_file *file = executable_interpreter(request->executable);
-	int err = file->attaches_at_once ? attach_here(request, file, runtime) :
-					   attach_there(request, file, proc_root, home, runtime);
+	int err;
+
+	if (request->is_remote)
+		copy_remote(request);
+	err = file->attaches_at_once ? attach_here(request, file, runtime) :
+				       attach_there(request, file, proc_root, home, runtime);
 
 	if (err == -EOPNOTSUPP || err == -EBADMSG)
 		note_refusal(request->executable, request->pid);

@@ -24,10 +24,10 @@ struct attach_request {
 	/** Of the runtime; one reference. */
 	struct executable *executable;
 	uint64_t bias;
-	/** One of the files is on a file system that may hang: for load_remote. */
+	/** One of the files is on a file system that may never answer: for load_remote. */
 	bool is_remote;
 	uint32_t module_count;
-	/** Their files, which are read by the modules; a reference to each binary. */
+	/** Their files, which are read by the modules; a reference to each binary. Remote ones are copied when it is run. */
 	struct borrowed_file *files;
 	struct interpreter_module *modules;
 	/** Set by attach_request_run(): CPU time that it took elsewhere. */

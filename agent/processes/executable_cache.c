@@ -327,16 +327,18 @@ unlock:
 	return present;
 }
 
-/* Takes @fd over: the file is about to be run again. Rows that rest come back with it. */
-static void give_file(struct executable_cache *cache, struct executable *executable, int fd)
+/* Takes the file over: it is about to be run again. Rows that rest come back with it. */
+static void give_file(struct executable_cache *cache, struct executable *executable, int fd,
+		      struct held_file *held)
 {
 	bool was_resting;
 
 	if (!executable->binary) {
-		close(fd);
+		close_fd(&fd);
+		held_file_unref(held);
 		return;
 	}
-	binary_file_take(executable->binary, fd);
+	binary_file_take(executable->binary, fd, held);
 	pthread_mutex_lock(&cache->lock);
 	was_resting = executable->is_resting;
 	executable->is_resting = false;
@@ -349,8 +351,17 @@ static void give_file(struct executable_cache *cache, struct executable *executa
 		executable_rows_bring_back(cache, executable->id);
 }
 
+static int identify(int fd, struct held_file *held, struct binary *binary, struct go_program *go,
+		    struct elf_image *segments)
+{
+	_cleanup_(close_fd) int copy = -1;
+	int err = held ? held->ops->copy(held, &copy) : 0;
+
+	return err ? err : executable_file_identify(held ? copy : fd, binary, go, segments);
+}
+
 int executable_cache_open(struct executable_cache *cache, int fd, const struct file_key *key,
-			  pid_t pid, const char *path, bool is_remote,
+			  pid_t pid, const char *path, struct held_file *held,
 			  struct executable **executable)
 {
 	struct binary values = { .fd = -1 };
@@ -360,7 +371,7 @@ int executable_cache_open(struct executable_cache *cache, int fd, const struct f
 
 	created = executable_cache_find(cache, key);
 	if (created) {
-		give_file(cache, created, fd);
+		give_file(cache, created, fd, held);
 		*executable = created;
 		return 0;
 	}
@@ -370,8 +381,8 @@ int executable_cache_open(struct executable_cache *cache, int fd, const struct f
 	created->key = *key;
 	created->references = 1;
 	created->pid = pid;
-	created->is_remote = is_remote;
-	err = executable_file_identify(fd, &values, &go, &created->segments);
+	created->is_remote = held;
+	err = identify(fd, held, &values, &go, &created->segments);
 	if (err == -EBADMSG || err == -E2BIG) {
 		executable_log_damaged(path, err);
 		values = (struct binary){ .fd = -1 };
@@ -386,22 +397,23 @@ int executable_cache_open(struct executable_cache *cache, int fd, const struct f
 		inserted = insert(cache, created, NULL);
 	} else {
 		values.fd = fd;
+		values.held = held;
 		/* What was no file cannot be found again. */
 		if (key->device != IMAGE_DEVICE)
 			values.key = *key;
 		values.path = (char *)path;
-		values.may_hang = is_remote;
+		values.may_hang = held;
 		inserted = insert(cache, created, &values);
 	}
 	if (inserted != created)
 		executable_free(created);
 	if (!inserted)
 		return fail(-ENOSPC, "no room for another executable");
-	/* The descriptor is the binary's, if a binary was made of it. */
+	/* The file is the binary's, if a binary was made of it. */
 	if (inserted != created || !created->binary)
-		give_file(cache, inserted, fd);
+		give_file(cache, inserted, fd, held);
 	else
-		cache->config.request_load(cache->config.context, created->id, is_remote);
+		cache->config.request_load(cache->config.context, created->id, held);
 	*executable = inserted;
 	return 0;
 }
@@ -426,7 +438,7 @@ int executable_cache_open_image(struct executable_cache *cache, const void *byte
 	err = executable_file_from_memory(path, bytes, size, &fd);
 	if (err)
 		return err;
-	err = executable_cache_open(cache, fd, &key, 0, path, false, executable);
+	err = executable_cache_open(cache, fd, &key, 0, path, NULL, executable);
 	if (err)
 		close(fd);
 	return err;

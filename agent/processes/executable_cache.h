@@ -172,13 +172,13 @@ struct executable *executable_cache_find(struct executable_cache *cache,
 
 /**
  * Any thread, but files on remote file systems by load_remote only: reads headers. The executable
- * of the open file @fd, which process @pid (or 0) has mapped from @path in its own root, found or
- * made, with a new reference; takes @fd over if it succeeds. What is
+ * of the open file @fd, or of @held (then @fd is -1), which process @pid (or 0) has mapped from @path in its own root,
+ * found or made, with a new reference; takes the file over if it succeeds. What is
  * no ELF file of ours gets EXECUTABLE_ID_ANONYMOUS; a damaged one gets an id and is logged.
  * -ENOSPC: too many executables; -EIO and the like as the file system says; -ENOMEM.
  */
 int executable_cache_open(struct executable_cache *cache, int fd, const struct file_key *key,
-			  pid_t pid, const char *path, bool is_remote,
+			  pid_t pid, const char *path, struct held_file *held,
 			  struct executable **executable);
 
 /** Sync. As above, of an image in memory such as the vDSO, found by its bytes. */
@@ -202,7 +202,7 @@ void executable_note_run(struct executable_cache *cache, struct executable *exec
 void executable_note_left(struct executable_cache *cache, struct executable *executable,
 			  uint64_t now_ns);
 
-/** Whether its file was closed, since no process ran it: executable_cache_open() takes it. Any thread. */
+/** Whether its file was closed, since no process ran it, or was lost: executable_cache_open() takes it. Any thread. */
 bool executable_lacks_file(const struct executable *executable);
 
 /** Sync. Closes files that no process has run for EXECUTABLE_OPEN_NS. */

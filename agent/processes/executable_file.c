@@ -107,7 +107,7 @@ static void add_debug_file(const struct elf_image *image, const struct executabl
 		.proc_root = origin->proc_root,
 		.pid = origin->pid,
 		.path = origin->path,
-		.judge = { .may_read = origin->may_hang ? NULL : is_local, .context = &judge },
+		.judge = { .may_read = is_local, .context = &judge },
 	};
 
 	local_devices_init(&judge.devices);

@@ -34,8 +34,6 @@ struct executable_origin {
 	pid_t pid;
 	/** In that process's own root. */
 	const char *path;
-	/** The caller bears files that hang, such as those of a network file system. */
-	bool may_hang;
 };
 
 /** What rows may cost. */

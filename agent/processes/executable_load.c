@@ -45,7 +45,6 @@ static struct binary *file_to_load(struct executable_cache *cache, uint64_t exec
 		*origin = (struct executable_origin){
 			.proc_root = cache->config.proc_root,
 			.pid = executable->pid,
-			.may_hang = executable->is_remote,
 		};
 	}
 	pthread_mutex_unlock(&cache->lock);

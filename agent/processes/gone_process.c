@@ -112,7 +112,7 @@ static int identify_file(struct process_sync *sync, const struct process *proces
 	err = open_file(sync, process, row, &fd, &key);
 	if (err)
 		return err;
-	err = executable_cache_open(sync->executables, fd, &key, process->pid, row->path, false,
+	err = executable_cache_open(sync->executables, fd, &key, process->pid, row->path, NULL,
 				    &mapping->executable);
 	if (err)
 		close(fd);

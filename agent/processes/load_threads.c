@@ -8,15 +8,13 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "agent/base/clock.h"
 #include "agent/base/error.h"
 #include "agent/base/log.h"
-#include "agent/base/slow_close.h"
 #include "agent/base/urgent_thread.h"
-#include "agent/host/mapped_file.h"
+#include "agent/host/proc_info.h"
 #include "agent/processes/executable_load.h"
 #include "agent/processes/executable_rows.h"
 
@@ -25,8 +23,10 @@ enum {
 	/** Nice values. */
 	LOW_PRIORITY = 10,
 	NORMAL_PRIORITY = 0,
-	STOP_TIMEOUT_SECONDS = 1,
 };
+
+/* So often copies of files are looked through, of which some are dropped. */
+#define EXPIRE_NS NS_PER_SECOND
 
 /* In the queue remote_loads. */
 struct remote_request {
@@ -124,11 +124,16 @@ int load_threads_init(struct load_threads *threads)
 		load_queue_deinit(&threads->loads);
 		return fail(err, "no memory for the queue of files");
 	}
+	sem_init(&threads->may_end, 0, 0);
 	return 0;
 }
 
 void load_threads_deinit(struct load_threads *threads)
 {
+	sem_post(&threads->may_end);
+	if (threads->has_remote_thread)
+		pthread_join(threads->remote_thread, NULL);
+	sem_destroy(&threads->may_end);
 	load_queue_deinit(&threads->loads);
 	bounded_queue_deinit(&threads->remote_loads);
 }
@@ -199,54 +204,77 @@ void load_threads_hurry(struct load_threads *threads, uint64_t executable_id)
 	hurry_load(threads);
 }
 
-static struct executable *identify(struct load_threads *threads, struct remote_request *request)
+static int identify(struct load_threads *threads, struct remote_request *request,
+		    struct executable **executable)
 {
-	struct executable *executable;
+	struct file_home *files = threads->files;
+	uint32_t pid = request->file.pid;
+	struct held_file *held;
 	struct file_key key;
-	int fd, err;
+	uid_t uid;
+	int err;
 
-	if (slow_close_is_stuck()) {
-		log_debug("process %u: %s: too many files on such file systems hang",
-			  request->file.pid, request->path);
-		return NULL;
-	}
+	if (!files)
+		return fail(-EOPNOTSUPP, "nobody opens such files");
 	request->mapping.path = request->path;
-	err = mapped_file_open(threads->proc_root, request->file.pid, &request->mapping, &fd, &key);
-	if (!err) {
-		err = executable_cache_open(threads->executables, fd, &key, request->file.pid,
-					    request->path, true, &executable);
-		if (!err)
-			return executable;
-		close(fd);
+	err = proc_user(threads->proc_root, (pid_t)pid, &uid);
+	if (!err)
+		err = files->ops->open(files, uid, pid, &request->mapping, &held, &key);
+	if (err)
+		return err;
+	err = executable_cache_open(threads->executables, -1, &key, (pid_t)pid, request->path, held,
+				    executable);
+	if (err)
+		held_file_unref(held);
+	return err;
+}
+
+static void answer_file(struct load_threads *threads, struct remote_request *request)
+{
+	struct executable *executable = NULL;
+
+	if (identify(threads, request, &executable)) {
+		log_debug("process %u: %s: %s", request->file.pid, request->path, error_text());
+		executable = NULL;
 	}
-	log_debug("process %u: %s: %s", request->file.pid, request->path, error_text());
-	return NULL;
+	threads->identified(threads->context, &request->file, executable);
+}
+
+static void handle_remote(struct load_threads *threads, struct remote_request *request)
+{
+	switch (request->type) {
+	case REMOTE_ROWS:
+		executable_load(threads->executables, request->executable_id);
+		break;
+	case REMOTE_FILE:
+		answer_file(threads, request);
+		break;
+	case REMOTE_NAMES:
+		perf_maps_read(threads->perf_maps, request->file.pid, &request->file.stamp,
+			       clock_monotonic_ns());
+		break;
+	case REMOTE_ATTACH:
+		attach(threads, request->attach);
+		break;
+	}
 }
 
 static void *run_remote(void *context)
 {
 	struct load_threads *threads = context;
 	struct remote_request request;
+	int err = 0;
 
 	setpriority(PRIO_PROCESS, gettid(), LOW_PRIORITY);
-	while (!bounded_queue_pop(&threads->remote_loads, &request, NULL, -1)) {
-		switch (request.type) {
-		case REMOTE_ROWS:
-			executable_load(threads->executables, request.executable_id);
-			break;
-		case REMOTE_FILE:
-			threads->identified(threads->context, &request.file,
-					    identify(threads, &request));
-			break;
-		case REMOTE_NAMES:
-			perf_maps_read(threads->perf_maps, request.file.pid, &request.file.stamp,
-				       clock_monotonic_ns());
-			break;
-		case REMOTE_ATTACH:
-			attach(threads, request.attach);
-			break;
-		}
+	while (err != -EPIPE) {
+		err = bounded_queue_pop(&threads->remote_loads, &request, NULL, EXPIRE_NS);
+		if (!err)
+			handle_remote(threads, &request);
+		if (threads->files)
+			threads->files->ops->expire(threads->files, clock_monotonic_ns());
 	}
+	/* The processes that read files end with the thread that started them. */
+	sem_wait(&threads->may_end);
 	return NULL;
 }
 
@@ -350,9 +378,8 @@ static void close_remote_queue(struct load_threads *threads)
 		drop_remote(threads, &request, bytes);
 }
 
-int load_threads_stop(struct load_threads *threads)
+void load_threads_stop(struct load_threads *threads)
 {
-	struct timespec deadline;
 	struct load_request load;
 
 	load_queue_close(&threads->loads);
@@ -366,12 +393,4 @@ int load_threads_stop(struct load_threads *threads)
 	if (threads->has_small_thread)
 		pthread_join(threads->small_thread, NULL);
 	threads->has_small_thread = false;
-	if (!threads->has_remote_thread)
-		return 0;
-	clock_gettime(CLOCK_MONOTONIC, &deadline);
-	deadline.tv_sec += STOP_TIMEOUT_SECONDS;
-	if (pthread_clockjoin_np(threads->remote_thread, NULL, CLOCK_MONOTONIC, &deadline))
-		return fail(-EAGAIN, "the thread load_remote hangs in a file system");
-	threads->has_remote_thread = false;
-	return 0;
 }

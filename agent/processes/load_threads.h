@@ -3,8 +3,9 @@
  * The threads that read files: `load` makes unwind rows of files on this host's own file systems,
  * and attaches to runtimes in processes; `load_small` does the same, but only what takes a few milliseconds
  * (load_queue.h), so that a small program has its rows at once while a large one's are made.
- * `load_remote` does all work on network and FUSE file systems, where a read may never come back,
- * and reads perf maps and jitdump files, which lie where the process wants them.
+ * `load_remote` does all work with files on network and FUSE file systems, where a read may never come back,
+ * and with perf maps and jitdump files, which lie where the process wants them: other processes open and read them
+ * (agent/runtimes/file_hosts.h), and it waits for their answers, or copies, for some seconds.
  *
  * `load` and `load_remote` run at low priority, so that a slow file costs the host and the other threads
  * little; but `load` not while it makes what samples wait for. `load_small` is urgent (urgent_thread.h) for these.
@@ -13,6 +14,7 @@
 #define AGENT_PROCESSES_LOAD_THREADS_H
 
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -23,6 +25,7 @@
 #include "agent/processes/executable_cache.h"
 #include "agent/processes/load_queue.h"
 #include "agent/processes/perf_maps.h"
+#include "agent/runtimes/file_home.h"
 #include "ebpf/abi/process.h"
 
 /** Where an answer belongs: the mapping of which the file was asked for. */
@@ -40,6 +43,8 @@ struct load_threads {
 	const char *proc_root;
 	/** Where runtimes are attached to (attachments.h). */
 	struct runtime_home *home;
+	/** Where files are opened that may never answer; NULL: they are not. */
+	struct file_home *files;
 	/** The answer to a request: an executable with a reference, or NULL. Called by any thread. */
 	void (*identified)(void *context, const struct file_request *request,
 			   struct executable *executable);
@@ -59,11 +64,13 @@ struct load_threads {
 	bool has_load_thread;
 	bool has_small_thread;
 	bool has_remote_thread;
+	/** What load_remote waits for after the stop. */
+	sem_t may_end;
 };
 
-/** The first seven fields are the caller's. -ENOMEM. */
+/** The first eight fields are the caller's. -ENOMEM. */
 int load_threads_init(struct load_threads *threads);
-/** Not after load_threads_stop() said -EAGAIN. */
+/** After load_threads_stop(). Ends load_remote, and with it the processes that read files. */
 void load_threads_deinit(struct load_threads *threads);
 
 int load_threads_start(struct load_threads *threads);
@@ -86,9 +93,9 @@ void load_threads_request_names(struct load_threads *threads, uint32_t pid,
 				const struct process_stamp *stamp);
 
 /**
- * Drops what is queued and ends the threads. -EAGAIN if load_remote does not come back from a file
- * within a second: then it is left behind, and everything that it uses must stay.
+ * Drops what is queued and ends the threads, but for load_remote, which gives up what takes more than a second
+ * and then does nothing any more: files that other processes hold are read until load_threads_deinit().
  */
-int load_threads_stop(struct load_threads *threads);
+void load_threads_stop(struct load_threads *threads);
 
 #endif

@@ -2,7 +2,7 @@
 /**
  * Which devices hold files that can be opened and read without the fear of hanging: those of file
  * systems on this host's own disks and memory. All others (network, FUSE, and what is not known)
- * are left to a thread that may hang. Learned from /proc/PID/mountinfo, remembered for a while.
+ * are read by other processes. Learned from /proc/PID/mountinfo, remembered for a while.
  *
  * An overlay counts as local, although a layer beneath it may be on a network.
  */

@@ -49,7 +49,7 @@ static int open_file(struct process_sync *sync, const struct process *process,
 	}
 	if (err)
 		return err;
-	err = executable_cache_open(sync->executables, fd, &key, process->pid, row->path, false,
+	err = executable_cache_open(sync->executables, fd, &key, process->pid, row->path, NULL,
 				    executable);
 	if (err)
 		close(fd);

@@ -19,12 +19,14 @@
 #include "agent/base/log.h"
 #include "agent/host/jitdump_file.h"
 #include "agent/host/perf_map.h"
-#include "agent/host/perf_map_file.h"
+#include "agent/host/proc_info.h"
 
 enum {
 	READ_BYTES = JITDUMP_READ_BYTES,
 	READS_AT_ONCE = 16,
 };
+
+_Static_assert((int)READ_BYTES <= (int)FILE_HOME_READ_BYTES, "as much is read at once");
 
 /* Clocks are set: the file of a process may seem to be so much older than the process. */
 #define CLOCK_SLACK_NS (2 * (int64_t)NS_PER_SECOND)
@@ -65,6 +67,12 @@ struct named_process {
 	char *marker_path;
 	uint64_t next_search_ns;
 	uint64_t search_pause_ns;
+};
+
+/* A file as it is asked for. */
+struct file_source {
+	uid_t uid;
+	struct code_file file;
 };
 
 struct perf_maps {
@@ -353,74 +361,101 @@ static bool may_read(struct perf_maps *maps, uint64_t now_ns)
 	return maps->second_bytes < PERF_MAPS_BYTES_PER_SECOND;
 }
 
-/* Reads on from where it ended. True if there was something new. */
-static bool read_file(struct perf_maps *maps, struct named_process *process, int source, int fd,
-		      const struct file_key *key, uint64_t now_ns)
+/* Notes which file it is that is read on; false if it is another one than before, or shorter. */
+static bool is_known_file(struct perf_maps *maps, struct named_process *process, int source,
+			  const struct file_key *key)
 {
 	struct source_file *file = &process->files[source];
-	_cleanup_(free_pointer) char *bytes = NULL;
-	bool has_grown = false;
-	ssize_t count;
+	bool was_read = file->offset;
 
-	if (file->device != key->device || file->inode != key->inode || file->offset > key->size) {
-		pthread_mutex_lock(&maps->lock);
-		forget_source(maps, process, source);
-		pthread_mutex_unlock(&maps->lock);
-		file->device = key->device;
-		file->inode = key->inode;
-	}
-	if (file->offset == key->size ||
-	    (source == SOURCE_JITDUMP && process->code.jitdump.is_broken))
-		return false;
-	bytes = malloc(READ_BYTES);
-	/* In parts, so that others have their turn. */
-	for (int i = 0; bytes && i < READS_AT_ONCE && may_read(maps, now_ns); i++) {
-		uint64_t left_bytes = key->size > file->offset ? key->size - file->offset : 0;
+	if (file->device == key->device && file->inode == key->inode && file->offset <= key->size)
+		return true;
+	pthread_mutex_lock(&maps->lock);
+	forget_source(maps, process, source);
+	pthread_mutex_unlock(&maps->lock);
+	file->device = key->device;
+	file->inode = key->inode;
+	return !was_read;
+}
 
-		count = pread(fd, bytes, READ_BYTES, (off_t)file->offset);
-		if (count <= 0)
+/*
+ * Reads on from where it ended, in parts, so that others have their turn. *@has_grown is set if there was something new. An
+ * error means that there is no such file, or no more of it to be had.
+ */
+static int read_file(struct perf_maps *maps, struct named_process *process, int source,
+		     const struct file_source *from, uint64_t now_ns, bool *has_grown)
+{
+	struct file_home *files = maps->config.files;
+	struct source_file *file = &process->files[source];
+	_cleanup_(free_pointer) char *bytes = malloc(READ_BYTES);
+	struct file_key key;
+	uint32_t count;
+
+	if (!bytes || !files)
+		return fail(-ENOMEM, "no memory for names of code");
+	for (int i = 0; i < READS_AT_ONCE; i++) {
+		/* Only whether the file is there still, and the same. */
+		bool is_look = !may_read(maps, now_ns) ||
+			       (source == SOURCE_JITDUMP && process->code.jitdump.is_broken);
+		uint64_t left_bytes;
+		int err = files->ops->read(files, from->uid, &from->file, file->offset, bytes,
+					   is_look ? 0 : READ_BYTES, &key, &count);
+
+		if (err)
+			return err;
+		if (!is_known_file(maps, process, source, &key))
+			continue;
+		if (!count)
 			break;
+		left_bytes = key.size > file->offset ? key.size - file->offset : 0;
 		maps->second_bytes += count;
-		if (left_bytes < (uint64_t)count)
+		if (left_bytes < count)
 			left_bytes = count;
 		if (!take_bytes(maps, process, source, bytes, count, left_bytes))
 			break;
-		has_grown = true;
+		*has_grown = true;
 	}
-	return has_grown;
+	return 0;
 }
 
 /* By the mapping that is known, or by one that is looked for now and then. */
-static int open_jitdump(struct perf_maps *maps, struct named_process *process, uint64_t now_ns,
-			int *fd, struct file_key *key)
+static int read_jitdump(struct perf_maps *maps, struct named_process *process,
+			struct file_source *from, uint64_t now_ns, bool *has_grown)
 {
-	const char *proc_root = maps->config.proc_root;
 	int err;
 
+	from->file.mapping = &process->marker;
 	if (process->marker_path &&
-	    !mapped_file_open(proc_root, process->pid, &process->marker, fd, key))
+	    !read_file(maps, process, SOURCE_JITDUMP, from, now_ns, has_grown))
 		return 0;
 	free(process->marker_path);
 	process->marker_path = NULL;
 	if (now_ns < process->next_search_ns)
 		return -ENOENT;
-	err = jitdump_find_mapping(proc_root, process->pid, &process->marker,
+	err = jitdump_find_mapping(maps->config.proc_root, (pid_t)process->pid, &process->marker,
 				   &process->marker_path);
 	if (!err)
-		err = mapped_file_open(proc_root, process->pid, &process->marker, fd, key);
+		err = read_file(maps, process, SOURCE_JITDUMP, from, now_ns, has_grown);
 	process->search_pause_ns = err ? next_pause(process->search_pause_ns, true, false) :
 					 PERF_MAP_MIN_NS;
 	process->next_search_ns = now_ns + process->search_pause_ns;
 	return err;
 }
 
+static int read_perf_map(struct perf_maps *maps, struct named_process *process,
+			 struct file_source *from, uint64_t now_ns, bool *has_grown)
+{
+	from->file.mapping = NULL;
+	from->file.since_ns = start_realtime_ns(&process->stamp) - CLOCK_SLACK_NS;
+	return read_file(maps, process, SOURCE_PERF_MAP, from, now_ns, has_grown);
+}
+
 void perf_maps_read(struct perf_maps *maps, uint32_t pid, const struct process_stamp *stamp,
 		    uint64_t now_ns)
 {
-	_cleanup_(close_fd) int dump_fd = -1, map_fd = -1;
+	struct file_source from = { .file.pid = pid };
 	struct named_process *process;
 	bool has_grown = false;
-	struct file_key key;
 	int dump_err, map_err;
 
 	pthread_mutex_lock(&maps->lock);
@@ -428,13 +463,11 @@ void perf_maps_read(struct perf_maps *maps, uint32_t pid, const struct process_s
 	pthread_mutex_unlock(&maps->lock);
 	if (!process)
 		return;
-	dump_err = open_jitdump(maps, process, now_ns, &dump_fd, &key);
-	if (!dump_err)
-		has_grown = read_file(maps, process, SOURCE_JITDUMP, dump_fd, &key, now_ns);
-	map_err = perf_map_open(maps->config.proc_root, pid,
-				start_realtime_ns(stamp) - CLOCK_SLACK_NS, &map_fd, &key);
-	if (!map_err)
-		has_grown |= read_file(maps, process, SOURCE_PERF_MAP, map_fd, &key, now_ns);
+	dump_err = map_err = proc_user(maps->config.proc_root, (pid_t)pid, &from.uid);
+	if (!dump_err) {
+		dump_err = read_jitdump(maps, process, &from, now_ns, &has_grown);
+		map_err = read_perf_map(maps, process, &from, now_ns, &has_grown);
+	}
 	if (dump_err && map_err)
 		log_debug("process %u: no perf map and no jitdump file: %s", pid, error_text());
 	pthread_mutex_lock(&maps->lock);

@@ -3,8 +3,8 @@
  * Names of code that processes which were sampled in anonymous code made at run time, from their
  * perf maps (agent/host/perf_map.h) and jitdump files (agent/host/jitdump.h), which say more and go
  * first. Names are put on when a sample is converted, since the memory of such code is used again;
- * files are read by load_remote, because a process can put them on a file system that hangs. So a
- * sample gets the names that were there at the last reading, and asks for the next one: files are
+ * files are read by other processes for load_remote (agent/runtimes/file_hosts.h), because a process can put them on a
+ * file system that hangs. So a sample gets the names that were there at the last reading, and asks for the next one: files are
  * looked at every PERF_MAP_MIN_NS while they grow, and ever more rarely while they do not.
  *
  * Memory is bounded by PERF_MAPS_MAX_BYTES; beyond it the names go that were asked for longest ago.
@@ -18,6 +18,7 @@
 
 #include "agent/base/clock.h"
 #include "agent/host/jitdump.h"
+#include "agent/runtimes/file_home.h"
 #include "ebpf/abi/process.h"
 
 enum {
@@ -41,6 +42,8 @@ struct named_code;
 struct perf_maps_config {
 	/** Borrowed. */
 	const char *proc_root;
+	/** Who reads the files; NULL: nobody. Borrowed. */
+	struct file_home *files;
 	/** Asks for a call of perf_maps_read() by another thread. Called without the lock. */
 	void (*request)(void *context, uint32_t pid, const struct process_stamp *stamp);
 	void *context;
@@ -70,7 +73,7 @@ bool named_code_find(const struct named_code *code, uint64_t address, struct cod
 /** Work, now and then. Forgets what was not asked for. */
 void perf_maps_expire(struct perf_maps *maps, uint64_t now_ns);
 
-/** Load_remote. Reads what the files have that was not read yet; may hang in their file systems. */
+/** Load_remote. Reads what the files have that was not read yet; may take some seconds. */
 void perf_maps_read(struct perf_maps *maps, uint32_t pid, const struct process_stamp *stamp,
 		    uint64_t now_ns);
 

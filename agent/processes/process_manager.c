@@ -60,8 +60,6 @@ struct process_manager {
 	pthread_t work_thread;
 	bool has_sync_thread;
 	bool has_work_thread;
-	/** A load_remote that hangs uses this memory still. */
-	bool is_abandoned;
 	/** Owned; of the sync thread once it runs. */
 	struct task_snapshot *tasks;
 	uint32_t task_count;
@@ -130,6 +128,13 @@ static void runtime_attached(void *context, const struct attach_answer *answer)
 void process_manager_runtimes_lost(struct process_manager *manager, uint32_t pid)
 {
 	struct sync_event event = { .type = EVENT_RUNTIMES_LOST, .lost_pid = pid };
+
+	push_event(manager, &event);
+}
+
+void process_manager_files_lost(struct process_manager *manager)
+{
+	struct sync_event event = { .type = EVENT_FILES_LOST };
 
 	push_event(manager, &event);
 }
@@ -239,6 +244,7 @@ static int init_parts(struct process_manager *manager)
 	};
 	const struct perf_maps_config names_config = {
 		.proc_root = config->proc_root,
+		.files = config->files,
 		.request = request_names,
 		.context = manager,
 	};
@@ -280,6 +286,7 @@ static int init_parts(struct process_manager *manager)
 	manager->loaders.executables = manager->executables;
 	manager->loaders.proc_root = config->proc_root;
 	manager->loaders.home = config->home;
+	manager->loaders.files = config->files;
 	manager->loaders.identified = file_identified;
 	manager->loaders.attached = runtime_attached;
 	manager->loaders.context = manager;
@@ -313,13 +320,11 @@ int process_manager_create(const struct process_manager_config *config,
 	return 0;
 }
 
-bool process_manager_destroy(struct process_manager *manager)
+void process_manager_destroy(struct process_manager *manager)
 {
 	if (!manager)
-		return true;
+		return;
 	process_manager_stop(manager);
-	if (manager->is_abandoned)
-		return false;
 	trace_handler_destroy(manager->samples.handler);
 	if (manager->loaders.remote_loads.ring)
 		load_threads_deinit(&manager->loaders);
@@ -334,7 +339,6 @@ bool process_manager_destroy(struct process_manager *manager)
 	mapping_log_deinit(&manager->mapping_log);
 	free(manager->tasks);
 	free(manager);
-	return true;
 }
 
 /* --- the threads --- */
@@ -384,6 +388,7 @@ static void recover_lost_events(struct process_manager *manager)
 	const struct sync_event lost = { .type = EVENT_LOST };
 	const struct sync_event loaded = { .type = EVENT_LOADED };
 	const struct sync_event runtimes = { .type = EVENT_RUNTIMES_LOST };
+	const struct sync_event files = { .type = EVENT_FILES_LOST };
 	uint64_t now_ns = clock_monotonic_ns();
 	uint64_t suppressed;
 
@@ -394,6 +399,7 @@ static void recover_lost_events(struct process_manager *manager)
 	sync_loop_handle(&manager->loop, &lost, now_ns);
 	sync_loop_handle(&manager->loop, &loaded, now_ns);
 	sync_loop_handle(&manager->loop, &runtimes, now_ns);
+	sync_loop_handle(&manager->loop, &files, now_ns);
 }
 
 static void *run_sync(void *context)
@@ -537,6 +543,8 @@ void process_manager_stop(struct process_manager *manager)
 	/* Nobody waits for other processes any more, neither sync nor who loads. */
 	if (manager->loaders.home)
 		manager->loaders.home->ops->stop_attaching(manager->loaders.home);
+	if (manager->loaders.files)
+		manager->loaders.files->ops->stop(manager->loaders.files);
 	if (manager->events.ring)
 		bounded_queue_close(&manager->events);
 	sample_loop_stop(&manager->samples);
@@ -548,9 +556,6 @@ void process_manager_stop(struct process_manager *manager)
 		sample_loop_drop_rest(&manager->samples);
 	manager->has_sync_thread = false;
 	manager->has_work_thread = false;
-	if (manager->loaders.remote_loads.ring && !manager->is_abandoned &&
-	    load_threads_stop(&manager->loaders)) {
-		log_warn("%s; leaving it behind", error_text());
-		manager->is_abandoned = true;
-	}
+	if (manager->loaders.remote_loads.ring)
+		load_threads_stop(&manager->loaders);
 }

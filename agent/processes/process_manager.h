@@ -7,7 +7,7 @@
  *	ring thread (agent/tracing)  event handler below: only puts records into bounded queues
  *	sync                         reads maps, opens local files, owns the map_writer
  *	load, load_small             parse ELF, attach to runtimes; load_small only what takes a moment
- *	load_remote                  opens and reads files on network or FUSE file systems, and may hang there
+ *	load_remote                  the same of files on network or FUSE file systems, which other processes read
  *	work                         trace handler: converts samples and reports them
  *
  * Notices and side-band events that did not fit their queue end in a sync of everything; of samples
@@ -26,6 +26,7 @@
 
 struct delta_cache;
 struct elf_image;
+struct file_home;
 struct interpreter_file;
 struct kernel_symbols;
 struct listed_runtime;
@@ -55,6 +56,8 @@ struct process_manager_config {
 	uint32_t languages;
 	/** Where runtimes are attached to, and where memory is read; NULL: neither is done. */
 	struct runtime_home *home;
+	/** Where files are read that may never answer; NULL: they are not. */
+	struct file_home *files;
 	/** Leaves out frames of a runtime's own code (frame_converter.h). */
 	bool fold_runtime_frames;
 };
@@ -63,11 +66,8 @@ struct process_manager_config {
 int process_manager_create(const struct process_manager_config *config,
 			   struct process_manager **manager);
 
-/**
- * Stops first if need be. Takes NULL. False if load_remote hangs in a file system and was left
- * behind: what it uses (its part of the manager, the delta cache, the home of runtimes) then has to stay.
- */
-bool process_manager_destroy(struct process_manager *manager);
+/** Stops first if need be. Takes NULL. */
+void process_manager_destroy(struct process_manager *manager);
 
 /**
  * Fills *@handler, good from create to destroy. Its functions never block on I/O and may be called
@@ -106,6 +106,9 @@ void process_manager_note_delays(const struct process_manager *manager);
  */
 void process_manager_runtimes_lost(struct process_manager *manager, uint32_t pid);
 
+/** Any thread. Files that other processes held were lost (file_hosts_options.lost). */
+void process_manager_files_lost(struct process_manager *manager);
+
 /**
  * Tells @take of all runtimes (runtime_list.h) of the processes that are known, in no order; the texts are borrowed for the call.
  * Between process_manager_stop() and process_manager_destroy().
@@ -115,10 +118,7 @@ void process_manager_list_runtimes(const struct process_manager *manager,
 						const struct listed_runtime *runtime),
 				   void *context);
 
-/**
- * Ends the threads; samples still in the queues are dropped (flush first). Takes 2 s at most: a
- * load_remote that hangs in a file system is left behind, with the memory that it uses.
- */
+/** Ends the threads; samples still in the queues are dropped (flush first). Files of binaries can still be read. */
 void process_manager_stop(struct process_manager *manager);
 
 #endif

@@ -301,6 +301,26 @@ static void sync_everything(struct sync_loop *loop, uint64_t now_ns)
 	pid_list_deinit(&pids);
 }
 
+static bool lacks_files(const struct process *process)
+{
+	for (uint32_t i = 0; i < process->mapping_count; i++)
+		if (process->mappings[i].executable &&
+		    executable_lacks_file(process->mappings[i].executable))
+			return true;
+	return false;
+}
+
+static void look_for_lost_files(struct sync_loop *loop, uint64_t now_ns)
+{
+	struct process_vector all = { 0 };
+
+	list_processes(loop, &all);
+	for (size_t i = 0; i < all.count; i++)
+		if (!all.items[i]->ended_ns && lacks_files(all.items[i]))
+			handle_mapping(loop, all.items[i]->pid, 0, 0, false, now_ns);
+	process_vector_deinit(&all);
+}
+
 static void look_for_runtimes(struct sync_loop *loop, uint64_t now_ns)
 {
 	struct executable_cache *executables = loop->sync.executables;
@@ -358,6 +378,9 @@ void sync_loop_handle(struct sync_loop *loop, const struct sync_event *event, ui
 		break;
 	case EVENT_RUNTIMES_LOST:
 		attachments_note_lost(&loop->sync.attachments, event->lost_pid, now_ns);
+		break;
+	case EVENT_FILES_LOST:
+		look_for_lost_files(loop, now_ns);
 		break;
 	}
 }

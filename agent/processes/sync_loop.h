@@ -9,6 +9,7 @@
  *	unknown address		synced; while that finds nothing new, asked for ever more rarely
  *	exit			if it was sampled it stays for a while, for samples still on their way
  *	runtimes lost		they are attached to again, but those of the process that did not answer
+ *	files lost		processes that have some mapped are synced, by which they are opened again
  *	events lost		every process is synced, every notice armed again
  *
  * Syncs of processes that were synced before are spaced out when all together they take more than
@@ -49,6 +50,8 @@ enum sync_event_type {
 	EVENT_ATTACHED,
 	/** What runtimes lived in was lost. */
 	EVENT_RUNTIMES_LOST,
+	/** Files that other processes held were lost. */
+	EVENT_FILES_LOST,
 };
 
 struct sync_event {

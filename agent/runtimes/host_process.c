@@ -2,8 +2,8 @@
 /*
  * An answer comes within microseconds, but for attaching. When one takes its time, the thread that owes it is looked at.
  * A thread that reads memory or files computes between two reads, so one that only waits is stuck in a read; and one that
- * waits at nearly every look reads from somebody who answers slowly, maybe on purpose. A process that computes for long, or
- * that gets no CPU, is waited for.
+ * waits at nearly every look reads from somebody who answers slowly. A process that computes for long, or that gets no
+ * CPU, is waited for.
  */
 #include "agent/runtimes/host_process.h"
 
@@ -21,19 +21,13 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
 #include "agent/base/error.h"
+#include "agent/runtimes/message_socket.h"
 
 enum {
 	LOOK_MS = 50,
-	/* Looks between which the thread did not run. A busy disk may take half of this for a page. */
-	LOOKS_MAX = 10,
-	/* Looks at which it waited, in one answer: 2 s and 5 s. Everybody's samples wait for names. */
-	NAMES_WAITS_MAX = 40,
-	ATTACH_WAITS_MAX = 100,
 	/* For the rest of a message whose first packet has come. */
 	PACKET_TIMEOUT_SECONDS = 5,
 };
-
-#define START_MAX_NS (10 * NS_PER_SECOND)
 
 /* Whether the thread has a CPU or waits for one, and how often it had one. -ESRCH: it has ended. */
 static int look_at(const struct host_process *process, int32_t tid, bool *is_running,
@@ -69,40 +63,49 @@ static int hanging_error(const struct host_process *process, int32_t tid)
 	file = fopen(path, "re");
 	if (file && !fgets(place, sizeof(place), file))
 		place[0] = '\0';
-	return fail(-EHOSTDOWN, "its memory or a file of it does not answer (%s)", place);
+	return fail(-EHOSTDOWN, "%s does not answer (%s)", process->kind->subject, place);
 }
 
-static int ended_error(void)
+static int ended_error(const struct host_process *process)
 {
-	return fail(-EHOSTDOWN, "the process that read its memory has ended");
+	return fail(-EHOSTDOWN, "the process that was to %s has ended", process->kind->job);
 }
 
-int host_process_wait(const struct host_process *process, enum host_channel channel,
-		      uint64_t max_ns, const bool *is_cancelled)
+int host_process_wait(const struct host_process *process, int channel,
+		      const struct host_patience *patience)
 {
 	struct pollfd polled = { .fd = process->channels[channel].socket, .events = POLLIN };
-	uint64_t deadline_ns = clock_monotonic_ns() + max_ns, runs = 0, last_runs = UINT64_MAX;
-	int waits_max = channel == HOST_NAMES ? NAMES_WAITS_MAX : ATTACH_WAITS_MAX;
+	uint64_t now_ns = clock_monotonic_ns(), deadline_ns = now_ns + patience->max_ns;
+	uint64_t runs = 0, last_runs = UINT64_MAX, last_run_ns = now_ns, waits_ns = 0;
 	int32_t tid = process->channels[channel].tid;
-	bool is_running = true;
-	int looks = 0, waits = 0;
+	bool is_running = true, is_hurried = false;
 
-	while (clock_monotonic_ns() < deadline_ns && looks <= LOOKS_MAX && waits <= waits_max) {
+	while (now_ns < deadline_ns && now_ns <= last_run_ns + patience->hang_ns &&
+	       (!patience->waits_ns || waits_ns <= patience->waits_ns)) {
 		int count = poll(&polled, 1, LOOK_MS);
 
 		if (count > 0 && polled.revents & POLLIN)
 			return 0;
 		if (count > 0)
-			return ended_error();
+			return ended_error(process);
 		if (count < 0 && errno != EINTR)
-			return fail_errno(-errno, "poll of a process that holds runtimes");
-		if (is_cancelled && __atomic_load_n(is_cancelled, __ATOMIC_ACQUIRE))
+			return fail_errno(-errno, "poll of a process to %s", process->kind->job);
+		now_ns = clock_monotonic_ns();
+		if (!is_hurried && patience->is_hurried &&
+		    __atomic_load_n(patience->is_hurried, __ATOMIC_ACQUIRE)) {
+			is_hurried = true;
+			if (now_ns + patience->hurried_ns < deadline_ns)
+				deadline_ns = now_ns + patience->hurried_ns;
+		}
+		if (is_hurried && now_ns >= deadline_ns)
 			return fail(-ECANCELED, "the agent stops");
 		/* Before it has said which thread it is, the end of the socket tells. */
 		if (tid && look_at(process, tid, &is_running, &runs) == -ESRCH)
-			return ended_error();
-		looks = is_running || runs != last_runs ? 0 : looks + 1;
-		waits += !is_running;
+			return ended_error(process);
+		if (is_running || runs != last_runs)
+			last_run_ns = now_ns;
+		if (!is_running)
+			waits_ns += LOOK_MS * NS_PER_MS;
 		last_runs = runs;
 	}
 	return hanging_error(process, tid);
@@ -110,29 +113,33 @@ int host_process_wait(const struct host_process *process, enum host_channel chan
 
 /* --- start --- */
 
-static int make_channels(struct host_process *process, int theirs[HOST_CHANNEL_COUNT])
+static int make_channels(struct host_process *process, int theirs[HOST_CHANNELS_MAX])
 {
 	const struct timeval timeout = { .tv_sec = PACKET_TIMEOUT_SECONDS };
 
-	for (int i = 0; i < HOST_CHANNEL_COUNT; i++) {
+	for (int i = 0; i < process->kind->channel_count; i++) {
 		int pair[2];
 
 		if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
-			return fail_errno(-errno, "socket to a process that holds runtimes");
+			return fail_errno(-errno, "socket to a process to %s", process->kind->job);
 		process->channels[i].socket = pair[0];
 		theirs[i] = pair[1];
 		if (setsockopt(pair[0], SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout)) ||
 		    setsockopt(pair[0], SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout)))
-			return fail_errno(-errno, "socket to a process that holds runtimes");
+			return fail_errno(-errno, "socket to a process to %s", process->kind->job);
 	}
 	return 0;
 }
 
-static int wait_ready(struct host_process *process, enum host_channel channel,
-		      const bool *is_cancelled)
+static int wait_ready(struct host_process *process, int channel, const bool *is_cancelled)
 {
+	const struct host_patience patience = {
+		.max_ns = 10 * NS_PER_SECOND,
+		.hang_ns = NS_PER_SECOND / 2,
+		.is_hurried = is_cancelled,
+	};
 	struct host_ready ready;
-	int err = host_process_wait(process, channel, START_MAX_NS, is_cancelled);
+	int err = host_process_wait(process, channel, &patience);
 
 	if (err)
 		return err;
@@ -143,31 +150,31 @@ static int wait_ready(struct host_process *process, enum host_channel channel,
 	return 0;
 }
 
-int host_process_start(struct host_process *process, const char *program, const bool *is_cancelled)
+int host_process_start(struct host_process *process, const struct host_kind *kind,
+		       const char *program, const bool *is_cancelled)
 {
-	char argument[] = HOST_ARGUMENT, name[] = "hold-runtimes";
-	char *arguments[] = { name, argument, NULL };
+	char *arguments[] = { (char *)kind->name, (char *)kind->argument, NULL };
 	/* That of the main thread: the one that asks for a start may have lowered its own. */
 	const struct host_hello hello = {
 		.parent = getpid(),
 		.priority = getpriority(PRIO_PROCESS, getpid()),
 	};
-	int theirs[HOST_CHANNEL_COUNT] = { -1, -1 };
+	int theirs[HOST_CHANNELS_MAX] = { -1, -1 };
 	int err;
 
-	*process = (struct host_process){ .child.pid_fd = -1 };
-	for (int i = 0; i < HOST_CHANNEL_COUNT; i++)
+	*process = (struct host_process){ .child.pid_fd = -1, .kind = kind };
+	for (int i = 0; i < HOST_CHANNELS_MAX; i++)
 		process->channels[i].socket = -1;
 	err = make_channels(process, theirs);
 	if (!err)
-		err = child_process_start(program, arguments, theirs[HOST_NAMES], HOST_SOCKET,
+		err = child_process_start(program, arguments, theirs[0], HOST_SOCKET,
 					  &process->child);
 	if (!err)
-		err = message_send(process->channels[HOST_NAMES].socket, &hello, sizeof(hello),
-				   &theirs[HOST_ATTACH], 1);
-	for (int i = 0; i < HOST_CHANNEL_COUNT; i++)
+		err = message_send(process->channels[0].socket, &hello, sizeof(hello), &theirs[1],
+				   kind->channel_count - 1);
+	for (int i = 0; i < HOST_CHANNELS_MAX; i++)
 		close_fd(&theirs[i]);
-	for (int i = 0; i < HOST_CHANNEL_COUNT && !err; i++)
+	for (int i = 0; i < kind->channel_count && !err; i++)
 		err = wait_ready(process, i, is_cancelled);
 	if (err) {
 		host_process_kill(process, NS_PER_SECOND);
@@ -200,7 +207,7 @@ bool host_process_kill(struct host_process *process, uint64_t max_ns)
 
 void host_process_deinit(struct host_process *process)
 {
-	for (int i = 0; i < HOST_CHANNEL_COUNT; i++) {
+	for (int i = 0; i < HOST_CHANNELS_MAX; i++) {
 		close_fd(&process->channels[i].socket);
 		process->channels[i].socket = -1;
 	}

@@ -14,7 +14,7 @@
 #include "agent/runtimes/runtime_home.h"
 #include "agent/runtimes/runtime_room.h"
 
-/** The only argument of the program. */
+/** The only argument of the program; what its two threads serve. */
 #define HOST_ARGUMENT "-hold-runtimes"
 
 enum host_channel {
@@ -24,24 +24,10 @@ enum host_channel {
 };
 
 enum {
-	/** The socket of HOST_NAMES in the new process; the other one comes through it, with a struct host_hello. */
-	HOST_SOCKET = 3,
 	HOST_ERROR_BYTES = 256,
 	HOST_MODULES_MAX = 4096,
 	/** Of a file, with its NUL. */
 	HOST_PATH_MAX_BYTES = 8192,
-};
-
-struct host_hello {
-	/** The process ends when this one has ended. */
-	int32_t parent;
-	/** Nice value of both threads. */
-	int32_t priority;
-};
-
-/** The first packet of each channel: the thread that serves it. */
-struct host_ready {
-	int32_t tid;
 };
 
 enum host_request_kind {

@@ -9,9 +9,18 @@
 #include "agent/base/clock.h"
 #include "agent/base/error.h"
 
-/* However busy the process is. */
-#define NAME_MAX_NS (10 * NS_PER_SECOND)
-#define ATTACH_MAX_NS (60 * NS_PER_SECOND)
+/* A busy disk may take half of this for a page. */
+#define HANG_NS (NS_PER_SECOND / 2)
+
+/* Everybody's samples wait for names. */
+#define NAME_WAITS_NS (2 * NS_PER_SECOND)
+#define ATTACH_WAITS_NS (5 * NS_PER_SECOND)
+
+static const struct host_patience name_patience = {
+	.max_ns = 10 * NS_PER_SECOND,
+	.hang_ns = HANG_NS,
+	.waits_ns = NAME_WAITS_NS,
+};
 
 static int ended_error(int code)
 {
@@ -132,6 +141,12 @@ int host_ask_attach(const struct host_process *process, struct host_request *req
 		    const struct host_target *target, const bool *is_cancelled,
 		    struct host_runtime *runtime)
 {
+	const struct host_patience patience = {
+		.max_ns = 60 * NS_PER_SECOND,
+		.hang_ns = HANG_NS,
+		.waits_ns = ATTACH_WAITS_NS,
+		.is_hurried = is_cancelled,
+	};
 	int socket = process->channels[HOST_ATTACH].socket, err;
 
 	if (!fits(target))
@@ -143,7 +158,7 @@ int host_ask_attach(const struct host_process *process, struct host_request *req
 	request->module_count = target->module_count;
 	if (send_attach(socket, request, target))
 		return ended_error(-ENOTCONN);
-	err = host_process_wait(process, HOST_ATTACH, ATTACH_MAX_NS, is_cancelled);
+	err = host_process_wait(process, HOST_ATTACH, &patience);
 	return err ? err : receive_attached(socket, runtime);
 }
 
@@ -164,6 +179,7 @@ int host_ask_read(const struct host_process *process, int fd, const struct memor
 		  uint32_t count, const bool *is_cancelled, void *bytes)
 {
 	const struct host_request request = { .kind = HOST_REQUEST_READ, .query_count = count };
+	struct host_patience patience = name_patience;
 	int socket = process->channels[HOST_ATTACH].socket, err;
 	char packet[sizeof(request) + HOME_READ_PARTS * sizeof(*parts)];
 	size_t size = 0;
@@ -174,7 +190,8 @@ int host_ask_read(const struct host_process *process, int fd, const struct memor
 	memcpy(packet + sizeof(request), parts, count * sizeof(*parts));
 	if (message_send(socket, packet, sizeof(request) + count * sizeof(*parts), &fd, 1))
 		return ended_error(-ENOTCONN);
-	err = host_process_wait(process, HOST_ATTACH, NAME_MAX_NS, is_cancelled);
+	patience.is_hurried = is_cancelled;
+	err = host_process_wait(process, HOST_ATTACH, &patience);
 	return err ? err : receive_read(socket, size, bytes);
 }
 
@@ -250,6 +267,6 @@ int host_ask_names(const struct host_process *process, const struct host_request
 	memcpy(packet + sizeof(*request), queries, query_bytes);
 	if (message_send(socket, packet, sizeof(*request) + query_bytes, NULL, 0))
 		return ended_error(-ENOTCONN);
-	err = host_process_wait(process, HOST_NAMES, NAME_MAX_NS, NULL);
+	err = host_process_wait(process, HOST_NAMES, &name_patience);
 	return err ? err : receive_names(socket, request->query_count, answers);
 }

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "agent/runtimes/host_process.h"
+#include "agent/runtimes/host_protocol.h"
 #include "agent/runtimes/name_answers.h"
 #include "agent/runtimes/runtime_home.h"
 

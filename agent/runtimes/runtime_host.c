@@ -5,15 +5,12 @@
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -24,6 +21,7 @@
 #include "agent/base/hash_map.h"
 #include "agent/host/elf_image.h"
 #include "agent/host/remote_memory.h"
+#include "agent/runtimes/host_entry.h"
 #include "agent/runtimes/host_protocol.h"
 #include "agent/runtimes/message_socket.h"
 #include "interpreters/registry.h"
@@ -427,12 +425,11 @@ static int filter_calls(int socket)
 /* Until the agent has gone; nothing is freed then. */
 static void serve(struct host *host, enum host_channel channel)
 {
-	const struct host_ready ready = { .tid = gettid() };
 	struct received received;
 	int err = filter_calls(host->sockets[channel]);
 
 	if (!err)
-		err = message_send(host->sockets[channel], &ready, sizeof(ready), NULL, 0);
+		err = host_entry_ready(host->sockets[channel]);
 	while (!err)
 		err = serve_one(host, channel, &received);
 	_exit(0);
@@ -453,34 +450,16 @@ static int confine(void)
 	return err ? err : confinement_drop_privileges(1U << CAP_SYS_PTRACE);
 }
 
-static int receive_hello(struct host *host)
-{
-	_cleanup_(message_fds_deinit) struct message_fds fds = { 0 };
-	struct host_hello hello;
-	ssize_t size = message_receive(HOST_SOCKET, &hello, sizeof(hello), &fds);
-
-	if (size != sizeof(hello) || fds.count != 1)
-		return -EBADMSG;
-	host->sockets[HOST_NAMES] = HOST_SOCKET;
-	host->sockets[HOST_ATTACH] = take_fd(fds.fds[0]);
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	/* Of this thread, and of the one that it starts. */
-	setpriority(PRIO_PROCESS, 0, hello.priority);
-	return getppid() == hello.parent ? 0 : -ESRCH;
-}
-
 static void run(void)
 {
 	struct host *host = calloc(1, sizeof(*host));
 	pthread_t thread;
 
-	prctl(PR_SET_NAME, "runtimes");
-	/* What the agent was started with is not for it. */
-	close_range(HOST_SOCKET + 1, UINT32_MAX, 0);
 	if (host)
 		host->room = runtime_room_create();
 	/* By hand, most likely. */
-	if (!host || !host->room || receive_hello(host) || confine() ||
+	if (!host || !host->room ||
+	    host_entry_begin("runtimes", host->sockets, HOST_CHANNEL_COUNT) || confine() ||
 	    pthread_create(&thread, NULL, run_attaching, host))
 		_exit(EXIT_USAGE);
 	serve(host, HOST_NAMES);

@@ -1,29 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * The processes that hold runtimes (runtime_host.h), one for each user whose programs have some. They are started when
- * they are needed, watched, and abandoned when they hang. All that lived in one is lost then: asking for it gives
- * -ENOTCONN, and it may be attached to anew, in a new process. The process whose memory hung is not attached to
- * again. A user whose programs have HOSTS_LOST_OF_USER_MAX of them hang within a minute gets no new one for the
- * rest of it, nor while so many still hang.
+ * The processes that hold runtimes (runtime_host.h), in a pool (host_pool.h). All that lived in one that hangs is lost:
+ * asking for it gives -ENOTCONN, and it may be attached to anew, in a new process. The process whose memory hung is not
+ * attached to again.
  */
 #ifndef AGENT_RUNTIMES_RUNTIME_HOSTS_H
 #define AGENT_RUNTIMES_RUNTIME_HOSTS_H
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/types.h>
 
+#include "agent/runtimes/host_pool.h"
 #include "agent/runtimes/runtime_home.h"
 
 struct runtime_hosts;
-
-enum {
-	/** More users share one. */
-	HOSTS_MAX = 8,
-	HOSTS_LOST_OF_USER_MAX = 2,
-	/** All users together. */
-	HOSTS_LOST_MAX = 16,
-};
 
 struct runtime_hosts_options {
 	/** The program to start; NULL: ours, which must call runtime_host_enter(). Borrowed. */

@@ -121,7 +121,7 @@ int address_space_add_file(struct address_space *space, const struct space_mappi
 
 	err = file_key_of_fd(fd, &key);
 	if (!err)
-		err = executable_cache_open(space->executables, fd, &key, 0, mapping->path, false,
+		err = executable_cache_open(space->executables, fd, &key, 0, mapping->path, NULL,
 					    &executable);
 	if (err) {
 		close(fd);

@@ -352,7 +352,7 @@ static void dwarf_of_a_file_that_is_in_the_way_is_not_read_on(void **state)
 	range_store_want(store, slow, 0, RANGE_DEPTH_FULL);
 	range_store_progress(store, &waiting, &changes);
 	assert_int_equal(waiting, 0);
-	binary_file_take(slow, again);
+	binary_file_take(slow, again, NULL);
 	range_store_want(store, slow, 0, RANGE_DEPTH_FULL);
 	range_store_progress(store, &waiting, &changes);
 	assert_int_equal(waiting, 1);

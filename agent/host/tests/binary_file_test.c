@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/host/binary_file.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -157,12 +159,12 @@ static void a_file_that_is_run_again_is_taken(void **state)
 
 	binary_file_let_go(fixture->binary);
 	unlink(fixture->path);
-	binary_file_take(fixture->binary, fd);
+	binary_file_take(fixture->binary, fd, NULL);
 	assert_false(binary_file_is_let_go(fixture->binary));
 	assert_reads(fixture, "first");
 	/* It has one. */
 	second = open_file("/bin/ls");
-	binary_file_take(fixture->binary, second);
+	binary_file_take(fixture->binary, second, NULL);
 	assert_false(is_open(second));
 	assert_reads(fixture, "first");
 }
@@ -174,7 +176,7 @@ static void one_that_is_taken_before_it_was_closed_stays(void **state)
 	int fd = fixture->binary->fd;
 
 	binary_file_let_go(fixture->binary);
-	binary_file_take(fixture->binary, open_file(fixture->path));
+	binary_file_take(fixture->binary, open_file(fixture->path), NULL);
 	binary_file_return(&file);
 	assert_true(is_open(fd));
 	assert_int_equal(fixture->binary->fd, fd);
@@ -233,6 +235,125 @@ static void what_has_no_file_is_not_known(void **state)
 	binary_unref(binary);
 }
 
+/* --- files that another process holds --- */
+
+struct fake_held {
+	struct held_file held;
+	const char *text;
+	bool is_lost;
+	bool is_released;
+};
+
+static int fake_copy(struct held_file *held, int *fd)
+{
+	struct fake_held *fake = (struct fake_held *)held;
+
+	if (fake->is_lost)
+		return -ESTALE;
+	*fd = memfd_create("copy", MFD_CLOEXEC);
+	assert_int_equal(write(*fd, fake->text, strlen(fake->text)), strlen(fake->text));
+	return 0;
+}
+
+static bool fake_is_lost(const struct held_file *held)
+{
+	return ((const struct fake_held *)held)->is_lost;
+}
+
+static void fake_release(struct held_file *held)
+{
+	((struct fake_held *)held)->is_released = true;
+}
+
+static const struct held_file_ops fake_ops = { fake_copy, fake_is_lost, fake_release };
+
+static struct fake_held fake_held(const char *text)
+{
+	return (struct fake_held){ .held = { .ops = &fake_ops, .references = 1 }, .text = text };
+}
+
+static struct binary *create_held(struct fake_held *fake)
+{
+	const struct binary values = { .executable_id = 1,
+				       .fd = -1,
+				       .held = &fake->held,
+				       .may_hang = true,
+				       .key = { .inode = 5 },
+				       .path = "/not/there" };
+
+	return binary_create(&values);
+}
+
+static void assert_copy(struct binary *binary, const char *text)
+{
+	struct borrowed_file file = binary_file_open(binary, NULL);
+	char bytes[16] = "";
+
+	assert_true(file.fd >= 0);
+	assert_int_equal(pread(file.fd, bytes, sizeof(bytes) - 1, 0), strlen(text));
+	assert_string_equal(bytes, text);
+	binary_file_return(&file);
+}
+
+static void a_file_that_another_process_holds_is_copied_to_be_read(void **state)
+{
+	struct fake_held fake = fake_held("held");
+	struct binary *binary = create_held(&fake);
+
+	(void)state;
+	assert_true(binary_file_is_known(binary));
+	assert_copy(binary, "held");
+	assert_copy(binary, "held");
+	assert_false(fake.is_released);
+	binary_unref(binary);
+	assert_true(fake.is_released);
+}
+
+static void what_is_held_is_let_go_while_a_copy_is_read_and_taken_again(void **state)
+{
+	struct fake_held fake = fake_held("held"), again = fake_held("again");
+	struct binary *binary = create_held(&fake);
+	struct borrowed_file file = binary_file_borrow(binary);
+	const struct path_judge judge = { 0 };
+
+	(void)state;
+	binary_file_let_go(binary);
+	assert_true(fake.is_released);
+	assert_true(binary_file_is_let_go(binary));
+	assert_true(binary_file_is_known(binary));
+	binary_file_return(&file);
+	/* Not by its path. */
+	file = binary_file_open(binary, &judge);
+	assert_int_equal(file.fd, -1);
+	binary_file_take(binary, -1, &again.held);
+	assert_false(binary_file_is_let_go(binary));
+	assert_copy(binary, "again");
+	binary_unref(binary);
+	assert_true(again.is_released);
+}
+
+static void a_file_that_was_lost_is_replaced_and_one_that_was_not_is_kept(void **state)
+{
+	struct fake_held fake = fake_held("held"), again = fake_held("again");
+	struct fake_held more = fake_held("more");
+	struct binary *binary = create_held(&fake);
+	struct borrowed_file file;
+
+	(void)state;
+	fake.is_lost = true;
+	assert_true(binary_file_is_let_go(binary));
+	file = binary_file_borrow(binary);
+	assert_int_equal(file.fd, -1);
+	binary_file_return(&file);
+	binary_file_take(binary, -1, &again.held);
+	assert_true(fake.is_released);
+	assert_false(binary_file_is_let_go(binary));
+	binary_file_take(binary, -1, &more.held);
+	assert_true(more.is_released);
+	assert_copy(binary, "again");
+	binary_unref(binary);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -248,6 +369,9 @@ int main(void)
 		TEST(a_file_is_in_the_way_where_somebody_may_want_to_unmount),
 		TEST(what_has_no_path_is_not_let_go),
 		cmocka_unit_test(what_has_no_file_is_not_known),
+		cmocka_unit_test(a_file_that_another_process_holds_is_copied_to_be_read),
+		cmocka_unit_test(what_is_held_is_let_go_while_a_copy_is_read_and_taken_again),
+		cmocka_unit_test(a_file_that_was_lost_is_replaced_and_one_that_was_not_is_kept),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

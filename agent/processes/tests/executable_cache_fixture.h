@@ -89,7 +89,7 @@ static inline struct executable *open_path(struct fixture *fixture, const char *
 	assert_true(fd >= 0);
 	assert_int_equal(file_key_of_fd(fd, &key), 0);
 	assert_int_equal(
-		executable_cache_open(fixture->cache, fd, &key, 0, path, false, &executable), 0);
+		executable_cache_open(fixture->cache, fd, &key, 0, path, NULL, &executable), 0);
 	return executable;
 }
 

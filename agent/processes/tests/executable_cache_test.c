@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/processes/tests/executable_cache_fixture.h"
 
+#include "agent/runtimes/tests/local_files.h"
+
 static void copy_file(const char *from, const char *to)
 {
 	char command[256];
@@ -390,6 +392,79 @@ static void a_file_that_no_process_runs_is_closed_after_a_while(void **state)
 	executable_unref(fixture->cache, executable);
 }
 
+/* The file at @path as another process of ours, which is this one here, holds it. */
+static struct executable *open_held(struct fixture *fixture, struct local_files *files,
+				    const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	void *mapped = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fd, 0);
+	struct proc_mapping mapping = { .start = (uintptr_t)mapped, .path = path };
+	struct executable *executable;
+	struct held_file *held;
+	struct file_key key;
+
+	mapping.end = mapping.start + 4096;
+	assert_int_equal(files->home.ops->open(&files->home, 0, (uint32_t)getpid(), &mapping, &held,
+					       &key),
+			 0);
+	assert_int_equal(executable_cache_open(fixture->cache, -1, &key, getpid(), path, held,
+					       &executable),
+			 0);
+	munmap(mapped, 4096);
+	close(fd);
+	return executable;
+}
+
+static void a_file_that_is_held_elsewhere_is_read_from_copies(void **state)
+{
+	struct fixture *fixture = *state;
+	struct executable *executable, *again;
+	struct local_files files;
+
+	local_files_init(&files, "/proc");
+	executable = open_held(fixture, &files, "/bin/ls");
+	assert_true(executable->is_remote);
+	assert_true(executable->id >= EXECUTABLE_ID_FIRST);
+	load_all(fixture);
+	assert_int_equal(executable->state, EXECUTABLE_PUBLISHED);
+	assert_int_equal(files.copy_count, 2);
+	/* There is no need of the second one that is held. */
+	again = open_held(fixture, &files, "/bin/ls");
+	assert_ptr_equal(again, executable);
+	assert_int_equal(files.held_count, 1);
+	assert_int_equal(files.copy_count, 2);
+	executable_unref(fixture->cache, again);
+	executable_unref(fixture->cache, executable);
+	executable_cache_trim(fixture->cache, 0);
+	assert_int_equal(files.held_count, 0);
+	local_files_deinit(&files);
+}
+
+static void a_file_that_was_lost_has_rows_when_it_is_opened_anew(void **state)
+{
+	struct fixture *fixture = *state;
+	struct executable *executable, *again;
+	struct local_files files;
+
+	local_files_init(&files, "/proc");
+	executable = open_held(fixture, &files, "/bin/ls");
+	files.lost_id = files.last_id;
+	assert_true(executable_lacks_file(executable));
+	load_all(fixture);
+	assert_int_equal(executable->state, EXECUTABLE_UNLOADED);
+	again = open_held(fixture, &files, "/bin/ls");
+	assert_ptr_equal(again, executable);
+	assert_false(executable_lacks_file(executable));
+	executable->retry_ns = 0;
+	executable_rows_want(fixture->cache, executable->id);
+	load_all(fixture);
+	assert_int_equal(executable->state, EXECUTABLE_PUBLISHED);
+	executable_unref(fixture->cache, again);
+	executable_unref(fixture->cache, executable);
+	executable_cache_trim(fixture->cache, 0);
+	local_files_deinit(&files);
+}
+
 static void rows_of_a_file_that_is_gone_are_asked_for_again(void **state)
 {
 	struct fixture *fixture = *state;
@@ -426,6 +501,8 @@ int main(void)
 		TEST(a_binary_in_traces_keeps_its_id_but_not_its_rows),
 		TEST(rows_of_a_forgotten_executable_are_dropped),
 		TEST(a_file_that_no_process_runs_is_closed_after_a_while),
+		TEST(a_file_that_is_held_elsewhere_is_read_from_copies),
+		TEST(a_file_that_was_lost_has_rows_when_it_is_opened_anew),
 		TEST(rows_of_a_file_that_is_gone_are_asked_for_again),
 	};
 

@@ -88,7 +88,7 @@ static struct executable *open_path(struct fixture *fixture, const char *path)
 
 	assert_int_equal(file_key_of_fd(fd, &key), 0);
 	assert_int_equal(
-		executable_cache_open(fixture->cache, fd, &key, 0, path, false, &executable), 0);
+		executable_cache_open(fixture->cache, fd, &key, 0, path, NULL, &executable), 0);
 	return executable;
 }
 

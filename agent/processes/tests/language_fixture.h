@@ -57,7 +57,7 @@ static inline struct executable *language_fixture_open(struct language_fixture *
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 
 	assert_int_equal(file_key_of_fd(fd, &key), 0);
-	assert_int_equal(executable_cache_open(fixture->executables, fd, &key, 0, path, false,
+	assert_int_equal(executable_cache_open(fixture->executables, fd, &key, 0, path, NULL,
 					       &executable),
 			 0);
 	executable_load(fixture->executables, executable->id);

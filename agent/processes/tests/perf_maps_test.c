@@ -8,11 +8,13 @@
 #include "agent/base/clock.h"
 #include "agent/processes/perf_maps.h"
 #include "agent/processes/trace_handler.h"
+#include "agent/runtimes/tests/local_files.h"
 #include "ebpf/abi/frame.h"
 
 struct fixture {
 	struct fake_proc proc;
 	struct perf_maps *maps;
+	struct local_files files;
 	struct process_stamp stamp;
 	uint32_t request_count;
 };
@@ -58,6 +60,8 @@ static int set_up(void **state)
 
 	fake_proc_init(&fixture->proc);
 	config.proc_root = fixture->proc.root;
+	local_files_init(&fixture->files, fixture->proc.root);
+	config.files = &fixture->files.home;
 	assert_int_equal(perf_maps_create(&config, &fixture->maps), 0);
 	fixture->stamp = (struct process_stamp){ .start_time_ns = clock_monotonic_ns() };
 	make_process(fixture, 7);
@@ -70,6 +74,7 @@ static int tear_down(void **state)
 	struct fixture *fixture = *state;
 
 	perf_maps_destroy(fixture->maps);
+	local_files_deinit(&fixture->files);
 	fake_proc_deinit(&fixture->proc);
 	free(fixture);
 	return 0;

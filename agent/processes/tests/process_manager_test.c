@@ -8,12 +8,14 @@
 #include "agent/base/clock.h"
 #include "agent/base/metrics.h"
 #include "agent/processes/process_manager.h"
+#include "agent/runtimes/tests/local_files.h"
 #include "agent/runtimes/tests/local_home.h"
 
 struct fixture {
 	struct fake_writer writer;
 	struct fake_reporter reporter;
 	struct local_home home;
+	struct local_files files;
 	struct process_manager *manager;
 	struct event_handler handler;
 };
@@ -36,6 +38,8 @@ static int set_up_with(void **state, const char *proc_root)
 	fake_reporter_init(&fixture->reporter);
 	local_home_init(&fixture->home);
 	config.home = &fixture->home.home;
+	local_files_init(&fixture->files, proc_root);
+	config.files = &fixture->files.home;
 	config.writer = &fixture->writer.writer;
 	config.reporter = &fixture->reporter.reporter;
 	assert_int_equal(process_manager_create(&config, &fixture->manager), 0);
@@ -55,6 +59,7 @@ static int tear_down(void **state)
 
 	process_manager_destroy(fixture->manager);
 	local_home_deinit(&fixture->home);
+	local_files_deinit(&fixture->files);
 	fake_reporter_deinit(&fixture->reporter);
 	free(fixture);
 	return 0;

@@ -179,7 +179,7 @@ static void a_file_on_a_foreign_file_system_is_left_to_another_thread(void **sta
 	fd = open("/bin/ls", O_RDONLY | O_CLOEXEC);
 	assert_int_equal(file_key_of_fd(fd, &key), 0);
 	assert_int_equal(executable_cache_open(fixture->sync.executables, fd, &key, 0, "/bin/ls",
-					       true, &executable),
+					       NULL, &executable),
 			 0);
 	process_sync_identified(&fixture->sync, process, fixture->asked_start, status.st_ino,
 				executable);
@@ -201,7 +201,7 @@ static void a_late_answer_about_a_file_does_no_harm(void **state)
 	sync_process(fixture, process);
 	assert_int_equal(file_key_of_fd(fd, &key), 0);
 	assert_int_equal(executable_cache_open(fixture->sync.executables, fd, &key, 0, "/bin/ls",
-					       true, &executable),
+					       NULL, &executable),
 			 0);
 	process_sync_identified(&fixture->sync, process, 0x400000, key.inode, executable);
 	process_sync_identified(&fixture->sync, process, 0x900000, key.inode, NULL);

@@ -106,7 +106,7 @@ static inline int set_up(void **state)
 	fixture->unwinder.ops = &walk_ops;
 	assert_int_equal(executable_cache_create(&config, &fixture->executables), 0);
 	assert_int_equal(file_key_of_fd(fd, &key), 0);
-	assert_int_equal(executable_cache_open(fixture->executables, fd, &key, 0, "/bin/ls", false,
+	assert_int_equal(executable_cache_open(fixture->executables, fd, &key, 0, "/bin/ls", NULL,
 					       &fixture->ls),
 			 0);
 	make_handler(fixture, NULL);

@@ -7,8 +7,10 @@
 
 #include <cmocka.h>
 
+#include "agent/runtimes/file_host.h"
 #include "agent/runtimes/runtime_host.h"
 #include "agent/runtimes/runtime_hosts.h"
+#include "agent/runtimes/tests/live_hosts.h"
 #include "ebpf/abi/frame.h"
 #include "interpreters/python/tests/live_python.h"
 #include <linux/capability.h>
@@ -48,38 +50,6 @@ static int set_up(void **state)
 	return 0;
 }
 
-/* Our only child that is not a Python, or -1. */
-static pid_t find_host(pid_t python)
-{
-	int pid = -1, found = -1;
-	glob_t threads;
-
-	/* A thread of its own starts them. */
-	assert_int_equal(glob("/proc/self/task/*/children", 0, NULL, &threads), 0);
-	for (size_t i = 0; i < threads.gl_pathc; i++) {
-		FILE *children = fopen(threads.gl_pathv[i], "re");
-
-		while (children && fscanf(children, "%d", &pid) == 1)
-			if (pid != python)
-				found = pid;
-		if (children)
-			fclose(children);
-	}
-	globfree(&threads);
-	return found;
-}
-
-/* A pid that is none would be everybody's. */
-static void signal_host(pid_t pid, int number)
-{
-	int err;
-
-	if (pid <= 0)
-		abort();
-	err = kill(pid, number);
-	assert_int_equal(err, 0);
-}
-
 static int tear_down(void **state)
 {
 	struct fixture *fixture = *state;
@@ -88,29 +58,6 @@ static int tear_down(void **state)
 	assert_int_equal(find_host(-1), -1);
 	free(fixture);
 	return 0;
-}
-
-/* Both threads of the host stand still, as in reads that get no answer. */
-static void stop_host(pid_t pid)
-{
-	char pattern[64];
-	glob_t tasks;
-
-	signal_host(pid, SIGSTOP);
-	snprintf(pattern, sizeof(pattern), "/proc/%d/task/*/stat", pid);
-	assert_int_equal(glob(pattern, 0, NULL, &tasks), 0);
-	for (size_t i = 0; i < tasks.gl_pathc; i++) {
-		char state = 0;
-
-		while (state != 'T') {
-			FILE *file = fopen(tasks.gl_pathv[i], "re");
-
-			assert_non_null(file);
-			assert_int_equal(fscanf(file, "%*d (%*[^)]) %c", &state), 1);
-			fclose(file);
-		}
-	}
-	globfree(&tasks);
 }
 
 /* No runtime: it takes a process that looks at it to say so. */
@@ -480,10 +427,11 @@ static void what_lived_in_a_host_that_hangs_is_lost(void **state)
 	live_python_stop(&python);
 }
 
-/* A process that holds runtimes is this program, started again: see scripts/unit_tests.c. */
+/* A process that holds runtimes or reads files is this program, started again: see scripts/unit_tests.c. */
 void unit_tests_enter(int argc, char **argv)
 {
 	runtime_host_enter(argc, argv);
+	file_host_enter(argc, argv);
 }
 
 int main(int argc, char **argv)

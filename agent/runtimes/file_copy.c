@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The file is hostile, and may change while it is copied: a copy of rubbish is refused by whoever parses it. */
+#include "agent/runtimes/file_copy.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/base/cleanup.h"
+#include "agent/base/error.h"
+#include "agent/host/elf_image.h"
+
+enum {
+	PIECE_BYTES = 256 << 10,
+	/* At both ends: the id of a file is made of these. */
+	ENDS_BYTES = 4096,
+	HOLES_MAX = 64,
+	SEALS = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL,
+};
+
+struct hole {
+	uint64_t start;
+	uint64_t end;
+};
+
+/* What is left out, in order and apart. */
+struct holes {
+	struct hole items[HOLES_MAX];
+	uint32_t count;
+	uint64_t bytes;
+};
+
+static int compare_holes(const void *one, const void *other)
+{
+	const struct hole *a = one, *b = other;
+
+	return (a->start > b->start) - (a->start < b->start);
+}
+
+static bool is_left_out(const struct elf_section *section)
+{
+	return elf_section_is_debug_data(section) && strcmp(section->name, ".debug_frame") != 0 &&
+	       strcmp(section->name, ".zdebug_frame") != 0;
+}
+
+static void join_holes(struct holes *holes)
+{
+	uint32_t count = 0;
+	uint64_t end = 0;
+
+	qsort(holes->items, holes->count, sizeof(holes->items[0]), compare_holes);
+	for (uint32_t i = 0; i < holes->count; i++) {
+		struct hole hole = holes->items[i];
+
+		if (hole.start < end)
+			hole.start = end;
+		if (hole.end <= hole.start)
+			continue;
+		end = hole.end;
+		holes->bytes += hole.end - hole.start;
+		holes->items[count++] = hole;
+	}
+	holes->count = count;
+}
+
+static void find_holes(int fd, uint64_t size, struct holes *holes)
+{
+	_cleanup_(elf_image_deinit) struct elf_image image = { .fd = -1 };
+
+	if (size < 2 * ENDS_BYTES || elf_image_init_fd(&image, fd))
+		return;
+	for (uint32_t i = 0; i < image.section_count && holes->count < HOLES_MAX; i++) {
+		const struct elf_section *section = &image.sections[i];
+		struct hole hole = { .start = section->offset, .end = size - ENDS_BYTES };
+
+		if (!is_left_out(section) || section->offset >= size)
+			continue;
+		if (hole.start < ENDS_BYTES)
+			hole.start = ENDS_BYTES;
+		if (section->size < hole.end - section->offset && section->offset < hole.end)
+			hole.end = section->offset + section->size;
+		if (hole.start < hole.end)
+			holes->items[holes->count++] = hole;
+	}
+	join_holes(holes);
+}
+
+static int write_all(int fd, const char *bytes, size_t size, uint64_t offset)
+{
+	while (size) {
+		ssize_t written = pwrite(fd, bytes, size, (off_t)offset);
+
+		if (written < 0 && errno == EINTR)
+			continue;
+		if (written <= 0)
+			return fail_errno(written ? -errno : -EIO, "writing a copy of a file");
+		bytes += written;
+		offset += (uint64_t)written;
+		size -= (size_t)written;
+	}
+	return 0;
+}
+
+/* *@end is where it ended: before @limit if the file was truncated. */
+static int copy_range(int from, int to, uint64_t offset, uint64_t limit, uint64_t *end)
+{
+	_cleanup_(free_pointer) char *bytes = malloc(PIECE_BYTES);
+
+	if (!bytes)
+		return fail(-ENOMEM, "no memory to copy a file");
+	while (offset < limit) {
+		uint64_t left = limit - offset;
+		ssize_t count =
+			pread(from, bytes, left < PIECE_BYTES ? left : PIECE_BYTES, (off_t)offset);
+		int err;
+
+		if (count < 0 && errno == EINTR)
+			continue;
+		if (count < 0)
+			return fail_errno(-errno, "reading a file to copy it");
+		if (!count)
+			break;
+		err = write_all(to, bytes, (size_t)count, offset);
+		if (err)
+			return err;
+		offset += (uint64_t)count;
+	}
+	*end = offset;
+	return 0;
+}
+
+/* *@end is the size of the copy. */
+static int copy_all(int from, int to, uint64_t size, const struct holes *holes, uint64_t *end)
+{
+	uint64_t offset = 0;
+
+	for (uint32_t i = 0; i <= holes->count; i++) {
+		uint64_t limit = i < holes->count ? holes->items[i].start : size;
+		int err = copy_range(from, to, offset, limit, end);
+
+		if (err || *end < limit)
+			return err;
+		offset = i < holes->count ? holes->items[i].end : size;
+	}
+	return 0;
+}
+
+int file_copy_create(int fd, int *copy)
+{
+	_cleanup_(close_fd) int made = -1;
+	struct holes holes = { .count = 0 };
+	uint64_t size, end = 0;
+	struct stat status;
+	int err;
+
+	if (fstat(fd, &status))
+		return fail_errno(-errno, "fstat of a file to copy");
+	size = (uint64_t)status.st_size;
+	find_holes(fd, size, &holes);
+	if (size - holes.bytes > FILE_COPY_MAX_BYTES)
+		return fail(-EFBIG, "more than %d MiB on a file system that may not answer",
+			    FILE_COPY_MAX_BYTES >> 20);
+	made = memfd_create("copy", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (made < 0)
+		return fail_errno(-errno, "memfd_create for a copy of a file");
+	err = copy_all(fd, made, size, &holes, &end);
+	if (err)
+		return err;
+	if (ftruncate(made, (off_t)end) || fcntl(made, F_ADD_SEALS, SEALS))
+		return fail_errno(-errno, "sealing a copy of a file");
+	*copy = take_fd(made);
+	return 0;
+}
+
+bool file_copy_is_one(int fd)
+{
+	return fcntl(fd, F_GET_SEALS) == SEALS;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** Copies of files in memory, for who must not wait for their file systems. */
+#ifndef AGENT_RUNTIMES_FILE_COPY_H
+#define AGENT_RUNTIMES_FILE_COPY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+	FILE_COPY_MAX_BYTES = 256 << 20,
+};
+
+/**
+ * A sealed copy of @fd, a regular file; the caller owns *@copy. Of ELF files DWARF is left out, but for unwind tables: there
+ * the copy has zeroes that take no memory. -EFBIG if more than FILE_COPY_MAX_BYTES are left, others as pread()
+ * and the like say.
+ */
+int file_copy_create(int fd, int *copy);
+
+/** Whether @fd is what file_copy_create() makes: neither reading nor closing it waits for a file system. */
+bool file_copy_is_one(int fd);
+
+#endif

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/runtimes/file_host.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "agent/base/cleanup.h"
+#include "agent/base/confinement.h"
+#include "agent/base/error.h"
+#include "agent/runtimes/file_protocol.h"
+#include "agent/runtimes/file_room.h"
+#include "agent/runtimes/host_entry.h"
+
+enum {
+	EXIT_USAGE = 2,
+	/* Headers of one file, or the maps of a process. */
+	MEMORY_MAX_BYTES = 64 << 20,
+};
+
+/* Links in /proc lead to what it may trace; files of all users, also where none but root's look; what is mapped. */
+#define CAPABILITIES                                                                               \
+	(1ULL << CAP_SYS_PTRACE | 1ULL << CAP_DAC_READ_SEARCH | 1ULL << CAP_CHECKPOINT_RESTORE)
+
+struct host {
+	struct file_room room;
+	int socket;
+	char bytes[FILE_HOME_READ_BYTES];
+};
+
+/* A question as it came, with the path that follows it. */
+struct received {
+	struct file_question head;
+	char path[FILE_PATH_MAX_BYTES];
+};
+
+static int copy(const struct host *host, const struct file_question *question, int *fd)
+{
+	return file_room_copy(&host->room, question->file_id, fd);
+}
+
+static int read_piece(struct host *host, const struct file_question *question,
+		      struct file_answer *answer)
+{
+	const struct code_file file = {
+		.pid = question->pid,
+		.mapping = question->path_bytes ? &question->mapping : NULL,
+		.since_ns = question->since_ns,
+	};
+
+	return file_room_read(&host->room, &file, question->offset, host->bytes, question->bytes,
+			      &answer->key, &answer->bytes);
+}
+
+/* An error is of the socket: there is nobody to answer then. */
+static int do_question(struct host *host, const struct file_question *question)
+{
+	_cleanup_(close_fd) int fd = -1;
+	struct file_answer answer = { 0 };
+	int err;
+
+	switch (question->kind) {
+	case FILE_QUESTION_OPEN:
+		answer.err = file_room_open(&host->room, question->file_id, question->pid,
+					    &question->mapping, &answer.key);
+		break;
+	case FILE_QUESTION_COPY:
+		answer.err = copy(host, question, &fd);
+		break;
+	case FILE_QUESTION_READ:
+		answer.err = read_piece(host, question, &answer);
+		break;
+	case FILE_QUESTION_CLOSE:
+		file_room_close(&host->room, question->file_id);
+		return 0;
+	default:
+		return -EBADMSG;
+	}
+	if (answer.err)
+		snprintf(answer.text, sizeof(answer.text), "%s", error_text());
+	err = message_send(host->socket, &answer, sizeof(answer), &fd, fd >= 0);
+	return err ? err : message_send_all(host->socket, host->bytes, answer.bytes);
+}
+
+static int serve_one(struct host *host)
+{
+	struct received received;
+	struct file_question *question = &received.head;
+	ssize_t size = message_receive(host->socket, &received, sizeof(received), NULL);
+
+	if (size < 0)
+		return (int)size;
+	if ((size_t)size < sizeof(*question) ||
+	    (size_t)size - sizeof(*question) != question->path_bytes ||
+	    question->bytes > sizeof(host->bytes) ||
+	    (question->path_bytes && received.path[question->path_bytes - 1]))
+		return -EBADMSG;
+	question->mapping.path = question->path_bytes ? received.path : "";
+	return do_question(host, question);
+}
+
+/* What opening and reading files takes, copying them into memory, and talking to the agent. */
+static int filter_calls(int socket)
+{
+	const uint32_t no_writing = O_WRONLY | O_RDWR | O_CREAT | O_TRUNC;
+	const struct call_rule rules[] = {
+		{ .call = SYS_sendmsg, .kind = CALL_ALLOWED_EQUAL, .value = (uint32_t)socket },
+		{ .call = SYS_recvmsg, .kind = CALL_ALLOWED_EQUAL, .value = (uint32_t)socket },
+		{ .call = SYS_openat,
+		  .kind = CALL_ALLOWED_WITHOUT,
+		  .argument = 2,
+		  .value = no_writing },
+		/* Its flags lie in memory, where a filter does not look. */
+		{ .call = SYS_openat2 },
+		{ .call = SYS_read },
+		{ .call = SYS_pread64 },
+		{ .call = SYS_pwrite64 },
+		{ .call = SYS_ftruncate },
+		{ .call = SYS_memfd_create },
+		{ .call = SYS_fcntl,
+		  .kind = CALL_ALLOWED_EQUAL,
+		  .argument = 1,
+		  .value = F_ADD_SEALS },
+		{ .call = SYS_lseek },
+		{ .call = SYS_close },
+		{ .call = SYS_fstat },
+		{ .call = SYS_newfstatat },
+		{ .call = SYS_faccessat },
+#ifdef SYS_access
+		{ .call = SYS_access },
+#endif
+		{ .call = SYS_getdents64 },
+		{ .call = SYS_mmap,
+		  .kind = CALL_ALLOWED_WITHOUT,
+		  .argument = 2,
+		  .value = PROT_EXEC },
+		{ .call = SYS_mprotect,
+		  .kind = CALL_ALLOWED_WITHOUT,
+		  .argument = 2,
+		  .value = PROT_EXEC },
+		{ .call = SYS_mremap },
+		{ .call = SYS_munmap },
+		{ .call = SYS_madvise },
+		{ .call = SYS_brk },
+		{ .call = SYS_futex },
+		{ .call = SYS_clock_gettime },
+		{ .call = SYS_getrandom },
+		{ .call = SYS_gettid },
+		{ .call = SYS_getpid },
+		{ .call = SYS_rt_sigprocmask },
+		{ .call = SYS_sigaltstack },
+		{ .call = SYS_exit },
+		{ .call = SYS_exit_group },
+	};
+
+	return confinement_filter_calls(rules, sizeof(rules) / sizeof(rules[0]));
+}
+
+static int confine(int socket)
+{
+	int err = confinement_limit_memory(MEMORY_MAX_BYTES, UINT64_MAX);
+
+	if (!err)
+		err = confinement_drop_privileges(CAPABILITIES);
+	return err ? err : filter_calls(socket);
+}
+
+/* Until the agent has gone; nothing is freed then. */
+static void run(void)
+{
+	static struct host host = { .room.proc_root = "/proc" };
+	int err = host_entry_begin("files", &host.socket, 1);
+
+	/* By hand, most likely. */
+	if (err || confine(host.socket))
+		_exit(EXIT_USAGE);
+	err = host_entry_ready(host.socket);
+	while (!err)
+		err = serve_one(&host);
+	_exit(0);
+}
+
+void file_host_enter(int argument_count, char **arguments)
+{
+	if (argument_count == 2 && !strcmp(arguments[1], FILE_HOST_ARGUMENT))
+		run();
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/runtimes/file_room.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "agent/base/cleanup.h"
+#include "agent/base/error.h"
+#include "agent/host/mapped_file.h"
+#include "agent/host/perf_map_file.h"
+#include "agent/runtimes/file_copy.h"
+
+void file_room_deinit(struct file_room *room)
+{
+	size_t cursor = 0;
+	uint64_t fd;
+
+	while (hash_map_next(&room->files, &cursor, NULL, &fd))
+		close((int)fd);
+	hash_map_deinit(&room->files);
+}
+
+int file_room_open(struct file_room *room, uint64_t id, uint32_t pid,
+		   const struct proc_mapping *mapping, struct file_key *key)
+{
+	_cleanup_(close_fd) int fd = -1;
+	int err;
+
+	if (room->files.count >= FILE_ROOM_MAX)
+		return fail(-ENOSPC, "more than %d files on such file systems", FILE_ROOM_MAX);
+	err = mapped_file_open(room->proc_root, (pid_t)pid, mapping, &fd, key);
+	if (err)
+		return err;
+	if (hash_map_set(&room->files, id, (uint64_t)fd))
+		return fail(-ENOMEM, "no memory for an open file");
+	(void)take_fd(fd);
+	return 0;
+}
+
+void file_room_close(struct file_room *room, uint64_t id)
+{
+	uint64_t fd;
+
+	if (hash_map_remove(&room->files, id, &fd))
+		close((int)fd);
+}
+
+int file_room_copy(const struct file_room *room, uint64_t id, int *fd)
+{
+	uint64_t held;
+
+	if (!hash_map_find(&room->files, id, &held))
+		return fail(-ENOENT, "the file is not open");
+	return file_copy_create((int)held, fd);
+}
+
+int file_room_read(const struct file_room *room, const struct code_file *file, uint64_t offset,
+		   void *bytes, uint32_t size, struct file_key *key, uint32_t *count)
+{
+	_cleanup_(close_fd) int fd = -1;
+	struct file_key opened;
+	ssize_t result;
+	int err = file->mapping ? mapped_file_open(room->proc_root, (pid_t)file->pid, file->mapping,
+						   &fd, &opened) :
+				  perf_map_open(room->proc_root, (pid_t)file->pid, file->since_ns,
+						&fd, &opened);
+
+	if (err)
+		return err;
+	result = pread(fd, bytes, size, (off_t)offset);
+	if (result < 0)
+		return fail_errno(-errno, "reading what process %u says of its code", file->pid);
+	*key = opened;
+	*count = (uint32_t)result;
+	return 0;
+}

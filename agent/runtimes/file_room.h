@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Files that are held open in this process for the agent: what a process made for that does (file_host.h), and a test.
+ * They are known by numbers, which whoever asks gives them and uses once. One thread. All but closing may hang in
+ * a file system, and in some closing as well.
+ */
+#ifndef AGENT_RUNTIMES_FILE_ROOM_H
+#define AGENT_RUNTIMES_FILE_ROOM_H
+
+#include <stdint.h>
+
+#include "agent/base/hash_map.h"
+#include "agent/runtimes/file_home.h"
+
+enum {
+	FILE_ROOM_MAX = 4096,
+};
+
+struct file_room {
+	/** "/proc"; a directory of their own in tests. Borrowed. */
+	const char *proc_root;
+	/** Number -> descriptor. */
+	struct hash_map files;
+};
+
+/** Closes all. The room was zero but for proc_root before its first use. */
+void file_room_deinit(struct file_room *room);
+
+/** As mapped_file_open(); -ENOSPC over FILE_ROOM_MAX. */
+int file_room_open(struct file_room *room, uint64_t id, uint32_t pid,
+		   const struct proc_mapping *mapping, struct file_key *key);
+void file_room_close(struct file_room *room, uint64_t id);
+
+/** As file_copy_create(); -ENOENT: there is no such number. */
+int file_room_copy(const struct file_room *room, uint64_t id, int *fd);
+
+/** As file_home_ops.read(). */
+int file_room_read(const struct file_room *room, const struct code_file *file, uint64_t offset,
+		   void *bytes, uint32_t size, struct file_key *key, uint32_t *count);
+
+#endif
