@@ -10,6 +10,7 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
 #include "agent/base/error.h"
+#include "agent/base/hanging_processes.h"
 #include "agent/base/log.h"
 #include "agent/base/metrics.h"
 #include "agent/collector_transport.h"
@@ -146,6 +147,7 @@ static void read_totals(void *context, struct api_totals *totals)
 		.oldest_sample_ms = metrics_read(METRIC_OLDEST_SAMPLE_AGE),
 		.oldest_event_ms = metrics_read(METRIC_OLDEST_EVENT_AGE),
 	};
+	totals->hanging_count = hanging_processes_list(clock_monotonic_ns(), totals->hanging_pids);
 	for (int i = 0; i < UNWIND_ERROR_COUNT; i++)
 		totals->errors += sums.errors[i] + received.errors[i];
 	native_names_progress(destinations->names, &totals->names_pending,

@@ -3,9 +3,13 @@
 # waits: a thread is held up for seconds
 """What is held up in the agent is seen: while the thread that converts samples, or the one that reads maps of
 processes, can do nothing, the status has the growing age of what waits for it, and the page says so in a line, which
-goes when the thread goes on.
+goes when the thread goes on. And both name a process whose memory does not answer.
 """
 import contextlib
+import glob
+import os
+import signal
+import sys
 import time
 
 import browser as browsers
@@ -20,6 +24,26 @@ SIZES = ((1280, 800), (390, 844))
 # From which on the page shows a line, and beyond.
 SHOWN_MS = 1000
 OLD_MS = 2000
+
+# Its functions are new all the time: each has to be read.
+CHANGING = """
+print("ready", flush=True)
+count = 0
+while True:
+    count += 1
+    exec("def f%d():\\n for _ in range(100000): pass\\nf%d()" % (count, count))
+"""
+
+
+def find_host(agent_pid):
+    """The process that holds runtimes for the agent; None if there is none."""
+    for path in glob.glob("/proc/%d/task/*/children" % agent_pid):
+        with open(path, encoding="ascii") as file:
+            for pid in map(int, file.read().split()):
+                with open("/proc/%d/comm" % pid, encoding="utf-8") as comm:
+                    if comm.read() == "runtimes\n":
+                        return pid
+    return None
 
 
 def wait_delay(page, key, condition):
@@ -38,11 +62,11 @@ def shows_line(page, kind):
 
 def check_page(page, kind):
     if not page.browser:
-        page.tap.skip("the page says that %s are held up" % kind, "needs chromium")
+        page.tap.skip("the page has a line: %s" % kind, "needs chromium")
         return
     for width, height in SIZES:
         page.open(width=width, height=height)
-        page.tap.ok(shows_line(page, kind), "the page says that %s are held up, at %d pixels" % (kind, width))
+        page.tap.ok(shows_line(page, kind), "the page has a line, at %d pixels: %s" % (width, kind))
         page.tap.note(page.browser.text("[data-delay=%s]" % kind))
         page.shot("delay-%s-%d" % (kind, width))
 
@@ -63,6 +87,18 @@ def check_held(page, agent, thread, key, kind):
                         "and the page says so no more")
 
 
+def check_hanging(page, agent):
+    with Program(sys.executable, "-c", CHANGING) as python:
+        end = time.monotonic() + HANG_SECONDS
+        while not find_host(agent.pid) and time.monotonic() < end:
+            time.sleep(0.05)
+        # As it stands in a read that gets no answer.
+        os.kill(find_host(agent.pid), signal.SIGSTOP)
+        pids = wait_delay(page, "hanging_pids", lambda pids: python.pid in pids)
+        page.tap.ok(python.pid in pids, "the status names the process whose memory does not answer", pids)
+        check_page(page, "hanging")
+
+
 def main():
     tap = Tap()
     need_root(tap, "what is held up is seen")
@@ -76,6 +112,7 @@ def main():
             page = Page(tap, browser, url, pids)
             check_held(page, agent, "work", "sample_ms", "samples")
             check_held(page, agent, "sync", "event_ms", "processes")
+            check_hanging(page, agent)
             if browser:
                 tap.ok(not browser.errors, "the console is quiet", *browser.errors[:10])
         tap.ok(agent.stop().status == 0, "the agent ends well", agent.log_text())

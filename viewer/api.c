@@ -61,13 +61,16 @@ static json_t *totals_json(const struct api_totals *totals)
 	return object;
 }
 
-/* What is held up; a hang of a helper process belongs here too. */
+/* What is held up. */
 static json_t *delays_json(const struct api_totals *totals)
 {
-	json_t *object = json_object();
+	json_t *object = json_object(), *pids = json_array();
 
 	put_number(object, "sample_ms", totals->oldest_sample_ms);
 	put_number(object, "event_ms", totals->oldest_event_ms);
+	for (uint32_t i = 0; i < totals->hanging_count; i++)
+		json_array_append_new(pids, json_integer(totals->hanging_pids[i]));
+	json_object_set_new(object, "hanging_pids", pids);
 	return object;
 }
 

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "agent/base/hanging_processes.h"
 #include "agent/base/symbol_lookup.h"
 #include "viewer/history.h"
 
@@ -23,6 +24,9 @@ struct api_totals {
 	/** How old, in ms, what waits longest is: of samples, and of news of processes. 0: nothing waits. */
 	uint64_t oldest_sample_ms;
 	uint64_t oldest_event_ms;
+	/** Processes whose memory or files do not answer. */
+	uint32_t hanging_count;
+	uint32_t hanging_pids[HANGING_PROCESSES_MAX];
 	/** Binaries whose debug data is still to be read, and a number that grows when names get better. */
 	uint64_t names_pending;
 	uint64_t names_generation;

@@ -29,6 +29,8 @@
 	  "age of the oldest sample that the work thread is not done with")                        \
 	X(OLDEST_EVENT_AGE, "ms",                                                                  \
 	  "how long the oldest process event has waited for the sync thread")                      \
+	X(PROCESSES_HANGING, "processes",                                                          \
+	  "processes whose memory or files did not answer within the last minute")                 \
 	X(TRACE_CACHE_HITS, "samples", "samples whose trace was in the cache")                     \
 	X(TRACES_CONVERTED, "traces", "raw traces converted")                                      \
 	X(NOTICES_RECEIVED, "notices", "process notices read")                                     \

@@ -16,6 +16,7 @@
 #include "agent/base/bounded_queue.h"
 #include "agent/base/clock.h"
 #include "agent/base/error.h"
+#include "agent/base/hanging_processes.h"
 #include "agent/base/log.h"
 #include "agent/base/metrics.h"
 #include "agent/base/urgent_thread.h"
@@ -522,7 +523,9 @@ int process_manager_flush(struct process_manager *manager, uint64_t timeout_ns)
 void process_manager_note_delays(const struct process_manager *manager)
 {
 	uint64_t now_ns = clock_monotonic_ns();
+	uint32_t pids[HANGING_PROCESSES_MAX];
 
+	metrics_set(METRIC_PROCESSES_HANGING, hanging_processes_list(now_ns, pids));
 	metrics_set(METRIC_OLDEST_SAMPLE_AGE,
 		    queue_delay_age(&manager->samples.delay, now_ns) / NS_PER_MS);
 	metrics_set(METRIC_OLDEST_EVENT_AGE,

@@ -95,7 +95,7 @@ int process_manager_wait_loaded(struct process_manager *manager, uint64_t timeou
 int process_manager_flush(struct process_manager *manager, uint64_t timeout_ns);
 
 /**
- * Sets METRIC_OLDEST_SAMPLE_AGE and METRIC_OLDEST_EVENT_AGE: how far the work and the sync thread are behind.
+ * Sets METRIC_PROCESSES_HANGING, METRIC_OLDEST_SAMPLE_AGE and METRIC_OLDEST_EVENT_AGE: how far the work and the sync thread are behind.
  * Samples that wait for news of their process, for a bounded time, are none of it. Between create and destroy.
  */
 void process_manager_note_delays(const struct process_manager *manager);

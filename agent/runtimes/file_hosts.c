@@ -14,6 +14,7 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
 #include "agent/base/error.h"
+#include "agent/base/hanging_processes.h"
 #include "agent/base/log.h"
 #include "agent/base/metrics.h"
 #include "agent/base/vector.h"
@@ -122,6 +123,8 @@ static void lose(struct file_hosts *hosts, struct file_host *host, const struct 
 			place->pid, error_text(), host->pooled.uid);
 	else
 		log_debug("files of user %u: %s", host->pooled.uid, error_text());
+	if (err == -EHOSTDOWN)
+		hanging_processes_note(place->pid, clock_monotonic_ns());
 	metrics_add(METRIC_FILE_HOSTS_LOST, 1);
 	if (!is_stopping(hosts))
 		hosts->options.lost(hosts->options.context);

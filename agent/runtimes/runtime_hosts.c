@@ -12,6 +12,7 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
 #include "agent/base/error.h"
+#include "agent/base/hanging_processes.h"
 #include "agent/base/log.h"
 #include "agent/base/metrics.h"
 #include "agent/runtimes/host_notices.h"
@@ -105,6 +106,8 @@ static bool lose(struct runtime_hosts *hosts, struct runtime_host *host, uint32_
 	else
 		log_warn("%s; runtimes of user %u are attached to again", error_text(),
 			 host->pooled.uid);
+	if (pid)
+		hanging_processes_note(pid, clock_monotonic_ns());
 	metrics_add(METRIC_RUNTIME_HOSTS_LOST, 1);
 	hosts->options.lost(hosts->options.context, pid);
 	return true;

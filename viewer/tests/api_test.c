@@ -378,6 +378,9 @@ static void read_delays(void *context, struct api_totals *totals)
 	(void)context;
 	totals->oldest_sample_ms = 1234;
 	totals->oldest_event_ms = 77;
+	totals->hanging_count = 2;
+	totals->hanging_pids[0] = 12;
+	totals->hanging_pids[1] = 7;
 }
 
 static void the_status_says_what_is_held_up(void **state)
@@ -393,16 +396,21 @@ static void the_status_says_what_is_held_up(void **state)
 	};
 	struct asked delayed = { .history = asked->history };
 	json_t *json = ask_json(asked, "status");
-	const json_t *delays = json_object_get(json, "delays");
+	const json_t *delays = json_object_get(json, "delays"), *pids;
 
 	assert_int_equal(number(delays, "sample_ms"), 0);
 	assert_int_equal(number(delays, "event_ms"), 0);
+	assert_int_equal(json_array_size(json_object_get(delays, "hanging_pids")), 0);
 	json_decref(json);
 	assert_int_equal(api_create(&config, &delayed.api), 0);
 	json = ask_json(&delayed, "status");
 	delays = json_object_get(json, "delays");
 	assert_int_equal(number(delays, "sample_ms"), 1234);
 	assert_int_equal(number(delays, "event_ms"), 77);
+	pids = json_object_get(delays, "hanging_pids");
+	assert_int_equal(json_array_size(pids), 2);
+	assert_int_equal(json_integer_value(json_array_get(pids, 0)), 12);
+	assert_int_equal(json_integer_value(json_array_get(pids, 1)), 7);
 	json_decref(json);
 	api_destroy(delayed.api);
 }
