@@ -4,12 +4,19 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "agent/base/cleanup.h"
 #include "agent/base/error.h"
 #include "agent/host/proc_info.h"
 #include "agent/host/remote_memory.h"
 #include "agent/processes/executable_interpreter.h"
+
+enum {
+	/* Remote files that are shown to the languages at a time. */
+	ATTACH_COPIES_MAX_BYTES = 128 << 20,
+	BLOCK_BYTES = 512,
+};
 
 static void add_module(struct attach_request *request, const struct process_mapping *mapping)
 {
@@ -23,7 +30,7 @@ static void add_module(struct attach_request *request, const struct process_mapp
 	if (count && request->files[count - 1].binary == binary &&
 	    request->modules[count - 1].bias == mapping->bias)
 		return;
-	/* What is remote has to be copied: by load_remote. */
+	/* Remote files have to be copied: by load_remote. */
 	if (mapping->executable->is_remote)
 		request->is_remote = true;
 	else
@@ -147,16 +154,35 @@ static int attach_there(struct attach_request *request, const struct interpreter
 	return *runtime ? 0 : fail(-ENOMEM, "no memory for a runtime");
 }
 
-/* Copies of the files that are remote; those that are not to be had are left out. */
+/* A copy of a remote file, if it is to be had and all copies stay below a limit. */
+static void copy_module(struct borrowed_file *file, uint64_t *bytes)
+{
+	struct stat status;
+
+	if (*bytes >= ATTACH_COPIES_MAX_BYTES)
+		return;
+	*file = binary_file_borrow(file->binary);
+	if (file->fd < 0)
+		return;
+	if (fstat(file->fd, &status))
+		*bytes = ATTACH_COPIES_MAX_BYTES;
+	else
+		*bytes += (uint64_t)status.st_blocks * BLOCK_BYTES;
+	if (*bytes > ATTACH_COPIES_MAX_BYTES)
+		binary_file_return(file);
+}
+
+/* Copies the files that are remote; those of which there is no copy are left out. */
 static void copy_remote(struct attach_request *request)
 {
 	uint32_t count = 0;
+	uint64_t bytes = 0;
 
 	for (uint32_t i = 0; i < request->module_count; i++) {
 		struct borrowed_file file = request->files[i];
 
 		if (file.fd < 0)
-			file = binary_file_borrow(file.binary);
+			copy_module(&file, &bytes);
 		if (file.fd < 0) {
 			binary_unref(file.binary);
 			continue;

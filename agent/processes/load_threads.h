@@ -64,7 +64,7 @@ struct load_threads {
 	bool has_load_thread;
 	bool has_small_thread;
 	bool has_remote_thread;
-	/** What load_remote waits for after the stop. */
+	/** Load_remote waits for it after the stop. */
 	sem_t may_end;
 };
 

@@ -523,6 +523,15 @@ void process_sync_doubt(struct process_sync *sync, struct process *process)
 	process_table_fail_sync(sync->table, process, state, clock_monotonic_ns());
 }
 
+bool process_sync_lacks_file(const struct process *process)
+{
+	for (uint32_t i = 0; i < process->mapping_count; i++)
+		if (process->mappings[i].executable &&
+		    executable_lacks_file(process->mappings[i].executable))
+			return true;
+	return false;
+}
+
 void process_sync_republish(struct process_sync *sync, struct process *process)
 {
 	if (process->is_published)

@@ -78,6 +78,9 @@ void process_sync_identified(struct process_sync *sync, struct process *process,
  */
 void process_sync_doubt(struct process_sync *sync, struct process *process);
 
+/** Whether the next sync of @process opens files that it has mapped, since they were closed or lost. */
+bool process_sync_lacks_file(const struct process *process);
+
 /** Runtimes of @process changed: publishes it again, if it is published. */
 void process_sync_republish(struct process_sync *sync, struct process *process);
 

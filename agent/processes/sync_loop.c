@@ -301,22 +301,13 @@ static void sync_everything(struct sync_loop *loop, uint64_t now_ns)
 	pid_list_deinit(&pids);
 }
 
-static bool lacks_files(const struct process *process)
-{
-	for (uint32_t i = 0; i < process->mapping_count; i++)
-		if (process->mappings[i].executable &&
-		    executable_lacks_file(process->mappings[i].executable))
-			return true;
-	return false;
-}
-
 static void look_for_lost_files(struct sync_loop *loop, uint64_t now_ns)
 {
 	struct process_vector all = { 0 };
 
 	list_processes(loop, &all);
 	for (size_t i = 0; i < all.count; i++)
-		if (!all.items[i]->ended_ns && lacks_files(all.items[i]))
+		if (!all.items[i]->ended_ns && process_sync_lacks_file(all.items[i]))
 			handle_mapping(loop, all.items[i]->pid, 0, 0, false, now_ns);
 	process_vector_deinit(&all);
 }

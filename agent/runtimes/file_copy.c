@@ -27,7 +27,7 @@ struct hole {
 	uint64_t end;
 };
 
-/* What is left out, in order and apart. */
+/* Parts that are left out, in order and apart. */
 struct holes {
 	struct hole items[HOLES_MAX];
 	uint32_t count;

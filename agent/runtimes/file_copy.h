@@ -11,7 +11,7 @@ enum {
 };
 
 /**
- * A sealed copy of @fd, a regular file; the caller owns *@copy. Of ELF files DWARF is left out, but for unwind tables: there
+ * A sealed copy of @fd, a regular file; the caller owns *@copy. DWARF in ELF files is left out, but for unwind tables: there
  * the copy has zeroes that take no memory. -EFBIG if more than FILE_COPY_MAX_BYTES are left, others as pread()
  * and the like say.
  */

@@ -24,7 +24,7 @@ struct code_file {
 };
 
 enum {
-	/** Of one read. */
+	/** The most that one read gives. */
 	FILE_HOME_READ_BYTES = 64 << 10,
 };
 

@@ -104,7 +104,7 @@ static int serve_one(struct host *host)
 	return do_question(host, question);
 }
 
-/* What opening and reading files takes, copying them into memory, and talking to the agent. */
+/* It opens and reads files, copies them into memory, and talks to the agent. */
 static int filter_calls(int socket)
 {
 	const uint32_t no_writing = O_WRONLY | O_RDWR | O_CREAT | O_TRUNC;

@@ -43,7 +43,7 @@ struct file_host {
 	struct pooled_host pooled;
 	/* Set before it is lost. */
 	struct place fault;
-	/* What is closed before the next question: what did not fit into the socket. */
+	/* Files that are closed before the next question: their messages did not fit into the socket. */
 	pthread_mutex_t closed_lock;
 	struct id_vector closed;
 };
@@ -93,7 +93,7 @@ static bool is_stopping(const struct file_hosts *hosts)
 	return __atomic_load_n(&hosts->is_stopping, __ATOMIC_ACQUIRE);
 }
 
-/* --- what is lost --- */
+/* --- losses --- */
 
 static bool is_at(const struct pooled_host *pooled, const void *context)
 {
@@ -132,7 +132,7 @@ static void lose(struct file_hosts *hosts, struct file_host *host, const struct 
 
 /* --- questions --- */
 
-/* What came with an answer. */
+/* An answer, and what came with it. */
 struct reply {
 	struct file_answer head;
 	/* Room for what follows; at most the bytes that were asked for. */
@@ -146,7 +146,7 @@ static int ended_error(int code)
 	return fail(code, "the process that read its files has ended");
 }
 
-/* What a file system may say; codes that mean the process itself are ours. */
+/* File systems say anything; codes that mean the process itself are ours. */
 static int file_error(int err)
 {
 	return err < 0 && err > -4096 && err != -EHOSTDOWN && err != -ENOTCONN &&
@@ -244,11 +244,15 @@ static uint64_t device_of(const struct proc_mapping *mapping)
 	return (uint64_t)mapping->device_major << 32 | mapping->device_minor;
 }
 
-/* Fills in the mapping of @question, and gets a host that may be asked: a reference. */
+/* Fills in the mapping of @question, and gets a host that may be asked: a reference, or NULL with an error. */
 static int prepare(struct file_hosts *hosts, const struct place *place,
 		   const struct proc_mapping *mapping, struct file_question *question,
 		   struct file_host **host)
 {
+	struct pooled_host *pooled = NULL;
+	int err;
+
+	*host = NULL;
 	if (mapping) {
 		question->mapping = *mapping;
 		question->mapping.path = NULL;
@@ -260,7 +264,9 @@ static int prepare(struct file_hosts *hosts, const struct place *place,
 		return fail(-ECANCELED, "the agent stops");
 	if (hangs(hosts, place))
 		return fail(-EHOSTDOWN, "its file system does not answer");
-	return host_pool_get(&hosts->pool, place->uid, true, (struct pooled_host **)host);
+	err = host_pool_get(&hosts->pool, place->uid, true, &pooled);
+	*host = (struct file_host *)pooled;
+	return err;
 }
 
 static uint64_t next_id(struct file_hosts *hosts)
@@ -354,7 +360,7 @@ static int hosts_open(struct file_home *home, uid_t uid, uint32_t pid,
 		return fail(-ENOMEM, "no memory for an open file");
 	question.file_id = opened->id;
 	err = prepare(hosts, &place, mapping, &question, &opened->host);
-	if (err) {
+	if (!opened->host) {
 		free(opened);
 		return err;
 	}
@@ -387,11 +393,11 @@ static int hosts_read(struct file_home *home, uid_t uid, const struct code_file 
 		.uid = uid,
 	};
 	struct reply reply = { .bytes = bytes };
-	struct file_host *host = NULL;
+	struct file_host *host;
 	int err;
 
 	err = prepare(hosts, &place, file->mapping, &question, &host);
-	if (err)
+	if (!host)
 		return err;
 	err = ask(hosts, host, &question, file->mapping ? file->mapping->path : "", &place, &reply);
 	pooled_host_unref(&host->pooled);

@@ -17,7 +17,7 @@ int host_entry_begin(const char *name, int *sockets, int channel_count)
 	ssize_t size;
 
 	prctl(PR_SET_NAME, name);
-	/* What the agent was started with is not for it. */
+	/* Descriptors that the agent was started with are not for it. */
 	close_range(HOST_SOCKET + 1, UINT32_MAX, 0);
 	size = message_receive(HOST_SOCKET, &hello, sizeof(hello), &fds);
 	if (size != sizeof(hello) || fds.count != channel_count - 1)
@@ -26,7 +26,7 @@ int host_entry_begin(const char *name, int *sockets, int channel_count)
 	for (int i = 1; i < channel_count; i++)
 		sockets[i] = take_fd(fds.fds[i - 1]);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	/* Of this thread, and of those that it starts. */
+	/* For this thread and those that it starts. */
 	setpriority(PRIO_PROCESS, 0, hello.priority);
 	return getppid() == hello.parent ? 0 : -ESRCH;
 }

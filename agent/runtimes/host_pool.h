@@ -27,7 +27,7 @@ enum {
 
 /** The first member of what the pool's owner keeps of a host. Shared by reference count (atomic). */
 struct pooled_host {
-	/* Of the lists, with their lock. */
+	/* For the lists, with their lock. */
 	struct pooled_host *next;
 	bool has_ended;
 	/* 0: it was ended because nobody used it. */
@@ -50,7 +50,7 @@ struct host_pool_options {
 	const struct host_kind *kind;
 	/** The program to start; NULL: ours, which must enter the kind's mode. Borrowed. */
 	const char *program;
-	/** Of a struct that begins with a struct pooled_host; the rest of it is zero. */
+	/** The size of a struct that begins with a struct pooled_host; the rest of it is zero. */
 	size_t host_bytes;
 	/** Set up and free that rest. */
 	void (*init)(struct pooled_host *host);
@@ -59,7 +59,7 @@ struct host_pool_options {
 
 struct host_pool {
 	struct host_pool_options options;
-	/* Of the lists; never held over I/O. */
+	/* For the lists; never held over I/O. */
 	pthread_mutex_t lock;
 	struct pooled_host *living;
 	struct pooled_host *lost;

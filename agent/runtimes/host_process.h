@@ -22,7 +22,7 @@ struct host_kind {
 	const char *job;
 	/** "memory that does not answer" */
 	const char *fault;
-	/** What hangs: "its memory or a file of it" */
+	/** Names the thing that hangs: "its memory or a file of it" */
 	const char *subject;
 };
 

@@ -226,15 +226,15 @@ static int do_attach(struct host *host, const struct received *received, struct 
 		return err;
 	begin_cpu_ns = clock_thread_cpu_ns();
 	answer.err = attach(host, request, received->more, fds, &modules, &process);
-	if (answer.err) {
+	if (answer.err || !process) {
 		snprintf(answer.text, sizeof(answer.text), "%s", error_text());
 	} else {
 		answer.data_bytes = process->data_bytes;
 		answer.may_grow = process->may_grow;
 	}
 	answer.cpu_ns = clock_thread_cpu_ns() - begin_cpu_ns;
-	return answer.err ? message_send(socket, &answer, sizeof(answer), NULL, 0) :
-			    send_attached(socket, &answer, process->data);
+	return process ? send_attached(socket, &answer, process->data) :
+			 message_send(socket, &answer, sizeof(answer), NULL, 0);
 }
 
 /* --- to read --- */

@@ -109,7 +109,7 @@ static void dwarf_is_left_out_and_everything_else_is_there(void **state)
 	assert_int_equal(fstat(copy, &copy_status), 0);
 	assert_int_equal(copy_status.st_size, status.st_size);
 	assert_true(copy_status.st_blocks * 512 < status.st_size - PIECE);
-	/* Of these the file's id is made. */
+	/* The file's id is made of these. */
 	assert_int_equal(pread(fd, original, 4096, status.st_size - 4096), 4096);
 	assert_int_equal(pread(copy, copied, 4096, status.st_size - 4096), 4096);
 	assert_memory_equal(original, copied, 4096);
