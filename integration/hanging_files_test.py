@@ -19,7 +19,7 @@ import time
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import build_targets
 from build_targets import TARGETS
-from harness import HANG_SECONDS, Agent, Program, Tap, need_root
+from harness import HANG_SECONDS, OUTPUT, Agent, Program, Tap, need_root
 from sampled import is_alive, wait_cpu
 
 RATE = 197
@@ -30,6 +30,7 @@ STOP_SECONDS = 5
 KILL_SECONDS = 1
 OPTIONS = ("-samples-per-second", RATE)
 FUNCTION = "made_at_run_time"
+CODE_COMM = "fuse_run_time"
 
 
 class Served:
@@ -43,7 +44,8 @@ class Served:
         os.mkdir(self.folder)
         os.mkdir(self.source)
         shutil.copy(TARGETS["calls"].path, os.path.join(self.source, "fuse_calls"))
-        self.code_path = os.path.join(directory, "run_time_code")
+        # Not below /tmp, over which the file system is mounted for it.
+        self.code_path = os.path.join(OUTPUT, CODE_COMM)
         subprocess.run([*build_targets.C, "-o", self.code_path,
                         os.path.join(build_targets.SOURCES, "run_time_code.c")], check=True)
 
@@ -148,7 +150,7 @@ def check_answering(tap, served):
            "files on FUSE are open in another process, and not in the agent", opened, held, result.log)
     tap.ok(part_named(stacks, "fuse_calls", "main", "outer") > NAMED_PART,
            "stacks of a program on FUSE are whole and have names", *stacks.most_common(9), result.log)
-    tap.ok(part_named(stacks, "run_time_code", FUNCTION) > NAMED_PART / 2,
+    tap.ok(part_named(stacks, CODE_COMM, FUNCTION) > NAMED_PART / 2,
            "names of code made at run time come from a perf map on FUSE", *stacks.most_common(9), result.log)
     tap.ok(wait_for(lambda: not any(map(is_alive, hosts))), "the other process ends with the agent", hosts)
 
