@@ -491,13 +491,9 @@ int bpf_loader_load_languages(struct bpf_loader *loader, const bool *is_stopping
 	int first_err = 0;
 
 	for (size_t i = 1; i < sizeof(unwinder_pairs) / sizeof(unwinder_pairs[0]); i++) {
-		int err;
+		bool is_stopped = __atomic_load_n(is_stopping, __ATOMIC_ACQUIRE);
+		int err = is_stopped ? 0 : load_language(loader, &unwinder_pairs[i]);
 
-		if (__atomic_load_n(is_stopping, __ATOMIC_ACQUIRE))
-			return 0;
-		err = load_language(loader, &unwinder_pairs[i]);
-		if (err)
-			log_debug("unwinder %u: %s", unwinder_pairs[i].unwinder, error_text());
 		first_err = first_err ? first_err : err;
 	}
 	return first_err;

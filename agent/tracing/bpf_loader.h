@@ -64,8 +64,8 @@ void bpf_loader_destroy(struct bpf_loader *loader);
 
 /**
  * Loads the unwinders of languages, one after the other. Until then walks show the native frames of their
- * programs alone; so it is of those that the kernel does not take. Any thread, once. Returns early, with 0, when
- * *@is_stopping (atomic) is set; the first error, as above, when all were tried.
+ * programs alone; so it is of those that the kernel does not take. Any thread, once. Loads no more when
+ * *@is_stopping (atomic) is set. The first error, as above, when all were tried.
  */
 int bpf_loader_load_languages(struct bpf_loader *loader, const bool *is_stopping);
 
