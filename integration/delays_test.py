@@ -87,15 +87,26 @@ def check_held(page, agent, thread, key, kind):
                         "and the page says so no more")
 
 
-def check_hanging(page, agent):
-    with Program(sys.executable, "-c", CHANGING) as python:
-        end = time.monotonic() + HANG_SECONDS
-        while not find_host(agent.pid) and time.monotonic() < end:
-            time.sleep(0.05)
+def wait_host(agent_pid):
+    end = time.monotonic() + HANG_SECONDS
+    while time.monotonic() < end:
+        host = find_host(agent_pid)
+        if host:
+            return host
+        time.sleep(0.05)
+    raise RuntimeError("no process holds runtimes")
+
+
+def check_hanging(tap, browser):
+    # An agent of this program alone: else its host is asked about others.
+    with Program(sys.executable, "-c", CHANGING) as python, \
+            Agent("-pid", python.pid, "-viewer", "127.0.0.1:0", "-samples-per-second", 199, outputs=[]) as agent:
+        page = Page(tap, browser, wait_for_page(agent), {})
         # As it stands in a read that gets no answer.
-        os.kill(find_host(agent.pid), signal.SIGSTOP)
-        pids = wait_delay(page, "hanging_pids", lambda pids: python.pid in pids)
-        page.tap.ok(python.pid in pids, "the status names the process whose memory does not answer", pids)
+        os.kill(wait_host(agent.pid), signal.SIGSTOP)
+        pids = wait_delay(page, "hanging_pids", lambda pids: pids)
+        tap.ok(pids == [python.pid], "the status names the process whose memory does not answer", pids,
+               agent.log_text())
         check_page(page, "hanging")
 
 
@@ -112,7 +123,7 @@ def main():
             page = Page(tap, browser, url, pids)
             check_held(page, agent, "work", "sample_ms", "samples")
             check_held(page, agent, "sync", "event_ms", "processes")
-            check_hanging(page, agent)
+            check_hanging(tap, browser)
             if browser:
                 tap.ok(not browser.errors, "the console is quiet", *browser.errors[:10])
         tap.ok(agent.stop().status == 0, "the agent ends well", agent.log_text())

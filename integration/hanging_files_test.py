@@ -19,7 +19,7 @@ import time
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import build_targets
 from build_targets import TARGETS
-from harness import HANG_SECONDS, OUTPUT, Agent, Program, Tap, need_root
+from harness import HANG_SECONDS, Agent, Program, Tap, need_root
 from sampled import is_alive, wait_cpu
 
 RATE = 197
@@ -38,14 +38,14 @@ class Served:
     that run there.
     """
 
-    def __init__(self, directory):
+    def __init__(self, directory, elsewhere):
+        """@elsewhere: a directory that is not below /tmp, over which the file system is mounted for one of them."""
         self.folder = os.path.join(directory, "mounted")
         self.source = os.path.join(directory, "source")
         os.mkdir(self.folder)
         os.mkdir(self.source)
         shutil.copy(TARGETS["calls"].path, os.path.join(self.source, "fuse_calls"))
-        # Not below /tmp, over which the file system is mounted for it.
-        self.code_path = os.path.join(OUTPUT, CODE_COMM)
+        self.code_path = os.path.join(elsewhere, CODE_COMM)
         subprocess.run([*build_targets.C, "-o", self.code_path,
                         os.path.join(build_targets.SOURCES, "run_time_code.c")], check=True)
 
@@ -199,9 +199,10 @@ def main():
     tap = Tap()
     need_root(tap, "files that never answer")
     build_targets.build(["calls", "hanging_file"])
-    with tempfile.TemporaryDirectory(prefix="allframes-hanging-files-") as directory:
+    with tempfile.TemporaryDirectory(prefix="allframes-hanging-files-") as directory, \
+            tempfile.TemporaryDirectory(prefix="allframes-hanging-files-", dir="/var/tmp") as elsewhere:
         need_fuse(tap, directory)
-        served = Served(directory)
+        served = Served(directory, elsewhere)
         with Program(TARGETS["calls"].path) as native, served.running():
             check_answering(tap, served)
             hosts = check_hanging(tap, served, native)
