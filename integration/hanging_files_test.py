@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# alone: agents of other tests would warn of the files that do not answer
 """Programs whose files lie on a FUSE file system: while it answers, their stacks are whole and have names, and the agent
 itself has none of the files open. When it takes requests and does not answer any more, other programs are sampled
 and named as before, no thread of the agent hangs, and it ends when it is told to, by SIGTERM and by SIGKILL, leaving nothing
