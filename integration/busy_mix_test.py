@@ -75,13 +75,14 @@ def check_counts(tap, result, stacks):
     ring_full, skipped = metrics["bpf_lost_ring_full"], metrics["samples_skipped"]
     stolen = metrics["ticks_stolen"]
     total = busy + idle + metrics["bpf_unselected"] + ring_full + skipped + stolen
-    wanted = len(online_cpus()) * SECONDS * RATE
+    wanted = len(online_cpus()) * result.times.seconds * RATE
     tap.ok(ring_full == 0, "no sample is lost to a full ring", ring_full)
     tap.ok(100 * skipped < total, "the kernel skips less than 1 % of the runs", skipped, total)
     tap.ok(abs(total - wanted) <= 0.01 * wanted,
            "busy, idle, lost and stolen samples add up to CPUs x time x rate",
            "%d busy, %d idle, %d ring full, %d skipped, %d stolen: %d of %d" %
            (busy, idle, ring_full, skipped, stolen, total, wanted))
+    tap.ok(result.times.seconds >= 0.99 * SECONDS, "at least as long as the duration was sampled", result.times.seconds)
     counted = sum(stacks.values())
     tap.ok(counted == busy - metrics["samples_dropped"], "every busy sample is in the output",
            "%d of %d, %d dropped" % (counted, busy, metrics["samples_dropped"]))

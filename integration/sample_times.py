@@ -44,6 +44,12 @@ class SampleTimes:
         return min(sum(stacks.values()), bad_events.count_events(threads) + missing)
 
     @property
+    def seconds(self):
+        """How long was sampled: on a busy machine longer than the duration, which begins when all is loaded."""
+        return max(message(profile, duration=4).duration for number, resource in fields(self._data) if number == 1
+                   for profile in _profiles(resource)) / 1e9
+
+    @property
     def threads(self):
         """{(pid, tid): [(time, (comm, frames))]}."""
         resources, tables = [], collections.defaultdict(list)
@@ -66,11 +72,16 @@ class SampleTimes:
         return threads
 
 
-def _samples(resource):
+def _profiles(resource):
     for number, scope in fields(resource):
         for inner, profile in fields(scope) if number == 2 else ():
             if inner == 2:
-                yield from (value for kind, value in fields(profile) if kind == 2)
+                yield profile
+
+
+def _samples(resource):
+    for profile in _profiles(resource):
+        yield from (value for kind, value in fields(profile) if kind == 2)
 
 
 def _fixed(packed):
