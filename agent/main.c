@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "agent/agent.h"
 #include "agent/base/cleanup.h"
@@ -10,6 +11,7 @@
 #include "agent/show_file.h"
 #include "agent/upload_symbols.h"
 #include "build/version.h"
+#include "reporter/grpc_library.h"
 #include "symbols/range_maker.h"
 
 /* What -help and -version print must arrive, or scripts take half of it for the whole. */
@@ -22,10 +24,17 @@ static int finish_output(void)
 	return EXIT_STATUS_DONE;
 }
 
+static int run(const struct options *options)
+{
+	if (options->upload_count)
+		return upload_symbols(options);
+	return options->open_path ? show_file(options) : agent_run(options);
+}
+
 int main(int argument_count, char **arguments)
 {
 	_cleanup_(options_deinit) struct options options = { 0 };
-	int error;
+	int error, status;
 
 	range_maker_enter(argument_count, arguments);
 	error = options_parse(&options, argument_count, arguments);
@@ -48,7 +57,11 @@ int main(int argument_count, char **arguments)
 		log_info("OTEL_EXPORTER_OTLP_ENDPOINT is not used, its protocol is not grpc; give "
 			 "-collection-agent, or OTEL_EXPORTER_OTLP_PROFILES_PROTOCOL=grpc and an "
 			 "endpoint for it");
-	if (options.upload_count)
-		return upload_symbols(&options);
-	return options.open_path ? show_file(&options) : agent_run(&options);
+	status = run(&options);
+	/* Threads that a collector holds up: what exit() destroys, they may use. */
+	if (grpc_library_is_left()) {
+		fflush(stdout);
+		_exit(status);
+	}
+	return status;
 }

@@ -3,13 +3,20 @@
 
 #include <grpc/grpc.h>
 #include <grpc/support/log.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <time.h>
 
+#include "agent/base/clock.h"
 #include "agent/base/log.h"
 #include "agent/base/text.h"
 
+/* A stop waits so long for what has nothing more to do but to end. */
+#define END_TIMEOUT_NS (200 * NS_PER_MS)
+
 static atomic_uint_fast64_t accept_failures;
+static atomic_bool is_left;
 
 static void log_line(gpr_log_func_args *line)
 {
@@ -30,4 +37,40 @@ void grpc_library_init(void)
 	/* The system's own way to find hosts; c-ares knows less of them, and leaks in each look-up. */
 	setenv("GRPC_DNS_RESOLVER", "native", 0);
 	grpc_init();
+}
+
+static void *run_shutdown(void *unused)
+{
+	(void)unused;
+	grpc_shutdown();
+	return NULL;
+}
+
+void grpc_library_deinit(void)
+{
+	uint64_t until_ns = clock_monotonic_ns() + END_TIMEOUT_NS;
+	const struct timespec until = {
+		.tv_sec = (time_t)(until_ns / NS_PER_SECOND),
+		.tv_nsec = (long)(until_ns % NS_PER_SECOND),
+	};
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, run_shutdown, NULL)) {
+		grpc_library_leave();
+		return;
+	}
+	if (pthread_clockjoin_np(thread, NULL, CLOCK_MONOTONIC, &until)) {
+		pthread_detach(thread);
+		grpc_library_leave();
+	}
+}
+
+void grpc_library_leave(void)
+{
+	is_left = true;
+}
+
+bool grpc_library_is_left(void)
+{
+	return is_left;
 }

@@ -595,5 +595,5 @@ void grpc_receiver_destroy(struct grpc_receiver *receiver)
 	grpc_certificate_deinit(&receiver->certificate);
 	pthread_mutex_destroy(&receiver->server_lock);
 	free(receiver);
-	grpc_shutdown();
+	grpc_library_deinit();
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * One call at a time on a completion queue of its own. The sending thread waits on the queue; only
- * the call itself is shared, with whoever cancels it.
+ * One call at a time on a completion queue of its own. A thread waits on the queue, so that a call can be left behind
+ * with it: the C core ends a cancelled call only when what it has written is taken, 20 s later where the collector
+ * reads nothing, and does not come back from the queue while a collector floods it with frames.
  */
 #include "reporter/grpc_transport.h"
 
@@ -14,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
@@ -25,7 +27,10 @@
 
 #define EXPORT_METHOD "/opentelemetry.proto.collector.profiles.v1development.ProfilesService/Export"
 
-/* Owner: the thread that sends; the lock is for what cancel() touches. */
+/* A stop waits so long for a cancelled call, or for the queue's end. */
+#define CANCEL_TIMEOUT_NS (100 * NS_PER_MS)
+
+/* Owner: the thread that sends; the lock is for what cancel() and the queue's thread touch. */
 struct grpc_transport {
 	struct transport base;
 	const struct grpc_transport_options *options;
@@ -34,13 +39,24 @@ struct grpc_transport {
 	grpc_channel *channel;
 	/* grpc_channel_files_state() when it was opened. */
 	uint64_t files_state;
+	pthread_t queue_thread;
+	bool has_queue_thread;
+	/* The queue's thread has not ended the last call: nothing is freed then. */
+	bool is_left;
 	pthread_mutex_t lock;
+	pthread_cond_t changed;
 	/* The one under way. */
 	grpc_call *call;
 	bool is_cancelled;
+	/* Until when a cancelled call may end. */
+	uint64_t give_up_ns;
+	/* A batch is on its way, which the queue's thread waits for. */
+	bool has_batch;
+	bool is_ending;
+	bool is_queue_ended;
 };
 
-/* What one call works on; all of it is taken down again by call_deinit(). */
+/* What one call works on, until it has ended; all of it is taken down again by call_destroy(). */
 struct call_state {
 	grpc_call *call;
 	grpc_metadata headers[TRANSPORT_HEADER_MAX_COUNT];
@@ -53,7 +69,7 @@ struct call_state {
 	grpc_slice details;
 };
 
-static void call_deinit(struct call_state *state)
+static void call_destroy(struct call_state *state)
 {
 	for (size_t i = 0; i < state->header_count; i++) {
 		grpc_slice_unref(state->headers[i].key);
@@ -66,6 +82,13 @@ static void call_deinit(struct call_state *state)
 	grpc_slice_unref(state->details);
 	if (state->call)
 		grpc_call_unref(state->call);
+	free(state);
+}
+
+static void clear_call(struct call_state **state)
+{
+	if (*state)
+		call_destroy(*state);
 }
 
 static int read_headers(struct call_state *state, const struct transport_headers *headers)
@@ -116,8 +139,65 @@ static void retract_call(struct grpc_transport *transport)
 	pthread_mutex_unlock(&transport->lock);
 }
 
-/* Runs the call to its end, which its deadline or a cancel() brings if the collector does not. */
-static bool run_call(struct grpc_transport *transport, struct call_state *state)
+/* With the lock; false when @until_ns is over. */
+static bool wait_for_change(struct grpc_transport *transport, uint64_t until_ns)
+{
+	const struct timespec until = {
+		.tv_sec = (time_t)(until_ns / NS_PER_SECOND),
+		.tv_nsec = (long)(until_ns % NS_PER_SECOND),
+	};
+
+	return pthread_cond_timedwait(&transport->changed, &transport->lock, &until) != ETIMEDOUT;
+}
+
+/* Polls while there is a call, and at the end. */
+static void *run_queue_thread(void *argument)
+{
+	struct grpc_transport *transport = argument;
+
+	pthread_setname_np(pthread_self(), "grpc");
+	pthread_mutex_lock(&transport->lock);
+	while (!transport->is_queue_ended) {
+		grpc_completion_type type;
+
+		while (!transport->has_batch && !transport->is_ending)
+			pthread_cond_wait(&transport->changed, &transport->lock);
+		pthread_mutex_unlock(&transport->lock);
+		type = grpc_completion_queue_next(transport->queue,
+						  gpr_inf_future(GPR_CLOCK_REALTIME), NULL)
+			       .type;
+		pthread_mutex_lock(&transport->lock);
+		transport->has_batch = false;
+		transport->is_queue_ended = type == GRPC_QUEUE_SHUTDOWN;
+		pthread_cond_broadcast(&transport->changed);
+	}
+	pthread_mutex_unlock(&transport->lock);
+	return NULL;
+}
+
+/* -ETIMEDOUT: it is cancelled and does not end. */
+static int wait_for_batch(struct grpc_transport *transport)
+{
+	int error = 0;
+
+	pthread_mutex_lock(&transport->lock);
+	transport->has_batch = true;
+	pthread_cond_broadcast(&transport->changed);
+	while (transport->has_batch && !error) {
+		if (!transport->is_cancelled)
+			pthread_cond_wait(&transport->changed, &transport->lock);
+		else if (!wait_for_change(transport, transport->give_up_ns))
+			error = transport->has_batch ? -ETIMEDOUT : 0;
+	}
+	pthread_mutex_unlock(&transport->lock);
+	return error;
+}
+
+/*
+ * Runs the call to its end, which its deadline or a cancel() brings if the collector does not. -EINVAL: it cannot be
+ * begun; -ETIMEDOUT: it was cancelled and does not end, and @state is the C core's for ever.
+ */
+static int run_call(struct grpc_transport *transport, struct call_state *state)
 {
 	grpc_op operations[] = {
 		{
@@ -150,9 +230,8 @@ static bool run_call(struct grpc_transport *transport, struct call_state *state)
 	size_t count = sizeof(operations) / sizeof(operations[0]);
 
 	if (grpc_call_start_batch(state->call, operations, count, state, NULL) != GRPC_CALL_OK)
-		return false;
-	grpc_completion_queue_next(transport->queue, gpr_inf_future(GPR_CLOCK_REALTIME), NULL);
-	return true;
+		return -EINVAL;
+	return wait_for_batch(transport);
 }
 
 static void close_channel(struct grpc_transport *transport)
@@ -200,26 +279,36 @@ static void grpc_transport_send(struct transport *base, const void *bytes, size_
 				uint64_t timeout_ns, struct transport_answer *answer)
 {
 	struct grpc_transport *transport = (struct grpc_transport *)base;
-	_cleanup_(call_deinit) struct call_state state = { .details = grpc_empty_slice() };
+	_cleanup_(clear_call) struct call_state *state = calloc(1, sizeof(*state));
 	grpc_slice slice;
+	int error;
 
 	*answer = (struct transport_answer){ .retry_delay_ns = UINT64_MAX };
+	if (!state)
+		return fail_locally(answer, RPC_UNAVAILABLE, "no memory for a call");
+	state->details = grpc_empty_slice();
+	if (transport->is_left)
+		return fail_locally(answer, RPC_CANCELLED, "cancelled");
 	close_outdated_channel(transport);
 	if ((!transport->channel && open_channel(transport)) ||
-	    read_headers(&state, transport->options->headers))
+	    read_headers(state, transport->options->headers))
 		return fail_locally(answer, RPC_UNAVAILABLE, error_text());
-	if (!publish_call(transport, &state, timeout_ns))
+	if (!publish_call(transport, state, timeout_ns))
 		return fail_locally(answer, RPC_CANCELLED, "cancelled");
 	slice = grpc_slice_from_copied_buffer(bytes, byte_count);
-	state.request = grpc_raw_byte_buffer_create(&slice, 1);
+	state->request = grpc_raw_byte_buffer_create(&slice, 1);
 	grpc_slice_unref(slice);
-	if (!run_call(transport, &state)) {
-		retract_call(transport);
-		return fail_locally(answer, RPC_INTERNAL, "gRPC refuses the call");
-	}
+	error = run_call(transport, state);
 	retract_call(transport);
-	grpc_read_answer(answer, state.status, state.details, &state.trailing_metadata,
-			 state.response, transport->options->is_plain);
+	if (error == -ETIMEDOUT) {
+		transport->is_left = true;
+		state = NULL;
+		return fail_locally(answer, RPC_CANCELLED, "cancelled");
+	}
+	if (error)
+		return fail_locally(answer, RPC_INTERNAL, "gRPC refuses the call");
+	grpc_read_answer(answer, state->status, state->details, &state->trailing_metadata,
+			 state->response, transport->options->is_plain);
 	/* By the next call it is known if there is a connection then. */
 	if (answer->status != RPC_OK && !is_connected(transport))
 		grpc_channel_reset_connect_backoff(transport->channel);
@@ -231,8 +320,10 @@ static void grpc_transport_cancel(struct transport *base)
 
 	pthread_mutex_lock(&transport->lock);
 	transport->is_cancelled = true;
+	transport->give_up_ns = clock_monotonic_ns() + CANCEL_TIMEOUT_NS;
 	if (transport->call)
 		grpc_call_cancel(transport->call, NULL);
+	pthread_cond_broadcast(&transport->changed);
 	pthread_mutex_unlock(&transport->lock);
 }
 
@@ -264,6 +355,25 @@ static int check_certificates(struct grpc_transport *transport)
 	return 0;
 }
 
+static void init_locks(struct grpc_transport *transport)
+{
+	pthread_condattr_t attributes;
+
+	pthread_mutex_init(&transport->lock, NULL);
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(&transport->changed, &attributes);
+	pthread_condattr_destroy(&attributes);
+}
+
+static int start_queue_thread(struct grpc_transport *transport)
+{
+	int error = pthread_create(&transport->queue_thread, NULL, run_queue_thread, transport);
+
+	transport->has_queue_thread = !error;
+	return error ? fail_errno(-error, "cannot start a thread for gRPC") : 0;
+}
+
 int grpc_transport_create(const struct grpc_transport_options *options,
 			  struct grpc_transport **created)
 {
@@ -279,9 +389,11 @@ int grpc_transport_create(const struct grpc_transport_options *options,
 	grpc_library_init();
 	transport->base.ops = &ops;
 	transport->options = options;
-	pthread_mutex_init(&transport->lock, NULL);
+	init_locks(transport);
 	transport->queue = grpc_completion_queue_create_for_next(NULL);
-	error = check_certificates(transport);
+	error = start_queue_thread(transport);
+	if (!error)
+		error = check_certificates(transport);
 	if (error) {
 		grpc_transport_destroy(transport);
 		return error;
@@ -290,20 +402,40 @@ int grpc_transport_create(const struct grpc_transport_options *options,
 	return 0;
 }
 
+/* No call is under way. False: the queue's thread does not come back. */
+static bool end_queue(struct grpc_transport *transport)
+{
+	uint64_t until_ns = clock_monotonic_ns() + CANCEL_TIMEOUT_NS;
+	bool is_ended;
+
+	close_channel(transport);
+	grpc_completion_queue_shutdown(transport->queue);
+	pthread_mutex_lock(&transport->lock);
+	transport->is_ending = true;
+	transport->is_queue_ended = !transport->has_queue_thread;
+	pthread_cond_broadcast(&transport->changed);
+	while (!transport->is_queue_ended && wait_for_change(transport, until_ns))
+		;
+	is_ended = transport->is_queue_ended;
+	pthread_mutex_unlock(&transport->lock);
+	return is_ended;
+}
+
 void grpc_transport_destroy(struct grpc_transport *transport)
 {
 	if (!transport)
 		return;
-	close_channel(transport);
-	grpc_completion_queue_shutdown(transport->queue);
-	while (grpc_completion_queue_next(transport->queue, gpr_inf_future(GPR_CLOCK_REALTIME),
-					  NULL)
-		       .type != GRPC_QUEUE_SHUTDOWN)
-		;
+	if (transport->is_left || !end_queue(transport)) {
+		grpc_library_leave();
+		return;
+	}
+	if (transport->has_queue_thread)
+		pthread_join(transport->queue_thread, NULL);
 	grpc_completion_queue_destroy(transport->queue);
+	pthread_cond_destroy(&transport->changed);
 	pthread_mutex_destroy(&transport->lock);
 	free(transport);
-	grpc_shutdown();
+	grpc_library_deinit();
 }
 
 struct transport *grpc_transport_base(struct grpc_transport *transport)

@@ -45,7 +45,10 @@ struct grpc_transport;
 int grpc_transport_create(const struct grpc_transport_options *options,
 			  struct grpc_transport **transport);
 
-/** No send may be under way. */
+/**
+ * No send may be under way. A call that does not end when it is cancelled is left behind with its memory, and the C
+ * core's threads with it (grpc_library_is_left()).
+ */
 void grpc_transport_destroy(struct grpc_transport *transport);
 
 /** Borrowed from @transport. */
