@@ -62,8 +62,11 @@ enum {
 #define NAMES_TIMEOUT_NS (3 * NS_PER_SECOND)
 /* With process_manager_stop()'s 2 s and the outputs a normal stop stays under 5 s. */
 #define FLUSH_TIMEOUT_NS (1 * NS_PER_SECOND)
-/* From the stop on, for all that is still to be sent; the outputs are written meanwhile. */
-#define SEND_TIMEOUT_NS (4500 * NS_PER_MS)
+/*
+ * From the stop on, for all that is still to be sent; the outputs are written meanwhile. What is cancelled then, and
+ * the end of gRPC, take 0.3 s more at most.
+ */
+#define SEND_TIMEOUT_NS (4200 * NS_PER_MS)
 
 /* Owner: the thread in agent_run(); what others use is said where they are handed it. */
 struct agent {

@@ -20,8 +20,6 @@ from sampled import wait_cpu
 
 RATE = 97
 CPU_SECONDS = 0.5
-# A flood and the agent that reads it take a CPU each.
-AT_ONCE = 2
 # Not read: what the agent writes is stuck then, its answers to the frames first.
 CASES = [("PING", "deaf"), ("SETTINGS", "deaf"), ("PING",), ("SETTINGS",), ("PING-answers",)]
 SUMMARY = re.compile(r"info: \d+ busy samples.* sent 0 samples in 0 requests, dropped (\d+) samples on the way")
@@ -51,7 +49,7 @@ def main():
     if not build_targets.build(["calls"]):
         tap.skip("collectors that flood", "a compiler is missing")
         tap.finish()
-    with Program(TARGETS["calls"].path) as program, concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+    with Program(TARGETS["calls"].path) as program, concurrent.futures.ThreadPoolExecutor(len(CASES)) as pool:
         runs = [pool.submit(run, program.pid, case) for case in CASES]
         for case, future in zip(CASES, runs):
             name = "a collector that floods %s%s" % (case[0], " and reads nothing" if case[1:] else "")
