@@ -356,6 +356,7 @@ class FinishedResult(AgentResult):
 
     def __init__(self, result, stacks):
         super().__init__(result.status, result.output, result.log, None, result.seconds, result.times)
+        self.stop_seconds = result.stop_seconds
         self._stacks = stacks
 
     @property

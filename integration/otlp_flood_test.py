@@ -38,9 +38,7 @@ def run(pid, case):
                 time.sleep(0.05)
             wait_cpu([pid], CPU_SECONDS)
             result = agent.stop(signal.SIGTERM)
-            finished = FinishedResult(result, result.stacks)
-            finished.stop_seconds = result.stop_seconds
-            return finished
+            return FinishedResult(result, result.stacks)
 
 
 def main():

@@ -6,7 +6,6 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "agent/base/clock.h"
 #include "agent/base/log.h"
@@ -48,11 +47,7 @@ static void *run_shutdown(void *unused)
 
 void grpc_library_deinit(void)
 {
-	uint64_t until_ns = clock_monotonic_ns() + END_TIMEOUT_NS;
-	const struct timespec until = {
-		.tv_sec = (time_t)(until_ns / NS_PER_SECOND),
-		.tv_nsec = (long)(until_ns % NS_PER_SECOND),
-	};
+	const struct timespec until = clock_timespec(clock_monotonic_ns() + END_TIMEOUT_NS);
 	pthread_t thread;
 
 	if (pthread_create(&thread, NULL, run_shutdown, NULL)) {

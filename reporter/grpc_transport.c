@@ -15,11 +15,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
 #include "agent/base/error.h"
+#include "agent/base/monotonic_condition.h"
 #include "reporter/grpc_answer.h"
 #include "reporter/grpc_channel.h"
 #include "reporter/grpc_library.h"
@@ -69,8 +69,12 @@ struct call_state {
 	grpc_slice details;
 };
 
-static void call_destroy(struct call_state *state)
+static void call_destroy(struct call_state **call)
 {
+	struct call_state *state = *call;
+
+	if (!state)
+		return;
 	for (size_t i = 0; i < state->header_count; i++) {
 		grpc_slice_unref(state->headers[i].key);
 		grpc_slice_unref(state->headers[i].value);
@@ -83,12 +87,6 @@ static void call_destroy(struct call_state *state)
 	if (state->call)
 		grpc_call_unref(state->call);
 	free(state);
-}
-
-static void clear_call(struct call_state **state)
-{
-	if (*state)
-		call_destroy(*state);
 }
 
 static int read_headers(struct call_state *state, const struct transport_headers *headers)
@@ -142,12 +140,7 @@ static void retract_call(struct grpc_transport *transport)
 /* With the lock; false when @until_ns is over. */
 static bool wait_for_change(struct grpc_transport *transport, uint64_t until_ns)
 {
-	const struct timespec until = {
-		.tv_sec = (time_t)(until_ns / NS_PER_SECOND),
-		.tv_nsec = (long)(until_ns % NS_PER_SECOND),
-	};
-
-	return pthread_cond_timedwait(&transport->changed, &transport->lock, &until) != ETIMEDOUT;
+	return monotonic_condition_wait(&transport->changed, &transport->lock, until_ns);
 }
 
 /* Polls while there is a call, and at the end. */
@@ -279,7 +272,7 @@ static void grpc_transport_send(struct transport *base, const void *bytes, size_
 				uint64_t timeout_ns, struct transport_answer *answer)
 {
 	struct grpc_transport *transport = (struct grpc_transport *)base;
-	_cleanup_(clear_call) struct call_state *state = calloc(1, sizeof(*state));
+	_cleanup_(call_destroy) struct call_state *state = calloc(1, sizeof(*state));
 	grpc_slice slice;
 	int error;
 
@@ -357,13 +350,8 @@ static int check_certificates(struct grpc_transport *transport)
 
 static void init_locks(struct grpc_transport *transport)
 {
-	pthread_condattr_t attributes;
-
 	pthread_mutex_init(&transport->lock, NULL);
-	pthread_condattr_init(&attributes);
-	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-	pthread_cond_init(&transport->changed, &attributes);
-	pthread_condattr_destroy(&attributes);
+	monotonic_condition_init(&transport->changed);
 }
 
 static int start_queue_thread(struct grpc_transport *transport)

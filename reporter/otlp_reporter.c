@@ -5,13 +5,13 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
 #include "agent/base/error.h"
 #include "agent/base/log.h"
 #include "agent/base/metrics.h"
+#include "agent/base/monotonic_condition.h"
 #include "agent/base/random_state.h"
 #include "reporter/sample_store.h"
 
@@ -60,13 +60,8 @@ static void begin_interval(struct otlp_reporter *reporter)
 
 static void init_locks(struct otlp_reporter *reporter)
 {
-	pthread_condattr_t attributes;
-
 	pthread_mutex_init(&reporter->lock, NULL);
-	pthread_condattr_init(&attributes);
-	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-	pthread_cond_init(&reporter->changed, &attributes);
-	pthread_condattr_destroy(&attributes);
+	monotonic_condition_init(&reporter->changed);
 }
 
 static void note_half_full(void *context)
@@ -140,12 +135,7 @@ struct handed_over {
 /* With the lock; false when @until_ns is over. */
 static bool wait_for_change(struct otlp_reporter *reporter, uint64_t until_ns)
 {
-	struct timespec until = {
-		.tv_sec = (time_t)(until_ns / NS_PER_SECOND),
-		.tv_nsec = (long)(until_ns % NS_PER_SECOND),
-	};
-
-	return pthread_cond_timedwait(&reporter->changed, &reporter->lock, &until) != ETIMEDOUT;
+	return monotonic_condition_wait(&reporter->changed, &reporter->lock, until_ns);
 }
 
 /*

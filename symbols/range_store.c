@@ -22,6 +22,7 @@
 #include "agent/base/error.h"
 #include "agent/base/lru_cache.h"
 #include "agent/base/metrics.h"
+#include "agent/base/monotonic_condition.h"
 #include "symbols/cpu_share.h"
 #include "symbols/made_ranges.h"
 #include "symbols/range_jobs.h"
@@ -348,12 +349,7 @@ _Static_assert(offsetof(struct range_store, source) == 0, "get() casts");
 
 static void wait_until(struct range_store *store, uint64_t until_ns)
 {
-	struct timespec until = {
-		.tv_sec = (time_t)(until_ns / NS_PER_SECOND),
-		.tv_nsec = (long)(until_ns % NS_PER_SECOND),
-	};
-
-	pthread_cond_timedwait(&store->changed, &store->lock, &until);
+	monotonic_condition_wait(&store->changed, &store->lock, until_ns);
 }
 
 /* With the lock. NULL: the store ends, or stays as it is. */
@@ -500,13 +496,8 @@ void range_store_freeze(struct range_store *store)
 
 static void init_locks(struct range_store *store)
 {
-	pthread_condattr_t attributes;
-
 	pthread_mutex_init(&store->lock, NULL);
-	pthread_condattr_init(&attributes);
-	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-	pthread_cond_init(&store->changed, &attributes);
-	pthread_condattr_destroy(&attributes);
+	monotonic_condition_init(&store->changed);
 }
 
 static void free_store(struct range_store *store)

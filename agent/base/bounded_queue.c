@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "agent/base/clock.h"
+#include "agent/base/monotonic_condition.h"
 #include "agent/base/urgent_thread.h"
 
 enum {
@@ -24,16 +24,10 @@ enum {
 
 static int init_locks(struct bounded_queue *queue)
 {
-	pthread_condattr_t attributes;
-	int err = pthread_condattr_init(&attributes);
+	int err = monotonic_condition_init(&queue->filled);
 
 	if (err)
-		return -err;
-	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-	err = pthread_cond_init(&queue->filled, &attributes);
-	pthread_condattr_destroy(&attributes);
-	if (err)
-		return -err;
+		return err;
 	err = urgent_lock_init(&queue->lock);
 	if (err)
 		pthread_cond_destroy(&queue->filled);
@@ -180,17 +174,14 @@ int bounded_queue_push(struct bounded_queue *queue, const void *record, size_t b
 static int wait_filled(struct bounded_queue *queue, int64_t timeout_ns)
 {
 	uint64_t deadline_ns = clock_monotonic_ns() + (uint64_t)timeout_ns;
-	struct timespec deadline = {
-		.tv_sec = deadline_ns / NS_PER_SECOND,
-		.tv_nsec = deadline_ns % NS_PER_SECOND,
-	};
-	int err = 0;
+	bool is_over = false;
 
-	while (!queue->count && !queue->is_closed && !err) {
+	while (!queue->count && !queue->is_closed && !is_over) {
 		if (timeout_ns < 0)
-			err = pthread_cond_wait(&queue->filled, &queue->lock);
+			pthread_cond_wait(&queue->filled, &queue->lock);
 		else
-			err = pthread_cond_timedwait(&queue->filled, &queue->lock, &deadline);
+			is_over = !monotonic_condition_wait(&queue->filled, &queue->lock,
+							    deadline_ns);
 	}
 	if (queue->count)
 		return 0;

@@ -3,8 +3,6 @@
 
 #include "agent/base/clock.h"
 
-#include <time.h>
-
 enum { OFFSET_TRIES = 10, OFFSET_NEAR_NS = 100000 };
 
 static uint64_t clock_read_ns(clockid_t id)
@@ -18,6 +16,14 @@ static uint64_t clock_read_ns(clockid_t id)
 uint64_t clock_monotonic_ns(void)
 {
 	return clock_read_ns(CLOCK_MONOTONIC);
+}
+
+struct timespec clock_timespec(uint64_t ns)
+{
+	return (struct timespec){
+		.tv_sec = (time_t)(ns / NS_PER_SECOND),
+		.tv_nsec = (long)(ns % NS_PER_SECOND),
+	};
 }
 
 uint64_t clock_thread_cpu_ns(void)

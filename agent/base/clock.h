@@ -4,12 +4,16 @@
 #define AGENT_BASE_CLOCK_H
 
 #include <stdint.h>
+#include <time.h>
 
 #define NS_PER_SECOND 1000000000ULL
 #define NS_PER_MS 1000000ULL
 
 /** CLOCK_MONOTONIC, ns: the clock of the kernel's records. */
 uint64_t clock_monotonic_ns(void);
+
+/** @ns as the system's calls take a time. */
+struct timespec clock_timespec(uint64_t ns);
 
 /** CPU time of the calling thread, ns: for limits that a busy machine must not shorten. */
 uint64_t clock_thread_cpu_ns(void);
