@@ -133,7 +133,7 @@ static void init_fd(struct process_memory *process, int fd)
 int process_memory_init(struct process_memory *process, const char *proc_root, pid_t pid)
 {
 	char path[PATH_MAX];
-	int fd, err;
+	int fd = -1, err;
 
 	/* That of the task alone: the kernel makes the one of the process by a look at all of its threads. */
 	snprintf(path, sizeof(path), "%s/%d/task/%d/stat", proc_root, pid, pid);

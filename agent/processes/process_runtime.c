@@ -231,13 +231,13 @@ static struct runtime_object *find_slot(struct process_runtime *runtime, const u
 int process_runtime_name(struct process_runtime *runtime, struct name_query *queries,
 			 uint32_t count, struct name_answers *answers)
 {
-	const struct interpreter *interpreter = runtime->shared->process.interpreter;
 	struct runtime_home *home = runtime->shared->home;
 	struct hosted memories[ROOM_MEMORIES_MAX];
 	int err;
 
 	if (!home)
-		return fail(-EBADMSG, "%s has native frames only", interpreter->name);
+		return fail(-EBADMSG, "%s has native frames only",
+			    runtime->shared->process.interpreter->name);
 	if (__atomic_load_n(&runtime->is_hanging, __ATOMIC_RELAXED))
 		return fail(-EHOSTDOWN, "memory of process %u does not answer", runtime->pid);
 	for (uint32_t i = 0; i < runtime->memory_count; i++)

@@ -223,20 +223,19 @@ static int stopped_error(void)
 /* With the lock. Has a host started; 0 when something has changed since. */
 static int wait_for_start(struct host_pool *pool, uid_t uid, bool may_wait)
 {
-	const char *job = pool->options.kind->job;
-
 	if (is_stopped(pool))
 		return stopped_error();
 	if (clock_monotonic_ns() < pool->next_start_ns)
-		return fail(-EAGAIN, "no process to %s of user %u: %s", job, uid,
-			    pool->start_error);
+		return fail(-EAGAIN, "no process to %s of user %u: %s", pool->options.kind->job,
+			    uid, pool->start_error);
 	if (!pool->is_wanted) {
 		pool->is_wanted = true;
 		pool->wanted_uid = uid;
 		pthread_cond_signal(&pool->is_to_start);
 	}
 	if (!may_wait)
-		return fail(-EAGAIN, "a process to %s of user %u starts", job, uid);
+		return fail(-EAGAIN, "a process to %s of user %u starts", pool->options.kind->job,
+			    uid);
 	pthread_cond_wait(&pool->was_started, &pool->lock);
 	return 0;
 }
