@@ -7,15 +7,14 @@
 
 #include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
 #include "agent/base/error.h"
+#include "agent/base/sealed_file.h"
 #include "agent/host/debug_file.h"
 #include "agent/host/elf_notes.h"
 #include "agent/host/file_id.h"
@@ -179,35 +178,16 @@ int executable_file_empty_deltas(struct stack_deltas *deltas)
 	return 0;
 }
 
-static int write_all(int fd, const void *bytes, size_t size)
-{
-	const char *at = bytes;
-
-	while (size) {
-		ssize_t written = write(fd, at, size);
-
-		if (written < 0 && errno == EINTR)
-			continue;
-		if (written <= 0)
-			return fail_errno(written ? -errno : -EIO, "writing a copy of an image");
-		at += written;
-		size -= written;
-	}
-	return 0;
-}
-
 int executable_file_from_memory(const char *name, const void *bytes, size_t size, int *fd)
 {
-	_cleanup_(close_fd) int copy = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	int err;
+	_cleanup_(close_fd) int copy = -1;
+	int err = sealed_file_create(name, &copy);
 
-	if (copy < 0)
-		return fail_errno(-errno, "memfd_create for %s", name);
-	err = write_all(copy, bytes, size);
-	if (err)
-		return err;
-	if (fcntl(copy, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL))
-		return fail_errno(-errno, "sealing the copy of %s", name);
-	*fd = take_fd(copy);
-	return 0;
+	if (!err)
+		err = sealed_file_write(copy, bytes, size, 0);
+	if (!err)
+		err = sealed_file_seal(copy, size);
+	if (!err)
+		*fd = take_fd(copy);
+	return err;
 }

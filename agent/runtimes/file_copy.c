@@ -3,15 +3,14 @@
 #include "agent/runtimes/file_copy.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "agent/base/cleanup.h"
 #include "agent/base/error.h"
+#include "agent/base/sealed_file.h"
 #include "agent/host/elf_image.h"
 
 enum {
@@ -19,7 +18,6 @@ enum {
 	/* At both ends: the id of a file is made of these. */
 	ENDS_BYTES = 4096,
 	HOLES_MAX = 64,
-	SEALS = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL,
 };
 
 struct hole {
@@ -89,22 +87,6 @@ static void find_holes(int fd, uint64_t size, struct holes *holes)
 	join_holes(holes);
 }
 
-static int write_all(int fd, const char *bytes, size_t size, uint64_t offset)
-{
-	while (size) {
-		ssize_t written = pwrite(fd, bytes, size, (off_t)offset);
-
-		if (written < 0 && errno == EINTR)
-			continue;
-		if (written <= 0)
-			return fail_errno(written ? -errno : -EIO, "writing a copy of a file");
-		bytes += written;
-		offset += (uint64_t)written;
-		size -= (size_t)written;
-	}
-	return 0;
-}
-
 /* *@end is where it ended: before @limit if the file was truncated. */
 static int copy_range(int from, int to, uint64_t offset, uint64_t limit, uint64_t *end)
 {
@@ -124,7 +106,7 @@ static int copy_range(int from, int to, uint64_t offset, uint64_t limit, uint64_
 			return fail_errno(-errno, "reading a file to copy it");
 		if (!count)
 			break;
-		err = write_all(to, bytes, (size_t)count, offset);
+		err = sealed_file_write(to, bytes, (size_t)count, offset);
 		if (err)
 			return err;
 		offset += (uint64_t)count;
@@ -164,19 +146,12 @@ int file_copy_create(int fd, int *copy)
 	if (size - holes.bytes > FILE_COPY_MAX_BYTES)
 		return fail(-EFBIG, "more than %d MiB on a file system that may not answer",
 			    FILE_COPY_MAX_BYTES >> 20);
-	made = memfd_create("copy", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	if (made < 0)
-		return fail_errno(-errno, "memfd_create for a copy of a file");
-	err = copy_all(fd, made, size, &holes, &end);
-	if (err)
-		return err;
-	if (ftruncate(made, (off_t)end) || fcntl(made, F_ADD_SEALS, SEALS))
-		return fail_errno(-errno, "sealing a copy of a file");
-	*copy = take_fd(made);
-	return 0;
-}
-
-bool file_copy_is_one(int fd)
-{
-	return fcntl(fd, F_GET_SEALS) == SEALS;
+	err = sealed_file_create("copy", &made);
+	if (!err)
+		err = copy_all(fd, made, size, &holes, &end);
+	if (!err)
+		err = sealed_file_seal(made, end);
+	if (!err)
+		*copy = take_fd(made);
+	return err;
 }

@@ -3,7 +3,6 @@
 #ifndef AGENT_RUNTIMES_FILE_COPY_H
 #define AGENT_RUNTIMES_FILE_COPY_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 enum {
@@ -16,8 +15,5 @@ enum {
  * and the like say.
  */
 int file_copy_create(int fd, int *copy);
-
-/** Whether @fd is what file_copy_create() makes: neither reading nor closing it waits for a file system. */
-bool file_copy_is_one(int fd);
 
 #endif

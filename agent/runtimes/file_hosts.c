@@ -17,9 +17,9 @@
 #include "agent/base/hanging_processes.h"
 #include "agent/base/log.h"
 #include "agent/base/metrics.h"
+#include "agent/base/sealed_file.h"
 #include "agent/base/vector.h"
 #include "agent/runtimes/file_copies.h"
-#include "agent/runtimes/file_copy.h"
 #include "agent/runtimes/file_protocol.h"
 #include "agent/runtimes/host_pool.h"
 
@@ -174,7 +174,7 @@ static void send_closed(struct file_host *host)
 /* A descriptor that is no copy is left open: closing it may hang. */
 static int take_copy(struct message_fds *fds, int *fd)
 {
-	if (fds->count != 1 || !file_copy_is_one(fds->fds[0])) {
+	if (fds->count != 1 || !sealed_file_is_one(fds->fds[0])) {
 		fds->count = 0;
 		return ended_error(-EHOSTDOWN);
 	}

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/base/sealed_file.h"
 #include "agent/host/elf_image.h"
 #include "agent/runtimes/file_copies.h"
 #include "agent/runtimes/file_copy.h"
@@ -39,9 +40,9 @@ static void a_copy_has_the_bytes_and_is_sealed(void **state)
 	assert_int_equal(pread(copy, bytes, sizeof(bytes), 0), 10);
 	assert_memory_equal(bytes, "some bytes", 10);
 	assert_int_equal(pwrite(copy, "x", 1, 0), -1);
-	assert_true(file_copy_is_one(copy));
-	assert_false(file_copy_is_one(fd));
-	assert_false(file_copy_is_one(STDIN_FILENO));
+	assert_true(sealed_file_is_one(copy));
+	assert_false(sealed_file_is_one(fd));
+	assert_false(sealed_file_is_one(STDIN_FILENO));
 	close(copy);
 	close(fd);
 }

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "agent/base/clock.h"
-#include "agent/runtimes/file_copy.h"
+#include "agent/base/sealed_file.h"
 #include "agent/runtimes/file_hosts.h"
 #include "agent/runtimes/host_pool.h"
 #include "agent/runtimes/tests/live_hosts.h"
@@ -101,7 +101,7 @@ static void check_copy(struct held_file *file)
 	int fd;
 
 	assert_int_equal(file->ops->copy(file, &fd), 0);
-	assert_true(file_copy_is_one(fd));
+	assert_true(sealed_file_is_one(fd));
 	assert_int_equal(pread(fd, bytes, sizeof(bytes), 0), sizeof(text));
 	assert_memory_equal(bytes, text, sizeof(text));
 	close(fd);
