@@ -4,6 +4,8 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include "agent/base/monotonic_condition.h"
+
 enum {
 	/* Above common threads is enough. */
 	REALTIME_PRIORITY = 1,
@@ -37,15 +39,9 @@ static void *watch(void *context)
 	/* To look in time, however busy the host is. */
 	set_policy(0, SCHED_RR);
 	pthread_mutex_lock(&priority->lock);
-	while (!priority->is_ended && used_cpu_ns(priority) < priority->max_cpu_ns) {
-		uint64_t until_ns = clock_monotonic_ns() + LOOK_NS;
-		const struct timespec until = {
-			.tv_sec = until_ns / NS_PER_SECOND,
-			.tv_nsec = until_ns % NS_PER_SECOND,
-		};
-
-		pthread_cond_clockwait(&priority->ended, &priority->lock, CLOCK_MONOTONIC, &until);
-	}
+	while (!priority->is_ended && used_cpu_ns(priority) < priority->max_cpu_ns)
+		monotonic_condition_wait(&priority->ended, &priority->lock,
+					 clock_monotonic_ns() + LOOK_NS);
 	pthread_mutex_unlock(&priority->lock);
 	set_policy(priority->tid, SCHED_OTHER);
 	return NULL;
@@ -60,7 +56,7 @@ void start_priority_begin(struct start_priority *priority, uint64_t max_cpu_ns)
 	    !set_policy(0, SCHED_RR | SCHED_RESET_ON_FORK))
 		return;
 	pthread_mutex_init(&priority->lock, NULL);
-	pthread_cond_init(&priority->ended, NULL);
+	monotonic_condition_init(&priority->ended);
 	priority->has_watch = !pthread_create(&priority->watch, NULL, watch, priority);
 	if (priority->has_watch) {
 		pthread_setname_np(priority->watch, "start");
