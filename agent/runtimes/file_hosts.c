@@ -55,7 +55,6 @@ struct file_hosts {
 	struct file_copies copies;
 	/* Atomic. */
 	uint64_t last_id;
-	bool is_stopping;
 };
 
 struct remote_file {
@@ -86,11 +85,6 @@ static void host_deinit(struct pooled_host *pooled)
 
 	pthread_mutex_destroy(&host->closed_lock);
 	id_vector_deinit(&host->closed);
-}
-
-static bool is_stopping(const struct file_hosts *hosts)
-{
-	return __atomic_load_n(&hosts->is_stopping, __ATOMIC_ACQUIRE);
 }
 
 /* --- losses --- */
@@ -126,7 +120,7 @@ static void lose(struct file_hosts *hosts, struct file_host *host, const struct 
 	if (err == -EHOSTDOWN)
 		hanging_processes_note(place->pid, clock_monotonic_ns());
 	metrics_add(METRIC_FILE_HOSTS_LOST, 1);
-	if (!is_stopping(hosts))
+	if (!host_pool_is_stopped(&hosts->pool))
 		hosts->options.lost(hosts->options.context);
 }
 
@@ -206,8 +200,8 @@ static int ask_host(const struct file_hosts *hosts, struct file_host *host,
 {
 	const struct host_patience patience = {
 		.max_ns = ANSWER_MAX_NS,
-		.hang_ns = is_stopping(hosts) ? HURRIED_NS : HANG_NS,
-		.is_hurried = &hosts->is_stopping,
+		.hang_ns = host_pool_is_stopped(&hosts->pool) ? HURRIED_NS : HANG_NS,
+		.is_hurried = &hosts->pool.is_stopped,
 		.hurried_ns = HURRIED_NS,
 	};
 	int socket = host->pooled.process.channels[0].socket, err;
@@ -260,7 +254,7 @@ static int prepare(struct file_hosts *hosts, const struct place *place,
 	}
 	if (question->path_bytes > FILE_PATH_MAX_BYTES)
 		return fail(-ENAMETOOLONG, "a file that process %u has mapped", question->pid);
-	if (is_stopping(hosts))
+	if (host_pool_is_stopped(&hosts->pool))
 		return fail(-ECANCELED, "the agent stops");
 	if (hangs(hosts, place))
 		return fail(-EHOSTDOWN, "its file system does not answer");
@@ -415,10 +409,7 @@ static void hosts_expire(struct file_home *home, uint64_t now_ns)
 
 static void hosts_stop(struct file_home *home)
 {
-	struct file_hosts *hosts = (struct file_hosts *)home;
-
-	__atomic_store_n(&hosts->is_stopping, true, __ATOMIC_RELEASE);
-	host_pool_stop(&hosts->pool);
+	host_pool_stop(&((struct file_hosts *)home)->pool);
 }
 
 int file_hosts_create(const struct file_hosts_options *options, struct file_hosts **hosts)

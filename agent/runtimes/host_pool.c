@@ -168,7 +168,7 @@ static int check_lost(struct host_pool *pool, uid_t uid)
 /* With the lock. */
 static void note_start_failed(struct host_pool *pool, uid_t uid)
 {
-	if (!pool->start_pause_ns && !pool->is_stopped)
+	if (!pool->start_pause_ns && !host_pool_is_stopped(pool))
 		log_warn("no process to %s of user %u: %s; trying again later",
 			 pool->options.kind->job, uid, error_text());
 	pool->start_pause_ns = pool->start_pause_ns ? 2 * pool->start_pause_ns : START_PAUSE_MIN_NS;
@@ -210,7 +210,7 @@ static void *run_starter(void *context)
 	return NULL;
 }
 
-static bool is_stopped(const struct host_pool *pool)
+bool host_pool_is_stopped(const struct host_pool *pool)
 {
 	return __atomic_load_n(&pool->is_stopped, __ATOMIC_ACQUIRE);
 }
@@ -223,7 +223,7 @@ static int stopped_error(void)
 /* With the lock. Has a host started; 0 when something has changed since. */
 static int wait_for_start(struct host_pool *pool, uid_t uid, bool may_wait)
 {
-	if (is_stopped(pool))
+	if (host_pool_is_stopped(pool))
 		return stopped_error();
 	if (clock_monotonic_ns() < pool->next_start_ns)
 		return fail(-EAGAIN, "no process to %s of user %u: %s", pool->options.kind->job,
@@ -245,7 +245,7 @@ int host_pool_get(struct host_pool *pool, uid_t uid, bool may_wait, struct poole
 	struct pooled_host *found;
 	int err = 0;
 
-	if (is_stopped(pool))
+	if (host_pool_is_stopped(pool))
 		return stopped_error();
 	pthread_mutex_lock(&pool->lock);
 	while (!(found = find_own(pool, uid)) && !err) {

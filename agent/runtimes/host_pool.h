@@ -82,6 +82,7 @@ struct host_pool {
 int host_pool_init(struct host_pool *pool, const struct host_pool_options *options);
 /** From now on nobody gets a host, and nobody waits for one. */
 void host_pool_stop(struct host_pool *pool);
+bool host_pool_is_stopped(const struct host_pool *pool);
 /** Ends all hosts; those that hang are left behind. References may live on. */
 void host_pool_deinit(struct host_pool *pool);
 
