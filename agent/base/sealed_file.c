@@ -19,8 +19,8 @@ int sealed_file_create(const char *name, int *fd)
 int sealed_file_write(int fd, const void *bytes, size_t size, uint64_t offset)
 {
 	for (size_t done = 0; done < size;) {
-		ssize_t written = pwrite(fd, (const char *)bytes + done, size - done,
-					 (off_t)(offset + done));
+		ssize_t written =
+			pwrite(fd, (const char *)bytes + done, size - done, (off_t)(offset + done));
 
 		if (written < 0 && errno == EINTR)
 			continue;

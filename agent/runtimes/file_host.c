@@ -104,21 +104,17 @@ static int serve_one(struct host *host)
 	return do_question(host, question);
 }
 
-/* It opens and reads files, copies them into memory, and talks to the agent. */
+/* It opens files, and copies them into memory. */
 static int filter_calls(int socket)
 {
 	const uint32_t no_writing = O_WRONLY | O_RDWR | O_CREAT | O_TRUNC;
 	const struct call_rule rules[] = {
-		{ .call = SYS_sendmsg, .kind = CALL_ALLOWED_EQUAL, .value = (uint32_t)socket },
-		{ .call = SYS_recvmsg, .kind = CALL_ALLOWED_EQUAL, .value = (uint32_t)socket },
 		{ .call = SYS_openat,
 		  .kind = CALL_ALLOWED_WITHOUT,
 		  .argument = 2,
 		  .value = no_writing },
 		/* Its flags lie in memory, where a filter does not look. */
 		{ .call = SYS_openat2 },
-		{ .call = SYS_read },
-		{ .call = SYS_pread64 },
 		{ .call = SYS_pwrite64 },
 		{ .call = SYS_ftruncate },
 		{ .call = SYS_memfd_create },
@@ -126,39 +122,15 @@ static int filter_calls(int socket)
 		  .kind = CALL_ALLOWED_EQUAL,
 		  .argument = 1,
 		  .value = F_ADD_SEALS },
-		{ .call = SYS_lseek },
-		{ .call = SYS_close },
-		{ .call = SYS_fstat },
 		{ .call = SYS_newfstatat },
 		{ .call = SYS_faccessat },
 #ifdef SYS_access
 		{ .call = SYS_access },
 #endif
 		{ .call = SYS_getdents64 },
-		{ .call = SYS_mmap,
-		  .kind = CALL_ALLOWED_WITHOUT,
-		  .argument = 2,
-		  .value = PROT_EXEC },
-		{ .call = SYS_mprotect,
-		  .kind = CALL_ALLOWED_WITHOUT,
-		  .argument = 2,
-		  .value = PROT_EXEC },
-		{ .call = SYS_mremap },
-		{ .call = SYS_munmap },
-		{ .call = SYS_madvise },
-		{ .call = SYS_brk },
-		{ .call = SYS_futex },
-		{ .call = SYS_clock_gettime },
-		{ .call = SYS_getrandom },
-		{ .call = SYS_gettid },
-		{ .call = SYS_getpid },
-		{ .call = SYS_rt_sigprocmask },
-		{ .call = SYS_sigaltstack },
-		{ .call = SYS_exit },
-		{ .call = SYS_exit_group },
 	};
 
-	return confinement_filter_calls(rules, sizeof(rules) / sizeof(rules[0]));
+	return host_entry_filter_calls(socket, rules, sizeof(rules) / sizeof(rules[0]));
 }
 
 static int confine(int socket)

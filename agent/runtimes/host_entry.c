@@ -3,11 +3,15 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "agent/base/cleanup.h"
+#include "agent/base/error.h"
 #include "agent/runtimes/message_socket.h"
 
 int host_entry_begin(const char *name, int *sockets, int channel_count)
@@ -29,6 +33,49 @@ int host_entry_begin(const char *name, int *sockets, int channel_count)
 	/* For this thread and those that it starts. */
 	setpriority(PRIO_PROCESS, 0, hello.priority);
 	return getppid() == hello.parent ? 0 : -ESRCH;
+}
+
+int host_entry_filter_calls(int socket, const struct call_rule *own, size_t count)
+{
+	const struct call_rule common[] = {
+		{ .call = SYS_sendmsg, .kind = CALL_ALLOWED_EQUAL, .value = (uint32_t)socket },
+		{ .call = SYS_recvmsg, .kind = CALL_ALLOWED_EQUAL, .value = (uint32_t)socket },
+		{ .call = SYS_read },
+		{ .call = SYS_pread64 },
+		{ .call = SYS_lseek },
+		{ .call = SYS_close },
+		{ .call = SYS_fstat },
+		{ .call = SYS_mmap,
+		  .kind = CALL_ALLOWED_WITHOUT,
+		  .argument = 2,
+		  .value = PROT_EXEC },
+		{ .call = SYS_mprotect,
+		  .kind = CALL_ALLOWED_WITHOUT,
+		  .argument = 2,
+		  .value = PROT_EXEC },
+		{ .call = SYS_mremap },
+		{ .call = SYS_munmap },
+		{ .call = SYS_madvise },
+		{ .call = SYS_brk },
+		{ .call = SYS_futex },
+		{ .call = SYS_clock_gettime },
+		{ .call = SYS_getrandom },
+		{ .call = SYS_gettid },
+		{ .call = SYS_getpid },
+		{ .call = SYS_rt_sigprocmask },
+		{ .call = SYS_sigaltstack },
+		{ .call = SYS_exit },
+		{ .call = SYS_exit_group },
+	};
+	const size_t common_count = sizeof(common) / sizeof(common[0]);
+	struct call_rule rules[CONFINEMENT_RULES_MAX];
+
+	if (count > CONFINEMENT_RULES_MAX - common_count)
+		return fail(-E2BIG, "filter of %zu system calls", count + common_count);
+	/* Its own come first: the filter looks at them in order, and a read of memory is the most frequent call. */
+	memcpy(rules, own, count * sizeof(*own));
+	memcpy(rules + count, common, sizeof(common));
+	return confinement_filter_calls(rules, count + common_count);
 }
 
 int host_entry_ready(int socket)

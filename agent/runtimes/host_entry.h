@@ -7,7 +7,10 @@
 #ifndef AGENT_RUNTIMES_HOST_ENTRY_H
 #define AGENT_RUNTIMES_HOST_ENTRY_H
 
+#include <stddef.h>
 #include <stdint.h>
+
+#include "agent/base/confinement.h"
 
 enum {
 	/** The first channel's socket in the new process; the other one comes through it, with a struct host_hello. */
@@ -32,6 +35,12 @@ struct host_ready {
  * started it. -EBADMSG: it was started by hand; -ESRCH: the agent has ended.
  */
 int host_entry_begin(const char *name, int *sockets, int channel_count);
+
+/**
+ * For the calling thread: it may read files that are open, use memory, and talk by @socket, besides what the @count
+ * rules in @own allow. As confinement_filter_calls().
+ */
+int host_entry_filter_calls(int socket, const struct call_rule *own, size_t count);
 
 /** Says that the calling thread serves @socket. As message_send(). */
 int host_entry_ready(int socket);

@@ -376,50 +376,22 @@ static int serve_one(struct host *host, enum host_channel channel, struct receiv
 	}
 }
 
-/* What reading files and memory takes, and talking to the agent; files come open. */
+/* It reads memory; files come open. */
 static int filter_calls(int socket)
 {
 	const struct call_rule rules[] = {
-		{ .call = SYS_sendmsg, .kind = CALL_ALLOWED_EQUAL, .value = (uint32_t)socket },
-		{ .call = SYS_recvmsg, .kind = CALL_ALLOWED_EQUAL, .value = (uint32_t)socket },
-		{ .call = SYS_read },
-		{ .call = SYS_pread64 },
 		{ .call = SYS_process_vm_readv },
-		{ .call = SYS_lseek },
-		{ .call = SYS_close },
-		{ .call = SYS_fstat },
 		/* fstat() of some C libraries. */
 		{ .call = SYS_newfstatat,
 		  .kind = CALL_ALLOWED_EQUAL,
 		  .argument = 3,
 		  .value = AT_EMPTY_PATH },
-		{ .call = SYS_mmap,
-		  .kind = CALL_ALLOWED_WITHOUT,
-		  .argument = 2,
-		  .value = PROT_EXEC },
-		{ .call = SYS_mprotect,
-		  .kind = CALL_ALLOWED_WITHOUT,
-		  .argument = 2,
-		  .value = PROT_EXEC },
-		{ .call = SYS_mremap },
-		{ .call = SYS_munmap },
-		{ .call = SYS_madvise },
-		{ .call = SYS_brk },
-		{ .call = SYS_futex },
 		{ .call = SYS_sched_yield },
-		{ .call = SYS_clock_gettime },
-		{ .call = SYS_getrandom },
-		{ .call = SYS_gettid },
-		{ .call = SYS_getpid },
 		/* By it qsort() of glibc up to 2.38 knows that there is memory for a merge sort. */
 		{ .call = SYS_sysinfo },
-		{ .call = SYS_rt_sigprocmask },
-		{ .call = SYS_sigaltstack },
-		{ .call = SYS_exit },
-		{ .call = SYS_exit_group },
 	};
 
-	return confinement_filter_calls(rules, sizeof(rules) / sizeof(rules[0]));
+	return host_entry_filter_calls(socket, rules, sizeof(rules) / sizeof(rules[0]));
 }
 
 /* Until the agent has gone; nothing is freed then. */
