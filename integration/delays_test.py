@@ -6,7 +6,6 @@ processes, can do nothing, the status has the growing age of what waits for it, 
 goes when the thread goes on. And both name a process whose memory does not answer.
 """
 import contextlib
-import glob
 import os
 import signal
 import sys
@@ -18,6 +17,7 @@ from browser import Browser
 from build_targets import TARGETS
 from harness import HANG_SECONDS, Agent, Program, Tap, need_root
 from held_thread import held
+from process_states import children, wait_for
 from viewer_pages import Page, targets, wait_for_page
 
 SIZES = ((1280, 800), (390, 844))
@@ -37,12 +37,10 @@ while True:
 
 def find_host(agent_pid):
     """The process that holds runtimes for the agent; None if there is none."""
-    for path in glob.glob("/proc/%d/task/*/children" % agent_pid):
-        with open(path, encoding="ascii") as file:
-            for pid in map(int, file.read().split()):
-                with open("/proc/%d/comm" % pid, encoding="utf-8") as comm:
-                    if comm.read() == "runtimes\n":
-                        return pid
+    for pid in children(agent_pid):
+        with open("/proc/%d/comm" % pid, encoding="utf-8") as comm:
+            if comm.read() == "runtimes\n":
+                return pid
     return None
 
 
@@ -87,23 +85,16 @@ def check_held(page, agent, thread, key, kind):
                         "and the page says so no more")
 
 
-def wait_host(agent_pid):
-    end = time.monotonic() + HANG_SECONDS
-    while time.monotonic() < end:
-        host = find_host(agent_pid)
-        if host:
-            return host
-        time.sleep(0.05)
-    raise RuntimeError("no process holds runtimes")
-
-
 def check_hanging(tap, browser):
     # An agent of this program alone: else its host is asked about others.
     with Program(sys.executable, "-c", CHANGING) as python, \
             Agent("-pid", python.pid, "-viewer", "127.0.0.1:0", "-samples-per-second", 199, outputs=[]) as agent:
         page = Page(tap, browser, wait_for_page(agent), {})
+        host = wait_for(lambda: find_host(agent.pid))
+        if not tap.ok(host, "a process holds the program's runtime", agent.log_text()):
+            return
         # As it stands in a read that gets no answer.
-        os.kill(wait_host(agent.pid), signal.SIGSTOP)
+        os.kill(host, signal.SIGSTOP)
         pids = wait_delay(page, "hanging_pids", lambda pids: pids)
         tap.ok(pids == [python.pid], "the status names the process whose memory does not answer", pids,
                agent.log_text())

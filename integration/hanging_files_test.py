@@ -21,6 +21,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import build_targets
 from build_targets import TARGETS
 from harness import HANG_SECONDS, Agent, Program, Tap, need_root
+from process_states import children, state, stuck_threads, wait_for
 from sampled import is_alive, wait_cpu
 
 RATE = 197
@@ -109,35 +110,6 @@ def open_below(pid, folder):
     return found
 
 
-def children(pid):
-    found = []
-    for path in glob.glob("/proc/%d/task/*/children" % pid):
-        with contextlib.suppress(OSError), open(path, encoding="ascii") as file:
-            found += map(int, file.read().split())
-    return found
-
-
-def state(pid):
-    """What a process or thread does, and waits for; "gone" if it has ended."""
-    try:
-        with open("/proc/%d/stat" % pid, encoding="utf-8", errors="replace") as file:
-            letter = file.read().rpartition(")")[2].split()[0]
-    except OSError:
-        return "gone"
-    return "gone" if letter in "ZX" else letter
-
-
-def stuck_threads(agent):
-    return [tid for tid in map(int, os.listdir("/proc/%d/task" % agent.pid)) if state(tid) == "D"]
-
-
-def wait_for(condition):
-    end = time.monotonic() + HANG_SECONDS
-    while not condition() and time.monotonic() < end:
-        time.sleep(0.05)
-    return condition()
-
-
 def check_answering(tap, served):
     with Agent(*options(served.pids())) as agent:
         started = agent.wait_started()
@@ -168,7 +140,7 @@ def check_hanging(tap, served, native):
         noticed = agent.wait_started() and hangs(agent, 2)
         tap.ok(noticed, "files that do not answer are noticed", agent.log_text())
         wait_cpu([native.pid], CPU_SECONDS)
-        tap.ok(not stuck_threads(agent), "no thread of the agent hangs", stuck_threads(agent))
+        tap.ok(not stuck_threads(agent.pid), "no thread of the agent hangs", stuck_threads(agent.pid))
         hosts = children(agent.pid)
         result = agent.stop(signal.SIGTERM)
         stacks = result.stacks

@@ -6,7 +6,6 @@ and nothing else: other programs are sampled and named meanwhile, those of the s
 when it is told to, by SIGTERM and by SIGKILL.
 """
 import contextlib
-import glob
 import os
 import re
 import signal
@@ -19,6 +18,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import build_targets
 from build_targets import TARGETS
 from harness import HANG_SECONDS, Agent, Program, Tap, need_root
+from process_states import stuck_threads, wait_for
 from sampled import wait_cpu
 from viewer_pages import Api
 
@@ -95,13 +95,6 @@ def python(text, *arguments):
     return Program(PYTHON, "-c", text, *arguments, user=USER, group=USER, extra_groups=[])
 
 
-def wait_for(condition):
-    end = time.monotonic() + HANG_SECONDS
-    while not condition() and time.monotonic() < end:
-        time.sleep(0.05)
-    return condition()
-
-
 def hangs(agent, program):
     """Waits until the agent has noticed that memory of @program does not answer."""
     return wait_for(lambda: re.search(r"^warn: process %d: its memory" % program.pid, agent.log_text(), re.M))
@@ -112,17 +105,6 @@ def switches_of_second_thread(program):
     [tid] = [name for name in os.listdir("/proc/%d/task" % program.pid) if int(name) != program.pid]
     with open("/proc/%d/task/%s/status" % (program.pid, tid), encoding="ascii", errors="replace") as file:
         return int(re.search(r"^voluntary_ctxt_switches:\s*(\d+)", file.read(), re.M)[1])
-
-
-def stuck_threads(agent):
-    """Threads of the agent that wait in the kernel, not to be interrupted."""
-    found = []
-    for path in glob.glob("/proc/%d/task/*/stat" % agent.pid):
-        with contextlib.suppress(OSError), open(path, encoding="utf-8", errors="replace") as file:
-            text = file.read()
-            if text.rpartition(")")[2].split()[0] == "D":
-                found.append(text.split(" (")[1].split(")")[0])
-    return found
 
 
 def part_named(stacks, comm, name):
@@ -140,7 +122,7 @@ def check_others(tap, programs):
         before = switches_of_second_thread(hanging)
         wait_cpu([sound.pid, native.pid], CPU_SECONDS)
         tap.ok(switches_of_second_thread(hanging) > before + 2, "other threads of that program go on", before)
-        tap.ok(not stuck_threads(agent), "no thread of the agent hangs", stuck_threads(agent))
+        tap.ok(not stuck_threads(agent.pid), "no thread of the agent hangs", stuck_threads(agent.pid))
         shown = Api(re.search(r"http://[0-9.:]+", agent.log_text())[0]).stacks()
         tap.ok(any(ERROR in str(stack) for stack in shown), "the page shows an error in place of the frames",
                shown.most_common(5))

@@ -38,18 +38,25 @@ static void make_large(const char *path)
 		skip();
 }
 
-static void what_takes_long_is_put_off_until_a_sample_asks(void **state)
+static struct executable *open_large(struct fixture *fixture)
 {
-	struct fixture *fixture = *state;
 	char path[] = "/tmp/allframes-large-XXXXXX";
-	int fd = mkstemp(path);
 	struct executable *executable;
+	int fd = mkstemp(path);
 
 	assert_true(fd >= 0);
 	close(fd);
 	make_large(path);
 	executable = open_path(fixture, path);
 	unlink(path);
+	return executable;
+}
+
+static void what_takes_long_is_put_off_until_a_sample_asks(void **state)
+{
+	struct fixture *fixture = *state;
+	struct executable *executable = open_large(fixture);
+
 	assert_false(executable_load_quick(fixture->cache, executable->id));
 	executable_load_unwanted(fixture->cache, executable->id);
 	executable_rows_publish(fixture->cache, clock_monotonic_ns());
@@ -66,15 +73,8 @@ static void what_takes_long_is_put_off_until_a_sample_asks(void **state)
 static void what_is_mapped_with_a_runtime_is_not_put_off(void **state)
 {
 	struct fixture *fixture = *state;
-	char path[] = "/tmp/allframes-large-XXXXXX";
-	int fd = mkstemp(path);
-	struct executable *executable;
+	struct executable *executable = open_large(fixture);
 
-	assert_true(fd >= 0);
-	close(fd);
-	make_large(path);
-	executable = open_path(fixture, path);
-	unlink(path);
 	executable_load_unwanted(fixture->cache, executable->id);
 	fixture->requested_count = 0;
 	executable_rows_need(fixture->cache, executable->id);
