@@ -95,7 +95,7 @@ struct agent {
 	struct event_reader *reader;
 	struct probabilistic probabilistic;
 	struct tick_clock tick_clock;
-	/* Of sampling. */
+	/* The time of sampling. */
 	uint64_t start_ns;
 	uint64_t start_realtime_ns;
 	uint64_t end_ns;
@@ -408,7 +408,7 @@ static int switch_sampling(struct agent *agent)
 	return perf_sampler_enable(agent->sampler);
 }
 
-/* What the page says of the kernel's counters, and of what is held up. */
+/* The page shows the kernel's counters, and how old the oldest waiting records are. */
 static void update_counters(const struct agent *agent)
 {
 	process_manager_note_delays(agent->processes);
@@ -498,7 +498,7 @@ static int sample(struct agent *agent)
 static void finish_sampling(struct agent *agent)
 {
 	event_reader_stop(agent->reader);
-	/* What waits for rows then is reported without. */
+	/* Samples that still wait for rows are reported without them. */
 	if (process_manager_flush(agent->processes, FLUSH_TIMEOUT_NS))
 		log_debug("samples: %s", error_text());
 	process_manager_stop(agent->processes);

@@ -25,7 +25,7 @@ int native_names_create(const struct options *options, struct native_names **nam
 /** Takes NULL. What a file holds up is left behind. */
 void native_names_destroy(struct native_names *names);
 
-/** Which files may be read by their paths when no process runs them any more. Borrowed. Any thread. */
+/** It says which files may be read by their paths when no process runs them any more. Borrowed. Any thread. */
 const struct path_judge *native_names_judge(const struct native_names *names);
 
 /** Of files that others upload; NULL: none are taken. Borrowed. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** What the process needs of the system before it does anything else. */
+/** Sets up the process before it does anything else. */
 #ifndef AGENT_PROCESS_SETUP_H
 #define AGENT_PROCESS_SETUP_H
 

@@ -26,7 +26,7 @@ static uint64_t used_cpu_ns(const struct start_priority *priority)
 {
 	struct timespec used;
 
-	/* What cannot be told is too much. */
+	/* CPU time that cannot be told counts as too much. */
 	if (clock_gettime(priority->cpu_clock, &used))
 		return UINT64_MAX;
 	return used.tv_sec * NS_PER_SECOND + used.tv_nsec;

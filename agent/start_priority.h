@@ -23,7 +23,7 @@ struct start_priority {
 	pthread_mutex_t lock;
 	pthread_cond_t ended;
 	bool is_ended;
-	/** Of the starting thread. */
+	/** The starting thread's. */
 	pid_t tid;
 	clockid_t cpu_clock;
 	uint64_t max_cpu_ns;

@@ -99,7 +99,7 @@ def _notices_ns(agent):
 
 
 def exec_figures(rate):
-    """What @EXEC_RATE short-lived programs a second cost."""
+    """The costs of @EXEC_RATE short-lived programs a second."""
     with harness.Agent("-samples-per-second", rate) as agent:
         agent.wait_started()
         time.sleep(2)

@@ -119,7 +119,7 @@ def bench_churn(table):
 
 
 def bench_harm(table):
-    """What others lose: at both usual rates."""
+    """How much other programs lose, at both usual rates."""
     for rate in (19, 97):
         for work, left in harm_side.left_speeds(rate).items():
             table.at_least("left of the speed of others: %s, at %d Hz" % (work, rate), 100 * left,
@@ -158,7 +158,7 @@ def bench_start(table):
 
 
 def bench_first_seconds(table):
-    """Of the clock's ticks from the agent's exec on, and the start of a large program."""
+    """How many of the clock's ticks from the agent's exec on are complete, and the start of a large program."""
     with start_side.all_cpus():
         cold, warm = start_side.busy_figures()
         quiet_start = start_side.quiet_figures()

@@ -40,7 +40,7 @@ _ENDLESS = (
 
 @contextlib.contextmanager
 def all_cpus():
-    """What is started here may use the bench's CPU, too."""
+    """Programs that are started here may use the bench's CPU, too."""
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, harness.online_cpus())
     try:

@@ -134,7 +134,7 @@ static __always_inline enum unwind_error find_rule(struct walk_state *state,
 	error = search_rule(mapping, offset, &kept->rule);
 	if (error)
 		return error;
-	/* What is not known may be later, under the same id. */
+	/* A rule that says nothing may be replaced later, under the same id. */
 	kept->executable_id = kept->rule.cfa == CFA_NONE ? 0 : executable_id;
 	kept->address = address;
 	return UNWIND_OK;

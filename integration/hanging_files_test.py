@@ -26,7 +26,7 @@ from sampled import is_alive, wait_cpu
 
 RATE = 197
 CPU_SECONDS = 1
-# What part of the samples must have names at least.
+# At least this part of the samples must have names.
 NAMED_PART = 0.9
 STOP_SECONDS = 5
 KILL_SECONDS = 1

@@ -22,7 +22,7 @@ enum {
 	/* A landing pad and one instruction. */
 	ENTRY_CODE_BYTES = 8,
 	ARM64_RESOLVER_BYTES = 32,
-	/* What a byte of code, one that is compressed, and a function of Go may cost next to a byte of a table. */
+	/* The cost of a byte of code, of a compressed byte and of a function of Go, next to a byte of a table. */
 	CODE_WORK = 16,
 	PACKED_WORK = 64,
 	GO_FUNCTION_WORK = 256,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** What is known of the ranges of one binary, at each depth: made, on the way, or why they are not there. */
+/** The state of one binary's ranges at each depth: made, on the way, or why they are not there. */
 #ifndef SYMBOLS_RANGE_ENTRY_H
 #define SYMBOLS_RANGE_ENTRY_H
 

@@ -25,7 +25,7 @@ enum {
 	/* Of symbols and their names: some times as much memory for a moment. */
 	SYMBOLS_HERE_MAX_BYTES = 4 << 20,
 	MINI_HERE_MAX_BYTES = 512 << 10,
-	/* Of the names that come out. */
+	/* The bytes of the names that are made. */
 	NAMES_HERE_MAX_BYTES = 32 << 20,
 };
 

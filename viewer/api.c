@@ -61,7 +61,7 @@ static json_t *totals_json(const struct api_totals *totals)
 	return object;
 }
 
-/* What is held up. */
+/* The ages of what waits, and the processes that do not answer. */
 static json_t *delays_json(const struct api_totals *totals)
 {
 	json_t *object = json_object(), *pids = json_array();

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/** What tells one state of a file from another; the internal key of files. */
+/** The internal key of files: it differs between two states of a file. */
 struct file_key {
 	uint64_t device;
 	uint64_t inode;

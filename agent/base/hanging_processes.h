@@ -17,7 +17,7 @@ enum {
 /** A process is on the list for so long after it hung last. */
 #define HANGING_PROCESS_NS (60 * NS_PER_SECOND)
 
-/** What is asked of process @pid does not answer, at @now_ns (CLOCK_MONOTONIC). */
+/** A read of memory or files of process @pid got no answer, at @now_ns (CLOCK_MONOTONIC). */
 void hanging_processes_note(uint32_t pid, uint64_t now_ns);
 
 /** Their pids, the newest first, and how many. */

@@ -72,7 +72,7 @@ void urgent_thread_rest(struct urgent_thread *thread)
 {
 	if (!thread->is_allowed)
 		return;
-	/* What was used so far counts. */
+	/* The CPU time that was used so far counts. */
 	(void)urgent_thread_decide(thread, clock_monotonic_ns(), clock_thread_cpu_ns());
 	thread->is_wanted = false;
 	follow(thread, false);

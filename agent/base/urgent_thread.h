@@ -43,7 +43,7 @@ void urgent_thread_init(struct urgent_thread *thread, int nice);
 /** To be called at each turn of the thread's loop. */
 void urgent_thread_tick(struct urgent_thread *thread);
 
-/** What follows until the next tick is not urgent: it has the nice value. */
+/** The thread has its nice value until the next tick: its work is not urgent. */
 void urgent_thread_rest(struct urgent_thread *thread);
 
 /**

@@ -13,10 +13,10 @@
 #include "agent/base/error.h"
 #include "agent/base/urgent_thread.h"
 
-/* What was not at its path is not looked for again so soon. */
+/* A file that was not at its path is not looked for again before this. */
 #define NO_SEARCH_NS NS_PER_SECOND
 
-/* Of the descriptors of all binaries: held for a moment, by urgent threads too. */
+/* Guards the descriptors of all binaries; urgent threads take it too, for a moment. */
 static pthread_mutex_t descriptors_lock;
 static pthread_once_t has_lock = PTHREAD_ONCE_INIT;
 

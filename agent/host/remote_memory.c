@@ -135,7 +135,7 @@ int process_memory_init(struct process_memory *process, const char *proc_root, p
 	char path[PATH_MAX];
 	int fd = -1, err;
 
-	/* That of the task alone: the kernel makes the one of the process by a look at all of its threads. */
+	/* The task's own stat: for the process's the kernel looks at all of its threads. */
 	snprintf(path, sizeof(path), "%s/%d/task/%d/stat", proc_root, pid, pid);
 	err = open_task(&fd, pid, path);
 	if (err == -ESRCH)

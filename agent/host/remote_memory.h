@@ -48,9 +48,9 @@ struct program_identity {
 /** A live process. One thread at a time. */
 struct process_memory {
 	struct remote_memory memory;
-	/** Of a task's stat. */
+	/** A descriptor of a task's stat. */
 	int fd;
-	/** Of the task by which the memory is read. */
+	/** The program of the task by which the memory is read. */
 	struct program_identity identity;
 };
 

@@ -98,7 +98,7 @@ static void note_refusal(struct executable *executable, uint32_t pid)
 	executable_interpreter_log_refused(executable->binary->path, more);
 }
 
-/* What takes no reading of memory: the agent does it itself. */
+/* Attaching that reads no memory: the agent does it itself. */
 static int attach_here(const struct attach_request *request, const struct interpreter_file *file,
 		       struct process_runtime **runtime)
 {

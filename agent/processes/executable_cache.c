@@ -342,7 +342,7 @@ static void give_file(struct executable_cache *cache, struct executable *executa
 	pthread_mutex_lock(&cache->lock);
 	was_resting = executable->is_resting;
 	executable->is_resting = false;
-	/* What failed may have failed for want of the file. */
+	/* The last load may have failed for want of the file. */
 	executable->retry_ns = 0;
 	if (!executable->runner_count)
 		note_left_locked(cache, executable, clock_monotonic_ns());
@@ -398,7 +398,7 @@ int executable_cache_open(struct executable_cache *cache, int fd, const struct f
 	} else {
 		values.fd = fd;
 		values.held = held;
-		/* What was no file cannot be found again. */
+		/* Memory without a file cannot be found again. */
 		if (key->device != IMAGE_DEVICE)
 			values.key = *key;
 		values.path = (char *)path;

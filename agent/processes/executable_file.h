@@ -36,7 +36,7 @@ struct executable_origin {
 	const char *path;
 };
 
-/** What rows may cost. */
+/** The limits of a load. */
 struct load_limits {
 	/** As many bytes of .eh_frame take as long. */
 	uint64_t max_work_bytes;

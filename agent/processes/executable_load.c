@@ -16,14 +16,14 @@
 #include "agent/processes/load_queue.h"
 
 enum {
-	/** What takes longer than so much .eh_frame, some 10 ms, is not quick. */
+	/** A load is quick if it takes no longer than so much .eh_frame, some 10 ms. */
 	QUICK_WORK_BYTES = 3 << 20,
 	/**
 	 * Code that no table describes: more of it is analysed when samples came to it often. Most of a program that
 	 * starts is never sampled again.
 	 */
 	PROMPT_CODE_BYTES = 2 << 20,
-	/** Of .eh_frame, for an entry of its search table of 8 bytes. */
+	/** The bytes of .eh_frame for each entry of its search table, which has 8 bytes. */
 	FDE_BYTES = 40,
 	FDE_ENTRY_BYTES = 8,
 };
@@ -82,7 +82,7 @@ static bool load(struct executable_cache *cache, uint64_t executable_id, uint64_
 	if (is_code_wanted)
 		limits.max_code_bytes = UINT64_MAX;
 	log_debug("%s: making unwind rows", binary->path);
-	/* Of a file with damaged headers enough has been said already. */
+	/* A file with damaged headers was logged already. */
 	origin.path = binary->path;
 	from = binary_file_borrow(binary);
 	if (from.fd < 0)

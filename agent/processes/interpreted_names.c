@@ -17,7 +17,7 @@
 
 enum {
 	CHUNK_BYTES = 16 << 10,
-	/* What an entry of the cache takes beside its value. */
+	/* The bytes of an entry of the cache beside its value. */
 	ENTRY_BYTES = 64,
 };
 

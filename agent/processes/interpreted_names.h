@@ -24,7 +24,7 @@ enum {
 	INTERPRETED_NAMES_MAX_BYTES = 1 << 20,
 	/** More than twice the frames of two words in a stack; a power of two. */
 	INTERPRETED_NAMES_PLACES = 1 << 13,
-	/** Of the cache. */
+	/** The limits of the cache. */
 	INTERPRETED_NAMES_CACHE_ENTRIES = 16 << 10,
 	INTERPRETED_NAMES_CACHE_BYTES = 4 << 20,
 };

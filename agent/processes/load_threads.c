@@ -143,7 +143,7 @@ static void hurry_load(struct load_threads *threads)
 {
 	pid_t tid = __atomic_load_n(&threads->load_tid, __ATOMIC_ACQUIRE);
 
-	/* Of a thread alone: on Linux, nice is per thread. */
+	/* For `load` alone: on Linux, nice is per thread. */
 	if (tid && !__atomic_exchange_n(&threads->is_hurried, true, __ATOMIC_ACQ_REL))
 		setpriority(PRIO_PROCESS, tid, NORMAL_PRIORITY);
 }
@@ -199,7 +199,7 @@ static void *run_load_small(void *context)
 
 void load_threads_hurry(struct load_threads *threads, uint64_t executable_id)
 {
-	/* What is in the queue no more is being made: by `load`, unless it is done in a moment. */
+	/* Rows that are not in the queue any more are being made by `load`, or in a moment by `load_small`. */
 	load_queue_raise(&threads->loads, executable_id);
 	hurry_load(threads);
 }

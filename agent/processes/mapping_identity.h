@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** What a mapping of a process is: a file, the text of one, the vDSO or other code of the kernel, memory. */
+/** Finds out whether a mapping is a file, a copy of a file's text, code of the kernel, or memory. */
 #ifndef AGENT_PROCESSES_MAPPING_IDENTITY_H
 #define AGENT_PROCESSES_MAPPING_IDENTITY_H
 

@@ -50,7 +50,7 @@ int mapping_log_init(struct mapping_log *log)
 	log->mappings = calloc(MAPPING_LOG_MAX, sizeof(*log->mappings));
 	if (!log->mappings)
 		return fail(-ENOMEM, "no memory for the log of mappings");
-	/* What was mapped before is not known. */
+	/* Earlier mappings are not known. */
 	log->lost_until_ns = clock_monotonic_ns();
 	log->realtime_offset_ns = clock_realtime_offset_ns();
 	return 0;
@@ -269,7 +269,7 @@ static int list_edges(const struct logged_vector *mappings, struct edge_vector *
 	return 0;
 }
 
-/* Of anonymous memory the offset says nothing. */
+/* The offset of anonymous memory says nothing. */
 static uint64_t offset_at(const struct logged_mapping *mapping, uint64_t address)
 {
 	return mapping->inode ? mapping->offset + (address - mapping->start) : 0;

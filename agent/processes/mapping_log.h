@@ -36,7 +36,7 @@ struct logged_mapping {
 	uint32_t device_major;
 	uint32_t device_minor;
 	uint32_t pid;
-	/** Of paths. */
+	/** The index of its path in the log's paths. */
 	uint32_t path;
 	/** The one before in the bucket of its pid, counted from 1; 0: there is none. */
 	uint64_t previous;
@@ -56,7 +56,7 @@ struct mapping_log {
 	uint32_t path_bytes;
 	/** The time of the latest mapping. */
 	uint64_t newest_ns;
-	/** What was mapped until then may have been lost. */
+	/** Mappings until then may have been lost. */
 	uint64_t lost_until_ns;
 	/** Atomic: all that was mapped until then is here, or was. */
 	uint64_t heard_until_ns;

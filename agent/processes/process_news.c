@@ -72,7 +72,7 @@ static void take_mapping(struct process_news *news, const struct side_band_event
 		},
 	};
 
-	/* Of processes that nobody asked about yet, all is read when somebody does. */
+	/* A process that nobody asked about yet is read as a whole when somebody does. */
 	switch (process_table_note_mapping(news->table, mapping->pid, mapping->start,
 					   mapping->length, mapping->time_ns)) {
 	case MAPPING_KNOWN:

@@ -46,7 +46,7 @@ struct process_runtime {
 	struct shared_memory *memories[ROOM_MEMORIES_MAX];
 	/** Atomic: its memory does not answer. */
 	bool is_hanging;
-	/** Of the work thread. */
+	/** The work thread's. */
 	struct runtime_object objects[RUNTIME_OBJECTS_MAX];
 };
 

@@ -352,7 +352,7 @@ static bool inherit_rows(struct process_sync *sync, struct process *process)
 	return true;
 }
 
-/* What was known of @mapping when the process was still there. */
+/* Takes over what was known of @mapping when the process was still there. */
 static void keep_known(struct process_sync *sync, const struct process *process,
 		       struct process_mapping *mapping)
 {
@@ -440,7 +440,7 @@ int process_sync_run(struct process_sync *sync, struct process *process,
 	metrics_add(METRIC_PROCESS_SYNCS, 1);
 	*has_changed = false;
 	process_table_begin_sync(sync->table, process, clock_monotonic_ns());
-	/* What is in /proc/PID now may be another one's. */
+	/* /proc/PID may belong to another program by now. */
 	err = process->ended_ns ?
 		      -ESRCH :
 		      proc_maps_read(&maps, sync->proc_root, process->pid, PROC_MAPS_EXECUTABLE);

@@ -37,7 +37,7 @@ struct process_sync {
 	void *context;
 	/** Borrowed. */
 	struct mapping_log *mapping_log;
-	/** Of this process; 0 bytes: there is none. */
+	/** The agent's own vDSO; 0 bytes: there is none. */
 	const void *vdso;
 	size_t vdso_bytes;
 	struct local_devices devices;

@@ -50,7 +50,7 @@ enum {
 #define REPUBLISH_NS (50 * NS_PER_MS)
 #define PUBLISH_RETRY_NS (20 * NS_PER_MS)
 #define PUBLISH_GIVE_UP_NS NS_PER_SECOND
-/* What happened to a process that is gone is heard of a little later. */
+/* News of a process that is gone come a little later than its end. */
 #define GONE_RETRY_NS (5 * NS_PER_MS)
 #define SYNC_DELAY_MAX_NS (10 * NS_PER_SECOND)
 /* Losing events over and over must not have us read all maps over and over. */
@@ -202,7 +202,7 @@ static void end_process(struct sync_loop *loop, const struct process_notice *not
 		process_sync_end(&loop->sync, process, now_ns);
 }
 
-/* What is known of the parent is true of a fork as well. */
+/* A fork has all that its parent has. */
 static void keep_parent(struct sync_loop *loop, const struct process *child)
 {
 	struct process *parent =
@@ -438,7 +438,7 @@ static void run_sync(struct sync_loop *loop, const struct scheduled_sync *entry,
 		schedule(loop, entry->pid, SYNC_OLDER, now_ns + GONE_RETRY_NS);
 	if (entry->reasons == SYNC_OLDER)
 		return;
-	/* Of one that has ended what was read may be half of it. */
+	/* The maps of a process that has ended may have been read in part. */
 	if (process->ended_ns && !is_first &&
 	    (process->is_final || !(entry->reasons & SYNC_UNKNOWN_ADDRESS))) {
 		/* If it is not over after all, its next notice comes when it is forgotten. */

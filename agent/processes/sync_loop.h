@@ -48,7 +48,7 @@ enum sync_event_type {
 	EVENT_LOADED,
 	/** A load thread attached to a runtime, or could not. */
 	EVENT_ATTACHED,
-	/** What runtimes lived in was lost. */
+	/** The process that held runtimes was lost. */
 	EVENT_RUNTIMES_LOST,
 	/** Files that other processes held were lost. */
 	EVENT_FILES_LOST,

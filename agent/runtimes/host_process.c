@@ -154,7 +154,7 @@ int host_process_start(struct host_process *process, const struct host_kind *kin
 		       const char *program, const bool *is_cancelled)
 {
 	char *arguments[] = { (char *)kind->name, (char *)kind->argument, NULL };
-	/* That of the main thread: the one that asks for a start may have lowered its own. */
+	/* The main thread's nice value: the calling thread may have lowered its own. */
 	const struct host_hello hello = {
 		.parent = getpid(),
 		.priority = getpriority(PRIO_PROCESS, getpid()),
@@ -199,7 +199,7 @@ bool host_process_kill(struct host_process *process, uint64_t max_ns)
 	if (process->child.pid <= 0)
 		return true;
 	kill(process->child.pid, SIGKILL);
-	/* What waits in the kernel, not to be interrupted, ends when it is let go. */
+	/* A thread that waits in the kernel, not to be interrupted, ends when it is let go. */
 	if (max_ns)
 		(void)poll(&polled, 1, (int)(max_ns / NS_PER_MS));
 	return host_process_has_ended(process);

@@ -26,7 +26,7 @@ enum host_channel {
 enum {
 	HOST_ERROR_BYTES = 256,
 	HOST_MODULES_MAX = 4096,
-	/** Of a file, with its NUL. */
+	/** The bytes of a file's path, with its NUL. */
 	HOST_PATH_MAX_BYTES = 8192,
 };
 

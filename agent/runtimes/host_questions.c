@@ -97,7 +97,7 @@ static bool fits(const struct host_target *target)
 	return true;
 }
 
-/* What a language may say; codes that mean the process itself are ours. */
+/* The error that a language gave; codes that mean the host process are not accepted from it. */
 static int language_error(int err)
 {
 	return err < 0 && err > -4096 && err != -EHOSTDOWN && err != -ENOTCONN &&

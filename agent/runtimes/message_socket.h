@@ -7,7 +7,7 @@
 #include <sys/types.h>
 
 enum {
-	/** Of a packet; the kernel's own limit of descriptors is 253. */
+	/** The limits of a packet; the kernel's own limit of descriptors is 253. */
 	MESSAGE_MAX_BYTES = 32 << 10,
 	MESSAGE_MAX_FDS = 200,
 };
@@ -36,7 +36,7 @@ int message_send_all(int socket, const void *bytes, size_t size);
  */
 ssize_t message_receive(int socket, void *bytes, size_t size, struct message_fds *fds);
 
-/** What message_send_all() sent: exactly @size bytes, within 10 s. -EPIPE, -EBADMSG, -ETIMEDOUT. */
+/** Receives exactly @size bytes that message_send_all() sent, within 10 s. -EPIPE, -EBADMSG, -ETIMEDOUT. */
 int message_receive_all(int socket, void *bytes, size_t size);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What comes from elsewhere is what hostile memory made of a program of ours: nothing in it is believed. */
+/* The answers come from a program of ours that has read hostile memory: nothing in them is believed. */
 #include "agent/runtimes/name_answers.h"
 
 #include <errno.h>

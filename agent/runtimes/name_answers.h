@@ -16,7 +16,7 @@
 enum {
 	/** Questions at a time. */
 	NAME_QUERIES_MAX = 1024,
-	/** Of all answers: more frames have no names. */
+	/** The limits of all answers together: more frames have no names. */
 	NAME_ANSWERS_MAX_FRAMES = 1 << 14,
 	NAME_ANSWERS_MAX_TEXT_BYTES = 1 << 20,
 };

@@ -21,11 +21,11 @@ struct hosted {
 	/** NULL in a home without hosts. */
 	struct runtime_host *host;
 	uint64_t id;
-	/** Of the process. */
+	/** The process's user. */
 	uid_t uid;
 };
 
-/** What to attach to. All borrowed. */
+/** The process and the runtime to attach to. All borrowed. */
 struct host_target {
 	uid_t uid;
 	uint32_t pid;
@@ -58,7 +58,7 @@ struct memory_part {
 };
 
 enum {
-	/** Of one read. */
+	/** The limits of one read. */
 	HOME_READ_PARTS = 16,
 	HOME_READ_BYTES = 4096,
 };

@@ -36,10 +36,10 @@ enum {
 struct host {
 	struct runtime_room *room;
 	int sockets[HOST_CHANNEL_COUNT];
-	/* Of the thread that attaches: executable id -> struct interpreter_file. */
+	/* The attaching thread's: executable id -> struct interpreter_file. */
 	struct hash_map files;
 	char read_bytes[HOME_READ_PARTS * HOME_READ_BYTES];
-	/* Of the thread that names. */
+	/* The naming thread's. */
 	struct name_answers answers;
 	struct name_text_vector reply;
 };
@@ -148,7 +148,7 @@ static int receive_modules(const struct host *host, struct modules *modules)
 	return fds.count ? take_modules(modules, bytes, (size_t)size, &fds, 0) : -EBADMSG;
 }
 
-/* Those of the request's own packet, which come behind the path, and the rest. */
+/* Takes the modules behind the path in the request's own packet, and receives the rest. */
 static int take_all_modules(const struct host *host, const struct received *received,
 			    struct message_fds *fds, struct modules *modules)
 {

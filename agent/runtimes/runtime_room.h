@@ -26,7 +26,7 @@ int runtime_room_add_memory(struct runtime_room *room, uint64_t memory_id,
 			    struct remote_memory *memory);
 void runtime_room_remove_memory(struct runtime_room *room, uint64_t memory_id);
 
-/** What is attached to, beside the file. Borrowed for the call. */
+/** The process to attach to, beside the file. Borrowed for the call. */
 struct room_target {
 	uint32_t pid;
 	uint64_t memory_id;

@@ -55,7 +55,7 @@ struct feature_set;
 
 struct bpf_loader {
 	struct allframes *skeleton;
-	/* What it was loaded with. */
+	/* The features that it was loaded with. */
 	const struct feature_set *features;
 	struct bpf_fds fds;
 };
@@ -478,7 +478,7 @@ static int load_unwinder(const struct bpf_loader *loader, const struct unwinder_
 	return err ? load_error(err) : set_unwinder(loader, pair->unwinder, wanted);
 }
 
-/* What a kernel does not take with bpf_loop() it may take as a chain of tail calls. */
+/* A kernel that refuses the program with bpf_loop() may take it as a chain of tail calls. */
 static int load_language(const struct bpf_loader *loader, const struct unwinder_pair *pair)
 {
 	int err = load_unwinder(loader, pair, loader->features->has_loop);

@@ -186,7 +186,7 @@ static uint32_t drain_ring(struct side_band *side_band, struct perf_ring *ring,
 	const struct perf_event_header *record;
 	uint32_t count = 0;
 
-	/* What was read in an earlier round may have been acted on. */
+	/* Records of an earlier round may have been acted on. */
 	side_band->last.size = 0;
 	while ((record = perf_ring_next(ring, end, &side_band->scratch))) {
 		count += take_record(side_band, record, handler);

@@ -95,7 +95,7 @@ static void *use_it_up(void *context)
 	used_ns = thread.used_ns;
 	thread.last_cpu_ns = 0;
 	urgent_thread_tick(&thread);
-	/* What it used while it rested does not count. */
+	/* CPU time that it used while it rested does not count. */
 	assert_true(thread.used_ns <= used_ns);
 	assert_int_equal(own_policy(), SCHED_RR);
 	return NULL;

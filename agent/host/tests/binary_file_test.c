@@ -188,7 +188,7 @@ static void what_is_not_there_is_looked_for_again_after_a_while(void **state)
 	char aside[80];
 
 	binary_file_let_go(fixture->binary);
-	/* Of the folder, since a name of its own is a change of the file. */
+	/* The folder is renamed, since the file itself would be changed by that (its ctime). */
 	snprintf(aside, sizeof(aside), "%s.aside", fixture->folder);
 	assert_int_equal(rename(fixture->folder, aside), 0);
 	assert_is_gone(fixture);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is held up in the agent: a line for each, while it lasts.
+// A line for each delay in the agent, while it lasts.
 import { duration } from './format.js';
 
 /** Younger than this is what waits on a busy machine, too. */
