@@ -288,6 +288,7 @@ static bool start_python(struct live_python *python)
 	assert_int_equal(live_python_start(python, pythons.gl_pathv[pythons.gl_pathc - 1], path),
 			 0);
 	assert_non_null(fgets(line, sizeof(line), python->output));
+	assert_int_equal(process_memory_init(&python->memory, "/proc", python->pid), 0);
 	unlink(path);
 	globfree(&pythons);
 	return true;

@@ -96,10 +96,13 @@ static inline int live_python_start(struct live_python *python, const char *path
 	close(output[1]);
 	python->input = input[1];
 	python->output = fdopen(output[0], "r");
-	return process_memory_init(&python->memory, "/proc", python->pid);
+	return 0;
 }
 
-/** Probes what the process maps, and attaches; the error of probe or attach, -ENOENT: no runtime. */
+/**
+ * Opens its memory, probes what it maps, and attaches; the error of probe or attach, -ENOENT: no
+ * runtime. It must have written something: in the middle of its exec it has no program (-ESRCH).
+ */
 static inline int live_python_attach(struct live_python *python)
 {
 	struct interpreter_target target = { .pid = python->pid };
