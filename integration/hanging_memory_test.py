@@ -3,7 +3,8 @@
 # alone: an agent that reads the program's memory first keeps others from looking into it
 """A program of an unprivileged user whose functions' names lie in a mapped file that never answers costs its own frames
 and nothing else: other programs are sampled and named meanwhile, those of the same user too, and the agent ends
-when it is told to, by SIGTERM and by SIGKILL.
+when it is told to, by SIGTERM and by SIGKILL. So does one that holds the lock of its own memory, without which the
+kernel does not show its maps; when it lets go, it is sampled as others are.
 """
 import contextlib
 import os
@@ -91,6 +92,23 @@ def hanging_program(directory):
         subprocess.run(["umount", "--lazy", "--quiet", folder], check=False)
 
 
+@contextlib.contextmanager
+def holding_program(directory):
+    """(program, server): the program holds the lock of its memory until the server is killed."""
+    folder, source = tempfile.mkdtemp(dir=directory), tempfile.mkdtemp(dir=directory)
+    with open(os.path.join(source, "file"), "wb") as file:
+        file.write(bytes(1 << 14))
+    try:
+        with Program(TARGETS["hanging_file"].path, folder, 0, source) as server, \
+                Program(TARGETS["held_memory"].path, os.path.join(folder, "file")) as program:
+            try:
+                yield program, server
+            finally:
+                server.process.kill()
+    finally:
+        subprocess.run(["umount", "--lazy", "--quiet", folder], check=False)
+
+
 def python(text, *arguments):
     return Program(PYTHON, "-c", text, *arguments, user=USER, group=USER, extra_groups=[])
 
@@ -142,6 +160,38 @@ def check_others(tap, programs):
            named, *stacks.most_common(9))
 
 
+def check_held(tap, directory):
+    with holding_program(directory) as (holding, server), \
+            Agent("-samples-per-second", RATE, "-log-level", "debug", "-viewer", "127.0.0.1:0") as agent:
+        tap.ok(agent.wait_started() and hangs(agent, holding), "a lock that is held is noticed", agent.log_text())
+        with Program(TARGETS["calls"].path) as native:
+            wait_cpu([native.pid], CPU_SECONDS)
+        server.process.kill()
+        tap.ok(wait_for(lambda: "process %d: its memory answers again" % holding.pid in agent.log_text()),
+               "that it is free again is noticed", agent.log_text())
+        wait_cpu([holding.pid], 2 * CPU_SECONDS)
+        tap.ok(not stuck_threads(agent.pid), "no thread of the agent is left behind", stuck_threads(agent.pid))
+        result = agent.stop(signal.SIGTERM)
+        stacks = result.stacks
+    tap.ok(part_named(stacks, "calls", "outer") > NAMED_PART, "a program that starts meanwhile is sampled and named",
+           *stacks.most_common(9))
+    named = sum(count for stack, count in stacks.items() if "holding_spin" in stack.frames)
+    tap.ok(named > NAMED_PART * CPU_SECONDS * RATE, "after that the program itself is, too", named,
+           *[stack for stack in stacks.most_common() if stack[0].comm == "held_memory"])
+
+
+def check_held_end(tap, directory):
+    for number, status in ((signal.SIGTERM, 0), (signal.SIGKILL, -signal.SIGKILL)):
+        with holding_program(directory) as (holding, _), Agent("-samples-per-second", RATE) as agent:
+            noticed = agent.wait_started() and hangs(agent, holding)
+            agent.process.send_signal(number)
+            start = time.monotonic()
+            ended = agent.process.wait(HANG_SECONDS)
+            seconds = time.monotonic() - start
+            tap.ok(noticed and ended == status and seconds < STOP_SECONDS,
+                   "%s ends the agent while the lock is held" % number.name, ended, seconds, agent.log_text())
+
+
 def check_kill(tap, hanging):
     with Agent("-pid", hanging.pid, "-samples-per-second", RATE) as agent:
         noticed = agent.wait_started() and hangs(agent, hanging)
@@ -158,7 +208,7 @@ def main():
     if not os.path.exists(PYTHON):
         tap.skip("memory that never answers", "no " + PYTHON)
         tap.finish()
-    build_targets.build(["calls", "hanging_file"])
+    build_targets.build(["calls", "hanging_file", "held_memory"])
     with tempfile.TemporaryDirectory(prefix="allframes-hanging-") as directory:
         os.chmod(directory, 0o755)
         need_fuse(tap, directory)
@@ -167,6 +217,8 @@ def main():
             check_others(tap, (hanging, sound, native))
         with hanging_program(directory) as hanging:
             check_kill(tap, hanging)
+        check_held(tap, directory)
+        check_held_end(tap, directory)
     tap.finish()
 
 

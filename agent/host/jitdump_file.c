@@ -20,22 +20,18 @@ static const struct proc_mapping *find_name(const struct proc_maps *maps, const 
 	return NULL;
 }
 
-int jitdump_find_mapping(const char *proc_root, pid_t pid, struct proc_mapping *mapping,
-			 char **path)
+int jitdump_find_mapping(const char *proc_root, pid_t pid, const struct proc_maps *maps,
+			 struct proc_mapping *mapping, char **path)
 {
 	const struct proc_mapping *found;
 	struct process_status status;
-	struct proc_maps maps;
 	char name[64], *copy;
-	int err;
+	int err = process_status_read(proc_root, pid, &status);
 
-	err = process_status_read(proc_root, pid, &status);
-	if (!err)
-		err = proc_maps_read(&maps, proc_root, pid, PROC_MAPS_EXECUTABLE);
 	if (err)
 		return err;
 	snprintf(name, sizeof(name), "jit-%ld.dump", status.inner_pid);
-	found = find_name(&maps, name);
+	found = find_name(maps, name);
 	copy = found ? strdup(found->path) : NULL;
 	if (copy) {
 		*mapping = *found;
@@ -43,6 +39,5 @@ int jitdump_find_mapping(const char *proc_root, pid_t pid, struct proc_mapping *
 	} else {
 		err = found ? -ENOMEM : fail(-ENOENT, "process %d maps no %s", pid, name);
 	}
-	proc_maps_deinit(&maps);
 	return err;
 }

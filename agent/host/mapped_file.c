@@ -59,7 +59,10 @@ static void map_file_path(char path[PATH_MAX], const char *proc_root, pid_t pid,
 
 static int note_living(void *context, pid_t tid, const char *path)
 {
-	if (access(path, F_OK))
+	char target[1];
+
+	/* Reading the link asks nobody; access() would ask the file system that it leads to. */
+	if (readlink(path, target, sizeof(target)) < 0)
 		return -ESRCH;
 	*(pid_t *)context = tid;
 	return 0;
@@ -126,8 +129,18 @@ static int open_map_file(const char *proc_root, pid_t pid, const struct proc_map
 	map_file_path(path, proc_root, pid, mapping);
 	path_fd = open(path, O_PATH | O_CLOEXEC);
 	if (path_fd < 0)
-		return -errno;
+		return fail_errno(-errno, "open of %s", path);
 	return regular_file_reopen(path_fd, fd, key);
+}
+
+int mapped_file_open_mapping(const char *proc_root, pid_t pid, const struct proc_mapping *mapping,
+			     int *fd, struct file_key *key)
+{
+	int err = open_map_file(proc_root, pid, mapping, fd, key);
+
+	return err == -ESRCH ?
+		       open_map_file(proc_root, living_thread(proc_root, pid), mapping, fd, key) :
+		       err;
 }
 
 /*
@@ -197,18 +210,13 @@ static int open_by_path(const char *proc_root, pid_t pid, const struct proc_mapp
 int mapped_file_open(const char *proc_root, pid_t pid, const struct proc_mapping *mapping, int *fd,
 		     struct file_key *key)
 {
+	int err = mapped_file_open_mapping(proc_root, pid, mapping, fd, key);
 	char path[PATH_MAX];
-	pid_t task = pid;
-	int err;
 
-	err = open_map_file(proc_root, task, mapping, fd, key);
-	if (err == -ESRCH) {
-		task = living_thread(proc_root, pid);
-		err = open_map_file(proc_root, task, mapping, fd, key);
-	}
 	if (!err || err == -EOPNOTSUPP)
 		return err;
-	err = open_by_path(proc_root, task, mapping, fd, key);
+	err = open_by_path(proc_root, err == -ESRCH ? living_thread(proc_root, pid) : pid, mapping,
+			   fd, key);
 	if (!err || err == -EOPNOTSUPP)
 		return err;
 	snprintf(path, sizeof(path), "%s/%d", proc_root, pid);

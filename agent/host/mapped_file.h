@@ -24,6 +24,13 @@ int mapped_file_open(const char *proc_root, pid_t pid, const struct proc_mapping
 		     struct file_key *key);
 
 /**
+ * The same by map_files only: of a file on a local file system it waits for nothing but the lock of the process's
+ * memory. -errno as the kernel says.
+ */
+int mapped_file_open_mapping(const char *proc_root, pid_t pid, const struct proc_mapping *mapping,
+			     int *fd, struct file_key *key);
+
+/**
  * The key alone, by map_files and without opening the file; -EOPNOTSUPP if it is not a regular one,
  * -ENOENT if there is no such mapping (any more), others as stat(2) says.
  */

@@ -2,11 +2,7 @@
 #include "agent/processes/gone_process.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "agent/base/cleanup.h"
@@ -14,7 +10,6 @@
 #include "agent/base/error.h"
 #include "agent/base/log.h"
 #include "agent/base/metrics.h"
-#include "agent/host/judged_path.h"
 #include "agent/processes/mapping_identity.h"
 #include "agent/processes/process_attributes.h"
 
@@ -50,33 +45,6 @@ static bool find_program(struct process_sync *sync, const struct process *proces
 	return true;
 }
 
-static bool is_local(void *context, pid_t pid, uint32_t major_number, uint32_t minor_number)
-{
-	struct process_sync *sync = context;
-
-	return local_devices_contain(&sync->devices, sync->proc_root, pid, major_number,
-				     minor_number, clock_monotonic_ns());
-}
-
-/* The file that was mapped, at its path in the root of process @pid. */
-static int open_in_root(struct process_sync *sync, pid_t pid, const struct proc_mapping *row,
-			int *fd, struct file_key *key)
-{
-	const struct path_judge judge = { .may_read = is_local, .context = sync };
-	_cleanup_(close_fd) int root_fd = -1, opened = -1;
-	struct judged_root root = { .pid = pid, .judge = &judge };
-	char path[PATH_MAX];
-
-	snprintf(path, sizeof(path), "%s/%d/root", sync->proc_root, pid);
-	root.fd = root_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (root_fd < 0 || !judged_path_may_read(&judge, pid, root_fd) ||
-	    judged_path_open(&root, row->path, &opened, key) || key->inode != row->inode ||
-	    key->device != makedev(row->device_major, row->device_minor))
-		return fail(-ENOENT, "it is not at its path");
-	*fd = take_fd(opened);
-	return 0;
-}
-
 /*
  * By the parent's root, or by ours. Never by what is in /proc/PID now, which may be another process.
  * The device and the inode are those that were mapped; that they have not become another file since, or
@@ -89,9 +57,9 @@ static int open_file(struct process_sync *sync, const struct process *process,
 	int err = -ENOENT;
 
 	if (process->parent_pid)
-		err = open_in_root(sync, (pid_t)process->parent_pid, row, fd, key);
+		err = mapping_open_by_path(sync, (pid_t)process->parent_pid, row, fd, key);
 	if (err)
-		err = open_in_root(sync, getpid(), row, fd, key);
+		err = mapping_open_by_path(sync, getpid(), row, fd, key);
 	if (!err && key->ctime_ns > start_ns - (int64_t)FILE_TIME_STEP_NS) {
 		close(*fd);
 		return fail(-ESTALE, "it was changed after the process had begun");

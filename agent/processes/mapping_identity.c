@@ -2,12 +2,18 @@
 #include "agent/processes/mapping_identity.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "agent/base/cleanup.h"
+#include "agent/base/clock.h"
 #include "agent/base/error.h"
 #include "agent/base/log.h"
-#include "agent/host/mapped_file.h"
+#include "agent/host/judged_path.h"
 #include "agent/processes/copied_text.h"
 #include "ebpf/abi/frame.h"
 
@@ -29,24 +35,54 @@ static int identify_vdso(struct process_sync *sync, struct process_mapping *mapp
 					   "[vdso]", &mapping->executable);
 }
 
+static bool is_local(void *context, pid_t pid, uint32_t major_number, uint32_t minor_number)
+{
+	struct process_sync *sync = context;
+
+	return local_devices_contain(&sync->devices, sync->proc_root, pid, major_number,
+				     minor_number, clock_monotonic_ns());
+}
+
+int mapping_open_by_path(struct process_sync *sync, pid_t pid, const struct proc_mapping *row,
+			 int *fd, struct file_key *key)
+{
+	const struct path_judge judge = { .may_read = is_local, .context = sync };
+	_cleanup_(close_fd) int root_fd = -1, opened = -1;
+	struct judged_root root = { .pid = pid, .judge = &judge };
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/%d/root", sync->proc_root, pid);
+	root.fd = root_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (root_fd < 0 || !judged_path_may_read(&judge, pid, root_fd) ||
+	    judged_path_open(&root, row->path, &opened, key) || key->inode != row->inode ||
+	    key->device != makedev(row->device_major, row->device_minor))
+		return fail(-ENOENT, "it is not at its path");
+	*fd = take_fd(opened);
+	return 0;
+}
+
 static int open_file(struct process_sync *sync, const struct process *process,
-		     const struct proc_mapping *row, struct executable **executable)
+		     const struct proc_mapping *row, const struct mapped_key *known,
+		     struct executable **executable)
 {
 	struct file_key key;
 	int fd, err;
 
-	if (!mapped_file_key(sync->proc_root, process->pid, row, &key)) {
-		*executable = executable_cache_find(sync->executables, &key);
+	if (!known->err) {
+		*executable = executable_cache_find(sync->executables, &known->key);
 		if (*executable && !executable_lacks_file(*executable))
 			return 0;
 		executable_unref(sync->executables, *executable);
 	}
-	err = mapped_file_open(sync->proc_root, process->pid, row, &fd, &key);
+	err = guarded_file_open(sync->reads, (pid_t)process->pid, row, &fd, &key);
 	if (err == -EMFILE || err == -ENFILE) {
 		/* Descriptors of files that nobody maps any more are the first to go. */
 		executable_cache_trim(sync->executables, 0);
-		err = mapped_file_open(sync->proc_root, process->pid, row, &fd, &key);
+		err = guarded_file_open(sync->reads, (pid_t)process->pid, row, &fd, &key);
 	}
+	/* Without the right to look into map_files, or when the mapping has just gone. */
+	if (err == -EPERM || err == -EACCES || err == -ENOENT || err == -ESRCH)
+		err = mapping_open_by_path(sync, (pid_t)process->pid, row, &fd, &key);
 	if (err)
 		return err;
 	err = executable_cache_open(sync->executables, fd, &key, process->pid, row->path, NULL,
@@ -56,18 +92,25 @@ static int open_file(struct process_sync *sync, const struct process *process,
 	return err;
 }
 
+bool mapping_is_local(struct process_sync *sync, const struct process *process,
+		      const struct proc_mapping *row)
+{
+	return local_devices_contain(&sync->devices, sync->proc_root, (pid_t)process->pid,
+				     row->device_major, row->device_minor, process->read_ns);
+}
+
 static int identify_file(struct process_sync *sync, const struct process *process,
-			 const struct proc_mapping *row, struct process_mapping *mapping)
+			 const struct proc_mapping *row, const struct mapped_key *key,
+			 struct process_mapping *mapping)
 {
 	int err;
 
-	if (!local_devices_contain(&sync->devices, sync->proc_root, process->pid, row->device_major,
-				   row->device_minor, process->read_ns)) {
+	if (!mapping_is_local(sync, process, row)) {
 		mapping->is_requested = true;
 		sync->request_file(sync->context, process, row);
 		return 0;
 	}
-	err = open_file(sync, process, row, &mapping->executable);
+	err = open_file(sync, process, row, key, &mapping->executable);
 	/* A device: memory of a driver, without unwind tables. */
 	if (err == -EOPNOTSUPP) {
 		mapping->executable_id = EXECUTABLE_ID_ANONYMOUS;
@@ -123,13 +166,14 @@ int mapping_place(struct process_mapping *mapping)
 }
 
 void mapping_identify(struct process_sync *sync, const struct process *process,
-		      const struct proc_mapping *row, const struct process_mapping *known,
-		      uint32_t known_count, struct process_mapping *mapping)
+		      const struct proc_mapping *row, const struct mapped_key *key,
+		      const struct process_mapping *known, uint32_t known_count,
+		      struct process_mapping *mapping)
 {
 	int err = 0;
 
 	if (row->inode)
-		err = identify_file(sync, process, row, mapping);
+		err = identify_file(sync, process, row, key, mapping);
 	else if (!strcmp(row->path, "[vdso]"))
 		err = identify_vdso(sync, mapping);
 	else if (!strcmp(row->path, "[uprobes]"))

@@ -20,6 +20,7 @@
 #include "agent/host/jitdump_file.h"
 #include "agent/host/perf_map.h"
 #include "agent/host/proc_info.h"
+#include "agent/processes/guarded_reads.h"
 
 enum {
 	READ_BYTES = JITDUMP_READ_BYTES,
@@ -85,6 +86,8 @@ struct perf_maps {
 	/* Of the present second, load_remote's. */
 	uint64_t second;
 	uint64_t second_bytes;
+	/* load_remote's. */
+	struct guarded_reads *reads;
 };
 
 int perf_maps_create(const struct perf_maps_config *config, struct perf_maps **maps)
@@ -94,6 +97,7 @@ int perf_maps_create(const struct perf_maps_config *config, struct perf_maps **m
 	if (!created)
 		return fail(-ENOMEM, "no memory for perf maps");
 	created->config = *config;
+	created->reads = guarded_reads_create(config->proc_root);
 	pthread_mutex_init(&created->lock, NULL);
 	*maps = created;
 	return 0;
@@ -148,6 +152,7 @@ void perf_maps_destroy(struct perf_maps *maps)
 		free_process((void *)(uintptr_t)value);
 	hash_map_deinit(&maps->processes);
 	pthread_mutex_destroy(&maps->lock);
+	guarded_reads_destroy(maps->reads);
 	free(maps);
 }
 
@@ -418,6 +423,18 @@ static int read_file(struct perf_maps *maps, struct named_process *process, int 
 	return 0;
 }
 
+/* Looks for the mapping by which the process shows its jitdump file. */
+static int find_marker(struct perf_maps *maps, struct named_process *process)
+{
+	_cleanup_(proc_maps_deinit) struct proc_maps all = { 0 };
+	pid_t pid = (pid_t)process->pid;
+	int err = guarded_maps_read(maps->reads, pid, &all, NULL);
+
+	return err ? err :
+		     jitdump_find_mapping(maps->config.proc_root, pid, &all, &process->marker,
+					  &process->marker_path);
+}
+
 /* By the mapping that is known, or by one that is looked for now and then. */
 static int read_jitdump(struct perf_maps *maps, struct named_process *process,
 			struct file_source *from, uint64_t now_ns, bool *has_grown)
@@ -432,8 +449,7 @@ static int read_jitdump(struct perf_maps *maps, struct named_process *process,
 	process->marker_path = NULL;
 	if (now_ns < process->next_search_ns)
 		return -ENOENT;
-	err = jitdump_find_mapping(maps->config.proc_root, (pid_t)process->pid, &process->marker,
-				   &process->marker_path);
+	err = find_marker(maps, process);
 	if (!err)
 		err = read_file(maps, process, SOURCE_JITDUMP, from, now_ns, has_grown);
 	process->search_pause_ns = err ? next_pause(process->search_pause_ns, true, false) :

@@ -6,7 +6,6 @@
 
 #include "agent/host/container_id.h"
 #include "agent/host/proc_info.h"
-#include "agent/host/process_environment.h"
 #include "agent/processes/executable_cache.h"
 
 static void set_info(struct process_table *table, struct process *process,
@@ -45,12 +44,11 @@ static struct process_mapping *find_program(const struct proc_maps *maps,
 }
 
 void process_attributes_read(struct process_table *table, struct process *process,
-			     const char *proc_root, const struct proc_maps *maps,
-			     struct process_mapping *mappings)
+			     const char *proc_root, const char *service_name,
+			     const struct proc_maps *maps, struct process_mapping *mappings)
 {
 	char path[PROC_PATH_MAX_BYTES];
 	char container_id[CONTAINER_ID_MAX_BYTES];
-	char service_name[SERVICE_NAME_MAX_BYTES];
 	struct process_info values = {
 		.pid = process->pid,
 		.executable_path = path,
@@ -62,7 +60,6 @@ void process_attributes_read(struct process_table *table, struct process *proces
 	if (process->info || proc_executable_path(proc_root, process->pid, path))
 		return;
 	container_id_read(proc_root, process->pid, container_id);
-	service_name_read(proc_root, process->pid, service_name);
 	program = find_program(maps, mappings, path);
 	if (program) {
 		program->is_program = true;

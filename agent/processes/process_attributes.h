@@ -13,13 +13,13 @@
 #include "agent/processes/process.h"
 
 /**
- * Reads them, unless they are known; a few system calls. @mappings has what each row of @maps is; that
+ * Reads them, unless they are known; a few system calls. @service_name was read with the maps. @mappings has what each row of @maps is; that
  * of the process's executable is marked. A kernel thread or a process that is gone gets none, and so
  * does one for which there is no memory: the next sync tries again.
  */
 void process_attributes_read(struct process_table *table, struct process *process,
-			     const char *proc_root, const struct proc_maps *maps,
-			     struct process_mapping *mappings);
+			     const char *proc_root, const char *service_name,
+			     const struct proc_maps *maps, struct process_mapping *mappings);
 
 /**
  * The same for a process that is gone: @maps come from the side-band, its executable is what has

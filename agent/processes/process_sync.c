@@ -43,6 +43,7 @@ VECTOR_DEFINE(row_vector, struct mapping_row)
 void process_sync_init(struct process_sync *sync)
 {
 	local_devices_init(&sync->devices);
+	sync->reads = guarded_reads_create(sync->proc_root);
 	if (own_vdso_find(&sync->vdso, &sync->vdso_bytes))
 		log_debug("%s; the kernel's code in processes has no names", error_text());
 	sync->attachments = (struct attachments){
@@ -59,6 +60,7 @@ void process_sync_deinit(struct process_sync *sync)
 {
 	attachments_deinit(&sync->attachments);
 	local_devices_deinit(&sync->devices);
+	guarded_reads_destroy(sync->reads);
 }
 
 static void release_mappings(struct process_sync *sync, struct process_mapping *mappings,
@@ -102,23 +104,85 @@ static bool is_same_line(const struct process_mapping *mapping, const struct pro
 	       mapping->device_minor == row->device_minor;
 }
 
-/*
- * The mappings of @maps: taken over from @known (sorted as well) where the line is the same and lies
- * outside of @touched, else looked at.
- */
-static int build_mappings(struct process_sync *sync, struct process *process,
-			  const struct proc_maps *maps, const struct address_range *touched,
-			  const struct process_mapping *known, uint32_t known_count,
-			  struct mapping_vector *built)
-{
-	uint64_t end_ns = clock_monotonic_ns() + IDENTIFY_MAX_NS;
-	uint32_t k = 0;
+/* What was known of a process's mappings, sorted, and in which addresses that does not hold any more. */
+struct known_mappings {
+	const struct process *process;
+	const struct address_range *touched;
+	const struct process_mapping *items;
+	uint32_t count;
+};
 
-	process->is_partial = false;
-	if (mapping_vector_reserve(built, maps->count + 1))
-		return fail(-ENOMEM, "no memory for the mappings of process %u", process->pid);
+/*
+ * What is known of @row and still holds; NULL: it must be looked at. *@cursor is where the search begins: rows come in
+ * their order.
+ */
+static const struct process_mapping *find_known(const struct known_mappings *known,
+						const struct proc_mapping *row, uint32_t *cursor)
+{
+	const struct process_mapping *found;
+
+	while (*cursor < known->count && known->items[*cursor].start < row->start)
+		++*cursor;
+	found = *cursor < known->count ? &known->items[*cursor] : NULL;
+	if (found && is_same_line(found, row) && !found->look_count &&
+	    (found->executable_id ||
+	     (found->is_requested && known->items == known->process->mappings)) &&
+	    !(found->executable && executable_lacks_file(found->executable)) &&
+	    (row->end <= known->touched->start || row->start >= known->touched->end))
+		return found;
+	return NULL;
+}
+
+/* The keys of the files that must be looked at: one for each row of @maps, which has them if it is one of these. */
+static int read_keys(struct process_sync *sync, const struct proc_maps *maps,
+		     const struct known_mappings *known, uint64_t end_ns, struct mapped_key *keys)
+{
+	_cleanup_(free_pointer) struct proc_mapping *rows = calloc(maps->count + 1, sizeof(*rows));
+	_cleanup_(free_pointer) uint32_t *indices = calloc(maps->count + 1, sizeof(*indices));
+	_cleanup_(free_pointer) struct mapped_key *found = calloc(maps->count + 1, sizeof(*found));
+	uint32_t count = 0, cursor = 0;
+	int err;
+
+	if (!rows || !indices || !found)
+		return fail(-ENOMEM, "no memory for the files of process %u", known->process->pid);
 	for (uint32_t i = 0; i < maps->count; i++) {
 		const struct proc_mapping *row = &maps->rows[i];
+
+		keys[i].err = -ENOENT;
+		if (find_known(known, row, &cursor) || !row->inode ||
+		    !mapping_is_local(sync, known->process, row))
+			continue;
+		indices[count] = i;
+		rows[count++] = *row;
+	}
+	if (!count)
+		return 0;
+	err = guarded_keys_read(sync->reads, (pid_t)known->process->pid, rows, count, end_ns,
+				found);
+	for (uint32_t i = 0; i < count && !err; i++)
+		keys[indices[i]] = found[i];
+	return err;
+}
+
+/* The mappings of @maps: what is known is taken over, the rest looked at. */
+static int build_mappings(struct process_sync *sync, struct process *process,
+			  const struct proc_maps *maps, const struct known_mappings *known,
+			  struct mapping_vector *built)
+{
+	_cleanup_(free_pointer) struct mapped_key *keys = calloc(maps->count + 1, sizeof(*keys));
+	uint64_t end_ns = clock_monotonic_ns() + IDENTIFY_MAX_NS;
+	uint32_t cursor = 0;
+	int err;
+
+	process->is_partial = false;
+	if (!keys || mapping_vector_reserve(built, maps->count + 1))
+		return fail(-ENOMEM, "no memory for the mappings of process %u", process->pid);
+	err = read_keys(sync, maps, known, end_ns, keys);
+	if (err)
+		return err;
+	for (uint32_t i = 0; i < maps->count; i++) {
+		const struct proc_mapping *row = &maps->rows[i];
+		const struct process_mapping *found = find_known(known, row, &cursor);
 		struct process_mapping mapping = {
 			.start = row->start,
 			.end = row->end,
@@ -128,18 +192,13 @@ static int build_mappings(struct process_sync *sync, struct process *process,
 			.device_minor = row->device_minor,
 		};
 
-		while (k < known_count && known[k].start < row->start)
-			k++;
-		if (k < known_count && is_same_line(&known[k], row) && !known[k].look_count &&
-		    (known[k].executable_id ||
-		     (known[k].is_requested && known == process->mappings)) &&
-		    !(known[k].executable && executable_lacks_file(known[k].executable)) &&
-		    (row->end <= touched->start || row->start >= touched->end)) {
-			mapping = known[k];
+		if (found) {
+			mapping = *found;
 			if (mapping.executable)
 				executable_ref(sync->executables, mapping.executable);
-		} else if (clock_monotonic_ns() < end_ns) {
-			mapping_identify(sync, process, row, known, known_count, &mapping);
+		} else if (keys[i].err != -EAGAIN && clock_monotonic_ns() < end_ns) {
+			mapping_identify(sync, process, row, &keys[i], known->items, known->count,
+					 &mapping);
 		} else {
 			process->is_partial = true;
 		}
@@ -425,25 +484,40 @@ static int sync_gone(struct process_sync *sync, struct process *process)
 	return -ESRCH;
 }
 
+/* What this thread and the one that reads for it have used. */
+static uint64_t cpu_ns(const struct process_sync *sync)
+{
+	return clock_thread_cpu_ns() + guarded_reads_cpu_ns(sync->reads);
+}
+
+/* Reads its maps; -ESRCH: it is gone, and /proc/PID may belong to another program by now. */
+static int read_maps(struct process_sync *sync, const struct process *process,
+		     struct proc_maps *maps, char service_name[SERVICE_NAME_MAX_BYTES])
+{
+	service_name[0] = '\0';
+	if (process->ended_ns)
+		return -ESRCH;
+	return guarded_maps_read(sync->reads, (pid_t)process->pid, maps,
+				 process->info ? NULL : service_name);
+}
+
 int process_sync_run(struct process_sync *sync, struct process *process,
 		     const struct address_range *touched, bool *has_changed)
 {
 	_cleanup_(proc_maps_deinit) struct proc_maps maps = { 0 };
-	const struct mapping_table *before = process->table;
 	/* Of which it is a fork, if it is new and one; and that if their mappings are the same. */
 	const struct process *parent = NULL, *model = process;
+	struct mapping_table *before = process->table, *rows;
+	char service_name[SERVICE_NAME_MAX_BYTES];
 	struct mapping_vector built = { 0 };
-	uint64_t begin_cpu_ns = clock_thread_cpu_ns();
-	struct mapping_table *rows;
+	struct known_mappings known;
+	uint64_t begin_cpu_ns = cpu_ns(sync);
 	int err;
 
 	metrics_add(METRIC_PROCESS_SYNCS, 1);
 	*has_changed = false;
 	process_table_begin_sync(sync->table, process, clock_monotonic_ns());
-	/* /proc/PID may belong to another program by now. */
-	err = process->ended_ns ?
-		      -ESRCH :
-		      proc_maps_read(&maps, sync->proc_root, process->pid, PROC_MAPS_EXECUTABLE);
+	err = read_maps(sync, process, &maps, service_name);
 	if (err == -ESRCH)
 		return sync_gone(sync, process);
 	if (err)
@@ -452,16 +526,17 @@ int process_sync_run(struct process_sync *sync, struct process *process,
 		parent = process_table_fork_parent(sync->table, process);
 	if (parent && is_like_parent(sync, process))
 		model = parent;
-	err = build_mappings(sync, process, &maps, touched, model->mappings, model->mapping_count,
-			     &built);
+	known = (struct known_mappings){ process, touched, model->mappings, model->mapping_count };
+	err = build_mappings(sync, process, &maps, &known, &built);
 	rows = err ? NULL : make_rows(built.items, built.count, false);
 	if (!rows) {
 		release_mappings(sync, built.items, built.count);
-		return sync_failed(sync, process, -ENOMEM);
+		return sync_failed(sync, process, err ? err : -ENOMEM);
 	}
 	if (parent)
 		process_attributes_inherit(sync->table, process, parent);
-	process_attributes_read(sync->table, process, sync->proc_root, &maps, built.items);
+	process_attributes_read(sync->table, process, sync->proc_root, service_name, &maps,
+				built.items);
 	set_mappings(sync, process, built.items, built.count);
 	if (parent)
 		attachments_inherit(&sync->attachments, process, parent);
@@ -473,7 +548,7 @@ int process_sync_run(struct process_sync *sync, struct process *process,
 	attachments_update(&sync->attachments, process, clock_monotonic_ns());
 	replace_rows(sync, process, rows, PROCESS_SYNCED);
 	*has_changed = process->table != before;
-	process->sync_cost_ns = clock_thread_cpu_ns() - begin_cpu_ns;
+	process->sync_cost_ns = cpu_ns(sync) - begin_cpu_ns;
 	return 0;
 }
 

@@ -416,6 +416,14 @@ static bool sync_older(struct sync_loop *loop, struct process *process)
 	return is_done;
 }
 
+static void try_again(struct sync_loop *loop, const struct scheduled_sync *entry, uint64_t due_ns)
+{
+	struct scheduled_sync again = *entry;
+
+	again.due_ns = due_ns;
+	sync_schedule_add(&loop->schedule, &again);
+}
+
 static void run_sync(struct sync_loop *loop, const struct scheduled_sync *entry, uint64_t now_ns)
 {
 	struct process *process = process_table_current(loop->sync.table, entry->pid);
@@ -460,6 +468,8 @@ static void run_sync(struct sync_loop *loop, const struct scheduled_sync *entry,
 		schedule(loop, entry->pid, entry->reasons, now_ns + GONE_RETRY_NS);
 		return;
 	}
+	if (err == -EHOSTDOWN || err == -EBUSY)
+		try_again(loop, entry, now_ns + RETRY_NS);
 	if (!err && process->is_partial)
 		schedule(loop, entry->pid, SYNC_MAPPINGS,
 			 sync_pause_end(loop, process, SYNC_SHARE));

@@ -21,6 +21,7 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
 #include "agent/base/error.h"
+#include "agent/base/thread_state.h"
 #include "agent/runtimes/message_socket.h"
 
 enum {
@@ -28,30 +29,6 @@ enum {
 	/* For the rest of a message whose first packet has come. */
 	PACKET_TIMEOUT_SECONDS = 5,
 };
-
-/* Whether the thread has a CPU or waits for one, and how often it had one. -ESRCH: it has ended. */
-static int look_at(const struct host_process *process, int32_t tid, bool *is_running,
-		   uint64_t *runs)
-{
-	_cleanup_(close_file) FILE *status = NULL;
-	unsigned long long count, sum = 0;
-	char path[64], line[256], state = 'R';
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/status", process->child.pid, tid);
-	status = fopen(path, "re");
-	if (!status)
-		return errno == ENOENT || errno == ESRCH ? -ESRCH : -errno;
-	while (fgets(line, sizeof(line), status)) {
-		if (sscanf(line, "voluntary_ctxt_switches: %llu", &count) == 1 ||
-		    sscanf(line, "nonvoluntary_ctxt_switches: %llu", &count) == 1)
-			sum += count;
-		else
-			(void)sscanf(line, "State: %c", &state);
-	}
-	*is_running = state == 'R';
-	*runs = sum;
-	return 0;
-}
 
 /* Where in the kernel the thread waits, for the log. */
 static int hanging_error(const struct host_process *process, int32_t tid)
@@ -100,7 +77,7 @@ int host_process_wait(const struct host_process *process, int channel,
 		if (is_hurried && now_ns >= deadline_ns)
 			return fail(-ECANCELED, "the agent stops");
 		/* Before it has said which thread it is, the end of the socket tells. */
-		if (tid && look_at(process, tid, &is_running, &runs) == -ESRCH)
+		if (tid && thread_state_read(process->child.pid, tid, &is_running, &runs) == -ESRCH)
 			return ended_error(process);
 		if (is_running || runs != last_runs)
 			last_run_ns = now_ns;

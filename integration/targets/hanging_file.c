@@ -2,8 +2,8 @@
 /*
  * A file system at the folder of argument 1, as FUSE mounts it for the user of argument 2, with one file, "file", of 1 MB:
  * reads of it never get an answer. With an argument 3 it has the files of that folder instead, "perf.map" for each
- * process, and everybody may look; from SIGUSR1 on no request gets an answer. When this program ends the kernel
- * answers them with an error; the caller unmounts.
+ * process, and everybody may look; from SIGUSR1 on no request gets an answer, and writing never gets one. When this
+ * program ends the kernel answers them with an error; the caller unmounts.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -147,6 +147,7 @@ static int answer_to(const struct fuse_in_header *request, struct answer *answer
 		return 0;
 	case FUSE_READ:
 		return read_file(request, answer);
+	case FUSE_WRITE:
 	case FUSE_FORGET:
 	case FUSE_BATCH_FORGET:
 	case FUSE_INTERRUPT:

@@ -90,6 +90,14 @@ static inline int tear_down(void **state)
 	return 0;
 }
 
+/* From now on the machine's processes are synced. */
+static inline void use_own_proc(struct fixture *fixture)
+{
+	fixture->sync.proc_root = "/proc";
+	guarded_reads_destroy(fixture->sync.reads);
+	fixture->sync.reads = guarded_reads_create("/proc");
+}
+
 static inline struct process *add(struct fixture *fixture, uint32_t pid, uint64_t start_ns,
 				  uint64_t exec_id)
 {

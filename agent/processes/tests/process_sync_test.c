@@ -286,7 +286,7 @@ static void this_very_process_is_published_with_its_vdso_and_a_memfd(void **stat
 	uint64_t id;
 	void *code;
 
-	fixture->sync.proc_root = "/proc";
+	use_own_proc(fixture);
 	assert_int_equal(write(memory, image, sizeof(image)), sizeof(image));
 	code = mmap(NULL, sizeof(image), PROT_READ | PROT_EXEC, MAP_SHARED, memory, 0);
 	assert_ptr_not_equal(code, MAP_FAILED);
@@ -347,7 +347,7 @@ static void a_deleted_program_can_still_be_read(void **state)
 	close(executed[0]);
 	unlink(program);
 	rmdir(folder);
-	fixture->sync.proc_root = "/proc";
+	use_own_proc(fixture);
 	process = add(fixture, pid, 100, 1);
 	sync_process(fixture, process);
 	kill(pid, SIGKILL);
@@ -375,7 +375,7 @@ static void a_process_whose_leader_has_exited_is_read_through_its_threads(void *
 	struct process *process;
 	struct fake_entry entry;
 
-	fixture->sync.proc_root = "/proc";
+	use_own_proc(fixture);
 	process = add(fixture, pid, 100, 1);
 	sync_process(fixture, process);
 	end_process(pid);

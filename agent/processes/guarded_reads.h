@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Reads of /proc that wait for the lock of a process's memory: its maps, the files that it has mapped, and its
+ * environment. A process can keep that lock for ever, by unmapping a file whose file system does not answer. So the
+ * reads are made by a thread of their own, `proc_reads`, which is left behind when it only waits, and ends when the lock
+ * is free. SIGKILL ends such a wait: the agent's end needs no answer.
+ *
+ * A process that hangs is not read while a thread waits for it, and is read again afterwards.
+ */
+#ifndef AGENT_PROCESSES_GUARDED_READS_H
+#define AGENT_PROCESSES_GUARDED_READS_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "agent/base/clock.h"
+#include "agent/base/file_key.h"
+#include "agent/host/proc_maps.h"
+#include "agent/host/process_environment.h"
+
+enum {
+	/** Threads that are left behind, in all and for the processes of one user. */
+	GUARDED_LEFT_MAX = 64,
+	GUARDED_LEFT_OF_USER_MAX = 8,
+};
+
+/** A thread that only waits for so long hangs. */
+#define GUARDED_HANG_NS NS_PER_SECOND
+
+/**
+ * For one thread at a time. Each read fails with
+ *
+ *	-EHOSTDOWN	the process holds the lock of its memory
+ *	-EBUSY		others of its user, or too many in all, do
+ *	-ENOMEM		also: no thread could be started
+ */
+struct guarded_reads;
+
+/** NULL without memory. */
+struct guarded_reads *guarded_reads_create(const char *proc_root);
+/** Threads that hang live on. NULL is fine. */
+void guarded_reads_destroy(struct guarded_reads *reads);
+
+/** The CPU time that its threads have used, for what came back. */
+uint64_t guarded_reads_cpu_ns(const struct guarded_reads *reads);
+
+/** As proc_maps_read(), and the name of service_name_read() with it; @service_name may be NULL. */
+int guarded_maps_read(struct guarded_reads *reads, pid_t pid, struct proc_maps *maps,
+		      char service_name[SERVICE_NAME_MAX_BYTES]);
+
+/** The answer of mapped_file_key(). */
+struct mapped_key {
+	int err;
+	struct file_key key;
+};
+
+/** As mapped_file_key() for each of @count rows; those for which there was no time until @end_ns get -EAGAIN. */
+int guarded_keys_read(struct guarded_reads *reads, pid_t pid, const struct proc_mapping *rows,
+		      uint32_t count, uint64_t end_ns, struct mapped_key *keys);
+
+/** As mapped_file_open_mapping(). */
+int guarded_file_open(struct guarded_reads *reads, pid_t pid, const struct proc_mapping *row,
+		      int *fd, struct file_key *key);
+
+#endif
