@@ -23,6 +23,7 @@ WORK_ROUNDS = 11
 WORK_SECONDS = 0.8
 
 BUILD_FILES = 500
+WARM_FILES = 100
 BUILD_PAIRS = 15
 
 EXEC_RATE = 719
@@ -58,10 +59,11 @@ def left_speeds(rate):
     return {work: statistics.median(values) for work, values in ratios.items()}
 
 
-def _build(directory):
-    """CPU seconds of compiling all files there, one after the other."""
+def _build(directory, file_count):
+    """CPU seconds of compiling so many files there, one after the other."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run(["sh", "-c", "for file in *.c; do gcc -O1 -c $file -o /dev/null || exit 1; done"],
+    files = ["file%d.c" % i for i in range(file_count)]
+    subprocess.run(["sh", "-c", 'for file; do gcc -O1 -c $file -o /dev/null || exit 1; done', "build", *files],
                    cwd=directory, check=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
@@ -80,12 +82,15 @@ def build_cost_percent(rate):
             seconds = {}
             for with_agent in (bool(i % 2), not i % 2):
                 if not with_agent:
-                    seconds[False] = _build(directory)
+                    seconds[False] = _build(directory, BUILD_FILES)
                     continue
                 with harness.Agent("-samples-per-second", rate) as agent:
                     agent.wait_started()
+                    # Names of the compiler's files are made once for each run of the agent.
+                    _build(directory, WARM_FILES)
+                    time.sleep(SETTLE_SECONDS)
                     before = user_side.user_and_system(agent.pid)[1]
-                    seconds[True] = _build(directory)
+                    seconds[True] = _build(directory, BUILD_FILES)
                     seconds[True] += user_side.user_and_system(agent.pid)[1] - before
                     agent.stop()
             costs.append(100 * (seconds[True] / seconds[False] - 1))

@@ -152,17 +152,12 @@ void bounded_queue_deinit(struct bounded_queue *queue)
 	memset(queue, 0, sizeof(*queue));
 }
 
-int bounded_queue_push(struct bounded_queue *queue, const void *record, size_t bytes)
+static int put_locked(struct bounded_queue *queue, const void *record, size_t bytes)
 {
 	uint32_t length = bytes;
 
-	if (bytes > queue->max_record_bytes)
-		return -E2BIG;
-	pthread_mutex_lock(&queue->lock);
-	if (queue->is_closed) {
-		pthread_mutex_unlock(&queue->lock);
+	if (queue->is_closed)
 		return -EPIPE;
-	}
 	while (queue->ring_bytes - queue->used_bytes < bytes + LENGTH_BYTES)
 		drop_oldest(queue);
 	copy_in(queue, &length, sizeof(length));
@@ -170,9 +165,47 @@ int bounded_queue_push(struct bounded_queue *queue, const void *record, size_t b
 	if (queue->peak_bytes < queue->start + queue->used_bytes)
 		queue->peak_bytes = queue->start + queue->used_bytes;
 	queue->count++;
-	pthread_cond_signal(&queue->filled);
-	pthread_mutex_unlock(&queue->lock);
 	return 0;
+}
+
+int bounded_queue_put(struct bounded_queue *queue, const void *record, size_t bytes)
+{
+	int err;
+
+	if (bytes > queue->max_record_bytes)
+		return -E2BIG;
+	pthread_mutex_lock(&queue->lock);
+	err = put_locked(queue, record, bytes);
+	pthread_mutex_unlock(&queue->lock);
+	return err;
+}
+
+void bounded_queue_wake(struct bounded_queue *queue)
+{
+	bool is_waited_for;
+
+	pthread_mutex_lock(&queue->lock);
+	is_waited_for = queue->count && queue->waiting_count;
+	pthread_mutex_unlock(&queue->lock);
+	/* With the lock held, who is woken would wait for that next. */
+	if (is_waited_for)
+		pthread_cond_signal(&queue->filled);
+}
+
+int bounded_queue_push(struct bounded_queue *queue, const void *record, size_t bytes)
+{
+	bool is_waited_for;
+	int err;
+
+	if (bytes > queue->max_record_bytes)
+		return -E2BIG;
+	pthread_mutex_lock(&queue->lock);
+	err = put_locked(queue, record, bytes);
+	is_waited_for = queue->waiting_count;
+	pthread_mutex_unlock(&queue->lock);
+	if (!err && is_waited_for)
+		pthread_cond_signal(&queue->filled);
+	return err;
 }
 
 /* 0 when there is a record; called and left with the lock held. */
@@ -181,6 +214,7 @@ static int wait_filled(struct bounded_queue *queue, int64_t timeout_ns)
 	uint64_t deadline_ns = clock_monotonic_ns() + (uint64_t)timeout_ns;
 	bool is_over = false;
 
+	queue->waiting_count++;
 	while (!queue->count && !queue->is_closed && !is_over) {
 		if (timeout_ns < 0)
 			pthread_cond_wait(&queue->filled, &queue->lock);
@@ -188,6 +222,7 @@ static int wait_filled(struct bounded_queue *queue, int64_t timeout_ns)
 			is_over = !monotonic_condition_wait(&queue->filled, &queue->lock,
 							    deadline_ns);
 	}
+	queue->waiting_count--;
 	if (queue->count)
 		return 0;
 	return queue->is_closed ? -EPIPE : -EAGAIN;

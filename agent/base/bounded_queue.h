@@ -30,6 +30,8 @@ struct bounded_queue {
 	/** How far into the ring records stood since it was empty. */
 	size_t peak_bytes;
 	size_t count;
+	/** Readers. */
+	unsigned int waiting_count;
 	bool is_closed;
 	queue_drop_fn drop;
 	void *drop_context;
@@ -55,6 +57,10 @@ void bounded_queue_deinit(struct bounded_queue *queue);
  * max_record_bytes, -EPIPE after close; then the record is still the caller's.
  */
 int bounded_queue_push(struct bounded_queue *queue, const void *record, size_t bytes);
+
+/** The same, but nobody is woken: for the first of many records, behind which bounded_queue_wake() wakes one reader. */
+int bounded_queue_put(struct bounded_queue *queue, const void *record, size_t bytes);
+void bounded_queue_wake(struct bounded_queue *queue);
 
 /**
  * Moves the oldest record into @record, which has room for max_record_bytes, and *@bytes (NULL: not

@@ -7,16 +7,18 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "agent/base/cleanup.h"
 #include "agent/base/error.h"
 #include "agent/base/hanging_processes.h"
 #include "agent/base/log.h"
-#include "agent/base/monotonic_condition.h"
 #include "agent/base/thread_state.h"
 #include "agent/base/urgent_thread.h"
 #include "agent/host/mapped_file.h"
@@ -43,29 +45,39 @@ struct guarded_read {
 	uint64_t cpu_ns;
 };
 
+enum worker_state {
+	/* The read is the worker's, and then the owner's again. */
+	WORKER_ASKED,
+	WORKER_DONE,
+	/* The owner gave the read up: it is the worker's for good. The owner frees the worker when that has returned. */
+	WORKER_LEFT,
+	WORKER_RETURNED,
+	/* The owner is gone: the worker frees itself. */
+	WORKER_ORPHANED,
+};
+
 struct read_worker {
-	struct guarded_reads *reads;
+	char *proc_root;
 	pthread_t thread;
-	pthread_cond_t is_asked;
-	/* 0 before it runs. */
+	/* Atomic: 0 before it runs. */
 	pid_t tid;
-	/* Until it is done. */
+	/* Atomic: enum worker_state. */
+	int state;
+	sem_t is_asked;
+	sem_t is_done;
+	/* What it is asked for; NULL: its end. */
 	struct guarded_read *read;
-	bool is_ending;
-	/* It was left behind with a process of that user. */
-	bool is_left;
+	/* The process that it was left behind with, and whose that is. */
+	pid_t pid;
 	uid_t uid;
 	struct read_worker *next;
 };
 
-/* Shared by the owner and the threads. */
 struct guarded_reads {
-	pthread_mutex_t lock;
-	pthread_cond_t is_done;
 	char *proc_root;
-	unsigned int references;
 	/* The one that is asked; NULL: none. */
 	struct read_worker *worker;
+	/* Those that were left behind. */
 	struct read_worker *left;
 	uint64_t cpu_ns;
 };
@@ -73,38 +85,24 @@ struct guarded_reads {
 struct guarded_reads *guarded_reads_create(const char *proc_root)
 {
 	struct guarded_reads *reads = calloc(1, sizeof(*reads));
-	char *copy = strdup(proc_root);
 
-	if (!reads || !copy || urgent_lock_init(&reads->lock)) {
+	if (!reads)
+		return NULL;
+	reads->proc_root = strdup(proc_root);
+	if (!reads->proc_root) {
 		free(reads);
-		free(copy);
 		return NULL;
 	}
-	monotonic_condition_init(&reads->is_done);
-	reads->proc_root = copy;
-	reads->references = 1;
 	return reads;
-}
-
-/* With the lock held, which it gives back. */
-static void unref_and_unlock(struct guarded_reads *reads)
-{
-	bool is_last = !--reads->references;
-
-	pthread_mutex_unlock(&reads->lock);
-	if (!is_last)
-		return;
-	pthread_cond_destroy(&reads->is_done);
-	pthread_mutex_destroy(&reads->lock);
-	free(reads->proc_root);
-	free(reads);
 }
 
 /* --- the thread --- */
 
 static void free_worker(struct read_worker *worker)
 {
-	pthread_cond_destroy(&worker->is_asked);
+	sem_destroy(&worker->is_asked);
+	sem_destroy(&worker->is_done);
+	free(worker->proc_root);
 	free(worker);
 }
 
@@ -118,74 +116,66 @@ static void run_read(struct guarded_read *read)
 	read->cpu_ns = clock_thread_cpu_ns() - begin_ns;
 }
 
-/* With the lock held. */
-static void take_off_list(struct read_worker *worker)
+/* From one state to the next, if it is still the one. */
+static bool change_state(struct read_worker *worker, int from, int to)
 {
-	struct read_worker **link = &worker->reads->left;
-
-	while (*link != worker)
-		link = &(*link)->next;
-	*link = worker->next;
+	return __atomic_compare_exchange_n(&worker->state, &from, to, false, __ATOMIC_ACQ_REL,
+					   __ATOMIC_ACQUIRE);
 }
 
-static void drop_late_read(struct guarded_read *read)
+static void return_late(struct read_worker *worker)
 {
-	log_debug("process %d: its memory answers again", read->pid);
-	read->drop(read);
-	free(read);
+	log_debug("process %d: its memory answers again", worker->read->pid);
+	worker->read->drop(worker->read);
+	free(worker->read);
+	if (!change_state(worker, WORKER_LEFT, WORKER_RETURNED))
+		free_worker(worker);
+}
+
+static void wait_for(sem_t *semaphore)
+{
+	while (sem_wait(semaphore) && errno == EINTR)
+		;
 }
 
 static void *work(void *context)
 {
 	struct read_worker *worker = context;
-	struct guarded_reads *reads = worker->reads;
 	struct urgent_thread urgency;
-	struct guarded_read *late;
 
 	urgent_thread_init(&urgency, PRIORITY);
-	pthread_mutex_lock(&reads->lock);
-	worker->tid = gettid();
+	__atomic_store_n(&worker->tid, gettid(), __ATOMIC_RELEASE);
 	for (;;) {
-		while (!worker->read && !worker->is_ending)
-			pthread_cond_wait(&worker->is_asked, &reads->lock);
+		wait_for(&worker->is_asked);
 		if (!worker->read)
-			break;
-		pthread_mutex_unlock(&reads->lock);
+			return NULL;
 		urgent_thread_tick(&urgency);
 		run_read(worker->read);
-		pthread_mutex_lock(&reads->lock);
-		if (worker->is_left)
+		if (!change_state(worker, WORKER_ASKED, WORKER_DONE))
 			break;
-		worker->read = NULL;
-		pthread_cond_signal(&reads->is_done);
+		sem_post(&worker->is_done);
 	}
-	late = worker->read;
-	if (late)
-		take_off_list(worker);
-	free_worker(worker);
-	unref_and_unlock(reads);
-	if (late)
-		drop_late_read(late);
+	return_late(worker);
 	return NULL;
 }
 
-/* With the lock held. */
 static int start_worker(struct guarded_reads *reads)
 {
 	struct read_worker *worker = calloc(1, sizeof(*worker));
-	int error;
+	int error = ENOMEM;
 
 	if (!worker)
 		return fail(-ENOMEM, "no memory for a thread");
-	worker->reads = reads;
-	pthread_cond_init(&worker->is_asked, NULL);
-	error = pthread_create(&worker->thread, NULL, work, worker);
+	sem_init(&worker->is_asked, 0, 0);
+	sem_init(&worker->is_done, 0, 0);
+	worker->proc_root = strdup(reads->proc_root);
+	if (worker->proc_root)
+		error = pthread_create(&worker->thread, NULL, work, worker);
 	if (error) {
 		free_worker(worker);
-		return fail_errno(-ENOMEM, "no thread to read maps: %s", strerror(error));
+		return fail(-ENOMEM, "no thread to read maps: %s", strerror(error));
 	}
 	pthread_setname_np(worker->thread, "proc_reads");
-	reads->references++;
 	reads->worker = worker;
 	return 0;
 }
@@ -193,37 +183,61 @@ static int start_worker(struct guarded_reads *reads)
 void guarded_reads_destroy(struct guarded_reads *reads)
 {
 	struct read_worker *worker;
-	pthread_t thread;
 
 	if (!reads)
 		return;
-	pthread_mutex_lock(&reads->lock);
 	worker = reads->worker;
 	if (worker) {
-		thread = worker->thread;
-		worker->is_ending = true;
-		pthread_cond_signal(&worker->is_asked);
-		pthread_mutex_unlock(&reads->lock);
-		pthread_join(thread, NULL);
-		pthread_mutex_lock(&reads->lock);
+		worker->read = NULL;
+		sem_post(&worker->is_asked);
+		pthread_join(worker->thread, NULL);
+		free_worker(worker);
 	}
-	unref_and_unlock(reads);
+	while ((worker = reads->left)) {
+		reads->left = worker->next;
+		if (!change_state(worker, WORKER_LEFT, WORKER_ORPHANED))
+			free_worker(worker);
+	}
+	free(reads->proc_root);
+	free(reads);
 }
 
 /* --- asking --- */
 
-/* With the lock held: whether processes that hang leave the thread time for @pid. */
-static int may_read(const struct guarded_reads *reads, pid_t pid)
+static void forget_returned(struct guarded_reads *reads)
+{
+	struct read_worker **link = &reads->left, *worker;
+
+	while ((worker = *link)) {
+		if (__atomic_load_n(&worker->state, __ATOMIC_ACQUIRE) != WORKER_RETURNED) {
+			link = &worker->next;
+			continue;
+		}
+		*link = worker->next;
+		free_worker(worker);
+	}
+}
+
+/* Root's, if that cannot be told. */
+static uid_t user_of(const struct guarded_reads *reads, pid_t pid)
+{
+	uid_t uid;
+
+	return proc_user(reads->proc_root, pid, &uid) ? 0 : uid;
+}
+
+/* Whether processes that hang leave the thread time for @pid. */
+static int may_read(struct guarded_reads *reads, pid_t pid)
 {
 	uint32_t count = 0, count_of_user = 0;
 	uid_t uid;
 
+	forget_returned(reads);
 	if (!reads->left)
 		return 0;
-	if (proc_user(reads->proc_root, pid, &uid))
-		uid = 0;
+	uid = user_of(reads, pid);
 	for (const struct read_worker *left = reads->left; left; left = left->next) {
-		if (left->read->pid == pid)
+		if (left->pid == pid)
 			return fail(-EHOSTDOWN, "memory of process %d does not answer", pid);
 		count++;
 		count_of_user += left->uid == uid;
@@ -233,36 +247,50 @@ static int may_read(const struct guarded_reads *reads, pid_t pid)
 	return 0;
 }
 
-/* With the lock held: the thread only waits. It keeps the read. */
-static void leave_behind(struct guarded_reads *reads)
+/* The worker only waits: it keeps the read. False if it was done just now. */
+static bool leave_behind(struct guarded_reads *reads, pid_t pid)
 {
 	struct read_worker *worker = reads->worker;
 
-	if (proc_user(reads->proc_root, worker->read->pid, &worker->uid))
-		worker->uid = 0;
-	worker->is_left = true;
-	worker->next = reads->left;
+	worker->pid = pid;
+	worker->uid = user_of(reads, pid);
+	if (!change_state(worker, WORKER_ASKED, WORKER_LEFT))
+		return false;
 	pthread_detach(worker->thread);
+	worker->next = reads->left;
 	reads->left = worker;
 	reads->worker = NULL;
+	log_warn("process %d: its memory does not answer; it is not looked at until it does", pid);
+	hanging_processes_note((uint32_t)pid, clock_monotonic_ns());
+	return true;
 }
 
-/* With the lock held: waits until the worker has done its read; false if it hangs. */
-static bool wait_done(struct guarded_reads *reads)
+static bool wait_done_until(struct read_worker *worker, uint64_t until_ns)
 {
-	struct read_worker *worker = reads->worker;
+	const struct timespec until = clock_timespec(until_ns);
+	int err;
+
+	do
+		err = sem_clockwait(&worker->is_done, CLOCK_MONOTONIC, &until);
+	while (err && errno == EINTR);
+	return !err;
+}
+
+/* Waits until the worker has done its read; false if it hangs. */
+static bool wait_done(struct read_worker *worker)
+{
 	uint64_t now_ns = clock_monotonic_ns(), got_on_ns = now_ns, last_count = 0, count;
 	bool is_running;
 
-	while (worker->read) {
-		if (monotonic_condition_wait(&reads->is_done, &reads->lock, now_ns + LOOK_NS))
-			continue;
+	while (!wait_done_until(worker, now_ns + LOOK_NS)) {
+		pid_t tid = __atomic_load_n(&worker->tid, __ATOMIC_ACQUIRE);
+
 		now_ns = clock_monotonic_ns();
 		/* Before it runs it hangs nowhere. */
-		if (!worker->tid || thread_state_read(getpid(), worker->tid, &is_running, &count) ||
-		    is_running || count != last_count) {
+		if (!tid || thread_state_read(getpid(), tid, &is_running, &count) || is_running ||
+		    count != last_count) {
 			got_on_ns = now_ns;
-			last_count = worker->tid ? count : 0;
+			last_count = tid ? count : 0;
 		}
 		if (now_ns >= got_on_ns + GUARDED_HANG_NS)
 			return false;
@@ -273,36 +301,32 @@ static bool wait_done(struct guarded_reads *reads)
 /* 0: it ran, and is the caller's again; else it is gone, or will be. */
 static int run_guarded(struct guarded_reads *reads, struct guarded_read *read, pid_t pid)
 {
+	struct read_worker *worker;
 	int err;
 
 	if (!reads || !read) {
 		free(read);
 		return fail(-ENOMEM, "no memory to read maps of process %d", pid);
 	}
-	read->proc_root = reads->proc_root;
-	read->pid = pid;
-	pthread_mutex_lock(&reads->lock);
 	err = may_read(reads, pid);
 	if (!err && !reads->worker)
 		err = start_worker(reads);
 	if (err) {
-		pthread_mutex_unlock(&reads->lock);
 		free(read);
 		return err;
 	}
-	reads->worker->read = read;
-	pthread_cond_signal(&reads->worker->is_asked);
-	if (!wait_done(reads)) {
-		leave_behind(reads);
-		pthread_mutex_unlock(&reads->lock);
-		log_warn(
-			"process %d: its memory does not answer; it is not looked at until it does",
-			pid);
-		hanging_processes_note((uint32_t)pid, clock_monotonic_ns());
-		return fail(-EHOSTDOWN, "memory of process %d does not answer", pid);
+	worker = reads->worker;
+	read->proc_root = worker->proc_root;
+	read->pid = pid;
+	worker->read = read;
+	__atomic_store_n(&worker->state, WORKER_ASKED, __ATOMIC_RELEASE);
+	sem_post(&worker->is_asked);
+	if (!wait_done(worker)) {
+		if (leave_behind(reads, pid))
+			return fail(-EHOSTDOWN, "memory of process %d does not answer", pid);
+		wait_for(&worker->is_done);
 	}
 	reads->cpu_ns += read->cpu_ns;
-	pthread_mutex_unlock(&reads->lock);
 	return 0;
 }
 
@@ -322,6 +346,7 @@ uint64_t guarded_reads_cpu_ns(const struct guarded_reads *reads)
 
 /* --- the reads --- */
 
+/* Keys hold nothing. */
 static void drop_nothing(struct guarded_read *read)
 {
 	(void)read;

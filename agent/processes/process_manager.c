@@ -184,9 +184,14 @@ static void request_file(void *context, const struct process *process,
 
 /* --- from the ring thread --- */
 
+/* Sync is woken for all of them together, by end_news(). */
 static void queue_event(void *context, struct sync_event *event)
 {
-	push_event(context, event);
+	struct process_manager *manager = context;
+
+	event->queued_ns = clock_monotonic_ns();
+	if (bounded_queue_put(&manager->events, event, sizeof(*event)))
+		drop_event(manager, event, sizeof(*event));
 }
 
 static void take_notice(void *context, const struct process_notice *notice)
@@ -201,6 +206,7 @@ static void end_news(void *context, uint64_t until_ns)
 	struct process_manager *manager = context;
 
 	process_news_end(&manager->news, until_ns);
+	bounded_queue_wake(&manager->events);
 }
 
 static void take_side_band(void *context, const struct side_band_event *event)

@@ -18,7 +18,8 @@ enum {
 struct read_pace {
 	uint64_t next_look_ns;
 	uint64_t hurry_until_ns;
-	/** What was counted at the last look. */
+	/** What had been counted then. */
+	uint64_t count_since_ns;
 	uint64_t gone_count;
 	uint64_t sample_count;
 };
