@@ -298,15 +298,22 @@ static bool wait_done(struct read_worker *worker)
 	return true;
 }
 
+static int no_memory(pid_t pid)
+{
+	return fail(-ENOMEM, "no memory to read maps of process %d", pid);
+}
+
 /* 0: it ran, and is the caller's again; else it is gone, or will be. */
 static int run_guarded(struct guarded_reads *reads, struct guarded_read *read, pid_t pid)
 {
 	struct read_worker *worker;
 	int err;
 
-	if (!reads || !read) {
+	/* The codes stand by themselves: gcc's analyzer does not see that fail() returns them. */
+	if (!reads) {
 		free(read);
-		return fail(-ENOMEM, "no memory to read maps of process %d", pid);
+		no_memory(pid);
+		return -ENOMEM;
 	}
 	err = may_read(reads, pid);
 	if (!err && !reads->worker)
@@ -322,8 +329,10 @@ static int run_guarded(struct guarded_reads *reads, struct guarded_read *read, p
 	__atomic_store_n(&worker->state, WORKER_ASKED, __ATOMIC_RELEASE);
 	sem_post(&worker->is_asked);
 	if (!wait_done(worker)) {
-		if (leave_behind(reads, pid))
-			return fail(-EHOSTDOWN, "memory of process %d does not answer", pid);
+		if (leave_behind(reads, pid)) {
+			fail(-EHOSTDOWN, "memory of process %d does not answer", pid);
+			return -EHOSTDOWN;
+		}
 		wait_for(&worker->is_done);
 	}
 	reads->cpu_ns += read->cpu_ns;
@@ -379,11 +388,12 @@ int guarded_maps_read(struct guarded_reads *reads, pid_t pid, struct proc_maps *
 	struct maps_read *read = calloc(1, sizeof(*read));
 	int err;
 
-	if (read)
-		*read = (struct maps_read){
-			.read = { .run = run_maps, .drop = drop_maps },
-			.wants_service_name = service_name,
-		};
+	if (!read)
+		return no_memory(pid);
+	*read = (struct maps_read){
+		.read = { .run = run_maps, .drop = drop_maps },
+		.wants_service_name = service_name,
+	};
 	err = run_guarded(reads, &read->read, pid);
 	if (err)
 		return err;
@@ -426,14 +436,13 @@ int guarded_keys_read(struct guarded_reads *reads, pid_t pid, const struct proc_
 	struct keys_read *read = calloc(1, sizeof(*read) + count * sizeof(read->rows[0]));
 	int err;
 
-	if (read) {
-		read->read = (struct guarded_read){ .run = run_keys, .drop = drop_nothing };
-		read->end_ns = end_ns;
-		read->count = count;
-		for (uint32_t i = 0; i < count; i++)
-			read->rows[i] =
-				(struct key_row){ .start = rows[i].start, .end = rows[i].end };
-	}
+	if (!read)
+		return no_memory(pid);
+	read->read = (struct guarded_read){ .run = run_keys, .drop = drop_nothing };
+	read->end_ns = end_ns;
+	read->count = count;
+	for (uint32_t i = 0; i < count; i++)
+		read->rows[i] = (struct key_row){ .start = rows[i].start, .end = rows[i].end };
 	err = run_guarded(reads, &read->read, pid);
 	if (err)
 		return err;
@@ -471,12 +480,13 @@ int guarded_file_open(struct guarded_reads *reads, pid_t pid, const struct proc_
 	struct open_read *read = calloc(1, sizeof(*read));
 	int err;
 
-	if (read)
-		*read = (struct open_read){
-			.read = { .run = run_open, .drop = drop_open },
-			.start = row->start,
-			.end = row->end,
-		};
+	if (!read)
+		return no_memory(pid);
+	*read = (struct open_read){
+		.read = { .run = run_open, .drop = drop_open },
+		.start = row->start,
+		.end = row->end,
+	};
 	err = run_guarded(reads, &read->read, pid);
 	if (err)
 		return err;

@@ -168,8 +168,7 @@ static void a_program_of_go_says_what_it_is(void **state)
 	struct process_mapping mappings[4] = { [2] = { .executable = &server } };
 
 	tell(fixture, 7, "/opt/shop/server", "0::/\n", "A=b");
-	process_attributes_read(&fixture->table, process, fixture->proc.root, "", &maps,
-				mappings);
+	process_attributes_read(&fixture->table, process, fixture->proc.root, "", &maps, mappings);
 	expect_go(process);
 	assert_true(mappings[2].is_program && !mappings[1].is_program && !mappings[3].is_program);
 	process_attributes_inherit(&fixture->table, fork, process);
@@ -190,8 +189,7 @@ static void libraries_and_programs_in_other_languages_say_nothing(void **state)
 	};
 
 	tell(fixture, 7, "/opt/shop/server", "0::/\n", "A=b");
-	process_attributes_read(&fixture->table, process, fixture->proc.root, "", &maps,
-				mappings);
+	process_attributes_read(&fixture->table, process, fixture->proc.root, "", &maps, mappings);
 	assert_string_equal(process->info->runtime_name, "");
 	assert_string_equal(process->info->go_module_path, "");
 	process_table_remove(&fixture->table, process);
@@ -205,8 +203,7 @@ static void a_file_that_is_looked_at_later_adds_what_it_says(void **state)
 	const struct process_info *before;
 
 	tell(fixture, 7, "/opt/shop/server", "0::/\n", "A=b");
-	process_attributes_read(&fixture->table, process, fixture->proc.root, "", &maps,
-				mappings);
+	process_attributes_read(&fixture->table, process, fixture->proc.root, "", &maps, mappings);
 	before = process->info;
 	assert_string_equal(before->runtime_name, "");
 	mappings[0].executable = &server;
