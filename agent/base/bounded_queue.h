@@ -30,7 +30,7 @@ struct bounded_queue {
 	/** How far into the ring records stood since it was empty. */
 	size_t peak_bytes;
 	size_t count;
-	/** Readers. */
+	/** Readers that wait in bounded_queue_pop(). */
 	unsigned int waiting_count;
 	bool is_closed;
 	queue_drop_fn drop;

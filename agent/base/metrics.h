@@ -54,6 +54,7 @@
 	X(FILE_HOSTS_LOST, "processes", "processes that read files, and hang or have ended")       \
 	X(FRAMES_NAMED, "frames", "interpreted frames named, once per converted trace")            \
 	X(FRAMES_UNNAMED, "frames", "interpreted frames whose function was gone or unreadable")    \
+	X(STACKS_REPLACED, "stacks", "those cut off since another file had been mapped meanwhile") \
 	X(FRAMES_GONE, "frames", "those whose function was freed before it was read")              \
 	X(RANGES_MADE, "files", "range files made of symbols and debug data")                      \
 	X(RANGES_CACHED, "files", "range files found in the disk cache")                           \

@@ -26,12 +26,13 @@
 
 enum {
 	ERROR_BYTES = 256,
-	/* That of sync, which waits for it. */
+	/* The nice value of sync, which waits for it. */
 	PRIORITY = -10,
 };
 
 /* A thread that gives no answer for so long is looked at, again and again. */
 #define LOOK_NS (50 * NS_PER_MS)
+#define WAITS_PERIOD_NS (60 * NS_PER_SECOND)
 
 /* The first member of each kind of read. */
 struct guarded_read {
@@ -73,13 +74,26 @@ struct read_worker {
 	struct read_worker *next;
 };
 
+/* How long the processes of a user have kept the owner waiting since then. */
+struct user_waits {
+	uid_t uid;
+	uint64_t since_ns;
+	uint64_t waits_ns;
+};
+
 struct guarded_reads {
 	char *proc_root;
+	/* Atomic. */
+	bool is_stopped;
 	/* The one that is asked; NULL: none. */
 	struct read_worker *worker;
 	/* Those that were left behind. */
 	struct read_worker *left;
 	uint64_t cpu_ns;
+	/* The one that began longest ago gives way. */
+	struct user_waits waits[GUARDED_USERS_MAX];
+	uint64_t waits_until_ns;
+	struct log_limit log_limit;
 };
 
 struct guarded_reads *guarded_reads_create(const char *proc_root)
@@ -93,7 +107,14 @@ struct guarded_reads *guarded_reads_create(const char *proc_root)
 		free(reads);
 		return NULL;
 	}
+	reads->log_limit = (struct log_limit){ .interval_ns = 10 * NS_PER_SECOND, .burst = 3 };
 	return reads;
+}
+
+void guarded_reads_stop(struct guarded_reads *reads)
+{
+	if (reads)
+		__atomic_store_n(&reads->is_stopped, true, __ATOMIC_RELEASE);
 }
 
 /* --- the thread --- */
@@ -226,31 +247,67 @@ static uid_t user_of(const struct guarded_reads *reads, pid_t pid)
 	return proc_user(reads->proc_root, pid, &uid) ? 0 : uid;
 }
 
-/* Whether processes that hang leave the thread time for @pid. */
+/* Those of the last minute; NULL: none. */
+static struct user_waits *find_waits(struct guarded_reads *reads, uid_t uid, uint64_t now_ns)
+{
+	for (int i = 0; i < GUARDED_USERS_MAX; i++)
+		if (reads->waits[i].uid == uid && reads->waits[i].waits_ns &&
+		    now_ns < reads->waits[i].since_ns + WAITS_PERIOD_NS)
+			return &reads->waits[i];
+	return NULL;
+}
+
+static void note_waits(struct guarded_reads *reads, pid_t pid, uint64_t waits_ns, uint64_t now_ns)
+{
+	uid_t uid = user_of(reads, pid);
+	struct user_waits *waits = find_waits(reads, uid, now_ns);
+
+	if (waits) {
+		waits->waits_ns += waits_ns;
+		return;
+	}
+	waits = &reads->waits[0];
+	for (int i = 1; i < GUARDED_USERS_MAX; i++)
+		if (reads->waits[i].since_ns < waits->since_ns)
+			waits = &reads->waits[i];
+	*waits = (struct user_waits){ .uid = uid, .since_ns = now_ns, .waits_ns = waits_ns };
+}
+
+/* Whether processes that hang, or did lately, leave the thread time for @pid. */
 static int may_read(struct guarded_reads *reads, pid_t pid)
 {
+	uint64_t now_ns = clock_monotonic_ns();
+	const struct user_waits *waits;
 	uint32_t count = 0, count_of_user = 0;
 	uid_t uid;
 
+	if (__atomic_load_n(&reads->is_stopped, __ATOMIC_ACQUIRE))
+		return fail(-EBUSY, "the agent stops");
 	forget_returned(reads);
-	if (!reads->left)
+	if (!reads->left && now_ns >= reads->waits_until_ns)
 		return 0;
 	uid = user_of(reads, pid);
 	for (const struct read_worker *left = reads->left; left; left = left->next) {
-		if (left->pid == pid)
+		if (left->pid == pid) {
+			hanging_processes_note((uint32_t)pid, now_ns);
 			return fail(-EHOSTDOWN, "memory of process %d does not answer", pid);
+		}
 		count++;
 		count_of_user += left->uid == uid;
 	}
-	if (count >= GUARDED_LEFT_MAX || count_of_user >= GUARDED_LEFT_OF_USER_MAX)
-		return fail(-EBUSY, "memory of %u other processes does not answer", count);
+	waits = find_waits(reads, uid, now_ns);
+	/* Whoever has many user ids does not keep root's processes from being read. */
+	if ((count >= GUARDED_LEFT_MAX && uid) || count_of_user >= GUARDED_LEFT_OF_USER_MAX ||
+	    (waits && waits->waits_ns >= GUARDED_WAITS_NS))
+		return fail(-EBUSY, "memory of other processes of its user does not answer");
 	return 0;
 }
 
-/* The worker only waits: it keeps the read. False if it was done just now. */
+/* The worker keeps the read. False if that was done just now. */
 static bool leave_behind(struct guarded_reads *reads, pid_t pid)
 {
 	struct read_worker *worker = reads->worker;
+	uint64_t now_ns = clock_monotonic_ns(), suppressed;
 
 	worker->pid = pid;
 	worker->uid = user_of(reads, pid);
@@ -260,8 +317,13 @@ static bool leave_behind(struct guarded_reads *reads, pid_t pid)
 	worker->next = reads->left;
 	reads->left = worker;
 	reads->worker = NULL;
-	log_warn("process %d: its memory does not answer; it is not looked at until it does", pid);
-	hanging_processes_note((uint32_t)pid, clock_monotonic_ns());
+	if (__atomic_load_n(&reads->is_stopped, __ATOMIC_ACQUIRE))
+		return true;
+	if (log_limit_allow(&reads->log_limit, now_ns, &suppressed))
+		log_warn(
+			"process %d: its memory does not answer; it is not looked at until it does",
+			pid);
+	hanging_processes_note((uint32_t)pid, now_ns);
 	return true;
 }
 
@@ -276,23 +338,32 @@ static bool wait_done_until(struct read_worker *worker, uint64_t until_ns)
 	return !err;
 }
 
-/* Waits until the worker has done its read; false if it hangs. */
-static bool wait_done(struct read_worker *worker)
+/*
+ * Waits until the worker has done its read; false if it hangs, or if it is time to stop. *@waits_ns is how long it was
+ * seen to wait.
+ */
+static bool wait_done(const struct guarded_reads *reads, uint64_t *waits_ns)
 {
-	uint64_t now_ns = clock_monotonic_ns(), got_on_ns = now_ns, last_count = 0, count;
-	bool is_running;
+	struct read_worker *worker = reads->worker;
+	uint64_t now_ns = clock_monotonic_ns(), got_on_ns = now_ns, last_count = 0, count = 0;
+	bool is_running = true;
 
+	*waits_ns = 0;
 	while (!wait_done_until(worker, now_ns + LOOK_NS)) {
 		pid_t tid = __atomic_load_n(&worker->tid, __ATOMIC_ACQUIRE);
 
+		if (__atomic_load_n(&reads->is_stopped, __ATOMIC_ACQUIRE))
+			return false;
 		now_ns = clock_monotonic_ns();
-		/* Before it runs it hangs nowhere. */
-		if (!tid || thread_state_read(getpid(), tid, &is_running, &count) || is_running ||
-		    count != last_count) {
+		/* Before it runs it hangs nowhere. What cannot be looked at is as it was. */
+		if (tid)
+			(void)thread_state_read(getpid(), tid, &is_running, &count);
+		if (is_running || count != last_count)
 			got_on_ns = now_ns;
-			last_count = tid ? count : 0;
-		}
-		if (now_ns >= got_on_ns + GUARDED_HANG_NS)
+		if (!is_running)
+			*waits_ns += LOOK_NS;
+		last_count = count;
+		if (now_ns >= got_on_ns + GUARDED_HANG_NS || *waits_ns >= GUARDED_READ_WAITS_NS)
 			return false;
 	}
 	return true;
@@ -307,6 +378,8 @@ static int no_memory(pid_t pid)
 static int run_guarded(struct guarded_reads *reads, struct guarded_read *read, pid_t pid)
 {
 	struct read_worker *worker;
+	uint64_t waits_ns;
+	bool is_done;
 	int err;
 
 	/* The codes stand by themselves: gcc's analyzer does not see that fail() returns them. */
@@ -328,7 +401,14 @@ static int run_guarded(struct guarded_reads *reads, struct guarded_read *read, p
 	worker->read = read;
 	__atomic_store_n(&worker->state, WORKER_ASKED, __ATOMIC_RELEASE);
 	sem_post(&worker->is_asked);
-	if (!wait_done(worker)) {
+	is_done = wait_done(reads, &waits_ns);
+	if (waits_ns) {
+		uint64_t now_ns = clock_monotonic_ns();
+
+		reads->waits_until_ns = now_ns + WAITS_PERIOD_NS;
+		note_waits(reads, pid, waits_ns, now_ns);
+	}
+	if (!is_done) {
 		if (leave_behind(reads, pid)) {
 			fail(-EHOSTDOWN, "memory of process %d does not answer", pid);
 			return -EHOSTDOWN;
@@ -423,7 +503,8 @@ static void run_keys(struct guarded_read *read)
 		struct key_row *row = &keys->rows[i];
 		const struct proc_mapping mapping = { .start = row->start, .end = row->end };
 
-		row->key.err = clock_monotonic_ns() < keys->end_ns ?
+		/* The first one in any case: else there would be no end. */
+		row->key.err = !i || clock_monotonic_ns() < keys->end_ns ?
 				       mapped_file_key(read->proc_root, read->pid, &mapping,
 						       &row->key.key) :
 				       -EAGAIN;

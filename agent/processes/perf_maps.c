@@ -141,6 +141,12 @@ static void remove_process(struct perf_maps *maps, struct named_process *process
 	free_process(process);
 }
 
+void perf_maps_stop(struct perf_maps *maps)
+{
+	if (maps)
+		guarded_reads_stop(maps->reads);
+}
+
 void perf_maps_destroy(struct perf_maps *maps)
 {
 	size_t cursor = 0;

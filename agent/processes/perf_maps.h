@@ -50,6 +50,8 @@ struct perf_maps_config {
 };
 
 int perf_maps_create(const struct perf_maps_config *config, struct perf_maps **maps);
+/** Any thread. From now on no process is waited for. NULL is fine. */
+void perf_maps_stop(struct perf_maps *maps);
 void perf_maps_destroy(struct perf_maps *maps);
 
 /**

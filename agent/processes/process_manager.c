@@ -421,7 +421,9 @@ static void *run_sync(void *context)
 			break;
 		note_due(manager);
 		recover_lost_events(manager);
-		for (uint32_t i = 0; i < SYNC_BATCH; i++) {
+		for (uint32_t i = 0;
+		     i < SYNC_BATCH && !__atomic_load_n(&manager->is_stopping, __ATOMIC_ACQUIRE);
+		     i++) {
 			/* One sync may read many files. */
 			urgent_thread_tick(&urgency);
 			if (!sync_loop_run_due(&manager->loop, clock_monotonic_ns(), 1))
@@ -550,6 +552,8 @@ void process_manager_stop(struct process_manager *manager)
 {
 	__atomic_store_n(&manager->is_stopping, true, __ATOMIC_RELEASE);
 	/* Nobody waits for other processes any more, neither sync nor who loads. */
+	guarded_reads_stop(manager->loop.sync.reads);
+	perf_maps_stop(manager->perf_maps);
 	if (manager->loaders.home)
 		manager->loaders.home->ops->stop_attaching(manager->loaders.home);
 	if (manager->loaders.files)

@@ -5,7 +5,7 @@
 #include "agent/base/metrics.h"
 
 /* Without a sample a program is looked at when it has run for so long. */
-#define NEW_PROGRAM_NS (300 * NS_PER_MS)
+#define NEW_PROGRAM_NS (60 * NS_PER_MS)
 
 static void pass_on_notice(void *context, const struct process_notice *notice)
 {

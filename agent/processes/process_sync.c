@@ -133,7 +133,10 @@ static const struct process_mapping *find_known(const struct known_mappings *kno
 	return NULL;
 }
 
-/* The keys of the files that must be looked at: one for each row of @maps, which has them if it is one of these. */
+/*
+ * Reads the keys of those files that must be looked at. @keys has one place for each row of @maps; those of other rows
+ * say -ENOENT.
+ */
 static int read_keys(struct process_sync *sync, const struct proc_maps *maps,
 		     const struct known_mappings *known, uint64_t end_ns, struct mapped_key *keys)
 {
@@ -180,6 +183,8 @@ static int build_mappings(struct process_sync *sync, struct process *process,
 	err = read_keys(sync, maps, known, end_ns, keys);
 	if (err)
 		return err;
+	/* However long that took, one file at least is looked at in each sync. */
+	end_ns = clock_monotonic_ns() + IDENTIFY_MAX_NS;
 	for (uint32_t i = 0; i < maps->count; i++) {
 		const struct proc_mapping *row = &maps->rows[i];
 		const struct process_mapping *found = find_known(known, row, &cursor);
@@ -459,7 +464,8 @@ static int sync_failed(struct process_sync *sync, struct process *process, int e
 	enum process_state state = process->state;
 
 	metrics_add(METRIC_PROCESS_SYNCS_FAILED, 1);
-	if (state == PROCESS_NEW)
+	/* It is tried again, and is as new then as it is now. */
+	if (state == PROCESS_NEW && err != -EHOSTDOWN && err != -EBUSY)
 		state = PROCESS_UNREADABLE;
 	process_table_fail_sync(sync->table, process, state, clock_monotonic_ns());
 	return err;

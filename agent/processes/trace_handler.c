@@ -253,6 +253,13 @@ static void report(struct trace_handler *handler, const struct trace_record *rec
 	handler->config.reporter->ops->report(handler->config.reporter, trace, &context);
 }
 
+/* Stands for the frames behind it: they were walked with a file that is not there any more. */
+static uint64_t replaced_word(void)
+{
+	metrics_add(METRIC_STACKS_REPLACED, 1);
+	return frame_word(FRAME_ERROR, UNWIND_REPLACED, 0);
+}
+
 /*
  * Converts and reports @count words. They may be cut, so they lie in the record or in
  * handler->words.
@@ -281,7 +288,7 @@ static void handle_stack(struct trace_handler *handler, const struct trace_recor
 	if (shape.trusted_words < count) {
 		if (words != handler->words)
 			memcpy(handler->words, words, shape.trusted_words * sizeof(*words));
-		handler->words[shape.trusted_words] = frame_word(FRAME_ERROR, UNWIND_REPLACED, 0);
+		handler->words[shape.trusted_words] = replaced_word();
 		stack.words = handler->words;
 		stack.word_count = shape.trusted_words + 1;
 		stack.flags &= ~RECORD_REACHED_END;
@@ -345,7 +352,7 @@ static uint32_t walk_first(struct trace_handler *handler, const struct first_sam
 	if (sample->record.flags & RECORD_KERNEL_THREAD)
 		return count;
 	if (view->has_lost_rows) {
-		handler->words[count] = frame_word(FRAME_ERROR, UNWIND_REPLACED, 0);
+		handler->words[count] = replaced_word();
 		return count + 1;
 	}
 	if (unwinder && view->rows && view->state == PROCESS_SYNCED &&
@@ -363,7 +370,7 @@ static uint32_t walk_first(struct trace_handler *handler, const struct first_sam
 			executable_rows_return(handler->config.executables,
 					       handler->lent[--handler->lent_count].kept);
 		if (!goes_on_there(sample, handler->words + before, count - before)) {
-			handler->words[before] = frame_word(FRAME_ERROR, UNWIND_REPLACED, 0);
+			handler->words[before] = replaced_word();
 			return before + 1;
 		}
 		if (reached_end)

@@ -23,8 +23,6 @@ enum {
 	/** Pause behind each round, so that a flood of events costs at most 1,000 wake-ups/s. */
 	PAUSE_NS = 1000 * 1000,
 	THREAD_NICE = -10,
-	/** The program of an exec maps so many files where those of the program before were. */
-	MAPPINGS_OF_EXEC = 4,
 };
 
 #define TICK_NS NS_PER_SECOND
@@ -202,8 +200,7 @@ static int drain_until_stopped(struct event_reader *reader)
 		/* Samples wake us only when their ring fills up. */
 		int pause_ms = read_pace_interval(
 			&reader->pace,
-			metrics_read(METRIC_FRAMES_GONE) +
-				metrics_read(METRIC_MAPPINGS_REPLACED) / MAPPINGS_OF_EXEC,
+			metrics_read(METRIC_FRAMES_GONE) + metrics_read(METRIC_STACKS_REPLACED),
 			metrics_read(METRIC_SAMPLES_RECEIVED), clock_monotonic_ns());
 		int count = epoll_wait(reader->epoll_fd, ready, 4, pause_ms);
 

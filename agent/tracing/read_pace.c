@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/tracing/read_pace.h"
 
-#include <stdbool.h>
-
 #include "agent/base/clock.h"
 
 enum {
-	/* A function missed now and then is not worth it: one in so many samples, and so few in a second. */
+	/* A function missed now and then is not worth it: one in so many samples. */
 	GONE_SHARE = 50,
-	GONE_MIN = 3,
 };
 
 #define LOOK_NS (100 * NS_PER_MS)
-/* After so long the count begins anew. */
-#define COUNT_NS NS_PER_SECOND
 /* It may be the hurry that none is missed. */
 #define HURRY_NS (10 * NS_PER_SECOND)
 
@@ -21,17 +16,11 @@ int read_pace_interval(struct read_pace *pace, uint64_t gone_count, uint64_t sam
 		       uint64_t now_ns)
 {
 	if (now_ns >= pace->next_look_ns) {
-		uint64_t gone = gone_count - pace->gone_count;
-		bool is_bad = gone >= GONE_MIN &&
-			      gone * GONE_SHARE > sample_count - pace->sample_count;
-
-		if (is_bad)
+		if ((gone_count - pace->gone_count) * GONE_SHARE >
+		    sample_count - pace->sample_count)
 			pace->hurry_until_ns = now_ns + HURRY_NS;
-		if (is_bad || now_ns >= pace->count_since_ns + COUNT_NS) {
-			pace->gone_count = gone_count;
-			pace->sample_count = sample_count;
-			pace->count_since_ns = now_ns;
-		}
+		pace->gone_count = gone_count;
+		pace->sample_count = sample_count;
 		pace->next_look_ns = now_ns + LOOK_NS;
 	}
 	return now_ns < pace->hurry_until_ns ? READ_HURRY_INTERVAL_MS : READ_INTERVAL_MS;

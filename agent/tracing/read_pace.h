@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * How long samples may lie in their ring. Nobody minds a tenth of a second, unless the functions of an
- * interpreter are freed before they are named, or files are mapped in the place of others, which the kernel
- * side is to know soon: then the ring is read far more often, as long as that goes on. Owned by the ring thread.
+ * interpreter are freed before they are named, or stacks are cut off since files were mapped in the place of others, which the
+ * kernel side is to know soon: then the ring is read far more often, as long as that goes on. Owned by the ring thread.
  */
 #ifndef AGENT_TRACING_READ_PACE_H
 #define AGENT_TRACING_READ_PACE_H
@@ -18,15 +18,14 @@ enum {
 struct read_pace {
 	uint64_t next_look_ns;
 	uint64_t hurry_until_ns;
-	/** What had been counted then. */
-	uint64_t count_since_ns;
+	/** What was counted at the last look. */
 	uint64_t gone_count;
 	uint64_t sample_count;
 };
 
 /**
  * Milliseconds until the ring is to be read again. @gone_count: interpreted functions that were gone
- * when they were to be named, and files that were replaced, @sample_count: samples read, both since the start.
+ * when they were to be named, and stacks that were cut off, @sample_count: samples read, both since the start.
  */
 int read_pace_interval(struct read_pace *pace, uint64_t gone_count, uint64_t sample_count,
 		       uint64_t now_ns);

@@ -131,7 +131,8 @@ static void keys_and_files_come_as_without_a_guard(void **state)
 	assert_int_equal(keys[0].key.inode, status.st_ino);
 	assert_int_equal(keys[1].err, -ENOENT);
 	assert_int_equal(guarded_keys_read(fixture->reads, 7, rows, 2, 0, keys), 0);
-	assert_int_equal(keys[0].err, -EAGAIN);
+	assert_int_equal(keys[0].err, 0);
+	assert_int_equal(keys[1].err, -EAGAIN);
 	assert_int_equal(guarded_file_open(fixture->reads, 7, &rows[0], &fd, &key), 0);
 	assert_int_equal(key.inode, status.st_ino);
 	close(fd);
@@ -162,38 +163,49 @@ static void a_process_that_does_not_answer_costs_one_wait(void **state)
 	assert_int_equal(read_maps(fixture, 7), 0);
 }
 
-static void one_user_has_only_so_many(void **state)
+static void one_user_keeps_others_waiting_for_so_long_only(void **state)
 {
+	enum {
+		HELD_COUNT = GUARDED_WAITS_NS / GUARDED_HANG_NS,
+		OTHER = 100,
+		FOREIGN,
+		FOREIGNER = 1234
+	};
 	struct fixture *fixture = *state;
-	enum { OTHER = 100, FOREIGN = 101, FOREIGNER = 1234 };
+	uint32_t pid = 0;
 	char path[256];
 
-	for (uint32_t pid = 1; pid <= GUARDED_LEFT_OF_USER_MAX; pid++) {
-		fall_silent(fixture, pid);
-		assert_int_equal(read_maps(fixture, pid), -EHOSTDOWN);
-	}
 	fake_proc_write(&fixture->proc, OTHER, "maps", LINE);
 	fake_proc_write(&fixture->proc, FOREIGN, "maps", LINE);
 	snprintf(path, sizeof(path), "%s/%d", fixture->proc.root, FOREIGN);
 	if (chown(path, FOREIGNER, FOREIGNER))
 		skip();
+	while (pid < 2 * HELD_COUNT && read_maps(fixture, OTHER) == 0) {
+		fall_silent(fixture, ++pid);
+		assert_int_equal(read_maps(fixture, pid), -EHOSTDOWN);
+	}
+	/* Each was seen to wait for a second, or a little less. */
+	assert_in_range(pid, HELD_COUNT, HELD_COUNT + 1);
 	assert_int_equal(read_maps(fixture, OTHER), -EBUSY);
 	assert_int_equal(read_maps(fixture, FOREIGN), 0);
-	for (uint32_t pid = 1; pid <= GUARDED_LEFT_OF_USER_MAX; pid++)
-		answer(fixture, pid);
-	while (read_maps(fixture, OTHER) == -EBUSY)
-		usleep(1000);
-	assert_int_equal(read_maps(fixture, OTHER), 0);
+	while (pid)
+		answer(fixture, pid--);
 }
 
-static void the_end_waits_for_nobody(void **state)
+static void the_stop_and_the_end_wait_for_nobody(void **state)
 {
 	struct fixture *fixture = *state;
+	uint64_t begin_ns;
 
 	fall_silent(fixture, 7);
 	assert_int_equal(read_maps(fixture, 7), -EHOSTDOWN);
+	begin_ns = clock_monotonic_ns();
+	guarded_reads_stop(fixture->reads);
+	fake_proc_write(&fixture->proc, 8, "maps", LINE);
+	assert_int_equal(read_maps(fixture, 8), -EBUSY);
 	guarded_reads_destroy(fixture->reads);
 	fixture->reads = NULL;
+	assert_true(clock_monotonic_ns() < begin_ns + GUARDED_HANG_NS);
 	answer(fixture, 7);
 }
 
@@ -205,8 +217,8 @@ int main(void)
 		TEST(maps_and_service_come_as_without_a_guard),
 		TEST(keys_and_files_come_as_without_a_guard),
 		TEST(a_process_that_does_not_answer_costs_one_wait),
-		TEST(one_user_has_only_so_many),
-		TEST(the_end_waits_for_nobody),
+		TEST(one_user_keeps_others_waiting_for_so_long_only),
+		TEST(the_stop_and_the_end_wait_for_nobody),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -61,26 +61,6 @@ static void a_few_samples_between_two_reads_are_no_measure(void **state)
 			 READ_INTERVAL_MS);
 }
 
-static void two_in_a_second_are_no_measure_either(void **state)
-{
-	struct read_pace pace = { 0 };
-	uint64_t now_ns = 1000 * NS_PER_SECOND;
-
-	(void)state;
-	read_pace_interval(&pace, 0, 1000, now_ns);
-	for (uint64_t i = 1; i < 100; i++)
-		assert_int_equal(read_pace_interval(&pace, i * 2, 1000 + i * 20,
-						    now_ns + i * NS_PER_SECOND),
-				 READ_INTERVAL_MS);
-	/* Three are, as soon as they have come. */
-	now_ns += 100 * NS_PER_SECOND;
-	read_pace_interval(&pace, 200, 4000, now_ns);
-	assert_int_equal(read_pace_interval(&pace, 201, 4004, now_ns + 100 * NS_PER_MS),
-			 READ_INTERVAL_MS);
-	assert_int_equal(read_pace_interval(&pace, 203, 4008, now_ns + 200 * NS_PER_MS),
-			 READ_HURRY_INTERVAL_MS);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -88,7 +68,6 @@ int main(void)
 		cmocka_unit_test(one_function_in_many_samples_is_no_reason_to_hurry),
 		cmocka_unit_test(functions_that_are_gone_make_it_hurry_for_a_while),
 		cmocka_unit_test(a_few_samples_between_two_reads_are_no_measure),
-		cmocka_unit_test(two_in_a_second_are_no_measure_either),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
