@@ -232,6 +232,54 @@ static void the_oldest_record_can_be_looked_at(void **state)
 	bounded_queue_deinit(&queue);
 }
 
+static void *pop_two(void *argument)
+{
+	struct bounded_queue *queue = argument;
+	uint64_t record, sum = 0;
+
+	for (int i = 0; i < 2; i++)
+		if (!bounded_queue_pop(queue, &record, NULL, -1))
+			sum += record;
+	return (void *)(uintptr_t)sum;
+}
+
+static unsigned int waiting_count(struct bounded_queue *queue)
+{
+	unsigned int count;
+
+	pthread_mutex_lock(&queue->lock);
+	count = queue->waiting_count;
+	pthread_mutex_unlock(&queue->lock);
+	return count;
+}
+
+static void a_reader_is_woken_for_many_records_at_once(void **state)
+{
+	struct bounded_queue queue;
+	uint64_t record = 30;
+	pthread_t reader;
+	void *sum;
+
+	(void)state;
+	assert_int_equal(bounded_queue_init_fixed(&queue, 4, sizeof(record), NULL, NULL), 0);
+	/* There is nobody, and nothing. */
+	bounded_queue_wake(&queue);
+	assert_int_equal(pthread_create(&reader, NULL, pop_two, &queue), 0);
+	while (!waiting_count(&queue))
+		usleep(1000);
+	assert_int_equal(bounded_queue_put(&queue, &record, sizeof(record)), 0);
+	record = 12;
+	assert_int_equal(bounded_queue_put(&queue, &record, sizeof(record)), 0);
+	bounded_queue_wake(&queue);
+	assert_int_equal(pthread_join(reader, &sum), 0);
+	assert_int_equal((uintptr_t)sum, 42);
+	assert_int_equal(waiting_count(&queue), 0);
+	assert_int_equal(bounded_queue_put(&queue, &record, sizeof(record) + 1), -E2BIG);
+	bounded_queue_close(&queue);
+	assert_int_equal(bounded_queue_put(&queue, &record, sizeof(record)), -EPIPE);
+	bounded_queue_deinit(&queue);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -242,6 +290,7 @@ int main(void)
 		cmocka_unit_test(waiting_ends_when_the_time_is_over),
 		cmocka_unit_test(a_closed_queue_gives_what_it_has_and_takes_nothing),
 		cmocka_unit_test(nothing_is_lost_or_doubled_between_threads),
+		cmocka_unit_test(a_reader_is_woken_for_many_records_at_once),
 		cmocka_unit_test(memory_of_a_burst_goes_back_when_the_queue_is_empty),
 	};
 

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/processes/tests/fakes.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include "agent/base/clock.h"
 #include "agent/base/metrics.h"
@@ -178,6 +181,36 @@ static void an_exec_is_synced_with_its_libraries(void **state)
 	while (clock_monotonic_ns() < now_ns + MAPPING_DELAY_NS)
 		;
 	assert_int_equal(run(fixture, now_ns + 100 * NS_PER_MS), 1);
+	assert_true(fake_published(&fixture->writer, 7, NULL));
+}
+
+static void a_process_that_does_not_answer_is_as_new_when_it_does(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct process_stamp stamp = { 100, 1 };
+	uint64_t now_ns = fixture->start_ns;
+	char path[256];
+	int fd;
+
+	/* Whoever opens it waits until somebody writes. */
+	give_maps(fixture, 7, 0x1000);
+	snprintf(path, sizeof(path), "%s/7/maps", fixture->proc.root);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	notice(fixture, NOTICE_UNKNOWN_PROCESS, 7, 1, now_ns);
+	assert_int_equal(run(fixture, now_ns), 1);
+	assert_false(fake_published(&fixture->writer, 7, NULL));
+	assert_int_equal(process_table_find(&fixture->table, 7, &stamp)->state, PROCESS_NEW);
+	fd = open(path, O_WRONLY);
+	assert_true(fd >= 0);
+	assert_int_equal(unlink(path), 0);
+	give_maps(fixture, 7, 0x1000);
+	close(fd);
+	for (int i = 0; i < 1000 && !fake_published(&fixture->writer, 7, NULL); i++) {
+		now_ns += NS_PER_SECOND;
+		run(fixture, now_ns);
+		usleep(1000);
+	}
 	assert_true(fake_published(&fixture->writer, 7, NULL));
 }
 
@@ -531,6 +564,7 @@ int main(void)
 		TEST(an_unknown_process_is_synced_at_once_and_armed_again),
 		TEST(of_all_that_wait_the_sampled_one_is_synced_first),
 		TEST(an_exec_is_synced_with_its_libraries),
+		TEST(a_process_that_does_not_answer_is_as_new_when_it_does),
 		TEST(what_was_never_sampled_is_forgotten_at_its_end),
 		TEST(what_was_sampled_is_looked_for_after_its_end),
 		TEST(what_is_gone_is_looked_at_when_all_is_known),
