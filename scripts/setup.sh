@@ -125,7 +125,7 @@ done
 if ! command -v apt-get >/dev/null 2>&1; then
 	echo "setup: missing here:$missing_things" >&2
 	echo "setup: their Debian packages are:$missing" >&2
-	echo "setup: install your distribution's (README.md names some), then run this again" >&2
+	echo "setup: install your distribution's (docs/install.md names some), then run this again" >&2
 	exit 1
 fi
 as_root=
