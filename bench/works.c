@@ -3,8 +3,8 @@
  * Works that the kernel tells an agent of: does WORK as often as it can for SECONDS and prints its speed. name: a
  * thread names itself; mprotect, mmap: code is made and mapped; thread, fork, spawn: one is started and waited for.
  *
- * The speed is that beside a system call that nobody is told of, by turns of some milliseconds, and the median of all
- * turns: a virtual machine becomes faster and slower by a tenth from one second to the next.
+ * WORK and a plain system call are done by turns of some milliseconds. The speed is how often WORK was done for each system
+ * call, the median of all turns, since a virtual machine becomes faster and slower by a tenth from one second to the next.
  *
  * usage: works WORK SECONDS
  */

@@ -152,12 +152,18 @@ void bounded_queue_deinit(struct bounded_queue *queue)
 	memset(queue, 0, sizeof(*queue));
 }
 
-static int put_locked(struct bounded_queue *queue, const void *record, size_t bytes)
+/* Copies a record in; *@is_waited_for is whether a reader waits for it. */
+static int put(struct bounded_queue *queue, const void *record, size_t bytes, bool *is_waited_for)
 {
 	uint32_t length = bytes;
 
-	if (queue->is_closed)
+	if (bytes > queue->max_record_bytes)
+		return -E2BIG;
+	pthread_mutex_lock(&queue->lock);
+	if (queue->is_closed) {
+		pthread_mutex_unlock(&queue->lock);
 		return -EPIPE;
+	}
 	while (queue->ring_bytes - queue->used_bytes < bytes + LENGTH_BYTES)
 		drop_oldest(queue);
 	copy_in(queue, &length, sizeof(length));
@@ -165,18 +171,26 @@ static int put_locked(struct bounded_queue *queue, const void *record, size_t by
 	if (queue->peak_bytes < queue->start + queue->used_bytes)
 		queue->peak_bytes = queue->start + queue->used_bytes;
 	queue->count++;
+	*is_waited_for = queue->waiting_count;
+	pthread_mutex_unlock(&queue->lock);
 	return 0;
 }
 
 int bounded_queue_put(struct bounded_queue *queue, const void *record, size_t bytes)
 {
-	int err;
+	bool is_waited_for;
 
-	if (bytes > queue->max_record_bytes)
-		return -E2BIG;
-	pthread_mutex_lock(&queue->lock);
-	err = put_locked(queue, record, bytes);
-	pthread_mutex_unlock(&queue->lock);
+	return put(queue, record, bytes, &is_waited_for);
+}
+
+int bounded_queue_push(struct bounded_queue *queue, const void *record, size_t bytes)
+{
+	bool is_waited_for;
+	int err = put(queue, record, bytes, &is_waited_for);
+
+	/* A reader that is woken while the lock is held would wait for the lock next. */
+	if (!err && is_waited_for)
+		pthread_cond_signal(&queue->filled);
 	return err;
 }
 
@@ -187,25 +201,8 @@ void bounded_queue_wake(struct bounded_queue *queue)
 	pthread_mutex_lock(&queue->lock);
 	is_waited_for = queue->count && queue->waiting_count;
 	pthread_mutex_unlock(&queue->lock);
-	/* With the lock held, who is woken would wait for that next. */
 	if (is_waited_for)
 		pthread_cond_signal(&queue->filled);
-}
-
-int bounded_queue_push(struct bounded_queue *queue, const void *record, size_t bytes)
-{
-	bool is_waited_for;
-	int err;
-
-	if (bytes > queue->max_record_bytes)
-		return -E2BIG;
-	pthread_mutex_lock(&queue->lock);
-	err = put_locked(queue, record, bytes);
-	is_waited_for = queue->waiting_count;
-	pthread_mutex_unlock(&queue->lock);
-	if (!err && is_waited_for)
-		pthread_cond_signal(&queue->filled);
-	return err;
 }
 
 /* 0 when there is a record; called and left with the lock held. */

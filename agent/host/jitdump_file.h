@@ -8,9 +8,9 @@
 #include "agent/host/mapped_file.h"
 
 /**
- * Finds among @maps, those of process @pid, the mapping by which a runtime shows perf(1) its file: an executable one of a file called
- * jit-PID.dump, PID being the number of the process in its own pid namespace, so that the file of a
- * parent, whose mapping a fork keeps, is not taken. *@mapping borrows *@path, which the caller
+ * Finds the mapping by which a runtime shows perf(1) its file, among @maps, which are those of process @pid: an
+ * executable one of a file called jit-PID.dump, PID being the number of the process in its own pid namespace, so that
+ * the file of a parent, whose mapping a fork keeps, is not taken. *@mapping borrows *@path, which the caller
  * frees. -ENOENT if there is none, -ESRCH, -ENOMEM, others as the kernel says.
  */
 int jitdump_find_mapping(const char *proc_root, pid_t pid, const struct proc_maps *maps,

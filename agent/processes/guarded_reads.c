@@ -87,10 +87,10 @@ struct guarded_reads {
 	bool is_stopped;
 	/* The one that is asked; NULL: none. */
 	struct read_worker *worker;
-	/* Those that were left behind. */
+	/* The threads that were left behind. */
 	struct read_worker *left;
 	uint64_t cpu_ns;
-	/* The one that began longest ago gives way. */
+	/* For a new user the entry that began longest ago gives way. */
 	struct user_waits waits[GUARDED_USERS_MAX];
 	uint64_t waits_until_ns;
 	struct log_limit log_limit;
@@ -137,7 +137,7 @@ static void run_read(struct guarded_read *read)
 	read->cpu_ns = clock_thread_cpu_ns() - begin_ns;
 }
 
-/* From one state to the next, if it is still the one. */
+/* Changes the state if it is still @from; whether it was. */
 static bool change_state(struct read_worker *worker, int from, int to)
 {
 	return __atomic_compare_exchange_n(&worker->state, &from, to, false, __ATOMIC_ACQ_REL,
@@ -247,7 +247,7 @@ static uid_t user_of(const struct guarded_reads *reads, pid_t pid)
 	return proc_user(reads->proc_root, pid, &uid) ? 0 : uid;
 }
 
-/* Those of the last minute; NULL: none. */
+/* The user's waits in the last minute; NULL: none. */
 static struct user_waits *find_waits(struct guarded_reads *reads, uid_t uid, uint64_t now_ns)
 {
 	for (int i = 0; i < GUARDED_USERS_MAX; i++)
@@ -355,7 +355,7 @@ static bool wait_done(const struct guarded_reads *reads, uint64_t *waits_ns)
 		if (__atomic_load_n(&reads->is_stopped, __ATOMIC_ACQUIRE))
 			return false;
 		now_ns = clock_monotonic_ns();
-		/* Before it runs it hangs nowhere. What cannot be looked at is as it was. */
+		/* Before it runs it hangs nowhere. A thread that cannot be looked at counts as it did before. */
 		if (tid)
 			(void)thread_state_read(getpid(), tid, &is_running, &count);
 		if (is_running || count != last_count)
@@ -498,36 +498,41 @@ struct keys_read {
 static void run_keys(struct guarded_read *read)
 {
 	struct keys_read *keys = (struct keys_read *)read;
+	bool is_first = true;
 
 	for (uint32_t i = 0; i < keys->count; i++) {
 		struct key_row *row = &keys->rows[i];
 		const struct proc_mapping mapping = { .start = row->start, .end = row->end };
 
+		if (row->key.err != -EAGAIN)
+			continue;
 		/* The first one in any case: else there would be no end. */
-		row->key.err = !i || clock_monotonic_ns() < keys->end_ns ?
-				       mapped_file_key(read->proc_root, read->pid, &mapping,
-						       &row->key.key) :
-				       -EAGAIN;
+		if (is_first || clock_monotonic_ns() < keys->end_ns)
+			row->key.err = mapped_file_key(read->proc_root, read->pid, &mapping,
+						       &row->key.key);
+		is_first = false;
 	}
 }
 
-int guarded_keys_read(struct guarded_reads *reads, pid_t pid, const struct proc_mapping *rows,
-		      uint32_t count, uint64_t end_ns, struct mapped_key *keys)
+int guarded_keys_read(struct guarded_reads *reads, pid_t pid, const struct proc_maps *maps,
+		      uint64_t end_ns, struct mapped_key *keys)
 {
-	struct keys_read *read = calloc(1, sizeof(*read) + count * sizeof(read->rows[0]));
+	struct keys_read *read = calloc(1, sizeof(*read) + maps->count * sizeof(read->rows[0]));
 	int err;
 
 	if (!read)
 		return no_memory(pid);
 	read->read = (struct guarded_read){ .run = run_keys, .drop = drop_nothing };
 	read->end_ns = end_ns;
-	read->count = count;
-	for (uint32_t i = 0; i < count; i++)
-		read->rows[i] = (struct key_row){ .start = rows[i].start, .end = rows[i].end };
+	read->count = maps->count;
+	for (uint32_t i = 0; i < maps->count; i++)
+		read->rows[i] = (struct key_row){ .start = maps->rows[i].start,
+						  .end = maps->rows[i].end,
+						  .key = keys[i] };
 	err = run_guarded(reads, &read->read, pid);
 	if (err)
 		return err;
-	for (uint32_t i = 0; i < count; i++)
+	for (uint32_t i = 0; i < maps->count; i++)
 		keys[i] = read->rows[i].key;
 	return finish(&read->read);
 }

@@ -63,11 +63,11 @@ struct mapped_key {
 };
 
 /**
- * As mapped_file_key() for each of @count rows. The first is always read; those for which there was no time until @end_ns
- * get -EAGAIN.
+ * As mapped_file_key() for those rows of @maps whose key says -EAGAIN; other keys stay as they are. The first of them is always
+ * read; those for which there was no time until @end_ns say -EAGAIN still.
  */
-int guarded_keys_read(struct guarded_reads *reads, pid_t pid, const struct proc_mapping *rows,
-		      uint32_t count, uint64_t end_ns, struct mapped_key *keys);
+int guarded_keys_read(struct guarded_reads *reads, pid_t pid, const struct proc_maps *maps,
+		      uint64_t end_ns, struct mapped_key *keys);
 
 /** As mapped_file_open_mapping(). */
 int guarded_file_open(struct guarded_reads *reads, pid_t pid, const struct proc_mapping *row,

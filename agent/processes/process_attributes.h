@@ -13,8 +13,8 @@
 #include "agent/processes/process.h"
 
 /**
- * Reads them, unless they are known; a few system calls. @service_name was read with the maps. @mappings has what each row of @maps is; that
- * of the process's executable is marked. A kernel thread or a process that is gone gets none, and so
+ * Reads them, unless they are known; a few system calls. @service_name was read with the maps. @mappings has what each
+ * row of @maps is; that of the process's executable is marked. A kernel thread or a process that is gone gets none, and so
  * does one for which there is no memory: the next sync tries again.
  */
 void process_attributes_read(struct process_table *table, struct process *process,

@@ -87,12 +87,18 @@ static void drop_event(void *context, void *record, size_t bytes)
 	__atomic_store_n(&manager->has_lost_events, true, __ATOMIC_RELEASE);
 }
 
-static void push_event(struct process_manager *manager, struct sync_event *event)
+static void put_event(struct process_manager *manager, struct sync_event *event)
 {
 	event->queued_ns = clock_monotonic_ns();
 	/* After the end of the sync thread nobody wants it. */
-	if (bounded_queue_push(&manager->events, event, sizeof(*event)))
+	if (bounded_queue_put(&manager->events, event, sizeof(*event)))
 		drop_event(manager, event, sizeof(*event));
+}
+
+static void push_event(struct process_manager *manager, struct sync_event *event)
+{
+	put_event(manager, event);
+	bounded_queue_wake(&manager->events);
 }
 
 static void rows_loaded(void *context)
@@ -187,11 +193,7 @@ static void request_file(void *context, const struct process *process,
 /* Sync is woken for all of them together, by end_news(). */
 static void queue_event(void *context, struct sync_event *event)
 {
-	struct process_manager *manager = context;
-
-	event->queued_ns = clock_monotonic_ns();
-	if (bounded_queue_put(&manager->events, event, sizeof(*event)))
-		drop_event(manager, event, sizeof(*event));
+	put_event(context, event);
 }
 
 static void take_notice(void *context, const struct process_notice *notice)

@@ -104,7 +104,10 @@ static bool is_same_line(const struct process_mapping *mapping, const struct pro
 	       mapping->device_minor == row->device_minor;
 }
 
-/* What was known of a process's mappings, sorted, and in which addresses that does not hold any more. */
+/*
+ * The mappings that a process had when it was looked at last, sorted. In the addresses that were touched since they do not
+ * hold any more.
+ */
 struct known_mappings {
 	const struct process *process;
 	const struct address_range *touched;
@@ -113,8 +116,8 @@ struct known_mappings {
 };
 
 /*
- * What is known of @row and still holds; NULL: it must be looked at. *@cursor is where the search begins: rows come in
- * their order.
+ * Finds the known mapping that @row still is; NULL: the row must be looked at. Rows come in ascending order, and *@cursor
+ * keeps how far the search has come.
  */
 static const struct process_mapping *find_known(const struct known_mappings *known,
 						const struct proc_mapping *row, uint32_t *cursor)
@@ -133,38 +136,24 @@ static const struct process_mapping *find_known(const struct known_mappings *kno
 	return NULL;
 }
 
-/*
- * Reads the keys of those files that must be looked at. @keys has one place for each row of @maps; those of other rows
- * say -ENOENT.
- */
+/* Reads the keys of those files that must be looked at. @keys has one place for each row of @maps; the others get -ENOENT. */
 static int read_keys(struct process_sync *sync, const struct proc_maps *maps,
 		     const struct known_mappings *known, uint64_t end_ns, struct mapped_key *keys)
 {
-	_cleanup_(free_pointer) struct proc_mapping *rows = calloc(maps->count + 1, sizeof(*rows));
-	_cleanup_(free_pointer) uint32_t *indices = calloc(maps->count + 1, sizeof(*indices));
-	_cleanup_(free_pointer) struct mapped_key *found = calloc(maps->count + 1, sizeof(*found));
-	uint32_t count = 0, cursor = 0;
-	int err;
+	uint32_t cursor = 0;
+	bool has_any = false;
 
-	if (!rows || !indices || !found)
-		return fail(-ENOMEM, "no memory for the files of process %u", known->process->pid);
 	for (uint32_t i = 0; i < maps->count; i++) {
 		const struct proc_mapping *row = &maps->rows[i];
+		bool is_wanted = !find_known(known, row, &cursor) && row->inode &&
+				 mapping_is_local(sync, known->process, row);
 
-		keys[i].err = -ENOENT;
-		if (find_known(known, row, &cursor) || !row->inode ||
-		    !mapping_is_local(sync, known->process, row))
-			continue;
-		indices[count] = i;
-		rows[count++] = *row;
+		keys[i].err = is_wanted ? -EAGAIN : -ENOENT;
+		has_any |= is_wanted;
 	}
-	if (!count)
+	if (!has_any)
 		return 0;
-	err = guarded_keys_read(sync->reads, (pid_t)known->process->pid, rows, count, end_ns,
-				found);
-	for (uint32_t i = 0; i < count && !err; i++)
-		keys[indices[i]] = found[i];
-	return err;
+	return guarded_keys_read(sync->reads, (pid_t)known->process->pid, maps, end_ns, keys);
 }
 
 /* The mappings of @maps: what is known is taken over, the rest looked at. */
@@ -490,7 +479,7 @@ static int sync_gone(struct process_sync *sync, struct process *process)
 	return -ESRCH;
 }
 
-/* What this thread and the one that reads for it have used. */
+/* The CPU time of this thread and of the one that reads for it. */
 static uint64_t cpu_ns(const struct process_sync *sync)
 {
 	return clock_thread_cpu_ns() + guarded_reads_cpu_ns(sync->reads);
