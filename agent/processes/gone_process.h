@@ -9,7 +9,24 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "agent/processes/process_sync.h"
+#include "agent/base/file_key.h"
+#include "agent/processes/process.h"
+
+struct process_sync;
+
+enum {
+	GONE_FILES_MAX = 64,
+};
+
+/** The files that were found by their paths last: programs that end by the dozen have the same libraries. */
+struct gone_files {
+	struct gone_file {
+		/** When it was looked for, before it was found; 0: nothing is here. */
+		uint64_t looked_ns;
+		struct file_key key;
+	} items[GONE_FILES_MAX];
+	uint32_t next;
+};
 
 /**
  * Sync. Lists the mappings of @process, sorted, with a reference to each file that was found; the caller

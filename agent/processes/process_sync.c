@@ -42,6 +42,7 @@ VECTOR_DEFINE(row_vector, struct mapping_row)
 
 void process_sync_init(struct process_sync *sync)
 {
+	sync->own_pid = getpid();
 	local_devices_init(&sync->devices);
 	sync->reads = guarded_reads_create(sync->proc_root);
 	if (own_vdso_find(&sync->vdso, &sync->vdso_bytes))

@@ -17,6 +17,7 @@
 #include "agent/host/proc_maps.h"
 #include "agent/processes/attachments.h"
 #include "agent/processes/executable_cache.h"
+#include "agent/processes/gone_process.h"
 #include "agent/processes/guarded_reads.h"
 #include "agent/processes/local_devices.h"
 #include "agent/processes/mapping_log.h"
@@ -41,7 +42,10 @@ struct process_sync {
 	/** The agent's own vDSO; 0 bytes: there is none. */
 	const void *vdso;
 	size_t vdso_bytes;
+	/** The agent's own. */
+	pid_t own_pid;
 	struct local_devices devices;
+	struct gone_files gone_files;
 	/** Reads that a process can keep waiting. */
 	struct guarded_reads *reads;
 	struct attachments attachments;
@@ -49,7 +53,7 @@ struct process_sync {
 	uint64_t published_bytes;
 };
 
-/** Sets up devices, reads and attachments; the other fields are the caller's. */
+/** Sets up own_pid and what follows it; the other fields are the caller's. */
 void process_sync_init(struct process_sync *sync);
 void process_sync_deinit(struct process_sync *sync);
 

@@ -14,7 +14,7 @@ enum {
 };
 
 /* How often first samples that wait are looked at, and the kernel's symbols. */
-#define WAITING_TICK_NS (20 * NS_PER_MS)
+#define WAITING_TICK_NS (40 * NS_PER_MS)
 #define IDLE_TICK_NS (200 * NS_PER_MS)
 
 static void count_dropped(struct sample_loop *loop)

@@ -50,8 +50,8 @@ enum {
 #define REPUBLISH_NS (50 * NS_PER_MS)
 #define PUBLISH_RETRY_NS (20 * NS_PER_MS)
 #define PUBLISH_GIVE_UP_NS NS_PER_SECOND
-/* News of a process that is gone come a little later than its end. */
-#define GONE_RETRY_NS (5 * NS_PER_MS)
+/* News of a process that is gone come with the next reading of the rings. */
+#define GONE_RETRY_NS (50 * NS_PER_MS)
 #define SYNC_DELAY_MAX_NS (10 * NS_PER_SECOND)
 /* Losing events over and over must not have us read all maps over and over. */
 #define EVERYTHING_PAUSE_NS (100 * NS_PER_MS)
@@ -196,10 +196,14 @@ static void end_process(struct sync_loop *loop, const struct process_notice *not
 
 	if (!process)
 		return;
-	if (process->state == PROCESS_NEW && !process->is_sampled)
+	if (process->state == PROCESS_NEW && !process->is_sampled) {
 		remove_process(loop, process);
-	else
-		process_sync_end(&loop->sync, process, now_ns);
+		return;
+	}
+	/* What it mapped, it mapped before. */
+	if (!process->gone_ns || notice->time_ns < process->gone_ns)
+		process->gone_ns = notice->time_ns;
+	process_sync_end(&loop->sync, process, now_ns);
 }
 
 /* A fork has all that its parent has. */
@@ -233,7 +237,7 @@ static void handle_notice(struct sync_loop *loop, const struct process_notice *n
 	}
 	switch (notice->type) {
 	case NOTICE_EXEC:
-		/* Heard of late, with the next samples: most processes of a build have ended by then. */
+		/* Most processes of a build have ended by then, and are looked at once. */
 		process->exec_ns = notice->time_ns;
 		process->code_address = notice->address;
 		process->publish_after_ns = notice->time_ns + EXEC_DELAY_NS;
@@ -245,8 +249,9 @@ static void handle_notice(struct sync_loop *loop, const struct process_notice *n
 			 due_ns > now_ns ? due_ns : now_ns);
 		break;
 	default:
-		/* It was sampled: before all that was not. */
-		schedule(loop, notice->pid, SYNC_UNKNOWN_PROCESS, 0);
+		/* It was sampled: before all that was not, once its libraries are mapped. */
+		schedule(loop, notice->pid, SYNC_UNKNOWN_PROCESS,
+			 now_ns < process->publish_after_ns ? process->publish_after_ns : 0);
 		break;
 	}
 }
@@ -273,7 +278,8 @@ static void handle_mapping(struct sync_loop *loop, uint32_t pid, uint64_t start,
 	sync_schedule_add(&loop->schedule, &request);
 	if (!process->is_published && process->publish_after_ns &&
 	    now_ns < process->known_ns + EXEC_DELAY_MAX_NS) {
-		process->publish_after_ns = now_ns + MAPPING_DELAY_NS;
+		if (process->publish_after_ns < now_ns + MAPPING_DELAY_NS)
+			process->publish_after_ns = now_ns + MAPPING_DELAY_NS;
 		sync_schedule_postpone(&loop->schedule, pid, SYNC_MAPPINGS,
 				       process->publish_after_ns);
 	}

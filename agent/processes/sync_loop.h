@@ -26,9 +26,9 @@
 #include "agent/processes/sync_schedule.h"
 #include "ebpf/abi/process.h"
 
-/** From an exec to publishing, which waits on while libraries are mapped, but not for ever. */
-#define EXEC_DELAY_NS (2 * NS_PER_MS)
-#define EXEC_DELAY_MAX_NS (20 * NS_PER_MS)
+/** From an exec to the first look, which waits on while libraries are mapped, but not for ever. */
+#define EXEC_DELAY_NS (30 * NS_PER_MS)
+#define EXEC_DELAY_MAX_NS (50 * NS_PER_MS)
 /** From the first of several mappings to the sync for all of them. */
 #define MAPPING_DELAY_NS (NS_PER_MS + NS_PER_MS / 2)
 

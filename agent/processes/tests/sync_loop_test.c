@@ -178,7 +178,7 @@ static void an_exec_is_synced_with_its_libraries(void **state)
 	/* A library puts it off, but by little. */
 	now_ns += NS_PER_MS;
 	mapping(fixture, 7, now_ns);
-	while (clock_monotonic_ns() < now_ns + MAPPING_DELAY_NS)
+	while (clock_monotonic_ns() < now_ns + EXEC_DELAY_NS)
 		;
 	assert_int_equal(run(fixture, now_ns + 100 * NS_PER_MS), 1);
 	assert_true(fake_published(&fixture->writer, 7, NULL));
@@ -241,6 +241,18 @@ static void what_was_sampled_is_looked_for_after_its_end(void **state)
 	assert_int_equal(process_table_find(&fixture->table, 7, &stamp)->state, PROCESS_UNREADABLE);
 }
 
+static void a_sampled_exec_is_not_looked_at_before_its_libraries_are_mapped(void **state)
+{
+	struct fixture *fixture = *state;
+	uint64_t now_ns = fixture->start_ns;
+
+	give_maps(fixture, 7, 0x1000);
+	notice(fixture, NOTICE_EXEC, 7, 1, now_ns);
+	notice(fixture, NOTICE_UNKNOWN_PROCESS, 7, 1, now_ns);
+	assert_int_equal(run(fixture, now_ns + EXEC_DELAY_NS - 1), 0);
+	assert_int_equal(run(fixture, now_ns + EXEC_DELAY_NS), 1);
+}
+
 static void what_is_gone_is_looked_at_when_all_is_known(void **state)
 {
 	struct fixture *fixture = *state;
@@ -252,7 +264,7 @@ static void what_is_gone_is_looked_at_when_all_is_known(void **state)
 	run(fixture, now_ns + NS_PER_MS);
 	assert_int_equal(process_table_find(&fixture->table, 7, &stamp)->state, PROCESS_NEW);
 	mapping_log_note_heard(&fixture->log, UINT64_MAX);
-	run(fixture, now_ns + 20 * NS_PER_MS);
+	run(fixture, now_ns + 100 * NS_PER_MS);
 	assert_int_equal(process_table_find(&fixture->table, 7, &stamp)->state, PROCESS_UNREADABLE);
 }
 
@@ -567,6 +579,7 @@ int main(void)
 		TEST(a_process_that_does_not_answer_is_as_new_when_it_does),
 		TEST(what_was_never_sampled_is_forgotten_at_its_end),
 		TEST(what_was_sampled_is_looked_for_after_its_end),
+		TEST(a_sampled_exec_is_not_looked_at_before_its_libraries_are_mapped),
 		TEST(what_is_gone_is_looked_at_when_all_is_known),
 		TEST(a_program_that_ran_another_is_looked_at_too),
 		TEST(endless_mapping_does_not_put_publishing_off_for_ever),
