@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -11,13 +12,12 @@
 #include "agent/base/error.h"
 #include "agent/base/log.h"
 #include "agent/base/metrics.h"
+#include "agent/host/binary_file.h"
 #include "agent/processes/mapping_identity.h"
 #include "agent/processes/process_attributes.h"
 
 /* By so much the times of files may be behind: they are those of the last tick. */
 #define FILE_TIME_STEP_NS (10 * NS_PER_MS)
-/* A process that ran for longer may have mapped the file after it was seen, and as another file. */
-#define SEEN_NS (200 * NS_PER_MS)
 
 /* The program that @process runs, or of which it is a fork, if its exec was heard of. */
 static bool find_program(struct process_sync *sync, const struct process *process,
@@ -48,37 +48,6 @@ static bool find_program(struct process_sync *sync, const struct process *proces
 	return true;
 }
 
-/*
- * The file of @row as it was seen when @process ran, or later: that is the file that it ran. NULL: it must be looked
- * for.
- */
-static const struct gone_file *find_seen(const struct gone_files *files,
-					 const struct process *process,
-					 const struct proc_mapping *row)
-{
-	uint64_t since_ns = process->exec_ns ? process->exec_ns : process->stamp.start_time_ns;
-	uint64_t device = makedev(row->device_major, row->device_minor);
-	uint64_t now_ns = clock_monotonic_ns();
-
-	/* The last one first. */
-	for (uint32_t i = 1; i <= GONE_FILES_MAX; i++) {
-		const struct gone_file *file =
-			&files->items[(files->next + GONE_FILES_MAX - i) % GONE_FILES_MAX];
-
-		if (file->looked_ns <= since_ns || now_ns > file->looked_ns + SEEN_NS)
-			return NULL;
-		if (file->key.inode == row->inode && file->key.device == device)
-			return file;
-	}
-	return NULL;
-}
-
-static void note_seen(struct gone_files *files, uint64_t looked_ns, const struct file_key *key)
-{
-	files->items[files->next] = (struct gone_file){ looked_ns, *key };
-	files->next = (files->next + 1) % GONE_FILES_MAX;
-}
-
 static bool has_changed_since(const struct file_key *key, const struct process *process)
 {
 	int64_t start_ns = (int64_t)process->stamp.start_time_ns + clock_realtime_offset_ns();
@@ -94,14 +63,12 @@ static bool has_changed_since(const struct file_key *key, const struct process *
 static int open_file(struct process_sync *sync, const struct process *process,
 		     const struct proc_mapping *row, int *fd, struct file_key *key)
 {
-	uint64_t looked_ns = clock_monotonic_ns();
 	int err = mapping_open_by_path(sync, sync->own_pid, row, fd, key);
 
 	if (err && process->parent_pid)
 		err = mapping_open_by_path(sync, (pid_t)process->parent_pid, row, fd, key);
 	if (err)
 		return err;
-	note_seen(&sync->gone_files, looked_ns, key);
 	if (has_changed_since(key, process)) {
 		close(*fd);
 		return fail(-ESTALE, "it was changed after the process had begun");
@@ -109,20 +76,51 @@ static int open_file(struct process_sync *sync, const struct process *process,
 	return 0;
 }
 
-/* Without opening it; false if it must be opened. */
-static bool find_executable(struct process_sync *sync, const struct process *process,
-			    const struct proc_mapping *row, struct executable **executable)
+/* Whether the file is as it was when the executable was made of it. */
+static bool is_unchanged(const struct executable *executable)
 {
-	const struct gone_file *seen = find_seen(&sync->gone_files, process, row);
+	struct borrowed_file file;
+	struct file_key now;
+	bool is_equal;
 
-	if (!seen || has_changed_since(&seen->key, process))
+	if (!executable->binary || executable->is_remote || executable_lacks_file(executable))
 		return false;
-	*executable = executable_cache_find(sync->executables, &seen->key);
-	if (*executable && !executable_lacks_file(*executable))
-		return true;
-	executable_unref(sync->executables, *executable);
-	*executable = NULL;
-	return false;
+	file = binary_file_borrow(executable->binary);
+	is_equal = file.fd >= 0 && !file_key_of_fd(file.fd, &now) &&
+		   !memcmp(&now, &executable->key, sizeof(now));
+	binary_file_return(&file);
+	return is_equal;
+}
+
+/*
+ * The file that @row maps, if it was looked for lately and is open still: as long as it is, no other file has its inode.
+ * NULL: it must be looked for.
+ */
+static struct executable *find_open(struct process_sync *sync, const struct process *process,
+				    const struct proc_mapping *row)
+{
+	const struct gone_files *files = &sync->gone_files;
+	uint64_t device = makedev(row->device_major, row->device_minor);
+	struct executable *executable;
+
+	for (uint32_t i = 0; i < GONE_FILES_MAX; i++) {
+		const struct file_key *key = &files->keys[i];
+
+		if (key->inode != row->inode || key->device != device ||
+		    has_changed_since(key, process))
+			continue;
+		executable = executable_cache_find(sync->executables, key);
+		if (executable && is_unchanged(executable))
+			return executable;
+		executable_unref(sync->executables, executable);
+	}
+	return NULL;
+}
+
+static void note_found(struct gone_files *files, const struct file_key *key)
+{
+	files->keys[files->next] = *key;
+	files->next = (files->next + 1) % GONE_FILES_MAX;
 }
 
 static int identify_file(struct process_sync *sync, const struct process *process,
@@ -135,7 +133,8 @@ static int identify_file(struct process_sync *sync, const struct process *proces
 	if (!local_devices_contain(&sync->devices, sync->proc_root, sync->own_pid,
 				   row->device_major, row->device_minor, process->read_ns))
 		return fail(-EREMOTE, "it is on no local file system");
-	if (find_executable(sync, process, row, &mapping->executable))
+	mapping->executable = find_open(sync, process, row);
+	if (mapping->executable)
 		return mapping_place(mapping);
 	err = open_file(sync, process, row, &fd, &key);
 	if (err)
@@ -144,6 +143,8 @@ static int identify_file(struct process_sync *sync, const struct process *proces
 				    &mapping->executable);
 	if (err)
 		close(fd);
+	else
+		note_found(&sync->gone_files, &key);
 	return err ? err : mapping_place(mapping);
 }
 

@@ -20,11 +20,7 @@ enum {
 
 /** The files that were found by their paths last: programs that end by the dozen have the same libraries. */
 struct gone_files {
-	struct gone_file {
-		/** When it was looked for, before it was found; 0: nothing is here. */
-		uint64_t looked_ns;
-		struct file_key key;
-	} items[GONE_FILES_MAX];
+	struct file_key keys[GONE_FILES_MAX];
 	uint32_t next;
 };
 

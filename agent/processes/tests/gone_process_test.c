@@ -156,35 +156,38 @@ static struct process *add_gone_program(struct fixture *fixture, uint32_t pid, u
 	return process;
 }
 
-static void a_file_that_was_seen_while_it_ran_is_not_looked_for_again(void **state)
+static void a_file_that_is_open_is_not_looked_for_again(void **state)
 {
 	struct fixture *fixture = *state;
-	const char *path = "/tmp/seen_while_it_ran.bin";
-	struct process *first, *second, *later;
+	struct process *first, *second, *third;
 	bool has_changed;
 	uint64_t now_ns;
+	char root[256];
 
 	make_process(fixture, getpid(), "/bin/ls");
 	fake_proc_link(&fixture->proc, getpid(), "root", "/");
-	assert_int_equal(system("cp /bin/cat /tmp/seen_while_it_ran.bin"), 0);
+	assert_int_equal(system("cp /bin/cat /tmp/open_still.bin"), 0);
 	/* A file that was written just now is not found again by its times. */
 	usleep(150000);
 	now_ns = clock_monotonic_ns();
-	first = add_gone_program(fixture, 7, now_ns, path);
-	second = add_gone_program(fixture, 8, now_ns, path);
+	first = add_gone_program(fixture, 7, now_ns, "/tmp/open_still.bin");
+	second = add_gone_program(fixture, 8, now_ns, "/tmp/open_still.bin");
+	third = add_gone_program(fixture, 9, now_ns, "/tmp/open_still.bin");
 	process_sync_run(&fixture->sync, first, &nothing_touched, &has_changed);
 	assert_int_equal(first->table->count, 1);
-	later = add_gone_program(fixture, 9, clock_monotonic_ns(), path);
 	/* Nobody finds it by its path any more. */
-	unlink(path);
+	snprintf(root, sizeof(root), "%s/%d/root", fixture->proc.root, getpid());
+	assert_int_equal(unlink(root), 0);
 	process_sync_run(&fixture->sync, second, &nothing_touched, &has_changed);
 	assert_int_equal(second->table->count, 1);
 	assert_int_equal(second->table->rows[0].executable_id, first->table->rows[0].executable_id);
-	process_sync_run(&fixture->sync, later, &nothing_touched, &has_changed);
-	assert_true(!later->table || !later->table->count);
+	assert_int_equal(system("echo >> /tmp/open_still.bin"), 0);
+	process_sync_run(&fixture->sync, third, &nothing_touched, &has_changed);
+	assert_true(!third->table || !third->table->count);
 	drop(fixture, first);
 	drop(fixture, second);
-	drop(fixture, later);
+	drop(fixture, third);
+	unlink("/tmp/open_still.bin");
 }
 
 static void what_was_read_before_it_was_gone_is_completed(void **state)
@@ -303,7 +306,7 @@ int main(void)
 		TEST(what_happened_to_it_is_waited_for),
 		TEST(another_process_of_its_pid_is_not_taken_for_it),
 		TEST(files_that_changed_since_are_not_taken),
-		TEST(a_file_that_was_seen_while_it_ran_is_not_looked_for_again),
+		TEST(a_file_that_is_open_is_not_looked_for_again),
 		TEST(what_was_read_before_it_was_gone_is_completed),
 		TEST(a_fork_that_is_gone_has_the_rows_of_its_parent),
 		TEST(a_fork_that_lives_is_told_of_as_its_parent_is),
