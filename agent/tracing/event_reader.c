@@ -90,9 +90,10 @@ static void on_notice(void *context, const void *bytes, size_t count)
 	reader->handler.notice(reader->handler.context, bytes);
 }
 
+/* By edges: a ring that has data wakes us when its writer says so, and not since it has some. */
 static int watch(const struct event_reader *reader, int fd)
 {
-	struct epoll_event wanted = { .events = EPOLLIN, .data.fd = fd };
+	struct epoll_event wanted = { .events = EPOLLIN | EPOLLET, .data.fd = fd };
 
 	if (epoll_ctl(reader->epoll_fd, EPOLL_CTL_ADD, fd, &wanted))
 		return fail_errno(-errno, "epoll");

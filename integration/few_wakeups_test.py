@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# alone: it counts what the agent does, which does more when others start programs
+"""What other programs do hardly wakes the agent: they name their threads, start threads, processes and programs, and map
+code, thousands of times, and the agent's threads wait on, read no maps and make few system calls meanwhile. Speed is
+bench's business; wake-ups and reads can be counted on any machine.
+"""
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from harness import Agent, Tap, need_root
+
+RATE = 19
+# The threads that hear of processes. They may wake up so often in a second by themselves, all together: the rings are
+# read every 4 ms while files are mapped in the place of others.
+THREADS = ("ring", "sync", "work")
+OWN_WAKEUPS = 350
+
+PROGRAM = r"""
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+static void *end(void *argument) { return argument; }
+
+int main(int argc, char **argv)
+{
+	const char *what = argv[1];
+	int count = atoi(argv[2]);
+	char *page = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *arguments[] = { "true", NULL };
+
+	for (int i = 0; i < count; i++) {
+		char name[16];
+		pthread_t thread;
+		pid_t pid = 0;
+
+		if (!strcmp(what, "name")) {
+			snprintf(name, sizeof(name), "name %d", i);
+			prctl(PR_SET_NAME, name);
+		} else if (!strcmp(what, "map")) {
+			char *code = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+			munmap(code, 4096);
+		} else if (!strcmp(what, "protect")) {
+			mprotect(page, 4096, i % 2 ? PROT_READ : PROT_READ | PROT_EXEC);
+		} else if (!strcmp(what, "thread")) {
+			if (pthread_create(&thread, NULL, end, NULL))
+				return 1;
+			pthread_join(thread, NULL);
+		} else if (!strcmp(what, "fork")) {
+			pid = fork();
+			if (!pid)
+				_exit(0);
+		} else if (posix_spawn(&pid, "/bin/true", NULL, NULL, arguments, environ)) {
+			return 1;
+		}
+		if (pid)
+			waitpid(pid, NULL, 0);
+	}
+	return 0;
+}
+"""
+
+# How many of each, and how many wake-ups one of them may bring in the mean. A record or notice that wakes the agent by
+# itself brings one or more.
+WORKS = (("name", 20000, 0.002), ("map", 20000, 0.05), ("protect", 20000, 0.05), ("thread", 5000, 0.02),
+         ("fork", 1500, 0.1), ("spawn", 600, 0.2))
+
+
+def counts(pid):
+    """How often each of the agent's threads has waited, and its calls of read."""
+    found = {}
+    for tid in os.listdir("/proc/%d/task" % pid):
+        folder = "/proc/%d/task/%s/" % (pid, tid)
+        try:
+            with open(folder + "comm", encoding="utf-8") as file:
+                name = file.read().strip()
+            with open(folder + "status", encoding="utf-8") as file:
+                waits = int(re.search(r"^voluntary_ctxt_switches:\s*(\d+)", file.read(), re.M)[1])
+            with open(folder + "io", encoding="ascii") as file:
+                found[name] = (waits, int(re.search(r"^syscr: (\d+)", file.read(), re.M)[1]))
+        except OSError:
+            pass
+    return found
+
+
+def main():
+    tap = Tap()
+    need_root(tap, "the agent's wake-ups")
+    with tempfile.TemporaryDirectory(prefix="allframes-wakeups-") as directory:
+        source = os.path.join(directory, "works.c")
+        program = os.path.join(directory, "works")
+        with open(source, "w", encoding="ascii") as file:
+            file.write(PROGRAM)
+        subprocess.run(["gcc", "-O1", "-pthread", "-o", program, source], check=True)
+        with Agent("-samples-per-second", RATE, "-log-level", "debug") as agent:
+            agent.wait_started()
+            # What is new to it of the machine and of the program is read before.
+            for what, count, _ in WORKS:
+                subprocess.run([program, what, str(count // 4)], check=True)
+            time.sleep(1)
+            for what, count, share in WORKS:
+                before, begin = counts(agent.pid), time.monotonic()
+                subprocess.run([program, what, str(count)], check=True)
+                seconds = time.monotonic() - begin
+                after = counts(agent.pid)
+                allowed = OWN_WAKEUPS * (seconds + 0.2) + share * count
+                for i, what_counts in ((0, "wake-ups"), (1, "calls of read")):
+                    news = {name: after[name][i] - before[name][i] for name in THREADS}
+                    tap.ok(sum(news.values()) <= allowed, "%s, %d in %.2f s: %d %s, %d are allowed" % (
+                        what, count, seconds, sum(news.values()), what_counts, allowed), news)
+            agent.stop()
+    return tap.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
