@@ -33,6 +33,7 @@
 #include "agent/process_setup.h"
 #include "agent/processes/process_manager.h"
 #include "agent/runtimes/file_hosts.h"
+#include "agent/runtimes/proc_hosts.h"
 #include "agent/runtimes/runtime_hosts.h"
 #include "agent/start_priority.h"
 #include "agent/stop_signal.h"
@@ -91,6 +92,7 @@ struct agent {
 	struct first_walk *first_walk;
 	struct runtime_hosts *runtimes;
 	struct file_hosts *files;
+	struct proc_hosts *proc;
 	struct process_manager *processes;
 	struct event_reader *reader;
 	struct probabilistic probabilistic;
@@ -113,6 +115,7 @@ static void agent_deinit(struct agent *agent)
 	process_manager_destroy(agent->processes);
 	first_walk_destroy(agent->first_walk);
 	runtime_hosts_destroy(agent->runtimes);
+	proc_hosts_destroy(agent->proc);
 	delta_cache_destroy(agent->delta_cache);
 	kernel_symbols_destroy(agent->kernel_symbols);
 	perf_sampler_destroy(agent->sampler);
@@ -237,6 +240,14 @@ static int init_kernel_side(struct agent *agent)
 			       tick_clock_init(&agent->tick_clock, "/proc", (uint32_t)cpu_count);
 }
 
+/* Early: while the kernel programs are loaded its process starts, for which the first syncs would wait. */
+static int init_proc_hosts(struct agent *agent)
+{
+	const struct proc_hosts_options options = { .proc_root = "/proc" };
+
+	return proc_hosts_create(&options, &agent->proc);
+}
+
 /* Not before there are processes: they ask for runtimes and files. */
 static void runtimes_lost(void *context, uint32_t pid)
 {
@@ -291,6 +302,8 @@ static int start_processes(struct agent *agent)
 		return error;
 	config.home = runtime_hosts_home(agent->runtimes);
 	config.files = file_hosts_home(agent->files);
+	config.reads = proc_hosts_home(agent->proc, PROC_SYNC);
+	config.load_reads = proc_hosts_home(agent->proc, PROC_LOAD);
 	error = process_manager_create(&config, &agent->processes);
 	if (error)
 		return error;
@@ -570,8 +583,8 @@ int agent_run(const struct options *options)
 {
 	_cleanup_(agent_deinit) struct agent agent = { .options = options, .cgroup_fd = -1 };
 	static int (*const steps[])(struct agent * agent) = {
-		init_seed,	  init_names,	  init_destinations, open_cgroup,
-		init_kernel_side, init_user_side, start_processes,
+		init_seed,	 init_names,	   init_destinations, open_cgroup,
+		init_proc_hosts, init_kernel_side, init_user_side,    start_processes,
 	};
 	int error;
 

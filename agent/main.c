@@ -11,6 +11,7 @@
 #include "agent/options.h"
 #include "agent/process_setup.h"
 #include "agent/runtimes/file_host.h"
+#include "agent/runtimes/proc_host.h"
 #include "agent/runtimes/runtime_host.h"
 #include "agent/show_file.h"
 #include "agent/upload_symbols.h"
@@ -45,6 +46,7 @@ int main(int argument_count, char **arguments)
 	range_maker_enter(argument_count, arguments);
 	runtime_host_enter(argument_count, arguments);
 	file_host_enter(argument_count, arguments);
+	proc_host_enter(argument_count, arguments);
 	error = options_parse(&options, argument_count, arguments);
 	if (error) {
 		log_error("%s", error_text());

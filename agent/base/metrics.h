@@ -52,6 +52,7 @@
 	X(INTERPRETERS_DETACHED, "runtimes", "runtimes let go since there were too many")          \
 	X(RUNTIME_HOSTS_LOST, "processes", "processes that held runtimes, and hang or have ended") \
 	X(FILE_HOSTS_LOST, "processes", "processes that read files, and hang or have ended")       \
+	X(PROC_HOSTS_LOST, "processes", "processes that read maps, and hang or have ended")        \
 	X(FRAMES_NAMED, "frames", "interpreted frames named, once per converted trace")            \
 	X(FRAMES_UNNAMED, "frames", "interpreted frames whose function was gone or unreadable")    \
 	X(STACKS_REPLACED, "stacks", "those cut off since another file had been mapped meanwhile") \

@@ -15,7 +15,8 @@ enum {
 static bool set_realtime(bool is_wanted)
 {
 	const struct sched_param param = { .sched_priority = is_wanted ? REALTIME_PRIORITY : 0 };
-	int policy = is_wanted ? SCHED_RR | SCHED_RESET_ON_FORK : SCHED_OTHER;
+	/* With the flag for both: who has no right to take it away could not go back. */
+	int policy = (is_wanted ? SCHED_RR : SCHED_OTHER) | SCHED_RESET_ON_FORK;
 
 	/* 0 is the calling thread, on Linux. */
 	return !sched_setscheduler(0, policy, &param);

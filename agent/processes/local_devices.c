@@ -138,3 +138,15 @@ bool local_devices_contain(struct local_devices *devices, const char *proc_root,
 		hash_map_set(&devices->kinds, device, DEVICE_REMOTE);
 	return kind == DEVICE_LOCAL;
 }
+
+uint32_t local_devices_list(const struct local_devices *devices, uint64_t *list, uint32_t max)
+{
+	uint64_t device, kind;
+	uint32_t count = 0;
+	size_t cursor = 0;
+
+	while (count < max && hash_map_next(&devices->kinds, &cursor, &device, &kind))
+		if (kind == DEVICE_LOCAL)
+			list[count++] = device;
+	return count;
+}

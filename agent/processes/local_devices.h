@@ -31,6 +31,9 @@ void local_devices_deinit(struct local_devices *devices);
 bool local_devices_contain(struct local_devices *devices, const char *proc_root, pid_t pid,
 			   uint32_t major, uint32_t minor, uint64_t now_ns);
 
+/** Up to @max of the local ones that are known; how many. */
+uint32_t local_devices_list(const struct local_devices *devices, uint64_t *list, uint32_t max);
+
 /** The device and the type in a line of mountinfo (proc(5)); false if it has none. */
 bool mountinfo_line_parse(const char *line, size_t length, uint64_t *device, bool *is_local);
 

@@ -14,6 +14,7 @@
 #include "agent/base/error.h"
 #include "agent/base/log.h"
 #include "agent/host/judged_path.h"
+#include "agent/host/proc_info.h"
 #include "agent/processes/copied_text.h"
 #include "ebpf/abi/frame.h"
 
@@ -43,22 +44,53 @@ static bool is_local(void *context, pid_t pid, uint32_t major_number, uint32_t m
 				     minor_number, clock_monotonic_ns());
 }
 
+/* That of a leader that has exited leads nowhere. */
+static int open_root(void *fd, pid_t tid, const char *path)
+{
+	int opened = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	(void)tid;
+	if (opened < 0)
+		return -ESRCH;
+	*(int *)fd = opened;
+	return 0;
+}
+
+/* Whether the file at @path is that of @row, and open then. */
+static bool open_if_same(const struct judged_root *root, const char *path,
+			 const struct proc_mapping *row, int *fd, struct file_key *key)
+{
+	_cleanup_(close_fd) int opened = -1;
+	struct file_key found;
+
+	if (judged_path_open(root, path, &opened, &found) || found.inode != row->inode ||
+	    found.device != makedev(row->device_major, row->device_minor))
+		return false;
+	*fd = take_fd(opened);
+	*key = found;
+	return true;
+}
+
 int mapping_open_by_path(struct process_sync *sync, pid_t pid, const struct proc_mapping *row,
 			 int *fd, struct file_key *key)
 {
 	const struct path_judge judge = { .may_read = is_local, .context = sync };
-	_cleanup_(close_fd) int root_fd = -1, opened = -1;
 	struct judged_root root = { .pid = pid, .judge = &judge };
+	_cleanup_(close_fd) int root_fd = -1;
 	char path[PATH_MAX];
 
-	snprintf(path, sizeof(path), "%s/%d/root", sync->proc_root, pid);
-	root.fd = root_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (root_fd < 0 || !judged_path_may_read(&judge, pid, root_fd) ||
-	    judged_path_open(&root, row->path, &opened, key) || key->inode != row->inode ||
-	    key->device != makedev(row->device_major, row->device_minor))
-		return fail(-ENOENT, "it is not at its path");
-	*fd = take_fd(opened);
-	return 0;
+	if (!proc_try_threads(sync->proc_root, pid, "root", open_root, &root_fd) &&
+	    judged_path_may_read(&judge, pid, root_fd)) {
+		root.fd = root_fd;
+		if (open_if_same(&root, row->path, row, fd, key))
+			return 0;
+		/* The mark may be part of the real name. */
+		if (row->is_deleted &&
+		    snprintf(path, sizeof(path), "%s (deleted)", row->path) < (int)sizeof(path) &&
+		    open_if_same(&root, path, row, fd, key))
+			return 0;
+	}
+	return fail(-ENOENT, "it is not at its path");
 }
 
 static int open_file(struct process_sync *sync, const struct process *process,
@@ -74,11 +106,11 @@ static int open_file(struct process_sync *sync, const struct process *process,
 			return 0;
 		executable_unref(sync->executables, *executable);
 	}
-	err = guarded_file_open(sync->reads, (pid_t)process->pid, row, &fd, &key);
+	err = sync->reads->ops->open_file(sync->reads, (pid_t)process->pid, row, &fd, &key);
 	if (err == -EMFILE || err == -ENFILE) {
 		/* Descriptors of files that nobody maps any more are the first to go. */
 		executable_cache_trim(sync->executables, 0);
-		err = guarded_file_open(sync->reads, (pid_t)process->pid, row, &fd, &key);
+		err = sync->reads->ops->open_file(sync->reads, (pid_t)process->pid, row, &fd, &key);
 	}
 	/* Without the right to look into map_files, or when the mapping has just gone. */
 	if (err == -EPERM || err == -EACCES || err == -ENOENT || err == -ESRCH)

@@ -7,15 +7,15 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "agent/processes/guarded_reads.h"
 #include "agent/processes/process_sync.h"
+#include "agent/runtimes/proc_home.h"
 
 /** Sync. Whether the file of @row lies on a local file system: no other is opened by sync. */
 bool mapping_is_local(struct process_sync *sync, const struct process *process,
 		      const struct proc_mapping *row);
 
 /**
- * Sync. Opens the file of @row by its path in the root of process @pid, if device and inode there are those of the
+ * Sync. Opens the file of @row by its path in the root of process @pid, or of a thread of it that lives, if device and inode there are those of the
  * mapping: -ENOENT. The caller owns *@fd.
  */
 int mapping_open_by_path(struct process_sync *sync, pid_t pid, const struct proc_mapping *row,

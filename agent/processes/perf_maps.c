@@ -20,7 +20,6 @@
 #include "agent/host/jitdump_file.h"
 #include "agent/host/perf_map.h"
 #include "agent/host/proc_info.h"
-#include "agent/processes/guarded_reads.h"
 
 enum {
 	READ_BYTES = JITDUMP_READ_BYTES,
@@ -86,8 +85,6 @@ struct perf_maps {
 	/* Of the present second, load_remote's. */
 	uint64_t second;
 	uint64_t second_bytes;
-	/* load_remote's. */
-	struct guarded_reads *reads;
 };
 
 int perf_maps_create(const struct perf_maps_config *config, struct perf_maps **maps)
@@ -97,7 +94,6 @@ int perf_maps_create(const struct perf_maps_config *config, struct perf_maps **m
 	if (!created)
 		return fail(-ENOMEM, "no memory for perf maps");
 	created->config = *config;
-	created->reads = guarded_reads_create(config->proc_root);
 	pthread_mutex_init(&created->lock, NULL);
 	*maps = created;
 	return 0;
@@ -141,12 +137,6 @@ static void remove_process(struct perf_maps *maps, struct named_process *process
 	free_process(process);
 }
 
-void perf_maps_stop(struct perf_maps *maps)
-{
-	if (maps)
-		guarded_reads_stop(maps->reads);
-}
-
 void perf_maps_destroy(struct perf_maps *maps)
 {
 	size_t cursor = 0;
@@ -158,7 +148,6 @@ void perf_maps_destroy(struct perf_maps *maps)
 		free_process((void *)(uintptr_t)value);
 	hash_map_deinit(&maps->processes);
 	pthread_mutex_destroy(&maps->lock);
-	guarded_reads_destroy(maps->reads);
 	free(maps);
 }
 
@@ -434,7 +423,8 @@ static int find_marker(struct perf_maps *maps, struct named_process *process)
 {
 	_cleanup_(proc_maps_deinit) struct proc_maps all = { 0 };
 	pid_t pid = (pid_t)process->pid;
-	int err = guarded_maps_read(maps->reads, pid, &all, NULL);
+	struct proc_home *reads = maps->config.reads;
+	int err = reads->ops->read_maps(reads, pid, &all, NULL);
 
 	return err ? err :
 		     jitdump_find_mapping(maps->config.proc_root, pid, &all, &process->marker,

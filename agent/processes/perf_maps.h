@@ -19,6 +19,7 @@
 #include "agent/base/clock.h"
 #include "agent/host/jitdump.h"
 #include "agent/runtimes/file_home.h"
+#include "agent/runtimes/proc_home.h"
 #include "ebpf/abi/process.h"
 
 enum {
@@ -44,14 +45,14 @@ struct perf_maps_config {
 	const char *proc_root;
 	/** Who reads the files; NULL: nobody. Borrowed. */
 	struct file_home *files;
+	/** Where maps are read. Borrowed. */
+	struct proc_home *reads;
 	/** Asks for a call of perf_maps_read() by another thread. Called without the lock. */
 	void (*request)(void *context, uint32_t pid, const struct process_stamp *stamp);
 	void *context;
 };
 
 int perf_maps_create(const struct perf_maps_config *config, struct perf_maps **maps);
-/** Any thread. From now on no process is waited for. NULL is fine. */
-void perf_maps_stop(struct perf_maps *maps);
 void perf_maps_destroy(struct perf_maps *maps);
 
 /**

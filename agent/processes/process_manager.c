@@ -254,6 +254,7 @@ static int init_parts(struct process_manager *manager)
 	const struct perf_maps_config names_config = {
 		.proc_root = config->proc_root,
 		.files = config->files,
+		.reads = config->load_reads,
 		.request = request_names,
 		.context = manager,
 	};
@@ -270,6 +271,7 @@ static int init_parts(struct process_manager *manager)
 		.mapping_log = &manager->mapping_log,
 		.proc_root = config->proc_root,
 		.home = config->home,
+		.reads = config->reads,
 		.request_file = request_file,
 		.request_attach = request_attach,
 		.context = manager,
@@ -554,8 +556,8 @@ void process_manager_stop(struct process_manager *manager)
 {
 	__atomic_store_n(&manager->is_stopping, true, __ATOMIC_RELEASE);
 	/* Nobody waits for other processes any more, neither sync nor who loads. */
-	guarded_reads_stop(manager->loop.sync.reads);
-	perf_maps_stop(manager->perf_maps);
+	if (manager->loop.sync.reads)
+		manager->loop.sync.reads->ops->stop(manager->loop.sync.reads);
 	if (manager->loaders.home)
 		manager->loaders.home->ops->stop_attaching(manager->loaders.home);
 	if (manager->loaders.files)

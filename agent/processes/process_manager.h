@@ -30,6 +30,7 @@ struct file_home;
 struct interpreter_file;
 struct kernel_symbols;
 struct listed_runtime;
+struct proc_home;
 struct process_manager;
 struct runtime_home;
 
@@ -58,6 +59,9 @@ struct process_manager_config {
 	struct runtime_home *home;
 	/** Where files are read that may never answer; NULL: they are not. */
 	struct file_home *files;
+	/** Where maps are read, one for the sync thread and one for load_remote. */
+	struct proc_home *reads;
+	struct proc_home *load_reads;
 	/** Leaves out frames of a runtime's own code (frame_converter.h). */
 	bool fold_runtime_frames;
 };

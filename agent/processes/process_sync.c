@@ -44,7 +44,6 @@ void process_sync_init(struct process_sync *sync)
 {
 	sync->own_pid = getpid();
 	local_devices_init(&sync->devices);
-	sync->reads = guarded_reads_create(sync->proc_root);
 	if (own_vdso_find(&sync->vdso, &sync->vdso_bytes))
 		log_debug("%s; the kernel's code in processes has no names", error_text());
 	sync->attachments = (struct attachments){
@@ -61,7 +60,6 @@ void process_sync_deinit(struct process_sync *sync)
 {
 	attachments_deinit(&sync->attachments);
 	local_devices_deinit(&sync->devices);
-	guarded_reads_destroy(sync->reads);
 }
 
 static void release_mappings(struct process_sync *sync, struct process_mapping *mappings,
@@ -154,7 +152,8 @@ static int read_keys(struct process_sync *sync, const struct proc_maps *maps,
 	}
 	if (!has_any)
 		return 0;
-	return guarded_keys_read(sync->reads, (pid_t)known->process->pid, maps, end_ns, keys);
+	return sync->reads->ops->read_keys(sync->reads, (pid_t)known->process->pid, maps, end_ns,
+					   keys);
 }
 
 /* The mappings of @maps: what is known is taken over, the rest looked at. */
@@ -480,21 +479,24 @@ static int sync_gone(struct process_sync *sync, struct process *process)
 	return -ESRCH;
 }
 
-/* The CPU time of this thread and of the one that reads for it. */
+/* The CPU time of this thread and of what reads for it. */
 static uint64_t cpu_ns(const struct process_sync *sync)
 {
-	return clock_thread_cpu_ns() + guarded_reads_cpu_ns(sync->reads);
+	return clock_thread_cpu_ns() + sync->reads->ops->cpu_ns(sync->reads);
 }
 
 /* Reads its maps; -ESRCH: it is gone, and /proc/PID may belong to another program by now. */
 static int read_maps(struct process_sync *sync, const struct process *process,
-		     struct proc_maps *maps, char service_name[SERVICE_NAME_MAX_BYTES])
+		     struct proc_maps *maps, struct proc_first_read *first)
 {
-	service_name[0] = '\0';
+	first->service_name[0] = '\0';
 	if (process->ended_ns)
 		return -ESRCH;
-	return guarded_maps_read(sync->reads, (pid_t)process->pid, maps,
-				 process->info ? NULL : service_name);
+	if (!process->info)
+		first->device_count =
+			local_devices_list(&sync->devices, first->devices, PROC_DEVICES_MAX);
+	return sync->reads->ops->read_maps(sync->reads, (pid_t)process->pid, maps,
+					   process->info ? NULL : first);
 }
 
 int process_sync_run(struct process_sync *sync, struct process *process,
@@ -504,7 +506,7 @@ int process_sync_run(struct process_sync *sync, struct process *process,
 	/* Of which it is a fork, if it is new and one; and that if their mappings are the same. */
 	const struct process *parent = NULL, *model = process;
 	struct mapping_table *before = process->table, *rows;
-	char service_name[SERVICE_NAME_MAX_BYTES];
+	struct proc_first_read first;
 	struct mapping_vector built = { 0 };
 	struct known_mappings known;
 	uint64_t begin_cpu_ns = cpu_ns(sync);
@@ -513,7 +515,7 @@ int process_sync_run(struct process_sync *sync, struct process *process,
 	metrics_add(METRIC_PROCESS_SYNCS, 1);
 	*has_changed = false;
 	process_table_begin_sync(sync->table, process, clock_monotonic_ns());
-	err = read_maps(sync, process, &maps, service_name);
+	err = read_maps(sync, process, &maps, &first);
 	if (err == -ESRCH)
 		return sync_gone(sync, process);
 	if (err)
@@ -531,7 +533,7 @@ int process_sync_run(struct process_sync *sync, struct process *process,
 	}
 	if (parent)
 		process_attributes_inherit(sync->table, process, parent);
-	process_attributes_read(sync->table, process, sync->proc_root, service_name, &maps,
+	process_attributes_read(sync->table, process, sync->proc_root, first.service_name, &maps,
 				built.items);
 	set_mappings(sync, process, built.items, built.count);
 	if (parent)

@@ -18,10 +18,10 @@
 #include "agent/processes/attachments.h"
 #include "agent/processes/executable_cache.h"
 #include "agent/processes/gone_process.h"
-#include "agent/processes/guarded_reads.h"
 #include "agent/processes/local_devices.h"
 #include "agent/processes/mapping_log.h"
 #include "agent/processes/process.h"
+#include "agent/runtimes/proc_home.h"
 
 struct process_sync {
 	struct map_writer *writer;
@@ -31,6 +31,8 @@ struct process_sync {
 	const char *proc_root;
 	/** As struct attachments has it. Borrowed. */
 	struct runtime_home *home;
+	/** Where what a process can keep waiting is read. Borrowed. */
+	struct proc_home *reads;
 	/** Has load_remote open the file of a mapping; its answer goes to process_sync_identified(). */
 	void (*request_file)(void *context, const struct process *process,
 			     const struct proc_mapping *mapping);
@@ -46,14 +48,12 @@ struct process_sync {
 	pid_t own_pid;
 	struct local_devices devices;
 	struct gone_files gone_files;
-	/** Reads that a process can keep waiting. */
-	struct guarded_reads *reads;
 	struct attachments attachments;
 	/** Rows of all processes on the kernel side. */
 	uint64_t published_bytes;
 };
 
-/** Sets up own_pid and what follows it; the other fields are the caller's. */
+/** Sets up vdso and what follows it; the other fields are the caller's. */
 void process_sync_init(struct process_sync *sync);
 void process_sync_deinit(struct process_sync *sync);
 
@@ -67,7 +67,7 @@ struct address_range {
  * Syncs and publishes @process; *@has_changed tells whether its rows did. -ESRCH: the process is
  * gone, and then it has the rows of the parent that it is a fork of, if that is certain, else what the log
  * of mappings tells, else those it had. -EAGAIN: it is gone, and what happened to it is not all known yet.
- * -EHOSTDOWN, -EBUSY: its memory does not answer, and it may be tried again (guarded_reads.h). Others as
+ * -EHOSTDOWN, -EBUSY: its memory does not answer, and it may be tried again (proc_home.h). Others as
  * reading maps says.
  */
 int process_sync_run(struct process_sync *sync, struct process *process,

@@ -146,7 +146,7 @@ static int confine(int socket)
 static void run(void)
 {
 	static struct host host = { .room.proc_root = "/proc" };
-	int err = host_entry_begin("files", &host.socket, 1);
+	int err = host_entry_begin("files", &host.socket, 1, NULL);
 
 	/* By hand, most likely. */
 	if (err || confine(host.socket))

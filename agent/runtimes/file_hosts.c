@@ -214,7 +214,7 @@ static int ask_host(const struct file_hosts *hosts, struct file_host *host,
 	memcpy(packet + sizeof(*question), path, question->path_bytes);
 	if (message_send(socket, packet, sizeof(*question) + question->path_bytes, NULL, 0))
 		return ended_error(-ENOTCONN);
-	err = host_process_wait(&host->pooled.process, 0, &patience);
+	err = host_process_wait(&host->pooled.process, 0, &patience, NULL);
 	return err ? err : receive(socket, question, reply);
 }
 

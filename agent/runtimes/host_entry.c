@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -14,7 +15,26 @@
 #include "agent/base/error.h"
 #include "agent/runtimes/message_socket.h"
 
-int host_entry_begin(const char *name, int *sockets, int channel_count)
+enum {
+	/* The memory that is shared, and the descriptor. */
+	HANDED_FDS = 2,
+};
+
+static int take_handed(int *fds, struct host_handed *handed)
+{
+	struct stat status;
+
+	if (fstat(fds[0], &status))
+		return -errno;
+	handed->shared =
+		mmap(NULL, (size_t)status.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fds[0], 0);
+	if (handed->shared == MAP_FAILED)
+		return -errno;
+	handed->fd = take_fd(fds[1]);
+	return 0;
+}
+
+int host_entry_begin(const char *name, int *sockets, int channel_count, struct host_handed *handed)
 {
 	_cleanup_(message_fds_deinit) struct message_fds fds = { 0 };
 	struct host_hello hello;
@@ -24,11 +44,13 @@ int host_entry_begin(const char *name, int *sockets, int channel_count)
 	/* Descriptors that the agent was started with are not for it. */
 	close_range(HOST_SOCKET + 1, UINT32_MAX, 0);
 	size = message_receive(HOST_SOCKET, &hello, sizeof(hello), &fds);
-	if (size != sizeof(hello) || fds.count != channel_count - 1)
+	if (size != sizeof(hello) || fds.count != channel_count - 1 + (handed ? HANDED_FDS : 0))
 		return -EBADMSG;
 	sockets[0] = HOST_SOCKET;
 	for (int i = 1; i < channel_count; i++)
 		sockets[i] = take_fd(fds.fds[i - 1]);
+	if (handed && take_handed(&fds.fds[channel_count - 1], handed))
+		return -EBADMSG;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	/* For this thread and those that it starts. */
 	setpriority(PRIO_PROCESS, 0, hello.priority);

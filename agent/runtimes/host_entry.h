@@ -13,7 +13,10 @@
 #include "agent/base/confinement.h"
 
 enum {
-	/** The first channel's socket in the new process; the other one comes through it, with a struct host_hello. */
+	/**
+	 * The first channel's socket in the new process; through it comes a struct host_hello, with the other channel's socket
+	 * and what this kind is handed beside.
+	 */
 	HOST_SOCKET = 3,
 	HOST_CHANNELS_MAX = 2,
 };
@@ -30,11 +33,18 @@ struct host_ready {
 	int32_t tid;
 };
 
+/** What some kinds are handed at their start (host_process.h). */
+struct host_handed {
+	int fd;
+	/** host_kind.shared_bytes for each channel. */
+	void *shared;
+};
+
 /**
- * Names the process, closes what it inherited, and fills @sockets. From now on it ends with the thread that
- * started it. -EBADMSG: it was started by hand; -ESRCH: the agent has ended.
+ * Names the process, closes what it inherited, and fills @sockets and *@handed, which is NULL for a kind that is handed
+ * nothing. From now on it ends with the thread that started it. -EBADMSG: it was started by hand; -ESRCH: the agent has ended.
  */
-int host_entry_begin(const char *name, int *sockets, int channel_count);
+int host_entry_begin(const char *name, int *sockets, int channel_count, struct host_handed *handed);
 
 /**
  * For the calling thread: it may read files that are open, use memory, and talk by @socket, besides what the @count

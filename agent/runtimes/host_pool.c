@@ -54,7 +54,7 @@ static struct pooled_host *host_create(struct host_pool *pool, uid_t uid)
 	}
 	if (host_process_start(&created->process, options->kind,
 			       options->program ? options->program : "/proc/self/exe",
-			       &pool->is_stopped)) {
+			       options->handed_fd, &pool->is_stopped)) {
 		free(created);
 		return NULL;
 	}
@@ -78,7 +78,8 @@ static void reap(struct host_pool *pool, uint64_t now_ns)
 		struct pooled_host *host = *link;
 
 		host->has_ended = host->has_ended || host_process_has_ended(&host->process);
-		if (!host->has_ended || now_ns < host->lost_ns + LOST_COUNTS_NS) {
+		if (!host->has_ended ||
+		    (!host->is_left && now_ns < host->lost_ns + LOST_COUNTS_NS)) {
 			link = &host->next;
 			continue;
 		}
@@ -99,6 +100,17 @@ uint32_t host_pool_hanging_count(struct host_pool *pool,
 		count += !host->has_ended && (!fits || fits(host, context));
 	pthread_mutex_unlock(&pool->lock);
 	return count;
+}
+
+bool host_pool_has_losses(struct host_pool *pool)
+{
+	bool has_any;
+
+	pthread_mutex_lock(&pool->lock);
+	reap(pool, clock_monotonic_ns());
+	has_any = pool->lost;
+	pthread_mutex_unlock(&pool->lock);
+	return has_any;
 }
 
 /* With the lock. */
@@ -134,7 +146,7 @@ static struct pooled_host *find_own(const struct host_pool *pool, uid_t uid)
 {
 	struct pooled_host *found = pool->living;
 
-	while (found && found->uid != uid)
+	while (found && found->uid != uid && !pool->options.is_common)
 		found = found->next;
 	return found;
 }
@@ -152,6 +164,8 @@ static struct pooled_host *find_shared(struct host_pool *pool)
 /* With the lock. */
 static int check_lost(struct host_pool *pool, uid_t uid)
 {
+	uint32_t of_user_max = pool->options.lost_of_user_max ? pool->options.lost_of_user_max :
+								HOSTS_LOST_OF_USER_MAX;
 	uint32_t of_user = 0, of_all = 0;
 
 	reap(pool, clock_monotonic_ns());
@@ -159,7 +173,7 @@ static int check_lost(struct host_pool *pool, uid_t uid)
 		of_user += host->lost_ns && host->lost_uid == uid;
 		of_all += host->lost_ns != 0;
 	}
-	if (of_user >= HOSTS_LOST_OF_USER_MAX || of_all >= HOSTS_LOST_MAX)
+	if (of_user >= of_user_max || (of_all >= HOSTS_LOST_MAX && uid))
 		return fail(-EAGAIN, "too many processes of user %u had %s", uid,
 			    pool->options.kind->fault);
 	return 0;
@@ -220,6 +234,24 @@ static int stopped_error(void)
 	return fail(-ECANCELED, "the agent stops");
 }
 
+/* With the lock. */
+static void want_start(struct host_pool *pool, uid_t uid)
+{
+	if (pool->is_wanted)
+		return;
+	pool->is_wanted = true;
+	pool->wanted_uid = uid;
+	pthread_cond_signal(&pool->is_to_start);
+}
+
+void host_pool_prepare(struct host_pool *pool, uid_t uid)
+{
+	pthread_mutex_lock(&pool->lock);
+	if (!find_own(pool, uid))
+		want_start(pool, uid);
+	pthread_mutex_unlock(&pool->lock);
+}
+
 /* With the lock. Has a host started; 0 when something has changed since. */
 static int wait_for_start(struct host_pool *pool, uid_t uid, bool may_wait)
 {
@@ -228,11 +260,7 @@ static int wait_for_start(struct host_pool *pool, uid_t uid, bool may_wait)
 	if (clock_monotonic_ns() < pool->next_start_ns)
 		return fail(-EAGAIN, "no process to %s of user %u: %s", pool->options.kind->job,
 			    uid, pool->start_error);
-	if (!pool->is_wanted) {
-		pool->is_wanted = true;
-		pool->wanted_uid = uid;
-		pthread_cond_signal(&pool->is_to_start);
-	}
+	want_start(pool, uid);
 	if (!may_wait)
 		return fail(-EAGAIN, "a process to %s of user %u starts", pool->options.kind->job,
 			    uid);
@@ -242,13 +270,16 @@ static int wait_for_start(struct host_pool *pool, uid_t uid, bool may_wait)
 
 int host_pool_get(struct host_pool *pool, uid_t uid, bool may_wait, struct pooled_host **host)
 {
-	struct pooled_host *found;
+	struct pooled_host *found = NULL;
 	int err = 0;
 
 	if (host_pool_is_stopped(pool))
 		return stopped_error();
 	pthread_mutex_lock(&pool->lock);
-	while (!(found = find_own(pool, uid)) && !err) {
+	/* One that all users have says nothing about this user's losses. */
+	if (pool->options.is_common)
+		err = check_lost(pool, uid);
+	while (!err && !(found = find_own(pool, uid))) {
 		err = check_lost(pool, uid);
 		if (!err && (found = find_shared(pool)))
 			break;
@@ -261,16 +292,36 @@ int host_pool_get(struct host_pool *pool, uid_t uid, bool may_wait, struct poole
 	return found ? 0 : err;
 }
 
-bool host_pool_lose(struct host_pool *pool, struct pooled_host *host, uid_t uid)
+/* False if it was known. */
+static bool note_lost(struct pooled_host *host)
 {
-	if (__atomic_exchange_n(&host->is_lost, true, __ATOMIC_ACQ_REL))
-		return false;
-	host_process_kill(&host->process, 0);
+	return !__atomic_exchange_n(&host->is_lost, true, __ATOMIC_ACQ_REL);
+}
+
+static void add_lost(struct host_pool *pool, struct pooled_host *host, uid_t uid)
+{
 	pthread_mutex_lock(&pool->lock);
 	host->lost_ns = clock_monotonic_ns();
 	host->lost_uid = uid;
 	move_to_lost(pool, host);
 	pthread_mutex_unlock(&pool->lock);
+}
+
+bool host_pool_lose(struct host_pool *pool, struct pooled_host *host, uid_t uid)
+{
+	if (!note_lost(host))
+		return false;
+	host_process_kill(&host->process, 0);
+	add_lost(pool, host, uid);
+	return true;
+}
+
+bool host_pool_leave(struct host_pool *pool, struct pooled_host *host, uid_t uid)
+{
+	if (!note_lost(host))
+		return false;
+	host->is_left = true;
+	add_lost(pool, host, uid);
 	return true;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Host processes of one kind (host_process.h), one for each user whose programs need one. They are started when they
- * are needed, and abandoned when they hang: killed, which may take as long as a file system takes, and collected
- * later. A user whose programs have HOSTS_LOST_OF_USER_MAX of them hang within a minute gets no new one for the
+ * Host processes of one kind (host_process.h), one for each user whose programs need one, or one for all users. They are
+ * started when they are needed, and abandoned when they hang: killed, which may take as long as a file system takes, and
+ * collected later. A user whose programs have HOSTS_LOST_OF_USER_MAX of them hang within a minute gets no new one for the
  * rest of it, nor while so many still hang. Any thread.
  */
 #ifndef AGENT_RUNTIMES_HOST_POOL_H
@@ -20,7 +20,7 @@ enum {
 	/** More users share one. */
 	HOSTS_MAX = 8,
 	HOSTS_LOST_OF_USER_MAX = 2,
-	/** All users together. */
+	/** All users together; root's programs get a new one beyond that, so that nobody's many user ids keep them from it. */
 	HOSTS_LOST_MAX = 16,
 	HOST_START_ERROR_BYTES = 256,
 };
@@ -34,6 +34,8 @@ struct pooled_host {
 	uint64_t lost_ns;
 	/* The user whose process it was lost with. */
 	uid_t lost_uid;
+	/* By host_pool_leave(). */
+	bool is_left;
 
 	/* The user that it was started for. */
 	uid_t uid;
@@ -50,6 +52,12 @@ struct host_pool_options {
 	const struct host_kind *kind;
 	/** The program to start; NULL: ours, which must enter the kind's mode. Borrowed. */
 	const char *program;
+	/** For a kind with shared memory. Borrowed. */
+	int handed_fd;
+	/** One host for all users; else each has its own. */
+	bool is_common;
+	/** As HOSTS_LOST_OF_USER_MAX; 0: that. */
+	uint32_t lost_of_user_max;
 	/** The size of a struct that begins with a struct pooled_host; the rest of it is zero. */
 	size_t host_bytes;
 	/** Set up and free that rest. */
@@ -86,6 +94,9 @@ bool host_pool_is_stopped(const struct host_pool *pool);
 /** Ends all hosts; those that hang are left behind. References may live on. */
 void host_pool_deinit(struct host_pool *pool);
 
+/** Has a host of user @uid started, if there is none, for who will need it soon. */
+void host_pool_prepare(struct host_pool *pool, uid_t uid);
+
 /**
  * The host of @uid, started if need be, or one that it shares: a reference. -EAGAIN: there is none now; whoever may not
  * wait gets that until it has started. -ECANCELED after host_pool_stop().
@@ -101,6 +112,15 @@ bool pooled_host_is_lost(const struct pooled_host *host);
  * that was known. What the caller notes of it before is there as soon as it is lost.
  */
 bool host_pool_lose(struct host_pool *pool, struct pooled_host *host, uid_t uid);
+
+/**
+ * The same of a host that ends when it gets on (host_process_leave()): it is not killed, so whether it has ended says
+ * whether the process still hangs, and it counts for so long only.
+ */
+bool host_pool_leave(struct host_pool *pool, struct pooled_host *host, uid_t uid);
+
+/** Whether there are lost ones that count or have not ended. */
+bool host_pool_has_losses(struct host_pool *pool);
 
 /** How many of the lost ones have not ended, and fit. @fits may be NULL. */
 uint32_t host_pool_hanging_count(struct host_pool *pool,

@@ -8,10 +8,12 @@
 #include "agent/runtimes/host_process.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -48,25 +50,66 @@ static int ended_error(const struct host_process *process)
 	return fail(-EHOSTDOWN, "the process that was to %s has ended", process->kind->job);
 }
 
-int host_process_wait(const struct host_process *process, int channel,
-		      const struct host_patience *patience)
+/* --- shared memory --- */
+
+void *host_process_shared(const struct host_process *process, int channel)
+{
+	return (char *)process->shared + (size_t)channel * process->kind->shared_bytes;
+}
+
+void host_process_ask(struct host_process *process, int channel)
+{
+	host_turn_ask(host_process_shared(process, channel), ++process->channels[channel].asked);
+}
+
+bool host_process_leave(struct host_process *process, int channel)
+{
+	return host_turn_leave(host_process_shared(process, channel),
+			       process->channels[channel].asked);
+}
+
+bool host_process_has_hung_up(const struct host_process *process)
+{
+	struct pollfd polled = { .fd = process->channels[0].socket };
+
+	return poll(&polled, 1, 0) > 0;
+}
+
+/* --- waiting --- */
+
+/* 1: an answer is there; 0: not yet. */
+static int look(const struct host_process *process, int channel)
 {
 	struct pollfd polled = { .fd = process->channels[channel].socket, .events = POLLIN };
+	bool is_asked = process->channels[channel].asked;
+	int count;
+
+	/* Before the first question it says on the socket that it is ready. */
+	if (is_asked && host_turn_wait(host_process_shared(process, channel),
+				       process->channels[channel].asked, LOOK_MS * NS_PER_MS))
+		return 1;
+	count = poll(&polled, 1, is_asked ? 0 : LOOK_MS);
+	if (count < 0 && errno != EINTR)
+		return fail_errno(-errno, "poll of a process to %s", process->kind->job);
+	if (count > 0 && (is_asked || !(polled.revents & POLLIN)))
+		return ended_error(process);
+	return count > 0;
+}
+
+static int wait_for_message(const struct host_process *process, int channel,
+			    const struct host_patience *patience, uint64_t *waits_ns)
+{
 	uint64_t now_ns = clock_monotonic_ns(), deadline_ns = now_ns + patience->max_ns;
-	uint64_t runs = 0, last_runs = UINT64_MAX, last_run_ns = now_ns, waits_ns = 0;
+	uint64_t runs = 0, last_runs = UINT64_MAX, last_run_ns = now_ns;
 	int32_t tid = process->channels[channel].tid;
 	bool is_running = true, is_hurried = false;
 
 	while (now_ns < deadline_ns && now_ns <= last_run_ns + patience->hang_ns &&
-	       (!patience->waits_ns || waits_ns <= patience->waits_ns)) {
-		int count = poll(&polled, 1, LOOK_MS);
+	       (!patience->waits_ns || *waits_ns <= patience->waits_ns)) {
+		int result = look(process, channel);
 
-		if (count > 0 && polled.revents & POLLIN)
-			return 0;
-		if (count > 0)
-			return ended_error(process);
-		if (count < 0 && errno != EINTR)
-			return fail_errno(-errno, "poll of a process to %s", process->kind->job);
+		if (result)
+			return result < 0 ? result : 0;
 		now_ns = clock_monotonic_ns();
 		if (!is_hurried && patience->is_hurried &&
 		    __atomic_load_n(patience->is_hurried, __ATOMIC_ACQUIRE)) {
@@ -82,10 +125,21 @@ int host_process_wait(const struct host_process *process, int channel,
 		if (is_running || runs != last_runs)
 			last_run_ns = now_ns;
 		if (!is_running)
-			waits_ns += LOOK_MS * NS_PER_MS;
+			*waits_ns += LOOK_MS * NS_PER_MS;
 		last_runs = runs;
 	}
 	return hanging_error(process, tid);
+}
+
+int host_process_wait(const struct host_process *process, int channel,
+		      const struct host_patience *patience, uint64_t *waits_ns)
+{
+	uint64_t own_waits_ns = 0;
+
+	if (!waits_ns)
+		waits_ns = &own_waits_ns;
+	*waits_ns = 0;
+	return wait_for_message(process, channel, patience, waits_ns);
 }
 
 /* --- start --- */
@@ -116,7 +170,7 @@ static int wait_ready(struct host_process *process, int channel, const bool *is_
 		.is_hurried = is_cancelled,
 	};
 	struct host_ready ready;
-	int err = host_process_wait(process, channel, &patience);
+	int err = host_process_wait(process, channel, &patience, NULL);
 
 	if (err)
 		return err;
@@ -127,15 +181,50 @@ static int wait_ready(struct host_process *process, int channel, const bool *is_
 	return 0;
 }
 
-int host_process_start(struct host_process *process, const struct host_kind *kind,
-		       const char *program, const bool *is_cancelled)
+/* Of a size that the process cannot change. */
+static int share_memory(struct host_process *process, int *fd)
 {
-	char *arguments[] = { (char *)kind->name, (char *)kind->argument, NULL };
+	size_t size = (size_t)process->kind->channel_count * process->kind->shared_bytes;
+	void *mapped;
+
+	*fd = memfd_create("turns", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (*fd < 0 || ftruncate(*fd, (off_t)size) ||
+	    fcntl(*fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
+		return fail_errno(-errno, "memory for a process to %s", process->kind->job);
+	mapped = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, *fd, 0);
+	if (mapped == MAP_FAILED)
+		return fail_errno(-errno, "memory for a process to %s", process->kind->job);
+	process->shared = mapped;
+	return 0;
+}
+
+static int send_hello(struct host_process *process, const int *theirs, int handed_fd)
+{
 	/* The main thread's nice value: the calling thread may have lowered its own. */
 	const struct host_hello hello = {
 		.parent = getpid(),
 		.priority = getpriority(PRIO_PROCESS, getpid()),
 	};
+	_cleanup_(close_fd) int shared_fd = -1;
+	int fds[HOST_CHANNELS_MAX + 1], count = 0, err;
+
+	for (int i = 1; i < HOST_CHANNELS_MAX; i++)
+		if (theirs[i] >= 0)
+			fds[count++] = theirs[i];
+	if (process->kind->shared_bytes) {
+		err = share_memory(process, &shared_fd);
+		if (err)
+			return err;
+		fds[count++] = shared_fd;
+		fds[count++] = handed_fd;
+	}
+	return message_send(process->channels[0].socket, &hello, sizeof(hello), fds, count);
+}
+
+int host_process_start(struct host_process *process, const struct host_kind *kind,
+		       const char *program, int handed_fd, const bool *is_cancelled)
+{
+	char *arguments[] = { (char *)kind->name, (char *)kind->argument, NULL };
 	int theirs[HOST_CHANNELS_MAX] = { -1, -1 };
 	int err;
 
@@ -147,8 +236,7 @@ int host_process_start(struct host_process *process, const struct host_kind *kin
 		err = child_process_start(program, arguments, theirs[0], HOST_SOCKET,
 					  &process->child);
 	if (!err)
-		err = message_send(process->channels[0].socket, &hello, sizeof(hello), &theirs[1],
-				   kind->channel_count - 1);
+		err = send_hello(process, theirs, handed_fd);
 	for (int i = 0; i < HOST_CHANNELS_MAX; i++)
 		close_fd(&theirs[i]);
 	for (int i = 0; i < kind->channel_count && !err; i++)
@@ -184,6 +272,10 @@ bool host_process_kill(struct host_process *process, uint64_t max_ns)
 
 void host_process_deinit(struct host_process *process)
 {
+	if (process->shared)
+		munmap(process->shared,
+		       (size_t)process->kind->channel_count * process->kind->shared_bytes);
+	process->shared = NULL;
 	for (int i = 0; i < HOST_CHANNELS_MAX; i++) {
 		close_fd(&process->channels[i].socket);
 		process->channels[i].socket = -1;

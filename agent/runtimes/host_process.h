@@ -7,10 +7,12 @@
 #define AGENT_RUNTIMES_HOST_PROCESS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "agent/base/child_process.h"
 #include "agent/runtimes/host_entry.h"
+#include "agent/runtimes/host_turn.h"
 
 /** The kinds of such processes, and how errors speak of them. */
 struct host_kind {
@@ -18,6 +20,11 @@ struct host_kind {
 	const char *argument;
 	const char *name;
 	int channel_count;
+	/**
+	 * Memory that is shared with the process for each channel, and begins with a struct host_turn; the process is handed
+	 * a descriptor, too. What is asked lies there, and only descriptors and what is too long go through the socket. 0: none.
+	 */
+	size_t shared_bytes;
 	/** "hold runtimes" */
 	const char *job;
 	/** "memory that does not answer" */
@@ -33,7 +40,10 @@ struct host_process {
 		int socket;
 		/** The thread that serves it. */
 		int32_t tid;
+		/** The number of the last question. */
+		uint32_t asked;
 	} channels[HOST_CHANNELS_MAX];
+	void *shared;
 };
 
 /** How long an answer is waited for. */
@@ -53,18 +63,31 @@ struct host_patience {
 };
 
 /**
- * Starts @program and waits until all threads are ready, 10 s at most. It is killed when the calling thread ends. As
- * child_process_start(), -EHOSTDOWN, -ECANCELED: *@is_cancelled (atomic) was set.
+ * Starts @program and waits until all threads are ready, 10 s at most. It is killed when the calling thread ends. @handed_fd
+ * is borrowed, and counts only for a kind with shared memory. As child_process_start(), -EHOSTDOWN, -ECANCELED:
+ * *@is_cancelled (atomic) was set.
  */
 int host_process_start(struct host_process *process, const struct host_kind *kind,
-		       const char *program, const bool *is_cancelled);
+		       const char *program, int handed_fd, const bool *is_cancelled);
 
 /**
  * Waits until a message comes. -EHOSTDOWN: the thread that owes it has ended, or hangs. -ECANCELED: it was in a hurry
- * and had no more time.
+ * and had no more time. @waits_ns may be NULL; else *@waits_ns is how long the thread was seen to wait in the kernel.
  */
 int host_process_wait(const struct host_process *process, int channel,
-		      const struct host_patience *patience);
+		      const struct host_patience *patience, uint64_t *waits_ns);
+
+/** The memory of a channel. */
+void *host_process_shared(const struct host_process *process, int channel);
+
+/** Says that a question is there, whose answer host_process_wait() waits for. */
+void host_process_ask(struct host_process *process, int channel);
+
+/** Gives up a question that hangs: the process ends when it gets on. False if the answer has come. */
+bool host_process_leave(struct host_process *process, int channel);
+
+/** Whether a process whose sockets are silent has ended. */
+bool host_process_has_hung_up(const struct host_process *process);
 
 /** Kills the process, and waits for its end @max_ns at most. True if it has ended. */
 bool host_process_kill(struct host_process *process, uint64_t max_ns);

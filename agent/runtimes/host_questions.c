@@ -158,7 +158,7 @@ int host_ask_attach(const struct host_process *process, struct host_request *req
 	request->module_count = target->module_count;
 	if (send_attach(socket, request, target))
 		return ended_error(-ENOTCONN);
-	err = host_process_wait(process, HOST_ATTACH, &patience);
+	err = host_process_wait(process, HOST_ATTACH, &patience, NULL);
 	return err ? err : receive_attached(socket, runtime);
 }
 
@@ -191,7 +191,7 @@ int host_ask_read(const struct host_process *process, int fd, const struct memor
 	if (message_send(socket, packet, sizeof(request) + count * sizeof(*parts), &fd, 1))
 		return ended_error(-ENOTCONN);
 	patience.is_hurried = is_cancelled;
-	err = host_process_wait(process, HOST_ATTACH, &patience);
+	err = host_process_wait(process, HOST_ATTACH, &patience, NULL);
 	return err ? err : receive_read(socket, size, bytes);
 }
 
@@ -267,6 +267,6 @@ int host_ask_names(const struct host_process *process, const struct host_request
 	memcpy(packet + sizeof(*request), queries, query_bytes);
 	if (message_send(socket, packet, sizeof(*request) + query_bytes, NULL, 0))
 		return ended_error(-ENOTCONN);
-	err = host_process_wait(process, HOST_NAMES, &name_patience);
+	err = host_process_wait(process, HOST_NAMES, &name_patience, NULL);
 	return err ? err : receive_names(socket, request->query_count, answers);
 }

@@ -431,7 +431,7 @@ static void run(void)
 		host->room = runtime_room_create();
 	/* By hand, most likely. */
 	if (!host || !host->room ||
-	    host_entry_begin("runtimes", host->sockets, HOST_CHANNEL_COUNT) || confine() ||
+	    host_entry_begin("runtimes", host->sockets, HOST_CHANNEL_COUNT, NULL) || confine() ||
 	    pthread_create(&thread, NULL, run_attaching, host))
 		_exit(EXIT_USAGE);
 	serve(host, HOST_NAMES);

@@ -9,12 +9,14 @@
 #include "agent/processes/perf_maps.h"
 #include "agent/processes/trace_handler.h"
 #include "agent/runtimes/tests/local_files.h"
+#include "agent/runtimes/tests/local_proc.h"
 #include "ebpf/abi/frame.h"
 
 struct fixture {
 	struct fake_proc proc;
 	struct perf_maps *maps;
 	struct local_files files;
+	struct local_proc reads;
 	struct process_stamp stamp;
 	uint32_t request_count;
 };
@@ -62,6 +64,8 @@ static int set_up(void **state)
 	config.proc_root = fixture->proc.root;
 	local_files_init(&fixture->files, fixture->proc.root);
 	config.files = &fixture->files.home;
+	local_proc_init(&fixture->reads, fixture->proc.root);
+	config.reads = &fixture->reads.home;
 	assert_int_equal(perf_maps_create(&config, &fixture->maps), 0);
 	fixture->stamp = (struct process_stamp){ .start_time_ns = clock_monotonic_ns() };
 	make_process(fixture, 7);

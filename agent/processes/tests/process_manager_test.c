@@ -10,12 +10,14 @@
 #include "agent/processes/process_manager.h"
 #include "agent/runtimes/tests/local_files.h"
 #include "agent/runtimes/tests/local_home.h"
+#include "agent/runtimes/tests/local_proc.h"
 
 struct fixture {
 	struct fake_writer writer;
 	struct fake_reporter reporter;
 	struct local_home home;
 	struct local_files files;
+	struct local_proc reads;
 	struct process_manager *manager;
 	struct event_handler handler;
 };
@@ -40,6 +42,8 @@ static int set_up_with(void **state, const char *proc_root)
 	config.home = &fixture->home.home;
 	local_files_init(&fixture->files, proc_root);
 	config.files = &fixture->files.home;
+	local_proc_init(&fixture->reads, proc_root);
+	config.reads = config.load_reads = &fixture->reads.home;
 	config.writer = &fixture->writer.writer;
 	config.reporter = &fixture->reporter.reporter;
 	assert_int_equal(process_manager_create(&config, &fixture->manager), 0);

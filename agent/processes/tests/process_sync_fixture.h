@@ -10,11 +10,13 @@
 #include "agent/base/clock.h"
 #include "agent/processes/process_sync.h"
 #include "agent/runtimes/tests/local_home.h"
+#include "agent/runtimes/tests/local_proc.h"
 
 struct fixture {
 	struct fake_writer writer;
 	struct fake_proc proc;
 	struct local_home home;
+	struct local_proc reads;
 	struct process_table table;
 	struct mapping_log log;
 	struct process_sync sync;
@@ -57,6 +59,7 @@ static inline int set_up(void **state)
 	fake_writer_init(&fixture->writer);
 	fake_proc_init(&fixture->proc);
 	local_home_init(&fixture->home);
+	local_proc_init(&fixture->reads, fixture->proc.root);
 	process_table_init(&fixture->table);
 	assert_int_equal(mapping_log_init(&fixture->log), 0);
 	mapping_log_note_heard(&fixture->log, UINT64_MAX);
@@ -67,6 +70,7 @@ static inline int set_up(void **state)
 		.mapping_log = &fixture->log,
 		.proc_root = fixture->proc.root,
 		.home = &fixture->home.home,
+		.reads = &fixture->reads.home,
 		.request_file = request_file,
 		.context = fixture,
 	};
@@ -94,8 +98,7 @@ static inline int tear_down(void **state)
 static inline void use_own_proc(struct fixture *fixture)
 {
 	fixture->sync.proc_root = "/proc";
-	guarded_reads_destroy(fixture->sync.reads);
-	fixture->sync.reads = guarded_reads_create("/proc");
+	fixture->reads.proc_root = "/proc";
 }
 
 static inline struct process *add(struct fixture *fixture, uint32_t pid, uint64_t start_ns,

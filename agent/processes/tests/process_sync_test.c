@@ -10,6 +10,7 @@
 
 #include "agent/base/clock.h"
 #include "agent/host/tests/proc_fixture.h"
+#include "agent/processes/mapping_identity.h"
 #include "ebpf/abi/frame.h"
 
 static void neighbours_of_one_file_are_one_row(void **state)
@@ -384,6 +385,43 @@ static void a_process_whose_leader_has_exited_is_read_through_its_threads(void *
 	drop(fixture, process);
 }
 
+static void a_file_is_found_by_its_path_in_the_root_of_a_thread_that_lives(void **state)
+{
+	struct fixture *fixture = *state;
+	char mounts[128], folder[128], path[192];
+	struct proc_mapping row = { .path = "/it" };
+	struct file_key key;
+	struct stat status;
+	int fd;
+
+	/* The leader has exited: it has no root. */
+	snprintf(folder, sizeof(folder), "%s/root", fixture->proc.root);
+	assert_int_equal(mkdir(folder, 0755), 0);
+	write_fake_file(fixture->proc.root, "7/task/8/comm", "");
+	fake_proc_link(&fixture->proc, 7, "task/8/root", folder);
+	snprintf(path, sizeof(path), "%s/it (deleted)", folder);
+	write_text(path, "text");
+	assert_int_equal(stat(path, &status), 0);
+	snprintf(mounts, sizeof(mounts), "1 1 %u:%u / / rw - ext4 it rw\n", major(status.st_dev),
+		 minor(status.st_dev));
+	write_fake_file(fixture->proc.root, "self/mountinfo", mounts);
+	row.inode = status.st_ino;
+	row.device_major = major(status.st_dev);
+	row.device_minor = minor(status.st_dev);
+	assert_int_equal(mapping_open_by_path(&fixture->sync, 7, &row, &fd, &key), -ENOENT);
+	/* What looks like the mark of a deleted file is part of its name. */
+	row.is_deleted = true;
+	assert_int_equal(mapping_open_by_path(&fixture->sync, 7, &row, &fd, &key), 0);
+	assert_int_equal(key.inode, status.st_ino);
+	close(fd);
+	row.path = "/it (deleted)";
+	row.is_deleted = false;
+	assert_int_equal(mapping_open_by_path(&fixture->sync, 7, &row, &fd, &key), 0);
+	close(fd);
+	row.inode++;
+	assert_int_equal(mapping_open_by_path(&fixture->sync, 7, &row, &fd, &key), -ENOENT);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -403,6 +441,7 @@ int main(void)
 		TEST(this_very_process_is_published_with_its_vdso_and_a_memfd),
 		TEST(a_deleted_program_can_still_be_read),
 		TEST(a_process_whose_leader_has_exited_is_read_through_its_threads),
+		TEST(a_file_is_found_by_its_path_in_the_root_of_a_thread_that_lives),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

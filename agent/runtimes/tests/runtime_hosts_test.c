@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "agent/runtimes/file_host.h"
+#include "agent/runtimes/proc_host.h"
 #include "agent/runtimes/runtime_host.h"
 #include "agent/runtimes/runtime_hosts.h"
 #include "agent/runtimes/tests/live_hosts.h"
@@ -428,11 +429,12 @@ static void what_lived_in_a_host_that_hangs_is_lost(void **state)
 	live_python_stop(&python);
 }
 
-/* A process that holds runtimes or reads files is this program, started again: see scripts/unit_tests.c. */
+/* A process that holds runtimes, or reads files or maps, is this program, started again: see scripts/unit_tests.c. */
 void unit_tests_enter(int argc, char **argv)
 {
 	runtime_host_enter(argc, argv);
 	file_host_enter(argc, argv);
+	proc_host_enter(argc, argv);
 }
 
 int main(int argc, char **argv)

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * What the agent and the process that reads /proc for it (proc_host.h), two sides of one build, say to each other. There
+ * are two channels, each with a thread behind it and one question at a time. Questions and answers lie in memory that is shared;
+ * what does not fit there follows on the channel's socket (message_send_all()), and a descriptor comes through it, too.
+ */
+#ifndef AGENT_RUNTIMES_PROC_PROTOCOL_H
+#define AGENT_RUNTIMES_PROC_PROTOCOL_H
+
+#include <stdint.h>
+
+#include "agent/runtimes/host_turn.h"
+#include "agent/runtimes/proc_home.h"
+
+/** The only argument of the program. */
+#define PROC_HOST_ARGUMENT "-read-proc"
+
+/** Who asks. Only the first one's thread has real-time priority. */
+enum proc_channel {
+	PROC_SYNC,
+	PROC_LOAD,
+	PROC_CHANNEL_COUNT,
+};
+
+enum proc_question_kind {
+	/**
+	 * Answer: row_count rows, for a new process as many struct mapped_key, and path_bytes bytes of paths. The path of a row is
+	 * its offset there.
+	 */
+	PROC_QUESTION_MAPS,
+	/** row_count ranges. Answer: as many struct mapped_key. */
+	PROC_QUESTION_KEYS,
+	/** One range. Answer: the key; the descriptor comes with a packet of one byte. */
+	PROC_QUESTION_OPEN,
+};
+
+struct proc_question {
+	/** enum proc_question_kind */
+	uint32_t kind;
+	int32_t pid;
+	uint32_t row_count;
+	/** PROC_QUESTION_MAPS of a new process: so many devices are there, and the answer's text is the service's name. */
+	uint32_t is_new;
+	uint32_t device_count;
+	uint32_t reserved;
+	/** Until when keys are read. */
+	uint64_t end_ns;
+	/** PROC_QUESTION_OPEN: the device of the file, as in its row. */
+	uint64_t device;
+};
+
+struct proc_range {
+	uint64_t start;
+	uint64_t end;
+};
+
+struct proc_answer {
+	int32_t err;
+	uint32_t row_count;
+	uint32_t path_bytes;
+	uint32_t is_truncated;
+	/** The CPU time of the thread since its start. */
+	uint64_t cpu_ns;
+	struct file_key key;
+	/** Why it failed, or the service's name. */
+	char text[SERVICE_NAME_MAX_BYTES];
+};
+
+enum {
+	/** Rows of one question. */
+	PROC_KEYS_MAX = 512,
+	/** What is behind the head of an answer: more than that goes through the socket. */
+	PROC_BODY_BYTES = 32 << 10,
+};
+
+_Static_assert(PROC_KEYS_MAX * sizeof(struct mapped_key) <= PROC_BODY_BYTES,
+	       "the keys of a question fit");
+
+/** The memory of a channel. */
+struct proc_shared {
+	struct host_turn turn;
+	struct proc_question question;
+	struct proc_range rows[PROC_KEYS_MAX];
+	uint64_t devices[PROC_DEVICES_MAX];
+	struct proc_answer answer;
+	/** Rows, keys and paths. */
+	_Alignas(8) char body[PROC_BODY_BYTES];
+};
+
+#endif
