@@ -15,21 +15,4 @@ enum {
 	GO_CHAIN_STEPS = 12,
 };
 
-static long go_step_callback(__u32 index, void *context)
-{
-	return unwind_step(context, FRAME_GO, go_step);
-}
-
-SEC("perf_event")
-int go_unwind(void *ctx)
-{
-	unwind_language(ctx, FRAME_GO, GO_STEPS_MAX, go_step_callback);
-	return 0;
-}
-
-SEC("perf_event")
-int go_unwind_chain(void *ctx)
-{
-	unwind_language_run(ctx, FRAME_GO, GO_CHAIN_STEPS, go_step);
-	return 0;
-}
+LANGUAGE_PROGRAMS(GO, go, GO_STEPS_MAX, go_step, GO_CHAIN_STEPS, go_step)

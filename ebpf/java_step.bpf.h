@@ -401,11 +401,4 @@ static __always_inline enum unwind_error java_step(struct walk_state *state)
 	return error;
 }
 
-/** In its place where chains do not walk Java: they never come here. */
-static __always_inline enum unwind_error java_no_step(struct walk_state *state)
-{
-	state->language = FRAME_NONE;
-	return UNWIND_NO_INFO;
-}
-
 #endif

@@ -16,22 +16,5 @@ enum {
 	JAVA_CHAIN_STEPS = 4,
 };
 
-static long java_step_callback(__u32 index, void *context)
-{
-	return unwind_step(context, FRAME_JAVA, java_step);
-}
-
-SEC("perf_event")
-int java_unwind(void *ctx)
-{
-	unwind_language(ctx, FRAME_JAVA, JAVA_STEPS_MAX, java_step_callback);
-	return 0;
-}
-
-SEC("perf_event")
-int java_unwind_chain(void *ctx)
-{
-	unwind_language_run(ctx, FRAME_JAVA, JAVA_CHAIN_STEPS,
-			    CHAINS_WALK_JAVA ? java_step : java_no_step);
-	return 0;
-}
+LANGUAGE_PROGRAMS(JAVA, java, JAVA_STEPS_MAX, java_step, JAVA_CHAIN_STEPS,
+		  CHAINS_WALK_JAVA ? java_step : no_step)

@@ -15,21 +15,4 @@ enum {
 	PYTHON_CHAIN_STEPS = 12,
 };
 
-static long python_step_callback(__u32 index, void *context)
-{
-	return unwind_step(context, FRAME_PYTHON, python_step);
-}
-
-SEC("perf_event")
-int python_unwind(void *ctx)
-{
-	unwind_language(ctx, FRAME_PYTHON, PYTHON_STEPS_MAX, python_step_callback);
-	return 0;
-}
-
-SEC("perf_event")
-int python_unwind_chain(void *ctx)
-{
-	unwind_language_run(ctx, FRAME_PYTHON, PYTHON_CHAIN_STEPS, python_step);
-	return 0;
-}
+LANGUAGE_PROGRAMS(PYTHON, python, PYTHON_STEPS_MAX, python_step, PYTHON_CHAIN_STEPS, python_step)

@@ -4,17 +4,15 @@
 #include <errno.h>
 #include <string.h>
 
-#include "interpreters/go/go.h"
-#include "interpreters/java/java.h"
-#include "interpreters/python/python.h"
+#define X(kind, NAME, name, type, frames, files) extern const struct interpreter name##_interpreter;
+LANGUAGES(X)
+#undef X
 
-static const struct interpreter *const languages[] = {
-	&python_interpreter,
-	&go_interpreter,
-	&java_interpreter,
+static const struct interpreter *const languages[LANGUAGE_COUNT] = {
+#define X(kind, NAME, name, type, frames, files) [LANGUAGE_INDEX_##NAME] = &name##_interpreter,
+	LANGUAGES(X)
+#undef X
 };
-
-enum { LANGUAGE_COUNT = sizeof(languages) / sizeof(languages[0]) };
 
 const struct interpreter *interpreter_at(uint32_t index)
 {

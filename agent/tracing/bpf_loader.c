@@ -103,12 +103,11 @@ struct unwinder_pair {
 static const struct unwinder_pair unwinder_pairs[] = {
 	{ UNWINDER_NATIVE, offsetof(struct allframes, progs.native_unwind),
 	  offsetof(struct allframes, progs.native_unwind_chain) },
-	{ UNWINDER_GO, offsetof(struct allframes, progs.go_unwind),
-	  offsetof(struct allframes, progs.go_unwind_chain) },
-	{ UNWINDER_PYTHON, offsetof(struct allframes, progs.python_unwind),
-	  offsetof(struct allframes, progs.python_unwind_chain) },
-	{ UNWINDER_JAVA, offsetof(struct allframes, progs.java_unwind),
-	  offsetof(struct allframes, progs.java_unwind_chain) },
+#define X(kind, NAME, name, type, frames, files)                                                   \
+	{ UNWINDER_##NAME, offsetof(struct allframes, progs.name##_unwind),                        \
+	  offsetof(struct allframes, progs.name##_unwind_chain) },
+	LANGUAGES(X)
+#undef X
 };
 
 static struct bpf_program *pair_program(const struct allframes *skeleton,

@@ -93,23 +93,24 @@ uint64_t emulated_stack_pointer(const struct emulated_start *start)
 	return start->registers[SP_REGISTER];
 }
 
-static bool is_known_language(uint32_t language)
+/*
+ * Takes one step; native frames that wait for interpreted ones are not in the record yet. False for a language that there
+ * is none of.
+ */
+static bool take_step(struct walk_state *state)
 {
-	return language == FRAME_NONE || language == FRAME_PYTHON || language == FRAME_GO ||
-	       language == FRAME_JAVA;
-}
-
-/* Takes one step; native frames that wait for interpreted ones are not in the record yet. */
-static void take_step(struct walk_state *state)
-{
-	if (state->language == FRAME_JAVA)
-		state->error = java_step(state);
-	else if (state->language == FRAME_PYTHON)
-		state->error = python_step(state);
-	else if (state->language == FRAME_GO)
-		state->error = go_step(state);
-	else
+	switch (state->language) {
+	case FRAME_NONE:
 		state->error = native_step_or_guess(state);
+		return true;
+#define X(kind, NAME, name, type, frames, files)                                                   \
+	case FRAME_##NAME:                                                                         \
+		state->error = name##_step(state);                                                 \
+		return true;
+		LANGUAGES(X)
+#undef X
+	}
+	return false;
 }
 
 void emulated_walk(const struct emulated_memory *memory, const struct emulated_start *start,
@@ -125,8 +126,6 @@ void emulated_walk(const struct emulated_memory *memory, const struct emulated_s
 	for (int i = 0; i < steps_max && !is_walk_over(&state); i++) {
 		uint32_t word_count = state.record.word_count;
 
-		if (!is_known_language(state.language))
-			break;
 		/* To its unwinder, which goes on with native frames as well. */
 		if (state.language && in_native) {
 			in_native = false;
@@ -134,7 +133,8 @@ void emulated_walk(const struct emulated_memory *memory, const struct emulated_s
 		}
 		if (!state.language || state.language == FRAME_JAVA)
 			pc = state.pc;
-		take_step(&state);
+		if (!take_step(&state))
+			break;
 		for (; word_count < state.record.word_count; word_count++)
 			trace->pcs[word_count] = pc;
 	}
