@@ -110,6 +110,11 @@ define keep
 @mkdir -p $(@D); echo '$(1)' | cmp -s - $@ || echo '$(1)' > $@
 endef
 
+# The same of a list of lines.
+define keep_lines
+@mkdir -p $(@D); printf '%s\n' $(1) | cmp -s - $@ || printf '%s\n' $(1) > $@
+endef
+
 # --- generated sources ---
 PROTOS := $(wildcard proto/*.proto)
 PROTO_SOURCES := $(PROTOS:proto/%.proto=build/proto/%.pb-c.c)
@@ -120,7 +125,17 @@ build/proto/%.pb-c.c build/proto/%.pb-c.h: proto/%.proto
 	@mkdir -p $(@D)
 	$(Q)$(PROTOC_C) --proto_path=proto --c_out=build/proto $<
 
-BPF_SOURCES := $(wildcard ebpf/*.bpf.c ebpf/*.bpf.h ebpf/abi/*.h)
+# The kernel side of each language (ebpf/abi/languages.h, whose rows are read here) is in a folder of its own, and is
+# included by files with a line for each. NAME_labels.bpf.h need not be there.
+LANGUAGES := $(shell sed -n 's/^\tX.[0-9]*, [A-Z0-9_]*, \([a-z0-9_]*\),.*/\1/p' ebpf/abi/languages.h)
+LANGUAGE_INCLUDES := $(addprefix build/ebpf/language_,programs.h steps.h)
+
+build/ebpf/language_programs.h: FORCE
+	$(call keep_lines,$(foreach l,$(LANGUAGES),'#include "ebpf/$(l)/$(l)_unwind.bpf.c"'))
+build/ebpf/language_steps.h: FORCE
+	$(call keep_lines,$(foreach l,$(LANGUAGES),'#include "ebpf/$(l)/$(l)_step.bpf.h"'))
+
+BPF_SOURCES := $(wildcard ebpf/*.bpf.c ebpf/*.bpf.h ebpf/*/*.bpf.c ebpf/*/*.bpf.h ebpf/abi/*.h) $(LANGUAGE_INCLUDES)
 BPF_CFLAGS := -g -O2 -target bpf -mcpu=v3 -std=gnu11 -Wall -Wextra -Wno-unused-parameter -Werror -I. \
 	-I/usr/include/$(ARCH)-linux-gnu -D__TARGET_ARCH_$(BPF_ARCH)
 
@@ -147,7 +162,7 @@ build/version.h: FORCE
 	$(call keep,#define AGENT_VERSION "$(VERSION)")
 
 # Order-only: the first build needs them before any object, later ones know by -MMD who includes them.
-GENERATED := $(PROTO_HEADERS) build/version.h
+GENERATED := $(PROTO_HEADERS) $(LANGUAGE_INCLUDES) build/version.h
 SKELETON := $(if $(wildcard ebpf/allframes.bpf.c),build/ebpf/allframes.skel.h)
 USES_SKELETON := $(wildcard agent/tracing/*.c agent/tracing/*/*.c)
 

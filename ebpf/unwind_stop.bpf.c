@@ -8,7 +8,7 @@
  */
 #include "ebpf/dispatch.bpf.h"
 #include "ebpf/first_sample.bpf.h"
-#include "ebpf/go_labels.bpf.h"
+#include "ebpf/go/go_labels.bpf.h"
 #include "ebpf/process_notices.bpf.h"
 #include "ebpf/task.bpf.h"
 

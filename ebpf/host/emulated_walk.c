@@ -9,10 +9,8 @@
 #include <elf.h>
 #include <string.h>
 
-#include "ebpf/go_step.bpf.h"
-#include "ebpf/java_step.bpf.h"
+#include "build/ebpf/language_steps.h"
 #include "ebpf/native_step.bpf.h"
-#include "ebpf/python_step.bpf.h"
 
 /* Of the walk that this thread is in. */
 static __thread const struct emulated_memory *current_memory;

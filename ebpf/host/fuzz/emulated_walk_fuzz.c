@@ -4,7 +4,7 @@
  * addresses of the little world below, or stay what they are, so that walks get somewhere. The seeds
  * are inputs that libFuzzer came to from nothing.
  *
- * covers: emulated_walk.c ../native_step.bpf.h ../go_step.bpf.h ../java_step.bpf.h ../java_code.bpf.h ../java_leaf_x86.bpf.h ../java_interpreter_x86.bpf.h ../read_window.bpf.h ../python_step.bpf.h ../python_held.bpf.h ../python_threads.bpf.h ../interpreters.bpf.h ../guess_caller.bpf.h ../jit_entry.bpf.h ../rule_lookup.bpf.h ../process_mappings.bpf.h ../uprobes.bpf.h ../tables.bpf.h ../state.bpf.h ../architecture.bpf.h
+ * covers: emulated_walk.c ../native_step.bpf.h ../go/go_step.bpf.h ../java/java_step.bpf.h ../java/java_code.bpf.h ../java/java_leaf_x86.bpf.h ../java/java_interpreter_x86.bpf.h ../read_window.bpf.h ../python/python_step.bpf.h ../python/python_held.bpf.h ../python/python_threads.bpf.h ../interpreters.bpf.h ../guess_caller.bpf.h ../jit_entry.bpf.h ../rule_lookup.bpf.h ../process_mappings.bpf.h ../uprobes.bpf.h ../tables.bpf.h ../state.bpf.h ../architecture.bpf.h
  */
 #include <stdint.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
  * bound: go_unwind GO_STEPS_MAX steps, native ones included; go_unwind_chain GO_CHAIN_STEPS a run, in
  *        the runs that the native chain has left of CHAIN_RUNS
  */
-#include "ebpf/go_step.bpf.h"
+#include "ebpf/go/go_step.bpf.h"
 #include "ebpf/language_unwind.bpf.h"
 
 enum {

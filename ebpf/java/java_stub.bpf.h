@@ -8,8 +8,8 @@
 #ifndef EBPF_JAVA_STUB_BPF_H
 #define EBPF_JAVA_STUB_BPF_H
 
-#include "ebpf/java_frame.bpf.h"
-#include "ebpf/java_machine.bpf.h"
+#include "ebpf/java/java_frame.bpf.h"
+#include "ebpf/java/java_machine.bpf.h"
 #include "ebpf/rule_lookup.bpf.h"
 
 enum {

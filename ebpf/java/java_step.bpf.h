@@ -13,9 +13,9 @@
 #ifndef EBPF_JAVA_STEP_BPF_H
 #define EBPF_JAVA_STEP_BPF_H
 
-#include "ebpf/java_frame.bpf.h"
-#include "ebpf/java_machine.bpf.h"
-#include "ebpf/java_stub.bpf.h"
+#include "ebpf/java/java_frame.bpf.h"
+#include "ebpf/java/java_machine.bpf.h"
+#include "ebpf/java/java_stub.bpf.h"
 
 enum {
 	JAVA_STEPS_MAX = USER_FRAMES_MAX,

@@ -9,7 +9,7 @@
 #ifndef EBPF_JAVA_LEAF_ARM64_BPF_H
 #define EBPF_JAVA_LEAF_ARM64_BPF_H
 
-#include "ebpf/java_instructions_arm64.bpf.h"
+#include "ebpf/java/java_instructions_arm64.bpf.h"
 
 enum {
 	/* DWARF numbers, of which many do not exist: */

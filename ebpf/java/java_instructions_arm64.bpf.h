@@ -8,7 +8,7 @@
 #ifndef EBPF_JAVA_INSTRUCTIONS_ARM64_BPF_H
 #define EBPF_JAVA_INSTRUCTIONS_ARM64_BPF_H
 
-#include "ebpf/java_frame.bpf.h"
+#include "ebpf/java/java_frame.bpf.h"
 
 enum {
 	/* Of what is read at once. */

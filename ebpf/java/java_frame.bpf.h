@@ -5,7 +5,7 @@
 #ifndef EBPF_JAVA_FRAME_BPF_H
 #define EBPF_JAVA_FRAME_BPF_H
 
-#include "ebpf/java_code.bpf.h"
+#include "ebpf/java/java_code.bpf.h"
 #include "ebpf/read_window.bpf.h"
 #include "ebpf/state.bpf.h"
 

@@ -13,7 +13,7 @@
 
 #include "ebpf/architecture.bpf.h"
 #include "ebpf/interpreters.bpf.h"
-#include "ebpf/python_threads.bpf.h"
+#include "ebpf/python/python_threads.bpf.h"
 
 enum {
 	/** Read in one step. */

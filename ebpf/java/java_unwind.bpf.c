@@ -9,7 +9,7 @@
  * bound: java_unwind JAVA_STEPS_MAX steps, native ones included; java_unwind_chain JAVA_CHAIN_STEPS a run, in
  *        the runs that the native chain has left of CHAIN_RUNS
  */
-#include "ebpf/java_step.bpf.h"
+#include "ebpf/java/java_step.bpf.h"
 #include "ebpf/language_unwind.bpf.h"
 
 enum {

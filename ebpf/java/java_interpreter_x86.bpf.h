@@ -6,7 +6,7 @@
 #ifndef EBPF_JAVA_INTERPRETER_X86_BPF_H
 #define EBPF_JAVA_INTERPRETER_X86_BPF_H
 
-#include "ebpf/java_leaf_x86.bpf.h"
+#include "ebpf/java/java_leaf_x86.bpf.h"
 
 /*
  * At the entry of a method the frame is being made: the Method is in a register, the caller's stack

@@ -19,8 +19,8 @@
 
 #include "ebpf/abi/python.h"
 #include "ebpf/interpreters.bpf.h"
-#include "ebpf/python_held.bpf.h"
-#include "ebpf/python_threads.bpf.h"
+#include "ebpf/python/python_held.bpf.h"
+#include "ebpf/python/python_threads.bpf.h"
 #include "ebpf/safe_reads.bpf.h"
 #include "ebpf/state.bpf.h"
 #include "ebpf/tables.bpf.h"

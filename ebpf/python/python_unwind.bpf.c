@@ -9,7 +9,7 @@
  *        the runs that the native chain has left of CHAIN_RUNS
  */
 #include "ebpf/language_unwind.bpf.h"
-#include "ebpf/python_step.bpf.h"
+#include "ebpf/python/python_step.bpf.h"
 
 enum {
 	PYTHON_CHAIN_STEPS = 12,

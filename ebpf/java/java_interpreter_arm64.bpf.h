@@ -7,7 +7,7 @@
 #ifndef EBPF_JAVA_INTERPRETER_ARM64_BPF_H
 #define EBPF_JAVA_INTERPRETER_ARM64_BPF_H
 
-#include "ebpf/java_leaf_arm64.bpf.h"
+#include "ebpf/java/java_leaf_arm64.bpf.h"
 
 enum {
 	/* Instructions between the end of a frame and the return. */

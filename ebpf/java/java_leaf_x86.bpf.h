@@ -8,7 +8,7 @@
 #ifndef EBPF_JAVA_LEAF_X86_BPF_H
 #define EBPF_JAVA_LEAF_X86_BPF_H
 
-#include "ebpf/java_frame.bpf.h"
+#include "ebpf/java/java_frame.bpf.h"
 
 enum {
 	/* DWARF numbers; the same for what they are at different places. */

@@ -9,7 +9,7 @@
 #ifndef EBPF_GO_LABELS_BPF_H
 #define EBPF_GO_LABELS_BPF_H
 
-#include "ebpf/go_step.bpf.h"
+#include "ebpf/go/go_step.bpf.h"
 
 enum {
 	/* Of a bucket of a map of strings: a byte each that says if it is used, then keys, then values. */

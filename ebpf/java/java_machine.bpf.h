@@ -11,11 +11,11 @@
 #include "ebpf/architecture.bpf.h"
 
 #if defined(__TARGET_ARCH_x86)
-#include "ebpf/java_interpreter_x86.bpf.h"
-#include "ebpf/java_leaf_x86.bpf.h"
+#include "ebpf/java/java_interpreter_x86.bpf.h"
+#include "ebpf/java/java_leaf_x86.bpf.h"
 #else
-#include "ebpf/java_interpreter_arm64.bpf.h"
-#include "ebpf/java_leaf_arm64.bpf.h"
+#include "ebpf/java/java_interpreter_arm64.bpf.h"
+#include "ebpf/java/java_leaf_arm64.bpf.h"
 #endif
 
 #endif
