@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 #include "agent/base/flag_ranges.h"
+#include "agent/base/languages.h"
 #include "agent/base/stack_deltas.h"
 #include "agent/host/elf_image.h"
 #include "agent/host/remote_memory.h"
@@ -177,7 +178,7 @@ struct interpreter_ops {
 	 * (also with -ENOENT); with 0 nothing in the cache is believed before @memory was looked at. What is
 	 * said with an object holds for all later calls with these words and the same process.
 	 *
-	 * NULL for a language without frames of its own (FRAME_GO).
+	 * NULL for a language without frames of its own (LANGUAGE_NATIVE).
 	 */
 	int (*symbolize)(struct interpreter_process *process, struct remote_memory *memory,
 			 const uint64_t words[2], uint32_t *object,
@@ -185,19 +186,14 @@ struct interpreter_ops {
 	void (*detach)(struct interpreter_process *process);
 };
 
-/** A language. */
+/**
+ * A language. If its functions are run by a loop (LANGUAGE_LOOP), native frames of the runtime's executable that stand
+ * between its interpreted ones only run these, and -fold-runtime-frames leaves them out. Not so of Java: libjvm.so is
+ * between Java's frames where it works for the program (classes are loaded, exceptions filled, methods called from
+ * C), and what runs these lies in memory of its own.
+ */
 struct interpreter {
-	/** As -tracers has it: "python". */
-	const char *name;
-	/** Of its frames. */
-	enum frame_kind kind;
-	/**
-	 * Native frames of the runtime's executable that stand between its interpreted ones only run these,
-	 * and -fold-runtime-frames leaves them out. Not so of Java: libjvm.so is between Java's frames where it
-	 * works for the program (classes are loaded, exceptions filled, methods called from C), and what
-	 * runs these lies in memory of its own.
-	 */
-	bool runs_its_frames;
+	const struct language_id *id;
 	const struct interpreter_ops *ops;
 };
 

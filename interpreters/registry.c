@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "interpreters/languages.h"
+
 #define X(kind, NAME, name, type, frames, files) extern const struct interpreter name##_interpreter;
 LANGUAGES(X)
 #undef X
@@ -14,6 +16,20 @@ static const struct interpreter *const languages[LANGUAGE_COUNT] = {
 #undef X
 };
 
+const struct language_texts language_texts[LANGUAGE_COUNT] = {
+#define X(NAME, shown, parts) [LANGUAGE_INDEX_##NAME] = { shown, parts },
+	LANGUAGE_TEXTS(X)
+#undef X
+};
+
+enum {
+#define X(NAME, shown, parts) +1
+	LANGUAGE_TEXTS_COUNT = 0 LANGUAGE_TEXTS(X),
+#undef X
+};
+
+_Static_assert((int)LANGUAGE_TEXTS_COUNT == (int)LANGUAGE_COUNT, "each language has its texts");
+
 const struct interpreter *interpreter_at(uint32_t index)
 {
 	return index < LANGUAGE_COUNT ? languages[index] : NULL;
@@ -22,7 +38,7 @@ const struct interpreter *interpreter_at(uint32_t index)
 const struct interpreter *interpreter_by_name(const char *name)
 {
 	for (uint32_t i = 0; i < LANGUAGE_COUNT; i++) {
-		if (!strcmp(languages[i]->name, name))
+		if (!strcmp(languages[i]->id->name, name))
 			return languages[i];
 	}
 	return NULL;

@@ -9,11 +9,14 @@
 
 #include <string.h>
 
+#include "agent/base/languages.h"
 #include "reporter/frame_key.h"
 #include "reporter/stack_text.h"
 
 static const char *frame_type(uint8_t kind)
 {
+	const struct language_id *language = language_by_kind(kind);
+
 	switch (kind) {
 	case FRAME_NATIVE:
 		return "native";
@@ -21,12 +24,8 @@ static const char *frame_type(uint8_t kind)
 		return "kernel";
 	case FRAME_ERROR:
 		return "abort-marker";
-	case FRAME_PYTHON:
-		return "cpython";
-	case FRAME_JAVA:
-		return "jvm";
 	default:
-		return "unknown";
+		return language ? language->otlp_type : "unknown";
 	}
 }
 
@@ -58,7 +57,7 @@ void otlp_frames_init(struct otlp_frames *frames, struct otlp_dictionary *dictio
 	guess.key = otlp_add_text(dictionary, "allframes.frame.guess");
 	approximate.key = otlp_add_text(dictionary, "allframes.frame.approximate");
 	frames->native_type = add_type_attribute(frames, frame_type(FRAME_NATIVE));
-	frames->go_type = add_type_attribute(frames, "go");
+	frames->go_type = add_type_attribute(frames, frame_type(FRAME_GO));
 	frames->kernel_type = add_type_attribute(frames, frame_type(FRAME_KERNEL));
 	frames->guess_attribute = otlp_add_attribute(dictionary, &guess);
 	frames->approximate_attribute = otlp_add_attribute(dictionary, &approximate);

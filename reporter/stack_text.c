@@ -151,6 +151,23 @@ const char *doubt_suffix(const struct named_frame *name)
 	return name->is_approximate && name->is_inlined ? "_[~]" : "";
 }
 
+const char *text_kind_name(uint8_t kind)
+{
+	static const char *const names[] = { [TEXT_PROCESS] = "process",
+					     [TEXT_THREAD] = "thread",
+					     [TEXT_NATIVE] = "native",
+					     [TEXT_KERNEL] = "kernel",
+					     [TEXT_JIT] = "jit",
+					     [TEXT_ERROR] = "error",
+					     [TEXT_KIND_COUNT] = "root",
+#define X(kind, NAME, name, type, frames, files) [TEXT_##NAME] = #name,
+					     LANGUAGES(X)
+#undef X
+	};
+
+	return kind <= TEXT_KIND_COUNT ? names[kind] : "";
+}
+
 static enum text_kind kind_of(const struct named_frame *name)
 {
 	const struct frame *frame = name->frame;
@@ -160,10 +177,11 @@ static enum text_kind kind_of(const struct named_frame *name)
 		return TEXT_ERROR;
 	case FRAME_KERNEL:
 		return TEXT_KERNEL;
-	case FRAME_PYTHON:
-		return TEXT_PYTHON;
-	case FRAME_JAVA:
-		return TEXT_JAVA;
+#define X(kind, NAME, name, type, frames, files)                                                   \
+	case FRAME_##NAME:                                                                         \
+		return TEXT_##NAME;
+		LANGUAGES(X)
+#undef X
 	}
 	if (name->is_go)
 		return TEXT_GO;

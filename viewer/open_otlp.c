@@ -9,6 +9,7 @@
 
 #include "agent/base/clock.h"
 #include "agent/base/error.h"
+#include "agent/base/languages.h"
 #include "build/proto/otlp_collector.pb-c.h"
 #include "viewer/decode_budget.h"
 #include "viewer/opened_frame.h"
@@ -145,22 +146,16 @@ static int make_places(struct otlp_reader *reader)
 	return err;
 }
 
+/* Frames of a language whose code is native are native ones. */
 static uint8_t kind_of(const char *type)
 {
-	static const struct {
-		const char *type;
-		uint8_t kind;
-	} kinds[] = {
-		{ "kernel", FRAME_KERNEL },
-		{ "cpython", FRAME_PYTHON },
-		{ "jvm", FRAME_JAVA },
-		{ "abort-marker", FRAME_ERROR },
-	};
+	const struct language_id *language = language_by_otlp_type(type);
 
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		if (!strcmp(type, kinds[i].type))
-			return kinds[i].kind;
-	return FRAME_NATIVE;
+	if (!strcmp(type, "kernel"))
+		return FRAME_KERNEL;
+	if (!strcmp(type, "abort-marker"))
+		return FRAME_ERROR;
+	return language && language->frames != LANGUAGE_NATIVE ? language->kind : FRAME_NATIVE;
 }
 
 static struct location_traits traits_of(const struct otlp_reader *reader,

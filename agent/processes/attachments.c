@@ -560,7 +560,7 @@ uint32_t attachments_list(const struct process *process,
 		data = process_runtime_data(attached->items[i].runtime);
 		list[count++] = (struct process_interpreter){
 			.executable_id = attached->items[i].executable->id,
-			.language = data->interpreter->kind,
+			.language = data->interpreter->id->kind,
 			.data_bytes = data->data_bytes,
 			.data = data->data,
 		};

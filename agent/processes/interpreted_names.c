@@ -292,7 +292,7 @@ static void take_answer(struct interpreted_names *names, const struct process_ru
 static size_t ask_some(struct interpreted_names *names, struct process_runtime *runtime,
 		       size_t first)
 {
-	uint8_t kind = process_runtime_data(runtime)->interpreter->kind;
+	uint8_t kind = process_runtime_data(runtime)->interpreter->id->kind;
 	uint32_t count = 0;
 	int err = 0;
 
@@ -346,17 +346,15 @@ void interpreted_names_begin(struct interpreted_names *names, const struct runti
 static const char *language_name(const struct interpreted_names *names, uint8_t kind)
 {
 	const struct runtime_set *set = names->runtimes;
-	const struct interpreter *interpreter;
+	const struct language_id *language;
 
 	for (uint32_t i = 0; set && i < set->count; i++) {
-		interpreter = process_runtime_data(set->runtimes[i])->interpreter;
-		if (interpreter->kind == kind)
-			return interpreter->name;
+		language = process_runtime_data(set->runtimes[i])->interpreter->id;
+		if (language->kind == kind)
+			return language->name;
 	}
-	for (uint32_t i = 0; (interpreter = interpreter_at(i)); i++)
-		if (interpreter->kind == kind)
-			return interpreter->name;
-	return "interpreted";
+	language = language_by_kind(kind);
+	return language ? language->name : "interpreted";
 }
 
 static void put_nameless(struct interpreted_names *names, const uint64_t words[2], int err,

@@ -237,7 +237,7 @@ int process_runtime_name(struct process_runtime *runtime, struct name_query *que
 
 	if (!home)
 		return fail(-EBADMSG, "%s has native frames only",
-			    runtime->shared->process.interpreter->name);
+			    runtime->shared->process.interpreter->id->name);
 	if (__atomic_load_n(&runtime->is_hanging, __ATOMIC_RELAXED))
 		return fail(-EHOSTDOWN, "memory of process %u does not answer", runtime->pid);
 	for (uint32_t i = 0; i < runtime->memory_count; i++)

@@ -14,7 +14,7 @@ static void list_runtime(const struct process *process, const struct process_map
 	struct listed_runtime runtime = {
 		.pid = process->pid,
 		.path = mapping->executable->binary->path,
-		.language = file ? file->interpreter->name : NULL,
+		.language = file ? file->interpreter->id->name : NULL,
 		.version = file ? file->version : NULL,
 		.is_attached = file && attachments_have(process, mapping->executable),
 		.refusal = executable_interpreter_refusal(mapping->executable),

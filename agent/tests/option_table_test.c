@@ -283,9 +283,9 @@ static void tracers_are_native_all_or_languages(void **state)
 	assert_int_equal(parse_tracers("all"), INTERPRETERS_ALL);
 	assert_int_equal(parse_tracers("native"), 0);
 	for (uint32_t i = 0; (interpreter = interpreter_at(i)); i++) {
-		snprintf(text, sizeof(text), "%s", interpreter->name);
+		snprintf(text, sizeof(text), "%s", interpreter->id->name);
 		assert_int_equal(parse_tracers(text), 1U << i);
-		snprintf(text, sizeof(text), "native,%s", interpreter->name);
+		snprintf(text, sizeof(text), "native,%s", interpreter->id->name);
 		assert_int_equal(parse_tracers(text), 1U << i);
 	}
 	assert_refused("give all, or a list of: native", "-tracers", "cobol", NULL);

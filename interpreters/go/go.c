@@ -221,7 +221,6 @@ static const struct interpreter_ops ops = {
 };
 
 const struct interpreter go_interpreter = {
-	.name = "go",
-	.kind = FRAME_GO,
+	.id = &language_ids[LANGUAGE_INDEX_GO],
 	.ops = &ops,
 };

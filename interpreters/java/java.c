@@ -173,7 +173,6 @@ static const struct interpreter_ops ops = {
 };
 
 const struct interpreter java_interpreter = {
-	.name = "java",
-	.kind = FRAME_JAVA,
+	.id = &language_ids[LANGUAGE_INDEX_JAVA],
 	.ops = &ops,
 };

@@ -11,19 +11,30 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "interpreters/languages.h"
 #include "interpreters/registry.h"
 
 static void languages_are_found_by_name_and_index(void **state)
 {
 	(void)state;
 	assert_non_null(interpreter_by_name("python"));
-	assert_int_equal(interpreter_by_name("python")->kind, FRAME_PYTHON);
+	assert_int_equal(interpreter_by_name("python")->id->kind, FRAME_PYTHON);
 	assert_null(interpreter_by_name("pyth"));
 	assert_null(interpreter_by_name(""));
 	for (uint32_t i = 0; interpreter_at(i); i++)
-		assert_ptr_equal(interpreter_by_name(interpreter_at(i)->name), interpreter_at(i));
-	assert_int_equal(interpreter_by_name("java")->kind, FRAME_JAVA);
+		assert_ptr_equal(interpreter_by_name(interpreter_at(i)->id->name),
+				 interpreter_at(i));
+	assert_int_equal(interpreter_by_name("java")->id->kind, FRAME_JAVA);
 	assert_null(interpreter_at(UINT32_MAX));
+}
+
+static void people_are_told_something_of_each_language(void **state)
+{
+	(void)state;
+	for (uint32_t i = 0; i < LANGUAGE_COUNT; i++) {
+		assert_int_equal(interpreter_at(i)->id->kind, language_ids[i].kind);
+		assert_true(*language_texts[i].shown && *language_texts[i].parts);
+	}
 }
 
 static void a_program_that_is_no_runtime_is_none(void **state)
@@ -44,6 +55,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(languages_are_found_by_name_and_index),
+		cmocka_unit_test(people_are_told_something_of_each_language),
 		cmocka_unit_test(a_program_that_is_no_runtime_is_none),
 	};
 

@@ -433,10 +433,12 @@ static void folding_leaves_out_the_runtime_between_interpreted_frames(void **sta
 /* As libjvm.so between frames of Java. */
 static void folding_keeps_what_does_not_run_the_frames(void **state)
 {
+	struct language_id other_id = fake_id;
 	struct interpreter other = fake_interpreter;
 	struct fixture *fixture = *state;
 
-	other.runs_its_frames = false;
+	other_id.frames = LANGUAGE_OWN_CODE;
+	other.id = &other_id;
 	make_handler(fixture, true);
 	give_runtimes_of(fixture, fixture->process, 1, &other);
 	put_mixed(fixture);

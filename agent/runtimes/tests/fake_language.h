@@ -132,10 +132,15 @@ static const struct interpreter_ops fake_language_ops = {
 	.detach = fake_detach,
 };
 
-static const struct interpreter fake_interpreter = {
+/* No row has this kind. */
+static const struct language_id fake_id = {
+	.kind = FAKE_KIND,
+	.frames = LANGUAGE_LOOP,
 	.name = "fake",
-	.kind = (enum frame_kind)FAKE_KIND,
-	.runs_its_frames = true,
+};
+
+static const struct interpreter fake_interpreter = {
+	.id = &fake_id,
 	.ops = &fake_language_ops,
 };
 
