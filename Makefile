@@ -126,12 +126,16 @@ build/proto/%.pb-c.c build/proto/%.pb-c.h: proto/%.proto
 	$(Q)$(PROTOC_C) --proto_path=proto --c_out=build/proto $<
 
 # The kernel side of each language (ebpf/abi/languages.h, whose rows are read here) is in a folder of its own, and is
-# included by files with a line for each. NAME_labels.bpf.h need not be there.
+# included by files with a line for each. NAME_labels.bpf.h need not be there: then there are none.
 LANGUAGES := $(shell sed -n 's/^\tX.[0-9]*, [A-Z0-9_]*, \([a-z0-9_]*\),.*/\1/p' ebpf/abi/languages.h)
-LANGUAGE_INCLUDES := $(addprefix build/ebpf/language_,programs.h steps.h)
+LANGUAGE_INCLUDES := $(addprefix build/ebpf/language_,labels.h programs.h states.h steps.h)
 
 build/ebpf/language_programs.h: FORCE
 	$(call keep_lines,$(foreach l,$(LANGUAGES),'#include "ebpf/$(l)/$(l)_unwind.bpf.c"'))
+build/ebpf/language_states.h: FORCE
+	$(call keep_lines,$(foreach l,$(LANGUAGES),'#include "ebpf/$(l)/$(l)_state.bpf.h"'))
+build/ebpf/language_labels.h: FORCE
+	$(call keep_lines,$(foreach l,$(LANGUAGES),$(if $(wildcard ebpf/$(l)/$(l)_labels.bpf.h),'#include "ebpf/$(l)/$(l)_labels.bpf.h"','#define $(l)_add_labels(state) ((void)(state))')))
 build/ebpf/language_steps.h: FORCE
 	$(call keep_lines,$(foreach l,$(LANGUAGES),'#include "ebpf/$(l)/$(l)_step.bpf.h"'))
 

@@ -330,7 +330,7 @@ static __always_inline enum unwind_error native_step(struct walk_state *state)
 static __always_inline enum unwind_error native_step_of_chain(struct walk_state *state)
 {
 	/* As if java_step() had said so. */
-	if (!CHAINS_WALK_JAVA)
+	if (!CHAINS_WALK_OWN_CODE)
 		state->java.other_code = state->pc;
 	return native_step(state);
 }

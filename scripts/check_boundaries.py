@@ -33,7 +33,7 @@ ALLOWED = {
     "interpreters": ["agent/host"],
     "reporter": ["build/proto"],
     "viewer": ["reporter", "build/proto"],
-    "ebpf": ["build/ebpf/language_steps.h", "build/ebpf/language_programs.h"],
+    "ebpf": ["build/ebpf/language_%s.h" % part for part in ("labels", "programs", "states", "steps")],
     "ebpf/abi": [],
     "bench": ["build/proto"],
     "integration/collector": [],
@@ -141,7 +141,7 @@ def check_cycles(includes):
 # The unwinder's sources, which are part of the kernel programs and, by ebpf/host, of the agent.
 # Of languages, all headers are but those of labels.
 ON_BOTH_SIDES = re.compile(r"ebpf/(abi|host)/|ebpf/(\w+)/\2_(?!labels)\w+\.bpf\.h$|"
-                           r"ebpf/(architecture|guess_caller|helpers|interpreters|jit_entry|kernel_types|native_step|"
+                           r"ebpf/(architecture|cached_mapping|guess_caller|helpers|interpreters|jit_entry|kernel_types|native_step|"
                            r"new_code|process_mappings|read_window|rule_lookup|safe_reads|state|tables|uprobes)\.bpf\.h$")
 
 
@@ -168,7 +168,7 @@ def check_languages(names):
     if not rows or len(rows) != len(languages):
         yield "ebpf/abi/languages.h: the Makefile reads %d of %d rows" % (len(languages), len(rows))
     for language in languages:
-        for needed in ("ebpf/{0}/{0}_step.bpf.h", "ebpf/{0}/{0}_unwind.bpf.c", "interpreters/{0}/{0}.h"):
+        for needed in ("ebpf/{0}/{0}_state.bpf.h", "ebpf/{0}/{0}_step.bpf.h", "ebpf/{0}/{0}_unwind.bpf.c", "interpreters/{0}/{0}.h"):
             if needed.format(language) not in names:
                 yield "ebpf/abi/languages.h: %s has no %s" % (language, needed.format(language))
 

@@ -144,7 +144,7 @@ static __always_inline bool find_goroutine(struct walk_state *state)
 }
 
 /** Adds the labels that the thread's goroutine has to the record, whose frames are all there. */
-static __always_inline void add_go_labels(struct walk_state *state)
+static __always_inline void go_add_labels(struct walk_state *state)
 {
 	__u64 labels;
 

@@ -11,6 +11,7 @@
 #define EBPF_GO_STEP_BPF_H
 
 #include "ebpf/abi/go.h"
+#include "ebpf/go/go_machine.bpf.h"
 #include "ebpf/interpreters.bpf.h"
 #include "ebpf/native_step.bpf.h"
 #include "ebpf/safe_reads.bpf.h"
@@ -84,7 +85,7 @@ static __always_inline void go_find_thread(struct walk_state *state)
 	walk->executable_id = state->switch_executable;
 	if (walk->process.g.depth)
 		g = follow_thread_path(state->thread_pointer, &walk->process.g);
-	else if (GO_REGISTER < REGISTER_COUNT)
+	else if ((int)GO_REGISTER < (int)REGISTER_COUNT)
 		g = state->registers[GO_REGISTER % REGISTER_COUNT_MAX];
 	walk->g = g;
 	if (!g || read_word(g + GO_G_M, &m) || !m || read_word(m + GO_M_G0, &g0) || !g0 ||

@@ -61,7 +61,9 @@ static void set_start(struct walk_state *state, const struct emulated_start *sta
 	state_begin(state);
 	/* The ids of an earlier walk may have been those of other tables. */
 	memset(state->rules, 0, sizeof(state->rules));
-	memset(state->java.kept, 0, sizeof(state->java.kept));
+#define X(kind, NAME, name, type, frames, files) name##_state_forget(&state->name);
+	LANGUAGES(X)
+#undef X
 	/* No process's: in unused entries it is 0. */
 	state->record.stamp = (struct process_stamp){ .start_time_ns = 1 };
 	state->record.word_count = 0;
