@@ -14,6 +14,7 @@
 #define EBPF_STATE_BPF_H
 
 #include "build/ebpf/language_states.h"
+#include "ebpf/abi/interpreter.h"
 #include "ebpf/abi/sample.h"
 #include "ebpf/abi/slab.h"
 #include "ebpf/architecture.bpf.h"
@@ -27,6 +28,16 @@ enum {
 	RULE_CACHE_SHIFT = 8,
 	RULE_CACHE_COUNT = 1 << RULE_CACHE_SHIFT,
 	RECORD_HEADER_WORDS = sizeof(struct trace_record) / 8,
+};
+
+/** What a language's step is asked for, and what native steps do until then (interpreters.bpf.h). */
+enum language_wait {
+	/** The frames that the held native frame runs; then release_frame(). */
+	WAIT_FRAMES = 1,
+	/** To step out of the native frame that was added last. */
+	WAIT_LEAVE = 2,
+	/** The frame at pc, if that is code of the runtime's own, of which no frame is there yet; else decline_code(). */
+	WAIT_CODE = 3,
 };
 
 /** Values of walk_state.rbx_place that are no addresses. */
@@ -91,21 +102,27 @@ struct walk_state {
 	/** The process's interpreter table (abi/interpreter.h), 0: it has none. */
 	__u32 interpreter_cell;
 	/**
-	 * enum frame_kind of the frames to come, which the held native frame runs, and the first cell of
-	 * that language's data. 0: native frames come; FRAME_GO: one has to be stepped out of by go_step();
-	 * FRAME_JAVA: pc may be Java's code, of which no frame is there yet.
+	 * enum frame_kind of the language whose step comes next, or 0: native steps come. What it is to do, and the
+	 * first cell of its data, which WAIT_LEAVE does not set.
 	 */
 	__u32 language;
+	/** enum language_wait */
+	__u32 wait;
 	__u32 language_cell;
+	/** Of WAIT_CODE: the row of the table that was asked. */
+	__u32 asked_row;
+	/** Code at declined_pc is none of the runtimes in the first rows of the table: they have said so. */
+	__u32 declined_rows;
+	__u64 declined_pc;
 	/** Why interpreted frames are missing (enum unwind_error), or 0. */
 	__u32 interpreter_error;
 	/** The held frame, which has been stepped out of: its stack is [held_sp, sp). */
 	__u64 held_words[2];
 	__u64 held_sp;
-	/** At a CFA_GO_SWITCH, with FRAME_GO as language: whose rule, its enum go_switch and cfa_offset. */
-	__u64 switch_executable;
-	__u32 switch_kind;
-	__s32 switch_offset;
+	/** Of WAIT_LEAVE: whose rule it was, its cfa_register and cfa_offset. */
+	__u64 left_executable;
+	__u32 left_kind;
+	__s32 left_offset;
 	/** The program's thread pointer; set before the first interpreted frame. */
 	__u64 thread_pointer;
 #define X(kind, NAME, name, type, frames, files) struct name##_walk name;
@@ -157,6 +174,9 @@ static __always_inline void state_begin(struct walk_state *state)
 	state->return_instance = 0;
 	state->interpreter_cell = 0;
 	state->language = FRAME_NONE;
+	/* Of code at address 0 nobody is asked. */
+	state->declined_pc = 0;
+	state->declined_rows = INTERPRETER_MAX_COUNT;
 	state->interpreter_error = UNWIND_OK;
 #define X(kind, NAME, name, type, frames, files) name##_state_begin(&state->name);
 	LANGUAGES(X)

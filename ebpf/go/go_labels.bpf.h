@@ -132,8 +132,8 @@ static __always_inline bool find_goroutine(struct walk_state *state)
 
 	if (!row)
 		return false;
-	state->switch_executable = row->words[0];
-	is_known = state->go.executable_id == state->switch_executable;
+	state->left_executable = row->words[0];
+	is_known = state->go.executable_id == state->left_executable;
 	if (!is_known && !go_load_process(state))
 		return false;
 	if (!state->go.process.g_labels && !config.with_goroutine_id)

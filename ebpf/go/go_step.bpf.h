@@ -61,7 +61,7 @@ static __always_inline bool go_load_process(struct walk_state *state)
 		row = cell_at(state->interpreter_cell + i);
 		if (!row || !row->words[0])
 			return false;
-		if (row->words[0] != state->switch_executable || (__u32)row->words[1] != FRAME_GO)
+		if (row->words[0] != state->left_executable || (__u8)row->words[1] != FRAME_GO)
 			continue;
 		return read_cells(&state->go.process, row->words[1] >> 32, GO_PROCESS_CELLS);
 	}
@@ -82,7 +82,7 @@ static __always_inline void go_find_thread(struct walk_state *state)
 	walk->callback_sp = 0;
 	walk->is_left = 0;
 	walk->is_recovering = 0;
-	walk->executable_id = state->switch_executable;
+	walk->executable_id = state->left_executable;
 	if (walk->process.g.depth)
 		g = follow_thread_path(state->thread_pointer, &walk->process.g);
 	else if ((int)GO_REGISTER < (int)REGISTER_COUNT)
@@ -106,12 +106,12 @@ static __always_inline bool go_is_on_goroutine(const struct go_walk *walk, __u64
 /* To the caller as if no stack had been changed, with the stack pointer of that stack. */
 static __always_inline enum unwind_error go_step_from(struct walk_state *state, __u64 sp)
 {
-	const struct unwind_rule *rule = state->switch_offset ? &go_rule : &go_rule_at_call;
+	const struct unwind_rule *rule = state->left_offset ? &go_rule : &go_rule_at_call;
 
 	if (sp != state->sp && state->stack_switch_count++ >= STACK_SWITCHES_MAX)
 		return UNWIND_NO_PROGRESS;
 	state->sp = sp;
-	return restore_caller(state, rule, sp + state->switch_offset);
+	return restore_caller(state, rule, sp + state->left_offset);
 }
 
 /* To a function that is behind a call at @pc, with the stack pointer @sp. */
@@ -181,12 +181,12 @@ static __always_inline enum unwind_error go_leave_mcall(struct walk_state *state
 	if (error)
 		return error;
 	/* While it is moved to a larger one, the stack that it still stands on is not the goroutine's. */
-	if (state->switch_kind != GO_SWITCH_MORESTACK && !go_is_on_goroutine(walk, sp))
+	if (state->left_kind != GO_SWITCH_MORESTACK && !go_is_on_goroutine(walk, sp))
 		return UNWIND_STACK_SWITCH;
 	error = go_go_on(state, code_address(pc), sp);
 	if (walk->is_recovering)
 		state->frame_flags = 0;
-	if (error || !GO_HAS_LINK || state->switch_kind != GO_SWITCH_MORESTACK)
+	if (error || !GO_HAS_LINK || state->left_kind != GO_SWITCH_MORESTACK)
 		return error;
 	if (read_word(walk->curg + walk->process.g_sched_lr, &lr))
 		return UNWIND_STACK_SWITCH;
@@ -324,7 +324,7 @@ static __always_inline enum unwind_error go_leave_returned(struct walk_state *st
 
 	if (!state->registers_known)
 		return UNWIND_REGISTER_UNKNOWN;
-	if (read_word(state->sp + state->switch_offset, &lr))
+	if (read_word(state->sp + state->left_offset, &lr))
 		return UNWIND_STACK_UNREADABLE;
 	error = go_go_on(state, code_address(pc), state->sp);
 	state->frame_flags = 0;
@@ -341,7 +341,7 @@ static __always_inline enum unwind_error go_leave_injected(struct walk_state *st
 	enum unwind_error error;
 	__u64 lr = 0;
 
-	if (GO_HAS_LINK && state->switch_offset < 0)
+	if (GO_HAS_LINK && state->left_offset < 0)
 		return go_leave_returned(state);
 	error = go_step_from(state, state->sp);
 	if (error)
@@ -359,12 +359,12 @@ static __always_inline enum unwind_error go_leave_injected(struct walk_state *st
 static __always_inline enum unwind_error go_step(struct walk_state *state)
 {
 	state->language = FRAME_NONE;
-	if (state->go.executable_id != state->switch_executable) {
+	if (state->go.executable_id != state->left_executable) {
 		if (!go_load_process(state))
 			return UNWIND_STACK_SWITCH;
 		go_find_thread(state);
 	}
-	switch (state->switch_kind) {
+	switch (state->left_kind) {
 	case GO_SWITCH_SYSTEMSTACK:
 		return go_leave_systemstack(state);
 	case GO_SWITCH_MCALL:

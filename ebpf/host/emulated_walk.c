@@ -129,9 +129,9 @@ void emulated_walk(const struct emulated_memory *memory, const struct emulated_s
 		/* To its unwinder, which goes on with native frames as well. */
 		if (state.language && in_native) {
 			in_native = false;
-			steps_max = i + PYTHON_STEPS_MAX;
+			steps_max = i + LANGUAGE_STEPS_MAX;
 		}
-		if (!state.language || state.language == FRAME_JAVA)
+		if (!state.language || state.wait == WAIT_CODE)
 			pc = state.pc;
 		if (!take_step(&state))
 			break;

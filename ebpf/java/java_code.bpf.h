@@ -52,18 +52,19 @@ static __always_inline void java_load_counters(struct java_walk *walk)
 		walk->method_number = (__u32)(walk->unloads + safepoints) << 1 | 1;
 }
 
-/** Loads what is known of the process's JVM, once in a walk; false if that cannot be had. */
+/** Loads what is known of the JVM that is asked, if it is not the last one; false if that cannot be had. */
 static __always_inline bool java_load_process(struct walk_state *state)
 {
-	if (state->java.is_loaded)
+	if (state->java.cell == state->language_cell)
 		return true;
+	state->java.cell = 0;
 	if (!read_cells(&state->java.process, state->language_cell, JAVA_PROCESS_CELLS))
 		return false;
 	java_load_stubs(state);
 	state->java.process_key = state->record.stamp.start_time_ns + state->record.stamp.exec_id;
 	state->java.number++;
 	java_load_counters(&state->java);
-	state->java.is_loaded = 1;
+	state->java.cell = state->language_cell;
 	return true;
 }
 

@@ -62,14 +62,12 @@ struct java_kept {
 
 /** Where a walk stands in the frames of HotSpot's code (java_step.bpf.h). */
 struct java_walk {
-	/** `process` has been read. */
-	__u32 is_loaded;
+	/** First cell of the struct java_process that `process` is a copy of; 0: none yet. */
+	__u32 cell;
 	/** Of the walk that is at hand, since the agent started; from walk to walk. */
 	__u32 number;
 	/** The frame at hand was interrupted, or has called a stub: it may have pushed more words. */
 	__u32 is_checked;
-	/** Where the walk met code outside of files last that is none of Java's. */
-	__u64 other_code;
 	/** The blob that was found last: its address, and where its code begins. */
 	__u64 blob;
 	__u64 code_start;
@@ -115,9 +113,8 @@ struct java_walk {
 /** Forgets the last sample. */
 static __always_inline void java_state_begin(struct java_walk *walk)
 {
-	walk->is_loaded = 0;
+	walk->cell = 0;
 	walk->is_checked = 1;
-	walk->other_code = 0;
 	walk->entry_words_left = 0;
 }
 

@@ -388,7 +388,7 @@ static __always_inline enum unwind_error java_step(struct walk_state *state)
 	/* Through memory all ways that lead to a place are one to the verifier. */
 	barrier();
 	if (!walk->check) {
-		walk->other_code = state->pc;
+		decline_code(state);
 		return UNWIND_OK;
 	}
 	state->error = java_add_frame(state, walk);

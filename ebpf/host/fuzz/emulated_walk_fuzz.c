@@ -387,7 +387,8 @@ static void put_handler(const struct java_process *process, int index, uint8_t o
 /* A process's JVM: fields as the input has them, or such as fit the heap that is made. Its row is the last. */
 static void take_java(struct input *input, struct world *world, uint32_t row_cell)
 {
-	struct interpreter_row row = { EXECUTABLE_ID + 2, FRAME_JAVA, JAVA_CELL };
+	struct interpreter_row row = { EXECUTABLE_ID + 2, FRAME_JAVA | RUNTIME_HAS_CODE,
+				       JAVA_CELL };
 	struct java_process process = { 0 };
 	uint8_t choices[8];
 
