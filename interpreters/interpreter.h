@@ -21,6 +21,7 @@
 
 #include "agent/base/flag_ranges.h"
 #include "agent/base/languages.h"
+#include "agent/base/program_facts.h"
 #include "agent/base/stack_deltas.h"
 #include "agent/host/elf_image.h"
 #include "agent/host/remote_memory.h"
@@ -161,6 +162,11 @@ struct interpreter_ops {
 	int (*probe)(const struct elf_image *image, const char *path,
 		     struct interpreter_file **file);
 	void (*release)(struct interpreter_file *file);
+	/**
+	 * Adds what the file of a program says of itself to *@facts. Asked of every executable when it is met, whatever
+	 * -tracers says: it refuses by the names of sections, and takes some ten us otherwise. NULL: it says nothing.
+	 */
+	void (*describe)(const struct elf_image *image, struct program_facts *facts);
 	/**
 	 * -EAGAIN: the runtime has not set itself up yet, try again later; -EOPNOTSUPP: what is in
 	 * memory is not what the file said, or a C library that is not known; -ESRCH, -EFAULT, -ENOMEM.

@@ -60,3 +60,12 @@ int interpreters_probe(uint32_t selected, const struct elf_image *image, const c
 	}
 	return -ENOENT;
 }
+
+bool interpreters_describe(const struct elf_image *image, struct program_facts *facts)
+{
+	*facts = (struct program_facts){ 0 };
+	for (uint32_t i = 0; i < LANGUAGE_COUNT; i++)
+		if (languages[i]->ops->describe)
+			languages[i]->ops->describe(image, facts);
+	return facts->languages || facts->count;
+}

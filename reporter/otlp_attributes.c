@@ -15,11 +15,6 @@ static const char *const key_names[OTLP_KEY_COUNT] = {
 	[OTLP_PROCESS_PID] = "process.pid",
 	[OTLP_EXECUTABLE_NAME] = "process.executable.name",
 	[OTLP_EXECUTABLE_PATH] = "process.executable.path",
-	[OTLP_RUNTIME_NAME] = "process.runtime.name",
-	[OTLP_RUNTIME_VERSION] = "process.runtime.version",
-	/* The conventions have no names for these. */
-	[OTLP_GO_MODULE_PATH] = "allframes.go.module.path",
-	[OTLP_GO_MODULE_VERSION] = "allframes.go.module.version",
 	[OTLP_THREAD_NAME] = "thread.name",
 	[OTLP_THREAD_ID] = "thread.id",
 	[OTLP_CPU] = "cpu.logical_number",
@@ -120,10 +115,6 @@ static bool is_on_resource(enum resource_grouping grouping, enum otlp_key key)
 	case OTLP_PROCESS_PID:
 	case OTLP_EXECUTABLE_NAME:
 	case OTLP_EXECUTABLE_PATH:
-	case OTLP_RUNTIME_NAME:
-	case OTLP_RUNTIME_VERSION:
-	case OTLP_GO_MODULE_PATH:
-	case OTLP_GO_MODULE_VERSION:
 		return grouping == GROUP_BY_PROCESS;
 	default:
 		return false;
@@ -179,14 +170,39 @@ static void place_service_name(struct otlp_attributes *attributes,
 	      otlp_add_built_text(attributes->dictionary));
 }
 
+/* Whether the options have an attribute with the text @key. */
+static bool is_common(const struct otlp_attributes *attributes, uint32_t key)
+{
+	for (size_t i = 0; i < attributes->common.count; i++)
+		if (otlp_attribute(attributes->dictionary, attributes->common.items[i]).key == key)
+			return true;
+	return false;
+}
+
+/* What a language says of the process, unless the options say it. */
+static void place_attribute(struct otlp_attributes *attributes, const struct attribute *attribute)
+{
+	struct otlp_dictionary *dictionary = attributes->dictionary;
+	struct otlp_attribute_entry entry = {
+		.key = otlp_add_text(dictionary, attribute->key),
+		.kind = OTLP_VALUE_TEXT,
+		.value = otlp_add_text(dictionary, attribute->text),
+	};
+
+	if (!is_common(attributes, entry.key))
+		append_id(attributes,
+			  attributes->grouping == GROUP_BY_PROCESS ?
+				  &attributes->sequence :
+				  &attributes->process_attributes,
+			  otlp_add_attribute(dictionary, &entry));
+}
+
 static void place_program(struct otlp_attributes *attributes, const struct process_info *info)
 {
 	place_text(attributes, OTLP_EXECUTABLE_NAME, process_info_executable_name(info));
 	place_text(attributes, OTLP_EXECUTABLE_PATH, info->executable_path);
-	place_text(attributes, OTLP_RUNTIME_NAME, info->runtime_name);
-	place_text(attributes, OTLP_RUNTIME_VERSION, info->runtime_version);
-	place_text(attributes, OTLP_GO_MODULE_PATH, info->go_module_path);
-	place_text(attributes, OTLP_GO_MODULE_VERSION, info->go_module_version);
+	for (uint32_t i = 0; i < info->attribute_count; i++)
+		place_attribute(attributes, &info->attributes[i]);
 }
 
 static bool is_host_name(const struct otlp_attributes *attributes, uint32_t id)
@@ -248,15 +264,6 @@ static uint64_t find_process(struct otlp_attributes *attributes, const struct st
 }
 
 /* --- labels --- */
-
-/* Whether the options have an attribute with the text @key. */
-static bool is_common(const struct otlp_attributes *attributes, uint32_t key)
-{
-	for (size_t i = 0; i < attributes->common.count; i++)
-		if (otlp_attribute(attributes->dictionary, attributes->common.items[i]).key == key)
-			return true;
-	return false;
-}
 
 static void append_label(struct otlp_attributes *attributes, const struct label *label)
 {

@@ -7,9 +7,7 @@
  *	container.id			resource	resource	sample
  *	process.pid			sample		resource	sample
  *	process.executable.name, .path	sample		resource	sample
- *	process.runtime.name, .version	sample		resource	sample
- *	allframes.go.module.path,
- *	allframes.go.module.version	sample		resource	sample
+ *	those of process_info		sample		resource	sample
  *	thread.name, thread.id		sample		sample		sample
  *	cpu.logical_number		sample		sample		sample
  *	process.context.label.KEY	sample		sample		sample
@@ -39,10 +37,6 @@ enum otlp_key {
 	OTLP_PROCESS_PID,
 	OTLP_EXECUTABLE_NAME,
 	OTLP_EXECUTABLE_PATH,
-	OTLP_RUNTIME_NAME,
-	OTLP_RUNTIME_VERSION,
-	OTLP_GO_MODULE_PATH,
-	OTLP_GO_MODULE_VERSION,
 	OTLP_THREAD_NAME,
 	OTLP_THREAD_ID,
 	OTLP_CPU,

@@ -51,7 +51,6 @@ void otlp_frames_init(struct otlp_frames *frames, struct otlp_dictionary *dictio
 		.lookup = lookup,
 		.type_key = otlp_add_text(dictionary, "profile.frame.type"),
 		.build_id_key = otlp_add_text(dictionary, "process.executable.build_id.gnu"),
-		.go_build_id_key = otlp_add_text(dictionary, "process.executable.build_id.go"),
 		.file_id_key = otlp_add_text(dictionary, "process.executable.build_id.htlhash"),
 	};
 	guess.key = otlp_add_text(dictionary, "allframes.frame.guess");
@@ -89,21 +88,10 @@ static uint32_t add_hex_attribute(struct otlp_frames *frames, uint32_t key, cons
 	return otlp_add_attribute(frames->dictionary, &attribute);
 }
 
-static uint32_t add_go_build_id(struct otlp_frames *frames, const struct go_program *go)
-{
-	struct otlp_attribute_entry attribute = {
-		.key = frames->go_build_id_key,
-		.kind = OTLP_VALUE_TEXT,
-		.value = otlp_add_text(frames->dictionary, go->build_id),
-	};
-
-	return otlp_add_attribute(frames->dictionary, &attribute);
-}
-
 static uint32_t add_binary_mapping(struct otlp_frames *frames, const struct binary *binary)
 {
 	static const struct file_id no_file_id;
-	uint32_t attributes[3];
+	uint32_t attributes[2 + PROGRAM_FACTS_MAX];
 	struct otlp_mapping_entry mapping = {
 		.memory_start = binary->memory_start,
 		.memory_limit = binary->memory_limit,
@@ -115,8 +103,11 @@ static uint32_t add_binary_mapping(struct otlp_frames *frames, const struct bina
 	if (binary->build_id_bytes)
 		attributes[mapping.attribute_count++] = add_hex_attribute(
 			frames, frames->build_id_key, binary->build_id, binary->build_id_bytes);
-	if (binary->go && *binary->go->build_id)
-		attributes[mapping.attribute_count++] = add_go_build_id(frames, binary->go);
+	for (uint32_t i = 0; binary->facts && i < binary->facts->count; i++)
+		if (binary->facts->items[i].is_of_binary)
+			attributes[mapping.attribute_count++] = otlp_add_text_attribute(
+				frames->dictionary, binary->facts->items[i].key,
+				binary->facts->items[i].text);
 	if (memcmp(&binary->file_id, &no_file_id, sizeof(no_file_id)))
 		attributes[mapping.attribute_count++] =
 			add_hex_attribute(frames, frames->file_id_key, binary->file_id.bytes,

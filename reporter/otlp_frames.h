@@ -47,7 +47,6 @@ struct otlp_frames {
 	uint32_t go_type;
 	uint32_t kernel_type;
 	uint32_t build_id_key;
-	uint32_t go_build_id_key;
 	uint32_t file_id_key;
 	uint32_t guess_attribute;
 	uint32_t approximate_attribute;

@@ -51,7 +51,7 @@ static enum symbol_part part_of(const struct frame *frame, struct symbol_lookup 
 
 static bool is_go(const struct frame *frame)
 {
-	return !frame_carries_name(frame) && frame->binary->go;
+	return !frame_carries_name(frame) && binary_has_code_of(frame->binary, FRAME_GO);
 }
 
 bool trace_shown_frame(const struct trace *trace, uint32_t index, struct symbol_lookup *lookup,

@@ -335,7 +335,7 @@ static uint32_t give(const struct answer *answer, struct symbol *symbols, uint32
 
 static bool is_read(const struct go_symbols *symbols, const struct binary *binary)
 {
-	return binary->go && binary_file_is_known(binary) &&
+	return binary_has_code_of(binary, FRAME_GO) && binary_file_is_known(binary) &&
 	       (!binary->may_hang || symbols->reads_remote);
 }
 

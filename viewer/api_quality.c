@@ -321,9 +321,10 @@ static void put_runtime(json_t *object, const struct process_row *row)
 {
 	_cleanup_(text_builder_deinit) struct text_builder text = { 0 };
 	const struct process_info *info = row->key->process;
+	const char *name = info ? process_info_attribute(info, "process.runtime.name") : "";
 
-	if (info && *info->runtime_name) {
-		put_text(object, "runtime", info->runtime_name);
+	if (*name) {
+		put_text(object, "runtime", name);
 		return;
 	}
 	for (uint32_t left = row->languages; left; left &= left - 1) {

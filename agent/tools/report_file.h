@@ -34,13 +34,8 @@ enum {
 	REPORT_ATTRIBUTES_MAX = 8,
 };
 
-struct report_attribute {
-	const char *key;
-	const char *text;
-};
-
 struct report_attributes {
-	struct report_attribute items[REPORT_ATTRIBUTES_MAX];
+	struct attribute items[REPORT_ATTRIBUTES_MAX];
 	uint32_t count;
 };
 
@@ -240,33 +235,23 @@ static inline void report_read_attribute(struct report_file *file)
 	attributes = is_binary ? &file->binary_attributes[index] : &file->process_attributes[index];
 	if (attributes->count == REPORT_ATTRIBUTES_MAX)
 		report_refuse(file, "too many attributes");
-	attributes->items[attributes->count++] = (struct report_attribute){
+	attributes->items[attributes->count++] = (struct attribute){
 		.key = strdup(report_text(file, 3)),
 		.text = strdup(report_text(file, 4)),
 	};
 }
 
-static inline const char *report_attribute_text(const struct report_attributes *attributes,
-						const char *key)
-{
-	for (uint32_t i = 0; i < attributes->count; i++) {
-		if (!strcmp(attributes->items[i].key, key))
-			return attributes->items[i].text;
-	}
-	return NULL;
-}
-
-/* Attributes of a binary are those of a program of Go. */
+/* Those of a binary are a program's of Go. */
 static inline void report_make_binary(struct report_file *file, uint32_t index)
 {
 	const struct report_attributes *attributes = &file->binary_attributes[index];
-	const char *build_id = report_attribute_text(attributes, "process.executable.build_id.go");
-	struct go_program go = { 0 };
+	struct program_facts facts = { .languages = language_bit(FRAME_GO) };
 
-	if (build_id) {
-		snprintf(go.build_id, sizeof(go.build_id), "%s", build_id);
-		file->binary_values[index].go = &go;
-	}
+	for (uint32_t i = 0; i < attributes->count; i++)
+		program_facts_add(&facts, attributes->items[i].key, attributes->items[i].text,
+				  true);
+	if (attributes->count)
+		file->binary_values[index].facts = &facts;
 	file->binaries[index] = binary_create(&file->binary_values[index]);
 	if (!file->binaries[index])
 		abort();
@@ -277,11 +262,8 @@ static inline void report_make_process(struct report_file *file, uint32_t index)
 	const struct report_attributes *attributes = &file->process_attributes[index];
 	struct process_info *values = &file->process_values[index];
 
-	values->runtime_name = report_attribute_text(attributes, "process.runtime.name");
-	values->runtime_version = report_attribute_text(attributes, "process.runtime.version");
-	values->go_module_path = report_attribute_text(attributes, "allframes.go.module.path");
-	values->go_module_version =
-		report_attribute_text(attributes, "allframes.go.module.version");
+	values->attributes = attributes->items;
+	values->attribute_count = attributes->count;
 	file->processes[index] = process_info_create(values);
 	if (!file->processes[index])
 		abort();

@@ -41,12 +41,15 @@ static void a_program_that_is_no_runtime_is_none(void **state)
 {
 	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	struct interpreter_file *file = NULL;
+	struct program_facts facts;
 	struct elf_image image;
 
 	(void)state;
 	assert_int_equal(elf_image_init_fd(&image, fd), 0);
 	assert_int_equal(interpreters_probe(INTERPRETERS_ALL, &image, "test", &file), -ENOENT);
 	assert_null(file);
+	assert_false(interpreters_describe(&image, &facts));
+	assert_int_equal(facts.count, 0);
 	elf_image_deinit(&image);
 	close(fd);
 }

@@ -128,7 +128,9 @@ static size_t count_names_of_places(const struct trace *trace, struct symbol_loo
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
 {
-	static const struct go_program go;
+	static const struct program_facts facts = {
+		.languages = 1 << (FRAME_GO - FRAME_FIRST_INTERPRETED),
+	};
 	struct fuzz_lookup fuzz = { .lookup.ops = &lookup_ops };
 	struct frame frames[FRAMES_MAX], shown;
 	struct text_builder text = { 0 };
@@ -147,7 +149,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
 	if (byte_reader_failed(&reader))
 		return 0;
 	binary = binary_create(&(struct binary){
-		.fd = -1, .path = (char *)path, .go = fuzz.count & 1 ? &go : NULL });
+		.fd = -1, .path = (char *)path, .facts = fuzz.count & 1 ? &facts : NULL });
 	while (byte_reader_left(&reader) && frame_count < FRAMES_MAX)
 		frames[frame_count++] = read_frame(&reader, binary);
 	trace = trace_create(frames, frame_count, false, false);

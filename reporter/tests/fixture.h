@@ -101,7 +101,9 @@ static const struct symbol_lookup_ops fixture_lookup_ops = {
 
 static inline void fixture_init(struct fixture *fixture)
 {
-	static const struct go_program go = { .version = "go1.26.8" };
+	static const struct program_facts facts = {
+		.languages = 1 << (FRAME_GO - FRAME_FIRST_INTERPRETED),
+	};
 
 	*fixture = (struct fixture){
 		.lookup.ops = &fixture_lookup_ops,
@@ -111,7 +113,7 @@ static inline void fixture_init(struct fixture *fixture)
 			.path = "/opt/prog",
 			.build_id = { 0xab, 0x0c },
 			.build_id_bytes = 2,
-			.go = &go,
+			.facts = &facts,
 			.memory_start = 0x1000,
 			.memory_limit = 0x9000,
 			.file_offset = 0x400,

@@ -16,7 +16,8 @@
 
 enum { TEXT = MADE_GO_ADDRESS + MADE_GO_TEXT, OUTER = TEXT + 64, WRAPPER = OUTER + 1008 };
 
-static const struct go_program program;
+static const struct program_facts facts = { .languages = 1
+							 << (FRAME_GO - FRAME_FIRST_INTERPRETED) };
 static struct made_go go;
 static struct go_symbols *symbols;
 
@@ -41,7 +42,7 @@ static struct binary open_made(void)
 	struct binary binary = {
 		.executable_id = ++last_id,
 		.fd = memfd_create("go_symbols_test", MFD_CLOEXEC),
-		.go = &program,
+		.facts = &facts,
 		.path = "/opt/made",
 	};
 
@@ -108,7 +109,7 @@ static void other_code_is_for_others_to_name(void **state)
 	(void)state;
 	expect(&binary, TEXT - 1, "");
 	expect(&binary, WRAPPER + 128, "");
-	plain.go = NULL;
+	plain.facts = NULL;
 	expect(&plain, TEXT, "");
 	close(closed.fd);
 	closed.fd = -1;
