@@ -56,7 +56,6 @@ void otlp_frames_init(struct otlp_frames *frames, struct otlp_dictionary *dictio
 	guess.key = otlp_add_text(dictionary, "allframes.frame.guess");
 	approximate.key = otlp_add_text(dictionary, "allframes.frame.approximate");
 	frames->native_type = add_type_attribute(frames, frame_type(FRAME_NATIVE));
-	frames->go_type = add_type_attribute(frames, frame_type(FRAME_GO));
 	frames->kernel_type = add_type_attribute(frames, frame_type(FRAME_KERNEL));
 	frames->guess_attribute = otlp_add_attribute(dictionary, &guess);
 	frames->approximate_attribute = otlp_add_attribute(dictionary, &approximate);
@@ -147,10 +146,10 @@ static uint32_t add_mapping(struct otlp_frames *frames, const struct frame *fram
 	return otlp_add_mapping(frames->dictionary, &nameless);
 }
 
-static uint32_t find_type_attribute(struct otlp_frames *frames, uint8_t kind, bool is_go)
+static uint32_t find_type_attribute(struct otlp_frames *frames, uint8_t kind)
 {
 	if (kind == FRAME_NATIVE)
-		return is_go ? frames->go_type : frames->native_type;
+		return frames->native_type;
 	return kind == FRAME_KERNEL ? frames->kernel_type :
 				      add_type_attribute(frames, frame_type(kind));
 }
@@ -175,8 +174,8 @@ static void push_number(struct otlp_frames *frames, struct number_vector *number
 		frames->dictionary->err = number_vector_push(numbers, number);
 }
 
-/* Functions and line numbers of the place, in frames->lines. True for code of Go. */
-static bool add_lines(struct otlp_frames *frames, const struct shown_place *place)
+/* Functions and line numbers of the place, in frames->lines. Returns what its type is of: native code's language, else the frame's kind. */
+static uint8_t add_lines(struct otlp_frames *frames, const struct shown_place *place)
 {
 	struct named_frame names[FRAME_MAX_NAMES];
 	uint32_t count = name_place(place, frames->lookup, names);
@@ -193,14 +192,14 @@ static bool add_lines(struct otlp_frames *frames, const struct shown_place *plac
 		push_number(frames, &frames->lines, add_function(frames, &names[i]));
 		push_number(frames, &frames->lines, names[i].line);
 	}
-	return names[0].is_go;
+	return frame->kind == FRAME_NATIVE && names[0].language ? names[0].language : frame->kind;
 }
 
 static uint32_t add_new_location(struct otlp_frames *frames, const struct shown_place *place)
 {
-	bool is_go = add_lines(frames, place);
+	uint8_t kind = add_lines(frames, place);
 	const struct frame *frame = &place->frames[0];
-	uint32_t attributes[3] = { find_type_attribute(frames, frame->kind, is_go) };
+	uint32_t attributes[3] = { find_type_attribute(frames, kind) };
 	struct otlp_location_entry location = {
 		.mapping = add_mapping(frames, frame),
 		.address = frame->kind == FRAME_ERROR ? 0 : frame_lookup_address(frame),
@@ -252,7 +251,7 @@ static bool short_key(struct otlp_frames *frames, const struct frame *frame, uin
 
 	if (!frame->binary || (frame->kind != FRAME_NATIVE && frame->kind != FRAME_KERNEL))
 		return false;
-	if (frame->flags & FRAME_PANICS ||
+	if (frame->flags & FRAME_SHOWS_GENERATED ||
 	    (frame->kind == FRAME_KERNEL ? !frame->binary->memory_limit :
 					   frame_carries_name(frame)))
 		return false;

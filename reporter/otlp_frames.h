@@ -44,7 +44,6 @@ struct otlp_frames {
 	/** Ids of texts and attributes that come again and again. */
 	uint32_t type_key;
 	uint32_t native_type;
-	uint32_t go_type;
 	uint32_t kernel_type;
 	uint32_t build_id_key;
 	uint32_t file_id_key;

@@ -43,8 +43,9 @@ struct named_frame {
 	bool is_inlined;
 	/** Of an interpreted one: the nearest that is known. */
 	bool is_approximate;
-	/** Native code of Go: as the lookup says, or by its source file where the frame carries its name. */
-	bool is_go;
+	/** enum frame_kind of the native code's language: as the lookup says, or by its source file where the frame
+	 *  carries its name; or 0. */
+	uint8_t language;
 	/** There is no name: the function is the file, and where in it that begins. */
 	bool is_place;
 };
@@ -57,8 +58,8 @@ uint32_t name_frame(const struct frame *frame, struct symbol_lookup *lookup,
 		    struct named_frame *names);
 
 /**
- * trace_frame(), with FRAME_PANICS where that is so. False: it is left out of what is shown, a wrapper
- * that Go's compiler made, as runtime.Callers() leaves it out unless a panic came from it.
+ * trace_frame(), with FRAME_SHOWS_GENERATED where that is so. False: it is left out of what is shown, a function that
+ * a compiler generated: a wrapper in Go, as runtime.Callers() leaves it out unless a panic came from it.
  */
 bool trace_shown_frame(const struct trace *trace, uint32_t index, struct symbol_lookup *lookup,
 		       struct frame *frame);

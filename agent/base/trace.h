@@ -22,8 +22,8 @@ enum user_frame_flag {
 	FRAME_INLINED = 1 << 5,
 	/** Of an interpreted frame: the nearest one that its runtime knows of. It is no guess of the walk. */
 	FRAME_APPROXIMATE = 1 << 6,
-	/** Put by outputs: a panic of Go began here. */
-	FRAME_PANICS = 1 << 7,
+	/** Put by outputs: what it calls has generated functions around it shown (enum function_trait). */
+	FRAME_SHOWS_GENERATED = 1 << 7,
 };
 
 /** A frame as converters make it and trace_frame() gives it. */

@@ -32,6 +32,8 @@ enum {
 	REPORT_ITEMS_MAX = 8192,
 	REPORT_FRAMES_MAX = 1024,
 	REPORT_ATTRIBUTES_MAX = 8,
+	/** Beside enum symbol_flag. */
+	REPORT_GO = 1 << 8,
 };
 
 struct report_attributes {
@@ -42,7 +44,7 @@ struct report_attributes {
 struct report_symbol {
 	uint32_t binary;
 	uint64_t address;
-	enum symbol_part part;
+	uint32_t traits;
 	struct symbol symbol;
 };
 
@@ -365,8 +367,8 @@ static inline void report_read_frame(struct report_file *file)
 static inline void report_read_symbol(struct report_file *file)
 {
 	struct report_symbol *symbol;
-	uint32_t flags = REPORT_WORDS(file, 7, { "go", 1 }, { "inlined", 2 }, { "wrapper", 4 },
-				      { "place", 8 });
+	uint32_t flags = REPORT_WORDS(file, 7, { "go", REPORT_GO }, { "inlined", SYMBOL_INLINED },
+				      { "wrapper", SYMBOL_GENERATED }, { "place", SYMBOL_PLACE });
 
 	if (report_index(file, 1, file->binary_count) == UINT32_MAX)
 		report_refuse(file, "a symbol of nothing");
@@ -375,17 +377,15 @@ static inline void report_read_symbol(struct report_file *file)
 	*symbol = (struct report_symbol){
 		.binary = report_index(file, 1, file->binary_count),
 		.address = report_number(file, 2),
-		.part = REPORT_WORDS(file, 3, { "ordinary", SYMBOL_ORDINARY },
-				     { "wrapper", SYMBOL_WRAPPER },
-				     { "in_wrapper", SYMBOL_IN_WRAPPER }, { "panic", SYMBOL_PANIC }),
+		.traits = REPORT_WORDS(file, 3, { "ordinary", 0 },
+				     { "wrapper", FUNCTION_IS_GENERATED },
+				     { "in_wrapper", FUNCTION_BEGINS_GENERATED }, { "panic", FUNCTION_SHOWS_GENERATED }),
 		.symbol = {
 			.function = strdup(report_text(file, 4)),
 			.file = *report_text(file, 5) ? strdup(report_text(file, 5)) : NULL,
 			.line = (uint32_t)report_number(file, 6),
-			.is_go = flags & 1,
-			.is_inlined = flags & 2,
-			.is_wrapper = flags & 4,
-			.is_place = flags & 8,
+			.language = flags & REPORT_GO ? FRAME_GO : FRAME_NONE,
+			.flags = (uint8_t)(flags & ~REPORT_GO),
 		},
 	};
 }
@@ -496,19 +496,19 @@ static inline uint32_t report_resolve(struct symbol_lookup *lookup, struct binar
 	return count < capacity ? count : capacity;
 }
 
-static inline enum symbol_part report_part(struct symbol_lookup *lookup, struct binary *binary,
-					   uint64_t address)
+static inline uint32_t report_traits(struct symbol_lookup *lookup, struct binary *binary,
+				     uint64_t address)
 {
 	const struct report_file *file = (const struct report_file *)lookup;
 	uint32_t count;
 	const struct report_symbol *first = report_find_symbols(file, binary, address, &count);
 
-	return first ? first->part : SYMBOL_ORDINARY;
+	return first ? first->traits : 0;
 }
 
 static const struct symbol_lookup_ops report_lookup_ops = {
 	.resolve = report_resolve,
-	.part = report_part,
+	.traits = report_traits,
 };
 
 /** All of @in; @file is zeroed, and is never taken down. */

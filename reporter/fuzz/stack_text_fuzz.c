@@ -14,8 +14,8 @@
 
 enum {
 	FRAMES_MAX = 32,
-	/* enum symbol_part */
-	PARTS = 4,
+	/* Functions have no trait, or one. */
+	TRAITS = 4,
 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count);
@@ -26,6 +26,18 @@ struct fuzz_lookup {
 	uint32_t count;
 };
 
+static uint32_t traits_at(uint64_t address)
+{
+	static const uint32_t traits[TRAITS] = {
+		0,
+		FUNCTION_IS_GENERATED,
+		FUNCTION_BEGINS_GENERATED,
+		FUNCTION_SHOWS_GENERATED,
+	};
+
+	return traits[address % TRAITS];
+}
+
 static uint32_t resolve(struct symbol_lookup *lookup, struct binary *binary, uint64_t address,
 			struct symbol *symbols, uint32_t capacity)
 {
@@ -35,21 +47,23 @@ static uint32_t resolve(struct symbol_lookup *lookup, struct binary *binary, uin
 	for (uint32_t i = 0; i < fuzz->count && i < capacity; i++)
 		symbols[i] = (struct symbol){
 			.function = fuzz->name,
-			.is_wrapper = !i && address % PARTS == SYMBOL_IN_WRAPPER,
+			.flags = !i && traits_at(address) & FUNCTION_BEGINS_GENERATED ?
+					 SYMBOL_GENERATED :
+					 0,
 		};
 	return fuzz->count < capacity ? fuzz->count : capacity;
 }
 
-static enum symbol_part part(struct symbol_lookup *lookup, struct binary *binary, uint64_t address)
+static uint32_t traits(struct symbol_lookup *lookup, struct binary *binary, uint64_t address)
 {
 	(void)lookup;
 	(void)binary;
-	return address % PARTS;
+	return traits_at(address);
 }
 
 static const struct symbol_lookup_ops lookup_ops = {
 	.resolve = resolve,
-	.part = part,
+	.traits = traits,
 };
 
 static struct frame read_frame(struct byte_reader *reader, struct binary *binary)
@@ -99,8 +113,8 @@ static void check_text(const char *text, size_t frame_count)
 
 static uint32_t name_count(const struct fuzz_lookup *fuzz, const struct frame *frame)
 {
-	uint32_t hidden = frame_lookup_address(frame) % PARTS == SYMBOL_IN_WRAPPER &&
-			  !(frame->flags & FRAME_PANICS);
+	uint32_t hidden = (traits_at(frame_lookup_address(frame)) & FUNCTION_BEGINS_GENERATED) &&
+			  !(frame->flags & FRAME_SHOWS_GENERATED);
 
 	if (frame_carries_name(frame) || fuzz->count < 2)
 		return 1;
