@@ -536,7 +536,7 @@ const struct option option_table[] = {
 		.name = "with-goroutine-id",
 		.meaning = "Tell the number of the goroutine of samples in Go, in pprof and OTLP.",
 		.set = option_set_switch,
-		.offset = offsetof(struct options, with_goroutine_id),
+		.offset = offsetof(struct options, with_task_numbers),
 	},
 	{
 		.name = "max-map-memory",

@@ -140,8 +140,8 @@ struct interpreted_frame {
 	 * same physical function. What calls that is not in doubt, so the stack is as good as any.
 	 */
 	bool is_approximate;
-	/** What it calls is a virtual thread's, which the thread carries. */
-	bool mounts_virtual_thread;
+	/** The whole stack is what the language's mark says (language_mark()): what it calls is a virtual thread's. */
+	bool marks_trace;
 };
 
 /**

@@ -18,8 +18,12 @@ static const char *const key_names[OTLP_KEY_COUNT] = {
 	[OTLP_THREAD_NAME] = "thread.name",
 	[OTLP_THREAD_ID] = "thread.id",
 	[OTLP_CPU] = "cpu.logical_number",
-	[OTLP_GOROUTINE_ID] = "go.goroutine.id",
-	[OTLP_VIRTUAL_THREAD] = "allframes.jvm.thread.virtual",
+#define X(NAME, otlp, pprof) [OTLP_FIRST_NUMBER + LANGUAGE_NUMBER_##NAME] = otlp,
+	LANGUAGE_NUMBERS(X)
+#undef X
+#define X(NAME, otlp, pprof) [OTLP_FIRST_MARK + LANGUAGE_MARK_##NAME] = otlp,
+		LANGUAGE_MARKS(X)
+#undef X
 };
 
 /* No key of ours begins with it, so a program cannot say in our name what it likes. */
@@ -282,6 +286,7 @@ static void append_label(struct otlp_attributes *attributes, const struct label 
 static void make_label_set(struct otlp_attributes *attributes, const struct label_set *labels,
 			   struct otlp_label_set *set)
 {
+	const struct language_key *number = language_number(labels->task_language);
 	const char *at = labels->texts;
 
 	set->first_attribute = attributes->label_attributes.count;
@@ -290,9 +295,10 @@ static void make_label_set(struct otlp_attributes *attributes, const struct labe
 
 		append_label(attributes, &label);
 	}
-	if (labels->has_goroutine_id)
-		append(attributes, OTLP_GOROUTINE_ID, OTLP_VALUE_NUMBER,
-		       (int64_t)labels->goroutine_id, &attributes->label_attributes);
+	if (number)
+		append(attributes, OTLP_FIRST_NUMBER + (uint32_t)(number - language_numbers),
+		       OTLP_VALUE_NUMBER, (int64_t)labels->task_number,
+		       &attributes->label_attributes);
 	set->attribute_count = attributes->label_attributes.count - set->first_attribute;
 }
 
@@ -325,6 +331,7 @@ uint32_t otlp_attributes_append(struct otlp_attributes *attributes,
 				const struct stored_sample *sample, struct number_vector *ids)
 {
 	struct otlp_dictionary *dictionary = attributes->dictionary;
+	const struct language_key *mark = language_mark(sample->trace->mark);
 	uint64_t found = find_process(attributes, sample);
 	const struct otlp_process *process;
 
@@ -339,8 +346,9 @@ uint32_t otlp_attributes_append(struct otlp_attributes *attributes,
 	append(attributes, OTLP_THREAD_ID, OTLP_VALUE_NUMBER, sample->tid, ids);
 	if (sample->cpu != SAMPLE_NO_CPU)
 		append(attributes, OTLP_CPU, OTLP_VALUE_NUMBER, sample->cpu, ids);
-	if (sample->trace->is_of_virtual_thread)
-		append(attributes, OTLP_VIRTUAL_THREAD, OTLP_VALUE_TRUE, 0, ids);
+	if (mark)
+		append(attributes, OTLP_FIRST_MARK + (uint32_t)(mark - language_marks),
+		       OTLP_VALUE_TRUE, 0, ids);
 	if (sample->labels)
 		append_labels(attributes, sample->labels, ids);
 	return process->resource;

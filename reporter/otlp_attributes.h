@@ -25,6 +25,7 @@
 #ifndef REPORTER_OTLP_ATTRIBUTES_H
 #define REPORTER_OTLP_ATTRIBUTES_H
 
+#include "agent/base/languages.h"
 #include "reporter/otlp_dictionary.h"
 #include "reporter/otlp_profile.h"
 
@@ -40,9 +41,10 @@ enum otlp_key {
 	OTLP_THREAD_NAME,
 	OTLP_THREAD_ID,
 	OTLP_CPU,
-	OTLP_GOROUTINE_ID,
-	OTLP_VIRTUAL_THREAD,
-	OTLP_KEY_COUNT,
+	/** Those of numbers that languages have, and behind them of their marks. */
+	OTLP_FIRST_NUMBER,
+	OTLP_FIRST_MARK = OTLP_FIRST_NUMBER + LANGUAGE_NUMBER_COUNT,
+	OTLP_KEY_COUNT = OTLP_FIRST_MARK + LANGUAGE_MARK_COUNT,
 };
 
 /** A process's part: its resource, and its attributes that stand on the samples. */

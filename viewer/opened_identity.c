@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "agent/base/languages.h"
 #include "agent/base/text.h"
 
 enum {
@@ -73,11 +74,14 @@ void opened_identities_set(struct opened_identities *identities, struct opened_i
 		if (!strcmp(key, numbers[i].key))
 			*(uint32_t *)((char *)identity + numbers[i].offset) =
 				(uint32_t)value->number;
-	if (!strcmp(key, "allframes.jvm.thread.virtual"))
-		identity->is_of_virtual_thread = value->number;
-	else if (!strcmp(key, "go.goroutine.id"))
-		opened_labels_set_goroutine(&identities->labels, (uint64_t)value->number);
-	else if (text_starts_with(key, LABEL_KEY_PREFIX))
+	for (uint32_t i = 0; i < LANGUAGE_MARK_COUNT; i++)
+		if (!strcmp(key, language_marks[i].otlp))
+			identity->mark = value->number ? language_marks[i].kind : 0;
+	for (uint32_t i = 0; i < LANGUAGE_NUMBER_COUNT; i++)
+		if (!strcmp(key, language_numbers[i].otlp))
+			opened_labels_set_number(&identities->labels, language_numbers[i].kind,
+						 (uint64_t)value->number);
+	if (text_starts_with(key, LABEL_KEY_PREFIX))
 		opened_labels_add(&identities->labels, key + strlen(LABEL_KEY_PREFIX), value->text);
 	else if (is_of_process(key) && *value->text && !is_too_long)
 		set_attribute(identity, key, value->text);

@@ -30,7 +30,8 @@ struct opened_identity {
 	uint32_t pid;
 	uint32_t tid;
 	uint32_t cpu;
-	bool is_of_virtual_thread;
+	/** enum frame_kind of the language whose mark the stack has; 0: none. */
+	uint8_t mark;
 	/** What else is said of the process, no key twice. */
 	struct attribute attributes[PROCESS_ATTRIBUTES_MAX];
 	uint32_t attribute_count;

@@ -56,3 +56,27 @@ const struct language_id *language_by_file(const char *file)
 			return &language_ids[i];
 	return NULL;
 }
+
+#define X(NAME, otlp, pprof) { FRAME_##NAME, otlp, pprof },
+const struct language_key language_numbers[LANGUAGE_NUMBER_COUNT] = { LANGUAGE_NUMBERS(X) };
+const struct language_key language_marks[LANGUAGE_MARK_COUNT] = { LANGUAGE_MARKS(X) };
+#undef X
+
+static const struct language_key *find_key(const struct language_key *keys, uint32_t count,
+					   uint8_t kind)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (keys[i].kind == kind)
+			return &keys[i];
+	return NULL;
+}
+
+const struct language_key *language_number(uint8_t kind)
+{
+	return find_key(language_numbers, LANGUAGE_NUMBER_COUNT, kind);
+}
+
+const struct language_key *language_mark(uint8_t kind)
+{
+	return find_key(language_marks, LANGUAGE_MARK_COUNT, kind);
+}

@@ -265,7 +265,7 @@ static struct frame frame_of(const uint64_t words[2], const struct interpreted_f
 	frame.line = found->line;
 	frame.flags |= (found->is_inlined ? FRAME_INLINED : 0) |
 		       (found->is_approximate ? FRAME_APPROXIMATE : 0) |
-		       (found->mounts_virtual_thread ? FRAME_VIRTUAL_THREAD : 0);
+		       (found->marks_trace ? FRAME_MARKS_TRACE : 0);
 	return frame;
 }
 

@@ -292,6 +292,7 @@ static inline void report_read_labels(struct report_file *file)
 		memcpy(label->value, value, label->value_bytes);
 	}
 	if (*report_text(file, 2)) {
+		labels[count].key[0] = FRAME_GO;
 		labels[count].value_bytes = sizeof(number);
 		memcpy(labels[count++].value, &number, sizeof(number));
 	}
@@ -354,7 +355,7 @@ static inline void report_read_frame(struct report_file *file)
 		.flags = (uint8_t)REPORT_WORDS(
 			file, 2, { "return", FRAME_RETURN_ADDRESS }, { "guess", FRAME_GUESS },
 			{ "inlined", FRAME_INLINED }, { "approximate", FRAME_APPROXIMATE },
-			{ "virtual", FRAME_VIRTUAL_THREAD }),
+			{ "virtual", FRAME_MARKS_TRACE }),
 		.error = report_error_number(file, 3),
 		.line = (uint32_t)report_number(file, 4),
 		.address = report_number(file, 5),

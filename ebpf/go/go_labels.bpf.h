@@ -116,6 +116,7 @@ static __always_inline void add_goroutine_id(struct walk_state *state)
 	    read_word(state->go.curg + state->go.process.g_id, &id))
 		return;
 	label->key_bytes = 0;
+	label->key[0] = FRAME_GO;
 	label->value_bytes = sizeof(id);
 	__builtin_memcpy(label->value, &id, sizeof(id));
 	state->record.label_bytes += sizeof(*label);
@@ -136,7 +137,7 @@ static __always_inline bool find_goroutine(struct walk_state *state)
 	is_known = state->go.executable_id == state->left_executable;
 	if (!is_known && !go_load_process(state))
 		return false;
-	if (!state->go.process.g_labels && !config.with_goroutine_id)
+	if (!state->go.process.g_labels && !config.with_task_numbers)
 		return false;
 	if (!is_known)
 		go_find_thread(state);
@@ -157,7 +158,7 @@ static __always_inline void go_add_labels(struct walk_state *state)
 		else
 			add_label_map(state, labels);
 	}
-	if (config.with_goroutine_id)
+	if (config.with_task_numbers)
 		add_goroutine_id(state);
 }
 

@@ -165,6 +165,7 @@ static inline void fill_labels(struct label_set *set, uint32_t count, const char
 		memcpy(labels[i].value, texts[2 * i + 1], labels[i].value_bytes);
 	}
 	if (has_goroutine_id) {
+		labels[count].key[0] = FRAME_GO;
 		labels[count].value_bytes = sizeof(goroutine_id);
 		memcpy(labels[count++].value, &goroutine_id, sizeof(goroutine_id));
 	}

@@ -136,7 +136,7 @@ static void samples_of_other_machines_say_so(void **state)
 static void a_sample_of_a_virtual_thread_says_so(void **state)
 {
 	struct samples *s = *state;
-	struct frame frame = { .kind = FRAME_JAVA, .flags = FRAME_VIRTUAL_THREAD, .function = "f" };
+	struct frame frame = { .kind = FRAME_JAVA, .flags = FRAME_MARKS_TRACE, .function = "f" };
 	struct requests *requests;
 	const Sample *sample;
 	const Data *data;

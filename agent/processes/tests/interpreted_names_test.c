@@ -357,14 +357,14 @@ static void approximate_names_leave_the_stack_complete_and_no_guess(void **state
 	assert_false(trace->has_guess);
 }
 
-static void a_stack_on_which_a_virtual_thread_is_mounted_says_so(void **state)
+static void a_stack_that_its_language_marks_says_so(void **state)
 {
 	struct fixture *fixture = *state;
 
 	give_runtimes(fixture, fixture->process, 1);
-	assert_false(handle_one(fixture, 0x100, 10, 77)->is_of_virtual_thread);
-	fake_language.mounts_virtual_thread = true;
-	assert_true(handle_one(fixture, 0x200, 10, 77)->is_of_virtual_thread);
+	assert_int_equal(handle_one(fixture, 0x100, 10, 77)->mark, 0);
+	fake_language.marks_trace = true;
+	assert_int_equal(handle_one(fixture, 0x200, 10, 77)->mark, FAKE_KIND);
 }
 
 /* 500 raw frames are more than the longest trace of other frames. */
@@ -547,7 +547,7 @@ int main(void)
 		TEST(names_of_a_stack_take_so_much_and_no_more),
 		TEST(inlined_functions_are_frames_before_that_of_the_one_they_are_in),
 		TEST(approximate_names_leave_the_stack_complete_and_no_guess),
-		TEST(a_stack_on_which_a_virtual_thread_is_mounted_says_so),
+		TEST(a_stack_that_its_language_marks_says_so),
 		TEST(what_is_inlined_beyond_the_longest_trace_is_cut),
 		TEST(folding_leaves_out_the_runtime_between_interpreted_frames),
 		TEST(folding_keeps_what_does_not_run_the_frames),
