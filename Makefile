@@ -171,9 +171,10 @@ SKELETON := $(if $(wildcard ebpf/allframes.bpf.c),build/ebpf/allframes.skel.h)
 USES_SKELETON := $(wildcard agent/tracing/*.c agent/tracing/*/*.c)
 
 # --- libraries ---
-# The languages have a folder each, and are one library.
+# The languages have a folder each, and are one library; so is a part of processes/.
 languages := $(filter-out tests fuzz tools,$(patsubst interpreters/%/,%,$(wildcard interpreters/*/)))
-folders_of = $(dir_$(1)) $(if $(filter interpreters,$(1)),$(languages:%=interpreters/%))
+folders_of = $(dir_$(1)) $(if $(filter interpreters,$(1)),$(languages:%=interpreters/%)) \
+	$(if $(filter processes,$(1)),agent/processes/runtimes)
 sources_of = $(filter-out %/main.c,$(foreach d,$(folders_of),$(wildcard $(d)/*.c))) \
 	$(if $(filter proto,$(1)),$(PROTO_SOURCES))
 

@@ -12,7 +12,7 @@
 #include "agent/base/error.h"
 #include "agent/base/languages.h"
 #include "agent/base/vector.h"
-#include "agent/processes/unsupported_runtime.h"
+#include "agent/processes/runtimes/unsupported_runtime.h"
 #include "agent/tracing/kernel_check.h"
 #include "build/version.h"
 #include "interpreters/languages.h"

@@ -20,8 +20,8 @@
 #include "agent/host/binary_file.h"
 #include "agent/host/remote_memory.h"
 #include "agent/processes/executable_file.h"
-#include "agent/processes/executable_interpreter.h"
 #include "agent/processes/executable_rows.h"
+#include "agent/processes/runtimes/executable_interpreter.h"
 #include "ebpf/abi/frame.h"
 
 enum { VDSO_MAX_BYTES = 64 << 10 };

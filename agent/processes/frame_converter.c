@@ -15,8 +15,8 @@
 #include "agent/host/file_id.h"
 #include "agent/host/kernel_symbols.h"
 #include "agent/processes/executable_cache.h"
-#include "agent/processes/interpreted_names.h"
 #include "agent/processes/perf_maps.h"
+#include "agent/processes/runtimes/interpreted_names.h"
 
 enum {
 	/** A trace of TRACE_MAX_WORDS one-word frames. What is inlined comes on top: then it may be cut. */

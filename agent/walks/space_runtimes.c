@@ -8,7 +8,7 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/error.h"
 #include "agent/base/log.h"
-#include "agent/processes/executable_interpreter.h"
+#include "agent/processes/runtimes/executable_interpreter.h"
 #include "agent/runtimes/runtime_code.h"
 
 VECTOR_DEFINE(space_modules, struct interpreter_module)

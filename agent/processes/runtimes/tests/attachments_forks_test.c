@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/processes/tests/attachments_fixture.h"
+#include "agent/processes/runtimes/tests/attachments_fixture.h"
 
 static void a_fork_is_attached_to_as_its_parent_is(void **state)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/processes/unsupported_runtime.h"
+#include "agent/processes/runtimes/unsupported_runtime.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

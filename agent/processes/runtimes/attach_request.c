@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/processes/attach_request.h"
+#include "agent/processes/runtimes/attach_request.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "agent/base/error.h"
 #include "agent/host/proc_info.h"
 #include "agent/host/remote_memory.h"
-#include "agent/processes/executable_interpreter.h"
+#include "agent/processes/runtimes/executable_interpreter.h"
 
 enum {
 	/* Remote files that are shown to the languages at a time. */

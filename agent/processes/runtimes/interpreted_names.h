@@ -9,15 +9,15 @@
  * Nothing of a frame's address in the process's memory is left in it: the same function and line is
  * the same frame in every process. Owned by the work thread.
  */
-#ifndef AGENT_PROCESSES_INTERPRETED_NAMES_H
-#define AGENT_PROCESSES_INTERPRETED_NAMES_H
+#ifndef AGENT_PROCESSES_RUNTIMES_INTERPRETED_NAMES_H
+#define AGENT_PROCESSES_RUNTIMES_INTERPRETED_NAMES_H
 
 #include <stdint.h>
 
 #include "agent/base/lru_cache.h"
 #include "agent/base/trace.h"
 #include "agent/base/vector.h"
-#include "agent/processes/process_runtime.h"
+#include "agent/processes/runtimes/process_runtime.h"
 
 enum {
 	/** Of one stack; further frames have no name. A stack in the trace cache is smaller. */

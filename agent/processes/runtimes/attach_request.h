@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** To attach to a runtime in a process: what that needs, apart from the process's own state. */
-#ifndef AGENT_PROCESSES_ATTACH_REQUEST_H
-#define AGENT_PROCESSES_ATTACH_REQUEST_H
+#ifndef AGENT_PROCESSES_RUNTIMES_ATTACH_REQUEST_H
+#define AGENT_PROCESSES_RUNTIMES_ATTACH_REQUEST_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -9,7 +9,7 @@
 #include "agent/host/binary_file.h"
 #include "agent/processes/executable_cache.h"
 #include "agent/processes/process.h"
-#include "agent/processes/process_runtime.h"
+#include "agent/processes/runtimes/process_runtime.h"
 #include "interpreters/interpreter.h"
 
 enum {

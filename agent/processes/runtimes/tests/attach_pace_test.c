@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "agent/base/clock.h"
-#include "agent/processes/attach_pace.h"
+#include "agent/processes/runtimes/attach_pace.h"
 
 static void pauses_become_longer_up_to_a_minute(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** When a runtime is tried again that was not ready, or that may have grown: after ever longer pauses. */
-#ifndef AGENT_PROCESSES_ATTACH_PACE_H
-#define AGENT_PROCESSES_ATTACH_PACE_H
+#ifndef AGENT_PROCESSES_RUNTIMES_ATTACH_PACE_H
+#define AGENT_PROCESSES_RUNTIMES_ATTACH_PACE_H
 
 #include <stdint.h>
 

@@ -3,7 +3,7 @@
  * A process decides what it maps and when its runtime is ready: numbers are limited here, and tries
  * come ever more rarely. What is in its memory is the languages' to judge.
  */
-#include "agent/processes/attachments.h"
+#include "agent/processes/runtimes/attachments.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -11,8 +11,8 @@
 
 #include "agent/base/clock.h"
 #include "agent/base/metrics.h"
-#include "agent/processes/attach_pace.h"
-#include "agent/processes/executable_interpreter.h"
+#include "agent/processes/runtimes/attach_pace.h"
+#include "agent/processes/runtimes/executable_interpreter.h"
 
 /* An answer may never come: load_remote can hang. */
 #define ASK_AGAIN_NS (60 * NS_PER_SECOND)

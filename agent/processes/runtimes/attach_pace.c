@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/processes/attach_pace.h"
+#include "agent/processes/runtimes/attach_pace.h"
 
 #include "agent/base/clock.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** Attachments whose requests the tests answer as a load thread does. */
-#ifndef AGENT_PROCESSES_TESTS_ATTACHMENTS_FIXTURE_H
-#define AGENT_PROCESSES_TESTS_ATTACHMENTS_FIXTURE_H
+#ifndef AGENT_PROCESSES_RUNTIMES_TESTS_ATTACHMENTS_FIXTURE_H
+#define AGENT_PROCESSES_RUNTIMES_TESTS_ATTACHMENTS_FIXTURE_H
 
 #include "agent/processes/tests/language_fixture.h"
 
-#include "agent/processes/attachments.h"
+#include "agent/processes/runtimes/attachments.h"
 
 struct fixture {
 	struct language_fixture base;

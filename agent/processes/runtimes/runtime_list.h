@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** Which runtimes of languages run in the processes that are known, and how they are supported. */
-#ifndef AGENT_PROCESSES_RUNTIME_LIST_H
-#define AGENT_PROCESSES_RUNTIME_LIST_H
+#ifndef AGENT_PROCESSES_RUNTIMES_RUNTIME_LIST_H
+#define AGENT_PROCESSES_RUNTIMES_RUNTIME_LIST_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -3,7 +3,7 @@
  * The languages have bounded each string, and vouch that it is UTF-8; here it is bounded how much a
  * whole stack takes.
  */
-#include "agent/processes/interpreted_names.h"
+#include "agent/processes/runtimes/interpreted_names.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -5,9 +5,9 @@
 
 #include "agent/base/clock.h"
 #include "agent/base/metrics.h"
-#include "agent/processes/executable_interpreter.h"
 #include "agent/processes/executable_load.h"
 #include "agent/processes/executable_rows.h"
+#include "agent/processes/runtimes/executable_interpreter.h"
 #include "agent/runtimes/tests/fake_language.h"
 #include "stackdeltas/delta_cache.h"
 

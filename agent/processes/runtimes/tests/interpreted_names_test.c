@@ -3,7 +3,7 @@
 #include "agent/processes/tests/language_fixture.h"
 
 #include "agent/processes/frame_converter.h"
-#include "agent/processes/interpreted_names.h"
+#include "agent/processes/runtimes/interpreted_names.h"
 #include "agent/processes/trace_handler.h"
 
 enum { RUNTIME = 0, OTHER = 1, FRAMES_MAX = 512 };

@@ -11,17 +11,17 @@
  * Owned by the sync thread. Runtimes in processes are limited to
  * ATTACHMENTS_MAX; beyond it those go whose process was not sampled for longest.
  */
-#ifndef AGENT_PROCESSES_ATTACHMENTS_H
-#define AGENT_PROCESSES_ATTACHMENTS_H
+#ifndef AGENT_PROCESSES_RUNTIMES_ATTACHMENTS_H
+#define AGENT_PROCESSES_RUNTIMES_ATTACHMENTS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "agent/base/map_writer.h"
-#include "agent/processes/attach_request.h"
 #include "agent/processes/executable_cache.h"
 #include "agent/processes/process.h"
-#include "agent/processes/process_runtime.h"
+#include "agent/processes/runtimes/attach_request.h"
+#include "agent/processes/runtimes/process_runtime.h"
 #include "agent/processes/sync_schedule.h"
 
 enum { ATTACHMENTS_MAX = 1024 };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/processes/runtime_list.h"
+#include "agent/processes/runtimes/runtime_list.h"
 
-#include "agent/processes/attachments.h"
-#include "agent/processes/executable_interpreter.h"
-#include "agent/processes/unsupported_runtime.h"
+#include "agent/processes/runtimes/attachments.h"
+#include "agent/processes/runtimes/executable_interpreter.h"
+#include "agent/processes/runtimes/unsupported_runtime.h"
 #include "interpreters/interpreter.h"
 
 static void list_runtime(const struct process *process, const struct process_mapping *mapping,

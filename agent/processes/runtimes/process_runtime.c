@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reference counts around what the languages make, which looks at hostile memory elsewhere. */
-#include "agent/processes/process_runtime.h"
+#include "agent/processes/runtimes/process_runtime.h"
 
 #include <errno.h>
 #include <stdlib.h>

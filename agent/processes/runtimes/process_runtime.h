@@ -6,8 +6,8 @@
  * stays as long as the process is remembered. A fork that has ended is named by the memory of those it came from,
  * as far as that holds the same objects (fingerprints tell).
  */
-#ifndef AGENT_PROCESSES_PROCESS_RUNTIME_H
-#define AGENT_PROCESSES_PROCESS_RUNTIME_H
+#ifndef AGENT_PROCESSES_RUNTIMES_PROCESS_RUNTIME_H
+#define AGENT_PROCESSES_RUNTIMES_PROCESS_RUNTIME_H
 
 #include <stdbool.h>
 #include <stdint.h>

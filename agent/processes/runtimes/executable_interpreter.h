@@ -7,8 +7,8 @@
  *
  * A part of executable_cache: its lock, its records.
  */
-#ifndef AGENT_PROCESSES_EXECUTABLE_INTERPRETER_H
-#define AGENT_PROCESSES_EXECUTABLE_INTERPRETER_H
+#ifndef AGENT_PROCESSES_RUNTIMES_EXECUTABLE_INTERPRETER_H
+#define AGENT_PROCESSES_RUNTIMES_EXECUTABLE_INTERPRETER_H
 
 #include <stdbool.h>
 #include <stdint.h>

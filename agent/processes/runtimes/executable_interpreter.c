@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The languages read the files; here only their answers are kept. */
-#include "agent/processes/executable_interpreter.h"
+#include "agent/processes/runtimes/executable_interpreter.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/processes/tests/attachments_fixture.h"
+#include "agent/processes/runtimes/tests/attachments_fixture.h"
 
 #include <sys/resource.h>
 
-#include "agent/processes/executable_interpreter.h"
+#include "agent/processes/runtimes/executable_interpreter.h"
 
 static void a_process_that_maps_a_runtime_is_attached_to(void **state)
 {
