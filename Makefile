@@ -110,6 +110,11 @@ define keep
 @mkdir -p $(@D); echo '$(1)' | cmp -s - $@ || echo '$(1)' > $@
 endef
 
+# The same of a list of lines.
+define keep_lines
+@mkdir -p $(@D); printf '%s\n' $(1) | cmp -s - $@ || printf '%s\n' $(1) > $@
+endef
+
 # --- generated sources ---
 PROTOS := $(wildcard proto/*.proto)
 PROTO_SOURCES := $(PROTOS:proto/%.proto=build/proto/%.pb-c.c)
@@ -120,7 +125,21 @@ build/proto/%.pb-c.c build/proto/%.pb-c.h: proto/%.proto
 	@mkdir -p $(@D)
 	$(Q)$(PROTOC_C) --proto_path=proto --c_out=build/proto $<
 
-BPF_SOURCES := $(wildcard ebpf/*.bpf.c ebpf/*.bpf.h ebpf/abi/*.h)
+# The kernel side of each language (ebpf/abi/languages.h, whose rows are read here) is in a folder of its own, and is
+# included by files with a line for each. NAME_labels.bpf.h need not be there: then there are none.
+LANGUAGES := $(shell sed -n 's/^\tX.[0-9]*, [A-Z0-9_]*, \([a-z0-9_]*\),.*/\1/p' ebpf/abi/languages.h)
+LANGUAGE_INCLUDES := $(addprefix build/ebpf/language_,labels.h programs.h states.h steps.h)
+
+build/ebpf/language_programs.h: FORCE
+	$(call keep_lines,$(foreach l,$(LANGUAGES),'#include "ebpf/$(l)/$(l)_unwind.bpf.c"'))
+build/ebpf/language_states.h: FORCE
+	$(call keep_lines,$(foreach l,$(LANGUAGES),'#include "ebpf/$(l)/$(l)_state.bpf.h"'))
+build/ebpf/language_labels.h: FORCE
+	$(call keep_lines,$(foreach l,$(LANGUAGES),$(if $(wildcard ebpf/$(l)/$(l)_labels.bpf.h),'#include "ebpf/$(l)/$(l)_labels.bpf.h"','#define $(l)_add_labels(state) ((void)(state))')))
+build/ebpf/language_steps.h: FORCE
+	$(call keep_lines,$(foreach l,$(LANGUAGES),'#include "ebpf/$(l)/$(l)_step.bpf.h"'))
+
+BPF_SOURCES := $(wildcard ebpf/*.bpf.c ebpf/*.bpf.h ebpf/*/*.bpf.c ebpf/*/*.bpf.h ebpf/abi/*.h) $(LANGUAGE_INCLUDES)
 BPF_CFLAGS := -g -O2 -target bpf -mcpu=v3 -std=gnu11 -Wall -Wextra -Wno-unused-parameter -Werror -I. \
 	-I/usr/include/$(ARCH)-linux-gnu -D__TARGET_ARCH_$(BPF_ARCH)
 
@@ -147,14 +166,15 @@ build/version.h: FORCE
 	$(call keep,#define AGENT_VERSION "$(VERSION)")
 
 # Order-only: the first build needs them before any object, later ones know by -MMD who includes them.
-GENERATED := $(PROTO_HEADERS) build/version.h
+GENERATED := $(PROTO_HEADERS) $(LANGUAGE_INCLUDES) build/version.h
 SKELETON := $(if $(wildcard ebpf/allframes.bpf.c),build/ebpf/allframes.skel.h)
 USES_SKELETON := $(wildcard agent/tracing/*.c agent/tracing/*/*.c)
 
 # --- libraries ---
-# The languages have a folder each, and are one library.
+# The languages have a folder each, and are one library; so is a part of processes/.
 languages := $(filter-out tests fuzz tools,$(patsubst interpreters/%/,%,$(wildcard interpreters/*/)))
-folders_of = $(dir_$(1)) $(if $(filter interpreters,$(1)),$(languages:%=interpreters/%))
+folders_of = $(dir_$(1)) $(if $(filter interpreters,$(1)),$(languages:%=interpreters/%)) \
+	$(if $(filter processes,$(1)),agent/processes/runtimes)
 sources_of = $(filter-out %/main.c,$(foreach d,$(folders_of),$(wildcard $(d)/*.c))) \
 	$(if $(filter proto,$(1)),$(PROTO_SOURCES))
 

@@ -213,7 +213,7 @@ static int init_kernel_side(struct agent *agent)
 		.pid_count = options->pid_count,
 		.comm = options->comm[0] ? options->comm : NULL,
 		.cgroup_fd = agent->cgroup_fd,
-		.with_goroutine_id = options->with_goroutine_id,
+		.with_task_numbers = options->with_task_numbers,
 	};
 	struct perf_sampler_options sampler_options = {
 		.samples_per_second = options->samples_per_second,

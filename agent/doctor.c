@@ -10,10 +10,12 @@
 
 #include "agent/base/cleanup.h"
 #include "agent/base/error.h"
+#include "agent/base/languages.h"
 #include "agent/base/vector.h"
-#include "agent/processes/unsupported_runtime.h"
+#include "agent/processes/runtimes/unsupported_runtime.h"
 #include "agent/tracing/kernel_check.h"
 #include "build/version.h"
+#include "interpreters/languages.h"
 #include "viewer/quality_text.h"
 
 enum {
@@ -148,18 +150,9 @@ static void read_comm(uint32_t pid, char comm[COMM_BYTES])
 
 static const char *supported_parts(const char *language)
 {
-	static const struct {
-		const char *language;
-		const char *parts;
-	} languages[] = {
-		{ "python", "Python frames, names, lines" },
-		{ "java", "Java frames, interpreted, compiled and inlined; names, lines" },
-		{ "go", "Go frames, inlined ones too; names, lines, labels" },
-	};
-
-	for (size_t i = 0; i < sizeof(languages) / sizeof(languages[0]); i++)
-		if (language && !strcmp(language, languages[i].language))
-			return languages[i].parts;
+	for (uint32_t i = 0; i < LANGUAGE_COUNT; i++)
+		if (language && !strcmp(language, language_ids[i].name))
+			return language_texts[i].parts;
 	return "frames and names";
 }
 

@@ -7,7 +7,7 @@
 #define AGENT_DOCTOR_H
 
 #include "agent/base/text_builder.h"
-#include "agent/processes/runtime_list.h"
+#include "agent/processes/runtimes/runtime_list.h"
 #include "reporter/summary.h"
 #include "viewer/api.h"
 

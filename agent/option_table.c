@@ -13,6 +13,7 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
 #include "agent/base/error.h"
+#include "agent/base/languages.h"
 #include "agent/base/text_builder.h"
 #include "agent/option_collector.h"
 #include "agent/option_setters.h"
@@ -172,16 +173,14 @@ static int set_seed(struct options *options, const struct setting *setting)
 /* `native`, which is always there, adds nothing. -ENOENT for names that are not known. */
 static int add_tracer(const char *name, uint32_t *tracers)
 {
-	const struct interpreter *interpreter;
-
 	if (!strcmp(name, "native"))
 		return 0;
 	if (!strcmp(name, "all")) {
 		*tracers = INTERPRETERS_ALL;
 		return 0;
 	}
-	for (uint32_t i = 0; (interpreter = interpreter_at(i)); i++) {
-		if (!strcmp(interpreter->name, name)) {
+	for (uint32_t i = 0; i < LANGUAGE_COUNT; i++) {
+		if (!strcmp(language_ids[i].name, name)) {
 			*tracers |= 1U << i;
 			return 0;
 		}
@@ -191,13 +190,7 @@ static int add_tracer(const char *name, uint32_t *tracers)
 
 static int refuse_tracers(const struct setting *setting)
 {
-	_cleanup_(text_builder_deinit) struct text_builder names = { 0 };
-	const struct interpreter *interpreter;
-
-	for (uint32_t i = 0; (interpreter = interpreter_at(i)); i++)
-		text_builder_format(&names, ", %s", interpreter->name);
-	return option_refuse(setting, "give all, or a list of: native%s",
-			     text_builder_text(&names));
+	return option_refuse(setting, "give all, or a list of: native" LANGUAGE_NAMES_LISTED);
 }
 
 static int set_tracers(struct options *options, const struct setting *setting)
@@ -516,7 +509,7 @@ const struct option option_table[] = {
 		.value_name = "LIST",
 		.initial = "all",
 		.meaning = "Languages to unwind beside the kernel and native code, with commas "
-			   "between: go, java, python; native for none of them, or all.",
+			   "between: all, native for none of them" LANGUAGE_NAMES_LISTED ".",
 		.set = set_tracers,
 	},
 	{
@@ -543,7 +536,7 @@ const struct option option_table[] = {
 		.name = "with-goroutine-id",
 		.meaning = "Tell the number of the goroutine of samples in Go, in pprof and OTLP.",
 		.set = option_set_switch,
-		.offset = offsetof(struct options, with_goroutine_id),
+		.offset = offsetof(struct options, with_task_numbers),
 	},
 	{
 		.name = "max-map-memory",

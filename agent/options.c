@@ -12,6 +12,7 @@
 #include "agent/option_collector.h"
 #include "agent/option_table.h"
 #include "agent/otel_environment.h"
+#include "interpreters/languages.h"
 
 enum {
 	HELP_INDENT = 8,
@@ -225,7 +226,7 @@ bool options_have_page(const struct options *options)
 	       (!options->doctor && !options->output_count && !options->collector.address);
 }
 
-static void print_wrapped(FILE *file, const char *text)
+static void print_wrapped(FILE *file, int indent, const char *text)
 {
 	size_t column = 0;
 
@@ -233,8 +234,8 @@ static void print_wrapped(FILE *file, const char *text)
 		size_t length = strcspn(text, " ");
 
 		if (column == 0 || column + 1 + length > HELP_COLUMNS) {
-			fprintf(file, "%s%*s", column ? "\n" : "", HELP_INDENT, "");
-			column = HELP_INDENT;
+			fprintf(file, "%s%*s", column ? "\n" : "", indent, "");
+			column = (size_t)indent;
 		} else {
 			fputc(' ', file);
 			column++;
@@ -248,12 +249,13 @@ static void print_wrapped(FILE *file, const char *text)
 
 void options_print_help(FILE *file)
 {
-	fputs("Usage: agent [OPTION...]\n"
-	      "\n"
-	      "Samples what every CPU of this machine runs, with kernel, native, Go, Java and\n"
-	      "Python frames in one stack, without a change to the programs. Needs root. Stop\n"
-	      "it with Ctrl-C.\n"
-	      "\n"
+	fputs("Usage: agent [OPTION...]\n\n", file);
+	print_wrapped(
+		file, 0,
+		"Samples what every CPU of this machine runs, with frames of the kernel, native "
+		"code" LANGUAGES_SHOWN " in one stack, without a change to the programs. Needs "
+		"root. Stop it with Ctrl-C.");
+	fputs("\n"
 	      "Options take one dash or two, `-name=value` or `-name value`. Each can also come\n"
 	      "from the environment as ALLFRAMES_NAME (upper case, _ for -); the command line\n"
 	      "wins. Where to send, OTEL_EXPORTER_OTLP_ENDPOINT and its like say too.\n"
@@ -268,7 +270,7 @@ void options_print_help(FILE *file)
 		if (option->initial)
 			fprintf(file, "  (%s)", option->initial);
 		fputc('\n', file);
-		print_wrapped(file, option->meaning);
+		print_wrapped(file, HELP_INDENT, option->meaning);
 	}
 	fputs("\nExit status: 0 done, 1 failed while running, 2 wrong usage, 3 missing privilege\n"
 	      "or kernel feature.\n",

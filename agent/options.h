@@ -141,7 +141,7 @@ struct options {
 	/** In folded stacks and the stack table. */
 	bool with_lines;
 	/** In pprof and OTLP. */
-	bool with_goroutine_id;
+	bool with_task_numbers;
 	/** A multiple of SLAB_BYTES. */
 	uint64_t max_map_memory_bytes;
 	/** NULL: no disk cache. */

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * All kernel programs as one translation unit, so that they share maps and inline functions. Each
- * included file opens with how its programs are entered and left.
+ * included file opens with how its programs are entered and left. language_programs.h, which the Makefile makes,
+ * includes those of the languages (abi/languages.h).
  */
 #include "ebpf/kernel_types.bpf.h"
 #include "ebpf/maps.bpf.h"
 
 const volatile struct agent_config config = {};
 
-#include "ebpf/go_unwind.bpf.c"
-#include "ebpf/java_unwind.bpf.c"
+#include "build/ebpf/language_programs.h"
 #include "ebpf/native_unwind.bpf.c"
 #include "ebpf/process_notices.bpf.c"
-#include "ebpf/python_unwind.bpf.c"
 #include "ebpf/sample_entry.bpf.c"
 #include "ebpf/task_snapshot.bpf.c"
 #include "ebpf/unwind_stop.bpf.c"

@@ -49,18 +49,10 @@ enum {
 	SYSTEM_CALL_BYTES = 2,
 	/** DWARF number of the register with its result. */
 	RESULT_REGISTER = 0,
-	/** DWARF number of the register that holds Go's g in all of its code; there is none. */
-	GO_REGISTER = REGISTER_COUNT_MAX,
-	/** Where above its stack pointer cgocallback() keeps the one of g0 that was there before. */
-	GO_CALLBACK_SP_OFFSET = 0,
-	/** DWARF numbers: the return address of a function that calls morestack(); where one that was
-	 * injected goes on. There are none. */
-	GO_GROWING_REGISTER = REGISTER_COUNT_MAX,
-	GO_RETURN_REGISTER = REGISTER_COUNT_MAX,
 	/** pthread_self() is the thread pointer (glibc, musl). */
 	THREAD_POINTER_IS_ID = 1,
-	/** Chains of tail calls have java_step(). */
-	CHAINS_WALK_JAVA = 1,
+	/** Chains of tail calls walk code that runtimes have made. */
+	CHAINS_WALK_OWN_CODE = 1,
 };
 
 /** By DWARF number, registers that functions give back as they were: rbx, rbp, r12 to r15. */
@@ -228,17 +220,13 @@ enum {
 	FRAME_POINTER_TELLS_SP = 0,
 	SYSTEM_CALL_BYTES = 4,
 	RESULT_REGISTER = 0,
-	GO_REGISTER = 28,
-	GO_CALLBACK_SP_OFFSET = 16,
-	GO_GROWING_REGISTER = 3,
-	GO_RETURN_REGISTER = 27,
 	/** pthread_self() lies some way below the thread pointer, as far as the C library has it. */
 	THREAD_POINTER_IS_ID = 0,
 	/**
-	 * Its loops over instructions are functions that are called (VERIFIED_ONCE), and together with tail
+	 * Loops over instructions are functions that are called there (VERIFIED_ONCE), and together with tail
 	 * calls kernels take such from 6.0 on: those have bpf_loop(). In chains callers are guessed.
 	 */
-	CHAINS_WALK_JAVA = 0,
+	CHAINS_WALK_OWN_CODE = 0,
 };
 
 /** By DWARF number, registers that functions give back as they were: x19 to x29. */

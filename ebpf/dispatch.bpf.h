@@ -69,8 +69,7 @@ static __always_inline void leave_walk(void *ctx, struct walk_state *state)
  */
 static __always_inline void go_without_languages(struct walk_state *state)
 {
-	/* Go's frame cannot be stepped out of. */
-	if (state->language == FRAME_GO)
+	if (state->language && state->wait == WAIT_LEAVE)
 		state->error = UNWIND_STACK_SWITCH;
 	else if (has_held_frame(state))
 		state->error = release_frame(state);

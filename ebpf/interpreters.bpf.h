@@ -3,6 +3,9 @@
  * Where native frames and those of interpreted functions meet (abi/interpreter.h). A native frame of
  * an interpreter's loop is held back once it has been stepped out of; the language's steps add the
  * frames that it runs, which come before it, and then let it go.
+ *
+ * A language's step comes in three ways (enum language_wait): by hold_frame(), by wait_at_frame(), and by
+ * wait_for_code().
  */
 #ifndef EBPF_INTERPRETERS_BPF_H
 #define EBPF_INTERPRETERS_BPF_H
@@ -11,6 +14,11 @@
 #include "ebpf/safe_reads.bpf.h"
 #include "ebpf/state.bpf.h"
 #include "ebpf/tables.bpf.h"
+
+enum {
+	/** The most steps that any language has in a walk, native ones included. */
+	LANGUAGE_STEPS_MAX = 3 * USER_FRAMES_MAX,
+};
 
 /** The row of the first runtime of @language that the process has; NULL if it has none. */
 static __always_inline const struct cell *find_language(const struct walk_state *state,
@@ -21,7 +29,7 @@ static __always_inline const struct cell *find_language(const struct walk_state 
 
 		if (!row || !row->words[0])
 			return NULL;
-		if ((__u32)row->words[1] == language)
+		if ((__u8)row->words[1] == language)
 			return row;
 	}
 	return NULL;
@@ -57,7 +65,8 @@ static __always_inline void hold_frame(struct walk_state *state, __u64 executabl
 			return;
 		if (cell->words[0] != executable_id)
 			continue;
-		state->language = cell->words[1];
+		state->language = (__u8)cell->words[1];
+		state->wait = WAIT_FRAMES;
 		state->language_cell = cell->words[1] >> 32;
 		state->held_words[0] = state->record_words[RECORD_HEADER_WORDS + index - 2];
 		state->held_words[1] = state->record_words[RECORD_HEADER_WORDS + index - 1];
@@ -68,40 +77,64 @@ static __always_inline void hold_frame(struct walk_state *state, __u64 executabl
 }
 
 /**
- * The native frame that was added last is of a function of Go's runtime, whose caller may be on another
- * stack: it has not been stepped out of, but will be by go_step().
+ * The native frame that was added last is of a function of a runtime that may have gone to another stack: it has not been
+ * stepped out of, but will be by the step of the language that @rule names (CFA_LANGUAGE).
  */
-static __always_inline void wait_for_switch(struct walk_state *state, __u64 executable_id,
-					    const struct unwind_rule *rule)
+static __always_inline void wait_at_frame(struct walk_state *state, __u64 executable_id,
+					  const struct unwind_rule *rule)
 {
-	state->language = FRAME_GO;
-	state->switch_executable = executable_id;
-	state->switch_kind = rule->cfa_register;
-	state->switch_offset = rule->cfa_offset;
+	state->language = (__u8)rule->cfa_addend;
+	state->wait = WAIT_LEAVE;
+	state->left_executable = executable_id;
+	state->left_kind = rule->cfa_register;
+	state->left_offset = rule->cfa_offset;
 }
 
 /**
- * True if state->pc, which lies in no file, may be code of the process's JVM: java_step() is to say
- * so, and is asked once.
+ * True if state->pc, which lies in no file, may be code that one of the process's runtimes has made: its language's step
+ * is to say so. Each is asked once.
  */
-static __always_inline bool wait_for_java(struct walk_state *state)
+static __always_inline bool wait_for_code(struct walk_state *state)
 {
-	const struct cell *row;
+	if (!state->interpreter_cell)
+		return false;
+	if (state->declined_pc != state->pc)
+		state->declined_rows = 0;
+	for (__u32 i = 0; i < INTERPRETER_MAX_COUNT; i++) {
+		const struct cell *row = cell_at(state->interpreter_cell + i);
 
-	if (!state->interpreter_cell || state->java.other_code == state->pc)
-		return false;
-	row = find_language(state, FRAME_JAVA);
-	if (!row)
-		return false;
-	state->language = FRAME_JAVA;
-	state->language_cell = row->words[1] >> 32;
-	return true;
+		if (!row || !row->words[0])
+			return false;
+		if (i < state->declined_rows || !(row->words[1] & RUNTIME_HAS_CODE))
+			continue;
+		state->language = (__u8)row->words[1];
+		state->language_cell = row->words[1] >> 32;
+		state->wait = WAIT_CODE;
+		state->asked_row = i;
+		return true;
+	}
+	return false;
+}
+
+/** By a language's step: pc is no code of the runtime that was asked. The next one is, then native steps go on. */
+static __always_inline void decline_code(struct walk_state *state)
+{
+	state->language = FRAME_NONE;
+	state->declined_pc = state->pc;
+	state->declined_rows = state->asked_row + 1;
+}
+
+/** As if all runtimes had declined the code at pc. */
+static __always_inline void decline_code_of_all(struct walk_state *state)
+{
+	state->declined_pc = state->pc;
+	state->declined_rows = INTERPRETER_MAX_COUNT;
 }
 
 /** True if the frames of the next language are run by a native frame that is held. */
 static __always_inline bool has_held_frame(const struct walk_state *state)
 {
-	return state->language && state->language != FRAME_GO && state->language != FRAME_JAVA;
+	return state->language && state->wait == WAIT_FRAMES;
 }
 
 /** Adds the held frame: native frames come again. */

@@ -66,4 +66,36 @@ static __always_inline void unwind_language_run(void *ctx, __u32 language, int c
 	enter_language_or_leave(ctx, state, language);
 }
 
+/** In place of a step for chains that are never entered. */
+static __always_inline enum unwind_error no_step(struct walk_state *state)
+{
+	state->language = FRAME_NONE;
+	return UNWIND_NO_INFO;
+}
+
+/**
+ * The two programs of a language: name_unwind, of at most @steps steps, native ones included, and name_unwind_chain, of
+ * @chain_steps in each of the runs that the native chain has left of CHAIN_RUNS. @step is a language_step, and
+ * @chain_step that of the chain.
+ */
+#define LANGUAGE_PROGRAMS(NAME, name, steps, step, chain_steps, chain_step)                        \
+	static long name##_step_callback(__u32 index, void *context)                               \
+	{                                                                                          \
+		return unwind_step(context, FRAME_##NAME, step);                                   \
+	}                                                                                          \
+                                                                                                   \
+	SEC("perf_event")                                                                          \
+	int name##_unwind(void *ctx)                                                               \
+	{                                                                                          \
+		unwind_language(ctx, FRAME_##NAME, steps, name##_step_callback);                   \
+		return 0;                                                                          \
+	}                                                                                          \
+                                                                                                   \
+	SEC("perf_event")                                                                          \
+	int name##_unwind_chain(void *ctx)                                                         \
+	{                                                                                          \
+		unwind_language_run(ctx, FRAME_##NAME, chain_steps, chain_step);                   \
+		return 0;                                                                          \
+	}
+
 #endif

@@ -275,7 +275,7 @@ static __always_inline enum unwind_error native_step(struct walk_state *state)
 	barrier();
 	mapping = &state->mappings[state->last_mapping % MAPPING_CACHE_COUNT];
 	if ((error == UNWIND_NO_MAPPING || mapping->executable_id == EXECUTABLE_ID_ANONYMOUS) &&
-	    wait_for_java(state))
+	    wait_for_code(state))
 		return UNWIND_OK;
 	if (error || mapping->executable_id == EXECUTABLE_ID_UPROBES) {
 		if (see_through_uprobe(state))
@@ -301,8 +301,8 @@ static __always_inline enum unwind_error native_step(struct walk_state *state)
 		return ask_for_guess(state, error);
 	if (error)
 		return error;
-	if (rule->cfa == CFA_GO_SWITCH) {
-		wait_for_switch(state, mapping->executable_id, rule);
+	if (rule->cfa == CFA_LANGUAGE) {
+		wait_at_frame(state, mapping->executable_id, rule);
 		return UNWIND_OK;
 	}
 	if (!FRAME_POINTER_TELLS_SP && !state->sp_known && needs_sp(rule))
@@ -329,9 +329,8 @@ static __always_inline enum unwind_error native_step(struct walk_state *state)
 /** native_step() in a chain of tail calls. */
 static __always_inline enum unwind_error native_step_of_chain(struct walk_state *state)
 {
-	/* As if java_step() had said so. */
-	if (!CHAINS_WALK_JAVA)
-		state->java.other_code = state->pc;
+	if (!CHAINS_WALK_OWN_CODE)
+		decline_code_of_all(state);
 	return native_step(state);
 }
 

@@ -3,12 +3,12 @@
  * unwind_stop
  * enter: tail call to UNWINDER_STOP from every other program of a sample
  * leave: by return: the sample is over
- * reads: the state; the top of the stack, for a first sample; a goroutine's labels
+ * reads: the state; the top of the stack, for a first sample; labels that languages find
  * bound: FIRST_STACK_MAX_BYTES; LABEL_SLOTS_MAX
  */
+#include "build/ebpf/language_labels.h"
 #include "ebpf/dispatch.bpf.h"
 #include "ebpf/first_sample.bpf.h"
-#include "ebpf/go_labels.bpf.h"
 #include "ebpf/process_notices.bpf.h"
 #include "ebpf/task.bpf.h"
 
@@ -34,7 +34,9 @@ int unwind_stop(void *ctx)
 	finish_record(state);
 	if (state->record.type == RECORD_TRACE) {
 		state->thread_pointer = read_thread_pointer();
-		add_go_labels(state);
+#define X(kind, NAME, name, type, frames, files) name##_add_labels(state);
+		LANGUAGES(X)
+#undef X
 	}
 	send_record(state);
 	if (state->unknown_address)

@@ -24,9 +24,11 @@ class Sample(collections.namedtuple("Sample", "frames values labels places")):
 
 
 class Profile:
-    """A pprof file: sample_types, samples, comments, mappings, period, time and duration."""
+    """A pprof file: sample_types, samples, comments, mappings, period, time and duration. @may_double: of frames that
+    were made by hand, some differ by nothing that a profile has.
+    """
 
-    def __init__(self, path):
+    def __init__(self, path, may_double=False):
         with gzip.open(path) as file:
             data = file.read()
         parts = collections.defaultdict(list)
@@ -45,7 +47,8 @@ class Profile:
                                   for part in parts[5]], "function")
         locations = [(message(part, id=1, mapping=2, address=3), part) for part in parts[4]]
         _by_id([location for location, _ in locations], "location")
-        self._check_doubled(locations)
+        if not may_double:
+            self._check_doubled(locations)
         self._frames = {location.id: self._names(part) for location, part in locations}
         self._places = {location.id: self._files_and_lines(part) for location, part in locations}
         self._mapping_of = {location.id: location.mapping for location, _ in locations}

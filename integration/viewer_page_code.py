@@ -2,9 +2,11 @@
 """Parts of the viewer's page by themselves, in a browser: what they draw and answer for data made up here, which a live
 profile has by chance only.
 """
+import colorsys
 import http.server
 import json
 import os
+import re
 import threading
 
 from browser import Browser
@@ -88,6 +90,39 @@ def check_colours(tap, browser):
            "red is more, blue is less, grey may be chance", [colour_name(pixel) for pixel in pixels], pixels)
 
 
+_MADE_UP = ["kind%d" % i for i in range(40)]
+# [[name, dark, colour]] of all, in five shades; kinds that are learned have hues apart.
+_COLOURS = """import('/colours.js').then(colours => {
+	colours.learnKinds(%s);
+	const names = ['', 'a', 'b', 'c', 'd', 'e'];
+	return %s.flatMap(kind => [false, true].flatMap(isDark => names.map(
+		name => [kind, isDark, colours.kindColour(kind, 0, name, isDark)])));
+})"""
+_TEXT = (0x14, 0x17, 0x1f)
+
+
+def luminance(parts):
+    """Relative luminance (WCAG 2.2) of red, green and blue from 0 to 1."""
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def check_new_kinds(tap, browser):
+    found = browser.evaluate(_COLOURS % (json.dumps(_MADE_UP[:8]), json.dumps(_MADE_UP)))
+    text = luminance([part / 255 for part in _TEXT]) + 0.05
+    poor, hues = [], {}
+    for kind, is_dark, colour in found:
+        degrees, saturation, lightness = map(float, re.fullmatch(r"hsl\((\S+) (\S+)% (\S+)%\)", colour).groups())
+        parts = colorsys.hls_to_rgb(degrees / 360, lightness / 100, saturation / 100)
+        if (luminance(parts) + 0.05) / text < 4.5:
+            poor.append((kind, is_dark, colour))
+        hues[kind] = degrees
+    tap.ok(found and not poor, "text is readable on the colours of kinds that nobody chose, in both themes", poor[:5])
+    learned = [hues[kind] for kind in _MADE_UP[:8]] + [38, 14, 216, 142, 352]
+    near_ones = [(a, b) for i, a in enumerate(learned) for b in learned[:i] if min(abs(a - b), 360 - abs(a - b)) < 18]
+    tap.ok(not near_ones, "and their hues are apart", near_ones)
+
+
 def check_heat(tap, browser):
     def cell(heat, x, y):
         return browser.evaluate("import('/strips.js').then(strips => strips.heatCell(%s, 400, 100, %d, %d))"
@@ -119,7 +154,7 @@ def check_code(tap):
                 # Any page of that origin may import.
                 browser.open("http://127.0.0.1:%d/app.css" % server.server_port)
                 browser.wait("location.pathname === '/app.css'")
-                for check in (check_colours, check_heat, check_times):
+                for check in (check_colours, check_new_kinds, check_heat, check_times):
                     check(tap, browser)
         finally:
             server.shutdown()

@@ -20,6 +20,8 @@
 #include <stdint.h>
 
 #include "agent/base/flag_ranges.h"
+#include "agent/base/languages.h"
+#include "agent/base/program_facts.h"
 #include "agent/base/stack_deltas.h"
 #include "agent/host/elf_image.h"
 #include "agent/host/remote_memory.h"
@@ -138,8 +140,8 @@ struct interpreted_frame {
 	 * same physical function. What calls that is not in doubt, so the stack is as good as any.
 	 */
 	bool is_approximate;
-	/** What it calls is a virtual thread's, which the thread carries. */
-	bool mounts_virtual_thread;
+	/** The whole stack is what the language's mark says (language_mark()): what it calls is a virtual thread's. */
+	bool marks_trace;
 };
 
 /**
@@ -161,6 +163,11 @@ struct interpreter_ops {
 		     struct interpreter_file **file);
 	void (*release)(struct interpreter_file *file);
 	/**
+	 * Adds what the file of a program says of itself to *@facts. Asked of every executable when it is met, whatever
+	 * -tracers says: it refuses by the names of sections, and takes some ten us otherwise. NULL: it says nothing.
+	 */
+	void (*describe)(const struct elf_image *image, struct program_facts *facts);
+	/**
 	 * -EAGAIN: the runtime has not set itself up yet, try again later; -EOPNOTSUPP: what is in
 	 * memory is not what the file said, or a C library that is not known; -ESRCH, -EFAULT, -ENOMEM.
 	 */
@@ -177,7 +184,7 @@ struct interpreter_ops {
 	 * (also with -ENOENT); with 0 nothing in the cache is believed before @memory was looked at. What is
 	 * said with an object holds for all later calls with these words and the same process.
 	 *
-	 * NULL for a language without frames of its own (FRAME_GO).
+	 * NULL for a language without frames of its own (LANGUAGE_NATIVE).
 	 */
 	int (*symbolize)(struct interpreter_process *process, struct remote_memory *memory,
 			 const uint64_t words[2], uint32_t *object,
@@ -185,19 +192,14 @@ struct interpreter_ops {
 	void (*detach)(struct interpreter_process *process);
 };
 
-/** A language. */
+/**
+ * A language. If its functions are run by a loop (LANGUAGE_LOOP), native frames of the runtime's executable that stand
+ * between its interpreted ones only run these, and -fold-runtime-frames leaves them out. Not so of Java: libjvm.so is
+ * between Java's frames where it works for the program (classes are loaded, exceptions filled, methods called from
+ * C), and what runs these lies in memory of its own.
+ */
 struct interpreter {
-	/** As -tracers has it: "python". */
-	const char *name;
-	/** Of its frames. */
-	enum frame_kind kind;
-	/**
-	 * Native frames of the runtime's executable that stand between its interpreted ones only run these,
-	 * and -fold-runtime-frames leaves them out. Not so of Java: libjvm.so is between Java's frames where it
-	 * works for the program (classes are loaded, exceptions filled, methods called from C), and what
-	 * runs these lies in memory of its own.
-	 */
-	bool runs_its_frames;
+	const struct language_id *id;
 	const struct interpreter_ops *ops;
 };
 

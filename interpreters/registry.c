@@ -4,17 +4,31 @@
 #include <errno.h>
 #include <string.h>
 
-#include "interpreters/go/go.h"
-#include "interpreters/java/java.h"
-#include "interpreters/python/python.h"
+#include "interpreters/languages.h"
 
-static const struct interpreter *const languages[] = {
-	&python_interpreter,
-	&go_interpreter,
-	&java_interpreter,
+#define X(kind, NAME, name, type, frames, files) extern const struct interpreter name##_interpreter;
+LANGUAGES(X)
+#undef X
+
+static const struct interpreter *const languages[LANGUAGE_COUNT] = {
+#define X(kind, NAME, name, type, frames, files) [LANGUAGE_INDEX_##NAME] = &name##_interpreter,
+	LANGUAGES(X)
+#undef X
 };
 
-enum { LANGUAGE_COUNT = sizeof(languages) / sizeof(languages[0]) };
+const struct language_texts language_texts[LANGUAGE_COUNT] = {
+#define X(NAME, shown, parts) [LANGUAGE_INDEX_##NAME] = { shown, parts },
+	LANGUAGE_TEXTS(X)
+#undef X
+};
+
+enum {
+#define X(NAME, shown, parts) +1
+	LANGUAGE_TEXTS_COUNT = 0 LANGUAGE_TEXTS(X),
+#undef X
+};
+
+_Static_assert((int)LANGUAGE_TEXTS_COUNT == (int)LANGUAGE_COUNT, "each language has its texts");
 
 const struct interpreter *interpreter_at(uint32_t index)
 {
@@ -24,7 +38,7 @@ const struct interpreter *interpreter_at(uint32_t index)
 const struct interpreter *interpreter_by_name(const char *name)
 {
 	for (uint32_t i = 0; i < LANGUAGE_COUNT; i++) {
-		if (!strcmp(languages[i]->name, name))
+		if (!strcmp(languages[i]->id->name, name))
 			return languages[i];
 	}
 	return NULL;
@@ -45,4 +59,13 @@ int interpreters_probe(uint32_t selected, const struct elf_image *image, const c
 			return err;
 	}
 	return -ENOENT;
+}
+
+bool interpreters_describe(const struct elf_image *image, struct program_facts *facts)
+{
+	*facts = (struct program_facts){ 0 };
+	for (uint32_t i = 0; i < LANGUAGE_COUNT; i++)
+		if (languages[i]->ops->describe)
+			languages[i]->ops->describe(image, facts);
+	return facts->languages || facts->count;
 }

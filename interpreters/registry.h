@@ -21,4 +21,7 @@ const struct interpreter *interpreter_by_name(const char *name);
 int interpreters_probe(uint32_t selected, const struct elf_image *image, const char *path,
 		       struct interpreter_file **file);
 
+/** What @image says of itself to all languages that ask (interpreter_ops.describe); false if that is nothing. */
+bool interpreters_describe(const struct elf_image *image, struct program_facts *facts);
+
 #endif

@@ -19,14 +19,6 @@ extern const char flame_page[], flame_page_end[];
 /* Behind it stands what the page draws. */
 static const char place[] = "<script type=\"application/json\" id=\"profile\">";
 
-/* How the page calls kinds of nodes; by enum text_kind, and the root. */
-static const char *const kinds[] = {
-	[TEXT_PROCESS] = "process", [TEXT_THREAD] = "thread", [TEXT_NATIVE] = "native",
-	[TEXT_KERNEL] = "kernel",   [TEXT_GO] = "go",	      [TEXT_JIT] = "jit",
-	[TEXT_PYTHON] = "python",   [TEXT_JAVA] = "java",     [TEXT_ERROR] = "error",
-	[TEXT_KIND_COUNT] = "root",
-};
-
 /* Valid UTF-8, as all texts of frames are. `<` could begin the end of the element. */
 static void put_string(FILE *out, const char *text, size_t length)
 {
@@ -68,7 +60,7 @@ static void put_names(FILE *out, const struct stack_counts *counts)
 	for (int i = 0; i <= TEXT_KIND_COUNT; i++) {
 		if (i)
 			putc(',', out);
-		put_string(out, kinds[i], strlen(kinds[i]));
+		put_string(out, text_kind_name(i), strlen(text_kind_name(i)));
 	}
 	putc(']', out);
 }

@@ -32,7 +32,7 @@ static inline struct frame_key frame_key_make(const struct frame *frame, uint64_
 		.place = place,
 		.kind = frame->kind,
 		.flags = frame->flags &
-			 (FRAME_GUESS | FRAME_INLINED | FRAME_APPROXIMATE | FRAME_PANICS),
+			 (FRAME_GUESS | FRAME_INLINED | FRAME_APPROXIMATE | FRAME_SHOWS_GENERATED),
 	};
 
 	if (frame->kind == FRAME_ERROR)

@@ -15,16 +15,15 @@ static const char *const key_names[OTLP_KEY_COUNT] = {
 	[OTLP_PROCESS_PID] = "process.pid",
 	[OTLP_EXECUTABLE_NAME] = "process.executable.name",
 	[OTLP_EXECUTABLE_PATH] = "process.executable.path",
-	[OTLP_RUNTIME_NAME] = "process.runtime.name",
-	[OTLP_RUNTIME_VERSION] = "process.runtime.version",
-	/* The conventions have no names for these. */
-	[OTLP_GO_MODULE_PATH] = "allframes.go.module.path",
-	[OTLP_GO_MODULE_VERSION] = "allframes.go.module.version",
 	[OTLP_THREAD_NAME] = "thread.name",
 	[OTLP_THREAD_ID] = "thread.id",
 	[OTLP_CPU] = "cpu.logical_number",
-	[OTLP_GOROUTINE_ID] = "go.goroutine.id",
-	[OTLP_VIRTUAL_THREAD] = "allframes.jvm.thread.virtual",
+#define X(NAME, otlp, pprof) [OTLP_FIRST_NUMBER + LANGUAGE_NUMBER_##NAME] = otlp,
+	LANGUAGE_NUMBERS(X)
+#undef X
+#define X(NAME, otlp, pprof) [OTLP_FIRST_MARK + LANGUAGE_MARK_##NAME] = otlp,
+		LANGUAGE_MARKS(X)
+#undef X
 };
 
 /* No key of ours begins with it, so a program cannot say in our name what it likes. */
@@ -120,10 +119,6 @@ static bool is_on_resource(enum resource_grouping grouping, enum otlp_key key)
 	case OTLP_PROCESS_PID:
 	case OTLP_EXECUTABLE_NAME:
 	case OTLP_EXECUTABLE_PATH:
-	case OTLP_RUNTIME_NAME:
-	case OTLP_RUNTIME_VERSION:
-	case OTLP_GO_MODULE_PATH:
-	case OTLP_GO_MODULE_VERSION:
 		return grouping == GROUP_BY_PROCESS;
 	default:
 		return false;
@@ -179,14 +174,39 @@ static void place_service_name(struct otlp_attributes *attributes,
 	      otlp_add_built_text(attributes->dictionary));
 }
 
+/* Whether the options have an attribute with the text @key. */
+static bool is_common(const struct otlp_attributes *attributes, uint32_t key)
+{
+	for (size_t i = 0; i < attributes->common.count; i++)
+		if (otlp_attribute(attributes->dictionary, attributes->common.items[i]).key == key)
+			return true;
+	return false;
+}
+
+/* What a language says of the process, unless the options say it. */
+static void place_attribute(struct otlp_attributes *attributes, const struct attribute *attribute)
+{
+	struct otlp_dictionary *dictionary = attributes->dictionary;
+	struct otlp_attribute_entry entry = {
+		.key = otlp_add_text(dictionary, attribute->key),
+		.kind = OTLP_VALUE_TEXT,
+		.value = otlp_add_text(dictionary, attribute->text),
+	};
+
+	if (!is_common(attributes, entry.key))
+		append_id(attributes,
+			  attributes->grouping == GROUP_BY_PROCESS ?
+				  &attributes->sequence :
+				  &attributes->process_attributes,
+			  otlp_add_attribute(dictionary, &entry));
+}
+
 static void place_program(struct otlp_attributes *attributes, const struct process_info *info)
 {
 	place_text(attributes, OTLP_EXECUTABLE_NAME, process_info_executable_name(info));
 	place_text(attributes, OTLP_EXECUTABLE_PATH, info->executable_path);
-	place_text(attributes, OTLP_RUNTIME_NAME, info->runtime_name);
-	place_text(attributes, OTLP_RUNTIME_VERSION, info->runtime_version);
-	place_text(attributes, OTLP_GO_MODULE_PATH, info->go_module_path);
-	place_text(attributes, OTLP_GO_MODULE_VERSION, info->go_module_version);
+	for (uint32_t i = 0; i < info->attribute_count; i++)
+		place_attribute(attributes, &info->attributes[i]);
 }
 
 static bool is_host_name(const struct otlp_attributes *attributes, uint32_t id)
@@ -249,15 +269,6 @@ static uint64_t find_process(struct otlp_attributes *attributes, const struct st
 
 /* --- labels --- */
 
-/* Whether the options have an attribute with the text @key. */
-static bool is_common(const struct otlp_attributes *attributes, uint32_t key)
-{
-	for (size_t i = 0; i < attributes->common.count; i++)
-		if (otlp_attribute(attributes->dictionary, attributes->common.items[i]).key == key)
-			return true;
-	return false;
-}
-
 static void append_label(struct otlp_attributes *attributes, const struct label *label)
 {
 	struct otlp_dictionary *dictionary = attributes->dictionary;
@@ -275,6 +286,7 @@ static void append_label(struct otlp_attributes *attributes, const struct label 
 static void make_label_set(struct otlp_attributes *attributes, const struct label_set *labels,
 			   struct otlp_label_set *set)
 {
+	const struct language_key *number = language_number(labels->task_language);
 	const char *at = labels->texts;
 
 	set->first_attribute = attributes->label_attributes.count;
@@ -283,9 +295,10 @@ static void make_label_set(struct otlp_attributes *attributes, const struct labe
 
 		append_label(attributes, &label);
 	}
-	if (labels->has_goroutine_id)
-		append(attributes, OTLP_GOROUTINE_ID, OTLP_VALUE_NUMBER,
-		       (int64_t)labels->goroutine_id, &attributes->label_attributes);
+	if (number)
+		append(attributes, OTLP_FIRST_NUMBER + (uint32_t)(number - language_numbers),
+		       OTLP_VALUE_NUMBER, (int64_t)labels->task_number,
+		       &attributes->label_attributes);
 	set->attribute_count = attributes->label_attributes.count - set->first_attribute;
 }
 
@@ -318,6 +331,7 @@ uint32_t otlp_attributes_append(struct otlp_attributes *attributes,
 				const struct stored_sample *sample, struct number_vector *ids)
 {
 	struct otlp_dictionary *dictionary = attributes->dictionary;
+	const struct language_key *mark = language_mark(sample->trace->mark);
 	uint64_t found = find_process(attributes, sample);
 	const struct otlp_process *process;
 
@@ -332,8 +346,9 @@ uint32_t otlp_attributes_append(struct otlp_attributes *attributes,
 	append(attributes, OTLP_THREAD_ID, OTLP_VALUE_NUMBER, sample->tid, ids);
 	if (sample->cpu != SAMPLE_NO_CPU)
 		append(attributes, OTLP_CPU, OTLP_VALUE_NUMBER, sample->cpu, ids);
-	if (sample->trace->is_of_virtual_thread)
-		append(attributes, OTLP_VIRTUAL_THREAD, OTLP_VALUE_TRUE, 0, ids);
+	if (mark)
+		append(attributes, OTLP_FIRST_MARK + (uint32_t)(mark - language_marks),
+		       OTLP_VALUE_TRUE, 0, ids);
 	if (sample->labels)
 		append_labels(attributes, sample->labels, ids);
 	return process->resource;

@@ -7,9 +7,7 @@
  *	container.id			resource	resource	sample
  *	process.pid			sample		resource	sample
  *	process.executable.name, .path	sample		resource	sample
- *	process.runtime.name, .version	sample		resource	sample
- *	allframes.go.module.path,
- *	allframes.go.module.version	sample		resource	sample
+ *	those of process_info		sample		resource	sample
  *	thread.name, thread.id		sample		sample		sample
  *	cpu.logical_number		sample		sample		sample
  *	process.context.label.KEY	sample		sample		sample
@@ -27,6 +25,7 @@
 #ifndef REPORTER_OTLP_ATTRIBUTES_H
 #define REPORTER_OTLP_ATTRIBUTES_H
 
+#include "agent/base/languages.h"
 #include "reporter/otlp_dictionary.h"
 #include "reporter/otlp_profile.h"
 
@@ -39,16 +38,13 @@ enum otlp_key {
 	OTLP_PROCESS_PID,
 	OTLP_EXECUTABLE_NAME,
 	OTLP_EXECUTABLE_PATH,
-	OTLP_RUNTIME_NAME,
-	OTLP_RUNTIME_VERSION,
-	OTLP_GO_MODULE_PATH,
-	OTLP_GO_MODULE_VERSION,
 	OTLP_THREAD_NAME,
 	OTLP_THREAD_ID,
 	OTLP_CPU,
-	OTLP_GOROUTINE_ID,
-	OTLP_VIRTUAL_THREAD,
-	OTLP_KEY_COUNT,
+	/** Those of numbers that languages have, and behind them of their marks. */
+	OTLP_FIRST_NUMBER,
+	OTLP_FIRST_MARK = OTLP_FIRST_NUMBER + LANGUAGE_NUMBER_COUNT,
+	OTLP_KEY_COUNT = OTLP_FIRST_MARK + LANGUAGE_MARK_COUNT,
 };
 
 /** A process's part: its resource, and its attributes that stand on the samples. */

@@ -9,11 +9,14 @@
 
 #include <string.h>
 
+#include "agent/base/languages.h"
 #include "reporter/frame_key.h"
 #include "reporter/stack_text.h"
 
 static const char *frame_type(uint8_t kind)
 {
+	const struct language_id *language = language_by_kind(kind);
+
 	switch (kind) {
 	case FRAME_NATIVE:
 		return "native";
@@ -21,12 +24,8 @@ static const char *frame_type(uint8_t kind)
 		return "kernel";
 	case FRAME_ERROR:
 		return "abort-marker";
-	case FRAME_PYTHON:
-		return "cpython";
-	case FRAME_JAVA:
-		return "jvm";
 	default:
-		return "unknown";
+		return language ? language->otlp_type : "unknown";
 	}
 }
 
@@ -52,13 +51,11 @@ void otlp_frames_init(struct otlp_frames *frames, struct otlp_dictionary *dictio
 		.lookup = lookup,
 		.type_key = otlp_add_text(dictionary, "profile.frame.type"),
 		.build_id_key = otlp_add_text(dictionary, "process.executable.build_id.gnu"),
-		.go_build_id_key = otlp_add_text(dictionary, "process.executable.build_id.go"),
 		.file_id_key = otlp_add_text(dictionary, "process.executable.build_id.htlhash"),
 	};
 	guess.key = otlp_add_text(dictionary, "allframes.frame.guess");
 	approximate.key = otlp_add_text(dictionary, "allframes.frame.approximate");
 	frames->native_type = add_type_attribute(frames, frame_type(FRAME_NATIVE));
-	frames->go_type = add_type_attribute(frames, "go");
 	frames->kernel_type = add_type_attribute(frames, frame_type(FRAME_KERNEL));
 	frames->guess_attribute = otlp_add_attribute(dictionary, &guess);
 	frames->approximate_attribute = otlp_add_attribute(dictionary, &approximate);
@@ -90,21 +87,10 @@ static uint32_t add_hex_attribute(struct otlp_frames *frames, uint32_t key, cons
 	return otlp_add_attribute(frames->dictionary, &attribute);
 }
 
-static uint32_t add_go_build_id(struct otlp_frames *frames, const struct go_program *go)
-{
-	struct otlp_attribute_entry attribute = {
-		.key = frames->go_build_id_key,
-		.kind = OTLP_VALUE_TEXT,
-		.value = otlp_add_text(frames->dictionary, go->build_id),
-	};
-
-	return otlp_add_attribute(frames->dictionary, &attribute);
-}
-
 static uint32_t add_binary_mapping(struct otlp_frames *frames, const struct binary *binary)
 {
 	static const struct file_id no_file_id;
-	uint32_t attributes[3];
+	uint32_t attributes[2 + PROGRAM_FACTS_MAX];
 	struct otlp_mapping_entry mapping = {
 		.memory_start = binary->memory_start,
 		.memory_limit = binary->memory_limit,
@@ -116,8 +102,11 @@ static uint32_t add_binary_mapping(struct otlp_frames *frames, const struct bina
 	if (binary->build_id_bytes)
 		attributes[mapping.attribute_count++] = add_hex_attribute(
 			frames, frames->build_id_key, binary->build_id, binary->build_id_bytes);
-	if (binary->go && *binary->go->build_id)
-		attributes[mapping.attribute_count++] = add_go_build_id(frames, binary->go);
+	for (uint32_t i = 0; binary->facts && i < binary->facts->count; i++)
+		if (binary->facts->items[i].is_of_binary)
+			attributes[mapping.attribute_count++] = otlp_add_text_attribute(
+				frames->dictionary, binary->facts->items[i].key,
+				binary->facts->items[i].text);
 	if (memcmp(&binary->file_id, &no_file_id, sizeof(no_file_id)))
 		attributes[mapping.attribute_count++] =
 			add_hex_attribute(frames, frames->file_id_key, binary->file_id.bytes,
@@ -157,10 +146,10 @@ static uint32_t add_mapping(struct otlp_frames *frames, const struct frame *fram
 	return otlp_add_mapping(frames->dictionary, &nameless);
 }
 
-static uint32_t find_type_attribute(struct otlp_frames *frames, uint8_t kind, bool is_go)
+static uint32_t find_type_attribute(struct otlp_frames *frames, uint8_t kind)
 {
 	if (kind == FRAME_NATIVE)
-		return is_go ? frames->go_type : frames->native_type;
+		return frames->native_type;
 	return kind == FRAME_KERNEL ? frames->kernel_type :
 				      add_type_attribute(frames, frame_type(kind));
 }
@@ -185,8 +174,8 @@ static void push_number(struct otlp_frames *frames, struct number_vector *number
 		frames->dictionary->err = number_vector_push(numbers, number);
 }
 
-/* Functions and line numbers of the place, in frames->lines. True for code of Go. */
-static bool add_lines(struct otlp_frames *frames, const struct shown_place *place)
+/* Functions and line numbers of the place, in frames->lines. Returns what its type is of: native code's language, else the frame's kind. */
+static uint8_t add_lines(struct otlp_frames *frames, const struct shown_place *place)
 {
 	struct named_frame names[FRAME_MAX_NAMES];
 	uint32_t count = name_place(place, frames->lookup, names);
@@ -203,14 +192,14 @@ static bool add_lines(struct otlp_frames *frames, const struct shown_place *plac
 		push_number(frames, &frames->lines, add_function(frames, &names[i]));
 		push_number(frames, &frames->lines, names[i].line);
 	}
-	return names[0].is_go;
+	return frame->kind == FRAME_NATIVE && names[0].language ? names[0].language : frame->kind;
 }
 
 static uint32_t add_new_location(struct otlp_frames *frames, const struct shown_place *place)
 {
-	bool is_go = add_lines(frames, place);
+	uint8_t kind = add_lines(frames, place);
 	const struct frame *frame = &place->frames[0];
-	uint32_t attributes[3] = { find_type_attribute(frames, frame->kind, is_go) };
+	uint32_t attributes[3] = { find_type_attribute(frames, kind) };
 	struct otlp_location_entry location = {
 		.mapping = add_mapping(frames, frame),
 		.address = frame->kind == FRAME_ERROR ? 0 : frame_lookup_address(frame),
@@ -262,7 +251,7 @@ static bool short_key(struct otlp_frames *frames, const struct frame *frame, uin
 
 	if (!frame->binary || (frame->kind != FRAME_NATIVE && frame->kind != FRAME_KERNEL))
 		return false;
-	if (frame->flags & FRAME_PANICS ||
+	if (frame->flags & FRAME_SHOWS_GENERATED ||
 	    (frame->kind == FRAME_KERNEL ? !frame->binary->memory_limit :
 					   frame_carries_name(frame)))
 		return false;

@@ -44,10 +44,8 @@ struct otlp_frames {
 	/** Ids of texts and attributes that come again and again. */
 	uint32_t type_key;
 	uint32_t native_type;
-	uint32_t go_type;
 	uint32_t kernel_type;
 	uint32_t build_id_key;
-	uint32_t go_build_id_key;
 	uint32_t file_id_key;
 	uint32_t guess_attribute;
 	uint32_t approximate_attribute;

@@ -14,6 +14,7 @@
 
 #include "agent/base/clock.h"
 #include "agent/base/hash_map.h"
+#include "agent/base/languages.h"
 #include "agent/base/text.h"
 #include "agent/base/vector.h"
 #include "build/proto/profile.pb-c.h"
@@ -36,11 +37,11 @@ enum sample_number {
 	SAMPLE_TID,
 	/* The number of its labels in label_sets; 0 for none. */
 	SAMPLE_LABELS,
-	SAMPLE_IS_VIRTUAL,
+	SAMPLE_MARK,
 	SAMPLE_FIRST_LOCATION,
 };
 
-/* Of a sample: ours, and those of the program and its goroutine. */
+/* Of a sample: ours, those of the program, and the number that its runtime has for the work. */
 enum {
 	OWN_LABELS = 5,
 	LABEL_ENTRIES_MAX = OWN_LABELS + LABEL_SLOTS_MAX,
@@ -367,7 +368,7 @@ static void merge_sample(struct pprof_writer *writer, const struct stored_sample
 	push_number(writer, add_name(writer, sample->thread_comm));
 	push_number(writer, sample->tid);
 	push_number(writer, add_labels(writer, sample->labels));
-	push_number(writer, sample->trace->is_of_virtual_thread);
+	push_number(writer, sample->trace->mark);
 	for (uint32_t i = 0; i < sample->trace->frame_count;) {
 		struct shown_place place;
 
@@ -407,8 +408,11 @@ static void push_label(struct label_list *list, int64_t key, int64_t text, int64
 /* Whether @key is one of ours, behind any number of prefixes: so no two keys become the same. */
 static bool is_taken(const char *key)
 {
-	static const char *const own[] = { "comm", "pid",	"thread",
-					   "tid",  "goroutine", "virtual_thread" };
+	static const char *const own[] = { "comm", "pid", "thread", "tid",
+#define X(NAME, otlp, pprof) pprof,
+					   LANGUAGE_NUMBERS(X) LANGUAGE_MARKS(X)
+#undef X
+	};
 
 	while (text_starts_with(key, FOREIGN_KEY_PREFIX))
 		key += strlen(FOREIGN_KEY_PREFIX);
@@ -432,15 +436,16 @@ static void push_program_labels(struct pprof_writer *writer, const struct label_
 		key = add_name(writer, label.key);
 		push_label(list, key, add_name(writer, label.value), 0);
 	}
-	if (labels->has_goroutine_id)
-		push_label(list, add_literal(writer, "goroutine"), 0,
-			   (int64_t)labels->goroutine_id);
+	if (labels->task_language)
+		push_label(list, add_literal(writer, language_number(labels->task_language)->pprof),
+			   0, (int64_t)labels->task_number);
 }
 
 static void write_sample(struct pprof_writer *writer, const struct counted_sequence *counted,
 			 const struct label_keys *keys, uint64_t period_ns, uint64_t *location_ids)
 {
 	const uint32_t *numbers = writer->samples.numbers.items + counted->first;
+	const struct language_key *mark = language_mark((uint8_t)numbers[SAMPLE_MARK]);
 	struct label_list list = { .count = 0 };
 	int64_t values[2] = { (int64_t)counted->count, (int64_t)(counted->count * period_ns) };
 	Pprof__Sample sample = PPROF__SAMPLE__INIT;
@@ -454,9 +459,8 @@ static void write_sample(struct pprof_writer *writer, const struct counted_seque
 	if (numbers[SAMPLE_LABELS])
 		push_program_labels(writer, writer->label_sets.items[numbers[SAMPLE_LABELS] - 1],
 				    &list);
-	if (numbers[SAMPLE_IS_VIRTUAL])
-		push_label(&list, add_literal(writer, "virtual_thread"),
-			   add_literal(writer, "true"), 0);
+	if (mark)
+		push_label(&list, add_literal(writer, mark->pprof), add_literal(writer, "true"), 0);
 	for (size_t i = SAMPLE_FIRST_LOCATION; i < counted->length; i++)
 		location_ids[i - SAMPLE_FIRST_LOCATION] = numbers[i];
 	sample.n_location_id = counted->length - SAMPLE_FIRST_LOCATION;

@@ -39,7 +39,7 @@ static int push_native_frame(struct stack_numbers *numbers, const struct frame *
 	struct native_key key = {
 		.binary = frame->binary ? binary_identity(frame->binary) : 0,
 		.address = frame_lookup_address(frame),
-		.flags = frame->flags & (FRAME_GUESS | FRAME_PANICS),
+		.flags = frame->flags & (FRAME_GUESS | FRAME_SHOWS_GENERATED),
 	};
 	size_t first = numbers->expansions.count;
 	uint64_t place;

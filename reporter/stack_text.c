@@ -3,7 +3,15 @@
 
 #include "reporter/stack_text.h"
 
-#include "agent/base/text.h"
+#include "agent/base/languages.h"
+
+/* That of a source file whose code is native, by the file's name; 0 for others. */
+static uint8_t native_language(const char *file)
+{
+	const struct language_id *language = language_by_file(file);
+
+	return language && language->frames == LANGUAGE_NATIVE ? language->kind : FRAME_NONE;
+}
 
 uint32_t name_frame(const struct frame *frame, struct symbol_lookup *lookup,
 		    struct named_frame *names)
@@ -14,7 +22,8 @@ uint32_t name_frame(const struct frame *frame, struct symbol_lookup *lookup,
 	if (!frame_carries_name(frame) && lookup)
 		count = lookup->ops->resolve(lookup, frame->binary, frame_lookup_address(frame),
 					     symbols, FRAME_MAX_NAMES);
-	if (count > 1 && symbols[0].is_wrapper && !(frame->flags & FRAME_PANICS))
+	if (count > 1 && symbols[0].flags & SYMBOL_GENERATED &&
+	    !(frame->flags & FRAME_SHOWS_GENERATED))
 		first = 1;
 	for (uint32_t i = first; i < count; i++)
 		names[i - first] = (struct named_frame){
@@ -22,9 +31,9 @@ uint32_t name_frame(const struct frame *frame, struct symbol_lookup *lookup,
 			.function = symbols[i].function,
 			.file = symbols[i].file,
 			.line = symbols[i].line,
-			.is_inlined = i + 1 < count || symbols[i].is_inlined,
-			.is_go = symbols[i].is_go,
-			.is_place = symbols[i].is_place,
+			.is_inlined = i + 1 < count || symbols[i].flags & SYMBOL_INLINED,
+			.language = symbols[i].language,
+			.is_place = symbols[i].flags & SYMBOL_PLACE,
 		};
 	if (count)
 		return count - first;
@@ -39,39 +48,37 @@ uint32_t name_frame(const struct frame *frame, struct symbol_lookup *lookup,
 		names[0].file = frame->file;
 		names[0].line = frame->line;
 	}
-	names[0].is_go = frame->kind == FRAME_NATIVE && names[0].file &&
-			 text_ends_with(names[0].file, ".go");
+	if (frame->kind == FRAME_NATIVE && names[0].file)
+		names[0].language = native_language(names[0].file);
 	return 1;
 }
 
-static enum symbol_part part_of(const struct frame *frame, struct symbol_lookup *lookup)
+/* None where the frame carries its name, and of files that no language tells of. */
+static uint32_t traits_of(const struct frame *frame, struct symbol_lookup *lookup)
 {
-	return lookup->ops->part(lookup, frame->binary, frame_lookup_address(frame));
-}
-
-static bool is_go(const struct frame *frame)
-{
-	return !frame_carries_name(frame) && frame->binary->go;
+	if (frame_carries_name(frame) || !frame->binary->facts || !frame->binary->facts->languages)
+		return 0;
+	return lookup->ops->traits(lookup, frame->binary, frame_lookup_address(frame));
 }
 
 bool trace_shown_frame(const struct trace *trace, uint32_t index, struct symbol_lookup *lookup,
 		       struct frame *frame)
 {
-	enum symbol_part part;
 	struct frame callee;
+	uint32_t traits;
 
 	*frame = trace_frame(trace, index);
-	if (!lookup || !lookup->ops->part || !is_go(frame))
+	if (!lookup || !lookup->ops->traits)
 		return true;
-	part = part_of(frame, lookup);
-	if (part != SYMBOL_WRAPPER && part != SYMBOL_IN_WRAPPER)
+	traits = traits_of(frame, lookup);
+	if (!(traits & (FUNCTION_IS_GENERATED | FUNCTION_BEGINS_GENERATED)))
 		return true;
 	if (index) {
 		callee = trace_frame(trace, index - 1);
-		if (is_go(&callee) && part_of(&callee, lookup) == SYMBOL_PANIC)
-			frame->flags |= FRAME_PANICS;
+		if (traits_of(&callee, lookup) & FUNCTION_SHOWS_GENERATED)
+			frame->flags |= FRAME_SHOWS_GENERATED;
 	}
-	return part != SYMBOL_WRAPPER || frame->flags & FRAME_PANICS;
+	return !(traits & FUNCTION_IS_GENERATED) || frame->flags & FRAME_SHOWS_GENERATED;
 }
 
 static bool is_inlined_name(const struct frame *frame)
@@ -151,22 +158,38 @@ const char *doubt_suffix(const struct named_frame *name)
 	return name->is_approximate && name->is_inlined ? "_[~]" : "";
 }
 
+const char *text_kind_name(uint8_t kind)
+{
+	static const char *const names[] = { [TEXT_PROCESS] = "process",
+					     [TEXT_THREAD] = "thread",
+					     [TEXT_NATIVE] = "native",
+					     [TEXT_KERNEL] = "kernel",
+					     [TEXT_JIT] = "jit",
+					     [TEXT_ERROR] = "error",
+					     [TEXT_KIND_COUNT] = "root",
+#define X(kind, NAME, name, type, frames, files) [TEXT_##NAME] = #name,
+					     LANGUAGES(X)
+#undef X
+	};
+
+	return kind <= TEXT_KIND_COUNT ? names[kind] : "";
+}
+
 static enum text_kind kind_of(const struct named_frame *name)
 {
 	const struct frame *frame = name->frame;
 
-	switch (frame->kind) {
+	switch (frame->kind == FRAME_NATIVE && name->language ? name->language : frame->kind) {
 	case FRAME_ERROR:
 		return TEXT_ERROR;
 	case FRAME_KERNEL:
 		return TEXT_KERNEL;
-	case FRAME_PYTHON:
-		return TEXT_PYTHON;
-	case FRAME_JAVA:
-		return TEXT_JAVA;
+#define X(kind, NAME, name, type, frames, files)                                                   \
+	case FRAME_##NAME:                                                                         \
+		return TEXT_##NAME;
+		LANGUAGES(X)
+#undef X
 	}
-	if (name->is_go)
-		return TEXT_GO;
 	return is_made_at_run_time(frame) ? TEXT_JIT : TEXT_NATIVE;
 }
 

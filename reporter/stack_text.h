@@ -43,8 +43,9 @@ struct named_frame {
 	bool is_inlined;
 	/** Of an interpreted one: the nearest that is known. */
 	bool is_approximate;
-	/** Native code of Go: as the lookup says, or by its source file where the frame carries its name. */
-	bool is_go;
+	/** enum frame_kind of the native code's language: as the lookup says, or by its source file where the frame
+	 *  carries its name; or 0. */
+	uint8_t language;
 	/** There is no name: the function is the file, and where in it that begins. */
 	bool is_place;
 };
@@ -57,8 +58,8 @@ uint32_t name_frame(const struct frame *frame, struct symbol_lookup *lookup,
 		    struct named_frame *names);
 
 /**
- * trace_frame(), with FRAME_PANICS where that is so. False: it is left out of what is shown, a wrapper
- * that Go's compiler made, as runtime.Callers() leaves it out unless a panic came from it.
+ * trace_frame(), with FRAME_SHOWS_GENERATED where that is so. False: it is left out of what is shown, a function that
+ * a compiler generated: a wrapper in Go, as runtime.Callers() leaves it out unless a panic came from it.
  */
 bool trace_shown_frame(const struct trace *trace, uint32_t index, struct symbol_lookup *lookup,
 		       struct frame *frame);
@@ -84,21 +85,38 @@ uint32_t name_place(const struct shown_place *place, struct symbol_lookup *looku
 /** Of code that the process made, such as a JIT's. */
 bool is_made_at_run_time(const struct frame *frame);
 
+/*
+ * Languages stand in two places of enum text_kind: native code beside the native kinds, so that a language has the
+ * number that it has had.
+ */
+#define TEXT_IF_NATIVE_NATIVE(kind) kind,
+#define TEXT_IF_NATIVE_LOOP(kind)
+#define TEXT_IF_NATIVE_OWN_CODE(kind)
+#define TEXT_IF_OTHER_NATIVE(kind)
+#define TEXT_IF_OTHER_LOOP(kind) kind,
+#define TEXT_IF_OTHER_OWN_CODE(kind) kind,
+
 /** What a text is of. */
 enum text_kind {
 	TEXT_PROCESS,
 	TEXT_THREAD,
 	TEXT_NATIVE,
 	TEXT_KERNEL,
-	TEXT_GO,
+#define X(kind, NAME, name, type, frames, files) TEXT_IF_NATIVE_##frames(TEXT_##NAME)
+	LANGUAGES(X)
+#undef X
 	/** Code made at run time. */
 	TEXT_JIT,
-	TEXT_PYTHON,
-	TEXT_JAVA,
+#define X(kind, NAME, name, type, frames, files) TEXT_IF_OTHER_##frames(TEXT_##NAME)
+	LANGUAGES(X)
+#undef X
 	/** An error, or where a stack was cut. */
 	TEXT_ERROR,
 	TEXT_KIND_COUNT,
 };
+
+/** How users write a kind: "java"; "root" for TEXT_KIND_COUNT, what stands above all. */
+const char *text_kind_name(uint8_t kind);
 
 enum text_flag {
 	TEXT_INLINED = 1 << 0,

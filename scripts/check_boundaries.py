@@ -33,7 +33,7 @@ ALLOWED = {
     "interpreters": ["agent/host"],
     "reporter": ["build/proto"],
     "viewer": ["reporter", "build/proto"],
-    "ebpf": [],
+    "ebpf": ["build/ebpf/language_%s.h" % part for part in ("labels", "programs", "states", "steps")],
     "ebpf/abi": [],
     "bench": ["build/proto"],
     "integration/collector": [],
@@ -139,11 +139,10 @@ def check_cycles(includes):
 
 
 # The unwinder's sources, which are part of the kernel programs and, by ebpf/host, of the agent.
-ON_BOTH_SIDES = re.compile(r"ebpf/(abi|host)/|ebpf/(architecture|go_step|guess_caller|helpers|interpreters|"
-                           r"java_code|java_frame|java_instructions_arm64|java_interpreter_(?:arm64|x86)|"
-                           r"java_leaf_(?:arm64|x86)|java_machine|java_step|java_stub|jit_entry|"
-                           r"kernel_types|native_step|new_code|process_mappings|python_held|"
-                           r"python_step|python_threads|read_window|rule_lookup|safe_reads|state|tables|uprobes)\.bpf\.h$")
+# Of languages, all headers are but those of labels.
+ON_BOTH_SIDES = re.compile(r"ebpf/(abi|host)/|ebpf/(\w+)/\2_(?!labels)\w+\.bpf\.h$|"
+                           r"ebpf/(architecture|cached_mapping|guess_caller|helpers|interpreters|jit_entry|kernel_types|native_step|"
+                           r"new_code|process_mappings|read_window|rule_lookup|safe_reads|state|tables|uprobes)\.bpf\.h$")
 
 
 def expected_license(name):
@@ -158,6 +157,20 @@ def check_license(name, lines):
     license_text = expected_license(name)
     if not re.search(rf"SPDX-License-Identifier: {re.escape(license_text)}(\s*\*/)?\s*$", first):
         yield f"{name}:1: the first line does not say SPDX-License-Identifier: {license_text}"
+
+
+def check_languages(names):
+    """Each row of the list of languages is read by the Makefile, and has its folders."""
+    with open(ROOT / "ebpf/abi/languages.h", encoding="utf-8") as file:
+        text = file.read()
+    rows = re.findall(r"^\s*X\(\d", text, re.M)
+    languages = re.findall(r"^\tX\([0-9]*, [A-Z0-9_]*, ([a-z0-9_]*),", text, re.M)
+    if not rows or len(rows) != len(languages):
+        yield "ebpf/abi/languages.h: the Makefile reads %d of %d rows" % (len(languages), len(rows))
+    for language in languages:
+        for needed in ("ebpf/{0}/{0}_state.bpf.h", "ebpf/{0}/{0}_step.bpf.h", "ebpf/{0}/{0}_unwind.bpf.c", "interpreters/{0}/{0}.h"):
+            if needed.format(language) not in names:
+                yield "ebpf/abi/languages.h: %s has no %s" % (language, needed.format(language))
 
 
 def check_names(name, names):
@@ -189,6 +202,7 @@ def main():
             elif len(lines) > MANY_LINES:
                 print(f"warning: {name}: {len(lines)} lines; does it have two jobs?")
     faults += check_cycles(includes)
+    faults += check_languages(set(names))
     print("\n".join(faults), end="\n" if faults else "")
     return 1 if faults else 0
 

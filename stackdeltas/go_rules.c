@@ -4,6 +4,7 @@
 #include <elf.h>
 #include <string.h>
 
+#include "ebpf/abi/frame.h"
 #include "ebpf/abi/go.h"
 
 enum {
@@ -145,7 +146,8 @@ void go_rule_make(uint16_t machine, uint32_t role, int32_t frame_bytes, struct u
 	if (role == GO_SWITCH_INJECTED && machine == EM_AARCH64 &&
 	    frame_bytes == ARM64_INJECTED_BYTES) {
 		make_plain(machine, 0, rule);
-		rule->cfa = CFA_GO_SWITCH;
+		rule->cfa = CFA_LANGUAGE;
+		rule->cfa_addend = FRAME_GO;
 		rule->cfa_register = role;
 		rule->cfa_offset = frame_bytes;
 		return;
@@ -157,7 +159,8 @@ void go_rule_make(uint16_t machine, uint32_t role, int32_t frame_bytes, struct u
 		make_from_c(machine, frame_bytes, rule);
 	} else if (role && role < GO_ROLE_END &&
 		   (role != GO_SWITCH_GROWING || machine == EM_AARCH64)) {
-		rule->cfa = CFA_GO_SWITCH;
+		rule->cfa = CFA_LANGUAGE;
+		rule->cfa_addend = FRAME_GO;
 		rule->cfa_register = role;
 	}
 }

@@ -5,10 +5,13 @@
 #include <elf.h>
 #include <stdio.h>
 
+#include "agent/base/languages.h"
+
 enum { PART_MAX_BYTES = 48 };
 
 static void cfa_text(const struct unwind_rule *rule, char text[PART_MAX_BYTES])
 {
+	const struct language_id *language;
 	char base[16];
 
 	snprintf(base, sizeof(base), "r%u", rule->cfa_register);
@@ -36,8 +39,10 @@ static void cfa_text(const struct unwind_rule *rule, char text[PART_MAX_BYTES])
 		snprintf(text, PART_MAX_BYTES, "*(sp%+d+8*%s)%+d", rule->cfa_offset, base,
 			 rule->cfa_addend);
 		break;
-	case CFA_GO_SWITCH:
-		snprintf(text, PART_MAX_BYTES, "go%u(sp%+d)", rule->cfa_register, rule->cfa_offset);
+	case CFA_LANGUAGE:
+		language = language_by_kind((uint8_t)rule->cfa_addend);
+		snprintf(text, PART_MAX_BYTES, "%.16s%u(sp%+d)", language ? language->name : "?",
+			 rule->cfa_register, rule->cfa_offset);
 		break;
 	case CFA_JAVA_ENTRY:
 		snprintf(text, PART_MAX_BYTES, "entry(sp%+d%s)", rule->cfa_offset,

@@ -63,8 +63,8 @@ struct answer_name {
 /* Names, and the texts behind them; no names: there are none, or the table is damaged here. */
 struct answer {
 	uint32_t count;
-	/* enum symbol_part */
-	uint32_t part;
+	/* enum function_trait */
+	uint32_t traits;
 	struct answer_name names[];
 };
 
@@ -224,22 +224,22 @@ static bool is_c(const struct go_function *function)
 }
 
 /* The outermost of @frames has the code; @answer has the names of those that are shown. */
-static enum symbol_part part_of(const struct go_frame_vector *frames, const struct answer *answer)
+static uint32_t traits_of(const struct go_frame_vector *frames, const struct answer *answer)
 {
 	if (!frames->count)
-		return SYMBOL_ORDINARY;
+		return 0;
 	switch (frames->items[frames->count - 1].kind) {
 	case GO_FUNCTION_GOPANIC:
 	case GO_FUNCTION_PANICWRAP:
 	case GO_FUNCTION_SIGPANIC:
-		return SYMBOL_PANIC;
+		return FUNCTION_SHOWS_GENERATED;
 	case GO_FUNCTION_WRAPPER:
 	case GO_FUNCTION_ORDINARY:
 		break;
 	}
 	if (!answer->count || !answer->names[0].is_wrapper)
-		return SYMBOL_ORDINARY;
-	return answer->count == 1 ? SYMBOL_WRAPPER : SYMBOL_IN_WRAPPER;
+		return 0;
+	return answer->count == 1 ? FUNCTION_IS_GENERATED : FUNCTION_BEGINS_GENERATED;
 }
 
 /* What symbols->frames has. NULL without memory. */
@@ -269,7 +269,7 @@ static struct answer *make_answer(const struct go_symbols *symbols, size_t *byte
 			.is_wrapper = !i && frame->kind == GO_FUNCTION_WRAPPER,
 		};
 	}
-	answer->part = part_of(frames, answer);
+	answer->traits = traits_of(frames, answer);
 	if (text_bytes)
 		memcpy(&answer->names[answer->count], symbols->frames.text.text, text_bytes);
 	return answer;
@@ -325,9 +325,9 @@ static uint32_t give(const struct answer *answer, struct symbol *symbols, uint32
 			/* The runtime says "?" where nothing is known. */
 			.file = strcmp(text + name->file, "?") ? text + name->file : NULL,
 			.line = name->line,
-			.is_go = true,
-			.is_inlined = name->is_inlined,
-			.is_wrapper = name->is_wrapper,
+			.language = FRAME_GO,
+			.flags = (name->is_inlined ? SYMBOL_INLINED : 0) |
+				 (name->is_wrapper ? SYMBOL_GENERATED : 0),
 		};
 	}
 	return count;
@@ -335,7 +335,7 @@ static uint32_t give(const struct answer *answer, struct symbol *symbols, uint32
 
 static bool is_read(const struct go_symbols *symbols, const struct binary *binary)
 {
-	return binary->go && binary_file_is_known(binary) &&
+	return binary_has_code_of(binary, FRAME_GO) && binary_file_is_known(binary) &&
 	       (!binary->may_hang || symbols->reads_remote);
 }
 
@@ -351,13 +351,13 @@ static uint32_t resolve(struct symbol_lookup *lookup, struct binary *binary, uin
 	return answer ? give(answer, names, capacity) : 0;
 }
 
-static enum symbol_part part(struct symbol_lookup *lookup, struct binary *binary, uint64_t address)
+static uint32_t traits(struct symbol_lookup *lookup, struct binary *binary, uint64_t address)
 {
 	struct go_symbols *symbols = (struct go_symbols *)lookup;
 	const struct answer *answer =
 		is_read(symbols, binary) ? find_answer(symbols, binary, address) : NULL;
 
-	return answer ? answer->part : SYMBOL_ORDINARY;
+	return answer ? answer->traits : 0;
 }
 
 static void init_open(struct go_symbols *symbols)
@@ -379,7 +379,7 @@ int go_symbols_create(struct go_symbols **symbols, bool reads_remote,
 		      const struct path_judge *judge)
 {
 	static const struct symbol_lookup_ops ops = { .resolve = resolve,
-						      .part = part,
+						      .traits = traits,
 						      .rest = rest };
 	struct go_symbols *created = calloc(1, sizeof(*created));
 

@@ -254,17 +254,17 @@ static uint32_t resolve(struct symbol_lookup *lookup, struct binary *binary, uin
 			.function = store->frames[i].function,
 			.file = store->frames[i].file,
 			.line = store->frames[i].line,
-			.is_inlined = store->frames[i].is_inlined,
-			.is_place = is_place && i + 1 == count,
+			.flags = (store->frames[i].is_inlined ? SYMBOL_INLINED : 0) |
+				 (is_place && i + 1 == count ? SYMBOL_PLACE : 0),
 		};
 	return count;
 }
 
-static enum symbol_part part(struct symbol_lookup *lookup, struct binary *binary, uint64_t address)
+static uint32_t traits(struct symbol_lookup *lookup, struct binary *binary, uint64_t address)
 {
 	struct symbol_lookup *go = go_symbols_lookup(((struct symbol_store *)lookup)->go);
 
-	return go->ops->part(go, binary, address);
+	return go->ops->traits(go, binary, address);
 }
 
 static void rest(struct symbol_lookup *lookup)
@@ -285,7 +285,7 @@ static void rest(struct symbol_lookup *lookup)
 int symbol_store_create(const struct symbol_store_options *options, struct symbol_store **store)
 {
 	static const struct symbol_lookup_ops ops = { .resolve = resolve,
-						      .part = part,
+						      .traits = traits,
 						      .rest = rest };
 	struct symbol_store *created = calloc(1, sizeof(*created));
 	size_t table_bytes = options->table_limit_bytes;

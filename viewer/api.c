@@ -7,6 +7,7 @@
 
 #include "agent/base/clock.h"
 #include "agent/base/error.h"
+#include "reporter/stack_text.h"
 #include "viewer/api_export.h"
 #include "viewer/api_facets.h"
 #include "viewer/api_quality.h"
@@ -74,6 +75,15 @@ static json_t *delays_json(const struct api_totals *totals)
 	return object;
 }
 
+static json_t *kinds_json(void)
+{
+	json_t *kinds = json_array();
+
+	for (uint8_t kind = 0; kind < TEXT_KIND_COUNT; kind++)
+		json_array_append_new(kinds, json_string(text_kind_name(kind)));
+	return kinds;
+}
+
 static int answer_status(struct question *question, json_t *object)
 {
 	const struct api_config *config = &question->api->config;
@@ -83,6 +93,7 @@ static int answer_status(struct question *question, json_t *object)
 
 	history_facts(config->history, &facts);
 	put_text(object, "version", config->version);
+	json_object_set_new(object, "kinds", kinds_json());
 	put_text(object, "host", config->host);
 	put_text(object, "kernel", config->kernel);
 	put_text(object, "source", config->source);

@@ -200,7 +200,7 @@ static json_t *entry_json(const struct facets *facets, enum facet_kind list,
 		put_text(object, "host", history_key_host(key));
 		break;
 	default:
-		put_text(object, "kind", kind_name((uint8_t)entry->number));
+		put_text(object, "kind", text_kind_name((uint8_t)entry->number));
 	}
 	put_number(object, "count", entry->count);
 	return object;

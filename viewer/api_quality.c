@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "agent/base/cleanup.h"
+#include "agent/base/languages.h"
+#include "agent/base/text_builder.h"
 
 enum {
 	/* Of each list. */
@@ -22,8 +24,8 @@ struct process_row {
 	uint64_t frames;
 	uint64_t named;
 	uint64_t reasons[REASON_COUNT];
-	bool has_python;
-	bool has_java;
+	/* language_bit() of those that there are frames of. */
+	uint32_t languages;
 };
 
 struct binary_row {
@@ -197,8 +199,8 @@ static int count_frame(struct quality *quality, const struct frame *frame,
 		return err;
 	process->frames += stack->count;
 	process->named += is_named ? stack->count : 0;
-	process->has_python |= frame->kind == FRAME_PYTHON;
-	process->has_java |= frame->kind == FRAME_JAVA;
+	if (language_by_kind(frame->kind))
+		process->languages |= language_bit(frame->kind);
 	stack->callee = 0;
 	return frame->kind == FRAME_NATIVE && frame->binary ?
 		       count_binary(quality, stack, frame->binary, is_named) :
@@ -314,16 +316,24 @@ static void put_reason(json_t *object, const uint64_t reasons[REASON_COUNT])
 	put_text(object, "mend", reason && mends[reason] ? mends[reason] : "");
 }
 
-/* What the process says of itself, else what its frames do. */
-static const char *runtime_of(const struct process_row *row)
+/* What the process says of itself, else what its frames do: "python, java". */
+static void put_runtime(json_t *object, const struct process_row *row)
 {
+	_cleanup_(text_builder_deinit) struct text_builder text = { 0 };
 	const struct process_info *info = row->key->process;
+	const char *name = info ? process_info_attribute(info, "process.runtime.name") : "";
 
-	if (info && *info->runtime_name)
-		return info->runtime_name;
-	if (row->has_python)
-		return row->has_java ? "python, java" : "python";
-	return row->has_java ? "java" : "";
+	if (*name) {
+		put_text(object, "runtime", name);
+		return;
+	}
+	for (uint32_t left = row->languages; left; left &= left - 1) {
+		const struct language_id *language =
+			language_by_kind(FRAME_FIRST_INTERPRETED + __builtin_ctz(left));
+
+		text_builder_format(&text, "%s%s", text.length ? ", " : "", language->name);
+	}
+	put_text(object, "runtime", text_builder_text(&text));
 }
 
 static json_t *process_json(const struct process_row *row)
@@ -335,7 +345,7 @@ static json_t *process_json(const struct process_row *row)
 	put_text(object, "comm", row->key->process_comm);
 	put_text(object, "host", history_key_host(row->key));
 	put_text(object, "executable", info ? info->executable_path : "");
-	put_text(object, "runtime", runtime_of(row));
+	put_runtime(object, row);
 	put_number(object, "samples", row->samples);
 	put_number(object, "complete", row->complete);
 	put_number(object, "frames", row->frames);

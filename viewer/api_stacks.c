@@ -127,9 +127,8 @@ static json_t *kinds_json(void)
 {
 	json_t *array = json_array();
 
-	for (int kind = 0; kind < TEXT_KIND_COUNT; kind++)
-		json_array_append_new(array, json_string(kind_name(kind)));
-	json_array_append_new(array, json_string("root"));
+	for (int kind = 0; kind <= TEXT_KIND_COUNT; kind++)
+		json_array_append_new(array, json_string(text_kind_name((uint8_t)kind)));
 	return array;
 }
 
@@ -306,7 +305,7 @@ static bool is_function(const struct question *question, const struct sandwich *
 	const struct function_identity *function = stack_names_function(names, place);
 
 	return !strcmp(stack_names_text(names, function->name), sandwich->name) &&
-	       (!sandwich->kind || !strcmp(kind_name(function->kind), sandwich->kind));
+	       (!sandwich->kind || !strcmp(text_kind_name(function->kind), sandwich->kind));
 }
 
 static int push_callees(struct sandwich *sandwich, const struct asked_stacks *asked,

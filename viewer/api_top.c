@@ -76,7 +76,7 @@ static json_t *row_json(const struct question *question, const struct asked_stac
 		place = names->places.items[row->number];
 	function = &names->functions.items[place.function];
 	put_text(object, "name", stack_names_text(names, function->name));
-	put_text(object, "kind", kind_name(function->kind));
+	put_text(object, "kind", text_kind_name(function->kind));
 	put_text(object, "file", stack_names_text(names, function->file));
 	if (asked->with_lines)
 		put_number(object, "line", place.line);

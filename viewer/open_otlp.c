@@ -9,12 +9,15 @@
 
 #include "agent/base/clock.h"
 #include "agent/base/error.h"
+#include "agent/base/languages.h"
 #include "build/proto/otlp_collector.pb-c.h"
 #include "viewer/decode_budget.h"
 #include "viewer/opened_frame.h"
 #include "viewer/opened_identity.h"
 
 enum {
+	/* Without a mark, and with each. */
+	TRACE_SETS = 1 + LANGUAGE_MARK_COUNT,
 	/* So many bytes of text may be looked at as one may be kept. */
 	TEXTS_PER_KEPT = 8,
 };
@@ -145,22 +148,16 @@ static int make_places(struct otlp_reader *reader)
 	return err;
 }
 
+/* Frames of a language whose code is native are native ones. */
 static uint8_t kind_of(const char *type)
 {
-	static const struct {
-		const char *type;
-		uint8_t kind;
-	} kinds[] = {
-		{ "kernel", FRAME_KERNEL },
-		{ "cpython", FRAME_PYTHON },
-		{ "jvm", FRAME_JAVA },
-		{ "abort-marker", FRAME_ERROR },
-	};
+	const struct language_id *language = language_by_otlp_type(type);
 
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		if (!strcmp(type, kinds[i].type))
-			return kinds[i].kind;
-	return FRAME_NATIVE;
+	if (!strcmp(type, "kernel"))
+		return FRAME_KERNEL;
+	if (!strcmp(type, "abort-marker"))
+		return FRAME_ERROR;
+	return language && language->frames != LANGUAGE_NATIVE ? language->kind : FRAME_NATIVE;
 }
 
 static struct location_traits traits_of(const struct otlp_reader *reader,
@@ -274,13 +271,20 @@ static int push_stack(struct otlp_reader *reader, int32_t index)
 	return err;
 }
 
+/* Stacks with a mark are others than those without: which part of reader->traces they are. */
+static size_t set_of(uint8_t mark)
+{
+	const struct language_key *key = language_mark(mark);
+
+	return key ? 1 + (size_t)(key - language_marks) : 0;
+}
+
 /* The trace of stack @index; its reference is the caller's. */
-static int find_trace(struct otlp_reader *reader, int32_t index, bool is_of_virtual_thread,
-		      struct trace **trace)
+static int find_trace(struct otlp_reader *reader, int32_t index, uint8_t mark, struct trace **trace)
 {
 	size_t count = reader->dictionary->n_stack_table;
 	size_t place = index < 0 || (size_t)index >= count ? count : (size_t)index;
-	struct trace **kept = &reader->traces[place + (is_of_virtual_thread ? count + 1 : 0)];
+	struct trace **kept = &reader->traces[place + set_of(mark) * (count + 1)];
 	int err;
 
 	if (!*kept) {
@@ -291,8 +295,8 @@ static int find_trace(struct otlp_reader *reader, int32_t index, bool is_of_virt
 						   reader->text_bytes / TEXTS_PER_KEPT);
 		if (err)
 			return err;
-		if (is_of_virtual_thread)
-			opened_stack_set_virtual(&reader->stack);
+		if (mark)
+			opened_stack_set_mark(&reader->stack, mark);
 		*kept = opened_stack_finish(&reader->stack);
 		err = *kept ? opened_samples_share(reader->opened, kept) : -ENOMEM;
 		if (err)
@@ -343,7 +347,7 @@ static int read_sample(struct otlp_reader *reader, const struct opened_identity 
 
 		opened_identities_set(&reader->identities, &identity, key, &value);
 	}
-	err = find_trace(reader, sample->stack_index, identity.is_of_virtual_thread, &trace);
+	err = find_trace(reader, sample->stack_index, identity.mark, &trace);
 	if (err)
 		return err;
 	err = opened_identities_context(&reader->identities, &identity, trace, &context);
@@ -457,8 +461,8 @@ static int read_request(struct otlp_reader *reader, const request_message *reque
 		err = make_places(reader);
 	if (!err)
 		err = read_traits(reader);
-	reader->traces =
-		calloc(2 * (reader->dictionary->n_stack_table + 1), sizeof(*reader->traces));
+	reader->traces = calloc(TRACE_SETS * (reader->dictionary->n_stack_table + 1),
+				sizeof(*reader->traces));
 	if (!reader->traces)
 		return -ENOMEM;
 	for (size_t i = 0; i < request->n_resource_profiles && !err; i++)
@@ -472,7 +476,8 @@ static void otlp_reader_deinit(struct otlp_reader *reader)
 		opened_mapping_deinit(&reader->places[i]);
 	free(reader->places);
 	free(reader->traits);
-	for (size_t i = 0; reader->traces && i < 2 * (reader->dictionary->n_stack_table + 1); i++)
+	for (size_t i = 0;
+	     reader->traces && i < TRACE_SETS * (reader->dictionary->n_stack_table + 1); i++)
 		if (reader->traces[i])
 			trace_unref(reader->traces[i]);
 	free(reader->traces);

@@ -9,6 +9,7 @@
 #include "agent/base/clock.h"
 #include "agent/base/error.h"
 #include "agent/base/hash_map.h"
+#include "agent/base/languages.h"
 #include "agent/base/text.h"
 #include "build/proto/profile.pb-c.h"
 #include "viewer/decode_budget.h"
@@ -153,6 +154,26 @@ static int push_stack(struct pprof_reader *reader, const Pprof__Sample *sample)
 
 /* --- samples --- */
 
+/* A number of the work, or a mark of the stack; false if it is neither. */
+static bool read_language_key(struct pprof_reader *reader, const Pprof__Label *label,
+			      const char *key)
+{
+	for (uint32_t i = 0; i < LANGUAGE_NUMBER_COUNT; i++) {
+		if (strcmp(key, language_numbers[i].pprof) || !label->num)
+			continue;
+		opened_labels_set_number(&reader->labels, language_numbers[i].kind,
+					 (uint64_t)label->num);
+		return true;
+	}
+	for (uint32_t i = 0; i < LANGUAGE_MARK_COUNT; i++) {
+		if (strcmp(key, language_marks[i].pprof))
+			continue;
+		opened_stack_set_mark(&reader->stack, language_marks[i].kind);
+		return true;
+	}
+	return false;
+}
+
 static void read_label(struct pprof_reader *reader, const Pprof__Label *label,
 		       struct sample_context *context)
 {
@@ -167,11 +188,7 @@ static void read_label(struct pprof_reader *reader, const Pprof__Label *label,
 		context->pid = (uint32_t)label->num;
 	else if (!strcmp(key, "tid"))
 		context->tid = (uint32_t)label->num;
-	else if (!strcmp(key, "goroutine") && label->num)
-		opened_labels_set_goroutine(&reader->labels, (uint64_t)label->num);
-	else if (!strcmp(key, "virtual_thread"))
-		opened_stack_set_virtual(&reader->stack);
-	else if (*text)
+	else if (!read_language_key(reader, label, key) && *text)
 		/* Where the agent has put a prefix in front of a program's own key. */
 		opened_labels_add(&reader->labels,
 				  text_starts_with(key, "label.") ? key + strlen("label.") : key,

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "agent/base/languages.h"
 #include "agent/base/text.h"
 
 enum {
@@ -23,10 +24,6 @@ static const struct {
 	{ "container.id", offsetof(struct opened_identity, container_id) },
 	{ "process.executable.name", offsetof(struct opened_identity, executable_name) },
 	{ "process.executable.path", offsetof(struct opened_identity, executable_path) },
-	{ "process.runtime.name", offsetof(struct opened_identity, runtime_name) },
-	{ "process.runtime.version", offsetof(struct opened_identity, runtime_version) },
-	{ "allframes.go.module.path", offsetof(struct opened_identity, go_module_path) },
-	{ "allframes.go.module.version", offsetof(struct opened_identity, go_module_version) },
 	{ "thread.name", offsetof(struct opened_identity, thread_name) },
 	{ "host.name", offsetof(struct opened_identity, host_name) },
 };
@@ -45,6 +42,25 @@ void opened_identities_begin(struct opened_identities *identities)
 	opened_labels_clear(&identities->labels);
 }
 
+/* Texts that a language says of a process (interpreter_ops.describe), by their keys. */
+static bool is_of_process(const char *key)
+{
+	return text_starts_with(key, "process.runtime.") || text_starts_with(key, "allframes.");
+}
+
+static void set_attribute(struct opened_identity *identity, const char *key, const char *text)
+{
+	uint32_t i = 0;
+
+	while (i < identity->attribute_count && strcmp(identity->attributes[i].key, key))
+		i++;
+	if (i == PROCESS_ATTRIBUTES_MAX)
+		return;
+	identity->attributes[i] = (struct attribute){ key, text };
+	if (i == identity->attribute_count)
+		identity->attribute_count++;
+}
+
 void opened_identities_set(struct opened_identities *identities, struct opened_identity *identity,
 			   const char *key, const struct opened_value *value)
 {
@@ -58,12 +74,17 @@ void opened_identities_set(struct opened_identities *identities, struct opened_i
 		if (!strcmp(key, numbers[i].key))
 			*(uint32_t *)((char *)identity + numbers[i].offset) =
 				(uint32_t)value->number;
-	if (!strcmp(key, "allframes.jvm.thread.virtual"))
-		identity->is_of_virtual_thread = value->number;
-	else if (!strcmp(key, "go.goroutine.id"))
-		opened_labels_set_goroutine(&identities->labels, (uint64_t)value->number);
-	else if (text_starts_with(key, LABEL_KEY_PREFIX))
+	for (uint32_t i = 0; i < LANGUAGE_MARK_COUNT; i++)
+		if (!strcmp(key, language_marks[i].otlp))
+			identity->mark = value->number ? language_marks[i].kind : 0;
+	for (uint32_t i = 0; i < LANGUAGE_NUMBER_COUNT; i++)
+		if (!strcmp(key, language_numbers[i].otlp))
+			opened_labels_set_number(&identities->labels, language_numbers[i].kind,
+						 (uint64_t)value->number);
+	if (text_starts_with(key, LABEL_KEY_PREFIX))
 		opened_labels_add(&identities->labels, key + strlen(LABEL_KEY_PREFIX), value->text);
+	else if (is_of_process(key) && *value->text && !is_too_long)
+		set_attribute(identity, key, value->text);
 }
 
 static bool is_set(const char *text)
@@ -131,10 +152,8 @@ int opened_identities_context(struct opened_identities *identities,
 		.host_name = identity->host_name,
 		.service_name = service && !text_starts_with(service, UNKNOWN_SERVICE) ? service :
 											 NULL,
-		.runtime_name = identity->runtime_name,
-		.runtime_version = identity->runtime_version,
-		.go_module_path = identity->go_module_path,
-		.go_module_version = identity->go_module_version,
+		.attributes = identity->attributes,
+		.attribute_count = identity->attribute_count,
 	};
 	struct process_info *process = NULL;
 	int err;

@@ -25,16 +25,16 @@ struct opened_identity {
 	const char *container_id;
 	const char *executable_name;
 	const char *executable_path;
-	const char *runtime_name;
-	const char *runtime_version;
-	const char *go_module_path;
-	const char *go_module_version;
 	const char *thread_name;
 	const char *host_name;
 	uint32_t pid;
 	uint32_t tid;
 	uint32_t cpu;
-	bool is_of_virtual_thread;
+	/** enum frame_kind of the language whose mark the stack has; 0: none. */
+	uint8_t mark;
+	/** What else is said of the process, no key twice. */
+	struct attribute attributes[PROCESS_ATTRIBUTES_MAX];
+	uint32_t attribute_count;
 };
 
 enum {

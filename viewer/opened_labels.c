@@ -23,7 +23,7 @@ void opened_labels_add(struct opened_labels *labels, const char *key, const char
 {
 	struct sample_label *label = &labels->labels[labels->count];
 
-	/* A slot is left for a goroutine. */
+	/* A slot is left for a number. */
 	if (!*key || labels->count >= LABELS_MAX)
 		return;
 	label->key_bytes = put_text(label->key, key, sizeof(label->key));
@@ -32,15 +32,16 @@ void opened_labels_add(struct opened_labels *labels, const char *key, const char
 		labels->count++;
 }
 
-void opened_labels_set_goroutine(struct opened_labels *labels, uint64_t id)
+void opened_labels_set_number(struct opened_labels *labels, uint8_t kind, uint64_t number)
 {
 	struct sample_label *label = &labels->labels[labels->count];
 
 	if (labels->count >= LABEL_SLOTS_MAX)
 		return;
 	label->key_bytes = 0;
-	label->value_bytes = sizeof(id);
-	memcpy(label->value, &id, sizeof(id));
+	label->key[0] = (char)kind;
+	label->value_bytes = sizeof(number);
+	memcpy(label->value, &number, sizeof(number));
 	labels->count++;
 }
 

@@ -17,7 +17,8 @@ struct opened_labels {
 
 void opened_labels_clear(struct opened_labels *labels);
 void opened_labels_add(struct opened_labels *labels, const char *key, const char *value);
-void opened_labels_set_goroutine(struct opened_labels *labels, uint64_t id);
+/** What the runtime of the language @kind calls the work. */
+void opened_labels_set_number(struct opened_labels *labels, uint8_t kind, uint64_t number);
 
 /** What was added; NULL for nothing. Borrowed until the next one is made. */
 const struct label_set *opened_labels_finish(struct opened_labels *labels);

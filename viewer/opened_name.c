@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/base/languages.h"
 #include "agent/base/text.h"
 #include "agent/base/trace.h"
 
@@ -159,14 +160,7 @@ const char *opened_names_name(struct opened_names *names, uint64_t index, struct
 
 uint8_t opened_kind_of_file(const char *file)
 {
-	static const char *const java[] = { ".java", ".kt", ".scala", ".clj", ".groovy" };
+	const struct language_id *language = file ? language_by_file(file) : NULL;
 
-	if (!file)
-		return FRAME_NATIVE;
-	if (text_ends_with(file, ".py"))
-		return FRAME_PYTHON;
-	for (size_t i = 0; i < sizeof(java) / sizeof(java[0]); i++)
-		if (text_ends_with(file, java[i]))
-			return FRAME_JAVA;
-	return FRAME_NATIVE;
+	return language && language->frames != LANGUAGE_NATIVE ? language->kind : FRAME_NATIVE;
 }

@@ -55,7 +55,7 @@ const char *opened_names_text(const struct opened_names *names, uint64_t index);
 /** A text as a name: its marks are cut off. "" for none. */
 const char *opened_names_name(struct opened_names *names, uint64_t index, struct opened_name *name);
 
-/** Of a frame that says no more than its source file: FRAME_PYTHON, FRAME_JAVA or FRAME_NATIVE. */
+/** Of a frame that says no more than its source file: enum frame_kind of its language, if that has frames of its own. */
 uint8_t opened_kind_of_file(const char *file);
 
 #endif

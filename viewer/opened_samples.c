@@ -27,14 +27,14 @@ int opened_stack_push(struct opened_stack *stack, const struct frame *frame)
 				 stack->frames.count + 1 < OPENED_FRAMES_MAX ? *frame : truncated);
 }
 
-void opened_stack_set_virtual(struct opened_stack *stack)
+void opened_stack_set_mark(struct opened_stack *stack, uint8_t kind)
 {
 	for (size_t i = stack->frames.count; i-- > 0;) {
 		struct frame *frame = &stack->frames.items[i];
 
-		if (!frame_kind_is_interpreted(frame->kind))
+		if (frame->kind != kind)
 			continue;
-		frame->flags |= FRAME_VIRTUAL_THREAD;
+		frame->flags |= FRAME_MARKS_TRACE;
 		return;
 	}
 }

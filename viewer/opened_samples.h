@@ -40,8 +40,8 @@ static inline bool opened_stack_is_full(const struct opened_stack *stack)
 
 /** -ENOMEM. */
 int opened_stack_push(struct opened_stack *stack, const struct frame *frame);
-/** It runs in a virtual thread. */
-void opened_stack_set_virtual(struct opened_stack *stack);
+/** It has the mark of the language @kind: the outermost frame of that says so. */
+void opened_stack_set_mark(struct opened_stack *stack, uint8_t kind);
 /** Makes the trace of it, the caller's, and empties it; NULL without memory. */
 struct trace *opened_stack_finish(struct opened_stack *stack);
 void opened_stack_deinit(struct opened_stack *stack);

@@ -100,7 +100,8 @@ static int misses_by_stack(struct question *question, const struct history_key *
 	if (err)
 		return err;
 	if (list.count)
-		kind = kind_name(stack_names_function(names, list.places[list.count - 1])->kind);
+		kind = text_kind_name(
+			stack_names_function(names, list.places[list.count - 1])->kind);
 	if (!selection_has_text(selection, SELECT_KIND, kind))
 		*misses |= 1U << SELECT_KIND;
 	if (by_function && !list_has_function(question, &list))

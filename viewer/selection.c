@@ -20,17 +20,6 @@ static const char *const selector_names[SELECTOR_COUNT] = {
 	[SELECT_FUNCTION] = "function",
 };
 
-static const char *const kind_names[TEXT_KIND_COUNT] = {
-	[TEXT_PROCESS] = "process", [TEXT_THREAD] = "thread", [TEXT_NATIVE] = "native",
-	[TEXT_KERNEL] = "kernel",   [TEXT_GO] = "go",	      [TEXT_JIT] = "jit",
-	[TEXT_PYTHON] = "python",   [TEXT_JAVA] = "java",     [TEXT_ERROR] = "error",
-};
-
-const char *kind_name(uint8_t kind)
-{
-	return kind < TEXT_KIND_COUNT ? kind_names[kind] : "";
-}
-
 static bool is_of_numbers(enum selector selector)
 {
 	return selector == SELECT_PID || selector == SELECT_TID || selector == SELECT_CPU;

@@ -51,9 +51,6 @@ struct selection {
 int selection_init(struct selection *selection, const struct api_request *request);
 void selection_deinit(struct selection *selection);
 
-/** The names of enum text_kind, as kinds of frames are called. */
-const char *kind_name(uint8_t kind);
-
 /**
  * Of what a key says, not its stack's names and not the CPU: bit s of the result is set if it is not among what
  * selector s chooses.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Binaries: one allocation for the fields, one for the path, one for what Go says, one descriptor. */
+/* Binaries: one allocation for the fields, one for the path, one for what it says of itself, one descriptor. */
 
 #include "agent/base/binary.h"
 
@@ -11,19 +11,19 @@ struct binary *binary_create(const struct binary *values)
 {
 	struct binary *binary = malloc(sizeof(*binary));
 	char *path = strdup(values->path ? values->path : "");
-	struct go_program *go = values->go ? malloc(sizeof(*go)) : NULL;
+	struct program_facts *facts = values->facts ? malloc(sizeof(*facts)) : NULL;
 
-	if (!binary || !path || (values->go && !go)) {
+	if (!binary || !path || (values->facts && !facts)) {
 		free(binary);
 		free(path);
-		free(go);
+		free(facts);
 		return NULL;
 	}
 	*binary = *values;
 	binary->path = path;
-	if (go)
-		*go = *values->go;
-	binary->go = go;
+	if (facts)
+		*facts = *values->facts;
+	binary->facts = facts;
 	binary->references = 1;
 	return binary;
 }
@@ -48,13 +48,14 @@ void binary_unref(struct binary *binary)
 		close(binary->fd);
 	held_file_unref(binary->held);
 	free(binary->path);
-	free((struct go_program *)binary->go);
+	free((struct program_facts *)binary->facts);
 	free(binary);
 }
 
 size_t binary_bytes(const struct binary *binary)
 {
-	return sizeof(*binary) + strlen(binary->path) + 1 + (binary->go ? sizeof(*binary->go) : 0);
+	return sizeof(*binary) + strlen(binary->path) + 1 +
+	       (binary->facts ? sizeof(*binary->facts) : 0);
 }
 
 const char *binary_name(const struct binary *binary)

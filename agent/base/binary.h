@@ -12,6 +12,8 @@
 
 #include "agent/base/file_key.h"
 #include "agent/base/held_file.h"
+#include "agent/base/languages.h"
+#include "agent/base/program_facts.h"
 
 /** The outward name of a file (agent/host/file_id.h); never a key inside the agent. */
 struct file_id {
@@ -19,25 +21,6 @@ struct file_id {
 };
 
 enum { BUILD_ID_MAX_BYTES = 64 };
-
-enum {
-	GO_BUILD_ID_MAX_BYTES = 255,
-	GO_VERSION_MAX_BYTES = 128,
-	/** Longer paths are left out. */
-	GO_MODULE_PATH_MAX_BYTES = 255,
-	GO_MODULE_VERSION_MAX_BYTES = 127,
-};
-
-/** What a file made by Go's tools says of itself: texts, "" for what it does not say. */
-struct go_program {
-	/** As `go tool buildid` prints it. */
-	char build_id[GO_BUILD_ID_MAX_BYTES + 1];
-	/** "go1.26.8" */
-	char version[GO_VERSION_MAX_BYTES + 1];
-	/** The main module, and its version: "v1.2.3", "(devel)". */
-	char module_path[GO_MODULE_PATH_MAX_BYTES + 1];
-	char module_version[GO_MODULE_VERSION_MAX_BYTES + 1];
-};
 
 /**
  * Immutable after binary_create(), but for the file, and shared between threads by reference count
@@ -48,8 +31,8 @@ struct binary {
 	struct file_id file_id;
 	uint8_t build_id[BUILD_ID_MAX_BYTES];
 	uint32_t build_id_bytes;
-	/** Of a file with code of Go; NULL for all others. */
-	const struct go_program *go;
+	/** NULL if it says nothing. */
+	const struct program_facts *facts;
 	bool is_kernel;
 	/** Told by a profile that was read, and perhaps of another machine: nothing here is to be taken for it. */
 	bool is_elsewhere;
@@ -82,8 +65,8 @@ struct binary {
 };
 
 /**
- * Copies *@values with one reference; takes over @values->fd and @values->held, copies the path and what go
- * points to. NULL without memory: then both are still the caller's.
+ * Copies *@values with one reference; takes over @values->fd and @values->held, copies the path and the
+ * facts. NULL without memory: then both are still the caller's.
  */
 struct binary *binary_create(const struct binary *values);
 struct binary *binary_ref(struct binary *binary);
@@ -94,6 +77,12 @@ void binary_unref(struct binary *binary);
  * not used again; the kernel's, which have none, stay.
  */
 uint64_t binary_identity(const struct binary *binary);
+
+/** Whether there is native code of the language @kind in it, of which the language's own tables tell. */
+static inline bool binary_has_code_of(const struct binary *binary, uint8_t kind)
+{
+	return binary->facts && binary->facts->languages & language_bit(kind);
+}
 
 /** What it takes in memory. */
 size_t binary_bytes(const struct binary *binary);

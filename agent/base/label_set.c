@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/base/languages.h"
+
 enum {
 	CHARACTER_MAX_BYTES = 4,
 };
@@ -109,8 +111,11 @@ bool label_set_fill(struct label_set *set, const struct sample_label *labels, ui
 		const struct sample_label *label = &labels[i];
 
 		if (!label->key_bytes) {
-			memcpy(&set->goroutine_id, label->value, sizeof(set->goroutine_id));
-			set->has_goroutine_id = true;
+			/* A language whose numbers have no name: there is nothing to tell. */
+			if (!language_number((uint8_t)label->key[0]))
+				continue;
+			memcpy(&set->task_number, label->value, sizeof(set->task_number));
+			set->task_language = (uint8_t)label->key[0];
 		} else if (clean_count < LABELS_MAX) {
 			keys[clean_count] = add_clean(scratch, label->key, label->key_bytes,
 						      LABEL_KEY_MAX_BYTES);
@@ -124,7 +129,7 @@ bool label_set_fill(struct label_set *set, const struct sample_label *labels, ui
 		clean[i] = (struct label){ scratch->text + keys[i], scratch->text + values[i] };
 	qsort(clean, clean_count, sizeof(*clean), compare_labels);
 	put_labels(set, clean, clean_count);
-	return set->label_count || set->has_goroutine_id;
+	return set->label_count || set->task_language;
 }
 
 struct label label_set_next(const char **at)

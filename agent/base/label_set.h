@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * The labels of a sample (ebpf/abi/sample.h): what a program says of the work at hand, such as Go's
- * pprof.Do(), and the number of the goroutine. Part of what tells samples apart, not of a trace.
+ * pprof.Do(), and the number that its runtime has given to the work (a goroutine's). Part of what tells samples apart, not of a trace.
  */
 #ifndef AGENT_BASE_LABEL_SET_H
 #define AGENT_BASE_LABEL_SET_H
@@ -26,12 +26,13 @@ _Static_assert(LABEL_SET_TEXT_MAX_BYTES % 8 == 0, "the texts are whole words");
  * behind text_bytes of texts.
  */
 struct label_set {
-	/** 0 unless has_goroutine_id. */
-	uint64_t goroutine_id;
+	/** What the runtime calls the work at hand; 0 without task_language. */
+	uint64_t task_number;
 	uint32_t label_count;
 	/** A multiple of 8. */
 	uint16_t text_bytes;
-	bool has_goroutine_id;
+	/** enum frame_kind of the language that has numbers (language_number()); 0: there is none. */
+	uint8_t task_language;
 	uint8_t reserved;
 	/**
 	 * A key and a value for each label, ended by NULs: valid UTF-8 without control characters,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The texts stand behind the struct; what is in them is only copied. */
+/* The attributes stand behind the struct, and all texts behind these; what is in them is only copied. */
 
 #include "agent/base/process_info.h"
 
@@ -15,10 +15,6 @@ static const size_t text_offsets[] = {
 	offsetof(struct process_info, container_id),
 	offsetof(struct process_info, host_name),
 	offsetof(struct process_info, service_name),
-	offsetof(struct process_info, runtime_name),
-	offsetof(struct process_info, runtime_version),
-	offsetof(struct process_info, go_module_path),
-	offsetof(struct process_info, go_module_version),
 };
 
 enum { TEXT_COUNT = sizeof(text_offsets) / sizeof(text_offsets[0]) };
@@ -33,33 +29,84 @@ static const char *text_of(const struct process_info *info, size_t index)
 
 static const char *texts_of(const struct process_info *info)
 {
-	return (const char *)(info + 1);
+	return (const char *)(info + 1) + info->attribute_count * sizeof(*info->attributes);
+}
+
+static bool is_told(const struct attribute *attribute)
+{
+	return attribute->text && *attribute->text;
+}
+
+/* Bytes of all texts, and how many attributes there are. */
+static size_t measure(const struct process_info *values, uint32_t *attribute_count)
+{
+	size_t bytes = 0;
+
+	*attribute_count = 0;
+	for (size_t i = 0; i < TEXT_COUNT; i++)
+		bytes += strlen(text_of(values, i)) + 1;
+	for (uint32_t i = 0; i < values->attribute_count; i++) {
+		const struct attribute *attribute = &values->attributes[i];
+
+		if (!is_told(attribute))
+			continue;
+		bytes += strlen(attribute->key) + 1 + strlen(attribute->text) + 1;
+		++*attribute_count;
+	}
+	return bytes;
+}
+
+/* To *@at, which moves on behind it. */
+static const char *put_text(char **at, const char *text)
+{
+	size_t bytes = strlen(text) + 1;
+	const char *copy = memcpy(*at, text, bytes);
+
+	*at += bytes;
+	return copy;
+}
+
+static void put_attributes(const struct process_info *values, struct attribute *attributes,
+			   char **at)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < values->attribute_count; i++) {
+		if (!is_told(&values->attributes[i]))
+			continue;
+		attributes[count].key = put_text(at, values->attributes[i].key);
+		attributes[count++].text = put_text(at, values->attributes[i].text);
+	}
 }
 
 struct process_info *process_info_create(const struct process_info *values)
 {
 	struct process_info *info;
-	size_t text_bytes = 0;
+	struct attribute *attributes;
+	uint32_t attribute_count;
+	size_t text_bytes = measure(values, &attribute_count);
 	char *texts;
 
-	for (size_t i = 0; i < TEXT_COUNT; i++)
-		text_bytes += strlen(text_of(values, i)) + 1;
-	info = malloc(sizeof(*info) + text_bytes);
+	if (attribute_count > PROCESS_ATTRIBUTES_MAX)
+		return NULL;
+	info = malloc(sizeof(*info) + attribute_count * sizeof(*attributes) + text_bytes);
 	if (!info)
 		return NULL;
+	attributes = (struct attribute *)(info + 1);
 	*info = (struct process_info){
 		.pid = values->pid,
 		.references = 1,
+		.attributes = attributes,
+		.attribute_count = attribute_count,
 		.text_bytes = (uint32_t)text_bytes,
 	};
-	texts = (char *)(info + 1);
+	texts = (char *)(attributes + attribute_count);
 	for (size_t i = 0; i < TEXT_COUNT; i++) {
-		size_t bytes = strlen(text_of(values, i)) + 1;
+		const char *copy = put_text(&texts, text_of(values, i));
 
-		memcpy(texts, text_of(values, i), bytes);
-		memcpy((char *)info + text_offsets[i], &texts, sizeof(texts));
-		texts += bytes;
+		memcpy((char *)info + text_offsets[i], &copy, sizeof(copy));
 	}
+	put_attributes(values, attributes, &texts);
 	info->hash = hash64_bytes(texts_of(info), text_bytes);
 	return info;
 }

@@ -10,6 +10,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "agent/base/attribute.h"
+
+enum {
+	PROCESS_ATTRIBUTES_MAX = 16,
+};
+
 /**
  * Immutable after process_info_create(), one allocation, shared between threads by reference count
  * (atomic). Texts come from the process and may hold any byte but NUL; "" where nothing is known.
@@ -25,19 +31,17 @@ struct process_info {
 	const char *host_name;
 	/** As the process's environment has it (OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES). */
 	const char *service_name;
-	/** "go" if its executable is a program of Go, and which Go made it: "go1.26.8". */
-	const char *runtime_name;
-	const char *runtime_version;
-	/** The main module of a program of Go, and its version: "v1.2.3", "(devel)". */
-	const char *go_module_path;
-	const char *go_module_version;
-	/** Of all texts, and their bytes with NULs; made by process_info_create(). */
-	uint64_t hash;
+	/** What languages and others say of it, no text of them empty. */
+	const struct attribute *attributes;
+	uint32_t attribute_count;
+	/** Of all texts and keys, with NULs; made, as is the hash, by process_info_create(). */
 	uint32_t text_bytes;
+	uint64_t hash;
 };
 
 /**
- * Copies @values, all but the last two, with one reference; its texts may be NULL. NULL without memory.
+ * Copies @values, all but the last two, with one reference; its texts may be NULL, and attributes without a
+ * text are left out. NULL without memory, and with more than PROCESS_ATTRIBUTES_MAX attributes.
  */
 struct process_info *process_info_create(const struct process_info *values);
 struct process_info *process_info_ref(struct process_info *info);
@@ -50,7 +54,13 @@ bool process_info_equal(const struct process_info *a, const struct process_info 
 /** What it takes in memory. */
 static inline size_t process_info_bytes(const struct process_info *info)
 {
-	return sizeof(*info) + info->text_bytes;
+	return sizeof(*info) + info->attribute_count * sizeof(*info->attributes) + info->text_bytes;
+}
+
+/** The text of the attribute @key; "" if it has none. */
+static inline const char *process_info_attribute(const struct process_info *info, const char *key)
+{
+	return attribute_text(info->attributes, info->attribute_count, key);
 }
 
 /** The part of the executable's path behind the last slash; "" if the path is not known. */

@@ -11,31 +11,38 @@
 
 #include "agent/base/binary.h"
 
+enum symbol_flag {
+	/** Inlined, also where what it is inlined into is not told of. */
+	SYMBOL_INLINED = 1 << 0,
+	/** Made by a compiler around the function that it calls (enum function_trait). */
+	SYMBOL_GENERATED = 1 << 1,
+	/** It is no name: the file, and where in it the function begins. */
+	SYMBOL_PLACE = 1 << 2,
+};
+
 struct symbol {
 	/** Borrowed from the lookup, valid until its next call. */
 	const char *function;
 	/** NULL and 0 where the source line is not known. */
 	const char *file;
 	uint32_t line;
-	/** Named by Go's own table: all symbols of an address are, or none. */
-	bool is_go;
-	/** Inlined, also where what it is inlined into is not told of. */
-	bool is_inlined;
-	/** Made by Go's compiler around the function that it calls: Go shows it only in panics. */
-	bool is_wrapper;
-	/** It is no name: the file, and where in it the function begins. */
-	bool is_place;
+	/** enum frame_kind of the language whose own table named it: of all symbols of an address, or of none; or 0. */
+	uint8_t language;
+	/** enum symbol_flag */
+	uint8_t flags;
 };
 
-/** What a function is to the stacks that it stands in. */
-enum symbol_part {
-	SYMBOL_ORDINARY,
-	/** Its only name is that of a wrapper. */
-	SYMBOL_WRAPPER,
-	/** The first of several names is that of a wrapper, inlined. */
-	SYMBOL_IN_WRAPPER,
-	/** Begins a panic in Go: a wrapper that calls it is shown. */
-	SYMBOL_PANIC,
+/**
+ * What a physical function is to the stacks that it stands in: compilers generate functions around others, which
+ * languages leave out of what they show, but where another one asks for them (Go's wrappers, of which a panic tells).
+ */
+enum function_trait {
+	/** Its only name is that of a generated one. */
+	FUNCTION_IS_GENERATED = 1 << 0,
+	/** The first of several names is that of a generated one, inlined. */
+	FUNCTION_BEGINS_GENERATED = 1 << 1,
+	/** A generated function that calls it is shown. */
+	FUNCTION_SHOWS_GENERATED = 1 << 2,
 };
 
 struct symbol_lookup;
@@ -48,11 +55,8 @@ struct symbol_lookup_ops {
 	 */
 	uint32_t (*resolve)(struct symbol_lookup *lookup, struct binary *binary, uint64_t address,
 			    struct symbol *symbols, uint32_t capacity);
-	/**
-	 * What the physical function at @address is. May be NULL: all are ordinary.
-	 */
-	enum symbol_part (*part)(struct symbol_lookup *lookup, struct binary *binary,
-				 uint64_t address);
+	/** enum function_trait of the physical function at @address. May be NULL: none has any. */
+	uint32_t (*traits)(struct symbol_lookup *lookup, struct binary *binary, uint64_t address);
 	/** No call will come for a while: gives memory back that is quickly had again. May be NULL. */
 	void (*rest)(struct symbol_lookup *lookup);
 };

@@ -320,8 +320,8 @@ static void judge_frames(struct trace *trace, const struct frame *frames)
 	for (uint32_t i = 0; i < trace->frame_count; i++) {
 		if (frames[i].flags & FRAME_GUESS)
 			trace->has_guess = true;
-		if (frames[i].flags & FRAME_VIRTUAL_THREAD)
-			trace->is_of_virtual_thread = true;
+		if (frames[i].flags & FRAME_MARKS_TRACE)
+			trace->mark = frames[i].kind;
 		if (frames[i].kind == FRAME_ERROR && frames[i].error < UNWIND_ERROR_COUNT)
 			trace->error_mask |= 1U << frames[i].error;
 	}

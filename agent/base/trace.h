@@ -16,14 +16,14 @@
 
 /** Beside those of enum frame_flag. */
 enum user_frame_flag {
-	/** Of an interpreted frame: what it calls is a virtual thread's, which the thread carries. */
-	FRAME_VIRTUAL_THREAD = 1 << 4,
+	/** Of an interpreted frame: the whole stack is what its language's mark says (language_mark()). */
+	FRAME_MARKS_TRACE = 1 << 4,
 	/** Of an interpreted frame, or one that carries its name: the function is inlined into that of the next frame. */
 	FRAME_INLINED = 1 << 5,
 	/** Of an interpreted frame: the nearest one that its runtime knows of. It is no guess of the walk. */
 	FRAME_APPROXIMATE = 1 << 6,
-	/** Put by outputs: a panic of Go began here. */
-	FRAME_PANICS = 1 << 7,
+	/** Put by outputs: what it calls has generated functions around it shown (enum function_trait). */
+	FRAME_SHOWS_GENERATED = 1 << 7,
 };
 
 /** A frame as converters make it and trace_frame() gives it. */
@@ -71,8 +71,8 @@ struct trace {
 	bool is_kernel_thread;
 	/** Holds a frame that is a guess. */
 	bool has_guess;
-	/** Holds one with FRAME_VIRTUAL_THREAD. */
-	bool is_of_virtual_thread;
+	/** enum frame_kind of a frame with FRAME_MARKS_TRACE; 0: there is none. */
+	uint8_t mark;
 	uint16_t binary_count;
 	uint16_t shape_count;
 	/** Bit e: holds an error frame of enum unwind_error e. */
@@ -126,7 +126,7 @@ struct sample_context {
 	const char *thread_comm;
 	/** NULL for kernel threads, and for processes that are not known. */
 	struct process_info *process;
-	/** NULL if there are none, and no goroutine's number either. */
+	/** NULL if there are none, and no number of the work either. */
 	const struct label_set *labels;
 	/** Known when the sample was taken (not a first sample). */
 	bool was_known;

@@ -11,6 +11,7 @@
 #include "agent/host/elf_relocations.h"
 
 enum {
+	GO_VERSION_MAX_BYTES = 128,
 	GO_MODULES_MAX_BYTES = 1 << 20,
 	/** Of a file without .go.buildinfo, so much of its writable segments is searched. */
 	GO_BUILD_INFO_SEARCH_MAX_BYTES = 64 << 20,

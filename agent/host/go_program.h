@@ -11,6 +11,25 @@
 #include <stddef.h>
 
 #include "agent/host/elf_image.h"
+#include "agent/host/go_build_info.h"
+
+enum {
+	GO_BUILD_ID_MAX_BYTES = 255,
+	/** Longer paths are left out. */
+	GO_MODULE_PATH_MAX_BYTES = 255,
+	GO_MODULE_VERSION_MAX_BYTES = 127,
+};
+
+/** What a file made by Go's tools says of itself: texts, "" for what it does not say. */
+struct go_program {
+	/** As `go tool buildid` prints it. */
+	char build_id[GO_BUILD_ID_MAX_BYTES + 1];
+	/** "go1.26.8" */
+	char version[GO_VERSION_MAX_BYTES + 1];
+	/** The main module, and its version: "v1.2.3", "(devel)". */
+	char module_path[GO_MODULE_PATH_MAX_BYTES + 1];
+	char module_version[GO_MODULE_VERSION_MAX_BYTES + 1];
+};
 
 enum {
 	/** Of the module information so much is read: the main module stands before all others. */

@@ -20,8 +20,8 @@
 #include "agent/host/binary_file.h"
 #include "agent/host/remote_memory.h"
 #include "agent/processes/executable_file.h"
-#include "agent/processes/executable_interpreter.h"
 #include "agent/processes/executable_rows.h"
+#include "agent/processes/runtimes/executable_interpreter.h"
 #include "ebpf/abi/frame.h"
 
 enum { VDSO_MAX_BYTES = 64 << 10 };
@@ -351,13 +351,13 @@ static void give_file(struct executable_cache *cache, struct executable *executa
 		executable_rows_bring_back(cache, executable->id);
 }
 
-static int identify(int fd, struct held_file *held, struct binary *binary, struct go_program *go,
-		    struct elf_image *segments)
+static int identify(int fd, struct held_file *held, struct binary *binary,
+		    struct program_facts *facts, struct elf_image *segments)
 {
 	_cleanup_(close_fd) int copy = -1;
 	int err = held ? held->ops->copy(held, &copy) : 0;
 
-	return err ? err : executable_file_identify(held ? copy : fd, binary, go, segments);
+	return err ? err : executable_file_identify(held ? copy : fd, binary, facts, segments);
 }
 
 int executable_cache_open(struct executable_cache *cache, int fd, const struct file_key *key,
@@ -366,7 +366,7 @@ int executable_cache_open(struct executable_cache *cache, int fd, const struct f
 {
 	struct binary values = { .fd = -1 };
 	struct executable *created, *inserted;
-	struct go_program go;
+	struct program_facts facts;
 	int err;
 
 	created = executable_cache_find(cache, key);
@@ -382,7 +382,7 @@ int executable_cache_open(struct executable_cache *cache, int fd, const struct f
 	created->references = 1;
 	created->pid = pid;
 	created->is_remote = held;
-	err = identify(fd, held, &values, &go, &created->segments);
+	err = identify(fd, held, &values, &facts, &created->segments);
 	if (err == -EBADMSG || err == -E2BIG) {
 		executable_log_damaged(path, err);
 		values = (struct binary){ .fd = -1 };

@@ -18,8 +18,8 @@
 #include "agent/host/debug_file.h"
 #include "agent/host/elf_notes.h"
 #include "agent/host/file_id.h"
-#include "agent/host/go_program.h"
 #include "agent/processes/local_devices.h"
+#include "interpreters/registry.h"
 #include "stackdeltas/delta_cache.h"
 #include "stackdeltas/unwind_input.h"
 
@@ -59,7 +59,7 @@ static void place_text(const struct elf_image *image, struct binary *binary)
 	}
 }
 
-int executable_file_identify(int fd, struct binary *binary, struct go_program *go,
+int executable_file_identify(int fd, struct binary *binary, struct program_facts *facts,
 			     struct elf_image *segments)
 {
 	_cleanup_(elf_image_deinit) struct elf_image image = { .fd = -1 };
@@ -79,8 +79,8 @@ int executable_file_identify(int fd, struct binary *binary, struct go_program *g
 	err = copy_segments(&image, segments);
 	if (err)
 		return err;
-	if (!go_program_read(&image, go))
-		found.go = go;
+	if (interpreters_describe(&image, facts))
+		found.facts = facts;
 	*binary = found;
 	return 0;
 }

@@ -19,11 +19,11 @@ struct delta_cache;
 
 /**
  * Reads the headers of @fd: fills *@binary but for executable_id, fd and path, and *@segments with
- * the program headers alone (freed by elf_image_deinit()). If the file has code of Go, *@go is filled
+ * the program headers alone (freed by elf_image_deinit()). If the file says something of itself, *@facts is filled
  * and the binary points to it. -EOPNOTSUPP for what is no ELF file of
  * this kind of machine, -EBADMSG for a damaged one, others as the file system says.
  */
-int executable_file_identify(int fd, struct binary *binary, struct go_program *go,
+int executable_file_identify(int fd, struct binary *binary, struct program_facts *facts,
 			     struct elf_image *segments);
 
 /** Where a file comes from, and so where its separate debug file may be. Strings are borrowed. */

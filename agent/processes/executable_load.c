@@ -11,9 +11,9 @@
 #include "agent/base/metrics.h"
 #include "agent/host/binary_file.h"
 #include "agent/processes/executable_file.h"
-#include "agent/processes/executable_interpreter.h"
 #include "agent/processes/executable_rows.h"
 #include "agent/processes/load_queue.h"
+#include "agent/processes/runtimes/executable_interpreter.h"
 
 enum {
 	/** A load is quick if it takes no longer than so much .eh_frame, some 10 ms. */

@@ -15,8 +15,8 @@
 #include "agent/host/file_id.h"
 #include "agent/host/kernel_symbols.h"
 #include "agent/processes/executable_cache.h"
-#include "agent/processes/interpreted_names.h"
 #include "agent/processes/perf_maps.h"
+#include "agent/processes/runtimes/interpreted_names.h"
 
 enum {
 	/** A trace of TRACE_MAX_WORDS one-word frames. What is inlined comes on top: then it may be cut. */
@@ -214,7 +214,8 @@ static bool is_of_runtime(const struct frame *frame, const struct runtime_set *r
 		return false;
 	for (uint32_t i = 0; i < runtimes->count; i++)
 		if (runtimes->runtimes[i]->executable_id == frame->binary->executable_id &&
-		    process_runtime_data(runtimes->runtimes[i])->interpreter->runs_its_frames)
+		    process_runtime_data(runtimes->runtimes[i])->interpreter->id->frames ==
+			    LANGUAGE_LOOP)
 			return true;
 	return false;
 }

@@ -21,10 +21,10 @@
 
 #include "agent/base/bounded_queue.h"
 #include "agent/host/proc_maps.h"
-#include "agent/processes/attachments.h"
 #include "agent/processes/executable_cache.h"
 #include "agent/processes/load_queue.h"
 #include "agent/processes/perf_maps.h"
+#include "agent/processes/runtimes/attachments.h"
 #include "agent/runtimes/file_home.h"
 #include "ebpf/abi/process.h"
 

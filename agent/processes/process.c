@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "agent/base/urgent_thread.h"
-#include "agent/processes/process_runtime.h"
+#include "agent/processes/runtimes/process_runtime.h"
 #include "ebpf/abi/frame.h"
 
 enum {

@@ -17,19 +17,22 @@ static void set_info(struct process_table *table, struct process *process,
 		process_table_set_info(table, process, info);
 }
 
-/* What the executable says goes to @values. */
-static void add_program(struct process_info *values, const struct process_mapping *mapping)
+/* What the executable says of processes that run it goes to @values, which borrow it, by way of @attributes. */
+static void add_program(struct process_info *values, struct attribute attributes[PROGRAM_FACTS_MAX],
+			const struct process_mapping *mapping)
 {
 	const struct executable *executable = mapping->executable;
-	const struct go_program *go = executable && executable->binary ? executable->binary->go :
-									 NULL;
+	const struct program_facts *facts =
+		executable && executable->binary ? executable->binary->facts : NULL;
 
-	if (!go)
-		return;
-	values->runtime_name = "go";
-	values->runtime_version = go->version;
-	values->go_module_path = go->module_path;
-	values->go_module_version = go->module_version;
+	values->attributes = attributes;
+	values->attribute_count = 0;
+	for (uint32_t i = 0; facts && i < facts->count; i++)
+		if (!facts->items[i].is_of_binary)
+			attributes[values->attribute_count++] = (struct attribute){
+				facts->items[i].key,
+				facts->items[i].text,
+			};
 }
 
 /* The first mapping of the file at @path: both texts are the kernel's for the same file. NULL: none. */
@@ -55,6 +58,7 @@ void process_attributes_read(struct process_table *table, struct process *proces
 		.container_id = container_id,
 		.service_name = service_name,
 	};
+	struct attribute attributes[PROGRAM_FACTS_MAX];
 	struct process_mapping *program;
 
 	if (process->info || proc_executable_path(proc_root, process->pid, path))
@@ -63,7 +67,7 @@ void process_attributes_read(struct process_table *table, struct process *proces
 	program = find_program(maps, mappings, path);
 	if (program) {
 		program->is_program = true;
-		add_program(&values, program);
+		add_program(&values, attributes, program);
 	}
 	set_info(table, process, &values);
 }
@@ -74,6 +78,7 @@ void process_attributes_replay(struct process_table *table, struct process *proc
 {
 	const struct process *parent = process_table_current(table, process->parent_pid);
 	struct process_info values = { .pid = process->pid };
+	struct attribute attributes[PROGRAM_FACTS_MAX];
 	uint32_t i = 0;
 
 	while (i < maps->count &&
@@ -85,20 +90,21 @@ void process_attributes_replay(struct process_table *table, struct process *proc
 	values.container_id = parent && parent->info ? parent->info->container_id : "";
 	values.service_name = "";
 	mappings[i].is_program = true;
-	add_program(&values, &mappings[i]);
+	add_program(&values, attributes, &mappings[i]);
 	set_info(table, process, &values);
 }
 
 void process_attributes_identified(struct process_table *table, struct process *process,
 				   const struct process_mapping *mapping)
 {
+	struct attribute attributes[PROGRAM_FACTS_MAX];
 	struct process_info values;
 
-	if (!mapping->is_program || !process->info || *process->info->runtime_name)
+	if (!mapping->is_program || !process->info || process->info->attribute_count)
 		return;
 	values = *process->info;
-	add_program(&values, mapping);
-	if (*values.runtime_name)
+	add_program(&values, attributes, mapping);
+	if (values.attribute_count)
 		set_info(table, process, &values);
 }
 

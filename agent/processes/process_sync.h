@@ -15,12 +15,12 @@
 
 #include "agent/base/map_writer.h"
 #include "agent/host/proc_maps.h"
-#include "agent/processes/attachments.h"
 #include "agent/processes/executable_cache.h"
 #include "agent/processes/gone_process.h"
 #include "agent/processes/local_devices.h"
 #include "agent/processes/mapping_log.h"
 #include "agent/processes/process.h"
+#include "agent/processes/runtimes/attachments.h"
 #include "agent/runtimes/proc_home.h"
 
 struct process_sync {

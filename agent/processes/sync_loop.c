@@ -16,8 +16,8 @@
 #include "agent/base/metrics.h"
 #include "agent/base/vector.h"
 #include "agent/host/proc_info.h"
-#include "agent/processes/executable_interpreter.h"
 #include "agent/processes/executable_rows.h"
+#include "agent/processes/runtimes/executable_interpreter.h"
 
 enum {
 	/** Ended ones included. */

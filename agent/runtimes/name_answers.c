@@ -44,7 +44,7 @@ static int add_frame(struct name_answers *answers, const struct interpreted_fram
 		.line = frame->line,
 		.flags = (frame->is_inlined ? NAME_INLINED : 0) |
 			 (frame->is_approximate ? NAME_APPROXIMATE : 0) |
-			 (frame->mounts_virtual_thread ? NAME_MOUNTS_VIRTUAL_THREAD : 0),
+			 (frame->marks_trace ? NAME_MARKS_TRACE : 0),
 	};
 	int err = add_text(answers, frame->function, &added.function);
 
@@ -118,6 +118,6 @@ struct interpreted_frame name_answers_frame(const struct name_answers *answers,
 		.line = frame->line,
 		.is_inlined = frame->flags & NAME_INLINED,
 		.is_approximate = frame->flags & NAME_APPROXIMATE,
-		.mounts_virtual_thread = frame->flags & NAME_MOUNTS_VIRTUAL_THREAD,
+		.marks_trace = frame->flags & NAME_MARKS_TRACE,
 	};
 }

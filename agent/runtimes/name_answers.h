@@ -40,7 +40,7 @@ struct name_answer {
 enum name_flag {
 	NAME_INLINED = 1 << 0,
 	NAME_APPROXIMATE = 1 << 1,
-	NAME_MOUNTS_VIRTUAL_THREAD = 1 << 2,
+	NAME_MARKS_TRACE = 1 << 2,
 };
 
 /** Texts by their places among the texts; file NAME_NO_TEXT: it is not known. */

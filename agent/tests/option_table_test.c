@@ -283,9 +283,9 @@ static void tracers_are_native_all_or_languages(void **state)
 	assert_int_equal(parse_tracers("all"), INTERPRETERS_ALL);
 	assert_int_equal(parse_tracers("native"), 0);
 	for (uint32_t i = 0; (interpreter = interpreter_at(i)); i++) {
-		snprintf(text, sizeof(text), "%s", interpreter->name);
+		snprintf(text, sizeof(text), "%s", interpreter->id->name);
 		assert_int_equal(parse_tracers(text), 1U << i);
-		snprintf(text, sizeof(text), "native,%s", interpreter->name);
+		snprintf(text, sizeof(text), "native,%s", interpreter->id->name);
 		assert_int_equal(parse_tracers(text), 1U << i);
 	}
 	assert_refused("give all, or a list of: native", "-tracers", "cobol", NULL);
@@ -302,14 +302,14 @@ static void the_switches_of_interpreted_frames_are_off_by_default(void **state)
 	assert_false(options.fold_runtime_frames);
 	assert_false(options.with_lines);
 	assert_false(options.with_signatures);
-	assert_false(options.with_goroutine_id);
+	assert_false(options.with_task_numbers);
 	options_deinit(&options);
 	options = parse("-fold-runtime-frames", "-with-lines", "-with-signatures",
 			"-with-goroutine-id", NULL);
 	assert_true(options.fold_runtime_frames);
 	assert_true(options.with_lines);
 	assert_true(options.with_signatures);
-	assert_true(options.with_goroutine_id);
+	assert_true(options.with_task_numbers);
 	options_deinit(&options);
 }
 

@@ -103,12 +103,11 @@ struct unwinder_pair {
 static const struct unwinder_pair unwinder_pairs[] = {
 	{ UNWINDER_NATIVE, offsetof(struct allframes, progs.native_unwind),
 	  offsetof(struct allframes, progs.native_unwind_chain) },
-	{ UNWINDER_GO, offsetof(struct allframes, progs.go_unwind),
-	  offsetof(struct allframes, progs.go_unwind_chain) },
-	{ UNWINDER_PYTHON, offsetof(struct allframes, progs.python_unwind),
-	  offsetof(struct allframes, progs.python_unwind_chain) },
-	{ UNWINDER_JAVA, offsetof(struct allframes, progs.java_unwind),
-	  offsetof(struct allframes, progs.java_unwind_chain) },
+#define X(kind, NAME, name, type, frames, files)                                                   \
+	{ UNWINDER_##NAME, offsetof(struct allframes, progs.name##_unwind),                        \
+	  offsetof(struct allframes, progs.name##_unwind_chain) },
+	LANGUAGES(X)
+#undef X
 };
 
 static struct bpf_program *pair_program(const struct allframes *skeleton,
@@ -327,7 +326,7 @@ static int configure(struct allframes *skeleton, const struct bpf_loader_options
 		.select_cgroup = options->cgroup_fd >= 0,
 		.have_task_pt_regs = features->has_task_pt_regs,
 		.have_casts = features->has_casts,
-		.with_goroutine_id = options->with_goroutine_id,
+		.with_task_numbers = options->with_task_numbers,
 		.kernel_stack_bytes = kernel_stack_bytes(),
 	};
 	if (options->comm)

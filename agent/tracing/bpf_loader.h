@@ -32,8 +32,8 @@ struct bpf_loader_options {
 	const char *comm;
 	/** Only tasks below this cgroup: descriptor of its directory, borrowed; -1: all. */
 	int cgroup_fd;
-	/** Samples of Go tell the number of the goroutine. */
-	bool with_goroutine_id;
+	/** Samples tell the number that the runtime has given to the work. */
+	bool with_task_numbers;
 };
 
 /** Descriptors of maps and programs, owned by the loader. */

@@ -186,7 +186,7 @@ static void fill_process(void *context, struct cell *cells, struct cell_run run)
 		const struct process_interpreter *interpreter = &tables->interpreters[i];
 		const struct interpreter_row row = {
 			.executable_id = interpreter->executable_id,
-			.language = interpreter->language,
+			.language = interpreter_row_language(interpreter->language),
 			.cell = run.first + data_cell,
 		};
 

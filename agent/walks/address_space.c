@@ -14,7 +14,7 @@
 #include "agent/base/error.h"
 #include "agent/base/log.h"
 #include "agent/processes/executable_file.h"
-#include "agent/processes/executable_interpreter.h"
+#include "agent/processes/runtimes/executable_interpreter.h"
 #include "interpreters/registry.h"
 
 /* Rows are made when they are looked for, so nobody has to be asked for them. */

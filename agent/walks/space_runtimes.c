@@ -8,7 +8,7 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/error.h"
 #include "agent/base/log.h"
-#include "agent/processes/executable_interpreter.h"
+#include "agent/processes/runtimes/executable_interpreter.h"
 #include "agent/runtimes/runtime_code.h"
 
 VECTOR_DEFINE(space_modules, struct interpreter_module)
@@ -112,10 +112,10 @@ int space_runtimes_name(const struct space_runtimes *runtimes, const uint64_t wo
 	for (uint32_t i = 0; i < runtimes->count && err && err != -ENOENT; i++) {
 		struct interpreter_process *process = runtimes->items[i].process;
 
-		if (process->interpreter->kind != frame_kind(words[0]) ||
+		if (process->interpreter->id->kind != frame_kind(words[0]) ||
 		    !process->interpreter->ops->symbolize)
 			continue;
-		*language = process->interpreter->name;
+		*language = process->interpreter->id->name;
 		err = process->interpreter->ops->symbolize(process, runtimes->memory, words,
 							   &object, frames);
 	}

@@ -80,7 +80,7 @@ static bool add_runtimes(struct user_walk *walk, const struct first_tables *tabl
 
 		rows[i] = (struct interpreter_row){
 			.executable_id = tables->runtimes[i].executable_id,
-			.language = process->interpreter->kind,
+			.language = interpreter_row_language(process->interpreter->id->kind),
 		};
 		if (!add_table(walk, process->data, process->data_bytes, &rows[i].cell))
 			return false;

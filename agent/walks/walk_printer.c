@@ -60,7 +60,7 @@ static bool begins_panic(const struct walk_printer *printer, struct binary *bina
 	if (!printer->with_inlined || !printer->symbols || !binary)
 		return false;
 	lookup = symbol_store_lookup(printer->symbols);
-	return lookup->ops->part(lookup, binary, address) == SYMBOL_PANIC;
+	return lookup->ops->traits(lookup, binary, address) & FUNCTION_SHOWS_GENERATED;
 }
 
 /* Those that are not NULL. */
@@ -97,7 +97,7 @@ static void print_frame(const struct walk_printer *printer, uint32_t number, uin
 		print_flags(printer->file,
 			    (const char *const[]){
 				    "inlined",
-				    symbols[i].is_wrapper ? "wrapper" : NULL,
+				    symbols[i].flags & SYMBOL_GENERATED ? "wrapper" : NULL,
 			    },
 			    2);
 	}
@@ -108,8 +108,10 @@ static void print_frame(const struct walk_printer *printer, uint32_t number, uin
 		    (const char *const[]){
 			    is_return ? "return" : NULL,
 			    is_guess ? "guess" : NULL,
-			    last && last->is_inlined ? "inlined" : NULL,
-			    printer->with_inlined && last && last->is_wrapper ? "wrapper" : NULL,
+			    last && last->flags & SYMBOL_INLINED ? "inlined" : NULL,
+			    printer->with_inlined && last && last->flags & SYMBOL_GENERATED ?
+				    "wrapper" :
+				    NULL,
 			    is_panic ? "panic" : NULL,
 		    },
 		    5);

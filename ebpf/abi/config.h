@@ -28,8 +28,8 @@ struct agent_config {
 	__u8 have_task_pt_regs;
 	/** 1: bpf_rdonly_cast() can be used, and have_task_pt_regs is 1. */
 	__u8 have_casts;
-	/** 1: the number of the goroutine is told of samples in Go. */
-	__u8 with_goroutine_id;
+	/** 1: numbers that runtimes have given to the work are told (Go: the goroutine's). */
+	__u8 with_task_numbers;
 	__u8 reserved[2];
 	/** Size of a kernel stack, and what stays free above the registers at its end. */
 	__u32 kernel_stack_bytes;

@@ -34,17 +34,21 @@
 
 #include <linux/types.h>
 
+#include "ebpf/abi/languages.h"
+
 enum frame_kind {
 	FRAME_NONE = 0,
 	FRAME_NATIVE = 1,
 	FRAME_ERROR = 2,
-	/** Interpreted kinds, from here to FRAME_KERNEL - 1. */
+	/**
+	 * Interpreted kinds, from here to FRAME_KERNEL - 1: those of the languages. No frame is of the kind of one
+	 * whose code is native: it stands for the language.
+	 */
 	FRAME_FIRST_INTERPRETED = 16,
-	FRAME_PYTHON = 16,
-	/** No frame is of this kind: Go's are native ones. It stands for the language. */
-	FRAME_GO = 17,
-	FRAME_JAVA = 18,
 	FRAME_KERNEL = 255,
+#define X(kind, NAME, name, type, frames, files) FRAME_##NAME = kind,
+	LANGUAGES(X)
+#undef X
 };
 
 enum frame_flag {

@@ -3,7 +3,7 @@
  * What the kernel side knows of Go's runtime in a process: struct go_process, filled by attach in
  * interpreters/go and published as abi/interpreter.h says. Frames of Go's functions are native ones,
  * walked by rows; the language is entered only where the runtime may have gone from one stack to
- * another, at rows of CFA_GO_SWITCH.
+ * another, at rows of CFA_LANGUAGE.
  *
  * A thread (struct m) has a stack of its own (g0), one for signals (gsignal), and that of the goroutine
  * that it runs (curg). Which function changes between them how: enum go_switch. Source: runtime/asm_*.s,

@@ -17,21 +17,42 @@
 
 #include <linux/types.h>
 
+#include "ebpf/abi/languages.h"
+
 enum {
 	INTERPRETER_MAX_COUNT = 4,
 	THREAD_LOCAL_MAX_DEPTH = 3,
 };
 
+/** Beside the kind in struct interpreter_row.language. */
+enum runtime_flag {
+	/** It makes code, which lies in no file (LANGUAGE_OWN_CODE). */
+	RUNTIME_HAS_CODE = 1 << 8,
+};
+
 struct interpreter_row {
 	/** 0 where there are no more. */
 	__u64 executable_id;
-	/** enum frame_kind of its frames, from FRAME_FIRST_INTERPRETED on. */
+	/** enum frame_kind of its language, from FRAME_FIRST_INTERPRETED on, and enum runtime_flag. */
 	__u32 language;
 	/** First cell of the language's data. */
 	__u32 cell;
 };
 
 _Static_assert(sizeof(struct interpreter_row) == 16, "struct interpreter_row is one cell");
+
+/** What struct interpreter_row.language is for a runtime of the language @kind; of kinds that no language has, itself. */
+static inline __u32 interpreter_row_language(__u32 kind)
+{
+	switch (kind) {
+#define X(number, NAME, name, type, frames, files)                                                 \
+	case number:                                                                               \
+		return kind | (LANGUAGE_##frames == LANGUAGE_OWN_CODE ? RUNTIME_HAS_CODE : 0);
+		LANGUAGES(X)
+#undef X
+	}
+	return kind;
+}
 
 /**
  * How a thread's own pointer is found, from its thread pointer (fs base, tpidr_el0): depth times

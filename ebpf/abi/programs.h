@@ -13,11 +13,19 @@ enum unwinder {
 	UNWINDER_NATIVE = 1,
 	/** Of the languages in the order of their enum frame_kind: unwinder_of(). */
 	UNWINDER_FIRST_INTERPRETED = 2,
-	UNWINDER_PYTHON = 2,
-	UNWINDER_GO = 3,
-	UNWINDER_JAVA = 4,
 	UNWINDER_COUNT = 16,
+#define X(kind, NAME, name, type, frames, files)                                                   \
+	UNWINDER_##NAME = UNWINDER_FIRST_INTERPRETED + (kind)-FRAME_FIRST_INTERPRETED,
+	LANGUAGES(X)
+#undef X
 };
+
+#define X(kind, NAME, name, type, frames, files)                                                   \
+	_Static_assert(UNWINDER_##NAME >= UNWINDER_FIRST_INTERPRETED &&                            \
+			       UNWINDER_##NAME < UNWINDER_COUNT,                                   \
+		       "the program array has a place for it");
+LANGUAGES(X)
+#undef X
 
 /** The unwinder of the interpreted frames of kind @language. */
 static inline __u32 unwinder_of(__u32 language)

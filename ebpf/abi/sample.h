@@ -36,7 +36,7 @@ enum {
 	 */
 	FIRST_BELOW_BYTES = 128,
 	LABELS_MAX = 8,
-	/** Of a goroutine there is a label more, its id. */
+	/** Where the runtime has a number for the work there is a label more. */
 	LABEL_SLOTS_MAX = LABELS_MAX + 1,
 	/** Longer ones are cut. */
 	LABEL_KEY_MAX_BYTES = 62,
@@ -114,7 +114,7 @@ _Static_assert(sizeof(struct trace_record) == 80, "the record header is 80 bytes
  * texts may hold any byte.
  */
 struct sample_label {
-	/** 0: the value is the number of the goroutine, 8 bytes. */
+	/** 0: the value is a number of 8 bytes, what the runtime of the language key[0] (enum frame_kind) calls the work. */
 	__u8 key_bytes;
 	__u8 value_bytes;
 	char key[LABEL_KEY_MAX_BYTES];

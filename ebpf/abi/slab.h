@@ -135,10 +135,11 @@ enum cfa_kind {
 	 */
 	CFA_DEREF_SP_INDEXED = 12,
 	/**
-	 * Go's runtime may have gone to another stack here: cfa_register is an enum go_switch (abi/go.h).
-	 * If it has not, the rule is that of CFA_SP.
+	 * The step of the language that cfa_addend names (enum frame_kind) steps out of this frame: its runtime may have
+	 * gone to another stack here. What cfa_register and cfa_offset mean is the language's; of Go they are an enum
+	 * go_switch (abi/go.h), and the rule is that of CFA_SP if it has not gone.
 	 */
-	CFA_GO_SWITCH = 13,
+	CFA_LANGUAGE = 13,
 	/**
 	 * HotSpot's stubs on the stack of a continuation's entry, or below frames that are being put there:
 	 * it begins at sp + cfa_offset, with rbx added and rounded up to cfa_addend if that is not 0. The

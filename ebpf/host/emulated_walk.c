@@ -9,10 +9,8 @@
 #include <elf.h>
 #include <string.h>
 
-#include "ebpf/go_step.bpf.h"
-#include "ebpf/java_step.bpf.h"
+#include "build/ebpf/language_steps.h"
 #include "ebpf/native_step.bpf.h"
-#include "ebpf/python_step.bpf.h"
 
 /* Of the walk that this thread is in. */
 static __thread const struct emulated_memory *current_memory;
@@ -63,7 +61,9 @@ static void set_start(struct walk_state *state, const struct emulated_start *sta
 	state_begin(state);
 	/* The ids of an earlier walk may have been those of other tables. */
 	memset(state->rules, 0, sizeof(state->rules));
-	memset(state->java.kept, 0, sizeof(state->java.kept));
+#define X(kind, NAME, name, type, frames, files) name##_state_forget(&state->name);
+	LANGUAGES(X)
+#undef X
 	/* No process's: in unused entries it is 0. */
 	state->record.stamp = (struct process_stamp){ .start_time_ns = 1 };
 	state->record.word_count = 0;
@@ -93,23 +93,24 @@ uint64_t emulated_stack_pointer(const struct emulated_start *start)
 	return start->registers[SP_REGISTER];
 }
 
-static bool is_known_language(uint32_t language)
+/*
+ * Takes one step; native frames that wait for interpreted ones are not in the record yet. False for a language that there
+ * is none of.
+ */
+static bool take_step(struct walk_state *state)
 {
-	return language == FRAME_NONE || language == FRAME_PYTHON || language == FRAME_GO ||
-	       language == FRAME_JAVA;
-}
-
-/* Takes one step; native frames that wait for interpreted ones are not in the record yet. */
-static void take_step(struct walk_state *state)
-{
-	if (state->language == FRAME_JAVA)
-		state->error = java_step(state);
-	else if (state->language == FRAME_PYTHON)
-		state->error = python_step(state);
-	else if (state->language == FRAME_GO)
-		state->error = go_step(state);
-	else
+	switch (state->language) {
+	case FRAME_NONE:
 		state->error = native_step_or_guess(state);
+		return true;
+#define X(kind, NAME, name, type, frames, files)                                                   \
+	case FRAME_##NAME:                                                                         \
+		state->error = name##_step(state);                                                 \
+		return true;
+		LANGUAGES(X)
+#undef X
+	}
+	return false;
 }
 
 void emulated_walk(const struct emulated_memory *memory, const struct emulated_start *start,
@@ -125,16 +126,15 @@ void emulated_walk(const struct emulated_memory *memory, const struct emulated_s
 	for (int i = 0; i < steps_max && !is_walk_over(&state); i++) {
 		uint32_t word_count = state.record.word_count;
 
-		if (!is_known_language(state.language))
-			break;
 		/* To its unwinder, which goes on with native frames as well. */
 		if (state.language && in_native) {
 			in_native = false;
-			steps_max = i + PYTHON_STEPS_MAX;
+			steps_max = i + LANGUAGE_STEPS_MAX;
 		}
-		if (!state.language || state.language == FRAME_JAVA)
+		if (!state.language || state.wait == WAIT_CODE)
 			pc = state.pc;
-		take_step(&state);
+		if (!take_step(&state))
+			break;
 		for (; word_count < state.record.word_count; word_count++)
 			trace->pcs[word_count] = pc;
 	}

@@ -213,15 +213,36 @@ static void detach(struct interpreter_process *process)
 	free(process);
 }
 
+static void describe(const struct elf_image *image, struct program_facts *facts)
+{
+	struct go_program program;
+
+	if (go_program_read(image, &program))
+		return;
+	facts->languages |= language_bit(FRAME_GO);
+	program_facts_add(facts, "process.executable.build_id.go", program.build_id, true);
+	program_facts_add(facts, "process.runtime.name", "go", false);
+	program_facts_add(facts, "process.runtime.version", program.version, false);
+	/* The conventions have no names for these. */
+	program_facts_add(facts, "allframes.go.module.path", program.module_path, false);
+	program_facts_add(facts, "allframes.go.module.version", program.module_version, false);
+}
+
+_Static_assert((int)GO_BUILD_ID_MAX_BYTES <= (int)PROGRAM_FACT_MAX_BYTES &&
+		       (int)GO_MODULE_PATH_MAX_BYTES <= (int)PROGRAM_FACT_MAX_BYTES &&
+		       (int)GO_MODULE_VERSION_MAX_BYTES <= (int)PROGRAM_FACT_MAX_BYTES &&
+		       (int)GO_VERSION_MAX_BYTES <= (int)PROGRAM_FACT_MAX_BYTES,
+	       "no text is left out");
+
 static const struct interpreter_ops ops = {
 	.probe = probe,
+	.describe = describe,
 	.release = release,
 	.attach = attach,
 	.detach = detach,
 };
 
 const struct interpreter go_interpreter = {
-	.name = "go",
-	.kind = FRAME_GO,
+	.id = &language_ids[LANGUAGE_INDEX_GO],
 	.ops = &ops,
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Where Go's runtime keeps what ebpf/go_step.bpf.h needs, out of the instructions of those functions
+ * Where Go's runtime keeps what ebpf/go/go_step.bpf.h needs, out of the instructions of those functions
  * that use it. No version is named: offsets in struct m moved in nearly each, and these functions,
  * assembly of a few lines, hardly at all. Where one does not look as it should, nothing is guessed.
  *

@@ -138,7 +138,7 @@ static int name_stub(struct java_attached *attached, struct remote_memory *memor
 	frames->count = 1;
 	frames->items[0] = (struct interpreted_frame){
 		.function = routine ? routine : attached->stub_name,
-		.mounts_virtual_thread = text_starts_with(attached->stub_name, CONTINUATION_STUBS),
+		.marks_trace = text_starts_with(attached->stub_name, CONTINUATION_STUBS),
 	};
 	return 0;
 }
@@ -173,7 +173,6 @@ static const struct interpreter_ops ops = {
 };
 
 const struct interpreter java_interpreter = {
-	.name = "java",
-	.kind = FRAME_JAVA,
+	.id = &language_ids[LANGUAGE_INDEX_JAVA],
 	.ops = &ops,
 };

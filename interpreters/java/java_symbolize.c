@@ -400,7 +400,7 @@ int java_symbolize(struct java_symbolizer *symbolizer, struct remote_memory *mem
 			.line = method->line,
 			.is_inlined = i + 1 < place->count,
 			.is_approximate = !place->is_exact,
-			.mounts_virtual_thread = method->mounts_virtual_thread,
+			.marks_trace = method->mounts_virtual_thread,
 		};
 	}
 	return 0;

@@ -233,8 +233,6 @@ static const struct interpreter_ops ops = {
 };
 
 const struct interpreter python_interpreter = {
-	.name = "python",
-	.kind = FRAME_PYTHON,
-	.runs_its_frames = true,
+	.id = &language_ids[LANGUAGE_INDEX_PYTHON],
 	.ops = &ops,
 };

@@ -14,8 +14,8 @@
 
 enum {
 	FRAMES_MAX = 32,
-	/* enum symbol_part */
-	PARTS = 4,
+	/* Functions have no trait, or one. */
+	TRAITS = 4,
 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count);
@@ -26,6 +26,18 @@ struct fuzz_lookup {
 	uint32_t count;
 };
 
+static uint32_t traits_at(uint64_t address)
+{
+	static const uint32_t traits[TRAITS] = {
+		0,
+		FUNCTION_IS_GENERATED,
+		FUNCTION_BEGINS_GENERATED,
+		FUNCTION_SHOWS_GENERATED,
+	};
+
+	return traits[address % TRAITS];
+}
+
 static uint32_t resolve(struct symbol_lookup *lookup, struct binary *binary, uint64_t address,
 			struct symbol *symbols, uint32_t capacity)
 {
@@ -35,21 +47,23 @@ static uint32_t resolve(struct symbol_lookup *lookup, struct binary *binary, uin
 	for (uint32_t i = 0; i < fuzz->count && i < capacity; i++)
 		symbols[i] = (struct symbol){
 			.function = fuzz->name,
-			.is_wrapper = !i && address % PARTS == SYMBOL_IN_WRAPPER,
+			.flags = !i && traits_at(address) & FUNCTION_BEGINS_GENERATED ?
+					 SYMBOL_GENERATED :
+					 0,
 		};
 	return fuzz->count < capacity ? fuzz->count : capacity;
 }
 
-static enum symbol_part part(struct symbol_lookup *lookup, struct binary *binary, uint64_t address)
+static uint32_t traits(struct symbol_lookup *lookup, struct binary *binary, uint64_t address)
 {
 	(void)lookup;
 	(void)binary;
-	return address % PARTS;
+	return traits_at(address);
 }
 
 static const struct symbol_lookup_ops lookup_ops = {
 	.resolve = resolve,
-	.part = part,
+	.traits = traits,
 };
 
 static struct frame read_frame(struct byte_reader *reader, struct binary *binary)
@@ -99,8 +113,8 @@ static void check_text(const char *text, size_t frame_count)
 
 static uint32_t name_count(const struct fuzz_lookup *fuzz, const struct frame *frame)
 {
-	uint32_t hidden = frame_lookup_address(frame) % PARTS == SYMBOL_IN_WRAPPER &&
-			  !(frame->flags & FRAME_PANICS);
+	uint32_t hidden = (traits_at(frame_lookup_address(frame)) & FUNCTION_BEGINS_GENERATED) &&
+			  !(frame->flags & FRAME_SHOWS_GENERATED);
 
 	if (frame_carries_name(frame) || fuzz->count < 2)
 		return 1;
@@ -128,7 +142,9 @@ static size_t count_names_of_places(const struct trace *trace, struct symbol_loo
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
 {
-	static const struct go_program go;
+	static const struct program_facts facts = {
+		.languages = 1 << (FRAME_GO - FRAME_FIRST_INTERPRETED),
+	};
 	struct fuzz_lookup fuzz = { .lookup.ops = &lookup_ops };
 	struct frame frames[FRAMES_MAX], shown;
 	struct text_builder text = { 0 };
@@ -147,7 +163,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
 	if (byte_reader_failed(&reader))
 		return 0;
 	binary = binary_create(&(struct binary){
-		.fd = -1, .path = (char *)path, .go = fuzz.count & 1 ? &go : NULL });
+		.fd = -1, .path = (char *)path, .facts = fuzz.count & 1 ? &facts : NULL });
 	while (byte_reader_left(&reader) && frame_count < FRAMES_MAX)
 		frames[frame_count++] = read_frame(&reader, binary);
 	trace = trace_create(frames, frame_count, false, false);

@@ -37,6 +37,12 @@ enum { EXPECTATION_COUNT = sizeof(expectations) / sizeof(expectations[0]) };
 static void attributes_stand_where_the_grouping_wants_them(void **state)
 {
 	struct samples *s = *state;
+	static const struct attribute attributes[] = {
+		{ "process.runtime.name", "go" },
+		{ "process.runtime.version", "go1.26.8" },
+		{ "allframes.go.module.path", "example.com/shop" },
+		{ "allframes.go.module.version", "v1.2.3" },
+	};
 	struct stored_sample *added =
 		add(s, TRACE(native_frame(s->fixture.prog, 0x1000, 0)), 77, 78, 1);
 
@@ -46,10 +52,8 @@ static void attributes_stand_where_the_grouping_wants_them(void **state)
 		.executable_path = "/usr/bin/server",
 		.container_id = "c0ffee",
 		.service_name = "shop",
-		.runtime_name = "go",
-		.runtime_version = "go1.26.8",
-		.go_module_path = "example.com/shop",
-		.go_module_version = "v1.2.3",
+		.attributes = attributes,
+		.attribute_count = 4,
 	});
 	for (int grouping = GROUP_BY_CONTAINER; grouping <= GROUP_BY_SERVICE; grouping++) {
 		struct requests *requests;
@@ -132,7 +136,7 @@ static void samples_of_other_machines_say_so(void **state)
 static void a_sample_of_a_virtual_thread_says_so(void **state)
 {
 	struct samples *s = *state;
-	struct frame frame = { .kind = FRAME_JAVA, .flags = FRAME_VIRTUAL_THREAD, .function = "f" };
+	struct frame frame = { .kind = FRAME_JAVA, .flags = FRAME_MARKS_TRACE, .function = "f" };
 	struct requests *requests;
 	const Sample *sample;
 	const Data *data;

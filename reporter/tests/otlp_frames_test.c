@@ -250,7 +250,15 @@ static void code_of_go_is_of_type_go_with_a_line_for_each_inlined_function(void 
 
 static void files_of_go_are_told_by_their_build_id_too(void **state)
 {
-	static const struct go_program go = { .build_id = "ab/cd/ef-_" }, nameless = { 0 };
+	/* What a process says is not the binary's. */
+	static const struct program_facts go = {
+		.count = 2,
+		.items = { { "process.runtime.name", false, "go" },
+			   { "process.executable.build_id.go", true, "ab/cd/ef-_" } },
+	};
+	static const struct program_facts nameless = {
+		.count = 1, .items = { { "process.runtime.name", false, "go" } }
+	};
 	struct binary values = {
 		.executable_id = 0x10009,
 		.fd = -1,
@@ -258,7 +266,7 @@ static void files_of_go_are_told_by_their_build_id_too(void **state)
 		.build_id = { 1 },
 		.build_id_bytes = 1,
 		.file_id.bytes = { 2 },
-		.go = &go,
+		.facts = &go,
 	};
 	struct samples *s = *state;
 	struct binary *binary = binary_create(&values), *other;
@@ -266,7 +274,7 @@ static void files_of_go_are_told_by_their_build_id_too(void **state)
 	struct requests *requests;
 	const Mapping *mapping;
 
-	values.go = &nameless;
+	values.facts = &nameless;
 	other = binary_create(&values);
 	add(s, TRACE(native_frame(binary, 0x3000, 0), native_frame(other, 0x3000, 0)), 1, 1, 1);
 	binary_unref(binary);

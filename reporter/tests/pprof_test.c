@@ -439,7 +439,7 @@ static void an_approximate_frame_is_the_location_that_the_exact_one_is(void **st
 static void a_sample_of_a_virtual_thread_says_so(void **state)
 {
 	const struct frame frame = { .kind = FRAME_JAVA,
-				     .flags = FRAME_VIRTUAL_THREAD,
+				     .flags = FRAME_MARKS_TRACE,
 				     .function = "f" };
 	struct fixture *f = *state;
 	Pprof__Profile *profile;

@@ -12,6 +12,7 @@
 #include <elf.h>
 #include <string.h>
 
+#include "ebpf/abi/frame.h"
 #include "ebpf/abi/go.h"
 #include "stackdeltas/rule_text.h"
 
@@ -176,12 +177,14 @@ static void switches_tell_which_and_how_far_the_caller_is(void **state)
 	(void)state;
 	for (uint32_t kind = GO_SWITCH_SYSTEMSTACK; kind <= GO_SWITCH_RECOVERY; kind++) {
 		expected = make(EM_X86_64, GO_ROLE_ORDINARY, 8);
-		expected.cfa = CFA_GO_SWITCH;
+		expected.cfa = CFA_LANGUAGE;
+		expected.cfa_addend = FRAME_GO;
 		expected.cfa_register = kind;
 		assert_int_equal(expected.cfa_offset, 16);
 		assert_rule(make(EM_X86_64, kind, 8), expected);
 		expected = make(EM_AARCH64, GO_ROLE_ORDINARY, 0);
-		expected.cfa = CFA_GO_SWITCH;
+		expected.cfa = CFA_LANGUAGE;
+		expected.cfa_addend = FRAME_GO;
 		expected.cfa_register = kind;
 		assert_int_equal(expected.cfa_offset, 0);
 		assert_rule(make(EM_AARCH64, kind, 0), expected);
@@ -269,7 +272,8 @@ static void what_was_injected_pops_more_than_its_frame_on_arm64(void **state)
 	struct unwind_rule rule = make(EM_AARCH64, GO_SWITCH_INJECTED, -16);
 
 	(void)state;
-	assert_int_equal(rule.cfa, CFA_GO_SWITCH);
+	assert_int_equal(rule.cfa, CFA_LANGUAGE);
+	assert_int_equal(rule.cfa_addend, FRAME_GO);
 	assert_int_equal(rule.cfa_register, GO_SWITCH_INJECTED);
 	assert_int_equal(rule.cfa_offset, -16);
 	assert_int_equal(make(EM_AARCH64, GO_SWITCH_INJECTED, -8).cfa, CFA_NONE);
@@ -281,7 +285,7 @@ static void the_beginning_of_growth_is_plain_on_x86(void **state)
 {
 	(void)state;
 	assert_rule(make(EM_X86_64, GO_SWITCH_GROWING, 0), make(EM_X86_64, GO_ROLE_ORDINARY, 0));
-	assert_int_equal(make(EM_AARCH64, GO_SWITCH_GROWING, 0).cfa, CFA_GO_SWITCH);
+	assert_int_equal(make(EM_AARCH64, GO_SWITCH_GROWING, 0).cfa, CFA_LANGUAGE);
 	assert_int_equal(make(EM_AARCH64, GO_SWITCH_GROWING, 0).cfa_register, GO_SWITCH_GROWING);
 }
 

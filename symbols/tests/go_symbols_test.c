@@ -16,7 +16,8 @@
 
 enum { TEXT = MADE_GO_ADDRESS + MADE_GO_TEXT, OUTER = TEXT + 64, WRAPPER = OUTER + 1008 };
 
-static const struct go_program program;
+static const struct program_facts facts = { .languages = 1
+							 << (FRAME_GO - FRAME_FIRST_INTERPRETED) };
 static struct made_go go;
 static struct go_symbols *symbols;
 
@@ -41,7 +42,7 @@ static struct binary open_made(void)
 	struct binary binary = {
 		.executable_id = ++last_id,
 		.fd = memfd_create("go_symbols_test", MFD_CLOEXEC),
-		.go = &program,
+		.facts = &facts,
 		.path = "/opt/made",
 	};
 
@@ -58,7 +59,7 @@ static void expect_of(struct symbol_lookup *lookup, struct binary *binary, uint6
 	size_t used = 0;
 
 	for (uint32_t i = 0; i < count; i++) {
-		assert_true(found[i].is_go);
+		assert_true(found[i].language == FRAME_GO);
 		used += snprintf(text + used, sizeof(text) - used, "%s%s %s:%u", i ? "; " : "",
 				 found[i].function, found[i].file ? found[i].file : "-",
 				 found[i].line);
@@ -108,7 +109,7 @@ static void other_code_is_for_others_to_name(void **state)
 	(void)state;
 	expect(&binary, TEXT - 1, "");
 	expect(&binary, WRAPPER + 128, "");
-	plain.go = NULL;
+	plain.facts = NULL;
 	expect(&plain, TEXT, "");
 	close(closed.fd);
 	closed.fd = -1;
@@ -243,11 +244,11 @@ static void the_store_has_names_of_go_before_its_own(void **state)
 	close(damaged.fd);
 }
 
-static void expect_part(struct binary *binary, uint64_t address, enum symbol_part part)
+static void expect_traits(struct binary *binary, uint64_t address, uint32_t traits)
 {
 	struct symbol_lookup *lookup = go_symbols_lookup(symbols);
 
-	assert_int_equal(lookup->ops->part(lookup, binary, address), part);
+	assert_int_equal(lookup->ops->traits(lookup, binary, address), traits);
 }
 
 static void what_the_runtime_leaves_out_is_left_out(void **state)
@@ -258,17 +259,17 @@ static void what_the_runtime_leaves_out_is_left_out(void **state)
 	(void)state;
 	expect(&binary, WRAPPER + 8, "main.run /src/main.go:12");
 	expect(&binary, WRAPPER, "main.(*wrapped).run /src/main.go:10");
-	expect_part(&binary, WRAPPER, SYMBOL_WRAPPER);
+	expect_traits(&binary, WRAPPER, FUNCTION_IS_GENERATED);
 	assert_int_equal(go_symbols_lookup(symbols)->ops->resolve(go_symbols_lookup(symbols),
 								  &binary, WRAPPER + 8, &symbol, 1),
 			 1);
-	assert_true(symbol.is_inlined);
+	assert_true(symbol.flags & SYMBOL_INLINED);
 	/* There what is shown is inlined. */
-	expect_part(&binary, WRAPPER + 8, SYMBOL_ORDINARY);
-	expect_part(&binary, TEXT + 8, SYMBOL_ORDINARY);
-	expect_part(&binary, WRAPPER + 128, SYMBOL_ORDINARY);
+	expect_traits(&binary, WRAPPER + 8, 0);
+	expect_traits(&binary, TEXT + 8, 0);
+	expect_traits(&binary, WRAPPER + 128, 0);
 	binary.may_hang = true;
-	expect_part(&binary, WRAPPER, SYMBOL_ORDINARY);
+	expect_traits(&binary, WRAPPER, 0);
 	close(binary.fd);
 }
 
@@ -308,15 +309,15 @@ static void a_wrapper_inlined_into_others_is_told_apart(void **state)
 	go.function_count = 2;
 	made_go_make(&go);
 	binary = open_made();
-	expect_part(&binary, TEXT, SYMBOL_ORDINARY);
-	expect_part(&binary, TEXT + 8, SYMBOL_IN_WRAPPER);
+	expect_traits(&binary, TEXT, 0);
+	expect_traits(&binary, TEXT + 8, FUNCTION_BEGINS_GENERATED);
 	assert_int_equal(go_symbols_lookup(symbols)->ops->resolve(go_symbols_lookup(symbols),
 								  &binary, TEXT + 8, found, 8),
 			 2);
-	assert_true(found[0].is_wrapper);
-	assert_false(found[1].is_wrapper);
+	assert_true(found[0].flags & SYMBOL_GENERATED);
+	assert_false(found[1].flags & SYMBOL_GENERATED);
 	/* Of wrappers around each other the innermost one is left, which is shown in panics. */
-	expect_part(&binary, TEXT + 64 + 8, SYMBOL_WRAPPER);
+	expect_traits(&binary, TEXT + 64 + 8, FUNCTION_IS_GENERATED);
 	close(binary.fd);
 }
 

@@ -275,11 +275,11 @@ static void ranges_have_inlined_functions_and_lines(void **state)
 	lookup = symbol_store_lookup(store);
 	assert_int_equal(lookup->ops->resolve(lookup, &binary, 0x1010, symbols, 4), 2);
 	assert_string_equal(symbols[0].function, "a::small()");
-	assert_true(symbols[0].is_inlined);
+	assert_true(symbols[0].flags & SYMBOL_INLINED);
 	assert_string_equal(symbols[1].function, "a::big(int)");
 	assert_string_equal(symbols[1].file, "/src/a.cc");
 	assert_int_equal(symbols[1].line, 20);
-	assert_false(symbols[1].is_inlined);
+	assert_false(symbols[1].flags & SYMBOL_INLINED);
 	assert_int_equal(lookup->ops->resolve(lookup, &binary, 0x1010, symbols, 1), 1);
 	assert_string_equal(symbols[0].function, "a::big(int)");
 	assert_int_equal(lookup->ops->resolve(lookup, &binary, 0x1090, symbols, 4), 1);

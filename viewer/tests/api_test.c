@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "agent/base/languages.h"
 #include "viewer/tests/asking.h"
 
 static void the_time_line_and_the_heat_map_have_all_samples(void **state)
@@ -67,6 +68,31 @@ static void an_empty_history_has_empty_answers(void **state)
 }
 
 /* --- the rest --- */
+
+static bool has_text(const json_t *array, const char *text)
+{
+	const json_t *one;
+	size_t i;
+
+	json_array_foreach(array, i, one) if (!strcmp(json_string_value(one), text)) return true;
+	return false;
+}
+
+static void the_status_says_which_kinds_of_frames_there_are(void **state)
+{
+	static const char *const others[] = { "process", "thread", "native",
+					      "kernel",	 "jit",	   "error" };
+	json_t *json = ask_json(*state, "status");
+	const json_t *kinds = json_object_get(json, "kinds");
+
+	for (uint32_t i = 0; i < LANGUAGE_COUNT; i++)
+		assert_true(has_text(kinds, language_ids[i].name));
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		assert_true(has_text(kinds, others[i]));
+	assert_int_equal(json_array_size(kinds),
+			 LANGUAGE_COUNT + sizeof(others) / sizeof(others[0]));
+	json_decref(json);
+}
 
 static void quality_says_why_stacks_are_not_whole(void **state)
 {
@@ -421,6 +447,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(the_time_line_and_the_heat_map_have_all_samples),
 		TEST(an_empty_history_has_empty_answers),
+		TEST(the_status_says_which_kinds_of_frames_there_are),
 		TEST(quality_says_why_stacks_are_not_whole),
 		TEST(quality_blames_the_binary_whose_caller_was_not_found),
 		TEST(quality_says_which_language_a_process_has),

@@ -31,18 +31,41 @@ static void a_binary_copies_its_path_and_owns_its_descriptor(void **state)
 	assert_int_equal(fcntl(fd, F_GETFD), -1);
 }
 
-static void what_go_says_of_a_file_is_copied(void **state)
+static void what_a_file_says_of_itself_is_copied(void **state)
 {
-	struct go_program go = { .version = "go1.26.8" };
-	struct binary *binary = binary_create(&(struct binary){ .fd = -1, .go = &go });
+	struct program_facts facts = { .languages = language_bit(FRAME_GO) };
+	struct binary *binary;
 	struct binary *other = binary_create(&(struct binary){ .fd = -1 });
 
 	(void)state;
-	memset(&go, 0, sizeof(go));
-	assert_string_equal(binary->go->version, "go1.26.8");
-	assert_null(other->go);
+	program_facts_add(&facts, "process.runtime.version", "go1.26.8", false);
+	binary = binary_create(&(struct binary){ .fd = -1, .facts = &facts });
+	memset(&facts, 0, sizeof(facts));
+	assert_string_equal(binary->facts->items[0].text, "go1.26.8");
+	assert_true(binary_has_code_of(binary, FRAME_GO));
+	assert_false(binary_has_code_of(binary, FRAME_JAVA));
+	assert_null(other->facts);
+	assert_false(binary_has_code_of(other, FRAME_GO));
 	binary_unref(binary);
 	binary_unref(other);
+}
+
+static void facts_without_room_are_left_out(void **state)
+{
+	char longest[PROGRAM_FACT_MAX_BYTES + 2] = "";
+	struct program_facts facts = { 0 };
+
+	(void)state;
+	memset(longest, 'x', PROGRAM_FACT_MAX_BYTES + 1);
+	program_facts_add(&facts, "k", longest, false);
+	program_facts_add(&facts, "k", "", false);
+	assert_int_equal(facts.count, 0);
+	longest[PROGRAM_FACT_MAX_BYTES] = '\0';
+	for (int i = 0; i <= PROGRAM_FACTS_MAX; i++)
+		program_facts_add(&facts, "k", longest, i % 2);
+	assert_int_equal(facts.count, PROGRAM_FACTS_MAX);
+	assert_string_equal(facts.items[PROGRAM_FACTS_MAX - 1].text, longest);
+	assert_true(facts.items[1].is_of_binary && !facts.items[0].is_of_binary);
 }
 
 static void names_without_a_slash_and_no_name_work(void **state)
@@ -62,7 +85,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_binary_copies_its_path_and_owns_its_descriptor),
-		cmocka_unit_test(what_go_says_of_a_file_is_copied),
+		cmocka_unit_test(what_a_file_says_of_itself_is_copied),
+		cmocka_unit_test(facts_without_room_are_left_out),
 		cmocka_unit_test(names_without_a_slash_and_no_name_work),
 	};
 

@@ -53,7 +53,7 @@ static void labels_are_sorted_and_a_key_stands_there_once(void **state)
 	(void)state;
 	assert_true(fill(&set, labels, 4));
 	assert_int_equal(set.label_count, 3);
-	assert_false(set.has_goroutine_id);
+	assert_int_equal(set.task_language, 0);
 	assert_next(&at, "a", "1");
 	assert_next(&at, "aa", "");
 	assert_next(&at, "b", "1");
@@ -145,12 +145,13 @@ static void all_that_a_record_can_hold_has_room(void **state)
 		labels[i].key[0] = 'a' + i;
 	}
 	labels[LABELS_MAX] = label_of("", 0, (const char *)&id, sizeof(id));
+	labels[LABELS_MAX].key[0] = FRAME_GO;
 	/* One more than records have: it has no place. */
 	assert_true(fill(set, labels, LABEL_SLOTS_MAX + 1));
 	assert_int_equal(set->label_count, LABELS_MAX);
 	assert_int_equal(set->text_bytes, LABEL_SET_TEXT_MAX_BYTES);
-	assert_true(set->has_goroutine_id);
-	assert_int_equal(set->goroutine_id, id);
+	assert_int_equal(set->task_language, FRAME_GO);
+	assert_int_equal(set->task_number, id);
 	free(set);
 }
 
@@ -162,6 +163,11 @@ static void nothing_is_no_set(void **state)
 
 	(void)state;
 	assert_false(fill(&set, NULL, 0));
+	/* No language, and one whose numbers have no name. */
+	assert_false(fill(&set, &label, 1));
+	label.key[0] = FRAME_JAVA;
+	assert_false(fill(&set, &label, 1));
+	label.key[0] = FRAME_GO;
 	assert_true(fill(&set, &label, 1));
 	assert_int_equal(set.label_count, 0);
 	assert_int_equal(set.text_bytes, 0);

@@ -48,20 +48,29 @@ static void what_is_not_known_is_empty(void **state)
 
 static void equal_are_those_of_equal_pids_and_texts(void **state)
 {
+	static const struct attribute attributes[] = { { "runtime", "go" },
+						       { "empty", "" },
+						       { "version", "v1" } };
+	static const struct attribute others[] = { { "runtime", "go" }, { "version", "v2" } };
+	static const struct attribute renamed[] = { { "runtime", "go" }, { "versio", "v1" } };
 	const struct process_info values = {
 		.pid = 7,
 		.executable_path = "/bin/x",
-		.runtime_name = "go",
-		.go_module_version = "v1",
+		.attributes = attributes,
+		.attribute_count = 3,
 	};
-	struct process_info moved = values, newer = values, child = values;
-	struct process_info *infos[5];
+	struct process_info moved = values, newer = values, child = values, other_key = values;
+	struct process_info *infos[6];
 
 	(void)state;
 	/* The same bytes in another text. */
 	moved.container_id = "go";
-	moved.runtime_name = "";
-	newer.go_module_version = "v2";
+	moved.attributes = &attributes[1];
+	moved.attribute_count = 2;
+	newer.attributes = others;
+	newer.attribute_count = 2;
+	other_key.attributes = renamed;
+	other_key.attribute_count = 2;
 	child.pid = 8;
 	infos[0] = process_info_create(&values);
 	/* With what was computed, which is not taken over. */
@@ -69,14 +78,16 @@ static void equal_are_those_of_equal_pids_and_texts(void **state)
 	infos[2] = process_info_create(&moved);
 	infos[3] = process_info_create(&newer);
 	infos[4] = process_info_create(&child);
+	infos[5] = process_info_create(&other_key);
 	assert_true(process_info_equal(infos[0], infos[1]));
 	assert_int_equal(infos[0]->hash, infos[1]->hash);
-	assert_string_equal(infos[1]->go_module_version, "v1");
-	for (int i = 2; i < 5; i++)
+	assert_string_equal(process_info_attribute(infos[1], "version"), "v1");
+	assert_int_equal(infos[1]->attribute_count, 2);
+	for (int i = 2; i < 6; i++)
 		assert_false(process_info_equal(infos[0], infos[i]));
 	assert_false(process_info_equal(infos[0], NULL));
 	assert_true(process_info_equal(NULL, NULL));
-	for (int i = 0; i < 5; i++)
+	for (int i = 0; i < 6; i++)
 		process_info_unref(infos[i]);
 }
 

@@ -37,7 +37,7 @@ static void identify(const Elf64_Phdr segments[SEGMENTS], struct binary *binary)
 			.e_phnum = SEGMENTS,
 		},
 	};
-	struct go_program go;
+	struct program_facts facts;
 	struct elf_image image;
 	int fd = memfd_create("executable_file_test", 0);
 
@@ -45,8 +45,8 @@ static void identify(const Elf64_Phdr segments[SEGMENTS], struct binary *binary)
 	assert_true(fd >= 0);
 	assert_int_equal(write(fd, &file, sizeof(file)), sizeof(file));
 	assert_int_equal(ftruncate(fd, 0x10000), 0);
-	assert_int_equal(executable_file_identify(fd, binary, &go, &image), 0);
-	assert_null(binary->go);
+	assert_int_equal(executable_file_identify(fd, binary, &facts, &image), 0);
+	assert_null(binary->facts);
 	elf_image_deinit(&image);
 	close(fd);
 }

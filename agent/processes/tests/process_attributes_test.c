@@ -144,21 +144,32 @@ static struct proc_mapping rows[] = {
 };
 static const struct proc_maps maps = { .rows = rows, .count = 4 };
 
-static const struct go_program go_of_server = {
-	.version = "go1.26.8",
-	.module_path = "example.com/shop",
-	.module_version = "v1.2.3",
+static const struct program_facts facts_of_server = {
+	.languages = 1 << (FRAME_GO - FRAME_FIRST_INTERPRETED),
+	.count = 5,
+	.items = {
+		{ "process.executable.build_id.go", true, "a/b" },
+		{ "process.runtime.name", false, "go" },
+		{ "process.runtime.version", false, "go1.26.8" },
+		{ "allframes.go.module.path", false, "example.com/shop" },
+		{ "allframes.go.module.version", false, "v1.2.3" },
+	},
 };
-static struct binary server_binary = { .fd = -1, .go = &go_of_server };
+static struct binary server_binary = { .fd = -1, .facts = &facts_of_server };
 static struct executable server = { .id = 1 << 16, .binary = &server_binary };
 
 static void expect_go(const struct process *process)
 {
 	assert_string_equal(process->info->executable_path, "/opt/shop/server");
-	assert_string_equal(process->info->runtime_name, "go");
-	assert_string_equal(process->info->runtime_version, "go1.26.8");
-	assert_string_equal(process->info->go_module_path, "example.com/shop");
-	assert_string_equal(process->info->go_module_version, "v1.2.3");
+	assert_string_equal(process_info_attribute(process->info, "process.runtime.name"), "go");
+	assert_string_equal(process_info_attribute(process->info, "process.runtime.version"),
+			    "go1.26.8");
+	assert_string_equal(process_info_attribute(process->info, "allframes.go.module.path"),
+			    "example.com/shop");
+	assert_string_equal(process_info_attribute(process->info, "allframes.go.module.version"),
+			    "v1.2.3");
+	/* The binary's own is none of the process's. */
+	assert_int_equal(process->info->attribute_count, 4);
 }
 
 static void a_program_of_go_says_what_it_is(void **state)
@@ -190,8 +201,8 @@ static void libraries_and_programs_in_other_languages_say_nothing(void **state)
 
 	tell(fixture, 7, "/opt/shop/server", "0::/\n", "A=b");
 	process_attributes_read(&fixture->table, process, fixture->proc.root, "", &maps, mappings);
-	assert_string_equal(process->info->runtime_name, "");
-	assert_string_equal(process->info->go_module_path, "");
+	assert_string_equal(process_info_attribute(process->info, "process.runtime.name"), "");
+	assert_string_equal(process_info_attribute(process->info, "allframes.go.module.path"), "");
 	process_table_remove(&fixture->table, process);
 }
 
@@ -205,7 +216,7 @@ static void a_file_that_is_looked_at_later_adds_what_it_says(void **state)
 	tell(fixture, 7, "/opt/shop/server", "0::/\n", "A=b");
 	process_attributes_read(&fixture->table, process, fixture->proc.root, "", &maps, mappings);
 	before = process->info;
-	assert_string_equal(before->runtime_name, "");
+	assert_string_equal(process_info_attribute(before, "process.runtime.name"), "");
 	mappings[0].executable = &server;
 	process_attributes_identified(&fixture->table, process, &mappings[0]);
 	assert_ptr_equal(process->info, before);

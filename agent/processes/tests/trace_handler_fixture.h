@@ -198,6 +198,8 @@ static inline void push_label(struct record *record, const char *key, const char
 	label->key_bytes = key ? strlen(key) : 0;
 	label->value_bytes = key ? strlen(value) : sizeof(uint64_t);
 	memcpy(label->key, key ? key : "", label->key_bytes);
+	if (!key)
+		label->key[0] = FRAME_GO;
 	memcpy(label->value, value, label->value_bytes);
 	record->head.label_bytes += sizeof(*label);
 }

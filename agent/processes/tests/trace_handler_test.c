@@ -73,8 +73,8 @@ static void labels_are_the_samples_and_not_the_traces(void **state)
 	assert_int_equal(metrics_read(METRIC_TRACE_CACHE_HITS), 1);
 	assert_non_null(fixture->reporter.context.labels);
 	assert_int_equal(fixture->reporter.labels.label_count, 2);
-	assert_true(fixture->reporter.labels.has_goroutine_id);
-	assert_true(fixture->reporter.labels.goroutine_id == goroutine_id);
+	assert_int_equal(fixture->reporter.labels.task_language, FRAME_GO);
+	assert_true(fixture->reporter.labels.task_number == goroutine_id);
 	at = fixture->reporter.labels.texts;
 	assert_string_equal(label_set_next(&at).value, "7 ");
 	assert_string_equal(label_set_next(&at).key, "user");

@@ -34,7 +34,7 @@ static struct {
 	/** Of each frame: functions that are inlined, in lines before its own. */
 	uint32_t inlined_count;
 	bool is_approximate;
-	bool mounts_virtual_thread;
+	bool marks_trace;
 	uint32_t probe_count;
 	uint32_t release_count;
 	uint32_t attach_count;
@@ -114,7 +114,7 @@ static inline int fake_symbolize(struct interpreter_process *process, struct rem
 			.line = (uint32_t)(words[1] >> 32) + i,
 			.is_inlined = i < fake_language.inlined_count,
 			.is_approximate = fake_language.is_approximate,
-			.mounts_virtual_thread = fake_language.mounts_virtual_thread,
+			.marks_trace = fake_language.marks_trace,
 		};
 	return 0;
 }
@@ -132,10 +132,15 @@ static const struct interpreter_ops fake_language_ops = {
 	.detach = fake_detach,
 };
 
-static const struct interpreter fake_interpreter = {
+/* No row has this kind. */
+static const struct language_id fake_id = {
+	.kind = FAKE_KIND,
+	.frames = LANGUAGE_LOOP,
 	.name = "fake",
-	.kind = (enum frame_kind)FAKE_KIND,
-	.runs_its_frames = true,
+};
+
+static const struct interpreter fake_interpreter = {
+	.id = &fake_id,
 	.ops = &fake_language_ops,
 };
 

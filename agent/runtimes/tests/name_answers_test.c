@@ -17,7 +17,7 @@ static int set_up(void **state)
 		.items = {
 			{ .function = "inner", .file = "a.src", .line = 3, .is_inlined = true },
 			{ .function = "outer", .line = 9, .is_approximate = true,
-			  .mounts_virtual_thread = true },
+			  .marks_trace = true },
 		},
 	};
 
@@ -46,11 +46,11 @@ static void answers_come_back_as_they_were_given(void **state)
 	assert_string_equal(frame.function, "inner");
 	assert_string_equal(frame.file, "a.src");
 	assert_int_equal(frame.line, 3);
-	assert_true(frame.is_inlined && !frame.is_approximate && !frame.mounts_virtual_thread);
+	assert_true(frame.is_inlined && !frame.is_approximate && !frame.marks_trace);
 	frame = name_answers_frame(answers, &answers->answers.items[1], 1);
 	assert_string_equal(frame.function, "outer");
 	assert_null(frame.file);
-	assert_true(!frame.is_inlined && frame.is_approximate && frame.mounts_virtual_thread);
+	assert_true(!frame.is_inlined && frame.is_approximate && frame.marks_trace);
 }
 
 static void what_there_is_no_room_for_is_an_error_and_leaves_nothing(void **state)

@@ -22,6 +22,7 @@
 
 #include "agent/base/cleanup.h"
 #include "ebpf/abi/config.h"
+#include "ebpf/abi/languages.h"
 
 /* Generated; needs struct agent_config. */
 #include "build/ebpf/allframes_arm64.skel.h"
@@ -39,15 +40,16 @@ enum {
 	STACK_ROUNDING_BYTES = 32,
 };
 
-static const char *const unwinders[] = {
-	"native_unwind", "python_unwind", "go_unwind", "java_unwind", "unwind_stop",
+static const char *const unwinders[] = { "native_unwind", "unwind_stop",
+#define X(kind, NAME, name, type, frames, files) #name "_unwind",
+					 LANGUAGES(X)
+#undef X
 };
 
-static const char *const chains[] = {
-	"native_unwind_chain",
-	"python_unwind_chain",
-	"go_unwind_chain",
-	"java_unwind_chain",
+static const char *const chains[] = { "native_unwind_chain",
+#define X(kind, NAME, name, type, frames, files) #name "_unwind_chain",
+				      LANGUAGES(X)
+#undef X
 };
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))

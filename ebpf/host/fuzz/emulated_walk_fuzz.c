@@ -4,7 +4,7 @@
  * addresses of the little world below, or stay what they are, so that walks get somewhere. The seeds
  * are inputs that libFuzzer came to from nothing.
  *
- * covers: emulated_walk.c ../native_step.bpf.h ../go_step.bpf.h ../java_step.bpf.h ../java_code.bpf.h ../java_leaf_x86.bpf.h ../java_interpreter_x86.bpf.h ../read_window.bpf.h ../python_step.bpf.h ../python_held.bpf.h ../python_threads.bpf.h ../interpreters.bpf.h ../guess_caller.bpf.h ../jit_entry.bpf.h ../rule_lookup.bpf.h ../process_mappings.bpf.h ../uprobes.bpf.h ../tables.bpf.h ../state.bpf.h ../architecture.bpf.h
+ * covers: emulated_walk.c ../native_step.bpf.h ../go/go_step.bpf.h ../java/java_step.bpf.h ../java/java_code.bpf.h ../java/java_leaf_x86.bpf.h ../java/java_interpreter_x86.bpf.h ../read_window.bpf.h ../python/python_step.bpf.h ../python/python_held.bpf.h ../python/python_threads.bpf.h ../interpreters.bpf.h ../guess_caller.bpf.h ../jit_entry.bpf.h ../rule_lookup.bpf.h ../process_mappings.bpf.h ../uprobes.bpf.h ../tables.bpf.h ../state.bpf.h ../architecture.bpf.h
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -387,7 +387,8 @@ static void put_handler(const struct java_process *process, int index, uint8_t o
 /* A process's JVM: fields as the input has them, or such as fit the heap that is made. Its row is the last. */
 static void take_java(struct input *input, struct world *world, uint32_t row_cell)
 {
-	struct interpreter_row row = { EXECUTABLE_ID + 2, FRAME_JAVA, JAVA_CELL };
+	struct interpreter_row row = { EXECUTABLE_ID + 2, FRAME_JAVA | RUNTIME_HAS_CODE,
+				       JAVA_CELL };
 	struct java_process process = { 0 };
 	uint8_t choices[8];
 

@@ -171,7 +171,8 @@ static inline int setup(void **state)
 							 .rbx_slot = RBX_LOST);
 		if (i <= RULE_SWITCH)
 			continue;
-		rules[i].cfa = CFA_GO_SWITCH;
+		rules[i].cfa = CFA_LANGUAGE;
+		rules[i].cfa_addend = FRAME_GO;
 		rules[i].cfa_register = i - RULE_SWITCH;
 	}
 	world_publish_rules(go->world, rules, RULE_COUNT);

@@ -461,13 +461,33 @@ static void a_switch_that_is_none_is_an_error(void **state)
 	struct go *go = *state;
 	const struct unwind_rule rules[] = {
 		{ .cfa = CFA_END },
-		{ .cfa = CFA_GO_SWITCH, .cfa_register = GO_SWITCH_RECOVERY + 1, .cfa_offset = 32 },
+		{ .cfa = CFA_LANGUAGE,
+		  .cfa_addend = FRAME_GO,
+		  .cfa_register = GO_SWITCH_RECOVERY + 1,
+		  .cfa_offset = 32 },
 	};
 
 	world_publish_rules(go->world, rules, 2);
 	add(go, 1);
 	add(go, RULE_END);
 	assert_walk_fails(go, "1!", UNWIND_UNSUPPORTED_RULE);
+}
+
+static void a_rule_of_no_language_ends_the_walk(void **state)
+{
+	static const int32_t kinds[] = { FRAME_NATIVE, FRAME_FIRST_INTERPRETED + 100,
+					 FRAME_KERNEL };
+	struct go *go = *state;
+	struct unwind_rule rules[] = { { .cfa = CFA_END },
+				       { .cfa = CFA_LANGUAGE, .cfa_offset = 32 } };
+
+	add(go, 1);
+	add(go, RULE_END);
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		rules[1].cfa_addend = kinds[i];
+		world_publish_rules(go->world, rules, 2);
+		assert_walk_fails(go, "1!", UNWIND_TRUNCATED);
+	}
 }
 
 int main(void)
@@ -495,6 +515,7 @@ int main(void)
 		go_test(two_stacks_that_lead_to_each_other_end),
 		go_test(without_the_process_s_table_stacks_end_in_an_error),
 		go_test(a_switch_that_is_none_is_an_error),
+		go_test(a_rule_of_no_language_ends_the_walk),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -46,6 +46,8 @@ enum {
 
 	JAVA_INTERPRETER_CELL = 2000,
 	JAVA_DATA_CELL = 2010,
+	/* Of another runtime. */
+	JAVA_OTHER_CELL = 2400,
 	OBJECT_WORDS = 512,
 
 	/* Segments of what is made. */
@@ -148,7 +150,8 @@ static inline void put_blob(struct java *java, uint32_t segment, uint32_t header
 
 static inline void publish_java(struct java *java)
 {
-	const struct interpreter_row row = { EXECUTABLE_ID, FRAME_JAVA, JAVA_DATA_CELL };
+	const struct interpreter_row row = { EXECUTABLE_ID, interpreter_row_language(FRAME_JAVA),
+					     JAVA_DATA_CELL };
 
 	world_put(java->world, JAVA_INTERPRETER_CELL, &row, sizeof(row));
 	world_put(java->world, JAVA_DATA_CELL, &java->process, sizeof(java->process));

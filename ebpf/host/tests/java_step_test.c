@@ -33,6 +33,48 @@ static void without_a_table_code_is_anonymous(void **state)
 	assert_null(strchr(java->text, 'C'));
 }
 
+/* A process may have two JVMs, or another language that makes code: each is asked. */
+static void the_next_runtime_is_asked_when_one_declines(void **state)
+{
+	struct java *java = *state;
+	const struct emulated_trace *trace = &java->world->trace;
+	const uint32_t language = interpreter_row_language(FRAME_JAVA);
+	/* In the first cells there are no heaps, and behind the slab's end nothing. */
+	const struct interpreter_row rows[] = {
+		{ EXECUTABLE_ID + 1, language, JAVA_OTHER_CELL },
+		{ EXECUTABLE_ID + 2, FRAME_PYTHON, JAVA_OTHER_CELL },
+		{ EXECUTABLE_ID + 3, language, UINT32_MAX },
+		{ EXECUTABLE_ID, language, JAVA_DATA_CELL },
+	};
+	const struct java_process none = { 0 };
+
+	lay_compiled(java, IN_CODE, &in_frame);
+	world_put(java->world, JAVA_INTERPRETER_CELL, rows, sizeof(rows));
+	world_put(java->world, JAVA_OTHER_CELL, &none, sizeof(none));
+	assert_java_walk(java, "CCsE");
+	assert_int_equal(trace->words[2],
+			 frame_word(FRAME_JAVA, FRAME_RETURN_ADDRESS, blob_at(SEGMENT_CALLER)));
+	/* Without the last row all that there are have declined. */
+	world_put(java->world, JAVA_INTERPRETER_CELL + 3, &(struct interpreter_row){ 0 },
+		  sizeof(rows[0]));
+	java_walk_text(java);
+	assert_int_not_equal(trace->error, UNWIND_OK);
+	assert_null(strchr(java->text, 'C'));
+}
+
+/* The flag is the row's: a language without it is not asked for code. */
+static void a_runtime_that_makes_no_code_is_not_asked(void **state)
+{
+	struct java *java = *state;
+	const struct interpreter_row row = { EXECUTABLE_ID, FRAME_JAVA, JAVA_DATA_CELL };
+
+	lay_compiled(java, IN_CODE, &in_frame);
+	world_put(java->world, JAVA_INTERPRETER_CELL, &row, sizeof(row));
+	java_walk_text(java);
+	assert_int_not_equal(java->world->trace.error, UNWIND_OK);
+	assert_null(strchr(java->text, 'C'));
+}
+
 static void at_its_end_a_method_has_no_frame(void **state)
 {
 	static const struct place places[] = {
@@ -480,6 +522,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		java_test(compiled_frames_lead_to_call_stub_and_its_caller),
 		java_test(without_a_table_code_is_anonymous),
+		java_test(the_next_runtime_is_asked_when_one_declines),
+		java_test(a_runtime_that_makes_no_code_is_not_asked),
 		java_test(at_its_end_a_method_has_no_frame),
 		java_test(behind_its_frame_a_method_jumps_on_to_where_it_throws),
 		java_test(at_its_beginning_a_method_makes_its_frame),

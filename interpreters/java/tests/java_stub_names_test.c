@@ -267,9 +267,9 @@ static bool check_line(const struct live_java *java, struct interpreter_process 
 		assert_string_equal(frames.items[0].function, name);
 		/* Its name from 21 on; that of the other one goes on. */
 		if (strstr(name, "eturnBarrier") || strstr(name, "return barrier"))
-			assert_true(frames.items[0].mounts_virtual_thread);
+			assert_true(frames.items[0].marks_trace);
 		if (strstr(name, "call_stub"))
-			assert_false(frames.items[0].mounts_virtual_thread);
+			assert_false(frames.items[0].marks_trace);
 	}
 	return true;
 }

@@ -197,7 +197,7 @@ static void by_one_method_virtual_threads_are_mounted(void **state)
 		make_method(OUTER, "jdk/internal/vm/Continuation", names[i / 2], 10);
 		java_symbolizer_init(&named, &layout, 0, i % 2, NULL);
 		assert_int_equal(name_interpreted_by(&named, OUTER, 0, &frames), 0);
-		assert_int_equal(frames.items[0].mounts_virtual_thread, i < 2);
+		assert_int_equal(frames.items[0].marks_trace, i < 2);
 		java_symbolizer_deinit(&named);
 	}
 }

@@ -11,13 +11,20 @@ export const SIGNIFICANT = 2;
 const LEVELS = ['', 'root', 'process', 'thread'];
 // Without colour, light and dark.
 const NEUTRAL = ['#d5d9e0', '#4a5261'];
-// Hue and saturation.
+// Hue and saturation of those that were chosen; the others get theirs by a rule (learnKinds()).
 const KINDS = {
 	native: [14, 78], kernel: [38, 88], go: [188, 55], java: [142, 42], python: [216, 68],
 	jit: [286, 48], inlined: [54, 62], error: [352, 70],
 };
 
-export const LEGEND = Object.keys(KINDS);
+const OTHER_SATURATION = 50;
+// Degrees; and from one try to the next, the golden angle.
+const HUE_DISTANCE = 18;
+const HUE_STEP = 137.5;
+const CONTRAST = 4.5;
+// Relative luminance (WCAG 2.2) of the text on bars, #14171f.
+const TEXT_LUMINANCE = 0.0086;
+const learned = {};
 
 /** True where a frame is drawn without colour. */
 export const isLevel = (kind) => LEVELS.includes(kind);
@@ -29,14 +36,57 @@ function hashOf(text) {
 	return hash >>> 0;
 }
 
+const distance = (a, b) => Math.min(Math.abs(a - b), 360 - Math.abs(a - b));
+
+/** Takes note of the kinds of frames that there are: hues of new ones are apart from those of all others. */
+export function learnKinds(kinds) {
+	for (const kind of kinds) {
+		if (isLevel(kind) || KINDS[kind] || learned[kind])
+			continue;
+		const taken = [...Object.values(KINDS), ...Object.values(learned)].map(([hue]) => hue);
+		let hue = hashOf(kind) % 360;
+		for (let i = 0; i < 360 && taken.some((other) => distance(hue, other) < HUE_DISTANCE); i++)
+			hue = (hue + HUE_STEP) % 360;
+		learned[kind] = [hue, OTHER_SATURATION];
+	}
+}
+
+/** The kinds of which there is a colour, the languages by name. */
+export function legend() {
+	const others = ['native', 'kernel', 'jit', 'inlined', 'error'];
+	const languages = Object.keys({ ...KINDS, ...learned }).filter((kind) => !others.includes(kind));
+	return ['native', 'kernel', ...languages.sort(), 'jit', 'inlined', 'error'];
+}
+
+/** Relative luminance of a colour, all in percent but the hue. */
+function luminance(hue, saturation, lightness) {
+	const amplitude = saturation / 100 * Math.min(lightness, 100 - lightness) / 100;
+	const part = (n) => {
+		const k = (n + hue / 30) % 12;
+		const value = lightness / 100 - amplitude * Math.max(-1, Math.min(k - 3, 9 - k, 1));
+		return value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
+	};
+	return 0.2126 * part(0) + 0.7152 * part(8) + 0.0722 * part(4);
+}
+
+/** The lightness from @least on at which text can be read. */
+function readable(hue, saturation, least) {
+	let lightness = least;
+	while ((luminance(hue, saturation, lightness) + 0.05) / (TEXT_LUMINANCE + 0.05) < CONTRAST)
+		lightness++;
+	return lightness;
+}
+
 /** Of a frame; shades tell neighbours of one kind apart. */
 export function kindColour(kind, flags, name, isDark) {
 	if (isLevel(kind))
 		return NEUTRAL[isDark ? 1 : 0];
 	const shown = flags & INLINED ? 'inlined' : kind;
-	const [hue, saturation] = KINDS[shown] || [hashOf(shown) % 360, 45];
+	const [hue, colourful] = KINDS[shown] || learned[shown] || [hashOf(shown) % 360, OTHER_SATURATION];
+	const saturation = isDark ? colourful - 12 : colourful;
+	const base = isDark ? 56 : 71;
 	const shade = name ? hashOf(name) % 5 * 2 : 4;
-	return `hsl(${hue} ${isDark ? saturation - 12 : saturation}% ${(isDark ? 56 : 71) + shade}%)`;
+	return `hsl(${hue} ${saturation}% ${(KINDS[shown] ? base : readable(hue, saturation, base)) + shade}%)`;
 }
 
 /** Red for a greater share than in the base, blue for a smaller one, grey for chance. */

@@ -3,6 +3,7 @@
 import { render } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import './app.css';
+import { learnKinds } from './colours.js';
 import { Flame, Legend, Orientation } from './flame.jsx';
 import { count } from './format.js';
 import { useTheme } from './theme.js';
@@ -14,6 +15,7 @@ function Page({ answer }) {
 	const [zoom, setZoom] = useState([]);
 	const [isFlipped, setFlipped] = useState(false);
 	const tree = useMemo(() => layOut(answer), [answer]);
+	learnKinds(answer.tree.kinds);
 	return (
 		<>
 			<header>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A flame graph: the canvas, its mouse and keyboard, and the words about the frame in focus.
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { APPROXIMATE, GUESS, INLINED, LEGEND, isLevel, kindColour } from './colours.js';
+import { APPROXIMATE, GUESS, INLINED, isLevel, kindColour, legend } from './colours.js';
 import { count, percent } from './format.js';
 import { ROW, differenceText, neighbour, nodeUnder, paint } from './paint.js';
 import { fileOf, flagsOf, kindOf, nameOf, nodeAt, pathOf, searchTree } from './tree.js';
@@ -64,7 +64,7 @@ export function Legend({ isDark, isComparison }) {
 	}
 	return (
 		<div class="legend" aria-label="Colours">
-			{LEGEND.map((kind) => (
+			{legend().map((kind) => (
 				<span key={kind}>
 					<i class="key" style={{ background: kindColour(kind, 0, '', isDark) }} />
 					{kind}

@@ -4,6 +4,7 @@ import { render } from 'preact';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { setPaused } from './api.js';
 import './app.css';
+import { learnKinds } from './colours.js';
 import { Delays } from './delays.jsx';
 import { Facets } from './facets.jsx';
 import { Flame, Legend } from './flame.jsx';
@@ -69,6 +70,7 @@ function App() {
 	const searchBox = useRef();
 	const rounds = useRounds(view, frozenAt, useHidden(), width);
 	const { status, answers, problem } = rounds;
+	learnKinds(status?.kinds ?? []);
 	const tree = useMemo(() => answers.flame && layOut(answers.flame.data), [answers.flame]);
 	const isFrozen = frozenAt !== null;
 	const epoch = status?.epoch_ms ?? 0;

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/processes/runtimes/attach_pace.h"
+
+#include "agent/base/clock.h"
+
+/* Mappings that change again and again must not cause a try each time, and less and less often. */
+#define TRY_MIN_NS (50 * NS_PER_MS)
+
+/* The last one again and again. */
+static const uint64_t pauses_ns[] = {
+	5 * NS_PER_MS, 20 * NS_PER_MS,	  80 * NS_PER_MS,     320 * NS_PER_MS,
+	NS_PER_SECOND, 5 * NS_PER_SECOND, 20 * NS_PER_SECOND, 60 * NS_PER_SECOND,
+};
+
+static const uint64_t growth_pauses_ns[ATTACH_GROWTH_MAX] = {
+	200 * NS_PER_MS,    NS_PER_SECOND,	5 * NS_PER_SECOND,
+	20 * NS_PER_SECOND, 60 * NS_PER_SECOND, 600 * NS_PER_SECOND,
+};
+
+enum {
+	PAUSE_COUNT = sizeof(pauses_ns) / sizeof(pauses_ns[0]),
+	/* So many tries, then TRY_MIN_NS doubles; so often that it does. */
+	TRIES_PER_DOUBLING = 16,
+	DOUBLINGS_MAX = 6,
+};
+
+uint64_t attach_pace_pause_ns(uint32_t try_count)
+{
+	return pauses_ns[try_count < PAUSE_COUNT ? try_count : PAUSE_COUNT - 1];
+}
+
+uint64_t attach_pace_least_ns(uint32_t try_count)
+{
+	uint32_t doublings = try_count / TRIES_PER_DOUBLING;
+
+	return TRY_MIN_NS << (doublings < DOUBLINGS_MAX ? doublings : DOUBLINGS_MAX);
+}
+
+uint64_t attach_pace_growth_ns(uint32_t growth_count)
+{
+	return growth_pauses_ns[growth_count];
+}

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/processes/runtimes/attach_request.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "agent/base/cleanup.h"
+#include "agent/base/error.h"
+#include "agent/host/proc_info.h"
+#include "agent/host/remote_memory.h"
+#include "agent/processes/runtimes/executable_interpreter.h"
+
+enum {
+	/* Remote files that are shown to the languages at a time. */
+	ATTACH_COPIES_MAX_BYTES = 128 << 20,
+	BLOCK_BYTES = 512,
+};
+
+static void add_module(struct attach_request *request, const struct process_mapping *mapping)
+{
+	struct binary *binary = mapping->executable ? mapping->executable->binary : NULL;
+	uint32_t count = request->module_count;
+	struct borrowed_file file = { .binary = binary, .fd = -1 };
+
+	if (!binary || count == ATTACH_MAX_MODULES ||
+	    mapping->executable_id != mapping->executable->id)
+		return;
+	if (count && request->files[count - 1].binary == binary &&
+	    request->modules[count - 1].bias == mapping->bias)
+		return;
+	/* Remote files have to be copied: by load_remote. */
+	if (mapping->executable->is_remote)
+		request->is_remote = true;
+	else
+		file = binary_file_borrow(binary);
+	if (file.fd < 0 && !mapping->executable->is_remote)
+		return;
+	binary_ref(binary);
+	request->files[count] = file;
+	request->modules[count] = (struct interpreter_module){
+		.path = binary->path,
+		.fd = file.fd,
+		.bias = mapping->bias,
+	};
+	request->module_count++;
+}
+
+struct attach_request *attach_request_create(struct executable_cache *executables,
+					     const struct process *process,
+					     struct executable *executable, uint64_t bias)
+{
+	struct attach_request *request = calloc(1, sizeof(*request));
+	uint32_t room = process->mapping_count + 1;
+
+	if (!request)
+		return NULL;
+	request->files = calloc(room, sizeof(*request->files));
+	request->modules = calloc(room, sizeof(*request->modules));
+	if (!request->files || !request->modules) {
+		attach_request_destroy(request, executables);
+		return NULL;
+	}
+	request->pid = process->pid;
+	request->stamp = process->stamp;
+	request->executable = executable_ref(executables, executable);
+	request->bias = bias;
+	for (uint32_t i = 0; i < process->mapping_count; i++)
+		add_module(request, &process->mappings[i]);
+	return request;
+}
+
+void attach_request_destroy(struct attach_request *request, struct executable_cache *executables)
+{
+	for (uint32_t i = 0; i < request->module_count; i++) {
+		struct binary *binary = request->files[i].binary;
+
+		binary_file_return(&request->files[i]);
+		binary_unref(binary);
+	}
+	executable_unref(executables, request->executable);
+	free(request->files);
+	free(request->modules);
+	free(request);
+}
+
+/* One line per file, whichever of its processes is the first. */
+static void note_refusal(struct executable *executable, uint32_t pid)
+{
+	char more[128];
+
+	executable_interpreter_note_refused(executable);
+	if (__atomic_exchange_n(&executable->is_refusal_logged, true, __ATOMIC_RELAXED))
+		return;
+	snprintf(more, sizeof(more), " (%s), process %u",
+		 executable_interpreter(executable)->version, pid);
+	executable_interpreter_log_refused(executable->binary->path, more);
+}
+
+/* Attaching that reads no memory: the agent does it itself. */
+static int attach_here(const struct attach_request *request, const struct interpreter_file *file,
+		       struct process_runtime **runtime)
+{
+	const struct interpreter_target target = {
+		.pid = request->pid,
+		.bias = request->bias,
+		.modules = request->modules,
+		.module_count = request->module_count,
+	};
+	struct interpreter_process *process;
+	int err = file->interpreter->ops->attach(file, &target, &process);
+
+	if (err)
+		return err;
+	*runtime = process_runtime_create_local(request->executable->id, request->pid, process);
+	file->interpreter->ops->detach(process);
+	return *runtime ? 0 : fail(-ENOMEM, "no memory for a runtime");
+}
+
+static int attach_there(struct attach_request *request, const struct interpreter_file *file,
+			const char *proc_root, struct runtime_home *home,
+			struct process_runtime **runtime)
+{
+	_cleanup_(process_memory_deinit) struct process_memory memory = { .fd = -1 };
+	_cleanup_(binary_file_return) struct borrowed_file own =
+		binary_file_borrow(request->executable->binary);
+	struct host_target target = {
+		.pid = request->pid,
+		.executable_id = request->executable->id,
+		.path = request->executable->binary->path,
+		.file = own.fd,
+		.bias = request->bias,
+		.modules = request->modules,
+		.module_count = request->module_count,
+	};
+	struct host_runtime made;
+	int err;
+
+	if (own.fd < 0)
+		return fail(-ESTALE, "%s is not there any more", target.path);
+	err = proc_user(proc_root, (pid_t)request->pid, &target.uid);
+	if (!err)
+		err = process_memory_init(&memory, proc_root, (pid_t)request->pid);
+	if (err)
+		return err;
+	target.memory = memory.fd;
+	err = home->ops->attach(home, &target, &made);
+	if (err)
+		return err;
+	request->cpu_ns = made.cpu_ns;
+	*runtime = process_runtime_create(target.executable_id, target.pid, file->interpreter, home,
+					  &made);
+	return *runtime ? 0 : fail(-ENOMEM, "no memory for a runtime");
+}
+
+/* A copy of a remote file, if it is to be had and all copies stay below a limit. */
+static void copy_module(struct borrowed_file *file, uint64_t *bytes)
+{
+	struct stat status;
+
+	if (*bytes >= ATTACH_COPIES_MAX_BYTES)
+		return;
+	*file = binary_file_borrow(file->binary);
+	if (file->fd < 0)
+		return;
+	if (fstat(file->fd, &status))
+		*bytes = ATTACH_COPIES_MAX_BYTES;
+	else
+		*bytes += (uint64_t)status.st_blocks * BLOCK_BYTES;
+	if (*bytes > ATTACH_COPIES_MAX_BYTES)
+		binary_file_return(file);
+}
+
+/* Copies the files that are remote; those of which there is no copy are left out. */
+static void copy_remote(struct attach_request *request)
+{
+	uint32_t count = 0;
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < request->module_count; i++) {
+		struct borrowed_file file = request->files[i];
+
+		if (file.fd < 0)
+			copy_module(&file, &bytes);
+		if (file.fd < 0) {
+			binary_unref(file.binary);
+			continue;
+		}
+		request->files[count] = file;
+		request->modules[count] = request->modules[i];
+		request->modules[count++].fd = file.fd;
+	}
+	request->module_count = count;
+}
+
+int attach_request_run(struct attach_request *request, const char *proc_root,
+		       struct runtime_home *home, struct process_runtime **runtime)
+{
+	const struct interpreter_file *file = executable_interpreter(request->executable);
+	int err;
+
+	if (request->is_remote)
+		copy_remote(request);
+	err = file->attaches_at_once ? attach_here(request, file, runtime) :
+				       attach_there(request, file, proc_root, home, runtime);
+
+	if (err == -EOPNOTSUPP || err == -EBADMSG)
+		note_refusal(request->executable, request->pid);
+	return err;
+}

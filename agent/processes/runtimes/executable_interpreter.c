@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The languages read the files; here only their answers are kept. */
+#include "agent/processes/runtimes/executable_interpreter.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/base/cleanup.h"
+#include "agent/base/clock.h"
+#include "agent/base/error.h"
+#include "agent/base/flag_ranges.h"
+#include "agent/base/log.h"
+#include "agent/base/metrics.h"
+#include "agent/host/binary_file.h"
+#include "interpreters/interpreter.h"
+
+void executable_interpreter_release(const struct interpreter_file *file)
+{
+	if (file)
+		file->interpreter->ops->release((struct interpreter_file *)file);
+}
+
+const struct interpreter_file *executable_interpreter(const struct executable *executable)
+{
+	return __atomic_load_n(&executable->interpreter, __ATOMIC_ACQUIRE);
+}
+
+bool executable_interpreter_has_news(const struct executable_cache *cache)
+{
+	return executable_interpreter_count(cache) !=
+	       __atomic_load_n(&cache->interpreters_seen, __ATOMIC_ACQUIRE);
+}
+
+uint32_t executable_interpreter_count(const struct executable_cache *cache)
+{
+	return __atomic_load_n(&cache->interpreter_count, __ATOMIC_ACQUIRE);
+}
+
+void executable_interpreter_note_seen(struct executable_cache *cache, uint32_t count)
+{
+	__atomic_store_n(&cache->interpreters_seen, count, __ATOMIC_RELEASE);
+}
+
+void executable_interpreter_log_refused(const char *path, const char *more)
+{
+	static struct log_limit limit = { .interval_ns = NS_PER_SECOND, .burst = 20 };
+	uint64_t suppressed;
+
+	metrics_add(METRIC_INTERPRETERS_REFUSED, 1);
+	if (log_limit_allow(&limit, clock_monotonic_ns(), &suppressed))
+		log_warn("%s%s: %s; its programs show native frames only", path, more,
+			 error_text());
+}
+
+void executable_interpreter_note_refused(struct executable *executable)
+{
+	char *none = NULL, *text = strdup(error_text());
+
+	if (!__atomic_compare_exchange_n(&executable->refusal, &none, text, false, __ATOMIC_ACQ_REL,
+					 __ATOMIC_RELAXED))
+		free(text);
+}
+
+const char *executable_interpreter_refusal(const struct executable *executable)
+{
+	return __atomic_load_n(&executable->refusal, __ATOMIC_ACQUIRE);
+}
+
+static int probe(const struct executable_cache *cache, const struct binary *binary,
+		 struct interpreter_file **file)
+{
+	_cleanup_(elf_image_deinit) struct elf_image image = { .fd = -1 };
+	_cleanup_(binary_file_return) struct borrowed_file from = binary_file_borrow(binary);
+	int err = from.fd < 0 ? -ESTALE : elf_image_init_fd(&image, from.fd);
+
+	if (err)
+		return err;
+	err = cache->config.probe(cache->config.languages, &image, binary->path, file);
+	if (err == -EOPNOTSUPP)
+		executable_interpreter_log_refused(binary->path, "");
+	else if (err && err != -ENOENT)
+		log_debug("%s: %s; taken for no runtime", binary->path, error_text());
+	else if (!err)
+		log_debug("%s: %s", binary->path, (*file)->version);
+	return err;
+}
+
+/* Whether this is the first look at the file. */
+static bool begin_probe(struct executable_cache *cache, uint64_t executable_id)
+{
+	struct executable *executable;
+	bool is_first = false;
+
+	if (!cache->config.probe)
+		return false;
+	pthread_mutex_lock(&cache->lock);
+	executable = executable_cache_by_id(cache, executable_id);
+	if (executable && !executable->is_probed) {
+		executable->is_probed = true;
+		is_first = true;
+	}
+	pthread_mutex_unlock(&cache->lock);
+	return is_first;
+}
+
+static void forget_probe(struct executable_cache *cache, uint64_t executable_id)
+{
+	struct executable *executable;
+
+	pthread_mutex_lock(&cache->lock);
+	executable = executable_cache_by_id(cache, executable_id);
+	if (executable)
+		executable->is_probed = false;
+	pthread_mutex_unlock(&cache->lock);
+}
+
+void executable_interpreter_probe(struct executable_cache *cache, const struct binary *binary)
+{
+	struct interpreter_file *file;
+	struct executable *executable;
+
+	int err;
+
+	if (!begin_probe(cache, binary->executable_id))
+		return;
+	err = probe(cache, binary, &file);
+	/* The file is gone, and may come back. */
+	if (err == -ESTALE)
+		forget_probe(cache, binary->executable_id);
+	if (err && err != -EOPNOTSUPP)
+		return;
+	pthread_mutex_lock(&cache->lock);
+	executable = executable_cache_by_id(cache, binary->executable_id);
+	if (executable && err) {
+		executable_interpreter_note_refused(executable);
+	} else if (executable) {
+		__atomic_store_n(&executable->interpreter, file, __ATOMIC_RELEASE);
+		__atomic_add_fetch(&cache->interpreter_count, 1, __ATOMIC_RELEASE);
+	}
+	pthread_mutex_unlock(&cache->lock);
+	if (!executable && !err)
+		executable_interpreter_release(file);
+}
+
+/* Copies the ranges, for the record may go at any time; gives their number. */
+static uint32_t copy_ranges(struct executable_cache *cache, uint64_t executable_id,
+			    struct code_range *ranges)
+{
+	const struct interpreter_file *file = NULL;
+	struct executable *executable;
+	uint32_t count = 0;
+
+	pthread_mutex_lock(&cache->lock);
+	executable = executable_cache_by_id(cache, executable_id);
+	if (executable)
+		file = executable_interpreter(executable);
+	if (file) {
+		count = file->range_count;
+		memcpy(ranges, file->ranges, count * sizeof(*ranges));
+	}
+	pthread_mutex_unlock(&cache->lock);
+	return count;
+}
+
+void executable_interpreter_flag(struct executable_cache *cache, const struct binary *binary,
+				 struct stack_deltas *deltas)
+{
+	struct code_range ranges[INTERPRETER_MAX_RANGES];
+	uint32_t count;
+
+	executable_interpreter_probe(cache, binary);
+	count = copy_ranges(cache, binary->executable_id, ranges);
+	if (count && stack_deltas_flag_ranges(deltas, ranges, count, RULE_INTERPRETER))
+		executable_interpreter_log_refused(binary->path, "");
+}

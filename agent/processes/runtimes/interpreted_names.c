@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The languages have bounded each string, and vouch that it is UTF-8; here it is bounded how much a
+ * whole stack takes.
+ */
+#include "agent/processes/runtimes/interpreted_names.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/base/hash128.h"
+#include "agent/base/metrics.h"
+#include "ebpf/abi/sample.h"
+#include "interpreters/registry.h"
+
+enum {
+	CHUNK_BYTES = 16 << 10,
+	/* The bytes of an entry of the cache beside its value. */
+	ENTRY_BYTES = 64,
+};
+
+_Static_assert((int)CHUNK_BYTES > (int)INTERPRETER_NAME_MAX_BYTES, "a name fits into a chunk");
+_Static_assert((int)INTERPRETED_NAMES_PLACES >= (int)TRACE_MAX_WORDS, "places for all frames");
+
+struct name_chunk {
+	struct name_chunk *next;
+	size_t used;
+	char bytes[CHUNK_BYTES];
+};
+
+struct name_key {
+	uint64_t runtime_id;
+	uint64_t words[2];
+};
+
+/* No frame: of no function of the program. The strings lie behind the frames. */
+struct kept_name {
+	uint32_t count;
+	struct frame frames[];
+};
+
+static void release_kept(void *context, const void *key, void *value)
+{
+	(void)context;
+	(void)key;
+	free(value);
+}
+
+void interpreted_names_init(struct interpreted_names *names)
+{
+	memset(names, 0, sizeof(*names));
+	lru_cache_init(&names->cache, sizeof(struct name_key), INTERPRETED_NAMES_CACHE_ENTRIES,
+		       INTERPRETED_NAMES_CACHE_BYTES, release_kept, NULL);
+}
+
+void interpreted_names_deinit(struct interpreted_names *names)
+{
+	while (names->chunks) {
+		struct name_chunk *next = names->chunks->next;
+
+		free(names->chunks);
+		names->chunks = next;
+	}
+	stack_name_vector_deinit(&names->stack);
+	named_frame_vector_deinit(&names->frames);
+	name_answers_deinit(&names->answers);
+	lru_cache_deinit(&names->cache);
+}
+
+void interpreted_names_age(struct interpreted_names *names)
+{
+	lru_cache_age(&names->cache);
+}
+
+static void forget_stack(struct interpreted_names *names)
+{
+	while (names->chunks && names->chunks->next) {
+		struct name_chunk *next = names->chunks->next;
+
+		free(names->chunks);
+		names->chunks = next;
+	}
+	if (names->chunks)
+		names->chunks->used = 0;
+	names->byte_count = 0;
+	for (size_t i = 0; i < names->stack.count; i++)
+		names->places[names->stack.items[i].place] = 0;
+	names->stack.count = 0;
+	names->frames.count = 0;
+}
+
+/* Room for @bytes; NULL if there is none. */
+static char *make_room(struct interpreted_names *names, size_t bytes)
+{
+	struct name_chunk *chunk = names->chunks;
+	char *room;
+
+	if (bytes > CHUNK_BYTES || names->byte_count + bytes > INTERPRETED_NAMES_MAX_BYTES)
+		return NULL;
+	if (!chunk || chunk->used + bytes > CHUNK_BYTES) {
+		chunk = malloc(sizeof(*chunk));
+		if (!chunk)
+			return NULL;
+		chunk->next = names->chunks;
+		chunk->used = 0;
+		names->chunks = chunk;
+	}
+	room = chunk->bytes + chunk->used;
+	chunk->used += bytes;
+	names->byte_count += bytes;
+	return room;
+}
+
+/* -ENOMEM if there is no room; a NULL stays one. */
+static int copy_string(struct interpreted_names *names, const char *string, const char **copy)
+{
+	size_t bytes = string ? strlen(string) + 1 : 0;
+	char *room = NULL;
+
+	if (string) {
+		room = make_room(names, bytes);
+		if (!room)
+			return -ENOMEM;
+		memcpy(room, string, bytes);
+	}
+	*copy = room;
+	return 0;
+}
+
+static struct frame nameless_frame(const uint64_t words[2])
+{
+	return (struct frame){
+		.kind = frame_kind(words[0]),
+		.flags = frame_flags(words[0]) & FRAME_GUESS,
+	};
+}
+
+/* --- the frames of the stack --- */
+
+/* The place of @words: of their frame, or an empty one. */
+static uint32_t find_place(const struct interpreted_names *names, const uint64_t words[2])
+{
+	uint32_t place = hash64_bytes(words, 2 * sizeof(words[0])) % INTERPRETED_NAMES_PLACES;
+	uint16_t index;
+
+	while ((index = names->places[place]) &&
+	       memcmp(names->stack.items[index - 1].words, words, 2 * sizeof(words[0])))
+		place = (place + 1) % INTERPRETED_NAMES_PLACES;
+	return place;
+}
+
+/* NULL if it has none, for want of memory or of runtimes. */
+static const struct stack_name *find_name(const struct interpreted_names *names,
+					  const uint64_t words[2])
+{
+	uint16_t index = names->places[find_place(names, words)];
+
+	return index ? &names->stack.items[index - 1] : NULL;
+}
+
+/* The frame, new in the stack; NULL if it was there, or without memory. */
+static struct stack_name *add_name(struct interpreted_names *names, const uint64_t words[2])
+{
+	const struct stack_name added = {
+		.words = { words[0], words[1] },
+		.err = -ESRCH,
+		.place = find_place(names, words),
+	};
+
+	if (names->places[added.place] || stack_name_vector_push(&names->stack, added))
+		return NULL;
+	names->places[added.place] = (uint16_t)names->stack.count;
+	return &names->stack.items[names->stack.count - 1];
+}
+
+/* Appends a frame of @name. */
+static int add_frame(struct interpreted_names *names, const struct frame *frame)
+{
+	struct frame copy = *frame;
+	int err = copy_string(names, frame->function, &copy.function);
+
+	if (!err)
+		err = copy_string(names, frame->file, &copy.file);
+	return err ? err : named_frame_vector_push(&names->frames, copy);
+}
+
+static void set_frames(struct interpreted_names *names, struct stack_name *name,
+		       const struct frame *frames, uint32_t count)
+{
+	name->first_frame = (uint32_t)names->frames.count;
+	name->frame_count = count;
+	name->err = 0;
+	for (uint32_t i = 0; i < count && !name->err; i++)
+		name->err = add_frame(names, &frames[i]);
+	if (!count)
+		name->err = -ENOENT;
+}
+
+/* --- the cache --- */
+
+static struct name_key key_of(const struct process_runtime *runtime, const struct stack_name *name)
+{
+	return (struct name_key){ runtime->id, { name->words[0], name->words[1] } };
+}
+
+static bool find_kept(struct interpreted_names *names, const struct process_runtime *runtime,
+		      struct stack_name *name)
+{
+	const struct name_key key = key_of(runtime, name);
+	const struct kept_name *kept = lru_cache_get(&names->cache, &key);
+
+	if (kept)
+		set_frames(names, name, kept->frames, kept->count);
+	return kept;
+}
+
+static const char *move_string(const char *string, char **room)
+{
+	size_t bytes = string ? strlen(string) + 1 : 0;
+	char *moved = *room;
+
+	if (!string)
+		return NULL;
+	memcpy(moved, string, bytes);
+	*room += bytes;
+	return moved;
+}
+
+/* Without memory it is asked for again. */
+static void keep(struct interpreted_names *names, const struct process_runtime *runtime,
+		 const struct stack_name *name, const struct frame *frames, uint32_t count)
+{
+	const struct name_key key = key_of(runtime, name);
+	size_t bytes = sizeof(struct kept_name) + count * sizeof(frames[0]);
+	struct kept_name *kept;
+	char *room;
+
+	for (uint32_t i = 0; i < count; i++)
+		bytes += strlen(frames[i].function) + 1 +
+			 (frames[i].file ? strlen(frames[i].file) + 1 : 0);
+	kept = malloc(bytes);
+	if (!kept)
+		return;
+	kept->count = count;
+	room = (char *)(kept->frames + count);
+	for (uint32_t i = 0; i < count; i++) {
+		kept->frames[i] = frames[i];
+		kept->frames[i].function = move_string(frames[i].function, &room);
+		kept->frames[i].file = move_string(frames[i].file, &room);
+	}
+	if (lru_cache_put(&names->cache, &key, kept, bytes + ENTRY_BYTES))
+		free(kept);
+}
+
+/* --- questions --- */
+
+static struct frame frame_of(const uint64_t words[2], const struct interpreted_frame *found)
+{
+	struct frame frame = nameless_frame(words);
+
+	frame.function = found->function;
+	frame.file = found->file;
+	frame.line = found->line;
+	frame.flags |= (found->is_inlined ? FRAME_INLINED : 0) |
+		       (found->is_approximate ? FRAME_APPROXIMATE : 0) |
+		       (found->marks_trace ? FRAME_MARKS_TRACE : 0);
+	return frame;
+}
+
+static void take_answer(struct interpreted_names *names, const struct process_runtime *runtime,
+			struct stack_name *name, const struct name_answer *answer)
+{
+	struct frame frames[INTERPRETED_FRAMES_MAX];
+
+	name->err = answer->err;
+	if (answer->err && answer->err != -ENOENT)
+		return;
+	for (uint32_t i = 0; i < answer->frame_count; i++) {
+		const struct interpreted_frame found =
+			name_answers_frame(&names->answers, answer, i);
+
+		frames[i] = frame_of(name->words, &found);
+	}
+	if (answer->object)
+		keep(names, runtime, name, frames, answer->frame_count);
+	set_frames(names, name, frames, answer->frame_count);
+}
+
+/* Asks @runtime for those of the stack from @first on that it may know, and nobody does yet; where to go on. */
+static size_t ask_some(struct interpreted_names *names, struct process_runtime *runtime,
+		       size_t first)
+{
+	uint8_t kind = process_runtime_data(runtime)->interpreter->id->kind;
+	uint32_t count = 0;
+	int err = 0;
+
+	for (; first < names->stack.count && count < NAME_QUERIES_MAX; first++) {
+		const struct stack_name *name = &names->stack.items[first];
+
+		if (frame_kind(name->words[0]) != kind || !name->err || name->err == -ENOENT)
+			continue;
+		names->asked[count] = (uint32_t)first;
+		names->queries[count++] =
+			(struct name_query){ .words = { name->words[0], name->words[1] } };
+	}
+	if (count)
+		err = process_runtime_name(runtime, names->queries, count, &names->answers);
+	for (uint32_t i = 0; i < count; i++) {
+		struct stack_name *name = &names->stack.items[names->asked[i]];
+
+		if (err)
+			name->err = err;
+		else
+			take_answer(names, runtime, name, &names->answers.answers.items[i]);
+	}
+	return first;
+}
+
+void interpreted_names_begin(struct interpreted_names *names, const struct runtime_set *runtimes,
+			     const uint64_t *words, uint32_t word_count)
+{
+	uint32_t runtime_count = runtimes ? runtimes->count : 0;
+
+	forget_stack(names);
+	names->runtimes = runtimes;
+	for (uint32_t i = 0; runtimes && i < word_count; i += frame_word_count(words[i])) {
+		struct stack_name *name = frame_kind_is_interpreted(frame_kind(words[i])) ?
+						  add_name(names, &words[i]) :
+						  NULL;
+
+		for (uint32_t j = 0; name && j < runtime_count; j++)
+			if (find_kept(names, runtimes->runtimes[j], name))
+				break;
+	}
+	/* There is one of a language, but for odd programs: then the fingerprint tells. */
+	for (uint32_t i = 0; i < runtime_count; i++)
+		for (size_t next = 0; next < names->stack.count;)
+			next = ask_some(names, runtimes->runtimes[i], next);
+}
+
+/* --- answers --- */
+
+/* The language's name; that of the process's runtime, if it has one of the kind. */
+static const char *language_name(const struct interpreted_names *names, uint8_t kind)
+{
+	const struct runtime_set *set = names->runtimes;
+	const struct language_id *language;
+
+	for (uint32_t i = 0; set && i < set->count; i++) {
+		language = process_runtime_data(set->runtimes[i])->interpreter->id;
+		if (language->kind == kind)
+			return language->name;
+	}
+	language = language_by_kind(kind);
+	return language ? language->name : "interpreted";
+}
+
+static void put_nameless(struct interpreted_names *names, const uint64_t words[2], int err,
+			 struct frame *frame)
+{
+	if (err == -EHOSTDOWN) {
+		*frame = (struct frame){ .kind = FRAME_ERROR, .error = UNWIND_NO_ANSWER };
+		return;
+	}
+	*frame = nameless_frame(words);
+	snprintf(names->nameless, sizeof(names->nameless), "[%s: no name]",
+		 language_name(names, frame->kind));
+	frame->function = names->nameless;
+}
+
+int interpreted_names_put(struct interpreted_names *names, const uint64_t words[2],
+			  struct frame *frames, uint32_t *count)
+{
+	const struct stack_name *name = find_name(names, words);
+	int err = name ? name->err : -ESRCH;
+
+	if (err == -ENOENT)
+		return err;
+	if (err) {
+		metrics_add(METRIC_FRAMES_UNNAMED, 1);
+		if (err == -ESTALE)
+			metrics_add(METRIC_FRAMES_GONE, 1);
+		put_nameless(names, words, err, &frames[0]);
+		*count = 1;
+		return err;
+	}
+	*count = name->frame_count;
+	memcpy(frames, names->frames.items + name->first_frame, *count * sizeof(*frames));
+	metrics_add(METRIC_FRAMES_NAMED, *count);
+	return 0;
+}

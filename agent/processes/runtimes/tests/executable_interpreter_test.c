@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/processes/tests/fakes.h"
+
+#include <fcntl.h>
+
+#include "agent/base/clock.h"
+#include "agent/base/metrics.h"
+#include "agent/processes/executable_load.h"
+#include "agent/processes/executable_rows.h"
+#include "agent/processes/runtimes/executable_interpreter.h"
+#include "agent/runtimes/tests/fake_language.h"
+#include "stackdeltas/delta_cache.h"
+
+enum { CACHE_BYTES = 64 << 20 };
+
+struct fixture {
+	struct fake_writer writer;
+	struct fake_proc root;
+	struct executable_cache *cache;
+	struct delta_cache *delta_cache;
+};
+
+static void request_load(void *context, uint64_t executable_id, bool is_remote)
+{
+	(void)context;
+	(void)executable_id;
+	(void)is_remote;
+}
+
+static void ignore_hurry(void *context, uint64_t executable_id)
+{
+	(void)context;
+	(void)executable_id;
+}
+
+static void ignore(void *context)
+{
+	(void)context;
+}
+
+static void make_cache(struct fixture *fixture, bool has_languages)
+{
+	const struct executable_cache_config config = {
+		.writer = &fixture->writer.writer,
+		.delta_cache = fixture->delta_cache,
+		.keep_rows = true,
+		.probe = has_languages ? fake_probe : NULL,
+		.request_load = request_load,
+		.loaded = ignore,
+		.hurry = ignore_hurry,
+	};
+
+	executable_cache_destroy(fixture->cache);
+	fake_writer_init(&fixture->writer);
+	assert_int_equal(executable_cache_create(&config, &fixture->cache), 0);
+}
+
+static int set_up(void **state)
+{
+	struct fixture *fixture = calloc(1, sizeof(*fixture));
+
+	metrics_reset();
+	fake_language_init("/ls");
+	fake_proc_init(&fixture->root);
+	assert_int_equal(delta_cache_create(fixture->root.root, CACHE_BYTES, &fixture->delta_cache),
+			 0);
+	make_cache(fixture, true);
+	*state = fixture;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *fixture = *state;
+
+	executable_cache_destroy(fixture->cache);
+	delta_cache_destroy(fixture->delta_cache);
+	fake_proc_deinit(&fixture->root);
+	free(fixture);
+	return 0;
+}
+
+static struct executable *open_path(struct fixture *fixture, const char *path)
+{
+	struct executable *executable;
+	struct file_key key;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	assert_int_equal(file_key_of_fd(fd, &key), 0);
+	assert_int_equal(
+		executable_cache_open(fixture->cache, fd, &key, 0, path, NULL, &executable), 0);
+	return executable;
+}
+
+static void load(struct fixture *fixture, const struct executable *executable)
+{
+	executable_load(fixture->cache, executable->id);
+	executable_rows_publish(fixture->cache, clock_monotonic_ns());
+}
+
+/* Loads the file at @path; counts addresses of its pages whose rule has the flag. */
+static uint32_t count_flagged(struct fixture *fixture, const char *path, uint32_t *wrong)
+{
+	struct executable *executable = open_path(fixture, path);
+	const struct code_range *range = &fake_language.range;
+	const struct stack_deltas *deltas;
+	struct kept_rows *kept;
+	uint32_t count = 0;
+
+	load(fixture, executable);
+	deltas = executable_rows_borrow(fixture->cache, executable->id, &kept);
+	assert_non_null(deltas);
+	*wrong = 0;
+	for (uint64_t i = 0; i < (uint64_t)deltas->page_count * UNWIND_PAGE_BYTES; i++) {
+		uint64_t address = deltas->text_start + i;
+		bool is_in = address >= range->start && address < range->end;
+		bool has_flag = stack_deltas_lookup(deltas, address)->flags & RULE_INTERPRETER;
+
+		count += has_flag;
+		*wrong += has_flag != is_in;
+	}
+	executable_rows_return(fixture->cache, kept);
+	executable_unref(fixture->cache, executable);
+	return count;
+}
+
+static void place_range(struct fixture *fixture, const char *path)
+{
+	struct executable *executable = open_path(fixture, path);
+
+	fake_language.range.start = executable->binary->memory_start + 100;
+	fake_language.range.end = fake_language.range.start + 1000;
+	executable_unref(fixture->cache, executable);
+}
+
+static void rows_of_the_loop_are_flagged_and_no_others(void **state)
+{
+	struct fixture *fixture = *state;
+	uint32_t wrong;
+
+	place_range(fixture, "/bin/ls");
+	assert_int_equal(count_flagged(fixture, "/bin/ls", &wrong), 1000);
+	assert_int_equal(wrong, 0);
+	assert_int_equal(count_flagged(fixture, "/bin/cat", &wrong), 0);
+}
+
+static void the_disk_cache_knows_nothing_of_it(void **state)
+{
+	struct fixture *fixture = *state;
+	uint32_t wrong;
+
+	place_range(fixture, "/bin/ls");
+	/* Into the cache, and out of it. */
+	for (int i = 0; i < 2; i++) {
+		make_cache(fixture, true);
+		assert_int_equal(count_flagged(fixture, "/bin/ls", &wrong), 1000);
+		make_cache(fixture, false);
+		assert_int_equal(count_flagged(fixture, "/bin/ls", &wrong), 0);
+	}
+}
+
+static void a_file_is_probed_once_and_flagged_every_time(void **state)
+{
+	struct fixture *fixture = *state;
+	struct executable *executable;
+	uint32_t wrong;
+
+	place_range(fixture, "/bin/ls");
+	executable = open_path(fixture, "/bin/ls");
+	assert_null(executable_interpreter(executable));
+	assert_int_equal(count_flagged(fixture, "/bin/ls", &wrong), 1000);
+	assert_string_equal(executable_interpreter(executable)->version, "fake 1");
+	assert_true(executable_interpreter_has_news(fixture->cache));
+	executable_interpreter_note_seen(fixture->cache,
+					 executable_interpreter_count(fixture->cache));
+	assert_true(executable_rows_make_room(fixture->cache, 1, clock_monotonic_ns()));
+	assert_int_equal(count_flagged(fixture, "/bin/ls", &wrong), 1000);
+	assert_int_equal(fake_language.probe_count, 1);
+	assert_false(executable_interpreter_has_news(fixture->cache));
+	executable_unref(fixture->cache, executable);
+	executable_cache_trim(fixture->cache, 0);
+	assert_int_equal(fake_language.release_count, 1);
+}
+
+static void a_version_that_is_not_known_is_told_once_and_leaves_native_rows(void **state)
+{
+	struct fixture *fixture = *state;
+	struct executable *executable = open_path(fixture, "/bin/ls");
+	uint32_t wrong;
+
+	fake_language.probe_err = -EOPNOTSUPP;
+	assert_int_equal(count_flagged(fixture, "/bin/ls", &wrong), 0);
+	load(fixture, executable);
+	assert_null(executable_interpreter(executable));
+	assert_false(executable_interpreter_has_news(fixture->cache));
+	assert_int_equal(fake_language.probe_count, 1);
+	assert_int_equal(metrics_read(METRIC_INTERPRETERS_REFUSED), 1);
+	assert_true(fake_has_executable(&fixture->writer, executable->id));
+	executable_unref(fixture->cache, executable);
+}
+
+static void ranges_that_make_no_sense_cost_no_rows(void **state)
+{
+	struct fixture *fixture = *state;
+	struct executable *executable = open_path(fixture, "/bin/ls");
+
+	fake_language.range.start = 2000;
+	fake_language.range.end = 1000;
+	load(fixture, executable);
+	assert_true(fake_has_executable(&fixture->writer, executable->id));
+	executable_unref(fixture->cache, executable);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(rows_of_the_loop_are_flagged_and_no_others),
+		TEST(the_disk_cache_knows_nothing_of_it),
+		TEST(a_file_is_probed_once_and_flagged_every_time),
+		TEST(a_version_that_is_not_known_is_told_once_and_leaves_native_rows),
+		TEST(ranges_that_make_no_sense_cost_no_rows),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/**
+ * The labels of the goroutine that a sampled thread runs (runtime/pprof.Do()), and its number, behind
+ * the frames of the record. Programs that set none cost nothing: their struct go_process says so.
+ *
+ * Source: runtime/pprof/label.go of Go 1.16 to 1.27, and for the map up to 1.23 runtime/map.go. Labels
+ * are never changed once a goroutine has them.
+ */
+#ifndef EBPF_GO_LABELS_BPF_H
+#define EBPF_GO_LABELS_BPF_H
+
+#include "ebpf/go/go_step.bpf.h"
+
+enum {
+	/* Of a bucket of a map of strings: a byte each that says if it is used, then keys, then values. */
+	GO_BUCKET_SLOTS = 8,
+	GO_BUCKET_KEYS = 8,
+	GO_BUCKET_VALUES = GO_BUCKET_KEYS + GO_BUCKET_SLOTS * 16,
+	GO_BUCKET_BYTES = GO_BUCKET_VALUES + GO_BUCKET_SLOTS * 16 + 8,
+	GO_BUCKET_USED_FROM = 5,
+	/* Maps of more labels have several; so many are looked through. */
+	GO_BUCKETS_MAX = 4,
+	/* Of the map's header. */
+	GO_MAP_BUCKET_BITS = 9,
+	GO_MAP_BUCKETS = 16,
+	/* Of a slice of labels. */
+	GO_LABEL_BYTES = 32,
+};
+
+/* The label that is next in the record; NULL if there is no room. */
+static __always_inline struct sample_label *next_label(struct walk_state *state)
+{
+	__u32 index = state->record.word_count + state->record.label_bytes / sizeof(__u64);
+
+	if (state->record.label_bytes >= LABEL_SLOTS_MAX * sizeof(struct sample_label) ||
+	    index > TRACE_MAX_WORDS + LABELS_MAX * (sizeof(struct sample_label) / 8))
+		return NULL;
+	return (struct sample_label *)&state->record_words[RECORD_HEADER_WORDS + index];
+}
+
+/* Reads at most @max bytes of the string whose header is at @header, by way of the BPF stack. */
+static __always_inline bool read_go_string(__u64 header, char *text, __u8 *text_bytes, __u32 max)
+{
+	char copy[LABEL_VALUE_MAX_BYTES] = {};
+	__u64 address, bytes;
+
+	if (read_word_pair(header, &address, &bytes))
+		return false;
+	if (bytes > max)
+		bytes = max;
+	/* Again, where it is used: old verifiers forget the bounds of what the compiler puts aside. */
+	if (bytes) {
+		barrier_var(bytes);
+		if (bytes > max || bpf_probe_read_user(copy, bytes, (const void *)address))
+			return false;
+	}
+	__builtin_memcpy(text, copy, max);
+	*text_bytes = bytes;
+	return true;
+}
+
+/* Adds the label whose key and value have their headers at these addresses. */
+static __always_inline void add_label(struct walk_state *state, __u64 key, __u64 value)
+{
+	struct sample_label *label = next_label(state);
+
+	if (!label || state->record.label_bytes >= LABELS_MAX * sizeof(*label))
+		return;
+	if (read_go_string(key, label->key, &label->key_bytes, LABEL_KEY_MAX_BYTES) &&
+	    label->key_bytes &&
+	    read_go_string(value, label->value, &label->value_bytes, LABEL_VALUE_MAX_BYTES))
+		state->record.label_bytes += sizeof(*label);
+}
+
+/* From 1.24 on: a slice of keys and values. */
+static __always_inline void add_label_slice(struct walk_state *state, __u64 slice)
+{
+	__u64 list, count;
+
+	if (read_word_pair(slice, &list, &count))
+		return;
+	for (__u32 i = 0; i < LABELS_MAX && i < count; i++)
+		add_label(state, list + i * GO_LABEL_BYTES, list + i * GO_LABEL_BYTES + 16);
+}
+
+/* Up to 1.23: a map. */
+static __always_inline void add_label_map(struct walk_state *state, __u64 pointer)
+{
+	__u64 map, buckets, used, bits;
+
+	if (read_word(pointer, &map) || !map ||
+	    read_word(map + GO_MAP_BUCKET_BITS / 8 * 8, &bits) ||
+	    read_word(map + GO_MAP_BUCKETS, &buckets))
+		return;
+	bits = bits >> GO_MAP_BUCKET_BITS % 8 * 8 & 0xff;
+	for (__u32 i = 0; i < GO_BUCKETS_MAX; i++) {
+		__u64 bucket = buckets + i * GO_BUCKET_BYTES;
+
+		if (bits < 8 && i >> bits)
+			return;
+		if (read_word(bucket, &used))
+			return;
+		for (__u32 slot = 0; slot < GO_BUCKET_SLOTS; slot++)
+			if ((used >> (8 * slot) & 0xff) >= GO_BUCKET_USED_FROM)
+				add_label(state, bucket + GO_BUCKET_KEYS + slot * 16,
+					  bucket + GO_BUCKET_VALUES + slot * 16);
+	}
+}
+
+static __always_inline void add_goroutine_id(struct walk_state *state)
+{
+	struct sample_label *label = next_label(state);
+	__u64 id;
+
+	if (!label || !state->go.process.g_id ||
+	    read_word(state->go.curg + state->go.process.g_id, &id))
+		return;
+	label->key_bytes = 0;
+	label->key[0] = FRAME_GO;
+	label->value_bytes = sizeof(id);
+	__builtin_memcpy(label->value, &id, sizeof(id));
+	state->record.label_bytes += sizeof(*label);
+}
+
+/*
+ * Whether there is anything to tell, by the first runtime of Go that the process has; then the thread's
+ * goroutine is known, if it has one. The walk may have been there before.
+ */
+static __always_inline bool find_goroutine(struct walk_state *state)
+{
+	const struct cell *row = find_language(state, FRAME_GO);
+	bool is_known;
+
+	if (!row)
+		return false;
+	state->left_executable = row->words[0];
+	is_known = state->go.executable_id == state->left_executable;
+	if (!is_known && !go_load_process(state))
+		return false;
+	if (!state->go.process.g_labels && !config.with_task_numbers)
+		return false;
+	if (!is_known)
+		go_find_thread(state);
+	return state->go.curg;
+}
+
+/** Adds the labels that the thread's goroutine has to the record, whose frames are all there. */
+static __always_inline void go_add_labels(struct walk_state *state)
+{
+	__u64 labels;
+
+	if (!state->interpreter_cell || !find_goroutine(state))
+		return;
+	if (state->go.process.g_labels &&
+	    !read_word(state->go.curg + state->go.process.g_labels, &labels) && labels) {
+		if (state->go.process.has_label_slice)
+			add_label_slice(state, labels);
+		else
+			add_label_map(state, labels);
+	}
+	if (config.with_task_numbers)
+		add_goroutine_id(state);
+}
+
+#endif

@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/**
+ * go_step(): from a function of Go's runtime that may have gone to another stack (abi/go.h) to its
+ * caller, which may be there. Whether it had gone there already, or had come back, is told by the
+ * stack pointer: on the stack of the thread's goroutine, or not.
+ *
+ * Nothing of the process is trusted: pointers lead to stacks that are read like any, and the number
+ * of switches in a walk is bounded.
+ */
+#ifndef EBPF_GO_STEP_BPF_H
+#define EBPF_GO_STEP_BPF_H
+
+#include "ebpf/abi/go.h"
+#include "ebpf/go/go_machine.bpf.h"
+#include "ebpf/interpreters.bpf.h"
+#include "ebpf/native_step.bpf.h"
+#include "ebpf/safe_reads.bpf.h"
+#include "ebpf/state.bpf.h"
+#include "ebpf/tables.bpf.h"
+
+enum {
+	GO_STEPS_MAX = USER_FRAMES_MAX + STACK_SWITCHES_MAX,
+	GO_PROCESS_CELLS = sizeof(struct go_process) / CELL_BYTES,
+	/**
+	 * arm64: the return address is in a register at first, and functions overwrite it before they
+	 * change stacks. There rows tell that from the rest (stackdeltas/go_arm64.h).
+	 */
+	GO_HAS_LINK = LINK_REGISTER < REGISTER_COUNT,
+};
+
+/*
+ * As stackdeltas/go_rules.c has them: all of Go's functions, and on arm64 those without a frame. In the
+ * section that their type information says, which compilers depart from for small constants.
+ */
+SEC(".rodata")
+static const struct unwind_rule go_rule = {
+	.cfa = CFA_SP,
+	.fp = SAVED_UNDEFINED,
+	.rbx_slot = RBX_LOST,
+#ifdef __TARGET_ARCH_arm64
+	.ra = SAVED_AT_SP,
+#else
+	.ra = SAVED_AT_CFA,
+	.ra_offset = -RETURN_ADDRESS_BYTES,
+#endif
+};
+
+SEC(".rodata")
+static const struct unwind_rule go_rule_at_call = {
+	.cfa = CFA_SP,
+	.fp = SAVED_UNDEFINED,
+	.ra = SAVED_SAME,
+};
+
+/* Loads what is known of the runtime whose function was met last; false if that is nothing. */
+static __always_inline bool go_load_process(struct walk_state *state)
+{
+	const struct cell *row;
+
+	for (int i = 0; state->interpreter_cell && i < INTERPRETER_MAX_COUNT; i++) {
+		row = cell_at(state->interpreter_cell + i);
+		if (!row || !row->words[0])
+			return false;
+		if (row->words[0] != state->left_executable || (__u8)row->words[1] != FRAME_GO)
+			continue;
+		return read_cells(&state->go.process, row->words[1] >> 32, GO_PROCESS_CELLS);
+	}
+	return false;
+}
+
+/* Finds the thread's g, m and curg, as far as they are to be had, by what was loaded. */
+static __always_inline void go_find_thread(struct walk_state *state)
+{
+	struct go_walk *walk = &state->go;
+	__u64 g = 0, m = 0, g0 = 0;
+
+	walk->m = 0;
+	walk->g0 = 0;
+	walk->curg = 0;
+	walk->stack_low = 0;
+	walk->stack_high = 0;
+	walk->callback_sp = 0;
+	walk->is_left = 0;
+	walk->is_recovering = 0;
+	walk->executable_id = state->left_executable;
+	if (walk->process.g.depth)
+		g = follow_thread_path(state->thread_pointer, &walk->process.g);
+	else if ((int)GO_REGISTER < (int)REGISTER_COUNT)
+		g = state->registers[GO_REGISTER % REGISTER_COUNT_MAX];
+	walk->g = g;
+	if (!g || read_word(g + GO_G_M, &m) || !m || read_word(m + GO_M_G0, &g0) || !g0 ||
+	    read_word(m + walk->process.m_curg, &walk->curg))
+		return;
+	walk->m = m;
+	walk->g0 = g0;
+	if (walk->curg &&
+	    read_word_pair(walk->curg + GO_G_STACK_LOW, &walk->stack_low, &walk->stack_high))
+		walk->curg = 0;
+}
+
+static __always_inline bool go_is_on_goroutine(const struct go_walk *walk, __u64 sp)
+{
+	return walk->curg && sp >= walk->stack_low && sp < walk->stack_high;
+}
+
+/* To the caller as if no stack had been changed, with the stack pointer of that stack. */
+static __always_inline enum unwind_error go_step_from(struct walk_state *state, __u64 sp)
+{
+	const struct unwind_rule *rule = state->left_offset ? &go_rule : &go_rule_at_call;
+
+	if (sp != state->sp && state->stack_switch_count++ >= STACK_SWITCHES_MAX)
+		return UNWIND_NO_PROGRESS;
+	state->sp = sp;
+	return restore_caller(state, rule, sp + state->left_offset);
+}
+
+/* To a function that is behind a call at @pc, with the stack pointer @sp. */
+static __always_inline enum unwind_error go_go_on(struct walk_state *state, __u64 pc, __u64 sp)
+{
+	if (state->stack_switch_count++ >= STACK_SWITCHES_MAX)
+		return UNWIND_NO_PROGRESS;
+	state->pc = pc;
+	state->sp = sp;
+	state->fp_known = 0;
+	state->sp_known = 1;
+	state->rbx_place = RBX_NOWHERE;
+	state->registers_known = 0;
+	state->frame_flags = FRAME_RETURN_ADDRESS;
+	return UNWIND_OK;
+}
+
+/* The function that is gone on to may be at its beginning: its return address, from the link register. */
+static __always_inline void go_set_link(struct walk_state *state, __u64 link)
+{
+	state->registers[LINK_REGISTER % REGISTER_COUNT_MAX] = link;
+	state->registers_known = 1;
+}
+
+/* A word of curg's gobuf; UNWIND_STACK_SWITCH if there is no goroutine. */
+static __always_inline enum unwind_error go_sched_word(const struct go_walk *walk, __u32 offset,
+						       __u64 *word)
+{
+	if (!walk->curg || read_word(walk->curg + GO_G_SCHED + offset, word))
+		return UNWIND_STACK_SWITCH;
+	return UNWIND_OK;
+}
+
+static __always_inline enum unwind_error go_leave_systemstack(struct walk_state *state)
+{
+	struct go_walk *walk = &state->go;
+	enum unwind_error error;
+	__u64 sp = 0;
+
+	if (go_is_on_goroutine(walk, state->sp))
+		return go_step_from(state, state->sp);
+	error = go_sched_word(walk, GO_GOBUF_SP, &sp);
+	if (error)
+		return error;
+	return go_is_on_goroutine(walk, sp) ? go_step_from(state, sp) : UNWIND_STACK_SWITCH;
+}
+
+/*
+ * Out of mcall() and morestack(): to the goroutine, as long as it is the thread's. A stack of the
+ * scheduler that belongs to no goroutine any more ends there.
+ */
+static __always_inline enum unwind_error go_leave_mcall(struct walk_state *state)
+{
+	struct go_walk *walk = &state->go;
+	enum unwind_error error;
+	__u64 pc = 0, sp = 0, lr = 0;
+
+	if (!GO_HAS_LINK && go_is_on_goroutine(walk, state->sp))
+		return go_step_from(state, state->sp);
+	if (walk->m && (!walk->curg || walk->is_left)) {
+		state->at_end = 1;
+		return UNWIND_OK;
+	}
+	error = go_sched_word(walk, GO_GOBUF_SP, &sp);
+	if (!error)
+		error = go_sched_word(walk, GO_GOBUF_PC, &pc);
+	if (error)
+		return error;
+	/* While it is moved to a larger one, the stack that it still stands on is not the goroutine's. */
+	if (state->left_kind != GO_SWITCH_MORESTACK && !go_is_on_goroutine(walk, sp))
+		return UNWIND_STACK_SWITCH;
+	error = go_go_on(state, code_address(pc), sp);
+	if (walk->is_recovering)
+		state->frame_flags = 0;
+	if (error || !GO_HAS_LINK || state->left_kind != GO_SWITCH_MORESTACK)
+		return error;
+	if (read_word(walk->curg + walk->process.g_sched_lr, &lr))
+		return UNWIND_STACK_SWITCH;
+	go_set_link(state, lr);
+	return UNWIND_OK;
+}
+
+/* Of morestack() before it has told the goroutine what it was called by. */
+static __always_inline enum unwind_error go_leave_growing(struct walk_state *state)
+{
+	__u64 link = state->registers[GO_GROWING_REGISTER % REGISTER_COUNT_MAX];
+	enum unwind_error error;
+
+	if (!GO_HAS_LINK)
+		return UNWIND_UNSUPPORTED_RULE;
+	if (!state->registers_known)
+		return UNWIND_REGISTER_UNKNOWN;
+	error = go_step_from(state, state->sp);
+	if (!error)
+		go_set_link(state, link);
+	return error;
+}
+
+/*
+ * asmcgocall() keeps the goroutine and how far its stack pointer was below the stack's upper end, for
+ * the stack may have been moved since. Without a change of stacks: 0, and the stack pointer.
+ */
+static __always_inline enum unwind_error go_leave_asmcgocall(struct walk_state *state)
+{
+	struct go_walk *walk = &state->go;
+	__u64 g = 0, depth = 0, low = 0, high = 0;
+
+	if (go_is_on_goroutine(walk, state->sp))
+		return go_step_from(state, state->sp);
+	if (read_word(state->sp + walk->process.call_g, &g) ||
+	    read_word(state->sp + walk->process.call_depth, &depth))
+		return UNWIND_STACK_UNREADABLE;
+	if (!g)
+		return depth > state->sp ? go_step_from(state, depth) : UNWIND_STACK_SWITCH;
+	if (read_word_pair(g + GO_G_STACK_LOW, &low, &high) || depth > high - low)
+		return UNWIND_STACK_SWITCH;
+	return go_step_from(state, high - depth);
+}
+
+/*
+ * C's stack goes on where the thread's own one was when the call came: g0 has that, and at that place
+ * where it was for the call before.
+ */
+static __always_inline enum unwind_error go_leave_cgocallback(struct walk_state *state)
+{
+	struct go_walk *walk = &state->go;
+	__u64 sp = walk->callback_sp;
+
+	/* Once g0 has this stack pointer, the next call further out has the one that is kept here. */
+	if (!go_is_on_goroutine(walk, state->sp)) {
+		if (walk->g0 && !read_word(walk->g0 + GO_G_SCHED + GO_GOBUF_SP, &sp) &&
+		    sp == state->sp && read_word(sp + GO_CALLBACK_SP_OFFSET, &walk->callback_sp))
+			return UNWIND_STACK_UNREADABLE;
+		return go_step_from(state, state->sp);
+	}
+	if (!sp && read_word(walk->g0 + GO_G_SCHED + GO_GOBUF_SP, &sp))
+		return UNWIND_STACK_SWITCH;
+	if (read_word(sp + GO_CALLBACK_SP_OFFSET, &walk->callback_sp))
+		return UNWIND_STACK_UNREADABLE;
+	return go_step_from(state, sp);
+}
+
+/* The caller is known before the stack is changed. */
+static __always_inline enum unwind_error go_leave_vdso(struct walk_state *state)
+{
+	struct go_walk *walk = &state->go;
+	__u64 pc = 0, sp = 0;
+
+	if (go_is_on_goroutine(walk, state->sp))
+		return go_step_from(state, state->sp);
+	if (!walk->m || read_word(walk->m + walk->process.m_vdso_sp, &sp))
+		return UNWIND_STACK_SWITCH;
+	if (!sp)
+		return go_step_from(state, state->sp);
+	if (read_word(walk->m + walk->process.m_vdso_pc, &pc))
+		return UNWIND_STACK_SWITCH;
+	return go_go_on(state, code_address(pc), sp);
+}
+
+/*
+ * On its last instructions it has the goroutine's stack pointer, and pops nothing. Where that goes on may
+ * be the beginning of a function. On arm64 it has lost its caller before.
+ */
+static __always_inline enum unwind_error go_leave_gogo(struct walk_state *state)
+{
+	const struct go_walk *walk = &state->go;
+	enum unwind_error error;
+	__u64 pc = 0, sp = state->sp, lr = 0;
+
+	if (!GO_HAS_LINK && !go_is_on_goroutine(walk, sp))
+		return go_step_from(state, sp);
+	if (go_sched_word(walk, GO_GOBUF_PC, &pc))
+		return UNWIND_STACK_SWITCH;
+	if (!go_is_on_goroutine(walk, sp) &&
+	    (go_sched_word(walk, GO_GOBUF_SP, &sp) || !go_is_on_goroutine(walk, sp)))
+		return UNWIND_STACK_SWITCH;
+	if (GO_HAS_LINK && read_word(walk->curg + walk->process.g_sched_lr, &lr))
+		return UNWIND_STACK_SWITCH;
+	/* It is cleared when the register has it. */
+	if (GO_HAS_LINK && !lr && state->registers_known)
+		lr = state->registers[LINK_REGISTER % REGISTER_COUNT_MAX];
+	error = go_go_on(state, code_address(pc), sp);
+	state->frame_flags = 0;
+	if (GO_HAS_LINK)
+		go_set_link(state, lr);
+	return error;
+}
+
+/*
+ * The child runs on another stack, at first with its maker's g or none, and then with one whose stack is
+ * empty. Its stack may end where the maker's begins.
+ */
+static __always_inline enum unwind_error go_leave_clone(struct walk_state *state)
+{
+	__u64 low = 0, high = 0;
+
+	if (!state->go.g || read_word_pair(state->go.g + GO_G_STACK_LOW, &low, &high) ||
+	    state->sp <= low || state->sp >= high) {
+		state->at_end = 1;
+		return UNWIND_OK;
+	}
+	return go_step_from(state, state->sp);
+}
+
+/* The same when it has taken all of that from the stack: the address is in a register, and not yet used. */
+static __always_inline enum unwind_error go_leave_returned(struct walk_state *state)
+{
+	__u64 pc = state->registers[GO_RETURN_REGISTER % REGISTER_COUNT_MAX], lr = 0;
+	enum unwind_error error;
+
+	if (!state->registers_known)
+		return UNWIND_REGISTER_UNKNOWN;
+	if (read_word(state->sp + state->left_offset, &lr))
+		return UNWIND_STACK_UNREADABLE;
+	error = go_go_on(state, code_address(pc), state->sp);
+	state->frame_flags = 0;
+	go_set_link(state, lr);
+	return error;
+}
+
+/*
+ * The caller's address is that of the instruction which was interrupted. On arm64 its link register is
+ * saved above the frame, in 16 bytes.
+ */
+static __always_inline enum unwind_error go_leave_injected(struct walk_state *state)
+{
+	enum unwind_error error;
+	__u64 lr = 0;
+
+	if (GO_HAS_LINK && state->left_offset < 0)
+		return go_leave_returned(state);
+	error = go_step_from(state, state->sp);
+	if (error)
+		return error;
+	state->frame_flags = 0;
+	if (!GO_HAS_LINK)
+		return UNWIND_OK;
+	error = read_word(state->sp, &lr);
+	state->sp += 16;
+	go_set_link(state, lr);
+	return error;
+}
+
+/** From the native frame that was added last to its caller. */
+static __always_inline enum unwind_error go_step(struct walk_state *state)
+{
+	state->language = FRAME_NONE;
+	if (state->go.executable_id != state->left_executable) {
+		if (!go_load_process(state))
+			return UNWIND_STACK_SWITCH;
+		go_find_thread(state);
+	}
+	switch (state->left_kind) {
+	case GO_SWITCH_SYSTEMSTACK:
+		return go_leave_systemstack(state);
+	case GO_SWITCH_MCALL:
+	case GO_SWITCH_MORESTACK:
+		return go_leave_mcall(state);
+	case GO_SWITCH_ASMCGOCALL:
+		return go_leave_asmcgocall(state);
+	case GO_SWITCH_CGOCALLBACK:
+		return go_leave_cgocallback(state);
+	case GO_SWITCH_VDSO:
+		return go_leave_vdso(state);
+	case GO_SWITCH_GOGO:
+		return go_leave_gogo(state);
+	case GO_SWITCH_EXECUTE:
+		state->go.is_left = 1;
+		return go_step_from(state, state->sp);
+	case GO_SWITCH_CLONE:
+		return go_leave_clone(state);
+	case GO_SWITCH_INJECTED:
+		return go_leave_injected(state);
+	case GO_SWITCH_GROWING:
+		return go_leave_growing(state);
+	case GO_SWITCH_RECOVERY:
+		state->go.is_recovering = 1;
+		return go_step_from(state, state->sp);
+	default:
+		return UNWIND_UNSUPPORTED_RULE;
+	}
+}
+
+#endif

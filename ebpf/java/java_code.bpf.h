@@ -1,0 +1,426 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/**
+ * HotSpot's code cache (abi/java.h): which CodeBlob an address lies in. A heap has a map with a byte for
+ * each segment, which leads back to the first segment of a block, in which the blob lies. Source:
+ * CodeHeap::find_block_for() of share/memory/heap.cpp, OpenJDK 8 to 27.
+ *
+ * The maps change while they are read, and may be forged: what is found holds the address, or is nothing.
+ */
+#ifndef EBPF_JAVA_CODE_BPF_H
+#define EBPF_JAVA_CODE_BPF_H
+
+#include "ebpf/abi/java.h"
+#include "ebpf/interpreters.bpf.h"
+#include "ebpf/safe_reads.bpf.h"
+#include "ebpf/state.bpf.h"
+#include "ebpf/tables.bpf.h"
+
+enum {
+	JAVA_PROCESS_CELLS = sizeof(struct java_process) / CELL_BYTES,
+	/** One leads back over 254 segments at most: code of up to half a MiB. */
+	JAVA_HOPS_MAX = 16,
+};
+
+static __always_inline void java_load_stubs(struct walk_state *state)
+{
+	const struct unwind_header *header = &state->java.process.stubs;
+	struct cached_mapping *stubs = &state->java.stubs;
+
+	stubs->text_start = header->text_start;
+	stubs->page_count = header->page_count;
+	stubs->page_index_cell = state->language_cell + header->page_index_cell;
+	stubs->row_cell = state->language_cell + header->row_cell;
+	stubs->row_count = header->row_count;
+	stubs->rule_cell = state->language_cell + header->rule_cell;
+	stubs->rule_count = header->rule_count;
+}
+
+/*
+ * Methods are thrown away with their classes, or at a safepoint, behind which what lies in their place is made: so
+ * a Method that is executed is the one that it was before, if nothing was counted since. Where that is not
+ * counted it is so within one walk.
+ */
+static __always_inline void java_load_counters(struct java_walk *walk)
+{
+	__u64 safepoints = 0;
+
+	walk->unloads = 0;
+	walk->method_number = walk->number << 1;
+	if (!walk->process.unloads || read_word(walk->process.unloads, &walk->unloads))
+		return;
+	if (walk->process.safepoints && !read_word(walk->process.safepoints, &safepoints))
+		walk->method_number = (__u32)(walk->unloads + safepoints) << 1 | 1;
+}
+
+/** Loads what is known of the JVM that is asked, if it is not the last one; false if that cannot be had. */
+static __always_inline bool java_load_process(struct walk_state *state)
+{
+	if (state->java.cell == state->language_cell)
+		return true;
+	state->java.cell = 0;
+	if (!read_cells(&state->java.process, state->language_cell, JAVA_PROCESS_CELLS))
+		return false;
+	java_load_stubs(state);
+	state->java.process_key = state->record.stamp.start_time_ns + state->record.stamp.exec_id;
+	state->java.number++;
+	java_load_counters(&state->java);
+	state->java.cell = state->language_cell;
+	return true;
+}
+
+/*
+ * All ones if heap @i has @address, else 0: without a branch, each of which the verifier would follow on
+ * both ways.
+ */
+static __always_inline __u64 java_heap_mask(const struct java_walk *walk, __u32 i, __u64 address)
+{
+	__u64 offset = address - walk->process.heaps[i].start;
+	__u64 is_below_end = (offset - walk->process.heaps[i].bytes) & ~offset;
+
+	return -(is_below_end >> 63);
+}
+
+/** The index of the heap that @address lies in; JAVA_CODE_HEAPS_MAX: none. */
+static __always_inline __u32 java_heap_of(const struct java_walk *walk, __u64 address)
+{
+	__u64 index = JAVA_CODE_HEAPS_MAX;
+
+	for (__u32 i = 0; i < JAVA_CODE_HEAPS_MAX; i++)
+		index ^= java_heap_mask(walk, i, address) & (i ^ JAVA_CODE_HEAPS_MAX);
+	return index;
+}
+
+static __always_inline bool java_is_code(const struct java_walk *walk, __u64 address)
+{
+	return address - walk->process.code_start < walk->process.code_bytes;
+}
+
+static __always_inline bool java_is_interpreter(const struct java_walk *walk, __u64 address)
+{
+	return address >= walk->process.interpreter_start &&
+	       address < walk->process.interpreter_end;
+}
+
+/* The field of @bytes bytes at @offset of what was read last. */
+static __always_inline __u64 java_head_field(const struct java_walk *walk, __u32 offset,
+					     __u32 bytes)
+{
+	__u32 index = offset / 8;
+	__u64 word;
+
+	/* The verifier has to see that it is in range, which the compiler may think that it knows. */
+	barrier_var(index);
+	word = walk->head[index % JAVA_HEAD_WORDS] >> 8 * (offset % 8);
+	if (bytes == 1)
+		return (__u8)word;
+	if (bytes == 2)
+		return (__u16)word;
+	return bytes == 4 ? (__u32)word : word;
+}
+
+static __always_inline __u64 java_blob_field(const struct java_walk *walk, __u32 offset,
+					     __u32 bytes)
+{
+	return java_head_field(walk, walk->process.block_bytes + offset, bytes);
+}
+
+/* Reads the blob at walk->blob, which @address has to lie in, and its block, which has to be in use. */
+static __always_inline enum unwind_error java_read_blob(struct java_walk *walk, __u64 address)
+{
+	const struct java_process *process = &walk->process;
+	/* 1 to JAVA_HEAD_MAX_BYTES, as all verifiers see. */
+	__u32 bytes = ((process->head_bytes - 1) & (JAVA_HEAD_MAX_BYTES - 1)) + 1;
+	__u64 complete, code_end;
+	__s32 words;
+
+	if (bpf_probe_read_user(walk->head, bytes,
+				(const void *)(walk->blob - process->block_bytes)) ||
+	    !java_head_field(walk, process->block_used, 1))
+		return UNWIND_NO_INFO;
+	words = java_blob_field(walk, process->blob_frame_size, 4);
+	complete =
+		java_blob_field(walk, process->blob_frame_complete, process->frame_complete_bytes);
+	walk->code_start = process->code_is_address ?
+				   java_blob_field(walk, process->blob_code, 8) :
+				   walk->blob + java_blob_field(walk, process->blob_code, 4);
+	code_end = walk->blob + java_blob_field(walk, process->blob_data, 4);
+	/* Some without a frame have -1. */
+	walk->frame_bytes = words > 0 && words < 1 << 24 ? 8 * words : 0;
+	walk->frame_complete = process->frame_complete_bytes == 2 ? (__s16)complete :
+								    (__s32)complete;
+	walk->is_nmethod = java_blob_field(walk, process->blob_header_size,
+					   process->header_size_bytes) == process->nmethod_bytes;
+	return address >= walk->code_start && address < code_end ? UNWIND_OK : UNWIND_NO_INFO;
+}
+
+/* Finds walk->blob by the segment map of the heap that @address lies in. */
+static __always_inline enum unwind_error java_search_blob(struct java_walk *walk, __u64 address)
+{
+	__u32 heap = java_heap_of(walk, address);
+	const struct java_code_heap *row = &walk->process.heaps[heap % JAVA_CODE_HEAPS_MAX];
+	__u64 segment = (address - row->start) >> row->log2_segment_size % 64;
+	__u8 back = JAVA_SEGMENT_FREE;
+
+	if (heap >= JAVA_CODE_HEAPS_MAX)
+		return UNWIND_NO_INFO;
+	for (int i = 0; i < JAVA_HOPS_MAX; i++) {
+		if (bpf_probe_read_user(&back, sizeof(back),
+					(const void *)(row->segment_map + segment)))
+			return UNWIND_NO_INFO;
+		if (!back || back == JAVA_SEGMENT_FREE || back > segment)
+			break;
+		segment -= back;
+	}
+	if (back)
+		return UNWIND_NO_INFO;
+	walk->blob =
+		row->start + (segment << row->log2_segment_size % 64) + walk->process.block_bytes;
+	return UNWIND_OK;
+}
+
+static __always_inline bool java_is_kept(const struct java_walk *walk, const struct java_kept *kept,
+					 __u64 address)
+{
+	return kept->address == address && kept->process_key == walk->process_key;
+}
+
+static __always_inline struct java_kept *java_kept_entry(struct java_walk *walk, __u32 index)
+{
+	/* As in java_head_field(). */
+	barrier_var(index);
+	return &walk->kept[index % JAVA_KEPT_COUNT];
+}
+
+/*
+ * One of the two places that what is known of @address, or of the Method there, may be kept in. Code lies at
+ * multiples of a size, for which one multiplication is not enough.
+ */
+static __always_inline __u32 java_kept_index(__u64 address, bool is_other)
+{
+	__u64 mix = java_mix(java_mix(0, address), 0);
+
+	return mix >> (64 - JAVA_KEPT_SHIFT * (1 + is_other)) & (JAVA_KEPT_COUNT - 1);
+}
+
+/* The one that has @address, else the other one. */
+static __always_inline struct java_kept *java_kept_at(struct java_walk *walk, __u64 address)
+{
+	struct java_kept *kept = java_kept_entry(walk, java_kept_index(address, false));
+
+	return java_is_kept(walk, kept, address) ?
+		       kept :
+		       java_kept_entry(walk, java_kept_index(address, true));
+}
+
+/*
+ * A new one in place of the one of this address, else, in turns, of either. What was there before may come to its
+ * own other place when it is asked for again: so in a few walks all that are asked for have places, if these are
+ * twice as many.
+ */
+static __always_inline struct java_kept *java_new_kept(struct java_walk *walk, __u64 address)
+{
+	struct java_kept *kept = java_kept_at(walk, address);
+
+	if (!java_is_kept(walk, kept, address) && java_mix(walk->number, address) >> 63)
+		kept = java_kept_entry(walk, java_kept_index(address, false));
+	*kept = (struct java_kept){
+		.process_key = walk->process_key,
+		.address = address,
+		.number = walk->number,
+	};
+	return kept;
+}
+
+/*
+ * Reads which compilation the nmethod is: a number that no other one ever has. Its oop maps are there as
+ * long as the nmethod is, and before its memory is used for another one the JVM sets their address to 0.
+ * Both in one read, which costs more than all else here; *@oop_maps is 0 where they lie too far apart. What lies
+ * between them is there for java_nmethod_field() if @all is.
+ */
+static __always_inline bool java_read_identity(struct java_walk *walk, bool all, __u64 *oop_maps,
+					       __u32 *compile_id)
+{
+	enum { HALF_WORDS = JAVA_HEAD_WORDS / 2 };
+	const struct java_process *process = &walk->process;
+	__u64 words[JAVA_HEAD_WORDS];
+	__u32 place = process->nmethod_compile_id - process->blob_oop_maps;
+	__u32 bytes = place + sizeof(*compile_id);
+
+	*oop_maps = 0;
+	if (place > sizeof(words) - sizeof(*compile_id))
+		return !bpf_probe_read_user(
+			compile_id, sizeof(*compile_id),
+			(const void *)(walk->blob + process->nmethod_compile_id));
+	/* 1 to that of the words, as all verifiers see. */
+	barrier_var(bytes);
+	bytes = ((bytes - 1) & (sizeof(words) - 1)) + 1;
+	if (bpf_probe_read_user(words, bytes, (const void *)(walk->blob + process->blob_oop_maps)))
+		return false;
+	/* Verifiers before 5.12 take no variable place on the stack; a read right to a map takes longer. */
+	if (all || place < sizeof(words) / 2)
+		__builtin_memcpy(walk->head, words, sizeof(words) / 2);
+	__builtin_memcpy(walk->head + HALF_WORDS, words + HALF_WORDS, sizeof(words) / 2);
+	*oop_maps = words[0];
+	*compile_id = java_head_field(walk, place, 4);
+	return true;
+}
+
+/* Of an nmethod whose oop maps java_read_identity() has found, the field at @offset of what was read with them. */
+static __always_inline __u64 java_nmethod_field(const struct java_walk *walk, __u32 offset,
+						__u32 bytes)
+{
+	return java_head_field(walk, offset - walk->process.blob_oop_maps, bytes);
+}
+
+/* The nmethod's Method, behind java_read_identity(); 0: it cannot be read. */
+static __always_inline __u64 java_read_method(const struct java_walk *walk, __u64 oop_maps)
+{
+	const struct java_process *process = &walk->process;
+	__u64 method = 0;
+
+	if (oop_maps && process->nmethod_method > process->blob_oop_maps &&
+	    process->nmethod_method < process->nmethod_compile_id)
+		return java_nmethod_field(walk, process->nmethod_method, 8);
+	read_word(walk->blob + process->nmethod_method, &method);
+	return method;
+}
+
+/* What was found of @address before, if it still is the same compilation's. */
+static __always_inline bool java_take_kept(struct java_walk *walk, struct java_kept *kept,
+					   __u64 address)
+{
+	__u64 oop_maps = 0;
+	__u32 compile_id = 0;
+
+	if (!java_is_kept(walk, kept, address))
+		return false;
+	walk->blob = kept->place;
+	if (kept->number != walk->number &&
+	    (!java_read_identity(walk, false, &oop_maps, &compile_id) ||
+	     oop_maps != kept->oop_maps || compile_id != kept->compile_id))
+		return false;
+	kept->number = walk->number;
+	walk->code_start = address - kept->position;
+	walk->frame_bytes = kept->frame_bytes;
+	walk->frame_complete = kept->frame_complete;
+	walk->original_pc_place = kept->original_pc_place;
+	walk->fingerprint = kept->fingerprint;
+	walk->is_nmethod = 1;
+	return true;
+}
+
+/* Whether @address is the handler that the nmethod's field at @offset has. */
+static __always_inline bool java_is_handler(const struct java_walk *walk, __u32 offset,
+					    __u64 address)
+{
+	if (walk->process.deopt_handler_bytes == 8)
+		return java_nmethod_field(walk, offset, 8) == address;
+	return walk->blob + (__s32)java_nmethod_field(walk, offset, 4) == address;
+}
+
+/* walk->original_pc_place for the nmethod's @address, behind java_read_identity(). */
+static __always_inline void java_find_original_pc(struct java_walk *walk, __u64 address)
+{
+	const struct java_process *process = &walk->process;
+
+	if (process->deopt_handler_bytes &&
+	    (java_is_handler(walk, process->nmethod_deopt_handler, address) ||
+	     java_is_handler(walk, process->nmethod_deopt_mh_handler, address)))
+		walk->original_pc_place = java_nmethod_field(walk, process->nmethod_original_pc, 4);
+	barrier();
+}
+
+static __always_inline void java_keep(struct java_walk *walk, __u64 address)
+{
+	struct java_kept *kept;
+	__u64 method, oop_maps = 0;
+	__u32 compile_id = 0;
+
+	walk->fingerprint = 0;
+	walk->original_pc_place = walk->frame_bytes;
+	if (!java_read_identity(walk, true, &oop_maps, &compile_id))
+		return;
+	method = java_read_method(walk, oop_maps);
+	if (!method)
+		return;
+	walk->fingerprint = java_fingerprint(method, compile_id);
+	if (!oop_maps || !compile_id)
+		return;
+	java_find_original_pc(walk, address);
+	kept = java_new_kept(walk, address);
+	kept->place = walk->blob;
+	kept->oop_maps = oop_maps;
+	kept->compile_id = compile_id;
+	kept->fingerprint = walk->fingerprint;
+	kept->position = address - walk->code_start;
+	kept->frame_bytes = walk->frame_bytes;
+	kept->frame_complete = walk->frame_complete;
+	kept->original_pc_place = walk->original_pc_place;
+}
+
+/** Finds the blob that executes at @address, which lies in a heap; UNWIND_NO_INFO: there is none. */
+static __always_inline enum unwind_error java_find_blob(struct java_walk *walk, __u64 address)
+{
+	enum unwind_error error;
+
+	if (java_take_kept(walk, java_kept_at(walk, address), address))
+		return UNWIND_OK;
+	error = java_search_blob(walk, address);
+	if (!error)
+		error = java_read_blob(walk, address);
+	if (!error && walk->is_nmethod)
+		java_keep(walk, address);
+	return error;
+}
+
+/*
+ * Where the part of a virtual thread that was taken back to the stack returns to, for the next part:
+ * mov rsp, [r15 + d32]. No call stands in front of it.
+ */
+static __always_inline bool java_is_return_barrier(__u64 code)
+{
+	/* ldr x8, [x28, #n]; mov sp, x8 */
+	if (RETURN_ADDRESS_BYTES == 0)
+		return (code & 0xffffffffffc003ffULL) == 0x9100011ff9400388ULL;
+	return (code & 0xffffffULL) == 0xa78b49;
+}
+
+/*
+ * To what frames return that have been given up, up to 25: call +0 of HandlerImpl::emit_deopt_handler(), or
+ * movabs r10, the place itself, of C1's LIR_Assembler::emit_deopt_handler().
+ */
+static __always_inline bool java_is_deopt_handler(__u64 code, __u64 address)
+{
+	__u64 place = 0;
+
+	/* adr x30, to itself */
+	if (RETURN_ADDRESS_BYTES == 0)
+		return (__u32)code == 0x1000001e;
+	if ((code & 0xffffffffffULL) == 0xe8)
+		return true;
+	return (code & 0xffff) == 0xba49 && !read_word(address + 2, &place) && place == address;
+}
+
+/**
+ * walk->check: whether Java code can return to @address: behind a call, to the interpreter, or to what
+ * awaits it where its caller was given up.
+ */
+static __always_inline void java_check_return(struct java_walk *walk, __u64 address)
+{
+	__u64 code = 0;
+
+	walk->check = 0;
+	if (!java_is_code(walk, address))
+		return;
+	if (java_is_interpreter(walk, address) || address == walk->process.call_stub_return) {
+		walk->check = 1;
+		return;
+	}
+	if (read_word(address - sizeof(code), &code))
+		return;
+	check_call(code, &walk->check);
+	if (!walk->check && !read_word(address, &code))
+		walk->check = java_is_deopt_handler(code, address) || java_is_return_barrier(code);
+}
+
+#endif

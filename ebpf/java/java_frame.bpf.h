@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/**
+ * What the steps out of HotSpot's code have in common: frames read from the stack, and what they are of.
+ */
+#ifndef EBPF_JAVA_FRAME_BPF_H
+#define EBPF_JAVA_FRAME_BPF_H
+
+#include "ebpf/java/java_code.bpf.h"
+#include "ebpf/read_window.bpf.h"
+#include "ebpf/state.bpf.h"
+
+enum {
+	JAVA_FRAME_MAX_BYTES = 1 << 20,
+};
+
+/* Where a leaf stands. */
+enum java_place {
+	JAVA_IN_FRAME = 0,
+	/* The stack pointer is at the return address. */
+	JAVA_AT_CALL = 1,
+	/* It is at the saved frame pointer, below the return address. */
+	JAVA_AT_SAVED_FP = 2,
+	/* The frame has its size, and the frame pointer is not in it yet. */
+	JAVA_FP_NOT_SAVED = 3,
+	/* At an instruction that takes the frame away by the frame pointer. */
+	JAVA_AT_LEAVE = 4,
+	/* In the interpreter: before the frame is made, */
+	JAVA_AT_ENTRY = 5,
+	/* and behind it; */
+	JAVA_AT_RETURN = 6,
+	/* on x86-64 about to pop the return address, */
+	JAVA_RETURN_POP = 7,
+	/* to set the stack pointer, */
+	JAVA_RETURN_SET_SP = 8,
+	/* and to jump to where the return address says. */
+	JAVA_RETURN_JUMP = 9,
+};
+
+static __always_inline bool java_is_leaf(const struct walk_state *state)
+{
+	return state->registers_known && !(state->frame_flags & FRAME_RETURN_ADDRESS);
+}
+
+/* True if the name of the blob that was found last begins with the eight bytes of @beginning. */
+static __always_inline bool java_is_named(const struct java_walk *walk, __u64 beginning)
+{
+	__u64 name = 0;
+
+	return !read_word(walk->blob + walk->process.blob_name, &name) && !read_word(name, &name) &&
+	       name == beginning;
+}
+
+/* True for the frames that native code calls: call_stub, and stubs of foreign functions. */
+static __always_inline bool java_is_called_by_native(const struct walk_state *state,
+						     const struct java_walk *walk)
+{
+	__u64 call_stub = walk->process.call_stub_return - walk->process.call_stub_before;
+
+	return state->pc == walk->process.call_stub_return ||
+	       state->pc - call_stub < walk->process.call_stub_bytes ||
+	       (walk->blob && java_is_named(walk, JAVA_UPCALL_NAME));
+}
+
+static __always_inline enum unwind_error java_read_code(struct walk_state *state, __u64 address,
+							struct java_caller *caller)
+{
+	if (window_read_up(&state->stack, address, &caller->pc))
+		return UNWIND_STACK_UNREADABLE;
+	caller->pc = code_address(caller->pc);
+	return UNWIND_OK;
+}
+
+/* The return address in its register, as on arm64 calls leave it. */
+static __always_inline enum unwind_error java_read_link(const struct walk_state *state,
+							struct java_caller *caller)
+{
+	if (!java_is_leaf(state))
+		return UNWIND_REGISTER_UNKNOWN;
+	caller->pc = code_address(state->registers[LINK_REGISTER % REGISTER_COUNT_MAX]);
+	return UNWIND_OK;
+}
+
+/* The saved frame pointer at @address, the return address above it, and the caller's stack behind that. */
+static __always_inline enum unwind_error java_read_pair(struct walk_state *state, __u64 address,
+							struct java_caller *caller)
+{
+	caller->fp_known = 1;
+	caller->sp = address + 16;
+	if (window_read_up(&state->stack, address, &caller->fp))
+		return UNWIND_STACK_UNREADABLE;
+	return java_read_code(state, address + 8, caller);
+}
+
+/* The return address where a call leaves it, which is @address, and the frame pointer still the caller's. */
+static __always_inline enum unwind_error java_read_return(struct walk_state *state, __u64 address,
+							  struct java_caller *caller)
+{
+	caller->fp = state->fp;
+	caller->fp_known = state->fp_known;
+	caller->sp = address + RETURN_ADDRESS_BYTES;
+	return RETURN_ADDRESS_BYTES ? java_read_code(state, address, caller) :
+				      java_read_link(state, caller);
+}
+
+/* A frame that keeps its caller's stack pointer by the frame pointer. */
+static __always_inline enum unwind_error java_read_frame(struct walk_state *state,
+							 struct java_caller *caller)
+{
+	if (!state->fp_known)
+		return UNWIND_REGISTER_UNKNOWN;
+	if (state->fp % 8 || state->fp < state->sp || state->fp - state->sp > JAVA_FRAME_MAX_BYTES)
+		return UNWIND_NO_INFO;
+	return java_read_pair(state, state->fp, caller);
+}
+
+/* Of what is no method, the place tells what it is. */
+static __always_inline enum unwind_error java_push_stub(struct walk_state *state)
+{
+	return push_frame(state, frame_word(FRAME_JAVA, state->frame_flags, state->pc),
+			  (__u64)JAVA_STUB << 32);
+}
+
+/* The frame of @walk's blob from @sp on: walk->check says whether it has been called. */
+static __always_inline enum unwind_error java_try_frame(struct walk_state *state,
+							struct java_walk *walk, __u64 sp,
+							struct java_caller *caller)
+{
+	if (java_read_pair(state, sp + walk->frame_bytes - 16, caller))
+		return UNWIND_STACK_UNREADABLE;
+	java_check_return(walk, caller->pc);
+	barrier();
+	return UNWIND_OK;
+}
+
+#endif

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/**
+ * Where HotSpot's interpreter on arm64 has no frame yet, or none any more, told by the instructions that
+ * come: the return address is in its register, and the caller's stack pointer in one that some of them name.
+ * Source: cpu/aarch64/{templateInterpreterGenerator_aarch64,interp_masm_aarch64}.* of OpenJDK 8 to 27.
+ */
+#ifndef EBPF_JAVA_INTERPRETER_ARM64_BPF_H
+#define EBPF_JAVA_INTERPRETER_ARM64_BPF_H
+
+#include "ebpf/java/java_leaf_arm64.bpf.h"
+
+enum {
+	/* Instructions between the end of a frame and the return. */
+	JAVA_RETURN_INSTRUCTIONS = 5,
+	/* From an entry to where the frame has been made there are fewer than 64. */
+	JAVA_ENTRY_WINDOWS = 4,
+};
+
+/* What comes: one of these is the first, */
+enum java_ahead {
+	/* the frame pointer is set, */
+	JAVA_SETS_FP = 1 << 0,
+	/* the caller's stack pointer is put into the frame, */
+	JAVA_PUTS_SENDER = 1 << 1,
+	/* a return, */
+	JAVA_RETURNS = 1 << 2,
+	/* or anything else that goes elsewhere, which may come later as well. */
+	JAVA_LEAVES = 1 << 3,
+	JAVA_FIRST = JAVA_SETS_FP | JAVA_PUTS_SENDER | JAVA_RETURNS | JAVA_LEAVES,
+	/* The return comes at once. */
+	JAVA_RETURNS_SOON = 1 << 4,
+	/* The stack pointer was set to the caller's: the next jump throws an error, and another path goes on. */
+	JAVA_THROWS = 1 << 5,
+	/* It is set to x20 at last, */
+	JAVA_IS_X20 = 1 << 6,
+	/* and that from x9. */
+	JAVA_IS_X9 = 1 << 7,
+	/* The number of the register that the caller's stack pointer is in, once it is named. */
+	JAVA_SENDER_SHIFT = 8,
+	JAVA_SENDER = 31 << JAVA_SENDER_SHIFT,
+};
+
+/* All ones if none of @bits is in @seen. */
+static __always_inline __u64 java_has_none(__u64 seen, __u64 bits)
+{
+	return java_is_zero(seen & bits);
+}
+
+/*
+ * @seen with what one instruction tells; @soon: JAVA_RETURNS_SOON, or 0 further away. One thing after the other:
+ * else the compiler needs more of the stack than there is.
+ */
+static __always_inline __u64 java_look_at(__u64 seen, __u32 code, __u64 soon)
+{
+	__u64 event, is_first, is_jump, leaves;
+
+	/* stp xzr, x13 or x19, [sp, #n] */
+	event = java_matches(code, 0xffc07fff, 0xa90037ff);
+	event |= java_matches(code, 0xffc07fff, 0xa9004fff);
+	seen |= event & (code >> 10 & 31) << JAVA_SENDER_SHIFT &
+		java_has_none(seen, JAVA_SENDER | JAVA_RETURNS | JAVA_LEAVES);
+	barrier_var(seen);
+	event &= JAVA_PUTS_SENDER;
+	/* add x29, sp, #n, not 0 */
+	event |= java_matches(code, 0xff8003ff, 0x910003fd) &
+		 ~java_matches(code, 0xffffffff, 0x910003fd) & JAVA_SETS_FP;
+	event |= java_is_ret(code) & (JAVA_RETURNS | soon);
+	barrier_var(event);
+	event |= java_sets_sp(code, 1 << 20) & JAVA_IS_X20;
+	barrier_var(event);
+	/* mov x20, x9 */
+	event |= java_matches(code, 0xffffffff, 0xaa0903f4) & JAVA_IS_X9;
+	barrier_var(event);
+	is_jump = java_branches(code) | java_branches_to_register(code);
+	leaves = java_loads_pair(code) | (is_jump & java_has_none(seen, JAVA_THROWS));
+	barrier_var(leaves);
+	is_first = java_has_none(seen, JAVA_FIRST);
+	seen &= ~(is_jump & JAVA_THROWS);
+	barrier_var(seen);
+	event |= leaves & JAVA_LEAVES;
+	/* What comes later only ends the search for the name. */
+	event = (event & is_first) | ((leaves | java_is_ret(code)) & ~is_first & JAVA_LEAVES);
+	barrier_var(event);
+	leaves = java_sets_sp(code, 1 << 13 | 1 << 19);
+	seen |= leaves & (code >> 5 & 31) << JAVA_SENDER_SHIFT &
+		java_has_none(seen, JAVA_SENDER | JAVA_RETURNS | JAVA_LEAVES);
+	return seen | event | (leaves & JAVA_THROWS);
+}
+
+/* The same of what was read, JAVA_WINDOW_INSTRUCTIONS, of which the first @near are near. */
+VERIFIED_ONCE __u64 java_look_ahead(const struct java_walk *walk, __u64 seen, __u32 near)
+{
+	if (!walk)
+		return 0;
+	for (int i = 0; i < JAVA_WINDOW_INSTRUCTIONS; i++) {
+		__u64 is_soon = (__u64)i - near;
+
+		seen = java_look_at(seen, java_instruction(walk, i),
+				    -(is_soon >> 63) & JAVA_RETURNS_SOON);
+		barrier_var(seen);
+	}
+	return seen;
+}
+
+static __always_inline __u64 java_named_sender(const struct walk_state *state, __u64 seen)
+{
+	__u64 number = seen >> JAVA_SENDER_SHIFT & 31;
+
+	if (seen & JAVA_RETURNS && seen & JAVA_IS_X20)
+		number = seen & JAVA_IS_X9 ? 9 : 20;
+	return number ? state->registers[number] : 0;
+}
+
+/** Where a leaf is about to jump to: br x8. 0: it is not; the instructions that fill x8 are not told. */
+static __always_inline __u64 java_jump_target(const struct walk_state *state)
+{
+	__u64 code = 0;
+
+	return !read_word(state->pc, &code) && (__u32)code == 0xd61f0100 ? state->registers[8] : 0;
+}
+
+/**
+ * Fills walk->caller if a leaf in the interpreter has no frame; *@place says if it is JAVA_AT_ENTRY or
+ * JAVA_AT_RETURN, or JAVA_IN_FRAME.
+ */
+static __always_inline enum unwind_error
+java_read_outside(struct walk_state *state, struct java_walk *walk, enum java_place *place)
+{
+	struct java_caller *caller = &walk->caller;
+	enum unwind_error error;
+	__u64 seen = 0, sender_sp;
+
+	*place = JAVA_IN_FRAME;
+	for (int i = 0; i < JAVA_ENTRY_WINDOWS; i++) {
+		if (!java_read_instructions(walk, state->pc + i * JAVA_WINDOW_BYTES))
+			return UNWIND_OK;
+		seen = java_look_ahead(walk, seen, i ? 0 : JAVA_RETURN_INSTRUCTIONS);
+	}
+	if (!(seen & (JAVA_SETS_FP | JAVA_PUTS_SENDER | JAVA_RETURNS)))
+		return UNWIND_OK;
+	*place = seen & JAVA_RETURNS_SOON ? JAVA_AT_RETURN : JAVA_AT_ENTRY;
+	/* Where the frame pointer is set already, the frame has the other two. */
+	error = seen & JAVA_PUTS_SENDER ? java_read_pair(state, state->fp, caller) :
+					  java_read_return(state, state->sp, caller);
+	sender_sp = java_named_sender(state, seen) & ~15ULL;
+	if (sender_sp > caller->sp && sender_sp - caller->sp < JAVA_FRAME_MAX_BYTES)
+		caller->sp = sender_sp;
+	return error;
+}
+
+#endif

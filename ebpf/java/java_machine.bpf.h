@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/**
+ * What differs in HotSpot's code between x86-64 and arm64: what instructions tell of where the stack is.
+ * Each architecture has the same functions: java_leaf_place(), java_saved_sp() of methods,
+ * java_stub_place(), java_sender_sp(), java_is_in_fixup(), java_fixup_sender_sp() of stubs, java_read_outside(),
+ * java_takes_last_sp() of the interpreter, java_jump_target() of what leads there.
+ */
+#ifndef EBPF_JAVA_MACHINE_BPF_H
+#define EBPF_JAVA_MACHINE_BPF_H
+
+#include "ebpf/architecture.bpf.h"
+
+#if defined(__TARGET_ARCH_x86)
+#include "ebpf/java/java_interpreter_x86.bpf.h"
+#include "ebpf/java/java_leaf_x86.bpf.h"
+#else
+#include "ebpf/java/java_interpreter_arm64.bpf.h"
+#include "ebpf/java/java_leaf_arm64.bpf.h"
+#endif
+
+#endif

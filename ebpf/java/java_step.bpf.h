@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/**
+ * java_step(): from one frame in HotSpot's code cache to its caller: of compiled methods, of the
+ * interpreter, of stubs, and of call_stub, by which native code has called Java. They hang together by
+ * stack pointer and frame pointer alone, so nothing of the thread has to be known. Source:
+ * cpu/x86/{frame_x86,stubGenerator_x86_64,templateInterpreterGenerator_x86,macroAssembler_x86}.* and the
+ * same of cpu/aarch64 of OpenJDK 8 to 27. Frames of both have the same slots; what instructions tell is
+ * java_machine.bpf.h's.
+ *
+ * Nothing of the process is trusted: each step goes up the stack, to an address in the code cache, or
+ * through call_stub, or ends the walk.
+ */
+#ifndef EBPF_JAVA_STEP_BPF_H
+#define EBPF_JAVA_STEP_BPF_H
+
+#include "ebpf/java/java_frame.bpf.h"
+#include "ebpf/java/java_machine.bpf.h"
+#include "ebpf/java/java_stub.bpf.h"
+
+enum {
+	JAVA_STEPS_MAX = USER_FRAMES_MAX,
+	/*
+	 * In words from the interpreter's frame pointer down: the caller's stack pointer, the own one while it
+	 * calls Java, the Method.
+	 */
+	JAVA_SENDER_SP_SLOT = 1,
+	JAVA_LAST_SP_SLOT = 2,
+	JAVA_METHOD_SLOT = 3,
+	/* The same of call_stub: rbx. */
+	JAVA_CALL_STUB_RBX_SLOT = 7,
+	/* Words that compiled code may have pushed onto its frame. */
+	JAVA_EXTRA_WORDS_MAX = 5,
+};
+
+/*
+ * True if the caller's stack is above this frame's, or a leaf's on arm64, which need not have any, or by a row that
+ * knows what lies below it: the end of frames that were brought back to the stack.
+ */
+static __always_inline bool java_is_progress(const struct walk_state *state,
+					     const struct java_caller *caller)
+{
+	if (caller->sp == state->sp)
+		return java_is_leaf(state) && (!RETURN_ADDRESS_BYTES || caller->is_known);
+	return caller->sp > state->sp && caller->sp - state->sp <= JAVA_FRAME_MAX_BYTES;
+}
+
+/* To walk->caller: up the stack, and out of Java's code only where that is called, or rows say so. */
+static __always_inline enum unwind_error java_go_on(struct walk_state *state,
+						    const struct java_walk *walk)
+{
+	const struct java_caller *caller = &walk->caller;
+	bool is_code = java_is_code(walk, caller->pc);
+
+	if (!java_is_progress(state, caller))
+		return UNWIND_NO_PROGRESS;
+	if (!is_code && !caller->is_known && !java_is_called_by_native(state, walk))
+		return UNWIND_NO_INFO;
+	state->pc = caller->pc;
+	state->sp = caller->sp;
+	state->fp = caller->fp;
+	state->fp_known = caller->fp_known;
+	state->sp_known = 1;
+	state->frame_flags = FRAME_RETURN_ADDRESS | caller->flags;
+	state->registers_known = 0;
+	state->rbx_place = caller->rbx_place;
+	state->language = is_code ? FRAME_JAVA : FRAME_NONE;
+	return UNWIND_OK;
+}
+
+static __always_inline enum unwind_error java_leave_call_stub(struct walk_state *state,
+							      struct java_walk *walk)
+{
+	enum unwind_error error;
+
+	error = java_push_stub(state);
+	if (!error)
+		error = java_read_frame(state, &walk->caller);
+	walk->caller.rbx_place = state->fp - 8 * JAVA_CALL_STUB_RBX_SLOT;
+	walk->is_checked = 1;
+	return error;
+}
+
+/*
+ * walk->position: where the frame is at. In one that was given up the JVM has put that away, and state->pc is a
+ * handler behind all that calls.
+ */
+static __always_inline void java_find_position(struct walk_state *state, struct java_walk *walk)
+{
+	__u64 original = 0;
+
+	walk->position = state->pc - walk->code_start;
+	if (walk->original_pc_place >= walk->frame_bytes ||
+	    !(state->frame_flags & FRAME_RETURN_ADDRESS) ||
+	    window_read_up(&state->stack, state->sp + walk->original_pc_place, &original))
+		return;
+	original = code_address(original) - walk->code_start;
+	if (original < walk->position)
+		walk->position = original;
+}
+
+static __always_inline enum unwind_error java_push_compiled(struct walk_state *state,
+							    struct java_walk *walk)
+{
+	java_find_position(state, walk);
+	barrier();
+	return push_frame(state, frame_word(FRAME_JAVA, state->frame_flags, walk->blob),
+			  (__u64)(JAVA_COMPILED | walk->position) << 32 | walk->fingerprint);
+}
+
+/* Of @const_method: the two words of the fingerprint, the second with the size of its bytecode. */
+static __always_inline enum unwind_error
+java_read_const_method(struct java_walk *walk, __u64 const_method, __u64 *constants, __u64 *sizes)
+{
+	__u32 place = walk->process.const_method_code_size - walk->process.const_method_constants;
+	__u32 shift = 8 * (place % 8);
+
+	if (place > JAVA_CONST_METHOD_MAX_BYTES - 8 ||
+	    bpf_probe_read_user(walk->head, JAVA_CONST_METHOD_MAX_BYTES,
+				(const void *)(const_method + walk->process.const_method_constants)))
+		return UNWIND_NO_INFO;
+	*constants = walk->head[0];
+	*sizes = java_head_field(walk, place, 8);
+	if (shift)
+		*sizes |= java_head_field(walk, place + 8 - place % 8, 8) << (64 - shift);
+	return UNWIND_OK;
+}
+
+/*
+ * The class of a ConstantPool, and how often that was redefined before it was made, in one read; both 0: not
+ * known.
+ */
+static __always_inline void java_read_class(struct java_walk *walk, __u64 constants, __u64 *holder,
+					    __u32 *version)
+{
+	__u32 place = walk->process.constants_version - walk->process.constants_holder;
+
+	if (!walk->process.constants_version || place > JAVA_CONSTANTS_BYTES - sizeof(*version) ||
+	    bpf_probe_read_user(walk->head, JAVA_CONSTANTS_BYTES,
+				(const void *)(constants + walk->process.constants_holder)))
+		return;
+	*holder = walk->head[0];
+	*version = java_head_field(walk, place, 4);
+}
+
+/* The bytecode's place, which @bcp or else @saved_bcp is the address of; 0: the first. */
+static __always_inline __u64 java_bci(const struct java_walk *walk, __u64 const_method, __u64 sizes,
+				      __u64 bcp, __u64 saved_bcp)
+{
+	__u64 codes = const_method + walk->process.const_method_bytes, bytes = (__u16)sizes;
+
+	if (bcp - codes < bytes)
+		return bcp - codes;
+	if (saved_bcp - codes < bytes)
+		return saved_bcp - codes;
+	return bcp || saved_bcp || !bytes ? JAVA_NO_BCI : 0;
+}
+
+/*
+ * Adds the frame of the interpreter's @method; @bcp is where it is read, or @saved_bcp where it was.
+ * UNWIND_NO_INFO if it is no Method.
+ */
+static __always_inline enum unwind_error java_push_interpreted(struct walk_state *state,
+							       struct java_walk *walk, __u64 method,
+							       __u64 bcp, __u64 saved_bcp)
+{
+	struct java_kept *kept = java_kept_at(walk, method);
+	__u64 const_method = kept->place, constants = 0, sizes = kept->sizes, bci = JAVA_NO_BCI;
+	__u64 holder = 0;
+	__u32 version = 0;
+
+	/* As long as its bytecode is executed it is there, and the Method's. */
+	if (java_is_kept(walk, kept, method) &&
+	    (kept->number == walk->method_number ||
+	     !java_read_const_method(walk, const_method, &constants, &sizes)))
+		bci = java_bci(walk, const_method, sizes, bcp, saved_bcp);
+	barrier();
+	if (bci == JAVA_NO_BCI || !bci) {
+		if (read_word(method + walk->process.method_const_method, &const_method) ||
+		    java_read_const_method(walk, const_method, &constants, &sizes))
+			return UNWIND_NO_INFO;
+		bci = java_bci(walk, const_method, sizes, bcp, saved_bcp);
+		kept = java_new_kept(walk, method);
+		kept->place = const_method;
+		kept->number = 0;
+	}
+	if (kept->number != walk->method_number) {
+		kept->number = walk->method_number;
+		kept->sizes = sizes;
+		java_read_class(walk, constants, &holder, &version);
+		kept->fingerprint =
+			java_method_fingerprint(constants, sizes, walk->unloads, holder, version);
+	}
+	return push_frame(state, frame_word(FRAME_JAVA, state->frame_flags, method),
+			  bci << 32 | kept->fingerprint);
+}
+
+/*
+ * True for a frame that deoptimization has made and not filled yet, of which only the caller is known: what it
+ * will go on at takes its stack pointer from a place that it has nothing in. Whatever else returns to such
+ * instructions has called Java, and has its stack pointer there. What lies where the Method will be is what an
+ * earlier frame has left. A frame whose callee begins is none of these: it may be about to fill that place.
+ */
+static __always_inline bool java_is_unfilled(struct walk_state *state, const struct java_walk *walk)
+{
+	__u64 last_sp = 0, code = 0;
+
+	if (java_is_leaf(state) || walk->has_just_called ||
+	    window_read_up(&state->stack, state->fp - 8 * JAVA_LAST_SP_SLOT, &last_sp) || last_sp)
+		return false;
+	return !read_word(state->pc, &code) && java_takes_last_sp(code);
+}
+
+/* A frame of the interpreter that has been set up. */
+static __always_inline enum unwind_error java_leave_interpreted(struct walk_state *state,
+								struct java_walk *walk)
+{
+	struct java_caller *caller = &walk->caller;
+	__u64 method = 0, saved_bcp = 0, bcp = 0, sender_sp = 0;
+	__u64 bcp_place = state->fp - 8 * walk->process.bcp_slot;
+	enum unwind_error error;
+
+	/* First what lies lowest: the window goes up from it. What java_read_frame() refuses is not used. */
+	if (window_read_up(&state->stack, bcp_place, &saved_bcp))
+		return UNWIND_STACK_UNREADABLE;
+	error = java_read_frame(state, caller);
+	if (error)
+		return error;
+	if (window_read_up(&state->stack, state->fp - 8 * JAVA_METHOD_SLOT, &method) ||
+	    window_read_up(&state->stack, state->fp - 8 * JAVA_SENDER_SP_SLOT, &sender_sp))
+		return UNWIND_STACK_UNREADABLE;
+	/* While it executes, the slot is an older one; what is not pushed yet is in registers. */
+	if (java_is_leaf(state)) {
+		bcp = state->registers[JAVA_BCP_REGISTER];
+		if (JAVA_METHOD_IS_PUSHED_LATE && state->fp - 8 * JAVA_METHOD_SLOT < state->sp)
+			method = state->registers[JAVA_METHOD_REGISTER];
+		if (bcp_place < state->sp)
+			bcp = saved_bcp = 0;
+	}
+	if (sender_sp < caller->sp - JAVA_SENDER_SP_BELOW_BYTES)
+		return UNWIND_NO_INFO;
+	if (sender_sp > caller->sp)
+		caller->sp = sender_sp;
+	if (java_is_unfilled(state, walk)) {
+		caller->flags = state->frame_flags & FRAME_GUESS;
+		return UNWIND_OK;
+	}
+	return java_push_interpreted(state, walk, method, bcp, saved_bcp);
+}
+
+static __always_inline enum unwind_error java_step_interpreter(struct walk_state *state,
+							       struct java_walk *walk)
+{
+	enum java_place place = JAVA_IN_FRAME;
+	enum unwind_error error = UNWIND_OK;
+
+	walk->is_checked = 0;
+	walk->has_just_called = walk->place == JAVA_AT_ENTRY;
+	if (java_is_leaf(state))
+		error = java_read_outside(state, walk, &place);
+	if (error)
+		return error;
+	walk->place = place;
+	barrier();
+	place = walk->place;
+	if (place == JAVA_AT_RETURN)
+		return java_push_stub(state);
+	/* The method has not begun. */
+	if (place == JAVA_AT_ENTRY)
+		return java_push_interpreted(state, walk, state->registers[JAVA_METHOD_REGISTER], 0,
+					     0);
+	return java_leave_interpreted(state, walk);
+}
+
+/*
+ * The same if it may have pushed words onto the frame. What earlier calls have left on the stack looks like
+ * a return address as well, so what is known goes first.
+ */
+static __always_inline enum unwind_error
+java_read_checked(struct walk_state *state, struct java_walk *walk, struct java_caller *caller)
+{
+	/* Frames are multiples of 16 bytes: whether the number is odd is known. */
+	__u64 first = state->sp % 16, saved_sp = java_saved_sp(state, walk);
+
+	if (state->sp % 8)
+		return UNWIND_NO_INFO;
+	if (saved_sp && !java_try_frame(state, walk, saved_sp, caller) && walk->check)
+		return UNWIND_OK;
+	for (__u64 extra = first; extra <= 8 * JAVA_EXTRA_WORDS_MAX; extra += 16) {
+		if (java_try_frame(state, walk, state->sp + extra, caller))
+			return UNWIND_STACK_UNREADABLE;
+		if (walk->check) {
+			caller->flags = extra < 16 ? 0 : FRAME_GUESS;
+			return UNWIND_OK;
+		}
+	}
+	return UNWIND_NO_INFO;
+}
+
+static __always_inline enum unwind_error
+java_read_compiled(struct walk_state *state, struct java_walk *walk, struct java_caller *caller)
+{
+	enum java_place place;
+
+	walk->place = JAVA_IN_FRAME;
+	if (java_is_leaf(state)) {
+		walk->place = java_leaf_place(walk, state->pc);
+		walk->is_checked = 1;
+	}
+	barrier();
+	place = walk->place;
+	if (!walk->frame_bytes || place == JAVA_AT_CALL)
+		return java_read_return(state, state->sp, caller);
+	if (place == JAVA_AT_SAVED_FP)
+		return java_read_pair(state, state->sp, caller);
+	if (place == JAVA_AT_LEAVE)
+		return java_read_frame(state, caller);
+	if (place == JAVA_FP_NOT_SAVED)
+		return java_read_return(state, state->sp + walk->frame_bytes - RETURN_ADDRESS_BYTES,
+					caller);
+	if (walk->is_checked)
+		return java_read_checked(state, walk, caller);
+	return java_read_pair(state, state->sp + walk->frame_bytes - 16, caller);
+}
+
+static __always_inline enum unwind_error java_step_compiled(struct walk_state *state,
+							    struct java_walk *walk)
+{
+	enum unwind_error error = java_push_compiled(state, walk);
+
+	if (!error)
+		error = java_read_compiled(state, walk, &walk->caller);
+	walk->is_checked = 0;
+	return error;
+}
+
+/* Adds the frame, and fills walk->caller. */
+static __always_inline enum unwind_error java_add_frame(struct walk_state *state,
+							struct java_walk *walk)
+{
+	enum unwind_error error;
+
+	walk->caller = (struct java_caller){ .rbx_place = RBX_NOWHERE };
+	walk->blob = 0;
+	if (walk->entry_words_left)
+		return java_seek_entry(state, walk);
+	if (state->pc == walk->process.call_stub_return)
+		return java_leave_call_stub(state, walk);
+	if (java_is_interpreter(walk, state->pc))
+		return java_step_interpreter(state, walk);
+	/* The others keep their frame by the stack pointer. */
+	if (!FRAME_POINTER_TELLS_SP && !state->sp_known)
+		return UNWIND_NO_INFO;
+	error = java_find_blob(walk, state->pc);
+	if (error)
+		return error;
+	barrier();
+	return walk->is_nmethod ? java_step_compiled(state, walk) : java_step_stub(state, walk);
+}
+
+/*
+ * Methods of an archive of shared classes are entered by jumps that lie in the archive, up to 12: those have no
+ * frame, and the thread is as good as where they go to.
+ */
+static __always_inline void java_follow_jump(struct walk_state *state, const struct java_walk *walk)
+{
+	__u64 to = java_is_leaf(state) ? java_jump_target(state) : 0;
+
+	if (to && java_is_code(walk, to))
+		state->pc = to;
+}
+
+/**
+ * From the frame at state->pc to its caller; adds the frame. Where that is no code of Java's, it is the
+ * native steps' again.
+ */
+static __always_inline enum unwind_error java_step(struct walk_state *state)
+{
+	struct java_walk *walk = &state->java;
+	enum unwind_error error;
+
+	state->language = FRAME_NONE;
+	walk->check = 0;
+	if (java_load_process(state)) {
+		if (!java_is_code(walk, state->pc))
+			java_follow_jump(state, walk);
+		walk->check = java_is_code(walk, state->pc);
+	}
+	/* Through memory all ways that lead to a place are one to the verifier. */
+	barrier();
+	if (!walk->check) {
+		decline_code(state);
+		return UNWIND_OK;
+	}
+	state->error = java_add_frame(state, walk);
+	barrier();
+	error = state->error;
+	if (!error && walk->entry_words_left)
+		state->language = FRAME_JAVA;
+	else if (!error)
+		error = java_go_on(state, walk);
+	return error;
+}
+
+#endif

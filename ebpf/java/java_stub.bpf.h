@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/**
+ * java_step_stub(): out of HotSpot's code that is of no method, by the rows that user space has made of its
+ * instructions (abi/java.h); where there is none that is believed, by what the code cache says of it, which
+ * is a guess. Source: cpu/x86/{stubGenerator_x86_64,sharedRuntime_x86_64,c1_Runtime1_x86}.cpp of OpenJDK 8
+ * to 27.
+ */
+#ifndef EBPF_JAVA_STUB_BPF_H
+#define EBPF_JAVA_STUB_BPF_H
+
+#include "ebpf/java/java_frame.bpf.h"
+#include "ebpf/java/java_machine.bpf.h"
+#include "ebpf/rule_lookup.bpf.h"
+
+enum {
+	/* Up to the return address of enterSpecial(): a ContinuationEntry, and arguments. */
+	JAVA_ENTRY_WORDS = 32,
+	/* Arguments that a stub takes off its caller's stack: the last one, of linkTo...(). */
+	JAVA_POPPED_MAX_BYTES = 8,
+};
+
+/* The return address is at @address: of what @caller has all else is known. */
+static __always_inline enum unwind_error java_return_at(__u64 address, struct java_caller *caller)
+{
+	caller->sp = address + 8;
+	return read_word(address, &caller->pc) ? UNWIND_STACK_UNREADABLE : UNWIND_OK;
+}
+
+/*
+ * An adapter pops the return address first of all, and has its caller's stack pointer in a register. What
+ * then is lowest on the stack is what anybody has left there.
+ */
+static __always_inline enum unwind_error java_leave_adapter(struct walk_state *state,
+							    struct java_walk *walk, __u64 code,
+							    struct java_caller *caller)
+{
+	__u64 popped = state->registers[JAVA_RETURN_REGISTER];
+	__u64 sender_sp = java_sender_sp(state, walk);
+	bool is_popped;
+
+	caller->flags = 0;
+	if (java_is_in_fixup(code))
+		return java_return_at(sender_sp, caller);
+	java_check_return(walk, popped);
+	barrier();
+	is_popped = walk->check && java_has_popped(code);
+	if (is_popped)
+		caller->pc = popped;
+	/* At the entry for compiled callers the register is theirs; the interpreter has set it. */
+	if (!is_popped && !java_is_interpreter(walk, caller->pc) &&
+	    caller->pc != walk->process.call_stub_return)
+		return UNWIND_OK;
+	if (sender_sp > state->sp && sender_sp - state->sp < JAVA_ADAPTER_MAX_BYTES)
+		caller->sp = sender_sp;
+	return UNWIND_OK;
+}
+
+/*
+ * A leaf whose blob has a frame: walk->check says whether it is there, or may be. Where an exception goes on
+ * in its caller, that place is in a register before and after.
+ */
+static __always_inline enum unwind_error
+java_read_stub_frame(struct walk_state *state, struct java_walk *walk, struct java_caller *caller)
+{
+	__u64 offset = state->pc - walk->code_start;
+
+	if (walk->frame_complete >= 0 && offset < (__u32)walk->frame_complete) {
+		walk->check = 0;
+		return UNWIND_OK;
+	}
+	if (java_try_frame(state, walk, state->sp, caller))
+		return UNWIND_STACK_UNREADABLE;
+	if (walk->check || walk->frame_complete >= 0) {
+		walk->check = 1;
+		return UNWIND_OK;
+	}
+	java_check_return(walk, state->registers[JAVA_EXCEPTION_REGISTER]);
+	barrier();
+	if (!walk->check)
+		return UNWIND_OK;
+	*caller = (struct java_caller){
+		.pc = state->registers[JAVA_EXCEPTION_REGISTER],
+		.sp = state->sp,
+		.fp = state->fp,
+		.fp_known = state->fp_known,
+		.flags = FRAME_GUESS,
+	};
+	/* The stack is the caller's. */
+	state->sp -= 8;
+	return UNWIND_OK;
+}
+
+/*
+ * Without a row: stubs without a frame of a known size have been called, or jumped to at the end of another
+ * one, or keep a frame by the frame pointer.
+ */
+static __always_inline enum unwind_error
+java_guess_stub(struct walk_state *state, struct java_walk *walk, struct java_caller *caller)
+{
+	bool is_leaf = java_is_leaf(state), is_native;
+	enum java_place place = JAVA_IN_FRAME;
+	enum unwind_error error;
+	__u64 code = 0, sender_sp = 0;
+
+	if (is_leaf && read_word(state->pc, &code))
+		return UNWIND_NO_INFO;
+	if (is_leaf)
+		place = java_stub_place(code);
+	is_native = java_is_called_by_native(state, walk);
+	if (place != JAVA_IN_FRAME && !is_native)
+		caller->flags = FRAME_GUESS;
+	if (place == JAVA_AT_SAVED_FP)
+		return java_read_pair(state, state->sp, caller);
+	if (place == JAVA_AT_LEAVE)
+		return java_read_frame(state, caller);
+	if (place == JAVA_AT_CALL)
+		return java_read_return(state, state->sp, caller);
+	/* These keep their frame by the frame pointer. */
+	if (is_native)
+		return java_read_frame(state, caller);
+	if (walk->frame_bytes && !is_leaf) {
+		/* As the JVM does; but for those that have made the stack anew, which keep it by rbp. */
+		error = java_try_frame(state, walk, state->sp, caller);
+		if (error || walk->check)
+			return error;
+	}
+	caller->fp = state->fp;
+	caller->fp_known = state->fp_known;
+	if (!is_leaf && java_is_named(walk, JAVA_ADAPTER_NAME))
+		sender_sp = java_fixup_sender_sp(state);
+	if (sender_sp)
+		return java_return_at(sender_sp, caller);
+	caller->flags = FRAME_GUESS;
+	if (!is_leaf)
+		return java_read_frame(state, caller);
+	if (walk->frame_bytes) {
+		error = java_read_stub_frame(state, walk, caller);
+		if (error || walk->check)
+			return error;
+	}
+	error = java_read_return(state, state->sp, caller);
+	if (error)
+		return error;
+	if (java_is_named(walk, JAVA_VTABLE_NAME)) {
+		caller->flags = 0;
+		return UNWIND_OK;
+	}
+	if (java_is_named(walk, JAVA_ADAPTER_NAME))
+		return java_leave_adapter(state, walk, code, caller);
+	java_check_return(walk, caller->pc);
+	barrier();
+	return walk->check ? UNWIND_OK : java_read_frame(state, caller);
+}
+
+/* Finds the row of the stub at state->pc; UNWIND_NO_INFO: there is none that is believed. */
+static __always_inline enum unwind_error java_find_row(struct walk_state *state,
+						       struct java_walk *walk)
+{
+	__u64 offset =
+		state->pc - (state->frame_flags & FRAME_RETURN_ADDRESS) - walk->stubs.text_start;
+	enum unwind_error error;
+
+	if (offset >> UNWIND_PAGE_SHIFT >= walk->stubs.page_count)
+		return UNWIND_NO_INFO;
+	error = search_rule(&walk->stubs, offset, &walk->stub_rule);
+	if (error)
+		return error;
+	return walk->stub_rule.cfa == CFA_NONE || walk->stub_rule.flags & RULE_GUESS ?
+		       UNWIND_NO_INFO :
+		       UNWIND_OK;
+}
+
+/* Where the caller's stack begins, by the row that was found. */
+static __always_inline enum unwind_error java_row_cfa(struct walk_state *state,
+						      const struct unwind_rule *rule, __u64 *cfa)
+{
+	bool is_indirect = rule->cfa == CFA_DEREF_SP || rule->cfa == CFA_DEREF_FP;
+
+	if (rule->cfa == CFA_REGISTER && state->registers_known &&
+	    rule->cfa_register < REGISTER_COUNT_MAX)
+		*cfa = state->registers[rule->cfa_register];
+	else if (rule->cfa == CFA_SP || rule->cfa == CFA_DEREF_SP)
+		*cfa = state->sp;
+	else if ((rule->cfa == CFA_FP || rule->cfa == CFA_DEREF_FP) && state->fp_known)
+		*cfa = state->fp;
+	else
+		return UNWIND_REGISTER_UNKNOWN;
+	*cfa += rule->cfa_offset;
+	if (is_indirect && read_word(*cfa, cfa))
+		return UNWIND_STACK_UNREADABLE;
+	*cfa += rule->cfa_addend;
+	return UNWIND_OK;
+}
+
+/* The return address that is in a register, or in what the JVM has of the thread. */
+static __always_inline enum unwind_error java_read_outside_stack(const struct walk_state *state,
+								 const struct unwind_rule *rule,
+								 __u64 *address)
+{
+	if (!state->registers_known)
+		return UNWIND_REGISTER_UNKNOWN;
+	if (rule->ra == SAVED_IN_THREAD)
+		return read_word(state->registers[JAVA_THREAD_REGISTER] + rule->ra_offset, address);
+	if ((__u16)rule->ra_offset >= REGISTER_COUNT_MAX)
+		return UNWIND_REGISTER_UNKNOWN;
+	*address = state->registers[(__u16)rule->ra_offset];
+	return UNWIND_OK;
+}
+
+static __always_inline enum unwind_error java_read_by_row(struct walk_state *state,
+							  const struct unwind_rule *rule,
+							  struct java_caller *caller)
+{
+	enum unwind_error error = java_row_cfa(state, rule, &caller->sp);
+	__u64 fp_base = rule->fp == SAVED_AT_FP ? state->fp : caller->sp;
+
+	caller->fp = state->fp;
+	caller->fp_known = rule->fp == SAVED_SAME ? state->fp_known : rule->fp != SAVED_UNDEFINED;
+	if (!error && rule->fp != SAVED_SAME && rule->fp != SAVED_UNDEFINED)
+		error = window_read_up(&state->stack, fp_base + rule->fp_offset, &caller->fp);
+	if (error)
+		return error;
+	caller->rbx_place = state->rbx_place;
+	if (rule->rbx_slot)
+		caller->rbx_place = rule->rbx_slot == RBX_LOST ? RBX_NOWHERE :
+								 caller->sp - 8 * rule->rbx_slot;
+	caller->is_known = 1;
+	if (!RETURN_ADDRESS_BYTES && rule->ra == SAVED_SAME)
+		return java_read_link(state, caller);
+	if (rule->ra != SAVED_IN_REGISTER && rule->ra != SAVED_IN_THREAD)
+		return java_read_code(state, caller->sp + rule->ra_offset, caller);
+	error = java_read_outside_stack(state, rule, &caller->pc);
+	if (error)
+		return error;
+	/* It has been popped, and an argument maybe, or not pushed yet: the stack is the caller's already. */
+	if (state->sp - caller->sp <= JAVA_POPPED_MAX_BYTES)
+		state->sp = caller->sp - 8;
+	return UNWIND_OK;
+}
+
+/*
+ * Behind what a virtual thread has on the stack, whose other frames are still in the heap: on to the
+ * caller of enterSpecial(), whose frame begins here, or behind arguments. What the frame pointer has may be of
+ * another thread's stack. The barrier's own frame says that frames are missing.
+ */
+static __always_inline enum unwind_error java_leave_barrier(struct walk_state *state,
+							    struct java_walk *walk)
+{
+	walk->entry_words_left = JAVA_ENTRY_WORDS;
+	walk->entry_word = state->sp + walk->process.continuation_bytes;
+	return push_frame(state, frame_word(FRAME_JAVA, 0, state->pc), (__u64)JAVA_STUB << 32);
+}
+
+/* The same of the stubs that fetch them, which may be putting them between. */
+static __always_inline enum unwind_error java_leave_thaw(struct walk_state *state,
+							 struct java_walk *walk)
+{
+	__u64 entry = state->sp + walk->stub_rule.cfa_offset, room = 0;
+	__s16 alignment = walk->stub_rule.cfa_addend;
+
+	if (alignment && (state->registers_known || state->rbx_place == RBX_IN_REGISTER))
+		room = state->registers[RBX_REGISTER % REGISTER_COUNT_MAX];
+	else if (alignment &&
+		 (state->rbx_place == RBX_NOWHERE || read_word(state->rbx_place, &room)))
+		return UNWIND_REGISTER_UNKNOWN;
+	if (alignment)
+		entry = (entry + room + alignment - 1) & -(__u64)alignment;
+	walk->entry_words_left = JAVA_ENTRY_WORDS;
+	walk->entry_word = entry > state->sp ? entry : state->sp;
+	walk->entry_word += walk->process.continuation_bytes;
+	return UNWIND_OK;
+}
+
+/* One step of that: a word. */
+static __always_inline enum unwind_error java_seek_entry(struct walk_state *state,
+							 struct java_walk *walk)
+{
+	__u64 place = walk->entry_word, word = 0;
+
+	if (window_read_up(&state->stack, place, &word))
+		return UNWIND_STACK_UNREADABLE;
+	walk->entry_word = place + sizeof(word);
+	if (java_is_code(walk, code_address(word))) {
+		walk->entry_words_left = 0;
+		return java_read_pair(state, place - sizeof(word), &walk->caller);
+	}
+	return --walk->entry_words_left ? UNWIND_OK : UNWIND_NO_INFO;
+}
+
+static __always_inline enum unwind_error
+java_read_stub(struct walk_state *state, struct java_walk *walk, struct java_caller *caller)
+{
+	if (!java_find_row(state, walk)) {
+		if (walk->stub_rule.cfa == CFA_JAVA_ENTRY)
+			return java_leave_thaw(state, walk);
+		return java_read_by_row(state, &walk->stub_rule, caller);
+	}
+	return java_guess_stub(state, walk, caller);
+}
+
+/*
+ * True at a return barrier. Behind a call, to Deoptimization::unpack_frames(), the same instruction gives a stub
+ * its own stack pointer back.
+ */
+static __always_inline bool java_is_at_barrier(struct java_walk *walk, __u64 pc)
+{
+	__u64 code = 0, before = 0;
+
+	if (read_word(pc, &code) || !java_is_return_barrier(code))
+		return false;
+	walk->check = 0;
+	if (!read_word(pc - sizeof(before), &before))
+		check_call(before, &walk->check);
+	return !walk->check;
+}
+
+static __always_inline enum unwind_error java_step_stub(struct walk_state *state,
+							struct java_walk *walk)
+{
+	enum unwind_error error;
+
+	if (java_is_at_barrier(walk, state->pc))
+		return java_leave_barrier(state, walk);
+	error = java_push_stub(state);
+	if (!error)
+		error = java_read_stub(state, walk, &walk->caller);
+	/* C1 pushes a stub's arguments. */
+	walk->is_checked = 1;
+	return error;
+}
+
+#endif

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/**
+ * Which thread state's frame object the held native frame runs, in processes with several
+ * interpreters: up to 3.9 nothing on the stack points from one to the other but the loop's own
+ * variable. It is in use as long as the frame is in the chain, so it stands in the native frame's part
+ * of the stack, or in a register that functions called from there have saved, or that still has it. A
+ * frame object that is met nowhere there is not the one; if several are, nothing tells.
+ *
+ * What the loop has saved of its caller's registers is the caller's, and looked at with that.
+ */
+#ifndef EBPF_PYTHON_HELD_BPF_H
+#define EBPF_PYTHON_HELD_BPF_H
+
+#include "ebpf/architecture.bpf.h"
+#include "ebpf/interpreters.bpf.h"
+#include "ebpf/python/python_threads.bpf.h"
+
+enum {
+	/** Read in one step. */
+	PYTHON_LOOK_WORDS = 16,
+	/** Between two loops: more is not looked through. */
+	PYTHON_LOOK_MAX_BYTES = 16384,
+};
+
+/** Values of python_walk.looking. */
+enum python_look {
+	PYTHON_LOOK_NOT = 0,
+	PYTHON_LOOK_BEGINS,
+	PYTHON_LOOK_RUNS,
+};
+
+/*
+ * A bit for each place whose frame is not the word. Without a branch: the verifier would follow both
+ * ways of each comparison.
+ */
+static __always_inline __u32 python_places_without(const struct python_walk *walk, __u64 word)
+{
+	__u32 places = 0;
+
+	for (int i = 0; i < PYTHON_PLACES_MAX; i++) {
+		__u64 differs = word ^ walk->places[i].frame;
+
+		differs |= -differs;
+		barrier_var(differs);
+		places |= (__u32)(differs >> 63) << i;
+	}
+	return places;
+}
+
+/** Begins to look through the held frame's part of the stack. */
+static __always_inline void python_look_begin(struct walk_state *state)
+{
+	struct python_walk *walk = &state->python;
+
+	walk->places[walk->place % PYTHON_PLACES_MAX].frame = walk->frame;
+	walk->places[walk->place % PYTHON_PLACES_MAX].cframe = walk->cframe;
+	walk->met = 0;
+	walk->looking = PYTHON_LOOK_RUNS;
+	if (walk->is_first || !(frame_flags(state->held_words[0]) & FRAME_RETURN_ADDRESS)) {
+		walk->stack_low = state->registers[SP_REGISTER];
+		for (int i = 0; i < REGISTER_COUNT; i++)
+			if (KEPT_REGISTERS & 1ULL << i)
+				walk->met |= ~python_places_without(walk, state->registers[i]);
+	}
+	walk->look = walk->stack_low;
+	walk->look_end = state->sp - walk->process.saved_bytes;
+}
+
+/** Looks at the next words. False: that was the last, or they cannot be read, and nothing is met. */
+static __always_inline bool python_look_step(struct python_walk *walk)
+{
+	__u64 words[PYTHON_LOOK_WORDS] = { 0 };
+	__u64 left = walk->look_end - walk->look;
+	__u32 bytes = left < sizeof(words) ? left : sizeof(words);
+
+	if (!left)
+		return false;
+	if (left > PYTHON_LOOK_MAX_BYTES || bytes < 1 || bytes > sizeof(words) ||
+	    bpf_probe_read_user(words, bytes, (const void *)walk->look)) {
+		walk->met = 0;
+		return false;
+	}
+	walk->look += bytes;
+	for (int i = 0; i < PYTHON_LOOK_WORDS; i++)
+		walk->met |= ~python_places_without(walk, words[i]);
+	return true;
+}
+
+_Static_assert(PYTHON_PLACES_MAX <= 8, "the number of a place has 3 bits");
+
+/** Turns to the place that was met, if it is the only one. */
+static __always_inline bool python_look_end(struct walk_state *state)
+{
+	struct python_walk *walk = &state->python;
+	/* Those that are not in use have 0. */
+	__u32 met = walk->met & python_places_without(walk, 0), place;
+
+	walk->looking = PYTHON_LOOK_NOT;
+	if (!met || met & (met - 1))
+		return false;
+	place = !!(met & 0xaa) + 2 * !!(met & 0xcc) + 4 * !!(met & 0xf0);
+	place %= PYTHON_PLACES_MAX;
+	walk->place = place;
+	walk->frame = walk->places[place].frame;
+	walk->cframe = walk->places[place].cframe;
+	walk->stack_low = walk->process.saved_bytes ? walk->look_end : state->held_sp;
+	walk->is_first = 0;
+	return true;
+}
+
+#endif

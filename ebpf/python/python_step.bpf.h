@@ -1,0 +1,485 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/**
+ * python_step(): the frames of CPython's functions that the held native frame runs
+ * (interpreters.bpf.h), one in each call, and at last that native frame. How frames hang together
+ * in each version, and how it is told which native frame runs them, is in abi/python.h.
+ *
+ * Which frames belong to a native frame is decided by the address on the stack of something that the
+ * loop keeps there, so a frame that has just been entered or is about to be left gets none, and a
+ * native frame that the walk missed takes nothing from the next one. Only frame objects (up to 3.9)
+ * leave no such trace: there each native frame has one, but in code that is known to stand before or
+ * behind that (unpushed), and with several interpreters it is looked for (python_held.bpf.h).
+ *
+ * No pointer of the process is trusted: what cannot be read ends the chain with an error frame, and
+ * a ring of frames ends with the room in the record. All reads go to the BPF stack first, then to
+ * the state, where offsets need not be constants.
+ */
+#ifndef EBPF_PYTHON_STEP_BPF_H
+#define EBPF_PYTHON_STEP_BPF_H
+
+#include "ebpf/abi/python.h"
+#include "ebpf/interpreters.bpf.h"
+#include "ebpf/python/python_held.bpf.h"
+#include "ebpf/python/python_threads.bpf.h"
+#include "ebpf/safe_reads.bpf.h"
+#include "ebpf/state.bpf.h"
+#include "ebpf/tables.bpf.h"
+
+enum {
+	/* Native ones among them; more than frames fit, since those of a frame may be walked twice. */
+	PYTHON_STEPS_MAX = 3 * USER_FRAMES_MAX,
+	PYTHON_PROCESS_CELLS = sizeof(struct python_process) / CELL_BYTES,
+	/* More threads have had no bytecode of their own. */
+	PYTHON_MAX_BYTECODES = 1 << 16,
+};
+
+/* True if frames lie in chunks of their own, next to each other: from 3.11 on. */
+static __always_inline bool has_frame_chunks(const struct python_process *process)
+{
+	return process->chain == PYTHON_CFRAME || process->chain == PYTHON_CURRENT_FRAME;
+}
+
+/* Of what was read of a code object; offsets as below. */
+static __always_inline __u64 python_code_word(const struct python_walk *walk, __u32 offset)
+{
+	return walk->code[offset / 8 % (PYTHON_READ_MAX_BYTES / 8)];
+}
+
+/* Brings the frame at @address into walk->frames. */
+static __always_inline bool python_read_frame(struct python_walk *walk, __u64 address)
+{
+	__u32 bytes = walk->process.frame_bytes;
+
+	address += walk->process.frame_start;
+	return has_frame_chunks(&walk->process) ?
+		       window_read_down(&walk->frames, address, bytes) :
+		       window_read_exactly(&walk->frames, address, bytes);
+}
+
+/* Of the frames in the window. Offsets come from user space: any is within, and its place aligned. */
+static __always_inline __u64 python_word(const struct python_walk *walk, __u64 place)
+{
+	return window_word(&walk->frames, place);
+}
+
+static __always_inline __u32 python_half_word(const struct python_walk *walk, __u64 place)
+{
+	return window_word(&walk->frames, place) >> (place % 8 / 4 * 32);
+}
+
+static __always_inline __u8 python_byte(const struct python_walk *walk, __u64 place)
+{
+	return window_word(&walk->frames, place) >> (place % 8 * 8);
+}
+
+/* Loads what is known of the process, and where this thread's chains begin. */
+static __always_inline enum unwind_error python_begin(struct walk_state *state)
+{
+	struct python_walk *walk = &state->python;
+	struct python_process *process = &walk->process;
+	__u64 thread;
+
+	walk->cell = state->language_cell;
+	walk->is_lost = 1;
+	walk->in_frames = 0;
+	walk->frame = 0;
+	walk->cframe = 0;
+	walk->cframe_depth = 0;
+	for (int i = 0; i < PYTHON_PLACES_MAX; i++)
+		walk->places[i].frame = 0;
+	window_clear(&walk->frames);
+	for (int i = 0; i < PYTHON_KNOWN_CODES; i++)
+		walk->known_codes[i] = (struct python_known_code){ 0 };
+	walk->place_count = 1;
+	walk->place = 0;
+	walk->tried = 0;
+	walk->has_more = 0;
+	walk->looking = 0;
+	walk->is_first = 1;
+	walk->stack_low = state->registers[SP_REGISTER];
+	if (!read_cells(process, state->language_cell, PYTHON_PROCESS_CELLS))
+		return UNWIND_INTERPRETER_THREAD;
+	thread = follow_thread_path(state->thread_pointer, &process->thread_state[0]);
+	if (!thread)
+		thread = follow_thread_path(state->thread_pointer, &process->thread_state[1]);
+	if (thread ? !python_take_thread(walk, thread) :
+		     !python_search_own(walk, state->thread_pointer))
+		return UNWIND_INTERPRETER_THREAD;
+	walk->is_lost = 0;
+	return UNWIND_OK;
+}
+
+/* The held frame has no more frames. */
+static __always_inline enum unwind_error python_leave(struct walk_state *state)
+{
+	state->python.in_frames = 0;
+	state->python.tried = 0;
+	/* The count of words is read again: of a value that was just set the verifier loses the bound. */
+	barrier();
+	return release_frame(state);
+}
+
+static __always_inline enum unwind_error python_lose(struct walk_state *state,
+						     enum unwind_error missing)
+{
+	enum unwind_error error = push_interpreter_error(state, missing);
+
+	state->python.is_lost = 1;
+	return error ? error : python_leave(state);
+}
+
+/*
+ * The chain at hand has nothing for the held frame: another thread state's may have, else there is
+ * nothing.
+ */
+static __always_inline enum unwind_error python_miss(struct walk_state *state)
+{
+	struct python_walk *walk = &state->python;
+	enum unwind_error error = UNWIND_OK;
+
+	walk->in_frames = 0;
+	if (walk->search == PYTHON_SEARCH_NOT_YET) {
+		python_search_begin(walk);
+		return UNWIND_OK;
+	}
+	python_next_place(walk);
+	if (++walk->tried < walk->place_count)
+		return UNWIND_OK;
+	if (walk->has_more && frame_flags(state->held_words[0]) & FRAME_RETURN_ADDRESS)
+		error = push_interpreter_error(state, UNWIND_INTERPRETER_FRAMES);
+	return error ? error : python_leave(state);
+}
+
+/* True if the held frame stands where its function's frame is not in the chain. */
+static __always_inline bool python_is_unpushed(const struct walk_state *state)
+{
+	const struct python_process *process = &state->python.process;
+	__u64 word = state->held_words[0];
+	__u64 address = frame_address(word) - (frame_flags(word) & FRAME_RETURN_ADDRESS);
+
+	for (int i = 0; i < PYTHON_MAX_RANGES; i++) {
+		__u32 start = process->unpushed[i].start, end = process->unpushed[i].end;
+
+		if (!end)
+			return false;
+		if (address - start < (__u64)end - start)
+			return true;
+	}
+	return false;
+}
+
+/* True if @address lies in the held frame's part of the stack. */
+static __always_inline bool python_is_in_held(const struct walk_state *state, __u64 address)
+{
+	return address - state->held_sp < state->sp - state->held_sp;
+}
+
+/* The cframe at hand has been dealt with. */
+static __always_inline void python_next_cframe(struct python_walk *walk)
+{
+	walk->cframe = walk->next_cframe;
+}
+
+/*
+ * The leaf's cframe is in place, but its words are not there yet: what leads to the next one is where
+ * that lies, as far from its caller as the leaf's.
+ */
+static __always_inline enum unwind_error python_leave_unpushed_cframe(struct walk_state *state)
+{
+	state->python.cframe_depth = state->sp - state->python.cframe;
+	return python_leave(state);
+}
+
+/* Reads the cframe at hand: its frames, and where they end. */
+static __always_inline enum unwind_error python_enter_cframe(struct walk_state *state,
+							     bool is_unpushed)
+{
+	struct python_walk *walk = &state->python;
+	const struct python_process *process = &walk->process;
+	__u64 cframe;
+
+	if (walk->cframe_depth) {
+		walk->cframe = state->sp - walk->cframe_depth;
+		walk->cframe_depth = 0;
+	}
+	cframe = walk->cframe;
+	if (is_unpushed && python_is_in_held(state, cframe))
+		return python_leave_unpushed_cframe(state);
+	/* Of a caller, or none yet; of another thread state only those right here. */
+	if (cframe >= state->sp || (walk->tried && cframe < state->held_sp))
+		return python_miss(state);
+	if (read_word(cframe + process->cframe_current, &walk->frame) ||
+	    read_word(cframe + process->cframe_previous, &walk->next_cframe))
+		return python_lose(state, UNWIND_INTERPRETER_FRAMES);
+	/* The last one is in the thread state, and runs nothing. */
+	if (!walk->next_cframe)
+		return python_miss(state);
+	if (read_word(walk->next_cframe + process->cframe_current, &walk->stop_frame))
+		return python_lose(state, UNWIND_INTERPRETER_FRAMES);
+	walk->in_frames = 1;
+	return UNWIND_OK;
+}
+
+/* Begins with the frame object of the held frame: of the chain at hand, or of the one that it is in. */
+static __always_inline enum unwind_error python_enter_object(struct walk_state *state)
+{
+	if (state->python.has_others)
+		state->python.looking = PYTHON_LOOK_BEGINS;
+	else
+		state->python.in_frames = 1;
+	return UNWIND_OK;
+}
+
+/* The same where cframes tell whose turn it is (3.10). */
+static __always_inline enum unwind_error python_enter_object_cframe(struct walk_state *state,
+								    bool is_unpushed)
+{
+	struct python_walk *walk = &state->python;
+	const struct python_process *process = &walk->process;
+
+	if (python_is_in_held(state, walk->cframe)) {
+		if (read_word(walk->cframe + process->cframe_previous, &walk->cframe))
+			return python_lose(state, UNWIND_INTERPRETER_FRAMES);
+		if (is_unpushed)
+			return python_leave(state);
+		walk->in_frames = 1;
+		return UNWIND_OK;
+	}
+	/* It is taken down before its frame is, which nothing can come between. */
+	if (!process->unpushed[0].end || frame_flags(state->held_words[0]) & FRAME_RETURN_ADDRESS)
+		return python_miss(state);
+	if (walk->search == PYTHON_SEARCH_NOT_YET || walk->tried + 1 < walk->place_count)
+		return python_miss(state);
+	return is_unpushed ? python_leave(state) : python_enter_object(state);
+}
+
+/* Begins with the frames of the held frame. */
+static __always_inline enum unwind_error python_enter(struct walk_state *state)
+{
+	struct python_walk *walk = &state->python;
+	enum unwind_error error;
+	bool is_unpushed;
+
+	if (walk->cell != state->language_cell) {
+		error = python_begin(state);
+		if (error)
+			return python_lose(state, error);
+	}
+	if (walk->is_lost)
+		return python_leave(state);
+	if (walk->search == PYTHON_SEARCH_RUNS)
+		return UNWIND_OK;
+	if (!walk->thread)
+		return python_lose(state, UNWIND_INTERPRETER_THREAD);
+	is_unpushed = python_is_unpushed(state);
+	walk->first_frame = walk->frame;
+	walk->first_word_count = state->record.word_count;
+	switch (walk->process.chain) {
+	case PYTHON_CFRAME:
+		return python_enter_cframe(state, is_unpushed);
+	case PYTHON_FRAME_OBJECTS:
+		return is_unpushed ? python_leave(state) : python_enter_object(state);
+	case PYTHON_FRAME_OBJECTS_CFRAME:
+		return python_enter_object_cframe(state, is_unpushed);
+	case PYTHON_CURRENT_FRAME:
+		walk->in_frames = 1;
+		return UNWIND_OK;
+	default:
+		return python_lose(state, UNWIND_INTERPRETER_FRAMES);
+	}
+}
+
+/* Where the instructions begin that the frame at @place runs. */
+static __always_inline __u64 python_bytecode(const struct python_walk *walk, __u64 place,
+					     __u64 code)
+{
+	const struct python_process *process = &walk->process;
+	__u64 array, bytecode = code + process->code_bytecode;
+	__u32 index;
+
+	if (process->frame_tlbc_index == PYTHON_NO_OFFSET)
+		return bytecode;
+	index = python_half_word(walk, place + process->frame_tlbc_index);
+	/* Index 0 is the code object's own. */
+	if (index && index < PYTHON_MAX_BYTECODES &&
+	    !read_word(code + process->code_tlbc, &array) && array)
+		read_word(array + 8 + 8 * (__u64)index, &bytecode);
+	return bytecode;
+}
+
+/* Of @code; 0 if it cannot be read. */
+static __always_inline __u32 python_read_fingerprint(struct python_walk *walk, __u64 code)
+{
+	const struct python_process *process = &walk->process;
+	__u64 words[PYTHON_READ_MAX_BYTES / 8], chosen[PYTHON_CODE_WORDS], name_hash = 0;
+	__u32 bytes = process->code_bytes;
+
+	if (bytes < 1 || bytes > sizeof(words) ||
+	    bpf_probe_read_user(words, bytes, (const void *)(code + process->code_start)))
+		return 0;
+	__builtin_memcpy(walk->code, words, sizeof(words));
+	for (int i = 0; i < PYTHON_CODE_WORDS; i++)
+		chosen[i] = python_code_word(walk, process->code_words[i]);
+	if (process->code_name != PYTHON_NO_OFFSET &&
+	    read_word(python_code_word(walk, process->code_name) + process->name_hash, &name_hash))
+		return 0;
+	return python_code_fingerprint(chosen, name_hash);
+}
+
+/* The same, which is read once in a walk: stacks repeat functions. */
+static __always_inline __u32 python_fingerprint(struct python_walk *walk, __u64 code)
+{
+	__u32 index = (__u32)(code >> 4 ^ code >> 10) % PYTHON_KNOWN_CODES;
+	struct python_known_code *known = &walk->known_codes[index];
+
+	if (known->address != code) {
+		known->fingerprint = python_read_fingerprint(walk, code);
+		known->address = code;
+	}
+	return known->fingerprint;
+}
+
+/* Adds the frame at @place of walk->frames. */
+static __always_inline enum unwind_error python_push(struct walk_state *state, __u64 place)
+{
+	struct python_walk *walk = &state->python;
+	const struct python_process *process = &walk->process;
+	__u64 code = python_word(walk, place + process->frame_code) &
+		     ~(__u64)process->code_tag_mask;
+	__u64 position;
+
+	if (code == process->hidden_code)
+		return UNWIND_OK;
+	if (has_frame_chunks(process))
+		position = python_word(walk, place + process->frame_instruction) -
+			   python_bytecode(walk, place, code);
+	else
+		position = python_half_word(walk, place + process->frame_instruction);
+	return push_frame(state, frame_word(FRAME_PYTHON, 0, code),
+			  position << 32 | python_fingerprint(walk, code));
+}
+
+/*
+ * The loop's own frame at @frame, of no function, was met: all frames up to here are the held
+ * frame's if it lies there.
+ */
+static __always_inline enum unwind_error python_meet_loop(struct walk_state *state, __u64 frame)
+{
+	struct python_walk *walk = &state->python;
+
+	/*
+	 * Of a caller: the held frame has pushed nothing yet, or has popped it, or is of another thread
+	 * state.
+	 */
+	if (frame >= state->sp || (walk->tried && frame < state->held_sp)) {
+		state->record.word_count = walk->first_word_count;
+		walk->frame = walk->first_frame;
+		return python_miss(state);
+	}
+	if (frame >= state->held_sp) {
+		prove_held_frame(state);
+		return python_leave(state);
+	}
+	/* Of a native frame that the walk has missed. */
+	walk->first_frame = walk->frame;
+	walk->first_word_count = state->record.word_count;
+	return UNWIND_OK;
+}
+
+/* The frames of the cframe at hand have all been added. */
+static __always_inline enum unwind_error python_leave_cframe(struct walk_state *state)
+{
+	struct python_walk *walk = &state->python;
+	bool is_done = walk->cframe >= state->held_sp;
+
+	python_next_cframe(walk);
+	if (is_done)
+		return python_leave(state);
+	/* It was of a native frame that the walk has missed. */
+	walk->in_frames = 0;
+	return UNWIND_OK;
+}
+
+/*
+ * The next frame cannot be read. An interrupted loop has had its cframe in place for some
+ * instructions before that points to its frame, and to whatever was there until then.
+ */
+static __always_inline enum unwind_error python_break(struct walk_state *state)
+{
+	struct python_walk *walk = &state->python;
+	enum unwind_error error;
+
+	if (walk->process.chain != PYTHON_CFRAME)
+		return python_lose(state, UNWIND_INTERPRETER_FRAMES);
+	if (!(frame_flags(state->held_words[0]) & FRAME_RETURN_ADDRESS)) {
+		state->record.word_count = walk->first_word_count;
+		return python_leave_unpushed_cframe(state);
+	}
+	python_next_cframe(walk);
+	error = push_interpreter_error(state, UNWIND_INTERPRETER_FRAMES);
+	return error ? error : python_leave(state);
+}
+
+/* Adds the next frame. */
+static __always_inline enum unwind_error python_frame(struct walk_state *state)
+{
+	struct python_walk *walk = &state->python;
+	const struct python_process *process = &walk->process;
+	__u64 frame = walk->frame, place;
+	enum unwind_error error;
+	__u8 owner = 0;
+
+	if (process->chain == PYTHON_CFRAME && frame == walk->stop_frame)
+		return python_leave_cframe(state);
+	/* The outermost one of the thread has nothing in the chain yet, or not any more. */
+	if (process->chain == PYTHON_CURRENT_FRAME && !frame && frame == walk->first_frame)
+		return python_miss(state);
+	if (!python_read_frame(walk, frame))
+		return python_break(state);
+	place = frame + process->frame_start - walk->frames.start;
+	walk->frame = python_word(walk, place + process->frame_previous);
+	if (process->frame_owner != PYTHON_NO_OFFSET)
+		owner = python_byte(walk, place + process->frame_owner);
+	if (owner >= PYTHON_OWNER_LOOP)
+		return process->chain == PYTHON_CURRENT_FRAME ? python_meet_loop(state, frame) :
+								UNWIND_OK;
+	error = python_push(state, place);
+	if (error)
+		return error;
+	return has_frame_chunks(process) ? UNWIND_OK : python_leave(state);
+}
+
+/* Looks for the held frame's frame object; when that is found its turn comes. */
+static __always_inline enum unwind_error python_look(struct walk_state *state)
+{
+	struct python_walk *walk = &state->python;
+
+	if (walk->looking == PYTHON_LOOK_BEGINS) {
+		python_look_begin(state);
+		return UNWIND_OK;
+	}
+	if (python_look_step(walk))
+		return UNWIND_OK;
+	if (!python_look_end(state))
+		return python_lose(state, UNWIND_INTERPRETER_FRAMES);
+	walk->in_frames = 1;
+	return UNWIND_OK;
+}
+
+/** Takes one step while state->language is FRAME_PYTHON. */
+static __always_inline enum unwind_error python_step(struct walk_state *state)
+{
+	struct python_walk *walk = &state->python;
+
+	if (walk->cell != state->language_cell)
+		return python_enter(state);
+	if (walk->search == PYTHON_SEARCH_RUNS && !walk->is_lost) {
+		python_search_step(walk);
+		return UNWIND_OK;
+	}
+	if (walk->looking)
+		return python_look(state);
+	return walk->in_frames ? python_frame(state) : python_enter(state);
+}
+
+#endif

@@ -1,0 +1,152 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# long
+# time limit: 3600 s
+"""A language is one row and one folder: the language Demo (testdata/demo) is put into a copy of the tree, which is built
+and run. Its frames come live, out of a core file and by the files and the page's API that the agent writes, though what
+changes of the tree is its row, its texts and what is new. Prints TAP.
+"""
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from harness import ROOT, Program, Tap, allow_core, need_root, parse_folded
+from otlp_resolved import resolved_lines
+
+DEMO = os.path.join(ROOT, "testdata", "demo")
+PATCH = os.path.join(DEMO, "language.patch")
+BUILD_SECONDS = 1800
+RUN_SECONDS = 120
+RATE, SECONDS = 199, 3
+CHAIN = ["main", "demo_run", "outer", "c_between", "demo_run", "inner", "spin"]
+PROGRAMS = ["build/agent", "build/walk_core", "build/asan/agent/tracing/tests/verifier_test"]
+
+
+def copy_tree(folder):
+    names = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, stdout=subprocess.PIPE).stdout
+    for name in filter(None, names.decode().split("\0")):
+        if os.path.isfile(os.path.join(ROOT, name)):
+            target = os.path.join(folder, name)
+            os.makedirs(os.path.dirname(target), exist_ok=True)
+            shutil.copy2(os.path.join(ROOT, name), target)
+
+
+def run(folder, *command, **more):
+    return subprocess.run(command, cwd=folder, check=False, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, timeout=BUILD_SECONDS, **more)
+
+
+def is_chain(frames):
+    """Whether the frames, root first, are a stack of the target's in spin()."""
+    return frames[frames.index("main"):] == CHAIN if "main" in frames else False
+
+
+def check_live(tap, folder, pid):
+    agent = os.path.join(folder, "build", "agent")
+    outputs = [os.path.join(folder, name) for name in ("demo.folded", "demo.otlp")]
+    options = [text for path in outputs for text in ("-output", path)]
+    done = run(folder, agent, "-pid", str(pid), "-samples-per-second", str(RATE), "-duration", "%ds" % SECONDS, *options)
+    if not tap.ok(done.returncode == 0, "the agent runs", done.stdout):
+        return
+    with open(outputs[0], encoding="utf-8") as file:
+        stacks = parse_folded(file.read())
+    spinning = {stack: count for stack, count in stacks.items() if stack.frames[-1] == "spin"}
+    wrong = [str(stack) for stack in spinning if not is_chain(list(stack.frames))]
+    tap.ok(sum(spinning.values()) >= RATE * SECONDS / 4, "there are samples of the target", stacks)
+    tap.ok(not wrong, "functions of Demo stand between those of C that run and call them", *wrong[:5])
+    with open(outputs[1], "rb") as file:
+        lines = resolved_lines(file.read())
+    named = [line for line in lines if re.search(r"'profile\.frame\.type'='perl'} 'inner' '' 'target.demo' 0:20:0", line)]
+    tap.ok(named, "OTLP has their type, file and line", *(line[-600:] for line in lines[:3]))
+    check_opened(tap, agent, folder, outputs[1])
+
+
+def check_opened(tap, agent, folder, path):
+    """The page of the file: a kind of frames of its own."""
+    with subprocess.Popen([agent, "-open", path, "-viewer", "127.0.0.1:0"], cwd=folder, stdin=subprocess.DEVNULL,
+                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as viewer:
+        try:
+            line = viewer.stderr.readline()
+            address = re.search(r"http://\S+?(?=[;/ ])", line)
+            if not tap.ok(address, "the file is opened again", line):
+                return
+            answer = subprocess.run(["curl", "-s", "-m", str(RUN_SECONDS), address[0] + "/api/flame?kind=native"],
+                                    check=False, stdout=subprocess.PIPE).stdout
+            tree = json.loads(answer)["tree"]
+            kinds = {tree["names"][name]: tree["kinds"][kind] for name, kind in zip(tree["name"], tree["kind"])}
+            tap.ok(kinds.get("inner") == "demo" and kinds.get("spin") == "native", "the page has the kind demo", kinds)
+        finally:
+            viewer.terminate()
+
+
+def check_core(tap, folder, program):
+    core = os.path.join(folder, "core")
+    subprocess.run(["gcore", "-o", core, str(program.pid)], check=True, stdout=subprocess.DEVNULL,
+                   stderr=subprocess.DEVNULL)
+    done = run(folder, os.path.join(folder, "build", "walk_core"), "-interpreted", "%s.%d" % (core, program.pid))
+    frames = []
+    for line in done.stdout.splitlines():
+        fields = line.split("\t")
+        if fields[0].startswith("#"):
+            frames.insert(0, fields[4] if fields[1] == "demo" else fields[-2])
+    tap.ok(is_chain(frames), "and so they do in a core file", done.stdout)
+
+
+def check_texts(tap, folder, pid):
+    agent = os.path.join(folder, "build", "agent")
+    help_text = " ".join(run(folder, agent, "-help").stdout.split())
+    tap.ok("Python, Demo in one stack" in help_text and "java, demo." in help_text, "-help has it", help_text)
+    refused = run(folder, agent, "-tracers", "cobol")
+    tap.ok(refused.returncode == 2 and "java, demo" in refused.stdout, "-tracers has it", refused.stdout)
+    doctor = run(folder, agent, "-doctor", "-pid", str(pid), "-duration", "3s")
+    tap.ok("Demo frames and names" in doctor.stdout, "-doctor has it", doctor.stdout)
+
+
+def check_patch(tap, folder):
+    done = run(folder, "git", "apply", "--numstat", PATCH)
+    changed = [line.split("\t")[2] for line in done.stdout.splitlines()]
+    existing = [name for name in changed if os.path.exists(os.path.join(folder, name))]
+    tap.ok(len(existing) == 2, "the language changes two files: its row, and its texts", existing)
+    done = run(folder, "git", "apply", PATCH)
+    return tap.ok(done.returncode == 0, "the language is put in", done.stdout)
+
+
+def check(tap, folder):
+    # Without a repository of its own git takes the paths for those of one above.
+    run(folder, "git", "init", "-q")
+    if not check_patch(tap, folder):
+        return
+    run(folder, "git", "add", "-A")
+    done = run(folder, "scripts/check_boundaries.py")
+    tap.ok(done.returncode == 0, "it keeps the boundaries", done.stdout)
+    done = run(folder, "make", "-j%d" % os.cpu_count(), *PROGRAMS)
+    if not tap.ok(done.returncode == 0, "the tree with it is built", done.stdout[-3000:]):
+        return
+    done = run(folder, os.path.join(folder, "build/asan/agent/tracing/tests/verifier_test"))
+    tap.ok(done.returncode == 0 and "demo_unwind" in done.stdout, "its unwinder passes the verifier, arm64's too",
+           done.stdout[-3000:])
+    target = os.path.join(folder, "demo-target")
+    subprocess.run(["gcc", "-O2", "-fomit-frame-pointer", "-rdynamic", "-o", target, os.path.join(DEMO, "target.c")],
+                   check=True)
+    with Program(target, preexec_fn=allow_core) as program:
+        check_live(tap, folder, program.pid)
+        check_texts(tap, folder, program.pid)
+        check_core(tap, folder, program)
+
+
+def main():
+    tap = Tap()
+    need_root(tap, "the language Demo")
+    with tempfile.TemporaryDirectory(prefix="demo-language-") as folder:
+        copy_tree(folder)
+        check(tap, folder)
+    tap.finish()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * What people are told of each language (ebpf/abi/languages.h). There is a row for each, in any order.
+ *
+ *	NAME	that of its row there
+ *	shown	the language's name as people write it
+ *	parts	what -doctor says of a runtime whose frames are found
+ */
+#ifndef INTERPRETERS_LANGUAGES_H
+#define INTERPRETERS_LANGUAGES_H
+
+#include "ebpf/abi/languages.h"
+
+/* clang-format off */
+#define LANGUAGE_TEXTS(X) \
+	X(GO, "Go", "Go frames, inlined ones too; names, lines, labels") \
+	X(JAVA, "Java", "Java frames, interpreted, compiled and inlined; names, lines") \
+	X(PYTHON, "Python", "Python frames, names, lines")
+/* clang-format on */
+
+/** ", Python" for each. */
+#define LANGUAGES_SHOWN LANGUAGE_TEXTS(LANGUAGE_SHOWN)
+#define LANGUAGE_SHOWN(NAME, shown, parts) ", " shown
+
+struct language_texts {
+	const char *shown;
+	const char *parts;
+};
+
+/** By enum language_index. */
+extern const struct language_texts language_texts[LANGUAGE_COUNT];
+
+#endif
