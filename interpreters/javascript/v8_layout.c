@@ -28,28 +28,22 @@ enum {
 };
 
 struct fact {
-	/** Of struct v8_layout. */
-	uint16_t member;
 	/** Exports that tell it, without "v8dbg_", with | in between: the first that is there counts. NULL: none does. */
 	const char *exports;
 	/** By enum v8_line. */
 	int32_t values[V8_LINE_COUNT];
+	/** Of struct v8_layout. */
+	uint16_t member;
 };
 
 #define FACT(member, exports, ...)                                                                 \
 	{                                                                                          \
-		offsetof(struct v8_layout, member), exports,                                       \
-		{                                                                                  \
-			__VA_ARGS__                                                                \
-		}                                                                                  \
+		exports, { __VA_ARGS__ }, offsetof(struct v8_layout, member)                       \
 	}
 #define SAME(value) value, value, value, value, value, value, value
 #define CHECK(export, value)                                                                       \
 	{                                                                                          \
-		CHECKED, export,                                                                   \
-		{                                                                                  \
-			SAME(value)                                                                \
-		}                                                                                  \
+		export, { SAME(value) }, CHECKED                                                   \
 	}
 
 static const struct fact facts[] = {
