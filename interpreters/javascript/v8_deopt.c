@@ -53,8 +53,9 @@ static int read_safepoint_format(enum v8_line line, bool is_maglev, struct byte_
 	format->rest_bytes = (configuration >> REGISTERS_SHIFT & BYTES_MASK) + is_maglev;
 	format->pc_bytes = configuration >> PC_SHIFT & BYTES_MASK;
 	format->deopt_bytes = configuration >> DEOPT_SHIFT & BYTES_MASK;
+	/* Entries without a byte would not end. */
 	if (byte_reader_failed(reader) || format->pc_bytes > NUMBER_MAX_BYTES ||
-	    format->deopt_bytes > NUMBER_MAX_BYTES)
+	    (format->count && !format->pc_bytes) || format->deopt_bytes > NUMBER_MAX_BYTES)
 		return fail(-EBADMSG, "a safepoint table with numbers of %u and %u bytes",
 			    format->pc_bytes, format->deopt_bytes);
 	return 0;

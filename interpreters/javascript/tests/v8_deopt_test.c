@@ -117,12 +117,17 @@ static void a_call_has_its_entry_in_all_versions(void **state)
 	}
 }
 
-static void numbers_too_wide_are_refused(void **state)
+static void numbers_too_wide_or_without_a_byte_are_refused(void **state)
 {
 	struct made_table table = { 0 };
 	struct v8_safepoint safepoint;
 
 	(void)state;
+	made_fixed(&table, UINT32_MAX, 4);
+	made_fixed(&table, 0, 4);
+	assert_int_equal(v8_safepoint_find(V8_11_3, false, table.bytes, table.size, 1, &safepoint),
+			 -EBADMSG);
+	table = (struct made_table){ 0 };
 	made_fixed(&table, 1, 4);
 	made_fixed(&table, 1 | 5 << 4, 4);
 	made_fixed(&table, 0, 4);
@@ -310,7 +315,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_call_has_its_entry_in_all_versions),
-		cmocka_unit_test(numbers_too_wide_are_refused),
+		cmocka_unit_test(numbers_too_wide_or_without_a_byte_are_refused),
 		cmocka_unit_test(frames_are_read_past_their_values),
 		cmocka_unit_test(a_translation_may_continue_in_another_one),
 		cmocka_unit_test(older_versions_have_other_operations),

@@ -182,6 +182,8 @@ static void a_string_gives_no_more_than_it_says(void **state)
 	/* And no more than what it stands for has. */
 	made_int(&made, thin, made.layout.string_length, 100);
 	assert_reads(thin, "abcdef");
+	/* A slice that begins behind its parent's end. */
+	assert_reads(make_slice(abc, 7, 2), "");
 	made_int(&made, thin, made.layout.string_length, INT32_MAX);
 	assert_int_equal(read_error(thin), -EBADMSG);
 }
