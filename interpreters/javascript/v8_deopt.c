@@ -93,7 +93,7 @@ int v8_safepoint_find(enum v8_line line, bool is_maglev, const uint8_t *table, s
 		byte_reader_skip(&reader, format.rest_bytes);
 		if (byte_reader_failed(&reader))
 			return fail(-EBADMSG, "a safepoint table without its entries");
-		if (pc == pc_offset || trampoline == pc_offset) {
+		if (pc <= INT32_MAX && (pc == pc_offset || trampoline == pc_offset)) {
 			*safepoint = (struct v8_safepoint){
 				.pc_offset = pc,
 				.deopt_index = deopt_index > INT32_MAX ? -1 : (int32_t)deopt_index,

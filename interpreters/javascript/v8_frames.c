@@ -271,9 +271,13 @@ static int read_by_positions(const struct v8_heap *heap, const struct v8_frame *
 	_cleanup_(elf_bytes_deinit) struct elf_bytes table = { 0 };
 	_cleanup_(elf_bytes_deinit) struct elf_bytes inlining = { 0 };
 	struct v8_safepoint safepoint = { .pc_offset = (uint32_t)(frame->pc - frame->code.start) };
-	struct v8_position position;
+	struct v8_position position = { .inlining_id = -1 };
 	uint64_t word = 0;
-	int err = find_safepoint(heap, frame, &safepoint);
+	int err;
+
+	if (frame->pc < frame->code.start || frame->pc - frame->code.start > INT32_MAX)
+		return fail(-EBADMSG, "a pc outside of its code");
+	err = find_safepoint(heap, frame, &safepoint);
 
 	/* Only to see through what the deoptimizer has done; not each call has an entry. */
 	if (!err || err == -ENOENT || err == -EBADMSG)

@@ -16,6 +16,8 @@ enum {
 	SCAN_WORDS = 512,
 	/** Words that a frame is known by: type, frame pointer, return address. */
 	LINK_WORDS = 3,
+	/** Words that look like an exit; looking up code takes reads. */
+	CANDIDATES_MAX = 256,
 };
 
 /** The words of a frame from V8_FRAME_BYTECODE_OFFSET on. */
@@ -70,6 +72,7 @@ static bool is_in_v8(const struct v8_walk *walk, uint64_t pc)
 static int find_exit(const struct v8_walk *walk, uint64_t sp, uint64_t stack_end, uint64_t *fp)
 {
 	uint64_t words[SCAN_WORDS];
+	uint32_t candidates = 0;
 	uint64_t end = stack_end - sp > V8_WALK_MAX_SCAN_BYTES ? sp + V8_WALK_MAX_SCAN_BYTES :
 								 stack_end;
 
@@ -83,12 +86,15 @@ static int find_exit(const struct v8_walk *walk, uint64_t sp, uint64_t stack_end
 		for (size_t i = 0; i + LINK_WORDS <= count; i++) {
 			const uint64_t found = at + (i + 1) * WORD, caller = words[i + 1];
 
-			if (is_exit(walk->heap->layout, words[i]) && caller > found &&
-			    caller < stack_end && caller % WORD == 0 &&
-			    is_in_v8(walk, words[i + 2])) {
+			if (!is_exit(walk->heap->layout, words[i]) || caller <= found ||
+			    caller >= stack_end || caller % WORD)
+				continue;
+			if (is_in_v8(walk, words[i + 2])) {
 				*fp = found;
 				return 0;
 			}
+			if (++candidates == CANDIDATES_MAX)
+				return fail(-E2BIG, "too many words that look like an exit");
 		}
 	}
 	return fail(-ENOENT, "no JavaScript has called what runs");

@@ -54,7 +54,7 @@ struct v8_walk {
 
 /**
  * Walks the stack from @sp to @stack_end. -ENOENT: no code of V8 has called what runs; -EBADMSG: a frame that is
- * none; -E2BIG over V8_WALK_MAX_FRAMES; -EFAULT, -ESRCH.
+ * none; -E2BIG over a limit; -EFAULT, -ESRCH.
  */
 int v8_walk_stack(const struct v8_walk *walk, uint64_t sp, uint64_t stack_end);
 

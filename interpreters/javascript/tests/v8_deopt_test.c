@@ -136,6 +136,18 @@ static void numbers_too_wide_or_without_a_byte_are_refused(void **state)
 			 -EBADMSG);
 }
 
+static void a_return_address_is_a_number_with_a_sign(void **state)
+{
+	struct made_table table = { 0 };
+	struct v8_safepoint safepoint;
+
+	(void)state;
+	begin_safepoints(&table, V8_9_4, false, 1);
+	add_safepoint(&table, V8_9_4, false, 1U << 31, 0, 5);
+	assert_int_equal(v8_safepoint_find(V8_9_4, false, table.bytes, table.size, 5, &safepoint),
+			 -ENOENT);
+}
+
 static void begin_13_6(struct made_table *table, uint32_t back, int32_t frames)
 {
 	made_byte(table, BEGIN_13_6);
@@ -316,6 +328,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_call_has_its_entry_in_all_versions),
 		cmocka_unit_test(numbers_too_wide_or_without_a_byte_are_refused),
+		cmocka_unit_test(a_return_address_is_a_number_with_a_sign),
 		cmocka_unit_test(frames_are_read_past_their_values),
 		cmocka_unit_test(a_translation_may_continue_in_another_one),
 		cmocka_unit_test(older_versions_have_other_operations),

@@ -92,7 +92,7 @@ static void make_process(enum v8_line line)
 	frame_count = 0;
 }
 
-static int walk(void)
+static int walk_words(uint32_t count)
 {
 	const struct v8_walk walk = {
 		.heap = &made.heap,
@@ -101,7 +101,12 @@ static int walk(void)
 		.emit = emit,
 	};
 
-	return v8_walk_stack(&walk, stack, at_word(STACK_WORDS));
+	return v8_walk_stack(&walk, stack, at_word(count));
+}
+
+static int walk(void)
+{
+	return walk_words(STACK_WORDS);
 }
 
 /* An exit at 10, entries at 60 and 120; frames of functions at 20, 30 and 70. */
@@ -202,6 +207,18 @@ static void words_that_look_like_an_exit_are_none(void **state)
 	assert_int_equal(frame_count, 4);
 }
 
+static void a_stack_full_of_exits_is_given_up(void **state)
+{
+	enum { WORDS = 1200 };
+
+	(void)state;
+	make_process(V8_12_4);
+	stack = made_room(&made, WORDS * sizeof(uint64_t));
+	for (uint32_t i = 2; i + 2 < WORDS; i += 4)
+		put_frame(i, type(made.layout.frame_exit), WORDS - 1, 0x123456);
+	assert_int_equal(walk_words(WORDS), -E2BIG);
+}
+
 static void threads_without_javascript_have_no_frames(void **state)
 {
 	(void)state;
@@ -240,6 +257,7 @@ int main(void)
 		cmocka_unit_test(regular_expressions_need_no_type),
 		cmocka_unit_test(wasm_is_known_by_its_type),
 		cmocka_unit_test(words_that_look_like_an_exit_are_none),
+		cmocka_unit_test(a_stack_full_of_exits_is_given_up),
 		cmocka_unit_test(threads_without_javascript_have_no_frames),
 		cmocka_unit_test(hostile_stacks_end),
 	};
