@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The versions of Node.js at hand: this machine's own, and what scripts/fetch_nodes.py brought."""
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(ROOT, "scripts"))
+import fetch_nodes
+from runtimes import Finder, Runtime
+
+TARGETS = os.path.join(ROOT, "integration", "targets", "javascript")
+
+
+class Node(Runtime):
+    """One version. @path: its program."""
+
+    def __init__(self, path):
+        self._path = os.path.realpath(path)
+        output = subprocess.run([self._path, "--version"], check=True, text=True,
+                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE).stdout
+        self.version = tuple(map(int, re.findall(r"\d+", output)))
+        self.name = "node" + ".".join(map(str, self.version))
+
+    def command(self, *arguments):
+        return [self._path, *arguments]
+
+    def has_symbols(self):
+        """Whether its file names V8's builtins; Debian's does not."""
+        output = subprocess.run(["readelf", "-SW", self._path], check=True, text=True,
+                                stdout=subprocess.PIPE).stdout
+        return " .symtab " in output
+
+
+def _of_machine():
+    path = shutil.which("node")
+    node = Node(path) if path else None
+    return {node.name: node} if node and node.has_symbols() else {}
+
+
+def _fetched(versions=tuple(fetch_nodes.VERSIONS)):
+    return {"node" + version: Node(fetch_nodes.program(version)) for version in versions
+            if fetch_nodes.program(version).exists()}
+
+
+# The machine's first.
+FINDER = Finder(_of_machine, _fetched,
+                lambda machine, fetched: {**machine, **fetched(tuple(fetch_nodes.SHORT_VERSIONS))},
+                r"node\d+\..*")
+at_hand, chosen = FINDER.at_hand, FINDER.chosen
+
+
+if __name__ == "__main__":
+    print(*at_hand(True).values(), sep="\n")

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "interpreters/javascript/v8_builtins.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "agent/host/tests/elf_builder.h"
+
+/* A file whose only section of code has symbols @names, 64 bytes each. */
+static void make_file(struct elf_builder *builder, const char *const *names, uint32_t count)
+{
+	static const uint8_t code[64 * 8];
+	Elf64_Sym symbols[9] = { 0 };
+	char strings[512] = "";
+	size_t bytes = 1;
+	uint32_t text, table;
+
+	elf_builder_init(builder, 1);
+	text = elf_builder_add(builder, ".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, code,
+			       sizeof(code));
+	for (uint32_t i = 0; i < count; i++) {
+		symbols[i + 1] = (Elf64_Sym){
+			.st_name = (uint32_t)bytes,
+			.st_info = ELF64_ST_INFO(STB_LOCAL, STT_FUNC),
+			.st_shndx = (uint16_t)text,
+			.st_value = builder->sections[text].sh_addr + 64ULL * i,
+			.st_size = 48,
+		};
+		strcpy(strings + bytes, names[i]);
+		bytes += strlen(names[i]) + 1;
+	}
+	table = elf_builder_add(builder, ".symtab", SHT_SYMTAB, 0, symbols,
+				(count + 1) * sizeof(symbols[0]));
+	builder->sections[table].sh_link =
+		elf_builder_add(builder, ".strtab", SHT_STRTAB, 0, strings, bytes);
+	builder->sections[table].sh_entsize = sizeof(symbols[0]);
+	elf_builder_finish(builder);
+}
+
+static void builtins_are_found_by_their_symbols(void **state)
+{
+	static const char *const names[] = { "Builtins_ArrayMap", "main",
+					     "Builtins_InterpreterEntryTrampoline",
+					     "Builtins_BaselineOrInterpreterEnterAtBytecode",
+					     "Builtins_JSToWasmWrapper" };
+	static struct elf_builder builder;
+	struct v8_builtins builtins;
+	struct v8_builtin builtin;
+	struct elf_image image;
+	uint64_t code;
+
+	(void)state;
+	make_file(&builder, names, 5);
+	code = builder.sections[1].sh_addr;
+	assert_int_equal(elf_image_init_memory(&image, builder.bytes, BUILT_BYTES), 0);
+	assert_int_equal(v8_builtins_init(&builtins, &image), 0);
+	assert_int_equal(v8_builtins_find(&builtins, code + 5, &builtin), 0);
+	assert_string_equal(builtin.name, "ArrayMap");
+	assert_false(builtin.is_interpreter);
+	assert_false(builtin.is_wasm_wrapper);
+	/* Behind its end, and a function of C++. */
+	assert_int_equal(v8_builtins_find(&builtins, code + 50, &builtin), -ENOENT);
+	assert_int_equal(v8_builtins_find(&builtins, code + 64, &builtin), -ENOENT);
+	assert_int_equal(v8_builtins_find(&builtins, code + 128, &builtin), 0);
+	assert_true(builtin.is_interpreter);
+	assert_int_equal(v8_builtins_find(&builtins, code + 192, &builtin), 0);
+	assert_true(builtin.is_interpreter);
+	assert_int_equal(v8_builtins_find(&builtins, code + 256, &builtin), 0);
+	assert_true(builtin.is_wasm_wrapper);
+	v8_builtins_deinit(&builtins);
+	elf_image_deinit(&image);
+}
+
+static void assert_name(const char *builtin, const char *function, const char *expected)
+{
+	char name[64];
+
+	v8_builtin_function_name(builtin, function, name, sizeof(name));
+	assert_string_equal(name, expected);
+}
+
+static void builtins_are_called_as_programs_call_them(void **state)
+{
+	char name[8];
+
+	(void)state;
+	assert_name("ArrayMap", "map", "Array.prototype.map");
+	assert_name("ArrayMapLoopContinuation", "map", "Array.prototype.map");
+	assert_name("ArrayFrom", "from", "Array.from");
+	assert_name("ArrayPrototypeValues", "values", "Array.prototype.values");
+	assert_name("StringPrototypeReplace", "replace", "String.prototype.replace");
+	assert_name("RegExpPrototypeReplace", "[Symbol.replace]",
+		    "RegExp.prototype[Symbol.replace]");
+	assert_name("JsonParse", "parse", "JSON.parse");
+	assert_name("ReflectApply", "apply", "Reflect.apply");
+	assert_name("ObjectKeys", "keys", "Object.keys");
+	/* What does not fit together. */
+	assert_name("HandleApiCall", "wait", "wait");
+	assert_name("Prototype", "x", "x");
+	assert_name("Map", "map", "map");
+	assert_name("AsyncFunctionAwaitResolveClosure", "", "AsyncFunctionAwaitResolveClosure");
+	v8_builtin_function_name("StringPrototypeReplace", "replace", name, sizeof(name));
+	assert_string_equal(name, "String.");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(builtins_are_found_by_their_symbols),
+		cmocka_unit_test(builtins_are_called_as_programs_call_them),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "interpreters/javascript/v8_function.h"
+
+#include <errno.h>
+#include <inttypes.h>
+
+#include "agent/base/error.h"
+#include "interpreters/javascript/v8_string.h"
+
+enum {
+	/** Bits of a ScopeInfo's flags. */
+	SCOPE_TYPE_MASK = 15,
+	SCOPE_RECEIVER_SHIFT = 7,
+	SCOPE_HAS_SAVED_CLASS_VARIABLE = 1 << 10,
+	SCOPE_FUNCTION_VARIABLE_SHIFT = 12,
+	SCOPE_HAS_INFERRED_NAME = 1 << 14,
+	/** Of the receiver and of the function's variable: one that is on the stack, or a local of the context. */
+	VARIABLE_MASK = 3,
+	VARIABLE_UNUSED = 3,
+	/** More locals are a lie. */
+	SCOPE_MAX_LOCALS = 1 << 20,
+};
+
+int v8_function_shared(const struct v8_heap *heap, uint64_t function, uint64_t *shared)
+{
+	const struct v8_layout *layout = heap->layout;
+	uint64_t found = 0;
+	uint16_t type = 0;
+	int err = v8_instance_type(heap, &function, &type);
+
+	if (!err && (type < layout->type_function ||
+		     type - layout->type_function >= layout->type_function_count))
+		err = fail(-EBADMSG, "an object of type %u where a function is", type);
+	if (!err)
+		err = v8_field(heap, function, layout->function_shared, &found);
+	if (!err)
+		err = v8_check_type(heap, &found, layout->type_shared);
+	if (!err)
+		*shared = found;
+	return err;
+}
+
+/* The string at @word, "" if it is another object, or no string is there. */
+static int read_name(const struct v8_heap *heap, uint64_t word, v8_text name)
+{
+	bool is_string = false;
+	size_t length = 0;
+	int err;
+
+	name[0] = '\0';
+	if (!v8_is_object(word))
+		return 0;
+	err = v8_is_string(heap, word, &is_string);
+	if (err || !is_string)
+		return err;
+	return v8_string_read(heap, word, name, V8_NAME_BYTES, &length);
+}
+
+/** Where the words of names are in a ScopeInfo, from its start; 0: it has none. */
+struct scope_names {
+	int32_t function;
+	int32_t inferred;
+};
+
+/* objects/scope-info.tq: which words there are depends on flags, in their order. */
+static int find_scope_names(const struct v8_heap *heap, uint64_t scope, struct scope_names *names)
+{
+	const struct v8_layout *layout = heap->layout;
+	/* A Smi of them up to 12.4, then 32 bits of their own: the low half, which is 0 in a Smi. */
+	const bool has_smi_flags = layout->line <= V8_12_4;
+	const int32_t flags_at = V8_TAGGED_BYTES + (has_smi_flags ? 4 : 0);
+	int32_t flags = 0, locals = 0, at, receiver;
+	int err = v8_field_int(heap, scope, flags_at, &flags);
+
+	if (!err)
+		err = v8_field_smi(heap, scope, V8_TAGGED_BYTES * (1 + layout->scope_local_count),
+				   &locals);
+	if (!err && (locals < 0 || locals > SCOPE_MAX_LOCALS))
+		err = fail(-EBADMSG, "a scope of %d variables", locals);
+	if (err)
+		return err;
+	at = V8_TAGGED_BYTES * (1 + layout->scope_variable_part);
+	if ((flags & SCOPE_TYPE_MASK) == layout->scope_module_type)
+		at += V8_TAGGED_BYTES;
+	at += layout->scope_table_locals != V8_ABSENT && locals >= layout->scope_table_locals ?
+		      V8_TAGGED_BYTES :
+		      V8_TAGGED_BYTES * locals;
+	at += V8_TAGGED_BYTES * locals;
+	if (flags & SCOPE_HAS_SAVED_CLASS_VARIABLE)
+		at += V8_TAGGED_BYTES;
+	receiver = flags >> SCOPE_RECEIVER_SHIFT & VARIABLE_MASK;
+	if (layout->scope_has_receiver_word && receiver && receiver != VARIABLE_UNUSED)
+		at += V8_TAGGED_BYTES;
+	*names = (struct scope_names){ 0 };
+	if (flags >> SCOPE_FUNCTION_VARIABLE_SHIFT & VARIABLE_MASK) {
+		names->function = at;
+		at += 2 * V8_TAGGED_BYTES;
+	}
+	if (flags & SCOPE_HAS_INFERRED_NAME)
+		names->inferred = at;
+	return 0;
+}
+
+static int read_scope_name(const struct v8_heap *heap, uint64_t scope, v8_text name)
+{
+	struct scope_names names;
+	uint64_t word = 0;
+	int err = find_scope_names(heap, scope, &names);
+
+	name[0] = '\0';
+	if (!err && names.function) {
+		err = v8_field(heap, scope, names.function, &word);
+		if (!err)
+			err = read_name(heap, word, name);
+	}
+	if (!err && !name[0] && names.inferred) {
+		err = v8_field(heap, scope, names.inferred, &word);
+		if (!err)
+			err = read_name(heap, word, name);
+	}
+	return err;
+}
+
+/* What a function that has not been compiled (any more) keeps of its name. */
+static int read_uncompiled_name(const struct v8_heap *heap, uint64_t shared, v8_text name)
+{
+	const struct v8_layout *layout = heap->layout;
+	uint64_t data = 0, word = 0;
+	uint16_t type = 0;
+	int err = v8_field(heap, shared, layout->shared_data, &data);
+
+	if (err || !v8_is_object(data))
+		return err;
+	err = v8_instance_type(heap, &data, &type);
+	if (err || type < layout->type_uncompiled_first || type > layout->type_uncompiled_last)
+		return err;
+	err = v8_field(heap, data, layout->uncompiled_inferred_name, &word);
+	return err ? err : read_name(heap, word, name);
+}
+
+int v8_shared_name(const struct v8_heap *heap, uint64_t shared, v8_text name)
+{
+	const struct v8_layout *layout = heap->layout;
+	uint64_t word = 0;
+	uint16_t type = 0;
+	int err = v8_check_type(heap, &shared, layout->type_shared);
+
+	name[0] = '\0';
+	if (!err)
+		err = v8_field(heap, shared, layout->shared_name, &word);
+	/* A Smi: there is no shared name. */
+	if (!err && v8_is_object(word)) {
+		err = v8_instance_type(heap, &word, &type);
+		if (!err)
+			err = type == layout->type_scope_info ? read_scope_name(heap, word, name) :
+								read_name(heap, word, name);
+	}
+	if (!err && !name[0])
+		err = read_uncompiled_name(heap, shared, name);
+	return err;
+}
+
+int v8_shared_script(const struct v8_heap *heap, uint64_t shared, uint64_t *script)
+{
+	const struct v8_layout *layout = heap->layout;
+	uint64_t found = 0;
+	uint16_t type = 0;
+	int err = v8_field(heap, shared, layout->shared_script, &found);
+
+	if (!err)
+		err = v8_instance_type(heap, &found, &type);
+	/* The inspector has put its own there. */
+	if (!err && layout->debug_info_script != V8_ABSENT && type == layout->type_debug_info) {
+		err = v8_field(heap, found, layout->debug_info_script, &found);
+		if (!err)
+			err = v8_instance_type(heap, &found, &type);
+	}
+	if (!err && type != layout->type_script)
+		err = fail(-ENOENT, "a function without a script");
+	if (!err)
+		*script = found;
+	return err;
+}
+
+int v8_shared_bytecodes(const struct v8_heap *heap, uint64_t shared, uint64_t *bytecodes)
+{
+	const struct v8_layout *layout = heap->layout;
+	uint64_t data = 0;
+	uint16_t type = 0;
+	int err = v8_field(heap, shared, layout->shared_data, &data);
+
+	/* Sparkplug's code may have an InterpreterData in its place. */
+	for (int step = 0; !err && step < 3; step++) {
+		if (!v8_is_object(data))
+			break;
+		err = v8_instance_type(heap, &data, &type);
+		if (!err && type == layout->type_bytecodes) {
+			*bytecodes = data;
+			return 0;
+		}
+		if (!err && type == layout->type_interpreter_data)
+			err = v8_field(heap, data, layout->interpreter_data_bytecodes, &data);
+		else if (!err && type == layout->type_code)
+			err = v8_field(heap, data, layout->code_data, &data);
+		else
+			break;
+	}
+	return err ? err : fail(-ENOENT, "a function without bytecodes");
+}
+
+int v8_script_name(const struct v8_heap *heap, uint64_t script, v8_text name)
+{
+	const struct v8_layout *layout = heap->layout;
+	uint64_t word = 0;
+	int err = v8_check_type(heap, &script, layout->type_script);
+
+	if (!err)
+		err = v8_field(heap, script, layout->script_name, &word);
+	if (!err)
+		err = read_name(heap, word, name);
+	if (!err && !name[0]) {
+		err = v8_field(heap, script, layout->script_source_url, &word);
+		if (!err)
+			err = read_name(heap, word, name);
+	}
+	return err;
+}

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "interpreters/javascript/v8_walk.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <inttypes.h>
+
+#include "agent/base/error.h"
+#include "interpreters/javascript/v8_function.h"
+
+enum {
+	WORD = sizeof(uint64_t),
+	/** From the frame pointer of an entry into V8's code: that of the exit before. */
+	NEXT_EXIT_X86_64 = -64,
+	NEXT_EXIT_AARCH64 = -24,
+	SCAN_WORDS = 512,
+	/** Words that a frame is known by: type, frame pointer, return address. */
+	LINK_WORDS = 3,
+	/** Words that look like an exit; looking up code takes reads. */
+	CANDIDATES_MAX = 256,
+};
+
+/** The words of a frame from V8_FRAME_BYTECODE_OFFSET on. */
+struct slots {
+	uint64_t bytecode_offset;
+	uint64_t bytecodes;
+	uint64_t argument_count;
+	uint64_t function;
+	/** Or a type. */
+	uint64_t context;
+	uint64_t caller_fp;
+	uint64_t return_address;
+};
+_Static_assert(offsetof(struct slots, caller_fp) == -V8_FRAME_BYTECODE_OFFSET, "as on the stack");
+_Static_assert(offsetof(struct slots, bytecodes) - offsetof(struct slots, caller_fp) ==
+		       (size_t)V8_FRAME_BYTECODES,
+	       "as on the stack");
+_Static_assert(offsetof(struct slots, function) - offsetof(struct slots, caller_fp) ==
+		       (size_t)V8_FRAME_FUNCTION,
+	       "as on the stack");
+
+/** A walk on its way. */
+struct position {
+	uint64_t pc;
+	uint64_t fp;
+	struct slots slots;
+};
+
+/* Whether the frame has @type, where the layout's version has one. */
+static bool has_type(uint64_t context, int32_t type)
+{
+	return type != V8_ABSENT && context == (uint64_t)(uint32_t)type << 1;
+}
+
+static bool is_exit(const struct v8_layout *layout, uint64_t context)
+{
+	return has_type(context, layout->frame_exit) ||
+	       has_type(context, layout->frame_builtin_exit) ||
+	       has_type(context, layout->frame_api_callback_exit);
+}
+
+static bool is_in_v8(const struct v8_walk *walk, uint64_t pc)
+{
+	struct v8_builtin builtin;
+	struct v8_code code;
+
+	return !walk->find_builtin(walk->context, pc, &builtin) ||
+	       !v8_code_find(walk->heap, walk->bias, pc, &code);
+}
+
+/* The innermost frame by which V8's code has called C++. */
+static int find_exit(const struct v8_walk *walk, uint64_t sp, uint64_t stack_end, uint64_t *fp)
+{
+	uint64_t words[SCAN_WORDS];
+	uint32_t candidates = 0;
+	uint64_t end = stack_end - sp > V8_WALK_MAX_SCAN_BYTES ? sp + V8_WALK_MAX_SCAN_BYTES :
+								 stack_end;
+
+	for (uint64_t at = sp; at < end && end - at >= LINK_WORDS * WORD;
+	     at += (SCAN_WORDS - LINK_WORDS + 1) * WORD) {
+		size_t count = end - at < sizeof(words) ? (end - at) / WORD : SCAN_WORDS;
+		int err = remote_memory_read(walk->heap->memory, at, words, count * WORD);
+
+		if (err)
+			return err;
+		for (size_t i = 0; i + LINK_WORDS <= count; i++) {
+			const uint64_t found = at + (i + 1) * WORD, caller = words[i + 1];
+
+			if (!is_exit(walk->heap->layout, words[i]) || caller <= found ||
+			    caller >= stack_end || caller % WORD)
+				continue;
+			if (is_in_v8(walk, words[i + 2])) {
+				*fp = found;
+				return 0;
+			}
+			if (++candidates == CANDIDATES_MAX)
+				return fail(-E2BIG, "too many words that look like an exit");
+		}
+	}
+	return fail(-ENOENT, "no JavaScript has called what runs");
+}
+
+static int read_slots(const struct v8_walk *walk, uint64_t fp, struct slots *slots)
+{
+	return remote_memory_read(walk->heap->memory,
+				  fp + (uint64_t)(int64_t)V8_FRAME_BYTECODE_OFFSET, slots,
+				  sizeof(*slots));
+}
+
+/* Moves to the frame at @fp. */
+static int move_to(const struct v8_walk *walk, uint64_t pc, uint64_t fp, uint64_t stack_end,
+		   struct position *at)
+{
+	if (fp <= at->fp || fp >= stack_end || fp % WORD)
+		return fail(-EBADMSG, "a frame at %#" PRIx64 " behind one at %#" PRIx64, fp,
+			    at->fp);
+	at->pc = pc;
+	at->fp = fp;
+	return read_slots(walk, fp, &at->slots);
+}
+
+static bool is_construct_call(const struct v8_walk *walk, const struct position *at)
+{
+	const struct v8_layout *layout = walk->heap->layout;
+	struct slots caller;
+
+	return !read_slots(walk, at->slots.caller_fp, &caller) &&
+	       (has_type(caller.context, layout->frame_construct) ||
+		has_type(caller.context, layout->frame_fast_construct));
+}
+
+static int emit_function(const struct v8_walk *walk, const struct position *at,
+			 struct v8_walk_frame *frame)
+{
+	frame->frame.pc = at->pc;
+	frame->frame.is_return_address = true;
+	frame->frame.function = at->slots.function;
+	frame->frame.bytecodes = at->slots.bytecodes;
+	frame->frame.bytecode_offset = at->slots.bytecode_offset;
+	frame->is_construct = is_construct_call(walk, at);
+	return walk->emit(walk->context, frame);
+}
+
+static int emit_in_builtin(const struct v8_walk *walk, const struct position *at,
+			   struct v8_walk_frame *frame)
+{
+	const struct v8_layout *layout = walk->heap->layout;
+	const uint64_t context = at->slots.context;
+
+	if (frame->builtin.is_wasm_wrapper)
+		return 0;
+	if (!v8_is_object(context) && !has_type(context, layout->frame_js_continuation) &&
+	    !has_type(context, layout->frame_js_continuation_with_catch))
+		return 0;
+	frame->kind = frame->builtin.is_interpreter ? V8_WALK_FUNCTION : V8_WALK_BUILTIN;
+	frame->frame.tier = V8_TIER_INTERPRETED;
+	return emit_function(walk, at, frame);
+}
+
+static int emit_in_code(const struct v8_walk *walk, const struct position *at,
+			struct v8_walk_frame *frame)
+{
+	switch (frame->frame.code.tier) {
+	case V8_TIER_BASELINE:
+	case V8_TIER_MAGLEV:
+	case V8_TIER_TURBOFAN:
+		/* Else it has called the runtime before it has made its own frame. */
+		if (!v8_is_object(at->slots.context))
+			return 0;
+		frame->kind = V8_WALK_FUNCTION;
+		frame->frame.tier = frame->frame.code.tier;
+		return emit_function(walk, at, frame);
+	case V8_TIER_REGEXP:
+		frame->kind = V8_WALK_REGEXP;
+		return walk->emit(walk->context, frame);
+	case V8_TIER_WASM:
+		frame->kind = V8_WALK_WASM;
+		return walk->emit(walk->context, frame);
+	default:
+		return 0;
+	}
+}
+
+/* What the frame is, by its pc; frames of V8 itself are not shown. */
+static int emit_frame(const struct v8_walk *walk, const struct position *at)
+{
+	struct v8_walk_frame frame = { 0 };
+	int err = walk->find_builtin(walk->context, at->pc, &frame.builtin);
+
+	if (!err)
+		return emit_in_builtin(walk, at, &frame);
+	err = v8_code_find(walk->heap, walk->bias, at->pc, &frame.frame.code);
+	if (!err)
+		return emit_in_code(walk, at, &frame);
+	/* Code of wasm modules is not on V8's heap. */
+	if (has_type(at->slots.context, walk->heap->layout->frame_wasm)) {
+		frame.kind = V8_WALK_WASM;
+		return walk->emit(walk->context, &frame);
+	}
+	/* So are the wrappers around it, which have a type. */
+	if (!(at->slots.context & V8_TAG))
+		return 0;
+	return err == -ENOENT ? fail(-EBADMSG, "no code at %#" PRIx64, at->pc) : err;
+}
+
+/* From an entry into V8's code to the exit before; *is_last without one. */
+static int cross_cpp(const struct v8_walk *walk, uint64_t stack_end, struct position *at,
+		     bool *is_last)
+{
+	const int32_t offset = walk->heap->layout->machine == EM_AARCH64 ? NEXT_EXIT_AARCH64 :
+									   NEXT_EXIT_X86_64;
+	const struct v8_walk_frame frame = { .kind = V8_WALK_CPP };
+	uint64_t fp = 0;
+	int err = remote_memory_read(walk->heap->memory, at->fp + (uint64_t)(int64_t)offset, &fp,
+				     sizeof(fp));
+
+	*is_last = !fp;
+	if (err || !fp)
+		return err;
+	err = walk->emit(walk->context, &frame);
+	if (!err)
+		err = move_to(walk, 0, fp, stack_end, at);
+	if (!err && !is_exit(walk->heap->layout, at->slots.context))
+		err = fail(-EBADMSG, "an exit of type %#" PRIx64, at->slots.context);
+	return err;
+}
+
+int v8_walk_stack(const struct v8_walk *walk, uint64_t sp, uint64_t stack_end)
+{
+	const struct v8_layout *layout = walk->heap->layout;
+	struct position at = { 0 };
+	bool is_last = false;
+	uint64_t fp = 0;
+	int err;
+
+	if (sp % WORD || sp >= stack_end)
+		return fail(-EBADMSG, "no stack at %#" PRIx64, sp);
+	err = find_exit(walk, sp, stack_end, &fp);
+	if (!err)
+		err = move_to(walk, 0, fp, stack_end, &at);
+	for (int i = 0; !err && !is_last; i++) {
+		if (i == V8_WALK_MAX_FRAMES)
+			return fail(-E2BIG, "more than %d frames", V8_WALK_MAX_FRAMES);
+		err = move_to(walk, at.slots.return_address, at.slots.caller_fp, stack_end, &at);
+		if (err)
+			break;
+		if (has_type(at.slots.context, layout->frame_entry) ||
+		    has_type(at.slots.context, layout->frame_construct_entry))
+			err = cross_cpp(walk, stack_end, &at, &is_last);
+		else
+			err = emit_frame(walk, &at);
+	}
+	return err;
+}
