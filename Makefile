@@ -323,6 +323,7 @@ T ?=
 test:
 	$(Q)scripts/setup.sh build test fuzz
 	$(Q)scripts/fetch_gos.py --short
+	$(Q)scripts/fetch_nodes.py --short
 	$(build) all unit-tests fuzzers $(ARM64_PROGRAMS)
 	$(Q)scripts/run_tests.py --only '$(T)' $(UNIT_TESTS)
 

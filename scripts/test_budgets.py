@@ -22,6 +22,7 @@ BUDGET_SECONDS = {
     "go": (60, ["interpreters/go/", "integration/go_"]),
     "java": (60, ["interpreters/java/", "integration/java_", "agent/walks/tests/java_",
                   "ebpf/host/tests/java_"]),
+    "javascript": (60, ["interpreters/javascript/", "integration/javascript_"]),
     "python": (60, ["interpreters/python/", "integration/python_", "integration/forged_python"]),
 }
 # Rows that are over by more than this are printed.

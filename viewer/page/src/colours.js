@@ -18,9 +18,6 @@ const KINDS = {
 };
 
 const OTHER_SATURATION = 50;
-// Degrees; and from one try to the next, the golden angle.
-const HUE_DISTANCE = 18;
-const HUE_STEP = 137.5;
 const CONTRAST = 4.5;
 // Relative luminance (WCAG 2.2) of the text on bars, #14171f.
 const TEXT_LUMINANCE = 0.0086;
@@ -36,7 +33,13 @@ function hashOf(text) {
 	return hash >>> 0;
 }
 
-const distance = (a, b) => Math.min(Math.abs(a - b), 360 - Math.abs(a - b));
+/** The middle of the widest gap between hues. */
+function freeHue(taken) {
+	const hues = taken.sort((a, b) => a - b);
+	const gaps = hues.map((hue, i) => (i + 1 < hues.length ? hues[i + 1] : hues[0] + 360) - hue);
+	const widest = gaps.indexOf(Math.max(...gaps));
+	return (hues[widest] + gaps[widest] / 2) % 360;
+}
 
 /** Takes note of the kinds of frames that there are: hues of new ones are apart from those of all others. */
 export function learnKinds(kinds) {
@@ -44,10 +47,7 @@ export function learnKinds(kinds) {
 		if (isLevel(kind) || KINDS[kind] || learned[kind])
 			continue;
 		const taken = [...Object.values(KINDS), ...Object.values(learned)].map(([hue]) => hue);
-		let hue = hashOf(kind) % 360;
-		for (let i = 0; i < 360 && taken.some((other) => distance(hue, other) < HUE_DISTANCE); i++)
-			hue = (hue + HUE_STEP) % 360;
-		learned[kind] = [hue, OTHER_SATURATION];
+		learned[kind] = [freeHue(taken), OTHER_SATURATION];
 	}
 }
 
