@@ -80,10 +80,14 @@ def find_lost(stacks):
     """
     lost = set()
     for program in "plain", "private", "deleted":
-        known = {stack: count for stack, count in stacks.items()
-                 if stack.comm == program and not stack.is_before_known}
-        if sum(known.values()) < LEAST_SAMPLES:
+        of_program = {stack: count for stack, count in stacks.items() if stack.comm == program}
+        known = {stack: count for stack, count in of_program.items() if not stack.is_before_known}
+        if sum(of_program.values()) < LEAST_SAMPLES:
             return None
+        # It is not known for a moment only, unless its maps cannot be read.
+        if sum(known.values()) < LEAST_SAMPLES:
+            lost.add(program)
+            continue
         named = sum(count for stack, count in known.items() if "main" in stack.frames)
         lost |= set() if named > sum(known.values()) / 2 else {program}
     kernel = [frame for stack in stacks for frame in stack.frames if frame.endswith("_[k]")]
