@@ -286,6 +286,7 @@ static int start_processes(struct agent *agent)
 		.probe = agent->options->tracers ? interpreters_probe : NULL,
 		.languages = agent->options->tracers |
 			     (agent->options->with_signatures ? INTERPRETERS_WITH_SIGNATURES : 0),
+		.samples_per_second = agent->options->samples_per_second,
 		.fold_runtime_frames = agent->options->fold_runtime_frames,
 	};
 	_cleanup_(free_pointer) struct task_snapshot *tasks = NULL;

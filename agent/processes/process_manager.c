@@ -293,7 +293,7 @@ static int init_parts(struct process_manager *manager)
 	manager->loaders.perf_maps = manager->perf_maps;
 	handler_config.executables = manager->executables;
 	sync.executables = manager->executables;
-	sync_loop_init(&manager->loop, &sync);
+	sync_loop_init(&manager->loop, &sync, manager->config.samples_per_second);
 	manager->loaders.executables = manager->executables;
 	manager->loaders.proc_root = config->proc_root;
 	manager->loaders.home = config->home;

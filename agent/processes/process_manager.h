@@ -62,6 +62,8 @@ struct process_manager_config {
 	/** Where maps are read, one for the sync thread and one for load_remote. */
 	struct proc_home *reads;
 	struct proc_home *load_reads;
+	/** On each CPU. */
+	uint32_t samples_per_second;
 	/** Leaves out frames of a runtime's own code (frame_converter.h). */
 	bool fold_runtime_frames;
 };

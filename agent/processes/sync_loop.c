@@ -58,9 +58,23 @@ enum {
 
 VECTOR_DEFINE(process_vector, struct process *)
 
-void sync_loop_init(struct sync_loop *loop, const struct process_sync *sync)
+uint64_t sync_loop_exec_delay(uint32_t samples_per_second)
 {
-	*loop = (struct sync_loop){ .sync = *sync, .pause_percent = 100 };
+	uint64_t period_ns = NS_PER_SECOND / (samples_per_second ? samples_per_second : 1);
+
+	if (period_ns < EXEC_DELAY_MIN_NS)
+		return EXEC_DELAY_MIN_NS;
+	return period_ns < EXEC_DELAY_MAX_NS ? period_ns : EXEC_DELAY_MAX_NS;
+}
+
+void sync_loop_init(struct sync_loop *loop, const struct process_sync *sync,
+		    uint32_t samples_per_second)
+{
+	*loop = (struct sync_loop){
+		.sync = *sync,
+		.exec_delay_ns = sync_loop_exec_delay(samples_per_second),
+		.pause_percent = 100,
+	};
 	process_sync_init(&loop->sync);
 }
 
@@ -240,7 +254,7 @@ static void handle_notice(struct sync_loop *loop, const struct process_notice *n
 		/* Most processes of a build have ended by then, and are looked at once. */
 		process->exec_ns = notice->time_ns;
 		process->code_address = notice->address;
-		process->publish_after_ns = notice->time_ns + EXEC_DELAY_NS;
+		process->publish_after_ns = notice->time_ns + loop->exec_delay_ns;
 		schedule(loop, notice->pid, SYNC_MAPPINGS, process->publish_after_ns);
 		break;
 	case NOTICE_UNKNOWN_ADDRESS:
@@ -277,7 +291,7 @@ static void handle_mapping(struct sync_loop *loop, uint32_t pid, uint64_t start,
 		request.due_ns = pause_end_ns;
 	sync_schedule_add(&loop->schedule, &request);
 	if (!process->is_published && process->publish_after_ns &&
-	    now_ns < process->known_ns + EXEC_DELAY_MAX_NS) {
+	    now_ns < process->known_ns + loop->exec_delay_ns + LIBRARIES_DELAY_NS) {
 		if (process->publish_after_ns < now_ns + MAPPING_DELAY_NS)
 			process->publish_after_ns = now_ns + MAPPING_DELAY_NS;
 		sync_schedule_postpone(&loop->schedule, pid, SYNC_MAPPINGS,

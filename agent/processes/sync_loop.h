@@ -26,9 +26,13 @@
 #include "agent/processes/sync_schedule.h"
 #include "ebpf/abi/process.h"
 
-/** From an exec to the first look, which waits on while libraries are mapped, but not for ever. */
-#define EXEC_DELAY_NS (30 * NS_PER_MS)
-#define EXEC_DELAY_MAX_NS (50 * NS_PER_MS)
+/**
+ * From an exec to the first look: what it takes until the next sample may come, within these limits. It waits on by so
+ * much while libraries are mapped, but not for ever.
+ */
+#define EXEC_DELAY_MIN_NS (2 * NS_PER_MS)
+#define EXEC_DELAY_MAX_NS (30 * NS_PER_MS)
+#define LIBRARIES_DELAY_NS (18 * NS_PER_MS)
 /** From the first of several mappings to the sync for all of them. */
 #define MAPPING_DELAY_NS (NS_PER_MS + NS_PER_MS / 2)
 
@@ -84,6 +88,7 @@ struct sync_event {
 /** Owned by the sync thread. */
 struct sync_loop {
 	struct process_sync sync;
+	uint64_t exec_delay_ns;
 	struct sync_schedule schedule;
 	/** Processes whose notices are to be armed again: SYNC_REARM only. */
 	struct sync_schedule rearm;
@@ -100,7 +105,11 @@ struct sync_loop {
 };
 
 /** @sync has its borrowed fields set. */
-void sync_loop_init(struct sync_loop *loop, const struct process_sync *sync);
+/** From an exec to the first look at it, at this rate on each CPU. */
+uint64_t sync_loop_exec_delay(uint32_t samples_per_second);
+
+void sync_loop_init(struct sync_loop *loop, const struct process_sync *sync,
+		    uint32_t samples_per_second);
 /** Releases all processes of the table. */
 void sync_loop_deinit(struct sync_loop *loop);
 

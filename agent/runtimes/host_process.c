@@ -80,11 +80,14 @@ bool host_process_has_hung_up(const struct host_process *process)
 /* 1: an answer is there; 0: not yet. */
 static int look(const struct host_process *process, int channel)
 {
-	struct pollfd polled = { .fd = process->channels[channel].socket, .events = POLLIN };
 	bool is_asked = process->channels[channel].asked;
+	struct pollfd polled = {
+		.fd = process->channels[channel].socket,
+		/* Before the first question it says there that it is ready. Later what comes is part of an answer. */
+		.events = is_asked ? 0 : POLLIN,
+	};
 	int count;
 
-	/* Before the first question it says on the socket that it is ready. */
 	if (is_asked && host_turn_wait(host_process_shared(process, channel),
 				       process->channels[channel].asked, LOOK_MS * NS_PER_MS))
 		return 1;

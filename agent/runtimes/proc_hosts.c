@@ -89,12 +89,12 @@ static void host_deinit(struct pooled_host *pooled)
 
 /* --- bounds --- */
 
-/* Root's, if that cannot be told. */
+/* Nobody's, if that cannot be told: what a process costs that has just ended is not to be root's. */
 static uid_t user_of(const struct caller *caller, pid_t pid)
 {
 	uid_t uid;
 
-	return proc_user(caller->hosts->proc_root, pid, &uid) ? 0 : uid;
+	return proc_user(caller->hosts->proc_root, pid, &uid) ? (uid_t)-1 : uid;
 }
 
 /* The user's waits in the last minute; NULL: none. */
@@ -176,6 +176,8 @@ static void leave_behind(struct caller *caller, struct proc_host *host, pid_t pi
 	host->pids[caller->channel] = pid;
 	if (host_pool_leave(&hosts->pool, &host->pooled, user_of(caller, pid)))
 		metrics_add(METRIC_PROC_HOSTS_LOST, 1);
+	/* So that the next read need not wait until another one has started. */
+	host_pool_prepare(&hosts->pool, 0);
 }
 
 /* It has ended by itself, or does not say what it should. */
@@ -347,7 +349,12 @@ static int take_maps(struct caller *caller, const struct proc_question *question
 	const char *keys = (const char *)(rows + count), *sent = keys + key_bytes;
 	char *paths;
 
-	if (!count || !rows_are_valid(rows, count, sent, path_bytes))
+	/* It has no code, as in the midst of an exec. */
+	if (!count) {
+		*maps = (struct proc_maps){ .is_truncated = reply->head.is_truncated };
+		return 0;
+	}
+	if (!rows_are_valid(rows, count, sent, path_bytes))
 		return fail(-EBADMSG, "maps of process %d as they were sent", question->pid);
 	paths = malloc(path_bytes);
 	if (!paths)

@@ -202,8 +202,8 @@ uint32_t side_band_drain(struct side_band *side_band, const struct event_handler
 	uint32_t count = 0;
 
 	/*
-	 * Only to take the edges out of the epoll: all rings are read, which costs a load each. If
-	 * there are more, the epoll stays readable and we come again.
+	 * Only to take the edges out of the epoll: all rings are read, which costs a load each, so an edge that is left
+	 * stands for nothing that is not read.
 	 */
 	(void)epoll_wait(side_band->epoll_fd, ready, sizeof(ready) / sizeof(ready[0]), 0);
 	for (size_t i = 0; i < events->count; i++)

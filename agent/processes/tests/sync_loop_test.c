@@ -67,7 +67,7 @@ static int set_up(void **state)
 	sync.proc_root = fixture->proc.root;
 	local_proc_init(&fixture->reads, fixture->proc.root);
 	sync.reads = &fixture->reads.home;
-	sync_loop_init(&fixture->loop, &sync);
+	sync_loop_init(&fixture->loop, &sync, 19);
 	fixture->start_ns = clock_monotonic_ns();
 	fixture->syncs_before = metrics_read(METRIC_PROCESS_SYNCS);
 	*state = fixture;
@@ -153,6 +153,14 @@ static void an_unknown_process_is_synced_at_once_and_armed_again(void **state)
 	assert_int_equal(fixture->writer.last_rearmed, 7);
 }
 
+static void the_look_after_an_exec_comes_with_the_next_sample(void **state)
+{
+	(void)state;
+	assert_int_equal(sync_loop_exec_delay(1), EXEC_DELAY_MAX_NS);
+	assert_int_equal(sync_loop_exec_delay(100), 10 * NS_PER_MS);
+	assert_int_equal(sync_loop_exec_delay(10000), EXEC_DELAY_MIN_NS);
+}
+
 static void of_all_that_wait_the_sampled_one_is_synced_first(void **state)
 {
 	struct fixture *fixture = *state;
@@ -182,7 +190,7 @@ static void an_exec_is_synced_with_its_libraries(void **state)
 	/* A library puts it off, but by little. */
 	now_ns += NS_PER_MS;
 	mapping(fixture, 7, now_ns);
-	while (clock_monotonic_ns() < now_ns + EXEC_DELAY_NS)
+	while (clock_monotonic_ns() < now_ns + fixture->loop.exec_delay_ns)
 		;
 	assert_int_equal(run(fixture, now_ns + 100 * NS_PER_MS), 1);
 	assert_true(fake_published(&fixture->writer, 7, NULL));
@@ -243,8 +251,8 @@ static void a_sampled_exec_is_not_looked_at_before_its_libraries_are_mapped(void
 	give_maps(fixture, 7, 0x1000);
 	notice(fixture, NOTICE_EXEC, 7, 1, now_ns);
 	notice(fixture, NOTICE_UNKNOWN_PROCESS, 7, 1, now_ns);
-	assert_int_equal(run(fixture, now_ns + EXEC_DELAY_NS - 1), 0);
-	assert_int_equal(run(fixture, now_ns + EXEC_DELAY_NS), 1);
+	assert_int_equal(run(fixture, now_ns + fixture->loop.exec_delay_ns - 1), 0);
+	assert_int_equal(run(fixture, now_ns + fixture->loop.exec_delay_ns), 1);
 }
 
 static void what_is_gone_is_looked_at_when_all_is_known(void **state)
@@ -568,6 +576,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_task_of_the_snapshot_is_published_at_once),
 		TEST(an_unknown_process_is_synced_at_once_and_armed_again),
+		TEST(the_look_after_an_exec_comes_with_the_next_sample),
 		TEST(of_all_that_wait_the_sampled_one_is_synced_first),
 		TEST(an_exec_is_synced_with_its_libraries),
 		TEST(a_process_that_does_not_answer_is_as_new_when_it_does),
