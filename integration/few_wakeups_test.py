@@ -108,7 +108,7 @@ def main():
         with open(source, "w", encoding="ascii") as file:
             file.write(PROGRAM)
         subprocess.run(["gcc", "-O1", "-pthread", "-o", program, source], check=True)
-        with Agent("-samples-per-second", RATE, "-log-level", "debug") as agent:
+        with Agent("-samples-per-second", RATE) as agent:
             agent.wait_started()
             # What is new to it of the machine and of the program is read before.
             for what, count, _ in WORKS:

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Binaries: one allocation for the fields, one for the path, one for what it says of itself, one descriptor. */
+/* A binary has three allocations, for its fields, its path and what it says of itself, and one descriptor. */
 
 #include "agent/base/binary.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** What is said of each language (ebpf/abi/languages.h) everywhere in user space. */
+/** The names, types and keys of each language (ebpf/abi/languages.h), for all of user space. */
 #ifndef AGENT_BASE_LANGUAGES_H
 #define AGENT_BASE_LANGUAGES_H
 
@@ -59,7 +59,7 @@ enum {
 extern const struct language_key language_numbers[LANGUAGE_NUMBER_COUNT];
 extern const struct language_key language_marks[LANGUAGE_MARK_COUNT];
 
-/** Of the language @kind; NULL if it has none. */
+/** They return the key that the language @kind has, or NULL. */
 const struct language_key *language_number(uint8_t kind);
 const struct language_key *language_mark(uint8_t kind);
 

@@ -34,7 +34,7 @@ struct process_info {
 	/** What languages and others say of it, no text of them empty. */
 	const struct attribute *attributes;
 	uint32_t attribute_count;
-	/** Of all texts and keys, with NULs; made, as is the hash, by process_info_create(). */
+	/** The size of all texts and keys with their NULs. process_info_create() sets it, and the hash. */
 	uint32_t text_bytes;
 	uint64_t hash;
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * What the file of a program says of itself by the means of its language (interpreter_ops.describe): which languages'
- * code is in it, and attributes of the binary and of the processes that run it.
+ * The facts that a language finds in the file of a program (interpreter_ops.describe): which languages' code is in it,
+ * and attributes of the binary and of the processes that run it.
  */
 #ifndef AGENT_BASE_PROGRAM_FACTS_H
 #define AGENT_BASE_PROGRAM_FACTS_H

@@ -16,7 +16,7 @@
 
 /** Beside those of enum frame_flag. */
 enum user_frame_flag {
-	/** Of an interpreted frame: the whole stack is what its language's mark says (language_mark()). */
+	/** An interpreted frame says that its language's mark holds for the whole stack (language_mark()). */
 	FRAME_MARKS_TRACE = 1 << 4,
 	/** Of an interpreted frame, or one that carries its name: the function is inlined into that of the next frame. */
 	FRAME_INLINED = 1 << 5,

@@ -44,7 +44,7 @@ static bool is_local(void *context, pid_t pid, uint32_t major_number, uint32_t m
 				     minor_number, clock_monotonic_ns());
 }
 
-/* That of a leader that has exited leads nowhere. */
+/* The root of a leader that has exited leads nowhere. */
 static int open_root(void *fd, pid_t tid, const char *path)
 {
 	int opened = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);

@@ -184,7 +184,7 @@ static int wait_ready(struct host_process *process, int channel, const bool *is_
 	return 0;
 }
 
-/* Of a size that the process cannot change. */
+/* The process cannot change the size of this memory. */
 static int share_memory(struct host_process *process, int *fd)
 {
 	size_t size = (size_t)process->kind->channel_count * process->kind->shared_bytes;

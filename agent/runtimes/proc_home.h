@@ -38,7 +38,7 @@ enum {
 	PROC_DEVICES_MAX = 64,
 };
 
-/** What is read with the maps of a process that is new, so that whoever reads it has to wait only once. */
+/** A new process is read once for its maps and for all of this, so that the caller waits only once. */
 struct proc_first_read {
 	/**
 	 * The devices on which files may be looked at. The keys of those are read with the maps, as far as there is time, and are
@@ -46,7 +46,7 @@ struct proc_first_read {
 	 */
 	uint64_t devices[PROC_DEVICES_MAX];
 	uint32_t device_count;
-	/** That of service_name_read(): the answer. */
+	/** The answer: the name that service_name_read() finds. */
 	char service_name[SERVICE_NAME_MAX_BYTES];
 };
 

@@ -24,7 +24,7 @@ enum v8_tier {
 	V8_TIER_BASELINE,
 	V8_TIER_MAGLEV,
 	V8_TIER_TURBOFAN,
-	/** No JavaScript function's: of a regular expression, of wasm, a stub. */
+	/** The code is no JavaScript function: a regular expression, wasm, a stub. */
 	V8_TIER_REGEXP,
 	V8_TIER_WASM,
 	V8_TIER_OTHER,

@@ -5,8 +5,10 @@
 
 #include <glob.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/types.h>
 
 /** Our only child but @other, or -1. */
@@ -28,6 +30,45 @@ static inline pid_t find_host(pid_t other)
 	}
 	globfree(&threads);
 	return found;
+}
+
+/**
+ * The capabilities of a host, which must be confined: sets that are inherited or ambient are empty, no new rights can
+ * be had, and system calls are filtered.
+ */
+static inline void read_confinement(pid_t pid, uint64_t *permitted, uint64_t *effective)
+{
+	char path[64], line[256];
+	uint32_t count = 0;
+	FILE *status;
+
+	*permitted = *effective = 0;
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	status = fopen(path, "re");
+	assert_non_null(status);
+	while (fgets(line, sizeof(line), status)) {
+		unsigned long long set;
+		char name[16];
+		int value;
+
+		if (sscanf(line, "Cap%15[A-Za-z]: %llx", name, &set) == 2 && strcmp(name, "Bnd")) {
+			if (!strcmp(name, "Prm"))
+				*permitted = set;
+			else if (!strcmp(name, "Eff"))
+				*effective = set;
+			else
+				assert_int_equal(set, 0);
+			count++;
+		}
+		if (sscanf(line, "NoNewPrivs: %d", &value) == 1 ||
+		    sscanf(line, "Seccomp: %d", &value) == 1) {
+			assert_true(value);
+			count++;
+		}
+	}
+	fclose(status);
+	/* Inherited, permitted, effective, ambient; and the other two. */
+	assert_int_equal(count, 6);
 }
 
 /** A pid that is none would be everybody's. */
