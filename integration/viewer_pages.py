@@ -23,7 +23,7 @@ MIN_WHOLE_SAMPLES = 100
 SAMPLES_PER_SECOND = 199
 # After which what has no names yet is compared without them.
 NAMES_SECONDS = 60
-ADDRESS = re.compile(r" to (http://[^\s;,]+);")
+ADDRESS = re.compile(r" to (http://[^\s;,]+)[;,]")
 SHOWING = re.compile(r"^info: showing \S+ at (http://\S+);", re.M)
 # What runs beside may be anything; these have known functions.
 NATIVE_LEAF, NATIVE_MIDDLE, NATIVE_CALLER = "leaf_plain", "middle", "outer"

@@ -46,6 +46,7 @@ static int process_memory_read(struct remote_memory *memory, uint64_t address, v
 		return fail(-ESRCH, "the process is gone");
 	if (!bytes)
 		return 0;
+	process->was_read = true;
 	count = process_vm_readv(process->identity.tid, &local, 1, &remote, 1, 0);
 	if (count == (ssize_t)bytes)
 		return 0;
@@ -99,12 +100,14 @@ static bool process_memory_is_same(struct remote_memory *memory)
 	const struct program_identity *known = &process->identity;
 	struct program_identity now;
 
-	if (!known->stack_start)
+	if (!known->stack_start || !process->was_read)
 		return true;
 	now = read_identity(process->fd);
 	if (now.tid == known->tid && now.start_time == known->start_time &&
-	    now.stack_start == known->stack_start)
+	    now.stack_start == known->stack_start) {
+		process->was_read = false;
 		return true;
+	}
 	process->identity = (struct program_identity){ 0 };
 	return false;
 }
@@ -130,20 +133,26 @@ static void init_fd(struct process_memory *process, int fd)
 	};
 }
 
-int process_memory_init(struct process_memory *process, const char *proc_root, pid_t pid)
+int process_memory_open(const char *proc_root, pid_t pid, int *fd)
 {
 	char path[PATH_MAX];
-	int fd = -1, err;
+	int err;
 
 	/* The task's own stat: for the process's the kernel looks at all of its threads. */
 	snprintf(path, sizeof(path), "%s/%d/task/%d/stat", proc_root, pid, pid);
-	err = open_task(&fd, pid, path);
+	err = open_task(fd, pid, path);
 	if (err == -ESRCH)
-		err = proc_try_threads(proc_root, pid, "stat", open_task, &fd);
-	if (err)
-		return err == -ESRCH ? fail(-ESRCH, "process %d is gone", pid) : err;
-	init_fd(process, fd);
-	return 0;
+		err = proc_try_threads(proc_root, pid, "stat", open_task, fd);
+	return err == -ESRCH ? fail(-ESRCH, "process %d is gone", pid) : err;
+}
+
+int process_memory_init(struct process_memory *process, const char *proc_root, pid_t pid)
+{
+	int fd, err = process_memory_open(proc_root, pid, &fd);
+
+	if (!err)
+		init_fd(process, fd);
+	return err;
 }
 
 struct remote_memory *process_memory_create(int fd)

@@ -52,14 +52,22 @@ struct process_memory {
 	int fd;
 	/** The program of the task by which the memory is read. */
 	struct program_identity identity;
+	/** Since it was last looked whether that is the same. */
+	bool was_read;
 };
 
-/** Opens @proc_root/PID/task/PID/stat, or a living thread's if the leader has exited; reads no memory. -ESRCH, -EACCES. */
+/**
+ * What process_memory_create() takes: a descriptor of @proc_root/PID/task/PID/stat, or a living thread's if the leader has
+ * exited. Reads no memory. -ESRCH, -EACCES.
+ */
+int process_memory_open(const char *proc_root, pid_t pid, int *fd);
+
+/** Of what process_memory_open() opens; its errors. */
 int process_memory_init(struct process_memory *process, const char *proc_root, pid_t pid);
 void process_memory_deinit(struct process_memory *process);
 
 /**
- * The same of a descriptor that was opened so, which it takes over in any case. Without a program all reads fail with
+ * The same of a descriptor that is there, which it takes over in any case. Without a program all reads fail with
  * -ESRCH. NULL without memory.
  */
 struct remote_memory *process_memory_create(int fd);

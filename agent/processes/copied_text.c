@@ -66,13 +66,13 @@ static uint32_t choose_pages(const struct copied_text *text, const struct elf_im
 static int read_memory(struct runtime_home *home, const char *proc_root, uint32_t pid,
 		       const struct memory_part *parts, uint32_t count, void *bytes)
 {
-	_cleanup_(process_memory_deinit) struct process_memory memory = { .fd = -1 };
+	_cleanup_(close_fd) int memory = -1;
 	uid_t uid;
 	int err = proc_user(proc_root, (pid_t)pid, &uid);
 
 	if (!err)
-		err = process_memory_init(&memory, proc_root, (pid_t)pid);
-	return err ? err : home->ops->read(home, uid, pid, memory.fd, parts, count, bytes);
+		err = process_memory_open(proc_root, (pid_t)pid, &memory);
+	return err ? err : home->ops->read(home, uid, pid, memory, parts, count, bytes);
 }
 
 int copied_text_is_equal(const struct copied_text *text, struct runtime_home *home,

@@ -13,6 +13,7 @@
 
 #include "agent/base/cleanup.h"
 #include "agent/base/error.h"
+#include "agent/base/heap.h"
 #include "agent/runtimes/message_socket.h"
 
 enum {
@@ -41,6 +42,7 @@ int host_entry_begin(const char *name, int *sockets, int channel_count, struct h
 	ssize_t size;
 
 	prctl(PR_SET_NAME, name);
+	heap_limit();
 	/* Descriptors that the agent was started with are not for it. */
 	close_range(HOST_SOCKET + 1, UINT32_MAX, 0);
 	size = message_receive(HOST_SOCKET, &hello, sizeof(hello), &fds);

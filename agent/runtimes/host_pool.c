@@ -8,6 +8,7 @@
 #include "agent/base/clock.h"
 #include "agent/base/error.h"
 #include "agent/base/log.h"
+#include "agent/base/urgent_thread.h"
 
 /* A host that was lost counts against its user for so long. */
 #define LOST_COUNTS_NS (60 * NS_PER_SECOND)
@@ -69,7 +70,7 @@ static struct pooled_host *host_create(struct host_pool *pool, uid_t uid)
 
 /* --- all of them --- */
 
-/* With the lock. Notes which of the lost ones have ended, and forgets those that count no more. */
+/* With the lock. Notes which of the lost ones have ended. Those that count no more are freed by unlock(). */
 static void reap(struct host_pool *pool, uint64_t now_ns)
 {
 	struct pooled_host **link = &pool->lost;
@@ -84,6 +85,22 @@ static void reap(struct host_pool *pool, uint64_t now_ns)
 			continue;
 		}
 		*link = host->next;
+		host->next = pool->reaped;
+		pool->reaped = host;
+	}
+}
+
+/* With the lock, which is given up: freeing unmaps memory, and may write into the log. */
+static void unlock(struct host_pool *pool)
+{
+	struct pooled_host *reaped = pool->reaped;
+
+	pool->reaped = NULL;
+	pthread_mutex_unlock(&pool->lock);
+	while (reaped) {
+		struct pooled_host *host = reaped;
+
+		reaped = host->next;
 		pooled_host_unref(host);
 	}
 }
@@ -98,7 +115,7 @@ uint32_t host_pool_hanging_count(struct host_pool *pool,
 	reap(pool, clock_monotonic_ns());
 	for (const struct pooled_host *host = pool->lost; host; host = host->next)
 		count += !host->has_ended && (!fits || fits(host, context));
-	pthread_mutex_unlock(&pool->lock);
+	unlock(pool);
 	return count;
 }
 
@@ -109,7 +126,7 @@ bool host_pool_has_losses(struct host_pool *pool)
 	pthread_mutex_lock(&pool->lock);
 	reap(pool, clock_monotonic_ns());
 	has_any = pool->lost;
-	pthread_mutex_unlock(&pool->lock);
+	unlock(pool);
 	return has_any;
 }
 
@@ -288,7 +305,7 @@ int host_pool_get(struct host_pool *pool, uid_t uid, bool may_wait, struct poole
 	}
 	if (found)
 		*host = pooled_host_ref(found);
-	pthread_mutex_unlock(&pool->lock);
+	unlock(pool);
 	return found ? 0 : err;
 }
 
@@ -339,7 +356,9 @@ int host_pool_init(struct host_pool *pool, const struct host_pool_options *optio
 	int err;
 
 	*pool = (struct host_pool){ .options = *options };
-	pthread_mutex_init(&pool->lock, NULL);
+	err = urgent_lock_init(&pool->lock);
+	if (err)
+		return fail_errno(err, "lock of the processes to %s", options->kind->job);
 	pthread_cond_init(&pool->is_to_start, NULL);
 	pthread_cond_init(&pool->was_started, NULL);
 	err = pthread_create(&pool->starter, NULL, run_starter, pool);

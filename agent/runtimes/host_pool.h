@@ -67,10 +67,12 @@ struct host_pool_options {
 
 struct host_pool {
 	struct host_pool_options options;
-	/* For the lists; never held over I/O. */
+	/* For the lists; never held over I/O. Threads of raised priority wait for it. */
 	pthread_mutex_t lock;
 	struct pooled_host *living;
 	struct pooled_host *lost;
+	/* Taken off the lost ones, to be freed without the lock. */
+	struct pooled_host *reaped;
 	/* The host of wanted_uid is to be started: by one thread, since it is killed when that ends. */
 	bool is_wanted;
 	uid_t wanted_uid;

@@ -46,11 +46,18 @@ bool host_turn_wait(struct host_turn *turn, uint32_t number, uint64_t max_ns)
 	return true;
 }
 
-/* The two sides write a word each and then read the other's, so one of them at least knows. */
+/* The answer and the giving up both change the word that says the last answer: one of them comes first. */
+static bool settle(struct host_turn *turn, uint32_t number, uint32_t answered)
+{
+	uint32_t last = number - 1;
+
+	return __atomic_compare_exchange_n(&turn->answered, &last, answered, false, __ATOMIC_ACQ_REL,
+					   __ATOMIC_ACQUIRE);
+}
+
 bool host_turn_leave(struct host_turn *turn, uint32_t number)
 {
-	__atomic_store_n(&turn->is_left, 1, __ATOMIC_SEQ_CST);
-	return __atomic_load_n(&turn->answered, __ATOMIC_SEQ_CST) != number;
+	return settle(turn, number, number + 1);
 }
 
 uint32_t host_turn_take(struct host_turn *turn)
@@ -64,7 +71,8 @@ uint32_t host_turn_take(struct host_turn *turn)
 
 bool host_turn_answer(struct host_turn *turn, uint32_t number)
 {
-	__atomic_store_n(&turn->answered, number, __ATOMIC_SEQ_CST);
+	if (!settle(turn, number, number))
+		return false;
 	wake(&turn->answered);
-	return !__atomic_load_n(&turn->is_left, __ATOMIC_SEQ_CST);
+	return true;
 }

@@ -13,17 +13,16 @@
 struct host_turn {
 	/** The numbers of the last question and of the last answer. Atomic. */
 	uint32_t asked;
+	/** One more than the number of the question if that was given up. */
 	uint32_t answered;
-	/** Nobody waits for the answer any more, and the process is to end with it. Atomic. */
-	uint32_t is_left;
-	uint32_t reserved[13];
+	uint32_t reserved[14];
 };
 
 /** Says that question @number is there: the one after the last. */
 void host_turn_ask(struct host_turn *turn, uint32_t number);
 /** Waits for its answer, for so long at most; whether it is there. */
 bool host_turn_wait(struct host_turn *turn, uint32_t number, uint64_t max_ns);
-/** Gives the question up; false if the answer has come. */
+/** Gives the question up: the other side ends with it. False if the answer has come. */
 bool host_turn_leave(struct host_turn *turn, uint32_t number);
 
 /** The other side. Waits for the question after the last one; its number. */

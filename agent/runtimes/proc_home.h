@@ -7,7 +7,8 @@
  * (tests/local_proc.h).
  *
  * A process that hangs is not read while a host waits for it, and is read again afterwards. The processes of one user
- * may keep a caller waiting for PROC_WAITS_NS in a minute; then none of them is read for the rest of it.
+ * may keep a caller waiting for PROC_WAITS_NS in a minute; then none of them is read for the rest of it. Those of all users
+ * together may for PROC_ALL_WAITS_NS: when half of it is used, a read hangs sooner, and after it only root's are read.
  */
 #ifndef AGENT_RUNTIMES_PROC_HOME_H
 #define AGENT_RUNTIMES_PROC_HOME_H
@@ -26,6 +27,7 @@ struct proc_home;
 #define PROC_HANG_NS NS_PER_SECOND
 #define PROC_READ_WAITS_NS (2 * NS_PER_SECOND)
 #define PROC_WAITS_NS (4 * NS_PER_SECOND)
+#define PROC_ALL_WAITS_NS (12 * NS_PER_SECOND)
 
 /** The answer of mapped_file_key(). */
 struct mapped_key {

@@ -24,10 +24,12 @@
 #define ANSWER_MAX_NS (60 * NS_PER_SECOND)
 #define WAITS_PERIOD_NS (60 * NS_PER_SECOND)
 #define FIRST_KEYS_MAX_NS (50 * NS_PER_MS)
+/* The patience with a read when users have used half of what they have together. */
+#define SHORT_HANG_NS (100 * NS_PER_MS)
 
 struct proc_host {
 	struct pooled_host pooled;
-	/* The process that a thread hangs with; 0: none. Set before the host is lost. */
+	/* The process that a thread hangs with; 0: none. Atomic. */
 	pid_t pids[PROC_CHANNEL_COUNT];
 	/* What the threads have used, as they said last. */
 	uint64_t cpu_ns[PROC_CHANNEL_COUNT];
@@ -48,6 +50,8 @@ struct caller {
 	uint64_t cpu_ns;
 	/* For a new user the entry that began longest ago gives way. */
 	struct user_waits waits[PROC_USERS_MAX];
+	/* Of all users. */
+	struct user_waits all_waits;
 	uint64_t waits_until_ns;
 	/* What came with the maps of a new process, for the next question. */
 	struct mapped_key *first_keys;
@@ -97,14 +101,24 @@ static uid_t user_of(const struct caller *caller, pid_t pid)
 	return proc_user(caller->hosts->proc_root, pid, &uid) ? (uid_t)-1 : uid;
 }
 
+static bool counts(const struct user_waits *waits, uint64_t now_ns)
+{
+	return waits->waits_ns && now_ns < waits->since_ns + WAITS_PERIOD_NS;
+}
+
 /* The user's waits in the last minute; NULL: none. */
 static struct user_waits *find_waits(struct caller *caller, uid_t uid, uint64_t now_ns)
 {
 	for (int i = 0; i < PROC_USERS_MAX; i++)
-		if (caller->waits[i].uid == uid && caller->waits[i].waits_ns &&
-		    now_ns < caller->waits[i].since_ns + WAITS_PERIOD_NS)
+		if (caller->waits[i].uid == uid && counts(&caller->waits[i], now_ns))
 			return &caller->waits[i];
 	return NULL;
+}
+
+/* Whether all users together have kept the caller waiting for so long in the last minute. */
+static bool all_waited(const struct caller *caller, uint64_t now_ns, uint64_t waits_ns)
+{
+	return counts(&caller->all_waits, now_ns) && caller->all_waits.waits_ns >= waits_ns;
 }
 
 static void note_waits(struct caller *caller, pid_t pid, uint64_t waits_ns)
@@ -114,6 +128,9 @@ static void note_waits(struct caller *caller, pid_t pid, uint64_t waits_ns)
 	struct user_waits *waits = find_waits(caller, uid, now_ns);
 
 	caller->waits_until_ns = now_ns + WAITS_PERIOD_NS;
+	if (!counts(&caller->all_waits, now_ns))
+		caller->all_waits = (struct user_waits){ .since_ns = now_ns };
+	caller->all_waits.waits_ns += waits_ns;
 	if (waits) {
 		waits->waits_ns += waits_ns;
 		return;
@@ -130,7 +147,7 @@ static bool hangs_with(const struct pooled_host *pooled, const void *pid)
 	const struct proc_host *host = (const struct proc_host *)pooled;
 
 	for (int i = 0; i < PROC_CHANNEL_COUNT; i++)
-		if (host->pids[i] == *(const pid_t *)pid)
+		if (__atomic_load_n(&host->pids[i], __ATOMIC_RELAXED) == *(const pid_t *)pid)
 			return true;
 	return false;
 }
@@ -159,6 +176,8 @@ static int get_host(struct caller *caller, pid_t pid, struct pooled_host **host)
 		if (waits && waits->waits_ns >= PROC_WAITS_NS)
 			return fail(-EBUSY,
 				    "memory of other processes of its user does not answer");
+		if (uid && all_waited(caller, now_ns, PROC_ALL_WAITS_NS))
+			return fail(-EBUSY, "memory of too many processes does not answer");
 	}
 	return host_pool_get(pool, uid, true, host) ? -EBUSY : 0;
 }
@@ -173,7 +192,7 @@ static void leave_behind(struct caller *caller, struct proc_host *host, pid_t pi
 	if (log_limit_allow(&hosts->log_limit, now_ns, &suppressed))
 		log_warn("process %d: %s; it is not looked at until it does", pid, error_text());
 	hanging_processes_note((uint32_t)pid, now_ns);
-	host->pids[caller->channel] = pid;
+	__atomic_store_n(&host->pids[caller->channel], pid, __ATOMIC_RELAXED);
 	if (host_pool_leave(&hosts->pool, &host->pooled, user_of(caller, pid)))
 		metrics_add(METRIC_PROC_HOSTS_LOST, 1);
 	/* So that the next read need not wait until another one has started. */
@@ -265,10 +284,11 @@ static int read_error(int err)
 static int ask_host(struct caller *caller, struct proc_host *host,
 		    const struct proc_question *question, const void *rows, struct reply *reply)
 {
+	bool is_short = all_waited(caller, clock_monotonic_ns(), PROC_ALL_WAITS_NS / 2);
 	const struct host_patience patience = {
 		.max_ns = ANSWER_MAX_NS,
-		.hang_ns = PROC_HANG_NS,
-		.waits_ns = PROC_READ_WAITS_NS,
+		.hang_ns = is_short ? SHORT_HANG_NS : PROC_HANG_NS,
+		.waits_ns = is_short ? SHORT_HANG_NS : PROC_READ_WAITS_NS,
 		.is_hurried = &caller->hosts->pool.is_stopped,
 	};
 	struct host_process *process = &host->pooled.process;
@@ -360,8 +380,11 @@ static int take_maps(struct caller *caller, const struct proc_question *question
 	if (!paths)
 		return fail(-ENOMEM, "no memory for maps of process %d", question->pid);
 	memcpy(paths, sent, path_bytes);
-	for (uint32_t i = 0; i < count; i++)
+	for (uint32_t i = 0; i < count; i++) {
 		rows[i].path = paths + (uintptr_t)rows[i].path;
+		/* Any byte may have come. */
+		rows[i].is_deleted = *(const uint8_t *)&rows[i].is_deleted != 0;
+	}
 	/* Without memory they are asked for. */
 	if (key_bytes && (caller->first_keys = malloc(key_bytes))) {
 		memcpy(caller->first_keys, keys, key_bytes);

@@ -10,8 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
 #include "agent/base/error.h"
+#include "agent/base/lru_cache.h"
 #include "agent/base/text.h"
 #include "agent/host/elf_dynamic.h"
 #include "interpreters/java/java_attach.h"
@@ -32,8 +34,24 @@ struct java_attached {
 	struct java_heaps heaps;
 	struct java_symbolizer symbolizer;
 	struct java_stub_names stub_names;
-	/** Of the stub that was named last by its block. */
-	java_text stub_name;
+	/** struct named_stub by place. */
+	struct lru_cache stubs;
+	struct named_stub *uncached;
+};
+
+/* What a place in a stub is called. */
+struct named_stub {
+	/* When that was so. */
+	uint64_t looked_ns;
+	bool marks_trace;
+	char name[];
+};
+
+enum {
+	STUBS_MAX_ENTRIES = 256,
+	STUBS_MAX_BYTES = 64 << 10,
+	/* Of an entry, beside its name. */
+	STUB_BYTES = 64,
 };
 
 /* Java that is not HotSpot's; its frames stay native ones. */
@@ -78,6 +96,13 @@ static void release(struct interpreter_file *file)
 	free(file);
 }
 
+static void release_stub(void *context, const void *key, void *value)
+{
+	(void)context;
+	(void)key;
+	free(value);
+}
+
 static int attach(const struct interpreter_file *probed, const struct interpreter_target *target,
 		  struct interpreter_process **process)
 {
@@ -110,6 +135,8 @@ static int attach(const struct interpreter_file *probed, const struct interprete
 	java_symbolizer_init(&made->symbolizer, &layout, data.unloads, probed->with_signatures,
 			     target->find_jump);
 	made->heaps = heaps;
+	lru_cache_init(&made->stubs, sizeof(uint64_t), STUBS_MAX_ENTRIES, STUBS_MAX_BYTES, release_stub,
+		       NULL);
 	made->data = rows;
 	made->process.interpreter = &java_interpreter;
 	made->process.data = rows;
@@ -123,22 +150,44 @@ static int attach(const struct interpreter_file *probed, const struct interprete
 /* Where a virtual thread's frames are in part in the heap, and where they come from there. */
 #define CONTINUATION_STUBS "[stub: StubRoutines (continuation"
 
+static int read_stub(struct java_attached *attached, struct remote_memory *memory, uint64_t address,
+		     uint64_t now_ns, struct named_stub **stub)
+{
+	const char *routine = java_stub_names_find(&attached->stub_names, address);
+	java_text block;
+	int err = java_stub_name(&attached->symbolizer.layout, &attached->heaps, memory, address,
+				 block);
+	size_t name_bytes = strlen(err ? "" : routine ? routine : block) + 1;
+	struct named_stub *made = err ? NULL : malloc(sizeof(*made) + name_bytes);
+
+	if (!made)
+		return err ? err : -ENOMEM;
+	made->looked_ns = now_ns;
+	made->marks_trace = text_starts_with(block, CONTINUATION_STUBS);
+	memcpy(made->name, routine ? routine : block, name_bytes);
+	free(take_pointer(attached->uncached));
+	if (lru_cache_put(&attached->stubs, &address, made, name_bytes + STUB_BYTES))
+		attached->uncached = made;
+	*stub = made;
+	return 0;
+}
+
 static int name_stub(struct java_attached *attached, struct remote_memory *memory,
-		     const uint64_t words[2], struct interpreted_frames *frames)
+		     const uint64_t words[2], uint64_t now_ns, struct interpreted_frames *frames)
 {
 	uint64_t behind = frame_flags(words[0]) & FRAME_RETURN_ADDRESS;
 	uint64_t address = frame_address(words[0]) - behind;
-	int err = java_stub_name(&attached->symbolizer.layout, &attached->heaps, memory, address,
-				 attached->stub_name);
-	const char *routine;
+	struct named_stub *stub = lru_cache_get(&attached->stubs, &address);
+	int err = 0;
 
+	if (!stub || now_ns - stub->looked_ns >= JAVA_LOOK_NS)
+		err = read_stub(attached, memory, address, now_ns, &stub);
 	if (err)
 		return err;
-	routine = java_stub_names_find(&attached->stub_names, address);
 	frames->count = 1;
 	frames->items[0] = (struct interpreted_frame){
-		.function = routine ? routine : attached->stub_name,
-		.marks_trace = text_starts_with(attached->stub_name, CONTINUATION_STUBS),
+		.function = stub->name,
+		.marks_trace = stub->marks_trace,
 	};
 	return 0;
 }
@@ -147,11 +196,12 @@ static int symbolize(struct interpreter_process *process, struct remote_memory *
 		     const uint64_t words[2], uint32_t *object, struct interpreted_frames *frames)
 {
 	struct java_attached *attached = (struct java_attached *)process;
+	uint64_t now_ns = clock_monotonic_ns();
 
 	(void)object;
 	if (words[1] >> 32 == JAVA_STUB)
-		return name_stub(attached, memory, words, frames);
-	return java_symbolize(&attached->symbolizer, memory, words, clock_monotonic_ns(), frames);
+		return name_stub(attached, memory, words, now_ns, frames);
+	return java_symbolize(&attached->symbolizer, memory, words, now_ns, frames);
 }
 
 static void detach(struct interpreter_process *process)
@@ -160,6 +210,8 @@ static void detach(struct interpreter_process *process)
 
 	java_symbolizer_deinit(&attached->symbolizer);
 	java_stub_names_deinit(&attached->stub_names);
+	lru_cache_deinit(&attached->stubs);
+	free(attached->uncached);
 	free(attached->data);
 	free(attached);
 }

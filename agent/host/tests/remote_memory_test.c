@@ -83,8 +83,10 @@ static void after_an_exec_it_is_another_program(void **state)
 	assert_int_equal(read_u64(&process, (uintptr_t)marker, &value), 0);
 	assert_true(remote_memory_is_same(&process.memory));
 	assert_int_equal(write(to_child[1], "x", 1), 1);
-	while (remote_memory_is_same(&process.memory))
+	do {
 		usleep(1000);
+		(void)read_u64(&process, (uintptr_t)marker, &value);
+	} while (remote_memory_is_same(&process.memory));
 	assert_int_equal(read_u64(&process, (uintptr_t)marker, &value), -ESRCH);
 	/* Nothing was read of it. */
 	assert_true(remote_memory_is_same(&process.memory));

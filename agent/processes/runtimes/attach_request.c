@@ -122,7 +122,7 @@ static int attach_there(struct attach_request *request, const struct interpreter
 			const char *proc_root, struct runtime_home *home,
 			struct process_runtime **runtime)
 {
-	_cleanup_(process_memory_deinit) struct process_memory memory = { .fd = -1 };
+	_cleanup_(close_fd) int memory = -1;
 	_cleanup_(binary_file_return) struct borrowed_file own =
 		binary_file_borrow(request->executable->binary);
 	struct host_target target = {
@@ -141,10 +141,10 @@ static int attach_there(struct attach_request *request, const struct interpreter
 		return fail(-ESTALE, "%s is not there any more", target.path);
 	err = proc_user(proc_root, (pid_t)request->pid, &target.uid);
 	if (!err)
-		err = process_memory_init(&memory, proc_root, (pid_t)request->pid);
+		err = process_memory_open(proc_root, (pid_t)request->pid, &memory);
 	if (err)
 		return err;
-	target.memory = memory.fd;
+	target.memory = memory;
 	err = home->ops->attach(home, &target, &made);
 	if (err)
 		return err;

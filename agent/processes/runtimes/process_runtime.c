@@ -133,12 +133,11 @@ static int add_memory(const struct process_runtime *runtime, const char *proc_ro
 		      struct hosted *memory)
 {
 	struct shared_runtime *shared = runtime->shared;
-	_cleanup_(process_memory_deinit) struct process_memory opened = { .fd = -1 };
-	int err = process_memory_init(&opened, proc_root, (pid_t)pid);
+	_cleanup_(close_fd) int opened = -1;
+	int err = process_memory_open(proc_root, (pid_t)pid, &opened);
 
 	return err ? err :
-		     shared->home->ops->add_memory(shared->home, &shared->runtime, opened.fd,
-						   memory);
+		     shared->home->ops->add_memory(shared->home, &shared->runtime, opened, memory);
 }
 
 int process_runtime_fork(const struct process_runtime *runtime, const char *proc_root, uint32_t pid,

@@ -64,7 +64,7 @@ static void nobody_waits_for_longer_than_wanted(void **state)
 	assert_false(host_turn_wait(&turn, 1, 5 * NS_PER_MS));
 }
 
-static void one_side_at_least_knows_that_a_question_was_given_up(void **state)
+static void an_answer_comes_or_its_question_is_given_up(void **state)
 {
 	struct host_turn early = { 0 }, late = { 0 };
 
@@ -76,6 +76,10 @@ static void one_side_at_least_knows_that_a_question_was_given_up(void **state)
 	host_turn_ask(&late, 1);
 	assert_true(host_turn_answer(&late, host_turn_take(&late)));
 	assert_false(host_turn_leave(&late, 1));
+	/* The answer that has come counts, and the next question is answered. */
+	assert_true(host_turn_wait(&late, 1, 0));
+	host_turn_ask(&late, 2);
+	assert_true(host_turn_answer(&late, host_turn_take(&late)));
 }
 
 int main(void)
@@ -83,7 +87,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_asked_is_answered_in_turn),
 		cmocka_unit_test(nobody_waits_for_longer_than_wanted),
-		cmocka_unit_test(one_side_at_least_knows_that_a_question_was_given_up),
+		cmocka_unit_test(an_answer_comes_or_its_question_is_given_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

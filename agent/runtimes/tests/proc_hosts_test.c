@@ -376,6 +376,24 @@ static void one_user_keeps_others_waiting_for_so_long_only(void **state)
 	assert_int_equal(read_maps(fixture, FOREIGN), 0);
 }
 
+static void many_users_together_keep_others_waiting_for_so_long_only(void **state)
+{
+	enum { HALF = PROC_ALL_WAITS_NS / 2 / PROC_HANG_NS, FIRST_USER = 2000 };
+	struct fixture *fixture = *state;
+	uint64_t begin_ns;
+	char path[256];
+
+	for (uint32_t pid = 1; pid <= HALF + 2; pid++) {
+		fall_silent(fixture, pid);
+		snprintf(path, sizeof(path), "%s/%u", fixture->root, pid);
+		if (chown(path, FIRST_USER + pid, FIRST_USER + pid))
+			skip();
+		begin_ns = clock_monotonic_ns();
+		assert_int_equal(read_maps(fixture, pid), -EHOSTDOWN);
+	}
+	assert_true(clock_monotonic_ns() < begin_ns + PROC_HANG_NS / 2);
+}
+
 static void the_stop_and_the_end_wait_for_nobody(void **state)
 {
 	struct fixture *fixture = *state;
@@ -407,6 +425,7 @@ int main(void)
 		TEST(a_host_that_ended_by_itself_costs_one_read),
 		TEST(a_process_that_does_not_answer_costs_one_wait),
 		TEST(one_user_keeps_others_waiting_for_so_long_only),
+		TEST(many_users_together_keep_others_waiting_for_so_long_only),
 		TEST(the_stop_and_the_end_wait_for_nobody),
 	};
 
