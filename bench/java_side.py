@@ -51,6 +51,24 @@ def _program(java, mode, methods):
     return os.path.basename(script)
 
 
+def paths_programs():
+    """[(name, the name of a script in which nearly every stack is a new one)]."""
+    return [("Java %s" % java, _paths_program(java)) for java in list(javas.of_machine().values())[:1]]
+
+
+def _paths_program(java):
+    """The name of a script in which nearly every stack is a new one."""
+    folder, script = path("java_paths_%s" % java), path("java_paths_%s.sh" % java)
+    os.makedirs(folder, exist_ok=True)
+    subprocess.run(java.command("-d", folder, os.path.join(SOURCES, "JavaPaths.java"), program="javac"),
+                   check=True)
+    with open(script, "w", encoding="ascii") as file:
+        file.write("#!/bin/sh\nexec %s -XX:CompileCommand=quiet -XX:CompileCommand=dontinline,JavaPaths::* -cp %s "
+                   "JavaPaths\n" % (java.path(), folder))
+    os.chmod(script, 0o755)
+    return os.path.basename(script)
+
+
 def slopes(median_of):
     """(JDK, mode, ns per frame, the same where no method comes twice)."""
     for java in javas.of_machine().values():

@@ -16,13 +16,24 @@ FUNCTIONS = 8
 ONE_LOOP = (3, 11)
 
 
-def _program(python):
+def program(python, source="python_depth"):
     """The path of a script that runs the bench's calls in @python, with their arguments."""
-    script = path("python_depth_%d.%d" % python.version)
+    script = path("%s_%d.%d" % (source, *python.version))
     with open(script, "w", encoding="ascii") as file:
-        file.write('#!/bin/sh\nexec %s -B %s/python_depth.py "$@"\n' % (python.path, SOURCES))
+        file.write('#!/bin/sh\nexec %s -B %s/%s.py "$@"\n' % (python.path, SOURCES, source))
     os.chmod(script, 0o755)
     return script
+
+
+def paths_programs():
+    """[(name, the path of a script in which nearly every stack is a new one)] of the newest version."""
+    newest = max(_of_bench(), key=lambda python: python.version, default=None)
+    return [("Python %s" % newest.full_version, program(newest, "python_paths"))] if newest else []
+
+
+def _of_bench():
+    return [python for python in pythons.of_machine().values()
+            if python.version >= ONE_LOOP and not python.is_debug and "pyenv" in python.name]
 
 
 def slope(median_of, name, *arguments):
@@ -45,7 +56,6 @@ def slopes(median_of):
     """(version, ns per Python frame, the same where no function comes twice) for each version that
     has one loop for many.
     """
-    for python in pythons.of_machine().values():
-        if python.version >= ONE_LOOP and not python.is_debug and "pyenv" in python.name:
-            yield (python.full_version, slope(median_of, _program(python), FUNCTIONS),
-                   slope(median_of, _program(python)))
+    for python in _of_bench():
+        yield (python.full_version, slope(median_of, program(python), FUNCTIONS),
+               slope(median_of, program(python)))

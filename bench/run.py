@@ -109,6 +109,10 @@ def bench_samples(table):
     per_trace = (new.user_us - hit.user_us) / max(1 - new.hit_percent / 100, 0.01)
     table.limit("user CPU per new trace", per_trace + hit.user_us, 30, "us")
     table.note("of these samples new", "%.2f %%" % (100 - new.hit_percent))
+    for name, command in python_side.paths_programs() + java_side.paths_programs():
+        new = user_side.cpu_per_sample([command])
+        table.note("CPU per sample of %s, nearly every trace new, with that of processes that read its memory" % name,
+                   "%.1f us, hit rate %.2f %%" % (new.total_us, new.hit_percent))
 
 
 def bench_churn(table):

@@ -14,6 +14,7 @@ import time
 
 from tools import ROOT, bench_cpu, path, start_alone, undisturbed
 import harness
+from process_states import children
 
 RATE = 9973
 SECONDS = 8
@@ -31,7 +32,19 @@ MixFigures = collections.namedtuple(
 
 
 def user_and_system(pid):
-    """CPU time in seconds. /proc/PID/stat has hundredths, schedstat of the threads all of it."""
+    """CPU time in seconds of a process and of those that it has started: the agent's read memory and files for it."""
+    times = [_own_user_and_system(one) for one in [pid, *children(pid)]]
+    return tuple(map(sum, zip(*times)))
+
+
+def _own_user_and_system(pid):
+    """/proc/PID/stat has hundredths, schedstat of the threads all of it. Of a process that has just ended: nothing."""
+    with contextlib.suppress(OSError):
+        return _read_user_and_system(pid)
+    return 0, 0
+
+
+def _read_user_and_system(pid):
     with open("/proc/%d/stat" % pid, encoding="utf-8", errors="surrogateescape") as file:
         fields = file.read().rpartition(")")[2].split()
     user, system = int(fields[11]), int(fields[12])

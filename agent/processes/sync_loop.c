@@ -26,11 +26,12 @@ enum {
 	OLDER_MAX_COUNT = 16,
 	/**
 	 * A process may cost this share of a CPU, one in so many, if samples come to what is not known; if it maps more,
-	 * which samples have not come to; and if it replaces files.
+	 * which samples have not come to; and if it replaces files, so many times a second.
 	 */
 	SYNC_SHARE = 10,
 	MAPPING_SHARE = 25,
 	REPLACED_SHARE = 2,
+	REPLACED_MAX_COUNT = 32,
 	/** How much longer pauses become at most when all together cost too much. */
 	PAUSE_MAX_PERCENT = 100 * 100,
 	/** Every process is looked for in /proc once in so many ticks. */
@@ -270,6 +271,18 @@ static void handle_notice(struct sync_loop *loop, const struct process_notice *n
 	}
 }
 
+/* Looking at a process that replaces files all the time slows it down, and what was found is out of date at once. */
+static uint32_t mapping_share(struct process *process, bool is_replaced, uint64_t now_ns)
+{
+	if (!is_replaced)
+		return MAPPING_SHARE;
+	if (now_ns >= process->replaced_since_ns + NS_PER_SECOND) {
+		process->replaced_since_ns = now_ns;
+		process->replaced_count = 0;
+	}
+	return process->replaced_count++ < REPLACED_MAX_COUNT ? REPLACED_SHARE : MAPPING_SHARE;
+}
+
 static void handle_mapping(struct sync_loop *loop, uint32_t pid, uint64_t start, uint64_t end,
 			   bool is_replaced, uint64_t now_ns)
 {
@@ -286,7 +299,7 @@ static void handle_mapping(struct sync_loop *loop, uint32_t pid, uint64_t start,
 
 	if (!process || process->ended_ns)
 		return;
-	pause_end_ns = sync_pause_end(loop, process, is_replaced ? REPLACED_SHARE : MAPPING_SHARE);
+	pause_end_ns = sync_pause_end(loop, process, mapping_share(process, is_replaced, now_ns));
 	if (request.due_ns < pause_end_ns)
 		request.due_ns = pause_end_ns;
 	sync_schedule_add(&loop->schedule, &request);

@@ -111,14 +111,19 @@ static void notice(struct fixture *fixture, enum process_notice_type type, uint3
 	sync_loop_handle(&fixture->loop, &event, now_ns);
 }
 
-static void mapping(struct fixture *fixture, uint32_t pid, uint64_t now_ns)
+static void map(struct fixture *fixture, uint32_t pid, bool is_replaced, uint64_t now_ns)
 {
 	const struct sync_event event = {
 		.type = EVENT_MAPPING,
-		.mapping = { .pid = pid, .start = 0x1000, .end = 0x2000 },
+		.mapping = { .pid = pid, .start = 0x1000, .end = 0x2000, .is_replaced = is_replaced },
 	};
 
 	sync_loop_handle(&fixture->loop, &event, now_ns);
+}
+
+static void mapping(struct fixture *fixture, uint32_t pid, uint64_t now_ns)
+{
+	map(fixture, pid, false, now_ns);
 }
 
 static uint32_t run(struct fixture *fixture, uint64_t now_ns)
@@ -556,6 +561,35 @@ static void repeated_syncs_that_cost_too_much_are_spaced_out(void **state)
 	assert_int_equal(run(fixture, now_ns + 25 * NS_PER_MS), 1);
 }
 
+static void a_replaced_file_is_looked_at_soon_but_not_one_that_is_replaced_on_and_on(void **state)
+{
+	struct fixture *fixture = *state;
+	uint64_t now_ns = fixture->start_ns;
+	struct process *process;
+	uint32_t hurried = 0;
+
+	give_maps(fixture, 7, 0x1000);
+	notice(fixture, NOTICE_UNKNOWN_PROCESS, 7, 1, now_ns);
+	run(fixture, now_ns);
+	process = process_table_current(&fixture->table, 7);
+	for (; hurried < 100; hurried++) {
+		process->sync_cost_ns = NS_PER_MS;
+		process->read_ns = now_ns;
+		map(fixture, 7, true, now_ns);
+		now_ns += 2 * NS_PER_MS;
+		if (!run(fixture, now_ns))
+			break;
+	}
+	assert_in_range(hurried, 16, 64);
+	assert_int_equal(run(fixture, now_ns + 22 * NS_PER_MS), 0);
+	assert_int_equal(run(fixture, now_ns + 23 * NS_PER_MS), 1);
+	now_ns += NS_PER_SECOND;
+	process->sync_cost_ns = NS_PER_MS;
+	process->read_ns = now_ns;
+	map(fixture, 7, true, now_ns);
+	assert_int_equal(run(fixture, now_ns + 2 * NS_PER_MS), 1);
+}
+
 static void a_program_that_execs_on_and_on_is_not_remembered_on_and_on(void **state)
 {
 	struct fixture *fixture = *state;
@@ -597,6 +631,7 @@ int main(void)
 		TEST(a_process_without_maps_has_ended),
 		TEST(a_process_whose_exit_was_not_told_goes),
 		TEST(repeated_syncs_that_cost_too_much_are_spaced_out),
+		TEST(a_replaced_file_is_looked_at_soon_but_not_one_that_is_replaced_on_and_on),
 		TEST(a_program_that_execs_on_and_on_is_not_remembered_on_and_on),
 	};
 
