@@ -200,7 +200,7 @@ build/$(1)/%_test.o: %_test.c build/$(1)/flags | $$(GENERATED)
 	@mkdir -p $$(@D)
 	$$(Q)$$(CC_$(1)) $$(CPPFLAGS_ALL) $$(CFLAGS_ALL) $$(FLAGS_$(1)) $$(FLAGS_of_test) -MMD -MP -c $$< -o $$@
 $$(USES_SKELETON:%.c=build/$(1)/%.o): | $$(SKELETON)
-build/$(1)/agent/tracing/tests/verifier_test.o: | build/ebpf/allframes_arm64.skel.h
+build/$(1)/agent/tracing/tests/verifier_test.o: | $$(SKELETON) build/ebpf/allframes_arm64.skel.h
 build/$(1)/reporter/flame_page.o: viewer/assets/export.html
 build/$(1)/viewer/assets.o: $$(wildcard viewer/assets/*)
 build/$(1)/build/proto/%.o: build/proto/%.c build/$(1)/flags | $$(PROTO_HEADERS)

@@ -135,8 +135,8 @@ static int attach(const struct interpreter_file *probed, const struct interprete
 	java_symbolizer_init(&made->symbolizer, &layout, data.unloads, probed->with_signatures,
 			     target->find_jump);
 	made->heaps = heaps;
-	lru_cache_init(&made->stubs, sizeof(uint64_t), STUBS_MAX_ENTRIES, STUBS_MAX_BYTES, release_stub,
-		       NULL);
+	lru_cache_init(&made->stubs, sizeof(uint64_t), STUBS_MAX_ENTRIES, STUBS_MAX_BYTES,
+		       release_stub, NULL);
 	made->data = rows;
 	made->process.interpreter = &java_interpreter;
 	made->process.data = rows;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Live: the unwinders of arm64 pass a verifier, which is this kernel's, of whatever machine. It says how much it
- * has looked at, and how much of the stack functions need. What reads the context cannot be shown to
- * another machine's kernel (sample_entry). Of the kernel's types only one name is put right.
+ * Live: the unwinders of both architectures pass a verifier, which is this kernel's. It says how much it has looked at,
+ * and how much of the stack functions need. What reads the context cannot be shown to another machine's kernel
+ * (sample_entry). For arm64 one name among the kernel's types is put right.
  */
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
@@ -24,7 +24,8 @@
 #include "ebpf/abi/config.h"
 #include "ebpf/abi/languages.h"
 
-/* Generated; needs struct agent_config. */
+/* Generated; they need struct agent_config. */
+#include "build/ebpf/allframes.skel.h"
 #include "build/ebpf/allframes_arm64.skel.h"
 
 enum {
@@ -113,37 +114,74 @@ static int remove_types(void **state)
 	return 0;
 }
 
-static void destroy_skeleton(struct allframes_arm64 **skeleton)
+/* The programs for an architecture. */
+struct programs {
+	const void *(*elf_bytes)(size_t *size);
+	/* Of the configuration, in the constants. */
+	size_t config_offset;
+	/* The kernel's types are those of the machine that it is, or a file has them. */
+	bool has_own_types;
+};
+
+static const struct programs x86_64 = {
+	.elf_bytes = allframes__elf_bytes,
+	.config_offset = offsetof(struct allframes__rodata, config),
+	.has_own_types = true,
+};
+
+static const struct programs arm64 = {
+	.elf_bytes = allframes_arm64__elf_bytes,
+	.config_offset = offsetof(struct allframes_arm64__rodata, config),
+};
+
+static void close_object(struct bpf_object **object)
 {
-	allframes_arm64__destroy(*skeleton);
+	bpf_object__close(*object);
 }
 
-static struct allframes_arm64 *open_programs(void)
+static struct bpf_object *open_programs(const struct programs *programs)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, options,
-		    .btf_custom_path = has_types_file ? types_path : NULL);
-	struct allframes_arm64 *skeleton = allframes_arm64__open_opts(&options);
+		    .btf_custom_path = has_types_file && !programs->has_own_types ? types_path :
+										    NULL);
+	size_t size;
+	const void *bytes = programs->elf_bytes(&size);
+	struct bpf_object *object = bpf_object__open_mem(bytes, size, &options);
 
-	assert_non_null(skeleton);
-	return skeleton;
+	assert_non_null(object);
+	return object;
+}
+
+static struct agent_config *config_of(const struct bpf_object *object,
+				      const struct programs *programs)
+{
+	struct bpf_map *map = bpf_object__find_map_by_name(object, ".rodata");
+	size_t size = 0;
+	char *constants = map ? (char *)bpf_map__initial_value(map, &size) : NULL;
+
+	assert_non_null(constants);
+	assert_true(programs->config_offset + sizeof(struct agent_config) <= size);
+	return (struct agent_config *)(constants + programs->config_offset);
 }
 
 /* Loads only @name, as where bpf_loop() is; @log gets what the verifier says. */
-static int load_program(const char *name, uint32_t log_level, char *log)
+static int load_program(const struct programs *programs, const char *name, uint32_t log_level,
+			char *log)
 {
-	_cleanup_(destroy_skeleton) struct allframes_arm64 *skeleton = open_programs();
+	_cleanup_(close_object) struct bpf_object *object = open_programs(programs);
+	struct agent_config *config = config_of(object, programs);
 	struct bpf_program *program;
 
-	skeleton->rodata->config.have_task_pt_regs = 1;
-	skeleton->rodata->config.kernel_stack_bytes = KERNEL_STACK_BYTES;
-	bpf_object__for_each_program(program, skeleton->obj)
+	config->have_task_pt_regs = 1;
+	config->kernel_stack_bytes = KERNEL_STACK_BYTES;
+	bpf_object__for_each_program(program, object)
 		bpf_program__set_autoload(program, !strcmp(bpf_program__name(program), name));
-	program = bpf_object__find_program_by_name(skeleton->obj, name);
+	program = bpf_object__find_program_by_name(object, name);
 	assert_non_null(program);
 	bpf_program__set_log_level(program, log_level);
 	bpf_program__set_log_buf(program, log, LOG_BYTES);
 	log[0] = '\0';
-	return allframes_arm64__load(skeleton);
+	return bpf_object__load(object);
 }
 
 /*
@@ -176,24 +214,23 @@ static uint32_t stack_bytes(const char *log)
 	return program + most + second;
 }
 
-static void print_reason(const char *name, char *log)
+static void print_reason(const struct programs *programs, const char *name, char *log)
 {
 	size_t length;
 
-	load_program(name, LOG_STEPS, log);
+	load_program(programs, name, LOG_STEPS, log);
 	length = strlen(log);
 	print_message("%s\n", log + (length > REASON_BYTES ? length - REASON_BYTES : 0));
 }
 
-static void unwinders_of_arm64_pass_the_verifier_of_this_kernel(void **state)
+static void check_unwinders(const struct programs *programs)
 {
 	static char log[LOG_BYTES];
 
-	(void)state;
 	if (libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT, BPF_FUNC_loop, NULL) != 1)
 		skip();
 	for (size_t i = 0; i < COUNT(unwinders); i++) {
-		int err = load_program(unwinders[i], LOG_STATISTICS, log);
+		int err = load_program(programs, unwinders[i], LOG_STATISTICS, log);
 		const char *processed = strstr(log, "processed ");
 		int length = processed ? (int)strcspn(processed, "(") : 0;
 
@@ -202,18 +239,33 @@ static void unwinders_of_arm64_pass_the_verifier_of_this_kernel(void **state)
 		print_message("%s: %u bytes of stack, %.*s\n", unwinders[i], stack_bytes(log),
 			      length, processed ? processed : "");
 		if (err)
-			print_reason(unwinders[i], log);
+			print_reason(programs, unwinders[i], log);
 		assert_int_equal(err, 0);
 		/* Some kernels give functions stacks of their own, and do not look at this. */
 		assert_in_range(stack_bytes(log), 1, STACK_BYTES);
 	}
 }
 
+static void unwinders_of_x86_64_pass_the_verifier_of_this_kernel(void **state)
+{
+	(void)state;
+#ifndef __x86_64__
+	skip();
+#endif
+	check_unwinders(&x86_64);
+}
+
+static void unwinders_of_arm64_pass_the_verifier_of_this_kernel(void **state)
+{
+	(void)state;
+	check_unwinders(&arm64);
+}
+
 /* Functions that program @name calls itself, or has bpf_loop() call. */
 static uint32_t count_calls(const char *name)
 {
-	_cleanup_(destroy_skeleton) struct allframes_arm64 *skeleton = open_programs();
-	const struct bpf_program *program = bpf_object__find_program_by_name(skeleton->obj, name);
+	_cleanup_(close_object) struct bpf_object *object = open_programs(&arm64);
+	const struct bpf_program *program = bpf_object__find_program_by_name(object, name);
 	const struct bpf_insn *code;
 	uint32_t count = 0;
 
@@ -237,6 +289,7 @@ static void chains_of_arm64_call_no_functions(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(unwinders_of_x86_64_pass_the_verifier_of_this_kernel),
 		cmocka_unit_test(unwinders_of_arm64_pass_the_verifier_of_this_kernel),
 		cmocka_unit_test(chains_of_arm64_call_no_functions),
 	};
