@@ -111,8 +111,8 @@ void sample_contents_destroy(struct sample_contents *contents)
 		process_info_unref(record_at(contents, i)->process);
 	}
 	for (size_t i = 0; i < contents->sample_count; i++) {
-		trace_unref(contents->samples[i].trace);
-		process_info_unref(contents->samples[i].process);
+		trace_unref(contents->samples[i].sample.trace);
+		process_info_unref(contents->samples[i].sample.process);
 	}
 	free_packed(contents);
 	kept_bytes_deinit(&contents->texts);
@@ -149,7 +149,7 @@ _Static_assert(sizeof(struct sample_identity) == 64, "struct sample_identity has
 
 struct wanted_sample {
 	struct trace *trace;
-	const struct sample_context *context;
+	const struct sample_event *event;
 	struct sample_identity identity;
 	uint64_t labels_hash;
 };
@@ -164,34 +164,28 @@ static uint64_t hash_process(const struct process_info *process)
 	return process ? process->hash + process->pid : 0;
 }
 
-static void describe_wanted(const struct sample_contents *contents, struct trace *trace,
-			    const struct sample_context *context, struct wanted_sample *wanted)
+static void describe_wanted(const struct sample_contents *contents,
+			    const struct sample_event *event, struct wanted_sample *wanted)
 {
 	*wanted = (struct wanted_sample){
-		.trace = trace,
-		.context = context,
+		.trace = event->sample.trace,
+		.event = event,
 		.identity = {
-			.trace_hash = trace->hash,
-			.executables_hash = trace->executables_hash,
-			.process_hash = hash_process(context->process),
-			.process_comm_hash = hash_text(context->process_comm),
-			.thread_comm_hash = hash_text(context->thread_comm),
-			.pid = context->pid,
-			.tid = context->tid,
-			.cpu = contents->options.keeps_cpus ? context->cpu : SAMPLE_NO_CPU,
+			.trace_hash = event->sample.trace->hash,
+			.executables_hash = event->sample.trace->executables_hash,
+			.process_hash = hash_process(event->sample.process),
+			.process_comm_hash = hash_text(event->sample.process_comm),
+			.thread_comm_hash = hash_text(event->sample.thread_comm),
+			.pid = event->sample.pid,
+			.tid = event->sample.tid,
+			.cpu = contents->options.keeps_cpus ? event->sample.cpu : SAMPLE_NO_NUMBER,
 		},
 	};
-	if (context->labels) {
+	if (event->sample.labels) {
 		wanted->labels_hash =
-			hash64_bytes(context->labels, label_set_bytes(context->labels));
+			hash64_bytes(event->sample.labels, label_set_bytes(event->sample.labels));
 		wanted->identity.labels_hash = wanted->labels_hash;
 	}
-}
-
-static bool traces_equal(const struct trace *a, const struct trace *b)
-{
-	return a == b ||
-	       (hash128_equal(a->hash, b->hash) && a->executables_hash == b->executables_hash);
 }
 
 static const char *text_at(const struct sample_contents *contents, uint32_t number)
@@ -205,17 +199,6 @@ static const struct label_set *labels_of(const struct sample_contents *contents,
 	return record->labels ? kept_bytes_at(&contents->label_sets, record->labels - 1) : NULL;
 }
 
-static bool record_has_labels(const struct sample_contents *contents,
-			      const struct sample_record *record, const struct label_set *wanted)
-{
-	const struct label_set *labels = labels_of(contents, record);
-
-	if (!labels || !wanted)
-		return labels == wanted;
-	return labels->text_bytes == wanted->text_bytes &&
-	       !memcmp(labels, wanted, label_set_bytes(labels));
-}
-
 static bool record_is_wanted(const void *context, uint32_t number, const void *key)
 {
 	const struct sample_contents *contents = context;
@@ -224,10 +207,11 @@ static bool record_is_wanted(const void *context, uint32_t number, const void *k
 
 	return record->tid == wanted->identity.tid && record->pid == wanted->identity.pid &&
 	       record->cpu == wanted->identity.cpu && traces_equal(record->trace, wanted->trace) &&
-	       process_info_equal(record->process, wanted->context->process) &&
-	       !strcmp(text_at(contents, record->process_comm), wanted->context->process_comm) &&
-	       !strcmp(text_at(contents, record->thread_comm), wanted->context->thread_comm) &&
-	       record_has_labels(contents, record, wanted->context->labels);
+	       process_info_equal(record->process, wanted->event->sample.process) &&
+	       !strcmp(text_at(contents, record->process_comm),
+		       wanted->event->sample.process_comm) &&
+	       !strcmp(text_at(contents, record->thread_comm), wanted->event->sample.thread_comm) &&
+	       label_sets_equal(labels_of(contents, record), wanted->event->sample.labels);
 }
 
 static bool record_has_trace(const void *context, uint32_t number, const void *key)
@@ -266,7 +250,7 @@ static int keep_text(struct sample_contents *contents, const char *text, uint64_
 static int keep_labels(struct sample_contents *contents, const struct wanted_sample *wanted,
 		       uint32_t *labels)
 {
-	const struct label_set *set = wanted->context->labels;
+	const struct label_set *set = wanted->event->sample.labels;
 	uint32_t number;
 	int err;
 
@@ -317,7 +301,7 @@ static int keep_parts(struct sample_contents *contents, const struct wanted_samp
 	int err;
 
 	*trace = wanted->trace;
-	*process = wanted->context->process;
+	*process = wanted->event->sample.process;
 	if (number_index_find(&contents->trace_index, trace_hash, record_has_trace, contents,
 			      *trace, &number)) {
 		*trace = record_at(contents, number)->trace;
@@ -360,11 +344,11 @@ static int keep_record(struct sample_contents *contents, const struct wanted_sam
 		return 0;
 	err = reserve_record(contents);
 	if (!err)
-		err = keep_text(contents, wanted->context->process_comm,
+		err = keep_text(contents, wanted->event->sample.process_comm,
 				identity->process_comm_hash, &record.process_comm);
 	if (!err)
-		err = keep_text(contents, wanted->context->thread_comm, identity->thread_comm_hash,
-				&record.thread_comm);
+		err = keep_text(contents, wanted->event->sample.thread_comm,
+				identity->thread_comm_hash, &record.thread_comm);
 	if (!err)
 		err = keep_labels(contents, wanted, &record.labels);
 	if (!err)
@@ -421,15 +405,14 @@ static void add_time(struct sample_contents *contents, uint32_t number, uint64_t
 	contents->time_count++;
 }
 
-int sample_contents_add(struct sample_contents *contents, struct trace *trace,
-			const struct sample_context *context)
+int sample_contents_add(struct sample_contents *contents, const struct sample_event *event)
 {
 	struct wanted_sample wanted;
 	uint32_t number;
 	uint64_t hash;
 	int err;
 
-	describe_wanted(contents, trace, context, &wanted);
+	describe_wanted(contents, event, &wanted);
 	hash = hash64_bytes(&wanted.identity, sizeof(wanted.identity));
 	/* First, so that no record comes to be without a sample. */
 	err = contents->options.keeps_times ? reserve_time(contents) : 0;
@@ -439,7 +422,7 @@ int sample_contents_add(struct sample_contents *contents, struct trace *trace,
 		return err;
 	record_at(contents, number)->count++;
 	if (contents->options.keeps_times)
-		add_time(contents, number, context->time_ns);
+		add_time(contents, number, event->time_ns);
 	return 0;
 }
 
@@ -530,14 +513,14 @@ void sample_contents_finish(struct sample_contents *contents, struct sample_snap
 		struct sample_record *record = record_at(contents, order[i]);
 
 		samples[i] = (struct stored_sample){
-			.trace = record->trace,
-			.process = record->process,
-			.process_comm = text_at(contents, record->process_comm),
-			.thread_comm = text_at(contents, record->thread_comm),
-			.labels = labels_of(contents, record),
-			.pid = record->pid,
-			.tid = record->tid,
-			.cpu = record->cpu,
+			.sample.trace = record->trace,
+			.sample.process = record->process,
+			.sample.process_comm = text_at(contents, record->process_comm),
+			.sample.thread_comm = text_at(contents, record->thread_comm),
+			.sample.labels = labels_of(contents, record),
+			.sample.pid = record->pid,
+			.sample.tid = record->tid,
+			.sample.cpu = record->cpu,
 			.count = record->count,
 			.times_ns = contents->options.keeps_times ? times + first_time : NULL,
 		};

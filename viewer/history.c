@@ -248,15 +248,14 @@ static void note_new_key(struct history *history, uint32_t number)
 		history->new_first++;
 }
 
-static void write_sample(struct history *history, uint32_t key,
-			 const struct sample_context *context)
+static void write_sample(struct history *history, uint32_t key, const struct sample_event *event)
 {
 	struct chunk *chunk = newest_chunk(history);
-	uint64_t time_ns = context->time_ns;
+	uint64_t time_ns = event->time_ns;
 
 	append(chunk, KEYS, key);
 	append(chunk, TIMES, packed_difference(time_ns - history->last_in_chunk_ns));
-	append(chunk, CPUS, context->cpu);
+	append(chunk, CPUS, event->sample.cpu);
 	chunk->samples++;
 	if (time_ns < chunk->least_ns)
 		chunk->least_ns = time_ns;
@@ -267,7 +266,7 @@ static void write_sample(struct history *history, uint32_t key,
 	history->last_in_chunk_ns = time_ns;
 }
 
-static int add(struct history *history, struct trace *trace, const struct sample_context *context)
+static int add(struct history *history, const struct sample_event *event)
 {
 	size_t max_bytes = history->options.max_bytes;
 	uint32_t key;
@@ -277,27 +276,26 @@ static int add(struct history *history, struct trace *trace, const struct sample
 	if (used_bytes(history) > max_bytes + max_bytes / EXCESS_DIVISOR)
 		return -E2BIG;
 	/* First, so that no key comes to be without a sample. */
-	err = reserve_sample(history, context->time_ns);
+	err = reserve_sample(history, event->time_ns);
 	if (!err)
-		err = history_keys_add(&history->keys, trace, context, &key, &is_new);
+		err = history_keys_add(&history->keys, &event->sample, &key, &is_new);
 	if (err)
 		return err;
 	if (is_new)
 		note_new_key(history, key);
-	write_sample(history, key, context);
+	write_sample(history, key, event);
 	history->samples++;
 	history->changes++;
 	drop_old(history);
 	return 0;
 }
 
-static void report(struct reporter *reporter, struct trace *trace,
-		   const struct sample_context *context)
+static void report(struct reporter *reporter, const struct sample_event *event)
 {
 	struct history *history = (struct history *)reporter;
 
 	pthread_mutex_lock(&history->lock);
-	if (!history->is_paused && add(history, trace, context))
+	if (!history->is_paused && add(history, event))
 		history->dropped++;
 	pthread_mutex_unlock(&history->lock);
 }

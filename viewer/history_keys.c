@@ -366,17 +366,17 @@ static int make_key(struct history_keys *keys, const struct history_key *wanted,
 	return 0;
 }
 
-int history_keys_add(struct history_keys *keys, struct trace *trace,
-		     const struct sample_context *context, uint32_t *number, bool *is_new)
+int history_keys_add(struct history_keys *keys, const struct sample *sample, uint32_t *number,
+		     bool *is_new)
 {
 	const struct history_key wanted = {
-		.trace = trace,
-		.process = context->process,
-		.process_comm = context->process_comm,
-		.thread_comm = context->thread_comm,
-		.labels = context->labels,
-		.pid = context->pid,
-		.tid = context->tid,
+		.trace = sample->trace,
+		.process = sample->process,
+		.process_comm = sample->process_comm,
+		.thread_comm = sample->thread_comm,
+		.labels = sample->labels,
+		.pid = sample->pid,
+		.tid = sample->tid,
 	};
 	struct key_identity identity = identify(&wanted), other;
 	uint64_t hash = hash64_bytes(&identity, sizeof(identity)), first = 0, each;

@@ -11,10 +11,10 @@
 #include <stdint.h>
 
 #include "agent/base/hash_map.h"
-#include "agent/base/trace.h"
+#include "agent/base/sample.h"
 #include "agent/base/vector.h"
 
-/** As struct sample_context, without the moment and the CPU. All of it belongs to the keys. */
+/** As struct sample, without the CPU. All of it belongs to the keys. */
 struct history_key {
 	/** Equal ones are the same pointer. */
 	struct trace *trace;
@@ -70,8 +70,8 @@ struct history_keys {
 void history_keys_deinit(struct history_keys *keys);
 
 /** Counts one sample more of the key, which is made if need be (*is_new). -ENOMEM, -E2BIG. */
-int history_keys_add(struct history_keys *keys, struct trace *trace,
-		     const struct sample_context *context, uint32_t *number, bool *is_new);
+int history_keys_add(struct history_keys *keys, const struct sample *sample, uint32_t *number,
+		     bool *is_new);
 
 /** Counts one less. */
 void history_keys_remove(struct history_keys *keys, uint32_t number);

@@ -196,15 +196,16 @@ static void report_of_process(struct history *history, struct binary *binary, ui
 		.address = pid,
 	};
 	struct trace *trace = trace_create(&frame, 1, true, false);
-	const struct sample_context context = {
-		.pid = pid,
+	const struct sample_event event = {
+		.sample.trace = trace,
+		.sample.pid = pid,
 		.time_ns = time_ns,
-		.process_comm = "comm",
-		.thread_comm = "comm",
-		.process = process,
+		.sample.process_comm = "comm",
+		.sample.thread_comm = "comm",
+		.sample.process = process,
 	};
 
-	history_reporter(history)->ops->report(history_reporter(history), trace, &context);
+	history_reporter(history)->ops->report(history_reporter(history), &event);
 	trace_unref(trace);
 	process_info_unref(process);
 }
