@@ -48,7 +48,7 @@ struct sample_contents *sample_contents_create(const struct sample_store_options
 	if (!contents)
 		return NULL;
 	contents->options = *options;
-	sample_table_init(&contents->table, options->max_bytes);
+	sample_table_init(&contents->table, options->max_bytes, false);
 	return contents;
 }
 

@@ -114,11 +114,19 @@ static const struct interner_ops text_ops = { text_hash, text_equal, text_bytes,
 static const struct interner_ops label_ops = { labels_hash, labels_equal, labels_bytes, labels_keep,
 					       free };
 
+enum {
+	/* Beside a binary: the map's entry, and what malloc adds to its two blocks. */
+	BINARY_ENTRY_BYTES = 80,
+};
+
 /* --- the table --- */
 
-void sample_table_init(struct sample_table *table, size_t max_bytes)
+void sample_table_init(struct sample_table *table, size_t max_bytes, bool counts_binaries)
 {
-	*table = (struct sample_table){ .max_bytes = max_bytes };
+	*table = (struct sample_table){
+		.max_bytes = max_bytes,
+		.counts_binaries = counts_binaries,
+	};
 	interner_init(&table->traces, &trace_ops);
 	interner_init(&table->processes, &process_ops);
 	interner_init(&table->texts, &text_ops);
@@ -132,6 +140,7 @@ void sample_table_freeze(struct sample_table *table)
 	sample_block_vector_deinit(&table->blocks);
 	table->used = 0;
 	number_index_deinit(&table->index);
+	hash_map_deinit(&table->binaries);
 	interner_freeze(&table->traces);
 	interner_freeze(&table->processes);
 	interner_freeze(&table->texts);
@@ -211,10 +220,78 @@ static void drop_part(struct sample_table *table, struct interner *interner, con
 		table->bytes -= interner_remove(interner, kept);
 }
 
+static size_t binary_cost(const struct binary *binary)
+{
+	return binary_bytes(binary) + BINARY_ENTRY_BYTES;
+}
+
+static void uncount_binaries(struct sample_table *table, const struct trace *trace, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		const struct binary *binary = trace_binaries(trace)[i];
+		uint64_t users = 0;
+
+		hash_map_find(&table->binaries, (uintptr_t)binary, &users);
+		if (users > 1) {
+			/* It is there: that takes no memory. */
+			(void)hash_map_set(&table->binaries, (uintptr_t)binary, users - 1);
+			continue;
+		}
+		hash_map_remove(&table->binaries, (uintptr_t)binary, NULL);
+		table->bytes -= binary_cost(binary);
+	}
+}
+
+/* Counts those of a trace that is new; nothing of it if that fails. */
+static int count_binaries(struct sample_table *table, const struct trace *trace)
+{
+	for (uint32_t i = 0; i < trace->binary_count; i++) {
+		const struct binary *binary = trace_binaries(trace)[i];
+		uint64_t users = 0;
+		bool is_known = hash_map_find(&table->binaries, (uintptr_t)binary, &users);
+
+		if (hash_map_set(&table->binaries, (uintptr_t)binary, users + 1)) {
+			uncount_binaries(table, trace, i);
+			return -ENOMEM;
+		}
+		if (!is_known)
+			table->bytes += binary_cost(binary);
+	}
+	return 0;
+}
+
+static int intern_trace(struct sample_table *table, struct trace *trace, struct trace **kept)
+{
+	size_t bytes = table->bytes;
+	int err = intern(table, &table->traces, trace, (void **)kept);
+
+	if (err || !table->counts_binaries || table->bytes == bytes)
+		return err;
+	err = count_binaries(table, *kept);
+	if (err) {
+		drop_part(table, &table->traces, *kept);
+		*kept = NULL;
+	}
+	return err;
+}
+
+static void drop_trace(struct sample_table *table, struct trace *kept)
+{
+	size_t bytes = table->bytes;
+
+	if (!kept)
+		return;
+	trace_ref(kept);
+	drop_part(table, &table->traces, kept);
+	if (table->counts_binaries && table->bytes != bytes)
+		uncount_binaries(table, kept, kept->binary_count);
+	trace_unref(kept);
+}
+
 /* Takes a sample of which only some parts are there, too. */
 static void drop_parts(struct sample_table *table, const struct sample *sample)
 {
-	drop_part(table, &table->traces, sample->trace);
+	drop_trace(table, sample->trace);
 	drop_part(table, &table->processes, sample->process);
 	drop_part(table, &table->labels, sample->labels);
 #define DROP_TEXT(field) drop_part(table, &table->texts, sample->field);
@@ -226,7 +303,7 @@ static void drop_parts(struct sample_table *table, const struct sample *sample)
 static int intern_parts(struct sample_table *table, const struct sample *sample,
 			struct sample *kept)
 {
-	int err = intern(table, &table->traces, sample->trace, (void **)&kept->trace);
+	int err = intern_trace(table, sample->trace, &kept->trace);
 
 	if (!err)
 		err = intern(table, &table->processes, sample->process, (void **)&kept->process);

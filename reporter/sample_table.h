@@ -7,6 +7,7 @@
 #ifndef REPORTER_SAMPLE_TABLE_H
 #define REPORTER_SAMPLE_TABLE_H
 
+#include "agent/base/hash_map.h"
 #include "agent/base/sample.h"
 #include "agent/base/vector.h"
 #include "reporter/interner.h"
@@ -37,12 +38,16 @@ struct sample_table {
 	struct interner processes;
 	struct interner texts;
 	struct interner labels;
+	/** Of the traces, by address: how many traces have it. Only if binaries count. */
+	bool counts_binaries;
+	struct hash_map binaries;
 	/** What all of it takes, nearly; and how much that may be, which the user may change. */
 	size_t bytes;
 	size_t max_bytes;
 };
 
-void sample_table_init(struct sample_table *table, size_t max_bytes);
+/** With @counts_binaries the binaries of the traces count as memory of the table, too. */
+void sample_table_init(struct sample_table *table, size_t max_bytes, bool counts_binaries);
 void sample_table_deinit(struct sample_table *table);
 
 /**

@@ -18,7 +18,7 @@ enum {
 };
 
 struct process_row {
-	const struct history_key *key;
+	const struct sample *key;
 	uint64_t samples;
 	uint64_t complete;
 	uint64_t frames;
@@ -77,13 +77,12 @@ struct process_identity {
 	uint64_t host_hash;
 };
 
-static int find_process(struct quality *quality, const struct history_key *key,
-			struct process_row **row)
+static int find_process(struct quality *quality, const struct sample *key, struct process_row **row)
 {
 	struct process_identity identity = {
 		.comm = (uintptr_t)key->process_comm,
 		.pid = key->pid,
-		.host_hash = hash64_bytes(history_key_host(key), strlen(history_key_host(key))),
+		.host_hash = hash64_bytes(sample_host(key), strlen(sample_host(key))),
 	};
 	uint64_t place = quality->processes.count;
 	int err = 0;
@@ -209,7 +208,7 @@ static int count_frame(struct quality *quality, const struct frame *frame,
 
 static int count_key(struct quality *quality, uint32_t number, uint64_t count)
 {
-	const struct history_key *key = history_view_key(&quality->question->view, number);
+	const struct sample *key = history_view_key(&quality->question->view, number);
 	struct counted_stack stack = {
 		.trace = key->trace,
 		.count = count,
@@ -343,7 +342,7 @@ static json_t *process_json(const struct process_row *row)
 
 	put_number(object, "pid", row->key->pid);
 	put_text(object, "comm", row->key->process_comm);
-	put_text(object, "host", history_key_host(row->key));
+	put_text(object, "host", sample_host(row->key));
 	put_text(object, "executable", info ? info->executable_path : "");
 	put_runtime(object, row);
 	put_number(object, "samples", row->samples);

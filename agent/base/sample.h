@@ -59,6 +59,18 @@ static inline bool traces_equal(const struct trace *a, const struct trace *b)
 /** Whether the labels are equal; NULL equals only NULL. */
 bool label_sets_equal(const struct label_set *a, const struct label_set *b);
 
+/** Empty for this host. */
+static inline const char *sample_host(const struct sample *sample)
+{
+	return sample->process ? sample->process->host_name : "";
+}
+
+/** Empty for none. */
+static inline const char *sample_container(const struct sample *sample)
+{
+	return sample->process ? sample->process->container_id : "";
+}
+
 bool sample_equal(const struct sample *a, const struct sample *b);
 
 /** Seeded (hash64_bytes()): nobody can choose samples with equal hashes. */

@@ -46,7 +46,7 @@ static void equal_parts_are_one_pointer(void **state)
 	uint32_t numbers[2];
 
 	(void)state;
-	sample_table_init(&table, SIZE_MAX);
+	sample_table_init(&table, SIZE_MAX, false);
 	for (uint32_t i = 0; i < 2; i++)
 		numbers[i] = add(&table,
 				 &(struct sample){ traces[i], infos[i], &labels[i], names[i],
@@ -81,7 +81,7 @@ static void a_number_is_used_again_after_its_last_use(void **state)
 	size_t bytes;
 
 	(void)state;
-	sample_table_init(&table, SIZE_MAX);
+	sample_table_init(&table, SIZE_MAX, false);
 	number = add(&table, &sample, true);
 	bytes = table.bytes;
 	assert_int_equal(add(&table, &sample, false), number);
@@ -107,11 +107,11 @@ static void over_the_limit_nothing_changes(void **state)
 	bool is_new;
 
 	(void)state;
-	sample_table_init(&table, SIZE_MAX);
+	sample_table_init(&table, SIZE_MAX, false);
 	add(&table, &sample, true);
 	needed = table.bytes;
 	sample_table_deinit(&table);
-	sample_table_init(&table, 0);
+	sample_table_init(&table, 0, false);
 	for (; table.max_bytes < needed; table.max_bytes++) {
 		assert_int_equal(sample_table_add(&table, &sample, &number, &is_new), -E2BIG);
 		assert_int_equal(table.bytes, 0);
@@ -132,7 +132,7 @@ static void many_samples_come_and_go(void **state)
 	struct sample_table table;
 
 	(void)state;
-	sample_table_init(&table, SIZE_MAX);
+	sample_table_init(&table, SIZE_MAX, false);
 	/* So many that halves of some hashes are equal. */
 	for (sample.tid = 0; sample.tid < COUNT; sample.tid++)
 		assert_int_equal(add(&table, &sample, true), sample.tid);

@@ -64,7 +64,7 @@ static void samples_come_out_as_they_went_in(void **state)
 	}
 	assert_int_equal(history_view_open(history, &view), 0);
 	for (uint32_t i = 0; i < 30000; i++) {
-		const struct history_key *key;
+		const struct sample *key;
 		char name[16];
 
 		assert_true(history_view_next(&view, &sample));
@@ -331,7 +331,7 @@ static void new_traces_are_listed_once(void **state)
 static void equal_parts_are_the_same_pointers(void **state)
 {
 	struct history *history = make_history(10 * SECOND_NS, 0);
-	const struct history_key *keys[2];
+	const struct sample *keys[2];
 	struct history_sample sample;
 	struct history_view view;
 
