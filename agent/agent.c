@@ -283,9 +283,9 @@ static int start_processes(struct agent *agent)
 		.proc_root = "/proc",
 		.delta_cache = agent->delta_cache,
 		.kernel_symbols = agent->kernel_symbols,
-		.probe = agent->options->tracers ? interpreters_probe : NULL,
+		.probe = agent->options->tracers ? languages_probe : NULL,
 		.languages = agent->options->tracers |
-			     (agent->options->with_signatures ? INTERPRETERS_WITH_SIGNATURES : 0),
+			     (agent->options->with_signatures ? LANGUAGES_WITH_SIGNATURES : 0),
 		.samples_per_second = agent->options->samples_per_second,
 		.fold_runtime_frames = agent->options->fold_runtime_frames,
 	};

@@ -176,7 +176,7 @@ static int add_tracer(const char *name, uint32_t *tracers)
 	if (!strcmp(name, "native"))
 		return 0;
 	if (!strcmp(name, "all")) {
-		*tracers = INTERPRETERS_ALL;
+		*tracers = LANGUAGES_ALL;
 		return 0;
 	}
 	for (uint32_t i = 0; i < LANGUAGE_COUNT; i++) {

@@ -8,7 +8,7 @@
 #ifndef EBPF_DISPATCH_BPF_H
 #define EBPF_DISPATCH_BPF_H
 
-#include "ebpf/interpreters.bpf.h"
+#include "ebpf/languages.bpf.h"
 #include "ebpf/maps.bpf.h"
 #include "ebpf/send.bpf.h"
 #include "ebpf/state.bpf.h"
@@ -74,7 +74,7 @@ static __always_inline void go_without_languages(struct walk_state *state)
 	else if (has_held_frame(state))
 		state->error = release_frame(state);
 	state->language = FRAME_NONE;
-	state->interpreter_cell = 0;
+	state->runtime_cell = 0;
 }
 
 /** From the unwinder of @language to that of the frames that come next, or out of the walk. */

@@ -37,7 +37,7 @@ static __always_inline bool may_be_resumed(const struct walk_state *state)
 {
 	return state->record.type == RECORD_TRACE &&
 	       (state->error == UNWIND_NOT_LOADED || state->error == UNWIND_NO_MAPPING) &&
-	       state->sp_known && !state->interpreter_cell &&
+	       state->sp_known && !state->runtime_cell &&
 	       state->record.word_count >= RESUMED_FRAME_WORDS &&
 	       state->record.word_count <= FIRST_MAX_WORDS - RESUMED_FRAME_WORDS &&
 	       !(state->record.flags & RECORD_PARENT_ENTRY);

@@ -9,7 +9,7 @@
  * first piece has at most the registers above its sp.
  *
  * Memory may hold any numbers, and old ones: of the words from sp upward the first one decides that
- * is a return address in a loop (RULE_INTERPRETER), and the one into code outside of files has to
+ * is a return address in a loop (RULE_LOOP), and the one into code outside of files has to
  * stand where the first piece has it. What is found so is a guess, until the language's steps meet
  * something of the runtime's own in the frame (prove_held_frame()).
  */
@@ -35,7 +35,7 @@ enum {
 /** Begins to look, if the frame that asks for a guess can be one of an interpreter's code. */
 static __always_inline void jit_entry_begin(struct walk_state *state)
 {
-	if (state->guess_for != UNWIND_ANONYMOUS || !state->interpreter_cell || !state->sp_known ||
+	if (state->guess_for != UNWIND_ANONYMOUS || !state->runtime_cell || !state->sp_known ||
 	    !RETURN_ADDRESS_BYTES)
 		return;
 	state->jit_words_left = JIT_ENTRY_MAX_WORDS;
@@ -61,7 +61,7 @@ static __always_inline bool is_loop_return(struct walk_state *state,
 {
 	const struct unwind_rule *rule;
 
-	return !find_rule(state, mapping, pc - 1, &rule) && rule->flags & RULE_INTERPRETER &&
+	return !find_rule(state, mapping, pc - 1, &rule) && rule->flags & RULE_LOOP &&
 	       is_call_in_memory(state, pc);
 }
 

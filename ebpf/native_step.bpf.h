@@ -13,8 +13,8 @@
 
 #include "ebpf/architecture.bpf.h"
 #include "ebpf/guess_caller.bpf.h"
-#include "ebpf/interpreters.bpf.h"
 #include "ebpf/jit_entry.bpf.h"
+#include "ebpf/languages.bpf.h"
 #include "ebpf/new_code.bpf.h"
 #include "ebpf/process_mappings.bpf.h"
 #include "ebpf/read_window.bpf.h"
@@ -259,7 +259,7 @@ static __always_inline enum unwind_error ask_for_guess(struct walk_state *state,
 /**
  * Appends the frame of state->pc, and goes to its caller: state then is the caller's, or
  * state->at_end is set, or state->guess_for, and guess_caller() has to be called. If state->language is
- * set, the frame waits for those that it runs, or is that language's (interpreters.bpf.h). On errors the
+ * set, the frame waits for those that it runs, or is that language's (languages.bpf.h). On errors the
  * walk has to end; the frame is there if its file is known.
  */
 static __always_inline enum unwind_error native_step(struct walk_state *state)
@@ -321,7 +321,7 @@ static __always_inline enum unwind_error native_step(struct walk_state *state)
 	error = restore_caller(state, rule, cfa);
 	if (!error && is_stack_start(state, rule))
 		state->at_end = 1;
-	if (!error && rule->flags & RULE_INTERPRETER && state->interpreter_cell)
+	if (!error && rule->flags & RULE_LOOP && state->runtime_cell)
 		hold_frame(state, mapping->executable_id, sp);
 	return error;
 }

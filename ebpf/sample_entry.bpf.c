@@ -96,7 +96,7 @@ static __always_inline bool find_process(struct walk_state *state, __u32 pid,
 		return false;
 	state->mapping_cell = entry.mapping_cell;
 	state->mapping_count = entry.mapping_count;
-	state->interpreter_cell = entry.interpreter_cell;
+	state->runtime_cell = entry.runtime_cell;
 	return true;
 }
 

@@ -14,7 +14,7 @@
 #define EBPF_STATE_BPF_H
 
 #include "build/ebpf/language_states.h"
-#include "ebpf/abi/interpreter.h"
+#include "ebpf/abi/runtime.h"
 #include "ebpf/abi/sample.h"
 #include "ebpf/abi/slab.h"
 #include "ebpf/architecture.bpf.h"
@@ -30,7 +30,7 @@ enum {
 	RECORD_HEADER_WORDS = sizeof(struct trace_record) / 8,
 };
 
-/** What a language's step is asked for, and what native steps do until then (interpreters.bpf.h). */
+/** What a language's step is asked for, and what native steps do until then (languages.bpf.h). */
 enum language_wait {
 	/** The frames that the held native frame runs; then release_frame(). */
 	WAIT_FRAMES = 1,
@@ -99,8 +99,8 @@ struct walk_state {
 	struct cached_mapping mappings[MAPPING_CACHE_COUNT];
 	struct cached_rule rules[RULE_CACHE_COUNT];
 
-	/** The process's interpreter table (abi/interpreter.h), 0: it has none. */
-	__u32 interpreter_cell;
+	/** The process's runtime table (abi/runtime.h), 0: it has none. */
+	__u32 runtime_cell;
 	/**
 	 * enum frame_kind of the language whose step comes next, or 0: native steps come. What it is to do, and the
 	 * first cell of its data, which WAIT_LEAVE does not set.
@@ -172,11 +172,11 @@ static __always_inline void state_begin(struct walk_state *state)
 		state->mappings[i].size_bytes = 0;
 	state->uprobe_task = 0;
 	state->return_instance = 0;
-	state->interpreter_cell = 0;
+	state->runtime_cell = 0;
 	state->language = FRAME_NONE;
 	/* Of code at address 0 nobody is asked. */
 	state->declined_pc = 0;
-	state->declined_rows = INTERPRETER_MAX_COUNT;
+	state->declined_rows = RUNTIMES_MAX;
 	state->interpreter_error = UNWIND_OK;
 #define X(kind, NAME, name, type, frames, files) name##_state_begin(&state->name);
 	LANGUAGES(X)

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "interpreters/interpreter.h"
+#include "interpreters/language.h"
 
 enum {
 	EVALUATOR_MAX_STEPS = 512,
@@ -52,7 +52,7 @@ struct comparison {
 struct evaluator {
 	struct remote_memory *memory;
 	/** Whose modules tell where unbound calls lead; NULL: none. */
-	const struct interpreter_target *target;
+	const struct attach_target *target;
 	/** Of the thread's CPU time, for unbound calls. */
 	uint64_t deadline_ns;
 	uint64_t pc;

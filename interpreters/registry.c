@@ -6,12 +6,12 @@
 
 #include "interpreters/languages.h"
 
-#define X(kind, NAME, name, type, frames, files) extern const struct interpreter name##_interpreter;
+#define X(kind, NAME, name, type, frames, files) extern const struct language name##_language;
 LANGUAGES(X)
 #undef X
 
-static const struct interpreter *const languages[LANGUAGE_COUNT] = {
-#define X(kind, NAME, name, type, frames, files) [LANGUAGE_INDEX_##NAME] = &name##_interpreter,
+static const struct language *const languages[LANGUAGE_COUNT] = {
+#define X(kind, NAME, name, type, frames, files) [LANGUAGE_INDEX_##NAME] = &name##_language,
 	LANGUAGES(X)
 #undef X
 };
@@ -30,12 +30,12 @@ enum {
 
 _Static_assert((int)LANGUAGE_TEXTS_COUNT == (int)LANGUAGE_COUNT, "each language has its texts");
 
-const struct interpreter *interpreter_at(uint32_t index)
+const struct language *language_at(uint32_t index)
 {
 	return index < LANGUAGE_COUNT ? languages[index] : NULL;
 }
 
-const struct interpreter *interpreter_by_name(const char *name)
+const struct language *language_by_name(const char *name)
 {
 	for (uint32_t i = 0; i < LANGUAGE_COUNT; i++) {
 		if (!strcmp(languages[i]->id->name, name))
@@ -44,8 +44,8 @@ const struct interpreter *interpreter_by_name(const char *name)
 	return NULL;
 }
 
-int interpreters_probe(uint32_t selected, const struct elf_image *image, const char *path,
-		       struct interpreter_file **file)
+int languages_probe(uint32_t selected, const struct elf_image *image, const char *path,
+		    struct runtime_file **file)
 {
 	for (uint32_t i = 0; i < LANGUAGE_COUNT; i++) {
 		int err;
@@ -54,14 +54,14 @@ int interpreters_probe(uint32_t selected, const struct elf_image *image, const c
 			continue;
 		err = languages[i]->ops->probe(image, path, file);
 		if (!err)
-			(*file)->with_signatures = selected & INTERPRETERS_WITH_SIGNATURES;
+			(*file)->with_signatures = selected & LANGUAGES_WITH_SIGNATURES;
 		if (err != -ENOENT)
 			return err;
 	}
 	return -ENOENT;
 }
 
-bool interpreters_describe(const struct elf_image *image, struct program_facts *facts)
+bool languages_describe(const struct elf_image *image, struct program_facts *facts)
 {
 	*facts = (struct program_facts){ 0 };
 	for (uint32_t i = 0; i < LANGUAGE_COUNT; i++)

@@ -29,7 +29,7 @@ static int result_to_path(const struct value *value, uint64_t function,
 	return 0;
 }
 
-int thread_local_path_of_call(const struct interpreter_target *target, uint16_t machine,
+int thread_local_path_of_call(const struct attach_target *target, uint16_t machine,
 			      uint64_t function, uint64_t argument, struct thread_local_path *path)
 {
 	bool is_x86 = machine == EM_X86_64;

@@ -16,7 +16,7 @@
 
 #include <stdint.h>
 
-#include "interpreters/interpreter.h"
+#include "interpreters/language.h"
 
 /**
  * The path to what the function at @function of @target's process, of @machine (EM_X86_64, EM_AARCH64)
@@ -24,7 +24,7 @@
  * or returns what is no word of the thread; -EAGAIN if it returns 0 whatever the thread has (a key
  * that was not made yet), or calls what no module has so far; -EFAULT, -ESRCH.
  */
-int thread_local_path_of_call(const struct interpreter_target *target, uint16_t machine,
+int thread_local_path_of_call(const struct attach_target *target, uint16_t machine,
 			      uint64_t function, uint64_t argument, struct thread_local_path *path);
 
 #endif

@@ -58,7 +58,7 @@ static int find_name(const struct elf_dynamic *dynamic, const struct elf_image *
 }
 
 /* The name of the slot, if it is of this module. */
-static int name_in_module(const struct interpreter_module *module, uint64_t slot,
+static int name_in_module(const struct attach_module *module, uint64_t slot,
 			  char name[NAME_MAX_BYTES])
 {
 	struct elf_image image = { 0 };
@@ -75,8 +75,7 @@ static int name_in_module(const struct interpreter_module *module, uint64_t slot
 	return err;
 }
 
-static int find_in_module(const struct interpreter_module *module, const char *name,
-			  uint64_t *function)
+static int find_in_module(const struct attach_module *module, const char *name, uint64_t *function)
 {
 	struct elf_image image = { 0 };
 	struct elf_dynamic dynamic;
@@ -103,7 +102,7 @@ static int check_deadline(uint64_t deadline_ns, uint64_t slot)
 		    slot);
 }
 
-int unbound_call_find(const struct interpreter_target *target, uint64_t slot, uint64_t deadline_ns,
+int unbound_call_find(const struct attach_target *target, uint64_t slot, uint64_t deadline_ns,
 		      uint64_t *function)
 {
 	char name[NAME_MAX_BYTES] = "";

@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-#include "interpreters/interpreter.h"
+#include "interpreters/language.h"
 
 /** How many slots of one module are looked through. */
 enum { UNBOUND_CALL_MAX_SLOTS = 1 << 16 };
@@ -25,7 +25,7 @@ enum { UNBOUND_CALL_MAX_SLOTS = 1 << 16 };
  * -ENOENT if no relocation is for it, or nothing exports what it names; -EOPNOTSUPP once the thread's
  * clock_thread_cpu_ns() is over @deadline_ns; -EBADMSG, -ENOMEM.
  */
-int unbound_call_find(const struct interpreter_target *target, uint64_t slot, uint64_t deadline_ns,
+int unbound_call_find(const struct attach_target *target, uint64_t slot, uint64_t deadline_ns,
 		      uint64_t *function);
 
 #endif

@@ -141,7 +141,7 @@ def check_cycles(includes):
 # The unwinder's sources, which are part of the kernel programs and, by ebpf/host, of the agent.
 # Of languages, all headers are but those of labels.
 ON_BOTH_SIDES = re.compile(r"ebpf/(abi|host)/|ebpf/(\w+)/\2_(?!labels)\w+\.bpf\.h$|"
-                           r"ebpf/(architecture|cached_mapping|guess_caller|helpers|interpreters|jit_entry|kernel_types|native_step|"
+                           r"ebpf/(architecture|cached_mapping|guess_caller|helpers|jit_entry|kernel_types|languages|native_step|"
                            r"new_code|process_mappings|read_window|rule_lookup|safe_reads|state|tables|uprobes)\.bpf\.h$")
 
 

@@ -42,7 +42,7 @@ void opened_identities_begin(struct opened_identities *identities)
 	opened_labels_clear(&identities->labels);
 }
 
-/* Texts that a language says of a process (interpreter_ops.describe), by their keys. */
+/* Texts that a language says of a process (language_ops.describe), by their keys. */
 static bool is_of_process(const char *key)
 {
 	return text_starts_with(key, "process.runtime.") || text_starts_with(key, "allframes.");

@@ -15,8 +15,8 @@
 
 struct map_writer;
 
-/** An interpreter that was attached to in a process. */
-struct process_interpreter {
+/** A runtime that was attached to in a process. */
+struct published_runtime {
 	uint64_t executable_id;
 	/** enum frame_kind of its frames. */
 	uint32_t language;
@@ -38,14 +38,14 @@ struct map_writer_ops {
 	/** True if a sample used the executable since the last call; clears the mark. */
 	bool (*executable_was_used)(struct map_writer *writer, uint64_t executable_id);
 	/**
-	 * Publishes @pid with a sorted table of @count rows and @interpreter_count interpreters, in
+	 * Publishes @pid with a sorted table of @count rows and @runtime_count runtimes, in
 	 * place of an entry it may have. -ENOSPC as above; -E2BIG over PROCESS_MAX_MAPPINGS,
-	 * INTERPRETER_MAX_COUNT or with PROCESS_MAX_COUNT entries.
+	 * RUNTIMES_MAX or with PROCESS_MAX_COUNT entries.
 	 */
 	int (*publish_process)(struct map_writer *writer, uint32_t pid,
 			       const struct process_stamp *stamp, const struct mapping_row *rows,
-			       uint32_t count, const struct process_interpreter *interpreters,
-			       uint32_t interpreter_count);
+			       uint32_t count, const struct published_runtime *runtimes,
+			       uint32_t runtime_count);
 	void (*retire_process)(struct map_writer *writer, uint32_t pid);
 	/** Lets the kernel side send its next notice about an unknown @pid. */
 	void (*rearm_notice)(struct map_writer *writer, uint32_t pid);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * The facts that a language finds in the file of a program (interpreter_ops.describe): which languages' code is in it,
+ * The facts that a language finds in the file of a program (language_ops.describe): which languages' code is in it,
  * and attributes of the binary and of the processes that run it.
  */
 #ifndef AGENT_BASE_PROGRAM_FACTS_H

@@ -21,7 +21,7 @@
 #include "agent/host/remote_memory.h"
 #include "agent/processes/executable_file.h"
 #include "agent/processes/executable_rows.h"
-#include "agent/processes/runtimes/executable_interpreter.h"
+#include "agent/processes/runtimes/executable_runtime.h"
 #include "ebpf/abi/frame.h"
 
 enum { VDSO_MAX_BYTES = 64 << 10 };
@@ -64,7 +64,7 @@ int executable_cache_create(const struct executable_cache_config *config,
 
 static void executable_free(struct executable *executable)
 {
-	executable_interpreter_release(executable->interpreter);
+	executable_runtime_release(executable->runtime_file);
 	free(executable->refusal);
 	/* Traces may have it for long. */
 	if (executable->binary)

@@ -30,7 +30,7 @@
 #include "agent/host/mapped_file.h"
 
 struct delta_cache;
-struct interpreter_file;
+struct runtime_file;
 struct remote_memory;
 
 enum {
@@ -55,7 +55,7 @@ struct executable_cache_config {
 	bool keep_rows;
 	/** Finds the runtime that a file is (interpreters/registry.h); NULL: no languages. */
 	int (*probe)(uint32_t languages, const struct elf_image *image, const char *path,
-		     struct interpreter_file **file);
+		     struct runtime_file **file);
 	uint32_t languages;
 	/** Asks for a call of executable_load() by a load thread. Called without the lock. */
 	void (*request_load)(void *context, uint64_t executable_id, bool is_remote);
@@ -123,11 +123,11 @@ struct executable {
 	uint64_t retry_ns;
 	/** Its rows went because no process mapped it; they come back with the next one. */
 	bool is_resting;
-	/** Of executable_interpreter. The file is set once, and may be read without the lock. */
+	/** Of executable_runtime. The file is set once, and may be read without the lock. */
 	bool is_probed;
 	/** Atomic: it was said that the runtime cannot be attached to. */
 	bool is_refusal_logged;
-	const struct interpreter_file *interpreter;
+	const struct runtime_file *runtime_file;
 	/** Atomic: why the runtime that it is cannot be attached to; NULL: nobody has found so. Owned. */
 	char *refusal;
 	/** While references is 0: since when, and neighbours by that time. */
@@ -157,8 +157,8 @@ struct executable_cache {
 	struct lru_cache kept;
 	uint64_t next_age_ns;
 	/** Atomic: files that turned out to be runtimes, and how many sync has acted on. */
-	uint32_t interpreter_count;
-	uint32_t interpreters_seen;
+	uint32_t runtime_count;
+	uint32_t runtimes_seen;
 };
 
 int executable_cache_create(const struct executable_cache_config *config,

@@ -79,7 +79,7 @@ int executable_file_identify(int fd, struct binary *binary, struct program_facts
 	err = copy_segments(&image, segments);
 	if (err)
 		return err;
-	if (interpreters_describe(&image, facts))
+	if (languages_describe(&image, facts))
 		found.facts = facts;
 	*binary = found;
 	return 0;

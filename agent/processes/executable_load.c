@@ -13,7 +13,7 @@
 #include "agent/processes/executable_file.h"
 #include "agent/processes/executable_rows.h"
 #include "agent/processes/load_queue.h"
-#include "agent/processes/runtimes/executable_interpreter.h"
+#include "agent/processes/runtimes/executable_runtime.h"
 
 enum {
 	/** A load is quick if it takes no longer than so much .eh_frame, some 10 ms. */
@@ -99,7 +99,7 @@ static bool load(struct executable_cache *cache, uint64_t executable_id, uint64_
 			metrics_add(METRIC_EXECUTABLES_FAILED, 1);
 		loaded.err = executable_file_empty_deltas(&loaded.deltas);
 	} else if (!loaded.err) {
-		executable_interpreter_flag(cache, binary, &loaded.deltas);
+		executable_runtime_flag(cache, binary, &loaded.deltas);
 	}
 	binary_file_return(&from);
 	binary_unref(binary);
@@ -147,11 +147,11 @@ static bool is_runtime(struct executable_cache *cache, uint64_t executable_id)
 
 	if (!binary)
 		return false;
-	executable_interpreter_probe(cache, binary);
+	executable_runtime_probe(cache, binary);
 	binary_unref(binary);
 	pthread_mutex_lock(&cache->lock);
 	executable = executable_cache_by_id(cache, executable_id);
-	is_one = executable && executable_interpreter(executable);
+	is_one = executable && executable_runtime(executable);
 	pthread_mutex_unlock(&cache->lock);
 	return is_one;
 }

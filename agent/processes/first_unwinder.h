@@ -13,12 +13,12 @@
 #include "agent/base/stack_deltas.h"
 #include "ebpf/abi/sample.h"
 
-struct interpreter_process;
+struct runtime;
 
 /** A language runtime in the process. */
 struct first_runtime {
 	uint64_t executable_id;
-	struct interpreter_process *process;
+	struct runtime *process;
 };
 
 /** What a walk may look at: the process as it was when its maps were read. Borrowed for the call. */
@@ -32,7 +32,7 @@ struct first_tables {
 	 */
 	const struct stack_deltas *(*find_deltas)(void *context, uint64_t executable_id);
 	void *context;
-	/** At most INTERPRETER_MAX_COUNT, of which interpreted frames come; 0: native frames only. */
+	/** At most RUNTIMES_MAX, of which interpreted frames come; 0: native frames only. */
 	const struct first_runtime *runtimes;
 	uint32_t runtime_count;
 };

@@ -28,7 +28,7 @@
 #include "agent/processes/process.h"
 #include "agent/processes/process_news.h"
 #include "agent/processes/queue_delay.h"
-#include "agent/processes/runtimes/executable_interpreter.h"
+#include "agent/processes/runtimes/executable_runtime.h"
 #include "agent/processes/runtimes/runtime_list.h"
 #include "agent/processes/sample_loop.h"
 #include "agent/processes/sync_loop.h"
@@ -511,7 +511,7 @@ static bool is_loaded(struct process_manager *manager, uint64_t mark)
 	/* In this order: what one of them leads to is there before it is over itself. */
 	return __atomic_load_n(&manager->has_synced_tasks, __ATOMIC_ACQUIRE) &&
 	       !executable_rows_loading_count(manager->executables) &&
-	       !executable_interpreter_has_news(manager->executables) &&
+	       !executable_runtime_has_news(manager->executables) &&
 	       !attachments_are_pending(&manager->loop.sync.attachments);
 }
 

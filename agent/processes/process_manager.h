@@ -27,7 +27,7 @@
 struct delta_cache;
 struct elf_image;
 struct file_home;
-struct interpreter_file;
+struct runtime_file;
 struct kernel_symbols;
 struct listed_runtime;
 struct proc_home;
@@ -49,11 +49,11 @@ struct process_manager_config {
 	/** Used by the work thread alone; NULL: first samples have kernel frames only. */
 	struct first_unwinder *first_unwinder;
 	/**
-	 * Finds the runtime that a file is, of @languages (interpreters_probe()); NULL: no languages.
+	 * Finds the runtime that a file is, of @languages (languages_probe()); NULL: no languages.
 	 * Called by the load threads.
 	 */
 	int (*probe)(uint32_t languages, const struct elf_image *image, const char *path,
-		     struct interpreter_file **file);
+		     struct runtime_file **file);
 	uint32_t languages;
 	/** Where runtimes are attached to, and where memory is read; NULL: neither is done. */
 	struct runtime_home *home;

@@ -331,10 +331,10 @@ static void publish(struct process_sync *sync, struct process *process,
 		    const struct mapping_table *rows)
 {
 	struct map_writer *writer = sync->writer;
-	struct process_interpreter interpreters[INTERPRETER_MAX_COUNT];
-	uint32_t interpreter_count = attachments_list(process, interpreters);
-	uint64_t bytes = rows->count * sizeof(*rows->rows) +
-			 attachments_map_bytes(interpreters, interpreter_count);
+	struct published_runtime runtimes[RUNTIMES_MAX];
+	uint32_t runtime_count = attachments_list(process, runtimes);
+	uint64_t bytes =
+		rows->count * sizeof(*rows->rows) + attachments_map_bytes(runtimes, runtime_count);
 	uint64_t now_ns = clock_monotonic_ns();
 	int err, tries = 0;
 
@@ -342,13 +342,13 @@ static void publish(struct process_sync *sync, struct process *process,
 	if (process != process_table_current(sync->table, process->pid) || process->ended_ns ||
 	    is_better_unpublished(sync, process, rows, now_ns))
 		return;
-	for (uint32_t i = 0; interpreter_count && i < rows->count; i++)
+	for (uint32_t i = 0; runtime_count && i < rows->count; i++)
 		executable_rows_need(sync->executables, rows->rows[i].executable_id);
 	limit_tables(sync, process, bytes);
 	do {
 		err = writer->ops->publish_process(writer, process->pid, &process->stamp,
-						   rows->rows, rows->count, interpreters,
-						   interpreter_count);
+						   rows->rows, rows->count, runtimes,
+						   runtime_count);
 	} while (tries++ < PUBLISH_MAX_TRIES &&
 		 ((err == -ENOSPC && (executable_rows_make_room(sync->executables, bytes, now_ns) ||
 				      make_table_room(sync, process, bytes))) ||

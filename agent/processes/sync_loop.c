@@ -17,7 +17,7 @@
 #include "agent/base/vector.h"
 #include "agent/host/proc_info.h"
 #include "agent/processes/executable_rows.h"
-#include "agent/processes/runtimes/executable_interpreter.h"
+#include "agent/processes/runtimes/executable_runtime.h"
 
 enum {
 	/** Ended ones included. */
@@ -348,12 +348,12 @@ static void look_for_lost_files(struct sync_loop *loop, uint64_t now_ns)
 static void look_for_runtimes(struct sync_loop *loop, uint64_t now_ns)
 {
 	struct executable_cache *executables = loop->sync.executables;
-	uint32_t count = executable_interpreter_count(executables);
+	uint32_t count = executable_runtime_count(executables);
 
-	if (!executable_interpreter_has_news(executables))
+	if (!executable_runtime_has_news(executables))
 		return;
 	attachments_update_all(&loop->sync.attachments, now_ns);
-	executable_interpreter_note_seen(executables, count);
+	executable_runtime_note_seen(executables, count);
 }
 
 static void handle_attached(struct sync_loop *loop, const struct attach_answer *answer,

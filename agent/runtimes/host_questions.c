@@ -46,7 +46,7 @@ static int send_packet(int socket, struct packet *packet)
 	return err;
 }
 
-static int add_module(int socket, struct packet *packet, const struct interpreter_module *module)
+static int add_module(int socket, struct packet *packet, const struct attach_module *module)
 {
 	size_t path_bytes = strlen(module->path) + 1;
 	size_t needed = host_aligned(sizeof(struct host_module) + path_bytes);
@@ -122,7 +122,7 @@ static int receive_attached(int socket, struct host_runtime *runtime)
 	}
 	first = (size_t)size - sizeof(*answer);
 	if (!answer->data_bytes || answer->data_bytes % CELL_BYTES ||
-	    answer->data_bytes > INTERPRETER_DATA_MAX_BYTES || first > answer->data_bytes)
+	    answer->data_bytes > RUNTIME_DATA_MAX_BYTES || first > answer->data_bytes)
 		return ended_error(-EHOSTDOWN);
 	data = malloc(answer->data_bytes);
 	if (!data)

@@ -20,7 +20,7 @@
 
 /**
  * @request has its ids and languages; the rest comes from @target. Fills in the data of @runtime, for the caller
- * to free, and may_grow. Errors as interpreter_ops.attach().
+ * to free, and may_grow. Errors as language_ops.attach().
  */
 int host_ask_attach(const struct host_process *process, struct host_request *request,
 		    const struct host_target *target, const bool *is_cancelled,

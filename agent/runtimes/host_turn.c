@@ -51,8 +51,8 @@ static bool settle(struct host_turn *turn, uint32_t number, uint32_t answered)
 {
 	uint32_t last = number - 1;
 
-	return __atomic_compare_exchange_n(&turn->answered, &last, answered, false, __ATOMIC_ACQ_REL,
-					   __ATOMIC_ACQUIRE);
+	return __atomic_compare_exchange_n(&turn->answered, &last, answered, false,
+					   __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 }
 
 bool host_turn_leave(struct host_turn *turn, uint32_t number)

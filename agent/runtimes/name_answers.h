@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "agent/base/vector.h"
-#include "interpreters/interpreter.h"
+#include "interpreters/language.h"
 
 enum {
 	/** Questions at a time. */
@@ -21,7 +21,7 @@ enum {
 	NAME_ANSWERS_MAX_TEXT_BYTES = 1 << 20,
 };
 
-/** The two words of a frame, and the object that was told of for it (interpreter_ops.symbolize). */
+/** The two words of a frame, and the object that was told of for it (language_ops.symbolize). */
 struct name_query {
 	uint64_t words[2];
 	uint32_t object;
@@ -29,7 +29,7 @@ struct name_query {
 };
 
 struct name_answer {
-	/** As interpreter_ops.symbolize() says; without an error there are frames. */
+	/** As language_ops.symbolize() says; without an error there are frames. */
 	int32_t err;
 	uint32_t object;
 	/** Of the frames, where its own begin, and how many they are. */

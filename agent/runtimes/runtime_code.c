@@ -40,7 +40,7 @@ static int add_flat(struct delta_builder *builder, uint16_t machine, uint64_t ad
 }
 
 static int add_piece(struct delta_builder *builder, uint16_t machine,
-		     const struct interpreter_code *code)
+		     const struct runtime_code *code)
 {
 	const struct code_bytes range = { code->address, code->bytes, code->size };
 	const struct code_analysis_input input = {
@@ -60,7 +60,7 @@ static int add_piece(struct delta_builder *builder, uint16_t machine,
 	return code_analysis_run(&input, &handler, NULL);
 }
 
-int runtime_code_analyse(uint16_t machine, const struct interpreter_code *code, size_t count,
+int runtime_code_analyse(uint16_t machine, const struct runtime_code *code, size_t count,
 			 struct stack_deltas *deltas)
 {
 	_cleanup_(delta_builder_deinit) struct delta_builder builder = { 0 };

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * What the instructions say of code that a runtime has made for itself, for languages, which know none
- * (struct interpreter_target).
+ * (struct attach_target).
  */
 #ifndef AGENT_RUNTIMES_RUNTIME_CODE_H
 #define AGENT_RUNTIMES_RUNTIME_CODE_H
 
 #include "agent/base/stack_deltas.h"
-#include "interpreters/interpreter.h"
+#include "interpreters/language.h"
 
-/** As interpreter_target.analyse; any thread. The caller deinits @deltas. */
-int runtime_code_analyse(uint16_t machine, const struct interpreter_code *code, size_t count,
+/** As attach_target.analyse; any thread. The caller deinits @deltas. */
+int runtime_code_analyse(uint16_t machine, const struct runtime_code *code, size_t count,
 			 struct stack_deltas *deltas);
 
-interpreter_find_jump runtime_code_find_jump;
+runtime_find_jump runtime_code_find_jump;
 
 #endif

@@ -11,7 +11,7 @@
 #include <sys/types.h>
 
 #include "agent/runtimes/name_answers.h"
-#include "interpreters/interpreter.h"
+#include "interpreters/language.h"
 
 struct runtime_home;
 struct runtime_host;
@@ -35,7 +35,7 @@ struct host_target {
 	int file;
 	int memory;
 	uint64_t bias;
-	const struct interpreter_module *modules;
+	const struct attach_module *modules;
 	uint32_t module_count;
 };
 
@@ -70,7 +70,7 @@ enum {
  *	-ENOTCONN	the runtime was lost with the host that it lived in; it may be attached to anew
  */
 struct runtime_home_ops {
-	/** Also as interpreter_ops.attach(). */
+	/** Also as language_ops.attach(). */
 	int (*attach)(struct runtime_home *home, const struct host_target *target,
 		      struct host_runtime *runtime);
 	/** Gives @runtime the memory of another process, a fork. @fd stays the caller's. -ENOMEM, -ENOTCONN. */

@@ -36,7 +36,7 @@ enum {
 struct host {
 	struct runtime_room *room;
 	int sockets[HOST_CHANNEL_COUNT];
-	/* The attaching thread's: executable id -> struct interpreter_file. */
+	/* The attaching thread's: executable id -> struct runtime_file. */
 	struct hash_map files;
 	char read_bytes[HOME_READ_PARTS * HOME_READ_BYTES];
 	/* The naming thread's. */
@@ -60,18 +60,18 @@ static void forget_files(struct host *host)
 	size_t cursor = 0;
 
 	while (hash_map_next(&host->files, &cursor, NULL, &value)) {
-		struct interpreter_file *file = (void *)(uintptr_t)value;
+		struct runtime_file *file = (void *)(uintptr_t)value;
 
-		file->interpreter->ops->release(file);
+		file->language->ops->release(file);
 	}
 	hash_map_deinit(&host->files);
 }
 
 static int find_file(struct host *host, const struct host_request *request, const char *path,
-		     int fd, const struct interpreter_file **file)
+		     int fd, const struct runtime_file **file)
 {
 	_cleanup_(elf_image_deinit) struct elf_image image = { .fd = -1 };
-	struct interpreter_file *made;
+	struct runtime_file *made;
 	int err;
 
 	*file = hash_map_get_pointer(&host->files, request->executable_id);
@@ -81,11 +81,11 @@ static int find_file(struct host *host, const struct host_request *request, cons
 		forget_files(host);
 	err = elf_image_init_fd(&image, fd);
 	if (!err)
-		err = interpreters_probe(request->languages, &image, path, &made);
+		err = languages_probe(request->languages, &image, path, &made);
 	if (err)
 		return err;
 	if (hash_map_set_pointer(&host->files, request->executable_id, made)) {
-		made->interpreter->ops->release(made);
+		made->language->ops->release(made);
 		return fail(-ENOMEM, "no memory for a runtime");
 	}
 	*file = made;
@@ -93,7 +93,7 @@ static int find_file(struct host *host, const struct host_request *request, cons
 }
 
 struct modules {
-	struct interpreter_module *items;
+	struct attach_module *items;
 	uint32_t count;
 	uint32_t wanted;
 };
@@ -127,7 +127,7 @@ static int take_modules(struct modules *modules, const char *bytes, size_t size,
 		path = strdup(module->path);
 		if (!path)
 			return -ENOMEM;
-		modules->items[modules->count++] = (struct interpreter_module){
+		modules->items[modules->count++] = (struct attach_module){
 			.path = path,
 			.fd = take_fd(fds->fds[fd]),
 			.bias = module->bias,
@@ -173,7 +173,7 @@ static int take_all_modules(const struct host *host, const struct received *rece
 
 static int attach(struct host *host, const struct host_request *request, const char *path,
 		  struct message_fds *fds, const struct modules *modules,
-		  const struct interpreter_process **process)
+		  const struct runtime **process)
 {
 	const struct room_target target = {
 		.pid = request->pid,
@@ -182,7 +182,7 @@ static int attach(struct host *host, const struct host_request *request, const c
 		.modules = modules->items,
 		.module_count = modules->count,
 	};
-	const struct interpreter_file *file;
+	const struct runtime_file *file;
 	int err = find_file(host, request, path, fds->fds[0], &file);
 
 	if (!err)
@@ -216,7 +216,7 @@ static int do_attach(struct host *host, const struct received *received, struct 
 {
 	const struct host_request *request = &received->head;
 	_cleanup_(modules_deinit) struct modules modules = { 0 };
-	const struct interpreter_process *process = NULL;
+	const struct runtime *process = NULL;
 	struct host_attached answer = { 0 };
 	int socket = host->sockets[HOST_ATTACH], err;
 	uint64_t begin_cpu_ns;

@@ -41,10 +41,10 @@ static void memory_destroy(struct room_memory *memory)
 	free(memory);
 }
 
-static void runtime_destroy(struct interpreter_process *process)
+static void runtime_destroy(struct runtime *process)
 {
 	if (process)
-		process->interpreter->ops->detach(process);
+		process->language->ops->detach(process);
 }
 
 void runtime_room_destroy(struct runtime_room *room)
@@ -119,11 +119,11 @@ void runtime_room_remove_memory(struct runtime_room *room, uint64_t memory_id)
 }
 
 int runtime_room_attach(struct runtime_room *room, uint64_t runtime_id,
-			const struct interpreter_file *file, const struct room_target *target,
-			const struct interpreter_process **process)
+			const struct runtime_file *file, const struct room_target *target,
+			const struct runtime **process)
 {
 	struct room_memory *memory = find(room, &room->memories, target->memory_id);
-	struct interpreter_target attached = {
+	struct attach_target attached = {
 		.pid = target->pid,
 		.bias = target->bias,
 		.modules = target->modules,
@@ -131,13 +131,13 @@ int runtime_room_attach(struct runtime_room *room, uint64_t runtime_id,
 		.analyse = runtime_code_analyse,
 		.find_jump = runtime_code_find_jump,
 	};
-	struct interpreter_process *made;
+	struct runtime *made;
 	int err;
 
 	if (!memory)
 		return fail(-ESRCH, "the process is gone");
 	attached.memory = memory->memory;
-	err = file->interpreter->ops->attach(file, &attached, &made);
+	err = file->language->ops->attach(file, &attached, &made);
 	if (err)
 		return err;
 	if (!remote_memory_is_same(memory->memory)) {
@@ -158,7 +158,7 @@ void runtime_room_remove_runtime(struct runtime_room *room, uint64_t runtime_id)
 }
 
 /* Which of the memories holds the objects, fingerprints tell. */
-static int symbolize(struct interpreter_process *process, struct room_memory *const *memories,
+static int symbolize(struct runtime *process, struct room_memory *const *memories,
 		     uint32_t memory_count, const struct name_query *query, uint32_t *object,
 		     struct interpreted_frames *frames)
 {
@@ -170,16 +170,16 @@ static int symbolize(struct interpreter_process *process, struct room_memory *co
 		if (!memories[i])
 			continue;
 		budgeted_memory_init(&memory, memories[i]->memory, &memories[0]->budget);
-		err = process->interpreter->ops->symbolize(process, &memory.memory, query->words,
-							   object, frames);
+		err = process->language->ops->symbolize(process, &memory.memory, query->words,
+							object, frames);
 	}
 	return err;
 }
 
-static int name_all(struct interpreter_process *process, struct room_memory *const *memories,
+static int name_all(struct runtime *process, struct room_memory *const *memories,
 		    const struct room_names *names, struct name_answers *answers)
 {
-	bool is_there = process && process->interpreter->ops->symbolize && memories[0];
+	bool is_there = process && process->language->ops->symbolize && memories[0];
 	struct interpreted_frames frames;
 	int err = 0;
 
@@ -207,7 +207,7 @@ static bool are_same(struct room_memory *const *memories, uint32_t count)
 int runtime_room_name(struct runtime_room *room, const struct room_names *names, uint64_t now_ns,
 		      struct name_answers *answers)
 {
-	struct interpreter_process *process = find(room, &room->runtimes, names->runtime_id);
+	struct runtime *process = find(room, &room->runtimes, names->runtime_id);
 	struct room_memory *memories[ROOM_MEMORIES_MAX] = { NULL };
 	int err;
 

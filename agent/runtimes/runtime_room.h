@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "agent/runtimes/name_answers.h"
-#include "interpreters/interpreter.h"
+#include "interpreters/language.h"
 
 struct runtime_room;
 
@@ -31,14 +31,14 @@ struct room_target {
 	uint32_t pid;
 	uint64_t memory_id;
 	uint64_t bias;
-	const struct interpreter_module *modules;
+	const struct attach_module *modules;
 	uint32_t module_count;
 };
 
-/** *@process is borrowed until the runtime is removed. As interpreter_ops.attach() says. */
+/** *@process is borrowed until the runtime is removed. As language_ops.attach() says. */
 int runtime_room_attach(struct runtime_room *room, uint64_t runtime_id,
-			const struct interpreter_file *file, const struct room_target *target,
-			const struct interpreter_process **process);
+			const struct runtime_file *file, const struct room_target *target,
+			const struct runtime **process);
 void runtime_room_remove_runtime(struct runtime_room *room, uint64_t runtime_id);
 
 enum { ROOM_MEMORIES_MAX = 3 };

@@ -272,20 +272,20 @@ static uint32_t parse_tracers(char *text)
 
 static void tracers_are_native_all_or_languages(void **state)
 {
-	const struct interpreter *interpreter;
+	const struct language *language;
 	struct options options;
 	char text[64];
 
 	(void)state;
 	options = parse(NULL);
-	assert_int_equal(options.tracers, INTERPRETERS_ALL);
+	assert_int_equal(options.tracers, LANGUAGES_ALL);
 	options_deinit(&options);
-	assert_int_equal(parse_tracers("all"), INTERPRETERS_ALL);
+	assert_int_equal(parse_tracers("all"), LANGUAGES_ALL);
 	assert_int_equal(parse_tracers("native"), 0);
-	for (uint32_t i = 0; (interpreter = interpreter_at(i)); i++) {
-		snprintf(text, sizeof(text), "%s", interpreter->id->name);
+	for (uint32_t i = 0; (language = language_at(i)); i++) {
+		snprintf(text, sizeof(text), "%s", language->id->name);
 		assert_int_equal(parse_tracers(text), 1U << i);
-		snprintf(text, sizeof(text), "native,%s", interpreter->id->name);
+		snprintf(text, sizeof(text), "native,%s", language->id->name);
 		assert_int_equal(parse_tracers(text), 1U << i);
 	}
 	assert_refused("give all, or a list of: native", "-tracers", "cobol", NULL);

@@ -13,7 +13,7 @@
 #include "agent/base/log.h"
 #include "agent/tracing/slab_space.h"
 #include "ebpf/abi/frame.h"
-#include "ebpf/abi/interpreter.h"
+#include "ebpf/abi/runtime.h"
 
 enum {
 	DESCRIPTORS_BYTES = EXECUTABLE_SLOT_COUNT * sizeof(struct executable_descriptor),
@@ -61,7 +61,7 @@ static int reserve_retired(struct bpf_maps *maps)
 
 static void retire_run(struct bpf_maps *maps, struct cell_run run)
 {
-	/* Of a process without executable mappings and interpreters. */
+	/* Of a process without executable mappings and runtimes. */
 	if (!run.count)
 		return;
 	maps->retired_cells += run.count;
@@ -149,27 +149,27 @@ static bool executable_was_used(struct map_writer *writer, uint64_t executable_i
 	return __atomic_exchange_n(&descriptor_of(maps, executable_id)->used, 0, __ATOMIC_RELAXED);
 }
 
-/* What a process's run holds: the mapping table, the interpreter table, each language's data. */
+/* What a process's run holds: the mapping table, the runtime table, each language's data. */
 struct process_tables {
 	const struct mapping_row *rows;
 	uint32_t row_count;
-	const struct process_interpreter *interpreters;
-	uint32_t interpreter_count;
+	const struct published_runtime *runtimes;
+	uint32_t runtime_count;
 };
 
 /* All rows: those that are 0 say where the table ends. */
-static uint32_t interpreter_table_cells(uint32_t count)
+static uint32_t runtime_table_cells(uint32_t count)
 {
-	return count ? INTERPRETER_MAX_COUNT : 0;
+	return count ? RUNTIMES_MAX : 0;
 }
 
 static uint32_t process_cell_count(const struct process_tables *tables)
 {
 	uint32_t count = tables->row_count * ROW_CELLS;
 
-	count += interpreter_table_cells(tables->interpreter_count);
-	for (uint32_t i = 0; i < tables->interpreter_count; i++)
-		count += tables->interpreters[i].data_bytes / CELL_BYTES;
+	count += runtime_table_cells(tables->runtime_count);
+	for (uint32_t i = 0; i < tables->runtime_count; i++)
+		count += tables->runtimes[i].data_bytes / CELL_BYTES;
 	return count;
 }
 
@@ -177,36 +177,36 @@ static void fill_process(void *context, struct cell *cells, struct cell_run run)
 {
 	const struct process_tables *tables = context;
 	uint32_t table_cell = tables->row_count * ROW_CELLS;
-	uint32_t data_cell = table_cell + interpreter_table_cells(tables->interpreter_count);
+	uint32_t data_cell = table_cell + runtime_table_cells(tables->runtime_count);
 
 	if (tables->row_count)
 		memcpy(cells, tables->rows, (size_t)table_cell * CELL_BYTES);
 	memset(cells + table_cell, 0, (size_t)(data_cell - table_cell) * CELL_BYTES);
-	for (uint32_t i = 0; i < tables->interpreter_count; i++) {
-		const struct process_interpreter *interpreter = &tables->interpreters[i];
-		const struct interpreter_row row = {
-			.executable_id = interpreter->executable_id,
-			.language = interpreter_row_language(interpreter->language),
+	for (uint32_t i = 0; i < tables->runtime_count; i++) {
+		const struct published_runtime *runtime = &tables->runtimes[i];
+		const struct runtime_row row = {
+			.executable_id = runtime->executable_id,
+			.language = runtime_row_language(runtime->language),
 			.cell = run.first + data_cell,
 		};
 
 		memcpy(cells + table_cell + i, &row, sizeof(row));
-		memcpy(cells + data_cell, interpreter->data, interpreter->data_bytes);
-		data_cell += interpreter->data_bytes / CELL_BYTES;
+		memcpy(cells + data_cell, runtime->data, runtime->data_bytes);
+		data_cell += runtime->data_bytes / CELL_BYTES;
 	}
 }
 
-static int check_interpreters(const struct process_interpreter *interpreters, uint32_t count)
+static int check_runtimes(const struct published_runtime *runtimes, uint32_t count)
 {
-	if (count > INTERPRETER_MAX_COUNT)
-		return fail(-E2BIG, "%u interpreters in a process", count);
+	if (count > RUNTIMES_MAX)
+		return fail(-E2BIG, "%u runtimes in a process", count);
 	for (uint32_t i = 0; i < count; i++)
-		if (interpreters[i].data_bytes % CELL_BYTES ||
-		    interpreters[i].executable_id < EXECUTABLE_ID_FIRST ||
-		    !frame_kind_is_interpreted(interpreters[i].language))
-			return fail(-EINVAL, "interpreter of executable id %#llx, %u bytes",
-				    (unsigned long long)interpreters[i].executable_id,
-				    interpreters[i].data_bytes);
+		if (runtimes[i].data_bytes % CELL_BYTES ||
+		    runtimes[i].executable_id < EXECUTABLE_ID_FIRST ||
+		    !frame_kind_is_interpreted(runtimes[i].language))
+			return fail(-EINVAL, "runtime of executable id %#llx, %u bytes",
+				    (unsigned long long)runtimes[i].executable_id,
+				    runtimes[i].data_bytes);
 	return 0;
 }
 
@@ -219,7 +219,7 @@ static int write_entry(struct bpf_maps *maps, uint32_t pid, const struct process
 		.pid = pid,
 		.mapping_cell = run.first,
 		.mapping_count = tables->row_count,
-		.interpreter_cell = tables->interpreter_count ? run.first + mapping_cells : 0,
+		.runtime_cell = tables->runtime_count ? run.first + mapping_cells : 0,
 		.nonce = ++maps->nonce,
 	};
 
@@ -231,14 +231,14 @@ static int write_entry(struct bpf_maps *maps, uint32_t pid, const struct process
 
 static int publish_process(struct map_writer *writer, uint32_t pid,
 			   const struct process_stamp *stamp, const struct mapping_row *rows,
-			   uint32_t count, const struct process_interpreter *interpreters,
-			   uint32_t interpreter_count)
+			   uint32_t count, const struct published_runtime *runtimes,
+			   uint32_t runtime_count)
 {
 	const struct process_tables tables = {
 		.rows = rows,
 		.row_count = count,
-		.interpreters = interpreters,
-		.interpreter_count = interpreter_count,
+		.runtimes = runtimes,
+		.runtime_count = runtime_count,
 	};
 	struct bpf_maps *maps = maps_of(writer);
 	struct cell_run run = { 0, 0 };
@@ -251,7 +251,7 @@ static int publish_process(struct map_writer *writer, uint32_t pid,
 		return fail(-E2BIG, "process %u has %u executable mappings", pid, count);
 	if (!has_old && maps->processes.count >= PROCESS_MAX_COUNT)
 		return fail(-E2BIG, "%d processes are published", PROCESS_MAX_COUNT);
-	err = check_interpreters(interpreters, interpreter_count);
+	err = check_runtimes(runtimes, runtime_count);
 	if (err)
 		return err;
 	cell_count = process_cell_count(&tables);

@@ -14,7 +14,7 @@
 #include "agent/base/error.h"
 #include "agent/base/log.h"
 #include "agent/processes/executable_file.h"
-#include "agent/processes/runtimes/executable_interpreter.h"
+#include "agent/processes/runtimes/executable_runtime.h"
 #include "interpreters/registry.h"
 
 /* Rows are made when they are looked for, so nobody has to be asked for them. */
@@ -42,7 +42,7 @@ int address_space_init(struct address_space *space, uint32_t languages)
 		.request_load = ignore_request,
 		.hurry = ignore_hurry,
 		.loaded = ignore,
-		.probe = interpreters_probe,
+		.probe = languages_probe,
 		.languages = languages,
 	};
 	struct address_space created = { 0 };
@@ -200,7 +200,7 @@ static int load_deltas(struct address_space *space, const struct binary *binary,
 	if (err == -EBADMSG || err == -E2BIG || err == -ENOENT || err == -EOPNOTSUPP)
 		err = executable_file_empty_deltas(deltas);
 	if (!err)
-		executable_interpreter_flag(space->executables, binary, deltas);
+		executable_runtime_flag(space->executables, binary, deltas);
 	return err;
 }
 

@@ -8,10 +8,10 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/error.h"
 #include "agent/base/log.h"
-#include "agent/processes/runtimes/executable_interpreter.h"
+#include "agent/processes/runtimes/executable_runtime.h"
 #include "agent/runtimes/runtime_code.h"
 
-VECTOR_DEFINE(space_modules, struct interpreter_module)
+VECTOR_DEFINE(space_modules, struct attach_module)
 
 /* All files with executable mappings, each once for a place where it is. */
 static int add_modules(const struct address_space *space, struct space_modules *modules)
@@ -19,9 +19,9 @@ static int add_modules(const struct address_space *space, struct space_modules *
 	for (size_t i = 0; i < space->rows.count; i++) {
 		const struct mapping_row *row = &space->rows.items[i];
 		const struct binary *binary = address_space_binary(space, row->executable_id);
-		const struct interpreter_module *last =
+		const struct attach_module *last =
 			modules->count ? &modules->items[modules->count - 1] : NULL;
-		struct interpreter_module module = { .bias = row->bias };
+		struct attach_module module = { .bias = row->bias };
 
 		if (!binary || (last && last->fd == binary->fd && last->bias == row->bias))
 			continue;
@@ -34,9 +34,9 @@ static int add_modules(const struct address_space *space, struct space_modules *
 }
 
 /* The runtime that the module mapped at @row is; NULL if it is none, or is attached to already. */
-static const struct interpreter_file *find_runtime(const struct space_runtimes *runtimes,
-						   struct address_space *space,
-						   const struct mapping_row *row)
+static const struct runtime_file *find_runtime(const struct space_runtimes *runtimes,
+					       struct address_space *space,
+					       const struct mapping_row *row)
 {
 	const struct binary *binary = address_space_binary(space, row->executable_id);
 
@@ -45,15 +45,14 @@ static const struct interpreter_file *find_runtime(const struct space_runtimes *
 	for (uint32_t i = 0; i < runtimes->count; i++)
 		if (runtimes->items[i].executable_id == row->executable_id)
 			return NULL;
-	executable_interpreter_probe(space->executables, binary);
-	return executable_interpreter(
-		executable_cache_by_id(space->executables, row->executable_id));
+	executable_runtime_probe(space->executables, binary);
+	return executable_runtime(executable_cache_by_id(space->executables, row->executable_id));
 }
 
-static int attach(struct space_runtimes *runtimes, const struct interpreter_file *file,
+static int attach(struct space_runtimes *runtimes, const struct runtime_file *file,
 		  const struct mapping_row *row, const struct space_modules *modules)
 {
-	const struct interpreter_target target = {
+	const struct attach_target target = {
 		.memory = runtimes->memory,
 		.bias = row->bias,
 		.modules = modules->items,
@@ -61,8 +60,8 @@ static int attach(struct space_runtimes *runtimes, const struct interpreter_file
 		.analyse = runtime_code_analyse,
 		.find_jump = runtime_code_find_jump,
 	};
-	struct interpreter_process *process;
-	int err = file->interpreter->ops->attach(file, &target, &process);
+	struct runtime *process;
+	int err = file->language->ops->attach(file, &target, &process);
 
 	if (!err)
 		runtimes->items[runtimes->count++] =
@@ -81,9 +80,9 @@ int space_runtimes_init(struct space_runtimes *runtimes, struct address_space *s
 
 	for (size_t i = 0; i < space->rows.count && !err; i++) {
 		const struct mapping_row *row = &space->rows.items[i];
-		const struct interpreter_file *file = find_runtime(&made, space, row);
+		const struct runtime_file *file = find_runtime(&made, space, row);
 
-		if (file && made.count < INTERPRETER_MAX_COUNT)
+		if (file && made.count < RUNTIMES_MAX)
 			err = attach(&made, file, row, &modules);
 	}
 	if (err) {
@@ -97,9 +96,9 @@ int space_runtimes_init(struct space_runtimes *runtimes, struct address_space *s
 void space_runtimes_deinit(struct space_runtimes *runtimes)
 {
 	while (runtimes->count) {
-		struct interpreter_process *process = runtimes->items[--runtimes->count].process;
+		struct runtime *process = runtimes->items[--runtimes->count].process;
 
-		process->interpreter->ops->detach(process);
+		process->language->ops->detach(process);
 	}
 }
 
@@ -110,14 +109,14 @@ int space_runtimes_name(const struct space_runtimes *runtimes, const uint64_t wo
 	int err = -ESRCH;
 
 	for (uint32_t i = 0; i < runtimes->count && err && err != -ENOENT; i++) {
-		struct interpreter_process *process = runtimes->items[i].process;
+		struct runtime *process = runtimes->items[i].process;
 
-		if (process->interpreter->id->kind != frame_kind(words[0]) ||
-		    !process->interpreter->ops->symbolize)
+		if (process->language->id->kind != frame_kind(words[0]) ||
+		    !process->language->ops->symbolize)
 			continue;
-		*language = process->interpreter->id->name;
-		err = process->interpreter->ops->symbolize(process, runtimes->memory, words,
-							   &object, frames);
+		*language = process->language->id->name;
+		err = process->language->ops->symbolize(process, runtimes->memory, words, &object,
+							frames);
 	}
 	return err;
 }

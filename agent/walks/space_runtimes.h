@@ -11,13 +11,13 @@
 #include "agent/host/remote_memory.h"
 #include "agent/processes/first_unwinder.h"
 #include "agent/walks/address_space.h"
-#include "interpreters/interpreter.h"
+#include "interpreters/language.h"
 
 struct space_runtimes {
 	/** Borrowed. */
 	struct remote_memory *memory;
 	/** Of which a walk borrows the first @count. */
-	struct first_runtime items[INTERPRETER_MAX_COUNT];
+	struct first_runtime items[RUNTIMES_MAX];
 	uint32_t count;
 };
 
@@ -30,7 +30,7 @@ int space_runtimes_init(struct space_runtimes *runtimes, struct address_space *s
 void space_runtimes_deinit(struct space_runtimes *runtimes);
 
 /**
- * Names the frames of the two words, as interpreter_ops.symbolize; -ESRCH: no such runtime. *@language
+ * Names the frames of the two words, as language_ops.symbolize; -ESRCH: no such runtime. *@language
  * gets the name of its language where there is one.
  */
 int space_runtimes_name(const struct space_runtimes *runtimes, const uint64_t words[2],

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "agent/base/error.h"
-#include "interpreters/interpreter.h"
+#include "interpreters/language.h"
 
 enum {
 	/* Executables in one walk; further ones are not loaded, as far as it can see. */
@@ -26,7 +26,7 @@ struct user_walk {
 	struct cell *slabs[SLAB_MAX_COUNT];
 	uint32_t slab_count;
 	struct unwind_header headers[1 + EXECUTABLES_MAX];
-	struct interpreter_row interpreters[INTERPRETER_MAX_COUNT];
+	struct runtime_row runtimes[RUNTIMES_MAX];
 	struct executable_descriptor descriptors[EXECUTABLES_MAX];
 	uint32_t slots[EXECUTABLES_MAX];
 	uint32_t executable_count;
@@ -64,23 +64,23 @@ static bool add_deltas(struct user_walk *walk, const struct stack_deltas *deltas
 			 &header->rule_cell);
 }
 
-/* *@cell gets the interpreter table's first cell, 0 if there are no runtimes. */
+/* *@cell gets the runtime table's first cell, 0 if there are no runtimes. */
 static bool add_runtimes(struct user_walk *walk, const struct first_tables *tables, uint32_t *cell)
 {
-	struct interpreter_row *rows = walk->interpreters;
+	struct runtime_row *rows = walk->runtimes;
 
 	*cell = 0;
 	if (!tables->runtime_count)
 		return true;
-	if (!add_table(walk, rows, sizeof(walk->interpreters), cell))
+	if (!add_table(walk, rows, sizeof(walk->runtimes), cell))
 		return false;
-	memset(rows, 0, sizeof(walk->interpreters));
-	for (uint32_t i = 0; i < tables->runtime_count && i < INTERPRETER_MAX_COUNT; i++) {
-		const struct interpreter_process *process = tables->runtimes[i].process;
+	memset(rows, 0, sizeof(walk->runtimes));
+	for (uint32_t i = 0; i < tables->runtime_count && i < RUNTIMES_MAX; i++) {
+		const struct runtime *process = tables->runtimes[i].process;
 
-		rows[i] = (struct interpreter_row){
+		rows[i] = (struct runtime_row){
 			.executable_id = tables->runtimes[i].executable_id,
-			.language = interpreter_row_language(process->interpreter->id->kind),
+			.language = runtime_row_language(process->language->id->kind),
 		};
 		if (!add_table(walk, process->data, process->data_bytes, &rows[i].cell))
 			return false;
@@ -157,7 +157,7 @@ int user_walk_run(struct user_walk *walk, const struct first_tables *tables,
 	if (!add_table(walk, tables->rows, tables->row_count * sizeof(*tables->rows),
 		       &start->mapping_cell))
 		return fail(-E2BIG, "%u mappings", tables->row_count);
-	if (!add_runtimes(walk, tables, &start->interpreter_cell))
+	if (!add_runtimes(walk, tables, &start->runtime_cell))
 		return fail(-E2BIG, "no room for runtimes");
 	emulated_walk(&memory, start, trace);
 	return 0;

@@ -24,7 +24,7 @@ int user_walk_create(struct user_walk **walk);
 void user_walk_destroy(struct user_walk *walk);
 
 /**
- * Walks from @start, of which the places of the mapping table and the interpreter table are set
+ * Walks from @start, of which the places of the mapping table and the runtime table are set
  * here, and fills @trace. -E2BIG: the tables do not fit the space of slabs. Everything is borrowed
  * for the call.
  */

@@ -24,7 +24,7 @@
  * digits. What is not known is `-`. FLAGS are of `return` (PC is a return address) and `guess`, and
  * with_inlined of `inlined` and of what the function is to Go's stacks (`wrapper`, `panic`:
  * agent/base/symbol_lookup.h), parted by commas. Of interpreted frames they are of `guess`, `inlined`
- * and `approximate` (interpreters/interpreter.h).
+ * and `approximate` (interpreters/language.h).
  */
 #ifndef AGENT_WALKS_WALK_PRINTER_H
 #define AGENT_WALKS_WALK_PRINTER_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /**
  * What the kernel side knows of Go's runtime in a process: struct go_process, filled by attach in
- * interpreters/go and published as abi/interpreter.h says. Frames of Go's functions are native ones,
+ * interpreters/go and published as abi/runtime.h says. Frames of Go's functions are native ones,
  * walked by rows; the language is entered only where the runtime may have gone from one stack to
  * another, at rows of CFA_LANGUAGE.
  *
@@ -14,7 +14,7 @@
 
 #include <linux/types.h>
 
-#include "ebpf/abi/interpreter.h"
+#include "ebpf/abi/runtime.h"
 
 /** What is the same in all versions: offsets in struct g and m. */
 enum {

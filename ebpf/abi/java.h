@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /**
  * What the kernel side knows of HotSpot in a process: struct java_process, filled by attach in
- * interpreters/java and published as abi/interpreter.h says. Nothing here names a version: what
+ * interpreters/java and published as abi/runtime.h says. Nothing here names a version: what
  * differs between them are offsets, out of the JVM's own tables.
  *
  * A frame, two words (abi/frame.h):
@@ -26,7 +26,7 @@
 
 #include <linux/types.h>
 
-#include "ebpf/abi/interpreter.h"
+#include "ebpf/abi/runtime.h"
 #include "ebpf/abi/slab.h"
 
 enum {

@@ -45,8 +45,8 @@ struct process_entry {
 	/** First cell of the mapping table, and its number of rows. */
 	__u32 mapping_cell;
 	__u32 mapping_count;
-	/** First cell of the interpreter table (abi/interpreter.h), 0: there is none. */
-	__u32 interpreter_cell;
+	/** First cell of the runtime table (abi/runtime.h), 0: there is none. */
+	__u32 runtime_cell;
 	/** Differs between any two published entries, so that no two mixed ones pass the checksum. */
 	__u64 nonce;
 	__u64 checksum;
@@ -62,7 +62,7 @@ static inline __u64 process_entry_checksum(const struct process_entry *entry)
 
 	sum = sum * multiplier + entry->stamp.exec_id;
 	sum = sum * multiplier + ((__u64)entry->pid << 32 | entry->mapping_cell);
-	sum = sum * multiplier + ((__u64)entry->mapping_count << 32 | entry->interpreter_cell);
+	sum = sum * multiplier + ((__u64)entry->mapping_count << 32 | entry->runtime_cell);
 	return sum * multiplier + entry->nonce;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /**
  * What the kernel side knows of CPython in a process: struct python_process, filled by attach in
- * interpreters/python and published as abi/interpreter.h says. Nothing here names a version: what
+ * interpreters/python and published as abi/runtime.h says. Nothing here names a version: what
  * differs between them are offsets, and four ways in which frames hang together (enum
  * python_chain).
  *
@@ -23,7 +23,7 @@
 
 #include <linux/types.h>
 
-#include "ebpf/abi/interpreter.h"
+#include "ebpf/abi/runtime.h"
 
 enum {
 	/** Longest part that is read of a frame, and of a code object. */

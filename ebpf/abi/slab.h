@@ -184,8 +184,8 @@ enum rule_flag {
 	 * another stack, the frame is the outermost one.
 	 */
 	RULE_ENDS_IN_CHILD = 1 << 2,
-	/** Code that runs interpreted functions (abi/interpreter.h). */
-	RULE_INTERPRETER = 1 << 3,
+	/** Code that runs interpreted functions (abi/runtime.h). */
+	RULE_LOOP = 1 << 3,
 };
 
 enum {

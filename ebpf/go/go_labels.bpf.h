@@ -149,7 +149,7 @@ static __always_inline void go_add_labels(struct walk_state *state)
 {
 	__u64 labels;
 
-	if (!state->interpreter_cell || !find_goroutine(state))
+	if (!state->runtime_cell || !find_goroutine(state))
 		return;
 	if (state->go.process.g_labels &&
 	    !read_word(state->go.curg + state->go.process.g_labels, &labels) && labels) {

@@ -12,7 +12,7 @@
 
 #include "ebpf/abi/go.h"
 #include "ebpf/go/go_machine.bpf.h"
-#include "ebpf/interpreters.bpf.h"
+#include "ebpf/languages.bpf.h"
 #include "ebpf/native_step.bpf.h"
 #include "ebpf/safe_reads.bpf.h"
 #include "ebpf/state.bpf.h"
@@ -57,8 +57,8 @@ static __always_inline bool go_load_process(struct walk_state *state)
 {
 	const struct cell *row;
 
-	for (int i = 0; state->interpreter_cell && i < INTERPRETER_MAX_COUNT; i++) {
-		row = cell_at(state->interpreter_cell + i);
+	for (int i = 0; state->runtime_cell && i < RUNTIMES_MAX; i++) {
+		row = cell_at(state->runtime_cell + i);
 		if (!row || !row->words[0])
 			return false;
 		if (row->words[0] != state->left_executable || (__u8)row->words[1] != FRAME_GO)

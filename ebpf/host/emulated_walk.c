@@ -71,7 +71,7 @@ static void set_start(struct walk_state *state, const struct emulated_start *sta
 	state->mapping_cell = start->mapping_cell;
 	state->mapping_count = start->mapping_count;
 	state->uprobe_task = start->uprobe_task;
-	state->interpreter_cell = start->interpreter_cell;
+	state->runtime_cell = start->runtime_cell;
 	state->thread_pointer = start->thread_pointer;
 	state_start_at_registers(state);
 	state->frame_flags = start->frame_flags;

@@ -50,8 +50,8 @@ struct emulated_start {
 	uint32_t mapping_count;
 	/** Kernel address of the task's struct uprobe_task; 0: it has no uprobes. */
 	uint64_t uprobe_task;
-	/** The process's interpreter table; 0: it has none. */
-	uint32_t interpreter_cell;
+	/** The process's runtime table; 0: it has none. */
+	uint32_t runtime_cell;
 	/** Of the thread, for interpreters: fs base, tpidr_el0. */
 	uint64_t thread_pointer;
 };

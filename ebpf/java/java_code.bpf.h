@@ -10,7 +10,7 @@
 #define EBPF_JAVA_CODE_BPF_H
 
 #include "ebpf/abi/java.h"
-#include "ebpf/interpreters.bpf.h"
+#include "ebpf/languages.bpf.h"
 #include "ebpf/safe_reads.bpf.h"
 #include "ebpf/state.bpf.h"
 #include "ebpf/tables.bpf.h"

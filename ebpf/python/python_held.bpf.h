@@ -12,7 +12,7 @@
 #define EBPF_PYTHON_HELD_BPF_H
 
 #include "ebpf/architecture.bpf.h"
-#include "ebpf/interpreters.bpf.h"
+#include "ebpf/languages.bpf.h"
 #include "ebpf/python/python_threads.bpf.h"
 
 enum {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /**
  * python_step(): the frames of CPython's functions that the held native frame runs
- * (interpreters.bpf.h), one in each call, and at last that native frame. How frames hang together
+ * (languages.bpf.h), one in each call, and at last that native frame. How frames hang together
  * in each version, and how it is told which native frame runs them, is in abi/python.h.
  *
  * Which frames belong to a native frame is decided by the address on the stack of something that the
@@ -18,7 +18,7 @@
 #define EBPF_PYTHON_STEP_BPF_H
 
 #include "ebpf/abi/python.h"
-#include "ebpf/interpreters.bpf.h"
+#include "ebpf/languages.bpf.h"
 #include "ebpf/python/python_held.bpf.h"
 #include "ebpf/python/python_threads.bpf.h"
 #include "ebpf/safe_reads.bpf.h"

@@ -7,14 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "interpreters/interpreter.h"
+#include "interpreters/language.h"
 
 /** Aborts unless @text is UTF-8, and no longer than names may be. */
 static inline void check_text(const char *text)
 {
 	const uint8_t *at = (const uint8_t *)text;
 
-	if (strlen(text) > INTERPRETER_NAME_MAX_BYTES)
+	if (strlen(text) > FRAME_NAME_MAX_BYTES)
 		abort();
 	while (*at) {
 		int more = *at < 0x80 ? 0 : *at >= 0xf0 ? 3 : *at >= 0xe0 ? 2 : *at >= 0xc2 ? 1 : 9;

@@ -40,7 +40,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const struct remote_memory_ops ops = { .read = read_memory };
 	struct fuzz_memory memory = { .memory = { .ops = &ops } };
-	struct interpreter_target target = { .memory = &memory.memory };
+	struct attach_target target = { .memory = &memory.memory };
 	struct thread_local_path path;
 
 	if (!size)

@@ -57,8 +57,8 @@ static int file_of(const struct made_elf *elf, uint32_t module)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct made_elf elf;
-	struct interpreter_module modules[MODULES];
-	struct interpreter_target target = { .modules = modules, .module_count = MODULES };
+	struct attach_module modules[MODULES];
+	struct attach_target target = { .modules = modules, .module_count = MODULES };
 	struct byte_reader reader, part;
 	uint8_t slot, exported;
 	uint64_t function = 0;
@@ -74,9 +74,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		make_module(&elf, i, exported >> i * NAMES);
 		byte_reader_init(&part, data + 2 + i * (size - 2) / 2, (size - 2) / 2);
 		is_damaged |= made_elf_damage(&elf, &part);
-		modules[i] = (struct interpreter_module){ .path = "module",
-							  .fd = file_of(&elf, i),
-							  .bias = FIRST_BIAS + i * MODULE_BYTES };
+		modules[i] = (struct attach_module){ .path = "module",
+						     .fd = file_of(&elf, i),
+						     .bias = FIRST_BIAS + i * MODULE_BYTES };
 	}
 	err = unbound_call_find(
 		&target, modules[slot & 1].bias + MADE_ADDRESS(content) + 8 * (slot >> 1 & 7),

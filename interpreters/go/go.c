@@ -23,12 +23,12 @@ enum {
 };
 
 struct go_file {
-	struct interpreter_file file;
+	struct runtime_file file;
 	struct go_runtime_code code;
 };
 
 struct go_attached {
-	struct interpreter_process process;
+	struct runtime process;
 	struct go_process data;
 };
 
@@ -114,7 +114,7 @@ static int read_runtime(struct go_table *table, struct go_file *file)
 	return 0;
 }
 
-static int probe(const struct elf_image *image, const char *path, struct interpreter_file **file)
+static int probe(const struct elf_image *image, const char *path, struct runtime_file **file)
 {
 	_cleanup_(go_table_deinit) struct go_table table = { 0 };
 	_cleanup_(free_pointer) struct go_file *made = NULL;
@@ -131,7 +131,7 @@ static int probe(const struct elf_image *image, const char *path, struct interpr
 		err = read_runtime(&table, made);
 	if (err)
 		return err;
-	made->file.interpreter = &go_interpreter;
+	made->file.language = &go_language;
 	made->file.attaches_at_once = made->code.place != GO_G_AT_SLOT && !made->code.c_flag;
 	if (table.minor)
 		snprintf(made->file.version, sizeof(made->file.version), "Go 1.%u", table.minor);
@@ -141,13 +141,13 @@ static int probe(const struct elf_image *image, const char *path, struct interpr
 	return 0;
 }
 
-static void release(struct interpreter_file *file)
+static void release(struct runtime_file *file)
 {
 	free(file);
 }
 
 /* Whether the thread's g is in memory; in a register without C, on arm64. */
-static int find_c(const struct go_runtime_code *code, const struct interpreter_target *target,
+static int find_c(const struct go_runtime_code *code, const struct attach_target *target,
 		  uint8_t *has_c)
 {
 	uint64_t address = target->bias + code->c_flag;
@@ -163,7 +163,7 @@ static int find_c(const struct go_runtime_code *code, const struct interpreter_t
 	return remote_memory_read(target->memory, address, has_c, sizeof(*has_c));
 }
 
-static int find_g(const struct go_runtime_code *code, const struct interpreter_target *target,
+static int find_g(const struct go_runtime_code *code, const struct attach_target *target,
 		  struct thread_local_path *g)
 {
 	int64_t offset = code->offset;
@@ -187,8 +187,8 @@ static int find_g(const struct go_runtime_code *code, const struct interpreter_t
 	return 0;
 }
 
-static int attach(const struct interpreter_file *probed, const struct interpreter_target *target,
-		  struct interpreter_process **process)
+static int attach(const struct runtime_file *probed, const struct attach_target *target,
+		  struct runtime **process)
 {
 	const struct go_file *file = (const struct go_file *)probed;
 	struct go_process data = file->code.process;
@@ -201,14 +201,14 @@ static int attach(const struct interpreter_file *probed, const struct interprete
 	if (!made)
 		return -ENOMEM;
 	made->data = data;
-	made->process.interpreter = &go_interpreter;
+	made->process.language = &go_language;
 	made->process.data_bytes = sizeof(made->data);
 	made->process.data = &made->data;
 	*process = &made->process;
 	return 0;
 }
 
-static void detach(struct interpreter_process *process)
+static void detach(struct runtime *process)
 {
 	free(process);
 }
@@ -234,7 +234,7 @@ _Static_assert((int)GO_BUILD_ID_MAX_BYTES <= (int)PROGRAM_FACT_MAX_BYTES &&
 		       (int)GO_VERSION_MAX_BYTES <= (int)PROGRAM_FACT_MAX_BYTES,
 	       "no text is left out");
 
-static const struct interpreter_ops ops = {
+static const struct language_ops ops = {
 	.probe = probe,
 	.describe = describe,
 	.release = release,
@@ -242,7 +242,7 @@ static const struct interpreter_ops ops = {
 	.detach = detach,
 };
 
-const struct interpreter go_interpreter = {
+const struct language go_language = {
 	.id = &language_ids[LANGUAGE_INDEX_GO],
 	.ops = &ops,
 };

@@ -6,8 +6,8 @@
 #ifndef INTERPRETERS_GO_GO_H
 #define INTERPRETERS_GO_GO_H
 
-#include "interpreters/interpreter.h"
+#include "interpreters/language.h"
 
-extern const struct interpreter go_interpreter;
+extern const struct language go_language;
 
 #endif

@@ -22,13 +22,13 @@
 #include "interpreters/java/java_symbolize.h"
 
 struct java_file {
-	struct interpreter_file file;
+	struct runtime_file file;
 	struct vm_symbols symbols;
 	struct java_library library;
 };
 
 struct java_attached {
-	struct interpreter_process process;
+	struct runtime process;
 	/** What `process` has as its data. */
 	void *data;
 	struct java_heaps heaps;
@@ -69,7 +69,7 @@ static int refuse_others(const struct elf_image *image)
 	return -ENOENT;
 }
 
-static int probe(const struct elf_image *image, const char *path, struct interpreter_file **file)
+static int probe(const struct elf_image *image, const char *path, struct runtime_file **file)
 {
 	struct vm_symbols symbols;
 	struct java_file *made;
@@ -83,7 +83,7 @@ static int probe(const struct elf_image *image, const char *path, struct interpr
 	made = calloc(1, sizeof(*made));
 	if (!made)
 		return -ENOMEM;
-	made->file.interpreter = &java_interpreter;
+	made->file.language = &java_language;
 	made->symbols = symbols;
 	java_library_find(image, &made->library);
 	snprintf(made->file.version, sizeof(made->file.version), "HotSpot");
@@ -91,7 +91,7 @@ static int probe(const struct elf_image *image, const char *path, struct interpr
 	return 0;
 }
 
-static void release(struct interpreter_file *file)
+static void release(struct runtime_file *file)
 {
 	free(file);
 }
@@ -103,8 +103,8 @@ static void release_stub(void *context, const void *key, void *value)
 	free(value);
 }
 
-static int attach(const struct interpreter_file *probed, const struct interpreter_target *target,
-		  struct interpreter_process **process)
+static int attach(const struct runtime_file *probed, const struct attach_target *target,
+		  struct runtime **process)
 {
 	const struct java_file *file = (const struct java_file *)probed;
 	struct java_attached *made;
@@ -135,10 +135,10 @@ static int attach(const struct interpreter_file *probed, const struct interprete
 	java_symbolizer_init(&made->symbolizer, &layout, data.unloads, probed->with_signatures,
 			     target->find_jump);
 	made->heaps = heaps;
-	lru_cache_init(&made->stubs, sizeof(uint64_t), STUBS_MAX_ENTRIES, STUBS_MAX_BYTES, release_stub,
-		       NULL);
+	lru_cache_init(&made->stubs, sizeof(uint64_t), STUBS_MAX_ENTRIES, STUBS_MAX_BYTES,
+		       release_stub, NULL);
 	made->data = rows;
-	made->process.interpreter = &java_interpreter;
+	made->process.language = &java_language;
 	made->process.data = rows;
 	made->process.data_bytes = bytes;
 	/* Compilers make their stubs in threads of their own. */
@@ -192,8 +192,8 @@ static int name_stub(struct java_attached *attached, struct remote_memory *memor
 	return 0;
 }
 
-static int symbolize(struct interpreter_process *process, struct remote_memory *memory,
-		     const uint64_t words[2], uint32_t *object, struct interpreted_frames *frames)
+static int symbolize(struct runtime *process, struct remote_memory *memory, const uint64_t words[2],
+		     uint32_t *object, struct interpreted_frames *frames)
 {
 	struct java_attached *attached = (struct java_attached *)process;
 	uint64_t now_ns = clock_monotonic_ns();
@@ -204,7 +204,7 @@ static int symbolize(struct interpreter_process *process, struct remote_memory *
 	return java_symbolize(&attached->symbolizer, memory, words, now_ns, frames);
 }
 
-static void detach(struct interpreter_process *process)
+static void detach(struct runtime *process)
 {
 	struct java_attached *attached = (struct java_attached *)process;
 
@@ -216,7 +216,7 @@ static void detach(struct interpreter_process *process)
 	free(attached);
 }
 
-static const struct interpreter_ops ops = {
+static const struct language_ops ops = {
 	.probe = probe,
 	.release = release,
 	.attach = attach,
@@ -224,7 +224,7 @@ static const struct interpreter_ops ops = {
 	.detach = detach,
 };
 
-const struct interpreter java_interpreter = {
+const struct language java_language = {
 	.id = &language_ids[LANGUAGE_INDEX_JAVA],
 	.ops = &ops,
 };

@@ -7,8 +7,8 @@
 #ifndef INTERPRETERS_JAVA_JAVA_H
 #define INTERPRETERS_JAVA_JAVA_H
 
-#include "interpreters/interpreter.h"
+#include "interpreters/language.h"
 
-extern const struct interpreter java_interpreter;
+extern const struct language java_language;
 
 #endif

@@ -78,19 +78,19 @@ size_t java_decode_text(const uint8_t *bytes, size_t size, char *to, size_t capa
 static void put(struct text_writer *writer, const uint8_t *bytes, size_t size)
 {
 	writer->length += java_decode_text(bytes, size, writer->text + writer->length,
-					   INTERPRETER_NAME_MAX_BYTES - writer->length);
+					   FRAME_NAME_MAX_BYTES - writer->length);
 }
 
 static int read_symbol(const struct java_layout *layout, struct remote_memory *memory,
-		       uint64_t symbol, uint8_t bytes[INTERPRETER_NAME_MAX_BYTES], size_t *size)
+		       uint64_t symbol, uint8_t bytes[FRAME_NAME_MAX_BYTES], size_t *size)
 {
 	uint64_t length;
 	int err = java_field_read(memory, symbol, layout->symbol_length, &length);
 
 	if (err)
 		return err;
-	if (length > INTERPRETER_NAME_MAX_BYTES)
-		length = INTERPRETER_NAME_MAX_BYTES;
+	if (length > FRAME_NAME_MAX_BYTES)
+		length = FRAME_NAME_MAX_BYTES;
 	*size = length;
 	return remote_memory_read(memory, symbol + layout->symbol_body.offset, bytes, length);
 }
@@ -109,7 +109,7 @@ static size_t cut_hidden_suffix(const uint8_t *bytes, size_t size)
 static int put_class(const struct java_layout *layout, struct remote_memory *memory,
 		     const struct method_parts *parts, struct text_writer *writer)
 {
-	uint8_t bytes[INTERPRETER_NAME_MAX_BYTES];
+	uint8_t bytes[FRAME_NAME_MAX_BYTES];
 	uint64_t holder, symbol;
 	size_t size;
 	int err = java_field_read(memory, parts->constants, layout->constant_pool_holder, &holder);
@@ -134,7 +134,7 @@ static int put_constant(const struct java_layout *layout, struct remote_memory *
 			struct text_writer *writer)
 {
 	uint64_t entries = parts->constants + layout->constant_pool_bytes, symbol;
-	uint8_t bytes[INTERPRETER_NAME_MAX_BYTES];
+	uint8_t bytes[FRAME_NAME_MAX_BYTES];
 	size_t size;
 	int err;
 

@@ -16,11 +16,11 @@
 #include <stdint.h>
 
 #include "agent/host/remote_memory.h"
-#include "interpreters/interpreter.h"
 #include "interpreters/java/java_layout.h"
+#include "interpreters/language.h"
 
 /** A name with its NUL. */
-typedef char java_text[INTERPRETER_NAME_MAX_BYTES + 1];
+typedef char java_text[FRAME_NAME_MAX_BYTES + 1];
 
 /**
  * Reads the name of the Method at @method as UTF-8, cut at a character; if @has_signature, with types

@@ -255,8 +255,8 @@ static int take_compiled_method(const struct java_layout *layout, struct remote_
  */
 static int find_left_record(const struct java_layout *layout, struct remote_memory *memory,
 			    const struct java_blob *blob, const struct debug_info *info,
-			    uint32_t offset, interpreter_find_jump *find_jump,
-			    struct record *before, struct record *behind)
+			    uint32_t offset, runtime_find_jump *find_jump, struct record *before,
+			    struct record *behind)
 {
 	uint64_t address = blob->code_start + offset;
 	int64_t last = (int64_t)before->place - offset, target;
@@ -278,7 +278,7 @@ static int find_left_record(const struct java_layout *layout, struct remote_memo
 
 int java_scopes_read(const struct java_layout *layout, struct remote_memory *memory,
 		     const struct java_blob *blob, uint32_t offset, bool is_return_address,
-		     interpreter_find_jump *find_jump, struct java_scopes *scopes)
+		     runtime_find_jump *find_jump, struct java_scopes *scopes)
 {
 	struct debug_info info = { 0 };
 	struct record before, behind;

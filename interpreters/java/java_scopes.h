@@ -24,9 +24,9 @@
 #include <stdint.h>
 
 #include "agent/host/remote_memory.h"
-#include "interpreters/interpreter.h"
 #include "interpreters/java/java_code.h"
 #include "interpreters/java/java_layout.h"
+#include "interpreters/language.h"
 
 enum {
 	/** Deeper inlining is cut: the outermost scopes are left out, and the compiled method put last. */
@@ -57,6 +57,6 @@ struct java_scopes {
  */
 int java_scopes_read(const struct java_layout *layout, struct remote_memory *memory,
 		     const struct java_blob *blob, uint32_t offset, bool is_return_address,
-		     interpreter_find_jump *find_jump, struct java_scopes *scopes);
+		     runtime_find_jump *find_jump, struct java_scopes *scopes);
 
 #endif

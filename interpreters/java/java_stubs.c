@@ -377,10 +377,10 @@ static void find_call_stub(const struct stubs *stubs, struct java_process *proce
 	process->call_stub_bytes = (uint16_t)(end - start);
 }
 
-static int make_rows(const struct stubs *stubs, const struct interpreter_target *target,
+static int make_rows(const struct stubs *stubs, const struct attach_target *target,
 		     struct stack_deltas *deltas)
 {
-	_cleanup_(free_pointer) struct interpreter_code *code =
+	_cleanup_(free_pointer) struct runtime_code *code =
 		calloc(stubs->stubs.count, sizeof(*code));
 
 	if (!code)
@@ -388,7 +388,7 @@ static int make_rows(const struct stubs *stubs, const struct interpreter_target 
 	for (size_t i = 0; i < stubs->stubs.count; i++) {
 		const struct stub *stub = &stubs->stubs.items[i];
 
-		code[i] = (struct interpreter_code){
+		code[i] = (struct runtime_code){
 			.address = stub->blob.code_start,
 			.bytes = stub->bytes,
 			.size = stub->blob.code_end - stub->blob.code_start,
@@ -427,7 +427,7 @@ static int make_data(const struct java_process *process, const struct stack_delt
 	stubs.row_cell = stubs.page_index_cell + whole_cells(index_bytes);
 	stubs.rule_cell = stubs.row_cell + whole_cells(row_bytes);
 	cells = stubs.rule_cell + deltas->rule_count;
-	if (cells > INTERPRETER_DATA_MAX_BYTES / CELL_BYTES)
+	if (cells > RUNTIME_DATA_MAX_BYTES / CELL_BYTES)
 		return make_data(process, &(struct stack_deltas){ 0 }, data, bytes);
 	made = calloc(cells, CELL_BYTES);
 	if (!made)
@@ -446,7 +446,7 @@ static int make_data(const struct java_process *process, const struct stack_delt
 }
 
 int java_stubs_read(const struct java_layout *layout, const struct java_heaps *heaps,
-		    const struct java_data_ranges *ranges, const struct interpreter_target *target,
+		    const struct java_data_ranges *ranges, const struct attach_target *target,
 		    const struct java_process *process, void **data, uint32_t *bytes)
 {
 	_cleanup_(stubs_deinit) struct stubs stubs = {

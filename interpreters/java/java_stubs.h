@@ -12,10 +12,10 @@
 
 #include "agent/host/elf_image.h"
 #include "ebpf/abi/java.h"
-#include "interpreters/interpreter.h"
 #include "interpreters/java/java_code.h"
 #include "interpreters/java/java_layout.h"
 #include "interpreters/java/java_names.h"
+#include "interpreters/language.h"
 
 enum {
 	/** Segments of libjvm.so that can be written; it has one or two. */
@@ -42,7 +42,7 @@ void java_data_ranges_find(const struct elf_image *image, struct java_data_range
  * which is no error. -ENOMEM.
  */
 int java_stubs_read(const struct java_layout *layout, const struct java_heaps *heaps,
-		    const struct java_data_ranges *ranges, const struct interpreter_target *target,
+		    const struct java_data_ranges *ranges, const struct attach_target *target,
 		    const struct java_process *process, void **data, uint32_t *bytes);
 
 /**

@@ -58,7 +58,7 @@ static void release_place(void *context, const void *key, void *value)
 }
 
 void java_symbolizer_init(struct java_symbolizer *symbolizer, const struct java_layout *layout,
-			  uint64_t unloads, bool with_signatures, interpreter_find_jump *find_jump)
+			  uint64_t unloads, bool with_signatures, runtime_find_jump *find_jump)
 {
 	memset(symbolizer, 0, sizeof(*symbolizer));
 	symbolizer->layout = *layout;

@@ -14,10 +14,10 @@
 #include "agent/base/clock.h"
 #include "agent/base/lru_cache.h"
 #include "agent/base/text_builder.h"
-#include "interpreters/interpreter.h"
 #include "interpreters/java/java_layout.h"
 #include "interpreters/java/java_names.h"
 #include "interpreters/java/java_scopes.h"
+#include "interpreters/language.h"
 
 enum {
 	/** A compiler of Java has some 12,000 in its first half minute, of 200 bytes each. */
@@ -44,7 +44,7 @@ struct java_symbolizer {
 	uint64_t unloads;
 	bool with_signatures;
 	/** NULL: nobody can. */
-	interpreter_find_jump *find_jump;
+	runtime_find_jump *find_jump;
 	/** The two words -> struct java_place. */
 	struct lru_cache places;
 	/** Of `places`, as counted in the sum of all processes. */
@@ -63,10 +63,10 @@ struct java_symbolizer {
  * and result.
  */
 void java_symbolizer_init(struct java_symbolizer *symbolizer, const struct java_layout *layout,
-			  uint64_t unloads, bool with_signatures, interpreter_find_jump *find_jump);
+			  uint64_t unloads, bool with_signatures, runtime_find_jump *find_jump);
 void java_symbolizer_deinit(struct java_symbolizer *symbolizer);
 
-/** As interpreter_ops.symbolize. @now_ns: clock_monotonic_ns(). */
+/** As language_ops.symbolize. @now_ns: clock_monotonic_ns(). */
 int java_symbolize(struct java_symbolizer *symbolizer, struct remote_memory *memory,
 		   const uint64_t words[2], uint64_t now_ns, struct interpreted_frames *frames);
 

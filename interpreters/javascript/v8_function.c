@@ -198,7 +198,7 @@ int v8_shared_bytecodes(const struct v8_heap *heap, uint64_t shared, uint64_t *b
 			*bytecodes = data;
 			return 0;
 		}
-		if (!err && type == layout->type_interpreter_data)
+		if (!err && type == layout->type_runtime_data)
 			err = v8_field(heap, data, layout->interpreter_data_bytecodes, &data);
 		else if (!err && type == layout->type_code)
 			err = v8_field(heap, data, layout->code_data, &data);

@@ -192,7 +192,7 @@ static const struct fact facts[] = {
 	     "type_UncompiledDataWithoutPreparseData__UNCOMPILED_DATA_WITHOUT_PREPARSE_DATA_TYPE",
 	     SAME(EXPORTED)),
 	FACT(type_bytecodes, "type_BytecodeArray__BYTECODE_ARRAY_TYPE", SAME(EXPORTED)),
-	FACT(type_interpreter_data, "type_InterpreterData__INTERPRETER_DATA_TYPE", SAME(EXPORTED)),
+	FACT(type_runtime_data, "type_InterpreterData__INTERPRETER_DATA_TYPE", SAME(EXPORTED)),
 	FACT(type_code, "type_Code__CODE_TYPE", SAME(EXPORTED)),
 	FACT(type_stream, "type_InstructionStream__INSTRUCTION_STREAM_TYPE|type_Code__CODE_TYPE",
 	     SAME(EXPORTED)),

@@ -174,7 +174,7 @@ struct v8_layout {
 	int32_t type_uncompiled_first;
 	int32_t type_uncompiled_last;
 	int32_t type_bytecodes;
-	int32_t type_interpreter_data;
+	int32_t type_runtime_data;
 	int32_t type_code;
 	/** Of the object in a code page. */
 	int32_t type_stream;

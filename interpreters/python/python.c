@@ -21,30 +21,30 @@ enum {
 };
 
 struct python_attached {
-	struct interpreter_process process;
+	struct runtime process;
 	struct python_process data;
 	struct python_code_cache cache;
 };
 
-static int probe(const struct elf_image *image, const char *path, struct interpreter_file **file)
+static int probe(const struct elf_image *image, const char *path, struct runtime_file **file)
 {
 	struct python_file *made;
 	int err;
 
 	(void)path;
-	err = python_probe(&python_interpreter, image, &made);
+	err = python_probe(&python_language, image, &made);
 	if (!err)
 		*file = &made->file;
 	return err;
 }
 
-static void release(struct interpreter_file *file)
+static void release(struct runtime_file *file)
 {
 	python_file_release((struct python_file *)file);
 }
 
 /* The file may have been another one when it was probed, and the process patched. */
-static int check_version(const struct python_file *file, const struct interpreter_target *target)
+static int check_version(const struct python_file *file, const struct attach_target *target)
 {
 	char text[PYTHON_VERSION_TEXT_BYTES];
 	int err = remote_memory_read(target->memory, target->bias + file->version_address, text,
@@ -58,7 +58,7 @@ static int check_version(const struct python_file *file, const struct interprete
 	return 0;
 }
 
-static int find_layout(const struct python_file *file, const struct interpreter_target *target,
+static int find_layout(const struct python_file *file, const struct attach_target *target,
 		       struct python_layout *layout)
 {
 	uint8_t offsets[PYTHON_DEBUG_OFFSETS_BYTES];
@@ -71,8 +71,7 @@ static int find_layout(const struct python_file *file, const struct interpreter_
 	return err ? err : python_layout_init_offsets(layout, file->version, offsets);
 }
 
-static int find_thread_state(const struct python_file *file,
-			     const struct interpreter_target *target,
+static int find_thread_state(const struct python_file *file, const struct attach_target *target,
 			     struct thread_local_path paths[2])
 {
 	int err = thread_local_path_of_call(
@@ -137,7 +136,7 @@ static int describe_frame(const struct python_layout *layout, struct python_proc
 	return 0;
 }
 
-static int describe(const struct python_file *file, const struct interpreter_target *target,
+static int describe(const struct python_file *file, const struct attach_target *target,
 		    const struct python_layout *layout, struct python_process *process)
 {
 	const struct python_frame_layout *frame = &layout->frame;
@@ -170,8 +169,8 @@ static int describe(const struct python_file *file, const struct interpreter_tar
 	return err ? err : python_code_describe(layout, process);
 }
 
-static int attach(const struct interpreter_file *probed, const struct interpreter_target *target,
-		  struct interpreter_process **process)
+static int attach(const struct runtime_file *probed, const struct attach_target *target,
+		  struct runtime **process)
 {
 	const struct python_file *file = (const struct python_file *)probed;
 	_cleanup_(free_pointer) struct python_attached *made = NULL;
@@ -191,7 +190,7 @@ static int attach(const struct interpreter_file *probed, const struct interprete
 	made = calloc(1, sizeof(*made));
 	if (!made)
 		return -ENOMEM;
-	made->process.interpreter = &python_interpreter;
+	made->process.language = &python_language;
 	made->data = data;
 	made->process.data_bytes = sizeof(made->data);
 	made->process.data = &made->data;
@@ -200,8 +199,8 @@ static int attach(const struct interpreter_file *probed, const struct interprete
 	return 0;
 }
 
-static int symbolize(struct interpreter_process *process, struct remote_memory *memory,
-		     const uint64_t words[2], uint32_t *object, struct interpreted_frames *frames)
+static int symbolize(struct runtime *process, struct remote_memory *memory, const uint64_t words[2],
+		     uint32_t *object, struct interpreted_frames *frames)
 {
 	struct python_attached *attached = (struct python_attached *)process;
 	struct interpreted_frame frame = { 0 };
@@ -214,7 +213,7 @@ static int symbolize(struct interpreter_process *process, struct remote_memory *
 	return 0;
 }
 
-static void detach(struct interpreter_process *process)
+static void detach(struct runtime *process)
 {
 	struct python_attached *attached = (struct python_attached *)process;
 
@@ -224,7 +223,7 @@ static void detach(struct interpreter_process *process)
 	free(attached);
 }
 
-static const struct interpreter_ops ops = {
+static const struct language_ops ops = {
 	.probe = probe,
 	.release = release,
 	.attach = attach,
@@ -232,7 +231,7 @@ static const struct interpreter_ops ops = {
 	.detach = detach,
 };
 
-const struct interpreter python_interpreter = {
+const struct language python_language = {
 	.id = &language_ids[LANGUAGE_INDEX_PYTHON],
 	.ops = &ops,
 };

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * CPython 2.7 and 3.6 to 3.15 as a language (interpreters/interpreter.h): debug and free-threaded
+ * CPython 2.7 and 3.6 to 3.15 as a language (interpreters/language.h): debug and free-threaded
  * builds, shared, static and embedded. What the kernel side is told is in ebpf/abi/python.h.
  */
 #ifndef INTERPRETERS_PYTHON_PYTHON_H
 #define INTERPRETERS_PYTHON_PYTHON_H
 
-#include "interpreters/interpreter.h"
+#include "interpreters/language.h"
 
-extern const struct interpreter python_interpreter;
+extern const struct language python_language;
 
 #endif

@@ -49,7 +49,7 @@ int python_code_read_fingerprint(const struct python_code_cache *cache,
 				 struct remote_memory *memory, uint64_t address,
 				 uint32_t *fingerprint);
 
-/** As interpreter_ops.symbolize, but of the one frame: name, file and line. */
+/** As language_ops.symbolize, but of the one frame: name, file and line. */
 int python_code_symbolize(struct python_code_cache *cache, struct remote_memory *memory,
 			  const uint64_t words[2], uint32_t *object,
 			  struct interpreted_frame *frame);

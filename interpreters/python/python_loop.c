@@ -182,11 +182,11 @@ static bool overlaps(struct code_range range, const struct code_range *ranges, u
 
 /* Adds those of @candidates that are parts of ranges[0]. */
 static void add_parts(const struct elf_image *image, const struct candidates *candidates,
-		      struct code_range ranges[INTERPRETER_MAX_RANGES], uint32_t *count)
+		      struct code_range ranges[LOOP_RANGES_MAX], uint32_t *count)
 {
 	uint64_t bytes_left = CODE_CURSOR_MAX_BYTES;
 
-	for (uint32_t i = 0; i < candidates->count && *count < INTERPRETER_MAX_RANGES; i++) {
+	for (uint32_t i = 0; i < candidates->count && *count < LOOP_RANGES_MAX; i++) {
 		struct code_range part = candidates->ranges[i];
 		bool is_part = false;
 
@@ -199,7 +199,7 @@ static void add_parts(const struct elf_image *image, const struct candidates *ca
 }
 
 int python_loop_find_ranges(const struct elf_image *image, uint64_t start, uint64_t end,
-			    struct code_range ranges[INTERPRETER_MAX_RANGES], uint32_t *count)
+			    struct code_range ranges[LOOP_RANGES_MAX], uint32_t *count)
 {
 	struct code_range function = { .start = start, .end = end };
 	struct candidates candidates = { .count = 0 };

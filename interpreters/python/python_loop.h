@@ -7,7 +7,7 @@
 #define INTERPRETERS_PYTHON_PYTHON_LOOP_H
 
 #include "agent/host/elf_image.h"
-#include "interpreters/interpreter.h"
+#include "interpreters/language.h"
 
 enum {
 	/** Other functions that the loop jumps to and are looked at; no more bytes in all than of one. */
@@ -22,7 +22,7 @@ enum {
  * no such code.
  */
 int python_loop_find_ranges(const struct elf_image *image, uint64_t start, uint64_t end,
-			    struct code_range ranges[INTERPRETER_MAX_RANGES], uint32_t *count);
+			    struct code_range ranges[LOOP_RANGES_MAX], uint32_t *count);
 
 /** python_process.saved_bytes of a loop that is entered at @start, up to 3.10; 0 if it is not known. */
 uint8_t python_loop_saved_bytes(const struct elf_image *image, uint64_t start);

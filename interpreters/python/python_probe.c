@@ -204,7 +204,7 @@ static int find_loop(const struct prober *prober, struct elf_dynamic_symbol *loo
 static int find_code(const struct prober *prober, const struct elf_dynamic_symbol *loop,
 		     struct python_file *file)
 {
-	struct interpreter_file *ranges = &file->file;
+	struct runtime_file *ranges = &file->file;
 	struct python_layout layout;
 	int err;
 
@@ -253,7 +253,7 @@ static int fill(const struct prober *prober, struct python_file *file)
 	return find_code(prober, &loop, file);
 }
 
-int python_probe(const struct interpreter *interpreter, const struct elf_image *image,
+int python_probe(const struct language *language, const struct elf_image *image,
 		 struct python_file **file)
 {
 	_cleanup_(free_pointer) struct python_file *made = NULL;
@@ -267,7 +267,7 @@ int python_probe(const struct interpreter *interpreter, const struct elf_image *
 	made = calloc(1, sizeof(*made));
 	if (!made)
 		return -ENOMEM;
-	made->file.interpreter = interpreter;
+	made->file.language = language;
 	err = fill(&prober, made);
 	if (err)
 		return err;

@@ -9,7 +9,7 @@
 #define INTERPRETERS_PYTHON_PYTHON_PROBE_H
 
 #include "ebpf/abi/python.h"
-#include "interpreters/interpreter.h"
+#include "interpreters/language.h"
 
 enum {
 	/** Text of a version, such as "3.10.13+", with its NUL. */
@@ -22,7 +22,7 @@ enum {
 
 /** Addresses are ELF virtual addresses; 0: there is none. */
 struct python_file {
-	struct interpreter_file file;
+	struct runtime_file file;
 	uint16_t machine;
 	/** As PYTHON_VERSION(). */
 	uint16_t version;
@@ -45,8 +45,8 @@ struct python_file {
 	uint8_t saved_bytes;
 };
 
-/** As interpreter_ops.probe and release, for @interpreter. */
-int python_probe(const struct interpreter *interpreter, const struct elf_image *image,
+/** As language_ops.probe and release, for @interpreter. */
+int python_probe(const struct language *language, const struct elf_image *image,
 		 struct python_file **file);
 void python_file_release(struct python_file *file);
 

@@ -85,7 +85,7 @@ static bool append_characters(const struct characters *characters, const uint8_t
 		character = characters->is_encoded ? decode_utf8(bytes + i, size - i, &step) :
 						     character_at(bytes + i, characters->width);
 		count = text_encode_utf8(character, encoded);
-		if (*length + count > INTERPRETER_NAME_MAX_BYTES)
+		if (*length + count > FRAME_NAME_MAX_BYTES)
 			return false;
 		memcpy(text + *length, encoded, count);
 		*length += count;
@@ -174,8 +174,8 @@ int python_string_read(struct remote_memory *memory, const struct python_layout 
 		};
 		err = check_characters(&characters);
 		/* One read, so that no character is cut but the last. */
-		if (characters.count > INTERPRETER_NAME_MAX_BYTES)
-			characters.count = INTERPRETER_NAME_MAX_BYTES;
+		if (characters.count > FRAME_NAME_MAX_BYTES)
+			characters.count = FRAME_NAME_MAX_BYTES;
 	} else {
 		/* An ASCII string may end where its page does, so that no more than its header is there. */
 		err = remote_memory_read(memory, address, header, string->ascii_bytes);
@@ -195,8 +195,8 @@ int python_string_read(struct remote_memory *memory, const struct python_layout 
 		err = read_characters(memory, &characters, text, &written);
 	if (err)
 		return err;
-	if (string->is_bytes && characters.count == INTERPRETER_NAME_MAX_BYTES)
-		written = text_cut_length(text, written, INTERPRETER_NAME_MAX_BYTES);
+	if (string->is_bytes && characters.count == FRAME_NAME_MAX_BYTES)
+		written = text_cut_length(text, written, FRAME_NAME_MAX_BYTES);
 	text[written] = '\0';
 	*length = written;
 	return 0;

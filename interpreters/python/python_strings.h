@@ -11,11 +11,11 @@
 
 #include "agent/host/elf_image.h"
 #include "agent/host/remote_memory.h"
-#include "interpreters/interpreter.h"
+#include "interpreters/language.h"
 #include "interpreters/python/python_layouts.h"
 
 /** What a string takes, its NUL counted in. */
-typedef char python_text[INTERPRETER_NAME_MAX_BYTES + 1];
+typedef char python_text[FRAME_NAME_MAX_BYTES + 1];
 
 /**
  * Reads the str at @address as UTF-8 with a NUL behind it, cut at a character. What is no character

@@ -17,22 +17,21 @@
 static void languages_are_found_by_name_and_index(void **state)
 {
 	(void)state;
-	assert_non_null(interpreter_by_name("python"));
-	assert_int_equal(interpreter_by_name("python")->id->kind, FRAME_PYTHON);
-	assert_null(interpreter_by_name("pyth"));
-	assert_null(interpreter_by_name(""));
-	for (uint32_t i = 0; interpreter_at(i); i++)
-		assert_ptr_equal(interpreter_by_name(interpreter_at(i)->id->name),
-				 interpreter_at(i));
-	assert_int_equal(interpreter_by_name("java")->id->kind, FRAME_JAVA);
-	assert_null(interpreter_at(UINT32_MAX));
+	assert_non_null(language_by_name("python"));
+	assert_int_equal(language_by_name("python")->id->kind, FRAME_PYTHON);
+	assert_null(language_by_name("pyth"));
+	assert_null(language_by_name(""));
+	for (uint32_t i = 0; language_at(i); i++)
+		assert_ptr_equal(language_by_name(language_at(i)->id->name), language_at(i));
+	assert_int_equal(language_by_name("java")->id->kind, FRAME_JAVA);
+	assert_null(language_at(UINT32_MAX));
 }
 
 static void people_are_told_something_of_each_language(void **state)
 {
 	(void)state;
 	for (uint32_t i = 0; i < LANGUAGE_COUNT; i++) {
-		assert_int_equal(interpreter_at(i)->id->kind, language_ids[i].kind);
+		assert_int_equal(language_at(i)->id->kind, language_ids[i].kind);
 		assert_true(*language_texts[i].shown && *language_texts[i].parts);
 	}
 }
@@ -40,15 +39,15 @@ static void people_are_told_something_of_each_language(void **state)
 static void a_program_that_is_no_runtime_is_none(void **state)
 {
 	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-	struct interpreter_file *file = NULL;
+	struct runtime_file *file = NULL;
 	struct program_facts facts;
 	struct elf_image image;
 
 	(void)state;
 	assert_int_equal(elf_image_init_fd(&image, fd), 0);
-	assert_int_equal(interpreters_probe(INTERPRETERS_ALL, &image, "test", &file), -ENOENT);
+	assert_int_equal(languages_probe(LANGUAGES_ALL, &image, "test", &file), -ENOENT);
 	assert_null(file);
-	assert_false(interpreters_describe(&image, &facts));
+	assert_false(languages_describe(&image, &facts));
 	assert_int_equal(facts.count, 0);
 	elf_image_deinit(&image);
 	close(fd);

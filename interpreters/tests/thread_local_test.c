@@ -73,7 +73,7 @@ static void the_words_of_keys_are_found_in_this_c_library(void **state)
 {
 	static const struct remote_memory_ops ops = { .read = read_own };
 	struct remote_memory memory = { .ops = &ops };
-	struct interpreter_target target = { .memory = &memory };
+	struct attach_target target = { .memory = &memory };
 	pthread_key_t keys[100];
 
 	(void)state;
@@ -100,7 +100,7 @@ static void the_words_of_keys_are_found_in_a_c_library_of_arm64(void **state)
 {
 	static const struct remote_memory_ops ops = { .read = read_file };
 	struct file_memory file = { .memory = { .ops = &ops } };
-	struct interpreter_target target = { .memory = &file.memory };
+	struct attach_target target = { .memory = &file.memory };
 	int fd = open("/usr/aarch64-linux-gnu/lib/libc.so.6", O_RDONLY | O_CLOEXEC);
 	struct elf_dynamic_symbol symbol;
 	struct thread_local_path path;
@@ -167,7 +167,7 @@ static int evaluate(const uint8_t *bytes, size_t size, struct thread_local_path 
 {
 	static const struct remote_memory_ops ops = { .read = read_code };
 	struct code_memory code = { .memory = { .ops = &ops }, .code = bytes, .size = size };
-	struct interpreter_target target = { .memory = &code.memory };
+	struct attach_target target = { .memory = &code.memory };
 
 	return thread_local_path_of_call(&target, EM_X86_64, 0x1000, 1, path);
 }

@@ -57,8 +57,8 @@ static int make_module(bool is_exporter)
 }
 
 /* The caller, which has the slot, and the exporter. */
-static struct interpreter_module modules[2] = { { .path = "caller", .bias = CALLER_BIAS },
-						{ .path = "exporter", .bias = EXPORTER_BIAS } };
+static struct attach_module modules[2] = { { .path = "caller", .bias = CALLER_BIAS },
+					   { .path = "exporter", .bias = EXPORTER_BIAS } };
 
 static int make_modules(void **state)
 {
@@ -129,11 +129,11 @@ static struct code_memory code_of_arm64(void)
 	return code;
 }
 
-static int follow(uint16_t machine, const struct interpreter_module *looked_at, uint32_t count,
+static int follow(uint16_t machine, const struct attach_module *looked_at, uint32_t count,
 		  struct thread_local_path *path)
 {
 	struct code_memory code = machine == EM_X86_64 ? code_of_x86() : code_of_arm64();
-	const struct interpreter_target target = {
+	const struct attach_target target = {
 		.memory = &code.memory,
 		.modules = looked_at,
 		.module_count = count,
@@ -169,10 +169,9 @@ static void what_no_module_has_yet_is_tried_again(void **state)
 	}
 }
 
-static int find(const struct interpreter_module *looked_at, uint64_t deadline_ns,
-		uint64_t *function)
+static int find(const struct attach_module *looked_at, uint64_t deadline_ns, uint64_t *function)
 {
-	const struct interpreter_target target = { .modules = looked_at, .module_count = 2 };
+	const struct attach_target target = { .modules = looked_at, .module_count = 2 };
 
 	return unbound_call_find(&target, SLOT, deadline_ns, function);
 }
@@ -192,15 +191,15 @@ static void a_deadline_of_cpu_time_is_kept(void **state)
 /* What is over is not "not yet": it would be tried for ever. */
 static void modules_that_take_too_long_are_refused(void **state)
 {
-	struct interpreter_module *many = calloc(MANY_MODULES, sizeof(*many));
+	struct attach_module *many = calloc(MANY_MODULES, sizeof(*many));
 	struct thread_local_path path;
 
 	(void)state;
 	assert_non_null(many);
 	for (uint32_t i = 0; i < MANY_MODULES; i++)
-		many[i] = (struct interpreter_module){ .path = "far",
-						       .fd = modules[0].fd,
-						       .bias = FAR_BIAS };
+		many[i] = (struct attach_module){ .path = "far",
+						  .fd = modules[0].fd,
+						  .bias = FAR_BIAS };
 	assert_int_equal(follow(EM_X86_64, many, MANY_MODULES, &path), -EOPNOTSUPP);
 	free(many);
 }

@@ -13,7 +13,7 @@
 
 #include "agent/base/flag_ranges.h"
 
-enum { TEXT = 0x10000, PAGES = 4, ROWS = 6, RULES = 4, FLAG = RULE_INTERPRETER };
+enum { TEXT = 0x10000, PAGES = 4, ROWS = 6, RULES = 4, FLAG = RULE_LOOP };
 
 /* Rows at 0:00, 0:10, 0:ff, 1:00, 1:80 and 3:40; the third page has none. */
 static const struct {

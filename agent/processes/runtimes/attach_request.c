@@ -10,7 +10,7 @@
 #include "agent/base/error.h"
 #include "agent/host/proc_info.h"
 #include "agent/host/remote_memory.h"
-#include "agent/processes/runtimes/executable_interpreter.h"
+#include "agent/processes/runtimes/executable_runtime.h"
 
 enum {
 	/* Remote files that are shown to the languages at a time. */
@@ -39,7 +39,7 @@ static void add_module(struct attach_request *request, const struct process_mapp
 		return;
 	binary_ref(binary);
 	request->files[count] = file;
-	request->modules[count] = (struct interpreter_module){
+	request->modules[count] = (struct attach_module){
 		.path = binary->path,
 		.fd = file.fd,
 		.bias = mapping->bias,
@@ -90,35 +90,35 @@ static void note_refusal(struct executable *executable, uint32_t pid)
 {
 	char more[128];
 
-	executable_interpreter_note_refused(executable);
+	executable_runtime_note_refused(executable);
 	if (__atomic_exchange_n(&executable->is_refusal_logged, true, __ATOMIC_RELAXED))
 		return;
-	snprintf(more, sizeof(more), " (%s), process %u",
-		 executable_interpreter(executable)->version, pid);
-	executable_interpreter_log_refused(executable->binary->path, more);
+	snprintf(more, sizeof(more), " (%s), process %u", executable_runtime(executable)->version,
+		 pid);
+	executable_runtime_log_refused(executable->binary->path, more);
 }
 
 /* Attaching that reads no memory: the agent does it itself. */
-static int attach_here(const struct attach_request *request, const struct interpreter_file *file,
+static int attach_here(const struct attach_request *request, const struct runtime_file *file,
 		       struct process_runtime **runtime)
 {
-	const struct interpreter_target target = {
+	const struct attach_target target = {
 		.pid = request->pid,
 		.bias = request->bias,
 		.modules = request->modules,
 		.module_count = request->module_count,
 	};
-	struct interpreter_process *process;
-	int err = file->interpreter->ops->attach(file, &target, &process);
+	struct runtime *process;
+	int err = file->language->ops->attach(file, &target, &process);
 
 	if (err)
 		return err;
 	*runtime = process_runtime_create_local(request->executable->id, request->pid, process);
-	file->interpreter->ops->detach(process);
+	file->language->ops->detach(process);
 	return *runtime ? 0 : fail(-ENOMEM, "no memory for a runtime");
 }
 
-static int attach_there(struct attach_request *request, const struct interpreter_file *file,
+static int attach_there(struct attach_request *request, const struct runtime_file *file,
 			const char *proc_root, struct runtime_home *home,
 			struct process_runtime **runtime)
 {
@@ -149,7 +149,7 @@ static int attach_there(struct attach_request *request, const struct interpreter
 	if (err)
 		return err;
 	request->cpu_ns = made.cpu_ns;
-	*runtime = process_runtime_create(target.executable_id, target.pid, file->interpreter, home,
+	*runtime = process_runtime_create(target.executable_id, target.pid, file->language, home,
 					  &made);
 	return *runtime ? 0 : fail(-ENOMEM, "no memory for a runtime");
 }
@@ -197,7 +197,7 @@ static void copy_remote(struct attach_request *request)
 int attach_request_run(struct attach_request *request, const char *proc_root,
 		       struct runtime_home *home, struct process_runtime **runtime)
 {
-	const struct interpreter_file *file = executable_interpreter(request->executable);
+	const struct runtime_file *file = executable_runtime(request->executable);
 	int err;
 
 	if (request->is_remote)

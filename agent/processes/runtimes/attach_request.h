@@ -10,7 +10,7 @@
 #include "agent/processes/executable_cache.h"
 #include "agent/processes/process.h"
 #include "agent/processes/runtimes/process_runtime.h"
-#include "interpreters/interpreter.h"
+#include "interpreters/language.h"
 
 enum {
 	/** More files of a process are not shown to the languages. */
@@ -29,7 +29,7 @@ struct attach_request {
 	uint32_t module_count;
 	/** Their files, which are read by the modules; a reference to each binary. Remote ones are copied when it is run. */
 	struct borrowed_file *files;
-	struct interpreter_module *modules;
+	struct attach_module *modules;
 	/** Set by attach_request_run(): CPU time that it took elsewhere. */
 	uint64_t cpu_ns;
 };

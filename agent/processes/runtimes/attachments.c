@@ -12,7 +12,7 @@
 #include "agent/base/clock.h"
 #include "agent/base/metrics.h"
 #include "agent/processes/runtimes/attach_pace.h"
-#include "agent/processes/runtimes/executable_interpreter.h"
+#include "agent/processes/runtimes/executable_runtime.h"
 
 /* An answer may never come: load_remote can hang. */
 #define ASK_AGAIN_NS (60 * NS_PER_SECOND)
@@ -126,7 +126,7 @@ static void look_again(struct attachments *attachments, struct process *process,
 /* What the work thread names frames by becomes what is attached to now. */
 static void share_runtimes(struct attachments *attachments, struct process *process)
 {
-	struct process_runtime *runtimes[INTERPRETER_MAX_COUNT];
+	struct process_runtime *runtimes[RUNTIMES_MAX];
 	struct runtime_set *set = NULL;
 	uint32_t count = 0;
 
@@ -154,7 +154,7 @@ static bool is_runtime(const struct process_mapping *mapping)
 {
 	return mapping->executable && mapping->executable_id >= EXECUTABLE_ID_FIRST &&
 	       mapping->executable_id == mapping->executable->id &&
-	       executable_interpreter(mapping->executable);
+	       executable_runtime(mapping->executable);
 }
 
 static bool is_mapped(const struct process *process, const struct attachment *attachment)
@@ -181,7 +181,7 @@ static struct attachment *add_attachment(struct attachments *attachments, struct
 	for (uint32_t i = 0; list && i < list->count; i++)
 		if (list->items[i].executable == executable)
 			return NULL;
-	if (!list || list->count == INTERPRETER_MAX_COUNT)
+	if (!list || list->count == RUNTIMES_MAX)
 		return NULL;
 	attachment = &list->items[list->count++];
 	*attachment = (struct attachment){
@@ -242,7 +242,7 @@ static bool attach_at_once(struct attachments *attachments, const struct process
 	};
 	struct process_runtime *runtime;
 
-	if (!executable_interpreter(attachment->executable)->attaches_at_once ||
+	if (!executable_runtime(attachment->executable)->attaches_at_once ||
 	    attachments->attached_count >= ATTACHMENTS_MAX ||
 	    attach_request_run(&request, attachments->proc_root, attachments->home, &runtime))
 		return false;
@@ -401,8 +401,8 @@ static struct process *let_go(struct attachments *attachments, const struct proc
 
 static bool has_same_data(const struct process_runtime *first, const struct process_runtime *second)
 {
-	const struct interpreter_process *one = process_runtime_data(first);
-	const struct interpreter_process *other = process_runtime_data(second);
+	const struct runtime *one = process_runtime_data(first);
+	const struct runtime *other = process_runtime_data(second);
 
 	return one->data_bytes == other->data_bytes &&
 	       !memcmp(one->data, other->data, one->data_bytes);
@@ -547,20 +547,20 @@ uint64_t attachments_next_due(const struct attachments *attachments)
 }
 
 uint32_t attachments_list(const struct process *process,
-			  struct process_interpreter list[INTERPRETER_MAX_COUNT])
+			  struct published_runtime list[RUNTIMES_MAX])
 {
 	const struct process_attachments *attached = process->attachments;
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; attached && i < attached->count; i++) {
-		const struct interpreter_process *data;
+		const struct runtime *data;
 
 		if (!attached->items[i].runtime)
 			continue;
 		data = process_runtime_data(attached->items[i].runtime);
-		list[count++] = (struct process_interpreter){
+		list[count++] = (struct published_runtime){
 			.executable_id = attached->items[i].executable->id,
-			.language = data->interpreter->id->kind,
+			.language = data->language->id->kind,
 			.data_bytes = data->data_bytes,
 			.data = data->data,
 		};
@@ -568,9 +568,9 @@ uint32_t attachments_list(const struct process *process,
 	return count;
 }
 
-uint64_t attachments_map_bytes(const struct process_interpreter *list, uint32_t count)
+uint64_t attachments_map_bytes(const struct published_runtime *list, uint32_t count)
 {
-	uint64_t bytes = count ? INTERPRETER_MAX_COUNT * sizeof(struct interpreter_row) : 0;
+	uint64_t bytes = count ? RUNTIMES_MAX * sizeof(struct runtime_row) : 0;
 
 	for (uint32_t i = 0; i < count; i++)
 		bytes += list[i].data_bytes;

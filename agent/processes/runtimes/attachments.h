@@ -39,7 +39,7 @@ enum attachment_state {
 
 struct attachment {
 	enum attachment_state state;
-	/** One reference; it has an interpreter. */
+	/** One reference; the file is a runtime. */
 	struct executable *executable;
 	uint64_t bias;
 	uint32_t try_count;
@@ -54,7 +54,7 @@ struct attachment {
 /** Of one process. */
 struct process_attachments {
 	uint32_t count;
-	struct attachment items[INTERPRETER_MAX_COUNT];
+	struct attachment items[RUNTIMES_MAX];
 };
 
 struct attachments {
@@ -129,13 +129,13 @@ uint64_t attachments_next_due(const struct attachments *attachments);
 
 /** Fills @list for the kernel side, borrowed from the process; returns the number. */
 uint32_t attachments_list(const struct process *process,
-			  struct process_interpreter list[INTERPRETER_MAX_COUNT]);
+			  struct published_runtime list[RUNTIMES_MAX]);
 
 /** Whether @process has a runtime that is attached to as @executable. */
 bool attachments_have(const struct process *process, const struct executable *executable);
 
 /** What @list takes of the map memory. */
-uint64_t attachments_map_bytes(const struct process_interpreter *list, uint32_t count);
+uint64_t attachments_map_bytes(const struct published_runtime *list, uint32_t count);
 
 /** Any thread. Whether an answer is awaited. */
 bool attachments_are_pending(const struct attachments *attachments);

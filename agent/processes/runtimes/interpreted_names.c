@@ -21,7 +21,7 @@ enum {
 	ENTRY_BYTES = 64,
 };
 
-_Static_assert((int)CHUNK_BYTES > (int)INTERPRETER_NAME_MAX_BYTES, "a name fits into a chunk");
+_Static_assert((int)CHUNK_BYTES > (int)FRAME_NAME_MAX_BYTES, "a name fits into a chunk");
 _Static_assert((int)INTERPRETED_NAMES_PLACES >= (int)TRACE_MAX_WORDS, "places for all frames");
 
 struct name_chunk {
@@ -292,7 +292,7 @@ static void take_answer(struct interpreted_names *names, const struct process_ru
 static size_t ask_some(struct interpreted_names *names, struct process_runtime *runtime,
 		       size_t first)
 {
-	uint8_t kind = process_runtime_data(runtime)->interpreter->id->kind;
+	uint8_t kind = process_runtime_data(runtime)->language->id->kind;
 	uint32_t count = 0;
 	int err = 0;
 
@@ -349,7 +349,7 @@ static const char *language_name(const struct interpreted_names *names, uint8_t 
 	const struct language_id *language;
 
 	for (uint32_t i = 0; set && i < set->count; i++) {
-		language = process_runtime_data(set->runtimes[i])->interpreter->id;
+		language = process_runtime_data(set->runtimes[i])->language->id;
 		if (language->kind == kind)
 			return language->name;
 	}

@@ -34,7 +34,7 @@ struct name_chunk;
 /** A frame of the stack, and what became of it. */
 struct stack_name {
 	uint64_t words[2];
-	/** As interpreter_ops.symbolize() and runtime_home_ops.name(). */
+	/** As language_ops.symbolize() and runtime_home_ops.name(). */
 	int err;
 	/** Without an error: its frames among those of the stack. */
 	uint32_t first_frame;

@@ -20,7 +20,7 @@ struct shared_runtime {
 	struct runtime_home *home;
 	struct hosted runtime;
 	/* Its data are ours. */
-	struct interpreter_process process;
+	struct runtime process;
 };
 
 /* Of a process, and of its forks when it is read for them. */
@@ -62,7 +62,7 @@ static uint64_t next_id(void)
 }
 
 struct process_runtime *process_runtime_create(uint64_t executable_id, uint32_t pid,
-					       const struct interpreter *interpreter,
+					       const struct language *language,
 					       struct runtime_home *home, struct host_runtime *made)
 {
 	struct process_runtime *runtime = malloc(sizeof(*runtime));
@@ -83,7 +83,7 @@ struct process_runtime *process_runtime_create(uint64_t executable_id, uint32_t 
 		.home = home,
 		.runtime = made->runtime,
 		.process = {
-			.interpreter = interpreter,
+			.language = language,
 			.data_bytes = made->data_bytes,
 			.data = made->data,
 			.may_grow = made->may_grow,
@@ -103,7 +103,7 @@ struct process_runtime *process_runtime_create(uint64_t executable_id, uint32_t 
 }
 
 struct process_runtime *process_runtime_create_local(uint64_t executable_id, uint32_t pid,
-						     const struct interpreter_process *process)
+						     const struct runtime *process)
 {
 	struct process_runtime *runtime = malloc(sizeof(*runtime));
 	struct shared_runtime *shared = malloc(sizeof(*shared));
@@ -188,7 +188,7 @@ void process_runtime_unref(struct process_runtime *runtime)
 	free(runtime);
 }
 
-const struct interpreter_process *process_runtime_data(const struct process_runtime *runtime)
+const struct runtime *process_runtime_data(const struct process_runtime *runtime)
 {
 	return &runtime->shared->process;
 }
@@ -236,7 +236,7 @@ int process_runtime_name(struct process_runtime *runtime, struct name_query *que
 
 	if (!home)
 		return fail(-EBADMSG, "%s has native frames only",
-			    runtime->shared->process.interpreter->id->name);
+			    runtime->shared->process.language->id->name);
 	if (__atomic_load_n(&runtime->is_hanging, __ATOMIC_RELAXED))
 		return fail(-EHOSTDOWN, "memory of process %u does not answer", runtime->pid);
 	for (uint32_t i = 0; i < runtime->memory_count; i++)

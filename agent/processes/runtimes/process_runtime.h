@@ -14,7 +14,7 @@
 
 #include "agent/runtimes/runtime_home.h"
 #include "agent/runtimes/runtime_room.h"
-#include "interpreters/interpreter.h"
+#include "interpreters/language.h"
 
 struct shared_runtime;
 struct shared_memory;
@@ -25,7 +25,7 @@ struct shared_memory;
  */
 enum { RUNTIME_OBJECTS_MAX = 256 };
 
-/** Which one of those that forks have at an address a process has (interpreter_ops.symbolize). */
+/** Which one of those that forks have at an address a process has (language_ops.symbolize). */
 struct runtime_object {
 	uint64_t address;
 	uint32_t fingerprint;
@@ -54,13 +54,13 @@ struct process_runtime {
  * What became of attaching in @home: takes over what @made has, also if it fails: NULL without memory. One reference.
  */
 struct process_runtime *process_runtime_create(uint64_t executable_id, uint32_t pid,
-					       const struct interpreter *interpreter,
+					       const struct language *language,
 					       struct runtime_home *home,
 					       struct host_runtime *made);
 
 /** Of a runtime that was attached to here, of a language without frames: keeps a copy of its data. */
 struct process_runtime *process_runtime_create_local(uint64_t executable_id, uint32_t pid,
-						     const struct interpreter_process *process);
+						     const struct runtime *process);
 
 /** That of process @pid, which is a fork of the one of @runtime. -ESRCH, -EACCES, -ENOMEM, -ENOTCONN. */
 int process_runtime_fork(const struct process_runtime *runtime, const char *proc_root, uint32_t pid,
@@ -71,7 +71,7 @@ struct process_runtime *process_runtime_ref(struct process_runtime *runtime);
 void process_runtime_unref(struct process_runtime *runtime);
 
 /** Any thread. The language, and what it has for the kernel side. */
-const struct interpreter_process *process_runtime_data(const struct process_runtime *runtime);
+const struct runtime *process_runtime_data(const struct process_runtime *runtime);
 
 /** Any thread. It is to be attached to anew: what it lived in is gone. */
 bool process_runtime_is_lost(const struct process_runtime *runtime);
@@ -81,7 +81,7 @@ void process_runtime_note_hanging(struct process_runtime *runtime);
 
 /**
  * Work. Asks for the frames of @queries, all of one stack, in one round, NAME_QUERIES_MAX at most; their objects are filled
- * in here. Replaces @answers, which has one for each, as interpreter_ops.symbolize() and with -EAGAIN if that takes too
+ * in here. Replaces @answers, which has one for each, as language_ops.symbolize() and with -EAGAIN if that takes too
  * much reading for now. -EHOSTDOWN, -ENOTCONN (runtime_home.h), -ENOMEM; -EBADMSG for a language without frames.
  */
 int process_runtime_name(struct process_runtime *runtime, struct name_query *queries,
@@ -92,7 +92,7 @@ struct runtime_set {
 	unsigned int references;
 	uint32_t count;
 	/** One reference each. */
-	struct process_runtime *runtimes[INTERPRETER_MAX_COUNT];
+	struct process_runtime *runtimes[RUNTIMES_MAX];
 };
 
 /** Takes a reference of each. NULL without memory. */

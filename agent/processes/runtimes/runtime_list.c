@@ -2,22 +2,22 @@
 #include "agent/processes/runtimes/runtime_list.h"
 
 #include "agent/processes/runtimes/attachments.h"
-#include "agent/processes/runtimes/executable_interpreter.h"
+#include "agent/processes/runtimes/executable_runtime.h"
 #include "agent/processes/runtimes/unsupported_runtime.h"
-#include "interpreters/interpreter.h"
+#include "interpreters/language.h"
 
 static void list_runtime(const struct process *process, const struct process_mapping *mapping,
 			 void (*take)(void *context, const struct listed_runtime *runtime),
 			 void *context)
 {
-	const struct interpreter_file *file = executable_interpreter(mapping->executable);
+	const struct runtime_file *file = executable_runtime(mapping->executable);
 	struct listed_runtime runtime = {
 		.pid = process->pid,
 		.path = mapping->executable->binary->path,
-		.language = file ? file->interpreter->id->name : NULL,
+		.language = file ? file->language->id->name : NULL,
 		.version = file ? file->version : NULL,
 		.is_attached = file && attachments_have(process, mapping->executable),
-		.refusal = executable_interpreter_refusal(mapping->executable),
+		.refusal = executable_runtime_refusal(mapping->executable),
 	};
 
 	take(context, &runtime);
@@ -29,7 +29,7 @@ static bool is_first_of_runtime(const struct process *process, uint32_t index)
 	const struct executable *executable = process->mappings[index].executable;
 
 	if (!executable || !executable->binary ||
-	    (!executable_interpreter(executable) && !executable_interpreter_refusal(executable)))
+	    (!executable_runtime(executable) && !executable_runtime_refusal(executable)))
 		return false;
 	for (uint32_t i = 0; i < index; i++)
 		if (process->mappings[i].executable == executable)

@@ -23,7 +23,7 @@
 #include <cmocka.h>
 
 #include "agent/base/map_writer.h"
-#include "ebpf/abi/interpreter.h"
+#include "ebpf/abi/runtime.h"
 #include "reporter/reporter.h"
 
 enum {
@@ -39,10 +39,10 @@ struct fake_writer {
 		struct process_stamp stamp;
 		uint32_t count;
 		struct mapping_row rows[64];
-		uint32_t interpreter_count;
+		uint32_t runtime_count;
 		/** Without data, which is a copy of its first word. */
-		struct process_interpreter interpreters[INTERPRETER_MAX_COUNT];
-		uint64_t first_words[INTERPRETER_MAX_COUNT];
+		struct published_runtime runtimes[RUNTIMES_MAX];
+		uint64_t first_words[RUNTIMES_MAX];
 	} processes[64];
 	uint32_t process_count;
 	struct {
@@ -138,8 +138,8 @@ static inline struct fake_entry *fake_find_locked(struct fake_writer *fake, uint
 static inline int fake_publish_process(struct map_writer *writer, uint32_t pid,
 				       const struct process_stamp *stamp,
 				       const struct mapping_row *rows, uint32_t count,
-				       const struct process_interpreter *interpreters,
-				       uint32_t interpreter_count)
+				       const struct published_runtime *runtimes,
+				       uint32_t runtime_count)
 {
 	struct fake_writer *fake = fake_of(writer);
 	struct fake_entry *entry;
@@ -151,8 +151,8 @@ static inline int fake_publish_process(struct map_writer *writer, uint32_t pid,
 		assert_true(!i || rows[i - 1].end <= rows[i].start);
 		assert_true(rows[i].executable_id);
 	}
-	for (uint32_t i = 0; i < interpreter_count; i++)
-		assert_true(interpreters[i].executable_id && interpreters[i].data);
+	for (uint32_t i = 0; i < runtime_count; i++)
+		assert_true(runtimes[i].executable_id && runtimes[i].data);
 	entry = fake_find_locked(fake, pid);
 	if (!entry && fake->max_processes && fake->process_count >= fake->max_processes) {
 		err = -E2BIG;
@@ -165,13 +165,13 @@ static inline int fake_publish_process(struct map_writer *writer, uint32_t pid,
 		entry->stamp = *stamp;
 		entry->count = count < 64 ? count : 64;
 		memcpy(entry->rows, rows, entry->count * sizeof(*rows));
-		assert_true(interpreter_count <= INTERPRETER_MAX_COUNT);
-		entry->interpreter_count = interpreter_count;
-		for (uint32_t i = 0; i < interpreter_count; i++) {
-			assert_true(interpreters[i].data_bytes % CELL_BYTES == 0);
-			entry->interpreters[i] = interpreters[i];
-			entry->interpreters[i].data = NULL;
-			memcpy(&entry->first_words[i], interpreters[i].data, sizeof(uint64_t));
+		assert_true(runtime_count <= RUNTIMES_MAX);
+		entry->runtime_count = runtime_count;
+		for (uint32_t i = 0; i < runtime_count; i++) {
+			assert_true(runtimes[i].data_bytes % CELL_BYTES == 0);
+			entry->runtimes[i] = runtimes[i];
+			entry->runtimes[i].data = NULL;
+			memcpy(&entry->first_words[i], runtimes[i].data, sizeof(uint64_t));
 		}
 		fake->publish_count++;
 	}

@@ -88,11 +88,11 @@ static bool is_published(struct fixture *fixture, uint32_t pid)
 	return fake_published(&fixture->writer, pid, NULL);
 }
 
-static bool has_interpreter(struct fixture *fixture, uint32_t pid)
+static bool has_runtime(struct fixture *fixture, uint32_t pid)
 {
 	struct fake_entry entry;
 
-	return fake_published(&fixture->writer, pid, &entry) && entry.interpreter_count == 1;
+	return fake_published(&fixture->writer, pid, &entry) && entry.runtime_count == 1;
 }
 
 static bool is_not_published(struct fixture *fixture, uint32_t pid)
@@ -184,9 +184,9 @@ static void a_runtime_is_attached_to_and_its_frames_named(void **state)
 	assert_int_equal(process_manager_start(fixture->manager, &task, 1), 0);
 	/* All that is there at the start is attached to before the wait is over. */
 	assert_int_equal(process_manager_wait_loaded(fixture->manager, 20 * NS_PER_SECOND), 0);
-	assert_true(wait_for(fixture, has_interpreter, pid));
+	assert_true(wait_for(fixture, has_runtime, pid));
 	assert_true(fake_published(&fixture->writer, pid, &entry));
-	assert_int_equal(entry.interpreters[0].language, FAKE_KIND);
+	assert_int_equal(entry.runtimes[0].language, FAKE_KIND);
 	assert_int_equal(entry.first_words[0], pid);
 	assert_string_equal(sample_interpreted(fixture, pid, 77), "f40");
 	assert_string_equal(sample_interpreted(fixture, pid, 78), "[fake: no name]");
@@ -208,9 +208,9 @@ static void a_runtime_that_is_not_ready_is_attached_to_when_it_is(void **state)
 	assert_int_equal(process_manager_start(fixture->manager, &task, 1), 0);
 	while (__atomic_load_n(&fake_language.attach_count, __ATOMIC_RELAXED) < 3)
 		usleep(1000);
-	assert_false(has_interpreter(fixture, pid));
+	assert_false(has_runtime(fixture, pid));
 	__atomic_store_n(&fake_language.attach_err, 0, __ATOMIC_RELAXED);
-	assert_true(wait_for(fixture, has_interpreter, pid));
+	assert_true(wait_for(fixture, has_runtime, pid));
 	end_process(pid);
 }
 

@@ -115,7 +115,10 @@ static void map(struct fixture *fixture, uint32_t pid, bool is_replaced, uint64_
 {
 	const struct sync_event event = {
 		.type = EVENT_MAPPING,
-		.mapping = { .pid = pid, .start = 0x1000, .end = 0x2000, .is_replaced = is_replaced },
+		.mapping = { .pid = pid,
+			     .start = 0x1000,
+			     .end = 0x2000,
+			     .is_replaced = is_replaced },
 	};
 
 	sync_loop_handle(&fixture->loop, &event, now_ns);

@@ -12,14 +12,14 @@
 #include <string.h>
 
 #include "agent/base/text.h"
-#include "interpreters/interpreter.h"
+#include "interpreters/language.h"
 
 enum { FAKE_KIND = FRAME_FIRST_INTERPRETED + 7 };
 
 struct fake_process {
-	struct interpreter_process process;
+	struct runtime process;
 	uint64_t data[4];
-	char name[INTERPRETER_NAME_MAX_BYTES];
+	char name[FRAME_NAME_MAX_BYTES];
 };
 
 static struct {
@@ -53,15 +53,14 @@ static struct {
 	uint64_t growth;
 } fake_language;
 
-static inline void fake_release(struct interpreter_file *file)
+static inline void fake_release(struct runtime_file *file)
 {
 	__atomic_add_fetch(&fake_language.release_count, 1, __ATOMIC_RELAXED);
 	free(file);
 }
 
-static inline int fake_attach(const struct interpreter_file *file,
-			      const struct interpreter_target *target,
-			      struct interpreter_process **process)
+static inline int fake_attach(const struct runtime_file *file, const struct attach_target *target,
+			      struct runtime **process)
 {
 	int err = __atomic_load_n(&fake_language.attach_err, __ATOMIC_RELAXED);
 	struct fake_process *created;
@@ -73,7 +72,7 @@ static inline int fake_attach(const struct interpreter_file *file,
 	if (err)
 		return err;
 	created = calloc(1, sizeof(*created));
-	created->process.interpreter = file->interpreter;
+	created->process.language = file->language;
 	created->data[0] = target->pid;
 	created->data[1] = fake_language.growth;
 	created->process.may_grow = fake_language.may_grow;
@@ -84,7 +83,7 @@ static inline int fake_attach(const struct interpreter_file *file,
 }
 
 /* The name says which object it is, and where in it. */
-static inline int fake_symbolize(struct interpreter_process *process, struct remote_memory *memory,
+static inline int fake_symbolize(struct runtime *process, struct remote_memory *memory,
 				 const uint64_t words[2], uint32_t *object,
 				 struct interpreted_frames *frames)
 {
@@ -119,13 +118,13 @@ static inline int fake_symbolize(struct interpreter_process *process, struct rem
 	return 0;
 }
 
-static inline void fake_detach(struct interpreter_process *process)
+static inline void fake_detach(struct runtime *process)
 {
 	__atomic_add_fetch(&fake_language.detach_count, 1, __ATOMIC_RELAXED);
 	free(process);
 }
 
-static const struct interpreter_ops fake_language_ops = {
+static const struct language_ops fake_language_ops = {
 	.release = fake_release,
 	.attach = fake_attach,
 	.symbolize = fake_symbolize,
@@ -139,16 +138,16 @@ static const struct language_id fake_id = {
 	.name = "fake",
 };
 
-static const struct interpreter fake_interpreter = {
+static const struct language language_of_fakes = {
 	.id = &fake_id,
 	.ops = &fake_language_ops,
 };
 
-/** As interpreters_probe(). */
+/** As languages_probe(). */
 static inline int fake_probe(uint32_t languages, const struct elf_image *image, const char *path,
-			     struct interpreter_file **file)
+			     struct runtime_file **file)
 {
-	struct interpreter_file *found;
+	struct runtime_file *found;
 
 	(void)languages;
 	(void)image;
@@ -158,7 +157,7 @@ static inline int fake_probe(uint32_t languages, const struct elf_image *image, 
 	if (fake_language.probe_err)
 		return fake_language.probe_err;
 	found = calloc(1, sizeof(*found));
-	found->interpreter = &fake_interpreter;
+	found->language = &language_of_fakes;
 	strcpy(found->version, "fake 1");
 	found->ranges[0] = fake_language.range;
 	found->range_count = 1;

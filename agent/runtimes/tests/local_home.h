@@ -18,7 +18,7 @@
 
 struct local_home {
 	struct runtime_home home;
-	struct interpreter_file file;
+	struct runtime_file file;
 	struct runtime_room *room;
 	uint64_t last_id;
 	/** What lives in it with an id up to this one is lost. */
@@ -85,7 +85,7 @@ static inline int local_home_attach(struct runtime_home *home, const struct host
 		.module_count = target->module_count,
 	};
 	struct host_runtime made = { 0 };
-	const struct interpreter_process *process;
+	const struct runtime *process;
 	int err;
 
 	local->uid = target->uid;
@@ -185,7 +185,7 @@ static inline void local_home_init(struct local_home *home)
 
 	*home = (struct local_home){
 		.home = { .ops = &ops },
-		.file.interpreter = &fake_interpreter,
+		.file.language = &language_of_fakes,
 		.room = runtime_room_create(),
 	};
 	assert_non_null(home->room);

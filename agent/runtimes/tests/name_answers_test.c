@@ -56,7 +56,7 @@ static void answers_come_back_as_they_were_given(void **state)
 static void what_there_is_no_room_for_is_an_error_and_leaves_nothing(void **state)
 {
 	struct name_answers *answers = *state;
-	static char name[INTERPRETER_NAME_MAX_BYTES];
+	static char name[FRAME_NAME_MAX_BYTES];
 	struct interpreted_frames frames = { .count = 1, .items = { { .function = name } } };
 	size_t count;
 

@@ -28,7 +28,7 @@ static uint8_t cfa_at(const struct stack_deltas *deltas, uint64_t address)
 
 static void pieces_have_rows_and_nothing_stands_between_them(void **state)
 {
-	const struct interpreter_code code[] = {
+	const struct runtime_code code[] = {
 		{ .address = BASE,
 		  .bytes = stub,
 		  .size = sizeof(stub),
@@ -64,7 +64,7 @@ static void pieces_have_rows_and_nothing_stands_between_them(void **state)
 
 static void code_that_lies_too_far_apart_is_refused(void **state)
 {
-	const struct interpreter_code code[] = {
+	const struct runtime_code code[] = {
 		{ .address = BASE, .bytes = stub, .size = sizeof(stub), .is_flat = true },
 		{ .address = BASE + (8ULL << 30),
 		  .bytes = stub,

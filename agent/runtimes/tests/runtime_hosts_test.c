@@ -40,7 +40,7 @@ static int set_up(void **state)
 {
 	struct fixture *fixture = calloc(1, sizeof(*fixture));
 	const struct runtime_hosts_options options = {
-		.languages = INTERPRETERS_ALL,
+		.languages = LANGUAGES_ALL,
 		.lost = note_lost,
 		.context = fixture,
 	};
@@ -278,7 +278,7 @@ static bool start_python(struct live_python *python)
 static int attach(struct fixture *fixture, struct live_python *python, uint64_t executable_id,
 		  struct host_runtime *runtime)
 {
-	struct interpreter_module modules[MODULES_MAX];
+	struct attach_module modules[MODULES_MAX];
 	struct host_target target = {
 		.uid = USER,
 		.pid = (uint32_t)python->pid,
@@ -296,7 +296,7 @@ static int attach(struct fixture *fixture, struct live_python *python, uint64_t 
 	for (uint32_t i = 0; i < maps.count && target.module_count < MODULES_MAX; i++) {
 		const struct proc_mapping *row = &maps.rows[i];
 		struct elf_image image = { 0 };
-		struct interpreter_file *file;
+		struct runtime_file *file;
 		uint64_t address = 0;
 		struct file_key key;
 		int fd;
@@ -305,14 +305,14 @@ static int attach(struct fixture *fixture, struct live_python *python, uint64_t 
 			continue;
 		assert_int_equal(elf_image_init_fd(&image, fd), 0);
 		elf_image_mapping_address(&image, row->offset, row->end - row->start, &address);
-		if (!interpreters_probe(INTERPRETERS_ALL, &image, row->path, &file)) {
-			file->interpreter->ops->release(file);
+		if (!languages_probe(LANGUAGES_ALL, &image, row->path, &file)) {
+			file->language->ops->release(file);
 			target.file = fd;
 			target.path = row->path;
 			target.bias = row->start - address;
 		}
 		elf_image_deinit(&image);
-		modules[target.module_count++] = (struct interpreter_module){
+		modules[target.module_count++] = (struct attach_module){
 			.path = row->path, .fd = fd, .bias = row->start - address
 		};
 	}

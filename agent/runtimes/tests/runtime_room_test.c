@@ -31,10 +31,10 @@ static void add_memory(struct fixture *fixture, uint64_t id, const char *text)
 
 static int set_up(void **state)
 {
-	static const struct interpreter_file file = { .interpreter = &fake_interpreter };
+	static const struct runtime_file file = { .language = &language_of_fakes };
 	const struct room_target target = { .pid = 7, .memory_id = MEMORY };
 	struct fixture *fixture = calloc(1, sizeof(*fixture));
-	const struct interpreter_process *process;
+	const struct runtime *process;
 
 	fake_language_init("");
 	fixture->room = runtime_room_create();

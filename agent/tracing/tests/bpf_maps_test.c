@@ -17,7 +17,7 @@
 
 #include "agent/tracing/tests/live_maps.h"
 #include "ebpf/abi/frame.h"
-#include "ebpf/abi/interpreter.h"
+#include "ebpf/abi/runtime.h"
 
 enum {
 	SLAB_COUNT = 4,
@@ -414,62 +414,61 @@ static void a_process_is_published_replaced_and_retired(void **state)
 			 -E2BIG);
 }
 
-static void interpreters_are_published_with_their_process(void **state)
+static void runtimes_are_published_with_their_process(void **state)
 {
 	struct fixture *fixture = live(state);
 	const struct map_writer_ops *ops = fixture->writer->ops;
 	const struct process_stamp stamp = { 5, 6 };
 	const struct mapping_row row = { 0x1000, 0x2000, 0, 1 << 16 };
 	const uint64_t first[4] = { 1, 2, 3, 4 }, second[2] = { 5, 6 };
-	struct process_interpreter interpreters[INTERPRETER_MAX_COUNT + 1] = {
+	struct published_runtime runtimes[RUNTIMES_MAX + 1] = {
 		{ 1 << 16, FRAME_PYTHON, sizeof(first), first },
 		{ 2 << 16, FRAME_PYTHON + 1, sizeof(second), second },
 	};
-	struct interpreter_row found;
+	struct runtime_row found;
 	struct process_entry entry;
 	uint64_t used, budget;
 	uint32_t pid = 4343;
 	struct cell cell;
 
-	assert_int_equal(
-		ops->publish_process(fixture->writer, pid, &stamp, &row, 1, interpreters, 2), 0);
+	assert_int_equal(ops->publish_process(fixture->writer, pid, &stamp, &row, 1, runtimes, 2),
+			 0);
 	check_process(fixture, pid, &stamp, &row, 1);
 	assert_int_equal(bpf_map_lookup_elem(fixture->fds.processes, &pid, &entry), 0);
-	assert_int_not_equal(entry.interpreter_cell, 0);
+	assert_int_not_equal(entry.runtime_cell, 0);
 	for (uint32_t i = 0; i < 2; i++) {
-		cell = read_cell(fixture, entry.interpreter_cell + i);
+		cell = read_cell(fixture, entry.runtime_cell + i);
 		memcpy(&found, &cell, sizeof(found));
-		assert_int_equal(found.executable_id, interpreters[i].executable_id);
-		assert_int_equal(found.language, interpreters[i].language);
-		for (uint32_t j = 0; j < interpreters[i].data_bytes / CELL_BYTES; j++) {
+		assert_int_equal(found.executable_id, runtimes[i].executable_id);
+		assert_int_equal(found.language, runtimes[i].language);
+		for (uint32_t j = 0; j < runtimes[i].data_bytes / CELL_BYTES; j++) {
 			cell = read_cell(fixture, found.cell + j);
-			assert_memory_equal(&cell, (const uint64_t *)interpreters[i].data + 2 * j,
+			assert_memory_equal(&cell, (const uint64_t *)runtimes[i].data + 2 * j,
 					    sizeof(cell));
 		}
 	}
-	for (uint32_t i = 2; i < INTERPRETER_MAX_COUNT; i++)
-		assert_int_equal(read_cell(fixture, entry.interpreter_cell + i).words[0], 0);
+	for (uint32_t i = 2; i < RUNTIMES_MAX; i++)
+		assert_int_equal(read_cell(fixture, entry.runtime_cell + i).words[0], 0);
 	ops->memory(fixture->writer, &used, &budget);
-	assert_int_equal(used, sizeof(row) + INTERPRETER_MAX_COUNT * CELL_BYTES + sizeof(first) +
-				       sizeof(second));
+	assert_int_equal(used,
+			 sizeof(row) + RUNTIMES_MAX * CELL_BYTES + sizeof(first) + sizeof(second));
 	/* A process that loses them loses the table as well. */
 	assert_int_equal(ops->publish_process(fixture->writer, pid, &stamp, &row, 1, NULL, 0), 0);
 	assert_int_equal(bpf_map_lookup_elem(fixture->fds.processes, &pid, &entry), 0);
-	assert_int_equal(entry.interpreter_cell, 0);
+	assert_int_equal(entry.runtime_cell, 0);
 	ops->memory(fixture->writer, &used, &budget);
 	assert_int_equal(used, sizeof(row));
 	/* Without mappings, and all that there may be. */
-	for (uint32_t i = 0; i <= INTERPRETER_MAX_COUNT; i++)
-		interpreters[i] = interpreters[0];
-	assert_int_equal(ops->publish_process(fixture->writer, pid, &stamp, NULL, 0, interpreters,
-					      INTERPRETER_MAX_COUNT),
+	for (uint32_t i = 0; i <= RUNTIMES_MAX; i++)
+		runtimes[i] = runtimes[0];
+	assert_int_equal(ops->publish_process(fixture->writer, pid, &stamp, NULL, 0, runtimes,
+					      RUNTIMES_MAX),
 			 0);
-	assert_int_equal(ops->publish_process(fixture->writer, pid, &stamp, NULL, 0, interpreters,
-					      INTERPRETER_MAX_COUNT + 1),
+	assert_int_equal(ops->publish_process(fixture->writer, pid, &stamp, NULL, 0, runtimes,
+					      RUNTIMES_MAX + 1),
 			 -E2BIG);
-	interpreters[0].data_bytes = CELL_BYTES + 8;
-	assert_int_equal(ops->publish_process(fixture->writer, pid, &stamp, NULL, 0, interpreters,
-					      1),
+	runtimes[0].data_bytes = CELL_BYTES + 8;
+	assert_int_equal(ops->publish_process(fixture->writer, pid, &stamp, NULL, 0, runtimes, 1),
 			 -EINVAL);
 	ops->retire_process(fixture->writer, pid);
 	assert_int_equal(ops->wait_retired(fixture->writer), 0);
@@ -523,7 +522,7 @@ int main(void)
 		LIVE_TEST(a_slot_is_told_apart_by_its_generation),
 		LIVE_TEST(use_is_told_once),
 		LIVE_TEST(a_process_is_published_replaced_and_retired),
-		LIVE_TEST(interpreters_are_published_with_their_process),
+		LIVE_TEST(runtimes_are_published_with_their_process),
 		LIVE_TEST(a_failed_publication_leaves_all_as_it_was),
 		LIVE_TEST(a_notice_is_rearmed),
 	};

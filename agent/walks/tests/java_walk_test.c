@@ -82,7 +82,7 @@ static const struct rule rules[] = {
 struct run {
 	struct live_java java;
 	struct stopped_process process;
-	struct interpreter_process *attached;
+	struct runtime *attached;
 	struct java_layout layout;
 	struct java_heaps heaps;
 	struct user_walk *walk;
@@ -135,8 +135,8 @@ static void read_stub(struct run *run, const uint64_t *words)
 	static struct interpreted_frames frames;
 	uint32_t object = 0;
 
-	if (java_interpreter.ops->symbolize(run->attached, &run->java.memory.memory, words, &object,
-					    &frames) ||
+	if (java_language.ops->symbolize(run->attached, &run->java.memory.memory, words, &object,
+					 &frames) ||
 	    frames.count != 1 || strncmp(frames.items[0].function, "[stub: ", 7) != 0)
 		chain.has_nameless_stub = true;
 }
@@ -162,8 +162,8 @@ static void read_chain(struct run *run)
 			continue;
 		}
 		name = chain.names[chain.count++];
-		if (java_interpreter.ops->symbolize(run->attached, &run->java.memory.memory,
-						    &trace.words[i], &object, &frames))
+		if (java_language.ops->symbolize(run->attached, &run->java.memory.memory,
+						 &trace.words[i], &object, &frames))
 			snprintf(name, NAME_BYTES, "?");
 		else
 			snprintf(name, NAME_BYTES, "%s", frames.items[frames.count - 1].function);
@@ -313,9 +313,9 @@ static void warm_up(pid_t pid)
 
 static void begin(struct run *run, const char *path, const char *const *options)
 {
-	struct interpreter_target target = { .memory = &run->java.memory.memory,
-					     .analyse = runtime_code_analyse,
-					     .find_jump = runtime_code_find_jump };
+	struct attach_target target = { .memory = &run->java.memory.memory,
+					.analyse = runtime_code_analyse,
+					.find_jump = runtime_code_find_jump };
 	char line[64];
 	int err;
 
@@ -324,7 +324,7 @@ static void begin(struct run *run, const char *path, const char *const *options)
 	warm_up(run->java.pid);
 	assert_int_equal(live_java_find(&run->java), 0);
 	target.bias = run->java.bias;
-	err = java_interpreter.ops->attach(run->java.file, &target, &run->attached);
+	err = java_language.ops->attach(run->java.file, &target, &run->attached);
 	if (err)
 		print_message("%s: %s\n", path, error_text());
 	assert_int_equal(err, 0);
@@ -357,7 +357,7 @@ static void end(struct run *run)
 	waitpid(run->main_thread, NULL, __WALL);
 	ptrace(PTRACE_DETACH, run->main_thread, NULL, NULL);
 	user_walk_destroy(run->walk);
-	java_interpreter.ops->detach(run->attached);
+	java_language.ops->detach(run->attached);
 	stopped_process_deinit(&run->process);
 	live_java_stop(&run->java);
 }

@@ -84,7 +84,7 @@ static int walk_core(const struct arguments *arguments)
 	_cleanup_(core_file_deinit) struct core_file core = { 0 };
 	_cleanup_(core_space_deinit) struct core_space space = { 0 };
 	_cleanup_(space_runtimes_deinit) struct space_runtimes runtimes = { 0 };
-	uint32_t languages = arguments->with_interpreted ? INTERPRETERS_ALL : 0;
+	uint32_t languages = arguments->with_interpreted ? LANGUAGES_ALL : 0;
 	int err = 0;
 
 	if (fd < 0)

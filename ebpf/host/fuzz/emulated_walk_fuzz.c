@@ -4,7 +4,7 @@
  * addresses of the little world below, or stay what they are, so that walks get somewhere. The seeds
  * are inputs that libFuzzer came to from nothing.
  *
- * covers: emulated_walk.c ../native_step.bpf.h ../go/go_step.bpf.h ../java/java_step.bpf.h ../java/java_code.bpf.h ../java/java_leaf_x86.bpf.h ../java/java_interpreter_x86.bpf.h ../read_window.bpf.h ../python/python_step.bpf.h ../python/python_held.bpf.h ../python/python_threads.bpf.h ../interpreters.bpf.h ../guess_caller.bpf.h ../jit_entry.bpf.h ../rule_lookup.bpf.h ../process_mappings.bpf.h ../uprobes.bpf.h ../tables.bpf.h ../state.bpf.h ../architecture.bpf.h
+ * covers: emulated_walk.c ../native_step.bpf.h ../go/go_step.bpf.h ../java/java_step.bpf.h ../java/java_code.bpf.h ../java/java_leaf_x86.bpf.h ../java/java_interpreter_x86.bpf.h ../read_window.bpf.h ../python/python_step.bpf.h ../python/python_held.bpf.h ../python/python_threads.bpf.h ../languages.bpf.h ../guess_caller.bpf.h ../jit_entry.bpf.h ../rule_lookup.bpf.h ../process_mappings.bpf.h ../uprobes.bpf.h ../tables.bpf.h ../state.bpf.h ../architecture.bpf.h
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -165,7 +165,7 @@ static struct unwind_rule take_rule(struct input *input)
 	return (struct unwind_rule){
 		.cfa = bytes[0] % (CFA_KIND_COUNT + 1),
 		.cfa_register = (bytes[1] & 63) % 40,
-		.flags = bytes[1] >> 6 | (bytes[3] & 64 ? RULE_INTERPRETER : 0),
+		.flags = bytes[1] >> 6 | (bytes[3] & 64 ? RULE_LOOP : 0),
 		.ra = bytes[2] % (SAVED_KIND_COUNT + 1),
 		.fp = bytes[3] % (SAVED_KIND_COUNT + 1),
 		.rbx_slot = bytes[3] >> 7 ? RBX_LOST : bytes[2] >> 5,
@@ -245,8 +245,8 @@ static void lead_to_others(struct python_process *process)
 /* A process's Python: offsets and kinds as the input has them, or such as lead on. */
 static struct python_process take_python(struct input *input, struct world *world)
 {
-	struct interpreter_row rows[2] = { { EXECUTABLE_ID + 1, FRAME_PYTHON, PYTHON_CELL },
-					   { EXECUTABLE_ID, FRAME_PYTHON, PYTHON_CELL } };
+	struct runtime_row rows[2] = { { EXECUTABLE_ID + 1, FRAME_PYTHON, PYTHON_CELL },
+				       { EXECUTABLE_ID, FRAME_PYTHON, PYTHON_CELL } };
 	struct python_process process;
 	uint8_t choices[4];
 
@@ -283,7 +283,7 @@ static struct python_process take_python(struct input *input, struct world *worl
  */
 static bool take_go(struct input *input, struct world *world)
 {
-	struct interpreter_row row = { EXECUTABLE_ID, FRAME_GO, GO_CELL };
+	struct runtime_row row = { EXECUTABLE_ID, FRAME_GO, GO_CELL };
 	struct go_process process;
 	uint8_t choices[2];
 
@@ -387,8 +387,7 @@ static void put_handler(const struct java_process *process, int index, uint8_t o
 /* A process's JVM: fields as the input has them, or such as fit the heap that is made. Its row is the last. */
 static void take_java(struct input *input, struct world *world, uint32_t row_cell)
 {
-	struct interpreter_row row = { EXECUTABLE_ID + 2, FRAME_JAVA | RUNTIME_HAS_CODE,
-				       JAVA_CELL };
+	struct runtime_row row = { EXECUTABLE_ID + 2, FRAME_JAVA | RUNTIME_HAS_CODE, JAVA_CELL };
 	struct java_process process = { 0 };
 	uint8_t choices[8];
 
@@ -520,7 +519,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	if (choices[0] & 16)
 		memory.read_kernel = NULL;
 	if (choices[0] & 32)
-		start.interpreter_cell = INTERPRETER_CELL;
+		start.runtime_cell = INTERPRETER_CELL;
 	input.has_java = (choices[0] & 160) == 160;
 	for (int i = 0; i < REGISTER_COUNT_X86; i++)
 		start.registers[i] = take_word(&input);
@@ -528,7 +527,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	for (int i = 0; i < KERNEL_WORDS; i++)
 		world.kernel[i] = take_word(&input);
 	take(&input, world.code, 64);
-	if (start.interpreter_cell) {
+	if (start.runtime_cell) {
 		start.thread_pointer = STACK_START + choices[1] * 8;
 		process = take_python(&input, &world);
 		if (choices[0] & 64)
@@ -538,7 +537,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	}
 	for (int i = 0; i < STACK_WORDS; i++)
 		world.stack[i] = take_word(&input);
-	if (start.interpreter_cell && process.interpreters == STACK_START + OTHERS_WORD * 8)
+	if (start.runtime_cell && process.interpreters == STACK_START + OTHERS_WORD * 8)
 		make_others(&world, &process, start.registers[HELD_REGISTER]);
 	if (leads_to_go)
 		make_go(&world, start.thread_pointer);
@@ -552,9 +551,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 		index += frame_word_count(word);
 		if (frame_kind(word) == FRAME_ERROR &&
 		    (index != trace.word_count || frame_flags(word) != trace.error) &&
-		    (!start.interpreter_cell || frame_flags(word) != trace.interpreter_error))
+		    (!start.runtime_cell || frame_flags(word) != trace.interpreter_error))
 			abort();
-		if (frame_kind(word) == FRAME_PYTHON && !start.interpreter_cell)
+		if (frame_kind(word) == FRAME_PYTHON && !start.runtime_cell)
 			abort();
 		if (frame_kind(word) == FRAME_JAVA && !input.has_java)
 			abort();

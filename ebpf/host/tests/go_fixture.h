@@ -65,11 +65,11 @@ static inline void put(struct go *go, uint64_t address, uint64_t value)
 
 static inline void publish(struct go *go)
 {
-	const struct interpreter_row row = { EXECUTABLE_ID, FRAME_GO, DATA_CELL };
+	const struct runtime_row row = { EXECUTABLE_ID, FRAME_GO, DATA_CELL };
 
 	world_put(go->world, INTERPRETER_CELL, &row, sizeof(row));
 	world_put(go->world, DATA_CELL, &go->process, sizeof(go->process));
-	go->world->start.interpreter_cell = INTERPRETER_CELL;
+	go->world->start.runtime_cell = INTERPRETER_CELL;
 }
 
 static inline uint32_t rule_words(uint32_t rule)

@@ -425,12 +425,12 @@ static void two_stacks_that_lead_to_each_other_end(void **state)
 static void without_the_process_s_table_stacks_end_in_an_error(void **state)
 {
 	struct go *go = *state;
-	const struct interpreter_row others[] = {
+	const struct runtime_row others[] = {
 		{ EXECUTABLE_ID + 1, FRAME_GO, DATA_CELL },
 		{ EXECUTABLE_ID, FRAME_PYTHON, DATA_CELL },
 		{ EXECUTABLE_ID, FRAME_GO, DATA_CELL },
 	};
-	const struct interpreter_row none = { 0 };
+	const struct runtime_row none = { 0 };
 
 	start_on(go, GOROUTINE_STACK + 100);
 	add(go, 1);
@@ -446,13 +446,13 @@ static void without_the_process_s_table_stacks_end_in_an_error(void **state)
 	world_put(go->world, INTERPRETER_CELL, others, sizeof(others));
 	world_put(go->world, INTERPRETER_CELL + 2, &none, sizeof(none));
 	assert_walk_fails(go, "1S!", UNWIND_STACK_SWITCH);
-	go->world->start.interpreter_cell = 0;
+	go->world->start.runtime_cell = 0;
 	assert_walk_fails(go, "1S!", UNWIND_STACK_SWITCH);
 	publish(go);
 	assert_walk(go, "1S2E");
 	world_put(go->world, INTERPRETER_CELL,
-		  &(struct interpreter_row){ EXECUTABLE_ID, FRAME_GO, UINT32_MAX },
-		  sizeof(struct interpreter_row));
+		  &(struct runtime_row){ EXECUTABLE_ID, FRAME_GO, UINT32_MAX },
+		  sizeof(struct runtime_row));
 	assert_walk_fails(go, "1S!", UNWIND_STACK_SWITCH);
 }
 

@@ -150,12 +150,12 @@ static inline void put_blob(struct java *java, uint32_t segment, uint32_t header
 
 static inline void publish_java(struct java *java)
 {
-	const struct interpreter_row row = { EXECUTABLE_ID, interpreter_row_language(FRAME_JAVA),
-					     JAVA_DATA_CELL };
+	const struct runtime_row row = { EXECUTABLE_ID, runtime_row_language(FRAME_JAVA),
+					 JAVA_DATA_CELL };
 
 	world_put(java->world, JAVA_INTERPRETER_CELL, &row, sizeof(row));
 	world_put(java->world, JAVA_DATA_CELL, &java->process, sizeof(java->process));
-	java->world->start.interpreter_cell = JAVA_INTERPRETER_CELL;
+	java->world->start.runtime_cell = JAVA_INTERPRETER_CELL;
 }
 
 /* call_stub's frame with its frame pointer at @word, below which native code called it. */

@@ -27,7 +27,7 @@ static void without_a_table_code_is_anonymous(void **state)
 	struct java *java = *state;
 
 	lay_compiled(java, IN_CODE, &in_frame);
-	java->world->start.interpreter_cell = 0;
+	java->world->start.runtime_cell = 0;
 	java_walk_text(java);
 	assert_int_not_equal(java->world->trace.error, UNWIND_OK);
 	assert_null(strchr(java->text, 'C'));
@@ -38,9 +38,9 @@ static void the_next_runtime_is_asked_when_one_declines(void **state)
 {
 	struct java *java = *state;
 	const struct emulated_trace *trace = &java->world->trace;
-	const uint32_t language = interpreter_row_language(FRAME_JAVA);
+	const uint32_t language = runtime_row_language(FRAME_JAVA);
 	/* In the first cells there are no heaps, and behind the slab's end nothing. */
-	const struct interpreter_row rows[] = {
+	const struct runtime_row rows[] = {
 		{ EXECUTABLE_ID + 1, language, JAVA_OTHER_CELL },
 		{ EXECUTABLE_ID + 2, FRAME_PYTHON, JAVA_OTHER_CELL },
 		{ EXECUTABLE_ID + 3, language, UINT32_MAX },
@@ -55,7 +55,7 @@ static void the_next_runtime_is_asked_when_one_declines(void **state)
 	assert_int_equal(trace->words[2],
 			 frame_word(FRAME_JAVA, FRAME_RETURN_ADDRESS, blob_at(SEGMENT_CALLER)));
 	/* Without the last row all that there are have declined. */
-	world_put(java->world, JAVA_INTERPRETER_CELL + 3, &(struct interpreter_row){ 0 },
+	world_put(java->world, JAVA_INTERPRETER_CELL + 3, &(struct runtime_row){ 0 },
 		  sizeof(rows[0]));
 	java_walk_text(java);
 	assert_int_not_equal(trace->error, UNWIND_OK);
@@ -66,7 +66,7 @@ static void the_next_runtime_is_asked_when_one_declines(void **state)
 static void a_runtime_that_makes_no_code_is_not_asked(void **state)
 {
 	struct java *java = *state;
-	const struct interpreter_row row = { EXECUTABLE_ID, FRAME_JAVA, JAVA_DATA_CELL };
+	const struct runtime_row row = { EXECUTABLE_ID, FRAME_JAVA, JAVA_DATA_CELL };
 
 	lay_compiled(java, IN_CODE, &in_frame);
 	world_put(java->world, JAVA_INTERPRETER_CELL, &row, sizeof(row));

@@ -38,7 +38,7 @@ static void lay(struct jit *jit, struct python *python)
 	memset(jit->code, 0x90, sizeof(jit->code));
 	memset(jit->text, 0x90, sizeof(jit->text));
 	memcpy(jit->code + 0x100 - 5, "\xe8\0\0\0\0", 5);
-	memcpy(jit->text + (code_at(RULE_LOOP) - TEXT_START) - 2, "\xff\xd0", 2);
+	memcpy(jit->text + (code_at(RULE_OF_LOOP) - TEXT_START) - 2, "\xff\xd0", 2);
 	world_set_mappings(world, 10, mappings, 2);
 	world->user[3] = (struct region){ JIT_START, CODE_BYTES, jit->code };
 	world->user[4] = (struct region){ TEXT_START, CODE_BYTES, jit->text };
@@ -47,7 +47,7 @@ static void lay(struct jit *jit, struct python *python)
 	world->stack[RETURN_WORD] = jit_return;
 	python->has_leaf = true;
 	python->next_word = LOOP_WORD;
-	add_native(python, RULE_LOOP);
+	add_native(python, RULE_OF_LOOP);
 	add_native(python, RULE_C);
 	add_native(python, RULE_END);
 	set_current(python, add_frames(python, 0, 1, add_loop_frame(python, LOOP_WORD, 0)));
@@ -114,11 +114,11 @@ static void use_loop_with_fp(struct jit *jit)
 	const struct unwind_rule rules[RULE_COUNT] = {
 		[RULE_END] = { .cfa = CFA_END },
 		[RULE_C] = CALL_RULE(8 * C_WORDS),
-		[RULE_LOOP] = { .cfa = CFA_FP,
-				.cfa_offset = 16,
-				.ra = SAVED_AT_CFA,
-				.ra_offset = -8,
-				.flags = RULE_INTERPRETER },
+		[RULE_OF_LOOP] = { .cfa = CFA_FP,
+				   .cfa_offset = 16,
+				   .ra = SAVED_AT_CFA,
+				   .ra_offset = -8,
+				   .flags = RULE_LOOP },
 	};
 
 	world_publish_rules(jit->python->world, rules, RULE_COUNT);
@@ -161,7 +161,7 @@ static void return_addresses_have_to_stand_behind_calls(void **state)
 	jit.code[0x100 - 5] = 0x90;
 	assert_nothing_found(&jit);
 	lay(&jit, jit.python);
-	jit.text[code_at(RULE_LOOP) - TEXT_START - 2] = 0x90;
+	jit.text[code_at(RULE_OF_LOOP) - TEXT_START - 2] = 0x90;
 	assert_nothing_found(&jit);
 }
 
@@ -192,7 +192,7 @@ static void the_first_return_address_into_a_loop_decides(void **state)
 	struct jit jit;
 
 	lay(&jit, *state);
-	jit.python->world->stack[LEAF_WORD + 6] = code_at(RULE_LOOP);
+	jit.python->world->stack[LEAF_WORD + 6] = code_at(RULE_OF_LOOP);
 	assert_nothing_found(&jit);
 	/* One into a C function is any number. */
 	jit.python->world->stack[LEAF_WORD + 6] = code_at(RULE_C);
@@ -216,7 +216,7 @@ static void where_no_interpreter_is_known_nothing_is_looked_for(void **state)
 	struct jit jit;
 
 	lay(&jit, *state);
-	jit.python->world->start.interpreter_cell = 0;
+	jit.python->world->start.runtime_cell = 0;
 	assert_nothing_found(&jit);
 }
 

@@ -15,7 +15,7 @@ enum {
 	RULE_END = 0,
 	/* A C function, the loop, and the loop before its first instruction. */
 	RULE_C,
-	RULE_LOOP,
+	RULE_OF_LOOP,
 	RULE_LOOP_ENTRY,
 	RULE_COUNT,
 	C_WORDS = 4,
@@ -83,11 +83,11 @@ static inline uint64_t python_code_at(uint32_t index)
 
 static inline void publish(struct python *python)
 {
-	const struct interpreter_row row = { EXECUTABLE_ID, FRAME_PYTHON, DATA_CELL };
+	const struct runtime_row row = { EXECUTABLE_ID, FRAME_PYTHON, DATA_CELL };
 
 	world_put(python->world, INTERPRETER_CELL, &row, sizeof(row));
 	world_put(python->world, DATA_CELL, &python->process, sizeof(python->process));
-	python->world->start.interpreter_cell = INTERPRETER_CELL;
+	python->world->start.runtime_cell = INTERPRETER_CELL;
 }
 
 /* Frames are struct _PyInterpreterFrame. */
@@ -200,7 +200,9 @@ static inline uint32_t add_native(struct python *python, uint32_t rule)
 	else
 		world_set_registers(python->world, code_at(rule), stack_address(word), 0);
 	python->has_leaf = true;
-	python->next_word += rule == RULE_LOOP ? LOOP_WORDS : rule == RULE_LOOP_ENTRY ? 1 : C_WORDS;
+	python->next_word += rule == RULE_OF_LOOP    ? LOOP_WORDS :
+			     rule == RULE_LOOP_ENTRY ? 1 :
+						       C_WORDS;
 	return word;
 }
 
@@ -237,7 +239,7 @@ static inline int setup(void **state)
 	struct unwind_rule rules[RULE_COUNT] = {
 		[RULE_END] = { .cfa = CFA_END },
 		[RULE_C] = { .cfa = CFA_SP, .cfa_offset = 8 * C_WORDS },
-		[RULE_LOOP] = { .cfa = CFA_SP, .cfa_offset = 8 * LOOP_WORDS },
+		[RULE_OF_LOOP] = { .cfa = CFA_SP, .cfa_offset = 8 * LOOP_WORDS },
 		[RULE_LOOP_ENTRY] = { .cfa = CFA_SP, .cfa_offset = 8 },
 	};
 	int err = world_setup((void **)&python->world);
@@ -245,7 +247,7 @@ static inline int setup(void **state)
 	for (int i = RULE_C; i < RULE_COUNT; i++) {
 		rules[i].ra = SAVED_AT_CFA;
 		rules[i].ra_offset = -8;
-		rules[i].flags = i == RULE_C ? 0 : RULE_INTERPRETER;
+		rules[i].flags = i == RULE_C ? 0 : RULE_LOOP;
 	}
 	world_publish_rules(python->world, rules, RULE_COUNT);
 	python->world->user[1] = (struct region){ HEAP_START, sizeof(python->heap), python->heap };

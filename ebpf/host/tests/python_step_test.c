@@ -8,9 +8,9 @@ static uint32_t add_two_loops(struct python *python, uint32_t *outer)
 	uint32_t inner;
 
 	add_native(python, RULE_C);
-	inner = add_native(python, RULE_LOOP);
+	inner = add_native(python, RULE_OF_LOOP);
 	add_native(python, RULE_C);
-	*outer = add_native(python, RULE_LOOP);
+	*outer = add_native(python, RULE_OF_LOOP);
 	add_native(python, RULE_C);
 	add_native(python, RULE_END);
 	return inner;
@@ -42,29 +42,28 @@ static void a_current_frame_leads_through_the_loops(void **state)
 	assert_int_equal((uint32_t)words[5], python_code_fingerprint(fingerprint_words, 0));
 	assert_int_not_equal((uint32_t)words[5], (uint32_t)words[3]);
 	/* The address of the native frame holds for those that it runs. */
-	assert_int_equal(python->world->trace.pcs[2], code_at(RULE_LOOP));
-	assert_int_equal(python->world->trace.pcs[6], code_at(RULE_LOOP));
+	assert_int_equal(python->world->trace.pcs[2], code_at(RULE_OF_LOOP));
+	assert_int_equal(python->world->trace.pcs[6], code_at(RULE_OF_LOOP));
 	assert_int_equal(python->world->trace.pcs[0], code_at(RULE_C));
 }
 
 static void without_the_process_s_table_loops_are_native(void **state)
 {
 	struct python *python = *state;
-	const struct interpreter_row other = { EXECUTABLE_ID + 1, FRAME_PYTHON, DATA_CELL };
+	const struct runtime_row other = { EXECUTABLE_ID + 1, FRAME_PYTHON, DATA_CELL };
 
 	use_chain(python, PYTHON_CURRENT_FRAME);
 	lay_two_loops(python);
 	world_put(python->world, INTERPRETER_CELL, &other, sizeof(other));
 	assert_string_equal(walk_text(python), "CLCLCE");
-	python->world->start.interpreter_cell = 0;
+	python->world->start.runtime_cell = 0;
 	assert_string_equal(walk_text(python), "CLCLCE");
 	/* The last of the rows that there can be. */
 	publish(python);
-	for (int i = 0; i < INTERPRETER_MAX_COUNT - 1; i++)
+	for (int i = 0; i < RUNTIMES_MAX - 1; i++)
 		world_put(python->world, INTERPRETER_CELL + i, &other, sizeof(other));
-	world_put(python->world, INTERPRETER_CELL + INTERPRETER_MAX_COUNT - 1,
-		  &(struct interpreter_row){ EXECUTABLE_ID, FRAME_PYTHON, DATA_CELL },
-		  sizeof(other));
+	world_put(python->world, INTERPRETER_CELL + RUNTIMES_MAX - 1,
+		  &(struct runtime_row){ EXECUTABLE_ID, FRAME_PYTHON, DATA_CELL }, sizeof(other));
 	assert_string_equal(walk_text(python), "C01LC2LCE");
 }
 
@@ -77,7 +76,7 @@ static void a_loop_that_has_pushed_nothing_yet_runs_nothing(void **state)
 	use_chain(python, PYTHON_CURRENT_FRAME);
 	add_native(python, RULE_LOOP_ENTRY);
 	add_native(python, RULE_C);
-	outer = add_native(python, RULE_LOOP);
+	outer = add_native(python, RULE_OF_LOOP);
 	add_native(python, RULE_END);
 	frame = add_loop_frame(python, outer, 0);
 	set_current(python, add_frames(python, 0, 4, frame));
@@ -111,7 +110,7 @@ static void the_outermost_frame_may_run_python(void **state)
 	uint32_t loop;
 
 	use_chain(python, PYTHON_CURRENT_FRAME);
-	loop = add_native(python, RULE_LOOP);
+	loop = add_native(python, RULE_OF_LOOP);
 	/* A stack that a program has made: the return address is 0. */
 	python->world->stack[loop + LOOP_WORDS - 1] = 0;
 	set_current(python, add_frame(python, 3, add_loop_frame(python, loop, 0)));
@@ -128,7 +127,7 @@ static void frames_of_a_native_frame_that_the_walk_missed_are_not_lost(void **st
 	use_chain(python, PYTHON_CURRENT_FRAME);
 	missed = python->next_word;
 	python->next_word += LOOP_WORDS;
-	loop = add_native(python, RULE_LOOP);
+	loop = add_native(python, RULE_OF_LOOP);
 	add_native(python, RULE_END);
 	frame = add_frame(python, 2, add_loop_frame(python, loop, 0));
 	frame = add_loop_frame(python, missed, frame);
@@ -224,7 +223,7 @@ static void a_cframe_of_a_missed_loop_and_one_without_frames(void **state)
 	publish(python);
 	missed = python->next_word;
 	python->next_word += LOOP_WORDS;
-	loop = add_native(python, RULE_LOOP);
+	loop = add_native(python, RULE_OF_LOOP);
 	add_native(python, RULE_END);
 	frame = add_frame(python, 2, 0);
 	cframe = add_cframe(python, loop_frame_at(loop), frame, add_cframe(python, root, 0, 0));
@@ -233,8 +232,8 @@ static void a_cframe_of_a_missed_loop_and_one_without_frames(void **state)
 	assert_string_equal(walk_text(python), "012LE");
 	/* In front of the store to its cframe a loop has whatever was there before. */
 	python->process.unpushed[0] =
-		(struct python_code_range){ TEXT_ADDRESS + RULE_LOOP * 16,
-					    TEXT_ADDRESS + RULE_LOOP * 16 + 16 };
+		(struct python_code_range){ TEXT_ADDRESS + RULE_OF_LOOP * 16,
+					    TEXT_ADDRESS + RULE_OF_LOOP * 16 + 16 };
 	publish(python);
 	set_cframe(python, add_cframe(python, cframe, 0x1234, root));
 	assert_string_equal(walk_text(python), "LE");
@@ -251,12 +250,12 @@ static void a_cframe_without_words_yet_leads_to_the_next_one_by_its_place(void *
 	python->process.frame_owner = PYTHON_NO_OFFSET;
 	/* The leaf's pc is at 8, the return address of the other is looked up at 7. */
 	python->process.unpushed[0] =
-		(struct python_code_range){ TEXT_ADDRESS + RULE_LOOP * 16 + 8,
-					    TEXT_ADDRESS + RULE_LOOP * 16 + 9 };
+		(struct python_code_range){ TEXT_ADDRESS + RULE_OF_LOOP * 16 + 8,
+					    TEXT_ADDRESS + RULE_OF_LOOP * 16 + 9 };
 	publish(python);
-	inner = add_native(python, RULE_LOOP);
+	inner = add_native(python, RULE_OF_LOOP);
 	add_native(python, RULE_C);
-	outer = add_native(python, RULE_LOOP);
+	outer = add_native(python, RULE_OF_LOOP);
 	add_native(python, RULE_END);
 	frame = add_frame(python, 2, 0);
 	cframe = add_cframe(python, loop_frame_at(outer), frame, add_cframe(python, root, 0, 0));
@@ -287,7 +286,7 @@ static void a_broken_chain_of_a_cframe_costs_its_frames_only(void **state)
 	assert_string_equal(walk_text(python), "C01!LC2LCE");
 	assert_int_equal(python->world->trace.interpreter_error, UNWIND_INTERPRETER_FRAMES);
 	/* A loop that is interrupted has not set it yet. */
-	world_set_registers(python->world, code_at(RULE_LOOP), stack_address(inner), 0);
+	world_set_registers(python->world, code_at(RULE_OF_LOOP), stack_address(inner), 0);
 	assert_string_equal(walk_text(python), "LC2LCE");
 	assert_int_equal(python->world->trace.interpreter_error, UNWIND_OK);
 }
@@ -314,12 +313,12 @@ static void each_loop_runs_one_frame_object(void **state)
 static void code_that_has_not_pushed_its_frame_object_is_known(void **state)
 {
 	struct python *python = *state;
-	uint64_t loop_start = TEXT_ADDRESS + RULE_LOOP * 16;
+	uint64_t loop_start = TEXT_ADDRESS + RULE_OF_LOOP * 16;
 
 	use_chain(python, PYTHON_FRAME_OBJECTS);
-	add_native(python, RULE_LOOP);
+	add_native(python, RULE_OF_LOOP);
 	add_native(python, RULE_C);
-	add_native(python, RULE_LOOP);
+	add_native(python, RULE_OF_LOOP);
 	add_native(python, RULE_END);
 	set_current(python, add_frame(python, 0, 0));
 	assert_string_equal(walk_text(python), "0LC!LE");
@@ -352,7 +351,7 @@ static void cframes_tell_which_loop_has_a_frame_object(void **state)
 	python->process.unpushed[0] = (struct python_code_range){ 1, 2 };
 	publish(python);
 	set_cframe(python, cframe);
-	world_set_registers(python->world, code_at(RULE_LOOP), stack_address(inner), 0);
+	world_set_registers(python->world, code_at(RULE_OF_LOOP), stack_address(inner), 0);
 	assert_string_equal(walk_text(python), "0LC1LCE");
 }
 
@@ -481,13 +480,13 @@ static void data_that_is_nonsense_ends_the_python_frames(void **state)
 	assert_string_equal(walk_text(python), "C!LCLCE");
 	/* Data behind the last slab. */
 	world_put(python->world, INTERPRETER_CELL,
-		  &(struct interpreter_row){ EXECUTABLE_ID, FRAME_PYTHON, UINT32_MAX },
-		  sizeof(struct interpreter_row));
+		  &(struct runtime_row){ EXECUTABLE_ID, FRAME_PYTHON, UINT32_MAX },
+		  sizeof(struct runtime_row));
 	assert_string_equal(walk_text(python), "C!LCLCE");
 	/* A language that has no unwinder. */
 	world_put(python->world, INTERPRETER_CELL,
-		  &(struct interpreter_row){ EXECUTABLE_ID, FRAME_KERNEL - 1, DATA_CELL },
-		  sizeof(struct interpreter_row));
+		  &(struct runtime_row){ EXECUTABLE_ID, FRAME_KERNEL - 1, DATA_CELL },
+		  sizeof(struct runtime_row));
 	assert_string_equal(walk_text(python), "CLX");
 }
 
@@ -501,7 +500,7 @@ static void many_frames_come_whole(void **state)
 	/* 200 native frames, in turn C and the loop, that run 3 frames each. */
 	for (int i = 0; i < 100; i++) {
 		add_native(python, RULE_C);
-		words[i] = add_native(python, RULE_LOOP);
+		words[i] = add_native(python, RULE_OF_LOOP);
 	}
 	add_native(python, RULE_END);
 	for (int i = 99; i >= 0; i--) {

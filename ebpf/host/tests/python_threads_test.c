@@ -14,7 +14,7 @@ enum {
 
 #define INTERPRETERS (HEAP_START + 0x7f8)
 
-static uint64_t interpreter_at(uint32_t index)
+static uint64_t language_at(uint32_t index)
 {
 	return HEAP_START + 0x800 + 0x40ULL * index;
 }
@@ -26,13 +26,13 @@ static uint64_t thread_at(uint32_t index)
 }
 
 /* Interpreter @index with that thread state of @id, in front of those that there are. */
-static void add_interpreter(struct python *python, uint32_t index, uint64_t id, uint64_t next)
+static void add_runtime(struct python *python, uint32_t index, uint64_t id, uint64_t next)
 {
-	put(python, INTERPRETERS, interpreter_at(index));
-	put(python, interpreter_at(index) + INTERPRETER_NEXT, next);
-	put(python, interpreter_at(index) + INTERPRETER_THREADS, thread_at(index));
+	put(python, INTERPRETERS, language_at(index));
+	put(python, language_at(index) + INTERPRETER_NEXT, next);
+	put(python, language_at(index) + INTERPRETER_THREADS, thread_at(index));
 	put(python, thread_at(index) + THREAD_NEXT, 0);
-	put(python, thread_at(index) + THREAD_INTERPRETER, interpreter_at(index));
+	put(python, thread_at(index) + THREAD_INTERPRETER, language_at(index));
 	put(python, thread_at(index) + THREAD_ID, id);
 }
 
@@ -46,8 +46,8 @@ static void use_interpreters(struct python *python, enum python_chain chain)
 	python->process.thread_interpreter = THREAD_INTERPRETER;
 	python->process.thread_id = THREAD_ID;
 	publish(python);
-	add_interpreter(python, 0, THIS_THREAD, 0);
-	add_interpreter(python, 1, THIS_THREAD, interpreter_at(0));
+	add_runtime(python, 0, THIS_THREAD, 0);
+	add_runtime(python, 1, THIS_THREAD, language_at(0));
 }
 
 /* Four loops, C below each but the leaf, and their first words, innermost first. */
@@ -55,7 +55,7 @@ static void add_loops(struct python *python, uint32_t loops[4])
 {
 	add_native(python, RULE_C);
 	for (int i = 0; i < 4; i++)
-		loops[i] = add_native(python, RULE_LOOP);
+		loops[i] = add_native(python, RULE_OF_LOOP);
 	add_native(python, RULE_END);
 }
 
@@ -216,7 +216,7 @@ static void frame_objects_that_no_loop_keeps_are_missing(void **state)
 	keep(python, loops[1] + VARIABLE_WORD + 1, frame_at(2));
 	assert_string_equal(walk_text(python), "C0L!LLLE");
 	/* The thread's own interpreter is the only one. */
-	put(python, INTERPRETERS, interpreter_at(0));
+	put(python, INTERPRETERS, language_at(0));
 	assert_string_equal(walk_text(python), "C1L3L!LLE");
 }
 
@@ -240,7 +240,7 @@ static void registers_that_a_loop_saves_are_its_caller_s(void **state)
 	keep(python, loops[1] + VARIABLE_WORD, frame_at(1));
 	assert_string_equal(walk_text(python), "C0L1L2L3LE");
 	/* What lies behind the next loop's own part is not looked at. */
-	keep(python, loops[1] - 1, code_at(RULE_LOOP));
+	keep(python, loops[1] - 1, code_at(RULE_OF_LOOP));
 	keep(python, loops[2], frame_at(3));
 	assert_string_equal(walk_text(python), "C0L1L!LLE");
 }
@@ -277,7 +277,7 @@ static void loops_that_are_too_far_apart_have_no_frames(void **state)
 	add_native(python, RULE_C);
 	for (uint32_t bytes = 0; bytes < LOOK_MAX_BYTES - 8 * LOOP_WORDS; bytes += 8 * C_WORDS)
 		add_native(python, RULE_C);
-	outer = add_native(python, RULE_LOOP);
+	outer = add_native(python, RULE_OF_LOOP);
 	add_native(python, RULE_END);
 	keep(python, outer + VARIABLE_WORD, frame_at(0));
 	put(python, thread_at(1) + THREAD_FRAME, add_frame(python, 0, 0));
@@ -323,8 +323,8 @@ static void a_loop_without_its_cframe_may_be_of_either_interpreter(void **state)
 	python->process.saved_bytes = SAVED_BYTES;
 	python->process.unpushed[0] = (struct python_code_range){ 1, 2 };
 	publish(python);
-	inner = add_native(python, RULE_LOOP);
-	next = add_native(python, RULE_LOOP);
+	inner = add_native(python, RULE_OF_LOOP);
+	next = add_native(python, RULE_OF_LOOP);
 	add_native(python, RULE_END);
 	for (int owner = 0; owner < 2; owner++)
 		roots[owner] = add_cframe(python, thread_at(owner) + 0x60, 0, 0);
@@ -343,8 +343,8 @@ static void a_loop_without_its_cframe_may_be_of_either_interpreter(void **state)
 	assert_string_equal(walk_text(python), "2L3LE");
 	/* Before it has pushed anything. */
 	python->process.unpushed[0] =
-		(struct python_code_range){ TEXT_ADDRESS + RULE_LOOP * 16,
-					    TEXT_ADDRESS + RULE_LOOP * 16 + 16 };
+		(struct python_code_range){ TEXT_ADDRESS + RULE_OF_LOOP * 16,
+					    TEXT_ADDRESS + RULE_OF_LOOP * 16 + 16 };
 	publish(python);
 	put(python, thread_at(0) + THREAD_FRAME, frame_at(1));
 	assert_string_equal(walk_text(python), "LLE");
@@ -375,13 +375,13 @@ static void a_thread_with_an_empty_slot_is_known_by_its_id(void **state)
 	put(python, thread_at(1) + THREAD_ID, OTHER_THREAD);
 	assert_string_equal(walk_text(python), "C!LLLLE");
 	assert_int_equal(python->world->trace.interpreter_error, UNWIND_INTERPRETER_THREAD);
-	put(python, interpreter_at(1) + INTERPRETER_THREADS, 8);
+	put(python, language_at(1) + INTERPRETER_THREADS, 8);
 	assert_string_equal(walk_text(python), "C!LLLLE");
 	put(python, INTERPRETERS, 8);
 	assert_string_equal(walk_text(python), "C!LLLLE");
 
 	use_interpreters(python, PYTHON_FRAME_OBJECTS);
-	put(python, INTERPRETERS, interpreter_at(0));
+	put(python, INTERPRETERS, language_at(0));
 	put(python, thread_at(0) + THREAD_ID, THREAD_POINTER);
 	put(python, thread_at(0) + THREAD_FRAME, add_frames(python, 0, 3, 0));
 	assert_string_equal(walk_text(python), is_known ? "C0L1L2L3LE" : "C!LLLLE");
@@ -397,7 +397,7 @@ static void lists_without_end_cost_the_frames_only(void **state)
 	put(python, thread_at(1) + THREAD_NEXT, thread_at(1));
 	assert_string_equal(walk_text(python), "C0L1L!L!LE");
 	put(python, thread_at(1) + THREAD_NEXT, 0);
-	put(python, interpreter_at(0) + INTERPRETER_NEXT, interpreter_at(1));
+	put(python, language_at(0) + INTERPRETER_NEXT, language_at(1));
 	assert_string_equal(walk_text(python), "C0L1L!L!LE");
 	/* One that cannot be read ends the list. */
 	put(python, INTERPRETERS, 8);

@@ -68,7 +68,7 @@ static const struct code arm64_plugin[] = {
 };
 
 static int probe(uint16_t machine, const struct code *codes, uint32_t count,
-		 struct interpreter_file **file)
+		 struct runtime_file **file)
 {
 	struct made_function functions[MADE_GO_FUNCTIONS_MAX] = { 0 };
 	struct elf_image image;
@@ -89,7 +89,7 @@ static int probe(uint16_t machine, const struct code *codes, uint32_t count,
 	}
 	made_go_make(&go);
 	assert_int_equal(elf_image_init_memory(&image, go.bytes, sizeof(go.bytes)), 0);
-	err = go_interpreter.ops->probe(&image, "/program", file);
+	err = go_language.ops->probe(&image, "/program", file);
 	elf_image_deinit(&image);
 	return err;
 }
@@ -130,32 +130,32 @@ static int read_made(struct remote_memory *memory, uint64_t address, void *buffe
 
 static const struct remote_memory_ops memory_ops = { .read = read_made };
 
-static int attach(const struct interpreter_file *file, struct made_process *made,
+static int attach(const struct runtime_file *file, struct made_process *made,
 		  struct go_process *data)
 {
-	const struct interpreter_target target = { .memory = &made->memory, .bias = BIAS };
-	struct interpreter_process *process;
-	int err = go_interpreter.ops->attach(file, &target, &process);
+	const struct attach_target target = { .memory = &made->memory, .bias = BIAS };
+	struct runtime *process;
+	int err = go_language.ops->attach(file, &target, &process);
 
 	if (err)
 		return err;
-	assert_ptr_equal(process->interpreter, &go_interpreter);
+	assert_ptr_equal(process->language, &go_language);
 	assert_int_equal(process->data_bytes, sizeof(*data));
 	memcpy(data, process->data, sizeof(*data));
-	go_interpreter.ops->detach(process);
+	go_language.ops->detach(process);
 	return 0;
 }
 
 static void an_executable_has_all_in_its_code(void **state)
 {
 	struct made_process made = { .memory = { .ops = &memory_ops }, .error = -EFAULT };
-	struct interpreter_file *file;
+	struct runtime_file *file;
 	struct go_process data;
 
 	(void)state;
 	assert_int_equal(probe(EM_X86_64, executable, 4, &file), 0);
 	assert_string_equal(file->version, "Go 1.27");
-	assert_ptr_equal(file->interpreter, &go_interpreter);
+	assert_ptr_equal(file->language, &go_language);
 	assert_int_equal(attach(file, &made, &data), 0);
 	assert_int_equal(data.g.depth, 1);
 	assert_int_equal(data.g.offsets[0], -8);
@@ -164,13 +164,13 @@ static void an_executable_has_all_in_its_code(void **state)
 	assert_int_equal(data.m_vdso_sp, 896);
 	assert_int_equal(data.call_g, 8);
 	assert_int_equal(data.call_depth, 0);
-	go_interpreter.ops->release(file);
+	go_language.ops->release(file);
 }
 
 static void the_linker_says_where_a_shared_object_has_g(void **state)
 {
 	struct made_process made = { .memory = { .ops = &memory_ops } };
-	struct interpreter_file *file;
+	struct runtime_file *file;
 	struct go_process data = { .m_curg = 1 };
 
 	(void)state;
@@ -193,7 +193,7 @@ static void the_linker_says_where_a_shared_object_has_g(void **state)
 	assert_int_equal(attach(file, &made, &data), -EOPNOTSUPP);
 	made.error = -ESRCH;
 	assert_int_equal(attach(file, &made, &data), -ESRCH);
-	go_interpreter.ops->release(file);
+	go_language.ops->release(file);
 }
 
 /* Where adrp of @pages, in the function number @index, leads. */
@@ -207,7 +207,7 @@ static uint64_t page_from(uint32_t index, uint32_t pages)
 static void arm64_without_c_has_g_in_a_register(void **state)
 {
 	struct made_process made = { .memory = { .ops = &memory_ops } };
-	struct interpreter_file *file;
+	struct runtime_file *file;
 	struct go_process data;
 
 	(void)state;
@@ -224,7 +224,7 @@ static void arm64_without_c_has_g_in_a_register(void **state)
 	assert_int_equal(data.g.offsets[0], 16);
 	made.error = -ESRCH;
 	assert_int_equal(attach(file, &made, &data), -ESRCH);
-	go_interpreter.ops->release(file);
+	go_language.ops->release(file);
 	/* Its morestack() needs what mcall() tells. */
 	assert_int_equal(probe(EM_AARCH64, arm64, 4, &file), -EOPNOTSUPP);
 }
@@ -232,7 +232,7 @@ static void arm64_without_c_has_g_in_a_register(void **state)
 static void a_plugin_of_arm64_is_told_all_places(void **state)
 {
 	struct made_process made = { .memory = { .ops = &memory_ops }, .slot = 48, .has_c = 1 };
-	struct interpreter_file *file;
+	struct runtime_file *file;
 	struct go_process data;
 
 	(void)state;
@@ -250,13 +250,13 @@ static void a_plugin_of_arm64_is_told_all_places(void **state)
 	made.has_c = 0;
 	assert_int_equal(attach(file, &made, &data), 0);
 	assert_int_equal(data.g.depth, 0);
-	go_interpreter.ops->release(file);
+	go_language.ops->release(file);
 }
 
 static void a_runtime_that_is_not_known_is_refused(void **state)
 {
 	struct code codes[4];
-	struct interpreter_file *file;
+	struct runtime_file *file;
 
 	(void)state;
 	assert_int_equal(probe(EM_X86_64, executable, 3, &file), -EOPNOTSUPP);
@@ -272,17 +272,17 @@ static void a_runtime_that_is_not_known_is_refused(void **state)
 static void files_without_a_runtime_are_none(void **state)
 {
 	const struct code codes[] = { { CODE("main.main", systemstack_27) } };
-	struct interpreter_file *file;
+	struct runtime_file *file;
 	struct elf_image image;
 
 	(void)state;
 	assert_int_equal(probe(EM_X86_64, codes, 1, &file), -ENOENT);
 	/* Nothing says that it is of Go: it is not searched. */
 	assert_int_equal(probe(EM_X86_64, executable, 4, &file), 0);
-	go_interpreter.ops->release(file);
+	go_language.ops->release(file);
 	memcpy(memmem(go.bytes, sizeof(go.bytes), ".gopclntab", 10), ".something", 10);
 	assert_int_equal(elf_image_init_memory(&image, go.bytes, sizeof(go.bytes)), 0);
-	assert_int_equal(go_interpreter.ops->probe(&image, "/program", &file), -ENOENT);
+	assert_int_equal(go_language.ops->probe(&image, "/program", &file), -ENOENT);
 	elf_image_deinit(&image);
 }
 

@@ -104,7 +104,7 @@ static void name_frame(const struct java_layout *layout, struct fuzz_memory *mem
 }
 
 /* Sorted, apart from each other, and their starts in them; one row for the first. */
-static int check_pieces(uint16_t machine, const struct interpreter_code *code, size_t count,
+static int check_pieces(uint16_t machine, const struct runtime_code *code, size_t count,
 			struct stack_deltas *deltas)
 {
 	uint64_t end = 0;
@@ -136,8 +136,7 @@ static int check_pieces(uint16_t machine, const struct interpreter_code *code, s
 static void look_at_stubs(const struct java_layout *layout, const struct java_heaps *heaps,
 			  struct fuzz_memory *memory, uint64_t address)
 {
-	const struct interpreter_target target = { .memory = &memory->memory,
-						   .analyse = check_pieces };
+	const struct attach_target target = { .memory = &memory->memory, .analyse = check_pieces };
 	const struct java_data_ranges ranges = { .ranges = { { address, 4096 } }, .count = 1 };
 	const struct java_process process = { .interpreter_start = address };
 	uint32_t bytes = 0;
@@ -148,7 +147,7 @@ static void look_at_stubs(const struct java_layout *layout, const struct java_he
 		abort();
 	if (java_stubs_read(layout, heaps, &ranges, &target, &process, &data, &bytes))
 		return;
-	if (bytes < sizeof(process) || bytes % CELL_BYTES || bytes > INTERPRETER_DATA_MAX_BYTES)
+	if (bytes < sizeof(process) || bytes % CELL_BYTES || bytes > RUNTIME_DATA_MAX_BYTES)
 		abort();
 	free(data);
 }

@@ -35,7 +35,7 @@ struct check {
 	struct live_java java;
 	struct java_layout layout;
 	struct java_heaps heaps;
-	struct interpreter_process *attached;
+	struct runtime *attached;
 	const char *path;
 	uint32_t heap_count;
 	uint32_t method_count;
@@ -226,8 +226,8 @@ static int read_frames(struct check *check, const struct java_blob *blob,
 			      position << 32 | fingerprint };
 	uint32_t object = 0;
 
-	return java_interpreter.ops->symbolize(check->attached, &check->java.memory.memory, words,
-					       &object, frames);
+	return java_language.ops->symbolize(check->attached, &check->java.memory.memory, words,
+					    &object, frames);
 }
 
 /*
@@ -430,11 +430,11 @@ static void check_runtime_code(struct check *check)
 static int attach(struct check *check)
 {
 	struct remote_memory *memory = &check->java.memory.memory;
-	const struct interpreter_target target = { .pid = (uint32_t)check->java.pid,
-						   .memory = memory,
-						   .bias = check->java.bias };
+	const struct attach_target target = { .pid = (uint32_t)check->java.pid,
+					      .memory = memory,
+					      .bias = check->java.bias };
 
-	return java_interpreter.ops->attach(check->java.file, &target, &check->attached);
+	return java_language.ops->attach(check->java.file, &target, &check->attached);
 }
 
 /* What the kernel side is told is what was read here, and where the runtime's own code is. */
@@ -518,7 +518,7 @@ static void check_java(const char *path, const char *const *options, bool is_all
 	assert_true(check.inlined_count > 0);
 	assert_true(check.chain_count > 0);
 	assert_int_equal(check.described_count > 0, is_all_described);
-	java_interpreter.ops->detach(check.attached);
+	java_language.ops->detach(check.attached);
 	live_java_stop(&check.java);
 }
 

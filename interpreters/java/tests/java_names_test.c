@@ -120,7 +120,7 @@ static void modified_utf8_becomes_utf8(void **state)
 static void long_names_are_cut_between_characters(void **state)
 {
 	char text[8] = "xxxxxxx";
-	static char name[INTERPRETER_NAME_MAX_BYTES + 100];
+	static char name[FRAME_NAME_MAX_BYTES + 100];
 	java_text cut;
 
 	(void)state;
@@ -129,7 +129,7 @@ static void long_names_are_cut_between_characters(void **state)
 	memset(name, 'n', sizeof(name) - 1);
 	make_method("C", name, "()V");
 	assert_int_equal(read_name(true, cut), 0);
-	assert_int_equal(strlen(cut), INTERPRETER_NAME_MAX_BYTES);
+	assert_int_equal(strlen(cut), FRAME_NAME_MAX_BYTES);
 }
 
 static void constants_that_are_not_there_are_refused(void **state)

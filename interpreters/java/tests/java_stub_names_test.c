@@ -239,8 +239,7 @@ static void a_library_reaches_from_its_first_segment_to_its_last(void **state)
 }
 
 /* "GROUP::NAME [0xSTART, 0xEND] (N bytes)"; true if the line is one, and it was found. */
-static bool check_line(const struct live_java *java, struct interpreter_process *attached,
-		       const char *line)
+static bool check_line(const struct live_java *java, struct runtime *attached, const char *line)
 {
 	struct remote_memory *memory = (struct remote_memory *)&java->memory.memory;
 	const char *range = strstr(line, " [0x");
@@ -260,9 +259,8 @@ static bool check_line(const struct live_java *java, struct interpreter_process 
 		struct interpreted_frames frames;
 		uint32_t object = 0;
 
-		assert_int_equal(java_interpreter.ops->symbolize(attached, memory, words, &object,
-								 &frames),
-				 0);
+		assert_int_equal(
+			java_language.ops->symbolize(attached, memory, words, &object, &frames), 0);
 		assert_int_equal(frames.count, 1);
 		assert_string_equal(frames.items[0].function, name);
 		/* Its name from 21 on; that of the other one goes on. */
@@ -279,8 +277,8 @@ static bool check_java(const char *path, const void *context)
 	static const char *const options[] = { "-Xmx64m", "-XX:+UnlockDiagnosticVMOptions",
 					       "-XX:+PrintStubCode", NULL };
 	static char printed[512][LINE_BYTES];
-	struct interpreter_process *attached = NULL;
-	struct interpreter_target target = { 0 };
+	struct runtime *attached = NULL;
+	struct attach_target target = { 0 };
 	uint32_t count = 0, found = 0;
 	char line[LINE_BYTES] = "";
 	struct live_java java;
@@ -293,11 +291,11 @@ static bool check_java(const char *path, const void *context)
 	assert_int_equal(live_java_find(&java), 0);
 	target.memory = &java.memory.memory;
 	target.bias = java.bias;
-	assert_int_equal(java_interpreter.ops->attach(java.file, &target, &attached), 0);
+	assert_int_equal(java_language.ops->attach(java.file, &target, &attached), 0);
 	for (uint32_t i = 0; i < count; i++)
 		found += check_line(&java, attached, printed[i]);
 	print_message("%s: %u routines\n", path, found);
-	java_interpreter.ops->detach(attached);
+	java_language.ops->detach(attached);
 	live_java_stop(&java);
 	return found >= LEAST_STUBS;
 }

@@ -40,12 +40,12 @@ static uint32_t data_bytes;
 static struct {
 	uint32_t count;
 	int err;
-	struct interpreter_code code[MAX_CALLS];
+	struct runtime_code code[MAX_CALLS];
 	uint64_t starts[MAX_CALLS][MAX_CALLS];
 	uint8_t first_bytes[MAX_CALLS];
 } asked;
 
-static int fake_analyse(uint16_t machine, const struct interpreter_code *code, size_t count,
+static int fake_analyse(uint16_t machine, const struct runtime_code *code, size_t count,
 			struct stack_deltas *deltas)
 {
 	static const struct unwind_rule rules[2] = { { .cfa = CFA_NONE }, { .cfa = CFA_SP } };
@@ -111,9 +111,9 @@ static void put_stub_end(uint32_t segment, uint32_t end)
 
 static int read_stubs(void)
 {
-	const struct interpreter_target target = { .memory = &vm.memory,
-						   .bias = MADE_VM_BIAS,
-						   .analyse = fake_analyse };
+	const struct attach_target target = { .memory = &vm.memory,
+					      .bias = MADE_VM_BIAS,
+					      .analyse = fake_analyse };
 
 	free(data);
 	data = NULL;

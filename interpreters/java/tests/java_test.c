@@ -20,7 +20,7 @@
 static int probe_library(const char *source)
 {
 	char path[] = "/tmp/allframes-java-XXXXXX", command[512];
-	struct interpreter_file *file = NULL;
+	struct runtime_file *file = NULL;
 	struct elf_image image;
 	int fd = mkstemp(path), err;
 
@@ -34,7 +34,7 @@ static int probe_library(const char *source)
 		skip();
 	}
 	assert_int_equal(elf_image_init_fd(&image, fd), 0);
-	err = java_interpreter.ops->probe(&image, path, &file);
+	err = java_language.ops->probe(&image, path, &file);
 	assert_null(file);
 	elf_image_deinit(&image);
 	close(fd);

@@ -40,7 +40,7 @@ struct live_java {
 	struct vm_symbols symbols;
 	uint64_t bias;
 	/** What was found in the file. */
-	struct interpreter_file *file;
+	struct runtime_file *file;
 };
 
 /** Where the target's classes are: compiled once for each test program; NULL: there is no compiler. */
@@ -188,7 +188,7 @@ static inline int live_java_find(struct live_java *java)
 					       &address))
 			err = vm_symbols_find(&image, &java->symbols);
 		if (!err)
-			err = java_interpreter.ops->probe(&image, row->path, &java->file);
+			err = java_language.ops->probe(&image, row->path, &java->file);
 		java->bias = row->start - address;
 		elf_image_deinit(&image);
 		close(fd);
@@ -205,7 +205,7 @@ static inline void live_java_stop(struct live_java *java)
 	waitpid(java->pid, NULL, 0);
 	process_memory_deinit(&java->memory);
 	if (java->file)
-		java_interpreter.ops->release(java->file);
+		java_language.ops->release(java->file);
 }
 
 #endif

@@ -249,7 +249,7 @@ static void bytecodes_are_found_behind_what_is_in_their_place(void **state)
 	assert_int_equal(v8_shared_bytecodes(&made.heap, shared, &found), 0);
 	assert_int_equal(found, bytecodes);
 
-	data = made_object(&made, made.layout.type_interpreter_data, 24);
+	data = made_object(&made, made.layout.type_runtime_data, 24);
 	made_word(&made, data, made.layout.interpreter_data_bytecodes, bytecodes);
 	baseline = made_object(&made, made.layout.type_code, 96);
 	made_word(&made, baseline, made.layout.code_data, data);

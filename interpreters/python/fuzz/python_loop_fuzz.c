@@ -213,13 +213,13 @@ static void analyse(const struct elf_image *image, const struct python_layout *l
 		    const struct code_range *loop)
 {
 	struct python_code_range unpushed[PYTHON_MAX_RANGES];
-	struct code_range ranges[INTERPRETER_MAX_RANGES];
+	struct code_range ranges[LOOP_RANGES_MAX];
 	uint32_t count = 0;
 	bool has_loop = false;
 
 	if (python_loop_find_ranges(image, loop->start, loop->end, ranges, &count))
 		return;
-	if (!count || count > INTERPRETER_MAX_RANGES)
+	if (!count || count > LOOP_RANGES_MAX)
 		abort();
 	for (uint32_t i = 0; i < count; i++) {
 		if (ranges[i].start >= ranges[i].end || (i && ranges[i].start < ranges[i - 1].end))

@@ -80,12 +80,12 @@ static void put_get_version(struct made_elf *elf, uint8_t choice, struct byte_re
 
 static void check_file(const struct python_file *file)
 {
-	const struct interpreter_file *common = &file->file;
+	const struct runtime_file *common = &file->file;
 
 	if (!python_version_is_known(file->version) || !file->version_address ||
 	    !file->version_bytes || file->version_bytes > PYTHON_VERSION_TEXT_BYTES ||
 	    !file->thread_state_function || !memchr(common->version, 0, sizeof(common->version)) ||
-	    !common->range_count || common->range_count > INTERPRETER_MAX_RANGES)
+	    !common->range_count || common->range_count > LOOP_RANGES_MAX)
 		abort();
 	for (uint32_t i = 0; i < common->range_count; i++) {
 		if (common->ranges[i].start >= common->ranges[i].end ||
@@ -123,7 +123,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		made_elf_damage(&elf, &reader);
 	if (elf_image_init_memory(&image, &elf, MADE_ELF_BYTES))
 		return 0;
-	err = python_probe(&python_interpreter, &image, &file);
+	err = python_probe(&python_language, &image, &file);
 	if (!err)
 		check_file(file);
 	else if (err != -ENOENT && err != -EOPNOTSUPP && err != -EBADMSG)

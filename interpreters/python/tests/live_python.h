@@ -30,8 +30,8 @@ struct live_python {
 	FILE *output;
 	int input;
 	struct process_memory memory;
-	struct interpreter_file *file;
-	struct interpreter_process *process;
+	struct runtime_file *file;
+	struct runtime *process;
 	/** What probe and attach took. */
 	double probe_ms;
 	double attach_ms;
@@ -105,8 +105,8 @@ static inline int live_python_start(struct live_python *python, const char *path
  */
 static inline int live_python_attach(struct live_python *python)
 {
-	struct interpreter_target target = { .pid = python->pid };
-	struct interpreter_module modules[64];
+	struct attach_target target = { .pid = python->pid };
+	struct attach_module modules[64];
 	struct proc_maps maps = { 0 };
 	int err;
 
@@ -133,23 +133,21 @@ static inline int live_python_attach(struct live_python *python)
 		if (!elf_image_init_fd(&image, fd) &&
 		    !elf_image_mapping_address(&image, row->offset, row->end - row->start,
 					       &address))
-			found = interpreters_probe(INTERPRETERS_ALL, &image, row->path,
-						   &python->file);
+			found = languages_probe(LANGUAGES_ALL, &image, row->path, &python->file);
 		if (found != -ENOENT) {
 			err = found;
 			python->probe_ms = now_ms() - start;
 			target.bias = row->start - address;
 		}
 		elf_image_deinit(&image);
-		modules[target.module_count++] = (struct interpreter_module){
+		modules[target.module_count++] = (struct attach_module){
 			.path = row->path, .fd = fd, .bias = row->start - address
 		};
 	}
 	if (!err) {
 		double start = now_ms();
 
-		err = python->file->interpreter->ops->attach(python->file, &target,
-							     &python->process);
+		err = python->file->language->ops->attach(python->file, &target, &python->process);
 		python->attach_ms = now_ms() - start;
 	}
 	for (uint32_t i = 0; i < target.module_count; i++)
@@ -160,7 +158,7 @@ static inline int live_python_attach(struct live_python *python)
 
 static inline void live_python_stop(struct live_python *python)
 {
-	const struct interpreter_ops *ops = python->file ? python->file->interpreter->ops : NULL;
+	const struct language_ops *ops = python->file ? python->file->language->ops : NULL;
 
 	if (python->process)
 		ops->detach(python->process);

@@ -519,8 +519,7 @@ static void hostile_strings_and_tables_are_refused(void **state)
 	put(&fake, NAME + 16, 1 << 20);
 	/* Cut, and what is behind is not read: the name's first 4096 characters are there. */
 	assert_int_equal(symbolize(&cache, &fake, fingerprint, 0, &frame), 0);
-	assert_true(strlen(frame.function) == INTERPRETER_NAME_MAX_BYTES ||
-		    strlen(frame.function) > 4);
+	assert_true(strlen(frame.function) == FRAME_NAME_MAX_BYTES || strlen(frame.function) > 4);
 	python_code_cache_deinit(&cache);
 	cache_of_3_9(&cache);
 	put(&fake, TABLE + 16, UINT64_MAX);

@@ -19,7 +19,7 @@
 
 static const char script[] = "interpreters/python/tests/python_target.py";
 
-enum { HEX_MAX_BYTES = 2 * INTERPRETER_NAME_MAX_BYTES, CHAIN_FRAMES = 8 };
+enum { HEX_MAX_BYTES = 2 * FRAME_NAME_MAX_BYTES, CHAIN_FRAMES = 8 };
 
 static uint64_t frame_word_of(uint64_t code)
 {
@@ -32,8 +32,8 @@ static int name_of(struct live_python *python, uint64_t code, uint32_t fingerpri
 	uint64_t words[2] = { frame_word_of(code), (uint64_t)position << 32 | fingerprint };
 	struct interpreted_frames frames;
 	uint32_t object = 0;
-	int err = python->process->interpreter->ops->symbolize(
-		python->process, &python->memory.memory, words, &object, &frames);
+	int err = python->process->language->ops->symbolize(python->process, &python->memory.memory,
+							    words, &object, &frames);
 
 	if (!err)
 		*frame = frames.items[0];
@@ -45,8 +45,8 @@ static void check_text(const char *text, const char *hex)
 {
 	size_t length = strlen(text), wanted = strcmp(hex, "-") ? strlen(hex) / 2 : 0;
 
-	if (wanted > INTERPRETER_NAME_MAX_BYTES)
-		assert_in_range(length, INTERPRETER_NAME_MAX_BYTES - 3, INTERPRETER_NAME_MAX_BYTES);
+	if (wanted > FRAME_NAME_MAX_BYTES)
+		assert_in_range(length, FRAME_NAME_MAX_BYTES - 3, FRAME_NAME_MAX_BYTES);
 	else
 		assert_int_equal(length, wanted);
 	for (size_t i = 0; i < length; i++) {
@@ -168,7 +168,7 @@ static void check_frame(struct live_python *python, const uint64_t words[2], con
 	const struct interpreted_frame *frame = &frames.items[0];
 	uint32_t object = 0;
 
-	assert_int_equal(python->process->interpreter->ops->symbolize(
+	assert_int_equal(python->process->language->ops->symbolize(
 				 python->process, &python->memory.memory, words, &object, &frames),
 			 0);
 	assert_int_equal(frames.count, 1);

@@ -74,7 +74,7 @@ static uint64_t first_interpreter(uint16_t machine, const void *code, size_t siz
 	memset(elf.content + HEAD_AT, machine == EM_X86_64 ? 0xcc : 0, PYTHON_HEAD_BYTES);
 	memcpy(elf.content + HEAD_AT, code, size);
 	assert_int_equal(elf_image_init_memory(&image, &elf, MADE_ELF_BYTES), 0);
-	assert_int_equal(python_probe(&python_interpreter, &image, &file), 0);
+	assert_int_equal(python_probe(&python_language, &image, &file), 0);
 	assert_int_equal(file->version, PYTHON_VERSION(3, 6));
 	found = file->first_interpreter;
 	python_file_release(file);

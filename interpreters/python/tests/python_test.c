@@ -82,7 +82,7 @@ static struct made_process make_process(void)
 static int attach(struct made_process *made, struct python_process *data)
 {
 	const struct python_file file = {
-		.file = { .interpreter = &python_interpreter, .version = "CPython 3.13" },
+		.file = { .language = &python_language, .version = "CPython 3.13" },
 		.machine = EM_X86_64,
 		.version = PYTHON_VERSION(3, 13),
 		.version_address = VERSION,
@@ -91,14 +91,14 @@ static int attach(struct made_process *made, struct python_process *data)
 		.runtime = RUNTIME,
 		.thread_state_function = FUNCTION,
 	};
-	const struct interpreter_target target = { .memory = &made->memory };
-	struct interpreter_process *process;
-	int err = python_interpreter.ops->attach(&file.file, &target, &process);
+	const struct attach_target target = { .memory = &made->memory };
+	struct runtime *process;
+	int err = python_language.ops->attach(&file.file, &target, &process);
 
 	if (err)
 		return err;
 	memcpy(data, process->data, sizeof(*data));
-	python_interpreter.ops->detach(process);
+	python_language.ops->detach(process);
 	return 0;
 }
 

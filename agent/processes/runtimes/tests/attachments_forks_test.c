@@ -4,7 +4,7 @@
 static void a_fork_is_attached_to_as_its_parent_is(void **state)
 {
 	struct fixture *fixture = *state;
-	struct process_interpreter list[INTERPRETER_MAX_COUNT];
+	struct published_runtime list[RUNTIMES_MAX];
 	struct process *parent = add_attached(fixture, 7, 1000);
 	struct process *child = language_fixture_add(&fixture->base, 8);
 	struct process_view view;
@@ -93,7 +93,7 @@ static void many_objects_keep_their_places(void **state)
 static void a_fork_that_is_gone_before_it_is_looked_at_is_named_by_its_parent(void **state)
 {
 	struct fixture *fixture = *state;
-	struct process_interpreter list[INTERPRETER_MAX_COUNT];
+	struct published_runtime list[RUNTIMES_MAX];
 	struct process *parent = add_attached(fixture, 7, 1000);
 	struct process *child = language_fixture_add(&fixture->base, 8);
 	struct process_view view;

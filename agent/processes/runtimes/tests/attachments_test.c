@@ -3,12 +3,12 @@
 
 #include <sys/resource.h>
 
-#include "agent/processes/runtimes/executable_interpreter.h"
+#include "agent/processes/runtimes/executable_runtime.h"
 
 static void a_process_that_maps_a_runtime_is_attached_to(void **state)
 {
 	struct fixture *fixture = *state;
-	struct process_interpreter list[INTERPRETER_MAX_COUNT];
+	struct published_runtime list[RUNTIMES_MAX];
 	struct process *process = language_fixture_add(&fixture->base, 7);
 	struct process_view view;
 
@@ -47,7 +47,7 @@ static void a_process_that_maps_a_runtime_is_attached_to(void **state)
 static void a_runtime_that_may_grow_is_attached_to_again_a_few_times(void **state)
 {
 	struct fixture *fixture = *state;
-	struct process_interpreter list[INTERPRETER_MAX_COUNT];
+	struct published_runtime list[RUNTIMES_MAX];
 	uint64_t now_ns = 1000;
 	struct process *process;
 	uint32_t times = 0;
@@ -104,11 +104,10 @@ static void a_runtime_of_which_nothing_is_read_is_attached_to_at_once(void **sta
 	struct fixture *fixture = *state;
 	struct process *process = language_fixture_add(&fixture->base, 7);
 	struct process *late = language_fixture_add(&fixture->base, 8);
-	struct process_interpreter list[INTERPRETER_MAX_COUNT];
+	struct published_runtime list[RUNTIMES_MAX];
 	struct process_view view;
 
-	((struct interpreter_file *)executable_interpreter(fixture->base.runtime))
-		->attaches_at_once = true;
+	((struct runtime_file *)executable_runtime(fixture->base.runtime))->attaches_at_once = true;
 	map(fixture, process, fixture->base.runtime, 0x20000);
 	attachments_update(&fixture->attachments, process, 1000);
 	assert_int_equal(fixture->request_count, 0);
@@ -320,7 +319,7 @@ static void an_answer_that_never_comes_is_asked_for_again(void **state)
 static void what_is_not_mapped_any_more_is_let_go(void **state)
 {
 	struct fixture *fixture = *state;
-	struct process_interpreter list[INTERPRETER_MAX_COUNT];
+	struct published_runtime list[RUNTIMES_MAX];
 	struct process *process = add_attached(fixture, 7, 1000);
 
 	unmap(fixture, process);
@@ -346,16 +345,16 @@ static void a_runtime_found_later_is_attached_to_in_who_maps_it_already(void **s
 	struct fixture *fixture = *state;
 	struct process *process = language_fixture_add(&fixture->base, 7);
 	struct process *ended = language_fixture_add(&fixture->base, 8);
-	const struct interpreter_file *file = fixture->base.runtime->interpreter;
+	const struct runtime_file *file = fixture->base.runtime->runtime_file;
 
-	fixture->base.runtime->interpreter = NULL;
+	fixture->base.runtime->runtime_file = NULL;
 	map(fixture, process, fixture->base.runtime, 0x10000);
 	map(fixture, ended, fixture->base.runtime, 0x10000);
 	attachments_update(&fixture->attachments, process, 1000);
 	attachments_update(&fixture->attachments, ended, 1000);
 	process_table_end(&fixture->base.table, ended, 1000);
 	assert_int_equal(fixture->request_count, 0);
-	fixture->base.runtime->interpreter = file;
+	fixture->base.runtime->runtime_file = file;
 	attachments_update_all(&fixture->attachments, 2000);
 	assert_int_equal(fixture->request_count, 1);
 	assert_int_equal(answer(fixture, 3000), 0);
@@ -369,7 +368,7 @@ static void above_the_limit_who_was_not_sampled_for_longest_is_let_go(void **sta
 	struct rlimit limit;
 	struct fixture *fixture = *state;
 	struct process **processes = calloc(ATTACHMENTS_MAX + 1, sizeof(*processes));
-	struct process_interpreter list[INTERPRETER_MAX_COUNT];
+	struct published_runtime list[RUNTIMES_MAX];
 	struct process *gone;
 	struct process_view view;
 
@@ -411,7 +410,7 @@ static void what_was_lost_is_attached_to_again_while_its_data_stay(void **state)
 {
 	struct fixture *fixture = *state;
 	struct process *process = add_attached(fixture, 7, 1000);
-	struct process_interpreter list[INTERPRETER_MAX_COUNT];
+	struct published_runtime list[RUNTIMES_MAX];
 	struct local_home *home = &fixture->base.home;
 
 	local_home_lose(home);
@@ -433,7 +432,7 @@ static void what_is_not_ready_when_it_was_lost_is_tried_again(void **state)
 {
 	struct fixture *fixture = *state;
 	struct process *process = add_attached(fixture, 7, 1000);
-	struct process_interpreter list[INTERPRETER_MAX_COUNT];
+	struct published_runtime list[RUNTIMES_MAX];
 
 	local_home_lose(&fixture->base.home);
 	attachments_note_lost(&fixture->attachments, 0, 2000);
@@ -452,7 +451,7 @@ static void a_process_whose_memory_does_not_answer_is_refused_and_others_are_not
 	struct fixture *fixture = *state;
 	struct process *hanging = add_attached(fixture, 7, 1000);
 	struct process *other = add_attached(fixture, 8, 1000);
-	struct process_interpreter list[INTERPRETER_MAX_COUNT];
+	struct published_runtime list[RUNTIMES_MAX];
 
 	fixture->base.home.hanging_pid = 7;
 	assert_int_equal(name_one(hanging->runtimes->runtimes[0], 0x50), -EHOSTDOWN);

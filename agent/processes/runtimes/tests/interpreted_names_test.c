@@ -45,9 +45,9 @@ static int set_up(void **state)
 }
 
 static void give_runtimes_of(struct fixture *fixture, struct process *process, uint32_t count,
-			     const struct interpreter *interpreter)
+			     const struct language *language)
 {
-	struct process_runtime *runtimes[INTERPRETER_MAX_COUNT];
+	struct process_runtime *runtimes[RUNTIMES_MAX];
 
 	for (uint32_t i = 0; i < count; i++) {
 		struct runtime_home *home = &fixture->base.home.home;
@@ -62,7 +62,7 @@ static void give_runtimes_of(struct fixture *fixture, struct process *process, u
 		assert_int_equal(home->ops->attach(home, &target, &made), 0);
 		process_memory_deinit(&memory);
 		runtimes[i] = process_runtime_create(fixture->base.runtime->id, process->pid,
-						     interpreter, home, &made);
+						     language, home, &made);
 	}
 	process_table_set_runtimes(&fixture->base.table, process,
 				   count ? runtime_set_create(runtimes, count) : NULL);
@@ -72,7 +72,7 @@ static void give_runtimes_of(struct fixture *fixture, struct process *process, u
 
 static void give_runtimes(struct fixture *fixture, struct process *process, uint32_t count)
 {
-	give_runtimes_of(fixture, process, count, &fake_interpreter);
+	give_runtimes_of(fixture, process, count, &language_of_fakes);
 }
 
 static int tear_down(void **state)
@@ -301,17 +301,17 @@ static void names_of_a_stack_take_so_much_and_no_more(void **state)
 	const struct trace *trace;
 
 	give_runtimes(fixture, fixture->process, 1);
-	fake_language.name_bytes = INTERPRETER_NAME_MAX_BYTES - 1;
+	fake_language.name_bytes = FRAME_NAME_MAX_BYTES - 1;
 	begin(fixture);
 	for (uint32_t i = 0; i < 500; i++)
 		put(fixture, 0x100 + i, 1, 77);
 	trace = handle(fixture);
 	assert_true(trace->bytes < 2 * INTERPRETED_NAMES_MAX_BYTES);
-	assert_int_equal(strlen(trace_frame(trace, 200).function), INTERPRETER_NAME_MAX_BYTES - 1);
+	assert_int_equal(strlen(trace_frame(trace, 200).function), FRAME_NAME_MAX_BYTES - 1);
 	assert_string_equal(trace_frame(trace, 499).function, "[fake: no name]");
 	/* The next stack has the room again. */
 	trace = handle_one(fixture, 0x999, 1, 77);
-	assert_int_equal(strlen(trace_frame(trace, 0).function), INTERPRETER_NAME_MAX_BYTES - 1);
+	assert_int_equal(strlen(trace_frame(trace, 0).function), FRAME_NAME_MAX_BYTES - 1);
 }
 
 static void inlined_functions_are_frames_before_that_of_the_one_they_are_in(void **state)
@@ -434,7 +434,7 @@ static void folding_leaves_out_the_runtime_between_interpreted_frames(void **sta
 static void folding_keeps_what_does_not_run_the_frames(void **state)
 {
 	struct language_id other_id = fake_id;
-	struct interpreter other = fake_interpreter;
+	struct language other = language_of_fakes;
 	struct fixture *fixture = *state;
 
 	other_id.frames = LANGUAGE_OWN_CODE;

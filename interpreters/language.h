@@ -12,8 +12,8 @@
  * and pointer bounded. A version that is not known is refused (-EOPNOTSUPP), never guessed; its
  * processes keep their native frames.
  */
-#ifndef INTERPRETERS_INTERPRETER_H
-#define INTERPRETERS_INTERPRETER_H
+#ifndef INTERPRETERS_LANGUAGE_H
+#define INTERPRETERS_LANGUAGE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,28 +26,28 @@
 #include "agent/host/elf_image.h"
 #include "agent/host/remote_memory.h"
 #include "ebpf/abi/frame.h"
-#include "ebpf/abi/interpreter.h"
+#include "ebpf/abi/runtime.h"
 
 enum {
-	INTERPRETER_MAX_RANGES = 8,
+	LOOP_RANGES_MAX = 8,
 	/** Longer names and file names are cut. */
-	INTERPRETER_NAME_MAX_BYTES = 4096,
+	FRAME_NAME_MAX_BYTES = 4096,
 	/** Of a language's data for the kernel side, with tables. */
-	INTERPRETER_DATA_MAX_BYTES = 1 << 20,
+	RUNTIME_DATA_MAX_BYTES = 1 << 20,
 	/** Functions that one frame stands for; HotSpot inlines 100 deep at most. */
 	INTERPRETED_FRAMES_MAX = 128,
 };
 
 /**
  * What probe found in an executable. Immutable from then on, so threads may share it. The languages put it
- * first into a struct of their own; freed by interpreter_ops.release.
+ * first into a struct of their own; freed by language_ops.release.
  */
-struct interpreter_file {
-	const struct interpreter *interpreter;
+struct runtime_file {
+	const struct language *language;
 	/** Such as "CPython 3.13 (free-threaded)", for the log. */
 	char version[64];
-	/** Code whose rows get RULE_INTERPRETER: the loop with its cold parts. Sorted. */
-	struct code_range ranges[INTERPRETER_MAX_RANGES];
+	/** Code whose rows get RULE_LOOP: the loop with its cold parts. Sorted. */
+	struct code_range ranges[LOOP_RANGES_MAX];
 	uint32_t range_count;
 	/** attach reads neither memory, which is NULL then, nor files, so it need not wait for a load thread. */
 	bool attaches_at_once;
@@ -56,7 +56,7 @@ struct interpreter_file {
 };
 
 /** A file that the process has mapped. Borrowed. */
-struct interpreter_module {
+struct attach_module {
 	const char *path;
 	/** Open for pread. */
 	int fd;
@@ -65,7 +65,7 @@ struct interpreter_module {
 };
 
 /** Machine code that a runtime has made for itself, of which no table tells. All borrowed. */
-struct interpreter_code {
+struct runtime_code {
 	/** Of the first byte, in the process. */
 	uint64_t address;
 	const uint8_t *bytes;
@@ -89,35 +89,35 @@ struct interpreter_code {
  * @high, both counted from @bytes and below 0: where it goes, counted so. 0: there is none before a place that
  * nothing goes on behind, or that is not known. @machine is EM_X86_64 or EM_AARCH64. Any thread.
  */
-typedef int64_t interpreter_find_jump(uint16_t machine, const uint8_t *bytes, size_t size,
-				      int64_t low, int64_t high);
+typedef int64_t runtime_find_jump(uint16_t machine, const uint8_t *bytes, size_t size, int64_t low,
+				  int64_t high);
 
 /** The process to attach to. All borrowed for the call, but functions. */
-struct interpreter_target {
+struct attach_target {
 	uint32_t pid;
 	struct remote_memory *memory;
 	/** Of the executable that was probed. */
 	uint64_t bias;
 	/** All files with executable mappings, the probed one among them. */
-	const struct interpreter_module *modules;
+	const struct attach_module *modules;
 	uint32_t module_count;
 	/**
 	 * Makes rows, by addresses in the process, of @count pieces of code, sorted and not overlapping,
 	 * by their instructions; what is not believed is flagged as a guess or has none. -ENOMEM, -E2BIG.
 	 * NULL: nobody can. HotSpot's ways are assumed (code_analysis.h). @machine is EM_X86_64 or EM_AARCH64.
 	 */
-	int (*analyse)(uint16_t machine, const struct interpreter_code *code, size_t count,
+	int (*analyse)(uint16_t machine, const struct runtime_code *code, size_t count,
 		       struct stack_deltas *deltas);
 	/** NULL: nobody can. */
-	interpreter_find_jump *find_jump;
+	runtime_find_jump *find_jump;
 };
 
 /**
  * A runtime in a process. The languages put it first into a struct of their own; freed by
- * interpreter_ops.detach. Owned by one thread at a time, but data never changes.
+ * language_ops.detach. Owned by one thread at a time, but data never changes.
  */
-struct interpreter_process {
-	const struct interpreter *interpreter;
+struct runtime {
+	const struct language *language;
 	/** For the kernel side (ebpf/abi), a multiple of CELL_BYTES; the language's own, as this is. */
 	uint32_t data_bytes;
 	const void *data;
@@ -146,7 +146,7 @@ struct interpreted_frame {
 
 /**
  * The functions that a frame of the kernel side stands for. Strings are borrowed from the
- * interpreter_process until its next call.
+ * runtime until its next call.
  */
 struct interpreted_frames {
 	/** At least one: innermost inlined function first, the physical function last. */
@@ -154,14 +154,13 @@ struct interpreted_frames {
 	struct interpreted_frame items[INTERPRETED_FRAMES_MAX];
 };
 
-struct interpreter_ops {
+struct language_ops {
 	/**
 	 * -ENOENT: not this runtime, the normal case, which must be cheap; -EOPNOTSUPP: it is, but of a
 	 * version that is not known; -EBADMSG, -ENOMEM.
 	 */
-	int (*probe)(const struct elf_image *image, const char *path,
-		     struct interpreter_file **file);
-	void (*release)(struct interpreter_file *file);
+	int (*probe)(const struct elf_image *image, const char *path, struct runtime_file **file);
+	void (*release)(struct runtime_file *file);
 	/**
 	 * Adds what the file of a program says of itself to *@facts. Asked of every executable when it is met, whatever
 	 * -tracers says: it refuses by the names of sections, and takes some ten us otherwise. NULL: it says nothing.
@@ -171,8 +170,8 @@ struct interpreter_ops {
 	 * -EAGAIN: the runtime has not set itself up yet, try again later; -EOPNOTSUPP: what is in
 	 * memory is not what the file said, or a C library that is not known; -ESRCH, -EFAULT, -ENOMEM.
 	 */
-	int (*attach)(const struct interpreter_file *file, const struct interpreter_target *target,
-		      struct interpreter_process **process);
+	int (*attach)(const struct runtime_file *file, const struct attach_target *target,
+		      struct runtime **process);
 	/**
 	 * Names the frame of the two words @words, reading from @memory, that of the process or of a
 	 * fork of it, what is not in the cache yet. -ENOENT: the frame is the runtime's own, of no
@@ -186,10 +185,10 @@ struct interpreter_ops {
 	 *
 	 * NULL for a language without frames of its own (LANGUAGE_NATIVE).
 	 */
-	int (*symbolize)(struct interpreter_process *process, struct remote_memory *memory,
+	int (*symbolize)(struct runtime *process, struct remote_memory *memory,
 			 const uint64_t words[2], uint32_t *object,
 			 struct interpreted_frames *frames);
-	void (*detach)(struct interpreter_process *process);
+	void (*detach)(struct runtime *process);
 };
 
 /**
@@ -198,9 +197,9 @@ struct interpreter_ops {
  * between Java's frames where it works for the program (classes are loaded, exceptions filled, methods called from
  * C), and what runs these lies in memory of its own.
  */
-struct interpreter {
+struct language {
 	const struct language_id *id;
-	const struct interpreter_ops *ops;
+	const struct language_ops *ops;
 };
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The languages read the files; here only their answers are kept. */
-#include "agent/processes/runtimes/executable_interpreter.h"
+#include "agent/processes/runtimes/executable_runtime.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -13,36 +13,36 @@
 #include "agent/base/log.h"
 #include "agent/base/metrics.h"
 #include "agent/host/binary_file.h"
-#include "interpreters/interpreter.h"
+#include "interpreters/language.h"
 
-void executable_interpreter_release(const struct interpreter_file *file)
+void executable_runtime_release(const struct runtime_file *file)
 {
 	if (file)
-		file->interpreter->ops->release((struct interpreter_file *)file);
+		file->language->ops->release((struct runtime_file *)file);
 }
 
-const struct interpreter_file *executable_interpreter(const struct executable *executable)
+const struct runtime_file *executable_runtime(const struct executable *executable)
 {
-	return __atomic_load_n(&executable->interpreter, __ATOMIC_ACQUIRE);
+	return __atomic_load_n(&executable->runtime_file, __ATOMIC_ACQUIRE);
 }
 
-bool executable_interpreter_has_news(const struct executable_cache *cache)
+bool executable_runtime_has_news(const struct executable_cache *cache)
 {
-	return executable_interpreter_count(cache) !=
-	       __atomic_load_n(&cache->interpreters_seen, __ATOMIC_ACQUIRE);
+	return executable_runtime_count(cache) !=
+	       __atomic_load_n(&cache->runtimes_seen, __ATOMIC_ACQUIRE);
 }
 
-uint32_t executable_interpreter_count(const struct executable_cache *cache)
+uint32_t executable_runtime_count(const struct executable_cache *cache)
 {
-	return __atomic_load_n(&cache->interpreter_count, __ATOMIC_ACQUIRE);
+	return __atomic_load_n(&cache->runtime_count, __ATOMIC_ACQUIRE);
 }
 
-void executable_interpreter_note_seen(struct executable_cache *cache, uint32_t count)
+void executable_runtime_note_seen(struct executable_cache *cache, uint32_t count)
 {
-	__atomic_store_n(&cache->interpreters_seen, count, __ATOMIC_RELEASE);
+	__atomic_store_n(&cache->runtimes_seen, count, __ATOMIC_RELEASE);
 }
 
-void executable_interpreter_log_refused(const char *path, const char *more)
+void executable_runtime_log_refused(const char *path, const char *more)
 {
 	static struct log_limit limit = { .interval_ns = NS_PER_SECOND, .burst = 20 };
 	uint64_t suppressed;
@@ -53,7 +53,7 @@ void executable_interpreter_log_refused(const char *path, const char *more)
 			 error_text());
 }
 
-void executable_interpreter_note_refused(struct executable *executable)
+void executable_runtime_note_refused(struct executable *executable)
 {
 	char *none = NULL, *text = strdup(error_text());
 
@@ -62,13 +62,13 @@ void executable_interpreter_note_refused(struct executable *executable)
 		free(text);
 }
 
-const char *executable_interpreter_refusal(const struct executable *executable)
+const char *executable_runtime_refusal(const struct executable *executable)
 {
 	return __atomic_load_n(&executable->refusal, __ATOMIC_ACQUIRE);
 }
 
 static int probe(const struct executable_cache *cache, const struct binary *binary,
-		 struct interpreter_file **file)
+		 struct runtime_file **file)
 {
 	_cleanup_(elf_image_deinit) struct elf_image image = { .fd = -1 };
 	_cleanup_(binary_file_return) struct borrowed_file from = binary_file_borrow(binary);
@@ -78,7 +78,7 @@ static int probe(const struct executable_cache *cache, const struct binary *bina
 		return err;
 	err = cache->config.probe(cache->config.languages, &image, binary->path, file);
 	if (err == -EOPNOTSUPP)
-		executable_interpreter_log_refused(binary->path, "");
+		executable_runtime_log_refused(binary->path, "");
 	else if (err && err != -ENOENT)
 		log_debug("%s: %s; taken for no runtime", binary->path, error_text());
 	else if (!err)
@@ -115,9 +115,9 @@ static void forget_probe(struct executable_cache *cache, uint64_t executable_id)
 	pthread_mutex_unlock(&cache->lock);
 }
 
-void executable_interpreter_probe(struct executable_cache *cache, const struct binary *binary)
+void executable_runtime_probe(struct executable_cache *cache, const struct binary *binary)
 {
-	struct interpreter_file *file;
+	struct runtime_file *file;
 	struct executable *executable;
 
 	int err;
@@ -133,28 +133,28 @@ void executable_interpreter_probe(struct executable_cache *cache, const struct b
 	pthread_mutex_lock(&cache->lock);
 	executable = executable_cache_by_id(cache, binary->executable_id);
 	if (executable && err) {
-		executable_interpreter_note_refused(executable);
+		executable_runtime_note_refused(executable);
 	} else if (executable) {
-		__atomic_store_n(&executable->interpreter, file, __ATOMIC_RELEASE);
-		__atomic_add_fetch(&cache->interpreter_count, 1, __ATOMIC_RELEASE);
+		__atomic_store_n(&executable->runtime_file, file, __ATOMIC_RELEASE);
+		__atomic_add_fetch(&cache->runtime_count, 1, __ATOMIC_RELEASE);
 	}
 	pthread_mutex_unlock(&cache->lock);
 	if (!executable && !err)
-		executable_interpreter_release(file);
+		executable_runtime_release(file);
 }
 
 /* Copies the ranges, for the record may go at any time; gives their number. */
 static uint32_t copy_ranges(struct executable_cache *cache, uint64_t executable_id,
 			    struct code_range *ranges)
 {
-	const struct interpreter_file *file = NULL;
+	const struct runtime_file *file = NULL;
 	struct executable *executable;
 	uint32_t count = 0;
 
 	pthread_mutex_lock(&cache->lock);
 	executable = executable_cache_by_id(cache, executable_id);
 	if (executable)
-		file = executable_interpreter(executable);
+		file = executable_runtime(executable);
 	if (file) {
 		count = file->range_count;
 		memcpy(ranges, file->ranges, count * sizeof(*ranges));
@@ -163,14 +163,14 @@ static uint32_t copy_ranges(struct executable_cache *cache, uint64_t executable_
 	return count;
 }
 
-void executable_interpreter_flag(struct executable_cache *cache, const struct binary *binary,
-				 struct stack_deltas *deltas)
+void executable_runtime_flag(struct executable_cache *cache, const struct binary *binary,
+			     struct stack_deltas *deltas)
 {
-	struct code_range ranges[INTERPRETER_MAX_RANGES];
+	struct code_range ranges[LOOP_RANGES_MAX];
 	uint32_t count;
 
-	executable_interpreter_probe(cache, binary);
+	executable_runtime_probe(cache, binary);
 	count = copy_ranges(cache, binary->executable_id, ranges);
-	if (count && stack_deltas_flag_ranges(deltas, ranges, count, RULE_INTERPRETER))
-		executable_interpreter_log_refused(binary->path, "");
+	if (count && stack_deltas_flag_ranges(deltas, ranges, count, RULE_LOOP))
+		executable_runtime_log_refused(binary->path, "");
 }

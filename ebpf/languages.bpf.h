@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /**
- * Where native frames and those of interpreted functions meet (abi/interpreter.h). A native frame of
+ * Where native frames and those of interpreted functions meet (abi/runtime.h). A native frame of
  * an interpreter's loop is held back once it has been stepped out of; the language's steps add the
  * frames that it runs, which come before it, and then let it go.
  *
  * A language's step comes in three ways (enum language_wait): by hold_frame(), by wait_at_frame(), and by
  * wait_for_code().
  */
-#ifndef EBPF_INTERPRETERS_BPF_H
-#define EBPF_INTERPRETERS_BPF_H
+#ifndef EBPF_LANGUAGES_BPF_H
+#define EBPF_LANGUAGES_BPF_H
 
-#include "ebpf/abi/interpreter.h"
+#include "ebpf/abi/runtime.h"
 #include "ebpf/safe_reads.bpf.h"
 #include "ebpf/state.bpf.h"
 #include "ebpf/tables.bpf.h"
@@ -24,8 +24,8 @@ enum {
 static __always_inline const struct cell *find_language(const struct walk_state *state,
 							__u32 language)
 {
-	for (int i = 0; i < INTERPRETER_MAX_COUNT; i++) {
-		const struct cell *row = cell_at(state->interpreter_cell + i);
+	for (int i = 0; i < RUNTIMES_MAX; i++) {
+		const struct cell *row = cell_at(state->runtime_cell + i);
 
 		if (!row || !row->words[0])
 			return NULL;
@@ -58,8 +58,8 @@ static __always_inline void hold_frame(struct walk_state *state, __u64 executabl
 
 	if (index < 2 || index > TRACE_MAX_WORDS)
 		return;
-	for (int i = 0; i < INTERPRETER_MAX_COUNT; i++) {
-		const struct cell *cell = cell_at(state->interpreter_cell + i);
+	for (int i = 0; i < RUNTIMES_MAX; i++) {
+		const struct cell *cell = cell_at(state->runtime_cell + i);
 
 		if (!cell || !cell->words[0])
 			return;
@@ -96,12 +96,12 @@ static __always_inline void wait_at_frame(struct walk_state *state, __u64 execut
  */
 static __always_inline bool wait_for_code(struct walk_state *state)
 {
-	if (!state->interpreter_cell)
+	if (!state->runtime_cell)
 		return false;
 	if (state->declined_pc != state->pc)
 		state->declined_rows = 0;
-	for (__u32 i = 0; i < INTERPRETER_MAX_COUNT; i++) {
-		const struct cell *row = cell_at(state->interpreter_cell + i);
+	for (__u32 i = 0; i < RUNTIMES_MAX; i++) {
+		const struct cell *row = cell_at(state->runtime_cell + i);
 
 		if (!row || !row->words[0])
 			return false;
@@ -128,7 +128,7 @@ static __always_inline void decline_code(struct walk_state *state)
 static __always_inline void decline_code_of_all(struct walk_state *state)
 {
 	state->declined_pc = state->pc;
-	state->declined_rows = INTERPRETER_MAX_COUNT;
+	state->declined_rows = RUNTIMES_MAX;
 }
 
 /** True if the frames of the next language are run by a native frame that is held. */
@@ -192,7 +192,7 @@ static __always_inline bool is_other_language(const struct walk_state *state, __
 	return state->language && state->language != language;
 }
 
-/** True if the walk is over: behind the last native step an interpreter's frames may be to come. */
+/** True if the walk is over: behind the last native step a language's frames may be to come. */
 static __always_inline bool is_walk_over(const struct walk_state *state)
 {
 	return state->error || (state->at_end && !state->language);

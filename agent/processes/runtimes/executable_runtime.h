@@ -7,8 +7,8 @@
  *
  * A part of executable_cache: its lock, its records.
  */
-#ifndef AGENT_PROCESSES_RUNTIMES_EXECUTABLE_INTERPRETER_H
-#define AGENT_PROCESSES_RUNTIMES_EXECUTABLE_INTERPRETER_H
+#ifndef AGENT_PROCESSES_RUNTIMES_EXECUTABLE_RUNTIME_H
+#define AGENT_PROCESSES_RUNTIMES_EXECUTABLE_RUNTIME_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,34 +19,34 @@
  * Load threads. Probes the file of @binary, if nobody has yet, and flags rows in @deltas if it is a
  * runtime. What fails costs the interpreted frames, never the rows.
  */
-void executable_interpreter_flag(struct executable_cache *cache, const struct binary *binary,
-				 struct stack_deltas *deltas);
+void executable_runtime_flag(struct executable_cache *cache, const struct binary *binary,
+			     struct stack_deltas *deltas);
 
 /** Probes the file of @binary, if nobody has yet, without flagging anything. */
-void executable_interpreter_probe(struct executable_cache *cache, const struct binary *binary);
+void executable_runtime_probe(struct executable_cache *cache, const struct binary *binary);
 
 /** Any thread. What probe found; NULL: no runtime, or not probed yet. Lives as long as the record. */
-const struct interpreter_file *executable_interpreter(const struct executable *executable);
+const struct runtime_file *executable_runtime(const struct executable *executable);
 
 /** Any thread. Whether there are runtimes that sync has not acted on. */
-bool executable_interpreter_has_news(const struct executable_cache *cache);
+bool executable_runtime_has_news(const struct executable_cache *cache);
 /** Any thread. Runtimes found so far; and sync, which has acted on that many. */
-uint32_t executable_interpreter_count(const struct executable_cache *cache);
-void executable_interpreter_note_seen(struct executable_cache *cache, uint32_t count);
+uint32_t executable_runtime_count(const struct executable_cache *cache);
+void executable_runtime_note_seen(struct executable_cache *cache, uint32_t count);
 
 /** Keeps error_text() as the reason why the runtime @executable is not attached to, if there is none yet. Any thread. */
-void executable_interpreter_note_refused(struct executable *executable);
+void executable_runtime_note_refused(struct executable *executable);
 
 /** That reason, for as long as the executable; NULL: none. Any thread. */
-const char *executable_interpreter_refusal(const struct executable *executable);
+const char *executable_runtime_refusal(const struct executable *executable);
 
 /**
  * Counts a runtime that is refused, and logs why: error_text(). @more goes behind @path: which
  * process it is about, or "".
  */
-void executable_interpreter_log_refused(const char *path, const char *more);
+void executable_runtime_log_refused(const char *path, const char *more);
 
 /** Frees what probe found. Takes NULL. */
-void executable_interpreter_release(const struct interpreter_file *file);
+void executable_runtime_release(const struct runtime_file *file);
 
 #endif

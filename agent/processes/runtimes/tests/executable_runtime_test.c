@@ -7,7 +7,7 @@
 #include "agent/base/metrics.h"
 #include "agent/processes/executable_load.h"
 #include "agent/processes/executable_rows.h"
-#include "agent/processes/runtimes/executable_interpreter.h"
+#include "agent/processes/runtimes/executable_runtime.h"
 #include "agent/runtimes/tests/fake_language.h"
 #include "stackdeltas/delta_cache.h"
 
@@ -114,7 +114,7 @@ static uint32_t count_flagged(struct fixture *fixture, const char *path, uint32_
 	for (uint64_t i = 0; i < (uint64_t)deltas->page_count * UNWIND_PAGE_BYTES; i++) {
 		uint64_t address = deltas->text_start + i;
 		bool is_in = address >= range->start && address < range->end;
-		bool has_flag = stack_deltas_lookup(deltas, address)->flags & RULE_INTERPRETER;
+		bool has_flag = stack_deltas_lookup(deltas, address)->flags & RULE_LOOP;
 
 		count += has_flag;
 		*wrong += has_flag != is_in;
@@ -167,16 +167,15 @@ static void a_file_is_probed_once_and_flagged_every_time(void **state)
 
 	place_range(fixture, "/bin/ls");
 	executable = open_path(fixture, "/bin/ls");
-	assert_null(executable_interpreter(executable));
+	assert_null(executable_runtime(executable));
 	assert_int_equal(count_flagged(fixture, "/bin/ls", &wrong), 1000);
-	assert_string_equal(executable_interpreter(executable)->version, "fake 1");
-	assert_true(executable_interpreter_has_news(fixture->cache));
-	executable_interpreter_note_seen(fixture->cache,
-					 executable_interpreter_count(fixture->cache));
+	assert_string_equal(executable_runtime(executable)->version, "fake 1");
+	assert_true(executable_runtime_has_news(fixture->cache));
+	executable_runtime_note_seen(fixture->cache, executable_runtime_count(fixture->cache));
 	assert_true(executable_rows_make_room(fixture->cache, 1, clock_monotonic_ns()));
 	assert_int_equal(count_flagged(fixture, "/bin/ls", &wrong), 1000);
 	assert_int_equal(fake_language.probe_count, 1);
-	assert_false(executable_interpreter_has_news(fixture->cache));
+	assert_false(executable_runtime_has_news(fixture->cache));
 	executable_unref(fixture->cache, executable);
 	executable_cache_trim(fixture->cache, 0);
 	assert_int_equal(fake_language.release_count, 1);
@@ -191,8 +190,8 @@ static void a_version_that_is_not_known_is_told_once_and_leaves_native_rows(void
 	fake_language.probe_err = -EOPNOTSUPP;
 	assert_int_equal(count_flagged(fixture, "/bin/ls", &wrong), 0);
 	load(fixture, executable);
-	assert_null(executable_interpreter(executable));
-	assert_false(executable_interpreter_has_news(fixture->cache));
+	assert_null(executable_runtime(executable));
+	assert_false(executable_runtime_has_news(fixture->cache));
 	assert_int_equal(fake_language.probe_count, 1);
 	assert_int_equal(metrics_read(METRIC_INTERPRETERS_REFUSED), 1);
 	assert_true(fake_has_executable(&fixture->writer, executable->id));

@@ -1,36 +1,36 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /**
- * What the kernel side knows of the interpreters in a process. All of it lies in the slabs
+ * What the kernel side knows of the runtimes in a process. All of it lies in the slabs
  * (abi/slab.h), is written before the process's entry is published, never changes while it is, and
  * goes with it:
  *
- *	interpreter table	INTERPRETER_MAX_COUNT rows, one cell each; the entry has the first cell
+ *	runtime table	RUNTIMES_MAX rows, one cell each; the entry has the first cell
  *	language's data		as many cells as its struct has (abi/python.h, ...)
  *
  * How it is used: rows of code that runs interpreted functions (the loop of CPython) lead to a rule
- * flagged RULE_INTERPRETER. Where a walk meets one it looks for the executable in the process's
+ * flagged RULE_LOOP. Where a walk meets one it looks for the executable in the process's
  * table. If it is there, the language's unwinder adds its frames before the native one, for the
  * native code called them; else the native frame stands alone.
  */
-#ifndef EBPF_ABI_INTERPRETER_H
-#define EBPF_ABI_INTERPRETER_H
+#ifndef EBPF_ABI_RUNTIME_H
+#define EBPF_ABI_RUNTIME_H
 
 #include <linux/types.h>
 
 #include "ebpf/abi/languages.h"
 
 enum {
-	INTERPRETER_MAX_COUNT = 4,
+	RUNTIMES_MAX = 4,
 	THREAD_LOCAL_MAX_DEPTH = 3,
 };
 
-/** Beside the kind in struct interpreter_row.language. */
+/** Beside the kind in struct runtime_row.language. */
 enum runtime_flag {
 	/** It makes code, which lies in no file (LANGUAGE_OWN_CODE). */
 	RUNTIME_HAS_CODE = 1 << 8,
 };
 
-struct interpreter_row {
+struct runtime_row {
 	/** 0 where there are no more. */
 	__u64 executable_id;
 	/** enum frame_kind of its language, from FRAME_FIRST_INTERPRETED on, and enum runtime_flag. */
@@ -39,10 +39,10 @@ struct interpreter_row {
 	__u32 cell;
 };
 
-_Static_assert(sizeof(struct interpreter_row) == 16, "struct interpreter_row is one cell");
+_Static_assert(sizeof(struct runtime_row) == 16, "struct runtime_row is one cell");
 
-/** What struct interpreter_row.language is for a runtime of the language @kind; of kinds that no language has, itself. */
-static inline __u32 interpreter_row_language(__u32 kind)
+/** What struct runtime_row.language is for a runtime of the language @kind; of kinds that no language has, itself. */
+static inline __u32 runtime_row_language(__u32 kind)
 {
 	switch (kind) {
 #define X(number, NAME, name, type, frames, files)                                                 \
