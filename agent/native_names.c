@@ -343,7 +343,8 @@ static void wait_for_symbols(struct native_names *names)
 void native_names_notice_taken(struct native_names *names, const struct sample_snapshot *snapshot)
 {
 	for (size_t i = 0; names->ranges && i < snapshot->count; i++)
-		notice_trace(names, snapshot->samples[i].trace, snapshot->samples[i].pid);
+		notice_trace(names, snapshot->samples[i].sample.trace,
+			     snapshot->samples[i].sample.pid);
 	if (names->ranges && clock_monotonic_ns() >= names->no_wait_ns)
 		wait_for_symbols(names);
 }

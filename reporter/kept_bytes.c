@@ -26,15 +26,10 @@ void chunks_free(struct chunk_vector *chunks)
 	chunk_vector_deinit(chunks);
 }
 
-void kept_bytes_free_numbers(struct kept_bytes *kept)
+void kept_bytes_deinit(struct kept_bytes *kept)
 {
 	number_index_deinit(&kept->index);
 	kept_string_vector_deinit(&kept->strings);
-}
-
-void kept_bytes_deinit(struct kept_bytes *kept)
-{
-	kept_bytes_free_numbers(kept);
 	chunks_free(&kept->chunks);
 	kept->end = NULL;
 	kept->room = 0;

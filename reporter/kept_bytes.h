@@ -44,9 +44,6 @@ struct kept_bytes {
 
 void kept_bytes_deinit(struct kept_bytes *kept);
 
-/** Forgets the numbers, for good; the strings stay where they are. */
-void kept_bytes_free_numbers(struct kept_bytes *kept);
-
 /** What a string of @count bytes takes. */
 size_t kept_bytes_cost(size_t count);
 

@@ -68,6 +68,27 @@ void number_index_add(struct number_index *index, uint64_t hash, uint32_t number
 	index->count++;
 }
 
+/* Moves what follows without a gap towards its own slots, so that no search ends too early. */
+void number_index_remove(struct number_index *index, uint64_t hash, uint32_t number)
+{
+	uint64_t removed = make_slot(hash >> 32, number), *slots = index->slots;
+	size_t mask = index->capacity - 1, gap = slot_half(removed) & mask;
+
+	while (slots[gap] != removed)
+		gap = (gap + 1) & mask;
+	for (size_t i = (gap + 1) & mask; slots[i]; i = (i + 1) & mask) {
+		size_t home = slot_half(slots[i]) & mask;
+
+		/* It may not lie in front of its own slot. */
+		if (((i - home) & mask) < ((i - gap) & mask))
+			continue;
+		slots[gap] = slots[i];
+		gap = i;
+	}
+	slots[gap] = 0;
+	index->count--;
+}
+
 bool number_index_find(const struct number_index *index, uint64_t hash, number_equals_fn equals,
 		       const void *context, const void *key, uint32_t *number)
 {

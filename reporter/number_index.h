@@ -2,7 +2,7 @@
 /**
  * An index over things that lie elsewhere and are known by a number: a hash table of 8 bytes a slot,
  * half of it the number. Its user hashes the things (seeded: hash64_bytes()), and compares them. All
- * bytes zero is an empty index. Nothing is taken out. Not thread-safe; the user bounds the count.
+ * bytes zero is an empty index. Not thread-safe; the user bounds the count.
  */
 #ifndef REPORTER_NUMBER_INDEX_H
 #define REPORTER_NUMBER_INDEX_H
@@ -29,6 +29,9 @@ int number_index_reserve(struct number_index *index);
 
 /** Adds @number, below UINT32_MAX, whose thing has @hash and is not there yet. */
 void number_index_add(struct number_index *index, uint64_t hash, uint32_t number);
+
+/** Removes @number, which was added with @hash. */
+void number_index_remove(struct number_index *index, uint64_t hash, uint32_t number);
 
 /** Whether the thing with @number is the one that @key describes. */
 typedef bool (*number_equals_fn)(const void *context, uint32_t number, const void *key);

@@ -157,13 +157,13 @@ static void place_service_name(struct otlp_attributes *attributes,
 			       const struct stored_sample *sample)
 {
 	struct text_builder *text = &attributes->dictionary->text;
-	const struct process_info *info = sample->process;
+	const struct process_info *info = sample->sample.process;
 	const char *executable = info ? process_info_executable_name(info) : "";
 
-	if (sample->trace->is_kernel_thread)
+	if (sample->sample.trace->is_kernel_thread)
 		executable = "kernel";
 	else if (!*executable)
-		executable = sample->process_comm;
+		executable = sample->sample.process_comm;
 	if (info && *info->service_name) {
 		text_builder_append_name(text, info->service_name);
 	} else {
@@ -217,7 +217,7 @@ static bool is_host_name(const struct otlp_attributes *attributes, uint32_t id)
 static void make_process(struct otlp_attributes *attributes, const struct stored_sample *sample,
 			 struct otlp_process *process)
 {
-	const struct process_info *info = sample->process;
+	const struct process_info *info = sample->sample.process;
 	struct otlp_dictionary *dictionary = attributes->dictionary;
 	size_t resource = 0;
 
@@ -228,7 +228,7 @@ static void make_process(struct otlp_attributes *attributes, const struct stored
 		place_text(attributes, OTLP_CONTAINER_ID, info->container_id);
 		place_text(attributes, OTLP_HOST_NAME, info->host_name);
 	}
-	place(attributes, OTLP_PROCESS_PID, OTLP_VALUE_NUMBER, sample->pid);
+	place(attributes, OTLP_PROCESS_PID, OTLP_VALUE_NUMBER, sample->sample.pid);
 	if (info)
 		place_program(attributes, info);
 	for (size_t i = 0; i < attributes->common.count; i++)
@@ -247,10 +247,10 @@ static uint64_t find_process(struct otlp_attributes *attributes, const struct st
 {
 	struct otlp_dictionary *dictionary = attributes->dictionary;
 	struct process_key key = {
-		.process = (uintptr_t)sample->process,
-		.pid = sample->pid,
-		.comm = otlp_add_text(dictionary, sample->process_comm),
-		.is_kernel_thread = sample->trace->is_kernel_thread,
+		.process = (uintptr_t)sample->sample.process,
+		.pid = sample->sample.pid,
+		.comm = otlp_add_text(dictionary, sample->sample.process_comm),
+		.is_kernel_thread = sample->sample.trace->is_kernel_thread,
 	};
 	struct otlp_process process = { 0 };
 	uint64_t found = 0;
@@ -331,7 +331,7 @@ uint32_t otlp_attributes_append(struct otlp_attributes *attributes,
 				const struct stored_sample *sample, struct number_vector *ids)
 {
 	struct otlp_dictionary *dictionary = attributes->dictionary;
-	const struct language_key *mark = language_mark(sample->trace->mark);
+	const struct language_key *mark = language_mark(sample->sample.trace->mark);
 	uint64_t found = find_process(attributes, sample);
 	const struct otlp_process *process;
 
@@ -342,15 +342,15 @@ uint32_t otlp_attributes_append(struct otlp_attributes *attributes,
 		append_id(attributes, ids,
 			  attributes->process_attributes.items[process->first_attribute + i]);
 	append(attributes, OTLP_THREAD_NAME, OTLP_VALUE_TEXT,
-	       otlp_add_text(dictionary, sample->thread_comm), ids);
-	append(attributes, OTLP_THREAD_ID, OTLP_VALUE_NUMBER, sample->tid, ids);
-	if (sample->cpu != SAMPLE_NO_CPU)
-		append(attributes, OTLP_CPU, OTLP_VALUE_NUMBER, sample->cpu, ids);
+	       otlp_add_text(dictionary, sample->sample.thread_comm), ids);
+	append(attributes, OTLP_THREAD_ID, OTLP_VALUE_NUMBER, sample->sample.tid, ids);
+	if (sample->sample.cpu != SAMPLE_NO_NUMBER)
+		append(attributes, OTLP_CPU, OTLP_VALUE_NUMBER, sample->sample.cpu, ids);
 	if (mark)
 		append(attributes, OTLP_FIRST_MARK + (uint32_t)(mark - language_marks),
 		       OTLP_VALUE_TRUE, 0, ids);
-	if (sample->labels)
-		append_labels(attributes, sample->labels, ids);
+	if (sample->sample.labels)
+		append_labels(attributes, sample->sample.labels, ids);
 	return process->resource;
 }
 

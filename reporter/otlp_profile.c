@@ -63,7 +63,7 @@ static void identify(struct build *build, struct otlp_frames *frames, size_t ind
 	}
 	identity->count = IDENTITY_FIRST_ATTRIBUTE;
 	piece.resource = otlp_attributes_append(&build->attributes, sample, identity);
-	piece.stack = otlp_frames_stack(frames, sample->trace);
+	piece.stack = otlp_frames_stack(frames, sample->sample.trace);
 	identity->items[IDENTITY_RESOURCE] = piece.resource;
 	identity->items[IDENTITY_STACK] = piece.stack;
 	if (!build->dictionary.err)

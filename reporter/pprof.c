@@ -363,16 +363,16 @@ static uint64_t add_labels(struct pprof_writer *writer, const struct label_set *
 static void merge_sample(struct pprof_writer *writer, const struct stored_sample *sample)
 {
 	writer->sequence.count = 0;
-	push_number(writer, add_name(writer, sample->process_comm));
-	push_number(writer, sample->pid);
-	push_number(writer, add_name(writer, sample->thread_comm));
-	push_number(writer, sample->tid);
-	push_number(writer, add_labels(writer, sample->labels));
-	push_number(writer, sample->trace->mark);
-	for (uint32_t i = 0; i < sample->trace->frame_count;) {
+	push_number(writer, add_name(writer, sample->sample.process_comm));
+	push_number(writer, sample->sample.pid);
+	push_number(writer, add_name(writer, sample->sample.thread_comm));
+	push_number(writer, sample->sample.tid);
+	push_number(writer, add_labels(writer, sample->sample.labels));
+	push_number(writer, sample->sample.trace->mark);
+	for (uint32_t i = 0; i < sample->sample.trace->frame_count;) {
 		struct shown_place place;
 
-		trace_shown_place(sample->trace, &i, writer->lookup, &place);
+		trace_shown_place(sample->sample.trace, &i, writer->lookup, &place);
 		if (place.count)
 			push_number(writer, add_location(writer, &place));
 	}

@@ -6,17 +6,16 @@
 #ifndef REPORTER_REPORTER_H
 #define REPORTER_REPORTER_H
 
-#include "agent/base/trace.h"
+#include "agent/base/sample.h"
 
 struct reporter;
 
 struct reporter_ops {
 	/**
-	 * Counts one sample of @trace, which the reporter references if it keeps it. Never blocks on
-	 * I/O; called by the work thread.
+	 * Counts one sample; the reporter references the trace and the process if it keeps them, and
+	 * copies the rest. Never blocks on I/O; called by the work thread.
 	 */
-	void (*report)(struct reporter *reporter, struct trace *trace,
-		       const struct sample_context *context);
+	void (*report)(struct reporter *reporter, const struct sample_event *event);
 };
 
 struct reporter {

@@ -13,8 +13,7 @@ struct sample_contents *sample_contents_create(const struct sample_store_options
 void sample_contents_destroy(struct sample_contents *contents);
 
 /** Counts one sample. -E2BIG over the limit, -ENOMEM; then it is not. */
-int sample_contents_add(struct sample_contents *contents, struct trace *trace,
-			const struct sample_context *context);
+int sample_contents_add(struct sample_contents *contents, const struct sample_event *event);
 
 /** Whether half of the memory that they may take is used. */
 bool sample_contents_are_half_full(const struct sample_contents *contents);

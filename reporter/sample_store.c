@@ -23,15 +23,14 @@ struct sample_store {
 	bool has_told_half_full;
 };
 
-static void report(struct reporter *reporter, struct trace *trace,
-		   const struct sample_context *context)
+static void report(struct reporter *reporter, const struct sample_event *event)
 {
 	struct sample_store *store = (struct sample_store *)reporter;
 	bool must_warn = false, must_tell;
 	int err;
 
 	pthread_mutex_lock(&store->lock);
-	err = sample_contents_add(store->contents, trace, context);
+	err = sample_contents_add(store->contents, event);
 	must_tell = store->options.half_full && !store->has_told_half_full &&
 		    sample_contents_are_half_full(store->contents);
 	store->has_told_half_full |= must_tell;

@@ -21,8 +21,6 @@ enum {
 	SAMPLE_STORE_DEFAULT_MAX_BYTES = 256 << 20,
 };
 
-#define SAMPLE_NO_CPU UINT32_MAX
-
 struct sample_store_options {
 	/** Of what is in the store; what was taken is not. 0 takes the default. */
 	size_t max_bytes;
@@ -42,21 +40,11 @@ struct sample_store_options {
 
 /**
  * One distinct sample. What it points to lives as long as the snapshot that it is in, where equal
- * traces, equal processes, equal names and equal labels are the same pointers. Two struct process_info are equal
- * if their pids and all their texts are.
+ * traces, equal processes, equal names and equal labels are the same pointers.
  */
 struct stored_sample {
-	struct trace *trace;
-	/** NULL if there is none (struct sample_context). */
-	struct process_info *process;
-	const char *process_comm;
-	const char *thread_comm;
-	/** NULL if there are none (struct sample_context). */
-	const struct label_set *labels;
-	uint32_t pid;
-	uint32_t tid;
-	/** SAMPLE_NO_CPU unless the store keeps CPUs. */
-	uint32_t cpu;
+	/** Its cpu is SAMPLE_NO_NUMBER unless the store keeps CPUs. */
+	struct sample sample;
 	uint64_t count;
 	/** CLOCK_MONOTONIC of each of the count samples, ascending; NULL unless the store keeps times. */
 	const uint64_t *times_ns;

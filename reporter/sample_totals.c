@@ -20,15 +20,16 @@ static bool has_user_stack(const struct trace *trace)
 	       trace_frame(trace, trace->frame_count - 1).kind != FRAME_KERNEL;
 }
 
-static void add_to_totals(struct sample_totals *totals, const struct trace *trace,
-			  const struct sample_context *context)
+static void add_to_totals(struct sample_totals *totals, const struct sample_event *event)
 {
+	const struct trace *trace = event->sample.trace;
+
 	add(&totals->samples, 1);
 	add(&totals->complete, trace->is_complete);
 	add(&totals->guesses, trace->has_guess);
 	for (int error = 0; error < UNWIND_ERROR_COUNT; error++)
 		add(&totals->errors[error], trace->error_mask >> error & 1);
-	if (!context->was_known) {
+	if (!event->was_known) {
 		totals->before_known++;
 	} else if (has_user_stack(trace)) {
 		totals->known_user++;
@@ -36,14 +37,13 @@ static void add_to_totals(struct sample_totals *totals, const struct trace *trac
 	}
 }
 
-static void report(struct reporter *reporter, struct trace *trace,
-		   const struct sample_context *context)
+static void report(struct reporter *reporter, const struct sample_event *event)
 {
 	struct sample_counter *counter = (struct sample_counter *)reporter;
 
-	add_to_totals(&counter->totals, trace, context);
+	add_to_totals(&counter->totals, event);
 	for (uint32_t i = 0; i < counter->next_count; i++)
-		counter->next[i]->ops->report(counter->next[i], trace, context);
+		counter->next[i]->ops->report(counter->next[i], event);
 }
 
 _Static_assert(offsetof(struct sample_counter, reporter) == 0, "report() casts");

@@ -81,9 +81,9 @@ static int merge_sample(struct merge *merge, const struct stored_sample *sample)
 	int err;
 
 	merge->stack.count = 0;
-	err = push_comm(merge, sample->process_comm);
+	err = push_comm(merge, sample->sample.process_comm);
 	if (!err)
-		err = stack_numbers_append(&merge->numbers, sample->trace, &merge->stack);
+		err = stack_numbers_append(&merge->numbers, sample->sample.trace, &merge->stack);
 	if (err)
 		return err;
 	merge->counts->total += sample->count;

@@ -51,18 +51,10 @@ static void content_deinit(struct export_content *content)
 static struct stored_sample stored_sample(const struct question *question,
 					  const struct history_sample *sample)
 {
-	const struct history_key *key = history_view_key(&question->view, sample->key);
+	struct stored_sample stored = { .sample = *history_view_key(&question->view, sample->key) };
 
-	return (struct stored_sample){
-		.trace = key->trace,
-		.process = key->process,
-		.process_comm = key->process_comm,
-		.thread_comm = key->thread_comm,
-		.labels = key->labels,
-		.pid = key->pid,
-		.tid = key->tid,
-		.cpu = sample->cpu,
-	};
+	stored.sample.cpu = sample->cpu;
+	return stored;
 }
 
 static uint64_t place_key(const struct history_sample *sample)
@@ -107,7 +99,7 @@ static int each_sample(struct question *question, bool keeps_cpus, struct export
 		if (misses)
 			continue;
 		if (!keeps_cpus)
-			sample.cpu = SAMPLE_NO_CPU;
+			sample.cpu = SAMPLE_NO_NUMBER;
 		err = take(question, &sample, content);
 		if (err)
 			return err;

@@ -62,7 +62,7 @@ struct entry_key {
 	uint32_t other;
 };
 
-static int leaf_kind(struct facets *facets, const struct history_key *key, uint32_t *kind)
+static int leaf_kind(struct facets *facets, const struct sample *key, uint32_t *kind)
 {
 	struct stack_names *names = &facets->question->api->names;
 	struct place_list list;
@@ -94,7 +94,7 @@ static int add_entry(struct facet *facet, const void *key, size_t key_bytes, uin
 
 static int add_key(struct facets *facets, enum facet_kind list, uint32_t number, uint64_t count)
 {
-	const struct history_key *key = history_view_key(&facets->question->view, number);
+	const struct sample *key = history_view_key(&facets->question->view, number);
 	struct facet *facet = &facets->lists[list];
 	struct entry_key entry = { .number = key->pid };
 	const char *text;
@@ -102,8 +102,7 @@ static int add_key(struct facets *facets, enum facet_kind list, uint32_t number,
 	int err;
 
 	if (list == FACET_PROCESSES || list == FACET_THREADS)
-		entry.host_hash =
-			hash64_bytes(history_key_host(key), strlen(history_key_host(key)));
+		entry.host_hash = hash64_bytes(sample_host(key), strlen(sample_host(key)));
 	switch (list) {
 	case FACET_PROCESSES:
 		entry.text = (uintptr_t)key->process_comm;
@@ -114,7 +113,7 @@ static int add_key(struct facets *facets, enum facet_kind list, uint32_t number,
 		break;
 	case FACET_CONTAINERS:
 	case FACET_HOSTS:
-		text = list == FACET_HOSTS ? history_key_host(key) : history_key_container(key);
+		text = list == FACET_HOSTS ? sample_host(key) : sample_container(key);
 		return add_entry(facet, text, strlen(text) + 1, number, count);
 	default:
 		err = leaf_kind(facets, key, &kind);
@@ -175,7 +174,7 @@ static int compare_entries(const void *a, const void *b)
 static json_t *entry_json(const struct facets *facets, enum facet_kind list,
 			  const struct facet_entry *entry)
 {
-	const struct history_key *key = NULL;
+	const struct sample *key = NULL;
 	json_t *object = json_object();
 
 	if (list != FACET_KINDS)
@@ -184,20 +183,20 @@ static json_t *entry_json(const struct facets *facets, enum facet_kind list,
 	case FACET_PROCESSES:
 		put_number(object, "pid", key->pid);
 		put_text(object, "comm", key->process_comm);
-		put_text(object, "container", history_key_container(key));
-		put_text(object, "host", history_key_host(key));
+		put_text(object, "container", sample_container(key));
+		put_text(object, "host", sample_host(key));
 		break;
 	case FACET_THREADS:
 		put_number(object, "tid", key->tid);
 		put_number(object, "pid", key->pid);
 		put_text(object, "name", key->thread_comm);
-		put_text(object, "host", history_key_host(key));
+		put_text(object, "host", sample_host(key));
 		break;
 	case FACET_CONTAINERS:
-		put_text(object, "id", history_key_container(key));
+		put_text(object, "id", sample_container(key));
 		break;
 	case FACET_HOSTS:
-		put_text(object, "host", history_key_host(key));
+		put_text(object, "host", sample_host(key));
 		break;
 	default:
 		put_text(object, "kind", text_kind_name((uint8_t)entry->number));

@@ -45,7 +45,7 @@ static json_t *process_json(const struct process_quality *row)
 
 	put_number(object, "pid", row->key->pid);
 	put_text(object, "comm", row->key->process_comm);
-	put_text(object, "host", history_key_host(row->key));
+	put_text(object, "host", sample_host(row->key));
 	put_text(object, "executable", info ? info->executable_path : "");
 	put_runtime(object, row);
 	put_number(object, "samples", row->samples);

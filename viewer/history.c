@@ -63,7 +63,7 @@ struct history {
 	/* Below here: under the lock. */
 	bool is_paused;
 	bool has_view;
-	struct history_keys keys;
+	struct sample_table keys;
 	/* The oldest first; the last one is written to. */
 	struct history_chunk_vector chunks;
 	size_t chunk_bytes;
@@ -140,7 +140,7 @@ static void drop_oldest_chunk(struct history *history)
 	const uint8_t *keys = column_data(&chunk, KEYS);
 
 	for (uint32_t i = 0; i < chunk.samples; i++)
-		history_keys_remove(&history->keys, (uint32_t)packed_get(&keys));
+		sample_table_remove(&history->keys, (uint32_t)packed_get(&keys));
 	history->samples -= chunk.samples;
 	history->changes++;
 	history->chunk_bytes -= chunk.capacity;
@@ -248,15 +248,14 @@ static void note_new_key(struct history *history, uint32_t number)
 		history->new_first++;
 }
 
-static void write_sample(struct history *history, uint32_t key,
-			 const struct sample_context *context)
+static void write_sample(struct history *history, uint32_t key, const struct sample_event *event)
 {
 	struct chunk *chunk = newest_chunk(history);
-	uint64_t time_ns = context->time_ns;
+	uint64_t time_ns = event->time_ns;
 
 	append(chunk, KEYS, key);
 	append(chunk, TIMES, packed_difference(time_ns - history->last_in_chunk_ns));
-	append(chunk, CPUS, context->cpu);
+	append(chunk, CPUS, event->sample.cpu);
 	chunk->samples++;
 	if (time_ns < chunk->least_ns)
 		chunk->least_ns = time_ns;
@@ -267,37 +266,39 @@ static void write_sample(struct history *history, uint32_t key,
 	history->last_in_chunk_ns = time_ns;
 }
 
-static int add(struct history *history, struct trace *trace, const struct sample_context *context)
+static int add(struct history *history, const struct sample_event *event)
 {
 	size_t max_bytes = history->options.max_bytes;
+	struct sample sample = event->sample;
 	uint32_t key;
 	bool is_new;
 	int err;
 
 	if (used_bytes(history) > max_bytes + max_bytes / EXCESS_DIVISOR)
 		return -E2BIG;
+	/* CPUs are a column. */
+	sample.cpu = SAMPLE_NO_NUMBER;
 	/* First, so that no key comes to be without a sample. */
-	err = reserve_sample(history, context->time_ns);
+	err = reserve_sample(history, event->time_ns);
 	if (!err)
-		err = history_keys_add(&history->keys, trace, context, &key, &is_new);
+		err = sample_table_add(&history->keys, &sample, &key, &is_new);
 	if (err)
 		return err;
 	if (is_new)
 		note_new_key(history, key);
-	write_sample(history, key, context);
+	write_sample(history, key, event);
 	history->samples++;
 	history->changes++;
 	drop_old(history);
 	return 0;
 }
 
-static void report(struct reporter *reporter, struct trace *trace,
-		   const struct sample_context *context)
+static void report(struct reporter *reporter, const struct sample_event *event)
 {
 	struct history *history = (struct history *)reporter;
 
 	pthread_mutex_lock(&history->lock);
-	if (!history->is_paused && add(history, trace, context))
+	if (!history->is_paused && add(history, event))
 		history->dropped++;
 	pthread_mutex_unlock(&history->lock);
 }
@@ -320,6 +321,8 @@ struct history *history_create(const struct history_options *options)
 	history->options = *options;
 	if (!history->options.max_bytes)
 		history->options.max_bytes = HISTORY_DEFAULT_MAX_BYTES;
+	/* The history itself drops the oldest. */
+	sample_table_init(&history->keys, SIZE_MAX, true);
 	return history;
 }
 
@@ -330,7 +333,7 @@ void history_destroy(struct history *history)
 	for (size_t i = 0; i < history->chunks.count; i++)
 		free(history->chunks.items[i].data);
 	history_chunk_vector_deinit(&history->chunks);
-	history_keys_deinit(&history->keys);
+	sample_table_deinit(&history->keys);
 	pthread_mutex_destroy(&history->lock);
 	free(history);
 }
@@ -365,10 +368,11 @@ uint32_t history_list(struct history *history, struct listed_trace *traces, uint
 	pthread_mutex_lock(&history->lock);
 	while (count < capacity && history->new_count) {
 		uint32_t number = history->new_keys[history->new_first++ % NEW_KEYS_MAX];
-		const struct history_key *key = history_keys_at(history->keys.blocks.items, number);
+		const struct sample *key =
+			&sample_table_at(history->keys.blocks.items, number)->sample;
 
 		history->new_count--;
-		if (key)
+		if (key->trace)
 			traces[count++] = (struct listed_trace){ trace_ref(key->trace), key->pid };
 	}
 	pthread_mutex_unlock(&history->lock);
@@ -410,14 +414,14 @@ static int fill_view(struct history *history, struct history_view *view)
 	size_t chunks = history->chunks.count, blocks = history->keys.blocks.count;
 
 	view->chunks = calloc(chunks + 1, sizeof(*view->chunks));
-	view->blocks = calloc(blocks + 1, sizeof(struct kept_key *));
+	view->blocks = calloc(blocks + 1, sizeof(struct sample_entry *));
 	if (!view->chunks || !view->blocks)
 		return -ENOMEM;
 	if (chunks)
 		memcpy(view->chunks, history->chunks.items, chunks * sizeof(*view->chunks));
 	if (blocks)
 		memcpy(view->blocks, history->keys.blocks.items,
-		       blocks * sizeof(struct kept_key *));
+		       blocks * sizeof(struct sample_entry *));
 	if (chunks && copy_newest(&view->chunks[chunks - 1]))
 		return -ENOMEM;
 	view->history = history;

@@ -13,7 +13,7 @@
 
 #include "reporter/reporter.h"
 #include "reporter/sample_store.h"
-#include "viewer/history_keys.h"
+#include "reporter/sample_table.h"
 
 enum {
 	HISTORY_DEFAULT_MAX_BYTES = 68 << 20,
@@ -66,7 +66,7 @@ struct history_view {
 	struct history *history;
 	struct chunk *chunks;
 	size_t chunk_count;
-	struct kept_key **blocks;
+	struct sample_entry **blocks;
 	uint32_t key_count;
 	/** Samples before are not seen: those that are too old already. */
 	uint64_t first_ns;
@@ -100,11 +100,13 @@ void history_view_seek(struct history_view *view, uint64_t from_ns, uint64_t to_
 /** The next sample, nearly in the order of times; false at the end. */
 bool history_view_next(struct history_view *view, struct history_sample *sample);
 
-/** The key of a sample that the view gave; for as long as the view. */
-static inline const struct history_key *history_view_key(const struct history_view *view,
-							 uint32_t number)
+/** The key of a sample that the view gave, without a CPU; NULL for a number that is free. As long as the view. */
+static inline const struct sample *history_view_key(const struct history_view *view,
+						    uint32_t number)
 {
-	return history_keys_at(view->blocks, number);
+	const struct sample *sample = &sample_table_at(view->blocks, number)->sample;
+
+	return sample->trace ? sample : NULL;
 }
 
 #endif

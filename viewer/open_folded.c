@@ -93,7 +93,7 @@ static uint64_t cut_count(char *line)
 
 static int read_line(struct folded_reader *reader, char *line)
 {
-	struct sample_context context = { .process_comm = line, .thread_comm = line };
+	struct sample sample = { .process_comm = line, .thread_comm = line };
 	uint64_t count = cut_count(line);
 	struct trace *trace;
 	char *end, *semicolon;
@@ -114,7 +114,7 @@ static int read_line(struct folded_reader *reader, char *line)
 	trace = opened_stack_finish(&reader->stack);
 	if (!trace)
 		return -ENOMEM;
-	err = opened_samples_begin(reader->opened, trace, &context);
+	err = opened_samples_begin(reader->opened, trace, &sample);
 	return err ? err : opened_samples_add(reader->opened, reader->opened->start_ns, count);
 }
 

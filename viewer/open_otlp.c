@@ -336,7 +336,7 @@ static int read_sample(struct otlp_reader *reader, const struct opened_identity 
 		       const profile_message *profile, const sample_message *sample)
 {
 	struct opened_identity identity = *resource;
-	struct sample_context context;
+	struct sample wanted;
 	struct trace *trace;
 	int err;
 
@@ -350,12 +350,12 @@ static int read_sample(struct otlp_reader *reader, const struct opened_identity 
 	err = find_trace(reader, sample->stack_index, identity.mark, &trace);
 	if (err)
 		return err;
-	err = opened_identities_context(&reader->identities, &identity, trace, &context);
+	err = opened_identities_sample(&reader->identities, &identity, trace, &wanted);
 	if (err) {
 		trace_unref(trace);
 		return err;
 	}
-	err = opened_samples_begin(reader->opened, trace, &context);
+	err = opened_samples_begin(reader->opened, trace, &wanted);
 	return err ? err : add_moments(reader, profile, sample);
 }
 

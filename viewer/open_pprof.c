@@ -175,19 +175,19 @@ static bool read_language_key(struct pprof_reader *reader, const Pprof__Label *l
 }
 
 static void read_label(struct pprof_reader *reader, const Pprof__Label *label,
-		       struct sample_context *context)
+		       struct sample *sample)
 {
 	const char *key = opened_names_text(&reader->names, label->key);
 	const char *text = opened_names_text(&reader->names, label->str);
 
 	if (!strcmp(key, "comm"))
-		context->process_comm = text;
+		sample->process_comm = text;
 	else if (!strcmp(key, "thread"))
-		context->thread_comm = text;
+		sample->thread_comm = text;
 	else if (!strcmp(key, "pid"))
-		context->pid = (uint32_t)label->num;
+		sample->pid = (uint32_t)label->num;
 	else if (!strcmp(key, "tid"))
-		context->tid = (uint32_t)label->num;
+		sample->tid = (uint32_t)label->num;
 	else if (!read_language_key(reader, label, key) && *text)
 		/* Where the agent has put a prefix in front of a program's own key. */
 		opened_labels_add(&reader->labels,
@@ -208,7 +208,7 @@ static uint64_t count_of(const struct pprof_reader *reader, const Pprof__Sample 
 static int read_sample(struct pprof_reader *reader, const Pprof__Sample *sample)
 {
 	uint64_t count = count_of(reader, sample);
-	struct sample_context context = { .process_comm = reader->program };
+	struct sample identity = { .process_comm = reader->program };
 	struct trace *trace;
 	int err;
 
@@ -219,14 +219,14 @@ static int read_sample(struct pprof_reader *reader, const Pprof__Sample *sample)
 		return err;
 	opened_labels_clear(&reader->labels);
 	for (size_t i = 0; i < sample->n_label; i++)
-		read_label(reader, sample->label[i], &context);
-	if (!context.thread_comm)
-		context.thread_comm = context.process_comm;
-	context.labels = opened_labels_finish(&reader->labels);
+		read_label(reader, sample->label[i], &identity);
+	if (!identity.thread_comm)
+		identity.thread_comm = identity.process_comm;
+	identity.labels = opened_labels_finish(&reader->labels);
 	trace = opened_stack_finish(&reader->stack);
 	if (!trace)
 		return -ENOMEM;
-	err = opened_samples_begin(reader->opened, trace, &context);
+	err = opened_samples_begin(reader->opened, trace, &identity);
 	return err ? err : opened_samples_add(reader->opened, reader->opened->start_ns, count);
 }
 

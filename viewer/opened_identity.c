@@ -140,9 +140,9 @@ static const char *comm_of(const struct opened_identity *identity, const struct 
 							    service;
 }
 
-int opened_identities_context(struct opened_identities *identities,
-			      const struct opened_identity *identity, const struct trace *trace,
-			      struct sample_context *context)
+int opened_identities_sample(struct opened_identities *identities,
+			     const struct opened_identity *identity, const struct trace *trace,
+			     struct sample *sample)
 {
 	const char *service = identity->service_name;
 	const struct process_info values = {
@@ -167,7 +167,7 @@ int opened_identities_context(struct opened_identities *identities,
 		if (err)
 			return err;
 	}
-	*context = (struct sample_context){
+	*sample = (struct sample){
 		.pid = identity->pid,
 		.tid = identity->tid,
 		.cpu = identity->cpu,
@@ -175,10 +175,9 @@ int opened_identities_context(struct opened_identities *identities,
 		.thread_comm = identity->thread_name,
 		.process = process,
 		.labels = opened_labels_finish(&identities->labels),
-		.was_known = true,
 	};
-	if (!is_set(context->thread_comm))
-		context->thread_comm = context->process_comm;
+	if (!is_set(sample->thread_comm))
+		sample->thread_comm = sample->process_comm;
 	return 0;
 }
 

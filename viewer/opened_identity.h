@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "agent/base/hash_map.h"
-#include "agent/base/trace.h"
+#include "agent/base/sample.h"
 #include "agent/base/vector.h"
 #include "viewer/opened_labels.h"
 #include "viewer/opened_samples.h"
@@ -63,10 +63,10 @@ void opened_identities_begin(struct opened_identities *identities);
 void opened_identities_set(struct opened_identities *identities, struct opened_identity *identity,
 			   const char *key, const struct opened_value *value);
 
-/** All but the time of it; borrowed from @identity and @identities, until the next begin. -ENOMEM, -E2BIG. */
-int opened_identities_context(struct opened_identities *identities,
-			      const struct opened_identity *identity, const struct trace *trace,
-			      struct sample_context *context);
+/** All but the trace of it; borrowed from @identity and @identities, until the next begin. -ENOMEM, -E2BIG. */
+int opened_identities_sample(struct opened_identities *identities,
+			     const struct opened_identity *identity, const struct trace *trace,
+			     struct sample *sample);
 
 void opened_identities_deinit(struct opened_identities *identities);
 

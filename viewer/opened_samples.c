@@ -104,16 +104,16 @@ static int keep_text(struct opened_samples *opened, const char **text)
 	return keep(opened, padded, (length + 8) / 8 * 8, (const void **)text);
 }
 
-static int keep_context(struct opened_samples *opened, struct sample_context *context)
+static int keep_parts(struct opened_samples *opened, struct sample *sample)
 {
-	int err = keep_text(opened, &context->process_comm);
+	int err = keep_text(opened, &sample->process_comm);
 
 	if (!err)
-		err = keep_text(opened, &context->thread_comm);
-	return err || !context->labels ?
+		err = keep_text(opened, &sample->thread_comm);
+	return err || !sample->labels ?
 		       err :
-		       keep(opened, context->labels, label_set_bytes(context->labels),
-			    (const void **)&context->labels);
+		       keep(opened, sample->labels, label_set_bytes(sample->labels),
+			    (const void **)&sample->labels);
 }
 
 static int add_trace(struct opened_samples *opened, struct trace *trace, const void *key,
@@ -149,26 +149,29 @@ int opened_samples_share(struct opened_samples *opened, struct trace **trace)
 }
 
 int opened_samples_begin(struct opened_samples *opened, struct trace *trace,
-			 const struct sample_context *context)
+			 const struct sample *sample)
 {
-	struct opened_sample sample = { .trace = trace, .context = *context };
+	struct sample kept = *sample;
 	bool is_new;
-	int err = share_trace(opened, &sample.trace, &is_new);
+	int err;
+
+	kept.trace = trace;
+	err = share_trace(opened, &kept.trace, &is_new);
 
 	if (!err && opened->is_cancelled && *opened->is_cancelled)
 		err = -ECANCELED;
 	if (!err)
-		err = opened_samples_spend(opened, sizeof(sample));
+		err = opened_samples_spend(opened, sizeof(kept));
 	if (!err)
-		err = keep_context(opened, &sample.context);
+		err = keep_parts(opened, &kept);
 	if (!err)
-		err = opened_sample_vector_push(&opened->samples, sample);
+		err = opened_sample_vector_push(&opened->samples, kept);
 	if (err) {
-		trace_unref(sample.trace);
+		trace_unref(kept.trace);
 		return err;
 	}
-	if (sample.context.process)
-		process_info_ref(sample.context.process);
+	if (kept.process)
+		process_info_ref(kept.process);
 	return 0;
 }
 
@@ -220,12 +223,15 @@ uint64_t opened_samples_report(struct opened_samples *opened, struct reporter *r
 		      compare_moments);
 	for (size_t i = 0; i < opened->moments.count; i++) {
 		const struct opened_moment *moment = &opened->moments.items[i];
-		struct opened_sample *sample = &opened->samples.items[moment->sample];
+		const struct sample_event event = {
+			.sample = opened->samples.items[moment->sample],
+			.time_ns = moment->time_ns,
+			.was_known = true,
+		};
 
-		sample->context.time_ns = moment->time_ns;
 		due += (double)moment->count * scale;
 		for (; (double)reported + 0.5 < due && reported < most; reported++)
-			reporter->ops->report(reporter, sample->trace, &sample->context);
+			reporter->ops->report(reporter, &event);
 	}
 	return reported;
 }
@@ -234,7 +240,7 @@ void opened_samples_free(struct opened_samples *opened)
 {
 	for (size_t i = 0; i < opened->samples.count; i++) {
 		trace_unref(opened->samples.items[i].trace);
-		process_info_unref(opened->samples.items[i].context.process);
+		process_info_unref(opened->samples.items[i].process);
 	}
 	opened_sample_vector_deinit(&opened->samples);
 	opened_moment_vector_deinit(&opened->moments);

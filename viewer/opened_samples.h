@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "agent/base/hash_map.h"
-#include "agent/base/trace.h"
+#include "agent/base/sample.h"
 #include "agent/base/vector.h"
 #include "reporter/kept_bytes.h"
 #include "reporter/reporter.h"
@@ -46,19 +46,13 @@ void opened_stack_set_mark(struct opened_stack *stack, uint8_t kind);
 struct trace *opened_stack_finish(struct opened_stack *stack);
 void opened_stack_deinit(struct opened_stack *stack);
 
-/** What samples of one stack and one thread have in common. */
-struct opened_sample {
-	struct trace *trace;
-	struct sample_context context;
-};
-
 struct opened_moment {
 	uint64_t time_ns;
 	uint64_t count;
 	uint32_t sample;
 };
 
-VECTOR_DEFINE(opened_sample_vector, struct opened_sample)
+VECTOR_DEFINE(opened_sample_vector, struct sample)
 VECTOR_DEFINE(opened_moment_vector, struct opened_moment)
 
 /** All bytes zero: none. */
@@ -80,7 +74,7 @@ struct opened_samples {
 	const atomic_bool *is_cancelled;
 	/** The machine of samples that do not say theirs; NULL: this one. Borrowed. */
 	const char *unnamed_host;
-	/** Texts and labels of the contexts. */
+	/** Texts and labels of the samples. */
 	struct kept_bytes kept;
 	uint64_t total;
 	/** What the profile says of itself: ns since 1970, "" and 0 where it does not. */
@@ -103,11 +97,11 @@ int opened_samples_spend(struct opened_samples *opened, size_t bytes);
 int opened_samples_share(struct opened_samples *opened, struct trace **trace);
 
 /**
- * Whose samples come next: takes over the caller's reference on @trace, in any case, and copies *@context. -ENOMEM,
+ * Whose samples come next: takes over the caller's reference on @trace, in any case, and copies the rest of *@sample. -ENOMEM,
  * -ECANCELED, -E2BIG with a text for users for more than there may be; after a failure it can only be taken down.
  */
 int opened_samples_begin(struct opened_samples *opened, struct trace *trace,
-			 const struct sample_context *context);
+			 const struct sample *sample);
 
 /** @count samples of it, at this time. -ENOMEM, -E2BIG. */
 int opened_samples_add(struct opened_samples *opened, uint64_t time_ns, uint64_t count);

@@ -26,20 +26,20 @@ struct process_identity {
 	uint64_t host_hash;
 };
 
-static int find_process(struct quality *quality, const struct history_key *key,
+static int find_process(struct quality *quality, const struct sample *key,
 			struct process_quality **row)
 {
 	struct process_identity identity = {
 		.comm = (uintptr_t)key->process_comm,
 		.pid = key->pid,
-		.host_hash = hash64_bytes(history_key_host(key), strlen(history_key_host(key))),
+		.host_hash = hash64_bytes(sample_host(key), strlen(sample_host(key))),
 	};
 	uint64_t place = quality->processes.count;
 	int err = 0;
 
 	if (!hash_map_find_bytes(&quality->process_places, &identity, sizeof(identity), &place)) {
 		err = process_quality_vector_push(&quality->processes,
-					      (struct process_quality){ .key = key });
+						  (struct process_quality){ .key = key });
 		if (!err)
 			err = hash_map_set_bytes(&quality->process_places, &identity,
 						 sizeof(identity), place);
@@ -56,7 +56,7 @@ static int find_binary(struct quality *quality, const struct binary *binary,
 
 	if (!hash_map_find(&quality->binary_places, binary_identity(binary), &place)) {
 		err = binary_quality_vector_push(&quality->binaries,
-					     (struct binary_quality){ .binary = binary });
+						 (struct binary_quality){ .binary = binary });
 		if (!err)
 			err = hash_map_set(&quality->binary_places, binary_identity(binary), place);
 	}
@@ -158,7 +158,7 @@ static int count_frame(struct quality *quality, const struct frame *frame,
 
 static int count_key(struct quality *quality, uint32_t number, uint64_t count)
 {
-	const struct history_key *key = history_view_key(&quality->question->view, number);
+	const struct sample *key = history_view_key(&quality->question->view, number);
 	struct counted_stack stack = {
 		.trace = key->trace,
 		.count = count,

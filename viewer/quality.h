@@ -14,7 +14,7 @@ enum {
 };
 
 struct process_quality {
-	const struct history_key *key;
+	const struct sample *key;
 	uint64_t samples;
 	uint64_t complete;
 	uint64_t frames;

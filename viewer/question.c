@@ -83,7 +83,7 @@ static bool list_has_function(const struct question *question, const struct plac
 }
 
 /* What the names of the key's stack decide. */
-static int misses_by_stack(struct question *question, const struct history_key *key,
+static int misses_by_stack(struct question *question, const struct sample *key,
 			   unsigned int *misses)
 {
 	const struct selection *selection = &question->selection;
@@ -111,7 +111,7 @@ static int misses_by_stack(struct question *question, const struct history_key *
 
 static int key_misses(struct question *question, uint32_t number, unsigned int *misses)
 {
-	const struct history_key *key;
+	const struct sample *key;
 	int err;
 
 	*misses = question->misses[number];
@@ -199,7 +199,7 @@ struct wanted_stack {
 VECTOR_DEFINE(wanted_stack_vector, struct wanted_stack)
 
 static int add_stack(struct asked_stacks *asked, struct question *question,
-		     const struct history_key *key, enum root_level root)
+		     const struct sample *key, enum root_level root)
 {
 	struct asked_stack stack = { .level_count = root };
 	struct stack_names *names = &question->api->names;
@@ -229,7 +229,7 @@ static int list_stacks(const struct question *question, const uint64_t *counts,
 	int err = 0;
 
 	for (uint32_t i = 0; i < question->view.key_count && !err; i++) {
-		const struct history_key *key;
+		const struct sample *key;
 
 		if (!counts[i] && (!base_counts || !base_counts[i]))
 			continue;

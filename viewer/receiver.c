@@ -67,19 +67,18 @@ static bool is_too_old(const struct receiver *receiver, uint64_t realtime_ns)
 	       receiver->realtime_ns - realtime_ns > receiver->options.retention_ns;
 }
 
-static void report(struct reporter *reporter, struct trace *trace,
-		   const struct sample_context *context)
+static void report(struct reporter *reporter, const struct sample_event *event)
 {
 	struct receiver *receiver =
 		(struct receiver *)((char *)reporter - offsetof(struct receiver, clock));
-	struct sample_context shifted = *context;
+	struct sample_event shifted = *event;
 
-	if (is_too_old(receiver, context->time_ns)) {
+	if (is_too_old(receiver, event->time_ns)) {
 		receiver->too_old++;
 		return;
 	}
-	shifted.time_ns = monotonic_time(receiver, context->time_ns);
-	receiver->options.reporter->ops->report(receiver->options.reporter, trace, &shifted);
+	shifted.time_ns = monotonic_time(receiver, event->time_ns);
+	receiver->options.reporter->ops->report(receiver->options.reporter, &shifted);
 }
 
 /* --- calls --- */

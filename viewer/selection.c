@@ -157,10 +157,10 @@ bool selection_has_number(const struct selection *selection, enum selector selec
 	return !numbers->count;
 }
 
-unsigned int selection_misses(const struct selection *selection, const struct history_key *key)
+unsigned int selection_misses(const struct selection *selection, const struct sample *key)
 {
-	const char *container = history_key_container(key);
-	const char *host = history_key_host(key);
+	const char *container = sample_container(key);
+	const char *host = sample_host(key);
 	unsigned int misses = 0;
 
 	if (!selection_has_number(selection, SELECT_PID, key->pid))

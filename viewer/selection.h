@@ -55,7 +55,7 @@ void selection_deinit(struct selection *selection);
  * Of what a key says, not its stack's names and not the CPU: bit s of the result is set if it is not among what
  * selector s chooses.
  */
-unsigned int selection_misses(const struct selection *selection, const struct history_key *key);
+unsigned int selection_misses(const struct selection *selection, const struct sample *key);
 
 /** Whether @text or @number is among what @selector chooses: anything is if it chooses nothing. */
 bool selection_has_text(const struct selection *selection, enum selector selector,

@@ -10,8 +10,6 @@
 
 #include "agent/base/binary.h"
 #include "agent/base/hash128.h"
-#include "agent/base/label_set.h"
-#include "agent/base/process_info.h"
 #include "ebpf/abi/sample.h"
 
 /** Beside those of enum frame_flag. */
@@ -113,23 +111,5 @@ const char *unwind_error_text(enum unwind_error error);
 
 /** The same as one lower-case word with underscores, for metrics; "unknown" for other values. */
 const char *unwind_error_name(enum unwind_error error);
-
-/** Who, where and when: what is told of one sample beside its trace. Borrowed for the call. */
-struct sample_context {
-	/** CLOCK_MONOTONIC. */
-	uint64_t time_ns;
-	uint32_t pid;
-	uint32_t tid;
-	uint32_t cpu;
-	/** Of the process's leader and of the thread; may hold any byte but NUL. */
-	const char *process_comm;
-	const char *thread_comm;
-	/** NULL for kernel threads, and for processes that are not known. */
-	struct process_info *process;
-	/** NULL if there are none, and no number of the work either. */
-	const struct label_set *labels;
-	/** Known when the sample was taken (not a first sample). */
-	bool was_known;
-};
 
 #endif

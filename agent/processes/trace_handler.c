@@ -234,15 +234,16 @@ static void report(struct trace_handler *handler, const struct trace_record *rec
 		   const struct process_view *view, struct trace *trace, bool was_known)
 {
 	char thread_comm[COMM_BYTES], process_comm[COMM_BYTES];
-	struct sample_context context = {
+	struct sample_event event = {
 		.time_ns = record->time_ns,
-		.pid = record->pid,
-		.tid = record->tid,
-		.cpu = record->cpu,
-		.process_comm = process_comm,
-		.thread_comm = thread_comm,
-		.process = view->info,
-		.labels = read_labels(handler, record, view),
+		.sample.trace = trace,
+		.sample.pid = record->pid,
+		.sample.tid = record->tid,
+		.sample.cpu = record->cpu,
+		.sample.process_comm = process_comm,
+		.sample.thread_comm = thread_comm,
+		.sample.process = view->info,
+		.sample.labels = read_labels(handler, record, view),
 		.was_known = was_known,
 	};
 
@@ -250,7 +251,7 @@ static void report(struct trace_handler *handler, const struct trace_record *rec
 	thread_comm[COMM_BYTES - 1] = '\0';
 	memcpy(process_comm, record->process_comm, COMM_BYTES);
 	process_comm[COMM_BYTES - 1] = '\0';
-	handler->config.reporter->ops->report(handler->config.reporter, trace, &context);
+	handler->config.reporter->ops->report(handler->config.reporter, &event);
 }
 
 /* Stands for the frames behind it: they were walked with a file that is not there any more. */

@@ -55,9 +55,7 @@ static void write_file(const char *folder, const char *name, const void *bytes, 
 static void report_all(const struct report_file *file, struct reporter *reporter)
 {
 	for (uint32_t i = 0; i < file->sample_count; i++) {
-		const struct report_sample *sample = &file->samples[i];
-
-		reporter->ops->report(reporter, file->traces[sample->trace], &sample->context);
+		reporter->ops->report(reporter, &file->samples[i]);
 	}
 }
 

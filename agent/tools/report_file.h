@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Reads recorded reports: the converted traces with their contexts as a reporter gets them, and the names that
+ * Reads recorded reports: the converted traces with their events as a reporter gets them, and the names that
  * lookups gave for them. One record a line, fields parted by tabs, `-` for an empty one, bytes outside of 0x21 to
  * 0x7e and backslashes as \xNN. Words stand there, not numbers of enums, so that a file outlives them:
  *
@@ -24,8 +24,8 @@
 #include <string.h>
 
 #include "agent/base/label_set.h"
+#include "agent/base/sample.h"
 #include "agent/base/symbol_lookup.h"
-#include "agent/base/trace.h"
 
 enum {
 	REPORT_FIELDS_MAX = 64,
@@ -46,11 +46,6 @@ struct report_symbol {
 	uint64_t address;
 	uint32_t traits;
 	struct symbol symbol;
-};
-
-struct report_sample {
-	uint32_t trace;
-	struct sample_context context;
 };
 
 struct report_file {
@@ -74,7 +69,7 @@ struct report_file {
 	uint32_t trace_count;
 	struct report_symbol *symbols;
 	uint32_t symbol_count;
-	struct report_sample *samples;
+	struct sample_event *samples;
 	uint32_t sample_count;
 	/** The trace that is being read. */
 	struct frame frames[REPORT_FRAMES_MAX];
@@ -393,19 +388,22 @@ static inline void report_read_symbol(struct report_file *file)
 
 static inline void report_read_sample(struct report_file *file)
 {
-	struct report_sample *sample;
-	uint32_t process = report_index(file, 3, file->process_count);
+	struct sample_event *event;
+	uint32_t trace, process = report_index(file, 3, file->process_count);
 	uint32_t labels = report_index(file, 4, file->label_set_count);
 
 	report_finish_trace(file);
-	file->samples = report_grow(file->samples, file->sample_count, sizeof(*sample));
-	sample = &file->samples[file->sample_count++];
+	file->samples = report_grow(file->samples, file->sample_count, sizeof(*event));
+	event = &file->samples[file->sample_count++];
+	trace = report_index(file, 2, file->trace_count);
 	if (process != UINT32_MAX && !file->processes[process])
 		report_make_process(file, process);
-	*sample = (struct report_sample){
-		.trace = report_index(file, 2, file->trace_count),
-		.context = {
-			.time_ns = report_number(file, 1),
+	if (trace == UINT32_MAX)
+		report_refuse(file, "a sample without a trace");
+	*event = (struct sample_event){
+		.time_ns = report_number(file, 1),
+		.sample = {
+			.trace = file->traces[trace],
 			.process = process == UINT32_MAX ? NULL : file->processes[process],
 			.labels = labels == UINT32_MAX ? NULL : file->labels[labels],
 			.pid = (uint32_t)report_number(file, 5),
@@ -413,11 +411,9 @@ static inline void report_read_sample(struct report_file *file)
 			.cpu = (uint32_t)report_number(file, 7),
 			.process_comm = strdup(report_text(file, 8)),
 			.thread_comm = strdup(report_text(file, 9)),
-			.was_known = *report_text(file, 10),
 		},
+		.was_known = *report_text(file, 10),
 	};
-	if (sample->trace == UINT32_MAX)
-		report_refuse(file, "a sample without a trace");
 }
 
 static inline void report_read_header(struct report_file *file)

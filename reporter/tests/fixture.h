@@ -229,18 +229,19 @@ static inline void fixture_report(struct fixture *fixture, const char *comm, uin
 	struct reporter *reporter = sample_store_reporter(fixture->store);
 	struct process_info *process = process_info_create(
 		&(struct process_info){ .pid = pid, .executable_path = "/opt/prog" });
-	struct sample_context context = {
-		.pid = pid,
-		.tid = pid + 1,
-		.process_comm = comm,
-		.thread_comm = "thread",
-		.process = process,
+	struct trace *trace = trace_create(frames, frame_count, true, false);
+	struct sample_event event = {
+		.sample.trace = trace,
+		.sample.pid = pid,
+		.sample.tid = pid + 1,
+		.sample.process_comm = comm,
+		.sample.thread_comm = "thread",
+		.sample.process = process,
 		.was_known = true,
 	};
-	struct trace *trace = trace_create(frames, frame_count, true, false);
 
 	while (count-- > 0)
-		reporter->ops->report(reporter, trace, &context);
+		reporter->ops->report(reporter, &event);
 	trace_unref(trace);
 	process_info_unref(process);
 }

@@ -92,11 +92,46 @@ static void the_largest_number_is_kept(void **state)
 	number_index_deinit(&index);
 }
 
+static void what_is_removed_is_gone_and_the_rest_is_found(void **state)
+{
+	enum { COUNT = 2000, STEPS = 100000 };
+
+	static uint64_t things[COUNT];
+	static bool is_there[COUNT];
+	struct number_index index = { 0 };
+	uint64_t random = 1;
+	uint32_t number;
+
+	(void)state;
+	/* Few halves: long runs, some of them around the end of the slots. */
+	for (uint32_t i = 0; i < COUNT; i++)
+		things[i] = ((uint64_t)(i % 400) - 200) << 32 | i;
+	for (int step = 0; step < STEPS; step++) {
+		random = random * 6364136223846793005ULL + 1442695040888963407ULL;
+		number = (random >> 33) % COUNT;
+		if (is_there[number])
+			number_index_remove(&index, things[number], number);
+		else
+			add(&index, things[number], number);
+		is_there[number] = !is_there[number];
+	}
+	for (uint32_t i = 0; i < COUNT; i++)
+		assert_int_equal(number_index_find(&index, things[i], is_equal, things, &things[i],
+						   &number),
+				 is_there[i]);
+	for (uint32_t i = 0; i < COUNT; i++)
+		if (is_there[i])
+			number_index_remove(&index, things[i], i);
+	assert_int_equal(index.count, 0);
+	number_index_deinit(&index);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nothing_is_found_in_an_empty_index),
 		cmocka_unit_test(all_are_found_again_while_it_grows),
+		cmocka_unit_test(what_is_removed_is_gone_and_the_rest_is_found),
 		cmocka_unit_test(an_entry_takes_what_it_says),
 		cmocka_unit_test(the_largest_number_is_kept),
 	};

@@ -46,8 +46,8 @@ static void attributes_stand_where_the_grouping_wants_them(void **state)
 	struct stored_sample *added =
 		add(s, TRACE(native_frame(s->fixture.prog, 0x1000, 0)), 77, 78, 1);
 
-	added->cpu = 3;
-	added->process = process_info_create(&(struct process_info){
+	added->sample.cpu = 3;
+	added->sample.process = process_info_create(&(struct process_info){
 		.pid = 77,
 		.executable_path = "/usr/bin/server",
 		.container_id = "c0ffee",
@@ -93,7 +93,7 @@ static void what_is_not_known_is_left_out(void **state)
 	struct requests *requests;
 	const Data *data;
 
-	added->thread_comm = "";
+	added->sample.thread_comm = "";
 	requests = build(s);
 	data = only(requests);
 	assert_int_equal(data->resource_profiles[0]->resource->n_attributes, 1);
@@ -112,9 +112,9 @@ static void samples_of_other_machines_say_so(void **state)
 
 	s->options.attributes = own;
 	s->options.attribute_count = 2;
-	add(s, TRACE(native_frame(s->fixture.prog, 0x1000, 0)), 77, 78, 1)->process =
+	add(s, TRACE(native_frame(s->fixture.prog, 0x1000, 0)), 77, 78, 1)->sample.process =
 		process_info_create(&(struct process_info){ .pid = 77, .host_name = "there" });
-	add(s, TRACE(native_frame(s->fixture.prog, 0x1000, 0)), 79, 79, 1)->process =
+	add(s, TRACE(native_frame(s->fixture.prog, 0x1000, 0)), 79, 79, 1)->sample.process =
 		process_info_create(&(struct process_info){ .pid = 79 });
 	requests = build(s);
 	data = only(requests);
@@ -161,7 +161,7 @@ static const char *service_of(struct samples *s, struct process_info *info, bool
 	/* Only the last one. */
 	struct sample_snapshot snapshot = { .samples = added, .count = 1 };
 
-	added->process = info;
+	added->sample.process = info;
 	requests = build_checked(&snapshot, &window, &s->options);
 	snprintf(name, sizeof(name), "%s",
 		 value_text(resource_value(only(requests)->resource_profiles[0], "service.name")));
@@ -208,8 +208,8 @@ static void the_grouping_says_who_shares_a_resource(void **state)
 		for (uint32_t j = 0; j < 2; j++)
 			add(s, TRACE(native_frame(s->fixture.prog, 0x1000 + j, 0)),
 			    processes[i].pid, 1, 1)
-				->process = process(processes[i].path, processes[i].container,
-						    processes[i].service);
+				->sample.process = process(
+				processes[i].path, processes[i].container, processes[i].service);
 	}
 	assert_int_equal(resource_count(s, GROUP_BY_PROCESS), 5);
 	assert_int_equal(resource_count(s, GROUP_BY_CONTAINER), 4);
@@ -259,7 +259,7 @@ static void labels_are_attributes_of_the_sample_that_take_no_key_of_ours(void **
 	const Sample *sample;
 
 	for (int i = 0; i < 2; i++)
-		add(s, TRACE(native_frame(s->fixture.prog, 0x1000, 0)), 1, 2, 1)->labels =
+		add(s, TRACE(native_frame(s->fixture.prog, 0x1000, 0)), 1, 2, 1)->sample.labels =
 			make_labels("process.pid", "");
 	requests = build(s);
 	sample = only_sample(only(requests));
@@ -282,7 +282,7 @@ static void a_tag_wins_over_a_label(void **state)
 
 	s->options.attributes = &tag;
 	s->options.attribute_count = 1;
-	add(s, TRACE(native_frame(s->fixture.prog, 0x1000, 0)), 1, 2, 1)->labels =
+	add(s, TRACE(native_frame(s->fixture.prog, 0x1000, 0)), 1, 2, 1)->sample.labels =
 		make_labels("user", "ann");
 	requests = build(s);
 	assert_null(sample_value(only(requests)->dictionary, only_sample(only(requests)), tag.key));
@@ -302,8 +302,8 @@ static void names_that_are_no_utf8_do_not_get_out(void **state)
 	s->options.attributes = &tag;
 	s->options.attribute_count = 1;
 	added = add(s, trace_of(&frame, 1), 1, 1, 1);
-	added->thread_comm = "t\x80\xc3\xa9";
-	added->process = process("/x\xc0\xaf", "\xfe", "\xe2\x82");
+	added->sample.thread_comm = "t\x80\xc3\xa9";
+	added->sample.process = process("/x\xc0\xaf", "\xfe", "\xe2\x82");
 	requests = build(s);
 	assert_string_equal(value_text(sample_value(only(requests)->dictionary,
 						    only_sample(only(requests)), "thread.name")),

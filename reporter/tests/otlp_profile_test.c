@@ -40,7 +40,7 @@ static void add_random(struct samples *s, uint32_t count, uint32_t seed)
 				FRAME_RETURN_ADDRESS | (rand_r(&seed) % 50 ? 0 : FRAME_GUESS));
 		sample = add(s, trace_of(frames, number), 100 + who, 200 + rand_r(&seed) % 20,
 			     1 + rand_r(&seed) % 5);
-		sample->process = process_info_ref(processes[who]);
+		sample->sample.process = process_info_ref(processes[who]);
 	}
 	for (int i = 0; i < 5; i++)
 		process_info_unref(processes[i]);
@@ -269,9 +269,11 @@ static void samples_that_read_the_same_are_one_with_times_in_order(void **state)
 	struct requests *requests;
 
 	/* The process's comm is not sent. */
-	add(s, TRACE(native_frame(f->prog, 0x1000, 0)), 1, 1, 30)->process = process("/a", "", "");
-	add(s, TRACE(native_frame(f->prog, 0x1000, 0)), 1, 1, 20)->process = process("/a", "", "");
-	s->vector.items[1].process_comm = "other";
+	add(s, TRACE(native_frame(f->prog, 0x1000, 0)), 1, 1, 30)->sample.process =
+		process("/a", "", "");
+	add(s, TRACE(native_frame(f->prog, 0x1000, 0)), 1, 1, 20)->sample.process =
+		process("/a", "", "");
+	s->vector.items[1].sample.process_comm = "other";
 	requests = build(s);
 	assert_int_equal(only_sample(only(requests))->n_timestamps_unix_nano, 50);
 	requests_free(requests);

@@ -109,16 +109,17 @@ static int tear_down(void **state)
 static void report_at(struct reporter_fixture *f, uint64_t time_ns)
 {
 	struct reporter *door = otlp_reporter_door(f->reporter);
-	const struct sample_context context = {
+	const struct sample_event event = {
+		.sample.trace = f->trace,
 		.time_ns = time_ns,
-		.pid = 7,
-		.tid = 8,
-		.process_comm = "prog",
-		.thread_comm = "thread",
+		.sample.pid = 7,
+		.sample.tid = 8,
+		.sample.process_comm = "prog",
+		.sample.thread_comm = "thread",
 		.was_known = true,
 	};
 
-	door->ops->report(door, f->trace, &context);
+	door->ops->report(door, &event);
 	f->reported++;
 }
 
@@ -344,17 +345,18 @@ static void take_slowly(struct fake_transport *transport, uint64_t timeout_ns)
 static void report_threads(struct reporter_fixture *f, int count)
 {
 	struct reporter *door = otlp_reporter_door(f->reporter);
-	struct sample_context context = {
+	struct sample_event event = {
+		.sample.trace = f->trace,
 		.time_ns = clock_monotonic_ns(),
-		.pid = 7,
-		.process_comm = "prog",
-		.thread_comm = "thread",
+		.sample.pid = 7,
+		.sample.process_comm = "prog",
+		.sample.thread_comm = "thread",
 		.was_known = true,
 	};
 
 	for (int i = 0; i < count; i++) {
-		context.tid = i + 1;
-		door->ops->report(door, f->trace, &context);
+		event.sample.tid = i + 1;
+		door->ops->report(door, &event);
 	}
 }
 

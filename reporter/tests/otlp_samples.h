@@ -52,8 +52,8 @@ static inline int samples_teardown(void **state)
 	struct samples *s = *state;
 
 	for (size_t i = 0; i < s->vector.count; i++) {
-		trace_unref(s->vector.items[i].trace);
-		process_info_unref(s->vector.items[i].process);
+		trace_unref(s->vector.items[i].sample.trace);
+		process_info_unref(s->vector.items[i].sample.process);
 		free((void *)s->vector.items[i].times_ns);
 	}
 	sample_vector_deinit(&s->vector);
@@ -68,12 +68,12 @@ static inline struct stored_sample *add(struct samples *s, struct trace *trace, 
 {
 	uint64_t *times = malloc(count * sizeof(*times));
 	struct stored_sample sample = {
-		.trace = trace,
-		.process_comm = "comm",
-		.thread_comm = "thread",
-		.pid = pid,
-		.tid = tid,
-		.cpu = SAMPLE_NO_CPU,
+		.sample.trace = trace,
+		.sample.process_comm = "comm",
+		.sample.thread_comm = "thread",
+		.sample.pid = pid,
+		.sample.tid = tid,
+		.sample.cpu = SAMPLE_NO_NUMBER,
 		.count = count,
 		.times_ns = times,
 	};

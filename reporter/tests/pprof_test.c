@@ -375,15 +375,16 @@ static void hostile_names_become_valid_text(void **state)
 static void report_trace(struct fixture *f, struct trace *trace, const struct label_set *labels)
 {
 	struct reporter *reporter = sample_store_reporter(f->store);
-	struct sample_context context = {
-		.pid = 5,
-		.tid = 6,
-		.process_comm = "p",
-		.thread_comm = "t",
-		.labels = labels,
+	struct sample_event event = {
+		.sample.trace = trace,
+		.sample.pid = 5,
+		.sample.tid = 6,
+		.sample.process_comm = "p",
+		.sample.thread_comm = "t",
+		.sample.labels = labels,
 	};
 
-	reporter->ops->report(reporter, trace, &context);
+	reporter->ops->report(reporter, &event);
 	trace_unref(trace);
 }
 

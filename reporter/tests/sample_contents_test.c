@@ -13,11 +13,11 @@
 #include "agent/base/metrics.h"
 #include "reporter/tests/fixture.h"
 
-static const struct sample_context plain_context = {
-	.pid = 1,
-	.tid = 2,
-	.process_comm = "p",
-	.thread_comm = "t",
+static const struct sample_event plain_event = {
+	.sample.pid = 1,
+	.sample.tid = 2,
+	.sample.process_comm = "p",
+	.sample.thread_comm = "t",
 };
 
 static void report_labels(struct sample_store *store, const struct label_set *labels, uint32_t tid)
@@ -25,12 +25,13 @@ static void report_labels(struct sample_store *store, const struct label_set *la
 	struct reporter *reporter = sample_store_reporter(store);
 	struct process_info *process = process_info_create(&(struct process_info){ .pid = 1 });
 	struct trace *trace = trace_create(NULL, 0, true, false);
-	struct sample_context context = plain_context;
+	struct sample_event event = plain_event;
 
-	context.process = process;
-	context.labels = labels;
-	context.tid = tid;
-	reporter->ops->report(reporter, trace, &context);
+	event.sample.process = process;
+	event.sample.labels = labels;
+	event.sample.trace = trace;
+	event.sample.tid = tid;
+	reporter->ops->report(reporter, &event);
 	trace_unref(trace);
 	process_info_unref(process);
 }
@@ -55,13 +56,13 @@ static void labels_tell_samples_apart(void **state)
 	}
 	assert_int_equal(sample_store_take(f->store, &snapshot), 0);
 	assert_int_equal(snapshot.count, KINDS + 1);
-	assert_null(snapshot.samples[0].labels);
+	assert_null(snapshot.samples[0].sample.labels);
 	for (int i = 0; i < KINDS; i++) {
 		const struct stored_sample *sample = &snapshot.samples[i + 1];
 
 		assert_int_equal(sample->count, 2);
-		assert_int_equal((uintptr_t)sample->labels % 8, 0);
-		assert_memory_equal(sample->labels, &sets[i], label_set_bytes(&sets[i]));
+		assert_int_equal((uintptr_t)sample->sample.labels % 8, 0);
+		assert_memory_equal(sample->sample.labels, &sets[i], label_set_bytes(&sets[i]));
 	}
 	sample_snapshot_deinit(&snapshot);
 }
@@ -79,8 +80,9 @@ static void equal_labels_are_kept_once(void **state)
 	assert_int_equal(sample_store_take(f->store, &snapshot), 0);
 	assert_int_equal(snapshot.count, 100);
 	for (uint32_t i = 0; i < 100; i++)
-		assert_ptr_equal(snapshot.samples[i].labels, snapshot.samples[i % 2].labels);
-	assert_ptr_not_equal(snapshot.samples[0].labels, snapshot.samples[1].labels);
+		assert_ptr_equal(snapshot.samples[i].sample.labels,
+				 snapshot.samples[i % 2].sample.labels);
+	assert_ptr_not_equal(snapshot.samples[0].sample.labels, snapshot.samples[1].sample.labels);
 	sample_snapshot_deinit(&snapshot);
 }
 

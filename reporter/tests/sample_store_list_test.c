@@ -10,20 +10,22 @@
 
 #include "reporter/tests/fixture.h"
 
-static const struct sample_context plain_context = {
-	.pid = 1,
-	.tid = 2,
-	.process_comm = "p",
-	.thread_comm = "t",
+static const struct sample_event plain_event = {
+	.sample.pid = 1,
+	.sample.tid = 2,
+	.sample.process_comm = "p",
+	.sample.thread_comm = "t",
 	.was_known = true,
 };
 
 static void report_one(struct sample_store *store, struct trace *trace,
-		       const struct sample_context *context)
+		       const struct sample_event *event)
 {
 	struct reporter *reporter = sample_store_reporter(store);
+	struct sample_event with_trace = *event;
 
-	reporter->ops->report(reporter, trace, context);
+	with_trace.sample.trace = trace;
+	reporter->ops->report(reporter, &with_trace);
 }
 
 static void what_came_since_is_listed_once(void **state)
@@ -32,7 +34,7 @@ static void what_came_since_is_listed_once(void **state)
 	struct frame frames[] = { native_frame(f->prog, 0x1000, 0),
 				  native_frame(f->prog, 0x1001, 0),
 				  native_frame(f->prog, 0x1002, 0) };
-	struct sample_context context = plain_context;
+	struct sample_event event = plain_event;
 	struct sample_cursor cursor = { 0 };
 	struct listed_trace listed[2];
 	struct sample_snapshot snapshot;
@@ -41,9 +43,9 @@ static void what_came_since_is_listed_once(void **state)
 	assert_int_equal(sample_store_list(f->store, &cursor, listed, 2), 0);
 	for (int i = 0; i < 3; i++) {
 		traces[i] = trace_create(&frames[i], 1, true, false);
-		context.pid = 10 + i;
-		report_one(f->store, traces[i], &context);
-		report_one(f->store, traces[i], &context);
+		event.sample.pid = 10 + i;
+		report_one(f->store, traces[i], &event);
+		report_one(f->store, traces[i], &event);
 	}
 	for (uint32_t done = 0; done < 3;) {
 		uint32_t count = sample_store_list(f->store, &cursor, listed, 2);
@@ -60,7 +62,7 @@ static void what_came_since_is_listed_once(void **state)
 	sample_snapshot_deinit(&snapshot);
 	/* As many as before the taking, but new ones. */
 	for (int i = 2; i >= 0; i--)
-		report_one(f->store, traces[i], &plain_context);
+		report_one(f->store, traces[i], &plain_event);
 	assert_int_equal(sample_store_list(f->store, &cursor, listed, 2), 2);
 	assert_ptr_equal(listed[0].trace, traces[2]);
 	trace_unref(listed[0].trace);

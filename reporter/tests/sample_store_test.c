@@ -14,22 +14,24 @@
 #include "reporter/tests/fake_transport.h"
 #include "reporter/tests/fixture.h"
 
-static const struct sample_context plain_context = {
-	.pid = 1,
-	.tid = 2,
-	.process_comm = "p",
-	.thread_comm = "t",
+static const struct sample_event plain_event = {
+	.sample.pid = 1,
+	.sample.tid = 2,
+	.sample.process_comm = "p",
+	.sample.thread_comm = "t",
 	.was_known = true,
 };
 
 static const struct sample_store_options with_times = { .keeps_times = true };
 
 static void report_one(struct sample_store *store, struct trace *trace,
-		       const struct sample_context *context)
+		       const struct sample_event *event)
 {
 	struct reporter *reporter = sample_store_reporter(store);
+	struct sample_event with_trace = *event;
 
-	reporter->ops->report(reporter, trace, context);
+	with_trace.sample.trace = trace;
+	reporter->ops->report(reporter, &with_trace);
 }
 
 static struct sample_snapshot take(struct sample_store *store)
@@ -58,19 +60,19 @@ static void equal_samples_are_counted_and_kept_once(void **state)
 	struct trace *again = trace_create(&frame, 1, true, false);
 	struct sample_snapshot snapshot;
 
-	report_one(f->store, trace, &plain_context);
-	report_one(f->store, trace, &plain_context);
-	report_one(f->store, again, &plain_context);
+	report_one(f->store, trace, &plain_event);
+	report_one(f->store, trace, &plain_event);
+	report_one(f->store, again, &plain_event);
 	snapshot = take(f->store);
 	assert_int_equal(snapshot.count, 1);
 	assert_int_equal(snapshot.samples[0].count, 3);
-	assert_ptr_equal(snapshot.samples[0].trace, trace);
-	assert_string_equal(snapshot.samples[0].process_comm, "p");
-	assert_string_equal(snapshot.samples[0].thread_comm, "t");
-	assert_null(snapshot.samples[0].process);
-	assert_int_equal(snapshot.samples[0].pid, 1);
-	assert_int_equal(snapshot.samples[0].tid, 2);
-	assert_int_equal(snapshot.samples[0].cpu, SAMPLE_NO_CPU);
+	assert_ptr_equal(snapshot.samples[0].sample.trace, trace);
+	assert_string_equal(snapshot.samples[0].sample.process_comm, "p");
+	assert_string_equal(snapshot.samples[0].sample.thread_comm, "t");
+	assert_null(snapshot.samples[0].sample.process);
+	assert_int_equal(snapshot.samples[0].sample.pid, 1);
+	assert_int_equal(snapshot.samples[0].sample.tid, 2);
+	assert_int_equal(snapshot.samples[0].sample.cpu, SAMPLE_NO_NUMBER);
 	assert_null(snapshot.samples[0].times_ns);
 	sample_snapshot_deinit(&snapshot);
 	assert_int_equal(trace->references, 1);
@@ -94,21 +96,21 @@ static void every_part_of_the_identity_makes_another_sample(void **state)
 		process_info_create(&(struct process_info){ .pid = 1, .container_id = "x" }),
 		process_info_create(&(struct process_info){ .pid = 1, .service_name = "x" }),
 	};
-	struct sample_context contexts[KINDS];
+	struct sample_event events[KINDS];
 	struct sample_snapshot snapshot;
 
 	for (int i = 0; i < KINDS; i++)
-		contexts[i] = plain_context;
-	contexts[1].pid = 9;
-	contexts[2].tid = 9;
-	contexts[3].process_comm = "x";
-	contexts[4].thread_comm = "x";
+		events[i] = plain_event;
+	events[1].sample.pid = 9;
+	events[2].sample.tid = 9;
+	events[3].sample.process_comm = "x";
+	events[4].sample.thread_comm = "x";
 	for (int i = 0; i < 4; i++)
-		contexts[5 + i].process = infos[i];
+		events[5 + i].sample.process = infos[i];
 	for (int round = 0; round < 2; round++) {
 		for (int i = 0; i < KINDS; i++)
-			report_one(f->store, trace, &contexts[i]);
-		report_one(f->store, other, &plain_context);
+			report_one(f->store, trace, &events[i]);
+		report_one(f->store, other, &plain_event);
 	}
 	snapshot = take(f->store);
 	assert_int_equal(snapshot.count, KINDS + 1);
@@ -117,18 +119,18 @@ static void every_part_of_the_identity_makes_another_sample(void **state)
 		const struct stored_sample *sample = &snapshot.samples[i];
 
 		assert_int_equal(sample->count, 2);
-		assert_ptr_equal(sample->trace, trace);
-		assert_ptr_equal(sample->process, contexts[i].process);
-		assert_int_equal(sample->pid, contexts[i].pid);
-		assert_int_equal(sample->tid, contexts[i].tid);
-		assert_string_equal(sample->process_comm, contexts[i].process_comm);
-		assert_string_equal(sample->thread_comm, contexts[i].thread_comm);
+		assert_ptr_equal(sample->sample.trace, trace);
+		assert_ptr_equal(sample->sample.process, events[i].sample.process);
+		assert_int_equal(sample->sample.pid, events[i].sample.pid);
+		assert_int_equal(sample->sample.tid, events[i].sample.tid);
+		assert_string_equal(sample->sample.process_comm, events[i].sample.process_comm);
+		assert_string_equal(sample->sample.thread_comm, events[i].sample.thread_comm);
 	}
-	assert_ptr_equal(snapshot.samples[KINDS].trace, other);
+	assert_ptr_equal(snapshot.samples[KINDS].sample.trace, other);
 	/* The store alone keeps them alive now. */
 	for (int i = 0; i < 4; i++)
 		process_info_unref(infos[i]);
-	assert_string_equal(snapshot.samples[8].process->service_name, "x");
+	assert_string_equal(snapshot.samples[8].sample.process->service_name, "x");
 	sample_snapshot_deinit(&snapshot);
 	trace_unref(trace);
 	trace_unref(other);
@@ -141,22 +143,23 @@ static void a_process_that_was_learnt_of_again_is_the_same(void **state)
 	struct process_info *infos[] = { process_info_create(&values),
 					 process_info_create(&values) };
 	struct trace *trace = trace_create(NULL, 0, true, false);
-	struct sample_context context = plain_context;
+	struct sample_event event = plain_event;
 	struct sample_snapshot snapshot;
 
 	for (int i = 0; i < 4; i++) {
 		/* Each of two threads is first seen with another one of the two. */
-		context.process = infos[(i + i / 2) % 2];
-		context.tid = i / 2;
-		report_one(f->store, trace, &context);
+		event.sample.process = infos[(i + i / 2) % 2];
+		event.sample.tid = i / 2;
+		report_one(f->store, trace, &event);
 	}
 	process_info_unref(infos[0]);
 	process_info_unref(infos[1]);
 	snapshot = take(f->store);
 	assert_int_equal(snapshot.count, 2);
 	assert_int_equal(snapshot.samples[0].count, 2);
-	assert_ptr_equal(snapshot.samples[0].process, snapshot.samples[1].process);
-	assert_ptr_equal(snapshot.samples[0].thread_comm, snapshot.samples[1].thread_comm);
+	assert_ptr_equal(snapshot.samples[0].sample.process, snapshot.samples[1].sample.process);
+	assert_ptr_equal(snapshot.samples[0].sample.thread_comm,
+			 snapshot.samples[1].sample.thread_comm);
 	sample_snapshot_deinit(&snapshot);
 	trace_unref(trace);
 }
@@ -165,20 +168,21 @@ static void equal_stacks_of_many_threads_are_one_trace(void **state)
 {
 	struct fixture *f = *state;
 	struct frame frame = native_frame(f->prog, 0x1000, 0);
-	struct sample_context context = plain_context;
+	struct sample_event event = plain_event;
 	struct sample_snapshot snapshot;
 
-	for (context.tid = 0; context.tid < 100; context.tid++) {
+	for (event.sample.tid = 0; event.sample.tid < 100; event.sample.tid++) {
 		struct trace *trace = trace_create(&frame, 1, true, false);
 
-		report_one(f->store, trace, &context);
+		report_one(f->store, trace, &event);
 		trace_unref(trace);
 	}
 	snapshot = take(f->store);
 	assert_int_equal(snapshot.count, 100);
 	for (size_t i = 0; i < 100; i++)
-		assert_ptr_equal(snapshot.samples[i].trace, snapshot.samples[0].trace);
-	assert_int_equal(snapshot.samples[0].trace->references, 100);
+		assert_ptr_equal(snapshot.samples[i].sample.trace,
+				 snapshot.samples[0].sample.trace);
+	assert_int_equal(snapshot.samples[0].sample.trace->references, 1);
 	sample_snapshot_deinit(&snapshot);
 }
 
@@ -204,7 +208,7 @@ static void many_files_of_one_file_id_stay_apart(void **state)
 		if (i)
 			assert_true(hash128_equal(trace->hash, hash));
 		hash = trace->hash;
-		report_one(f->store, trace, &plain_context);
+		report_one(f->store, trace, &plain_event);
 		trace_unref(trace);
 		binary_unref(copy);
 	}
@@ -219,15 +223,15 @@ static void the_most_frequent_come_first(void **state)
 	struct trace *trace = trace_create(NULL, 0, true, false);
 	static const uint32_t counts[] = { 2, 1, 3, 2 };
 	static const uint32_t expected[] = { 2, 0, 3, 1 };
-	struct sample_context context = plain_context;
+	struct sample_event event = plain_event;
 	struct sample_snapshot snapshot;
 
-	for (context.tid = 0; context.tid < 4; context.tid++)
-		for (uint32_t i = 0; i < counts[context.tid]; i++)
-			report_one(f->store, trace, &context);
+	for (event.sample.tid = 0; event.sample.tid < 4; event.sample.tid++)
+		for (uint32_t i = 0; i < counts[event.sample.tid]; i++)
+			report_one(f->store, trace, &event);
 	snapshot = take(f->store);
 	for (int i = 0; i < 4; i++) {
-		assert_int_equal(snapshot.samples[i].tid, expected[i]);
+		assert_int_equal(snapshot.samples[i].sample.tid, expected[i]);
 		assert_int_equal(snapshot.samples[i].count, counts[expected[i]]);
 	}
 	sample_snapshot_deinit(&snapshot);
@@ -239,20 +243,20 @@ static void cpus_tell_samples_apart_only_if_that_is_wanted(void **state)
 	const struct sample_store_options options = { .keeps_cpus = true };
 	struct sample_store *store = sample_store_create(&options);
 	struct trace *trace = trace_create(NULL, 0, true, false);
-	struct sample_context context = plain_context;
+	struct sample_event event = plain_event;
 	struct fixture *f = *state;
 	struct sample_snapshot with, without;
 
 	for (int i = 0; i < 6; i++) {
-		context.cpu = i % 3;
-		report_one(store, trace, &context);
-		report_one(f->store, trace, &context);
+		event.sample.cpu = i % 3;
+		report_one(store, trace, &event);
+		report_one(f->store, trace, &event);
 	}
 	with = take(store);
 	without = take(f->store);
 	assert_int_equal(with.count, 3);
 	for (uint32_t i = 0; i < 3; i++) {
-		assert_int_equal(with.samples[i].cpu, i);
+		assert_int_equal(with.samples[i].sample.cpu, i);
 		assert_int_equal(with.samples[i].count, 2);
 	}
 	assert_int_equal(without.count, 1);
@@ -271,16 +275,16 @@ static uint64_t next_random(uint64_t *random)
 }
 
 /* What sample @i of the test below is. */
-static struct sample_context random_context(uint64_t *random, uint64_t start_ns)
+static struct sample_event random_event(uint64_t *random, uint64_t start_ns)
 {
-	struct sample_context context = plain_context;
+	struct sample_event event = plain_event;
 
-	context.tid = next_random(random) % 300;
+	event.sample.tid = next_random(random) % 300;
 	/* Nearly in order, now and then far off, as first samples are. */
-	context.time_ns = start_ns + next_random(random) % 1000000;
+	event.time_ns = start_ns + next_random(random) % 1000000;
 	if (next_random(random) % 50 == 0)
-		context.time_ns -= 2000000000;
-	return context;
+		event.time_ns -= 2000000000;
+	return event;
 }
 
 static int compare_times(const void *a, const void *b)
@@ -305,19 +309,19 @@ static void every_time_comes_back_in_order_and_at_its_sample(void **state)
 	for (int i = 0; i < THREADS; i++)
 		expected[i] = calloc(SAMPLES, sizeof(uint64_t));
 	for (uint64_t i = 0; i < SAMPLES; i++) {
-		struct sample_context context = random_context(&random, 5000000000000 + i * 500000);
+		struct sample_event event = random_event(&random, 5000000000000 + i * 500000);
 
-		report_one(store, trace, &context);
-		expected[context.tid][counts[context.tid]++] = context.time_ns;
+		report_one(store, trace, &event);
+		expected[event.sample.tid][counts[event.sample.tid]++] = event.time_ns;
 	}
 	snapshot = take(store);
 	assert_int_equal(snapshot.count, THREADS);
 	assert_int_equal(sum_of(&snapshot), SAMPLES);
 	for (size_t i = 0; i < snapshot.count; i++) {
 		const struct stored_sample *sample = &snapshot.samples[i];
-		uint64_t *times = expected[sample->tid];
+		uint64_t *times = expected[sample->sample.tid];
 
-		assert_int_equal(sample->count, counts[sample->tid]);
+		assert_int_equal(sample->count, counts[sample->sample.tid]);
 		qsort(times, sample->count, sizeof(*times), compare_times);
 		assert_memory_equal(sample->times_ns, times, sample->count * sizeof(*times));
 		free(times);
@@ -334,13 +338,13 @@ static void any_time_is_kept_as_it_is(void **state)
 
 	struct sample_store *store = sample_store_create(&with_times);
 	struct trace *trace = trace_create(NULL, 0, true, false);
-	struct sample_context context = plain_context;
+	struct sample_event event = plain_event;
 	struct sample_snapshot snapshot;
 
 	(void)state;
-	for (context.tid = 0; context.tid < COUNT; context.tid++) {
-		context.time_ns = times[context.tid];
-		report_one(store, trace, &context);
+	for (event.sample.tid = 0; event.sample.tid < COUNT; event.sample.tid++) {
+		event.time_ns = times[event.sample.tid];
+		report_one(store, trace, &event);
 	}
 	snapshot = take(store);
 	for (int i = 0; i < COUNT; i++)
@@ -354,15 +358,15 @@ static void what_was_taken_is_out_of_the_store_which_goes_on(void **state)
 {
 	struct sample_store *store = sample_store_create(&with_times);
 	struct trace *trace = trace_create(NULL, 0, true, false);
-	struct sample_context context = plain_context;
+	struct sample_event event = plain_event;
 	struct sample_snapshot first, second, third;
 
 	(void)state;
-	context.time_ns = 7;
-	report_one(store, trace, &context);
+	event.time_ns = 7;
+	report_one(store, trace, &event);
 	first = take(store);
-	context.time_ns = 8;
-	report_one(store, trace, &context);
+	event.time_ns = 8;
+	report_one(store, trace, &event);
 	second = take(store);
 	third = take(store);
 	sample_store_destroy(store);
@@ -386,7 +390,7 @@ static void over_the_limit_new_samples_are_dropped_and_known_ones_counted(void *
 	const struct sample_store_options options = { .max_bytes = 20000 };
 	struct sample_store *store = sample_store_create(&options);
 	struct trace *trace = trace_create(NULL, 0, true, false);
-	struct sample_context context = plain_context;
+	struct sample_event event = plain_event;
 	struct sample_snapshot snapshot;
 	uint64_t dropped;
 
@@ -394,23 +398,23 @@ static void over_the_limit_new_samples_are_dropped_and_known_ones_counted(void *
 	metrics_reset();
 	/* The warning itself would only disturb the test's output. */
 	log_set_level(LOG_ERROR);
-	for (context.tid = 0; context.tid < 1000; context.tid++)
-		report_one(store, trace, &context);
+	for (event.sample.tid = 0; event.sample.tid < 1000; event.sample.tid++)
+		report_one(store, trace, &event);
 	dropped = metrics_read(METRIC_SAMPLES_UNSTORED);
 	assert_in_range(dropped, 500, 900);
-	context.tid = 0;
-	report_one(store, trace, &context);
+	event.sample.tid = 0;
+	report_one(store, trace, &event);
 	assert_int_equal(metrics_read(METRIC_SAMPLES_UNSTORED), dropped);
 	/* A name too long for what is left is no way around the limit. */
-	context.process_comm = "another";
-	report_one(store, trace, &context);
+	event.sample.process_comm = "another";
+	report_one(store, trace, &event);
 	assert_int_equal(metrics_read(METRIC_SAMPLES_UNSTORED), dropped + 1);
 	snapshot = take(store);
 	assert_int_equal(snapshot.count, 1000 - dropped);
 	assert_int_equal(sum_of(&snapshot), 1000 - dropped + 1);
 	sample_snapshot_deinit(&snapshot);
 	/* Empty again, it has room again. */
-	report_one(store, trace, &context);
+	report_one(store, trace, &event);
 	assert_int_equal(metrics_read(METRIC_SAMPLES_UNSTORED), dropped + 1);
 	log_set_level(LOG_INFO);
 	sample_store_destroy(store);
@@ -422,7 +426,7 @@ static void times_have_the_limit_too(void **state)
 	const struct sample_store_options options = { .max_bytes = 20000, .keeps_times = true };
 	struct sample_store *store = sample_store_create(&options);
 	struct trace *trace = trace_create(NULL, 0, true, false);
-	struct sample_context context = plain_context;
+	struct sample_event event = plain_event;
 	struct sample_snapshot snapshot;
 	uint64_t dropped;
 
@@ -430,8 +434,8 @@ static void times_have_the_limit_too(void **state)
 	metrics_reset();
 	log_set_level(LOG_ERROR);
 	for (int i = 0; i < 20000; i++) {
-		context.time_ns += 1000000;
-		report_one(store, trace, &context);
+		event.time_ns += 1000000;
+		report_one(store, trace, &event);
 	}
 	log_set_level(LOG_INFO);
 	dropped = metrics_read(METRIC_SAMPLES_UNSTORED);
@@ -457,7 +461,7 @@ static void a_store_too_small_for_one_sample_stays_empty(void **state)
 	(void)state;
 	metrics_reset();
 	log_set_level(LOG_ERROR);
-	report_one(store, trace, &plain_context);
+	report_one(store, trace, &plain_event);
 	log_set_level(LOG_INFO);
 	assert_int_equal(metrics_read(METRIC_SAMPLES_UNSTORED), 1);
 	snapshot = take(store);
@@ -480,7 +484,7 @@ static void what_is_over_the_limit_goes_to_the_stores_own_metric(void **state)
 	(void)state;
 	metrics_reset();
 	log_set_level(LOG_ERROR);
-	report_one(store, trace, &plain_context);
+	report_one(store, trace, &plain_event);
 	log_set_level(LOG_INFO);
 	assert_int_equal(metrics_read(METRIC_SAMPLES_UNSTORED), 0);
 	assert_int_equal(metrics_read(METRIC_OTLP_SAMPLES_DROPPED), 1);
@@ -503,8 +507,8 @@ static void a_full_store_warns_once_until_it_is_emptied(void **state)
 	(void)state;
 	for (int round = 0; round < 2; round++) {
 		capture_log(&capture);
-		report_one(store, trace, &plain_context);
-		report_one(store, trace, &plain_context);
+		report_one(store, trace, &plain_event);
+		report_one(store, trace, &plain_event);
 		log = captured_log(&capture);
 		assert_string_equal(log, line);
 		free(log);
@@ -523,7 +527,7 @@ static void *report_many(void *context)
 	struct trace *trace = trace_create(NULL, 0, true, false);
 
 	for (int i = 0; i < REPORTS_PER_THREAD; i++)
-		report_one(store, trace, &plain_context);
+		report_one(store, trace, &plain_event);
 	trace_unref(trace);
 	return NULL;
 }

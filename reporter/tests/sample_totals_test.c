@@ -11,18 +11,15 @@
 struct remembering_reporter {
 	struct reporter reporter;
 	uint64_t count;
-	struct trace *trace;
-	const struct sample_context *context;
+	const struct sample_event *event;
 };
 
-static void remember(struct reporter *reporter, struct trace *trace,
-		     const struct sample_context *context)
+static void remember(struct reporter *reporter, const struct sample_event *event)
 {
 	struct remembering_reporter *remembering = (struct remembering_reporter *)reporter;
 
 	remembering->count++;
-	remembering->trace = trace;
-	remembering->context = context;
+	remembering->event = event;
 }
 
 static const struct reporter_ops remembering_ops = { .report = remember };
@@ -38,17 +35,19 @@ static void totals_tell_what_the_samples_were(void **state)
 	struct trace *complete = trace_create(cut, 1, true, false);
 	struct trace *kernel = trace_create(NULL, 0, true, true);
 	struct trace *exiting = trace_create(&exiting_frame, 1, true, false);
-	const struct sample_context known = { .was_known = true }, unknown = { 0 };
+	const struct sample_event events[] = {
+		{ .sample.trace = incomplete, .was_known = true },
+		{ .sample.trace = incomplete },
+		{ .sample.trace = complete, .was_known = true },
+		{ .sample.trace = kernel, .was_known = true },
+		{ .sample.trace = exiting, .was_known = true },
+	};
 	struct sample_counter counter;
-	struct reporter *reporter = &counter.reporter;
 
 	(void)state;
 	sample_counter_init(&counter);
-	reporter->ops->report(reporter, incomplete, &known);
-	reporter->ops->report(reporter, incomplete, &unknown);
-	reporter->ops->report(reporter, complete, &known);
-	reporter->ops->report(reporter, kernel, &known);
-	reporter->ops->report(reporter, exiting, &known);
+	for (int i = 0; i < 5; i++)
+		counter.reporter.ops->report(&counter.reporter, &events[i]);
 	assert_int_equal(counter.totals.samples, 5);
 	assert_int_equal(counter.totals.complete, 3);
 	assert_int_equal(counter.totals.guesses, 3);
@@ -67,7 +66,7 @@ static void every_sample_goes_on_to_all_others(void **state)
 {
 	struct remembering_reporter others[SAMPLE_COUNTER_MAX_NEXT] = { 0 };
 	struct trace *trace = trace_create(NULL, 0, true, false);
-	const struct sample_context context = { .pid = 7 };
+	const struct sample_event event = { .sample.trace = trace, .sample.pid = 7 };
 	struct sample_counter counter;
 
 	(void)state;
@@ -77,12 +76,11 @@ static void every_sample_goes_on_to_all_others(void **state)
 		sample_counter_add(&counter, &others[i].reporter);
 	}
 	for (int i = 0; i < 3; i++)
-		counter.reporter.ops->report(&counter.reporter, trace, &context);
+		counter.reporter.ops->report(&counter.reporter, &event);
 	assert_int_equal(counter.totals.samples, 3);
 	for (int i = 0; i < SAMPLE_COUNTER_MAX_NEXT; i++) {
 		assert_int_equal(others[i].count, 3);
-		assert_ptr_equal(others[i].trace, trace);
-		assert_ptr_equal(others[i].context, &context);
+		assert_ptr_equal(others[i].event, &event);
 	}
 	trace_unref(trace);
 }

@@ -78,16 +78,17 @@ static struct trace *new_trace(void)
 static void report(struct trace *trace, uint32_t pid)
 {
 	struct reporter *door = otlp_reporter_door(reporter);
-	const struct sample_context context = {
+	const struct sample_event event = {
+		.sample.trace = trace,
 		.time_ns = time_ns,
-		.pid = pid,
-		.tid = pid,
-		.process_comm = "process",
-		.thread_comm = "thread",
+		.sample.pid = pid,
+		.sample.tid = pid,
+		.sample.process_comm = "process",
+		.sample.thread_comm = "thread",
 		.was_known = true,
 	};
 
-	door->ops->report(door, trace, &context);
+	door->ops->report(door, &event);
 }
 
 /* An interval's samples, and its end. */

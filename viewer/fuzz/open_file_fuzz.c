@@ -23,12 +23,13 @@ enum {
 
 static uint64_t reported;
 
-static void report(struct reporter *reporter, struct trace *trace,
-		   const struct sample_context *context)
+static void report(struct reporter *reporter, const struct sample_event *event)
 {
+	const struct trace *trace = event->sample.trace;
+
 	(void)reporter;
 	assert(trace->frame_count <= OPENED_FRAMES_MAX);
-	assert(strlen(context->process_comm) + strlen(context->thread_comm) < 1024);
+	assert(strlen(event->sample.process_comm) + strlen(event->sample.thread_comm) < 1024);
 	reported++;
 	/* What comes often is looked at once. */
 	if (reported > 1000)

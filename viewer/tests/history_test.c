@@ -64,7 +64,7 @@ static void samples_come_out_as_they_went_in(void **state)
 	}
 	assert_int_equal(history_view_open(history, &view), 0);
 	for (uint32_t i = 0; i < 30000; i++) {
-		const struct history_key *key;
+		const struct sample *key;
 		char name[16];
 
 		assert_true(history_view_next(&view, &sample));
@@ -196,15 +196,16 @@ static void report_of_process(struct history *history, struct binary *binary, ui
 		.address = pid,
 	};
 	struct trace *trace = trace_create(&frame, 1, true, false);
-	const struct sample_context context = {
-		.pid = pid,
+	const struct sample_event event = {
+		.sample.trace = trace,
+		.sample.pid = pid,
 		.time_ns = time_ns,
-		.process_comm = "comm",
-		.thread_comm = "comm",
-		.process = process,
+		.sample.process_comm = "comm",
+		.sample.thread_comm = "comm",
+		.sample.process = process,
 	};
 
-	history_reporter(history)->ops->report(history_reporter(history), trace, &context);
+	history_reporter(history)->ops->report(history_reporter(history), &event);
 	trace_unref(trace);
 	process_info_unref(process);
 }
@@ -330,7 +331,7 @@ static void new_traces_are_listed_once(void **state)
 static void equal_parts_are_the_same_pointers(void **state)
 {
 	struct history *history = make_history(10 * SECOND_NS, 0);
-	const struct history_key *keys[2];
+	const struct sample *keys[2];
 	struct history_sample sample;
 	struct history_view view;
 

@@ -245,7 +245,7 @@ static void otlp_reads_as_it_was_written(void **state)
 static void who_and_when_are_read(void **state)
 {
 	struct fixture *f = *state;
-	const struct opened_sample *sample;
+	const struct sample *sample;
 	struct opened_samples opened;
 	size_t bytes;
 	char *file;
@@ -256,10 +256,10 @@ static void who_and_when_are_read(void **state)
 	free(file);
 	assert_int_equal(opened.samples.count, 1);
 	sample = &opened.samples.items[0];
-	assert_int_equal(sample->context.pid, 10);
-	assert_int_equal(sample->context.tid, 11);
-	assert_string_equal(sample->context.process_comm, "prog");
-	assert_string_equal(sample->context.thread_comm, "thread");
+	assert_int_equal(sample->pid, 10);
+	assert_int_equal(sample->tid, 11);
+	assert_string_equal(sample->process_comm, "prog");
+	assert_string_equal(sample->thread_comm, "thread");
 	assert_true(sample->trace->is_complete);
 	assert_int_equal(opened.first_ns, 1700000000 * SECOND_NS);
 	assert_int_equal(opened.duration_ns, 5 * SECOND_NS);
@@ -270,10 +270,10 @@ static void who_and_when_are_read(void **state)
 	open_content(file, bytes, &opened);
 	free(file);
 	sample = &opened.samples.items[0];
-	assert_int_equal(sample->context.pid, 10);
-	assert_int_equal(sample->context.tid, 11);
-	assert_string_equal(sample->context.thread_comm, "thread");
-	assert_string_equal(sample->context.process->executable_path, "/opt/prog");
+	assert_int_equal(sample->pid, 10);
+	assert_int_equal(sample->tid, 11);
+	assert_string_equal(sample->thread_comm, "thread");
+	assert_string_equal(sample->process->executable_path, "/opt/prog");
 	/* The fixture's samples are all of the clock's first moment. */
 	assert_int_equal(opened.first_ns, 1700000000 * SECOND_NS);
 	opened_samples_free(&opened);

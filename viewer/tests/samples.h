@@ -70,19 +70,20 @@ static inline void report_trace(struct history *history, struct trace *trace,
 		.container_id = told->pid % 2 ? "" : "c0ffee",
 		.host_name = told->host,
 	});
-	const struct sample_context context = {
+	const struct sample_event event = {
+		.sample.trace = trace,
 		.time_ns = told->time_ns,
-		.pid = told->pid,
-		.tid = told->tid,
-		.cpu = told->cpu,
-		.process_comm = told->comm ? told->comm : "prog",
-		.thread_comm = told->thread ? told->thread : "thread",
-		.process = process,
+		.sample.pid = told->pid,
+		.sample.tid = told->tid,
+		.sample.cpu = told->cpu,
+		.sample.process_comm = told->comm ? told->comm : "prog",
+		.sample.thread_comm = told->thread ? told->thread : "thread",
+		.sample.process = process,
 		.was_known = true,
 	};
 
 	assert_non_null(process);
-	reporter->ops->report(reporter, trace, &context);
+	reporter->ops->report(reporter, &event);
 	process_info_unref(process);
 }
 

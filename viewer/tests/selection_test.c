@@ -42,9 +42,7 @@ static void assert_refused(struct api_request request, const char *why)
 
 static void without_parameters_everything_is_chosen(void **state)
 {
-	const struct history_key key = {
-		.process_comm = "a", .thread_comm = "b", .pid = 1, .tid = 2
-	};
+	const struct sample key = { .process_comm = "a", .thread_comm = "b", .pid = 1, .tid = 2 };
 	struct api_request request = { .path = "flame" };
 	struct selection selection;
 
@@ -62,7 +60,7 @@ static void without_parameters_everything_is_chosen(void **state)
 static void the_same_parameter_widens_and_others_narrow_down(void **state)
 {
 	struct api_request request = REQUEST("pid", "7", "pid", "9", "comm", "web", "cpu", "0");
-	struct history_key key = { .process_comm = "web", .thread_comm = "w", .pid = 9, .tid = 9 };
+	struct sample key = { .process_comm = "web", .thread_comm = "w", .pid = 9, .tid = 9 };
 	struct selection selection;
 
 	(void)state;
@@ -81,7 +79,7 @@ static void containers_are_chosen_by_name_and_by_having_none(void **state)
 {
 	struct process_info *info =
 		process_info_create(&(struct process_info){ .pid = 9, .container_id = "c0ffee" });
-	struct history_key key = { .process_comm = "web", .thread_comm = "w", .process = info };
+	struct sample key = { .process_comm = "web", .thread_comm = "w", .process = info };
 	struct api_request request = REQUEST("container", "c0ffee");
 	struct selection selection;
 
@@ -104,7 +102,7 @@ static void machines_are_chosen_by_name_and_this_one_by_none(void **state)
 {
 	struct process_info *info =
 		process_info_create(&(struct process_info){ .pid = 9, .host_name = "there" });
-	struct history_key key = { .process_comm = "web", .thread_comm = "w", .process = info };
+	struct sample key = { .process_comm = "web", .thread_comm = "w", .process = info };
 	struct api_request request = REQUEST("host", "there");
 	struct selection selection;
 

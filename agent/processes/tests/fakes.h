@@ -273,32 +273,31 @@ struct fake_reporter {
 	uint32_t complete_count;
 	struct trace *last;
 	/** Its labels are the copy below. */
-	struct sample_context context;
+	struct sample_event event;
 	struct label_set labels;
 	char process_comm[COMM_BYTES];
 	char thread_comm[COMM_BYTES];
 	char path[256];
 };
 
-static inline void fake_report(struct reporter *reporter, struct trace *trace,
-			       const struct sample_context *context)
+static inline void fake_report(struct reporter *reporter, const struct sample_event *event)
 {
 	struct fake_reporter *fake = (struct fake_reporter *)reporter;
 
 	pthread_mutex_lock(&fake->lock);
 	fake->count++;
-	fake->complete_count += trace->is_complete;
+	fake->complete_count += event->sample.trace->is_complete;
 	trace_unref(fake->last);
-	fake->last = trace_ref(trace);
-	fake->context = *context;
-	if (context->labels) {
-		memcpy(&fake->labels, context->labels, label_set_bytes(context->labels));
-		fake->context.labels = &fake->labels;
+	fake->last = trace_ref(event->sample.trace);
+	fake->event = *event;
+	if (event->sample.labels) {
+		memcpy(&fake->labels, event->sample.labels, label_set_bytes(event->sample.labels));
+		fake->event.sample.labels = &fake->labels;
 	}
-	snprintf(fake->process_comm, sizeof(fake->process_comm), "%s", context->process_comm);
-	snprintf(fake->thread_comm, sizeof(fake->thread_comm), "%s", context->thread_comm);
+	snprintf(fake->process_comm, sizeof(fake->process_comm), "%s", event->sample.process_comm);
+	snprintf(fake->thread_comm, sizeof(fake->thread_comm), "%s", event->sample.thread_comm);
 	snprintf(fake->path, sizeof(fake->path), "%s",
-		 context->process ? context->process->executable_path : "");
+		 event->sample.process ? event->sample.process->executable_path : "");
 	pthread_mutex_unlock(&fake->lock);
 }
 

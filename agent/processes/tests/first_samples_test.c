@@ -71,8 +71,8 @@ static void a_fork_is_walked_with_the_table_of_its_parent_if_it_has_the_same(voi
 	assert_true(fixture->reporter.last->is_complete);
 	assert_int_equal(fixture->reporter.last->frame_count, 2);
 	assert_int_equal(trace_frame(fixture->reporter.last, 1).address, 0x4000);
-	assert_true(fixture->reporter.context.was_known);
-	assert_non_null(fixture->reporter.context.labels);
+	assert_true(fixture->reporter.event.was_known);
+	assert_non_null(fixture->reporter.event.sample.labels);
 	assert_string_equal(fixture->reporter.labels.texts, "key");
 	process_table_remove(&fixture->table, process);
 }
@@ -93,9 +93,9 @@ static void a_fork_with_other_rows_than_its_parent_is_not_believed(void **state)
 	assert_false(fixture->reporter.last->is_complete);
 	assert_int_equal(fixture->reporter.last->frame_count, 2);
 	assert_int_equal(trace_frame(fixture->reporter.last, 1).error, UNWIND_UNKNOWN_PROCESS);
-	assert_false(fixture->reporter.context.was_known);
+	assert_false(fixture->reporter.event.was_known);
 	/* They were looked for where its parent has them. */
-	assert_null(fixture->reporter.context.labels);
+	assert_null(fixture->reporter.event.sample.labels);
 	process_table_remove(&fixture->table, process);
 }
 
@@ -136,9 +136,9 @@ static void a_first_sample_waits_for_its_process_and_is_walked(void **state)
 	assert_true(fixture->reporter.last->is_complete);
 	assert_int_equal(fixture->reporter.last->frame_count, 2);
 	assert_int_equal(trace_frame(fixture->reporter.last, 1).address, 0x4242);
-	assert_false(fixture->reporter.context.was_known);
+	assert_false(fixture->reporter.event.was_known);
 	/* When it was taken, not when it could be walked. */
-	assert_int_equal(fixture->reporter.context.time_ns, 2000);
+	assert_int_equal(fixture->reporter.event.time_ns, 2000);
 	assert_string_equal(fixture->reporter.process_comm, "leader");
 	process_table_remove(&fixture->table, process);
 }
@@ -185,7 +185,7 @@ static void a_first_sample_does_not_wait_for_ever(void **state)
 	assert_int_equal(fixture->walk_count, 0);
 	assert_int_equal(fixture->reporter.last->frame_count, 2);
 	assert_int_equal(trace_frame(fixture->reporter.last, 1).error, UNWIND_UNKNOWN_PROCESS);
-	assert_false(fixture->reporter.context.was_known);
+	assert_false(fixture->reporter.event.was_known);
 }
 
 static void a_first_sample_does_not_wait_for_rows_for_ever(void **state)
@@ -267,7 +267,7 @@ static void a_walk_goes_on_behind_the_frames_that_it_has(void **state)
 	trace_handler_tick(fixture->handler, 6000);
 	assert_int_equal(fixture->reporter.count, 1);
 	assert_true(fixture->reporter.last->is_complete);
-	assert_true(fixture->reporter.context.was_known);
+	assert_true(fixture->reporter.event.was_known);
 	assert_int_equal(fixture->reporter.last->frame_count, 3);
 	assert_int_equal(trace_frame(fixture->reporter.last, 1).address, 0x1111);
 	assert_int_equal(trace_frame(fixture->reporter.last, 2).address, 0x4242);

@@ -376,12 +376,11 @@ static void what_waits_has_an_age_until_it_is_done(void **state)
 static int report_blocked;
 
 /* Holds the work thread up, as memory that hangs does. */
-static void report_when_let(struct reporter *reporter, struct trace *trace,
-			    const struct sample_context *context)
+static void report_when_let(struct reporter *reporter, const struct sample_event *event)
 {
 	const struct timespec pause = { .tv_nsec = 1000000 };
 
-	(void)reporter, (void)trace, (void)context;
+	(void)reporter, (void)event;
 	while (__atomic_load_n(&report_blocked, __ATOMIC_ACQUIRE))
 		nanosleep(&pause, NULL);
 }

@@ -21,12 +21,12 @@ static void a_sample_is_reported_with_its_binary_and_its_names(void **state)
 	assert_string_equal(fixture->reporter.process_comm, "leader");
 	assert_string_equal(fixture->reporter.thread_comm, "thread");
 	assert_string_equal(fixture->reporter.path, "/bin/ls");
-	assert_true(fixture->reporter.context.was_known);
-	assert_int_equal(fixture->reporter.context.pid, 7);
-	assert_int_equal(fixture->reporter.context.tid, 8);
-	assert_int_equal(fixture->reporter.context.cpu, 3);
-	assert_int_equal(fixture->reporter.context.time_ns, 2000);
-	assert_ptr_equal(fixture->reporter.context.process, process->info);
+	assert_true(fixture->reporter.event.was_known);
+	assert_int_equal(fixture->reporter.event.sample.pid, 7);
+	assert_int_equal(fixture->reporter.event.sample.tid, 8);
+	assert_int_equal(fixture->reporter.event.sample.cpu, 3);
+	assert_int_equal(fixture->reporter.event.time_ns, 2000);
+	assert_ptr_equal(fixture->reporter.event.sample.process, process->info);
 	process_table_remove(&fixture->table, process);
 }
 
@@ -61,7 +61,7 @@ static void labels_are_the_samples_and_not_the_traces(void **state)
 
 	push_native(&plain, 0x4000, fixture->ls->id);
 	handle(fixture, &plain);
-	assert_null(fixture->reporter.context.labels);
+	assert_null(fixture->reporter.event.sample.labels);
 	first = fixture->reporter.last;
 	record = plain;
 	push_label(&record, "user", "ann");
@@ -71,7 +71,7 @@ static void labels_are_the_samples_and_not_the_traces(void **state)
 	assert_ptr_equal(fixture->reporter.last, first);
 	assert_int_equal(metrics_read(METRIC_TRACES_CONVERTED), 1);
 	assert_int_equal(metrics_read(METRIC_TRACE_CACHE_HITS), 1);
-	assert_non_null(fixture->reporter.context.labels);
+	assert_non_null(fixture->reporter.event.sample.labels);
 	assert_int_equal(fixture->reporter.labels.label_count, 2);
 	assert_int_equal(fixture->reporter.labels.task_language, FRAME_GO);
 	assert_true(fixture->reporter.labels.task_number == goroutine_id);
@@ -80,7 +80,7 @@ static void labels_are_the_samples_and_not_the_traces(void **state)
 	assert_string_equal(label_set_next(&at).key, "user");
 	/* The next sample has none again. */
 	handle(fixture, &plain);
-	assert_null(fixture->reporter.context.labels);
+	assert_null(fixture->reporter.event.sample.labels);
 	process_table_remove(&fixture->table, process);
 }
 
@@ -196,7 +196,7 @@ static void a_kernel_thread_is_complete(void **state)
 	assert_true(fixture->reporter.last->is_complete);
 	assert_true(fixture->reporter.last->is_kernel_thread);
 	assert_true(trace_frame(fixture->reporter.last, 0).address == 0xffffffff81000000ULL);
-	assert_null(fixture->reporter.context.process);
+	assert_null(fixture->reporter.event.sample.process);
 }
 
 static void rows_that_a_sample_missed_are_asked_for(void **state)

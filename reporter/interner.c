@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "reporter/interner.h"
+
+#include <errno.h>
+
+enum {
+	/* What malloc adds to a block. */
+	BLOCK_OVERHEAD_BYTES = 16,
+};
+
+void interner_init(struct interner *interner, const struct interner_ops *ops)
+{
+	*interner = (struct interner){ .ops = ops };
+}
+
+void interner_deinit(struct interner *interner)
+{
+	for (size_t i = 0; i < interner->slots.count; i++)
+		if (interner->slots.items[i].item)
+			interner->ops->drop(interner->slots.items[i].item);
+	interner_slot_vector_deinit(&interner->slots);
+	number_index_deinit(&interner->index);
+	interner->first_free = 0;
+}
+
+static bool slot_equals(const void *context, uint32_t number, const void *key)
+{
+	const struct interner *interner = context;
+
+	return interner->ops->equal(interner->slots.items[number].item, key);
+}
+
+static size_t item_cost(const struct interner *interner, const void *item)
+{
+	return interner->ops->bytes(item) + sizeof(struct interner_slot) + BLOCK_OVERHEAD_BYTES +
+	       NUMBER_INDEX_ENTRY_BYTES;
+}
+
+/* Makes a free slot the first one. */
+static int reserve_slot(struct interner *interner)
+{
+	int err;
+
+	if (interner->first_free)
+		return 0;
+	if (interner->slots.count == UINT32_MAX - 1)
+		return -E2BIG;
+	err = interner_slot_vector_push(&interner->slots, (struct interner_slot){ 0 });
+	if (!err)
+		interner->first_free = (uint32_t)interner->slots.count;
+	return err;
+}
+
+static int keep_item(struct interner *interner, const void *item, uint64_t hash, void **kept)
+{
+	struct interner_slot *slot;
+	uint32_t number;
+	void *copy;
+	int err = number_index_reserve(&interner->index);
+
+	if (!err)
+		err = reserve_slot(interner);
+	if (err)
+		return err;
+	copy = interner->ops->keep(item);
+	if (!copy)
+		return -ENOMEM;
+	number = interner->first_free - 1;
+	slot = &interner->slots.items[number];
+	interner->first_free = slot->next_free;
+	*slot = (struct interner_slot){ .item = copy, .users = 1 };
+	number_index_add(&interner->index, hash, number);
+	*kept = copy;
+	return 0;
+}
+
+int interner_add(struct interner *interner, const void *item, size_t most, void **kept,
+		 size_t *cost)
+{
+	uint64_t hash = interner->ops->hash(item);
+	size_t bytes = item_cost(interner, item);
+	uint32_t number;
+	int err;
+
+	if (number_index_find(&interner->index, hash, slot_equals, interner, item, &number)) {
+		interner->slots.items[number].users++;
+		*kept = interner->slots.items[number].item;
+		*cost = 0;
+		return 0;
+	}
+	if (bytes > most)
+		return -E2BIG;
+	err = keep_item(interner, item, hash, kept);
+	if (!err)
+		*cost = bytes;
+	return err;
+}
+
+size_t interner_remove(struct interner *interner, const void *kept)
+{
+	uint64_t hash = interner->ops->hash(kept);
+	struct interner_slot *slot;
+	uint32_t number = 0;
+	size_t bytes;
+
+	number_index_find(&interner->index, hash, slot_equals, interner, kept, &number);
+	slot = &interner->slots.items[number];
+	if (--slot->users)
+		return 0;
+	bytes = item_cost(interner, kept);
+	number_index_remove(&interner->index, hash, number);
+	interner->ops->drop(slot->item);
+	*slot = (struct interner_slot){ .next_free = interner->first_free };
+	interner->first_free = number + 1;
+	return bytes;
+}
+
+void interner_freeze(struct interner *interner)
+{
+	number_index_deinit(&interner->index);
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Keeps one of equal items (traces, processes, texts, sets of labels) and counts its users: equal items are one pointer.
+ * Not thread-safe.
+ */
+#ifndef REPORTER_INTERNER_H
+#define REPORTER_INTERNER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/base/vector.h"
+#include "reporter/number_index.h"
+
+/** The kind of items. */
+struct interner_ops {
+	/** Seeded (hash64_bytes()). */
+	uint64_t (*hash)(const void *item);
+	bool (*equal)(const void *a, const void *b);
+	/** What it takes in memory. */
+	size_t (*bytes)(const void *item);
+	/** A copy of it or a reference on it; NULL without memory. */
+	void *(*keep)(const void *item);
+	void (*drop)(void *item);
+};
+
+struct interner_slot {
+	/** NULL: free. */
+	void *item;
+	uint32_t users;
+	/** The number of the next free slot and 1; 0: none. */
+	uint32_t next_free;
+};
+
+VECTOR_DEFINE(interner_slot_vector, struct interner_slot)
+
+struct interner {
+	const struct interner_ops *ops;
+	struct interner_slot_vector slots;
+	/** A number and 1; 0: none. */
+	uint32_t first_free;
+	struct number_index index;
+};
+
+void interner_init(struct interner *interner, const struct interner_ops *ops);
+void interner_deinit(struct interner *interner);
+
+/**
+ * One more user of the item that is equal to @item: *@kept, and in *@cost the memory that it newly takes, 0 for a known
+ * one. -E2BIG for more than @most bytes, -ENOMEM; then nothing has changed.
+ */
+int interner_add(struct interner *interner, const void *item, size_t most, void **kept,
+		 size_t *cost);
+
+/** One user less of @kept, which goes with the last one; the memory that this frees. */
+size_t interner_remove(struct interner *interner, const void *kept);
+
+/** Gives the index back: nothing is added or removed any more. */
+void interner_freeze(struct interner *interner);
+
+#endif

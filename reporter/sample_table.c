@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "reporter/sample_table.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- the kinds of parts --- */
+
+static uint64_t trace_hash(const void *item)
+{
+	const struct trace *trace = item;
+	const uint64_t hashes[] = { trace->hash.high, trace->hash.low, trace->executables_hash };
+
+	return hash64_bytes(hashes, sizeof(hashes));
+}
+
+static bool trace_equal(const void *a, const void *b)
+{
+	return traces_equal(a, b);
+}
+
+static size_t trace_bytes(const void *item)
+{
+	return ((const struct trace *)item)->bytes;
+}
+
+static void *trace_keep(const void *item)
+{
+	return trace_ref((struct trace *)item);
+}
+
+static void trace_drop(void *item)
+{
+	trace_unref(item);
+}
+
+static uint64_t process_hash(const void *item)
+{
+	const struct process_info *process = item;
+	const uint64_t hashes[] = { process->hash, process->pid };
+
+	return hash64_bytes(hashes, sizeof(hashes));
+}
+
+static bool process_equal(const void *a, const void *b)
+{
+	return process_info_equal(a, b);
+}
+
+static size_t process_bytes(const void *item)
+{
+	return process_info_bytes(item);
+}
+
+static void *process_keep(const void *item)
+{
+	return process_info_ref((struct process_info *)item);
+}
+
+static void process_drop(void *item)
+{
+	process_info_unref(item);
+}
+
+static size_t text_bytes(const void *item)
+{
+	return strlen(item) + 1;
+}
+
+static uint64_t text_hash(const void *item)
+{
+	return hash64_bytes(item, strlen(item));
+}
+
+static bool text_equal(const void *a, const void *b)
+{
+	return !strcmp(a, b);
+}
+
+static void *text_keep(const void *item)
+{
+	return strdup(item);
+}
+
+static size_t labels_bytes(const void *item)
+{
+	return label_set_bytes(item);
+}
+
+static uint64_t labels_hash(const void *item)
+{
+	return hash64_bytes(item, label_set_bytes(item));
+}
+
+static bool labels_equal(const void *a, const void *b)
+{
+	return label_sets_equal(a, b);
+}
+
+/* Copies are cut behind their texts (struct label_set). */
+static void *labels_keep(const void *item)
+{
+	void *copy = malloc(label_set_bytes(item));
+
+	return copy ? memcpy(copy, item, label_set_bytes(item)) : NULL;
+}
+
+static const struct interner_ops trace_ops = { trace_hash, trace_equal, trace_bytes, trace_keep,
+					       trace_drop };
+static const struct interner_ops process_ops = { process_hash, process_equal, process_bytes,
+						 process_keep, process_drop };
+static const struct interner_ops text_ops = { text_hash, text_equal, text_bytes, text_keep, free };
+static const struct interner_ops label_ops = { labels_hash, labels_equal, labels_bytes, labels_keep,
+					       free };
+
+enum {
+	/* Beside a binary: the map's entry, and what malloc adds to its two blocks. */
+	BINARY_ENTRY_BYTES = 80,
+};
+
+/* --- the table --- */
+
+void sample_table_init(struct sample_table *table, size_t max_bytes, bool counts_binaries)
+{
+	*table = (struct sample_table){
+		.max_bytes = max_bytes,
+		.counts_binaries = counts_binaries,
+	};
+	interner_init(&table->traces, &trace_ops);
+	interner_init(&table->processes, &process_ops);
+	interner_init(&table->texts, &text_ops);
+	interner_init(&table->labels, &label_ops);
+}
+
+void sample_table_freeze(struct sample_table *table)
+{
+	for (size_t i = 0; i < table->blocks.count; i++)
+		free(table->blocks.items[i]);
+	sample_block_vector_deinit(&table->blocks);
+	table->used = 0;
+	number_index_deinit(&table->index);
+	hash_map_deinit(&table->binaries);
+	interner_freeze(&table->traces);
+	interner_freeze(&table->processes);
+	interner_freeze(&table->texts);
+	interner_freeze(&table->labels);
+}
+
+void sample_table_deinit(struct sample_table *table)
+{
+	sample_table_freeze(table);
+	interner_deinit(&table->traces);
+	interner_deinit(&table->processes);
+	interner_deinit(&table->texts);
+	interner_deinit(&table->labels);
+}
+
+static bool entry_equals(const void *context, uint32_t number, const void *key)
+{
+	const struct sample_table *table = context;
+
+	return sample_equal(&sample_table_at(table->blocks.items, number)->sample, key);
+}
+
+/* What the next new entry takes: one that was used before has been counted already. */
+static size_t entry_cost(const struct sample_table *table)
+{
+	return table->first_free ? 0 : sizeof(struct sample_entry) + NUMBER_INDEX_ENTRY_BYTES;
+}
+
+/* Room for one more entry. */
+static int reserve_entry(struct sample_table *table)
+{
+	struct sample_entry *block;
+	int err = number_index_reserve(&table->index);
+
+	if (err)
+		return err;
+	if (table->used == UINT32_MAX - SAMPLE_TABLE_BLOCK ||
+	    table->bytes + entry_cost(table) > table->max_bytes)
+		return -E2BIG;
+	if (table->first_free || table->used < table->blocks.count * SAMPLE_TABLE_BLOCK)
+		return 0;
+	block = calloc(SAMPLE_TABLE_BLOCK, sizeof(*block));
+	err = block ? sample_block_vector_push(&table->blocks, block) : -ENOMEM;
+	if (err)
+		free(block);
+	return err;
+}
+
+static uint32_t take_number(struct sample_table *table)
+{
+	uint32_t number = table->first_free - 1;
+
+	if (!table->first_free)
+		return table->used++;
+	table->first_free = (uint32_t)sample_table_at(table->blocks.items, number)->uses;
+	return number;
+}
+
+static int intern(struct sample_table *table, struct interner *interner, const void *item,
+		  void **kept)
+{
+	size_t most = table->max_bytes > table->bytes ? table->max_bytes - table->bytes : 0;
+	size_t cost;
+	int err;
+
+	if (!item)
+		return 0;
+	err = interner_add(interner, item, most, kept, &cost);
+	if (!err)
+		table->bytes += cost;
+	return err;
+}
+
+static void drop_part(struct sample_table *table, struct interner *interner, const void *kept)
+{
+	if (kept)
+		table->bytes -= interner_remove(interner, kept);
+}
+
+static size_t binary_cost(const struct binary *binary)
+{
+	return binary_bytes(binary) + BINARY_ENTRY_BYTES;
+}
+
+static void uncount_binaries(struct sample_table *table, const struct trace *trace, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		const struct binary *binary = trace_binaries(trace)[i];
+		uint64_t users = 0;
+
+		hash_map_find(&table->binaries, (uintptr_t)binary, &users);
+		if (users > 1) {
+			/* It is there: that takes no memory. */
+			(void)hash_map_set(&table->binaries, (uintptr_t)binary, users - 1);
+			continue;
+		}
+		hash_map_remove(&table->binaries, (uintptr_t)binary, NULL);
+		table->bytes -= binary_cost(binary);
+	}
+}
+
+/* Counts those of a trace that is new; nothing of it if that fails. */
+static int count_binaries(struct sample_table *table, const struct trace *trace)
+{
+	for (uint32_t i = 0; i < trace->binary_count; i++) {
+		const struct binary *binary = trace_binaries(trace)[i];
+		uint64_t users = 0;
+		bool is_known = hash_map_find(&table->binaries, (uintptr_t)binary, &users);
+
+		if (hash_map_set(&table->binaries, (uintptr_t)binary, users + 1)) {
+			uncount_binaries(table, trace, i);
+			return -ENOMEM;
+		}
+		if (!is_known)
+			table->bytes += binary_cost(binary);
+	}
+	return 0;
+}
+
+static int intern_trace(struct sample_table *table, struct trace *trace, struct trace **kept)
+{
+	size_t bytes = table->bytes;
+	int err = intern(table, &table->traces, trace, (void **)kept);
+
+	if (err || !table->counts_binaries || table->bytes == bytes)
+		return err;
+	err = count_binaries(table, *kept);
+	if (err) {
+		drop_part(table, &table->traces, *kept);
+		*kept = NULL;
+	}
+	return err;
+}
+
+static void drop_trace(struct sample_table *table, struct trace *kept)
+{
+	size_t bytes = table->bytes;
+
+	if (!kept)
+		return;
+	trace_ref(kept);
+	drop_part(table, &table->traces, kept);
+	if (table->counts_binaries && table->bytes != bytes)
+		uncount_binaries(table, kept, kept->binary_count);
+	trace_unref(kept);
+}
+
+/* Takes a sample of which only some parts are there, too. */
+static void drop_parts(struct sample_table *table, const struct sample *sample)
+{
+	drop_trace(table, sample->trace);
+	drop_part(table, &table->processes, sample->process);
+	drop_part(table, &table->labels, sample->labels);
+#define DROP_TEXT(field) drop_part(table, &table->texts, sample->field);
+	SAMPLE_TEXTS(DROP_TEXT)
+#undef DROP_TEXT
+}
+
+/* Fills *@kept, which has the numbers only. */
+static int intern_parts(struct sample_table *table, const struct sample *sample,
+			struct sample *kept)
+{
+	int err = intern_trace(table, sample->trace, &kept->trace);
+
+	if (!err)
+		err = intern(table, &table->processes, sample->process, (void **)&kept->process);
+	if (!err)
+		err = intern(table, &table->labels, sample->labels, (void **)&kept->labels);
+#define INTERN_TEXT(field)                                                                         \
+	if (!err)                                                                                  \
+		err = intern(table, &table->texts, sample->field, (void **)&kept->field);
+	SAMPLE_TEXTS(INTERN_TEXT)
+#undef INTERN_TEXT
+	if (err)
+		drop_parts(table, kept);
+	return err;
+}
+
+static int make_entry(struct sample_table *table, const struct sample *sample, uint64_t hash,
+		      uint32_t *number)
+{
+	struct sample kept = { 0 };
+	size_t cost = entry_cost(table);
+	int err = reserve_entry(table);
+
+	if (err)
+		return err;
+	table->bytes += cost;
+	err = intern_parts(table, sample, &kept);
+	if (err) {
+		table->bytes -= cost;
+		return err;
+	}
+#define COPY_NUMBER(field) kept.field = sample->field;
+	SAMPLE_NUMBERS(COPY_NUMBER)
+#undef COPY_NUMBER
+	*number = take_number(table);
+	*sample_table_at(table->blocks.items, *number) = (struct sample_entry){ .sample = kept };
+	number_index_add(&table->index, hash, *number);
+	return 0;
+}
+
+int sample_table_add(struct sample_table *table, const struct sample *sample, uint32_t *number,
+		     bool *is_new)
+{
+	uint64_t hash = sample_hash(sample);
+	uint32_t found;
+	bool is_known = number_index_find(&table->index, hash, entry_equals, table, sample, &found);
+	int err = is_known ? 0 : make_entry(table, sample, hash, &found);
+
+	if (err)
+		return err;
+	sample_table_at(table->blocks.items, found)->uses++;
+	*number = found;
+	*is_new = !is_known;
+	return 0;
+}
+
+void sample_table_remove(struct sample_table *table, uint32_t number)
+{
+	struct sample_entry *entry = sample_table_at(table->blocks.items, number);
+
+	if (--entry->uses)
+		return;
+	number_index_remove(&table->index, sample_hash(&entry->sample), number);
+	drop_parts(table, &entry->sample);
+	*entry = (struct sample_entry){ .uses = table->first_free };
+	table->first_free = number + 1;
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Distinct samples, once each, by number, with how often each is used. Equal traces, processes, texts and labels are one
+ * pointer within a table, which owns them: a reference on each trace and process, and copies of the rest. Entries never
+ * move; a number is used again after its last use went. Not thread-safe.
+ */
+#ifndef REPORTER_SAMPLE_TABLE_H
+#define REPORTER_SAMPLE_TABLE_H
+
+#include "agent/base/hash_map.h"
+#include "agent/base/sample.h"
+#include "agent/base/vector.h"
+#include "reporter/interner.h"
+#include "reporter/number_index.h"
+
+struct sample_entry {
+	/** Its trace is NULL if the number is free. */
+	struct sample sample;
+	/** Of a free number: the next free one and 1; 0: none. */
+	uint64_t uses;
+};
+
+_Static_assert(sizeof(struct sample_entry) == 64, "there may be a million");
+
+enum {
+	SAMPLE_TABLE_BLOCK = 512,
+};
+
+VECTOR_DEFINE(sample_block_vector, struct sample_entry *)
+
+struct sample_table {
+	struct sample_block_vector blocks;
+	/** Numbers below have been used; of those that are free, the last one and 1. */
+	uint32_t used;
+	uint32_t first_free;
+	struct number_index index;
+	struct interner traces;
+	struct interner processes;
+	struct interner texts;
+	struct interner labels;
+	/** Of the traces, by address: how many traces have it. Only if binaries count. */
+	bool counts_binaries;
+	struct hash_map binaries;
+	/** What all of it takes, nearly; and how much that may be, which the user may change. */
+	size_t bytes;
+	size_t max_bytes;
+};
+
+/** With @counts_binaries the binaries of the traces count as memory of the table, too. */
+void sample_table_init(struct sample_table *table, size_t max_bytes, bool counts_binaries);
+void sample_table_deinit(struct sample_table *table);
+
+/**
+ * One use more of the sample that is equal to @sample, which is made if need be: its *@number, and whether it *@is_new.
+ * -E2BIG over the limit, -ENOMEM; then no sample has changed.
+ */
+int sample_table_add(struct sample_table *table, const struct sample *sample, uint32_t *number,
+		     bool *is_new);
+
+/** One use less; the sample goes with the last one. */
+void sample_table_remove(struct sample_table *table, uint32_t number);
+
+/** Frees entries and indexes for good; what the samples point to stays until the table goes. */
+void sample_table_freeze(struct sample_table *table);
+
+/** @number is below `used`. */
+static inline struct sample_entry *sample_table_at(struct sample_entry *const *blocks,
+						   uint32_t number)
+{
+	return &blocks[number / SAMPLE_TABLE_BLOCK][number % SAMPLE_TABLE_BLOCK];
+}
+
+#endif
