@@ -31,7 +31,8 @@ def thread_ids(pid, name):
             with open("/proc/%d/task/%s/comm" % (pid, tid), encoding="ascii", errors="replace") as file:
                 if file.read().strip() == name:
                     found.append(int(tid))
-        except FileNotFoundError:
+        # It has ended, before its file was opened or before it was read.
+        except (FileNotFoundError, ProcessLookupError):
             pass
     return found
 
