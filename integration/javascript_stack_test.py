@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # time limit: 900 s
 """JavaScript stacks of Node.js as build/v8_stack reads them in the memory of a process that waits, against what V8
-itself says of the same stack in another run: functions, files, lines, columns and `new`, frame for frame. Beyond
-that, what a target declares in its first lines:
+itself says of the same stack in another run: functions, files, lines, columns and `new`, frame for frame, and the
+ids of their scripts. A function has the same ids in all its frames, and no other function has them. Beyond that, what
+a target declares in its first lines:
 
     flags: FLAG...          for node
     tiers: NAME=TIER,...    the tiers that activations of a function are in, innermost first, without repetitions
@@ -46,7 +47,9 @@ WITHOUT_MAGLEV_POSITIONS = (24, 0, 0)
 POLL_SECONDS = 0.05
 
 # As a line of v8_stack has it.
-Frame = collections.namedtuple("Frame", "tier function place is_inlined is_new")
+Frame = collections.namedtuple("Frame", "tier function place is_inlined is_new ids")
+# What V8 says of a stack, and its scripts by their ids.
+Reference = collections.namedtuple("Reference", "sites scripts")
 
 
 class Target:
@@ -89,8 +92,9 @@ def parse(output):
         if line.startswith("thread "):
             threads.append([])
             continue
-        tier, function, place, notes = line.split("\t")
-        threads[-1].append(Frame(tier, function, place, "inlined" in notes, "new" in notes))
+        tier, function, place, notes, ids = line.split("\t")
+        ids = {name: int(value) for name, value in (word.split("=") for word in ids.split())}
+        threads[-1].append(Frame(tier, function, place, "inlined" in notes, "new" in notes, ids))
     return [frames for frames in threads if frames]
 
 
@@ -117,7 +121,10 @@ def reference_of(command):
     """What V8 says of the stack; None if the program does not run so."""
     result = subprocess.run([*command, "reference"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                             stderr=subprocess.DEVNULL, check=False, timeout=HANG_SECONDS)
-    return json.loads(result.stdout) if result.returncode == 0 and result.stdout else None
+    if result.returncode or not result.stdout:
+        return None
+    said = json.loads(result.stdout)
+    return Reference(said["stack"], {int(name): url for name, url in said["scripts"].items()})
 
 
 def describe(site):
@@ -210,12 +217,49 @@ def check_tables(tap, title, node, process, frames):
                   *("%s\n%s" % pair for pair in zip(wanted, found) if pair[0] != pair[1]))
 
 
+def file_of(frame):
+    return frame.place.rsplit(":", 2)[0]
+
+
+def first_wrong_id(node, reference, frames):
+    """An id that is not what V8 has given the function, its script or its code; None if all are right."""
+    functions, compiled = {}, {}
+    for frame in frames:
+        ids = dict(frame.ids)
+        optimization = ids.pop("optimization", None)
+        if file_of(frame):
+            url = reference.scripts.get(ids["script"], "")
+            if os.path.basename(url) != os.path.basename(file_of(frame)):
+                return "%s has the script of %r" % (frame, url)
+            if ("unique" in ids) != (node.version[0] >= 22):
+                return "%s and its unique id" % (frame,)
+            key = ids["script"], ids["literal"]
+            is_known = functions.setdefault(key, (frame.function, file_of(frame), ids))
+            if is_known != (frame.function, file_of(frame), ids):
+                return "%s has the ids of %s" % (frame, is_known)
+        if (optimization is not None) != (frame.tier in ("maglev", "turbofan")):
+            return "%s and its optimization id" % (frame,)
+        # The last one of those that are inlined into each other is the one that was compiled.
+        if optimization is not None and not frame.is_inlined and \
+                compiled.setdefault(optimization, (frame.function, frame.tier)) != (frame.function, frame.tier):
+            return "%s has the compilation of %s" % (frame, compiled[optimization])
+    uniques = [ids["unique"] for _, _, ids in functions.values() if "unique" in ids]
+    return None if len(set(uniques)) == len(uniques) else "%s are not unique" % uniques
+
+
+def check_ids(tap, title, node, reference, process, frames):
+    wrong = first_wrong_id(node, reference, frames)
+    tap.never(wrong, title + ": ids are V8's, and each function has its own", wrong)
+    again = [stack for stack in read_stacks(process.pid) if stack[0] == frames[0]]
+    tap.never(again[:1] != [frames], title + ": ids stay")
+
+
 def check_stack(tap, node, name, mode="", flags=()):
     target = Target(name, node.version)
     title = "%s %s%s" % (node, name, " " + mode if mode else "")
     command = node.command(*target.declared("flags"), *flags, target.path)
-    sites = reference_of(command)
-    if sites is None:
+    reference = reference_of(command)
+    if reference is None:
         tap.skip(title, "this version does not run so")
         return
     with running(command) as process:
@@ -224,8 +268,9 @@ def check_stack(tap, node, name, mode="", flags=()):
             return
         frames = stacks[0]
         # The innermost function is another one in the reference.
-        difference = first_difference(sites, frames[1:], target.pairs("named"))
+        difference = first_difference(reference.sites, frames[1:], target.pairs("named"))
         tap.never(difference, title + ": is as V8 says", difference)
+        check_ids(tap, title, node, reference, process, frames)
         if not mode:
             check_declared(tap, title, target, frames)
             check_tables(tap, title, node, process, frames)

@@ -193,3 +193,17 @@ int v8_code_find(const struct v8_heap *heap, uint64_t bias, uint64_t pc, struct 
 		*code = found;
 	return err;
 }
+
+int v8_code_optimization_id(const struct v8_heap *heap, const struct v8_code *code, int32_t *id)
+{
+	uint64_t word = 0;
+	int err;
+
+	if (code->tier != V8_TIER_MAGLEV && code->tier != V8_TIER_TURBOFAN)
+		return fail(-ENOENT, "code without an optimization id");
+	err = v8_array_element(heap, code->data, (uint32_t)heap->layout->deopt_optimization_id,
+			       &word);
+	if (!err && !v8_smi(word, id))
+		err = fail(-EBADMSG, "%#" PRIx64 " is no optimization id", word);
+	return err;
+}

@@ -182,6 +182,31 @@ int v8_shared_script(const struct v8_heap *heap, uint64_t shared, uint64_t *scri
 	return err;
 }
 
+int v8_shared_ids(const struct v8_heap *heap, uint64_t shared, struct v8_function_ids *ids)
+{
+	const struct v8_layout *layout = heap->layout;
+	struct v8_function_ids found = { 0 };
+	uint64_t script = 0;
+	int32_t unique = 0;
+	int err = v8_check_type(heap, &shared, layout->type_shared);
+
+	if (!err)
+		err = v8_field_int(heap, shared, layout->shared_literal_id, &found.literal);
+	if (!err && layout->shared_unique_id != V8_ABSENT)
+		err = v8_field_int(heap, shared, layout->shared_unique_id, &unique);
+	found.unique = (uint32_t)unique;
+	if (!err) {
+		err = v8_shared_script(heap, shared, &script);
+		if (!err)
+			err = v8_field_smi(heap, script, layout->script_id, &found.script);
+		else if (err == -ENOENT)
+			err = 0;
+	}
+	if (!err)
+		*ids = found;
+	return err;
+}
+
 int v8_shared_bytecodes(const struct v8_heap *heap, uint64_t shared, uint64_t *bytecodes)
 {
 	const struct v8_layout *layout = heap->layout;

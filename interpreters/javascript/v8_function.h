@@ -17,6 +17,19 @@ enum { V8_NAME_BYTES = 4096 };
 /** UTF-8 with its NUL; longer ones are cut. */
 typedef char v8_text[V8_NAME_BYTES];
 
+/**
+ * Numbers that V8 gives out once: no two functions of an isolate have the same ones, dead ones included. They stay when
+ * the collector moves objects. Other isolates begin from the start again.
+ */
+struct v8_function_ids {
+	/** Of the function's script in its heap; 0: it has none. */
+	int32_t script;
+	/** Of the function in its script, 0 for the script's own code; in the order of the source. */
+	int32_t literal;
+	/** Of the function in its isolate; 0: the version has none. */
+	uint32_t unique;
+};
+
 /** The SharedFunctionInfo of the JSFunction at tagged @function. -EBADMSG: it is none; -EFAULT, -ESRCH. */
 int v8_function_shared(const struct v8_heap *heap, uint64_t function, uint64_t *shared);
 
@@ -25,6 +38,9 @@ int v8_shared_name(const struct v8_heap *heap, uint64_t shared, v8_text name);
 
 /** The Script of @shared; -ENOENT: it has none, as a function of V8's own. -EBADMSG, -EFAULT, -ESRCH. */
 int v8_shared_script(const struct v8_heap *heap, uint64_t shared, uint64_t *script);
+
+/** The ids of @shared. -EBADMSG, -EFAULT, -ESRCH. */
+int v8_shared_ids(const struct v8_heap *heap, uint64_t shared, struct v8_function_ids *ids);
 
 /**
  * The BytecodeArray of @shared: its own, or that of the InterpreterData or Sparkplug code in its place. -ENOENT: it

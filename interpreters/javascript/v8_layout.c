@@ -98,6 +98,8 @@ static const struct fact facts[] = {
 	     "class_SharedFunctionInfo__script__Tagged_HeapObject_",
 	     32, 32, 32, 32, 40, 40, 40),
 	FACT(debug_info_script, NULL, 24, 24, 24, NONE, NONE, NONE, NONE),
+	FACT(shared_literal_id, NULL, 52, 52, 52, 52, 60, 60, 60),
+	FACT(shared_unique_id, NULL, NONE, NONE, NONE, 56, 64, 64, 64),
 	FACT(wrapper_shared,
 	     "class_SharedFunctionInfoWrapper__shared_info__Tagged_SharedFunctionInfo_", NONE, NONE,
 	     NONE, NONE, 8, 8, 8),
@@ -110,6 +112,7 @@ static const struct fact facts[] = {
 	FACT(script_line_offset, NULL, SAME(24)),
 	FACT(script_column_offset, NULL, SAME(32)),
 	FACT(script_line_ends, "class_Script__line_ends__Object", SAME(56)),
+	FACT(script_id, NULL, SAME(64)),
 	FACT(script_source_url, NULL, 104, 104, 112, 112, 112, 112, 112),
 
 	/* objects/scope-info.tq; the number of scopes: common/globals.h (enum ScopeType) */
@@ -149,6 +152,7 @@ static const struct fact facts[] = {
 	FACT(deopt_translations, NULL, SAME(0)),
 	FACT(deopt_protected_literals, NULL, NONE, NONE, NONE, NONE, 2, 2, 2),
 	FACT(deopt_literals, "DeoptimizationDataLiteralArrayIndex", 2, 2, 2, 2, 3, 3, 3),
+	FACT(deopt_optimization_id, "DeoptimizationDataOptimizationIdIndex", 5, 5, 5, 5, 6, 6, 6),
 	FACT(deopt_shared,
 	     "DeoptimizationDataSharedFunctionInfoIndex|DeoptimizationDataWrappedSharedFunctionInfoIndex",
 	     6, 6, 6, 6, 7, 7, 7),

@@ -90,6 +90,10 @@ struct v8_layout {
 	/** A Script, or up to 11.3 a DebugInfo in its place. */
 	int32_t shared_script;
 	int32_t debug_info_script;
+	/** int32_t: a function's number in its script. */
+	int32_t shared_literal_id;
+	/** uint32_t: a function's number in its isolate (from 12.4 on). */
+	int32_t shared_unique_id;
 	/** Of a SharedFunctionInfoWrapper. */
 	int32_t wrapper_shared;
 	int32_t interpreter_data_bytecodes;
@@ -100,6 +104,8 @@ struct v8_layout {
 	int32_t script_line_offset;
 	int32_t script_column_offset;
 	int32_t script_line_ends;
+	/** A Smi: a script's number in its heap. */
+	int32_t script_id;
 	int32_t script_source_url;
 
 	/** Of a ScopeInfo, in words behind the map: its number of context locals, and what follows the fixed part. */
@@ -140,6 +146,8 @@ struct v8_layout {
 	int32_t deopt_translations;
 	int32_t deopt_protected_literals;
 	int32_t deopt_literals;
+	/** A Smi: the number of the compilation in its isolate. */
+	int32_t deopt_optimization_id;
 	int32_t deopt_shared;
 	int32_t deopt_inlining;
 	/** Three elements each: bytecode offset, index of the translation, pc offset of the exit. */

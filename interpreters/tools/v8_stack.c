@@ -6,8 +6,9 @@
  * interpreters/javascript reads them; the process is not stopped. For tests, and for finding errors.
  *
  * A line "thread TID", then one for each frame, innermost first, with tabs in between: tier, function, FILE:LINE:COLUMN
- * (empty without a script), and "inlined", "new" or both. -translations and -positions read that table of optimized
- * code alone, and say "[error: ...]" as the function where it does not tell.
+ * (empty without a script), "inlined", "new" or both, and the ids by which V8 tells functions from each other
+ * ("script=N literal=N", "unique=N" from 12.4 on, "optimization=N" for optimized code). -translations and -positions
+ * read that table of optimized code alone, and say "[error: ...]" as the function where it does not tell.
  *
  * Exit status: 0, 1 if the process cannot be read, 2 wrong usage.
  */
@@ -167,6 +168,23 @@ static void print_function(struct target *target, uint64_t shared)
 		printf("%s", name);
 }
 
+/* The end of a function's line. */
+static void print_ids(struct target *target, uint64_t shared, const struct v8_code *code)
+{
+	struct v8_function_ids ids;
+	int32_t optimization;
+
+	putchar('\t');
+	if (!v8_shared_ids(&target->heap, shared, &ids)) {
+		printf("script=%d literal=%d", ids.script, ids.literal);
+		if (ids.unique)
+			printf(" unique=%u", ids.unique);
+		if (!v8_code_optimization_id(&target->heap, code, &optimization))
+			printf(" optimization=%d", optimization);
+	}
+	putchar('\n');
+}
+
 static void print_builtin(struct target *target, const struct v8_walk_frame *frame)
 {
 	char text[V8_NAME_BYTES + V8_BUILTIN_NAME_BYTES];
@@ -177,7 +195,8 @@ static void print_builtin(struct target *target, const struct v8_walk_frame *fra
 	    v8_shared_name(&target->heap, shared, name))
 		return;
 	v8_builtin_function_name(frame->builtin.name, name, text, sizeof(text));
-	printf("builtin\t%s\t\t%s\n", text, frame->is_construct ? "new" : "");
+	printf("builtin\t%s\t\t%s", text, frame->is_construct ? "new" : "");
+	print_ids(target, shared, &frame->frame.code);
 }
 
 static void print_functions(struct target *target, const struct v8_walk_frame *frame)
@@ -190,7 +209,7 @@ static void print_functions(struct target *target, const struct v8_walk_frame *f
 	struct v8_function_places *places = &target->places;
 
 	if (v8_frame_places(&target->heap, &frame->frame, target->inlining, places)) {
-		printf("%s\t[error: %s]\t\t\n", tier, error_text());
+		printf("%s\t[error: %s]\t\t\t\n", tier, error_text());
 		return;
 	}
 	for (uint32_t i = 0; i < places->count; i++) {
@@ -202,8 +221,9 @@ static void print_functions(struct target *target, const struct v8_walk_frame *f
 		print_function(target, place->shared);
 		putchar('\t');
 		print_place(target, place->shared, place->script_offset);
-		printf("\t%s%s%s\n", is_inlined ? "inlined" : "",
+		printf("\t%s%s%s", is_inlined ? "inlined" : "",
 		       is_inlined && is_construct ? " " : "", is_construct ? "new" : "");
+		print_ids(target, place->shared, &frame->frame.code);
 	}
 }
 
@@ -217,13 +237,13 @@ static int print_frame(void *context, const struct v8_walk_frame *frame)
 		print_builtin(context, frame);
 		break;
 	case V8_WALK_REGEXP:
-		printf("regexp\t\t\t\n");
+		printf("regexp\t\t\t\t\n");
 		break;
 	case V8_WALK_WASM:
-		printf("wasm\t\t\t\n");
+		printf("wasm\t\t\t\t\n");
 		break;
 	case V8_WALK_CPP:
-		printf("c++\t\t\t\n");
+		printf("c++\t\t\t\t\n");
 		break;
 	}
 	return 0;
@@ -257,7 +277,7 @@ static void print_thread(struct target *target, const struct thread *thread)
 	printf("thread %u\n", thread->tid);
 	err = v8_walk_stack(&walk, thread->sp, find_stack_end(target, thread->sp));
 	if (err && err != -ENOENT)
-		printf("error\t%s\t\t\n", error_text());
+		printf("error\t%s\t\t\t\n", error_text());
 }
 
 /* The file at @path as V8's; -ENOENT if it is not. */

@@ -21,11 +21,21 @@ function describe(site) {
   };
 }
 
+// The scripts of this process, by their ids: these and the stacks are read when nothing of them changes any more.
+function findScripts() {
+  const scripts = {};
+  const session = new (require('inspector').Session)();
+  session.connect();
+  session.on('Debugger.scriptParsed', ({ params }) => { scripts[params.scriptId] = params.url; });
+  session.post('Debugger.enable');
+  return scripts;
+}
+
 function report() {
   const holder = {};
   Error.prepareStackTrace = (error, sites) => sites.map(describe);
   Error.captureStackTrace(holder, report);
-  require('fs').writeSync(1, JSON.stringify(holder.stack));
+  require('fs').writeSync(1, JSON.stringify({ stack: holder.stack, scripts: findScripts() }));
   process.exit(0);
 }
 

@@ -44,11 +44,13 @@ static int read_memory(struct remote_memory *memory, uint64_t address, void *buf
 
 static void look_at_place(const struct v8_heap *heap, const struct v8_function_place *function)
 {
+	struct v8_function_ids ids;
 	struct v8_lines lines;
 	struct v8_place place;
 	uint64_t script = 0;
 	v8_text name;
 
+	(void)v8_shared_ids(heap, function->shared, &ids);
 	if (!v8_shared_name(heap, function->shared, name))
 		check_text(name);
 	if (v8_shared_script(heap, function->shared, &script))
@@ -68,9 +70,11 @@ static int look_at_frame(void *context, const struct v8_walk_frame *frame)
 	static struct v8_function_places places;
 	const struct v8_heap *heap = context;
 	struct v8_frame changed = frame->frame;
+	int32_t id;
 
 	if (frame->kind != V8_WALK_FUNCTION)
 		return 0;
+	(void)v8_code_optimization_id(heap, &changed.code, &id);
 	for (int i = 0; i < 6; i++) {
 		changed.is_return_address = i & 1;
 		if (v8_frame_places(heap, &changed, (enum v8_inlining_source)(i / 2), &places))

@@ -71,6 +71,7 @@ static const struct made_export made_exports[] = {
 	{ "v8dbg_class_InstructionStream__instruction_start__uintptr_t",
 	  { V8_ABSENT, V8_ABSENT, 16, 32, 32, 32, 32 } },
 	{ "v8dbg_class_Code__flags__uint32_t", { V8_ABSENT, 48, V8_ABSENT, 48, 52, 52, 52 } },
+	{ "v8dbg_DeoptimizationDataOptimizationIdIndex", { V8_ABSENT, V8_ABSENT, 5, 5, 6, 6, 6 } },
 	{ "v8dbg_class_SharedFunctionInfo__script_or_debug_info__HeapObject",
 	  { 32, 32, 32, V8_ABSENT, V8_ABSENT, V8_ABSENT, V8_ABSENT } },
 	{ "v8dbg_class_SharedFunctionInfo__script__Tagged_HeapObject_",

@@ -87,6 +87,44 @@ static void kinds_of_other_code_are_no_tiers(void **state)
 	}
 }
 
+/* The error, or the id. */
+static int optimization_id(uint64_t pc)
+{
+	struct v8_code code;
+	int32_t id;
+	int err = v8_code_find(&made.heap, page.bias, pc, &code);
+
+	if (!err)
+		err = v8_code_optimization_id(&made.heap, &code, &id);
+	return err ? err : id;
+}
+
+static void optimized_code_has_the_number_of_its_compilation(void **state)
+{
+	(void)state;
+	for (enum v8_line line = 0; line < V8_LINE_COUNT; line++) {
+		struct made_table safepoints = { .size = 16 };
+		struct made_code code = { .size = 40, .safepoints = &safepoints };
+		uint64_t words[8] = { 0 }, optimized, baseline;
+		int32_t place;
+
+		made_heap_init(&made, line);
+		made_code_page_init(&page, &made);
+		place = made.layout.deopt_optimization_id;
+		words[place] = made_smi(12);
+		code.data = made_array(&made, words, 8);
+		code.kind = made.layout.kind_turbofan;
+		optimized = made_code_add(&page, &code);
+		code.kind = made.layout.kind_baseline;
+		baseline = made_code_add(&page, &code);
+		assert_int_equal(optimization_id(optimized), 12);
+		assert_int_equal(optimization_id(baseline), -ENOENT);
+		made_word(&made, code.data, made.layout.array_data + place * V8_TAGGED_BYTES,
+			  code.data);
+		assert_int_equal(optimization_id(optimized), -EBADMSG);
+	}
+}
+
 static void a_list_that_is_not_sorted_is_searched_as_well(void **state)
 {
 	uint64_t first, second, swapped[2];
@@ -180,6 +218,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_address_leads_to_its_code_in_all_versions),
 		cmocka_unit_test(kinds_of_other_code_are_no_tiers),
+		cmocka_unit_test(optimized_code_has_the_number_of_its_compilation),
 		cmocka_unit_test(a_list_that_is_not_sorted_is_searched_as_well),
 		cmocka_unit_test(forged_lists_are_refused),
 		cmocka_unit_test(maps_without_an_end_are_refused),

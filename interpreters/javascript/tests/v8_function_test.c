@@ -221,6 +221,35 @@ static void a_debugger_puts_its_own_in_front_of_the_script(void **state)
 	assert_int_equal(found, script);
 }
 
+static void functions_have_the_ids_of_script_source_and_isolate(void **state)
+{
+	(void)state;
+	for (enum v8_line line = 0; line < V8_LINE_COUNT; line++) {
+		struct v8_function_ids ids = { 0 };
+		uint64_t script, shared;
+
+		made_heap_init(&made, line);
+		script = made_script(&made, made_text(&made, ""), made_text(&made, ""));
+		shared = made_shared(&made, made_text(&made, "f"), script);
+		made_word(&made, script, made.layout.script_id, made_smi(77));
+		made_int(&made, shared, made.layout.shared_literal_id, 5);
+		if (made.layout.shared_unique_id != V8_ABSENT)
+			made_int(&made, shared, made.layout.shared_unique_id, 1234);
+		assert_int_equal(v8_shared_ids(&made.heap, shared, &ids), 0);
+		assert_int_equal(ids.script, 77);
+		assert_int_equal(ids.literal, 5);
+		assert_int_equal(ids.unique, line >= V8_12_4 ? 1234 : 0);
+		/* No script has this id. */
+		made_word(&made, script, made.layout.script_id, script);
+		assert_int_equal(v8_shared_ids(&made.heap, shared, &ids), -EBADMSG);
+		made_word(&made, shared, made.layout.shared_script, made_text(&made, "none"));
+		assert_int_equal(v8_shared_ids(&made.heap, shared, &ids), 0);
+		assert_int_equal(ids.script, 0);
+		assert_int_equal(ids.literal, 5);
+		assert_int_equal(v8_shared_ids(&made.heap, script, &ids), -EBADMSG);
+	}
+}
+
 static void a_script_without_a_name_may_name_itself(void **state)
 {
 	uint64_t script;
@@ -275,6 +304,7 @@ int main(void)
 		cmocka_unit_test(a_function_leads_to_its_script),
 		cmocka_unit_test(all_types_of_functions_are_functions),
 		cmocka_unit_test(a_debugger_puts_its_own_in_front_of_the_script),
+		cmocka_unit_test(functions_have_the_ids_of_script_source_and_isolate),
 		cmocka_unit_test(a_script_without_a_name_may_name_itself),
 		cmocka_unit_test(bytecodes_are_found_behind_what_is_in_their_place),
 	};
