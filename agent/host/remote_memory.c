@@ -148,7 +148,7 @@ int process_memory_open(const char *proc_root, pid_t pid, int *fd)
 
 int process_memory_init(struct process_memory *process, const char *proc_root, pid_t pid)
 {
-	int fd, err = process_memory_open(proc_root, pid, &fd);
+	int fd = -1, err = process_memory_open(proc_root, pid, &fd);
 
 	if (!err)
 		init_fd(process, fd);
