@@ -33,18 +33,17 @@ MixFigures = collections.namedtuple(
 
 def user_and_system(pid):
     """CPU time in seconds of a process and of those that it has started: the agent's read memory and files for it."""
-    times = [_own_user_and_system(one) for one in [pid, *children(pid)]]
-    return tuple(map(sum, zip(*times)))
+    user = total = 0
+    for one in [pid, *children(pid)]:
+        # One that has just ended counts nothing.
+        with contextlib.suppress(OSError):
+            own_user, own_total = _own_user_and_system(one)
+            user, total = user + own_user, total + own_total
+    return user, total
 
 
 def _own_user_and_system(pid):
-    """/proc/PID/stat has hundredths, schedstat of the threads all of it. Of a process that has just ended: nothing."""
-    with contextlib.suppress(OSError):
-        return _read_user_and_system(pid)
-    return 0, 0
-
-
-def _read_user_and_system(pid):
+    """/proc/PID/stat has hundredths, schedstat of the threads all of it."""
     with open("/proc/%d/stat" % pid, encoding="utf-8", errors="surrogateescape") as file:
         fields = file.read().rpartition(")")[2].split()
     user, system = int(fields[11]), int(fields[12])

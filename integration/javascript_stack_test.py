@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # time limit: 900 s
-"""JavaScript stacks of Node.js as build/v8_stack reads them in the memory of a process that waits, against what V8
-itself says of the same stack in another run: functions, files, lines, columns and `new`, frame for frame, and the
-ids of their scripts. A function has the same ids in all its frames, and no other function has them. Beyond that, what
-a target declares in its first lines:
+"""build/v8_stack reads the JavaScript stack of a Node.js process that waits. V8 itself reports the same stack in another
+run. Both must agree, frame for frame, on functions, files, lines, columns, `new` and the ids of scripts. A function
+has the same ids in all its frames, and no other function has them. A target declares more in its first lines:
 
     flags: FLAG...          for node
     tiers: NAME=TIER,...    the tiers that activations of a function are in, innermost first, without repetitions
@@ -48,7 +47,7 @@ POLL_SECONDS = 0.05
 
 # As a line of v8_stack has it.
 Frame = collections.namedtuple("Frame", "tier function place is_inlined is_new ids")
-# What V8 says of a stack, and its scripts by their ids.
+# V8's own account of a stack, and the URLs of its scripts by their ids.
 Reference = collections.namedtuple("Reference", "sites scripts")
 
 

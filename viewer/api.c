@@ -201,8 +201,6 @@ static int ask_of_samples(struct api *api, const struct api_request *request,
 		return err;
 	err = ask(&question, answer, object);
 	question_deinit(&question);
-	if (api->config.lookup && api->config.lookup->ops->rest)
-		api->config.lookup->ops->rest(api->config.lookup);
 	return err;
 }
 

@@ -107,7 +107,5 @@ int quality_text_append(struct api *api, struct text_builder *text)
 	if (!err)
 		append_quality(text, &quality);
 	question_deinit(&question);
-	if (api->config.lookup && api->config.lookup->ops->rest)
-		api->config.lookup->ops->rest(api->config.lookup);
 	return err || text->failed ? -ENOMEM : 0;
 }

@@ -58,9 +58,13 @@ int question_init(struct question *question, struct api *api, const struct api_r
 
 void question_deinit(struct question *question)
 {
+	struct symbol_lookup *lookup = question->api->config.lookup;
+
 	history_view_close(&question->view);
 	selection_deinit(&question->selection);
 	free(question->misses);
+	if (lookup && lookup->ops->rest)
+		lookup->ops->rest(lookup);
 }
 
 void question_seek(struct question *question, uint64_t from_ms, uint64_t to_ms)

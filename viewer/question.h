@@ -31,6 +31,7 @@ struct question {
 };
 
 int question_init(struct question *question, struct api *api, const struct api_request *request);
+/** What was opened to find names is let go, too. */
 void question_deinit(struct question *question);
 
 /** Starts with the samples from @from_ms on, before @to_ms. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A binary has three allocations, for its fields, its path and what it says of itself, and one descriptor. */
+/* A binary has one descriptor and three allocations: its fields, its path, and the facts that its file states. */
 
 #include "agent/base/binary.h"
 

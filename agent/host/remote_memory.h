@@ -52,7 +52,7 @@ struct process_memory {
 	int fd;
 	/** The program of the task by which the memory is read. */
 	struct program_identity identity;
-	/** Since it was last looked whether that is the same. */
+	/** Memory was read since the identity was last compared. */
 	bool was_read;
 };
 
@@ -62,12 +62,12 @@ struct process_memory {
  */
 int process_memory_open(const char *proc_root, pid_t pid, int *fd);
 
-/** Of what process_memory_open() opens; its errors. */
+/** Sets @process up for the task that process_memory_open() finds. Fails as that does. */
 int process_memory_init(struct process_memory *process, const char *proc_root, pid_t pid);
 void process_memory_deinit(struct process_memory *process);
 
 /**
- * The same of a descriptor that is there, which it takes over in any case. Without a program all reads fail with
+ * Makes one of a descriptor that process_memory_open() gave, and takes that over in any case. Without a program all reads fail with
  * -ESRCH. NULL without memory.
  */
 struct remote_memory *process_memory_create(int fd);

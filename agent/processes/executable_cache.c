@@ -42,6 +42,24 @@ enum { CLOSED_AT_ONCE = 64 };
 /* Rows in memory that no walk has looked at for so long are dropped. */
 #define KEPT_AGE_NS (60 * NS_PER_SECOND)
 
+static void ask_nobody(void *context, uint64_t executable_id, bool is_remote)
+{
+	(void)context;
+	(void)executable_id;
+	(void)is_remote;
+}
+
+static void hurry_nobody(void *context, uint64_t executable_id)
+{
+	(void)context;
+	(void)executable_id;
+}
+
+static void tell_nobody(void *context)
+{
+	(void)context;
+}
+
 int executable_cache_create(const struct executable_cache_config *config,
 			    struct executable_cache **cache)
 {
@@ -55,6 +73,12 @@ int executable_cache_create(const struct executable_cache_config *config,
 		return fail(-ENOMEM, "no memory for the executables");
 	}
 	new_cache->config = *config;
+	if (!config->request_load)
+		new_cache->config.request_load = ask_nobody;
+	if (!config->hurry)
+		new_cache->config.hurry = hurry_nobody;
+	if (!config->loaded)
+		new_cache->config.loaded = tell_nobody;
 	new_cache->next_close_ns = UINT64_MAX;
 	urgent_lock_init(&new_cache->lock);
 	executable_rows_init(new_cache);

@@ -57,11 +57,11 @@ struct executable_cache_config {
 	int (*probe)(uint32_t languages, const struct elf_image *image, const char *path,
 		     struct runtime_file **file);
 	uint32_t languages;
-	/** Asks for a call of executable_load() by a load thread. Called without the lock. */
+	/** Asks for a call of executable_load() by a load thread. Called without the lock. NULL: nobody is asked. */
 	void (*request_load)(void *context, uint64_t executable_id, bool is_remote);
-	/** Says that a sample waits for rows that were asked for. Called without the lock. */
+	/** Says that a sample waits for rows that were asked for. Called without the lock. NULL: nobody is told. */
 	void (*hurry)(void *context, uint64_t executable_id);
-	/** Says that executable_rows_publish() has something to do. Any thread. */
+	/** Says that executable_rows_publish() has something to do. Any thread. NULL: nobody is told. */
 	void (*loaded)(void *context);
 	void *context;
 };

@@ -112,7 +112,7 @@ struct process {
 	/** When the last reading of the maps began, and the CPU time of it with all that followed. */
 	uint64_t read_ns;
 	uint64_t sync_cost_ns;
-	/** How often a mapping has replaced another file since then, for a second. */
+	/** replaced_count mappings have replaced another file since replaced_since_ns; it begins anew after a second. */
 	uint64_t replaced_since_ns;
 	uint32_t replaced_count;
 	/** How long to wait before the kernel side may ask again about an unknown address. */

@@ -17,7 +17,7 @@ static void set_info(struct process_table *table, struct process *process,
 		process_table_set_info(table, process, info);
 }
 
-/* Adds what the executable says of processes that run it: @values borrow it, and @attributes is their list. */
+/* Adds the attributes that the executable's file states. @values borrow its texts; @attributes is their list. */
 static void add_program(struct process_info *values, struct attribute attributes[PROGRAM_FACTS_MAX],
 			const struct process_mapping *mapping)
 {

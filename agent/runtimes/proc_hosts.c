@@ -50,7 +50,7 @@ struct caller {
 	uint64_t cpu_ns;
 	/* For a new user the entry that began longest ago gives way. */
 	struct user_waits waits[PROC_USERS_MAX];
-	/* Of all users. */
+	/* The waits of all users together. */
 	struct user_waits all_waits;
 	uint64_t waits_until_ns;
 	/* What came with the maps of a new process, for the next question. */

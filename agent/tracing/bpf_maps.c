@@ -61,7 +61,7 @@ static int reserve_retired(struct bpf_maps *maps)
 
 static void retire_run(struct bpf_maps *maps, struct cell_run run)
 {
-	/* Of a process without executable mappings and runtimes. */
+	/* A process without executable mappings and runtimes needs no cells. */
 	if (!run.count)
 		return;
 	maps->retired_cells += run.count;

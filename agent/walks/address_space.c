@@ -17,31 +17,9 @@
 #include "agent/processes/runtimes/executable_runtime.h"
 #include "interpreters/registry.h"
 
-/* Rows are made when they are looked for, so nobody has to be asked for them. */
-static void ignore_request(void *context, uint64_t executable_id, bool is_remote)
-{
-	(void)context;
-	(void)executable_id;
-	(void)is_remote;
-}
-
-static void ignore_hurry(void *context, uint64_t executable_id)
-{
-	(void)context;
-	(void)executable_id;
-}
-
-static void ignore(void *context)
-{
-	(void)context;
-}
-
 int address_space_init(struct address_space *space, uint32_t languages)
 {
 	const struct executable_cache_config config = {
-		.request_load = ignore_request,
-		.hurry = ignore_hurry,
-		.loaded = ignore,
 		.probe = languages_probe,
 		.languages = languages,
 	};

@@ -36,7 +36,6 @@ struct java_attached {
 	struct java_stub_names stub_names;
 	/** struct named_stub by place. */
 	struct lru_cache stubs;
-	struct named_stub *uncached;
 };
 
 /* What a place in a stub is called. */
@@ -50,7 +49,7 @@ struct named_stub {
 enum {
 	STUBS_MAX_ENTRIES = 256,
 	STUBS_MAX_BYTES = 64 << 10,
-	/* Of an entry, beside its name. */
+	/* What an entry takes beside its name. */
 	STUB_BYTES = 64,
 };
 
@@ -153,23 +152,28 @@ static int attach(const struct runtime_file *probed, const struct attach_target 
 static int read_stub(struct java_attached *attached, struct remote_memory *memory, uint64_t address,
 		     uint64_t now_ns, struct named_stub **stub)
 {
-	const char *routine = java_stub_names_find(&attached->stub_names, address);
+	const char *name = java_stub_names_find(&attached->stub_names, address);
+	_cleanup_(free_pointer) struct named_stub *made = NULL;
 	java_text block;
+	size_t name_bytes;
 	int err = java_stub_name(&attached->symbolizer.layout, &attached->heaps, memory, address,
 				 block);
-	size_t name_bytes = strlen(err ? "" : routine ? routine : block) + 1;
-	struct named_stub *made = err ? NULL : malloc(sizeof(*made) + name_bytes);
 
+	if (err)
+		return err;
+	if (!name)
+		name = block;
+	name_bytes = strlen(name) + 1;
+	made = malloc(sizeof(*made) + name_bytes);
 	if (!made)
-		return err ? err : -ENOMEM;
+		return -ENOMEM;
 	made->looked_ns = now_ns;
 	made->marks_trace = text_starts_with(block, CONTINUATION_STUBS);
-	memcpy(made->name, routine ? routine : block, name_bytes);
-	free(take_pointer(attached->uncached));
-	if (lru_cache_put(&attached->stubs, &address, made, name_bytes + STUB_BYTES))
-		attached->uncached = made;
-	*stub = made;
-	return 0;
+	memcpy(made->name, name, name_bytes);
+	err = lru_cache_put_capped(&attached->stubs, &address, made, name_bytes + STUB_BYTES);
+	if (!err)
+		*stub = take_pointer(made);
+	return err;
 }
 
 static int name_stub(struct java_attached *attached, struct remote_memory *memory,
@@ -211,7 +215,6 @@ static void detach(struct runtime *process)
 	java_symbolizer_deinit(&attached->symbolizer);
 	java_stub_names_deinit(&attached->stub_names);
 	lru_cache_deinit(&attached->stubs);
-	free(attached->uncached);
 	free(attached->data);
 	free(attached);
 }

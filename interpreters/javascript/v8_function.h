@@ -22,11 +22,11 @@ typedef char v8_text[V8_NAME_BYTES];
  * the collector moves objects. Other isolates begin from the start again.
  */
 struct v8_function_ids {
-	/** Of the function's script in its heap; 0: it has none. */
+	/** The script's number in its heap; 0: the function has no script. */
 	int32_t script;
-	/** Of the function in its script, 0 for the script's own code; in the order of the source. */
+	/** The function's number in its script, in the order of the source; the script's own code has 0. */
 	int32_t literal;
-	/** Of the function in its isolate; 0: the version has none. */
+	/** The function's number in its isolate; 0: the version has none. */
 	uint32_t unique;
 };
 

@@ -25,7 +25,7 @@ struct shared_memory;
  */
 enum { RUNTIME_OBJECTS_MAX = 256 };
 
-/** Which one of those that forks have at an address a process has (language_ops.symbolize). */
+/** The object that a process has at an address. Its forks may have others there (language_ops.symbolize). */
 struct runtime_object {
 	uint64_t address;
 	uint32_t fingerprint;

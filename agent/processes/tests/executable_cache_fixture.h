@@ -33,25 +33,12 @@ static inline void request_load(void *context, uint64_t executable_id, bool is_r
 	fixture->requested[fixture->requested_count++] = executable_id;
 }
 
-static inline void ignore_hurry(void *context, uint64_t executable_id)
-{
-	(void)context;
-	(void)executable_id;
-}
-
-static inline void loaded(void *context)
-{
-	(void)context;
-}
-
 static inline int set_up(void **state)
 {
 	struct fixture *fixture = calloc(1, sizeof(*fixture));
 	struct executable_cache_config config = {
 		.keep_rows = true,
 		.request_load = request_load,
-		.loaded = loaded,
-		.hurry = ignore_hurry,
 		.context = fixture,
 	};
 

@@ -13,32 +13,10 @@ struct fixture {
 	struct frame_converter *converter;
 };
 
-static void request_load(void *context, uint64_t executable_id, bool is_remote)
-{
-	(void)context;
-	(void)executable_id;
-	(void)is_remote;
-}
-
-static void ignore_hurry(void *context, uint64_t executable_id)
-{
-	(void)context;
-	(void)executable_id;
-}
-
-static void ignore(void *context)
-{
-	(void)context;
-}
-
 static int set_up(void **state)
 {
 	struct fixture *fixture = calloc(1, sizeof(*fixture));
-	struct executable_cache_config config = {
-		.request_load = request_load,
-		.hurry = ignore_hurry,
-		.loaded = ignore,
-	};
+	struct executable_cache_config config = {};
 	struct frame_converter_config converter_config = { 0 };
 	char path[128];
 

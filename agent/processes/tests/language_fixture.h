@@ -29,25 +29,6 @@ struct language_fixture {
 	struct executable *other;
 };
 
-static inline void language_fixture_request_load(void *context, uint64_t executable_id,
-						 bool is_remote)
-{
-	(void)context;
-	(void)executable_id;
-	(void)is_remote;
-}
-
-static inline void language_fixture_ignore_hurry(void *context, uint64_t executable_id)
-{
-	(void)context;
-	(void)executable_id;
-}
-
-static inline void language_fixture_ignore(void *context)
-{
-	(void)context;
-}
-
 /** The executable of the file at @path, with its rows. */
 static inline struct executable *language_fixture_open(struct language_fixture *fixture,
 						       const char *path)
@@ -70,9 +51,6 @@ static inline void language_fixture_init(struct language_fixture *fixture)
 	struct executable_cache_config config = {
 		.writer = &fixture->writer.writer,
 		.probe = fake_probe,
-		.request_load = language_fixture_request_load,
-		.hurry = language_fixture_ignore_hurry,
-		.loaded = language_fixture_ignore,
 	};
 
 	metrics_reset();

@@ -409,31 +409,9 @@ static void a_broken_jitdump_file_has_no_names(void **state)
 
 /* --- through the trace handler --- */
 
-static void ignore_load(void *context, uint64_t executable_id, bool is_remote)
-{
-	(void)context;
-	(void)executable_id;
-	(void)is_remote;
-}
-
-static void ignore_hurry(void *context, uint64_t executable_id)
-{
-	(void)context;
-	(void)executable_id;
-}
-
-static void ignore(void *context)
-{
-	(void)context;
-}
-
 static void frames_have_the_name_that_their_memory_has_now(void **state)
 {
-	const struct executable_cache_config cache_config = {
-		.request_load = ignore_load,
-		.hurry = ignore_hurry,
-		.loaded = ignore,
-	};
+	const struct executable_cache_config cache_config = {};
 	struct fixture *fixture = *state;
 	struct process_table table;
 	struct fake_reporter reporter;

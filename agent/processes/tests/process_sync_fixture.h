@@ -26,18 +26,6 @@ struct fixture {
 
 static const struct address_range nothing_touched = { .start = UINT64_MAX };
 
-static inline void request_load(void *context, uint64_t executable_id, bool is_remote)
-{
-	(void)context;
-	(void)executable_id;
-	(void)is_remote;
-}
-
-static inline void loaded(void *context)
-{
-	(void)context;
-}
-
 static inline void request_file(void *context, const struct process *process,
 				const struct proc_mapping *mapping)
 {
@@ -51,10 +39,7 @@ static inline void request_file(void *context, const struct process *process,
 static inline int set_up(void **state)
 {
 	struct fixture *fixture = calloc(1, sizeof(*fixture));
-	struct executable_cache_config config = {
-		.request_load = request_load,
-		.loaded = loaded,
-	};
+	struct executable_cache_config config = {};
 
 	fake_writer_init(&fixture->writer);
 	fake_proc_init(&fixture->proc);

@@ -25,18 +25,6 @@ struct fixture {
 	uint64_t syncs_before;
 };
 
-static void request_load(void *context, uint64_t executable_id, bool is_remote)
-{
-	(void)context;
-	(void)executable_id;
-	(void)is_remote;
-}
-
-static void loaded(void *context)
-{
-	(void)context;
-}
-
 static void request_file(void *context, const struct process *process,
 			 const struct proc_mapping *mapping)
 {
@@ -48,10 +36,7 @@ static void request_file(void *context, const struct process *process,
 static int set_up(void **state)
 {
 	struct fixture *fixture = calloc(1, sizeof(*fixture));
-	struct executable_cache_config config = {
-		.request_load = request_load,
-		.loaded = loaded,
-	};
+	struct executable_cache_config config = {};
 	struct process_sync sync = { .request_file = request_file, .mapping_log = &fixture->log };
 
 	fake_writer_init(&fixture->writer);

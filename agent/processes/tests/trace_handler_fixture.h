@@ -39,17 +39,6 @@ static inline void request_load(void *context, uint64_t executable_id, bool is_r
 	fixture->requested = executable_id;
 }
 
-static inline void ignore_hurry(void *context, uint64_t executable_id)
-{
-	(void)context;
-	(void)executable_id;
-}
-
-static inline void loaded(void *context)
-{
-	(void)context;
-}
-
 /* Finds one frame in the first row, and the end, or that there are no rows. */
 static inline uint32_t walk(struct first_unwinder *unwinder, const struct first_sample *sample,
 			    const struct first_tables *tables, uint64_t *words, uint32_t capacity,
@@ -91,8 +80,6 @@ static inline int set_up(void **state)
 	struct executable_cache_config config = {
 		.keep_rows = true,
 		.request_load = request_load,
-		.loaded = loaded,
-		.hurry = ignore_hurry,
 		.context = fixture,
 	};
 	struct file_key key;

@@ -117,7 +117,7 @@ static int remove_types(void **state)
 /* The programs for an architecture. */
 struct programs {
 	const void *(*elf_bytes)(size_t *size);
-	/* Of the configuration, in the constants. */
+	/* The configuration begins here in the constants. */
 	size_t config_offset;
 	/* The kernel's types are those of the machine that it is, or a file has them. */
 	bool has_own_types;

@@ -20,24 +20,6 @@ struct fixture {
 	struct delta_cache *delta_cache;
 };
 
-static void request_load(void *context, uint64_t executable_id, bool is_remote)
-{
-	(void)context;
-	(void)executable_id;
-	(void)is_remote;
-}
-
-static void ignore_hurry(void *context, uint64_t executable_id)
-{
-	(void)context;
-	(void)executable_id;
-}
-
-static void ignore(void *context)
-{
-	(void)context;
-}
-
 static void make_cache(struct fixture *fixture, bool has_languages)
 {
 	const struct executable_cache_config config = {
@@ -45,9 +27,6 @@ static void make_cache(struct fixture *fixture, bool has_languages)
 		.delta_cache = fixture->delta_cache,
 		.keep_rows = true,
 		.probe = has_languages ? fake_probe : NULL,
-		.request_load = request_load,
-		.loaded = ignore,
-		.hurry = ignore_hurry,
 	};
 
 	executable_cache_destroy(fixture->cache);
