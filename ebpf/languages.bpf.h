@@ -50,7 +50,7 @@ static __always_inline bool read_cells(void *data, __u32 first, int count)
 
 /**
  * If @executable_id is an interpreter's of this process: takes back the native frame that was added
- * last, whose stack begins at @sp, and makes its language the next one.
+ * last, whose stack begins at @sp, and makes its language the next one. state->held_fp is set.
  */
 static __always_inline void hold_frame(struct walk_state *state, __u64 executable_id, __u64 sp)
 {

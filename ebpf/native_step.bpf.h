@@ -318,6 +318,8 @@ static __always_inline enum unwind_error native_step(struct walk_state *state)
 	error = frame_cfa(state, rule, &cfa);
 	if (error)
 		return error;
+	if (rule->flags & RULE_LOOP)
+		state->held_fp = state->fp_known ? state->fp : 0;
 	error = restore_caller(state, rule, cfa);
 	if (!error && is_stack_start(state, rule))
 		state->at_end = 1;

@@ -116,9 +116,10 @@ struct walk_state {
 	__u64 declined_pc;
 	/** Why interpreted frames are missing (enum unwind_error), or 0. */
 	__u32 interpreter_error;
-	/** The held frame, which has been stepped out of: its stack is [held_sp, sp). */
+	/** The held frame, which has been stepped out of: its stack is [held_sp, sp). Its frame pointer; 0: not known. */
 	__u64 held_words[2];
 	__u64 held_sp;
+	__u64 held_fp;
 	/** Of WAIT_LEAVE: whose rule it was, its cfa_register and cfa_offset. */
 	__u64 left_executable;
 	__u32 left_kind;

@@ -15,6 +15,7 @@
 #define LANGUAGE_TEXTS(X) \
 	X(GO, "Go", "Go frames, inlined ones too; names, lines, labels") \
 	X(JAVA, "Java", "Java frames, interpreted, compiled and inlined; names, lines") \
+	X(JAVASCRIPT, "JavaScript", "JavaScript frames of V8, inlined ones too; names, lines") \
 	X(PYTHON, "Python", "Python frames, names, lines")
 /* clang-format on */
 

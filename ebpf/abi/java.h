@@ -16,7 +16,7 @@
  * as it is, or, where the frame was given up and returns to a handler, of the one that the JVM put away;
  * or the bytecode's place (bci) in the interpreted method, JAVA_NO_BCI: not known.
  *
- * fingerprint: of a compiled frame java_fingerprint() of its Method's address and the compile id; of an
+ * fingerprint: of a compiled frame fingerprint_of() of its Method's address and the compile id; of an
  * interpreted one java_method_fingerprint(), with how many classes were unloaded, since a class of one form may
  * lie where the last one lay, and which its own is and how often that was redefined, for so may versions of it and
  * of others; 0: it could not be read.
@@ -26,6 +26,7 @@
 
 #include <linux/types.h>
 
+#include "ebpf/abi/fingerprint.h"
 #include "ebpf/abi/runtime.h"
 #include "ebpf/abi/slab.h"
 
@@ -146,12 +147,6 @@ struct java_process {
 
 _Static_assert(sizeof(struct java_process) == 336, "struct java_process is 21 cells");
 
-static inline __u64 java_mix(__u64 sum, __u64 word)
-{
-	sum = (sum ^ word) * 0x9e3779b97f4a7c15ULL;
-	return sum ^ sum >> 29;
-}
-
 /**
  * The word at const_method_code_size without what may change while the method lives: what remains are the
  * size of its bytecode and the numbers of its name and its signature; and in their place the end of @unloads.
@@ -159,14 +154,6 @@ static inline __u64 java_mix(__u64 sum, __u64 word)
 static inline __u64 java_method_word(__u64 word, __u64 unloads)
 {
 	return (word & 0xffffffffffffULL) | unloads << 48;
-}
-
-/** 32 bits, never 0. */
-static inline __u32 java_fingerprint(__u64 first, __u64 second)
-{
-	__u32 fingerprint = java_mix(java_mix(0, first), second) >> 32;
-
-	return fingerprint ? fingerprint : 1;
 }
 
 /**
@@ -177,8 +164,8 @@ static inline __u32 java_fingerprint(__u64 first, __u64 second)
 static inline __u32 java_method_fingerprint(__u64 constants, __u64 word, __u64 unloads,
 					    __u64 holder, __u32 version)
 {
-	return java_fingerprint(java_mix(java_mix(constants, holder), version),
-				java_method_word(word, unloads));
+	return fingerprint_of(fingerprint_mix(fingerprint_mix(constants, holder), version),
+			      java_method_word(word, unloads));
 }
 
 #endif

@@ -197,7 +197,7 @@ static __always_inline struct java_kept *java_kept_entry(struct java_walk *walk,
  */
 static __always_inline __u32 java_kept_index(__u64 address, bool is_other)
 {
-	__u64 mix = java_mix(java_mix(0, address), 0);
+	__u64 mix = fingerprint_mix(fingerprint_mix(0, address), 0);
 
 	return mix >> (64 - JAVA_KEPT_SHIFT * (1 + is_other)) & (JAVA_KEPT_COUNT - 1);
 }
@@ -221,7 +221,7 @@ static __always_inline struct java_kept *java_new_kept(struct java_walk *walk, _
 {
 	struct java_kept *kept = java_kept_at(walk, address);
 
-	if (!java_is_kept(walk, kept, address) && java_mix(walk->number, address) >> 63)
+	if (!java_is_kept(walk, kept, address) && fingerprint_mix(walk->number, address) >> 63)
 		kept = java_kept_entry(walk, java_kept_index(address, false));
 	*kept = (struct java_kept){
 		.process_key = walk->process_key,
@@ -343,7 +343,7 @@ static __always_inline void java_keep(struct java_walk *walk, __u64 address)
 	method = java_read_method(walk, oop_maps);
 	if (!method)
 		return;
-	walk->fingerprint = java_fingerprint(method, compile_id);
+	walk->fingerprint = fingerprint_of(method, compile_id);
 	if (!oop_maps || !compile_id)
 		return;
 	java_find_original_pc(walk, address);

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "agent/base/cleanup.h"
-#include "interpreters/java/read_windows.h"
+#include "interpreters/read_windows.h"
 
 enum {
 	WINDOW_BYTES = 1 << 16,

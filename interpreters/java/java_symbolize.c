@@ -15,7 +15,7 @@
 #include "interpreters/java/java_code.h"
 #include "interpreters/java/java_fields.h"
 #include "interpreters/java/java_lines.h"
-#include "interpreters/java/read_windows.h"
+#include "interpreters/read_windows.h"
 
 enum { ENTRY_BYTES = 64 };
 
@@ -137,7 +137,7 @@ static int check_nmethod(const struct java_symbolizer *symbolizer, struct remote
 		err = java_field_read(memory, address, layout->nmethod_method, &identity->method);
 	if (!err)
 		err = java_field_read(memory, address, layout->nmethod_compile_id, &compile_id);
-	if (!err && java_fingerprint(identity->method, (uint32_t)compile_id) != fingerprint)
+	if (!err && fingerprint_of(identity->method, (uint32_t)compile_id) != fingerprint)
 		return fail(-ESTALE, "other code");
 	identity->class_name = 0;
 	return err;

@@ -4,47 +4,154 @@
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "agent/base/cleanup.h"
 #include "agent/base/error.h"
 #include "agent/base/text.h"
+#include "agent/host/elf_symbols.h"
 
 #define SYMBOL_PREFIX "Builtins_"
+/* The handler of the first bytecode; all others lie behind it, and nothing else does. */
+#define FIRST_HANDLER "WideHandler"
 #define PROTOTYPE "Prototype"
+
+enum {
+	/** Of .strtab; that of Node.js has 12 MB. */
+	STRINGS_MAX_BYTES = 128 << 20,
+};
+
+/* NULL: it is not the name of a builtin. */
+static const char *builtin_name(const struct elf_bytes *strings, const struct elf_symbol *symbol)
+{
+	const char *name = (const char *)strings->data + symbol->name;
+
+	if (symbol->is_dynamic || symbol->name >= strings->size ||
+	    !memchr(name, 0, strings->size - symbol->name) ||
+	    !text_starts_with(name, SYMBOL_PREFIX))
+		return NULL;
+	name += strlen(SYMBOL_PREFIX);
+	return *name && strlen(name) < V8_BUILTIN_NAME_BYTES ? name : NULL;
+}
+
+static enum javascript_builtin_class class_by_name(const char *name)
+{
+	/* InterpreterEntryTrampoline, and its like that continue in the midst of a function. */
+	if (text_starts_with(name, "InterpreterEnt") ||
+	    text_starts_with(name, "BaselineOrInterpreterEnter"))
+		return JAVASCRIPT_BUILTIN_INTERPRETER;
+	/* The way from JavaScript to wasm. */
+	if (text_starts_with(name, "JSToWasm") || text_starts_with(name, "GenericJSToWasm"))
+		return JAVASCRIPT_BUILTIN_NO_FUNCTION;
+	return JAVASCRIPT_BUILTIN_OTHER;
+}
+
+/* The builtins among @symbols with their names where @strings has them. */
+static int collect(struct v8_builtins *builtins, const struct elf_symbols *symbols,
+		   const struct elf_bytes *strings)
+{
+	enum javascript_builtin_class last_class = JAVASCRIPT_BUILTIN_OTHER;
+
+	builtins->items = calloc(V8_BUILTINS_MAX, sizeof(builtins->items[0]));
+	if (!builtins->items)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < symbols->count; i++) {
+		const struct elf_symbol *symbol = &symbols->symbols[i];
+		const char *name = builtin_name(strings, symbol);
+		uint64_t start;
+
+		if (!name)
+			continue;
+		if (!builtins->count)
+			builtins->start = symbol->address;
+		start = symbol->address - builtins->start;
+		if (builtins->count == V8_BUILTINS_MAX ||
+		    start + symbol->size > JAVASCRIPT_PLACE_MASK)
+			return fail(-EBADMSG, "too many builtins");
+		if (last_class != JAVASCRIPT_BUILTIN_HANDLER)
+			last_class = strcmp(name, FIRST_HANDLER) ? class_by_name(name) :
+								   JAVASCRIPT_BUILTIN_HANDLER;
+		builtins->items[builtins->count++] = (struct v8_builtin){
+			.start = (uint32_t)start,
+			.end = (uint32_t)start + symbol->size,
+			.builtin_class = last_class,
+			.name = name,
+		};
+	}
+	return builtins->count ? 0 : fail(-ENOENT, "no builtins");
+}
+
+/* Gives the builtins memory of their own, of the size that they need. */
+static int keep(struct v8_builtins *builtins)
+{
+	struct v8_builtin *items;
+	size_t bytes = 0, used = 0;
+
+	for (uint32_t i = 0; i < builtins->count; i++)
+		bytes += strlen(builtins->items[i].name) + 1;
+	builtins->names = malloc(bytes);
+	if (!builtins->names)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < builtins->count; i++) {
+		char *name = builtins->names + used;
+
+		strcpy(name, builtins->items[i].name);
+		used += strlen(name) + 1;
+		builtins->items[i].name = name;
+	}
+	items = realloc(builtins->items, builtins->count * sizeof(items[0]));
+	if (items)
+		builtins->items = items;
+	return 0;
+}
 
 int v8_builtins_init(struct v8_builtins *builtins, const struct elf_image *image)
 {
-	struct v8_builtins found = { .image = image };
-	int err = elf_symbols_init(&found.symbols, image);
+	_cleanup_(elf_bytes_deinit) struct elf_bytes strings = { 0 };
+	_cleanup_(elf_symbols_deinit) struct elf_symbols symbols = { 0 };
+	int err = elf_symbols_init(&symbols, image);
 
+	memset(builtins, 0, sizeof(*builtins));
+	if (err)
+		return err;
+	strings.size = symbols.names[0].size;
+	if (!strings.size || strings.size > STRINGS_MAX_BYTES)
+		return fail(-ENOENT, "no builtins");
+	strings.data = malloc(strings.size);
+	if (!strings.data)
+		return -ENOMEM;
+	err = elf_image_read(image, symbols.names[0].offset, strings.data, strings.size);
 	if (!err)
-		*builtins = found;
+		err = collect(builtins, &symbols, &strings);
+	if (!err)
+		err = keep(builtins);
+	if (err)
+		v8_builtins_deinit(builtins);
 	return err;
 }
 
 void v8_builtins_deinit(struct v8_builtins *builtins)
 {
-	elf_symbols_deinit(&builtins->symbols);
+	free(builtins->items);
+	free(builtins->names);
+	memset(builtins, 0, sizeof(*builtins));
 }
 
-int v8_builtins_find(const struct v8_builtins *builtins, uint64_t address,
-		     struct v8_builtin *builtin)
+const struct v8_builtin *v8_builtins_find(const struct v8_builtins *builtins, uint64_t address)
 {
-	const struct elf_symbol *symbol = elf_symbols_lookup(&builtins->symbols, address);
-	char name[sizeof(SYMBOL_PREFIX) - 1 + V8_BUILTIN_NAME_BYTES] = { 0 };
+	uint64_t offset = address - builtins->start;
+	uint32_t low = 0, high = builtins->count;
 
-	if (!symbol ||
-	    elf_symbols_name(&builtins->symbols, builtins->image, symbol, name, sizeof(name)))
-		return -ENOENT;
-	if (!text_starts_with(name, SYMBOL_PREFIX))
-		return -ENOENT;
-	memcpy(builtin->name, name + strlen(SYMBOL_PREFIX), sizeof(builtin->name));
-	/* InterpreterEntryTrampoline, and its like that continue in the midst of a function. */
-	builtin->is_interpreter = text_starts_with(builtin->name, "InterpreterEnt") ||
-				  text_starts_with(builtin->name, "BaselineOrInterpreterEnter");
-	builtin->is_wasm_wrapper = text_starts_with(builtin->name, "JSToWasm") ||
-				   text_starts_with(builtin->name, "GenericJSToWasm");
-	return 0;
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (builtins->items[middle].start <= offset)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low && offset < builtins->items[low - 1].end ? &builtins->items[low - 1] : NULL;
 }
 
 /* Where the function's name begins in the builtin's, with a capital; NULL: nowhere. */

@@ -10,34 +10,42 @@
 #ifndef INTERPRETERS_JAVASCRIPT_V8_BUILTINS_H
 #define INTERPRETERS_JAVASCRIPT_V8_BUILTINS_H
 
-#include <stdbool.h>
+#include <stdint.h>
 
-#include "agent/host/elf_symbols.h"
+#include "agent/host/elf_image.h"
+#include "ebpf/abi/javascript.h"
 
-enum { V8_BUILTIN_NAME_BYTES = 128 };
-
-/** Owned by one thread; the image is borrowed for its life. */
-struct v8_builtins {
-	const struct elf_image *image;
-	struct elf_symbols symbols;
+enum {
+	V8_BUILTIN_NAME_BYTES = 128,
+	/** The newest V8 has 2,415. */
+	V8_BUILTINS_MAX = 1 << 13,
 };
 
 struct v8_builtin {
+	/** In bytes from v8_builtins.start. */
+	uint32_t start;
+	uint32_t end;
+	enum javascript_builtin_class builtin_class;
 	/** As V8 has it: "ArrayMap". */
-	char name[V8_BUILTIN_NAME_BYTES];
-	/** A frame of it with a context is that of an interpreted function. */
-	bool is_interpreter;
-	/** Its frame is never a function's, though it has a context: the way from JavaScript to wasm. */
-	bool is_wasm_wrapper;
+	const char *name;
 };
 
-/** -ENOENT: no symbols; or as elf_symbols_init() says. */
+/** Read-only after init. */
+struct v8_builtins {
+	/** ELF virtual address of the first one. */
+	uint64_t start;
+	/** Sorted by start. Owned, as their names are. */
+	struct v8_builtin *items;
+	uint32_t count;
+	char *names;
+};
+
+/** -ENOENT: no symbols of builtins; or as elf_symbols_init() says. */
 int v8_builtins_init(struct v8_builtins *builtins, const struct elf_image *image);
 void v8_builtins_deinit(struct v8_builtins *builtins);
 
-/** The builtin at ELF virtual @address; -ENOENT: there is none. */
-int v8_builtins_find(const struct v8_builtins *builtins, uint64_t address,
-		     struct v8_builtin *builtin);
+/** The builtin at ELF virtual @address; NULL: there is none. */
+const struct v8_builtin *v8_builtins_find(const struct v8_builtins *builtins, uint64_t address);
 
 /**
  * What a program calls the function named @function that is the builtin @builtin: "Array.prototype.map" of "ArrayMap"

@@ -138,7 +138,7 @@ static enum v8_tier tier_of(const struct v8_layout *layout, int32_t flags)
 }
 
 /* The code whose object in the code page is tagged @stream. */
-static int read_code(const struct v8_heap *heap, uint64_t stream, struct v8_code *code)
+static int read_stream(const struct v8_heap *heap, uint64_t stream, struct v8_code *code)
 {
 	const struct v8_layout *layout = heap->layout;
 	int32_t flags = 0, size = 0, metadata_size = 0;
@@ -185,10 +185,32 @@ int v8_code_find(const struct v8_heap *heap, uint64_t bias, uint64_t pc, struct 
 							     find_in_maps(heap, bias, pc, &start);
 
 	if (!err)
-		err = read_code(heap, start + V8_TAG, &found);
+		err = read_stream(heap, start + V8_TAG, &found);
 	/* The address behind the last instruction may be one that a call returns to. */
 	if (!err && (pc < found.start || pc - found.start > found.size))
 		err = fail(-ENOENT, "%#" PRIx64 " is not among the instructions", pc);
+	if (!err)
+		*code = found;
+	return err;
+}
+
+int v8_code_read(const struct v8_heap *heap, uint64_t object, struct v8_code *code)
+{
+	const struct v8_layout *layout = heap->layout;
+	struct v8_code found = { 0 };
+	uint64_t stream = object;
+	int err = 0;
+
+	if (layout->code_object != V8_ABSENT) {
+		err = v8_check_type(heap, &object, layout->type_code);
+		if (!err)
+			err = v8_field(heap, object, layout->code_start, &stream);
+		stream += V8_TAG - (uint64_t)layout->code_header;
+	}
+	if (!err)
+		err = read_stream(heap, stream, &found);
+	if (!err && found.object != object)
+		err = fail(-EBADMSG, "instructions of other code than that at %#" PRIx64, object);
 	if (!err)
 		*code = found;
 	return err;

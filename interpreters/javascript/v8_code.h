@@ -51,6 +51,9 @@ struct v8_code {
  */
 int v8_code_find(const struct v8_heap *heap, uint64_t bias, uint64_t pc, struct v8_code *code);
 
+/** Reads the Code object at tagged @object. -EBADMSG: it is none; -EFAULT, -ESRCH. */
+int v8_code_read(const struct v8_heap *heap, uint64_t object, struct v8_code *code);
+
 /**
  * The number that V8 has given the compilation that made the optimized @code. No two of an isolate have the same one,
  * but for Maglev's of V8 10.2, which all have 0. -ENOENT: the code is of another tier; -EBADMSG, -EFAULT, -ESRCH.

@@ -51,16 +51,12 @@ static int read_interpreted(const struct v8_heap *heap, const struct v8_frame *f
 {
 	const int32_t before = heap->layout->bytecodes_data - V8_TAG;
 	int32_t offset = 0;
-	int err = v8_function_shared(heap, frame->function, &places->items[0].shared);
 
 	/* The offset counts from the tagged pointer. */
-	if (!err && (!v8_smi(frame->bytecode_offset, &offset) || offset < before))
-		err = fail(-EBADMSG, "%#" PRIx64 " is no bytecode offset", frame->bytecode_offset);
-	if (!err)
-		err = find_bytecode_place(heap, frame->bytecodes, offset - before,
-					  &places->items[0].script_offset);
-	places->count = 1;
-	return err;
+	if (!v8_smi(frame->bytecode_offset, &offset) || offset < before)
+		return fail(-EBADMSG, "%#" PRIx64 " is no bytecode offset", frame->bytecode_offset);
+	return find_bytecode_place(heap, frame->bytecodes, offset - before,
+				   &places->items[0].script_offset);
 }
 
 static int read_bytecodes(const struct v8_heap *heap, uint64_t bytecodes, struct elf_bytes *bytes)
@@ -89,10 +85,8 @@ static int read_baseline(const struct v8_heap *heap, const struct v8_frame *fram
 	_cleanup_(elf_bytes_deinit) struct elf_bytes table = { 0 };
 	_cleanup_(elf_bytes_deinit) struct elf_bytes bytecodes = { 0 };
 	int32_t offset = 0;
-	int err = v8_function_shared(heap, frame->function, &places->items[0].shared);
+	int err = v8_bytes_read(heap, frame->code.positions, V8_TABLE_MAX_BYTES, &table);
 
-	if (!err)
-		err = v8_bytes_read(heap, frame->code.positions, V8_TABLE_MAX_BYTES, &table);
 	if (!err)
 		err = read_bytecodes(heap, frame->bytecodes, &bytecodes);
 	if (!err)
@@ -102,7 +96,6 @@ static int read_baseline(const struct v8_heap *heap, const struct v8_frame *fram
 	if (!err)
 		err = find_bytecode_place(heap, frame->bytecodes, offset,
 					  &places->items[0].script_offset);
-	places->count = 1;
 	return err;
 }
 
@@ -149,9 +142,7 @@ static int read_literal(const struct v8_heap *heap, const struct v8_code *code, 
 	return err;
 }
 
-/* The function that was compiled. */
-static int read_own_function(const struct v8_heap *heap, const struct v8_code *code,
-			     uint64_t *shared)
+int v8_optimized_function(const struct v8_heap *heap, const struct v8_code *code, uint64_t *shared)
 {
 	const struct v8_layout *layout = heap->layout;
 	uint64_t word = 0;
@@ -260,7 +251,7 @@ static int read_inlining(const struct v8_heap *heap, const struct v8_frame *fram
 	       sizeof(literal));
 	*position = v8_position_decode(packed);
 	/* A function that calls itself. */
-	return literal == -1 ? read_own_function(heap, &frame->code, shared) :
+	return literal == -1 ? v8_optimized_function(heap, &frame->code, shared) :
 			       read_literal(heap, &frame->code, literal, shared);
 }
 
@@ -306,9 +297,17 @@ static int read_by_positions(const struct v8_heap *heap, const struct v8_frame *
 		struct v8_function_place *place = &places->items[places->count++];
 
 		*place = (struct v8_function_place){ .script_offset = position.script_offset };
-		err = read_own_function(heap, &frame->code, &place->shared);
+		err = v8_optimized_function(heap, &frame->code, &place->shared);
 	}
 	return err;
+}
+
+/* The frame's own function alone, without a place. */
+static void be_one_place(const struct v8_frame *frame, struct v8_function_places *places)
+{
+	places->count = 1;
+	places->items[0] =
+		(struct v8_function_place){ .shared = frame->shared, .script_offset = -1 };
 }
 
 static int read_optimized(const struct v8_heap *heap, const struct v8_frame *frame,
@@ -323,9 +322,8 @@ static int read_optimized(const struct v8_heap *heap, const struct v8_frame *fra
 	    (source == V8_INLINING_BEST && (err == -ENOENT || err == -EBADMSG)))
 		err = read_by_positions(heap, frame, places);
 	if (source == V8_INLINING_BEST && (err == -ENOENT || err == -EBADMSG)) {
-		places->count = 1;
-		places->items[0] = (struct v8_function_place){ .script_offset = -1 };
-		err = v8_function_shared(heap, frame->function, &places->items[0].shared);
+		be_one_place(frame, places);
+		err = 0;
 	}
 	return err;
 }
@@ -333,7 +331,7 @@ static int read_optimized(const struct v8_heap *heap, const struct v8_frame *fra
 int v8_frame_places(const struct v8_heap *heap, const struct v8_frame *frame,
 		    enum v8_inlining_source source, struct v8_function_places *places)
 {
-	places->items[0] = (struct v8_function_place){ .script_offset = -1 };
+	be_one_place(frame, places);
 	switch (frame->tier) {
 	case V8_TIER_INTERPRETED:
 		return read_interpreted(heap, frame, places);

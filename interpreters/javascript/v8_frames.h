@@ -30,8 +30,8 @@ struct v8_frame {
 	uint64_t pc;
 	/** Else the pc is the innermost one, of an instruction that is not done. */
 	bool is_return_address;
-	/** Tagged words of its slots: the function, its BytecodeArray, and the bytecode offset of interpreted code. */
-	uint64_t function;
+	/** Tagged: the function's SharedFunctionInfo, its BytecodeArray, and the bytecode offset of interpreted code. */
+	uint64_t shared;
 	uint64_t bytecodes;
 	uint64_t bytecode_offset;
 };
@@ -60,6 +60,9 @@ enum v8_inlining_source {
 	V8_INLINING_TRANSLATIONS,
 	V8_INLINING_POSITIONS,
 };
+
+/** The SharedFunctionInfo of the function that was compiled to the optimized @code. -EBADMSG, -EFAULT, -ESRCH. */
+int v8_optimized_function(const struct v8_heap *heap, const struct v8_code *code, uint64_t *shared);
 
 /**
  * The functions of @frame. Where no table tells of a frame of optimized code, its own function alone, without a

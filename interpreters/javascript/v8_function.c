@@ -250,3 +250,20 @@ int v8_script_name(const struct v8_heap *heap, uint64_t script, v8_text name)
 	}
 	return err;
 }
+
+int v8_shared_baseline(const struct v8_heap *heap, uint64_t shared, uint64_t *code)
+{
+	uint64_t data = 0;
+	uint16_t type = 0;
+	int err = v8_field(heap, shared, heap->layout->shared_data, &data);
+
+	if (!err && !v8_is_object(data))
+		err = fail(-ENOENT, "a function that is not compiled");
+	if (!err)
+		err = v8_instance_type(heap, &data, &type);
+	if (!err && type != heap->layout->type_code)
+		err = fail(-ENOENT, "a function without code of its own");
+	if (!err)
+		*code = data;
+	return err;
+}

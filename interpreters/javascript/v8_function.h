@@ -48,6 +48,9 @@ int v8_shared_ids(const struct v8_heap *heap, uint64_t shared, struct v8_functio
  */
 int v8_shared_bytecodes(const struct v8_heap *heap, uint64_t shared, uint64_t *bytecodes);
 
+/** The Code that Sparkplug has made of @shared; -ENOENT: there is none. -EBADMSG, -EFAULT, -ESRCH. */
+int v8_shared_baseline(const struct v8_heap *heap, uint64_t shared, uint64_t *code);
+
 /** What the Script at tagged @script is called: its name, else the source's own (sourceURL), else "". */
 int v8_script_name(const struct v8_heap *heap, uint64_t script, v8_text name);
 

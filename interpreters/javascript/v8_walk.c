@@ -61,10 +61,9 @@ static bool is_exit(const struct v8_layout *layout, uint64_t context)
 
 static bool is_in_v8(const struct v8_walk *walk, uint64_t pc)
 {
-	struct v8_builtin builtin;
 	struct v8_code code;
 
-	return !walk->find_builtin(walk->context, pc, &builtin) ||
+	return walk->find_builtin(walk->context, pc) ||
 	       !v8_code_find(walk->heap, walk->bias, pc, &code);
 }
 
@@ -134,7 +133,9 @@ static int emit_function(const struct v8_walk *walk, const struct position *at,
 {
 	frame->frame.pc = at->pc;
 	frame->frame.is_return_address = true;
-	frame->frame.function = at->slots.function;
+	/* Without one it has no name. */
+	if (v8_function_shared(walk->heap, at->slots.function, &frame->frame.shared))
+		frame->frame.shared = 0;
 	frame->frame.bytecodes = at->slots.bytecodes;
 	frame->frame.bytecode_offset = at->slots.bytecode_offset;
 	frame->is_construct = is_construct_call(walk, at);
@@ -147,12 +148,14 @@ static int emit_in_builtin(const struct v8_walk *walk, const struct position *at
 	const struct v8_layout *layout = walk->heap->layout;
 	const uint64_t context = at->slots.context;
 
-	if (frame->builtin.is_wasm_wrapper)
+	if (frame->builtin->builtin_class == JAVASCRIPT_BUILTIN_NO_FUNCTION)
 		return 0;
 	if (!v8_is_object(context) && !has_type(context, layout->frame_js_continuation) &&
 	    !has_type(context, layout->frame_js_continuation_with_catch))
 		return 0;
-	frame->kind = frame->builtin.is_interpreter ? V8_WALK_FUNCTION : V8_WALK_BUILTIN;
+	frame->kind = frame->builtin->builtin_class == JAVASCRIPT_BUILTIN_INTERPRETER ?
+			      V8_WALK_FUNCTION :
+			      V8_WALK_BUILTIN;
 	frame->frame.tier = V8_TIER_INTERPRETED;
 	return emit_function(walk, at, frame);
 }
@@ -184,10 +187,10 @@ static int emit_in_code(const struct v8_walk *walk, const struct position *at,
 /* What the frame is, by its pc; frames of V8 itself are not shown. */
 static int emit_frame(const struct v8_walk *walk, const struct position *at)
 {
-	struct v8_walk_frame frame = { 0 };
-	int err = walk->find_builtin(walk->context, at->pc, &frame.builtin);
+	struct v8_walk_frame frame = { .builtin = walk->find_builtin(walk->context, at->pc) };
+	int err;
 
-	if (!err)
+	if (frame.builtin)
 		return emit_in_builtin(walk, at, &frame);
 	err = v8_code_find(walk->heap, walk->bias, at->pc, &frame.frame.code);
 	if (!err)

@@ -35,7 +35,7 @@ enum v8_walk_kind {
 struct v8_walk_frame {
 	enum v8_walk_kind kind;
 	struct v8_frame frame;
-	struct v8_builtin builtin;
+	const struct v8_builtin *builtin;
 	/** Called by `new`. */
 	bool is_construct;
 };
@@ -45,8 +45,8 @@ struct v8_walk {
 	const struct v8_heap *heap;
 	/** Added to ELF virtual addresses of V8's file. */
 	uint64_t bias;
-	/** The builtin at @pc in the process; -ENOENT: there is none. */
-	int (*find_builtin)(void *context, uint64_t pc, struct v8_builtin *builtin);
+	/** The builtin at @pc in the process; NULL: there is none. */
+	const struct v8_builtin *(*find_builtin)(void *context, uint64_t pc);
 	/** A frame, innermost first; not 0 ends the walk, and is what it returns. */
 	int (*emit)(void *context, const struct v8_walk_frame *frame);
 	void *context;

@@ -105,7 +105,7 @@ static int read_memory(struct remote_memory *memory, uint64_t address, void *buf
 	return err;
 }
 
-static int find_builtin(void *context, uint64_t pc, struct v8_builtin *builtin)
+static const struct v8_builtin *find_builtin(void *context, uint64_t pc)
 {
 	struct target *target = context;
 
@@ -118,11 +118,10 @@ static int find_builtin(void *context, uint64_t pc, struct v8_builtin *builtin)
 			continue;
 		if (elf_image_mapping_address(&target->image, mapping->offset,
 					      mapping->end - mapping->start, &address))
-			return -ENOENT;
-		return v8_builtins_find(&target->builtins, address + (pc - mapping->start),
-					builtin);
+			return NULL;
+		return v8_builtins_find(&target->builtins, address + (pc - mapping->start));
 	}
-	return -ENOENT;
+	return NULL;
 }
 
 /* NULL without memory. */
@@ -188,13 +187,12 @@ static void print_ids(struct target *target, uint64_t shared, const struct v8_co
 static void print_builtin(struct target *target, const struct v8_walk_frame *frame)
 {
 	char text[V8_NAME_BYTES + V8_BUILTIN_NAME_BYTES];
-	uint64_t shared = 0;
+	const uint64_t shared = frame->frame.shared;
 	v8_text name;
 
-	if (v8_function_shared(&target->heap, frame->frame.function, &shared) ||
-	    v8_shared_name(&target->heap, shared, name))
+	if (v8_shared_name(&target->heap, shared, name))
 		return;
-	v8_builtin_function_name(frame->builtin.name, name, text, sizeof(text));
+	v8_builtin_function_name(frame->builtin->name, name, text, sizeof(text));
 	printf("builtin\t%s\t\t%s", text, frame->is_construct ? "new" : "");
 	print_ids(target, shared, &frame->frame.code);
 }

@@ -16,7 +16,7 @@ static void compiled_frames_lead_to_call_stub_and_its_caller(void **state)
 	assert_java_walk(java, "CCsE");
 	assert_int_equal(trace->words[0], frame_word(FRAME_JAVA, 0, blob_at(SEGMENT_COMPILED)));
 	assert_int_equal(trace->words[1],
-			 (uint64_t)(JAVA_COMPILED | IN_CODE) << 32 | java_fingerprint(METHOD, 77));
+			 (uint64_t)(JAVA_COMPILED | IN_CODE) << 32 | fingerprint_of(METHOD, 77));
 	assert_int_equal(trace->words[2],
 			 frame_word(FRAME_JAVA, FRAME_RETURN_ADDRESS, blob_at(SEGMENT_CALLER)));
 	assert_int_equal(trace->words[3] >> 32, JAVA_COMPILED | 0x200);

@@ -67,7 +67,7 @@ static void name_frame(const struct java_layout *layout, struct fuzz_memory *mem
 	uint64_t words[2] = {
 		frame_word(FRAME_JAVA, offset & 1, nmethod_address),
 		(uint64_t)(offset | JAVA_COMPILED) << 32 |
-			java_fingerprint(nmethod->method, nmethod->compile_id),
+			fingerprint_of(nmethod->method, nmethod->compile_id),
 	};
 
 	if (!is_compiled) {

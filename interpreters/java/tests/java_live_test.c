@@ -220,7 +220,7 @@ static int read_frames(struct check *check, const struct java_blob *blob,
 		       const struct java_nmethod *nmethod, uint32_t offset, uint8_t flags,
 		       struct interpreted_frames *frames)
 {
-	uint32_t fingerprint = java_fingerprint(nmethod->method, nmethod->compile_id);
+	uint32_t fingerprint = fingerprint_of(nmethod->method, nmethod->compile_id);
 	uint64_t position = JAVA_COMPILED | offset;
 	uint64_t words[2] = { frame_word(FRAME_JAVA, flags, blob->address),
 			      position << 32 | fingerprint };

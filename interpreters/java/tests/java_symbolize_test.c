@@ -119,7 +119,7 @@ static int name_compiled_by(struct java_symbolizer *by, uint32_t offset, uint8_t
 	uint64_t position = JAVA_COMPILED | offset;
 	const uint64_t words[2] = {
 		frame_word(FRAME_JAVA, flags, MADE_VM_BASE + MADE_BLOB_AT),
-		position << 32 | java_fingerprint(MADE_VM_BASE + method_at(OUTER), COMPILE_ID),
+		position << 32 | fingerprint_of(MADE_VM_BASE + method_at(OUTER), COMPILE_ID),
 	};
 
 	return java_symbolize(by, &vm.memory, words, now_ns, frames);
@@ -418,7 +418,7 @@ static void what_is_read_in_part_is_no_answer_and_not_kept(void **state)
 	const uint64_t words[2] = {
 		frame_word(FRAME_JAVA, FRAME_RETURN_ADDRESS, MADE_VM_BASE + MADE_BLOB_AT),
 		(uint64_t)(JAVA_COMPILED | 20) << 32 |
-			java_fingerprint(MADE_VM_BASE + method_at(OUTER), COMPILE_ID),
+			fingerprint_of(MADE_VM_BASE + method_at(OUTER), COMPILE_ID),
 	};
 
 	for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {

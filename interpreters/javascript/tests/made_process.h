@@ -27,16 +27,17 @@ struct made_process {
 	uint64_t stack;
 };
 
-static inline int made_find_builtin(void *context, uint64_t pc, struct v8_builtin *builtin)
+static inline const struct v8_builtin *made_find_builtin(void *context, uint64_t pc)
 {
-	static const char *const names[] = { "InterpreterEntryTrampoline", "ArrayMap", "CEntry" };
+	static const struct v8_builtin builtins[] = {
+		{ .name = "InterpreterEntryTrampoline",
+		  .builtin_class = JAVASCRIPT_BUILTIN_INTERPRETER },
+		{ .name = "ArrayMap" },
+		{ .name = "CEntry" },
+	};
 
 	(void)context;
-	if (pc < MADE_INTERPRETER || pc > MADE_STUB)
-		return -ENOENT;
-	*builtin = (struct v8_builtin){ .is_interpreter = pc == MADE_INTERPRETER };
-	strcpy(builtin->name, names[pc - MADE_INTERPRETER]);
-	return 0;
+	return pc < MADE_INTERPRETER || pc > MADE_STUB ? NULL : &builtins[pc - MADE_INTERPRETER];
 }
 
 static inline void made_stack_word(struct made_process *process, uint32_t index, uint64_t word)

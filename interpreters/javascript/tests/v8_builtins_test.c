@@ -45,35 +45,59 @@ static void make_file(struct elf_builder *builder, const char *const *names, uin
 
 static void builtins_are_found_by_their_symbols(void **state)
 {
-	static const char *const names[] = { "Builtins_ArrayMap", "main",
+	static const char *const names[] = { "Builtins_ArrayMap",
+					     "main",
 					     "Builtins_InterpreterEntryTrampoline",
 					     "Builtins_BaselineOrInterpreterEnterAtBytecode",
-					     "Builtins_JSToWasmWrapper" };
+					     "Builtins_JSToWasmWrapper",
+					     "Builtins_WideHandler",
+					     "Builtins_AddHandler" };
+	static const enum javascript_builtin_class classes[] = {
+		JAVASCRIPT_BUILTIN_OTHER,	JAVASCRIPT_BUILTIN_OTHER,
+		JAVASCRIPT_BUILTIN_INTERPRETER, JAVASCRIPT_BUILTIN_INTERPRETER,
+		JAVASCRIPT_BUILTIN_NO_FUNCTION, JAVASCRIPT_BUILTIN_HANDLER,
+		JAVASCRIPT_BUILTIN_HANDLER,
+	};
 	static struct elf_builder builder;
 	struct v8_builtins builtins;
-	struct v8_builtin builtin;
 	struct elf_image image;
 	uint64_t code;
 
 	(void)state;
-	make_file(&builder, names, 5);
+	make_file(&builder, names, 7);
 	code = builder.sections[1].sh_addr;
 	assert_int_equal(elf_image_init_memory(&image, builder.bytes, BUILT_BYTES), 0);
 	assert_int_equal(v8_builtins_init(&builtins, &image), 0);
-	assert_int_equal(v8_builtins_find(&builtins, code + 5, &builtin), 0);
-	assert_string_equal(builtin.name, "ArrayMap");
-	assert_false(builtin.is_interpreter);
-	assert_false(builtin.is_wasm_wrapper);
-	/* Behind its end, and a function of C++. */
-	assert_int_equal(v8_builtins_find(&builtins, code + 50, &builtin), -ENOENT);
-	assert_int_equal(v8_builtins_find(&builtins, code + 64, &builtin), -ENOENT);
-	assert_int_equal(v8_builtins_find(&builtins, code + 128, &builtin), 0);
-	assert_true(builtin.is_interpreter);
-	assert_int_equal(v8_builtins_find(&builtins, code + 192, &builtin), 0);
-	assert_true(builtin.is_interpreter);
-	assert_int_equal(v8_builtins_find(&builtins, code + 256, &builtin), 0);
-	assert_true(builtin.is_wasm_wrapper);
+	elf_image_deinit(&image);
+	assert_int_equal(builtins.start, code);
+	assert_int_equal(builtins.count, 6);
+	for (uint32_t i = 0; i < 7; i++) {
+		const struct v8_builtin *builtin = v8_builtins_find(&builtins, code + 64 * i + 5);
+
+		/* A function of C++ is none, and behind the end there is none. */
+		assert_null(v8_builtins_find(&builtins, code + 64 * i + 50));
+		if (i == 1) {
+			assert_null(builtin);
+			continue;
+		}
+		assert_string_equal(builtin->name, names[i] + strlen("Builtins_"));
+		assert_int_equal(builtin->builtin_class, classes[i]);
+	}
+	assert_null(v8_builtins_find(&builtins, code - 1));
 	v8_builtins_deinit(&builtins);
+}
+
+static void files_without_builtins_have_none(void **state)
+{
+	static const char *const names[] = { "main", "Builtins_" };
+	static struct elf_builder builder;
+	struct v8_builtins builtins;
+	struct elf_image image;
+
+	(void)state;
+	make_file(&builder, names, 2);
+	assert_int_equal(elf_image_init_memory(&image, builder.bytes, BUILT_BYTES), 0);
+	assert_int_equal(v8_builtins_init(&builtins, &image), -ENOENT);
 	elf_image_deinit(&image);
 }
 
@@ -113,6 +137,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(builtins_are_found_by_their_symbols),
+		cmocka_unit_test(files_without_builtins_have_none),
 		cmocka_unit_test(builtins_are_called_as_programs_call_them),
 	};
 

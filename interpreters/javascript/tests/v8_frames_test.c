@@ -68,7 +68,7 @@ static void an_interpreted_frame_knows_its_bytecode(void **state)
 		struct v8_frame frame = { .tier = V8_TIER_INTERPRETED };
 
 		make_functions(line);
-		frame.function = made_function(&made, outer);
+		frame.shared = outer;
 		frame.bytecodes = outer_code;
 		frame.bytecode_offset = made_smi(made.layout.bytecodes_data - V8_TAG + 4);
 		assert_int_equal(read_places(&frame, V8_INLINING_BEST), 0);
@@ -93,7 +93,7 @@ static void positions_may_not_be_collected(void **state)
 	(void)state;
 	make_functions(V8_12_4);
 	made_word(&made, outer_code, made.layout.bytecodes_positions, made_smi(0));
-	frame.function = made_function(&made, outer);
+	frame.shared = outer;
 	frame.bytecodes = outer_code;
 	frame.bytecode_offset = made_smi(made.layout.bytecodes_data - V8_TAG + 4);
 	assert_int_equal(read_places(&frame, V8_INLINING_BEST), 0);
@@ -117,7 +117,7 @@ static void a_frame_of_sparkplug_knows_its_bytecode_by_its_pc(void **state)
 				       .size = CODE_SIZE,
 				       .positions = made_bytes(&made, table.bytes, table.size) });
 		assert_int_equal(v8_code_find(&made.heap, page.bias, start, &frame.code), 0);
-		frame.function = made_function(&made, outer);
+		frame.shared = outer;
 		frame.bytecodes = outer_code;
 		/* The last instruction of the fourth bytecode. */
 		frame.pc = start + 25;
@@ -195,7 +195,7 @@ static void make_optimized(struct v8_frame *frame, bool has_positions)
 							     has_positions ? positions.size : 0) });
 	*frame = (struct v8_frame){ .tier = V8_TIER_TURBOFAN, .is_return_address = true };
 	frame->pc = start + RETURN_OFFSET;
-	frame->function = made_function(&made, outer);
+	frame->shared = outer;
 	assert_int_equal(v8_code_find(&made.heap, page.bias, start, &frame->code), 0);
 }
 

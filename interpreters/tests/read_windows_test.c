@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "interpreters/java/read_windows.h"
+#include "interpreters/read_windows.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -4,8 +4,8 @@
  * the next one. Each read goes on to the end of a window, which answers those that follow. For one look at
  * what is then checked to be as it was, by the memory itself.
  */
-#ifndef INTERPRETERS_JAVA_READ_WINDOWS_H
-#define INTERPRETERS_JAVA_READ_WINDOWS_H
+#ifndef INTERPRETERS_READ_WINDOWS_H
+#define INTERPRETERS_READ_WINDOWS_H
 
 #include <stdint.h>
 

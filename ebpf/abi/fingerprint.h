@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/**
+ * Fingerprints of a runtime's objects (abi/frame.h), made by the kernel side for each frame and by user space when it
+ * looks an object up: both have the same words of memory, and make the same number of them.
+ */
+#ifndef EBPF_ABI_FINGERPRINT_H
+#define EBPF_ABI_FINGERPRINT_H
+
+#include <linux/types.h>
+
+static inline __u64 fingerprint_mix(__u64 sum, __u64 word)
+{
+	sum = (sum ^ word) * 0x9e3779b97f4a7c15ULL;
+	return sum ^ sum >> 29;
+}
+
+/** 32 bits, never 0. */
+static inline __u32 fingerprint_of(__u64 first, __u64 second)
+{
+	__u32 fingerprint = fingerprint_mix(fingerprint_mix(0, first), second) >> 32;
+
+	return fingerprint ? fingerprint : 1;
+}
+
+#endif

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/**
+ * V8's code by its address: which object of a code page an address lies in, and what that says of itself. Up to V8 11.3
+ * a page has a list of its objects; from 12.4 on there is one std::map for the process, with one for each page.
+ * Source: heap/memory-chunk-layout.h, heap/code-object-registry.cc, common/code-memory-access.cc, objects/code.h @ V8
+ * 9.4 to 14.6.
+ *
+ * Lists and maps change while they are read, and may be forged: what is found is code that says that the address is
+ * in it, or nothing.
+ */
+#ifndef EBPF_JAVASCRIPT_CODE_BPF_H
+#define EBPF_JAVASCRIPT_CODE_BPF_H
+
+#include "ebpf/abi/javascript.h"
+#include "ebpf/languages.bpf.h"
+#include "ebpf/safe_reads.bpf.h"
+#include "ebpf/state.bpf.h"
+#include "ebpf/tables.bpf.h"
+
+enum {
+	JAVASCRIPT_PROCESS_CELLS = sizeof(struct javascript_process) / CELL_BYTES,
+	/* Of a page that has a list; no object is smaller than 32 bytes, so 13 halves are one. */
+	JAVASCRIPT_PAGE_BYTES = 1 << 18,
+	JAVASCRIPT_LIST_BYTES_MAX = JAVASCRIPT_PAGE_BYTES / 32 * 8,
+	JAVASCRIPT_LIST_HALVES_MAX = 14,
+	/* A red-black tree of 2^14 nodes is not deeper. */
+	JAVASCRIPT_MAP_DEPTH_MAX = 28,
+	/* Of a std::map of libstdc++: its root. Of a node: its children, key and value, one behind the other. */
+	JAVASCRIPT_MAP_ROOT = 16,
+	JAVASCRIPT_NODE_LEFT = 16,
+	/* Instructions of one object. */
+	JAVASCRIPT_CODE_MAX_BYTES = 1 << JAVASCRIPT_CODE_SHIFT,
+};
+
+/* A node of a map, from its left child on. */
+struct javascript_node {
+	__u64 left;
+	__u64 right;
+	__u64 key;
+	__u64 value;
+};
+
+/** Loads what is known of the V8 that is asked, if it is not the last one; false if that cannot be had. */
+static __always_inline bool javascript_load_process(struct walk_state *state)
+{
+	struct javascript_walk *walk = &state->javascript;
+
+	if (walk->cell == state->language_cell)
+		return true;
+	walk->cell = 0;
+	if (!read_cells(&walk->process, state->language_cell, JAVASCRIPT_PROCESS_CELLS))
+		return false;
+	walk->process_key = state->record.stamp.start_time_ns + state->record.stamp.exec_id;
+	walk->cell = state->language_cell;
+	return true;
+}
+
+/** The field of @bytes bytes at @offset of what was read last of a Code object. */
+static __always_inline __u64 javascript_head_field(const struct javascript_walk *walk, __u32 offset,
+						   __u32 bytes)
+{
+	__u32 index = offset / 8;
+	__u64 word;
+
+	/* The verifier has to see that it is in range, which the compiler may think that it knows. */
+	barrier_var(index);
+	word = walk->head[index % JAVASCRIPT_CODE_WORDS] >> 8 * (offset % 8);
+	return bytes == 4 ? (__u32)word : word;
+}
+
+/* Finds the node with the largest key that is not above @key in the map at @map: walk->node_...; false: none. */
+static __always_inline bool javascript_find_node(struct javascript_walk *walk, __u64 map, __u64 key)
+{
+	struct javascript_node node = { 0 };
+	__u64 next = 0;
+
+	walk->node_key = 0;
+	if (read_word(map + JAVASCRIPT_MAP_ROOT, &next))
+		return false;
+	for (int i = 0; i < JAVASCRIPT_MAP_DEPTH_MAX && next; i++) {
+		if (bpf_probe_read_user(&node, sizeof(node),
+					(const void *)(next + JAVASCRIPT_NODE_LEFT)))
+			return false;
+		next = node.left;
+		if (node.key <= key) {
+			walk->node_key = node.key;
+			walk->node_value = node.value;
+			next = node.right;
+		}
+	}
+	return walk->node_key;
+}
+
+static __always_inline bool javascript_find_in_maps(struct javascript_walk *walk, __u64 address)
+{
+	__u64 pages = 0;
+
+	if (read_word(walk->process.jit_pages, &pages) || !pages ||
+	    !javascript_find_node(walk, pages, address) ||
+	    !javascript_find_node(walk, walk->node_value + walk->process.jit_page_allocations,
+				  address) ||
+	    address - walk->node_key >= walk->node_value)
+		return false;
+	walk->object = walk->node_key;
+	return true;
+}
+
+/* By the list of the page, which is sorted but for moments. */
+static __always_inline bool javascript_find_in_page(struct javascript_walk *walk, __u64 address)
+{
+	__u64 page = address & ~(__u64)(JAVASCRIPT_PAGE_BYTES - 1);
+	__u64 list = 0, first = 0, end = 0, middle, object = 0;
+
+	if (read_word(page + walk->process.page_registry, &list) ||
+	    read_word_pair(list, &first, &end) || end - first > JAVASCRIPT_LIST_BYTES_MAX)
+		return false;
+	walk->object = 0;
+	for (int i = 0; i < JAVASCRIPT_LIST_HALVES_MAX && first < end; i++) {
+		middle = first + ((end - first) / 2 & ~7ULL);
+		if (read_word(middle, &object))
+			return false;
+		if (object <= address) {
+			walk->object = object;
+			first = middle + 8;
+		} else {
+			end = middle;
+		}
+	}
+	return walk->object >= page;
+}
+
+/*
+ * Reads walk->object, which @address has to lie in: its Code, of which walk->head has the fields, its instructions and
+ * kind. False: it is no code.
+ */
+static __always_inline bool javascript_read_code(struct javascript_walk *walk, __u64 address)
+{
+	const struct javascript_process *process = &walk->process;
+	__u64 head[JAVASCRIPT_CODE_WORDS];
+
+	walk->code = walk->object + JAVASCRIPT_TAG;
+	if (process->code_object && read_word(walk->object + process->code_object, &walk->code))
+		return false;
+	if (bpf_probe_read_user(head, sizeof(head), (const void *)(walk->code - JAVASCRIPT_TAG)))
+		return false;
+	__builtin_memcpy(walk->head, head, sizeof(head));
+	walk->code_start = walk->object + process->code_header;
+	walk->code_size = javascript_head_field(walk, process->code_size, 4);
+	walk->code_data = javascript_head_field(walk, process->code_data, 8);
+	walk->kind = javascript_head_field(walk, process->code_flags, 4) & process->kind_mask;
+	if (process->code_start &&
+	    javascript_head_field(walk, process->code_start, 8) != walk->code_start)
+		return false;
+	return walk->code_size <= JAVASCRIPT_CODE_MAX_BYTES &&
+	       address - walk->code_start < walk->code_size;
+}
+
+static __always_inline struct javascript_kept_code *
+javascript_kept_code_at(struct javascript_walk *walk, __u64 address)
+{
+	__u32 index = fingerprint_mix(fingerprint_mix(0, address), 0) >> 32;
+
+	barrier_var(index);
+	return &walk->kept_code[index % JAVASCRIPT_KEPT_COUNT];
+}
+
+/** Finds the code that @address of the process lies in, and reads it; false: it lies in none. */
+static __always_inline bool javascript_find_code(struct javascript_walk *walk, __u64 address)
+{
+	struct javascript_kept_code *kept = javascript_kept_code_at(walk, address);
+	bool is_found;
+
+	walk->object = kept->object;
+	if (kept->process_key == walk->process_key && kept->address == address &&
+	    javascript_read_code(walk, address))
+		return true;
+	is_found = walk->process.jit_pages ? javascript_find_in_maps(walk, address) :
+					     javascript_find_in_page(walk, address);
+	if (!is_found || !javascript_read_code(walk, address))
+		return false;
+	*kept = (struct javascript_kept_code){
+		.process_key = walk->process_key,
+		.address = address,
+		.object = walk->object,
+	};
+	return true;
+}
+
+/** Whose frames those of the builtin at ELF virtual @address are. */
+static __always_inline enum javascript_builtin_class
+javascript_builtin_class(const struct javascript_walk *walk, __u64 address)
+{
+	__u64 offset = address - walk->process.builtins_start;
+	__u32 found = JAVASCRIPT_BUILTIN_OTHER;
+
+	for (int i = 0; i < JAVASCRIPT_BUILTIN_RANGES_MAX; i++) {
+		__u64 is_before = (walk->process.ranges[i].start - offset - 1) >> 63;
+
+		/* Without a branch, each of which the verifier would follow on both ways. */
+		found = is_before ? walk->process.ranges[i].builtin_class : found;
+	}
+	return found;
+}
+
+/* The numbers of the function at tagged walk->shared, as javascript_function_fingerprint() has them. */
+static __always_inline bool javascript_read_ids(struct javascript_walk *walk, __u64 *ids,
+						__u64 *script)
+{
+	const struct javascript_process *process = &walk->process;
+	__u64 shared = walk->shared - JAVASCRIPT_TAG;
+	__u32 literal = 0, unique = 0;
+
+	if (bpf_probe_read_user(&literal, sizeof(literal),
+				(const void *)(shared + process->shared_literal_id)) ||
+	    read_word(shared + process->shared_script, script))
+		return false;
+	if (process->shared_unique_id &&
+	    bpf_probe_read_user(&unique, sizeof(unique),
+				(const void *)(shared + process->shared_unique_id)))
+		return false;
+	*ids = (__u64)unique << 32 | literal;
+	return true;
+}
+
+/** Sets walk->fingerprint to that of the function whose SharedFunctionInfo is at tagged walk->shared; false: none. */
+static __always_inline bool javascript_find_fingerprint(struct javascript_walk *walk)
+{
+	const struct javascript_process *process = &walk->process;
+	__u32 index = fingerprint_mix(fingerprint_mix(0, walk->shared), 0) >> 32;
+	__u64 ids = 0, script = 0, script_id = 0, source = 0;
+	struct javascript_kept_function *kept;
+	__u32 length = 0;
+
+	barrier_var(index);
+	kept = &walk->kept_functions[index % JAVASCRIPT_KEPT_COUNT];
+	if (!javascript_read_ids(walk, &ids, &script))
+		return false;
+	script -= JAVASCRIPT_TAG;
+	/* Functions of V8's own have no script: what is there instead is no less the same each time. */
+	read_word(script + process->script_id, &script_id);
+	if (kept->process_key != walk->process_key || kept->shared != walk->shared ||
+	    kept->ids != ids || kept->script_id != script_id) {
+		if (!read_word(script + process->script_source, &source) &&
+		    bpf_probe_read_user(
+			    &length, sizeof(length),
+			    (const void *)(source - JAVASCRIPT_TAG + process->string_length)))
+			length = 0;
+		*kept = (struct javascript_kept_function){
+			.process_key = walk->process_key,
+			.shared = walk->shared,
+			.ids = ids,
+			.script_id = script_id,
+			.fingerprint = javascript_function_fingerprint(ids, script_id, length),
+		};
+	}
+	walk->fingerprint = kept->fingerprint;
+	return true;
+}
+
+static __always_inline bool javascript_read_element(const struct javascript_walk *walk, __u32 index,
+						    __u64 *word)
+{
+	return !read_word(walk->code_data - JAVASCRIPT_TAG + JAVASCRIPT_ARRAY_DATA + 8ULL * index,
+			  word);
+}
+
+/** The same for the optimized code that was found last, at @address. */
+static __always_inline bool javascript_find_code_fingerprint(struct javascript_walk *walk,
+							     __u64 address)
+{
+	const struct javascript_process *process = &walk->process;
+	struct javascript_kept_code *kept = javascript_kept_code_at(walk, address);
+	__u64 optimization = 0;
+
+	if (!javascript_read_element(walk, process->deopt_optimization_id, &optimization))
+		return false;
+	optimization >>= 32;
+	if (!kept->fingerprint || kept->data != walk->code_data ||
+	    kept->optimization != (__u32)optimization) {
+		if (!javascript_read_element(walk, process->deopt_shared, &walk->shared))
+			return false;
+		if (process->wrapper_shared &&
+		    read_word(walk->shared - JAVASCRIPT_TAG + process->wrapper_shared,
+			      &walk->shared))
+			return false;
+		if (!javascript_find_fingerprint(walk))
+			return false;
+		kept->data = walk->code_data;
+		kept->optimization = optimization;
+		kept->fingerprint = javascript_code_fingerprint(walk->fingerprint, optimization);
+	}
+	walk->fingerprint = kept->fingerprint;
+	return true;
+}
+
+#endif

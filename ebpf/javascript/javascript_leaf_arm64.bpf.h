@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/**
+ * Of an interrupted instruction of code that V8 has made on arm64 nothing is known yet: it is taken to stand in its
+ * frame. So files of arm64 are refused by interpreters/javascript.
+ */
+#ifndef EBPF_JAVASCRIPT_LEAF_ARM64_BPF_H
+#define EBPF_JAVASCRIPT_LEAF_ARM64_BPF_H
+
+#include "ebpf/javascript/javascript_code.bpf.h"
+
+enum {
+	/* DWARF numbers. */
+	JAVASCRIPT_FUNCTION_REGISTER = 1,
+	JAVASCRIPT_OFFSET_REGISTER = 19,
+	JAVASCRIPT_BYTECODES_REGISTER = 20,
+	JAVASCRIPT_DISPATCH_REGISTER = 21,
+};
+
+enum javascript_place {
+	JAVASCRIPT_IN_FRAME,
+	JAVASCRIPT_AT_CALL,
+	JAVASCRIPT_AT_SAVED_FP,
+	JAVASCRIPT_RETURN_IN_R9,
+	JAVASCRIPT_RETURN_IN_R10,
+};
+
+/** Where the leaf at @pc stands, in the code that was found last. */
+static __always_inline enum javascript_place javascript_leaf_place(struct javascript_walk *walk,
+								   __u64 pc, bool is_baseline)
+{
+	(void)walk;
+	(void)pc;
+	(void)is_baseline;
+	return JAVASCRIPT_IN_FRAME;
+}
+
+#endif

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/**
+ * Where an interrupted instruction of code that V8 has made stands: in its frame, or where that is not made yet or
+ * not there any more, told by the instructions there. x86-64. Source: compiler/backend/x64/code-generator-x64.cc
+ * (AssembleConstructFrame, AssembleReturn), baseline/x64/baseline-compiler-x64-inl.h (Prologue),
+ * maglev/x64/maglev-ir-x64.cc (Return) @ V8 9.4 to 14.6.
+ */
+#ifndef EBPF_JAVASCRIPT_LEAF_X86_BPF_H
+#define EBPF_JAVASCRIPT_LEAF_X86_BPF_H
+
+#include "ebpf/javascript/javascript_code.bpf.h"
+
+enum {
+	/* DWARF numbers. */
+	JAVASCRIPT_FUNCTION_REGISTER = 5,
+	JAVASCRIPT_OFFSET_REGISTER = 9,
+	JAVASCRIPT_BYTECODES_REGISTER = 12,
+	JAVASCRIPT_DISPATCH_REGISTER = 15,
+	/* What is looked at of a function's beginning. */
+	JAVASCRIPT_PROLOGUE_BYTES = 32,
+	JAVASCRIPT_PROLOGUE_WORDS = JAVASCRIPT_PROLOGUE_BYTES / 8,
+	/* push rbp */
+	JAVASCRIPT_PUSH_FP_BYTES = 1,
+	/* mov r12, bytecodes */
+	JAVASCRIPT_MOV_BYTECODES_BYTES = 10,
+	/* call */
+	JAVASCRIPT_CALL = 0xe8,
+	JAVASCRIPT_CALL_BYTES = 5,
+	/* call [r13 + d32] */
+	JAVASCRIPT_CALL_TABLE_BYTES = 7,
+};
+
+/* push rbp; mov rbp, rsp */
+#define JAVASCRIPT_MAKE_FRAME 0xe5894855U
+/* mov r12, i64: its first two bytes. */
+#define JAVASCRIPT_MOV_BYTECODES 0xbc49U
+
+enum javascript_place {
+	JAVASCRIPT_IN_FRAME,
+	/* The stack pointer is at the return address. */
+	JAVASCRIPT_AT_CALL,
+	/* It is at the saved frame pointer, below the return address. */
+	JAVASCRIPT_AT_SAVED_FP,
+	/* The return address is in a register: r9 or r10. */
+	JAVASCRIPT_RETURN_IN_R9,
+	JAVASCRIPT_RETURN_IN_R10,
+};
+
+/* Eight bytes of the function's beginning, from byte @at on. */
+static __always_inline __u64 javascript_bytes_at(const struct javascript_walk *walk, __u32 at)
+{
+	__u32 shift = 8 * (at % 8), index = at / 8;
+	__u64 low, high;
+
+	barrier_var(index);
+	low = walk->head[index % JAVASCRIPT_CODE_WORDS];
+	high = walk->head[(index + 1) % JAVASCRIPT_CODE_WORDS];
+	return shift ? low >> shift | high << (64 - shift) : low;
+}
+
+/* How long Sparkplug's code is up to the end of the call that makes its frame, if `mov r12, ...` is at byte @at. */
+static __always_inline __u32 javascript_call_end(const struct javascript_walk *walk, __u32 at)
+{
+	__u32 call = at + JAVASCRIPT_MOV_BYTECODES_BYTES;
+
+	return call + ((__u8)javascript_bytes_at(walk, call) == JAVASCRIPT_CALL ?
+			       JAVASCRIPT_CALL_BYTES :
+			       JAVASCRIPT_CALL_TABLE_BYTES);
+}
+
+/*
+ * How much of the code that was found last stands before its frame is made, up to `push rbp`, or in Sparkplug's code
+ * up to the end of the call that makes the frame; JAVASCRIPT_PROLOGUE_BYTES: it does not look like that.
+ */
+static __always_inline __u32 javascript_prologue_bytes(struct javascript_walk *walk,
+						       bool is_baseline)
+{
+	__u64 words[JAVASCRIPT_PROLOGUE_WORDS];
+
+	if (bpf_probe_read_user(words, sizeof(words), (const void *)walk->code_start))
+		return JAVASCRIPT_PROLOGUE_BYTES;
+	__builtin_memcpy(walk->head, words, sizeof(words));
+	for (__u32 i = 0; i <= JAVASCRIPT_PROLOGUE_BYTES - 4; i++) {
+		__u64 bytes = javascript_bytes_at(walk, i);
+
+		if (!is_baseline && (__u32)bytes == JAVASCRIPT_MAKE_FRAME)
+			return i;
+		if (is_baseline && (__u16)bytes == JAVASCRIPT_MOV_BYTECODES)
+			return javascript_call_end(walk, i);
+	}
+	return JAVASCRIPT_PROLOGUE_BYTES;
+}
+
+/* lea rsp, [rsp + rcx * 8] or [rsp + r8 * 8]; before V8 10.2 with 8 more. */
+static __always_inline bool javascript_is_lea(__u64 bytes)
+{
+	return (bytes & 0xf7bffffd) == 0xc4248d48;
+}
+
+/* pop r9 or r10 */
+static __always_inline bool javascript_is_pop(__u64 bytes)
+{
+	return (__u16)bytes == 0x5941 || (__u16)bytes == 0x5a41;
+}
+
+/* push r9 or r10; ret */
+static __always_inline enum javascript_place javascript_push_place(__u64 bytes)
+{
+	if ((bytes & 0xffffff) == 0xc35141)
+		return JAVASCRIPT_RETURN_IN_R9;
+	return (bytes & 0xffffff) == 0xc35241 ? JAVASCRIPT_RETURN_IN_R10 : JAVASCRIPT_IN_FRAME;
+}
+
+/* ret, or ret i16; or the jump over that, which is 2 or 6 bytes long. */
+static __always_inline bool javascript_is_return(__u64 bytes)
+{
+	return (__u8)bytes == 0xc3 || (bytes & 0xff0000ff) == 0xc2 ||
+	       (bytes & 0xffffff) == 0xc2037f || bytes << 8 == 0xc2000000038f0fULL << 8;
+}
+
+/* Behind `pop rbp`, from where @bytes and @next come: a function with arguments takes these away as well. */
+static __always_inline enum javascript_place javascript_return_place(__u64 bytes, __u64 next)
+{
+	/* cmp rcx, i8 or cmp r8, i8 */
+	if ((bytes & 0xffffff) == 0xf98348 || (bytes & 0xffffff) == 0xf88349)
+		bytes = bytes >> 32 | next << 32;
+	if (javascript_is_return(bytes) ||
+	    (javascript_is_pop(bytes) && javascript_is_lea(bytes >> 16)))
+		return JAVASCRIPT_AT_CALL;
+	if (javascript_is_lea(bytes))
+		return javascript_push_place(bytes & 0x400000 ? bytes >> 40 : bytes >> 32);
+	return javascript_push_place(bytes);
+}
+
+/** Where the leaf at @pc stands, in the code that was found last. */
+static __always_inline enum javascript_place javascript_leaf_place(struct javascript_walk *walk,
+								   __u64 pc, bool is_baseline)
+{
+	__u32 prologue = javascript_prologue_bytes(walk, is_baseline);
+	__u64 offset = pc - walk->code_start, bytes = 0, next = 0;
+
+	if (prologue < JAVASCRIPT_PROLOGUE_BYTES && is_baseline && offset < prologue)
+		return JAVASCRIPT_AT_CALL;
+	if (prologue < JAVASCRIPT_PROLOGUE_BYTES && !is_baseline && offset <= prologue)
+		return JAVASCRIPT_AT_CALL;
+	if (!is_baseline && offset == prologue + JAVASCRIPT_PUSH_FP_BYTES)
+		return JAVASCRIPT_AT_SAVED_FP;
+	if (read_word_pair(pc, &bytes, &next))
+		return JAVASCRIPT_IN_FRAME;
+	return javascript_return_place(bytes, next);
+}
+
+#endif

@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/**
+ * javascript_step(): from one frame of V8's code to its caller. Two kinds of code are V8's: builtins, which lie in the
+ * file and have rows as other native code, so that their frames are held; and code that V8 has made. All keep a frame
+ * pointer while they call something; what a frame is follows from the code that its pc lies in, and of frames of V8
+ * itself from the type that they have in place of a context. Source: execution/frames.cc (ComputeType),
+ * execution/frame-constants.h, builtins/x64/builtins-x64.cc @ V8 9.4 to 14.6.
+ *
+ * Nothing of the process is trusted: each step goes up the stack, or ends the walk.
+ */
+#ifndef EBPF_JAVASCRIPT_STEP_BPF_H
+#define EBPF_JAVASCRIPT_STEP_BPF_H
+
+#include "ebpf/javascript/javascript_machine.bpf.h"
+
+enum {
+	JAVASCRIPT_STEPS_MAX = LANGUAGE_STEPS_MAX,
+	JAVASCRIPT_FRAME_MAX_BYTES = 8 << 20,
+	/* The first bytecodes are prefixes. The handlers of others with one stand in tables behind those without. */
+	JAVASCRIPT_PREFIXES = 2,
+	JAVASCRIPT_HANDLERS = 256,
+	/* No handler is larger. */
+	JAVASCRIPT_HANDLER_MAX_BYTES = 1 << 14,
+};
+
+static __always_inline bool javascript_is_marker(__u64 context, __u64 marker)
+{
+	return marker && context == marker;
+}
+
+/* A context, as functions have it, and no type of a frame. */
+static __always_inline bool javascript_is_context(__u64 context)
+{
+	return context & JAVASCRIPT_TAG;
+}
+
+/* To where walk->return_address, caller_sp and caller_fp say. */
+static __always_inline enum unwind_error
+javascript_go_on(struct walk_state *state, const struct javascript_walk *walk, __u64 sp)
+{
+	if (walk->caller_sp <= sp || walk->caller_sp - sp > JAVASCRIPT_FRAME_MAX_BYTES)
+		return UNWIND_NO_PROGRESS;
+	state->pc = code_address(walk->return_address);
+	state->sp = walk->caller_sp;
+	state->fp = walk->caller_fp;
+	state->fp_known = 1;
+	state->sp_known = 1;
+	state->frame_flags = FRAME_RETURN_ADDRESS;
+	state->registers_known = 0;
+	state->rbx_place = RBX_NOWHERE;
+	return UNWIND_OK;
+}
+
+/* Reads what all frames have, of the one with frame pointer @fp: walk->context, and its caller. */
+static __always_inline enum unwind_error javascript_read_frame(struct walk_state *state, __u64 fp)
+{
+	struct javascript_walk *walk = &state->javascript;
+
+	if (window_read_up(&state->stack, fp + JAVASCRIPT_SLOT_CONTEXT, &walk->context) ||
+	    window_read_up(&state->stack, fp, &walk->caller_fp) ||
+	    window_read_up(&state->stack, fp + JAVASCRIPT_SLOT_RETURN, &walk->return_address))
+		return UNWIND_STACK_UNREADABLE;
+	walk->caller_sp = fp + 16;
+	return UNWIND_OK;
+}
+
+/* Adds the frame of the function whose SharedFunctionInfo is at walk->shared, with walk->fingerprint. */
+static __always_inline enum unwind_error javascript_push(struct walk_state *state, __u32 flags,
+							 __u64 object, __u32 code, __u64 place)
+{
+	struct javascript_walk *walk = &state->javascript;
+	__u64 position;
+	enum unwind_error error;
+
+	if (place > JAVASCRIPT_NO_PLACE)
+		place = JAVASCRIPT_NO_PLACE;
+	position = code << JAVASCRIPT_CODE_SHIFT | place;
+	/* The count is read again: of a value that was just set the verifier loses the bound. */
+	barrier();
+	error = push_frame(state, frame_word(FRAME_JAVASCRIPT, flags, object),
+			   position << 32 | walk->fingerprint);
+	barrier();
+	walk->function_end = state->record.word_count;
+	return error;
+}
+
+/* The same of the JSFunction at tagged walk->function. */
+static __always_inline enum unwind_error
+javascript_push_function(struct walk_state *state, __u32 flags, __u32 code, __u64 place)
+{
+	struct javascript_walk *walk = &state->javascript;
+
+	if (read_word(walk->function - JAVASCRIPT_TAG + walk->process.function_shared,
+		      &walk->shared) ||
+	    !javascript_find_fingerprint(walk))
+		return push_interpreter_error(state, UNWIND_INTERPRETER_FRAMES);
+	return javascript_push(state, flags, walk->shared, code, place);
+}
+
+/* The function that was added last, if nothing has come since, was called by `new`. */
+static __always_inline void javascript_mark_new(struct walk_state *state)
+{
+	__u32 index = state->record.word_count;
+
+	if (index < 2 || index > TRACE_MAX_WORDS || index != state->javascript.function_end)
+		return;
+	state->record_words[RECORD_HEADER_WORDS + index - 1] |= (__u64)JAVASCRIPT_NEW << 32;
+}
+
+/* Where the frame with frame pointer @fp has the bytecode that it executes. */
+static __always_inline __u32 javascript_bytecode(struct walk_state *state, __u64 fp, __u32 *code)
+{
+	struct javascript_walk *walk = &state->javascript;
+	__u64 slot = 0, offset = walk->bytecode_offset;
+
+	*code = walk->is_before ? JAVASCRIPT_INTERPRETED_BEFORE : JAVASCRIPT_INTERPRETED;
+	if (!offset && !window_read_up(&state->stack, fp + JAVASCRIPT_SLOT_OFFSET, &slot))
+		offset = slot >> 32;
+	walk->bytecode_offset = 0;
+	walk->is_before = 0;
+	if (offset < walk->process.bytecodes_before)
+		return JAVASCRIPT_NO_PLACE;
+	return offset - walk->process.bytecodes_before;
+}
+
+/* True if @pc lies in the handler that the table at @place has. */
+static __always_inline bool javascript_is_in_handler(__u64 pc, __u64 place)
+{
+	__u64 handler = 0;
+
+	return !read_word(place, &handler) && pc - handler < JAVASCRIPT_HANDLER_MAX_BYTES;
+}
+
+/*
+ * The leaf at @pc executes a bytecode of the interpreted frame with frame pointer @fp. Its offset is in a register, of
+ * a bytecode with a prefix that of what stands behind it; but the handler may have put something else there. It
+ * is right if the bytecode there is one that the handler is for.
+ */
+static __always_inline void javascript_find_bytecode(struct walk_state *state, __u64 pc, __u64 fp)
+{
+	struct javascript_walk *walk = &state->javascript;
+	__u64 bytecodes = state->registers[JAVASCRIPT_BYTECODES_REGISTER], own = 0;
+	__u64 offset = state->registers[JAVASCRIPT_OFFSET_REGISTER];
+	__u64 table = state->registers[JAVASCRIPT_DISPATCH_REGISTER];
+	/* What may be a prefix, and the bytecode. */
+	__u8 codes[2] = { 0 };
+
+	walk->is_before = 1;
+	if (offset < walk->process.bytecodes_before || offset > JAVASCRIPT_PLACE_MASK ||
+	    window_read_up(&state->stack, fp + JAVASCRIPT_SLOT_BYTECODES, &own) ||
+	    own != bytecodes ||
+	    bpf_probe_read_user(codes, sizeof(codes), (const void *)(bytecodes + offset - 1)))
+		return;
+	table += 8ULL * codes[1];
+	if (javascript_is_in_handler(pc, table) ||
+	    (codes[0] < JAVASCRIPT_PREFIXES &&
+	     javascript_is_in_handler(pc, table + 8 * JAVASCRIPT_HANDLERS * (1ULL + codes[0])))) {
+		walk->bytecode_offset = offset;
+		walk->is_before = 0;
+	}
+}
+
+static __always_inline bool javascript_is_continuation(const struct javascript_walk *walk)
+{
+	return javascript_is_marker(walk->context, walk->process.marker_continuation) ||
+	       javascript_is_marker(walk->context, walk->process.marker_continuation_with_catch);
+}
+
+/* Native frames come again, of which @is_shown is the one that was held. */
+static __always_inline enum unwind_error javascript_release(struct walk_state *state, bool is_shown)
+{
+	if (is_shown)
+		return release_frame(state);
+	state->language = FRAME_NONE;
+	return UNWIND_OK;
+}
+
+/* True if the object at tagged @object is a JSFunction. */
+static __always_inline bool javascript_is_function(const struct javascript_walk *walk, __u64 object)
+{
+	__u64 map = 0;
+	__u16 type = 0;
+
+	if (read_word(object - JAVASCRIPT_TAG, &map) ||
+	    bpf_probe_read_user(
+		    &type, sizeof(type),
+		    (const void *)(map - JAVASCRIPT_TAG + walk->process.map_instance_type)))
+		return false;
+	return (__u16)(type - walk->process.type_function) < walk->process.type_function_count;
+}
+
+/* The held frame of a leaf is not made yet, or not there any more. */
+static __always_inline enum unwind_error javascript_leave_frameless(struct walk_state *state,
+								    __u32 builtin_class)
+{
+	struct javascript_walk *walk = &state->javascript;
+
+	/* Handlers go from one to the next without a call: what they return to is the interpreter. */
+	if (builtin_class == JAVASCRIPT_BUILTIN_HANDLER) {
+		if (state->fp_known)
+			javascript_find_bytecode(state, state->registers[PC_REGISTER], state->fp);
+		return javascript_release(state, false);
+	}
+	walk->function = state->registers[JAVASCRIPT_FUNCTION_REGISTER];
+	if (builtin_class != JAVASCRIPT_BUILTIN_INTERPRETER ||
+	    !javascript_is_function(walk, walk->function))
+		return javascript_release(state, true);
+	state->language = FRAME_NONE;
+	return javascript_push_function(state, 0, JAVASCRIPT_INTERPRETED, JAVASCRIPT_NO_PLACE);
+}
+
+/* Adds the frame of a function that has walk->context and the frame pointer @fp, in a builtin, or lets the held one go. */
+static __always_inline enum unwind_error javascript_push_in_builtin(struct walk_state *state,
+								    __u32 builtin_class, __u64 fp)
+{
+	struct javascript_walk *walk = &state->javascript;
+	__u32 flags = frame_flags(state->held_words[0]) & FRAME_RETURN_ADDRESS;
+	__u64 place = frame_address(state->held_words[0]) - walk->process.builtins_start;
+	__u32 code = JAVASCRIPT_BUILTIN;
+
+	if (javascript_is_marker(walk->context, walk->process.marker_construct) ||
+	    javascript_is_marker(walk->context, walk->process.marker_fast_construct))
+		javascript_mark_new(state);
+	if (builtin_class == JAVASCRIPT_BUILTIN_HANDLER)
+		return javascript_release(state, false);
+	if (builtin_class == JAVASCRIPT_BUILTIN_NO_FUNCTION ||
+	    (!javascript_is_context(walk->context) && !javascript_is_continuation(walk)))
+		return javascript_release(state, true);
+	/* What a leaf has not pushed yet is in the registers. */
+	if (!flags && fp + JAVASCRIPT_SLOT_FUNCTION < state->held_sp)
+		walk->function = state->registers[JAVASCRIPT_FUNCTION_REGISTER];
+	else if (window_read_up(&state->stack, fp + JAVASCRIPT_SLOT_FUNCTION, &walk->function))
+		return UNWIND_STACK_UNREADABLE;
+	if (builtin_class == JAVASCRIPT_BUILTIN_INTERPRETER)
+		place = javascript_bytecode(state, fp, &code);
+	if (!javascript_is_function(walk, walk->function))
+		return javascript_release(state, true);
+	state->language = FRAME_NONE;
+	return javascript_push_function(state, flags, code, place);
+}
+
+/*
+ * The held frame is a builtin's, and its rows have told the caller. They may be a guess, or wrong; but a builtin that
+ * has called something has a frame pointer.
+ */
+static __always_inline enum unwind_error javascript_step_builtin(struct walk_state *state)
+{
+	struct javascript_walk *walk = &state->javascript;
+	bool is_leaf = !(frame_flags(state->held_words[0]) & FRAME_RETURN_ADDRESS);
+	__u32 builtin_class = javascript_builtin_class(walk, frame_address(state->held_words[0]));
+	__u64 fp = state->held_fp;
+	enum unwind_error error;
+
+	if (is_leaf && state->sp != fp + 16)
+		return javascript_leave_frameless(state, builtin_class);
+	if (!fp)
+		return javascript_release(state, true);
+	error = javascript_read_frame(state, fp);
+	if (!error)
+		error = javascript_go_on(state, walk, state->held_sp);
+	if (error)
+		return error;
+	if (javascript_is_marker(walk->context, walk->process.marker_entry) ||
+	    javascript_is_marker(walk->context, walk->process.marker_construct_entry))
+		state->rbx_place = fp + JAVASCRIPT_SLOT_RBX;
+	prove_held_frame(state);
+	return javascript_push_in_builtin(state, builtin_class, fp);
+}
+
+/* Adds the frame of the code that was found last, which is a function's. */
+static __always_inline enum unwind_error javascript_push_code(struct walk_state *state)
+{
+	struct javascript_walk *walk = &state->javascript;
+	__u64 place = state->pc - walk->code_start;
+	__u64 address = state->pc - (state->frame_flags & FRAME_RETURN_ADDRESS);
+
+	if (walk->kind == walk->process.kind_baseline)
+		return javascript_push_function(state, state->frame_flags, JAVASCRIPT_BASELINE,
+						place);
+	if (!javascript_find_code_fingerprint(walk, address))
+		return push_interpreter_error(state, UNWIND_INTERPRETER_FRAMES);
+	return javascript_push(state, state->frame_flags, walk->code, JAVASCRIPT_OPTIMIZED, place);
+}
+
+/* Adds the frame of code of no function; nothing of V8's own stubs. */
+static __always_inline enum unwind_error javascript_push_other(struct walk_state *state, __u32 code)
+{
+	state->javascript.fingerprint = 0;
+	return javascript_push(state, state->frame_flags, state->pc, code, 0);
+}
+
+/* Reads where the leaf at @place of its code goes back to, and its walk->function. */
+static __always_inline enum unwind_error javascript_read_leaf(struct walk_state *state,
+							      enum javascript_place place)
+{
+	struct javascript_walk *walk = &state->javascript;
+	__u64 bytes = 8;
+
+	walk->caller_fp = state->fp;
+	walk->function = state->registers[JAVASCRIPT_FUNCTION_REGISTER];
+	/* Until it has one a function is as good as in its context. */
+	walk->context = JAVASCRIPT_TAG;
+	walk->return_address = state->registers[place == JAVASCRIPT_RETURN_IN_R9 ? 9 : 10];
+	if (place == JAVASCRIPT_AT_SAVED_FP) {
+		if (window_read_up(&state->stack, state->sp, &walk->caller_fp))
+			return UNWIND_STACK_UNREADABLE;
+		bytes = 16;
+	}
+	walk->caller_sp = state->sp + bytes;
+	if (place == JAVASCRIPT_RETURN_IN_R9 || place == JAVASCRIPT_RETURN_IN_R10)
+		return UNWIND_OK;
+	return window_read_up(&state->stack, walk->caller_sp - 8, &walk->return_address);
+}
+
+/* The same of a frame that is made, of which a leaf may have to push something yet. */
+static __always_inline enum unwind_error javascript_read_made(struct walk_state *state,
+							      bool is_leaf)
+{
+	struct javascript_walk *walk = &state->javascript;
+	__u64 place = state->fp + JAVASCRIPT_SLOT_FUNCTION;
+	enum unwind_error error;
+
+	if (!state->fp_known)
+		return UNWIND_REGISTER_UNKNOWN;
+	walk->function = state->registers[JAVASCRIPT_FUNCTION_REGISTER];
+	if ((!is_leaf || place >= state->sp) &&
+	    window_read_up(&state->stack, place, &walk->function))
+		return UNWIND_STACK_UNREADABLE;
+	error = javascript_read_frame(state, state->fp);
+	if (is_leaf && place + 8 < state->sp)
+		walk->context = JAVASCRIPT_TAG;
+	return error;
+}
+
+static __always_inline bool javascript_is_function_code(const struct javascript_walk *walk)
+{
+	return walk->kind == walk->process.kind_baseline ||
+	       walk->kind == walk->process.kind_maglev || walk->kind == walk->process.kind_turbofan;
+}
+
+/* In the code that was found last. */
+static __always_inline enum unwind_error javascript_leave_code(struct walk_state *state)
+{
+	struct javascript_walk *walk = &state->javascript;
+	bool is_leaf = state->registers_known && !(state->frame_flags & FRAME_RETURN_ADDRESS);
+	bool is_baseline = walk->kind == walk->process.kind_baseline;
+	enum javascript_place place = JAVASCRIPT_IN_FRAME;
+	enum unwind_error error;
+
+	if (is_leaf)
+		place = javascript_leaf_place(walk, state->pc, is_baseline);
+	/* Through memory all ways that lead to a place are one to the verifier. */
+	walk->check = place;
+	barrier();
+	place = walk->check;
+	error = place == JAVASCRIPT_IN_FRAME ? javascript_read_made(state, is_leaf) :
+					       javascript_read_leaf(state, place);
+	if (error)
+		return error;
+	if (javascript_is_function_code(walk) && javascript_is_context(walk->context))
+		return javascript_push_code(state);
+	if (walk->kind == walk->process.kind_regexp)
+		return javascript_push_other(state, JAVASCRIPT_REGEXP);
+	return UNWIND_OK;
+}
+
+/* Code at state->pc, which lies in no file. */
+static __always_inline enum unwind_error javascript_step_code(struct walk_state *state)
+{
+	struct javascript_walk *walk = &state->javascript;
+	__u64 address = state->pc - (state->frame_flags & FRAME_RETURN_ADDRESS);
+	enum unwind_error error;
+
+	walk->check = javascript_find_code(walk, address);
+	barrier();
+	if (walk->check) {
+		error = javascript_leave_code(state);
+	} else if (state->fp_known && !javascript_read_frame(state, state->fp) &&
+		   javascript_is_marker(walk->context, walk->process.marker_wasm)) {
+		error = javascript_push_other(state, JAVASCRIPT_WASM);
+	} else {
+		decline_code(state);
+		return UNWIND_OK;
+	}
+	state->error = error;
+	barrier();
+	error = state->error;
+	state->language = FRAME_NONE;
+	return error ? error : javascript_go_on(state, walk, state->sp);
+}
+
+/** From the frame at hand to its caller; adds what functions have it. */
+static __always_inline enum unwind_error javascript_step(struct walk_state *state)
+{
+	if (!javascript_load_process(state)) {
+		if (state->wait == WAIT_CODE)
+			decline_code(state);
+		return state->wait == WAIT_CODE ? UNWIND_OK : release_frame(state);
+	}
+	return state->wait == WAIT_CODE ? javascript_step_code(state) :
+					  javascript_step_builtin(state);
+}
+
+#endif

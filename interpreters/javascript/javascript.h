@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * JavaScript: V8 in Node.js and libnode.so, found by what these export for debuggers (v8_layout.h). How its frames are
+ * walked stands in ebpf/javascript/javascript_step.bpf.h.
+ */
+#ifndef INTERPRETERS_JAVASCRIPT_JAVASCRIPT_H
+#define INTERPRETERS_JAVASCRIPT_JAVASCRIPT_H
+
+#include "interpreters/language.h"
+
+extern const struct language javascript_language;
+
+#endif

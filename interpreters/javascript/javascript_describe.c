@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "interpreters/javascript/javascript_describe.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "agent/base/error.h"
+
+enum {
+	/** Of ThreadIsolation::trusted_data_: a pointer to the map of pages. */
+	TRUSTED_DATA_JIT_PAGES = 24,
+};
+
+/* What a version does not have is 0. */
+static uint16_t number(int32_t value)
+{
+	return value == V8_ABSENT ? 0 : (uint16_t)value;
+}
+
+/* No code is of the kind of a tier that a version does not have. */
+static uint16_t kind(int32_t value)
+{
+	return value == V8_ABSENT ? UINT16_MAX : (uint16_t)value;
+}
+
+/* What a frame of @type has in place of a context. */
+static uint16_t marker(int32_t type)
+{
+	return type == V8_ABSENT ? 0 : (uint16_t)(type << 1);
+}
+
+/* Neighbours of one class are one range. */
+static int describe_builtins(const struct v8_builtins *builtins, struct javascript_process *process)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < JAVASCRIPT_BUILTIN_RANGES_MAX; i++)
+		process->ranges[i].start = UINT32_MAX;
+	for (uint32_t i = 0; i < builtins->count; i++) {
+		const struct v8_builtin *builtin = &builtins->items[i];
+
+		if (count && process->ranges[count - 1].builtin_class == builtin->builtin_class)
+			continue;
+		if (count == JAVASCRIPT_BUILTIN_RANGES_MAX)
+			return fail(-EOPNOTSUPP, "builtins in an order that is not known");
+		process->ranges[count++] = (struct javascript_builtin_range){
+			.start = builtin->start,
+			.builtin_class = builtin->builtin_class,
+		};
+	}
+	process->builtins_start = builtins->start;
+	process->builtins_bytes = builtins->items[builtins->count - 1].end;
+	return 0;
+}
+
+static int check_code(const struct v8_layout *layout)
+{
+	const int32_t fields[] = { layout->code_flags, layout->code_size, layout->code_data };
+
+	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
+		if (fields[i] < 0 || fields[i] % 4 || fields[i] > JAVASCRIPT_CODE_BYTES - 8)
+			return fail(-EOPNOTSUPP, "code with a field at %d", fields[i]);
+	return 0;
+}
+
+int javascript_describe(const struct v8_layout *layout, const struct v8_builtins *builtins,
+			struct javascript_process *process)
+{
+	int err = check_code(layout);
+
+	*process = (struct javascript_process){
+		.jit_pages = layout->trusted_data ? layout->trusted_data + TRUSTED_DATA_JIT_PAGES :
+						    0,
+		.page_registry = number(layout->page_registry),
+		.jit_page_allocations = number(layout->jit_page_allocations),
+		.code_header = number(layout->code_header),
+		.code_object = number(layout->code_object),
+		.code_start = number(layout->code_start),
+		.code_flags = number(layout->code_flags),
+		.code_size = number(layout->code_size),
+		.code_data = number(layout->code_data),
+		.kind_mask = number(layout->kind_mask),
+		.kind_regexp = kind(layout->kind_regexp),
+		.kind_baseline = kind(layout->kind_baseline),
+		.kind_maglev = kind(layout->kind_maglev),
+		.kind_turbofan = kind(layout->kind_turbofan),
+		.deopt_optimization_id = number(layout->deopt_optimization_id),
+		.deopt_shared = number(layout->deopt_shared),
+		.wrapper_shared = number(layout->wrapper_shared),
+		.function_shared = number(layout->function_shared),
+		.shared_script = number(layout->shared_script),
+		.shared_literal_id = number(layout->shared_literal_id),
+		.shared_unique_id = number(layout->shared_unique_id),
+		.script_id = number(layout->script_id),
+		.script_source = number(layout->script_source),
+		.string_length = number(layout->string_length),
+		.bytecodes_before = (uint16_t)(layout->bytecodes_data - V8_TAG),
+		.marker_entry = marker(layout->frame_entry),
+		.marker_construct_entry = marker(layout->frame_construct_entry),
+		.marker_construct = marker(layout->frame_construct),
+		.marker_fast_construct = marker(layout->frame_fast_construct),
+		.marker_continuation = marker(layout->frame_js_continuation),
+		.marker_continuation_with_catch = marker(layout->frame_js_continuation_with_catch),
+		.marker_wasm = marker(layout->frame_wasm),
+		.map_instance_type = number(layout->map_instance_type),
+		.type_function = number(layout->type_function),
+		.type_function_count = number(layout->type_function_count),
+	};
+	return err ? err : describe_builtins(builtins, process);
+}

@@ -1,0 +1,469 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * V8 runs while it is read: what is read between two looks at a frame's fingerprint is of that frame, and everything
+ * else is thrown away. What was read once holds for all frames with the same words, since V8 gives no number twice.
+ */
+#include "interpreters/javascript/javascript_symbolize.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/base/cleanup.h"
+#include "agent/base/error.h"
+#include "interpreters/javascript/v8_function.h"
+#include "interpreters/javascript/v8_lines.h"
+#include "interpreters/read_windows.h"
+
+#define NO_NAME "(anonymous)"
+#define NO_TEXT UINT32_MAX
+
+enum {
+	ENTRY_BYTES = 64,
+	NEW_NAME_BYTES = V8_NAME_BYTES + 8,
+};
+
+_Static_assert((int)V8_INLINED_MAX <= (int)INTERPRETED_FRAMES_MAX, "all functions become frames");
+
+/* The words of a frame, taken apart. */
+struct frame_parts {
+	uint64_t object;
+	uint32_t code;
+	uint32_t place;
+	uint32_t fingerprint;
+	bool is_new;
+	bool is_return_address;
+};
+
+/* What a frame is of. */
+struct identity {
+	/* Tagged, a SharedFunctionInfo. */
+	uint64_t shared;
+	/* Of compiled code. */
+	struct v8_code code;
+};
+
+/* As it is kept: one block of memory, with the texts behind the functions. */
+struct javascript_place {
+	uint32_t count;
+	bool is_approximate;
+	struct place_function {
+		/* Offsets of texts. */
+		uint32_t name;
+		/* NO_TEXT: not known. */
+		uint32_t file;
+		/* 0: not known. */
+		uint32_t line;
+	} functions[];
+};
+
+/* Whose lines they are. Of another script that comes to lie there the number is another one. */
+struct script_key {
+	uint64_t script;
+	uint64_t id;
+};
+
+static void release_place(void *context, const void *key, void *value)
+{
+	(void)context;
+	(void)key;
+	free(value);
+}
+
+static void release_lines(void *context, const void *key, void *value)
+{
+	(void)context;
+	(void)key;
+	v8_lines_deinit(value);
+	free(value);
+}
+
+void javascript_symbolizer_init(struct javascript_symbolizer *symbolizer,
+				const struct v8_layout *layout, const struct v8_builtins *builtins)
+{
+	memset(symbolizer, 0, sizeof(*symbolizer));
+	symbolizer->layout = layout;
+	symbolizer->builtins = builtins;
+	lru_cache_init(&symbolizer->places, 2 * sizeof(uint64_t), JAVASCRIPT_PLACES_MAX_ENTRIES,
+		       JAVASCRIPT_PLACES_MAX_BYTES, release_place, NULL);
+	lru_cache_init(&symbolizer->scripts, sizeof(struct script_key),
+		       JAVASCRIPT_SCRIPTS_MAX_ENTRIES, JAVASCRIPT_SCRIPTS_MAX_BYTES, release_lines,
+		       NULL);
+}
+
+void javascript_symbolizer_deinit(struct javascript_symbolizer *symbolizer)
+{
+	lru_cache_deinit(&symbolizer->places);
+	lru_cache_deinit(&symbolizer->scripts);
+	text_builder_deinit(&symbolizer->texts);
+}
+
+static struct frame_parts take_apart(const uint64_t words[2])
+{
+	uint32_t position = words[1] >> 32;
+
+	return (struct frame_parts){
+		.object = frame_address(words[0]),
+		.code = position >> JAVASCRIPT_CODE_SHIFT & JAVASCRIPT_CODE_MASK,
+		.place = position & JAVASCRIPT_PLACE_MASK,
+		.fingerprint = (uint32_t)words[1],
+		.is_new = position & JAVASCRIPT_NEW,
+		.is_return_address = frame_flags(words[0]) & FRAME_RETURN_ADDRESS,
+	};
+}
+
+/* What another try may have: it is no answer that something is not there. */
+static bool is_passing(int err)
+{
+	return err == -EAGAIN || err == -ESRCH || err == -ENOMEM;
+}
+
+/*
+ * The fingerprint of the function at tagged @shared, of the same words as the kernel side takes: what stands in place
+ * of a script is not asked what it is, and what cannot be read is 0.
+ */
+static int read_fingerprint(const struct v8_heap *heap, uint64_t shared, uint32_t *fingerprint)
+{
+	const struct v8_layout *layout = heap->layout;
+	int32_t literal = 0, unique = 0, length = 0;
+	uint64_t script = 0, id = 0, source = 0;
+	int err = v8_field_int(heap, shared, layout->shared_literal_id, &literal);
+
+	if (!err)
+		err = v8_field(heap, shared, layout->shared_script, &script);
+	if (!err && layout->shared_unique_id != V8_ABSENT)
+		err = v8_field_int(heap, shared, layout->shared_unique_id, &unique);
+	if (err)
+		return err;
+	err = v8_field(heap, script, layout->script_id, &id);
+	if (is_passing(err))
+		return err;
+	err = v8_field(heap, script, layout->script_source, &source);
+	if (!err)
+		err = v8_field_int(heap, source, layout->string_length, &length);
+	if (is_passing(err))
+		return err;
+	*fingerprint = javascript_function_fingerprint(
+		(uint64_t)(uint32_t)unique << 32 | (uint32_t)literal, id, (uint32_t)length);
+	return 0;
+}
+
+/* Whether what lies at @frame's object is what the kernel side saw there; -ESTALE: it is not. */
+static int check(const struct v8_heap *heap, const struct frame_parts *frame,
+		 struct identity *identity)
+{
+	uint32_t fingerprint = 0;
+	int32_t optimization = 0;
+	int err = 0;
+
+	memset(identity, 0, sizeof(*identity));
+	identity->shared = frame->object;
+	if (frame->code == JAVASCRIPT_OPTIMIZED) {
+		err = v8_code_read(heap, frame->object, &identity->code);
+		if (!err)
+			err = v8_code_optimization_id(heap, &identity->code, &optimization);
+		if (!err)
+			err = v8_optimized_function(heap, &identity->code, &identity->shared);
+	}
+	if (!err)
+		err = read_fingerprint(heap, identity->shared, &fingerprint);
+	if (!err && frame->code == JAVASCRIPT_OPTIMIZED)
+		fingerprint = javascript_code_fingerprint(fingerprint, (uint32_t)optimization);
+	if (!err && fingerprint != frame->fingerprint)
+		err = fail(-ESTALE, "another function");
+	/* What is no function any more was one. */
+	return err && !is_passing(err) ? -ESTALE : err;
+}
+
+/* The same by the memory as it is now. */
+static int check_now(const struct v8_heap *heap, struct remote_memory *memory,
+		     const struct frame_parts *frame)
+{
+	struct read_windows windows;
+	struct v8_heap now = *heap;
+	struct identity identity;
+
+	read_windows_init(&windows, memory);
+	now.memory = &windows.memory;
+	return check(&now, frame, &identity);
+}
+
+/* The frame as user space's readers have it; of a bytecode that is not known, without one. */
+static int make_frame(const struct v8_heap *heap, const struct frame_parts *parts,
+		      const struct identity *identity, struct v8_frame *frame)
+{
+	uint64_t baseline = 0;
+	int err = 0;
+
+	*frame = (struct v8_frame){
+		.code = identity->code,
+		.tier = identity->code.tier,
+		.shared = identity->shared,
+		.is_return_address = parts->is_return_address,
+		.bytecode_offset =
+			(uint64_t)(parts->place + (uint32_t)heap->layout->bytecodes_data - V8_TAG)
+			<< V8_SMI_SHIFT,
+	};
+	if (parts->code == JAVASCRIPT_OPTIMIZED) {
+		frame->pc = frame->code.start + parts->place;
+		return 0;
+	}
+	if (parts->code == JAVASCRIPT_BASELINE) {
+		err = v8_shared_baseline(heap, identity->shared, &baseline);
+		if (!err)
+			err = v8_code_read(heap, baseline, &frame->code);
+		frame->tier = V8_TIER_BASELINE;
+		frame->pc = frame->code.start + parts->place;
+	} else {
+		frame->tier = V8_TIER_INTERPRETED;
+	}
+	return err ? err : v8_shared_bytecodes(heap, identity->shared, &frame->bytecodes);
+}
+
+/* The functions of a frame; where no table tells, its own function without a place. */
+static int find_functions(struct javascript_symbolizer *symbolizer, const struct v8_heap *heap,
+			  const struct frame_parts *parts, const struct identity *identity)
+{
+	struct v8_function_places *functions = &symbolizer->functions;
+	struct v8_frame frame;
+	int err = -ENOENT;
+
+	if (parts->code != JAVASCRIPT_BUILTIN && parts->place != JAVASCRIPT_NO_PLACE)
+		err = make_frame(heap, parts, identity, &frame);
+	if (!err)
+		err = v8_frame_places(heap, &frame, V8_INLINING_BEST, functions);
+	if (!err || is_passing(err))
+		return err;
+	functions->count = 1;
+	functions->items[0] =
+		(struct v8_function_place){ .shared = identity->shared, .script_offset = -1 };
+	return 0;
+}
+
+static uint32_t keep_text(struct javascript_symbolizer *symbolizer, const char *text)
+{
+	uint32_t place = (uint32_t)symbolizer->texts.length;
+
+	text_builder_append_bytes(&symbolizer->texts, text, strlen(text) + 1);
+	return place;
+}
+
+/* The lines of the script at tagged @script; NULL if they cannot be had. */
+static const struct v8_lines *find_lines(struct javascript_symbolizer *symbolizer,
+					 const struct v8_heap *heap, uint64_t script)
+{
+	struct script_key key = { .script = script };
+	struct v8_lines *lines;
+
+	if (v8_field(heap, script, heap->layout->script_id, &key.id))
+		return NULL;
+	lines = lru_cache_get(&symbolizer->scripts, &key);
+	if (lines)
+		return lines;
+	lines = calloc(1, sizeof(*lines));
+	if (!lines)
+		return NULL;
+	/* Also that there are none. */
+	v8_lines_read(heap, script, lines);
+	if (lru_cache_put_capped(&symbolizer->scripts, &key, lines,
+				 lines->count * sizeof(lines->ends[0]) + ENTRY_BYTES)) {
+		v8_lines_deinit(lines);
+		free(lines);
+		return NULL;
+	}
+	return lines;
+}
+
+/* File and line of a function's place. */
+static void read_source(struct javascript_symbolizer *symbolizer, const struct v8_heap *heap,
+			const struct v8_function_place *from, struct place_function *function)
+{
+	const struct v8_lines *lines = NULL;
+	struct v8_place place;
+	uint64_t script = 0;
+	v8_text text;
+
+	if (v8_shared_script(heap, from->shared, &script))
+		return;
+	if (!v8_script_name(heap, script, text) && *text)
+		function->file = keep_text(symbolizer, text);
+	if (from->script_offset >= 0)
+		lines = find_lines(symbolizer, heap, script);
+	if (lines && !v8_lines_place(lines, (uint32_t)from->script_offset, &place))
+		function->line = place.line;
+}
+
+/* What the function of @shared is called where it is the builtin at @place. */
+static void name_builtin(const struct javascript_symbolizer *symbolizer, uint32_t place,
+			 const char *function, char *name, size_t capacity)
+{
+	const struct v8_builtin *builtin =
+		v8_builtins_find(symbolizer->builtins, symbolizer->builtins->start + place);
+
+	if (builtin)
+		v8_builtin_function_name(builtin->name, function, name, capacity);
+	else
+		snprintf(name, capacity, "%s", function);
+}
+
+static int read_function(struct javascript_symbolizer *symbolizer, const struct v8_heap *heap,
+			 const struct frame_parts *parts, const struct v8_function_place *from,
+			 bool is_new, struct place_function *function)
+{
+	const char *shown;
+	char text[NEW_NAME_BYTES];
+	v8_text name, builtin;
+	int err = v8_shared_name(heap, from->shared, name);
+
+	if (err)
+		return err;
+	*function = (struct place_function){ .file = NO_TEXT };
+	shown = *name ? name : NO_NAME;
+	if (parts->code == JAVASCRIPT_BUILTIN) {
+		name_builtin(symbolizer, parts->place - parts->is_return_address, name, builtin,
+			     sizeof(builtin));
+		shown = builtin;
+	} else {
+		read_source(symbolizer, heap, from, function);
+	}
+	snprintf(text, sizeof(text), "%s%s", is_new ? "new " : "", shown);
+	function->name = keep_text(symbolizer, text);
+	return 0;
+}
+
+static int read_functions(struct javascript_symbolizer *symbolizer, const struct v8_heap *heap,
+			  const struct frame_parts *parts, struct place_function *functions)
+{
+	const struct v8_function_places *from = &symbolizer->functions;
+	int err = 0;
+
+	for (uint32_t i = 0; !err && i < from->count; i++) {
+		const bool is_own = i + 1 == from->count;
+
+		err = read_function(symbolizer, heap, parts, &from->items[i],
+				    is_own ? parts->is_new : from->items[i].is_construct,
+				    &functions[i]);
+	}
+	return err;
+}
+
+/* Makes a place of what was read. */
+static int make_place(const struct javascript_symbolizer *symbolizer,
+		      const struct place_function *functions, bool is_approximate,
+		      struct javascript_place **place, size_t *bytes)
+{
+	const struct text_builder *texts = &symbolizer->texts;
+	const uint32_t count = symbolizer->functions.count;
+	struct javascript_place *made;
+
+	if (texts->failed)
+		return -ENOMEM;
+	*bytes = sizeof(*made) + count * sizeof(functions[0]) + texts->length;
+	made = malloc(*bytes);
+	if (!made)
+		return -ENOMEM;
+	made->count = count;
+	made->is_approximate = is_approximate;
+	memcpy(made->functions, functions, count * sizeof(functions[0]));
+	memcpy(made->functions + count, texts->text, texts->length);
+	*place = made;
+	return 0;
+}
+
+static int read_place(struct javascript_symbolizer *symbolizer, struct remote_memory *memory,
+		      const struct frame_parts *parts, struct javascript_place **place,
+		      size_t *bytes)
+{
+	struct place_function functions[V8_INLINED_MAX];
+	struct read_windows windows;
+	struct v8_heap heap = { .layout = symbolizer->layout, .memory = &windows.memory };
+	struct identity identity;
+	int err, changed;
+
+	read_windows_init(&windows, memory);
+	text_builder_clear(&symbolizer->texts);
+	err = check(&heap, parts, &identity);
+	if (!err)
+		err = find_functions(symbolizer, &heap, parts, &identity);
+	if (!err)
+		err = read_functions(symbolizer, &heap, parts, functions);
+	if (is_passing(err))
+		return err;
+	/* Whatever was read may have been freed meanwhile. */
+	changed = check_now(&heap, memory, parts);
+	if (changed)
+		return changed;
+	return err ? err :
+		     make_place(symbolizer, functions, parts->code == JAVASCRIPT_INTERPRETED_BEFORE,
+				place, bytes);
+}
+
+static int get_place(struct javascript_symbolizer *symbolizer, struct remote_memory *memory,
+		     const uint64_t words[2], struct javascript_place **place)
+{
+	const struct frame_parts parts = take_apart(words);
+	struct javascript_place *found = lru_cache_get(&symbolizer->places, words);
+	size_t bytes = 0;
+	int err;
+
+	if (found) {
+		*place = found;
+		return 0;
+	}
+	err = read_place(symbolizer, memory, &parts, &found, &bytes);
+	if (err)
+		return err;
+	err = lru_cache_put_capped(&symbolizer->places, words, found, bytes + ENTRY_BYTES);
+	if (err)
+		free(found);
+	else
+		*place = found;
+	return err;
+}
+
+/* Code of no function; false: it is one's. */
+static bool name_other(uint32_t code, struct interpreted_frames *frames)
+{
+	if (code != JAVASCRIPT_REGEXP && code != JAVASCRIPT_WASM)
+		return false;
+	frames->count = 1;
+	frames->items[0] = (struct interpreted_frame){
+		.function = code == JAVASCRIPT_REGEXP ? "[regular expression]" : "[wasm function]",
+	};
+	return true;
+}
+
+int javascript_symbolize(struct javascript_symbolizer *symbolizer, struct remote_memory *memory,
+			 const uint64_t words[2], uint64_t now_ns,
+			 struct interpreted_frames *frames)
+{
+	struct javascript_place *place = NULL;
+	const char *texts;
+	int err;
+
+	if (name_other(take_apart(words).code, frames))
+		return 0;
+	if (now_ns >= symbolizer->next_age_ns) {
+		lru_cache_age(&symbolizer->places);
+		lru_cache_age(&symbolizer->scripts);
+		symbolizer->next_age_ns = now_ns + JAVASCRIPT_PLACES_AGE_NS;
+	}
+	err = get_place(symbolizer, memory, words, &place);
+	if (err)
+		return err;
+	texts = (const char *)(place->functions + place->count);
+	frames->count = place->count;
+	for (uint32_t i = 0; i < place->count; i++) {
+		const struct place_function *function = &place->functions[i];
+
+		frames->items[i] = (struct interpreted_frame){
+			.function = texts + function->name,
+			.file = function->file == NO_TEXT ? NULL : texts + function->file,
+			.line = function->line,
+			.is_inlined = i + 1 < place->count,
+			.is_approximate = place->is_approximate,
+		};
+	}
+	return 0;
+}

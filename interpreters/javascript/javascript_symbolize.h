@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** From a frame that the kernel side sent (ebpf/abi/javascript.h) to functions, files and lines. */
+#ifndef INTERPRETERS_JAVASCRIPT_JAVASCRIPT_SYMBOLIZE_H
+#define INTERPRETERS_JAVASCRIPT_JAVASCRIPT_SYMBOLIZE_H
+
+#include "agent/base/clock.h"
+#include "agent/base/lru_cache.h"
+#include "agent/base/text_builder.h"
+#include "interpreters/javascript/v8_builtins.h"
+#include "interpreters/javascript/v8_frames.h"
+#include "interpreters/language.h"
+
+enum {
+	/** Of one process. */
+	JAVASCRIPT_PLACES_MAX_ENTRIES = 1 << 15,
+	/** With the entries' own 64 bytes. */
+	JAVASCRIPT_PLACES_MAX_BYTES = 4 << 20,
+	JAVASCRIPT_SCRIPTS_MAX_ENTRIES = 256,
+	/** What is known of lines. */
+	JAVASCRIPT_SCRIPTS_MAX_BYTES = 4 << 20,
+};
+
+/** Places and lines that were not asked for so long are let go, when others are asked for. */
+#define JAVASCRIPT_PLACES_AGE_NS (120 * NS_PER_SECOND)
+
+/** Of one process; one thread at a time. */
+struct javascript_symbolizer {
+	/** Both are borrowed. */
+	const struct v8_layout *layout;
+	const struct v8_builtins *builtins;
+	/** The two words -> struct javascript_place. */
+	struct lru_cache places;
+	/** struct script_key -> struct v8_lines. */
+	struct lru_cache scripts;
+	uint64_t next_age_ns;
+	/** For reading. */
+	struct v8_function_places functions;
+	struct text_builder texts;
+};
+
+void javascript_symbolizer_init(struct javascript_symbolizer *symbolizer,
+				const struct v8_layout *layout, const struct v8_builtins *builtins);
+void javascript_symbolizer_deinit(struct javascript_symbolizer *symbolizer);
+
+/** As language_ops.symbolize. @now_ns: clock_monotonic_ns(). */
+int javascript_symbolize(struct javascript_symbolizer *symbolizer, struct remote_memory *memory,
+			 const uint64_t words[2], uint64_t now_ns,
+			 struct interpreted_frames *frames);
+
+#endif
