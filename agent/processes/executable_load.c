@@ -66,6 +66,30 @@ static void hand_in(struct executable_cache *cache, struct loaded_rows *loaded)
 	cache->config.loaded(cache->config.context);
 }
 
+static int read_rows(struct executable_cache *cache, int fd, const struct executable_origin *origin,
+		     const struct load_limits *limits, struct loaded_rows *loaded)
+{
+	return executable_file_load(fd, origin, cache->config.delta_cache, limits, &loaded->deltas,
+				    &loaded->lacks_code);
+}
+
+/*
+ * Makes the rows of the file. Much code without tables waits until it is sampled; but in a runtime it is what runs the
+ * functions of a language, as V8's builtins do.
+ */
+static int make_rows(struct executable_cache *cache, const struct binary *binary, int fd,
+		     const struct executable_origin *origin, const struct load_limits *limits,
+		     struct loaded_rows *loaded)
+{
+	const struct load_limits all = { limits->max_work_bytes, UINT64_MAX };
+	int err = read_rows(cache, fd, origin, limits, loaded);
+
+	if (err || !loaded->lacks_code || !executable_runtime_has_ranges(cache, binary))
+		return err;
+	stack_deltas_deinit(&loaded->deltas);
+	return read_rows(cache, fd, origin, &all, loaded);
+}
+
 /* False if it would take more than @max_work_bytes. */
 static bool load(struct executable_cache *cache, uint64_t executable_id, uint64_t max_work_bytes)
 {
@@ -88,8 +112,7 @@ static bool load(struct executable_cache *cache, uint64_t executable_id, uint64_
 	if (from.fd < 0)
 		loaded.err = -ESTALE;
 	else if (!is_damaged)
-		loaded.err = executable_file_load(from.fd, &origin, cache->config.delta_cache,
-						  &limits, &loaded.deltas, &loaded.lacks_code);
+		loaded.err = make_rows(cache, binary, from.fd, &origin, &limits, &loaded);
 	if (loaded.err == -EBADMSG || loaded.err == -E2BIG)
 		executable_log_damaged(binary->path, loaded.err);
 	/* The file has said all that it will ever say. */

@@ -27,7 +27,7 @@
 enum javascript_code {
 	/** Bytecodes; the place is the bytecode's, or JAVASCRIPT_NO_PLACE. */
 	JAVASCRIPT_INTERPRETED = 0,
-	/** The same, but an earlier bytecode's: where the frame was when it called something last. */
+	/** The same, but that of an earlier one: where the frame was when it called something last. */
 	JAVASCRIPT_INTERPRETED_BEFORE = 1,
 	/** Sparkplug's code; the place is in its instructions. */
 	JAVASCRIPT_BASELINE = 2,
@@ -131,7 +131,8 @@ struct javascript_process {
 	__u16 map_instance_type;
 	__u16 type_function;
 	__u16 type_function_count;
-	__u16 reserved[2];
+	/** Where bytecodes have their handlers: what the root register points to has the table's address so far behind. */
+	__u32 dispatch_table;
 };
 
 _Static_assert(sizeof(struct javascript_process) == 272, "struct javascript_process is 17 cells");

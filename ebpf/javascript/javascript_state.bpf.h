@@ -20,6 +20,8 @@ enum javascript_slot {
 	JAVASCRIPT_SLOT_FUNCTION = -16,
 	JAVASCRIPT_SLOT_BYTECODES = -32,
 	JAVASCRIPT_SLOT_OFFSET = -40,
+	/** In a frame of V8 itself: what it keeps begins here, and goes down. */
+	JAVASCRIPT_SLOT_SPILLED = -16,
 	/** In an entry from C++: rbx. */
 	JAVASCRIPT_SLOT_RBX = -56,
 };
@@ -63,6 +65,9 @@ struct javascript_walk {
 	__u32 bytecode_offset;
 	/** Its slot may have an earlier bytecode's offset. */
 	__u32 is_before;
+	/** The leaf was a builtin's, and rows that may be a guess have told its caller. */
+	__u32 is_behind_leaf;
+	__u32 reserved;
 	/** Of the frame at hand. */
 	__u32 position;
 	__u32 fingerprint;
@@ -98,6 +103,7 @@ static __always_inline void javascript_state_begin(struct javascript_walk *walk)
 	walk->function_end = 0;
 	walk->bytecode_offset = 0;
 	walk->is_before = 0;
+	walk->is_behind_leaf = 0;
 }
 
 /** Forgets what is kept from walk to walk. */

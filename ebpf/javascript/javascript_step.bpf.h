@@ -20,7 +20,9 @@ enum {
 	JAVASCRIPT_PREFIXES = 2,
 	JAVASCRIPT_HANDLERS = 256,
 	/* No handler is larger. */
-	JAVASCRIPT_HANDLER_MAX_BYTES = 1 << 14,
+	JAVASCRIPT_HANDLER_MAX_BYTES = 1 << 13,
+	/* Words in a handler's frame that may be the offset. */
+	JAVASCRIPT_SPILLED_MAX = 10,
 };
 
 static __always_inline bool javascript_is_marker(__u64 context, __u64 marker)
@@ -132,32 +134,56 @@ static __always_inline bool javascript_is_in_handler(__u64 pc, __u64 place)
 }
 
 /*
- * The leaf at @pc executes a bytecode of the interpreted frame with frame pointer @fp. Its offset is in a register, of
- * a bytecode with a prefix that of what stands behind it; but the handler may have put something else there. It
- * is right if the bytecode there is one that the handler is for.
+ * True if the bytecode at @offset, as registers have it, is one that the handler at @pc is for; with a prefix its
+ * offset is that of what stands behind it. @bytecodes: tagged; @table: of handlers.
  */
-static __always_inline void javascript_find_bytecode(struct walk_state *state, __u64 pc, __u64 fp)
+static __always_inline bool javascript_is_executed(const struct javascript_walk *walk, __u64 pc,
+						   __u64 bytecodes, __u64 table, __u64 offset)
 {
-	struct javascript_walk *walk = &state->javascript;
-	__u64 bytecodes = state->registers[JAVASCRIPT_BYTECODES_REGISTER], own = 0;
-	__u64 offset = state->registers[JAVASCRIPT_OFFSET_REGISTER];
-	__u64 table = state->registers[JAVASCRIPT_DISPATCH_REGISTER];
 	/* What may be a prefix, and the bytecode. */
 	__u8 codes[2] = { 0 };
 
-	walk->is_before = 1;
 	if (offset < walk->process.bytecodes_before || offset > JAVASCRIPT_PLACE_MASK ||
-	    window_read_up(&state->stack, fp + JAVASCRIPT_SLOT_BYTECODES, &own) ||
-	    own != bytecodes ||
 	    bpf_probe_read_user(codes, sizeof(codes), (const void *)(bytecodes + offset - 1)))
-		return;
+		return false;
 	table += 8ULL * codes[1];
-	if (javascript_is_in_handler(pc, table) ||
-	    (codes[0] < JAVASCRIPT_PREFIXES &&
-	     javascript_is_in_handler(pc, table + 8 * JAVASCRIPT_HANDLERS * (1ULL + codes[0])))) {
-		walk->bytecode_offset = offset;
-		walk->is_before = 0;
+	return javascript_is_in_handler(pc, table) ||
+	       (codes[0] < JAVASCRIPT_PREFIXES &&
+		javascript_is_in_handler(pc, table + 8 * JAVASCRIPT_HANDLERS * (1ULL + codes[0])));
+}
+
+/*
+ * The leaf, a handler, executes a bytecode of the interpreted frame with frame pointer @fp. Its offset is in a register
+ * until the handler puts something else there; by then it has kept it in that frame's slot, as for a call, or in its
+ * own frame at @handler_fp, 0: it has none.
+ */
+static __always_inline void javascript_find_bytecode(struct walk_state *state, __u64 fp,
+						     __u64 handler_fp)
+{
+	struct javascript_walk *walk = &state->javascript;
+	__u64 pc = state->registers[PC_REGISTER], bytecodes = 0, table = 0;
+	__u64 offset = state->registers[JAVASCRIPT_OFFSET_REGISTER];
+
+	walk->is_before = 1;
+	if (read_word(fp + JAVASCRIPT_SLOT_BYTECODES, &bytecodes) ||
+	    read_word(state->registers[JAVASCRIPT_ROOT_REGISTER] + walk->process.dispatch_table,
+		      &table))
+		return;
+	walk->check = javascript_is_executed(walk, pc, bytecodes, table, offset) ||
+		      (offset < JAVASCRIPT_PLACE_MASK && javascript_is_dispatch(pc));
+	if (!walk->check && !read_word(fp + JAVASCRIPT_SLOT_OFFSET, &offset)) {
+		offset >>= 32;
+		walk->check = javascript_is_executed(walk, pc, bytecodes, table, offset);
 	}
+	for (int i = 0; handler_fp && !walk->check && i < JAVASCRIPT_SPILLED_MAX; i++) {
+		if (read_word(handler_fp + JAVASCRIPT_SLOT_SPILLED - 8 * i, &offset))
+			return;
+		walk->check = javascript_is_executed(walk, pc, bytecodes, table, offset);
+	}
+	if (!walk->check)
+		return;
+	walk->bytecode_offset = offset;
+	walk->is_before = 0;
 }
 
 static __always_inline bool javascript_is_continuation(const struct javascript_walk *walk)
@@ -175,13 +201,17 @@ static __always_inline enum unwind_error javascript_release(struct walk_state *s
 	return UNWIND_OK;
 }
 
-/* True if the object at tagged @object is a JSFunction. */
+/*
+ * True if the object at tagged @object is a JSFunction. While the collector moves it, its first word says where to; all
+ * others are as they were.
+ */
 static __always_inline bool javascript_is_function(const struct javascript_walk *walk, __u64 object)
 {
 	__u64 map = 0;
 	__u16 type = 0;
 
 	if (read_word(object - JAVASCRIPT_TAG, &map) ||
+	    (!(map & JAVASCRIPT_TAG) && read_word(map, &map)) ||
 	    bpf_probe_read_user(
 		    &type, sizeof(type),
 		    (const void *)(map - JAVASCRIPT_TAG + walk->process.map_instance_type)))
@@ -196,9 +226,10 @@ static __always_inline enum unwind_error javascript_leave_frameless(struct walk_
 	struct javascript_walk *walk = &state->javascript;
 
 	/* Handlers go from one to the next without a call: what they return to is the interpreter. */
+	walk->is_behind_leaf = 1;
 	if (builtin_class == JAVASCRIPT_BUILTIN_HANDLER) {
 		if (state->fp_known)
-			javascript_find_bytecode(state, state->registers[PC_REGISTER], state->fp);
+			javascript_find_bytecode(state, state->fp, 0);
 		return javascript_release(state, false);
 	}
 	walk->function = state->registers[JAVASCRIPT_FUNCTION_REGISTER];
@@ -221,8 +252,11 @@ static __always_inline enum unwind_error javascript_push_in_builtin(struct walk_
 	if (javascript_is_marker(walk->context, walk->process.marker_construct) ||
 	    javascript_is_marker(walk->context, walk->process.marker_fast_construct))
 		javascript_mark_new(state);
-	if (builtin_class == JAVASCRIPT_BUILTIN_HANDLER)
+	if (builtin_class == JAVASCRIPT_BUILTIN_HANDLER) {
+		if (!flags)
+			javascript_find_bytecode(state, walk->caller_fp, fp);
 		return javascript_release(state, false);
+	}
 	if (builtin_class == JAVASCRIPT_BUILTIN_NO_FUNCTION ||
 	    (!javascript_is_context(walk->context) && !javascript_is_continuation(walk)))
 		return javascript_release(state, true);
@@ -241,7 +275,7 @@ static __always_inline enum unwind_error javascript_push_in_builtin(struct walk_
 
 /*
  * The held frame is a builtin's, and its rows have told the caller. They may be a guess, or wrong; but a builtin that
- * has called something has a frame pointer.
+ * has called something has a frame pointer. It was no guess itself if the leaf before is a builtin.
  */
 static __always_inline enum unwind_error javascript_step_builtin(struct walk_state *state)
 {
@@ -373,6 +407,10 @@ static __always_inline enum unwind_error javascript_step_code(struct walk_state 
 
 	walk->check = javascript_find_code(walk, address);
 	barrier();
+	/* What the rows of a builtin have led to is V8's own. */
+	if (walk->check && walk->is_behind_leaf)
+		state->frame_flags &= ~(__u32)FRAME_GUESS;
+	walk->is_behind_leaf = 0;
 	if (walk->check) {
 		error = javascript_leave_code(state);
 	} else if (state->fp_known && !javascript_read_frame(state, state->fp) &&

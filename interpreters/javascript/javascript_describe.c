@@ -9,6 +9,8 @@
 enum {
 	/** Of ThreadIsolation::trusted_data_: a pointer to the map of pages. */
 	TRUSTED_DATA_JIT_PAGES = 24,
+	/** So much of the interpreter is looked at. */
+	INTERPRETER_BYTES = 512,
 };
 
 /* What a version does not have is 0. */
@@ -63,8 +65,35 @@ static int check_code(const struct v8_layout *layout)
 	return 0;
 }
 
-int javascript_describe(const struct v8_layout *layout, const struct v8_builtins *builtins,
-			struct javascript_process *process)
+/*
+ * Where the table of handlers is: the interpreter loads it by `mov r15, [r13 + d32]`, r13 being the root register
+ * (builtins-x64.cc, Generate_InterpreterEntryTrampoline).
+ */
+static int find_dispatch_table(const struct elf_image *image, const struct v8_builtins *builtins,
+			       uint32_t *offset)
+{
+	static const uint8_t load[] = { 0x4d, 0x8b, 0xbd };
+	uint8_t code[INTERPRETER_BYTES];
+
+	for (uint32_t i = 0; i < builtins->count; i++) {
+		const struct v8_builtin *builtin = &builtins->items[i];
+
+		if (strcmp(builtin->name, "InterpreterEntryTrampoline") ||
+		    elf_image_read_address(image, builtins->start + builtin->start, code,
+					   sizeof(code)))
+			continue;
+		for (size_t at = 0; at + sizeof(load) + sizeof(*offset) <= sizeof(code); at++) {
+			if (memcmp(code + at, load, sizeof(load)))
+				continue;
+			memcpy(offset, code + at + sizeof(load), sizeof(*offset));
+			return 0;
+		}
+	}
+	return fail(-EOPNOTSUPP, "an interpreter whose table of handlers is not found");
+}
+
+int javascript_describe(const struct elf_image *image, const struct v8_layout *layout,
+			const struct v8_builtins *builtins, struct javascript_process *process)
 {
 	int err = check_code(layout);
 
@@ -106,5 +135,7 @@ int javascript_describe(const struct v8_layout *layout, const struct v8_builtins
 		.type_function = number(layout->type_function),
 		.type_function_count = number(layout->type_function_count),
 	};
-	return err ? err : describe_builtins(builtins, process);
+	if (!err)
+		err = describe_builtins(builtins, process);
+	return err ? err : find_dispatch_table(image, builtins, &process->dispatch_table);
 }

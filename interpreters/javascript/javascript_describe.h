@@ -9,9 +9,9 @@
 
 /**
  * Fills @process but for what depends on where the file is mapped: jit_pages is an ELF virtual address. -EOPNOTSUPP: the
- * layout does not fit.
+ * layout or the code does not fit.
  */
-int javascript_describe(const struct v8_layout *layout, const struct v8_builtins *builtins,
-			struct javascript_process *process);
+int javascript_describe(const struct elf_image *image, const struct v8_layout *layout,
+			const struct v8_builtins *builtins, struct javascript_process *process);
 
 #endif

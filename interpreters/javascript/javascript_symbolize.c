@@ -189,10 +189,11 @@ static int check_now(const struct v8_heap *heap, struct remote_memory *memory,
 	return check(&now, frame, &identity);
 }
 
-/* The frame as user space's readers have it; of a bytecode that is not known, without one. */
+/* The frame as user space's readers have it. A function that has just been entered is at its first bytecode. */
 static int make_frame(const struct v8_heap *heap, const struct frame_parts *parts,
 		      const struct identity *identity, struct v8_frame *frame)
 {
+	const uint32_t bytecode = parts->place == JAVASCRIPT_NO_PLACE ? 0 : parts->place;
 	uint64_t baseline = 0;
 	int err = 0;
 
@@ -202,7 +203,7 @@ static int make_frame(const struct v8_heap *heap, const struct frame_parts *part
 		.shared = identity->shared,
 		.is_return_address = parts->is_return_address,
 		.bytecode_offset =
-			(uint64_t)(parts->place + (uint32_t)heap->layout->bytecodes_data - V8_TAG)
+			(uint64_t)(bytecode + (uint32_t)heap->layout->bytecodes_data - V8_TAG)
 			<< V8_SMI_SHIFT,
 	};
 	if (parts->code == JAVASCRIPT_OPTIMIZED) {
@@ -221,16 +222,18 @@ static int make_frame(const struct v8_heap *heap, const struct frame_parts *part
 	return err ? err : v8_shared_bytecodes(heap, identity->shared, &frame->bytecodes);
 }
 
-/* The functions of a frame; where no table tells, its own function without a place. */
-static int find_functions(struct javascript_symbolizer *symbolizer, const struct v8_heap *heap,
-			  const struct frame_parts *parts, const struct identity *identity)
+/*
+ * The frame's own function at its first bytecode: no table tells of the instruction, as of those that come before a
+ * function's first one.
+ */
+static int find_entry(struct javascript_symbolizer *symbolizer, const struct v8_heap *heap,
+		      const struct identity *identity)
 {
+	const struct frame_parts entry = { .place = JAVASCRIPT_NO_PLACE };
 	struct v8_function_places *functions = &symbolizer->functions;
 	struct v8_frame frame;
-	int err = -ENOENT;
+	int err = make_frame(heap, &entry, identity, &frame);
 
-	if (parts->code != JAVASCRIPT_BUILTIN && parts->place != JAVASCRIPT_NO_PLACE)
-		err = make_frame(heap, parts, identity, &frame);
 	if (!err)
 		err = v8_frame_places(heap, &frame, V8_INLINING_BEST, functions);
 	if (!err || is_passing(err))
@@ -239,6 +242,31 @@ static int find_functions(struct javascript_symbolizer *symbolizer, const struct
 	functions->items[0] =
 		(struct v8_function_place){ .shared = identity->shared, .script_offset = -1 };
 	return 0;
+}
+
+/* Whether the functions that were found have a place. */
+static bool has_place(const struct v8_function_places *functions)
+{
+	return functions->count > 1 || functions->items[0].script_offset >= 0;
+}
+
+/* The functions of a frame. */
+static int find_functions(struct javascript_symbolizer *symbolizer, const struct v8_heap *heap,
+			  const struct frame_parts *parts, const struct identity *identity,
+			  bool *is_approximate)
+{
+	struct v8_frame frame;
+	int err = -ENOENT;
+
+	*is_approximate = parts->code == JAVASCRIPT_INTERPRETED_BEFORE;
+	if (parts->code != JAVASCRIPT_BUILTIN)
+		err = make_frame(heap, parts, identity, &frame);
+	if (!err)
+		err = v8_frame_places(heap, &frame, V8_INLINING_BEST, &symbolizer->functions);
+	if (is_passing(err) || (!err && has_place(&symbolizer->functions)))
+		return err;
+	*is_approximate = parts->code != JAVASCRIPT_BUILTIN;
+	return find_entry(symbolizer, heap, identity);
 }
 
 static uint32_t keep_text(struct javascript_symbolizer *symbolizer, const char *text)
@@ -379,13 +407,14 @@ static int read_place(struct javascript_symbolizer *symbolizer, struct remote_me
 	struct read_windows windows;
 	struct v8_heap heap = { .layout = symbolizer->layout, .memory = &windows.memory };
 	struct identity identity;
+	bool is_approximate = false;
 	int err, changed;
 
 	read_windows_init(&windows, memory);
 	text_builder_clear(&symbolizer->texts);
 	err = check(&heap, parts, &identity);
 	if (!err)
-		err = find_functions(symbolizer, &heap, parts, &identity);
+		err = find_functions(symbolizer, &heap, parts, &identity, &is_approximate);
 	if (!err)
 		err = read_functions(symbolizer, &heap, parts, functions);
 	if (is_passing(err))

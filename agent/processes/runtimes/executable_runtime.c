@@ -163,6 +163,14 @@ static uint32_t copy_ranges(struct executable_cache *cache, uint64_t executable_
 	return count;
 }
 
+bool executable_runtime_has_ranges(struct executable_cache *cache, const struct binary *binary)
+{
+	struct code_range ranges[LOOP_RANGES_MAX];
+
+	executable_runtime_probe(cache, binary);
+	return copy_ranges(cache, binary->executable_id, ranges);
+}
+
 void executable_runtime_flag(struct executable_cache *cache, const struct binary *binary,
 			     struct stack_deltas *deltas)
 {

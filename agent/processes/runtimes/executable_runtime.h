@@ -25,6 +25,9 @@ void executable_runtime_flag(struct executable_cache *cache, const struct binary
 /** Probes the file of @binary, if nobody has yet, without flagging anything. */
 void executable_runtime_probe(struct executable_cache *cache, const struct binary *binary);
 
+/** Load threads. Whether the file is a runtime whose rows are to be flagged. Probes it, if nobody has yet. */
+bool executable_runtime_has_ranges(struct executable_cache *cache, const struct binary *binary);
+
 /** Any thread. What probe found; NULL: no runtime, or not probed yet. Lives as long as the record. */
 const struct runtime_file *executable_runtime(const struct executable *executable);
 

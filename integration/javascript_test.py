@@ -1,0 +1,184 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# time limit: 1800 s
+"""Every sample of a program in JavaScript is a stack that its source allows, with the line of each frame, in the versions
+of Node.js at hand, and in all ways in which V8 runs it.
+
+In a target each function names the one that it calls on the line where it does so. So in a right stack the line of
+each frame has the name of the next one, and the innermost one's lies in its function. `depth: NAME=N` in a target says
+that a function stands in a stack N times, one below the other, when another one has been called by it.
+
+The targets are stopped while the agent starts and attaches to them, so that no sample comes before.
+usage: javascript_test.py [NODE|MODE...]
+"""
+import os
+import re
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import judge
+import nodes
+from harness import IS_LONG, StackEnds, Tap, need_root, share
+
+TARGETS = os.path.join(nodes.TARGETS, "samples")
+SECONDS = 10 if IS_LONG else 4
+READY_SECONDS = 60
+# Of what is wrong: the innermost frames.
+SHOWN_FRAMES = 10
+# A mode: the options, and the first version that has them.
+MODES = {
+    "plain": ([], 0),
+    "interpreted": (["--no-opt", "--no-sparkplug"], 0),
+    "jitless": (["--jitless"], 0),
+    "sparkplug": (["--always-sparkplug", "--no-opt"], 18),
+    "maglev": (["--maglev"], 24),
+}
+SHORT_MODES = ["plain", "interpreted", "sparkplug"]
+# Of a target's samples, those with a function of its own.
+OWN_PERCENT = 50
+# Frames that have no line: the innermost function has just been entered.
+LINELESS = "without a line"
+LINELESS_FAULT = 0.05
+# V8 keeps no bytecode's place in a register while a handler does something else.
+APPROXIMATE = "approximate"
+APPROXIMATE_FAULT = 0.05
+# Between two calls V8's table of optimized code may have the line before that of an inlined call.
+NEAR = "the line near an inlined call"
+NEAR_FAULT = 0.05
+NAMELESS = "[javascript: no name]"
+_FRAME = re.compile(r"(?P<name>.+?) \((?P<file>[^()]*?)(?::(?P<line>\d+))?\)(?P<flags>(?:_\[[a-z~?]\])*)$")
+_FUNCTION = re.compile(
+    r"^(?P<indent> *)(?:.*\bfunction\*? |(?:async )?function\*? |static |get |)(?P<name>#?\w+)\([^()]*\) \{$")
+
+
+class Target:
+    """A program, and what its source says."""
+
+    def __init__(self, path):
+        self.path = path
+        self.name = os.path.splitext(os.path.basename(path))[0]
+        with open(path, encoding="utf-8") as file:
+            self.lines = file.read().splitlines()
+        text = "\n".join(self.lines)
+        self.depths = {name: int(count) for name, count in re.findall(r"^// depth: (\w+)=(\d+)$", text, re.M)}
+        self.functions = {}
+        class_name = ""
+        for number, line in enumerate(self.lines, 1):
+            class_name = (re.match(r"class (\w+)", line) or [None, class_name])[1]
+            match = _FUNCTION.match(line)
+            if match:
+                name = class_name if match["name"] == "constructor" else match["name"]
+                self.functions[name] = (number, self._end_of(number, match["indent"]))
+
+    def _end_of(self, first, indent):
+        """The line with the bracket that ends what begins on line @first."""
+        return next(number for number in range(first + 1, len(self.lines) + 1)
+                    if re.match(re.escape(indent) + r"\}", self.lines[number - 1]))
+
+    def find_wrong(self, frames):
+        """What is wrong in @frames, the target's own ones, root first: (name, line or 0). None if nothing is."""
+        for index, (name, line) in enumerate(frames):
+            if name == "(anonymous)" and index == 0:
+                first, last = 1, len(self.lines)
+            elif name in self.functions:
+                first, last = self.functions[name]
+            else:
+                return "no function: " + name
+            if line and not first <= line <= last:
+                return "%s is not at line %d" % (name, line)
+            if index + 1 == len(frames):
+                continue
+            if not line or not re.search(r"\b%s\b" % re.escape(frames[index + 1][0].lstrip("#")), self.lines[line - 1]):
+                return "%s at line %d does not call %s" % (name, line, frames[index + 1][0])
+        names = [name for name, _ in frames]
+        for name, count in self.depths.items():
+            if names.count(name) not in (0, count) and names[-1] != name:
+                return "%d times %s" % (names.count(name), name)
+        return None
+
+
+class Verdict(judge.Verdict):
+    """What there is to say about the stacks of one target."""
+    kinds = {**judge.Verdict.kinds, LINELESS: LINELESS_FAULT, APPROXIMATE: APPROXIMATE_FAULT, NEAR: NEAR_FAULT}
+
+    def __init__(self, target, ends, limits=judge.NoneAllowed):
+        super().__init__(limits)
+        self._target = target
+        self._ends = ends
+        self.own = self.unnamed = self.inlined = 0
+        self._unseen = set(target.functions)
+
+    def judge(self, stack, count):
+        users, shown = stack.user_frames, stack._replace(frames=stack.frames[-SHOWN_FRAMES:])
+        if stack.errors or stack.has_guess or not users or not self._ends.is_entry(users[0]):
+            self.add_bad(judge.FLAGGED, shown, count)
+            return
+        if any(frame.startswith(NAMELESS) for frame in users):
+            self.unnamed += count
+        own, flags = [], ""
+        for frame in users:
+            match = _FRAME.match(frame)
+            # V8 has made functions of its own for fields.
+            if match and match["file"] == self._target.path and not match["name"].startswith("<"):
+                own.append((re.sub("^(?:new|get|set) ", "", match["name"]), int(match["line"] or 0)))
+                flags = match["flags"]
+                self.inlined += count * ("_[i]" in flags)
+        if not own:
+            return
+        self.own += count
+        self._unseen -= {name for name, _ in own}
+        why = self._target.find_wrong(own)
+        if why and "_[i]" in flags and "does not call" in why:
+            self.add_bad(NEAR, shown, count, why)
+        elif why:
+            self.add_wrong(why, shown, count)
+        elif not own[-1][1]:
+            self.add_bad(LINELESS, shown, count)
+        elif "_[~]" in flags:
+            self.add_bad(APPROXIMATE, shown, count)
+
+    def shortfalls(self):
+        found = []
+        if 100 * self.own < OWN_PERCENT * self.total:
+            found.append("of the target's own: " + share(self.own, self.total))
+        if self.unnamed:
+            found.append("without names: " + share(self.unnamed, self.total))
+        if self._unseen:
+            found.append("never seen: " + " ".join(sorted(self._unseen)))
+        return found
+
+    @property
+    def note(self):
+        return "%d samples, %d of the target's own, %d inlined frames" % (self.total, self.own, self.inlined)
+
+
+def cases_of(judging, chosen_nodes, modes):
+    """The cases of each node."""
+    target = Target(os.path.join(TARGETS, "chains.js"))
+    for node in chosen_nodes:
+        ends = StackEnds(node.directories)
+        names = [mode for mode in modes if node.version[0] >= MODES[mode][1]]
+        yield [judge.Case("%s, %s, %s" % (node, mode, target.name), target.name,
+                          node.command(*MODES[mode][0], target.path),
+                          Verdict(target, ends, judging.limits(len(chosen_nodes) * len(modes))),
+                          seconds=READY_SECONDS) for mode in names]
+
+
+def main():
+    tap = Tap()
+    need_root(tap, "samples of programs in JavaScript")
+    arguments = sys.argv[1:]
+    modes = [name for name in arguments if name in MODES] or (list(MODES) if IS_LONG else SHORT_MODES)
+    chosen = nodes.chosen([name for name in arguments if name not in MODES], IS_LONG)
+    chosen_nodes = list((chosen.runtimes or chosen.every.values()))
+    judging = judge.Judge(tap, "javascript_test", SECONDS, "-with-lines")
+    # Targets have the same name, so each is by itself.
+    for cases in cases_of(judging, chosen_nodes, modes):
+        for case in cases:
+            judging.run([case])
+    judging.finish(not arguments)
+    tap.finish()
+
+
+if __name__ == "__main__":
+    main()
