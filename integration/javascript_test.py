@@ -75,6 +75,11 @@ class Target:
         return next(number for number in range(first + 1, len(self.lines) + 1)
                     if re.match(re.escape(indent) + r"\}", self.lines[number - 1]))
 
+    def is_initializer(self, frame):
+        """Whether V8 has made the function, for a field: it has the class's name, or a made one."""
+        line = self.lines[int(frame["line"] or 1) - 1]
+        return frame["name"].startswith("<") or bool(re.fullmatch(r"  #\w+ = .*;", line))
+
     def find_wrong(self, frames):
         """What is wrong in @frames, the target's own ones, root first: (name, line or 0). None if nothing is."""
         for index, (name, line) in enumerate(frames):
@@ -118,8 +123,7 @@ class Verdict(judge.Verdict):
         own, flags = [], ""
         for frame in users:
             match = _FRAME.match(frame)
-            # V8 has made functions of its own for fields.
-            if match and match["file"] == self._target.path and not match["name"].startswith("<"):
+            if match and match["file"] == self._target.path and not self._target.is_initializer(match):
                 own.append((re.sub("^(?:new|get|set) ", "", match["name"]), int(match["line"] or 0)))
                 flags = match["flags"]
                 self.inlined += count * ("_[i]" in flags)

@@ -225,6 +225,8 @@ int v8_shared_bytecodes(const struct v8_heap *heap, uint64_t shared, uint64_t *b
 		}
 		if (!err && type == layout->type_runtime_data)
 			err = v8_field(heap, data, layout->interpreter_data_bytecodes, &data);
+		else if (!err && type == layout->type_baseline_data)
+			err = v8_field(heap, data, layout->baseline_data_bytecodes, &data);
 		else if (!err && type == layout->type_code)
 			err = v8_field(heap, data, layout->code_data, &data);
 		else
@@ -253,15 +255,21 @@ int v8_script_name(const struct v8_heap *heap, uint64_t script, v8_text name)
 
 int v8_shared_baseline(const struct v8_heap *heap, uint64_t shared, uint64_t *code)
 {
+	const struct v8_layout *layout = heap->layout;
 	uint64_t data = 0;
 	uint16_t type = 0;
-	int err = v8_field(heap, shared, heap->layout->shared_data, &data);
+	int err = v8_field(heap, shared, layout->shared_data, &data);
 
 	if (!err && !v8_is_object(data))
 		err = fail(-ENOENT, "a function that is not compiled");
 	if (!err)
 		err = v8_instance_type(heap, &data, &type);
-	if (!err && type != heap->layout->type_code)
+	if (!err && type == layout->type_baseline_data) {
+		err = v8_field(heap, data, layout->baseline_data_code, &data);
+		if (!err)
+			err = v8_instance_type(heap, &data, &type);
+	}
+	if (!err && type != layout->type_code)
 		err = fail(-ENOENT, "a function without code of its own");
 	if (!err)
 		*code = data;

@@ -104,6 +104,8 @@ static const struct fact facts[] = {
 	     "class_SharedFunctionInfoWrapper__shared_info__Tagged_SharedFunctionInfo_", NONE, NONE,
 	     NONE, NONE, 8, 8, 8),
 	FACT(interpreter_data_bytecodes, NULL, SAME(8)),
+	FACT(baseline_data_code, NULL, 8, NONE, NONE, NONE, NONE, NONE, NONE),
+	FACT(baseline_data_bytecodes, NULL, 16, NONE, NONE, NONE, NONE, NONE, NONE),
 	FACT(uncompiled_inferred_name, "class_UncompiledData__inferred_name__String", SAME(8)),
 
 	/* objects/script.tq */
@@ -197,6 +199,8 @@ static const struct fact facts[] = {
 	     SAME(EXPORTED)),
 	FACT(type_bytecodes, "type_BytecodeArray__BYTECODE_ARRAY_TYPE", SAME(EXPORTED)),
 	FACT(type_runtime_data, "type_InterpreterData__INTERPRETER_DATA_TYPE", SAME(EXPORTED)),
+	FACT(type_baseline_data, "type_BaselineData__BASELINE_DATA_TYPE", EXPORTED, NONE, NONE,
+	     NONE, NONE, NONE, NONE),
 	FACT(type_code, "type_Code__CODE_TYPE", SAME(EXPORTED)),
 	FACT(type_stream, "type_InstructionStream__INSTRUCTION_STREAM_TYPE|type_Code__CODE_TYPE",
 	     SAME(EXPORTED)),

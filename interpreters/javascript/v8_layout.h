@@ -97,6 +97,9 @@ struct v8_layout {
 	/** Of a SharedFunctionInfoWrapper. */
 	int32_t wrapper_shared;
 	int32_t interpreter_data_bytecodes;
+	/** Of a BaselineData, which 9.4 has for a function with Sparkplug's code: that, and bytecodes or an InterpreterData. */
+	int32_t baseline_data_code;
+	int32_t baseline_data_bytecodes;
 	int32_t uncompiled_inferred_name;
 
 	int32_t script_source;
@@ -183,6 +186,7 @@ struct v8_layout {
 	int32_t type_uncompiled_last;
 	int32_t type_bytecodes;
 	int32_t type_runtime_data;
+	int32_t type_baseline_data;
 	int32_t type_code;
 	/** Of the object in a code page. */
 	int32_t type_stream;

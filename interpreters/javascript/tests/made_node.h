@@ -42,6 +42,8 @@ static const struct made_export made_exports[] = {
 	  { 17, 18, 21, 21, 22, 22, 12 } },
 	{ "v8dbg_frametype_WasmFrame", { 4, 4, 4, 4, 4, 4, 24 } },
 	{ "v8dbg_FirstNonstringType", { 64, 128, 128, 128, 128, 128, 128 } },
+	{ "v8dbg_type_BaselineData__BASELINE_DATA_TYPE",
+	  { 94, V8_ABSENT, V8_ABSENT, V8_ABSENT, V8_ABSENT, V8_ABSENT, V8_ABSENT } },
 	{ "v8dbg_type_ByteArray__BYTE_ARRAY_TYPE", { 132, 194, 190, 186, 217, 218, 218 } },
 	{ "v8dbg_type_BytecodeArray__BYTECODE_ARRAY_TYPE", { 133, 195, 191, 205, 186, 184, 185 } },
 	{ "v8dbg_type_Code__CODE_TYPE", { 162, 240, 245, 206, 187, 185, 186 } },
