@@ -51,6 +51,8 @@ enum {
 	JAVASCRIPT_BUILTIN_RANGES_MAX = 22,
 	/** An object's tagged pointer minus its address. */
 	JAVASCRIPT_TAG = 1,
+	/** Of arrays of all kinds, bytecodes too: a Smi. */
+	JAVASCRIPT_ARRAY_LENGTH = 8,
 	/** Of an array of words, its elements. */
 	JAVASCRIPT_ARRAY_DATA = 16,
 	/** Of a Code object: as much is read at once, from its beginning. */

@@ -12,6 +12,7 @@ enum {
 	/* DWARF numbers. */
 	JAVASCRIPT_FUNCTION_REGISTER = 1,
 	JAVASCRIPT_OFFSET_REGISTER = 19,
+	JAVASCRIPT_BYTECODES_REGISTER = 20,
 	JAVASCRIPT_ROOT_REGISTER = 26,
 };
 
@@ -22,13 +23,6 @@ enum javascript_place {
 	JAVASCRIPT_RETURN_IN_R9,
 	JAVASCRIPT_RETURN_IN_R10,
 };
-
-/** True if the handler at @pc goes to that of the next bytecode, whose offset it has put into the register. */
-static __always_inline bool javascript_is_dispatch(__u64 pc)
-{
-	(void)pc;
-	return false;
-}
 
 /** Where the leaf at @pc stands, in the code that was found last. */
 static __always_inline enum javascript_place javascript_leaf_place(struct javascript_walk *walk,

@@ -14,6 +14,7 @@ enum {
 	/* DWARF numbers. */
 	JAVASCRIPT_FUNCTION_REGISTER = 5,
 	JAVASCRIPT_OFFSET_REGISTER = 9,
+	JAVASCRIPT_BYTECODES_REGISTER = 12,
 	JAVASCRIPT_ROOT_REGISTER = 13,
 	/* What is looked at of a function's beginning. */
 	JAVASCRIPT_PROLOGUE_BYTES = 32,
@@ -25,9 +26,6 @@ enum {
 	/* call */
 	JAVASCRIPT_CALL = 0xe8,
 	JAVASCRIPT_CALL_BYTES = 5,
-	/* Before the end of `jmp rcx`: mov r10d, [r12 + r9]; mov rcx, [r15 + r10 * 8]; mov rax, rbx */
-	JAVASCRIPT_DISPATCH_BYTES = 14,
-	JAVASCRIPT_JUMP_RCX = 0xe1ff,
 	/* call [r13 + d32] */
 	JAVASCRIPT_CALL_TABLE_BYTES = 7,
 };
@@ -132,22 +130,6 @@ static __always_inline enum javascript_place javascript_return_place(__u64 bytes
 	if (javascript_is_lea(bytes))
 		return javascript_push_place(bytes & 0x400000 ? bytes >> 40 : bytes >> 32);
 	return javascript_push_place(bytes);
-}
-
-/** True if the handler at @pc goes to that of the next bytecode, whose offset it has put into the register. */
-static __always_inline bool javascript_is_dispatch(__u64 pc)
-{
-	__u64 bytes[2];
-
-	if (bpf_probe_read_user(bytes, sizeof(bytes), (const void *)pc))
-		return false;
-	for (int i = 0; i < JAVASCRIPT_DISPATCH_BYTES; i++) {
-		if ((__u16)bytes[0] == JAVASCRIPT_JUMP_RCX)
-			return true;
-		bytes[0] = bytes[0] >> 8 | bytes[1] << 56;
-		bytes[1] >>= 8;
-	}
-	return false;
 }
 
 /** Where the leaf at @pc stands, in the code that was found last. */

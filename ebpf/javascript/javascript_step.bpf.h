@@ -153,6 +153,20 @@ static __always_inline bool javascript_is_executed(const struct javascript_walk 
 }
 
 /*
+ * True if @offset lies in @bytecodes. A handler without a frame has nothing else in the register, nor has one that has
+ * the bytecodes in theirs: at its end that of the next bytecode, of which it does some itself
+ * (interpreter-assembler.cc, StarDispatchLookahead).
+ */
+static __always_inline bool javascript_is_offset(const struct javascript_walk *walk,
+						 __u64 bytecodes, __u64 offset)
+{
+	__u64 length = 0;
+
+	return !read_word(bytecodes - JAVASCRIPT_TAG + JAVASCRIPT_ARRAY_LENGTH, &length) &&
+	       offset - walk->process.bytecodes_before < length >> 32;
+}
+
+/*
  * The leaf, a handler, executes a bytecode of the interpreted frame with frame pointer @fp. Its offset is in a register
  * until the handler puts something else there; by then it has kept it in that frame's slot, as for a call, or in its
  * own frame at @handler_fp, 0: it has none.
@@ -169,8 +183,10 @@ static __always_inline void javascript_find_bytecode(struct walk_state *state, _
 	    read_word(state->registers[JAVASCRIPT_ROOT_REGISTER] + walk->process.dispatch_table,
 		      &table))
 		return;
-	walk->check = javascript_is_executed(walk, pc, bytecodes, table, offset) ||
-		      (offset < JAVASCRIPT_PLACE_MASK && javascript_is_dispatch(pc));
+	walk->check =
+		javascript_is_executed(walk, pc, bytecodes, table, offset) ||
+		((!handler_fp || state->registers[JAVASCRIPT_BYTECODES_REGISTER] == bytecodes) &&
+		 javascript_is_offset(walk, bytecodes, offset));
 	if (!walk->check && !read_word(fp + JAVASCRIPT_SLOT_OFFSET, &offset)) {
 		offset >>= 32;
 		walk->check = javascript_is_executed(walk, pc, bytecodes, table, offset);
