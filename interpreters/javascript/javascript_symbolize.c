@@ -304,7 +304,7 @@ static void name_builtin(const struct javascript_symbolizer *symbolizer, uint32_
 	if (builtin)
 		v8_builtin_function_name(builtin->name, function, name, capacity);
 	else
-		snprintf(name, capacity, "%s", function);
+		snprintf(name, capacity, "%s", *function ? function : NO_NAME);
 }
 
 static int read_function(struct javascript_symbolizer *symbolizer, const struct v8_heap *heap,
