@@ -89,6 +89,8 @@ struct javascript {
 	struct javascript_process process;
 	uint8_t heap[HEAP_BYTES];
 	uint8_t code[CODE_BYTES];
+	/* The builtins' instructions. */
+	uint8_t text_bytes[RULE_COUNT * 16];
 	uint32_t code_count;
 	char text[4 * TRACE_MAX_WORDS];
 };
@@ -271,7 +273,7 @@ static inline void put_interpreted(struct javascript *javascript, uint32_t word,
 	put_word(javascript, word - 5, smi(offset + javascript->process.bytecodes_before));
 }
 
-/* Which function the frame @words is of, as a digit. */
+/* The number of the function that the frame @words is of, as a digit. */
 static inline char function_digit(const struct javascript *javascript, const uint64_t words[2])
 {
 	for (uint32_t i = 0; i < FUNCTION_COUNT; i++)
@@ -432,6 +434,9 @@ static inline int javascript_setup(void **state)
 	make_heap(javascript, true);
 	javascript->world->user[1] = (struct region){ HEAP_START, HEAP_BYTES, javascript->heap };
 	javascript->world->user[2] = (struct region){ PAGE_START, CODE_BYTES, javascript->code };
+	javascript->world->user[3] = (struct region){ TEXT_START, sizeof(javascript->text_bytes),
+						      javascript->text_bytes };
+	memset(javascript->text_bytes, 0x90, sizeof(javascript->text_bytes));
 	*state = javascript;
 	return err;
 }

@@ -101,6 +101,33 @@ static void before_its_frame_the_interpreter_has_the_function_in_a_register(void
 	assert_javascript_walk(javascript, "NI0E");
 }
 
+/* Another function may be left in the register. */
+static void behind_its_frame_the_interpreter_shows_no_function(void **state)
+{
+	static const struct {
+		const char *code;
+		size_t size;
+	} ends[] = {
+		{ "\x59\x48\x01\xdc\x51\xc3", 6 }, { "\x48\x01\xdc\x51\xc3\x90", 6 },
+		{ "\x48\x8d\x24\xdc\x51\xc3", 6 }, { "\x51\xc3\xcc\xcc", 4 },
+		{ "\xc3\xcc\xcc\xcc", 4 },
+	};
+	struct javascript *javascript = *state;
+
+	lay_frameless(javascript, code_at(RULE_INTERPRETER_AT_CALL), 0);
+	set_register(javascript, RDI, function_at(3));
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+		memset(javascript->text_bytes, 0x90, sizeof(javascript->text_bytes));
+		memcpy(javascript->text_bytes + (code_at(RULE_INTERPRETER_AT_CALL) - TEXT_START),
+		       ends[i].code, ends[i].size);
+		assert_javascript_walk(javascript, "NI0E");
+	}
+	/* push rcx, and no ret */
+	memcpy(javascript->text_bytes + (code_at(RULE_INTERPRETER_AT_CALL) - TEXT_START),
+	       "\x51\x90", 2);
+	assert_javascript_walk(javascript, "I3I0E");
+}
+
 /* The leaf is a handler without a frame, whose bytecode's offset is a register's. */
 static void lay_handler(struct javascript *javascript, uint8_t prefix, uint8_t bytecode,
 			uint32_t offset)
@@ -657,7 +684,7 @@ static void the_longest_list_is_searched_to_its_end(void **state)
 	make_heap(javascript, false);
 	start = add_code(javascript, KIND_TURBOFAN, 1);
 	lay_in_frame(javascript, start + IN_CODE, CONTEXT, function_at(1));
-	javascript->world->user[3] = (struct region){ 0x7f5000000000ULL, sizeof(words), words };
+	javascript->world->user[4] = (struct region){ 0x7f5000000000ULL, sizeof(words), words };
 	put(javascript, LIST, 0x7f5000000000ULL, 8);
 	put(javascript, LIST + 8, 0x7f5000000000ULL + sizeof(words), 8);
 	for (uint32_t place = 0; place < COUNT; place += place < 4 || place > COUNT - 5 ? 1 : 509) {
@@ -727,6 +754,7 @@ int main(void)
 		javascript_test(
 			a_leaf_in_the_interpreter_has_its_function_on_the_stack_or_in_a_register),
 		javascript_test(before_its_frame_the_interpreter_has_the_function_in_a_register),
+		javascript_test(behind_its_frame_the_interpreter_shows_no_function),
 		javascript_test(a_handler_s_bytecode_is_the_one_that_the_dispatch_table_has_it_for),
 		javascript_test(behind_a_prefix_the_handler_is_of_another_table),
 		javascript_test(what_is_no_bytecode_s_offset_is_not_taken_for_one),
