@@ -367,6 +367,33 @@ static void every_function_is_called_something(void **state)
 	check_frame(0, "(anonymous)", NULL, 0);
 }
 
+/* Characters of three bytes each, one byte more in front of them, and more of them than a name may have. */
+static void long_names_are_cut_behind_a_whole_character(void **state)
+{
+	static uint16_t characters[2048];
+	uint64_t shared;
+
+	(void)state;
+	for (uint32_t i = 0; i < 2048; i++)
+		characters[i] = i < 3 ? 'a' : 0x20ac;
+	for (uint32_t extra = 0; extra < 3; extra++) {
+		struct words words;
+		size_t length;
+
+		make_process(V8_13_6);
+		shared = made_shared(
+			&made.made,
+			made_string(&made.made, characters + extra, 2048 - extra, false), script);
+		set_ids(shared, 5);
+		words = make_words(shared, 0, JAVASCRIPT_BUILTIN, 10, fingerprint(5));
+		words.words[1] |= (uint64_t)JAVASCRIPT_NEW << 32;
+		assert_int_equal(symbolize(words), 0);
+		length = strlen(frames.items[0].function);
+		assert_in_range(length, FRAME_NAME_MAX_BYTES - 8, FRAME_NAME_MAX_BYTES);
+		assert_memory_equal(frames.items[0].function + length - 3, "\xe2\x82\xac", 3);
+	}
+}
+
 static void code_of_no_function_is_named_without_memory(void **state)
 {
 	struct counting_memory memory = { .err = -ESRCH };
@@ -529,6 +556,7 @@ int main(void)
 		TEST(a_function_without_a_name_is_anonymous),
 		TEST(a_builtin_is_called_as_programs_call_it),
 		TEST(every_function_is_called_something),
+		TEST(long_names_are_cut_behind_a_whole_character),
 		TEST(code_of_no_function_is_named_without_memory),
 		TEST(another_function_in_its_place_is_stale),
 		TEST(what_is_no_function_any_more_is_stale),
