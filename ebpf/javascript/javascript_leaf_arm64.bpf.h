@@ -34,4 +34,11 @@ static __always_inline enum javascript_place javascript_leaf_place(struct javasc
 	return JAVASCRIPT_IN_FRAME;
 }
 
+/** True if the leaf at @pc, in the interpreter and without a frame, is behind that. */
+static __always_inline bool javascript_is_interpreter_end(__u64 pc)
+{
+	(void)pc;
+	return false;
+}
+
 #endif

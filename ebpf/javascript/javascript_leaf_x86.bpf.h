@@ -114,8 +114,20 @@ static __always_inline enum javascript_place javascript_push_place(__u64 bytes)
 /* ret, or ret i16; or the jump over that, which is 2 or 6 bytes long. */
 static __always_inline bool javascript_is_return(__u64 bytes)
 {
-	return (__u8)bytes == 0xc3 || (bytes & 0xff0000ff) == 0xc2 ||
-	       (bytes & 0xffffff) == 0xc2037f || bytes << 8 == 0xc2000000038f0fULL << 8;
+	return (__u8)bytes == 0xc3 || (__u8)bytes == 0xc2 || (bytes & 0xffffff) == 0xc2037f ||
+	       bytes << 8 == 0xc2000000038f0fULL << 8;
+}
+
+/**
+ * True if the leaf at @pc, in the interpreter and without a frame, is behind that: pop rcx; add rsp, rbx, from V8 12.4 on
+ * lea rsp, [rsp + rbx * 8]; push rcx; ret. None of these stands before the frame is made.
+ */
+static __always_inline bool javascript_is_interpreter_end(__u64 pc)
+{
+	__u64 bytes = 0;
+
+	return read_word(pc, &bytes) || (__u8)bytes == 0x59 || (bytes & 0xffffff) == 0xdc0148 ||
+	       (bytes & 0xffffff) == 0x248d48 || (__u16)bytes == 0xc351 || (__u8)bytes == 0xc3;
 }
 
 /* Behind `pop rbp`, from where @bytes and @next come: a function with arguments takes these away as well. */

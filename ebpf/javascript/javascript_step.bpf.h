@@ -249,7 +249,9 @@ static __always_inline enum unwind_error javascript_leave_frameless(struct walk_
 		return javascript_release(state, false);
 	}
 	walk->function = state->registers[JAVASCRIPT_FUNCTION_REGISTER];
+	/* At the end the register has whatever was left there, which may be a function that was called. */
 	if (builtin_class != JAVASCRIPT_BUILTIN_INTERPRETER ||
+	    javascript_is_interpreter_end(state->registers[PC_REGISTER]) ||
 	    !javascript_is_function(walk, walk->function))
 		return javascript_release(state, true);
 	state->language = FRAME_NONE;

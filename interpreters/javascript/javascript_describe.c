@@ -2,6 +2,7 @@
 #include "interpreters/javascript/javascript_describe.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "agent/base/error.h"
@@ -55,13 +56,27 @@ static int describe_builtins(const struct v8_builtins *builtins, struct javascri
 	return 0;
 }
 
+/* Whether the kernel side has a field of @bytes bytes in the words of a Code object that it reads. */
+static bool fits_code(int32_t offset, int32_t bytes)
+{
+	return offset >= 0 && offset % bytes == 0 && offset <= JAVASCRIPT_CODE_BYTES - bytes;
+}
+
 static int check_code(const struct v8_layout *layout)
 {
-	const int32_t fields[] = { layout->code_flags, layout->code_size, layout->code_data };
+	const struct {
+		int32_t offset;
+		int32_t bytes;
+	} fields[] = {
+		{ layout->code_flags, 4 },
+		{ layout->code_size, 4 },
+		{ layout->code_data, 8 },
+		{ layout->code_start == V8_ABSENT ? 0 : layout->code_start, 8 },
+	};
 
 	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
-		if (fields[i] < 0 || fields[i] % 4 || fields[i] > JAVASCRIPT_CODE_BYTES - 8)
-			return fail(-EOPNOTSUPP, "code with a field at %d", fields[i]);
+		if (!fits_code(fields[i].offset, fields[i].bytes))
+			return fail(-EOPNOTSUPP, "code with a field at %d", fields[i].offset);
 	return 0;
 }
 

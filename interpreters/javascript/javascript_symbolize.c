@@ -12,6 +12,7 @@
 
 #include "agent/base/cleanup.h"
 #include "agent/base/error.h"
+#include "agent/base/text.h"
 #include "interpreters/javascript/v8_function.h"
 #include "interpreters/javascript/v8_lines.h"
 #include "interpreters/read_windows.h"
@@ -21,7 +22,9 @@
 
 enum {
 	ENTRY_BYTES = 64,
-	NEW_NAME_BYTES = V8_NAME_BYTES + 8,
+	/* "Array.prototype.", or more, in front of a name; and "new " in front of that. */
+	BUILTIN_NAME_BYTES = V8_NAME_BYTES + V8_BUILTIN_NAME_BYTES + 16,
+	NEW_NAME_BYTES = BUILTIN_NAME_BYTES + 8,
 };
 
 _Static_assert((int)V8_INLINED_MAX <= (int)INTERPRETED_FRAMES_MAX, "all functions become frames");
@@ -332,7 +335,7 @@ static void name_builtin(const struct javascript_symbolizer *symbolizer, uint32_
 	if (builtin)
 		v8_builtin_function_name(builtin->name, function, name, capacity);
 	else
-		snprintf(name, capacity, "%s", function);
+		snprintf(name, capacity, "%s", *function ? function : NO_NAME);
 }
 
 static int read_function(struct javascript_symbolizer *symbolizer, const struct v8_heap *heap,
@@ -340,8 +343,8 @@ static int read_function(struct javascript_symbolizer *symbolizer, const struct 
 			 bool is_new, struct place_function *function)
 {
 	const char *shown;
-	char text[NEW_NAME_BYTES];
-	v8_text name, builtin;
+	char text[NEW_NAME_BYTES], builtin[BUILTIN_NAME_BYTES];
+	v8_text name;
 	int err = v8_shared_name(heap, from->shared, name);
 
 	if (err)
@@ -356,6 +359,7 @@ static int read_function(struct javascript_symbolizer *symbolizer, const struct 
 		read_source(symbolizer, heap, from, function);
 	}
 	snprintf(text, sizeof(text), "%s%s", is_new ? "new " : "", shown);
+	text[text_cut_length(text, strlen(text), FRAME_NAME_MAX_BYTES)] = '\0';
 	function->name = keep_text(symbolizer, text);
 	return 0;
 }

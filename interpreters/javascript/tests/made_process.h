@@ -60,8 +60,8 @@ static inline void made_frame(struct made_process *process, uint32_t index,
 static inline uint64_t made_deopt_data(struct made_heap *made, uint64_t outer, uint64_t inner,
 				       uint64_t bytecodes)
 {
-	/* BEGIN of two frames, not based on another; two functions at bytecode 1. */
-	static const uint8_t translation[] = { 14, 0, 4, 4, 1, 2, 2, 0, 0, 4, 0, 1, 1, 2, 0, 0, 0 };
+	/* BEGIN of three frames, not based on another; two functions at bytecode 1, and `new` between them. */
+	static const uint8_t translation[] = { 14, 0, 6, 4, 1, 2, 2, 0, 0, 4, 0, 1, 1, 2, 0, 0, 0 };
 	const struct v8_layout *layout = &made->layout;
 	const uint64_t literals[] = { inner, (outer & ~(uint64_t)V8_TAG_MASK) | V8_WEAK_TAG };
 	const uint64_t protected_literals[] = { bytecodes };

@@ -213,6 +213,63 @@ static void what_is_found_must_be_code_itself(void **state)
 	}
 }
 
+static void a_code_object_leads_to_its_instructions(void **state)
+{
+	(void)state;
+	for (enum v8_line line = 0; line < V8_LINE_COUNT; line++) {
+		struct made_table safepoints = { .size = 16 };
+		struct v8_code found, code;
+		uint64_t start;
+
+		made_heap_init(&made, line);
+		made_code_page_init(&page, &made);
+		made_code_add(&page, &(struct made_code){ .kind = 0, .size = 24 });
+		start = made_code_add(&page, &(struct made_code){ .kind = made.layout.kind_turbofan,
+								  .size = 40,
+								  .safepoints = &safepoints,
+								  .data = 5 });
+		assert_int_equal(v8_code_find(&made.heap, page.bias, start, &found), 0);
+		memset(&code, 0xee, sizeof(code));
+		assert_int_equal(v8_code_read(&made.heap, found.object, &code), 0);
+		assert_int_equal(code.object, found.object);
+		assert_int_equal(code.start, start);
+		assert_int_equal(code.size, 40);
+		assert_int_equal(code.metadata_size, 16);
+		assert_int_equal(code.data, 5);
+		assert_int_equal(code.tier, V8_TIER_TURBOFAN);
+		/* Other objects, and none. */
+		assert_int_equal(v8_code_read(&made.heap, made_text(&made, "code"), &code),
+				 -EBADMSG);
+		assert_int_equal(v8_code_read(&made.heap, made_smi(7), &code), -EBADMSG);
+		assert_int_equal(v8_code_read(&made.heap, 0x1001, &code), -EFAULT);
+		assert_int_equal(code.start, start);
+	}
+}
+
+/* From 11.3 on the two are objects apart, each of which has to lead to the other. */
+static void instructions_of_other_code_are_refused(void **state)
+{
+	(void)state;
+	for (enum v8_line line = V8_11_3; line < V8_LINE_COUNT; line++) {
+		const struct made_code made_code = { .kind = 0, .size = 24 };
+		uint64_t first, second;
+		struct v8_code codes[2], code;
+
+		made_heap_init(&made, line);
+		made_code_page_init(&page, &made);
+		first = made_code_add(&page, &made_code);
+		second = made_code_add(&page, &made_code);
+		assert_int_equal(v8_code_find(&made.heap, page.bias, first, &codes[0]), 0);
+		assert_int_equal(v8_code_find(&made.heap, page.bias, second, &codes[1]), 0);
+		made_word(&made, codes[0].object, made.layout.code_start, second);
+		assert_int_equal(v8_code_read(&made.heap, codes[0].object, &code), -EBADMSG);
+		assert_int_equal(v8_code_read(&made.heap, codes[1].object, &code), 0);
+		/* Instructions that are nowhere. */
+		made_word(&made, codes[0].object, made.layout.code_start, 0x1000);
+		assert_int_equal(v8_code_read(&made.heap, codes[0].object, &code), -EFAULT);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -223,6 +280,8 @@ int main(void)
 		cmocka_unit_test(forged_lists_are_refused),
 		cmocka_unit_test(maps_without_an_end_are_refused),
 		cmocka_unit_test(what_is_found_must_be_code_itself),
+		cmocka_unit_test(a_code_object_leads_to_its_instructions),
+		cmocka_unit_test(instructions_of_other_code_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

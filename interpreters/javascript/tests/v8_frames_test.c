@@ -278,6 +278,50 @@ static void literals_that_are_gone_are_not_followed(void **state)
 	assert_int_equal(read_places(&frame, V8_INLINING_TRANSLATIONS), -EBADMSG);
 }
 
+static int optimized_function_error(uint64_t data)
+{
+	const struct v8_code code = { .data = data };
+	uint64_t found = 1;
+	int err = v8_optimized_function(&made.heap, &code, &found);
+
+	assert_int_equal(found, 1);
+	return err;
+}
+
+static void optimized_code_leads_to_the_function_that_was_compiled(void **state)
+{
+	(void)state;
+	for (enum v8_line line = 0; line < V8_LINE_COUNT; line++) {
+		const struct v8_layout *layout = &made.layout;
+		uint64_t words[DEOPT_WORDS] = { 0 }, found = 0, data;
+		struct v8_code code = { 0 };
+
+		make_functions(line);
+		words[layout->deopt_shared] = outer;
+		if (layout->wrapper_shared != V8_ABSENT) {
+			words[layout->deopt_shared] = made_object(&made, layout->type_wrapper, 16);
+			made_word(&made, words[layout->deopt_shared], layout->wrapper_shared,
+				  outer);
+		}
+		data = code.data = made_array(&made, words, DEOPT_WORDS);
+		assert_int_equal(v8_optimized_function(&made.heap, &code, &found), 0);
+		assert_int_equal(found, outer);
+		/* A script, the function without a wrapper where one is due, and no object. */
+		made_word(&made, data, layout->array_data + 8 * layout->deopt_shared, script);
+		assert_int_equal(optimized_function_error(data), -EBADMSG);
+		if (layout->wrapper_shared != V8_ABSENT) {
+			made_word(&made, data, layout->array_data + 8 * layout->deopt_shared,
+				  outer);
+			assert_int_equal(optimized_function_error(data), -EBADMSG);
+		}
+		made_word(&made, data, layout->array_data + 8 * layout->deopt_shared, 0);
+		assert_int_equal(optimized_function_error(data), -EBADMSG);
+		/* Data that is too short. */
+		assert_int_equal(optimized_function_error(made_array(&made, words, 2)), -EBADMSG);
+		assert_int_equal(optimized_function_error(0x1001), -EFAULT);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -288,6 +332,7 @@ int main(void)
 		cmocka_unit_test(positions_tell_it_at_all_instructions),
 		cmocka_unit_test(code_without_tables_is_of_its_function),
 		cmocka_unit_test(literals_that_are_gone_are_not_followed),
+		cmocka_unit_test(optimized_code_leads_to_the_function_that_was_compiled),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

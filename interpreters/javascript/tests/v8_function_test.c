@@ -294,6 +294,31 @@ static void bytecodes_are_found_behind_what_is_in_their_place(void **state)
 	assert_int_equal(v8_shared_bytecodes(&made.heap, shared, &found), -ENOENT);
 }
 
+static void only_a_function_with_sparkplug_s_code_has_code_of_its_own(void **state)
+{
+	(void)state;
+	for (enum v8_line line = 0; line < V8_LINE_COUNT; line++) {
+		uint64_t shared, code, found = 0;
+
+		made_heap_init(&made, line);
+		shared = made_shared(&made, made_smi(0), made_smi(0));
+		code = made_object(&made, made.layout.type_code, 96);
+		made_word(&made, shared, made.layout.shared_data, code);
+		assert_int_equal(v8_shared_baseline(&made.heap, shared, &found), 0);
+		assert_int_equal(found, code);
+		/* Bytecodes, a builtin's number, and what is not there. */
+		made_word(&made, shared, made.layout.shared_data,
+			  made_object(&made, made.layout.type_bytecodes, 96));
+		assert_int_equal(v8_shared_baseline(&made.heap, shared, &found), -ENOENT);
+		made_word(&made, shared, made.layout.shared_data, made_smi(700));
+		assert_int_equal(v8_shared_baseline(&made.heap, shared, &found), -ENOENT);
+		made_word(&made, shared, made.layout.shared_data, 0x1001);
+		assert_int_equal(v8_shared_baseline(&made.heap, shared, &found), -EFAULT);
+		assert_int_equal(v8_shared_baseline(&made.heap, 0x1001, &found), -EFAULT);
+		assert_int_equal(found, code);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -307,6 +332,7 @@ int main(void)
 		cmocka_unit_test(functions_have_the_ids_of_script_source_and_isolate),
 		cmocka_unit_test(a_script_without_a_name_may_name_itself),
 		cmocka_unit_test(bytecodes_are_found_behind_what_is_in_their_place),
+		cmocka_unit_test(only_a_function_with_sparkplug_s_code_has_code_of_its_own),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
