@@ -96,6 +96,16 @@ int interner_add(struct interner *interner, const void *item, size_t most, void 
 	return err;
 }
 
+void *interner_find(const struct interner *interner, const void *item)
+{
+	uint32_t number;
+
+	return number_index_find(&interner->index, interner->ops->hash(item), slot_equals, interner,
+				 item, &number) ?
+		       interner->slots.items[number].item :
+		       NULL;
+}
+
 size_t interner_remove(struct interner *interner, const void *kept)
 {
 	uint64_t hash = interner->ops->hash(kept);

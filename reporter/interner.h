@@ -52,6 +52,15 @@ void interner_deinit(struct interner *interner);
 int interner_add(struct interner *interner, const void *item, size_t most, void **kept,
 		 size_t *cost);
 
+/** The kept item that is equal to @item, without a user more; NULL if there is none. */
+void *interner_find(const struct interner *interner, const void *item);
+
+/** How many items there are. */
+static inline size_t interner_count(const struct interner *interner)
+{
+	return interner->index.count;
+}
+
 /** One user less of @kept, which goes with the last one; the memory that this frees. */
 size_t interner_remove(struct interner *interner, const void *kept);
 

@@ -279,7 +279,25 @@ static size_t set_of(uint8_t mark)
 	return key ? 1 + (size_t)(key - language_marks) : 0;
 }
 
-/* The trace of stack @index; its reference is the caller's. */
+/*
+ * The trace of the stack that was pushed, shared with the samples if it is there already. Its bytes count again then:
+ * making it took time.
+ */
+static int finish_stack(struct otlp_reader *reader, struct trace **trace)
+{
+	struct trace *made = opened_stack_finish(&reader->stack);
+	struct trace *known = made ? interner_find(&reader->opened->table.traces, made) : NULL;
+
+	if (!known) {
+		*trace = made;
+		return made ? 0 : -ENOMEM;
+	}
+	trace_unref(made);
+	*trace = trace_ref(known);
+	return opened_samples_spend(reader->opened, known->bytes);
+}
+
+/* The trace of stack @index, borrowed from the reader. */
 static int find_trace(struct otlp_reader *reader, int32_t index, uint8_t mark, struct trace **trace)
 {
 	size_t count = reader->dictionary->n_stack_table;
@@ -297,12 +315,11 @@ static int find_trace(struct otlp_reader *reader, int32_t index, uint8_t mark, s
 			return err;
 		if (mark)
 			opened_stack_set_mark(&reader->stack, mark);
-		*kept = opened_stack_finish(&reader->stack);
-		err = *kept ? opened_samples_share(reader->opened, kept) : -ENOMEM;
+		err = finish_stack(reader, kept);
 		if (err)
 			return err;
 	}
-	*trace = trace_ref(*kept);
+	*trace = *kept;
 	return 0;
 }
 
@@ -351,11 +368,8 @@ static int read_sample(struct otlp_reader *reader, const struct opened_identity 
 	if (err)
 		return err;
 	err = opened_identities_sample(&reader->identities, &identity, trace, &wanted);
-	if (err) {
-		trace_unref(trace);
-		return err;
-	}
-	err = opened_samples_begin(reader->opened, trace, &wanted);
+	if (!err)
+		err = opened_samples_begin(reader->opened, &wanted);
 	return err ? err : add_moments(reader, profile, sample);
 }
 
@@ -497,6 +511,7 @@ int open_otlp(const void *bytes, size_t count, size_t max_bytes, struct opened_s
 	const request_message *request;
 	int err;
 
+	opened_samples_init(opened);
 	decode_budget_init(&budget, max_bytes);
 	message = protobuf_c_message_unpack(&REQUEST_DESCRIPTOR, &budget.allocator, count, bytes);
 	if (!message)

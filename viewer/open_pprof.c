@@ -209,7 +209,6 @@ static int read_sample(struct pprof_reader *reader, const Pprof__Sample *sample)
 {
 	uint64_t count = count_of(reader, sample);
 	struct sample identity = { .process_comm = reader->program };
-	struct trace *trace;
 	int err;
 
 	if (!count)
@@ -223,10 +222,11 @@ static int read_sample(struct pprof_reader *reader, const Pprof__Sample *sample)
 	if (!identity.thread_comm)
 		identity.thread_comm = identity.process_comm;
 	identity.labels = opened_labels_finish(&reader->labels);
-	trace = opened_stack_finish(&reader->stack);
-	if (!trace)
+	identity.trace = opened_stack_finish(&reader->stack);
+	if (!identity.trace)
 		return -ENOMEM;
-	err = opened_samples_begin(reader->opened, trace, &identity);
+	err = opened_samples_begin(reader->opened, &identity);
+	trace_unref(identity.trace);
 	return err ? err : opened_samples_add(reader->opened, reader->opened->start_ns, count);
 }
 
@@ -308,6 +308,7 @@ int open_pprof(const void *bytes, size_t count, size_t max_bytes, struct opened_
 	Pprof__Profile *profile;
 	int err;
 
+	opened_samples_init(opened);
 	decode_budget_init(&budget, max_bytes);
 	profile = pprof__profile__unpack(&budget.allocator, count, bytes);
 	if (!profile)

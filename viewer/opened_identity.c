@@ -8,11 +8,6 @@
 #include "agent/base/languages.h"
 #include "agent/base/text.h"
 
-enum {
-	/* Beside the process: its place in the vector, and in the map with its key. */
-	PROCESS_ENTRY_BYTES = 128,
-};
-
 #define LABEL_KEY_PREFIX "process.context.label."
 #define UNKNOWN_SERVICE "unknown_service:"
 
@@ -36,6 +31,12 @@ static const struct {
 	{ "thread.id", offsetof(struct opened_identity, tid) },
 	{ "cpu.logical_number", offsetof(struct opened_identity, cpu) },
 };
+
+static void drop_process(struct opened_identities *identities)
+{
+	process_info_unref(identities->process);
+	identities->process = NULL;
+}
 
 void opened_identities_begin(struct opened_identities *identities)
 {
@@ -92,39 +93,6 @@ static bool is_set(const char *text)
 	return text && *text;
 }
 
-/* Takes over *@info, or frees it for one that is equal, or for none. */
-static int share_process(struct opened_identities *identities, struct process_info **info)
-{
-	const uint64_t key[2] = { (*info)->hash, (*info)->pid };
-	struct process_info *known;
-	uint64_t place;
-	int err;
-
-	if (hash_map_find_bytes(&identities->places, key, sizeof(key), &place)) {
-		known = identities->processes.items[place];
-		if (process_info_equal(known, *info)) {
-			process_info_unref(*info);
-			*info = known;
-			return 0;
-		}
-	}
-	if (identities->processes.count >= OPENED_PROCESSES_MAX) {
-		process_info_unref(*info);
-		*info = NULL;
-		return 0;
-	}
-	err = opened_samples_spend(identities->opened,
-				   process_info_bytes(*info) + PROCESS_ENTRY_BYTES);
-	if (!err)
-		err = process_info_vector_push(&identities->processes, *info);
-	if (err) {
-		process_info_unref(*info);
-		return err;
-	}
-	return hash_map_set_bytes(&identities->places, key, sizeof(key),
-				  identities->processes.count - 1);
-}
-
 /* Nobody asks OTLP for the comm: what comes nearest to it. */
 static const char *comm_of(const struct opened_identity *identity, const struct trace *trace)
 {
@@ -140,10 +108,11 @@ static const char *comm_of(const struct opened_identity *identity, const struct 
 							    service;
 }
 
-int opened_identities_sample(struct opened_identities *identities,
-			     const struct opened_identity *identity, const struct trace *trace,
-			     struct sample *sample)
+/* The process of @identity; none if there are too many others. */
+static int make_process(struct opened_identities *identities,
+			const struct opened_identity *identity)
 {
+	const struct interner *known = &identities->opened->table.processes;
 	const char *service = identity->service_name;
 	const struct process_info values = {
 		.pid = identity->pid,
@@ -155,25 +124,36 @@ int opened_identities_sample(struct opened_identities *identities,
 		.attributes = identity->attributes,
 		.attribute_count = identity->attribute_count,
 	};
-	struct process_info *process = NULL;
-	int err;
 
+	identities->process = process_info_create(&values);
+	if (!identities->process)
+		return -ENOMEM;
+	if (interner_count(known) >= OPENED_PROCESSES_MAX &&
+	    !interner_find(known, identities->process))
+		drop_process(identities);
+	return 0;
+}
+
+int opened_identities_sample(struct opened_identities *identities,
+			     const struct opened_identity *identity, struct trace *trace,
+			     struct sample *sample)
+{
+	int err = 0;
+
+	drop_process(identities);
 	/* Of kernel threads there is nothing to tell but where they run. */
-	if (!trace->is_kernel_thread || is_set(identity->host_name)) {
-		process = process_info_create(&values);
-		if (!process)
-			return -ENOMEM;
-		err = share_process(identities, &process);
-		if (err)
-			return err;
-	}
+	if (!trace->is_kernel_thread || is_set(identity->host_name))
+		err = make_process(identities, identity);
+	if (err)
+		return err;
 	*sample = (struct sample){
+		.trace = trace,
 		.pid = identity->pid,
 		.tid = identity->tid,
 		.cpu = identity->cpu,
 		.process_comm = comm_of(identity, trace),
 		.thread_comm = identity->thread_name,
-		.process = process,
+		.process = identities->process,
 		.labels = opened_labels_finish(&identities->labels),
 	};
 	if (!is_set(sample->thread_comm))
@@ -183,9 +163,6 @@ int opened_identities_sample(struct opened_identities *identities,
 
 void opened_identities_deinit(struct opened_identities *identities)
 {
-	for (size_t i = 0; i < identities->processes.count; i++)
-		process_info_unref(identities->processes.items[i]);
-	process_info_vector_deinit(&identities->processes);
-	hash_map_deinit(&identities->places);
+	drop_process(identities);
 	opened_labels_deinit(&identities->labels);
 }
