@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "agent/base/vector.h"
+#include "reporter/free_numbers.h"
 #include "reporter/number_index.h"
 
 /** The kind of items. */
@@ -28,8 +29,8 @@ struct interner_slot {
 	/** NULL: free. */
 	void *item;
 	uint32_t users;
-	/** The number of the next free slot and 1; 0: none. */
-	uint32_t next_free;
+	/** Of a free slot (struct free_numbers). */
+	uint32_t link;
 };
 
 VECTOR_DEFINE(interner_slot_vector, struct interner_slot)
@@ -37,8 +38,7 @@ VECTOR_DEFINE(interner_slot_vector, struct interner_slot)
 struct interner {
 	const struct interner_ops *ops;
 	struct interner_slot_vector slots;
-	/** A number and 1; 0: none. */
-	uint32_t first_free;
+	struct free_numbers free;
 	struct number_index index;
 };
 

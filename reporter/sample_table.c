@@ -166,7 +166,9 @@ static bool entry_equals(const void *context, uint32_t number, const void *key)
 /* What the next new entry takes: one that was used before has been counted already. */
 static size_t entry_cost(const struct sample_table *table)
 {
-	return table->first_free ? 0 : sizeof(struct sample_entry) + NUMBER_INDEX_ENTRY_BYTES;
+	return free_numbers_are_empty(&table->free) ?
+		       sizeof(struct sample_entry) + NUMBER_INDEX_ENTRY_BYTES :
+		       0;
 }
 
 /* Room for one more entry. */
@@ -180,7 +182,8 @@ static int reserve_entry(struct sample_table *table)
 	if (table->used == UINT32_MAX - SAMPLE_TABLE_BLOCK ||
 	    table->bytes + entry_cost(table) > table->max_bytes)
 		return -E2BIG;
-	if (table->first_free || table->used < table->blocks.count * SAMPLE_TABLE_BLOCK)
+	if (!free_numbers_are_empty(&table->free) ||
+	    table->used < table->blocks.count * SAMPLE_TABLE_BLOCK)
 		return 0;
 	block = calloc(SAMPLE_TABLE_BLOCK, sizeof(*block));
 	err = block ? sample_block_vector_push(&table->blocks, block) : -ENOMEM;
@@ -191,11 +194,13 @@ static int reserve_entry(struct sample_table *table)
 
 static uint32_t take_number(struct sample_table *table)
 {
-	uint32_t number = table->first_free - 1;
+	uint32_t number;
 
-	if (!table->first_free)
+	if (free_numbers_are_empty(&table->free))
 		return table->used++;
-	table->first_free = (uint32_t)sample_table_at(table->blocks.items, number)->uses;
+	number = free_numbers_next(&table->free);
+	free_numbers_take(&table->free,
+			  (uint32_t)sample_table_at(table->blocks.items, number)->uses);
 	return number;
 }
 
@@ -367,6 +372,5 @@ void sample_table_remove(struct sample_table *table, uint32_t number)
 		return;
 	number_index_remove(&table->index, sample_hash(&entry->sample), number);
 	drop_parts(table, &entry->sample);
-	*entry = (struct sample_entry){ .uses = table->first_free };
-	table->first_free = number + 1;
+	*entry = (struct sample_entry){ .uses = free_numbers_add(&table->free, number) };
 }

@@ -10,13 +10,14 @@
 #include "agent/base/hash_map.h"
 #include "agent/base/sample.h"
 #include "agent/base/vector.h"
+#include "reporter/free_numbers.h"
 #include "reporter/interner.h"
 #include "reporter/number_index.h"
 
 struct sample_entry {
 	/** Its trace is NULL if the number is free. */
 	struct sample sample;
-	/** Of a free number: the next free one and 1; 0: none. */
+	/** Of a free number its link (struct free_numbers). */
 	uint64_t uses;
 };
 
@@ -30,9 +31,9 @@ VECTOR_DEFINE(sample_block_vector, struct sample_entry *)
 
 struct sample_table {
 	struct sample_block_vector blocks;
-	/** Numbers below have been used; of those that are free, the last one and 1. */
+	/** Numbers below have been used. */
 	uint32_t used;
-	uint32_t first_free;
+	struct free_numbers free;
 	struct number_index index;
 	struct interner traces;
 	struct interner processes;
