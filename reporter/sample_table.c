@@ -299,12 +299,27 @@ static void drop_parts(struct sample_table *table, const struct sample *sample)
 	drop_trace(table, sample->trace);
 	drop_part(table, &table->processes, sample->process);
 	drop_part(table, &table->labels, sample->labels);
-#define DROP_TEXT(field) drop_part(table, &table->texts, sample->field);
-	SAMPLE_TEXTS(DROP_TEXT)
-#undef DROP_TEXT
+	for (uint32_t i = 0; i < SAMPLE_ATTRIBUTE_COUNT; i++)
+		if (sample_attributes[i].kind == ATTRIBUTE_TEXT)
+			drop_part(table, &table->texts, sample_text(sample, i));
 }
 
-/* Fills *@kept, which has the numbers only. */
+static int intern_attribute(struct sample_table *table, const struct sample *sample,
+			    uint32_t attribute, struct sample *kept)
+{
+	void *text = NULL;
+	int err;
+
+	if (sample_attributes[attribute].kind == ATTRIBUTE_NUMBER) {
+		sample_set_number(kept, attribute, sample_number(sample, attribute));
+		return 0;
+	}
+	err = intern(table, &table->texts, sample_text(sample, attribute), &text);
+	sample_set_text(kept, attribute, text);
+	return err;
+}
+
+/* Fills *@kept, which is zeroed. */
 static int intern_parts(struct sample_table *table, const struct sample *sample,
 			struct sample *kept)
 {
@@ -314,11 +329,8 @@ static int intern_parts(struct sample_table *table, const struct sample *sample,
 		err = intern(table, &table->processes, sample->process, (void **)&kept->process);
 	if (!err)
 		err = intern(table, &table->labels, sample->labels, (void **)&kept->labels);
-#define INTERN_TEXT(field)                                                                         \
-	if (!err)                                                                                  \
-		err = intern(table, &table->texts, sample->field, (void **)&kept->field);
-	SAMPLE_TEXTS(INTERN_TEXT)
-#undef INTERN_TEXT
+	for (uint32_t i = 0; i < SAMPLE_ATTRIBUTE_COUNT && !err; i++)
+		err = intern_attribute(table, sample, i, kept);
 	if (err)
 		drop_parts(table, kept);
 	return err;
@@ -339,9 +351,6 @@ static int make_entry(struct sample_table *table, const struct sample *sample, u
 		table->bytes -= cost;
 		return err;
 	}
-#define COPY_NUMBER(field) kept.field = sample->field;
-	SAMPLE_NUMBERS(COPY_NUMBER)
-#undef COPY_NUMBER
 	*number = take_number(table);
 	*sample_table_at(table->blocks.items, *number) = (struct sample_entry){ .sample = kept };
 	number_index_add(&table->index, hash, *number);

@@ -174,21 +174,30 @@ static bool read_language_key(struct pprof_reader *reader, const Pprof__Label *l
 	return false;
 }
 
+/* False if the key is of no attribute of samples. */
+static bool read_attribute(const Pprof__Label *label, const char *key, const char *text,
+			   struct sample *sample)
+{
+	for (uint32_t i = 0; i < SAMPLE_ATTRIBUTE_COUNT; i++) {
+		if (!*key || strcmp(key, sample_attributes[i].pprof))
+			continue;
+		if (sample_attributes[i].kind == ATTRIBUTE_TEXT)
+			sample_set_text(sample, i, text);
+		else
+			sample_set_number(sample, i, (uint32_t)label->num);
+		return true;
+	}
+	return false;
+}
+
 static void read_label(struct pprof_reader *reader, const Pprof__Label *label,
 		       struct sample *sample)
 {
 	const char *key = opened_names_text(&reader->names, label->key);
 	const char *text = opened_names_text(&reader->names, label->str);
 
-	if (!strcmp(key, "comm"))
-		sample->process_comm = text;
-	else if (!strcmp(key, "thread"))
-		sample->thread_comm = text;
-	else if (!strcmp(key, "pid"))
-		sample->pid = (uint32_t)label->num;
-	else if (!strcmp(key, "tid"))
-		sample->tid = (uint32_t)label->num;
-	else if (!read_language_key(reader, label, key) && *text)
+	if (!read_attribute(label, key, text, sample) && !read_language_key(reader, label, key) &&
+	    *text)
 		/* Where the agent has put a prefix in front of a program's own key. */
 		opened_labels_add(&reader->labels,
 				  text_starts_with(key, "label.") ? key + strlen("label.") : key,

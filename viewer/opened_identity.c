@@ -19,17 +19,7 @@ static const struct {
 	{ "container.id", offsetof(struct opened_identity, container_id) },
 	{ "process.executable.name", offsetof(struct opened_identity, executable_name) },
 	{ "process.executable.path", offsetof(struct opened_identity, executable_path) },
-	{ "thread.name", offsetof(struct opened_identity, thread_name) },
 	{ "host.name", offsetof(struct opened_identity, host_name) },
-};
-
-static const struct {
-	const char *key;
-	size_t offset;
-} numbers[] = {
-	{ "process.pid", offsetof(struct opened_identity, pid) },
-	{ "thread.id", offsetof(struct opened_identity, tid) },
-	{ "cpu.logical_number", offsetof(struct opened_identity, cpu) },
 };
 
 static void drop_process(struct opened_identities *identities)
@@ -62,6 +52,20 @@ static void set_attribute(struct opened_identity *identity, const char *key, con
 		identity->attribute_count++;
 }
 
+/* Nothing if the key is of no attribute of samples. */
+static void set_sample_attribute(struct sample *sample, const char *key, const char *text,
+				 int64_t number)
+{
+	for (uint32_t i = 0; i < SAMPLE_ATTRIBUTE_COUNT; i++) {
+		if (!*key || strcmp(key, sample_attributes[i].otlp))
+			continue;
+		if (sample_attributes[i].kind == ATTRIBUTE_NUMBER)
+			sample_set_number(sample, i, (uint32_t)number);
+		else if (text)
+			sample_set_text(sample, i, text);
+	}
+}
+
 void opened_identities_set(struct opened_identities *identities, struct opened_identity *identity,
 			   const char *key, const struct opened_value *value)
 {
@@ -71,10 +75,8 @@ void opened_identities_set(struct opened_identities *identities, struct opened_i
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
 		if (!strcmp(key, texts[i].key) && !is_too_long)
 			*(const char **)((char *)identity + texts[i].offset) = value->text;
-	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-		if (!strcmp(key, numbers[i].key))
-			*(uint32_t *)((char *)identity + numbers[i].offset) =
-				(uint32_t)value->number;
+	set_sample_attribute(&identity->sample, key, is_too_long ? NULL : value->text,
+			     value->number);
 	for (uint32_t i = 0; i < LANGUAGE_MARK_COUNT; i++)
 		if (!strcmp(key, language_marks[i].otlp))
 			identity->mark = value->number ? language_marks[i].kind : 0;
@@ -100,8 +102,8 @@ static const char *comm_of(const struct opened_identity *identity, const struct 
 
 	if (is_set(identity->executable_name))
 		return identity->executable_name;
-	if (trace->is_kernel_thread && is_set(identity->thread_name))
-		return identity->thread_name;
+	if (trace->is_kernel_thread && is_set(identity->sample.thread_comm))
+		return identity->sample.thread_comm;
 	if (!is_set(service))
 		return "";
 	return text_starts_with(service, UNKNOWN_SERVICE) ? service + strlen(UNKNOWN_SERVICE) :
@@ -115,7 +117,7 @@ static int make_process(struct opened_identities *identities,
 	const struct interner *known = &identities->opened->table.processes;
 	const char *service = identity->service_name;
 	const struct process_info values = {
-		.pid = identity->pid,
+		.pid = identity->sample.pid,
 		.executable_path = identity->executable_path,
 		.container_id = identity->container_id,
 		.host_name = identity->host_name,
@@ -146,16 +148,11 @@ int opened_identities_sample(struct opened_identities *identities,
 		err = make_process(identities, identity);
 	if (err)
 		return err;
-	*sample = (struct sample){
-		.trace = trace,
-		.pid = identity->pid,
-		.tid = identity->tid,
-		.cpu = identity->cpu,
-		.process_comm = comm_of(identity, trace),
-		.thread_comm = identity->thread_name,
-		.process = identities->process,
-		.labels = opened_labels_finish(&identities->labels),
-	};
+	*sample = identity->sample;
+	sample->trace = trace;
+	sample->process = identities->process;
+	sample->labels = opened_labels_finish(&identities->labels);
+	sample->process_comm = comm_of(identity, trace);
 	if (!is_set(sample->thread_comm))
 		sample->thread_comm = sample->process_comm;
 	return 0;

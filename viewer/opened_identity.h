@@ -23,11 +23,9 @@ struct opened_identity {
 	const char *container_id;
 	const char *executable_name;
 	const char *executable_path;
-	const char *thread_name;
 	const char *host_name;
-	uint32_t pid;
-	uint32_t tid;
-	uint32_t cpu;
+	/** Its attributes (SAMPLE_ATTRIBUTES) only. */
+	struct sample sample;
 	/** enum frame_kind of the language whose mark the stack has; 0: none. */
 	uint8_t mark;
 	/** What else is said of the process, no key twice. */

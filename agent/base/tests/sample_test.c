@@ -79,8 +79,9 @@ static void every_part_tells_samples_apart(void **state)
 	assert_differs(f, &other);
 #define TEXT_DIFFERS(field) DIFFERS(field, "other")
 #define NUMBER_DIFFERS(field) DIFFERS(field, f->sample.field + 7)
-	SAMPLE_TEXTS(TEXT_DIFFERS)
-	SAMPLE_NUMBERS(NUMBER_DIFFERS)
+#define X(NAME, field, kind, ...) kind##_DIFFERS(field)
+	SAMPLE_ATTRIBUTES(X)
+#undef X
 	DIFFERS(trace, f->other_trace)
 	DIFFERS(process, f->other_process)
 	DIFFERS(process, NULL)
