@@ -14,7 +14,7 @@ static const char *const key_names[OTLP_KEY_COUNT] = {
 	[OTLP_HOST_NAME] = "host.name",
 	[OTLP_EXECUTABLE_NAME] = "process.executable.name",
 	[OTLP_EXECUTABLE_PATH] = "process.executable.path",
-#define X(NAME, field, kind, owner, otlp, ...) [OTLP_##NAME] = otlp,
+#define X(NAME, field, kind, owner, unknown, otlp, ...) [OTLP_##NAME] = otlp,
 	SAMPLE_ATTRIBUTES(X)
 #undef X
 #define X(NAME, otlp, pprof) [OTLP_FIRST_NUMBER + LANGUAGE_NUMBER_##NAME] = otlp,
@@ -192,7 +192,7 @@ static void append_owned(struct otlp_attributes *attributes, const struct sample
 		if (sample_attributes[i].kind == ATTRIBUTE_TEXT)
 			append(attributes, attribute_keys[i], OTLP_VALUE_TEXT,
 			       otlp_add_text(attributes->dictionary, sample_text(sample, i)), ids);
-		else if (sample_number(sample, i) != SAMPLE_NO_NUMBER)
+		else if (sample_number(sample, i) != sample_attributes[i].unknown)
 			append(attributes, attribute_keys[i], OTLP_VALUE_NUMBER,
 			       sample_number(sample, i), ids);
 	}

@@ -449,7 +449,7 @@ static void push_attributes(const int64_t *keys, const uint32_t *numbers, struct
 			continue;
 		if (sample_attributes[i].kind == ATTRIBUTE_TEXT)
 			push_label(list, keys[i], numbers[i], 0);
-		else if (numbers[i] != SAMPLE_NO_NUMBER)
+		else if (numbers[i] != sample_attributes[i].unknown)
 			push_label(list, keys[i], 0, numbers[i]);
 	}
 }

@@ -9,7 +9,7 @@
 #include "reporter/stack_text.h"
 
 static const char *const selector_names[SELECTOR_COUNT] = {
-#define X(NAME, field, kind, owner, otlp, pprof, selector) [SELECT_##NAME] = selector,
+#define X(NAME, field, kind, owner, unknown, otlp, pprof, selector) [SELECT_##NAME] = selector,
 	SAMPLE_ATTRIBUTES(X)
 #undef X
 		[SELECT_CONTAINER] = "container",

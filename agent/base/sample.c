@@ -5,10 +5,11 @@
 #include <string.h>
 
 const struct sample_attribute sample_attributes[SAMPLE_ATTRIBUTE_COUNT] = {
-#define X(NAME, field, kind, owner, otlp, pprof, selector)                                         \
+#define X(NAME, field, kind, owner, unknown, otlp, pprof, selector)                                \
 	{ offsetof(struct sample, field),                                                          \
 	  ATTRIBUTE_##kind,                                                                        \
 	  ATTRIBUTE_OF_##owner,                                                                    \
+	  unknown,                                                                                 \
 	  otlp,                                                                                    \
 	  pprof,                                                                                   \
 	  selector },

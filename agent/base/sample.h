@@ -10,19 +10,20 @@
 #include "agent/base/process_info.h"
 #include "agent/base/trace.h"
 
+/** A number that is not known. */
+#define SAMPLE_NO_NUMBER UINT32_MAX
+
 /**
- * The attributes of a sample: NAME, field, kind (TEXT, NUMBER), whether they are of its PROCESS or of the SAMPLE, key in OTLP,
- * key in pprof, name of the page's selector. An output without a key leaves the attribute out. A new one goes to the end.
+ * The attributes of a sample: NAME, field, kind (TEXT, NUMBER), whether they are of its PROCESS or of the SAMPLE, the number
+ * that is not known and that outputs leave out, key in OTLP, key in pprof, name of the page's selector. An output without a
+ * key leaves the attribute out. A new one goes to the end.
  */
 #define SAMPLE_ATTRIBUTES(X)                                                                       \
-	X(COMM, process_comm, TEXT, PROCESS, "", "comm", "comm")                                   \
-	X(PID, pid, NUMBER, PROCESS, "process.pid", "pid", "pid")                                  \
-	X(THREAD, thread_comm, TEXT, SAMPLE, "thread.name", "thread", "thread")                    \
-	X(TID, tid, NUMBER, SAMPLE, "thread.id", "tid", "tid")                                     \
-	X(CPU, cpu, NUMBER, SAMPLE, "cpu.logical_number", "", "cpu")
-
-/** A number that is not known; outputs leave it out. */
-#define SAMPLE_NO_NUMBER UINT32_MAX
+	X(COMM, process_comm, TEXT, PROCESS, 0, "", "comm", "comm")                                \
+	X(PID, pid, NUMBER, PROCESS, SAMPLE_NO_NUMBER, "process.pid", "pid", "pid")                \
+	X(THREAD, thread_comm, TEXT, SAMPLE, 0, "thread.name", "thread", "thread")                 \
+	X(TID, tid, NUMBER, SAMPLE, SAMPLE_NO_NUMBER, "thread.id", "tid", "tid")                   \
+	X(CPU, cpu, NUMBER, SAMPLE, SAMPLE_NO_NUMBER, "cpu.logical_number", "", "cpu")
 
 enum {
 #define X(NAME, ...) SAMPLE_##NAME,
@@ -74,6 +75,8 @@ struct sample_attribute {
 	/** enum sample_attribute_kind, enum sample_attribute_owner. */
 	uint8_t kind;
 	uint8_t owner;
+	/** Of numbers: the one that is not known. */
+	uint32_t unknown;
 	const char *otlp;
 	const char *pprof;
 	const char *selector;
