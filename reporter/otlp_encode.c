@@ -388,8 +388,8 @@ static void fill_profile(struct encoder *encoder, const struct otlp_draft_profil
 	const struct otlp_draft *draft = encoder->draft;
 	uint64_t rate = draft->options->samples_per_second ? draft->options->samples_per_second : 1;
 
-	profile->sample_type = new_type(encoder, draft->samples_text, draft->count_text);
-	profile->period_type = new_type(encoder, draft->cpu_text, draft->nanoseconds_text);
+	profile->sample_type = new_type(encoder, draft->type, draft->unit);
+	profile->period_type = new_type(encoder, draft->period_type, draft->period_unit);
 	profile->period = (int64_t)((NS_PER_SECOND + rate / 2) / rate);
 	profile->time_unix_nano = from->start;
 	profile->duration_nano = from->end - from->start;

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "agent/base/origins.h"
 #include "reporter/otlp_encode.h"
 
 enum {
@@ -27,6 +28,8 @@ void otlp_draft_init(struct otlp_draft *draft, struct otlp_dictionary *dictionar
 		     const struct otlp_attributes *attributes, const struct otlp_window *window,
 		     const struct otlp_options *options)
 {
+	const struct origin *origin = &origins[ORIGIN_CLOCK];
+
 	*draft = (struct otlp_draft){
 		.dictionary = dictionary,
 		.attributes = attributes,
@@ -34,10 +37,10 @@ void otlp_draft_init(struct otlp_draft *draft, struct otlp_dictionary *dictionar
 		.agent_version = options->agent_version ? options->agent_version : "",
 		.window_start = otlp_realtime(window, window->start_ns),
 		.window_end = (uint64_t)window->realtime_offset_ns + window->end_ns,
-		.samples_text = otlp_add_text(dictionary, "samples"),
-		.count_text = otlp_add_text(dictionary, "count"),
-		.cpu_text = otlp_add_text(dictionary, "cpu"),
-		.nanoseconds_text = otlp_add_text(dictionary, "nanoseconds"),
+		.type = otlp_add_text(dictionary, origin->type),
+		.unit = otlp_add_text(dictionary, origin->unit),
+		.period_type = otlp_add_text(dictionary, origin->period_type),
+		.period_unit = otlp_add_text(dictionary, origin->period_unit),
 	};
 }
 
@@ -76,10 +79,10 @@ static size_t profile_bytes(const struct otlp_draft *draft, uint32_t resource)
 
 static void use_types(struct otlp_draft *draft)
 {
-	otlp_dictionary_use(draft->dictionary, OTLP_STRINGS, draft->samples_text);
-	otlp_dictionary_use(draft->dictionary, OTLP_STRINGS, draft->count_text);
-	otlp_dictionary_use(draft->dictionary, OTLP_STRINGS, draft->cpu_text);
-	otlp_dictionary_use(draft->dictionary, OTLP_STRINGS, draft->nanoseconds_text);
+	otlp_dictionary_use(draft->dictionary, OTLP_STRINGS, draft->type);
+	otlp_dictionary_use(draft->dictionary, OTLP_STRINGS, draft->unit);
+	otlp_dictionary_use(draft->dictionary, OTLP_STRINGS, draft->period_type);
+	otlp_dictionary_use(draft->dictionary, OTLP_STRINGS, draft->period_unit);
 }
 
 static size_t sample_bytes(const struct otlp_draft_sample *sample, size_t time_count)

@@ -57,10 +57,10 @@ struct otlp_draft {
 	uint64_t window_start;
 	uint64_t window_end;
 	/** Ids of the texts of types and units. */
-	uint32_t samples_text;
-	uint32_t count_text;
-	uint32_t cpu_text;
-	uint32_t nanoseconds_text;
+	uint32_t type;
+	uint32_t unit;
+	uint32_t period_type;
+	uint32_t period_unit;
 	struct otlp_draft_profile_vector profiles;
 	struct otlp_draft_sample_vector samples;
 	struct otlp_time_vector times;

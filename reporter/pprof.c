@@ -15,6 +15,7 @@
 #include "agent/base/clock.h"
 #include "agent/base/hash_map.h"
 #include "agent/base/languages.h"
+#include "agent/base/origins.h"
 #include "agent/base/text.h"
 #include "agent/base/vector.h"
 #include "build/proto/profile.pb-c.h"
@@ -512,20 +513,21 @@ static void write_samples(struct pprof_writer *writer, uint64_t period_ns)
 static void write_header(struct pprof_writer *writer, const struct profile_info *info,
 			 uint64_t period_ns)
 {
-	Pprof__ValueType samples = PPROF__VALUE_TYPE__INIT;
-	Pprof__ValueType cpu = PPROF__VALUE_TYPE__INIT;
-	Pprof__ValueType *types[2] = { &samples, &cpu };
+	const struct origin *origin = &origins[ORIGIN_CLOCK];
+	Pprof__ValueType type = PPROF__VALUE_TYPE__INIT;
+	Pprof__ValueType period_type = PPROF__VALUE_TYPE__INIT;
+	Pprof__ValueType *types[2] = { &type, &period_type };
 	Pprof__Profile profile = PPROF__PROFILE__INIT;
 
 	/* The first string must be the empty one. */
 	add_literal(writer, "");
-	samples.type = add_literal(writer, "samples");
-	samples.unit = add_literal(writer, "count");
-	cpu.type = add_literal(writer, "cpu");
-	cpu.unit = add_literal(writer, "nanoseconds");
+	type.type = add_literal(writer, origin->type);
+	type.unit = add_literal(writer, origin->unit);
+	period_type.type = add_literal(writer, origin->period_type);
+	period_type.unit = add_literal(writer, origin->period_unit);
 	profile.n_sample_type = 2;
 	profile.sample_type = types;
-	profile.period_type = &cpu;
+	profile.period_type = &period_type;
 	profile.period = (int64_t)period_ns;
 	profile.time_nanos = (int64_t)info->start_time_ns;
 	profile.duration_nanos = (int64_t)info->duration_ns;

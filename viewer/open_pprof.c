@@ -10,6 +10,7 @@
 #include "agent/base/error.h"
 #include "agent/base/hash_map.h"
 #include "agent/base/languages.h"
+#include "agent/base/origins.h"
 #include "agent/base/text.h"
 #include "build/proto/profile.pb-c.h"
 #include "viewer/decode_budget.h"
@@ -250,11 +251,12 @@ static bool is_type(const struct pprof_reader *reader, const Pprof__ValueType *t
 static void choose_value(struct pprof_reader *reader)
 {
 	const Pprof__Profile *profile = reader->profile;
+	const struct origin *origin = &origins[ORIGIN_CLOCK];
 
 	reader->unit = 1;
 	for (size_t i = 0; i < profile->n_sample_type; i++) {
 		reader->value = i;
-		if (is_type(reader, profile->sample_type[i], "samples", "count"))
+		if (is_type(reader, profile->sample_type[i], origin->type, origin->unit))
 			return;
 	}
 	if (profile->n_sample_type && profile->period_type && profile->period > 0 &&
