@@ -29,7 +29,7 @@ struct interner_slot {
 	/** NULL: free. */
 	void *item;
 	uint32_t users;
-	/** Of a free slot (struct free_numbers). */
+	/** Only free slots have it (struct free_numbers). */
 	uint32_t link;
 };
 

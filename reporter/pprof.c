@@ -35,6 +35,7 @@ enum sequence_number {
 	/* The number of its labels in label_sets; 0 for none. */
 	SEQUENCE_LABELS = SAMPLE_ATTRIBUTE_COUNT,
 	SEQUENCE_MARK,
+	SEQUENCE_ORIGIN,
 	SEQUENCE_FIRST_LOCATION,
 };
 
@@ -42,6 +43,11 @@ enum sequence_number {
 enum {
 	OWN_LABELS = SAMPLE_ATTRIBUTE_COUNT + 2,
 	LABEL_ENTRIES_MAX = OWN_LABELS + LABEL_SLOTS_MAX,
+};
+
+/* An origin counts, and what it counts may have a period. */
+enum {
+	COLUMNS_MAX = 2 * ORIGIN_COUNT,
 };
 
 /* What a key of ours that the program uses as well, or one like this, gets in front. */
@@ -54,6 +60,9 @@ struct pprof_writer {
 	struct symbol_lookup *lookup;
 	z_stream stream;
 	unsigned char compressed[COMPRESSED_BYTES];
+	/* The columns of values, and the first one of each origin. */
+	uint32_t first_columns[ORIGIN_COUNT];
+	uint32_t column_count;
 	/* The first failure; everything after it does nothing. */
 	int err;
 	/* One packed message. */
@@ -374,6 +383,7 @@ static void merge_sample(struct pprof_writer *writer, const struct stored_sample
 		push_number(writer, attribute_number(writer, &sample->sample, i));
 	push_number(writer, add_labels(writer, sample->sample.labels));
 	push_number(writer, sample->sample.trace->mark);
+	push_number(writer, sample->sample.origin);
 	for (uint32_t i = 0; i < sample->sample.trace->frame_count;) {
 		struct shown_place place;
 
@@ -455,17 +465,28 @@ static void push_attributes(const int64_t *keys, const uint32_t *numbers, struct
 	}
 }
 
+static void fill_values(const struct pprof_writer *writer, uint32_t origin, uint64_t count,
+			uint64_t period_ns, int64_t values[COLUMNS_MAX])
+{
+	int64_t *value = &values[writer->first_columns[origin]];
+
+	*value = (int64_t)count;
+	if (*origin_types[origin].period_type)
+		value[1] = (int64_t)(count * period_ns);
+}
+
 static void write_sample(struct pprof_writer *writer, const struct counted_sequence *counted,
 			 const int64_t *keys, uint64_t period_ns, uint64_t *location_ids)
 {
 	const uint32_t *numbers = writer->samples.numbers.items + counted->first;
 	const struct language_key *mark = language_mark((uint8_t)numbers[SEQUENCE_MARK]);
 	struct label_list list = { .count = 0 };
-	int64_t values[2] = { (int64_t)counted->count, (int64_t)(counted->count * period_ns) };
+	int64_t values[COLUMNS_MAX] = { 0 };
 	Pprof__Sample sample = PPROF__SAMPLE__INIT;
 	Pprof__Sample *entry = &sample;
 	Pprof__Profile profile = PPROF__PROFILE__INIT;
 
+	fill_values(writer, numbers[SEQUENCE_ORIGIN], counted->count, period_ns, values);
 	push_attributes(keys, numbers, &list);
 	if (numbers[SEQUENCE_LABELS])
 		push_program_labels(writer, writer->label_sets.items[numbers[SEQUENCE_LABELS] - 1],
@@ -476,7 +497,7 @@ static void write_sample(struct pprof_writer *writer, const struct counted_seque
 		location_ids[i - SEQUENCE_FIRST_LOCATION] = numbers[i];
 	sample.n_location_id = counted->length - SEQUENCE_FIRST_LOCATION;
 	sample.location_id = location_ids;
-	sample.n_value = 2;
+	sample.n_value = writer->column_count;
 	sample.value = values;
 	sample.n_label = list.count;
 	sample.label = list.entries;
@@ -510,24 +531,51 @@ static void write_samples(struct pprof_writer *writer, uint64_t period_ns)
 
 /* --- the whole --- */
 
-static void write_header(struct pprof_writer *writer, const struct profile_info *info,
-			 uint64_t period_ns)
+static void add_column(struct pprof_writer *writer, const char *type, const char *unit,
+		       Pprof__ValueType types[COLUMNS_MAX])
 {
-	const struct origin *origin = &origins[ORIGIN_CLOCK];
-	Pprof__ValueType type = PPROF__VALUE_TYPE__INIT;
-	Pprof__ValueType period_type = PPROF__VALUE_TYPE__INIT;
-	Pprof__ValueType *types[2] = { &type, &period_type };
+	Pprof__ValueType *column = &types[writer->column_count++];
+
+	pprof__value_type__init(column);
+	column->type = add_literal(writer, type);
+	column->unit = add_literal(writer, unit);
+}
+
+/* The columns of each origin that has samples, and of the clock. */
+static void add_columns(struct pprof_writer *writer, const struct sample_snapshot *snapshot,
+			Pprof__ValueType types[COLUMNS_MAX])
+{
+	bool is_there[ORIGIN_COUNT] = { [ORIGIN_CLOCK] = true };
+
+	for (size_t i = 0; i < snapshot->count; i++)
+		is_there[snapshot->samples[i].sample.origin] = true;
+	for (uint32_t i = 0; i < ORIGIN_COUNT; i++) {
+		const struct origin_types *origin = &origin_types[i];
+
+		if (!is_there[i])
+			continue;
+		writer->first_columns[i] = writer->column_count;
+		add_column(writer, origin->type, origin->unit, types);
+		if (*origin->period_type)
+			add_column(writer, origin->period_type, origin->period_unit, types);
+	}
+}
+
+static void write_header(struct pprof_writer *writer, const struct sample_snapshot *snapshot,
+			 const struct profile_info *info, uint64_t period_ns)
+{
+	Pprof__ValueType types[COLUMNS_MAX], *pointers[COLUMNS_MAX];
 	Pprof__Profile profile = PPROF__PROFILE__INIT;
 
 	/* The first string must be the empty one. */
 	add_literal(writer, "");
-	type.type = add_literal(writer, origin->type);
-	type.unit = add_literal(writer, origin->unit);
-	period_type.type = add_literal(writer, origin->period_type);
-	period_type.unit = add_literal(writer, origin->period_unit);
-	profile.n_sample_type = 2;
-	profile.sample_type = types;
-	profile.period_type = &period_type;
+	add_columns(writer, snapshot, types);
+	for (uint32_t i = 0; i < writer->column_count; i++)
+		pointers[i] = &types[i];
+	profile.n_sample_type = writer->column_count;
+	profile.sample_type = pointers;
+	/* The clock's: behind its samples. */
+	profile.period_type = pointers[1];
 	profile.period = (int64_t)period_ns;
 	profile.time_nanos = (int64_t)info->start_time_ns;
 	profile.duration_nanos = (int64_t)info->duration_ns;
@@ -568,7 +616,7 @@ int pprof_write(FILE *out, const struct sample_snapshot *snapshot, const struct 
 	if (deflateInit2(&writer.stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP_WINDOW_BITS,
 			 ZLIB_MEMORY_LEVEL, Z_DEFAULT_STRATEGY) != Z_OK)
 		return -ENOMEM;
-	write_header(&writer, info, period_ns);
+	write_header(&writer, snapshot, info, period_ns);
 	for (size_t i = 0; i < snapshot->count && !writer.err; i++)
 		merge_sample(&writer, &snapshot->samples[i]);
 	if (!writer.err)

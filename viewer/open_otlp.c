@@ -10,6 +10,7 @@
 #include "agent/base/clock.h"
 #include "agent/base/error.h"
 #include "agent/base/languages.h"
+#include "agent/base/origins.h"
 #include "build/proto/otlp_collector.pb-c.h"
 #include "viewer/decode_budget.h"
 #include "viewer/opened_frame.h"
@@ -417,12 +418,26 @@ static void read_facts(struct otlp_reader *reader, const profile_message *profil
 		opened->duration_ns = end_ns - opened->start_ns;
 }
 
+/* The agent's own profiles of other origins than the clock: the page does not show them. */
+static bool is_of_other_origin(const struct otlp_reader *reader, const profile_message *profile)
+{
+	const value_type_message *type = profile->sample_type;
+
+	for (uint32_t i = ORIGIN_CLOCK + 1; type && i < ORIGIN_COUNT; i++)
+		if (has_unit(reader, type, origin_types[i].unit) &&
+		    !strcmp(opened_names_text(&reader->names, (uint64_t)type->type_strindex),
+			    origin_types[i].type))
+			return true;
+	return false;
+}
+
 static int read_profile(struct otlp_reader *reader, const struct opened_identity *resource,
 			const profile_message *profile)
 {
 	int err = 0;
 
-	if (reader->opened->max_samples && !counts_samples(reader, profile)) {
+	if (is_of_other_origin(reader, profile) ||
+	    (reader->opened->max_samples && !counts_samples(reader, profile))) {
 		reader->opened->skipped_profiles++;
 		return 0;
 	}

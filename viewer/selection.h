@@ -18,7 +18,7 @@ enum {
 	SELECTION_VALUE_MAX_BYTES = 4096,
 };
 
-/** What can be chosen by, besides time: first each attribute of a sample, by its number. */
+/** Samples are selected by these, and by time: first each attribute of a sample, by its number. */
 enum selector {
 #define X(NAME, ...) SELECT_##NAME,
 	SAMPLE_ATTRIBUTES(X)
@@ -41,7 +41,7 @@ struct selection {
 	uint64_t base_to_ms;
 	/** Texts are borrowed from the request. */
 	struct value_vector texts[SELECTOR_COUNT];
-	/** Those of attributes that are numbers. */
+	/** Only attributes that are numbers have some. */
 	struct number_vector numbers[SELECTOR_COUNT];
 };
 

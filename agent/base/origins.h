@@ -1,25 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** Where samples come from, and what the outputs call it. */
+/** The types that outputs give to the origins of samples (ebpf/abi/origins.h). */
 #ifndef AGENT_BASE_ORIGINS_H
 #define AGENT_BASE_ORIGINS_H
 
-/** NAME, type and unit of what is counted, type and unit of the period between two samples. */
-#define ORIGINS(X) X(CLOCK, "samples", "count", "cpu", "nanoseconds")
+#include "ebpf/abi/origins.h"
 
-enum {
-#define X(NAME, ...) ORIGIN_##NAME,
-	ORIGINS(X)
-#undef X
-		ORIGIN_COUNT,
-};
-
-struct origin {
+struct origin_types {
 	const char *type;
 	const char *unit;
+	/** "" for none. */
 	const char *period_type;
 	const char *period_unit;
 };
 
-extern const struct origin origins[ORIGIN_COUNT];
+/** By enum origin. */
+extern const struct origin_types origin_types[ORIGIN_COUNT];
 
 #endif

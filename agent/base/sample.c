@@ -30,7 +30,8 @@ bool sample_equal(const struct sample *a, const struct sample *b)
 #define AND_EQUAL_NUMBER(field) &&a->field == b->field
 #define X(NAME, field, kind, ...) AND_EQUAL_##kind(field)
 	return traces_equal(a->trace, b->trace) && process_info_equal(a->process, b->process) &&
-	       label_sets_equal(a->labels, b->labels) SAMPLE_ATTRIBUTES(X);
+	       label_sets_equal(a->labels, b->labels) &&
+	       a->origin == b->origin SAMPLE_ATTRIBUTES(X);
 #undef AND_EQUAL_TEXT
 #undef AND_EQUAL_NUMBER
 #undef X
@@ -47,7 +48,7 @@ uint64_t sample_hash(const struct sample *sample)
 		sample->trace->executables_hash,
 		sample->process ? sample->process->hash + sample->process->pid : 0,
 		sample->labels ? hash64_bytes(sample->labels, label_set_bytes(sample->labels)) : 0,
-		SAMPLE_ATTRIBUTES(X)
+		SAMPLE_ATTRIBUTES(X) sample->origin,
 	};
 #undef HASH_TEXT
 #undef HASH_NUMBER

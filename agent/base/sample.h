@@ -9,6 +9,7 @@
 #include "agent/base/label_set.h"
 #include "agent/base/process_info.h"
 #include "agent/base/trace.h"
+#include "ebpf/abi/origins.h"
 
 /** A number that is not known. */
 #define SAMPLE_NO_NUMBER UINT32_MAX
@@ -50,6 +51,8 @@ struct sample {
 	/** Names of the process's leader and of the thread; any byte but NUL may be in them. */
 	SAMPLE_ATTRIBUTES(SAMPLE_TEXT_FIELD)
 	SAMPLE_ATTRIBUTES(SAMPLE_NUMBER_FIELD)
+	/** enum origin. */
+	uint8_t origin;
 };
 
 #undef SAMPLE_TEXT_OF_TEXT
@@ -75,7 +78,7 @@ struct sample_attribute {
 	/** enum sample_attribute_kind, enum sample_attribute_owner. */
 	uint8_t kind;
 	uint8_t owner;
-	/** Of numbers: the one that is not known. */
+	/** The number that is not known; texts have none. */
 	uint32_t unknown;
 	const char *otlp;
 	const char *pprof;

@@ -82,6 +82,7 @@ static void every_part_tells_samples_apart(void **state)
 #define X(NAME, field, kind, ...) kind##_DIFFERS(field)
 	SAMPLE_ATTRIBUTES(X)
 #undef X
+	DIFFERS(origin, 1)
 	DIFFERS(trace, f->other_trace)
 	DIFFERS(process, f->other_process)
 	DIFFERS(process, NULL)
