@@ -167,6 +167,7 @@ unsigned int selection_misses(const struct selection *selection, const struct sa
 {
 	unsigned int misses = 0;
 
+	/* The CPU is in no key: the history has a column of it. */
 	for (uint32_t i = 0; i < SAMPLE_ATTRIBUTE_COUNT; i++)
 		if (i != SAMPLE_CPU && !has_attribute(selection, key, i))
 			misses |= 1U << i;
