@@ -53,7 +53,7 @@ static __always_inline void begin_record(struct walk_state *state, struct task_s
 	record->word_count = 0;
 	record->label_bytes = 0;
 	record->type = RECORD_TRACE;
-	record->family = FAMILY_CLOCK;
+	record->origin = ORIGIN_CLOCK;
 	record->flags = 0;
 	record->reserved = 0;
 	record->kernel_word_count = 0;

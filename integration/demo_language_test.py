@@ -9,36 +9,17 @@ changes of the tree is its row, its texts and what is new. Prints TAP.
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
-import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from harness import ROOT, Program, Tap, allow_core, need_root, parse_folded
+from demo_tree import apply, build_target, demo_tree, opened_page, run
+from harness import Program, Tap, allow_core, need_root, parse_folded
 from otlp_resolved import resolved_lines
 
-DEMO = os.path.join(ROOT, "testdata", "demo")
-PATCH = os.path.join(DEMO, "language.patch")
-BUILD_SECONDS = 1800
-RUN_SECONDS = 120
 RATE, SECONDS = 199, 3
 CHAIN = ["main", "demo_run", "outer", "c_between", "demo_run", "inner", "spin"]
 PROGRAMS = ["build/agent", "build/walk_core", "build/asan/agent/tracing/tests/verifier_test"]
-
-
-def copy_tree(folder):
-    names = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, stdout=subprocess.PIPE).stdout
-    for name in filter(None, names.decode().split("\0")):
-        if os.path.isfile(os.path.join(ROOT, name)):
-            target = os.path.join(folder, name)
-            os.makedirs(os.path.dirname(target), exist_ok=True)
-            shutil.copy2(os.path.join(ROOT, name), target)
-
-
-def run(folder, *command, **more):
-    return subprocess.run(command, cwd=folder, check=False, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, text=True, timeout=BUILD_SECONDS, **more)
 
 
 def is_chain(frames):
@@ -63,25 +44,15 @@ def check_live(tap, folder, pid):
         lines = resolved_lines(file.read())
     named = [line for line in lines if re.search(r"'profile\.frame\.type'='perl'} 'inner' '' 'target.demo' 0:20:0", line)]
     tap.ok(named, "OTLP has their type, file and line", *(line[-600:] for line in lines[:3]))
-    check_opened(tap, agent, folder, outputs[1])
+    check_opened(tap, folder, outputs[1])
 
 
-def check_opened(tap, agent, folder, path):
+def check_opened(tap, folder, path):
     """The page of the file: a kind of frames of its own."""
-    with subprocess.Popen([agent, "-open", path, "-viewer", "127.0.0.1:0"], cwd=folder, stdin=subprocess.DEVNULL,
-                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as viewer:
-        try:
-            line = viewer.stderr.readline()
-            address = re.search(r"http://\S+?(?=[;/ ])", line)
-            if not tap.ok(address, "the file is opened again", line):
-                return
-            answer = subprocess.run(["curl", "-s", "-m", str(RUN_SECONDS), address[0] + "/api/flame?kind=native"],
-                                    check=False, stdout=subprocess.PIPE).stdout
-            tree = json.loads(answer)["tree"]
-            kinds = {tree["names"][name]: tree["kinds"][kind] for name, kind in zip(tree["name"], tree["kind"])}
-            tap.ok(kinds.get("inner") == "demo" and kinds.get("spin") == "native", "the page has the kind demo", kinds)
-        finally:
-            viewer.terminate()
+    with opened_page(tap, folder, path) as ask:
+        tree = json.loads(ask("/api/flame?kind=native"))["tree"]
+    kinds = {tree["names"][name]: tree["kinds"][kind] for name, kind in zip(tree["name"], tree["kind"])}
+    tap.ok(kinds.get("inner") == "demo" and kinds.get("spin") == "native", "the page has the kind demo", kinds)
 
 
 def check_core(tap, folder, program):
@@ -107,33 +78,15 @@ def check_texts(tap, folder, pid):
     tap.ok("Demo frames and names" in doctor.stdout, "-doctor has it", doctor.stdout)
 
 
-def check_patch(tap, folder):
-    done = run(folder, "git", "apply", "--numstat", PATCH)
-    changed = [line.split("\t")[2] for line in done.stdout.splitlines()]
-    existing = [name for name in changed if os.path.exists(os.path.join(folder, name))]
-    tap.ok(len(existing) == 2, "the language changes two files: its row, and its texts", existing)
-    done = run(folder, "git", "apply", PATCH)
-    return tap.ok(done.returncode == 0, "the language is put in", done.stdout)
-
-
 def check(tap, folder):
-    # Without a repository of its own git takes the paths for those of one above.
-    run(folder, "git", "init", "-q")
-    if not check_patch(tap, folder):
+    files = apply(tap, folder, "language.patch", PROGRAMS)
+    if not files:
         return
-    run(folder, "git", "add", "-A")
-    done = run(folder, "scripts/check_boundaries.py")
-    tap.ok(done.returncode == 0, "it keeps the boundaries", done.stdout)
-    done = run(folder, "make", "-j%d" % os.cpu_count(), *PROGRAMS)
-    if not tap.ok(done.returncode == 0, "the tree with it is built", done.stdout[-3000:]):
-        return
+    tap.ok(len(files[0]) == 2, "the language changes two files: its row, and its texts", files[0])
     done = run(folder, os.path.join(folder, "build/asan/agent/tracing/tests/verifier_test"))
     tap.ok(done.returncode == 0 and "demo_unwind" in done.stdout, "its unwinder passes the verifier, arm64's too",
            done.stdout[-3000:])
-    target = os.path.join(folder, "demo-target")
-    subprocess.run(["gcc", "-O2", "-fomit-frame-pointer", "-rdynamic", "-o", target, os.path.join(DEMO, "target.c")],
-                   check=True)
-    with Program(target, preexec_fn=allow_core) as program:
+    with Program(build_target(folder), preexec_fn=allow_core) as program:
         check_live(tap, folder, program.pid)
         check_texts(tap, folder, program.pid)
         check_core(tap, folder, program)
@@ -142,8 +95,7 @@ def check(tap, folder):
 def main():
     tap = Tap()
     need_root(tap, "the language Demo")
-    with tempfile.TemporaryDirectory(prefix="demo-language-") as folder:
-        copy_tree(folder)
+    with demo_tree() as folder:
         check(tap, folder)
     tap.finish()
 

@@ -20,7 +20,7 @@ void interner_deinit(struct interner *interner)
 			interner->ops->drop(interner->slots.items[i].item);
 	interner_slot_vector_deinit(&interner->slots);
 	number_index_deinit(&interner->index);
-	interner->first_free = 0;
+	interner->free = (struct free_numbers){ 0 };
 }
 
 static bool slot_equals(const void *context, uint32_t number, const void *key)
@@ -36,18 +36,18 @@ static size_t item_cost(const struct interner *interner, const void *item)
 	       NUMBER_INDEX_ENTRY_BYTES;
 }
 
-/* Makes a free slot the first one. */
+/* Makes sure that a slot is free. */
 static int reserve_slot(struct interner *interner)
 {
 	int err;
 
-	if (interner->first_free)
+	if (!free_numbers_are_empty(&interner->free))
 		return 0;
 	if (interner->slots.count == UINT32_MAX - 1)
 		return -E2BIG;
 	err = interner_slot_vector_push(&interner->slots, (struct interner_slot){ 0 });
 	if (!err)
-		interner->first_free = (uint32_t)interner->slots.count;
+		free_numbers_add(&interner->free, (uint32_t)interner->slots.count - 1);
 	return err;
 }
 
@@ -65,9 +65,9 @@ static int keep_item(struct interner *interner, const void *item, uint64_t hash,
 	copy = interner->ops->keep(item);
 	if (!copy)
 		return -ENOMEM;
-	number = interner->first_free - 1;
+	number = free_numbers_next(&interner->free);
 	slot = &interner->slots.items[number];
-	interner->first_free = slot->next_free;
+	free_numbers_take(&interner->free, slot->link);
 	*slot = (struct interner_slot){ .item = copy, .users = 1 };
 	number_index_add(&interner->index, hash, number);
 	*kept = copy;
@@ -96,6 +96,16 @@ int interner_add(struct interner *interner, const void *item, size_t most, void 
 	return err;
 }
 
+void *interner_find(const struct interner *interner, const void *item)
+{
+	uint32_t number;
+
+	return number_index_find(&interner->index, interner->ops->hash(item), slot_equals, interner,
+				 item, &number) ?
+		       interner->slots.items[number].item :
+		       NULL;
+}
+
 size_t interner_remove(struct interner *interner, const void *kept)
 {
 	uint64_t hash = interner->ops->hash(kept);
@@ -110,8 +120,7 @@ size_t interner_remove(struct interner *interner, const void *kept)
 	bytes = item_cost(interner, kept);
 	number_index_remove(&interner->index, hash, number);
 	interner->ops->drop(slot->item);
-	*slot = (struct interner_slot){ .next_free = interner->first_free };
-	interner->first_free = number + 1;
+	*slot = (struct interner_slot){ .link = free_numbers_add(&interner->free, number) };
 	return bytes;
 }
 

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "agent/base/vector.h"
+#include "reporter/free_numbers.h"
 #include "reporter/number_index.h"
 
 /** The kind of items. */
@@ -28,8 +29,8 @@ struct interner_slot {
 	/** NULL: free. */
 	void *item;
 	uint32_t users;
-	/** The number of the next free slot and 1; 0: none. */
-	uint32_t next_free;
+	/** Only free slots have it (struct free_numbers). */
+	uint32_t link;
 };
 
 VECTOR_DEFINE(interner_slot_vector, struct interner_slot)
@@ -37,8 +38,7 @@ VECTOR_DEFINE(interner_slot_vector, struct interner_slot)
 struct interner {
 	const struct interner_ops *ops;
 	struct interner_slot_vector slots;
-	/** A number and 1; 0: none. */
-	uint32_t first_free;
+	struct free_numbers free;
 	struct number_index index;
 };
 
@@ -51,6 +51,15 @@ void interner_deinit(struct interner *interner);
  */
 int interner_add(struct interner *interner, const void *item, size_t most, void **kept,
 		 size_t *cost);
+
+/** The kept item that is equal to @item, without a user more; NULL if there is none. */
+void *interner_find(const struct interner *interner, const void *item);
+
+/** How many items there are. */
+static inline size_t interner_count(const struct interner *interner)
+{
+	return interner->index.count;
+}
 
 /** One user less of @kept, which goes with the last one; the memory that this frees. */
 size_t interner_remove(struct interner *interner, const void *kept);

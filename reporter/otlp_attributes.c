@@ -12,17 +12,22 @@ static const char *const key_names[OTLP_KEY_COUNT] = {
 	[OTLP_SERVICE_NAME] = "service.name",
 	[OTLP_CONTAINER_ID] = "container.id",
 	[OTLP_HOST_NAME] = "host.name",
-	[OTLP_PROCESS_PID] = "process.pid",
 	[OTLP_EXECUTABLE_NAME] = "process.executable.name",
 	[OTLP_EXECUTABLE_PATH] = "process.executable.path",
-	[OTLP_THREAD_NAME] = "thread.name",
-	[OTLP_THREAD_ID] = "thread.id",
-	[OTLP_CPU] = "cpu.logical_number",
+#define X(NAME, field, kind, owner, unknown, otlp, ...) [OTLP_##NAME] = otlp,
+	SAMPLE_ATTRIBUTES(X)
+#undef X
 #define X(NAME, otlp, pprof) [OTLP_FIRST_NUMBER + LANGUAGE_NUMBER_##NAME] = otlp,
-	LANGUAGE_NUMBERS(X)
+		LANGUAGE_NUMBERS(X)
 #undef X
 #define X(NAME, otlp, pprof) [OTLP_FIRST_MARK + LANGUAGE_MARK_##NAME] = otlp,
-		LANGUAGE_MARKS(X)
+			LANGUAGE_MARKS(X)
+#undef X
+};
+
+static const enum otlp_key attribute_keys[SAMPLE_ATTRIBUTE_COUNT] = {
+#define X(NAME, ...) [SAMPLE_##NAME] = OTLP_##NAME,
+	SAMPLE_ATTRIBUTES(X)
 #undef X
 };
 
@@ -32,13 +37,10 @@ static const char *const key_names[OTLP_KEY_COUNT] = {
 /* What a process's part depends on. No padding. */
 struct process_key {
 	uint64_t process;
-	uint32_t pid;
-	/* Id of the text. */
-	uint32_t comm;
 	uint64_t is_kernel_thread;
+	/* Numbers, and ids of texts; 0 for attributes that are not the process's. */
+	uint64_t attributes[SAMPLE_ATTRIBUTE_COUNT];
 };
-
-_Static_assert(sizeof(struct process_key) == 24, "struct process_key has no padding");
 
 /* --- attributes that the options have --- */
 
@@ -116,7 +118,6 @@ static bool is_on_resource(enum resource_grouping grouping, enum otlp_key key)
 		return true;
 	case OTLP_CONTAINER_ID:
 		return grouping != GROUP_BY_SERVICE;
-	case OTLP_PROCESS_PID:
 	case OTLP_EXECUTABLE_NAME:
 	case OTLP_EXECUTABLE_PATH:
 		return grouping == GROUP_BY_PROCESS;
@@ -174,6 +175,29 @@ static void place_service_name(struct otlp_attributes *attributes,
 	      otlp_add_built_text(attributes->dictionary));
 }
 
+/* Where the attributes of a process go that stand on its resource only if that is one process. */
+static struct number_vector *process_ids(struct otlp_attributes *attributes)
+{
+	return attributes->grouping == GROUP_BY_PROCESS ? &attributes->sequence :
+							  &attributes->process_attributes;
+}
+
+/* Appends the attributes of the sample that @owner has. */
+static void append_owned(struct otlp_attributes *attributes, const struct sample *sample,
+			 enum sample_attribute_owner owner, struct number_vector *ids)
+{
+	for (uint32_t i = 0; i < SAMPLE_ATTRIBUTE_COUNT; i++) {
+		if (sample_attributes[i].owner != owner)
+			continue;
+		if (sample_attributes[i].kind == ATTRIBUTE_TEXT)
+			append(attributes, attribute_keys[i], OTLP_VALUE_TEXT,
+			       otlp_add_text(attributes->dictionary, sample_text(sample, i)), ids);
+		else if (sample_number(sample, i) != sample_attributes[i].unknown)
+			append(attributes, attribute_keys[i], OTLP_VALUE_NUMBER,
+			       sample_number(sample, i), ids);
+	}
+}
+
 /* Whether the options have an attribute with the text @key. */
 static bool is_common(const struct otlp_attributes *attributes, uint32_t key)
 {
@@ -194,10 +218,7 @@ static void place_attribute(struct otlp_attributes *attributes, const struct att
 	};
 
 	if (!is_common(attributes, entry.key))
-		append_id(attributes,
-			  attributes->grouping == GROUP_BY_PROCESS ?
-				  &attributes->sequence :
-				  &attributes->process_attributes,
+		append_id(attributes, process_ids(attributes),
 			  otlp_add_attribute(dictionary, &entry));
 }
 
@@ -228,7 +249,7 @@ static void make_process(struct otlp_attributes *attributes, const struct stored
 		place_text(attributes, OTLP_CONTAINER_ID, info->container_id);
 		place_text(attributes, OTLP_HOST_NAME, info->host_name);
 	}
-	place(attributes, OTLP_PROCESS_PID, OTLP_VALUE_NUMBER, sample->sample.pid);
+	append_owned(attributes, &sample->sample, ATTRIBUTE_OF_PROCESS, process_ids(attributes));
 	if (info)
 		place_program(attributes, info);
 	for (size_t i = 0; i < attributes->common.count; i++)
@@ -242,16 +263,28 @@ static void make_process(struct otlp_attributes *attributes, const struct stored
 	process->attribute_count = attributes->process_attributes.count - process->first_attribute;
 }
 
+static struct process_key process_key_of(struct otlp_attributes *attributes,
+					 const struct sample *sample)
+{
+	struct process_key key = {
+		.process = (uintptr_t)sample->process,
+		.is_kernel_thread = sample->trace->is_kernel_thread,
+	};
+
+	for (uint32_t i = 0; i < SAMPLE_ATTRIBUTE_COUNT; i++)
+		if (sample_attributes[i].owner == ATTRIBUTE_OF_PROCESS)
+			key.attributes[i] = sample_attributes[i].kind == ATTRIBUTE_TEXT ?
+						    otlp_add_text(attributes->dictionary,
+								  sample_text(sample, i)) :
+						    sample_number(sample, i);
+	return key;
+}
+
 /* The place in attributes->processes of what @sample's process says. */
 static uint64_t find_process(struct otlp_attributes *attributes, const struct stored_sample *sample)
 {
 	struct otlp_dictionary *dictionary = attributes->dictionary;
-	struct process_key key = {
-		.process = (uintptr_t)sample->sample.process,
-		.pid = sample->sample.pid,
-		.comm = otlp_add_text(dictionary, sample->sample.process_comm),
-		.is_kernel_thread = sample->sample.trace->is_kernel_thread,
-	};
+	struct process_key key = process_key_of(attributes, &sample->sample);
 	struct otlp_process process = { 0 };
 	uint64_t found = 0;
 
@@ -341,11 +374,7 @@ uint32_t otlp_attributes_append(struct otlp_attributes *attributes,
 	for (uint32_t i = 0; i < process->attribute_count; i++)
 		append_id(attributes, ids,
 			  attributes->process_attributes.items[process->first_attribute + i]);
-	append(attributes, OTLP_THREAD_NAME, OTLP_VALUE_TEXT,
-	       otlp_add_text(dictionary, sample->sample.thread_comm), ids);
-	append(attributes, OTLP_THREAD_ID, OTLP_VALUE_NUMBER, sample->sample.tid, ids);
-	if (sample->sample.cpu != SAMPLE_NO_NUMBER)
-		append(attributes, OTLP_CPU, OTLP_VALUE_NUMBER, sample->sample.cpu, ids);
+	append_owned(attributes, &sample->sample, ATTRIBUTE_OF_SAMPLE, ids);
 	if (mark)
 		append(attributes, OTLP_FIRST_MARK + (uint32_t)(mark - language_marks),
 		       OTLP_VALUE_TRUE, 0, ids);

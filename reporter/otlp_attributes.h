@@ -29,23 +29,37 @@
 #include "reporter/otlp_dictionary.h"
 #include "reporter/otlp_profile.h"
 
-/** Ours. */
+/* The keys of the attributes of samples that one owner has. */
+#define OTLP_PROCESS_KEY_OF_PROCESS(NAME) OTLP_##NAME,
+#define OTLP_PROCESS_KEY_OF_SAMPLE(NAME)
+#define OTLP_SAMPLE_KEY_OF_PROCESS(NAME)
+#define OTLP_SAMPLE_KEY_OF_SAMPLE(NAME) OTLP_##NAME,
+#define OTLP_PROCESS_KEY(NAME, field, kind, owner, ...) OTLP_PROCESS_KEY_OF_##owner(NAME)
+#define OTLP_SAMPLE_KEY(NAME, field, kind, owner, ...) OTLP_SAMPLE_KEY_OF_##owner(NAME)
+
+/** Our keys. Among strings of equal use their order is that of the output. */
 enum otlp_key {
 	OTLP_SERVICE_NAME,
 	OTLP_CONTAINER_ID,
 	/** Of samples that others sent, in place of what the options have. */
 	OTLP_HOST_NAME,
-	OTLP_PROCESS_PID,
+	SAMPLE_ATTRIBUTES(OTLP_PROCESS_KEY)
+	/** The program's file. */
 	OTLP_EXECUTABLE_NAME,
 	OTLP_EXECUTABLE_PATH,
-	OTLP_THREAD_NAME,
-	OTLP_THREAD_ID,
-	OTLP_CPU,
+	SAMPLE_ATTRIBUTES(OTLP_SAMPLE_KEY)
 	/** Those of numbers that languages have, and behind them of their marks. */
 	OTLP_FIRST_NUMBER,
 	OTLP_FIRST_MARK = OTLP_FIRST_NUMBER + LANGUAGE_NUMBER_COUNT,
 	OTLP_KEY_COUNT = OTLP_FIRST_MARK + LANGUAGE_MARK_COUNT,
 };
+
+#undef OTLP_PROCESS_KEY_OF_PROCESS
+#undef OTLP_PROCESS_KEY_OF_SAMPLE
+#undef OTLP_SAMPLE_KEY_OF_PROCESS
+#undef OTLP_SAMPLE_KEY_OF_SAMPLE
+#undef OTLP_PROCESS_KEY
+#undef OTLP_SAMPLE_KEY
 
 /** A process's part: its resource, and its attributes that stand on the samples. */
 struct otlp_process {

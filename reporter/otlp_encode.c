@@ -386,11 +386,13 @@ static void fill_profile(struct encoder *encoder, const struct otlp_draft_profil
 			 ProfileMessage *profile)
 {
 	const struct otlp_draft *draft = encoder->draft;
+	const struct otlp_draft_types *types = &draft->types[from->origin];
 	uint64_t rate = draft->options->samples_per_second ? draft->options->samples_per_second : 1;
 
-	profile->sample_type = new_type(encoder, draft->samples_text, draft->count_text);
-	profile->period_type = new_type(encoder, draft->cpu_text, draft->nanoseconds_text);
-	profile->period = (int64_t)((NS_PER_SECOND + rate / 2) / rate);
+	profile->sample_type = new_type(encoder, types->type, types->unit);
+	profile->period_type = new_type(encoder, types->period_type, types->period_unit);
+	if (types->period_type)
+		profile->period = (int64_t)((NS_PER_SECOND + rate / 2) / rate);
 	profile->time_unix_nano = from->start;
 	profile->duration_nano = from->end - from->start;
 	fill_profile_id(encoder, profile);

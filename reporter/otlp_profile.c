@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * First all samples are given their identity (resource, stack, attributes) in numbers, and put in
- * the order of these: equal ones are neighbours then and are merged, and a resource is in one piece.
+ * First all samples are given their identity (resource, origin, stack, attributes) in numbers, and put in
+ * the order of these: equal ones are neighbours then and are merged, and a resource is in one piece, an origin after the other.
  * Then they go, one after the other, into requests.
  */
 
@@ -17,6 +17,7 @@
 /* Numbers at the start of an identity, before the ids of the attributes. */
 enum identity_number {
 	IDENTITY_RESOURCE,
+	IDENTITY_ORIGIN,
 	IDENTITY_STACK,
 	IDENTITY_FIRST_ATTRIBUTE,
 };
@@ -24,6 +25,7 @@ enum identity_number {
 /* A stored sample and its identity. */
 struct piece {
 	uint32_t resource;
+	uint32_t origin;
 	uint32_t stack;
 	uint32_t identity;
 	uint32_t sample;
@@ -52,7 +54,7 @@ static void identify(struct build *build, struct otlp_frames *frames, size_t ind
 		     struct number_vector *identity)
 {
 	const struct stored_sample *sample = &build->snapshot->samples[index];
-	struct piece piece = { .sample = index };
+	struct piece piece = { .sample = index, .origin = sample->sample.origin };
 	size_t place = 0;
 
 	if (!sample->count)
@@ -65,6 +67,7 @@ static void identify(struct build *build, struct otlp_frames *frames, size_t ind
 	piece.resource = otlp_attributes_append(&build->attributes, sample, identity);
 	piece.stack = otlp_frames_stack(frames, sample->sample.trace);
 	identity->items[IDENTITY_RESOURCE] = piece.resource;
+	identity->items[IDENTITY_ORIGIN] = piece.origin;
 	identity->items[IDENTITY_STACK] = piece.stack;
 	if (!build->dictionary.err)
 		build->dictionary.err = sequence_counts_place(&build->identities, identity, &place);
@@ -79,6 +82,8 @@ static int compare_pieces(const void *a, const void *b)
 
 	if (piece_a->resource != piece_b->resource)
 		return piece_a->resource < piece_b->resource ? -1 : 1;
+	if (piece_a->origin != piece_b->origin)
+		return piece_a->origin < piece_b->origin ? -1 : 1;
 	if (piece_a->stack != piece_b->stack)
 		return piece_a->stack < piece_b->stack ? -1 : 1;
 	if (piece_a->identity != piece_b->identity)
@@ -146,6 +151,7 @@ static void add_pieces(struct build *build, const struct piece *pieces, size_t c
 	const uint32_t *numbers = build->identities.numbers.items + identity->first;
 	struct otlp_draft_sample sample = {
 		.stack = pieces[0].stack,
+		.origin = pieces[0].origin,
 		.attributes = numbers + IDENTITY_FIRST_ATTRIBUTE,
 		.attribute_count = identity->length - IDENTITY_FIRST_ATTRIBUTE,
 	};

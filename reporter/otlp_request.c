@@ -34,11 +34,14 @@ void otlp_draft_init(struct otlp_draft *draft, struct otlp_dictionary *dictionar
 		.agent_version = options->agent_version ? options->agent_version : "",
 		.window_start = otlp_realtime(window, window->start_ns),
 		.window_end = (uint64_t)window->realtime_offset_ns + window->end_ns,
-		.samples_text = otlp_add_text(dictionary, "samples"),
-		.count_text = otlp_add_text(dictionary, "count"),
-		.cpu_text = otlp_add_text(dictionary, "cpu"),
-		.nanoseconds_text = otlp_add_text(dictionary, "nanoseconds"),
 	};
+	for (uint32_t i = 0; i < ORIGIN_COUNT; i++)
+		draft->types[i] = (struct otlp_draft_types){
+			.type = otlp_add_text(dictionary, origin_types[i].type),
+			.unit = otlp_add_text(dictionary, origin_types[i].unit),
+			.period_type = otlp_add_text(dictionary, origin_types[i].period_type),
+			.period_unit = otlp_add_text(dictionary, origin_types[i].period_unit),
+		};
 }
 
 void otlp_draft_deinit(struct otlp_draft *draft)
@@ -74,12 +77,14 @@ static size_t profile_bytes(const struct otlp_draft *draft, uint32_t resource)
 	       PROFILE_BYTES + TYPE_REFERENCES * (OTLP_REFERENCE_MAX_BYTES - 1);
 }
 
-static void use_types(struct otlp_draft *draft)
+static void use_types(struct otlp_draft *draft, uint32_t origin)
 {
-	otlp_dictionary_use(draft->dictionary, OTLP_STRINGS, draft->samples_text);
-	otlp_dictionary_use(draft->dictionary, OTLP_STRINGS, draft->count_text);
-	otlp_dictionary_use(draft->dictionary, OTLP_STRINGS, draft->cpu_text);
-	otlp_dictionary_use(draft->dictionary, OTLP_STRINGS, draft->nanoseconds_text);
+	const struct otlp_draft_types *types = &draft->types[origin];
+
+	otlp_dictionary_use(draft->dictionary, OTLP_STRINGS, types->type);
+	otlp_dictionary_use(draft->dictionary, OTLP_STRINGS, types->unit);
+	otlp_dictionary_use(draft->dictionary, OTLP_STRINGS, types->period_type);
+	otlp_dictionary_use(draft->dictionary, OTLP_STRINGS, types->period_unit);
 }
 
 static size_t sample_bytes(const struct otlp_draft_sample *sample, size_t time_count)
@@ -108,10 +113,22 @@ static size_t fitting_times(const struct otlp_draft *draft, const struct otlp_dr
 	return low;
 }
 
-static int start_profile(struct otlp_draft *draft, uint32_t resource)
+/* Whether a sample of the resource and the origin does not go into the profile that was begun last. */
+static bool begins_profile(const struct otlp_draft *draft, uint32_t resource, uint32_t origin)
+{
+	const struct otlp_draft_profile *last;
+
+	if (!draft->profiles.count)
+		return true;
+	last = &draft->profiles.items[draft->profiles.count - 1];
+	return last->resource != resource || last->origin != origin;
+}
+
+static int start_profile(struct otlp_draft *draft, uint32_t resource, uint32_t origin)
 {
 	struct otlp_draft_profile profile = {
 		.resource = resource,
+		.origin = origin,
 		.first_sample = draft->samples.count,
 		.start = draft->window_start,
 		.end = draft->window_end > draft->window_start ? draft->window_end :
@@ -152,14 +169,14 @@ size_t otlp_draft_add(struct otlp_draft *draft, uint32_t resource,
 {
 	struct otlp_dictionary *dictionary = draft->dictionary;
 	size_t count = draft->profiles.count;
-	bool is_new = !count || draft->profiles.items[count - 1].resource != resource;
+	bool is_new = begins_profile(draft, resource, sample->origin);
 	size_t bytes = draft->bytes + (is_new ? profile_bytes(draft, resource) : 0);
 	size_t time_count = sample->time_count;
 	size_t other_bytes;
 
 	otlp_dictionary_mark(dictionary);
 	if (is_new)
-		use_types(draft);
+		use_types(draft, sample->origin);
 	otlp_dictionary_use(dictionary, OTLP_STACKS, sample->stack);
 	for (uint32_t i = 0; i < sample->attribute_count; i++)
 		otlp_dictionary_use(dictionary, OTLP_ATTRIBUTES, sample->attributes[i]);
@@ -172,7 +189,7 @@ size_t otlp_draft_add(struct otlp_draft *draft, uint32_t resource,
 		time_count = fitting_times(draft, sample, other_bytes);
 	}
 	if (!dictionary->err && is_new)
-		dictionary->err = start_profile(draft, resource);
+		dictionary->err = start_profile(draft, resource, sample->origin);
 	if (!dictionary->err)
 		dictionary->err = append_sample(draft, sample, time_count);
 	draft->bytes = bytes + sample_bytes(sample, time_count);

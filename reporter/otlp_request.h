@@ -7,6 +7,7 @@
 #define REPORTER_OTLP_REQUEST_H
 
 #include "agent/base/clock.h"
+#include "agent/base/origins.h"
 #include "reporter/otlp_attributes.h"
 #include "reporter/otlp_dictionary.h"
 #include "reporter/otlp_profile.h"
@@ -24,6 +25,8 @@ VECTOR_DEFINE(otlp_time_vector, uint64_t)
 /** Ids are the dictionary's. */
 struct otlp_draft_sample {
 	uint32_t stack;
+	/** enum origin. */
+	uint32_t origin;
 	uint32_t attribute_count;
 	/** Borrowed. */
 	const uint32_t *attributes;
@@ -35,9 +38,10 @@ struct otlp_draft_sample {
 
 VECTOR_DEFINE(otlp_draft_sample_vector, struct otlp_draft_sample)
 
-/** The profile of one resource; its samples are next to each other. */
+/** The profile of one resource and origin; its samples are next to each other. */
 struct otlp_draft_profile {
 	uint32_t resource;
+	uint32_t origin;
 	size_t first_sample;
 	size_t sample_count;
 	uint64_t start;
@@ -45,6 +49,14 @@ struct otlp_draft_profile {
 };
 
 VECTOR_DEFINE(otlp_draft_profile_vector, struct otlp_draft_profile)
+
+/** Ids of the texts of an origin (struct origin_types). */
+struct otlp_draft_types {
+	uint32_t type;
+	uint32_t unit;
+	uint32_t period_type;
+	uint32_t period_unit;
+};
 
 /** Owner: the thread that builds. */
 struct otlp_draft {
@@ -56,11 +68,7 @@ struct otlp_draft {
 	/** ns since 1970: at least this is in the bounds of every profile. */
 	uint64_t window_start;
 	uint64_t window_end;
-	/** Ids of the texts of types and units. */
-	uint32_t samples_text;
-	uint32_t count_text;
-	uint32_t cpu_text;
-	uint32_t nanoseconds_text;
+	struct otlp_draft_types types[ORIGIN_COUNT];
 	struct otlp_draft_profile_vector profiles;
 	struct otlp_draft_sample_vector samples;
 	struct otlp_time_vector times;

@@ -15,6 +15,7 @@
 #include "agent/base/clock.h"
 #include "agent/base/hash_map.h"
 #include "agent/base/languages.h"
+#include "agent/base/origins.h"
 #include "agent/base/text.h"
 #include "agent/base/vector.h"
 #include "build/proto/profile.pb-c.h"
@@ -29,22 +30,24 @@ enum {
 	ZLIB_MEMORY_LEVEL = 8,
 };
 
-/* Numbers at the start of a sample's sequence, before its locations. */
-enum sample_number {
-	SAMPLE_COMM,
-	SAMPLE_PID,
-	SAMPLE_THREAD,
-	SAMPLE_TID,
+/* Numbers at the start of a sample's sequence, before its locations: first its attributes, 0 for those without a key. */
+enum sequence_number {
 	/* The number of its labels in label_sets; 0 for none. */
-	SAMPLE_LABELS,
-	SAMPLE_MARK,
-	SAMPLE_FIRST_LOCATION,
+	SEQUENCE_LABELS = SAMPLE_ATTRIBUTE_COUNT,
+	SEQUENCE_MARK,
+	SEQUENCE_ORIGIN,
+	SEQUENCE_FIRST_LOCATION,
 };
 
-/* Of a sample: ours, those of the program, and the number that its runtime has for the work. */
+/* A sample has our labels, those of the program, the number that its runtime has for the work, and a mark. */
 enum {
-	OWN_LABELS = 5,
+	OWN_LABELS = SAMPLE_ATTRIBUTE_COUNT + 2,
 	LABEL_ENTRIES_MAX = OWN_LABELS + LABEL_SLOTS_MAX,
+};
+
+/* An origin counts, and what it counts may have a period. */
+enum {
+	COLUMNS_MAX = 2 * ORIGIN_COUNT,
 };
 
 /* What a key of ours that the program uses as well, or one like this, gets in front. */
@@ -57,6 +60,9 @@ struct pprof_writer {
 	struct symbol_lookup *lookup;
 	z_stream stream;
 	unsigned char compressed[COMPRESSED_BYTES];
+	/* The columns of values, and the first one of each origin. */
+	uint32_t first_columns[ORIGIN_COUNT];
+	uint32_t column_count;
 	/* The first failure; everything after it does nothing. */
 	int err;
 	/* One packed message. */
@@ -360,15 +366,24 @@ static uint64_t add_labels(struct pprof_writer *writer, const struct label_set *
 	return number;
 }
 
+static uint32_t attribute_number(struct pprof_writer *writer, const struct sample *sample,
+				 uint32_t attribute)
+{
+	if (!*sample_attributes[attribute].pprof)
+		return 0;
+	return sample_attributes[attribute].kind == ATTRIBUTE_TEXT ?
+		       add_name(writer, sample_text(sample, attribute)) :
+		       sample_number(sample, attribute);
+}
+
 static void merge_sample(struct pprof_writer *writer, const struct stored_sample *sample)
 {
 	writer->sequence.count = 0;
-	push_number(writer, add_name(writer, sample->sample.process_comm));
-	push_number(writer, sample->sample.pid);
-	push_number(writer, add_name(writer, sample->sample.thread_comm));
-	push_number(writer, sample->sample.tid);
+	for (uint32_t i = 0; i < SAMPLE_ATTRIBUTE_COUNT; i++)
+		push_number(writer, attribute_number(writer, &sample->sample, i));
 	push_number(writer, add_labels(writer, sample->sample.labels));
 	push_number(writer, sample->sample.trace->mark);
+	push_number(writer, sample->sample.origin);
 	for (uint32_t i = 0; i < sample->sample.trace->frame_count;) {
 		struct shown_place place;
 
@@ -380,13 +395,6 @@ static void merge_sample(struct pprof_writer *writer, const struct stored_sample
 		writer->err =
 			sequence_counts_add(&writer->samples, &writer->sequence, sample->count);
 }
-
-struct label_keys {
-	int64_t comm;
-	int64_t pid;
-	int64_t thread;
-	int64_t tid;
-};
 
 struct label_list {
 	Pprof__Label labels[LABEL_ENTRIES_MAX];
@@ -408,16 +416,19 @@ static void push_label(struct label_list *list, int64_t key, int64_t text, int64
 /* Whether @key is one of ours, behind any number of prefixes: so no two keys become the same. */
 static bool is_taken(const char *key)
 {
-	static const char *const own[] = { "comm", "pid", "thread", "tid",
+	static const char *const of_languages[] = {
 #define X(NAME, otlp, pprof) pprof,
-					   LANGUAGE_NUMBERS(X) LANGUAGE_MARKS(X)
+		LANGUAGE_NUMBERS(X) LANGUAGE_MARKS(X)
 #undef X
 	};
 
 	while (text_starts_with(key, FOREIGN_KEY_PREFIX))
 		key += strlen(FOREIGN_KEY_PREFIX);
-	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
-		if (!strcmp(key, own[i]))
+	for (size_t i = 0; i < SAMPLE_ATTRIBUTE_COUNT; i++)
+		if (*key && !strcmp(key, sample_attributes[i].pprof))
+			return true;
+	for (size_t i = 0; i < sizeof(of_languages) / sizeof(of_languages[0]); i++)
+		if (!strcmp(key, of_languages[i]))
 			return true;
 	return false;
 }
@@ -441,31 +452,52 @@ static void push_program_labels(struct pprof_writer *writer, const struct label_
 			   0, (int64_t)labels->task_number);
 }
 
+/* @keys has the key of each attribute, @numbers the value. */
+static void push_attributes(const int64_t *keys, const uint32_t *numbers, struct label_list *list)
+{
+	for (uint32_t i = 0; i < SAMPLE_ATTRIBUTE_COUNT; i++) {
+		if (!keys[i])
+			continue;
+		if (sample_attributes[i].kind == ATTRIBUTE_TEXT)
+			push_label(list, keys[i], numbers[i], 0);
+		else if (numbers[i] != sample_attributes[i].unknown)
+			push_label(list, keys[i], 0, numbers[i]);
+	}
+}
+
+static void fill_values(const struct pprof_writer *writer, uint32_t origin, uint64_t count,
+			uint64_t period_ns, int64_t values[COLUMNS_MAX])
+{
+	int64_t *value = &values[writer->first_columns[origin]];
+
+	*value = (int64_t)count;
+	if (*origin_types[origin].period_type)
+		value[1] = (int64_t)(count * period_ns);
+}
+
 static void write_sample(struct pprof_writer *writer, const struct counted_sequence *counted,
-			 const struct label_keys *keys, uint64_t period_ns, uint64_t *location_ids)
+			 const int64_t *keys, uint64_t period_ns, uint64_t *location_ids)
 {
 	const uint32_t *numbers = writer->samples.numbers.items + counted->first;
-	const struct language_key *mark = language_mark((uint8_t)numbers[SAMPLE_MARK]);
+	const struct language_key *mark = language_mark((uint8_t)numbers[SEQUENCE_MARK]);
 	struct label_list list = { .count = 0 };
-	int64_t values[2] = { (int64_t)counted->count, (int64_t)(counted->count * period_ns) };
+	int64_t values[COLUMNS_MAX] = { 0 };
 	Pprof__Sample sample = PPROF__SAMPLE__INIT;
 	Pprof__Sample *entry = &sample;
 	Pprof__Profile profile = PPROF__PROFILE__INIT;
 
-	push_label(&list, keys->comm, numbers[SAMPLE_COMM], 0);
-	push_label(&list, keys->pid, 0, numbers[SAMPLE_PID]);
-	push_label(&list, keys->thread, numbers[SAMPLE_THREAD], 0);
-	push_label(&list, keys->tid, 0, numbers[SAMPLE_TID]);
-	if (numbers[SAMPLE_LABELS])
-		push_program_labels(writer, writer->label_sets.items[numbers[SAMPLE_LABELS] - 1],
+	fill_values(writer, numbers[SEQUENCE_ORIGIN], counted->count, period_ns, values);
+	push_attributes(keys, numbers, &list);
+	if (numbers[SEQUENCE_LABELS])
+		push_program_labels(writer, writer->label_sets.items[numbers[SEQUENCE_LABELS] - 1],
 				    &list);
 	if (mark)
 		push_label(&list, add_literal(writer, mark->pprof), add_literal(writer, "true"), 0);
-	for (size_t i = SAMPLE_FIRST_LOCATION; i < counted->length; i++)
-		location_ids[i - SAMPLE_FIRST_LOCATION] = numbers[i];
-	sample.n_location_id = counted->length - SAMPLE_FIRST_LOCATION;
+	for (size_t i = SEQUENCE_FIRST_LOCATION; i < counted->length; i++)
+		location_ids[i - SEQUENCE_FIRST_LOCATION] = numbers[i];
+	sample.n_location_id = counted->length - SEQUENCE_FIRST_LOCATION;
 	sample.location_id = location_ids;
-	sample.n_value = 2;
+	sample.n_value = writer->column_count;
 	sample.value = values;
 	sample.n_label = list.count;
 	sample.label = list.entries;
@@ -476,16 +508,13 @@ static void write_sample(struct pprof_writer *writer, const struct counted_seque
 
 static void write_samples(struct pprof_writer *writer, uint64_t period_ns)
 {
-	struct label_keys keys = {
-		.comm = add_literal(writer, "comm"),
-		.pid = add_literal(writer, "pid"),
-		.thread = add_literal(writer, "thread"),
-		.tid = add_literal(writer, "tid"),
-	};
+	int64_t keys[SAMPLE_ATTRIBUTE_COUNT];
 	const struct sequence_vector *samples = &writer->samples.sequences;
 	uint64_t *location_ids;
 	size_t longest = 0;
 
+	for (size_t i = 0; i < SAMPLE_ATTRIBUTE_COUNT; i++)
+		keys[i] = add_literal(writer, sample_attributes[i].pprof);
 	for (size_t i = 0; i < samples->count; i++) {
 		if (samples->items[i].length > longest)
 			longest = samples->items[i].length;
@@ -496,29 +525,57 @@ static void write_samples(struct pprof_writer *writer, uint64_t period_ns)
 		return;
 	}
 	for (size_t i = 0; i < samples->count && !writer->err; i++)
-		write_sample(writer, &samples->items[i], &keys, period_ns, location_ids);
+		write_sample(writer, &samples->items[i], keys, period_ns, location_ids);
 	free(location_ids);
 }
 
 /* --- the whole --- */
 
-static void write_header(struct pprof_writer *writer, const struct profile_info *info,
-			 uint64_t period_ns)
+static void add_column(struct pprof_writer *writer, const char *type, const char *unit,
+		       Pprof__ValueType types[COLUMNS_MAX])
 {
-	Pprof__ValueType samples = PPROF__VALUE_TYPE__INIT;
-	Pprof__ValueType cpu = PPROF__VALUE_TYPE__INIT;
-	Pprof__ValueType *types[2] = { &samples, &cpu };
+	Pprof__ValueType *column = &types[writer->column_count++];
+
+	pprof__value_type__init(column);
+	column->type = add_literal(writer, type);
+	column->unit = add_literal(writer, unit);
+}
+
+/* The columns of each origin that has samples, and of the clock. */
+static void add_columns(struct pprof_writer *writer, const struct sample_snapshot *snapshot,
+			Pprof__ValueType types[COLUMNS_MAX])
+{
+	bool is_there[ORIGIN_COUNT] = { [ORIGIN_CLOCK] = true };
+
+	for (size_t i = 0; i < snapshot->count; i++)
+		is_there[snapshot->samples[i].sample.origin] = true;
+	for (uint32_t i = 0; i < ORIGIN_COUNT; i++) {
+		const struct origin_types *origin = &origin_types[i];
+
+		if (!is_there[i])
+			continue;
+		writer->first_columns[i] = writer->column_count;
+		add_column(writer, origin->type, origin->unit, types);
+		if (*origin->period_type)
+			add_column(writer, origin->period_type, origin->period_unit, types);
+	}
+}
+
+static void write_header(struct pprof_writer *writer, const struct sample_snapshot *snapshot,
+			 const struct profile_info *info, uint64_t period_ns)
+{
+	Pprof__ValueType types[COLUMNS_MAX], *pointers[COLUMNS_MAX];
 	Pprof__Profile profile = PPROF__PROFILE__INIT;
 
 	/* The first string must be the empty one. */
 	add_literal(writer, "");
-	samples.type = add_literal(writer, "samples");
-	samples.unit = add_literal(writer, "count");
-	cpu.type = add_literal(writer, "cpu");
-	cpu.unit = add_literal(writer, "nanoseconds");
-	profile.n_sample_type = 2;
-	profile.sample_type = types;
-	profile.period_type = &cpu;
+	add_columns(writer, snapshot, types);
+	for (uint32_t i = 0; i < writer->column_count; i++)
+		pointers[i] = &types[i];
+	profile.n_sample_type = writer->column_count;
+	profile.sample_type = pointers;
+	/* The clock's: behind its samples. */
+	profile.period_type = pointers[1];
 	profile.period = (int64_t)period_ns;
 	profile.time_nanos = (int64_t)info->start_time_ns;
 	profile.duration_nanos = (int64_t)info->duration_ns;
@@ -559,7 +616,7 @@ int pprof_write(FILE *out, const struct sample_snapshot *snapshot, const struct 
 	if (deflateInit2(&writer.stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP_WINDOW_BITS,
 			 ZLIB_MEMORY_LEVEL, Z_DEFAULT_STRATEGY) != Z_OK)
 		return -ENOMEM;
-	write_header(&writer, info, period_ns);
+	write_header(&writer, snapshot, info, period_ns);
 	for (size_t i = 0; i < snapshot->count && !writer.err; i++)
 		merge_sample(&writer, &snapshot->samples[i]);
 	if (!writer.err)

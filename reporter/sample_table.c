@@ -166,7 +166,9 @@ static bool entry_equals(const void *context, uint32_t number, const void *key)
 /* What the next new entry takes: one that was used before has been counted already. */
 static size_t entry_cost(const struct sample_table *table)
 {
-	return table->first_free ? 0 : sizeof(struct sample_entry) + NUMBER_INDEX_ENTRY_BYTES;
+	return free_numbers_are_empty(&table->free) ?
+		       sizeof(struct sample_entry) + NUMBER_INDEX_ENTRY_BYTES :
+		       0;
 }
 
 /* Room for one more entry. */
@@ -180,7 +182,8 @@ static int reserve_entry(struct sample_table *table)
 	if (table->used == UINT32_MAX - SAMPLE_TABLE_BLOCK ||
 	    table->bytes + entry_cost(table) > table->max_bytes)
 		return -E2BIG;
-	if (table->first_free || table->used < table->blocks.count * SAMPLE_TABLE_BLOCK)
+	if (!free_numbers_are_empty(&table->free) ||
+	    table->used < table->blocks.count * SAMPLE_TABLE_BLOCK)
 		return 0;
 	block = calloc(SAMPLE_TABLE_BLOCK, sizeof(*block));
 	err = block ? sample_block_vector_push(&table->blocks, block) : -ENOMEM;
@@ -191,11 +194,13 @@ static int reserve_entry(struct sample_table *table)
 
 static uint32_t take_number(struct sample_table *table)
 {
-	uint32_t number = table->first_free - 1;
+	uint32_t number;
 
-	if (!table->first_free)
+	if (free_numbers_are_empty(&table->free))
 		return table->used++;
-	table->first_free = (uint32_t)sample_table_at(table->blocks.items, number)->uses;
+	number = free_numbers_next(&table->free);
+	free_numbers_take(&table->free,
+			  (uint32_t)sample_table_at(table->blocks.items, number)->uses);
 	return number;
 }
 
@@ -294,12 +299,27 @@ static void drop_parts(struct sample_table *table, const struct sample *sample)
 	drop_trace(table, sample->trace);
 	drop_part(table, &table->processes, sample->process);
 	drop_part(table, &table->labels, sample->labels);
-#define DROP_TEXT(field) drop_part(table, &table->texts, sample->field);
-	SAMPLE_TEXTS(DROP_TEXT)
-#undef DROP_TEXT
+	for (uint32_t i = 0; i < SAMPLE_ATTRIBUTE_COUNT; i++)
+		if (sample_attributes[i].kind == ATTRIBUTE_TEXT)
+			drop_part(table, &table->texts, sample_text(sample, i));
 }
 
-/* Fills *@kept, which has the numbers only. */
+static int intern_attribute(struct sample_table *table, const struct sample *sample,
+			    uint32_t attribute, struct sample *kept)
+{
+	void *text = NULL;
+	int err;
+
+	if (sample_attributes[attribute].kind == ATTRIBUTE_NUMBER) {
+		sample_set_number(kept, attribute, sample_number(sample, attribute));
+		return 0;
+	}
+	err = intern(table, &table->texts, sample_text(sample, attribute), &text);
+	sample_set_text(kept, attribute, text);
+	return err;
+}
+
+/* Fills *@kept, which is zeroed. */
 static int intern_parts(struct sample_table *table, const struct sample *sample,
 			struct sample *kept)
 {
@@ -309,11 +329,9 @@ static int intern_parts(struct sample_table *table, const struct sample *sample,
 		err = intern(table, &table->processes, sample->process, (void **)&kept->process);
 	if (!err)
 		err = intern(table, &table->labels, sample->labels, (void **)&kept->labels);
-#define INTERN_TEXT(field)                                                                         \
-	if (!err)                                                                                  \
-		err = intern(table, &table->texts, sample->field, (void **)&kept->field);
-	SAMPLE_TEXTS(INTERN_TEXT)
-#undef INTERN_TEXT
+	kept->origin = sample->origin;
+	for (uint32_t i = 0; i < SAMPLE_ATTRIBUTE_COUNT && !err; i++)
+		err = intern_attribute(table, sample, i, kept);
 	if (err)
 		drop_parts(table, kept);
 	return err;
@@ -334,9 +352,6 @@ static int make_entry(struct sample_table *table, const struct sample *sample, u
 		table->bytes -= cost;
 		return err;
 	}
-#define COPY_NUMBER(field) kept.field = sample->field;
-	SAMPLE_NUMBERS(COPY_NUMBER)
-#undef COPY_NUMBER
 	*number = take_number(table);
 	*sample_table_at(table->blocks.items, *number) = (struct sample_entry){ .sample = kept };
 	number_index_add(&table->index, hash, *number);
@@ -367,6 +382,5 @@ void sample_table_remove(struct sample_table *table, uint32_t number)
 		return;
 	number_index_remove(&table->index, sample_hash(&entry->sample), number);
 	drop_parts(table, &entry->sample);
-	*entry = (struct sample_entry){ .uses = table->first_free };
-	table->first_free = number + 1;
+	*entry = (struct sample_entry){ .uses = free_numbers_add(&table->free, number) };
 }

@@ -10,17 +10,18 @@
 #include "agent/base/hash_map.h"
 #include "agent/base/sample.h"
 #include "agent/base/vector.h"
+#include "reporter/free_numbers.h"
 #include "reporter/interner.h"
 #include "reporter/number_index.h"
 
 struct sample_entry {
 	/** Its trace is NULL if the number is free. */
 	struct sample sample;
-	/** Of a free number: the next free one and 1; 0: none. */
+	/** A free number has its link here (struct free_numbers). */
 	uint64_t uses;
 };
 
-_Static_assert(sizeof(struct sample_entry) == 64, "there may be a million");
+_Static_assert(sizeof(struct sample_entry) <= 72, "there may be a million");
 
 enum {
 	SAMPLE_TABLE_BLOCK = 512,
@@ -30,9 +31,9 @@ VECTOR_DEFINE(sample_block_vector, struct sample_entry *)
 
 struct sample_table {
 	struct sample_block_vector blocks;
-	/** Numbers below have been used; of those that are free, the last one and 1. */
+	/** Numbers below have been used. */
 	uint32_t used;
-	uint32_t first_free;
+	struct free_numbers free;
 	struct number_index index;
 	struct interner traces;
 	struct interner processes;

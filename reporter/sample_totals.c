@@ -41,7 +41,9 @@ static void report(struct reporter *reporter, const struct sample_event *event)
 {
 	struct sample_counter *counter = (struct sample_counter *)reporter;
 
-	add_to_totals(&counter->totals, event);
+	/* They are compared with the clock's ticks. */
+	if (event->sample.origin == ORIGIN_CLOCK)
+		add_to_totals(&counter->totals, event);
 	for (uint32_t i = 0; i < counter->next_count; i++)
 		counter->next[i]->ops->report(counter->next[i], event);
 }

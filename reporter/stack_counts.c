@@ -120,6 +120,9 @@ int stack_counts_init(struct stack_counts *counts, const struct sample_snapshot 
 	int err = 0;
 
 	for (size_t i = 0; i < snapshot->count && !err; i++) {
+		/* Counts of different origins do not add up. */
+		if (snapshot->samples[i].sample.origin != ORIGIN_CLOCK)
+			continue;
 		err = merge_sample(&merge, &snapshot->samples[i]);
 		if (!err && fresh.stacks.numbers.count > max_bytes / sizeof(uint32_t))
 			err = -E2BIG;

@@ -297,6 +297,9 @@ static void report(struct reporter *reporter, const struct sample_event *event)
 {
 	struct history *history = (struct history *)reporter;
 
+	/* The page shows shares of the CPUs' time. */
+	if (event->sample.origin != ORIGIN_CLOCK)
+		return;
 	pthread_mutex_lock(&history->lock);
 	if (!history->is_paused && add(history, event))
 		history->dropped++;

@@ -95,7 +95,6 @@ static int read_line(struct folded_reader *reader, char *line)
 {
 	struct sample sample = { .process_comm = line, .thread_comm = line };
 	uint64_t count = cut_count(line);
-	struct trace *trace;
 	char *end, *semicolon;
 	int err = 0;
 
@@ -111,10 +110,11 @@ static int read_line(struct folded_reader *reader, char *line)
 	*end = '\0';
 	if (err)
 		return err;
-	trace = opened_stack_finish(&reader->stack);
-	if (!trace)
+	sample.trace = opened_stack_finish(&reader->stack);
+	if (!sample.trace)
 		return -ENOMEM;
-	err = opened_samples_begin(reader->opened, trace, &sample);
+	err = opened_samples_begin(reader->opened, &sample);
+	trace_unref(sample.trace);
 	return err ? err : opened_samples_add(reader->opened, reader->opened->start_ns, count);
 }
 
@@ -149,11 +149,12 @@ static void folded_reader_deinit(struct folded_reader *reader)
 int open_folded(char *text, size_t count, struct opened_samples *opened)
 {
 	struct folded_reader reader = { .opened = opened };
-	int err = opened_mapping_init_nowhere(&reader.nowhere, opened);
+	int err;
 
+	opened_samples_init(opened);
+	err = opened_mapping_init_nowhere(&reader.nowhere, opened);
 	if (!err)
 		err = read_lines(&reader, text, count);
-
 	folded_reader_deinit(&reader);
 	return err;
 }

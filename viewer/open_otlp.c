@@ -10,6 +10,7 @@
 #include "agent/base/clock.h"
 #include "agent/base/error.h"
 #include "agent/base/languages.h"
+#include "agent/base/origins.h"
 #include "build/proto/otlp_collector.pb-c.h"
 #include "viewer/decode_budget.h"
 #include "viewer/opened_frame.h"
@@ -279,7 +280,25 @@ static size_t set_of(uint8_t mark)
 	return key ? 1 + (size_t)(key - language_marks) : 0;
 }
 
-/* The trace of stack @index; its reference is the caller's. */
+/*
+ * The trace of the stack that was pushed, shared with the samples if it is there already. Its bytes count again then:
+ * making it took time.
+ */
+static int finish_stack(struct otlp_reader *reader, struct trace **trace)
+{
+	struct trace *made = opened_stack_finish(&reader->stack);
+	struct trace *known = made ? interner_find(&reader->opened->table.traces, made) : NULL;
+
+	if (!known) {
+		*trace = made;
+		return made ? 0 : -ENOMEM;
+	}
+	trace_unref(made);
+	*trace = trace_ref(known);
+	return opened_samples_spend(reader->opened, known->bytes);
+}
+
+/* The trace of stack @index, borrowed from the reader. */
 static int find_trace(struct otlp_reader *reader, int32_t index, uint8_t mark, struct trace **trace)
 {
 	size_t count = reader->dictionary->n_stack_table;
@@ -297,12 +316,11 @@ static int find_trace(struct otlp_reader *reader, int32_t index, uint8_t mark, s
 			return err;
 		if (mark)
 			opened_stack_set_mark(&reader->stack, mark);
-		*kept = opened_stack_finish(&reader->stack);
-		err = *kept ? opened_samples_share(reader->opened, kept) : -ENOMEM;
+		err = finish_stack(reader, kept);
 		if (err)
 			return err;
 	}
-	*trace = trace_ref(*kept);
+	*trace = *kept;
 	return 0;
 }
 
@@ -351,11 +369,8 @@ static int read_sample(struct otlp_reader *reader, const struct opened_identity 
 	if (err)
 		return err;
 	err = opened_identities_sample(&reader->identities, &identity, trace, &wanted);
-	if (err) {
-		trace_unref(trace);
-		return err;
-	}
-	err = opened_samples_begin(reader->opened, trace, &wanted);
+	if (!err)
+		err = opened_samples_begin(reader->opened, &wanted);
 	return err ? err : add_moments(reader, profile, sample);
 }
 
@@ -403,12 +418,26 @@ static void read_facts(struct otlp_reader *reader, const profile_message *profil
 		opened->duration_ns = end_ns - opened->start_ns;
 }
 
+/* The agent's own profiles of other origins than the clock: the page does not show them. */
+static bool is_of_other_origin(const struct otlp_reader *reader, const profile_message *profile)
+{
+	const value_type_message *type = profile->sample_type;
+
+	for (uint32_t i = ORIGIN_CLOCK + 1; type && i < ORIGIN_COUNT; i++)
+		if (has_unit(reader, type, origin_types[i].unit) &&
+		    !strcmp(opened_names_text(&reader->names, (uint64_t)type->type_strindex),
+			    origin_types[i].type))
+			return true;
+	return false;
+}
+
 static int read_profile(struct otlp_reader *reader, const struct opened_identity *resource,
 			const profile_message *profile)
 {
 	int err = 0;
 
-	if (reader->opened->max_samples && !counts_samples(reader, profile)) {
+	if (is_of_other_origin(reader, profile) ||
+	    (reader->opened->max_samples && !counts_samples(reader, profile))) {
 		reader->opened->skipped_profiles++;
 		return 0;
 	}
@@ -497,6 +526,7 @@ int open_otlp(const void *bytes, size_t count, size_t max_bytes, struct opened_s
 	const request_message *request;
 	int err;
 
+	opened_samples_init(opened);
 	decode_budget_init(&budget, max_bytes);
 	message = protobuf_c_message_unpack(&REQUEST_DESCRIPTOR, &budget.allocator, count, bytes);
 	if (!message)

@@ -10,6 +10,7 @@
 #include "agent/base/error.h"
 #include "agent/base/hash_map.h"
 #include "agent/base/languages.h"
+#include "agent/base/origins.h"
 #include "agent/base/text.h"
 #include "build/proto/profile.pb-c.h"
 #include "viewer/decode_budget.h"
@@ -174,21 +175,30 @@ static bool read_language_key(struct pprof_reader *reader, const Pprof__Label *l
 	return false;
 }
 
+/* False if the key is of no attribute of samples. */
+static bool read_attribute(const Pprof__Label *label, const char *key, const char *text,
+			   struct sample *sample)
+{
+	for (uint32_t i = 0; i < SAMPLE_ATTRIBUTE_COUNT; i++) {
+		if (!*key || strcmp(key, sample_attributes[i].pprof))
+			continue;
+		if (sample_attributes[i].kind == ATTRIBUTE_TEXT)
+			sample_set_text(sample, i, text);
+		else
+			sample_set_number(sample, i, (uint32_t)label->num);
+		return true;
+	}
+	return false;
+}
+
 static void read_label(struct pprof_reader *reader, const Pprof__Label *label,
 		       struct sample *sample)
 {
 	const char *key = opened_names_text(&reader->names, label->key);
 	const char *text = opened_names_text(&reader->names, label->str);
 
-	if (!strcmp(key, "comm"))
-		sample->process_comm = text;
-	else if (!strcmp(key, "thread"))
-		sample->thread_comm = text;
-	else if (!strcmp(key, "pid"))
-		sample->pid = (uint32_t)label->num;
-	else if (!strcmp(key, "tid"))
-		sample->tid = (uint32_t)label->num;
-	else if (!read_language_key(reader, label, key) && *text)
+	if (!read_attribute(label, key, text, sample) && !read_language_key(reader, label, key) &&
+	    *text)
 		/* Where the agent has put a prefix in front of a program's own key. */
 		opened_labels_add(&reader->labels,
 				  text_starts_with(key, "label.") ? key + strlen("label.") : key,
@@ -209,7 +219,6 @@ static int read_sample(struct pprof_reader *reader, const Pprof__Sample *sample)
 {
 	uint64_t count = count_of(reader, sample);
 	struct sample identity = { .process_comm = reader->program };
-	struct trace *trace;
 	int err;
 
 	if (!count)
@@ -223,10 +232,11 @@ static int read_sample(struct pprof_reader *reader, const Pprof__Sample *sample)
 	if (!identity.thread_comm)
 		identity.thread_comm = identity.process_comm;
 	identity.labels = opened_labels_finish(&reader->labels);
-	trace = opened_stack_finish(&reader->stack);
-	if (!trace)
+	identity.trace = opened_stack_finish(&reader->stack);
+	if (!identity.trace)
 		return -ENOMEM;
-	err = opened_samples_begin(reader->opened, trace, &identity);
+	err = opened_samples_begin(reader->opened, &identity);
+	trace_unref(identity.trace);
 	return err ? err : opened_samples_add(reader->opened, reader->opened->start_ns, count);
 }
 
@@ -241,11 +251,12 @@ static bool is_type(const struct pprof_reader *reader, const Pprof__ValueType *t
 static void choose_value(struct pprof_reader *reader)
 {
 	const Pprof__Profile *profile = reader->profile;
+	const struct origin_types *origin = &origin_types[ORIGIN_CLOCK];
 
 	reader->unit = 1;
 	for (size_t i = 0; i < profile->n_sample_type; i++) {
 		reader->value = i;
-		if (is_type(reader, profile->sample_type[i], "samples", "count"))
+		if (is_type(reader, profile->sample_type[i], origin->type, origin->unit))
 			return;
 	}
 	if (profile->n_sample_type && profile->period_type && profile->period > 0 &&
@@ -308,6 +319,7 @@ int open_pprof(const void *bytes, size_t count, size_t max_bytes, struct opened_
 	Pprof__Profile *profile;
 	int err;
 
+	opened_samples_init(opened);
 	decode_budget_init(&budget, max_bytes);
 	profile = pprof__profile__unpack(&budget.allocator, count, bytes);
 	if (!profile)

@@ -8,11 +8,6 @@
 #include "agent/base/languages.h"
 #include "agent/base/text.h"
 
-enum {
-	/* Beside the process: its place in the vector, and in the map with its key. */
-	PROCESS_ENTRY_BYTES = 128,
-};
-
 #define LABEL_KEY_PREFIX "process.context.label."
 #define UNKNOWN_SERVICE "unknown_service:"
 
@@ -24,18 +19,14 @@ static const struct {
 	{ "container.id", offsetof(struct opened_identity, container_id) },
 	{ "process.executable.name", offsetof(struct opened_identity, executable_name) },
 	{ "process.executable.path", offsetof(struct opened_identity, executable_path) },
-	{ "thread.name", offsetof(struct opened_identity, thread_name) },
 	{ "host.name", offsetof(struct opened_identity, host_name) },
 };
 
-static const struct {
-	const char *key;
-	size_t offset;
-} numbers[] = {
-	{ "process.pid", offsetof(struct opened_identity, pid) },
-	{ "thread.id", offsetof(struct opened_identity, tid) },
-	{ "cpu.logical_number", offsetof(struct opened_identity, cpu) },
-};
+static void drop_process(struct opened_identities *identities)
+{
+	process_info_unref(identities->process);
+	identities->process = NULL;
+}
 
 void opened_identities_begin(struct opened_identities *identities)
 {
@@ -61,6 +52,20 @@ static void set_attribute(struct opened_identity *identity, const char *key, con
 		identity->attribute_count++;
 }
 
+/* Nothing if the key is of no attribute of samples. */
+static void set_sample_attribute(struct sample *sample, const char *key, const char *text,
+				 int64_t number)
+{
+	for (uint32_t i = 0; i < SAMPLE_ATTRIBUTE_COUNT; i++) {
+		if (!*key || strcmp(key, sample_attributes[i].otlp))
+			continue;
+		if (sample_attributes[i].kind == ATTRIBUTE_NUMBER)
+			sample_set_number(sample, i, (uint32_t)number);
+		else if (text)
+			sample_set_text(sample, i, text);
+	}
+}
+
 void opened_identities_set(struct opened_identities *identities, struct opened_identity *identity,
 			   const char *key, const struct opened_value *value)
 {
@@ -70,10 +75,8 @@ void opened_identities_set(struct opened_identities *identities, struct opened_i
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
 		if (!strcmp(key, texts[i].key) && !is_too_long)
 			*(const char **)((char *)identity + texts[i].offset) = value->text;
-	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-		if (!strcmp(key, numbers[i].key))
-			*(uint32_t *)((char *)identity + numbers[i].offset) =
-				(uint32_t)value->number;
+	set_sample_attribute(&identity->sample, key, is_too_long ? NULL : value->text,
+			     value->number);
 	for (uint32_t i = 0; i < LANGUAGE_MARK_COUNT; i++)
 		if (!strcmp(key, language_marks[i].otlp))
 			identity->mark = value->number ? language_marks[i].kind : 0;
@@ -92,39 +95,6 @@ static bool is_set(const char *text)
 	return text && *text;
 }
 
-/* Takes over *@info, or frees it for one that is equal, or for none. */
-static int share_process(struct opened_identities *identities, struct process_info **info)
-{
-	const uint64_t key[2] = { (*info)->hash, (*info)->pid };
-	struct process_info *known;
-	uint64_t place;
-	int err;
-
-	if (hash_map_find_bytes(&identities->places, key, sizeof(key), &place)) {
-		known = identities->processes.items[place];
-		if (process_info_equal(known, *info)) {
-			process_info_unref(*info);
-			*info = known;
-			return 0;
-		}
-	}
-	if (identities->processes.count >= OPENED_PROCESSES_MAX) {
-		process_info_unref(*info);
-		*info = NULL;
-		return 0;
-	}
-	err = opened_samples_spend(identities->opened,
-				   process_info_bytes(*info) + PROCESS_ENTRY_BYTES);
-	if (!err)
-		err = process_info_vector_push(&identities->processes, *info);
-	if (err) {
-		process_info_unref(*info);
-		return err;
-	}
-	return hash_map_set_bytes(&identities->places, key, sizeof(key),
-				  identities->processes.count - 1);
-}
-
 /* Nobody asks OTLP for the comm: what comes nearest to it. */
 static const char *comm_of(const struct opened_identity *identity, const struct trace *trace)
 {
@@ -132,21 +102,22 @@ static const char *comm_of(const struct opened_identity *identity, const struct 
 
 	if (is_set(identity->executable_name))
 		return identity->executable_name;
-	if (trace->is_kernel_thread && is_set(identity->thread_name))
-		return identity->thread_name;
+	if (trace->is_kernel_thread && is_set(identity->sample.thread_comm))
+		return identity->sample.thread_comm;
 	if (!is_set(service))
 		return "";
 	return text_starts_with(service, UNKNOWN_SERVICE) ? service + strlen(UNKNOWN_SERVICE) :
 							    service;
 }
 
-int opened_identities_sample(struct opened_identities *identities,
-			     const struct opened_identity *identity, const struct trace *trace,
-			     struct sample *sample)
+/* The process of @identity; none if there are too many others. */
+static int make_process(struct opened_identities *identities,
+			const struct opened_identity *identity)
 {
+	const struct interner *known = &identities->opened->table.processes;
 	const char *service = identity->service_name;
 	const struct process_info values = {
-		.pid = identity->pid,
+		.pid = identity->sample.pid,
 		.executable_path = identity->executable_path,
 		.container_id = identity->container_id,
 		.host_name = identity->host_name,
@@ -155,27 +126,33 @@ int opened_identities_sample(struct opened_identities *identities,
 		.attributes = identity->attributes,
 		.attribute_count = identity->attribute_count,
 	};
-	struct process_info *process = NULL;
-	int err;
 
+	identities->process = process_info_create(&values);
+	if (!identities->process)
+		return -ENOMEM;
+	if (interner_count(known) >= OPENED_PROCESSES_MAX &&
+	    !interner_find(known, identities->process))
+		drop_process(identities);
+	return 0;
+}
+
+int opened_identities_sample(struct opened_identities *identities,
+			     const struct opened_identity *identity, struct trace *trace,
+			     struct sample *sample)
+{
+	int err = 0;
+
+	drop_process(identities);
 	/* Of kernel threads there is nothing to tell but where they run. */
-	if (!trace->is_kernel_thread || is_set(identity->host_name)) {
-		process = process_info_create(&values);
-		if (!process)
-			return -ENOMEM;
-		err = share_process(identities, &process);
-		if (err)
-			return err;
-	}
-	*sample = (struct sample){
-		.pid = identity->pid,
-		.tid = identity->tid,
-		.cpu = identity->cpu,
-		.process_comm = comm_of(identity, trace),
-		.thread_comm = identity->thread_name,
-		.process = process,
-		.labels = opened_labels_finish(&identities->labels),
-	};
+	if (!trace->is_kernel_thread || is_set(identity->host_name))
+		err = make_process(identities, identity);
+	if (err)
+		return err;
+	*sample = identity->sample;
+	sample->trace = trace;
+	sample->process = identities->process;
+	sample->labels = opened_labels_finish(&identities->labels);
+	sample->process_comm = comm_of(identity, trace);
 	if (!is_set(sample->thread_comm))
 		sample->thread_comm = sample->process_comm;
 	return 0;
@@ -183,9 +160,6 @@ int opened_identities_sample(struct opened_identities *identities,
 
 void opened_identities_deinit(struct opened_identities *identities)
 {
-	for (size_t i = 0; i < identities->processes.count; i++)
-		process_info_unref(identities->processes.items[i]);
-	process_info_vector_deinit(&identities->processes);
-	hash_map_deinit(&identities->places);
+	drop_process(identities);
 	opened_labels_deinit(&identities->labels);
 }

@@ -6,9 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "agent/base/hash_map.h"
 #include "agent/base/sample.h"
-#include "agent/base/vector.h"
 #include "viewer/opened_labels.h"
 #include "viewer/opened_samples.h"
 
@@ -25,11 +23,9 @@ struct opened_identity {
 	const char *container_id;
 	const char *executable_name;
 	const char *executable_path;
-	const char *thread_name;
 	const char *host_name;
-	uint32_t pid;
-	uint32_t tid;
-	uint32_t cpu;
+	/** Its attributes (SAMPLE_ATTRIBUTES) only. */
+	struct sample sample;
 	/** enum frame_kind of the language whose mark the stack has; 0: none. */
 	uint8_t mark;
 	/** What else is said of the process, no key twice. */
@@ -44,15 +40,12 @@ enum {
 	OPENED_ATTRIBUTE_MAX_BYTES = 1024,
 };
 
-VECTOR_DEFINE(process_info_vector, struct process_info *)
-
-/** Makes processes of identities, one for all that are equal. All but @opened zero: none yet. */
+/** Makes samples of identities. All but @opened zero: none yet. */
 struct opened_identities {
-	/** What they take counts there; borrowed. */
-	struct opened_samples *opened;
-	struct process_info_vector processes;
-	/** By hash and pid. */
-	struct hash_map places;
+	/** Where the samples go; borrowed. */
+	const struct opened_samples *opened;
+	/** The process and the labels of the sample that was made last. */
+	struct process_info *process;
 	struct opened_labels labels;
 };
 
@@ -63,9 +56,9 @@ void opened_identities_begin(struct opened_identities *identities);
 void opened_identities_set(struct opened_identities *identities, struct opened_identity *identity,
 			   const char *key, const struct opened_value *value);
 
-/** All but the trace of it; borrowed from @identity and @identities, until the next begin. -ENOMEM, -E2BIG. */
+/** The sample with @trace; borrowed from @trace, @identity and @identities, until the next begin. -ENOMEM. */
 int opened_identities_sample(struct opened_identities *identities,
-			     const struct opened_identity *identity, const struct trace *trace,
+			     const struct opened_identity *identity, struct trace *trace,
 			     struct sample *sample);
 
 void opened_identities_deinit(struct opened_identities *identities);

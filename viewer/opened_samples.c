@@ -6,13 +6,10 @@
 #include <string.h>
 
 #include "agent/base/error.h"
-#include "agent/base/hash128.h"
 
 enum {
-	/* Longer names of processes and threads are cut; a multiple of 8. */
+	/* Longer names of processes and threads are cut. */
 	COMM_MAX_BYTES = 256,
-	/* What a map's entry takes beside its value. */
-	TRACE_ENTRY_BYTES = 72,
 };
 
 /* --- stacks --- */
@@ -64,115 +61,60 @@ void opened_stack_deinit(struct opened_stack *stack)
 
 /* --- samples --- */
 
+static size_t max_bytes(const struct opened_samples *opened)
+{
+	return opened->max_bytes ? opened->max_bytes : OPENED_MAX_BYTES;
+}
+
+static int refuse_size(const struct opened_samples *opened)
+{
+	return fail(-E2BIG, "its stacks and processes need more than %zu MiB",
+		    max_bytes(opened) >> 20);
+}
+
+void opened_samples_init(struct opened_samples *opened)
+{
+	sample_table_init(&opened->table, max_bytes(opened), false);
+}
+
 int opened_samples_spend(struct opened_samples *opened, size_t bytes)
 {
-	size_t most = opened->max_bytes ? opened->max_bytes : OPENED_MAX_BYTES;
-
-	opened->bytes += bytes;
-	return opened->bytes > most ?
-		       fail(-E2BIG, "its stacks and processes need more than %zu MiB", most >> 20) :
-		       0;
+	opened->other_bytes += bytes;
+	return opened_samples_bytes(opened) > max_bytes(opened) ? refuse_size(opened) : 0;
 }
 
-/* The one copy of @count bytes. */
-static int keep(struct opened_samples *opened, const void *bytes, size_t count, const void **kept)
+static int add_sample(struct opened_samples *opened, const struct sample *sample)
 {
-	uint64_t hash = hash64_bytes(bytes, count);
-	uint32_t number;
-	int err;
-
-	if (!kept_bytes_find(&opened->kept, bytes, count, hash, &number)) {
-		err = opened_samples_spend(opened, kept_bytes_cost(count));
-		if (!err)
-			err = kept_bytes_reserve(&opened->kept, count);
-		if (err)
-			return err;
-		number = kept_bytes_add(&opened->kept, bytes, count, hash);
-	}
-	*kept = kept_bytes_at(&opened->kept, number);
-	return 0;
-}
-
-/* Texts lie beside labels, which are whole words: padded with zeros to be so, too. */
-static int keep_text(struct opened_samples *opened, const char **text)
-{
-	char padded[COMM_MAX_BYTES] = { 0 };
-	size_t length = *text ? strnlen(*text, sizeof(padded) - 1) : 0;
-
-	if (length)
-		memcpy(padded, *text, length);
-	return keep(opened, padded, (length + 8) / 8 * 8, (const void **)text);
-}
-
-static int keep_parts(struct opened_samples *opened, struct sample *sample)
-{
-	int err = keep_text(opened, &sample->process_comm);
-
-	if (!err)
-		err = keep_text(opened, &sample->thread_comm);
-	return err || !sample->labels ?
-		       err :
-		       keep(opened, sample->labels, label_set_bytes(sample->labels),
-			    (const void **)&sample->labels);
-}
-
-static int add_trace(struct opened_samples *opened, struct trace *trace, const void *key,
-		     size_t key_bytes)
-{
-	int err = opened_samples_spend(opened, trace->bytes + TRACE_ENTRY_BYTES);
-
-	return err ? err : hash_map_set_bytes(&opened->traces, key, key_bytes, (uintptr_t)trace);
-}
-
-/* The trace that is equal to *@trace, which takes its place; its reference is the caller's. */
-static int share_trace(struct opened_samples *opened, struct trace **trace, bool *is_new)
-{
-	const uint64_t key[3] = { (*trace)->hash.high, (*trace)->hash.low,
-				  (*trace)->executables_hash };
-	uint64_t found;
-
-	*is_new = !hash_map_find_bytes(&opened->traces, key, sizeof(key), &found);
-	if (*is_new)
-		return add_trace(opened, *trace, key, sizeof(key));
-	trace_ref((struct trace *)(uintptr_t)found);
-	trace_unref(*trace);
-	*trace = (struct trace *)(uintptr_t)found;
-	return 0;
-}
-
-int opened_samples_share(struct opened_samples *opened, struct trace **trace)
-{
-	bool is_new;
-	int err = share_trace(opened, trace, &is_new);
-
-	return err || is_new ? err : opened_samples_spend(opened, (*trace)->bytes);
-}
-
-int opened_samples_begin(struct opened_samples *opened, struct trace *trace,
-			 const struct sample *sample)
-{
-	struct sample kept = *sample;
 	bool is_new;
 	int err;
 
-	kept.trace = trace;
-	err = share_trace(opened, &kept.trace, &is_new);
+	opened->table.max_bytes = max_bytes(opened) - opened->other_bytes;
+	err = sample_table_add(&opened->table, sample, &opened->current, &is_new);
+	return err == -E2BIG ? refuse_size(opened) : err;
+}
 
-	if (!err && opened->is_cancelled && *opened->is_cancelled)
-		err = -ECANCELED;
-	if (!err)
-		err = opened_samples_spend(opened, sizeof(kept));
-	if (!err)
-		err = keep_parts(opened, &kept);
-	if (!err)
-		err = opened_sample_vector_push(&opened->samples, kept);
-	if (err) {
-		trace_unref(kept.trace);
-		return err;
-	}
-	if (kept.process)
-		process_info_ref(kept.process);
-	return 0;
+/* "" for NULL, and @cut, with its beginning, for a long one. */
+static const char *cut_comm(const char *text, char cut[COMM_MAX_BYTES])
+{
+	size_t length = text ? strnlen(text, COMM_MAX_BYTES) : 0;
+
+	if (length < COMM_MAX_BYTES)
+		return length ? text : "";
+	memcpy(cut, text, COMM_MAX_BYTES - 1);
+	cut[COMM_MAX_BYTES - 1] = '\0';
+	return cut;
+}
+
+int opened_samples_begin(struct opened_samples *opened, const struct sample *sample)
+{
+	char process_comm[COMM_MAX_BYTES], thread_comm[COMM_MAX_BYTES];
+	struct sample complete = *sample;
+
+	if (opened->is_cancelled && *opened->is_cancelled)
+		return -ECANCELED;
+	complete.process_comm = cut_comm(sample->process_comm, process_comm);
+	complete.thread_comm = cut_comm(sample->thread_comm, thread_comm);
+	return add_sample(opened, &complete);
 }
 
 int opened_samples_add(struct opened_samples *opened, uint64_t time_ns, uint64_t count)
@@ -180,9 +122,8 @@ int opened_samples_add(struct opened_samples *opened, uint64_t time_ns, uint64_t
 	const struct opened_moment moment = {
 		.time_ns = time_ns,
 		.count = count,
-		.sample = opened->samples.count - 1,
+		.sample = opened->current,
 	};
-
 	int err;
 
 	if (!count)
@@ -224,7 +165,8 @@ uint64_t opened_samples_report(struct opened_samples *opened, struct reporter *r
 	for (size_t i = 0; i < opened->moments.count; i++) {
 		const struct opened_moment *moment = &opened->moments.items[i];
 		const struct sample_event event = {
-			.sample = opened->samples.items[moment->sample],
+			.sample =
+				sample_table_at(opened->table.blocks.items, moment->sample)->sample,
 			.time_ns = moment->time_ns,
 			.was_known = true,
 		};
@@ -238,12 +180,6 @@ uint64_t opened_samples_report(struct opened_samples *opened, struct reporter *r
 
 void opened_samples_free(struct opened_samples *opened)
 {
-	for (size_t i = 0; i < opened->samples.count; i++) {
-		trace_unref(opened->samples.items[i].trace);
-		process_info_unref(opened->samples.items[i].process);
-	}
-	opened_sample_vector_deinit(&opened->samples);
+	sample_table_deinit(&opened->table);
 	opened_moment_vector_deinit(&opened->moments);
-	hash_map_deinit(&opened->traces);
-	kept_bytes_deinit(&opened->kept);
 }

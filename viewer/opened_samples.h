@@ -9,11 +9,10 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#include "agent/base/hash_map.h"
 #include "agent/base/sample.h"
 #include "agent/base/vector.h"
-#include "reporter/kept_bytes.h"
 #include "reporter/reporter.h"
+#include "reporter/sample_table.h"
 
 enum {
 	/** Where there are more they are scaled down to so many. */
@@ -49,20 +48,21 @@ void opened_stack_deinit(struct opened_stack *stack);
 struct opened_moment {
 	uint64_t time_ns;
 	uint64_t count;
+	/** Its number in the table. */
 	uint32_t sample;
 };
 
-VECTOR_DEFINE(opened_sample_vector, struct sample)
 VECTOR_DEFINE(opened_moment_vector, struct opened_moment)
 
 /** All bytes zero: none. */
 struct opened_samples {
-	struct opened_sample_vector samples;
+	/** The distinct samples. */
+	struct sample_table table;
+	/** The number of the one whose moments come next. */
+	uint32_t current;
 	struct opened_moment_vector moments;
-	/** Equal ones are one: by their hashes, borrowed from the samples. */
-	struct hash_map traces;
-	/** Of all of it, binaries and processes too; and how much of it there may be, 0: OPENED_MAX_BYTES. */
-	size_t bytes;
+	/** The memory beside the table, and the limit of both, 0: OPENED_MAX_BYTES. */
+	size_t other_bytes;
 	size_t max_bytes;
 	/**
 	 * Not 0: profiles whose values are no numbers of samples are left out, and counted, and more samples than that
@@ -74,8 +74,6 @@ struct opened_samples {
 	const atomic_bool *is_cancelled;
 	/** The machine of samples that do not say theirs; NULL: this one. Borrowed. */
 	const char *unnamed_host;
-	/** Texts and labels of the samples. */
-	struct kept_bytes kept;
 	uint64_t total;
 	/** What the profile says of itself: ns since 1970, "" and 0 where it does not. */
 	uint64_t start_ns;
@@ -87,23 +85,25 @@ struct opened_samples {
 	uint64_t last_ns;
 };
 
-/** Counts @bytes more. -E2BIG with a text for users if there may not be so much. */
+/** Prepares the table of a zeroed one, whose limits may be set. Readers call it first. */
+void opened_samples_init(struct opened_samples *opened);
+
+/** The memory of all that was read. */
+static inline size_t opened_samples_bytes(const struct opened_samples *opened)
+{
+	return opened->table.bytes + opened->other_bytes;
+}
+
+/** Counts @bytes more beside the table. -E2BIG with a text for users if there may not be so much. */
 int opened_samples_spend(struct opened_samples *opened, size_t bytes);
 
 /**
- * For readers that keep traces themselves: the one that is equal to *@trace takes its place, if there is one. What it
- * takes counts in any case: to make it again takes time. -ENOMEM, -E2BIG.
+ * Makes *@sample the one whose moments come next; its names may be NULL, and long ones are cut. -ENOMEM, -ECANCELED, -E2BIG
+ * with a text for users over the limit; after a failure @opened can only be freed.
  */
-int opened_samples_share(struct opened_samples *opened, struct trace **trace);
+int opened_samples_begin(struct opened_samples *opened, const struct sample *sample);
 
-/**
- * Whose samples come next: takes over the caller's reference on @trace, in any case, and copies the rest of *@sample. -ENOMEM,
- * -ECANCELED, -E2BIG with a text for users for more than there may be; after a failure it can only be taken down.
- */
-int opened_samples_begin(struct opened_samples *opened, struct trace *trace,
-			 const struct sample *sample);
-
-/** @count samples of it, at this time. -ENOMEM, -E2BIG. */
+/** @count events of it, at this time. -ENOMEM, -E2BIG. */
 int opened_samples_add(struct opened_samples *opened, uint64_t time_ns, uint64_t count);
 
 /** Hands them to @reporter; returns how many that were. */

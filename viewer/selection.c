@@ -9,20 +9,18 @@
 #include "reporter/stack_text.h"
 
 static const char *const selector_names[SELECTOR_COUNT] = {
-	[SELECT_PID] = "pid",
-	[SELECT_TID] = "tid",
-	[SELECT_COMM] = "comm",
-	[SELECT_THREAD] = "thread",
-	[SELECT_CONTAINER] = "container",
+#define X(NAME, field, kind, owner, unknown, otlp, pprof, selector) [SELECT_##NAME] = selector,
+	SAMPLE_ATTRIBUTES(X)
+#undef X
+		[SELECT_CONTAINER] = "container",
 	[SELECT_HOST] = "host",
-	[SELECT_CPU] = "cpu",
 	[SELECT_KIND] = "kind",
 	[SELECT_FUNCTION] = "function",
 };
 
 static bool is_of_numbers(enum selector selector)
 {
-	return selector == SELECT_PID || selector == SELECT_TID || selector == SELECT_CPU;
+	return selector < SELECT_CONTAINER && sample_attributes[selector].kind == ATTRIBUTE_NUMBER;
 }
 
 /* Decimal digits only. */
@@ -157,23 +155,25 @@ bool selection_has_number(const struct selection *selection, enum selector selec
 	return !numbers->count;
 }
 
+static bool has_attribute(const struct selection *selection, const struct sample *key,
+			  uint32_t attribute)
+{
+	return is_of_numbers(attribute) ?
+		       selection_has_number(selection, attribute, sample_number(key, attribute)) :
+		       selection_has_text(selection, attribute, sample_text(key, attribute));
+}
+
 unsigned int selection_misses(const struct selection *selection, const struct sample *key)
 {
-	const char *container = sample_container(key);
-	const char *host = sample_host(key);
 	unsigned int misses = 0;
 
-	if (!selection_has_number(selection, SELECT_PID, key->pid))
-		misses |= 1U << SELECT_PID;
-	if (!selection_has_number(selection, SELECT_TID, key->tid))
-		misses |= 1U << SELECT_TID;
-	if (!selection_has_text(selection, SELECT_COMM, key->process_comm))
-		misses |= 1U << SELECT_COMM;
-	if (!selection_has_text(selection, SELECT_THREAD, key->thread_comm))
-		misses |= 1U << SELECT_THREAD;
-	if (!selection_has_text(selection, SELECT_CONTAINER, container))
+	/* The CPU is in no key: the history has a column of it. */
+	for (uint32_t i = 0; i < SAMPLE_ATTRIBUTE_COUNT; i++)
+		if (i != SAMPLE_CPU && !has_attribute(selection, key, i))
+			misses |= 1U << i;
+	if (!selection_has_text(selection, SELECT_CONTAINER, sample_container(key)))
 		misses |= 1U << SELECT_CONTAINER;
-	if (!selection_has_text(selection, SELECT_HOST, host))
+	if (!selection_has_text(selection, SELECT_HOST, sample_host(key)))
 		misses |= 1U << SELECT_HOST;
 	return misses;
 }

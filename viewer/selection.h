@@ -18,15 +18,13 @@ enum {
 	SELECTION_VALUE_MAX_BYTES = 4096,
 };
 
-/** What can be chosen by, besides time. */
+/** Samples are selected by these, and by time: first each attribute of a sample, by its number. */
 enum selector {
-	SELECT_PID,
-	SELECT_TID,
-	SELECT_COMM,
-	SELECT_THREAD,
-	SELECT_CONTAINER,
+#define X(NAME, ...) SELECT_##NAME,
+	SAMPLE_ATTRIBUTES(X)
+#undef X
+		SELECT_CONTAINER = SAMPLE_ATTRIBUTE_COUNT,
 	SELECT_HOST,
-	SELECT_CPU,
 	SELECT_KIND,
 	SELECT_FUNCTION,
 	SELECTOR_COUNT,
@@ -43,7 +41,7 @@ struct selection {
 	uint64_t base_to_ms;
 	/** Texts are borrowed from the request. */
 	struct value_vector texts[SELECTOR_COUNT];
-	/** Those of SELECT_PID, SELECT_TID and SELECT_CPU. */
+	/** Only attributes that are numbers have some. */
 	struct number_vector numbers[SELECTOR_COUNT];
 };
 

@@ -1,7 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/base/sample.h"
 
+#include <stddef.h>
 #include <string.h>
+
+const struct sample_attribute sample_attributes[SAMPLE_ATTRIBUTE_COUNT] = {
+#define X(NAME, field, kind, owner, unknown, otlp, pprof, selector)                                \
+	{ offsetof(struct sample, field),                                                          \
+	  ATTRIBUTE_##kind,                                                                        \
+	  ATTRIBUTE_OF_##owner,                                                                    \
+	  unknown,                                                                                 \
+	  otlp,                                                                                    \
+	  pprof,                                                                                   \
+	  selector },
+	SAMPLE_ATTRIBUTES(X)
+#undef X
+};
 
 bool label_sets_equal(const struct label_set *a, const struct label_set *b)
 {
@@ -12,33 +26,33 @@ bool label_sets_equal(const struct label_set *a, const struct label_set *b)
 
 bool sample_equal(const struct sample *a, const struct sample *b)
 {
-	bool is_equal = traces_equal(a->trace, b->trace) &&
-			process_info_equal(a->process, b->process) &&
-			label_sets_equal(a->labels, b->labels);
-
-#define COMPARE_NUMBER(field) is_equal = is_equal && a->field == b->field;
-#define COMPARE_TEXT(field) is_equal = is_equal && !strcmp(a->field, b->field);
-	SAMPLE_NUMBERS(COMPARE_NUMBER)
-	SAMPLE_TEXTS(COMPARE_TEXT)
-#undef COMPARE_NUMBER
-#undef COMPARE_TEXT
-	return is_equal;
+#define AND_EQUAL_TEXT(field) &&!strcmp(a->field, b->field)
+#define AND_EQUAL_NUMBER(field) &&a->field == b->field
+#define X(NAME, field, kind, ...) AND_EQUAL_##kind(field)
+	return traces_equal(a->trace, b->trace) && process_info_equal(a->process, b->process) &&
+	       label_sets_equal(a->labels, b->labels) &&
+	       a->origin == b->origin SAMPLE_ATTRIBUTES(X);
+#undef AND_EQUAL_TEXT
+#undef AND_EQUAL_NUMBER
+#undef X
 }
 
 uint64_t sample_hash(const struct sample *sample)
 {
-#define TEXT_HASH(field) hash64_bytes(sample->field, strlen(sample->field)),
-#define NUMBER_HASH(field) sample->field,
+#define HASH_TEXT(field) hash64_bytes(sample->field, strlen(sample->field)),
+#define HASH_NUMBER(field) sample->field,
+#define X(NAME, field, kind, ...) HASH_##kind(field)
 	const uint64_t hashes[] = {
 		sample->trace->hash.high,
 		sample->trace->hash.low,
 		sample->trace->executables_hash,
 		sample->process ? sample->process->hash + sample->process->pid : 0,
 		sample->labels ? hash64_bytes(sample->labels, label_set_bytes(sample->labels)) : 0,
-		SAMPLE_TEXTS(TEXT_HASH) SAMPLE_NUMBERS(NUMBER_HASH)
+		SAMPLE_ATTRIBUTES(X) sample->origin,
 	};
-#undef TEXT_HASH
-#undef NUMBER_HASH
+#undef HASH_TEXT
+#undef HASH_NUMBER
+#undef X
 
 	return hash64_bytes(hashes, sizeof(hashes));
 }

@@ -240,6 +240,7 @@ static void report(struct trace_handler *handler, const struct trace_record *rec
 		.sample.pid = record->pid,
 		.sample.tid = record->tid,
 		.sample.cpu = record->cpu,
+		.sample.origin = record->origin,
 		.sample.process_comm = process_comm,
 		.sample.thread_comm = thread_comm,
 		.sample.process = view->info,

@@ -47,7 +47,7 @@ bool event_reader_is_well_formed(const struct trace_record *record, size_t bytes
 {
 	const struct first_sample *first = (const void *)record;
 
-	if (bytes < sizeof(*record))
+	if (bytes < sizeof(*record) || record->origin >= ORIGIN_COUNT)
 		return false;
 	switch (record->type) {
 	case RECORD_TRACE:

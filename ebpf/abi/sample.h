@@ -18,6 +18,7 @@
 #define EBPF_ABI_SAMPLE_H
 
 #include "ebpf/abi/frame.h"
+#include "ebpf/abi/origins.h"
 #include "ebpf/abi/process.h"
 
 enum {
@@ -81,11 +82,6 @@ enum first_unknown {
 	FIRST_UNKNOWN_MAPPING = 1 << 3,
 };
 
-/** Which family of programs took the sample. */
-enum sample_family {
-	FAMILY_CLOCK = 1,
-};
-
 struct trace_record {
 	/** CLOCK_MONOTONIC, ns. */
 	__u64 time_ns;
@@ -95,9 +91,9 @@ struct trace_record {
 	__u32 cpu;
 	__u16 word_count;
 	__u16 label_bytes;
-	/** enum record_type, enum sample_family, enum record_flag */
+	/** enum record_type, enum origin, enum record_flag */
 	__u8 type;
-	__u8 family;
+	__u8 origin;
 	__u8 flags;
 	__u8 reserved;
 	/** Of word_count, how many are kernel frames. */

@@ -388,6 +388,27 @@ static void report_trace(struct fixture *f, struct trace *trace, const struct la
 	trace_unref(trace);
 }
 
+static void numbers_that_are_not_known_have_no_label(void **state)
+{
+	struct fixture *f = *state;
+	struct reporter *reporter = sample_store_reporter(f->store);
+	struct sample_event event = {
+		.sample.trace = trace_create(NULL, 0, true, false),
+		.sample.pid = 5,
+		.sample.tid = SAMPLE_NO_NUMBER,
+		.sample.process_comm = "p",
+		.sample.thread_comm = "t",
+	};
+	Pprof__Profile *profile;
+
+	reporter->ops->report(reporter, &event);
+	trace_unref(event.sample.trace);
+	profile = decode_file(f);
+	assert_int_equal(profile->sample[0]->n_label, 3);
+	assert_int_equal(label_of(profile, profile->sample[0], "pid")->num, 5);
+	pprof__profile__free_unpacked(profile, NULL);
+}
+
 static void report_labels(struct fixture *f, const struct label_set *labels)
 {
 	report_trace(f, trace_create(NULL, 0, true, false), labels);
@@ -540,6 +561,7 @@ int main(void)
 		TEST(inlined_functions_are_lines_of_one_location),
 		TEST(inlined_interpreted_functions_are_lines_of_one_location_as_well),
 		TEST(hostile_names_become_valid_text),
+		TEST(numbers_that_are_not_known_have_no_label),
 		TEST(a_programs_labels_stand_beside_ours),
 		TEST(an_approximate_frame_is_the_location_that_the_exact_one_is),
 		TEST(a_sample_of_a_virtual_thread_says_so),

@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -123,6 +124,97 @@ static void over_the_limit_nothing_changes(void **state)
 	trace_unref(trace);
 }
 
+/* Stands before the one of libc; the tests let one of the calls fail. */
+static uint32_t strdups_until_failure = UINT32_MAX;
+
+char *strdup(const char *text)
+{
+	size_t bytes = strlen(text) + 1;
+	char *copy = strdups_until_failure-- ? malloc(bytes) : NULL;
+
+	return copy ? memcpy(copy, text, bytes) : NULL;
+}
+
+static void after_a_failed_allocation_nothing_has_changed(void **state)
+{
+	struct trace *trace = make_trace(1);
+	struct process_info *info = process_info_create(&(struct process_info){ .pid = 3 });
+	const struct label_set labels = { .task_number = 1 };
+	const struct sample sample = { trace, info, &labels, "process", "thread", .tid = 4 };
+	struct sample_table table;
+	uint32_t number;
+	size_t bytes;
+	bool is_new;
+
+	(void)state;
+	sample_table_init(&table, SIZE_MAX, true);
+	/* A number that is free already, and has been counted. */
+	sample_table_remove(&table, add(&table, &sample, true));
+	bytes = table.bytes;
+	for (uint32_t i = 0; i < 2; i++) {
+		strdups_until_failure = i;
+		assert_int_equal(sample_table_add(&table, &sample, &number, &is_new), -ENOMEM);
+		strdups_until_failure = UINT32_MAX;
+		assert_int_equal(table.bytes, bytes);
+		assert_int_equal(trace->references, 1);
+		assert_int_equal(info->references, 1);
+		assert_int_equal(interner_count(&table.texts), 0);
+		assert_int_equal(interner_count(&table.labels), 0);
+	}
+	assert_int_equal(add(&table, &sample, true), 0);
+	assert_int_equal(table.used, 1);
+	sample_table_deinit(&table);
+	trace_unref(trace);
+	process_info_unref(info);
+}
+
+static struct trace *make_trace_of(struct binary *binary, uint64_t address)
+{
+	const struct frame frame = { .kind = FRAME_NATIVE, .binary = binary, .address = address };
+
+	return trace_create(&frame, 1, true, false);
+}
+
+static void a_binary_counts_once_while_a_trace_has_it(void **state)
+{
+	struct binary *binary = binary_create(&(struct binary){ .path = "/opt/prog", .fd = -1 });
+	struct trace *traces[] = { make_trace_of(binary, 1), make_trace_of(binary, 2) };
+	struct sample_table table, without;
+	size_t binary_cost;
+
+	(void)state;
+	sample_table_init(&table, SIZE_MAX, true);
+	sample_table_init(&without, SIZE_MAX, false);
+	for (uint32_t round = 0; round < 2; round++) {
+		uint32_t numbers[2];
+
+		for (uint32_t i = 0; i < 2; i++) {
+			const struct sample sample = { traces[i], .process_comm = "p",
+						       .thread_comm = "t" };
+
+			numbers[i] = add(&table, &sample, true);
+			assert_int_equal(add(&without, &sample, true), numbers[i]);
+			/* The second trace adds nothing for it. */
+			if (i)
+				assert_int_equal(table.bytes - without.bytes, binary_cost);
+			binary_cost = table.bytes - without.bytes;
+			assert_true(binary_cost > binary_bytes(binary));
+		}
+		sample_table_remove(&table, numbers[round]);
+		sample_table_remove(&without, numbers[round]);
+		assert_int_equal(table.bytes - without.bytes, binary_cost);
+		sample_table_remove(&table, numbers[!round]);
+		sample_table_remove(&without, numbers[!round]);
+		assert_int_equal(table.bytes, without.bytes);
+		assert_int_equal(table.binaries.count, 0);
+	}
+	sample_table_deinit(&table);
+	sample_table_deinit(&without);
+	trace_unref(traces[0]);
+	trace_unref(traces[1]);
+	binary_unref(binary);
+}
+
 static void many_samples_come_and_go(void **state)
 {
 	enum { COUNT = 200000 };
@@ -154,6 +246,8 @@ int main(void)
 		cmocka_unit_test(equal_parts_are_one_pointer),
 		cmocka_unit_test(a_number_is_used_again_after_its_last_use),
 		cmocka_unit_test(over_the_limit_nothing_changes),
+		cmocka_unit_test(after_a_failed_allocation_nothing_has_changed),
+		cmocka_unit_test(a_binary_counts_once_while_a_trace_has_it),
 		cmocka_unit_test(many_samples_come_and_go),
 	};
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The patches of testdata/demo apply to this tree, and change as few of its files as is claimed; what they do is asked by
-tests of the long tier (integration/demo_language_test.py). Prints TAP.
+tests of the long tier (integration/demo_language_test.py, demo_sample_test.py). Prints TAP.
 """
 import pathlib
 import subprocess
@@ -13,7 +13,12 @@ from harness import Tap
 
 FOLDER = ROOT / "testdata" / "demo"
 # Files of the tree that each changes; all others are new.
-CHANGES = {"language.patch": ["ebpf/abi/languages.h", "interpreters/languages.h"]}
+CHANGES = {
+    "attribute.patch": ["agent/base/sample.h", "agent/processes/trace_handler.c", "docs/output.md", "ebpf/abi/sample.h",
+                        "ebpf/kernel_types.bpf.h", "ebpf/sample_entry.bpf.c"],
+    "origin.patch": ["docs/output.md", "ebpf/abi/origins.h", "ebpf/kernel_types.bpf.h", "ebpf/sample_entry.bpf.c"],
+    "language.patch": ["ebpf/abi/languages.h", "interpreters/languages.h"],
+}
 
 
 def main():

@@ -51,7 +51,8 @@ static void open_received(const uint8_t *bytes, size_t count)
 	};
 
 	if (!open_otlp(bytes, count, 16 * RECEIVED_MAX_BYTES, &opened))
-		assert(opened.total <= RECEIVED_SAMPLES_MAX && opened.bytes <= RECEIVED_MAX_BYTES);
+		assert(opened.total <= RECEIVED_SAMPLES_MAX &&
+		       opened_samples_bytes(&opened) <= RECEIVED_MAX_BYTES);
 	opened_samples_free(&opened);
 }
 

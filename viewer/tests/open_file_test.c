@@ -254,8 +254,8 @@ static void who_and_when_are_read(void **state)
 	file = pprof_of(f, START_NS, &bytes);
 	open_content(file, bytes, &opened);
 	free(file);
-	assert_int_equal(opened.samples.count, 1);
-	sample = &opened.samples.items[0];
+	assert_int_equal(opened.table.used, 1);
+	sample = &sample_table_at(opened.table.blocks.items, 0)->sample;
 	assert_int_equal(sample->pid, 10);
 	assert_int_equal(sample->tid, 11);
 	assert_string_equal(sample->process_comm, "prog");
@@ -269,7 +269,7 @@ static void who_and_when_are_read(void **state)
 	file = otlp_of(f, &bytes);
 	open_content(file, bytes, &opened);
 	free(file);
-	sample = &opened.samples.items[0];
+	sample = &sample_table_at(opened.table.blocks.items, 0)->sample;
 	assert_int_equal(sample->pid, 10);
 	assert_int_equal(sample->tid, 11);
 	assert_string_equal(sample->thread_comm, "thread");

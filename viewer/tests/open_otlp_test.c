@@ -17,6 +17,7 @@
 #include <time.h>
 
 #include "agent/base/vector.h"
+#include "viewer/opened_identity.h"
 
 enum {
 	ROOM = 64 << 20,
@@ -226,8 +227,11 @@ static void a_location_is_read_once_however_often_stacks_refer_to_it(void **stat
 	before = cpu_seconds();
 	assert_int_equal(open_request(&request, &opened), 0);
 	assert_true(cpu_seconds() - before < 5);
-	assert_int_equal(opened.samples.items[0].trace->frame_count, OPENED_FRAMES_MAX);
-	assert_int_equal(trace_frame(opened.samples.items[0].trace, 7).kind, FRAME_PYTHON);
+	assert_int_equal(sample_table_at(opened.table.blocks.items, 0)->sample.trace->frame_count,
+			 OPENED_FRAMES_MAX);
+	assert_int_equal(
+		trace_frame(sample_table_at(opened.table.blocks.items, 0)->sample.trace, 7).kind,
+		FRAME_PYTHON);
 	opened_samples_free(&opened);
 }
 
@@ -247,7 +251,7 @@ static void equal_stacks_are_not_made_again_and_again(void **state)
 	}
 	assert_int_equal(open_request(&request, &opened), 0);
 	/* They are one. */
-	assert_int_equal(opened.traces.count, 1);
+	assert_int_equal(interner_count(&opened.table.traces), 1);
 	opened_samples_free(&opened);
 
 	/* And what it takes to make them is bounded. */
@@ -307,6 +311,22 @@ static void stacks_of_long_names_cost_what_they_take_time(void **state)
 	opened_samples_free(&opened);
 }
 
+/* Samples without a value; each has another number, whose key is the first text. */
+static void add_distinct_samples(struct request *request, int count)
+{
+	for (int i = 0; i < count; i++) {
+		struct byte_vector attribute = { 0 }, value = { 0 }, sample = { 0 }, index = { 0 };
+
+		put_number(&value, VALUE_INT, (uint64_t)i + 1);
+		put_number(&attribute, ATTRIBUTE_KEY, 1);
+		put_message(&attribute, ATTRIBUTE_VALUE, &value);
+		put_message(&request->dictionary, TABLE_ATTRIBUTES, &attribute);
+		put_varint(&index, (uint64_t)i + 1);
+		put_message(&sample, SAMPLE_ATTRIBUTES, &index);
+		put_message(&request->profile, PROFILE_SAMPLES, &sample);
+	}
+}
+
 /* A resource with all the texts that are copied for each process, and samples of @pids of them. */
 static void add_processes(struct request *request, int pids)
 {
@@ -331,17 +351,7 @@ static void add_processes(struct request *request, int pids)
 		put_message(&attribute, KEY_VALUE_VALUE, &value);
 		put_message(&request->resource, RESOURCE_ATTRIBUTES, &attribute);
 	}
-	for (int i = 0; i < pids; i++) {
-		struct byte_vector attribute = { 0 }, value = { 0 }, sample = { 0 }, index = { 0 };
-
-		put_number(&value, VALUE_INT, (uint64_t)i + 1);
-		put_number(&attribute, ATTRIBUTE_KEY, 1);
-		put_message(&attribute, ATTRIBUTE_VALUE, &value);
-		put_message(&request->dictionary, TABLE_ATTRIBUTES, &attribute);
-		put_varint(&index, (uint64_t)i + 1);
-		put_message(&sample, SAMPLE_ATTRIBUTES, &index);
-		put_message(&request->profile, PROFILE_SAMPLES, &sample);
-	}
+	add_distinct_samples(request, pids);
 }
 
 static void processes_count(void **state)
@@ -354,12 +364,39 @@ static void processes_count(void **state)
 	begin(&request, texts, 1);
 	add_processes(&request, 1000);
 	assert_int_equal(open_request(&request, &opened), 0);
-	assert_true(opened.bytes > 1000 * 7 * 1000);
+	assert_true(opened_samples_bytes(&opened) > 1000 * 7 * 1000);
 	opened_samples_free(&opened);
 	opened = receiving;
 	begin(&request, texts, 1);
 	add_processes(&request, 20000);
 	assert_int_equal(open_request(&request, &opened), -E2BIG);
+	opened_samples_free(&opened);
+}
+
+static void processes_over_the_limit_are_left_out(void **state)
+{
+	static const char *const texts[] = { "process.pid" };
+	struct opened_samples opened = { 0 };
+	struct byte_vector sample = { 0 };
+	struct request request;
+
+	(void)state;
+	begin(&request, texts, 1);
+	add_distinct_samples(&request, OPENED_PROCESSES_MAX + 1);
+	/* The first process once more, in another sample: it is known. */
+	put_number(&sample, SAMPLE_STACK, 1);
+	put_bytes(&sample, SAMPLE_ATTRIBUTES, "\1", 1);
+	add_stack(&request, 0, 1, 1);
+	put_message(&request.profile, PROFILE_SAMPLES, &sample);
+	assert_int_equal(open_request(&request, &opened), 0);
+	assert_int_equal(interner_count(&opened.table.processes), OPENED_PROCESSES_MAX);
+	assert_non_null(sample_table_at(opened.table.blocks.items, OPENED_PROCESSES_MAX - 1)
+				->sample.process);
+	assert_null(
+		sample_table_at(opened.table.blocks.items, OPENED_PROCESSES_MAX)->sample.process);
+	assert_ptr_equal(
+		sample_table_at(opened.table.blocks.items, OPENED_PROCESSES_MAX + 1)->sample.process,
+		sample_table_at(opened.table.blocks.items, 0)->sample.process);
 	opened_samples_free(&opened);
 }
 
@@ -386,14 +423,14 @@ static void binaries_count(void **state)
 
 static void samples_and_their_moments_count(void **state)
 {
+	static const char *const texts[] = { "thread.id" };
 	struct opened_samples opened = receiving;
 	struct request request;
 
 	(void)state;
 	opened.max_bytes = 1 << 20;
-	begin(&request, NULL, 0);
-	for (int i = 0; i < 20000; i++)
-		add_sample(&request, 0, 0, 0);
+	begin(&request, texts, 1);
+	add_distinct_samples(&request, 20000);
 	assert_int_equal(open_request(&request, &opened), -E2BIG);
 	opened_samples_free(&opened);
 
@@ -537,6 +574,7 @@ int main(void)
 		cmocka_unit_test(equal_stacks_are_not_made_again_and_again),
 		cmocka_unit_test(stacks_of_long_names_cost_what_they_take_time),
 		cmocka_unit_test(processes_count),
+		cmocka_unit_test(processes_over_the_limit_are_left_out),
 		cmocka_unit_test(binaries_count),
 		cmocka_unit_test(samples_and_their_moments_count),
 		cmocka_unit_test(a_text_is_not_measured_for_each_reference),

@@ -79,8 +79,10 @@ static void every_part_tells_samples_apart(void **state)
 	assert_differs(f, &other);
 #define TEXT_DIFFERS(field) DIFFERS(field, "other")
 #define NUMBER_DIFFERS(field) DIFFERS(field, f->sample.field + 7)
-	SAMPLE_TEXTS(TEXT_DIFFERS)
-	SAMPLE_NUMBERS(NUMBER_DIFFERS)
+#define X(NAME, field, kind, ...) kind##_DIFFERS(field)
+	SAMPLE_ATTRIBUTES(X)
+#undef X
+	DIFFERS(origin, 1)
 	DIFFERS(trace, f->other_trace)
 	DIFFERS(process, f->other_process)
 	DIFFERS(process, NULL)
@@ -103,10 +105,29 @@ static void equal_parts_at_other_addresses_make_equal_samples(void **state)
 	assert_true(sample_hash(&f->sample) == sample_hash(&same));
 }
 
+static void rows_lead_to_their_fields(void **state)
+{
+	struct fixture *f = *state;
+	struct sample *sample = &f->sample;
+
+#define TEXT_IS_READ(NAME, field)                                                                  \
+	sample_set_text(sample, SAMPLE_##NAME, "set");                                             \
+	assert_string_equal(sample->field, "set");                                                 \
+	assert_ptr_equal(sample_text(sample, SAMPLE_##NAME), sample->field);
+#define NUMBER_IS_READ(NAME, field)                                                                \
+	sample_set_number(sample, SAMPLE_##NAME, 77);                                              \
+	assert_int_equal(sample->field, 77);                                                       \
+	assert_int_equal(sample_number(sample, SAMPLE_##NAME), 77);
+#define X(NAME, field, kind, ...) kind##_IS_READ(NAME, field)
+	SAMPLE_ATTRIBUTES(X)
+#undef X
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(every_part_tells_samples_apart, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(rows_lead_to_their_fields, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(equal_parts_at_other_addresses_make_equal_samples,
 						set_up, tear_down),
 	};

@@ -156,7 +156,7 @@ static inline struct record make_record(uint64_t exec_id, uint64_t time_ns)
 			.stamp = { 100, exec_id },
 			.cpu = 3,
 			.type = RECORD_TRACE,
-			.family = FAMILY_CLOCK,
+			.origin = ORIGIN_CLOCK,
 			.flags = RECORD_REACHED_END,
 			.comm = "thread",
 			.process_comm = "leader",

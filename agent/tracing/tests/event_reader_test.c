@@ -341,12 +341,24 @@ static void labels_of_no_proper_shape_are_told(void **state)
 	assert_false(is_well_formed(&record));
 }
 
+static void records_of_an_unknown_origin_are_told(void **state)
+{
+	struct labelled record = make_labelled(0);
+
+	(void)state;
+	record.record.origin = ORIGIN_COUNT - 1;
+	assert_true(is_well_formed(&record));
+	record.record.origin = ORIGIN_COUNT;
+	assert_false(is_well_formed(&record));
+}
+
 #define LIVE_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(labels_of_no_proper_shape_are_told),
+		cmocka_unit_test(records_of_an_unknown_origin_are_told),
 		LIVE_TEST(a_busy_process_is_seen_by_samples_and_a_notice),
 		LIVE_TEST(exec_and_exit_are_told_at_once),
 		LIVE_TEST(a_mapping_is_handed_out_before_the_samples_taken_after_it),
