@@ -15,7 +15,8 @@
 #define LANGUAGE_TEXTS(X) \
 	X(GO, "Go", "Go frames, inlined ones too; names, lines, labels") \
 	X(JAVA, "Java", "Java frames, interpreted, compiled and inlined; names, lines") \
-	X(PYTHON, "Python", "Python frames, names, lines")
+	X(PYTHON, "Python", "Python frames, names, lines") \
+	X(RUBY, "Ruby", "Ruby frames, methods in C among them; names, lines")
 /* clang-format on */
 
 /** ", Python" for each. */

@@ -17,7 +17,8 @@
 #define LANGUAGES(X) \
 	X(17, GO, go, "go", NATIVE, ".go") \
 	X(16, PYTHON, python, "cpython", LOOP, ".py") \
-	X(18, JAVA, java, "jvm", OWN_CODE, ".java .kt .scala .clj .groovy")
+	X(18, JAVA, java, "jvm", OWN_CODE, ".java .kt .scala .clj .groovy") \
+	X(20, RUBY, ruby, "ruby", LOOP, ".rb")
 /* clang-format on */
 
 enum language_frames {
