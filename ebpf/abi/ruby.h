@@ -27,7 +27,8 @@
 #define RUBY_METHOD_ENTRY 0xffffffffU
 
 enum {
-	RUBY_RETURNING_MAX = 6,
+	RUBY_RETURNING_MAX = 16,
+	RUBY_ENTERING_MAX = 24,
 	/** From the beginning of struct rb_iseq_constant_body on. */
 	RUBY_BODY_WORDS = 12,
 	/** Of a method entry, behind its flags: defined_class, def, called_id, owner. */
@@ -42,24 +43,29 @@ enum {
 	RUBY_FRAME_KIND_C = 0x55550001,
 };
 
-/** Addresses in the process: [start, end). */
+/** ELF virtual addresses [start, end). */
 struct ruby_code_range {
-	__u64 start;
-	__u64 end;
+	__u32 start;
+	__u32 end;
 };
 
 /** Offsets are in bytes from the beginning of their struct; those of a body lie within RUBY_BODY_WORDS. */
 struct ruby_process {
 	/** How the execution context of a thread is found. */
 	struct thread_local_path context;
+	/** An address in the process minus this is an ELF virtual address of the runtime. */
+	__u64 bias;
 
 	/** The function that executes instructions, which vm_exec() calls. */
 	struct ruby_code_range core;
 	/**
-	 * Of vm_exec(): from where that function has returned to before the tag is taken away, on the ways on which the
-	 * tag has no state. {0, 0} where there are no more.
+	 * Where the last control frame may have been popped: in the function that executes instructions behind the
+	 * store that pops it, and in vm_exec() from where that has returned to before the tag is taken away, on the ways
+	 * on which the tag has no state. {0, 0} where there are no more.
 	 */
 	struct ruby_code_range returning[RUBY_RETURNING_MAX];
+	/** The functions that call vm_exec(), and what pushes a control frame before they do. */
+	struct ruby_code_range entering[RUBY_ENTERING_MAX];
 
 	/** In the execution context: the innermost control frame, the innermost tag. */
 	__u16 context_frame;
@@ -79,7 +85,7 @@ struct ruby_process {
 	__u8 reserved[13];
 };
 
-_Static_assert(sizeof(struct ruby_process) == 160, "struct ruby_process is 10 cells");
+_Static_assert(sizeof(struct ruby_process) == 384, "struct ruby_process is 24 cells");
 
 static inline __u64 ruby_mix(__u64 sum, __u64 word)
 {

@@ -9,9 +9,10 @@
  * (ruby_first_group()):
  *
  *	tag		vm_exec() lists a tag that lies in its frame, while it executes instructions
- *	not begun	the pc of the innermost control frame is where its sequence may be entered
+ *	not begun	the pc of the innermost control frame is where its sequence may be entered, and the leaf is in a function
+ *			that calls vm_exec()
  *	register	in the function that executes instructions, the control frame that it executes
- *	returning	addresses in vm_exec() behind that function, before the tag goes
+ *	returning	addresses at which the last control frame may have been popped
  *
  * No pointer of the process is trusted: each control frame lies above the one before it and below the end of the
  * thread's stack, and what cannot be read ends the frames with an error frame.
@@ -39,7 +40,6 @@ enum {
 	/* Entries of a sequence beyond these are not looked at. */
 	RUBY_ENTRIES_MAX = 8,
 	RUBY_HAS_OPTIONAL = 2,
-	RUBY_RETURN_INSTRUCTION = 0xc3,
 	/* DWARF number of the register that vm_exec.c has the control frame in: r15, x20. */
 	RUBY_FRAME_REGISTER = (int)REGISTER_COUNT == (int)REGISTER_COUNT_X86 ? 15 : 20,
 	RUBY_WORDS = RUBY_BODY_WORDS + 4,
@@ -206,7 +206,19 @@ static __always_inline enum unwind_error ruby_lose(struct walk_state *state,
 
 static __always_inline bool ruby_is_in(const struct ruby_code_range *range, __u64 address)
 {
-	return address - range->start < range->end - range->start;
+	return address - range->start < (__u64)(range->end - range->start);
+}
+
+static __always_inline bool ruby_is_in_one(const struct ruby_code_range *ranges, int count,
+					   __u64 address)
+{
+	for (int i = 0; i < count; i++) {
+		if (!ranges[i].end)
+			return false;
+		if (ruby_is_in(&ranges[i], address))
+			return true;
+	}
+	return false;
 }
 
 /* True if no exception is on its way through the innermost tag. */
@@ -217,47 +229,62 @@ static __always_inline bool ruby_is_tag_idle(const struct ruby_walk *walk)
 	return !read_word(walk->tag + walk->process.tag_state, &tag_state) && !(__u32)tag_state;
 }
 
-/*
- * In the function that executes instructions, at @pc: true if it has popped its last control frame, which its register
- * still has. Its last instruction is behind those that give registers back.
- */
-static __always_inline bool ruby_core_has_popped(const struct walk_state *state, __u64 pc)
+/* True if the control frame that was the innermost one before has FINISH; it stays as it was until the next one. */
+static __always_inline bool ruby_had_finish(const struct ruby_walk *walk)
 {
-	const struct ruby_walk *walk = &state->ruby;
-	__u64 code = 0;
+	__u64 popped = walk->next - walk->process.frame_bytes, environment = 0, flags = 0;
 
-	if (state->registers[RUBY_FRAME_REGISTER] + walk->process.frame_bytes == walk->next)
-		return true;
-	return !read_word(pc, &code) && (__u8)code == RUBY_RETURN_INSTRUCTION &&
-	       ruby_is_tag_idle(walk);
+	return !read_word(popped + RUBY_FRAME_ENVIRONMENT, &environment) &&
+	       !read_word(environment, &flags) && flags & RUBY_FRAME_FINISH;
 }
 
-static __always_inline bool ruby_is_returning(const struct ruby_walk *walk, __u64 pc)
+/*
+ * True if the loop, interrupted at @pc, has popped its last control frame: it is where that happens, or its register
+ * has the frame still.
+ */
+static __always_inline bool ruby_has_popped(const struct walk_state *state, __u64 pc, bool is_core)
 {
-	for (int i = 0; i < RUBY_RETURNING_MAX; i++)
-		if (ruby_is_in(&walk->process.returning[i], pc))
-			return ruby_is_tag_idle(walk);
-	return false;
+	const struct ruby_walk *walk = &state->ruby;
+	bool is_behind = is_core &&
+			 state->registers[RUBY_FRAME_REGISTER] + walk->process.frame_bytes ==
+				 walk->next;
+
+	return (is_behind || ruby_is_in_one(walk->process.returning, RUBY_RETURNING_MAX, pc)) &&
+	       ruby_is_tag_idle(walk) && ruby_had_finish(walk);
+}
+
+/* True if the leaf is in the function that executes instructions, and the held frame has called that. */
+static __always_inline bool ruby_is_in_core(const struct walk_state *state, __u64 pc)
+{
+	__u32 index = state->record.word_count;
+	__u64 word;
+
+	if (index < 2 || index > TRACE_MAX_WORDS)
+		return false;
+	word = state->record_words[RECORD_HEADER_WORDS + index - 2];
+	return frame_kind(word) == FRAME_NATIVE && !(frame_flags(word) & FRAME_RETURN_ADDRESS) &&
+	       ruby_is_in(&state->ruby.process.core, pc);
 }
 
 /* The control frame at hand has been read. */
 static __always_inline enum ruby_group ruby_first_group(struct walk_state *state)
 {
 	struct ruby_walk *walk = &state->ruby;
-	__u64 pc = state->registers[PC_REGISTER];
+	__u64 pc = state->registers[PC_REGISTER] - walk->process.bias;
 	bool is_leaf = !(frame_flags(state->held_words[0]) & FRAME_RETURN_ADDRESS);
-	bool is_pending;
+	bool is_core = ruby_is_in_core(state, pc), is_pending;
 
-	if (ruby_is_in(&walk->process.core, pc))
-		return ruby_core_has_popped(state, pc) ? RUBY_GROUP_NONE : RUBY_GROUP_OWN;
-	if (is_leaf && walk->tag < state->sp)
-		return ruby_is_returning(walk, pc) ? RUBY_GROUP_NONE : RUBY_GROUP_OWN;
+	if (is_core || (is_leaf && walk->tag < state->sp))
+		return ruby_has_popped(state, pc, is_core) ? RUBY_GROUP_NONE : RUBY_GROUP_OWN;
 	is_pending = ruby_is_pending(walk);
 	/* Its tag is not in the list, or not any more. */
 	if (walk->tag >= state->sp)
 		return is_pending && walk->frame.flags & RUBY_FRAME_FINISH ? RUBY_GROUP_OWN :
 									     RUBY_GROUP_NONE;
-	return is_pending ? RUBY_GROUP_BEHIND_PENDING : RUBY_GROUP_OWN;
+	/* The first instruction of a sequence may have called something while the pc is still there. */
+	if (is_pending && ruby_is_in_one(walk->process.entering, RUBY_ENTERING_MAX, pc))
+		return RUBY_GROUP_BEHIND_PENDING;
+	return RUBY_GROUP_OWN;
 }
 
 /* Begins with the frames of the held frame. */

@@ -72,20 +72,14 @@ static int find_context(const struct ruby_file *file, const struct attach_target
 	return 0;
 }
 
-static struct ruby_code_range range_in_process(struct code_range range, uint64_t bias)
-{
-	if (!range.end)
-		return (struct ruby_code_range){ 0 };
-	return (struct ruby_code_range){ .start = range.start + bias, .end = range.end + bias };
-}
-
 static void describe(const struct ruby_file *file, uint64_t bias, struct ruby_process *process)
 {
 	const struct ruby_layout *layout = file->layout;
 
-	process->core = range_in_process(file->core, bias);
-	for (size_t i = 0; i < RUBY_RETURNING_MAX; i++)
-		process->returning[i] = range_in_process(file->returning[i], bias);
+	process->bias = bias;
+	process->core = file->core;
+	memcpy(process->returning, file->returning, sizeof(process->returning));
+	memcpy(process->entering, file->entering, sizeof(process->entering));
 	process->context_frame = layout->context_frame;
 	process->context_tag = layout->context_tag;
 	process->tag_state = layout->tag_state;

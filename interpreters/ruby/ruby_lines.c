@@ -37,8 +37,8 @@ static uint32_t count_immediate(const struct ruby_lines *lines, uint32_t positio
 static uint32_t count_in_block(const struct ruby_lines *lines, uint32_t position)
 {
 	uint32_t bit = position % BLOCK_POSITIONS, small = bit / 64;
-	uint32_t start = IMMEDIATE_POSITIONS / IMMEDIATE_IN_WORD +
-			 position / BLOCK_POSITIONS * BLOCK_WORDS;
+	uint32_t start =
+		IMMEDIATE_POSITIONS / IMMEDIATE_IN_WORD + position / BLOCK_POSITIONS * BLOCK_WORDS;
 	const uint64_t *block = lines->index + start;
 	uint32_t count;
 

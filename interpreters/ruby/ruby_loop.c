@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "interpreters/ruby/ruby_loop.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -16,6 +17,8 @@ enum {
 	HEAD_BYTES = 192,
 	/** From the call of vm_exec_core() to where the tag is taken away. */
 	RETURNING_MAX_STEPS = 32,
+	/** From where all ways out of vm_exec_core() meet to its end. */
+	EXIT_MAX_BYTES = 96,
 	/** ids stands there in ruby_global_symbols, which begins with last_id. */
 	SYMBOLS_IDS = 16,
 };
@@ -35,7 +38,9 @@ static void code_deinit(struct code *code)
 	elf_bytes_deinit(&code->bytes);
 }
 
-static int code_init(struct code *code, const struct elf_image *image, struct code_range range)
+/* Of at most @limit bytes; -E2BIG. */
+static int code_init_large(struct code *code, const struct elf_image *image,
+			   struct code_range range, uint64_t limit)
 {
 	uint64_t offset, available;
 	int err = elf_image_address_offset(image, range.start, &offset, &available);
@@ -45,8 +50,12 @@ static int code_init(struct code *code, const struct elf_image *image, struct co
 	if (range.end <= range.start || range.end - range.start > available)
 		return fail(-EBADMSG, "code that ends at %#" PRIx64, range.end);
 	*code = (struct code){ .start = range.start, .next = range.start };
-	return elf_image_load_range(image, offset, range.end - range.start, RUBY_LOOP_MAX_BYTES,
-				    &code->bytes);
+	return elf_image_load_range(image, offset, range.end - range.start, limit, &code->bytes);
+}
+
+static int code_init(struct code *code, const struct elf_image *image, struct code_range range)
+{
+	return code_init_large(code, image, range, RUBY_LOOP_MAX_BYTES);
 }
 
 /* The beginning of the function at @address, which may be shorter. */
@@ -104,12 +113,12 @@ static bool is_jump(const struct code *code)
 	return code->x86.kind == X86_JUMP || code->x86.kind == X86_BRANCH;
 }
 
-int ruby_loop_follow_jump(const struct elf_image *image, uint64_t start, uint64_t end,
+int ruby_loop_follow_jump(const struct elf_image *image, struct code_range function,
 			  uint64_t *address)
 {
 	_cleanup_(code_deinit) struct code code = { 0 };
 	uint64_t found = 0;
-	int err = code_init(&code, image, (struct code_range){ start, end });
+	int err = code_init(&code, image, function);
 
 	while (!err && code_next_known(&code)) {
 		if (code.x86.kind != X86_JUMP || code_has(&code, code_target(&code)))
@@ -179,7 +188,8 @@ int ruby_loop_find(const struct elf_image *image, uint64_t address, struct ruby_
 			add_part(&table, code_target(&code), loop);
 	}
 	qsort(loop->ranges, loop->range_count, sizeof(loop->ranges[0]), compare_ranges);
-	if (loop->core.end - loop->core.start < RUBY_LOOP_CORE_MIN_BYTES)
+	if (loop->core.end - loop->core.start < RUBY_LOOP_CORE_MIN_BYTES ||
+	    loop->core.end > UINT32_MAX)
 		return fail(-EOPNOTSUPP, "vm_exec() calls no function that executes instructions");
 	return 0;
 }
@@ -214,34 +224,36 @@ static bool takes_tag_away(const struct code *code, const struct ruby_layout *la
 	       code->x86.base != X86_RBP && code->x86.displacement == layout->context_tag;
 }
 
-/** Ranges that are found, of which one may be known from another call already. */
-struct returning {
-	struct code_range *ranges;
+/** Ranges that are found, of which one may be known already. */
+struct found_ranges {
+	struct ruby_code_range *ranges;
 	uint32_t count;
+	uint32_t limit;
 };
 
-/* False if there is no room. */
-static bool add_returning(struct returning *returning, uint64_t start, uint64_t end)
+/* False if there is no room, or the file is too large for it. */
+static bool add_range(struct found_ranges *found, uint64_t start, uint64_t end)
 {
-	for (uint32_t i = 0; i < returning->count; i++)
-		if (returning->ranges[i].start == start && returning->ranges[i].end == end)
+	for (uint32_t i = 0; i < found->count; i++)
+		if (found->ranges[i].start == start && found->ranges[i].end == end)
 			return true;
-	if (returning->count == RUBY_RETURNING_MAX)
+	if (found->count == found->limit || end > UINT32_MAX)
 		return false;
-	returning->ranges[returning->count++] = (struct code_range){ start, end };
+	found->ranges[found->count++] =
+		(struct ruby_code_range){ .start = (uint32_t)start, .end = (uint32_t)end };
 	return true;
 }
 
 /* Follows the code behind a call of vm_exec_core() to where the tag is taken away. */
 static int follow_return(struct code code, const struct ruby_layout *layout,
-			 struct returning *returning)
+			 struct found_ranges *returning)
 {
 	uint64_t start = code.next;
 	bool is_taken;
 
 	for (uint32_t i = 0; i < RETURNING_MAX_STEPS && code_next(&code); i++) {
 		if (takes_tag_away(&code, layout))
-			return add_returning(returning, start, code.next) ?
+			return add_range(returning, start, code.next) ?
 				       0 :
 				       fail(-EOPNOTSUPP, "vm_exec() returns in too many ways");
 		is_taken = code.x86.kind == X86_JUMP;
@@ -251,7 +263,7 @@ static int follow_return(struct code code, const struct ruby_layout *layout,
 			break;
 		if (!is_taken)
 			continue;
-		if (!add_returning(returning, start, code.next))
+		if (!add_range(returning, start, code.next))
 			break;
 		start = code_target(&code);
 		code.next = start;
@@ -259,19 +271,166 @@ static int follow_return(struct code code, const struct ruby_layout *layout,
 	return fail(-EOPNOTSUPP, "vm_exec() returns in a way that is not known");
 }
 
+/* Whether the code from @address on leads straight to the return at @end, but for a check of the stack. */
+static bool leads_to_return(struct code code, uint64_t address, uint64_t end)
+{
+	uint32_t branch_count = 0;
+
+	code.next = address;
+	while (code_next(&code) && code.address < end) {
+		branch_count += code.x86.kind == X86_BRANCH;
+		if (code.x86.kind >= X86_CALL && (code.x86.kind != X86_BRANCH || branch_count > 1))
+			return false;
+	}
+	return code.address == end;
+}
+
+/* Where the one return of vm_exec_core() is; 0: there is not one. */
+static uint64_t find_only_return(struct code code)
+{
+	uint64_t found = 0;
+
+	while (code_next_known(&code)) {
+		if (code.x86.kind != X86_RETURN)
+			continue;
+		if (found)
+			return 0;
+		found = code.address;
+	}
+	return found;
+}
+
+/* Where what ends with the return at @end begins: the first place that something jumps to. */
+static uint64_t find_exit(struct code code, uint64_t end)
+{
+	const struct code whole = code;
+	uint64_t exit = end;
+
+	while (code_next_known(&code)) {
+		uint64_t target = code_target(&code);
+
+		if (is_jump(&code) && target < exit && target + EXIT_MAX_BYTES > end &&
+		    leads_to_return(whole, target, end))
+			exit = target;
+	}
+	return exit;
+}
+
+/*
+ * In vm_exec_core(): its end, and the branches to that which follow the store that pops a control frame, some by an
+ * instruction.
+ */
+static int find_exits(const struct code *core, const struct ruby_layout *layout,
+		      struct found_ranges *returning)
+{
+	struct code code = *core;
+	uint64_t end = find_only_return(code), exit = end ? find_exit(code, end) : 0;
+	uint64_t popped = 0;
+
+	if (!end || !add_range(returning, exit, end + 1))
+		return fail(-EOPNOTSUPP, "vm_exec_core() returns in several places");
+	while (code_next_known(&code)) {
+		if (is_jump(&code) && popped && code_target(&code) == exit &&
+		    !add_range(returning, popped, code.next))
+			return fail(-EOPNOTSUPP, "vm_exec_core() returns in too many ways");
+		if (code.x86.kind == X86_STORE && code.x86.displacement == layout->context_frame)
+			popped = code.next;
+		else if (code.x86.kind >= X86_CALL)
+			popped = 0;
+	}
+	return 0;
+}
+
 int ruby_loop_find_returning(const struct elf_image *image, const struct ruby_loop *loop,
 			     const struct ruby_layout *layout,
-			     struct code_range ranges[RUBY_RETURNING_MAX])
+			     struct ruby_code_range ranges[RUBY_RETURNING_MAX])
 {
-	_cleanup_(code_deinit) struct code code = { 0 };
-	struct returning returning = { .ranges = ranges };
+	_cleanup_(code_deinit) struct code code = { 0 }, core = { 0 };
+	struct found_ranges returning = { .ranges = ranges, .limit = RUBY_RETURNING_MAX };
 	int err = code_init(&code, image, loop->function);
 
 	while (!err && code_next_known(&code)) {
 		if (code.x86.kind == X86_CALL && code_target(&code) == loop->core.start)
 			err = follow_return(code, layout, &returning);
 	}
+	if (!err)
+		err = code_init(&core, image, loop->core);
+	return err ? err : find_exits(&core, layout, &returning);
+}
+
+/* The next place from code->next on with a direct call or jump to @target, decoded or not; false: there is none. */
+static bool next_call(struct code *code, uint64_t target)
+{
+	const uint8_t *bytes = code->bytes.data;
+	int32_t distance;
+
+	for (size_t i = code->next - code->start; i + 5 <= code->bytes.size; i++) {
+		if (bytes[i] != 0xe8 && bytes[i] != 0xe9 &&
+		    !(i && bytes[i - 1] == 0x0f && (bytes[i] & 0xf0) == 0x80))
+			continue;
+		memcpy(&distance, bytes + i + 1, sizeof(distance));
+		code->address = code->start + i;
+		code->next = code->address + 1;
+		if (code->address + 5 + (uint64_t)(int64_t)distance == target)
+			return true;
+	}
+	return false;
+}
+
+static int find_callers(struct code *code, const struct function_table *table, uint64_t called,
+			struct found_ranges *found)
+{
+	while (next_call(code, called)) {
+		struct code_range function;
+
+		if (!function_table_find(table, code->address, &function) &&
+		    !add_range(found, function.start, function.end))
+			return fail(-EOPNOTSUPP, "vm_exec() is called by too many functions");
+	}
+	return 0;
+}
+
+/* Adds the functions of the file itself that rb_iseq_eval() calls. */
+static int find_pushers(const struct elf_image *image, const struct function_table *table,
+			struct code_range eval, struct found_ranges *found)
+{
+	_cleanup_(code_deinit) struct code code = { 0 };
+	int err = code_init(&code, image, eval);
+
+	while (!err && code_next_known(&code)) {
+		struct code_range function;
+
+		if (code.x86.kind == X86_CALL &&
+		    !function_table_find(table, code_target(&code), &function) &&
+		    function.start == code_target(&code) &&
+		    !add_range(found, function.start, function.end))
+			err = fail(-EOPNOTSUPP, "rb_iseq_eval() calls too many functions");
+	}
 	return err;
+}
+
+int ruby_loop_find_entering(const struct elf_image *image, uint64_t called, struct code_range eval,
+			    struct ruby_code_range ranges[RUBY_ENTERING_MAX])
+{
+	struct found_ranges found = { .ranges = ranges, .limit = RUBY_ENTERING_MAX };
+	struct function_table table;
+	int err = function_table_init(&table, image);
+
+	for (uint32_t i = 0; !err && i < image->segment_count; i++) {
+		const struct elf_segment *segment = &image->segments[i];
+		const struct code_range range = { segment->address,
+						  segment->address + segment->file_bytes };
+		_cleanup_(code_deinit) struct code code = { 0 };
+
+		if (segment->type != PT_LOAD || !(segment->flags & PF_X) || !segment->file_bytes)
+			continue;
+		err = code_init_large(&code, image, range, RUBY_LOOP_MAX_TEXT_BYTES);
+		if (!err)
+			err = find_callers(&code, &table, called, &found);
+	}
+	if (!err && !found.count)
+		err = fail(-EOPNOTSUPP, "nothing calls vm_exec()");
+	return err ? err : find_pushers(image, &table, eval, &found);
 }
 
 bool ruby_loop_has_loads(const struct elf_image *image, uint64_t address, const int64_t *expected,

@@ -19,6 +19,8 @@ enum {
 	RUBY_LOOP_MAX_BYTES = 64 << 10,
 	/** The function that executes instructions is larger than all others that vm_exec() calls. */
 	RUBY_LOOP_CORE_MIN_BYTES = 8 << 10,
+	/** Code of the whole file. */
+	RUBY_LOOP_MAX_TEXT_BYTES = 64 << 20,
 	/** Calls of vm_exec() that are looked at. */
 	RUBY_LOOP_MAX_CALLS = 256,
 	/** The register of x86-64 that vm_exec.c has the control frame in, by the hardware's and DWARF's number. */
@@ -36,8 +38,8 @@ struct ruby_loop {
 	struct code_range core;
 };
 
-/** Where the function at [@start, @end) jumps to in the end; -EOPNOTSUPP if that is not one other function. */
-int ruby_loop_follow_jump(const struct elf_image *image, uint64_t start, uint64_t end,
+/** Where @function jumps to in the end; -EOPNOTSUPP if that is not one other function. */
+int ruby_loop_follow_jump(const struct elf_image *image, struct code_range function,
 			  uint64_t *address);
 
 /** What there is of the loop whose vm_exec() begins at @address; -EOPNOTSUPP if it is of another shape, -EBADMSG. */
@@ -50,7 +52,14 @@ int ruby_loop_check(const struct elf_image *image, const struct ruby_loop *loop,
 /** As ruby_process.returning, sorted by the calls; -EOPNOTSUPP if the code is of another shape. */
 int ruby_loop_find_returning(const struct elf_image *image, const struct ruby_loop *loop,
 			     const struct ruby_layout *layout,
-			     struct code_range ranges[RUBY_RETURNING_MAX]);
+			     struct ruby_code_range ranges[RUBY_RETURNING_MAX]);
+
+/**
+ * As ruby_process.entering, of a loop that is called at @called; with the functions that rb_iseq_eval() at @eval calls, of
+ * which one pushes control frames. -EOPNOTSUPP if there are none, or more than fit.
+ */
+int ruby_loop_find_entering(const struct elf_image *image, uint64_t called, struct code_range eval,
+			    struct ruby_code_range ranges[RUBY_ENTERING_MAX]);
 
 /** Whether the small function at @address loads through exactly the @count offsets @expected and returns. */
 bool ruby_loop_has_loads(const struct elf_image *image, uint64_t address, const int64_t *expected,

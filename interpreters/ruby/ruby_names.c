@@ -337,7 +337,8 @@ static const struct ruby_name *keep_name(struct ruby_names *names, struct name_k
 	if (!key->object || key->object == object) {
 		key->object = object;
 		kept = lru_cache_get(&names->cache, key);
-		if (!kept && !lru_cache_put(&names->cache, key, made, name_bytes(made) + ENTRY_BYTES))
+		if (!kept &&
+		    !lru_cache_put(&names->cache, key, made, name_bytes(made) + ENTRY_BYTES))
 			return made;
 	}
 	free(names->uncached);

@@ -51,20 +51,26 @@ static int find_version(const struct prober *prober, struct ruby_file *file)
 	return 0;
 }
 
-/* The loop's own symbol where it is exported, else what rb_iseq_eval() ends with. */
-static int find_loop(const struct prober *prober, struct ruby_loop *loop)
+/*
+ * The loop's own symbol where it is exported, else what rb_iseq_eval() ends with: that calls the loop, or what the linker
+ * has put between.
+ */
+static int find_loop(const struct prober *prober, struct ruby_file *file, struct ruby_loop *loop)
 {
+	uint64_t address = find_address(prober, "rb_vm_exec"), called;
 	struct elf_dynamic_symbol symbol;
-	uint64_t address;
-	int err;
+	struct code_range eval;
+	int err = find_symbol(prober, "rb_iseq_eval", &symbol);
 
-	if (!find_symbol(prober, "rb_vm_exec", &symbol))
-		return ruby_loop_find(prober->image, symbol.address, loop);
-	err = find_symbol(prober, "rb_iseq_eval", &symbol);
+	if (err)
+		return err;
+	eval = (struct code_range){ symbol.address, symbol.address + symbol.size };
+	err = ruby_loop_follow_jump(prober->image, eval, &called);
 	if (!err)
-		err = ruby_loop_follow_jump(prober->image, symbol.address,
-					    symbol.address + symbol.size, &address);
-	return err ? err : ruby_loop_find(prober->image, address, loop);
+		err = ruby_loop_find(prober->image, address ? address : called, loop);
+	if (!err)
+		err = ruby_loop_find_entering(prober->image, called, eval, file->entering);
+	return err;
 }
 
 /* Whether rb_iseq_label() finds a sequence's body and its label where the layout has them. */
@@ -92,7 +98,7 @@ static int fill(const struct prober *prober, struct ruby_file *file)
 		return fail(-EOPNOTSUPP, "%s for another machine than x86-64", file->file.version);
 	err = check_layout(prober, file->layout);
 	if (!err)
-		err = find_loop(prober, &loop);
+		err = find_loop(prober, file, &loop);
 	if (!err)
 		err = ruby_loop_check(prober->image, &loop, file->layout);
 	if (!err)
@@ -103,7 +109,8 @@ static int fill(const struct prober *prober, struct ruby_file *file)
 	if (err)
 		return err;
 	file->thread_function = find_address(prober, "rb_thread_current");
-	file->core = loop.core;
+	file->core = (struct ruby_code_range){ .start = (uint32_t)loop.core.start,
+					       .end = (uint32_t)loop.core.end };
 	file->file.range_count = loop.range_count;
 	memcpy(file->file.ranges, loop.ranges, sizeof(loop.ranges));
 	return 0;

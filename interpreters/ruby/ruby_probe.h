@@ -31,8 +31,9 @@ struct ruby_file {
 	/** ruby_global_symbols: last_id, a table, ids. */
 	uint64_t symbols;
 	/** As in struct ruby_process. */
-	struct code_range core;
-	struct code_range returning[RUBY_RETURNING_MAX];
+	struct ruby_code_range core;
+	struct ruby_code_range returning[RUBY_RETURNING_MAX];
+	struct ruby_code_range entering[RUBY_ENTERING_MAX];
 };
 
 /** As language_ops.probe, for @language. */

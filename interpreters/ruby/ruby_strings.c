@@ -57,8 +57,8 @@ static void clean_text(const uint8_t *bytes, size_t size, ruby_text text, size_t
 
 	for (size_t i = 0, step; i < size; i += step) {
 		char encoded[TEXT_UTF8_MAX_BYTES];
-		size_t count = text_encode_utf8(text_decode_utf8(bytes + i, size - i, &step),
-						encoded);
+		size_t count =
+			text_encode_utf8(text_decode_utf8(bytes + i, size - i, &step), encoded);
 
 		if (written + count > FRAME_NAME_MAX_BYTES)
 			break;
