@@ -33,7 +33,13 @@ enum {
 	RUBY_BODY_WORDS = 12,
 	/** Of a method entry, behind its flags: defined_class, def, called_id, owner. */
 	RUBY_METHOD_WORDS = 4,
-	RUBY_FINGERPRINT_WORDS = 5,
+	RUBY_CHOSEN_WORDS = 5,
+	/** Of a String or Array, behind the two words that all objects have. */
+	RUBY_TEXT_WORDS = 3,
+	RUBY_TEXT_OFFSET = 16,
+	/** The kinds of objects, in their flags (RUBY_T_MASK, RUBY_T_ARRAY). */
+	RUBY_TYPE_MASK = 0x1f,
+	RUBY_TYPE_ARRAY = 7,
 };
 
 /** Flags of an environment (vm_core.h, VM_FRAME_MAGIC_..., VM_FRAME_FLAG_...), the same since 2.5. */
@@ -80,9 +86,11 @@ struct ruby_process {
 	__u8 body_flags;
 	__u8 body_optional_count;
 	__u8 body_optional_table;
-	/** The words of a body that the fingerprint is made of. */
-	__u8 body_words[RUBY_FINGERPRINT_WORDS];
-	__u8 reserved[13];
+	/** The words of a body that the fingerprint is made of; those of the label and the path among them. */
+	__u8 body_words[RUBY_CHOSEN_WORDS];
+	__u8 body_label;
+	__u8 body_path;
+	__u8 reserved[11];
 };
 
 _Static_assert(sizeof(struct ruby_process) == 384, "struct ruby_process is 24 cells");
@@ -94,20 +102,14 @@ static inline __u64 ruby_mix(__u64 sum, __u64 word)
 }
 
 /**
- * 32 bits made of the address of a body and the words at body_words of it, or of the words of a method entry and 0.
- * Never 0.
+ * The fingerprint of what was mixed, never 0: of an instruction sequence the address of its body, the chosen words of
+ * that, the words of the label, of the path, and where the path is an Array of what it begins with; of a method entry 0 and
+ * its words. A body lasts as long as its sequence has not been swept by the collector; its label and path may have been before.
  */
-static inline __u32 ruby_fingerprint(const __u64 words[RUBY_FINGERPRINT_WORDS], __u64 body)
+static inline __u32 ruby_fingerprint(__u64 sum)
 {
-	__u64 sum = body;
-	__u32 fingerprint;
+	__u32 fingerprint = sum >> 32;
 
-	sum = ruby_mix(sum, words[0]);
-	sum = ruby_mix(sum, words[1]);
-	sum = ruby_mix(sum, words[2]);
-	sum = ruby_mix(sum, words[3]);
-	sum = ruby_mix(sum, words[4]);
-	fingerprint = sum >> 32;
 	return fingerprint ? fingerprint : 1;
 }
 

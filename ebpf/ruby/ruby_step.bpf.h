@@ -10,7 +10,7 @@
  *
  *	tag		vm_exec() lists a tag that lies in its frame, while it executes instructions
  *	not begun	the pc of the innermost control frame is where its sequence may be entered, and the leaf is in a function
- *			that calls vm_exec()
+ *			that calls vm_exec(), or one that it calls
  *	register	in the function that executes instructions, the control frame that it executes
  *	returning	addresses at which the last control frame may have been popped
  *
@@ -96,27 +96,54 @@ static __always_inline __u64 ruby_read_body(struct ruby_walk *walk, __u64 sequen
 	return body;
 }
 
-/* Fills @known for the instruction sequence or method entry at its address. */
-static __always_inline void ruby_read_object(struct ruby_walk *walk,
-					     struct ruby_known_object *known, bool is_sequence)
+/* Mixes the words of the String or Array at @address in. *@first is the first of them. */
+static __always_inline bool ruby_mix_text(__u64 address, __u64 *first, __u64 *sum)
+{
+	__u64 words[RUBY_TEXT_WORDS];
+
+	if (bpf_probe_read_user(words, sizeof(words), (const void *)(address + RUBY_TEXT_OFFSET)))
+		return false;
+	for (int i = 0; i < RUBY_TEXT_WORDS; i++)
+		*sum = ruby_mix(*sum, words[i]);
+	*first = words[0];
+	return true;
+}
+
+/* The same of a path, and of the String that an Array with it begins with, if that is embedded. */
+static __always_inline bool ruby_mix_path(__u64 address, __u64 *sum)
+{
+	__u64 flags = 0, first = 0;
+
+	if (read_word(address, &flags) || !ruby_mix_text(address, &first, sum))
+		return false;
+	return (flags & RUBY_TYPE_MASK) != RUBY_TYPE_ARRAY || ruby_mix_text(first, &first, sum);
+}
+
+static __always_inline void ruby_read_sequence(struct ruby_walk *walk,
+					       struct ruby_known_object *known)
 {
 	const struct ruby_process *process = &walk->process;
-	__u64 chosen[RUBY_FINGERPRINT_WORDS] = { 0 }, body = 0;
+	__u64 body = ruby_read_body(walk, known->address), sum = body, first;
 
-	known->fingerprint = 0;
-	known->instructions = 0;
-	if (is_sequence) {
-		body = ruby_read_body(walk, known->address);
-		if (!body)
-			return;
-		for (int i = 0; i < RUBY_FINGERPRINT_WORDS; i++)
-			chosen[i] = ruby_word(walk, process->body_words[i]);
-		known->instructions = ruby_word(walk, process->body_instructions);
-	} else if (bpf_probe_read_user(chosen, 8 * RUBY_METHOD_WORDS,
-				       (const void *)(known->address + 8))) {
+	if (!body)
 		return;
-	}
-	known->fingerprint = ruby_fingerprint(chosen, body);
+	for (int i = 0; i < RUBY_CHOSEN_WORDS; i++)
+		sum = ruby_mix(sum, ruby_word(walk, process->body_words[i]));
+	known->instructions = ruby_word(walk, process->body_instructions);
+	if (ruby_mix_text(ruby_word(walk, process->body_label), &first, &sum) &&
+	    ruby_mix_path(ruby_word(walk, process->body_path), &sum))
+		known->fingerprint = ruby_fingerprint(sum);
+}
+
+static __always_inline void ruby_read_method(struct ruby_known_object *known)
+{
+	__u64 words[RUBY_METHOD_WORDS], sum = 0;
+
+	if (bpf_probe_read_user(words, sizeof(words), (const void *)(known->address + 8)))
+		return;
+	for (int i = 0; i < RUBY_METHOD_WORDS; i++)
+		sum = ruby_mix(sum, words[i]);
+	known->fingerprint = ruby_fingerprint(sum);
 }
 
 /* The same, which is read once in a walk: stacks repeat methods. */
@@ -128,7 +155,12 @@ static __always_inline struct ruby_known_object *ruby_known(struct ruby_walk *wa
 
 	if (known->address != address) {
 		known->address = address;
-		ruby_read_object(walk, known, is_sequence);
+		known->fingerprint = 0;
+		known->instructions = 0;
+		if (is_sequence)
+			ruby_read_sequence(walk, known);
+		else
+			ruby_read_method(known);
 	}
 	return known;
 }
@@ -266,6 +298,24 @@ static __always_inline bool ruby_is_in_core(const struct walk_state *state, __u6
 	       ruby_is_in(&state->ruby.process.core, pc);
 }
 
+/*
+ * True if the leaf, at @pc, is in a function that calls vm_exec(), or in what one has called: there a control frame may have
+ * been pushed for a vm_exec() that is yet to be called.
+ */
+static __always_inline bool ruby_is_entering(const struct walk_state *state, __u64 pc)
+{
+	const struct ruby_process *process = &state->ruby.process;
+	__u32 index = state->record.kernel_word_count + 2;
+
+	if (ruby_is_in_one(process->entering, RUBY_ENTERING_MAX, pc))
+		return true;
+	if (index + 2 > state->record.word_count || index > TRACE_MAX_WORDS - 2 ||
+	    state->record_words[RECORD_HEADER_WORDS + index + 1] != state->held_words[1])
+		return false;
+	return ruby_is_in_one(process->entering, RUBY_ENTERING_MAX,
+			      frame_address(state->record_words[RECORD_HEADER_WORDS + index]) - 1);
+}
+
 /* The control frame at hand has been read. */
 static __always_inline enum ruby_group ruby_first_group(struct walk_state *state)
 {
@@ -282,7 +332,7 @@ static __always_inline enum ruby_group ruby_first_group(struct walk_state *state
 		return is_pending && walk->frame.flags & RUBY_FRAME_FINISH ? RUBY_GROUP_OWN :
 									     RUBY_GROUP_NONE;
 	/* The first instruction of a sequence may have called something while the pc is still there. */
-	if (is_pending && ruby_is_in_one(walk->process.entering, RUBY_ENTERING_MAX, pc))
+	if (is_pending && ruby_is_entering(state, pc))
 		return RUBY_GROUP_BEHIND_PENDING;
 	return RUBY_GROUP_OWN;
 }

@@ -19,6 +19,8 @@ enum {
 	RETURNING_MAX_STEPS = 32,
 	/** From where all ways out of vm_exec_core() meet to its end. */
 	EXIT_MAX_BYTES = 96,
+	/** Of the linker's stub for a function that is exported. */
+	STUB_BYTES = 16,
 	/** ids stands there in ruby_global_symbols, which begins with last_id. */
 	SYMBOLS_IDS = 16,
 };
@@ -430,6 +432,9 @@ int ruby_loop_find_entering(const struct elf_image *image, uint64_t called, stru
 	}
 	if (!err && !found.count)
 		err = fail(-EOPNOTSUPP, "nothing calls vm_exec()");
+	/* What the linker puts between is no longer, or the beginning of vm_exec(), which pushes nothing. */
+	if (!err && !add_range(&found, called, called + STUB_BYTES))
+		err = fail(-EOPNOTSUPP, "vm_exec() is called by too many functions");
 	return err ? err : find_pushers(image, &table, eval, &found);
 }
 

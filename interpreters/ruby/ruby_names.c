@@ -105,17 +105,19 @@ void ruby_names_deinit(struct ruby_names *names)
 
 void ruby_names_describe(const struct ruby_layout *layout, struct ruby_process *process)
 {
-	const uint16_t chosen[RUBY_FINGERPRINT_WORDS] = { 0, layout->body_instructions,
-							  layout->body_path, layout->body_label,
-							  layout->body_first_line };
+	const uint16_t chosen[RUBY_CHOSEN_WORDS] = { 0, layout->body_instructions,
+						     layout->body_path, layout->body_label,
+						     layout->body_first_line };
 
 	process->sequence_body = layout->sequence_body;
 	process->body_instructions = (uint8_t)(layout->body_instructions / 8);
 	process->body_flags = (uint8_t)(layout->body_flags / 8);
 	process->body_optional_count = (uint8_t)(layout->body_optional_count / 8);
 	process->body_optional_table = (uint8_t)(layout->body_optional_table / 8);
-	for (size_t i = 0; i < RUBY_FINGERPRINT_WORDS; i++)
+	for (size_t i = 0; i < RUBY_CHOSEN_WORDS; i++)
 		process->body_words[i] = (uint8_t)(chosen[i] / 8);
+	process->body_label = (uint8_t)(layout->body_label / 8);
+	process->body_path = (uint8_t)(layout->body_path / 8);
 }
 
 /* The first words of the object at @address, whose kind is checked: one that was freed is another's, or nobody's. */
@@ -131,28 +133,69 @@ static int read_object(struct remote_memory *memory, const struct name_key *key,
 	return err;
 }
 
+static uint64_t mix_words(uint64_t sum, const uint64_t *words, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		sum = ruby_mix(sum, words[i]);
+	return sum;
+}
+
+/* Mixes the words of the String or Array at @address in. *@first is the first of them. */
+static int mix_text(struct remote_memory *memory, uint64_t address, uint64_t *first, uint64_t *sum)
+{
+	uint64_t words[RUBY_TEXT_WORDS];
+	int err = remote_memory_read(memory, address + RUBY_TEXT_OFFSET, words, sizeof(words));
+
+	if (err)
+		return err;
+	*sum = mix_words(*sum, words, RUBY_TEXT_WORDS);
+	*first = words[0];
+	return 0;
+}
+
+/* The same of a path, and of the String that an Array with it begins with. */
+static int mix_path(struct remote_memory *memory, uint64_t address, uint64_t *sum)
+{
+	uint64_t flags, first;
+	int err = remote_memory_read(memory, address, &flags, sizeof(flags));
+
+	if (!err)
+		err = mix_text(memory, address, &first, sum);
+	if (!err && (flags & RUBY_TYPE_MASK) == RUBY_TYPE_ARRAY)
+		err = mix_text(memory, first, &first, sum);
+	return err;
+}
+
+static int mix_sequence(const struct ruby_names *names, struct remote_memory *memory,
+			uint64_t address, uint64_t *sum)
+{
+	const struct ruby_process *process = &names->process;
+	uint64_t body[RUBY_BODY_WORDS], first;
+	int err = remote_memory_read(memory, address, body, sizeof(body));
+
+	if (err)
+		return err;
+	*sum = address;
+	for (size_t i = 0; i < RUBY_CHOSEN_WORDS; i++)
+		*sum = ruby_mix(*sum, body[process->body_words[i]]);
+	err = mix_text(memory, body[process->body_label], &first, sum);
+	return err ? err : mix_path(memory, body[process->body_path], sum);
+}
+
 /* The fingerprint of the object at @key as the kernel side makes it. */
 static int read_fingerprint(const struct ruby_names *names, struct remote_memory *memory,
 			    const struct name_key *key, uint32_t *fingerprint)
 {
-	uint64_t words[1 + RUBY_METHOD_WORDS], chosen[RUBY_FINGERPRINT_WORDS] = { 0 };
-	uint64_t body[RUBY_BODY_WORDS], address = 0;
-	int err = read_object(memory, key, words);
+	uint64_t object[1 + RUBY_METHOD_WORDS], sum = 0;
+	int err = read_object(memory, key, object);
 
-	if (err)
-		return err;
-	if (key->is_method) {
-		memcpy(chosen, words + 1, RUBY_METHOD_WORDS * sizeof(words[0]));
-	} else {
-		address = words[names->process.sequence_body / 8];
-		err = remote_memory_read(memory, address, body, sizeof(body));
-		if (err)
-			return err;
-		for (size_t i = 0; i < RUBY_FINGERPRINT_WORDS; i++)
-			chosen[i] = body[names->process.body_words[i]];
-	}
-	*fingerprint = ruby_fingerprint((const __u64 *)chosen, address);
-	return 0;
+	if (!err && key->is_method)
+		sum = mix_words(0, object + 1, RUBY_METHOD_WORDS);
+	else if (!err)
+		err = mix_sequence(names, memory, object[names->process.sequence_body / 8], &sum);
+	if (!err)
+		*fingerprint = ruby_fingerprint(sum);
+	return err;
 }
 
 static int check_fingerprint(const struct ruby_names *names, struct remote_memory *memory,
