@@ -27,6 +27,9 @@ WORK_SHARE = 0.3
 # Code of eval() is often freed before it is named.
 NAMELESS = "[ruby: no name]"
 NAMELESS_SHARE = 0.05
+# Of the samples: native code that says nothing of itself for an instruction.
+NATIVE_ERROR_SHARE = 0.001
+INTERPRETED_ERROR = "[error: interpret"
 # What the runtime calls on its own between the lines of the target.
 MAX_EXTRA = 3
 # Exported functions of methods in C.
@@ -169,7 +172,9 @@ def check_known(tap, ruby, mode):
                                                                  wrong.most_common(SHOWN_WRONG)])
     tap.ok(counts["work"] >= WORK_SHARE * counts["all"], name + "chains are there to their end", dict(counts))
     tap.ok(counts["nameless"] <= NAMELESS_SHARE * counts["all"], name + "few frames have no name", dict(counts))
-    tap.ok(not counts["errors"], name + "no frames are missing", *missing[:SHOWN_WRONG])
+    tap.ok(not any(INTERPRETED_ERROR in text for text in missing)
+           and counts["errors"] <= NATIVE_ERROR_SHARE * counts["all"], name + "no frames are missing",
+           *missing[:SHOWN_WRONG])
 
 
 def check_unknown(tap, ruby):
