@@ -103,13 +103,9 @@ class Known:
             if extra and inner[-extra].file != C_FILE:
                 return False
             rest = inner[:len(inner) - extra]
-            if rest and (self._is_prefix(rest) if not extra else self._is_caller(rest)):
+            if rest and self._is_prefix(rest):
                 return True
         return False
-
-    def _is_caller(self, frames):
-        """As _is_prefix(), for what has called a method in C that no chain has."""
-        return self._is_prefix(frames)
 
 
 def wrong_natives(texts):
@@ -122,7 +118,7 @@ def wrong_natives(texts):
             continue
         if previous and frame.file != C_FILE and previous.file == C_FILE:
             wanted = NATIVE.get(previous.name)
-            if not natives or (wanted and wanted not in natives and "enum" not in "".join(natives)):
+            if not natives or (wanted and wanted not in natives):
                 return "%s is not called by %s's function" % (text, previous.name)
         if previous and previous.file != C_FILE and frame.file == C_FILE and natives:
             return "%s calls %s by %s" % (previous.name, text, natives)
