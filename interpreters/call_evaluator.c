@@ -92,7 +92,7 @@ static int load_from_thread(struct value address, uint8_t bytes, struct value *v
 	int64_t offset = (int64_t)address.number;
 
 	/* Parts of words cannot be the pointer, but may be compared with something. */
-	if (address.depth == THREAD_LOCAL_MAX_DEPTH || offset != (int32_t)offset) {
+	if (address.depth == THREAD_LOCAL_MAX_LOADS || offset != (int32_t)offset) {
 		*value = (struct value){ 0 };
 		return 0;
 	}

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "interpreters/language.h"
+#include "interpreters/thread_local.h"
 
 enum {
 	EVALUATOR_MAX_STEPS = 512,
@@ -36,7 +37,7 @@ struct value {
 	uint8_t depth;
 	/** An immediate of the code, and not read from memory. */
 	bool is_immediate;
-	int32_t offsets[THREAD_LOCAL_MAX_DEPTH];
+	int32_t offsets[THREAD_LOCAL_MAX_LOADS];
 	uint64_t number;
 };
 

@@ -18,12 +18,26 @@
 
 #include "interpreters/language.h"
 
+/** More loads than a path has: what is behind the thread's own pointer is followed as well. */
+enum { THREAD_LOCAL_MAX_LOADS = 6 };
+
+/** Loads from the thread pointer on, as those of struct thread_local_path. */
+struct thread_local_loads {
+	int32_t offsets[THREAD_LOCAL_MAX_LOADS];
+	uint32_t count;
+};
+
 /**
- * The path to what the function at @function of @target's process, of @machine (EM_X86_64, EM_AARCH64)
- * returns when it is called with @argument. -EOPNOTSUPP if it does something that is not followed,
- * or returns what is no word of the thread; -EAGAIN if it returns 0 whatever the thread has (a key
- * that was not made yet), or calls what no module has so far; -EFAULT, -ESRCH.
+ * The loads that give what the function at @function of @target's process, of @machine (EM_X86_64, EM_AARCH64),
+ * returns when it is called with @argument. -EOPNOTSUPP if it does something that is not followed, or returns what is
+ * no word of the thread; -EAGAIN if it returns 0 whatever the thread has (a key that was not made yet), or calls what
+ * no module has so far; -EFAULT, -ESRCH.
  */
+int thread_local_loads_of_call(const struct attach_target *target, uint16_t machine,
+			       uint64_t function, uint64_t argument,
+			       struct thread_local_loads *loads);
+
+/** The same as a path; -EOPNOTSUPP also for more than THREAD_LOCAL_MAX_DEPTH loads. */
 int thread_local_path_of_call(const struct attach_target *target, uint16_t machine,
 			      uint64_t function, uint64_t argument, struct thread_local_path *path);
 

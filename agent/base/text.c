@@ -97,3 +97,28 @@ size_t text_encode_utf8(uint32_t character, char to[TEXT_UTF8_MAX_BYTES])
 	to[3] = (char)(0x80 | (character & 63));
 	return 4;
 }
+
+uint32_t text_decode_utf8(const uint8_t *bytes, size_t left, size_t *length)
+{
+	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
+	uint8_t first = bytes[0];
+	size_t wanted = first < 0x80		      ? 1 :
+			first >= 0xc2 && first < 0xe0 ? 2 :
+			first >= 0xe0 && first < 0xf0 ? 3 :
+			first >= 0xf0 && first < 0xf5 ? 4 :
+							0;
+	uint32_t character = wanted == 1 ? first : first & (0x7f >> wanted);
+
+	*length = 1;
+	if (!wanted || wanted > left)
+		return TEXT_REPLACEMENT;
+	for (size_t i = 1; i < wanted; i++) {
+		if ((bytes[i] & 0xc0) != 0x80)
+			return TEXT_REPLACEMENT;
+		character = character << 6 | (bytes[i] & 63);
+	}
+	if (character < least[wanted])
+		return TEXT_REPLACEMENT;
+	*length = wanted;
+	return character;
+}

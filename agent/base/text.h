@@ -41,4 +41,10 @@ size_t text_cut_length(const char *text, size_t length, size_t max_bytes);
  */
 size_t text_encode_utf8(uint32_t character, char to[TEXT_UTF8_MAX_BYTES]);
 
+/**
+ * The character that begins at @bytes, of which @left > 0 are there, and how many of them it takes. A byte that begins none
+ * is TEXT_REPLACEMENT by itself.
+ */
+uint32_t text_decode_utf8(const uint8_t *bytes, size_t left, size_t *length);
+
 #endif

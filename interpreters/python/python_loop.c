@@ -10,100 +10,15 @@
 
 #include "agent/base/error.h"
 #include "agent/host/x86_decode.h"
+#include "interpreters/function_table.h"
 #include "interpreters/python/code_cursor.h"
 
 enum {
-	/** .eh_frame_hdr with a table of pairs of 4 bytes from the section's beginning on. */
-	HEADER_VERSION = 1,
-	TABLE_ENCODING = 0x3b,
-	COUNT_ENCODING = 0x03,
-	POINTER_ENCODING = 0x1b,
-	HEADER_BYTES = 12,
 	/** Of a function's beginning, up to where it makes room for its variables. */
 	PROLOGUE_BYTES = 128,
 	/** The return address, rbx, rbp, r12 to r15. */
 	PUSHED_MAX_BYTES = 7 * 8,
 };
-
-/** The table of .eh_frame_hdr. */
-struct function_table {
-	const struct elf_image *image;
-	uint64_t header;
-	uint32_t count;
-};
-
-static int function_table_init(struct function_table *table, const struct elf_image *image)
-{
-	const struct elf_segment *segment = elf_image_find_segment(image, PT_GNU_EH_FRAME);
-	uint8_t header[HEADER_BYTES];
-	uint32_t count;
-	int err;
-
-	if (!segment)
-		return -ENOENT;
-	err = elf_image_read_address(image, segment->address, header, sizeof(header));
-	if (err)
-		return err;
-	if (header[0] != HEADER_VERSION || header[1] != POINTER_ENCODING ||
-	    header[2] != COUNT_ENCODING || header[3] != TABLE_ENCODING)
-		return -ENOENT;
-	memcpy(&count, header + 8, sizeof(count));
-	*table = (struct function_table){ .image = image,
-					  .header = segment->address,
-					  .count = count };
-	return 0;
-}
-
-/* Entry @index: where a function begins, and its FDE. */
-static int function_table_entry(const struct function_table *table, uint32_t index, uint64_t *start,
-				uint64_t *fde)
-{
-	int32_t entry[2];
-	int err = elf_image_read_address(table->image,
-					 table->header + HEADER_BYTES + index * sizeof(entry),
-					 entry, sizeof(entry));
-
-	if (err)
-		return err;
-	*start = table->header + (uint64_t)(int64_t)entry[0];
-	*fde = table->header + (uint64_t)(int64_t)entry[1];
-	return 0;
-}
-
-/* The range of the FDE that @address lies in. */
-static int function_table_find(const struct function_table *table, uint64_t address,
-			       struct code_range *range)
-{
-	uint32_t low = 0, high = table->count;
-	uint64_t start, fde;
-	/* Length, CIE, beginning and size, as pc-relative pointers of 4 bytes. */
-	int32_t words[4];
-	int err;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		err = function_table_entry(table, middle, &start, &fde);
-		if (err)
-			return err;
-		if (start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (!low)
-		return -ENOENT;
-	err = function_table_entry(table, low - 1, &start, &fde);
-	if (!err)
-		err = elf_image_read_address(table->image, fde, words, sizeof(words));
-	if (err)
-		return err;
-	if (fde + 8 + (uint64_t)(int64_t)words[2] != start || words[3] <= 0 ||
-	    address - start >= (uint32_t)words[3])
-		return -ENOENT;
-	*range = (struct code_range){ .start = start, .end = start + (uint32_t)words[3] };
-	return 0;
-}
 
 static bool range_has(struct code_range range, uint64_t address)
 {

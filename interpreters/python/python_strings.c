@@ -38,32 +38,6 @@ static uint64_t header_u64(const uint8_t *header, uint32_t offset)
 	return value;
 }
 
-/* The character that begins at @bytes, of @left bytes, and its length; @left > 0. */
-static uint32_t decode_utf8(const uint8_t *bytes, size_t left, size_t *length)
-{
-	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
-	uint8_t first = bytes[0];
-	size_t wanted = first < 0x80		      ? 1 :
-			first >= 0xc2 && first < 0xe0 ? 2 :
-			first >= 0xe0 && first < 0xf0 ? 3 :
-			first >= 0xf0 && first < 0xf5 ? 4 :
-							0;
-	uint32_t character = wanted == 1 ? first : first & (0x7f >> wanted);
-
-	*length = 1;
-	if (!wanted || wanted > left)
-		return TEXT_REPLACEMENT;
-	for (size_t i = 1; i < wanted; i++) {
-		if ((bytes[i] & 0xc0) != 0x80)
-			return TEXT_REPLACEMENT;
-		character = character << 6 | (bytes[i] & 63);
-	}
-	if (character < least[wanted])
-		return TEXT_REPLACEMENT;
-	*length = wanted;
-	return character;
-}
-
 static uint32_t character_at(const uint8_t *bytes, uint32_t width)
 {
 	uint32_t character = 0;
@@ -82,7 +56,7 @@ static bool append_characters(const struct characters *characters, const uint8_t
 		size_t count;
 
 		step = characters->width;
-		character = characters->is_encoded ? decode_utf8(bytes + i, size - i, &step) :
+		character = characters->is_encoded ? text_decode_utf8(bytes + i, size - i, &step) :
 						     character_at(bytes + i, characters->width);
 		count = text_encode_utf8(character, encoded);
 		if (*length + count > FRAME_NAME_MAX_BYTES)

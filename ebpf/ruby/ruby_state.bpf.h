@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/** What a walk keeps of Ruby's control frames (ruby_step.bpf.h). */
+#ifndef EBPF_RUBY_STATE_BPF_H
+#define EBPF_RUBY_STATE_BPF_H
+
+#include "ebpf/abi/ruby.h"
+#include "ebpf/helpers.bpf.h"
+#include "ebpf/read_window.bpf.h"
+
+enum {
+	/** Fingerprints kept during a walk, a power of two. */
+	RUBY_KNOWN_OBJECTS = 16,
+};
+
+/** An instruction sequence or method entry that a frame of this walk keeps alive; address 0: none. */
+struct ruby_known_object {
+	__u64 address;
+	__u64 fingerprint;
+	/** Of a sequence: where its instructions begin. */
+	__u64 instructions;
+};
+
+/** A control frame, with the part of its environment that says what it is. */
+struct ruby_frame {
+	__u64 pc;
+	__u64 sequence;
+	/** The method entry of a method in C. */
+	__u64 method;
+	__u64 flags;
+};
+
+struct ruby_walk {
+	/** First cell of the struct ruby_process that `process` is a copy of; 0: none yet. */
+	__u32 cell;
+	/** The frames are not followed any more in this walk. */
+	__u32 is_lost;
+	/** The frames of the held native frame are being added. */
+	__u32 in_frames;
+	/** No native frame of the loop was met yet. */
+	__u32 is_first;
+	/** The next control frame; the end of the thread's stack of them. */
+	__u64 next;
+	__u64 end;
+	/** The innermost tag. */
+	__u64 tag;
+	struct ruby_process process;
+	struct ruby_frame frame;
+	/** Control frames lie next to each other, callers at higher addresses. */
+	struct read_window frames;
+	/** What was read last of a body, or of a method entry. */
+	__u64 words[RUBY_BODY_WORDS + 4];
+	struct ruby_known_object known[RUBY_KNOWN_OBJECTS];
+};
+
+/** Forgets the last sample. */
+static __always_inline void ruby_state_begin(struct ruby_walk *walk)
+{
+	walk->cell = 0;
+}
+
+/** Forgets what is kept from walk to walk. */
+static __always_inline void ruby_state_forget(struct ruby_walk *walk)
+{
+	/* Nothing is. */
+	(void)walk;
+}
+
+#endif

@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/**
+ * ruby_step(): the frames of Ruby's methods and blocks that the held vm_exec() runs (languages.bpf.h), one in each call,
+ * and at last that native frame. Methods in C have control frames as well, which stand among those of the loop that
+ * called them: their native frames come before.
+ *
+ * A control frame with FINISH is pushed by the caller of vm_exec() and popped before vm_exec() returns, so the innermost
+ * native frame may have none of its own yet or any more, and its caller's would be taken for its own. What decides
+ * (ruby_first_group()):
+ *
+ *	tag		vm_exec() lists a tag that lies in its frame, while it executes instructions
+ *	not begun	the pc of the innermost control frame is where its sequence may be entered, and the leaf is in a function
+ *			that calls vm_exec(), or one that it calls
+ *	register	in the function that executes instructions, the control frame that it executes
+ *	returning	addresses at which the last control frame may have been popped
+ *
+ * No pointer of the process is trusted: each control frame lies above the one before it and below the end of the
+ * thread's stack, and what cannot be read ends the frames with an error frame.
+ */
+#ifndef EBPF_RUBY_STEP_BPF_H
+#define EBPF_RUBY_STEP_BPF_H
+
+#include "ebpf/abi/ruby.h"
+#include "ebpf/languages.bpf.h"
+#include "ebpf/safe_reads.bpf.h"
+#include "ebpf/state.bpf.h"
+#include "ebpf/tables.bpf.h"
+
+enum {
+	/* Native ones among them. */
+	RUBY_STEPS_MAX = 2 * USER_FRAMES_MAX,
+	RUBY_PROCESS_CELLS = sizeof(struct ruby_process) / CELL_BYTES,
+	/* In a control frame, the same in all versions: pc, sp, iseq, self, ep. */
+	RUBY_FRAME_SEQUENCE = 16,
+	RUBY_FRAME_ENVIRONMENT = 32,
+	/* In an execution context: vm_stack, vm_stack_size. */
+	RUBY_CONTEXT_STACK = 0,
+	/* More than any stack has: rb_thread_vm_stack_size is 1 MB. */
+	RUBY_STACK_MAX_WORDS = 1 << 27,
+	/* Entries of a sequence beyond these are not looked at. */
+	RUBY_ENTRIES_MAX = 8,
+	RUBY_HAS_OPTIONAL = 2,
+	/* DWARF number of the register that vm_exec.c has the control frame in: r15, x20. */
+	RUBY_FRAME_REGISTER = (int)REGISTER_COUNT == (int)REGISTER_COUNT_X86 ? 15 : 20,
+	RUBY_WORDS = RUBY_BODY_WORDS + 4,
+};
+
+_Static_assert(!(RUBY_WORDS & (RUBY_WORDS - 1)), "an index into the words is a mask");
+
+/** What of the control frames belongs to the first vm_exec() of a walk. */
+enum ruby_group {
+	/** The innermost ones, up to one with FINISH. */
+	RUBY_GROUP_OWN,
+	/** The same, but the innermost one has not begun: it is entered by a function that vm_exec() called. */
+	RUBY_GROUP_BEHIND_PENDING,
+	/** None: it has popped them. */
+	RUBY_GROUP_NONE,
+};
+
+static __always_inline __u64 ruby_word(const struct ruby_walk *walk, __u32 index)
+{
+	return walk->words[index % RUBY_WORDS];
+}
+
+/* Reads the control frame at walk->next. */
+static __always_inline bool ruby_read_frame(struct ruby_walk *walk)
+{
+	struct ruby_frame *frame = &walk->frame;
+	__u64 address = walk->next, environment = 0, method = 0, flags = 0;
+
+	if (address % 8 || address >= walk->end ||
+	    window_read_up(&walk->frames, address, &frame->pc) ||
+	    window_read_up(&walk->frames, address + RUBY_FRAME_SEQUENCE, &frame->sequence) ||
+	    window_read_up(&walk->frames, address + RUBY_FRAME_ENVIRONMENT, &environment) ||
+	    read_word(environment - 16, &method) || read_word(environment, &flags))
+		return false;
+	frame->method = method;
+	frame->flags = flags;
+	return true;
+}
+
+static __always_inline bool ruby_is_sequence(const struct ruby_frame *frame)
+{
+	return frame->sequence && frame->pc;
+}
+
+/* Brings the body of the sequence into walk->words; 0 if it cannot be read. */
+static __always_inline __u64 ruby_read_body(struct ruby_walk *walk, __u64 sequence)
+{
+	__u64 words[RUBY_BODY_WORDS], body = 0;
+
+	if (read_word(sequence + walk->process.sequence_body, &body) ||
+	    bpf_probe_read_user(words, sizeof(words), (const void *)body))
+		return 0;
+	__builtin_memcpy(walk->words, words, sizeof(words));
+	return body;
+}
+
+/* Mixes the words of the String or Array at @address in. *@first is the first of them. */
+static __always_inline bool ruby_mix_text(__u64 address, __u64 *first, __u64 *sum)
+{
+	__u64 words[RUBY_TEXT_WORDS];
+
+	if (bpf_probe_read_user(words, sizeof(words), (const void *)(address + RUBY_TEXT_OFFSET)))
+		return false;
+	for (int i = 0; i < RUBY_TEXT_WORDS; i++)
+		*sum = ruby_mix(*sum, words[i]);
+	*first = words[0];
+	return true;
+}
+
+/* The same of a path, and of the String that an Array with it begins with, if that is embedded. */
+static __always_inline bool ruby_mix_path(__u64 address, __u64 *sum)
+{
+	__u64 flags = 0, first = 0;
+
+	if (read_word(address, &flags) || !ruby_mix_text(address, &first, sum))
+		return false;
+	return (flags & RUBY_TYPE_MASK) != RUBY_TYPE_ARRAY || ruby_mix_text(first, &first, sum);
+}
+
+static __always_inline void ruby_read_sequence(struct ruby_walk *walk,
+					       struct ruby_known_object *known)
+{
+	const struct ruby_process *process = &walk->process;
+	__u64 body = ruby_read_body(walk, known->address), sum = body, first;
+
+	if (!body)
+		return;
+	for (int i = 0; i < RUBY_CHOSEN_WORDS; i++)
+		sum = ruby_mix(sum, ruby_word(walk, process->body_words[i]));
+	known->instructions = ruby_word(walk, process->body_instructions);
+	if (ruby_mix_text(ruby_word(walk, process->body_label), &first, &sum) &&
+	    ruby_mix_path(ruby_word(walk, process->body_path), &sum))
+		known->fingerprint = ruby_fingerprint(sum);
+}
+
+static __always_inline void ruby_read_method(struct ruby_known_object *known)
+{
+	__u64 words[RUBY_METHOD_WORDS], sum = 0;
+
+	if (bpf_probe_read_user(words, sizeof(words), (const void *)(known->address + 8)))
+		return;
+	for (int i = 0; i < RUBY_METHOD_WORDS; i++)
+		sum = ruby_mix(sum, words[i]);
+	known->fingerprint = ruby_fingerprint(sum);
+}
+
+/* The same, which is read once in a walk: stacks repeat methods. */
+static __always_inline struct ruby_known_object *ruby_known(struct ruby_walk *walk, __u64 address,
+							    bool is_sequence)
+{
+	__u32 index = (__u32)(address >> 3 ^ address >> 9) % RUBY_KNOWN_OBJECTS;
+	struct ruby_known_object *known = &walk->known[index];
+
+	if (known->address != address) {
+		known->address = address;
+		known->fingerprint = 0;
+		known->instructions = 0;
+		if (is_sequence)
+			ruby_read_sequence(walk, known);
+		else
+			ruby_read_method(known);
+	}
+	return known;
+}
+
+/* True if the frame that was read has not begun: optional arguments give a sequence several entries. */
+static __always_inline bool ruby_is_pending(struct ruby_walk *walk)
+{
+	const struct ruby_process *process = &walk->process;
+	__u64 entries[RUBY_ENTRIES_MAX] = { 0 }, position, is_entry = 0;
+	__u32 count;
+
+	if (!ruby_is_sequence(&walk->frame) || !ruby_read_body(walk, walk->frame.sequence))
+		return false;
+	position = (walk->frame.pc - ruby_word(walk, process->body_instructions)) / 8;
+	if (!position)
+		return true;
+	if (!(ruby_word(walk, process->body_flags) & RUBY_HAS_OPTIONAL))
+		return false;
+	/* The first entry is that without any of them. */
+	count = (ruby_word(walk, process->body_optional_count) >> 32) + 1;
+	if (count > RUBY_ENTRIES_MAX)
+		count = RUBY_ENTRIES_MAX;
+	barrier_var(count);
+	count = ((count - 1) & (RUBY_ENTRIES_MAX - 1)) + 1;
+	if (bpf_probe_read_user(entries, 8 * count,
+				(const void *)ruby_word(walk, process->body_optional_table)))
+		return false;
+	for (int i = 0; i < RUBY_ENTRIES_MAX; i++)
+		is_entry |= entries[i] == position;
+	return is_entry;
+}
+
+/* Loads what is known of the process, and where this thread's control frames begin. */
+static __always_inline enum unwind_error ruby_begin(struct walk_state *state)
+{
+	struct ruby_walk *walk = &state->ruby;
+	__u64 context, stack = 0, words = 0;
+
+	walk->cell = state->language_cell;
+	walk->is_lost = 1;
+	walk->is_first = 1;
+	walk->in_frames = 0;
+	window_clear(&walk->frames);
+	for (int i = 0; i < RUBY_KNOWN_OBJECTS; i++)
+		walk->known[i].address = 0;
+	if (!read_cells(&walk->process, state->language_cell, RUBY_PROCESS_CELLS))
+		return UNWIND_INTERPRETER_THREAD;
+	context = follow_thread_path(state->thread_pointer, &walk->process.context);
+	if (!context || read_word_pair(context + RUBY_CONTEXT_STACK, &stack, &words) ||
+	    read_word(context + walk->process.context_frame, &walk->next) ||
+	    read_word(context + walk->process.context_tag, &walk->tag) ||
+	    words > RUBY_STACK_MAX_WORDS || walk->next < stack)
+		return UNWIND_INTERPRETER_THREAD;
+	walk->end = stack + 8 * words;
+	walk->is_lost = 0;
+	return UNWIND_OK;
+}
+
+static __always_inline enum unwind_error ruby_leave(struct walk_state *state)
+{
+	state->ruby.in_frames = 0;
+	/* The count of words is read again: of a value that was just set the verifier loses the bound. */
+	barrier();
+	return release_frame(state);
+}
+
+static __always_inline enum unwind_error ruby_lose(struct walk_state *state,
+						   enum unwind_error missing)
+{
+	enum unwind_error error = push_interpreter_error(state, missing);
+
+	state->ruby.is_lost = 1;
+	return error ? error : ruby_leave(state);
+}
+
+static __always_inline bool ruby_is_in(const struct ruby_code_range *range, __u64 address)
+{
+	return address - range->start < (__u64)(range->end - range->start);
+}
+
+static __always_inline bool ruby_is_in_one(const struct ruby_code_range *ranges, int count,
+					   __u64 address)
+{
+	for (int i = 0; i < count; i++) {
+		if (!ranges[i].end)
+			return false;
+		if (ruby_is_in(&ranges[i], address))
+			return true;
+	}
+	return false;
+}
+
+/* True if no exception is on its way through the innermost tag. */
+static __always_inline bool ruby_is_tag_idle(const struct ruby_walk *walk)
+{
+	__u64 tag_state = 0;
+
+	return !read_word(walk->tag + walk->process.tag_state, &tag_state) && !(__u32)tag_state;
+}
+
+/* True if the control frame that was the innermost one before has FINISH; it stays as it was until the next one. */
+static __always_inline bool ruby_had_finish(const struct ruby_walk *walk)
+{
+	__u64 popped = walk->next - walk->process.frame_bytes, environment = 0, flags = 0;
+
+	return !read_word(popped + RUBY_FRAME_ENVIRONMENT, &environment) &&
+	       !read_word(environment, &flags) && flags & RUBY_FRAME_FINISH;
+}
+
+/*
+ * True if the loop, interrupted at @pc, has popped its last control frame: it is where that happens, or its register
+ * has the frame still.
+ */
+static __always_inline bool ruby_has_popped(const struct walk_state *state, __u64 pc, bool is_core)
+{
+	const struct ruby_walk *walk = &state->ruby;
+	bool is_behind = is_core &&
+			 state->registers[RUBY_FRAME_REGISTER] + walk->process.frame_bytes ==
+				 walk->next;
+
+	return (is_behind || ruby_is_in_one(walk->process.returning, RUBY_RETURNING_MAX, pc)) &&
+	       ruby_is_tag_idle(walk) && ruby_had_finish(walk);
+}
+
+/* True if the leaf is in the function that executes instructions, and the held frame has called that. */
+static __always_inline bool ruby_is_in_core(const struct walk_state *state, __u64 pc)
+{
+	__u32 index = state->record.word_count;
+	__u64 word;
+
+	if (index < 2 || index > TRACE_MAX_WORDS)
+		return false;
+	word = state->record_words[RECORD_HEADER_WORDS + index - 2];
+	return frame_kind(word) == FRAME_NATIVE && !(frame_flags(word) & FRAME_RETURN_ADDRESS) &&
+	       ruby_is_in(&state->ruby.process.core, pc);
+}
+
+/*
+ * True if the leaf, at @pc, is in a function that calls vm_exec(), or in what one has called: there a control frame may have
+ * been pushed for a vm_exec() that is yet to be called.
+ */
+static __always_inline bool ruby_is_entering(const struct walk_state *state, __u64 pc)
+{
+	const struct ruby_process *process = &state->ruby.process;
+	__u32 index = state->record.kernel_word_count + 2;
+
+	if (ruby_is_in_one(process->entering, RUBY_ENTERING_MAX, pc))
+		return true;
+	if (index + 2 > state->record.word_count || index > TRACE_MAX_WORDS - 2 ||
+	    state->record_words[RECORD_HEADER_WORDS + index + 1] != state->held_words[1])
+		return false;
+	return ruby_is_in_one(process->entering, RUBY_ENTERING_MAX,
+			      frame_address(state->record_words[RECORD_HEADER_WORDS + index]) - 1);
+}
+
+/* The control frame at hand has been read. */
+static __always_inline enum ruby_group ruby_first_group(struct walk_state *state)
+{
+	struct ruby_walk *walk = &state->ruby;
+	__u64 pc = state->registers[PC_REGISTER] - walk->process.bias;
+	bool is_leaf = !(frame_flags(state->held_words[0]) & FRAME_RETURN_ADDRESS);
+	bool is_core = ruby_is_in_core(state, pc), is_pending;
+
+	if (is_core || (is_leaf && walk->tag < state->sp))
+		return ruby_has_popped(state, pc, is_core) ? RUBY_GROUP_NONE : RUBY_GROUP_OWN;
+	is_pending = ruby_is_pending(walk);
+	/* Its tag is not in the list, or not any more. */
+	if (walk->tag >= state->sp)
+		return is_pending && walk->frame.flags & RUBY_FRAME_FINISH ? RUBY_GROUP_OWN :
+									     RUBY_GROUP_NONE;
+	/* The first instruction of a sequence may have called something while the pc is still there. */
+	if (is_pending && ruby_is_entering(state, pc))
+		return RUBY_GROUP_BEHIND_PENDING;
+	return RUBY_GROUP_OWN;
+}
+
+/* Begins with the frames of the held frame. */
+static __always_inline enum unwind_error ruby_enter(struct walk_state *state)
+{
+	struct ruby_walk *walk = &state->ruby;
+	enum unwind_error error;
+
+	if (walk->cell != state->language_cell) {
+		error = ruby_begin(state);
+		if (error)
+			return ruby_lose(state, error);
+	}
+	if (walk->is_lost)
+		return ruby_leave(state);
+	walk->in_frames = 1;
+	if (!walk->is_first)
+		return UNWIND_OK;
+	walk->is_first = 0;
+	if (!ruby_read_frame(walk))
+		return ruby_lose(state, UNWIND_INTERPRETER_FRAMES);
+	switch (ruby_first_group(state)) {
+	case RUBY_GROUP_NONE:
+		return ruby_leave(state);
+	case RUBY_GROUP_BEHIND_PENDING:
+		walk->next += walk->process.frame_bytes;
+		return UNWIND_OK;
+	default:
+		return UNWIND_OK;
+	}
+}
+
+/* Adds the frame that was read, unless it is one of the runtime's own. */
+static __always_inline enum unwind_error ruby_push(struct walk_state *state)
+{
+	struct ruby_walk *walk = &state->ruby;
+	const struct ruby_frame *frame = &walk->frame;
+	bool is_sequence = ruby_is_sequence(frame);
+	__u64 address = is_sequence ? frame->sequence : frame->method;
+	const struct ruby_known_object *known;
+	__u64 position = RUBY_METHOD_ENTRY;
+
+	if (!is_sequence && (frame->flags & RUBY_FRAME_KIND_MASK) != RUBY_FRAME_KIND_C)
+		return UNWIND_OK;
+	known = ruby_known(walk, address, is_sequence);
+	if (is_sequence)
+		position = (__u32)((frame->pc - known->instructions) / 8);
+	return push_frame(state, frame_word(FRAME_RUBY, 0, address),
+			  position << 32 | known->fingerprint);
+}
+
+/* Adds the next frame. */
+static __always_inline enum unwind_error ruby_add_frame(struct walk_state *state)
+{
+	struct ruby_walk *walk = &state->ruby;
+	enum unwind_error error;
+
+	if (!ruby_read_frame(walk))
+		return ruby_lose(state, UNWIND_INTERPRETER_FRAMES);
+	walk->next += walk->process.frame_bytes;
+	error = ruby_push(state);
+	if (error)
+		return error;
+	return walk->frame.flags & RUBY_FRAME_FINISH ? ruby_leave(state) : UNWIND_OK;
+}
+
+/** Takes one step while state->language is FRAME_RUBY. */
+static __always_inline enum unwind_error ruby_step(struct walk_state *state)
+{
+	struct ruby_walk *walk = &state->ruby;
+
+	if (walk->cell != state->language_cell || !walk->in_frames)
+		return ruby_enter(state);
+	return ruby_add_frame(state);
+}
+
+#endif

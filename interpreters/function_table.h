@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * The functions of an executable, stripped or not, by the search table of .eh_frame_hdr (Linux Standard Base 5.0,
+ * "Exception Frames"). Compilers emit a description (FDE) for each function, and one of its own for a cold part.
+ */
+#ifndef INTERPRETERS_FUNCTION_TABLE_H
+#define INTERPRETERS_FUNCTION_TABLE_H
+
+#include <stdint.h>
+
+#include "agent/base/flag_ranges.h"
+#include "agent/host/elf_image.h"
+
+/** The image is borrowed. Nothing to free. */
+struct function_table {
+	const struct elf_image *image;
+	uint64_t header;
+	uint32_t count;
+};
+
+/** -ENOENT if there is no table, or one of another form than linkers write; -EBADMSG. */
+int function_table_init(struct function_table *table, const struct elf_image *image);
+
+/** The range of the FDE that @address lies in; -ENOENT if it lies in none, -EBADMSG. */
+int function_table_find(const struct function_table *table, uint64_t address,
+			struct code_range *range);
+
+#endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Files that say that they are Ruby: an image with any bytes, probed, and all that is found in its code asked for at
+ * addresses that the input chooses. Nothing crashes or takes long, and ranges are not turned round.
+ *
+ * covers: ruby_loop.c
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/host/elf_image.h"
+#include "interpreters/ruby/ruby_loop.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check_ranges(const struct ruby_code_range *ranges, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (ranges[i].start > ranges[i].end)
+			abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct ruby_code_range returning[RUBY_RETURNING_MAX] = { 0 };
+	struct ruby_code_range entering[RUBY_ENTERING_MAX] = { 0 };
+	const struct ruby_layout *layout = ruby_layout_of(RUBY_VERSION(3, 3));
+	const int64_t loads[] = { layout->sequence_body, layout->body_label };
+	struct elf_image image = { 0 };
+	struct ruby_loop loop;
+	uint16_t addresses[4];
+	uint64_t address;
+
+	if (size < sizeof(addresses) ||
+	    elf_image_init_memory(&image, data + sizeof(addresses), size - sizeof(addresses)))
+		return 0;
+	memcpy(addresses, data, sizeof(addresses));
+	if (!ruby_loop_find(&image, addresses[0], &loop)) {
+		ruby_loop_check(&image, &loop, layout);
+		if (!ruby_loop_find_returning(&image, &loop, layout, returning))
+			check_ranges(returning, RUBY_RETURNING_MAX);
+	}
+	ruby_loop_follow_jump(&image, (struct code_range){ addresses[1], addresses[2] }, &address);
+	if (!ruby_loop_find_entering(&image, addresses[0],
+				     (struct code_range){ addresses[1], addresses[2] }, entering))
+		check_ranges(entering, RUBY_ENTERING_MAX);
+	ruby_loop_has_loads(&image, addresses[3], loads, 2);
+	ruby_loop_find_symbols(&image, addresses[3], &address);
+	elf_image_deinit(&image);
+	return 0;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Where things lie in the structs of each version of Ruby. From vm_core.h, method.h, eval_intern.h and
+ * include/ruby/internal/core/ of each version (2.7.4, 3.1.2, 3.3.8), by offsetof() of a program compiled with them.
+ */
+#ifndef INTERPRETERS_RUBY_RUBY_LAYOUT_H
+#define INTERPRETERS_RUBY_RUBY_LAYOUT_H
+
+#include <stdint.h>
+
+#define RUBY_VERSION(major, minor) ((major) << 8 | (minor))
+
+/** Offsets in bytes. */
+struct ruby_layout {
+	uint16_t version;
+
+	/** rb_control_frame_t */
+	uint16_t frame_bytes;
+	/** rb_execution_context_t: cfp, tag, thread_ptr */
+	uint16_t context_frame;
+	uint16_t context_tag;
+	uint16_t context_thread;
+	/** rb_thread_t: self */
+	uint16_t thread_self;
+	/** struct rb_vm_tag: state */
+	uint16_t tag_state;
+
+	/** rb_iseq_t: body */
+	uint16_t sequence_body;
+	/** struct rb_iseq_constant_body: the first word has type and iseq_size. */
+	uint16_t body_size;
+	uint16_t body_instructions;
+	uint16_t body_flags;
+	uint16_t body_optional_count;
+	uint16_t body_optional_table;
+	/** location: pathobj, label, first_lineno */
+	uint16_t body_path;
+	uint16_t body_label;
+	uint16_t body_first_line;
+	/** insns_info: body, size, succ_index_table */
+	uint16_t body_lines;
+	uint16_t body_line_count;
+	uint16_t body_line_index;
+	/** struct iseq_insn_info_entry, which begins with the line. */
+	uint16_t line_bytes;
+
+	/** rb_method_entry_t: def; rb_method_definition_t: original_id */
+	uint16_t method_definition;
+	uint16_t definition_id;
+	/** ID_SCOPE_SHIFT, tLAST_OP_ID */
+	uint16_t id_shift;
+	uint16_t id_last_operator;
+
+	/** struct RString: length, pointer, and where the bytes are of one that is embedded. */
+	uint16_t string_length;
+	uint16_t string_pointer;
+	uint16_t string_embedded;
+	/** The length of one that is embedded is in its flags. */
+	uint16_t string_length_in_flags;
+};
+
+/** The layout of a version, RUBY_VERSION(); NULL if it is not known. */
+const struct ruby_layout *ruby_layout_of(uint16_t version);
+
+#endif

@@ -1,0 +1,503 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "interpreters/ruby/ruby_loop.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/base/cleanup.h"
+#include "agent/base/error.h"
+#include "agent/host/x86_decode.h"
+#include "interpreters/function_table.h"
+
+enum {
+	/** Of a small function, or of the beginning of one. */
+	HEAD_BYTES = 192,
+	/** From the call of vm_exec_core() to where the tag is taken away. */
+	RETURNING_MAX_STEPS = 32,
+	/** From where all ways out of vm_exec_core() meet to its end. */
+	EXIT_MAX_BYTES = 96,
+	/** Of the linker's stub for a function that is exported. */
+	STUB_BYTES = 16,
+	/** ids stands there in ruby_global_symbols, which begins with last_id. */
+	SYMBOLS_IDS = 16,
+};
+
+/** Code at ELF virtual addresses, instruction by instruction. */
+struct code {
+	struct elf_bytes bytes;
+	uint64_t start;
+	/** Of the instruction at hand, and of the next one. */
+	uint64_t address;
+	uint64_t next;
+	struct x86_instruction x86;
+};
+
+static void code_deinit(struct code *code)
+{
+	elf_bytes_deinit(&code->bytes);
+}
+
+/* Of at most @limit bytes; -E2BIG. */
+static int code_init_large(struct code *code, const struct elf_image *image,
+			   struct code_range range, uint64_t limit)
+{
+	uint64_t offset, available;
+	int err = elf_image_address_offset(image, range.start, &offset, &available);
+
+	if (err)
+		return err;
+	if (range.end <= range.start || range.end - range.start > available)
+		return fail(-EBADMSG, "code that ends at %#" PRIx64, range.end);
+	*code = (struct code){ .start = range.start, .next = range.start };
+	return elf_image_load_range(image, offset, range.end - range.start, limit, &code->bytes);
+}
+
+static int code_init(struct code *code, const struct elf_image *image, struct code_range range)
+{
+	return code_init_large(code, image, range, RUBY_LOOP_MAX_BYTES);
+}
+
+/* The beginning of the function at @address, which may be shorter. */
+static int code_init_head(struct code *code, const struct elf_image *image, uint64_t address)
+{
+	uint64_t bytes = elf_image_bytes_at_address(image, address);
+
+	return code_init(code, image,
+			 (struct code_range){
+				 address, address + (bytes < HEAD_BYTES ? bytes : HEAD_BYTES) });
+}
+
+static const uint8_t *code_bytes(const struct code *code)
+{
+	return code->bytes.data + (code->address - code->start);
+}
+
+static bool code_has(const struct code *code, uint64_t address)
+{
+	return address - code->start < code->bytes.size;
+}
+
+/* Goes to the next instruction; false where there is none that is known. */
+static bool code_next(struct code *code)
+{
+	uint64_t offset = code->next - code->start;
+
+	code->address = code->next;
+	if (!code_has(code, code->next) ||
+	    !x86_decode(code->bytes.data + offset, code->bytes.size - offset, &code->x86))
+		return false;
+	code->next += code->x86.length;
+	return true;
+}
+
+/* As code_next(), but steps over what is not known. */
+static bool code_next_known(struct code *code)
+{
+	while (code_has(code, code->next)) {
+		if (code_next(code))
+			return true;
+		code->next = code->address + 1;
+	}
+	return false;
+}
+
+/* Where a direct call, jump or branch goes. */
+static uint64_t code_target(const struct code *code)
+{
+	return code->next + (uint64_t)code->x86.displacement;
+}
+
+static bool is_jump(const struct code *code)
+{
+	return code->x86.kind == X86_JUMP || code->x86.kind == X86_BRANCH;
+}
+
+int ruby_loop_follow_jump(const struct elf_image *image, struct code_range function,
+			  uint64_t *address)
+{
+	_cleanup_(code_deinit) struct code code = { 0 };
+	uint64_t found = 0;
+	int err = code_init(&code, image, function);
+
+	while (!err && code_next_known(&code)) {
+		if (code.x86.kind != X86_JUMP || code_has(&code, code_target(&code)))
+			continue;
+		if (found && found != code_target(&code))
+			return fail(-EOPNOTSUPP, "rb_iseq_eval() jumps to several functions");
+		found = code_target(&code);
+	}
+	if (err)
+		return err;
+	if (!found)
+		return fail(-EOPNOTSUPP, "rb_iseq_eval() does not jump to vm_exec()");
+	*address = found;
+	return 0;
+}
+
+static int compare_ranges(const void *left, const void *right)
+{
+	const struct code_range *a = left, *b = right;
+
+	return a->start < b->start ? -1 : a->start > b->start;
+}
+
+/* Adds the part that the compiler has moved away and the loop jumps to at @target: its midst, or all of it. */
+static void add_part(const struct function_table *table, uint64_t target, struct ruby_loop *loop)
+{
+	struct code_range part;
+
+	for (uint32_t i = 0; i < loop->range_count; i++)
+		if (target >= loop->ranges[i].start && target < loop->ranges[i].end)
+			return;
+	if (loop->range_count < LOOP_RANGES_MAX && !function_table_find(table, target, &part) &&
+	    part.start != target)
+		loop->ranges[loop->range_count++] = part;
+}
+
+/* Takes the function called at @target for the core if it is the largest so far. */
+static void take_larger(const struct function_table *table, uint64_t target, struct ruby_loop *loop)
+{
+	struct code_range called;
+
+	if (!function_table_find(table, target, &called) && called.start == target &&
+	    called.end - called.start > loop->core.end - loop->core.start)
+		loop->core = called;
+}
+
+int ruby_loop_find(const struct elf_image *image, uint64_t address, struct ruby_loop *loop)
+{
+	_cleanup_(code_deinit) struct code code = { 0 };
+	struct function_table table;
+	uint32_t call_count = 0;
+	int err;
+
+	*loop = (struct ruby_loop){ .range_count = 1 };
+	err = function_table_init(&table, image);
+	if (!err)
+		err = function_table_find(&table, address, &loop->function);
+	if (!err)
+		err = code_init(&code, image, loop->function);
+	if (err || loop->function.start != address)
+		return err && err != -ENOENT ? err : fail(-EOPNOTSUPP, "vm_exec() was not found");
+	loop->ranges[0] = loop->function;
+	while (code_next_known(&code)) {
+		if (code.x86.kind == X86_CALL && call_count++ < RUBY_LOOP_MAX_CALLS)
+			take_larger(&table, code_target(&code), loop);
+		else if (is_jump(&code))
+			add_part(&table, code_target(&code), loop);
+	}
+	qsort(loop->ranges, loop->range_count, sizeof(loop->ranges[0]), compare_ranges);
+	if (loop->core.end - loop->core.start < RUBY_LOOP_CORE_MIN_BYTES ||
+	    loop->core.end > UINT32_MAX)
+		return fail(-EOPNOTSUPP, "vm_exec() calls no function that executes instructions");
+	return 0;
+}
+
+int ruby_loop_check(const struct elf_image *image, const struct ruby_loop *loop,
+		    const struct ruby_layout *layout)
+{
+	_cleanup_(code_deinit) struct code code = { 0 };
+	int err = code_init_head(&code, image, loop->core.start);
+
+	while (!err && code_next(&code)) {
+		if (code.x86.kind == X86_LOAD && code.x86.reg == RUBY_LOOP_FRAME_REGISTER &&
+		    code.x86.displacement == layout->context_frame)
+			return 0;
+	}
+	return err ? err : fail(-EOPNOTSUPP, "vm_exec_core() keeps its control frame elsewhere");
+}
+
+/* je, on which the state is 0 if it is taken; else jne. False for other branches. */
+static bool is_zero_branch(const struct code *code, bool *is_taken)
+{
+	const uint8_t *bytes = code_bytes(code);
+	uint8_t condition = bytes[0] == 0x0f ? bytes[1] & 0x0f : bytes[0] & 0x0f;
+
+	*is_taken = condition == 4;
+	return condition == 4 || condition == 5;
+}
+
+static bool takes_tag_away(const struct code *code, const struct ruby_layout *layout)
+{
+	return code->x86.kind == X86_STORE && code->x86.base != X86_RSP &&
+	       code->x86.base != X86_RBP && code->x86.displacement == layout->context_tag;
+}
+
+/** Ranges that are found, of which one may be known already. */
+struct found_ranges {
+	struct ruby_code_range *ranges;
+	uint32_t count;
+	uint32_t limit;
+};
+
+/* False if there is no room, or the file is too large for it. */
+static bool add_range(struct found_ranges *found, uint64_t start, uint64_t end)
+{
+	for (uint32_t i = 0; i < found->count; i++)
+		if (found->ranges[i].start == start && found->ranges[i].end == end)
+			return true;
+	if (found->count == found->limit || end > UINT32_MAX)
+		return false;
+	found->ranges[found->count++] =
+		(struct ruby_code_range){ .start = (uint32_t)start, .end = (uint32_t)end };
+	return true;
+}
+
+/* Follows the code behind a call of vm_exec_core() to where the tag is taken away. */
+static int follow_return(struct code code, const struct ruby_layout *layout,
+			 struct found_ranges *returning)
+{
+	uint64_t start = code.next;
+	bool is_taken;
+
+	for (uint32_t i = 0; i < RETURNING_MAX_STEPS && code_next(&code); i++) {
+		if (takes_tag_away(&code, layout))
+			return add_range(returning, start, code.next) ?
+				       0 :
+				       fail(-EOPNOTSUPP, "vm_exec() returns in too many ways");
+		is_taken = code.x86.kind == X86_JUMP;
+		if (code.x86.kind == X86_BRANCH && !is_zero_branch(&code, &is_taken))
+			break;
+		if (code.x86.kind >= X86_CALL && !is_jump(&code))
+			break;
+		if (!is_taken)
+			continue;
+		if (!add_range(returning, start, code.next))
+			break;
+		start = code_target(&code);
+		code.next = start;
+	}
+	return fail(-EOPNOTSUPP, "vm_exec() returns in a way that is not known");
+}
+
+/* Whether the code from @address on leads straight to the return at @end, but for a check of the stack. */
+static bool leads_to_return(struct code code, uint64_t address, uint64_t end)
+{
+	uint32_t branch_count = 0;
+
+	code.next = address;
+	while (code_next(&code) && code.address < end) {
+		branch_count += code.x86.kind == X86_BRANCH;
+		if (code.x86.kind >= X86_CALL && (code.x86.kind != X86_BRANCH || branch_count > 1))
+			return false;
+	}
+	return code.address == end;
+}
+
+/* Where the one return of vm_exec_core() is; 0: there is not one. */
+static uint64_t find_only_return(struct code code)
+{
+	uint64_t found = 0;
+
+	while (code_next_known(&code)) {
+		if (code.x86.kind != X86_RETURN)
+			continue;
+		if (found)
+			return 0;
+		found = code.address;
+	}
+	return found;
+}
+
+/* Where what ends with the return at @end begins: the first place that something jumps to. */
+static uint64_t find_exit(struct code code, uint64_t end)
+{
+	const struct code whole = code;
+	uint64_t exit = end;
+
+	while (code_next_known(&code)) {
+		uint64_t target = code_target(&code);
+
+		if (is_jump(&code) && target < exit && target + EXIT_MAX_BYTES > end &&
+		    leads_to_return(whole, target, end))
+			exit = target;
+	}
+	return exit;
+}
+
+/*
+ * In vm_exec_core(): its end, and the branches to that which follow the store that pops a control frame, some by an
+ * instruction.
+ */
+static int find_exits(const struct code *core, const struct ruby_layout *layout,
+		      struct found_ranges *returning)
+{
+	struct code code = *core;
+	uint64_t end = find_only_return(code), exit = end ? find_exit(code, end) : 0;
+	uint64_t popped = 0;
+
+	if (!end || !add_range(returning, exit, end + 1))
+		return fail(-EOPNOTSUPP, "vm_exec_core() returns in several places");
+	while (code_next_known(&code)) {
+		if (is_jump(&code) && popped && code_target(&code) == exit &&
+		    !add_range(returning, popped, code.next))
+			return fail(-EOPNOTSUPP, "vm_exec_core() returns in too many ways");
+		if (code.x86.kind == X86_STORE && code.x86.displacement == layout->context_frame)
+			popped = code.next;
+		else if (code.x86.kind >= X86_CALL)
+			popped = 0;
+	}
+	return 0;
+}
+
+int ruby_loop_find_returning(const struct elf_image *image, const struct ruby_loop *loop,
+			     const struct ruby_layout *layout,
+			     struct ruby_code_range ranges[RUBY_RETURNING_MAX])
+{
+	_cleanup_(code_deinit) struct code code = { 0 }, core = { 0 };
+	struct found_ranges returning = { .ranges = ranges, .limit = RUBY_RETURNING_MAX };
+	int err = code_init(&code, image, loop->function);
+
+	while (!err && code_next_known(&code)) {
+		if (code.x86.kind == X86_CALL && code_target(&code) == loop->core.start)
+			err = follow_return(code, layout, &returning);
+	}
+	if (!err)
+		err = code_init(&core, image, loop->core);
+	return err ? err : find_exits(&core, layout, &returning);
+}
+
+/* The next place from code->next on with a direct call or jump to @target, decoded or not; false: there is none. */
+static bool next_call(struct code *code, uint64_t target)
+{
+	const uint8_t *bytes = code->bytes.data;
+	int32_t distance;
+
+	for (size_t i = code->next - code->start; i + 5 <= code->bytes.size; i++) {
+		if (bytes[i] != 0xe8 && bytes[i] != 0xe9 &&
+		    !(i && bytes[i - 1] == 0x0f && (bytes[i] & 0xf0) == 0x80))
+			continue;
+		memcpy(&distance, bytes + i + 1, sizeof(distance));
+		code->address = code->start + i;
+		code->next = code->address + 1;
+		if (code->address + 5 + (uint64_t)(int64_t)distance == target)
+			return true;
+	}
+	return false;
+}
+
+static int find_callers(struct code *code, const struct function_table *table, uint64_t called,
+			struct found_ranges *found)
+{
+	while (next_call(code, called)) {
+		struct code_range function;
+
+		if (!function_table_find(table, code->address, &function) &&
+		    !add_range(found, function.start, function.end))
+			return fail(-EOPNOTSUPP, "vm_exec() is called by too many functions");
+	}
+	return 0;
+}
+
+/* Adds the functions of the file itself that rb_iseq_eval() calls. */
+static int find_pushers(const struct elf_image *image, const struct function_table *table,
+			struct code_range eval, struct found_ranges *found)
+{
+	_cleanup_(code_deinit) struct code code = { 0 };
+	int err = code_init(&code, image, eval);
+
+	while (!err && code_next_known(&code)) {
+		struct code_range function;
+
+		if (code.x86.kind == X86_CALL &&
+		    !function_table_find(table, code_target(&code), &function) &&
+		    function.start == code_target(&code) &&
+		    !add_range(found, function.start, function.end))
+			err = fail(-EOPNOTSUPP, "rb_iseq_eval() calls too many functions");
+	}
+	return err;
+}
+
+int ruby_loop_find_entering(const struct elf_image *image, uint64_t called, struct code_range eval,
+			    struct ruby_code_range ranges[RUBY_ENTERING_MAX])
+{
+	struct found_ranges found = { .ranges = ranges, .limit = RUBY_ENTERING_MAX };
+	struct function_table table;
+	int err = function_table_init(&table, image);
+
+	for (uint32_t i = 0; !err && i < image->segment_count; i++) {
+		const struct elf_segment *segment = &image->segments[i];
+		const struct code_range range = { segment->address,
+						  segment->address + segment->file_bytes };
+		_cleanup_(code_deinit) struct code code = { 0 };
+
+		if (segment->type != PT_LOAD || !(segment->flags & PF_X) || !segment->file_bytes)
+			continue;
+		err = code_init_large(&code, image, range, RUBY_LOOP_MAX_TEXT_BYTES);
+		if (!err)
+			err = find_callers(&code, &table, called, &found);
+	}
+	if (!err && !found.count)
+		err = fail(-EOPNOTSUPP, "nothing calls vm_exec()");
+	/* What the linker puts between is no longer, or the beginning of vm_exec(), which pushes nothing. */
+	if (!err && !add_range(&found, called, called + STUB_BYTES))
+		err = fail(-EOPNOTSUPP, "vm_exec() is called by too many functions");
+	return err ? err : find_pushers(image, &table, eval, &found);
+}
+
+bool ruby_loop_has_loads(const struct elf_image *image, uint64_t address, const int64_t *expected,
+			 uint32_t count)
+{
+	_cleanup_(code_deinit) struct code code = { 0 };
+	uint32_t found = 0;
+
+	if (code_init_head(&code, image, address))
+		return false;
+	while (code_next(&code) && code.x86.kind < X86_CALL) {
+		if (code.x86.kind != X86_LOAD || code.x86.base == X86_RSP)
+			continue;
+		if (found == count || code.x86.displacement != expected[found])
+			return false;
+		found++;
+	}
+	return found == count && code.x86.kind == X86_RETURN;
+}
+
+/* What an instruction without REX prefix of @opcode refers to, relative to the next one; 0: it is another one. */
+static uint64_t relative_operand(const struct code *code, bool is_wide, uint8_t opcode)
+{
+	const uint8_t *bytes = code_bytes(code);
+	size_t at = is_wide || (bytes[0] & 0xf0) == 0x40;
+	int32_t distance;
+
+	if (code->x86.length != at + 6 || (is_wide && (bytes[0] & 0xf8) != 0x48) ||
+	    bytes[at] != opcode || (bytes[at + 1] & 0xc7) != 0x05)
+		return 0;
+	memcpy(&distance, bytes + at + 2, sizeof(distance));
+	return code->next + (uint64_t)(int64_t)distance;
+}
+
+/* cmp with last_id, then mov of ids. */
+static uint64_t find_symbols_in(struct code *code)
+{
+	uint64_t last_id = 0, operand;
+
+	while (code_next(code) && code->x86.kind != X86_RETURN) {
+		operand = relative_operand(code, false, 0x39);
+		if (!operand)
+			operand = relative_operand(code, false, 0x3b);
+		if (operand)
+			last_id = operand;
+		operand = relative_operand(code, true, 0x8b);
+		if (last_id && operand == last_id + SYMBOLS_IDS)
+			return last_id;
+	}
+	return 0;
+}
+
+int ruby_loop_find_symbols(const struct elf_image *image, uint64_t address, uint64_t *symbols)
+{
+	_cleanup_(code_deinit) struct code jump = { 0 }, code = { 0 };
+	int err = address ? code_init_head(&jump, image, address) : -ENOENT;
+
+	while (!err && code_next(&jump) && jump.x86.kind < X86_JUMP)
+		;
+	if (err || jump.x86.kind != X86_JUMP)
+		return fail(-EOPNOTSUPP, "rb_id2str() is of another shape");
+	err = code_init_head(&code, image, code_target(&jump));
+	*symbols = err ? 0 : find_symbols_in(&code);
+	return *symbols ? 0 : fail(-EOPNOTSUPP, "the table of symbols was not found");
+}

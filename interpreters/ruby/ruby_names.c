@@ -1,0 +1,452 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The process runs while it is read: what is read between two equal fingerprints is of one object, and everything else is
+ * thrown away. All pointers are hostile; they are only ever read by.
+ */
+#include "interpreters/ruby/ruby_names.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/base/cleanup.h"
+#include "agent/base/error.h"
+#include "agent/base/hash128.h"
+#include "interpreters/ruby/ruby_lines.h"
+
+enum {
+	ENTRY_BYTES = 64,
+	/** flags of an imemo (internal/imemo.h): T_IMEMO, then enum imemo_type. */
+	IMEMO_MASK = 0xf01f,
+	IMEMO_SEQUENCE = 7 << 12 | 0x1a,
+	IMEMO_METHOD = 6 << 12 | 0x1a,
+	BODY_BYTES = 8 * (RUBY_BODY_WORDS + 8),
+};
+
+/** File names of methods in C, as rb_profile_frame_path() has them. */
+static const char c_file[] = "<cfunc>";
+
+/** A name as it is kept: one block of memory. */
+struct ruby_name {
+	uint32_t first_line;
+	uint32_t file;
+	uint32_t text_bytes;
+	uint32_t line_count;
+	uint32_t index_words;
+	bool is_method;
+	/** The bit vector, the lines, and the two texts. */
+	uint64_t words[];
+};
+
+struct name_key {
+	uint64_t address;
+	uint32_t fingerprint;
+	/** hash_name(); 0: not looked at yet. */
+	uint32_t object;
+	uint64_t is_method;
+};
+
+/** The tables of lines of a sequence, as they were read. */
+struct tables {
+	uint32_t *lines;
+	uint64_t *index;
+	uint32_t line_count;
+	uint32_t index_words;
+};
+
+static void tables_deinit(struct tables *tables)
+{
+	free(tables->lines);
+	free(tables->index);
+}
+
+static const uint32_t *name_lines(const struct ruby_name *name)
+{
+	return (const uint32_t *)(name->words + name->index_words);
+}
+
+static const char *name_text(const struct ruby_name *name)
+{
+	return (const char *)(name_lines(name) + name->line_count);
+}
+
+static size_t name_bytes(const struct ruby_name *name)
+{
+	return sizeof(*name) + name->index_words * sizeof(uint64_t) +
+	       name->line_count * sizeof(uint32_t) + name->text_bytes;
+}
+
+static void release_name(void *context, const void *key, void *value)
+{
+	(void)context;
+	(void)key;
+	free(value);
+}
+
+void ruby_names_init(struct ruby_names *names, const struct ruby_layout *layout,
+		     const struct ruby_process *process, uint64_t symbols)
+{
+	names->layout = layout;
+	names->process = *process;
+	names->symbols = symbols;
+	names->uncached = NULL;
+	lru_cache_init(&names->cache, sizeof(struct name_key), RUBY_NAMES_MAX_ENTRIES,
+		       RUBY_NAMES_MAX_BYTES, release_name, NULL);
+}
+
+void ruby_names_deinit(struct ruby_names *names)
+{
+	if (names->cache.max_entries)
+		lru_cache_deinit(&names->cache);
+	free(names->uncached);
+	names->uncached = NULL;
+}
+
+void ruby_names_describe(const struct ruby_layout *layout, struct ruby_process *process)
+{
+	const uint16_t chosen[RUBY_CHOSEN_WORDS] = { 0, layout->body_instructions,
+						     layout->body_path, layout->body_label,
+						     layout->body_first_line };
+
+	process->sequence_body = layout->sequence_body;
+	process->body_instructions = (uint8_t)(layout->body_instructions / 8);
+	process->body_flags = (uint8_t)(layout->body_flags / 8);
+	process->body_optional_count = (uint8_t)(layout->body_optional_count / 8);
+	process->body_optional_table = (uint8_t)(layout->body_optional_table / 8);
+	for (size_t i = 0; i < RUBY_CHOSEN_WORDS; i++)
+		process->body_words[i] = (uint8_t)(chosen[i] / 8);
+	process->body_label = (uint8_t)(layout->body_label / 8);
+	process->body_path = (uint8_t)(layout->body_path / 8);
+}
+
+/* The first words of the object at @address, whose kind is checked: one that was freed is another's, or nobody's. */
+static int read_object(struct remote_memory *memory, const struct name_key *key,
+		       uint64_t words[1 + RUBY_METHOD_WORDS])
+{
+	uint64_t kind = key->is_method ? IMEMO_METHOD : IMEMO_SEQUENCE;
+	int err = remote_memory_read(memory, key->address, words,
+				     (1 + RUBY_METHOD_WORDS) * sizeof(words[0]));
+
+	if (err == -EFAULT || (!err && (words[0] & IMEMO_MASK) != kind))
+		return fail(-ESTALE, "no such object at %#" PRIx64 " any more", key->address);
+	return err;
+}
+
+static uint64_t mix_words(uint64_t sum, const uint64_t *words, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		sum = ruby_mix(sum, words[i]);
+	return sum;
+}
+
+/* Mixes the words of the String or Array at @address in. *@first is the first of them. */
+static int mix_text(struct remote_memory *memory, uint64_t address, uint64_t *first, uint64_t *sum)
+{
+	uint64_t words[RUBY_TEXT_WORDS];
+	int err = remote_memory_read(memory, address + RUBY_TEXT_OFFSET, words, sizeof(words));
+
+	if (err)
+		return err;
+	*sum = mix_words(*sum, words, RUBY_TEXT_WORDS);
+	*first = words[0];
+	return 0;
+}
+
+/* The same of a path, and of the String that an Array with it begins with. */
+static int mix_path(struct remote_memory *memory, uint64_t address, uint64_t *sum)
+{
+	uint64_t flags, first;
+	int err = remote_memory_read(memory, address, &flags, sizeof(flags));
+
+	if (!err)
+		err = mix_text(memory, address, &first, sum);
+	if (!err && (flags & RUBY_TYPE_MASK) == RUBY_TYPE_ARRAY)
+		err = mix_text(memory, first, &first, sum);
+	return err;
+}
+
+static int mix_sequence(const struct ruby_names *names, struct remote_memory *memory,
+			uint64_t address, uint64_t *sum)
+{
+	const struct ruby_process *process = &names->process;
+	uint64_t body[RUBY_BODY_WORDS], first;
+	int err = remote_memory_read(memory, address, body, sizeof(body));
+
+	if (err)
+		return err;
+	*sum = address;
+	for (size_t i = 0; i < RUBY_CHOSEN_WORDS; i++)
+		*sum = ruby_mix(*sum, body[process->body_words[i]]);
+	err = mix_text(memory, body[process->body_label], &first, sum);
+	return err ? err : mix_path(memory, body[process->body_path], sum);
+}
+
+/* The fingerprint of the object at @key as the kernel side makes it. */
+static int read_fingerprint(const struct ruby_names *names, struct remote_memory *memory,
+			    const struct name_key *key, uint32_t *fingerprint)
+{
+	uint64_t object[1 + RUBY_METHOD_WORDS], sum = 0;
+	int err = read_object(memory, key, object);
+
+	if (!err && key->is_method)
+		sum = mix_words(0, object + 1, RUBY_METHOD_WORDS);
+	else if (!err)
+		err = mix_sequence(names, memory, object[names->process.sequence_body / 8], &sum);
+	if (!err)
+		*fingerprint = ruby_fingerprint(sum);
+	return err;
+}
+
+static int check_fingerprint(const struct ruby_names *names, struct remote_memory *memory,
+			     const struct name_key *key)
+{
+	uint32_t fingerprint;
+	int err = read_fingerprint(names, memory, key, &fingerprint);
+
+	if (err == -EFAULT || (!err && fingerprint != key->fingerprint))
+		return fail(-ESTALE, "another object at %#" PRIx64, key->address);
+	return err;
+}
+
+static uint64_t body_word(const uint8_t *body, uint16_t offset)
+{
+	uint64_t word;
+
+	memcpy(&word, body + offset, sizeof(word));
+	return word;
+}
+
+static uint32_t body_half_word(const uint8_t *body, uint16_t offset)
+{
+	uint32_t word;
+
+	memcpy(&word, body + offset, sizeof(word));
+	return word;
+}
+
+/* The lines of @count entries at @address. */
+static int read_lines(struct remote_memory *memory, uint64_t address, uint32_t count,
+		      uint32_t entry_bytes, struct tables *tables)
+{
+	_cleanup_(free_pointer) uint8_t *entries = NULL;
+	int err;
+
+	tables->lines = calloc(count, sizeof(tables->lines[0]));
+	entries = malloc((size_t)count * entry_bytes);
+	if (!tables->lines || !entries)
+		return -ENOMEM;
+	err = remote_memory_read(memory, address, entries, (size_t)count * entry_bytes);
+	for (uint32_t i = 0; !err && i < count; i++)
+		memcpy(&tables->lines[i], entries + (size_t)i * entry_bytes,
+		       sizeof(tables->lines[i]));
+	tables->line_count = err ? 0 : count;
+	return err;
+}
+
+static int read_index(struct remote_memory *memory, uint64_t address, uint32_t words,
+		      struct tables *tables)
+{
+	int err;
+
+	tables->index = calloc(words, sizeof(tables->index[0]));
+	if (!tables->index)
+		return -ENOMEM;
+	err = remote_memory_read(memory, address, tables->index, words * sizeof(tables->index[0]));
+	tables->index_words = err ? 0 : words;
+	return err;
+}
+
+/* The tables of the sequence that has @body; none if they are too large. */
+static int read_tables(const struct ruby_layout *layout, struct remote_memory *memory,
+		       const uint8_t *body, struct tables *tables)
+{
+	uint32_t count = body_half_word(body, layout->body_line_count);
+	uint32_t positions = body_half_word(body, layout->body_size);
+	int err;
+
+	if (!count || count > RUBY_LINES_MAX_ENTRIES || positions > RUBY_LINES_MAX_POSITIONS)
+		return 0;
+	err = read_lines(memory, body_word(body, layout->body_lines), count, layout->line_bytes,
+			 tables);
+	if (err || count == 1 || !positions)
+		return err;
+	return read_index(memory, body_word(body, layout->body_line_index),
+			  ruby_lines_index_words(positions), tables);
+}
+
+static struct ruby_name *make_name(const struct ruby_name *header, const struct tables *tables,
+				   const char *function, const char *file)
+{
+	struct ruby_name *made = malloc(name_bytes(header));
+	char *text;
+
+	if (!made)
+		return NULL;
+	*made = *header;
+	if (tables->index_words)
+		memcpy(made->words, tables->index, tables->index_words * sizeof(uint64_t));
+	if (tables->line_count)
+		memcpy((uint32_t *)(made->words + tables->index_words), tables->lines,
+		       tables->line_count * sizeof(uint32_t));
+	text = (char *)((uint32_t *)(made->words + made->index_words) + made->line_count);
+	memcpy(text, function, header->file);
+	memcpy(text + header->file, file, header->text_bytes - header->file);
+	return made;
+}
+
+static int read_sequence(struct ruby_names *names, struct remote_memory *memory, uint64_t address,
+			 struct ruby_name **name)
+{
+	const struct ruby_layout *layout = names->layout;
+	_cleanup_(tables_deinit) struct tables tables = { 0 };
+	size_t name_length, path_length;
+	uint8_t body[BODY_BYTES];
+	struct ruby_name header;
+	uint64_t body_address;
+	int err;
+
+	err = remote_memory_read(memory, address + layout->sequence_body, &body_address,
+				 sizeof(body_address));
+	if (!err)
+		err = remote_memory_read(memory, body_address, body, sizeof(body));
+	if (!err)
+		err = ruby_string_read(memory, layout, body_word(body, layout->body_label),
+				       names->name, &name_length);
+	if (!err)
+		err = ruby_path_read(memory, layout, body_word(body, layout->body_path),
+				     names->path, &path_length);
+	if (!err)
+		err = read_tables(layout, memory, body, &tables);
+	if (err)
+		return err;
+	header = (struct ruby_name){
+		.first_line = body_half_word(body, layout->body_first_line),
+		.file = (uint32_t)name_length + 1,
+		.text_bytes = (uint32_t)(name_length + 1 + path_length + 1),
+		.line_count = tables.line_count,
+		.index_words = tables.index_words,
+	};
+	*name = make_name(&header, &tables, names->name, names->path);
+	return *name ? 0 : -ENOMEM;
+}
+
+static int read_method(struct ruby_names *names, struct remote_memory *memory, uint64_t address,
+		       struct ruby_name **name)
+{
+	const struct ruby_layout *layout = names->layout;
+	const struct tables none = { 0 };
+	struct ruby_name header = { .is_method = true };
+	uint64_t definition, id;
+	size_t length;
+	int err;
+
+	err = remote_memory_read(memory, address + layout->method_definition, &definition,
+				 sizeof(definition));
+	if (!err)
+		err = remote_memory_read(memory, definition + layout->definition_id, &id,
+					 sizeof(id));
+	if (!err)
+		err = ruby_symbol_read(memory, layout, names->symbols, id, names->name, &length);
+	if (err)
+		return err;
+	header.file = (uint32_t)length + 1;
+	header.text_bytes = (uint32_t)(length + 1 + sizeof(c_file));
+	*name = make_name(&header, &none, names->name, c_file);
+	return *name ? 0 : -ENOMEM;
+}
+
+/* Never 0. */
+static uint32_t hash_name(const struct ruby_name *name)
+{
+	uint64_t sum = hash64_bytes(name->words, name_bytes(name) - sizeof(*name));
+	uint32_t hash;
+
+	sum = ruby_mix(sum, name->first_line);
+	sum = ruby_mix(sum, name->file);
+	hash = sum >> 32;
+	return hash ? hash : 1;
+}
+
+/*
+ * Puts @made into the cache, unless it is there; borrowed until the next call. NULL if it is not the object that it was.
+ */
+static const struct ruby_name *keep_name(struct ruby_names *names, struct name_key *key,
+					 struct ruby_name *made)
+{
+	uint32_t object = hash_name(made);
+	struct ruby_name *kept = NULL;
+
+	if (!key->object || key->object == object) {
+		key->object = object;
+		kept = lru_cache_get(&names->cache, key);
+		if (!kept &&
+		    !lru_cache_put(&names->cache, key, made, name_bytes(made) + ENTRY_BYTES))
+			return made;
+	}
+	free(names->uncached);
+	names->uncached = made;
+	return kept || key->object != object ? kept : made;
+}
+
+/* The name of @key, from the cache or read; borrowed until the next call. */
+static int get_name(struct ruby_names *names, struct remote_memory *memory, struct name_key *key,
+		    const struct ruby_name **name)
+{
+	struct ruby_name *made = key->object ? lru_cache_get(&names->cache, key) : NULL;
+	int err, changed = 0;
+
+	if (made) {
+		*name = made;
+		return 0;
+	}
+	err = check_fingerprint(names, memory, key);
+	if (err)
+		return err;
+	err = key->is_method ? read_method(names, memory, key->address, &made) :
+			       read_sequence(names, memory, key->address, &made);
+	/* Whatever was read, it is nothing if the object went meanwhile. */
+	if (err != -ESRCH && err != -ENOMEM)
+		changed = check_fingerprint(names, memory, key);
+	if (err || changed) {
+		free(made);
+		return changed ? changed : err;
+	}
+	*name = keep_name(names, key, made);
+	return *name ? 0 : fail(-ESTALE, "another object at %#" PRIx64, key->address);
+}
+
+static uint32_t line_at(const struct ruby_name *name, uint32_t position)
+{
+	const struct ruby_lines lines = { .lines = name_lines(name),
+					  .count = name->line_count,
+					  .index = name->words,
+					  .index_words = name->index_words };
+	/* The pc is behind the instruction, or at the first one. */
+	uint32_t line = ruby_line(&lines, position ? position - 1 : 0);
+
+	return line ? line : name->first_line;
+}
+
+int ruby_names_symbolize(struct ruby_names *names, struct remote_memory *memory,
+			 const uint64_t words[2], uint32_t *object, struct interpreted_frame *frame)
+{
+	uint32_t position = (uint32_t)(words[1] >> 32);
+	struct name_key key = { .address = frame_address(words[0]),
+				.fingerprint = (uint32_t)words[1],
+				.object = *object,
+				.is_method = position == RUBY_METHOD_ENTRY };
+	const struct ruby_name *name;
+	int err;
+
+	if (!key.fingerprint)
+		return fail(-ESTALE, "an object that could not be read");
+	err = get_name(names, memory, &key, &name);
+	if (err)
+		return err;
+	*object = key.object;
+	frame->function = name_text(name);
+	frame->file = name_text(name) + name->file;
+	frame->line = name->is_method ? 0 : line_at(name, position);
+	return 0;
+}

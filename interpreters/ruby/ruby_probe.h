@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Is a file Ruby, and what attach has to know of it: libruby, or a ruby that is linked statically. It is one if it
+ * exports ruby_version and rb_iseq_eval(), as all do for their extensions; for others a few small reads say no.
+ *
+ * The loop is found from code, since 3.2 and later export it no more: rb_iseq_eval() ends with a jump to vm_exec(), of
+ * which the largest function that it calls executes instructions. Layouts are checked against code as well.
+ */
+#ifndef INTERPRETERS_RUBY_RUBY_PROBE_H
+#define INTERPRETERS_RUBY_RUBY_PROBE_H
+
+#include "ebpf/abi/ruby.h"
+#include "interpreters/language.h"
+#include "interpreters/ruby/ruby_layout.h"
+
+enum {
+	/** Such as "3.3.8", with its NUL. */
+	RUBY_VERSION_TEXT_BYTES = 16,
+};
+
+/** Addresses are ELF virtual addresses. */
+struct ruby_file {
+	struct runtime_file file;
+	uint16_t machine;
+	const struct ruby_layout *layout;
+	/** What stands there in the file, and has to in the process. */
+	uint64_t version_address;
+	char version_text[RUBY_VERSION_TEXT_BYTES];
+	/** rb_thread_current() */
+	uint64_t thread_function;
+	/** ruby_global_symbols: last_id, a table, ids. */
+	uint64_t symbols;
+	/** As in struct ruby_process. */
+	struct ruby_code_range core;
+	struct ruby_code_range returning[RUBY_RETURNING_MAX];
+	struct ruby_code_range entering[RUBY_ENTERING_MAX];
+};
+
+/** As language_ops.probe, for @language. */
+int ruby_probe(const struct language *language, const struct elf_image *image,
+	       struct ruby_file **file);
+void ruby_file_release(struct ruby_file *file);
+
+#endif
