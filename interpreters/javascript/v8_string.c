@@ -161,6 +161,7 @@ int v8_string_open(struct v8_string_reader *reader, const struct v8_heap *heap, 
 	reader->part_count = 0;
 	reader->parts_left = V8_STRING_MAX_PARTS;
 	reader->left = 0;
+	reader->is_one_byte = false;
 	return push_part(reader, string, 0, *length);
 }
 
