@@ -50,7 +50,10 @@ static int describe_file(const struct elf_image *image, struct javascript_file *
 		err = fail(-EOPNOTSUPP, "a V8 without the symbols of its builtins");
 	if (err)
 		return err;
-	err = javascript_describe(image, &file->layout, &file->builtins, &file->process);
+	err = javascript_describe(&file->layout, &file->builtins, &file->process);
+	if (!err)
+		err = javascript_find_dispatch_table(image, &file->builtins,
+						     &file->process.dispatch_table);
 	if (err)
 		v8_builtins_deinit(&file->builtins);
 	return err;

@@ -80,24 +80,23 @@ static int check_code(const struct v8_layout *layout)
 	return 0;
 }
 
-/*
- * Where the table of handlers is: the interpreter loads it by `mov r15, [r13 + d32]`, r13 being the root register
- * (builtins-x64.cc, Generate_InterpreterEntryTrampoline).
- */
-static int find_dispatch_table(const struct elf_image *image, const struct v8_builtins *builtins,
-			       uint32_t *offset)
+int javascript_find_dispatch_table(const struct elf_image *image,
+				   const struct v8_builtins *builtins, uint32_t *offset)
 {
+	/* mov r15, [r13 + d32] */
 	static const uint8_t load[] = { 0x4d, 0x8b, 0xbd };
 	uint8_t code[INTERPRETER_BYTES];
 
 	for (uint32_t i = 0; i < builtins->count; i++) {
 		const struct v8_builtin *builtin = &builtins->items[i];
 
+		const size_t size = builtin->end - builtin->start;
+		const size_t bytes = size < sizeof(code) ? size : sizeof(code);
+
 		if (strcmp(builtin->name, "InterpreterEntryTrampoline") ||
-		    elf_image_read_address(image, builtins->start + builtin->start, code,
-					   sizeof(code)))
+		    elf_image_read_address(image, builtins->start + builtin->start, code, bytes))
 			continue;
-		for (size_t at = 0; at + sizeof(load) + sizeof(*offset) <= sizeof(code); at++) {
+		for (size_t at = 0; at + sizeof(load) + sizeof(*offset) <= bytes; at++) {
 			if (memcmp(code + at, load, sizeof(load)))
 				continue;
 			memcpy(offset, code + at + sizeof(load), sizeof(*offset));
@@ -107,8 +106,8 @@ static int find_dispatch_table(const struct elf_image *image, const struct v8_bu
 	return fail(-EOPNOTSUPP, "an interpreter whose table of handlers is not found");
 }
 
-int javascript_describe(const struct elf_image *image, const struct v8_layout *layout,
-			const struct v8_builtins *builtins, struct javascript_process *process)
+int javascript_describe(const struct v8_layout *layout, const struct v8_builtins *builtins,
+			struct javascript_process *process)
 {
 	int err = check_code(layout);
 
@@ -150,7 +149,5 @@ int javascript_describe(const struct elf_image *image, const struct v8_layout *l
 		.type_function = number(layout->type_function),
 		.type_function_count = number(layout->type_function_count),
 	};
-	if (!err)
-		err = describe_builtins(builtins, process);
-	return err ? err : find_dispatch_table(image, builtins, &process->dispatch_table);
+	return err ? err : describe_builtins(builtins, process);
 }

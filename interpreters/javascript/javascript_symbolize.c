@@ -427,9 +427,7 @@ static int read_place(struct javascript_symbolizer *symbolizer, struct remote_me
 	changed = check_now(&heap, memory, parts);
 	if (changed)
 		return changed;
-	return err ? err :
-		     make_place(symbolizer, functions, parts->code == JAVASCRIPT_INTERPRETED_BEFORE,
-				place, bytes);
+	return err ? err : make_place(symbolizer, functions, is_approximate, place, bytes);
 }
 
 static int get_place(struct javascript_symbolizer *symbolizer, struct remote_memory *memory,

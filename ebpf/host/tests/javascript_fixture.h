@@ -55,7 +55,7 @@ enum {
 	R9 = 9,
 	R10 = 10,
 	R12 = 12,
-	R15 = 15,
+	R13 = 13,
 
 	LEAF_WORD = 1000,
 	CODE_AT = 1024,
@@ -83,6 +83,9 @@ enum {
 #define NODE_BYTES 64
 /* Handlers of bytecodes: without a prefix, with each of two. */
 #define DISPATCH_TABLE (HEAP_START + 0x8000)
+/* What the root register has, and where the table's address is behind it. */
+#define ROOT (HEAP_START + 0x580)
+#define ROOT_DISPATCH_TABLE 0x10
 
 struct javascript {
 	struct world *world;
@@ -368,6 +371,7 @@ static inline struct javascript_process made_javascript_process(bool is_new)
 		.map_instance_type = 12,
 		.type_function = TYPE_FUNCTION,
 		.type_function_count = TYPE_COUNT,
+		.dispatch_table = ROOT_DISPATCH_TABLE,
 	};
 
 	for (int i = 4; i < JAVASCRIPT_BUILTIN_RANGES_MAX; i++)

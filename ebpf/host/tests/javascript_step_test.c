@@ -137,8 +137,8 @@ static void lay_handler(struct javascript *javascript, uint8_t prefix, uint8_t b
 	lay_frameless(javascript, code_at(RULE_HANDLER), 0);
 	put_bytes(javascript, BYTECODES + 63 + offset - 1, codes, sizeof(codes));
 	set_register(javascript, R9, 63 + offset);
-	set_register(javascript, R12, BYTECODES);
-	set_register(javascript, R15, DISPATCH_TABLE);
+	set_register(javascript, R13, ROOT);
+	put(javascript, ROOT + ROOT_DISPATCH_TABLE, DISPATCH_TABLE, 8);
 }
 
 static void put_handler(struct javascript *javascript, uint32_t table, uint8_t bytecode,
@@ -179,18 +179,27 @@ static void behind_a_prefix_the_handler_is_of_another_table(void **state)
 	assert_javascript_walk(javascript, "i0E");
 }
 
+static void at_its_end_a_handler_is_at_the_next_bytecode(void **state)
+{
+	struct javascript *javascript = *state;
+
+	/* Another one's handler, but an offset in the function's bytecodes. */
+	lay_handler(javascript, 9, 77, 6);
+	put(javascript, BYTECODES - 1 + JAVASCRIPT_ARRAY_LENGTH, 7ULL << 32, 8);
+	assert_javascript_walk(javascript, "I0E");
+	assert_int_equal(place_of(javascript, 0), 6);
+	put(javascript, BYTECODES - 1 + JAVASCRIPT_ARRAY_LENGTH, 6ULL << 32, 8);
+	assert_javascript_walk(javascript, "i0E");
+}
+
 static void what_is_no_bytecode_s_offset_is_not_taken_for_one(void **state)
 {
 	static const struct {
 		uint32_t number;
 		uint64_t value;
 	} others[] = {
-		{ R9, 62 },
-		{ R9, 1ULL << 40 },
-		{ R9, JAVASCRIPT_PLACE_MASK + 1 },
-		{ R12, BYTECODES + 8 },
-		{ R15, 8 },
-		{ R15, UINT64_MAX - 7 },
+		{ R9, 62 }, { R9, 1ULL << 40 },	     { R9, JAVASCRIPT_PLACE_MASK + 1 },
+		{ R13, 8 }, { R13, UINT64_MAX - 7 },
 	};
 	struct javascript *javascript = *state;
 
@@ -203,12 +212,26 @@ static void what_is_no_bytecode_s_offset_is_not_taken_for_one(void **state)
 	}
 }
 
-static void a_handler_with_a_frame_has_written_its_bytecode_down(void **state)
+/* The leaf is a handler with a frame, which has @value in word @word of the stack. */
+static void lay_handler_in_frame(struct javascript *javascript, uint32_t word, uint64_t value)
+{
+	lay_handler(javascript, 9, 77, 6);
+	lay_in_frame(javascript, code_at(RULE_HANDLER_IN_FRAME), MARKER_STUB, 0);
+	set_register(javascript, R9, 0);
+	put_handler(javascript, 0, 77, code_at(RULE_HANDLER_IN_FRAME) - 8);
+	put_word(javascript, word, value);
+}
+
+static void a_handler_with_a_frame_has_kept_its_bytecode(void **state)
 {
 	struct javascript *javascript = *state;
 
-	lay_in_frame(javascript, code_at(RULE_HANDLER_IN_FRAME), MARKER_STUB, 0);
+	lay_handler_in_frame(javascript, FP_WORD - 3, 63 + 6);
 	assert_javascript_walk(javascript, "I0E");
+	assert_int_equal(place_of(javascript, 0), 6);
+	/* Nowhere: what the interpreted frame has may be an earlier one. */
+	lay_handler_in_frame(javascript, FP_WORD - 3, 5);
+	assert_javascript_walk(javascript, "i0E");
 	assert_int_equal(place_of(javascript, 0), CALLER_OFFSET);
 }
 
@@ -757,8 +780,9 @@ int main(void)
 		javascript_test(behind_its_frame_the_interpreter_shows_no_function),
 		javascript_test(a_handler_s_bytecode_is_the_one_that_the_dispatch_table_has_it_for),
 		javascript_test(behind_a_prefix_the_handler_is_of_another_table),
+		javascript_test(at_its_end_a_handler_is_at_the_next_bytecode),
 		javascript_test(what_is_no_bytecode_s_offset_is_not_taken_for_one),
-		javascript_test(a_handler_with_a_frame_has_written_its_bytecode_down),
+		javascript_test(a_handler_with_a_frame_has_kept_its_bytecode),
 		javascript_test(a_builtin_with_a_context_is_a_function),
 		javascript_test(all_types_of_functions_are_functions),
 		javascript_test(other_builtins_have_frames_of_their_own),

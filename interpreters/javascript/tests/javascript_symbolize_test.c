@@ -205,9 +205,10 @@ static void an_interpreted_function_has_a_name_a_file_and_a_line(void **state)
 		assert_false(frames.items[0].is_inlined || frames.items[0].is_approximate);
 		assert_int_equal(symbolize(interpreted_words(1)), 0);
 		check_frame(0, "name", "a.js", 3);
-		/* Without a bytecode it has no line. */
+		/* It has just been entered. */
 		assert_int_equal(symbolize(interpreted_words(JAVASCRIPT_NO_PLACE)), 0);
-		check_frame(0, "name", "a.js", 0);
+		check_frame(0, "name", "a.js", 2);
+		assert_false(frames.items[0].is_approximate);
 	}
 }
 
@@ -253,7 +254,8 @@ static void a_function_whose_sparkplug_code_is_gone_keeps_its_name(void **state)
 	assert_int_equal(symbolize(make_words(outer, 0, JAVASCRIPT_BASELINE, 20,
 					      fingerprint(OUTER_LITERAL))),
 			 0);
-	check_frame(0, "name", "a.js", 0);
+	check_frame(0, "name", "a.js", 2);
+	assert_true(frames.items[0].is_approximate);
 }
 
 static void functions_that_are_inlined_come_first(void **state)

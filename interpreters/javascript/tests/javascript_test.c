@@ -31,9 +31,14 @@ static const struct language_ops *ops;
 struct file {
 	_Alignas(16) uint8_t bytes[FILE_BYTES];
 	struct made_node node;
+	/* Its interpreter loads the table of handlers. */
+	bool loads_table;
 };
 
 static struct file file;
+
+/* nop; mov r15, [r13 + 0x4798] */
+static const uint8_t load_table[] = { 0x90, 0x4d, 0x8b, 0xbd, 0x98, 0x47, 0, 0 };
 
 /* Sections behind the node's bytes: code, symbols, their names. */
 static void add_builtins(void)
@@ -80,6 +85,7 @@ static void make_file(enum v8_line line, bool has_builtins)
 {
 	memset(file.bytes, 0, sizeof(file.bytes));
 	made_node_init(&file.node, line);
+	file.loads_table = has_builtins;
 	if (has_builtins)
 		add_builtins();
 }
@@ -90,6 +96,8 @@ static int probe(struct runtime_file **probed)
 	int err;
 
 	memcpy(file.bytes, &file.node, MADE_NODE_BYTES);
+	if (file.loads_table)
+		memcpy(file.bytes + BUILTINS_AT + BUILTIN_BYTES, load_table, sizeof(load_table));
 	assert_int_equal(elf_image_init_memory(&image, file.bytes, sizeof(file.bytes)), 0);
 	err = ops->probe(&image, "/usr/bin/node", probed);
 	elf_image_deinit(&image);
@@ -134,6 +142,15 @@ static void a_file_without_symbols_of_builtins_is_refused(void **state)
 	make_file(V8_12_4, false);
 	assert_int_equal(probe_error(), -EOPNOTSUPP);
 	assert_non_null(strstr(error_text(), "without the symbols of its builtins"));
+}
+
+static void an_interpreter_without_a_table_of_handlers_is_refused(void **state)
+{
+	(void)state;
+	make_file(V8_12_4, true);
+	file.loads_table = false;
+	assert_int_equal(probe_error(), -EOPNOTSUPP);
+	assert_non_null(strstr(error_text(), "table of handlers"));
 }
 
 static void other_machines_are_refused(void **state)
@@ -239,6 +256,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_file_with_v8_and_its_builtins_is_probed_in_all_versions),
 		cmocka_unit_test(a_file_without_symbols_of_builtins_is_refused),
+		cmocka_unit_test(an_interpreter_without_a_table_of_handlers_is_refused),
 		cmocka_unit_test(other_machines_are_refused),
 		cmocka_unit_test(other_files_are_none),
 		cmocka_unit_test(attaching_adds_the_bias_to_what_lies_in_the_process),
