@@ -5,7 +5,7 @@
  * fingerprint is that of the memory as it is then, since no input would find it; and memory may change once more while
  * it is read.
  *
- * covers: javascript_symbolize.c v8_frames.c v8_function.c v8_lines.c
+ * covers: javascript_symbolize.c v8_frames.c v8_lines.c
  */
 #include "interpreters/javascript/javascript_symbolize.h"
 
