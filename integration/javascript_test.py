@@ -25,15 +25,16 @@ SECONDS = 10 if IS_LONG else 4
 READY_SECONDS = 60
 # Of what is wrong: the innermost frames.
 SHOWN_FRAMES = 10
-# A mode: the options, and the first version that has them.
+# A mode: the options, and the first version that has them all. Where Maglev is, it has to be told, too.
+MAGLEV_FROM = 24
 MODES = {
     "plain": ([], 0),
     "interpreted": (["--no-opt", "--no-sparkplug"], 0),
     "jitless": (["--jitless"], 0),
     "sparkplug": (["--always-sparkplug", "--no-opt"], 18),
-    "maglev": (["--maglev"], 24),
+    "maglev": (["--maglev"], MAGLEV_FROM),
 }
-SHORT_MODES = ["plain", "interpreted", "sparkplug"]
+SHORT_MODES = ["plain", "interpreted"]
 # Of a target's samples, those with a function of its own.
 OWN_PERCENT = 50
 # Frames that have no line: the innermost function has just been entered.
@@ -156,6 +157,12 @@ class Verdict(judge.Verdict):
         return "%d samples, %d of the target's own, %d inlined frames" % (self.total, self.own, self.inlined)
 
 
+def options_of(mode, version):
+    """The options of @mode for a Node.js of the major @version."""
+    options = MODES[mode][0]
+    return options + ["--no-maglev"] * ("--no-opt" in options and version >= MAGLEV_FROM)
+
+
 def cases_of(judging, chosen_nodes, modes):
     """The cases of each node."""
     target = Target(os.path.join(TARGETS, "chains.js"))
@@ -163,7 +170,7 @@ def cases_of(judging, chosen_nodes, modes):
         ends = StackEnds(node.directories)
         names = [mode for mode in modes if node.version[0] >= MODES[mode][1]]
         yield [judge.Case("%s, %s, %s" % (node, mode, target.name), target.name,
-                          node.command(*MODES[mode][0], target.path),
+                          node.command(*options_of(mode, node.version[0]), target.path),
                           Verdict(target, ends, judging.limits(len(chosen_nodes) * len(modes))),
                           seconds=READY_SECONDS) for mode in names]
 

@@ -119,14 +119,14 @@ static __always_inline bool javascript_is_return(__u64 bytes)
 }
 
 /**
- * True if the leaf at @pc, in the interpreter and without a frame, is behind that: pop rcx; add rsp, rbx, from V8 12.4 on
+ * True if the leaf at @pc, in the interpreter and without a frame, is behind that: pop rcx; add rsp, rbx, from V8 13.6 on
  * lea rsp, [rsp + rbx * 8]; push rcx; ret. None of these stands before the frame is made.
  */
 static __always_inline bool javascript_is_interpreter_end(__u64 pc)
 {
 	__u64 bytes = 0;
 
-	return read_word(pc, &bytes) || (__u8)bytes == 0x59 || (bytes & 0xffffff) == 0xdc0148 ||
+	return read_word(pc, &bytes) || (__u8)bytes == 0x59 || (bytes & 0xffffff) == 0xe30348 ||
 	       (bytes & 0xffffff) == 0x248d48 || (__u16)bytes == 0xc351 || (__u8)bytes == 0xc3;
 }
 

@@ -108,7 +108,7 @@ static void behind_its_frame_the_interpreter_shows_no_function(void **state)
 		const char *code;
 		size_t size;
 	} ends[] = {
-		{ "\x59\x48\x01\xdc\x51\xc3", 6 }, { "\x48\x01\xdc\x51\xc3\x90", 6 },
+		{ "\x59\x48\x03\xe3\x51\xc3", 6 }, { "\x48\x03\xe3\x51\xc3\x90", 6 },
 		{ "\x48\x8d\x24\xdc\x51\xc3", 6 }, { "\x51\xc3\xcc\xcc", 4 },
 		{ "\xc3\xcc\xcc\xcc", 4 },
 	};
