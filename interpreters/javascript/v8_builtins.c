@@ -82,22 +82,21 @@ static int collect(struct v8_builtins *builtins, const struct elf_symbols *symbo
 	return builtins->count ? 0 : fail(-ENOENT, "no builtins");
 }
 
-/* Gives the builtins memory of their own, of the size that they need. */
+/* Gives the builtins memory of their own, of the size that they need; all have names. */
 static int keep(struct v8_builtins *builtins)
 {
 	struct v8_builtin *items;
 	size_t bytes = 0, used = 0;
 
 	for (uint32_t i = 0; i < builtins->count; i++)
-		bytes += strlen(builtins->items[i].name) + 1;
+		bytes += strnlen(builtins->items[i].name, V8_BUILTIN_NAME_BYTES) + 1;
 	builtins->names = malloc(bytes);
 	if (!builtins->names)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < builtins->count; i++) {
 		char *name = builtins->names + used;
 
-		strcpy(name, builtins->items[i].name);
-		used += strlen(name) + 1;
+		used += (size_t)snprintf(name, bytes - used, "%s", builtins->items[i].name) + 1;
 		builtins->items[i].name = name;
 	}
 	items = realloc(builtins->items, builtins->count * sizeof(items[0]));
