@@ -47,9 +47,9 @@ static enum javascript_builtin_class class_by_name(const char *name)
 	return JAVASCRIPT_BUILTIN_OTHER;
 }
 
-/* The builtins among @symbols with their names where @strings has them. */
+/* The builtins among @symbols with their names where @strings has them, *@bytes in all. */
 static int collect(struct v8_builtins *builtins, const struct elf_symbols *symbols,
-		   const struct elf_bytes *strings)
+		   const struct elf_bytes *strings, size_t *bytes)
 {
 	enum javascript_builtin_class last_class = JAVASCRIPT_BUILTIN_OTHER;
 
@@ -72,6 +72,7 @@ static int collect(struct v8_builtins *builtins, const struct elf_symbols *symbo
 		if (last_class != JAVASCRIPT_BUILTIN_HANDLER)
 			last_class = strcmp(name, FIRST_HANDLER) ? class_by_name(name) :
 								   JAVASCRIPT_BUILTIN_HANDLER;
+		*bytes += strlen(name) + 1;
 		builtins->items[builtins->count++] = (struct v8_builtin){
 			.start = (uint32_t)start,
 			.end = (uint32_t)start + symbol->size,
@@ -82,14 +83,12 @@ static int collect(struct v8_builtins *builtins, const struct elf_symbols *symbo
 	return builtins->count ? 0 : fail(-ENOENT, "no builtins");
 }
 
-/* Gives the builtins memory of their own, of the size that they need; all have names. */
-static int keep(struct v8_builtins *builtins)
+/* Gives the builtins memory of their own, of the size that they need. */
+static int keep(struct v8_builtins *builtins, size_t bytes)
 {
 	struct v8_builtin *items;
-	size_t bytes = 0, used = 0;
+	size_t used = 0;
 
-	for (uint32_t i = 0; i < builtins->count; i++)
-		bytes += strnlen(builtins->items[i].name, V8_BUILTIN_NAME_BYTES) + 1;
 	builtins->names = malloc(bytes);
 	if (!builtins->names)
 		return -ENOMEM;
@@ -109,6 +108,7 @@ int v8_builtins_init(struct v8_builtins *builtins, const struct elf_image *image
 {
 	_cleanup_(elf_bytes_deinit) struct elf_bytes strings = { 0 };
 	_cleanup_(elf_symbols_deinit) struct elf_symbols symbols = { 0 };
+	size_t bytes = 0;
 	int err = elf_symbols_init(&symbols, image);
 
 	memset(builtins, 0, sizeof(*builtins));
@@ -122,9 +122,9 @@ int v8_builtins_init(struct v8_builtins *builtins, const struct elf_image *image
 		return -ENOMEM;
 	err = elf_image_read(image, symbols.names[0].offset, strings.data, strings.size);
 	if (!err)
-		err = collect(builtins, &symbols, &strings);
+		err = collect(builtins, &symbols, &strings, &bytes);
 	if (!err)
-		err = keep(builtins);
+		err = keep(builtins, bytes);
 	if (err)
 		v8_builtins_deinit(builtins);
 	return err;
