@@ -210,7 +210,8 @@ def check_node(tap):
             file.write(NODE_SCRIPT)
         outputs = [os.path.join(directory, "out." + kind) for kind in ("pb.gz", "folded", "otlp")]
         with Program("node", "--perf-basic-prof", script, cwd=directory) as program:
-            result = sample_run([program.pid], RATE, 2, outputs=outputs)
+            # Else the agent knows V8's code by itself.
+            result = sample_run([program.pid], RATE, 2, "-tracers", "native", outputs=outputs)
         os.unlink("/tmp/perf-%d.map" % program.pid)
         with open(outputs[1], encoding="utf-8") as file:
             folded = file.read()

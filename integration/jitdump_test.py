@@ -79,7 +79,8 @@ def check_node(tap):
             file.write(NODE_SCRIPT)
         with Program("node", "--perf-prof", "--interpreted-frames-native-stack", script,
                      cwd=directory) as program:
-            stacks, frames = folded(directory, program.pid, "-with-lines")
+            # Else the agent knows V8's code by itself.
+            stacks, frames = folded(directory, program.pid, "-with-lines", "-tracers", "native")
             has_map = os.path.exists("/tmp/perf-%d.map" % program.pid)
     named = sum(count for stack, count in stacks.items()
                 if re.search(r";JS:\*hot(Inner|Outer) \S*/hot.js:\d+:\d+ "

@@ -14,12 +14,18 @@ static inline __u64 fingerprint_mix(__u64 sum, __u64 word)
 	return sum ^ sum >> 29;
 }
 
-/** 32 bits, never 0. */
-static inline __u32 fingerprint_of(__u64 first, __u64 second)
+/** The fingerprint of what was mixed: 32 bits, never 0. */
+static inline __u32 fingerprint_end(__u64 sum)
 {
-	__u32 fingerprint = fingerprint_mix(fingerprint_mix(0, first), second) >> 32;
+	__u32 fingerprint = sum >> 32;
 
 	return fingerprint ? fingerprint : 1;
+}
+
+/** That of two words. */
+static inline __u32 fingerprint_of(__u64 first, __u64 second)
+{
+	return fingerprint_end(fingerprint_mix(fingerprint_mix(0, first), second));
 }
 
 #endif

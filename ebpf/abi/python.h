@@ -23,6 +23,7 @@
 
 #include <linux/types.h>
 
+#include "ebpf/abi/fingerprint.h"
 #include "ebpf/abi/runtime.h"
 
 enum {
@@ -150,12 +151,6 @@ struct python_process {
 
 _Static_assert(sizeof(struct python_process) == 144, "struct python_process is 9 cells");
 
-static inline __u64 python_mix(__u64 sum, __u64 word)
-{
-	sum = (sum ^ word) * 0x9e3779b97f4a7c15ULL;
-	return sum ^ sum >> 29;
-}
-
 /**
  * 32 bits made of the words at code_words and the hash of the name (0 without one) of a code object.
  * Never 0.
@@ -163,14 +158,12 @@ static inline __u64 python_mix(__u64 sum, __u64 word)
 static inline __u32 python_code_fingerprint(const __u64 words[PYTHON_CODE_WORDS], __u64 name_hash)
 {
 	__u64 sum = name_hash;
-	__u32 fingerprint;
 
-	sum = python_mix(sum, words[0]);
-	sum = python_mix(sum, words[1]);
-	sum = python_mix(sum, words[2]);
-	sum = python_mix(sum, words[3]);
-	fingerprint = sum >> 32;
-	return fingerprint ? fingerprint : 1;
+	sum = fingerprint_mix(sum, words[0]);
+	sum = fingerprint_mix(sum, words[1]);
+	sum = fingerprint_mix(sum, words[2]);
+	sum = fingerprint_mix(sum, words[3]);
+	return fingerprint_end(sum);
 }
 
 #endif

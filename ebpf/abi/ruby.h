@@ -15,13 +15,17 @@
  * instruction that is executed; RUBY_METHOD_ENTRY for a method in C, whose frame has a method entry in place of a
  * sequence.
  *
- * fingerprint: ruby_fingerprint(), or 0: the object could not be read.
+ * fingerprint: fingerprint_end() of what was mixed, or 0: the object could not be read. Of an instruction sequence it is the
+ * address of its body, the chosen words of that, the words of the label, of the path, and where the path is an Array of
+ * what it begins with; of a method entry 0 and its words. A body lasts as long as its sequence has not been swept by the
+ * collector; its label and path may have been before.
  */
 #ifndef EBPF_ABI_RUBY_H
 #define EBPF_ABI_RUBY_H
 
 #include <linux/types.h>
 
+#include "ebpf/abi/fingerprint.h"
 #include "ebpf/abi/runtime.h"
 
 #define RUBY_METHOD_ENTRY 0xffffffffU
@@ -94,23 +98,5 @@ struct ruby_process {
 };
 
 _Static_assert(sizeof(struct ruby_process) == 384, "struct ruby_process is 24 cells");
-
-static inline __u64 ruby_mix(__u64 sum, __u64 word)
-{
-	sum = (sum ^ word) * 0x9e3779b97f4a7c15ULL;
-	return sum ^ sum >> 29;
-}
-
-/**
- * The fingerprint of what was mixed, never 0: of an instruction sequence the address of its body, the chosen words of
- * that, the words of the label, of the path, and where the path is an Array of what it begins with; of a method entry 0 and
- * its words. A body lasts as long as its sequence has not been swept by the collector; its label and path may have been before.
- */
-static inline __u32 ruby_fingerprint(__u64 sum)
-{
-	__u32 fingerprint = sum >> 32;
-
-	return fingerprint ? fingerprint : 1;
-}
 
 #endif

@@ -104,7 +104,7 @@ static __always_inline bool ruby_mix_text(__u64 address, __u64 *first, __u64 *su
 	if (bpf_probe_read_user(words, sizeof(words), (const void *)(address + RUBY_TEXT_OFFSET)))
 		return false;
 	for (int i = 0; i < RUBY_TEXT_WORDS; i++)
-		*sum = ruby_mix(*sum, words[i]);
+		*sum = fingerprint_mix(*sum, words[i]);
 	*first = words[0];
 	return true;
 }
@@ -128,11 +128,11 @@ static __always_inline void ruby_read_sequence(struct ruby_walk *walk,
 	if (!body)
 		return;
 	for (int i = 0; i < RUBY_CHOSEN_WORDS; i++)
-		sum = ruby_mix(sum, ruby_word(walk, process->body_words[i]));
+		sum = fingerprint_mix(sum, ruby_word(walk, process->body_words[i]));
 	known->instructions = ruby_word(walk, process->body_instructions);
 	if (ruby_mix_text(ruby_word(walk, process->body_label), &first, &sum) &&
 	    ruby_mix_path(ruby_word(walk, process->body_path), &sum))
-		known->fingerprint = ruby_fingerprint(sum);
+		known->fingerprint = fingerprint_end(sum);
 }
 
 static __always_inline void ruby_read_method(struct ruby_known_object *known)
@@ -142,8 +142,8 @@ static __always_inline void ruby_read_method(struct ruby_known_object *known)
 	if (bpf_probe_read_user(words, sizeof(words), (const void *)(known->address + 8)))
 		return;
 	for (int i = 0; i < RUBY_METHOD_WORDS; i++)
-		sum = ruby_mix(sum, words[i]);
-	known->fingerprint = ruby_fingerprint(sum);
+		sum = fingerprint_mix(sum, words[i]);
+	known->fingerprint = fingerprint_end(sum);
 }
 
 /* The same, which is read once in a walk: stacks repeat methods. */

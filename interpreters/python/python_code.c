@@ -367,9 +367,9 @@ static uint32_t hash_code(const struct python_code *code)
 	uint64_t sum = hash64_bytes(code->bytes, code->line_table + code->line_table_bytes);
 	uint32_t hash;
 
-	sum = python_mix(sum, (uint32_t)code->first_line);
-	sum = python_mix(sum, code->large_line_table);
-	sum = python_mix(sum, code->is_of_runtime);
+	sum = fingerprint_mix(sum, (uint32_t)code->first_line);
+	sum = fingerprint_mix(sum, code->large_line_table);
+	sum = fingerprint_mix(sum, code->is_of_runtime);
 	hash = sum >> 32;
 	return hash ? hash : 1;
 }

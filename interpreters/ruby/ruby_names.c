@@ -136,7 +136,7 @@ static int read_object(struct remote_memory *memory, const struct name_key *key,
 static uint64_t mix_words(uint64_t sum, const uint64_t *words, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
-		sum = ruby_mix(sum, words[i]);
+		sum = fingerprint_mix(sum, words[i]);
 	return sum;
 }
 
@@ -177,7 +177,7 @@ static int mix_sequence(const struct ruby_names *names, struct remote_memory *me
 		return err;
 	*sum = address;
 	for (size_t i = 0; i < RUBY_CHOSEN_WORDS; i++)
-		*sum = ruby_mix(*sum, body[process->body_words[i]]);
+		*sum = fingerprint_mix(*sum, body[process->body_words[i]]);
 	err = mix_text(memory, body[process->body_label], &first, sum);
 	return err ? err : mix_path(memory, body[process->body_path], sum);
 }
@@ -194,7 +194,7 @@ static int read_fingerprint(const struct ruby_names *names, struct remote_memory
 	else if (!err)
 		err = mix_sequence(names, memory, object[names->process.sequence_body / 8], &sum);
 	if (!err)
-		*fingerprint = ruby_fingerprint(sum);
+		*fingerprint = fingerprint_end(sum);
 	return err;
 }
 
@@ -362,8 +362,8 @@ static uint32_t hash_name(const struct ruby_name *name)
 	uint64_t sum = hash64_bytes(name->words, name_bytes(name) - sizeof(*name));
 	uint32_t hash;
 
-	sum = ruby_mix(sum, name->first_line);
-	sum = ruby_mix(sum, name->file);
+	sum = fingerprint_mix(sum, name->first_line);
+	sum = fingerprint_mix(sum, name->file);
 	hash = sum >> 32;
 	return hash ? hash : 1;
 }

@@ -3,7 +3,7 @@
  * A code cache, and names, scopes and lines of methods, in hostile memory. Every address is somewhere in the input: its
  * lower 16 bits say where, as the made code cache of the tests has them.
  *
- * covers: java_stubs.c java_code.c java_fields.c java_names.c java_scopes.c java_lines.c compressed_stream.c java_symbolize.c read_windows.c
+ * covers: java_stubs.c java_code.c java_fields.c java_names.c java_scopes.c java_lines.c compressed_stream.c java_symbolize.c ../read_windows.c
  */
 #include <stdbool.h>
 #include <stdint.h>

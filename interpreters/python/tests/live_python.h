@@ -180,7 +180,7 @@ static inline uint64_t read_word(struct live_python *python, uint64_t address)
 }
 
 /** The fingerprint as the kernel side makes it, by what attach said. */
-static inline uint32_t fingerprint_of(struct live_python *python, uint64_t code)
+static inline uint32_t live_fingerprint(struct live_python *python, uint64_t code)
 {
 	const struct python_process *data = (const void *)python->process->data;
 	uint64_t words[PYTHON_CODE_WORDS], hash = 0, start = code + data->code_start;

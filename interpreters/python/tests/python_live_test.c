@@ -102,7 +102,7 @@ static size_t check_code(struct live_python *python, const char *line)
 	int length = 0;
 
 	assert_int_equal(sscanf(line, "code %lu %65535s %65535s%n", &code, name, file, &length), 3);
-	fingerprint = fingerprint_of(python, code);
+	fingerprint = live_fingerprint(python, code);
 	assert_int_equal(name_of(python, code, fingerprint, UINT32_MAX, &frame), 0);
 	check_text(frame.function, name);
 	if (!strcmp(file, "-"))
@@ -156,7 +156,7 @@ static size_t walk_frames(struct live_python *python, uint64_t thread, uint64_t 
 			position -= code + data->code_bytecode;
 		}
 		words[count][0] = frame_word_of(code);
-		words[count++][1] = position << 32 | fingerprint_of(python, code);
+		words[count++][1] = position << 32 | live_fingerprint(python, code);
 	}
 	return count;
 }

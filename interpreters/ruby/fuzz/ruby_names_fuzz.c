@@ -51,7 +51,7 @@ static uint64_t word_at(struct fuzz_memory *memory, uint64_t address)
 static uint64_t mix(struct fuzz_memory *memory, uint64_t sum, uint64_t address, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++)
-		sum = ruby_mix(sum, word_at(memory, address + 8ULL * i));
+		sum = fingerprint_mix(sum, word_at(memory, address + 8ULL * i));
 	return sum;
 }
 
@@ -61,7 +61,7 @@ static uint32_t fingerprint_of(struct fuzz_memory *memory, const struct ruby_pro
 	uint64_t body = word_at(memory, BASE + process->sequence_body), sum = body, path;
 
 	if (is_method)
-		return ruby_fingerprint(mix(memory, 0, BASE + 8, RUBY_METHOD_WORDS));
+		return fingerprint_end(mix(memory, 0, BASE + 8, RUBY_METHOD_WORDS));
 	for (int i = 0; i < RUBY_CHOSEN_WORDS; i++)
 		sum = mix(memory, sum, body + 8ULL * process->body_words[i], 1);
 	path = word_at(memory, body + 8ULL * process->body_path);
@@ -72,7 +72,7 @@ static uint32_t fingerprint_of(struct fuzz_memory *memory, const struct ruby_pro
 	if ((word_at(memory, path) & RUBY_TYPE_MASK) == RUBY_TYPE_ARRAY)
 		sum = mix(memory, sum, word_at(memory, path + RUBY_TEXT_OFFSET) + RUBY_TEXT_OFFSET,
 			  RUBY_TEXT_WORDS);
-	return ruby_fingerprint(sum);
+	return fingerprint_end(sum);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

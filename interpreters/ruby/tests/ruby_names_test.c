@@ -148,7 +148,7 @@ static uint64_t mix(const struct fake *fake, uint64_t sum, uint64_t address, uin
 		uint64_t word;
 
 		memcpy(&word, fake->bytes + address + 8ULL * i, sizeof(word));
-		sum = ruby_mix(sum, word);
+		sum = fingerprint_mix(sum, word);
 	}
 	return sum;
 }
@@ -163,7 +163,7 @@ static uint32_t sequence_fingerprint(const struct fake *fake)
 		sum = mix(fake, sum, BODY + words[i], 1);
 	sum = mix(fake, sum, LABEL + 16, 3);
 	sum = mix(fake, sum, PATHS + 16, 3);
-	return ruby_fingerprint(mix(fake, sum, PATH + 16, 3));
+	return fingerprint_end(mix(fake, sum, PATH + 16, 3));
 }
 
 static int symbolize(struct fake *fake, uint64_t address, uint32_t position, uint32_t fingerprint,
@@ -214,7 +214,7 @@ static void a_path_may_be_a_string_of_its_own(void **state)
 		sum = mix(fake, sum, BODY + (const uint32_t[]){ 0, 8, 64, 80, 88 }[i], 1);
 	sum = mix(fake, sum, LABEL + 16, 3);
 	assert_int_equal(symbolize(fake, SEQUENCE, 1,
-				   ruby_fingerprint(mix(fake, sum, PATHS + 16, 3)), &frame),
+				   fingerprint_end(mix(fake, sum, PATHS + 16, 3)), &frame),
 			 0);
 	assert_string_equal(frame.file, "(eval)");
 }
@@ -223,7 +223,7 @@ static void a_method_in_c_is_named_by_its_symbol(void **state)
 {
 	struct interpreted_frame frame = { 0 };
 	struct fake *fake = *state;
-	uint32_t fingerprint = ruby_fingerprint(mix(fake, 0, METHOD + 8, 4));
+	uint32_t fingerprint = fingerprint_end(mix(fake, 0, METHOD + 8, 4));
 
 	assert_int_equal(symbolize(fake, METHOD, RUBY_METHOD_ENTRY, fingerprint, &frame), 0);
 	assert_string_equal(frame.function, "each");
