@@ -4,6 +4,7 @@
 
 REFERENCE = ARGV[0] == "reference"
 ROUNDS = 1500
+PRINTING = Mutex.new
 
 # Methods in C: caller_locations gives them the place of their caller.
 IN_C = %w[each map each_pair inject sort_by each_with_index catch tap send public_send call eval instance_eval
@@ -15,8 +16,8 @@ def record(locations)
     in_c = IN_C.include?(location.label) && caller && location.path == caller.path && location.lineno == caller.lineno
     [location.label, in_c ? "<cfunc>" : location.path, in_c ? 0 : location.lineno].join("\t") + "\n"
   end
-  # At once: threads print, too.
-  $stdout.write(lines.join + "\n")
+  # Another thread may go on in the midst of a write.
+  PRINTING.synchronize { $stdout.write(lines.join + "\n") }
 end
 
 def work
