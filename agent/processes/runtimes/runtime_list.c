@@ -37,7 +37,7 @@ static bool is_first_of_runtime(const struct process *process, uint32_t index)
 	return true;
 }
 
-/* The first file that is known by its name; once for a process. */
+/* The first file that is known by its name, and is no runtime that frames are known of; once for a process. */
 static void list_unsupported(const struct process *process,
 			     void (*take)(void *context, const struct listed_runtime *runtime),
 			     void *context)
@@ -46,7 +46,7 @@ static void list_unsupported(const struct process *process,
 		const struct executable *executable = process->mappings[i].executable;
 		struct listed_runtime runtime = { .pid = process->pid };
 
-		if (!executable || !executable->binary)
+		if (!executable || !executable->binary || executable_runtime(executable))
 			continue;
 		runtime.path = executable->binary->path;
 		runtime.unsupported = unsupported_runtime_name(runtime.path);
