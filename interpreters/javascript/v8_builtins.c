@@ -89,7 +89,7 @@ static int keep(struct v8_builtins *builtins, size_t bytes)
 	struct v8_builtin *items;
 	size_t used = 0;
 
-	builtins->names = malloc(bytes);
+	builtins->names = malloc(bytes ? bytes : 1);
 	if (!builtins->names)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < builtins->count; i++) {
