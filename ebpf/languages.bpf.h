@@ -35,6 +35,12 @@ static __always_inline const struct cell *find_language(const struct walk_state 
 	return NULL;
 }
 
+/** A number that no two processes that ever run have in common: for what is kept from walk to walk. */
+static __always_inline __u64 process_key(const struct walk_state *state)
+{
+	return state->record.stamp.start_time_ns + state->record.stamp.exec_id;
+}
+
 /** Copies the @count cells of a language's data from @first on; false if one is not there. */
 static __always_inline bool read_cells(void *data, __u32 first, int count)
 {

@@ -15,6 +15,7 @@
 #ifndef INTERPRETERS_LANGUAGE_H
 #define INTERPRETERS_LANGUAGE_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -153,6 +154,12 @@ struct interpreted_frames {
 	uint32_t count;
 	struct interpreted_frame items[INTERPRETED_FRAMES_MAX];
 };
+
+/** True of what another try may have: such an error is no answer that something is not there. */
+static inline bool is_passing(int err)
+{
+	return err == -EAGAIN || err == -ESRCH || err == -ENOMEM;
+}
 
 struct language_ops {
 	/**

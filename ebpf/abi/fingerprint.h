@@ -22,7 +22,7 @@ static inline __u32 fingerprint_end(__u64 sum)
 	return fingerprint ? fingerprint : 1;
 }
 
-/** That of two words. */
+/** Makes the fingerprint of two words. */
 static inline __u32 fingerprint_of(__u64 first, __u64 second)
 {
 	return fingerprint_end(fingerprint_mix(fingerprint_mix(0, first), second));

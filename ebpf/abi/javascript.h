@@ -51,11 +51,11 @@ enum {
 	JAVASCRIPT_BUILTIN_RANGES_MAX = 22,
 	/** An object's tagged pointer minus its address. */
 	JAVASCRIPT_TAG = 1,
-	/** Of arrays of all kinds, bytecodes too: a Smi. */
+	/** The length is here in arrays of all kinds, bytecodes too. It is a Smi. */
 	JAVASCRIPT_ARRAY_LENGTH = 8,
-	/** Of an array of words, its elements. */
+	/** The elements of an array of words begin here. */
 	JAVASCRIPT_ARRAY_DATA = 16,
-	/** Of a Code object: as much is read at once, from its beginning. */
+	/** So much of a Code object is read at once, from its beginning. */
 	JAVASCRIPT_CODE_BYTES = 64,
 };
 
@@ -82,20 +82,20 @@ struct javascript_builtin_range {
 struct javascript_process {
 	/** Address of the pointer to V8's map of its code pages; 0: pages have lists of their code. */
 	__u64 jit_pages;
-	/** Of the first builtin: ELF virtual address, and of all, in bytes. */
+	/** The first builtin has this ELF virtual address; all of them have so many bytes. */
 	__u64 builtins_start;
 	__u64 builtins_bytes;
 	/** Sorted by start; the first one starts at 0, and those behind the last have start UINT32_MAX. */
 	struct javascript_builtin_range ranges[JAVASCRIPT_BUILTIN_RANGES_MAX];
 
-	/** Of a code page: a pointer to the list of its code. */
+	/** A code page has a pointer to the list of its code here. */
 	__u16 page_registry;
-	/** Of a code page's entry in V8's map. */
+	/** A code page's entry in V8's map has the map of its code here. */
 	__u16 jit_page_allocations;
-	/** Of the object in a code page: where its instructions begin, and its Code object, if that is another one. */
+	/** The object in a code page has its instructions here, and its Code object, if that is another one. */
 	__u16 code_header;
 	__u16 code_object;
-	/** Of Code. */
+	/** These are fields of Code. */
 	__u16 code_start;
 	__u16 code_flags;
 	__u16 code_size;
@@ -106,10 +106,10 @@ struct javascript_process {
 	__u16 kind_baseline;
 	__u16 kind_maglev;
 	__u16 kind_turbofan;
-	/** Of deoptimization data. */
+	/** These are elements of deoptimization data. */
 	__u16 deopt_optimization_id;
 	__u16 deopt_shared;
-	/** Of what deopt_shared leads to, if that is not the SharedFunctionInfo itself. */
+	/** What deopt_shared leads to has the SharedFunctionInfo here, if it is not that itself. */
 	__u16 wrapper_shared;
 	__u16 function_shared;
 	__u16 shared_script;
@@ -129,7 +129,7 @@ struct javascript_process {
 	__u16 marker_continuation;
 	__u16 marker_continuation_with_catch;
 	__u16 marker_wasm;
-	/** Of an object's map, a __u16; functions have so many, the first one counted. */
+	/** An object's map has its type here, a __u16. Functions have so many types, the first one counted. */
 	__u16 map_instance_type;
 	__u16 type_function;
 	__u16 type_function_count;
@@ -140,16 +140,16 @@ struct javascript_process {
 _Static_assert(sizeof(struct javascript_process) == 272, "struct javascript_process is 17 cells");
 
 /**
- * Of the function with the words @ids: its number in its script (low half) and in its isolate; @script_id the word in
- * which its script has its own, and @source_length how long that is. V8 gives all numbers once; but another isolate, which
- * may lie where one has ended, begins from the start.
+ * Makes the fingerprint of a function. @ids: its number in its script (low half) and in its isolate. @script_id: the word
+ * in which its script has a number. @source_length: how long the script is. V8 gives each number once; but another
+ * isolate, which may lie where one has ended, begins from the start.
  */
 static inline __u32 javascript_function_fingerprint(__u64 ids, __u64 script_id, __u32 source_length)
 {
 	return fingerprint_of(fingerprint_mix(fingerprint_mix(0, ids), script_id), source_length);
 }
 
-/** Of optimized code of the function with @function_fingerprint: @optimization is V8's number of the compilation. */
+/** Makes the fingerprint of a function's optimized code. @optimization: V8's number of the compilation. */
 static inline __u32 javascript_code_fingerprint(__u32 function_fingerprint, __u32 optimization)
 {
 	return fingerprint_of(function_fingerprint, optimization);

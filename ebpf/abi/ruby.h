@@ -33,12 +33,12 @@
 enum {
 	RUBY_RETURNING_MAX = 16,
 	RUBY_ENTERING_MAX = 24,
-	/** From the beginning of struct rb_iseq_constant_body on. */
+	/** So much is read of a struct rb_iseq_constant_body, from its beginning on. */
 	RUBY_BODY_WORDS = 12,
-	/** Of a method entry, behind its flags: defined_class, def, called_id, owner. */
+	/** A method entry has these behind its flags: defined_class, def, called_id, owner. */
 	RUBY_METHOD_WORDS = 4,
 	RUBY_CHOSEN_WORDS = 5,
-	/** Of a String or Array, behind the two words that all objects have. */
+	/** These words of a String or Array stand behind the two that all objects have. */
 	RUBY_TEXT_WORDS = 3,
 	RUBY_TEXT_OFFSET = 16,
 	/** The kinds of objects, in their flags (RUBY_T_MASK, RUBY_T_ARRAY). */

@@ -61,7 +61,7 @@ static __always_inline bool java_load_process(struct walk_state *state)
 	if (!read_cells(&state->java.process, state->language_cell, JAVA_PROCESS_CELLS))
 		return false;
 	java_load_stubs(state);
-	state->java.process_key = state->record.stamp.start_time_ns + state->record.stamp.exec_id;
+	state->java.process_key = process_key(state);
 	state->java.number++;
 	java_load_counters(&state->java);
 	state->java.cell = state->language_cell;

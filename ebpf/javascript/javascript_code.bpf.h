@@ -32,6 +32,18 @@ enum {
 	JAVASCRIPT_CODE_MAX_BYTES = 1 << JAVASCRIPT_CODE_SHIFT,
 };
 
+/** Where an interrupted instruction of code that V8 has made stands (javascript_machine.bpf.h). */
+enum javascript_place {
+	JAVASCRIPT_IN_FRAME,
+	/** The stack pointer is at the return address. */
+	JAVASCRIPT_AT_CALL,
+	/** It is at the saved frame pointer, below the return address. */
+	JAVASCRIPT_AT_SAVED_FP,
+	/** The return address is in a register: r9 or r10. */
+	JAVASCRIPT_RETURN_IN_R9,
+	JAVASCRIPT_RETURN_IN_R10,
+};
+
 /* A node of a map, from its left child on. */
 struct javascript_node {
 	__u64 left;
@@ -50,7 +62,7 @@ static __always_inline bool javascript_load_process(struct walk_state *state)
 	walk->cell = 0;
 	if (!read_cells(&walk->process, state->language_cell, JAVASCRIPT_PROCESS_CELLS))
 		return false;
-	walk->process_key = state->record.stamp.start_time_ns + state->record.stamp.exec_id;
+	walk->process_key = process_key(state);
 	walk->cell = state->language_cell;
 	return true;
 }
@@ -155,13 +167,20 @@ static __always_inline bool javascript_read_code(struct javascript_walk *walk, _
 	       address - walk->code_start < walk->code_size;
 }
 
-static __always_inline struct javascript_kept_code *
-javascript_kept_code_at(struct javascript_walk *walk, __u64 address)
+/* Where what is known of the code or the function at @address is kept. */
+static __always_inline __u32 javascript_kept_index(__u64 address)
 {
 	__u32 index = fingerprint_mix(fingerprint_mix(0, address), 0) >> 32;
 
+	/* The verifier has to see that it is in range, which the compiler may think that it knows. */
 	barrier_var(index);
-	return &walk->kept_code[index % JAVASCRIPT_KEPT_COUNT];
+	return index % JAVASCRIPT_KEPT_COUNT;
+}
+
+static __always_inline struct javascript_kept_code *
+javascript_kept_code_at(struct javascript_walk *walk, __u64 address)
+{
+	return &walk->kept_code[javascript_kept_index(address)];
 }
 
 /** Finds the code that @address of the process lies in, and reads it; false: it lies in none. */
@@ -226,13 +245,11 @@ static __always_inline bool javascript_read_ids(struct javascript_walk *walk, __
 static __always_inline bool javascript_find_fingerprint(struct javascript_walk *walk)
 {
 	const struct javascript_process *process = &walk->process;
-	__u32 index = fingerprint_mix(fingerprint_mix(0, walk->shared), 0) >> 32;
+	struct javascript_kept_function *kept =
+		&walk->kept_functions[javascript_kept_index(walk->shared)];
 	__u64 ids = 0, script = 0, script_id = 0, source = 0;
-	struct javascript_kept_function *kept;
 	__u32 length = 0;
 
-	barrier_var(index);
-	kept = &walk->kept_functions[index % JAVASCRIPT_KEPT_COUNT];
 	if (!javascript_read_ids(walk, &ids, &script))
 		return false;
 	script -= JAVASCRIPT_TAG;

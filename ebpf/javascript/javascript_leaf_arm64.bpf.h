@@ -16,14 +16,6 @@ enum {
 	JAVASCRIPT_ROOT_REGISTER = 26,
 };
 
-enum javascript_place {
-	JAVASCRIPT_IN_FRAME,
-	JAVASCRIPT_AT_CALL,
-	JAVASCRIPT_AT_SAVED_FP,
-	JAVASCRIPT_RETURN_IN_R9,
-	JAVASCRIPT_RETURN_IN_R10,
-};
-
 /** Where the leaf at @pc stands, in the code that was found last. */
 static __always_inline enum javascript_place javascript_leaf_place(struct javascript_walk *walk,
 								   __u64 pc, bool is_baseline)

@@ -35,17 +35,6 @@ enum {
 /* mov r12, i64: its first two bytes. */
 #define JAVASCRIPT_MOV_BYTECODES 0xbc49U
 
-enum javascript_place {
-	JAVASCRIPT_IN_FRAME,
-	/* The stack pointer is at the return address. */
-	JAVASCRIPT_AT_CALL,
-	/* It is at the saved frame pointer, below the return address. */
-	JAVASCRIPT_AT_SAVED_FP,
-	/* The return address is in a register: r9 or r10. */
-	JAVASCRIPT_RETURN_IN_R9,
-	JAVASCRIPT_RETURN_IN_R10,
-};
-
 /* Eight bytes of the function's beginning, from byte @at on. */
 static __always_inline __u64 javascript_bytes_at(const struct javascript_walk *walk, __u32 at)
 {

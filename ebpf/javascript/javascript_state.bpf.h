@@ -67,9 +67,7 @@ struct javascript_walk {
 	__u32 is_before;
 	/** The leaf was a builtin's, and rows that may be a guess have told its caller. */
 	__u32 is_behind_leaf;
-	__u32 reserved;
 	/** Of the frame at hand. */
-	__u32 position;
 	__u32 fingerprint;
 	__u32 kind;
 	__u64 function;

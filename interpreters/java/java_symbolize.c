@@ -169,12 +169,6 @@ static bool is_same(const struct identity *a, const struct identity *b)
 	return a->method == b->method && a->class_name == b->class_name;
 }
 
-/* What another try may have: it is no answer that something is not there. */
-static bool is_passing(int err)
-{
-	return err == -EAGAIN || err == -ESRCH || err == -ENOMEM;
-}
-
 static int read_compiled(const struct java_symbolizer *symbolizer, struct remote_memory *memory,
 			 const uint64_t words[2], uint64_t method, struct java_scopes *scopes)
 {

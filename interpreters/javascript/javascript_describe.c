@@ -8,8 +8,6 @@
 #include "agent/base/error.h"
 
 enum {
-	/** Of ThreadIsolation::trusted_data_: a pointer to the map of pages. */
-	TRUSTED_DATA_JIT_PAGES = 24,
 	/** So much of the interpreter is looked at. */
 	INTERPRETER_BYTES = 512,
 };
@@ -112,8 +110,7 @@ int javascript_describe(const struct v8_layout *layout, const struct v8_builtins
 	int err = check_code(layout);
 
 	*process = (struct javascript_process){
-		.jit_pages = layout->trusted_data ? layout->trusted_data + TRUSTED_DATA_JIT_PAGES :
-						    0,
+		.jit_pages = layout->trusted_data ? layout->trusted_data + V8_TRUSTED_JIT_PAGES : 0,
 		.page_registry = number(layout->page_registry),
 		.jit_page_allocations = number(layout->jit_page_allocations),
 		.code_header = number(layout->code_header),

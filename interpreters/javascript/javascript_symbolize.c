@@ -116,12 +116,6 @@ static struct frame_parts take_apart(const uint64_t words[2])
 	};
 }
 
-/* What another try may have: it is no answer that something is not there. */
-static bool is_passing(int err)
-{
-	return err == -EAGAIN || err == -ESRCH || err == -ENOMEM;
-}
-
 /*
  * The fingerprint of the function at tagged @shared, of the same words as the kernel side takes: what stands in place
  * of a script is not asked what it is, and what cannot be read is 0.

@@ -16,8 +16,6 @@ enum {
 	/** Instructions of one object. */
 	CODE_MAX_BYTES = 1 << 28,
 
-	/** Of ThreadIsolation::trusted_data_: a pointer to the map of pages. */
-	JIT_PAGES = 24,
 	/** Of a std::map: the root node. */
 	MAP_ROOT = 16,
 	/** Of its nodes. */
@@ -77,7 +75,7 @@ static int find_in_maps(const struct v8_heap *heap, uint64_t bias, uint64_t pc, 
 	const struct v8_layout *layout = heap->layout;
 	struct map_node node = { 0 };
 	uint64_t pages = 0;
-	int err = read_word(heap, layout->trusted_data + bias + JIT_PAGES, &pages);
+	int err = read_word(heap, layout->trusted_data + bias + V8_TRUSTED_JIT_PAGES, &pages);
 
 	if (!err && !pages)
 		err = fail(-ENOENT, "V8 has no code yet");

@@ -31,6 +31,8 @@ enum {
 	V8_FRAME_FUNCTION = -16,
 	V8_FRAME_BYTECODES = -32,
 	V8_FRAME_BYTECODE_OFFSET = -40,
+	/** Of ThreadIsolation::trusted_data_: a pointer to the map of code pages (common/code-memory-access.h). */
+	V8_TRUSTED_JIT_PAGES = 24,
 	/** Bits of a string's instance type. */
 	V8_STRING_REPRESENTATION = 7,
 	V8_STRING_SEQUENTIAL = 0,
