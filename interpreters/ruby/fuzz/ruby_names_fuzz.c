@@ -55,7 +55,7 @@ static uint64_t mix(struct fuzz_memory *memory, uint64_t sum, uint64_t address, 
 	return sum;
 }
 
-static uint32_t fingerprint_of(struct fuzz_memory *memory, const struct ruby_process *process,
+static uint32_t frame_fingerprint(struct fuzz_memory *memory, const struct ruby_process *process,
 			       bool is_method)
 {
 	uint64_t body = word_at(memory, BASE + process->sequence_body), sum = body, path;
@@ -94,7 +94,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		uint32_t position = i & 1 ? RUBY_METHOD_ENTRY : data[2] * i;
 		uint64_t words[2] = { frame_word(FRAME_RUBY, 0, BASE),
 				      (uint64_t)position << 32 |
-					      fingerprint_of(&memory, &process, i & 1) };
+					      frame_fingerprint(&memory, &process, i & 1) };
 		struct interpreted_frame frame = { 0 };
 		uint32_t object = 0;
 
