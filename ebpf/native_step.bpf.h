@@ -301,6 +301,8 @@ static __always_inline enum unwind_error native_step(struct walk_state *state)
 		return ask_for_guess(state, error);
 	if (error)
 		return error;
+	if (rule->cfa == CFA_LANGUAGE && rule->flags & RULE_LOOP && !state->runtime_cell)
+		return ask_for_guess(state, UNWIND_NO_INFO);
 	if (rule->cfa == CFA_LANGUAGE) {
 		wait_at_frame(state, mapping->executable_id, rule);
 		return UNWIND_OK;
@@ -336,14 +338,14 @@ static __always_inline enum unwind_error native_step_of_chain(struct walk_state 
 	return native_step(state);
 }
 
-/** A whole step, with bpf_loop(): native_step(), and what it asks for, over some steps. */
+/** A whole step, with bpf_loop(): native_step(), and what it or a language's step asks for, over some steps. */
 static __always_inline enum unwind_error native_step_or_guess(struct walk_state *state)
 {
 	enum unwind_error error = UNWIND_OK;
 
 	if (state->jit_words_left) {
 		jit_entry_step(state);
-	} else {
+	} else if (!state->guess_for) {
 		error = native_step(state);
 		if (error == UNWIND_NO_MAPPING && find_new_code(state, state->unknown_address))
 			return UNWIND_OK;

@@ -50,6 +50,8 @@ struct runtime_file {
 	/** Code whose rows get RULE_LOOP: the loop with its cold parts. Sorted. */
 	struct code_range ranges[LOOP_RANGES_MAX];
 	uint32_t range_count;
+	/** The language's step on the kernel side finds the callers of that code where it has no rules. */
+	bool steps_without_rules;
 	/** attach reads neither memory, which is NULL then, nor files, so it need not wait for a load thread. */
 	bool attaches_at_once;
 	/** Names of methods are to have the types of arguments and result, where a language overloads them. */

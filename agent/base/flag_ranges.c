@@ -24,6 +24,8 @@ VECTOR_DEFINE(rule_number_vector, uint16_t)
 struct flagging {
 	const struct stack_deltas *deltas;
 	uint8_t flag;
+	/* 0: none. */
+	uint8_t language;
 	struct offset_vector offsets;
 	struct rule_number_vector numbers;
 	uint32_t *page_index;
@@ -42,9 +44,10 @@ static void flagging_deinit(struct flagging *flagging)
 	free(flagging->flagged);
 }
 
-static int flagging_init(struct flagging *flagging, const struct stack_deltas *deltas, uint8_t flag)
+static int flagging_init(struct flagging *flagging, const struct stack_deltas *deltas, uint8_t flag,
+			 uint8_t language)
 {
-	*flagging = (struct flagging){ .deltas = deltas, .flag = flag };
+	*flagging = (struct flagging){ .deltas = deltas, .flag = flag, .language = language };
 	flagging->page_index = calloc(deltas->page_count + 1, sizeof(*flagging->page_index));
 	flagging->rules = calloc(2 * (size_t)deltas->rule_count, sizeof(*flagging->rules));
 	flagging->flagged = calloc(deltas->rule_count, sizeof(*flagging->flagged));
@@ -59,11 +62,17 @@ static int flagging_init(struct flagging *flagging, const struct stack_deltas *d
 static uint32_t flagged_copy(struct flagging *flagging, uint32_t number)
 {
 	uint32_t *copy = &flagging->flagged[number];
+	struct unwind_rule *rule;
 
 	if (*copy == NO_COPY) {
 		*copy = flagging->rule_count++;
-		flagging->rules[*copy] = flagging->rules[number];
-		flagging->rules[*copy].flags |= flagging->flag;
+		rule = &flagging->rules[*copy];
+		*rule = flagging->rules[number];
+		rule->flags |= flagging->flag;
+		if (rule->cfa == CFA_NONE && flagging->language) {
+			rule->cfa = CFA_LANGUAGE;
+			rule->cfa_addend = flagging->language;
+		}
 	}
 	return *copy;
 }
@@ -176,7 +185,7 @@ static int take_arrays(struct flagging *flagging, struct stack_deltas *deltas)
 }
 
 int stack_deltas_flag_ranges(struct stack_deltas *deltas, const struct code_range *ranges,
-			     uint32_t count, uint8_t flag)
+			     uint32_t count, uint8_t flag, uint8_t language)
 {
 	_cleanup_(flagging_deinit) struct flagging flagging = { 0 };
 	int err;
@@ -184,7 +193,7 @@ int stack_deltas_flag_ranges(struct stack_deltas *deltas, const struct code_rang
 	for (uint32_t i = 0; i < count; i++)
 		if (ranges[i].end < ranges[i].start || (i && ranges[i].start < ranges[i - 1].end))
 			return fail(-EINVAL, "ranges of code are out of order");
-	err = flagging_init(&flagging, deltas, flag);
+	err = flagging_init(&flagging, deltas, flag, language);
 	if (!err)
 		err = flag_rows(&flagging, ranges, count);
 	if (err)

@@ -18,11 +18,12 @@ struct code_range {
 
 /**
  * Sets @flag (enum rule_flag) in the rule of every address in @ranges, which are sorted and do not
- * overlap, and of no other one; else each address keeps its rule. Addresses outside of the pages
+ * overlap, and of no other one; else each address keeps its rule. Where rows say CFA_NONE, the step of
+ * @language is asked instead (CFA_LANGUAGE; enum frame_kind, 0: it is not). Addresses outside of the pages
  * have no rule and get none; empty ranges are fine. -E2BIG if there are too many rules then, -ENOMEM,
  * -EINVAL for ranges that are not sorted; @deltas are untouched then.
  */
 int stack_deltas_flag_ranges(struct stack_deltas *deltas, const struct code_range *ranges,
-			     uint32_t count, uint8_t flag);
+			     uint32_t count, uint8_t flag, uint8_t language);
 
 #endif

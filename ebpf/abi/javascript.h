@@ -48,7 +48,7 @@ enum {
 	JAVASCRIPT_CODE_MASK = 7,
 	JAVASCRIPT_PLACE_MASK = (1 << JAVASCRIPT_CODE_SHIFT) - 1,
 	JAVASCRIPT_NO_PLACE = JAVASCRIPT_PLACE_MASK,
-	JAVASCRIPT_BUILTIN_RANGES_MAX = 22,
+	JAVASCRIPT_BUILTIN_RANGES_MAX = 26,
 	/** An object's tagged pointer minus its address. */
 	JAVASCRIPT_TAG = 1,
 	/** The length is here in arrays of all kinds, bytecodes too. It is a Smi. */
@@ -69,6 +69,12 @@ enum javascript_builtin_class {
 	JAVASCRIPT_BUILTIN_HANDLER = 2,
 	/** V8's own, though they have a context. */
 	JAVASCRIPT_BUILTIN_NO_FUNCTION = 3,
+	/** Sparkplug's code calls it to make its frame. */
+	JAVASCRIPT_BUILTIN_PROLOGUE = 4,
+	/** Sparkplug's code ends with a jump to it; it leaves the frame. */
+	JAVASCRIPT_BUILTIN_LEAVE = 5,
+	/** It takes the frame of optimized code from the stack, and puts others there; no frame pointer tells its caller. */
+	JAVASCRIPT_BUILTIN_DEOPTIMIZER = 6,
 };
 
 /** Builtins of one class, in bytes from the first builtin of all; they end where the next range starts. */
@@ -137,7 +143,7 @@ struct javascript_process {
 	__u32 dispatch_table;
 };
 
-_Static_assert(sizeof(struct javascript_process) == 272, "struct javascript_process is 17 cells");
+_Static_assert(sizeof(struct javascript_process) == 304, "struct javascript_process is 19 cells");
 
 /**
  * Makes the fingerprint of a function. @ids: its number in its script (low half) and in its isolate. @script_id: the word

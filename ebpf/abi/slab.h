@@ -137,7 +137,8 @@ enum cfa_kind {
 	/**
 	 * The step of the language that cfa_addend names (enum frame_kind) steps out of this frame: its runtime may have
 	 * gone to another stack here. What cfa_register and cfa_offset mean is the language's; of Go they are an enum
-	 * go_switch (abi/go.h), and the rule is that of CFA_SP if it has not gone.
+	 * go_switch (abi/go.h), and the rule is that of CFA_SP if it has not gone. With RULE_LOOP there is no rule for
+	 * the runtime's code here.
 	 */
 	CFA_LANGUAGE = 13,
 	/**

@@ -23,6 +23,10 @@ enum {
 	JAVASCRIPT_PAGE_BYTES = 1 << 18,
 	JAVASCRIPT_LIST_BYTES_MAX = JAVASCRIPT_PAGE_BYTES / 32 * 8,
 	JAVASCRIPT_LIST_HALVES_MAX = 14,
+	/* A page that has a list: from where to where its objects lie. */
+	JAVASCRIPT_PAGE_AREA = 24,
+	/* An object that is too large for a page has one of its own, of up to so many times that size. */
+	JAVASCRIPT_LARGE_PAGES_MAX = 8,
 	/* A red-black tree of 2^14 nodes is not deeper. */
 	JAVASCRIPT_MAP_DEPTH_MAX = 28,
 	/* Of a std::map of libstdc++: its root. Of a node: its children, key and value, one behind the other. */
@@ -39,7 +43,10 @@ enum javascript_place {
 	JAVASCRIPT_AT_CALL,
 	/** It is at the saved frame pointer, below the return address. */
 	JAVASCRIPT_AT_SAVED_FP,
-	/** The return address is in a register: r9 or r10. */
+	/** It is at another return address, below that of the caller. */
+	JAVASCRIPT_BELOW_CALL,
+	/** The return address is in a register: r8, r9 or r10. */
+	JAVASCRIPT_RETURN_IN_R8,
 	JAVASCRIPT_RETURN_IN_R9,
 	JAVASCRIPT_RETURN_IN_R10,
 };
@@ -80,6 +87,32 @@ static __always_inline __u64 javascript_head_field(const struct javascript_walk 
 	return bytes == 4 ? (__u32)word : word;
 }
 
+/*
+ * Reads walk->object, which @address has to lie in: its Code, of which walk->head has the fields, its instructions and
+ * kind. False: it is no code.
+ */
+static __always_inline bool javascript_read_code(struct javascript_walk *walk, __u64 address)
+{
+	const struct javascript_process *process = &walk->process;
+	__u64 head[JAVASCRIPT_CODE_WORDS];
+
+	walk->code = walk->object + JAVASCRIPT_TAG;
+	if (process->code_object && read_word(walk->object + process->code_object, &walk->code))
+		return false;
+	if (bpf_probe_read_user(head, sizeof(head), (const void *)(walk->code - JAVASCRIPT_TAG)))
+		return false;
+	__builtin_memcpy(walk->head, head, sizeof(head));
+	walk->code_start = walk->object + process->code_header;
+	walk->code_size = javascript_head_field(walk, process->code_size, 4);
+	walk->code_data = javascript_head_field(walk, process->code_data, 8);
+	walk->kind = javascript_head_field(walk, process->code_flags, 4) & process->kind_mask;
+	if (process->code_start &&
+	    javascript_head_field(walk, process->code_start, 8) != walk->code_start)
+		return false;
+	return walk->code_size <= JAVASCRIPT_CODE_MAX_BYTES &&
+	       address - walk->code_start < walk->code_size;
+}
+
 /* Finds the node with the largest key that is not above @key in the map at @map: walk->node_...; false: none. */
 static __always_inline bool javascript_find_node(struct javascript_walk *walk, __u64 map, __u64 key)
 {
@@ -117,15 +150,66 @@ static __always_inline bool javascript_find_in_maps(struct javascript_walk *walk
 	return true;
 }
 
-/* By the list of the page, which is sorted but for moments. */
+/*
+ * Finds the page whose objects @address is among, and where these begin; false: none. The header of a large object's page
+ * is further down, before the object's beginning.
+ */
+static __always_inline bool javascript_find_page(__u64 address, __u64 *page, __u64 *start,
+						 bool *is_large)
+{
+	__u64 end = 0;
+
+	*page = address & ~(__u64)(JAVASCRIPT_PAGE_BYTES - 1);
+	for (int i = 0; i < JAVASCRIPT_LARGE_PAGES_MAX; i++) {
+		if (!read_word_pair(*page + JAVASCRIPT_PAGE_AREA, start, &end) &&
+		    *start - *page < JAVASCRIPT_PAGE_BYTES && address - *start < end - *start) {
+			*is_large = end - *page > JAVASCRIPT_PAGE_BYTES;
+			return true;
+		}
+		*page -= JAVASCRIPT_PAGE_BYTES;
+	}
+	return false;
+}
+
+/* Sets walk->object to the last object before @address among those at the end of the list from @first to @end. */
+static __always_inline void javascript_find_appended(struct javascript_walk *walk, __u64 first,
+						     __u64 end, __u64 address)
+{
+	__u64 found = 0, bytes = (end - first) & ~7ULL;
+
+	if (bytes > sizeof(walk->appended))
+		bytes = sizeof(walk->appended);
+	__builtin_memset(walk->appended, 0, sizeof(walk->appended));
+	if (bpf_probe_read_user(walk->appended, bytes, (const void *)(end - bytes)))
+		return;
+	for (int i = 0; i < JAVASCRIPT_APPENDED_MAX; i++) {
+		__u64 object = walk->appended[i];
+
+		if (object <= address && object > found)
+			found = object;
+	}
+	walk->object = found;
+}
+
+/*
+ * By the list of the page. V8 appends to it, and sorts it when it looks for something itself: what was made since stands
+ * behind what is sorted.
+ */
 static __always_inline bool javascript_find_in_page(struct javascript_walk *walk, __u64 address)
 {
-	__u64 page = address & ~(__u64)(JAVASCRIPT_PAGE_BYTES - 1);
-	__u64 list = 0, first = 0, end = 0, middle, object = 0;
+	__u64 list = 0, first = 0, end = 0, page = 0, middle, object = 0;
+	__u64 list_first, list_end;
+	bool is_large = false;
 
+	if (!javascript_find_page(address, &page, &walk->object, &is_large))
+		return false;
+	if (is_large)
+		return true;
 	if (read_word(page + walk->process.page_registry, &list) ||
 	    read_word_pair(list, &first, &end) || end - first > JAVASCRIPT_LIST_BYTES_MAX)
 		return false;
+	list_first = first;
+	list_end = end;
 	walk->object = 0;
 	for (int i = 0; i < JAVASCRIPT_LIST_HALVES_MAX && first < end; i++) {
 		middle = first + ((end - first) / 2 & ~7ULL);
@@ -138,33 +222,9 @@ static __always_inline bool javascript_find_in_page(struct javascript_walk *walk
 			end = middle;
 		}
 	}
+	if (walk->object < page || !javascript_read_code(walk, address))
+		javascript_find_appended(walk, list_first, list_end, address);
 	return walk->object >= page;
-}
-
-/*
- * Reads walk->object, which @address has to lie in: its Code, of which walk->head has the fields, its instructions and
- * kind. False: it is no code.
- */
-static __always_inline bool javascript_read_code(struct javascript_walk *walk, __u64 address)
-{
-	const struct javascript_process *process = &walk->process;
-	__u64 head[JAVASCRIPT_CODE_WORDS];
-
-	walk->code = walk->object + JAVASCRIPT_TAG;
-	if (process->code_object && read_word(walk->object + process->code_object, &walk->code))
-		return false;
-	if (bpf_probe_read_user(head, sizeof(head), (const void *)(walk->code - JAVASCRIPT_TAG)))
-		return false;
-	__builtin_memcpy(walk->head, head, sizeof(head));
-	walk->code_start = walk->object + process->code_header;
-	walk->code_size = javascript_head_field(walk, process->code_size, 4);
-	walk->code_data = javascript_head_field(walk, process->code_data, 8);
-	walk->kind = javascript_head_field(walk, process->code_flags, 4) & process->kind_mask;
-	if (process->code_start &&
-	    javascript_head_field(walk, process->code_start, 8) != walk->code_start)
-		return false;
-	return walk->code_size <= JAVASCRIPT_CODE_MAX_BYTES &&
-	       address - walk->code_start < walk->code_size;
 }
 
 /* Where what is known of the code or the function at @address is kept. */

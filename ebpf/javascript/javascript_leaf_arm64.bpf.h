@@ -14,6 +14,7 @@ enum {
 	JAVASCRIPT_OFFSET_REGISTER = 19,
 	JAVASCRIPT_BYTECODES_REGISTER = 20,
 	JAVASCRIPT_ROOT_REGISTER = 26,
+	JAVASCRIPT_MOVED_REGISTER = 8,
 };
 
 /** Where the leaf at @pc stands, in the code that was found last. */
@@ -31,6 +32,25 @@ static __always_inline bool javascript_is_interpreter_end(__u64 pc)
 {
 	(void)pc;
 	return false;
+}
+
+/** Where it stands in the builtin that makes the frame of Sparkplug's code. */
+static __always_inline enum javascript_place javascript_prologue_place(struct javascript_walk *walk,
+								       __u64 pc)
+{
+	(void)walk;
+	(void)pc;
+	return JAVASCRIPT_IN_FRAME;
+}
+
+/** The same of the builtin that leaves it. */
+static __always_inline enum javascript_place javascript_leave_place(__u64 pc, __u64 sp,
+								    __u64 *function)
+{
+	(void)pc;
+	(void)sp;
+	*function = 0;
+	return JAVASCRIPT_IN_FRAME;
 }
 
 #endif

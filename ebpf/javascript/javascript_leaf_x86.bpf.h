@@ -16,6 +16,8 @@ enum {
 	JAVASCRIPT_OFFSET_REGISTER = 9,
 	JAVASCRIPT_BYTECODES_REGISTER = 12,
 	JAVASCRIPT_ROOT_REGISTER = 13,
+	/* Where arguments that are being moved stood. */
+	JAVASCRIPT_MOVED_REGISTER = 8,
 	/* What is looked at of a function's beginning. */
 	JAVASCRIPT_PROLOGUE_BYTES = 32,
 	JAVASCRIPT_PROLOGUE_WORDS = JAVASCRIPT_PROLOGUE_BYTES / 8,
@@ -28,6 +30,9 @@ enum {
 	JAVASCRIPT_CALL_BYTES = 5,
 	/* call [r13 + d32] */
 	JAVASCRIPT_CALL_TABLE_BYTES = 7,
+	/* What is looked at of a builtin, from the interrupted instruction on. */
+	JAVASCRIPT_BUILTIN_BYTES = 48,
+	JAVASCRIPT_BUILTIN_WORDS = JAVASCRIPT_BUILTIN_BYTES / 8,
 };
 
 /* push rbp; mov rbp, rsp */
@@ -84,6 +89,18 @@ static __always_inline __u32 javascript_prologue_bytes(struct javascript_walk *w
 static __always_inline bool javascript_is_lea(__u64 bytes)
 {
 	return (bytes & 0xf7bffffd) == 0xc4248d48;
+}
+
+/* lea rsp, [rsp + rbx * 8], or with 8 more. */
+static __always_inline bool javascript_is_lea_rbx(__u64 bytes)
+{
+	return (__u32)bytes == 0xdc248d48 || (bytes & 0xffffffffff) == 0x08dc648d48;
+}
+
+/* mov rbp, rsp, in one of its two encodings. */
+static __always_inline bool javascript_is_move_to_fp(__u64 bytes)
+{
+	return (bytes & 0xffffff) == 0xe58948 || (bytes & 0xffffff) == 0xec8b48;
 }
 
 /* pop r9 or r10 */
@@ -149,6 +166,60 @@ static __always_inline enum javascript_place javascript_leaf_place(struct javasc
 	if (read_word_pair(pc, &bytes, &next))
 		return JAVASCRIPT_IN_FRAME;
 	return javascript_return_place(bytes, next);
+}
+
+/* pop r15 or r11; push rbp; mov rbp, rsp: both moves are in use. */
+static __always_inline bool javascript_makes_frame(__u64 bytes)
+{
+	return (bytes & 0xfbff) == 0x5b41 && (__u8)(bytes >> 16) == 0x55 &&
+	       javascript_is_move_to_fp(bytes >> 24);
+}
+
+/** Where the leaf at @pc stands, in the builtin that makes the frame of Sparkplug's code. */
+static __always_inline enum javascript_place javascript_prologue_place(struct javascript_walk *walk,
+								       __u64 pc)
+{
+	__u64 words[JAVASCRIPT_BUILTIN_WORDS];
+
+	if (bpf_probe_read_user(words, sizeof(words), (const void *)pc))
+		return JAVASCRIPT_IN_FRAME;
+	__builtin_memcpy(walk->head, words, sizeof(words));
+	if ((__u8)words[0] == 0x55)
+		return JAVASCRIPT_AT_CALL;
+	if (javascript_is_move_to_fp(words[0]))
+		return JAVASCRIPT_AT_SAVED_FP;
+	/* add rsp, 8 */
+	if ((__u32)words[0] == 0x08c48348)
+		return JAVASCRIPT_BELOW_CALL;
+	for (__u32 i = 0; i <= JAVASCRIPT_BUILTIN_BYTES - 8; i++)
+		if (javascript_makes_frame(javascript_bytes_at(walk, i)))
+			return JAVASCRIPT_BELOW_CALL;
+	return JAVASCRIPT_IN_FRAME;
+}
+
+/*
+ * The same of the builtin that leaves it: pop r8; lea rsp, [rsp + rbx * 8]; push r8; ret. @function: where the frame, which
+ * is below the stack pointer then, has its function; 0: that is not known.
+ */
+static __always_inline enum javascript_place javascript_leave_place(__u64 pc, __u64 sp,
+								    __u64 *function)
+{
+	__u64 bytes = 0;
+
+	*function = 0;
+	if (read_word(pc, &bytes))
+		return JAVASCRIPT_IN_FRAME;
+	if ((__u16)bytes == 0x5841) {
+		*function = sp - 8 + JAVASCRIPT_SLOT_FUNCTION;
+		return JAVASCRIPT_AT_CALL;
+	}
+	if (javascript_is_lea_rbx(bytes)) {
+		*function = sp - 16 + JAVASCRIPT_SLOT_FUNCTION;
+		return JAVASCRIPT_RETURN_IN_R8;
+	}
+	if ((bytes & 0xffffff) == 0xc35041)
+		return JAVASCRIPT_RETURN_IN_R8;
+	return (__u8)bytes == 0xc3 ? JAVASCRIPT_AT_CALL : JAVASCRIPT_IN_FRAME;
 }
 
 #endif

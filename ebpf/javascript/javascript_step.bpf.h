@@ -291,6 +291,90 @@ static __always_inline enum unwind_error javascript_push_in_builtin(struct walk_
 	return javascript_push_function(state, flags, code, place);
 }
 
+/* Reads where the leaf at @place of its code goes back to, and its walk->function. */
+static __always_inline enum unwind_error javascript_read_leaf(struct walk_state *state,
+							      enum javascript_place place)
+{
+	struct javascript_walk *walk = &state->javascript;
+	__u64 bytes = 8;
+
+	walk->caller_fp = state->fp;
+	walk->function = state->registers[JAVASCRIPT_FUNCTION_REGISTER];
+	/* Until it has one a function is as good as in its context. */
+	walk->context = JAVASCRIPT_TAG;
+	if (place == JAVASCRIPT_AT_SAVED_FP || place == JAVASCRIPT_BELOW_CALL) {
+		if (place == JAVASCRIPT_AT_SAVED_FP &&
+		    window_read_up(&state->stack, state->sp, &walk->caller_fp))
+			return UNWIND_STACK_UNREADABLE;
+		bytes = 16;
+	}
+	walk->caller_sp = state->sp + bytes;
+	if (place >= JAVASCRIPT_RETURN_IN_R8) {
+		walk->return_address = state->registers[place == JAVASCRIPT_RETURN_IN_R8 ? 8 :
+							place == JAVASCRIPT_RETURN_IN_R9 ? 9 :
+											   10];
+		return UNWIND_OK;
+	}
+	return window_read_up(&state->stack, walk->caller_sp - 8, &walk->return_address);
+}
+
+/* The same of a frame that is made, of which a leaf may have to push something yet. */
+static __always_inline enum unwind_error javascript_read_made(struct walk_state *state,
+							      bool is_leaf)
+{
+	struct javascript_walk *walk = &state->javascript;
+	__u64 place = state->fp + JAVASCRIPT_SLOT_FUNCTION;
+	enum unwind_error error;
+
+	if (!state->fp_known)
+		return UNWIND_REGISTER_UNKNOWN;
+	walk->function = state->registers[JAVASCRIPT_FUNCTION_REGISTER];
+	if ((!is_leaf || place >= state->sp) &&
+	    window_read_up(&state->stack, place, &walk->function))
+		return UNWIND_STACK_UNREADABLE;
+	error = javascript_read_frame(state, state->fp);
+	if (is_leaf && place + 8 < state->sp)
+		walk->context = JAVASCRIPT_TAG;
+	return error;
+}
+
+/*
+ * The held frame is that of a leaf in a builtin that makes or leaves the frame of a function in Sparkplug's code: its rows
+ * take it for one that has been called.
+ */
+static __always_inline enum unwind_error javascript_step_frame_builtin(struct walk_state *state,
+								       __u32 builtin_class)
+{
+	struct javascript_walk *walk = &state->javascript;
+	__u64 pc = state->registers[PC_REGISTER], sp = state->held_sp, function = 0;
+	enum javascript_place place = builtin_class == JAVASCRIPT_BUILTIN_PROLOGUE ?
+					      javascript_prologue_place(walk, pc) :
+					      javascript_leave_place(pc, sp, &function);
+	enum unwind_error error;
+
+	state->sp = sp;
+	state->fp = state->held_fp;
+	state->fp_known = state->held_fp != 0;
+	/* Through memory all ways that lead to a place are one to the verifier. */
+	walk->check = place;
+	barrier();
+	place = walk->check;
+	error = place == JAVASCRIPT_IN_FRAME ? javascript_read_made(state, true) :
+					       javascript_read_leaf(state, place);
+	if (!error && builtin_class == JAVASCRIPT_BUILTIN_LEAVE && place != JAVASCRIPT_IN_FRAME &&
+	    (!function || read_word(function, &walk->function)))
+		walk->function = 0;
+	if (!error)
+		error = javascript_go_on(state, walk, sp);
+	if (error)
+		return error;
+	prove_held_frame(state);
+	if (!javascript_is_context(walk->context) || !javascript_is_function(walk, walk->function))
+		return javascript_release(state, true);
+	state->language = FRAME_NONE;
+	return javascript_push_function(state, 0, JAVASCRIPT_INTERPRETED, JAVASCRIPT_NO_PLACE);
+}
+
 /*
  * The held frame is a builtin's, and its rows have told the caller. They may be a guess, or wrong; but a builtin that
  * has called something has a frame pointer. It was no guess itself if the leaf before is a builtin.
@@ -303,6 +387,9 @@ static __always_inline enum unwind_error javascript_step_builtin(struct walk_sta
 	__u64 fp = state->held_fp;
 	enum unwind_error error;
 
+	if (is_leaf && (builtin_class == JAVASCRIPT_BUILTIN_PROLOGUE ||
+			builtin_class == JAVASCRIPT_BUILTIN_LEAVE))
+		return javascript_step_frame_builtin(state, builtin_class);
 	if (is_leaf && state->sp != fp + 16)
 		return javascript_leave_frameless(state, builtin_class);
 	if (!fp)
@@ -339,49 +426,6 @@ static __always_inline enum unwind_error javascript_push_other(struct walk_state
 {
 	state->javascript.fingerprint = 0;
 	return javascript_push(state, state->frame_flags, state->pc, code, 0);
-}
-
-/* Reads where the leaf at @place of its code goes back to, and its walk->function. */
-static __always_inline enum unwind_error javascript_read_leaf(struct walk_state *state,
-							      enum javascript_place place)
-{
-	struct javascript_walk *walk = &state->javascript;
-	__u64 bytes = 8;
-
-	walk->caller_fp = state->fp;
-	walk->function = state->registers[JAVASCRIPT_FUNCTION_REGISTER];
-	/* Until it has one a function is as good as in its context. */
-	walk->context = JAVASCRIPT_TAG;
-	walk->return_address = state->registers[place == JAVASCRIPT_RETURN_IN_R9 ? 9 : 10];
-	if (place == JAVASCRIPT_AT_SAVED_FP) {
-		if (window_read_up(&state->stack, state->sp, &walk->caller_fp))
-			return UNWIND_STACK_UNREADABLE;
-		bytes = 16;
-	}
-	walk->caller_sp = state->sp + bytes;
-	if (place == JAVASCRIPT_RETURN_IN_R9 || place == JAVASCRIPT_RETURN_IN_R10)
-		return UNWIND_OK;
-	return window_read_up(&state->stack, walk->caller_sp - 8, &walk->return_address);
-}
-
-/* The same of a frame that is made, of which a leaf may have to push something yet. */
-static __always_inline enum unwind_error javascript_read_made(struct walk_state *state,
-							      bool is_leaf)
-{
-	struct javascript_walk *walk = &state->javascript;
-	__u64 place = state->fp + JAVASCRIPT_SLOT_FUNCTION;
-	enum unwind_error error;
-
-	if (!state->fp_known)
-		return UNWIND_REGISTER_UNKNOWN;
-	walk->function = state->registers[JAVASCRIPT_FUNCTION_REGISTER];
-	if ((!is_leaf || place >= state->sp) &&
-	    window_read_up(&state->stack, place, &walk->function))
-		return UNWIND_STACK_UNREADABLE;
-	error = javascript_read_frame(state, state->fp);
-	if (is_leaf && place + 8 < state->sp)
-		walk->context = JAVASCRIPT_TAG;
-	return error;
 }
 
 static __always_inline bool javascript_is_function_code(const struct javascript_walk *walk)
@@ -445,9 +489,80 @@ static __always_inline enum unwind_error javascript_step_code(struct walk_state 
 	return error ? error : javascript_go_on(state, walk, state->sp);
 }
 
+/*
+ * True if @address, where something may return to, lies in a builtin or in code that V8 has made. The leaf at @pc is in the
+ * builtin that is held.
+ */
+static __always_inline bool javascript_is_in_v8(struct walk_state *state, __u64 pc, __u64 address)
+{
+	struct javascript_walk *walk = &state->javascript;
+	__u64 builtins = pc - frame_address(state->held_words[0]) + walk->process.builtins_start;
+
+	return address - 1 - builtins < walk->process.builtins_bytes ||
+	       javascript_find_code(walk, address - 1);
+}
+
+/*
+ * The held frame is a leaf's in a builtin whose rows are not known, because it moves the arguments of a call, and the
+ * return address with them: that is where it was, in r8, or where it will be.
+ */
+static __always_inline enum unwind_error javascript_leave_moving(struct walk_state *state)
+{
+	struct javascript_walk *walk = &state->javascript;
+	__u64 pc = state->registers[PC_REGISTER], address = 0;
+	enum unwind_error error;
+
+	walk->check = !read_word(state->sp, &address) && javascript_is_in_v8(state, pc, address);
+	if (!walk->check)
+		walk->check = !read_word(state->registers[JAVASCRIPT_MOVED_REGISTER], &address) &&
+			      javascript_is_in_v8(state, pc, address);
+	barrier();
+	if (!walk->check) {
+		state->guess_for = UNWIND_NO_INFO;
+		return javascript_release(state, true);
+	}
+	walk->is_behind_leaf = 1;
+	walk->return_address = address;
+	walk->caller_sp = state->sp + 8;
+	walk->caller_fp = state->fp;
+	prove_held_frame(state);
+	error = javascript_go_on(state, walk, state->sp);
+	return error ? error : javascript_release(state, true);
+}
+
+/* The native frame that was added last is a builtin's, and no rule tells its caller. */
+static __always_inline enum unwind_error javascript_step_ruleless(struct walk_state *state)
+{
+	bool is_leaf = state->registers_known && !(state->frame_flags & FRAME_RETURN_ADDRESS);
+	__u32 builtin_class;
+
+	state->held_fp = state->fp_known ? state->fp : 0;
+	hold_frame(state, state->left_executable, state->sp);
+	if (state->wait != WAIT_FRAMES || state->language != FRAME_JAVASCRIPT) {
+		state->language = FRAME_NONE;
+		state->guess_for = UNWIND_NO_INFO;
+		return UNWIND_OK;
+	}
+	if (!javascript_load_process(state) || !state->held_fp) {
+		state->guess_for = UNWIND_NO_INFO;
+		return javascript_release(state, true);
+	}
+	builtin_class =
+		javascript_builtin_class(&state->javascript, frame_address(state->held_words[0]));
+	if (builtin_class == JAVASCRIPT_BUILTIN_DEOPTIMIZER) {
+		state->guess_for = UNWIND_NO_INFO;
+		return javascript_release(state, true);
+	}
+	if (is_leaf && builtin_class != JAVASCRIPT_BUILTIN_LEAVE)
+		return javascript_leave_moving(state);
+	return javascript_step_builtin(state);
+}
+
 /** From the frame at hand to its caller; adds what functions have it. */
 static __always_inline enum unwind_error javascript_step(struct walk_state *state)
 {
+	if (state->wait == WAIT_LEAVE)
+		return javascript_step_ruleless(state);
 	if (!javascript_load_process(state)) {
 		if (state->wait == WAIT_CODE)
 			decline_code(state);

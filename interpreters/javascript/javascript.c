@@ -84,6 +84,7 @@ static int probe(const struct elf_image *image, const char *path, struct runtime
 		.end = made->process.builtins_start + made->process.builtins_bytes,
 	};
 	made->file.range_count = 1;
+	made->file.steps_without_rules = true;
 	snprintf(made->file.version, sizeof(made->file.version), "V8 %u.%u.%u.%u", layout.major,
 		 layout.minor, layout.build, layout.patch);
 	*file = &made->file;

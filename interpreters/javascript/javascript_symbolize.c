@@ -241,10 +241,13 @@ static int find_entry(struct javascript_symbolizer *symbolizer, const struct v8_
 	return 0;
 }
 
-/* Whether the functions that were found have a place. */
+/*
+ * Whether the functions that were found have a place. The beginning of the script is none: V8 has it for instructions
+ * that it has made up.
+ */
 static bool has_place(const struct v8_function_places *functions)
 {
-	return functions->count > 1 || functions->items[0].script_offset >= 0;
+	return functions->count > 1 || functions->items[0].script_offset > 0;
 }
 
 /* The functions of a frame. */

@@ -41,6 +41,12 @@ static enum javascript_builtin_class class_by_name(const char *name)
 	if (text_starts_with(name, "InterpreterEnt") ||
 	    text_starts_with(name, "BaselineOrInterpreterEnter"))
 		return JAVASCRIPT_BUILTIN_INTERPRETER;
+	if (!strcmp(name, "BaselineOutOfLinePrologue"))
+		return JAVASCRIPT_BUILTIN_PROLOGUE;
+	if (!strcmp(name, "BaselineLeaveFrame"))
+		return JAVASCRIPT_BUILTIN_LEAVE;
+	if (text_starts_with(name, "DeoptimizationEntry"))
+		return JAVASCRIPT_BUILTIN_DEOPTIMIZER;
 	/* The way from JavaScript to wasm. */
 	if (text_starts_with(name, "JSToWasm") || text_starts_with(name, "GenericJSToWasm"))
 		return JAVASCRIPT_BUILTIN_NO_FUNCTION;

@@ -58,7 +58,7 @@ static void check(const struct code_range *ranges, uint32_t count)
 	struct stack_deltas before = make_deltas();
 	struct stack_deltas after = make_deltas();
 
-	assert_int_equal(stack_deltas_flag_ranges(&after, ranges, count, FLAG), 0);
+	assert_int_equal(stack_deltas_flag_ranges(&after, ranges, count, FLAG, 0), 0);
 	assert_int_equal(stack_deltas_check(&after), 0);
 	for (uint64_t address = TEXT - 2; address < TEXT + PAGES * UNWIND_PAGE_BYTES + 2;
 	     address++) {
@@ -133,6 +133,26 @@ static void several_ranges_may_touch_and_lie_in_one_page(void **state)
 	check(ranges, 0);
 }
 
+static void where_rows_say_nothing_the_language_is_asked(void **state)
+{
+	const struct code_range range = { TEXT + 0x20, TEXT + 0x130 };
+	struct stack_deltas deltas = make_deltas();
+	const struct unwind_rule *rule;
+
+	(void)state;
+	/* From 0:10 to 0:ff, and from 1:80 on. */
+	deltas.rules[1] = (struct unwind_rule){ .cfa = CFA_NONE };
+	assert_int_equal(stack_deltas_flag_ranges(&deltas, &range, 1, FLAG, 7), 0);
+	assert_int_equal(stack_deltas_lookup(&deltas, TEXT + 0x1f)->cfa, CFA_NONE);
+	rule = stack_deltas_lookup(&deltas, TEXT + 0x20);
+	assert_int_equal(rule->cfa, CFA_LANGUAGE);
+	assert_int_equal(rule->cfa_addend, 7);
+	assert_int_equal(rule->flags, FLAG);
+	assert_int_equal(stack_deltas_lookup(&deltas, TEXT + 0xff)->cfa, CFA_SP);
+	assert_int_equal(stack_deltas_lookup(&deltas, TEXT + 0x180)->cfa, CFA_NONE);
+	stack_deltas_deinit(&deltas);
+}
+
 static void ranges_out_of_order_are_refused(void **state)
 {
 	const struct code_range overlapping[] = { { TEXT, TEXT + 8 }, { TEXT + 7, TEXT + 9 } };
@@ -140,8 +160,8 @@ static void ranges_out_of_order_are_refused(void **state)
 	struct stack_deltas deltas = make_deltas();
 
 	(void)state;
-	assert_int_equal(stack_deltas_flag_ranges(&deltas, overlapping, 2, FLAG), -EINVAL);
-	assert_int_equal(stack_deltas_flag_ranges(&deltas, reversed, 1, FLAG), -EINVAL);
+	assert_int_equal(stack_deltas_flag_ranges(&deltas, overlapping, 2, FLAG, 0), -EINVAL);
+	assert_int_equal(stack_deltas_flag_ranges(&deltas, reversed, 1, FLAG, 0), -EINVAL);
 	assert_int_equal(deltas.row_count, ROWS);
 	stack_deltas_deinit(&deltas);
 }
@@ -158,7 +178,7 @@ static void more_rules_than_there_may_be_are_refused(void **state)
 	/* The last number there can be, in two rows. */
 	stack_deltas_numbers(&deltas)[0] = UINT16_MAX;
 	stack_deltas_numbers(&deltas)[2] = UINT16_MAX;
-	assert_int_equal(stack_deltas_flag_ranges(&deltas, &range, 1, FLAG), -E2BIG);
+	assert_int_equal(stack_deltas_flag_ranges(&deltas, &range, 1, FLAG, 0), -E2BIG);
 	assert_int_equal(deltas.rule_count, UNWIND_MAX_RULES);
 	stack_deltas_deinit(&deltas);
 }
@@ -170,6 +190,7 @@ int main(void)
 		cmocka_unit_test(any_range_is_exact),
 		cmocka_unit_test(borders_at_pages_and_rows_are_exact),
 		cmocka_unit_test(several_ranges_may_touch_and_lie_in_one_page),
+		cmocka_unit_test(where_rows_say_nothing_the_language_is_asked),
 		cmocka_unit_test(ranges_out_of_order_are_refused),
 		cmocka_unit_test(more_rules_than_there_may_be_are_refused),
 	};

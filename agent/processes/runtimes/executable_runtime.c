@@ -143,9 +143,12 @@ void executable_runtime_probe(struct executable_cache *cache, const struct binar
 		executable_runtime_release(file);
 }
 
-/* Copies the ranges, for the record may go at any time; gives their number. */
+/*
+ * Copies the ranges, for the record may go at any time; gives their number. @language: the kind of frames that
+ * steps without rules; 0: none.
+ */
 static uint32_t copy_ranges(struct executable_cache *cache, uint64_t executable_id,
-			    struct code_range *ranges)
+			    struct code_range *ranges, uint8_t *language)
 {
 	const struct runtime_file *file = NULL;
 	struct executable *executable;
@@ -158,6 +161,8 @@ static uint32_t copy_ranges(struct executable_cache *cache, uint64_t executable_
 	if (file) {
 		count = file->range_count;
 		memcpy(ranges, file->ranges, count * sizeof(*ranges));
+		if (file->steps_without_rules)
+			*language = file->language->id->kind;
 	}
 	pthread_mutex_unlock(&cache->lock);
 	return count;
@@ -166,19 +171,21 @@ static uint32_t copy_ranges(struct executable_cache *cache, uint64_t executable_
 bool executable_runtime_has_ranges(struct executable_cache *cache, const struct binary *binary)
 {
 	struct code_range ranges[LOOP_RANGES_MAX];
+	uint8_t language;
 
 	executable_runtime_probe(cache, binary);
-	return copy_ranges(cache, binary->executable_id, ranges);
+	return copy_ranges(cache, binary->executable_id, ranges, &language);
 }
 
 void executable_runtime_flag(struct executable_cache *cache, const struct binary *binary,
 			     struct stack_deltas *deltas)
 {
 	struct code_range ranges[LOOP_RANGES_MAX];
+	uint8_t language = 0;
 	uint32_t count;
 
 	executable_runtime_probe(cache, binary);
-	count = copy_ranges(cache, binary->executable_id, ranges);
-	if (count && stack_deltas_flag_ranges(deltas, ranges, count, RULE_LOOP))
+	count = copy_ranges(cache, binary->executable_id, ranges, &language);
+	if (count && stack_deltas_flag_ranges(deltas, ranges, count, RULE_LOOP, language))
 		executable_runtime_log_refused(binary->path, "");
 }

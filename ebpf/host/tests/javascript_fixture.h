@@ -24,6 +24,14 @@ enum {
 	RULE_BUILTIN,
 	RULE_BUILTIN_AT_CALL,
 	RULE_WRAPPER,
+	/* No rules: a builtin, and those that make and leave the frames of Sparkplug's code. */
+	RULE_MOVING,
+	RULE_PROLOGUE,
+	RULE_LEAVE,
+	RULE_DEOPTIMIZER,
+	/* The same with rules, which are wrong in a leaf. */
+	RULE_PROLOGUE_AT_CALL,
+	RULE_LEAVE_AT_CALL,
 	RULE_COUNT,
 	BUILTINS_OFFSET = RULE_INTERPRETER * 16,
 
@@ -52,12 +60,21 @@ enum {
 
 	/* DWARF numbers. */
 	RDI = 5,
+	R8 = 8,
 	R9 = 9,
 	R10 = 10,
 	R12 = 12,
 	R13 = 13,
 
 	LEAF_WORD = 1000,
+	/* Frame pointers: the innermost frame's, and of its caller, which is interpreted. */
+	FP_WORD = LEAF_WORD + 10,
+	CALLER_WORD = FP_WORD + 20,
+	CALLER_OFFSET = 17,
+	/* A page that has a list. */
+	PAGE_BYTES = 1 << 18,
+	PAGE_AREA = 24,
+	PAGE_HEADER_BYTES = 512,
 	CODE_AT = 1024,
 	CODE_STEP = 512,
 	CODE_SIZE = 256,
@@ -92,8 +109,8 @@ struct javascript {
 	struct javascript_process process;
 	uint8_t heap[HEAP_BYTES];
 	uint8_t code[CODE_BYTES];
-	/* The builtins' instructions. */
-	uint8_t text_bytes[RULE_COUNT * 16];
+	/* The builtins' instructions, and some behind them. */
+	uint8_t text_bytes[(RULE_COUNT + 4) * 16];
 	uint32_t code_count;
 	char text[4 * TRACE_MAX_WORDS];
 };
@@ -276,6 +293,36 @@ static inline void put_interpreted(struct javascript *javascript, uint32_t word,
 	put_word(javascript, word - 5, smi(offset + javascript->process.bytecodes_before));
 }
 
+/* Function 0 is interpreted, and calls what has its return address at @word. */
+static inline void put_caller(struct javascript *javascript, uint32_t word)
+{
+	put_word(javascript, word, code_at(RULE_INTERPRETER));
+	put_interpreted(javascript, CALLER_WORD, 0, CALLER_OFFSET);
+}
+
+/* The leaf's frame is made, its frame pointer at FP_WORD. */
+static inline void lay_in_frame(struct javascript *javascript, uint64_t pc, uint64_t context,
+				uint64_t function)
+{
+	put_frame(javascript, FP_WORD, context, function, CALLER_WORD, 0);
+	put_caller(javascript, FP_WORD + 1);
+	world_set_registers(javascript->world, pc, stack_address(LEAF_WORD),
+			    stack_address(FP_WORD));
+}
+
+/* The leaf has no frame: its return address is @return_words above its stack pointer. */
+static inline void lay_frameless(struct javascript *javascript, uint64_t pc, uint32_t return_words)
+{
+	put_caller(javascript, LEAF_WORD + return_words);
+	world_set_registers(javascript->world, pc, stack_address(LEAF_WORD),
+			    stack_address(CALLER_WORD));
+}
+
+static inline void set_register(struct javascript *javascript, uint32_t number, uint64_t value)
+{
+	javascript->world->start.registers[number] = value;
+}
+
 /* The number of the function that the frame @words is of, as a digit. */
 static inline char function_digit(const struct javascript *javascript, const uint64_t words[2])
 {
@@ -344,7 +391,17 @@ static inline struct javascript_process made_javascript_process(bool is_new)
 			    { (RULE_HANDLER - RULE_INTERPRETER) * 16, JAVASCRIPT_BUILTIN_HANDLER },
 			    { (RULE_BUILTIN - RULE_INTERPRETER) * 16, JAVASCRIPT_BUILTIN_OTHER },
 			    { (RULE_WRAPPER - RULE_INTERPRETER) * 16,
-			      JAVASCRIPT_BUILTIN_NO_FUNCTION } },
+			      JAVASCRIPT_BUILTIN_NO_FUNCTION },
+			    { (RULE_MOVING - RULE_INTERPRETER) * 16, JAVASCRIPT_BUILTIN_OTHER },
+			    { (RULE_PROLOGUE - RULE_INTERPRETER) * 16,
+			      JAVASCRIPT_BUILTIN_PROLOGUE },
+			    { (RULE_LEAVE - RULE_INTERPRETER) * 16, JAVASCRIPT_BUILTIN_LEAVE },
+			    { (RULE_DEOPTIMIZER - RULE_INTERPRETER) * 16,
+			      JAVASCRIPT_BUILTIN_DEOPTIMIZER },
+			    { (RULE_PROLOGUE_AT_CALL - RULE_INTERPRETER) * 16,
+			      JAVASCRIPT_BUILTIN_PROLOGUE },
+			    { (RULE_LEAVE_AT_CALL - RULE_INTERPRETER) * 16,
+			      JAVASCRIPT_BUILTIN_LEAVE } },
 		.code_header = is_new ? 32 : 128,
 		.code_flags = is_new ? 52 : 48,
 		.code_size = is_new ? 56 : 40,
@@ -374,7 +431,7 @@ static inline struct javascript_process made_javascript_process(bool is_new)
 		.dispatch_table = ROOT_DISPATCH_TABLE,
 	};
 
-	for (int i = 4; i < JAVASCRIPT_BUILTIN_RANGES_MAX; i++)
+	for (int i = 10; i < JAVASCRIPT_BUILTIN_RANGES_MAX; i++)
 		process.ranges[i].start = UINT32_MAX;
 	if (is_new) {
 		process.jit_pages = JIT_PAGES;
@@ -408,8 +465,11 @@ static inline void make_heap(struct javascript *javascript, bool is_new)
 	put(javascript, PAGE_NODE + 40, JIT_PAGE, 8);
 	put(javascript, LIST, LIST_WORDS, 8);
 	put(javascript, LIST + 8, LIST_WORDS, 8);
-	if (!is_new)
-		put(javascript, PAGE_START + javascript->process.page_registry, LIST, 8);
+	if (is_new)
+		return;
+	put(javascript, PAGE_START + javascript->process.page_registry, LIST, 8);
+	put(javascript, PAGE_START + PAGE_AREA, PAGE_START + PAGE_HEADER_BYTES, 8);
+	put(javascript, PAGE_START + PAGE_AREA + 8, PAGE_START + PAGE_BYTES, 8);
 }
 
 static inline int javascript_setup(void **state)
@@ -418,6 +478,10 @@ static inline int javascript_setup(void **state)
 	{                                                                                          \
 		.cfa = CFA_FP, .cfa_offset = 16, .ra = SAVED_AT_CFA, .ra_offset = -8,              \
 		.fp = SAVED_AT_CFA, .fp_offset = -16, .flags = RULE_LOOP                           \
+	}
+#define RULELESS                                                                                   \
+	{                                                                                          \
+		.cfa = CFA_LANGUAGE, .cfa_addend = FRAME_JAVASCRIPT, .flags = RULE_LOOP            \
 	}
 	static const struct unwind_rule rules[RULE_COUNT] = {
 		[RULE_ENTRY] = { .cfa = CFA_END },
@@ -429,7 +493,14 @@ static inline int javascript_setup(void **state)
 		[RULE_BUILTIN] = IN_FRAME,
 		[RULE_BUILTIN_AT_CALL] = CALL_RULE(8, .flags = RULE_LOOP),
 		[RULE_WRAPPER] = IN_FRAME,
+		[RULE_MOVING] = RULELESS,
+		[RULE_PROLOGUE] = RULELESS,
+		[RULE_LEAVE] = RULELESS,
+		[RULE_DEOPTIMIZER] = RULELESS,
+		[RULE_PROLOGUE_AT_CALL] = CALL_RULE(8, .flags = RULE_LOOP),
+		[RULE_LEAVE_AT_CALL] = CALL_RULE(8, .flags = RULE_LOOP),
 	};
+#undef RULELESS
 #undef IN_FRAME
 	struct javascript *javascript = calloc(1, sizeof(*javascript));
 	int err = world_setup((void **)&javascript->world);

@@ -2,43 +2,6 @@
 /* Stacks of V8's builtins, and of code that V8 has made: each place that a thread may be interrupted at. */
 #include "ebpf/host/tests/javascript_fixture.h"
 
-enum {
-	/* Frame pointers: the innermost frame's, and of its caller, which is interpreted. */
-	FP_WORD = LEAF_WORD + 10,
-	CALLER_WORD = FP_WORD + 20,
-	CALLER_OFFSET = 17,
-};
-
-/* Function 0 is interpreted, and calls what has its return address at @word. */
-static void put_caller(struct javascript *javascript, uint32_t word)
-{
-	put_word(javascript, word, code_at(RULE_INTERPRETER));
-	put_interpreted(javascript, CALLER_WORD, 0, CALLER_OFFSET);
-}
-
-/* The leaf's frame is made, its frame pointer at FP_WORD. */
-static void lay_in_frame(struct javascript *javascript, uint64_t pc, uint64_t context,
-			 uint64_t function)
-{
-	put_frame(javascript, FP_WORD, context, function, CALLER_WORD, 0);
-	put_caller(javascript, FP_WORD + 1);
-	world_set_registers(javascript->world, pc, stack_address(LEAF_WORD),
-			    stack_address(FP_WORD));
-}
-
-/* The leaf has no frame: its return address is @return_words above its stack pointer. */
-static void lay_frameless(struct javascript *javascript, uint64_t pc, uint32_t return_words)
-{
-	put_caller(javascript, LEAF_WORD + return_words);
-	world_set_registers(javascript->world, pc, stack_address(LEAF_WORD),
-			    stack_address(CALLER_WORD));
-}
-
-static void set_register(struct javascript *javascript, uint32_t number, uint64_t value)
-{
-	javascript->world->start.registers[number] = value;
-}
-
 static void assert_word(const struct javascript *javascript, uint32_t index, uint64_t word)
 {
 	assert_int_equal(javascript->world->trace.words[index], word);

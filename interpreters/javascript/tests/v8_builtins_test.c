@@ -16,7 +16,7 @@
 static void make_file(struct elf_builder *builder, const char *const *names, uint32_t count)
 {
 	static const uint8_t code[64 * 8];
-	Elf64_Sym symbols[9] = { 0 };
+	Elf64_Sym symbols[16] = { 0 };
 	char strings[512] = "";
 	size_t bytes = 1;
 	uint32_t text, table;
@@ -50,28 +50,35 @@ static void builtins_are_found_by_their_symbols(void **state)
 					     "Builtins_InterpreterEntryTrampoline",
 					     "Builtins_BaselineOrInterpreterEnterAtBytecode",
 					     "Builtins_JSToWasmWrapper",
+					     "Builtins_BaselineOutOfLinePrologue",
+					     "Builtins_BaselineOutOfLinePrologueDeopt",
+					     "Builtins_BaselineLeaveFrame",
+					     "Builtins_DeoptimizationEntry_Eager",
 					     "Builtins_WideHandler",
 					     "Builtins_AddHandler" };
 	static const enum javascript_builtin_class classes[] = {
 		JAVASCRIPT_BUILTIN_OTHER,	JAVASCRIPT_BUILTIN_OTHER,
 		JAVASCRIPT_BUILTIN_INTERPRETER, JAVASCRIPT_BUILTIN_INTERPRETER,
-		JAVASCRIPT_BUILTIN_NO_FUNCTION, JAVASCRIPT_BUILTIN_HANDLER,
+		JAVASCRIPT_BUILTIN_NO_FUNCTION, JAVASCRIPT_BUILTIN_PROLOGUE,
+		JAVASCRIPT_BUILTIN_OTHER,	JAVASCRIPT_BUILTIN_LEAVE,
+		JAVASCRIPT_BUILTIN_DEOPTIMIZER, JAVASCRIPT_BUILTIN_HANDLER,
 		JAVASCRIPT_BUILTIN_HANDLER,
 	};
+	enum { NAMES = sizeof(names) / sizeof(names[0]) };
 	static struct elf_builder builder;
 	struct v8_builtins builtins;
 	struct elf_image image;
 	uint64_t code;
 
 	(void)state;
-	make_file(&builder, names, 7);
+	make_file(&builder, names, NAMES);
 	code = builder.sections[1].sh_addr;
 	assert_int_equal(elf_image_init_memory(&image, builder.bytes, BUILT_BYTES), 0);
 	assert_int_equal(v8_builtins_init(&builtins, &image), 0);
 	elf_image_deinit(&image);
 	assert_int_equal(builtins.start, code);
-	assert_int_equal(builtins.count, 6);
-	for (uint32_t i = 0; i < 7; i++) {
+	assert_int_equal(builtins.count, NAMES - 1);
+	for (uint32_t i = 0; i < NAMES; i++) {
 		const struct v8_builtin *builtin = v8_builtins_find(&builtins, code + 64 * i + 5);
 
 		/* A function of C++ is none, and behind the end there is none. */
