@@ -324,6 +324,7 @@ test:
 	$(Q)scripts/setup.sh build test fuzz
 	$(Q)scripts/fetch_gos.py --short
 	$(Q)scripts/fetch_nodes.py --short
+	$(Q)scripts/fetch_npm_packages.py
 	$(Q)scripts/fetch_rubies.py --short
 	$(build) all unit-tests fuzzers $(ARM64_PROGRAMS)
 	$(Q)scripts/run_tests.py --only '$(T)' $(UNIT_TESTS)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The versions of Node.js at hand: this machine's own, and what scripts/fetch_nodes.py brought."""
+"""The versions of Node.js at hand: this machine's own, and what scripts/fetch_nodes.py and
+scripts/fetch_npm_packages.py brought.
+"""
 import os
 import re
 import shutil
@@ -9,9 +11,12 @@ import sys
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(ROOT, "scripts"))
 import fetch_nodes
+import fetch_npm_packages
 from runtimes import Finder, Runtime
 
 TARGETS = os.path.join(ROOT, "integration", "targets", "javascript")
+# To be named in NODE_PATH.
+PACKAGES = fetch_npm_packages.MODULES
 
 
 class Node(Runtime):
