@@ -16,6 +16,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import go_side
 import harm_side
 import java_side
+import javascript_side
 import kernel_side
 import otlp_side
 import page_side
@@ -83,6 +84,16 @@ def bench_java(table):
         name = "BPF ns per %s frame of Java, %s, beside a native one" % (mode, java)
         table.ratio(name, time_ns, native, 3.0, "ns")
         table.ratio("the same, nothing twice in both", different_ns, different_native, 3.0, "ns")
+
+
+def bench_javascript(table):
+    """ns per frame of JavaScript's functions."""
+    native = python_side.native_slope(median_of)
+    different_native = python_side.different_native_slope(median_of)
+    for node, mode, time_ns, different_ns in javascript_side.slopes(median_of):
+        table.ratio("BPF ns per frame of JavaScript, %s, %s, beside a native one" % (node, mode), time_ns, native, 3.0,
+                    "ns")
+        table.ratio("the same, no function twice in both", different_ns, different_native, 3.0, "ns")
 
 
 def bench_tables(table):
@@ -243,6 +254,7 @@ PARTS = {
     "python": bench_python,
     "go": bench_go,
     "java": bench_java,
+    "javascript": bench_javascript,
     "tables": bench_tables,
     "cache": bench_cache,
     "samples": bench_samples,
