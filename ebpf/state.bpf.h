@@ -213,6 +213,22 @@ static __always_inline enum unwind_error push_frame(struct walk_state *state, __
 	return UNWIND_OK;
 }
 
+/** The same of an interpreted frame that has an owner. */
+static __always_inline enum unwind_error push_owned_frame(struct walk_state *state, __u64 first,
+							  __u64 second, __u64 owner)
+{
+	__u32 index = state->record.word_count;
+
+	if (index > TRACE_MAX_WORDS - 4)
+		return UNWIND_TRUNCATED;
+	state->record_words[RECORD_HEADER_WORDS + index] = first | (__u64)FRAME_HAS_OWNER
+									   << FRAME_FLAGS_SHIFT;
+	state->record_words[RECORD_HEADER_WORDS + index + 1] = second;
+	state->record_words[RECORD_HEADER_WORDS + index + 2] = owner;
+	state->record.word_count = index + 3;
+	return UNWIND_OK;
+}
+
 /** The native frame that was added last turns out to be at its exact address. */
 static __always_inline void unflag_last_frame(struct walk_state *state)
 {

@@ -12,7 +12,7 @@ from runtimes import Finder, Runtime
 
 TARGETS = os.path.join(ROOT, "integration", "targets", "ruby")
 # Versions whose frames are found (interpreters/ruby/ruby_layout.c).
-KNOWN = [(3, 1), (3, 3)]
+KNOWN = [(3, 1), (3, 3), (3, 4)]
 
 
 class Ruby(Runtime):

@@ -35,8 +35,13 @@ MAX_EXTRA = 3
 # Exported functions of methods in C.
 NATIVE = {"each": "rb_ary_each"}
 SHOWN_WRONG = 3
+# The first version whose names have classes.
+OWNED = (3, 4)
 
 _FRAME = re.compile(r"(?P<name>.*) \((?P<file>[^()]*\.rb|<[^()]*>)(?::(?P<line>\d+))?\)", re.S)
+
+# Names have the class of the method from 3.4 on.
+_OWNER = re.compile(r"(?:[A-Z]\w*::)*[A-Z]\w*[#.](?=[^#.]+$)")
 
 Frame = collections.namedtuple("Frame", "name file line")
 
@@ -47,6 +52,11 @@ def parse_frame(text):
     if text == NAMELESS:
         return Frame(text, None, 0)
     return Frame(match["name"], match["file"], int(match["line"] or 0)) if match else None
+
+
+def bare(name):
+    """@name without a class."""
+    return _OWNER.sub("", name)
 
 
 def read_chains(output):
@@ -63,9 +73,9 @@ def read_chains(output):
 def from_all(frames):
     """@frames from all() on, and the names of those before; None if all() is not there."""
     for i, frame in enumerate(frames):
-        if frame.name == "all":
-            return tuple(frames[i:]), tuple(one.name for one in frames[:i])
-    return None, tuple(one.name for one in frames)
+        if bare(frame.name) == "all":
+            return tuple(frames[i:]), tuple(bare(one.name) for one in frames[:i])
+    return None, tuple(bare(one.name) for one in frames)
 
 
 def is_equal(frame, seen):
@@ -108,8 +118,8 @@ class Known:
         return False
 
 
-def wrong_natives(texts):
-    """How native frames of a stack, outermost first, stand where they must not; None."""
+def wrong_natives(texts, named=NATIVE):
+    """How native frames of a stack, outermost first, stand where they must not; None. @named: those of methods in C."""
     previous, natives = None, []
     for text in texts:
         frame = parse_frame(text)
@@ -117,7 +127,7 @@ def wrong_natives(texts):
             natives.append(text)
             continue
         if previous and frame.file != C_FILE and previous.file == C_FILE:
-            wanted = NATIVE.get(previous.name)
+            wanted = named.get(bare(previous.name))
             if not natives or (wanted and wanted not in natives):
                 return "%s is not called by %s's function" % (text, previous.name)
         if previous and previous.file != C_FILE and frame.file == C_FILE and natives:
@@ -142,7 +152,8 @@ def judge(stacks, known):
             wrong["no such stack: " + ";".join(texts)] += count
         elif wrong_natives(texts):
             wrong["%s: %s" % (wrong_natives(texts), ";".join(texts))] += count
-        counts["work"] += count * any(frame.name == "work" for frame in frames)
+        counts["work"] += count * any(bare(frame.name) == "work" for frame in frames)
+        counts["owned"] += count * any(bare(frame.name) != frame.name for frame in frames)
         counts["nameless"] += count * any(frame.name == NAMELESS for frame in frames)
     return counts, wrong, missing
 
@@ -167,6 +178,8 @@ def check_known(tap, ruby, mode):
     tap.never(wrong, name + "every stack is one that Ruby has", *["%d %s" % (count, text) for text, count in
                                                                  wrong.most_common(SHOWN_WRONG)])
     tap.ok(counts["work"] >= WORK_SHARE * counts["all"], name + "chains are there to their end", dict(counts))
+    tap.ok(bool(counts["owned"]) == (ruby.version >= OWNED), name + "names have classes as the version shows them",
+           dict(counts))
     tap.ok(counts["nameless"] <= NAMELESS_SHARE * counts["all"], name + "few frames have no name", dict(counts))
     tap.ok(not any(INTERPRETED_ERROR in text for text in missing)
            and counts["errors"] <= NATIVE_ERROR_SHARE * counts["all"], name + "no frames are missing",

@@ -43,6 +43,10 @@ enum {
 	/* DWARF number of the register that vm_exec.c has the control frame in: r15, x20. */
 	RUBY_FRAME_REGISTER = (int)REGISTER_COUNT == (int)REGISTER_COUNT_X86 ? 15 : 20,
 	RUBY_WORDS = RUBY_BODY_WORDS + 4,
+	/* Blocks within each other. */
+	RUBY_OUTER_MAX = 64,
+	/* In what an environment has in place of a method entry beside special variables. */
+	RUBY_SPECIAL_VARIABLES_METHOD = 8,
 };
 
 _Static_assert(!(RUBY_WORDS & (RUBY_WORDS - 1)), "an index into the words is a mask");
@@ -62,21 +66,29 @@ static __always_inline __u64 ruby_word(const struct ruby_walk *walk, __u32 index
 	return walk->words[index % RUBY_WORDS];
 }
 
+/* Reads what ends with the word at @address. */
+static __always_inline bool ruby_read_environment(__u64 address,
+						  struct ruby_environment *environment)
+{
+	struct ruby_environment words;
+
+	if (bpf_probe_read_user(&words, sizeof(words), (const void *)(address - 16)))
+		return false;
+	*environment = words;
+	return true;
+}
+
 /* Reads the control frame at walk->next. */
 static __always_inline bool ruby_read_frame(struct ruby_walk *walk)
 {
 	struct ruby_frame *frame = &walk->frame;
-	__u64 address = walk->next, environment = 0, method = 0, flags = 0;
+	__u64 address = walk->next, environment = 0;
 
-	if (address % 8 || address >= walk->end ||
-	    window_read_up(&walk->frames, address, &frame->pc) ||
-	    window_read_up(&walk->frames, address + RUBY_FRAME_SEQUENCE, &frame->sequence) ||
-	    window_read_up(&walk->frames, address + RUBY_FRAME_ENVIRONMENT, &environment) ||
-	    read_word(environment - 16, &method) || read_word(environment, &flags))
-		return false;
-	frame->method = method;
-	frame->flags = flags;
-	return true;
+	return address % 8 == 0 && address < walk->end &&
+	       !window_read_up(&walk->frames, address, &frame->pc) &&
+	       !window_read_up(&walk->frames, address + RUBY_FRAME_SEQUENCE, &frame->sequence) &&
+	       !window_read_up(&walk->frames, address + RUBY_FRAME_ENVIRONMENT, &environment) &&
+	       ruby_read_environment(environment, &frame->environment);
 }
 
 static __always_inline bool ruby_is_sequence(const struct ruby_frame *frame)
@@ -87,12 +99,16 @@ static __always_inline bool ruby_is_sequence(const struct ruby_frame *frame)
 /* Brings the body of the sequence into walk->words; 0 if it cannot be read. */
 static __always_inline __u64 ruby_read_body(struct ruby_walk *walk, __u64 sequence)
 {
-	__u64 words[RUBY_BODY_WORDS], body = 0;
+	__u64 words[RUBY_BODY_WORDS / 2], body = 0;
 
 	if (read_word(sequence + walk->process.sequence_body, &body) ||
 	    bpf_probe_read_user(words, sizeof(words), (const void *)body))
 		return 0;
 	__builtin_memcpy(walk->words, words, sizeof(words));
+	/* In halves, for the BPF stack. */
+	if (bpf_probe_read_user(words, sizeof(words), (const void *)(body + sizeof(words))))
+		return 0;
+	__builtin_memcpy(walk->words + RUBY_BODY_WORDS / 2, words, sizeof(words));
 	return body;
 }
 
@@ -129,24 +145,61 @@ static __always_inline void ruby_read_sequence(struct ruby_walk *walk,
 		return;
 	for (int i = 0; i < RUBY_CHOSEN_WORDS; i++)
 		sum = fingerprint_mix(sum, ruby_word(walk, process->body_words[i]));
+	known->kind = (__u32)ruby_word(walk, 0);
 	known->instructions = ruby_word(walk, process->body_instructions);
 	if (ruby_mix_text(ruby_word(walk, process->body_label), &first, &sum) &&
 	    ruby_mix_path(ruby_word(walk, process->body_path), &sum))
 		known->fingerprint = fingerprint_end(sum);
 }
 
-static __always_inline void ruby_read_method(struct ruby_known_object *known)
+static __always_inline bool ruby_is_class(__u64 flags)
 {
-	__u64 words[RUBY_METHOD_WORDS], sum = 0;
-
-	if (bpf_probe_read_user(words, sizeof(words), (const void *)(known->address + 8)))
-		return;
-	for (int i = 0; i < RUBY_METHOD_WORDS; i++)
-		sum = fingerprint_mix(sum, words[i]);
-	known->fingerprint = fingerprint_end(sum);
+	return (flags & RUBY_TYPE_MASK) == RUBY_TYPE_CLASS ||
+	       (flags & RUBY_TYPE_MASK) == RUBY_TYPE_MODULE;
 }
 
-/* The same, which is read once in a walk: stacks repeat methods. */
+/*
+ * Mixes in what the class, or the one whose singleton class it is, is called: its path, which it may not have, and the words
+ * of that.
+ */
+static __always_inline bool ruby_mix_class(const struct ruby_process *process, __u64 class,
+					   __u64 *sum)
+{
+	__u64 flags = 0, path = 0, first;
+
+	if (read_word(class, &flags))
+		return false;
+	if ((flags & (RUBY_TYPE_MASK | RUBY_CLASS_IS_SINGLETON)) ==
+		    (RUBY_TYPE_CLASS | RUBY_CLASS_IS_SINGLETON) &&
+	    (read_word(class + process->class_attached, &class) || read_word(class, &flags)))
+		return false;
+	*sum = fingerprint_mix(*sum, class);
+	if (!ruby_is_class(flags))
+		return true;
+	if (read_word(class + process->class_path, &path))
+		return false;
+	*sum = fingerprint_mix(*sum, path);
+	return path <= RUBY_NIL || ruby_mix_text(path, &first, sum);
+}
+
+static __always_inline void ruby_read_method(const struct ruby_process *process,
+					     struct ruby_known_object *known)
+{
+	__u64 words[1 + RUBY_METHOD_WORDS], sum = 0;
+
+	if (bpf_probe_read_user(words, sizeof(words), (const void *)known->address) ||
+	    (words[0] & RUBY_IMEMO_MASK) != RUBY_IMEMO_METHOD)
+		return;
+	for (int i = 1; i <= RUBY_METHOD_WORDS; i++)
+		sum = fingerprint_mix(sum, words[i]);
+	if (!process->class_path || ruby_mix_class(process, words[RUBY_METHOD_WORDS], &sum))
+		known->fingerprint = fingerprint_end(sum);
+}
+
+/*
+ * What is known of a sequence, or of what may be a method entry and has no fingerprint if it is none. It is read once in a
+ * walk: stacks repeat methods.
+ */
 static __always_inline struct ruby_known_object *ruby_known(struct ruby_walk *walk, __u64 address,
 							    bool is_sequence)
 {
@@ -157,10 +210,11 @@ static __always_inline struct ruby_known_object *ruby_known(struct ruby_walk *wa
 		known->address = address;
 		known->fingerprint = 0;
 		known->instructions = 0;
+		known->kind = 0;
 		if (is_sequence)
 			ruby_read_sequence(walk, known);
 		else
-			ruby_read_method(known);
+			ruby_read_method(&walk->process, known);
 	}
 	return known;
 }
@@ -169,7 +223,7 @@ static __always_inline struct ruby_known_object *ruby_known(struct ruby_walk *wa
 static __always_inline bool ruby_is_pending(struct ruby_walk *walk)
 {
 	const struct ruby_process *process = &walk->process;
-	__u64 entries[RUBY_ENTRIES_MAX] = { 0 }, position, is_entry = 0;
+	__u64 position, entry, is_entry = 0;
 	__u32 count;
 
 	if (!ruby_is_sequence(&walk->frame) || !ruby_read_body(walk, walk->frame.sequence))
@@ -179,17 +233,12 @@ static __always_inline bool ruby_is_pending(struct ruby_walk *walk)
 		return true;
 	if (!(ruby_word(walk, process->body_flags) & RUBY_HAS_OPTIONAL))
 		return false;
-	/* The first entry is that without any of them. */
+	/* The first entry is that without any of them. One by one, for the BPF stack. */
 	count = (ruby_word(walk, process->body_optional_count) >> 32) + 1;
-	if (count > RUBY_ENTRIES_MAX)
-		count = RUBY_ENTRIES_MAX;
-	barrier_var(count);
-	count = ((count - 1) & (RUBY_ENTRIES_MAX - 1)) + 1;
-	if (bpf_probe_read_user(entries, 8 * count,
-				(const void *)ruby_word(walk, process->body_optional_table)))
-		return false;
-	for (int i = 0; i < RUBY_ENTRIES_MAX; i++)
-		is_entry |= entries[i] == position;
+	for (__u32 i = 0; i < RUBY_ENTRIES_MAX && i < count; i++)
+		is_entry |=
+			!read_word(ruby_word(walk, process->body_optional_table) + 8 * i, &entry) &&
+			entry == position;
 	return is_entry;
 }
 
@@ -203,6 +252,8 @@ static __always_inline enum unwind_error ruby_begin(struct walk_state *state)
 	walk->is_lost = 1;
 	walk->is_first = 1;
 	walk->in_frames = 0;
+	walk->is_hidden = 0;
+	walk->outer_count = 0;
 	window_clear(&walk->frames);
 	for (int i = 0; i < RUBY_KNOWN_OBJECTS; i++)
 		walk->known[i].address = 0;
@@ -329,8 +380,9 @@ static __always_inline enum ruby_group ruby_first_group(struct walk_state *state
 	is_pending = ruby_is_pending(walk);
 	/* Its tag is not in the list, or not any more. */
 	if (walk->tag >= state->sp)
-		return is_pending && walk->frame.flags & RUBY_FRAME_FINISH ? RUBY_GROUP_OWN :
-									     RUBY_GROUP_NONE;
+		return is_pending && walk->frame.environment.flags & RUBY_FRAME_FINISH ?
+			       RUBY_GROUP_OWN :
+			       RUBY_GROUP_NONE;
 	/* The first instruction of a sequence may have called something while the pc is still there. */
 	if (is_pending && ruby_is_entering(state, pc))
 		return RUBY_GROUP_BEHIND_PENDING;
@@ -367,38 +419,108 @@ static __always_inline enum unwind_error ruby_enter(struct walk_state *state)
 	}
 }
 
-/* Adds the frame that was read, unless it is one of the runtime's own. */
-static __always_inline enum unwind_error ruby_push(struct walk_state *state)
+static __always_inline bool ruby_is_rescue(__u64 kind)
 {
-	struct ruby_walk *walk = &state->ruby;
-	const struct ruby_frame *frame = &walk->frame;
-	bool is_sequence = ruby_is_sequence(frame);
-	__u64 address = is_sequence ? frame->sequence : frame->method;
-	const struct ruby_known_object *known;
-	__u64 position = RUBY_METHOD_ENTRY;
-
-	if (!is_sequence && (frame->flags & RUBY_FRAME_KIND_MASK) != RUBY_FRAME_KIND_C)
-		return UNWIND_OK;
-	known = ruby_known(walk, address, is_sequence);
-	if (is_sequence)
-		position = (__u32)((frame->pc - known->instructions) / 8);
-	return push_frame(state, frame_word(FRAME_RUBY, 0, address),
-			  position << 32 | known->fingerprint);
+	return kind == RUBY_SEQUENCE_RESCUE || kind == RUBY_SEQUENCE_ENSURE;
 }
 
-/* Adds the next frame. */
+/*
+ * Looks for the method entry that the sequence runs for in one environment. False: it may be in the next one. NULL: there is
+ * none.
+ */
+static __always_inline bool ruby_find_method(struct ruby_walk *walk,
+					     const struct ruby_known_object **method)
+{
+	struct ruby_environment *environment = &walk->environment;
+	__u64 entry = environment->method, flags = 0, inner = 0;
+	const struct ruby_known_object *known;
+
+	*method = NULL;
+	if (entry) {
+		known = ruby_known(walk, entry, false);
+		if (known->fingerprint) {
+			*method = known;
+			return true;
+		}
+	}
+	if (walk->outer_count++ == RUBY_OUTER_MAX)
+		return true;
+	if (!(environment->flags & RUBY_ENVIRONMENT_LOCAL))
+		return !ruby_read_environment(environment->outer & ~3ULL, environment);
+	if (!entry || read_word(entry, &flags) ||
+	    (flags & RUBY_IMEMO_MASK) != RUBY_IMEMO_SPECIAL_VARIABLES ||
+	    read_word(entry + RUBY_SPECIAL_VARIABLES_METHOD, &inner))
+		return true;
+	environment->method = inner;
+	return false;
+}
+
+/*
+ * Takes a step with the frame of a sequence that was read. Where names have classes, the frame around a rescue or ensure is
+ * left out, as the runtime does since it shows them so.
+ */
+static __always_inline enum unwind_error ruby_push_sequence(struct walk_state *state, bool *is_done)
+{
+	struct ruby_walk *walk = &state->ruby;
+	__u64 word = frame_word(FRAME_RUBY, 0, walk->frame.sequence);
+	const struct ruby_known_object *known = ruby_known(walk, walk->frame.sequence, true);
+	__u64 position = (__u32)((walk->frame.pc - known->instructions) / 8);
+	__u64 fingerprint = known->fingerprint;
+	bool is_hidden = walk->is_hidden;
+
+	if (!walk->process.class_path)
+		return push_frame(state, word, position << 32 | fingerprint);
+	if (!walk->outer_count) {
+		walk->is_hidden = ruby_is_rescue(known->kind);
+		if (is_hidden)
+			return UNWIND_OK;
+		walk->environment = walk->frame.environment;
+	}
+	if (!ruby_find_method(walk, &known)) {
+		*is_done = false;
+		return UNWIND_OK;
+	}
+	walk->outer_count = 0;
+	if (!known)
+		return push_frame(state, word, position << 32 | fingerprint);
+	if (fingerprint)
+		fingerprint = fingerprint_end(fingerprint_mix(fingerprint, known->fingerprint));
+	return push_owned_frame(state, word, position << 32 | fingerprint, known->address);
+}
+
+/* Adds the frame that was read, unless it is one of the runtime's own; *@is_done: it takes no further step. */
+static __always_inline enum unwind_error ruby_push(struct walk_state *state, bool *is_done)
+{
+	struct ruby_walk *walk = &state->ruby;
+	const struct ruby_environment *environment = &walk->frame.environment;
+	const struct ruby_known_object *known;
+
+	*is_done = true;
+	if (ruby_is_sequence(&walk->frame))
+		return ruby_push_sequence(state, is_done);
+	if ((environment->flags & RUBY_FRAME_KIND_MASK) != RUBY_FRAME_KIND_C)
+		return UNWIND_OK;
+	known = ruby_known(walk, environment->method, false);
+	return push_frame(state, frame_word(FRAME_RUBY, 0, environment->method),
+			  (__u64)RUBY_METHOD_ENTRY << 32 | known->fingerprint);
+}
+
+/* Takes a step to add the next frame. */
 static __always_inline enum unwind_error ruby_add_frame(struct walk_state *state)
 {
 	struct ruby_walk *walk = &state->ruby;
 	enum unwind_error error;
+	bool is_done;
 
-	if (!ruby_read_frame(walk))
-		return ruby_lose(state, UNWIND_INTERPRETER_FRAMES);
-	walk->next += walk->process.frame_bytes;
-	error = ruby_push(state);
-	if (error)
+	if (!walk->outer_count) {
+		if (!ruby_read_frame(walk))
+			return ruby_lose(state, UNWIND_INTERPRETER_FRAMES);
+		walk->next += walk->process.frame_bytes;
+	}
+	error = ruby_push(state, &is_done);
+	if (error || !is_done)
 		return error;
-	return walk->frame.flags & RUBY_FRAME_FINISH ? ruby_leave(state) : UNWIND_OK;
+	return walk->frame.environment.flags & RUBY_FRAME_FINISH ? ruby_leave(state) : UNWIND_OK;
 }
 
 /** Takes one step while state->language is FRAME_RUBY. */

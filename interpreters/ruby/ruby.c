@@ -112,7 +112,7 @@ static int attach(const struct runtime_file *probed, const struct attach_target 
 	return 0;
 }
 
-static int symbolize(struct runtime *process, struct remote_memory *memory, const uint64_t words[2],
+static int symbolize(struct runtime *process, struct remote_memory *memory, const uint64_t *words,
 		     uint32_t *object, struct interpreted_frames *frames)
 {
 	struct ruby_attached *attached = (struct ruby_attached *)process;

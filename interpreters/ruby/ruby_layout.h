@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * Where things lie in the structs of each version of Ruby. From vm_core.h, method.h, eval_intern.h and
- * include/ruby/internal/core/ of each version (2.7.4, 3.1.2, 3.3.8), by offsetof() of a program compiled with them.
+ * include/ruby/internal/core/ of each version (2.7.4, 3.1.2, 3.3.8), by offsetof() of a program compiled with them; of 3.4
+ * from the code of 3.4.11, which has what 3.3 has in the same places.
  */
 #ifndef INTERPRETERS_RUBY_RUBY_LAYOUT_H
 #define INTERPRETERS_RUBY_RUBY_LAYOUT_H
@@ -37,6 +38,9 @@ struct ruby_layout {
 	uint16_t body_path;
 	uint16_t body_label;
 	uint16_t body_first_line;
+	/** parent_iseq, local_iseq: for versions whose names have classes. */
+	uint16_t body_parent;
+	uint16_t body_local;
 	/** insns_info: body, size, succ_index_table */
 	uint16_t body_lines;
 	uint16_t body_line_count;
@@ -50,6 +54,14 @@ struct ruby_layout {
 	/** ID_SCOPE_SHIFT, tLAST_OP_ID */
 	uint16_t id_shift;
 	uint16_t id_last_operator;
+
+	/**
+	 * A class with its rb_classext_t: whose singleton class it is, the byte that says by its lowest bit whether the path
+	 * is lasting, the path. 0 where names have no classes.
+	 */
+	uint16_t class_attached;
+	uint16_t class_permanent;
+	uint16_t class_path;
 
 	/** struct RString: length, pointer, and where the bytes are of one that is embedded. */
 	uint16_t string_length;

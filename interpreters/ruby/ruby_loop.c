@@ -470,12 +470,12 @@ static uint64_t relative_operand(const struct code *code, bool is_wide, uint8_t 
 	return code->next + (uint64_t)(int64_t)distance;
 }
 
-/* cmp with last_id, then mov of ids. */
+/* cmp with last_id, then mov of ids; what comes before may return. */
 static uint64_t find_symbols_in(struct code *code)
 {
 	uint64_t last_id = 0, operand;
 
-	while (code_next(code) && code->x86.kind != X86_RETURN) {
+	while (code_next(code)) {
 		operand = relative_operand(code, false, 0x39);
 		if (!operand)
 			operand = relative_operand(code, false, 0x3b);

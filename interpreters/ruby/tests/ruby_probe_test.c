@@ -77,6 +77,12 @@ static void the_loop_of_3_3_is_found_in_code(void **state)
 	probe_library("trixie", "libruby-3.3.so.3.3", "Ruby 3.3");
 }
 
+static void the_loop_and_the_symbols_of_3_4_are_found_in_code(void **state)
+{
+	(void)state;
+	probe_library("experimental", "libruby-3.4.so.3.4", "Ruby 3.4");
+}
+
 static void a_version_that_is_not_known_is_refused(void **state)
 {
 	_cleanup_(close_fd) int fd = open_library("bullseye", "libruby-2.7.so.2.7");
@@ -139,6 +145,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_loop_of_3_1_is_found_by_its_symbol),
 		cmocka_unit_test(the_loop_of_3_3_is_found_in_code),
+		cmocka_unit_test(the_loop_and_the_symbols_of_3_4_are_found_in_code),
 		cmocka_unit_test(a_version_that_is_not_known_is_refused),
 		cmocka_unit_test(other_files_are_no_ruby),
 		cmocka_unit_test(code_of_another_shape_is_refused),
