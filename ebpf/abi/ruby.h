@@ -12,6 +12,9 @@
  *	word 1	position << 32 | fingerprint
  *	word 2	of a sequence, where names have classes: address of the method entry that it runs for, if it runs for one
  *
+ * What the garbage collector does stands before the innermost frame, in the place of a sequence: enum ruby_collector_mode, with
+ * the position RUBY_COLLECTOR.
+ *
  * position: words from the beginning of the sequence's instructions to where the frame's pc points, which is behind the
  * instruction that is executed; RUBY_METHOD_ENTRY for a method in C, whose frame has a method entry in place of a
  * sequence.
@@ -31,6 +34,7 @@
 #include "ebpf/abi/runtime.h"
 
 #define RUBY_METHOD_ENTRY 0xffffffffU
+#define RUBY_COLLECTOR 0xfffffffeU
 
 enum {
 	RUBY_RETURNING_MAX = 16,
@@ -71,6 +75,20 @@ enum {
 	RUBY_ENVIRONMENT_LOCAL = 2,
 };
 
+/**
+ * The low bits of the garbage collector's flags (enum gc_mode), and the bits that say that it is at work, and that it
+ * compacts while it sweeps (of which 3.1 has no mode).
+ */
+enum ruby_collector_mode {
+	RUBY_COLLECTOR_IDLE,
+	RUBY_COLLECTOR_MARKS,
+	RUBY_COLLECTOR_SWEEPS,
+	RUBY_COLLECTOR_COMPACTS,
+	RUBY_COLLECTOR_MODE_MASK = 3,
+	RUBY_COLLECTOR_AT_WORK = 1 << 5,
+	RUBY_COLLECTOR_MOVES = 1 << 6,
+};
+
 /** ELF virtual addresses [start, end). */
 struct ruby_code_range {
 	__u32 start;
@@ -83,6 +101,8 @@ struct ruby_process {
 	struct thread_local_path context;
 	/** An address in the process minus this is an ELF virtual address of the runtime. */
 	__u64 bias;
+	/** Where the process has the pointer to its rb_vm_t; 0: not known, and nothing is said of the garbage collector. */
+	__u64 vm_pointer;
 
 	/** The function that executes instructions, which vm_exec() calls. */
 	struct ruby_code_range core;
@@ -109,6 +129,14 @@ struct ruby_process {
 	 */
 	__u16 class_attached;
 	__u16 class_path;
+	/** In the rb_vm_t: the garbage collector, the ractor that has its lock. In the garbage collector: its flags. */
+	__u16 vm_collector;
+	__u16 vm_lock_owner;
+	__u16 collector_flags;
+	/** In an execution context its thread, in that its ractor, in that the execution context that may run. */
+	__u16 context_thread;
+	__u16 thread_ractor;
+	__u16 ractor_context;
 	/** In a body, words: iseq_encoded, param.flags, param.opt_num (the second half of its word), param.opt_table. */
 	__u8 body_instructions;
 	__u8 body_flags;
@@ -118,9 +146,9 @@ struct ruby_process {
 	__u8 body_words[RUBY_CHOSEN_WORDS];
 	__u8 body_label;
 	__u8 body_path;
-	__u8 reserved[7];
+	__u8 reserved[3];
 };
 
-_Static_assert(sizeof(struct ruby_process) == 384, "struct ruby_process is 24 cells");
+_Static_assert(sizeof(struct ruby_process) == 400, "struct ruby_process is 25 cells");
 
 #endif

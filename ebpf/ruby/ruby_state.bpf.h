@@ -54,7 +54,8 @@ struct ruby_walk {
 	/** The next control frame; the end of the thread's stack of them. */
 	__u64 next;
 	__u64 end;
-	/** The innermost tag. */
+	/** The execution context, and its innermost tag. */
+	__u64 context;
 	__u64 tag;
 	struct ruby_process process;
 	struct ruby_frame frame;

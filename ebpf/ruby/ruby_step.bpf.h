@@ -265,6 +265,7 @@ static __always_inline enum unwind_error ruby_begin(struct walk_state *state)
 	    read_word(context + walk->process.context_tag, &walk->tag) ||
 	    words > RUBY_STACK_MAX_WORDS || walk->next < stack)
 		return UNWIND_INTERPRETER_THREAD;
+	walk->context = context;
 	walk->end = stack + 8 * words;
 	walk->is_lost = 0;
 	return UNWIND_OK;
@@ -389,11 +390,54 @@ static __always_inline enum ruby_group ruby_first_group(struct walk_state *state
 	return RUBY_GROUP_OWN;
 }
 
+static __always_inline __u64 ruby_mode_of(__u64 flags)
+{
+	__u64 mode = flags & RUBY_COLLECTOR_MODE_MASK;
+
+	if (mode == RUBY_COLLECTOR_SWEEPS && flags & RUBY_COLLECTOR_MOVES)
+		return RUBY_COLLECTOR_COMPACTS;
+	return mode;
+}
+
+/*
+ * What the garbage collector does, if this thread runs it (enum ruby_collector_mode): its ractor has the lock, which there is
+ * once there are several ractors, and its execution context is the one that may run there.
+ */
+static __always_inline __u64 ruby_collector_mode(const struct ruby_walk *walk)
+{
+	const struct ruby_process *process = &walk->process;
+	__u64 vm = 0, collector = 0, flags = 0, thread = 0, ractor = 0, other = 0;
+
+	if (!process->vm_pointer || read_word(process->vm_pointer, &vm) ||
+	    read_word(vm + process->vm_collector, &collector) ||
+	    read_word(collector + process->collector_flags, &flags) ||
+	    !(flags & RUBY_COLLECTOR_AT_WORK))
+		return RUBY_COLLECTOR_IDLE;
+	if (read_word(walk->context + process->context_thread, &thread) ||
+	    read_word(thread + process->thread_ractor, &ractor) ||
+	    read_word(vm + process->vm_lock_owner, &other) || (other && other != ractor) ||
+	    read_word(ractor + process->ractor_context, &other) || other != walk->context)
+		return RUBY_COLLECTOR_IDLE;
+	return ruby_mode_of(flags);
+}
+
+/* Says what the garbage collector does, if it does anything. */
+static __always_inline enum unwind_error ruby_push_collector(struct walk_state *state)
+{
+	__u64 mode = ruby_collector_mode(&state->ruby);
+
+	if (mode == RUBY_COLLECTOR_IDLE)
+		return UNWIND_OK;
+	return push_frame(state, frame_word(FRAME_RUBY, 0, mode),
+			  (__u64)RUBY_COLLECTOR << 32 | mode);
+}
+
 /* Begins with the frames of the held frame. */
 static __always_inline enum unwind_error ruby_enter(struct walk_state *state)
 {
 	struct ruby_walk *walk = &state->ruby;
 	enum unwind_error error;
+	enum ruby_group group;
 
 	if (walk->cell != state->language_cell) {
 		error = ruby_begin(state);
@@ -408,7 +452,11 @@ static __always_inline enum unwind_error ruby_enter(struct walk_state *state)
 	walk->is_first = 0;
 	if (!ruby_read_frame(walk))
 		return ruby_lose(state, UNWIND_INTERPRETER_FRAMES);
-	switch (ruby_first_group(state)) {
+	group = ruby_first_group(state);
+	error = ruby_push_collector(state);
+	if (error)
+		return error;
+	switch (group) {
 	case RUBY_GROUP_NONE:
 		return ruby_leave(state);
 	case RUBY_GROUP_BEHIND_PENDING:

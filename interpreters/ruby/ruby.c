@@ -72,6 +72,18 @@ static int find_context(const struct ruby_file *file, const struct attach_target
 	return 0;
 }
 
+/* Where the process has its pointer to the rb_vm_t; 0: not known. */
+static int find_vm_pointer(const struct ruby_file *file, const struct attach_target *target,
+			   __u64 *pointer)
+{
+	const struct ruby_collector *collector = &file->collector;
+
+	*pointer = collector->vm_pointer ? target->bias + collector->vm_pointer : 0;
+	if (!*pointer || !collector->is_indirect)
+		return 0;
+	return remote_memory_read(target->memory, *pointer, pointer, sizeof(*pointer));
+}
+
 static void describe(const struct ruby_file *file, uint64_t bias, struct ruby_process *process)
 {
 	const struct ruby_layout *layout = file->layout;
@@ -84,6 +96,12 @@ static void describe(const struct ruby_file *file, uint64_t bias, struct ruby_pr
 	process->context_tag = layout->context_tag;
 	process->tag_state = layout->tag_state;
 	process->frame_bytes = layout->frame_bytes;
+	process->vm_collector = file->collector.vm_collector;
+	process->vm_lock_owner = layout->vm_lock_owner;
+	process->collector_flags = file->collector.flags;
+	process->context_thread = layout->context_thread;
+	process->thread_ractor = layout->thread_ractor;
+	process->ractor_context = layout->ractor_context;
 	ruby_names_describe(layout, process);
 }
 
@@ -97,6 +115,8 @@ static int attach(const struct runtime_file *probed, const struct attach_target 
 
 	if (!err)
 		err = find_context(file, target, &data.context);
+	if (!err)
+		err = find_vm_pointer(file, target, &data.vm_pointer);
 	if (err)
 		return err;
 	describe(file, target->bias, &data);

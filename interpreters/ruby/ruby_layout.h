@@ -2,7 +2,7 @@
 /**
  * Where things lie in the structs of each version of Ruby. From vm_core.h, method.h, eval_intern.h and
  * include/ruby/internal/core/ of each version (2.7.4, 3.1.2, 3.3.8), by offsetof() of a program compiled with them; of 3.4
- * from the code of 3.4.11, which has what 3.3 has in the same places.
+ * from the code and the memory of 3.4.11, which has what 3.3 has in the same places.
  */
 #ifndef INTERPRETERS_RUBY_RUBY_LAYOUT_H
 #define INTERPRETERS_RUBY_RUBY_LAYOUT_H
@@ -21,8 +21,12 @@ struct ruby_layout {
 	uint16_t context_frame;
 	uint16_t context_tag;
 	uint16_t context_thread;
-	/** rb_thread_t: self */
+	/** rb_thread_t: self, ractor */
 	uint16_t thread_self;
+	uint16_t thread_ractor;
+	/** rb_ractor_t: threads.running_ec; rb_vm_t: ractor.sync.lock_owner */
+	uint16_t ractor_context;
+	uint16_t vm_lock_owner;
 	/** struct rb_vm_tag: state */
 	uint16_t tag_state;
 

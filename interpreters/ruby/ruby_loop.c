@@ -501,3 +501,80 @@ int ruby_loop_find_symbols(const struct elf_image *image, uint64_t address, uint
 	*symbols = err ? 0 : find_symbols_in(&code);
 	return *symbols ? 0 : fail(-EOPNOTSUPP, "the table of symbols was not found");
 }
+
+/* The byte at an offset from rax of which bit 5 becomes the result; false: the instruction is another one. */
+static bool reads_flag(const struct code *code, uint16_t *offset)
+{
+	/* movzbl offset(%rax),%eax; shr $5,%al */
+	static const uint8_t load[] = { 0x0f, 0xb6, 0x40 }, shift[] = { 0xc0, 0xe8, 0x05 };
+	const uint8_t *bytes = code_bytes(code);
+
+	if (code->x86.length != sizeof(load) + 1 || memcmp(bytes, load, sizeof(load)) != 0 ||
+	    code->next + sizeof(shift) - code->start > code->bytes.size ||
+	    memcmp(bytes + code->x86.length, shift, sizeof(shift)) != 0)
+		return false;
+	*offset = bytes[sizeof(load)];
+	return true;
+}
+
+/* What rb_during_gc() loads before the flags: from the address that it begins with, and from each result. */
+struct collector_loads {
+	uint64_t address;
+	/** The first one is that of the address's own word. */
+	bool is_word;
+	int64_t offsets[2];
+	uint32_t count;
+};
+
+static bool add_load(const struct code *code, struct collector_loads *loads)
+{
+	uint64_t address = relative_operand(code, true, 0x8d);
+	uint64_t word = relative_operand(code, true, 0x8b);
+
+	if (!loads->address && (address || word)) {
+		loads->address = address ? address : word;
+		loads->is_word = word;
+		return true;
+	}
+	if (code->x86.kind != X86_LOAD || code->x86.base == X86_RSP)
+		return true;
+	if (loads->count == 2 || code->x86.displacement < 0 || code->x86.displacement > UINT16_MAX)
+		return false;
+	loads->offsets[loads->count++] = code->x86.displacement;
+	return true;
+}
+
+/* The pointer is the word, or what the word or the address points to. */
+static bool take_loads(const struct collector_loads *loads, struct ruby_collector *collector)
+{
+	bool is_own = loads->is_word && loads->count == 1;
+
+	if (!loads->address || (!is_own && (loads->count != 2 || loads->offsets[0])))
+		return false;
+	collector->vm_pointer = loads->address;
+	collector->is_indirect = loads->is_word && !is_own;
+	collector->vm_collector = (uint16_t)loads->offsets[loads->count - 1];
+	return true;
+}
+
+int ruby_loop_find_collector(const struct elf_image *image, uint64_t address,
+			     struct ruby_collector *collector)
+{
+	_cleanup_(code_deinit) struct code code = { 0 };
+	struct collector_loads loads = { 0 };
+	struct ruby_collector found = { 0 };
+	int err = address ? code_init_head(&code, image, address) : -ENOENT;
+
+	while (!err && code_next(&code) &&
+	       (code.x86.kind < X86_CALL || code.x86.kind == X86_BRANCH)) {
+		if (reads_flag(&code, &found.flags)) {
+			if (!take_loads(&loads, &found))
+				break;
+			*collector = found;
+			return 0;
+		}
+		if (!add_load(&code, &loads))
+			break;
+	}
+	return fail(-EOPNOTSUPP, "rb_during_gc() is of another shape");
+}

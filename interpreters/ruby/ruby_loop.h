@@ -38,6 +38,16 @@ struct ruby_loop {
 	struct code_range core;
 };
 
+/** Where the garbage collector's flags are found. */
+struct ruby_collector {
+	/** Where the pointer to the rb_vm_t lies, or where the process has the address of that. */
+	uint64_t vm_pointer;
+	bool is_indirect;
+	/** In the rb_vm_t: the garbage collector; in that: the flags. */
+	uint16_t vm_collector;
+	uint16_t flags;
+};
+
 /** Where @function jumps to in the end; -EOPNOTSUPP if that is not one other function. */
 int ruby_loop_follow_jump(const struct elf_image *image, struct code_range function,
 			  uint64_t *address);
@@ -64,6 +74,10 @@ int ruby_loop_find_entering(const struct elf_image *image, uint64_t called, stru
 /** Whether the small function at @address loads through exactly the @count offsets @expected and returns. */
 bool ruby_loop_has_loads(const struct elf_image *image, uint64_t address, const int64_t *expected,
 			 uint32_t count);
+
+/** Where the garbage collector's flags are, by the code of rb_during_gc() at @address; -EOPNOTSUPP. */
+int ruby_loop_find_collector(const struct elf_image *image, uint64_t address,
+			     struct ruby_collector *collector);
 
 /** Where ruby_global_symbols lies, by the code of rb_id2str() at @address; -EOPNOTSUPP. */
 int ruby_loop_find_symbols(const struct elf_image *image, uint64_t address, uint64_t *symbols);

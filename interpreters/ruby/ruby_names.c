@@ -505,6 +505,23 @@ static uint32_t line_at(const struct ruby_name *name, uint32_t position)
 	return line ? line : name->first_line;
 }
 
+/* What the garbage collector does. */
+static int name_collector(const uint64_t *words, uint32_t *object, struct interpreted_frame *frame)
+{
+	static const char *const names[] = {
+		[RUBY_COLLECTOR_MARKS] = "[GC marking]",
+		[RUBY_COLLECTOR_SWEEPS] = "[GC sweeping]",
+		[RUBY_COLLECTOR_COMPACTS] = "[GC compacting]",
+	};
+	uint64_t mode = frame_address(words[0]);
+
+	if (mode < RUBY_COLLECTOR_MARKS || mode > RUBY_COLLECTOR_COMPACTS)
+		return fail(-EBADMSG, "a garbage collector in mode %" PRIu64, mode);
+	*object = 1;
+	frame->function = names[mode];
+	return 0;
+}
+
 int ruby_names_symbolize(struct ruby_names *names, struct remote_memory *memory,
 			 const uint64_t *words, uint32_t *object, struct interpreted_frame *frame)
 {
@@ -517,6 +534,8 @@ int ruby_names_symbolize(struct ruby_names *names, struct remote_memory *memory,
 	const struct ruby_name *name;
 	int err;
 
+	if (position == RUBY_COLLECTOR)
+		return name_collector(words, object, frame);
 	if (!key.fingerprint)
 		return fail(-ESTALE, "an object that could not be read");
 	err = get_name(names, memory, &key, &name);

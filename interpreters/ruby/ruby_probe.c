@@ -10,7 +10,6 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/error.h"
 #include "agent/host/elf_dynamic.h"
-#include "interpreters/ruby/ruby_loop.h"
 
 struct prober {
 	const struct elf_image *image;
@@ -108,6 +107,10 @@ static int fill(const struct prober *prober, struct ruby_file *file)
 					     &file->symbols);
 	if (err)
 		return err;
+	/* Without it nothing is said of the garbage collector. */
+	if (ruby_loop_find_collector(prober->image, find_address(prober, "rb_during_gc"),
+				     &file->collector))
+		file->collector.vm_pointer = 0;
 	file->thread_function = find_address(prober, "rb_thread_current");
 	file->core = (struct ruby_code_range){ .start = (uint32_t)loop.core.start,
 					       .end = (uint32_t)loop.core.end };

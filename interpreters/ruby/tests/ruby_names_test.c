@@ -316,6 +316,24 @@ static void names_of_3_4_have_the_class_of_the_method(void **state)
 	assert_string_equal(frame.function, "block in foo");
 }
 
+static void what_the_collector_does_needs_no_memory(void **state)
+{
+	static const char *const names[] = { "[GC marking]", "[GC sweeping]", "[GC compacting]" };
+	struct interpreted_frame frame = { 0 };
+	struct fake *fake = *state;
+
+	for (uint32_t mode = 1; mode <= 3; mode++) {
+		fake->object = 0;
+		assert_int_equal(symbolize(fake, mode, RUBY_COLLECTOR, mode, &frame), 0);
+		assert_string_equal(frame.function, names[mode - 1]);
+		assert_null(frame.file);
+		assert_int_not_equal(fake->object, 0);
+	}
+	assert_int_equal(symbolize(fake, 0, RUBY_COLLECTOR, 1, &frame), -EBADMSG);
+	assert_int_equal(symbolize(fake, 4, RUBY_COLLECTOR, 1, &frame), -EBADMSG);
+	assert_int_equal(fake->reads, 0);
+}
+
 static void a_class_without_a_lasting_name_is_left_out(void **state)
 {
 	struct interpreted_frame frame = { 0 };
@@ -431,6 +449,7 @@ int main(void)
 		TEST(a_path_may_be_a_string_of_its_own),
 		TEST(a_method_in_c_is_named_by_its_symbol),
 		TEST(names_of_3_4_have_the_class_of_the_method),
+		TEST(what_the_collector_does_needs_no_memory),
 		TEST(a_class_without_a_lasting_name_is_left_out),
 		TEST(a_class_that_became_another_is_not_shown),
 		TEST(a_label_that_became_another_is_not_shown),
