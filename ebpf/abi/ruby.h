@@ -97,8 +97,10 @@ struct ruby_code_range {
 
 /** Offsets are in bytes from the beginning of their struct; those of a body lie within RUBY_BODY_WORDS. */
 struct ruby_process {
-	/** How the execution context of a thread is found. */
+	/** How the execution context of a thread is found, if context_pointer is 0. */
 	struct thread_local_path context;
+	/** Where all threads have one pointer to an execution context, that of the one that has the lock: its address. */
+	__u64 context_pointer;
 	/** An address in the process minus this is an ELF virtual address of the runtime. */
 	__u64 bias;
 	/** Where the process has the pointer to its rb_vm_t; 0: not known, and nothing is said of the garbage collector. */
@@ -137,6 +139,8 @@ struct ruby_process {
 	__u16 context_thread;
 	__u16 thread_ractor;
 	__u16 ractor_context;
+	/** In a thread: its pthread_t, which is its thread pointer in all C libraries. For context_pointer. */
+	__u16 thread_native;
 	/** In a body, words: iseq_encoded, param.flags, param.opt_num (the second half of its word), param.opt_table. */
 	__u8 body_instructions;
 	__u8 body_flags;
@@ -146,9 +150,9 @@ struct ruby_process {
 	__u8 body_words[RUBY_CHOSEN_WORDS];
 	__u8 body_label;
 	__u8 body_path;
-	__u8 reserved[3];
+	__u8 reserved[9];
 };
 
-_Static_assert(sizeof(struct ruby_process) == 400, "struct ruby_process is 25 cells");
+_Static_assert(sizeof(struct ruby_process) == 416, "struct ruby_process is 26 cells");
 
 #endif

@@ -242,6 +242,21 @@ static __always_inline bool ruby_is_pending(struct ruby_walk *walk)
 	return is_entry;
 }
 
+/* The execution context of this thread. 0: it has none, or no part in the one that all share. */
+static __always_inline __u64 ruby_context(const struct walk_state *state)
+{
+	const struct ruby_process *process = &state->ruby.process;
+	__u64 context = 0, thread = 0, native = 0;
+
+	if (!process->context_pointer)
+		return follow_thread_path(state->thread_pointer, &process->context);
+	if (read_word(process->context_pointer, &context) ||
+	    read_word(context + process->context_thread, &thread) ||
+	    read_word(thread + process->thread_native, &native) || native != state->thread_pointer)
+		return 0;
+	return context;
+}
+
 /* Loads what is known of the process, and where this thread's control frames begin. */
 static __always_inline enum unwind_error ruby_begin(struct walk_state *state)
 {
@@ -259,7 +274,10 @@ static __always_inline enum unwind_error ruby_begin(struct walk_state *state)
 		walk->known[i].address = 0;
 	if (!read_cells(&walk->process, state->language_cell, RUBY_PROCESS_CELLS))
 		return UNWIND_INTERPRETER_THREAD;
-	context = follow_thread_path(state->thread_pointer, &walk->process.context);
+	context = ruby_context(state);
+	/* Nothing is missing of a thread that waits for the lock. */
+	if (!context && walk->process.context_pointer)
+		return UNWIND_OK;
 	if (!context || read_word_pair(context + RUBY_CONTEXT_STACK, &stack, &words) ||
 	    read_word(context + walk->process.context_frame, &walk->next) ||
 	    read_word(context + walk->process.context_tag, &walk->tag) ||
@@ -401,7 +419,8 @@ static __always_inline __u64 ruby_mode_of(__u64 flags)
 
 /*
  * What the garbage collector does, if this thread runs it (enum ruby_collector_mode): its ractor has the lock, which there is
- * once there are several ractors, and its execution context is the one that may run there.
+ * once there are several ractors, and its execution context is the one that may run there. One that all threads share is
+ * the one that may run.
  */
 static __always_inline __u64 ruby_collector_mode(const struct ruby_walk *walk)
 {
@@ -413,6 +432,8 @@ static __always_inline __u64 ruby_collector_mode(const struct ruby_walk *walk)
 	    read_word(collector + process->collector_flags, &flags) ||
 	    !(flags & RUBY_COLLECTOR_AT_WORK))
 		return RUBY_COLLECTOR_IDLE;
+	if (process->context_pointer)
+		return ruby_mode_of(flags);
 	if (read_word(walk->context + process->context_thread, &thread) ||
 	    read_word(thread + process->thread_ractor, &ractor) ||
 	    read_word(vm + process->vm_lock_owner, &other) || (other && other != ractor) ||

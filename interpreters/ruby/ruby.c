@@ -72,16 +72,14 @@ static int find_context(const struct ruby_file *file, const struct attach_target
 	return 0;
 }
 
-/* Where the process has its pointer to the rb_vm_t; 0: not known. */
-static int find_vm_pointer(const struct ruby_file *file, const struct attach_target *target,
-			   __u64 *pointer)
+/* Where the process has the pointer; 0: not known. */
+static int find_pointer(const struct ruby_pointer *found, const struct attach_target *target,
+			__u64 *address)
 {
-	const struct ruby_collector *collector = &file->collector;
-
-	*pointer = collector->vm_pointer ? target->bias + collector->vm_pointer : 0;
-	if (!*pointer || !collector->is_indirect)
+	*address = found->address ? target->bias + found->address : 0;
+	if (!*address || !found->is_indirect)
 		return 0;
-	return remote_memory_read(target->memory, *pointer, pointer, sizeof(*pointer));
+	return remote_memory_read(target->memory, *address, address, sizeof(*address));
 }
 
 static void describe(const struct ruby_file *file, uint64_t bias, struct ruby_process *process)
@@ -102,6 +100,7 @@ static void describe(const struct ruby_file *file, uint64_t bias, struct ruby_pr
 	process->context_thread = layout->context_thread;
 	process->thread_ractor = layout->thread_ractor;
 	process->ractor_context = layout->ractor_context;
+	process->thread_native = layout->thread_native;
 	ruby_names_describe(layout, process);
 }
 
@@ -114,9 +113,11 @@ static int attach(const struct runtime_file *probed, const struct attach_target 
 	int err = check_version(file, target);
 
 	if (!err)
-		err = find_context(file, target, &data.context);
+		err = file->context.address ?
+			      find_pointer(&file->context, target, &data.context_pointer) :
+			      find_context(file, target, &data.context);
 	if (!err)
-		err = find_vm_pointer(file, target, &data.vm_pointer);
+		err = find_pointer(&file->collector.vm, target, &data.vm_pointer);
 	if (err)
 		return err;
 	describe(file, target->bias, &data);

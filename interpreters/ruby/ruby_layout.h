@@ -21,8 +21,9 @@ struct ruby_layout {
 	uint16_t context_frame;
 	uint16_t context_tag;
 	uint16_t context_thread;
-	/** rb_thread_t: self, ractor */
+	/** rb_thread_t: self; thread_id, where all threads share one pointer to an execution context; ractor */
 	uint16_t thread_self;
+	uint16_t thread_native;
 	uint16_t thread_ractor;
 	/** rb_ractor_t: threads.running_ec; rb_vm_t: ractor.sync.lock_owner */
 	uint16_t ractor_context;

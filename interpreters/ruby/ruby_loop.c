@@ -470,20 +470,20 @@ static uint64_t relative_operand(const struct code *code, bool is_wide, uint8_t 
 	return code->next + (uint64_t)(int64_t)distance;
 }
 
-/* cmp with last_id, then mov of ids; what comes before may return. */
-static uint64_t find_symbols_in(struct code *code)
+/* cmp with last_id, then mov of ids; what comes before may return. Stops at a jump, and where there are both. */
+static uint64_t find_symbols_in(struct code *code, uint64_t *last_id)
 {
-	uint64_t last_id = 0, operand;
+	uint64_t operand;
 
-	while (code_next(code)) {
+	while (code_next(code) && code->x86.kind != X86_JUMP) {
 		operand = relative_operand(code, false, 0x39);
 		if (!operand)
 			operand = relative_operand(code, false, 0x3b);
 		if (operand)
-			last_id = operand;
+			*last_id = operand;
 		operand = relative_operand(code, true, 0x8b);
-		if (last_id && operand == last_id + SYMBOLS_IDS)
-			return last_id;
+		if (*last_id && operand == *last_id + SYMBOLS_IDS)
+			return *last_id;
 	}
 	return 0;
 }
@@ -491,14 +491,13 @@ static uint64_t find_symbols_in(struct code *code)
 int ruby_loop_find_symbols(const struct elf_image *image, uint64_t address, uint64_t *symbols)
 {
 	_cleanup_(code_deinit) struct code jump = { 0 }, code = { 0 };
+	uint64_t last_id = 0;
 	int err = address ? code_init_head(&jump, image, address) : -ENOENT;
 
-	while (!err && code_next(&jump) && jump.x86.kind < X86_JUMP)
-		;
-	if (err || jump.x86.kind != X86_JUMP)
+	if (err || find_symbols_in(&jump, &last_id) || jump.x86.kind != X86_JUMP)
 		return fail(-EOPNOTSUPP, "rb_id2str() is of another shape");
 	err = code_init_head(&code, image, code_target(&jump));
-	*symbols = err ? 0 : find_symbols_in(&code);
+	*symbols = err ? 0 : find_symbols_in(&code, &last_id);
 	return *symbols ? 0 : fail(-EOPNOTSUPP, "the table of symbols was not found");
 }
 
@@ -517,16 +516,19 @@ static bool reads_flag(const struct code *code, uint16_t *offset)
 	return true;
 }
 
-/* What rb_during_gc() loads before the flags: from the address that it begins with, and from each result. */
-struct collector_loads {
+enum { GLOBAL_LOADS_MAX = 3 };
+
+/* What a small function loads: from the address that it begins with, and from each result. */
+struct global_loads {
 	uint64_t address;
 	/** The first one is that of the address's own word. */
 	bool is_word;
-	int64_t offsets[2];
+	int64_t offsets[GLOBAL_LOADS_MAX];
 	uint32_t count;
 };
 
-static bool add_load(const struct code *code, struct collector_loads *loads)
+/* False if there are more, or odd ones. */
+static bool add_load(const struct code *code, struct global_loads *loads)
 {
 	uint64_t address = relative_operand(code, true, 0x8d);
 	uint64_t word = relative_operand(code, true, 0x8b);
@@ -538,38 +540,58 @@ static bool add_load(const struct code *code, struct collector_loads *loads)
 	}
 	if (code->x86.kind != X86_LOAD || code->x86.base == X86_RSP)
 		return true;
-	if (loads->count == 2 || code->x86.displacement < 0 || code->x86.displacement > UINT16_MAX)
+	if (loads->count == GLOBAL_LOADS_MAX || code->x86.displacement < 0 ||
+	    code->x86.displacement > UINT16_MAX)
 		return false;
 	loads->offsets[loads->count++] = code->x86.displacement;
 	return true;
 }
 
-/* The pointer is the word, or what the word or the address points to. */
-static bool take_loads(const struct collector_loads *loads, struct ruby_collector *collector)
+/* The pointer of which @count words are loaded, one from the other: it is the address's own word, or that has its address. */
+static bool take_pointer_of(const struct global_loads *loads, uint32_t count,
+			    struct ruby_pointer *pointer)
 {
-	bool is_own = loads->is_word && loads->count == 1;
+	bool is_own = loads->is_word && loads->count == count;
 
-	if (!loads->address || (!is_own && (loads->count != 2 || loads->offsets[0])))
+	if (!loads->address || (!is_own && (loads->count != count + 1 || loads->offsets[0])))
 		return false;
-	collector->vm_pointer = loads->address;
-	collector->is_indirect = loads->is_word && !is_own;
-	collector->vm_collector = (uint16_t)loads->offsets[loads->count - 1];
+	*pointer = (struct ruby_pointer){ .address = loads->address,
+					  .is_indirect = loads->is_word && !is_own };
 	return true;
+}
+
+int ruby_loop_find_context(const struct elf_image *image, uint64_t address,
+			   const struct ruby_layout *layout, struct ruby_pointer *pointer)
+{
+	_cleanup_(code_deinit) struct code code = { 0 };
+	struct global_loads loads = { 0 };
+	struct ruby_pointer found;
+	int err = code_init_head(&code, image, address);
+
+	while (!err && code_next(&code) && code.x86.kind < X86_CALL && add_load(&code, &loads))
+		;
+	if (err || code.x86.kind != X86_RETURN || !take_pointer_of(&loads, 2, &found) ||
+	    loads.offsets[loads.count - 2] != layout->context_thread ||
+	    loads.offsets[loads.count - 1] != layout->thread_self)
+		return fail(-EOPNOTSUPP, "rb_thread_current() is of another shape");
+	*pointer = found;
+	return 0;
 }
 
 int ruby_loop_find_collector(const struct elf_image *image, uint64_t address,
 			     struct ruby_collector *collector)
 {
 	_cleanup_(code_deinit) struct code code = { 0 };
-	struct collector_loads loads = { 0 };
+	struct global_loads loads = { 0 };
 	struct ruby_collector found = { 0 };
 	int err = address ? code_init_head(&code, image, address) : -ENOENT;
 
 	while (!err && code_next(&code) &&
 	       (code.x86.kind < X86_CALL || code.x86.kind == X86_BRANCH)) {
 		if (reads_flag(&code, &found.flags)) {
-			if (!take_loads(&loads, &found))
+			if (!take_pointer_of(&loads, 1, &found.vm))
 				break;
+			found.vm_collector = (uint16_t)loads.offsets[loads.count - 1];
 			*collector = found;
 			return 0;
 		}

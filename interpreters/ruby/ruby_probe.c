@@ -105,12 +105,16 @@ static int fill(const struct prober *prober, struct ruby_file *file)
 	if (!err)
 		err = ruby_loop_find_symbols(prober->image, find_address(prober, "rb_id2str"),
 					     &file->symbols);
+	if (!err && file->layout->thread_native)
+		err = ruby_loop_find_context(prober->image,
+					     find_address(prober, "rb_thread_current"),
+					     file->layout, &file->context);
 	if (err)
 		return err;
 	/* Without it nothing is said of the garbage collector. */
 	if (ruby_loop_find_collector(prober->image, find_address(prober, "rb_during_gc"),
 				     &file->collector))
-		file->collector.vm_pointer = 0;
+		file->collector.vm.address = 0;
 	file->thread_function = find_address(prober, "rb_thread_current");
 	file->core = (struct ruby_code_range){ .start = (uint32_t)loop.core.start,
 					       .end = (uint32_t)loop.core.end };

@@ -31,7 +31,9 @@ struct ruby_file {
 	uint64_t thread_function;
 	/** ruby_global_symbols: last_id, a table, ids. */
 	uint64_t symbols;
-	/** vm_pointer 0: not known. */
+	/** The pointer to the execution context, where all threads share one. */
+	struct ruby_pointer context;
+	/** Its pointer is not known if rb_during_gc() is of another shape. */
 	struct ruby_collector collector;
 	/** As in struct ruby_process. */
 	struct ruby_code_range core;

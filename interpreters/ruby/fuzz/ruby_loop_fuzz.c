@@ -48,7 +48,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		check_ranges(entering, RUBY_ENTERING_MAX);
 	ruby_loop_has_loads(&image, addresses[3], loads, 2);
 	ruby_loop_find_symbols(&image, addresses[3], &address);
-	if (!ruby_loop_find_collector(&image, addresses[4], &collector) && !collector.vm_pointer)
+	if (!ruby_loop_find_collector(&image, addresses[4], &collector) && !collector.vm.address)
 		abort();
 	elf_image_deinit(&image);
 	return 0;
