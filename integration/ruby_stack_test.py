@@ -37,7 +37,7 @@ MAX_EXTRA = 3
 NATIVE = {"each": "rb_ary_each"}
 SHOWN_WRONG = 3
 # One that says that it is of another version, which is not known.
-SAYS_UNKNOWN, UNKNOWN = (3, 3), (3, 2)
+SAYS_UNKNOWN, UNKNOWN = (3, 4), (3, 2)
 # The first version whose names have classes.
 OWNED = (3, 4)
 

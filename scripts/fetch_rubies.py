@@ -19,7 +19,7 @@ import fetch_packages
 
 DIRECTORY = pathlib.Path.home() / ".cache/allframes/rubies"
 ROOTS = {"bullseye": "ruby2.7", "bookworm": "ruby3.1", "trixie": "ruby3.3", "experimental": "ruby3.4"}
-SHORT_SUITES = ["bookworm", "trixie", "experimental"]
+SHORT_SUITES = ["bookworm", "experimental"]
 # A suite that is no whole one: another that has what the packages depend on, what of that is needed, the packages.
 PARTIAL = {"experimental": ("trixie", ["libffi8", "libgmp10", "libssl3t64", "libyaml-0-2", "zlib1g"],
                             ["ruby3.4", "libruby3.4"])}

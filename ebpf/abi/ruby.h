@@ -139,6 +139,17 @@ struct ruby_process {
 	__u16 context_thread;
 	__u16 thread_ractor;
 	__u16 ractor_context;
+	/**
+	 * In an execution context: its fiber, where its native stack begins (the highest address), how large that is. In a
+	 * fiber: its execution context, the fiber that has resumed it, where its stack pointer is saved, which points to six
+	 * registers and a return address. fiber_stack_pointer 0: where a fiber's stack begins it ends.
+	 */
+	__u16 context_fiber;
+	__u16 context_stack_start;
+	__u16 context_stack_bytes;
+	__u16 fiber_context;
+	__u16 fiber_resumer;
+	__u16 fiber_stack_pointer;
 	/** In a thread: its pthread_t, which is its thread pointer in all C libraries. For context_pointer. */
 	__u16 thread_native;
 	/** In a body, words: iseq_encoded, param.flags, param.opt_num (the second half of its word), param.opt_table. */
@@ -150,9 +161,9 @@ struct ruby_process {
 	__u8 body_words[RUBY_CHOSEN_WORDS];
 	__u8 body_label;
 	__u8 body_path;
-	__u8 reserved[9];
+	__u8 reserved[13];
 };
 
-_Static_assert(sizeof(struct ruby_process) == 416, "struct ruby_process is 26 cells");
+_Static_assert(sizeof(struct ruby_process) == 432, "struct ruby_process is 27 cells");
 
 #endif

@@ -54,9 +54,11 @@ struct ruby_walk {
 	/** The next control frame; the end of the thread's stack of them. */
 	__u64 next;
 	__u64 end;
-	/** The execution context, and its innermost tag. */
+	/** The execution context, its innermost tag, and its native stack [stack_low, stack_high]. */
 	__u64 context;
 	__u64 tag;
+	__u64 stack_low;
+	__u64 stack_high;
 	struct ruby_process process;
 	struct ruby_frame frame;
 	/** Control frames lie next to each other, callers at higher addresses. */

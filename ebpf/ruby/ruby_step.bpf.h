@@ -14,6 +14,9 @@
  *	register	in the function that executes instructions, the control frame that it executes
  *	returning	addresses at which the last control frame may have been popped
  *
+ * A fiber has an execution context, control frames and a native stack of its own. Where that stack begins the walk goes on with
+ * those of the fiber that has resumed it (ruby_leave_stack()).
+ *
  * No pointer of the process is trusted: each control frame lies above the one before it and below the end of the
  * thread's stack, and what cannot be read ends the frames with an error frame.
  */
@@ -22,6 +25,7 @@
 
 #include "ebpf/abi/ruby.h"
 #include "ebpf/languages.bpf.h"
+#include "ebpf/native_step.bpf.h"
 #include "ebpf/safe_reads.bpf.h"
 #include "ebpf/state.bpf.h"
 #include "ebpf/tables.bpf.h"
@@ -45,6 +49,10 @@ enum {
 	RUBY_WORDS = RUBY_BODY_WORDS + 4,
 	/* Blocks within each other. */
 	RUBY_OUTER_MAX = 64,
+	/* What coroutine_transfer() leaves on a stack: r15, r14, r13, r12, rbx, rbp (coroutine/amd64/Context.S). */
+	RUBY_SAVED_RBX = 32,
+	RUBY_SAVED_RBP = 40,
+	RUBY_SAVED_BYTES = 48,
 	/* In what an environment has in place of a method entry beside special variables. */
 	RUBY_SPECIAL_VARIABLES_METHOD = 8,
 };
@@ -257,19 +265,37 @@ static __always_inline __u64 ruby_context(const struct walk_state *state)
 	return context;
 }
 
+/* Loads where the control frames of an execution context begin, and where its native stack is; @sp is on that. */
+static __always_inline bool ruby_load_context(struct ruby_walk *walk, __u64 context, __u64 sp)
+{
+	const struct ruby_process *process = &walk->process;
+	__u64 stack = 0, words = 0, start = 0, bytes = 0;
+
+	if (read_word_pair(context + RUBY_CONTEXT_STACK, &stack, &words) ||
+	    read_word(context + process->context_frame, &walk->next) ||
+	    read_word(context + process->context_tag, &walk->tag) || words > RUBY_STACK_MAX_WORDS ||
+	    walk->next < stack || read_word(context + process->context_stack_start, &start) ||
+	    read_word(context + process->context_stack_bytes, &bytes))
+		return false;
+	walk->end = stack + 8 * words;
+	walk->context = context;
+	walk->is_hidden = 0;
+	walk->outer_count = 0;
+	window_clear(&walk->frames);
+	/* Between two stacks the context is still that of the other one. */
+	return sp <= start && start - sp <= bytes;
+}
+
 /* Loads what is known of the process, and where this thread's control frames begin. */
 static __always_inline enum unwind_error ruby_begin(struct walk_state *state)
 {
 	struct ruby_walk *walk = &state->ruby;
-	__u64 context, stack = 0, words = 0;
+	__u64 context;
 
 	walk->cell = state->language_cell;
 	walk->is_lost = 1;
 	walk->is_first = 1;
 	walk->in_frames = 0;
-	walk->is_hidden = 0;
-	walk->outer_count = 0;
-	window_clear(&walk->frames);
 	for (int i = 0; i < RUBY_KNOWN_OBJECTS; i++)
 		walk->known[i].address = 0;
 	if (!read_cells(&walk->process, state->language_cell, RUBY_PROCESS_CELLS))
@@ -278,13 +304,10 @@ static __always_inline enum unwind_error ruby_begin(struct walk_state *state)
 	/* Nothing is missing of a thread that waits for the lock. */
 	if (!context && walk->process.context_pointer)
 		return UNWIND_OK;
-	if (!context || read_word_pair(context + RUBY_CONTEXT_STACK, &stack, &words) ||
-	    read_word(context + walk->process.context_frame, &walk->next) ||
-	    read_word(context + walk->process.context_tag, &walk->tag) ||
-	    words > RUBY_STACK_MAX_WORDS || walk->next < stack)
+	if (!context || !ruby_load_context(walk, context, state->held_sp))
 		return UNWIND_INTERPRETER_THREAD;
-	walk->context = context;
-	walk->end = stack + 8 * words;
+	if (walk->process.fiber_stack_pointer)
+		state->stack_language = FRAME_RUBY;
 	walk->is_lost = 0;
 	return UNWIND_OK;
 }
@@ -557,21 +580,27 @@ static __always_inline enum unwind_error ruby_push_sequence(struct walk_state *s
 	return push_owned_frame(state, word, position << 32 | fingerprint, known->address);
 }
 
-/* Adds the frame that was read, unless it is one of the runtime's own; *@is_done: it takes no further step. */
-static __always_inline enum unwind_error ruby_push(struct walk_state *state, bool *is_done)
+/* Adds the frame that was read, if it is that of a method in C, and none of the runtime's own. */
+static __always_inline enum unwind_error ruby_push_method(struct walk_state *state)
 {
 	struct ruby_walk *walk = &state->ruby;
 	const struct ruby_environment *environment = &walk->frame.environment;
 	const struct ruby_known_object *known;
 
-	*is_done = true;
-	if (ruby_is_sequence(&walk->frame))
-		return ruby_push_sequence(state, is_done);
 	if ((environment->flags & RUBY_FRAME_KIND_MASK) != RUBY_FRAME_KIND_C)
 		return UNWIND_OK;
 	known = ruby_known(walk, environment->method, false);
 	return push_frame(state, frame_word(FRAME_RUBY, 0, environment->method),
 			  (__u64)RUBY_METHOD_ENTRY << 32 | known->fingerprint);
+}
+
+/* Adds the frame that was read; *@is_done: it takes no further step. */
+static __always_inline enum unwind_error ruby_push(struct walk_state *state, bool *is_done)
+{
+	*is_done = true;
+	if (ruby_is_sequence(&state->ruby.frame))
+		return ruby_push_sequence(state, is_done);
+	return ruby_push_method(state);
 }
 
 /* Takes a step to add the next frame. */
@@ -592,11 +621,57 @@ static __always_inline enum unwind_error ruby_add_frame(struct walk_state *state
 	return walk->frame.environment.flags & RUBY_FRAME_FINISH ? ruby_leave(state) : UNWIND_OK;
 }
 
+/* Adds the next frame of what is left where a stack begins: methods in C that no loop has called. */
+static __always_inline enum unwind_error ruby_add_rest(struct walk_state *state)
+{
+	struct ruby_walk *walk = &state->ruby;
+
+	if (!ruby_read_frame(walk) || ruby_is_sequence(&walk->frame)) {
+		walk->is_lost = 1;
+		return push_interpreter_error(state, UNWIND_INTERPRETER_FRAMES);
+	}
+	walk->next += walk->process.frame_bytes;
+	return ruby_push_method(state);
+}
+
+/* From the first frame of a fiber's stack to what has resumed the fiber, if anything has: that waits in a method in C. */
+static __always_inline enum unwind_error ruby_leave_stack(struct walk_state *state)
+{
+	struct ruby_walk *walk = &state->ruby;
+	const struct ruby_process *process = &walk->process;
+	__u64 fiber = 0, resumer = 0, sp = 0, fp = 0, return_address = 0;
+
+	if (!walk->is_lost && walk->next < walk->end)
+		return ruby_add_rest(state);
+	state->language = FRAME_NONE;
+	if (walk->is_lost || read_word(walk->context + process->context_fiber, &fiber) || !fiber ||
+	    read_word(fiber + process->fiber_resumer, &resumer) || !resumer)
+		return UNWIND_OK;
+	state->at_end = 0;
+	if (state->stack_switch_count++ >= STACK_SWITCHES_MAX)
+		return UNWIND_NO_PROGRESS;
+	if (read_word(resumer + process->fiber_stack_pointer, &sp) ||
+	    read_word_pair(sp + RUBY_SAVED_RBP, &fp, &return_address) ||
+	    !ruby_load_context(walk, resumer + process->fiber_context, sp))
+		return UNWIND_STACK_SWITCH;
+	state->pc = code_address(return_address);
+	state->sp = sp + RUBY_SAVED_BYTES + RETURN_ADDRESS_BYTES;
+	state->fp = fp;
+	state->fp_known = 1;
+	state->sp_known = 1;
+	state->rbx_place = sp + RUBY_SAVED_RBX;
+	state->registers_known = 0;
+	state->frame_flags = FRAME_RETURN_ADDRESS;
+	return UNWIND_OK;
+}
+
 /** Takes one step while state->language is FRAME_RUBY. */
 static __always_inline enum unwind_error ruby_step(struct walk_state *state)
 {
 	struct ruby_walk *walk = &state->ruby;
 
+	if (state->wait == WAIT_STACK)
+		return ruby_leave_stack(state);
 	if (walk->cell != state->language_cell || !walk->in_frames)
 		return ruby_enter(state);
 	return ruby_add_frame(state);

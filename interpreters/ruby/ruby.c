@@ -101,6 +101,13 @@ static void describe(const struct ruby_file *file, uint64_t bias, struct ruby_pr
 	process->thread_ractor = layout->thread_ractor;
 	process->ractor_context = layout->ractor_context;
 	process->thread_native = layout->thread_native;
+	process->context_fiber = layout->context_fiber;
+	process->context_stack_start = layout->context_stack_start;
+	process->context_stack_bytes = layout->context_stack_bytes;
+	process->fiber_context = layout->fiber_context;
+	process->fiber_resumer = layout->fiber_resumer;
+	if (file->saves_registers)
+		process->fiber_stack_pointer = layout->fiber_stack_pointer;
 	ruby_names_describe(layout, process);
 }
 

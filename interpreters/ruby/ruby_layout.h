@@ -28,6 +28,16 @@ struct ruby_layout {
 	/** rb_ractor_t: threads.running_ec; rb_vm_t: ractor.sync.lock_owner */
 	uint16_t ractor_context;
 	uint16_t vm_lock_owner;
+	/**
+	 * rb_execution_context_t: fiber_ptr, machine.stack_start, machine.stack_maxsize; rb_fiber_t: cont.saved_ec, prev,
+	 * context.stack_pointer
+	 */
+	uint16_t context_fiber;
+	uint16_t context_stack_start;
+	uint16_t context_stack_bytes;
+	uint16_t fiber_context;
+	uint16_t fiber_resumer;
+	uint16_t fiber_stack_pointer;
 	/** struct rb_vm_tag: state */
 	uint16_t tag_state;
 

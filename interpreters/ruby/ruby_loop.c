@@ -600,3 +600,29 @@ int ruby_loop_find_collector(const struct elf_image *image, uint64_t address,
 	}
 	return fail(-EOPNOTSUPP, "rb_during_gc() is of another shape");
 }
+
+static bool code_starts_with(const struct code *code, uint64_t offset, const uint8_t *bytes,
+			     size_t size)
+{
+	return offset + size <= code->bytes.size && !memcmp(code->bytes.data + offset, bytes, size);
+}
+
+bool ruby_loop_saves_registers(const struct elf_image *image, uint64_t address)
+{
+	static const uint8_t endbr[] = { 0xf3, 0x0f, 0x1e, 0xfa };
+	/* push %rbp, %rbx, %r12 to %r15; or sub $48,%rsp; mov of each. Then mov %rsp,(%rdi). */
+	static const uint8_t pushes[] = { 0x55, 0x53, 0x41, 0x54, 0x41, 0x55, 0x41,
+					  0x56, 0x41, 0x57, 0x48, 0x89, 0x27 };
+	static const uint8_t moves[] = { 0x48, 0x83, 0xec, 0x30, 0x48, 0x89, 0x6c, 0x24, 0x28,
+					 0x48, 0x89, 0x5c, 0x24, 0x20, 0x4c, 0x89, 0x64, 0x24,
+					 0x18, 0x4c, 0x89, 0x6c, 0x24, 0x10, 0x4c, 0x89, 0x74,
+					 0x24, 0x08, 0x4c, 0x89, 0x3c, 0x24, 0x48, 0x89, 0x27 };
+	_cleanup_(code_deinit) struct code code = { 0 };
+	uint64_t start;
+
+	if (!address || code_init_head(&code, image, address))
+		return false;
+	start = code_starts_with(&code, 0, endbr, sizeof(endbr)) ? sizeof(endbr) : 0;
+	return code_starts_with(&code, start, pushes, sizeof(pushes)) ||
+	       code_starts_with(&code, start, moves, sizeof(moves));
+}

@@ -91,6 +91,12 @@ int ruby_loop_find_context(const struct elf_image *image, uint64_t address,
 int ruby_loop_find_collector(const struct elf_image *image, uint64_t address,
 			     struct ruby_collector *collector);
 
+/**
+ * Whether coroutine_transfer() at @address saves six registers on the stack, rbp at the highest address, rbx below it, and
+ * then the stack pointer where its first argument points to.
+ */
+bool ruby_loop_saves_registers(const struct elf_image *image, uint64_t address);
+
 /** Where ruby_global_symbols lies, by the code of rb_id2str() at @address; -EOPNOTSUPP. */
 int ruby_loop_find_symbols(const struct elf_image *image, uint64_t address, uint64_t *symbols);
 

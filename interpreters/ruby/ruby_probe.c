@@ -115,6 +115,8 @@ static int fill(const struct prober *prober, struct ruby_file *file)
 	if (ruby_loop_find_collector(prober->image, find_address(prober, "rb_during_gc"),
 				     &file->collector))
 		file->collector.vm.address = 0;
+	file->saves_registers = ruby_loop_saves_registers(
+		prober->image, find_address(prober, "coroutine_transfer"));
 	file->thread_function = find_address(prober, "rb_thread_current");
 	file->core = (struct ruby_code_range){ .start = (uint32_t)loop.core.start,
 					       .end = (uint32_t)loop.core.end };

@@ -35,6 +35,8 @@ struct ruby_file {
 	struct ruby_pointer context;
 	/** Its pointer is not known if rb_during_gc() is of another shape. */
 	struct ruby_collector collector;
+	/** coroutine_transfer() is as struct ruby_process takes it for granted. */
+	bool saves_registers;
 	/** As in struct ruby_process. */
 	struct ruby_code_range core;
 	struct ruby_code_range returning[RUBY_RETURNING_MAX];

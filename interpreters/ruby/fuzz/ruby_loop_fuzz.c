@@ -30,7 +30,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct elf_image image = { 0 };
 	struct ruby_loop loop;
 	struct ruby_collector collector;
-	uint16_t addresses[5];
+	uint16_t addresses[6];
 	uint64_t address;
 
 	if (size < sizeof(addresses) ||
@@ -50,6 +50,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	ruby_loop_find_symbols(&image, addresses[3], &address);
 	if (!ruby_loop_find_collector(&image, addresses[4], &collector) && !collector.vm.address)
 		abort();
+	ruby_loop_saves_registers(&image, addresses[4]);
+	ruby_loop_saves_registers(&image, addresses[5]);
 	elf_image_deinit(&image);
 	return 0;
 }

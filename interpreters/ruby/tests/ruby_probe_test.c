@@ -46,6 +46,7 @@ static void check_file(const struct ruby_file *file)
 	assert_true(file->core.end - file->core.start > 10000);
 	assert_int_not_equal(file->symbols, 0);
 	assert_int_not_equal(file->collector.vm.address, 0);
+	assert_true(file->saves_registers);
 	assert_true(file->collector.vm_collector > 256 && file->collector.flags < 64);
 	/* Ways out of the loop, and functions into it. */
 	assert_int_not_equal(file->returning[1].end, 0);
