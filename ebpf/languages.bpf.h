@@ -4,8 +4,8 @@
  * an interpreter's loop is held back once it has been stepped out of; the language's steps add the
  * frames that it runs, which come before it, and then let it go.
  *
- * A language's step comes in three ways (enum language_wait): by hold_frame(), by wait_at_frame(), and by
- * wait_for_code().
+ * A language's step comes in four ways (enum language_wait): by hold_frame(), by wait_at_frame(), by wait_for_code(), and
+ * by wait_at_stack_start().
  */
 #ifndef EBPF_LANGUAGES_BPF_H
 #define EBPF_LANGUAGES_BPF_H
@@ -120,6 +120,16 @@ static __always_inline bool wait_for_code(struct walk_state *state)
 		return true;
 	}
 	return false;
+}
+
+/** The first frame of a stack was added: the walk is over, unless a language that was met knows where it goes on. */
+static __always_inline void wait_at_stack_start(struct walk_state *state)
+{
+	state->at_end = 1;
+	if (!state->stack_language)
+		return;
+	state->language = state->stack_language;
+	state->wait = WAIT_STACK;
 }
 
 /** By a language's step: pc is no code of the runtime that was asked. The next one is, then native steps go on. */

@@ -324,7 +324,7 @@ static __always_inline enum unwind_error native_step(struct walk_state *state)
 		state->held_fp = state->fp_known ? state->fp : 0;
 	error = restore_caller(state, rule, cfa);
 	if (!error && is_stack_start(state, rule))
-		state->at_end = 1;
+		wait_at_stack_start(state);
 	if (!error && rule->flags & RULE_LOOP && state->runtime_cell)
 		hold_frame(state, mapping->executable_id, sp);
 	return error;

@@ -38,6 +38,8 @@ enum language_wait {
 	WAIT_LEAVE = 2,
 	/** The frame at pc, if that is code of the runtime's own, of which no frame is there yet; else decline_code(). */
 	WAIT_CODE = 3,
+	/** Behind the first frame of a stack: to go on to another one, and clear at_end, if this one began there. */
+	WAIT_STACK = 4,
 };
 
 /** Values of walk_state.rbx_place that are no addresses. */
@@ -95,7 +97,8 @@ struct walk_state {
 	__u32 next_mapping;
 	/** The kernel was asked for a mapping that user space has not heard of (new_code.bpf.h). */
 	__u32 asked_for_code;
-	__u32 reserved;
+	/** enum frame_kind of the language that is asked where a stack ends (WAIT_STACK), which it has set, or 0. */
+	__u32 stack_language;
 	struct cached_mapping mappings[MAPPING_CACHE_COUNT];
 	struct cached_rule rules[RULE_CACHE_COUNT];
 
@@ -175,6 +178,7 @@ static __always_inline void state_begin(struct walk_state *state)
 	state->return_instance = 0;
 	state->runtime_cell = 0;
 	state->language = FRAME_NONE;
+	state->stack_language = FRAME_NONE;
 	/* Of code at address 0 nobody is asked. */
 	state->declined_pc = 0;
 	state->declined_rows = RUNTIMES_MAX;
@@ -210,6 +214,22 @@ static __always_inline enum unwind_error push_frame(struct walk_state *state, __
 	state->record_words[RECORD_HEADER_WORDS + index] = first;
 	state->record_words[RECORD_HEADER_WORDS + index + 1] = second;
 	state->record.word_count = index + 2;
+	return UNWIND_OK;
+}
+
+/** The same of an interpreted frame that has an owner. */
+static __always_inline enum unwind_error push_owned_frame(struct walk_state *state, __u64 first,
+							  __u64 second, __u64 owner)
+{
+	__u32 index = state->record.word_count;
+
+	if (index > TRACE_MAX_WORDS - 4)
+		return UNWIND_TRUNCATED;
+	state->record_words[RECORD_HEADER_WORDS + index] = first | (__u64)FRAME_HAS_OWNER
+									   << FRAME_FLAGS_SHIFT;
+	state->record_words[RECORD_HEADER_WORDS + index + 1] = second;
+	state->record_words[RECORD_HEADER_WORDS + index + 2] = owner;
+	state->record.word_count = index + 3;
 	return UNWIND_OK;
 }
 

@@ -11,8 +11,6 @@ import pythons
 from runtimes import Finder, Runtime
 
 TARGETS = os.path.join(ROOT, "integration", "targets", "ruby")
-# Versions whose frames are found (interpreters/ruby/ruby_layout.c).
-KNOWN = [(3, 1), (3, 3)]
 
 
 class Ruby(Runtime):
@@ -26,6 +24,17 @@ class Ruby(Runtime):
 
     def command(self, *arguments):
         return pythons.enter(self._root, [TARGETS], "/usr/bin/" + self.program, *arguments)
+
+    def command_as(self, version, directory, *arguments):
+        """The same, with its library as one of another version of equal length, which @directory gets."""
+        name = "libruby-%d.%d.so.%d.%d" % (self.version * 2)
+        with open(os.path.join(self._root, "usr/lib/x86_64-linux-gnu", name), "rb") as file:
+            data = file.read()
+        own = rb"(?<=\0)%d\.%d(?=\.\d+\0)" % self.version
+        with open(os.path.join(directory, name), "wb") as file:
+            file.write(re.sub(own, b"%d.%d" % version, data))
+        return pythons.enter(self._root, [TARGETS, directory], "/lib64/ld-linux-x86-64.so.2", "--library-path", directory,
+                             "/usr/bin/" + self.program, "--disable-gems", *arguments)
 
     @property
     def directories(self):

@@ -13,6 +13,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import rubies
@@ -35,8 +36,15 @@ MAX_EXTRA = 3
 # Exported functions of methods in C.
 NATIVE = {"each": "rb_ary_each"}
 SHOWN_WRONG = 3
+# One that says that it is of another version, which is not known.
+SAYS_UNKNOWN, UNKNOWN = (3, 4), (3, 2)
+# The first version whose names have classes.
+OWNED = (3, 4)
 
 _FRAME = re.compile(r"(?P<name>.*) \((?P<file>[^()]*\.rb|<[^()]*>)(?::(?P<line>\d+))?\)", re.S)
+
+# Names have the class of the method from 3.4 on.
+_OWNER = re.compile(r"(?:[A-Z]\w*::)*[A-Z]\w*[#.](?=[^#.]+$)")
 
 Frame = collections.namedtuple("Frame", "name file line")
 
@@ -47,6 +55,11 @@ def parse_frame(text):
     if text == NAMELESS:
         return Frame(text, None, 0)
     return Frame(match["name"], match["file"], int(match["line"] or 0)) if match else None
+
+
+def bare(name):
+    """@name without a class."""
+    return _OWNER.sub("", name)
 
 
 def read_chains(output):
@@ -63,9 +76,9 @@ def read_chains(output):
 def from_all(frames):
     """@frames from all() on, and the names of those before; None if all() is not there."""
     for i, frame in enumerate(frames):
-        if frame.name == "all":
-            return tuple(frames[i:]), tuple(one.name for one in frames[:i])
-    return None, tuple(one.name for one in frames)
+        if bare(frame.name) == "all":
+            return tuple(frames[i:]), tuple(bare(one.name) for one in frames[:i])
+    return None, tuple(bare(one.name) for one in frames)
 
 
 def is_equal(frame, seen):
@@ -108,8 +121,8 @@ class Known:
         return False
 
 
-def wrong_natives(texts):
-    """How native frames of a stack, outermost first, stand where they must not; None."""
+def wrong_natives(texts, named=NATIVE):
+    """How native frames of a stack, outermost first, stand where they must not; None. @named: those of methods in C."""
     previous, natives = None, []
     for text in texts:
         frame = parse_frame(text)
@@ -117,7 +130,7 @@ def wrong_natives(texts):
             natives.append(text)
             continue
         if previous and frame.file != C_FILE and previous.file == C_FILE:
-            wanted = NATIVE.get(previous.name)
+            wanted = named.get(bare(previous.name))
             if not natives or (wanted and wanted not in natives):
                 return "%s is not called by %s's function" % (text, previous.name)
         if previous and previous.file != C_FILE and frame.file == C_FILE and natives:
@@ -142,14 +155,15 @@ def judge(stacks, known):
             wrong["no such stack: " + ";".join(texts)] += count
         elif wrong_natives(texts):
             wrong["%s: %s" % (wrong_natives(texts), ";".join(texts))] += count
-        counts["work"] += count * any(frame.name == "work" for frame in frames)
+        counts["work"] += count * any(bare(frame.name) == "work" for frame in frames)
+        counts["owned"] += count * any(bare(frame.name) != frame.name for frame in frames)
         counts["nameless"] += count * any(frame.name == NAMELESS for frame in frames)
     return counts, wrong, missing
 
 
-def profile(ruby, mode):
+def profile(command):
     """The stacks of a program that runs, and what the agent said."""
-    program = Program(*ruby.command(TARGET, mode))
+    program = Program(*command)
     with program:
         result = run_agent("-pid", program.pid, "-duration", "%ds" % SECONDS, "-samples-per-second",
                            SAMPLES_PER_SECOND, "-with-lines", seconds=HANG_SECONDS)
@@ -160,13 +174,15 @@ def check_known(tap, ruby, mode):
     name = "%s %s: " % (ruby, mode)
     output = subprocess.run(ruby.command(TARGET, "reference"), check=True, text=True, stdin=subprocess.DEVNULL,
                             stdout=subprocess.PIPE, timeout=HANG_SECONDS).stdout
-    result = profile(ruby, mode)
+    result = profile(ruby.command(TARGET, mode))
     counts, wrong, missing = judge(result.stacks, Known(read_chains(output)))
     tap.note("%s%s" % (name, dict(counts)))
     tap.ok(counts["all"] >= SECONDS * SAMPLES_PER_SECOND / 10, name + "there are samples", result.log)
     tap.never(wrong, name + "every stack is one that Ruby has", *["%d %s" % (count, text) for text, count in
                                                                  wrong.most_common(SHOWN_WRONG)])
     tap.ok(counts["work"] >= WORK_SHARE * counts["all"], name + "chains are there to their end", dict(counts))
+    tap.ok(bool(counts["owned"]) == (ruby.version >= OWNED), name + "names have classes as the version shows them",
+           dict(counts))
     tap.ok(counts["nameless"] <= NAMELESS_SHARE * counts["all"], name + "few frames have no name", dict(counts))
     tap.ok(not any(INTERPRETED_ERROR in text for text in missing)
            and counts["errors"] <= NATIVE_ERROR_SHARE * counts["all"], name + "no frames are missing",
@@ -174,10 +190,13 @@ def check_known(tap, ruby, mode):
 
 
 def check_unknown(tap, ruby):
-    result = profile(ruby, "run")
+    """@ruby says that it is of a version that is not known."""
+    name = "%s as %d.%d: " % (ruby, *UNKNOWN)
+    with tempfile.TemporaryDirectory() as directory:
+        result = profile(ruby.command_as(UNKNOWN, directory, TARGET, "run"))
     counts, _, _ = judge(result.stacks, Known(set()))
-    tap.ok(counts["all"] and counts["native"] == counts["all"], "%s: native frames alone" % ruby, dict(counts))
-    tap.ok("Ruby %d.%d" % ruby.version in result.log, "%s: a line says so" % ruby, result.log)
+    tap.ok(counts["all"] and counts["native"] == counts["all"], name + "native frames alone", dict(counts))
+    tap.ok("Ruby %d.%d" % UNKNOWN in result.log, name + "a line says so", result.log)
 
 
 def main():
@@ -187,9 +206,8 @@ def main():
     if not chosen.every:
         tap.skip("Ruby", "no Ruby is at hand: scripts/fetch_rubies.py")
     for ruby in chosen.runtimes or chosen.every.values():
-        if ruby.version not in rubies.KNOWN:
+        if ruby.version == SAYS_UNKNOWN:
             check_unknown(tap, ruby)
-            continue
         for mode in ("run", "threads"):
             check_known(tap, ruby, mode)
     tap.finish()

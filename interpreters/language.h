@@ -182,8 +182,8 @@ struct language_ops {
 	int (*attach)(const struct runtime_file *file, const struct attach_target *target,
 		      struct runtime **process);
 	/**
-	 * Names the frame of the two words @words, reading from @memory, that of the process or of a
-	 * fork of it, what is not in the cache yet. -ENOENT: the frame is the runtime's own, of no
+	 * Names the frame of @words, two or three as frame_word_count() says of the first, reading from @memory, that of
+	 * the process or of a fork of it, what is not in the cache yet. -ENOENT: the frame is the runtime's own, of no
 	 * function of the program, and is to be left out; -ESTALE: the function's object is not there
 	 * any more (the fingerprint is another one); -ESRCH, -EFAULT, -EBADMSG, -ENOMEM.
 	 *
@@ -195,7 +195,7 @@ struct language_ops {
 	 * NULL for a language without frames of its own (LANGUAGE_NATIVE).
 	 */
 	int (*symbolize)(struct runtime *process, struct remote_memory *memory,
-			 const uint64_t words[2], uint32_t *object,
+			 const uint64_t *words, uint32_t *object,
 			 struct interpreted_frames *frames);
 	void (*detach)(struct runtime *process);
 };

@@ -18,8 +18,11 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import fetch_packages
 
 DIRECTORY = pathlib.Path.home() / ".cache/allframes/rubies"
-ROOTS = {"bullseye": "ruby2.7", "bookworm": "ruby3.1", "trixie": "ruby3.3"}
-SHORT_SUITES = ["bookworm", "trixie"]
+ROOTS = {"bullseye": "ruby2.7", "bookworm": "ruby3.1", "trixie": "ruby3.3", "experimental": "ruby3.4"}
+SHORT_SUITES = ["bookworm", "experimental"]
+# A suite that is no whole one: another that has what the packages depend on, what of that is needed, the packages.
+PARTIAL = {"experimental": ("trixie", ["libffi8", "libgmp10", "libssl3t64", "libyaml-0-2", "zlib1g"],
+                            ["ruby3.4", "libruby3.4"])}
 
 
 def fetch(suite):
@@ -30,7 +33,12 @@ def fetch(suite):
     new = DIRECTORY / (suite + ".new")
     shutil.rmtree(new, ignore_errors=True)
     new.mkdir(parents=True)
-    fetch_packages.make_root("amd64", suite, [ROOTS[suite]], new)
+    base, packages, alone = PARTIAL.get(suite, (suite, [ROOTS[suite]], []))
+    fetch_packages.make_root("amd64", base, packages, new)
+    if alone:
+        with fetch_packages.Apt(new / ".apt", "amd64", suite) as apt:
+            for package in alone:
+                fetch_packages.unpack(apt.download_alone(package), new)
     new.rename(root)
     return root
 

@@ -24,7 +24,7 @@ BUDGET_SECONDS = {
                   "ebpf/host/tests/java_"]),
     "javascript": (60, ["interpreters/javascript/", "integration/javascript_"]),
     "python": (60, ["interpreters/python/", "integration/python_", "integration/forged_python"]),
-    "ruby": (60, ["interpreters/ruby/", "integration/ruby_"]),
+    "ruby": (120, ["interpreters/ruby/", "integration/ruby_"]),
 }
 # Rows that are over by more than this are printed.
 TOLERANCE = 1.5

@@ -15,15 +15,15 @@
 
 enum {
 	/** Questions at a time. */
-	NAME_QUERIES_MAX = 1024,
+	NAME_QUERIES_MAX = 1000,
 	/** The limits of all answers together: more frames have no names. */
 	NAME_ANSWERS_MAX_FRAMES = 1 << 14,
 	NAME_ANSWERS_MAX_TEXT_BYTES = 1 << 20,
 };
 
-/** The two words of a frame, and the object that was told of for it (language_ops.symbolize). */
+/** The words of a frame, and the object that was told of for it (language_ops.symbolize). */
 struct name_query {
-	uint64_t words[2];
+	uint64_t words[3];
 	uint32_t object;
 	uint32_t reserved;
 };

@@ -15,9 +15,12 @@
  *	FRAME_KERNEL      1      see below            -
  *	FRAME_NATIVE      2      ELF virtual address  executable id
  *	FRAME_ERROR       1      pc of the failure    -
- *	interpreted       2      of the function's    position in the function (bits 63..32),
+ *	interpreted       2, 3   of the function's    position in the function (bits 63..32),
  *	                         object in the        fingerprint of the object, by which one that
  *	                         runtime              was freed and its place used again is told
+ *
+ * An interpreted frame with FRAME_HAS_OWNER has a third word: the address of an object without which the function's own
+ * is no name. The fingerprint is that of both.
  *
  * A kernel frame is the kernel address as the kernel gave it: kind and flags are its leading one
  * bits. The first word of a trace is then the interrupted instruction, the kernel frames behind it
@@ -56,6 +59,8 @@ enum frame_flag {
 	FRAME_RETURN_ADDRESS = 1 << 0,
 	/** Found without unwind information (frame pointers, a heuristic): may be wrong. */
 	FRAME_GUESS = 1 << 1,
+	/** A third word follows the two of an interpreted frame. */
+	FRAME_HAS_OWNER = 1 << 2,
 };
 
 enum special_executable {
@@ -163,7 +168,9 @@ static inline __u32 frame_word_count(__u64 word)
 
 	if (kind == FRAME_KERNEL || kind == FRAME_ERROR)
 		return 1;
-	return kind == FRAME_NATIVE || frame_kind_is_interpreted(kind) ? 2 : 0;
+	if (frame_kind_is_interpreted(kind))
+		return frame_flags(word) & FRAME_HAS_OWNER ? 3 : 2;
+	return kind == FRAME_NATIVE ? 2 : 0;
 }
 
 #endif

@@ -9,24 +9,32 @@
 
 enum {
 	/** Fingerprints kept during a walk, a power of two. */
-	RUBY_KNOWN_OBJECTS = 16,
+	RUBY_KNOWN_OBJECTS = 32,
 };
 
 /** An instruction sequence or method entry that a frame of this walk keeps alive; address 0: none. */
 struct ruby_known_object {
 	__u64 address;
 	__u64 fingerprint;
-	/** Of a sequence: where its instructions begin. */
+	/** Of a sequence: where its instructions begin, and what kind it is of. */
 	__u64 instructions;
+	__u64 kind;
 };
 
-/** A control frame, with the part of its environment that says what it is. */
+/** The words of an environment that say what it is. */
+struct ruby_environment {
+	/** A method entry, special variables with one, or something else; a method in C has the first. */
+	__u64 method;
+	/** Two bits, and the environment around one that is not local. */
+	__u64 outer;
+	__u64 flags;
+};
+
+/** A control frame. */
 struct ruby_frame {
 	__u64 pc;
 	__u64 sequence;
-	/** The method entry of a method in C. */
-	__u64 method;
-	__u64 flags;
+	struct ruby_environment environment;
 };
 
 struct ruby_walk {
@@ -38,11 +46,19 @@ struct ruby_walk {
 	__u32 in_frames;
 	/** No native frame of the loop was met yet. */
 	__u32 is_first;
+	/** The next frame of a sequence has the rescue or ensure that came last. */
+	__u32 is_hidden;
+	/** While the method entry of `frame` is looked for: how many environments had none, and the next one. */
+	__u32 outer_count;
+	struct ruby_environment environment;
 	/** The next control frame; the end of the thread's stack of them. */
 	__u64 next;
 	__u64 end;
-	/** The innermost tag. */
+	/** The execution context, its innermost tag, and its native stack [stack_low, stack_high]. */
+	__u64 context;
 	__u64 tag;
+	__u64 stack_low;
+	__u64 stack_high;
 	struct ruby_process process;
 	struct ruby_frame frame;
 	/** Control frames lie next to each other, callers at higher addresses. */

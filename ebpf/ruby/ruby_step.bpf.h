@@ -14,6 +14,9 @@
  *	register	in the function that executes instructions, the control frame that it executes
  *	returning	addresses at which the last control frame may have been popped
  *
+ * A fiber has an execution context, control frames and a native stack of its own. Where that stack begins the walk goes on with
+ * those of the fiber that has resumed it (ruby_leave_stack()).
+ *
  * No pointer of the process is trusted: each control frame lies above the one before it and below the end of the
  * thread's stack, and what cannot be read ends the frames with an error frame.
  */
@@ -22,6 +25,7 @@
 
 #include "ebpf/abi/ruby.h"
 #include "ebpf/languages.bpf.h"
+#include "ebpf/native_step.bpf.h"
 #include "ebpf/safe_reads.bpf.h"
 #include "ebpf/state.bpf.h"
 #include "ebpf/tables.bpf.h"
@@ -43,6 +47,14 @@ enum {
 	/* DWARF number of the register that vm_exec.c has the control frame in: r15, x20. */
 	RUBY_FRAME_REGISTER = (int)REGISTER_COUNT == (int)REGISTER_COUNT_X86 ? 15 : 20,
 	RUBY_WORDS = RUBY_BODY_WORDS + 4,
+	/* Blocks within each other. */
+	RUBY_OUTER_MAX = 64,
+	/* What coroutine_transfer() leaves on a stack: r15, r14, r13, r12, rbx, rbp (coroutine/amd64/Context.S). */
+	RUBY_SAVED_RBX = 32,
+	RUBY_SAVED_RBP = 40,
+	RUBY_SAVED_BYTES = 48,
+	/* In what an environment has in place of a method entry beside special variables. */
+	RUBY_SPECIAL_VARIABLES_METHOD = 8,
 };
 
 _Static_assert(!(RUBY_WORDS & (RUBY_WORDS - 1)), "an index into the words is a mask");
@@ -62,21 +74,29 @@ static __always_inline __u64 ruby_word(const struct ruby_walk *walk, __u32 index
 	return walk->words[index % RUBY_WORDS];
 }
 
+/* Reads what ends with the word at @address. */
+static __always_inline bool ruby_read_environment(__u64 address,
+						  struct ruby_environment *environment)
+{
+	struct ruby_environment words;
+
+	if (bpf_probe_read_user(&words, sizeof(words), (const void *)(address - 16)))
+		return false;
+	*environment = words;
+	return true;
+}
+
 /* Reads the control frame at walk->next. */
 static __always_inline bool ruby_read_frame(struct ruby_walk *walk)
 {
 	struct ruby_frame *frame = &walk->frame;
-	__u64 address = walk->next, environment = 0, method = 0, flags = 0;
+	__u64 address = walk->next, environment = 0;
 
-	if (address % 8 || address >= walk->end ||
-	    window_read_up(&walk->frames, address, &frame->pc) ||
-	    window_read_up(&walk->frames, address + RUBY_FRAME_SEQUENCE, &frame->sequence) ||
-	    window_read_up(&walk->frames, address + RUBY_FRAME_ENVIRONMENT, &environment) ||
-	    read_word(environment - 16, &method) || read_word(environment, &flags))
-		return false;
-	frame->method = method;
-	frame->flags = flags;
-	return true;
+	return address % 8 == 0 && address < walk->end &&
+	       !window_read_up(&walk->frames, address, &frame->pc) &&
+	       !window_read_up(&walk->frames, address + RUBY_FRAME_SEQUENCE, &frame->sequence) &&
+	       !window_read_up(&walk->frames, address + RUBY_FRAME_ENVIRONMENT, &environment) &&
+	       ruby_read_environment(environment, &frame->environment);
 }
 
 static __always_inline bool ruby_is_sequence(const struct ruby_frame *frame)
@@ -87,12 +107,16 @@ static __always_inline bool ruby_is_sequence(const struct ruby_frame *frame)
 /* Brings the body of the sequence into walk->words; 0 if it cannot be read. */
 static __always_inline __u64 ruby_read_body(struct ruby_walk *walk, __u64 sequence)
 {
-	__u64 words[RUBY_BODY_WORDS], body = 0;
+	__u64 words[RUBY_BODY_WORDS / 2], body = 0;
 
 	if (read_word(sequence + walk->process.sequence_body, &body) ||
 	    bpf_probe_read_user(words, sizeof(words), (const void *)body))
 		return 0;
 	__builtin_memcpy(walk->words, words, sizeof(words));
+	/* In halves, for the BPF stack. */
+	if (bpf_probe_read_user(words, sizeof(words), (const void *)(body + sizeof(words))))
+		return 0;
+	__builtin_memcpy(walk->words + RUBY_BODY_WORDS / 2, words, sizeof(words));
 	return body;
 }
 
@@ -129,24 +153,61 @@ static __always_inline void ruby_read_sequence(struct ruby_walk *walk,
 		return;
 	for (int i = 0; i < RUBY_CHOSEN_WORDS; i++)
 		sum = fingerprint_mix(sum, ruby_word(walk, process->body_words[i]));
+	known->kind = (__u32)ruby_word(walk, 0);
 	known->instructions = ruby_word(walk, process->body_instructions);
 	if (ruby_mix_text(ruby_word(walk, process->body_label), &first, &sum) &&
 	    ruby_mix_path(ruby_word(walk, process->body_path), &sum))
 		known->fingerprint = fingerprint_end(sum);
 }
 
-static __always_inline void ruby_read_method(struct ruby_known_object *known)
+static __always_inline bool ruby_is_class(__u64 flags)
 {
-	__u64 words[RUBY_METHOD_WORDS], sum = 0;
-
-	if (bpf_probe_read_user(words, sizeof(words), (const void *)(known->address + 8)))
-		return;
-	for (int i = 0; i < RUBY_METHOD_WORDS; i++)
-		sum = fingerprint_mix(sum, words[i]);
-	known->fingerprint = fingerprint_end(sum);
+	return (flags & RUBY_TYPE_MASK) == RUBY_TYPE_CLASS ||
+	       (flags & RUBY_TYPE_MASK) == RUBY_TYPE_MODULE;
 }
 
-/* The same, which is read once in a walk: stacks repeat methods. */
+/*
+ * Mixes in what the class, or the one whose singleton class it is, is called: its path, which it may not have, and the words
+ * of that.
+ */
+static __always_inline bool ruby_mix_class(const struct ruby_process *process, __u64 class,
+					   __u64 *sum)
+{
+	__u64 flags = 0, path = 0, first;
+
+	if (read_word(class, &flags))
+		return false;
+	if ((flags & (RUBY_TYPE_MASK | RUBY_CLASS_IS_SINGLETON)) ==
+		    (RUBY_TYPE_CLASS | RUBY_CLASS_IS_SINGLETON) &&
+	    (read_word(class + process->class_attached, &class) || read_word(class, &flags)))
+		return false;
+	*sum = fingerprint_mix(*sum, class);
+	if (!ruby_is_class(flags))
+		return true;
+	if (read_word(class + process->class_path, &path))
+		return false;
+	*sum = fingerprint_mix(*sum, path);
+	return path <= RUBY_NIL || ruby_mix_text(path, &first, sum);
+}
+
+static __always_inline void ruby_read_method(const struct ruby_process *process,
+					     struct ruby_known_object *known)
+{
+	__u64 words[1 + RUBY_METHOD_WORDS], sum = 0;
+
+	if (bpf_probe_read_user(words, sizeof(words), (const void *)known->address) ||
+	    (words[0] & RUBY_IMEMO_MASK) != RUBY_IMEMO_METHOD)
+		return;
+	for (int i = 1; i <= RUBY_METHOD_WORDS; i++)
+		sum = fingerprint_mix(sum, words[i]);
+	if (!process->class_path || ruby_mix_class(process, words[RUBY_METHOD_WORDS], &sum))
+		known->fingerprint = fingerprint_end(sum);
+}
+
+/*
+ * What is known of a sequence, or of what may be a method entry and has no fingerprint if it is none. It is read once in a
+ * walk: stacks repeat methods.
+ */
 static __always_inline struct ruby_known_object *ruby_known(struct ruby_walk *walk, __u64 address,
 							    bool is_sequence)
 {
@@ -157,10 +218,11 @@ static __always_inline struct ruby_known_object *ruby_known(struct ruby_walk *wa
 		known->address = address;
 		known->fingerprint = 0;
 		known->instructions = 0;
+		known->kind = 0;
 		if (is_sequence)
 			ruby_read_sequence(walk, known);
 		else
-			ruby_read_method(known);
+			ruby_read_method(&walk->process, known);
 	}
 	return known;
 }
@@ -169,7 +231,7 @@ static __always_inline struct ruby_known_object *ruby_known(struct ruby_walk *wa
 static __always_inline bool ruby_is_pending(struct ruby_walk *walk)
 {
 	const struct ruby_process *process = &walk->process;
-	__u64 entries[RUBY_ENTRIES_MAX] = { 0 }, position, is_entry = 0;
+	__u64 position, entry, is_entry = 0;
 	__u32 count;
 
 	if (!ruby_is_sequence(&walk->frame) || !ruby_read_body(walk, walk->frame.sequence))
@@ -179,42 +241,73 @@ static __always_inline bool ruby_is_pending(struct ruby_walk *walk)
 		return true;
 	if (!(ruby_word(walk, process->body_flags) & RUBY_HAS_OPTIONAL))
 		return false;
-	/* The first entry is that without any of them. */
+	/* The first entry is that without any of them. One by one, for the BPF stack. */
 	count = (ruby_word(walk, process->body_optional_count) >> 32) + 1;
-	if (count > RUBY_ENTRIES_MAX)
-		count = RUBY_ENTRIES_MAX;
-	barrier_var(count);
-	count = ((count - 1) & (RUBY_ENTRIES_MAX - 1)) + 1;
-	if (bpf_probe_read_user(entries, 8 * count,
-				(const void *)ruby_word(walk, process->body_optional_table)))
-		return false;
-	for (int i = 0; i < RUBY_ENTRIES_MAX; i++)
-		is_entry |= entries[i] == position;
+	for (__u32 i = 0; i < RUBY_ENTRIES_MAX && i < count; i++)
+		is_entry |=
+			!read_word(ruby_word(walk, process->body_optional_table) + 8 * i, &entry) &&
+			entry == position;
 	return is_entry;
+}
+
+/* The execution context of this thread. 0: it has none, or no part in the one that all share. */
+static __always_inline __u64 ruby_context(const struct walk_state *state)
+{
+	const struct ruby_process *process = &state->ruby.process;
+	__u64 context = 0, thread = 0, native = 0;
+
+	if (!process->context_pointer)
+		return follow_thread_path(state->thread_pointer, &process->context);
+	if (read_word(process->context_pointer, &context) ||
+	    read_word(context + process->context_thread, &thread) ||
+	    read_word(thread + process->thread_native, &native) || native != state->thread_pointer)
+		return 0;
+	return context;
+}
+
+/* Loads where the control frames of an execution context begin, and where its native stack is; @sp is on that. */
+static __always_inline bool ruby_load_context(struct ruby_walk *walk, __u64 context, __u64 sp)
+{
+	const struct ruby_process *process = &walk->process;
+	__u64 stack = 0, words = 0, start = 0, bytes = 0;
+
+	if (read_word_pair(context + RUBY_CONTEXT_STACK, &stack, &words) ||
+	    read_word(context + process->context_frame, &walk->next) ||
+	    read_word(context + process->context_tag, &walk->tag) || words > RUBY_STACK_MAX_WORDS ||
+	    walk->next < stack || read_word(context + process->context_stack_start, &start) ||
+	    read_word(context + process->context_stack_bytes, &bytes))
+		return false;
+	walk->end = stack + 8 * words;
+	walk->context = context;
+	walk->is_hidden = 0;
+	walk->outer_count = 0;
+	window_clear(&walk->frames);
+	/* Between two stacks the context is still that of the other one. */
+	return sp <= start && start - sp <= bytes;
 }
 
 /* Loads what is known of the process, and where this thread's control frames begin. */
 static __always_inline enum unwind_error ruby_begin(struct walk_state *state)
 {
 	struct ruby_walk *walk = &state->ruby;
-	__u64 context, stack = 0, words = 0;
+	__u64 context;
 
 	walk->cell = state->language_cell;
 	walk->is_lost = 1;
 	walk->is_first = 1;
 	walk->in_frames = 0;
-	window_clear(&walk->frames);
 	for (int i = 0; i < RUBY_KNOWN_OBJECTS; i++)
 		walk->known[i].address = 0;
 	if (!read_cells(&walk->process, state->language_cell, RUBY_PROCESS_CELLS))
 		return UNWIND_INTERPRETER_THREAD;
-	context = follow_thread_path(state->thread_pointer, &walk->process.context);
-	if (!context || read_word_pair(context + RUBY_CONTEXT_STACK, &stack, &words) ||
-	    read_word(context + walk->process.context_frame, &walk->next) ||
-	    read_word(context + walk->process.context_tag, &walk->tag) ||
-	    words > RUBY_STACK_MAX_WORDS || walk->next < stack)
+	context = ruby_context(state);
+	/* Nothing is missing of a thread that waits for the lock. */
+	if (!context && walk->process.context_pointer)
+		return UNWIND_OK;
+	if (!context || !ruby_load_context(walk, context, state->held_sp))
 		return UNWIND_INTERPRETER_THREAD;
-	walk->end = stack + 8 * words;
+	if (walk->process.fiber_stack_pointer)
+		state->stack_language = FRAME_RUBY;
 	walk->is_lost = 0;
 	return UNWIND_OK;
 }
@@ -329,12 +422,58 @@ static __always_inline enum ruby_group ruby_first_group(struct walk_state *state
 	is_pending = ruby_is_pending(walk);
 	/* Its tag is not in the list, or not any more. */
 	if (walk->tag >= state->sp)
-		return is_pending && walk->frame.flags & RUBY_FRAME_FINISH ? RUBY_GROUP_OWN :
-									     RUBY_GROUP_NONE;
+		return is_pending && walk->frame.environment.flags & RUBY_FRAME_FINISH ?
+			       RUBY_GROUP_OWN :
+			       RUBY_GROUP_NONE;
 	/* The first instruction of a sequence may have called something while the pc is still there. */
 	if (is_pending && ruby_is_entering(state, pc))
 		return RUBY_GROUP_BEHIND_PENDING;
 	return RUBY_GROUP_OWN;
+}
+
+static __always_inline __u64 ruby_mode_of(__u64 flags)
+{
+	__u64 mode = flags & RUBY_COLLECTOR_MODE_MASK;
+
+	if (mode == RUBY_COLLECTOR_SWEEPS && flags & RUBY_COLLECTOR_MOVES)
+		return RUBY_COLLECTOR_COMPACTS;
+	return mode;
+}
+
+/*
+ * What the garbage collector does, if this thread runs it (enum ruby_collector_mode): its ractor has the lock, which there is
+ * once there are several ractors, and its execution context is the one that may run there. One that all threads share is
+ * the one that may run.
+ */
+static __always_inline __u64 ruby_collector_mode(const struct ruby_walk *walk)
+{
+	const struct ruby_process *process = &walk->process;
+	__u64 vm = 0, collector = 0, flags = 0, thread = 0, ractor = 0, other = 0;
+
+	if (!process->vm_pointer || read_word(process->vm_pointer, &vm) ||
+	    read_word(vm + process->vm_collector, &collector) ||
+	    read_word(collector + process->collector_flags, &flags) ||
+	    !(flags & RUBY_COLLECTOR_AT_WORK))
+		return RUBY_COLLECTOR_IDLE;
+	if (process->context_pointer)
+		return ruby_mode_of(flags);
+	if (read_word(walk->context + process->context_thread, &thread) ||
+	    read_word(thread + process->thread_ractor, &ractor) ||
+	    read_word(vm + process->vm_lock_owner, &other) || (other && other != ractor) ||
+	    read_word(ractor + process->ractor_context, &other) || other != walk->context)
+		return RUBY_COLLECTOR_IDLE;
+	return ruby_mode_of(flags);
+}
+
+/* Says what the garbage collector does, if it does anything. */
+static __always_inline enum unwind_error ruby_push_collector(struct walk_state *state)
+{
+	__u64 mode = ruby_collector_mode(&state->ruby);
+
+	if (mode == RUBY_COLLECTOR_IDLE)
+		return UNWIND_OK;
+	return push_frame(state, frame_word(FRAME_RUBY, 0, mode),
+			  (__u64)RUBY_COLLECTOR << 32 | mode);
 }
 
 /* Begins with the frames of the held frame. */
@@ -342,6 +481,7 @@ static __always_inline enum unwind_error ruby_enter(struct walk_state *state)
 {
 	struct ruby_walk *walk = &state->ruby;
 	enum unwind_error error;
+	enum ruby_group group;
 
 	if (walk->cell != state->language_cell) {
 		error = ruby_begin(state);
@@ -356,7 +496,11 @@ static __always_inline enum unwind_error ruby_enter(struct walk_state *state)
 	walk->is_first = 0;
 	if (!ruby_read_frame(walk))
 		return ruby_lose(state, UNWIND_INTERPRETER_FRAMES);
-	switch (ruby_first_group(state)) {
+	group = ruby_first_group(state);
+	error = ruby_push_collector(state);
+	if (error)
+		return error;
+	switch (group) {
 	case RUBY_GROUP_NONE:
 		return ruby_leave(state);
 	case RUBY_GROUP_BEHIND_PENDING:
@@ -367,38 +511,158 @@ static __always_inline enum unwind_error ruby_enter(struct walk_state *state)
 	}
 }
 
-/* Adds the frame that was read, unless it is one of the runtime's own. */
-static __always_inline enum unwind_error ruby_push(struct walk_state *state)
+static __always_inline bool ruby_is_rescue(__u64 kind)
 {
-	struct ruby_walk *walk = &state->ruby;
-	const struct ruby_frame *frame = &walk->frame;
-	bool is_sequence = ruby_is_sequence(frame);
-	__u64 address = is_sequence ? frame->sequence : frame->method;
-	const struct ruby_known_object *known;
-	__u64 position = RUBY_METHOD_ENTRY;
-
-	if (!is_sequence && (frame->flags & RUBY_FRAME_KIND_MASK) != RUBY_FRAME_KIND_C)
-		return UNWIND_OK;
-	known = ruby_known(walk, address, is_sequence);
-	if (is_sequence)
-		position = (__u32)((frame->pc - known->instructions) / 8);
-	return push_frame(state, frame_word(FRAME_RUBY, 0, address),
-			  position << 32 | known->fingerprint);
+	return kind == RUBY_SEQUENCE_RESCUE || kind == RUBY_SEQUENCE_ENSURE;
 }
 
-/* Adds the next frame. */
+/*
+ * Looks for the method entry that the sequence runs for in one environment. False: it may be in the next one. NULL: there is
+ * none.
+ */
+static __always_inline bool ruby_find_method(struct ruby_walk *walk,
+					     const struct ruby_known_object **method)
+{
+	struct ruby_environment *environment = &walk->environment;
+	__u64 entry = environment->method, flags = 0, inner = 0;
+	const struct ruby_known_object *known;
+
+	*method = NULL;
+	if (entry) {
+		known = ruby_known(walk, entry, false);
+		if (known->fingerprint) {
+			*method = known;
+			return true;
+		}
+	}
+	if (walk->outer_count++ == RUBY_OUTER_MAX)
+		return true;
+	if (!(environment->flags & RUBY_ENVIRONMENT_LOCAL))
+		return !ruby_read_environment(environment->outer & ~3ULL, environment);
+	if (!entry || read_word(entry, &flags) ||
+	    (flags & RUBY_IMEMO_MASK) != RUBY_IMEMO_SPECIAL_VARIABLES ||
+	    read_word(entry + RUBY_SPECIAL_VARIABLES_METHOD, &inner))
+		return true;
+	environment->method = inner;
+	return false;
+}
+
+/*
+ * Takes a step with the frame of a sequence that was read. Where names have classes, the frame around a rescue or ensure is
+ * left out, as the runtime does since it shows them so.
+ */
+static __always_inline enum unwind_error ruby_push_sequence(struct walk_state *state, bool *is_done)
+{
+	struct ruby_walk *walk = &state->ruby;
+	__u64 word = frame_word(FRAME_RUBY, 0, walk->frame.sequence);
+	const struct ruby_known_object *known = ruby_known(walk, walk->frame.sequence, true);
+	__u64 position = (__u32)((walk->frame.pc - known->instructions) / 8);
+	__u64 fingerprint = known->fingerprint;
+	bool is_hidden = walk->is_hidden;
+
+	if (!walk->process.class_path)
+		return push_frame(state, word, position << 32 | fingerprint);
+	if (!walk->outer_count) {
+		walk->is_hidden = ruby_is_rescue(known->kind);
+		if (is_hidden)
+			return UNWIND_OK;
+		walk->environment = walk->frame.environment;
+	}
+	if (!ruby_find_method(walk, &known)) {
+		*is_done = false;
+		return UNWIND_OK;
+	}
+	walk->outer_count = 0;
+	if (!known)
+		return push_frame(state, word, position << 32 | fingerprint);
+	if (fingerprint)
+		fingerprint = fingerprint_end(fingerprint_mix(fingerprint, known->fingerprint));
+	return push_owned_frame(state, word, position << 32 | fingerprint, known->address);
+}
+
+/* Adds the frame that was read, if it is that of a method in C, and none of the runtime's own. */
+static __always_inline enum unwind_error ruby_push_method(struct walk_state *state)
+{
+	struct ruby_walk *walk = &state->ruby;
+	const struct ruby_environment *environment = &walk->frame.environment;
+	const struct ruby_known_object *known;
+
+	if ((environment->flags & RUBY_FRAME_KIND_MASK) != RUBY_FRAME_KIND_C)
+		return UNWIND_OK;
+	known = ruby_known(walk, environment->method, false);
+	return push_frame(state, frame_word(FRAME_RUBY, 0, environment->method),
+			  (__u64)RUBY_METHOD_ENTRY << 32 | known->fingerprint);
+}
+
+/* Adds the frame that was read; *@is_done: it takes no further step. */
+static __always_inline enum unwind_error ruby_push(struct walk_state *state, bool *is_done)
+{
+	*is_done = true;
+	if (ruby_is_sequence(&state->ruby.frame))
+		return ruby_push_sequence(state, is_done);
+	return ruby_push_method(state);
+}
+
+/* Takes a step to add the next frame. */
 static __always_inline enum unwind_error ruby_add_frame(struct walk_state *state)
 {
 	struct ruby_walk *walk = &state->ruby;
 	enum unwind_error error;
+	bool is_done;
 
-	if (!ruby_read_frame(walk))
-		return ruby_lose(state, UNWIND_INTERPRETER_FRAMES);
-	walk->next += walk->process.frame_bytes;
-	error = ruby_push(state);
-	if (error)
+	if (!walk->outer_count) {
+		if (!ruby_read_frame(walk))
+			return ruby_lose(state, UNWIND_INTERPRETER_FRAMES);
+		walk->next += walk->process.frame_bytes;
+	}
+	error = ruby_push(state, &is_done);
+	if (error || !is_done)
 		return error;
-	return walk->frame.flags & RUBY_FRAME_FINISH ? ruby_leave(state) : UNWIND_OK;
+	return walk->frame.environment.flags & RUBY_FRAME_FINISH ? ruby_leave(state) : UNWIND_OK;
+}
+
+/* Adds the next frame of what is left where a stack begins: methods in C that no loop has called. */
+static __always_inline enum unwind_error ruby_add_rest(struct walk_state *state)
+{
+	struct ruby_walk *walk = &state->ruby;
+
+	if (!ruby_read_frame(walk) || ruby_is_sequence(&walk->frame)) {
+		walk->is_lost = 1;
+		return push_interpreter_error(state, UNWIND_INTERPRETER_FRAMES);
+	}
+	walk->next += walk->process.frame_bytes;
+	return ruby_push_method(state);
+}
+
+/* From the first frame of a fiber's stack to what has resumed the fiber, if anything has: that waits in a method in C. */
+static __always_inline enum unwind_error ruby_leave_stack(struct walk_state *state)
+{
+	struct ruby_walk *walk = &state->ruby;
+	const struct ruby_process *process = &walk->process;
+	__u64 fiber = 0, resumer = 0, sp = 0, fp = 0, return_address = 0;
+
+	if (!walk->is_lost && walk->next < walk->end)
+		return ruby_add_rest(state);
+	state->language = FRAME_NONE;
+	if (walk->is_lost || read_word(walk->context + process->context_fiber, &fiber) || !fiber ||
+	    read_word(fiber + process->fiber_resumer, &resumer) || !resumer)
+		return UNWIND_OK;
+	state->at_end = 0;
+	if (state->stack_switch_count++ >= STACK_SWITCHES_MAX)
+		return UNWIND_NO_PROGRESS;
+	if (read_word(resumer + process->fiber_stack_pointer, &sp) ||
+	    read_word_pair(sp + RUBY_SAVED_RBP, &fp, &return_address) ||
+	    !ruby_load_context(walk, resumer + process->fiber_context, sp))
+		return UNWIND_STACK_SWITCH;
+	state->pc = code_address(return_address);
+	state->sp = sp + RUBY_SAVED_BYTES + RETURN_ADDRESS_BYTES;
+	state->fp = fp;
+	state->fp_known = 1;
+	state->sp_known = 1;
+	state->rbx_place = sp + RUBY_SAVED_RBX;
+	state->registers_known = 0;
+	state->frame_flags = FRAME_RETURN_ADDRESS;
+	return UNWIND_OK;
 }
 
 /** Takes one step while state->language is FRAME_RUBY. */
@@ -406,6 +670,8 @@ static __always_inline enum unwind_error ruby_step(struct walk_state *state)
 {
 	struct ruby_walk *walk = &state->ruby;
 
+	if (state->wait == WAIT_STACK)
+		return ruby_leave_stack(state);
 	if (walk->cell != state->language_cell || !walk->in_frames)
 		return ruby_enter(state);
 	return ruby_add_frame(state);

@@ -72,6 +72,16 @@ static int find_context(const struct ruby_file *file, const struct attach_target
 	return 0;
 }
 
+/* Where the process has the pointer; 0: not known. */
+static int find_pointer(const struct ruby_pointer *found, const struct attach_target *target,
+			__u64 *address)
+{
+	*address = found->address ? target->bias + found->address : 0;
+	if (!*address || !found->is_indirect)
+		return 0;
+	return remote_memory_read(target->memory, *address, address, sizeof(*address));
+}
+
 static void describe(const struct ruby_file *file, uint64_t bias, struct ruby_process *process)
 {
 	const struct ruby_layout *layout = file->layout;
@@ -84,6 +94,20 @@ static void describe(const struct ruby_file *file, uint64_t bias, struct ruby_pr
 	process->context_tag = layout->context_tag;
 	process->tag_state = layout->tag_state;
 	process->frame_bytes = layout->frame_bytes;
+	process->vm_collector = file->collector.vm_collector;
+	process->vm_lock_owner = layout->vm_lock_owner;
+	process->collector_flags = file->collector.flags;
+	process->context_thread = layout->context_thread;
+	process->thread_ractor = layout->thread_ractor;
+	process->ractor_context = layout->ractor_context;
+	process->thread_native = layout->thread_native;
+	process->context_fiber = layout->context_fiber;
+	process->context_stack_start = layout->context_stack_start;
+	process->context_stack_bytes = layout->context_stack_bytes;
+	process->fiber_context = layout->fiber_context;
+	process->fiber_resumer = layout->fiber_resumer;
+	if (file->saves_registers)
+		process->fiber_stack_pointer = layout->fiber_stack_pointer;
 	ruby_names_describe(layout, process);
 }
 
@@ -96,7 +120,11 @@ static int attach(const struct runtime_file *probed, const struct attach_target 
 	int err = check_version(file, target);
 
 	if (!err)
-		err = find_context(file, target, &data.context);
+		err = file->context.address ?
+			      find_pointer(&file->context, target, &data.context_pointer) :
+			      find_context(file, target, &data.context);
+	if (!err)
+		err = find_pointer(&file->collector.vm, target, &data.vm_pointer);
 	if (err)
 		return err;
 	describe(file, target->bias, &data);
@@ -112,7 +140,7 @@ static int attach(const struct runtime_file *probed, const struct attach_target 
 	return 0;
 }
 
-static int symbolize(struct runtime *process, struct remote_memory *memory, const uint64_t words[2],
+static int symbolize(struct runtime *process, struct remote_memory *memory, const uint64_t *words,
 		     uint32_t *object, struct interpreted_frames *frames)
 {
 	struct ruby_attached *attached = (struct ruby_attached *)process;

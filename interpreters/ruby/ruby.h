@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Ruby (MRI) 3.1 and 3.3 as a language (interpreters/language.h), interpreted: libruby, and programs that have it built
+ * Ruby (MRI) 2.7, 3.1, 3.3 and 3.4 as a language (interpreters/language.h), interpreted: libruby, and programs that have it built
  * in. What the kernel side is told is in ebpf/abi/ruby.h.
  */
 #ifndef INTERPRETERS_RUBY_RUBY_H

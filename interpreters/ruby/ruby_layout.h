@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * Where things lie in the structs of each version of Ruby. From vm_core.h, method.h, eval_intern.h and
- * include/ruby/internal/core/ of each version (2.7.4, 3.1.2, 3.3.8), by offsetof() of a program compiled with them.
+ * include/ruby/internal/core/ of each version (2.7.4, 3.1.2, 3.3.8), by offsetof() of a program compiled with them; of 3.4
+ * from the code and the memory of 3.4.11, which has what 3.3 has in the same places.
  */
 #ifndef INTERPRETERS_RUBY_RUBY_LAYOUT_H
 #define INTERPRETERS_RUBY_RUBY_LAYOUT_H
@@ -20,8 +21,23 @@ struct ruby_layout {
 	uint16_t context_frame;
 	uint16_t context_tag;
 	uint16_t context_thread;
-	/** rb_thread_t: self */
+	/** rb_thread_t: self; thread_id, where all threads share one pointer to an execution context; ractor */
 	uint16_t thread_self;
+	uint16_t thread_native;
+	uint16_t thread_ractor;
+	/** rb_ractor_t: threads.running_ec; rb_vm_t: ractor.sync.lock_owner */
+	uint16_t ractor_context;
+	uint16_t vm_lock_owner;
+	/**
+	 * rb_execution_context_t: fiber_ptr, machine.stack_start, machine.stack_maxsize; rb_fiber_t: cont.saved_ec, prev,
+	 * context.stack_pointer
+	 */
+	uint16_t context_fiber;
+	uint16_t context_stack_start;
+	uint16_t context_stack_bytes;
+	uint16_t fiber_context;
+	uint16_t fiber_resumer;
+	uint16_t fiber_stack_pointer;
 	/** struct rb_vm_tag: state */
 	uint16_t tag_state;
 
@@ -37,6 +53,9 @@ struct ruby_layout {
 	uint16_t body_path;
 	uint16_t body_label;
 	uint16_t body_first_line;
+	/** parent_iseq, local_iseq: for versions whose names have classes. */
+	uint16_t body_parent;
+	uint16_t body_local;
 	/** insns_info: body, size, succ_index_table */
 	uint16_t body_lines;
 	uint16_t body_line_count;
@@ -50,6 +69,14 @@ struct ruby_layout {
 	/** ID_SCOPE_SHIFT, tLAST_OP_ID */
 	uint16_t id_shift;
 	uint16_t id_last_operator;
+
+	/**
+	 * A class with its rb_classext_t: whose singleton class it is, the byte that says by its lowest bit whether the path
+	 * is lasting, the path. 0 where names have no classes.
+	 */
+	uint16_t class_attached;
+	uint16_t class_permanent;
+	uint16_t class_path;
 
 	/** struct RString: length, pointer, and where the bytes are of one that is embedded. */
 	uint16_t string_length;

@@ -470,20 +470,20 @@ static uint64_t relative_operand(const struct code *code, bool is_wide, uint8_t 
 	return code->next + (uint64_t)(int64_t)distance;
 }
 
-/* cmp with last_id, then mov of ids. */
-static uint64_t find_symbols_in(struct code *code)
+/* cmp with last_id, then mov of ids; what comes before may return. Stops at a jump, and where there are both. */
+static uint64_t find_symbols_in(struct code *code, uint64_t *last_id)
 {
-	uint64_t last_id = 0, operand;
+	uint64_t operand;
 
-	while (code_next(code) && code->x86.kind != X86_RETURN) {
+	while (code_next(code) && code->x86.kind != X86_JUMP) {
 		operand = relative_operand(code, false, 0x39);
 		if (!operand)
 			operand = relative_operand(code, false, 0x3b);
 		if (operand)
-			last_id = operand;
+			*last_id = operand;
 		operand = relative_operand(code, true, 0x8b);
-		if (last_id && operand == last_id + SYMBOLS_IDS)
-			return last_id;
+		if (*last_id && operand == *last_id + SYMBOLS_IDS)
+			return *last_id;
 	}
 	return 0;
 }
@@ -491,13 +491,138 @@ static uint64_t find_symbols_in(struct code *code)
 int ruby_loop_find_symbols(const struct elf_image *image, uint64_t address, uint64_t *symbols)
 {
 	_cleanup_(code_deinit) struct code jump = { 0 }, code = { 0 };
+	uint64_t last_id = 0;
 	int err = address ? code_init_head(&jump, image, address) : -ENOENT;
 
-	while (!err && code_next(&jump) && jump.x86.kind < X86_JUMP)
-		;
-	if (err || jump.x86.kind != X86_JUMP)
+	if (err || find_symbols_in(&jump, &last_id) || jump.x86.kind != X86_JUMP)
 		return fail(-EOPNOTSUPP, "rb_id2str() is of another shape");
 	err = code_init_head(&code, image, code_target(&jump));
-	*symbols = err ? 0 : find_symbols_in(&code);
+	*symbols = err ? 0 : find_symbols_in(&code, &last_id);
 	return *symbols ? 0 : fail(-EOPNOTSUPP, "the table of symbols was not found");
+}
+
+/* The byte at an offset from rax of which bit 5 becomes the result; false: the instruction is another one. */
+static bool reads_flag(const struct code *code, uint16_t *offset)
+{
+	/* movzbl offset(%rax),%eax; shr $5,%al */
+	static const uint8_t load[] = { 0x0f, 0xb6, 0x40 }, shift[] = { 0xc0, 0xe8, 0x05 };
+	const uint8_t *bytes = code_bytes(code);
+
+	if (code->x86.length != sizeof(load) + 1 || memcmp(bytes, load, sizeof(load)) != 0 ||
+	    code->next + sizeof(shift) - code->start > code->bytes.size ||
+	    memcmp(bytes + code->x86.length, shift, sizeof(shift)) != 0)
+		return false;
+	*offset = bytes[sizeof(load)];
+	return true;
+}
+
+enum { GLOBAL_LOADS_MAX = 3 };
+
+/* What a small function loads: from the address that it begins with, and from each result. */
+struct global_loads {
+	uint64_t address;
+	/** The first one is that of the address's own word. */
+	bool is_word;
+	int64_t offsets[GLOBAL_LOADS_MAX];
+	uint32_t count;
+};
+
+/* False if there are more, or odd ones. */
+static bool add_load(const struct code *code, struct global_loads *loads)
+{
+	uint64_t address = relative_operand(code, true, 0x8d);
+	uint64_t word = relative_operand(code, true, 0x8b);
+
+	if (!loads->address && (address || word)) {
+		loads->address = address ? address : word;
+		loads->is_word = word;
+		return true;
+	}
+	if (code->x86.kind != X86_LOAD || code->x86.base == X86_RSP)
+		return true;
+	if (loads->count == GLOBAL_LOADS_MAX || code->x86.displacement < 0 ||
+	    code->x86.displacement > UINT16_MAX)
+		return false;
+	loads->offsets[loads->count++] = code->x86.displacement;
+	return true;
+}
+
+/* The pointer of which @count words are loaded, one from the other: it is the address's own word, or that has its address. */
+static bool take_pointer_of(const struct global_loads *loads, uint32_t count,
+			    struct ruby_pointer *pointer)
+{
+	bool is_own = loads->is_word && loads->count == count;
+
+	if (!loads->address || (!is_own && (loads->count != count + 1 || loads->offsets[0])))
+		return false;
+	*pointer = (struct ruby_pointer){ .address = loads->address,
+					  .is_indirect = loads->is_word && !is_own };
+	return true;
+}
+
+int ruby_loop_find_context(const struct elf_image *image, uint64_t address,
+			   const struct ruby_layout *layout, struct ruby_pointer *pointer)
+{
+	_cleanup_(code_deinit) struct code code = { 0 };
+	struct global_loads loads = { 0 };
+	struct ruby_pointer found;
+	int err = code_init_head(&code, image, address);
+
+	while (!err && code_next(&code) && code.x86.kind < X86_CALL && add_load(&code, &loads))
+		;
+	if (err || code.x86.kind != X86_RETURN || !take_pointer_of(&loads, 2, &found) ||
+	    loads.offsets[loads.count - 2] != layout->context_thread ||
+	    loads.offsets[loads.count - 1] != layout->thread_self)
+		return fail(-EOPNOTSUPP, "rb_thread_current() is of another shape");
+	*pointer = found;
+	return 0;
+}
+
+int ruby_loop_find_collector(const struct elf_image *image, uint64_t address,
+			     struct ruby_collector *collector)
+{
+	_cleanup_(code_deinit) struct code code = { 0 };
+	struct global_loads loads = { 0 };
+	struct ruby_collector found = { 0 };
+	int err = address ? code_init_head(&code, image, address) : -ENOENT;
+
+	while (!err && code_next(&code) &&
+	       (code.x86.kind < X86_CALL || code.x86.kind == X86_BRANCH)) {
+		if (reads_flag(&code, &found.flags)) {
+			if (!take_pointer_of(&loads, 1, &found.vm))
+				break;
+			found.vm_collector = (uint16_t)loads.offsets[loads.count - 1];
+			*collector = found;
+			return 0;
+		}
+		if (!add_load(&code, &loads))
+			break;
+	}
+	return fail(-EOPNOTSUPP, "rb_during_gc() is of another shape");
+}
+
+static bool code_starts_with(const struct code *code, uint64_t offset, const uint8_t *bytes,
+			     size_t size)
+{
+	return offset + size <= code->bytes.size && !memcmp(code->bytes.data + offset, bytes, size);
+}
+
+bool ruby_loop_saves_registers(const struct elf_image *image, uint64_t address)
+{
+	static const uint8_t endbr[] = { 0xf3, 0x0f, 0x1e, 0xfa };
+	/* push %rbp, %rbx, %r12 to %r15; or sub $48,%rsp; mov of each. Then mov %rsp,(%rdi). */
+	static const uint8_t pushes[] = { 0x55, 0x53, 0x41, 0x54, 0x41, 0x55, 0x41,
+					  0x56, 0x41, 0x57, 0x48, 0x89, 0x27 };
+	static const uint8_t moves[] = { 0x48, 0x83, 0xec, 0x30, 0x48, 0x89, 0x6c, 0x24, 0x28,
+					 0x48, 0x89, 0x5c, 0x24, 0x20, 0x4c, 0x89, 0x64, 0x24,
+					 0x18, 0x4c, 0x89, 0x6c, 0x24, 0x10, 0x4c, 0x89, 0x74,
+					 0x24, 0x08, 0x4c, 0x89, 0x3c, 0x24, 0x48, 0x89, 0x27 };
+	_cleanup_(code_deinit) struct code code = { 0 };
+	uint64_t start;
+
+	if (!address || code_init_head(&code, image, address))
+		return false;
+	start = code_starts_with(&code, 0, endbr, sizeof(endbr)) ? sizeof(endbr) : 0;
+	return code_starts_with(&code, start, pushes, sizeof(pushes)) ||
+	       code_starts_with(&code, start, moves, sizeof(moves));
 }

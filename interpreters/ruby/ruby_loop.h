@@ -38,6 +38,21 @@ struct ruby_loop {
 	struct code_range core;
 };
 
+/** Where a pointer of the runtime's lies, or where the process has the address of that; address 0: not known. */
+struct ruby_pointer {
+	uint64_t address;
+	bool is_indirect;
+};
+
+/** Where the garbage collector's flags are found. */
+struct ruby_collector {
+	/** To the rb_vm_t. */
+	struct ruby_pointer vm;
+	/** In the rb_vm_t: the garbage collector; in that: the flags. */
+	uint16_t vm_collector;
+	uint16_t flags;
+};
+
 /** Where @function jumps to in the end; -EOPNOTSUPP if that is not one other function. */
 int ruby_loop_follow_jump(const struct elf_image *image, struct code_range function,
 			  uint64_t *address);
@@ -64,6 +79,23 @@ int ruby_loop_find_entering(const struct elf_image *image, uint64_t called, stru
 /** Whether the small function at @address loads through exactly the @count offsets @expected and returns. */
 bool ruby_loop_has_loads(const struct elf_image *image, uint64_t address, const int64_t *expected,
 			 uint32_t count);
+
+/**
+ * Where the pointer to an execution context is that all threads share, by the code of rb_thread_current() at @address, which
+ * loads its thread and object where the layout has them; else -EOPNOTSUPP.
+ */
+int ruby_loop_find_context(const struct elf_image *image, uint64_t address,
+			   const struct ruby_layout *layout, struct ruby_pointer *pointer);
+
+/** Where the garbage collector's flags are, by the code of rb_during_gc() at @address; -EOPNOTSUPP. */
+int ruby_loop_find_collector(const struct elf_image *image, uint64_t address,
+			     struct ruby_collector *collector);
+
+/**
+ * Whether coroutine_transfer() at @address saves six registers on the stack, rbp at the highest address, rbx below it, and
+ * then the stack pointer where its first argument points to.
+ */
+bool ruby_loop_saves_registers(const struct elf_image *image, uint64_t address);
 
 /** Where ruby_global_symbols lies, by the code of rb_id2str() at @address; -EOPNOTSUPP. */
 int ruby_loop_find_symbols(const struct elf_image *image, uint64_t address, uint64_t *symbols);

@@ -17,10 +17,6 @@
 
 enum {
 	ENTRY_BYTES = 64,
-	/** flags of an imemo (internal/imemo.h): T_IMEMO, then enum imemo_type. */
-	IMEMO_MASK = 0xf01f,
-	IMEMO_SEQUENCE = 7 << 12 | 0x1a,
-	IMEMO_METHOD = 6 << 12 | 0x1a,
 	BODY_BYTES = 8 * (RUBY_BODY_WORDS + 8),
 };
 
@@ -45,6 +41,8 @@ struct name_key {
 	/** hash_name(); 0: not looked at yet. */
 	uint32_t object;
 	uint64_t is_method;
+	/** The method entry that a sequence runs for; 0: there is none. */
+	uint64_t owner;
 };
 
 /** The tables of lines of a sequence, as they were read. */
@@ -118,18 +116,19 @@ void ruby_names_describe(const struct ruby_layout *layout, struct ruby_process *
 		process->body_words[i] = (uint8_t)(chosen[i] / 8);
 	process->body_label = (uint8_t)(layout->body_label / 8);
 	process->body_path = (uint8_t)(layout->body_path / 8);
+	process->class_attached = layout->class_attached;
+	process->class_path = layout->class_path;
 }
 
 /* The first words of the object at @address, whose kind is checked: one that was freed is another's, or nobody's. */
-static int read_object(struct remote_memory *memory, const struct name_key *key,
+static int read_object(struct remote_memory *memory, uint64_t address, uint64_t kind,
 		       uint64_t words[1 + RUBY_METHOD_WORDS])
 {
-	uint64_t kind = key->is_method ? IMEMO_METHOD : IMEMO_SEQUENCE;
-	int err = remote_memory_read(memory, key->address, words,
+	int err = remote_memory_read(memory, address, words,
 				     (1 + RUBY_METHOD_WORDS) * sizeof(words[0]));
 
-	if (err == -EFAULT || (!err && (words[0] & IMEMO_MASK) != kind))
-		return fail(-ESTALE, "no such object at %#" PRIx64 " any more", key->address);
+	if (err == -EFAULT || (!err && (words[0] & RUBY_IMEMO_MASK) != kind))
+		return fail(-ESTALE, "no such object at %#" PRIx64 " any more", address);
 	return err;
 }
 
@@ -166,35 +165,88 @@ static int mix_path(struct remote_memory *memory, uint64_t address, uint64_t *su
 	return err;
 }
 
-static int mix_sequence(const struct ruby_names *names, struct remote_memory *memory,
-			uint64_t address, uint64_t *sum)
+/* As the kernel side's ruby_mix_class(). */
+static int mix_class(const struct ruby_process *process, struct remote_memory *memory,
+		     uint64_t class, uint64_t *sum)
 {
-	const struct ruby_process *process = &names->process;
-	uint64_t body[RUBY_BODY_WORDS], first;
-	int err = remote_memory_read(memory, address, body, sizeof(body));
+	uint64_t flags, path, first;
+	int err = remote_memory_read(memory, class, &flags, sizeof(flags));
+
+	if (!err && (flags & (RUBY_TYPE_MASK | RUBY_CLASS_IS_SINGLETON)) ==
+			    (RUBY_TYPE_CLASS | RUBY_CLASS_IS_SINGLETON)) {
+		err = remote_memory_read(memory, class + process->class_attached, &class,
+					 sizeof(class));
+		if (!err)
+			err = remote_memory_read(memory, class, &flags, sizeof(flags));
+	}
+	if (err)
+		return err;
+	*sum = fingerprint_mix(*sum, class);
+	if ((flags & RUBY_TYPE_MASK) != RUBY_TYPE_CLASS &&
+	    (flags & RUBY_TYPE_MASK) != RUBY_TYPE_MODULE)
+		return 0;
+	err = remote_memory_read(memory, class + process->class_path, &path, sizeof(path));
+	if (err)
+		return err;
+	*sum = fingerprint_mix(*sum, path);
+	return path <= RUBY_NIL ? 0 : mix_text(memory, path, &first, sum);
+}
+
+static int method_fingerprint(const struct ruby_names *names, struct remote_memory *memory,
+			      uint64_t address, uint32_t *fingerprint)
+{
+	uint64_t object[1 + RUBY_METHOD_WORDS], sum;
+	int err = read_object(memory, address, RUBY_IMEMO_METHOD, object);
 
 	if (err)
 		return err;
-	*sum = address;
+	sum = mix_words(0, object + 1, RUBY_METHOD_WORDS);
+	if (names->process.class_path)
+		err = mix_class(&names->process, memory, object[RUBY_METHOD_WORDS], &sum);
+	if (!err)
+		*fingerprint = fingerprint_end(sum);
+	return err;
+}
+
+static int sequence_fingerprint(const struct ruby_names *names, struct remote_memory *memory,
+				uint64_t address, uint32_t *fingerprint)
+{
+	uint64_t object[1 + RUBY_METHOD_WORDS], body[RUBY_BODY_WORDS], first, sum;
+	const struct ruby_process *process = &names->process;
+	int err = read_object(memory, address, RUBY_IMEMO_SEQUENCE, object);
+
+	if (err)
+		return err;
+	sum = object[process->sequence_body / 8];
+	err = remote_memory_read(memory, sum, body, sizeof(body));
+	if (err)
+		return err;
 	for (size_t i = 0; i < RUBY_CHOSEN_WORDS; i++)
-		*sum = fingerprint_mix(*sum, body[process->body_words[i]]);
-	err = mix_text(memory, body[process->body_label], &first, sum);
-	return err ? err : mix_path(memory, body[process->body_path], sum);
+		sum = fingerprint_mix(sum, body[process->body_words[i]]);
+	err = mix_text(memory, body[process->body_label], &first, &sum);
+	if (!err)
+		err = mix_path(memory, body[process->body_path], &sum);
+	if (!err)
+		*fingerprint = fingerprint_end(sum);
+	return err;
 }
 
 /* The fingerprint of the object at @key as the kernel side makes it. */
 static int read_fingerprint(const struct ruby_names *names, struct remote_memory *memory,
 			    const struct name_key *key, uint32_t *fingerprint)
 {
-	uint64_t object[1 + RUBY_METHOD_WORDS], sum = 0;
-	int err = read_object(memory, key, object);
+	uint32_t sequence, method;
+	int err;
 
-	if (!err && key->is_method)
-		sum = mix_words(0, object + 1, RUBY_METHOD_WORDS);
-	else if (!err)
-		err = mix_sequence(names, memory, object[names->process.sequence_body / 8], &sum);
+	if (key->is_method)
+		return method_fingerprint(names, memory, key->address, fingerprint);
+	if (!key->owner)
+		return sequence_fingerprint(names, memory, key->address, fingerprint);
+	err = sequence_fingerprint(names, memory, key->address, &sequence);
 	if (!err)
-		*fingerprint = fingerprint_end(sum);
+		err = method_fingerprint(names, memory, key->owner, &method);
+	if (!err)
+		*fingerprint = fingerprint_end(fingerprint_mix(sequence, method));
 	return err;
 }
 
@@ -295,8 +347,29 @@ static struct ruby_name *make_name(const struct ruby_name *header, const struct 
 	return made;
 }
 
-static int read_sequence(struct ruby_names *names, struct remote_memory *memory, uint64_t address,
-			 struct ruby_name **name)
+/* The owner of the method entry at @entry, if there is one, into names->owner. */
+static int read_owner(struct ruby_names *names, struct remote_memory *memory, uint64_t entry)
+{
+	names->owner.separator = 0;
+	return entry ? ruby_owner_read(memory, names->layout, entry, &names->owner) : 0;
+}
+
+/* The name of a sequence, whose own label is at @label. */
+static int read_label(struct ruby_names *names, struct remote_memory *memory,
+		      const struct name_key *key, uint64_t label, size_t *length)
+{
+	int err;
+
+	if (!names->layout->class_path)
+		return ruby_string_read(memory, names->layout, label, names->name, length);
+	err = read_owner(names, memory, key->owner);
+	return err ? err :
+		     ruby_label_read(memory, names->layout, key->address, &names->owner,
+				     names->name, length);
+}
+
+static int read_sequence(struct ruby_names *names, struct remote_memory *memory,
+			 const struct name_key *key, struct ruby_name **name)
 {
 	const struct ruby_layout *layout = names->layout;
 	_cleanup_(tables_deinit) struct tables tables = { 0 };
@@ -306,13 +379,13 @@ static int read_sequence(struct ruby_names *names, struct remote_memory *memory,
 	uint64_t body_address;
 	int err;
 
-	err = remote_memory_read(memory, address + layout->sequence_body, &body_address,
+	err = remote_memory_read(memory, key->address + layout->sequence_body, &body_address,
 				 sizeof(body_address));
 	if (!err)
 		err = remote_memory_read(memory, body_address, body, sizeof(body));
 	if (!err)
-		err = ruby_string_read(memory, layout, body_word(body, layout->body_label),
-				       names->name, &name_length);
+		err = read_label(names, memory, key, body_word(body, layout->body_label),
+				 &name_length);
 	if (!err)
 		err = ruby_path_read(memory, layout, body_word(body, layout->body_path),
 				     names->path, &path_length);
@@ -348,8 +421,12 @@ static int read_method(struct ruby_names *names, struct remote_memory *memory, u
 					 sizeof(id));
 	if (!err)
 		err = ruby_symbol_read(memory, layout, names->symbols, id, names->name, &length);
+	if (!err && layout->class_path)
+		err = read_owner(names, memory, address);
 	if (err)
 		return err;
+	if (layout->class_path)
+		ruby_owner_add(&names->owner, names->name, &length);
 	header.file = (uint32_t)length + 1;
 	header.text_bytes = (uint32_t)(length + 1 + sizeof(c_file));
 	*name = make_name(&header, &none, names->name, c_file);
@@ -404,7 +481,7 @@ static int get_name(struct ruby_names *names, struct remote_memory *memory, stru
 	if (err)
 		return err;
 	err = key->is_method ? read_method(names, memory, key->address, &made) :
-			       read_sequence(names, memory, key->address, &made);
+			       read_sequence(names, memory, key, &made);
 	/* Whatever was read, it is nothing if the object went meanwhile. */
 	if (err != -ESRCH && err != -ENOMEM)
 		changed = check_fingerprint(names, memory, key);
@@ -428,17 +505,37 @@ static uint32_t line_at(const struct ruby_name *name, uint32_t position)
 	return line ? line : name->first_line;
 }
 
+/* What the garbage collector does. */
+static int name_collector(const uint64_t *words, uint32_t *object, struct interpreted_frame *frame)
+{
+	static const char *const names[] = {
+		[RUBY_COLLECTOR_MARKS] = "[GC marking]",
+		[RUBY_COLLECTOR_SWEEPS] = "[GC sweeping]",
+		[RUBY_COLLECTOR_COMPACTS] = "[GC compacting]",
+	};
+	uint64_t mode = frame_address(words[0]);
+
+	if (mode < RUBY_COLLECTOR_MARKS || mode > RUBY_COLLECTOR_COMPACTS)
+		return fail(-EBADMSG, "a garbage collector in mode %" PRIu64, mode);
+	*object = 1;
+	frame->function = names[mode];
+	return 0;
+}
+
 int ruby_names_symbolize(struct ruby_names *names, struct remote_memory *memory,
-			 const uint64_t words[2], uint32_t *object, struct interpreted_frame *frame)
+			 const uint64_t *words, uint32_t *object, struct interpreted_frame *frame)
 {
 	uint32_t position = (uint32_t)(words[1] >> 32);
 	struct name_key key = { .address = frame_address(words[0]),
 				.fingerprint = (uint32_t)words[1],
 				.object = *object,
-				.is_method = position == RUBY_METHOD_ENTRY };
+				.is_method = position == RUBY_METHOD_ENTRY,
+				.owner = frame_flags(words[0]) & FRAME_HAS_OWNER ? words[2] : 0 };
 	const struct ruby_name *name;
 	int err;
 
+	if (position == RUBY_COLLECTOR)
+		return name_collector(words, object, frame);
 	if (!key.fingerprint)
 		return fail(-ESTALE, "an object that could not be read");
 	err = get_name(names, memory, &key, &name);

@@ -8,6 +8,7 @@
 
 #include "agent/base/lru_cache.h"
 #include "ebpf/abi/ruby.h"
+#include "interpreters/ruby/ruby_label.h"
 #include "interpreters/ruby/ruby_layout.h"
 #include "interpreters/ruby/ruby_strings.h"
 
@@ -32,6 +33,7 @@ struct ruby_names {
 	/** Of the last name and file; for reading. */
 	ruby_text name;
 	ruby_text path;
+	struct ruby_owner owner;
 };
 
 /** Borrows the layout, which is static. */
@@ -44,7 +46,6 @@ void ruby_names_describe(const struct ruby_layout *layout, struct ruby_process *
 
 /** As language_ops.symbolize, but of the one frame: name, file and line. */
 int ruby_names_symbolize(struct ruby_names *names, struct remote_memory *memory,
-			 const uint64_t words[2], uint32_t *object,
-			 struct interpreted_frame *frame);
+			 const uint64_t *words, uint32_t *object, struct interpreted_frame *frame);
 
 #endif

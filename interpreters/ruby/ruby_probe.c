@@ -10,7 +10,6 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/error.h"
 #include "agent/host/elf_dynamic.h"
-#include "interpreters/ruby/ruby_loop.h"
 
 struct prober {
 	const struct elf_image *image;
@@ -106,8 +105,18 @@ static int fill(const struct prober *prober, struct ruby_file *file)
 	if (!err)
 		err = ruby_loop_find_symbols(prober->image, find_address(prober, "rb_id2str"),
 					     &file->symbols);
+	if (!err && file->layout->thread_native)
+		err = ruby_loop_find_context(prober->image,
+					     find_address(prober, "rb_thread_current"),
+					     file->layout, &file->context);
 	if (err)
 		return err;
+	/* Without it nothing is said of the garbage collector. */
+	if (ruby_loop_find_collector(prober->image, find_address(prober, "rb_during_gc"),
+				     &file->collector))
+		file->collector.vm.address = 0;
+	file->saves_registers = ruby_loop_saves_registers(
+		prober->image, find_address(prober, "coroutine_transfer"));
 	file->thread_function = find_address(prober, "rb_thread_current");
 	file->core = (struct ruby_code_range){ .start = (uint32_t)loop.core.start,
 					       .end = (uint32_t)loop.core.end };

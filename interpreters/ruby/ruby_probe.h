@@ -12,6 +12,7 @@
 #include "ebpf/abi/ruby.h"
 #include "interpreters/language.h"
 #include "interpreters/ruby/ruby_layout.h"
+#include "interpreters/ruby/ruby_loop.h"
 
 enum {
 	/** Such as "3.3.8", with its NUL. */
@@ -30,6 +31,12 @@ struct ruby_file {
 	uint64_t thread_function;
 	/** ruby_global_symbols: last_id, a table, ids. */
 	uint64_t symbols;
+	/** The pointer to the execution context, where all threads share one. */
+	struct ruby_pointer context;
+	/** Its pointer is not known if rb_during_gc() is of another shape. */
+	struct ruby_collector collector;
+	/** coroutine_transfer() is as struct ruby_process takes it for granted. */
+	bool saves_registers;
 	/** As in struct ruby_process. */
 	struct ruby_code_range core;
 	struct ruby_code_range returning[RUBY_RETURNING_MAX];

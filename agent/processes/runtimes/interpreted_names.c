@@ -164,7 +164,7 @@ static const struct stack_name *find_name(const struct interpreted_names *names,
 static struct stack_name *add_name(struct interpreted_names *names, const uint64_t words[2])
 {
 	const struct stack_name added = {
-		.words = { words[0], words[1] },
+		.words = { words[0], words[1], frame_word_count(words[0]) > 2 ? words[2] : 0 },
 		.err = -ESRCH,
 		.place = find_place(names, words),
 	};
@@ -302,8 +302,9 @@ static size_t ask_some(struct interpreted_names *names, struct process_runtime *
 		if (frame_kind(name->words[0]) != kind || !name->err || name->err == -ENOENT)
 			continue;
 		names->asked[count] = (uint32_t)first;
-		names->queries[count++] =
-			(struct name_query){ .words = { name->words[0], name->words[1] } };
+		names->queries[count++] = (struct name_query){
+			.words = { name->words[0], name->words[1], name->words[2] }
+		};
 	}
 	if (count)
 		err = process_runtime_name(runtime, names->queries, count, &names->answers);

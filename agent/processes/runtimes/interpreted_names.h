@@ -22,7 +22,7 @@
 enum {
 	/** Of one stack; further frames have no name. A stack in the trace cache is smaller. */
 	INTERPRETED_NAMES_MAX_BYTES = 1 << 20,
-	/** More than twice the frames of two words in a stack; a power of two. */
+	/** More than twice the interpreted frames in a stack; a power of two. */
 	INTERPRETED_NAMES_PLACES = 1 << 13,
 	/** The limits of the cache. */
 	INTERPRETED_NAMES_CACHE_ENTRIES = 16 << 10,
@@ -33,7 +33,8 @@ struct name_chunk;
 
 /** A frame of the stack, and what became of it. */
 struct stack_name {
-	uint64_t words[2];
+	/** The third is that of an owner, or 0; the others tell frames apart. */
+	uint64_t words[3];
 	/** As language_ops.symbolize() and runtime_home_ops.name(). */
 	int err;
 	/** Without an error: its frames among those of the stack. */
@@ -80,7 +81,7 @@ void interpreted_names_begin(struct interpreted_names *names, const struct runti
 			     const uint64_t *words, uint32_t word_count);
 
 /**
- * Fills *@count frames from the two words, 1 to INTERPRETED_FRAMES_MAX, innermost first; their strings last until the
+ * Fills *@count frames from the words of a frame, 1 to INTERPRETED_FRAMES_MAX, innermost first; their strings last until the
  * next begin. -ENOENT: the frame is of no function of the program, and is to be left out. Other errors: it is one frame
  * without a name (-EHOSTDOWN: an error frame), and may get one another time.
  */

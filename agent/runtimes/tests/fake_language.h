@@ -42,6 +42,8 @@ static struct {
 	uint32_t symbolize_count;
 	/** What the last call was told of it. */
 	uint32_t object;
+	/** The third word of the last frame; 0: it had none. */
+	uint64_t owner;
 	/** Of the last attach. */
 	uint32_t pid;
 	uint32_t module_count;
@@ -84,13 +86,14 @@ static inline int fake_attach(const struct runtime_file *file, const struct atta
 
 /* The name says which object it is, and where in it. */
 static inline int fake_symbolize(struct runtime *process, struct remote_memory *memory,
-				 const uint64_t words[2], uint32_t *object,
+				 const uint64_t *words, uint32_t *object,
 				 struct interpreted_frames *frames)
 {
 	struct fake_process *fake = (struct fake_process *)process;
 	int err;
 
 	fake_language.object = *object;
+	fake_language.owner = frame_word_count(words[0]) > 2 ? words[2] : 0;
 	*object = (uint32_t)frame_address(words[0]) + 1;
 	__atomic_add_fetch(&fake_language.symbolize_count, 1, __ATOMIC_RELAXED);
 	if (fake_language.symbolize_err)

@@ -13,7 +13,8 @@ IN_C = %w[each map each_pair inject sort_by each_with_index catch tap send publi
 def record(locations)
   lines = locations.each_with_index.map do |location, i|
     caller = locations[i + 1]
-    in_c = IN_C.include?(location.label) && caller && location.path == caller.path && location.lineno == caller.lineno
+    bare = location.label.sub(/\A[\w:]+[#.]/, "")
+    in_c = IN_C.include?(bare) && caller && location.path == caller.path && location.lineno == caller.lineno
     [location.label, in_c ? "<cfunc>" : location.path, in_c ? 0 : location.lineno].join("\t") + "\n"
   end
   # Another thread may go on in the midst of a write.
@@ -97,6 +98,79 @@ def SINGLE.nearly_nothing(a = 1, b = 2)
   REFERENCE ? work : a
 end
 
+# Classes within others, one sequence for two classes, classes without a name, methods by other names.
+module Outer
+  class Inner
+    def within
+      [1].each { work }
+    end
+    alias aliased within
+
+    class << self
+      define_method(:made) { work }
+    end
+  end
+
+  def mixed
+    begin
+      raise ArgumentError, "x"
+    rescue ArgumentError
+      [1].each { work }
+    end
+  end
+
+  def self.of_module
+    1.times { yield }
+  end
+end
+
+class One
+  include Outer
+end
+
+class Two
+end
+
+[One, Two].each do |one|
+  one.class_eval do
+    def twice
+      work
+    end
+    define_method(:late) { [1].each { work } }
+  end
+end
+
+NAMELESS = [Class.new do
+  def alone
+    "x" =~ /(x)/
+    [$1].each { work }
+  end
+
+  def self.own
+    work
+  end
+end].freeze
+
+def define_more
+  One.define_method(:latest) { work } unless One.method_defined?(:latest)
+  One.new.latest
+end
+
+def in_classes
+  Outer::Inner.new.within
+  Outer::Inner.new.aliased
+  Outer::Inner.made
+  Outer.of_module { work }
+  One.new.mixed
+  One.new.twice
+  Two.new.twice
+  One.new.late
+  Two.new.late
+  NAMELESS[0].new.alone
+  NAMELESS[0].own
+  define_more
+end
+
 def evaluated
   eval("[1].each { work }", binding, "evaluated.rb", 100)
   SINGLE.instance_eval("alone", "instance.rb", 200)
@@ -153,6 +227,7 @@ def all
   thrown
   optional_over_c
   enumerated
+  in_classes
   -> { work }.call
   proc { work }.tap { |made| made.call }
   short

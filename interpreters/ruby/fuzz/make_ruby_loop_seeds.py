@@ -7,7 +7,8 @@ import pathlib
 import struct
 
 SEEDS = pathlib.Path(__file__).with_name("ruby_loop_seeds")
-LABEL, EVAL, ID2STR, ENTRY, EXEC, CORE = 0x200, 0x220, 0x240, 0x260, 0x300, 0x400
+LABEL, EVAL, ID2STR, ENTRY, DURING, TRANSFER, EXEC, CORE = (
+    0x200, 0x220, 0x240, 0x260, 0x2a0, 0x2c0, 0x300, 0x400)
 CORE_BYTES, TABLE = 9 << 10, 0x3000
 FUNCTIONS = [(LABEL, 16), (EVAL, 32), (ID2STR, 16), (ENTRY, 32), (EXEC, 64), (CORE, CORE_BYTES)]
 BYTES = 0x3400
@@ -40,6 +41,12 @@ def seed(is_jumping):
     put(ID2STR, jump(b"\xe9", ID2STR, ENTRY))
     # cmp %edi,0x100(%rip); mov 0x109(%rip),%rdi; ret
     put(ENTRY, b"\x39\x3d\x00\x01\x00\x00\x48\x8b\x3d\x09\x01\x00\x00\xc3")
+    # lea 0x100(%rip),%rax, or mov; mov (%rax),%rax; mov 0x510(%rax),%rax; movzbl 20(%rax),%eax; shr $5,%al; ret
+    put(DURING, b"\x48\x8d" if is_jumping else b"\x48\x8b", b"\x05\x00\x01\x00\x00\x48\x8b\x00\x48\x8b\x80\x10\x05\x00\x00",
+        b"\x0f\xb6\x40\x14\xc0\xe8\x05\xc3")
+    # push of six registers, or room for them and mov; mov %rsp,(%rdi)
+    put(TRANSFER, b"\x55\x53\x41\x54\x41\x55\x41\x56\x41\x57\x48\x89\x27" if is_jumping else
+        bytes.fromhex("f30f1efa4883ec3048896c242848895c24204c896424184c896c24104c897424084c893c24488927"))
     at = put(EXEC, jump(b"\xe8", EXEC, CORE), b"\x85\xf6")
     # je over a nop, or jne out; mov %rax,24(%rdi); ret
     at = put(at, b"\x74\x01\x90" if is_jumping else b"\x75\x05")
@@ -52,7 +59,7 @@ def seed(is_jumping):
         description = TABLE + 0x80 + 16 * i
         put(TABLE + 12 + 8 * i, struct.pack("<ii", start - TABLE, description - TABLE))
         put(description, struct.pack("<iiii", 12, 0, start - description - 8, size))
-    return struct.pack("<4H", EXEC, EVAL, EVAL + 10, LABEL if is_jumping else ID2STR) + memory
+    return struct.pack("<6H", EXEC, EVAL, EVAL + 10, LABEL if is_jumping else ID2STR, DURING, TRANSFER) + memory
 
 
 def main():

@@ -29,7 +29,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const int64_t loads[] = { layout->sequence_body, layout->body_label };
 	struct elf_image image = { 0 };
 	struct ruby_loop loop;
-	uint16_t addresses[4];
+	struct ruby_collector collector;
+	uint16_t addresses[6];
 	uint64_t address;
 
 	if (size < sizeof(addresses) ||
@@ -47,6 +48,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		check_ranges(entering, RUBY_ENTERING_MAX);
 	ruby_loop_has_loads(&image, addresses[3], loads, 2);
 	ruby_loop_find_symbols(&image, addresses[3], &address);
+	if (!ruby_loop_find_collector(&image, addresses[4], &collector) && !collector.vm.address)
+		abort();
+	ruby_loop_saves_registers(&image, addresses[4]);
+	ruby_loop_saves_registers(&image, addresses[5]);
 	elf_image_deinit(&image);
 	return 0;
 }

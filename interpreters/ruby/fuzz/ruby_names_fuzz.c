@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sequences, method entries, strings, symbols and tables of lines in hostile memory: whatever the bytes are, nothing crashes
- * or takes long, and names are UTF-8 of bounded length. Byte 0 chooses the version, byte 1 the read at which the process
- * changes, byte 2 the position; then comes the memory, the object at its beginning.
+ * Sequences, method entries, classes, strings, symbols and tables of lines in hostile memory: whatever the bytes are, nothing
+ * crashes or takes long, and names are UTF-8 of bounded length. Byte 0 chooses the version, byte 1 the read at which the
+ * process changes, byte 2 the position; then comes the memory, the object at its beginning, and the method entry that a
+ * sequence runs for at a fixed place.
  *
- * covers: ruby_names.c ruby_strings.c ruby_lines.c
+ * covers: ruby_names.c ruby_strings.c ruby_lines.c ruby_label.c
  */
 #include <errno.h>
 #include <stdint.h>
@@ -15,7 +16,10 @@
 #include "interpreters/fuzz/check_text.h"
 #include "interpreters/ruby/ruby_names.h"
 
-enum { BASE = 0x10000 };
+enum {
+	BASE = 0x10000,
+	OWNER = BASE + 0x680,
+};
 
 struct fuzz_memory {
 	struct remote_memory memory;
@@ -55,13 +59,34 @@ static uint64_t mix(struct fuzz_memory *memory, uint64_t sum, uint64_t address, 
 	return sum;
 }
 
-static uint32_t frame_fingerprint(struct fuzz_memory *memory, const struct ruby_process *process,
-			       bool is_method)
+static uint32_t method_fingerprint(struct fuzz_memory *memory, const struct ruby_process *process,
+				   uint64_t entry)
+{
+	uint64_t sum = mix(memory, 0, entry + 8, RUBY_METHOD_WORDS), path;
+	uint64_t class = word_at(memory, entry + 8 * RUBY_METHOD_WORDS);
+	uint64_t flags = word_at(memory, class);
+
+	if (!process->class_path)
+		return fingerprint_end(sum);
+	if ((flags & RUBY_TYPE_MASK) == RUBY_TYPE_CLASS && flags & RUBY_CLASS_IS_SINGLETON) {
+		class = word_at(memory, class + process->class_attached);
+		flags = word_at(memory, class);
+	}
+	sum = fingerprint_mix(sum, class);
+	if ((flags & RUBY_TYPE_MASK) != RUBY_TYPE_CLASS &&
+	    (flags & RUBY_TYPE_MASK) != RUBY_TYPE_MODULE)
+		return fingerprint_end(sum);
+	path = word_at(memory, class + process->class_path);
+	sum = fingerprint_mix(sum, path);
+	if (path > RUBY_NIL)
+		sum = mix(memory, sum, path + RUBY_TEXT_OFFSET, RUBY_TEXT_WORDS);
+	return fingerprint_end(sum);
+}
+
+static uint32_t sequence_fingerprint(struct fuzz_memory *memory, const struct ruby_process *process)
 {
 	uint64_t body = word_at(memory, BASE + process->sequence_body), sum = body, path;
 
-	if (is_method)
-		return fingerprint_end(mix(memory, 0, BASE + 8, RUBY_METHOD_WORDS));
 	for (int i = 0; i < RUBY_CHOSEN_WORDS; i++)
 		sum = mix(memory, sum, body + 8ULL * process->body_words[i], 1);
 	path = word_at(memory, body + 8ULL * process->body_path);
@@ -75,8 +100,28 @@ static uint32_t frame_fingerprint(struct fuzz_memory *memory, const struct ruby_
 	return fingerprint_end(sum);
 }
 
+/* The frame of a method, of a sequence, or of one that runs for a method. */
+static void make_frame(struct fuzz_memory *memory, const struct ruby_process *process,
+		       uint32_t number, uint32_t position, uint64_t words[3])
+{
+	bool is_method = number % 3 == 1, is_owned = number % 3 == 2;
+	uint32_t fingerprint = is_method ? method_fingerprint(memory, process, BASE) :
+					   sequence_fingerprint(memory, process);
+
+	if (is_method)
+		position = RUBY_METHOD_ENTRY;
+	if (is_owned)
+		fingerprint = fingerprint_end(
+			fingerprint_mix(fingerprint, method_fingerprint(memory, process, OWNER)));
+	words[0] = frame_word(FRAME_RUBY, is_owned ? FRAME_HAS_OWNER : 0, BASE);
+	words[1] = (uint64_t)position << 32 | fingerprint;
+	words[2] = OWNER;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	static const uint16_t versions[] = { RUBY_VERSION(3, 3), RUBY_VERSION(3, 1),
+					     RUBY_VERSION(3, 4) };
 	static const struct remote_memory_ops ops = { .read = read_memory };
 	static struct ruby_names names;
 	struct fuzz_memory memory = { .memory = { .ops = &ops } };
@@ -85,19 +130,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (size < 4)
 		return 0;
-	layout = ruby_layout_of(data[0] & 1 ? RUBY_VERSION(3, 1) : RUBY_VERSION(3, 3));
+	layout = ruby_layout_of(versions[data[0] % 3]);
 	memory.data = data + 3;
 	memory.size = size - 3;
 	ruby_names_describe(layout, &process);
 	ruby_names_init(&names, layout, &process, BASE + 64);
-	for (uint32_t i = 0; i < 4; i++) {
-		uint32_t position = i & 1 ? RUBY_METHOD_ENTRY : data[2] * i;
-		uint64_t words[2] = { frame_word(FRAME_RUBY, 0, BASE),
-				      (uint64_t)position << 32 |
-					      frame_fingerprint(&memory, &process, i & 1) };
+	for (uint32_t i = 0; i < 6; i++) {
 		struct interpreted_frame frame = { 0 };
 		uint32_t object = 0;
+		uint64_t words[3];
 
+		make_frame(&memory, &process, i, data[2] * i, words);
 		memory.reads = 0;
 		memory.changes_at = data[1];
 		if (!ruby_names_symbolize(&names, &memory.memory, words, &object, &frame)) {

@@ -31,6 +31,12 @@ enum {
 	ARRAY = 0x1c00,
 	ELEMENTS = 0x2000,
 	TEXT = 0x7000,
+	CLASS = 0x7100,
+	SINGLETON_CLASS = 0x7200,
+	CLASS_PATH = 0x7300,
+	OUTER = 0x7400,
+	OUTER_BODY = 0x7500,
+	OUTER_LABEL = 0x7600,
 	END = 0x8000,
 	/** Flags: a String, one that is not embedded, an Array. */
 	STRING = 5,
@@ -39,6 +45,9 @@ enum {
 	EMBEDDED_ARRAY = 7 | 1 << 13,
 	IMEMO_SEQUENCE = 0x1a | 7 << 12,
 	IMEMO_METHOD = 0x1a | 6 << 12,
+	CLASS_OBJECT = 2,
+	SINGLETON_CLASS_OBJECT = 2 | 1 << 13,
+	MODULE_OBJECT = 3,
 	ID = 600 << 4,
 };
 
@@ -104,6 +113,28 @@ static void put_sequence(struct fake *fake)
 	}
 }
 
+/* Of 3.4: Foo::Bar, and its singleton class. */
+static void put_classes(struct fake *fake)
+{
+	put(fake, METHOD + 32, CLASS);
+	put(fake, CLASS, CLASS_OBJECT);
+	put(fake, CLASS + 144, 1ULL << 40);
+	put(fake, CLASS + 152, CLASS_PATH);
+	put_string(fake, CLASS_PATH, "Foo::Bar");
+	/* The sequence is a block in a method's. */
+	put(fake, BODY, 20ULL << 32 | 2);
+	put(fake, BODY + 160, OUTER);
+	put(fake, BODY + 168, OUTER);
+	put(fake, OUTER, IMEMO_SEQUENCE);
+	put(fake, OUTER + 16, OUTER_BODY);
+	put(fake, OUTER_BODY, 1);
+	put(fake, OUTER_BODY + 80, OUTER_LABEL);
+	put(fake, OUTER_BODY + 168, OUTER);
+	put_string(fake, OUTER_LABEL, "foo");
+	put(fake, SINGLETON_CLASS, SINGLETON_CLASS_OBJECT);
+	put(fake, SINGLETON_CLASS + 128, CLASS);
+}
+
 static void put_method(struct fake *fake)
 {
 	put(fake, METHOD, IMEMO_METHOD);
@@ -151,6 +182,27 @@ static uint64_t mix(const struct fake *fake, uint64_t sum, uint64_t address, uin
 		sum = fingerprint_mix(sum, word);
 	}
 	return sum;
+}
+
+static void use_version(struct fake *fake, uint16_t version)
+{
+	const struct ruby_layout *layout = ruby_layout_of(version);
+	struct ruby_process process = { 0 };
+
+	ruby_names_describe(layout, &process);
+	ruby_names_deinit(&fake->names);
+	ruby_names_init(&fake->names, layout, &process, SYMBOLS);
+	fake->object = 0;
+}
+
+/* As the kernel side makes it, of a class that has a path. */
+static uint32_t method_fingerprint(const struct fake *fake)
+{
+	uint64_t sum = mix(fake, 0, METHOD + 8, 4);
+
+	sum = fingerprint_mix(sum, CLASS);
+	sum = mix(fake, sum, CLASS + 152, 1);
+	return fingerprint_end(mix(fake, sum, CLASS_PATH + 16, 3));
 }
 
 /* As the kernel side makes it. */
@@ -229,6 +281,92 @@ static void a_method_in_c_is_named_by_its_symbol(void **state)
 	assert_string_equal(frame.function, "each");
 	assert_string_equal(frame.file, "<cfunc>");
 	assert_int_equal(frame.line, 0);
+}
+
+static int symbolize_owned(struct fake *fake, struct interpreted_frame *frame)
+{
+	uint64_t both = fingerprint_mix(sequence_fingerprint(fake), method_fingerprint(fake));
+	const uint64_t words[3] = { frame_word(FRAME_RUBY, FRAME_HAS_OWNER, SEQUENCE),
+				    1ULL << 32 | fingerprint_end(both), METHOD };
+
+	fake->object = 0;
+	return ruby_names_symbolize(&fake->names, &fake->memory, words, &fake->object, frame);
+}
+
+static void names_of_3_4_have_the_class_of_the_method(void **state)
+{
+	struct interpreted_frame frame = { 0 };
+	struct fake *fake = *state;
+
+	use_version(fake, RUBY_VERSION(3, 4));
+	put_classes(fake);
+	assert_int_equal(symbolize_owned(fake, &frame), 0);
+	assert_string_equal(frame.function, "block in Foo::Bar#foo");
+	assert_int_equal(frame.line, 11);
+	fake->object = 0;
+	assert_int_equal(
+		symbolize(fake, METHOD, RUBY_METHOD_ENTRY, method_fingerprint(fake), &frame), 0);
+	assert_string_equal(frame.function, "Foo::Bar#each");
+	put(fake, METHOD + 32, SINGLETON_CLASS);
+	assert_int_equal(symbolize_owned(fake, &frame), 0);
+	assert_string_equal(frame.function, "block in Foo::Bar.foo");
+	/* Without a method there is no class. */
+	fake->object = 0;
+	assert_int_equal(symbolize(fake, SEQUENCE, 1, sequence_fingerprint(fake), &frame), 0);
+	assert_string_equal(frame.function, "block in foo");
+}
+
+static void what_the_collector_does_needs_no_memory(void **state)
+{
+	static const char *const names[] = { "[GC marking]", "[GC sweeping]", "[GC compacting]" };
+	struct interpreted_frame frame = { 0 };
+	struct fake *fake = *state;
+
+	for (uint32_t mode = 1; mode <= 3; mode++) {
+		fake->object = 0;
+		assert_int_equal(symbolize(fake, mode, RUBY_COLLECTOR, mode, &frame), 0);
+		assert_string_equal(frame.function, names[mode - 1]);
+		assert_null(frame.file);
+		assert_int_not_equal(fake->object, 0);
+	}
+	assert_int_equal(symbolize(fake, 0, RUBY_COLLECTOR, 1, &frame), -EBADMSG);
+	assert_int_equal(symbolize(fake, 4, RUBY_COLLECTOR, 1, &frame), -EBADMSG);
+	assert_int_equal(fake->reads, 0);
+}
+
+static void a_class_without_a_lasting_name_is_left_out(void **state)
+{
+	struct interpreted_frame frame = { 0 };
+	struct fake *fake = *state;
+
+	use_version(fake, RUBY_VERSION(3, 4));
+	put_classes(fake);
+	put(fake, CLASS + 144, 0);
+	assert_int_equal(symbolize_owned(fake, &frame), 0);
+	assert_string_equal(frame.function, "block in foo");
+	put(fake, CLASS + 144, 1ULL << 40);
+	put(fake, CLASS, MODULE_OBJECT);
+	use_version(fake, RUBY_VERSION(3, 4));
+	assert_int_equal(symbolize_owned(fake, &frame), 0);
+	assert_string_equal(frame.function, "block in Foo::Bar#foo");
+}
+
+static void a_class_that_became_another_is_not_shown(void **state)
+{
+	struct interpreted_frame frame = { 0 };
+	struct fake *fake = *state;
+	uint32_t fingerprint;
+
+	use_version(fake, RUBY_VERSION(3, 4));
+	put_classes(fake);
+	fingerprint = method_fingerprint(fake);
+	put_string(fake, CLASS_PATH, "Foo::Baz");
+	assert_int_equal(symbolize(fake, METHOD, RUBY_METHOD_ENTRY, fingerprint, &frame), -ESTALE);
+	put_classes(fake);
+	put(fake, METHOD + 32, DEFINITION);
+	assert_int_equal(symbolize(fake, METHOD, RUBY_METHOD_ENTRY, fingerprint, &frame), -ESTALE);
+	put(fake, METHOD + 32, END);
+	assert_int_equal(symbolize(fake, METHOD, RUBY_METHOD_ENTRY, fingerprint, &frame), -ESTALE);
 }
 
 static void a_label_that_became_another_is_not_shown(void **state)
@@ -310,6 +448,10 @@ int main(void)
 		TEST(a_position_behind_the_tables_is_at_the_first_line),
 		TEST(a_path_may_be_a_string_of_its_own),
 		TEST(a_method_in_c_is_named_by_its_symbol),
+		TEST(names_of_3_4_have_the_class_of_the_method),
+		TEST(what_the_collector_does_needs_no_memory),
+		TEST(a_class_without_a_lasting_name_is_left_out),
+		TEST(a_class_that_became_another_is_not_shown),
 		TEST(a_label_that_became_another_is_not_shown),
 		TEST(an_object_that_was_freed_is_stale),
 		TEST(what_is_known_needs_no_memory),

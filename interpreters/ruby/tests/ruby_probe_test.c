@@ -45,6 +45,9 @@ static void check_file(const struct ruby_file *file)
 	assert_true(loop->end > loop->start && loop->end - loop->start < 8192);
 	assert_true(file->core.end - file->core.start > 10000);
 	assert_int_not_equal(file->symbols, 0);
+	assert_int_not_equal(file->collector.vm.address, 0);
+	assert_true(file->saves_registers);
+	assert_true(file->collector.vm_collector > 256 && file->collector.flags < 64);
 	/* Ways out of the loop, and functions into it. */
 	assert_int_not_equal(file->returning[1].end, 0);
 	assert_int_not_equal(file->entering[10].end, 0);
@@ -61,8 +64,16 @@ static void probe_library(const char *suite, const char *name, const char *versi
 	assert_int_equal(elf_image_init_fd(&image, fd), 0);
 	assert_int_equal(ruby_probe(&ruby_language, &image, &file), 0);
 	assert_string_equal(file->file.version, version);
+	/* Others have a context for each thread. */
+	assert_int_equal(file->context.address != 0, !strcmp(version, "Ruby 2.7"));
 	check_file(file);
 	ruby_file_release(file);
+}
+
+static void the_loop_and_the_context_of_2_7_are_found(void **state)
+{
+	(void)state;
+	probe_library("bullseye", "libruby-2.7.so.2.7", "Ruby 2.7");
 }
 
 static void the_loop_of_3_1_is_found_by_its_symbol(void **state)
@@ -77,16 +88,34 @@ static void the_loop_of_3_3_is_found_in_code(void **state)
 	probe_library("trixie", "libruby-3.3.so.3.3", "Ruby 3.3");
 }
 
+static void the_loop_and_the_symbols_of_3_4_are_found_in_code(void **state)
+{
+	(void)state;
+	probe_library("experimental", "libruby-3.4.so.3.4", "Ruby 3.4");
+}
+
 static void a_version_that_is_not_known_is_refused(void **state)
 {
-	_cleanup_(close_fd) int fd = open_library("bullseye", "libruby-2.7.so.2.7");
-	_cleanup_(elf_image_deinit) struct elf_image image = { 0 };
+	_cleanup_(close_fd) int fd = open_library("trixie", "libruby-3.3.so.3.3");
+	_cleanup_(elf_image_deinit) struct elf_image image = { 0 }, changed = { 0 };
+	_cleanup_(free_pointer) uint8_t *bytes = NULL;
+	off_t size = lseek(fd, 0, SEEK_END);
 	struct ruby_file *file = NULL;
+	uint64_t offset, available;
 
 	(void)state;
 	assert_int_equal(elf_image_init_fd(&image, fd), 0);
-	assert_int_equal(ruby_probe(&ruby_language, &image, &file), -EOPNOTSUPP);
-	assert_string_equal(error_text(), "Ruby 2.7");
+	assert_int_equal(ruby_probe(&ruby_language, &image, &file), 0);
+	assert_int_equal(
+		elf_image_address_offset(&image, file->version_address, &offset, &available), 0);
+	ruby_file_release(file);
+	bytes = malloc((size_t)size);
+	assert_non_null(bytes);
+	assert_int_equal(pread(fd, bytes, (size_t)size, 0), size);
+	memcpy(bytes + offset, "3.2", 3);
+	assert_int_equal(elf_image_init_memory(&changed, bytes, (size_t)size), 0);
+	assert_int_equal(ruby_probe(&ruby_language, &changed, &file), -EOPNOTSUPP);
+	assert_string_equal(error_text(), "Ruby 3.2");
 }
 
 static void other_files_are_no_ruby(void **state)
@@ -137,8 +166,10 @@ static void code_of_another_shape_is_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_loop_and_the_context_of_2_7_are_found),
 		cmocka_unit_test(the_loop_of_3_1_is_found_by_its_symbol),
 		cmocka_unit_test(the_loop_of_3_3_is_found_in_code),
+		cmocka_unit_test(the_loop_and_the_symbols_of_3_4_are_found_in_code),
 		cmocka_unit_test(a_version_that_is_not_known_is_refused),
 		cmocka_unit_test(other_files_are_no_ruby),
 		cmocka_unit_test(code_of_another_shape_is_refused),

@@ -157,6 +157,33 @@ static void an_interpreted_frame_gets_function_file_and_line(void **state)
 	assert_int_equal(fake_language.symbolize_count, 1);
 }
 
+static void the_owner_of_a_frame_is_told_with_it(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct trace *trace;
+
+	give_runtimes(fixture, fixture->process, 1);
+	begin(fixture);
+	put(fixture, 0x5550, 12, 77);
+	fixture->record.words[0] |= (uint64_t)FRAME_HAS_OWNER << FRAME_FLAGS_SHIFT;
+	fixture->record.words[fixture->record.head.word_count++] = 0x777;
+	put_native(fixture, RUNTIME, FRAME_RETURN_ADDRESS, 0x100);
+	trace = handle(fixture);
+	assert_int_equal(trace->frame_count, 2);
+	assert_string_equal(trace_frame(trace, 0).function, "f5550");
+	assert_int_equal(fake_language.owner, 0x777);
+	/* One that has none, and one whose owner was cut off. */
+	handle_one(fixture, 0x6660, 12, 77);
+	assert_int_equal(fake_language.owner, 0);
+	begin(fixture);
+	put(fixture, 0x7770, 12, 77);
+	fixture->record.words[0] |= (uint64_t)FRAME_HAS_OWNER << FRAME_FLAGS_SHIFT;
+	fake_language.symbolize_count = 0;
+	trace_handler_handle(fixture->handler, &fixture->record.head, sizeof(fixture->record),
+			     5000);
+	assert_int_equal(fake_language.symbolize_count, 0);
+}
+
 static void a_function_whose_place_is_used_again_never_shows_the_old_name(void **state)
 {
 	struct fixture *fixture = *state;
@@ -536,6 +563,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(an_interpreted_frame_gets_function_file_and_line),
+		TEST(the_owner_of_a_frame_is_told_with_it),
 		TEST(a_function_whose_place_is_used_again_never_shows_the_old_name),
 		TEST(a_frame_without_a_name_says_so_and_is_not_kept),
 		TEST(a_frame_of_no_function_is_left_out),
