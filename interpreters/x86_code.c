@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "interpreters/x86_code.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "agent/base/error.h"
+
+int x86_code_init(struct x86_code *code, const struct elf_image *image, struct code_range range,
+		  uint64_t limit)
+{
+	uint64_t offset, available;
+	int err = elf_image_address_offset(image, range.start, &offset, &available);
+
+	if (err)
+		return err;
+	if (range.end <= range.start || range.end - range.start > available)
+		return fail(-EBADMSG, "code that ends at %#" PRIx64, range.end);
+	*code = (struct x86_code){ .start = range.start, .next = range.start };
+	return elf_image_load_range(image, offset, range.end - range.start, limit, &code->bytes);
+}
+
+int x86_code_init_head(struct x86_code *code, const struct elf_image *image, uint64_t address,
+		       uint64_t bytes)
+{
+	uint64_t available = elf_image_bytes_at_address(image, address);
+	uint64_t size = available < bytes ? available : bytes;
+
+	return x86_code_init(code, image, (struct code_range){ address, address + size }, bytes);
+}
+
+void x86_code_deinit(struct x86_code *code)
+{
+	elf_bytes_deinit(&code->bytes);
+}
+
+const uint8_t *x86_code_bytes(const struct x86_code *code)
+{
+	return code->bytes.data + (code->address - code->start);
+}
+
+bool x86_code_has(const struct x86_code *code, uint64_t address)
+{
+	return address - code->start < code->bytes.size;
+}
+
+bool x86_code_next(struct x86_code *code)
+{
+	uint64_t offset = code->next - code->start;
+
+	code->address = code->next;
+	if (!x86_code_has(code, code->next) ||
+	    !x86_decode(code->bytes.data + offset, code->bytes.size - offset, &code->x86))
+		return false;
+	code->next += code->x86.length;
+	return true;
+}
+
+bool x86_code_next_known(struct x86_code *code)
+{
+	while (x86_code_has(code, code->next)) {
+		if (x86_code_next(code))
+			return true;
+		code->next = code->address + 1;
+	}
+	return false;
+}
+
+uint64_t x86_code_target(const struct x86_code *code)
+{
+	return code->next + (uint64_t)code->x86.displacement;
+}
+
+bool x86_code_is_jump(const struct x86_code *code)
+{
+	return code->x86.kind == X86_JUMP || code->x86.kind == X86_BRANCH;
+}
+
+uint64_t x86_code_relative(const struct x86_code *code, bool is_wide, uint8_t opcode)
+{
+	const uint8_t *bytes = x86_code_bytes(code);
+	size_t at = is_wide || (bytes[0] & 0xf0) == 0x40;
+	int32_t distance;
+
+	if (code->x86.length != at + 6 || (is_wide && (bytes[0] & 0xf8) != 0x48) ||
+	    bytes[at] != opcode || (bytes[at + 1] & 0xc7) != 0x05)
+		return 0;
+	memcpy(&distance, bytes + at + 2, sizeof(distance));
+	return code->next + (uint64_t)(int64_t)distance;
+}
