@@ -38,13 +38,13 @@ def _run(*command, **more):
 class Apt:
     """An apt with lists and a state of its own, below @directory, which goes with the context."""
 
-    def __init__(self, directory, architecture, suite):
+    def __init__(self, directory, architecture, *suites):
         self._directory = pathlib.Path(directory).absolute()
         apt = self._directory
         for folder in ("lists/partial", "archives/partial", "state"):
             (apt / folder).mkdir(parents=True, exist_ok=True)
-        line = "%s " + "%s %s main\n" % (mirror(), suite)
-        (apt / "sources.list").write_text(line % "deb" + line % "deb-src")
+        (apt / "sources.list").write_text("".join("%s %s %s main\n" % (kind, mirror(), suite) for suite in suites
+                                                  for kind in ("deb", "deb-src")))
         self._options = []
         for option in ("Dir::State=%s/state" % apt, "Dir::State::lists=%s/lists" % apt,
                        "Dir::Cache=%s" % apt, "Dir::State::status=/dev/null",
@@ -110,14 +110,14 @@ def unpack(archive, root):
                        stdin=reader.stdout, check=True)
 
 
-def make_root(architecture, suite, packages, root):
-    """A folder to chroot to, with @packages of a suite of Debian and what they depend on."""
+def make_root(architecture, suite, packages, root, also=()):
+    """A folder to chroot to, with @packages of a suite of Debian and what they depend on, which may be of the suites @also."""
     for name in _LINKS:
         (root / "usr" / name).mkdir(parents=True)
         (root / name).symlink_to("usr/" + name)
     for name in ("proc", "dev", "tmp"):
         (root / name).mkdir()
-    with Apt(root / ".apt", architecture, suite) as apt:
+    with Apt(root / ".apt", architecture, suite, *also) as apt:
         for archive in apt.download(packages):
             unpack(archive, root)
 
