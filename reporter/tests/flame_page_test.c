@@ -47,7 +47,7 @@ static void a_profile_is_put_into_the_page_as_columns(void **state)
 		"{\"total\":4,\"tree\":{\"names\":[\"prog\",\"main\",\"outer\",\"middle\",\"tiny\","
 		"\"lib:x.so+0x6000\",\"all\"],"
 		"\"kinds\":[\"process\",\"thread\",\"native\",\"kernel\",\"go\",\"jit\",\"python\",\"java\","
-		"\"javascript\",\"ruby\",\"error\",\"root\"],"
+		"\"javascript\",\"ruby\",\"php\",\"error\",\"root\"],"
 		"\"parent\":[-1,0,1,2,2,4,5],\"name\":[6,0,1,5,2,3,4],\"kind\":[11,0,2,2,2,2,2],"
 		"\"flags\":[0,0,0,2,0,1,1],\"self\":[0,0,0,1,0,0,3],\"total\":[4,4,4,1,3,3,3]}}");
 	free(page);

@@ -1,0 +1,596 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0
+/*
+ * PHP's frames between native ones: execute_data, functions and generators on a heap, laid by hand. Traces become text, leaf
+ * first: digits are functions in PHP by their number, letters from a on those in C, C is native code, L the loop, E the thread's
+ * entry, ! missing frames.
+ */
+#include <stdio.h>
+
+#include "ebpf/abi/php.h"
+#include "ebpf/host/tests/walk_fixture.h"
+
+enum {
+	RULE_END,
+	/** Native code, the loop, the loop at its end, what calls the loop, and what prepares that. */
+	RULE_C,
+	RULE_OF_LOOP,
+	RULE_LOOP_END,
+	RULE_ENTERING,
+	RULE_RESUMED,
+	RULE_PREPARING,
+	RULE_COUNT,
+	C_WORDS = 4,
+	LOOP_WORDS = 16,
+
+	RUNTIME_CELL = 2000,
+	DATA_CELL = 2010,
+	HEAP_BYTES = 0x20000,
+	FIELDS = 96,
+	OP_COUNT = 8,
+	CALL_TOP = 1 << 17,
+	CALL_GENERATOR = 1 << 24,
+	FUNCTION_COUNT = 64,
+	IN_C = 32,
+	LEFT_ADDRESS = TEXT_ADDRESS + RULE_OF_LOOP * 16 + 4,
+	FIRST_LINE = 100,
+};
+
+#define HEAP_START 0x7f0000000000ULL
+#define CURRENT HEAP_START
+#define BEFORE_EXCEPTION (HEAP_START + 8)
+
+struct php {
+	struct world *world;
+	struct php_process process;
+	uint8_t heap[HEAP_BYTES];
+	uint32_t next_word;
+	bool has_leaf;
+	char text[2 * TRACE_MAX_WORDS];
+};
+
+static void put(struct php *php, uint64_t address, uint64_t value)
+{
+	assert_true(address - HEAP_START <= HEAP_BYTES - 8);
+	memcpy(php->heap + (address - HEAP_START), &value, sizeof(value));
+}
+
+static uint64_t function_at(uint32_t number)
+{
+	return HEAP_START + 0x1000 + number * 0x400ULL;
+}
+
+static uint64_t opcodes_of(uint32_t number)
+{
+	return function_at(number) + 0x200;
+}
+
+static uint64_t frame_at(uint32_t index)
+{
+	return HEAP_START + 0x12000 + index * 0x80ULL;
+}
+
+static uint64_t generator_at(uint32_t index)
+{
+	return HEAP_START + 0x18000 + index * 0x200ULL;
+}
+
+static void put_string(struct php *php, uint64_t address, const char *text)
+{
+	put(php, address + PHP_STRING_LENGTH, strlen(text));
+	memcpy(php->heap + (address - HEAP_START) + PHP_STRING_BYTES, text, strlen(text));
+}
+
+/* Function @number, of whose instructions each has a line of its own. */
+static void put_function(struct php *php, uint32_t number)
+{
+	uint64_t function = function_at(number), name = function + 0x100;
+	char text[32];
+
+	snprintf(text, sizeof(text), "function%u", number);
+	put_string(php, name, text);
+	put(php, function, number >= IN_C ? PHP_FUNCTION_INTERNAL : PHP_FUNCTION_USER);
+	put(php, function + 8, name);
+	if (number >= IN_C)
+		return;
+	put(php, function + FIELDS, OP_COUNT);
+	put(php, function + FIELDS + 8, opcodes_of(number));
+	put_string(php, function + 0x180, "/srv/a.php");
+	put(php, function + FIELDS + 72, function + 0x180);
+	put(php, function + FIELDS + 80, FIRST_LINE);
+	for (uint32_t i = 0; i < OP_COUNT; i++)
+		put(php, opcodes_of(number) + i * PHP_OPCODE_BYTES + PHP_OPCODE_LINE,
+		    FIRST_LINE + 1 + i);
+}
+
+/* An execute_data of function @number at its instruction @opline; returns it. */
+static uint64_t put_frame(struct php *php, uint32_t index, uint32_t number, uint64_t previous,
+			  uint32_t flags)
+{
+	uint64_t frame = frame_at(index);
+
+	put(php, frame, opcodes_of(number) + 2 * PHP_OPCODE_BYTES);
+	put(php, frame + 24, function_at(number));
+	put(php, frame + 40, flags);
+	put(php, frame + 48, previous);
+	return frame;
+}
+
+static void put_runtime(struct php *php)
+{
+	const struct runtime_row row = { EXECUTABLE_ID, FRAME_PHP, DATA_CELL };
+	const uint32_t at = TEXT_ADDRESS;
+
+	php->process = (struct php_process){
+		.current = CURRENT,
+		.before_exception = BEFORE_EXCEPTION,
+		.bias = TEXT_START - TEXT_ADDRESS,
+		.end = { at + RULE_LOOP_END * 16, at + RULE_LOOP_END * 16 + 16 },
+		.entering = { { at + RULE_ENTERING * 16, at + RULE_ENTERING * 16 + 16 } },
+		.resumed = { { at + RULE_RESUMED * 16, at + RULE_RESUMED * 16 + 16 } },
+		.preparing = { { at + RULE_PREPARING * 16, at + RULE_PREPARING * 16 + 16 } },
+		.left = { LEFT_ADDRESS },
+		.code = FIELDS,
+		.file = FIELDS + 72,
+		.generator_frame = 56,
+		.generator_values = 144,
+		.generator_parent = 152,
+		.generator_fake = 184,
+	};
+	world_put(php->world, RUNTIME_CELL, &row, sizeof(row));
+	world_put(php->world, DATA_CELL, &php->process, sizeof(php->process));
+	php->world->start.runtime_cell = RUNTIME_CELL;
+}
+
+static int setup(void **state)
+{
+	static const struct unwind_rule rules[RULE_COUNT] = {
+		[RULE_END] = { .cfa = CFA_END },
+		[RULE_C] = CALL_RULE(8 * C_WORDS),
+		[RULE_OF_LOOP] = CALL_RULE(8 * LOOP_WORDS, .flags = RULE_LOOP),
+		[RULE_LOOP_END] = CALL_RULE(8 * LOOP_WORDS, .flags = RULE_LOOP),
+		[RULE_ENTERING] = CALL_RULE(8 * C_WORDS),
+		[RULE_RESUMED] = CALL_RULE(8 * C_WORDS),
+		[RULE_PREPARING] = CALL_RULE(8 * C_WORDS),
+	};
+	struct php *php = calloc(1, sizeof(*php));
+	void *world;
+
+	assert_int_equal(world_setup(&world), 0);
+	php->world = world;
+	world_publish_rules(php->world, rules, RULE_COUNT);
+	php->world->user[1] = (struct region){ HEAP_START, sizeof(php->heap), php->heap };
+	put_runtime(php);
+	for (uint32_t i = 0; i < FUNCTION_COUNT; i++)
+		put_function(php, i);
+	*state = php;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct php *php = *state;
+	void *world = php->world;
+
+	world_teardown(&world);
+	free(php);
+	return 0;
+}
+
+/* Adds a native frame at @pc, of a function with @rule: the leaf, or the caller of the one before. */
+static void add_at(struct php *php, uint32_t rule, uint64_t pc)
+{
+	if (!php->has_leaf)
+		world_set_registers(php->world, pc, stack_address(0), 0);
+	else
+		php->world->stack[php->next_word - 1] = pc;
+	php->has_leaf = true;
+	php->next_word += rule == RULE_OF_LOOP || rule == RULE_LOOP_END ? LOOP_WORDS : C_WORDS;
+}
+
+static void add(struct php *php, uint32_t rule)
+{
+	add_at(php, rule, code_at(rule));
+}
+
+/* Which execute_data and instruction VM code has in its registers. */
+static void set_vm(struct php *php, uint64_t frame, uint64_t opline)
+{
+	php->world->start.registers[14] = frame;
+	php->world->start.registers[15] = opline;
+}
+
+static char text_of(const uint64_t *word)
+{
+	uint64_t address = frame_address(*word);
+	uint32_t number;
+
+	switch (frame_kind(*word)) {
+	case FRAME_PHP:
+		/* Of code without a name it is the text beside it. */
+		number = (uint32_t)((address - function_at(0)) / 0x400);
+		return (char)(number >= IN_C ? 'a' + number - IN_C : '0' + number);
+	case FRAME_ERROR:
+		return '!';
+	default:
+		switch ((address - TEXT_ADDRESS) / 16) {
+		case RULE_OF_LOOP:
+		case RULE_LOOP_END:
+			return 'L';
+		case RULE_END:
+			return 'E';
+		default:
+			return 'C';
+		}
+	}
+}
+
+static const char *walk_text(struct php *php)
+{
+	const struct emulated_trace *trace = &php->world->trace;
+	size_t length = 0;
+
+	world_walk(php->world);
+	for (uint32_t i = 0; i < trace->word_count; i += frame_word_count(trace->words[i]))
+		php->text[length++] = text_of(&trace->words[i]);
+	php->text[length] = '\0';
+	return php->text;
+}
+
+/* The position of the trace's frame @index, all of whose frames have two words. */
+static uint32_t position_of(const struct php *php, uint32_t index)
+{
+	return (uint32_t)(php->world->trace.words[2 * index + 1] >> 32);
+}
+
+/* A loop that runs 0, which 1 has called; C has called the loop for the function a, which 2 has called in another one. */
+static void add_two_loops(struct php *php)
+{
+	uint64_t frame;
+
+	add(php, RULE_OF_LOOP);
+	add(php, RULE_C);
+	add(php, RULE_OF_LOOP);
+	add(php, RULE_C);
+	add(php, RULE_END);
+	frame = put_frame(php, 3, 2, 0, CALL_TOP);
+	frame = put_frame(php, 2, IN_C, frame, 0);
+	frame = put_frame(php, 1, 1, frame, CALL_TOP);
+	put(php, CURRENT, put_frame(php, 0, 0, frame, 0));
+}
+
+static void each_loop_has_frames_up_to_the_first_that_c_called(void **state)
+{
+	struct php *php = *state;
+
+	add_two_loops(php);
+	set_vm(php, frame_at(0), opcodes_of(0) + 5 * PHP_OPCODE_BYTES);
+	assert_string_equal(walk_text(php), "01LCa2LCE");
+	assert_int_equal(php->world->trace.error, UNWIND_OK);
+	assert_int_equal(php->world->trace.interpreter_error, UNWIND_OK);
+	/* The innermost line is the register's, others are those of the execute_data. */
+	assert_int_equal(position_of(php, 0), FIRST_LINE + 6);
+	assert_int_equal(position_of(php, 1), FIRST_LINE + 3);
+	assert_int_equal(position_of(php, 4), PHP_IS_INTERNAL);
+	assert_int_equal(position_of(php, 5), FIRST_LINE + 3);
+}
+
+static void fingerprints_are_those_of_functions(void **state)
+{
+	struct php *php = *state;
+	const uint64_t *words = php->world->trace.words;
+	uint32_t print;
+
+	add_two_loops(php);
+	walk_text(php);
+	print = (uint32_t)words[1];
+	assert_int_not_equal(print, 0);
+	assert_int_not_equal(print, (uint32_t)words[3]);
+	put_string(php, function_at(0) + 0x100, "another");
+	walk_text(php);
+	assert_int_not_equal((uint32_t)words[1], print);
+	/* A name that cannot be read. */
+	put(php, function_at(0) + 8, HEAP_START - 4096);
+	walk_text(php);
+	assert_int_equal((uint32_t)words[1], 0);
+}
+
+static void without_its_register_the_innermost_line_is_approximate(void **state)
+{
+	struct php *php = *state;
+
+	add(php, RULE_C);
+	add(php, RULE_OF_LOOP);
+	add(php, RULE_END);
+	put(php, CURRENT, put_frame(php, 0, 0, 0, CALL_TOP));
+	/* Native code has put something else there. */
+	set_vm(php, 0x1234, opcodes_of(0) + 5 * PHP_OPCODE_BYTES);
+	assert_string_equal(walk_text(php), "C0LE");
+	assert_int_equal(position_of(php, 1), PHP_IS_APPROXIMATE | (FIRST_LINE + 3));
+	/* It is compiling a file, which the native code is called for. */
+	put(php, opcodes_of(0) + 2 * PHP_OPCODE_BYTES, code_at(RULE_OF_LOOP) - 5);
+	put(php, opcodes_of(0) + 2 * PHP_OPCODE_BYTES + PHP_OPCODE_LINE, 73ULL << 32 | 77);
+	walk_text(php);
+	assert_int_equal(position_of(php, 1), 77);
+	put(php, opcodes_of(0) + 2 * PHP_OPCODE_BYTES, code_at(RULE_OF_LOOP) - 10);
+	walk_text(php);
+	assert_int_equal(position_of(php, 1), PHP_IS_APPROXIMATE | 77);
+	/* Neither register nor execute_data have an instruction of the function. */
+	set_vm(php, frame_at(0), opcodes_of(0) + OP_COUNT * PHP_OPCODE_BYTES);
+	put(php, frame_at(0), opcodes_of(0) + 1);
+	walk_text(php);
+	assert_int_equal(position_of(php, 1), PHP_IS_APPROXIMATE | FIRST_LINE);
+	/* An exception is on its way. */
+	put(php, BEFORE_EXCEPTION, opcodes_of(0) + 7 * PHP_OPCODE_BYTES);
+	walk_text(php);
+	assert_int_equal(position_of(php, 1), FIRST_LINE + 8);
+}
+
+static void a_loop_that_is_not_called_yet_has_no_frame(void **state)
+{
+	struct php *php = *state;
+	uint64_t frame;
+
+	add(php, RULE_ENTERING);
+	add(php, RULE_C);
+	add(php, RULE_OF_LOOP);
+	add(php, RULE_END);
+	frame = put_frame(php, 2, 2, 0, CALL_TOP);
+	frame = put_frame(php, 1, IN_C, frame, 0);
+	put(php, CURRENT, put_frame(php, 0, 0, frame, CALL_TOP));
+	assert_string_equal(walk_text(php), "CCa2LE");
+	/* One that a function in PHP has called is no such one. */
+	put_frame(php, 0, 0, frame, 0);
+	assert_string_equal(walk_text(php), "CC0a2LE");
+}
+
+static void a_generator_that_has_returned_has_no_frame(void **state)
+{
+	struct php *php = *state;
+	uint64_t frame;
+
+	add(php, RULE_RESUMED);
+	add(php, RULE_OF_LOOP);
+	add(php, RULE_END);
+	frame = put_frame(php, 1, 2, 0, CALL_TOP);
+	put(php, CURRENT, put_frame(php, 0, 0, frame, CALL_TOP | CALL_GENERATOR));
+	assert_string_equal(walk_text(php), "C2LE");
+	put_frame(php, 0, 0, frame, CALL_TOP);
+	assert_string_equal(walk_text(php), "C0LE");
+}
+
+static void a_loop_that_is_left_has_no_frame(void **state)
+{
+	struct php *php = *state;
+	uint64_t frame;
+
+	/* Its variables are freed: a destructor runs. */
+	add(php, RULE_OF_LOOP);
+	add(php, RULE_C);
+	add_at(php, RULE_OF_LOOP, LEFT_ADDRESS - TEXT_ADDRESS + TEXT_START);
+	add(php, RULE_C);
+	add(php, RULE_OF_LOOP);
+	add(php, RULE_END);
+	frame = put_frame(php, 2, 2, 0, CALL_TOP);
+	put(php, CURRENT, put_frame(php, 0, 0, frame, CALL_TOP));
+	assert_string_equal(walk_text(php), "0LCLC2LE");
+	/* The destructor's loop is not called yet. */
+	php->has_leaf = false;
+	php->next_word = 0;
+	add(php, RULE_ENTERING);
+	add_at(php, RULE_OF_LOOP, LEFT_ADDRESS - TEXT_ADDRESS + TEXT_START);
+	add(php, RULE_C);
+	add(php, RULE_OF_LOOP);
+	add(php, RULE_END);
+	assert_string_equal(walk_text(php), "CLC2LE");
+}
+
+static void the_register_tells_that_the_loop_is_left(void **state)
+{
+	struct php *php = *state;
+	uint64_t frame;
+
+	add(php, RULE_OF_LOOP);
+	add(php, RULE_C);
+	add(php, RULE_OF_LOOP);
+	add(php, RULE_END);
+	frame = put_frame(php, 1, 2, 0, CALL_TOP);
+	put(php, CURRENT, frame);
+	set_vm(php, put_frame(php, 0, 0, frame, CALL_TOP), opcodes_of(0));
+	assert_string_equal(walk_text(php), "LC2LE");
+	/* One that a function in PHP has called is left, but not the loop. */
+	set_vm(php, put_frame(php, 0, 0, frame, 0), opcodes_of(0));
+	assert_string_equal(walk_text(php), "2LC!LE");
+}
+
+static void what_is_prepared_is_not_left(void **state)
+{
+	struct php *php = *state;
+	uint64_t frame;
+
+	add(php, RULE_PREPARING);
+	add(php, RULE_C);
+	add(php, RULE_OF_LOOP);
+	add(php, RULE_END);
+	frame = put_frame(php, 1, 2, 0, CALL_TOP);
+	put(php, CURRENT, frame);
+	set_vm(php, put_frame(php, 0, 0, frame, CALL_TOP), opcodes_of(0));
+	assert_string_equal(walk_text(php), "CC2LE");
+}
+
+static void at_its_end_the_loop_has_no_frame_but_a_generator_s(void **state)
+{
+	static const struct {
+		uint32_t caller;
+		uint32_t flags;
+		const char *text;
+	} cases[] = {
+		{ RULE_C, CALL_TOP, "LC02LE" },
+		{ RULE_C, CALL_TOP | CALL_GENERATOR, "LC02LE" },
+		{ RULE_RESUMED, CALL_TOP, "LC02LE" },
+		{ RULE_RESUMED, CALL_TOP | CALL_GENERATOR, "0LC2LE" },
+	};
+	struct php *php = *state;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		bool is_own = cases[i].text[0] == '0';
+		uint64_t frame;
+
+		php->has_leaf = false;
+		php->next_word = 0;
+		add(php, RULE_LOOP_END);
+		add(php, cases[i].caller);
+		add(php, RULE_OF_LOOP);
+		add(php, RULE_END);
+		frame = put_frame(php, 1, 2, 0, CALL_TOP);
+		/* What C has not called is the other loop's. */
+		put(php, CURRENT,
+		    put_frame(php, 0, 0, frame,
+			      is_own ? cases[i].flags : cases[i].flags & ~(uint32_t)CALL_TOP));
+		assert_string_equal(walk_text(php), cases[i].text);
+	}
+}
+
+/* Generator @index of function @number, called by what @previous is. */
+static uint64_t put_generator(struct php *php, uint32_t index, uint32_t number, uint64_t previous,
+			      uint64_t parent)
+{
+	uint64_t generator = generator_at(index);
+	uint64_t frame = put_frame(php, index, number, previous, CALL_TOP | CALL_GENERATOR);
+
+	put(php, frame + 16, generator);
+	put(php, generator + 56, frame);
+	put(php, generator + 152, parent);
+	return frame;
+}
+
+/* The placeholder in generator @index. */
+static uint64_t put_placeholder(struct php *php, uint32_t index, uint64_t previous)
+{
+	uint64_t placeholder = generator_at(index) + 184;
+
+	put(php, placeholder + 32, generator_at(index));
+	put(php, placeholder + 40, 8);
+	put(php, placeholder + 48, previous);
+	return placeholder;
+}
+
+static void generators_that_delegate_stand_between(void **state)
+{
+	struct php *php = *state;
+	uint64_t frame;
+
+	add(php, RULE_OF_LOOP);
+	add(php, RULE_C);
+	add(php, RULE_OF_LOOP);
+	add(php, RULE_END);
+	/* 4 goes through 3, which delegates to 2, 1 and 0. */
+	frame = put_frame(php, 4, 4, 0, CALL_TOP);
+	frame = put_placeholder(php, 3, frame);
+	put_generator(php, 3, 3, 0, generator_at(2));
+	put_generator(php, 2, 2, 0, generator_at(1));
+	put_generator(php, 1, 1, 0, generator_at(0));
+	put(php, CURRENT, put_generator(php, 0, 0, frame, 0));
+	assert_string_equal(walk_text(php), "0LC1234LE");
+	/* A circle of them. */
+	put(php, generator_at(0) + 152, generator_at(3));
+	assert_string_equal(walk_text(php), "0LC!LE");
+}
+
+static void a_generator_that_delegates_to_an_iterator_ends_nothing(void **state)
+{
+	struct php *php = *state;
+	uint64_t frame;
+
+	add(php, RULE_OF_LOOP);
+	add(php, RULE_C);
+	add(php, RULE_OF_LOOP);
+	add(php, RULE_END);
+	frame = put_frame(php, 2, 2, 0, CALL_TOP);
+	frame = put_generator(php, 1, 1, frame, 0);
+	put(php, generator_at(1) + 144, 8);
+	put(php, CURRENT, put_frame(php, 0, 0, frame, CALL_TOP));
+	assert_string_equal(walk_text(php), "0LC12LE");
+	/* Others have it in the register by accident. */
+	set_vm(php, frame, opcodes_of(1));
+	assert_string_equal(walk_text(php), "0LC12LE");
+	/* VM code runs it: it is about to delegate. */
+	put(php, CURRENT, frame);
+	set_vm(php, frame, opcodes_of(1));
+	assert_string_equal(walk_text(php), "1LC2LE");
+}
+
+static void included_code_says_what_included_it(void **state)
+{
+	struct php *php = *state;
+	uint64_t frame, instruction = opcodes_of(1) + 2 * PHP_OPCODE_BYTES;
+
+	add(php, RULE_OF_LOOP);
+	add(php, RULE_END);
+	put(php, function_at(0) + 8, 0);
+	put(php, function_at(1) + 8, 0);
+	frame = put_frame(php, 1, 1, 0, CALL_TOP);
+	put(php, CURRENT, put_frame(php, 0, 0, frame, 0));
+	for (uint32_t i = PHP_INCLUDE_EVAL; i < PHP_INCLUDE_COUNT; i++) {
+		put(php, instruction + 16, 1ULL << (31 + i));
+		put(php, instruction + PHP_OPCODE_LINE, 73ULL << 32 | 77);
+		assert_string_equal(walk_text(php), "01LE");
+		assert_int_equal(position_of(php, 0) >> PHP_INCLUDE_SHIFT & PHP_INCLUDE_MASK, i);
+		assert_int_equal(position_of(php, 1), PHP_IS_FILE | 77);
+	}
+	/* It is another instruction. */
+	put(php, instruction + PHP_OPCODE_LINE, 72ULL << 32 | 77);
+	walk_text(php);
+	assert_int_equal(position_of(php, 0) >> PHP_INCLUDE_SHIFT & PHP_INCLUDE_MASK,
+			 PHP_INCLUDE_NONE);
+	assert_int_equal(frame_address(php->world->trace.words[0]), function_at(0) + 0x180);
+}
+
+static void what_cannot_be_read_is_missing(void **state)
+{
+	struct php *php = *state;
+
+	add_two_loops(php);
+	put(php, CURRENT, HEAP_START - 4096);
+	assert_string_equal(walk_text(php), "!LCLCE");
+	assert_int_equal(php->world->trace.interpreter_error, UNWIND_INTERPRETER_FRAMES);
+	php->world->user[1].size = 0;
+	assert_string_equal(walk_text(php), "!LCLCE");
+	assert_int_equal(php->world->trace.interpreter_error, UNWIND_INTERPRETER_THREAD);
+}
+
+static void a_list_without_an_end_ends(void **state)
+{
+	struct php *php = *state;
+
+	add_two_loops(php);
+	put_frame(php, 0, 0, frame_at(0), 0);
+	walk_text(php);
+	assert_int_equal(php->world->trace.error, UNWIND_TRUNCATED);
+	/* Placeholders make no frames. */
+	put(php, frame_at(0) + 24, 0);
+	walk_text(php);
+	assert_int_equal(php->world->trace.error, UNWIND_TRUNCATED);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(each_loop_has_frames_up_to_the_first_that_c_called),
+		TEST(fingerprints_are_those_of_functions),
+		TEST(without_its_register_the_innermost_line_is_approximate),
+		TEST(a_loop_that_is_not_called_yet_has_no_frame),
+		TEST(a_generator_that_has_returned_has_no_frame),
+		TEST(a_loop_that_is_left_has_no_frame),
+		TEST(the_register_tells_that_the_loop_is_left),
+		TEST(what_is_prepared_is_not_left),
+		TEST(at_its_end_the_loop_has_no_frame_but_a_generator_s),
+		TEST(generators_that_delegate_stand_between),
+		TEST(a_generator_that_delegates_to_an_iterator_ends_nothing),
+		TEST(included_code_says_what_included_it),
+		TEST(what_cannot_be_read_is_missing),
+		TEST(a_list_without_an_end_ends),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

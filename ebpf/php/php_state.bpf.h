@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/** What a walk keeps of PHP's execute_data (php_step.bpf.h). */
+#ifndef EBPF_PHP_STATE_BPF_H
+#define EBPF_PHP_STATE_BPF_H
+
+#include "ebpf/abi/php.h"
+#include "ebpf/helpers.bpf.h"
+
+enum {
+	/** Functions kept during a walk, a power of two. */
+	PHP_KNOWN_FUNCTIONS = 16,
+	/** Generators that delegate to each other, deeper ones are missing; a power of two. */
+	PHP_GENERATORS_MAX = 16,
+	/** Of an execute_data: to prev_execute_data. */
+	PHP_FRAME_WORDS = 7,
+};
+
+/** A function that a frame of this walk keeps alive; address 0: none. */
+struct php_known_function {
+	__u64 address;
+	__u64 fingerprint;
+	__u64 opcodes;
+	/** The name of its file, if it is the code of that and has no name; else 0. */
+	__u64 file;
+	/** Instructions, and the first line. */
+	__u32 count;
+	__u32 line;
+	/** PHP_FUNCTION_... */
+	__u32 type;
+	__u32 reserved;
+};
+
+/** An execute_data. */
+struct php_frame {
+	__u64 address;
+	__u64 opline;
+	__u64 return_value;
+	__u64 function;
+	/** The object, its type and the flags of the call. */
+	__u64 object;
+	__u64 flags;
+	__u64 previous;
+};
+
+struct php_walk {
+	/** First cell of the struct php_process that `process` is a copy of; 0: none yet. */
+	__u32 cell;
+	/** The frames are not followed any more in this walk. */
+	__u32 is_lost;
+	/** The frames of the held native frame are being added. */
+	__u32 in_frames;
+	/** No native frame of the loop was met yet. */
+	__u32 is_first;
+	/** The next frame is the innermost one, and nothing but the registers tells what it executes. */
+	__u32 is_innermost;
+	/** Those of `generators` that are to come next, the last first. */
+	__u32 generator_count;
+	/** The next execute_data, and the innermost one. */
+	__u64 next;
+	__u64 first;
+	struct php_process process;
+	struct php_frame frame;
+	__u64 generators[PHP_GENERATORS_MAX];
+	struct php_known_function known[PHP_KNOWN_FUNCTIONS];
+};
+
+/** Forgets the last sample. */
+static __always_inline void php_state_begin(struct php_walk *walk)
+{
+	walk->cell = 0;
+}
+
+/** Forgets what is kept from walk to walk. */
+static __always_inline void php_state_forget(struct php_walk *walk)
+{
+	/* Nothing is. */
+	(void)walk;
+}
+
+#endif

@@ -1,0 +1,531 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/**
+ * php_step(): the frames of PHP's functions that the held execute_ex() runs (languages.bpf.h), one in each call, and at last
+ * that native frame. Functions in C have an execute_data as well, which stands in front of those of the execute_ex() that
+ * called them: their native frames come before.
+ *
+ * The execute_data that ends those of an execute_ex() is put into the list by the caller of execute_ex(), and taken
+ * away before execute_ex() returns: a native frame may have none yet or any more, and its caller's would be taken for its own.
+ * What decides:
+ *
+ *	entering	addresses at which the innermost execute_data is that of an execute_ex() that is yet to be called, or
+ *			of a generator's that has returned
+ *	register	VM code keeps its execute_data in a register, and that one is not in the list any more
+ *	left		return addresses of calls that execute_ex(), or what it calls, makes after that
+ *
+ * A generator that delegates (yield from) stands in the list as a placeholder, behind which are all generators between
+ * it and the one that runs. One that delegates to an iterator has an execute_data that no execute_ex() runs.
+ *
+ * No pointer of the process is trusted: what cannot be read ends the frames with an error frame, and steps are bounded.
+ */
+#ifndef EBPF_PHP_STEP_BPF_H
+#define EBPF_PHP_STEP_BPF_H
+
+#include "ebpf/abi/php.h"
+#include "ebpf/languages.bpf.h"
+#include "ebpf/safe_reads.bpf.h"
+#include "ebpf/state.bpf.h"
+#include "ebpf/tables.bpf.h"
+
+enum {
+	/* Native ones among them. */
+	PHP_STEPS_MAX = 2 * USER_FRAMES_MAX,
+	PHP_PROCESS_CELLS = sizeof(struct php_process) / CELL_BYTES,
+	/* Zend/zend_compile.h: flags of a call, behind the type of the object; the same since 7.4. */
+	PHP_CALL_TOP = 1 << 17,
+	PHP_CALL_GENERATOR = 1 << 24,
+	PHP_TYPE_MASK = 0xff,
+	PHP_TYPE_OBJECT = 8,
+	/* An opcode, which stands behind the line of an instruction. */
+	PHP_INCLUDE_OR_EVAL = 73,
+	/* Of a handler that is called: its label may have an endbr64, then comes a direct call. */
+	PHP_HANDLER_BYTES = 9,
+	/* DWARF numbers of the registers that VM code has the execute_data and the instruction in: r14, r15; x27, x28. */
+	PHP_FRAME_REGISTER = (int)REGISTER_COUNT == (int)REGISTER_COUNT_X86 ? 14 : 27,
+	PHP_OPLINE_REGISTER = (int)REGISTER_COUNT == (int)REGISTER_COUNT_X86 ? 15 : 28,
+};
+
+/* Reads the execute_data at @address. */
+static __always_inline bool php_read_frame(struct php_walk *walk, __u64 address)
+{
+	__u64 words[PHP_FRAME_WORDS];
+	struct php_frame *frame = &walk->frame;
+
+	if (!address || bpf_probe_read_user(words, sizeof(words), (const void *)address))
+		return false;
+	frame->address = address;
+	frame->opline = words[0];
+	frame->return_value = words[2];
+	frame->function = words[3];
+	frame->object = words[4];
+	frame->flags = words[5];
+	frame->previous = words[6];
+	return true;
+}
+
+/* 1 if @address is @start or above and below @end, without a branch. */
+static __always_inline __u64 php_is_within(__u64 address, __u32 start, __u32 end)
+{
+	__u64 offset = address - start, size = (__u64)end - start;
+
+	/* Both are far below 2^63, or the offset is far above the size. */
+	return (offset - size) >> 63 & ~(offset >> 63);
+}
+
+static __always_inline bool php_is_in_one(const struct php_code_range *ranges, int count,
+					  __u64 address)
+{
+	__u64 is_found = 0;
+
+	for (int i = 0; i < count; i++)
+		is_found |= php_is_within(address, ranges[i].start, ranges[i].end);
+	return is_found;
+}
+
+/* True if the call that returns to @address is made behind the last execute_data. */
+static __always_inline bool php_is_left(const struct php_process *process, __u64 address)
+{
+	__u64 is_found = 0;
+
+	for (int i = 0; i < PHP_LEFT_MAX; i++)
+		is_found |= ((process->left[i] ^ address) - 1) >> 63;
+	/* Where there are no more of them they are 0. */
+	return address && is_found;
+}
+
+/* Mixes the text of the zend_string at @string in; 0: there is none. */
+static __always_inline bool php_mix_text(__u64 string, __u64 *sum)
+{
+	__u64 words[PHP_TEXT_WORDS] = { 0 }, length = 0;
+	__u32 bytes = PHP_TEXT_BYTES;
+
+	if (!string)
+		return true;
+	if (read_word(string + PHP_STRING_LENGTH, &length))
+		return false;
+	if (length < PHP_TEXT_BYTES)
+		bytes = length;
+	*sum = fingerprint_mix(*sum, length);
+	if (!length)
+		return true;
+	for (int part = 0; part < 2; part++) {
+		/* Verifiers know less of another copy of it. */
+		barrier_var(bytes);
+		bytes = ((bytes - 1) & (PHP_TEXT_BYTES - 1)) + 1;
+		if (bpf_probe_read_user(words, bytes,
+					(const void *)php_text_part(string, length, part)))
+			return false;
+		for (int i = 0; i < PHP_TEXT_WORDS; i++)
+			*sum = fingerprint_mix(*sum, words[i]);
+		if (length <= PHP_TEXT_BYTES)
+			break;
+	}
+	return true;
+}
+
+static __always_inline bool php_mix_class(__u64 class, __u64 *sum)
+{
+	__u64 name = 0;
+
+	return !class || (!read_word(class + PHP_CLASS_NAME, &name) && php_mix_text(name, sum));
+}
+
+/* What only functions in PHP have; mixed in. */
+static __always_inline bool php_read_code(const struct php_process *process,
+					  struct php_known_function *known, __u64 *sum)
+{
+	__u64 last = 0, opcodes = 0, file = 0, lines = 0;
+
+	if (read_word_pair(known->address + process->code, &last, &opcodes) ||
+	    read_word_pair(known->address + process->file, &file, &lines))
+		return false;
+	*sum = fingerprint_mix(*sum, last);
+	*sum = fingerprint_mix(*sum, opcodes);
+	*sum = fingerprint_mix(*sum, file);
+	*sum = fingerprint_mix(*sum, lines);
+	known->opcodes = opcodes;
+	known->count = last >> (process->last_shift & 32);
+	known->line = lines;
+	if (known->file) {
+		known->file = file;
+		*sum = 0;
+	}
+	return php_mix_text(file, sum);
+}
+
+static __always_inline void php_read_function(const struct php_process *process,
+					      struct php_known_function *known)
+{
+	__u64 words[PHP_FUNCTION_WORDS], sum = 0;
+
+	if (bpf_probe_read_user(words, sizeof(words), (const void *)known->address))
+		return;
+	known->type = (__u8)words[0];
+	/* The name itself comes with the rest. */
+	known->file = !words[1] && known->type != PHP_FUNCTION_INTERNAL;
+	sum = fingerprint_mix(sum, known->type);
+	sum = fingerprint_mix(sum, words[1]);
+	sum = fingerprint_mix(sum, words[2]);
+	if (known->type != PHP_FUNCTION_INTERNAL && !php_read_code(process, known, &sum))
+		return;
+	if (known->file || (php_mix_text(words[1], &sum) && php_mix_class(words[2], &sum)))
+		known->fingerprint = fingerprint_end(sum);
+}
+
+/* The function at @address, which is read once in a walk: stacks repeat functions. */
+static __always_inline struct php_known_function *php_known(struct php_walk *walk, __u64 address)
+{
+	__u32 index = (__u32)(address >> 3 ^ address >> 9) % PHP_KNOWN_FUNCTIONS;
+	struct php_known_function *known = &walk->known[index];
+
+	if (known->address != address) {
+		known->address = address;
+		known->fingerprint = 0;
+		known->opcodes = 0;
+		known->count = 0;
+		known->line = 0;
+		known->type = 0;
+		known->file = 0;
+		php_read_function(&walk->process, known);
+	}
+	return known;
+}
+
+/*
+ * True if the execute_data that was read is a generator's that delegates to an iterator, which is what runs. VM code has just
+ * begun to if it has that in its register.
+ */
+static __always_inline bool php_is_delegating(const struct walk_state *state)
+{
+	const struct php_walk *walk = &state->php;
+	__u64 type = 0;
+
+	return walk->frame.flags & PHP_CALL_GENERATOR &&
+	       (walk->frame.address != walk->first ||
+		state->registers[PHP_FRAME_REGISTER] != walk->first) &&
+	       !read_word(walk->frame.return_value + walk->process.generator_values, &type) &&
+	       type & PHP_TYPE_MASK;
+}
+
+/* True if the execute_data that was read ends those of an execute_ex(). */
+static __always_inline bool php_ends_group(const struct walk_state *state, __u32 type)
+{
+	return state->php.frame.flags & PHP_CALL_TOP && type != PHP_FUNCTION_INTERNAL &&
+	       !php_is_delegating(state);
+}
+
+/* Loads what is known of the process, and where the list begins. */
+static __always_inline enum unwind_error php_begin(struct walk_state *state)
+{
+	struct php_walk *walk = &state->php;
+
+	walk->cell = state->language_cell;
+	walk->is_lost = 1;
+	walk->is_first = 1;
+	walk->is_innermost = 1;
+	walk->in_frames = 0;
+	walk->generator_count = 0;
+	for (int i = 0; i < PHP_KNOWN_FUNCTIONS; i++)
+		walk->known[i].address = 0;
+	if (!read_cells(&walk->process, state->language_cell, PHP_PROCESS_CELLS) ||
+	    read_word(walk->process.current, &walk->next))
+		return UNWIND_INTERPRETER_THREAD;
+	walk->first = walk->next;
+	walk->is_lost = 0;
+	return UNWIND_OK;
+}
+
+static __always_inline enum unwind_error php_leave(struct walk_state *state)
+{
+	state->php.in_frames = 0;
+	/* The count of words is read again: of a value that was just set the verifier loses the bound. */
+	barrier();
+	return release_frame(state);
+}
+
+static __always_inline enum unwind_error php_lose(struct walk_state *state)
+{
+	enum unwind_error error = push_interpreter_error(state, UNWIND_INTERPRETER_FRAMES);
+
+	state->php.is_lost = 1;
+	return error ? error : php_leave(state);
+}
+
+/* The native frame that was added last, which the held one has called: where it goes on; 0: there is none. */
+static __always_inline __u64 php_callee(const struct walk_state *state)
+{
+	__u32 index = state->record.word_count;
+	__u64 word;
+
+	if (index < 2 || index > TRACE_MAX_WORDS)
+		return 0;
+	word = state->record_words[RECORD_HEADER_WORDS + index - 2];
+	if (frame_kind(word) != FRAME_NATIVE || !(frame_flags(word) & FRAME_RETURN_ADDRESS) ||
+	    state->record_words[RECORD_HEADER_WORDS + index - 1] != state->held_words[1])
+		return 0;
+	return frame_address(word);
+}
+
+/* True if the held frame has none of the list any more, but calls something. */
+static __always_inline bool php_has_left(const struct walk_state *state)
+{
+	const struct php_process *process = &state->php.process;
+	__u64 word = state->held_words[0];
+
+	return (frame_flags(word) & FRAME_RETURN_ADDRESS &&
+		php_is_left(process, frame_address(word))) ||
+	       php_is_left(process, php_callee(state));
+}
+
+/* True if VM code has an execute_data in its register that has been taken away from the front of the list. */
+static __always_inline bool php_register_has_left(const struct walk_state *state)
+{
+	__u64 frame = state->registers[PHP_FRAME_REGISTER], flags = 0, previous = 0;
+
+	return frame != state->php.next && !read_word(frame + 40, &flags) &&
+	       !read_word(frame + 48, &previous) && flags & PHP_CALL_TOP &&
+	       previous == state->php.next;
+}
+
+/* The leaf, or what has called it, is within @ranges. */
+static __always_inline bool php_leaf_is_in(const struct walk_state *state,
+					   const struct php_code_range *ranges, int count)
+{
+	__u32 index = state->record.kernel_word_count + 2;
+
+	if (php_is_in_one(ranges, count, state->registers[PC_REGISTER] - state->php.process.bias))
+		return true;
+	if (index + 2 > state->record.word_count || index > TRACE_MAX_WORDS - 2 ||
+	    state->record_words[RECORD_HEADER_WORDS + index + 1] != state->held_words[1])
+		return false;
+	return php_is_in_one(ranges, count,
+			     frame_address(state->record_words[RECORD_HEADER_WORDS + index]) - 1);
+}
+
+/* The execute_data at the front of the list has been read, and is that of a function in PHP that ends a group. */
+static __always_inline bool php_is_pending(const struct walk_state *state)
+{
+	const struct php_process *process = &state->php.process;
+
+	if (php_leaf_is_in(state, process->entering, PHP_ENTERING_MAX))
+		return true;
+	return state->php.frame.flags & PHP_CALL_GENERATOR &&
+	       php_leaf_is_in(state, process->resumed, PHP_RESUMED_MAX);
+}
+
+/* True if the first execute_ex() of a walk has none of the list. What is another's, which is not there, is passed over. */
+static __always_inline bool php_first_has_none(struct walk_state *state)
+{
+	struct php_walk *walk = &state->php;
+	const struct php_code_range *end = &walk->process.end;
+	__u64 pc = state->registers[PC_REGISTER] - walk->process.bias, type = 0;
+	bool is_read = php_read_frame(walk, walk->next);
+
+	if (is_read && !read_word(walk->frame.function, &type) &&
+	    php_ends_group(state, (__u8)type) && php_is_pending(state)) {
+		walk->is_innermost = 0;
+		walk->next = walk->frame.previous;
+		return php_has_left(state);
+	}
+	/* That of a generator, which has been called by what resumes it, stays in the list until it has returned. */
+	if (php_is_within(pc, end->start, end->end))
+		return !php_is_in_one(walk->process.resumed, PHP_RESUMED_MAX,
+				      state->pc - walk->process.bias) ||
+		       !is_read || !(walk->frame.flags & PHP_CALL_GENERATOR);
+	return php_has_left(state) ||
+	       (php_register_has_left(state) &&
+		!php_leaf_is_in(state, walk->process.preparing, PHP_PREPARING_MAX));
+}
+
+/* Begins with the frames of the held frame. */
+static __always_inline enum unwind_error php_enter(struct walk_state *state)
+{
+	struct php_walk *walk = &state->php;
+	enum unwind_error error;
+
+	if (walk->cell != state->language_cell) {
+		error = php_begin(state);
+		if (error) {
+			error = push_interpreter_error(state, error);
+			return error ? error : php_leave(state);
+		}
+	}
+	if (walk->is_lost)
+		return php_leave(state);
+	walk->in_frames = 1;
+	if (!walk->is_first)
+		return php_has_left(state) ? php_leave(state) : UNWIND_OK;
+	walk->is_first = 0;
+	if (!php_first_has_none(state))
+		return UNWIND_OK;
+	walk->is_innermost = 0;
+	return php_leave(state);
+}
+
+/* The line of the instruction at @opline, if that is one of the function; else 0. */
+static __always_inline __u32 php_line_at(const struct php_known_function *known, __u64 opline)
+{
+	__u64 offset = opline - known->opcodes, word = 0;
+
+	if (offset % PHP_OPCODE_BYTES || offset / PHP_OPCODE_BYTES >= known->count ||
+	    read_word(opline + PHP_OPCODE_LINE, &word))
+		return 0;
+	return (__u32)word;
+}
+
+/*
+ * True if the instruction that is stored is the one that is executed: it compiles a file or text, and the held frame has called
+ * its handler, whose label is at that call. Such an instruction is always stored.
+ */
+static __always_inline bool php_is_including(const struct walk_state *state, __u64 opline)
+{
+	__u64 handler = 0, word = 0;
+
+	return !read_word(opline, &handler) && !read_word(opline + PHP_OPCODE_LINE, &word) &&
+	       (__u8)(word >> 32) == PHP_INCLUDE_OR_EVAL &&
+	       frame_address(state->held_words[0]) - (handler - state->php.process.bias) <=
+		       PHP_HANDLER_BYTES;
+}
+
+/*
+ * The line, and whether it is approximate, of the frame that was read. An instruction is stored in the execute_data before
+ * anything is called that may look at it; of the innermost one the register tells.
+ */
+static __always_inline __u32 php_position_of(struct walk_state *state,
+					     const struct php_known_function *known,
+					     __u32 is_innermost)
+{
+	struct php_walk *walk = &state->php;
+	bool is_register = is_innermost &&
+			   state->registers[PHP_FRAME_REGISTER] == walk->frame.address;
+	bool is_called = frame_flags(state->held_words[0]) & FRAME_RETURN_ADDRESS;
+	__u64 thrown = 0;
+	__u32 line = 0;
+
+	if (is_register)
+		line = php_line_at(known, state->registers[PHP_OPLINE_REGISTER]);
+	if (line)
+		return line & PHP_LINE_MASK;
+	line = php_line_at(known, walk->frame.opline);
+	if (line)
+		return (line & PHP_LINE_MASK) |
+		       (is_innermost && (is_register || is_called) &&
+					!php_is_including(state, walk->frame.opline) ?
+				PHP_IS_APPROXIMATE :
+				0);
+	if (!read_word(walk->process.before_exception, &thrown))
+		line = php_line_at(known, thrown);
+	return line ? line & PHP_LINE_MASK : (known->line & PHP_LINE_MASK) | PHP_IS_APPROXIMATE;
+}
+
+/* What has included the code without a name that was read: the instruction that its caller executes. */
+static __always_inline __u32 php_include_of(const struct php_frame *frame)
+{
+	__u64 opline = 0;
+	__u32 words[3] = { 0 };
+
+	if (!frame->previous || read_word(frame->previous, &opline) ||
+	    bpf_probe_read_user(words, sizeof(words),
+				(const void *)(opline + PHP_OPCODE_EXTENDED)) ||
+	    (__u8)words[2] != PHP_INCLUDE_OR_EVAL)
+		return PHP_INCLUDE_NONE;
+	/* ZEND_EVAL, ZEND_INCLUDE, ...: a bit for each. */
+	for (__u32 i = PHP_INCLUDE_EVAL; i < PHP_INCLUDE_COUNT; i++)
+		if (words[0] >> (i - 1) & 1)
+			return i;
+	return PHP_INCLUDE_NONE;
+}
+
+/* Adds the frame that was read. */
+static __always_inline enum unwind_error php_push(struct walk_state *state,
+						  const struct php_known_function *known)
+{
+	struct php_walk *walk = &state->php;
+	__u32 position = PHP_IS_INTERNAL, is_innermost = walk->is_innermost;
+	__u64 address = known->address;
+
+	walk->is_innermost = 0;
+	if (known->type != PHP_FUNCTION_INTERNAL) {
+		position = php_position_of(state, known, is_innermost);
+		if (known->file) {
+			position |= PHP_IS_FILE | php_include_of(&walk->frame) << PHP_INCLUDE_SHIFT;
+			address = known->file;
+		}
+	}
+	return push_frame(state, frame_word(FRAME_PHP, 0, address),
+			  (__u64)position << 32 | known->fingerprint);
+}
+
+/* The frame that was read is a placeholder: brings the generators between it and the one that runs. */
+static __always_inline bool php_take_generators(struct php_walk *walk)
+{
+	__u64 generator = walk->frame.address - walk->process.generator_fake, parent = 0;
+	__u32 count = 0;
+
+	if ((walk->frame.flags & PHP_TYPE_MASK) != PHP_TYPE_OBJECT ||
+	    walk->frame.object != generator)
+		return true;
+	for (int i = 0; i < PHP_GENERATORS_MAX; i++) {
+		if (read_word(generator + walk->process.generator_parent, &parent))
+			return false;
+		if (!parent)
+			break;
+		walk->generators[i] = generator;
+		count = i + 1;
+		generator = parent;
+	}
+	walk->generator_count = count;
+	return !parent;
+}
+
+/* Reads the next frame. A generator's that is only delegating does not end a group: *@is_between. */
+static __always_inline bool php_next(struct php_walk *walk, bool *is_between)
+{
+	__u32 index = walk->generator_count - 1;
+	__u64 address = 0;
+
+	*is_between = walk->generator_count;
+	if (!walk->generator_count) {
+		if (!php_read_frame(walk, walk->next))
+			return false;
+		walk->next = walk->frame.previous;
+		return true;
+	}
+	walk->generator_count = index;
+	return !read_word(walk->generators[index % PHP_GENERATORS_MAX] +
+				  walk->process.generator_frame,
+			  &address) &&
+	       php_read_frame(walk, address) && walk->frame.function;
+}
+
+/* Adds the next frame. */
+static __always_inline enum unwind_error php_add_frame(struct walk_state *state)
+{
+	struct php_walk *walk = &state->php;
+	const struct php_known_function *known;
+	enum unwind_error error;
+	bool is_between;
+
+	if (!php_next(walk, &is_between))
+		return php_lose(state);
+	/* A placeholder, or what zend_call_function() puts there while something else is called than a function. */
+	if (!walk->frame.function)
+		return php_take_generators(walk) ? UNWIND_OK : php_lose(state);
+	known = php_known(walk, walk->frame.function);
+	error = php_push(state, known);
+	if (error)
+		return error;
+	return !is_between && php_ends_group(state, known->type) ? php_leave(state) : UNWIND_OK;
+}
+
+/** Takes one step while state->language is FRAME_PHP. */
+static __always_inline enum unwind_error php_step(struct walk_state *state)
+{
+	struct php_walk *walk = &state->php;
+
+	if (walk->cell != state->language_cell || !walk->in_frames)
+		return php_enter(state);
+	return php_add_frame(state);
+}
+
+#endif

@@ -1,0 +1,201 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# time limit: 900 s
+"""Every sample of a PHP program has a stack that debug_backtrace() has seen, taken at the same places in another run: each
+function and method, those in C among them, with file and line. Where a frame has not come to that place any line is allowed
+of the innermost one, and of no other. Native frames stand where they belong: what a function in C calls has execute_ex()
+between, and a function in PHP calls another one, or one in C, without any. A version that is not known shows native frames alone.
+
+usage: php_stack_test.py [PHP...]
+"""
+import collections
+import os
+import re
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import phps
+from harness import HANG_SECONDS, IS_LONG, Program, Tap, need_root, run_agent
+
+SECONDS = 20 if IS_LONG else 4
+SAMPLES_PER_SECOND = 1000
+TARGET = os.path.join(phps.TARGETS, "chains.php")
+IN_C = "<internal>"
+LOOP = "execute_ex"
+# What these call in front of a function in PHP is the loop's cold part if it has no name.
+CALLERS = "zend_execute", "zend_call_function", "zend_generator_resume"
+# Generators that wait for the one that they delegate to: nothing calls them.
+DELEGATING = ("delegated", "delegated_once", "delegated_to_iterator")
+# Functions that are called and make a generator.
+MAKING = (*DELEGATING, "counted")
+# What runs when a function is left, whose variables are freed: its loop has no function any more.
+DESTRUCTOR = "::__destruct"
+# Of the samples: those that come to the end of their chain.
+WORK_SHARE = 0.3
+# Code of eval() and closures are often freed before they are named.
+NAMELESS = "[php: no name]"
+NAMELESS_SHARE = 0.05
+# Of the samples: those whose innermost line may be that of another instruction.
+APPROXIMATE_SHARE = 0.05
+APPROXIMATE = "_[~]"
+ANY_LINE = -1
+# Of the samples: native code that says nothing of itself for an instruction.
+NATIVE_ERROR_SHARE = 0.001
+INTERPRETED_ERROR = "[error: interpret"
+SHOWN_WRONG = 3
+
+_FRAME = re.compile(r"(?P<name>.*?) \((?P<file>/[^()]*\.php(?:\(\d+\) : eval\(\)'d code)*|<[^()]*>)(?::(?P<line>\d+))?\)"
+                    r"(?:_\[~\])?", re.S)
+
+Frame = collections.namedtuple("Frame", "name file line")
+
+
+def parse_frame(text):
+    """The Frame that @text is; None for a native one."""
+    match = _FRAME.fullmatch(text)
+    if text == NAMELESS:
+        return Frame(text, None, 0)
+    line = ANY_LINE if text.endswith(APPROXIMATE) else int(match["line"] or 0) if match else 0
+    return Frame(match["name"], match["file"], line) if match else None
+
+
+def read_chains(output):
+    """The stacks that the target printed, outermost frame first."""
+    chains = set()
+    for text in output.split("\n\n"):
+        frames = [Frame(name, file, int(line)) for name, file, line in
+                  (line.split("\t") for line in text.splitlines() if line)]
+        if frames:
+            chains.add(tuple(reversed(frames)))
+    return chains
+
+
+def is_equal(frame, seen):
+    return frame == seen or frame.name == NAMELESS or (frame.line == ANY_LINE and frame[:2] == seen[:2])
+
+
+class Known:
+    """What is allowed, by what debug_backtrace() said. The main program calls all() elsewhere."""
+
+    def __init__(self, chains):
+        self._beginnings = collections.defaultdict(set)
+        for chain in chains:
+            for count in range(1, len(chain)):
+                self._beginnings[chain[1:count]].add(chain[count][:2])
+        self._names = {frame.name for chain in chains for frame in chain}
+
+    def _is_beginning(self, frames):
+        """True if all frames but the innermost are those of a chain, and that is of the function that comes next."""
+        if all(frame.name != NAMELESS and frame.line != ANY_LINE for frame in frames[:-1]):
+            following = self._beginnings[frames[:-1]]
+            return frames[-1][:2] in following or (following and frames[-1].name == NAMELESS) or (
+                frames[-1].name in MAKING and self._is_beginning(frames[:-1]))
+        return any(len(seen) == len(frames) - 1 and all(map(is_equal, frames, seen)) and
+                   (frames[-1].name == NAMELESS or frames[-1][:2] in following)
+                   for seen, following in list(self._beginnings.items()))
+
+    def allows(self, frames):
+        """Whether PHP may have these frames, outermost first."""
+        if frames[0].name != "{main}" or frames[0].file != TARGET:
+            return False
+        inner = frames[1:]
+        # What the target calls in C on its way to work().
+        if inner and inner[-1].file == IN_C and inner[-1].name not in self._names:
+            inner = inner[:-1]
+            return not inner or self._is_beginning(inner)
+        return not inner or self._is_beginning(inner)
+
+
+def wrong_natives(texts):
+    """How native frames of a stack, outermost first, stand where they must not; None."""
+    previous, natives = None, []
+    for text in texts:
+        frame = parse_frame(text)
+        if not frame:
+            natives.append(text.partition(" ")[0].partition("+")[0])
+            continue
+        if natives and natives[-1].startswith("php") and natives[-2:-1] and natives[-2] in CALLERS:
+            natives[-1] = LOOP
+        loops = natives.count(LOOP)
+        if previous and frame.file == IN_C and natives:
+            return "%s calls %s by %s" % (previous.name, text, natives)
+        is_called = natives or (previous and previous.file == IN_C and frame.name not in DELEGATING)
+        if is_called and frame.file != IN_C and (
+                not 1 <= loops <= 1 + frame.name.endswith(DESTRUCTOR) or natives[-1] != LOOP):
+            return "%s is called by %s" % (text, natives)
+        previous, natives = frame, []
+    return None
+
+
+def judge(stacks, known):
+    """Counts of samples by what they are, wrong stacks, and those with errors."""
+    counts, wrong, missing = collections.Counter(), collections.Counter(), []
+    for stack, count in stacks.items():
+        texts = stack.user_frames
+        frames = tuple(frame for frame in map(parse_frame, texts) if frame)
+        counts["all"] += count
+        if stack.errors:
+            counts["errors"] += count
+            missing.append(";".join(texts))
+        elif not frames:
+            counts["native"] += count
+        elif not known.allows(frames):
+            wrong["no such stack: " + ";".join(texts)] += count
+        elif wrong_natives(texts):
+            wrong["%s: %s" % (wrong_natives(texts), ";".join(texts))] += count
+        counts["work"] += count * any(frame.name == "work" for frame in frames)
+        counts["nameless"] += count * any(frame.name == NAMELESS for frame in frames)
+        counts["approximate"] += count * any(text.endswith(APPROXIMATE) for text in texts)
+    return counts, wrong, missing
+
+
+def profile(php):
+    """The stacks of a program that runs, and what the agent said."""
+    program = Program(*php.command(TARGET, "run"))
+    with program:
+        result = run_agent("-pid", program.pid, "-duration", "%ds" % SECONDS, "-samples-per-second",
+                           SAMPLES_PER_SECOND, "-with-lines", seconds=HANG_SECONDS)
+    return result
+
+
+def check_known(tap, php):
+    name = "%s: " % php
+    output = subprocess.run(php.command(TARGET, "reference"), check=True, text=True, stdin=subprocess.DEVNULL,
+                            stdout=subprocess.PIPE, timeout=HANG_SECONDS).stdout
+    result = profile(php)
+    counts, wrong, missing = judge(result.stacks, Known(read_chains(output)))
+    tap.note("%s%s" % (name, dict(counts)))
+    tap.ok(counts["all"] >= SECONDS * SAMPLES_PER_SECOND / 10, name + "there are samples", result.log)
+    tap.never(wrong, name + "every stack is one that PHP has", *["%d %s" % (count, text) for text, count in
+                                                                wrong.most_common(SHOWN_WRONG)])
+    tap.ok(counts["work"] >= WORK_SHARE * counts["all"], name + "chains are there to their end", dict(counts))
+    tap.ok(counts["native"] <= NATIVE_ERROR_SHARE * counts["all"], name + "frames of PHP are there", dict(counts))
+    tap.ok(counts["nameless"] <= NAMELESS_SHARE * counts["all"], name + "few frames have no name", dict(counts))
+    tap.ok(counts["approximate"] <= APPROXIMATE_SHARE * counts["all"], name + "few lines are approximate",
+           dict(counts))
+    tap.ok(not any(INTERPRETED_ERROR in text for text in missing)
+           and counts["errors"] <= NATIVE_ERROR_SHARE * counts["all"], name + "no frames are missing",
+           *missing[:SHOWN_WRONG])
+
+
+def check_unknown(tap, php):
+    result = profile(php)
+    counts, _, _ = judge(result.stacks, Known(set()))
+    tap.ok(counts["all"] and counts["native"] == counts["all"], "%s: native frames alone" % php, dict(counts))
+    tap.ok("PHP" in result.log, "%s: a line says so" % php, result.log)
+
+
+def main():
+    tap = Tap()
+    need_root(tap, "PHP")
+    chosen = phps.chosen(sys.argv[1:], IS_LONG)
+    if not chosen.every:
+        tap.skip("PHP", "no PHP is at hand: scripts/fetch_phps.py")
+    for php in chosen.runtimes or chosen.every.values():
+        (check_known if php.version in phps.KNOWN else check_unknown)(tap, php)
+    tap.finish()
+
+
+if __name__ == "__main__":
+    main()

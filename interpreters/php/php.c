@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Attaching: the version in memory is compared with the file's. All else the probe has found. */
+#include "interpreters/php/php.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/base/error.h"
+#include "interpreters/php/php_names.h"
+#include "interpreters/php/php_probe.h"
+
+struct php_attached {
+	struct runtime process;
+	struct php_process data;
+	struct php_names names;
+};
+
+static int probe(const struct elf_image *image, const char *path, struct runtime_file **file)
+{
+	struct php_file *made;
+	int err;
+
+	(void)path;
+	err = php_probe(&php_language, image, &made);
+	if (!err)
+		*file = &made->file;
+	return err;
+}
+
+static void release(struct runtime_file *file)
+{
+	php_file_release((struct php_file *)file);
+}
+
+/* The file may have been another one when it was probed. The engine makes a copy of the text when it starts. */
+static int check_version(const struct php_file *file, const struct attach_target *target)
+{
+	char text[PHP_VERSION_TEXT_BYTES];
+	uint64_t address;
+	int err = remote_memory_read(target->memory, target->bias + file->version_pointer, &address,
+				     sizeof(address));
+
+	if (err)
+		return err;
+	if (!address)
+		return fail(-EAGAIN, "%s has not started yet", file->file.version);
+	err = remote_memory_read(target->memory, address, text, sizeof(text));
+	if (!err && memcmp(text, file->version_text, sizeof(text)) != 0)
+		err = fail(-EOPNOTSUPP, "%s in the file, and another one in memory",
+			   file->file.version);
+	return err;
+}
+
+static void describe(const struct php_file *file, uint64_t bias, struct php_process *process)
+{
+	const struct php_layout *layout = file->layout;
+
+	process->current = bias + file->globals + layout->current;
+	process->before_exception = bias + file->globals + layout->before_exception;
+	process->bias = bias;
+	process->end = file->code.end;
+	memcpy(process->entering, file->code.entering, sizeof(process->entering));
+	memcpy(process->resumed, file->code.resumed, sizeof(process->resumed));
+	memcpy(process->preparing, file->code.preparing, sizeof(process->preparing));
+	memcpy(process->left, file->code.left, sizeof(process->left));
+	process->generator_frame = (uint8_t)layout->generator_frame;
+	process->generator_values = (uint8_t)layout->generator_values;
+	process->generator_parent = (uint8_t)layout->generator_parent;
+	process->generator_fake = (uint8_t)layout->generator_fake;
+	php_names_describe(layout, process);
+}
+
+static int attach(const struct runtime_file *probed, const struct attach_target *target,
+		  struct runtime **process)
+{
+	const struct php_file *file = (const struct php_file *)probed;
+	struct php_attached *made;
+	int err = check_version(file, target);
+
+	if (err)
+		return err;
+	made = calloc(1, sizeof(*made));
+	if (!made)
+		return -ENOMEM;
+	made->process.language = &php_language;
+	describe(file, target->bias, &made->data);
+	made->process.data_bytes = sizeof(made->data);
+	made->process.data = &made->data;
+	php_names_init(&made->names, file->layout, &made->data);
+	*process = &made->process;
+	return 0;
+}
+
+static int symbolize(struct runtime *process, struct remote_memory *memory, const uint64_t words[2],
+		     uint32_t *object, struct interpreted_frames *frames)
+{
+	struct php_attached *attached = (struct php_attached *)process;
+	struct interpreted_frame frame = { 0 };
+	int err = php_names_symbolize(&attached->names, memory, words, object, &frame);
+
+	if (err)
+		return err;
+	frames->count = 1;
+	frames->items[0] = frame;
+	return 0;
+}
+
+static void detach(struct runtime *process)
+{
+	struct php_attached *attached = (struct php_attached *)process;
+
+	if (!attached)
+		return;
+	php_names_deinit(&attached->names);
+	free(attached);
+}
+
+static const struct language_ops ops = {
+	.probe = probe,
+	.release = release,
+	.attach = attach,
+	.symbolize = symbolize,
+	.detach = detach,
+};
+
+const struct language php_language = {
+	.id = &language_ids[LANGUAGE_INDEX_PHP],
+	.ops = &ops,
+};

@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "interpreters/php/php_code.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/base/cleanup.h"
+#include "agent/base/error.h"
+#include "interpreters/function_table.h"
+#include "interpreters/php/code_graph.h"
+#include "interpreters/x86_code.h"
+
+enum {
+	/** From where execute_ex() takes its registers back to its end. */
+	END_MAX_BYTES = 64,
+	/** Instructions from one that reads zend_execute_ex to the call. */
+	CALL_MAX_DISTANCE = 6,
+	/** lea to r15, relative to the next instruction, and the distance. */
+	LEA_R15_BYTES = 7,
+	X86_R15 = 15,
+	HEAD_BYTES = 96,
+};
+
+/** What instructions are: flags of nodes. */
+enum {
+	/** Code of the function does not go on behind it. */
+	IS_EXIT = 1 << 0,
+	/** Stores to EG(current_execute_data). */
+	IS_STORE = 1 << 1,
+	/** From here on execute_ex() returns. */
+	IS_HALT = 1 << 2,
+	/** Calls execute_ex() through zend_execute_ex. */
+	IS_LOOP_CALL = 1 << 3,
+	/** Calls what puts an execute_data into the list. */
+	IS_INIT = 1 << 4,
+};
+
+/** Answers: marks of nodes. */
+enum {
+	MAY_EXIT = 1 << 0,
+	MAY_HALT = 1 << 1,
+	IS_BEHIND_STORE = 1 << 2,
+	IS_BEHIND_INIT = 1 << 3,
+	IS_BEFORE_CALL = 1 << 4,
+	IS_BEHIND_CALL = 1 << 5,
+	IS_BEFORE_STORE = 1 << 6,
+};
+
+/** What is known while code is looked at. */
+struct finder {
+	const struct elf_image *image;
+	const struct php_symbols *symbols;
+	struct function_table table;
+	/** Where execute_ex() returns, and the instruction that has it do so. */
+	uint64_t halt_label;
+	uint64_t halt_op;
+	/** Instructions since one that read zend_execute_ex; more than CALL_MAX_DISTANCE: there was none. */
+	uint32_t call_distance;
+	struct php_code *code;
+	uint32_t left_count;
+	uint32_t entering_count;
+	uint32_t resumed_count;
+	uint32_t preparing_count;
+};
+
+static bool is_pointer_read(const struct finder *finder, const struct x86_code *code)
+{
+	return x86_code_relative(code, true, 0x8d) == finder->symbols->execute_pointer ||
+	       x86_code_relative(code, true, 0x8b) == finder->symbols->execute_pointer;
+}
+
+static bool is_store(const struct finder *finder, const struct x86_code *code)
+{
+	return code->x86.kind == X86_STORE && code->x86.base != X86_RSP &&
+	       code->x86.base != X86_NO_REGISTER &&
+	       code->x86.displacement == finder->symbols->current;
+}
+
+static bool is_halt(const struct finder *finder, const struct x86_code *code)
+{
+	return code->address == finder->halt_label ||
+	       (finder->halt_op && x86_code_bytes(code)[0] == 0x4c &&
+		x86_code_bytes(code)[2] == 0x3d &&
+		x86_code_relative(code, true, 0x8d) == finder->halt_op);
+}
+
+static uint8_t classify(const struct x86_code *code, void *context)
+{
+	struct finder *finder = context;
+	uint8_t flags = 0;
+
+	if (is_store(finder, code))
+		flags |= IS_STORE;
+	if (is_halt(finder, code))
+		flags |= IS_HALT;
+	if (code->x86.kind == X86_CALL && (x86_code_target(code) == finder->symbols->init[0] ||
+					   x86_code_target(code) == finder->symbols->init[1]))
+		flags |= IS_INIT;
+	if (code->x86.kind == X86_CALL_INDIRECT && finder->call_distance < CALL_MAX_DISTANCE)
+		flags |= IS_LOOP_CALL;
+	finder->call_distance = is_pointer_read(finder, code) ? 0 : finder->call_distance + 1;
+	return flags;
+}
+
+static int init_graph(struct finder *finder, struct code_range range, struct code_graph *graph)
+{
+	const struct code_graph_user user = {
+		.classify = classify,
+		.context = finder,
+		.exit_flag = IS_EXIT,
+		.part_limit = PHP_CODE_MAX_BYTES,
+	};
+
+	finder->call_distance = CALL_MAX_DISTANCE;
+	return code_graph_init(graph, finder->image, &finder->table, range, &user);
+}
+
+static int find_function(const struct finder *finder, uint64_t address, struct code_range *range)
+{
+	int err = function_table_find(&finder->table, address, range);
+
+	if (!err && range->start == address)
+		return 0;
+	return err && err != -ENOENT ?
+		       err :
+		       fail(-EOPNOTSUPP, "no function begins at %#" PRIx64, address);
+}
+
+/* Whether code goes straight on from @address to a return; *@end is behind that. */
+static bool leads_to_return(struct x86_code code, uint64_t address, uint64_t *end)
+{
+	code.next = address;
+	while (x86_code_next(&code) && code.address - address < END_MAX_BYTES) {
+		*end = code.next;
+		if (code.x86.kind == X86_RETURN)
+			return true;
+		/* The branch is where the stack is found to be overwritten. */
+		if (code.x86.kind >= X86_CALL && code.x86.kind != X86_BRANCH)
+			return false;
+	}
+	return false;
+}
+
+/*
+ * execute_ex() stores the address of its label for the end as the handler of hybrid_halt_op, when it is called for the first
+ * time: a lea, and a mov of the same register.
+ */
+static int find_halt(struct finder *finder, struct code_range range)
+{
+	_cleanup_(x86_code_deinit) struct x86_code code = { 0 };
+	int err = x86_code_init(&code, finder->image, range, PHP_CODE_MAX_BYTES);
+	uint64_t label = 0, end = 0;
+	uint8_t reg = 0;
+
+	while (!err && x86_code_next_known(&code)) {
+		uint64_t operand = x86_code_relative(&code, true, 0x8d);
+		uint8_t operand_reg =
+			code.x86.length == LEA_R15_BYTES ? x86_code_bytes(&code)[2] & 0x38 : 0;
+
+		if (operand && x86_code_has(&code, operand) &&
+		    leads_to_return(code, operand, &end)) {
+			label = operand;
+			reg = operand_reg;
+			continue;
+		}
+		operand = x86_code_relative(&code, true, 0x89);
+		if (!label || !operand || operand_reg != reg)
+			continue;
+		finder->halt_label = label;
+		finder->halt_op = operand;
+		finder->code->end = (struct php_code_range){ (uint32_t)label, (uint32_t)end };
+		return 0;
+	}
+	return err ? err : fail(-EOPNOTSUPP, "execute_ex() returns in a way that is not known");
+}
+
+/* Adds the return addresses of the calls that are made when the last execute_data has been taken away. */
+static int add_left(struct finder *finder, struct code_graph *graph)
+{
+	code_graph_mark_before(graph, IS_EXIT, IS_HALT, MAY_EXIT);
+	code_graph_mark_before(graph, IS_HALT, 0, MAY_HALT);
+	code_graph_mark_behind(graph, IS_STORE, IS_HALT, IS_BEHIND_STORE);
+	for (uint32_t i = 0; i < graph->count; i++) {
+		const struct code_graph_node *node = &graph->nodes[i];
+
+		if ((node->kind != X86_CALL && node->kind != X86_CALL_INDIRECT) ||
+		    (node->marks & (MAY_EXIT | MAY_HALT | IS_BEHIND_STORE)) !=
+			    (MAY_HALT | IS_BEHIND_STORE))
+			continue;
+		if (finder->left_count == PHP_LEFT_MAX)
+			return fail(-EOPNOTSUPP, "execute_ex() returns in too many ways");
+		finder->code->left[finder->left_count++] = node->address + node->length;
+	}
+	return 0;
+}
+
+static int compare_ranges(const void *left, const void *right)
+{
+	const struct code_range *a = left, *b = right;
+
+	return a->start < b->start ? -1 : a->start > b->start;
+}
+
+static int look_at_loop(struct finder *finder)
+{
+	_cleanup_(code_graph_deinit) struct code_graph graph = { 0 };
+	struct code_range range;
+	int err = find_function(finder, finder->symbols->execute, &range);
+
+	if (!err)
+		err = find_halt(finder, range);
+	if (!err)
+		err = init_graph(finder, range, &graph);
+	if (err)
+		return err;
+	memcpy(finder->code->ranges, graph.parts, sizeof(graph.parts));
+	finder->code->range_count = graph.part_count;
+	qsort(finder->code->ranges, graph.part_count, sizeof(graph.parts[0]), compare_ranges);
+	return add_left(finder, &graph);
+}
+
+/** Parts of functions that were looked at. */
+struct seen_parts {
+	struct code_range ranges[PHP_CODE_MAX_LEAVING * CODE_GRAPH_PARTS_MAX];
+	uint32_t count;
+};
+
+static bool is_seen(const struct seen_parts *seen, uint64_t address)
+{
+	for (uint32_t i = 0; i < seen->count; i++)
+		if (address >= seen->ranges[i].start && address < seen->ranges[i].end)
+			return true;
+	return false;
+}
+
+/* Looks at the function that has an instruction at @address by which execute_ex() is left. */
+static int look_at_leaving(struct finder *finder, struct seen_parts *seen, uint64_t address)
+{
+	_cleanup_(code_graph_deinit) struct code_graph graph = { 0 };
+	struct code_range range;
+	int err;
+
+	if (is_seen(seen, address) || function_table_find(&finder->table, address, &range))
+		return 0;
+	err = init_graph(finder, range, &graph);
+	if (err)
+		return err;
+	if (seen->count + graph.part_count > sizeof(seen->ranges) / sizeof(seen->ranges[0]))
+		return fail(-EOPNOTSUPP, "too many functions have execute_ex() return");
+	memcpy(seen->ranges + seen->count, graph.parts, graph.part_count * sizeof(graph.parts[0]));
+	seen->count += graph.part_count;
+	return add_left(finder, &graph);
+}
+
+/* Looks at all functions that leave hybrid_halt_op in r15. */
+static int look_at_text(struct finder *finder, struct seen_parts *seen, struct code_range text)
+{
+	static const uint8_t lea_r15[] = { 0x4c, 0x8d, 0x3d };
+	_cleanup_(x86_code_deinit) struct x86_code code = { 0 };
+	const uint8_t *bytes, *found, *end;
+	int err = x86_code_init(&code, finder->image, text, PHP_CODE_MAX_TEXT_BYTES);
+
+	if (err)
+		return err;
+	bytes = code.bytes.data;
+	end = bytes + code.bytes.size;
+	for (found = bytes; !err; found++) {
+		int32_t distance;
+		uint64_t next;
+
+		found = memmem(found, (size_t)(end - found), lea_r15, sizeof(lea_r15));
+		if (!found || end - found < LEA_R15_BYTES)
+			break;
+		memcpy(&distance, found + sizeof(lea_r15), sizeof(distance));
+		next = text.start + (uint64_t)(found - bytes) + LEA_R15_BYTES;
+		if (next + (uint64_t)(int64_t)distance == finder->halt_op)
+			err = look_at_leaving(finder, seen, next - LEA_R15_BYTES);
+	}
+	return err;
+}
+
+static int look_at_leaving_functions(struct finder *finder)
+{
+	const struct elf_image *image = finder->image;
+	_cleanup_(free_pointer) struct seen_parts *seen = calloc(1, sizeof(*seen));
+	int err = seen ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; !err && i < image->segment_count; i++) {
+		const struct elf_segment *segment = &image->segments[i];
+
+		if (segment->type == PT_LOAD && segment->flags & PF_X && segment->file_bytes)
+			err = look_at_text(
+				finder, seen,
+				(struct code_range){ segment->address,
+						     segment->address + segment->file_bytes });
+	}
+	return err;
+}
+
+/* Adds what of the graph has all of @marks, runs of instructions as one range. */
+static int add_ranges(const struct code_graph *graph, uint8_t marks, struct php_code_range *ranges,
+		      uint32_t *count, uint32_t limit)
+{
+	uint32_t end = 0;
+
+	for (uint32_t i = 0; i < graph->count; i++) {
+		const struct code_graph_node *node = &graph->nodes[i];
+
+		if ((node->marks & marks) != marks)
+			continue;
+		if (!end || end != node->address) {
+			if (*count == limit)
+				return fail(-EOPNOTSUPP, "execute_ex() is called in too many ways");
+			ranges[(*count)++].start = node->address;
+		}
+		end = node->address + node->length;
+		ranges[*count - 1].end = end;
+	}
+	return 0;
+}
+
+/* Adds the function: it has another execute_data in VM code's register. */
+static int add_preparing(struct finder *finder, const struct code_graph *graph)
+{
+	for (uint32_t i = 0; i < graph->part_count; i++) {
+		if (finder->preparing_count == PHP_PREPARING_MAX)
+			return fail(-EOPNOTSUPP,
+				    "functions that call execute_ex() have many parts");
+		finder->code->preparing[finder->preparing_count++] =
+			(struct php_code_range){ (uint32_t)graph->parts[i].start,
+						 (uint32_t)graph->parts[i].end };
+	}
+	return 0;
+}
+
+/*
+ * The function at @address calls execute_ex(): what is between that and where an execute_data is put into the list, and for
+ * generators, whose execute_data stay in it, where it is taken away.
+ */
+static int look_at_calling(struct finder *finder, uint64_t address)
+{
+	_cleanup_(code_graph_deinit) struct code_graph graph = { 0 };
+	struct php_code *code = finder->code;
+	struct code_range range;
+	int err = find_function(finder, address, &range);
+
+	if (!err)
+		err = init_graph(finder, range, &graph);
+	if (err)
+		return err;
+	code_graph_mark_behind(&graph, IS_STORE | IS_INIT, IS_LOOP_CALL | IS_STORE, IS_BEHIND_INIT);
+	code_graph_mark_before(&graph, IS_LOOP_CALL, IS_STORE, IS_BEFORE_CALL);
+	code_graph_mark_behind(&graph, IS_LOOP_CALL, IS_STORE, IS_BEHIND_CALL);
+	code_graph_mark_before(&graph, IS_STORE, IS_LOOP_CALL, IS_BEFORE_STORE);
+	for (uint32_t i = 0; i < graph.count; i++)
+		if (graph.nodes[i].flags & IS_STORE && graph.nodes[i].marks & IS_BEHIND_INIT)
+			graph.nodes[i].marks &= (uint8_t)~IS_BEFORE_CALL;
+	err = add_preparing(finder, &graph);
+	if (!err)
+		err = add_ranges(&graph, IS_BEHIND_INIT | IS_BEFORE_CALL, code->entering,
+				 &finder->entering_count, PHP_ENTERING_MAX);
+	if (err || address != finder->symbols->resume)
+		return err;
+	return add_ranges(&graph, IS_BEHIND_CALL | IS_BEFORE_STORE, code->resumed,
+			  &finder->resumed_count, PHP_RESUMED_MAX);
+}
+
+/* The function at @address puts an execute_data into the list: from there to its end. */
+static int look_at_init(struct finder *finder, uint64_t address)
+{
+	_cleanup_(code_graph_deinit) struct code_graph graph = { 0 };
+	struct code_range range;
+	int err = find_function(finder, address, &range);
+
+	if (!err)
+		err = init_graph(finder, range, &graph);
+	if (err)
+		return err;
+	err = add_preparing(finder, &graph);
+	if (err)
+		return err;
+	code_graph_mark_behind(&graph, IS_STORE, 0, IS_BEHIND_STORE);
+	return add_ranges(&graph, IS_BEHIND_STORE, finder->code->entering, &finder->entering_count,
+			  PHP_ENTERING_MAX);
+}
+
+static int look_at_entering_functions(struct finder *finder)
+{
+	const struct php_symbols *symbols = finder->symbols;
+	int err = 0;
+
+	for (uint32_t i = 0; !err && i < sizeof(symbols->init) / sizeof(symbols->init[0]); i++)
+		err = look_at_init(finder, symbols->init[i]);
+	for (uint32_t i = 0; !err && i < sizeof(symbols->calling) / sizeof(symbols->calling[0]);
+	     i++)
+		err = look_at_calling(finder, symbols->calling[i]);
+	if (!err)
+		err = look_at_calling(finder, symbols->resume);
+	if (!err && (!finder->entering_count || !finder->left_count))
+		err = fail(-EOPNOTSUPP, "execute_ex() is called in a way that is not known");
+	return err;
+}
+
+int php_code_find(const struct elf_image *image, const struct php_symbols *symbols,
+		  struct php_code *code)
+{
+	struct finder finder = { .image = image, .symbols = symbols, .code = code };
+	int err;
+
+	*code = (struct php_code){ 0 };
+	err = function_table_init(&finder.table, image);
+	if (!err)
+		err = look_at_loop(&finder);
+	if (!err)
+		err = look_at_leaving_functions(&finder);
+	return err ? err : look_at_entering_functions(&finder);
+}
+
+bool php_code_has_bytes(const struct elf_image *image, uint64_t address, const uint8_t *bytes,
+			size_t size)
+{
+	_cleanup_(x86_code_deinit) struct x86_code code = { 0 };
+
+	return !x86_code_init_head(&code, image, address, HEAD_BYTES) &&
+	       memmem(code.bytes.data, code.bytes.size, bytes, size);
+}

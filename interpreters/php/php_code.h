@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * What the code of PHP tells that no symbol does: where execute_ex() and its cold parts are, and where the list of
+ * execute_data and the native frames of execute_ex() do not agree (ebpf/abi/php.h).
+ *
+ * execute_ex() of a HYBRID VM returns at one place, which is where the handler of a made-up instruction, hybrid_halt_op, is
+ * (Zend/zend_vm_execute.skl, ZEND_VM_RETURN()). Functions that it calls have it return by leaving that instruction in r15.
+ * Code from which there is no way but to that place runs when execute_ex() is about to return: of its calls those are
+ * found that come after a store to EG(current_execute_data).
+ */
+#ifndef INTERPRETERS_PHP_PHP_CODE_H
+#define INTERPRETERS_PHP_PHP_CODE_H
+
+#include "agent/base/flag_ranges.h"
+#include "agent/host/elf_image.h"
+#include "ebpf/abi/php.h"
+#include "interpreters/language.h"
+
+enum {
+	/** Larger functions are refused: execute_ex() of 8.4 has 43 KB. */
+	PHP_CODE_MAX_BYTES = 128 << 10,
+	PHP_CODE_MAX_TEXT_BYTES = 64 << 20,
+	/** Functions by which execute_ex() is left. */
+	PHP_CODE_MAX_LEAVING = 64,
+};
+
+/** What the file's symbols tell. ELF virtual addresses. */
+struct php_symbols {
+	uint64_t execute;
+	/** The variable zend_execute_ex. */
+	uint64_t execute_pointer;
+	/** zend_init_func_execute_data(), zend_init_code_execute_data(), which put an execute_data into the list. */
+	uint64_t init[2];
+	/** zend_call_function() and zend_execute(), which call execute_ex() through the variable. */
+	uint64_t calling[2];
+	/** zend_generator_resume(), which does so for generators. */
+	uint64_t resume;
+	/** The offset of EG(current_execute_data). */
+	uint16_t current;
+};
+
+struct php_code {
+	/** execute_ex() and its cold parts, sorted. */
+	struct code_range ranges[LOOP_RANGES_MAX];
+	uint32_t range_count;
+	struct php_code_range end;
+	struct php_code_range entering[PHP_ENTERING_MAX];
+	struct php_code_range resumed[PHP_RESUMED_MAX];
+	struct php_code_range preparing[PHP_PREPARING_MAX];
+	uint32_t left[PHP_LEFT_MAX];
+};
+
+/** -EOPNOTSUPP if the code is of another shape, -EBADMSG, -ENOENT, -ENOMEM. */
+int php_code_find(const struct elf_image *image, const struct php_symbols *symbols,
+		  struct php_code *code);
+
+/** Whether the beginning of the function at @address has an instruction with the bytes @bytes. */
+bool php_code_has_bytes(const struct elf_image *image, uint64_t address, const uint8_t *bytes,
+			size_t size);
+
+#endif

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "interpreters/php/php_layout.h"
+
+#include <stddef.h>
+
+static const struct php_layout layouts[] = {
+	{
+		.engine = PHP_ENGINE_VERSION(3, 4),
+		.version = "7.4",
+		.current = 488,
+		.before_exception = 880,
+		.last = 60,
+		.opcodes = 64,
+		.file = 136,
+		.line = 144,
+		.generator_frame = 64,
+		.generator_values = 152,
+		.generator_parent = 160,
+		.generator_fake = 200,
+	},
+	{
+		.engine = PHP_ENGINE_VERSION(4, 2),
+		.version = "8.2",
+		.current = 488,
+		.before_exception = 880,
+		.last = 80,
+		.opcodes = 88,
+		.file = 152,
+		.line = 160,
+		.closure_count = 180,
+		.closures = 192,
+		.generator_frame = 56,
+		.generator_values = 144,
+		.generator_parent = 152,
+		.generator_fake = 184,
+	},
+	{
+		.engine = PHP_ENGINE_VERSION(4, 4),
+		.version = "8.4",
+		.current = 488,
+		.before_exception = 952,
+		.last = 96,
+		.opcodes = 104,
+		.file = 168,
+		.line = 176,
+		.closure_count = 188,
+		.closures = 200,
+		.generator_frame = 56,
+		.generator_values = 144,
+		.generator_parent = 152,
+		.generator_fake = 184,
+	},
+	{
+		.engine = PHP_ENGINE_VERSION(4, 5),
+		.version = "8.5",
+		.current = 512,
+		.before_exception = 976,
+		.last = 96,
+		.opcodes = 104,
+		.file = 168,
+		.line = 176,
+		.closure_count = 188,
+		.closures = 200,
+		.generator_frame = 56,
+		.generator_values = 144,
+		.generator_parent = 152,
+		.generator_fake = 184,
+	},
+};
+
+const struct php_layout *php_layout_of(uint16_t engine)
+{
+	for (size_t i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++)
+		if (layouts[i].engine == engine)
+			return &layouts[i];
+	return NULL;
+}

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "interpreters/php/php_probe.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/base/cleanup.h"
+#include "agent/base/error.h"
+#include "agent/host/elf_dynamic.h"
+#include "interpreters/x86_code.h"
+
+enum {
+	/** Read-only data, in which the version stands. */
+	DATA_MAX_BYTES = 64 << 20,
+	/** ZEND_VM_KIND_HYBRID */
+	KIND_HYBRID = 4,
+	HEAD_BYTES = 48,
+};
+
+static const char version_start[] = "Zend Engine v";
+
+struct prober {
+	const struct elf_image *image;
+	struct elf_dynamic dynamic;
+};
+
+/* The address of the exported function or object @name; 0: there is none. */
+static uint64_t find_address(const struct prober *prober, const char *name)
+{
+	struct elf_dynamic_symbol symbol;
+
+	return elf_dynamic_find(&prober->dynamic, prober->image, name, &symbol) ? 0 :
+										  symbol.address;
+}
+
+/* Finds the text with the version in a segment that is only read. */
+static int find_text(const struct prober *prober, const struct elf_segment *segment,
+		     char text[PHP_VERSION_TEXT_BYTES])
+{
+	_cleanup_(elf_bytes_deinit) struct elf_bytes bytes = { 0 };
+	const uint8_t *found;
+	int err = elf_image_load_range(prober->image, segment->offset, segment->file_bytes,
+				       DATA_MAX_BYTES, &bytes);
+
+	if (err)
+		return err;
+	found = memmem(bytes.data, bytes.size, version_start, sizeof(version_start) - 1);
+	if (!found || bytes.size - (size_t)(found - bytes.data) < PHP_VERSION_TEXT_BYTES)
+		return -ENOENT;
+	memcpy(text, found, PHP_VERSION_TEXT_BYTES);
+	return 0;
+}
+
+static int find_version_text(const struct prober *prober, char text[PHP_VERSION_TEXT_BYTES])
+{
+	const struct elf_image *image = prober->image;
+
+	for (uint32_t i = 0; i < image->segment_count; i++) {
+		const struct elf_segment *segment = &image->segments[i];
+		int err;
+
+		if (segment->type != PT_LOAD || segment->flags & (PF_X | PF_W) ||
+		    !segment->file_bytes)
+			continue;
+		err = find_text(prober, segment, text);
+		if (err != -ENOENT)
+			return err;
+	}
+	return fail(-EOPNOTSUPP, "PHP of a version that it does not tell");
+}
+
+static int find_version(const struct prober *prober, struct php_file *file)
+{
+	char text[PHP_VERSION_TEXT_BYTES + 1] = "";
+	unsigned int major, minor, patch;
+	int err = find_version_text(prober, file->version_text);
+
+	if (err)
+		return err;
+	memcpy(text, file->version_text, PHP_VERSION_TEXT_BYTES);
+	if (sscanf(text, "Zend Engine v%2u.%2u.%3u,", &major, &minor, &patch) != 3)
+		return fail(-EOPNOTSUPP, "PHP of a version that it does not tell");
+	file->layout = php_layout_of((uint16_t)PHP_ENGINE_VERSION(major, minor));
+	if (!file->layout)
+		return fail(-EOPNOTSUPP, "PHP with Zend Engine %u.%u", major, minor);
+	snprintf(file->file.version, sizeof(file->file.version), "PHP %s", file->layout->version);
+	return 0;
+}
+
+/* zend_vm_kind() returns a constant. */
+static int check_kind(const struct prober *prober, const struct php_file *file)
+{
+	const uint8_t move_to_eax[] = { 0xb8, KIND_HYBRID, 0, 0, 0, 0xc3 };
+
+	if (!php_code_has_bytes(prober->image, find_address(prober, "zend_vm_kind"), move_to_eax,
+				sizeof(move_to_eax)))
+		return fail(-EOPNOTSUPP, "%s with a VM of another kind than HYBRID",
+			    file->file.version);
+	return 0;
+}
+
+/* Whether the function @name has an instruction of @opcode with a register and the displacement @offset. */
+static bool has_operand(const struct prober *prober, const char *name, uint8_t opcode,
+			uint8_t extension, uint16_t offset)
+{
+	for (uint8_t base = 0; base < 8; base++) {
+		const uint8_t bytes[] = { opcode,
+					  (uint8_t)(0x80 | extension << 3 | base),
+					  (uint8_t)offset,
+					  (uint8_t)(offset >> 8),
+					  0,
+					  0 };
+
+		if (php_code_has_bytes(prober->image, find_address(prober, name), bytes,
+				       sizeof(bytes)))
+			return true;
+	}
+	return false;
+}
+
+/* zend_is_executing() compares EG(current_execute_data) with NULL; zend_get_executed_filename_ex() loads the file's name. */
+static int check_layout(const struct prober *prober, const struct php_layout *layout)
+{
+	enum { COMPARE = 0x83, COMPARE_EXTENSION = 7, LOAD = 0x8b };
+	bool has_file = false;
+
+	for (uint8_t reg = 0; reg < 8 && !has_file; reg++)
+		has_file = has_operand(prober, "zend_get_executed_filename_ex", LOAD, reg,
+				       layout->file);
+	if (!has_file ||
+	    !has_operand(prober, "zend_is_executing", COMPARE, COMPARE_EXTENSION, layout->current))
+		return fail(-EOPNOTSUPP, "PHP %s with structs that are not known", layout->version);
+	return 0;
+}
+
+/* get_zend_version() loads the variable. */
+static int find_version_pointer(const struct prober *prober, struct php_file *file)
+{
+	_cleanup_(x86_code_deinit) struct x86_code code = { 0 };
+	int err = x86_code_init_head(&code, prober->image, find_address(prober, "get_zend_version"),
+				     HEAD_BYTES);
+
+	while (!err && x86_code_next(&code) && code.x86.kind < X86_CALL) {
+		file->version_pointer = x86_code_relative(&code, true, 0x8b);
+		if (file->version_pointer)
+			return 0;
+	}
+	return fail(-EOPNOTSUPP, "get_zend_version() is not as in %s", file->file.version);
+}
+
+static int find_code(const struct prober *prober, struct php_file *file)
+{
+	const struct php_symbols symbols = {
+		.execute = find_address(prober, "execute_ex"),
+		.execute_pointer = find_address(prober, "zend_execute_ex"),
+		.init = { find_address(prober, "zend_init_func_execute_data"),
+			  find_address(prober, "zend_init_code_execute_data") },
+		.calling = { find_address(prober, "zend_call_function"),
+			     find_address(prober, "zend_execute") },
+		.resume = find_address(prober, "zend_generator_resume"),
+		.current = file->layout->current,
+	};
+	int err = php_code_find(prober->image, &symbols, &file->code);
+
+	if (err)
+		return err;
+	file->file.range_count = file->code.range_count;
+	memcpy(file->file.ranges, file->code.ranges, sizeof(file->code.ranges));
+	return 0;
+}
+
+static int fill(const struct prober *prober, struct php_file *file)
+{
+	int err = find_version(prober, file);
+
+	if (err || !file->layout)
+		return err ? err : -EOPNOTSUPP;
+	if (prober->image->machine != EM_X86_64)
+		return fail(-EOPNOTSUPP, "%s for another machine than x86-64", file->file.version);
+	file->globals = find_address(prober, "executor_globals");
+	if (!file->globals)
+		return fail(-EOPNOTSUPP, "%s with threads (ZTS)", file->file.version);
+	err = check_kind(prober, file);
+	if (!err)
+		err = check_layout(prober, file->layout);
+	if (!err)
+		err = find_version_pointer(prober, file);
+	return err ? err : find_code(prober, file);
+}
+
+int php_probe(const struct language *language, const struct elf_image *image,
+	      struct php_file **file)
+{
+	_cleanup_(free_pointer) struct php_file *made = NULL;
+	struct prober prober = { .image = image };
+	int err;
+
+	/* A file whose tables are damaged is none of ours to report. */
+	if (elf_dynamic_init(&prober.dynamic, image) || !find_address(&prober, "zend_vm_kind") ||
+	    !find_address(&prober, "execute_ex"))
+		return -ENOENT;
+	made = calloc(1, sizeof(*made));
+	if (!made)
+		return -ENOMEM;
+	made->file.language = language;
+	err = fill(&prober, made);
+	if (err)
+		return err;
+	*file = take_pointer(made);
+	return 0;
+}
+
+void php_file_release(struct php_file *file)
+{
+	free(file);
+}
