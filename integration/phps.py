@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The PHPs at hand: what scripts/fetch_phps.py brought."""
+import glob
 import os
 import re
 import sys
@@ -11,6 +12,7 @@ import pythons
 from runtimes import Finder, Runtime
 
 TARGETS = os.path.join(ROOT, "integration", "targets", "php")
+MODES = ["plain", "opcache"]
 # Versions whose frames are found (interpreters/php/php_layout.c).
 KNOWN = [(7, 4), (8, 2), (8, 4), (8, 5)]
 
@@ -25,8 +27,19 @@ class Php(Runtime):
         self.name = "%s-%s" % (suite, self.program)
 
     def command(self, *arguments):
-        # No settings of the suite: opcache would be on. The compiler of regular expressions makes code of which nothing tells.
-        return pythons.enter(self._root, [TARGETS], "/usr/bin/" + self.program, "-n", "-d", "pcre.jit=0", *arguments)
+        """The command to run it, without the settings of the suite."""
+        return self.mode_command("plain", *arguments)
+
+    def mode_command(self, mode, *arguments):
+        """The same in one of MODES. The compiler of regular expressions makes code of which nothing tells."""
+        settings = ["pcre.jit=0"]
+        if mode == "opcache":
+            # From 8.5 on it is built in.
+            extensions = glob.glob(self._root + "/usr/lib/php/*/opcache.so")
+            settings += ["zend_extension=" + path[len(self._root):] for path in extensions]
+            settings += ["opcache.enable_cli=1", "opcache.jit_buffer_size=0"]
+        return pythons.enter(self._root, [TARGETS], "/usr/bin/" + self.program, "-n",
+                             *(word for setting in settings for word in ("-d", setting)), *arguments)
 
     @property
     def directories(self):
@@ -38,7 +51,7 @@ def _fetched(suites=tuple(fetch_phps.ROOTS)):
         lambda suite: (fetch_phps.DIRECTORY / suite).exists(), suites))}
 
 
-FINDER = Finder(dict, _fetched, lambda _, fetched: fetched(tuple(fetch_phps.SHORT_SUITES)), r".*-php\d.*")
+FINDER = Finder(dict, _fetched, lambda _, fetched: fetched(tuple(fetch_phps.SHORT_SUITES)), r".*-php\d.*", MODES)
 at_hand, chosen = FINDER.at_hand, FINDER.chosen
 
 
