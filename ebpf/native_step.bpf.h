@@ -253,6 +253,7 @@ static __always_inline enum unwind_error ask_for_guess(struct walk_state *state,
 						       enum unwind_error error)
 {
 	state->guess_for = error;
+	state->guess_count++;
 	return UNWIND_OK;
 }
 

@@ -99,6 +99,9 @@ struct walk_state {
 	__u32 asked_for_code;
 	/** enum frame_kind of the language that is asked where a stack ends (WAIT_STACK), which it has set, or 0. */
 	__u32 stack_language;
+	/** Callers that had to be guessed so far in the walk: frames may be missing there. */
+	__u32 guess_count;
+	__u32 reserved;
 	struct cached_mapping mappings[MAPPING_CACHE_COUNT];
 	struct cached_rule rules[RULE_CACHE_COUNT];
 
@@ -172,6 +175,7 @@ static __always_inline void state_begin(struct walk_state *state)
 	state->last_mapping = 0;
 	state->next_mapping = 0;
 	state->asked_for_code = 0;
+	state->guess_count = 0;
 	for (int i = 0; i < MAPPING_CACHE_COUNT; i++)
 		state->mappings[i].size_bytes = 0;
 	state->uprobe_task = 0;

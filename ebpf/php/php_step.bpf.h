@@ -352,6 +352,9 @@ static __always_inline enum unwind_error php_enter(struct walk_state *state)
 	}
 	if (walk->is_lost)
 		return php_leave(state);
+	/* Code of the JIT runs in an execute_ex() that is not seen then, and its frames would be taken for this one's. */
+	if (state->guess_count)
+		return php_lose(state);
 	walk->in_frames = 1;
 	if (!walk->is_first)
 		return php_has_left(state) ? php_leave(state) : UNWIND_OK;
