@@ -33,11 +33,10 @@ MAKING = (*DELEGATING, "counted")
 DESTRUCTOR = "::__destruct"
 # Of the samples: those that come to the end of their chain.
 WORK_SHARE = 0.3
-# Code of eval() and closures are often freed before they are named.
+# Code of eval() and closures are often freed before they are named: of 3,600 samples 0.8 to 2.9 % on a quiet machine, 5.3 % on
+# one that is busy with other things.
 NAMELESS = "[php: no name]"
-NAMELESS_SHARE = 0.05
-# 7.4 has no list of a function's closures.
-NAMELESS_SHARE_7_4 = 0.1
+NAMELESS_SHARE = 0.1
 # Of the samples: those whose innermost line may be that of another instruction.
 APPROXIMATE_SHARE = 0.05
 APPROXIMATE = "_[~]"
@@ -174,8 +173,7 @@ def check_known(tap, php, mode):
     tap.never(wrong, name + "every stack is one that PHP has", *["%d %s" % (count, text) for text, count in
                                                                 wrong.most_common(SHOWN_WRONG)])
     tap.ok(counts["work"] >= WORK_SHARE * counts["all"], name + "chains are there to their end", dict(counts))
-    nameless_share = NAMELESS_SHARE if php.version > (7, 4) else NAMELESS_SHARE_7_4
-    tap.ok(counts["nameless"] <= nameless_share * counts["all"], name + "few frames have no name", dict(counts))
+    tap.ok(counts["nameless"] <= NAMELESS_SHARE * counts["all"], name + "few frames have no name", dict(counts))
     tap.ok(counts["approximate"] <= APPROXIMATE_SHARE * counts["all"], name + "few lines are approximate",
            dict(counts))
     interpreted = sum(INTERPRETED_ERROR in text for text in missing)
