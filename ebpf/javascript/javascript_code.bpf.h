@@ -23,6 +23,9 @@ enum {
 	JAVASCRIPT_PAGE_BYTES = 1 << 18,
 	JAVASCRIPT_LIST_BYTES_MAX = JAVASCRIPT_PAGE_BYTES / 32 * 8,
 	JAVASCRIPT_LIST_HALVES_MAX = 14,
+	/* So much of the end of a page's list may not be sorted; it is read in parts. */
+	JAVASCRIPT_APPENDED_MAX = 128,
+	JAVASCRIPT_APPENDED_WORDS = 8,
 	/* A page that has a list: from where to where its objects lie. */
 	JAVASCRIPT_PAGE_AREA = 24,
 	/* An object that is too large for a page has one of its own, of up to so many times that size. */
@@ -175,18 +178,19 @@ static __always_inline bool javascript_find_page(__u64 address, __u64 *page, __u
 static __always_inline void javascript_find_appended(struct javascript_walk *walk, __u64 first,
 						     __u64 end, __u64 address)
 {
-	__u64 found = 0, bytes = (end - first) & ~7ULL;
+	__u64 words[JAVASCRIPT_APPENDED_WORDS], found = 0, bytes;
 
-	if (bytes > sizeof(walk->appended))
-		bytes = sizeof(walk->appended);
-	__builtin_memset(walk->appended, 0, sizeof(walk->appended));
-	if (bpf_probe_read_user(walk->appended, bytes, (const void *)(end - bytes)))
-		return;
-	for (int i = 0; i < JAVASCRIPT_APPENDED_MAX; i++) {
-		__u64 object = walk->appended[i];
-
-		if (object <= address && object > found)
-			found = object;
+	for (int i = 0; i < JAVASCRIPT_APPENDED_MAX / JAVASCRIPT_APPENDED_WORDS; i++) {
+		bytes = (end - first) & ~7ULL;
+		if (bytes > sizeof(words))
+			bytes = sizeof(words);
+		__builtin_memset(words, 0, sizeof(words));
+		if (!bytes || bpf_probe_read_user(words, bytes, (const void *)(end - bytes)))
+			break;
+		for (int j = 0; j < JAVASCRIPT_APPENDED_WORDS; j++)
+			if (words[j] <= address && words[j] > found)
+				found = words[j];
+		end -= bytes;
 	}
 	walk->object = found;
 }

@@ -10,8 +10,6 @@ enum {
 	JAVASCRIPT_CODE_WORDS = JAVASCRIPT_CODE_BYTES / 8,
 	/** What is known of code and functions, kept between walks; a power of two. */
 	JAVASCRIPT_KEPT_COUNT = 256,
-	/** So much of the end of a page's list may not be sorted. */
-	JAVASCRIPT_APPENDED_MAX = 128,
 };
 
 /** Words of a frame, from its frame pointer. */
@@ -89,8 +87,6 @@ struct javascript_walk {
 	__u64 node_key;
 	__u64 node_value;
 	__u64 head[JAVASCRIPT_CODE_WORDS];
-	/** The end of a page's list. */
-	__u64 appended[JAVASCRIPT_APPENDED_MAX];
 	struct javascript_process process;
 	/** No two processes that ever run have the same. */
 	__u64 process_key;

@@ -82,8 +82,8 @@ static bool is_store(const struct finder *finder, const struct x86_code *code)
 static bool is_halt(const struct finder *finder, const struct x86_code *code)
 {
 	return code->address == finder->halt_label ||
-	       (finder->halt_op && x86_code_bytes(code)[0] == 0x4c &&
-		x86_code_bytes(code)[2] == 0x3d &&
+	       (finder->halt_op && code->x86.length == LEA_R15_BYTES &&
+		x86_code_bytes(code)[0] == 0x4c && x86_code_bytes(code)[2] == 0x3d &&
 		x86_code_relative(code, true, 0x8d) == finder->halt_op);
 }
 

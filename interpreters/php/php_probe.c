@@ -163,8 +163,12 @@ static int find_code(const struct prober *prober, struct php_file *file)
 		.resume = find_address(prober, "zend_generator_resume"),
 		.current = file->layout->current,
 	};
-	int err = php_code_find(prober->image, &symbols, &file->code);
+	int err = 0;
 
+	if (!symbols.execute_pointer)
+		err = fail(-EOPNOTSUPP, "%s without zend_execute_ex", file->file.version);
+	if (!err)
+		err = php_code_find(prober->image, &symbols, &file->code);
 	if (err)
 		return err;
 	file->file.range_count = file->code.range_count;
