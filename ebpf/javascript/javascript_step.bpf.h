@@ -217,22 +217,41 @@ static __always_inline enum unwind_error javascript_release(struct walk_state *s
 	return UNWIND_OK;
 }
 
+/* True if the object at tagged @object has the SharedFunctionInfo of a function that was met before. */
+static __always_inline bool javascript_is_known_function(const struct javascript_walk *walk,
+							 __u64 object)
+{
+	const struct javascript_kept_function *kept;
+	__u64 shared = 0;
+
+	if (read_word(object - JAVASCRIPT_TAG + walk->process.function_shared, &shared))
+		return false;
+	kept = &walk->kept_functions[javascript_kept_index(shared)];
+	return kept->process_key == walk->process_key && kept->shared == shared;
+}
+
 /*
  * True if the object at tagged @object is a JSFunction. While the collector moves it, its first word says where to; all
- * others are as they were.
+ * others are as they were. V8 writes that word before it copies anything to the new place
+ * (heap/scavenger-inl.h, MigrateObject).
  */
 static __always_inline bool javascript_is_function(const struct javascript_walk *walk, __u64 object)
 {
 	__u64 map = 0;
 	__u16 type = 0;
+	bool is_moved;
 
-	if (read_word(object - JAVASCRIPT_TAG, &map) ||
-	    (!(map & JAVASCRIPT_TAG) && read_word(map, &map)) ||
-	    bpf_probe_read_user(
-		    &type, sizeof(type),
-		    (const void *)(map - JAVASCRIPT_TAG + walk->process.map_instance_type)))
+	if (read_word(object - JAVASCRIPT_TAG, &map))
 		return false;
-	return (__u16)(type - walk->process.type_function) < walk->process.type_function_count;
+	is_moved = !(map & JAVASCRIPT_TAG);
+	if (is_moved && read_word(map, &map))
+		return false;
+	if (!bpf_probe_read_user(
+		    &type, sizeof(type),
+		    (const void *)(map - JAVASCRIPT_TAG + walk->process.map_instance_type)) &&
+	    (__u16)(type - walk->process.type_function) < walk->process.type_function_count)
+		return true;
+	return is_moved && javascript_is_known_function(walk, object);
 }
 
 /* The held frame of a leaf is not made yet, or not there any more. */

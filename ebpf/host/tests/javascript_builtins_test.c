@@ -199,6 +199,33 @@ static void what_the_deoptimizer_has_done_is_a_guess(void **state)
 	assert_int_not_equal(frame_flags(javascript->world->trace.words[4]) & FRAME_GUESS, 0);
 }
 
+/* What remains of a function says where it is now, before anything is there. */
+static void a_function_that_is_being_moved_is_known(void **state)
+{
+	enum { MOVED_TO = 0x7000 };
+	struct javascript *javascript = *state;
+	const uint64_t function = function_at(1) - JAVASCRIPT_TAG;
+
+	lay_in_frame(javascript, code_at(RULE_BUILTIN), CONTEXT, function_at(1));
+	put(javascript, function, HEAP_START + MOVED_TO, 8);
+	assert_javascript_walk(javascript, "NI0E");
+	put(javascript, HEAP_START + MOVED_TO, MAP + JAVASCRIPT_TAG, 8);
+	assert_javascript_walk(javascript, "b1I0E");
+	/* One that has the same code was met before in this walk. */
+	put(javascript, HEAP_START + MOVED_TO, 0, 8);
+	put(javascript, function_at(2) - JAVASCRIPT_TAG + javascript->process.function_shared,
+	    shared_at(1), 8);
+	lay_in_frame(javascript, code_at(RULE_BUILTIN), CONTEXT, function_at(2));
+	put_frame(javascript, FP_WORD, CONTEXT, function_at(2), FP_WORD + 10,
+		  code_at(RULE_BUILTIN));
+	put_frame(javascript, FP_WORD + 10, CONTEXT, function_at(1), CALLER_WORD,
+		  code_at(RULE_INTERPRETER));
+	assert_javascript_walk(javascript, "b1b1I0E");
+	/* No word that says where to, but no map either. */
+	put(javascript, function, SCRIPT + JAVASCRIPT_TAG, 8);
+	assert_javascript_walk(javascript, "b1NI0E");
+}
+
 static void what_was_appended_to_a_list_is_found_there(void **state)
 {
 	enum { OLD = 300, NEW = 100 };
@@ -267,6 +294,7 @@ int main(void)
 		javascript_test(what_returns_to_no_code_of_v8_is_a_guess),
 		javascript_test(a_builtin_that_has_called_something_needs_no_rules),
 		javascript_test(what_the_deoptimizer_has_done_is_a_guess),
+		javascript_test(a_function_that_is_being_moved_is_known),
 		javascript_test(what_was_appended_to_a_list_is_found_there),
 		javascript_test(a_large_object_has_pages_of_its_own),
 	};
