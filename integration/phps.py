@@ -13,8 +13,6 @@ from runtimes import Finder, Runtime
 
 TARGETS = os.path.join(ROOT, "integration", "targets", "php")
 MODES = ["plain", "opcache"]
-# Versions whose frames are found (interpreters/php/php_layout.c).
-KNOWN = [(7, 4), (8, 2), (8, 4), (8, 5)]
 
 
 class Php(Runtime):

@@ -17,7 +17,8 @@ import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import rubies
-from harness import HANG_SECONDS, IS_LONG, Program, Tap, need_root, run_agent
+from chain_samples import judge_chains, profile
+from harness import HANG_SECONDS, IS_LONG, Tap, need_root
 
 SECONDS = 20 if IS_LONG else 4
 SAMPLES_PER_SECOND = 1000
@@ -140,41 +141,18 @@ def wrong_natives(texts, named=NATIVE):
 
 
 def judge(stacks, known):
-    """Counts of samples by what they are, wrong stacks, and those with errors."""
-    counts, wrong, missing = collections.Counter(), collections.Counter(), []
-    for stack, count in stacks.items():
-        texts = stack.user_frames
-        frames = [frame for frame in map(parse_frame, texts) if frame]
-        counts["all"] += count
-        if stack.errors:
-            counts["errors"] += count
-            missing.append(";".join(texts))
-        elif not frames:
-            counts["native"] += count
-        elif not known.allows(frames):
-            wrong["no such stack: " + ";".join(texts)] += count
-        elif wrong_natives(texts):
-            wrong["%s: %s" % (wrong_natives(texts), ";".join(texts))] += count
-        counts["work"] += count * any(bare(frame.name) == "work" for frame in frames)
-        counts["owned"] += count * any(bare(frame.name) != frame.name for frame in frames)
-        counts["nameless"] += count * any(frame.name == NAMELESS for frame in frames)
-    return counts, wrong, missing
-
-
-def profile(command):
-    """The stacks of a program that runs, and what the agent said."""
-    program = Program(*command)
-    with program:
-        result = run_agent("-pid", program.pid, "-duration", "%ds" % SECONDS, "-samples-per-second",
-                           SAMPLES_PER_SECOND, "-with-lines", seconds=HANG_SECONDS)
-    return result
+    """As judge_chains(), of Ruby's frames."""
+    return judge_chains(stacks, known, parse_frame, wrong_natives, {
+        "work": lambda texts, frames: any(bare(frame.name) == "work" for frame in frames),
+        "owned": lambda texts, frames: any(bare(frame.name) != frame.name for frame in frames),
+        "nameless": lambda texts, frames: any(frame.name == NAMELESS for frame in frames)})
 
 
 def check_known(tap, ruby, mode):
     name = "%s %s: " % (ruby, mode)
     output = subprocess.run(ruby.command(TARGET, "reference"), check=True, text=True, stdin=subprocess.DEVNULL,
                             stdout=subprocess.PIPE, timeout=HANG_SECONDS).stdout
-    result = profile(ruby.command(TARGET, mode))
+    result = profile(ruby.command(TARGET, mode), SECONDS, SAMPLES_PER_SECOND)
     counts, wrong, missing = judge(result.stacks, Known(read_chains(output)))
     tap.note("%s%s" % (name, dict(counts)))
     tap.ok(counts["all"] >= SECONDS * SAMPLES_PER_SECOND / 10, name + "there are samples", result.log)
@@ -193,7 +171,7 @@ def check_unknown(tap, ruby):
     """@ruby says that it is of a version that is not known."""
     name = "%s as %d.%d: " % (ruby, *UNKNOWN)
     with tempfile.TemporaryDirectory() as directory:
-        result = profile(ruby.command_as(UNKNOWN, directory, TARGET, "run"))
+        result = profile(ruby.command_as(UNKNOWN, directory, TARGET, "run"), SECONDS, SAMPLES_PER_SECOND)
     counts, _, _ = judge(result.stacks, Known(set()))
     tap.ok(counts["all"] and counts["native"] == counts["all"], name + "native frames alone", dict(counts))
     tap.ok("Ruby %d.%d" % UNKNOWN in result.log, name + "a line says so", result.log)

@@ -166,4 +166,17 @@ struct ruby_process {
 
 _Static_assert(sizeof(struct ruby_process) == 432, "struct ruby_process is 27 cells");
 
+/** True if the object with @flags is a class or a module. */
+static inline int ruby_is_class(__u64 flags)
+{
+	return (flags & RUBY_TYPE_MASK) == RUBY_TYPE_CLASS ||
+	       (flags & RUBY_TYPE_MASK) == RUBY_TYPE_MODULE;
+}
+
+static inline int ruby_is_singleton(__u64 flags)
+{
+	return (flags & (RUBY_TYPE_MASK | RUBY_CLASS_IS_SINGLETON)) ==
+	       (RUBY_TYPE_CLASS | RUBY_CLASS_IS_SINGLETON);
+}
+
 #endif

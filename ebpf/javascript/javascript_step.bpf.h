@@ -508,6 +508,13 @@ static __always_inline enum unwind_error javascript_step_code(struct walk_state 
 	return error ? error : javascript_go_on(state, walk, state->sp);
 }
 
+/* The held frame is shown, and its caller remains to be guessed. */
+static __always_inline enum unwind_error javascript_guess_caller(struct walk_state *state)
+{
+	state->guess_for = UNWIND_NO_INFO;
+	return javascript_release(state, true);
+}
+
 /*
  * True if @address, where something may return to, lies in a builtin or in code that V8 has made. The leaf at @pc is in the
  * builtin that is held.
@@ -536,10 +543,8 @@ static __always_inline enum unwind_error javascript_leave_moving(struct walk_sta
 		walk->check = !read_word(state->registers[JAVASCRIPT_MOVED_REGISTER], &address) &&
 			      javascript_is_in_v8(state, pc, address);
 	barrier();
-	if (!walk->check) {
-		state->guess_for = UNWIND_NO_INFO;
-		return javascript_release(state, true);
-	}
+	if (!walk->check)
+		return javascript_guess_caller(state);
 	walk->is_behind_leaf = 1;
 	walk->return_address = address;
 	walk->caller_sp = state->sp + 8;
@@ -562,16 +567,12 @@ static __always_inline enum unwind_error javascript_step_ruleless(struct walk_st
 		state->guess_for = UNWIND_NO_INFO;
 		return UNWIND_OK;
 	}
-	if (!javascript_load_process(state) || !state->held_fp) {
-		state->guess_for = UNWIND_NO_INFO;
-		return javascript_release(state, true);
-	}
+	if (!javascript_load_process(state) || !state->held_fp)
+		return javascript_guess_caller(state);
 	builtin_class =
 		javascript_builtin_class(&state->javascript, frame_address(state->held_words[0]));
-	if (builtin_class == JAVASCRIPT_BUILTIN_DEOPTIMIZER) {
-		state->guess_for = UNWIND_NO_INFO;
-		return javascript_release(state, true);
-	}
+	if (builtin_class == JAVASCRIPT_BUILTIN_DEOPTIMIZER)
+		return javascript_guess_caller(state);
 	if (is_leaf && builtin_class != JAVASCRIPT_BUILTIN_LEAVE)
 		return javascript_leave_moving(state);
 	return javascript_step_builtin(state);

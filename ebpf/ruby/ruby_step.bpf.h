@@ -160,12 +160,6 @@ static __always_inline void ruby_read_sequence(struct ruby_walk *walk,
 		known->fingerprint = fingerprint_end(sum);
 }
 
-static __always_inline bool ruby_is_class(__u64 flags)
-{
-	return (flags & RUBY_TYPE_MASK) == RUBY_TYPE_CLASS ||
-	       (flags & RUBY_TYPE_MASK) == RUBY_TYPE_MODULE;
-}
-
 /*
  * Mixes in what the class, or the one whose singleton class it is, is called: its path, which it may not have, and the words
  * of that.
@@ -177,8 +171,7 @@ static __always_inline bool ruby_mix_class(const struct ruby_process *process, _
 
 	if (read_word(class, &flags))
 		return false;
-	if ((flags & (RUBY_TYPE_MASK | RUBY_CLASS_IS_SINGLETON)) ==
-		    (RUBY_TYPE_CLASS | RUBY_CLASS_IS_SINGLETON) &&
+	if (ruby_is_singleton(flags) &&
 	    (read_word(class + process->class_attached, &class) || read_word(class, &flags)))
 		return false;
 	*sum = fingerprint_mix(*sum, class);

@@ -20,11 +20,9 @@ struct php_layout {
 	/** zend_executor_globals: current_execute_data, opline_before_exception */
 	uint16_t current;
 	uint16_t before_exception;
-	/** zend_op_array: last, opcodes, filename, line_start */
+	/** zend_op_array: last, filename */
 	uint16_t last;
-	uint16_t opcodes;
 	uint16_t file;
-	uint16_t line;
 	/** num_dynamic_func_defs, dynamic_func_defs, which are the closures that it has; 0 before 8.1, where it has none. */
 	uint16_t closure_count;
 	uint16_t closures;

@@ -36,17 +36,6 @@ struct sequence {
 	uint64_t local;
 };
 
-static bool is_class(uint64_t flags)
-{
-	return (flags & RUBY_TYPE_MASK) == RUBY_TYPE_CLASS ||
-	       (flags & RUBY_TYPE_MASK) == RUBY_TYPE_MODULE;
-}
-
-static bool is_singleton(uint64_t flags)
-{
-	return (flags & RUBY_TYPE_MASK) == RUBY_TYPE_CLASS && flags & RUBY_CLASS_IS_SINGLETON;
-}
-
 /* The path of the class at @address, whose flags are @flags; none if it has no lasting one. */
 static int read_path(struct remote_memory *memory, const struct ruby_layout *layout,
 		     uint64_t address, uint64_t flags, struct ruby_owner *owner)
@@ -56,7 +45,7 @@ static int read_path(struct remote_memory *memory, const struct ruby_layout *lay
 	int err;
 
 	owner->length = 0;
-	if (!is_class(flags))
+	if (!ruby_is_class(flags))
 		return 0;
 	err = remote_memory_read(memory, address + layout->class_path, &path, sizeof(path));
 	if (!err)
@@ -78,7 +67,7 @@ int ruby_owner_read(struct remote_memory *memory, const struct ruby_layout *layo
 	err = remote_memory_read(memory, entry + ENTRY_OWNER, &class, sizeof(class));
 	if (!err)
 		err = remote_memory_read(memory, class, &flags, sizeof(flags));
-	if (!err && is_singleton(flags)) {
+	if (!err && ruby_is_singleton(flags)) {
 		separator = '.';
 		err = remote_memory_read(memory, class + layout->class_attached, &class,
 					 sizeof(class));

@@ -9,8 +9,8 @@
 
 #include "agent/base/cleanup.h"
 #include "agent/base/error.h"
-#include "agent/host/x86_decode.h"
 #include "interpreters/function_table.h"
+#include "interpreters/x86_code.h"
 
 enum {
 	/** Of a small function, or of the beginning of one. */
@@ -25,109 +25,30 @@ enum {
 	SYMBOLS_IDS = 16,
 };
 
-/** Code at ELF virtual addresses, instruction by instruction. */
-struct code {
-	struct elf_bytes bytes;
-	uint64_t start;
-	/** Of the instruction at hand, and of the next one. */
-	uint64_t address;
-	uint64_t next;
-	struct x86_instruction x86;
-};
-
-static void code_deinit(struct code *code)
+static int code_init(struct x86_code *code, const struct elf_image *image, struct code_range range)
 {
-	elf_bytes_deinit(&code->bytes);
+	return x86_code_init(code, image, range, RUBY_LOOP_MAX_BYTES);
 }
 
-/* Of at most @limit bytes; -E2BIG. */
-static int code_init_large(struct code *code, const struct elf_image *image,
-			   struct code_range range, uint64_t limit)
+/* The beginning of the function at @address. */
+static int code_init_head(struct x86_code *code, const struct elf_image *image, uint64_t address)
 {
-	uint64_t offset, available;
-	int err = elf_image_address_offset(image, range.start, &offset, &available);
-
-	if (err)
-		return err;
-	if (range.end <= range.start || range.end - range.start > available)
-		return fail(-EBADMSG, "code that ends at %#" PRIx64, range.end);
-	*code = (struct code){ .start = range.start, .next = range.start };
-	return elf_image_load_range(image, offset, range.end - range.start, limit, &code->bytes);
-}
-
-static int code_init(struct code *code, const struct elf_image *image, struct code_range range)
-{
-	return code_init_large(code, image, range, RUBY_LOOP_MAX_BYTES);
-}
-
-/* The beginning of the function at @address, which may be shorter. */
-static int code_init_head(struct code *code, const struct elf_image *image, uint64_t address)
-{
-	uint64_t bytes = elf_image_bytes_at_address(image, address);
-
-	return code_init(code, image,
-			 (struct code_range){
-				 address, address + (bytes < HEAD_BYTES ? bytes : HEAD_BYTES) });
-}
-
-static const uint8_t *code_bytes(const struct code *code)
-{
-	return code->bytes.data + (code->address - code->start);
-}
-
-static bool code_has(const struct code *code, uint64_t address)
-{
-	return address - code->start < code->bytes.size;
-}
-
-/* Goes to the next instruction; false where there is none that is known. */
-static bool code_next(struct code *code)
-{
-	uint64_t offset = code->next - code->start;
-
-	code->address = code->next;
-	if (!code_has(code, code->next) ||
-	    !x86_decode(code->bytes.data + offset, code->bytes.size - offset, &code->x86))
-		return false;
-	code->next += code->x86.length;
-	return true;
-}
-
-/* As code_next(), but steps over what is not known. */
-static bool code_next_known(struct code *code)
-{
-	while (code_has(code, code->next)) {
-		if (code_next(code))
-			return true;
-		code->next = code->address + 1;
-	}
-	return false;
-}
-
-/* Where a direct call, jump or branch goes. */
-static uint64_t code_target(const struct code *code)
-{
-	return code->next + (uint64_t)code->x86.displacement;
-}
-
-static bool is_jump(const struct code *code)
-{
-	return code->x86.kind == X86_JUMP || code->x86.kind == X86_BRANCH;
+	return x86_code_init_head(code, image, address, HEAD_BYTES);
 }
 
 int ruby_loop_follow_jump(const struct elf_image *image, struct code_range function,
 			  uint64_t *address)
 {
-	_cleanup_(code_deinit) struct code code = { 0 };
+	_cleanup_(x86_code_deinit) struct x86_code code = { 0 };
 	uint64_t found = 0;
 	int err = code_init(&code, image, function);
 
-	while (!err && code_next_known(&code)) {
-		if (code.x86.kind != X86_JUMP || code_has(&code, code_target(&code)))
+	while (!err && x86_code_next_known(&code)) {
+		if (code.x86.kind != X86_JUMP || x86_code_has(&code, x86_code_target(&code)))
 			continue;
-		if (found && found != code_target(&code))
+		if (found && found != x86_code_target(&code))
 			return fail(-EOPNOTSUPP, "rb_iseq_eval() jumps to several functions");
-		found = code_target(&code);
+		found = x86_code_target(&code);
 	}
 	if (err)
 		return err;
@@ -169,7 +90,7 @@ static void take_larger(const struct function_table *table, uint64_t target, str
 
 int ruby_loop_find(const struct elf_image *image, uint64_t address, struct ruby_loop *loop)
 {
-	_cleanup_(code_deinit) struct code code = { 0 };
+	_cleanup_(x86_code_deinit) struct x86_code code = { 0 };
 	struct function_table table;
 	uint32_t call_count = 0;
 	int err;
@@ -183,11 +104,11 @@ int ruby_loop_find(const struct elf_image *image, uint64_t address, struct ruby_
 	if (err || loop->function.start != address)
 		return err && err != -ENOENT ? err : fail(-EOPNOTSUPP, "vm_exec() was not found");
 	loop->ranges[0] = loop->function;
-	while (code_next_known(&code)) {
+	while (x86_code_next_known(&code)) {
 		if (code.x86.kind == X86_CALL && call_count++ < RUBY_LOOP_MAX_CALLS)
-			take_larger(&table, code_target(&code), loop);
-		else if (is_jump(&code))
-			add_part(&table, code_target(&code), loop);
+			take_larger(&table, x86_code_target(&code), loop);
+		else if (x86_code_is_jump(&code))
+			add_part(&table, x86_code_target(&code), loop);
 	}
 	qsort(loop->ranges, loop->range_count, sizeof(loop->ranges[0]), compare_ranges);
 	if (loop->core.end - loop->core.start < RUBY_LOOP_CORE_MIN_BYTES ||
@@ -199,10 +120,10 @@ int ruby_loop_find(const struct elf_image *image, uint64_t address, struct ruby_
 int ruby_loop_check(const struct elf_image *image, const struct ruby_loop *loop,
 		    const struct ruby_layout *layout)
 {
-	_cleanup_(code_deinit) struct code code = { 0 };
+	_cleanup_(x86_code_deinit) struct x86_code code = { 0 };
 	int err = code_init_head(&code, image, loop->core.start);
 
-	while (!err && code_next(&code)) {
+	while (!err && x86_code_next(&code)) {
 		if (code.x86.kind == X86_LOAD && code.x86.reg == RUBY_LOOP_FRAME_REGISTER &&
 		    code.x86.displacement == layout->context_frame)
 			return 0;
@@ -211,16 +132,16 @@ int ruby_loop_check(const struct elf_image *image, const struct ruby_loop *loop,
 }
 
 /* je, on which the state is 0 if it is taken; else jne. False for other branches. */
-static bool is_zero_branch(const struct code *code, bool *is_taken)
+static bool is_zero_branch(const struct x86_code *code, bool *is_taken)
 {
-	const uint8_t *bytes = code_bytes(code);
+	const uint8_t *bytes = x86_code_bytes(code);
 	uint8_t condition = bytes[0] == 0x0f ? bytes[1] & 0x0f : bytes[0] & 0x0f;
 
 	*is_taken = condition == 4;
 	return condition == 4 || condition == 5;
 }
 
-static bool takes_tag_away(const struct code *code, const struct ruby_layout *layout)
+static bool takes_tag_away(const struct x86_code *code, const struct ruby_layout *layout)
 {
 	return code->x86.kind == X86_STORE && code->x86.base != X86_RSP &&
 	       code->x86.base != X86_RBP && code->x86.displacement == layout->context_tag;
@@ -247,13 +168,13 @@ static bool add_range(struct found_ranges *found, uint64_t start, uint64_t end)
 }
 
 /* Follows the code behind a call of vm_exec_core() to where the tag is taken away. */
-static int follow_return(struct code code, const struct ruby_layout *layout,
+static int follow_return(struct x86_code code, const struct ruby_layout *layout,
 			 struct found_ranges *returning)
 {
 	uint64_t start = code.next;
 	bool is_taken;
 
-	for (uint32_t i = 0; i < RETURNING_MAX_STEPS && code_next(&code); i++) {
+	for (uint32_t i = 0; i < RETURNING_MAX_STEPS && x86_code_next(&code); i++) {
 		if (takes_tag_away(&code, layout))
 			return add_range(returning, start, code.next) ?
 				       0 :
@@ -261,25 +182,25 @@ static int follow_return(struct code code, const struct ruby_layout *layout,
 		is_taken = code.x86.kind == X86_JUMP;
 		if (code.x86.kind == X86_BRANCH && !is_zero_branch(&code, &is_taken))
 			break;
-		if (code.x86.kind >= X86_CALL && !is_jump(&code))
+		if (code.x86.kind >= X86_CALL && !x86_code_is_jump(&code))
 			break;
 		if (!is_taken)
 			continue;
 		if (!add_range(returning, start, code.next))
 			break;
-		start = code_target(&code);
+		start = x86_code_target(&code);
 		code.next = start;
 	}
 	return fail(-EOPNOTSUPP, "vm_exec() returns in a way that is not known");
 }
 
 /* Whether the code from @address on leads straight to the return at @end, but for a check of the stack. */
-static bool leads_to_return(struct code code, uint64_t address, uint64_t end)
+static bool leads_to_return(struct x86_code code, uint64_t address, uint64_t end)
 {
 	uint32_t branch_count = 0;
 
 	code.next = address;
-	while (code_next(&code) && code.address < end) {
+	while (x86_code_next(&code) && code.address < end) {
 		branch_count += code.x86.kind == X86_BRANCH;
 		if (code.x86.kind >= X86_CALL && (code.x86.kind != X86_BRANCH || branch_count > 1))
 			return false;
@@ -288,11 +209,11 @@ static bool leads_to_return(struct code code, uint64_t address, uint64_t end)
 }
 
 /* Where the one return of vm_exec_core() is; 0: there is not one. */
-static uint64_t find_only_return(struct code code)
+static uint64_t find_only_return(struct x86_code code)
 {
 	uint64_t found = 0;
 
-	while (code_next_known(&code)) {
+	while (x86_code_next_known(&code)) {
 		if (code.x86.kind != X86_RETURN)
 			continue;
 		if (found)
@@ -303,15 +224,15 @@ static uint64_t find_only_return(struct code code)
 }
 
 /* Where what ends with the return at @end begins: the first place that something jumps to. */
-static uint64_t find_exit(struct code code, uint64_t end)
+static uint64_t find_exit(struct x86_code code, uint64_t end)
 {
-	const struct code whole = code;
+	const struct x86_code whole = code;
 	uint64_t exit = end;
 
-	while (code_next_known(&code)) {
-		uint64_t target = code_target(&code);
+	while (x86_code_next_known(&code)) {
+		uint64_t target = x86_code_target(&code);
 
-		if (is_jump(&code) && target < exit && target + EXIT_MAX_BYTES > end &&
+		if (x86_code_is_jump(&code) && target < exit && target + EXIT_MAX_BYTES > end &&
 		    leads_to_return(whole, target, end))
 			exit = target;
 	}
@@ -322,17 +243,17 @@ static uint64_t find_exit(struct code code, uint64_t end)
  * In vm_exec_core(): its end, and the branches to that which follow the store that pops a control frame, some by an
  * instruction.
  */
-static int find_exits(const struct code *core, const struct ruby_layout *layout,
+static int find_exits(const struct x86_code *core, const struct ruby_layout *layout,
 		      struct found_ranges *returning)
 {
-	struct code code = *core;
+	struct x86_code code = *core;
 	uint64_t end = find_only_return(code), exit = end ? find_exit(code, end) : 0;
 	uint64_t popped = 0;
 
 	if (!end || !add_range(returning, exit, end + 1))
 		return fail(-EOPNOTSUPP, "vm_exec_core() returns in several places");
-	while (code_next_known(&code)) {
-		if (is_jump(&code) && popped && code_target(&code) == exit &&
+	while (x86_code_next_known(&code)) {
+		if (x86_code_is_jump(&code) && popped && x86_code_target(&code) == exit &&
 		    !add_range(returning, popped, code.next))
 			return fail(-EOPNOTSUPP, "vm_exec_core() returns in too many ways");
 		if (code.x86.kind == X86_STORE && code.x86.displacement == layout->context_frame)
@@ -347,12 +268,12 @@ int ruby_loop_find_returning(const struct elf_image *image, const struct ruby_lo
 			     const struct ruby_layout *layout,
 			     struct ruby_code_range ranges[RUBY_RETURNING_MAX])
 {
-	_cleanup_(code_deinit) struct code code = { 0 }, core = { 0 };
+	_cleanup_(x86_code_deinit) struct x86_code code = { 0 }, core = { 0 };
 	struct found_ranges returning = { .ranges = ranges, .limit = RUBY_RETURNING_MAX };
 	int err = code_init(&code, image, loop->function);
 
-	while (!err && code_next_known(&code)) {
-		if (code.x86.kind == X86_CALL && code_target(&code) == loop->core.start)
+	while (!err && x86_code_next_known(&code)) {
+		if (code.x86.kind == X86_CALL && x86_code_target(&code) == loop->core.start)
 			err = follow_return(code, layout, &returning);
 	}
 	if (!err)
@@ -361,7 +282,7 @@ int ruby_loop_find_returning(const struct elf_image *image, const struct ruby_lo
 }
 
 /* The next place from code->next on with a direct call or jump to @target, decoded or not; false: there is none. */
-static bool next_call(struct code *code, uint64_t target)
+static bool next_call(struct x86_code *code, uint64_t target)
 {
 	const uint8_t *bytes = code->bytes.data;
 	int32_t distance;
@@ -379,7 +300,7 @@ static bool next_call(struct code *code, uint64_t target)
 	return false;
 }
 
-static int find_callers(struct code *code, const struct function_table *table, uint64_t called,
+static int find_callers(struct x86_code *code, const struct function_table *table, uint64_t called,
 			struct found_ranges *found)
 {
 	while (next_call(code, called)) {
@@ -396,15 +317,15 @@ static int find_callers(struct code *code, const struct function_table *table, u
 static int find_pushers(const struct elf_image *image, const struct function_table *table,
 			struct code_range eval, struct found_ranges *found)
 {
-	_cleanup_(code_deinit) struct code code = { 0 };
+	_cleanup_(x86_code_deinit) struct x86_code code = { 0 };
 	int err = code_init(&code, image, eval);
 
-	while (!err && code_next_known(&code)) {
+	while (!err && x86_code_next_known(&code)) {
 		struct code_range function;
 
 		if (code.x86.kind == X86_CALL &&
-		    !function_table_find(table, code_target(&code), &function) &&
-		    function.start == code_target(&code) &&
+		    !function_table_find(table, x86_code_target(&code), &function) &&
+		    function.start == x86_code_target(&code) &&
 		    !add_range(found, function.start, function.end))
 			err = fail(-EOPNOTSUPP, "rb_iseq_eval() calls too many functions");
 	}
@@ -422,11 +343,11 @@ int ruby_loop_find_entering(const struct elf_image *image, uint64_t called, stru
 		const struct elf_segment *segment = &image->segments[i];
 		const struct code_range range = { segment->address,
 						  segment->address + segment->file_bytes };
-		_cleanup_(code_deinit) struct code code = { 0 };
+		_cleanup_(x86_code_deinit) struct x86_code code = { 0 };
 
 		if (segment->type != PT_LOAD || !(segment->flags & PF_X) || !segment->file_bytes)
 			continue;
-		err = code_init_large(&code, image, range, RUBY_LOOP_MAX_TEXT_BYTES);
+		err = x86_code_init(&code, image, range, RUBY_LOOP_MAX_TEXT_BYTES);
 		if (!err)
 			err = find_callers(&code, &table, called, &found);
 	}
@@ -441,12 +362,12 @@ int ruby_loop_find_entering(const struct elf_image *image, uint64_t called, stru
 bool ruby_loop_has_loads(const struct elf_image *image, uint64_t address, const int64_t *expected,
 			 uint32_t count)
 {
-	_cleanup_(code_deinit) struct code code = { 0 };
+	_cleanup_(x86_code_deinit) struct x86_code code = { 0 };
 	uint32_t found = 0;
 
 	if (code_init_head(&code, image, address))
 		return false;
-	while (code_next(&code) && code.x86.kind < X86_CALL) {
+	while (x86_code_next(&code) && code.x86.kind < X86_CALL) {
 		if (code.x86.kind != X86_LOAD || code.x86.base == X86_RSP)
 			continue;
 		if (found == count || code.x86.displacement != expected[found])
@@ -456,32 +377,18 @@ bool ruby_loop_has_loads(const struct elf_image *image, uint64_t address, const 
 	return found == count && code.x86.kind == X86_RETURN;
 }
 
-/* What an instruction without REX prefix of @opcode refers to, relative to the next one; 0: it is another one. */
-static uint64_t relative_operand(const struct code *code, bool is_wide, uint8_t opcode)
-{
-	const uint8_t *bytes = code_bytes(code);
-	size_t at = is_wide || (bytes[0] & 0xf0) == 0x40;
-	int32_t distance;
-
-	if (code->x86.length != at + 6 || (is_wide && (bytes[0] & 0xf8) != 0x48) ||
-	    bytes[at] != opcode || (bytes[at + 1] & 0xc7) != 0x05)
-		return 0;
-	memcpy(&distance, bytes + at + 2, sizeof(distance));
-	return code->next + (uint64_t)(int64_t)distance;
-}
-
 /* cmp with last_id, then mov of ids; what comes before may return. Stops at a jump, and where there are both. */
-static uint64_t find_symbols_in(struct code *code, uint64_t *last_id)
+static uint64_t find_symbols_in(struct x86_code *code, uint64_t *last_id)
 {
 	uint64_t operand;
 
-	while (code_next(code) && code->x86.kind != X86_JUMP) {
-		operand = relative_operand(code, false, 0x39);
+	while (x86_code_next(code) && code->x86.kind != X86_JUMP) {
+		operand = x86_code_relative(code, false, 0x39);
 		if (!operand)
-			operand = relative_operand(code, false, 0x3b);
+			operand = x86_code_relative(code, false, 0x3b);
 		if (operand)
 			*last_id = operand;
-		operand = relative_operand(code, true, 0x8b);
+		operand = x86_code_relative(code, true, 0x8b);
 		if (*last_id && operand == *last_id + SYMBOLS_IDS)
 			return *last_id;
 	}
@@ -490,23 +397,23 @@ static uint64_t find_symbols_in(struct code *code, uint64_t *last_id)
 
 int ruby_loop_find_symbols(const struct elf_image *image, uint64_t address, uint64_t *symbols)
 {
-	_cleanup_(code_deinit) struct code jump = { 0 }, code = { 0 };
+	_cleanup_(x86_code_deinit) struct x86_code jump = { 0 }, code = { 0 };
 	uint64_t last_id = 0;
 	int err = address ? code_init_head(&jump, image, address) : -ENOENT;
 
 	if (err || find_symbols_in(&jump, &last_id) || jump.x86.kind != X86_JUMP)
 		return fail(-EOPNOTSUPP, "rb_id2str() is of another shape");
-	err = code_init_head(&code, image, code_target(&jump));
+	err = code_init_head(&code, image, x86_code_target(&jump));
 	*symbols = err ? 0 : find_symbols_in(&code, &last_id);
 	return *symbols ? 0 : fail(-EOPNOTSUPP, "the table of symbols was not found");
 }
 
 /* The byte at an offset from rax of which bit 5 becomes the result; false: the instruction is another one. */
-static bool reads_flag(const struct code *code, uint16_t *offset)
+static bool reads_flag(const struct x86_code *code, uint16_t *offset)
 {
 	/* movzbl offset(%rax),%eax; shr $5,%al */
 	static const uint8_t load[] = { 0x0f, 0xb6, 0x40 }, shift[] = { 0xc0, 0xe8, 0x05 };
-	const uint8_t *bytes = code_bytes(code);
+	const uint8_t *bytes = x86_code_bytes(code);
 
 	if (code->x86.length != sizeof(load) + 1 || memcmp(bytes, load, sizeof(load)) != 0 ||
 	    code->next + sizeof(shift) - code->start > code->bytes.size ||
@@ -528,10 +435,10 @@ struct global_loads {
 };
 
 /* False if there are more, or odd ones. */
-static bool add_load(const struct code *code, struct global_loads *loads)
+static bool add_load(const struct x86_code *code, struct global_loads *loads)
 {
-	uint64_t address = relative_operand(code, true, 0x8d);
-	uint64_t word = relative_operand(code, true, 0x8b);
+	uint64_t address = x86_code_relative(code, true, 0x8d);
+	uint64_t word = x86_code_relative(code, true, 0x8b);
 
 	if (!loads->address && (address || word)) {
 		loads->address = address ? address : word;
@@ -563,12 +470,12 @@ static bool take_pointer_of(const struct global_loads *loads, uint32_t count,
 int ruby_loop_find_context(const struct elf_image *image, uint64_t address,
 			   const struct ruby_layout *layout, struct ruby_pointer *pointer)
 {
-	_cleanup_(code_deinit) struct code code = { 0 };
+	_cleanup_(x86_code_deinit) struct x86_code code = { 0 };
 	struct global_loads loads = { 0 };
 	struct ruby_pointer found;
 	int err = code_init_head(&code, image, address);
 
-	while (!err && code_next(&code) && code.x86.kind < X86_CALL && add_load(&code, &loads))
+	while (!err && x86_code_next(&code) && code.x86.kind < X86_CALL && add_load(&code, &loads))
 		;
 	if (err || code.x86.kind != X86_RETURN || !take_pointer_of(&loads, 2, &found) ||
 	    loads.offsets[loads.count - 2] != layout->context_thread ||
@@ -581,12 +488,12 @@ int ruby_loop_find_context(const struct elf_image *image, uint64_t address,
 int ruby_loop_find_collector(const struct elf_image *image, uint64_t address,
 			     struct ruby_collector *collector)
 {
-	_cleanup_(code_deinit) struct code code = { 0 };
+	_cleanup_(x86_code_deinit) struct x86_code code = { 0 };
 	struct global_loads loads = { 0 };
 	struct ruby_collector found = { 0 };
 	int err = address ? code_init_head(&code, image, address) : -ENOENT;
 
-	while (!err && code_next(&code) &&
+	while (!err && x86_code_next(&code) &&
 	       (code.x86.kind < X86_CALL || code.x86.kind == X86_BRANCH)) {
 		if (reads_flag(&code, &found.flags)) {
 			if (!take_pointer_of(&loads, 1, &found.vm))
@@ -601,7 +508,7 @@ int ruby_loop_find_collector(const struct elf_image *image, uint64_t address,
 	return fail(-EOPNOTSUPP, "rb_during_gc() is of another shape");
 }
 
-static bool code_starts_with(const struct code *code, uint64_t offset, const uint8_t *bytes,
+static bool code_starts_with(const struct x86_code *code, uint64_t offset, const uint8_t *bytes,
 			     size_t size)
 {
 	return offset + size <= code->bytes.size && !memcmp(code->bytes.data + offset, bytes, size);
@@ -617,7 +524,7 @@ bool ruby_loop_saves_registers(const struct elf_image *image, uint64_t address)
 					 0x48, 0x89, 0x5c, 0x24, 0x20, 0x4c, 0x89, 0x64, 0x24,
 					 0x18, 0x4c, 0x89, 0x6c, 0x24, 0x10, 0x4c, 0x89, 0x74,
 					 0x24, 0x08, 0x4c, 0x89, 0x3c, 0x24, 0x48, 0x89, 0x27 };
-	_cleanup_(code_deinit) struct code code = { 0 };
+	_cleanup_(x86_code_deinit) struct x86_code code = { 0 };
 	uint64_t start;
 
 	if (!address || code_init_head(&code, image, address))

@@ -172,8 +172,7 @@ static int mix_class(const struct ruby_process *process, struct remote_memory *m
 	uint64_t flags, path, first;
 	int err = remote_memory_read(memory, class, &flags, sizeof(flags));
 
-	if (!err && (flags & (RUBY_TYPE_MASK | RUBY_CLASS_IS_SINGLETON)) ==
-			    (RUBY_TYPE_CLASS | RUBY_CLASS_IS_SINGLETON)) {
+	if (!err && ruby_is_singleton(flags)) {
 		err = remote_memory_read(memory, class + process->class_attached, &class,
 					 sizeof(class));
 		if (!err)
@@ -182,8 +181,7 @@ static int mix_class(const struct ruby_process *process, struct remote_memory *m
 	if (err)
 		return err;
 	*sum = fingerprint_mix(*sum, class);
-	if ((flags & RUBY_TYPE_MASK) != RUBY_TYPE_CLASS &&
-	    (flags & RUBY_TYPE_MASK) != RUBY_TYPE_MODULE)
+	if (!ruby_is_class(flags))
 		return 0;
 	err = remote_memory_read(memory, class + process->class_path, &path, sizeof(path));
 	if (err)

@@ -236,9 +236,7 @@ static void what_was_appended_to_a_list_is_found_there(void **state)
 	make_heap(javascript, false);
 	start = add_code(javascript, KIND_TURBOFAN, 1);
 	lay_in_frame(javascript, start + IN_CODE, CONTEXT, function_at(1));
-	javascript->world->user[4] = (struct region){ 0x7f5000000000ULL, sizeof(words), words };
-	put(javascript, LIST, 0x7f5000000000ULL, 8);
-	put(javascript, LIST + 8, 0x7f5000000000ULL + sizeof(words), 8);
+	set_list(javascript, words, OLD + NEW);
 	for (uint32_t place = OLD; place < OLD + NEW; place += 9) {
 		for (uint32_t i = 0; i < OLD + NEW; i++)
 			words[i] = i == place  ? object_of_code(0) :
@@ -251,8 +249,8 @@ static void what_was_appended_to_a_list_is_found_there(void **state)
 		words[i] = object_of_code(0) + 8;
 	words[OLD] = object_of_code(1);
 	words[OLD + 1] = object_of_code(0);
-	put(javascript, LIST, 0x7f5000000000ULL + 8 * OLD, 8);
-	put(javascript, LIST + 8, 0x7f5000000000ULL + 8 * (OLD + 2), 8);
+	put(javascript, LIST, OTHER_LIST + 8 * OLD, 8);
+	put(javascript, LIST + 8, OTHER_LIST + 8 * (OLD + 2), 8);
 	assert_javascript_walk(javascript, "O1I0E");
 }
 

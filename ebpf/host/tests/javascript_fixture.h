@@ -97,6 +97,7 @@ enum {
 #define CODE_NODES (HEAP_START + 0x800)
 #define LIST (HEAP_START + 0xa00)
 #define LIST_WORDS (HEAP_START + 0xb00)
+#define OTHER_LIST 0x7f5000000000ULL
 #define NODE_BYTES 64
 /* Handlers of bytecodes: without a prefix, with each of two. */
 #define DISPATCH_TABLE (HEAP_START + 0x8000)
@@ -242,6 +243,14 @@ static inline void list_code(struct javascript *javascript, uint64_t object)
 	    number ? node - NODE_BYTES + 24 :
 		     JIT_PAGE + javascript->process.jit_page_allocations + 16,
 	    node, 8);
+}
+
+/* The page's list is @words, @count of them, at OTHER_LIST. */
+static inline void set_list(struct javascript *javascript, uint64_t *words, size_t count)
+{
+	javascript->world->user[4] = (struct region){ OTHER_LIST, count * sizeof(*words), words };
+	put(javascript, LIST, OTHER_LIST, 8);
+	put(javascript, LIST + 8, OTHER_LIST + count * sizeof(*words), 8);
 }
 
 /* Code of @kind, optimized code that of function @index; the address of its first instruction. */

@@ -670,9 +670,7 @@ static void the_longest_list_is_searched_to_its_end(void **state)
 	make_heap(javascript, false);
 	start = add_code(javascript, KIND_TURBOFAN, 1);
 	lay_in_frame(javascript, start + IN_CODE, CONTEXT, function_at(1));
-	javascript->world->user[4] = (struct region){ 0x7f5000000000ULL, sizeof(words), words };
-	put(javascript, LIST, 0x7f5000000000ULL, 8);
-	put(javascript, LIST + 8, 0x7f5000000000ULL + sizeof(words), 8);
+	set_list(javascript, words, COUNT);
 	for (uint32_t place = 0; place < COUNT; place += place < 4 || place > COUNT - 5 ? 1 : 509) {
 		for (uint32_t i = 0; i < COUNT; i++)
 			words[i] = i < place  ? PAGE_START + i % 8 :
