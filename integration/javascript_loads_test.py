@@ -33,9 +33,9 @@ READY_SECONDS = 120
 WARM_SECONDS = 5
 COMPLETE_PERCENT = 99.5 if IS_LONG else 0
 COMPLETE_FAULT = 0.1
-# Of the frames of JavaScript.
+# So many of the frames of JavaScript may be without a name.
 NAMELESS_PERCENT = 0.1
-# Of the samples of a load; others are of the collector's and the compiler's threads.
+# So many of the samples of a load have frames of JavaScript; others are of the collector's and the compiler's threads.
 JAVASCRIPT_PERCENT = 25
 # The functions that are compared, and by how many per cent of all samples a share may differ.
 COMPARED = 10

@@ -24,7 +24,7 @@ SAMPLES_PER_SECOND = 1000
 TARGET = os.path.join(phps.TARGETS, "chains.php")
 IN_C = "<internal>"
 LOOP = "execute_ex"
-# What these call in front of a function in PHP is the loop's cold part if it has no name.
+# A function without a name between one of these and a function in PHP is the loop's cold part.
 CALLERS = "zend_execute", "zend_call_function", "zend_generator_resume"
 # Generators that wait for the one that they delegate to: nothing calls them.
 DELEGATING = ("delegated", "delegated_once", "delegated_to_iterator")
@@ -32,17 +32,17 @@ DELEGATING = ("delegated", "delegated_once", "delegated_to_iterator")
 MAKING = (*DELEGATING, "counted")
 # What runs when a function is left, whose variables are freed: its loop has no function any more.
 DESTRUCTOR = "::__destruct"
-# Of the samples: those that come to the end of their chain.
+# At least so many of the samples come to the end of their chain.
 WORK_SHARE = 0.3
 # Code of eval() and closures are often freed before they are named: of 3,600 samples 0.8 to 2.9 % on a quiet machine, 5.3 % on
 # one that is busy with other things.
 NAMELESS = "[php: no name]"
 NAMELESS_SHARE = 0.1
-# Of the samples: those whose innermost line may be that of another instruction.
+# At most so many of the samples have an innermost line that may be another instruction's.
 APPROXIMATE_SHARE = 0.05
 APPROXIMATE = "_[~]"
 ANY_LINE = -1
-# Of the samples: native code that says nothing of itself for an instruction.
+# At most so many of the samples end in native code that has no rows for an instruction.
 NATIVE_ERROR_SHARE = 0.001
 INTERPRETED_ERROR = "[error: interpret"
 # A few instructions at which the engine's list is not whole (interpreters/php/NOTES.md): 1 sample of 40,000.

@@ -28,11 +28,11 @@ CHAINS = [
     ("deep", *("resume", "block in deep", "deep") * 3, "resume", "block in deep", "inner", "work"),
     ("enumerated", "next", "each", "each", "block in enumerated", "inner", "work"),
 ]
-# Of the samples: those at the end of a chain, each of which is there.
+# At least so many of the samples are at the end of a chain; each chain is there.
 WORK_SHARE = 0.5
-# Of the samples: those in the few instructions that change stacks, with an error that says so.
+# At most so many of the samples are in the few instructions that change stacks, with an error that says so.
 ERROR_SHARE = 0.005
-# Of the samples: those of a fiber that is about to yield, which has forgotten what has resumed it, in these methods in C.
+# At most so many of the samples are of a fiber that is about to yield and has forgotten what has resumed it, in these methods in C.
 YIELDING = {"yield", "<<"}
 YIELDING_SHARE = 0.005
 # What the runtime calls on its own between the lines of the target.

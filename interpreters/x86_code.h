@@ -46,8 +46,8 @@ uint64_t x86_code_target(const struct x86_code *code);
 bool x86_code_is_jump(const struct x86_code *code);
 
 /**
- * What the instruction at hand, of @opcode without or with a REX prefix, refers to relative to the next one; 0: it is another
- * one. @is_wide: operands have 64 bits.
+ * The address that the instruction at hand refers to, relative to the next one. 0: its opcode is not @opcode, or it refers
+ * to nothing in that way. @is_wide: its operands have 64 bits; else it may do without a REX prefix.
  */
 uint64_t x86_code_relative(const struct x86_code *code, bool is_wide, uint8_t opcode);
 

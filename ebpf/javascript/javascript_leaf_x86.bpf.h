@@ -30,7 +30,7 @@ enum {
 	JAVASCRIPT_CALL_BYTES = 5,
 	/* call [r13 + d32] */
 	JAVASCRIPT_CALL_TABLE_BYTES = 7,
-	/* What is looked at of a builtin, from the interrupted instruction on. */
+	/* So much of a builtin is looked at, from the interrupted instruction on. */
 	JAVASCRIPT_BUILTIN_BYTES = 48,
 	JAVASCRIPT_BUILTIN_WORDS = JAVASCRIPT_BUILTIN_BYTES / 8,
 };

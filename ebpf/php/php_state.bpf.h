@@ -11,7 +11,7 @@ enum {
 	PHP_KNOWN_FUNCTIONS = 16,
 	/** Generators that delegate to each other, deeper ones are missing; a power of two. */
 	PHP_GENERATORS_MAX = 16,
-	/** Of an execute_data: to prev_execute_data. */
+	/** The words of an execute_data that are read: up to prev_execute_data. */
 	PHP_FRAME_WORDS = 7,
 };
 
@@ -53,7 +53,7 @@ struct php_walk {
 	__u32 is_first;
 	/** The next frame is the innermost one, and nothing but the registers tells what it executes. */
 	__u32 is_innermost;
-	/** Those of `generators` that are to come next, the last first. */
+	/** How many of `generators` are still to come; the last one comes first. */
 	__u32 generator_count;
 	/** The next execute_data, and the innermost one. */
 	__u64 next;

@@ -5,8 +5,8 @@
  * called them: their native frames come before.
  *
  * The execute_data that ends those of an execute_ex() is put into the list by the caller of execute_ex(), and taken
- * away before execute_ex() returns: a native frame may have none yet or any more, and its caller's would be taken for its own.
- * What decides:
+ * away before execute_ex() returns: so a loop may have no execute_data in the list, and would
+ * wrongly take its caller's. Three things decide:
  *
  *	entering	addresses at which the innermost execute_data is that of an execute_ex() that is yet to be called, or
  *			of a generator's that has returned
@@ -38,7 +38,7 @@ enum {
 	PHP_TYPE_OBJECT = 8,
 	/* An opcode, which stands behind the line of an instruction. */
 	PHP_INCLUDE_OR_EVAL = 73,
-	/* Of a handler that is called: its label may have an endbr64, then comes a direct call. */
+	/* A handler that is called begins with an endbr64, if its label has one, and a direct call. */
 	PHP_HANDLER_BYTES = 9,
 	/* DWARF numbers of the registers that VM code has the execute_data and the instruction in: r14, r15; x27, x28. */
 	PHP_FRAME_REGISTER = (int)REGISTER_COUNT == (int)REGISTER_COUNT_X86 ? 14 : 27,
@@ -130,7 +130,7 @@ static __always_inline bool php_mix_class(__u64 class, __u64 *sum)
 	return !class || (!read_word(class + PHP_CLASS_NAME, &name) && php_mix_text(name, sum));
 }
 
-/* What only functions in PHP have; mixed in. */
+/* Mixes in the fields that only functions in PHP have. */
 static __always_inline bool php_read_code(const struct php_process *process,
 					  struct php_known_function *known, __u64 *sum)
 {
@@ -327,7 +327,7 @@ static __always_inline bool php_first_has_none(struct walk_state *state)
 		walk->next = walk->frame.previous;
 		return php_has_left(state);
 	}
-	/* That of a generator, which has been called by what resumes it, stays in the list until it has returned. */
+	/* A generator's execute_data stays in the list until the generator has returned to what resumed it. */
 	if (php_is_within(pc, end->start, end->end))
 		return !php_is_in_one(walk->process.resumed, PHP_RESUMED_MAX,
 				      state->pc - walk->process.bias) ||
@@ -421,7 +421,7 @@ static __always_inline __u32 php_position_of(struct walk_state *state,
 	return line ? line & PHP_LINE_MASK : (known->line & PHP_LINE_MASK) | PHP_IS_APPROXIMATE;
 }
 
-/* What has included the code without a name that was read: the instruction that its caller executes. */
+/* Says how the code without a name that was read was included, by the instruction that its caller executes. */
 static __always_inline __u32 php_include_of(const struct php_frame *frame)
 {
 	__u64 opline = 0;

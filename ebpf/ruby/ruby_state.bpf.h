@@ -16,7 +16,7 @@ enum {
 struct ruby_known_object {
 	__u64 address;
 	__u64 fingerprint;
-	/** Of a sequence: where its instructions begin, and what kind it is of. */
+	/** A sequence's instructions begin here, and it is of this kind. */
 	__u64 instructions;
 	__u64 kind;
 };

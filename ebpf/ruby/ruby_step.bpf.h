@@ -198,8 +198,8 @@ static __always_inline void ruby_read_method(const struct ruby_process *process,
 }
 
 /*
- * What is known of a sequence, or of what may be a method entry and has no fingerprint if it is none. It is read once in a
- * walk: stacks repeat methods.
+ * Finds what is known of a sequence or of a method entry, which has no fingerprint if it is none. It is read once in a
+ * walk, because stacks repeat methods.
  */
 static __always_inline struct ruby_known_object *ruby_known(struct ruby_walk *walk, __u64 address,
 							    bool is_sequence)

@@ -20,11 +20,11 @@ struct code_graph_node {
 	uint8_t length;
 	/** enum x86_kind */
 	uint8_t kind;
-	/** What the instruction is, bits of the user's. */
+	/** The bits that the user's classify() gave. */
 	uint8_t flags;
 	/** Bits of questions. */
 	uint8_t marks;
-	/** What follows it: indexes, or CODE_GRAPH_NONE. */
+	/** The indexes of the nodes that follow it, or CODE_GRAPH_NONE. */
 	int32_t next;
 	int32_t target;
 	/** Where it jumps to within the function; 0: it does not. */
@@ -44,7 +44,7 @@ struct code_graph {
 	uint32_t *queue;
 };
 
-/** What instructions are to the user. */
+/** The user's functions. */
 struct code_graph_user {
 	/** The flags of an instruction. Instructions come in the order of addresses within each part. */
 	uint8_t (*classify)(const struct x86_code *code, void *context);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * What the code of PHP tells that no symbol does: where execute_ex() and its cold parts are, and where the list of
+ * Reads from PHP's code what no symbol says: where execute_ex() and its cold parts are, and where the list of
  * execute_data and the native frames of execute_ex() do not agree (ebpf/abi/php.h).
  *
  * execute_ex() of a HYBRID VM returns at one place, which is where the handler of a made-up instruction, hybrid_halt_op, is
  * (Zend/zend_vm_execute.skl, ZEND_VM_RETURN()). Functions that it calls have it return by leaving that instruction in r15.
- * Code from which there is no way but to that place runs when execute_ex() is about to return: of its calls those are
+ * When execute_ex() is about to return, it runs code from which all ways lead to that place. In that code the calls are
  * found that come after a store to EG(current_execute_data).
  */
 #ifndef INTERPRETERS_PHP_PHP_CODE_H
@@ -24,7 +24,7 @@ enum {
 	PHP_CODE_MAX_LEAVING = 64,
 };
 
-/** What the file's symbols tell. ELF virtual addresses. */
+/** Addresses of the file's symbols, ELF virtual ones. */
 struct php_symbols {
 	uint64_t execute;
 	/** The variable zend_execute_ex. */

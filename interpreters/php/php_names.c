@@ -130,7 +130,7 @@ static int mix_text(struct remote_memory *memory, uint64_t string, uint64_t *sum
 	return err;
 }
 
-/* What only functions in PHP have; mixed in. */
+/* Mixes in the fields that only functions in PHP have. */
 static int read_code(const struct php_process *process, struct remote_memory *memory,
 		     uint64_t address, struct function *function, uint64_t *sum)
 {

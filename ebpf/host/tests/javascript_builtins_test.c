@@ -114,7 +114,7 @@ static void behind_its_frame_the_leaver_has_the_function_below_the_stack(void **
 			 place->frame_words ? function_at(1) : 0);
 		assert_javascript_walk(javascript, place->frame_words ? "I1I0E" : "NI0E");
 	}
-	/* What is left there is no function. */
+	/* The word that is left there is no function. */
 	put_text(javascript, RULE_LEAVE, places[0].code, places[0].size);
 	lay_frameless(javascript, code_at(RULE_LEAVE), 0);
 	put_word(javascript, LEAF_WORD - 3, 0x1001);
@@ -199,7 +199,7 @@ static void what_the_deoptimizer_has_done_is_a_guess(void **state)
 	assert_int_not_equal(frame_flags(javascript->world->trace.words[4]) & FRAME_GUESS, 0);
 }
 
-/* What remains of a function says where it is now, before anything is there. */
+/* The first word of the old object says where the function is now, before anything is there. */
 static void a_function_that_is_being_moved_is_known(void **state)
 {
 	enum { MOVED_TO = 0x7000 };

@@ -192,7 +192,7 @@ static void add(struct php *php, uint32_t rule)
 	add_at(php, rule, code_at(rule));
 }
 
-/* Which execute_data and instruction VM code has in its registers. */
+/* Sets the registers in which VM code keeps its execute_data and its instruction. */
 static void set_vm(struct php *php, uint64_t frame, uint64_t opline)
 {
 	php->world->start.registers[14] = frame;
